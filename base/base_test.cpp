@@ -1,0 +1,47 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "base/bytes.h"
+#include "base/options.h"
+#include "base/target.h"
+
+namespace morgana {
+namespace {
+
+TEST(Bytes, RefusesWhatLiesOutside) {
+  const uint8_t storage[4] = {1, 2, 3, 0};
+  Bytes bytes(storage, sizeof storage);
+  EXPECT_EQ(bytes.read<uint16_t>(1).value(), 0x0302);
+  EXPECT_FALSE(bytes.read<uint32_t>(1).ok());
+  EXPECT_FALSE(bytes.slice(~uint64_t{0}, 2).ok());
+  EXPECT_FALSE(bytes.slice(2, ~uint64_t{0}).ok());
+  EXPECT_TRUE(bytes.slice(4, 0).ok());
+  EXPECT_EQ(bytes.string(0).value().size(), 3u);
+  EXPECT_FALSE(Bytes(storage, 3).string(0).ok());
+}
+
+TEST(Options, KeepTheDefaultWhenTheValueDoesNotParse) {
+  Options values = parse_options([](const char* name) -> const char* {
+    if (std::strcmp(name, "MORGANA_THREADS") == 0) return "many";
+    if (std::strcmp(name, "MORGANA_DEVICES") == 0) return "gfx90a,gfx950";
+    if (std::strcmp(name, "MORGANA_CACHE") == 0) return "off";
+    return nullptr;
+  });
+  EXPECT_EQ(values.threads, 0);
+  EXPECT_EQ(values.devices, "gfx90a,gfx950");
+  EXPECT_FALSE(values.cache);
+}
+
+TEST(Target, EveryTableIsFoundByItsOwnName) {
+  for (int i = 0; i < kTargetCount; ++i) {
+    auto target = static_cast<Target>(i);
+    EXPECT_EQ(info(target).target, target);
+    EXPECT_EQ(find_target(info(target).name), target);
+  }
+  EXPECT_EQ(find_target("gfx902"), Target::gfx900);
+  EXPECT_FALSE(find_target("gfx1030").has_value());
+}
+
+}  // namespace
+}  // namespace morgana

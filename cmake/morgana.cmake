@@ -1,0 +1,47 @@
+# The three ways a target comes to be in this house. Every one of them sees the
+# project root as its only include directory, so that an #include names its folder
+# and tools/check_includes.py can judge it.
+
+set(MORGANA_WARNINGS -Wall -Wextra -Werror -Wno-unused-parameter -Wno-missing-field-initializers)
+
+# morgana_library(NAME SOURCES a.cpp ... DEPS target ...): a static library morgana_NAME.
+function(morgana_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  add_library(morgana_${name} STATIC ${ARG_SOURCES})
+  target_include_directories(morgana_${name} PUBLIC ${CMAKE_SOURCE_DIR})
+  target_compile_options(morgana_${name} PRIVATE ${MORGANA_WARNINGS})
+  target_link_libraries(morgana_${name} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
+endfunction()
+
+# morgana_test(NAME SOURCES a_test.cpp ... DEPS target ...): one GoogleTest program, one ctest entry.
+# Extra arguments of ctest: LABELS, TIMEOUT (seconds), ENVIRONMENT.
+function(morgana_test name)
+  if(NOT MORGANA_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS;ENVIRONMENT" ${ARGN})
+  add_executable(${name}_test ${ARG_SOURCES})
+  target_include_directories(${name}_test PRIVATE ${CMAKE_SOURCE_DIR})
+  target_compile_options(${name}_test PRIVATE ${MORGANA_WARNINGS})
+  target_compile_definitions(${name}_test PRIVATE MORGANA_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+                                                  MORGANA_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  target_link_libraries(${name}_test PRIVATE ${ARG_DEPS} GTest::gtest GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name}_test)
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 300)
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}" ENVIRONMENT "${ARG_ENVIRONMENT}")
+endfunction()
+
+# morgana_fuzzer(NAME SOURCES a_fuzz.cpp DEPS target ...): a libFuzzer program fuzz_NAME (preset `fuzz`).
+function(morgana_fuzzer name)
+  if(NOT MORGANA_FUZZERS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(fuzz_${name} ${ARG_SOURCES})
+  target_include_directories(fuzz_${name} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_compile_options(fuzz_${name} PRIVATE ${MORGANA_WARNINGS})
+  target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+  target_link_libraries(fuzz_${name} PRIVATE ${ARG_DEPS})
+endfunction()
