@@ -1,0 +1,63 @@
+// Device: executes dispatches of one agent on host threads.
+//
+// `run` is synchronous and may be called from several threads at once (one per queue); each caller's own
+// thread executes work-groups and the shared pool helps, so a dispatch that never ends cannot starve another
+// queue's. Code regions are registered by whoever loads code objects.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "base/result.h"
+#include "base/target.h"
+#include "codeobj/kernel_descriptor.h"
+#include "device/fault.h"
+
+namespace morgana::device {
+
+// One kernel dispatch, as the command processor hands it over. Addresses are guest addresses, which are host addresses.
+struct Launch {
+  const codeobj::KernelDescriptor* descriptor = nullptr;
+  uint64_t entry = 0;                     // address of the first instruction
+  std::array<uint32_t, 3> grid{1, 1, 1};  // work-items; need not be a multiple of `group`
+  std::array<uint32_t, 3> group{1, 1, 1};
+  uint64_t kernarg = 0;
+  uint64_t packet = 0;                    // the AQL packet that dispatch_ptr and TTMP6/7 show
+  uint64_t queue = 0;                     // amd_queue_t that queue_ptr shows
+  uint64_t dispatch_id = 0;
+  uint32_t private_bytes = 0;             // per work-item
+  uint32_t group_bytes = 0;               // static and dynamic LDS
+  const std::atomic<bool>* cancel = nullptr;  // when it becomes true the dispatch stops with FaultKind::cancelled
+};
+
+class Device {
+ public:
+  explicit Device(Target target);
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  Target target() const;
+
+  // Guest code at [address, address + size) may be executed from now until remove_code returns.
+  void add_code(uint64_t address, uint64_t size);
+  void remove_code(uint64_t address);
+
+  // Executes the whole grid. A Fault of kind `none` means success; after any other, work-groups that had not
+  // started were not started.
+  Fault run(const Launch& launch);
+
+  // The host vector level in use: "avx512", "avx2" or "base" (MORGANA_SIMD).
+  static const char* simd();
+
+  // Wave-instructions executed so far by all dispatches (for `morgana dispatch` and the benchmarks).
+  uint64_t instructions() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace morgana::device

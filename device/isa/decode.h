@@ -1,0 +1,27 @@
+// Bytes to Inst, Inst to LLVM's assembly text.
+//
+// Both are pure functions over static tables, callable from any thread. The decoder accepts any
+// bytes: what is no instruction of the target is an error that names the first dword.
+#pragma once
+
+#include <string>
+
+#include "base/bytes.h"
+#include "device/isa/inst.h"
+
+namespace morgana::isa {
+
+// The instruction that starts at `code[0]`. Needs only the bytes the instruction has (4 to 16).
+Result<Inst> decode(Target target, Bytes code);
+
+// LLVM's canonical text of `inst` ("v_add_f32_e32 v1, s2, v3"). `inst` must come from decode() for the same target.
+std::string disassemble(Target target, const Inst& inst);
+
+// The rows of one format; of all formats by Op.
+std::span<const Row> rows(Format format);
+std::span<const Row> all_rows();
+
+// AMD's mnemonic of an op ("v_add_f32").
+const char* name(Op op);
+
+}  // namespace morgana::isa

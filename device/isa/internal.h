@@ -1,0 +1,46 @@
+// What the per-encoding files of device/isa share. Not for use outside this folder.
+//
+// Each group of encodings has one decode_*.cpp and one print_*.cpp. A decode function receives the
+// bytes and a fresh Inst and fills everything; a print function appends the operands after the mnemonic.
+#pragma once
+
+#include "device/isa/decode.h"
+
+namespace morgana::isa {
+
+struct Decoder {
+  const TargetInfo& target;
+  Bytes code;
+  uint32_t dword0 = 0;
+
+  // The dword at index `i`, or malformed when the code ends before it.
+  Result<uint32_t> dword(int i) const { return code.read<uint32_t>(uint64_t(i) * 4); }
+};
+
+constexpr uint32_t bits(uint64_t word, int low, int count) {
+  return uint32_t((word >> low) & ((uint64_t{1} << count) - 1));
+}
+constexpr int32_t signed_bits(uint64_t word, int low, int count) {
+  return int32_t(uint32_t(word >> low) << (32 - count)) >> (32 - count);
+}
+
+// The row with `opcode` in `format` on `target`, or nullptr. Constant time.
+const Row* find_row(Target target, Format format, uint32_t opcode);
+
+// Sets a register operand and its span.
+Operand vgpr(uint32_t number, Type type, int dwords);
+Operand scalar(uint32_t code, Type type, int dwords);
+
+// Scalar ALU and program control (alu_scalar), vector ALU and MFMA (alu_vector), memory, image, export (memory).
+Result<Inst> decode_scalar(const Decoder& decoder);
+Result<Inst> decode_vector(const Decoder& decoder);
+Result<Inst> decode_memory(const Decoder& decoder);
+
+std::string print_scalar(Target target, const Inst& inst);
+std::string print_vector(Target target, const Inst& inst);
+std::string print_memory(Target target, const Inst& inst);
+
+// LLVM's spelling of an operand: "s[4:5]", "v7", "a[0:3]", "vcc", "0.15915494", "0x1234", "src_shared_base".
+std::string print_operand(Target target, const Inst& inst, const Operand& operand);
+
+}  // namespace morgana::isa

@@ -1,0 +1,103 @@
+// The architectural state of one wave and of its work-group, as the interpreter, the JIT and the
+// semantics that touch memory or other lanes see it.
+//
+// A Wave belongs to one work-group and is executed by one host thread at a time; nothing here locks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/target.h"
+#include "device/fault.h"
+
+namespace morgana::device {
+
+inline constexpr int kLanes = 64;
+
+struct Step;
+struct Wave;
+
+// Why a wave stopped executing.
+enum class Exit : uint8_t {
+  none,
+  ended,    // s_endpgm
+  barrier,  // waits at s_barrier; `step` is the instruction after it
+  quantum,  // used its share, or s_sleep: another wave may run
+  fault,    // Group::fault describes it
+};
+
+// MODE fields (CDNA4 guide 3.4; gfx6-gfx9 alike).
+struct Mode {
+  uint32_t bits = 0;
+  unsigned round32() const { return bits & 3; }          // 0 nearest even, 1 +inf, 2 -inf, 3 zero
+  unsigned round16_64() const { return bits >> 2 & 3; }
+  unsigned denorm32() const { return bits >> 4 & 3; }    // bit 0: keep on input; bit 1: keep on output
+  unsigned denorm16_64() const { return bits >> 6 & 3; }
+  bool dx10_clamp() const { return bits >> 8 & 1; }
+  bool ieee() const { return bits >> 9 & 1; }
+  unsigned excp_en() const { return bits >> 12 & 0x1ff; }
+  bool fp16_ovfl() const { return bits >> 23 & 1; }
+};
+
+// A work-group in execution.
+struct Group {
+  uint8_t* lds = nullptr;      // host memory of the group segment
+  uint32_t lds_size = 0;       // bytes allocated (static + dynamic, rounded to the granule)
+  std::array<uint32_t, 3> id{};
+  uint32_t wave_count = 0;
+  uint32_t waves_ended = 0;
+  uint32_t waves_at_barrier = 0;
+  uint8_t* gws = nullptr;
+  Fault fault;                 // valid when a wave exited with Exit::fault
+};
+
+// Bases of the shared (LDS) and private (scratch) apertures: non-canonical addresses, as on hardware.
+// An aperture is the 4 GiB whose upper dword equals the base's.
+inline constexpr uint64_t kSharedBase = 0x0001'0000'0000'0000;
+inline constexpr uint64_t kPrivateBase = 0x0002'0000'0000'0000;
+
+struct alignas(64) Wave {
+  // The scalar operand space, indexed by operand code: SGPRs (0..101/103), FLAT_SCRATCH, XNACK_MASK, VCC (106),
+  // TTMPs, M0 (124), EXEC (126), inline constants (128..208, 240..248, as 32-bit values), apertures (235..238).
+  // VCCZ, EXECZ and SCC (251..253) are computed when read.
+  alignas(64) uint32_t s[256];
+
+  // Register n, lane l: v[n * 64 + l]. On targets with one unified file `a` points into the same storage.
+  uint32_t* v = nullptr;
+  uint32_t* a = nullptr;
+  uint32_t vgpr_count = 0, agpr_count = 0, sgpr_count = 0;
+
+  uint32_t scc = 0;
+  Mode mode;
+  uint32_t status = 0, trapsts = 0, hw_id = 0;
+  uint32_t gpr_alloc = 0, lds_alloc = 0, ib_sts = 0, xcc_id = 0;
+  uint64_t tba = 0, tma = 0;
+
+  const Step* step = nullptr;  // the instruction in execution (kept current by instructions that may fault), or the next
+  uint64_t pc_of_steps = 0;    // guest address of `steps`
+  Exit exit = Exit::none;
+  uint32_t budget = 0;         // taken branches left until Exit::quantum
+  bool mixed_fp = false;       // f32 and f16/f64 modes differ: 64-bit float frames switch MXCSR
+
+  Group* group = nullptr;
+  uint32_t index = 0;          // wave in the work-group
+  std::array<uint32_t, 3> first_item{};  // local id of lane 0
+
+  // Scratch of this wave: dword d of lane l lies at scratch[(d * 64 + l) * 4]; `scratch_lane_bytes` per lane.
+  uint8_t* scratch = nullptr;
+  uint32_t scratch_lane_bytes = 0;
+
+  const TargetInfo* target = nullptr;
+  void* context = nullptr;     // the executing worker (device/dispatch); opaque to instructions
+
+  // Room for broadcast or modified operands: four operands of up to two dwords a lane.
+  alignas(64) uint32_t operand[4][2 * kLanes];
+
+  uint64_t& exec() { return reinterpret_cast<uint64_t&>(s[126]); }
+  uint64_t exec() const { return reinterpret_cast<const uint64_t&>(s[126]); }
+  uint64_t& vcc() { return reinterpret_cast<uint64_t&>(s[106]); }
+  uint64_t vcc() const { return reinterpret_cast<const uint64_t&>(s[106]); }
+  uint32_t& m0() { return s[124]; }
+};
+
+}  // namespace morgana::device
