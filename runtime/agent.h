@@ -1,0 +1,55 @@
+// Agents: the devices that Morgana shows, as data, and the executing Device behind each.
+//
+// The list is made once, at first use, from the option `devices`, and never changes; Agents live until the
+// process ends. Everything here may be called from any thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "base/target.h"
+#include "device/device.h"
+
+namespace morgana::runtime {
+
+// What one agent is. Sizes in bytes, clocks in MHz.
+struct AgentSpec {
+  Target target{};
+  std::string processor;      // "gfx950": what kernels are compiled for
+  std::string target_id;      // "amdgcn-amd-amdhsa--gfx950:sramecc+:xnack-"
+  std::string board_name;     // "Morgana software GPU"
+  uint32_t device_id = 0;     // PCI id of the chip that the agent stands for
+  uint32_t compute_units = 0;
+  uint32_t simds_per_cu = 4;
+  uint32_t max_clock_mhz = 0;
+  uint32_t wave_size = 64;
+  uint32_t max_work_group_size = 1024;
+  uint64_t global_memory = 0;
+  uint64_t max_allocation = 0;
+  uint32_t local_memory = 0;  // per work-group
+  uint32_t cache_line = 128;
+  uint64_t cache_bytes = 0;
+};
+
+class Agent {
+ public:
+  explicit Agent(AgentSpec spec);
+  const AgentSpec& spec() const { return spec_; }
+  Target target() const { return spec_.target; }
+  device::Device& device() { return device_; }
+
+ private:
+  AgentSpec spec_;
+  device::Device device_;
+};
+
+// The selected agents, in the order of MORGANA_DEVICES. Empty when the option names none that is known
+// (which the log says once).
+std::span<Agent* const> agents();
+
+// The spec for a processor name, for tests and tools.
+Result<AgentSpec> agent_spec(std::string_view processor);
+
+}  // namespace morgana::runtime

@@ -1,0 +1,71 @@
+// Dispatch: one kernel launch: geometry, explicit arguments, and the kernarg segment made from them.
+//
+// A Dispatch belongs to the command that carries it and is used by one thread at a time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "runtime/aql.h"
+#include "runtime/executable.h"
+
+namespace morgana::runtime {
+
+struct Geometry {
+  uint32_t dimensions = 1;
+  std::array<uint64_t, 3> offset{};              // global work offset
+  std::array<uint32_t, 3> global{1, 1, 1};       // work-items
+  std::array<uint32_t, 3> local{1, 1, 1};        // work-group size; need not divide `global`
+};
+
+// The values of a kernel's explicit arguments (metadata args that are not hidden, in order).
+class Arguments {
+ public:
+  explicit Arguments(const Kernel& kernel);
+
+  size_t count() const { return explicit_.size(); }
+  const codeobj::KernelArg& arg(size_t index) const { return *explicit_[index]; }
+
+  // Copies a by-value argument or a pointer; `value.size()` must be the argument's size.
+  Status set(size_t index, Bytes value);
+  // Gives a dynamic_shared_pointer (__local) argument `size` bytes.
+  Status set_local(size_t index, uint32_t size);
+  bool is_set(size_t index) const { return set_[index]; }
+  // Bytes of dynamic LDS that the __local arguments take, with alignment, on top of the kernel's own.
+  uint32_t dynamic_local_bytes() const;
+
+ private:
+  friend class Dispatch;
+  const Kernel* kernel_;
+  std::vector<const codeobj::KernelArg*> explicit_;
+  std::vector<bool> set_;
+  std::vector<uint8_t> bytes_;          // explicit part of the kernarg segment
+  std::vector<uint32_t> local_sizes_;   // by explicit index
+};
+
+class Dispatch {
+ public:
+  // Checks the geometry against the kernel and the agent's limits and lays out kernarg with every implicit
+  // argument of code object V2 to V5. Keeps the executable alive.
+  static Result<std::unique_ptr<Dispatch>> create(std::shared_ptr<Executable> executable, const Kernel& kernel,
+                                                  const Arguments& arguments, const Geometry& geometry);
+  ~Dispatch();
+
+  const Kernel& kernel() const { return *kernel_; }
+  const DispatchPacket& packet() const { return packet_; }
+  uint64_t printf_buffer() const { return printf_buffer_; }
+  const std::shared_ptr<Executable>& executable() const { return executable_; }
+
+ private:
+  Dispatch() = default;
+  std::shared_ptr<Executable> executable_;
+  const Kernel* kernel_ = nullptr;
+  DispatchPacket packet_;
+  uint64_t printf_buffer_ = 0;   // 0: the kernel does not print
+  void* kernarg_ = nullptr;
+  friend class Queue;
+};
+
+}  // namespace morgana::runtime

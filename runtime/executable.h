@@ -1,0 +1,65 @@
+// Executable: a code object loaded on an agent, with its kernels and variables.
+//
+// Immutable after load; shared by the commands that use it (shared_ptr). Callable from any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "codeobj/code_object.h"
+#include "codeobj/kernel_descriptor.h"
+#include "runtime/agent.h"
+
+namespace morgana::runtime {
+
+class Executable;
+
+struct Kernel {
+  std::string name;                            // as the source has it
+  const codeobj::KernelMetadata* metadata = nullptr;  // arguments, sizes, attributes
+  codeobj::KernelDescriptor descriptor;
+  uint64_t descriptor_address = 0;             // AQL kernel_object
+  uint64_t entry = 0;
+  Executable* executable = nullptr;
+};
+
+struct Variable {
+  std::string name;
+  uint64_t address = 0;
+  uint64_t size = 0;
+};
+
+class Executable {
+ public:
+  // Loads an ELF code object (ET_DYN; ET_REL is linked first) or an offload bundle that holds one for the agent.
+  // Fails with `unsupported` when its target id does not fit the agent's.
+  static Result<std::shared_ptr<Executable>> load(Agent& agent, Bytes code_object);
+  ~Executable();
+  Executable(const Executable&) = delete;
+  Executable& operator=(const Executable&) = delete;
+
+  Agent& agent() const { return *agent_; }
+  std::span<const Kernel> kernels() const { return kernels_; }
+  const Kernel* kernel(std::string_view name) const;
+  std::span<const Variable> variables() const { return variables_; }
+  const codeobj::CodeObject& code_object() const;
+
+  // "file.cl:12" of the code address, when the object has line information; else empty.
+  std::string source_line(uint64_t pc) const;
+  // The kernel or function whose code holds `pc`; else empty.
+  std::string function_at(uint64_t pc) const;
+
+ private:
+  Executable() = default;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+  Agent* agent_ = nullptr;
+  std::vector<Kernel> kernels_;
+  std::vector<Variable> variables_;
+};
+
+}  // namespace morgana::runtime
