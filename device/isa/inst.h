@@ -65,6 +65,19 @@ enum Flag : uint32_t {
   kMfma = 1u << 16,
   kSmfmac = 1u << 17,
   kFirstFree = 1u << 20,   // later bits: defined beside the encodings that use them
+
+  // Memory (rows/{smem,ds,flat,buffer,image}.def say what they mean for the operands). They take the top of the word.
+  kLdsSrc = 1u << 21,      // the data stored comes from LDS (buffer_store_lds_dword)
+  kGws = 1u << 22,         // global wave sync
+  kGather = 1u << 23,      // image_gather4*: dmask picks a channel, four texels return
+  kSampler = 1u << 24,     // the image instruction has a sampler operand
+  kCmpswap = 1u << 25,     // the data operand is the new value, then the comparand
+  kFormat = 1u << 26,      // data converts by the format in the resource or (MTBUF) in the instruction
+  kStride64 = 1u << 27,    // offset0 and offset1 count 64 elements
+  kTwoOffsets = 1u << 28,  // offset0 and offset1 instead of offset
+  kLdsDst = 1u << 29,      // loaded data goes to LDS
+  kD16Hi = 1u << 30,       // with kD16: the upper half of the register
+  kD16 = 1u << 31,         // 16-bit data: half a register, or (kFormat) packed components
 };
 
 struct Row {
@@ -143,7 +156,7 @@ struct Inst {
   bool offset_imm = false;        // SMEM/SMRD: `offset` is present
   bool soffset_en = false;        // SMEM gfx9+: SOE, an SGPR offset is added (it is a src operand)
   uint8_t offset0 = 0, offset1 = 0;  // DS two-address forms
-  bool glc = false, slc = false, dlc = false;
+  bool glc = false, slc = false, dlc = false, scc = false;  // scc: gfx90a
   bool sc0 = false, sc1 = false, nt = false;  // gfx940+
   bool lds = false, tfe = false, gds = false;
   bool offen = false, idxen = false, addr64 = false;
