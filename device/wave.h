@@ -16,6 +16,7 @@ inline constexpr int kLanes = 64;
 
 struct Step;
 struct Wave;
+struct Code;
 
 // Why a wave stopped executing.
 enum class Exit : uint8_t {
@@ -89,6 +90,19 @@ struct alignas(64) Wave {
 
   const TargetInfo* target = nullptr;
   void* context = nullptr;     // the executing worker (device/dispatch); opaque to instructions
+
+  // Accounting (device/interp/control.h): where the straight run in execution began, and what was executed before it.
+  const Code* code = nullptr;  // the code region that `step` lies in
+  const Step* block = nullptr;
+  uint64_t instructions = 0;
+
+  // What a vector memory instruction is about to touch, so that a host fault finds its lane: the address of every
+  // lane in `lanes` and the bytes each touches. Instructions that know no better leave `address` null.
+  struct Access {
+    const uint64_t* address = nullptr;
+    uint64_t lanes = 0;
+    uint32_t bytes = 0;
+  } access;
 
   // Room for broadcast or modified operands: four operands of up to two dwords a lane.
   alignas(64) uint32_t operand[4][2 * kLanes];

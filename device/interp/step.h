@@ -3,7 +3,7 @@
 // A Program holds one Step per dword of code; the instruction at dword i is steps[i], the next one
 // steps[i + size in dwords], so PC and Step convert into each other by arithmetic, and a branch is
 // pointer arithmetic. Steps are decoded when first reached (the initial handler decodes). They are
-// immutable once published.
+// immutable once published. Code outside device/interp sees Steps and their handlers, never their insides.
 //
 // Files of device/interp are compiled once per host vector level, into the namespace MORGANA_SIMD
 // (base, avx2, avx512), with that level's compiler flags. Whatever they define stays in that namespace
@@ -15,10 +15,6 @@
 
 #include "device/isa/inst.h"
 #include "device/wave.h"
-
-#ifndef MORGANA_SIMD
-#error "files of device/interp are compiled with MORGANA_SIMD=base|avx2|avx512"
-#endif
 
 namespace morgana::device {
 
@@ -46,6 +42,8 @@ struct alignas(64) Step {
   uint8_t plain;               // no modifier of any kind: the fast frame serves
   int32_t imm;                 // branch distance in steps, SOPK/SOPP immediate, memory offset
   uint32_t extra;              // free for the handler's own use
+  int32_t ordinal;             // minus the number of instructions from here to the end of the straight run: differences
+                               // count the instructions between two steps of one run (device/interp/control.h)
 };
 static_assert(sizeof(Step) == 64);
 
@@ -58,6 +56,7 @@ static_assert(sizeof(Step) == 64);
     [[clang::musttail]] return next_->run.load(std::memory_order_acquire)(wave, next_); \
   } while (false)
 
+#ifdef MORGANA_SIMD
 namespace MORGANA_SIMD {
 
 // Each chooses the handler for an instruction of its kind and fills the Step's own fields (src, kind, dst and
@@ -74,4 +73,6 @@ void raise(Wave& wave, const Step* step, FaultKind kind, const char* detail, uin
 void apply_mode(Wave& wave);
 
 }  // namespace MORGANA_SIMD
+#endif
+
 }  // namespace morgana::device

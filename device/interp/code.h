@@ -1,0 +1,60 @@
+// What handlers know of the code they execute, and the services they call outside their level.
+//
+// Free of the standard library on purpose: interp files include this at every host vector level, and an inline
+// std function compiled for AVX-512 must not become the copy that the linker keeps for everyone.
+#pragma once
+
+#include "device/interp/step.h"
+
+namespace morgana::device {
+
+// A code region: steps[i] belongs to the dword at address + 4 * i; steps[count] is the end, where execution faults.
+struct Code {
+  uint64_t address = 0;
+  const Step* steps = nullptr;
+  uint64_t count = 0;
+
+  bool contains(uint64_t pc) const { return pc >= address && pc - address < count * 4; }
+  uint64_t pc(const Step* step) const { return address + static_cast<uint64_t>(step - steps) * 4; }
+};
+
+// Compiled once, in device/program and device/dispatch; handlers call them on their slow paths.
+namespace service {
+
+// Decodes the straight run that starts at `step` of wave.code, after which step->run is its handler.
+void decode(Wave& wave, const Step* step);
+
+// The step at guest address `pc` in any loaded region (wave.code follows it); nullptr when there is none.
+const Step* find_step(Wave& wave, uint64_t pc);
+
+// Fills in Group::fault.
+void record_fault(Wave& wave, const Step* step, FaultKind kind, const char* detail, uint64_t address, int lane,
+                  bool is_write);
+
+// Clocks as s_memtime and s_memrealtime read them: nanoseconds, and ticks of 10 ns.
+uint64_t core_clock();
+uint64_t real_time();
+
+}  // namespace service
+
+// One compiled level of the interpreter.
+struct Level {
+  const char* name;
+  // Chooses the handler; nullptr: no semantics.
+  Handler (*select)(Target target, const isa::Inst& inst, Step& step);
+  // Executes from wave.step until wave.exit is set. Leaves the host's float environment as the wave wants it.
+  void (*run)(Wave& wave);
+  // The handlers of steps without an instruction: not decoded yet; execution ends in a fault (`extra` is its
+  // FaultKind, `constants` its detail as a C string).
+  Handler undecoded;
+  Handler fault;
+};
+
+// The level in use: the best that the processor has and the option `simd` allows. Chosen at the first call.
+const Level& level();
+
+namespace base { extern const Level kLevel; }
+namespace avx2 { extern const Level kLevel; }
+namespace avx512 { extern const Level kLevel; }
+
+}  // namespace morgana::device

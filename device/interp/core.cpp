@@ -1,0 +1,72 @@
+// The interpreter's loop of tail calls: entry, faults, MODE, and the table of this level.
+#include "device/interp/control.h"
+
+#include <immintrin.h>
+
+#include "device/interp/float_env.h"
+
+namespace morgana::device::MORGANA_SIMD {
+namespace {
+
+Handler select(Target target, const isa::Inst& inst, Step& step) {
+  using isa::Format;
+  switch (inst.row->format) {
+    case Format::SOP2:
+    case Format::SOPK:
+    case Format::SOP1:
+    case Format::SOPC:
+    case Format::SOPP:
+      return select_scalar(target, inst, step);
+    case Format::VOP1:
+    case Format::VOP2:
+    case Format::VOPC:
+    case Format::VOP3:
+    case Format::VOP3P:
+    case Format::VOP3PX2:
+      return select_vector(target, inst, step);
+    case Format::VINTRP:
+    case Format::EXP:
+      return nullptr;
+    default:
+      return select_memory(target, inst, step);
+  }
+}
+
+void run(Wave& wave) {
+  apply_mode(wave);
+  wave.exit = Exit::none;
+  const Step* step = wave.step;
+  step->run.load(std::memory_order_acquire)(wave, step);
+}
+
+void undecoded(Wave& wave, const Step* step) {
+  service::decode(wave, step);
+  MORGANA_GO(wave, step);
+}
+
+void fault(Wave& wave, const Step* step) {
+  const auto* detail = reinterpret_cast<const char*>(step->constants);
+  return raise(wave, step, static_cast<FaultKind>(step->extra), detail);
+}
+
+}  // namespace
+
+void raise(Wave& wave, const Step* step, FaultKind kind, const char* detail, uint64_t address, int lane,
+           bool is_write) {
+  service::record_fault(wave, step, kind, detail, address, lane, is_write);
+  stop(wave, step, step, Exit::fault);
+}
+
+void apply_mode(Wave& wave) {
+  const uint32_t bits32 = host_float_bits(wave.mode.round32(), wave.mode.denorm32());
+  wave.mixed_fp = bits32 != host_float_bits(wave.mode.round16_64(), wave.mode.denorm16_64());
+  _mm_setcsr(bits32);
+}
+
+extern const Level kLevel;
+const Level kLevel = {
+#define MORGANA_TEXT_(x) #x
+#define MORGANA_TEXT(x) MORGANA_TEXT_(x)
+    MORGANA_TEXT(MORGANA_SIMD), select, run, undecoded, fault};
+
+}  // namespace morgana::device::MORGANA_SIMD

@@ -1,0 +1,68 @@
+// Program: one region of guest code, decoded into Steps as execution reaches it.
+//
+// A CodeMap owns the Programs of a Device and finds them by address. Steps are published with release order and
+// never change afterwards, so waves on any thread execute a Program while another thread decodes more of it.
+// Decoding goes along a whole straight run (up to a terminator) so that the run can be numbered.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+
+#include "base/bytes.h"
+#include "base/target.h"
+#include "device/interp/code.h"
+
+namespace morgana::device {
+
+class Program : public Code {
+ public:
+  // `code` stays readable as long as the Program lives.
+  Program(Target target, uint64_t address, Bytes code);
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  // The step at `pc`, ready to run; nullptr when `pc` is not a dword of this region.
+  const Step* at(uint64_t pc);
+
+  Target target() const { return target_; }
+
+  // Decodes the run that starts at `step`. Called by the initial handler.
+  void decode(const Step* step);
+
+  // `lanes` copies of a constant's low dword, then (64-bit constants) of its high dword.
+  const uint32_t* constant(uint32_t low, uint32_t high, bool wide);
+
+ private:
+  struct Pool;
+  void prepare(uint64_t index);
+  void decode_one(uint64_t index);
+
+  Target target_;
+  Bytes code_;
+  Step* storage_ = nullptr;  // one step per dword and one past the end; reserved lazily
+  std::mutex mutex_;
+  std::unique_ptr<Pool> pool_;
+};
+
+// The code regions of a Device.
+class CodeMap {
+ public:
+  explicit CodeMap(Target target) : target_(target) {}
+
+  void add(uint64_t address, Bytes code);
+  void remove(uint64_t address);
+
+  // The program that `pc` lies in, or nullptr. Valid until its region is removed.
+  Program* find(uint64_t pc) const;
+
+ private:
+  Target target_;
+  mutable std::shared_mutex mutex_;
+  std::map<uint64_t, std::unique_ptr<Program>> programs_;
+};
+
+}  // namespace morgana::device
