@@ -4,6 +4,7 @@
 // bytes: what is no instruction of the target is an error that names the first dword.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "base/bytes.h"

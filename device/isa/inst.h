@@ -56,7 +56,7 @@ enum Flag : uint32_t {
   kAtomic = 1u << 7,
   kReturns = 1u << 8,      // DS atomics with _rtn; others by GLC/SC0
   kLiteralK = 1u << 9,     // madmk, madak, fmamk, fmaak, s_setreg_imm32: a mandatory literal
-  kNoDstPrint = 1u << 10,
+  kNoSdwa9 = 1u << 10,     // the SDWA form exists on gfx8 only
   kNoModifiers = 1u << 11, // VOP3 form takes no abs/neg/omod/clamp
   kGraphics = 1u << 12,    // graphics only: decoded, never executed
   kScalarDst = 1u << 13,   // a VALU instruction whose destination is an SGPR (readlane, readfirstlane)
@@ -64,7 +64,9 @@ enum Flag : uint32_t {
   kOpSel = 1u << 15,       // the VOP3 form accepts op_sel
   kMfma = 1u << 16,
   kSmfmac = 1u << 17,
-  kFirstFree = 1u << 20,   // later bits: defined beside the encodings that use them
+  kNoVop3 = 1u << 18,      // VOP1, VOP2: no promoted form
+  kNoSdwa = 1u << 19,
+  kNoDpp = 1u << 20,
 
   // Memory (rows/{smem,ds,flat,buffer,image}.def say what they mean for the operands). They take the top of the word.
   kLdsSrc = 1u << 21,      // the data stored comes from LDS (buffer_store_lds_dword)
