@@ -1,0 +1,143 @@
+#include "runtime/compiler/backend.h"
+
+#include <clang/CodeGen/BackendUtil.h>
+#include <llvm/Analysis/CGSCCPassManager.h>
+#include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/IR/CallingConv.h>
+#include <llvm/IR/DiagnosticHandler.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
+#include <llvm/Transforms/IPO/Internalize.h>
+
+#include "runtime/compiler/device_library.h"
+
+namespace morgana::runtime {
+namespace {
+
+constexpr const char* kUnsafeMath = "morgana.unsafe_math";
+constexpr const char* kFiniteMath = "morgana.finite_math";
+constexpr const char* kDenormsAreZero = "morgana.denorms_are_zero";
+constexpr const char* kCorrectlyRounded = "morgana.correctly_rounded";
+
+class LogHandler : public llvm::DiagnosticHandler {
+ public:
+  LogHandler(Frontend& frontend, bool& failed) : frontend_(frontend), failed_(failed) {}
+
+  bool handleDiagnostics(const llvm::DiagnosticInfo& diagnostic) override {
+    const char* severity = nullptr;
+    if (diagnostic.getSeverity() == llvm::DS_Error) severity = "error: ";
+    if (diagnostic.getSeverity() == llvm::DS_Warning) severity = "warning: ";
+    failed_ |= diagnostic.getSeverity() == llvm::DS_Error;
+    if (severity == nullptr) return true;
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    llvm::DiagnosticPrinterRawOStream printer(stream);
+    diagnostic.print(printer);
+    frontend_.log() << severity << text << '\n';
+    return true;
+  }
+
+ private:
+  Frontend& frontend_;
+  bool& failed_;
+};
+
+bool is_kernel(const llvm::GlobalValue& value) {
+  auto* function = llvm::dyn_cast<llvm::Function>(&value);
+  return function != nullptr && llvm::CallingConv::AMDGPU_KERNEL == function->getCallingConv();
+}
+
+// LLVM lowers printf to the buffered form whose format strings lie in the metadata. The lowering calls
+// __printf_alloc, so it must come before the device library is linked.
+Status lower_printf(const TargetDescription& target, llvm::Module& module) {
+  llvm::Function* printf = module.getFunction("printf");
+  if (printf == nullptr || !printf->isDeclaration() || printf->use_empty()) return {};
+  std::string error;
+  const llvm::Target* back_end = llvm::TargetRegistry::lookupTarget(module.getTargetTriple(), error);
+  if (back_end == nullptr) return make_error(ErrorCode::internal, "LLVM has no AMDGPU target: {}", error);
+  std::unique_ptr<llvm::TargetMachine> machine(back_end->createTargetMachine(
+      module.getTargetTriple(), std::string(processor_of(target.processor)), "", {}, llvm::Reloc::PIC_));
+  llvm::PassBuilder builder(machine.get());
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::ModulePassManager passes;
+  if (llvm::Error failure = builder.parsePassPipeline(passes, "amdgpu-printf-runtime-binding"))
+    return make_error(ErrorCode::internal, "{}", llvm::toString(std::move(failure)));
+  passes.run(module, modules);
+  return {};
+}
+
+// Makes everything but the kernels, and the variables they use, private to the code object: copies of inlined
+// functions vanish, and unused LDS users no longer count as reachable (what -amdgpu-internalize-symbols does,
+// without LLVM's process-wide options).
+void internalize(llvm::Module& module) {
+  llvm::internalizeModule(module, [](const llvm::GlobalValue& value) {
+    if (is_kernel(value)) return true;
+    auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(&value);
+    if (variable == nullptr) return false;
+    variable->removeDeadConstantUsers();
+    return !variable->use_empty();
+  });
+  llvm::ModuleAnalysisManager analyses;
+  analyses.registerPass([] { return llvm::PassInstrumentationAnalysis(); });
+  llvm::GlobalDCEPass().run(module, analyses);
+}
+
+bool math_flag(const llvm::Module& module, const char* name) {
+  auto* value = llvm::mdconst::extract_or_null<llvm::ConstantInt>(module.getModuleFlag(name));
+  return value != nullptr && !value->isZero();
+}
+
+DeviceSettings device_settings(const llvm::Module& module, const BuildOptions& options,
+                               const TargetDescription& target) {
+  DeviceSettings settings;
+  settings.processor = std::string(processor_of(target.processor));
+  settings.code_object_version = target.code_object_version;
+  settings.unsafe_math = math_flag(module, kUnsafeMath);
+  settings.finite_math = math_flag(module, kFiniteMath);
+  settings.correctly_rounded_sqrt = math_flag(module, kCorrectlyRounded);
+  settings.flush_denormals = flushes_denormals(options, target) || math_flag(module, kDenormsAreZero);
+  return settings;
+}
+
+}  // namespace
+
+void record_math_options(llvm::Module& module, const BuildOptions& options) {
+  module.addModuleFlag(llvm::Module::Min, kUnsafeMath, options.unsafe_math);
+  module.addModuleFlag(llvm::Module::Min, kFiniteMath, options.finite_math);
+  module.addModuleFlag(llvm::Module::Min, kDenormsAreZero, options.denorms_are_zero);
+  module.addModuleFlag(llvm::Module::Max, kCorrectlyRounded, options.correctly_rounded_divide_sqrt);
+}
+
+void route_diagnostics(Frontend& frontend, bool& failed) {
+  frontend.context().setDiagnosticHandler(std::make_unique<LogHandler>(frontend, failed));
+}
+
+Status emit_object(Frontend& frontend, const BuildOptions& options, const TargetDescription& target,
+                   llvm::Module& module, llvm::SmallVectorImpl<char>& object) {
+  bool failed = false;
+  route_diagnostics(frontend, failed);
+  MORGANA_CHECK(lower_printf(target, module));
+  MORGANA_CHECK(link_device_library(module, device_settings(module, options, target)));
+  internalize(module);
+  clang::CompilerInstance& clang = frontend.clang();
+  auto stream = std::make_unique<llvm::raw_svector_ostream>(object);
+  clang::emitBackendOutput(clang, clang.getCodeGenOpts(), clang.getTarget().getDataLayoutString(), &module,
+                           clang::Backend_EmitObj, clang.getVirtualFileSystemPtr(), std::move(stream));
+  if (failed || clang.getDiagnostics().hasErrorOccurred())
+    return make_error(ErrorCode::build_failed, "code generation failed");
+  return {};
+}
+
+}  // namespace morgana::runtime

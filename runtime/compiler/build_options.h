@@ -1,0 +1,38 @@
+// Options of an OpenCL program build, parsed from the text that clBuildProgram, clCompileProgram and
+// clLinkProgram take (OpenCL 3.0 API specification, "Compiler Options" and "Linker Options").
+//
+// Plain data; free of LLVM.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace morgana::runtime {
+
+enum class BuildStage { build, compile, link };
+
+struct BuildOptions {
+  std::vector<std::string> macros;        // "NAME" or "NAME=VALUE" of -D; "!NAME" of -U
+  std::vector<std::string> include_dirs;  // of -I, in order
+  std::vector<std::string> clang_flags;   // cc1 flags passed on as they are (-W..., -cl-..., some -f...)
+  std::string standard = "CL1.2";         // of -cl-std; OpenCL C 1.2 is the specified default
+  int optimization = 2;                   // 0..3
+  bool debug_info = false;
+  bool denorms_are_zero = false;
+  bool unsafe_math = false;
+  bool finite_math = false;
+  bool no_signed_zeros = false;
+  bool correctly_rounded_divide_sqrt = false;
+  bool uniform_work_group_size = false;
+  bool create_library = false;
+  bool enable_link_options = false;
+};
+
+// invalid_argument names the first option that is unknown, malformed or not of this stage;
+// unsupported one that Morgana lacks (-x spir).
+Result<BuildOptions> parse_build_options(std::string_view text, BuildStage stage);
+
+}  // namespace morgana::runtime

@@ -1,0 +1,147 @@
+#include "runtime/compiler/compiler.h"
+
+#include <clang/Basic/Version.h>
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/Bitcode/BitcodeWriter.h>
+#include <llvm/Linker/Linker.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
+
+#include <mutex>
+
+#include "runtime/compiler/backend.h"
+#include "runtime/compiler/containment.h"
+#include "runtime/compiler/frontend.h"
+#include "runtime/compiler/lld_link.h"
+
+namespace morgana::runtime {
+namespace {
+
+void initialize() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeAMDGPUTargetInfo();
+    LLVMInitializeAMDGPUTarget();
+    LLVMInitializeAMDGPUTargetMC();
+    LLVMInitializeAMDGPUAsmPrinter();
+    LLVMInitializeAMDGPUAsmParser();  // inline assembly
+  });
+}
+
+Error build_failed() { return make_error(ErrorCode::build_failed, "the build failed; see the build log"); }
+
+// Runs a build step that fills `result`, contained.
+template <typename T, typename Step>
+Result<T> contained(std::string& log, Step step) {
+  initialize();
+  Result<T> result = build_failed();
+  std::string reason;
+  if (!run_contained([&] { result = step(); }, reason)) {
+    log += "fatal error: the compiler failed: " + reason + "\n";
+    return build_failed();
+  }
+  return result;
+}
+
+std::string write_bitcode(const llvm::Module& module) {
+  llvm::SmallVector<char, 0> buffer;
+  llvm::BitcodeWriter writer(buffer);
+  writer.writeModule(module);
+  writer.writeStrtab();
+  return std::string(buffer.begin(), buffer.end());
+}
+
+// Reads the objects into one module.
+Result<std::unique_ptr<llvm::Module>> merge(Frontend& frontend, const std::vector<std::string_view>& objects) {
+  auto program = std::make_unique<llvm::Module>(kSourceName, frontend.context());
+  llvm::Linker linker(*program);
+  for (std::string_view object : objects) {
+    auto module = llvm::parseBitcodeFile(
+        llvm::MemoryBufferRef(llvm::StringRef(object.data(), object.size()), "program"), frontend.context());
+    if (!module) return make_error(ErrorCode::malformed, "compiled object: {}", llvm::toString(module.takeError()));
+    if (program->getTargetTriple().empty()) {
+      program->setTargetTriple((*module)->getTargetTriple());
+      program->setDataLayout((*module)->getDataLayout());
+    }
+    if (linker.linkInModule(std::move(*module))) return build_failed();
+  }
+  return program;
+}
+
+using Object = llvm::SmallVector<char, 0>;
+
+Result<std::string> link_elf(const Result<Object>& object, std::string& log) {
+  if (!object.ok()) return object.error();
+  return lld_link({std::string_view(object->data(), object->size())}, log);
+}
+
+}  // namespace
+
+Result<std::string> compile_source(const CompileInput& input, const BuildOptions& options,
+                                   const TargetDescription& target, std::string& log) {
+  return contained<std::string>(log, [&]() -> Result<std::string> {
+    Frontend frontend(options, target, log);
+    MORGANA_CHECK(frontend.prepare(input));
+    auto module = frontend.parse();
+    if (module == nullptr) return build_failed();
+    record_math_options(*module, options);
+    return write_bitcode(*module);
+  });
+}
+
+Result<std::string> build_source(const CompileInput& input, const BuildOptions& options,
+                                 const TargetDescription& target, std::string& log) {
+  return link_elf(contained<Object>(log, [&]() -> Result<Object> {
+                    Frontend frontend(options, target, log);
+                    MORGANA_CHECK(frontend.prepare(input));
+                    auto module = frontend.parse();
+                    if (module == nullptr) return build_failed();
+                    record_math_options(*module, options);
+                    Object object;
+                    MORGANA_CHECK(emit_object(frontend, options, target, *module, object));
+                    return object;
+                  }),
+                  log);
+}
+
+Result<std::string> link_objects(const std::vector<std::string_view>& objects, const BuildOptions& options,
+                                 const TargetDescription& target, std::string& log) {
+  if (objects.empty()) return make_error(ErrorCode::invalid_argument, "nothing to link");
+  for (std::string_view object : objects)
+    if (!is_bitcode(object)) return make_error(ErrorCode::malformed, "a program to link is not a compiled object");
+
+  const CompileInput nothing;
+  if (options.create_library)
+    return contained<std::string>(log, [&]() -> Result<std::string> {
+      Frontend frontend(options, target, log);
+      MORGANA_CHECK(frontend.prepare(nothing));
+      bool failed = false;
+      route_diagnostics(frontend, failed);
+      MORGANA_TRY(std::unique_ptr<llvm::Module> program, merge(frontend, objects));
+      return write_bitcode(*program);
+    });
+  return link_elf(contained<Object>(log, [&]() -> Result<Object> {
+                    Frontend frontend(options, target, log);
+                    MORGANA_CHECK(frontend.prepare(nothing));
+                    if (!frontend.clang().createTarget()) return build_failed();
+                    bool failed = false;
+                    route_diagnostics(frontend, failed);
+                    MORGANA_TRY(std::unique_ptr<llvm::Module> program, merge(frontend, objects));
+                    Object object;
+                    MORGANA_CHECK(emit_object(frontend, options, target, *program, object));
+                    return object;
+                  }),
+                  log);
+}
+
+bool is_bitcode(std::string_view bytes) {
+  auto* start = reinterpret_cast<const unsigned char*>(bytes.data());
+  return llvm::isBitcode(start, start + bytes.size());
+}
+
+const std::string& compiler_version() {
+  static const std::string version = clang::getClangFullVersion();
+  return version;
+}
+
+}  // namespace morgana::runtime

@@ -1,0 +1,111 @@
+#include "runtime/compiler/device_library.h"
+
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/Linker/Linker.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <map>
+#include <set>
+
+#include "base/log.h"
+#include "base/options.h"
+#include "runtime/compiler/device_pack.h"
+#include "runtime/compiler/embedded.h"
+
+namespace morgana::runtime {
+namespace {
+
+Result<DevicePack> make_pack() {
+  const std::string& folder = options().device_libs;
+  if (folder.empty()) return DevicePack(Bytes(embedded_device_pack()));
+  static Result<std::string> bytes = make_device_pack(device_library_files(options().device_libs));
+  if (!bytes.ok()) return bytes.error().in("MORGANA_DEVICE_LIBS");
+  return DevicePack(Bytes(*bytes));
+}
+
+const Result<DevicePack>& pack() {
+  static const Result<DevicePack> result = make_pack();
+  return result;
+}
+
+// The number in __oclc_ISA_version: the processor's digits, the last two of which are hexadecimal, as
+// major * 1000 + minor * 100 + stepping (ROCm-Device-Libs, oclc_isa_version_*).
+uint32_t isa_version(std::string_view processor) {
+  if (processor.size() < 6) return 0;
+  auto hex = [](char c) -> uint32_t { return c <= '9' ? c - '0' : c - 'a' + 10; };
+  uint32_t major = 0;
+  for (char c : processor.substr(3, processor.size() - 5)) major = major * 10 + (c - '0');
+  return major * 1000 + hex(processor[processor.size() - 2]) * 100 + hex(processor.back());
+}
+
+void define_control(llvm::GlobalVariable& variable, const DeviceSettings& settings) {
+  const llvm::StringRef name = variable.getName();
+  uint64_t value = 0;
+  if (name == "__oclc_ISA_version") value = isa_version(settings.processor);
+  else if (name == "__oclc_ABI_version") value = settings.code_object_version * 100;
+  else if (name == "__oclc_wavefrontsize64") value = 1;
+  else if (name == "__oclc_unsafe_math_opt") value = settings.unsafe_math;
+  else if (name == "__oclc_finite_only_opt") value = settings.finite_math;
+  else if (name == "__oclc_daz_opt") value = settings.flush_denormals;
+  else if (name == "__oclc_correctly_rounded_sqrt32") value = settings.correctly_rounded_sqrt;
+  else return;
+  variable.setInitializer(llvm::ConstantInt::get(variable.getValueType(), value));
+  variable.setConstant(true);
+  variable.setLinkage(llvm::GlobalValue::InternalLinkage);
+}
+
+// Library functions take the caller's target and floating-point environment, as -mlink-builtin-bitcode does.
+constexpr const char* kInheritedAttributes[] = {"target-cpu",        "target-features",      "denormal-fp-math",
+                                                "denormal-fp-math-f32", "no-trapping-math", "frame-pointer"};
+
+const llvm::Function* any_definition(const llvm::Module& module) {
+  for (const llvm::Function& function : module)
+    if (!function.isDeclaration()) return &function;
+  return nullptr;
+}
+
+}  // namespace
+
+Status link_device_library(llvm::Module& module, const DeviceSettings& settings) {
+  if (!pack().ok()) return pack().error();
+  const DevicePack& library = *pack();
+  const llvm::Function* model = any_definition(module);
+  if (model == nullptr) return {};
+  std::set<const llvm::Function*> own;
+  for (const llvm::Function& function : module)
+    if (!function.isDeclaration()) own.insert(&function);
+
+  llvm::Linker linker(module);
+  std::set<std::string> tried;
+  for (;;) {
+    std::set<uint32_t> units;
+    for (llvm::GlobalValue& value : module.global_values()) {
+      if (!value.isDeclaration() || value.getName().starts_with("llvm.")) continue;
+      if (!tried.insert(value.getName().str()).second) continue;
+      if (auto unit = library.find(value.getName())) units.insert(*unit);
+    }
+    if (units.empty()) break;
+    for (uint32_t index : units) {
+      Bytes bitcode = library.unit(index);
+      auto unit = llvm::getLazyBitcodeModule(
+          llvm::MemoryBufferRef({reinterpret_cast<const char*>(bitcode.data()), bitcode.size()}, "device library"),
+          module.getContext(), /*ShouldLazyLoadMetadata=*/true);
+      if (!unit)
+        return make_error(ErrorCode::internal, "device library: {}", llvm::toString(unit.takeError()));
+      if (linker.linkInModule(std::move(*unit), llvm::Linker::LinkOnlyNeeded))
+        return make_error(ErrorCode::build_failed, "a declaration conflicts with the device library");
+    }
+  }
+
+  for (llvm::GlobalVariable& variable : module.globals())
+    if (variable.isDeclaration()) define_control(variable, settings);
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration() || own.contains(&function)) continue;
+    for (const char* name : kInheritedAttributes)
+      if (model->hasFnAttribute(name)) function.addFnAttr(model->getFnAttribute(name));
+  }
+  return {};
+}
+
+}  // namespace morgana::runtime

@@ -1,0 +1,26 @@
+// Linking the device libraries into a program: only what it calls, from the pack. Private to runtime/compiler.
+#pragma once
+
+#include <llvm/IR/Module.h>
+
+#include <string>
+
+#include "base/result.h"
+
+namespace morgana::runtime {
+
+// What the device libraries' __oclc_* control constants say.
+struct DeviceSettings {
+  std::string processor;
+  int code_object_version = 5;
+  bool unsafe_math = false;
+  bool finite_math = false;
+  bool flush_denormals = false;
+  bool correctly_rounded_sqrt = false;
+};
+
+// Defines whatever `module` declares and the device library (embedded, or of MORGANA_DEVICE_LIBS) has, and what
+// that needs in turn. Names that it does not have stay declared.
+Status link_device_library(llvm::Module& module, const DeviceSettings& settings);
+
+}  // namespace morgana::runtime

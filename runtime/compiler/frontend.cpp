@@ -1,0 +1,175 @@
+#include "runtime/compiler/frontend.h"
+
+#include <clang/Basic/DiagnosticOptions.h>
+#include <clang/CodeGen/ModuleBuilder.h>
+#include <clang/Frontend/FrontendAction.h>
+#include <clang/Frontend/TextDiagnosticPrinter.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/VirtualFileSystem.h>
+
+#include "base/target.h"
+#include "runtime/compiler/embedded.h"
+
+namespace morgana::runtime {
+namespace {
+
+// Where the embedded OpenCL base header and the headers of clCompileProgram appear to Clang.
+constexpr const char* kResourceFolder = "/.morgana/clang";
+constexpr const char* kHeaderFolder = "/.morgana/include";
+
+// Records every path of the disk that a build asked about, found or not: an entry of the cache is valid as
+// long as all of them would answer the same.
+class RecordingFileSystem : public llvm::vfs::ProxyFileSystem {
+ public:
+  RecordingFileSystem(llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> disk, std::vector<Dependency>* record)
+      : ProxyFileSystem(std::move(disk)), record_(record) {}
+
+  llvm::ErrorOr<llvm::vfs::Status> status(const llvm::Twine& path) override {
+    auto result = ProxyFileSystem::status(path);
+    if (!result || !result->isDirectory()) note(path);
+    return result;
+  }
+  llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> openFileForRead(const llvm::Twine& path) override {
+    note(path);
+    return ProxyFileSystem::openFileForRead(path);
+  }
+
+ private:
+  void note(const llvm::Twine& path) {
+    if (record_ == nullptr) return;
+    std::string text = path.str();
+    for (const Dependency& known : *record_)
+      if (known.path == text) return;
+    record_->push_back({std::move(text)});
+  }
+
+  std::vector<Dependency>* record_;
+};
+
+class ModuleAction : public clang::ASTFrontendAction {
+ public:
+  explicit ModuleAction(llvm::LLVMContext& context) : context_(context) {}
+  std::unique_ptr<llvm::Module> take() { return std::move(module_); }
+
+ protected:
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& clang, llvm::StringRef) override {
+    auto generator = clang::CreateLLVMCodeGen(clang, kSourceName, context_);
+    generator_ = generator.get();
+    return generator;
+  }
+  void EndSourceFileAction() override {
+    if (!getCompilerInstance().getDiagnostics().hasErrorOccurred()) module_.reset(generator_->ReleaseModule().release());
+  }
+
+ private:
+  llvm::LLVMContext& context_;
+  clang::CodeGenerator* generator_ = nullptr;
+  std::unique_ptr<llvm::Module> module_;
+};
+
+llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> make_file_system(const CompileInput& input) {
+  auto memory = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
+  memory->addFile(std::string(kResourceFolder) + "/include/opencl-c-base.h", 0,
+                  llvm::MemoryBuffer::getMemBuffer(embedded_opencl_header(), "opencl-c-base.h", false));
+  for (const Header& header : input.headers)
+    memory->addFile(std::string(kHeaderFolder) + "/" + header.name, 0,
+                    llvm::MemoryBuffer::getMemBufferCopy(header.text, header.name));
+  auto overlay = llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(
+      llvm::makeIntrusiveRefCnt<RecordingFileSystem>(llvm::vfs::getRealFileSystem(), input.dependencies));
+  overlay->pushOverlay(memory);
+  return overlay;
+}
+
+}  // namespace
+
+std::string_view processor_of(std::string_view target_id) { return target_id.substr(0, target_id.find(':')); }
+
+bool flushes_denormals(const BuildOptions& options, const TargetDescription& target) {
+  if (options.denorms_are_zero) return true;
+  auto table = find_target(processor_of(target.processor));
+  return table.has_value() && info(*table).generation < Generation::gfx9;
+}
+
+Frontend::Frontend(const BuildOptions& options, const TargetDescription& target, std::string& log)
+    : options_(options), target_(target), log_(log), context_(std::make_unique<llvm::LLVMContext>()) {}
+
+Frontend::~Frontend() = default;
+
+// The cc1 command line that Clang's driver would make for amdgcn-amd-amdhsa, and the user's options.
+std::vector<std::string> Frontend::arguments() const {
+  const std::string_view processor = processor_of(target_.processor);
+  std::vector<std::string> result = {
+      "-triple", "amdgcn-amd-amdhsa", "-target-cpu", std::string(processor), "-emit-llvm-only", "-main-file-name",
+      kSourceName, "-Werror=atomic-alignment", "-disable-llvm-verifier", "-discard-value-names", "-mrelocation-model",
+      "pic", "-pic-level", "2", "-mframe-pointer=all", "-ffp-contract=on", "-fno-rounding-math",
+      "-mconstructor-aliases", "-fvisibility=hidden", "-fapply-global-visibility-to-externs",
+      "-debugger-tuning=gdb", "-fdebug-compilation-dir=/", "-resource-dir", kResourceFolder, "-ferror-limit", "100",
+      "-finclude-default-header", "-fdeclare-opencl-builtins", "-fgnuc-version=4.2.1", "-cl-kernel-arg-info",
+      "-D__OPENCL_VERSION__=" + std::to_string(target_.opencl_version), "-cl-std=" + options_.standard,
+      "-mcode-object-version=" + std::to_string(target_.code_object_version),
+      "-O" + std::to_string(options_.optimization)};
+
+  // "gfx90a:sramecc+:xnack-" (AMDGPUUsage, "Target ID"): features follow the processor.
+  for (std::string_view rest = target_.processor; rest.find(':') != std::string_view::npos;) {
+    rest.remove_prefix(rest.find(':') + 1);
+    std::string_view feature = rest.substr(0, rest.find(':'));
+    if (feature.size() < 2) continue;
+    result.insert(result.end(), {"-target-feature",
+                                 std::string(1, feature.back()) + std::string(feature.substr(0, feature.size() - 1))});
+  }
+  std::string extensions = "-cl-ext=-all";
+  // Not extensions of the platform, but latitude that Clang gives to every AMDGPU program.
+  for (const char* name : {"__cl_clang_bitfields", "__cl_clang_function_pointers", "cl_clang_storage_class_specifiers"})
+    extensions += std::string(",+") + name;
+  for (const std::string& name : target_.extensions) extensions += ",+" + name;
+  result.push_back(extensions);
+  if (target_.images) result.push_back("-D__IMAGE_SUPPORT__=1");
+  if (flushes_denormals(options_, target_)) result.push_back("-fdenormal-fp-math-f32=preserve-sign,preserve-sign");
+  if (options_.optimization >= 2) result.insert(result.end(), {"-vectorize-loops", "-vectorize-slp"});
+  if (options_.debug_info)
+    result.insert(result.end(), {"-debug-info-kind=constructor", "-dwarf-version=5", "-gembed-source"});
+
+  for (const std::string& macro : options_.macros)
+    result.push_back(macro[0] == '!' ? "-U" + macro.substr(1) : "-D" + macro);
+  if (!input_->headers.empty()) result.push_back(std::string("-I") + kHeaderFolder);
+  for (const std::string& folder : options_.include_dirs) result.push_back("-I" + folder);
+  for (const std::string& flag : options_.clang_flags) result.push_back(flag);
+  result.insert(result.end(), {"-x", "cl", kSourceName});
+  return result;
+}
+
+Status Frontend::prepare(const CompileInput& input) {
+  input_ = &input;
+  auto files = make_file_system(input);
+  std::vector<std::string> words = arguments();
+  std::vector<const char*> pointers;
+  for (const std::string& word : words) pointers.push_back(word.c_str());
+
+  auto invocation = std::make_shared<clang::CompilerInvocation>();
+  clang::DiagnosticOptions plain;
+  clang::TextDiagnosticPrinter printer(log_, plain);
+  auto diagnostics = clang::CompilerInstance::createDiagnostics(*files, plain, &printer, /*ShouldOwnClient=*/false);
+  if (!clang::CompilerInvocation::CreateFromArgs(*invocation, pointers, *diagnostics))
+    return make_error(ErrorCode::invalid_argument, "the compiler does not take the build options");
+
+  // A buffer, not a path: no file of the host is read for the program itself. The copy ends in the NUL that
+  // Clang's lexer needs; a NUL in the source ends it, as it does for clCreateProgramWithSource.
+  source_ = llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(input.source.data(), input.source.size()), kSourceName);
+  auto& inputs = invocation->getFrontendOpts().Inputs;
+  const clang::InputKind kind = inputs.empty() ? clang::InputKind(clang::Language::OpenCL) : inputs.front().getKind();
+  inputs.assign(1, clang::FrontendInputFile(source_->getMemBufferRef(), kind));
+
+  clang_ = std::make_unique<clang::CompilerInstance>(std::move(invocation));
+  clang_->setVirtualFileSystem(files);
+  clang_->createDiagnostics(new clang::TextDiagnosticPrinter(log_, clang_->getDiagnosticOpts()));
+  clang_->setVerboseOutputStream(log_);
+  return {};
+}
+
+std::unique_ptr<llvm::Module> Frontend::parse() {
+  ModuleAction action(*context_);
+  if (!clang_->ExecuteAction(action)) return nullptr;
+  return action.take();
+}
+
+}  // namespace morgana::runtime

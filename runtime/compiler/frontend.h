@@ -1,0 +1,53 @@
+// The front half of a build: OpenCL C to an unoptimised LLVM module, through Clang. Private to runtime/compiler.
+//
+// A Frontend serves one build on one thread and owns everything that Clang needs for it, including the LLVM
+// context of the module; the back end borrows its CompilerInstance for diagnostics and code generation options.
+#pragma once
+
+#include <clang/Frontend/CompilerInstance.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <memory>
+#include <string>
+
+#include "runtime/compiler/compiler.h"
+
+namespace morgana::runtime {
+
+class Frontend {
+ public:
+  // `log` receives the diagnostics and must outlive the Frontend.
+  Frontend(const BuildOptions& options, const TargetDescription& target, std::string& log);
+  ~Frontend();
+
+  // Prepares Clang for `input`, which must outlive the Frontend; for linking, with an empty source.
+  Status prepare(const CompileInput& input);
+  // Source to module; null when there were errors.
+  std::unique_ptr<llvm::Module> parse();
+
+  llvm::LLVMContext& context() { return *context_; }
+  clang::CompilerInstance& clang() { return *clang_; }
+  llvm::raw_ostream& log() { return log_; }
+
+ private:
+  std::vector<std::string> arguments() const;
+
+  const BuildOptions& options_;
+  const TargetDescription& target_;
+  const CompileInput* input_ = nullptr;
+  llvm::raw_string_ostream log_;
+  std::unique_ptr<llvm::LLVMContext> context_;
+  std::unique_ptr<llvm::MemoryBuffer> source_;
+  std::unique_ptr<clang::CompilerInstance> clang_;
+};
+
+// Whether single-precision denormals are flushed: by request, or by default where they are slow (gfx6 to gfx8),
+// as Clang's driver decides.
+bool flushes_denormals(const BuildOptions& options, const TargetDescription& target);
+
+// "gfx90a" of the target id "gfx90a:sramecc+:xnack-".
+std::string_view processor_of(std::string_view target_id);
+
+}  // namespace morgana::runtime
