@@ -51,31 +51,75 @@ bool is_kernel(const llvm::GlobalValue& value) {
   return function != nullptr && llvm::CallingConv::AMDGPU_KERNEL == function->getCallingConv();
 }
 
+bool math_flag(const llvm::Module& module, const char* name) {
+  auto* value = llvm::mdconst::extract_or_null<llvm::ConstantInt>(module.getModuleFlag(name));
+  return value != nullptr && !value->isZero();
+}
+
+DeviceSettings device_settings(const llvm::Module& module, const BuildOptions& options,
+                               const TargetDescription& target) {
+  DeviceSettings settings;
+  settings.processor = std::string(processor_of(target.processor));
+  settings.code_object_version = target.code_object_version;
+  settings.unsafe_math = math_flag(module, kUnsafeMath);
+  settings.finite_math = math_flag(module, kFiniteMath);
+  settings.correctly_rounded_sqrt = math_flag(module, kCorrectlyRounded);
+  settings.flush_denormals = flushes_denormals(options, target) || math_flag(module, kDenormsAreZero);
+  return settings;
+}
+
+// Pass managers around a target machine of their own.
+class Passes {
+ public:
+  explicit Passes(llvm::TargetMachine* machine) : builder_(machine) {
+    builder_.registerModuleAnalyses(modules_);
+    builder_.registerCGSCCAnalyses(components_);
+    builder_.registerFunctionAnalyses(functions_);
+    builder_.registerLoopAnalyses(loops_);
+    builder_.crossRegisterProxies(loops_, functions_, components_, modules_);
+  }
+  llvm::PassBuilder& builder() { return builder_; }
+  void run(llvm::ModulePassManager passes, llvm::Module& module) { passes.run(module, modules_); }
+
+ private:
+  llvm::LoopAnalysisManager loops_;
+  llvm::FunctionAnalysisManager functions_;
+  llvm::CGSCCAnalysisManager components_;
+  llvm::ModuleAnalysisManager modules_;
+  llvm::PassBuilder builder_;
+};
+
+Result<std::unique_ptr<llvm::TargetMachine>> make_machine(const TargetDescription& target, const llvm::Module& module) {
+  std::string error;
+  const llvm::Target* back_end = llvm::TargetRegistry::lookupTarget(module.getTargetTriple(), error);
+  if (back_end == nullptr) return make_error(ErrorCode::internal, "LLVM has no AMDGPU target: {}", error);
+  return std::unique_ptr<llvm::TargetMachine>(back_end->createTargetMachine(
+      module.getTargetTriple(), std::string(processor_of(target.processor)), "", {}, llvm::Reloc::PIC_));
+}
+
 // LLVM lowers printf to the buffered form whose format strings lie in the metadata. The lowering calls
 // __printf_alloc, so it must come before the device library is linked.
 Status lower_printf(const TargetDescription& target, llvm::Module& module) {
   llvm::Function* printf = module.getFunction("printf");
   if (printf == nullptr || !printf->isDeclaration() || printf->use_empty()) return {};
-  std::string error;
-  const llvm::Target* back_end = llvm::TargetRegistry::lookupTarget(module.getTargetTriple(), error);
-  if (back_end == nullptr) return make_error(ErrorCode::internal, "LLVM has no AMDGPU target: {}", error);
-  std::unique_ptr<llvm::TargetMachine> machine(back_end->createTargetMachine(
-      module.getTargetTriple(), std::string(processor_of(target.processor)), "", {}, llvm::Reloc::PIC_));
-  llvm::PassBuilder builder(machine.get());
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  llvm::ModulePassManager passes;
-  if (llvm::Error failure = builder.parsePassPipeline(passes, "amdgpu-printf-runtime-binding"))
+  MORGANA_TRY(std::unique_ptr<llvm::TargetMachine> machine, make_machine(target, module));
+  Passes passes(machine.get());
+  llvm::ModulePassManager lowering;
+  if (llvm::Error failure = passes.builder().parsePassPipeline(lowering, "amdgpu-printf-runtime-binding"))
     return make_error(ErrorCode::internal, "{}", llvm::toString(std::move(failure)));
-  passes.run(module, modules);
+  passes.run(std::move(lowering), module);
   return {};
+}
+
+Status link_libraries(llvm::Module& module, const BuildOptions& options, const TargetDescription& target) {
+  DeviceSettings settings = device_settings(module, options, target);
+  if (options.optimization > 0) return link_device_library(module, settings);
+  MORGANA_TRY(std::unique_ptr<llvm::TargetMachine> machine, make_machine(target, module));
+  settings.optimize_separately = [&](llvm::Module& library) {
+    Passes passes(machine.get());
+    passes.run(passes.builder().buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2), library);
+  };
+  return link_device_library(module, settings);
 }
 
 // Makes everything but the kernels, and the variables they use, private to the code object: copies of inlined
@@ -92,23 +136,6 @@ void internalize(llvm::Module& module) {
   llvm::ModuleAnalysisManager analyses;
   analyses.registerPass([] { return llvm::PassInstrumentationAnalysis(); });
   llvm::GlobalDCEPass().run(module, analyses);
-}
-
-bool math_flag(const llvm::Module& module, const char* name) {
-  auto* value = llvm::mdconst::extract_or_null<llvm::ConstantInt>(module.getModuleFlag(name));
-  return value != nullptr && !value->isZero();
-}
-
-DeviceSettings device_settings(const llvm::Module& module, const BuildOptions& options,
-                               const TargetDescription& target) {
-  DeviceSettings settings;
-  settings.processor = std::string(processor_of(target.processor));
-  settings.code_object_version = target.code_object_version;
-  settings.unsafe_math = math_flag(module, kUnsafeMath);
-  settings.finite_math = math_flag(module, kFiniteMath);
-  settings.correctly_rounded_sqrt = math_flag(module, kCorrectlyRounded);
-  settings.flush_denormals = flushes_denormals(options, target) || math_flag(module, kDenormsAreZero);
-  return settings;
 }
 
 }  // namespace
@@ -129,7 +156,7 @@ Status emit_object(Frontend& frontend, const BuildOptions& options, const Target
   bool failed = false;
   route_diagnostics(frontend, failed);
   MORGANA_CHECK(lower_printf(target, module));
-  MORGANA_CHECK(link_device_library(module, device_settings(module, options, target)));
+  MORGANA_CHECK(link_libraries(module, options, target));
   internalize(module);
   clang::CompilerInstance& clang = frontend.clang();
   auto stream = std::make_unique<llvm::raw_svector_ostream>(object);

@@ -4,6 +4,7 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/Linker/Linker.h>
 #include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Transforms/IPO/Internalize.h>
 
 #include <map>
 #include <set>
@@ -56,7 +57,7 @@ void define_control(llvm::GlobalVariable& variable, const DeviceSettings& settin
 }
 
 // Library functions take the caller's target and floating-point environment, as -mlink-builtin-bitcode does.
-constexpr const char* kInheritedAttributes[] = {"target-cpu",        "target-features",      "denormal-fp-math",
+constexpr const char* kInheritedAttributes[] = {"target-cpu",           "target-features",  "denormal-fp-math",
                                                 "denormal-fp-math-f32", "no-trapping-math", "frame-pointer"};
 
 const llvm::Function* any_definition(const llvm::Module& module) {
@@ -65,17 +66,8 @@ const llvm::Function* any_definition(const llvm::Module& module) {
   return nullptr;
 }
 
-}  // namespace
-
-Status link_device_library(llvm::Module& module, const DeviceSettings& settings) {
-  if (!pack().ok()) return pack().error();
-  const DevicePack& library = *pack();
-  const llvm::Function* model = any_definition(module);
-  if (model == nullptr) return {};
-  std::set<const llvm::Function*> own;
-  for (const llvm::Function& function : module)
-    if (!function.isDeclaration()) own.insert(&function);
-
+// Links, until nothing more is found, the units that define what `module` declares.
+Status link_units(llvm::Module& module, const DevicePack& library) {
   llvm::Linker linker(module);
   std::set<std::string> tried;
   for (;;) {
@@ -85,26 +77,74 @@ Status link_device_library(llvm::Module& module, const DeviceSettings& settings)
       if (!tried.insert(value.getName().str()).second) continue;
       if (auto unit = library.find(value.getName())) units.insert(*unit);
     }
-    if (units.empty()) break;
+    if (units.empty()) return {};
     for (uint32_t index : units) {
       Bytes bitcode = library.unit(index);
       auto unit = llvm::getLazyBitcodeModule(
           llvm::MemoryBufferRef({reinterpret_cast<const char*>(bitcode.data()), bitcode.size()}, "device library"),
           module.getContext(), /*ShouldLazyLoadMetadata=*/true);
-      if (!unit)
-        return make_error(ErrorCode::internal, "device library: {}", llvm::toString(unit.takeError()));
+      if (!unit) return make_error(ErrorCode::internal, "device library: {}", llvm::toString(unit.takeError()));
       if (linker.linkInModule(std::move(*unit), llvm::Linker::LinkOnlyNeeded))
         return make_error(ErrorCode::build_failed, "a declaration conflicts with the device library");
     }
   }
+}
 
+// Links the library into `module`, whose functions are all of the library's making but those in `own`.
+Status link_into(llvm::Module& module, const DevicePack& library, const DeviceSettings& settings,
+                 const llvm::Function& model, const std::set<const llvm::Function*>& own) {
+  MORGANA_CHECK(link_units(module, library));
   for (llvm::GlobalVariable& variable : module.globals())
     if (variable.isDeclaration()) define_control(variable, settings);
   for (llvm::Function& function : module) {
     if (function.isDeclaration() || own.contains(&function)) continue;
     for (const char* name : kInheritedAttributes)
-      if (model->hasFnAttribute(name)) function.addFnAttr(model->getFnAttribute(name));
+      if (model.hasFnAttribute(name)) function.addFnAttr(model.getFnAttribute(name));
   }
+  return {};
+}
+
+// A module that declares what `module` declares, to receive library functions.
+std::unique_ptr<llvm::Module> make_declarations(const llvm::Module& module) {
+  auto result = std::make_unique<llvm::Module>("device library", module.getContext());
+  result->setTargetTriple(module.getTargetTriple());
+  result->setDataLayout(module.getDataLayout());
+  for (const llvm::Function& function : module) {
+    if (!function.isDeclaration() || function.isIntrinsic()) continue;
+    auto* copy = llvm::Function::Create(function.getFunctionType(), llvm::GlobalValue::ExternalLinkage,
+                                        function.getAddressSpace(), function.getName(), result.get());
+    copy->copyAttributesFrom(&function);
+  }
+  return result;
+}
+
+}  // namespace
+
+Status link_device_library(llvm::Module& module, const DeviceSettings& settings) {
+  if (!pack().ok()) return pack().error();
+  const DevicePack& library = *pack();
+  const llvm::Function* model = any_definition(module);
+  if (model == nullptr) return {};
+  if (settings.optimize_separately == nullptr) {
+    std::set<const llvm::Function*> own;
+    for (const llvm::Function& function : module)
+      if (!function.isDeclaration()) own.insert(&function);
+    return link_into(module, library, settings, *model, own);
+  }
+
+  auto functions = make_declarations(module);
+  std::set<std::string> exported;
+  for (const llvm::Function& function : *functions) exported.insert(function.getName().str());
+  MORGANA_CHECK(link_into(*functions, library, settings, *model, {}));
+  llvm::internalizeModule(*functions, [&](const llvm::GlobalValue& value) {
+    return exported.contains(value.getName().str());
+  });
+  // linkonce_odr would let the optimiser drop what only the program calls.
+  for (llvm::GlobalValue& value : functions->global_values())
+    if (!value.isDeclaration() && !value.hasLocalLinkage()) value.setLinkage(llvm::GlobalValue::ExternalLinkage);
+  settings.optimize_separately(*functions);
+  if (llvm::Linker::linkModules(module, std::move(functions), llvm::Linker::LinkOnlyNeeded))
+    return make_error(ErrorCode::build_failed, "a declaration conflicts with the device library");
   return {};
 }
 

@@ -3,6 +3,7 @@
 
 #include <llvm/IR/Module.h>
 
+#include <functional>
 #include <string>
 
 #include "base/result.h"
@@ -17,6 +18,9 @@ struct DeviceSettings {
   bool finite_math = false;
   bool flush_denormals = false;
   bool correctly_rounded_sqrt = false;
+  // Set for programs that are not to be optimised: optimises the library's functions before they join. They are
+  // written for an optimiser; generic pointers in them, for one, must be resolved where there is no FLAT (gfx600).
+  std::function<void(llvm::Module&)> optimize_separately;
 };
 
 // Defines whatever `module` declares and the device library (embedded, or of MORGANA_DEVICE_LIBS) has, and what

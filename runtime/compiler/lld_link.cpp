@@ -45,6 +45,13 @@ Result<FileDescriptor> input_file(std::string_view bytes) {
   return file;
 }
 
+std::string input_path(const FileDescriptor& file) { return "/proc/self/fd/" + std::to_string(file.number()); }
+
+void replace_all(std::string& text, std::string_view what, std::string_view by) {
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
+    text.replace(at, what.size(), by);
+}
+
 // LLD writes its output next to the final name and renames, so the output needs a real folder.
 class OutputFolder {
  public:
@@ -96,7 +103,7 @@ Result<std::string> lld_link(const std::vector<std::string_view>& objects, std::
   std::vector<std::string> words = {"ld.lld", "--no-undefined", "-shared", "--threads=1", "--color-diagnostics=never", "-o", output};
   for (std::string_view object : objects) {
     MORGANA_TRY(FileDescriptor input, input_file(object));
-    words.push_back("/proc/self/fd/" + std::to_string(input.number()));
+    words.push_back(input_path(input));
     inputs.push_back(std::move(input));
   }
   std::vector<const char*> arguments;
@@ -114,6 +121,7 @@ Result<std::string> lld_link(const std::vector<std::string_view>& objects, std::
         lld::CommonLinkerContext::destroy();
       },
       reason);
+  for (const FileDescriptor& input : inputs) replace_all(text, input_path(input), "program");
   log += text;
   if (!completed) log += "fatal error: the linker failed: " + reason + "\n";
   if (!linked) return make_error(ErrorCode::build_failed, "linking failed");
