@@ -57,6 +57,8 @@ class Dispatch {
   const DispatchPacket& packet() const { return packet_; }
   uint64_t printf_buffer() const { return printf_buffer_; }
   const std::shared_ptr<Executable>& executable() const { return executable_; }
+  // Writes the queue's address where the kernel expects it (hidden_queue_ptr).
+  void bind_queue(uint64_t amd_queue);
 
  private:
   Dispatch() = default;
@@ -64,8 +66,8 @@ class Dispatch {
   const Kernel* kernel_ = nullptr;
   DispatchPacket packet_;
   uint64_t printf_buffer_ = 0;   // 0: the kernel does not print
-  void* kernarg_ = nullptr;
-  friend class Queue;
+  uint8_t* kernarg_ = nullptr;
+  uint64_t* queue_pointer_ = nullptr;  // in the kernarg segment; null: the kernel has no such argument
 };
 
 }  // namespace morgana::runtime

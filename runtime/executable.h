@@ -38,6 +38,8 @@ class Executable {
   // Loads an ELF code object (ET_DYN; ET_REL is linked first) or an offload bundle that holds one for the agent.
   // Fails with `unsupported` when its target id does not fit the agent's.
   static Result<std::shared_ptr<Executable>> load(Agent& agent, Bytes code_object);
+  // The processor that the bytes were compiled for; of a bundle, that of its first AMD GPU entry.
+  static Result<std::string> processor_of(Bytes code_object);
   ~Executable();
   Executable(const Executable&) = delete;
   Executable& operator=(const Executable&) = delete;
@@ -50,8 +52,12 @@ class Executable {
 
   // "file.cl:12" of the code address, when the object has line information; else empty.
   std::string source_line(uint64_t pc) const;
-  // The kernel or function whose code holds `pc`; else empty.
+  // The kernel or function whose code holds `pc`; else empty. And how far into it `pc` lies.
   std::string function_at(uint64_t pc) const;
+  uint64_t offset_in_function(uint64_t pc) const;
+
+  // The format strings of the kernels' printf calls.
+  std::span<const codeobj::PrintfFormat> printf_formats() const { return printf_formats_; }
 
  private:
   Executable() = default;
@@ -60,6 +66,7 @@ class Executable {
   Agent* agent_ = nullptr;
   std::vector<Kernel> kernels_;
   std::vector<Variable> variables_;
+  std::vector<codeobj::PrintfFormat> printf_formats_;
 };
 
 }  // namespace morgana::runtime

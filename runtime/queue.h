@@ -35,7 +35,7 @@ class Queue {
  public:
   // `size` is the number of packets, a power of two.
   static Result<std::unique_ptr<Queue>> create(Agent& agent, uint32_t size = 1024);
-  // Waits for what was submitted; a dispatch that does not end is cancelled first when `cancel` was called.
+  // Does not wait: the command processor finishes what was submitted, then ends. Callable from a Task.
   ~Queue();
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
@@ -51,7 +51,7 @@ class Queue {
  private:
   Queue() = default;
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;  // shared with the command processor
 };
 
 // Host time in nanoseconds, the clock of profiling and of s_memrealtime (CLOCK_MONOTONIC).

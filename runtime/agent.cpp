@@ -1,0 +1,102 @@
+#include "runtime/agent.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "base/log.h"
+#include "base/options.h"
+
+namespace morgana::runtime {
+namespace {
+
+// The chip that stands behind each target: PCI device id (pci.ids), engine clock in MHz, L2 in bytes.
+struct Chip {
+  Target target;
+  const char* features;  // of the target id
+  uint32_t device_id;
+  uint32_t clock_mhz;
+  uint64_t l2_bytes;
+};
+
+constexpr uint64_t kMiB = 1024 * 1024;
+constexpr Chip kChips[] = {
+    {Target::gfx600, "", 0x6798, 1000, kMiB * 3 / 4},
+    {Target::gfx701, "", 0x67b0, 1000, kMiB},
+    {Target::gfx803, "", 0x7300, 1050, kMiB * 2},
+    {Target::gfx900, ":xnack-", 0x687f, 1630, kMiB * 4},
+    {Target::gfx906, ":sramecc+:xnack-", 0x66a1, 1725, kMiB * 4},
+    {Target::gfx908, ":sramecc+:xnack-", 0x738c, 1502, kMiB * 8},
+    {Target::gfx90a, ":sramecc+:xnack-", 0x740f, 1700, kMiB * 8},
+    {Target::gfx942, ":sramecc+:xnack-", 0x74a1, 2100, kMiB * 4},
+    {Target::gfx950, ":sramecc+:xnack-", 0x75a0, 2400, kMiB * 4},
+};
+
+uint64_t host_memory() {
+  return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+uint32_t host_threads() {
+  if (options().threads > 0) return static_cast<uint32_t>(std::min<int64_t>(options().threads, 4096));
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return static_cast<uint32_t>(CPU_COUNT(&set));
+  return static_cast<uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+std::vector<Agent*> make_agents() {
+  std::vector<Agent*> list;
+  std::string_view names = options().devices;
+  while (!names.empty()) {
+    size_t comma = std::min(names.find(','), names.size());
+    std::string_view name = names.substr(0, comma);
+    names.remove_prefix(std::min(comma + 1, names.size()));
+    name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
+    name = name.substr(0, name.find_last_not_of(' ') + 1);
+    auto spec = agent_spec(name);
+    if (spec.ok())
+      list.push_back(new Agent(std::move(spec).value()));  // never freed: lives until the process ends
+    else
+      log(LogLevel::error, "MORGANA_DEVICES: {}", spec.error().message);
+  }
+  return list;
+}
+
+}  // namespace
+
+Result<AgentSpec> agent_spec(std::string_view processor) {
+  auto target = find_target(processor);
+  if (!target) {
+    std::string known;
+    for (int i = 0; i < kTargetCount; ++i) known += fmt::format(" {}", info(static_cast<Target>(i)).name);
+    return make_error(ErrorCode::not_found, "'{}' is no known device; known are{}", processor, known);
+  }
+  const Chip& chip = kChips[static_cast<size_t>(*target)];
+  AgentSpec spec;
+  spec.target = *target;
+  spec.processor = processor;
+  spec.target_id = fmt::format("amdgcn-amd-amdhsa--{}{}", processor, chip.features);
+  spec.board_name = "Morgana software GPU";
+  spec.device_id = chip.device_id;
+  // The host's threads, not the chip's compute units: programs size their work by this number.
+  spec.compute_units = host_threads();
+  spec.max_clock_mhz = chip.clock_mhz;
+  spec.global_memory = options().memory > 0 ? static_cast<uint64_t>(options().memory) * kMiB : host_memory() / 2;
+  spec.global_memory = spec.global_memory / kMiB * kMiB;
+  spec.max_allocation = spec.global_memory / 4 * 3 / kMiB * kMiB;
+  spec.local_memory = info(*target).lds_bytes;
+  spec.cache_bytes = chip.l2_bytes;
+  if (*target <= Target::gfx803) spec.cache_line = 64;
+  return spec;
+}
+
+Agent::Agent(AgentSpec spec) : spec_(std::move(spec)), device_(spec_.target) {}
+
+std::span<Agent* const> agents() {
+  static const std::vector<Agent*> list = make_agents();
+  return list;
+}
+
+}  // namespace morgana::runtime

@@ -1,0 +1,118 @@
+#include "runtime/executable.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "codeobj/line_table.h"
+#include "codeobj/loader.h"
+#include "runtime/memory.h"
+#include "runtime/unpack.h"
+
+namespace morgana::runtime {
+
+struct Executable::Impl {
+  codeobj::CodeObject object;
+  codeobj::LoadedCode loaded;
+  std::vector<uint64_t> code;  // segments that the device may execute
+  std::optional<codeobj::LineTable> lines;
+
+  uint64_t file_address(uint64_t pc) const { return pc - loaded.bias; }
+};
+
+namespace {
+
+Status check_runs_on(const codeobj::CodeObject& object, const AgentSpec& agent) {
+  // A software GPU runs code of either xnack and sramecc setting, so only the processor counts.
+  MORGANA_TRY(codeobj::TargetId id, codeobj::parse_target_id(agent.processor));
+  if (codeobj::compatible(object.target_id(), id)) return {};
+  return make_error(ErrorCode::unsupported, "the code object is for {}; the device is {}", object.target_id().str(),
+                    agent.processor);
+}
+
+}  // namespace
+
+Result<std::string> Executable::processor_of(Bytes code_object) {
+  MORGANA_TRY(codeobj::CodeObject object, unpack(code_object, nullptr));
+  return object.target_id().processor;
+}
+
+Result<std::shared_ptr<Executable>> Executable::load(Agent& agent, Bytes code_object) {
+  MORGANA_TRY(codeobj::CodeObject object, unpack(code_object, &agent.spec()));
+  MORGANA_CHECK(check_runs_on(object, agent.spec()));
+
+  std::shared_ptr<Executable> executable(new Executable);
+  executable->agent_ = &agent;
+  executable->impl_ = std::make_unique<Impl>();
+  Impl& impl = *executable->impl_;
+  impl.object = std::move(object);
+
+  void* memory = nullptr;
+  codeobj::LoadCallbacks callbacks;
+  callbacks.allocate = [&](size_t size, size_t alignment) -> Result<void*> {
+    auto allocated = allocate(size, alignment, "code object");
+    if (allocated.ok()) memory = *allocated;
+    return allocated;
+  };
+  auto loaded = codeobj::load(impl.object, callbacks);
+  if (!loaded.ok()) {
+    release(memory);
+    return loaded.error();
+  }
+  impl.loaded = std::move(loaded).value();
+
+  for (const auto& segment : impl.loaded.segments) {
+    if ((segment.flags & PF_X) == 0) continue;
+    agent.device().add_code(segment.address, segment.size);
+    impl.code.push_back(segment.address);
+  }
+  for (const std::string& text : impl.object.metadata().printf) {
+    auto format = codeobj::parse_printf_format(text);
+    if (format.ok())
+      executable->printf_formats_.push_back(std::move(format).value());
+    else
+      log(LogLevel::warn, "printf format '{}': {}", text, format.error().message);
+  }
+  // Both lists are in the order of CodeObject::kernels().
+  for (size_t i = 0; i < impl.loaded.kernels.size(); ++i) {
+    const codeobj::Kernel& parsed = impl.object.kernels()[i];
+    const codeobj::LoadedKernel& placed = impl.loaded.kernels[i];
+    executable->kernels_.push_back({parsed.name, &parsed.metadata, parsed.descriptor, placed.descriptor_address,
+                                    placed.entry_address, executable.get()});
+  }
+  for (const auto& variable : impl.loaded.variables)
+    executable->variables_.push_back({variable.name, variable.address, variable.size});
+  auto lines = codeobj::LineTable::read(impl.object);
+  if (lines.ok()) impl.lines = std::move(lines).value();
+  return executable;
+}
+
+Executable::~Executable() {
+  if (impl_ == nullptr) return;
+  for (uint64_t address : impl_->code) agent_->device().remove_code(address);
+  release(impl_->loaded.memory);
+}
+
+const Kernel* Executable::kernel(std::string_view name) const {
+  auto found = std::ranges::find_if(kernels_, [&](const Kernel& kernel) { return kernel.name == name; });
+  return found == kernels_.end() ? nullptr : &*found;
+}
+
+const codeobj::CodeObject& Executable::code_object() const { return impl_->object; }
+
+std::string Executable::source_line(uint64_t pc) const {
+  if (!impl_->lines) return {};
+  auto line = impl_->lines->find(impl_->file_address(pc));
+  return line ? fmt::format("{}:{}", line->file, line->line) : std::string{};
+}
+
+std::string Executable::function_at(uint64_t pc) const {
+  const codeobj::ElfSymbol* symbol = impl_->object.function_at(impl_->file_address(pc));
+  return symbol == nullptr ? std::string{} : std::string(symbol->name);
+}
+
+uint64_t Executable::offset_in_function(uint64_t pc) const {
+  const codeobj::ElfSymbol* symbol = impl_->object.function_at(impl_->file_address(pc));
+  return symbol == nullptr ? 0 : impl_->file_address(pc) - symbol->value;
+}
+
+}  // namespace morgana::runtime

@@ -1,0 +1,39 @@
+// The subcommands of `morgana`. Each takes the words behind its name and returns the exit status:
+// 0 done, 1 the work failed, 2 the words are off.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace morgana::tools {
+
+using Words = std::span<const std::string_view>;
+
+int run_command(Words words);
+int dispatch_command(Words words);
+int info_command(Words words);
+int disasm_command(Words words);
+
+// Prints "morgana NAME: message" on standard error and returns `status`.
+int fail(std::string_view command, std::string_view message, int status = 1);
+
+// The whole of a file; `not_found` or `io` otherwise.
+Result<std::vector<uint8_t>> read_file(const std::string& path);
+Status write_file(const std::string& path, std::span<const uint8_t> bytes);
+
+// Removes "--name VALUE" or "--name=VALUE" from `words` and returns VALUE; an error when the value is missing.
+Result<std::optional<std::string>> take_option(std::vector<std::string_view>& words, std::string_view name);
+// Every value of an option that may repeat, in order.
+Result<std::vector<std::string>> take_options(std::vector<std::string_view>& words, std::string_view name);
+// Removes a flag and says whether it was there.
+bool take_flag(std::vector<std::string_view>& words, std::string_view name);
+// Complains about what is left; true when nothing is.
+bool nothing_left(std::string_view command, const std::vector<std::string_view>& words);
+
+}  // namespace morgana::tools

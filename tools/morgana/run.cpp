@@ -1,0 +1,58 @@
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "tools/morgana/commands.h"
+
+namespace morgana::tools {
+namespace {
+
+// libmorgana.so beside this program: ../lib in a build tree and in an installation under a prefix.
+Result<std::string> find_library() {
+  std::error_code error;
+  auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return make_error(ErrorCode::io, "/proc/self/exe: {}", error.message());
+  auto prefix = self.parent_path().parent_path();
+  for (const char* place : {"lib", "lib/x86_64-linux-gnu", "lib64"}) {
+    auto candidate = prefix / place / "libmorgana.so";
+    if (std::filesystem::exists(candidate, error)) return candidate.string();
+  }
+  return make_error(ErrorCode::not_found, "no libmorgana.so under {}/lib", prefix.string());
+}
+
+}  // namespace
+
+int run_command(Words words) {
+  std::vector<std::string_view> own;
+  size_t i = 0;
+  while (i < words.size() && words[i] != "--") own.push_back(words[i++]);
+  if (i < words.size()) ++i;
+  auto devices = take_option(own, "--devices");
+  if (!devices.ok()) return fail("run", devices.error().message, 2);
+  // Without "--" the first word that is no option of ours begins the program.
+  if (i >= words.size() && !own.empty() && !own.front().starts_with('-')) {
+    i = words.size() - own.size();
+    own.clear();
+  }
+  if (!nothing_left("run", own)) return 2;
+  if (i >= words.size()) return fail("run", "no program given: morgana run -- PROGRAM [ARGS...]", 2);
+  auto library = find_library();
+  if (!library.ok()) return fail("run", library.error().message);
+
+  // ocl-icd reads OCL_ICD_VENDORS, the Khronos loader OCL_ICD_FILENAMES and, for its search, OCL_ICD_VENDORS.
+  setenv("OCL_ICD_VENDORS", library->c_str(), 1);
+  setenv("OCL_ICD_FILENAMES", library->c_str(), 1);
+  if (devices->has_value()) setenv("MORGANA_DEVICES", (*devices)->c_str(), 1);
+
+  std::vector<std::string> storage(words.begin() + static_cast<ptrdiff_t>(i), words.end());
+  std::vector<char*> arguments;
+  for (std::string& word : storage) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execvp(arguments[0], arguments.data());
+  return fail("run", fmt::format("{}: {}", storage[0], std::strerror(errno)), errno == ENOENT ? 127 : 126);
+}
+
+}  // namespace morgana::tools
