@@ -231,7 +231,8 @@ Status CodeObject::read_kernels() {
       const bool is_lds = symbol.section == kSectionLds;
       const bool is_writable = !is_lds && symbol.section < elf_->sections().size() &&
                                (elf_->sections()[symbol.section].flags & SHF_WRITE) != 0;
-      variables_.push_back({std::string(symbol.name), symbol.value, symbol.size, is_lds, is_writable});
+      variables_.push_back({std::string(symbol.name), symbol.value, symbol.size, is_lds, is_writable,
+                            symbol.binding != STB_LOCAL});
     }
   }
   for (Kernel& kernel : kernels_) {

@@ -54,6 +54,7 @@ struct Variable {
   uint64_t size = 0;
   bool is_lds = false;
   bool is_writable = false;
+  bool is_exported = false;  // not local to the object
 };
 
 class CodeObject {

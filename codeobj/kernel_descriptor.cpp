@@ -219,7 +219,7 @@ std::string KernelDescriptor::text() const {
   const TargetInfo& t = info(target);
   std::string out;
   const auto line = [&](const char* directive, uint64_t value) {
-    fmt::format_to(std::back_inserter(out), "  .amdhsa_{} {}\n", directive, value);
+    fmt::format_to(std::back_inserter(out), "\t.amdhsa_{} {}\n", directive, value);
   };
   line("group_segment_fixed_size", group_segment_fixed_size);
   line("private_segment_fixed_size", private_segment_fixed_size);
@@ -229,11 +229,11 @@ std::string KernelDescriptor::text() const {
     line("tg_split", tg_split);
   }
   line("next_free_vgpr", vgpr_count);
-  // The counts are allocations, so nothing is added for VCC, FLAT_SCRATCH and XNACK_MASK.
+  // The counts stand for whole granules, so nothing is added for VCC, FLAT_SCRATCH and XNACK_MASK.
   line("reserve_vcc", 0);
   if (t.generation >= Generation::gfx7 && !t.architected_flat_scratch) line("reserve_flat_scratch", 0);
   if (t.generation >= Generation::gfx8) line("reserve_xnack_mask", 0);
-  line("next_free_sgpr", sgpr_count);
+  line("next_free_sgpr", (bits(compute_pgm_rsrc1, 6, 4) + 1) * 8);
   line("float_round_mode_32", round_mode_32);
   line("float_round_mode_16_64", round_mode_16_64);
   line("float_denorm_mode_32", denorm_mode_32);
@@ -255,7 +255,9 @@ std::string KernelDescriptor::text() const {
   line("exception_fp_ieee_underflow", enable_exception_fp_underflow);
   line("exception_fp_ieee_inexact", enable_exception_fp_inexact);
   line("exception_int_div_zero", enable_exception_int_division_by_zero);
-  line("user_sgpr_count", user_sgpr_count);
+  const auto ranges = user_sgprs();
+  const int enabled = ranges.empty() ? 0 : ranges.back().first + ranges.back().count;
+  if (enabled != user_sgpr_count) line("user_sgpr_count", user_sgpr_count);
   if (!t.architected_flat_scratch) line("user_sgpr_private_segment_buffer", enable_sgpr_private_segment_buffer);
   line("user_sgpr_dispatch_ptr", enable_sgpr_dispatch_ptr);
   line("user_sgpr_queue_ptr", enable_sgpr_queue_ptr);
@@ -263,7 +265,7 @@ std::string KernelDescriptor::text() const {
   line("user_sgpr_dispatch_id", enable_sgpr_dispatch_id);
   if (!t.architected_flat_scratch) line("user_sgpr_flat_scratch_init", enable_sgpr_flat_scratch_init);
   line("user_sgpr_private_segment_size", enable_sgpr_private_segment_size);
-  if (t.unified_vgprs && !is_kernel_code) {
+  if (kernarg_preload_length != 0) {
     line("user_sgpr_kernarg_preload_length", kernarg_preload_length);
     line("user_sgpr_kernarg_preload_offset", kernarg_preload_offset);
   }

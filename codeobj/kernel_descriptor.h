@@ -133,7 +133,7 @@ struct KernelDescriptor {
   // The enabled user SGPRs in hardware order. What does not fit into user_sgpr_count registers is left out.
   std::vector<UserSgprRange> user_sgprs() const;
 
-  // One line per field in LLVM's assembler syntax ("  .amdhsa_next_free_vgpr 8").
+  // One line per field in LLVM's assembler syntax and order ("\t.amdhsa_next_free_vgpr 8\n").
   std::string text() const;
 };
 

@@ -181,13 +181,17 @@ class YamlReader {
     const char first = text.front();
     if (first == '|' || first == '>') return Node{block_scalar(first == '>', indent, root)};
     if (first == '&' || first == '*' || first == '!') return fail("anchors and tags are not supported");
+    if (text == "?" || text.starts_with("? ")) return fail("complex keys are not supported");
     ++next_;
     const bool is_flow = first == '[' || first == '{' || first == '"' || first == '\'';
     std::string joined;
     if (!is_flow) {
       joined = strip_comment(text);
-      while (!done() && continues(indent, root) && !trim(line().text).starts_with('#'))
+      while (!done() && continues(indent, root) && !trim(line().text).starts_with('#')) {
+        size_t colon = 0;
+        if (find_key_end(line().text, colon)) return fail("unexpected indentation");
         joined.append(" ").append(strip_comment(lines_[next_++].text));
+      }
       return Node{std::move(joined)};
     }
     joined = text;

@@ -1,0 +1,29 @@
+#!/bin/sh
+# Rebuilds the checked-in objects from kernels.cl and external.cl with clang 22. Run in this directory.
+set -eu
+bin=/usr/lib/llvm-22/bin
+cc() { $bin/clang -x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -nogpulib -nogpuinc -O2 -fno-ident \
+       -fdebug-compilation-dir=/src -mllvm -amdgpu-internalize-symbols "$@"; }
+cc -mcpu=gfx90a:xnack- -mcode-object-version=4 kernels.cl -o gfx90a_v4.co
+cc -mcpu=gfx803 -mcode-object-version=5 kernels.cl -o gfx803_v5.co
+cc -mcpu=gfx942 -mcode-object-version=5 -g -gdwarf-5 kernels.cl -o gfx942_v5_dwarf5.co
+cc -mcpu=gfx900 -mcode-object-version=5 -g -gdwarf-4 kernels.cl -o gfx900_v5_dwarf4.co
+cc -mcpu=gfx9-4-generic -mcode-object-version=6 kernels.cl -o gfx9_4_generic_v6.co
+cc -mcpu=gfx906 -mcode-object-version=5 -c kernels.cl -o gfx906_v5.o
+cc -mcpu=gfx1100 -mcode-object-version=5 kernels.cl -o gfx1100_v5.co
+cc -mcpu=gfx906 -mcode-object-version=5 -fvisibility=default -c external.cl -o external.o
+$bin/ld.lld -shared external.o -o external.co
+# Bundles: plain, and compressed in versions 2 and 3 of the format.
+printf '' > empty
+targets=host-x86_64-unknown-linux--,hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-,hipv4-amdgcn-amd-amdhsa--gfx803
+bundle() { $bin/clang-offload-bundler -type=o -bundle-align=4096 -targets=$targets -input=empty -input=gfx90a_v4.co \
+           -input=gfx803_v5.co "$@"; }
+bundle -output=plain.bundle
+bundle -compress -output=zstd_v3.bundle
+COMPRESSED_BUNDLE_FORMAT_VERSION=2 bundle -compress -output=zstd_v2.bundle
+rm empty
+# Descriptors as LLVM prints them.
+descriptor() { $bin/llvm-objdump -D -j .rodata --disassemble-symbols=$2 $1 | grep '^	'; }
+descriptor gfx942_v5_dwarf5.co lds.kd > gfx942_lds_kd.txt
+descriptor gfx803_v5.co hidden.kd > gfx803_hidden_kd.txt
+chmod 644 *.co *.o *.bundle
