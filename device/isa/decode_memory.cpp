@@ -1,0 +1,104 @@
+// The door of the memory decoders, and what they share.
+#include "device/isa/memory.h"
+
+namespace morgana::isa {
+
+Error bad_encoding(const Decoder& decoder, const char* what) {
+  return make_error(ErrorCode::malformed, "{:#010x} is no instruction of {}: {}", decoder.dword0, decoder.target.name,
+                    what);
+}
+
+Result<Inst> begin(const Decoder& decoder, Format format, uint32_t opcode, int size) {
+  if (!decoder.code.contains(0, uint64_t(size))) return bad_encoding(decoder, "the code ends within it");
+  const Row* row = find_row(decoder.target.target, format, opcode);
+  if (row == nullptr) return bad_encoding(decoder, "unknown opcode");
+  Inst inst;
+  inst.row = row;
+  inst.format = format;
+  inst.size = uint8_t(size);
+  for (int i = 0; i < int(row->src.size()); i++)
+    if (row->src[i] != Type::none) inst.n_src = uint8_t(i + 1);
+  inst.n_explicit_src = inst.n_src;
+  return inst;
+}
+
+Result<Operand> vector_operand(const Decoder& decoder, uint32_t number, Type type, int dwords, bool acc) {
+  if (number + uint32_t(dwords) > 256) return bad_encoding(decoder, "an operand passes the last VGPR");
+  return Operand{uint16_t((acc ? kAgprBase : kVgprBase) + number), type, uint8_t(dwords)};
+}
+
+Result<Operand> scalar_operand(const Decoder& decoder, uint32_t code, Type type, int dwords) {
+  // One past the last register of each group: SGPRs with FLAT_SCRATCH and XNACK_MASK, VCC, TTMP (TBA and TMA among
+  // them on gfx6..gfx8), M0, EXEC.
+  for (const uint32_t end : {106u, 108u, 124u, 125u, 128u})
+    if (code < end) {
+      if (code + uint32_t(dwords) > end || code == 125) break;
+      return Operand{uint16_t(code), type, uint8_t(dwords)};
+    }
+  return bad_encoding(decoder, "no such scalar registers");
+}
+
+Result<Operand> scalar_source(const Decoder& decoder, uint32_t code, Type type) {
+  if (code < 128) return scalar_operand(decoder, code, type, 1);
+  const bool gfx9 = decoder.target.generation >= Generation::gfx9;
+  const bool gfx8 = decoder.target.generation >= Generation::gfx8;
+  const bool inline_integer = code <= 208;
+  const bool aperture = gfx9 && code >= 235 && code <= 239;
+  const bool inline_float = code >= 240 && code <= (gfx8 ? 248u : 247u);
+  const bool flag = code >= 251 && code <= 253;
+  if (!inline_integer && !aperture && !inline_float && !flag) return bad_encoding(decoder, "no such scalar source");
+  return Operand{uint16_t(code), type, 1};
+}
+
+Type bits_type(int dwords) {
+  switch (dwords) {
+    case 1: return Type::b32;
+    case 2: return Type::b64;
+    case 3: return Type::b96;
+    case 4: return Type::b128;
+    case 5: return Type::b160;
+    case 6: return Type::b192;
+    default: return dwords <= 8 ? Type::b256 : Type::b512;
+  }
+}
+
+void set_cache_bits(const Decoder& decoder, Inst& inst, bool glc_sc0, bool scc_sc1, bool slc_nt) {
+  if (decoder.target.is_gfx940) {
+    inst.sc0 = glc_sc0;
+    inst.sc1 = scc_sc1;
+    inst.nt = slc_nt;
+    return;
+  }
+  inst.glc = glc_sc0;
+  inst.slc = slc_nt;
+  inst.scc = scc_sc1 && decoder.target.unified_vgprs;
+}
+
+Result<Inst> decode_memory(const Decoder& decoder) {
+  const bool gfx8 = decoder.target.generation >= Generation::gfx8;
+  if (!gfx8 && bits(decoder.dword0, 27, 5) == 0b11000) return decode_smrd(decoder);
+  switch (bits(decoder.dword0, 26, 6)) {
+    case 0b110000: return decode_smem(decoder);
+    case 0b110001:
+      if (gfx8) return decode_exp(decoder);
+      break;
+    case 0b110010:
+      if (!gfx8) return decode_vintrp(decoder);
+      break;
+    case 0b110101:
+      if (gfx8) return decode_vintrp(decoder);
+      break;
+    case 0b110110: return decode_ds(decoder);
+    case 0b110111: return decode_flat(decoder);
+    case 0b111000: return decode_mubuf(decoder);
+    case 0b111010: return decode_mtbuf(decoder);
+    case 0b111100: return decode_mimg(decoder);
+    case 0b111110:
+      if (!gfx8) return decode_exp(decoder);
+      break;
+    default: break;
+  }
+  return bad_encoding(decoder, "unknown encoding");
+}
+
+}  // namespace morgana::isa

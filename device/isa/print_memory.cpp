@@ -1,0 +1,203 @@
+// LLVM's text of the memory, image, export and interpolation encodings: operands, then modifiers in LLVM's order.
+#include <fmt/format.h>
+
+#include "device/isa/memory.h"
+
+namespace morgana::isa {
+namespace {
+
+// Collects operands, separated by commas, and after them modifiers, separated by spaces.
+class Text {
+ public:
+  Text(Target target, const Inst& inst) : target_(target), inst_(inst) {}
+
+  void operand(const Operand& operand) { raw(print_operand(target_, inst_, operand)); }
+  void operand_or_off(const Operand& operand) {
+    raw(operand.present() ? print_operand(target_, inst_, operand) : "off");
+  }
+  void operand_if_present(const Operand& op) {
+    if (op.present()) operand(op);
+  }
+  void raw(std::string_view text) {
+    if (!text_.empty()) text_ += ", ";
+    text_ += text;
+  }
+  void modifier(std::string_view text) {
+    if (!text_.empty()) text_ += ' ';
+    text_ += text;
+  }
+  void modifier_if(bool condition, std::string_view text) {
+    if (condition) modifier(text);
+  }
+  void number(const char* name, int32_t value) {
+    if (value != 0) modifier(fmt::format("{}:{}", name, value));
+  }
+  void cache_bits() {
+    modifier_if(inst_.glc, "glc");
+    modifier_if(inst_.sc0, "sc0");
+    modifier_if(inst_.slc, "slc");
+    modifier_if(inst_.nt, "nt");
+    modifier_if(inst_.scc, "scc");
+    modifier_if(inst_.sc1, "sc1");
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  Target target_;
+  const Inst& inst_;
+  std::string text_;
+};
+
+std::string hex(int64_t value) {
+  return value < 0 ? fmt::format("-{:#x}", -value) : fmt::format("{:#x}", value);
+}
+
+void print_smem(Text& text, const Inst& inst) {
+  const Op op = inst.row->op;
+  if (op == Op::s_atc_probe || op == Op::s_atc_probe_buffer) text.raw(hex(inst.simm16));
+  if (inst.src[kSdata].present()) text.operand(inst.src[kSdata]);
+  else text.operand_if_present(inst.dst[0]);
+  text.operand_if_present(inst.src[kSbase]);
+  if (inst.soffset_en) text.operand(inst.src[kSmemOffset]);
+  if (inst.offset_imm) {
+    // SMRD's literal is unsigned.
+    const int64_t value = inst.format == Format::SMRD ? int64_t(uint32_t(inst.offset)) : inst.offset;
+    if (inst.soffset_en) text.modifier("offset:" + hex(value));
+    else text.raw(hex(value));
+  }
+  text.cache_bits();
+}
+
+void print_ds(Text& text, const Inst& inst) {
+  text.operand_if_present(inst.dst[0]);
+  for (const int role : {kDsAddr, kDsData0, kDsData1}) text.operand_if_present(inst.src[role]);
+  text.number("offset", inst.offset);
+  text.number("offset0", inst.offset0);
+  text.number("offset1", inst.offset1);
+  text.modifier_if(inst.gds, "gds");
+}
+
+void print_flat(Text& text, const Inst& inst) {
+  text.operand_if_present(inst.dst[0]);
+  text.operand_or_off(inst.src[kVaddr]);
+  text.operand_if_present(inst.src[kVdata]);
+  if (inst.format != Format::FLAT) text.operand_or_off(inst.src[kSaddr]);
+  text.number("offset", inst.offset);
+  text.cache_bits();
+  text.modifier_if(inst.lds && !(inst.row->flags & kLdsDst), "lds");
+  text.modifier_if(inst.tfe, "tfe");
+}
+
+constexpr std::string_view kDataFormats[] = {
+    "INVALID", "8", "16", "8_8", "32", "16_16", "10_11_11", "11_11_10", "10_10_10_2", "2_10_10_10", "8_8_8_8",
+    "32_32", "16_16_16_16", "32_32_32", "32_32_32_32", "RESERVED_15",
+};
+constexpr std::string_view kNumberFormats[] = {
+    "UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT", "RESERVED_6", "FLOAT",
+};
+constexpr int kDefaultDataFormat = 1, kDefaultNumberFormat = 0;
+
+// "format:[BUF_DATA_FORMAT_x,BUF_NUM_FORMAT_y]", without what has its default.
+void print_format(Text& text, const Inst& inst, Generation generation) {
+  std::string list;
+  if (inst.dfmt != kDefaultDataFormat) list = fmt::format("BUF_DATA_FORMAT_{}", kDataFormats[inst.dfmt & 15]);
+  if (inst.nfmt != kDefaultNumberFormat) {
+    const bool ogl = inst.nfmt == 6 && generation <= Generation::gfx7;
+    list += fmt::format("{}BUF_NUM_FORMAT_{}", list.empty() ? "" : ",",
+                        ogl ? "SNORM_OGL" : kNumberFormats[inst.nfmt & 7]);
+  }
+  if (!list.empty()) text.modifier(fmt::format("format:[{}]", list));
+}
+
+void print_buffer(Text& text, const Inst& inst, Generation generation) {
+  if (inst.n_src == 0) {  // cache control: only gfx940's have bits that count
+    text.modifier_if(inst.sc0, "sc0");
+    text.modifier_if(inst.sc1, "sc1");
+    return;
+  }
+  if (inst.row->src[kVdata] != Type::none) text.operand(inst.src[kVdata]);
+  else text.operand_if_present(inst.dst[0]);
+  const bool from_lds = (inst.row->flags & kLdsSrc) != 0;
+  if (!from_lds) text.operand_or_off(inst.src[kVaddr]);
+  text.operand(inst.src[kSrsrc]);
+  text.operand(inst.src[kSoffset]);
+  if (inst.format == Format::MTBUF) print_format(text, inst, generation);
+  text.modifier_if(inst.idxen && !from_lds, "idxen");
+  text.modifier_if(inst.offen && !from_lds, "offen");
+  text.modifier_if(inst.addr64, "addr64");
+  text.number("offset", inst.offset);
+  text.modifier_if(from_lds, "lds");
+  text.cache_bits();
+  text.modifier_if(inst.lds && !from_lds, "lds");
+  text.modifier_if(inst.tfe, "tfe");
+}
+
+void print_image(Text& text, const Inst& inst) {
+  text.operand(inst.row->src[kVdata] != Type::none ? inst.src[kVdata] : inst.dst[0]);
+  text.operand(inst.src[kVaddr]);
+  Operand srsrc = inst.src[kSrsrc];  // LLVM writes eight registers with r128 too
+  srsrc.dwords = 8;
+  text.operand(srsrc);
+  text.operand_if_present(inst.src[kSsamp]);
+  if (inst.dmask != 0) text.modifier(fmt::format("dmask:{:#x}", inst.dmask));
+  text.modifier_if(inst.unorm, "unorm");
+  text.cache_bits();
+  text.modifier_if(inst.r128, "r128");
+  text.modifier_if(inst.a16, "a16");
+  text.modifier_if(inst.tfe, "tfe");
+  text.modifier_if(inst.lwe, "lwe");
+  text.modifier_if(inst.da, "da");
+  text.modifier_if(inst.d16, "d16");
+}
+
+std::string export_target(int target) {
+  if (target <= 7) return fmt::format("mrt{}", target);
+  if (target == 8) return "mrtz";
+  if (target == 9) return "null";
+  if (target >= 12 && target <= 15) return fmt::format("pos{}", target - 12);
+  if (target >= 32) return fmt::format("param{}", target - 32);
+  return fmt::format("invalid_target_{}", target);
+}
+
+void print_export(Text& text, const Inst& inst, Target target) {
+  // The target stands before the first operand without a comma.
+  std::string first = export_target(inst.exp_target) + " ";
+  first += inst.src[0].present() ? print_operand(target, inst, inst.src[0]) : "off";
+  text.raw(first);
+  for (int i = 1; i < 4; i++) text.operand_or_off(inst.src[i]);
+  text.modifier_if(inst.exp_done, "done");
+  text.modifier_if(inst.exp_compr, "compr");
+  text.modifier_if(inst.exp_vm, "vm");
+}
+
+void print_interpolation(Text& text, const Inst& inst) {
+  constexpr std::string_view kParameters[] = {"p10", "p20", "p0"};
+  text.operand(inst.dst[0]);
+  if (inst.src[0].present()) text.operand(inst.src[0]);
+  else if (inst.simm16 < 3) text.raw(kParameters[inst.simm16]);
+  else text.raw(fmt::format("invalid_param_{}", inst.simm16));
+  text.raw(fmt::format("attr{}.{}", inst.attr, "xyzw"[inst.attr_chan & 3]));
+}
+
+}  // namespace
+
+std::string print_memory(Target target, const Inst& inst) {
+  Text text(target, inst);
+  switch (inst.format) {
+    case Format::SMRD:
+    case Format::SMEM: print_smem(text, inst); break;
+    case Format::DS: print_ds(text, inst); break;
+    case Format::FLAT:
+    case Format::GLOBAL:
+    case Format::SCRATCH: print_flat(text, inst); break;
+    case Format::MUBUF:
+    case Format::MTBUF: print_buffer(text, inst, info(target).generation); break;
+    case Format::MIMG: print_image(text, inst); break;
+    case Format::EXP: print_export(text, inst, target); break;
+    case Format::VINTRP: print_interpolation(text, inst); break;
+    default: break;
+  }
+  return text.take();
+}
+
+}  // namespace morgana::isa
