@@ -78,6 +78,7 @@ struct alignas(64) Wave {
   uint64_t pc_of_steps = 0;    // guest address of `steps`
   Exit exit = Exit::none;
   uint32_t budget = 0;         // taken branches left until Exit::quantum
+  bool stepping = false;       // GPR indexing or VSKIP: steps run one at a time from copies (device/interp/stepping.cpp)
   bool mixed_fp = false;       // f32 and f16/f64 modes differ: 64-bit float frames switch MXCSR
 
   Group* group = nullptr;

@@ -39,7 +39,39 @@ MORGANA_INLINE void stop(Wave& wave, const Step* step, const Step* next, Exit wh
 
 // The guest address of `step`.
 MORGANA_INLINE uint64_t pc_of(const Wave& wave, const Step* step) {
-  return wave.code->address + static_cast<uint64_t>(step - wave.code->steps) * 4;
+  return wave.code->pc(wave.stepping ? wave.step : step);
 }
+
+// Ends `step` by a jump to guest address `pc` in any code region.
+#define MORGANA_JUMP_TO_PC(wave, step, pc)                                                            \
+  do {                                                                                                \
+    const uint64_t pc_ = (pc) & ~uint64_t{3};                                                         \
+    const ::morgana::device::Step* to_ = nullptr;                                                     \
+    if ((wave).code->contains(pc_)) [[likely]]                                                        \
+      to_ = (wave).code->steps + (pc_ - (wave).code->address) / 4;                                    \
+    if (to_ == nullptr || to_->run.load(std::memory_order_acquire) == nullptr) [[unlikely]]           \
+      to_ = ::morgana::device::service::find_step(wave, pc_);                                         \
+    if (to_ == nullptr) [[unlikely]]                                                                  \
+      return raise(wave, step, FaultKind::bad_jump, "jump to an address where no code is loaded", pc_); \
+    MORGANA_JUMP(wave, step, to_);                                                                    \
+  } while (false)
+
+// Handlers of control and system instructions (control.cpp, hwreg.cpp); nullptr for any other op.
+Handler select_control(Target target, const isa::Inst& inst, Step& step);
+Handler select_hwreg(Target target, const isa::Inst& inst, Step& step);
+
+// MODE bits that make the wave execute step by step.
+inline constexpr uint32_t kModeGprIdxEn = 1u << 27, kModeVskip = 1u << 28;
+
+// Goes on at `step` with GPR indexing or VSKIP in force, until MODE has neither.
+void run_stepping(Wave& wave, const Step* step);
+
+// Goes on after `step`, which has written MODE.
+#define MORGANA_NEXT_AFTER_MODE(wave, step)                                           \
+  do {                                                                                \
+    if (((wave).mode.bits & (kModeGprIdxEn | kModeVskip)) && !(wave).stepping)        \
+      [[clang::musttail]] return run_stepping(wave, (step) + (step)->dwords);         \
+    MORGANA_NEXT(wave, step);                                                         \
+  } while (false)
 
 }  // namespace morgana::device::MORGANA_SIMD

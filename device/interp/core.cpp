@@ -1,8 +1,7 @@
 // The interpreter's loop of tail calls: entry, faults, MODE, and the table of this level.
-#include "device/interp/control.h"
-
 #include <immintrin.h>
 
+#include "device/interp/control.h"
 #include "device/interp/float_env.h"
 
 namespace morgana::device::MORGANA_SIMD {
@@ -36,6 +35,7 @@ void run(Wave& wave) {
   apply_mode(wave);
   wave.exit = Exit::none;
   const Step* step = wave.step;
+  if (wave.mode.bits & (kModeGprIdxEn | kModeVskip)) return run_stepping(wave, step);
   step->run.load(std::memory_order_acquire)(wave, step);
 }
 

@@ -1,0 +1,114 @@
+// S_GETREG and S_SETREG: the hardware registers that a wave can see.
+#include "device/interp/control.h"
+
+namespace morgana::device::MORGANA_SIMD {
+namespace {
+
+// Register numbers: CDNA4 guide 5.8 Table 19; 15 is SH_MEM_BASES on gfx9 before gfx940 (LLVM AMDGPU "hwreg").
+enum : uint32_t {
+  kMode = 1, kStatus = 2, kTrapsts = 3, kHwId = 4, kGprAlloc = 5, kLdsAlloc = 6, kIbSts = 7,
+  kShMemBases = 15, kTbaLo = 16, kTbaHi = 17, kTmaLo = 18, kTmaHi = 19, kXccId = 20, kPerfLast = 24,
+};
+
+// STATUS holds a few bits of its own; the rest follows the wave's state.
+uint32_t read_status(const Wave& wave) {
+  constexpr uint32_t kDerived = kStatusScc | kStatusExecz | kStatusVccz;
+  uint32_t value = wave.status & ~kDerived;
+  if (wave.scc) value |= kStatusScc;
+  if (wave.exec() == 0) value |= kStatusExecz;
+  if (wave.vcc() == 0) value |= kStatusVccz;
+  return value;
+}
+
+// Registers that the target lacks read as 0.
+uint32_t read_register(const Wave& wave, uint32_t id) {
+  const bool gfx9 = wave.target->generation >= Generation::gfx9;
+  switch (id) {
+    case kMode: return wave.mode.bits;
+    case kStatus: return read_status(wave);
+    case kTrapsts: return wave.trapsts;
+    case kHwId: return wave.hw_id;
+    case kGprAlloc: return wave.gpr_alloc;
+    case kLdsAlloc: return wave.lds_alloc;
+    case kIbSts: return wave.ib_sts;
+    case kShMemBases:
+      if (!gfx9) return 0;
+      return static_cast<uint32_t>(kSharedBase >> 48) << 16 | static_cast<uint32_t>(kPrivateBase >> 48);
+    case kTbaLo: return gfx9 ? static_cast<uint32_t>(wave.tba) : 0;
+    case kTbaHi: return gfx9 ? static_cast<uint32_t>(wave.tba >> 32) : 0;
+    case kTmaLo: return gfx9 ? static_cast<uint32_t>(wave.tma) : 0;
+    case kTmaHi: return gfx9 ? static_cast<uint32_t>(wave.tma >> 32) : 0;
+    case kXccId: return wave.target->is_gfx940 ? wave.xcc_id : 0;
+    default: return 0;
+  }
+}
+
+// The bits of a register that the wave may change (STATUS, TBA and TMA only when privileged).
+uint32_t write_mask(const Wave& wave, uint32_t id) {
+  constexpr uint32_t kModeMask = 0xf89f'fbff, kStatusMask = 0x0030'205f;
+  switch (id) {
+    case kMode: return kModeMask;
+    case kTrapsts: return ~0u;
+    case kStatus: return wave.status & kStatusPriv ? kStatusMask : 0;
+    case kTbaLo: case kTbaHi: case kTmaLo: case kTmaHi: return wave.status & kStatusPriv ? ~0u : 0;
+    default: return 0;
+  }
+}
+
+void write_register(Wave& wave, uint32_t id, uint32_t value) {
+  const auto low = [&](uint64_t old) { return (old & ~uint64_t{0xffff'ffff}) | value; };
+  const auto high = [&](uint64_t old) { return (old & 0xffff'ffff) | uint64_t{value} << 32; };
+  switch (id) {
+    case kMode:
+      wave.mode.bits = value;
+      apply_mode(wave);
+      return;
+    case kStatus:
+      wave.scc = value & kStatusScc;
+      wave.status = value & ~kStatusScc;
+      return;
+    case kTrapsts: wave.trapsts = value; return;
+    case kTbaLo: wave.tba = low(wave.tba); return;
+    case kTbaHi: wave.tba = high(wave.tba); return;
+    case kTmaLo: wave.tma = low(wave.tma); return;
+    case kTmaHi: wave.tma = high(wave.tma); return;
+    default: return;
+  }
+}
+
+// SIMM16 = {size - 1 [15:11], offset [10:6], register [5:0]}.
+struct Field {
+  explicit Field(const Step* step)
+      : id(step->imm & 0x3f), offset(step->imm >> 6 & 0x1f), size((step->imm >> 11 & 0x1f) + 1) {}
+  uint32_t mask() const { return size == 32 ? ~0u : (1u << size) - 1; }
+  uint32_t id, offset, size;
+};
+
+void s_getreg_b32(Wave& wave, const Step* step) {
+  const Field field(step);
+  write_scalar32(wave, static_cast<uint32_t>(step->dst), read_register(wave, field.id) >> field.offset & field.mask());
+  MORGANA_NEXT(wave, step);
+}
+
+// S_SETREG_B32 and S_SETREG_IMM32_B32.
+void s_setreg(Wave& wave, const Step* step) {
+  const Field field(step);
+  const uint32_t mask = field.mask() << field.offset & write_mask(wave, field.id);
+  const uint32_t value = scalar32(wave, step, 0) << field.offset & mask;
+  if (mask != 0) write_register(wave, field.id, value | (read_register(wave, field.id) & ~mask));
+  MORGANA_NEXT_AFTER_MODE(wave, step);
+}
+
+}  // namespace
+
+Handler select_hwreg(Target target, const isa::Inst& inst, Step& step) {
+  step.imm = inst.simm16;
+  switch (inst.row->op) {
+    case isa::Op::s_getreg_b32: return s_getreg_b32;
+    case isa::Op::s_setreg_b32:
+    case isa::Op::s_setreg_imm32_b32: return s_setreg;
+    default: return nullptr;
+  }
+}
+
+}  // namespace morgana::device::MORGANA_SIMD
