@@ -149,7 +149,10 @@ struct Inst {
   // VOP3PX2: the scaled MFMA. Scale operands are src[3] and src[4]; their byte selects:
   uint8_t scale_op_sel = 0, scale_op_sel_hi = 0;
 
-  // SOPK, SOPP: the raw 16 bits; signedness is the instruction's.
+  uint8_t bitop3 = 0;     // the truth table of v_bitop3_*
+
+  // SOPK, SOPP: the raw 16 bits; signedness is the instruction's. s_set_gpr_idx_on: the raw SSRC1 field.
+  // v_interp_mov_f32: the parameter (0 p10, 1 p20, 2 p0).
   uint16_t simm16 = 0;
 
   // Memory.
@@ -170,7 +173,8 @@ struct Inst {
   uint8_t en = 0;                 // EXP: enabled components
   uint8_t exp_target = 0;
   bool exp_compr = false, exp_done = false, exp_vm = false;
-  uint8_t attr = 0, attr_chan = 0;  // VINTRP
+  uint8_t attr = 0, attr_chan = 0;  // VINTRP, and its VOP3 forms
+  bool attr_high = false;           // VOP3 forms of f16: the upper half of the attribute
 };
 
 }  // namespace morgana::isa

@@ -34,6 +34,22 @@ int vop3_opcode(Target target, const Row& row);
 Operand vgpr(uint32_t number, Type type, int dwords);
 Operand scalar(uint32_t code, Type type, int dwords);
 
+// Whether `code` (0..255) names something that an instruction of the target can read, or write.
+bool scalar_readable(const TargetInfo& target, uint32_t code);
+bool scalar_writable(const TargetInfo& target, uint32_t code);
+
+// malformed: names the first dword.
+Error not_an_instruction(const Decoder& decoder, const char* why);
+
+// Whether abs and neg apply to explicit source `source` of a VALU row: those read as floats.
+bool takes_modifiers(const Row& row, int source);
+
+// v_mad_mix*, v_fma_mix*: VOP3P whose sources take abs and neg, as VOP3's do.
+bool is_mix(Op op);
+
+// Whether DPP_CTRL `ctrl` names a lane pattern of the target.
+bool valid_dpp_ctrl(const TargetInfo& target, uint32_t ctrl);
+
 // Scalar ALU and program control (alu_scalar), vector ALU and MFMA (alu_vector), memory, image, export (memory).
 Result<Inst> decode_scalar(const Decoder& decoder);
 Result<Inst> decode_vector(const Decoder& decoder);

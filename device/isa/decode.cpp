@@ -1,0 +1,103 @@
+// The prefix dispatch of decode() and disassemble(), and what all decode_*.cpp share: operand constructors.
+#include "device/isa/decode.h"
+
+#include "device/isa/internal.h"
+
+namespace morgana::isa {
+
+Result<Inst> decode(Target target, Bytes code) {
+  Decoder decoder{info(target), code};
+  MORGANA_TRY(decoder.dword0, code.read<uint32_t>(0));
+  const uint32_t word = decoder.dword0;
+  if (word >> 31 == 0) return decode_vector(decoder);
+  if (word >> 30 == 0b10) return decode_scalar(decoder);
+  if (word >> 26 == 0b110100) return decode_vector(decoder);
+  return decode_memory(decoder);
+}
+
+std::string disassemble(Target target, const Inst& inst) {
+  switch (inst.format) {
+    case Format::SOP2:
+    case Format::SOPK:
+    case Format::SOP1:
+    case Format::SOPC:
+    case Format::SOPP:
+      return print_scalar(target, inst);
+    case Format::VOP1:
+    case Format::VOP2:
+    case Format::VOPC:
+    case Format::VOP3:
+    case Format::VOP3P:
+    case Format::VOP3PX2:
+      return print_vector(target, inst);
+    default:
+      return print_memory(target, inst);
+  }
+}
+
+Operand vgpr(uint32_t number, Type type, int dwords) {
+  return {uint16_t(kVgprBase + number), type, uint8_t(dwords)};
+}
+
+Operand scalar(uint32_t code, Type type, int dwords) { return {uint16_t(code), type, uint8_t(dwords)}; }
+
+namespace {
+
+// Operand codes of each generation (CDNA4 guide 5.2 and 6.2, LLVM for the older ones): SGPRs and special registers may be
+// written, constants and status bits only read.
+constexpr bool is_scalar_register(Generation generation, uint32_t code) {
+  if (code == 106 || code == 107 || code == 124 || code == 126 || code == 127) return true;  // VCC, M0, EXEC
+  if (code >= 108 && code <= 123) return true;                                               // TBA, TMA, TTMP
+  if (code <= 103) return true;
+  return code <= 105 && generation >= Generation::gfx7;  // FLAT_SCRATCH (gfx7), XNACK_MASK
+}
+
+constexpr bool is_constant(Generation generation, uint32_t code) {
+  if (code >= 128 && code <= 208) return true;
+  if (code >= 235 && code <= 239) return generation >= Generation::gfx9;
+  if (code >= 240 && code <= 247) return true;
+  if (code == 248) return generation >= Generation::gfx8;
+  return code >= 251 && code <= 255;
+}
+
+struct CodeTable {
+  bool readable[4][256] = {}, writable[4][256] = {};
+};
+constexpr CodeTable make_code_table() {
+  CodeTable table;
+  for (int g = 0; g < 4; g++)
+    for (uint32_t code = 0; code < 256; code++) {
+      const auto generation = Generation(6 + g);
+      table.writable[g][code] = is_scalar_register(generation, code);
+      table.readable[g][code] = is_scalar_register(generation, code) || is_constant(generation, code);
+    }
+  return table;
+}
+constexpr CodeTable kCodes = make_code_table();
+
+}  // namespace
+
+bool scalar_readable(const TargetInfo& target, uint32_t code) {
+  return code < 256 && kCodes.readable[int(target.generation) - 6][code];
+}
+
+bool scalar_writable(const TargetInfo& target, uint32_t code) {
+  return code < 256 && kCodes.writable[int(target.generation) - 6][code];
+}
+
+Error not_an_instruction(const Decoder& decoder, const char* why) {
+  return make_error(ErrorCode::malformed, "{:#010x} is no {} instruction: {}", decoder.dword0, decoder.target.name,
+                    why);
+}
+
+bool takes_modifiers(const Row& row, int source) {
+  switch (row.src[source]) {
+    case Type::f16: case Type::bf16: case Type::f32: case Type::f64:
+    case Type::pk_f16: case Type::pk_bf16: case Type::pk_f32:
+      return true;
+    default:
+      return row.op == Op::v_cndmask_b32 && source < 2;
+  }
+}
+
+}  // namespace morgana::isa

@@ -1,0 +1,201 @@
+// The text of VOP1, VOP2, VOPC, their SDWA and DPP forms, VOP3, VOP3P and MFMA.
+#include <fmt/format.h>
+
+#include "device/isa/internal.h"
+
+namespace morgana::isa {
+namespace {
+
+bool is_promoted(const Inst& inst) { return inst.format == Format::VOP3 && inst.row->format != Format::VOP3; }
+
+const char* suffix(Target target, const Inst& inst) {
+  const Row& row = *inst.row;
+  const bool gfx9 = info(target).generation == Generation::gfx9;
+  if (inst.sdwa) return row.format == Format::VOPC && !gfx9 ? "" : "_sdwa";
+  if (inst.dpp) return "_dpp";
+  const bool bare = row.src[0] == Type::none;
+  switch (inst.format) {
+    case Format::VOP1:
+    case Format::VOP2:
+    case Format::VOPC:
+      return bare || (row.flags & kNoVop3) != 0 ? "" : "_e32";
+    case Format::VOP3:
+      if ((row.flags & kGraphics) != 0) return row.op == Op::v_interp_p1_f32 || row.op == Op::v_interp_p2_f32 ||
+                                                       row.op == Op::v_interp_mov_f32
+                                                   ? "_e64"
+                                                   : "";
+      return is_promoted(inst) && !bare ? "_e64" : "";
+    default:
+      return "";
+  }
+}
+
+// An operand under neg, abs or sext. A constant takes neg(), so that it differs from a negative constant.
+std::string modified(const std::string& text, const Operand& operand, bool neg, bool abs, bool sext) {
+  if (sext) return fmt::format("sext({})", text);
+  if (abs) return fmt::format("{}|{}|", neg ? "-" : "", text);
+  if (!neg) return text;
+  const bool constant = operand.is_scalar() && ((operand.code >= 128 && operand.code <= 248 &&
+                                                 (operand.code <= 208 || operand.code >= 240)) ||
+                                                operand.code == kLiteral);
+  return constant ? fmt::format("neg({})", text) : "-" + text;
+}
+
+// " name:[1,0,1]" of the low `count` bits.
+std::string list(const char* name, uint32_t value, int count) {
+  std::string text = fmt::format(" {}:[", name);
+  for (int i = 0; i < count; i++) text += fmt::format("{}{}", i == 0 ? "" : ",", value >> i & 1);
+  return text + "]";
+}
+
+std::string attribute(const Inst& inst) {
+  return fmt::format("attr{}.{}", inst.attr, "xyzw"[inst.attr_chan & 3]);
+}
+
+std::string output_modifiers(const Inst& inst) {
+  static const char* const kOmod[] = {"", " mul:2", " mul:4", " div:2"};
+  return fmt::format("{}{}", inst.clamp ? " clamp" : "", kOmod[inst.omod & 3]);
+}
+
+std::string dpp_control(uint32_t ctrl) {
+  if (ctrl <= 0xff)
+    return fmt::format("quad_perm:[{},{},{},{}]", ctrl & 3, ctrl >> 2 & 3, ctrl >> 4 & 3, ctrl >> 6 & 3);
+  switch (ctrl) {
+    case 0x130: return "wave_shl:1";
+    case 0x134: return "wave_rol:1";
+    case 0x138: return "wave_shr:1";
+    case 0x13c: return "wave_ror:1";
+    case 0x140: return "row_mirror";
+    case 0x141: return "row_half_mirror";
+    case 0x142: return "row_bcast:15";
+    case 0x143: return "row_bcast:31";
+    default: break;
+  }
+  const char* const kind = ctrl >> 4 == 0x10   ? "row_shl"
+                           : ctrl >> 4 == 0x11 ? "row_shr"
+                           : ctrl >> 4 == 0x12 ? "row_ror"
+                                               : "row_newbcast";
+  return fmt::format("{}:{}", kind, ctrl & 0xf);
+}
+
+std::string dpp_tail(const Inst& inst) {
+  return fmt::format(" {} row_mask:{:#x} bank_mask:{:#x}{}", dpp_control(inst.dpp_ctrl), inst.row_mask, inst.bank_mask,
+                     inst.bound_ctrl ? " bound_ctrl:1" : "");
+}
+
+std::string sdwa_tail(const Inst& inst) {
+  static const char* const kSelect[] = {"BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD", ""};
+  static const char* const kUnused[] = {"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE", ""};
+  std::string text = output_modifiers(inst);
+  if (inst.row->src[0] == Type::none) return text;
+  if (inst.format != Format::VOPC)
+    text += fmt::format(" dst_sel:{} dst_unused:{}", kSelect[inst.dst_sel & 7], kUnused[inst.dst_unused & 3]);
+  text += fmt::format(" src0_sel:{}", kSelect[inst.src_sel[0] & 7]);
+  if (inst.format != Format::VOP1) text += fmt::format(" src1_sel:{}", kSelect[inst.src_sel[1] & 7]);
+  return text;
+}
+
+// Conversions to FP8 and FP4 of two sources place their result by op_sel[3:2]: LLVM shows all four bits.
+bool places_result(Op op) {
+  switch (op) {
+    case Op::v_cvt_sr_fp8_f32:
+    case Op::v_cvt_sr_bf8_f32:
+    case Op::v_cvt_scalef32_pk_fp4_f16:
+    case Op::v_cvt_scalef32_pk_fp4_bf16:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::string vop3_tail(const Inst& inst) {
+  std::string text;
+  if (inst.attr_high) text += " high";
+  const bool interp_f16 = (inst.row->flags & kGraphics) != 0;
+  if (inst.op_sel != 0 && !interp_f16) {
+    const int n = inst.n_explicit_src;
+    if (n == 3 || places_result(inst.row->op)) text += list("op_sel", inst.op_sel, 4);
+    else text += list("op_sel", (inst.op_sel & ((1u << n) - 1)) | (inst.op_sel >> 3 & 1u) << n, n + 1);
+  }
+  if (inst.bitop3 != 0)
+    text += inst.bitop3 <= 64 ? fmt::format(" bitop3:{}", inst.bitop3) : fmt::format(" bitop3:{:#x}", inst.bitop3);
+  text += output_modifiers(inst);
+  return text;
+}
+
+std::string mfma_tail(Target target, const Inst& inst) {
+  std::string text;
+  const bool f64 = inst.row->op == Op::v_mfma_f64_16x16x4_f64 || inst.row->op == Op::v_mfma_f64_4x4x4_4b_f64;
+  if (inst.cbsz != 0) text += fmt::format(" cbsz:{}", inst.cbsz);
+  if (inst.abid != 0 && inst.format != Format::VOP3PX2) text += fmt::format(" abid:{}", inst.abid);
+  if (inst.blgp != 0 && f64 && info(target).is_gfx940) text += list("neg", inst.blgp, 3);
+  else if (inst.blgp != 0) text += fmt::format(" blgp:{}", inst.blgp);
+  return text;
+}
+
+std::string vop3p_tail(Target target, const Inst& inst) {
+  if ((inst.row->flags & kMfma) != 0) {
+    std::string scale;
+    if (inst.format == Format::VOP3PX2) {
+      if (inst.scale_op_sel != 0) scale += list("op_sel", inst.scale_op_sel, 3);
+      scale += list("op_sel_hi", inst.scale_op_sel_hi, 3);
+    }
+    return scale + mfma_tail(target, inst);
+  }
+  const Op op = inst.row->op;
+  if (op == Op::v_accvgpr_read_b32 || op == Op::v_accvgpr_write_b32) return {};
+  const int n = inst.n_explicit_src;
+  const bool mix = is_mix(op);
+  const uint32_t op_sel_hi_default = mix ? 0 : (1u << n) - 1;
+  std::string text;
+  if (inst.op_sel != 0) text += list("op_sel", inst.op_sel, n);
+  if (inst.op_sel_hi != op_sel_hi_default) text += list("op_sel_hi", inst.op_sel_hi, n);
+  if (inst.neg != 0 && !mix) text += list("neg_lo", inst.neg, n);
+  if (inst.neg_hi != 0) text += list("neg_hi", inst.neg_hi, n);
+  if (inst.clamp) text += " clamp";
+  return text;
+}
+
+std::string tail(Target target, const Inst& inst) {
+  if (inst.sdwa) return sdwa_tail(inst);
+  if (inst.dpp) return inst.row->src[0] == Type::none ? std::string() : dpp_tail(inst);
+  switch (inst.format) {
+    case Format::VOP3: return vop3_tail(inst);
+    case Format::VOP3P:
+    case Format::VOP3PX2: return vop3p_tail(target, inst);
+    default: return {};
+  }
+}
+
+}  // namespace
+
+std::string print_vector(Target target, const Inst& inst) {
+  const Row& row = *inst.row;
+  std::string text = fmt::format("{}{}", row.mnemonic, suffix(target, inst));
+  const char* separator = " ";
+  const auto add = [&](const std::string& part) {
+    text += separator;
+    text += part;
+    separator = ", ";
+  };
+  // The second destination of a swap is its source.
+  const int shown_dst = inst.n_dst == 2 && inst.dst[1].type != Type::mask ? 1 : inst.n_dst;
+  for (int i = 0; i < shown_dst; i++) add(print_operand(target, inst, inst.dst[i]));
+
+  const bool interp = inst.format == Format::VOP3 && (row.flags & kGraphics) != 0;
+  if (interp && row.op == Op::v_interp_mov_f32) {
+    static const char* const kParameters[] = {"p10", "p20", "p0"};
+    add(kParameters[inst.simm16 % 3]);
+    add(attribute(inst));
+  }
+  const bool shows_neg = inst.format != Format::VOP3P || is_mix(row.op);  // else in neg_lo
+  for (int i = 0; i < inst.n_explicit_src; i++) {
+    const Operand& operand = inst.src[i];
+    add(modified(print_operand(target, inst, operand), operand, shows_neg && (inst.neg >> i & 1) != 0,
+                 (inst.abs >> i & 1) != 0, (inst.sext >> i & 1) != 0));
+    if (interp && i == 0) add(attribute(inst));
+  }
+  return text + tail(target, inst);
+}
+
+}  // namespace morgana::isa
