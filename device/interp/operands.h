@@ -150,7 +150,7 @@ MORGANA_INLINE void write_lanes(uint32_t* to, Lanes32 value, uint64_t mask) {
   *reinterpret_cast<Lanes32*>(lanes) = value;
 #pragma clang loop unroll(full)
   for (int i = 0; i < 8; i++) {
-    const Eight on = (Eight(static_cast<uint32_t>(mask >> (8 * i))) & kBits) == kBits;
+    const Eight on = __builtin_bit_cast(Eight, (Eight(static_cast<uint32_t>(mask >> (8 * i))) & kBits) == kBits);
     Eight* at = reinterpret_cast<Eight*>(to) + i;
     *at = (reinterpret_cast<const Eight*>(lanes)[i] & on) | (*at & ~on);
   }

@@ -1,0 +1,342 @@
+// FLAT, GLOBAL and SCRATCH (CDNA4 guide, chapter 10).
+//
+// Fast paths, inline: all lanes active and their addresses a progression, or all the same. Everything else goes
+// through one address a lane.
+#include "device/interp/memory_atomic.h"
+#include "device/interp/memory_scratch.h"
+
+namespace morgana::device::MORGANA_SIMD {
+namespace {
+
+constexpr uint32_t kSharedHigh = kSharedBase >> 32, kPrivateHigh = kPrivateBase >> 32;
+
+bool in_aperture(uint64_t address) {
+  const auto high = static_cast<uint32_t>(address >> 32);
+  return high == kSharedHigh || high == kPrivateHigh;
+}
+
+template <class Move>
+MORGANA_INLINE Data data_of(Wave& wave, const Step* step) {
+  Data data;
+  if constexpr (Move::kStores) data.from = registers(wave, step, 1);
+  if constexpr (requires { Move::kAtomic; }) {
+    if (step->extra & kReturnsOld) data.to = data_dst(wave, step);
+    data.from2 = data.from + kLanes * (Move::kBytes / 4);
+    data.input_flush = data.output_flush = !(step->extra & kKeepDenorms);
+  } else if constexpr (Move::kLoads) {
+    data.to = data_dst(wave, step);
+  }
+  return data;
+}
+
+bool fault_at(Wave& wave, const Step* step, FaultKind kind, const char* detail, uint64_t lanes, const uint64_t* at) {
+  const int lane = __builtin_ctzll(lanes);
+  const bool writes = step->inst->row->flags & (isa::kStore | isa::kAtomic);
+  raise(wave, step, kind, detail, at[lane], lane, writes);
+  return false;
+}
+
+// The 64-bit addresses of FLAT and GLOBAL.
+void flat_addresses(const Wave& wave, const Step* step, uint64_t* at) {
+  const auto add = static_cast<uint64_t>(int64_t{step->imm});
+  if (step->extra & kFormIsSaddr)
+    add_offsets(at, scalar64(wave, step, 2) + add, registers(wave, step, 0));
+  else
+    join_addresses(at, registers(wave, step, 0), add);
+}
+
+// Turns the addresses of lanes in the LDS aperture into host addresses; takes the lanes in the private aperture out of
+// `exec` and gives their offsets. False after a fault.
+struct Private {
+  uint64_t lanes = 0;
+  alignas(64) uint32_t offset[kLanes];
+};
+bool resolve_apertures(Wave& wave, const Step* step, uint64_t* at, uint64_t& exec, uint32_t bytes, Private& own) {
+  const uint32_t lds_size = wave.group->lds_size;
+  for (uint64_t left = exec; left; left &= left - 1) {
+    const int l = __builtin_ctzll(left);
+    if (!in_aperture(at[l])) continue;
+    const auto offset = static_cast<uint32_t>(at[l]);
+    const bool shared = at[l] >> 32 == kSharedHigh;
+    const uint64_t size = shared ? lds_size : wave.scratch_lane_bytes;
+    if (uint64_t{offset} + bytes > size)
+      return fault_at(wave, step, FaultKind::aperture, shared ? "beyond the LDS allocation" : "beyond the scratch of the work-item",
+                      uint64_t{1} << l, at);
+    if (shared) {
+      at[l] = reinterpret_cast<uint64_t>(wave.group->lds) + offset;
+    } else {
+      own.lanes |= uint64_t{1} << l;
+      own.offset[l] = offset;
+    }
+  }
+  exec &= ~own.lanes;
+  return true;
+}
+
+// One address a lane. False when the wave has stopped with a fault.
+template <class Move>
+[[gnu::noinline]] bool flat_lanes(Wave& wave, const Step* step, const Data& data) {
+  uint64_t exec = wave.exec();
+  if (exec == 0) return true;
+  uint64_t* const at = address_room(wave);
+  flat_addresses(wave, step, at);
+  if constexpr (requires { Move::kAtomic; }) {
+    uint64_t misaligned = 0;
+    for (int l = 0; l < kLanes; l++) misaligned |= uint64_t{(at[l] & (Move::kBytes - 1)) != 0} << l;
+    if (misaligned &= exec)
+      return fault_at(wave, step, FaultKind::misaligned, "an atomic needs a naturally aligned address", misaligned, at);
+  }
+  Private own;
+  if (step->extra & kFormIsFlat && !resolve_apertures(wave, step, at, exec, Move::kBytes, own)) return false;
+  if (exec) {
+    const Touch touch(wave, at, exec, Move::kBytes);
+    point_nowhere(at, exec);
+    Move::lanes(data, at, exec);
+  }
+  if (own.lanes) {
+    for (int l = 0; l < kLanes; l++)
+      if (!(own.lanes >> l & 1)) own.offset[l] = 0;
+    move_scratch<Move>(wave, data, own.offset, own.lanes);
+  }
+  return true;
+}
+
+// Loads and stores with a 64-bit VGPR address.
+template <class Move>
+void flat_vaddr(Wave& wave, const Step* step) {
+  wave.step = step;
+  const Data data = data_of<Move>(wave, step);
+  if (wave.exec() == kAllLanes) [[likely]] {
+    const uint32_t* low = registers(wave, step, 0);
+    const uint32_t* high = low + kLanes;
+    constexpr uint32_t kSpan = (kLanes - 1) * Move::kBytes;
+    const uint64_t first = (low[0] | uint64_t{high[0]} << 32) + static_cast<uint64_t>(int64_t{step->imm});
+    const bool flat = step->extra & kFormIsFlat;
+    if (low[0] <= UINT32_MAX - kSpan && is_progression<Move::kBytes>(low) && is_uniform(high) &&
+        !(flat && (in_aperture(first) || in_aperture(first + kSpan)))) {
+      Move::full(data, reinterpret_cast<uint8_t*>(first));
+      MORGANA_NEXT(wave, step);
+    }
+  }
+  if (!flat_lanes<Move>(wave, step, data)) return;
+  MORGANA_NEXT(wave, step);
+}
+
+// Loads and stores with an SGPR base and 32-bit VGPR offsets.
+template <class Move>
+void flat_saddr(Wave& wave, const Step* step) {
+  wave.step = step;
+  const Data data = data_of<Move>(wave, step);
+  if (wave.exec() == kAllLanes) [[likely]] {
+    const uint32_t* offset = registers(wave, step, 0);
+    const uint64_t base = scalar64(wave, step, 2) + static_cast<uint64_t>(int64_t{step->imm});
+    auto* const first = reinterpret_cast<uint8_t*>(base + offset[0]);
+    if (offset[0] <= UINT32_MAX - (kLanes - 1) * Move::kBytes && is_progression<Move::kBytes>(offset)) {
+      Move::full(data, first);
+      MORGANA_NEXT(wave, step);
+    }
+    if (Move::kLoads && is_uniform(offset)) {
+      Move::same(data, first);
+      MORGANA_NEXT(wave, step);
+    }
+  }
+  if (!flat_lanes<Move>(wave, step, data)) return;
+  MORGANA_NEXT(wave, step);
+}
+
+template <class Move>
+void flat_atomic(Wave& wave, const Step* step) {
+  wave.step = step;
+  if (!flat_lanes<Move>(wave, step, data_of<Move>(wave, step))) return;
+  MORGANA_NEXT(wave, step);
+}
+
+// --- SCRATCH ---
+
+// The byte offset that all lanes share (CDNA4 guide, Table 56); a VGPR may add to it.
+MORGANA_INLINE uint32_t scratch_base(const Wave& wave, const Step* step) {
+  const auto imm = static_cast<uint32_t>(step->imm);
+  return step->kind[2] == Source::none ? imm : imm + scalar32(wave, step, 2);
+}
+
+// Whole dwords at an aligned offset that all lanes share are neighbours in memory.
+MORGANA_INLINE void scratch_row(const LoadDwords<1>*, const Data& data, uint8_t* row, uint32_t, uint64_t exec) {
+  for (int i = 0; i < kChunks; i++) merge_chunk(data.to, i, peek<Chunk>(row + 64 * i), chunk_mask(exec, i));
+}
+MORGANA_INLINE void scratch_row(const StoreDwords<1>*, const Data& data, uint8_t* row, uint32_t, uint64_t exec) {
+  for (int i = 0; i < kChunks; i++)
+    merge_chunk(reinterpret_cast<uint32_t*>(row), i, chunk_of(data.from, i), chunk_mask(exec, i));
+}
+
+template <class Move>
+[[gnu::noinline]] bool scratch_lanes(Wave& wave, const Step* step, const Data& data) {
+  const uint64_t exec = wave.exec();
+  alignas(64) uint32_t offset[kLanes];
+  const bool varies = step->kind[0] != Source::none;
+  for (int i = 0; i < kChunks; i++)
+    set_chunk(offset, i, scratch_base(wave, step) + (varies ? chunk_of(registers(wave, step, 0), i) : Chunk(0)));
+  if (const uint64_t outside = outside_scratch(wave, offset, Move::kBytes, exec)) {
+    const int lane = __builtin_ctzll(outside);
+    raise(wave, step, FaultKind::aperture, "beyond the scratch of the work-item", kPrivateBase + offset[lane], lane,
+          Move::kStores);
+    return false;
+  }
+  if (exec) move_scratch<Move>(wave, data, offset, exec);
+  return true;
+}
+
+template <class Move>
+void scratch(Wave& wave, const Step* step) {
+  const Data data = data_of<Move>(wave, step);
+  if constexpr (Move::kBytes % 4 == 0) {
+    uint32_t offset = scratch_base(wave, step);
+    bool same = true;
+    if (step->kind[0] != Source::none) {
+      const uint32_t* add = registers(wave, step, 0);
+      same = is_uniform(add);
+      offset += add[0];
+    }
+    if (same && offset % 4 == 0 && uint64_t{offset} + Move::kBytes <= wave.scratch_lane_bytes) [[likely]] {
+      uint8_t* const row = wave.scratch + scratch_offset(offset, 0);
+      for (int d = 0; d < Move::kBytes / 4; d++)
+        scratch_row(static_cast<typename Move::Dword*>(nullptr), dword_of(data, d), row + 256 * d, 0, wave.exec());
+      MORGANA_NEXT(wave, step);
+    }
+  }
+  if (!scratch_lanes<Move>(wave, step, data)) return;
+  MORGANA_NEXT(wave, step);
+}
+
+// --- Loads to LDS ---
+
+// LDS address of lane l: M0[17:2] * 4 + the instruction's offset + l * 4, or * 16 for three and four dwords
+// (CDNA4 guide 10.3). Narrow data is extended to a dword.
+template <class Move, bool Scratch>
+void load_to_lds(Wave& wave, const Step* step) {
+  wave.step = step;
+  constexpr uint32_t kRecord = Move::kBytes < 4 ? 4 : Move::kBytes, kStride = kRecord > 4 ? 16 : 4;
+  alignas(64) uint32_t loaded[kRecord / 4 * kLanes];
+  const Data data{loaded};
+  if (!(Scratch ? scratch_lanes<Move>(wave, step, data) : flat_lanes<Move>(wave, step, data))) return;
+  const uint64_t base = (wave.s[124] & 0x3fffc) + static_cast<uint64_t>(int64_t{step->imm});
+  for (uint64_t left = wave.exec(); left; left &= left - 1) {
+    const int l = __builtin_ctzll(left);
+    const uint64_t to = base + uint64_t{kStride} * static_cast<unsigned>(l);
+    if (to > wave.group->lds_size || wave.group->lds_size - to < kRecord) continue;
+    for (uint32_t d = 0; d < kRecord / 4; d++) poke(wave.group->lds + to + 4 * d, loaded[kLanes * d + l]);
+  }
+  MORGANA_NEXT(wave, step);
+}
+
+// --- Choice ---
+
+template <class Move>
+Handler choose(const isa::Inst& inst, const Step& step) {
+  const bool to_lds = inst.lds || (inst.row->flags & isa::kLdsDst);
+  if (inst.row->format == isa::Format::SCRATCH) {
+    if constexpr (Move::kLoads)
+      if (to_lds) return load_to_lds<Move, true>;
+    return scratch<Move>;
+  }
+  if constexpr (Move::kLoads)
+    if (to_lds) return load_to_lds<Move, false>;
+  return step.extra & kFormIsSaddr ? flat_saddr<Move> : flat_vaddr<Move>;
+}
+
+template <class Operation>
+Handler choose_atomic() { return flat_atomic<Atomic<Operation, Sharing::host_threads>>; }
+
+}  // namespace
+
+// Each operation of FLAT is one of GLOBAL, and the loads and stores are ones of SCRATCH.
+#define EVERY(name) case Op::flat_##name: case Op::global_##name: case Op::scratch_##name
+#define ATOMIC(name) case Op::flat_atomic_##name: case Op::global_atomic_##name
+#define TO_LDS(name) case Op::global_load_lds_##name: case Op::scratch_load_lds_##name
+
+Handler select_flat(Target target, const isa::Inst& inst, Step& step) {
+  using isa::Op;
+  namespace op = atomics;
+  const bool flat = inst.row->format == isa::Format::FLAT;
+  if (inst.n_dst > 0 && inst.dst[0].is_agpr()) step.extra |= kAgprDst;
+  if (inst.row->flags & isa::kAtomic && inst.n_dst > 0 && inst.dst[0].present()) step.extra |= kReturnsOld;
+  if (flat) step.extra |= kFormIsFlat;
+  if (!flat && step.kind[2] != Source::none) step.extra |= kFormIsSaddr;
+  step.extra |= kKeepDenorms;
+  step.imm = inst.offset;
+  switch (inst.row->op) {
+    EVERY(load_ubyte): return choose<LoadPart<uint8_t>>(inst, step);
+    EVERY(load_sbyte): return choose<LoadPart<int8_t>>(inst, step);
+    EVERY(load_ushort): return choose<LoadPart<uint16_t>>(inst, step);
+    EVERY(load_sshort): return choose<LoadPart<int16_t>>(inst, step);
+    EVERY(load_ubyte_d16): return choose<LoadPart<uint8_t, Part::low>>(inst, step);
+    EVERY(load_ubyte_d16_hi): return choose<LoadPart<uint8_t, Part::high>>(inst, step);
+    EVERY(load_sbyte_d16): return choose<LoadPart<int8_t, Part::low>>(inst, step);
+    EVERY(load_sbyte_d16_hi): return choose<LoadPart<int8_t, Part::high>>(inst, step);
+    EVERY(load_short_d16): return choose<LoadPart<uint16_t, Part::low>>(inst, step);
+    EVERY(load_short_d16_hi): return choose<LoadPart<uint16_t, Part::high>>(inst, step);
+    EVERY(load_dword): return choose<LoadDwords<1>>(inst, step);
+    EVERY(load_dwordx2): return choose<LoadDwords<2>>(inst, step);
+    EVERY(load_dwordx3): return choose<LoadDwords<3>>(inst, step);
+    EVERY(load_dwordx4): return choose<LoadDwords<4>>(inst, step);
+    EVERY(store_byte): return choose<StorePart<uint8_t>>(inst, step);
+    EVERY(store_byte_d16_hi): return choose<StorePart<uint8_t, Part::high>>(inst, step);
+    EVERY(store_short): return choose<StorePart<uint16_t>>(inst, step);
+    EVERY(store_short_d16_hi): return choose<StorePart<uint16_t, Part::high>>(inst, step);
+    EVERY(store_dword): return choose<StoreDwords<1>>(inst, step);
+    EVERY(store_dwordx2): return choose<StoreDwords<2>>(inst, step);
+    EVERY(store_dwordx3): return choose<StoreDwords<3>>(inst, step);
+    EVERY(store_dwordx4): return choose<StoreDwords<4>>(inst, step);
+    TO_LDS(ubyte): return choose<LoadPart<uint8_t>>(inst, step);
+    TO_LDS(sbyte): return choose<LoadPart<int8_t>>(inst, step);
+    TO_LDS(ushort): return choose<LoadPart<uint16_t>>(inst, step);
+    TO_LDS(sshort): return choose<LoadPart<int16_t>>(inst, step);
+    TO_LDS(dword): return choose<LoadDwords<1>>(inst, step);
+    case Op::global_load_lds_dwordx3: return choose<LoadDwords<3>>(inst, step);
+    case Op::global_load_lds_dwordx4: return choose<LoadDwords<4>>(inst, step);
+
+    ATOMIC(swap): return choose_atomic<op::swap<uint32_t>>();
+    ATOMIC(cmpswap): return choose_atomic<op::cmpswap<uint32_t>>();
+    ATOMIC(add): return choose_atomic<op::add<uint32_t>>();
+    ATOMIC(sub): return choose_atomic<op::sub<uint32_t>>();
+    ATOMIC(smin): return choose_atomic<op::min<int32_t>>();
+    ATOMIC(umin): return choose_atomic<op::min<uint32_t>>();
+    ATOMIC(smax): return choose_atomic<op::max<int32_t>>();
+    ATOMIC(umax): return choose_atomic<op::max<uint32_t>>();
+    ATOMIC(and): return choose_atomic<op::and_<uint32_t>>();
+    ATOMIC(or): return choose_atomic<op::or_<uint32_t>>();
+    ATOMIC(xor): return choose_atomic<op::xor_<uint32_t>>();
+    ATOMIC(inc): return choose_atomic<op::inc<uint32_t>>();
+    ATOMIC(dec): return choose_atomic<op::dec<uint32_t>>();
+    ATOMIC(swap_x2): return choose_atomic<op::swap<uint64_t>>();
+    ATOMIC(cmpswap_x2): return choose_atomic<op::cmpswap<uint64_t>>();
+    ATOMIC(add_x2): return choose_atomic<op::add<uint64_t>>();
+    ATOMIC(sub_x2): return choose_atomic<op::sub<uint64_t>>();
+    ATOMIC(smin_x2): return choose_atomic<op::min<int64_t>>();
+    ATOMIC(umin_x2): return choose_atomic<op::min<uint64_t>>();
+    ATOMIC(smax_x2): return choose_atomic<op::max<int64_t>>();
+    ATOMIC(umax_x2): return choose_atomic<op::max<uint64_t>>();
+    ATOMIC(and_x2): return choose_atomic<op::and_<uint64_t>>();
+    ATOMIC(or_x2): return choose_atomic<op::or_<uint64_t>>();
+    ATOMIC(xor_x2): return choose_atomic<op::xor_<uint64_t>>();
+    ATOMIC(inc_x2): return choose_atomic<op::inc<uint64_t>>();
+    ATOMIC(dec_x2): return choose_atomic<op::dec<uint64_t>>();
+    ATOMIC(add_f32):
+      // L2 flushes (CDNA4 guide, Table 53), but LLVM takes gfx940 and later to keep denormals.
+      if (!info(target).is_gfx940) step.extra &= ~kKeepDenorms;
+      return choose_atomic<op::float_add<uint32_t>>();
+    ATOMIC(add_f64): return choose_atomic<op::float_add<uint64_t>>();
+    ATOMIC(min_f64): return choose_atomic<op::float_min<uint64_t>>();
+    ATOMIC(max_f64): return choose_atomic<op::float_max<uint64_t>>();
+    ATOMIC(pk_add_f16): return choose_atomic<op::pk_add_f16>();
+    ATOMIC(pk_add_bf16): return choose_atomic<op::pk_add_bf16>();
+    case Op::flat_atomic_fcmpswap: return choose_atomic<op::float_cmpswap<uint32_t>>();
+    case Op::flat_atomic_fmin: return choose_atomic<op::float_min<uint32_t>>();
+    case Op::flat_atomic_fmax: return choose_atomic<op::float_max<uint32_t>>();
+    case Op::flat_atomic_fcmpswap_x2: return choose_atomic<op::float_cmpswap<uint64_t>>();
+    case Op::flat_atomic_fmin_x2: return choose_atomic<op::float_min<uint64_t>>();
+    case Op::flat_atomic_fmax_x2: return choose_atomic<op::float_max<uint64_t>>();
+    default: return nullptr;
+  }
+}
+
+}  // namespace morgana::device::MORGANA_SIMD

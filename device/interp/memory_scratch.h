@@ -1,0 +1,42 @@
+// Scratch (private segment) by per-lane byte offsets: the layout rule of device/dispatch/scratch.h.
+#pragma once
+
+#include "device/interp/memory_move.h"
+
+namespace morgana::device::MORGANA_SIMD {
+
+// The lanes of `exec` whose access of `bytes` at offset[l] leaves the segment.
+MORGANA_INLINE uint64_t outside_scratch(const Wave& wave, const uint32_t* offset, uint32_t bytes, uint64_t exec) {
+  if (wave.scratch_lane_bytes < bytes) return exec;
+  const uint32_t last = wave.scratch_lane_bytes - bytes;
+  uint64_t outside = 0;
+  for (int i = 0; i < kChunks; i++) {
+    const auto beyond = __builtin_convertvector(chunk_of(offset, i) > last, ChunkMask);
+    outside |= uint64_t{__builtin_bit_cast(uint16_t, beyond)} << (16 * i);
+  }
+  return outside & exec;
+}
+
+// Moves each lane's data at its own offset, all in range.
+template <class Move>
+void move_scratch(Wave& wave, const Data& data, const uint32_t* offset, uint64_t exec) {
+  uint8_t* const scratch = wave.scratch;
+  constexpr uint32_t kAlign = Move::kBytes < 4 ? Move::kBytes - 1 : 3;
+  uint32_t low_bits = 0;
+  for (uint64_t left = exec; left; left &= left - 1) low_bits |= offset[__builtin_ctzll(left)];
+  if constexpr (requires { typename Move::Dword; })
+    if ((low_bits & kAlign) == 0) {
+      alignas(64) uint64_t at[kLanes];
+      for (int l = 0; l < kLanes; l++) at[l] = reinterpret_cast<uint64_t>(scratch) + scratch_offset(offset[l], l);
+      point_nowhere(at, exec);
+      for (int d = 0; d < Move::kBytes; d += 4) {
+        Move::Dword::lanes(dword_of(data, d / 4), at, exec);
+        for (int l = 0; l < kLanes; l++) at[l] += exec >> l & 1 ? 256 : 0;
+      }
+      return;
+    }
+  move_staged<Move>(data, exec,
+                    [&](int l, int i) { return scratch + scratch_offset(uint64_t{offset[l]} + i, l); });
+}
+
+}  // namespace morgana::device::MORGANA_SIMD

@@ -1,0 +1,214 @@
+// Scalar memory: SMEM (gfx8 and later) and SMRD (gfx6, gfx7); CDNA4 guide, chapter 8.
+#include "device/interp/memory_atomic.h"
+
+namespace morgana::device::MORGANA_SIMD {
+namespace {
+
+// Bits of Step::extra here.
+constexpr uint32_t kScratchUnits = 1u << 16;  // the SGPR offset counts 64 bytes
+constexpr uint32_t kReturns = 1u << 17;       // an atomic that writes its destination
+
+MORGANA_INLINE int64_t offset_of(const Wave& wave, const Step* step) {
+  int64_t offset = step->imm;
+  if (step->kind[1] != Source::none) {
+    const uint64_t scalar = scalar32(wave, step, 1);
+    offset += static_cast<int64_t>(step->extra & kScratchUnits ? scalar * 64 : scalar);
+  }
+  return offset;
+}
+
+// The address drops its two low bits (CDNA4 guide 8.2.1.1).
+MORGANA_INLINE uint8_t* address_of(const Wave& wave, const Step* step) {
+  const uint64_t address = scalar64(wave, step, 0) + static_cast<uint64_t>(offset_of(wave, step));
+  return reinterpret_cast<uint8_t*>(address & ~uint64_t{3});
+}
+
+// How much of a buffer lies at and after the access, in whole dwords.
+struct BufferPlace {
+  uint8_t* at;
+  uint64_t dwords;
+};
+MORGANA_INLINE BufferPlace buffer_place(const Wave& wave, const Step* step) {
+  const uint32_t* resource = wave.s + step->src[0];
+  const uint64_t base = (resource[0] | uint64_t{resource[1] & 0xffff} << 32) & ~uint64_t{3};
+  // gfx6 to gfx9 have 14 bits of stride; NUM_RECORDS counts strides where there is one.
+  const uint64_t stride = resource[1] >> 16 & 0x3fff;
+  const uint64_t size = stride == 0 ? resource[2] : stride * resource[2];
+  const uint64_t offset = static_cast<uint64_t>(offset_of(wave, step)) & ~uint64_t{3};
+  return {reinterpret_cast<uint8_t*>(base + offset), offset < size ? (size - offset) / 4 : 0};
+}
+
+template <int N>
+MORGANA_INLINE void write_dwords(Wave& wave, const Step* step, const uint32_t* value) {
+  const auto code = static_cast<uint32_t>(step->dst);
+  if (code - 108u < 16u) [[unlikely]] {
+    for (int i = 0; i < N; i++) write_scalar32(wave, code + i, value[i]);
+    return;
+  }
+  __builtin_memcpy(wave.s + code, value, 4 * N);
+}
+
+template <int N>
+void s_load(Wave& wave, const Step* step) {
+  wave.step = step;
+  struct Dwords { uint32_t value[N]; };
+  const auto loaded = peek<Dwords>(address_of(wave, step));
+  write_dwords<N>(wave, step, loaded.value);
+  MORGANA_NEXT(wave, step);
+}
+
+// Dwords out of range are not written (CDNA4 guide 8.4); buffer loads give 0 for them, as vector memory does.
+template <int N>
+void s_buffer_load(Wave& wave, const Step* step) {
+  wave.step = step;
+  const BufferPlace place = buffer_place(wave, step);
+  uint32_t value[N];
+  for (uint64_t i = 0; i < N; i++) value[i] = i < place.dwords ? peek<uint32_t>(place.at + 4 * i) : 0;
+  write_dwords<N>(wave, step, value);
+  MORGANA_NEXT(wave, step);
+}
+
+template <int N>
+void s_store(Wave& wave, const Step* step) {
+  wave.step = step;
+  uint8_t* const at = address_of(wave, step);
+  for (int i = 0; i < N; i++) poke(at + 4 * i, wave.s[step->src[2] + i]);
+  MORGANA_NEXT(wave, step);
+}
+
+template <int N>
+void s_buffer_store(Wave& wave, const Step* step) {
+  wave.step = step;
+  const BufferPlace place = buffer_place(wave, step);
+  for (uint64_t i = 0; i < N && i < place.dwords; i++) poke(place.at + 4 * i, wave.s[step->src[2] + i]);
+  MORGANA_NEXT(wave, step);
+}
+
+template <class Operation, bool Buffer>
+void s_atomic(Wave& wave, const Step* step) {
+  using T = typename Operation::type;
+  wave.step = step;
+  uint8_t* at;
+  if constexpr (Buffer) {
+    const BufferPlace place = buffer_place(wave, step);
+    if (place.dwords < sizeof(T) / 4) MORGANA_NEXT(wave, step);
+    at = place.at;
+  } else {
+    at = address_of(wave, step);
+  }
+  if (reinterpret_cast<uint64_t>(at) % sizeof(T) != 0)
+    return raise(wave, step, FaultKind::misaligned, "an atomic needs a naturally aligned address",
+                 reinterpret_cast<uint64_t>(at), -1, true);
+  T data[2];
+  const bool two = step->inst->row->flags & isa::kCmpswap;
+  __builtin_memcpy(data, wave.s + step->src[2], two ? sizeof data : sizeof(T));
+  const T old = apply_atomic<Operation, Sharing::host_threads>(at, data[0], two ? data[1] : T{0}, {});
+  if (step->extra & kReturns) write_dwords<sizeof(T) / 4>(wave, step, reinterpret_cast<const uint32_t*>(&old));
+  MORGANA_NEXT(wave, step);
+}
+
+// s_memtime counts core clocks, s_memrealtime a constant 100 MHz (CDNA4 guide 8.2.4, 8.2.5).
+void s_memtime(Wave& wave, const Step* step) {
+  write_scalar64(wave, static_cast<uint32_t>(step->dst), service::core_clock());
+  MORGANA_NEXT(wave, step);
+}
+void s_memrealtime(Wave& wave, const Step* step) {
+  write_scalar64(wave, static_cast<uint32_t>(step->dst), service::real_time());
+  MORGANA_NEXT(wave, step);
+}
+
+// Caches do not exist: what they are told is done already.
+void cache_control(Wave& wave, const Step* step) { MORGANA_NEXT(wave, step); }
+
+// SDATA is SGPRs, VCC or TTMPs, whole (CDNA4 guide 8.1, 8.4); what else an encoding names is not executed.
+bool is_data(uint32_t code, uint32_t dwords) {
+  return code + dwords <= 106 || (code == 106 && dwords <= 2) || (code >= 108 && code + dwords <= 124);
+}
+
+}  // namespace
+
+#define ATOMIC(name, operation)                                          \
+  case Op::s_atomic_##name: return s_atomic<operation, false>;           \
+  case Op::s_buffer_atomic_##name: return s_atomic<operation, true>;
+
+Handler select_smem(Target target, const isa::Inst& inst, Step& step) {
+  using isa::Op;
+  namespace op = atomics;
+  step.imm = 0;
+  if (inst.offset_imm) step.imm = inst.offset_is_dwords ? static_cast<int32_t>(uint32_t(inst.offset) * 4) : inst.offset;
+  if (inst.row->flags & isa::kAtomic && inst.n_dst > 0 && inst.dst[0].present()) step.extra |= kReturns;
+  if (inst.n_dst > 0 && inst.dst[0].present() && !is_data(inst.dst[0].code, inst.dst[0].dwords)) return cache_control;
+  if (inst.n_src > 2 && inst.src[2].present() && !is_data(inst.src[2].code, inst.src[2].dwords)) return cache_control;
+  switch (inst.row->op) {
+    case Op::s_scratch_load_dword:
+    case Op::s_scratch_load_dwordx2:
+    case Op::s_scratch_load_dwordx4:
+    case Op::s_scratch_store_dword:
+    case Op::s_scratch_store_dwordx2:
+    case Op::s_scratch_store_dwordx4: step.extra |= kScratchUnits; break;
+    default: break;
+  }
+  switch (inst.row->op) {
+    case Op::s_load_dword:
+    case Op::s_scratch_load_dword: return s_load<1>;
+    case Op::s_load_dwordx2:
+    case Op::s_scratch_load_dwordx2: return s_load<2>;
+    case Op::s_load_dwordx4:
+    case Op::s_scratch_load_dwordx4: return s_load<4>;
+    case Op::s_load_dwordx8: return s_load<8>;
+    case Op::s_load_dwordx16: return s_load<16>;
+    case Op::s_buffer_load_dword: return s_buffer_load<1>;
+    case Op::s_buffer_load_dwordx2: return s_buffer_load<2>;
+    case Op::s_buffer_load_dwordx4: return s_buffer_load<4>;
+    case Op::s_buffer_load_dwordx8: return s_buffer_load<8>;
+    case Op::s_buffer_load_dwordx16: return s_buffer_load<16>;
+    case Op::s_store_dword:
+    case Op::s_scratch_store_dword: return s_store<1>;
+    case Op::s_store_dwordx2:
+    case Op::s_scratch_store_dwordx2: return s_store<2>;
+    case Op::s_store_dwordx4:
+    case Op::s_scratch_store_dwordx4: return s_store<4>;
+    case Op::s_buffer_store_dword: return s_buffer_store<1>;
+    case Op::s_buffer_store_dwordx2: return s_buffer_store<2>;
+    case Op::s_buffer_store_dwordx4: return s_buffer_store<4>;
+    case Op::s_memtime: return s_memtime;
+    case Op::s_memrealtime: return s_memrealtime;
+    case Op::s_dcache_inv:
+    case Op::s_dcache_wb:
+    case Op::s_dcache_inv_vol:
+    case Op::s_dcache_wb_vol:
+    case Op::s_dcache_discard:
+    case Op::s_dcache_discard_x2:
+    case Op::s_atc_probe:
+    case Op::s_atc_probe_buffer: return cache_control;
+    ATOMIC(swap, op::swap<uint32_t>)
+    ATOMIC(cmpswap, op::cmpswap<uint32_t>)
+    ATOMIC(add, op::add<uint32_t>)
+    ATOMIC(sub, op::sub<uint32_t>)
+    ATOMIC(smin, op::min<int32_t>)
+    ATOMIC(umin, op::min<uint32_t>)
+    ATOMIC(smax, op::max<int32_t>)
+    ATOMIC(umax, op::max<uint32_t>)
+    ATOMIC(and, op::and_<uint32_t>)
+    ATOMIC(or, op::or_<uint32_t>)
+    ATOMIC(xor, op::xor_<uint32_t>)
+    ATOMIC(inc, op::inc<uint32_t>)
+    ATOMIC(dec, op::dec<uint32_t>)
+    ATOMIC(swap_x2, op::swap<uint64_t>)
+    ATOMIC(cmpswap_x2, op::cmpswap<uint64_t>)
+    ATOMIC(add_x2, op::add<uint64_t>)
+    ATOMIC(sub_x2, op::sub<uint64_t>)
+    ATOMIC(smin_x2, op::min<int64_t>)
+    ATOMIC(umin_x2, op::min<uint64_t>)
+    ATOMIC(smax_x2, op::max<int64_t>)
+    ATOMIC(umax_x2, op::max<uint64_t>)
+    ATOMIC(and_x2, op::and_<uint64_t>)
+    ATOMIC(or_x2, op::or_<uint64_t>)
+    ATOMIC(xor_x2, op::xor_<uint64_t>)
+    ATOMIC(inc_x2, op::inc<uint64_t>)
+    ATOMIC(dec_x2, op::dec<uint64_t>)
+    default: return nullptr;
+  }
+}
+
+}  // namespace morgana::device::MORGANA_SIMD
