@@ -21,7 +21,7 @@ Result<void> set_operands(const Decoder& decoder, Inst& inst, uint32_t high) {
   inst.idxen = bits(word, 13, 1) != 0;
   inst.addr64 = decoder.target.generation <= Generation::gfx7 && bits(word, 15, 1) != 0;
   if (inst.addr64 && (inst.offen || inst.idxen)) return bad_encoding(decoder, "addr64 with idxen or offen");
-  if (inst.tfe && (row.flags & (kStore | kAtomic))) return bad_encoding(decoder, "tfe on no load");
+  if (inst.tfe && (row.flags & kAtomic)) return bad_encoding(decoder, "tfe on an atomic");
 
   const int vaddr_dwords = inst.addr64 ? 2 : int(inst.idxen) + int(inst.offen);
   if (vaddr_dwords != 0 && row.src[kVaddr] != Type::none) {

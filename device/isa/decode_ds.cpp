@@ -10,7 +10,9 @@ Result<Inst> decode_ds(const Decoder& decoder) {
   MORGANA_TRY(const uint32_t high, decoder.dword(1));
   const Row& row = *inst.row;
   const bool acc = decoder.target.unified_vgprs && bits(word, 25, 1) != 0;
-  inst.gds = bits(word, gfx8 ? 16 : 17, 1) != 0;
+  // gfx90a+ has no GDS and ignores the bit, but for global wave sync.
+  const bool has_gds = !decoder.target.unified_vgprs || (row.flags & kGws) != 0;
+  inst.gds = has_gds && bits(word, gfx8 ? 16 : 17, 1) != 0;
   if (row.flags & kTwoOffsets) {
     inst.offset0 = uint8_t(bits(word, 0, 8));
     inst.offset1 = uint8_t(bits(word, 8, 8));

@@ -7,7 +7,7 @@
 namespace morgana::isa {
 namespace {
 
-// Registers of VDATA without the one that `tfe` adds.
+// Registers of VDATA that hold channels.
 int data_dwords(const Decoder& decoder, const Inst& inst) {
   const int channels = inst.row->flags & kGather ? 4 : std::max(1, std::popcount(inst.dmask));
   const bool packs = inst.d16 && decoder.target.generation >= Generation::gfx9;
@@ -22,7 +22,7 @@ Result<void> set_data(const Decoder& decoder, Inst& inst, uint32_t vdata, bool a
     MORGANA_TRY(inst.src[kVdata], vector_operand(decoder, vdata, bits_type(count), count, acc));
   }
   if (row.dst[0] == Type::none || (atomic && !inst.glc)) return {};
-  // A compare-and-swap returns one value in the place of two.
+  // A compare-and-swap returns one value in the place of two. `tfe` adds the status.
   const int written = (row.flags & kCmpswap ? std::max(1, count / 2) : count) + int(inst.tfe);
   MORGANA_TRY(inst.dst[0], vector_operand(decoder, vdata, bits_type(written), written, acc));
   inst.n_dst = 1;
@@ -46,6 +46,7 @@ Result<Inst> decode_mimg(const Decoder& decoder) {
   inst.lwe = bits(word, 17, 1) != 0;
   inst.glc = bits(word, 13, 1) != 0;
   inst.slc = bits(word, 25, 1) != 0;
+  inst.scc = unified && bits(word, 7, 1) != 0;
   // Bit 15 is R128, on gfx9 A16. Bit 16 is TFE, with one register file ACC.
   const bool bit15 = bits(word, 15, 1) != 0, bit16 = bits(word, 16, 1) != 0;
   inst.r128 = !gfx9 && bit15;

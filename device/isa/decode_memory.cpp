@@ -28,6 +28,8 @@ Result<Operand> vector_operand(const Decoder& decoder, uint32_t number, Type typ
 }
 
 Result<Operand> scalar_operand(const Decoder& decoder, uint32_t code, Type type, int dwords) {
+  // Spans are aligned; the hardware ignores the low bits (CDNA4 guide 5.2).
+  if (dwords >= 2) code &= dwords == 2 ? ~1u : ~3u;
   // One past the last register of each group: SGPRs with FLAT_SCRATCH and XNACK_MASK, VCC, TTMP (TBA and TMA among
   // them on gfx6..gfx8), M0, EXEC.
   for (const uint32_t end : {106u, 108u, 124u, 125u, 128u})

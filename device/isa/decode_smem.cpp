@@ -52,7 +52,8 @@ Result<Inst> decode_smem(const Decoder& decoder) {
   MORGANA_TRY(Inst inst, begin(decoder, Format::SMEM, bits(word, 18, 8), 8));
   MORGANA_TRY(const uint32_t high, decoder.dword(1));
   const Row& row = *inst.row;
-  inst.glc = bits(word, 16, 1) != 0;
+  const bool moves_data = row.src[kSbase] != Type::none && (row.dst[0] != Type::none || row.src[kSdata] != Type::none);
+  inst.glc = moves_data && bits(word, 16, 1) != 0;
   inst.nv = gfx9 && bits(word, 15, 1) != 0;
   const bool immediate = bits(word, 17, 1) != 0;
   const bool soe = gfx9 && bits(word, 14, 1) != 0;

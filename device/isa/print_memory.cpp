@@ -1,15 +1,19 @@
 // LLVM's text of the memory, image, export and interpolation encodings: operands, then modifiers in LLVM's order.
 #include <fmt/format.h>
 
+#include <bit>
+
 #include "device/isa/memory.h"
 
 namespace morgana::isa {
 namespace {
 
-// Collects operands, separated by commas, and after them modifiers, separated by spaces.
+// Mnemonic, then operands separated by commas, then modifiers separated by spaces.
 class Text {
  public:
-  Text(Target target, const Inst& inst) : target_(target), inst_(inst) {}
+  Text(Target target, const Inst& inst) : target_(target), inst_(inst), text_(inst.row->mnemonic) {}
+
+  void suffix(std::string_view text) { text_ += text; }
 
   void operand(const Operand& operand) { raw(print_operand(target_, inst_, operand)); }
   void operand_or_off(const Operand& operand) {
@@ -19,11 +23,12 @@ class Text {
     if (op.present()) operand(op);
   }
   void raw(std::string_view text) {
-    if (!text_.empty()) text_ += ", ";
+    text_ += any_operand_ ? ", " : " ";
+    any_operand_ = true;
     text_ += text;
   }
   void modifier(std::string_view text) {
-    if (!text_.empty()) text_ += ' ';
+    text_ += ' ';
     text_ += text;
   }
   void modifier_if(bool condition, std::string_view text) {
@@ -46,6 +51,7 @@ class Text {
   Target target_;
   const Inst& inst_;
   std::string text_;
+  bool any_operand_ = false;
 };
 
 std::string hex(int64_t value) {
@@ -54,7 +60,9 @@ std::string hex(int64_t value) {
 
 void print_smem(Text& text, const Inst& inst) {
   const Op op = inst.row->op;
-  if (op == Op::s_atc_probe || op == Op::s_atc_probe_buffer) text.raw(hex(inst.simm16));
+  // An immediate as LLVM writes them: decimal where it could be an inline constant.
+  if (op == Op::s_atc_probe || op == Op::s_atc_probe_buffer)
+    text.raw(inst.simm16 <= 64 ? fmt::to_string(inst.simm16) : hex(inst.simm16));
   if (inst.src[kSdata].present()) text.operand(inst.src[kSdata]);
   else text.operand_if_present(inst.dst[0]);
   text.operand_if_present(inst.src[kSbase]);
@@ -68,13 +76,55 @@ void print_smem(Text& text, const Inst& inst) {
   text.cache_bits();
 }
 
-void print_ds(Text& text, const Inst& inst) {
+// What a bitmask swizzle does to each bit of the lane number, highest first: clears, sets, keeps ("p") or inverts it.
+std::string swizzle_bits(uint32_t and_mask, uint32_t or_mask, uint32_t xor_mask) {
+  std::string result;
+  for (int bit = 4; bit >= 0; bit--) {
+    const auto map = [&](uint32_t in) { return (((in & and_mask) | or_mask) ^ xor_mask) >> bit & 1; };
+    const uint32_t of_zero = map(0), of_one = map(0x1f);
+    if (of_zero == of_one) result += of_zero != 0 ? '1' : '0';
+    else result += of_zero != 0 ? 'i' : 'p';
+  }
+  return result;
+}
+
+// ds_swizzle_b32's pattern (CDNA4 guide 12.12) in LLVM's words.
+std::string swizzle(uint32_t offset, Generation generation) {
+  const bool gfx9 = generation >= Generation::gfx9;
+  if (gfx9 && offset >= 0xe000) return fmt::format("swizzle(FFT,{})", offset & 0x1f);
+  if (gfx9 && offset >= 0xc000) return fmt::format("swizzle(ROTATE,{},{})", offset >> 10 & 1, offset >> 5 & 0x1f);
+  if ((offset & 0xff00) == 0x8000)
+    return fmt::format("swizzle(QUAD_PERM,{},{},{},{})", offset & 3, offset >> 2 & 3, offset >> 4 & 3, offset >> 6 & 3);
+  if (offset & 0x8000) return fmt::to_string(offset);
+  const uint32_t and_mask = offset & 0x1f, or_mask = offset >> 5 & 0x1f, xor_mask = offset >> 10 & 0x1f;
+  if (and_mask == 0x1f && or_mask == 0 && std::has_single_bit(xor_mask)) return fmt::format("swizzle(SWAP,{})", xor_mask);
+  if (and_mask == 0x1f && or_mask == 0 && xor_mask != 0 && std::has_single_bit(xor_mask + 1))
+    return fmt::format("swizzle(REVERSE,{})", xor_mask + 1);
+  const uint32_t group = 0x20 - and_mask;
+  if (group > 1 && std::has_single_bit(group) && or_mask < group && xor_mask == 0)
+    return fmt::format("swizzle(BROADCAST,{},{})", group, or_mask);
+  return fmt::format("swizzle(BITMASK_PERM,\"{}\")", swizzle_bits(and_mask, or_mask, xor_mask));
+}
+
+void print_ds(Text& text, const Inst& inst, Generation generation) {
   text.operand_if_present(inst.dst[0]);
   for (const int role : {kDsAddr, kDsData0, kDsData1}) text.operand_if_present(inst.src[role]);
-  text.number("offset", inst.offset);
+  // LLVM has no disassembler for gfx6 and gfx7; there the plain number stands.
+  if (inst.row->op == Op::ds_swizzle_b32 && inst.offset != 0 && generation >= Generation::gfx8)
+    text.modifier("offset:" + swizzle(uint32_t(inst.offset), generation));
+  else
+    text.number("offset", inst.offset);
   text.number("offset0", inst.offset0);
   text.number("offset1", inst.offset1);
   text.modifier_if(inst.gds, "gds");
+}
+
+// VDATA as one operand. LLVM counts the register that `tfe` adds with stores and atomics too.
+Operand vdata(const Inst& inst) {
+  if (inst.row->src[kVdata] == Type::none) return inst.dst[0];
+  Operand data = inst.src[kVdata];
+  data.dwords = uint8_t(data.dwords + int(inst.tfe));
+  return data;
 }
 
 void print_flat(Text& text, const Inst& inst) {
@@ -115,9 +165,8 @@ void print_buffer(Text& text, const Inst& inst, Generation generation) {
     text.modifier_if(inst.sc1, "sc1");
     return;
   }
-  if (inst.row->src[kVdata] != Type::none) text.operand(inst.src[kVdata]);
-  else text.operand_if_present(inst.dst[0]);
   const bool from_lds = (inst.row->flags & kLdsSrc) != 0;
+  text.operand_if_present(vdata(inst));
   if (!from_lds) text.operand_or_off(inst.src[kVaddr]);
   text.operand(inst.src[kSrsrc]);
   text.operand(inst.src[kSoffset]);
@@ -133,7 +182,7 @@ void print_buffer(Text& text, const Inst& inst, Generation generation) {
 }
 
 void print_image(Text& text, const Inst& inst) {
-  text.operand(inst.row->src[kVdata] != Type::none ? inst.src[kVdata] : inst.dst[0]);
+  text.operand(vdata(inst));
   text.operand(inst.src[kVaddr]);
   Operand srsrc = inst.src[kSrsrc];  // LLVM writes eight registers with r128 too
   srsrc.dwords = 8;
@@ -170,8 +219,9 @@ void print_export(Text& text, const Inst& inst, Target target) {
   text.modifier_if(inst.exp_vm, "vm");
 }
 
-void print_interpolation(Text& text, const Inst& inst) {
+void print_interpolation(Text& text, const Inst& inst, Generation generation) {
   constexpr std::string_view kParameters[] = {"p10", "p20", "p0"};
+  if (generation >= Generation::gfx8) text.suffix("_e32");
   text.operand(inst.dst[0]);
   if (inst.src[0].present()) text.operand(inst.src[0]);
   else if (inst.simm16 < 3) text.raw(kParameters[inst.simm16]);
@@ -183,18 +233,19 @@ void print_interpolation(Text& text, const Inst& inst) {
 
 std::string print_memory(Target target, const Inst& inst) {
   Text text(target, inst);
+  const Generation generation = info(target).generation;
   switch (inst.format) {
     case Format::SMRD:
     case Format::SMEM: print_smem(text, inst); break;
-    case Format::DS: print_ds(text, inst); break;
+    case Format::DS: print_ds(text, inst, generation); break;
     case Format::FLAT:
     case Format::GLOBAL:
     case Format::SCRATCH: print_flat(text, inst); break;
     case Format::MUBUF:
-    case Format::MTBUF: print_buffer(text, inst, info(target).generation); break;
+    case Format::MTBUF: print_buffer(text, inst, generation); break;
     case Format::MIMG: print_image(text, inst); break;
     case Format::EXP: print_export(text, inst, target); break;
-    case Format::VINTRP: print_interpolation(text, inst); break;
+    case Format::VINTRP: print_interpolation(text, inst, generation); break;
     default: break;
   }
   return text.take();
