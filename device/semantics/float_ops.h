@@ -1,0 +1,114 @@
+// Bodies that the f16, f32 and f64 forms of an instruction share, as templates over the vector type.
+//
+// f16 instructions use them on f32 values where that is exact (vop_f16.h).
+#pragma once
+
+#include "device/semantics/types.h"
+
+namespace morgana::device::MORGANA_SIMD {
+
+// Maximum or minimum with IEEE rules (CDNA4 guide 12.7, V_MIN_F32, V_MAX_F32): -0 is less than +0, a NaN loses
+// against a number, and with MODE.IEEE a signalling NaN comes back quieted.
+template <bool Max, typename V>
+MORGANA_OP V extremum(bool ieee, V a, V b) {
+  V r = Max ? (a > b ? a : b) : (a < b ? a : b);
+  r = a == b ? as<V>(Max ? bits_of(a) & bits_of(b) : bits_of(a) | bits_of(b)) : r;
+  if (any((a != a) | (b != b))) [[unlikely]] {
+    r = is_nan(a) ? b : is_nan(b) ? a : r;
+    if (ieee) r = is_signaling(a) ? quiet(a) : is_signaling(b) ? quiet(b) : r;
+  }
+  return r;
+}
+template <bool Max, typename V>
+MORGANA_OP V extremum3(bool ieee, V a, V b, V c) {
+  return extremum<Max>(ieee, extremum<Max>(ieee, a, b), c);
+}
+
+template <typename V>
+MORGANA_OP V median(bool ieee, V a, V b, V c) {
+  const V top = extremum3<true>(ieee, a, b, c);
+  V r = top == a ? extremum<true>(ieee, b, c) : top == b ? extremum<true>(ieee, a, c) : extremum<true>(ieee, a, b);
+  const auto unordered = is_nan(a) | is_nan(b) | is_nan(c);
+  if (any(unordered)) [[unlikely]] r = unordered ? extremum3<false>(ieee, a, b, c) : r;
+  return r;
+}
+
+// IEEE 754-2019 maximum and minimum: a NaN wins, -0 is less than +0.
+template <bool Max, typename V>
+MORGANA_OP V propagating_extremum(V a, V b) {
+  V r = Max ? (a > b ? a : b) : (a < b ? a : b);
+  r = a == b ? as<V>(Max ? bits_of(a) & bits_of(b) : bits_of(a) | bits_of(b)) : r;
+  return is_nan(a) ? quiet(a) : is_nan(b) ? quiet(b) : r;
+}
+
+// x - floor(x), below 1.
+template <typename V>
+MORGANA_OP V fraction(V x) {
+  using U = uint_of<V>;
+  const V largest_below_one = as<V>(bits_of(V(1)) - U(1));
+  const V r = x - __builtin_elementwise_floor(x);
+  return r > largest_below_one ? largest_below_one : r;
+}
+
+// 2 to the power of `n`, which lies in the normal range of V.
+template <typename V>
+MORGANA_OP V power_of_two(sint_of<V> n) {
+  return as<V>((n + format_of<V>::bias) << format_of<V>::mantissa);
+}
+
+// x * 2^n with one rounding. The two partial factors below the normal range leave `mantissa` bits of room, so
+// that an intermediate result is denormal only when the final one vanishes.
+template <typename V>
+MORGANA_OP V scale(V x, sint_of<V> n) {
+  using I = sint_of<V>;
+  constexpr int kBias = format_of<V>::bias, kDown = kBias - 1 - format_of<V>::mantissa - 1;
+  for (int i = 0; i < 2; i++) {
+    const I down = n < I(1 - kBias), up = n > I(kBias);
+    const I step = down ? I(-kDown) : up ? I(kBias) : I(0);
+    x *= power_of_two<V>(step);
+    n -= step;
+  }
+  n = n < I(1 - kBias) ? I(1 - kBias) : n > I(kBias) ? I(kBias) : n;
+  return x * power_of_two<V>(n);
+}
+
+// Significand in [0.5, 1) with the sign of x; zeros, infinities and NaNs as they are.
+template <typename V>
+MORGANA_OP V significand(V x) {
+  using U = uint_of<V>;
+  const V scaled = is_denormal(x) ? x * power_of_two<V>(sint_of<V>(format_of<V>::mantissa + 1)) : x;
+  const U mantissa_and_sign = bits_of(scaled) & U(static_cast<element_of<U>>(~format_of<V>::exponent));
+  const V r = as<V>(mantissa_and_sign | bits_of(V(0.5)));
+  const auto special = is_nan(x) | is_inf(x);
+  return special ? x + x : scaled == V(0) ? scaled : r;
+}
+
+// The exponent that belongs to significand(x); 0 for zeros, infinities and NaNs.
+template <typename V>
+MORGANA_OP sint_of<V> significand_exponent(V x) {
+  using I = sint_of<V>;
+  constexpr int kShift = format_of<V>::mantissa + 1;
+  const I denormal = is_denormal(x);
+  const V scaled = denormal ? x * power_of_two<V>(I(kShift)) : x;
+  const I e = exponent_of(scaled) - (format_of<V>::bias - 1) - (denormal ? I(kShift) : I(0));
+  return (is_nan(x) | is_inf(x) | (scaled == V(0))) ? I(0) : e;
+}
+
+// V_CMP_CLASS: which of ten classes x has, tested against the low bits of `classes` (CDNA4 guide 12.9).
+template <typename V>
+MORGANA_OP sint_of<V> in_class(V x, uint_of<V> classes) {
+  using U = uint_of<V>;
+  using I = sint_of<V>;
+  const U m = magnitude_bits(x);
+  const I negative = as<I>(bits_of(x)) < 0;
+  constexpr auto kHidden = static_cast<element_of<U>>(format_of<V>::quiet * 2);
+  const U infinity_bits = U(format_of<V>::exponent);
+  const U positive_class = m == 0 ? U(6) : m < U(kHidden) ? U(7) : m < infinity_bits ? U(8) : U(9);
+  const U negative_class = m == 0 ? U(5) : m < U(kHidden) ? U(4) : m < infinity_bits ? U(3) : U(2);
+  const U number_class = negative ? negative_class : positive_class;
+  const U nan_class = (bits_of(x) & U(format_of<V>::quiet)) == 0 ? U(0) : U(1);
+  const U c = m > infinity_bits ? nan_class : number_class;
+  return ((classes >> c) & U(1)) != 0;
+}
+
+}  // namespace morgana::device::MORGANA_SIMD

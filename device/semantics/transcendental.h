@@ -1,0 +1,115 @@
+// 32-bit reciprocals, roots, exponential, logarithm, sine and cosine.
+//
+// All flush denormal inputs and results whatever MODE says. Errors, checked by semantics_test over every binade:
+// rcp and sqrt below 0.5 ulp, rsq 1, exp 0.6, log 1 (absolute 2^-26 near 1 counts as relative there), sin and cos 1.
+// Polynomials are own minimax fits.
+#pragma once
+
+#include "device/semantics/float_ops.h"
+
+namespace morgana::device::MORGANA_SIMD {
+
+MORGANA_OP f32v v_rcp_f32(f32v a) { return flush(1.0f / flush(a)); }
+MORGANA_OP f32v v_rcp_iflag_f32(f32v a) { return v_rcp_f32(a); }
+MORGANA_OP f32v v_sqrt_f32(f32v a) { return __builtin_elementwise_sqrt(flush(a)); }
+MORGANA_OP f32v v_rsq_f32(f32v a) {
+  const f32v x = flush(a);
+  const f32v y = 1.0f / __builtin_elementwise_sqrt(x);
+  // One Newton step takes back the second rounding.
+  const f32v corrected = approximate_fma(y * 0.5f, approximate_fma(-(x * y), y, f32v(1.0f)), y);
+  return (is_inf(y) | is_inf(x) | (y != y)) ? y : corrected;
+}
+
+template <typename V>
+MORGANA_OP V finite(V v) {
+  return is_inf(v) ? as<V>(sign_bits(v) | (uint_of<V>(format_of<V>::exponent) - 1)) : v;
+}
+// gfx6 and gfx7: an infinite result becomes the largest number (clamp) or zero (legacy).
+MORGANA_OP f32v v_rcp_clamp_f32(f32v a) { return finite(v_rcp_f32(a)); }
+MORGANA_OP f32v v_rsq_clamp_f32(f32v a) { return finite(v_rsq_f32(a)); }
+MORGANA_OP f32v v_rcp_legacy_f32(f32v a) {
+  const f32v r = v_rcp_f32(a);
+  return is_inf(r) ? as<f32v>(sign_bits(r)) : r;
+}
+MORGANA_OP f32v v_rsq_legacy_f32(f32v a) {
+  const f32v r = v_rsq_f32(a);
+  return is_inf(r) ? as<f32v>(sign_bits(r)) : r;
+}
+
+// 2^f * 2^n for f in [-1/2, 1/2]; the result is normal for every x in [-126, 128).
+MORGANA_OP f32v v_exp_f32(f32v a) {
+  const f32v x = flush(a);
+  const f32v n = __builtin_elementwise_roundeven(x);
+  const f32v f = x - n;
+  f32v p = f32v(0x1.417abap-13f);
+  p = approximate_fma(p, f, f32v(0x1.5f094ap-10f));
+  p = approximate_fma(p, f, f32v(0x1.3b2dd2p-7f));
+  p = approximate_fma(p, f, f32v(0x1.c6af7ap-5f));
+  p = approximate_fma(p, f, f32v(0x1.ebfbdcp-3f));
+  p = approximate_fma(p, f, f32v(0x1.62e430p-1f));
+  p = approximate_fma(p, f, f32v(1.0f));
+  const i32v in_range = (x >= -126.0f) & (x < 128.0f);
+  const i32v exponent = to<int32_t>(in_range ? n : f32v(0.0f));
+  const f32v scaled = as<f32v>(as<i32v>(p) + (exponent << 23));
+  const f32v outside = x != x ? quiet(x) : x < 0.0f ? f32v(0.0f) : infinity<f32v>(u32v(0));
+  return in_range ? scaled : outside;
+}
+MORGANA_OP f32v v_exp_legacy_f32(f32v a) { return v_exp_f32(a); }
+
+// e + log2(m) for x = m * 2^e, m in [sqrt(1/2), sqrt(2)).
+MORGANA_OP f32v v_log_f32(f32v a) {
+  const f32v x = flush(a);
+  const i32v e = (as<i32v>(x) - 0x3f3504f3) >> 23;
+  const f32v t = as<f32v>(as<i32v>(x) - (e << 23)) - 1.0f;
+  f32v q = f32v(-0x1.c382dep-4f);
+  q = approximate_fma(q, t, f32v(0x1.7f2c3ap-3f));
+  q = approximate_fma(q, t, f32v(-0x1.87fe02p-3f));
+  q = approximate_fma(q, t, f32v(0x1.a2c996p-3f));
+  q = approximate_fma(q, t, f32v(-0x1.eaa1b0p-3f));
+  q = approximate_fma(q, t, f32v(0x1.277f44p-2f));
+  q = approximate_fma(q, t, f32v(-0x1.715b00p-2f));
+  q = approximate_fma(q, t, f32v(0x1.ec7094p-2f));
+  q = approximate_fma(q, t, f32v(-0x1.715470p-1f));
+  const f32v log2e = f32v(0x1.715476p+0f), log2e_low = f32v(0x1.4ae0cp-26f);
+  // The leading terms are added to the exponent first, largest first, so that one rounding dominates.
+  const f32v low = approximate_fma(t * t, q, t * log2e_low);
+  const f32v ef = to<float>(e);
+  const f32v high = approximate_fma(t, log2e, ef);
+  const f32v lost = approximate_fma(t, log2e, ef - high);
+  const f32v r = high + (lost + low);
+  const f32v special = x == 0.0f ? infinity<f32v>(u32v(0x80000000u))
+                                 : (x != x) ? quiet(x) : x < 0.0f ? quiet_nan<f32v>() : x;
+  return ((x > 0.0f) & !is_inf(x)) ? r : special;
+}
+MORGANA_OP f32v v_log_legacy_f32(f32v a) { return v_log_f32(a); }
+MORGANA_OP f32v v_log_clamp_f32(f32v a) { return finite(v_log_f32(a)); }
+
+// sin(2 pi (k / 4 + d)) for a whole k and d in [-1/8, 1/8]: plus or minus the sine or the cosine of d.
+MORGANA_OP f32v sine_of_turns(i32v k, f32v d) {
+  const i32v cosine = (k & 1) != 0;
+  const f32v s = d * d;
+  f32v q = cosine ? f32v(0x1.d461bep+5f) : f32v(0x1.443816p+5f);
+  q = approximate_fma(q, s, cosine ? f32v(-0x1.55b11cp+6f) : f32v(-0x1.32ada6p+6f));
+  q = approximate_fma(q, s, cosine ? f32v(0x1.03c1aep+6f) : f32v(0x1.466b78p+6f));
+  q = approximate_fma(q, s, cosine ? f32v(-0x1.3bd3ccp+4f) : f32v(-0x1.4abbcep+5f));
+  const f32v rest = approximate_fma(d * s, q, d * -0x1.777a5cp-23f);
+  const f32v r = cosine ? approximate_fma(s, q, f32v(1.0f)) : approximate_fma(d, f32v(0x1.921fb6p+2f), rest);
+  return as<f32v>(as<i32v>(r) ^ ((k & 2) << 30));
+}
+// The operand counts turns; whole turns and quarters are taken off exactly.
+MORGANA_OP f32v v_sin_f32(f32v a) {
+  const f32v x = flush(a);
+  const f32v r = x - __builtin_elementwise_roundeven(x);
+  const f32v k = __builtin_elementwise_roundeven(r * 4.0f);
+  const f32v y = flush(sine_of_turns(to<int32_t>(r == r ? k : f32v(0.0f)), r - k * 0.25f));
+  return x == 0.0f ? x : y == 0.0f ? f32v(0.0f) : y;
+}
+MORGANA_OP f32v v_cos_f32(f32v a) {
+  const f32v x = flush(a);
+  const f32v r = x - __builtin_elementwise_roundeven(x);
+  const f32v k = __builtin_elementwise_roundeven(r * 4.0f);
+  const f32v y = flush(sine_of_turns(to<int32_t>(r == r ? k : f32v(0.0f)) + 1, r - k * 0.25f));
+  return y == 0.0f ? f32v(0.0f) : y;
+}
+
+}  // namespace morgana::device::MORGANA_SIMD

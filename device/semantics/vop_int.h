@@ -1,0 +1,260 @@
+// 32-bit, 64-bit and 16-bit integer arithmetic. Namespace clamp holds what the same instruction computes with its
+// CLAMP bit: the exact result, saturated to the type.
+#pragma once
+
+#include "device/semantics/types.h"
+
+namespace morgana::device::MORGANA_SIMD {
+
+// --- Bits ---
+
+MORGANA_OP u32v v_and_b32(u32v a, u32v b) { return a & b; }
+MORGANA_OP u32v v_or_b32(u32v a, u32v b) { return a | b; }
+MORGANA_OP u32v v_xor_b32(u32v a, u32v b) { return a ^ b; }
+MORGANA_OP u32v v_xnor_b32(u32v a, u32v b) { return ~(a ^ b); }
+MORGANA_OP u32v v_not_b32(u32v a) { return ~a; }
+MORGANA_OP u32v v_or3_b32(u32v a, u32v b, u32v c) { return a | b | c; }
+MORGANA_OP u32v v_and_or_b32(u32v a, u32v b, u32v c) { return (a & b) | c; }
+MORGANA_OP u32v v_bfi_b32(u32v m, u32v a, u32v b) { return (m & a) | (~m & b); }
+MORGANA_OP u32v v_bfm_b32(u32v width, u32v offset) { return ((u32v(1) << (width & 31)) - 1) << (offset & 31); }
+MORGANA_OP u32v v_bfe_u32(u32v a, u32v offset, u32v width) {
+  return (a >> (offset & 31)) & ((u32v(1) << (width & 31)) - 1);
+}
+MORGANA_OP i32v v_bfe_i32(i32v a, u32v offset, u32v width) {
+  const i32v w = as<i32v>(width & 31);
+  const i32v field = a >> as<i32v>(offset & 31);
+  const i32v left = (32 - w) & 31;
+  return w == 0 ? i32v(0) : (field << left) >> left;
+}
+MORGANA_OP u32v v_bfrev_b32(u32v a) { return __builtin_elementwise_bitreverse(a); }
+MORGANA_OP u32v v_bcnt_u32_b32(u32v a, u32v b) { return __builtin_elementwise_popcount(a) + b; }
+MORGANA_OP u32v v_ffbh_u32(u32v a) { return a == 0 ? u32v(~0u) : __builtin_elementwise_clzg(a, u32v(32)); }
+MORGANA_OP u32v v_ffbl_b32(u32v a) { return a == 0 ? u32v(~0u) : __builtin_elementwise_ctzg(a, u32v(32)); }
+// The first bit that differs from the sign.
+MORGANA_OP i32v v_ffbh_i32(i32v a) { return as<i32v>(v_ffbh_u32(as<u32v>(a ^ (a >> 31)))); }
+
+// Selects 0-7: a byte of {a, b}; 8-11: a sign; 12: 0; above: 0xff.
+MORGANA_OP u32v v_perm_b32(u32v a, u32v b, u32v selectors) {
+  u32v r = u32v(0);
+#pragma clang loop unroll(full)
+  for (int i = 0; i < 4; i++) {
+    const u32v s = (selectors >> (8 * i)) & 0xff;
+    const u32v shift = (s & 3) * 8;
+    const u32v byte = ((s & 4) != 0 ? a >> shift : b >> shift) & 0xff;
+    // 8: sign of b's low half, 9: b's high half, 10: a's low half, 11: a's high half.
+    const u32v word = (s & 2) != 0 ? a : b;
+    const u32v sign = as<u32v>(as<i32v>(word << ((s & 1) != 0 ? u32v(0) : u32v(16))) >> 31) & 0xff;
+    const u32v above = s == 12 ? u32v(0) : u32v(0xff);
+    r |= (s < 8 ? byte : s < 12 ? sign : above) << (8 * i);
+  }
+  return r;
+}
+MORGANA_OP u32v v_alignbit_b32(u32v a, u32v b, u32v shift) { return __builtin_elementwise_fshr(a, b, shift & 31); }
+MORGANA_OP u32v v_alignbyte_b32(u32v a, u32v b, u32v shift) {
+  return __builtin_elementwise_fshr(a, b, (shift & 3) * 8);
+}
+MORGANA_OP u32v v_prng_b32(u32v a) { return (a << 1) ^ (as<i32v>(a) < 0 ? u32v(197) : u32v(0)); }
+
+// --- Shifts ---
+
+MORGANA_OP u32v v_lshlrev_b32(u32v n, u32v a) { return a << (n & 31); }
+MORGANA_OP u32v v_lshrrev_b32(u32v n, u32v a) { return a >> (n & 31); }
+MORGANA_OP i32v v_ashrrev_i32(u32v n, i32v a) { return a >> as<i32v>(n & 31); }
+MORGANA_OP u32v v_lshl_b32(u32v a, u32v n) { return a << (n & 31); }
+MORGANA_OP u32v v_lshr_b32(u32v a, u32v n) { return a >> (n & 31); }
+MORGANA_OP i32v v_ashr_i32(i32v a, u32v n) { return a >> as<i32v>(n & 31); }
+MORGANA_OP u64v v_lshlrev_b64(u32v n, u64v a) { return a << to<uint64_t>(n & 63); }
+MORGANA_OP u64v v_lshrrev_b64(u32v n, u64v a) { return a >> to<uint64_t>(n & 63); }
+MORGANA_OP i64v v_ashrrev_i64(u32v n, i64v a) { return a >> to<int64_t>(n & 63); }
+MORGANA_OP u64v v_lshl_b64(u64v a, u32v n) { return a << to<uint64_t>(n & 63); }
+MORGANA_OP u64v v_lshr_b64(u64v a, u32v n) { return a >> to<uint64_t>(n & 63); }
+MORGANA_OP i64v v_ashr_i64(i64v a, u32v n) { return a >> to<int64_t>(n & 63); }
+MORGANA_OP u32v v_lshl_or_b32(u32v a, u32v n, u32v b) { return (a << (n & 31)) | b; }
+MORGANA_OP u32v v_lshl_add_u32(u32v a, u32v n, u32v b) { return (a << (n & 31)) + b; }
+MORGANA_OP u32v v_add_lshl_u32(u32v a, u32v b, u32v n) { return (a + b) << (n & 31); }
+// Counts above 4 are not supported and shift by 0.
+MORGANA_OP u64v v_lshl_add_u64(u64v a, u32v n, u64v b) {
+  const u32v count = n & 7;
+  return (a << to<uint64_t>(count > 4 ? u32v(0) : count)) + b;
+}
+
+// --- Additions ---
+
+MORGANA_OP u32v v_add_u32(u32v a, u32v b) { return a + b; }
+MORGANA_OP u32v v_sub_u32(u32v a, u32v b) { return a - b; }
+MORGANA_OP u32v v_subrev_u32(u32v a, u32v b) { return b - a; }
+MORGANA_OP u32v v_add3_u32(u32v a, u32v b, u32v c) { return a + b + c; }
+MORGANA_OP u32v v_xad_u32(u32v a, u32v b, u32v c) { return (a ^ b) + c; }
+MORGANA_OP i32v v_add_i32(i32v a, i32v b) { return as<i32v>(as<u32v>(a) + as<u32v>(b)); }
+MORGANA_OP i32v v_sub_i32(i32v a, i32v b) { return as<i32v>(as<u32v>(a) - as<u32v>(b)); }
+MORGANA_OP with_mask<u32v> v_add_co_u32(u32v a, u32v b) { return {a + b, mask_of(a + b < a)}; }
+MORGANA_OP with_mask<u32v> v_sub_co_u32(u32v a, u32v b) { return {a - b, mask_of(a < b)}; }
+MORGANA_OP with_mask<u32v> v_subrev_co_u32(u32v a, u32v b) { return v_sub_co_u32(b, a); }
+MORGANA_OP with_mask<u32v> v_addc_co_u32(u32v a, u32v b, mask carry) {
+  const u32v sum = a + b, r = sum + bit_of(carry);
+  return {r, mask_of((sum < a) | (r < sum))};
+}
+MORGANA_OP with_mask<u32v> v_subb_co_u32(u32v a, u32v b, mask borrow) {
+  const u32v difference = a - b, r = difference - bit_of(borrow);
+  return {r, mask_of((a < b) | (difference < r))};
+}
+MORGANA_OP with_mask<u32v> v_subbrev_co_u32(u32v a, u32v b, mask borrow) { return v_subb_co_u32(b, a, borrow); }
+
+// --- Multiplications ---
+
+MORGANA_OP u32v low24(u32v a) { return a & 0xffffff; }
+MORGANA_OP i32v low24(i32v a) { return as<i32v>(as<u32v>(a) << 8) >> 8; }
+MORGANA_OP i32v v_mul_i32_i24(i32v a, i32v b) { return as<i32v>(as<u32v>(low24(a)) * as<u32v>(low24(b))); }
+MORGANA_OP u32v v_mul_u32_u24(u32v a, u32v b) { return low24(a) * low24(b); }
+MORGANA_OP i32v v_mad_i32_i24(i32v a, i32v b, i32v c) { return v_add_i32(v_mul_i32_i24(a, b), c); }
+MORGANA_OP u32v v_mad_u32_u24(u32v a, u32v b, u32v c) { return v_mul_u32_u24(a, b) + c; }
+MORGANA_OP u32v v_mul_lo_u32(u32v a, u32v b) { return a * b; }
+MORGANA_OP i32v v_mul_lo_i32(i32v a, i32v b) { return as<i32v>(as<u32v>(a) * as<u32v>(b)); }
+MORGANA_OP u32v v_mul_hi_u32(u32v a, u32v b) { return to<uint32_t>((to<uint64_t>(a) * to<uint64_t>(b)) >> 32); }
+MORGANA_OP i32v v_mul_hi_i32(i32v a, i32v b) { return to<int32_t>((to<int64_t>(a) * to<int64_t>(b)) >> 32); }
+MORGANA_OP u32v v_mul_hi_u32_u24(u32v a, u32v b) { return v_mul_hi_u32(low24(a), low24(b)); }
+MORGANA_OP i32v v_mul_hi_i32_i24(i32v a, i32v b) { return v_mul_hi_i32(low24(a), low24(b)); }
+MORGANA_OP u32v v_mad_u32_u16(u16v a, u16v b, u32v c) { return to<uint32_t>(a) * to<uint32_t>(b) + c; }
+MORGANA_OP i32v v_mad_i32_i16(i16v a, i16v b, i32v c) { return v_add_i32(to<int32_t>(a) * to<int32_t>(b), c); }
+MORGANA_OP with_mask<u64v> v_mad_u64_u32(u32v a, u32v b, u64v c) {
+  const u64v r = to<uint64_t>(a) * to<uint64_t>(b) + c;
+  return {r, mask_of(r < c)};
+}
+// The 65th bit of the exact sum.
+MORGANA_OP with_mask<i64v> v_mad_i64_i32(i32v a, i32v b, i64v c) {
+  const i64v product = to<int64_t>(a) * to<int64_t>(b);
+  const i64v r = as<i64v>(as<u64v>(product) + as<u64v>(c));
+  const i64v overflow = (product ^ r) & (c ^ r);
+  return {r, mask_of((r ^ overflow) < 0)};
+}
+
+// --- Minimum, maximum, median ---
+
+template <typename V>
+MORGANA_OP V minimum(V a, V b) { return __builtin_elementwise_min(a, b); }
+template <typename V>
+MORGANA_OP V maximum(V a, V b) { return __builtin_elementwise_max(a, b); }
+template <typename V>
+MORGANA_OP V middle(V a, V b, V c) { return maximum(minimum(a, b), minimum(maximum(a, b), c)); }
+
+MORGANA_OP i32v v_min_i32(i32v a, i32v b) { return minimum(a, b); }
+MORGANA_OP i32v v_max_i32(i32v a, i32v b) { return maximum(a, b); }
+MORGANA_OP u32v v_min_u32(u32v a, u32v b) { return minimum(a, b); }
+MORGANA_OP u32v v_max_u32(u32v a, u32v b) { return maximum(a, b); }
+MORGANA_OP i32v v_min3_i32(i32v a, i32v b, i32v c) { return minimum(minimum(a, b), c); }
+MORGANA_OP i32v v_max3_i32(i32v a, i32v b, i32v c) { return maximum(maximum(a, b), c); }
+MORGANA_OP i32v v_med3_i32(i32v a, i32v b, i32v c) { return middle(a, b, c); }
+MORGANA_OP u32v v_min3_u32(u32v a, u32v b, u32v c) { return minimum(minimum(a, b), c); }
+MORGANA_OP u32v v_max3_u32(u32v a, u32v b, u32v c) { return maximum(maximum(a, b), c); }
+MORGANA_OP u32v v_med3_u32(u32v a, u32v b, u32v c) { return middle(a, b, c); }
+
+// --- 16 bits ---
+
+MORGANA_OP u16v v_add_u16(u16v a, u16v b) { return a + b; }
+MORGANA_OP u16v v_sub_u16(u16v a, u16v b) { return a - b; }
+MORGANA_OP u16v v_subrev_u16(u16v a, u16v b) { return b - a; }
+MORGANA_OP i16v v_add_i16(i16v a, i16v b) { return as<i16v>(as<u16v>(a) + as<u16v>(b)); }
+MORGANA_OP i16v v_sub_i16(i16v a, i16v b) { return as<i16v>(as<u16v>(a) - as<u16v>(b)); }
+MORGANA_OP u16v v_mul_lo_u16(u16v a, u16v b) { return a * b; }
+MORGANA_OP u16v v_mad_u16(u16v a, u16v b, u16v c) { return a * b + c; }
+MORGANA_OP i16v v_mad_i16(i16v a, i16v b, i16v c) { return as<i16v>(as<u16v>(a) * as<u16v>(b) + as<u16v>(c)); }
+MORGANA_OP u16v v_mad_legacy_u16(u16v a, u16v b, u16v c) { return v_mad_u16(a, b, c); }
+MORGANA_OP i16v v_mad_legacy_i16(i16v a, i16v b, i16v c) { return v_mad_i16(a, b, c); }
+MORGANA_OP u16v v_lshlrev_b16(u16v n, u16v a) { return a << (n & 15); }
+MORGANA_OP u16v v_lshrrev_b16(u16v n, u16v a) { return a >> (n & 15); }
+MORGANA_OP i16v v_ashrrev_i16(u16v n, i16v a) { return a >> as<i16v>(n & 15); }
+MORGANA_OP u16v v_min_u16(u16v a, u16v b) { return minimum(a, b); }
+MORGANA_OP u16v v_max_u16(u16v a, u16v b) { return maximum(a, b); }
+MORGANA_OP i16v v_min_i16(i16v a, i16v b) { return minimum(a, b); }
+MORGANA_OP i16v v_max_i16(i16v a, i16v b) { return maximum(a, b); }
+MORGANA_OP u16v v_min3_u16(u16v a, u16v b, u16v c) { return minimum(minimum(a, b), c); }
+MORGANA_OP u16v v_max3_u16(u16v a, u16v b, u16v c) { return maximum(maximum(a, b), c); }
+MORGANA_OP u16v v_med3_u16(u16v a, u16v b, u16v c) { return middle(a, b, c); }
+MORGANA_OP i16v v_min3_i16(i16v a, i16v b, i16v c) { return minimum(minimum(a, b), c); }
+MORGANA_OP i16v v_max3_i16(i16v a, i16v b, i16v c) { return maximum(maximum(a, b), c); }
+MORGANA_OP i16v v_med3_i16(i16v a, i16v b, i16v c) { return middle(a, b, c); }
+
+// The truth table of three inputs, most significant input first (gfx950; the table is the frame's fourth operand).
+template <typename V>
+MORGANA_OP V bitop3(uint32_t table, V a, V b, V c) {
+  V r = V(0);
+#pragma clang loop unroll(full)
+  for (int i = 0; i < 8; i++)
+    if (table >> i & 1) r |= (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
+  return r;
+}
+
+// --- Saturating forms ---
+
+namespace clamp {
+
+template <typename To, typename V>
+MORGANA_OP like<To, V> saturate(V v) {
+  constexpr bool kSigned = To(-1) < To(0);
+  constexpr int kBits = sizeof(To) * 8;
+  using E = element_of<V>;
+  const E low = kSigned ? -(E(1) << (kBits - 1)) : E(0);
+  const E high = kSigned ? (E(1) << (kBits - 1)) - 1 : (E(1) << kBits) - 1;
+  return to<To>(minimum(maximum(v, V(low)), V(high)));
+}
+
+MORGANA_OP u32v v_add_u32(u32v a, u32v b) { return __builtin_elementwise_add_sat(a, b); }
+MORGANA_OP u32v v_sub_u32(u32v a, u32v b) { return __builtin_elementwise_sub_sat(a, b); }
+MORGANA_OP u32v v_subrev_u32(u32v a, u32v b) { return __builtin_elementwise_sub_sat(b, a); }
+MORGANA_OP i32v v_add_i32(i32v a, i32v b) { return __builtin_elementwise_add_sat(a, b); }
+MORGANA_OP i32v v_sub_i32(i32v a, i32v b) { return __builtin_elementwise_sub_sat(a, b); }
+MORGANA_OP with_mask<u32v> or_ones(with_mask<u32v> r) { return {select(r.bits, u32v(~0u), r.value), r.bits}; }
+MORGANA_OP with_mask<u32v> or_zero(with_mask<u32v> r) { return {select(r.bits, u32v(0), r.value), r.bits}; }
+MORGANA_OP with_mask<u32v> v_add_co_u32(u32v a, u32v b) { return or_ones(MORGANA_SIMD::v_add_co_u32(a, b)); }
+MORGANA_OP with_mask<u32v> v_sub_co_u32(u32v a, u32v b) { return or_zero(MORGANA_SIMD::v_sub_co_u32(a, b)); }
+MORGANA_OP with_mask<u32v> v_subrev_co_u32(u32v a, u32v b) { return v_sub_co_u32(b, a); }
+MORGANA_OP with_mask<u32v> v_addc_co_u32(u32v a, u32v b, mask c) {
+  return or_ones(MORGANA_SIMD::v_addc_co_u32(a, b, c));
+}
+MORGANA_OP with_mask<u32v> v_subb_co_u32(u32v a, u32v b, mask c) {
+  return or_zero(MORGANA_SIMD::v_subb_co_u32(a, b, c));
+}
+MORGANA_OP with_mask<u32v> v_subbrev_co_u32(u32v a, u32v b, mask c) { return v_subb_co_u32(b, a, c); }
+MORGANA_OP i32v v_mul_i32_i24(i32v a, i32v b) {
+  return saturate<int32_t>(to<int64_t>(low24(a)) * to<int64_t>(low24(b)));
+}
+MORGANA_OP u32v v_mul_u32_u24(u32v a, u32v b) {
+  return saturate<uint32_t>(to<uint64_t>(low24(a)) * to<uint64_t>(low24(b)));
+}
+MORGANA_OP i32v v_mad_i32_i24(i32v a, i32v b, i32v c) {
+  return saturate<int32_t>(to<int64_t>(low24(a)) * to<int64_t>(low24(b)) + to<int64_t>(c));
+}
+MORGANA_OP u32v v_mad_u32_u24(u32v a, u32v b, u32v c) {
+  return saturate<uint32_t>(to<uint64_t>(low24(a)) * to<uint64_t>(low24(b)) + to<uint64_t>(c));
+}
+MORGANA_OP u32v v_mad_u32_u16(u16v a, u16v b, u32v c) {
+  return __builtin_elementwise_add_sat(to<uint32_t>(a) * to<uint32_t>(b), c);
+}
+MORGANA_OP i32v v_mad_i32_i16(i16v a, i16v b, i32v c) {
+  return __builtin_elementwise_add_sat(to<int32_t>(a) * to<int32_t>(b), c);
+}
+MORGANA_OP with_mask<u64v> v_mad_u64_u32(u32v a, u32v b, u64v c) {
+  const with_mask<u64v> r = MORGANA_SIMD::v_mad_u64_u32(a, b, c);
+  return {select(r.bits, u64v(~uint64_t{0}), r.value), r.bits};
+}
+MORGANA_OP with_mask<i64v> v_mad_i64_i32(i32v a, i32v b, i64v c) {
+  const i64v product = to<int64_t>(a) * to<int64_t>(b);
+  return {__builtin_elementwise_add_sat(product, c), MORGANA_SIMD::v_mad_i64_i32(a, b, c).bits};
+}
+MORGANA_OP u16v v_add_u16(u16v a, u16v b) { return __builtin_elementwise_add_sat(a, b); }
+MORGANA_OP u16v v_sub_u16(u16v a, u16v b) { return __builtin_elementwise_sub_sat(a, b); }
+MORGANA_OP u16v v_subrev_u16(u16v a, u16v b) { return __builtin_elementwise_sub_sat(b, a); }
+MORGANA_OP i16v v_add_i16(i16v a, i16v b) { return __builtin_elementwise_add_sat(a, b); }
+MORGANA_OP i16v v_sub_i16(i16v a, i16v b) { return __builtin_elementwise_sub_sat(a, b); }
+MORGANA_OP u16v v_mul_lo_u16(u16v a, u16v b) { return saturate<uint16_t>(to<uint32_t>(a) * to<uint32_t>(b)); }
+MORGANA_OP u16v v_mad_u16(u16v a, u16v b, u16v c) {
+  return saturate<uint16_t>(__builtin_elementwise_add_sat(to<uint32_t>(a) * to<uint32_t>(b), to<uint32_t>(c)));
+}
+MORGANA_OP i16v v_mad_i16(i16v a, i16v b, i16v c) {
+  return saturate<int16_t>(to<int32_t>(a) * to<int32_t>(b) + to<int32_t>(c));
+}
+MORGANA_OP u16v v_mad_legacy_u16(u16v a, u16v b, u16v c) { return v_mad_u16(a, b, c); }
+MORGANA_OP i16v v_mad_legacy_i16(i16v a, i16v b, i16v c) { return v_mad_i16(a, b, c); }
+
+}  // namespace clamp
+}  // namespace morgana::device::MORGANA_SIMD
