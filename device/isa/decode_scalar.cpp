@@ -4,21 +4,6 @@
 namespace morgana::isa {
 namespace {
 
-// Instructions that cannot have a literal: the dword after them is the next instruction (CDNA4 guide 12.3).
-bool takes_literal(Op op) {
-  switch (op) {
-    case Op::s_setpc_b64:
-    case Op::s_swappc_b64:
-    case Op::s_rfe_b64:
-    case Op::s_rfe_restore_b64:
-    case Op::s_movrels_b32:
-    case Op::s_movrels_b64:
-      return false;
-    default:
-      return true;
-  }
-}
-
 struct Reader {
   const Decoder& decoder;
   Inst inst;
@@ -28,10 +13,7 @@ struct Reader {
   void source(uint32_t code) {
     const Type type = inst.row->src[inst.n_src];
     if (!scalar_readable(decoder.target, code)) fault = "reserved source operand";
-    if (code == kLiteral) {
-      literal = true;
-      if (!takes_literal(inst.row->op)) fault = "takes no literal";
-    }
+    if (code == kLiteral) literal = true;
     inst.src[inst.n_src++] = scalar(code, type, dwords(type));
     inst.n_explicit_src = inst.n_src;
   }

@@ -76,7 +76,9 @@ struct Reader {
 
   void scalar_destination(uint32_t code) {
     const Type type = row().dst[inst.n_dst];
-    if (!scalar_writable(decoder.target, code)) fault = "reserved scalar destination";
+    // As LLVM does, read-only registers pass as destinations (the write has no effect), constants do not.
+    const bool constant = code >= 128 && (code < 235 || (code >= 240 && code <= 248) || code == kLiteral);
+    if (!scalar_readable(decoder.target, code) || constant) fault = "reserved scalar destination";
     add_destination(scalar(code, type, dwords(type)));
   }
 
@@ -391,8 +393,9 @@ Result<Inst> decode_vector(const Decoder& decoder) {
   const Short fields = split(word);
   const Row* row = find_row(decoder.target.target, fields.format, fields.opcode);
   if (row == nullptr) return not_an_instruction(decoder, "unknown opcode");
-  if (modern && fields.src0 == kSdwa) return decode_sdwa(decoder, row, fields);
-  if (modern && fields.src0 == kDpp) return decode_dpp(decoder, row, fields);
+  const bool plain = row->src[0] == Type::none && (row->flags & kNoDpp) != 0;  // v_clrexcp: the field is ignored
+  if (modern && fields.src0 == kSdwa && !plain) return decode_sdwa(decoder, row, fields);
+  if (modern && fields.src0 == kDpp && !plain) return decode_dpp(decoder, row, fields);
   return decode_short(decoder, row, fields);
 }
 

@@ -11,9 +11,9 @@ bool is_promoted(const Inst& inst) { return inst.format == Format::VOP3 && inst.
 const char* suffix(Target target, const Inst& inst) {
   const Row& row = *inst.row;
   const bool gfx9 = info(target).generation == Generation::gfx9;
-  if (inst.sdwa) return row.format == Format::VOPC && !gfx9 ? "" : "_sdwa";
-  if (inst.dpp) return "_dpp";
   const bool bare = row.src[0] == Type::none;
+  if (inst.sdwa) return bare || (row.format == Format::VOPC && !gfx9) ? "" : "_sdwa";
+  if (inst.dpp) return bare ? "" : "_dpp";
   switch (inst.format) {
     case Format::VOP1:
     case Format::VOP2:
@@ -83,12 +83,18 @@ std::string dpp_tail(const Inst& inst) {
                      inst.bound_ctrl ? " bound_ctrl:1" : "");
 }
 
+// FP8 sources: SDWA only selects the source (CDNA4 guide 7.3).
+bool reads_small_float(Op op) {
+  return op == Op::v_cvt_f32_fp8 || op == Op::v_cvt_f32_bf8 || op == Op::v_cvt_pk_f32_fp8 ||
+         op == Op::v_cvt_pk_f32_bf8;
+}
+
 std::string sdwa_tail(const Inst& inst) {
   static const char* const kSelect[] = {"BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD", ""};
   static const char* const kUnused[] = {"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE", ""};
   std::string text = output_modifiers(inst);
   if (inst.row->src[0] == Type::none) return text;
-  if (inst.format != Format::VOPC)
+  if (inst.format != Format::VOPC && !reads_small_float(inst.row->op))
     text += fmt::format(" dst_sel:{} dst_unused:{}", kSelect[inst.dst_sel & 7], kUnused[inst.dst_unused & 3]);
   text += fmt::format(" src0_sel:{}", kSelect[inst.src_sel[0] & 7]);
   if (inst.format != Format::VOP1) text += fmt::format(" src1_sel:{}", kSelect[inst.src_sel[1] & 7]);
@@ -118,7 +124,7 @@ std::string vop3_tail(const Inst& inst) {
     else text += list("op_sel", (inst.op_sel & ((1u << n) - 1)) | (inst.op_sel >> 3 & 1u) << n, n + 1);
   }
   if (inst.bitop3 != 0)
-    text += inst.bitop3 <= 64 ? fmt::format(" bitop3:{}", inst.bitop3) : fmt::format(" bitop3:{:#x}", inst.bitop3);
+    text += inst.bitop3 <= 10 ? fmt::format(" bitop3:{}", inst.bitop3) : fmt::format(" bitop3:{:#x}", inst.bitop3);
   text += output_modifiers(inst);
   return text;
 }
@@ -148,8 +154,9 @@ std::string vop3p_tail(Target target, const Inst& inst) {
   const bool mix = is_mix(op);
   const uint32_t op_sel_hi_default = mix ? 0 : (1u << n) - 1;
   std::string text;
-  if (inst.op_sel != 0) text += list("op_sel", inst.op_sel, n);
-  if (inst.op_sel_hi != op_sel_hi_default) text += list("op_sel_hi", inst.op_sel_hi, n);
+  const bool bytes = inst.row->src[0] == Type::b32 && op != Op::v_mfma_ld_scale_b32;  // v_dot4*, v_dot8*: no halves
+  if (inst.op_sel != 0 && !bytes) text += list("op_sel", inst.op_sel, n);
+  if (!bytes && inst.op_sel_hi != op_sel_hi_default) text += list("op_sel_hi", inst.op_sel_hi, n);
   if (inst.neg != 0 && !mix) text += list("neg_lo", inst.neg, n);
   if (inst.neg_hi != 0) text += list("neg_hi", inst.neg_hi, n);
   if (inst.clamp) text += " clamp";
@@ -158,7 +165,7 @@ std::string vop3p_tail(Target target, const Inst& inst) {
 
 std::string tail(Target target, const Inst& inst) {
   if (inst.sdwa) return sdwa_tail(inst);
-  if (inst.dpp) return inst.row->src[0] == Type::none ? std::string() : dpp_tail(inst);
+  if (inst.dpp) return dpp_tail(inst);
   switch (inst.format) {
     case Format::VOP3: return vop3_tail(inst);
     case Format::VOP3P:
