@@ -125,6 +125,7 @@ class Extractor : public llvm::ValueMaterializer {
         llvm::cast<llvm::GlobalVariable>(copy)->setInitializer(
             llvm::MapValue(variable->getInitializer(), map_, llvm::RF_None, nullptr, this));
     } else if (auto* alias = llvm::dyn_cast<llvm::GlobalAlias>(&source)) {
+      clone_shell(*alias->getAliaseeObject());  // an alias stands for a definition of its own module
       llvm::cast<llvm::GlobalAlias>(copy)->setAliasee(
           llvm::MapValue(alias->getAliasee(), map_, llvm::RF_None, nullptr, this));
     }
