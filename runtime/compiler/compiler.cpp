@@ -1,16 +1,20 @@
 #include "runtime/compiler/compiler.h"
 
 #include <clang/Basic/Version.h>
+#include <dlfcn.h>
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/Linker/Linker.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
+#include <sys/stat.h>
 
 #include <mutex>
 
+#include "base/options.h"
 #include "runtime/compiler/backend.h"
 #include "runtime/compiler/containment.h"
+#include "runtime/compiler/device_pack.h"
 #include "runtime/compiler/frontend.h"
 #include "runtime/compiler/lld_link.h"
 
@@ -73,6 +77,12 @@ using Object = llvm::SmallVector<char, 0>;
 Result<std::string> link_elf(const Result<Object>& object, std::string& log) {
   if (!object.ok()) return object.error();
   return lld_link({std::string_view(object->data(), object->size())}, log);
+}
+
+std::string file_identity(const std::string& path) {
+  struct stat status = {};
+  ::stat(path.c_str(), &status);
+  return fmt::format("{} {} {}.{:09}", path, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
 }
 
 }  // namespace
@@ -139,9 +149,17 @@ bool is_bitcode(std::string_view bytes) {
   return llvm::isBitcode(start, start + bytes.size());
 }
 
-const std::string& compiler_version() {
-  static const std::string version = clang::getClangFullVersion();
-  return version;
+const std::string& compiler_identity() {
+  static const std::string identity = [] {
+    std::string text = clang::getClangFullVersion();
+    // The file that holds this very code, and with it the embedded device libraries.
+    Dl_info self = {};
+    if (::dladdr(reinterpret_cast<void*>(&is_bitcode), &self) != 0) text += '\n' + file_identity(self.dli_fname);
+    if (!options().device_libs.empty())
+      for (const std::string& file : device_library_files(options().device_libs)) text += '\n' + file_identity(file);
+    return text;
+  }();
+  return identity;
 }
 
 }  // namespace morgana::runtime

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "runtime/cache.h"
 #include "runtime/compiler/build_options.h"
 
 namespace morgana::runtime {
@@ -32,15 +33,10 @@ struct Header {
   std::string text;
 };
 
-// A file that a source includes from disk, for the cache to verify.
-struct Dependency {
-  std::string path;
-};
-
 struct CompileInput {
   std::string_view source;
   std::vector<Header> headers;
-  std::vector<Dependency>* dependencies = nullptr;  // receives the files read from disk, when not null
+  std::vector<FileStamp>* files = nullptr;  // receives what the build asked of the disk, when not null
 };
 
 // The name that diagnostics and DWARF give to a program's source text.
@@ -62,7 +58,8 @@ Result<std::string> build_source(const CompileInput& input, const BuildOptions& 
 // Whether the bytes are bitcode that link_objects takes.
 bool is_bitcode(std::string_view bytes);
 
-// Names compiler, device libraries and whatever else changes what a source compiles to.
-const std::string& compiler_version();
+// Names the compiler, the device libraries and this program: whatever besides a build's own input decides
+// what it makes.
+const std::string& compiler_identity();
 
 }  // namespace morgana::runtime

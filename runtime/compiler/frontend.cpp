@@ -17,33 +17,69 @@ namespace {
 constexpr const char* kResourceFolder = "/.morgana/clang";
 constexpr const char* kHeaderFolder = "/.morgana/include";
 
-// Records every path of the disk that a build asked about, found or not: an entry of the cache is valid as
-// long as all of them would answer the same.
-class RecordingFileSystem : public llvm::vfs::ProxyFileSystem {
- public:
-  RecordingFileSystem(llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> disk, std::vector<Dependency>* record)
-      : ProxyFileSystem(std::move(disk)), record_(record) {}
+FileStamp& stamp_of(std::vector<FileStamp>& stamps, const std::string& path) {
+  for (FileStamp& stamp : stamps)
+    if (stamp.path == path) return stamp;
+  return stamps.emplace_back(FileStamp{path});
+}
 
-  llvm::ErrorOr<llvm::vfs::Status> status(const llvm::Twine& path) override {
-    auto result = ProxyFileSystem::status(path);
-    if (!result || !result->isDirectory()) note(path);
-    return result;
-  }
-  llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> openFileForRead(const llvm::Twine& path) override {
-    note(path);
-    return ProxyFileSystem::openFileForRead(path);
+// A file whose content is hashed as Clang reads it.
+class StampedFile : public llvm::vfs::File {
+ public:
+  StampedFile(std::unique_ptr<llvm::vfs::File> file, std::string path, std::vector<FileStamp>& stamps)
+      : file_(std::move(file)), path_(std::move(path)), stamps_(stamps) {}
+  llvm::ErrorOr<llvm::vfs::Status> status() override { return file_->status(); }
+  llvm::ErrorOr<std::string> getName() override { return file_->getName(); }
+  std::error_code close() override { return file_->close(); }
+  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> getBuffer(const llvm::Twine& name, int64_t size, bool terminated,
+                                                               bool) override {
+    // Always a copy: a mapped file could change under the hash.
+    auto buffer = file_->getBuffer(name, size, terminated, /*IsVolatile=*/true);
+    if (buffer) {
+      FileStamp& stamp = stamp_of(stamps_, path_);
+      stamp.state = FileStamp::State::content;
+      stamp.digest = sha256((*buffer)->getBuffer());
+    }
+    return buffer;
   }
 
  private:
-  void note(const llvm::Twine& path) {
-    if (record_ == nullptr) return;
-    std::string text = path.str();
-    for (const Dependency& known : *record_)
-      if (known.path == text) return;
-    record_->push_back({std::move(text)});
+  std::unique_ptr<llvm::vfs::File> file_;
+  std::string path_;
+  std::vector<FileStamp>& stamps_;
+};
+
+// Records every path of the disk that a build asked about, found or not: what it built is what it would build
+// again as long as all of them answer the same.
+class RecordingFileSystem : public llvm::vfs::ProxyFileSystem {
+ public:
+  RecordingFileSystem(llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> disk, std::vector<FileStamp>& stamps)
+      : ProxyFileSystem(std::move(disk)), stamps_(stamps) {}
+
+  llvm::ErrorOr<llvm::vfs::Status> status(const llvm::Twine& path) override {
+    auto result = ProxyFileSystem::status(path);
+    note(path.str(), static_cast<bool>(result));
+    return result;
+  }
+  bool exists(const llvm::Twine& path) override {
+    bool result = ProxyFileSystem::exists(path);
+    note(path.str(), result);
+    return result;
+  }
+  llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> openFileForRead(const llvm::Twine& path) override {
+    auto result = ProxyFileSystem::openFileForRead(path);
+    note(path.str(), static_cast<bool>(result));
+    if (!result) return result;
+    return std::make_unique<StampedFile>(std::move(*result), path.str(), stamps_);
   }
 
-  std::vector<Dependency>* record_;
+ private:
+  void note(const std::string& path, bool found) {
+    FileStamp& stamp = stamp_of(stamps_, path);
+    if (found && stamp.state == FileStamp::State::missing) stamp.state = FileStamp::State::present;
+  }
+
+  std::vector<FileStamp>& stamps_;
 };
 
 class ModuleAction : public clang::ASTFrontendAction {
@@ -74,8 +110,9 @@ llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> make_file_system(const CompileIn
   for (const Header& header : input.headers)
     memory->addFile(std::string(kHeaderFolder) + "/" + header.name, 0,
                     llvm::MemoryBuffer::getMemBufferCopy(header.text, header.name));
-  auto overlay = llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(
-      llvm::makeIntrusiveRefCnt<RecordingFileSystem>(llvm::vfs::getRealFileSystem(), input.dependencies));
+  auto disk = llvm::vfs::getRealFileSystem();
+  if (input.files != nullptr) disk = llvm::makeIntrusiveRefCnt<RecordingFileSystem>(disk, *input.files);
+  auto overlay = llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(disk);
   overlay->pushOverlay(memory);
   return overlay;
 }

@@ -1,0 +1,87 @@
+#include "runtime/compiler/cached.h"
+
+namespace morgana::runtime {
+namespace {
+
+void add_texts(Hasher& hasher, const std::vector<std::string>& texts) {
+  hasher.add_number(texts.size());
+  for (const std::string& text : texts) hasher.add_field(text);
+}
+
+Hasher start_key(std::string_view stage, const BuildOptions& options, const TargetDescription& target) {
+  Hasher hasher;
+  hasher.add_field(compiler_identity()).add_field(stage);
+  add_texts(hasher, options.macros);
+  add_texts(hasher, options.include_dirs);
+  add_texts(hasher, options.clang_flags);
+  hasher.add_field(options.standard).add_number(static_cast<uint64_t>(options.optimization));
+  for (bool flag : {options.debug_info, options.denorms_are_zero, options.unsafe_math, options.finite_math,
+                    options.no_signed_zeros, options.correctly_rounded_divide_sqrt, options.uniform_work_group_size,
+                    options.create_library, options.enable_link_options})
+    hasher.add_number(flag);
+  hasher.add_field(target.processor);
+  add_texts(hasher, target.extensions);
+  hasher.add_number(target.images)
+      .add_number(static_cast<uint64_t>(target.opencl_version))
+      .add_number(static_cast<uint64_t>(target.code_object_version));
+  return hasher;
+}
+
+CacheKey source_key(std::string_view stage, const CompileInput& input, const BuildOptions& options,
+                    const TargetDescription& target) {
+  Hasher hasher = start_key(stage, options, target);
+  hasher.add_field(input.source).add_number(input.headers.size());
+  for (const Header& header : input.headers) hasher.add_field(header.name).add_field(header.text);
+  return hasher.finish();
+}
+
+// Answers from the cache, or runs `make(entry)`, which fills the entry's log and files, and keeps what it made.
+template <typename Make>
+Result<std::string> remember(DiskCache& cache, const CacheKey& key, std::string& log, Make make) {
+  if (auto entry = cache.load(key)) {
+    log += entry->log;
+    return std::move(entry->object);
+  }
+  CacheEntry entry;
+  Result<std::string> made = make(entry);
+  log += entry.log;
+  if (!made.ok()) return made;
+  entry.object = std::move(*made);
+  cache.store(key, entry);
+  return std::move(entry.object);
+}
+
+template <typename Compile>
+Result<std::string> remember_source(DiskCache* cache, std::string_view stage, const CompileInput& input,
+                                    const BuildOptions& options, const TargetDescription& target, std::string& log,
+                                    Compile compile) {
+  if (cache == nullptr) return compile(input, options, target, log);
+  return remember(*cache, source_key(stage, input, options, target), log, [&](CacheEntry& entry) {
+    CompileInput recorded = input;
+    recorded.files = &entry.files;
+    return compile(recorded, options, target, entry.log);
+  });
+}
+
+}  // namespace
+
+Result<std::string> cached_build(DiskCache* cache, const CompileInput& input, const BuildOptions& options,
+                                 const TargetDescription& target, std::string& log) {
+  return remember_source(cache, "build", input, options, target, log, build_source);
+}
+
+Result<std::string> cached_compile(DiskCache* cache, const CompileInput& input, const BuildOptions& options,
+                                   const TargetDescription& target, std::string& log) {
+  return remember_source(cache, "compile", input, options, target, log, compile_source);
+}
+
+Result<std::string> cached_link(DiskCache* cache, const std::vector<std::string_view>& objects,
+                                const BuildOptions& options, const TargetDescription& target, std::string& log) {
+  if (cache == nullptr) return link_objects(objects, options, target, log);
+  Hasher hasher = start_key("link", options, target);
+  for (std::string_view object : objects) hasher.add_field(object);
+  return remember(*cache, hasher.finish(), log,
+                  [&](CacheEntry& entry) { return link_objects(objects, options, target, entry.log); });
+}
+
+}  // namespace morgana::runtime
