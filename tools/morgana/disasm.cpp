@@ -1,0 +1,95 @@
+#include <algorithm>
+#include <cstdio>
+
+#include "codeobj/describe.h"
+#include "codeobj/line_table.h"
+#include "device/isa/decode.h"
+#include "device/isa/tsv.h"
+#include "runtime/unpack.h"
+#include "tools/morgana/commands.h"
+
+namespace morgana::tools {
+namespace {
+
+int compare_table(Target target, const std::string& path) {
+  auto file = read_file(path);
+  if (!file.ok()) return fail("disasm", file.error().message);
+  auto report = isa::compare_tsv(target, Bytes(*file).text());
+  if (!report.ok()) return fail("disasm", report.error().in(path).message);
+  for (const std::string& difference : report->differences) fmt::print("{}\n", difference);
+  fmt::print("{} of {} rows match ({}); of doubtful rows {} of {}\n", report->matched, report->total,
+             info(target).name, report->doubtful_matched, report->doubtful_total);
+  return report->matched == report->total && report->total > 0 ? 0 : 1;
+}
+
+// The symbol that names `address` in `section`, for labels.
+const codeobj::ElfSymbol* label_at(const codeobj::CodeObject& object, uint32_t section, uint64_t address) {
+  auto found = std::ranges::find_if(object.symbols(), [&](const codeobj::ElfSymbol& symbol) {
+    return symbol.section == section && symbol.value == address && !symbol.name.empty() &&
+           symbol.type != STT_SECTION;
+  });
+  return found == object.symbols().end() ? nullptr : &*found;
+}
+
+void print_section(const codeobj::CodeObject& object, const codeobj::ElfSection& section,
+                   const std::optional<codeobj::LineTable>& lines) {
+  fmt::print("\nsection {} at {:#x}, {} bytes\n", section.name, section.address, section.size);
+  std::string last_line;
+  for (uint64_t offset = 0; offset < section.bytes.size();) {
+    uint64_t address = section.address + offset;
+    if (const auto* symbol = label_at(object, section.index, address)) fmt::print("\n{}:\n", symbol->name);
+    if (lines) {
+      if (auto line = lines->find(address)) {
+        std::string text = fmt::format("{}:{}", line->file, line->line);
+        if (text != last_line) fmt::print("  ; {}\n", text);
+        last_line = text;
+      }
+    }
+    Bytes rest = *section.bytes.slice(offset, section.bytes.size() - offset);
+    auto inst = isa::decode(object.target(), rest);
+    uint64_t size = inst.ok() ? inst->size : std::min<uint64_t>(4, rest.size());
+    std::string hex;
+    for (uint64_t i = 0; i < size; i += 4) {
+      auto dword = rest.read<uint32_t>(i);
+      if (dword.ok()) hex += fmt::format("{:08X} ", *dword);
+    }
+    fmt::print("  {:<64}// {:012X}: {}\n",
+               inst.ok() ? isa::disassemble(object.target(), *inst) : fmt::format("; {}", inst.error().message), address,
+               hex);
+    offset += size;
+  }
+}
+
+int disassemble_file(const std::string& path) {
+  auto file = read_file(path);
+  if (!file.ok()) return fail("disasm", file.error().message);
+  auto object = runtime::unpack(Bytes(*file), nullptr);
+  if (!object.ok()) return fail("disasm", object.error().in(path).message);
+  fmt::print("{}", codeobj::describe(*object));
+  std::optional<codeobj::LineTable> lines;
+  if (auto table = codeobj::LineTable::read(*object); table.ok()) lines = std::move(table).value();
+  for (const codeobj::ElfSection& section : object->elf().sections())
+    if ((section.flags & SHF_EXECINSTR) != 0 && section.type == SHT_PROGBITS) print_section(*object, section, lines);
+  return 0;
+}
+
+}  // namespace
+
+int disasm_command(Words words) {
+  std::vector<std::string_view> own(words.begin(), words.end());
+  auto target_name = take_option(own, "--target");
+  auto table = take_option(own, "--tsv");
+  if (!target_name.ok()) return fail("disasm", target_name.error().message, 2);
+  if (!table.ok()) return fail("disasm", table.error().message, 2);
+  if (!table->has_value()) {
+    if (own.size() != 1) return fail("disasm", "one file is needed: morgana disasm FILE", 2);
+    return disassemble_file(std::string(own.front()));
+  }
+  if (!nothing_left("disasm", own)) return 2;
+  if (!target_name->has_value()) return fail("disasm", "--tsv needs --target", 2);
+  auto target = find_target(**target_name);
+  if (!target) return fail("disasm", fmt::format("no target '{}'", **target_name), 2);
+  return compare_table(*target, **table);
+}
+
+}  // namespace morgana::tools
