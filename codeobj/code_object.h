@@ -65,6 +65,8 @@ class CodeObject {
 
   Bytes bytes() const { return {storage_->data(), storage_->size()}; }
   const ElfFile& elf() const { return *elf_; }
+  // The bytes' owner, for whoever keeps views of them longer than the CodeObject.
+  std::shared_ptr<const std::vector<uint8_t>> storage() const { return storage_; }
 
   int version() const { return version_; }  // 2 to 6
   const TargetId& target_id() const { return target_id_; }

@@ -27,3 +27,8 @@ descriptor() { $bin/llvm-objdump -D -j .rodata --disassemble-symbols=$2 $1 | gre
 descriptor gfx942_v5_dwarf5.co lds.kd > gfx942_lds_kd.txt
 descriptor gfx803_v5.co hidden.kd > gfx803_hidden_kd.txt
 chmod 644 *.co *.o *.bundle
+# Line tables as LLVM prints them: address, line, column.
+lines() { $bin/llvm-dwarfdump --debug-line $1 | awk '/^0x/ && !/end_sequence/ { print $1, $2, $3 }'; }
+lines gfx942_v5_dwarf5.co > gfx942_lines.txt
+lines gfx900_v5_dwarf4.co > gfx900_lines.txt
+$bin/llvm-objcopy --compress-debug-sections=zstd gfx942_v5_dwarf5.co gfx942_zstd_lines.co
