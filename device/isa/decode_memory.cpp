@@ -27,16 +27,31 @@ Result<Operand> vector_operand(const Decoder& decoder, uint32_t number, Type typ
   return Operand{uint16_t((acc ? kAgprBase : kVgprBase) + number), type, uint8_t(dwords)};
 }
 
+namespace {
+
+// Scalar registers that may stand in one span: SGPRs with FLAT_SCRATCH and XNACK_MASK where they are, VCC, TBA and TMA
+// before gfx9, TTMPs, M0, EXEC.
+struct Group {
+  uint32_t begin, end;
+};
+constexpr Group kGroupsGfx6[] = {{0, 104}, {106, 108}, {108, 110}, {110, 112}, {112, 124}, {124, 125}, {126, 128}};
+constexpr Group kGroupsGfx7[] = {{0, 106}, {106, 108}, {108, 110}, {110, 112}, {112, 124}, {124, 125}, {126, 128}};
+constexpr Group kGroupsGfx9[] = {{0, 106}, {106, 108}, {108, 124}, {124, 125}, {126, 128}};
+
+std::span<const Group> groups(Generation generation) {
+  if (generation == Generation::gfx6) return kGroupsGfx6;
+  if (generation < Generation::gfx9) return kGroupsGfx7;
+  return kGroupsGfx9;
+}
+
+}  // namespace
+
 Result<Operand> scalar_operand(const Decoder& decoder, uint32_t code, Type type, int dwords) {
   // Spans are aligned; the hardware ignores the low bits (CDNA4 guide 5.2).
   if (dwords >= 2) code &= dwords == 2 ? ~1u : ~3u;
-  // One past the last register of each group: SGPRs with FLAT_SCRATCH and XNACK_MASK, VCC, TTMP (TBA and TMA among
-  // them on gfx6..gfx8), M0, EXEC.
-  for (const uint32_t end : {106u, 108u, 124u, 125u, 128u})
-    if (code < end) {
-      if (code + uint32_t(dwords) > end || code == 125) break;
+  for (const Group& group : groups(decoder.target.generation))
+    if (code >= group.begin && code + uint32_t(dwords) <= group.end)
       return Operand{uint16_t(code), type, uint8_t(dwords)};
-    }
   return bad_encoding(decoder, "no such scalar registers");
 }
 
