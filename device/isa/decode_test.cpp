@@ -1,0 +1,309 @@
+// The decoder and disassembler against LLVM's text (conformance/isa/decode), and the contents of Inst that the
+// interpreter relies on.
+#include "device/isa/decode.h"
+
+#include <gtest/gtest.h>
+#include <zstd.h>
+
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "device/isa/tsv.h"
+#include "device/isa/tsv_source.h"
+
+namespace morgana::isa {
+namespace {
+
+constexpr Target kTargets[] = {Target::gfx600, Target::gfx701, Target::gfx803, Target::gfx900, Target::gfx906,
+                               Target::gfx908, Target::gfx90a, Target::gfx942, Target::gfx950};
+
+std::string vectors(Target target) {
+  const std::string path =
+      fmt::format("{}/conformance/isa/decode/{}.tsv.zst", MORGANA_SOURCE_DIR, info(target).name);
+  std::ifstream file(path, std::ios::binary);
+  const std::string packed((std::istreambuf_iterator<char>(file)), {});
+  std::string text(ZSTD_getFrameContentSize(packed.data(), packed.size()), '\0');
+  const size_t size = ZSTD_decompress(text.data(), text.size(), packed.data(), packed.size());
+  EXPECT_FALSE(ZSTD_isError(size)) << path;
+  return text;
+}
+
+Result<Inst> decode_words(Target target, std::vector<uint32_t> words) {
+  return decode(target, Bytes(words.data(), words.size() * 4));
+}
+
+std::string text_of(Target target, std::vector<uint32_t> words) {
+  Result<Inst> inst = decode_words(target, std::move(words));
+  return inst.ok() ? disassemble(target, *inst) : inst.error().message;
+}
+
+// --- Vectors ---
+
+class Vectors : public testing::TestWithParam<Target> {};
+
+TEST_P(Vectors, every_sure_row_matches) {
+  const auto report = compare_tsv(GetParam(), vectors(GetParam()));
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_GT(report->total, 5000);
+  EXPECT_EQ(report->matched, report->total);
+  EXPECT_EQ(report->differences.size(), size_t(report->total - report->matched));
+  for (size_t i = 0; i < report->differences.size() && i < 20; i++) ADD_FAILURE() << report->differences[i];
+}
+
+TEST_P(Vectors, a_wrong_text_is_a_difference) {
+  std::string text = "format\topcode\tmnemonic\thex\tasm\troundtrip\n"
+                     "VOP1\t1\tv_mov_b32\t0203027e\tv_mov_b32_e32 v1, v3\t1\n"
+                     "SOPP\t0\ts_nop\t050080bf\ts_nop 4\t2\n";
+  const auto report = compare_tsv(GetParam(), text);
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->total, 2);
+  EXPECT_EQ(report->matched, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(isa_decode, Vectors, testing::ValuesIn(kTargets),
+                         [](const auto& parameter) { return std::string(morgana::info(parameter.param).name); });
+
+TEST(Tsv, malformed_tables_are_errors) {
+  EXPECT_FALSE(compare_tsv(Target::gfx900, "head\nVOP1\t1\tv_mov_b32\t0203027e\n").ok());
+  EXPECT_FALSE(compare_tsv(Target::gfx900, "head\nVOP1\t1\tv\txx03027e\ttext\t1\n").ok());
+}
+
+TEST(Tsv, source_spellings) {
+  const Inst nop = *decode_words(Target::gfx600, {0xbf800005});
+  EXPECT_TRUE(same_instruction(nop, "s_nop 5", "s_nop 0x5"));
+  EXPECT_FALSE(same_instruction(nop, "s_nop 5", "s_nop 6"));
+  EXPECT_FALSE(same_instruction(nop, "s_nop 5", "s_sleep 5"));
+  const Inst mov = *decode_words(Target::gfx600, {0x7e020302});
+  EXPECT_TRUE(same_instruction(mov, "v_mov_b32_e32 v1, v2", "v_mov_b32 v1, v2"));
+  EXPECT_FALSE(same_instruction(mov, "v_mov_b32_e32 v1, v2", "v_mov_b32 v1, v3"));
+  EXPECT_FALSE(same_instruction(mov, "v_mov_b32_e32 v1, v2", "v_mov_b32 v1"));
+}
+
+// --- Rows ---
+
+// The smallest encoding of `row`: its prefix and opcode, all operands zero.
+std::vector<uint32_t> smallest(Target target, const Row& row, int op) {
+  const bool old = info(target).generation <= Generation::gfx7;
+  const uint32_t o = uint32_t(op);
+  switch (row.format) {
+    case Format::SOP2: return {0x80000000 | o << 23, 0};
+    case Format::SOPK: return {0xb0000000 | o << 23, 0};
+    case Format::SOP1: return {0xbe800000 | o << 8, 0};
+    case Format::SOPC: return {0xbf000000 | o << 16, 0};
+    case Format::SOPP: return {0xbf800000 | o << 16, 0};
+    case Format::SMRD: return {0xc0000000 | o << 22, 0};
+    case Format::SMEM: return {0xc0000000 | o << 18, 0};
+    case Format::VOP1: return {0x7e000000 | o << 9, 0};
+    case Format::VOP2: return {o << 25, 0};
+    case Format::VOPC: return {0x7c000000 | o << 17, 0};
+    case Format::VOP3: return {0xd0000000 | o << (old ? 17 : 16), 0};
+    case Format::VOP3P: return {0xd3800000 | o << 16, 0};
+    case Format::VOP3PX2: return {0xd3ac0000, 0, 0xd3800000 | o << 16, 0};
+    case Format::VINTRP: return {(old ? 0xc8000000 : 0xd4000000) | o << 16, 0};
+    case Format::DS: return {0xd8000000 | o << (old ? 18 : 17), 0};
+    case Format::FLAT: return {0xdc000000 | o << 18, 0};
+    case Format::SCRATCH: return {0xdc004000 | o << 18, 0x007f0000};
+    case Format::GLOBAL: return {0xdc008000 | o << 18, 0x007f0000};
+    case Format::MUBUF: return {0xe0000000 | o << 18 | ((row.flags & kLdsSrc) != 0 ? 1u << 16 : 0), 0};
+    case Format::MTBUF: return {0xe8000000 | o << (old ? 16 : 15), 0};
+    case Format::MIMG: return {0xf0000000 | (o & 0x7f) << 18 | o >> 7, 0};
+    case Format::EXP: return {old ? 0xf8000000 : 0xc4000000, 0};
+  }
+  return {};
+}
+
+TEST(Rows, every_row_decodes_on_every_target) {
+  int seen = 0;
+  for (const Row& row : all_rows())
+    for (Target target : kTargets) {
+      const int op = row.opcode[int(target)];
+      if (op < 0) continue;
+      const Result<Inst> inst = decode_words(target, smallest(target, row, op));
+      ASSERT_TRUE(inst.ok()) << info(target).name << " " << row.mnemonic << ": " << inst.error().message;
+      EXPECT_EQ(inst->row, &row) << info(target).name << " " << row.mnemonic << " decodes as " << inst->row->mnemonic;
+      EXPECT_TRUE(disassemble(target, *inst).starts_with(row.mnemonic));
+      seen++;
+    }
+  EXPECT_GT(seen, 9000);
+}
+
+TEST(Rows, tables_and_names) {
+  std::set<std::string> names;
+  for (int op = 1; op < int(Op::count); op++) EXPECT_TRUE(names.insert(name(Op(op))).second) << name(Op(op));
+  size_t total = 0;
+  for (int format = 0; format <= int(Format::EXP); format++) {
+    for (const Row& row : rows(Format(format))) EXPECT_EQ(int(row.format), format);
+    total += rows(Format(format)).size();
+  }
+  EXPECT_EQ(total, all_rows().size());
+  EXPECT_STREQ(name(Op::v_add_co_u32), "v_add_co_u32");
+  EXPECT_STREQ(name(Op::count), "invalid");
+}
+
+// One mnemonic, two meanings: the op tells them apart.
+TEST(Rows, ops_follow_meaning) {
+  EXPECT_EQ(decode_words(Target::gfx600, {0x4a020702})->row->op, Op::v_add_co_u32);   // v_add_i32
+  EXPECT_EQ(decode_words(Target::gfx803, {0x32020702})->row->op, Op::v_add_co_u32);   // v_add_u32
+  EXPECT_EQ(decode_words(Target::gfx900, {0x68020702})->row->op, Op::v_add_u32);
+  EXPECT_EQ(decode_words(Target::gfx803, {0xd1ea0001, 0x04120702})->row->op, Op::v_mad_legacy_f16);  // v_mad_f16
+  EXPECT_EQ(decode_words(Target::gfx900, {0xd2030001, 0x04120702})->row->op, Op::v_mad_f16);
+}
+
+// --- Inst ---
+
+TEST(Inst, implicit_operands_of_short_forms) {
+  const Inst add = *decode_words(Target::gfx900, {0x32020702});  // v_add_co_u32_e32 v1, vcc, v2, v3
+  ASSERT_EQ(add.n_dst, 2);
+  EXPECT_EQ(add.dst[1].code, kVccLo);
+  EXPECT_EQ(add.dst[1].type, Type::mask);
+  EXPECT_EQ(add.n_src, 2);
+
+  const Inst addc = *decode_words(Target::gfx900, {0x38020702});  // v_addc_co_u32_e32 v1, vcc, v2, v3, vcc
+  ASSERT_EQ(addc.n_src, 3);
+  EXPECT_EQ(addc.src[2].code, kVccLo);
+  EXPECT_EQ(addc.n_explicit_src, 3);
+
+  const Inst compare = *decode_words(Target::gfx900, {0x7c840702});  // v_cmp_eq_f32_e32 vcc, v2, v3
+  EXPECT_EQ(compare.dst[0].code, kVccLo);
+  EXPECT_EQ(compare.dst[0].type, Type::mask);
+
+  const Inst wide = *decode_words(Target::gfx900, {0xd042000a, 0x00020702});  // v_cmp_eq_f32_e64 s[10:11], v2, v3
+  EXPECT_EQ(wide.dst[0].code, 10);
+  EXPECT_EQ(wide.dst[0].dwords, 2);
+  EXPECT_EQ(wide.format, Format::VOP3);
+  EXPECT_EQ(wide.row->format, Format::VOPC);
+
+  const Inst fmas = *decode_words(Target::gfx900, {0xd1e20001, 0x04120702});  // v_div_fmas_f32 v1, v2, v3, v4
+  ASSERT_EQ(fmas.n_src, 4);
+  EXPECT_EQ(fmas.n_explicit_src, 3);
+  EXPECT_EQ(fmas.src[3].code, kVccLo);
+}
+
+TEST(Inst, tied_destination_is_the_last_source) {
+  const Inst fmac = *decode_words(Target::gfx90a, {0x76020702});  // v_fmac_f32_e32 v1, v2, v3
+  ASSERT_EQ(fmac.n_src, 3);
+  EXPECT_EQ(fmac.n_explicit_src, 2);
+  EXPECT_EQ(fmac.src[2].code, fmac.dst[0].code);
+
+  const Inst swap = *decode_words(Target::gfx900, {0x7e02a302});  // v_swap_b32 v1, v2
+  ASSERT_EQ(swap.n_dst, 2);
+  EXPECT_EQ(swap.dst[1].code, kVgprBase + 2);
+  EXPECT_EQ(swap.src[0].code, kVgprBase + 2);
+  EXPECT_EQ(swap.src[1].code, kVgprBase + 1);
+}
+
+TEST(Inst, literals) {
+  const Inst madmk = *decode_words(Target::gfx900, {0x2e020702, 0x3f800001});  // v_madmk_f32 v1, v2, K, v3
+  ASSERT_EQ(madmk.n_explicit_src, 3);
+  EXPECT_EQ(madmk.src[1].code, kLiteral);
+  EXPECT_EQ(madmk.literal, 0x3f800001u);
+  EXPECT_EQ(madmk.size, 8);
+  const Inst madak = *decode_words(Target::gfx900, {0x30020702, 0x3f800001});
+  EXPECT_EQ(madak.src[2].code, kLiteral);
+  EXPECT_EQ(text_of(Target::gfx900, {0x8000ffff, 0x12345678}), "s_add_u32 s0, 0x12345678, 0x12345678");
+  EXPECT_FALSE(decode_words(Target::gfx900, {0x8000ffff}).ok());                      // the literal is missing
+  EXPECT_FALSE(decode_words(Target::gfx900, {0xd1010001, 0x000206ff, 0}).ok());       // VOP3 takes none
+}
+
+TEST(Inst, modifiers) {
+  const Inst add = *decode_words(Target::gfx900, {0xd1018101, 0x50020702});  // v_add_f32_e64 v1, |v2|, -v3 clamp mul:4
+  EXPECT_EQ(add.abs, 1);
+  EXPECT_EQ(add.neg, 2);
+  EXPECT_EQ(add.omod, 2);
+  EXPECT_TRUE(add.clamp);
+  const Inst integer = *decode_words(Target::gfx900, {0xd1ff0101, 0x24120702});  // v_add3_u32: neg and abs do not apply
+  EXPECT_EQ(integer.abs, 0);
+  EXPECT_EQ(integer.neg, 0);
+  const Inst bits = *decode_words(Target::gfx950, {0xd2340301, 0x2c120702});  // v_bitop3_b32 v1, v2, v3, v4 bitop3:0x59
+  EXPECT_EQ(bits.bitop3, 0x59);
+  EXPECT_EQ(bits.omod, 0);
+}
+
+TEST(Inst, sdwa_and_dpp) {
+  // v_cmp_eq_f32_sdwa s[20:21], |v74|, v247 src0_sel:BYTE_1 src1_sel:BYTE_2
+  const Inst compare = *decode_words(Target::gfx900, {0x7c85eef9, 0x0221944a});
+  EXPECT_TRUE(compare.sdwa);
+  EXPECT_EQ(compare.dst[0].code, 20);
+  EXPECT_EQ(compare.src_sel[0], 1);
+  EXPECT_EQ(compare.src_sel[1], 2);
+  EXPECT_EQ(compare.abs, 1);
+  // v_add_f32_dpp v4, -|v41|, -v4 row_bcast:15 row_mask:0xc bank_mask:0xd
+  const Inst add = *decode_words(Target::gfx950, {0x020808fa, 0xcd714229});
+  EXPECT_TRUE(add.dpp);
+  EXPECT_EQ(add.dpp_ctrl, 0x142);
+  EXPECT_EQ(add.row_mask, 0xc);
+  EXPECT_EQ(add.bank_mask, 0xd);
+  EXPECT_EQ(add.neg, 3);
+  EXPECT_EQ(add.abs, 1);
+}
+
+TEST(Inst, accumulation_registers) {
+  // v_mfma_f32_32x32x1f32 a[168:199], a160, a48, a[128:159] abid:8
+  const Inst old = *decode_words(Target::gfx908, {0xd3c040a8, 0x1e0261a0});
+  EXPECT_EQ(old.dst[0].code, kAgprBase + 168);
+  EXPECT_EQ(old.dst[0].dwords, 32);
+  EXPECT_EQ(old.src[2].code, kAgprBase + 128);
+  EXPECT_EQ(old.abid, 8);
+  // The same on gfx90a without the ACC_CD bit: VGPRs.
+  const Inst unified = *decode_words(Target::gfx90a, {0xd3c040a8, 0x1e0261a0});
+  EXPECT_EQ(unified.dst[0].code, kVgprBase + 168);
+  EXPECT_EQ(unified.src[0].code, kAgprBase + 160);
+  // Element types choose the width of A and B.
+  EXPECT_EQ(text_of(Target::gfx950, {0xd3ad0400, 0x44521904}),
+            "v_mfma_f32_16x16x128_f8f6f4 v[0:3], v[4:7], v[12:17], v[20:23] cbsz:4 blgp:2");
+}
+
+TEST(Inst, scaled_mfma_is_one_instruction) {
+  const std::vector<uint32_t> words = {0xd3ac0800, 0x10023318, 0xd3ad0900, 0x24521904};
+  const Inst inst = *decode_words(Target::gfx950, words);
+  EXPECT_EQ(inst.size, 16);
+  EXPECT_EQ(inst.format, Format::VOP3PX2);
+  ASSERT_EQ(inst.n_src, 5);
+  EXPECT_EQ(inst.src[3].code, kVgprBase + 24);
+  EXPECT_EQ(inst.src[4].code, kVgprBase + 25);
+  EXPECT_EQ(inst.scale_op_sel, 1);
+  EXPECT_EQ(inst.scale_op_sel_hi, 2);
+  EXPECT_EQ(disassemble(Target::gfx950, inst),
+            "v_mfma_scale_f32_16x16x128_f8f6f4 v[0:3], v[4:11], v[12:19], v[20:23], v24, v25 op_sel:[1,0,0] "
+            "op_sel_hi:[0,1,0] cbsz:1 blgp:1");
+  EXPECT_EQ(text_of(Target::gfx950, {0xd3ac4800, 0x10020501}),
+            "v_mfma_ld_scale_b32 v1, v2 op_sel:[1,0] op_sel_hi:[0,1]");
+}
+
+// --- Hostile bytes ---
+
+TEST(Hostile, truncated_code_is_an_error) {
+  const uint8_t bytes[] = {0xff, 0x1c, 0x22, 0x80, 0x01, 0x00, 0x80, 0x3f};  // s_add_u32 s34, 0x3f800001, s28
+  for (Target target : kTargets) {
+    for (size_t size = 0; size < sizeof bytes; size++) EXPECT_FALSE(decode(target, Bytes(bytes, size)).ok()) << size;
+    EXPECT_TRUE(decode(target, Bytes(bytes, sizeof bytes)).ok());
+  }
+}
+
+TEST(Hostile, reserved_codes_are_errors_that_name_the_dword) {
+  const auto result = decode_words(Target::gfx900, {0x7e0002d1, 0});  // source code 209
+  ASSERT_FALSE(result.ok());
+  EXPECT_NE(result.error().message.find("0x7e0002d1"), std::string::npos);
+  EXPECT_FALSE(decode_words(Target::gfx900, {0x7e0202f8 | 1, 0x06060703}).ok());  // SDWA select 7
+  EXPECT_FALSE(decode_words(Target::gfx900, {0x7e0202fa, 0xff015001}).ok());      // row_newbcast is gfx90a's
+  EXPECT_FALSE(decode_words(Target::gfx900, {0x7ffe0902}).ok());                  // v_cvt_f64_i32 v[255:256]
+}
+
+TEST(Hostile, random_bytes_never_crash) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 300000; i++) {
+    const uint64_t bytes[2] = {random(), random()};
+    for (Target target : kTargets) {
+      const Result<Inst> inst = decode(target, Bytes(bytes, sizeof bytes));
+      if (!inst.ok()) continue;
+      ASSERT_TRUE(inst->size == 4 || inst->size == 8 || inst->size == 12 || inst->size == 16);
+      ASSERT_FALSE(disassemble(target, *inst).empty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace morgana::isa
