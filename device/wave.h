@@ -27,6 +27,18 @@ enum class Exit : uint8_t {
   fault,    // Group::fault describes it
 };
 
+// STATUS bits (CDNA4 guide 3.4, Table 3).
+inline constexpr uint32_t kStatusScc = 1u << 0;
+inline constexpr uint32_t kStatusPriv = 1u << 5;
+inline constexpr uint32_t kStatusTrapEn = 1u << 6;
+inline constexpr uint32_t kStatusExecz = 1u << 9;
+inline constexpr uint32_t kStatusVccz = 1u << 10;
+inline constexpr uint32_t kStatusInGroup = 1u << 11;
+inline constexpr uint32_t kStatusInBarrier = 1u << 12;
+inline constexpr uint32_t kStatusHalt = 1u << 13;
+inline constexpr uint32_t kStatusValid = 1u << 16;
+inline constexpr uint32_t kStatusScratchEn = 1u << 28;
+
 // MODE fields (CDNA4 guide 3.4; gfx6-gfx9 alike).
 struct Mode {
   uint32_t bits = 0;
@@ -78,7 +90,6 @@ struct alignas(64) Wave {
   uint64_t pc_of_steps = 0;    // guest address of `steps`
   Exit exit = Exit::none;
   uint32_t budget = 0;         // taken branches left until Exit::quantum
-  bool stepping = false;       // GPR indexing or VSKIP: steps run one at a time from copies (device/interp/stepping.cpp)
   bool mixed_fp = false;       // f32 and f16/f64 modes differ: 64-bit float frames switch MXCSR
 
   Group* group = nullptr;
@@ -95,6 +106,7 @@ struct alignas(64) Wave {
   // Accounting (device/interp/control.h): where the straight run in execution began, and what was executed before it.
   const Code* code = nullptr;  // the code region that `step` lies in
   const Step* block = nullptr;
+  const Step* stepping = nullptr;  // GPR indexing or VSKIP: the step whose copy is executed (device/interp/stepping.cpp)
   uint64_t instructions = 0;
 
   // What a vector memory instruction is about to touch, so that a host fault finds its lane: the address of every

@@ -8,7 +8,7 @@
 // 1. MUBUF/MTBUF with the private segment buffer (gfx6 to gfx90a; user SGPRs s[0:3] as launch_state builds them):
 //      base          = pool: the host address of the executing thread's scratch arena
 //      stride        = 0, swizzle_enable = 1, index_stride = 3 (64), element_size = 1 (4 bytes), add_tid_enable = 1
-//      num_records   = 0xffffffff (gfx8, 9) or the arena's size (gfx6, 7)
+//      num_records   = the arena's size
 //    The instruction's SOFFSET is the wave's scratch byte offset (SGPR, plus what the code adds to SP, which counts
 //    bytes of the whole wave: 64 times the bytes of one lane). The swizzled-address formula of the ISA documents
 //    (index = thread id, since ADD_TID; stride 0; offset = inst_offset + vgpr_offset):

@@ -44,6 +44,9 @@ struct Level {
   Handler (*select)(Target target, const isa::Inst& inst, Step& step);
   // Executes from wave.step until wave.exit is set. Leaves the host's float environment as the wave wants it.
   void (*run)(Wave& wave);
+  // After a host fault in wave.step: puts the addresses that the instruction was about to touch into wave.access, if
+  // its registers tell. True when wave.access holds them.
+  bool (*locate_access)(Wave& wave);
   // The handlers of steps without an instruction: not decoded yet; execution ends in a fault (`extra` is its
   // FaultKind, `constants` its detail as a C string).
   Handler undecoded;

@@ -39,7 +39,7 @@ MORGANA_INLINE void stop(Wave& wave, const Step* step, const Step* next, Exit wh
 
 // The guest address of `step`.
 MORGANA_INLINE uint64_t pc_of(const Wave& wave, const Step* step) {
-  return wave.code->pc(wave.stepping ? wave.step : step);
+  return wave.code->pc(wave.stepping ? wave.stepping : step);
 }
 
 // Ends `step` by a jump to guest address `pc` in any code region.

@@ -3,6 +3,7 @@
 
 #include "device/interp/control.h"
 #include "device/interp/float_env.h"
+#include "device/interp/memory.h"
 
 namespace morgana::device::MORGANA_SIMD {
 namespace {
@@ -67,6 +68,6 @@ extern const Level kLevel;
 const Level kLevel = {
 #define MORGANA_TEXT_(x) #x
 #define MORGANA_TEXT(x) MORGANA_TEXT_(x)
-    MORGANA_TEXT(MORGANA_SIMD), select, run, undecoded, fault};
+    MORGANA_TEXT(MORGANA_SIMD), select, run, locate_access, undecoded, fault};
 
 }  // namespace morgana::device::MORGANA_SIMD

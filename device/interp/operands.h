@@ -22,16 +22,6 @@ using Lanes32 = uint32_t __attribute__((ext_vector_type(64)));
 using Lanes64 = uint64_t __attribute__((ext_vector_type(64)));
 using LaneMask = bool __attribute__((ext_vector_type(64)));
 
-// STATUS bits (CDNA4 guide 3.4, Table 5).
-inline constexpr uint32_t kStatusScc = 1u << 0;
-inline constexpr uint32_t kStatusPriv = 1u << 5;
-inline constexpr uint32_t kStatusTrapEn = 1u << 6;
-inline constexpr uint32_t kStatusExecz = 1u << 9;
-inline constexpr uint32_t kStatusVccz = 1u << 10;
-inline constexpr uint32_t kStatusInGroup = 1u << 11;
-inline constexpr uint32_t kStatusInBarrier = 1u << 12;
-inline constexpr uint32_t kStatusHalt = 1u << 13;
-
 namespace MORGANA_SIMD {
 
 // --- Scalars ---

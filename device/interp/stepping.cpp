@@ -74,7 +74,7 @@ bool is_relative_branch(const Step* step) {
 
 // Runs one step and sets wave.step to its successor. False: the wave has stopped.
 bool run_one(Wave& wave, const Step* step) {
-  wave.step = step;
+  wave.step = wave.stepping = step;
   if ((wave.mode.bits & kModeVskip) && is_vector(step)) {
     wave.step = step + step->dwords;
     return true;
@@ -128,16 +128,15 @@ bool run_one(Wave& wave, const Step* step) {
 }  // namespace
 
 void run_stepping(Wave& wave, const Step* step) {
-  wave.stepping = true;
   while (wave.mode.bits & (kModeGprIdxEn | kModeVskip)) {
     if (step->run.load(std::memory_order_acquire) == level().undecoded) service::decode(wave, step);
     if (!run_one(wave, step)) {
-      wave.stepping = false;
+      wave.stepping = nullptr;
       return;
     }
     step = wave.step;
   }
-  wave.stepping = false;
+  wave.stepping = nullptr;
   MORGANA_GO(wave, step);
 }
 

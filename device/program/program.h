@@ -33,13 +33,17 @@ class Program : public Code {
   // Decodes the run that starts at `step`. Called by the initial handler.
   void decode(const Step* step);
 
-  // `lanes` copies of a constant's low dword, then (64-bit constants) of its high dword.
-  const uint32_t* constant(uint32_t low, uint32_t high, bool wide);
-
  private:
   struct Pool;
+  struct Decoded {
+    uint64_t index;
+    Handler handler;
+    bool is_last;  // nothing falls through
+  };
   void prepare(uint64_t index);
-  void decode_one(uint64_t index);
+  void fail(Step& step, FaultKind kind, const char* detail);
+  Decoded decode_one(uint64_t index);
+  void fill_operands(const isa::Inst& inst, Step& step);
 
   Target target_;
   Bytes code_;

@@ -1,0 +1,78 @@
+#include "device/device.h"
+
+#include "base/log.h"
+#include "base/options.h"
+#include "device/dispatch/guest_guard.h"
+#include "device/dispatch/job.h"
+#include "device/dispatch/launch_plan.h"
+#include "device/program/program.h"
+
+namespace morgana::device {
+namespace {
+
+const Level& choose_level() {
+  __builtin_cpu_init();
+  // What -march=x86-64-v3 and -v4 assume; __builtin_cpu_supports also asks whether the system saves the registers.
+  const bool has_avx2 = __builtin_cpu_supports("x86-64-v3");
+  const bool has_avx512 = __builtin_cpu_supports("x86-64-v4");
+  const std::string& wanted = options().simd;
+  if (wanted == "base") return base::kLevel;
+  if (wanted == "avx2" && has_avx2) return avx2::kLevel;
+  if (wanted == "avx512" && has_avx512) return avx512::kLevel;
+  if (wanted != "auto") log(LogLevel::warn, "MORGANA_SIMD={}: not available on this processor", wanted);
+  return has_avx512 ? avx512::kLevel : has_avx2 ? avx2::kLevel : base::kLevel;
+}
+
+}  // namespace
+
+const Level& level() {
+  static const Level& chosen = choose_level();
+  return chosen;
+}
+
+struct Device::Impl {
+  explicit Impl(Target which) : target(which), code(which) {}
+  Target target;
+  CodeMap code;
+  std::atomic<uint64_t> instructions{0};
+};
+
+Device::Device(Target target) : impl_(std::make_unique<Impl>(target)) {}
+Device::~Device() = default;
+
+Target Device::target() const { return impl_->target; }
+
+void Device::add_code(uint64_t address, uint64_t size) {
+  impl_->code.add(address, Bytes(reinterpret_cast<const void*>(address), size));
+}
+
+void Device::remove_code(uint64_t address) { impl_->code.remove(address); }
+
+const char* Device::simd() { return level().name; }
+
+uint64_t Device::instructions() const { return impl_->instructions.load(std::memory_order_relaxed); }
+
+Fault Device::run(const Launch& launch) {
+  ensure_guard_installed();
+  LaunchPlan plan(impl_->target, launch);
+  Fault problem;
+  if (!plan.prepare(problem)) return problem;
+  Program* program = impl_->code.find(plan.entry);
+  plan.first_step = program ? program->at(plan.entry) : nullptr;
+  plan.code = program;
+  if (plan.first_step == nullptr) {
+    problem.kind = FaultKind::bad_jump;
+    problem.pc = plan.entry;
+    problem.detail = "no code is loaded at the kernel's entry";
+    return problem;
+  }
+  Job job(plan, impl_->code);
+  do job.work();
+  while (Pool::get().leave(job));
+  impl_->instructions.fetch_add(job.instructions(), std::memory_order_relaxed);
+  if (job.fault().kind != FaultKind::none) return job.fault();
+  if (job.is_stopped()) problem.kind = FaultKind::cancelled;
+  return problem;
+}
+
+}  // namespace morgana::device

@@ -1,0 +1,143 @@
+#include "device/dispatch/guest_guard.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+
+namespace morgana::device {
+namespace {
+
+struct Guard {
+  sigjmp_buf environment;
+  GuestTrap trap;
+};
+
+// Initial-exec: readable in a signal handler on any thread without allocation.
+[[gnu::tls_model("initial-exec")]] thread_local Guard* current = nullptr;
+[[gnu::tls_model("initial-exec")]] thread_local int chain_depth = 0;
+
+constexpr std::array<int, 2> kSignals = {SIGSEGV, SIGBUS};
+constexpr int kMaxPrevious = 16;
+
+// The handlers that were installed before ours, oldest first. Grows when a program replaces ours and we step in again.
+// A handler that chains to the one it replaced calls ours a second time; `chain_depth` then leads one further back.
+struct Previous {
+  struct sigaction action[kMaxPrevious];
+  std::atomic<int> count{0};
+};
+Previous previous[kSignals.size()];
+std::mutex install_mutex;
+
+size_t index_of(int signal) { return signal == SIGBUS; }
+
+void die_by_default(int signal, const siginfo_t* info) {
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;
+  sigaction(signal, &action, nullptr);
+  // A fault comes again when the handler returns; a signal that somebody sent has to be sent again.
+  if (info->si_code <= 0) syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), signal);
+}
+
+// Calls the handler that would have run without us, as the kernel would.
+void chain(int signal, siginfo_t* info, void* context) {
+  Previous& list = previous[index_of(signal)];
+  const int at = list.count.load(std::memory_order_acquire) - 1 - chain_depth;
+  if (at < 0) return die_by_default(signal, info);
+  struct sigaction& action = list.action[at];
+  const bool sent = info->si_code <= 0;
+  if (action.sa_handler == SIG_IGN && sent) return;
+  if (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN) return die_by_default(signal, info);
+  const struct sigaction target = action;
+  if (target.sa_flags & SA_RESETHAND) action.sa_handler = SIG_DFL;
+  chain_depth++;
+  if (target.sa_flags & SA_SIGINFO)
+    target.sa_sigaction(signal, info, context);
+  else
+    target.sa_handler(signal);
+  chain_depth--;
+}
+
+void on_signal(int signal, siginfo_t* info, void* context) {
+  Guard* guard = current;
+  if (guard == nullptr || info->si_code <= 0) return chain(signal, info, context);
+  const auto* user = static_cast<const ucontext_t*>(context);
+  constexpr int kGeneralProtection = 13, kPageFault = 14;
+  GuestTrap& trap = guard->trap;
+  trap = {};
+  trap.is_bus_error = signal == SIGBUS;
+  trap.is_misaligned = signal == SIGBUS && info->si_code == BUS_ADRALN;
+  trap.has_address = user->uc_mcontext.gregs[REG_TRAPNO] != kGeneralProtection;
+  trap.address = trap.has_address ? reinterpret_cast<uint64_t>(info->si_addr) : 0;
+  trap.knows_direction = user->uc_mcontext.gregs[REG_TRAPNO] == kPageFault;
+  trap.is_write = trap.knows_direction && (user->uc_mcontext.gregs[REG_ERR] & 2);
+  current = nullptr;
+  pthread_sigmask(SIG_SETMASK, &user->uc_sigmask, nullptr);
+  siglongjmp(guard->environment, 1);
+}
+
+void install(int signal) {
+  struct sigaction now {};
+  sigaction(signal, nullptr, &now);
+  if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_signal) return;
+  Previous& list = previous[index_of(signal)];
+  int count = list.count.load(std::memory_order_relaxed);
+  if (count == kMaxPrevious) {
+    // Programs that swap handlers for ever: forget the oldest.
+    for (int i = 1; i < kMaxPrevious; i++) list.action[i - 1] = list.action[i];
+    count--;
+  }
+  list.action[count] = now;
+  list.count.store(count + 1, std::memory_order_release);
+  // The same stack, mask and restart behaviour as the handler we stand before.
+  struct sigaction ours = now;
+  ours.sa_sigaction = on_signal;
+  ours.sa_flags = SA_SIGINFO | (now.sa_flags & (SA_ONSTACK | SA_RESTART | SA_NODEFER));
+  sigaction(signal, &ours, nullptr);
+}
+
+}  // namespace
+
+void ensure_guard_installed() {
+  std::lock_guard lock(install_mutex);
+  for (int signal : kSignals) install(signal);
+}
+
+bool guarded(void (*body)(void*), void* argument, GuestTrap& trap) {
+  Guard guard;
+  Guard* const outer = current;
+  if (sigsetjmp(guard.environment, 0) != 0) {
+    current = outer;
+    trap = guard.trap;
+    return false;
+  }
+  current = &guard;
+  body(argument);
+  current = outer;
+  return true;
+}
+
+GuardPause::GuardPause() : saved_(current) { current = nullptr; }
+GuardPause::~GuardPause() { current = static_cast<Guard*>(saved_); }
+
+bool read_guest(void* to, uint64_t address, uint64_t size) {
+  struct Copy {
+    void* to;
+    uint64_t address, size;
+  } copy{to, address, size};
+  GuestTrap trap;
+  return guarded(
+      [](void* argument) {
+        auto* copy = static_cast<Copy*>(argument);
+        std::memcpy(copy->to, reinterpret_cast<const void*>(copy->address), copy->size);
+      },
+      &copy, trap);
+}
+
+}  // namespace morgana::device

@@ -1,0 +1,99 @@
+// Job: a launch being executed by one or more host threads.
+//
+// Lives on the stack of Device::run; the pool's helpers join it and are gone before run returns.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+
+#include "device/dispatch/resident_group.h"
+#include "device/program/program.h"
+
+namespace morgana::device {
+
+class Job {
+ public:
+  Job(const LaunchPlan& plan, CodeMap& code) : plan_(plan), code_(code) {}
+
+  // Executes work-groups until none is left to take. Called by every thread that takes part.
+  void work();
+
+  // A fault, the host's cancellation, or the process's end.
+  bool is_stopped() const;
+  // Something that a thread could start or resume.
+  bool has_work() const {
+    return !is_stopped() && (next_.load(std::memory_order_relaxed) < plan_.group_count ||
+                             parked_count_.load(std::memory_order_relaxed) > 0);
+  }
+
+  CodeMap& code() { return code_; }
+  const Fault& fault() const { return fault_; }
+  // Executed so far; exact when no thread works on the job.
+  uint64_t instructions() const;
+
+ private:
+  friend class Pool;
+  enum class State { finished, sleeping, out_of_time, faulted, stopped };
+
+  State run_group(ResidentGroup& resident, uint64_t deadline);
+  bool run_round(ResidentGroup& resident, bool& all_slept, State& state);
+  void run_wave(Wave& wave);
+  std::unique_ptr<ResidentGroup> take_next(std::unique_ptr<ResidentGroup>& spare);
+  std::unique_ptr<ResidentGroup> start_next(std::unique_ptr<ResidentGroup>& spare);
+  void park(std::unique_ptr<ResidentGroup> resident);
+  std::unique_ptr<ResidentGroup> unpark();
+  uint64_t slice() const;
+  void record(Fault fault);
+  void call_helpers();
+
+  const LaunchPlan& plan_;
+  CodeMap& code_;
+  std::atomic<uint64_t> next_{0};  // first work-group that nobody has taken
+  std::atomic<uint64_t> instructions_{0};
+  std::atomic<bool> stop_{false};
+  std::atomic<uint32_t> parked_count_{0};
+  std::atomic<bool> helpers_called_{false};
+  uint64_t start_time_ = 0;
+
+  std::mutex mutex_;
+  std::deque<std::unique_ptr<ResidentGroup>> parked_;
+  Fault fault_;
+
+  // The pool's: threads at work besides the caller, guarded by the pool's mutex.
+  int helpers_ = 0;
+  bool is_listed_ = false;
+};
+
+// Number of threads that the option asks for.
+int thread_count();
+
+// True once the process is exiting: guest code must not go on.
+bool process_is_exiting();
+
+// Helper threads shared by all Devices.
+class Pool {
+ public:
+  static Pool& get();
+
+  // Lets helpers join `job`.
+  void list(Job& job);
+  // Wakes helpers for a group that was parked.
+  void wake();
+  // Waits until `job` has no helper and gets none. Returns true when there is work again that the caller could do.
+  bool leave(Job& job);
+
+ private:
+  Pool();
+  void help();
+  Job* pick();
+
+  std::mutex mutex_;
+  std::condition_variable has_jobs_, job_left_;
+  std::deque<Job*> jobs_;
+  int threads_ = 0;
+};
+
+}  // namespace morgana::device

@@ -1,0 +1,250 @@
+#include "device/dispatch/launch_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "device/dispatch/guest_guard.h"
+
+namespace morgana::device {
+namespace {
+
+constexpr uint32_t kMaxItems = 1024;
+constexpr uint32_t kTtmp0 = 108, kTtmp4 = kTtmp0 + 4;
+// Kernels that preload arguments begin with 256 bytes that load them for firmware that cannot (AMDGPUUsage
+// "Preloaded Kernel Arguments").
+constexpr uint64_t kPreloadPrologue = 256;
+
+uint32_t low(uint64_t value) { return static_cast<uint32_t>(value); }
+uint32_t high(uint64_t value) { return static_cast<uint32_t>(value >> 32); }
+uint32_t round_up(uint32_t value, uint32_t unit) { return (value + unit - 1) / unit * unit; }
+
+// Inline constants read as the 32-bit values that scalar instructions see.
+void fill_constants(std::array<uint32_t, 256>& s) {
+  for (int i = 0; i <= 64; i++) s[128 + i] = static_cast<uint32_t>(i);
+  for (int i = 1; i <= 16; i++) s[192 + i] = static_cast<uint32_t>(-i);
+  constexpr uint32_t kFloats[] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000,
+                                  0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
+  std::copy(std::begin(kFloats), std::end(kFloats), s.begin() + 240);
+}
+
+Fault impossible(FaultKind kind, std::string detail) {
+  Fault fault;
+  fault.kind = kind;
+  fault.detail = std::move(detail);
+  return fault;
+}
+
+}  // namespace
+
+LaunchPlan::LaunchPlan(Target which, const Launch& requested) : launch(requested), target(info(which)) {}
+
+bool LaunchPlan::prepare(Fault& problem) {
+  const auto& d = *launch.descriptor;
+  uint64_t items = 1;
+  group_count = 1;
+  for (int i = 0; i < 3; i++) {
+    if (launch.group[i] == 0 || launch.group[i] > kMaxItems) {
+      problem = impossible(FaultKind::unimplemented, fmt::format("work-group size {} in dimension {}", launch.group[i], i));
+      return false;
+    }
+    items *= launch.group[i];
+    groups[i] = static_cast<uint32_t>((uint64_t{launch.grid[i]} + launch.group[i] - 1) / launch.group[i]);
+  }
+  const uint64_t groups_xy = uint64_t{groups[0]} * groups[1];
+  if (items > kMaxItems || (groups[2] != 0 && groups_xy > ~uint64_t{0} / groups[2])) {
+    problem = impossible(FaultKind::unimplemented, fmt::format("a work-group of {} work-items in a grid of {} x {} x {}",
+                                                               items, launch.grid[0], launch.grid[1], launch.grid[2]));
+    return false;
+  }
+  group_count = groups_xy * groups[2];
+  waves_per_group = static_cast<uint32_t>((items + kLanes - 1) / kLanes);
+  if (launch.group_bytes > target.lds_bytes) {
+    problem = impossible(FaultKind::aperture, fmt::format("{} bytes of LDS where a work-group has {}", launch.group_bytes,
+                                                          target.lds_bytes));
+    return false;
+  }
+  lds_bytes = std::min(round_up(launch.group_bytes, target.lds_granule), target.lds_bytes);
+  // Scratch of a wave comes in units of 1 KiB (COMPUTE_TMPRING_SIZE.WAVESIZE): 16 bytes a lane.
+  constexpr uint32_t kLaneUnit = 16;
+  constexpr uint32_t kMaxLane = 0xffff'ffffu / (kLanes * 16) / kLaneUnit * kLaneUnit;  // wave offsets have 32 bits
+  if (launch.private_bytes > kMaxLane) {
+    problem = impossible(FaultKind::aperture, fmt::format("{} bytes of scratch per work-item", launch.private_bytes));
+    return false;
+  }
+  scratch_lane_bytes = round_up(launch.private_bytes, kLaneUnit);
+  entry = launch.entry + (d.kernarg_preload_length > 0 ? kPreloadPrologue : 0);
+  fill_constants(sgprs_);
+  fill_user_sgprs();
+  for (const codeobj::UserSgprRange& range : d.user_sgprs()) {
+    if (range.what != codeobj::UserSgpr::kernarg_preload) continue;
+    const uint64_t from = launch.kernarg + uint64_t{d.kernarg_preload_offset} * 4;
+    if (!read_guest(&sgprs_[range.first], from, uint64_t{range.count} * 4)) {
+      problem = impossible(FaultKind::memory, "kernel arguments to preload are not readable");
+      problem.address = from;
+      return false;
+    }
+  }
+  return true;
+}
+
+void LaunchPlan::fill_user_sgprs() {
+  const auto& d = *launch.descriptor;
+  system_sgprs_ = d.user_sgpr_count;
+  const auto put64 = [&](uint32_t first, uint64_t value) {
+    sgprs_[first] = low(value);
+    sgprs_[first + 1] = high(value);
+  };
+  using codeobj::UserSgpr;
+  for (const codeobj::UserSgprRange& range : d.user_sgprs()) {
+    const uint32_t first = range.first;
+    switch (range.what) {
+      case UserSgpr::private_segment_buffer: private_buffer_ = static_cast<int>(first); break;
+      case UserSgpr::dispatch_ptr: put64(first, launch.packet); break;
+      case UserSgpr::queue_ptr: put64(first, launch.queue); break;
+      case UserSgpr::kernarg_segment_ptr: put64(first, launch.kernarg); break;
+      case UserSgpr::dispatch_id: put64(first, launch.dispatch_id); break;
+      case UserSgpr::flat_scratch_init: flat_scratch_ = static_cast<int>(first); break;
+      case UserSgpr::private_segment_size: sgprs_[first] = scratch_lane_bytes; break;
+      case UserSgpr::grid_workgroup_count_x: sgprs_[first] = groups[0]; break;
+      case UserSgpr::grid_workgroup_count_y: sgprs_[first] = groups[1]; break;
+      case UserSgpr::grid_workgroup_count_z: sgprs_[first] = groups[2]; break;
+      case UserSgpr::kernarg_preload: break;  // `prepare` reads them
+    }
+  }
+  if (target.generation >= Generation::gfx9) {
+    // CDNA4 guide 3.13, Table 8; the debugger's convention of the older gfx9 parts is not used.
+    sgprs_[kTtmp4 + 2] = low(launch.packet);
+    sgprs_[kTtmp4 + 3] = high(launch.packet);
+    for (int i = 0; i < 3; i++) sgprs_[kTtmp4 + 4 + i] = launch.grid[i];
+  }
+}
+
+std::array<uint32_t, 3> LaunchPlan::group_id(uint64_t index) const {
+  const uint64_t yz = index / groups[0];
+  return {static_cast<uint32_t>(index % groups[0]), static_cast<uint32_t>(yz % groups[1]),
+          static_cast<uint32_t>(yz / groups[1])};
+}
+
+std::array<uint32_t, 3> LaunchPlan::group_size(const std::array<uint32_t, 3>& id) const {
+  std::array<uint32_t, 3> size;
+  for (int i = 0; i < 3; i++)
+    size[i] = std::min(launch.group[i], launch.grid[i] - id[i] * launch.group[i]);
+  return size;
+}
+
+void LaunchPlan::init_wave(Wave& wave, const std::array<uint32_t, 3>& size) const {
+  const auto& d = *launch.descriptor;
+  std::memcpy(wave.s, sgprs_.data(), sizeof wave.s);
+  wave.scc = 0;
+  wave.mode.bits = d.float_mode() | uint32_t{d.dx10_clamp} << 8 | uint32_t{d.ieee_mode} << 9 |
+                   uint32_t{d.exception_mask()} << 12 |
+                   (target.generation >= Generation::gfx9 ? uint32_t{d.fp16_ovfl} << 23 : 0);
+  wave.status = kStatusValid | uint32_t{d.priority} << 1 | (wave.group->wave_count > 1 ? kStatusInGroup : 0) |
+                (scratch_lane_bytes ? kStatusScratchEn : 0) | (d.priv ? kStatusPriv : 0);
+  wave.trapsts = 0;
+  wave.ib_sts = wave.xcc_id = 0;
+  wave.tba = wave.tma = 0;
+  wave.hw_id = (wave.index & 15) | (wave.index & 3) << 4;
+
+  wave.target = &target;
+  wave.sgpr_count = d.sgpr_count;
+  const uint32_t registers = std::max(d.vgpr_count, 4u);
+  if (target.unified_vgprs) {
+    const uint32_t accum = d.accum_offset ? d.accum_offset : registers;
+    wave.vgpr_count = std::min(accum, 256u);
+    wave.agpr_count = registers > accum ? registers - accum : 0;
+    wave.a = wave.v + uint64_t{std::min(accum, 256u)} * kLanes;
+  } else {
+    wave.vgpr_count = std::min(registers, 256u);
+    wave.agpr_count = target.has_agprs ? wave.vgpr_count : 0;
+    wave.a = wave.v + 256 * kLanes;
+  }
+  wave.gpr_alloc = (registers / 4 - 1) << 6 | (target.unified_vgprs ? wave.vgpr_count / 4 : 0) << 12 |
+                   (d.sgpr_count ? d.sgpr_count / 16 - (d.sgpr_count >= 16) : 0) << 24;
+  wave.lds_alloc = (lds_bytes + 255) / 256 << 12;
+
+  wave.code = code;
+  wave.step = wave.block = first_step;
+  wave.instructions = 0;
+  wave.exit = Exit::none;
+  wave.stepping = nullptr;
+  wave.access = {};
+  init_sgprs(wave);
+  init_items(wave, size);
+}
+
+void LaunchPlan::init_sgprs(Wave& wave) const {
+  const auto& d = *launch.descriptor;
+  const uint64_t wave_offset = uint64_t{wave.index} * scratch_wave_bytes();
+  const uint64_t arena = reinterpret_cast<uint64_t>(wave.scratch) - (scratch_lane_bytes ? wave_offset : 0);
+  if (private_buffer_ >= 0) {
+    // Words of the buffer resource: scratch.h says why. Data format 32, element size 4, index stride 64, ADD_TID.
+    uint32_t* v = &wave.s[private_buffer_];
+    const uint64_t arena_bytes = scratch_wave_bytes() * wave.group->wave_count;
+    v[0] = low(arena);
+    v[1] = (high(arena) & 0xffff) | 1u << 31;
+    v[2] = static_cast<uint32_t>(std::min<uint64_t>(arena_bytes, 0xffff'ffff));
+    const uint32_t swizzle = 3u << 21 | 1u << 23;  // INDEX_STRIDE 64, ADD_TID_ENABLE: the same bits on gfx6 to gfx9
+    const uint32_t format = 4u << 12 | 4u << 15;   // NUM_FORMAT UINT, DATA_FORMAT 32
+    const uint32_t element = target.generation < Generation::gfx9 ? 1u << 19 : 0;  // ELEMENT_SIZE 4 bytes; fixed on gfx9
+    // With ADD_TID on gfx8 and gfx9 the data format field extends the stride, which is 0.
+    v[3] = swizzle | element | (target.generation < Generation::gfx8 ? format : 4u << 12);
+  }
+  if (flat_scratch_ >= 0) {
+    uint32_t* v = &wave.s[flat_scratch_];
+    if (target.generation >= Generation::gfx9) {
+      v[0] = low(arena);
+      v[1] = high(arena);
+    } else {
+      v[0] = 0;  // the arena's offset from the hidden private base
+      v[1] = scratch_lane_bytes;
+    }
+  }
+  uint32_t next = system_sgprs_;
+  const auto add = [&](bool enabled, uint32_t value) {
+    if (enabled && next < 104) wave.s[next++] = value;
+  };
+  const Group& group = *wave.group;
+  add(d.enable_sgpr_workgroup_id_x, group.id[0]);
+  add(d.enable_sgpr_workgroup_id_y, group.id[1]);
+  add(d.enable_sgpr_workgroup_id_z, group.id[2]);
+  uint32_t group_info = group.wave_count | (wave.index == 0 ? 1u << 31 : 0);
+  if (target.is_gfx940) group_info |= wave.index << 20;
+  add(d.enable_sgpr_workgroup_info, group_info);
+  if (target.architected_flat_scratch) {
+    wave.s[102] = low(reinterpret_cast<uint64_t>(wave.scratch));
+    wave.s[103] = high(reinterpret_cast<uint64_t>(wave.scratch));
+  } else {
+    add(d.enable_private_segment, low(wave_offset));
+  }
+  if (target.generation >= Generation::gfx9) wave.s[kTtmp0 + 11] = wave.index;
+}
+
+void LaunchPlan::init_items(Wave& wave, const std::array<uint32_t, 3>& size) const {
+  const uint32_t items = size[0] * size[1] * size[2];
+  const uint32_t first = wave.index * kLanes;
+  const uint32_t count = std::min<uint32_t>(items - first, kLanes);
+  wave.exec() = count == kLanes ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+  const unsigned dimensions = std::min<unsigned>(launch.descriptor->enable_vgpr_workitem_id, 2) + 1;
+
+  uint32_t x = first % size[0], y = first / size[0] % size[1], z = first / size[0] / size[1];
+  wave.first_item = {x, y, z};
+  const bool packed = target.packed_work_items;
+  for (uint32_t lane = 0; lane < kLanes; lane++) {
+    if (packed) {
+      wave.v[lane] = x | (dimensions > 1 ? y << 10 : 0) | (dimensions > 2 ? z << 20 : 0);
+    } else {
+      wave.v[lane] = x;
+      if (dimensions > 1) wave.v[kLanes + lane] = y;
+      if (dimensions > 2) wave.v[2 * kLanes + lane] = z;
+    }
+    if (++x == size[0]) {
+      x = 0;
+      if (++y == size[1]) y = 0, ++z;
+    }
+  }
+}
+
+}  // namespace morgana::device

@@ -1,0 +1,60 @@
+// LaunchPlan: what all work-groups of one launch share, and the initial state of a wave.
+//
+// Made once per Device::run, read by all threads that work on it. Order and meaning of initial registers:
+// LLVM AMDGPUUsage "Initial Kernel Execution State" for gfx6 to gfx9, CDNA4 ISA guide 3.13.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "device/device.h"
+#include "device/interp/code.h"
+#include "device/wave.h"
+
+namespace morgana::device {
+
+// Registers behind a wave's last that no instruction can name, so that every encodable register is storage:
+// 256 VGPRs, 256 AccVGPRs, and the longest operand (32 dwords) starting at the last one.
+inline constexpr uint32_t kRegisterSlots = 256 + 256 + 32;
+// Bytes of registers per wave. The extra slots keep equal registers of different waves out of one cache set.
+inline constexpr uint64_t kRegisterBytes = uint64_t{kRegisterSlots + 17} * kLanes * 4;
+
+class LaunchPlan {
+ public:
+  LaunchPlan(Target target, const Launch& launch);
+
+  // Reads what the launch needs from guest memory (preloaded kernel arguments). False: `problem` says why the launch
+  // is impossible.
+  bool prepare(Fault& problem);
+
+  const Launch& launch;
+  const TargetInfo& target;
+  std::array<uint32_t, 3> groups{};  // work-groups in each dimension
+  uint64_t group_count = 0;
+  uint32_t waves_per_group = 0;      // of a full group
+  uint32_t lds_bytes = 0;            // rounded to the granule
+  uint32_t scratch_lane_bytes = 0;
+  uint64_t scratch_wave_bytes() const { return uint64_t{scratch_lane_bytes} * kLanes; }
+  uint64_t entry = 0;
+  const Code* code = nullptr;        // set by the Device
+  const Step* first_step = nullptr;
+
+  std::array<uint32_t, 3> group_id(uint64_t index) const;
+  std::array<uint32_t, 3> group_size(const std::array<uint32_t, 3>& id) const;
+
+  // Sets everything of `wave` but its storage pointers, which are set already. `size`: work-items of this group.
+  void init_wave(Wave& wave, const std::array<uint32_t, 3>& size) const;
+
+ private:
+  void fill_user_sgprs();
+  void init_sgprs(Wave& wave) const;
+  void init_items(Wave& wave, const std::array<uint32_t, 3>& size) const;
+
+  // SGPRs that are the same for every wave, and where those go that differ.
+  std::array<uint32_t, 256> sgprs_{};
+  int private_buffer_ = -1, flat_scratch_ = -1;  // first SGPR of each, or -1
+  uint32_t system_sgprs_ = 0;                    // first SGPR after the user SGPRs
+};
+
+}  // namespace morgana::device

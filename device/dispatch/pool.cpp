@@ -1,0 +1,123 @@
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <thread>
+
+#include "base/options.h"
+#include "device/dispatch/job.h"
+
+namespace morgana::device {
+namespace {
+
+std::atomic<bool> exiting{false};
+std::atomic<Pool*> instance{nullptr};
+std::mutex instance_mutex;
+
+// Threads do not survive fork: the child starts with a new pool, and the old one's memory is given up.
+void after_fork() {
+  instance.store(nullptr);
+  new (&instance_mutex) std::mutex;
+}
+
+int available_processors() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+}  // namespace
+
+int thread_count() {
+  constexpr int64_t kMax = 1024;
+  static const int count =
+      options().threads > 0 ? static_cast<int>(std::min(options().threads, kMax)) : available_processors();
+  return count;
+}
+
+bool process_is_exiting() { return exiting.load(std::memory_order_relaxed); }
+
+// Never destroyed: helpers may still run while the process exits. They hold no resource but memory, and stop
+// executing guest code when `exiting` is set.
+Pool& Pool::get() {
+  if (Pool* pool = instance.load(std::memory_order_acquire)) return *pool;
+  std::lock_guard lock(instance_mutex);
+  if (Pool* pool = instance.load(std::memory_order_acquire)) return *pool;
+  static const bool registered = [] {
+    pthread_atfork(nullptr, nullptr, after_fork);
+    std::atexit([] { exiting.store(true); });
+    return true;
+  }();
+  (void)registered;
+  Pool* pool = new Pool;
+  instance.store(pool, std::memory_order_release);
+  return *pool;
+}
+
+Pool::Pool() : threads_(thread_count() - 1) {
+  for (int i = 0; i < threads_; i++) {
+    // Signals meant for the program go to its own threads.
+    sigset_t all, before;
+    sigfillset(&all);
+    for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&all, fault);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    std::thread([this] { help(); }).detach();
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+}
+
+void Pool::list(Job& job) {
+  if (threads_ == 0) return;
+  {
+    std::lock_guard lock(mutex_);
+    job.is_listed_ = true;
+    jobs_.push_back(&job);
+  }
+  has_jobs_.notify_all();
+}
+
+void Pool::wake() {
+  {
+    std::lock_guard lock(mutex_);
+  }
+  has_jobs_.notify_one();
+  job_left_.notify_all();
+}
+
+bool Pool::leave(Job& job) {
+  std::unique_lock lock(mutex_);
+  if (!job.is_listed_) return false;
+  job_left_.wait(lock, [&] { return job.helpers_ == 0 || job.has_work(); });
+  if (job.has_work()) return true;
+  std::erase(jobs_, &job);
+  return false;
+}
+
+// The next job with work, round robin among the launches in execution.
+Job* Pool::pick() {
+  for (size_t i = 0; i < jobs_.size(); i++) {
+    Job* job = jobs_.front();
+    jobs_.pop_front();
+    jobs_.push_back(job);
+    if (job->has_work()) return job;
+  }
+  return nullptr;
+}
+
+void Pool::help() {
+  pthread_setname_np(pthread_self(), "morgana");
+  std::unique_lock lock(mutex_);
+  while (true) {
+    Job* job = nullptr;
+    has_jobs_.wait(lock, [&] { return !process_is_exiting() && (job = pick()) != nullptr; });
+    job->helpers_++;
+    lock.unlock();
+    job->work();
+    lock.lock();
+    if (--job->helpers_ == 0) job_left_.notify_all();
+  }
+}
+
+}  // namespace morgana::device

@@ -1,0 +1,62 @@
+#include "device/dispatch/resident_group.h"
+
+#include <sys/mman.h>
+
+namespace morgana::device {
+
+LazyMemory::~LazyMemory() {
+  if (data_) munmap(data_, size_);
+}
+
+uint8_t* LazyMemory::reserve(uint64_t size) {
+  if (size <= size_) return data_;
+  constexpr uint64_t kPage = 4096;
+  const uint64_t rounded = (size + kPage - 1) / kPage * kPage;
+  void* memory = mmap(nullptr, rounded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  if (data_) munmap(data_, size_);
+  data_ = static_cast<uint8_t*>(memory);
+  size_ = rounded;
+  return data_;
+}
+
+bool ResidentGroup::start(const LaunchPlan& plan, uint64_t index) {
+  plan_ = &plan;
+  group_.id = plan.group_id(index);
+  size_ = plan.group_size(group_.id);
+  group_.wave_count = (size_[0] * size_[1] * size_[2] + kLanes - 1) / kLanes;
+  group_.waves_ended = group_.waves_at_barrier = 0;
+  group_.lds_size = plan.lds_bytes;
+  // A page of slack: an access that straddles the segment's end is caught by its bound, not by luck.
+  group_.lds = lds_.reserve(uint64_t{plan.lds_bytes} + 4096);
+  uint8_t* registers = registers_.reserve(kRegisterBytes * plan.waves_per_group);
+  uint8_t* scratch = scratch_.reserve(plan.scratch_wave_bytes() * plan.waves_per_group + 256);
+  if (group_.lds == nullptr || registers == nullptr || scratch == nullptr) return false;
+  for (uint32_t i = 0; i < group_.wave_count; i++) {
+    Wave& wave = waves_[i];
+    wave.group = &group_;
+    wave.context = this;
+    wave.index = i;
+    wave.v = reinterpret_cast<uint32_t*>(registers + kRegisterBytes * i);
+    wave.scratch = scratch + plan.scratch_wave_bytes() * i;
+    wave.scratch_lane_bytes = plan.scratch_lane_bytes;
+    plan.init_wave(wave, size_);
+  }
+  return true;
+}
+
+std::array<uint32_t, 3> ResidentGroup::global_id(const Wave& wave, uint32_t lane) const {
+  const uint32_t flat = wave.index * kLanes + lane;
+  const std::array<uint32_t, 3> local = {flat % size_[0], flat / size_[0] % size_[1], flat / size_[0] / size_[1]};
+  std::array<uint32_t, 3> id;
+  for (int i = 0; i < 3; i++) id[i] = group_.id[i] * plan_->launch.group[i] + local[i];
+  return id;
+}
+
+uint64_t ResidentGroup::instructions() const {
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < group_.wave_count; i++) sum += waves_[i].instructions;
+  return sum;
+}
+
+}  // namespace morgana::device

@@ -1,0 +1,58 @@
+// ResidentGroup: a work-group in execution with everything its waves need: registers, LDS, scratch.
+//
+// One host thread at a time executes it; between time slices it may move to another thread. Storage is reserved
+// lazily and reused for group after group.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "device/dispatch/launch_plan.h"
+#include "device/wave.h"
+
+namespace morgana::device {
+
+inline constexpr uint32_t kMaxWaves = 16;  // 1024 work-items (CDNA4 guide 4.3)
+
+// Memory from the operating system that becomes real page by page when touched.
+class LazyMemory {
+ public:
+  LazyMemory() = default;
+  ~LazyMemory();
+  LazyMemory(const LazyMemory&) = delete;
+  LazyMemory& operator=(const LazyMemory&) = delete;
+
+  // At least `size` bytes; the content is undefined. nullptr when the system refuses.
+  uint8_t* reserve(uint64_t size);
+
+ private:
+  uint8_t* data_ = nullptr;
+  uint64_t size_ = 0;
+};
+
+class ResidentGroup {
+ public:
+  // Sets up the group with linear index `index` of the launch. False: no memory for it.
+  bool start(const LaunchPlan& plan, uint64_t index);
+
+  Group& group() { return group_; }
+  Wave& wave(uint32_t i) { return waves_[i]; }
+  const LaunchPlan& plan() const { return *plan_; }
+  // Work-items in each dimension: fewer than plan().group_size at the grid's edge.
+  const std::array<uint32_t, 3>& size() const { return size_; }
+
+  // Global id of a lane (without the global offset).
+  std::array<uint32_t, 3> global_id(const Wave& wave, uint32_t lane) const;
+
+  uint64_t instructions() const;
+
+ private:
+  const LaunchPlan* plan_ = nullptr;
+  Group group_;
+  std::array<uint32_t, 3> size_{};
+  std::unique_ptr<Wave[]> waves_{new Wave[kMaxWaves]};
+  LazyMemory registers_, lds_, scratch_;
+};
+
+}  // namespace morgana::device

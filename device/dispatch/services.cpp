@@ -1,0 +1,120 @@
+#include "device/dispatch/services.h"
+
+#include <fmt/format.h>
+#include <immintrin.h>
+#include <time.h>
+
+#include "device/isa/decode.h"
+
+namespace morgana::device {
+namespace {
+
+uint64_t nanoseconds(clockid_t clock) {
+  timespec now;
+  clock_gettime(clock, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// Host code called from guest code: its faults are Morgana's own, and it expects the default float environment.
+class HostScope {
+ public:
+  HostScope() : csr_(_mm_getcsr()) { _mm_setcsr(0x1f80); }
+  ~HostScope() { _mm_setcsr(csr_); }
+  HostScope(const HostScope&) = delete;
+  HostScope& operator=(const HostScope&) = delete;
+
+ private:
+  GuardPause pause_;
+  uint32_t csr_;
+};
+
+bool is_store(const isa::Inst* inst) {
+  return inst != nullptr && inst->row != nullptr && (inst->row->flags & (isa::kStore | isa::kAtomic));
+}
+
+// The lane of wave.access that touches `address`, or -1.
+int lane_at(const Wave& wave, uint64_t address) {
+  for (int lane = 0; lane < kLanes; lane++)
+    if ((wave.access.lanes >> lane & 1) && address - wave.access.address[lane] < wave.access.bytes) return lane;
+  return -1;
+}
+
+// The first lane whose address x86 cannot even form (bits 63:47 are not all alike), or -1.
+int non_canonical_lane(const Wave& wave) {
+  for (int lane = 0; lane < kLanes; lane++) {
+    const int64_t top = static_cast<int64_t>(wave.access.address[lane]) >> 47;
+    if ((wave.access.lanes >> lane & 1) && top != 0 && top != -1) return lane;
+  }
+  return -1;
+}
+
+}  // namespace
+
+namespace service {
+
+void decode(Wave& wave, const Step* step) {
+  HostScope host;
+  // Steps belong to Programs; handlers only see their Code.
+  static_cast<Program*>(const_cast<Code*>(wave.code))->decode(step);
+}
+
+const Step* find_step(Wave& wave, uint64_t pc) {
+  HostScope host;
+  Program* program = code_map_of(wave).find(pc);
+  if (program == nullptr) return nullptr;
+  const Step* step = program->at(pc);
+  if (step != nullptr) wave.code = program;
+  return step;
+}
+
+void record_fault(Wave& wave, const Step* step, FaultKind kind, const char* detail, uint64_t address, int lane,
+                  bool is_write) {
+  HostScope host;
+  const auto& resident = *static_cast<const ResidentGroup*>(wave.context);
+  const Step* const at = wave.stepping ? wave.stepping : step;
+  Fault& fault = wave.group->fault;
+  fault = Fault{};
+  fault.kind = kind;
+  fault.pc = wave.code->pc(at);
+  if (at->inst != nullptr && at->inst->row != nullptr)
+    fault.instruction = isa::disassemble(wave.target->target, *at->inst);
+  fault.address = address;
+  fault.is_write = is_write;
+  fault.work_group = wave.group->id;
+  fault.wave = wave.index;
+  const int first_active = wave.exec() ? __builtin_ctzll(wave.exec()) : 0;
+  fault.lane = static_cast<uint32_t>(lane >= 0 ? lane : first_active);
+  fault.work_item = resident.global_id(wave, fault.lane);
+  if (detail != nullptr) fault.detail = detail;
+  if (kind == FaultKind::bad_jump && address != 0) fault.detail += fmt::format(" ({:#x})", address);
+}
+
+uint64_t core_clock() { return nanoseconds(CLOCK_MONOTONIC_RAW); }
+uint64_t real_time() { return nanoseconds(CLOCK_MONOTONIC_RAW) / 10; }
+
+}  // namespace service
+
+void record_trap(Wave& wave, const GuestTrap& trap) {
+  if (wave.stepping) wave.step = wave.stepping;
+  // The registers are as the instruction left them; asking them for addresses reads no guest memory.
+  const bool has_lanes = wave.step->inst != nullptr && level().locate_access(wave);
+  int lane = -1;
+  uint64_t address = trap.address;
+  if (has_lanes && wave.access.address != nullptr) {
+    lane = trap.has_address ? lane_at(wave, address) : non_canonical_lane(wave);
+    if (lane >= 0 && !trap.has_address) address = wave.access.address[lane];
+  }
+  const bool is_write = trap.knows_direction ? trap.is_write : is_store(wave.step->inst);
+  const FaultKind kind = trap.is_misaligned ? FaultKind::misaligned : FaultKind::memory;
+  const char* detail = trap.is_bus_error     ? "the mapping has no memory behind this address"
+                       : !trap.has_address   ? "not an address (bits 63 to 47 differ)"
+                                             : "nothing mapped at this address that allows the access";
+  wave.instructions += static_cast<uint32_t>(wave.step->ordinal - wave.block->ordinal) + 1;
+  wave.block = wave.step;
+  service::record_fault(wave, wave.step, kind, detail, address, lane, is_write);
+  wave.access = {};
+  wave.stepping = nullptr;
+  wave.exit = Exit::fault;
+}
+
+}  // namespace morgana::device

@@ -1,0 +1,233 @@
+#include "device/program/program.h"
+
+#include <sys/mman.h>
+
+#include <cstring>
+#include <deque>
+#include <new>
+#include <unordered_map>
+#include <vector>
+
+#include "device/isa/decode.h"
+#include "device/program/constants.h"
+
+namespace morgana::device {
+
+// What Steps point to. Grows, never moves, dies with the Program.
+struct Program::Pool {
+  std::deque<isa::Inst> instructions;
+  struct Key {
+    uint32_t low, high;
+    bool wide;
+    bool operator==(const Key&) const = default;
+  };
+  struct Hash {
+    size_t operator()(const Key& key) const {
+      return std::hash<uint64_t>{}((uint64_t{key.high} << 32 | key.low) * 2 + key.wide);
+    }
+  };
+  // A constant of all lanes: low dwords, high dwords.
+  struct alignas(256) Lanes {
+    uint32_t value[2 * kLanes];
+  };
+  std::deque<Lanes> lanes;
+  std::unordered_map<Key, const uint32_t*, Hash> constants;
+
+  // `kLanes` copies of the low dword, then of the high dword.
+  const uint32_t* constant(const Constant& constant) {
+    const Key key{constant.low, constant.high, constant.wide};
+    auto [it, is_new] = constants.try_emplace(key, nullptr);
+    if (is_new) {
+      Lanes& block = lanes.emplace_back();
+      for (int i = 0; i < kLanes; i++) {
+        block.value[i] = constant.low;
+        block.value[kLanes + i] = constant.high;
+      }
+      it->second = block.value;
+    }
+    return it->second;
+  }
+
+  // Room for `count` constants side by side, when an instruction has several.
+  uint32_t* blocks(size_t count) {
+    groups.emplace_back(std::make_unique<Lanes[]>(count));
+    return groups.back()[0].value;
+  }
+  std::vector<std::unique_ptr<Lanes[]>> groups;
+};
+
+namespace {
+
+bool is_special(uint16_t code, Target target) {
+  const uint16_t first_ttmp = info(target).generation >= Generation::gfx9 ? 108 : 112;
+  return (code >= first_ttmp && code < 124) || (code >= 251 && code <= 254);
+}
+
+bool is_relative_branch(const isa::Inst& inst) {
+  return (inst.row->flags & isa::kBranch) &&
+         (inst.format == isa::Format::SOPP || inst.format == isa::Format::SOPK);
+}
+
+}  // namespace
+
+Program::Program(Target target, uint64_t code_address, Bytes code)
+    : target_(target), code_(code), pool_(std::make_unique<Pool>()) {
+  address = code_address;
+  count = code.size() / 4;
+  // Zero pages of the reservation become real when a step in them is prepared.
+  void* memory = mmap(nullptr, (count + 1) * sizeof(Step), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  storage_ = static_cast<Step*>(memory);
+  steps = storage_;
+}
+
+Program::~Program() { munmap(storage_, (count + 1) * sizeof(Step)); }
+
+const Step* Program::at(uint64_t pc) {
+  if (!contains(pc) || pc % 4 != 0) return nullptr;
+  const uint64_t index = (pc - address) / 4;
+  if (steps[index].run.load(std::memory_order_acquire) == nullptr) {
+    std::lock_guard lock(mutex_);
+    prepare(index);
+  }
+  return steps + index;
+}
+
+// Makes the step runnable: it decodes itself when reached. The step behind the last faults.
+void Program::prepare(uint64_t index) {
+  Step& step = storage_[index];
+  if (step.run.load(std::memory_order_relaxed) != nullptr) return;
+  if (index == count) {
+    fail(step, FaultKind::bad_jump, "execution ran off the end of the loaded code");
+    return;
+  }
+  step.run.store(level().undecoded, std::memory_order_release);
+}
+
+void Program::fail(Step& step, FaultKind kind, const char* detail) {
+  step.extra = static_cast<uint32_t>(kind);
+  step.constants = reinterpret_cast<const uint32_t*>(detail);
+  step.dwords = 1;
+  step.run.store(level().fault, std::memory_order_release);
+}
+
+void Program::decode(const Step* first) {
+  std::lock_guard lock(mutex_);
+  const uint64_t begin = static_cast<uint64_t>(first - steps);
+  if (begin > count) return;
+  // Decode to the end of the straight run, or to where an earlier decoding took over.
+  std::vector<Decoded> run;
+  uint64_t index = begin;
+  int32_t end_ordinal = 0;
+  while (true) {
+    prepare(index);
+    const Handler handler = steps[index].run.load(std::memory_order_relaxed);
+    if (handler != level().undecoded) {
+      end_ordinal = steps[index].ordinal;
+      break;
+    }
+    const Decoded decoded = decode_one(index);
+    run.push_back(decoded);
+    if (decoded.is_last) break;
+    index += storage_[index].dwords;
+  }
+  int32_t ordinal = end_ordinal;
+  for (size_t i = run.size(); i-- > 0;) storage_[run[i].index].ordinal = --ordinal;
+  for (const Decoded& decoded : run)
+    storage_[decoded.index].run.store(decoded.handler, std::memory_order_release);
+}
+
+Program::Decoded Program::decode_one(uint64_t index) {
+  Step& step = storage_[index];
+  const auto failed = [&](FaultKind kind, const char* detail) {
+    step.extra = static_cast<uint32_t>(kind);
+    step.constants = reinterpret_cast<const uint32_t*>(detail);
+    step.dwords = 1;
+    return Decoded{index, level().fault, true};
+  };
+  const Bytes bytes(code_.data() + index * 4, code_.size() - index * 4);
+  Result<isa::Inst> result = isa::decode(target_, bytes);
+  if (!result.ok()) return failed(FaultKind::illegal_instruction, "not an instruction of this target");
+  const isa::Inst& inst = pool_->instructions.emplace_back(*result);
+  step.inst = &inst;
+  step.dwords = inst.size / 4;
+  if (index + step.dwords > count) return failed(FaultKind::illegal_instruction, "instruction ends beyond the code");
+  fill_operands(inst, step);
+  const Handler handler = level().select(target_, inst, step);
+  if (handler == nullptr) {
+    const bool graphics = inst.row->flags & isa::kGraphics;
+    return failed(graphics ? FaultKind::graphics : FaultKind::unimplemented, inst.row->mnemonic);
+  }
+  if (is_relative_branch(inst)) {
+    int64_t target = static_cast<int64_t>(index) + step.imm;
+    if (target < 0 || target > static_cast<int64_t>(count)) target = static_cast<int64_t>(count);
+    step.imm = static_cast<int32_t>(target - static_cast<int64_t>(index));
+    prepare(static_cast<uint64_t>(target));
+  }
+  const bool is_last = inst.row->flags & isa::kTerminator;
+  if (!is_last) prepare(index + step.dwords);
+  return {index, handler, is_last};
+}
+
+void Program::fill_operands(const isa::Inst& inst, Step& step) {
+  const int operands = inst.n_src < 4 ? inst.n_src : 4;
+  Constant constants[4];
+  int n_constants = 0;
+  for (int i = 0; i < operands; i++) {
+    const isa::Operand& operand = inst.src[i];
+    if (!operand.present()) {
+      step.kind[i] = Source::none;
+    } else if (operand.is_vgpr()) {
+      step.kind[i] = Source::vgpr;
+      step.src[i] = (operand.code - isa::kVgprBase) * kLanes * 4;
+    } else if (operand.is_agpr()) {
+      step.kind[i] = Source::agpr;
+      step.src[i] = (operand.code - isa::kAgprBase) * kLanes * 4;
+    } else if (is_constant(operand.code)) {
+      step.kind[i] = Source::constant;
+      step.src[i] = n_constants * 2 * kLanes;
+      constants[n_constants++] = constant_value(operand.code, operand.type, inst.literal);
+    } else {
+      step.kind[i] = is_special(operand.code, target_) ? Source::special : Source::scalar;
+      step.src[i] = operand.code;
+    }
+  }
+  if (n_constants == 0 && (inst.row->flags & isa::kLiteralK)) constants[n_constants++] = {inst.literal, 0, false};
+  if (n_constants == 1) {
+    step.constants = pool_->constant(constants[0]);
+  } else if (n_constants > 1) {
+    uint32_t* block = pool_->blocks(static_cast<size_t>(n_constants));
+    for (int i = 0; i < n_constants; i++)
+      std::memcpy(block + i * 2 * kLanes, pool_->constant(constants[i]), 2 * kLanes * 4);
+    step.constants = block;
+  }
+  const isa::Operand& dst = inst.dst[0];
+  step.dst = dst.is_agpr()   ? (dst.code - isa::kAgprBase) * kLanes * 4
+             : dst.is_vgpr() ? (dst.code - isa::kVgprBase) * kLanes * 4
+                             : dst.code;
+  step.sdst = inst.n_dst > 1 ? inst.dst[1].code : 0;
+  step.plain = inst.neg == 0 && inst.abs == 0 && inst.neg_hi == 0 && inst.omod == 0 && !inst.clamp && !inst.sdwa &&
+               !inst.dpp && inst.op_sel == 0;
+}
+
+void CodeMap::add(uint64_t address, Bytes code) {
+  auto program = std::make_unique<Program>(target_, address, code);
+  std::unique_lock lock(mutex_);
+  programs_.insert_or_assign(address, std::move(program));
+}
+
+void CodeMap::remove(uint64_t address) {
+  std::unique_lock lock(mutex_);
+  programs_.erase(address);
+}
+
+Program* CodeMap::find(uint64_t pc) const {
+  std::shared_lock lock(mutex_);
+  auto it = programs_.upper_bound(pc);
+  if (it == programs_.begin()) return nullptr;
+  --it;
+  return it->second->contains(pc) ? it->second.get() : nullptr;
+}
+
+}  // namespace morgana::device
