@@ -4,10 +4,11 @@
 namespace morgana::isa {
 namespace {
 
-// Registers of the data: format components pack in pairs when D16, but on gfx803.
-int data_dwords(const Decoder& decoder, const Row& row, Type type) {
+// VDATA of the row's type: format components pack in pairs when D16, but on gfx803. `extra` registers follow.
+Result<Operand> data_operand(const Decoder& decoder, const Row& row, Type type, uint32_t vdata, int extra, bool acc) {
   const bool packs = (row.flags & kFormat) && (row.flags & kD16) && decoder.target.generation >= Generation::gfx9;
-  return packs ? (dwords(type) + 1) / 2 : dwords(type);
+  if (packs) type = bits_type((dwords(type) + 1) / 2);
+  return vector_operand(decoder, vdata, type, dwords(type) + extra, acc);
 }
 
 // What MUBUF and MTBUF have in common: the second dword and the addressing bits of the first.
@@ -33,12 +34,11 @@ Result<void> set_operands(const Decoder& decoder, Inst& inst, uint32_t high) {
 
   const uint32_t vdata = bits(high, 8, 8);
   if (const Type type = row.src[kVdata]; type != Type::none) {
-    MORGANA_TRY(inst.src[kVdata], vector_operand(decoder, vdata, type, data_dwords(decoder, row, type), acc));
+    MORGANA_TRY(inst.src[kVdata], data_operand(decoder, row, type, vdata, 0, acc));
   }
   const bool writes = row.dst[0] != Type::none && !inst.lds && (!(row.flags & kAtomic) || returns(inst));
   if (writes) {
-    const int count = data_dwords(decoder, row, row.dst[0]) + int(inst.tfe);
-    MORGANA_TRY(inst.dst[0], vector_operand(decoder, vdata, row.dst[0], count, acc));
+    MORGANA_TRY(inst.dst[0], data_operand(decoder, row, row.dst[0], vdata, int(inst.tfe), acc));
     inst.n_dst = 1;
     // What the load does not write stays: the other half, or with a texture fail all of it.
     if (!(row.flags & kAtomic) && (inst.tfe || (row.flags & kD16))) inst.src[kVdata] = inst.dst[0];
