@@ -1,0 +1,339 @@
+// MUBUF: loads, stores and atomics through a buffer resource (CDNA4 guide, chapter 9).
+//
+// Fast paths: a plain offset buffer whose lanes' offsets are a progression, and the private segment of gfx6 to gfx90a
+// (ADD_TID, swizzled) with one offset for all lanes. Everything else goes through one address a lane and dword.
+#include "device/interp/memory_buffer.h"
+
+namespace morgana::device::MORGANA_SIMD {
+
+void read_indexes(const Wave& wave, const Step* step, const Resource& r, Indexed& lanes) {
+  const uint32_t* vaddr = step->extra & (kOffen | kIdxen) ? registers(wave, step, 0) : nullptr;
+  for (int i = 0; i < kChunks; i++) {
+    const uint32_t* next = vaddr;
+    Chunk index = Chunk(0), offset = Chunk(r.inst_offset);
+    if (step->extra & kIdxen) index = chunk_of(next, i), next += kLanes;
+    if (step->extra & kOffen) offset += chunk_of(next, i);
+    if (r.add_tid) index += kIota + 16 * i;
+    set_chunk(lanes.index, i, index);
+    set_chunk(lanes.offset, i, offset);
+  }
+}
+
+namespace {
+
+template <class Move>
+MORGANA_INLINE Data buffer_data(Wave& wave, const Step* step) {
+  Data data;
+  if constexpr (Move::kStores) data.from = registers(wave, step, 1);
+  if constexpr (requires { Move::kAtomic; }) {
+    if (step->extra & kReturnsOld) data.to = data_dst(wave, step);
+    data.from2 = data.from + kLanes * (Move::kBytes / 4);
+    data.input_flush = data.output_flush = !(step->extra & kKeepDenorms);
+  } else if constexpr (Move::kLoads) {
+    data.to = data_dst(wave, step);
+  }
+  return data;
+}
+
+void zero_lanes(uint32_t* to, int count, uint64_t exec) {
+  for (int d = 0; d < count; d++)
+    for (int i = 0; i < kChunks; i++) merge_chunk(to + kLanes * d, i, Chunk(0), chunk_mask(exec, i));
+}
+
+// The lanes of the access that starts `add` bytes behind each lane's offset; the mask has those in range.
+uint64_t lane_addresses(const Wave& wave, const Step* step, const Resource& r, const Indexed& lanes, uint32_t add,
+                        bool aligned, uint64_t* at) {
+  uint64_t inside = 0;
+  if (step->extra & kAddr64) {
+    join_addresses(at, registers(wave, step, 0), r.base + r.inst_offset + add);
+    inside = kAllLanes;
+  } else {
+    for (int l = 0; l < kLanes; l++) {
+      const uint32_t offset = lanes.offset[l] + add;
+      at[l] = buffer_address(r, lanes.index[l], offset);
+      inside |= uint64_t{in_range(r, lanes.index[l], offset)} << l;
+    }
+  }
+  if (aligned)
+    for (int l = 0; l < kLanes; l++) at[l] &= ~uint64_t{3};
+  return inside;
+}
+
+bool atomic_is_misaligned(Wave& wave, const Step* step, const uint64_t* at, uint64_t lanes, uint32_t bytes) {
+  for (; lanes; lanes &= lanes - 1) {
+    const int l = __builtin_ctzll(lanes);
+    if (at[l] % bytes == 0) continue;
+    raise(wave, step, FaultKind::misaligned, "an atomic needs a naturally aligned address", at[l], l, true);
+    return true;
+  }
+  return false;
+}
+
+// False after a fault.
+template <class Move>
+[[gnu::noinline]] bool buffer_lanes(Wave& wave, const Step* step, const Resource& r, const Data& data) {
+  const uint64_t exec = wave.exec();
+  if (exec == 0) return true;
+  if (r.unbound) {
+    if (data.to) zero_lanes(data.to, Move::kBytes < 4 ? 1 : Move::kBytes / 4, exec);
+    return true;
+  }
+  Indexed lanes;
+  if (!(step->extra & kAddr64)) read_indexes(wave, step, r, lanes);
+  uint64_t* const at = address_room(wave);
+  const bool aligned = Move::kBytes >= 4 && (step->extra & kForceAlign || requires { Move::kAtomic; });
+  if constexpr (requires { typename Move::Dword; }) {
+    uint32_t low_bits = 0;
+    if (r.swizzle && !(step->extra & kAddr64))
+      for (uint64_t left = exec; left; left &= left - 1) low_bits |= lanes.offset[__builtin_ctzll(left)];
+    if (!aligned && low_bits & 3 && Move::kBytes > 1) {
+      // Each byte has its own place in the swizzle.
+      uint64_t inside = lane_addresses(wave, step, r, lanes, 0, false, at) & exec;
+      if (data.to && inside != exec) zero_lanes(data.to, Move::kBytes < 4 ? 1 : Move::kBytes / 4, exec & ~inside);
+      const Touch touch(wave, at, inside, Move::kBytes);
+      move_staged<Move>(data, inside, [&](int l, int i) {
+        return reinterpret_cast<uint8_t*>(buffer_address(r, lanes.index[l], lanes.offset[l] + static_cast<uint32_t>(i)));
+      });
+      return true;
+    }
+    // Dwords are checked one by one (9.1.5.1, note 4). The first load may replace the address registers, but `lanes` holds
+    // their values; a 64-bit address has no such copy and is read once.
+    if (step->extra & kAddr64 || (!r.swizzle && r.check != Check::offset && r.check != Check::bytes)) {
+      const uint64_t inside = lane_addresses(wave, step, r, lanes, 0, aligned, at) & exec;
+      point_nowhere(at, inside);
+      const Touch touch(wave, at, inside, Move::kBytes);
+      Move::lanes(data, at, Move::kStores ? inside : exec);
+      return true;
+    }
+    for (uint32_t d = 0; 4 * d < Move::kBytes; d++) {
+      const uint64_t inside = lane_addresses(wave, step, r, lanes, 4 * d, aligned, at) & exec;
+      point_nowhere(at, inside);
+      const Touch touch(wave, at, inside, Move::kBytes < 4 ? Move::kBytes : 4);
+      Move::Dword::lanes(dword_of(data, static_cast<int>(d)), at, Move::kStores ? inside : exec);
+    }
+  } else {
+    const uint64_t inside = lane_addresses(wave, step, r, lanes, 0, aligned, at) & exec;
+    if (atomic_is_misaligned(wave, step, at, inside, Move::kBytes)) return false;
+    {
+      const Touch touch(wave, at, inside, Move::kBytes);
+      Move::lanes(data, at, inside);
+    }
+    if (data.to) zero_lanes(data.to, Move::kBytes / 4, exec & ~inside);
+  }
+  return true;
+}
+
+// One offset for all lanes of the private segment: every dword is a row of 64 neighbours.
+template <class Move>
+MORGANA_INLINE bool private_row(Wave& wave, const Step* step, const Resource& r, const Data& data) {
+  if constexpr (Move::kBytes % 4 == 0 && requires { typename Move::Dword; }) {
+    if (!r.add_tid || !r.swizzle || r.element != 4 || r.index_stride != kLanes) return false;
+    if (step->extra & kIdxen || (Move::kStores && wave.exec() != kAllLanes)) return false;
+    uint32_t offset = r.inst_offset;
+    if (step->extra & kOffen) {
+      const uint32_t* add = registers(wave, step, 0);
+      if (!is_uniform(add)) return false;
+      offset += add[0];
+    }
+    if (offset % 4 != 0 || r.base % 4 != 0) return false;
+    uint8_t* row = reinterpret_cast<uint8_t*>(r.base) + uint64_t{offset} * kLanes;
+    for (int d = 0; d < Move::kBytes / 4; d++, row += 4 * kLanes) {
+      const Data one = dword_of(data, d);
+      if constexpr (Move::kStores) {
+        Move::Dword::full(one, row);
+      } else {
+        for (int i = 0; i < kChunks; i++)
+          merge_chunk(one.to, i, peek<Chunk>(row + 64 * i), chunk_mask(wave.exec(), i));
+      }
+    }
+    return true;
+  }
+  return false;
+}
+
+// A plain buffer, all lanes active, offsets one after another or all the same, all in range.
+template <class Move>
+MORGANA_INLINE bool plain_span(Wave& wave, const Step* step, const Resource& r, const Data& data) {
+  if constexpr (requires { typename Move::Dword; }) {
+    if (r.swizzle || r.add_tid || r.unbound || step->extra & (kIdxen | kAddr64) || wave.exec() != kAllLanes) return false;
+    if (step->extra & kForceAlign && Move::kBytes >= 4 && (r.base | r.inst_offset) & 3) return false;
+    if (!(step->extra & kOffen)) {
+      if (!Move::kLoads || uint64_t{r.inst_offset} + Move::kBytes > r.records) return false;
+      Move::same(data, reinterpret_cast<uint8_t*>(r.base + r.inst_offset));
+      return true;
+    }
+    const uint32_t* add = registers(wave, step, 0);
+    const uint64_t first = uint64_t{add[0]} + r.inst_offset;
+    if (step->extra & kForceAlign && Move::kBytes >= 4 && first & 3) return false;
+    if (first + kLanes * Move::kBytes <= r.records && is_progression<Move::kBytes>(add)) {
+      Move::full(data, reinterpret_cast<uint8_t*>(r.base + first));
+      return true;
+    }
+    if (Move::kLoads && first + Move::kBytes <= r.records && is_uniform(add)) {
+      Move::same(data, reinterpret_cast<uint8_t*>(r.base + first));
+      return true;
+    }
+  }
+  return false;
+}
+
+template <class Move>
+void buffer(Wave& wave, const Step* step) {
+  wave.step = step;
+  const Resource r = read_resource(wave, step);
+  const Data data = buffer_data<Move>(wave, step);
+  if (!private_row<Move>(wave, step, r, data) && !plain_span<Move>(wave, step, r, data) &&
+      !buffer_lanes<Move>(wave, step, r, data))
+    return;
+  // The texture-fail dword behind the data: every page is resident.
+  if (Move::kLoads && step->extra & kTfe) [[unlikely]]
+    zero_lanes(data.to + kLanes * (Move::kBytes < 4 ? 1 : Move::kBytes / 4), 1, wave.exec());
+  MORGANA_NEXT(wave, step);
+}
+
+template <class Operation>
+void buffer_atomic(Wave& wave, const Step* step) {
+  using Move = Atomic<Operation, Sharing::host_threads>;
+  wave.step = step;
+  const Resource r = read_resource(wave, step);
+  if (!buffer_lanes<Move>(wave, step, r, buffer_data<Move>(wave, step))) return;
+  MORGANA_NEXT(wave, step);
+}
+
+// LDS address of lane l: M0[17:0] + the instruction's offset + l * 4, or * 16 for three and four dwords (9.1.9).
+template <class Move>
+void buffer_to_lds(Wave& wave, const Step* step) {
+  wave.step = step;
+  constexpr uint32_t kRecord = Move::kBytes < 4 ? 4 : Move::kBytes, kStride = kRecord > 4 ? 16 : 4;
+  alignas(64) uint32_t loaded[kRecord / 4 * kLanes];
+  const Resource r = read_resource(wave, step);
+  if (!buffer_lanes<Move>(wave, step, r, Data{loaded})) return;
+  const uint64_t base = uint64_t{wave.s[124] & 0x3ffff} + r.inst_offset;
+  for (uint64_t left = wave.exec(); left; left &= left - 1) {
+    const int l = __builtin_ctzll(left);
+    const uint64_t to = base + uint64_t{kStride} * static_cast<unsigned>(l);
+    if (to > wave.group->lds_size || wave.group->lds_size - to < kRecord) continue;
+    for (uint32_t d = 0; d < kRecord / 4; d++) poke(wave.group->lds + to + 4 * d, loaded[kLanes * d + l]);
+  }
+  MORGANA_NEXT(wave, step);
+}
+
+void buffer_store_lds_dword(Wave& wave, const Step* step) {
+  wave.step = step;
+  alignas(64) uint32_t stored[kLanes] = {};
+  const Resource r = read_resource(wave, step);
+  const uint64_t base = uint64_t{wave.s[124] & 0xffff} + r.inst_offset;
+  for (unsigned l = 0; l < kLanes; l++)
+    if (base + 4 * l + 4 <= wave.group->lds_size) stored[l] = peek<uint32_t>(wave.group->lds + base + 4 * l);
+  if (!buffer_lanes<StoreDwords<1>>(wave, step, r, Data{nullptr, stored})) return;
+  MORGANA_NEXT(wave, step);
+}
+
+// Caches do not exist: what they are told is done already.
+void cache_control(Wave& wave, const Step* step) { MORGANA_NEXT(wave, step); }
+
+template <class Move>
+Handler choose(const isa::Inst& inst) {
+  if constexpr (Move::kLoads)
+    if (inst.lds) return buffer_to_lds<Move>;
+  return buffer<Move>;
+}
+
+}  // namespace
+
+#define CASE(name, ...) \
+  case Op::buffer_##name: return choose<__VA_ARGS__>(inst)
+#define ATOMIC(name, ...) \
+  case Op::buffer_atomic_##name: return buffer_atomic<__VA_ARGS__>
+
+Handler select_buffer(Target target, const isa::Inst& inst, Step& step) {
+  using isa::Op;
+  namespace op = atomics;
+  const Generation generation = info(target).generation;
+  step.imm = inst.offset;
+  if (inst.n_dst > 0 && inst.dst[0].is_agpr()) step.extra |= kAgprDst;
+  if (inst.row->flags & isa::kAtomic && inst.n_dst > 0 && inst.dst[0].present()) step.extra |= kReturnsOld;
+  if (inst.offen) step.extra |= kOffen;
+  if (inst.idxen) step.extra |= kIdxen;
+  if (inst.addr64) step.extra |= kAddr64;
+  if (inst.tfe) step.extra |= kTfe;
+  if (inst.row->flags & isa::kFormat) step.extra |= kFormatBit;
+  // HSA runs gfx9 in unaligned access mode, and LLVM relies on it there.
+  if (generation <= Generation::gfx8) step.extra |= kForceAlign | kElementSize;
+  if (generation == Generation::gfx8) step.extra |= kByteRecords;
+  step.extra |= kKeepDenorms;
+  switch (inst.row->op) {
+    case Op::buffer_wbl2:
+    case Op::buffer_inv:
+    case Op::buffer_invl2:
+    case Op::buffer_wbinvl1:
+    case Op::buffer_wbinvl1_vol:
+    case Op::buffer_wbinvl1_sc: return cache_control;
+    case Op::buffer_store_lds_dword: return buffer_store_lds_dword;
+    CASE(load_ubyte, LoadPart<uint8_t>);
+    CASE(load_sbyte, LoadPart<int8_t>);
+    CASE(load_ushort, LoadPart<uint16_t>);
+    CASE(load_sshort, LoadPart<int16_t>);
+    CASE(load_ubyte_d16, LoadPart<uint8_t, Part::low>);
+    CASE(load_ubyte_d16_hi, LoadPart<uint8_t, Part::high>);
+    CASE(load_sbyte_d16, LoadPart<int8_t, Part::low>);
+    CASE(load_sbyte_d16_hi, LoadPart<int8_t, Part::high>);
+    CASE(load_short_d16, LoadPart<uint16_t, Part::low>);
+    CASE(load_short_d16_hi, LoadPart<uint16_t, Part::high>);
+    CASE(load_dword, LoadDwords<1>);
+    CASE(load_dwordx2, LoadDwords<2>);
+    CASE(load_dwordx3, LoadDwords<3>);
+    CASE(load_dwordx4, LoadDwords<4>);
+    CASE(store_byte, StorePart<uint8_t>);
+    CASE(store_byte_d16_hi, StorePart<uint8_t, Part::high>);
+    CASE(store_short, StorePart<uint16_t>);
+    CASE(store_short_d16_hi, StorePart<uint16_t, Part::high>);
+    CASE(store_dword, StoreDwords<1>);
+    CASE(store_dwordx2, StoreDwords<2>);
+    CASE(store_dwordx3, StoreDwords<3>);
+    CASE(store_dwordx4, StoreDwords<4>);
+    ATOMIC(swap, op::swap<uint32_t>);
+    ATOMIC(cmpswap, op::cmpswap<uint32_t>);
+    ATOMIC(add, op::add<uint32_t>);
+    ATOMIC(sub, op::sub<uint32_t>);
+    ATOMIC(smin, op::min<int32_t>);
+    ATOMIC(umin, op::min<uint32_t>);
+    ATOMIC(smax, op::max<int32_t>);
+    ATOMIC(umax, op::max<uint32_t>);
+    ATOMIC(and, op::and_<uint32_t>);
+    ATOMIC(or, op::or_<uint32_t>);
+    ATOMIC(xor, op::xor_<uint32_t>);
+    ATOMIC(inc, op::inc<uint32_t>);
+    ATOMIC(dec, op::dec<uint32_t>);
+    ATOMIC(swap_x2, op::swap<uint64_t>);
+    ATOMIC(cmpswap_x2, op::cmpswap<uint64_t>);
+    ATOMIC(add_x2, op::add<uint64_t>);
+    ATOMIC(sub_x2, op::sub<uint64_t>);
+    ATOMIC(smin_x2, op::min<int64_t>);
+    ATOMIC(umin_x2, op::min<uint64_t>);
+    ATOMIC(smax_x2, op::max<int64_t>);
+    ATOMIC(umax_x2, op::max<uint64_t>);
+    ATOMIC(and_x2, op::and_<uint64_t>);
+    ATOMIC(or_x2, op::or_<uint64_t>);
+    ATOMIC(xor_x2, op::xor_<uint64_t>);
+    ATOMIC(inc_x2, op::inc<uint64_t>);
+    ATOMIC(dec_x2, op::dec<uint64_t>);
+    case Op::buffer_atomic_add_f32:
+      if (!info(target).is_gfx940) step.extra &= ~kKeepDenorms;
+      return buffer_atomic<op::float_add<uint32_t>>;
+    ATOMIC(add_f64, op::float_add<uint64_t>);
+    ATOMIC(min_f64, op::float_min<uint64_t>);
+    ATOMIC(max_f64, op::float_max<uint64_t>);
+    ATOMIC(pk_add_f16, op::pk_add_f16);
+    ATOMIC(pk_add_bf16, op::pk_add_bf16);
+    ATOMIC(fcmpswap, op::float_cmpswap<uint32_t>);
+    ATOMIC(fmin, op::float_min<uint32_t>);
+    ATOMIC(fmax, op::float_max<uint32_t>);
+    ATOMIC(fcmpswap_x2, op::float_cmpswap<uint64_t>);
+    ATOMIC(fmin_x2, op::float_min<uint64_t>);
+    ATOMIC(fmax_x2, op::float_max<uint64_t>);
+    default: return select_buffer_format(inst, step);
+  }
+}
+
+}  // namespace morgana::device::MORGANA_SIMD

@@ -1,0 +1,88 @@
+// Buffer addressing (CDNA4 guide 9.1.5): the resource in SGPRs, range checks, swizzling.
+#pragma once
+
+#include "device/interp/memory_atomic.h"
+
+namespace morgana::device::MORGANA_SIMD {
+
+// Bits of Step::extra of buffer instructions, beside MemoryFlag.
+enum BufferFlag : uint32_t {
+  kOffen = 1u << 8,
+  kIdxen = 1u << 9,
+  kAddr64 = 1u << 10,       // gfx6, gfx7: a 64-bit VGPR address, unchecked
+  kTfe = 1u << 11,
+  kFormatBit = 1u << 12,    // data converts; DFMT is never a part of the stride
+  kForceAlign = 1u << 13,   // dword accesses drop the two low address bits (gfx6 to gfx8)
+  kElementSize = 1u << 14,  // the resource has an element size (gfx6 to gfx8); later it is 4
+  kByteRecords = 1u << 15,  // gfx8: NUM_RECORDS counts bytes for structured buffers too
+};
+
+enum class Check : uint8_t { none, offset, index, bytes };
+
+struct Resource {
+  uint64_t base = 0;           // with SOFFSET
+  uint32_t stride = 0, records = 0;
+  uint32_t inst_offset = 0;
+  uint32_t index_stride = 8, element = 4;
+  uint32_t word3 = 0;
+  bool swizzle = false, add_tid = false, unbound = false;
+  Check check = Check::none;
+
+  unsigned numeric() const { return word3 >> 12 & 7; }
+  unsigned data() const { return word3 >> 15 & 15; }
+  unsigned select(int component) const { return word3 >> (3 * component) & 7; }
+};
+
+MORGANA_INLINE Resource read_resource(const Wave& wave, const Step* step) {
+  const uint32_t* word = wave.s + step->src[2];
+  Resource r;
+  r.word3 = word[3];
+  r.base = (word[0] | uint64_t{word[1] & 0xffff} << 32) + scalar32(wave, step, 3);
+  r.stride = word[1] >> 16 & 0x3fff;
+  r.swizzle = word[1] >> 31;
+  r.records = word[2];
+  r.inst_offset = static_cast<uint32_t>(step->imm);
+  r.index_stride = 8u << (word[3] >> 21 & 3);
+  r.add_tid = word[3] >> 23 & 1;
+  if (step->extra & kElementSize) r.element = 2u << (word[3] >> 19 & 3);
+  const bool wide_stride = r.add_tid && !(step->extra & (kFormatBit | kElementSize));
+  if (wide_stride) r.stride |= r.data() << 14;
+  // An invalid format means an unbound resource, which reads 0 (9.1.4).
+  r.unbound = (r.data() == 0 && !r.add_tid) || (word[0] | word[1] | word[2] | word[3]) == 0;
+  if (step->extra & kAddr64 || (r.add_tid && !(step->extra & kIdxen)))
+    r.check = Check::none;
+  else if (step->extra & kIdxen && r.stride != 0)
+    r.check = step->extra & kByteRecords ? Check::bytes : Check::index;
+  else
+    r.check = Check::offset;
+  return r;
+}
+
+// The index and offset of each lane.
+struct Indexed {
+  alignas(64) uint32_t index[kLanes];
+  alignas(64) uint32_t offset[kLanes];
+};
+void read_indexes(const Wave& wave, const Step* step, const Resource& r, Indexed& lanes);
+
+// Address of byte `add` behind the lane's offset.
+MORGANA_INLINE uint64_t buffer_address(const Resource& r, uint32_t index, uint32_t offset) {
+  if (!r.swizzle) return r.base + uint64_t{r.stride} * index + offset;
+  const uint64_t index_high = index / r.index_stride, index_low = index % r.index_stride;
+  const uint64_t offset_high = offset / r.element * r.element, offset_low = offset % r.element;
+  return r.base + (index_high * r.stride + offset_high) * r.index_stride + index_low * r.element + offset_low;
+}
+MORGANA_INLINE bool in_range(const Resource& r, uint32_t index, uint32_t offset) {
+  switch (r.check) {
+    case Check::none: return true;
+    case Check::offset: return offset < r.records;
+    case Check::index: return index < r.records;
+    case Check::bytes: return uint64_t{r.stride} * index + offset < r.records;
+  }
+  return false;
+}
+
+// MTBUF and the MUBUF instructions with FORMAT in their name; nullptr for others.
+Handler select_buffer_format(const isa::Inst& inst, Step& step);
+
+}  // namespace morgana::device::MORGANA_SIMD
