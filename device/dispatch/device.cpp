@@ -56,17 +56,8 @@ Fault Device::run(const Launch& launch) {
   ensure_guard_installed();
   LaunchPlan plan(impl_->target, launch);
   Fault problem;
-  if (!plan.prepare(problem)) return problem;
-  Program* program = impl_->code.find(plan.entry);
-  plan.first_step = program ? program->at(plan.entry) : nullptr;
-  plan.code = program;
-  if (plan.first_step == nullptr) {
-    problem.kind = FaultKind::bad_jump;
-    problem.pc = plan.entry;
-    problem.detail = "no code is loaded at the kernel's entry";
-    return problem;
-  }
-  Job job(plan, impl_->code);
+  if (!plan.prepare(problem) || !plan.bind_code(impl_->code, problem)) return problem;
+  Job job(plan);
   do job.work();
   while (Pool::get().leave(job));
   impl_->instructions.fetch_add(job.instructions(), std::memory_order_relaxed);

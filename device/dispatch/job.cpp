@@ -22,13 +22,6 @@ constexpr uint64_t kAlone = 10'000;
 // A finished group's storage, kept by its thread for the next.
 thread_local std::unique_ptr<ResidentGroup> spare_group;
 
-struct GroupJob {
-  static Job*& of_thread() {
-    [[gnu::tls_model("initial-exec")]] static thread_local Job* job = nullptr;
-    return job;
-  }
-};
-
 // The float environment of the calling thread, put back when guest code is done.
 class FloatScope {
  public:
@@ -42,8 +35,6 @@ class FloatScope {
 };
 
 }  // namespace
-
-CodeMap& code_map_of(const Wave&) { return GroupJob::of_thread()->code(); }
 
 bool Job::is_stopped() const {
   return stop_.load(std::memory_order_relaxed) ||
@@ -178,7 +169,6 @@ std::unique_ptr<ResidentGroup> Job::take_next(std::unique_ptr<ResidentGroup>& sp
 
 void Job::work() {
   FloatScope floats;
-  Job* const outer = std::exchange(GroupJob::of_thread(), this);
   if (start_time_ == 0) start_time_ = service::core_clock();
   std::unique_ptr<ResidentGroup> resident;
   while (!is_stopped()) {
@@ -211,7 +201,6 @@ void Job::work() {
     instructions_.fetch_add(resident->instructions(), std::memory_order_relaxed);
     spare_group = std::move(resident);
   }
-  GroupJob::of_thread() = outer;
 }
 
 }  // namespace morgana::device

@@ -10,13 +10,12 @@
 #include <mutex>
 
 #include "device/dispatch/resident_group.h"
-#include "device/program/program.h"
 
 namespace morgana::device {
 
 class Job {
  public:
-  Job(const LaunchPlan& plan, CodeMap& code) : plan_(plan), code_(code) {}
+  explicit Job(const LaunchPlan& plan) : plan_(plan) {}
 
   // Executes work-groups until none is left to take. Called by every thread that takes part.
   void work();
@@ -29,7 +28,6 @@ class Job {
                              parked_count_.load(std::memory_order_relaxed) > 0);
   }
 
-  CodeMap& code() { return code_; }
   const Fault& fault() const { return fault_; }
   // Executed so far; exact when no thread works on the job.
   uint64_t instructions() const;
@@ -50,7 +48,6 @@ class Job {
   void call_helpers();
 
   const LaunchPlan& plan_;
-  CodeMap& code_;
   std::atomic<uint64_t> next_{0};  // first work-group that nobody has taken
   std::atomic<uint64_t> instructions_{0};
   std::atomic<bool> stop_{false};

@@ -121,6 +121,17 @@ void LaunchPlan::fill_user_sgprs() {
   }
 }
 
+bool LaunchPlan::bind_code(CodeMap& map, Fault& problem) {
+  Program* program = map.find(entry);
+  code_map = &map;
+  code = program;
+  first_step = program ? program->at(entry) : nullptr;
+  if (first_step != nullptr) return true;
+  problem = impossible(FaultKind::bad_jump, "no code is loaded at the kernel's entry");
+  problem.pc = entry;
+  return false;
+}
+
 std::array<uint32_t, 3> LaunchPlan::group_id(uint64_t index) const {
   const uint64_t yz = index / groups[0];
   return {static_cast<uint32_t>(index % groups[0]), static_cast<uint32_t>(yz % groups[1]),

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "device/device.h"
-#include "device/interp/code.h"
+#include "device/program/program.h"
 #include "device/wave.h"
 
 namespace morgana::device {
@@ -36,9 +36,14 @@ class LaunchPlan {
   uint32_t lds_bytes = 0;            // rounded to the granule
   uint32_t scratch_lane_bytes = 0;
   uint64_t scratch_wave_bytes() const { return uint64_t{scratch_lane_bytes} * kLanes; }
-  uint64_t entry = 0;
-  const Code* code = nullptr;        // set by the Device
+  uint64_t entry = 0;                // of the first instruction that is executed
+  // Set by bind_code.
+  CodeMap* code_map = nullptr;       // the regions that waves may jump to
+  const Code* code = nullptr;
   const Step* first_step = nullptr;
+
+  // Looks up the entry point. False: no code is loaded there.
+  bool bind_code(CodeMap& map, Fault& problem);
 
   std::array<uint32_t, 3> group_id(uint64_t index) const;
   std::array<uint32_t, 3> group_size(const std::array<uint32_t, 3>& id) const;

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "device/isa/decode.h"
+#include "device/program/program.h"
 
 namespace morgana::device {
 namespace {
@@ -60,7 +61,8 @@ void decode(Wave& wave, const Step* step) {
 
 const Step* find_step(Wave& wave, uint64_t pc) {
   HostScope host;
-  Program* program = code_map_of(wave).find(pc);
+  const auto& resident = *static_cast<const ResidentGroup*>(wave.context);
+  Program* program = resident.plan().code_map->find(pc);
   if (program == nullptr) return nullptr;
   const Step* step = program->at(pc);
   if (step != nullptr) wave.code = program;

@@ -1,0 +1,77 @@
+#include "device/testing/wave_rig.h"
+
+#include <immintrin.h>
+
+#include "device/dispatch/services.h"
+
+namespace morgana::device {
+namespace {
+
+constexpr uint32_t kEndpgm = 0xbf810000;
+
+codeobj::KernelDescriptor descriptor_for(Target target, const RigOptions& options) {
+  codeobj::KernelDescriptor d;
+  d.target = target;
+  d.compute_pgm_rsrc1 = options.float_mode << 12;
+  d.ieee_mode = options.ieee;
+  d.dx10_clamp = options.dx10_clamp;
+  d.vgpr_count = options.vgprs;
+  d.sgpr_count = 104;
+  d.accum_offset = info(target).unified_vgprs ? options.accum_offset : 0;
+  d.enable_vgpr_workitem_id = 2;
+  return d;
+}
+
+}  // namespace
+
+WaveRig::WaveRig(Target target, std::vector<uint32_t> code, const RigOptions& options)
+    : descriptor_(descriptor_for(target, options)), code_(std::move(code)), code_map_(target) {
+  code_.push_back(kEndpgm);
+  launch_.descriptor = &descriptor_;
+  launch_.entry = reinterpret_cast<uint64_t>(code_.data());
+  launch_.grid = launch_.group = {options.items, 1, 1};
+  launch_.group_bytes = options.group_bytes;
+  launch_.private_bytes = options.private_bytes;
+  code_map_.add(launch_.entry, Bytes(code_.data(), code_.size() * 4));
+  plan_ = std::make_unique<LaunchPlan>(target, launch_);
+  Fault problem;
+  if (!plan_->prepare(problem) || !plan_->bind_code(code_map_, problem) || !resident_.start(*plan_, 0)) std::abort();
+}
+
+WaveRig::~WaveRig() = default;
+
+Exit WaveRig::run() {
+  ensure_guard_installed();
+  const uint32_t csr = _mm_getcsr();
+  Wave& w = wave();
+  w.code = plan_->code;
+  w.step = w.block = plan_->first_step;
+  w.exit = Exit::none;
+  w.budget = 1'000'000;
+  GuestTrap trap;
+  struct Call {
+    static void run(void* wave) { level().run(*static_cast<Wave*>(wave)); }
+  };
+  const bool finished = guarded(Call::run, &w, trap);
+  _mm_setcsr(csr);
+  if (!finished) record_trap(w, trap);
+  return w.exit;
+}
+
+std::vector<uint32_t> dwords_of_hex(std::string_view hex) {
+  std::vector<uint32_t> dwords;
+  uint32_t nibbles = 0, value = 0;
+  for (char c : hex) {
+    if (c == ' ') continue;
+    const uint32_t digit = static_cast<uint32_t>(c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
+    // Bytes come in memory order, each with its high nibble first.
+    value |= digit << (nibbles / 2 * 8 + (nibbles % 2 ? 0 : 4));
+    if (++nibbles == 8) {
+      dwords.push_back(value);
+      nibbles = value = 0;
+    }
+  }
+  return dwords;
+}
+
+}  // namespace morgana::device

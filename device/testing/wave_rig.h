@@ -1,0 +1,56 @@
+// WaveRig: a few instructions run on one wave whose registers a test sets and reads.
+//
+// For tests of device/ only. The wave is the first of a work-group of 64 work-items (or as many as asked for) and
+// executes with whatever level MORGANA_SIMD chooses.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "device/dispatch/resident_group.h"
+#include "device/program/program.h"
+
+namespace morgana::device {
+
+struct RigOptions {
+  uint32_t items = 64;
+  uint32_t group_bytes = 0;
+  uint32_t private_bytes = 0;
+  uint32_t vgprs = 256;     // with AccVGPRs where the file is unified
+  uint32_t accum_offset = 128;
+  uint32_t float_mode = 0xf0;  // rounding to even, denormals kept
+  bool ieee = true, dx10_clamp = true;
+};
+
+class WaveRig {
+ public:
+  // `code`: instruction dwords; s_endpgm is appended.
+  WaveRig(Target target, std::vector<uint32_t> code, const RigOptions& options = {});
+  ~WaveRig();
+
+  Wave& wave(uint32_t index = 0) { return resident_.wave(index); }
+  Group& group() { return resident_.group(); }
+  uint32_t& s(int n) { return wave().s[n]; }
+  uint32_t& v(int n, int lane) { return wave().v[n * kLanes + lane]; }
+  uint32_t& a(int n, int lane) { return wave().a[n * kLanes + lane]; }
+
+  // Executes from the first instruction until the wave stops; guest faults included. Registers keep their values.
+  Exit run();
+  const Fault& fault() const { return resident_fault(); }
+
+ private:
+  const Fault& resident_fault() const { return const_cast<WaveRig*>(this)->group().fault; }
+  codeobj::KernelDescriptor descriptor_;
+  std::vector<uint32_t> code_;
+  Launch launch_;
+  CodeMap code_map_;
+  std::unique_ptr<LaunchPlan> plan_;
+  ResidentGroup resident_;
+};
+
+// "7f000102 ..." (bytes in memory order, blanks allowed) to dwords.
+std::vector<uint32_t> dwords_of_hex(std::string_view hex);
+
+}  // namespace morgana::device
