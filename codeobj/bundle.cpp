@@ -14,6 +14,7 @@ constexpr std::string_view kMagic = "__CLANG_OFFLOAD_BUNDLE__";
 constexpr std::string_view kCompressedMagic = "CCOB";
 constexpr uint32_t kHipMagic = 0x48495046;  // "HIPF" of __hipFatBinaryWrapper
 constexpr uint64_t kMaxIdLength = 4096;
+constexpr uint64_t kMaxEntries = 1024;  // of one bundle; there are not that many GPUs
 
 enum Compression : uint16_t { kZlib = 0, kZstd = 1 };  // llvm::compression::Format
 
@@ -123,6 +124,7 @@ Status Bundle::read_sequence(Bytes bytes, uint64_t limit) {
 // Adds the entries; the bytes that the bundle takes up.
 Result<uint64_t> Bundle::read_plain(Bytes bytes) {
   MORGANA_TRY(const auto count, bytes.read<uint64_t>(kMagic.size()));
+  if (count > kMaxEntries) return make_error(ErrorCode::malformed, "{} entries", count);
   uint64_t at = kMagic.size() + 8;
   uint64_t extent = at;
   for (uint64_t i = 0; i < count; ++i) {

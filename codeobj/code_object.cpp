@@ -34,14 +34,11 @@ Error unsupported_processor(std::string_view name) {
   return make_error(ErrorCode::unsupported, "code for {}, which Morgana cannot execute", name);
 }
 
-// V2's names are "saxpy" with the metadata symbol "saxpy" or "saxpy@kd"; V3's are "saxpy" and "saxpy.kd".
-bool names_symbol(const KernelMetadata& metadata, std::string_view symbol) {
-  std::string_view listed = metadata.symbol;
-  if (listed == symbol) return true;
-  if (listed.ends_with("@kd")) listed.remove_suffix(3);
-  if (listed.empty()) listed = metadata.name;
-  if (symbol.ends_with(".kd")) symbol.remove_suffix(3);
-  return listed == symbol;
+// What metadata and symbol table have in common. A kernel "saxpy" has the symbol "saxpy.kd"; in V2 the symbol "saxpy",
+// which the metadata call "saxpy" or "saxpy@kd".
+std::string_view kernel_key(std::string_view symbol) {
+  if (symbol.ends_with(".kd") || symbol.ends_with("@kd")) symbol.remove_suffix(3);
+  return symbol;
 }
 
 }  // namespace
@@ -171,6 +168,12 @@ Status CodeObject::read_symbols() {
   if (table == nullptr) table = elf_->section_of_type(SHT_DYNSYM);
   if (table == nullptr) return {};
   MORGANA_TRY(symbols_, elf_->symbols(*table));
+  // Before linking, values are offsets in sections and order nothing.
+  if (is_relocatable()) return {};
+  for (uint32_t i = 0; i < symbols_.size(); ++i)
+    if (symbols_[i].is_defined() && (symbols_[i].type == STT_FUNC || symbols_[i].type == kSymbolHsaKernel))
+      functions_.push_back(i);
+  std::ranges::sort(functions_, {}, [this](uint32_t index) { return symbols_[index].value; });
   return {};
 }
 
@@ -181,29 +184,33 @@ Result<Bytes> CodeObject::symbol_bytes(const ElfSymbol& symbol, uint64_t size) c
   return elf_->sections()[symbol.section].bytes.slice(symbol.value, size);
 }
 
-Result<Kernel> CodeObject::read_kernel(const ElfSymbol& symbol) const {
+Status CodeObject::add_kernel(const ElfSymbol& symbol, const KernelMetadata* metadata) {
   Kernel kernel;
   kernel.symbol = symbol.name;
-  kernel.name = symbol.name;
-  if (version_ > 2) kernel.name.resize(kernel.name.size() - 3);
+  kernel.name = version_ == 2 ? symbol.name : kernel_key(symbol.name);
   kernel.descriptor_address = symbol.value;
-  const uint32_t size = version_ == 2 ? kKernelCodeSize : kKernelDescriptorSize;
-  MORGANA_TRY(const Bytes bytes, symbol_bytes(symbol, size));
-  auto descriptor =
-      version_ == 2 ? decode_kernel_code(bytes, target_) : decode_kernel_descriptor(bytes, target_);
+  MORGANA_TRY(const Bytes bytes, symbol_bytes(symbol, version_ == 2 ? kKernelCodeSize : kKernelDescriptorSize));
+  auto descriptor = version_ == 2 ? decode_kernel_code(bytes, target_) : decode_kernel_descriptor(bytes, target_);
   if (!descriptor) return descriptor.error();
   kernel.descriptor = *descriptor;
-  // Before linking, V3's offset is a relocation still to be applied.
-  if (!is_relocatable())
-    kernel.entry_address = symbol.value + static_cast<uint64_t>(kernel.descriptor.entry_byte_offset);
-  for (const KernelMetadata& metadata : metadata_.kernels) {
-    if (!names_symbol(metadata, symbol.name)) continue;
-    kernel.metadata = metadata;
+  if (metadata != nullptr) {
+    kernel.metadata = *metadata;
     kernel.has_metadata = true;
-    if (!metadata.name.empty()) kernel.name = metadata.name;
+    if (!metadata->name.empty()) kernel.name = metadata->name;
   }
   kernel.metadata.name = kernel.name;
-  return kernel;
+  // Before linking, V3's offset to the entry is a relocation still to be applied.
+  if (!is_relocatable()) {
+    kernel.entry_address = symbol.value + static_cast<uint64_t>(kernel.descriptor.entry_byte_offset);
+    MORGANA_CHECK(check_entry(kernel));
+    const ElfSymbol* function = function_at(kernel.entry_address);
+    if (function != nullptr && function->value == kernel.entry_address) kernel.code_size = function->size;
+  }
+  if (!kernel_index_.try_emplace(kernel.symbol, kernels_.size()).second)
+    return make_error(ErrorCode::malformed, "it is defined twice");
+  kernel_index_.try_emplace(kernel.name, kernels_.size());
+  kernels_.push_back(std::move(kernel));
+  return {};
 }
 
 Status CodeObject::check_entry(const Kernel& kernel) const {
@@ -214,47 +221,43 @@ Status CodeObject::check_entry(const Kernel& kernel) const {
   return make_error(ErrorCode::malformed, "its entry {:#x} lies in no executable segment", kernel.entry_address);
 }
 
+void CodeObject::read_variable(const ElfSymbol& symbol) {
+  const bool is_lds = symbol.section == kSectionLds;
+  const bool is_writable = !is_lds && symbol.section < elf_->sections().size() &&
+                           (elf_->sections()[symbol.section].flags & SHF_WRITE) != 0;
+  variables_.push_back({std::string(symbol.name), symbol.value, symbol.size, is_lds, is_writable,
+                        symbol.binding != STB_LOCAL});
+}
+
 Status CodeObject::read_kernels() {
+  std::unordered_map<std::string_view, const KernelMetadata*> described;
+  for (const KernelMetadata& metadata : metadata_.kernels)
+    described[metadata.symbol.empty() ? metadata.name : kernel_key(metadata.symbol)] = &metadata;
   for (const ElfSymbol& symbol : symbols_) {
     if (!symbol.is_defined() || symbol.name.empty()) continue;
     const bool is_descriptor = version_ == 2 ? symbol.type == kSymbolHsaKernel
                                              : symbol.type == STT_OBJECT && symbol.name.size() > 3 &&
                                                    symbol.name.ends_with(".kd");
     if (is_descriptor) {
-      auto kernel = read_kernel(symbol);
-      if (!kernel) return kernel.error().in(fmt::format("kernel symbol '{}'", symbol.name));
-      if (!is_relocatable())
-        if (auto status = check_entry(*kernel); !status)
-          return status.error().in(fmt::format("kernel symbol '{}'", symbol.name));
-      kernels_.push_back(std::move(kernel).value());
+      const auto metadata = described.find(kernel_key(symbol.name));
+      if (auto status = add_kernel(symbol, metadata == described.end() ? nullptr : metadata->second); !status)
+        return status.error().in(fmt::format("kernel symbol '{}'", symbol.name));
+      if (metadata != described.end()) metadata->second = nullptr;
     } else if (symbol.type == STT_OBJECT) {
-      const bool is_lds = symbol.section == kSectionLds;
-      const bool is_writable = !is_lds && symbol.section < elf_->sections().size() &&
-                               (elf_->sections()[symbol.section].flags & SHF_WRITE) != 0;
-      variables_.push_back({std::string(symbol.name), symbol.value, symbol.size, is_lds, is_writable,
-                            symbol.binding != STB_LOCAL});
+      read_variable(symbol);
     }
   }
-  for (Kernel& kernel : kernels_) {
-    const ElfSymbol* function = function_at(kernel.entry_address);
-    if (function != nullptr && function->value == kernel.entry_address) kernel.code_size = function->size;
-  }
-  // A kernel that the metadata promises must be there to be dispatched.
-  if (is_relocatable()) return {};
-  for (const KernelMetadata& metadata : metadata_.kernels) {
-    const bool found =
-        std::ranges::any_of(kernels_, [&](const Kernel& kernel) { return names_symbol(metadata, kernel.symbol); });
-    if (!found)
+  // A kernel that the metadata promise must be there to be dispatched.
+  for (const auto& [key, metadata] : described)
+    if (metadata != nullptr && !is_relocatable())
       return make_error(ErrorCode::malformed, "kernel '{}' of the metadata has no descriptor symbol '{}'",
-                        metadata.name, metadata.symbol);
-  }
+                        metadata->name, metadata->symbol);
   return {};
 }
 
 const Kernel* CodeObject::kernel(std::string_view name) const {
-  for (const Kernel& kernel : kernels_)
-    if (kernel.name == name || kernel.symbol == name) return &kernel;
-  return nullptr;
+  const auto found = kernel_index_.find(std::string(name));
+  return found == kernel_index_.end() ? nullptr : &kernels_[found->second];
 }
 
 const Variable* CodeObject::variable(std::string_view name) const {
@@ -263,11 +266,13 @@ const Variable* CodeObject::variable(std::string_view name) const {
 }
 
 const ElfSymbol* CodeObject::function_at(uint64_t address) const {
-  if (is_relocatable()) return nullptr;
-  for (const ElfSymbol& symbol : symbols_)
-    if (symbol.is_defined() && (symbol.type == STT_FUNC || symbol.type == kSymbolHsaKernel) &&
-        address >= symbol.value && address - symbol.value < std::max<uint64_t>(symbol.size, 1))
-      return &symbol;
+  const auto value = [this](uint32_t index) { return symbols_[index].value; };
+  auto next = std::ranges::upper_bound(functions_, address, {}, value);
+  // Functions hardly ever overlap: a few steps back find the one that is still open.
+  for (int step = 0; step < 8 && next != functions_.begin(); ++step) {
+    const ElfSymbol& symbol = symbols_[*--next];
+    if (address - symbol.value < std::max<uint64_t>(symbol.size, 1)) return &symbol;
+  }
   return nullptr;
 }
 

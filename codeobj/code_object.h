@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/bytes.h"
@@ -93,7 +94,8 @@ class CodeObject {
   Status read_metadata(const std::vector<ElfNote>& notes);
   Status read_symbols();
   Status read_kernels();
-  Result<Kernel> read_kernel(const ElfSymbol& symbol) const;
+  void read_variable(const ElfSymbol& symbol);
+  Status add_kernel(const ElfSymbol& symbol, const KernelMetadata* metadata);
   Result<Bytes> symbol_bytes(const ElfSymbol& symbol, uint64_t size) const;
   Status check_entry(const Kernel& kernel) const;
 
@@ -105,7 +107,9 @@ class CodeObject {
   uint8_t generic_version_ = 0;
   Metadata metadata_;
   std::vector<ElfSymbol> symbols_;
+  std::vector<uint32_t> functions_;  // into symbols_, by address
   std::vector<Kernel> kernels_;
+  std::unordered_map<std::string, size_t> kernel_index_;  // by name and by symbol
   std::vector<Variable> variables_;
 };
 

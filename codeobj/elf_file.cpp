@@ -5,6 +5,16 @@
 namespace morgana::codeobj {
 namespace {
 
+// Bounds that no real file comes near, so that tables which overlap or share one long name cannot make reading
+// them slow.
+constexpr uint64_t kMaxName = 64 << 10;
+constexpr uint64_t kMaxSegments = 1024;
+
+Result<std::string_view> read_name(Bytes table, uint64_t offset) {
+  if (offset >= table.size()) return table.string(offset);
+  return Bytes(table.data() + offset, std::min<uint64_t>(table.size() - offset, kMaxName)).string(0);
+}
+
 uint64_t align4(uint64_t value) { return (value + 3) & ~uint64_t{3}; }
 
 Status read_notes(Bytes area, std::vector<ElfNote>& notes) {
@@ -74,7 +84,7 @@ Status ElfFile::read_sections() {
   if (names >= count)
     return make_error(ErrorCode::malformed, "name table is section {} of {}", names, count);
   for (uint64_t i = 0; i < count; ++i) {
-    const auto name = sections_[names].bytes.string(name_offsets[i]);
+    const auto name = read_name(sections_[names].bytes, name_offsets[i]);
     if (!name) return name.error().in(fmt::format("name of section {}", i));
     sections_[i].name = *name;
   }
@@ -85,6 +95,7 @@ Status ElfFile::read_segments() {
   if (header_.e_phoff == 0 || header_.e_phnum == 0) return {};
   if (header_.e_phentsize != sizeof(Elf64_Phdr))
     return make_error(ErrorCode::malformed, "entry size is {}, not {}", header_.e_phentsize, sizeof(Elf64_Phdr));
+  if (header_.e_phnum > kMaxSegments) return make_error(ErrorCode::malformed, "{} segments", header_.e_phnum);
   for (uint64_t i = 0; i < header_.e_phnum; ++i) {
     const uint64_t offset = i * sizeof(Elf64_Phdr);
     if (header_.e_phoff > UINT64_MAX - offset)
@@ -127,7 +138,7 @@ Result<std::vector<ElfSymbol>> ElfFile::symbols(const ElfSection& table) const {
                      .visibility = static_cast<uint8_t>(ELF64_ST_VISIBILITY(raw.st_other)),
                      .section = raw.st_shndx};
     if (raw.st_name != 0) {
-      const auto name = strings.string(raw.st_name);
+      const auto name = read_name(strings, raw.st_name);
       if (!name) return name.error().in(fmt::format("name of symbol {} in '{}'", symbols.size(), table.name));
       symbol.name = *name;
     }
@@ -161,9 +172,12 @@ Result<std::vector<ElfRelocation>> ElfFile::relocations(const ElfSection& table)
 Result<std::vector<ElfNote>> ElfFile::notes() const {
   std::vector<ElfNote> notes;
   bool in_sections = false;
+  uint64_t total = 0;
   for (const ElfSection& section : sections_) {
     if (section.type != SHT_NOTE) continue;
     in_sections = true;
+    total += section.bytes.size();
+    if (total > bytes_.size()) return make_error(ErrorCode::malformed, "note sections overlap");
     if (auto status = read_notes(section.bytes, notes); !status)
       return status.error().in(fmt::format("note section '{}'", section.name));
   }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <memory>
 
 namespace morgana::codeobj {
 namespace {
@@ -43,25 +44,38 @@ bool uses_got(uint32_t type) {
   return type == kRelocGotPcRel || type == kRelocGotPcRel32Lo || type == kRelocGotPcRel32Hi;
 }
 
+using Symbols = std::shared_ptr<const std::vector<ElfSymbol>>;
+
 struct RelocationTable {
   const ElfSection* section = nullptr;
   std::vector<ElfRelocation> records;
-  std::vector<ElfSymbol> symbols;
+  Symbols symbols;  // never null
 };
 
 // The tables that concern loaded memory. Static ones, which a linker may leave beside them, are not allocated.
 Result<std::vector<RelocationTable>> relocation_tables(const ElfFile& elf) {
   std::vector<RelocationTable> tables;
+  std::map<uint32_t, Symbols> symbol_tables = {{0, std::make_shared<std::vector<ElfSymbol>>()}};
+  uint64_t total = 0;
   for (const ElfSection& section : elf.sections()) {
-    if ((section.type != SHT_RELA && section.type != SHT_REL) || (section.flags & SHF_ALLOC) == 0) continue;
+    if ((section.type != SHT_RELA && section.type != SHT_REL && section.type != kSectionRelr) ||
+        (section.flags & SHF_ALLOC) == 0)
+      continue;
+    total += section.bytes.size();
+    if (total > elf.bytes().size()) return make_error(ErrorCode::malformed, "relocation tables overlap");
     RelocationTable table{.section = &section};
-    MORGANA_TRY(table.records, elf.relocations(section));
-    if (section.link != 0) {
-      if (section.link >= elf.sections().size())
-        return make_error(ErrorCode::malformed, "relocation table '{}' names symbol table {} of {} sections",
-                          section.name, section.link, elf.sections().size());
-      MORGANA_TRY(table.symbols, elf.symbols(elf.sections()[section.link]));
+    if (section.type != kSectionRelr) {
+      MORGANA_TRY(table.records, elf.relocations(section));
     }
+    if (section.link >= elf.sections().size())
+      return make_error(ErrorCode::malformed, "relocation table '{}' names symbol table {} of {} sections",
+                        section.name, section.link, elf.sections().size());
+    Symbols& symbols = symbol_tables[section.link];
+    if (symbols == nullptr) {
+      MORGANA_TRY(auto read, elf.symbols(elf.sections()[section.link]));
+      symbols = std::make_shared<std::vector<ElfSymbol>>(std::move(read));
+    }
+    table.symbols = symbols;
     tables.push_back(std::move(table));
   }
   return tables;
@@ -120,12 +134,14 @@ class Loader {
   }
 
   Status relocate(const RelocationTable& table) {
+    if (table.section->type == kSectionRelr) return relocate_relr(*table.section);
     for (const ElfRelocation& record : table.records)
       if (auto status = relocate(table, record); !status)
         return status.error().in(fmt::format("{} at {:#x}", relocation_name(record.type), record.offset));
     return {};
   }
 
+ private:
   // Packed relative relocations: a word with bit 0 clear is an address, one with bit 0 set is a bitmap of
   // the 63 words behind the last address (ELF gABI "RELR").
   Status relocate_relr(const ElfSection& section) {
@@ -144,7 +160,6 @@ class Loader {
     return {};
   }
 
- private:
   static std::string relocation_name(uint32_t type) {
     return type < kRelocationNames.size() ? kRelocationNames[type] : fmt::format("relocation {}", type);
   }
@@ -169,9 +184,9 @@ class Loader {
 
   Result<uint64_t> symbol_address(const RelocationTable& table, uint32_t index) {
     if (index == 0) return uint64_t{0};
-    if (index >= table.symbols.size())
-      return make_error(ErrorCode::malformed, "names symbol {} of {}", index, table.symbols.size());
-    const ElfSymbol& symbol = table.symbols[index];
+    if (index >= table.symbols->size())
+      return make_error(ErrorCode::malformed, "names symbol {} of {}", index, table.symbols->size());
+    const ElfSymbol& symbol = (*table.symbols)[index];
     if (symbol.section == kSectionLds)
       return make_error(ErrorCode::unsupported, "'{}' is a variable in LDS, which has no address", symbol.name);
     if (symbol.section == SHN_ABS) return symbol.value;
@@ -284,8 +299,6 @@ Result<LoadedCode> load(const CodeObject& object, const LoadCallbacks& callbacks
 
   Loader loader(object, callbacks, span, got_offset, static_cast<uint8_t*>(memory));
   loader.copy_segments();
-  for (const ElfSection& section : object.elf().sections())
-    if (section.type == kSectionRelr && (section.flags & SHF_ALLOC) != 0) MORGANA_CHECK(loader.relocate_relr(section));
   for (const RelocationTable& table : tables) MORGANA_CHECK(loader.relocate(table));
 
   LoadedCode code{.memory = memory, .size = span.size, .bias = loader.bias()};

@@ -196,7 +196,7 @@ class YamlReader {
     }
     joined = text;
     // A flow node ends where its brackets or quotes close; lines are joined until then.
-    for (;;) {
+    for (int joins = 0;;) {
       size_t at = 0;
       bool complete = false;
       auto node = flow(joined, at, depth, complete);
@@ -208,7 +208,7 @@ class YamlReader {
       }
       if (done() || !continues(indent, root)) return node.error();
       // Each retry reads the joined text again, so their number is bounded.
-      if (++joins_ > kMaxJoins) return fail("a flow value spans too many lines");
+      if (++joins > kMaxJoins) return fail("a flow value spans too many lines");
       joined.append(" ").append(lines_[next_++].text);
     }
   }
@@ -351,11 +351,10 @@ class YamlReader {
     return {};
   }
 
-  static constexpr int kMaxJoins = 4096;
+  static constexpr int kMaxJoins = 256;
 
   std::vector<Line> lines_;
   size_t next_ = 0;
-  int joins_ = 0;
 };
 
 }  // namespace
