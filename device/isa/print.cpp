@@ -53,6 +53,60 @@ std::string scalar_name(uint32_t code, int dwords, Generation generation) {
   return span('s', code, dwords);
 }
 
+const char* float_name(uint32_t value) {
+  switch (value) {
+    case 0x3f000000: return kFloats[0];
+    case 0xbf000000: return kFloats[1];
+    case 0x3f800000: return kFloats[2];
+    case 0xbf800000: return kFloats[3];
+    case 0x40000000: return kFloats[4];
+    case 0xc0000000: return kFloats[5];
+    case 0x40800000: return kFloats[6];
+    case 0xc0800000: return kFloats[7];
+    default: return nullptr;
+  }
+}
+
+bool is_inline_half(uint32_t value) {
+  switch (value) {
+    case 0x3800: case 0xb800: case 0x3c00: case 0xbc00: case 0x4000: case 0xc000: case 0x4400: case 0xc400:
+    case 0x3118:  // 1/(2 pi)
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_inline_integer(uint32_t value) { return value <= 64 || value >= 0xfffffff0; }
+
+// A literal that has an inline constant's value is written lit(), else the assembler would choose the constant.
+bool is_ambiguous(Type type, uint32_t value, Generation generation) {
+  switch (type) {
+    case Type::f64:
+      return false;  // the literal is the high half
+    case Type::f16: case Type::bf16: case Type::b16:
+      return value <= 64 || (value >= 0xfff0 && value <= 0xffff) || is_inline_half(value);
+    case Type::i16: case Type::u16:
+      return value <= 64;
+    default:
+      break;
+  }
+  if (dwords(type) == 2) return value <= 64;
+  return is_inline_integer(value) || float_name(value) != nullptr ||
+         (value == 0x3e22f983 && generation >= Generation::gfx8);
+}
+
+std::string literal(const Inst& inst, Type type, Generation generation) {
+  const uint32_t value = inst.literal;
+  if (inst.row->op == Op::s_setreg_imm32_b32) {
+    if (is_inline_integer(value)) return fmt::format("{}", int32_t(value));
+    if (const char* name = float_name(value)) return name;
+  } else if ((inst.row->flags & kLiteralK) == 0 && is_ambiguous(type, value, generation)) {
+    return fmt::format("lit({:#x})", value);
+  }
+  return fmt::format("{:#x}", value);
+}
+
 }  // namespace
 
 std::string print_operand(Target target, const Inst& inst, const Operand& operand) {
@@ -60,7 +114,7 @@ std::string print_operand(Target target, const Inst& inst, const Operand& operan
   if (operand.is_vgpr()) return span('v', operand.code - kVgprBase, operand.dwords);
   if (operand.is_agpr()) return span('a', operand.code - kAgprBase, operand.dwords);
   const uint32_t code = operand.code;
-  if (code == kLiteral) return fmt::format("{:#x}", inst.literal);
+  if (code == kLiteral) return literal(inst, operand.type, info(target).generation);
   if (code >= 128 && code <= 192) return fmt::format("{}", code - 128);
   if (code >= 193 && code <= 208) return fmt::format("-{}", code - 192);
   if (code >= 240 && code <= 247) return kFloats[code - 240];
