@@ -5,7 +5,6 @@
 #include "codeobj/line_table.h"
 #include "device/isa/decode.h"
 #include "device/isa/tsv.h"
-#include "runtime/unpack.h"
 #include "tools/morgana/commands.h"
 
 namespace morgana::tools {
@@ -22,38 +21,28 @@ int compare_table(Target target, const std::string& path) {
   return report->matched == report->total && report->total > 0 ? 0 : 1;
 }
 
-// The symbol that names `address` in `section`, for labels.
-const codeobj::ElfSymbol* label_at(const codeobj::CodeObject& object, uint32_t section, uint64_t address) {
-  auto found = std::ranges::find_if(object.symbols(), [&](const codeobj::ElfSymbol& symbol) {
-    return symbol.section == section && symbol.value == address && !symbol.name.empty() &&
-           symbol.type != STT_SECTION;
-  });
-  return found == object.symbols().end() ? nullptr : &*found;
-}
-
-void print_section(const codeobj::CodeObject& object, const codeobj::ElfSection& section,
-                   const std::optional<codeobj::LineTable>& lines) {
-  fmt::print("\nsection {} at {:#x}, {} bytes\n", section.name, section.address, section.size);
+// One instruction a line: text, address, dwords. Bytes that are no instruction are shown with the reason.
+void print_range(const codeobj::CodeObject& object, const codeobj::CodeRange& range,
+                 const std::optional<codeobj::LineTable>& lines) {
+  fmt::print("\n{}: # {} at {:#x}, {} bytes\n", range.name.empty() ? "(no symbol)" : codeobj::printable(range.name),
+             codeobj::printable(range.section), range.address, range.bytes.size());
   std::string last_line;
-  for (uint64_t offset = 0; offset < section.bytes.size();) {
-    uint64_t address = section.address + offset;
-    if (const auto* symbol = label_at(object, section.index, address)) fmt::print("\n{}:\n", symbol->name);
-    if (lines) {
-      if (auto line = lines->find(address)) {
-        std::string text = fmt::format("{}:{}", line->file, line->line);
-        if (text != last_line) fmt::print("  ; {}\n", text);
-        last_line = text;
-      }
+  for (uint64_t offset = 0; offset < range.bytes.size();) {
+    uint64_t address = range.address + offset;
+    if (auto line = lines ? lines->find(address) : std::nullopt) {
+      std::string text = fmt::format("{}:{}", line->file, line->line);
+      if (text != last_line) fmt::print("  ; {}\n", text);
+      last_line = text;
     }
-    Bytes rest = *section.bytes.slice(offset, section.bytes.size() - offset);
+    Bytes rest = *range.bytes.slice(offset, range.bytes.size() - offset);
     auto inst = isa::decode(object.target(), rest);
     uint64_t size = inst.ok() ? inst->size : std::min<uint64_t>(4, rest.size());
     std::string hex;
     for (uint64_t i = 0; i < size; i += 4) {
       auto dword = rest.read<uint32_t>(i);
-      if (dword.ok()) hex += fmt::format("{:08X} ", *dword);
+      if (dword.ok()) hex += fmt::format(" {:08X}", *dword);
     }
-    fmt::print("  {:<64}// {:012X}: {}\n",
+    fmt::print("  {:<64}// {:012X}:{}\n",
                inst.ok() ? isa::disassemble(object.target(), *inst) : fmt::format("; {}", inst.error().message), address,
                hex);
     offset += size;
@@ -63,13 +52,19 @@ void print_section(const codeobj::CodeObject& object, const codeobj::ElfSection&
 int disassemble_file(const std::string& path) {
   auto file = read_file(path);
   if (!file.ok()) return fail("disasm", file.error().message);
-  auto object = runtime::unpack(Bytes(*file), nullptr);
-  if (!object.ok()) return fail("disasm", object.error().in(path).message);
-  fmt::print("{}", codeobj::describe(*object));
-  std::optional<codeobj::LineTable> lines;
-  if (auto table = codeobj::LineTable::read(*object); table.ok()) lines = std::move(table).value();
-  for (const codeobj::ElfSection& section : object->elf().sections())
-    if ((section.flags & SHF_EXECINSTR) != 0 && section.type == SHT_PROGBITS) print_section(*object, section, lines);
+  auto text = codeobj::describe_file(Bytes(*file));
+  if (!text.ok()) return fail("disasm", text.error().in(path).message);
+  auto bundle = codeobj::Bundle::parse(Bytes(*file));
+  if (!bundle.ok()) return fail("disasm", bundle.error().in(path).message);
+  fmt::print("{}", *text);
+  for (const codeobj::BundleEntry& entry : bundle->entries()) {
+    if (!entry.target || !codeobj::is_code_object(entry.bytes)) continue;
+    auto object = codeobj::CodeObject::parse(entry.bytes);
+    if (!object.ok()) return fail("disasm", object.error().in(path).message);
+    std::optional<codeobj::LineTable> lines;
+    if (auto table = codeobj::LineTable::read(*object); table.ok()) lines = std::move(table).value();
+    for (const codeobj::CodeRange& range : codeobj::code_ranges(*object)) print_range(*object, range, lines);
+  }
   return 0;
 }
 

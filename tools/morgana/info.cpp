@@ -2,12 +2,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/options.h"
-#include "codeobj/bundle.h"
 #include "codeobj/describe.h"
 #include "device/device.h"
 #include "runtime/agent.h"
 #include "runtime/cache.h"
-#include "runtime/unpack.h"
 #include "tools/morgana/commands.h"
 
 namespace morgana::tools {
