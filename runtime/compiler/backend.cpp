@@ -1,5 +1,6 @@
 #include "runtime/compiler/backend.h"
 
+#include <clang/Basic/SourceManager.h>
 #include <clang/CodeGen/BackendUtil.h>
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
@@ -23,27 +24,58 @@ constexpr const char* kFiniteMath = "morgana.finite_math";
 constexpr const char* kDenormsAreZero = "morgana.denorms_are_zero";
 constexpr const char* kCorrectlyRounded = "morgana.correctly_rounded";
 
+// Prints LLVM's diagnostics in the manner of Clang's.
 class LogHandler : public llvm::DiagnosticHandler {
  public:
   LogHandler(Frontend& frontend, bool& failed) : frontend_(frontend), failed_(failed) {}
 
   bool handleDiagnostics(const llvm::DiagnosticInfo& diagnostic) override {
-    const char* severity = nullptr;
-    if (diagnostic.getSeverity() == llvm::DS_Error) severity = "error: ";
-    if (diagnostic.getSeverity() == llvm::DS_Warning) severity = "warning: ";
-    failed_ |= diagnostic.getSeverity() == llvm::DS_Error;
-    if (severity == nullptr) return true;
-    std::string text;
-    llvm::raw_string_ostream stream(text);
-    llvm::DiagnosticPrinterRawOStream printer(stream);
-    diagnostic.print(printer);
-    frontend_.log() << severity << text << '\n';
+    const clang::DiagnosticsEngine& clang = frontend_.clang().getDiagnostics();
+    bool is_error = diagnostic.getSeverity() == llvm::DS_Error;
+    if (diagnostic.getSeverity() == llvm::DS_Warning) {
+      if (clang.getIgnoreAllWarnings()) return true;
+      is_error = clang.getWarningsAsErrors();
+    } else if (!is_error) {
+      return true;  // remarks and notes
+    }
+    failed_ |= is_error;
+    const char* severity = is_error ? "error: " : "warning: ";
+    llvm::raw_ostream& log = frontend_.log();
+    if (auto* assembly = llvm::dyn_cast<llvm::DiagnosticInfoSrcMgr>(&diagnostic)) {
+      log << source_location(assembly->getLocCookie()) << severity << assembly->getSMDiag().getMessage() << '\n'
+          << text_of(diagnostic) << '\n';
+    } else if (auto* constraint = llvm::dyn_cast<llvm::DiagnosticInfoInlineAsm>(&diagnostic)) {
+      log << source_location(constraint->getLocCookie()) << severity << constraint->getMsgStr() << '\n';
+    } else {
+      llvm::StringRef text = text_of(diagnostic);
+      text.consume_front("<unknown>:0:0: ");
+      log << severity << text << '\n';
+    }
     return true;
   }
 
  private:
+  llvm::StringRef text_of(const llvm::DiagnosticInfo& diagnostic) {
+    text_.clear();
+    llvm::raw_string_ostream stream(text_);
+    llvm::DiagnosticPrinterRawOStream printer(stream);
+    diagnostic.print(printer);
+    return llvm::StringRef(text_).rtrim('\n');
+  }
+
+  // Where an asm statement stands in the source, as long as the source is at hand: "<source>:3:5: ".
+  std::string source_location(uint64_t cookie) const {
+    clang::CompilerInstance& clang = frontend_.clang();
+    if (cookie == 0 || !clang.hasSourceManager() || clang.getSourceManager().getMainFileID().isInvalid()) return "";
+    auto location = clang::SourceLocation::getFromRawEncoding(static_cast<unsigned>(cookie));
+    clang::PresumedLoc presumed = clang.getSourceManager().getPresumedLoc(location);
+    if (presumed.isInvalid()) return "";
+    return fmt::format("{}:{}:{}: ", presumed.getFilename(), presumed.getLine(), presumed.getColumn());
+  }
+
   Frontend& frontend_;
   bool& failed_;
+  std::string text_;
 };
 
 bool is_kernel(const llvm::GlobalValue& value) {

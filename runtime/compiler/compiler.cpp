@@ -17,6 +17,7 @@
 #include "runtime/compiler/device_pack.h"
 #include "runtime/compiler/frontend.h"
 #include "runtime/compiler/lld_link.h"
+#include "runtime/compiler/text.h"
 
 namespace morgana::runtime {
 namespace {
@@ -40,11 +41,12 @@ Result<T> contained(std::string& log, Step step) {
   initialize();
   Result<T> result = build_failed();
   std::string reason;
-  if (!run_contained([&] { result = step(); }, reason)) {
-    log += "fatal error: the compiler failed: " + reason + "\n";
-    return build_failed();
-  }
-  return result;
+  const size_t start = log.size();
+  const bool completed = run_contained([&] { result = step(); }, reason);
+  replace_all(log, start, std::string(kHeaderFolder) + "/", "");
+  if (completed) return result;
+  log += "fatal error: the compiler failed: " + reason + "\n";
+  return build_failed();
 }
 
 std::string write_bitcode(const llvm::Module& module) {

@@ -137,6 +137,19 @@ class Extractor : public llvm::ValueMaterializer {
   std::vector<llvm::GlobalValue*> pending_;
 };
 
+// Generic pointers are mangled "PU3AS0f" by the Clang 15 that compiled AMD's files, and "Pf" by Clang 22, which
+// otherwise numbers substitutions alike (checked over all names of opencl.bc).
+void rename_generic_pointers(llvm::Module& module) {
+  for (llvm::GlobalValue& value : module.global_values()) {
+    std::string name = value.getName().str();
+    constexpr std::string_view kGeneric = "U3AS0";
+    size_t at = name.find(kGeneric);
+    if (at == std::string::npos) continue;
+    for (; at != std::string::npos; at = name.find(kGeneric, at)) name.erase(at, kGeneric.size());
+    if (module.getNamedValue(name) == nullptr) value.setName(name);
+  }
+}
+
 // printf stays out: a definition of it blocks LLVM's lowering to the buffered printf of the metadata.
 // The oclc_* constants are defined by the back end from the options of each build.
 bool is_packed(const llvm::GlobalValue& value) {
@@ -206,6 +219,7 @@ Result<std::string> make_device_pack(const std::vector<std::string>& files) {
     auto parsed = llvm::parseBitcodeFile(**buffer, context);
     if (!parsed)
       return make_error(ErrorCode::malformed, "device library '{}': {}", file, llvm::toString(parsed.takeError()));
+    rename_generic_pointers(**parsed);
     modules.push_back(std::move(*parsed));
     std::map<std::string, std::vector<llvm::GlobalValue*>> groups;
     for (llvm::GlobalValue& value : modules.back()->global_values())

@@ -13,9 +13,8 @@
 namespace morgana::runtime {
 namespace {
 
-// Where the embedded OpenCL base header and the headers of clCompileProgram appear to Clang.
+// Where the embedded OpenCL base header appears to Clang.
 constexpr const char* kResourceFolder = "/.morgana/clang";
-constexpr const char* kHeaderFolder = "/.morgana/include";
 
 FileStamp& stamp_of(std::vector<FileStamp>& stamps, const std::string& path) {
   for (FileStamp& stamp : stamps)
@@ -138,9 +137,9 @@ std::vector<std::string> Frontend::arguments() const {
   std::vector<std::string> result = {
       "-triple", "amdgcn-amd-amdhsa", "-target-cpu", std::string(processor), "-emit-llvm-only", "-main-file-name",
       kSourceName, "-Werror=atomic-alignment", "-disable-llvm-verifier", "-discard-value-names", "-mrelocation-model",
-      "pic", "-pic-level", "2", "-mframe-pointer=all", "-ffp-contract=on", "-fno-rounding-math",
+      "pic", "-pic-level", "2", "-ffp-contract=on", "-fno-rounding-math",
       "-mconstructor-aliases", "-fvisibility=hidden", "-fapply-global-visibility-to-externs",
-      "-debugger-tuning=gdb", "-fdebug-compilation-dir=/", "-resource-dir", kResourceFolder, "-ferror-limit", "100",
+      "-debugger-tuning=gdb", "-fdebug-compilation-dir=", "-resource-dir", kResourceFolder, "-ferror-limit", "100",
       "-finclude-default-header", "-fdeclare-opencl-builtins", "-fgnuc-version=4.2.1", "-cl-kernel-arg-info",
       "-D__OPENCL_VERSION__=" + std::to_string(target_.opencl_version), "-cl-std=" + options_.standard,
       "-mcode-object-version=" + std::to_string(target_.code_object_version),
@@ -162,13 +161,18 @@ std::vector<std::string> Frontend::arguments() const {
   result.push_back(extensions);
   if (target_.images) result.push_back("-D__IMAGE_SUPPORT__=1");
   if (flushes_denormals(options_, target_)) result.push_back("-fdenormal-fp-math-f32=preserve-sign,preserve-sign");
+  result.push_back(options_.optimization == 0 ? "-mframe-pointer=all" : "-mframe-pointer=none");
   if (options_.optimization >= 2) result.insert(result.end(), {"-vectorize-loops", "-vectorize-slp"});
   if (options_.debug_info)
     result.insert(result.end(), {"-debug-info-kind=constructor", "-dwarf-version=5", "-gembed-source"});
 
   for (const std::string& macro : options_.macros)
     result.push_back(macro[0] == '!' ? "-U" + macro.substr(1) : "-D" + macro);
-  if (!input_->headers.empty()) result.push_back(std::string("-I") + kHeaderFolder);
+  if (!input_->headers.empty()) {
+    const std::string folder = kHeaderFolder;
+    result.insert(result.end(),
+                  {"-I" + folder, "-fmacro-prefix-map=" + folder + "/=", "-fdebug-prefix-map=" + folder + "/="});
+  }
   for (const std::string& folder : options_.include_dirs) result.push_back("-I" + folder);
   for (const std::string& flag : options_.clang_flags) result.push_back(flag);
   result.insert(result.end(), {"-x", "cl", kSourceName});

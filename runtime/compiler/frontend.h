@@ -16,6 +16,9 @@
 
 namespace morgana::runtime {
 
+// Where the headers of clCompileProgram appear to Clang; logs leave it out.
+inline constexpr const char* kHeaderFolder = "/.morgana/include";
+
 class Frontend {
  public:
   // `log` receives the diagnostics and must outlive the Frontend.

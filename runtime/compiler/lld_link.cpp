@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "runtime/compiler/containment.h"
+#include "runtime/compiler/text.h"
 
 LLD_HAS_DRIVER(elf)
 
@@ -46,11 +47,6 @@ Result<FileDescriptor> input_file(std::string_view bytes) {
 }
 
 std::string input_path(const FileDescriptor& file) { return "/proc/self/fd/" + std::to_string(file.number()); }
-
-void replace_all(std::string& text, std::string_view what, std::string_view by) {
-  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
-    text.replace(at, what.size(), by);
-}
 
 // LLD writes its output next to the final name and renames, so the output needs a real folder.
 class OutputFolder {
@@ -121,7 +117,7 @@ Result<std::string> lld_link(const std::vector<std::string_view>& objects, std::
         lld::CommonLinkerContext::destroy();
       },
       reason);
-  for (const FileDescriptor& input : inputs) replace_all(text, input_path(input), "program");
+  for (const FileDescriptor& input : inputs) replace_all(text, 0, input_path(input), "program");
   log += text;
   if (!completed) log += "fatal error: the linker failed: " + reason + "\n";
   if (!linked) return make_error(ErrorCode::build_failed, "linking failed");
