@@ -40,8 +40,9 @@ MORGANA_OP f32v v_cvt_f32_i32(i32v a) { return to<float>(a); }
 MORGANA_OP f32v v_cvt_f32_u32(u32v a) { return to<float>(a); }
 MORGANA_OP f64v v_cvt_f64_i32(i32v a) { return to<double>(a); }
 MORGANA_OP f64v v_cvt_f64_u32(u32v a) { return to<double>(a); }
-MORGANA_OP f32v v_cvt_f32_f64(f64v a) { return to<float>(a); }
-MORGANA_OP f64v v_cvt_f64_f32(f32v a) { return to<double>(a); }
+// These run in the f64 mode; the f32 side follows the f32 mode.
+MORGANA_OP f32v v_cvt_f32_f64(const Mode& mode, f64v a) { return flush_output(mode, to<float>(a)); }
+MORGANA_OP f64v v_cvt_f64_f32(const Mode& mode, f32v a) { return to<double>(flush_input(mode, a)); }
 MORGANA_OP f32v v_cvt_f32_ubyte0(u32v a) { return to<float>(as<i32v>(a & 0xff)); }
 MORGANA_OP f32v v_cvt_f32_ubyte1(u32v a) { return to<float>(as<i32v>(a >> 8 & 0xff)); }
 MORGANA_OP f32v v_cvt_f32_ubyte2(u32v a) { return to<float>(as<i32v>(a >> 16 & 0xff)); }
@@ -50,7 +51,7 @@ MORGANA_OP f32v v_cvt_off_f32_i4(u32v a) { return to<float>(as<i32v>(a << 28) >>
 
 MORGANA_OP f16v v_cvt_f16_f32(const Mode& mode, f32v a) { return half_out(mode, a); }
 MORGANA_OP f32v v_cvt_f32_f16(const Mode& mode, f16v a) { return half_in(mode, a); }
-MORGANA_OP f32v v_cvt_f32_bf16(u16v a) { return widen_bf16(a); }
+MORGANA_OP f32v v_cvt_f32_bf16(bf16v a) { return widen_bf16(a.bits); }
 MORGANA_OP f16v v_cvt_f16_u16(const Mode& mode, u16v a) { return half_out(mode, to<float>(to<int32_t>(a))); }
 MORGANA_OP f16v v_cvt_f16_i16(const Mode& mode, i16v a) { return half_out(mode, to<float>(to<int32_t>(a))); }
 MORGANA_OP u16v v_cvt_u16_f16(f16v a) { return clamp::saturate<uint16_t>(truncate<int32_t>(widen(a))); }

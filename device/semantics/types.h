@@ -55,8 +55,21 @@ using pk_f16v = vec<_Float16, 2 * kN>;
 using pk_f32v = vec<float, 2 * kN>;
 using pk_u32v = vec<uint32_t, 2 * kN>;
 
+// bf16 values, as bits: one a lane, or two.
+struct bf16v {
+  u16v bits;
+};
+struct pk_bf16v {
+  u32v bits;
+};
+
 // One bit a lane.
 using mask = uint64_t;
+
+// A constant of the instruction that is no operand (v_bitop3's truth table).
+struct immediate {
+  uint32_t value;
+};
 
 // A vector result and a carry or condition mask.
 template <typename V>
@@ -65,7 +78,7 @@ struct with_mask {
   mask bits;
 };
 
-// Three of these in the registers of mqsad: four 32-bit values a lane.
+// Four 32-bit values a lane.
 struct u32x4 {
   u32v word[4];
 };

@@ -62,6 +62,14 @@ MORGANA_OP pk_f16v v_pk_maximum3_f16(const Mode& mode, pk_f16v a, pk_f16v b, pk_
   return half::propagating_extremum3<true>(mode, a, b, c);
 }
 
+// The low result from a, the high one from b; which dword of each, the frame has chosen.
+MORGANA_OP pk_u32v v_pk_mov_b32(pk_u32v a, pk_u32v b) {
+  struct Pair {
+    u32v low, high;
+  };
+  return as<pk_u32v>(Pair{as<Pair>(a).low, as<Pair>(b).high});
+}
+
 // --- Mixed precision ---
 
 // An operand of the mix instructions: f32, or one half of a register widened (the frame reads op_sel and op_sel_hi).
@@ -105,12 +113,12 @@ MORGANA_OP f32v v_dot2_f32_f16(pk_f16v a, pk_f16v b, f32v c) {
   return dot2(widen(low_half(x)), widen(high_half(x)), widen(low_half(y)), widen(high_half(y)), c);
 }
 MORGANA_OP f32v v_dot2c_f32_f16(pk_f16v a, pk_f16v b, f32v d) { return v_dot2_f32_f16(a, b, d); }
-MORGANA_OP f32v v_dot2_f32_bf16(u32v a, u32v b, f32v c) {
-  const f32v a0 = flush(as<f32v>(a << 16)), a1 = flush(as<f32v>(a & 0xffff0000u));
-  const f32v b0 = flush(as<f32v>(b << 16)), b1 = flush(as<f32v>(b & 0xffff0000u));
+MORGANA_OP f32v v_dot2_f32_bf16(pk_bf16v a, pk_bf16v b, f32v c) {
+  const f32v a0 = flush(as<f32v>(a.bits << 16)), a1 = flush(as<f32v>(a.bits & 0xffff0000u));
+  const f32v b0 = flush(as<f32v>(b.bits << 16)), b1 = flush(as<f32v>(b.bits & 0xffff0000u));
   return dot2(a0, a1, b0, b1, c);
 }
-MORGANA_OP f32v v_dot2c_f32_bf16(u32v a, u32v b, f32v d) { return v_dot2_f32_bf16(a, b, d); }
+MORGANA_OP f32v v_dot2c_f32_bf16(pk_bf16v a, pk_bf16v b, f32v d) { return v_dot2_f32_bf16(a, b, d); }
 
 // The exact sum of products of the elements, `bits` wide each, in 64 bits when `Wide` (for saturation).
 template <typename Acc, bool Signed>

@@ -174,7 +174,7 @@ MORGANA_OP i16v v_min3_i16(i16v a, i16v b, i16v c) { return minimum(minimum(a, b
 MORGANA_OP i16v v_max3_i16(i16v a, i16v b, i16v c) { return maximum(maximum(a, b), c); }
 MORGANA_OP i16v v_med3_i16(i16v a, i16v b, i16v c) { return middle(a, b, c); }
 
-// The truth table of three inputs, most significant input first (gfx950; the table is the frame's fourth operand).
+// The truth table of three inputs, most significant input first (gfx950).
 template <typename V>
 MORGANA_OP V bitop3(uint32_t table, V a, V b, V c) {
   V r = V(0);
@@ -182,6 +182,28 @@ MORGANA_OP V bitop3(uint32_t table, V a, V b, V c) {
   for (int i = 0; i < 8; i++)
     if (table >> i & 1) r |= (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
   return r;
+}
+MORGANA_OP u32v v_bitop3_b32(u32v a, u32v b, u32v c, immediate table) { return bitop3(table.value, a, b, c); }
+MORGANA_OP u16v v_bitop3_b16(u16v a, u16v b, u16v c, immediate table) { return bitop3(table.value, a, b, c); }
+
+// --- Lane numbers ---
+
+MORGANA_OP u32v lane_numbers() {
+  u32v r;
+#pragma clang loop unroll(full)
+  for (int i = 0; i < kN; i++) r[i] = static_cast<uint32_t>(i);
+  return r;
+}
+// Bits of `a` that belong to lower lanes, counted onto `b`.
+MORGANA_OP u32v v_mbcnt_lo_u32_b32(u32v a, u32v b) {
+  const u32v lane = lane_numbers();
+  const u32v below = lane >= 32 ? u32v(~0u) : (u32v(1) << (lane & 31)) - 1;
+  return __builtin_elementwise_popcount(a & below) + b;
+}
+MORGANA_OP u32v v_mbcnt_hi_u32_b32(u32v a, u32v b) {
+  const u32v lane = lane_numbers();
+  const u32v below = lane < 32 ? u32v(0) : (u32v(1) << (lane & 31)) - 1;
+  return __builtin_elementwise_popcount(a & below) + b;
 }
 
 // --- Saturating forms ---

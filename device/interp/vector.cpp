@@ -1,0 +1,59 @@
+// The choice of handler for a vector instruction.
+#include "device/interp/vector_tables.h"
+
+namespace morgana::device::MORGANA_SIMD {
+namespace {
+
+const Family* const kFamilies[] = {&kFloat32Ops, &kFloat64Ops,      &kFloat16Ops,        &kIntegerOps, &kShortOps,
+                                   &kConvertOps, &kPackedOps,       &kCompareFloatOps,   &kCompareIntegerOps};
+constexpr uint32_t kFamilyShift = 16;
+
+// Step::extra + 1 for every op; 0: no row. Filled at the first use.
+struct Places {
+  uint32_t of[static_cast<size_t>(isa::Op::count)] = {};
+  Places() {
+    for (uint32_t f = 0; f < sizeof kFamilies / sizeof kFamilies[0]; f++)
+      for (uint32_t i = 0; i < kFamilies[f]->count; i++)
+        of[static_cast<size_t>(kFamilies[f]->rows[i].op)] = (f << kFamilyShift | i) + 1;
+  }
+};
+
+// Whether the plain frame can read the operands: VGPRs, SGPRs and constants, no default that selects halves.
+bool is_plain(const isa::Inst& inst, const Step& step, const VectorOp& row) {
+  if (!step.plain || row.plain == nullptr) return false;
+  for (int i = 0; i < row.n_src; i++) {
+    if (row.src_registers[i] == 0) continue;
+    if (step.kind[i] != Source::vgpr && step.kind[i] != Source::scalar && step.kind[i] != Source::constant)
+      return false;
+    if (row.src_registers[i] > 2 && step.kind[i] != Source::vgpr) return false;
+  }
+  if (inst.format != isa::Format::VOP3P) return true;
+  // op_sel_hi: all ones for packed operands, none for the mixed ones.
+  using isa::Type;
+  for (int i = 0; i < inst.n_explicit_src; i++) {
+    const Type type = inst.row->src[i];
+    const bool packed = type >= Type::pk_b16;
+    if (packed != bool(inst.op_sel_hi >> i & 1) && (packed || type == Type::f32)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+const VectorOp& vector_row(uint32_t extra) {
+  return kFamilies[extra >> kFamilyShift]->rows[extra & ((1u << kFamilyShift) - 1)];
+}
+
+Handler select_vector(Target target, const isa::Inst& inst, Step& step) {
+  if (inst.row->flags & isa::kGraphics) return nullptr;
+  if (const Handler handler = select_lane(target, inst, step)) return handler;
+  static const Places places;
+  const uint32_t place = places.of[static_cast<size_t>(inst.row->op)];
+  if (place == 0) return nullptr;
+  step.extra = place - 1;
+  step.imm = inst.bitop3;
+  const VectorOp& row = vector_row(step.extra);
+  return is_plain(inst, step, row) ? row.plain : general;
+}
+
+}  // namespace morgana::device::MORGANA_SIMD

@@ -1,0 +1,293 @@
+// The general frame: operands with modifiers, SDWA and DPP forms, results with omod, clamp and partial writes.
+//
+// Spec: CDNA4 guide 6.2 (modifiers), 13.3.8 and 13.3.9 (SDWA, DPP), 12.16. Instructions come here rarely, so the code
+// is written for size: it works on operands in memory, whatever their types, and calls the instruction's thunk.
+#include "device/interp/vector_frame.h"
+#include "device/interp/vector_tables.h"
+#include "device/semantics/half.h"
+
+namespace morgana::device::MORGANA_SIMD {
+namespace {
+
+using isa::Type;
+
+bool is_half(Type type) {
+  switch (type) {
+    case Type::b16:
+    case Type::i16:
+    case Type::u16:
+    case Type::f16:
+    case Type::bf16: return true;
+    default: return false;
+  }
+}
+bool is_packed_half(Type type) {
+  switch (type) {
+    case Type::pk_b16:
+    case Type::pk_i16:
+    case Type::pk_u16:
+    case Type::pk_f16:
+    case Type::pk_bf16: return true;
+    default: return false;
+  }
+}
+bool is_packed_word(Type type) { return type == Type::pk_f32 || type == Type::pk_b32; }
+bool is_mixed(isa::Op op) {
+  using isa::Op;
+  return op == Op::v_fma_mix_f32 || op == Op::v_fma_mixlo_f16 || op == Op::v_fma_mixhi_f16 ||
+         op == Op::v_mad_mix_f32 || op == Op::v_mad_mixlo_f16 || op == Op::v_mad_mixhi_f16;
+}
+
+MORGANA_INLINE u32v& word(uint32_t* lanes, int i) { return *reinterpret_cast<u32v*>(lanes + i * kLanes); }
+
+// --- DPP ---
+
+// The lane that `lane` reads under `control`; -1: out of range. bit 8 and up name the operation (CDNA4 Table 94).
+int dpp_source(uint32_t control, int lane) {
+  const int row = lane & ~15, in_row = lane & 15, count = static_cast<int>(control & 15);
+  if (control <= 0xff) return (lane & ~3) | static_cast<int>(control >> (2 * (lane & 3)) & 3);
+  if (control < 0x110) return in_row + count < 16 ? lane + count : -1;      // row_shl
+  if (control < 0x120) return in_row >= count ? lane - count : -1;          // row_shr
+  if (control < 0x130) return row | ((in_row - count) & 15);                // row_ror
+  switch (control) {
+    case 0x130: return lane + 1 < kLanes ? lane + 1 : -1;                   // wave_shl
+    case 0x134: return (lane + 1) & 63;                                     // wave_rol
+    case 0x138: return lane - 1;                                            // wave_shr
+    case 0x13c: return (lane - 1) & 63;                                     // wave_ror
+    case 0x140: return row | (15 - in_row);                                 // row_mirror
+    case 0x141: return (lane & ~7) | (7 - (lane & 7));                      // row_half_mirror
+    case 0x142: return lane > 15 ? (lane & 0x30) - 1 : -1;                  // row_bcast:15
+    case 0x143: return lane > 31 ? 31 : -1;                                 // row_bcast:31
+    default: return row | count;                                            // row_newbcast
+  }
+}
+
+// Moves `from` to `to` as DPP says; the result is the mask of lanes that may be written.
+mask apply_dpp(const isa::Inst& inst, mask exec, const uint32_t* from, uint32_t* to, int registers) {
+  mask write = 0;
+  for (int lane = 0; lane < kLanes; lane++) {
+    const mask bit = mask{1} << lane;
+    const int source = dpp_source(inst.dpp_ctrl, lane);
+    const bool valid = source >= 0 && (exec >> source & 1);
+    for (int i = 0; i < registers; i++)
+      to[i * kLanes + lane] = valid ? from[i * kLanes + source] : 0;
+    const bool enabled = (inst.row_mask >> (lane / 16) & 1) && (inst.bank_mask >> (lane / 4 % 4) & 1);
+    if (enabled && (valid || inst.bound_ctrl)) write |= bit;
+  }
+  return write;
+}
+
+// --- Sources ---
+
+u32v select_sdwa(u32v v, uint32_t select, bool sign_extend) {
+  if (select == 6) return v;
+  const int bits = select < 4 ? 8 : 16;
+  const int low = select < 4 ? 8 * static_cast<int>(select) : select == 5 ? 16 : 0;
+  const u32v top = v << (32 - bits - low);
+  if (sign_extend) return as<u32v>(as<i32v>(top) >> (32 - bits));
+  return top >> (32 - bits);
+}
+
+// abs, then neg, as masks on the bits of one dword.
+u32v apply_signs(u32v v, uint32_t abs_bits, uint32_t neg_bits) { return (v & ~abs_bits) ^ neg_bits; }
+
+struct Modifiers {
+  bool neg, abs, neg_hi, op_sel, op_sel_hi;
+};
+Modifiers modifiers(const isa::Inst& inst, int i) {
+  return {bool(inst.neg >> i & 1), bool(inst.abs >> i & 1), bool(inst.neg_hi >> i & 1), bool(inst.op_sel >> i & 1),
+          bool(inst.op_sel_hi >> i & 1)};
+}
+
+// A multiply-add operand of mixed precision: op_sel_hi makes it f16, op_sel chooses the half; abs and neg afterwards.
+void mix_operand(const Mode& mode, const Modifiers& m, uint32_t* value) {
+  u32v v = word(value, 0);
+  if (m.op_sel_hi) v = as<u32v>(half_in(mode, as<f16v>(to<uint16_t>(m.op_sel ? v >> 16 : v & 0xffff))));
+  word(value, 0) = apply_signs(v, m.abs ? 0x80000000u : 0, m.neg ? 0x80000000u : 0);
+}
+
+void packed_half_operand(const isa::Inst& inst, const Modifiers& m, uint32_t* value) {
+  u32v v = word(value, 0);
+  // Outside VOP3P nothing swaps halves, and ABS stands for NEG_HI.
+  const bool vop3p = inst.format == isa::Format::VOP3P;
+  const bool low_from_high = vop3p && m.op_sel, high_from_high = !vop3p || m.op_sel_hi;
+  const u32v low = low_from_high ? v >> 16 : v & 0xffff;
+  const u32v high = high_from_high ? v & 0xffff0000u : v << 16;
+  const bool neg_high = vop3p ? m.neg_hi : m.abs;
+  word(value, 0) = (low | high) ^ ((m.neg ? 0x8000u : 0) | (neg_high ? 0x80000000u : 0));
+}
+
+void packed_word_operand(isa::Op op, int i, const Modifiers& m, uint32_t* value) {
+  const u32v a = word(value, 0), b = word(value, 1);
+  // V_PK_MOV_B32: the low result takes source 0's dword by op_sel[0], the high one source 1's by op_sel[1].
+  const bool move = op == isa::Op::v_pk_mov_b32;
+  const u32v low = m.op_sel ? b : a, high = (move ? m.op_sel : m.op_sel_hi) ? b : a;
+  (void)i;
+  word(value, 0) = low ^ (m.neg ? 0x80000000u : 0);
+  word(value, 1) = high ^ (m.neg_hi ? 0x80000000u : 0);
+}
+
+void signs_of(Type type, const Modifiers& m, uint32_t* value) {
+  const bool wide = type == Type::f64 || type == Type::b64 || type == Type::i64 || type == Type::u64;
+  const uint32_t sign = is_half(type) ? 0x8000u : 0x80000000u;
+  u32v& v = word(value, wide ? 1 : 0);
+  v = apply_signs(v, m.abs ? sign : 0, m.neg ? sign : 0);
+}
+
+// Source `i` as the thunk wants it. Lanes that DPP takes away are removed from `write`.
+const uint32_t* operand(Wave& wave, const Step* step, const VectorOp& op, int i, mask& write) {
+  const isa::Inst& inst = *step->inst;
+  const int registers = op.src_registers[i];
+  const uint32_t* from = registers == 2 ? source64(wave, step, i) : source32(wave, step, i);
+  if (registers > 2) return from;
+  uint32_t* value = wave.operand[i];
+  if (inst.dpp && i == 0) {
+    alignas(256) uint32_t moved[2 * kLanes];
+    write &= apply_dpp(inst, wave.exec(), from, moved, registers);
+    for (int r = 0; r < registers; r++) word(value, r) = word(moved, r);
+  } else if (value != from) {
+    for (int r = 0; r < registers; r++) word(value, r) = *reinterpret_cast<const u32v*>(from + r * kLanes);
+  }
+  if (i >= inst.n_explicit_src) return value;
+  const Type type = inst.row->src[i];
+  const Modifiers m = modifiers(inst, i);
+  if (inst.sdwa && i < 2) word(value, 0) = select_sdwa(word(value, 0), inst.src_sel[i], inst.sext >> i & 1);
+  if (is_mixed(op.op)) {
+    mix_operand(wave.mode, m, value);
+  } else if (is_packed_half(type) && !inst.sdwa) {
+    packed_half_operand(inst, m, value);
+  } else if (is_packed_word(type)) {
+    packed_word_operand(op.op, i, m, value);
+  } else {
+    if (m.op_sel && is_half(type)) word(value, 0) = word(value, 0) >> 16;
+    signs_of(type, m, value);
+  }
+  return value;
+}
+
+// --- Results ---
+
+// omod and clamp on a float result. The output modifier is ignored with MODE.IEEE or denormal results
+// (CDNA4 guide 6.2.2); it turns -0 into +0. A NaN clamps to 0 with DX10_CLAMP.
+template <typename V>
+V finish_float(const Mode& mode, const isa::Inst& inst, V v) {
+  if (inst.omod != 0 && !mode.ieee() && flushes_output<V>(mode)) {
+    const float factors[4] = {1.0f, 2.0f, 4.0f, 0.5f};
+    v = flush(v * V(static_cast<element_of<V>>(factors[inst.omod])));
+    v = v == V(0) ? V(0) : v;
+  }
+  if (inst.clamp) {
+    const V bounded = v > V(0) ? (v < V(1) ? v : V(1)) : V(0);
+    v = is_nan(v) ? (mode.dx10_clamp() ? V(0) : v) : bounded;
+  }
+  return v;
+}
+
+void finish_result(const Mode& mode, const isa::Inst& inst, uint32_t* result) {
+  if (inst.omod == 0 && !inst.clamp) return;
+  u32v& v = word(result, 0);
+  switch (inst.row->dst[0]) {
+    case Type::f32: v = as<u32v>(finish_float(mode, inst, as<f32v>(v))); break;
+    case Type::f64: {
+      const f64v d = finish_float(mode, inst, load_operand<f64v>(result));
+      for_each_register(d, [&](int r, u32v lanes) { word(result, r) = lanes; });
+      break;
+    }
+    case Type::f16: {
+      // In f32, where every step is exact; MODE's f16 fields decide.
+      const f16v h = as<f16v>(to<uint16_t>(v));
+      f32v x = widen(h);
+      if (inst.omod != 0 && !mode.ieee() && flushes_output<f16v>(mode)) {
+        const float factors[4] = {1.0f, 2.0f, 4.0f, 0.5f};
+        x = widen(flush(narrow(x * f32v(factors[inst.omod]))));
+        x = x == 0.0f ? f32v(0.0f) : x;
+      }
+      if (inst.clamp) {
+        const f32v bounded = x > 0.0f ? (x < 1.0f ? x : f32v(1.0f)) : f32v(0.0f);
+        x = is_nan(x) ? (mode.dx10_clamp() ? f32v(0.0f) : x) : bounded;
+      }
+      v = to<uint32_t>(as<u16v>(narrow(x)));
+      break;
+    }
+    case Type::pk_f16: {
+      if (!inst.clamp) break;
+      const auto x = widen(as<pk_f16v>(v));
+      using F = like<float, pk_f16v>;
+      const F bounded = x > 0.0f ? (x < 1.0f ? x : F(1.0f)) : F(0.0f);
+      v = as<u32v>(narrow(is_nan(x) ? (mode.dx10_clamp() ? F(0.0f) : x) : bounded));
+      break;
+    }
+    default: break;
+  }
+}
+
+// The bits of the destination that a partial write replaces, and what it writes there.
+void write_sdwa(const isa::Inst& inst, u32v result, uint32_t* to, mask write) {
+  if (inst.dst_sel == 6) return write_lanes(to, result, write);
+  const int bits = inst.dst_sel < 4 ? 8 : 16;
+  const int low = inst.dst_sel < 4 ? 8 * inst.dst_sel : inst.dst_sel == 5 ? 16 : 0;
+  const uint32_t field = ((1u << bits) - 1) << low;
+  const u32v placed = (result << low) & field;
+  switch (inst.dst_unused) {
+    case 0: return write_lanes(to, placed, write);
+    case 1: {  // sign-extended above the field, zero below
+      const u32v top = result << (32 - bits);
+      return write_lanes(to, as<u32v>(as<i32v>(top) >> (32 - bits)) << low, write);
+    }
+    default: return write_lanes(to, (word(to, 0) & ~field) | placed, write);
+  }
+}
+
+void write_result(Wave& wave, const Step* step, const VectorOp& op, uint32_t* result, mask write) {
+  using isa::Op;
+  const isa::Inst& inst = *step->inst;
+  uint32_t* to = vgpr_dst(wave, step);
+  const bool high = op.op == Op::v_fma_mixhi_f16 || op.op == Op::v_mad_mixhi_f16;
+  const bool low = op.op == Op::v_fma_mixlo_f16 || op.op == Op::v_mad_mixlo_f16;
+  if (inst.sdwa) return write_sdwa(inst, word(result, 0), to, write);
+  if (high || (inst.op_sel & 8 && is_half(inst.row->dst[0])))
+    return write_lanes(to, word(result, 0) << 16 | (word(to, 0) & 0xffff), write);
+  if (low) return write_lanes(to, (word(to, 0) & 0xffff0000u) | word(result, 0), write);
+  for (int r = 0; r < op.dst_registers; r++) write_lanes(to + r * kLanes, word(result, r), write);
+}
+
+[[gnu::noinline]] void execute(Wave& wave, const Step* step) {
+  const isa::Inst& inst = *step->inst;
+  const VectorOp& op = vector_row(step->extra);
+  alignas(256) uint32_t result[4 * kLanes];
+  mask write = wave.exec();
+  Values values{&wave.mode, {}, 0, static_cast<uint32_t>(step->imm), result, 0};
+  for (int i = 0; i < op.n_src; i++) {
+    if (op.src_registers[i] != 0) {
+      values.src[i] = operand(wave, step, op, i, write);
+    } else if (step->kind[i] != Source::none) {
+      values.mask_in = scalar64(wave, step, i);
+    }
+  }
+  const bool saturates = inst.clamp && op.clamped != nullptr;
+  if (op.wide_float) {
+    ScopedWideFloat scope(wave);
+    (saturates ? op.clamped : op.compute)(values);
+    finish_result(wave.mode, inst, result);
+  } else {
+    (saturates ? op.clamped : op.compute)(values);
+    finish_result(wave.mode, inst, result);
+  }
+  if (op.dst_registers != 0) write_result(wave, step, op, result, write);
+  if (op.writes_mask) {
+    const uint32_t code = op.dst_registers != 0 ? step->sdst : static_cast<uint32_t>(step->dst);
+    write_mask(wave, code, values.mask_out & write);
+    if (op.writes_exec) wave.exec() = values.mask_out & write;
+  }
+}
+
+}  // namespace
+
+void general(Wave& wave, const Step* step) {
+  execute(wave, step);
+  MORGANA_NEXT(wave, step);
+}
+
+uint64_t unusual_scalar64(const Wave& wave, const Step* step, int i) { return scalar64(wave, step, i); }
+
+}  // namespace morgana::device::MORGANA_SIMD

@@ -1,0 +1,22 @@
+// The families of vector instructions and the way back from a Step to its row.
+#pragma once
+
+#include "device/interp/vector_frame.h"
+
+namespace morgana::device::MORGANA_SIMD {
+
+// One file each.
+struct Family {
+  const VectorOp* rows;
+  uint32_t count;
+};
+extern const Family kFloat32Ops, kFloat64Ops, kFloat16Ops, kIntegerOps, kShortOps, kConvertOps, kPackedOps,
+    kCompareFloatOps, kCompareIntegerOps;
+
+// The row that select_vector noted in Step::extra.
+const VectorOp& vector_row(uint32_t extra);
+
+// Handlers of instructions that are no lane-by-lane function (vector_lane.cpp); nullptr for others.
+Handler select_lane(Target target, const isa::Inst& inst, Step& step);
+
+}  // namespace morgana::device::MORGANA_SIMD
