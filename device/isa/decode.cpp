@@ -77,11 +77,13 @@ constexpr CodeTable kCodes = make_code_table();
 
 }  // namespace
 
-bool scalar_readable(const TargetInfo& target, uint32_t code) {
+bool scalar_readable(const TargetInfo& target, uint32_t code, Type type) {
+  if (code == kM0 && dwords(type) > 1) return false;
   return code < 256 && kCodes.readable[int(target.generation) - 6][code];
 }
 
-bool scalar_writable(const TargetInfo& target, uint32_t code) {
+bool scalar_writable(const TargetInfo& target, uint32_t code, Type type) {
+  if (code == kM0 && dwords(type) > 1) return false;
   return code < 256 && kCodes.writable[int(target.generation) - 6][code];
 }
 

@@ -12,16 +12,16 @@ struct Reader {
 
   void source(uint32_t code) {
     const Type type = inst.row->src[inst.n_src];
-    if (!scalar_readable(decoder.target, code)) fault = "reserved source operand";
+    if (!scalar_readable(decoder.target, code, type)) fault = "reserved source operand";
     if (code == kLiteral) literal = true;
-    inst.src[inst.n_src++] = scalar(code, type, dwords(type));
+    inst.src[inst.n_src++] = scalar(aligned(code, type), type, dwords(type));
     inst.n_explicit_src = inst.n_src;
   }
 
   void destination(uint32_t code) {
     const Type type = inst.row->dst[0];
-    if (!scalar_writable(decoder.target, code)) fault = "reserved destination";
-    inst.dst[0] = scalar(code, type, dwords(type));
+    if (!scalar_writable(decoder.target, code, type)) fault = "reserved destination";
+    inst.dst[0] = scalar(aligned(code, type), type, dwords(type));
     inst.n_dst = 1;
   }
 
@@ -96,7 +96,7 @@ Result<Inst> decode_scalar(const Decoder& decoder) {
       if ((row->flags & kLiteralK) != 0) {
         reader.read_literal();
       } else if (has_src0) {
-        if (!scalar_writable(decoder.target, bits(word, 16, 7))) reader.fault = "reserved source operand";
+        if (!scalar_writable(decoder.target, bits(word, 16, 7), row->src[0])) reader.fault = "reserved source operand";
         reader.source(bits(word, 16, 7));
       }
       break;

@@ -41,13 +41,13 @@ struct Reader {
 
   // An SGPR, special register or constant.
   void scalar_source(uint32_t code, bool literal_allowed) {
-    if (!scalar_readable(decoder.target, code)) fault = "reserved source operand";
+    const Type type = next_type();
+    if (!scalar_readable(decoder.target, code, type)) fault = "reserved source operand";
     if (code == kLiteral) {
       if (!literal_allowed) fault = "takes no literal";
       literal = true;
     }
-    const Type type = next_type();
-    add(scalar(code, type, dwords(type)));
+    add(scalar(aligned(code, type), type, dwords(type)));
   }
 
   void vector_source(uint32_t number, bool acc = false) {
@@ -78,8 +78,8 @@ struct Reader {
     const Type type = row().dst[inst.n_dst];
     // As LLVM does, read-only registers pass as destinations (the write has no effect), constants do not.
     const bool constant = code >= 128 && (code < 235 || (code >= 240 && code <= 248) || code == kLiteral);
-    if (!scalar_readable(decoder.target, code) || constant) fault = "reserved scalar destination";
-    add_destination(scalar(code, type, dwords(type)));
+    if (!scalar_readable(decoder.target, code, type) || constant) fault = "reserved scalar destination";
+    add_destination(scalar(aligned(code, type), type, dwords(type)));
   }
 
   void vcc_destination() { add_destination(scalar(kVccLo, Type::mask, 2)); }
@@ -327,7 +327,7 @@ Result<Inst> decode_scaled_mfma(const Decoder& decoder, const Row* row, uint32_t
   for (int i = 0; i < 2; i++) {
     const uint32_t code = bits(word1, 9 * i, 9);
     if (code >= kVgprBase) reader.add(vgpr(code - kVgprBase, Type::b32, 1));
-    else if (scalar_readable(decoder.target, code) && code != kLiteral) reader.add(scalar(code, Type::b32, 1));
+    else if (scalar_readable(decoder.target, code, Type::b32) && code != kLiteral) reader.add(scalar(code, Type::b32, 1));
     else reader.fault = "reserved scale operand";
   }
   reader.inst.scale_op_sel = uint8_t(bits(decoder.dword0, 11, 2));

@@ -34,9 +34,12 @@ int vop3_opcode(Target target, const Row& row);
 Operand vgpr(uint32_t number, Type type, int dwords);
 Operand scalar(uint32_t code, Type type, int dwords);
 
-// Whether `code` (0..255) names something that an instruction of the target can read, or write.
-bool scalar_readable(const TargetInfo& target, uint32_t code);
-bool scalar_writable(const TargetInfo& target, uint32_t code);
+// Whether `code` (0..255) names something that an instruction of the target can read, or write, as a `type`.
+bool scalar_readable(const TargetInfo& target, uint32_t code, Type type);
+bool scalar_writable(const TargetInfo& target, uint32_t code, Type type);
+
+// The first register of a scalar operand of `type`: pairs are aligned, the hardware ignores the low bit (CDNA4 guide 5.2).
+inline uint32_t aligned(uint32_t code, Type type) { return code < 128 && dwords(type) == 2 ? code & ~1u : code; }
 
 // malformed: names the first dword.
 Error not_an_instruction(const Decoder& decoder, const char* why);

@@ -1,6 +1,9 @@
 // LLVM's spelling of operands.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "device/isa/internal.h"
 
 namespace morgana::isa {
@@ -67,30 +70,20 @@ const char* float_name(uint32_t value) {
   }
 }
 
-bool is_inline_half(uint32_t value) {
-  switch (value) {
-    case 0x3800: case 0xb800: case 0x3c00: case 0xbc00: case 0x4000: case 0xc000: case 0x4400: case 0xc400:
-    case 0x3118:  // 1/(2 pi)
-      return true;
-    default:
-      return false;
-  }
-}
+// Inline constants 240..248 as f16 bits.
+constexpr uint16_t kHalves[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118};
+
+bool is_half(Type type) { return type == Type::f16 || type == Type::bf16; }
+bool is_short(Type type) { return type == Type::i16 || type == Type::u16 || type == Type::b16; }
 
 bool is_inline_integer(uint32_t value) { return value <= 64 || value >= 0xfffffff0; }
 
-// A literal that has an inline constant's value is written lit(), else the assembler would choose the constant.
-bool is_ambiguous(Type type, uint32_t value, Generation generation) {
-  switch (type) {
-    case Type::f64:
-      return false;  // the literal is the high half
-    case Type::f16: case Type::bf16: case Type::b16:
-      return value <= 64 || (value >= 0xfff0 && value <= 0xffff) || is_inline_half(value);
-    case Type::i16: case Type::u16:
-      return value <= 64;
-    default:
-      break;
-  }
+// Whether an inline constant of the same value exists.
+bool is_inline(Type type, uint32_t value, Generation generation) {
+  if (type == Type::f64) return false;  // the literal is the high half
+  if (is_short(type)) return value <= 64;
+  if (is_half(type))
+    return value <= 64 || value >= 0xfff0 || std::find(std::begin(kHalves), std::end(kHalves), value) != std::end(kHalves);
   if (dwords(type) == 2) return value <= 64;
   return is_inline_integer(value) || float_name(value) != nullptr ||
          (value == 0x3e22f983 && generation >= Generation::gfx8);
@@ -101,10 +94,13 @@ std::string literal(const Inst& inst, Type type, Generation generation) {
   if (inst.row->op == Op::s_setreg_imm32_b32) {
     if (is_inline_integer(value)) return fmt::format("{}", int32_t(value));
     if (const char* name = float_name(value)) return name;
-  } else if ((inst.row->flags & kLiteralK) == 0 && is_ambiguous(type, value, generation)) {
-    return fmt::format("lit({:#x})", value);
+    return fmt::format("{:#x}", value);
   }
-  return fmt::format("{:#x}", value);
+  if ((inst.row->flags & kLiteralK) != 0) return fmt::format("{:#x}", value);
+  // 16-bit operands read the low half. What the assembler would make an inline constant is written lit().
+  const uint32_t low = is_half(type) || is_short(type) ? value & 0xffff : value;
+  if (is_inline(type, is_half(type) ? low : value, generation)) return fmt::format("lit({:#x})", value);
+  return fmt::format("{:#x}", low);
 }
 
 }  // namespace
@@ -117,6 +113,7 @@ std::string print_operand(Target target, const Inst& inst, const Operand& operan
   if (code == kLiteral) return literal(inst, operand.type, info(target).generation);
   if (code >= 128 && code <= 192) return fmt::format("{}", code - 128);
   if (code >= 193 && code <= 208) return fmt::format("-{}", code - 192);
+  if (code >= 240 && code <= 248 && is_short(operand.type)) return fmt::format("{:#x}", kHalves[code - 240]);
   if (code >= 240 && code <= 247) return kFloats[code - 240];
   if (code == 248) return operand.dwords == 2 ? "0.15915494309189532" : "0.15915494";
   return scalar_name(code, operand.dwords, info(target).generation);
