@@ -115,6 +115,7 @@ MORGANA_INLINE T fetch_operand(const Wave& wave, const Step* step, int i) {
 // A lane mask into a scalar register pair, in one store where nothing forbids it.
 MORGANA_INLINE void write_mask(Wave& wave, uint32_t code, mask value) {
   if (code - 108u < 16u) [[unlikely]] return write_scalar64(wave, code, value);
+  if (code >= 128) [[unlikely]] return;  // read-only (isa::Inst::dst)
   __builtin_memcpy(&wave.s[code], &value, sizeof value);
 }
 

@@ -76,9 +76,10 @@ struct Reader {
 
   void scalar_destination(uint32_t code) {
     const Type type = row().dst[inst.n_dst];
-    // As LLVM does, read-only registers pass as destinations (the write has no effect), constants do not.
-    const bool constant = code >= 128 && (code < 235 || (code >= 240 && code <= 248) || code == kLiteral);
-    if (!scalar_readable(decoder.target, code, type) || constant) fault = "reserved scalar destination";
+    // As LLVM has it, a lane mask may also go to a read-only register, where the write has no effect.
+    const bool read_only = type == Type::mask && ((code >= 235 && code <= 239) || (code >= 251 && code <= 254)) &&
+                           scalar_readable(decoder.target, code, type);
+    if (!scalar_writable(decoder.target, code, type) && !read_only) fault = "reserved scalar destination";
     add_destination(scalar(aligned(code, type), type, dwords(type)));
   }
 

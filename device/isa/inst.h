@@ -122,7 +122,7 @@ struct Inst {
   bool vop3b = false;     // VOP3 with an SDST field
   uint8_t size = 0;       // bytes: 4, 8, 12 or 16
   uint8_t n_dst = 0, n_src = 0;
-  std::array<Operand, 2> dst{};  // a scalar code of 128 or more is read-only: the write has no effect
+  std::array<Operand, 2> dst{};  // a lane mask's code may be 128 or more: read-only, the write has no effect
   std::array<Operand, 5> src{};  // explicit sources in assembly order, then implicit ones (VCC in, tied destination)
   uint8_t n_explicit_src = 0;    // how many of them the assembly text shows
   uint32_t literal = 0;          // valid when some operand's code is kLiteral, or the row has kLiteralK
