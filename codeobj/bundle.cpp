@@ -50,8 +50,7 @@ Result<CompressedHeader> read_header(Bytes bytes) {
       header.header_size = 32;
       break;
     }
-    default:
-      return make_error(ErrorCode::unsupported, "compressed bundle of version {}", header.version);
+    default: return make_error(ErrorCode::unsupported, "compressed bundle of version {}", header.version);
   }
   if (bytes.size() < header.header_size)
     return make_error(ErrorCode::malformed, "compressed bundle ends in its header");
@@ -115,7 +114,8 @@ Status Bundle::read_sequence(Bytes bytes, uint64_t limit) {
       return {};
     }
     auto extent = rest.text().starts_with(kMagic) ? read_plain(rest) : read_compressed(rest, limit);
-    if (!extent) return bundles_ == 0 ? extent.error() : extent.error().in(fmt::format("bundle {}", bundles_));
+    if (!extent)
+      return bundles_ == 0 ? extent.error() : extent.error().in(fmt::format("bundle {}", bundles_));
     offset += *extent;
     ++bundles_;
   }
@@ -159,8 +159,8 @@ Result<uint64_t> Bundle::read_compressed(Bytes bytes, uint64_t limit) {
   MORGANA_TRY(Decompressed plain, header.method == kZlib ? decompress_zlib(data, header.uncompressed_size)
                                                          : decompress_zstd(data, header.uncompressed_size));
   if (plain.bytes.size() != header.uncompressed_size)
-    return make_error(ErrorCode::malformed, "compressed bundle expands to {} bytes instead of {}", plain.bytes.size(),
-                      header.uncompressed_size);
+    return make_error(ErrorCode::malformed, "compressed bundle expands to {} bytes instead of {}",
+                      plain.bytes.size(), header.uncompressed_size);
   const auto storage = std::make_shared<const std::vector<uint8_t>>(std::move(plain.bytes));
   storage_.push_back(storage);
   const Bytes content(storage->data(), storage->size());
@@ -208,8 +208,8 @@ Result<Bytes> fat_binary_bytes(const void* wrapper) {
   Wrapper fields;
   std::memcpy(&fields, wrapper, sizeof(fields));
   if (fields.magic != kHipMagic || fields.version != 1 || fields.binary == nullptr)
-    return make_error(ErrorCode::malformed, "no HIP fat binary wrapper: magic {:#x}, version {}", fields.magic,
-                      fields.version);
+    return make_error(ErrorCode::malformed, "no HIP fat binary wrapper: magic {:#x}, version {}",
+                      fields.magic, fields.version);
   const uint8_t* start = fields.binary;
   const auto read64 = [start](uint64_t offset) {
     uint64_t value = 0;
@@ -219,7 +219,8 @@ Result<Bytes> fat_binary_bytes(const void* wrapper) {
   if (std::memcmp(start, kCompressedMagic.data(), kCompressedMagic.size()) == 0) {
     MORGANA_TRY(const CompressedHeader header, read_header(Bytes(start, SIZE_MAX / 2)));
     if (header.file_size == 0)
-      return make_error(ErrorCode::unsupported, "a compressed bundle of version 1 in memory does not say its size");
+      return make_error(ErrorCode::unsupported,
+                        "a compressed bundle of version 1 in memory does not say its size");
     return Bytes(start, header.file_size);
   }
   if (std::memcmp(start, kMagic.data(), kMagic.size()) != 0)

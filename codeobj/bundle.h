@@ -1,8 +1,8 @@
 // Offload bundles: several code objects, for several GPUs, in one file.
 //
 // Reads clang offload bundles (`__CLANG_OFFLOAD_BUNDLE__`), compressed ones (`CCOB` versions 1 to 3, zstd and
-// zlib), HIP fat binaries inside a host ELF (section `.hip_fatbin`, one bundle per translation unit) and, as a
-// bundle of one, a bare code object. Immutable after parse(): any thread. Entries point into the bytes that
+// zlib), HIP fat binaries inside a host ELF (section `.hip_fatbin`, one bundle per translation unit) and, as
+// a bundle of one, a bare code object. Immutable after parse(): any thread. Entries point into the bytes that
 // were parsed, which must outlive the Bundle, or into storage that the Bundle and its copies share.
 #pragma once
 
@@ -34,8 +34,8 @@ class Bundle {
 
   const std::vector<BundleEntry>& entries() const { return entries_; }
 
-  // The entry that fits `agent` best: exact processor before generic, set features before any. not_found lists what
-  // there is.
+  // The entry that fits `agent` best: exact processor before generic, set features before any. not_found
+  // lists what there is.
   Result<const BundleEntry*> select(const TargetId& agent) const;
   // The same for each of the concatenated bundles; those without a fitting entry are left out.
   std::vector<const BundleEntry*> select_each(const TargetId& agent) const;
@@ -54,8 +54,8 @@ class Bundle {
 // Whether the bytes begin as a plain or compressed offload bundle.
 bool is_bundle(Bytes bytes);
 
-// The bundle that a `__hipFatBinaryWrapper` of this process points to, as HIP's registration functions get it.
-// Trusts the pointers: they are the program's own.
+// The bundle that a `__hipFatBinaryWrapper` of this process points to, as HIP's registration functions get
+// it. Trusts the pointers: they are the program's own.
 Result<Bytes> fat_binary_bytes(const void* wrapper);
 
 }  // namespace morgana::codeobj

@@ -78,9 +78,10 @@ TEST(bundle, a_code_object_is_a_bundle_of_one) {
 }
 
 TEST(bundle, the_closest_entry_wins) {
-  const Blob blob = build_bundle({"host-x86_64-unknown-linux--", "hipv4-amdgcn-amd-amdhsa--gfx9-4-generic",
-                                  "hip-amdgcn-amd-amdhsa-unknown-gfx942", "hipv4-amdgcn-amd-amdhsa--gfx942:xnack-",
-                                  "openmp-amdgcn-amd-amdhsa--gfx90a", "hip-spirv64-amd-amdhsa--amdgcnspirv"});
+  const Blob blob =
+      build_bundle({"host-x86_64-unknown-linux--", "hipv4-amdgcn-amd-amdhsa--gfx9-4-generic",
+                    "hip-amdgcn-amd-amdhsa-unknown-gfx942", "hipv4-amdgcn-amd-amdhsa--gfx942:xnack-",
+                    "openmp-amdgcn-amd-amdhsa--gfx90a", "hip-spirv64-amd-amdhsa--amdgcnspirv"});
   const auto bundle = Bundle::parse(view(blob));
   ASSERT_TRUE(bundle.ok()) << bundle.error().message;
   const auto chosen = [&](std::string_view agent) -> std::string {
@@ -105,7 +106,10 @@ Blob host_elf(const Blob& fatbin) {
                                  {1, SHT_PROGBITS, SHF_ALLOC, 4096, 4096, fatbin.size(), 0, 0, 4096, 0},
                                  {13, SHT_STRTAB, 0, 0, name_offset, names.size(), 0, 0, 1, 0}};
   Elf64_Ehdr header = {};
-  std::memcpy(header.e_ident, "\x7f" "ELF\2\1\1", 7);
+  std::memcpy(header.e_ident,
+              "\x7f"
+              "ELF\2\1\1",
+              7);
   header.e_type = ET_DYN;
   header.e_machine = EM_X86_64;
   header.e_shoff = file.size();

@@ -34,8 +34,8 @@ Error unsupported_processor(std::string_view name) {
   return make_error(ErrorCode::unsupported, "code for {}, which Morgana cannot execute", name);
 }
 
-// What metadata and symbol table have in common. A kernel "saxpy" has the symbol "saxpy.kd"; in V2 the symbol "saxpy",
-// which the metadata call "saxpy" or "saxpy@kd".
+// What metadata and symbol table have in common. A kernel "saxpy" has the symbol "saxpy.kd"; in V2 the symbol
+// "saxpy", which the metadata call "saxpy" or "saxpy@kd".
 std::string_view kernel_key(std::string_view symbol) {
   if (symbol.ends_with(".kd") || symbol.ends_with("@kd")) symbol.remove_suffix(3);
   return symbol;
@@ -65,13 +65,14 @@ Result<CodeObject> CodeObject::parse(Bytes bytes) {
 
   const Elf64_Ehdr& header = object.elf_->header();
   if (header.e_machine != kMachineAmdgpu)
-    return make_error(ErrorCode::malformed, "code object: ELF machine is {}, not {} (EM_AMDGPU)", header.e_machine,
-                      kMachineAmdgpu);
+    return make_error(ErrorCode::malformed, "code object: ELF machine is {}, not {} (EM_AMDGPU)",
+                      header.e_machine, kMachineAmdgpu);
   if (header.e_ident[EI_OSABI] != kOsAbiHsa)
     return make_error(ErrorCode::unsupported, "code object for {} (OS ABI {}); only amdhsa ({}) is supported",
                       os_abi_name(header.e_ident[EI_OSABI]), header.e_ident[EI_OSABI], kOsAbiHsa);
   if (header.e_type != ET_DYN && header.e_type != ET_REL)
-    return make_error(ErrorCode::unsupported, "code object: ELF type {} is neither ET_DYN nor ET_REL", header.e_type);
+    return make_error(ErrorCode::unsupported, "code object: ELF type {} is neither ET_DYN nor ET_REL",
+                      header.e_type);
   if (header.e_ident[EI_ABIVERSION] > 4)
     return make_error(ErrorCode::unsupported, "code object: ABI version {} is newer than code object V6 (4)",
                       header.e_ident[EI_ABIVERSION]);
@@ -94,7 +95,8 @@ Status CodeObject::read_identity(const std::vector<ElfNote>& notes) {
   const uint8_t mach = flags & 0xff;
   const Processor* processor = find_processor(mach);
   if (processor == nullptr)
-    return make_error(ErrorCode::unsupported, "unknown processor: EF_AMDGPU_MACH {:#04x} in e_flags {:#x}", mach, flags);
+    return make_error(ErrorCode::unsupported, "unknown processor: EF_AMDGPU_MACH {:#04x} in e_flags {:#x}",
+                      mach, flags);
   if (!processor->target) return unsupported_processor(processor->name);
   target_ = *processor->target;
   target_id_.processor = processor->name;
@@ -129,7 +131,8 @@ Status CodeObject::read_identity_v2(const std::vector<ElfNote>& notes) {
     MORGANA_TRY(const auto stepping, version->descriptor.read<uint32_t>(12));
     processor = find_processor_v2(major, minor, stepping, xnack);
     if (processor == nullptr)
-      return make_error(ErrorCode::unsupported, "code object V2 for ISA version {}.{}.{}", major, minor, stepping);
+      return make_error(ErrorCode::unsupported, "code object V2 for ISA version {}.{}.{}", major, minor,
+                        stepping);
   } else if (isa_name != nullptr) {
     std::string_view text = isa_name->descriptor.text();
     text = text.substr(0, text.find('\0'));
@@ -138,8 +141,9 @@ Status CodeObject::read_identity_v2(const std::vector<ElfNote>& notes) {
     processor = find_processor(parsed->processor);
     xnack = parsed->xnack == Feature::on;
   } else {
-    return make_error(ErrorCode::malformed, "code object V2 names no ISA: it has neither an NT_AMD_HSA_ISA_VERSION "
-                                            "nor an NT_AMD_HSA_ISA_NAME note");
+    return make_error(ErrorCode::malformed,
+                      "code object V2 names no ISA: it has neither an NT_AMD_HSA_ISA_VERSION "
+                      "nor an NT_AMD_HSA_ISA_NAME note");
   }
   if (!processor->target) return unsupported_processor(processor->name);
   // The HSAIL finalizer, which always leaves its note, keeps the setting in e_flags.
@@ -189,8 +193,10 @@ Status CodeObject::add_kernel(const ElfSymbol& symbol, const KernelMetadata* met
   kernel.symbol = symbol.name;
   kernel.name = version_ == 2 ? symbol.name : kernel_key(symbol.name);
   kernel.descriptor_address = symbol.value;
-  MORGANA_TRY(const Bytes bytes, symbol_bytes(symbol, version_ == 2 ? kKernelCodeSize : kKernelDescriptorSize));
-  auto descriptor = version_ == 2 ? decode_kernel_code(bytes, target_) : decode_kernel_descriptor(bytes, target_);
+  MORGANA_TRY(const Bytes bytes,
+              symbol_bytes(symbol, version_ == 2 ? kKernelCodeSize : kKernelDescriptorSize));
+  auto descriptor =
+      version_ == 2 ? decode_kernel_code(bytes, target_) : decode_kernel_descriptor(bytes, target_);
   if (!descriptor) return descriptor.error();
   kernel.descriptor = *descriptor;
   if (metadata != nullptr) {
@@ -218,7 +224,8 @@ Status CodeObject::check_entry(const Kernel& kernel) const {
     if (segment.type == PT_LOAD && (segment.flags & PF_X) != 0 && kernel.entry_address >= segment.address &&
         kernel.entry_address - segment.address < segment.file_size)
       return {};
-  return make_error(ErrorCode::malformed, "its entry {:#x} lies in no executable segment", kernel.entry_address);
+  return make_error(ErrorCode::malformed, "its entry {:#x} lies in no executable segment",
+                    kernel.entry_address);
 }
 
 void CodeObject::read_variable(const ElfSymbol& symbol) {
@@ -235,9 +242,9 @@ Status CodeObject::read_kernels() {
     described[metadata.symbol.empty() ? metadata.name : kernel_key(metadata.symbol)] = &metadata;
   for (const ElfSymbol& symbol : symbols_) {
     if (!symbol.is_defined() || symbol.name.empty()) continue;
-    const bool is_descriptor = version_ == 2 ? symbol.type == kSymbolHsaKernel
-                                             : symbol.type == STT_OBJECT && symbol.name.size() > 3 &&
-                                                   symbol.name.ends_with(".kd");
+    const bool is_descriptor =
+        version_ == 2 ? symbol.type == kSymbolHsaKernel
+                      : symbol.type == STT_OBJECT && symbol.name.size() > 3 && symbol.name.ends_with(".kd");
     if (is_descriptor) {
       const auto metadata = described.find(kernel_key(symbol.name));
       if (auto status = add_kernel(symbol, metadata == described.end() ? nullptr : metadata->second); !status)

@@ -36,16 +36,17 @@ inline constexpr uint32_t kNoteHsaIsaName = 11;
 inline constexpr uint32_t kNoteMetadata = 32;
 
 struct Kernel {
-  std::string name;    // "saxpy"
-  std::string symbol;  // "saxpy.kd"; V2: "saxpy"
+  std::string name;                 // "saxpy"
+  std::string symbol;               // "saxpy.kd"; V2: "saxpy"
   uint64_t descriptor_address = 0;  // ELF virtual address of the descriptor or amd_kernel_code_t
   uint64_t entry_address = 0;       // ELF virtual address of the first instruction; 0 before linking
   uint64_t code_size = 0;           // of the function symbol; 0 when unknown
   KernelDescriptor descriptor;
-  KernelMetadata metadata;    // empty but for the name when the object has none
+  KernelMetadata metadata;  // empty but for the name when the object has none
   bool has_metadata = false;
 
-  // Bytes that a dispatch's kernarg segment needs: the largest that descriptor, metadata and arguments ask for.
+  // Bytes that a dispatch's kernarg segment needs: the largest that descriptor, metadata and arguments ask
+  // for.
   uint64_t kernarg_bytes() const;
 };
 

@@ -70,6 +70,10 @@ TEST(code_object, v2_takes_its_processor_from_notes) {
   EXPECT_EQ(parse_ok(build_v2("")).kernels()[0].has_metadata, false);
 }
 
+TEST(code_object, the_built_v2_object_is_the_checked_in_one) {
+  EXPECT_EQ(build_v2(), read_testdata("gfx803_v2.co"));
+}
+
 TEST(code_object, relocatable_objects_are_read_but_not_loaded) {
   const CodeObject object = parse_ok(read_testdata("gfx906_v5.o"));
   EXPECT_TRUE(object.is_relocatable());

@@ -12,8 +12,8 @@ namespace {
 
 constexpr size_t kFirstChunk = size_t{256} << 10;
 
-// Room for the next piece of output behind `used` bytes: double what there is, up to one byte beyond the limit,
-// so that too much is noticed.
+// Room for the next piece of output behind `used` bytes: double what there is, up to one byte beyond the
+// limit, so that too much is noticed.
 size_t grow(std::vector<uint8_t>& out, size_t used, uint64_t limit) {
   const uint64_t wanted = std::max<uint64_t>(kFirstChunk, uint64_t{used} * 2);
   out.resize(static_cast<size_t>(std::min<uint64_t>(wanted, limit + 1)));
@@ -50,7 +50,9 @@ Result<Decompressed> decompress_zlib(Bytes bytes, uint64_t limit) {
     if (code == Z_STREAM_END) break;
     if (code != Z_OK)
       return make_error(ErrorCode::malformed, "zlib data at offset {:#x}: {}", taken,
-                        code == Z_BUF_ERROR ? "ends early" : stream.msg != nullptr ? stream.msg : "damaged");
+                        code == Z_BUF_ERROR     ? "ends early"
+                        : stream.msg != nullptr ? stream.msg
+                                                : "damaged");
   }
   out.bytes.resize(used);
   out.consumed = taken;
@@ -58,7 +60,8 @@ Result<Decompressed> decompress_zlib(Bytes bytes, uint64_t limit) {
 }
 
 Result<Decompressed> decompress_zstd(Bytes bytes, uint64_t limit) {
-  const std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream(ZSTD_createDStream(), &ZSTD_freeDStream);
+  const std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream(ZSTD_createDStream(),
+                                                                          &ZSTD_freeDStream);
   if (stream == nullptr) return make_error(ErrorCode::out_of_memory, "zstd cannot start");
   Decompressed out;
   size_t used = 0;
@@ -69,7 +72,8 @@ Result<Decompressed> decompress_zstd(Bytes bytes, uint64_t limit) {
     const size_t before = input.pos;
     const size_t code = ZSTD_decompressStream(stream.get(), &output, &input);
     if (ZSTD_isError(code) != 0)
-      return make_error(ErrorCode::malformed, "zstd data at offset {:#x}: {}", input.pos, ZSTD_getErrorName(code));
+      return make_error(ErrorCode::malformed, "zstd data at offset {:#x}: {}", input.pos,
+                        ZSTD_getErrorName(code));
     const bool stuck = input.pos == before && output.pos == used;
     used = output.pos;
     if (used > limit) return too_large(limit);

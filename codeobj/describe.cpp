@@ -83,17 +83,18 @@ std::string symbol_section(const CodeObject& object, uint16_t index) {
 }
 
 std::string relocation_type(uint32_t type) {
-  static constexpr const char* kNames[] = {"NONE",     "ABS32_LO",      "ABS32_HI",      "ABS64",    "REL32",
-                                           "REL64",    "ABS32",         "GOTPCREL",      "GOTPCREL32_LO",
-                                           "GOTPCREL32_HI", "REL32_LO", "REL32_HI",      nullptr,    "RELATIVE64",
-                                           "REL16"};
+  static constexpr const char* kNames[] = {
+      "NONE",          "ABS32_LO",      "ABS32_HI", "ABS64",    "REL32", "REL64",      "ABS32", "GOTPCREL",
+      "GOTPCREL32_LO", "GOTPCREL32_HI", "REL32_LO", "REL32_HI", nullptr, "RELATIVE64", "REL16"};
   if (type < std::size(kNames) && kNames[type] != nullptr) return fmt::format("R_AMDGPU_{}", kNames[type]);
   return fmt::format("{}", type);
 }
 
 std::string quoted(std::string_view text) { return fmt::format("\"{}\"", printable(text)); }
 
-std::string dims(const Dim3& values) { return fmt::format("[ {}, {}, {} ]", values[0], values[1], values[2]); }
+std::string dims(const Dim3& values) {
+  return fmt::format("[ {}, {}, {} ]", values[0], values[1], values[2]);
+}
 
 void print_arg(std::string& out, const KernelArg& arg) {
   const char* lead = "      - ";
@@ -130,7 +131,8 @@ void print_kernel(std::string& out, const KernelMetadata& kernel) {
   if (kernel.reqd_workgroup_size) line(".reqd_workgroup_size", dims(*kernel.reqd_workgroup_size));
   if (kernel.workgroup_size_hint) line(".workgroup_size_hint", dims(*kernel.workgroup_size_hint));
   if (!kernel.vec_type_hint.empty()) line(".vec_type_hint", quoted(kernel.vec_type_hint));
-  if (!kernel.device_enqueue_symbol.empty()) line(".device_enqueue_symbol", quoted(kernel.device_enqueue_symbol));
+  if (!kernel.device_enqueue_symbol.empty())
+    line(".device_enqueue_symbol", quoted(kernel.device_enqueue_symbol));
   number(".kernarg_segment_size", kernel.kernarg_segment_size);
   number(".kernarg_segment_align", kernel.kernarg_segment_align);
   number(".group_segment_fixed_size", kernel.group_segment_fixed_size);
@@ -142,7 +144,8 @@ void print_kernel(std::string& out, const KernelMetadata& kernel) {
   number(".sgpr_spill_count", kernel.sgpr_spill_count);
   number(".vgpr_spill_count", kernel.vgpr_spill_count);
   number(".max_flat_workgroup_size", kernel.max_flat_workgroup_size);
-  if (kernel.max_num_work_groups != Dim3{0, 0, 0}) line(".max_num_work_groups", dims(kernel.max_num_work_groups));
+  if (kernel.max_num_work_groups != Dim3{0, 0, 0})
+    line(".max_num_work_groups", dims(kernel.max_num_work_groups));
   if (kernel.uses_dynamic_stack) line(".uses_dynamic_stack", "true");
   if (kernel.uniform_work_group_size) line(".uniform_work_group_size", "1");
   if (kernel.workgroup_processor_mode) line(".workgroup_processor_mode", "true");
@@ -195,14 +198,15 @@ std::string describe_header(const CodeObject& object) {
   print(out, "  ISA table:  {}\n", info(object.target()).name);
   print(out, "  e_flags:    {:#x}, OS ABI {}, ABI version {}\n", header.e_flags, header.e_ident[EI_OSABI],
         header.e_ident[EI_ABIVERSION]);
-  print(out, "  size:       {} bytes, {} kernels, {} variables\n", object.bytes().size(), object.kernels().size(),
-        object.variables().size());
+  print(out, "  size:       {} bytes, {} kernels, {} variables\n", object.bytes().size(),
+        object.kernels().size(), object.variables().size());
   return out;
 }
 
 std::string describe_sections(const CodeObject& object) {
   if (object.elf().sections().empty()) return {};
-  std::string out = "  [Nr] Name                   Type     Address          Offset   Size     Flags Link Info Align\n";
+  std::string out =
+      "  [Nr] Name                   Type     Address          Offset   Size     Flags Link Info Align\n";
   for (const ElfSection& section : object.elf().sections())
     print(out, "  [{:>2}] {:<22} {:<8} {:016x} {:08x} {:08x} {:<5} {:>4} {:>4} {:>5}\n", section.index,
           printable(section.name), section_type(section.type), section.address, section.offset, section.size,
@@ -214,9 +218,9 @@ std::string describe_segments(const CodeObject& object) {
   if (object.elf().segments().empty()) return {};
   std::string out = "  Type      Offset   Address          FileSize MemSize  Flags Align\n";
   for (const ElfSegment& segment : object.elf().segments())
-    print(out, "  {:<9} {:08x} {:016x} {:08x} {:08x} {:<5} {:#x}\n", segment_type(segment.type), segment.offset,
-          segment.address, segment.file_size, segment.memory_size, flags_text(segment.flags, "XWR"),
-          segment.alignment);
+    print(out, "  {:<9} {:08x} {:016x} {:08x} {:08x} {:<5} {:#x}\n", segment_type(segment.type),
+          segment.offset, segment.address, segment.file_size, segment.memory_size,
+          flags_text(segment.flags, "XWR"), segment.alignment);
   return out;
 }
 
@@ -225,8 +229,9 @@ std::string describe_symbols(const CodeObject& object) {
   for (const ElfSymbol& symbol : object.symbols()) {
     if (symbol.name.empty()) continue;
     if (out.empty()) out = "  Value            Size     Type       Binding Section          Name\n";
-    print(out, "  {:016x} {:>8} {:<10} {:<7} {:<16} {}\n", symbol.value, symbol.size, symbol_type(symbol.type),
-          symbol_binding(symbol.binding), symbol_section(object, symbol.section), printable(symbol.name));
+    print(out, "  {:016x} {:>8} {:<10} {:<7} {:<16} {}\n", symbol.value, symbol.size,
+          symbol_type(symbol.type), symbol_binding(symbol.binding), symbol_section(object, symbol.section),
+          printable(symbol.name));
   }
   return out;
 }
@@ -251,9 +256,10 @@ std::string describe_relocations(const CodeObject& object) {
     const std::vector<ElfSymbol>& symbols = table->second;
     print(out, "  {}\n", printable(section.name));
     for (const ElfRelocation& record : *records) {
-      const std::string_view symbol = record.symbol < symbols.size() ? symbols[record.symbol].name : std::string_view();
-      print(out, "    {:016x} {:<22} {}{}{:#x}\n", record.offset, relocation_type(record.type), printable(symbol),
-            symbol.empty() ? "" : " + ", static_cast<uint64_t>(record.addend));
+      const std::string_view symbol =
+          record.symbol < symbols.size() ? symbols[record.symbol].name : std::string_view();
+      print(out, "    {:016x} {:<22} {}{}{:#x}\n", record.offset, relocation_type(record.type),
+            printable(symbol), symbol.empty() ? "" : " + ", static_cast<uint64_t>(record.addend));
     }
   }
   return out;
@@ -271,8 +277,9 @@ std::string describe_notes(const CodeObject& object) {
 std::string describe_descriptor(const Kernel& kernel) {
   std::string out;
   print(out, ".amdhsa_kernel {}\n{}.end_amdhsa_kernel\n", printable(kernel.name), kernel.descriptor.text());
-  print(out, "; descriptor {:#x}, entry {:#x}, code {} bytes, {} VGPRs, {} SGPRs allocated\n", kernel.descriptor_address,
-        kernel.entry_address, kernel.code_size, kernel.descriptor.vgpr_count, kernel.descriptor.sgpr_count);
+  print(out, "; descriptor {:#x}, entry {:#x}, code {} bytes, {} VGPRs, {} SGPRs allocated\n",
+        kernel.descriptor_address, kernel.entry_address, kernel.code_size, kernel.descriptor.vgpr_count,
+        kernel.descriptor.sgpr_count);
   out += "; user SGPRs:";
   for (const UserSgprRange& range : kernel.descriptor.user_sgprs())
     print(out, " s[{}:{}] {}", range.first, range.first + range.count - 1, name(range.what));
@@ -332,7 +339,9 @@ std::vector<CodeRange> code_ranges(const CodeObject& object) {
   for (const ElfSection& section : sections)
     if (section.type == SHT_PROGBITS && (section.flags & SHF_EXECINSTR) != 0 && !section.bytes.empty())
       by_section.try_emplace(section.index);
-  const auto base_of = [&](const ElfSection& section) { return object.is_relocatable() ? 0 : section.address; };
+  const auto base_of = [&](const ElfSection& section) {
+    return object.is_relocatable() ? 0 : section.address;
+  };
   for (const ElfSymbol& symbol : object.symbols()) {
     const auto found = by_section.find(symbol.section);
     if ((symbol.type != STT_FUNC && symbol.type != kSymbolHsaKernel) || found == by_section.end()) continue;
@@ -341,7 +350,8 @@ std::vector<CodeRange> code_ranges(const CodeObject& object) {
     uint64_t size = symbol.size;
     if (symbol.type == kSymbolHsaKernel) {
       const Kernel* kernel = object.kernel(symbol.name);
-      const uint64_t skip = kernel == nullptr ? 0 : static_cast<uint64_t>(kernel->descriptor.entry_byte_offset);
+      const uint64_t skip =
+          kernel == nullptr ? 0 : static_cast<uint64_t>(kernel->descriptor.entry_byte_offset);
       offset += skip;
       size = size > skip ? size - skip : 0;
     }

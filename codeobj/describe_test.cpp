@@ -15,9 +15,10 @@ TEST(describe, shows_every_part_of_a_code_object) {
   const std::string text = text_of(read_testdata("gfx90a_v4.co"));
   for (const char* part :
        {"Code object V4, linked (ET_DYN)", "amdgcn-amd-amdhsa--gfx90a:xnack-", ".rodata", "PROGBITS", "LOAD",
-        "saxpy.kd", "R_AMDGPU_RELATIVE64", "AMDGPU   type 32", ".amdhsa_kernel lds", "\t.amdhsa_accum_offset 8",
-        "s[0:3] private_segment_buffer s[4:5] kernarg_segment_ptr", ".reqd_workgroup_size:        [ 64, 2, 1 ]",
-        ".value_kind:      dynamic_shared_pointer", ".is_restrict:     true"})
+        "saxpy.kd", "R_AMDGPU_RELATIVE64", "AMDGPU   type 32", ".amdhsa_kernel lds",
+        "\t.amdhsa_accum_offset 8", "s[0:3] private_segment_buffer s[4:5] kernarg_segment_ptr",
+        ".reqd_workgroup_size:        [ 64, 2, 1 ]", ".value_kind:      dynamic_shared_pointer",
+        ".is_restrict:     true"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
 
@@ -50,7 +51,8 @@ TEST(describe, code_ranges_are_the_functions) {
     for (const CodeRange& range : ranges) {
       EXPECT_GT(range.bytes.size(), 8u);
       // s_endpgm ends each of them.
-      EXPECT_EQ(range.bytes.read<uint32_t>(range.bytes.size() - 4).value(), 0xbf810000u) << file << range.name;
+      EXPECT_EQ(range.bytes.read<uint32_t>(range.bytes.size() - 4).value(), 0xbf810000u)
+          << file << range.name;
     }
   }
   const Blob v2 = build_v2();

@@ -34,7 +34,8 @@ std::optional<int64_t> Node::as_integer() const {
     return *v <= INT64_MAX ? std::optional(static_cast<int64_t>(*v)) : std::nullopt;
   if (const auto* v = std::get_if<bool>(&value)) return *v ? 1 : 0;
   if (const auto* v = std::get_if<double>(&value))
-    return std::trunc(*v) == *v && std::fabs(*v) < 0x1p62 ? std::optional(static_cast<int64_t>(*v)) : std::nullopt;
+    return std::trunc(*v) == *v && std::fabs(*v) < 0x1p62 ? std::optional(static_cast<int64_t>(*v))
+                                                          : std::nullopt;
   if (const auto* v = std::get_if<std::string>(&value)) return integer_of(*v);
   return std::nullopt;
 }

@@ -5,8 +5,8 @@
 namespace morgana::codeobj {
 namespace {
 
-// Bounds that no real file comes near, so that tables which overlap or share one long name cannot make reading
-// them slow.
+// Bounds that no real file comes near, so that tables which overlap or share one long name cannot make
+// reading them slow.
 constexpr uint64_t kMaxName = 64 << 10;
 constexpr uint64_t kMaxSegments = 1024;
 
@@ -56,7 +56,8 @@ Result<ElfFile> ElfFile::parse(Bytes bytes) {
 Status ElfFile::read_sections() {
   if (header_.e_shoff == 0) return {};
   if (header_.e_shentsize != sizeof(Elf64_Shdr))
-    return make_error(ErrorCode::malformed, "entry size is {}, not {}", header_.e_shentsize, sizeof(Elf64_Shdr));
+    return make_error(ErrorCode::malformed, "entry size is {}, not {}", header_.e_shentsize,
+                      sizeof(Elf64_Shdr));
   MORGANA_TRY(const auto first, bytes_.read<Elf64_Shdr>(header_.e_shoff));
   // Extended numbering: the counts that do not fit the header are in section 0 (ELF gABI "Sections").
   const uint64_t count = header_.e_shnum != 0 ? header_.e_shnum : first.sh_size;
@@ -68,9 +69,15 @@ Status ElfFile::read_sections() {
   std::vector<uint32_t> name_offsets;
   for (uint64_t i = 0; i < count; ++i) {
     MORGANA_TRY(const auto raw, bytes_.read<Elf64_Shdr>(header_.e_shoff + i * sizeof(Elf64_Shdr)));
-    ElfSection section{.index = static_cast<uint32_t>(i), .type = raw.sh_type,       .flags = raw.sh_flags,
-                       .address = raw.sh_addr,            .offset = raw.sh_offset,   .size = raw.sh_size,
-                       .link = raw.sh_link,               .info = raw.sh_info,       .alignment = raw.sh_addralign,
+    ElfSection section{.index = static_cast<uint32_t>(i),
+                       .type = raw.sh_type,
+                       .flags = raw.sh_flags,
+                       .address = raw.sh_addr,
+                       .offset = raw.sh_offset,
+                       .size = raw.sh_size,
+                       .link = raw.sh_link,
+                       .info = raw.sh_info,
+                       .alignment = raw.sh_addralign,
                        .entry_size = raw.sh_entsize};
     if (raw.sh_type != SHT_NOBITS && raw.sh_type != SHT_NULL) {
       const auto content = bytes_.slice(raw.sh_offset, raw.sh_size);
@@ -81,8 +88,7 @@ Status ElfFile::read_sections() {
     name_offsets.push_back(raw.sh_name);
   }
   if (names == SHN_UNDEF) return {};
-  if (names >= count)
-    return make_error(ErrorCode::malformed, "name table is section {} of {}", names, count);
+  if (names >= count) return make_error(ErrorCode::malformed, "name table is section {} of {}", names, count);
   for (uint64_t i = 0; i < count; ++i) {
     const auto name = read_name(sections_[names].bytes, name_offsets[i]);
     if (!name) return name.error().in(fmt::format("name of section {}", i));
@@ -94,7 +100,8 @@ Status ElfFile::read_sections() {
 Status ElfFile::read_segments() {
   if (header_.e_phoff == 0 || header_.e_phnum == 0) return {};
   if (header_.e_phentsize != sizeof(Elf64_Phdr))
-    return make_error(ErrorCode::malformed, "entry size is {}, not {}", header_.e_phentsize, sizeof(Elf64_Phdr));
+    return make_error(ErrorCode::malformed, "entry size is {}, not {}", header_.e_phentsize,
+                      sizeof(Elf64_Phdr));
   if (header_.e_phnum > kMaxSegments) return make_error(ErrorCode::malformed, "{} segments", header_.e_phnum);
   for (uint64_t i = 0; i < header_.e_phnum; ++i) {
     const uint64_t offset = i * sizeof(Elf64_Phdr);
@@ -103,8 +110,8 @@ Status ElfFile::read_segments() {
     MORGANA_TRY(const auto raw, bytes_.read<Elf64_Phdr>(header_.e_phoff + offset));
     const auto content = bytes_.slice(raw.p_offset, raw.p_filesz);
     if (!content) return content.error().in(fmt::format("segment {}", i));
-    segments_.push_back({raw.p_type, raw.p_flags, raw.p_offset, raw.p_vaddr, raw.p_filesz, raw.p_memsz, raw.p_align,
-                         *content});
+    segments_.push_back({raw.p_type, raw.p_flags, raw.p_offset, raw.p_vaddr, raw.p_filesz, raw.p_memsz,
+                         raw.p_align, *content});
   }
   return {};
 }
@@ -124,8 +131,8 @@ Result<std::vector<ElfSymbol>> ElfFile::symbols(const ElfSection& table) const {
     return make_error(ErrorCode::malformed, "symbol table '{}' has entry size {}, not {}", table.name,
                       table.entry_size, sizeof(Elf64_Sym));
   if (table.link >= sections_.size())
-    return make_error(ErrorCode::malformed, "symbol table '{}' names string section {} of {}", table.name, table.link,
-                      sections_.size());
+    return make_error(ErrorCode::malformed, "symbol table '{}' names string section {} of {}", table.name,
+                      table.link, sections_.size());
   const Bytes strings = sections_[table.link].bytes;
   std::vector<ElfSymbol> symbols;
   symbols.reserve(table.bytes.size() / sizeof(Elf64_Sym));

@@ -69,7 +69,8 @@ struct ElfNote {
 
 class ElfFile {
  public:
-  // Malformed says which table and which entry; bytes that are no ELF64 little-endian file are `malformed` too.
+  // Malformed says which table and which entry; bytes that are no ELF64 little-endian file are `malformed`
+  // too.
   static Result<ElfFile> parse(Bytes bytes);
 
   Bytes bytes() const { return bytes_; }

@@ -7,10 +7,13 @@
 namespace morgana::codeobj {
 namespace {
 
-constexpr uint32_t bits(uint32_t value, int first, int count) { return (value >> first) & ((1u << count) - 1); }
+constexpr uint32_t bits(uint32_t value, int first, int count) {
+  return (value >> first) & ((1u << count) - 1);
+}
 constexpr bool bit(uint32_t value, int index) { return ((value >> index) & 1) != 0; }
 
-// Field layouts: AMDGPUUsage "compute_pgm_rsrc1", "compute_pgm_rsrc2", "compute_pgm_rsrc3 for GFX90A, GFX942".
+// Field layouts: AMDGPUUsage "compute_pgm_rsrc1", "compute_pgm_rsrc2", "compute_pgm_rsrc3 for GFX90A,
+// GFX942".
 
 void decode_rsrc1(KernelDescriptor& d) {
   const TargetInfo& target = info(d.target);
@@ -18,7 +21,8 @@ void decode_rsrc1(KernelDescriptor& d) {
   const uint32_t vgpr_granule = target.unified_vgprs ? 8 : 4;
   d.vgpr_count = (bits(r, 0, 6) + 1) * vgpr_granule;
   // GFX9 allocates 16 at a time but still counts in eights: the field is 2 * (blocks of 16 - 1).
-  d.sgpr_count = target.generation >= Generation::gfx9 ? (bits(r, 6, 4) / 2 + 1) * 16 : (bits(r, 6, 4) + 1) * 8;
+  d.sgpr_count =
+      target.generation >= Generation::gfx9 ? (bits(r, 6, 4) / 2 + 1) * 16 : (bits(r, 6, 4) + 1) * 8;
   d.priority = static_cast<uint8_t>(bits(r, 10, 2));
   d.round_mode_32 = static_cast<uint8_t>(bits(r, 12, 2));
   d.round_mode_16_64 = static_cast<uint8_t>(bits(r, 14, 2));
@@ -83,10 +87,17 @@ void decode_user_sgprs(KernelDescriptor& d) {
 }  // namespace
 
 const char* name(UserSgpr value) {
-  static constexpr std::array kNames = {"private_segment_buffer", "dispatch_ptr",           "queue_ptr",
-                                        "kernarg_segment_ptr",    "dispatch_id",            "flat_scratch_init",
-                                        "private_segment_size",   "grid_workgroup_count_x", "grid_workgroup_count_y",
-                                        "grid_workgroup_count_z", "kernarg_preload"};
+  static constexpr std::array kNames = {"private_segment_buffer",
+                                        "dispatch_ptr",
+                                        "queue_ptr",
+                                        "kernarg_segment_ptr",
+                                        "dispatch_id",
+                                        "flat_scratch_init",
+                                        "private_segment_size",
+                                        "grid_workgroup_count_x",
+                                        "grid_workgroup_count_y",
+                                        "grid_workgroup_count_z",
+                                        "kernarg_preload"};
   return kNames[static_cast<size_t>(value)];
 }
 
@@ -124,14 +135,16 @@ Result<KernelDescriptor> decode_kernel_descriptor(Bytes bytes, Target target) {
     d.reserved_bits_set |= preload != 0;
   }
   if (d.enable_wavefront_size32)
-    return make_error(ErrorCode::unsupported, "the kernel descriptor asks for waves of 32, which {} does not have",
+    return make_error(ErrorCode::unsupported,
+                      "the kernel descriptor asks for waves of 32, which {} does not have",
                       info(target).name);
   return d;
 }
 
 Result<KernelDescriptor> decode_kernel_code(Bytes bytes, Target target) {
   if (bytes.size() < kKernelCodeSize)
-    return make_error(ErrorCode::malformed, "amd_kernel_code_t has {} bytes, not {}", bytes.size(), kKernelCodeSize);
+    return make_error(ErrorCode::malformed, "amd_kernel_code_t has {} bytes, not {}", bytes.size(),
+                      kKernelCodeSize);
   KernelDescriptor d;
   d.is_kernel_code = true;
   d.target = target;
@@ -156,8 +169,8 @@ Result<KernelDescriptor> decode_kernel_code(Bytes bytes, Target target) {
   MORGANA_TRY(d.code.private_alignment_log2, bytes.read<uint8_t>(102));
   MORGANA_TRY(d.code.wave_size_log2, bytes.read<uint8_t>(103));
   if (d.code.version_major != 1)
-    return make_error(ErrorCode::malformed, "amd_kernel_code_t has version {}.{}, not 1.x", d.code.version_major,
-                      d.code.version_minor);
+    return make_error(ErrorCode::malformed, "amd_kernel_code_t has version {}.{}, not 1.x",
+                      d.code.version_major, d.code.version_minor);
   if (d.code.wave_size_log2 != 6)
     return make_error(ErrorCode::unsupported, "amd_kernel_code_t asks for waves of 2^{}, not of 64",
                       d.code.wave_size_log2);
@@ -206,7 +219,8 @@ std::vector<UserSgprRange> KernelDescriptor::user_sgprs() const {
   uint32_t next = 0;
   for (const Row& row : rows) {
     if (!row.enabled) continue;
-    const uint32_t count = std::min<uint32_t>(row.count, user_sgpr_count - std::min<uint32_t>(next, user_sgpr_count));
+    const uint32_t count =
+        std::min<uint32_t>(row.count, user_sgpr_count - std::min<uint32_t>(next, user_sgpr_count));
     // Only a preload may be cut short; an address cut in half would be no address.
     if (count == 0 || (count < row.count && row.what != UserSgpr::kernarg_preload)) break;
     ranges.push_back({row.what, static_cast<uint8_t>(next), static_cast<uint8_t>(count)});
@@ -258,7 +272,8 @@ std::string KernelDescriptor::text() const {
   const auto ranges = user_sgprs();
   const int enabled = ranges.empty() ? 0 : ranges.back().first + ranges.back().count;
   if (enabled != user_sgpr_count) line("user_sgpr_count", user_sgpr_count);
-  if (!t.architected_flat_scratch) line("user_sgpr_private_segment_buffer", enable_sgpr_private_segment_buffer);
+  if (!t.architected_flat_scratch)
+    line("user_sgpr_private_segment_buffer", enable_sgpr_private_segment_buffer);
   line("user_sgpr_dispatch_ptr", enable_sgpr_dispatch_ptr);
   line("user_sgpr_queue_ptr", enable_sgpr_queue_ptr);
   line("user_sgpr_kernarg_segment_ptr", enable_sgpr_kernarg_segment_ptr);

@@ -60,9 +60,9 @@ struct KernelDescriptor {
   uint32_t vgpr_count = 0;  // allocated to a wave; with AccVGPRs where the file is unified
   uint32_t sgpr_count = 0;  // allocated to a wave, VCC, FLAT_SCRATCH and XNACK_MASK included
   uint8_t priority = 0;
-  uint8_t round_mode_32 = 0;      // 0 nearest even, 1 +infinity, 2 -infinity, 3 zero
+  uint8_t round_mode_32 = 0;  // 0 nearest even, 1 +infinity, 2 -infinity, 3 zero
   uint8_t round_mode_16_64 = 0;
-  uint8_t denorm_mode_32 = 0;     // 0 flush both, 1 flush results, 2 flush sources, 3 keep
+  uint8_t denorm_mode_32 = 0;  // 0 flush both, 1 flush results, 2 flush sources, 3 keep
   uint8_t denorm_mode_16_64 = 0;
   bool priv = false;
   bool dx10_clamp = false;
@@ -121,8 +121,10 @@ struct KernelDescriptor {
     uint16_t wavefront_sgpr_count = 0, workitem_vgpr_count = 0;
     uint32_t gds_segment_size = 0;
     uint8_t private_element_size = 0;  // bytes: 2, 4, 8, 16
-    bool enable_ordered_append_gds = false, is_ptr64 = false, is_debug_supported = false, is_xnack_supported = false;
-    uint8_t kernarg_alignment_log2 = 0, group_alignment_log2 = 0, private_alignment_log2 = 0, wave_size_log2 = 0;
+    bool enable_ordered_append_gds = false, is_ptr64 = false, is_debug_supported = false,
+         is_xnack_supported = false;
+    uint8_t kernarg_alignment_log2 = 0, group_alignment_log2 = 0, private_alignment_log2 = 0,
+            wave_size_log2 = 0;
   } code;
 
   // The low eight bits of MODE at wave start: FP_ROUND [3:0], FP_DENORM [7:4].

@@ -93,7 +93,8 @@ class LineReader {
     MORGANA_TRY(const Bytes data, found->bytes.slice(sizeof(header), found->bytes.size() - sizeof(header)));
     if (header.ch_type != kCompressZlib && header.ch_type != kCompressZstd)
       return make_error(ErrorCode::unsupported, "section {} has compression type {}", name, header.ch_type);
-    auto plain = header.ch_type == kCompressZlib ? decompress_zlib(data, kMaxSection) : decompress_zstd(data, kMaxSection);
+    auto plain = header.ch_type == kCompressZlib ? decompress_zlib(data, kMaxSection)
+                                                 : decompress_zstd(data, kMaxSection);
     if (!plain) return plain.error().in(fmt::format("section {}", name));
     table_.storage_.push_back(std::make_shared<const std::vector<uint8_t>>(std::move(plain->bytes)));
     return Bytes(table_.storage_.back()->data(), table_.storage_.back()->size());
@@ -174,7 +175,8 @@ class LineReader {
     const uint64_t count = cursor.read_uleb();
     std::vector<Entry> entries;
     // Without a format an entry takes no bytes, and any number of them would fit.
-    if (formats.empty() && count != 0) return make_error(ErrorCode::malformed, "{} file entries without a format", count);
+    if (formats.empty() && count != 0)
+      return make_error(ErrorCode::malformed, "{} file entries without a format", count);
     for (uint64_t i = 0; i < count && !cursor.failed(); ++i) {
       Entry entry;
       for (const auto& [content, form] : formats) {
@@ -194,7 +196,8 @@ class LineReader {
     MORGANA_TRY(const auto files, read_entries(cursor, header.is_64));
     for (const Entry& file : files)
       table_.files_.push_back(
-          {file.directory < directories.size() ? directories[file.directory].path : std::string_view(), file.path});
+          {file.directory < directories.size() ? directories[file.directory].path : std::string_view(),
+           file.path});
     return {};
   }
 
@@ -213,7 +216,8 @@ class LineReader {
         ByteCursor strings(form == kStrp ? strings_ : line_strings_, cursor.read_sized(is_64 ? 8 : 4));
         text = strings.read_string(kMaxPath);
         if (strings.failed())
-          return make_error(ErrorCode::malformed, "a name lies outside {}", form == kStrp ? ".debug_str" : ".debug_line_str");
+          return make_error(ErrorCode::malformed, "a name lies outside {}",
+                            form == kStrp ? ".debug_str" : ".debug_line_str");
         return uint64_t{0};
       }
       default: return make_error(ErrorCode::unsupported, "file table with form {:#x}", form);
@@ -237,7 +241,8 @@ class LineReader {
     }
     // A sequence that nobody ended has no extent.
     sequence_.clear();
-    if (cursor.failed()) return make_error(ErrorCode::malformed, "ends inside an instruction of its line program");
+    if (cursor.failed())
+      return make_error(ErrorCode::malformed, "ends inside an instruction of its line program");
     return {};
   }
 

@@ -26,8 +26,8 @@ class LineTable {
   // Reads the whole table of a linked object. not_found when it has none, malformed with section and offset.
   static Result<LineTable> read(const CodeObject& object);
 
-  // The line of the instruction at ELF virtual address `address`. An instruction without a line takes that of the
-  // instructions before it.
+  // The line of the instruction at ELF virtual address `address`. An instruction without a line takes that of
+  // the instructions before it.
   std::optional<SourceLine> find(uint64_t address) const;
 
   struct Row {

@@ -23,7 +23,9 @@ namespace {
 
 constexpr int kChildSeconds = 60;
 
-Error system_error(const char* what) { return make_error(ErrorCode::io, "{}: {}", what, std::strerror(errno)); }
+Error system_error(const char* what) {
+  return make_error(ErrorCode::io, "{}: {}", what, std::strerror(errno));
+}
 
 // An input as an anonymous file: LLD reads by path, and it has one under /proc.
 class MemoryFile {
@@ -52,8 +54,8 @@ class MemoryFile {
   int descriptor_ = -1;
 };
 
-// The output as a pipe with a reader: LLD replaces a regular file by renaming, which needs a folder, but writes
-// into any other kind of file.
+// The output as a pipe with a reader: LLD replaces a regular file by renaming, which needs a folder, but
+// writes into any other kind of file.
 class OutputPipe {
  public:
   static Result<std::unique_ptr<OutputPipe>> create() {
@@ -99,8 +101,8 @@ class OutputPipe {
   std::vector<uint8_t> bytes_;
 };
 
-// lld::fatal() ends the process unless LLVM's crash recovery is enabled. Enabling it also installs handlers for
-// the fault signals, which belong to the device: put back what was there.
+// lld::fatal() ends the process unless LLVM's crash recovery is enabled. Enabling it also installs handlers
+// for the fault signals, which belong to the device: put back what was there.
 void enable_recovery_without_handlers() {
   constexpr std::array kSignals = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
   std::array<struct sigaction, kSignals.size()> before;
@@ -179,7 +181,8 @@ Status check_input(Bytes bytes, size_t index) {
   if (!elf) return elf.error().in(fmt::format("object {}", index));
   // LLD would take other machines' objects, and text for a linker script.
   if (elf->header().e_machine != kMachineAmdgpu || elf->header().e_type != ET_REL)
-    return make_error(ErrorCode::malformed, "object {}: ELF machine {} and type {}, not those of a relocatable AMDGPU object",
+    return make_error(ErrorCode::malformed,
+                      "object {}: ELF machine {} and type {}, not those of a relocatable AMDGPU object",
                       index, elf->header().e_machine, elf->header().e_type);
   return {};
 }
@@ -196,8 +199,9 @@ Result<std::vector<uint8_t>> link(std::span<const Bytes> objects, const LinkOpti
   }
   MORGANA_TRY(const auto output, OutputPipe::create());
 
-  std::vector<std::string> words = {"ld.lld", "-shared", "--threads=1", "--error-limit=0", "--color-diagnostics=never",
-                                    "-o", output->path()};
+  std::vector<std::string> words = {
+      "ld.lld", "-shared",     "--threads=1", "--error-limit=0", "--color-diagnostics=never",
+      "-o",     output->path()};
   if (!options.allow_undefined) words.emplace_back("--no-undefined");
   words.insert(words.end(), options.arguments.begin(), options.arguments.end());
   for (const MemoryFile& input : inputs) words.push_back(input.path());
@@ -208,7 +212,8 @@ Result<std::vector<uint8_t>> link(std::span<const Bytes> objects, const LinkOpti
   const bool ok = options.isolate ? run_lld_isolated(words, messages) : run_lld(words, messages);
   lock.unlock();
   // From the back, so that "…/fd/1" is not found in "…/fd/12".
-  for (size_t i = inputs.size(); i-- > 0;) replace_all(messages, inputs[i].path(), fmt::format("object {}", i));
+  for (size_t i = inputs.size(); i-- > 0;)
+    replace_all(messages, inputs[i].path(), fmt::format("object {}", i));
   while (messages.ends_with('\n')) messages.pop_back();
   if (!ok) return make_error(ErrorCode::build_failed, "linking failed: {}", messages);
   return output->take();

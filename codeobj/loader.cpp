@@ -30,10 +30,10 @@ enum RelocationType : uint32_t {
 };
 
 constexpr std::array kRelocationNames = {
-    "R_AMDGPU_NONE",    "R_AMDGPU_ABS32_LO",      "R_AMDGPU_ABS32_HI",      "R_AMDGPU_ABS64",
-    "R_AMDGPU_REL32",   "R_AMDGPU_REL64",         "R_AMDGPU_ABS32",         "R_AMDGPU_GOTPCREL",
+    "R_AMDGPU_NONE",          "R_AMDGPU_ABS32_LO",      "R_AMDGPU_ABS32_HI", "R_AMDGPU_ABS64",
+    "R_AMDGPU_REL32",         "R_AMDGPU_REL64",         "R_AMDGPU_ABS32",    "R_AMDGPU_GOTPCREL",
     "R_AMDGPU_GOTPCREL32_LO", "R_AMDGPU_GOTPCREL32_HI", "R_AMDGPU_REL32_LO", "R_AMDGPU_REL32_HI",
-    "relocation 12",    "R_AMDGPU_RELATIVE64",    "R_AMDGPU_REL16"};
+    "relocation 12",          "R_AMDGPU_RELATIVE64",    "R_AMDGPU_REL16"};
 
 constexpr uint32_t kSectionRelr = 19;  // SHT_RELR
 constexpr uint64_t kPage = 4096;
@@ -52,7 +52,8 @@ struct RelocationTable {
   Symbols symbols;  // never null
 };
 
-// The tables that concern loaded memory. Static ones, which a linker may leave beside them, are not allocated.
+// The tables that concern loaded memory. Static ones, which a linker may leave beside them, are not
+// allocated.
 Result<std::vector<RelocationTable>> relocation_tables(const ElfFile& elf) {
   std::vector<RelocationTable> tables;
   std::map<uint32_t, Symbols> symbol_tables = {{0, std::make_shared<std::vector<ElfSymbol>>()}};
@@ -84,8 +85,8 @@ Result<std::vector<RelocationTable>> relocation_tables(const ElfFile& elf) {
 uint64_t got_slots(const std::vector<RelocationTable>& tables) {
   uint64_t count = 0;
   for (const RelocationTable& table : tables)
-    count += static_cast<uint64_t>(
-        std::ranges::count_if(table.records, [](const ElfRelocation& record) { return uses_got(record.type); }));
+    count += static_cast<uint64_t>(std::ranges::count_if(
+        table.records, [](const ElfRelocation& record) { return uses_got(record.type); }));
   return count;
 }
 
@@ -116,7 +117,8 @@ Result<LoadSpan> segment_span(const ElfFile& elf) {
 // One load in progress.
 class Loader {
  public:
-  Loader(const CodeObject& object, const LoadCallbacks& callbacks, LoadSpan span, uint64_t got_offset, uint8_t* memory)
+  Loader(const CodeObject& object, const LoadCallbacks& callbacks, LoadSpan span, uint64_t got_offset,
+         uint8_t* memory)
       : object_(object),
         callbacks_(callbacks),
         span_(span),
@@ -188,7 +190,8 @@ class Loader {
       return make_error(ErrorCode::malformed, "names symbol {} of {}", index, table.symbols->size());
     const ElfSymbol& symbol = (*table.symbols)[index];
     if (symbol.section == kSectionLds)
-      return make_error(ErrorCode::unsupported, "'{}' is a variable in LDS, which has no address", symbol.name);
+      return make_error(ErrorCode::unsupported, "'{}' is a variable in LDS, which has no address",
+                        symbol.name);
     if (symbol.section == SHN_ABS) return symbol.value;
     if (symbol.is_defined()) return symbol.value + bias_;
     if (callbacks_.resolve)
@@ -199,9 +202,10 @@ class Loader {
 
   Status relocate(const RelocationTable& table, const ElfRelocation& record) {
     if (record.type == kRelocNone) return {};
-    const uint32_t size = record.type == kRelocAbs64 || record.type == kRelocRel64 || record.type == kRelocRelative64
-                              ? 8
-                              : record.type == kRelocRel16 ? 2 : 4;
+    const uint32_t size =
+        record.type == kRelocAbs64 || record.type == kRelocRel64 || record.type == kRelocRelative64 ? 8
+        : record.type == kRelocRel16                                                                ? 2
+                                                                                                    : 4;
     MORGANA_TRY(uint8_t* at, place(record.offset, size));
     uint64_t addend = static_cast<uint64_t>(record.addend);
     if (!record.has_addend) {
@@ -228,7 +232,8 @@ class Loader {
       case kRelocAbs32Hi: return absolute >> 32;
       case kRelocAbs64: return absolute;
       case kRelocAbs32:
-        if (absolute > UINT32_MAX) return make_error(ErrorCode::malformed, "value {:#x} exceeds 32 bits", absolute);
+        if (absolute > UINT32_MAX)
+          return make_error(ErrorCode::malformed, "value {:#x} exceeds 32 bits", absolute);
         return absolute;
       case kRelocRel32:
       case kRelocGotPcRel:
@@ -247,7 +252,8 @@ class Loader {
           return make_error(ErrorCode::malformed, "branch of {} words exceeds 16 bits", words);
         return static_cast<uint64_t>(words);
       }
-      default: return make_error(ErrorCode::unsupported, "relocation type {} is not defined for AMDGPU", type);
+      default:
+        return make_error(ErrorCode::unsupported, "relocation type {} is not defined for AMDGPU", type);
     }
   }
 
@@ -281,7 +287,8 @@ LoadSpan with_got(LoadSpan span, uint64_t slots, uint64_t& got_offset) {
 
 Result<LoadSpan> load_span(const CodeObject& object) {
   if (object.is_relocatable())
-    return make_error(ErrorCode::invalid_argument, "a relocatable code object (ET_REL) must be linked before loading");
+    return make_error(ErrorCode::invalid_argument,
+                      "a relocatable code object (ET_REL) must be linked before loading");
   MORGANA_TRY(const LoadSpan span, segment_span(object.elf()));
   MORGANA_TRY(const auto tables, relocation_tables(object.elf()));
   uint64_t got_offset = 0;
@@ -290,7 +297,8 @@ Result<LoadSpan> load_span(const CodeObject& object) {
 
 Result<LoadedCode> load(const CodeObject& object, const LoadCallbacks& callbacks) {
   if (object.is_relocatable())
-    return make_error(ErrorCode::invalid_argument, "a relocatable code object (ET_REL) must be linked before loading");
+    return make_error(ErrorCode::invalid_argument,
+                      "a relocatable code object (ET_REL) must be linked before loading");
   MORGANA_TRY(const LoadSpan segments, segment_span(object.elf()));
   MORGANA_TRY(const auto tables, relocation_tables(object.elf()));
   uint64_t got_offset = 0;
@@ -306,10 +314,11 @@ Result<LoadedCode> load(const CodeObject& object, const LoadCallbacks& callbacks
     if (segment.type == PT_LOAD && segment.memory_size != 0)
       code.segments.push_back({segment.address + code.bias, segment.memory_size, segment.flags});
   for (const Kernel& kernel : object.kernels())
-    code.kernels.push_back(
-        {kernel.name, kernel.descriptor_address + code.bias, kernel.entry_address + code.bias, kernel.code_size});
+    code.kernels.push_back({kernel.name, kernel.descriptor_address + code.bias,
+                            kernel.entry_address + code.bias, kernel.code_size});
   for (const Variable& variable : object.variables())
-    if (!variable.is_lds) code.variables.push_back({variable.name, variable.address + code.bias, variable.size});
+    if (!variable.is_lds)
+      code.variables.push_back({variable.name, variable.address + code.bias, variable.size});
   return code;
 }
 

@@ -59,8 +59,8 @@ struct LoadedCode {
   std::vector<LoadedVariable> variables;  // as CodeObject::variables(), without those of LDS
 };
 
-// `object` must be linked (ET_DYN). An undefined symbol that `resolve` does not know is not_found, by name; a weak
-// one becomes 0. On an error after the allocation the memory has been given and is the caller's to free.
+// `object` must be linked (ET_DYN). An undefined symbol that `resolve` does not know is not_found, by name; a
+// weak one becomes 0. On an error after the allocation the memory has been given and is the caller's to free.
 Result<LoadedCode> load(const CodeObject& object, const LoadCallbacks& callbacks);
 
 }  // namespace morgana::codeobj

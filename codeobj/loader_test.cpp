@@ -90,7 +90,8 @@ TEST(loader, undefined_symbols_are_resolved_or_named) {
 }
 
 // The object with the one relocation of its .rela.dyn replaced.
-Result<LoadedCode> load_with(Memory& memory, uint32_t type, int64_t addend, uint64_t symbol_value, uint64_t& place) {
+Result<LoadedCode> load_with(Memory& memory, uint32_t type, int64_t addend, uint64_t symbol_value,
+                             uint64_t& place) {
   Blob blob = read_testdata("external.co");
   const auto original = CodeObject::parse(view(blob));
   const ElfSection* rela = original->elf().section(".rela.dyn");
@@ -116,7 +117,8 @@ TEST(loader, applies_every_relocation_of_amdgpu) {
     here = place + bias;
     const uint64_t value = read64(here);
     if (slot != nullptr)
-      *slot = read64(here - static_cast<uint64_t>(addend) + static_cast<uint64_t>(static_cast<int32_t>(value)));
+      *slot =
+          read64(here - static_cast<uint64_t>(addend) + static_cast<uint64_t>(static_cast<int32_t>(value)));
     return value;
   };
   uint64_t p = 0, b = 0, slot = 0;
@@ -132,7 +134,8 @@ TEST(loader, applies_every_relocation_of_amdgpu) {
   EXPECT_EQ(hi, (kSymbol + 8 - p) >> 32);
   const uint64_t relative = applied(13, kSymbol, 0x40, p, b);
   EXPECT_EQ(relative, b + 0x40);
-  // The three through the table of indirect addresses: the distance leads to a slot with the symbol's address.
+  // The three through the table of indirect addresses: the distance leads to a slot with the symbol's
+  // address.
   for (const uint32_t type : {7u, 8u}) {
     applied(type, kSymbol, 4, p, b, &slot);
     EXPECT_EQ(slot, kSymbol) << type;
@@ -187,7 +190,8 @@ TEST_P(Mutation, every_byte_changed) {
   Blob bytes = blob();
   for (uint8_t& byte : bytes) {
     const uint8_t before = byte;
-    for (const uint8_t value : {uint8_t(before ^ 0xff), uint8_t(before ^ 1), uint8_t(before ^ 0x80), uint8_t(0)}) {
+    for (const uint8_t value :
+         {uint8_t(before ^ 0xff), uint8_t(before ^ 1), uint8_t(before ^ 0x80), uint8_t(0)}) {
       byte = value;
       parse_and_load(view(bytes));
     }
@@ -195,7 +199,8 @@ TEST_P(Mutation, every_byte_changed) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(objects, Mutation, testing::Values("gfx90a_v4.co", "gfx906_v5.o", "external.co", "v2"));
+INSTANTIATE_TEST_SUITE_P(objects, Mutation,
+                         testing::Values("gfx90a_v4.co", "gfx906_v5.o", "external.co", "v2"));
 
 }  // namespace
 }  // namespace morgana::codeobj

@@ -21,7 +21,8 @@ constexpr ArgKindRow kArgKinds[] = {
 #undef ARG_KIND
 };
 
-constexpr std::string_view kAddressSpaces[] = {"", "private", "global", "constant", "local", "generic", "region"};
+constexpr std::string_view kAddressSpaces[] = {"",      "private", "global", "constant",
+                                               "local", "generic", "region"};
 constexpr std::string_view kAccesses[] = {"", "read_only", "write_only", "read_write"};
 
 // "ReadOnly", "read_only" and "readonly" alike.
@@ -88,7 +89,8 @@ class MapReader {
     if (items == nullptr) return fail(key, "is no sequence");
     for (const Node& item : *items) {
       const auto read = item.as_integer();
-      if (!read || *read < 0 || *read > UINT32_MAX) return fail(key, "holds a value that is no unsigned 32-bit integer");
+      if (!read || *read < 0 || *read > UINT32_MAX)
+        return fail(key, "holds a value that is no unsigned 32-bit integer");
       out.push_back(static_cast<uint32_t>(*read));
     }
   }
@@ -134,7 +136,9 @@ class MapReader {
 // The spelling of one key in V3 and later, and in V2.
 struct Keys {
   bool v2;
-  std::string_view operator()(std::string_view v3_key, std::string_view v2_key) const { return v2 ? v2_key : v3_key; }
+  std::string_view operator()(std::string_view v3_key, std::string_view v2_key) const {
+    return v2 ? v2_key : v3_key;
+  }
 };
 
 Result<KernelArg> read_arg(const Node& node, const std::string& where, Keys key) {
@@ -173,8 +177,8 @@ Result<std::vector<KernelArg>> read_args(MapReader& kernel, Keys key) {
       const uint64_t align = std::max<uint32_t>(arg.align, 1);
       const uint64_t offset = (end + align - 1) / align * align;
       if (offset + arg.size > UINT32_MAX)
-        return make_error(ErrorCode::malformed, "{}argument {} ends at {}, out of range", kernel.where(), index,
-                          offset + arg.size);
+        return make_error(ErrorCode::malformed, "{}argument {} ends at {}, out of range", kernel.where(),
+                          index, offset + arg.size);
       arg.offset = static_cast<uint32_t>(offset);
       end = offset + arg.size;
     }
@@ -211,7 +215,8 @@ Result<KernelMetadata> read_kernel(const Node& node, size_t index, Keys key) {
   props.integer(key(".kernarg_segment_size", "KernargSegmentSize"), kernel.kernarg_segment_size);
   props.integer(key(".kernarg_segment_align", "KernargSegmentAlign"), kernel.kernarg_segment_align);
   props.integer(key(".group_segment_fixed_size", "GroupSegmentFixedSize"), kernel.group_segment_fixed_size);
-  props.integer(key(".private_segment_fixed_size", "PrivateSegmentFixedSize"), kernel.private_segment_fixed_size);
+  props.integer(key(".private_segment_fixed_size", "PrivateSegmentFixedSize"),
+                kernel.private_segment_fixed_size);
   props.integer(key(".wavefront_size", "WavefrontSize"), kernel.wavefront_size);
   props.integer(key(".sgpr_count", "NumSGPRs"), kernel.sgpr_count);
   props.integer(key(".vgpr_count", "NumVGPRs"), kernel.vgpr_count);
@@ -244,9 +249,11 @@ Result<Metadata> read_document(const Node& root, Keys key) {
   if (!version.empty()) metadata.version_major = version[0];
   if (version.size() > 1) metadata.version_minor = version[1];
   if (map.status().ok() && metadata.version_major > 1)
-    return make_error(ErrorCode::unsupported, "metadata version {}.{}", metadata.version_major, metadata.version_minor);
+    return make_error(ErrorCode::unsupported, "metadata version {}.{}", metadata.version_major,
+                      metadata.version_minor);
 
-  if (const Node* list = map.find(key("amdhsa.printf", "Printf")); list != nullptr && list->sequence() != nullptr)
+  if (const Node* list = map.find(key("amdhsa.printf", "Printf"));
+      list != nullptr && list->sequence() != nullptr)
     for (const Node& item : *list->sequence())
       if (auto text = item.as_text()) metadata.printf.push_back(std::move(*text));
   map.maps(key("amdhsa.kernels", "Kernels"), [&](const Node& node, size_t index) -> Status {

@@ -26,7 +26,9 @@ enum class ArgKind : uint8_t {
 
 const char* name(ArgKind kind);  // the metadata's spelling: "hidden_block_count_x"
 // Arguments that the runtime supplies. An unknown kind that begins with "hidden_" is hidden too.
-inline bool is_hidden(ArgKind kind) { return kind >= ArgKind::hidden_global_offset_x && kind < ArgKind::unknown; }
+inline bool is_hidden(ArgKind kind) {
+  return kind >= ArgKind::hidden_global_offset_x && kind < ArgKind::unknown;
+}
 
 enum class AddressSpace : uint8_t { none, priv, global, constant, local, generic, region };
 enum class Access : uint8_t { none, read_only, write_only, read_write };
@@ -53,7 +55,9 @@ struct KernelArg {
   bool is_volatile = false;
   bool is_pipe = false;
 
-  bool hidden() const { return is_hidden(kind) || (kind == ArgKind::unknown && kind_name.starts_with("hidden_")); }
+  bool hidden() const {
+    return is_hidden(kind) || (kind == ArgKind::unknown && kind_name.starts_with("hidden_"));
+  }
 };
 
 using Dim3 = std::array<uint32_t, 3>;

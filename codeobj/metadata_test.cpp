@@ -56,10 +56,13 @@ TEST(metadata, v5_lists_its_hidden_arguments) {
   std::string kinds;
   for (const KernelArg& arg : object->kernel("hidden")->metadata.args)
     if (arg.hidden()) kinds.append(name(arg.kind)).append(" ");
-  EXPECT_EQ(kinds,
-            "hidden_block_count_x hidden_block_count_y hidden_block_count_z hidden_group_size_x hidden_group_size_y "
-            "hidden_group_size_z hidden_remainder_x hidden_remainder_y hidden_remainder_z hidden_global_offset_x "
-            "hidden_global_offset_y hidden_global_offset_z hidden_grid_dims hidden_private_base hidden_shared_base ");
+  EXPECT_EQ(
+      kinds,
+      "hidden_block_count_x hidden_block_count_y hidden_block_count_z hidden_group_size_x "
+      "hidden_group_size_y "
+      "hidden_group_size_z hidden_remainder_x hidden_remainder_y hidden_remainder_z hidden_global_offset_x "
+      "hidden_global_offset_y hidden_global_offset_z hidden_grid_dims hidden_private_base "
+      "hidden_shared_base ");
 }
 
 TEST(metadata, yaml_of_v2) {
@@ -219,7 +222,8 @@ TEST(yaml, errors_give_the_line) {
   const auto root = read_yaml("a: 1\nb: [ 1, 2\n");
   ASSERT_FALSE(root.ok());
   EXPECT_EQ(root.error().message.substr(0, 12), "YAML line 2:");
-  for (const char* text : {"a: 'x", "a: \"\\q\"", "a: *alias", "a: 1\n   b: 2", "? a", "a: [1 2", "a: {b}", "a: [1] 2"})
+  for (const char* text :
+       {"a: 'x", "a: \"\\q\"", "a: *alias", "a: 1\n   b: 2", "? a", "a: [1 2", "a: {b}", "a: [1] 2"})
     EXPECT_FALSE(read_yaml(text).ok()) << text;
   std::string deep;
   for (int i = 0; i < 1000; ++i) deep += "- ";

@@ -39,8 +39,12 @@ class TreeBuilder : public msgpack::null_visitor {
     return true;
   }
 
-  void parse_error(size_t, size_t offset) { report(fmt::format("no valid MessagePack at offset {:#x}", offset)); }
-  void insufficient_bytes(size_t, size_t offset) { report(fmt::format("ends early, at offset {:#x}", offset)); }
+  void parse_error(size_t, size_t offset) {
+    report(fmt::format("no valid MessagePack at offset {:#x}", offset));
+  }
+  void insufficient_bytes(size_t, size_t offset) {
+    report(fmt::format("ends early, at offset {:#x}", offset));
+  }
 
  private:
   bool fail(std::string text) {
@@ -73,7 +77,8 @@ class TreeBuilder : public msgpack::null_visitor {
 
   bool open(decltype(Node::value) value) {
     if (in_key_) return fail("a map key is no scalar");
-    if (open_.size() >= kMaxDocumentDepth) return fail(fmt::format("nested deeper than {}", kMaxDocumentDepth));
+    if (open_.size() >= kMaxDocumentDepth)
+      return fail(fmt::format("nested deeper than {}", kMaxDocumentDepth));
     Node& node = slot();
     node.value = std::move(value);
     open_.push_back(&node);
@@ -100,7 +105,8 @@ Result<Node> read_msgpack(Bytes bytes) {
   TreeBuilder builder;
   // One object; what follows it is padding of the note.
   size_t offset = 0;
-  const bool parsed = msgpack::parse(reinterpret_cast<const char*>(bytes.data()), bytes.size(), offset, builder);
+  const bool parsed =
+      msgpack::parse(reinterpret_cast<const char*>(bytes.data()), bytes.size(), offset, builder);
   if (!parsed || !builder.complete())
     return make_error(ErrorCode::malformed, "MessagePack {}",
                       builder.problem().empty() ? "holds no value" : builder.problem());

@@ -85,11 +85,11 @@ constexpr Processor kProcessors[] = {
 
 // AMDGPUUsage "Processors", column "Alternative Processor".
 constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
-    {"tahiti", "gfx600"},    {"pitcairn", "gfx601"},  {"verde", "gfx601"},   {"hainan", "gfx602"},
-    {"oland", "gfx602"},     {"kaveri", "gfx700"},    {"hawaii", "gfx701"},  {"kabini", "gfx703"},
-    {"mullins", "gfx703"},   {"bonaire", "gfx704"},   {"carrizo", "gfx801"}, {"iceland", "gfx802"},
-    {"tonga", "gfx802"},     {"fiji", "gfx803"},      {"polaris10", "gfx803"}, {"polaris11", "gfx803"},
-    {"tongapro", "gfx805"},  {"stoney", "gfx810"},
+    {"tahiti", "gfx600"},   {"pitcairn", "gfx601"}, {"verde", "gfx601"},     {"hainan", "gfx602"},
+    {"oland", "gfx602"},    {"kaveri", "gfx700"},   {"hawaii", "gfx701"},    {"kabini", "gfx703"},
+    {"mullins", "gfx703"},  {"bonaire", "gfx704"},  {"carrizo", "gfx801"},   {"iceland", "gfx802"},
+    {"tonga", "gfx802"},    {"fiji", "gfx803"},     {"polaris10", "gfx803"}, {"polaris11", "gfx803"},
+    {"tongapro", "gfx805"}, {"stoney", "gfx810"},
 };
 
 // AMDGPUUsage "Generic Processors".
@@ -104,14 +104,14 @@ struct VersionV2 {
 
 // AMDGPUUsage "Code Object V2 Supported Processors and Fixed Target Feature Settings".
 constexpr VersionV2 kVersionsV2[] = {
-    {6, 0, 0, "gfx600", false}, {6, 0, 1, "gfx601", false}, {6, 0, 2, "gfx602", false},
-    {7, 0, 0, "gfx700", false}, {7, 0, 1, "gfx701", false}, {7, 0, 2, "gfx702", false},
-    {7, 0, 3, "gfx703", false}, {7, 0, 4, "gfx704", false}, {7, 0, 5, "gfx705", false},
-    {8, 0, 0, "gfx802", false}, {8, 0, 1, "gfx801", true},  {8, 0, 2, "gfx802", false},
-    {8, 0, 3, "gfx803", false}, {8, 0, 4, "gfx803", false}, {8, 0, 5, "gfx805", false},
-    {8, 1, 0, "gfx810", true},  {9, 0, 0, "gfx900", false}, {9, 0, 1, "gfx900", true},
-    {9, 0, 2, "gfx902", false}, {9, 0, 3, "gfx902", true},  {9, 0, 4, "gfx904", false},
-    {9, 0, 5, "gfx904", true},  {9, 0, 6, "gfx906", false}, {9, 0, 7, "gfx906", true},
+    {6, 0, 0, "gfx600", false},  {6, 0, 1, "gfx601", false}, {6, 0, 2, "gfx602", false},
+    {7, 0, 0, "gfx700", false},  {7, 0, 1, "gfx701", false}, {7, 0, 2, "gfx702", false},
+    {7, 0, 3, "gfx703", false},  {7, 0, 4, "gfx704", false}, {7, 0, 5, "gfx705", false},
+    {8, 0, 0, "gfx802", false},  {8, 0, 1, "gfx801", true},  {8, 0, 2, "gfx802", false},
+    {8, 0, 3, "gfx803", false},  {8, 0, 4, "gfx803", false}, {8, 0, 5, "gfx805", false},
+    {8, 1, 0, "gfx810", true},   {9, 0, 0, "gfx900", false}, {9, 0, 1, "gfx900", true},
+    {9, 0, 2, "gfx902", false},  {9, 0, 3, "gfx902", true},  {9, 0, 4, "gfx904", false},
+    {9, 0, 5, "gfx904", true},   {9, 0, 6, "gfx906", false}, {9, 0, 7, "gfx906", true},
     {9, 0, 12, "gfx90c", false},
 };
 

@@ -13,11 +13,11 @@
 namespace morgana::codeobj {
 
 struct Processor {
-  uint8_t mach;           // EF_AMDGPU_MACH_*
-  const char* name;       // "gfx90a", "gfx9-generic"
-  bool has_xnack;         // the xnack target feature exists
-  bool has_sramecc;       // the sramecc target feature exists
-  bool is_generic;        // a generic processor of code object V6
+  uint8_t mach;                  // EF_AMDGPU_MACH_*
+  const char* name;              // "gfx90a", "gfx9-generic"
+  bool has_xnack;                // the xnack target feature exists
+  bool has_sramecc;              // the sramecc target feature exists
+  bool is_generic;               // a generic processor of code object V6
   std::optional<Target> target;  // nullopt: named, and not executable here
 };
 

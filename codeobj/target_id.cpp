@@ -28,14 +28,15 @@ Status set_feature(TargetId& id, const Processor& processor, std::string_view na
                    std::string_view text) {
   const bool is_xnack = name == "xnack";
   if (!is_xnack && name != "sramecc" && name != "sram-ecc")
-    return make_error(ErrorCode::invalid_argument, "unknown target feature '{}' in target id '{}'", name, text);
+    return make_error(ErrorCode::invalid_argument, "unknown target feature '{}' in target id '{}'", name,
+                      text);
   if (!(is_xnack ? processor.has_xnack : processor.has_sramecc))
     return make_error(ErrorCode::invalid_argument, "{} has no target feature '{}' (target id '{}')",
                       processor.name, name, text);
   Feature& feature = is_xnack ? id.xnack : id.sramecc;
   if (feature != Feature::any)
-    return make_error(ErrorCode::invalid_argument, "target feature '{}' appears twice in target id '{}'", name,
-                      text);
+    return make_error(ErrorCode::invalid_argument, "target feature '{}' appears twice in target id '{}'",
+                      name, text);
   feature = value;
   return {};
 }
@@ -63,8 +64,8 @@ Result<TargetId> parse_target_id(std::string_view text) {
   const size_t end = rest.find_first_of(":+");
   const Processor* processor = find_processor(rest.substr(0, end));
   if (processor == nullptr)
-    return make_error(ErrorCode::invalid_argument, "unknown processor '{}' in target id '{}'", rest.substr(0, end),
-                      text);
+    return make_error(ErrorCode::invalid_argument, "unknown processor '{}' in target id '{}'",
+                      rest.substr(0, end), text);
   TargetId id{.processor = processor->name,
               .sramecc = processor->has_sramecc ? Feature::any : Feature::unsupported,
               .xnack = processor->has_xnack ? Feature::any : Feature::unsupported};
@@ -77,8 +78,8 @@ Result<TargetId> parse_target_id(std::string_view text) {
     Feature value = Feature::on;
     if (separator == ':') {
       if (!item.ends_with('+') && !item.ends_with('-'))
-        return make_error(ErrorCode::invalid_argument, "target feature '{}' of '{}' ends neither in + nor in -", item,
-                          text);
+        return make_error(ErrorCode::invalid_argument,
+                          "target feature '{}' of '{}' ends neither in + nor in -", item, text);
       value = item.ends_with('+') ? Feature::on : Feature::off;
       item.remove_suffix(1);
     }
@@ -95,7 +96,8 @@ bool compatible(const TargetId& code, const TargetId& agent) {
 int match_rank(const TargetId& code, const TargetId& agent) {
   if (!compatible(code, agent)) return -1;
   const auto is_set = [](Feature feature) { return feature == Feature::on || feature == Feature::off; };
-  return (code.processor == agent.processor ? 4 : 0) + (is_set(code.sramecc) ? 1 : 0) + (is_set(code.xnack) ? 1 : 0);
+  return (code.processor == agent.processor ? 4 : 0) + (is_set(code.sramecc) ? 1 : 0) +
+         (is_set(code.xnack) ? 1 : 0);
 }
 
 }  // namespace morgana::codeobj

@@ -25,8 +25,8 @@ TEST(target_id, reads_every_spelling_and_prints_the_canonical_one) {
 }
 
 TEST(target_id, refuses_what_does_not_exist) {
-  for (const char* text : {"", "gfx", "gfx90a:", "gfx90a:xnack", "gfx90a:turbo+", "gfx803:xnack+", "gfx900:sramecc-",
-                           "gfx90a:xnack+:xnack-", "amdgcn-", "amdgcn-amd-amdhsa--"})
+  for (const char* text : {"", "gfx", "gfx90a:", "gfx90a:xnack", "gfx90a:turbo+", "gfx803:xnack+",
+                           "gfx900:sramecc-", "gfx90a:xnack+:xnack-", "amdgcn-", "amdgcn-amd-amdhsa--"})
     EXPECT_FALSE(parse_target_id(text).ok()) << text;
 }
 

@@ -97,9 +97,9 @@ Kernels:
 // symbol `add`.
 inline Blob build_v2(std::string_view yaml = kYamlV2, uint32_t stepping = 3, uint32_t major = 8) {
   Blob code;
-  put<uint32_t>(code, 0, 1);   // version 1.1
+  put<uint32_t>(code, 0, 1);  // version 1.1
   put<uint32_t>(code, 4, 1);
-  put<uint16_t>(code, 8, 1);   // AMDGPU
+  put<uint16_t>(code, 8, 1);  // AMDGPU
   put<uint16_t>(code, 10, static_cast<uint16_t>(major));
   put<uint16_t>(code, 14, static_cast<uint16_t>(stepping));
   put<int64_t>(code, 16, 256);
@@ -137,7 +137,11 @@ inline Blob build_v2(std::string_view yaml = kYamlV2, uint32_t stepping = 3, uin
     return offset;
   };
   Elf64_Sym symbols[2] = {};
-  symbols[1] = {.st_name = 1, .st_info = (STB_GLOBAL << 4) | 10, .st_shndx = 2, .st_value = kCode, .st_size = code.size()};
+  symbols[1] = {.st_name = 1,
+                .st_info = (STB_GLOBAL << 4) | 10,
+                .st_shndx = 2,
+                .st_value = kCode,
+                .st_size = code.size()};
   const uint64_t note_offset = place(view(notes));
   const uint64_t symbol_offset = place({symbols, sizeof(symbols)});
   const uint64_t string_offset = place(Bytes(strings));
@@ -153,7 +157,10 @@ inline Blob build_v2(std::string_view yaml = kYamlV2, uint32_t stepping = 3, uin
   const uint64_t section_offset = place({sections, sizeof(sections)});
   const Elf64_Phdr segment = {PT_LOAD, PF_R | PF_X, kCode, kCode, kCode, code.size(), code.size(), 4096};
   Elf64_Ehdr header = {};
-  std::memcpy(header.e_ident, "\x7f" "ELF\2\1\1\x40", 8);
+  std::memcpy(header.e_ident,
+              "\x7f"
+              "ELF\2\1\1\x40",
+              8);
   header.e_type = ET_DYN;
   header.e_machine = 224;
   header.e_version = 1;

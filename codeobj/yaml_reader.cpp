@@ -1,6 +1,6 @@
 // A reader of the YAML subset of code object V2 metadata, written for hostile input: it works on a list of
-// lines, of which every step consumes a part, and bounds its recursion. A sequence entry "- key: value" is read
-// by cutting the dash off its line and reading the rest as a block of its own, deeper indented.
+// lines, of which every step consumes a part, and bounds its recursion. A sequence entry "- key: value" is
+// read by cutting the dash off its line and reading the rest as a block of its own, deeper indented.
 #include <algorithm>
 
 #include "codeobj/document.h"
@@ -131,7 +131,8 @@ class YamlReader {
         ++next_;
         skip_empty();
         // A sequence may stand at the indentation of its key (YAML 1.2, 8.2.1).
-        const bool has_value = !done() && (line().indent > indent || (line().indent == indent && is_entry(line())));
+        const bool has_value =
+            !done() && (line().indent > indent || (line().indent == indent && is_entry(line())));
         if (!has_value) {
           entries.push_back({std::move(key), Node()});
           continue;
@@ -168,7 +169,8 @@ class YamlReader {
 
   Result<std::string> key_text(std::string_view text) {
     if (text.empty()) return fail("empty key");
-    if (text[0] == '?' || text[0] == '&' || text[0] == '*' || text[0] == '!') return fail("unsupported kind of key");
+    if (text[0] == '?' || text[0] == '&' || text[0] == '*' || text[0] == '!')
+      return fail("unsupported kind of key");
     if (text[0] != '"' && text[0] != '\'') return std::string(text);
     size_t at = 0;
     MORGANA_TRY(std::string key, quoted(text, at));
@@ -343,7 +345,8 @@ class YamlReader {
     uint32_t code = 0;
     for (int i = 0; i < digits; ++i, ++at) {
       static constexpr std::string_view kHex = "0123456789abcdef";
-      const size_t digit = at < text.size() ? kHex.find(static_cast<char>(text[at] | 0x20)) : std::string_view::npos;
+      const size_t digit =
+          at < text.size() ? kHex.find(static_cast<char>(text[at] | 0x20)) : std::string_view::npos;
       if (digit == std::string_view::npos) return fail("an escape lacks hexadecimal digits");
       code = code * 16 + static_cast<uint32_t>(digit);
     }
