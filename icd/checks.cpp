@@ -1,0 +1,86 @@
+#include "icd/checks.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace morgana::icd {
+
+cl_int resolve(cl_command_queue command_queue, cl_mem memobj, Queue*& queue, Mem*& mem) {
+  queue = find_queue(command_queue);
+  if (queue == nullptr) return CL_INVALID_COMMAND_QUEUE;
+  mem = find<Mem>(memobj);
+  if (mem == nullptr) return CL_INVALID_MEM_OBJECT;
+  return &mem->context() == &queue->context() ? CL_SUCCESS : CL_INVALID_CONTEXT;
+}
+
+cl_int make_rect(const size_t* origin, const size_t* region, size_t row_pitch, size_t slice_pitch, Rect& rect) {
+  if (origin == nullptr || region == nullptr) return CL_INVALID_VALUE;
+  // What lies beyond the address space is out of bounds of anything, and below it nothing overflows 128 bits.
+  constexpr size_t kLimit = size_t{1} << 56;
+  for (int i = 0; i < 3; ++i)
+    if (region[i] == 0 || region[i] > kLimit || origin[i] > kLimit) return CL_INVALID_VALUE;
+  using Wide = unsigned __int128;
+  if (row_pitch == 0) row_pitch = region[0];
+  if (row_pitch < region[0]) return CL_INVALID_VALUE;
+  Wide packed = Wide{region[1]} * row_pitch;
+  Wide slice = slice_pitch == 0 ? packed : Wide{slice_pitch};
+  if (slice < packed || slice % row_pitch != 0 || slice > kLimit) return CL_INVALID_VALUE;
+  Wide start = origin[2] * slice + Wide{origin[1]} * row_pitch + origin[0];
+  Wide end = start + (region[2] - 1) * slice + (Wide{region[1]} - 1) * row_pitch + region[0];
+  if (end > kLimit) return CL_INVALID_VALUE;
+  rect.start = static_cast<uint64_t>(start);
+  rect.row_pitch = row_pitch;
+  rect.slice_pitch = static_cast<uint64_t>(slice);
+  rect.end = static_cast<uint64_t>(end);
+  return CL_SUCCESS;
+}
+
+bool rects_overlap(const Rect& a, const Rect& b, const size_t* region) {
+  const Rect& low = a.start <= b.start ? a : b;
+  const Rect& high = a.start <= b.start ? b : a;
+  if (high.start >= low.end) return false;
+  // With equal pitches the two differ by a translation: split it into slices, rows and bytes. Either remainder may
+  // also be reached from the next row or slice, backwards.
+  uint64_t delta = high.start - low.start;
+  uint64_t slices = delta / low.slice_pitch, rest = delta % low.slice_pitch;
+  uint64_t rows = rest / low.row_pitch, bytes = rest % low.row_pitch;
+  uint64_t rows_per_slice = low.slice_pitch / low.row_pitch;
+  for (int back_row = 0; back_row < 2; ++back_row) {
+    bool byte_hit = back_row == 0 ? bytes < region[0] : low.row_pitch - bytes < region[0];
+    if (!byte_hit) continue;
+    uint64_t r = rows + static_cast<uint64_t>(back_row);
+    if (r < region[1] && slices < region[2]) return true;
+    if (rows_per_slice - r < region[1] && slices + 1 < region[2]) return true;
+  }
+  return false;
+}
+
+void copy_rect(uint8_t* dst, const Rect& to, const uint8_t* src, const Rect& from,
+               const std::array<size_t, 3>& region) {
+  for (size_t z = 0; z < region[2]; ++z)
+    for (size_t y = 0; y < region[1]; ++y)
+      std::memmove(dst + to.start + z * to.slice_pitch + y * to.row_pitch,
+                   src + from.start + z * from.slice_pitch + y * from.row_pitch, region[0]);
+}
+
+void fill_pattern(uint8_t* to, size_t size, const uint8_t* pattern, size_t pattern_size) {
+  if (size == 0) return;
+  if (pattern_size == 1) {
+    std::memset(to, *pattern, size);
+    return;
+  }
+  // Doubling, up to a chunk that stays in the cache.
+  constexpr size_t kChunk = 64 * 1024;
+  std::memcpy(to, pattern, pattern_size);
+  size_t done = pattern_size;
+  while (done < size) {
+    size_t step = std::min({done, kChunk, size - done});
+    std::memcpy(to + done, to, step);
+    done += step;
+  }
+}
+
+bool is_pattern_size(size_t size) { return std::has_single_bit(size) && size <= 128; }
+
+}  // namespace morgana::icd

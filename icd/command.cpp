@@ -1,0 +1,46 @@
+#include "icd/command.h"
+
+#include <cstdio>
+
+#include "base/options.h"
+#include "icd/queue.h"
+#include "runtime/report.h"
+
+namespace morgana::icd {
+
+bool Command::begin() {
+  // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: a command that waits for a failed one does not run.
+  for (const Ref<Event>& event : same_queue_)
+    if (event->status() < 0) failed_.store(true, std::memory_order_relaxed);
+  if (failed_.load(std::memory_order_relaxed)) return false;
+  event_->running();
+  return true;
+}
+
+void Command::finished(const device::Fault& fault) {
+  Ref<Queue> queue = queue_;
+  Ref<Event> event = event_;
+  cl_int status = failed_.load(std::memory_order_relaxed) ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_COMPLETE;
+  if (fault.kind != device::FaultKind::none) {
+    // The specification leaves the status of an abnormal termination to the implementation: any negative value.
+    status = CL_OUT_OF_RESOURCES;
+    queue->note_fault();
+    if (runtime::Dispatch* faulty = dispatch()) {
+      std::string report = runtime::fault_report(fault, *faulty);
+      if (options().fault_report) std::fprintf(stderr, "%s\n", report.c_str());
+      queue->context().report(report);
+    }
+  }
+  drop();
+  event->end(status);
+  queue->retire(*this);
+  delete this;
+  event->settle();
+}
+
+void Command::dependency_ended(bool failed) {
+  if (failed) failed_.store(true, std::memory_order_relaxed);
+  if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) queue_->make_ready(*this);
+}
+
+}  // namespace morgana::icd

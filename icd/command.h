@@ -1,0 +1,65 @@
+// Command: one enqueued operation, from clEnqueue* to the end of its event.
+//
+// Made by an entry point, then owned by its Queue; the runtime's command processor runs it. A command holds what it
+// uses (memory, kernel) until just before its event ends.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "icd/event.h"
+#include "runtime/queue.h"
+
+namespace morgana::icd {
+
+class Command : public runtime::Task {
+ public:
+  explicit Command(cl_command_type type) : type_(type) {}
+  ~Command() override = default;
+
+  cl_command_type type() const { return type_; }
+
+  // runtime::Task, on the command processor's thread.
+  bool begin() final;
+  void finished(const device::Fault& fault) final;
+
+  // A dependency has ended; the last one makes the command ready.
+  void dependency_ended(bool failed);
+
+ protected:
+  // Lets go of what the command uses.
+  virtual void drop() = 0;
+
+ private:
+  friend class Queue;
+
+  const cl_command_type type_;
+  Ref<Queue> queue_;
+  Ref<Event> event_;
+  std::vector<Ref<Event>> same_queue_;     // earlier commands of an in-order queue in the wait list
+  std::atomic<uint32_t> pending_{1};       // dependencies that have not ended, and the enqueue itself
+  std::atomic<bool> failed_{false};        // a dependency ended with an error
+  Command* previous_ = nullptr;            // the queue's list of unfinished commands
+  Command* next_ = nullptr;
+};
+
+// A command that runs `work` on the host; `work` holds references to what it uses.
+template <typename Work>
+class HostCommand final : public Command {
+ public:
+  HostCommand(cl_command_type type, Work work) : Command(type), work_(std::move(work)) {}
+  void run() override { (*work_)(); }
+
+ private:
+  void drop() override { work_.reset(); }
+  std::optional<Work> work_;
+};
+
+template <typename Work>
+std::unique_ptr<Command> host_command(cl_command_type type, Work work) {
+  return std::make_unique<HostCommand<Work>>(type, std::move(work));
+}
+
+}  // namespace morgana::icd

@@ -1,0 +1,198 @@
+// Transfers between buffers and the host, and between buffers: read, write, copy, fill and their rectangular forms.
+#include <cstring>
+
+#include "icd/checks.h"
+
+namespace morgana::icd {
+namespace {
+
+cl_int read_or_write(cl_command_queue command_queue, cl_mem buffer, bool read, cl_bool blocking, size_t offset,
+                     size_t size, void* ptr, const Waits& waits) {
+  Queue* queue;
+  Mem* mem;
+  if (cl_int error = resolve(command_queue, buffer, queue, mem); error != CL_SUCCESS) return error;
+  // CL_INVALID_VALUE if the region is out of bounds or ptr is NULL.
+  if (!in_bounds(*mem, offset, size) || ptr == nullptr) return CL_INVALID_VALUE;
+  // CL_INVALID_OPERATION if the buffer's flags forbid the host this access.
+  if (read ? !host_may_read(*mem) : !host_may_write(*mem)) return CL_INVALID_OPERATION;
+  return submit(*queue, read ? CL_COMMAND_READ_BUFFER : CL_COMMAND_WRITE_BUFFER, waits, blocking,
+                [hold = Ref<Mem>(mem), read, offset, size, ptr] {
+                  uint8_t* place = hold->data() + offset;
+                  if (read)
+                    std::memmove(ptr, place, size);
+                  else
+                    std::memmove(place, ptr, size);
+                });
+}
+
+struct RectArguments {
+  const size_t* buffer_origin;
+  const size_t* host_origin;
+  const size_t* region;
+  size_t buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch;
+};
+
+cl_int read_or_write_rect(cl_command_queue command_queue, cl_mem buffer, bool read, cl_bool blocking,
+                          const RectArguments& args, void* ptr, const Waits& waits) {
+  Queue* queue;
+  Mem* mem;
+  if (cl_int error = resolve(command_queue, buffer, queue, mem); error != CL_SUCCESS) return error;
+  // CL_INVALID_VALUE if an origin or region is NULL, a region element is 0, or a pitch does not fit.
+  Rect device_side, host_side;
+  if (make_rect(args.buffer_origin, args.region, args.buffer_row_pitch, args.buffer_slice_pitch, device_side) !=
+          CL_SUCCESS ||
+      make_rect(args.host_origin, args.region, args.host_row_pitch, args.host_slice_pitch, host_side) != CL_SUCCESS)
+    return CL_INVALID_VALUE;
+  // CL_INVALID_VALUE if the region is out of bounds or ptr is NULL.
+  if (device_side.end > mem->size() || ptr == nullptr) return CL_INVALID_VALUE;
+  // CL_INVALID_OPERATION if the buffer's flags forbid the host this access.
+  if (read ? !host_may_read(*mem) : !host_may_write(*mem)) return CL_INVALID_OPERATION;
+  std::array<size_t, 3> region{args.region[0], args.region[1], args.region[2]};
+  return submit(*queue, read ? CL_COMMAND_READ_BUFFER_RECT : CL_COMMAND_WRITE_BUFFER_RECT, waits, blocking,
+                [hold = Ref<Mem>(mem), read, device_side, host_side, region, host = static_cast<uint8_t*>(ptr)] {
+                  if (read)
+                    copy_rect(host, host_side, hold->data(), device_side, region);
+                  else
+                    copy_rect(hold->data(), device_side, host, host_side, region);
+                });
+}
+
+// The buffer that owns the bytes.
+const Mem& whole(const Mem& mem) { return mem.parent() == nullptr ? mem : *mem.parent(); }
+
+cl_int resolve_pair(cl_command_queue command_queue, cl_mem src_buffer, cl_mem dst_buffer, Queue*& queue, Mem*& src,
+                    Mem*& dst) {
+  if (cl_int error = resolve(command_queue, src_buffer, queue, src); error != CL_SUCCESS) return error;
+  return resolve(command_queue, dst_buffer, queue, dst);
+}
+
+}  // namespace
+}  // namespace morgana::icd
+
+using namespace morgana::icd;
+
+cl_int CL_API_CALL clEnqueueReadBuffer(cl_command_queue command_queue, cl_mem buffer, cl_bool blocking_read,
+                                       size_t offset, size_t size, void* ptr, cl_uint num_events_in_wait_list,
+                                       const cl_event* event_wait_list, cl_event* event) {
+  return api(__func__, [&] {
+    return read_or_write(command_queue, buffer, true, blocking_read, offset, size, ptr,
+                         {num_events_in_wait_list, event_wait_list, event});
+  });
+}
+
+cl_int CL_API_CALL clEnqueueWriteBuffer(cl_command_queue command_queue, cl_mem buffer, cl_bool blocking_write,
+                                        size_t offset, size_t size, const void* ptr, cl_uint num_events_in_wait_list,
+                                        const cl_event* event_wait_list, cl_event* event) {
+  return api(__func__, [&] {
+    return read_or_write(command_queue, buffer, false, blocking_write, offset, size, const_cast<void*>(ptr),
+                         {num_events_in_wait_list, event_wait_list, event});
+  });
+}
+
+cl_int CL_API_CALL clEnqueueReadBufferRect(cl_command_queue command_queue, cl_mem buffer, cl_bool blocking_read,
+                                           const size_t* buffer_origin, const size_t* host_origin,
+                                           const size_t* region, size_t buffer_row_pitch, size_t buffer_slice_pitch,
+                                           size_t host_row_pitch, size_t host_slice_pitch, void* ptr,
+                                           cl_uint num_events_in_wait_list, const cl_event* event_wait_list,
+                                           cl_event* event) {
+  return api(__func__, [&] {
+    RectArguments args{buffer_origin,      host_origin,    region,          buffer_row_pitch,
+                       buffer_slice_pitch, host_row_pitch, host_slice_pitch};
+    return read_or_write_rect(command_queue, buffer, true, blocking_read, args, ptr,
+                              {num_events_in_wait_list, event_wait_list, event});
+  });
+}
+
+cl_int CL_API_CALL clEnqueueWriteBufferRect(cl_command_queue command_queue, cl_mem buffer, cl_bool blocking_write,
+                                            const size_t* buffer_origin, const size_t* host_origin,
+                                            const size_t* region, size_t buffer_row_pitch, size_t buffer_slice_pitch,
+                                            size_t host_row_pitch, size_t host_slice_pitch, const void* ptr,
+                                            cl_uint num_events_in_wait_list, const cl_event* event_wait_list,
+                                            cl_event* event) {
+  return api(__func__, [&] {
+    RectArguments args{buffer_origin,      host_origin,    region,          buffer_row_pitch,
+                       buffer_slice_pitch, host_row_pitch, host_slice_pitch};
+    return read_or_write_rect(command_queue, buffer, false, blocking_write, args, const_cast<void*>(ptr),
+                              {num_events_in_wait_list, event_wait_list, event});
+  });
+}
+
+cl_int CL_API_CALL clEnqueueCopyBuffer(cl_command_queue command_queue, cl_mem src_buffer, cl_mem dst_buffer,
+                                       size_t src_offset, size_t dst_offset, size_t size,
+                                       cl_uint num_events_in_wait_list, const cl_event* event_wait_list,
+                                       cl_event* event) {
+  return api(__func__, [&]() -> cl_int {
+    Queue* queue;
+    Mem *src, *dst;
+    if (cl_int error = resolve_pair(command_queue, src_buffer, dst_buffer, queue, src, dst); error != CL_SUCCESS)
+      return error;
+    // CL_INVALID_VALUE if either region lies outside its buffer.
+    if (!in_bounds(*src, src_offset, size) || !in_bounds(*dst, dst_offset, size)) return CL_INVALID_VALUE;
+    // CL_MEM_COPY_OVERLAP if the regions of one buffer, or of sub-buffers of one buffer, overlap.
+    size_t from = src->origin() + src_offset, to = dst->origin() + dst_offset;
+    if (&whole(*src) == &whole(*dst) && from < to + size && to < from + size) return CL_MEM_COPY_OVERLAP;
+    return submit(*queue, CL_COMMAND_COPY_BUFFER, {num_events_in_wait_list, event_wait_list, event}, CL_FALSE,
+                  [a = Ref<Mem>(src), b = Ref<Mem>(dst), src_offset, dst_offset, size] {
+                    std::memmove(b->data() + dst_offset, a->data() + src_offset, size);
+                  });
+  });
+}
+
+cl_int CL_API_CALL clEnqueueCopyBufferRect(cl_command_queue command_queue, cl_mem src_buffer, cl_mem dst_buffer,
+                                           const size_t* src_origin, const size_t* dst_origin, const size_t* region,
+                                           size_t src_row_pitch, size_t src_slice_pitch, size_t dst_row_pitch,
+                                           size_t dst_slice_pitch, cl_uint num_events_in_wait_list,
+                                           const cl_event* event_wait_list, cl_event* event) {
+  return api(__func__, [&]() -> cl_int {
+    Queue* queue;
+    Mem *src, *dst;
+    if (cl_int error = resolve_pair(command_queue, src_buffer, dst_buffer, queue, src, dst); error != CL_SUCCESS)
+      return error;
+    // CL_INVALID_VALUE if an origin or region is NULL, a region element is 0, or a pitch does not fit.
+    Rect from, to;
+    if (make_rect(src_origin, region, src_row_pitch, src_slice_pitch, from) != CL_SUCCESS ||
+        make_rect(dst_origin, region, dst_row_pitch, dst_slice_pitch, to) != CL_SUCCESS)
+      return CL_INVALID_VALUE;
+    // CL_INVALID_VALUE if either region lies outside its buffer.
+    if (from.end > src->size() || to.end > dst->size()) return CL_INVALID_VALUE;
+    // CL_INVALID_VALUE if both are the same buffer and the pitches differ.
+    bool equal_pitches = from.row_pitch == to.row_pitch && from.slice_pitch == to.slice_pitch;
+    if (src == dst && !equal_pitches) return CL_INVALID_VALUE;
+    // CL_MEM_COPY_OVERLAP if the regions of one buffer, or of sub-buffers of one buffer, overlap.
+    if (&whole(*src) == &whole(*dst)) {
+      Rect a = from, b = to;
+      a.start += src->origin(), a.end += src->origin();
+      b.start += dst->origin(), b.end += dst->origin();
+      bool overlap = equal_pitches ? rects_overlap(a, b, region) : a.start < b.end && b.start < a.end;
+      if (overlap) return CL_MEM_COPY_OVERLAP;
+    }
+    std::array<size_t, 3> extent{region[0], region[1], region[2]};
+    return submit(*queue, CL_COMMAND_COPY_BUFFER_RECT, {num_events_in_wait_list, event_wait_list, event}, CL_FALSE,
+                  [a = Ref<Mem>(src), b = Ref<Mem>(dst), from, to, extent] {
+                    copy_rect(b->data(), to, a->data(), from, extent);
+                  });
+  });
+}
+
+cl_int CL_API_CALL clEnqueueFillBuffer(cl_command_queue command_queue, cl_mem buffer, const void* pattern,
+                                       size_t pattern_size, size_t offset, size_t size,
+                                       cl_uint num_events_in_wait_list, const cl_event* event_wait_list,
+                                       cl_event* event) {
+  return api(__func__, [&]() -> cl_int {
+    Queue* queue;
+    Mem* mem;
+    if (cl_int error = resolve(command_queue, buffer, queue, mem); error != CL_SUCCESS) return error;
+    // CL_INVALID_VALUE if offset or offset + size lie outside the buffer.
+    if (!in_bounds(*mem, offset, size)) return CL_INVALID_VALUE;
+    // CL_INVALID_VALUE if pattern is NULL or pattern_size is not one of 1, 2, 4 ... 128.
+    if (pattern == nullptr || !is_pattern_size(pattern_size)) return CL_INVALID_VALUE;
+    // CL_INVALID_VALUE if offset and size are not a multiple of pattern_size.
+    if (offset % pattern_size != 0 || size % pattern_size != 0) return CL_INVALID_VALUE;
+    std::array<uint8_t, 128> copy{};
+    std::memcpy(copy.data(), pattern, pattern_size);
+    return submit(*queue, CL_COMMAND_FILL_BUFFER, {num_events_in_wait_list, event_wait_list, event}, CL_FALSE,
+                  [hold = Ref<Mem>(mem), copy, pattern_size, offset, size] {
+                    fill_pattern(hold->data() + offset, size, copy.data(), pattern_size);
+                  });
+  });
+}

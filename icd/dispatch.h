@@ -1,0 +1,28 @@
+// Entry points by name and by slot, both expanded from entries.def. Constant data; any thread.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "icd/api.h"
+
+namespace morgana::icd {
+
+struct Entry {
+  std::string_view name;
+  void* function;
+};
+
+// Every function that an application or loader can find by name.
+std::span<const Entry> entries();
+
+// The function of that name, or nullptr.
+void* find_entry(std::string_view name);
+
+}  // namespace morgana::icd
+
+// cl_khr_icd 2.0 and cl_khr_suggested_local_work_size: younger than the headers of Debian 12.
+extern "C" {
+void* CL_API_CALL clIcdGetFunctionAddressForPlatformKHR(cl_platform_id platform, const char* func_name);
+cl_int CL_API_CALL clIcdSetPlatformDispatchDataKHR(cl_platform_id platform, void* disp_data);
+}

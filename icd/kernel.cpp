@@ -1,0 +1,271 @@
+#include "icd/kernel.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "icd/info.h"
+
+namespace morgana::icd {
+
+using codeobj::ArgKind;
+
+Kernel::Kernel(Program& program, std::vector<Variant> variants)
+    : program_(&program), variants_(std::move(variants)), buffers_(variants_.front().arguments.count()) {
+  program_->attach_kernel();
+}
+
+Kernel::Kernel(const Kernel& other)
+    : program_(other.program_), variants_(other.variants_), buffers_(other.buffers_) {
+  program_->attach_kernel();
+}
+
+Kernel::~Kernel() { program_->detach_kernel(); }
+
+const Kernel::Variant* Kernel::variant(const Device* device) const {
+  for (const Variant& variant : variants_)
+    if (variant.device.get() == device) return &variant;
+  return nullptr;
+}
+
+void Kernel::store(size_t index, Bytes value) {
+  for (Variant& variant : variants_)
+    if (Status status = variant.arguments.set(index, value); !status.ok())
+      log(LogLevel::warn, "kernel '{}': {}", name(), status.error().message);
+}
+
+cl_int Kernel::set_argument(size_t index, size_t size, const void* value) {
+  const codeobj::KernelArg& arg = argument(index);
+  std::lock_guard lock(mutex_);
+  switch (arg.kind) {
+    case ArgKind::dynamic_shared_pointer:
+      // CL_INVALID_ARG_VALUE if arg_value is not NULL for an argument declared with __local.
+      if (value != nullptr) return CL_INVALID_ARG_VALUE;
+      // CL_INVALID_ARG_SIZE if arg_size is zero for an argument declared with __local.
+      if (size == 0 || size > UINT32_MAX) return CL_INVALID_ARG_SIZE;
+      for (Variant& variant : variants_)
+        if (!variant.arguments.set_local(index, static_cast<uint32_t>(size)).ok()) return CL_INVALID_ARG_VALUE;
+      return CL_SUCCESS;
+    case ArgKind::global_buffer: {
+      // CL_INVALID_ARG_SIZE if the argument is a memory object and arg_size is not sizeof(cl_mem).
+      if (size != sizeof(cl_mem)) return CL_INVALID_ARG_SIZE;
+      cl_mem handle = nullptr;
+      if (value != nullptr) std::memcpy(&handle, value, sizeof handle);
+      uint64_t address = 0;
+      BufferArgument buffer;
+      if (handle != nullptr) {
+        // CL_INVALID_MEM_OBJECT if arg_value is not a valid memory object (of this context).
+        Mem* mem = find<Mem>(handle);
+        if (mem == nullptr || &mem->context() != &context()) return CL_INVALID_MEM_OBJECT;
+        buffer = {mem, mem->serial()};
+        address = reinterpret_cast<uint64_t>(mem->data());
+      }
+      buffers_[index] = buffer;
+      store(index, Bytes(&address, sizeof address));
+      return CL_SUCCESS;
+    }
+    // No object of these kinds can exist on devices without images, samplers, pipes and device-side queues.
+    case ArgKind::image:
+    case ArgKind::pipe: return CL_INVALID_MEM_OBJECT;
+    case ArgKind::sampler: return CL_INVALID_SAMPLER;
+    case ArgKind::queue: return CL_INVALID_DEVICE_QUEUE;
+    default:
+      // CL_INVALID_ARG_VALUE if arg_value is not a valid value.
+      if (value == nullptr) return CL_INVALID_ARG_VALUE;
+      // CL_INVALID_ARG_SIZE if arg_size does not match the size of the data type.
+      if (size != arg.size) return CL_INVALID_ARG_SIZE;
+      store(index, Bytes(value, size));
+      return CL_SUCCESS;
+  }
+}
+
+cl_int Kernel::set_svm_pointer(size_t index, const void* pointer) {
+  // CL_INVALID_ARG_VALUE if the argument is not a pointer to global or constant memory.
+  if (argument(index).kind != ArgKind::global_buffer) return CL_INVALID_ARG_VALUE;
+  auto address = reinterpret_cast<uint64_t>(pointer);
+  std::lock_guard lock(mutex_);
+  buffers_[index] = {};
+  store(index, Bytes(&address, sizeof address));
+  return CL_SUCCESS;
+}
+
+uint64_t Kernel::local_bytes(const Variant& variant) {
+  std::lock_guard lock(mutex_);
+  return uint64_t{variant.kernel->metadata->group_segment_fixed_size} + variant.arguments.dynamic_local_bytes();
+}
+
+size_t Kernel::work_group_limit(const Variant& variant) const {
+  size_t limit = variant.device->spec().max_work_group_size;
+  uint32_t own = variant.kernel->metadata->max_flat_workgroup_size;
+  return own == 0 ? limit : std::min<size_t>(limit, own);
+}
+
+cl_int Kernel::check_arguments(const Variant& variant) {
+  std::lock_guard lock(mutex_);
+  for (size_t i = 0; i < variant.arguments.count(); ++i)
+    if (!variant.arguments.is_set(i)) return CL_INVALID_KERNEL_ARGS;
+  return CL_SUCCESS;
+}
+
+cl_int Kernel::hold_buffers(std::vector<Ref<Mem>>& buffers) const {
+  for (const BufferArgument& argument : buffers_) {
+    if (argument.mem == nullptr) continue;
+    if (find<Mem>(argument.mem->handle()) == nullptr || argument.mem->serial() != argument.serial)
+      return CL_INVALID_KERNEL_ARGS;
+    buffers.emplace_back(argument.mem);
+  }
+  return CL_SUCCESS;
+}
+
+cl_int Kernel::make_dispatch(const Variant& variant, const runtime::Geometry& geometry,
+                             std::unique_ptr<runtime::Dispatch>& dispatch, std::vector<Ref<Mem>>& buffers) {
+  std::lock_guard lock(mutex_);
+  if (cl_int error = hold_buffers(buffers); error != CL_SUCCESS) return error;
+  auto made = runtime::Dispatch::create(variant.executable, *variant.kernel, variant.arguments, geometry);
+  if (!made.ok()) {
+    log(LogLevel::info, "kernel '{}': {}", name(), made.error().message);
+    return CL_OUT_OF_RESOURCES;
+  }
+  dispatch = std::move(made).value();
+  return CL_SUCCESS;
+}
+
+namespace {
+
+// CL_INVALID_KERNEL_DEFINITION if the function's arguments differ between devices.
+bool same_definition(const runtime::Arguments& a, const runtime::Arguments& b) {
+  if (a.count() != b.count()) return false;
+  for (size_t i = 0; i < a.count(); ++i)
+    if (a.arg(i).kind != b.arg(i).kind || a.arg(i).size != b.arg(i).size) return false;
+  return true;
+}
+
+// The kernel of that name in every executable of the program.
+Made<cl_kernel> create_kernel(Program& program, std::string_view name) {
+  std::vector<Kernel::Variant> variants;
+  bool any_executable = false;
+  for (size_t i = 0; i < program.devices().size(); ++i) {
+    Build build = program.build(i);
+    if (build.status != CL_BUILD_SUCCESS || !build.executable) continue;
+    any_executable = true;
+    const runtime::Kernel* kernel = build.executable->kernel(name);
+    if (kernel == nullptr) continue;
+    variants.push_back({program.devices()[i], build.executable, kernel, runtime::Arguments(*kernel)});
+    if (!same_definition(variants.front().arguments, variants.back().arguments)) return CL_INVALID_KERNEL_DEFINITION;
+  }
+  // CL_INVALID_PROGRAM_EXECUTABLE if there is no successfully built executable for program.
+  if (!any_executable) return CL_INVALID_PROGRAM_EXECUTABLE;
+  // CL_INVALID_KERNEL_NAME if kernel_name is not found in program.
+  if (variants.empty()) return CL_INVALID_KERNEL_NAME;
+  return make<Kernel>(program, std::move(variants)).publish();
+}
+
+std::vector<std::string> kernel_names(const Program& program) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < program.devices().size(); ++i) {
+    Build build = program.build(i);
+    if (build.status != CL_BUILD_SUCCESS || !build.executable) continue;
+    for (const runtime::Kernel& kernel : build.executable->kernels())
+      if (std::find(names.begin(), names.end(), kernel.name) == names.end()) names.push_back(kernel.name);
+  }
+  return names;
+}
+
+}  // namespace
+}  // namespace morgana::icd
+
+using namespace morgana;
+using namespace morgana::icd;
+
+cl_kernel CL_API_CALL clCreateKernel(cl_program program, const char* kernel_name, cl_int* errcode_ret) {
+  return api_create<cl_kernel>(__func__, errcode_ret, [&]() -> Made<cl_kernel> {
+    // CL_INVALID_PROGRAM if program is not a valid program object.
+    Program* p = find<Program>(program);
+    if (p == nullptr) return CL_INVALID_PROGRAM;
+    // CL_INVALID_VALUE if kernel_name is NULL.
+    if (kernel_name == nullptr) return CL_INVALID_VALUE;
+    return create_kernel(*p, kernel_name);
+  });
+}
+
+cl_int CL_API_CALL clCreateKernelsInProgram(cl_program program, cl_uint num_kernels, cl_kernel* kernels,
+                                            cl_uint* num_kernels_ret) {
+  return api(__func__, [&]() -> cl_int {
+    // CL_INVALID_PROGRAM if program is not a valid program object.
+    Program* p = find<Program>(program);
+    if (p == nullptr) return CL_INVALID_PROGRAM;
+    // CL_INVALID_PROGRAM_EXECUTABLE if there is no successfully built executable for any device in program.
+    bool built = false;
+    for (size_t i = 0; i < p->devices().size(); ++i) built |= p->build(i).executable != nullptr;
+    if (!built) return CL_INVALID_PROGRAM_EXECUTABLE;
+    std::vector<std::string> names = kernel_names(*p);
+    // CL_INVALID_VALUE if kernels is not NULL and num_kernels is less than the number of kernels in program.
+    if (kernels != nullptr && num_kernels < names.size()) return CL_INVALID_VALUE;
+    for (size_t i = 0; kernels != nullptr && i < names.size(); ++i) {
+      Made<cl_kernel> made = create_kernel(*p, names[i]);
+      if (made.code != CL_SUCCESS) {
+        while (i > 0) release_handle<Kernel>(kernels[--i]);
+        return made.code;
+      }
+      kernels[i] = made.value;
+    }
+    if (num_kernels_ret != nullptr) *num_kernels_ret = static_cast<cl_uint>(names.size());
+    return CL_SUCCESS;
+  });
+}
+
+cl_kernel CL_API_CALL clCloneKernel(cl_kernel source_kernel, cl_int* errcode_ret) {
+  return api_create<cl_kernel>(__func__, errcode_ret, [&]() -> Made<cl_kernel> {
+    // CL_INVALID_KERNEL if source_kernel is not a valid kernel object.
+    Kernel* source = find<Kernel>(source_kernel);
+    if (source == nullptr) return CL_INVALID_KERNEL;
+    return make<Kernel>(*source).publish();
+  });
+}
+
+cl_int CL_API_CALL clRetainKernel(cl_kernel kernel) {
+  return api(__func__, [&] { return retain_handle<Kernel>(kernel); });
+}
+
+cl_int CL_API_CALL clReleaseKernel(cl_kernel kernel) {
+  return api(__func__, [&] { return release_handle<Kernel>(kernel); });
+}
+
+cl_int CL_API_CALL clSetKernelArg(cl_kernel kernel, cl_uint arg_index, size_t arg_size, const void* arg_value) {
+  return api(__func__, [&]() -> cl_int {
+    // CL_INVALID_KERNEL if kernel is not a valid kernel object.
+    Kernel* k = find<Kernel>(kernel);
+    if (k == nullptr) return CL_INVALID_KERNEL;
+    // CL_INVALID_ARG_INDEX if arg_index is not a valid argument index.
+    if (arg_index >= k->argument_count()) return CL_INVALID_ARG_INDEX;
+    return k->set_argument(arg_index, arg_size, arg_value);
+  });
+}
+
+cl_int CL_API_CALL clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint arg_index, const void* arg_value) {
+  return api(__func__, [&]() -> cl_int {
+    // CL_INVALID_KERNEL if kernel is not a valid kernel object.
+    Kernel* k = find<Kernel>(kernel);
+    if (k == nullptr) return CL_INVALID_KERNEL;
+    // CL_INVALID_ARG_INDEX if arg_index is not a valid argument index.
+    if (arg_index >= k->argument_count()) return CL_INVALID_ARG_INDEX;
+    return k->set_svm_pointer(arg_index, arg_value);
+  });
+}
+
+cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info param_name, size_t param_value_size,
+                                       const void* param_value) {
+  return api(__func__, [&]() -> cl_int {
+    // CL_INVALID_KERNEL if kernel is not a valid kernel object.
+    if (find<Kernel>(kernel) == nullptr) return CL_INVALID_KERNEL;
+    // CL_INVALID_VALUE if param_name is not valid, param_value is NULL, or its size is not valid. Kernels reach all memory
+    // of the process, so there is nothing to remember.
+    if (param_value == nullptr) return CL_INVALID_VALUE;
+    switch (param_name) {
+      case CL_KERNEL_EXEC_INFO_SVM_PTRS:
+        return param_value_size == 0 || param_value_size % sizeof(void*) != 0 ? CL_INVALID_VALUE : CL_SUCCESS;
+      case CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM:
+        return param_value_size == sizeof(cl_bool) ? CL_SUCCESS : CL_INVALID_VALUE;
+      default: return CL_INVALID_VALUE;
+    }
+  });
+}

@@ -1,0 +1,225 @@
+#include "icd/memory.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "icd/info.h"
+#include "icd/svm.h"
+#include "runtime/memory.h"
+
+namespace morgana::icd {
+namespace {
+
+// Bytes of all buffers together: more than the device has must fail, although pages come only when touched.
+constinit std::atomic<uint64_t> g_charged{0};
+
+bool charge(const Context& context, uint64_t size) {
+  uint64_t limit = 0;
+  for (const Ref<Device>& device : context.devices()) limit = std::max(limit, device->spec().global_memory);
+  uint64_t before = g_charged.fetch_add(size);
+  if (size <= limit && before <= limit - size) return true;
+  g_charged.fetch_sub(size);
+  return false;
+}
+
+constexpr cl_mem_flags kKernelAccess = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
+constexpr cl_mem_flags kHostPointer = CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR;
+constexpr cl_mem_flags kHostAccess = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
+
+bool at_most_one(cl_mem_flags flags) { return std::popcount(flags) <= 1; }
+
+// CL_INVALID_VALUE if values specified in flags are not valid.
+bool are_buffer_flags(cl_mem_flags flags) {
+  if ((flags & ~(kKernelAccess | kHostPointer | kHostAccess)) != 0) return false;
+  if (!at_most_one(flags & kKernelAccess) || !at_most_one(flags & kHostAccess)) return false;
+  return (flags & CL_MEM_USE_HOST_PTR) == 0 || (flags & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)) == 0;
+}
+
+Made<cl_mem> create_buffer(cl_context context, const cl_mem_properties* properties, cl_mem_flags flags, size_t size,
+                           void* host_ptr) {
+  // CL_INVALID_CONTEXT if context is not a valid context.
+  Context* c = find<Context>(context);
+  if (c == nullptr) return CL_INVALID_CONTEXT;
+  // CL_INVALID_PROPERTY if a property name is not supported: none is defined.
+  if (properties != nullptr && *properties != 0) return CL_INVALID_PROPERTY;
+  if (!are_buffer_flags(flags)) return CL_INVALID_VALUE;
+  // CL_INVALID_BUFFER_SIZE if size is 0 or greater than CL_DEVICE_MAX_MEM_ALLOC_SIZE for all devices in context.
+  if (size == 0 || size > c->max_allocation()) return CL_INVALID_BUFFER_SIZE;
+  // CL_INVALID_HOST_PTR if host_ptr is NULL and a flag needs it, or not NULL and no flag does.
+  bool needs_pointer = (flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)) != 0;
+  if (needs_pointer != (host_ptr != nullptr)) return CL_INVALID_HOST_PTR;
+  if ((flags & kKernelAccess) == 0) flags |= CL_MEM_READ_WRITE;
+
+  Mem::Storage storage;
+  if ((flags & CL_MEM_USE_HOST_PTR) != 0) {
+    storage.address = static_cast<uint8_t*>(host_ptr);
+    storage.host_ptr = storage.address;
+    storage.svm = is_svm_range(host_ptr, size);
+    storage.registered = host_ptr;
+    runtime::register_host(host_ptr, size, "buffer (host memory)");
+  } else {
+    // CL_MEM_OBJECT_ALLOCATION_FAILURE if there is a failure to allocate memory for the buffer object.
+    if (!charge(*c, size)) return CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    auto memory = runtime::allocate(size, kBaseAlignment, "buffer");
+    if (!memory.ok()) {
+      g_charged.fetch_sub(size);
+      return CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    }
+    storage.charged = size;
+    storage.owned = *memory;
+    storage.address = static_cast<uint8_t*>(storage.owned);
+    if ((flags & CL_MEM_COPY_HOST_PTR) != 0) std::memcpy(storage.address, host_ptr, size);
+  }
+  std::vector<cl_mem_properties> copy;
+  if (properties != nullptr) copy.push_back(0);
+  return make<Mem>(*c, flags, size, storage, std::move(copy)).publish();
+}
+
+// The flags of a sub-buffer, with what it takes from its parent; CL_INVALID_VALUE if they contradict the parent's.
+Made<cl_mem_flags> sub_buffer_flags(cl_mem_flags parent, cl_mem_flags flags) {
+  if (!are_buffer_flags(flags) || (flags & kHostPointer) != 0) return CL_INVALID_VALUE;
+  auto both = [&](cl_mem_flags of_parent, cl_mem_flags of_sub) {
+    return (parent & of_parent) != 0 && (flags & of_sub) != 0;
+  };
+  if (both(CL_MEM_WRITE_ONLY, CL_MEM_READ_WRITE | CL_MEM_READ_ONLY) ||
+      both(CL_MEM_READ_ONLY, CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY) ||
+      both(CL_MEM_HOST_WRITE_ONLY, CL_MEM_HOST_READ_ONLY) || both(CL_MEM_HOST_READ_ONLY, CL_MEM_HOST_WRITE_ONLY) ||
+      both(CL_MEM_HOST_NO_ACCESS, CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY))
+    return CL_INVALID_VALUE;
+  if ((flags & kKernelAccess) == 0) flags |= parent & kKernelAccess;
+  if ((flags & kHostAccess) == 0) flags |= parent & kHostAccess;
+  return static_cast<cl_mem_flags>(flags | (parent & kHostPointer));
+}
+
+}  // namespace
+
+Mem::Mem(Context& context, cl_mem_flags flags, size_t size, Storage storage, std::vector<cl_mem_properties> properties)
+    : context_(&context), flags_(flags), size_(size), storage_(storage), properties_(std::move(properties)) {}
+
+Mem::Mem(Mem& parent, cl_mem_flags flags, size_t origin, size_t size)
+    : context_(&parent.context()), parent_(&parent), flags_(flags), size_(size), origin_(origin) {
+  storage_.address = parent.data() + origin;
+  storage_.svm = parent.uses_svm();
+  if (parent.host_ptr() != nullptr) storage_.host_ptr = static_cast<uint8_t*>(parent.host_ptr()) + origin;
+}
+
+Mem::~Mem() {
+  // Once unregistered, the application may free its memory in the callback.
+  if (storage_.registered != nullptr) runtime::unregister_host(storage_.registered);
+  // Called in the reverse order in which they were registered (clSetMemObjectDestructorCallback).
+  for (auto callback = destructors_.rbegin(); callback != destructors_.rend(); ++callback)
+    callback->function(handle(), callback->user_data);
+  runtime::release(storage_.owned);
+  g_charged.fetch_sub(storage_.charged);
+}
+
+void Mem::add_destructor(Destructor callback, void* user_data) {
+  std::lock_guard lock(mutex_);
+  destructors_.push_back({callback, user_data});
+}
+
+cl_uint Mem::map_count() {
+  std::lock_guard lock(mutex_);
+  return map_count_;
+}
+
+void Mem::add_mapping(void* pointer) {
+  std::lock_guard lock(mutex_);
+  ++mappings_[pointer];
+  ++map_count_;
+}
+
+bool Mem::remove_mapping(void* pointer) {
+  std::lock_guard lock(mutex_);
+  auto found = mappings_.find(pointer);
+  if (found == mappings_.end()) return false;
+  if (--found->second == 0) mappings_.erase(found);
+  --map_count_;
+  return true;
+}
+
+}  // namespace morgana::icd
+
+using namespace morgana;
+using namespace morgana::icd;
+
+cl_mem CL_API_CALL clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void* host_ptr,
+                                  cl_int* errcode_ret) {
+  return api_create<cl_mem>(__func__, errcode_ret,
+                            [&] { return create_buffer(context, nullptr, flags, size, host_ptr); });
+}
+
+cl_mem CL_API_CALL clCreateBufferWithProperties(cl_context context, const cl_mem_properties* properties,
+                                                cl_mem_flags flags, size_t size, void* host_ptr, cl_int* errcode_ret) {
+  return api_create<cl_mem>(__func__, errcode_ret,
+                            [&] { return create_buffer(context, properties, flags, size, host_ptr); });
+}
+
+cl_mem CL_API_CALL clCreateSubBuffer(cl_mem buffer, cl_mem_flags flags, cl_buffer_create_type buffer_create_type,
+                                     const void* buffer_create_info, cl_int* errcode_ret) {
+  return api_create<cl_mem>(__func__, errcode_ret, [&]() -> Made<cl_mem> {
+    // CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object or is a sub-buffer object.
+    Mem* parent = find<Mem>(buffer);
+    if (parent == nullptr || parent->parent() != nullptr) return CL_INVALID_MEM_OBJECT;
+    Made<cl_mem_flags> own = sub_buffer_flags(parent->flags(), flags);
+    if (own.code != CL_SUCCESS) return own.code;
+    // CL_INVALID_VALUE if buffer_create_type or buffer_create_info is not valid, or buffer_create_info is NULL.
+    if (buffer_create_type != CL_BUFFER_CREATE_TYPE_REGION || buffer_create_info == nullptr) return CL_INVALID_VALUE;
+    const auto& region = *static_cast<const cl_buffer_region*>(buffer_create_info);
+    // CL_INVALID_VALUE if the region is out of bounds in buffer.
+    if (region.origin > parent->size() || region.size > parent->size() - region.origin) return CL_INVALID_VALUE;
+    // CL_INVALID_BUFFER_SIZE if the size of the region is 0.
+    if (region.size == 0) return CL_INVALID_BUFFER_SIZE;
+    // CL_MISALIGNED_SUB_BUFFER_OFFSET if the origin is not aligned to CL_DEVICE_MEM_BASE_ADDR_ALIGN for any device.
+    if (region.origin % kBaseAlignment != 0) return CL_MISALIGNED_SUB_BUFFER_OFFSET;
+    return make<Mem>(*parent, own.value, region.origin, region.size).publish();
+  });
+}
+
+cl_int CL_API_CALL clRetainMemObject(cl_mem memobj) {
+  return api(__func__, [&] { return retain_handle<Mem>(memobj); });
+}
+
+cl_int CL_API_CALL clReleaseMemObject(cl_mem memobj) {
+  return api(__func__, [&] { return release_handle<Mem>(memobj); });
+}
+
+cl_int CL_API_CALL clSetMemObjectDestructorCallback(cl_mem memobj, void(CL_CALLBACK* pfn_notify)(cl_mem, void*),
+                                                    void* user_data) {
+  return api(__func__, [&]() -> cl_int {
+    // CL_INVALID_MEM_OBJECT if memobj is not a valid memory object.
+    Mem* mem = find<Mem>(memobj);
+    if (mem == nullptr) return CL_INVALID_MEM_OBJECT;
+    // CL_INVALID_VALUE if pfn_notify is NULL.
+    if (pfn_notify == nullptr) return CL_INVALID_VALUE;
+    mem->add_destructor(pfn_notify, user_data);
+    return CL_SUCCESS;
+  });
+}
+
+cl_int CL_API_CALL clGetMemObjectInfo(cl_mem memobj, cl_mem_info param_name, size_t param_value_size,
+                                      void* param_value, size_t* param_value_size_ret) {
+  return api(__func__, [&]() -> cl_int {
+    // CL_INVALID_MEM_OBJECT if memobj is not a valid memory object.
+    Mem* mem = find<Mem>(memobj);
+    if (mem == nullptr) return CL_INVALID_MEM_OBJECT;
+    InfoWriter out(param_value_size, param_value, param_value_size_ret);
+    switch (param_name) {
+      case CL_MEM_TYPE: return out.value<cl_mem_object_type>(CL_MEM_OBJECT_BUFFER);
+      case CL_MEM_FLAGS: return out.value<cl_mem_flags>(mem->flags());
+      case CL_MEM_SIZE: return out.value<size_t>(mem->size());
+      case CL_MEM_HOST_PTR: return out.value<void*>(mem->host_ptr());
+      case CL_MEM_MAP_COUNT: return out.value<cl_uint>(mem->map_count());
+      case CL_MEM_REFERENCE_COUNT: return out.value<cl_uint>(mem->reference_count());
+      case CL_MEM_CONTEXT: return out.value<cl_context>(mem->context().handle());
+      case CL_MEM_ASSOCIATED_MEMOBJECT:
+        return out.value<cl_mem>(mem->parent() == nullptr ? nullptr : mem->parent()->handle());
+      case CL_MEM_OFFSET: return out.value<size_t>(mem->origin());
+      case CL_MEM_USES_SVM_POINTER: return out.value<cl_bool>(mem->uses_svm());
+      case CL_MEM_PROPERTIES: return out.array<cl_mem_properties>(mem->properties());
+      // CL_INVALID_VALUE if param_name is not one of the supported values.
+      default: return CL_INVALID_VALUE;
+    }
+  });
+}

@@ -1,0 +1,70 @@
+// Mem: a buffer or sub-buffer. Its bytes are host memory that kernels address directly.
+//
+// Callbacks and mappings are guarded by a mutex, all else is immutable. Any thread.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "icd/context.h"
+
+namespace morgana::icd {
+
+class Mem : public Object<Mem> {
+ public:
+  using Destructor = void(CL_CALLBACK*)(cl_mem memobj, void* user_data);
+
+  // What a buffer is made of. Owned memory is released with it.
+  struct Storage {
+    uint8_t* address = nullptr;
+    void* owned = nullptr;             // from runtime::allocate
+    const void* registered = nullptr;  // known to runtime::register_host
+    void* host_ptr = nullptr;          // what CL_MEM_HOST_PTR shows
+    bool svm = false;                  // host_ptr lies in an SVM allocation
+    uint64_t charged = 0;              // bytes counted against the global memory
+  };
+
+  Mem(Context& context, cl_mem_flags flags, size_t size, Storage storage, std::vector<cl_mem_properties> properties);
+  // A sub-buffer.
+  Mem(Mem& parent, cl_mem_flags flags, size_t origin, size_t size);
+  ~Mem();
+
+  Context& context() const { return *context_; }
+  Mem* parent() const { return parent_.get(); }
+  cl_mem_flags flags() const { return flags_; }
+  size_t size() const { return size_; }
+  size_t origin() const { return origin_; }
+  uint8_t* data() const { return storage_.address; }
+  void* host_ptr() const { return storage_.host_ptr; }
+  bool uses_svm() const { return storage_.svm; }
+  std::span<const cl_mem_properties> properties() const { return properties_; }
+
+  void add_destructor(Destructor callback, void* user_data);
+
+  cl_uint map_count();
+  void add_mapping(void* pointer);
+  // False when `pointer` is no current mapping.
+  bool remove_mapping(void* pointer);
+
+ private:
+  struct Callback {
+    Destructor function;
+    void* user_data;
+  };
+
+  Ref<Context> context_;
+  Ref<Mem> parent_;
+  const cl_mem_flags flags_;
+  const size_t size_;
+  const size_t origin_ = 0;
+  Storage storage_;
+  const std::vector<cl_mem_properties> properties_;
+
+  std::mutex mutex_;
+  std::vector<Callback> destructors_;
+  std::map<void*, cl_uint> mappings_;
+  cl_uint map_count_ = 0;
+};
+
+}  // namespace morgana::icd

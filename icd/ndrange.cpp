@@ -1,0 +1,172 @@
+// Kernel launches: clEnqueueNDRangeKernel, clEnqueueTask and cl_khr_suggested_local_work_size.
+#include "icd/checks.h"
+#include "icd/kernel.h"
+#include "icd/local_size.h"
+
+namespace morgana::icd {
+namespace {
+
+class KernelCommand final : public Command {
+ public:
+  KernelCommand(cl_command_type type, std::unique_ptr<runtime::Dispatch> dispatch, std::vector<Ref<Mem>> buffers)
+      : Command(type), dispatch_(std::move(dispatch)), buffers_(std::move(buffers)) {}
+  runtime::Dispatch* dispatch() override { return dispatch_.get(); }
+
+ private:
+  void drop() override {
+    dispatch_.reset();
+    buffers_.clear();
+  }
+  std::unique_ptr<runtime::Dispatch> dispatch_;
+  std::vector<Ref<Mem>> buffers_;
+};
+
+struct Range {
+  cl_uint dimensions;
+  const size_t* offset;
+  const size_t* global;
+  const size_t* local;
+};
+
+// CL_INVALID_COMMAND_QUEUE, CL_INVALID_KERNEL, CL_INVALID_CONTEXT if queue and kernel differ in context, and
+// CL_INVALID_PROGRAM_EXECUTABLE if there is no executable for the queue's device.
+cl_int resolve_launch(cl_command_queue command_queue, cl_kernel kernel, Queue*& queue, Kernel*& k,
+                      const Kernel::Variant*& variant) {
+  queue = find_queue(command_queue);
+  if (queue == nullptr) return CL_INVALID_COMMAND_QUEUE;
+  k = find<Kernel>(kernel);
+  if (k == nullptr) return CL_INVALID_KERNEL;
+  if (&k->context() != &queue->context()) return CL_INVALID_CONTEXT;
+  variant = k->variant(&queue->device());
+  return variant == nullptr ? CL_INVALID_PROGRAM_EXECUTABLE : CL_SUCCESS;
+}
+
+// Global size and offset; `empty` when there is nothing to execute.
+cl_int read_global(const Range& range, runtime::Geometry& geometry, bool& empty) {
+  // CL_INVALID_WORK_DIMENSION if work_dim is not a value between 1 and 3.
+  if (range.dimensions < 1 || range.dimensions > 3) return CL_INVALID_WORK_DIMENSION;
+  geometry.dimensions = range.dimensions;
+  empty = range.global == nullptr;
+  for (cl_uint i = 0; i < range.dimensions && range.global != nullptr; ++i) {
+    // CL_INVALID_GLOBAL_WORK_SIZE if a size exceeds what the device can count: an AQL packet has 32 bits.
+    if (range.global[i] > UINT32_MAX) return CL_INVALID_GLOBAL_WORK_SIZE;
+    geometry.global[i] = static_cast<uint32_t>(range.global[i]);
+    empty |= range.global[i] == 0;
+    if (range.offset == nullptr) continue;
+    // CL_INVALID_GLOBAL_OFFSET if global_work_size + global_work_offset exceeds size_t.
+    if (range.offset[i] > SIZE_MAX - range.global[i]) return CL_INVALID_GLOBAL_OFFSET;
+    geometry.offset[i] = range.offset[i];
+  }
+  return CL_SUCCESS;
+}
+
+// The work-group size: given, required by the kernel, or chosen.
+cl_int read_local(const Range& range, Kernel& kernel, const Kernel::Variant& variant, runtime::Geometry& geometry) {
+  const codeobj::KernelMetadata& metadata = *variant.kernel->metadata;
+  size_t limit = kernel.work_group_limit(variant);
+  if (range.local == nullptr) {
+    if (metadata.reqd_workgroup_size) {
+      geometry.local = *metadata.reqd_workgroup_size;
+    } else {
+      LocalSizeRequest request{range.dimensions, {1, 1, 1}, limit, metadata.uniform_work_group_size};
+      for (int i = 0; i < 3; ++i) request.global[i] = geometry.global[i];
+      geometry.local = choose_local_size(request);
+    }
+  } else {
+    size_t items = 1;
+    for (cl_uint i = 0; i < range.dimensions; ++i) {
+      // CL_INVALID_WORK_GROUP_SIZE if a size is zero, or their product exceeds CL_KERNEL_WORK_GROUP_SIZE.
+      if (range.local[i] == 0) return CL_INVALID_WORK_GROUP_SIZE;
+      // CL_INVALID_WORK_ITEM_SIZE if a size exceeds CL_DEVICE_MAX_WORK_ITEM_SIZES.
+      if (range.local[i] > variant.device->spec().max_work_group_size) return CL_INVALID_WORK_ITEM_SIZE;
+      items *= range.local[i];
+      geometry.local[i] = static_cast<uint32_t>(range.local[i]);
+    }
+    if (items > limit) return CL_INVALID_WORK_GROUP_SIZE;
+    // CL_INVALID_WORK_GROUP_SIZE if the size does not match the kernel's required one.
+    if (metadata.reqd_workgroup_size && geometry.local != *metadata.reqd_workgroup_size)
+      return CL_INVALID_WORK_GROUP_SIZE;
+  }
+  // CL_INVALID_WORK_GROUP_SIZE if work-groups must be uniform and the size does not divide global_work_size.
+  for (cl_uint i = 0; i < range.dimensions && metadata.uniform_work_group_size; ++i)
+    if (geometry.global[i] % geometry.local[i] != 0) return CL_INVALID_WORK_GROUP_SIZE;
+  return CL_SUCCESS;
+}
+
+cl_int enqueue_kernel(cl_command_queue command_queue, cl_kernel kernel, cl_command_type type, const Range& range,
+                      const Waits& waits) {
+  Queue* queue;
+  Kernel* k;
+  const Kernel::Variant* variant;
+  if (cl_int error = resolve_launch(command_queue, kernel, queue, k, variant); error != CL_SUCCESS) return error;
+  // CL_INVALID_KERNEL_ARGS if the kernel argument values have not been specified.
+  if (cl_int error = k->check_arguments(*variant); error != CL_SUCCESS) return error;
+  runtime::Geometry geometry;
+  bool empty;
+  if (cl_int error = read_global(range, geometry, empty); error != CL_SUCCESS) return error;
+  // An empty range only waits for its dependencies.
+  if (empty) return submit(*queue, type, waits, CL_FALSE, [] {});
+  if (cl_int error = read_local(range, *k, *variant, geometry); error != CL_SUCCESS) return error;
+  // CL_OUT_OF_RESOURCES if the device lacks local memory for the kernel.
+  if (k->local_bytes(*variant) > queue->device().spec().local_memory) return CL_OUT_OF_RESOURCES;
+  WaitList resolved;
+  if (cl_int error = check_wait_list(queue->context(), waits.count, waits.list, resolved); error != CL_SUCCESS)
+    return error;
+
+  std::unique_ptr<runtime::Dispatch> dispatch;
+  std::vector<Ref<Mem>> buffers;
+  if (cl_int error = k->make_dispatch(*variant, geometry, dispatch, buffers); error != CL_SUCCESS) return error;
+  return queue->enqueue(std::make_unique<KernelCommand>(type, std::move(dispatch), std::move(buffers)), resolved,
+                        waits.event);
+}
+
+}  // namespace
+}  // namespace morgana::icd
+
+using namespace morgana;
+using namespace morgana::icd;
+
+cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue command_queue, cl_kernel kernel, cl_uint work_dim,
+                                          const size_t* global_work_offset, const size_t* global_work_size,
+                                          const size_t* local_work_size, cl_uint num_events_in_wait_list,
+                                          const cl_event* event_wait_list, cl_event* event) {
+  return api(__func__, [&] {
+    return enqueue_kernel(command_queue, kernel, CL_COMMAND_NDRANGE_KERNEL,
+                          {work_dim, global_work_offset, global_work_size, local_work_size},
+                          {num_events_in_wait_list, event_wait_list, event});
+  });
+}
+
+cl_int CL_API_CALL clEnqueueTask(cl_command_queue command_queue, cl_kernel kernel, cl_uint num_events_in_wait_list,
+                                 const cl_event* event_wait_list, cl_event* event) {
+  return api(__func__, [&] {
+    const size_t one = 1;
+    return enqueue_kernel(command_queue, kernel, CL_COMMAND_TASK, {1, nullptr, &one, &one},
+                          {num_events_in_wait_list, event_wait_list, event});
+  });
+}
+
+cl_int CL_API_CALL clGetKernelSuggestedLocalWorkSizeKHR(cl_command_queue command_queue, cl_kernel kernel,
+                                                        cl_uint work_dim, const size_t* global_work_offset,
+                                                        const size_t* global_work_size,
+                                                        size_t* suggested_local_work_size) {
+  return api(__func__, [&]() -> cl_int {
+    Queue* queue;
+    Kernel* k;
+    const Kernel::Variant* variant;
+    if (cl_int error = resolve_launch(command_queue, kernel, queue, k, variant); error != CL_SUCCESS) return error;
+    // CL_INVALID_KERNEL_ARGS if the kernel argument values have not been specified.
+    if (cl_int error = k->check_arguments(*variant); error != CL_SUCCESS) return error;
+    runtime::Geometry geometry;
+    bool empty;
+    Range range{work_dim, global_work_offset, global_work_size, nullptr};
+    if (cl_int error = read_global(range, geometry, empty); error != CL_SUCCESS) return error;
+    // CL_INVALID_GLOBAL_WORK_SIZE if global_work_size is NULL or any of its values is 0.
+    if (empty) return CL_INVALID_GLOBAL_WORK_SIZE;
+    // CL_INVALID_VALUE if suggested_local_work_size is NULL.
+    if (suggested_local_work_size == nullptr) return CL_INVALID_VALUE;
+    if (cl_int error = read_local(range, *k, *variant, geometry); error != CL_SUCCESS) return error;
+    for (cl_uint i = 0; i < work_dim; ++i) suggested_local_work_size[i] = geometry.local[i];
+    return CL_SUCCESS;
+  });
+}

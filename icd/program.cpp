@@ -1,0 +1,168 @@
+#include "icd/program.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "icd/program_binary.h"
+#include "runtime/compiler/compiler.h"
+
+namespace morgana::icd {
+
+Program::Program(Context& context, std::vector<Ref<Device>> devices, Origin origin, std::string source)
+    : context_(&context),
+      devices_(std::move(devices)),
+      origin_(origin),
+      source_(std::move(source)),
+      builds_(devices_.size()) {}
+
+Program::~Program() = default;
+
+int Program::index_of(const Device* device) const {
+  for (size_t i = 0; i < devices_.size(); ++i)
+    if (devices_[i].get() == device) return static_cast<int>(i);
+  return -1;
+}
+
+Build Program::build(size_t index) const {
+  std::lock_guard lock(mutex_);
+  return builds_[index];
+}
+
+void Program::set_build(size_t index, Build build) {
+  std::lock_guard lock(mutex_);
+  builds_[index] = std::move(build);
+}
+
+bool Program::begin_build(std::span<const size_t> indices, const std::string& options) {
+  std::lock_guard lock(mutex_);
+  if (building_ || kernels_.load(std::memory_order_relaxed) != 0) return false;
+  building_ = true;
+  for (size_t index : indices) {
+    builds_[index].status = CL_BUILD_IN_PROGRESS;
+    builds_[index].options = options;
+    builds_[index].log.clear();
+  }
+  return true;
+}
+
+void Program::end_build() {
+  std::lock_guard lock(mutex_);
+  building_ = false;
+}
+
+namespace {
+
+// CL_INVALID_BINARY if the bytes are no program for the device.
+cl_int accept_binary(Device& device, Bytes bytes, Build& build) {
+  auto binary = read_binary(bytes);
+  if (!binary.ok()) return CL_INVALID_BINARY;
+  build.type = binary->type;
+  if (binary->type == CL_PROGRAM_BINARY_TYPE_EXECUTABLE) {
+    auto executable = runtime::Executable::load(device.agent(), bytes);
+    if (!executable.ok()) {
+      log(LogLevel::info, "clCreateProgramWithBinary: {}", executable.error().message);
+      return CL_INVALID_BINARY;
+    }
+    build.executable = std::move(executable).value();
+  } else if (binary->processor != device.spec().processor || !runtime::is_bitcode(binary->payload)) {
+    return CL_INVALID_BINARY;
+  }
+  build.binary = bytes.text();
+  return CL_SUCCESS;
+}
+
+}  // namespace
+}  // namespace morgana::icd
+
+using namespace morgana;
+using namespace morgana::icd;
+
+cl_program CL_API_CALL clCreateProgramWithSource(cl_context context, cl_uint count, const char** strings,
+                                                 const size_t* lengths, cl_int* errcode_ret) {
+  return api_create<cl_program>(__func__, errcode_ret, [&]() -> Made<cl_program> {
+    // CL_INVALID_CONTEXT if context is not a valid context.
+    Context* c = find<Context>(context);
+    if (c == nullptr) return CL_INVALID_CONTEXT;
+    // CL_INVALID_VALUE if count is zero or if strings or any entry in strings is NULL.
+    if (count == 0 || strings == nullptr) return CL_INVALID_VALUE;
+    std::string source;
+    for (cl_uint i = 0; i < count; ++i) {
+      if (strings[i] == nullptr) return CL_INVALID_VALUE;
+      size_t length = lengths == nullptr || lengths[i] == 0 ? std::strlen(strings[i]) : lengths[i];
+      source.append(strings[i], length);
+    }
+    std::vector<Ref<Device>> devices(c->devices().begin(), c->devices().end());
+    return make<Program>(*c, std::move(devices), Program::Origin::source, std::move(source)).publish();
+  });
+}
+
+cl_program CL_API_CALL clCreateProgramWithBinary(cl_context context, cl_uint num_devices,
+                                                 const cl_device_id* device_list, const size_t* lengths,
+                                                 const unsigned char** binaries, cl_int* binary_status,
+                                                 cl_int* errcode_ret) {
+  return api_create<cl_program>(__func__, errcode_ret, [&]() -> Made<cl_program> {
+    // CL_INVALID_CONTEXT if context is not a valid context.
+    Context* c = find<Context>(context);
+    if (c == nullptr) return CL_INVALID_CONTEXT;
+    // CL_INVALID_VALUE if device_list is NULL or num_devices is zero.
+    if (device_list == nullptr || num_devices == 0) return CL_INVALID_VALUE;
+    // CL_INVALID_DEVICE if any device in device_list is not associated with context.
+    std::vector<Ref<Device>> devices;
+    for (cl_uint i = 0; i < num_devices; ++i) {
+      Device* device = find<Device>(device_list[i]);
+      if (device == nullptr || !c->has(device)) return CL_INVALID_DEVICE;
+      devices.emplace_back(device);
+    }
+    // CL_INVALID_VALUE if lengths or binaries is NULL, or any of their entries is zero or NULL.
+    if (lengths == nullptr || binaries == nullptr) return CL_INVALID_VALUE;
+    bool empty = false;
+    for (cl_uint i = 0; i < num_devices; ++i) {
+      bool bad = lengths[i] == 0 || binaries[i] == nullptr;
+      if (binary_status != nullptr) binary_status[i] = bad ? CL_INVALID_VALUE : CL_SUCCESS;
+      empty |= bad;
+    }
+    if (empty) return CL_INVALID_VALUE;
+
+    auto program = make<Program>(*c, std::move(devices), Program::Origin::binary, std::string());
+    // CL_INVALID_BINARY if an invalid program binary was encountered for any device.
+    cl_int result = CL_SUCCESS;
+    for (cl_uint i = 0; i < num_devices; ++i) {
+      Build build;
+      cl_int status = accept_binary(*program->devices()[i], Bytes(binaries[i], lengths[i]), build);
+      if (binary_status != nullptr) binary_status[i] = status;
+      if (status != CL_SUCCESS) result = status;
+      program->set_build(i, std::move(build));
+    }
+    if (result != CL_SUCCESS) return result;
+    return program.publish();
+  });
+}
+
+cl_program CL_API_CALL clCreateProgramWithBuiltInKernels(cl_context context, cl_uint num_devices,
+                                                         const cl_device_id* device_list, const char* kernel_names,
+                                                         cl_int* errcode_ret) {
+  return api_create<cl_program>(__func__, errcode_ret, [&]() -> Made<cl_program> {
+    // CL_INVALID_CONTEXT if context is not a valid context.
+    Context* c = find<Context>(context);
+    if (c == nullptr) return CL_INVALID_CONTEXT;
+    // CL_INVALID_VALUE if device_list is NULL or num_devices is zero.
+    if (device_list == nullptr || num_devices == 0) return CL_INVALID_VALUE;
+    // CL_INVALID_DEVICE if any device in device_list is not associated with context.
+    for (cl_uint i = 0; i < num_devices; ++i) {
+      Device* device = find<Device>(device_list[i]);
+      if (device == nullptr || !c->has(device)) return CL_INVALID_DEVICE;
+    }
+    // CL_INVALID_VALUE if kernel_names is NULL or names a kernel that is not supported by any of the devices: there are
+    // no built-in kernels.
+    static_cast<void>(kernel_names);
+    return CL_INVALID_VALUE;
+  });
+}
+
+cl_int CL_API_CALL clRetainProgram(cl_program program) {
+  return api(__func__, [&] { return retain_handle<Program>(program); });
+}
+
+cl_int CL_API_CALL clReleaseProgram(cl_program program) {
+  return api(__func__, [&] { return release_handle<Program>(program); });
+}

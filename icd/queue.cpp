@@ -1,0 +1,328 @@
+#include "icd/queue.h"
+
+#include "icd/info.h"
+
+namespace morgana::icd {
+
+Queue::Queue(Context& context, Device& device, cl_command_queue_properties properties,
+             std::vector<cl_queue_properties> property_array, std::unique_ptr<runtime::Queue> queue)
+    : context_(&context),
+      device_(&device),
+      properties_(properties),
+      property_array_(std::move(property_array)),
+      queue_(std::move(queue)) {}
+
+Queue::~Queue() = default;
+
+cl_int Queue::enqueue(std::unique_ptr<Command> command, const WaitList& waits, cl_event* event, bool blocking,
+                      Order order) {
+  if (blocking && would_block_itself()) {
+    log(LogLevel::warn, "a blocking command in a callback would wait for the queue that runs the callback");
+    return CL_INVALID_OPERATION;
+  }
+  Ref<Event> made = make<Event>(*this, command->type());
+  command->queue_ = Ref<Queue>(this);
+  command->event_ = made;
+  if (event != nullptr) *event = made.publish();
+  {
+    std::lock_guard lock(mutex_);
+    Command* owned = command.release();
+    add_dependencies(*owned, waits, order);
+    link(*owned);
+    if (in_order()) waiting_.push_back(owned);
+    if (owned->pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      if (!in_order()) waiting_.push_back(owned);
+      pump();
+    }
+  }
+  if (!blocking) return CL_SUCCESS;
+  made->wait();
+  // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST if the operation is blocking and an awaited event failed.
+  if (made->status() < 0) return made->status();
+  return take_fault();
+}
+
+void Queue::add_dependencies(Command& command, const WaitList& waits, Order order) {
+  auto wait_for = [&](Event& event, bool propagate) {
+    command.pending_.fetch_add(1, std::memory_order_relaxed);
+    if (event.add_dependent(command, propagate)) return;
+    command.pending_.fetch_sub(1, std::memory_order_relaxed);
+    if (propagate && event.status() < 0) command.failed_.store(true, std::memory_order_relaxed);
+  };
+  for (Event* event : waits.events) {
+    if (in_order() && event->queue() == this)
+      command.same_queue_.emplace_back(event);
+    else
+      wait_for(*event, true);
+  }
+  if (in_order()) return;
+  if (barrier_) wait_for(*barrier_, false);
+  if (order != Order::none && waits.events.empty())
+    for (Command* earlier = first_; earlier != nullptr; earlier = earlier->next_) wait_for(*earlier->event_, false);
+  if (order == Order::barrier) barrier_ = command.event_;
+}
+
+void Queue::link(Command& command) {
+  command.previous_ = last_;
+  (last_ == nullptr ? first_ : last_->next_) = &command;
+  last_ = &command;
+}
+
+void Queue::pump() {
+  while (!waiting_.empty() && in_flight_ < kInFlight) {
+    Command* command = waiting_.front();
+    if (in_order() && command->pending_.load(std::memory_order_acquire) != 0) return;
+    waiting_.pop_front();
+    ++in_flight_;
+    command->event_->submitted();
+    queue_->submit(command);
+  }
+}
+
+void Queue::make_ready(Command& command) {
+  std::lock_guard lock(mutex_);
+  if (!in_order()) waiting_.push_back(&command);
+  pump();
+}
+
+void Queue::retire(Command& command) {
+  std::lock_guard lock(mutex_);
+  (command.previous_ == nullptr ? first_ : command.previous_->next_) = command.next_;
+  (command.next_ == nullptr ? last_ : command.next_->previous_) = command.previous_;
+  if (barrier_.get() == command.event_.get()) barrier_ = Ref<Event>();
+  --in_flight_;
+  pump();
+}
+
+cl_int Queue::finish() {
+  if (would_block_itself()) {
+    log(LogLevel::warn, "clFinish in a callback would wait for the queue that runs the callback");
+    return CL_INVALID_OPERATION;
+  }
+  std::vector<Ref<Event>> events;
+  {
+    std::lock_guard lock(mutex_);
+    // The last command of an in-order queue ends after all others.
+    for (Command* command = in_order() ? last_ : first_; command != nullptr; command = command->next_)
+      events.push_back(command->event_);
+  }
+  for (const Ref<Event>& event : events) event->wait();
+  return take_fault();
+}
+
+namespace {
+
+struct QueueOptions {
+  cl_command_queue_properties properties = 0;
+  std::vector<cl_queue_properties> array;
+};
+
+constexpr cl_command_queue_properties kHostProperties =
+    CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE;
+constexpr cl_command_queue_properties kDeviceProperties = CL_QUEUE_ON_DEVICE | CL_QUEUE_ON_DEVICE_DEFAULT;
+
+cl_int check_properties(cl_command_queue_properties properties) {
+  // CL_INVALID_VALUE if values specified in properties are not valid.
+  if ((properties & ~(kHostProperties | kDeviceProperties)) != 0) return CL_INVALID_VALUE;
+  // CL_INVALID_QUEUE_PROPERTIES if they are valid but not supported by the device.
+  if ((properties & kDeviceProperties) != 0) return CL_INVALID_QUEUE_PROPERTIES;
+  return CL_SUCCESS;
+}
+
+cl_int read_properties(const cl_queue_properties* list, QueueOptions& options) {
+  if (list == nullptr) return CL_SUCCESS;
+  bool has_size = false;
+  for (; *list != 0; list += 2) {
+    for (size_t i = 0; i < options.array.size(); i += 2)
+      if (options.array[i] == list[0]) return CL_INVALID_VALUE;
+    switch (list[0]) {
+      case CL_QUEUE_PROPERTIES: options.properties = list[1]; break;
+      case CL_QUEUE_SIZE: has_size = true; break;
+      // cl_khr_priority_hints: a hint; every queue has a thread of its own.
+      case CL_QUEUE_PRIORITY_KHR:
+        if (list[1] != CL_QUEUE_PRIORITY_HIGH_KHR && list[1] != CL_QUEUE_PRIORITY_MED_KHR &&
+            list[1] != CL_QUEUE_PRIORITY_LOW_KHR)
+          return CL_INVALID_VALUE;
+        break;
+      default: return CL_INVALID_VALUE;
+    }
+    options.array.insert(options.array.end(), list, list + 2);
+  }
+  options.array.push_back(0);
+  if (cl_int error = check_properties(options.properties); error != CL_SUCCESS) return error;
+  // CL_QUEUE_SIZE may only be given for an on-device queue.
+  return has_size ? CL_INVALID_VALUE : CL_SUCCESS;
+}
+
+Made<cl_command_queue> create_queue(cl_context context, cl_device_id device, QueueOptions options, cl_int error) {
+  // CL_INVALID_CONTEXT if context is not a valid context.
+  Context* c = find<Context>(context);
+  if (c == nullptr) return CL_INVALID_CONTEXT;
+  // CL_INVALID_DEVICE if device is not a valid device or is not associated with context.
+  Device* d = find<Device>(device);
+  if (d == nullptr || !c->has(d)) return CL_INVALID_DEVICE;
+  if (error != CL_SUCCESS) return error;
+  auto made = runtime::Queue::create(d->agent());
+  // CL_OUT_OF_RESOURCES if there is a failure to allocate resources on the device.
+  if (!made.ok()) return CL_OUT_OF_RESOURCES;
+  return make<Queue>(*c, *d, options.properties, std::move(options.array), std::move(made).value()).publish();
+}
+
+Made<cl_command_queue> create_with_properties(cl_context context, cl_device_id device,
+                                              const cl_queue_properties* properties) {
+  QueueOptions options;
+  cl_int error = read_properties(properties, options);
+  return create_queue(context, device, std::move(options), error);
+}
+
+// Markers and barriers: nothing to execute, only dependencies.
+cl_int enqueue_sync(cl_command_queue command_queue, cl_command_type type, Queue::Order order, cl_uint count,
+                    const cl_event* list, cl_event* event) {
+  // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue.
+  Queue* queue = find_queue(command_queue);
+  if (queue == nullptr) return CL_INVALID_COMMAND_QUEUE;
+  WaitList waits;
+  if (cl_int error = check_wait_list(queue->context(), count, list, waits); error != CL_SUCCESS) return error;
+  return queue->enqueue(host_command(type, [] {}), waits, event, false, order);
+}
+
+}  // namespace
+}  // namespace morgana::icd
+
+using namespace morgana;
+using namespace morgana::icd;
+
+cl_command_queue CL_API_CALL clCreateCommandQueue(cl_context context, cl_device_id device,
+                                                  cl_command_queue_properties properties, cl_int* errcode_ret) {
+  return api_create<cl_command_queue>(__func__, errcode_ret, [&] {
+    return create_queue(context, device, {properties, {}}, check_properties(properties));
+  });
+}
+
+cl_command_queue CL_API_CALL clCreateCommandQueueWithProperties(cl_context context, cl_device_id device,
+                                                                const cl_queue_properties* properties,
+                                                                cl_int* errcode_ret) {
+  return api_create<cl_command_queue>(__func__, errcode_ret,
+                                      [&] { return create_with_properties(context, device, properties); });
+}
+
+cl_command_queue CL_API_CALL clCreateCommandQueueWithPropertiesKHR(cl_context context, cl_device_id device,
+                                                                   const cl_queue_properties_khr* properties,
+                                                                   cl_int* errcode_ret) {
+  return api_create<cl_command_queue>(__func__, errcode_ret,
+                                      [&] { return create_with_properties(context, device, properties); });
+}
+
+cl_int CL_API_CALL clRetainCommandQueue(cl_command_queue command_queue) {
+  return api(__func__, [&] { return retain_handle<Queue>(command_queue); });
+}
+
+cl_int CL_API_CALL clReleaseCommandQueue(cl_command_queue command_queue) {
+  return api(__func__, [&] { return release_handle<Queue>(command_queue); });
+}
+
+cl_int CL_API_CALL clGetCommandQueueInfo(cl_command_queue command_queue, cl_command_queue_info param_name,
+                                         size_t param_value_size, void* param_value, size_t* param_value_size_ret) {
+  return api(__func__, [&]() -> cl_int {
+    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid command-queue, or not one for param_name.
+    Queue* queue = find_queue(command_queue);
+    if (queue == nullptr || param_name == CL_QUEUE_SIZE) return CL_INVALID_COMMAND_QUEUE;
+    InfoWriter out(param_value_size, param_value, param_value_size_ret);
+    switch (param_name) {
+      case CL_QUEUE_CONTEXT: return out.value<cl_context>(queue->context().handle());
+      case CL_QUEUE_DEVICE: return out.value<cl_device_id>(queue->device().handle());
+      case CL_QUEUE_REFERENCE_COUNT: return out.value<cl_uint>(queue->reference_count());
+      case CL_QUEUE_PROPERTIES: return out.value<cl_command_queue_properties>(queue->properties());
+      case CL_QUEUE_PROPERTIES_ARRAY: return out.array<cl_queue_properties>(queue->property_array());
+      case CL_QUEUE_DEVICE_DEFAULT: return out.value<cl_command_queue>(nullptr);
+      // CL_INVALID_VALUE if param_name is not one of the supported values.
+      default: return CL_INVALID_VALUE;
+    }
+  });
+}
+
+cl_int CL_API_CALL clSetCommandQueueProperty(cl_command_queue command_queue, cl_command_queue_properties properties,
+                                             cl_bool, cl_command_queue_properties*) {
+  return api(__func__, [&]() -> cl_int {
+    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid command-queue.
+    if (find_queue(command_queue) == nullptr) return CL_INVALID_COMMAND_QUEUE;
+    // CL_INVALID_VALUE if values specified in properties are not valid.
+    if ((properties & ~kHostProperties) != 0) return CL_INVALID_VALUE;
+    // Removed by OpenCL 1.1: devices of a later version may refuse.
+    return CL_INVALID_OPERATION;
+  });
+}
+
+cl_int CL_API_CALL clSetDefaultDeviceCommandQueue(cl_context context, cl_device_id device, cl_command_queue) {
+  return api(__func__, [&]() -> cl_int {
+    // CL_INVALID_CONTEXT if context is not a valid context.
+    Context* c = find<Context>(context);
+    if (c == nullptr) return CL_INVALID_CONTEXT;
+    // CL_INVALID_DEVICE if device is not a valid device or is not associated with context.
+    Device* d = find<Device>(device);
+    if (d == nullptr || !c->has(d)) return CL_INVALID_DEVICE;
+    // CL_INVALID_OPERATION if device does not support a replaceable default on-device queue.
+    return CL_INVALID_OPERATION;
+  });
+}
+
+cl_int CL_API_CALL clFlush(cl_command_queue command_queue) {
+  // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue. Commands are submitted when enqueued.
+  return api(__func__, [&] { return find_queue(command_queue) == nullptr ? CL_INVALID_COMMAND_QUEUE : CL_SUCCESS; });
+}
+
+cl_int CL_API_CALL clFinish(cl_command_queue command_queue) {
+  return api(__func__, [&]() -> cl_int {
+    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue.
+    Queue* queue = find_queue(command_queue);
+    return queue == nullptr ? CL_INVALID_COMMAND_QUEUE : queue->finish();
+  });
+}
+
+cl_int CL_API_CALL clEnqueueMarkerWithWaitList(cl_command_queue command_queue, cl_uint num_events_in_wait_list,
+                                               const cl_event* event_wait_list, cl_event* event) {
+  return api(__func__, [&] {
+    return enqueue_sync(command_queue, CL_COMMAND_MARKER, Queue::Order::marker, num_events_in_wait_list,
+                        event_wait_list, event);
+  });
+}
+
+cl_int CL_API_CALL clEnqueueBarrierWithWaitList(cl_command_queue command_queue, cl_uint num_events_in_wait_list,
+                                                const cl_event* event_wait_list, cl_event* event) {
+  return api(__func__, [&] {
+    return enqueue_sync(command_queue, CL_COMMAND_BARRIER, Queue::Order::barrier, num_events_in_wait_list,
+                        event_wait_list, event);
+  });
+}
+
+cl_int CL_API_CALL clEnqueueMarker(cl_command_queue command_queue, cl_event* event) {
+  return api(__func__, [&]() -> cl_int {
+    // CL_INVALID_COMMAND_QUEUE comes before CL_INVALID_VALUE if event is NULL.
+    if (find_queue(command_queue) == nullptr) return CL_INVALID_COMMAND_QUEUE;
+    if (event == nullptr) return CL_INVALID_VALUE;
+    return enqueue_sync(command_queue, CL_COMMAND_MARKER, Queue::Order::marker, 0, nullptr, event);
+  });
+}
+
+cl_int CL_API_CALL clEnqueueBarrier(cl_command_queue command_queue) {
+  return api(__func__, [&] {
+    return enqueue_sync(command_queue, CL_COMMAND_BARRIER, Queue::Order::barrier, 0, nullptr, nullptr);
+  });
+}
+
+cl_int CL_API_CALL clEnqueueWaitForEvents(cl_command_queue command_queue, cl_uint num_events,
+                                          const cl_event* event_list) {
+  return api(__func__, [&]() -> cl_int {
+    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid command-queue.
+    Queue* queue = find_queue(command_queue);
+    if (queue == nullptr) return CL_INVALID_COMMAND_QUEUE;
+    // CL_INVALID_VALUE if num_events is zero or event_list is NULL.
+    if (num_events == 0 || event_list == nullptr) return CL_INVALID_VALUE;
+    // OpenCL 1.0 names CL_INVALID_EVENT where later functions name the wait list.
+    WaitList waits;
+    cl_int error = check_wait_list(queue->context(), num_events, event_list, waits);
+    if (error == CL_INVALID_EVENT_WAIT_LIST) return CL_INVALID_EVENT;
+    if (error != CL_SUCCESS) return error;
+    return queue->enqueue(host_command(CL_COMMAND_BARRIER, [] {}), waits, nullptr, false, Queue::Order::barrier);
+  });
+}
