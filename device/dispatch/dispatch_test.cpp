@@ -1,0 +1,173 @@
+// The dispatcher: geometry, forward progress, barriers, counting, cancellation, fork and exit.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <xmmintrin.h>
+
+#include <chrono>
+#include <thread>
+
+#include "device/dispatch/job.h"
+#include "device/testing/test_kernels.h"
+
+namespace morgana::device {
+namespace {
+
+using namespace std::chrono_literals;
+
+uint64_t address(const void* p) { return reinterpret_cast<uint64_t>(p); }
+
+// Runs count_items and checks that every work-item of the grid ran once and nothing else did.
+void expect_each_item_once(std::array<uint32_t, 3> grid, std::array<uint32_t, 3> group) {
+  Device device(Target::gfx950);
+  TestKernel kernel("count_items", Target::gfx950);
+  const uint32_t rows = 32, items = grid[0] * rows * grid[2];
+  std::vector<uint32_t> counts(items + 4096);
+  kernel.launch.grid = grid;
+  kernel.launch.group = group;
+  // The kernel takes work-group ids times group size; z groups are one item deep.
+  kernel.arguments = {address(counts.data()), group[0] | uint64_t{group[1]} << 32, grid[0]};
+  const Fault fault = kernel.run(device);
+  ASSERT_EQ(fault.kind, FaultKind::none) << fault.detail << " " << fault.instruction;
+  for (uint32_t i = 0; i < counts.size(); i++) {
+    const uint32_t y = i / grid[0] % rows, z = i / grid[0] / rows;
+    ASSERT_EQ(counts[i], y < grid[1] && z < grid[2] ? 1u : 0u) << "item " << i;
+  }
+}
+
+TEST(Dispatch, EveryWorkItemRunsOnce) {
+  expect_each_item_once({64, 1, 1}, {64, 1, 1});
+  expect_each_item_once({1000, 1, 1}, {256, 1, 1});
+  expect_each_item_once({1, 1, 1}, {1, 1, 1});
+  expect_each_item_once({13, 9, 3}, {8, 8, 1});
+  expect_each_item_once({100, 32, 2}, {32, 32, 1});
+  expect_each_item_once({7, 5, 1}, {64, 16, 1});
+}
+
+TEST(Dispatch, AnEmptyGridSucceeds) {
+  Device device(Target::gfx950);
+  TestKernel kernel("for_ever", Target::gfx950);
+  kernel.launch.grid = {0, 1, 1};
+  EXPECT_EQ(kernel.run(device).kind, FaultKind::none);
+}
+
+TEST(Dispatch, ImpossibleLaunchesAreRefused) {
+  Device device(Target::gfx950);
+  TestKernel kernel("for_ever", Target::gfx950);
+  kernel.launch.group = {1024, 2, 1};
+  EXPECT_EQ(kernel.run(device).kind, FaultKind::unimplemented);
+  kernel.launch.group = {64, 1, 1};
+  kernel.launch.group_bytes = 200'000;
+  EXPECT_EQ(kernel.run(device).kind, FaultKind::aperture);
+  kernel.launch.group_bytes = 0;
+  kernel.launch.private_bytes = ~0u;
+  EXPECT_EQ(kernel.run(device).kind, FaultKind::aperture);
+}
+
+// Every group waits for all others: on one thread this ends only if groups give way to groups.
+void meet(const char* name, uint32_t groups) {
+  Device device(Target::gfx950);
+  TestKernel kernel(name, Target::gfx950);
+  uint32_t arrived = 0;
+  kernel.launch.grid = {groups * 64, 1, 1};
+  kernel.launch.group = {64, 1, 1};
+  kernel.arguments = {address(&arrived), groups};
+  ASSERT_EQ(kernel.run(device).kind, FaultKind::none);
+  EXPECT_EQ(arrived, groups);
+}
+
+TEST(Dispatch, GroupsThatSpinOnEachOtherMakeProgress) { meet("meet", 40); }
+TEST(Dispatch, GroupsThatSleepForEachOtherMakeProgress) { meet("meet_asleep", 500); }
+
+TEST(Dispatch, WavesThatEndedCountAsArrivedAtTheBarrier) {
+  Device device(Target::gfx950);
+  TestKernel kernel("barrier", Target::gfx950);
+  uint32_t seen[4] = {1, 1, 1, 1};
+  kernel.launch.grid = kernel.launch.group = {256, 1, 1};
+  kernel.launch.group_bytes = 4;
+  kernel.arguments = {address(seen)};
+  const Fault fault = kernel.run(device);
+  ASSERT_EQ(fault.kind, FaultKind::none) << fault.detail << " " << fault.instruction;
+  EXPECT_EQ(seen[0], 42u);
+  EXPECT_EQ(seen[1], 1u);
+  EXPECT_EQ(seen[2], 42u);
+  EXPECT_EQ(seen[3], 1u);
+}
+
+TEST(Dispatch, CountsInstructionsExactly) {
+  Device device(Target::gfx950);
+  TestKernel kernel("arithmetic", Target::gfx950);
+  kernel.launch.grid = {64 * 37, 1, 1};
+  kernel.launch.group = {128, 1, 1};
+  ASSERT_EQ(kernel.run(device).kind, FaultKind::none);
+  EXPECT_EQ(device.instructions(), 37u * (1 + 1000 * 23 + 1));
+}
+
+TEST(Dispatch, LeavesTheCallersFloatEnvironmentAlone) {
+  Device device(Target::gfx950);
+  TestKernel kernel("arithmetic", Target::gfx950);
+  kernel.descriptor.compute_pgm_rsrc1 = 0x0fu << 12;
+  const uint32_t before = _mm_getcsr();
+  ASSERT_EQ(kernel.run(device).kind, FaultKind::none);
+  EXPECT_EQ(_mm_getcsr(), before);
+}
+
+TEST(Dispatch, CancelStopsAnEndlessKernelWhileOthersRun) {
+  Device device(Target::gfx950);
+  std::atomic<bool> cancel{false};
+  Fault fault;
+  std::thread endless([&] {
+    TestKernel kernel("for_ever", Target::gfx950);
+    kernel.launch.grid = {64 * 100, 1, 1};
+    kernel.launch.group = {64, 1, 1};
+    kernel.launch.cancel = &cancel;
+    fault = kernel.run(device);
+  });
+  std::this_thread::sleep_for(50ms);
+  expect_each_item_once({1000, 1, 1}, {256, 1, 1});
+  cancel = true;
+  endless.join();
+  EXPECT_EQ(fault.kind, FaultKind::cancelled);
+}
+
+TEST(Dispatch, SeveralCallersAtOnce) {
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 4; i++)
+    callers.emplace_back([] {
+      for (int n = 0; n < 5; n++) expect_each_item_once({5000, 1, 1}, {256, 1, 1});
+    });
+  for (std::thread& caller : callers) caller.join();
+}
+
+TEST(Dispatch, WorksInAForkedChild) {
+  expect_each_item_once({20000, 1, 1}, {64, 1, 1});
+  const pid_t child = fork();
+  if (child == 0) {
+    expect_each_item_once({20000, 1, 1}, {64, 1, 1});
+    meet("meet", 4);
+    _exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+TEST(DispatchDeathTest, TheProcessExitsWithAnEndlessKernelRunning) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        static Device device(Target::gfx950);
+        std::thread([] {
+          static TestKernel kernel("for_ever", Target::gfx950);
+          kernel.launch.grid = {64 * 100, 1, 1};
+          kernel.launch.group = {64, 1, 1};
+          kernel.run(device);
+        }).detach();
+        std::this_thread::sleep_for(50ms);
+        std::exit(7);
+      },
+      testing::ExitedWithCode(7), "");
+}
+
+}  // namespace
+}  // namespace morgana::device
