@@ -33,7 +33,9 @@ struct Header {
 };
 static_assert(sizeof(Header) == 88);
 
-void append(std::string& out, const void* data, size_t size) { out.append(static_cast<const char*>(data), size); }
+void append(std::string& out, const void* data, size_t size) {
+  out.append(static_cast<const char*>(data), size);
+}
 
 void append_text(std::string& out, std::string_view text) {
   uint64_t size = text.size();
@@ -160,13 +162,15 @@ Result<CacheEntry> parse_cache_entry(Bytes file, const CacheKey& key) {
   MORGANA_TRY(Header header, file.read<Header>(0));
   if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || header.header_size != sizeof(Header))
     return make_error(ErrorCode::malformed, "not a cache entry");
-  if (header.format != kFormat) return make_error(ErrorCode::malformed, "cache entry of format {}", header.format);
+  if (header.format != kFormat)
+    return make_error(ErrorCode::malformed, "cache entry of format {}", header.format);
   if (header.key != key) return make_error(ErrorCode::malformed, "cache entry of another key");
   if (header.body_size != file.size() - sizeof(Header))
-    return make_error(ErrorCode::malformed, "cache entry of {} bytes instead of {}", file.size() - sizeof(Header),
-                      header.body_size);
+    return make_error(ErrorCode::malformed, "cache entry of {} bytes instead of {}",
+                      file.size() - sizeof(Header), header.body_size);
   MORGANA_TRY(Bytes body, file.slice(sizeof(Header), header.body_size));
-  if (sha256(body.text()) != header.body_digest) return make_error(ErrorCode::malformed, "cache entry is damaged");
+  if (sha256(body.text()) != header.body_digest)
+    return make_error(ErrorCode::malformed, "cache entry is damaged");
   return parse_cache_body(body);
 }
 
@@ -208,7 +212,8 @@ std::optional<CacheEntry> DiskCache::load(const CacheKey& key) {
   auto entry = parse_cache_entry(Bytes(std::string_view(*bytes)), key);
   const bool valid = entry.ok() && std::all_of(entry->files.begin(), entry->files.end(), still_true);
   if (!valid) {
-    log(LogLevel::debug, "cache: '{}' is discarded: {}", path, entry.ok() ? "a file changed" : entry.error().message);
+    log(LogLevel::debug, "cache: '{}' is discarded: {}", path,
+        entry.ok() ? "a file changed" : entry.error().message);
     ::unlink(path.c_str());
     ++discarded_;
     ++misses_;
@@ -249,7 +254,8 @@ std::vector<DiskCache::File> DiskCache::scan() const {
   std::vector<File> files;
   std::error_code error;
   const int64_t an_hour_ago = ::time(nullptr) - 3600;
-  for (fs::recursive_directory_iterator it(directory_, error), end; !error && it != end; it.increment(error)) {
+  for (fs::recursive_directory_iterator it(directory_, error), end; !error && it != end;
+       it.increment(error)) {
     struct stat status;
     if (::stat(it->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
     // Left behind by a process that died while writing.

@@ -1,4 +1,5 @@
-// The disk cache: what the compiler made of a source is found again by the hash of everything that went into it.
+// The disk cache: what the compiler made of a source is found again by the hash of everything that went into
+// it.
 //
 // One folder per user, shared by any number of processes and threads without locks: an entry is written under
 // another name and renamed, never changed, and believed only when its header and hash are right. Whatever is
@@ -22,7 +23,8 @@ namespace morgana::runtime {
 
 using CacheKey = Digest;
 
-// What a build learnt about one path of the disk. An entry is valid while all its paths would answer the same.
+// What a build learnt about one path of the disk. An entry is valid while all its paths would answer the
+// same.
 struct FileStamp {
   enum class State : uint8_t { missing, present, content };
   std::string path;  // as it was asked for; relative paths belong to the process's working folder

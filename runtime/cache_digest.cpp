@@ -43,7 +43,8 @@ void Hasher::block(const uint8_t* bytes) {
   }
   auto [a, b, c, d, e, f, g, h] = state_;
   for (int i = 0; i < 64; ++i) {
-    uint32_t t1 = h + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) + ((e & f) ^ (~e & g)) + kRound[i] + w[i];
+    uint32_t t1 =
+        h + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) + ((e & f) ^ (~e & g)) + kRound[i] + w[i];
     uint32_t t2 = (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
     h = g, g = f, f = e, e = d + t1, d = c, c = b, b = a, a = t1 + t2;
   }
@@ -81,7 +82,8 @@ Digest Hasher::finish() {
   for (int i = 7; i >= 0; --i) padding += static_cast<char>(bits >> (8 * i));
   add(padding);
   Digest digest;
-  for (size_t i = 0; i < digest.size(); ++i) digest[i] = static_cast<uint8_t>(state_[i / 4] >> (24 - 8 * (i % 4)));
+  for (size_t i = 0; i < digest.size(); ++i)
+    digest[i] = static_cast<uint8_t>(state_[i / 4] >> (24 - 8 * (i % 4)));
   return digest;
 }
 

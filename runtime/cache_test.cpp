@@ -21,7 +21,8 @@ std::string read(const std::string& path) {
 }
 
 void write(const std::string& path, std::string_view text) {
-  std::ofstream(path, std::ios::binary | std::ios::trunc).write(text.data(), static_cast<std::streamsize>(text.size()));
+  std::ofstream(path, std::ios::binary | std::ios::trunc)
+      .write(text.data(), static_cast<std::streamsize>(text.size()));
 }
 
 class CacheTest : public ::testing::Test {
@@ -60,7 +61,8 @@ TEST(Hash, DoesNotDependOnHowTheBytesArrive) {
 }
 
 TEST(Hash, FieldsDoNotRunIntoEachOther) {
-  EXPECT_NE(Hasher().add_field("ab").add_field("c").finish(), Hasher().add_field("a").add_field("bc").finish());
+  EXPECT_NE(Hasher().add_field("ab").add_field("c").finish(),
+            Hasher().add_field("a").add_field("bc").finish());
 }
 
 TEST_F(CacheTest, ReturnsWhatWasStored) {

@@ -42,7 +42,8 @@ class LogHandler : public llvm::DiagnosticHandler {
     const char* severity = is_error ? "error: " : "warning: ";
     llvm::raw_ostream& log = frontend_.log();
     if (auto* assembly = llvm::dyn_cast<llvm::DiagnosticInfoSrcMgr>(&diagnostic)) {
-      log << source_location(assembly->getLocCookie()) << severity << assembly->getSMDiag().getMessage() << '\n'
+      log << source_location(assembly->getLocCookie()) << severity << assembly->getSMDiag().getMessage()
+          << '\n'
           << text_of(diagnostic) << '\n';
     } else if (auto* constraint = llvm::dyn_cast<llvm::DiagnosticInfoInlineAsm>(&diagnostic)) {
       log << source_location(constraint->getLocCookie()) << severity << constraint->getMsgStr() << '\n';
@@ -66,7 +67,8 @@ class LogHandler : public llvm::DiagnosticHandler {
   // Where an asm statement stands in the source, as long as the source is at hand: "<source>:3:5: ".
   std::string source_location(uint64_t cookie) const {
     clang::CompilerInstance& clang = frontend_.clang();
-    if (cookie == 0 || !clang.hasSourceManager() || clang.getSourceManager().getMainFileID().isInvalid()) return "";
+    if (cookie == 0 || !clang.hasSourceManager() || clang.getSourceManager().getMainFileID().isInvalid())
+      return "";
     auto location = clang::SourceLocation::getFromRawEncoding(static_cast<unsigned>(cookie));
     clang::PresumedLoc presumed = clang.getSourceManager().getPresumedLoc(location);
     if (presumed.isInvalid()) return "";
@@ -121,7 +123,8 @@ class Passes {
   llvm::PassBuilder builder_;
 };
 
-Result<std::unique_ptr<llvm::TargetMachine>> make_machine(const TargetDescription& target, const llvm::Module& module) {
+Result<std::unique_ptr<llvm::TargetMachine>> make_machine(const TargetDescription& target,
+                                                          const llvm::Module& module) {
   std::string error;
   const llvm::Target* back_end = llvm::TargetRegistry::lookupTarget(module.getTargetTriple(), error);
   if (back_end == nullptr) return make_error(ErrorCode::internal, "LLVM has no AMDGPU target: {}", error);

@@ -9,16 +9,16 @@
 
 namespace morgana::runtime {
 
-// Notes in the module which mathematical liberties its source was compiled with, so that linking can choose the
-// device library's behaviour; merging modules keeps what all of them allow.
+// Notes in the module which mathematical liberties its source was compiled with, so that linking can choose
+// the device library's behaviour; merging modules keeps what all of them allow.
 void record_math_options(llvm::Module& module, const BuildOptions& options);
 
-// Sends LLVM's own diagnostics (inline assembly, resource limits, ...) to the log of `frontend`; `failed` is set
-// when one of them is an error. Both must outlive the context's use.
+// Sends LLVM's own diagnostics (inline assembly, resource limits, ...) to the log of `frontend`; `failed` is
+// set when one of them is an error. Both must outlive the context's use.
 void route_diagnostics(Frontend& frontend, bool& failed);
 
-// Optimises `module`, a whole program, and emits a relocatable ELF object. Consumes the module's meaning: it is
-// of no use afterwards.
+// Optimises `module`, a whole program, and emits a relocatable ELF object. Consumes the module's meaning: it
+// is of no use afterwards.
 Status emit_object(Frontend& frontend, const BuildOptions& options, const TargetDescription& target,
                    llvm::Module& module, llvm::SmallVectorImpl<char>& object);
 

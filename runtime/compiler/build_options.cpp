@@ -18,8 +18,9 @@ Result<std::vector<std::string>> split_words(std::string_view text) {
   for (size_t i = 0; i < text.size(); ++i) {
     char c = text[i];
     if (c == 0) break;
-    bool escapes = c == '\\' && quote != '\'' && i + 1 < text.size() &&
-                   std::string_view(quote == 0 ? "\\\"' " : "\\\"").find(text[i + 1]) != std::string_view::npos;
+    bool escapes =
+        c == '\\' && quote != '\'' && i + 1 < text.size() &&
+        std::string_view(quote == 0 ? "\\\"' " : "\\\"").find(text[i + 1]) != std::string_view::npos;
     if (escapes) {
       word += text[++i];
       in_word = true;
@@ -40,21 +41,24 @@ Result<std::vector<std::string>> split_words(std::string_view text) {
       in_word = true;
     }
   }
-  if (quote != 0) return make_error(ErrorCode::invalid_argument, "unterminated {} in the build options", quote);
+  if (quote != 0)
+    return make_error(ErrorCode::invalid_argument, "unterminated {} in the build options", quote);
   if (in_word) words.push_back(std::move(word));
   return words;
 }
 
 bool is_macro_name(std::string_view name) {
-  auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || (c & 0x80); };
+  auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || (c & 0x80);
+  };
   auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   return !name.empty() && is_letter(name[0]) &&
          std::all_of(name.begin(), name.end(), [&](char c) { return is_letter(c) || is_digit(c); });
 }
 
 // -cl-std= values that clang-22 knows, in clang's spelling.
-constexpr std::string_view kStandards[] = {"CL1.0",   "CL1.1",       "CL1.2", "CL2.0",
-                                           "CL3.0",   "CLC++",       "CLC++1.0", "CLC++2021"};
+constexpr std::string_view kStandards[] = {"CL1.0", "CL1.1", "CL1.2",    "CL2.0",
+                                           "CL3.0", "CLC++", "CLC++1.0", "CLC++2021"};
 
 // What an option does besides being known. `pass` hands it to clang as it is.
 struct Row {
@@ -83,15 +87,15 @@ constexpr Row kRows[] = {
     {"-cl-opt-disable", [](BuildOptions& o) { o.optimization = 0; }, false, false},
     {"-cl-single-precision-constant", kNothing, true, false},
     {"-cl-denorms-are-zero", [](BuildOptions& o) { o.denorms_are_zero = true; }, false, true},
-    {"-cl-fp32-correctly-rounded-divide-sqrt", [](BuildOptions& o) { o.correctly_rounded_divide_sqrt = true; },
-     true, false},
+    {"-cl-fp32-correctly-rounded-divide-sqrt",
+     [](BuildOptions& o) { o.correctly_rounded_divide_sqrt = true; }, true, false},
     {"-cl-strict-aliasing", kNothing, false, false},  // deprecated, and clang's default
     {"-cl-uniform-work-group-size", [](BuildOptions& o) { o.uniform_work_group_size = true; }, true, false},
     {"-cl-no-subgroup-ifp", kNothing, false, true},
     {"-cl-mad-enable", kNothing, true, false},
     {"-cl-no-signed-zeros", [](BuildOptions& o) { o.no_signed_zeros = true; }, true, true},
-    {"-cl-unsafe-math-optimizations",
-     [](BuildOptions& o) { o.unsafe_math = o.no_signed_zeros = true; }, true, true},
+    {"-cl-unsafe-math-optimizations", [](BuildOptions& o) { o.unsafe_math = o.no_signed_zeros = true; }, true,
+     true},
     {"-cl-finite-math-only", [](BuildOptions& o) { o.finite_math = true; }, true, true},
     {"-cl-fast-relaxed-math",
      [](BuildOptions& o) { o.unsafe_math = o.finite_math = o.no_signed_zeros = true; }, true, true},
@@ -103,20 +107,25 @@ constexpr Row kRows[] = {
     {"-m64", kNothing, false, true},
     {"-fno-math-errno", kNothing, false, false},
     {"-fstrict-aliasing", kNothing, false, false},
-    {"-fno-strict-aliasing", [](BuildOptions& o) { o.clang_flags.push_back("-relaxed-aliasing"); }, false, false},
+    {"-fno-strict-aliasing", [](BuildOptions& o) { o.clang_flags.push_back("-relaxed-aliasing"); }, false,
+     false},
     {"-finline-functions", kNothing, false, false},
     {"-fno-inline", kNothing, true, false},
     {"-fno-inline-functions", [](BuildOptions& o) { o.clang_flags.push_back("-fno-inline"); }, false, false},
     {"-funroll-loops", kNothing, true, false},
     {"-fno-unroll-loops", kNothing, true, false},
-    {"-ffast-math", [](BuildOptions& o) {
+    {"-ffast-math",
+     [](BuildOptions& o) {
        o.unsafe_math = o.finite_math = o.no_signed_zeros = true;
        o.clang_flags.push_back("-cl-fast-relaxed-math");
-     }, false, false},
-    {"-ffinite-math-only", [](BuildOptions& o) {
+     },
+     false, false},
+    {"-ffinite-math-only",
+     [](BuildOptions& o) {
        o.finite_math = true;
        o.clang_flags.push_back("-cl-finite-math-only");
-     }, false, false},
+     },
+     false, false},
     {"-fno-signed-zeros", [](BuildOptions& o) { o.no_signed_zeros = true; }, true, false},
     {"-ffp-contract=on", kNothing, true, false},
     {"-ffp-contract=off", kNothing, true, false},
@@ -130,7 +139,9 @@ constexpr Row kRows[] = {
 // Families whose members are accepted without a look at what follows.
 constexpr std::string_view kIgnoredPrefixes[] = {"-fbin-", "-fno-bin-", "-save-temps=", "-fdiagnostics-"};
 
-bool starts_with(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
+bool starts_with(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
 
 Error invalid(std::string_view option) {
   return make_error(ErrorCode::invalid_argument, "invalid build option '{}'", option);
@@ -193,7 +204,8 @@ class Parser {
   Status parse_standard(const std::string& word) {
     std::string_view value = std::string_view(word).substr(8);
     std::string upper(value);
-    std::transform(upper.begin(), upper.end(), upper.begin(), [](char c) { return c >= 'a' && c <= 'z' ? c - 32 : c; });
+    std::transform(upper.begin(), upper.end(), upper.begin(),
+                   [](char c) { return c >= 'a' && c <= 'z' ? c - 32 : c; });
     for (std::string_view standard : kStandards)
       if (upper == standard) {
         options_.standard = standard;

@@ -40,18 +40,43 @@ TEST(BuildOptions, QuotesGroupAndBackslashesEscape) {
 }
 
 TEST(BuildOptions, EveryOptionOfTheSpecificationIsKnown) {
-  for (const char* option :
-       {"-w", "-Werror", "-cl-std=CL1.0", "-cl-std=CL1.1", "-cl-std=CL1.2", "-cl-std=CL2.0", "-cl-std=CL3.0",
-        "-cl-std=CLC++", "-cl-std=CLC++2021", "-cl-std=clc++", "-cl-single-precision-constant",
-        "-cl-denorms-are-zero", "-cl-fp32-correctly-rounded-divide-sqrt", "-cl-opt-disable", "-cl-strict-aliasing",
-        "-cl-uniform-work-group-size", "-cl-no-subgroup-ifp", "-cl-mad-enable", "-cl-no-signed-zeros",
-        "-cl-unsafe-math-optimizations", "-cl-finite-math-only", "-cl-fast-relaxed-math", "-cl-kernel-arg-info", "-g",
-        "-O0", "-O1", "-O2", "-O3", "-Wall", "-Wno-unused", "-ffp-contract=off"})
+  for (const char* option : {"-w",
+                             "-Werror",
+                             "-cl-std=CL1.0",
+                             "-cl-std=CL1.1",
+                             "-cl-std=CL1.2",
+                             "-cl-std=CL2.0",
+                             "-cl-std=CL3.0",
+                             "-cl-std=CLC++",
+                             "-cl-std=CLC++2021",
+                             "-cl-std=clc++",
+                             "-cl-single-precision-constant",
+                             "-cl-denorms-are-zero",
+                             "-cl-fp32-correctly-rounded-divide-sqrt",
+                             "-cl-opt-disable",
+                             "-cl-strict-aliasing",
+                             "-cl-uniform-work-group-size",
+                             "-cl-no-subgroup-ifp",
+                             "-cl-mad-enable",
+                             "-cl-no-signed-zeros",
+                             "-cl-unsafe-math-optimizations",
+                             "-cl-finite-math-only",
+                             "-cl-fast-relaxed-math",
+                             "-cl-kernel-arg-info",
+                             "-g",
+                             "-O0",
+                             "-O1",
+                             "-O2",
+                             "-O3",
+                             "-Wall",
+                             "-Wno-unused",
+                             "-ffp-contract=off"})
     parse(option);
 }
 
 TEST(BuildOptions, OptionsOfAmdsCompilerAreIgnored) {
-  for (const char* option : {"-fno-bin-llvmir", "-fbin-exe", "-fno-bin-source", "-save-temps", "-save-temps=all"}) {
+  for (const char* option :
+       {"-fno-bin-llvmir", "-fbin-exe", "-fno-bin-source", "-save-temps", "-save-temps=all"}) {
     EXPECT_TRUE(parse(option).clang_flags.empty()) << option;
     parse(option, BuildStage::link);
   }
@@ -70,10 +95,29 @@ TEST(BuildOptions, TheLastOptimisationLevelWins) {
 }
 
 TEST(BuildOptions, WhatIsUnknownIsInvalid) {
-  for (const char* option :
-       {"-unknown", "word", "-", "-D", "-I", "-U", "-D 1A", "-D=1", "-cl-std=CL9.9", "-cl-std=", "-cl-nv-verbose", "-o x",
-        "-mllvm", "-mcpu=gfx900", "-Wl,-x", "-O9", "-DA=\"x", "-create-library", "-enable-link-options",
-        "-Xclang", "-load", "-emit-llvm", "-fplugin=x.so"})
+  for (const char* option : {"-unknown",
+                             "word",
+                             "-",
+                             "-D",
+                             "-I",
+                             "-U",
+                             "-D 1A",
+                             "-D=1",
+                             "-cl-std=CL9.9",
+                             "-cl-std=",
+                             "-cl-nv-verbose",
+                             "-o x",
+                             "-mllvm",
+                             "-mcpu=gfx900",
+                             "-Wl,-x",
+                             "-O9",
+                             "-DA=\"x",
+                             "-create-library",
+                             "-enable-link-options",
+                             "-Xclang",
+                             "-load",
+                             "-emit-llvm",
+                             "-fplugin=x.so"})
     EXPECT_EQ(code_of(option), ErrorCode::invalid_argument) << option;
 }
 
@@ -88,7 +132,8 @@ TEST(BuildOptions, LinkingHasItsOwnOptions) {
   for (const char* option : {"-cl-denorms-are-zero", "-cl-no-signed-zeros", "-cl-unsafe-math-optimizations",
                              "-cl-finite-math-only", "-cl-fast-relaxed-math", "-cl-no-subgroup-ifp"})
     parse(option, BuildStage::link);
-  for (const char* option : {"-DA", "-I.", "-w", "-cl-std=CL1.2", "-g", "-enable-link-options", "-cl-mad-enable", "-O0"})
+  for (const char* option :
+       {"-DA", "-I.", "-w", "-cl-std=CL1.2", "-g", "-enable-link-options", "-cl-mad-enable", "-O0"})
     EXPECT_EQ(code_of(option, BuildStage::link), ErrorCode::invalid_argument) << option;
 }
 

@@ -16,8 +16,8 @@ Hasher start_key(std::string_view stage, const BuildOptions& options, const Targ
   add_texts(hasher, options.clang_flags);
   hasher.add_field(options.standard).add_number(static_cast<uint64_t>(options.optimization));
   for (bool flag : {options.debug_info, options.denorms_are_zero, options.unsafe_math, options.finite_math,
-                    options.no_signed_zeros, options.correctly_rounded_divide_sqrt, options.uniform_work_group_size,
-                    options.create_library, options.enable_link_options})
+                    options.no_signed_zeros, options.correctly_rounded_divide_sqrt,
+                    options.uniform_work_group_size, options.create_library, options.enable_link_options})
     hasher.add_number(flag);
   hasher.add_field(target.processor);
   add_texts(hasher, target.extensions);
@@ -35,7 +35,8 @@ CacheKey source_key(std::string_view stage, const CompileInput& input, const Bui
   return hasher.finish();
 }
 
-// Answers from the cache, or runs `make(entry)`, which fills the entry's log and files, and keeps what it made.
+// Answers from the cache, or runs `make(entry)`, which fills the entry's log and files, and keeps what it
+// made.
 template <typename Make>
 Result<std::string> remember(DiskCache& cache, const CacheKey& key, std::string& log, Make make) {
   if (auto entry = cache.load(key)) {
@@ -53,8 +54,8 @@ Result<std::string> remember(DiskCache& cache, const CacheKey& key, std::string&
 
 template <typename Compile>
 Result<std::string> remember_source(DiskCache* cache, std::string_view stage, const CompileInput& input,
-                                    const BuildOptions& options, const TargetDescription& target, std::string& log,
-                                    Compile compile) {
+                                    const BuildOptions& options, const TargetDescription& target,
+                                    std::string& log, Compile compile) {
   if (cache == nullptr) return compile(input, options, target, log);
   return remember(*cache, source_key(stage, input, options, target), log, [&](CacheEntry& entry) {
     CompileInput recorded = input;
@@ -76,7 +77,8 @@ Result<std::string> cached_compile(DiskCache* cache, const CompileInput& input, 
 }
 
 Result<std::string> cached_link(DiskCache* cache, const std::vector<std::string_view>& objects,
-                                const BuildOptions& options, const TargetDescription& target, std::string& log) {
+                                const BuildOptions& options, const TargetDescription& target,
+                                std::string& log) {
   if (cache == nullptr) return link_objects(objects, options, target, log);
   Hasher hasher = start_key("link", options, target);
   for (std::string_view object : objects) hasher.add_field(object);

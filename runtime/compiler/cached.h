@@ -12,6 +12,7 @@ Result<std::string> cached_build(DiskCache* cache, const CompileInput& input, co
 Result<std::string> cached_compile(DiskCache* cache, const CompileInput& input, const BuildOptions& options,
                                    const TargetDescription& target, std::string& log);
 Result<std::string> cached_link(DiskCache* cache, const std::vector<std::string_view>& objects,
-                                const BuildOptions& options, const TargetDescription& target, std::string& log);
+                                const BuildOptions& options, const TargetDescription& target,
+                                std::string& log);
 
 }  // namespace morgana::runtime

@@ -58,13 +58,15 @@ std::string write_bitcode(const llvm::Module& module) {
 }
 
 // Reads the objects into one module.
-Result<std::unique_ptr<llvm::Module>> merge(Frontend& frontend, const std::vector<std::string_view>& objects) {
+Result<std::unique_ptr<llvm::Module>> merge(Frontend& frontend,
+                                            const std::vector<std::string_view>& objects) {
   auto program = std::make_unique<llvm::Module>(kSourceName, frontend.context());
   llvm::Linker linker(*program);
   for (std::string_view object : objects) {
     auto module = llvm::parseBitcodeFile(
         llvm::MemoryBufferRef(llvm::StringRef(object.data(), object.size()), "program"), frontend.context());
-    if (!module) return make_error(ErrorCode::malformed, "compiled object: {}", llvm::toString(module.takeError()));
+    if (!module)
+      return make_error(ErrorCode::malformed, "compiled object: {}", llvm::toString(module.takeError()));
     if (program->getTargetTriple().empty()) {
       program->setTargetTriple((*module)->getTargetTriple());
       program->setDataLayout((*module)->getDataLayout());
@@ -103,16 +105,17 @@ Result<std::string> compile_source(const CompileInput& input, const BuildOptions
 
 Result<std::string> build_source(const CompileInput& input, const BuildOptions& options,
                                  const TargetDescription& target, std::string& log) {
-  return link_elf(contained<Object>(log, [&]() -> Result<Object> {
-                    Frontend frontend(options, target, log);
-                    MORGANA_CHECK(frontend.prepare(input));
-                    auto module = frontend.parse();
-                    if (module == nullptr) return build_failed();
-                    record_math_options(*module, options);
-                    Object object;
-                    MORGANA_CHECK(emit_object(frontend, options, target, *module, object));
-                    return object;
-                  }),
+  return link_elf(contained<Object>(log,
+                                    [&]() -> Result<Object> {
+                                      Frontend frontend(options, target, log);
+                                      MORGANA_CHECK(frontend.prepare(input));
+                                      auto module = frontend.parse();
+                                      if (module == nullptr) return build_failed();
+                                      record_math_options(*module, options);
+                                      Object object;
+                                      MORGANA_CHECK(emit_object(frontend, options, target, *module, object));
+                                      return object;
+                                    }),
                   log);
 }
 
@@ -120,7 +123,8 @@ Result<std::string> link_objects(const std::vector<std::string_view>& objects, c
                                  const TargetDescription& target, std::string& log) {
   if (objects.empty()) return make_error(ErrorCode::invalid_argument, "nothing to link");
   for (std::string_view object : objects)
-    if (!is_bitcode(object)) return make_error(ErrorCode::malformed, "a program to link is not a compiled object");
+    if (!is_bitcode(object))
+      return make_error(ErrorCode::malformed, "a program to link is not a compiled object");
 
   const CompileInput nothing;
   if (options.create_library)
@@ -132,17 +136,19 @@ Result<std::string> link_objects(const std::vector<std::string_view>& objects, c
       MORGANA_TRY(std::unique_ptr<llvm::Module> program, merge(frontend, objects));
       return write_bitcode(*program);
     });
-  return link_elf(contained<Object>(log, [&]() -> Result<Object> {
-                    Frontend frontend(options, target, log);
-                    MORGANA_CHECK(frontend.prepare(nothing));
-                    if (!frontend.clang().createTarget()) return build_failed();
-                    bool failed = false;
-                    route_diagnostics(frontend, failed);
-                    MORGANA_TRY(std::unique_ptr<llvm::Module> program, merge(frontend, objects));
-                    Object object;
-                    MORGANA_CHECK(emit_object(frontend, options, target, *program, object));
-                    return object;
-                  }),
+  return link_elf(contained<Object>(log,
+                                    [&]() -> Result<Object> {
+                                      Frontend frontend(options, target, log);
+                                      MORGANA_CHECK(frontend.prepare(nothing));
+                                      if (!frontend.clang().createTarget()) return build_failed();
+                                      bool failed = false;
+                                      route_diagnostics(frontend, failed);
+                                      MORGANA_TRY(std::unique_ptr<llvm::Module> program,
+                                                  merge(frontend, objects));
+                                      Object object;
+                                      MORGANA_CHECK(emit_object(frontend, options, target, *program, object));
+                                      return object;
+                                    }),
                   log);
 }
 
@@ -156,9 +162,11 @@ const std::string& compiler_identity() {
     std::string text = clang::getClangFullVersion();
     // The file that holds this very code, and with it the embedded device libraries.
     Dl_info self = {};
-    if (::dladdr(reinterpret_cast<void*>(&is_bitcode), &self) != 0) text += '\n' + file_identity(self.dli_fname);
+    if (::dladdr(reinterpret_cast<void*>(&is_bitcode), &self) != 0)
+      text += '\n' + file_identity(self.dli_fname);
     if (!options().device_libs.empty())
-      for (const std::string& file : device_library_files(options().device_libs)) text += '\n' + file_identity(file);
+      for (const std::string& file : device_library_files(options().device_libs))
+        text += '\n' + file_identity(file);
     return text;
   }();
   return identity;

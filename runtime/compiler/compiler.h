@@ -22,9 +22,9 @@ namespace morgana::runtime {
 struct TargetDescription {
   std::string processor = "gfx950";  // or a target id, "gfx90a:sramecc+:xnack-"
   std::vector<std::string> extensions;
-  bool images = false;               // __IMAGE_SUPPORT__
-  int opencl_version = 300;          // __OPENCL_VERSION__
-  int code_object_version = 5;       // 4, 5 or 6
+  bool images = false;          // __IMAGE_SUPPORT__
+  int opencl_version = 300;     // __OPENCL_VERSION__
+  int code_object_version = 5;  // 4, 5 or 6
 };
 
 // A header that clCompileProgram was given: #include finds it by `name`, before any directory.

@@ -27,8 +27,8 @@ thread_local Escape* escape = nullptr;
   siglongjmp(escape->jump, 1);
 }
 
-// When no contained function runs on this thread, another user of the same LLVM failed: return, and LLVM exits
-// as it would without Morgana.
+// When no contained function runs on this thread, another user of the same LLVM failed: return, and LLVM
+// exits as it would without Morgana.
 void on_fatal_error(void*, const char* reason, bool) {
   if (escape != nullptr) leave(reason);
 }
@@ -100,7 +100,8 @@ struct Job {
 
 void* run(void* argument) {
   auto* job = static_cast<Job*>(argument);
-  void* alternate = ::mmap(nullptr, kAlternateStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* alternate =
+      ::mmap(nullptr, kAlternateStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   stack_t stack = {};
   stack.ss_sp = alternate;
   stack.ss_size = kAlternateStackBytes;

@@ -43,22 +43,31 @@ uint32_t isa_version(std::string_view processor) {
 void define_control(llvm::GlobalVariable& variable, const DeviceSettings& settings) {
   const llvm::StringRef name = variable.getName();
   uint64_t value = 0;
-  if (name == "__oclc_ISA_version") value = isa_version(settings.processor);
-  else if (name == "__oclc_ABI_version") value = settings.code_object_version * 100;
-  else if (name == "__oclc_wavefrontsize64") value = 1;
-  else if (name == "__oclc_unsafe_math_opt") value = settings.unsafe_math;
-  else if (name == "__oclc_finite_only_opt") value = settings.finite_math;
-  else if (name == "__oclc_daz_opt") value = settings.flush_denormals;
-  else if (name == "__oclc_correctly_rounded_sqrt32") value = settings.correctly_rounded_sqrt;
-  else return;
+  if (name == "__oclc_ISA_version")
+    value = isa_version(settings.processor);
+  else if (name == "__oclc_ABI_version")
+    value = settings.code_object_version * 100;
+  else if (name == "__oclc_wavefrontsize64")
+    value = 1;
+  else if (name == "__oclc_unsafe_math_opt")
+    value = settings.unsafe_math;
+  else if (name == "__oclc_finite_only_opt")
+    value = settings.finite_math;
+  else if (name == "__oclc_daz_opt")
+    value = settings.flush_denormals;
+  else if (name == "__oclc_correctly_rounded_sqrt32")
+    value = settings.correctly_rounded_sqrt;
+  else
+    return;
   variable.setInitializer(llvm::ConstantInt::get(variable.getValueType(), value));
   variable.setConstant(true);
   variable.setLinkage(llvm::GlobalValue::InternalLinkage);
 }
 
 // Library functions take the caller's target and floating-point environment, as -mlink-builtin-bitcode does.
-constexpr const char* kInheritedAttributes[] = {"target-cpu",           "target-features",  "denormal-fp-math",
-                                                "denormal-fp-math-f32", "no-trapping-math", "frame-pointer"};
+constexpr const char* kInheritedAttributes[] = {"target-cpu",       "target-features",
+                                                "denormal-fp-math", "denormal-fp-math-f32",
+                                                "no-trapping-math", "frame-pointer"};
 
 const llvm::Function* any_definition(const llvm::Module& module) {
   for (const llvm::Function& function : module)
@@ -81,9 +90,11 @@ Status link_units(llvm::Module& module, const DevicePack& library) {
     for (uint32_t index : units) {
       Bytes bitcode = library.unit(index);
       auto unit = llvm::getLazyBitcodeModule(
-          llvm::MemoryBufferRef({reinterpret_cast<const char*>(bitcode.data()), bitcode.size()}, "device library"),
+          llvm::MemoryBufferRef({reinterpret_cast<const char*>(bitcode.data()), bitcode.size()},
+                                "device library"),
           module.getContext(), /*ShouldLazyLoadMetadata=*/true);
-      if (!unit) return make_error(ErrorCode::internal, "device library: {}", llvm::toString(unit.takeError()));
+      if (!unit)
+        return make_error(ErrorCode::internal, "device library: {}", llvm::toString(unit.takeError()));
       if (linker.linkInModule(std::move(*unit), llvm::Linker::LinkOnlyNeeded))
         return make_error(ErrorCode::build_failed, "a declaration conflicts with the device library");
     }
@@ -136,12 +147,12 @@ Status link_device_library(llvm::Module& module, const DeviceSettings& settings)
   std::set<std::string> exported;
   for (const llvm::Function& function : *functions) exported.insert(function.getName().str());
   MORGANA_CHECK(link_into(*functions, library, settings, *model, {}));
-  llvm::internalizeModule(*functions, [&](const llvm::GlobalValue& value) {
-    return exported.contains(value.getName().str());
-  });
+  llvm::internalizeModule(
+      *functions, [&](const llvm::GlobalValue& value) { return exported.contains(value.getName().str()); });
   // linkonce_odr would let the optimiser drop what only the program calls.
   for (llvm::GlobalValue& value : functions->global_values())
-    if (!value.isDeclaration() && !value.hasLocalLinkage()) value.setLinkage(llvm::GlobalValue::ExternalLinkage);
+    if (!value.isDeclaration() && !value.hasLocalLinkage())
+      value.setLinkage(llvm::GlobalValue::ExternalLinkage);
   settings.optimize_separately(*functions);
   if (llvm::Linker::linkModules(module, std::move(functions), llvm::Linker::LinkOnlyNeeded))
     return make_error(ErrorCode::build_failed, "a declaration conflicts with the device library");

@@ -1,4 +1,5 @@
-// Linking the device libraries into a program: only what it calls, from the pack. Private to runtime/compiler.
+// Linking the device libraries into a program: only what it calls, from the pack. Private to
+// runtime/compiler.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -18,13 +19,14 @@ struct DeviceSettings {
   bool finite_math = false;
   bool flush_denormals = false;
   bool correctly_rounded_sqrt = false;
-  // Set for programs that are not to be optimised: optimises the library's functions before they join. They are
-  // written for an optimiser; generic pointers in them, for one, must be resolved where there is no FLAT (gfx600).
+  // Set for programs that are not to be optimised: optimises the library's functions before they join. They
+  // are written for an optimiser; generic pointers in them, for one, must be resolved where there is no FLAT
+  // (gfx600).
   std::function<void(llvm::Module&)> optimize_separately;
 };
 
-// Defines whatever `module` declares and the device library (embedded, or of MORGANA_DEVICE_LIBS) has, and what
-// that needs in turn. Names that it does not have stay declared.
+// Defines whatever `module` declares and the device library (embedded, or of MORGANA_DEVICE_LIBS) has, and
+// what that needs in turn. Names that it does not have stay declared.
 Status link_device_library(llvm::Module& module, const DeviceSettings& settings);
 
 }  // namespace morgana::runtime

@@ -69,15 +69,15 @@ class Extractor : public llvm::ValueMaterializer {
     if (llvm::Value* known = map_.lookup(&source)) return llvm::cast<llvm::GlobalValue>(known);
     llvm::GlobalValue* declaration;
     if (auto* type = llvm::dyn_cast<llvm::FunctionType>(source.getValueType())) {
-      auto* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, source.getAddressSpace(),
-                                              source.getName(), &target_);
+      auto* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
+                                              source.getAddressSpace(), source.getName(), &target_);
       if (auto* original = llvm::dyn_cast<llvm::Function>(&source)) function->copyAttributesFrom(original);
       declaration = function;
     } else {
       auto* variable = llvm::cast<llvm::GlobalVariable>(&source);
-      auto* copy = new llvm::GlobalVariable(target_, variable->getValueType(), variable->isConstant(),
-                                            llvm::GlobalValue::ExternalLinkage, nullptr, variable->getName(), nullptr,
-                                            variable->getThreadLocalMode(), variable->getAddressSpace());
+      auto* copy = new llvm::GlobalVariable(
+          target_, variable->getValueType(), variable->isConstant(), llvm::GlobalValue::ExternalLinkage,
+          nullptr, variable->getName(), nullptr, variable->getThreadLocalMode(), variable->getAddressSpace());
       copy->copyAttributesFrom(variable);
       declaration = copy;
     }
@@ -91,8 +91,8 @@ class Extractor : public llvm::ValueMaterializer {
   llvm::GlobalValue* clone_shell(llvm::GlobalValue& source) {
     if (!defined_.insert(&source).second) return llvm::cast<llvm::GlobalValue>(map_.lookup(&source));
     if (auto* alias = llvm::dyn_cast<llvm::GlobalAlias>(&source)) {
-      auto* copy = llvm::GlobalAlias::create(alias->getValueType(), alias->getAddressSpace(), alias->getLinkage(),
-                                             alias->getName(), &target_);
+      auto* copy = llvm::GlobalAlias::create(alias->getValueType(), alias->getAddressSpace(),
+                                             alias->getLinkage(), alias->getName(), &target_);
       // An earlier use may have declared the name: the alias replaces that declaration.
       if (llvm::Value* declared = map_.lookup(&source)) {
         declared->replaceAllUsesWith(copy);
@@ -118,8 +118,8 @@ class Extractor : public llvm::ValueMaterializer {
       auto argument = target->arg_begin();
       for (llvm::Argument& original : function->args()) map_[&original] = &*argument++;
       llvm::SmallVector<llvm::ReturnInst*, 4> returns;
-      llvm::CloneFunctionInto(target, function, map_, llvm::CloneFunctionChangeType::DifferentModule, returns, "",
-                              nullptr, nullptr, this);
+      llvm::CloneFunctionInto(target, function, map_, llvm::CloneFunctionChangeType::DifferentModule, returns,
+                              "", nullptr, nullptr, this);
     } else if (auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(&source)) {
       if (variable->hasInitializer())
         llvm::cast<llvm::GlobalVariable>(copy)->setInitializer(
@@ -137,8 +137,8 @@ class Extractor : public llvm::ValueMaterializer {
   std::vector<llvm::GlobalValue*> pending_;
 };
 
-// Generic pointers are mangled "PU3AS0f" by the Clang 15 that compiled AMD's files, and "Pf" by Clang 22, which
-// otherwise numbers substitutions alike (checked over all names of opencl.bc).
+// Generic pointers are mangled "PU3AS0f" by the Clang 15 that compiled AMD's files, and "Pf" by Clang 22,
+// which otherwise numbers substitutions alike (checked over all names of opencl.bc).
 void rename_generic_pointers(llvm::Module& module) {
   for (llvm::GlobalValue& value : module.global_values()) {
     std::string name = value.getName().str();
@@ -218,7 +218,8 @@ Result<std::string> make_device_pack(const std::vector<std::string>& files) {
       return make_error(ErrorCode::not_found, "device library '{}': {}", file, buffer.getError().message());
     auto parsed = llvm::parseBitcodeFile(**buffer, context);
     if (!parsed)
-      return make_error(ErrorCode::malformed, "device library '{}': {}", file, llvm::toString(parsed.takeError()));
+      return make_error(ErrorCode::malformed, "device library '{}': {}", file,
+                        llvm::toString(parsed.takeError()));
     rename_generic_pointers(**parsed);
     modules.push_back(std::move(*parsed));
     std::map<std::string, std::vector<llvm::GlobalValue*>> groups;

@@ -4,7 +4,8 @@
 // (docs/decisions/002-compiler-in-process.md). A pack holds one small bitcode module ("unit") per
 // base name of a built-in, and a sorted table from symbol to unit. Reading needs no initialisation:
 // a DevicePack is a view of immutable bytes that others own, usable from any thread.
-// Packs are made by this program itself, at build time or from MORGANA_DEVICE_LIBS; they are not foreign bytes.
+// Packs are made by this program itself, at build time or from MORGANA_DEVICE_LIBS; they are not foreign
+// bytes.
 #pragma once
 
 #include <optional>

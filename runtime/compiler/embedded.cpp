@@ -29,6 +29,8 @@ std::string_view embedded_opencl_header() {
   return {opencl_header, static_cast<size_t>(opencl_header_end - opencl_header)};
 }
 
-std::string_view embedded_device_pack() { return {device_pack, static_cast<size_t>(device_pack_end - device_pack)}; }
+std::string_view embedded_device_pack() {
+  return {device_pack, static_cast<size_t>(device_pack_end - device_pack)};
+}
 
 }  // namespace morgana::runtime

@@ -30,8 +30,8 @@ class StampedFile : public llvm::vfs::File {
   llvm::ErrorOr<llvm::vfs::Status> status() override { return file_->status(); }
   llvm::ErrorOr<std::string> getName() override { return file_->getName(); }
   std::error_code close() override { return file_->close(); }
-  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> getBuffer(const llvm::Twine& name, int64_t size, bool terminated,
-                                                               bool) override {
+  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> getBuffer(const llvm::Twine& name, int64_t size,
+                                                               bool terminated, bool) override {
     // Always a copy: a mapped file could change under the hash.
     auto buffer = file_->getBuffer(name, size, terminated, /*IsVolatile=*/true);
     if (buffer) {
@@ -87,13 +87,15 @@ class ModuleAction : public clang::ASTFrontendAction {
   std::unique_ptr<llvm::Module> take() { return std::move(module_); }
 
  protected:
-  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& clang, llvm::StringRef) override {
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& clang,
+                                                        llvm::StringRef) override {
     auto generator = clang::CreateLLVMCodeGen(clang, kSourceName, context_);
     generator_ = generator.get();
     return generator;
   }
   void EndSourceFileAction() override {
-    if (!getCompilerInstance().getDiagnostics().hasErrorOccurred()) module_.reset(generator_->ReleaseModule().release());
+    if (!getCompilerInstance().getDiagnostics().hasErrorOccurred())
+      module_.reset(generator_->ReleaseModule().release());
   }
 
  private:
@@ -134,33 +136,58 @@ Frontend::~Frontend() = default;
 // The cc1 command line that Clang's driver would make for amdgcn-amd-amdhsa, and the user's options.
 std::vector<std::string> Frontend::arguments() const {
   const std::string_view processor = processor_of(target_.processor);
-  std::vector<std::string> result = {
-      "-triple", "amdgcn-amd-amdhsa", "-target-cpu", std::string(processor), "-emit-llvm-only", "-main-file-name",
-      kSourceName, "-Werror=atomic-alignment", "-disable-llvm-verifier", "-discard-value-names", "-mrelocation-model",
-      "pic", "-pic-level", "2", "-ffp-contract=on", "-fno-rounding-math",
-      "-mconstructor-aliases", "-fvisibility=hidden", "-fapply-global-visibility-to-externs",
-      "-debugger-tuning=gdb", "-fdebug-compilation-dir=", "-resource-dir", kResourceFolder, "-ferror-limit", "100",
-      "-finclude-default-header", "-fdeclare-opencl-builtins", "-fgnuc-version=4.2.1", "-cl-kernel-arg-info",
-      "-D__OPENCL_VERSION__=" + std::to_string(target_.opencl_version), "-cl-std=" + options_.standard,
-      "-mcode-object-version=" + std::to_string(target_.code_object_version),
-      "-O" + std::to_string(options_.optimization)};
+  std::vector<std::string> result = {"-triple",
+                                     "amdgcn-amd-amdhsa",
+                                     "-target-cpu",
+                                     std::string(processor),
+                                     "-emit-llvm-only",
+                                     "-main-file-name",
+                                     kSourceName,
+                                     "-Werror=atomic-alignment",
+                                     "-disable-llvm-verifier",
+                                     "-discard-value-names",
+                                     "-mrelocation-model",
+                                     "pic",
+                                     "-pic-level",
+                                     "2",
+                                     "-ffp-contract=on",
+                                     "-fno-rounding-math",
+                                     "-mconstructor-aliases",
+                                     "-fvisibility=hidden",
+                                     "-fapply-global-visibility-to-externs",
+                                     "-debugger-tuning=gdb",
+                                     "-fdebug-compilation-dir=",
+                                     "-resource-dir",
+                                     kResourceFolder,
+                                     "-ferror-limit",
+                                     "100",
+                                     "-finclude-default-header",
+                                     "-fdeclare-opencl-builtins",
+                                     "-fgnuc-version=4.2.1",
+                                     "-cl-kernel-arg-info",
+                                     "-D__OPENCL_VERSION__=" + std::to_string(target_.opencl_version),
+                                     "-cl-std=" + options_.standard,
+                                     "-mcode-object-version=" + std::to_string(target_.code_object_version),
+                                     "-O" + std::to_string(options_.optimization)};
 
   // "gfx90a:sramecc+:xnack-" (AMDGPUUsage, "Target ID"): features follow the processor.
   for (std::string_view rest = target_.processor; rest.find(':') != std::string_view::npos;) {
     rest.remove_prefix(rest.find(':') + 1);
     std::string_view feature = rest.substr(0, rest.find(':'));
     if (feature.size() < 2) continue;
-    result.insert(result.end(), {"-target-feature",
-                                 std::string(1, feature.back()) + std::string(feature.substr(0, feature.size() - 1))});
+    result.insert(result.end(), {"-target-feature", std::string(1, feature.back()) +
+                                                        std::string(feature.substr(0, feature.size() - 1))});
   }
   std::string extensions = "-cl-ext=-all";
   // Not extensions of the platform, but latitude that Clang gives to every AMDGPU program.
-  for (const char* name : {"__cl_clang_bitfields", "__cl_clang_function_pointers", "cl_clang_storage_class_specifiers"})
+  for (const char* name :
+       {"__cl_clang_bitfields", "__cl_clang_function_pointers", "cl_clang_storage_class_specifiers"})
     extensions += std::string(",+") + name;
   for (const std::string& name : target_.extensions) extensions += ",+" + name;
   result.push_back(extensions);
   if (target_.images) result.push_back("-D__IMAGE_SUPPORT__=1");
-  if (flushes_denormals(options_, target_)) result.push_back("-fdenormal-fp-math-f32=preserve-sign,preserve-sign");
+  if (flushes_denormals(options_, target_))
+    result.push_back("-fdenormal-fp-math-f32=preserve-sign,preserve-sign");
   result.push_back(options_.optimization == 0 ? "-mframe-pointer=all" : "-mframe-pointer=none");
   if (options_.optimization >= 2) result.insert(result.end(), {"-vectorize-loops", "-vectorize-slp"});
   if (options_.debug_info)
@@ -170,8 +197,9 @@ std::vector<std::string> Frontend::arguments() const {
     result.push_back(macro[0] == '!' ? "-U" + macro.substr(1) : "-D" + macro);
   if (!input_->headers.empty()) {
     const std::string folder = kHeaderFolder;
-    result.insert(result.end(),
-                  {"-I" + folder, "-fmacro-prefix-map=" + folder + "/=", "-fdebug-prefix-map=" + folder + "/="});
+    result.insert(
+        result.end(),
+        {"-I" + folder, "-fmacro-prefix-map=" + folder + "/=", "-fdebug-prefix-map=" + folder + "/="});
   }
   for (const std::string& folder : options_.include_dirs) result.push_back("-I" + folder);
   for (const std::string& flag : options_.clang_flags) result.push_back(flag);
@@ -189,15 +217,18 @@ Status Frontend::prepare(const CompileInput& input) {
   auto invocation = std::make_shared<clang::CompilerInvocation>();
   clang::DiagnosticOptions plain;
   clang::TextDiagnosticPrinter printer(log_, plain);
-  auto diagnostics = clang::CompilerInstance::createDiagnostics(*files, plain, &printer, /*ShouldOwnClient=*/false);
+  auto diagnostics =
+      clang::CompilerInstance::createDiagnostics(*files, plain, &printer, /*ShouldOwnClient=*/false);
   if (!clang::CompilerInvocation::CreateFromArgs(*invocation, pointers, *diagnostics))
     return make_error(ErrorCode::invalid_argument, "the compiler does not take the build options");
 
   // A buffer, not a path: no file of the host is read for the program itself. The copy ends in the NUL that
   // Clang's lexer needs; a NUL in the source ends it, as it does for clCreateProgramWithSource.
-  source_ = llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(input.source.data(), input.source.size()), kSourceName);
+  source_ = llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(input.source.data(), input.source.size()),
+                                                 kSourceName);
   auto& inputs = invocation->getFrontendOpts().Inputs;
-  const clang::InputKind kind = inputs.empty() ? clang::InputKind(clang::Language::OpenCL) : inputs.front().getKind();
+  const clang::InputKind kind =
+      inputs.empty() ? clang::InputKind(clang::Language::OpenCL) : inputs.front().getKind();
   inputs.assign(1, clang::FrontendInputFile(source_->getMemBufferRef(), kind));
 
   clang_ = std::make_unique<clang::CompilerInstance>(std::move(invocation));

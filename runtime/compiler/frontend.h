@@ -1,7 +1,9 @@
-// The front half of a build: OpenCL C to an unoptimised LLVM module, through Clang. Private to runtime/compiler.
+// The front half of a build: OpenCL C to an unoptimised LLVM module, through Clang. Private to
+// runtime/compiler.
 //
 // A Frontend serves one build on one thread and owns everything that Clang needs for it, including the LLVM
-// context of the module; the back end borrows its CompilerInstance for diagnostics and code generation options.
+// context of the module; the back end borrows its CompilerInstance for diagnostics and code generation
+// options.
 #pragma once
 
 #include <clang/Frontend/CompilerInstance.h>
@@ -46,8 +48,8 @@ class Frontend {
   std::unique_ptr<clang::CompilerInstance> clang_;
 };
 
-// Whether single-precision denormals are flushed: by request, or by default where they are slow (gfx6 to gfx8),
-// as Clang's driver decides.
+// Whether single-precision denormals are flushed: by request, or by default where they are slow (gfx6 to
+// gfx8), as Clang's driver decides.
 bool flushes_denormals(const BuildOptions& options, const TargetDescription& target);
 
 // "gfx90a" of the target id "gfx90a:sramecc+:xnack-".

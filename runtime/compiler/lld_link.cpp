@@ -46,7 +46,9 @@ Result<FileDescriptor> input_file(std::string_view bytes) {
   return file;
 }
 
-std::string input_path(const FileDescriptor& file) { return "/proc/self/fd/" + std::to_string(file.number()); }
+std::string input_path(const FileDescriptor& file) {
+  return "/proc/self/fd/" + std::to_string(file.number());
+}
 
 // LLD writes its output next to the final name and renames, so the output needs a real folder.
 class OutputFolder {
@@ -96,7 +98,8 @@ Result<std::string> lld_link(const std::vector<std::string_view>& objects, std::
   OutputFolder folder;
   if (!folder.exists()) return make_error(ErrorCode::io, "no folder for temporary files is writable");
   const std::string output = folder.file();
-  std::vector<std::string> words = {"ld.lld", "--no-undefined", "-shared", "--threads=1", "--color-diagnostics=never", "-o", output};
+  std::vector<std::string> words = {
+      "ld.lld", "--no-undefined", "-shared", "--threads=1", "--color-diagnostics=never", "-o", output};
   for (std::string_view object : objects) {
     MORGANA_TRY(FileDescriptor input, input_file(object));
     words.push_back(input_path(input));

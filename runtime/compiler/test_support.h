@@ -57,12 +57,14 @@ inline Built build(std::string_view source, std::string_view options = "", std::
   return built;
 }
 
-inline Built compile(std::string_view source, std::string_view options = "", std::vector<Header> headers = {}) {
+inline Built compile(std::string_view source, std::string_view options = "",
+                     std::vector<Header> headers = {}) {
   Built built;
   CompileInput input;
   input.source = source;
   input.headers = std::move(headers);
-  built.object = compile_source(input, options_of(options, BuildStage::compile), describe("gfx950"), built.log);
+  built.object =
+      compile_source(input, options_of(options, BuildStage::compile), describe("gfx950"), built.log);
   return built;
 }
 
@@ -86,7 +88,9 @@ inline ElfFacts elf_facts(const Built& built) {
   ElfFacts facts;
   if (!built.ok() || built.object->size() < 64) return facts;
   auto byte = [&](size_t i) { return static_cast<unsigned char>((*built.object)[i]); };
-  facts.is_elf = built.object->substr(0, 4) == "\x7f" "ELF";
+  facts.is_elf = built.object->substr(0, 4) ==
+                 "\x7f"
+                 "ELF";
   facts.abi_version = byte(8);
   facts.machine = byte(18) | byte(19) << 8;
   facts.processor = byte(48);
