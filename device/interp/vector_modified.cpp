@@ -62,17 +62,19 @@ int dpp_source(uint32_t control, int lane) {
   }
 }
 
-// Moves `from` to `to` as DPP says; the result is the mask of lanes that may be written.
-mask apply_dpp(const isa::Inst& inst, mask exec, const uint32_t* from, uint32_t* to, int registers) {
+// Moves `from` to `to` as DPP says; the result is the mask of lanes that may be written. What a lane without source
+// computes shows in carry masks only: with the destination's old value, or a disabled lane's value.
+mask apply_dpp(const isa::Inst& inst, mask exec, const uint32_t* from, const uint32_t* old, uint32_t* to, int registers) {
   mask write = 0;
   for (int lane = 0; lane < kLanes; lane++) {
-    const mask bit = mask{1} << lane;
     const int source = dpp_source(inst.dpp_ctrl, lane);
     const bool valid = source >= 0 && (exec >> source & 1);
-    for (int i = 0; i < registers; i++)
-      to[i * kLanes + lane] = valid ? from[i * kLanes + source] : 0;
+    for (int i = 0; i < registers; i++) {
+      const uint32_t missing = source >= 0 ? from[i * kLanes + source] : old[i * kLanes + lane];
+      to[i * kLanes + lane] = valid ? from[i * kLanes + source] : inst.bound_ctrl ? 0 : missing;
+    }
     const bool enabled = (inst.row_mask >> (lane / 16) & 1) && (inst.bank_mask >> (lane / 4 % 4) & 1);
-    if (enabled && (valid || inst.bound_ctrl)) write |= bit;
+    if (enabled && (valid || inst.bound_ctrl)) write |= mask{1} << lane;
   }
   return write;
 }
@@ -117,14 +119,13 @@ void packed_half_operand(const isa::Inst& inst, const Modifiers& m, uint32_t* va
   word(value, 0) = (low | high) ^ ((m.neg ? 0x8000u : 0) | (neg_high ? 0x80000000u : 0));
 }
 
-void packed_word_operand(isa::Op op, int i, const Modifiers& m, uint32_t* value) {
+void packed_word_operand(isa::Op op, const Modifiers& m, uint32_t* value) {
   const u32v a = word(value, 0), b = word(value, 1);
   // V_PK_MOV_B32: the low result takes source 0's dword by op_sel[0], the high one source 1's by op_sel[1].
   const bool move = op == isa::Op::v_pk_mov_b32;
   const u32v low = m.op_sel ? b : a, high = (move ? m.op_sel : m.op_sel_hi) ? b : a;
-  (void)i;
-  word(value, 0) = low ^ (m.neg ? 0x80000000u : 0);
-  word(value, 1) = high ^ (m.neg_hi ? 0x80000000u : 0);
+  word(value, 0) = low ^ (m.neg && !move ? 0x80000000u : 0);
+  word(value, 1) = high ^ (m.neg_hi && !move ? 0x80000000u : 0);
 }
 
 void signs_of(Type type, const Modifiers& m, uint32_t* value) {
@@ -143,7 +144,7 @@ const uint32_t* operand(Wave& wave, const Step* step, const VectorOp& op, int i,
   uint32_t* value = wave.operand[i];
   if (inst.dpp && i == 0) {
     alignas(256) uint32_t moved[2 * kLanes];
-    write &= apply_dpp(inst, wave.exec(), from, moved, registers);
+    write &= apply_dpp(inst, wave.exec(), from, inst.dst[0].is_vgpr() ? vgpr_dst(wave, step) : from, moved, registers);
     for (int r = 0; r < registers; r++) word(value, r) = word(moved, r);
   } else if (value != from) {
     for (int r = 0; r < registers; r++) word(value, r) = *reinterpret_cast<const u32v*>(from + r * kLanes);
@@ -157,7 +158,7 @@ const uint32_t* operand(Wave& wave, const Step* step, const VectorOp& op, int i,
   } else if (is_packed_half(type) && !inst.sdwa) {
     packed_half_operand(inst, m, value);
   } else if (is_packed_word(type)) {
-    packed_word_operand(op.op, i, m, value);
+    packed_word_operand(op.op, m, value);
   } else {
     if (m.op_sel && is_half(type)) word(value, 0) = word(value, 0) >> 16;
     signs_of(type, m, value);
@@ -221,6 +222,24 @@ void finish_result(const Mode& mode, const isa::Inst& inst, uint32_t* result) {
   }
 }
 
+// An SDWA form that writes the whole dword shows what a 16-bit integer instruction computes in 32 bits.
+u32v whole_dword(isa::Op op, const uint32_t* const* src, u32v result) {
+  using isa::Op;
+  const u32v a = *reinterpret_cast<const u32v*>(src[0]) & 0xffff;
+  const u32v b = *reinterpret_cast<const u32v*>(src[1] != nullptr ? src[1] : src[0]) & 0xffff;
+  switch (op) {
+    case Op::v_add_u16: return a + b;
+    case Op::v_sub_u16: return a - b;
+    case Op::v_subrev_u16: return b - a;
+    case Op::v_mul_lo_u16: return a * b;
+    case Op::v_lshlrev_b16: return b << (a & 15);
+    case Op::v_min_i16:
+    case Op::v_max_i16:
+    case Op::v_ashrrev_i16: return as<u32v>(as<i32v>(result << 16) >> 16);
+    default: return result;
+  }
+}
+
 // The bits of the destination that a partial write replaces, and what it writes there.
 void write_sdwa(const isa::Inst& inst, u32v result, uint32_t* to, mask write) {
   if (inst.dst_sel == 6) return write_lanes(to, result, write);
@@ -273,11 +292,14 @@ void write_result(Wave& wave, const Step* step, const VectorOp& op, uint32_t* re
     (saturates ? op.clamped : op.compute)(values);
     finish_result(wave.mode, inst, result);
   }
+  if (inst.sdwa && inst.dst_sel == 6 && !inst.clamp)
+    word(result, 0) = whole_dword(op.op, values.src, word(result, 0));
   if (op.dst_registers != 0) write_result(wave, step, op, result, write);
   if (op.writes_mask) {
     const uint32_t code = op.dst_registers != 0 ? step->sdst : static_cast<uint32_t>(step->dst);
-    write_mask(wave, code, values.mask_out & write);
-    if (op.writes_exec) wave.exec() = values.mask_out & write;
+    const mask bits = values.mask_out & wave.exec();
+    write_mask(wave, code, bits);
+    if (op.writes_exec) wave.exec() = bits;
   }
 }
 

@@ -90,9 +90,9 @@ MORGANA_OP u32v v_cvt_pk_i16_i32(i32v a, i32v b) {
 }
 MORGANA_OP u32v v_pack_b32_f16(f16v a, f16v b) { return pack(a, b); }
 
-// f32 to an unsigned byte, to nearest even, placed in byte `position` of `old`.
+// f32 to an unsigned byte, towards zero, placed in byte `position` of `old`.
 MORGANA_OP u32v insert_byte(f32v a, u32v position, u32v old) {
-  const u32v byte = __builtin_elementwise_min(truncate<uint32_t>(__builtin_elementwise_roundeven(a)), u32v(255));
+  const u32v byte = __builtin_elementwise_min(truncate<uint32_t>(a), u32v(255));
   const u32v shift = (position & 3) * 8;
   return (old & ~(u32v(255) << shift)) | byte << shift;
 }
@@ -103,14 +103,16 @@ MORGANA_OP u16v v_sat_pk_u8_i16(u32v a) {
   const i32v low = as<i32v>(a << 16) >> 16, high = as<i32v>(a) >> 16;
   return to<uint16_t>(clamp::saturate<uint8_t>(low)) | to<uint16_t>(clamp::saturate<uint8_t>(high)) << 8;
 }
-MORGANA_OP u16v v_ashr_pk_u8_i32(i32v a, i32v b, u32v n) {
+// The result is the low half of the register; the old upper half (the frame's operand) stays.
+MORGANA_OP u32v v_ashr_pk_u8_i32(i32v a, i32v b, u32v n, u32v old) {
   const i32v shift = as<i32v>(n & 31);
-  return to<uint16_t>(clamp::saturate<uint8_t>(a >> shift)) | to<uint16_t>(clamp::saturate<uint8_t>(b >> shift)) << 8;
+  const u32v low = to<uint32_t>(clamp::saturate<uint8_t>(a >> shift));
+  return (old & 0xffff0000u) | low | to<uint32_t>(clamp::saturate<uint8_t>(b >> shift)) << 8;
 }
-MORGANA_OP u16v v_ashr_pk_i8_i32(i32v a, i32v b, u32v n) {
+MORGANA_OP u32v v_ashr_pk_i8_i32(i32v a, i32v b, u32v n, u32v old) {
   const i32v shift = as<i32v>(n & 31);
-  const u16v low = to<uint16_t>(clamp::saturate<int8_t>(a >> shift)) & 0xff;
-  return low | to<uint16_t>(clamp::saturate<int8_t>(b >> shift)) << 8;
+  const u32v low = to<uint32_t>(as<u8v>(clamp::saturate<int8_t>(a >> shift)));
+  return (old & 0xffff0000u) | low | to<uint32_t>(as<u8v>(clamp::saturate<int8_t>(b >> shift))) << 8;
 }
 
 // gfx950: to nearest even whatever MODE says.

@@ -72,11 +72,7 @@ MORGANA_OP i64v v_ashr_i64(i64v a, u32v n) { return a >> to<int64_t>(n & 63); }
 MORGANA_OP u32v v_lshl_or_b32(u32v a, u32v n, u32v b) { return (a << (n & 31)) | b; }
 MORGANA_OP u32v v_lshl_add_u32(u32v a, u32v n, u32v b) { return (a << (n & 31)) + b; }
 MORGANA_OP u32v v_add_lshl_u32(u32v a, u32v b, u32v n) { return (a + b) << (n & 31); }
-// Counts above 4 are not supported and shift by 0.
-MORGANA_OP u64v v_lshl_add_u64(u64v a, u32v n, u64v b) {
-  const u32v count = n & 7;
-  return (a << to<uint64_t>(count > 4 ? u32v(0) : count)) + b;
-}
+MORGANA_OP u64v v_lshl_add_u64(u64v a, u32v n, u64v b) { return (a << to<uint64_t>(n & 7)) + b; }
 
 // --- Additions ---
 
