@@ -12,12 +12,11 @@
 #include <mutex>
 
 #include "base/options.h"
+#include "codeobj/link.h"
 #include "runtime/compiler/backend.h"
 #include "runtime/compiler/containment.h"
 #include "runtime/compiler/device_pack.h"
 #include "runtime/compiler/frontend.h"
-#include "runtime/compiler/lld_link.h"
-#include "runtime/compiler/text.h"
 
 namespace morgana::runtime {
 namespace {
@@ -34,6 +33,12 @@ void initialize() {
 }
 
 Error build_failed() { return make_error(ErrorCode::build_failed, "the build failed; see the build log"); }
+
+// Replaces every `what` in the part of `text` that starts at `from`.
+void replace_all(std::string& text, size_t from, std::string_view what, std::string_view by) {
+  for (size_t at = text.find(what, from); at != std::string::npos; at = text.find(what, at + by.size()))
+    text.replace(at, what.size(), by);
+}
 
 // Runs a build step that fills `result`, contained.
 template <typename T, typename Step>
@@ -78,9 +83,19 @@ Result<std::unique_ptr<llvm::Module>> merge(Frontend& frontend,
 
 using Object = llvm::SmallVector<char, 0>;
 
+// LLD's turn. Its messages go to the log, where the one object is the program.
 Result<std::string> link_elf(const Result<Object>& object, std::string& log) {
   if (!object.ok()) return object.error();
-  return lld_link({std::string_view(object->data(), object->size())}, log);
+  const Bytes bytes(object->data(), object->size());
+  auto elf = codeobj::link({&bytes, 1});
+  if (elf.ok()) return std::string(elf->begin(), elf->end());
+  std::string_view messages = elf.error().message;
+  constexpr std::string_view kPrefix = "linking failed: ";
+  if (messages.starts_with(kPrefix)) messages.remove_prefix(kPrefix.size());
+  const size_t start = log.size();
+  log.append(messages).append("\n");
+  replace_all(log, start, "object 0", "program");
+  return build_failed();
 }
 
 std::string file_identity(const std::string& path) {
