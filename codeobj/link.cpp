@@ -123,8 +123,15 @@ bool run_lld(const std::vector<std::string>& words, std::string& messages) {
   return lld::lldMain(arguments, stream, stream, drivers).retCode == 0;
 }
 
+// The child's faults and its alarm end it, whatever the parent does with those signals.
 void default_signals() {
-  for (const int number : {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP}) ::signal(number, SIG_DFL);
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : {SIGABRT, SIGALRM, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP}) {
+    ::signal(number, SIG_DFL);
+    sigaddset(&set, number);
+  }
+  ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
 }
 
 // The same in a child, whose crash or hang costs only itself.
