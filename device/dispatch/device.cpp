@@ -53,6 +53,7 @@ const char* Device::simd() { return level().name; }
 uint64_t Device::instructions() const { return impl_->instructions.load(std::memory_order_relaxed); }
 
 Fault Device::run(const Launch& launch) {
+  Running running;
   ensure_guard_installed();
   LaunchPlan plan(impl_->target, launch);
   Fault problem;

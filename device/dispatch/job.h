@@ -70,6 +70,16 @@ int thread_count();
 // True once the process is exiting: guest code must not go on.
 bool process_is_exiting();
 
+// Lives while its thread uses a Device. The process's exit waits for all of them, for a bounded time, so that
+// nothing a launch uses is destroyed under it.
+class Running {
+ public:
+  Running();
+  ~Running();
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+};
+
 // Helper threads shared by all Devices.
 class Pool {
  public:

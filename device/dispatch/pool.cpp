@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <thread>
 
@@ -13,13 +14,21 @@ namespace morgana::device {
 namespace {
 
 std::atomic<bool> exiting{false};
+std::atomic<int> running{0};
 std::atomic<Pool*> instance{nullptr};
 std::mutex instance_mutex;
 
 // Threads do not survive fork: the child starts with a new pool, and the old one's memory is given up.
 void after_fork() {
   instance.store(nullptr);
+  running.store(0);
   new (&instance_mutex) std::mutex;
+}
+
+void before_exit() {
+  exiting.store(true);
+  // Guest code stops at its next yield. A thread that calls exit from inside a launch (a signal handler) waits in vain.
+  for (int i = 0; i < 200 && running.load() > 0; i++) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 int available_processors() {
@@ -37,6 +46,9 @@ int thread_count() {
   return count;
 }
 
+Running::Running() { running.fetch_add(1); }
+Running::~Running() { running.fetch_sub(1); }
+
 bool process_is_exiting() { return exiting.load(std::memory_order_relaxed); }
 
 // Never destroyed: helpers may still run while the process exits. They hold no resource but memory, and stop
@@ -47,7 +59,7 @@ Pool& Pool::get() {
   if (Pool* pool = instance.load(std::memory_order_acquire)) return *pool;
   static const bool registered = [] {
     pthread_atfork(nullptr, nullptr, after_fork);
-    std::atexit([] { exiting.store(true); });
+    std::atexit(before_exit);
     return true;
   }();
   (void)registered;
@@ -114,7 +126,10 @@ void Pool::help() {
     has_jobs_.wait(lock, [&] { return !process_is_exiting() && (job = pick()) != nullptr; });
     job->helpers_++;
     lock.unlock();
-    job->work();
+    {
+      Running scope;
+      job->work();
+    }
     lock.lock();
     if (--job->helpers_ == 0) job_left_.notify_all();
   }
