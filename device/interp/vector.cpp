@@ -4,17 +4,21 @@
 namespace morgana::device::MORGANA_SIMD {
 namespace {
 
-const Family* const kFamilies[] = {&kFloat32Ops, &kFloat64Ops,      &kFloat16Ops,        &kIntegerOps, &kShortOps,
-                                   &kConvertOps, &kPackedOps,       &kCompareFloatOps,   &kCompareIntegerOps};
+const Family* const kFamilies[] = {&kSmallFloatOps,   &kFnuzFloatOps,     &kFloat32Ops, &kFloat64Ops,
+                                   &kFloat16Ops,      &kIntegerOps,       &kShortOps,   &kConvertOps,
+                                   &kPackedOps,       &kCompareFloatOps,  &kCompareIntegerOps};
 constexpr uint32_t kFamilyShift = 16;
+constexpr uint32_t kSmallFamily = 0, kFnuzFamily = 1;
 
 // Step::extra + 1 for every op; 0: no row. Filled at the first use.
 struct Places {
   uint32_t of[static_cast<size_t>(isa::Op::count)] = {};
   Places() {
-    for (uint32_t f = 0; f < sizeof kFamilies / sizeof kFamilies[0]; f++)
+    for (uint32_t f = 0; f < sizeof kFamilies / sizeof kFamilies[0]; f++) {
+      if (f == kFnuzFamily) continue;
       for (uint32_t i = 0; i < kFamilies[f]->count; i++)
         of[static_cast<size_t>(kFamilies[f]->rows[i].op)] = (f << kFamilyShift | i) + 1;
+    }
   }
 };
 
@@ -47,10 +51,12 @@ const VectorOp& vector_row(uint32_t extra) {
 Handler select_vector(Target target, const isa::Inst& inst, Step& step) {
   if (inst.row->flags & isa::kGraphics) return nullptr;
   if (const Handler handler = select_lane(target, inst, step)) return handler;
+  if (const Handler handler = select_small(inst, step)) return handler;
   static const Places places;
   const uint32_t place = places.of[static_cast<size_t>(inst.row->op)];
   if (place == 0) return nullptr;
   step.extra = place - 1;
+  if (target == Target::gfx942 && step.extra >> kFamilyShift == kSmallFamily) step.extra |= kFnuzFamily << kFamilyShift;
   step.imm = inst.bitop3;
   const VectorOp& row = vector_row(step.extra);
   return is_plain(inst, step, row) ? row.plain : general;

@@ -135,6 +135,14 @@ void signs_of(Type type, const Modifiers& m, uint32_t* value) {
   v = apply_signs(v, m.abs ? sign : 0, m.neg ? sign : 0);
 }
 
+// Conversions from 8-bit floats: OP_SEL names a byte, or a half for two of them (CDNA4 guide 7.3).
+void select_code(const isa::Inst& inst, u32v& value) {
+  using isa::Op;
+  const Op op = inst.row->op;
+  if (op == Op::v_cvt_f32_fp8 || op == Op::v_cvt_f32_bf8) value = value >> (8 * (inst.op_sel & 3u));
+  if (op == Op::v_cvt_pk_f32_fp8 || op == Op::v_cvt_pk_f32_bf8) value = value >> (16 * (inst.op_sel & 1u));
+}
+
 // Source `i` as the thunk wants it. Lanes that DPP takes away are removed from `write`.
 const uint32_t* operand(Wave& wave, const Step* step, const VectorOp& op, int i, mask& write) {
   const isa::Inst& inst = *step->inst;
@@ -150,6 +158,7 @@ const uint32_t* operand(Wave& wave, const Step* step, const VectorOp& op, int i,
     for (int r = 0; r < registers; r++) word(value, r) = *reinterpret_cast<const u32v*>(from + r * kLanes);
   }
   if (i >= inst.n_explicit_src) return value;
+  if (!inst.sdwa) select_code(inst, word(value, 0));
   const Type type = inst.row->src[i];
   const Modifiers m = modifiers(inst, i);
   if (inst.sdwa && i < 2) word(value, 0) = select_sdwa(word(value, 0), inst.src_sel[i], inst.sext >> i & 1);

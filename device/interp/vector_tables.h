@@ -11,12 +11,15 @@ struct Family {
   uint32_t count;
 };
 extern const Family kFloat32Ops, kFloat64Ops, kFloat16Ops, kIntegerOps, kShortOps, kConvertOps, kPackedOps,
-    kCompareFloatOps, kCompareIntegerOps;
+    kCompareFloatOps, kCompareIntegerOps, kSmallFloatOps;
+extern const Family kFnuzFloatOps;  // what gfx942 has instead of kSmallFloatOps, in the same order
 
 // The row that select_vector noted in Step::extra.
 const VectorOp& vector_row(uint32_t extra);
 
 // Handlers of instructions that are no lane-by-lane function (vector_lane.cpp); nullptr for others.
 Handler select_lane(Target target, const isa::Inst& inst, Step& step);
+// Handlers of conversions to small floats, and of those from them that take a scale (vector_small.cpp).
+Handler select_small(const isa::Inst& inst, Step& step);
 
 }  // namespace morgana::device::MORGANA_SIMD
