@@ -26,7 +26,7 @@ TEST_P(VectorFile, HasNoDifference) {
 }
 INSTANTIATE_TEST_SUITE_P(Gfx950, VectorFile,
                          testing::Values("VOP1", "VOP2", "VOP3", "VOP3P", "VOPC", "VOP1_SDWA", "VOP2_SDWA", "VOPC_SDWA",
-                                         "VOP1_DPP", "VOP2_DPP", "supplement_doc"),
+                                         "VOP1_DPP", "VOP2_DPP", "supplement_doc", "cvt_scale_doc"),
                          [](const auto& instance) { return std::string(instance.param); });
 
 uint32_t bits(float f) { return std::bit_cast<uint32_t>(f); }
