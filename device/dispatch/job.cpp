@@ -59,9 +59,11 @@ uint64_t Job::slice() const {
   return kSlice << doublings;
 }
 
-void Job::call_helpers() {
-  if (helpers_called_.exchange(true, std::memory_order_relaxed)) return;
-  Pool::get().list(*this);
+// Asks for help once the launch has lasted long enough and there is more to do.
+void Job::consider_helpers() {
+  if (helpers_called_.load(std::memory_order_relaxed) || !has_work()) return;
+  if (service::core_clock() - start_time_ < kAlone) return;
+  if (!helpers_called_.exchange(true, std::memory_order_relaxed)) Pool::get().list(*this);
 }
 
 void Job::run_wave(Wave& wave) {
@@ -83,6 +85,7 @@ bool Job::run_round(ResidentGroup& resident, bool& all_slept, State& state) {
     Wave& wave = resident.wave(i);
     if (wave.exit == Exit::ended || wave.exit == Exit::barrier) continue;
     run_wave(wave);
+    consider_helpers();
     switch (wave.exit) {
       case Exit::ended: group.waves_ended++; break;
       case Exit::barrier:
@@ -119,11 +122,9 @@ Job::State Job::run_group(ResidentGroup& resident, uint64_t deadline) {
       }
       group.waves_at_barrier = 0;
     }
-    const uint64_t now = service::core_clock();
-    if (now - start_time_ > kAlone && has_work()) call_helpers();
     if (!released && all_slept) return State::sleeping;
     if (is_stopped()) return State::stopped;
-    if (now > deadline) return State::out_of_time;
+    if (service::core_clock() > deadline) return State::out_of_time;
   }
 }
 

@@ -45,7 +45,7 @@ class Job {
   std::unique_ptr<ResidentGroup> unpark();
   uint64_t slice() const;
   void record(Fault fault);
-  void call_helpers();
+  void consider_helpers();
 
   const LaunchPlan& plan_;
   std::atomic<uint64_t> next_{0};  // first work-group that nobody has taken
