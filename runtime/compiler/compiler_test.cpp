@@ -153,6 +153,55 @@ TEST(Compiler, WarningsAreLoggedAndObeyOptions) {
   EXPECT_EQ(build(kWarns, "-Wall -Werror").object.error().code, ErrorCode::build_failed);
 }
 
+// Whatever the parser lets through, Clang must take.
+TEST(Compiler, EveryAcceptedOptionBuilds) {
+  for (const char* options : {"-w",
+                              "-Werror",
+                              "-pedantic",
+                              "-cl-single-precision-constant",
+                              "-cl-denorms-are-zero",
+                              "-cl-strict-aliasing",
+                              "-cl-fp32-correctly-rounded-divide-sqrt",
+                              "-cl-opt-disable",
+                              "-cl-uniform-work-group-size",
+                              "-cl-no-subgroup-ifp",
+                              "-cl-mad-enable",
+                              "-cl-no-signed-zeros",
+                              "-cl-unsafe-math-optimizations",
+                              "-cl-finite-math-only",
+                              "-cl-fast-relaxed-math",
+                              "-cl-kernel-arg-info",
+                              "-g",
+                              "-O0",
+                              "-O1",
+                              "-O2",
+                              "-O3",
+                              "-O5",
+                              "-Os",
+                              "-Wall -Wextra -Wno-unused",
+                              "-Weverything",
+                              "-ffp-contract=fast",
+                              "-ffp-contract=off",
+                              "-ffast-math",
+                              "-ffinite-math-only",
+                              "-fno-signed-zeros",
+                              "-fno-inline",
+                              "-fno-inline-functions",
+                              "-fno-strict-aliasing",
+                              "-funroll-loops",
+                              "-fno-unroll-loops",
+                              "-fno-builtin",
+                              "-fsigned-char",
+                              "-m64",
+                              "-cl-std=CL3.0 -cl-uniform-work-group-size",
+                              "-cl-std=CLC++",
+                              "-x cl",
+                              "-fno-bin-llvmir -save-temps"}) {
+    Built built = build(kScale, options);
+    EXPECT_TRUE(built.ok()) << options << ": " << built.log;
+  }
+}
+
 TEST(Compiler, MacrosReachTheSource) {
   EXPECT_TRUE(build("kernel void f(global int* a) { a[0] = A + B; }", "-DA=3 -D B").ok());
   EXPECT_TRUE(build("#ifdef A\n#error A\n#endif\nkernel void f() {}", "-DA -UA").ok());
