@@ -83,6 +83,8 @@ extern "C" MORGANA_EXPORT cl_int CL_API_CALL clIcdSetPlatformDispatchDataKHR(cl_
     if (p == nullptr) return CL_INVALID_PLATFORM;
     g_loader_data.store(disp_data, std::memory_order_release);
     p->set_loader_data(disp_data);
+    // The devices were made with the platform, before the loader had data to give.
+    for (Device* device : p->devices()) device->set_loader_data(disp_data);
     return CL_SUCCESS;
   });
 }
