@@ -52,6 +52,7 @@ Handler select_vector(Target target, const isa::Inst& inst, Step& step) {
   if (inst.row->flags & isa::kGraphics) return nullptr;
   if (const Handler handler = select_lane(target, inst, step)) return handler;
   if (const Handler handler = select_small(inst, step)) return handler;
+  if (const Handler handler = select_matrix(inst, step)) return handler;
   static const Places places;
   const uint32_t place = places.of[static_cast<size_t>(inst.row->op)];
   if (place == 0) return nullptr;

@@ -21,5 +21,7 @@ const VectorOp& vector_row(uint32_t extra);
 Handler select_lane(Target target, const isa::Inst& inst, Step& step);
 // Handlers of conversions to small floats, and of those from them that take a scale (vector_small.cpp).
 Handler select_small(const isa::Inst& inst, Step& step);
+// The handler of matrix instructions (vector_matrix.cpp).
+Handler select_matrix(const isa::Inst& inst, Step& step);
 
 }  // namespace morgana::device::MORGANA_SIMD

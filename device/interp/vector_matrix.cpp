@@ -1,0 +1,439 @@
+// Matrix instructions: MFMA, SMFMAC, and the block-scaled F8F6F4 forms (CDNA4 guide chapter 7).
+//
+// All of them are D = C + A * B over B_ blocks of M x N x K; they differ in shape, element types and where an element
+// lies (7.1.4), which the mnemonic and the register counts say. Elements of A and B are first decoded, item by item
+// over the whole wave, to f32, i32 or f64; rows of D are then accumulated N lanes at a time. EXEC and MODE's rounding
+// are ignored (7.1.2); f32 operands obey MODE's denormal field (7.4). AccVGPRs and VGPRs are alike.
+#include "device/interp/vector_tables.h"
+#include "device/semantics/small_float.h"
+
+namespace morgana::device::MORGANA_SIMD {
+namespace {
+
+enum class Element : uint8_t { f32, f16, bf16, xf32, i8, f64, fp8, bf8, fp6, bf6, fp4, f8f6f4 };
+
+struct Shape {
+  int m = 0, k = 0, blocks = 0;  // N equals M
+  Element a{}, b{}, acc{};       // acc: f32, f64, or i8 for 32-bit integers
+  bool sparse = false, scaled = false;
+};
+
+// --- The mnemonic ---
+
+struct Scanner {
+  const char* at;
+  bool accept(const char* word) {
+    const char* p = at;
+    for (; *word != 0; word++, p++)
+      if (*p != *word) return false;
+    at = p;
+    return true;
+  }
+  int number() {
+    int value = 0;
+    for (; *at >= '0' && *at <= '9'; at++) value = value * 10 + (*at - '0');
+    return value;
+  }
+  bool element(Element& e) {
+    struct Name {
+      const char* text;
+      Element element;
+    };
+    constexpr Name kNames[] = {{"f8f6f4", Element::f8f6f4}, {"xf32", Element::xf32}, {"bf16", Element::bf16},
+                               {"f16", Element::f16},       {"f32", Element::f32},   {"f64", Element::f64},
+                               {"i8", Element::i8},         {"fp8", Element::fp8},   {"bf8", Element::bf8}};
+    for (const Name& name : kNames) {
+      if (!accept(name.text)) continue;
+      e = name.element;
+      return true;
+    }
+    return false;
+  }
+};
+
+bool parse(const isa::Row& row, Shape& shape) {
+  Scanner s{row.mnemonic};
+  shape.sparse = s.accept("v_smfmac_");
+  if (!shape.sparse && !s.accept("v_mfma_")) return false;
+  shape.scaled = s.accept("scale_");
+  if (s.accept("i32_")) shape.acc = Element::i8;
+  else if (s.accept("f64_")) shape.acc = Element::f64;
+  else if (s.accept("f32_")) shape.acc = Element::f32;
+  else return false;
+  shape.m = s.number();
+  if (!s.accept("x") || s.number() != shape.m || !s.accept("x")) return false;
+  shape.k = s.number();
+  if (s.accept("_")) {  // "_2b_f16" or "_f16"
+    Scanner blocks = s;
+    if (blocks.number() != 0 && blocks.accept("b_")) s = blocks;
+  }
+  if (!s.element(shape.a)) return false;
+  shape.b = shape.a;
+  if (s.accept("_")) s.element(shape.b);
+  const int registers = isa::dwords(row.dst[0]) / (shape.acc == Element::f64 ? 2 : 1);
+  shape.blocks = registers * kLanes / (shape.m * shape.m);
+  return shape.m > 0 && shape.k > 0 && shape.blocks > 0;
+}
+
+// A Shape in Step::extra.
+uint32_t pack(const Shape& s) {
+  const auto log2 = [](int v) { return static_cast<uint32_t>(__builtin_ctz(static_cast<unsigned>(v))); };
+  return log2(s.m) | log2(s.k) << 3 | log2(s.blocks) << 6 | uint32_t(s.a) << 9 | uint32_t(s.b) << 13 |
+         uint32_t(s.acc) << 17 | uint32_t(s.sparse) << 21 | uint32_t(s.scaled) << 22;
+}
+Shape unpack(uint32_t v) {
+  Shape s;
+  s.m = 1 << (v & 7);
+  s.k = 1 << (v >> 3 & 7);
+  s.blocks = 1 << (v >> 6 & 7);
+  s.a = static_cast<Element>(v >> 9 & 15);
+  s.b = static_cast<Element>(v >> 13 & 15);
+  s.acc = static_cast<Element>(v >> 17 & 15);
+  s.sparse = v >> 21 & 1;
+  s.scaled = v >> 22 & 1;
+  return s;
+}
+
+// --- Elements ---
+
+int bits_of_element(Element e) {
+  switch (e) {
+    case Element::f64: return 64;
+    case Element::f32:
+    case Element::xf32: return 32;
+    case Element::f16:
+    case Element::bf16: return 16;
+    case Element::fp6:
+    case Element::bf6: return 6;
+    case Element::fp4: return 4;
+    default: return 8;
+  }
+}
+
+// CBSZ and BLGP of F8F6F4 (7.1.5).
+Element element_of_field(uint8_t field) {
+  constexpr Element kElements[8] = {Element::fp8, Element::bf8, Element::fp6, Element::bf6,
+                                    Element::fp4, Element::fp4, Element::fp4, Element::fp4};
+  return kElements[field & 7];
+}
+
+u32v raw_item(const uint32_t* lanes, int at, int bits) {
+  const auto* words = reinterpret_cast<const u32v*>(lanes);
+  u32v v = words[at / 32] >> static_cast<uint32_t>(at % 32);
+  if (at % 32 + bits > 32) v |= words[at / 32 + 1] << static_cast<uint32_t>(32 - at % 32);
+  return bits == 32 ? v : v & ((1u << bits) - 1);
+}
+
+// Item `item` of every lane, as f32 or, for i8, as an integer in f32's place.
+u32v decode_item(const Wave& wave, Element e, const uint32_t* lanes, int item) {
+  const int bits = bits_of_element(e);
+  const u32v v = raw_item(lanes, item * bits, bits);
+  const bool fnuz = wave.target->target == Target::gfx942;
+  switch (e) {
+    case Element::f32: return as<u32v>(flush_input(wave.mode, as<f32v>(v)));
+    case Element::xf32: return (v + 0xfff + (v >> 13 & 1)) & 0xffffe000u;  // ten bits of mantissa
+    case Element::f16: return as<u32v>(widen(as<f16v>(to<uint16_t>(v))));
+    case Element::bf16: return v << 16;
+    case Element::i8: return as<u32v>(as<i32v>(v << 24) >> 24);
+    case Element::fp8: return as<u32v>(decode_small(fnuz ? kFp8Fnuz : kFp8, v));
+    case Element::bf8: return as<u32v>(decode_small(fnuz ? kBf8Fnuz : kBf8, v));
+    case Element::fp6: return as<u32v>(decode_small(kFp6, v));
+    case Element::bf6: return as<u32v>(decode_small(kBf6, v));
+    default: return as<u32v>(decode_small(kFp4, v));
+  }
+}
+
+constexpr int kMaxItems = 32;
+
+// A decoded operand: items[item][lane]. f64 takes two of them.
+struct alignas(256) Matrix {
+  uint32_t items[kMaxItems][kLanes];
+};
+
+// --- Places of elements (7.1.4, 7.1.5.1, 7.5) ---
+
+struct Place {
+  int item, lane;  // lane of the row or column 0 of block 0
+};
+
+// Where k lies. A lane holds `per_lane` consecutive values of k, except that 32 items of 8 bits, and the dense
+// operand of the large sparse forms, come in two halves of K.
+Place place_of_k(int k, int k_total, int rows, int blocks, int per_lane, bool halves) {
+  if (halves) {
+    const int run = per_lane / 2, half = k / (k_total / 2), rest = k % (k_total / 2);
+    return {half * run + rest % run, rows * (rest / run)};
+  }
+  return {k % per_lane, rows * blocks * (k / per_lane)};
+}
+
+// The first register (of `height` consecutive ones) and lane of row `i` of block `b` in C and D.
+Place place_of_row(const Shape& s, int b, int i) {
+  const int height = s.acc == Element::f64 ? 1 : 4;
+  const int per_block = s.m * s.m / height;
+  const int blocks_per_item = per_block >= kLanes ? 1 : kLanes / per_block;
+  const int rows_per_item = kLanes / blocks_per_item / s.m;
+  const int groups = s.m / (height * rows_per_item);
+  return {i % height + height * (i / (height * rows_per_item) + groups * (b / blocks_per_item)),
+          s.m * (i / height % rows_per_item + rows_per_item * (b % blocks_per_item))};
+}
+
+// The lane that B is read from (Table 29).
+int permuted_lane(uint8_t blgp, int lane) {
+  switch (blgp) {
+    case 0: return lane;
+    case 1: return lane % 32;
+    case 2: return lane % 32 + 32;
+    case 3: return (lane + 16) % 64;
+    default: return lane % 16 + 16 * (blgp - 4);
+  }
+}
+
+// --- The product ---
+
+struct Product {
+  const Shape& shape;
+  const Matrix& a;
+  const Matrix& b;
+  int a_per_lane, b_per_lane;
+  bool a_halves, b_halves;
+  int a_lane_mask, a_lane_base;   // CBSZ and ABID: lane & mask + base
+  const uint32_t* index = nullptr;  // sparse: per lane, two bits for each item of A
+  const uint8_t* scale_a = nullptr;  // per lane
+  const uint8_t* scale_b = nullptr;
+};
+
+template <typename T, int N>
+MORGANA_INLINE vec<T, N> multiply_add(vec<T, N> x, vec<T, N> y, vec<T, N> z) {
+  if constexpr (__is_same(T, int32_t))
+    return as<vec<int32_t, N>>(as<vec<uint32_t, N>>(x) * as<vec<uint32_t, N>>(y) + as<vec<uint32_t, N>>(z));
+  else
+    return __builtin_elementwise_fma(x, y, z);
+}
+
+// One row of D, accumulated onto `row`, in 32-bit elements.
+template <typename T, int N>
+void accumulate_row(const Product& p, int block, int i, T* row) {
+  using V = vec<T, N>;
+  using Unaligned = T __attribute__((ext_vector_type(N), aligned(4)));
+  const Shape& s = p.shape;
+  V sum = *reinterpret_cast<const Unaligned*>(row);
+  const int k_of_a = s.sparse ? s.k / 2 : s.k;
+  V part = V(0);
+  for (int k = 0; k < k_of_a; k++) {
+    const Place from_a = place_of_k(k, k_of_a, s.m, s.blocks, p.a_per_lane, p.a_halves);
+    const int lane = i + s.m * block + from_a.lane;
+    const T x = __builtin_bit_cast(T, p.a.items[from_a.item][(lane & p.a_lane_mask) + p.a_lane_base]);
+    int column = k;
+    if (s.sparse) column = 4 * (k / 2) + static_cast<int>(p.index[lane] >> (2 * from_a.item) & 3);
+    const Place from_b = place_of_k(column, s.k, s.m, s.blocks, p.b_per_lane, p.b_halves);
+    const auto* y = reinterpret_cast<const Unaligned*>(&p.b.items[from_b.item][s.m * block + from_b.lane]);
+    if (p.scale_a == nullptr) {
+      sum = multiply_add<T, N>(V(x), *y, sum);
+      continue;
+    }
+    if constexpr (__is_same(T, float)) {
+      // Scaled: the products of 32 values of k are added up, scaled, and only then added to D.
+      part = multiply_add<T, N>(V(x), *y, part);
+      if (k % 32 != 31) continue;
+      vec<double, N> scaled;
+      const int group = s.m * (k / 32);
+      for (int j = 0; j < N; j++) {
+        const int sa = p.scale_a[group + i], sb = p.scale_b[group + j];
+        const double factor = __builtin_bit_cast(double, static_cast<uint64_t>(sa + sb - 254 + 1023) << 52);
+        scaled[j] = sa == 255 || sb == 255 ? __builtin_nan("") : static_cast<double>(part[j]) * factor;
+      }
+      sum = to<float>(scaled + to<double>(sum));
+      part = V(0);
+    }
+  }
+  *reinterpret_cast<Unaligned*>(row) = sum;
+}
+
+template <typename T, int N>
+void accumulate(const Product& p, uint32_t* d) {
+  for (int block = 0; block < p.shape.blocks; block++) {
+    for (int i = 0; i < N; i++) {
+      const Place place = place_of_row(p.shape, block, i);
+      accumulate_row<T, N>(p, block, i, reinterpret_cast<T*>(d + place.item * kLanes + place.lane));
+    }
+  }
+}
+template <typename T>
+void accumulate(const Product& p, uint32_t* d) {
+  switch (p.shape.m) {
+    case 4: return accumulate<T, 4>(p, d);
+    case 16: return accumulate<T, 16>(p, d);
+    default: return accumulate<T, 32>(p, d);
+  }
+}
+
+// --- Operands ---
+
+// Source `i` as registers; a scalar or constant is broadcast to one register, which serves for all.
+const uint32_t* matrix_registers(Wave& wave, const Step* step, int i, bool& is_broadcast) {
+  is_broadcast = step->kind[i] != Source::vgpr && step->kind[i] != Source::agpr;
+  return source32(wave, step, i);
+}
+uint32_t* destination(Wave& wave, const Step* step) {
+  return step->inst->dst[0].is_agpr() ? agpr_dst(wave, step) : vgpr_dst(wave, step);
+}
+
+void decode_operand(Wave& wave, const Step* step, int i, Element e, int items, Matrix& out) {
+  bool is_broadcast;
+  const uint32_t* lanes = matrix_registers(wave, step, i, is_broadcast);
+  for (int item = 0; item < items; item++)
+    *reinterpret_cast<u32v*>(out.items[item]) = decode_item(wave, e, lanes, is_broadcast ? 0 : item);
+}
+
+void permute_lanes(Matrix& m, int items, uint8_t blgp) {
+  if (blgp == 0) return;
+  for (int item = 0; item < items; item++) {
+    uint32_t moved[kLanes];
+    for (int lane = 0; lane < kLanes; lane++) moved[lane] = m.items[item][permuted_lane(blgp, lane)];
+    __builtin_memcpy(m.items[item], moved, sizeof moved);
+  }
+}
+
+// The scale bytes of matrix A (0) or B (1): a byte of a VGPR, or the exponent of an inline float (7.2.1).
+void load_scales(const Wave& wave, const isa::Inst& inst, int which, uint8_t* scales) {
+  const isa::Operand& operand = inst.src[3 + which];
+  const int byte = (inst.scale_op_sel >> which & 1) | (inst.scale_op_sel_hi >> which & 1) << 1;
+  for (int lane = 0; lane < kLanes; lane++) {
+    if (operand.is_vgpr()) scales[lane] = uint8_t(wave.v[(operand.code - isa::kVgprBase) * kLanes + lane] >> (8 * byte));
+    else scales[lane] = uint8_t(wave.s[operand.code & 255] >> 23);
+  }
+}
+
+// The index bits of a sparse A: a part of each lane's register, chosen by ABID when CBSZ is 0 (7.5).
+void load_index(const Wave& wave, const Step* step, int items, uint32_t* index) {
+  const isa::Inst& inst = *step->inst;
+  const uint32_t* lanes = registers(wave, step, 2);
+  const int bits = 2 * items, sets = 32 / bits;
+  const int set = (inst.cbsz & 3) == 0 ? inst.abid % sets : 0;
+  for (int lane = 0; lane < kLanes; lane++) index[lane] = lanes[lane] >> (bits * set);
+}
+
+// --- 64-bit floats: few and small, so element by element ---
+
+void multiply_double(Wave& wave, const Step* step, const Shape& s, double* d) {
+  const isa::Inst& inst = *step->inst;
+  alignas(256) double a[kLanes], b[kLanes];
+  for (int i = 0; i < 2; i++) {
+    const uint32_t* lanes = source64(wave, step, i);
+    const uint64_t sign = uint64_t{inst.blgp >> i & 1u} << 63;
+    for (int lane = 0; lane < kLanes; lane++) {
+      const uint64_t bits = (lanes[lane] | uint64_t{lanes[kLanes + lane]} << 32) ^ sign;
+      (i == 0 ? a : b)[lane] = __builtin_bit_cast(double, bits);
+    }
+  }
+  for (int block = 0; block < s.blocks; block++)
+    for (int i = 0; i < s.m; i++) {
+      const Place place = place_of_row(s, block, i);
+      for (int j = 0; j < s.m; j++) {
+        double& sum = d[place.item * kLanes + place.lane + j];
+        for (int k = 0; k < s.k; k++) {
+          const int base = s.m * (block + s.blocks * k);
+          sum = __builtin_fma(a[base + i], b[base + j], sum);
+        }
+      }
+    }
+}
+
+[[gnu::noinline]] void execute_double(Wave& wave, const Step* step, const Shape& s) {
+  const isa::Inst& inst = *step->inst;
+  const int values = s.blocks * s.m * s.m / kLanes;
+  double d[16 * kLanes];
+  bool is_broadcast;
+  const uint32_t* c = matrix_registers(wave, step, 2, is_broadcast);
+  const uint64_t sign = uint64_t{inst.blgp >> 2 & 1u} << 63;
+  for (int v = 0; v < values; v++)
+    for (int lane = 0; lane < kLanes; lane++) {
+      const uint32_t* at = c + (is_broadcast ? 0 : 2 * v * kLanes) + lane;
+      d[v * kLanes + lane] = __builtin_bit_cast(double, (at[0] | uint64_t{at[is_broadcast ? 0 : kLanes]} << 32) ^ sign);
+      if (is_broadcast) {
+        // A 32-bit constant: an integer as it is, a float by value.
+        const float f = __builtin_bit_cast(float, at[0]);
+        d[v * kLanes + lane] = at[0] == 0 ? __builtin_bit_cast(double, sign) : sign ? -double{f} : double{f};
+      }
+    }
+  multiply_double(wave, step, s, d);
+  uint32_t* to = destination(wave, step);
+  for (int v = 0; v < values; v++)
+    for (int lane = 0; lane < kLanes; lane++) {
+      const auto bits = __builtin_bit_cast(uint64_t, d[v * kLanes + lane]);
+      to[2 * v * kLanes + lane] = static_cast<uint32_t>(bits);
+      to[(2 * v + 1) * kLanes + lane] = static_cast<uint32_t>(bits >> 32);
+    }
+}
+
+// --- 32-bit results ---
+
+[[gnu::noinline]] void execute(Wave& wave, const Step* step, Shape s) {
+  const isa::Inst& inst = *step->inst;
+  const bool small = s.a == Element::f8f6f4;
+  if (small) {
+    s.a = element_of_field(inst.cbsz);
+    s.b = element_of_field(inst.blgp);
+  }
+  const int groups = kLanes / (s.m * s.blocks);
+  const int b_items = s.k / groups, a_items = s.sparse ? b_items / 2 : b_items;
+  Matrix a, b;
+  decode_operand(wave, step, 0, s.a, a_items, a);
+  decode_operand(wave, step, 1, s.b, b_items, b);
+  Product p{s, a, b, a_items, b_items, false, false, kLanes - 1, 0};
+  uint32_t index[kLanes];
+  uint8_t scales[2][kLanes];
+  if (small) {
+    p.a_halves = bits_of_element(s.a) == 8;
+    p.b_halves = bits_of_element(s.b) == 8;
+    if (s.scaled && (inst.abid & 1)) {
+      load_scales(wave, inst, 0, scales[0]);
+      load_scales(wave, inst, 1, scales[1]);
+      p.scale_a = scales[0];
+      p.scale_b = scales[1];
+    }
+  } else if (s.sparse) {
+    load_index(wave, step, a_items, index);
+    p.index = index;
+    // Sixteen 16-bit or thirty-two 8-bit items of B come in two halves of K, and with them what A has for each half.
+    p.a_halves = p.b_halves = b_items * bits_of_element(s.b) > 128;
+  } else {
+    permute_lanes(b, b_items, inst.blgp);
+    const int span = kLanes >> (inst.cbsz > 4 ? 4 : inst.cbsz);
+    p.a_lane_mask = span - 1;
+    p.a_lane_base = span * inst.abid & (kLanes - 1);
+  }
+
+  const int values = s.blocks * s.m * s.m / kLanes;
+  alignas(256) uint32_t d[32 * kLanes];
+  uint32_t* to = destination(wave, step);
+  bool is_broadcast = false;
+  const uint32_t* c = s.sparse ? to : matrix_registers(wave, step, 2, is_broadcast);
+  for (int v = 0; v < values; v++)
+    *reinterpret_cast<u32v*>(d + v * kLanes) = *reinterpret_cast<const u32v*>(c + (is_broadcast ? 0 : v * kLanes));
+  if (s.acc == Element::i8) accumulate<int32_t>(p, d);
+  else accumulate<float>(p, d);
+  for (int v = 0; v < values; v++)
+    *reinterpret_cast<u32v*>(to + v * kLanes) = *reinterpret_cast<const u32v*>(d + v * kLanes);
+}
+
+void matrix(Wave& wave, const Step* step) {
+  const Shape shape = unpack(step->extra);
+  const uint32_t mode = _mm_getcsr();
+  _mm_setcsr(host_float_bits(0, 3));  // to nearest even, denormals kept
+  if (shape.acc == Element::f64) execute_double(wave, step, shape);
+  else execute(wave, step, shape);
+  _mm_setcsr(mode);
+  MORGANA_NEXT(wave, step);
+}
+
+}  // namespace
+
+Handler select_matrix(const isa::Inst& inst, Step& step) {
+  Shape shape;
+  if (!(inst.row->flags & isa::kMfma) || !parse(*inst.row, shape)) return nullptr;
+  step.extra = pack(shape);
+  return matrix;
+}
+
+}  // namespace morgana::device::MORGANA_SIMD
