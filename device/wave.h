@@ -71,8 +71,8 @@ inline constexpr uint64_t kPrivateBase = 0x0002'0000'0000'0000;
 
 struct alignas(64) Wave {
   // The scalar operand space, indexed by operand code: SGPRs (0..101/103), FLAT_SCRATCH, XNACK_MASK, VCC (106),
-  // TTMPs, M0 (124), EXEC (126), inline constants (128..208, 240..248, as 32-bit values), apertures (235..238).
-  // VCCZ, EXECZ and SCC (251..253) are computed when read.
+  // TTMPs, M0 (124), EXEC (126), inline constants (128..208, 240..248, as 32-bit values).
+  // Apertures (235..238), VCCZ, EXECZ and SCC (251..253) are computed when read.
   alignas(64) uint32_t s[256];
 
   // Register n, lane l: v[n * 64 + l]. On targets with one unified file `a` points into the same storage.

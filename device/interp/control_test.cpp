@@ -151,6 +151,16 @@ TEST(Control, RelativeMovesAndSpecialOperands) {
   EXPECT_EQ(rig.s(39), ~0u) << "a literal of a signed 64-bit operand is sign-extended";
 }
 
+TEST(Control, ApertureBasesAreInTheHighDword) {
+  WaveRig rig(Target::gfx950, dwords_of_hex("eb0180be "    // s_mov_b64 s[0:1], src_shared_base
+                                            "ed0182be "    // s_mov_b64 s[2:3], src_private_base
+                                            "ec0184be"));  // s_mov_b64 s[4:5], src_shared_limit
+  ASSERT_EQ(rig.run(), Exit::ended);
+  EXPECT_EQ(rig.s(0) | uint64_t{rig.s(1)} << 32, kSharedBase);
+  EXPECT_EQ(rig.s(2) | uint64_t{rig.s(3)} << 32, kPrivateBase);
+  EXPECT_EQ(rig.s(4) | uint64_t{rig.s(5)} << 32, kSharedBase | 0xffff'ffff);
+}
+
 TEST(Control, GprIndexingMovesRelativeToM0) {
   WaveRig rig(Target::gfx900, dwords_of_hex("000111bf "    // s_set_gpr_idx_on s0, gpr_idx(SRC0)
                                             "0203027e "    // v_mov_b32_e32 v1, v2

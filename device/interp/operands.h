@@ -26,7 +26,14 @@ namespace MORGANA_SIMD {
 
 // --- Scalars ---
 
-// VCCZ, EXECZ, SCC, and the TTMPs, which read as 0 unless the wave is privileged (CDNA4 guide 3.10).
+// SRC_SHARED_BASE, _LIMIT, SRC_PRIVATE_BASE, _LIMIT: codes 235 to 238 (CDNA4 guide 5.2). What is useful of a base is
+// in its high dword, which only a 64-bit read sees.
+MORGANA_INLINE uint64_t read_aperture(uint32_t code) {
+  const uint64_t base = code < 237 ? kSharedBase : kPrivateBase;
+  return code & 1 ? base : base | 0xffff'ffff;
+}
+
+// VCCZ, EXECZ, SCC, the apertures, and the TTMPs, which read as 0 unless the wave is privileged (CDNA4 guide 3.10).
 MORGANA_INLINE uint32_t read_special(const Wave& wave, uint32_t code) {
   switch (code) {
     case 251: return wave.vcc() == 0;
@@ -34,6 +41,7 @@ MORGANA_INLINE uint32_t read_special(const Wave& wave, uint32_t code) {
     case 253: return wave.scc;
     default:
       if (code >= 108 && code < 124) return wave.status & kStatusPriv ? wave.s[code] : 0;
+      if (code >= 235 && code <= 238) return static_cast<uint32_t>(read_aperture(code));
       return 0;
   }
 }
@@ -53,6 +61,7 @@ MORGANA_INLINE uint64_t scalar64(const Wave& wave, const Step* step, int i) {
     return wave.s[index] | uint64_t{wave.s[index + 1]} << 32;
   if (step->kind[i] == Source::constant)
     return step->constants[index] | uint64_t{step->constants[index + kLanes]} << 32;
+  if (index >= 235 && index <= 238) return read_aperture(static_cast<uint32_t>(index));
   const uint32_t low = read_special(wave, static_cast<uint32_t>(index));
   const bool is_ttmp = index >= 108 && index < 124;
   return low | (is_ttmp ? uint64_t{read_special(wave, static_cast<uint32_t>(index) + 1)} << 32 : 0);

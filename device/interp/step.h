@@ -27,7 +27,7 @@ enum class Source : uint8_t {
   agpr,      // `index` is the byte offset into wave.a
   scalar,    // `index` is the operand code: wave.s[index] (and [index + 1] for 64 bits)
   constant,  // `constants + index`: a lane vector already broadcast (one or two dwords a lane)
-  special,   // VCCZ, EXECZ, SCC, LDS_DIRECT: computed when read
+  special,   // VCCZ, EXECZ, SCC, apertures, TTMPs, LDS_DIRECT: computed when read
 };
 
 struct alignas(64) Step {

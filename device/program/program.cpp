@@ -60,7 +60,7 @@ namespace {
 
 bool is_special(uint16_t code, Target target) {
   const uint16_t first_ttmp = info(target).generation >= Generation::gfx9 ? 108 : 112;
-  return (code >= first_ttmp && code < 124) || (code >= 251 && code <= 254);
+  return (code >= first_ttmp && code < 124) || (code >= 235 && code <= 238) || (code >= 251 && code <= 254);
 }
 
 bool is_relative_branch(const isa::Inst& inst) {
