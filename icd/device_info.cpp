@@ -20,6 +20,10 @@ cl_device_fp_config single_fp(Target target) {
   return info(target).generation >= Generation::gfx9 ? config : config & ~cl_device_fp_config{CL_FP_DENORM};
 }
 
+// Work-items that every kernel can have in a group: clang compiles OpenCL kernels without a work-group attribute for 256.
+// With reqd_work_group_size or amdgpu_flat_work_group_size a kernel may have up to the agent's 1024.
+constexpr size_t kKernelWorkGroupSize = 256;
+
 constexpr cl_device_atomic_capabilities kAtomicMemory =
     CL_DEVICE_ATOMIC_ORDER_RELAXED | CL_DEVICE_ATOMIC_ORDER_ACQ_REL | CL_DEVICE_ATOMIC_ORDER_SEQ_CST |
     CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP | CL_DEVICE_ATOMIC_SCOPE_DEVICE | CL_DEVICE_ATOMIC_SCOPE_ALL_DEVICES;
@@ -83,6 +87,10 @@ unsigned gfx_minor(const Device& device) {
   return name.size() >= 2 ? static_cast<unsigned>(name[name.size() - 2] - '0') : 0;
 }
 
+// Of cl_amd_device_attribute_query, younger than the headers of Debian 12.
+constexpr cl_device_info kMaxRealTimeComputeQueues = 0x404D;
+constexpr cl_device_info kMaxRealTimeComputeUnits = 0x404E;
+
 cl_int amd_info(const Device& device, cl_device_info name, const InfoWriter& out) {
   const runtime::AgentSpec& spec = device.spec();
   switch (name) {
@@ -102,6 +110,8 @@ cl_int amd_info(const Device& device, cl_device_info name, const InfoWriter& out
     case CL_DEVICE_THREAD_TRACE_SUPPORTED_AMD: return out.value<cl_bool>(CL_FALSE);
     case CL_DEVICE_GFXIP_MAJOR_AMD: return out.value<cl_uint>(gfx_major(device));
     case CL_DEVICE_GFXIP_MINOR_AMD: return out.value<cl_uint>(gfx_minor(device));
+    case kMaxRealTimeComputeQueues:
+    case kMaxRealTimeComputeUnits: return out.value<cl_uint>(0);
     case CL_DEVICE_AVAILABLE_ASYNC_QUEUES_AMD: return out.value<cl_uint>(8);
     case CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_AMD: return out.value<size_t>(256);
     case CL_DEVICE_MAX_WORK_GROUP_SIZE_AMD: return out.value<size_t>(spec.max_work_group_size);
@@ -234,7 +244,7 @@ cl_int execution_info(const Device& device, cl_device_info name, const InfoWrite
     case CL_DEVICE_MAX_COMPUTE_UNITS: return out.value<cl_uint>(device.compute_units());
     case CL_DEVICE_MAX_CLOCK_FREQUENCY: return out.value<cl_uint>(spec.max_clock_mhz);
     case CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS: return out.value<cl_uint>(3);
-    case CL_DEVICE_MAX_WORK_GROUP_SIZE: return out.value<size_t>(spec.max_work_group_size);
+    case CL_DEVICE_MAX_WORK_GROUP_SIZE: return out.value<size_t>(kKernelWorkGroupSize);
     case CL_DEVICE_MAX_WORK_ITEM_SIZES: {
       const size_t sizes[3] = {spec.max_work_group_size, spec.max_work_group_size, spec.max_work_group_size};
       return out.array<size_t>(sizes);

@@ -1,0 +1,97 @@
+// The library's outside: what it exports, what it finds by name, and the order of its dispatch table.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <set>
+#include <string>
+
+#include "icd/api.h"
+
+namespace {
+
+const std::set<std::string> kExports = {"clGetExtensionFunctionAddress", "clGetPlatformInfo", "clIcdGetPlatformIDsKHR",
+                                        "clIcdGetFunctionAddressForPlatformKHR", "clIcdSetPlatformDispatchDataKHR"};
+
+class Exports : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    library = dlopen(MORGANA_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(library, nullptr) << dlerror();
+    find = reinterpret_cast<void* (*)(const char*)>(dlsym(library, "clGetExtensionFunctionAddress"));
+    ASSERT_NE(find, nullptr);
+    auto ids = reinterpret_cast<cl_int (*)(cl_uint, cl_platform_id*, cl_uint*)>(find("clIcdGetPlatformIDsKHR"));
+    ASSERT_NE(ids, nullptr);
+    ASSERT_EQ(ids(1, &platform, nullptr), CL_SUCCESS);
+    dispatch = *reinterpret_cast<const cl_icd_dispatch**>(platform);
+  }
+
+  void* library = nullptr;
+  void* (*find)(const char*) = nullptr;
+  cl_platform_id platform = nullptr;
+  const cl_icd_dispatch* dispatch = nullptr;
+};
+
+TEST_F(Exports, AreExactlyWhatALoaderLooksUp) {
+  FILE* nm = popen("nm -D --defined-only " MORGANA_LIBRARY, "r");
+  ASSERT_NE(nm, nullptr);
+  std::set<std::string> found;
+  std::array<char, 512> line;
+  while (fgets(line.data(), line.size(), nm) != nullptr) {
+    char name[256], type;
+    if (sscanf(line.data(), "%*x %c %255s", &type, name) == 2 && type != 'A') found.insert(name);
+  }
+  EXPECT_EQ(pclose(nm), 0);
+  EXPECT_EQ(found, kExports);
+}
+
+TEST_F(Exports, EveryEntryIsFoundByName) {
+#define ENTRY(name) EXPECT_NE(find(#name), nullptr) << #name;
+#define TAGGED(name) ENTRY(name)
+#define EXTRA(name) ENTRY(name)
+#define EMPTY(name) EXPECT_EQ(find(#name), nullptr) << #name;
+#include "icd/entries.def"
+#undef ENTRY
+#undef TAGGED
+#undef EXTRA
+#undef EMPTY
+  EXPECT_EQ(find("clNoSuchFunction"), nullptr);
+  EXPECT_EQ(find(nullptr), nullptr);
+}
+
+TEST_F(Exports, EverySlotHoldsTheFunctionOfItsName) {
+#define ENTRY(name) EXPECT_EQ(reinterpret_cast<void*>(dispatch->name), find(#name)) << #name;
+#define TAGGED(name) EXPECT_EQ(reinterpret_cast<intptr_t>(dispatch->name), 0x4F50454E434C3331) << #name;
+#define EXTRA(name)
+#define EMPTY(name) EXPECT_EQ(dispatch->name, nullptr) << #name;
+#include "icd/entries.def"
+#undef ENTRY
+#undef TAGGED
+#undef EXTRA
+#undef EMPTY
+}
+
+TEST_F(Exports, SecondIcdVersionKeepsTheLoadersData) {
+  auto address = reinterpret_cast<void* (*)(cl_platform_id, const char*)>(find("clIcdGetFunctionAddressForPlatformKHR"));
+  auto set = reinterpret_cast<cl_int (*)(cl_platform_id, void*)>(find("clIcdSetPlatformDispatchDataKHR"));
+  ASSERT_NE(address, nullptr);
+  ASSERT_NE(set, nullptr);
+  EXPECT_NE(address(platform, "clCreateBuffer"), nullptr);
+  EXPECT_EQ(address(nullptr, "clCreateBuffer"), nullptr);
+  int mark = 0;
+  EXPECT_EQ(set(nullptr, &mark), CL_INVALID_PLATFORM);
+  EXPECT_EQ(set(platform, &mark), CL_SUCCESS);
+  // cl_khr_icd 2.0: the pointer stands behind the dispatch pointer of every object.
+  EXPECT_EQ(reinterpret_cast<void**>(platform)[1], &mark);
+  auto create = reinterpret_cast<cl_api_clCreateContextFromType>(find("clCreateContextFromType"));
+  auto release = reinterpret_cast<cl_api_clReleaseContext>(find("clReleaseContext"));
+  cl_int error;
+  cl_context context = create(nullptr, CL_DEVICE_TYPE_ALL, nullptr, nullptr, &error);
+  ASSERT_EQ(error, CL_SUCCESS);
+  EXPECT_EQ(reinterpret_cast<void**>(context)[1], &mark);
+  EXPECT_EQ(release(context), CL_SUCCESS);
+  EXPECT_EQ(set(platform, nullptr), CL_SUCCESS);
+}
+
+}  // namespace

@@ -1,0 +1,545 @@
+// One row a condition: an entry point, what is wrong, and the code that the OpenCL 3.0 specification names for it.
+#include <functional>
+
+#include "icd/test_support.h"
+
+namespace morgana::icd::test {
+namespace {
+
+constexpr const char* kSource = R"(
+kernel void args(global int* buffer, local int* scratch, int value, constant float* table) {
+  scratch[0] = value;
+  buffer[get_global_id(0)] = scratch[0] + (int)table[0];
+}
+kernel __attribute__((reqd_work_group_size(8, 2, 1))) void required(global int* buffer) { buffer[0] = 1; }
+kernel void none() {}
+)";
+
+// Objects of the right types, and things that are none.
+class Negative : public OpenCl {
+ protected:
+  void SetUp() override {
+    OpenCl::SetUp();
+    buffer = make_buffer(1024);
+    read_only = make_buffer(1024, CL_MEM_READ_WRITE | CL_MEM_HOST_READ_ONLY);
+    write_only = make_buffer(1024, CL_MEM_READ_WRITE | CL_MEM_HOST_WRITE_ONLY);
+    cl_int error;
+    other_context = clCreateContext(nullptr, 1, &device, nullptr, nullptr, &error);
+    ASSERT_EQ(error, CL_SUCCESS);
+    foreign = clCreateBuffer(other_context, CL_MEM_READ_WRITE, 1024, nullptr, &error);
+    ASSERT_EQ(error, CL_SUCCESS);
+    foreign_event = clCreateUserEvent(other_context, &error);
+    user_event = clCreateUserEvent(context, &error);
+    const char* source = kSource;
+    unbuilt = clCreateProgramWithSource(context, 1, &source, nullptr, &error);
+    program = make_program(kSource);
+    kernel = make_kernel(program, "args");
+    required = make_kernel(program, "required");
+    clSetKernelArg(required, 0, sizeof buffer, &buffer);
+    none = make_kernel(program, "none");
+    // A handle that was released: its slot is not reused so soon.
+    dangling = make_buffer(64);
+    ASSERT_EQ(clReleaseMemObject(dangling), CL_SUCCESS);
+  }
+
+  void TearDown() override {
+    for (cl_kernel k : {kernel, required, none}) clReleaseKernel(k);
+    for (cl_program p : {program, unbuilt}) clReleaseProgram(p);
+    for (cl_event e : {user_event, foreign_event}) {
+      clSetUserEventStatus(e, CL_COMPLETE);
+      clReleaseEvent(e);
+    }
+    for (cl_mem m : {buffer, read_only, write_only, foreign}) clReleaseMemObject(m);
+    clReleaseContext(other_context);
+    OpenCl::TearDown();
+  }
+
+  struct Row {
+    const char* what;
+    cl_int expected;
+    std::function<cl_int()> call;
+  };
+  static void check(const std::vector<Row>& rows) {
+    for (const Row& row : rows) EXPECT_EQ(row.call(), row.expected) << row.what;
+  }
+  // For functions that return an object: the code, with the object expected to be absent.
+  template <typename Call>
+  static cl_int code_of(Call call) {
+    cl_int error = 12345;
+    EXPECT_EQ(call(&error), nullptr);
+    return error;
+  }
+
+  cl_mem buffer, read_only, write_only, foreign, dangling;
+  cl_context other_context;
+  cl_event foreign_event, user_event;
+  cl_program program, unbuilt;
+  cl_kernel kernel, required, none;
+  uint8_t host[1024] = {};
+};
+
+TEST_F(Negative, PlatformAndDevice) {
+  cl_device_id id;
+  cl_uint count;
+  cl_ulong time;
+  auto wrong_platform = reinterpret_cast<cl_platform_id>(context);
+  check({
+      {"clGetPlatformInfo unknown name", CL_INVALID_VALUE,
+       [&] { return clGetPlatformInfo(platform, 0, 0, nullptr, nullptr); }},
+      {"clGetPlatformInfo small buffer", CL_INVALID_VALUE,
+       [&] { return clGetPlatformInfo(platform, CL_PLATFORM_NAME, 3, host, nullptr); }},
+      {"clGetDeviceIDs no type", CL_INVALID_DEVICE_TYPE, [&] { return clGetDeviceIDs(platform, 0, 1, &id, nullptr); }},
+      {"clGetDeviceIDs unknown type", CL_INVALID_DEVICE_TYPE,
+       [&] { return clGetDeviceIDs(platform, 1 << 20, 1, &id, nullptr); }},
+      {"clGetDeviceIDs CPU", CL_DEVICE_NOT_FOUND,
+       [&] { return clGetDeviceIDs(platform, CL_DEVICE_TYPE_CPU, 1, &id, &count); }},
+      {"clGetDeviceIDs no entries", CL_INVALID_VALUE,
+       [&] { return clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 0, &id, nullptr); }},
+      {"clGetDeviceIDs nothing asked", CL_INVALID_VALUE,
+       [&] { return clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 0, nullptr, nullptr); }},
+      {"clGetDeviceIDs other object", CL_INVALID_PLATFORM,
+       [&] { return clGetDeviceIDs(wrong_platform, CL_DEVICE_TYPE_GPU, 1, &id, nullptr); }},
+      {"clGetDeviceInfo unknown name", CL_INVALID_VALUE, [&] { return clGetDeviceInfo(device, 0, 0, nullptr, nullptr); }},
+      {"clGetDeviceInfo small buffer", CL_INVALID_VALUE,
+       [&] { return clGetDeviceInfo(device, CL_DEVICE_GLOBAL_MEM_SIZE, 4, host, nullptr); }},
+      {"clGetDeviceInfo other object", CL_INVALID_DEVICE,
+       [&] {
+         return clGetDeviceInfo(reinterpret_cast<cl_device_id>(buffer), CL_DEVICE_TYPE, 8, host, nullptr);
+       }},
+      {"clGetHostTimer NULL", CL_INVALID_VALUE, [&] { return clGetHostTimer(device, nullptr); }},
+      {"clGetDeviceAndHostTimer NULL", CL_INVALID_VALUE,
+       [&] { return clGetDeviceAndHostTimer(device, nullptr, &time); }},
+      {"clCreateSubDevices no properties", CL_INVALID_VALUE,
+       [&] { return clCreateSubDevices(device, nullptr, 0, nullptr, &count); }},
+      {"clCreateSubDevices by affinity", CL_INVALID_VALUE,
+       [&] {
+         const cl_device_partition_property p[] = {CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN,
+                                                   CL_DEVICE_AFFINITY_DOMAIN_NUMA, 0};
+         return clCreateSubDevices(device, p, 0, nullptr, &count);
+       }},
+      {"clCreateSubDevices too many units", CL_INVALID_DEVICE_PARTITION_COUNT,
+       [&] {
+         const cl_device_partition_property p[] = {CL_DEVICE_PARTITION_BY_COUNTS, 1 << 20, 0, 0};
+         return clCreateSubDevices(device, p, 0, nullptr, &count);
+       }},
+  });
+}
+
+TEST_F(Negative, Context) {
+  auto create = [&](std::vector<cl_context_properties> list, cl_uint count, const cl_device_id* devices,
+                    void* user_data) {
+    return code_of([&](cl_int* error) {
+      return clCreateContext(list.empty() ? nullptr : list.data(), count, devices, nullptr, user_data, error);
+    });
+  };
+  auto as_property = reinterpret_cast<cl_context_properties>(platform);
+  cl_device_id no_device = nullptr;
+  auto wrong_device = reinterpret_cast<cl_device_id>(queue);
+  check({
+      {"no devices", CL_INVALID_VALUE, [&] { return create({}, 0, &device, nullptr); }},
+      {"devices NULL", CL_INVALID_VALUE, [&] { return create({}, 1, nullptr, nullptr); }},
+      {"user data without function", CL_INVALID_VALUE, [&] { return create({}, 1, &device, host); }},
+      {"queue as device", CL_INVALID_DEVICE,
+       [&] {
+         const cl_device_id list[2] = {device, wrong_device};
+         return create({}, 2, list, nullptr);
+       }},
+      {"NULL second device", CL_INVALID_DEVICE,
+       [&] {
+         const cl_device_id list[2] = {device, no_device};
+         return create({}, 2, list, nullptr);
+       }},
+      {"unknown property", CL_INVALID_PROPERTY, [&] { return create({0x7777, 1, 0}, 1, &device, nullptr); }},
+      {"property twice", CL_INVALID_PROPERTY,
+       [&] {
+         return create({CL_CONTEXT_PLATFORM, as_property, CL_CONTEXT_PLATFORM, as_property, 0}, 1, &device, nullptr);
+       }},
+      {"bad user sync", CL_INVALID_PROPERTY,
+       [&] { return create({CL_CONTEXT_INTEROP_USER_SYNC, 7, 0}, 1, &device, nullptr); }},
+      {"clGetContextInfo unknown", CL_INVALID_VALUE,
+       [&] { return clGetContextInfo(context, 0, 0, nullptr, nullptr); }},
+      {"clRetainContext NULL", CL_INVALID_CONTEXT, [] { return clRetainContext(nullptr); }},
+      {"clSetContextDestructorCallback NULL", CL_INVALID_VALUE,
+       [&] { return clSetContextDestructorCallback(context, nullptr, nullptr); }},
+  });
+}
+
+TEST_F(Negative, Queue) {
+  auto create = [&](std::vector<cl_queue_properties> list) {
+    return code_of(
+        [&](cl_int* error) { return clCreateCommandQueueWithProperties(context, device, list.data(), error); });
+  };
+  check({
+      {"unknown property", CL_INVALID_VALUE, [&] { return create({0x1234, 1, 0}); }},
+      {"unknown bit", CL_INVALID_VALUE, [&] { return create({CL_QUEUE_PROPERTIES, 1 << 20, 0}); }},
+      {"on-device queue", CL_INVALID_QUEUE_PROPERTIES,
+       [&] {
+         return create({CL_QUEUE_PROPERTIES, CL_QUEUE_ON_DEVICE | CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0});
+       }},
+      {"size of a host queue", CL_INVALID_VALUE, [&] { return create({CL_QUEUE_SIZE, 4096, 0}); }},
+      {"bad priority", CL_INVALID_VALUE, [&] { return create({CL_QUEUE_PRIORITY_KHR, 9, 0}); }},
+      {"no device", CL_INVALID_DEVICE,
+       [&] { return code_of([&](cl_int* e) { return clCreateCommandQueue(context, nullptr, 0, e); }); }},
+      {"bad bits of the old function", CL_INVALID_VALUE,
+       [&] { return code_of([&](cl_int* e) { return clCreateCommandQueue(context, device, ~cl_ulong{0}, e); }); }},
+      {"CL_QUEUE_SIZE", CL_INVALID_COMMAND_QUEUE,
+       [&] { return clGetCommandQueueInfo(queue, CL_QUEUE_SIZE, 4, host, nullptr); }},
+      {"unknown info", CL_INVALID_VALUE, [&] { return clGetCommandQueueInfo(queue, 1, 0, nullptr, nullptr); }},
+      {"clSetDefaultDeviceCommandQueue", CL_INVALID_OPERATION,
+       [&] { return clSetDefaultDeviceCommandQueue(context, device, queue); }},
+      {"clSetCommandQueueProperty", CL_INVALID_OPERATION,
+       [&] { return clSetCommandQueueProperty(queue, CL_QUEUE_PROFILING_ENABLE, CL_TRUE, nullptr); }},
+      {"clEnqueueMarker without event", CL_INVALID_VALUE, [&] { return clEnqueueMarker(queue, nullptr); }},
+      {"clEnqueueWaitForEvents none", CL_INVALID_VALUE, [&] { return clEnqueueWaitForEvents(queue, 0, nullptr); }},
+      {"marker with foreign event", CL_INVALID_CONTEXT,
+       [&] { return clEnqueueMarkerWithWaitList(queue, 1, &foreign_event, nullptr); }},
+      {"marker with count and no list", CL_INVALID_EVENT_WAIT_LIST,
+       [&] { return clEnqueueMarkerWithWaitList(queue, 1, nullptr, nullptr); }},
+      {"marker with list and no count", CL_INVALID_EVENT_WAIT_LIST,
+       [&] { return clEnqueueMarkerWithWaitList(queue, 0, &user_event, nullptr); }},
+      {"barrier with a buffer as event", CL_INVALID_EVENT_WAIT_LIST,
+       [&] {
+         auto wrong = reinterpret_cast<cl_event>(buffer);
+         return clEnqueueBarrierWithWaitList(queue, 1, &wrong, nullptr);
+       }},
+      {"clWaitForEvents none", CL_INVALID_VALUE, [] { return clWaitForEvents(0, nullptr); }},
+      {"clWaitForEvents two contexts", CL_INVALID_CONTEXT,
+       [&] {
+         const cl_event list[2] = {user_event, foreign_event};
+         return clWaitForEvents(2, list);
+       }},
+      {"clSetUserEventStatus running", CL_INVALID_VALUE,
+       [&] { return clSetUserEventStatus(user_event, CL_RUNNING); }},
+      {"clSetEventCallback bad type", CL_INVALID_VALUE,
+       [&] { return clSetEventCallback(user_event, CL_QUEUED, [](cl_event, cl_int, void*) {}, nullptr); }},
+      {"clSetEventCallback NULL", CL_INVALID_VALUE,
+       [&] { return clSetEventCallback(user_event, CL_COMPLETE, nullptr, nullptr); }},
+      {"profiling of a user event", CL_PROFILING_INFO_NOT_AVAILABLE,
+       [&] { return clGetEventProfilingInfo(user_event, CL_PROFILING_COMMAND_END, 8, host, nullptr); }},
+  });
+}
+
+TEST_F(Negative, Buffer) {
+  auto create = [&](cl_mem_flags flags, size_t size, void* pointer) {
+    return code_of([&](cl_int* error) { return clCreateBuffer(context, flags, size, pointer, error); });
+  };
+  auto sub = [&](cl_mem parent, cl_mem_flags flags, cl_buffer_region region) {
+    return code_of([&](cl_int* error) {
+      return clCreateSubBuffer(parent, flags, CL_BUFFER_CREATE_TYPE_REGION, &region, error);
+    });
+  };
+  cl_ulong largest = 0;
+  clGetDeviceInfo(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof largest, &largest, nullptr);
+  check({
+      {"size 0", CL_INVALID_BUFFER_SIZE, [&] { return create(0, 0, nullptr); }},
+      {"over-large", CL_INVALID_BUFFER_SIZE, [&] { return create(0, largest + 1, nullptr); }},
+      {"all of memory", CL_INVALID_BUFFER_SIZE, [&] { return create(0, SIZE_MAX, nullptr); }},
+      {"unknown flag", CL_INVALID_VALUE, [&] { return create(cl_mem_flags{1} << 40, 16, nullptr); }},
+      {"read-only and write-only", CL_INVALID_VALUE,
+       [&] { return create(CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY, 16, nullptr); }},
+      {"use and copy", CL_INVALID_VALUE,
+       [&] { return create(CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR, 16, host); }},
+      {"two host accesses", CL_INVALID_VALUE,
+       [&] { return create(CL_MEM_HOST_NO_ACCESS | CL_MEM_HOST_READ_ONLY, 16, nullptr); }},
+      {"use without pointer", CL_INVALID_HOST_PTR, [&] { return create(CL_MEM_USE_HOST_PTR, 16, nullptr); }},
+      {"pointer without use", CL_INVALID_HOST_PTR, [&] { return create(CL_MEM_READ_WRITE, 16, host); }},
+      {"unknown property", CL_INVALID_PROPERTY,
+       [&] {
+         const cl_mem_properties p[] = {0x999, 1, 0};
+         return code_of([&](cl_int* e) { return clCreateBufferWithProperties(context, p, 0, 16, nullptr, e); });
+       }},
+      {"no context", CL_INVALID_CONTEXT,
+       [&] { return code_of([&](cl_int* e) { return clCreateBuffer(nullptr, 0, 16, nullptr, e); }); }},
+      {"sub-buffer misaligned", CL_MISALIGNED_SUB_BUFFER_OFFSET, [&] { return sub(buffer, 0, {4, 16}); }},
+      {"sub-buffer of size 0", CL_INVALID_BUFFER_SIZE, [&] { return sub(buffer, 0, {0, 0}); }},
+      {"sub-buffer beyond the end", CL_INVALID_VALUE, [&] { return sub(buffer, 0, {896, 129}); }},
+      {"sub-buffer far beyond", CL_INVALID_VALUE, [&] { return sub(buffer, 0, {SIZE_MAX - 127, 256}); }},
+      {"sub-buffer with host pointer", CL_INVALID_VALUE,
+       [&] { return sub(buffer, CL_MEM_ALLOC_HOST_PTR, {0, 16}); }},
+      {"sub-buffer wider host access", CL_INVALID_VALUE,
+       [&] { return sub(read_only, CL_MEM_HOST_WRITE_ONLY, {0, 16}); }},
+      {"sub-buffer of no buffer", CL_INVALID_MEM_OBJECT, [&] { return sub(dangling, 0, {0, 16}); }},
+      {"clGetMemObjectInfo unknown", CL_INVALID_VALUE,
+       [&] { return clGetMemObjectInfo(buffer, 0, 0, nullptr, nullptr); }},
+      {"clGetImageInfo of a buffer", CL_INVALID_MEM_OBJECT,
+       [&] { return clGetImageInfo(buffer, CL_IMAGE_WIDTH, 8, host, nullptr); }},
+      {"destructor NULL", CL_INVALID_VALUE,
+       [&] { return clSetMemObjectDestructorCallback(buffer, nullptr, nullptr); }},
+      {"retain dangling", CL_INVALID_MEM_OBJECT, [&] { return clRetainMemObject(dangling); }},
+      {"release dangling", CL_INVALID_MEM_OBJECT, [&] { return clReleaseMemObject(dangling); }},
+  });
+}
+
+TEST_F(Negative, Transfers) {
+  auto read = [&](cl_command_queue q, cl_mem m, size_t offset, size_t size, void* p) {
+    return clEnqueueReadBuffer(q, m, CL_TRUE, offset, size, p, 0, nullptr, nullptr);
+  };
+  auto fill = [&](const void* pattern, size_t pattern_size, size_t offset, size_t size) {
+    return clEnqueueFillBuffer(queue, buffer, pattern, pattern_size, offset, size, 0, nullptr, nullptr);
+  };
+  auto map = [&](cl_mem m, cl_map_flags flags, size_t offset, size_t size) {
+    return code_of([&](cl_int* error) {
+      return clEnqueueMapBuffer(queue, m, CL_TRUE, flags, offset, size, 0, nullptr, nullptr, error);
+    });
+  };
+  const size_t zero[3] = {0, 0, 0}, one[3] = {64, 0, 0}, region[3] = {128, 2, 1}, flat[3] = {128, 0, 1};
+  auto rect = [&](cl_mem src, cl_mem dst, const size_t* to, const size_t* r, size_t src_pitch, size_t dst_pitch) {
+    return clEnqueueCopyBufferRect(queue, src, dst, zero, to, r, src_pitch, 0, dst_pitch, 0, 0, nullptr, nullptr);
+  };
+  check({
+      {"read NULL queue", CL_INVALID_COMMAND_QUEUE, [&] { return read(nullptr, buffer, 0, 4, host); }},
+      {"read dangling", CL_INVALID_MEM_OBJECT, [&] { return read(queue, dangling, 0, 4, host); }},
+      {"read foreign", CL_INVALID_CONTEXT, [&] { return read(queue, foreign, 0, 4, host); }},
+      {"read beyond", CL_INVALID_VALUE, [&] { return read(queue, buffer, 1020, 5, host); }},
+      {"read overflowing", CL_INVALID_VALUE, [&] { return read(queue, buffer, 8, SIZE_MAX - 4, host); }},
+      {"read to NULL", CL_INVALID_VALUE, [&] { return read(queue, buffer, 0, 4, nullptr); }},
+      {"read write-only", CL_INVALID_OPERATION, [&] { return read(queue, write_only, 0, 4, host); }},
+      {"write read-only", CL_INVALID_OPERATION,
+       [&] { return clEnqueueWriteBuffer(queue, read_only, CL_TRUE, 0, 4, host, 0, nullptr, nullptr); }},
+      {"copy overlap", CL_MEM_COPY_OVERLAP,
+       [&] { return clEnqueueCopyBuffer(queue, buffer, buffer, 0, 8, 16, 0, nullptr, nullptr); }},
+      {"copy beyond", CL_INVALID_VALUE,
+       [&] { return clEnqueueCopyBuffer(queue, buffer, read_only, 0, 1020, 8, 0, nullptr, nullptr); }},
+      {"fill NULL", CL_INVALID_VALUE, [&] { return fill(nullptr, 4, 0, 16); }},
+      {"fill size 3", CL_INVALID_VALUE, [&] { return fill(host, 3, 0, 12); }},
+      {"fill size 256", CL_INVALID_VALUE, [&] { return fill(host, 256, 0, 256); }},
+      {"fill odd offset", CL_INVALID_VALUE, [&] { return fill(host, 4, 2, 16); }},
+      {"fill odd size", CL_INVALID_VALUE, [&] { return fill(host, 4, 0, 18); }},
+      {"fill beyond", CL_INVALID_VALUE, [&] { return fill(host, 4, 1020, 8); }},
+      {"map size 0", CL_INVALID_VALUE, [&] { return map(buffer, CL_MAP_READ, 0, 0); }},
+      {"map bad flags", CL_INVALID_VALUE, [&] { return map(buffer, 1 << 9, 0, 4); }},
+      {"map invalidate and read", CL_INVALID_VALUE,
+       [&] { return map(buffer, CL_MAP_READ | CL_MAP_WRITE_INVALIDATE_REGION, 0, 4); }},
+      {"map write-only for reading", CL_INVALID_OPERATION, [&] { return map(write_only, CL_MAP_READ, 0, 4); }},
+      {"map read-only for writing", CL_INVALID_OPERATION, [&] { return map(read_only, CL_MAP_WRITE, 0, 4); }},
+      {"unmap what is not mapped", CL_INVALID_VALUE,
+       [&] { return clEnqueueUnmapMemObject(queue, buffer, host, 0, nullptr, nullptr); }},
+      {"rect NULL region", CL_INVALID_VALUE, [&] { return rect(buffer, read_only, zero, nullptr, 0, 0); }},
+      {"rect empty region", CL_INVALID_VALUE, [&] { return rect(buffer, read_only, zero, flat, 0, 0); }},
+      {"rect small pitch", CL_INVALID_VALUE, [&] { return rect(buffer, read_only, zero, region, 100, 0); }},
+      {"rect overlap", CL_MEM_COPY_OVERLAP, [&] { return rect(buffer, buffer, one, region, 256, 256); }},
+      {"rect differing pitches", CL_INVALID_VALUE, [&] { return rect(buffer, buffer, one, region, 256, 128); }},
+      {"migrate none", CL_INVALID_VALUE,
+       [&] { return clEnqueueMigrateMemObjects(queue, 0, nullptr, 0, 0, nullptr, nullptr); }},
+      {"migrate bad flag", CL_INVALID_VALUE,
+       [&] { return clEnqueueMigrateMemObjects(queue, 1, &buffer, 64, 0, nullptr, nullptr); }},
+  });
+}
+
+TEST_F(Negative, ProgramsAndKernels) {
+  const char* source = kSource;
+  const char* missing = nullptr;
+  size_t one = 1;
+  const unsigned char junk[] = "not a code object at all";
+  const unsigned char* junks[] = {junk};
+  const size_t junk_size[] = {sizeof junk};
+  int value = 0;
+  cl_uint count;
+  check({
+      {"source count 0", CL_INVALID_VALUE,
+       [&] { return code_of([&](cl_int* e) { return clCreateProgramWithSource(context, 0, &source, nullptr, e); }); }},
+      {"source NULL string", CL_INVALID_VALUE,
+       [&] { return code_of([&](cl_int* e) { return clCreateProgramWithSource(context, 1, &missing, nullptr, e); }); }},
+      {"junk binary", CL_INVALID_BINARY,
+       [&] {
+         cl_int status = CL_SUCCESS;
+         cl_int code = code_of([&](cl_int* e) {
+           return clCreateProgramWithBinary(context, 1, &device, junk_size, junks, &status, e);
+         });
+         EXPECT_EQ(status, CL_INVALID_BINARY);
+         return code;
+       }},
+      {"binary of no length", CL_INVALID_VALUE,
+       [&] {
+         const size_t zero = 0;
+         return code_of([&](cl_int* e) {
+           return clCreateProgramWithBinary(context, 1, &device, &zero, junks, nullptr, e);
+         });
+       }},
+      {"IL", CL_INVALID_OPERATION,
+       [&] { return code_of([&](cl_int* e) { return clCreateProgramWithIL(context, junk, sizeof junk, e); }); }},
+      {"built-in kernels", CL_INVALID_VALUE,
+       [&] {
+         return code_of(
+             [&](cl_int* e) { return clCreateProgramWithBuiltInKernels(context, 1, &device, "nothing", e); });
+       }},
+      {"specialization constant", CL_INVALID_OPERATION,
+       [&] { return clSetProgramSpecializationConstant(program, 0, 4, &value); }},
+      {"build options", CL_INVALID_BUILD_OPTIONS,
+       [&] { return clBuildProgram(unbuilt, 0, nullptr, "-no-such-option", nullptr, nullptr); }},
+      {"compile options", CL_INVALID_COMPILER_OPTIONS,
+       [&] {
+         return clCompileProgram(unbuilt, 0, nullptr, "-no-such-option", 0, nullptr, nullptr, nullptr, nullptr);
+       }},
+      {"build with kernels attached", CL_INVALID_OPERATION,
+       [&] { return clBuildProgram(program, 0, nullptr, "", nullptr, nullptr); }},
+      {"build for nobody's device", CL_INVALID_DEVICE,
+       [&] {
+         auto wrong = reinterpret_cast<cl_device_id>(context);
+         return clBuildProgram(unbuilt, 1, &wrong, "", nullptr, nullptr);
+       }},
+      {"build user data without function", CL_INVALID_VALUE,
+       [&] { return clBuildProgram(unbuilt, 0, nullptr, "", nullptr, host); }},
+      {"link what is not compiled", CL_INVALID_OPERATION,
+       [&] {
+         return code_of([&](cl_int* e) {
+           return clLinkProgram(context, 0, nullptr, "", 1, &unbuilt, nullptr, nullptr, e);
+         });
+       }},
+      {"link options", CL_INVALID_LINKER_OPTIONS,
+       [&] {
+         return code_of([&](cl_int* e) {
+           return clLinkProgram(context, 0, nullptr, "-no-such-option", 1, &unbuilt, nullptr, nullptr, e);
+         });
+       }},
+      {"kernel names before building", CL_INVALID_PROGRAM_EXECUTABLE,
+       [&] { return clGetProgramInfo(unbuilt, CL_PROGRAM_KERNEL_NAMES, 0, nullptr, nullptr); }},
+      {"kernel of an unbuilt program", CL_INVALID_PROGRAM_EXECUTABLE,
+       [&] { return code_of([&](cl_int* e) { return clCreateKernel(unbuilt, "args", e); }); }},
+      {"kernel of unknown name", CL_INVALID_KERNEL_NAME,
+       [&] { return code_of([&](cl_int* e) { return clCreateKernel(program, "nothing", e); }); }},
+      {"kernel name NULL", CL_INVALID_VALUE,
+       [&] { return code_of([&](cl_int* e) { return clCreateKernel(program, nullptr, e); }); }},
+      {"kernels into too small an array", CL_INVALID_VALUE,
+       [&] {
+         cl_kernel made;
+         return clCreateKernelsInProgram(program, 1, &made, &count);
+       }},
+      {"argument index", CL_INVALID_ARG_INDEX, [&] { return clSetKernelArg(kernel, 4, 4, &value); }},
+      {"buffer argument of wrong size", CL_INVALID_ARG_SIZE, [&] { return clSetKernelArg(kernel, 0, 4, &buffer); }},
+      {"buffer argument that is none", CL_INVALID_MEM_OBJECT,
+       [&] { return clSetKernelArg(kernel, 0, sizeof dangling, &dangling); }},
+      {"local argument with a value", CL_INVALID_ARG_VALUE, [&] { return clSetKernelArg(kernel, 1, 4, &value); }},
+      {"local argument of size 0", CL_INVALID_ARG_SIZE, [&] { return clSetKernelArg(kernel, 1, 0, nullptr); }},
+      {"value argument of wrong size", CL_INVALID_ARG_SIZE, [&] { return clSetKernelArg(kernel, 2, 8, host); }},
+      {"value argument NULL", CL_INVALID_ARG_VALUE, [&] { return clSetKernelArg(kernel, 2, 4, nullptr); }},
+      {"SVM pointer for a value", CL_INVALID_ARG_VALUE, [&] { return clSetKernelArgSVMPointer(kernel, 2, host); }},
+      {"exec info unknown", CL_INVALID_VALUE, [&] { return clSetKernelExecInfo(kernel, 0, 8, host); }},
+      {"argument info index", CL_INVALID_ARG_INDEX,
+       [&] { return clGetKernelArgInfo(kernel, 9, CL_KERNEL_ARG_NAME, 0, nullptr, nullptr); }},
+      {"work-group info of global size", CL_INVALID_VALUE,
+       [&] { return clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_GLOBAL_WORK_SIZE, 0, nullptr, nullptr); }},
+      {"sub-group info", CL_INVALID_OPERATION,
+       [&] {
+         return clGetKernelSubGroupInfo(kernel, device, CL_KERNEL_MAX_NUM_SUB_GROUPS, 0, nullptr, 0, nullptr, nullptr);
+       }},
+      {"launch with arguments missing", CL_INVALID_KERNEL_ARGS,
+       [&] { return clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &one, nullptr, 0, nullptr, nullptr); }},
+  });
+}
+
+TEST_F(Negative, Launches) {
+  auto launch = [&](cl_kernel k, cl_uint dimensions, std::vector<size_t> global, std::vector<size_t> local,
+                    std::vector<size_t> offset = {}) {
+    return clEnqueueNDRangeKernel(queue, k, dimensions, offset.empty() ? nullptr : offset.data(), global.data(),
+                                  local.empty() ? nullptr : local.data(), 0, nullptr, nullptr);
+  };
+  check({
+      {"no dimension", CL_INVALID_WORK_DIMENSION, [&] { return launch(none, 0, {1}, {}); }},
+      {"four dimensions", CL_INVALID_WORK_DIMENSION, [&] { return launch(none, 4, {1, 1, 1, 1}, {}); }},
+      {"global size beyond 2^32", CL_INVALID_GLOBAL_WORK_SIZE,
+       [&] { return launch(none, 1, {size_t{1} << 33}, {}); }},
+      {"offset overflow", CL_INVALID_GLOBAL_OFFSET, [&] { return launch(none, 1, {64}, {}, {SIZE_MAX - 3}); }},
+      {"local size 0", CL_INVALID_WORK_GROUP_SIZE, [&] { return launch(none, 1, {64}, {0}); }},
+      {"local size beyond the kernel's", CL_INVALID_WORK_GROUP_SIZE,
+       [&] { return launch(none, 2, {1024, 1024}, {1024, 2}); }},
+      {"local size beyond the device's", CL_INVALID_WORK_ITEM_SIZE, [&] { return launch(none, 1, {65536}, {4096}); }},
+      {"not uniform in OpenCL C 1.2", CL_INVALID_WORK_GROUP_SIZE, [&] { return launch(none, 1, {100}, {64}); }},
+      {"not the required size", CL_INVALID_WORK_GROUP_SIZE, [&] { return launch(required, 2, {64, 64}, {16, 1}); }},
+      {"required size, fewer dimensions", CL_INVALID_WORK_GROUP_SIZE, [&] { return launch(required, 1, {64}, {16}); }},
+      {"no kernel", CL_INVALID_KERNEL, [&] { return launch(reinterpret_cast<cl_kernel>(buffer), 1, {1}, {}); }},
+      {"local memory beyond the device's", CL_OUT_OF_RESOURCES,
+       [&] {
+         int value = 1;
+         clSetKernelArg(kernel, 0, sizeof buffer, &buffer);
+         clSetKernelArg(kernel, 1, size_t{1} << 30, nullptr);
+         clSetKernelArg(kernel, 2, sizeof value, &value);
+         clSetKernelArg(kernel, 3, sizeof buffer, &buffer);
+         return launch(kernel, 1, {64}, {64});
+       }},
+      {"native kernel", CL_INVALID_OPERATION,
+       [&] {
+         return clEnqueueNativeKernel(queue, [](void*) {}, nullptr, 0, 0, nullptr, nullptr, 0, nullptr, nullptr);
+       }},
+  });
+}
+
+TEST_F(Negative, AbsentFeaturesSayTheSameEverywhere) {
+  cl_image_format format{CL_RGBA, CL_UNORM_INT8};
+  cl_image_desc desc{};
+  desc.image_type = CL_MEM_OBJECT_IMAGE2D;
+  desc.image_width = desc.image_height = 8;
+  cl_bool images = CL_TRUE, pipes = CL_TRUE;
+  cl_uint formats = 1, sub_groups = 1;
+  clGetDeviceInfo(device, CL_DEVICE_IMAGE_SUPPORT, sizeof images, &images, nullptr);
+  clGetDeviceInfo(device, CL_DEVICE_PIPE_SUPPORT, sizeof pipes, &pipes, nullptr);
+  clGetDeviceInfo(device, CL_DEVICE_MAX_NUM_SUB_GROUPS, sizeof sub_groups, &sub_groups, nullptr);
+  EXPECT_EQ(images, cl_bool{CL_FALSE});
+  EXPECT_EQ(pipes, cl_bool{CL_FALSE});
+  EXPECT_EQ(sub_groups, 0u);
+  EXPECT_EQ(clGetSupportedImageFormats(context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 0, nullptr, &formats),
+            CL_SUCCESS);
+  EXPECT_EQ(formats, 0u);
+  const size_t zero[3] = {}, region[3] = {1, 1, 1};
+  check({
+      {"image", CL_INVALID_OPERATION,
+       [&] { return code_of([&](cl_int* e) { return clCreateImage(context, 0, &format, &desc, nullptr, e); }); }},
+      {"sampler", CL_INVALID_OPERATION,
+       [&] {
+         return code_of([&](cl_int* e) {
+           return clCreateSampler(context, CL_TRUE, CL_ADDRESS_NONE, CL_FILTER_NEAREST, e);
+         });
+       }},
+      {"retain sampler", CL_INVALID_SAMPLER, [] { return clRetainSampler(nullptr); }},
+      {"pipe", CL_INVALID_OPERATION,
+       [&] { return code_of([&](cl_int* e) { return clCreatePipe(context, 0, 4, 4, nullptr, e); }); }},
+      {"pipe info", CL_INVALID_MEM_OBJECT,
+       [&] { return clGetPipeInfo(buffer, CL_PIPE_PACKET_SIZE, 4, host, nullptr); }},
+      {"read image", CL_INVALID_MEM_OBJECT,
+       [&] {
+         return clEnqueueReadImage(queue, buffer, CL_TRUE, zero, region, 0, 0, host, 0, nullptr, nullptr);
+       }},
+      {"map image", CL_INVALID_MEM_OBJECT,
+       [&] {
+         size_t pitch;
+         return code_of([&](cl_int* e) {
+           return clEnqueueMapImage(queue, buffer, CL_TRUE, CL_MAP_READ, zero, region, &pitch, nullptr, 0, nullptr,
+                                    nullptr, e);
+         });
+       }},
+  });
+}
+
+TEST_F(Negative, Svm) {
+  int word = 0;
+  EXPECT_EQ(clSVMAlloc(context, CL_MEM_READ_WRITE, 0, 0), nullptr);
+  EXPECT_EQ(clSVMAlloc(context, CL_MEM_READ_WRITE, 64, 3), nullptr);
+  EXPECT_EQ(clSVMAlloc(context, CL_MEM_READ_WRITE, 64, 4096), nullptr);
+  EXPECT_EQ(clSVMAlloc(context, CL_MEM_READ_WRITE | CL_MEM_SVM_ATOMICS, 64, 0), nullptr);
+  EXPECT_EQ(clSVMAlloc(context, CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY, 64, 0), nullptr);
+  EXPECT_EQ(clSVMAlloc(context, CL_MEM_READ_WRITE, SIZE_MAX, 0), nullptr);
+  check({
+      {"copy NULL", CL_INVALID_VALUE,
+       [&] { return clEnqueueSVMMemcpy(queue, CL_TRUE, nullptr, &word, 4, 0, nullptr, nullptr); }},
+      {"copy overlap", CL_MEM_COPY_OVERLAP,
+       [&] { return clEnqueueSVMMemcpy(queue, CL_TRUE, host, host + 4, 8, 0, nullptr, nullptr); }},
+      {"fill bad pattern", CL_INVALID_VALUE,
+       [&] { return clEnqueueSVMMemFill(queue, host, &word, 3, 9, 0, nullptr, nullptr); }},
+      {"map size 0", CL_INVALID_VALUE,
+       [&] { return clEnqueueSVMMap(queue, CL_TRUE, CL_MAP_READ, host, 0, 0, nullptr, nullptr); }},
+      {"unmap NULL", CL_INVALID_VALUE, [&] { return clEnqueueSVMUnmap(queue, nullptr, 0, nullptr, nullptr); }},
+      {"free list without count", CL_INVALID_VALUE,
+       [&] {
+         void* list[] = {host};
+         return clEnqueueSVMFree(queue, 0, list, nullptr, nullptr, 0, nullptr, nullptr);
+       }},
+      {"migrate what is no SVM", CL_INVALID_VALUE,
+       [&] {
+         const void* list[] = {host};
+         return clEnqueueSVMMigrateMem(queue, 1, list, nullptr, 0, 0, nullptr, nullptr);
+       }},
+  });
+}
+
+}  // namespace
+}  // namespace morgana::icd::test

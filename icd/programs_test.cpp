@@ -1,0 +1,318 @@
+// Programs and kernels: build, compile and link, binaries, kernel queries, launches of every shape.
+#include <algorithm>
+
+#include "icd/test_support.h"
+
+namespace morgana::icd::test {
+namespace {
+
+class Programs : public OpenCl {
+ protected:
+  template <typename T>
+  T build_info(cl_program program, cl_program_build_info name) {
+    T value{};
+    EXPECT_EQ(clGetProgramBuildInfo(program, device, name, sizeof value, &value, nullptr), CL_SUCCESS);
+    return value;
+  }
+  std::string program_string(cl_program program, cl_program_info name) {
+    size_t size = 0;
+    EXPECT_EQ(clGetProgramInfo(program, name, 0, nullptr, &size), CL_SUCCESS);
+    std::string text(size, '\0');
+    EXPECT_EQ(clGetProgramInfo(program, name, size, text.data(), nullptr), CL_SUCCESS);
+    return text.c_str();
+  }
+  std::vector<unsigned char> binary_of(cl_program program) {
+    size_t size = 0;
+    EXPECT_EQ(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr), CL_SUCCESS);
+    std::vector<unsigned char> binary(size);
+    unsigned char* place = binary.data();
+    EXPECT_EQ(clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof place, &place, nullptr), CL_SUCCESS);
+    return binary;
+  }
+  cl_program from_binary(const std::vector<unsigned char>& binary) {
+    const unsigned char* bytes = binary.data();
+    size_t size = binary.size();
+    cl_int status, error;
+    cl_program program = clCreateProgramWithBinary(context, 1, &device, &size, &bytes, &status, &error);
+    EXPECT_EQ(error, CL_SUCCESS);
+    EXPECT_EQ(status, CL_SUCCESS);
+    return program;
+  }
+  cl_program compiled(const char* source, const char* options = "", cl_program header = nullptr,
+                      const char* name = nullptr) {
+    cl_int error;
+    cl_program program = clCreateProgramWithSource(context, 1, &source, nullptr, &error);
+    error = clCompileProgram(program, 0, nullptr, options, header != nullptr, header != nullptr ? &header : nullptr,
+                             header != nullptr ? &name : nullptr, nullptr, nullptr);
+    EXPECT_EQ(error, CL_SUCCESS) << build_log(program);
+    return program;
+  }
+  // Runs a kernel (global int*) over one work-item and gives what it wrote.
+  int run(cl_program program, const char* name) {
+    cl_kernel kernel = make_kernel(program, name);
+    cl_mem buffer = make_buffer(4);
+    EXPECT_EQ(clSetKernelArg(kernel, 0, sizeof buffer, &buffer), CL_SUCCESS);
+    EXPECT_EQ(clEnqueueTask(queue, kernel, 0, nullptr, nullptr), CL_SUCCESS);
+    int value = read<int>(buffer, 1)[0];
+    clReleaseKernel(kernel);
+    clReleaseMemObject(buffer);
+    return value;
+  }
+};
+
+TEST_F(Programs, ABuildErrorHasALogAndAStatus) {
+  const char* source = "kernel void broken(global int* p) { p[0] = nonsense; }";
+  cl_int error;
+  cl_program program = clCreateProgramWithSource(context, 1, &source, nullptr, &error);
+  EXPECT_EQ(build_info<cl_build_status>(program, CL_PROGRAM_BUILD_STATUS), CL_BUILD_NONE);
+  static int called = 0;
+  EXPECT_EQ(clBuildProgram(program, 0, nullptr, "", [](cl_program, void*) { ++called; }, nullptr),
+            CL_BUILD_PROGRAM_FAILURE);
+  EXPECT_EQ(called, 1);
+  EXPECT_EQ(build_info<cl_build_status>(program, CL_PROGRAM_BUILD_STATUS), CL_BUILD_ERROR);
+  EXPECT_NE(build_log(program).find("nonsense"), std::string::npos);
+  EXPECT_EQ(build_info<cl_program_binary_type>(program, CL_PROGRAM_BINARY_TYPE), cl_uint{CL_PROGRAM_BINARY_TYPE_NONE});
+  clReleaseProgram(program);
+}
+
+TEST_F(Programs, SourceInPiecesAndOptionsAreRemembered) {
+  const char* pieces[] = {"kernel void k(global int* p)", " { p[0] = VALUE; } THIS IS CUT OFF"};
+  size_t lengths[] = {0, 18};
+  cl_int error;
+  cl_program program = clCreateProgramWithSource(context, 2, pieces, lengths, &error);
+  ASSERT_EQ(error, CL_SUCCESS);
+  ASSERT_EQ(clBuildProgram(program, 0, nullptr, "-D VALUE=31", nullptr, nullptr), CL_SUCCESS) << build_log(program);
+  EXPECT_EQ(program_string(program, CL_PROGRAM_SOURCE), "kernel void k(global int* p) { p[0] = VALUE; }");
+  char options[64];
+  clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_OPTIONS, sizeof options, options, nullptr);
+  EXPECT_STREQ(options, "-D VALUE=31");
+  EXPECT_EQ(run(program, "k"), 31);
+  EXPECT_EQ(program_string(program, CL_PROGRAM_KERNEL_NAMES), "k");
+  clReleaseProgram(program);
+}
+
+TEST_F(Programs, BinariesComeBack) {
+  cl_program program = make_program("kernel void k(global int* p) { p[0] = 77; }");
+  std::vector<unsigned char> binary = binary_of(program);
+  ASSERT_GT(binary.size(), 64u);
+  EXPECT_EQ(std::string(binary.begin(), binary.begin() + 4), "\x7f""ELF") << "an executable is a bare code object";
+  cl_program again = from_binary(binary);
+  cl_int error;
+  EXPECT_EQ(clCreateKernel(again, "k", &error), nullptr);
+  EXPECT_EQ(error, CL_INVALID_PROGRAM_EXECUTABLE) << "not built yet";
+  ASSERT_EQ(clBuildProgram(again, 0, nullptr, "", nullptr, nullptr), CL_SUCCESS);
+  EXPECT_EQ(run(again, "k"), 77);
+  EXPECT_EQ(binary_of(again), binary);
+  EXPECT_EQ(program_string(again, CL_PROGRAM_SOURCE), "");
+  clReleaseProgram(program);
+  clReleaseProgram(again);
+}
+
+TEST_F(Programs, DamagedBinariesAreRefused) {
+  cl_program program = make_program("kernel void k(global int* p) { p[0] = 77; }");
+  std::vector<unsigned char> binary = binary_of(program);
+  for (size_t size : {size_t{1}, size_t{16}, size_t{63}, binary.size() / 2, binary.size() - 200}) {
+    const unsigned char* bytes = binary.data();
+    cl_int status = CL_SUCCESS, error = CL_SUCCESS;
+    cl_program broken = clCreateProgramWithBinary(context, 1, &device, &size, &bytes, &status, &error);
+    if (broken != nullptr) clReleaseProgram(broken);
+    EXPECT_TRUE(broken != nullptr || error == CL_INVALID_BINARY) << size;
+    if (size <= 63) EXPECT_EQ(error, CL_INVALID_BINARY);
+  }
+  clReleaseProgram(program);
+}
+
+TEST_F(Programs, CompileLinkAndLibraries) {
+  const char* header_text = "int twice(int x);";
+  cl_int error;
+  cl_program header = clCreateProgramWithSource(context, 1, &header_text, nullptr, &error);
+  cl_program part = compiled("#include \"twice.h\"\nint twice(int x) { return 2 * x; }", "", header, "twice.h");
+  cl_program user =
+      compiled("#include \"twice.h\"\nkernel void k(global int* p) { p[0] = twice(21); }", "", header, "twice.h");
+  EXPECT_EQ(build_info<cl_program_binary_type>(part, CL_PROGRAM_BINARY_TYPE),
+            cl_uint{CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT});
+  cl_program both[] = {part, user};
+  cl_program linked = clLinkProgram(context, 0, nullptr, "", 2, both, nullptr, nullptr, &error);
+  ASSERT_EQ(error, CL_SUCCESS);
+  EXPECT_EQ(run(linked, "k"), 42);
+
+  cl_program library = clLinkProgram(context, 0, nullptr, "-create-library", 1, &part, nullptr, nullptr, &error);
+  ASSERT_EQ(error, CL_SUCCESS);
+  EXPECT_EQ(build_info<cl_program_binary_type>(library, CL_PROGRAM_BINARY_TYPE),
+            cl_uint{CL_PROGRAM_BINARY_TYPE_LIBRARY});
+  // A library survives the round trip through its binary.
+  cl_program stored = from_binary(binary_of(library));
+  cl_program with_library[] = {stored, user};
+  cl_program second = clLinkProgram(context, 1, &device, "", 2, with_library, nullptr, nullptr, &error);
+  ASSERT_EQ(error, CL_SUCCESS);
+  EXPECT_EQ(run(second, "k"), 42);
+
+  // What is unresolved fails, and the failure has a program with a log.
+  cl_program failed = clLinkProgram(context, 0, nullptr, "", 1, &user, nullptr, nullptr, &error);
+  EXPECT_EQ(error, CL_LINK_PROGRAM_FAILURE);
+  ASSERT_NE(failed, nullptr);
+  EXPECT_NE(build_log(failed).find("twice"), std::string::npos);
+  for (cl_program p : {header, part, user, linked, library, stored, second, failed}) clReleaseProgram(p);
+}
+
+TEST_F(Programs, ArgumentsDescribeThemselves) {
+  cl_program program = make_program(R"(
+    kernel void k(global const float* restrict in, local int* shared, constant uint4* table, double value,
+                  global volatile int* out) { shared[0] = table[0].x; out[0] = (int)(in[0] + value) + shared[0]; })",
+                                    "-cl-kernel-arg-info");
+  cl_kernel kernel = make_kernel(program, "k");
+  struct Expected {
+    const char *name, *type;
+    cl_kernel_arg_address_qualifier address;
+    cl_kernel_arg_type_qualifier qualifier;
+  } expected[] = {
+      {"in", "float*", CL_KERNEL_ARG_ADDRESS_GLOBAL, CL_KERNEL_ARG_TYPE_CONST | CL_KERNEL_ARG_TYPE_RESTRICT},
+      {"shared", "int*", CL_KERNEL_ARG_ADDRESS_LOCAL, CL_KERNEL_ARG_TYPE_NONE},
+      {"table", "uint4*", CL_KERNEL_ARG_ADDRESS_CONSTANT, CL_KERNEL_ARG_TYPE_CONST},
+      {"value", "double", CL_KERNEL_ARG_ADDRESS_PRIVATE, CL_KERNEL_ARG_TYPE_NONE},
+      {"out", "int*", CL_KERNEL_ARG_ADDRESS_GLOBAL, CL_KERNEL_ARG_TYPE_VOLATILE},
+  };
+  cl_uint count = 0;
+  clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, nullptr);
+  ASSERT_EQ(count, 5u);
+  for (cl_uint i = 0; i < count; ++i) {
+    char text[64];
+    cl_kernel_arg_address_qualifier address;
+    cl_kernel_arg_type_qualifier qualifier;
+    cl_kernel_arg_access_qualifier access;
+    ASSERT_EQ(clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_NAME, sizeof text, text, nullptr), CL_SUCCESS);
+    EXPECT_STREQ(text, expected[i].name);
+    ASSERT_EQ(clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_TYPE_NAME, sizeof text, text, nullptr), CL_SUCCESS);
+    EXPECT_STREQ(text, expected[i].type);
+    clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof address, &address, nullptr);
+    EXPECT_EQ(address, expected[i].address) << i;
+    clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_TYPE_QUALIFIER, sizeof qualifier, &qualifier, nullptr);
+    EXPECT_EQ(qualifier, expected[i].qualifier) << i;
+    clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof access, &access, nullptr);
+    EXPECT_EQ(access, cl_uint{CL_KERNEL_ARG_ACCESS_NONE});
+  }
+  cl_ulong before, after;
+  clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof before, &before, nullptr);
+  clSetKernelArg(kernel, 1, 512, nullptr);
+  clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof after, &after, nullptr);
+  EXPECT_GE(after, before + 512);
+  clReleaseKernel(kernel);
+  clReleaseProgram(program);
+}
+
+TEST_F(Programs, AttributesShow) {
+  cl_program program = make_program(
+      "kernel __attribute__((reqd_work_group_size(8,4,2))) __attribute__((vec_type_hint(float4))) void k() {}");
+  cl_kernel kernel = make_kernel(program, "k");
+  char text[256];
+  ASSERT_EQ(clGetKernelInfo(kernel, CL_KERNEL_ATTRIBUTES, sizeof text, text, nullptr), CL_SUCCESS);
+  EXPECT_NE(std::string(text).find("reqd_work_group_size(8,4,2)"), std::string::npos) << text;
+  EXPECT_NE(std::string(text).find("vec_type_hint(float4)"), std::string::npos) << text;
+  size_t required[3];
+  clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof required, required, nullptr);
+  EXPECT_EQ(required[0] * 100 + required[1] * 10 + required[2], 842u);
+  size_t global[3] = {16, 8, 4};
+  EXPECT_EQ(clEnqueueNDRangeKernel(queue, kernel, 3, nullptr, global, nullptr, 0, nullptr, nullptr), CL_SUCCESS);
+  EXPECT_EQ(clFinish(queue), CL_SUCCESS);
+  clReleaseKernel(kernel);
+  clReleaseProgram(program);
+}
+
+TEST_F(Programs, EveryShapeOfRangeReachesEveryWorkItem) {
+  cl_program program = make_program(R"(
+    kernel void k(global int* out, uint width, uint height) {
+      size_t x = get_global_id(0) - get_global_offset(0), y = get_global_id(1) - get_global_offset(1),
+             z = get_global_id(2) - get_global_offset(2);
+      out[(z * height + y) * width + x] += 1 + (int)get_global_offset(0);
+    })",
+                                    "-cl-std=CL3.0");
+  cl_kernel kernel = make_kernel(program, "k");
+  struct Shape {
+    cl_uint dimensions;
+    size_t global[3], local[3], offset[3];
+  } shapes[] = {
+      {1, {1, 1, 1}, {0}, {0}},           {1, {1000, 1, 1}, {0}, {7}},         {1, {1009, 1, 1}, {64}, {0}},
+      {2, {100, 30, 1}, {16, 16}, {0}},   {2, {64, 64, 1}, {0}, {3, 4}},       {3, {17, 13, 5}, {8, 4, 2}, {1, 2, 3}},
+      {3, {5, 4, 3}, {0}, {0}},           {2, {1, 300, 1}, {1, 7}, {0}},       {1, {65537, 1, 1}, {256}, {0}},
+  };
+  for (const Shape& shape : shapes) {
+    size_t items = 1;
+    for (cl_uint i = 0; i < shape.dimensions; ++i) items *= shape.global[i];
+    cl_mem buffer = make_buffer(items * 4);
+    cl_uint width = static_cast<cl_uint>(shape.global[0]), height = static_cast<cl_uint>(shape.global[1]);
+    clSetKernelArg(kernel, 0, sizeof buffer, &buffer);
+    clSetKernelArg(kernel, 1, sizeof width, &width);
+    clSetKernelArg(kernel, 2, sizeof height, &height);
+    ASSERT_EQ(clEnqueueNDRangeKernel(queue, kernel, shape.dimensions, shape.offset, shape.global,
+                                     shape.local[0] == 0 ? nullptr : shape.local, 0, nullptr, nullptr),
+              CL_SUCCESS);
+    std::vector<int> out = read<int>(buffer, items);
+    int expected = 1 + static_cast<int>(shape.offset[0]);
+    EXPECT_EQ(std::count(out.begin(), out.end(), expected), static_cast<long>(items))
+        << shape.dimensions << "D " << shape.global[0] << "x" << shape.global[1] << "x" << shape.global[2];
+    clReleaseMemObject(buffer);
+  }
+  // An empty range completes and executes nothing.
+  size_t nothing[2] = {16, 0};
+  cl_event event;
+  size_t some[1] = {16};
+  EXPECT_EQ(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, some, nullptr, 0, nullptr, nullptr),
+            CL_INVALID_KERNEL_ARGS)
+      << "the last buffer is gone";
+  cl_mem buffer = make_buffer(4);
+  clSetKernelArg(kernel, 0, sizeof buffer, &buffer);
+  EXPECT_EQ(clEnqueueNDRangeKernel(queue, kernel, 2, nullptr, nothing, nullptr, 0, nullptr, &event), CL_SUCCESS);
+  EXPECT_EQ(clWaitForEvents(1, &event), CL_SUCCESS);
+  EXPECT_EQ(read<int>(buffer, 1)[0], 0);
+  clReleaseEvent(event);
+  clReleaseMemObject(buffer);
+  clReleaseKernel(kernel);
+  clReleaseProgram(program);
+}
+
+TEST_F(Programs, ClonesKeepTheirOwnArguments) {
+  cl_program program = make_program("kernel void k(global int* p, int v) { p[0] = v; }");
+  cl_kernel kernel = make_kernel(program, "k");
+  cl_mem buffer = make_buffer(4);
+  int one = 1, two = 2;
+  clSetKernelArg(kernel, 0, sizeof buffer, &buffer);
+  clSetKernelArg(kernel, 1, sizeof one, &one);
+  cl_int error;
+  cl_kernel clone = clCloneKernel(kernel, &error);
+  ASSERT_EQ(error, CL_SUCCESS);
+  clSetKernelArg(clone, 1, sizeof two, &two);
+  clEnqueueTask(queue, clone, 0, nullptr, nullptr);
+  EXPECT_EQ(read<int>(buffer, 1)[0], 2);
+  clEnqueueTask(queue, kernel, 0, nullptr, nullptr);
+  EXPECT_EQ(read<int>(buffer, 1)[0], 1);
+  // A program may not be rebuilt while kernels are attached, and may be once they are gone.
+  EXPECT_EQ(clBuildProgram(program, 0, nullptr, "", nullptr, nullptr), CL_INVALID_OPERATION);
+  clReleaseKernel(kernel);
+  clReleaseKernel(clone);
+  EXPECT_EQ(clBuildProgram(program, 0, nullptr, "", nullptr, nullptr), CL_SUCCESS);
+  clReleaseMemObject(buffer);
+  clReleaseProgram(program);
+}
+
+TEST_F(Programs, NullBuffersArgumentsAndProgramScopeVariables) {
+  cl_program program = make_program(R"(
+    global int counter = 40;
+    kernel void k(global int* out, global int* maybe) { counter += 1; out[0] = maybe ? -1 : counter; })",
+                                    "-cl-std=CL3.0");
+  EXPECT_GE(build_info<size_t>(program, CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE), 4u);
+  cl_kernel kernel = make_kernel(program, "k");
+  cl_mem buffer = make_buffer(4), none = nullptr;
+  clSetKernelArg(kernel, 0, sizeof buffer, &buffer);
+  EXPECT_EQ(clSetKernelArg(kernel, 1, sizeof none, &none), CL_SUCCESS);
+  for (int expected : {41, 42}) {
+    ASSERT_EQ(clEnqueueTask(queue, kernel, 0, nullptr, nullptr), CL_SUCCESS);
+    EXPECT_EQ(read<int>(buffer, 1)[0], expected);
+  }
+  EXPECT_EQ(clSetKernelArg(kernel, 1, sizeof none, nullptr), CL_SUCCESS);
+  clReleaseMemObject(buffer);
+  clReleaseKernel(kernel);
+  clReleaseProgram(program);
+}
+
+}  // namespace
+}  // namespace morgana::icd::test
