@@ -21,4 +21,39 @@ Handler select_memory(Target target, const isa::Inst& inst, Step& step) {
   }
 }
 
+namespace {
+
+uint32_t bytes_of(const isa::Operand& operand) {
+  switch (operand.type) {
+    case isa::Type::b8:
+    case isa::Type::i8:
+    case isa::Type::u8: return 1;
+    case isa::Type::b16:
+    case isa::Type::i16:
+    case isa::Type::u16: return 2;
+    default: return 4u * operand.dwords;
+  }
+}
+
+}  // namespace
+
+bool locate_access(Wave& wave) {
+  using isa::Format;
+  if (wave.access.address != nullptr) return true;
+  const Step* step = wave.step;
+  const isa::Inst& inst = *step->inst;
+  uint64_t* const at = address_room(wave);
+  switch (inst.row->format) {
+    case Format::FLAT:
+    case Format::GLOBAL: flat_addresses(wave, step, at); break;
+    case Format::MUBUF:
+    case Format::MTBUF: buffer_addresses(wave, step, at); break;
+    default: return false;
+  }
+  const bool loads = inst.n_dst > 0 && inst.dst[0].present();
+  const uint32_t bytes = bytes_of(loads ? inst.dst[0] : inst.src[1]);
+  wave.access = {at, wave.exec(), bytes == 0 ? 4 : bytes};
+  return true;
+}
+
 }  // namespace morgana::device::MORGANA_SIMD

@@ -155,6 +155,11 @@ Handler select_ds(Target target, const isa::Inst& inst, Step& step);
 Handler select_flat(Target target, const isa::Inst& inst, Step& step);
 Handler select_buffer(Target target, const isa::Inst& inst, Step& step);
 
+// The 64-bit addresses of a FLAT or GLOBAL instruction; apertures are still aperture addresses.
+void flat_addresses(const Wave& wave, const Step* step, uint64_t* at);
+// The addresses of a buffer instruction, in or out of range.
+void buffer_addresses(const Wave& wave, const Step* step, uint64_t* at);
+
 // After a host fault in wave.step: fills wave.access with the addresses that the instruction was about to touch, if
 // it is a memory instruction whose registers tell and wave.access does not hold them already. True when it holds them.
 bool locate_access(Wave& wave);

@@ -40,6 +40,18 @@ void zero_lanes(uint32_t* to, int count, uint64_t exec) {
     for (int i = 0; i < kChunks; i++) merge_chunk(to + kLanes * d, i, Chunk(0), chunk_mask(exec, i));
 }
 
+// What lanes out of range get: zero from loads and returning atomics, nothing happens to stores.
+template <class Move>
+void access_nothing(const Data& data, uint64_t exec) {
+  if constexpr (requires { Move::kAtomic; }) {
+    if (data.to) zero_lanes(data.to, Move::kBytes / 4, exec);
+  } else if constexpr (Move::kLoads) {
+    alignas(64) uint64_t at[kLanes];
+    point_nowhere(at, 0);
+    Move::lanes(data, at, exec);
+  }
+}
+
 // The lanes of the access that starts `add` bytes behind each lane's offset; the mask has those in range.
 uint64_t lane_addresses(const Wave& wave, const Step* step, const Resource& r, const Indexed& lanes, uint32_t add,
                         bool aligned, uint64_t* at) {
@@ -75,7 +87,7 @@ template <class Move>
   const uint64_t exec = wave.exec();
   if (exec == 0) return true;
   if (r.unbound) {
-    if (data.to) zero_lanes(data.to, Move::kBytes < 4 ? 1 : Move::kBytes / 4, exec);
+    access_nothing<Move>(data, exec);
     return true;
   }
   Indexed lanes;
@@ -89,7 +101,7 @@ template <class Move>
     if (!aligned && low_bits & 3 && Move::kBytes > 1) {
       // Each byte has its own place in the swizzle.
       uint64_t inside = lane_addresses(wave, step, r, lanes, 0, false, at) & exec;
-      if (data.to && inside != exec) zero_lanes(data.to, Move::kBytes < 4 ? 1 : Move::kBytes / 4, exec & ~inside);
+      access_nothing<Move>(data, exec & ~inside);
       const Touch touch(wave, at, inside, Move::kBytes);
       move_staged<Move>(data, inside, [&](int l, int i) {
         return reinterpret_cast<uint8_t*>(buffer_address(r, lanes.index[l], lanes.offset[l] + static_cast<uint32_t>(i)));
@@ -118,7 +130,7 @@ template <class Move>
       const Touch touch(wave, at, inside, Move::kBytes);
       Move::lanes(data, at, inside);
     }
-    if (data.to) zero_lanes(data.to, Move::kBytes / 4, exec & ~inside);
+    access_nothing<Move>(data, exec & ~inside);
   }
   return true;
 }
@@ -128,7 +140,7 @@ template <class Move>
 MORGANA_INLINE bool private_row(Wave& wave, const Step* step, const Resource& r, const Data& data) {
   if constexpr (Move::kBytes % 4 == 0 && requires { typename Move::Dword; }) {
     if (!r.add_tid || !r.swizzle || r.element != 4 || r.index_stride != kLanes) return false;
-    if (step->extra & kIdxen || (Move::kStores && wave.exec() != kAllLanes)) return false;
+    if (step->extra & (kIdxen | kAddr64) || (Move::kStores && wave.exec() != kAllLanes)) return false;
     uint32_t offset = r.inst_offset;
     if (step->extra & kOffen) {
       const uint32_t* add = registers(wave, step, 0);
@@ -240,6 +252,13 @@ Handler choose(const isa::Inst& inst) {
 }
 
 }  // namespace
+
+void buffer_addresses(const Wave& wave, const Step* step, uint64_t* at) {
+  const Resource r = read_resource(wave, step);
+  Indexed lanes;
+  if (!(step->extra & kAddr64)) read_indexes(wave, step, r, lanes);
+  lane_addresses(wave, step, r, lanes, 0, false, at);
+}
 
 #define CASE(name, ...) \
   case Op::buffer_##name: return choose<__VA_ARGS__>(inst)

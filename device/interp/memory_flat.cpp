@@ -6,6 +6,15 @@
 #include "device/interp/memory_scratch.h"
 
 namespace morgana::device::MORGANA_SIMD {
+
+void flat_addresses(const Wave& wave, const Step* step, uint64_t* at) {
+  const auto add = static_cast<uint64_t>(int64_t{step->imm});
+  if (step->extra & kFormIsSaddr)
+    add_offsets(at, scalar64(wave, step, 2) + add, registers(wave, step, 0));
+  else
+    join_addresses(at, registers(wave, step, 0), add);
+}
+
 namespace {
 
 constexpr uint32_t kSharedHigh = kSharedBase >> 32, kPrivateHigh = kPrivateBase >> 32;
@@ -34,15 +43,6 @@ bool fault_at(Wave& wave, const Step* step, FaultKind kind, const char* detail, 
   const bool writes = step->inst->row->flags & (isa::kStore | isa::kAtomic);
   raise(wave, step, kind, detail, at[lane], lane, writes);
   return false;
-}
-
-// The 64-bit addresses of FLAT and GLOBAL.
-void flat_addresses(const Wave& wave, const Step* step, uint64_t* at) {
-  const auto add = static_cast<uint64_t>(int64_t{step->imm});
-  if (step->extra & kFormIsSaddr)
-    add_offsets(at, scalar64(wave, step, 2) + add, registers(wave, step, 0));
-  else
-    join_addresses(at, registers(wave, step, 0), add);
 }
 
 // Turns the addresses of lanes in the LDS aperture into host addresses; takes the lanes in the private aperture out of

@@ -83,18 +83,15 @@ struct LoadDwords {
   static constexpr bool kStores = false, kLoads = true;
   using Dword = LoadDwords<1>;
 
+  // Everything is loaded before anything is written: `to` may hold the addresses.
   MORGANA_INLINE static void full(const Data& data, const uint8_t* from) {
-    if constexpr (N == 1) {
-      Chunk v[kChunks];
-      for (int i = 0; i < kChunks; i++) v[i] = peek<Chunk>(from + 64 * i);
-      for (int i = 0; i < kChunks; i++) set_chunk(data.to, i, v[i]);
-    } else {
-      for (int i = 0; i < kChunks; i++) {
-        Chunk v[N];
-        for (int d = 0; d < N; d++) v[d] = peek<Chunk>(from + 64 * (N * i + d));
-        split_records<N>(v);
-        for (int d = 0; d < N; d++) set_chunk(data.to + kLanes * d, i, v[d]);
-      }
+    Chunk v[kChunks][N];
+#pragma clang loop unroll(full)
+    for (int i = 0; i < kChunks * N; i++) v[i / N][i % N] = peek<Chunk>(from + 64 * i);
+#pragma clang loop unroll(full)
+    for (int i = 0; i < kChunks; i++) {
+      split_records<N>(v[i]);
+      for (int d = 0; d < N; d++) set_chunk(data.to + kLanes * d, i, v[i][d]);
     }
   }
 

@@ -99,9 +99,12 @@ struct float_add {
   static constexpr bool computes_floats = true;
   static Bits next(Bits old, Bits data, Bits, Flush flush) {
     using Float = typename float_of<Bits>::type;
-    const Float a = __builtin_bit_cast(Float, flushed(old, flush.input));
-    const Float b = __builtin_bit_cast(Float, flushed(data, flush.input));
-    return flushed(__builtin_bit_cast(Bits, a + b), flush.output);
+    const Bits a = flushed(old, flush.input), b = flushed(data, flush.input);
+    if (is_nan(a)) return a | float_of<Bits>::kQuiet;
+    if (is_nan(b)) return b | float_of<Bits>::kQuiet;
+    const Bits sum = __builtin_bit_cast(Bits, __builtin_bit_cast(Float, a) + __builtin_bit_cast(Float, b));
+    // Infinities of both signs: the host's NaN is negative, AMD's is not.
+    return is_nan(sum) ? float_of<Bits>::kExponent | float_of<Bits>::kQuiet : flushed(sum, flush.output);
   }
 };
 
@@ -150,9 +153,12 @@ struct pk_add_f16 {
   static constexpr bool computes_floats = true;
   static uint16_t flushed16(uint16_t x, bool flush) { return flush && !(x & 0x7c00) ? x & 0x8000 : x; }
   static uint16_t one(uint16_t old, uint16_t data, Flush flush) {
+    if ((old & 0x7fff) > 0x7c00) return old | 0x200;
+    if ((data & 0x7fff) > 0x7c00) return data | 0x200;
     const float a = static_cast<float>(__builtin_bit_cast(_Float16, flushed16(old, flush.input)));
     const float b = static_cast<float>(__builtin_bit_cast(_Float16, flushed16(data, flush.input)));
-    return flushed16(__builtin_bit_cast(uint16_t, static_cast<_Float16>(a + b)), flush.output);
+    const auto sum = __builtin_bit_cast(uint16_t, static_cast<_Float16>(a + b));
+    return (sum & 0x7fff) > 0x7c00 ? 0x7e00 : flushed16(sum, flush.output);
   }
   static uint32_t next(uint32_t old, uint32_t data, uint32_t, Flush flush) {
     return one(static_cast<uint16_t>(old), static_cast<uint16_t>(data), flush) |
@@ -163,11 +169,8 @@ struct pk_add_bf16 {
   using type = uint32_t;
   static constexpr bool computes_floats = true;
   static uint32_t one(uint32_t old, uint32_t data, Flush flush) {
-    const float a = __builtin_bit_cast(float, flushed(old << 16, flush.input));
-    const float b = __builtin_bit_cast(float, flushed(data << 16, flush.input));
-    const uint32_t sum = flushed(__builtin_bit_cast(uint32_t, a + b), flush.output);
-    if (is_nan(sum)) return sum >> 16 | 0x40;
-    return (sum + 0x7fff + (sum >> 16 & 1)) >> 16;
+    const uint32_t sum = float_add<uint32_t>::next(old << 16, data << 16, 0, flush);
+    return is_nan(sum) ? sum >> 16 : (sum + 0x7fff + (sum >> 16 & 1)) >> 16;
   }
   static uint32_t next(uint32_t old, uint32_t data, uint32_t, Flush flush) {
     return one(old & 0xffff, data & 0xffff, flush) | one(old >> 16, data >> 16, flush) << 16;

@@ -1,0 +1,403 @@
+// Memory instructions case by case: scalar memory, data formats, faults, orders that the model of memory_test.cpp does
+// not know. Encodings by llvm-mc 22.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <bit>
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "device/testing/wave_rig.h"
+
+namespace morgana::device {
+namespace {
+
+struct Rig : WaveRig {
+  Rig(Target target, std::string_view hex, const RigOptions& options = {.group_bytes = 1024, .private_bytes = 64})
+      : WaveRig(target, dwords_of_hex(hex), options) {
+    std::iota(memory.begin(), memory.end(), 0x1000u);
+    for (int n = 0; n < 16; n++)
+      for (int l = 0; l < kLanes; l++) v(n, l) = 0xdead0000u + uint32_t(n);
+    wave().exec() = ~0ull;
+  }
+  void set64(int n, uint64_t value) { s(n) = uint32_t(value), s(n + 1) = uint32_t(value >> 32); }
+  void address(int lane, uint64_t value) { v(2, lane) = uint32_t(value), v(3, lane) = uint32_t(value >> 32); }
+  uint64_t base() const { return reinterpret_cast<uint64_t>(memory.data()); }
+  void resource(int n, uint32_t stride, uint32_t records, uint32_t word3 = 0x00027000) {
+    set64(n, base() | uint64_t{stride} << 48);
+    s(n + 2) = records, s(n + 3) = word3;
+  }
+  std::vector<uint32_t> memory = std::vector<uint32_t>(4096);
+};
+
+// --- Scalar memory ---
+
+TEST(ScalarMemory, SmrdImmediatesCountDwordsAndRegistersCountBytes) {
+  for (Target target : {Target::gfx600, Target::gfx701}) {
+    Rig rig(target, "030504c0" "0c0445c0" "010508c1");  // s8 <- 3 dwords; s[10:11] <- s12; s[16:31] <- 1 dword
+    rig.set64(4, rig.base());
+    rig.s(12) = 21;  // the two low bits are dropped
+    ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+    EXPECT_EQ(rig.s(8), 0x1003u);
+    EXPECT_EQ(rig.s(10), 0x1005u);
+    EXPECT_EQ(rig.s(11), 0x1006u);
+    for (uint32_t i = 0; i < 16; i++) EXPECT_EQ(rig.s(16 + int(i)), 0x1001u + i);
+  }
+  Rig literal(Target::gfx701, "ff0404c034020000");
+  literal.set64(4, literal.base());
+  ASSERT_EQ(literal.run(), Exit::ended);
+  EXPECT_EQ(literal.s(8), 0x1000u + 0x234);
+}
+
+TEST(ScalarMemory, SmemOffsetsAreBytes) {
+  Rig old(Target::gfx803, "020206c014000000" "020408c00c000000");
+  old.set64(4, old.base());
+  old.s(12) = 8;
+  ASSERT_EQ(old.run(), Exit::ended) << old.fault().detail;
+  EXPECT_EQ(old.s(8), 0x1005u);
+  EXPECT_EQ(old.s(9), 0x1006u);
+  for (uint32_t i = 0; i < 4; i++) EXPECT_EQ(old.s(16 + int(i)), 0x1002u + i);
+  for (Target target : {Target::gfx900, Target::gfx908, Target::gfx90a, Target::gfx942, Target::gfx950}) {
+    // SGPR and immediate; a negative immediate into VCC; scratch units of 64 bytes.
+    Rig rig(target, "02440ec010000018" "821a06c0f8ff1f00" "020214c00c000000");
+    rig.set64(4, rig.base() + 64);
+    rig.s(12) = 2;
+    ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+    EXPECT_EQ(rig.s(106), 0x1000u + 14);
+    EXPECT_EQ(rig.s(107), 0x1000u + 15);
+    EXPECT_EQ(rig.s(8), 0x1000u + 16 + 32);
+    EXPECT_EQ(rig.s(16), 0x1000u + 16 + 4);
+  }
+}
+
+TEST(ScalarMemory, BufferDwordsOutOfRangeAreZero) {
+  Rig rig(Target::gfx950, "0a0228c00c000000");
+  rig.resource(20, 0, 16);
+  rig.s(12) = 8;
+  ASSERT_EQ(rig.run(), Exit::ended);
+  EXPECT_EQ(rig.s(8), 0x1002u);
+  EXPECT_EQ(rig.s(9), 0x1003u);
+  EXPECT_EQ(rig.s(10), 0u);
+  EXPECT_EQ(rig.s(11), 0u);
+  Rig store(Target::gfx900, "0a026ac008000000");
+  store.resource(20, 0, 16);
+  for (int i = 0; i < 4; i++) store.s(8 + i) = uint32_t(i);
+  ASSERT_EQ(store.run(), Exit::ended);
+  EXPECT_EQ(store.memory[2], 0u);
+  EXPECT_EQ(store.memory[3], 1u);
+  EXPECT_EQ(store.memory[4], 0x1004u);
+}
+
+TEST(ScalarMemory, StoresAndAtomics) {
+  Rig store(Target::gfx803, "020246c010000000" "020240c07c000000");
+  store.set64(4, store.base());
+  store.s(8) = 7, store.s(9) = 8, store.wave().m0() = 44;
+  ASSERT_EQ(store.run(), Exit::ended) << store.fault().detail;
+  EXPECT_EQ(store.memory[4], 7u);
+  EXPECT_EQ(store.memory[5], 8u);
+  EXPECT_EQ(store.memory[11], 7u);
+
+  Rig add(Target::gfx900, "02020bc208000000");
+  add.set64(4, add.base());
+  add.s(8) = 5;
+  ASSERT_EQ(add.run(), Exit::ended);
+  EXPECT_EQ(add.memory[2], 0x1007u);
+  EXPECT_EQ(add.s(8), 0x1002u);
+
+  Rig sub(Target::gfx900, "02020ec208000000");  // no GLC: SDATA keeps its value
+  sub.set64(4, sub.base());
+  sub.s(8) = 2;
+  ASSERT_EQ(sub.run(), Exit::ended);
+  EXPECT_EQ(sub.memory[2], 0x1000u);
+  EXPECT_EQ(sub.s(8), 2u);
+
+  Rig swap(Target::gfx950, "020287c208000000");
+  swap.set64(4, swap.base());
+  swap.s(8) = 1, swap.s(9) = 2, swap.s(10) = 0x1002, swap.s(11) = 0x1003;
+  ASSERT_EQ(swap.run(), Exit::ended);
+  EXPECT_EQ(swap.memory[2], 1u);
+  EXPECT_EQ(swap.memory[3], 2u);
+  EXPECT_EQ(swap.s(8), 0x1002u);
+  EXPECT_EQ(swap.s(9), 0x1003u);
+}
+
+TEST(ScalarMemory, ClocksRunAndCacheControlsDoNothing) {
+  Rig rig(Target::gfx950, "000294c000000000" "800290c000000000" "000084c000000000" "0200a2c000000000");
+  ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+  const auto read = [&](int n) { return rig.s(n) | uint64_t{rig.s(n + 1)} << 32; };
+  const uint64_t real = read(8), core = read(10);
+  ASSERT_EQ(rig.run(), Exit::ended);
+  EXPECT_GE(read(8), real);
+  EXPECT_GT(read(10), core);
+}
+
+// --- Faults ---
+
+TEST(MemoryFaults, NameTheLaneAndTheAddress) {
+  Rig rig(Target::gfx950, "008050dc02007f06");  // global_load_dword v6, v[2:3], off
+  for (int l = 0; l < kLanes; l++) rig.address(l, rig.base() + 4u * unsigned(l));
+  rig.address(37, 0x40);
+  ASSERT_EQ(rig.run(), Exit::fault);
+  EXPECT_EQ(rig.fault().kind, FaultKind::memory);
+  EXPECT_EQ(rig.fault().lane, 37u);
+  EXPECT_EQ(rig.fault().address, 0x40u);
+  EXPECT_FALSE(rig.fault().is_write);
+  for (int l = 0; l < kLanes; l++) EXPECT_EQ(rig.v(2, l), l == 37 ? 0x40 : uint32_t(rig.base() + 4u * unsigned(l)));
+}
+
+TEST(MemoryFaults, OnTheFastPathTheRegistersStillTell) {
+  // Two pages, the second without access; the loaded registers overlap the address.
+  auto* pages = static_cast<uint8_t*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(pages, MAP_FAILED);
+  mprotect(pages + 4096, 4096, PROT_NONE);
+  for (const char* hex : {"008050dc02007f06", "00805cdc02007f06", "008050dc02007f02"}) {
+    Rig rig(Target::gfx950, hex);
+    const uint32_t bytes = std::string(hex).starts_with("00805c") ? 16 : 4;
+    for (unsigned l = 0; l < kLanes; l++) rig.address(int(l), reinterpret_cast<uint64_t>(pages) + 4096 - 20 * bytes + bytes * l);
+    ASSERT_EQ(rig.run(), Exit::fault);
+    EXPECT_EQ(rig.fault().kind, FaultKind::memory);
+    EXPECT_GE(rig.fault().address, reinterpret_cast<uint64_t>(pages) + 4096) << hex;
+    EXPECT_GE(rig.fault().lane, 20u) << hex;
+  }
+  munmap(pages, 8192);
+}
+
+TEST(MemoryFaults, InactiveLanesTouchNothing) {
+  Rig rig(Target::gfx950, "008050dc02007f06" "008008dd02067f00");  // load, atomic add
+  for (int l = 0; l < kLanes; l++) rig.address(l, 0xdead'beef'0000'0000);
+  rig.address(5, rig.base() + 8);
+  rig.wave().exec() = 1u << 5;
+  ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+  EXPECT_EQ(rig.v(6, 5), 0x1002u);
+  EXPECT_EQ(rig.v(6, 6), 0xdead0006u);
+  EXPECT_EQ(rig.memory[2], 0x2004u);
+  rig.wave().exec() = 0;
+  rig.address(5, 1);
+  EXPECT_EQ(rig.run(), Exit::ended);
+}
+
+TEST(MemoryFaults, NonCanonicalAddressesAndWrites) {
+  Rig rig(Target::gfx950, "008008dd02067f00");  // global_atomic_add v[2:3], v6
+  for (int l = 0; l < kLanes; l++) rig.address(l, rig.base());
+  rig.address(9, 0x1234'5678'0000'0000);
+  ASSERT_EQ(rig.run(), Exit::fault);
+  EXPECT_EQ(rig.fault().lane, 9u);
+  EXPECT_EQ(rig.fault().address, 0x1234'5678'0000'0000u);
+  EXPECT_TRUE(rig.fault().is_write);
+}
+
+TEST(MemoryFaults, AtomicsMustBeAligned) {
+  Rig rig(Target::gfx950, "008008dd02067f00");
+  for (int l = 0; l < kLanes; l++) rig.address(l, rig.base());
+  rig.address(3, rig.base() + 2);
+  ASSERT_EQ(rig.run(), Exit::fault);
+  EXPECT_EQ(rig.fault().kind, FaultKind::misaligned);
+  EXPECT_EQ(rig.fault().lane, 3u);
+  Rig lds(Target::gfx950, "000000d802060000");  // ds_add_u32 v2, v6
+  for (int l = 0; l < kLanes; l++) lds.v(2, l) = l == 60 ? 7 : 4;
+  ASSERT_EQ(lds.run(), Exit::fault);
+  EXPECT_EQ(lds.fault().kind, FaultKind::misaligned);
+  EXPECT_EQ(lds.fault().lane, 60u);
+}
+
+TEST(MemoryFaults, AperturesEndWithTheirSegments) {
+  Rig rig(Target::gfx950, "000050dc02000006");  // flat_load_dword v6, v[2:3]
+  for (int l = 0; l < kLanes; l++) rig.address(l, kPrivateBase + 4);
+  rig.address(17, kPrivateBase + rig.wave().scratch_lane_bytes - 2);
+  ASSERT_EQ(rig.run(), Exit::fault);
+  EXPECT_EQ(rig.fault().kind, FaultKind::aperture);
+  EXPECT_EQ(rig.fault().lane, 17u);
+  for (int l = 0; l < kLanes; l++) rig.address(l, kSharedBase + 4);
+  rig.address(21, kSharedBase + rig.group().lds_size);
+  ASSERT_EQ(rig.run(), Exit::fault);
+  EXPECT_EQ(rig.fault().kind, FaultKind::aperture);
+  EXPECT_EQ(rig.fault().lane, 21u);
+  Rig store(Target::gfx950, "006070dc02067f00");  // scratch_store_dword v2, v6, off
+  for (int l = 0; l < kLanes; l++) store.v(2, l) = 0;
+  store.v(2, 50) = 0xfffffffc;
+  ASSERT_EQ(store.run(), Exit::fault);
+  EXPECT_EQ(store.fault().kind, FaultKind::aperture);
+  EXPECT_EQ(store.fault().lane, 50u);
+}
+
+TEST(MemoryFaults, GlobalMayNotReachLds) {
+  Rig rig(Target::gfx950, "008050dc02007f06");
+  for (unsigned l = 0; l < kLanes; l++) rig.address(int(l), kSharedBase + 4 * l);
+  ASSERT_EQ(rig.run(), Exit::fault);
+  EXPECT_EQ(rig.fault().kind, FaultKind::memory);
+}
+
+TEST(MemoryFaults, ScalarLoads) {
+  Rig rig(Target::gfx950, "020206c000000000");
+  rig.set64(4, 0x10000);
+  rig.s(8) = 77;
+  ASSERT_EQ(rig.run(), Exit::fault);
+  EXPECT_EQ(rig.fault().address, 0x10000u);
+  EXPECT_EQ(rig.s(8), 77u);
+}
+
+// --- Orders ---
+
+TEST(MemoryOrder, TheHighestLaneWins) {
+  Rig rig(Target::gfx950, "008070dc02060400");  // global_store_dword v2, v6, s[4:5]
+  rig.set64(4, rig.base());
+  for (int l = 0; l < kLanes; l++) rig.v(2, l) = 16, rig.v(6, l) = uint32_t(l);
+  ASSERT_EQ(rig.run(), Exit::ended);
+  EXPECT_EQ(rig.memory[4], 63u);
+  rig.wave().exec() = 0xff;
+  ASSERT_EQ(rig.run(), Exit::ended);
+  EXPECT_EQ(rig.memory[4], 7u);
+}
+
+TEST(MemoryOrder, OffsetsDoNotWrapAt32Bits) {
+  // Offsets that are a progression modulo 2^32 but not as numbers must not be taken for neighbours.
+  auto* pages = static_cast<uint8_t*>(mmap(nullptr, (1ull << 32) + 8192, PROT_READ | PROT_WRITE,
+                                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  ASSERT_NE(pages, MAP_FAILED);
+  Rig rig(Target::gfx950, "008070dc02060400");
+  rig.set64(4, reinterpret_cast<uint64_t>(pages));
+  for (unsigned l = 0; l < kLanes; l++) rig.v(2, int(l)) = 0xffffff80u + 4 * l, rig.v(6, int(l)) = l;
+  ASSERT_EQ(rig.run(), Exit::ended);
+  uint32_t low = 0, high = 0;
+  std::memcpy(&low, pages, 4);
+  std::memcpy(&high, pages + (1ull << 32) - 4, 4);
+  EXPECT_EQ(low, 32u);
+  EXPECT_EQ(high, 31u);
+  munmap(pages, (1ull << 32) + 8192);
+}
+
+TEST(MemoryOrder, ReturningFloatAtomicKeepsDenormalsByGeneration) {
+  for (Target target : {Target::gfx90a, Target::gfx942}) {
+    Rig rig(target, target == Target::gfx90a ? "008035dd02067f06" : "008035dd02067f06");
+    rig.memory[0] = 1;
+    for (int l = 0; l < kLanes; l++) rig.address(l, rig.base()), rig.v(6, l) = 2;
+    rig.wave().exec() = 1;
+    ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+    EXPECT_EQ(rig.v(6, 0), 1u);
+    EXPECT_EQ(rig.memory[0], target == Target::gfx90a ? 0u : 3u);
+  }
+}
+
+// --- Formats ---
+
+uint32_t bits(float value) { return std::bit_cast<uint32_t>(value); }
+
+struct FormatCase {
+  unsigned data, numeric;
+  std::vector<uint32_t> record;
+  uint32_t expected[4];
+};
+constexpr uint32_t kIdentity = 4 | 5 << 3 | 6 << 6 | 7 << 9;
+
+TEST(BufferFormats, LoadsConvert) {
+  const FormatCase cases[] = {
+      {1, 0, {0x80}, {bits(128 / 255.f), 0, 0, 0}},
+      {1, 5, {0x80}, {0xffffff80, 0, 0, 0}},
+      {2, 1, {0x8000}, {bits(-1), 0, 0, 0}},
+      {3, 2, {0x0207}, {bits(7), bits(2), 0, 0}},
+      {4, 7, {0x7fc00001}, {0x7fc00001, 0, 0, 0}},
+      {5, 7, {0xbc003c00}, {bits(1), bits(-1), 0, 0}},
+      {5, 3, {0xfffe0003}, {bits(3), bits(-2), 0, 0}},
+      {6, 7, {0x3c0u | 0x3c0u << 11 | 0x1e0u << 22}, {bits(1), bits(1), bits(1), 0}},
+      {9, 0, {0x3ffu | 0u << 10 | 0x3ffu << 20 | 3u << 30}, {bits(1), 0, bits(1), bits(1)}},
+      {8, 4, {1u | 5u << 2 | 6u << 12 | 7u << 22}, {1, 5, 6, 7}},
+      {10, 0, {0xff00ff00}, {0, bits(1), 0, bits(1)}},
+      {11, 4, {1, 2}, {1, 2, 0, 0}},
+      {12, 5, {0xffff0001, 0x80007fff}, {1, 0xffffffff, 0x7fff, 0xffff8000}},
+      {13, 7, {1, 2, 3}, {1, 2, 3, 0}},
+      {14, 4, {1, 2, 3, 4}, {1, 2, 3, 4}},
+  };
+  for (const FormatCase& c : cases) {
+    Rig rig(Target::gfx950, "00200ce002060280");  // buffer_load_format_xyzw v[6:9], v2, s[8:11], 0 idxen
+    std::copy(c.record.begin(), c.record.end(), rig.memory.begin() + 8);
+    rig.resource(8, 32, 2, kIdentity | c.numeric << 12 | c.data << 15);
+    for (int l = 0; l < kLanes; l++) rig.v(2, l) = l == 63 ? 2 : 1;
+    rig.wave().exec() = ~0ull << 1;
+    ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+    for (int i = 0; i < 4; i++) {
+      EXPECT_EQ(rig.v(6 + i, 0), 0xdead0006u + uint32_t(i));
+      EXPECT_EQ(rig.v(6 + i, 7), c.expected[i]) << "format " << c.data << " " << c.numeric << " component " << i;
+      EXPECT_EQ(rig.v(6 + i, 63), 0u) << "out of range";
+    }
+  }
+}
+
+TEST(BufferFormats, StoresConvertBack) {
+  const FormatCase cases[] = {
+      {1, 0, {0x80}, {bits(128 / 255.f), 0, 0, 0}},
+      {10, 0, {0xff00ff80}, {bits(0.5f), bits(2), bits(-1), bits(1)}},
+      {2, 1, {0x8001}, {bits(-5), 0, 0, 0}},
+      {5, 7, {0xbc003c00}, {bits(1), bits(-1), 0, 0}},
+      {6, 7, {0x3c0u | 0x3c0u << 11 | 0x1e0u << 22}, {bits(1), bits(1), bits(1), 0}},
+      {9, 4, {0x3ffu | 5u << 10 | 6u << 20 | 3u << 30}, {5000, 5, 6, 9}},
+      {12, 5, {0x7fff8000, 3}, {0x80000000, 0x12345678, 3, 0}},
+      {14, 4, {1, 2, 3, 4}, {1, 2, 3, 4}},
+  };
+  for (const FormatCase& c : cases) {
+    Rig rig(Target::gfx950, "00201ce002060280");
+    std::fill(rig.memory.begin(), rig.memory.end(), 0);
+    rig.resource(8, 32, 2, kIdentity | c.numeric << 12 | c.data << 15);
+    for (int l = 0; l < kLanes; l++) {
+      rig.v(2, l) = l == 63 ? 2 : 1;
+      for (int i = 0; i < 4; i++) rig.v(6 + i, l) = c.expected[i];
+    }
+    rig.wave().mode.bits = 0x0f;  // neither its rounding nor its flushing applies
+    ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+    for (size_t i = 0; i < 4; i++)
+      EXPECT_EQ(rig.memory[8 + i], i < c.record.size() ? c.record[i] : 0) << "format " << c.data << " " << c.numeric;
+    EXPECT_EQ(rig.memory[16], 0u);
+  }
+}
+
+TEST(BufferFormats, SelectsAndD16) {
+  Rig rig(Target::gfx950, "00200ce002060280");
+  rig.memory[0] = 0x44332211;
+  rig.resource(8, 32, 1, 7 | 1 << 3 | 0 << 6 | 4 << 9 | 4 << 12 | 10 << 15);  // A, 1, 0, R
+  for (int l = 0; l < kLanes; l++) rig.v(2, l) = 0;
+  ASSERT_EQ(rig.run(), Exit::ended);
+  EXPECT_EQ(rig.v(6, 0), 0x44u);
+  EXPECT_EQ(rig.v(7, 0), 1u);
+  EXPECT_EQ(rig.v(8, 0), 0u);
+  EXPECT_EQ(rig.v(9, 0), 0x11u);
+  for (Target target : {Target::gfx803, Target::gfx950}) {
+    Rig d16(target, "00202ce002060280");  // buffer_load_format_d16_xyzw
+    d16.memory[0] = 0xff00ff00;
+    d16.resource(8, 32, 64, kIdentity | 10 << 15);
+    for (int l = 0; l < kLanes; l++) d16.v(2, l) = 0;
+    ASSERT_EQ(d16.run(), Exit::ended) << d16.fault().detail;
+    EXPECT_EQ(d16.v(6, 1), target == Target::gfx803 ? 0u : 0x3c000000u);
+    EXPECT_EQ(d16.v(7, 1), target == Target::gfx803 ? 0x3c00u : 0x3c000000u);
+    EXPECT_EQ(d16.v(9, 1), target == Target::gfx803 ? 0x3c00u : 0xdead0009u);
+  }
+}
+
+TEST(BufferFormats, TypedInstructionsBringTheirOwn) {
+  Rig load(Target::gfx950, "00a051e802060280");  // 8_8_8_8 unorm
+  load.memory[0] = 0xff0000ff;
+  load.resource(8, 32, 1, 7 << 15);
+  for (int l = 0; l < kLanes; l++) load.v(2, l) = 0;
+  ASSERT_EQ(load.run(), Exit::ended) << load.fault().detail;
+  EXPECT_EQ(load.v(6, 0), bits(1));
+  EXPECT_EQ(load.v(7, 0), 0u);
+  EXPECT_EQ(load.v(9, 0), bits(1));
+  Rig store(Target::gfx950, "00a0aeeb02060280");  // d16 16_16 float
+  store.resource(8, 32, 1, 7 << 15);
+  for (int l = 0; l < kLanes; l++) store.v(2, l) = 0, store.v(6, l) = 0x3c004000;
+  ASSERT_EQ(store.run(), Exit::ended) << store.fault().detail;
+  EXPECT_EQ(store.memory[0], 0x3c004000u);
+}
+
+TEST(BufferLds, StoreFromLds) {
+  Rig rig(Target::gfx900, "0800f5e00000020c");  // buffer_store_lds_dword s[8:11], s12 offset:8 lds
+  for (uint32_t l = 0; l < 128; l++) std::memcpy(rig.group().lds + 4 * l, &l, 4);
+  rig.resource(8, 0, 64, 1u << 23 | 3u << 21);
+  rig.set64(8, rig.base() | uint64_t{4} << 48);  // stride 4, ADD_TID
+  rig.s(12) = 4, rig.wave().m0() = 16;
+  ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+  for (uint32_t l = 0; l < kLanes; l++) EXPECT_EQ(rig.memory[3 + l], 6 + l);
+}
+
+}  // namespace
+}  // namespace morgana::device
