@@ -173,6 +173,17 @@ void internalize(llvm::Module& module) {
   llvm::GlobalDCEPass().run(module, analyses);
 }
 
+// Lets `/` round correctly unless the program asked for less (fast flags on the instruction): a CPU's division does,
+// and programs that compare with one expect it (docs/decisions/003-division-is-exact.md).
+void make_division_exact(llvm::Module& module) {
+  for (llvm::Function& function : module)
+    for (llvm::BasicBlock& block : function)
+      for (llvm::Instruction& instruction : block)
+        if (instruction.getOpcode() == llvm::Instruction::FDiv && !instruction.hasAllowReciprocal() &&
+            !instruction.hasApproxFunc())
+          instruction.setMetadata(llvm::LLVMContext::MD_fpmath, nullptr);
+}
+
 }  // namespace
 
 void record_math_options(llvm::Module& module, const BuildOptions& options) {
@@ -191,6 +202,7 @@ Status emit_object(Frontend& frontend, const BuildOptions& options, const Target
   bool failed = false;
   route_diagnostics(frontend, failed);
   MORGANA_CHECK(lower_printf(target, module));
+  make_division_exact(module);
   MORGANA_CHECK(link_libraries(module, options, target));
   internalize(module);
   clang::CompilerInstance& clang = frontend.clang();

@@ -305,6 +305,15 @@ TEST(Compiler, MathematicalOptionsReachTheDeviceLibrary) {
   }
 }
 
+// docs/decisions/003-division-is-exact.md: PolyBench's adi compares with a CPU's quotients and amplifies one ulp.
+TEST(Compiler, DivisionIsExactUnlessTheProgramAsksForLess) {
+  constexpr const char* kQuotient = "kernel void f(global float* a) { a[0] = a[1] / a[2]; }";
+  constexpr const char* kExact = "-cl-fp32-correctly-rounded-divide-sqrt";
+  ASSERT_TRUE(build(kQuotient).ok());
+  EXPECT_EQ(*build(kQuotient).object, *build(kQuotient, kExact).object);
+  EXPECT_NE(*build(kQuotient).object, *build(kQuotient, "-cl-fast-relaxed-math").object);
+}
+
 TEST(Compiler, ObjectsAndLibrariesLink) {
   Built caller = compile("int twice(int); kernel void f(global int* a) { a[0] = twice(a[1]); }");
   Built callee = compile("int thrice(int); int twice(int x) { return thrice(x) - x; }");
