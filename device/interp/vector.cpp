@@ -22,22 +22,31 @@ struct Places {
   }
 };
 
-// Whether the plain frame can read the operands: VGPRs, SGPRs and constants, no default that selects halves.
-bool is_plain(const isa::Inst& inst, const Step& step, const VectorOp& row) {
-  if (!step.plain || row.plain == nullptr) return false;
+// No modifier, and no default that selects halves: op_sel_hi is all ones for packed operands and 0 for mixed ones.
+bool is_unmodified(const isa::Inst& inst, const Step& step) {
+  using isa::Op;
+  using isa::Type;
+  if (!step.plain) return false;
+  if (inst.row->op == Op::v_fma_mixlo_f16 || inst.row->op == Op::v_fma_mixhi_f16 ||
+      inst.row->op == Op::v_mad_mixlo_f16 || inst.row->op == Op::v_mad_mixhi_f16)
+    return false;  // half a register is written
+  if (inst.format != isa::Format::VOP3P) return true;
+  for (int i = 0; i < inst.n_explicit_src; i++) {
+    const Type type = inst.row->src[i];
+    const bool packed = type >= Type::pk_b16 && type <= Type::pk_b32;
+    if ((packed || type == Type::f32) && packed != bool(inst.op_sel_hi >> i & 1)) return false;
+  }
+  return true;
+}
+
+// Whether the plain frame can read the operands: VGPRs, SGPRs and constants.
+bool is_plain(const Step& step, const VectorOp& row) {
+  if (row.plain == nullptr) return false;
   for (int i = 0; i < row.n_src; i++) {
     if (row.src_registers[i] == 0) continue;
     if (step.kind[i] != Source::vgpr && step.kind[i] != Source::scalar && step.kind[i] != Source::constant)
       return false;
     if (row.src_registers[i] > 2 && step.kind[i] != Source::vgpr) return false;
-  }
-  if (inst.format != isa::Format::VOP3P) return true;
-  // op_sel_hi: all ones for packed operands, none for the mixed ones.
-  using isa::Type;
-  for (int i = 0; i < inst.n_explicit_src; i++) {
-    const Type type = inst.row->src[i];
-    const bool packed = type >= Type::pk_b16;
-    if (packed != bool(inst.op_sel_hi >> i & 1) && (packed || type == Type::f32)) return false;
   }
   return true;
 }
@@ -60,7 +69,8 @@ Handler select_vector(Target target, const isa::Inst& inst, Step& step) {
   if (target == Target::gfx942 && step.extra >> kFamilyShift == kSmallFamily) step.extra |= kFnuzFamily << kFamilyShift;
   step.imm = inst.bitop3;
   const VectorOp& row = vector_row(step.extra);
-  return is_plain(inst, step, row) ? row.plain : general;
+  if (!is_unmodified(inst, step)) return general;
+  return is_plain(step, row) ? row.plain : unmodified;
 }
 
 }  // namespace morgana::device::MORGANA_SIMD

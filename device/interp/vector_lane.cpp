@@ -56,6 +56,16 @@ void v_permlane_swap(Wave& wave, const Step* step) {
   MORGANA_NEXT(wave, step);
 }
 
+// The low result is a dword of source 0, by op_sel[0], the high one a dword of source 1, by op_sel[1].
+void v_pk_mov_b32(Wave& wave, const Step* step) {
+  const uint8_t select = step->inst->op_sel;
+  const Lanes32 low = load32(source64(wave, step, 0) + (select & 1 ? kLanes : 0));
+  const Lanes32 high = load32(source64(wave, step, 1) + (select & 2 ? kLanes : 0));
+  write_register(vgpr_dst(wave, step), low, wave.exec());
+  write_register(vgpr_dst(wave, step) + kLanes, high, wave.exec());
+  MORGANA_NEXT(wave, step);
+}
+
 // --- Relative moves of gfx6 to gfx8: M0 is added to the register number; outside the wave's registers a source reads
 // --- VGPR0 and a destination is not written (CDNA4 guide 3.6.1) ---
 
@@ -99,6 +109,7 @@ Handler select_lane(Target, const isa::Inst& inst, Step&) {
     case Op::v_readfirstlane_b32: return v_readfirstlane_b32;
     case Op::v_readlane_b32: return v_readlane_b32;
     case Op::v_writelane_b32: return v_writelane_b32;
+    case Op::v_pk_mov_b32: return v_pk_mov_b32;
     case Op::v_swap_b32: return v_swap_b32;
     case Op::v_permlane16_swap_b32: return v_permlane_swap<16>;
     case Op::v_permlane32_swap_b32: return v_permlane_swap<32>;

@@ -119,13 +119,10 @@ void packed_half_operand(const isa::Inst& inst, const Modifiers& m, uint32_t* va
   word(value, 0) = (low | high) ^ ((m.neg ? 0x8000u : 0) | (neg_high ? 0x80000000u : 0));
 }
 
-void packed_word_operand(isa::Op op, const Modifiers& m, uint32_t* value) {
+void packed_word_operand(const Modifiers& m, uint32_t* value) {
   const u32v a = word(value, 0), b = word(value, 1);
-  // V_PK_MOV_B32: the low result takes source 0's dword by op_sel[0], the high one source 1's by op_sel[1].
-  const bool move = op == isa::Op::v_pk_mov_b32;
-  const u32v low = m.op_sel ? b : a, high = (move ? m.op_sel : m.op_sel_hi) ? b : a;
-  word(value, 0) = low ^ (m.neg && !move ? 0x80000000u : 0);
-  word(value, 1) = high ^ (m.neg_hi && !move ? 0x80000000u : 0);
+  word(value, 0) = (m.op_sel ? b : a) ^ (m.neg ? 0x80000000u : 0);
+  word(value, 1) = (m.op_sel_hi ? b : a) ^ (m.neg_hi ? 0x80000000u : 0);
 }
 
 void signs_of(Type type, const Modifiers& m, uint32_t* value) {
@@ -167,7 +164,7 @@ const uint32_t* operand(Wave& wave, const Step* step, const VectorOp& op, int i,
   } else if (is_packed_half(type) && !inst.sdwa) {
     packed_half_operand(inst, m, value);
   } else if (is_packed_word(type)) {
-    packed_word_operand(op.op, m, value);
+    packed_word_operand(m, value);
   } else {
     if (m.op_sel && is_half(type)) word(value, 0) = word(value, 0) >> 16;
     signs_of(type, m, value);
@@ -279,6 +276,14 @@ void write_result(Wave& wave, const Step* step, const VectorOp& op, uint32_t* re
   for (int r = 0; r < op.dst_registers; r++) write_lanes(to + r * kLanes, word(result, r), write);
 }
 
+// The masks of a comparison or a carry; lanes that do not execute show 0.
+void write_masks(Wave& wave, const Step* step, const VectorOp& op, mask bits) {
+  if (!op.writes_mask) return;
+  bits &= wave.exec();
+  write_mask(wave, op.dst_registers != 0 ? step->sdst : static_cast<uint32_t>(step->dst), bits);
+  if (op.writes_exec) wave.exec() = bits;
+}
+
 [[gnu::noinline]] void execute(Wave& wave, const Step* step) {
   const isa::Inst& inst = *step->inst;
   const VectorOp& op = vector_row(step->extra);
@@ -304,18 +309,42 @@ void write_result(Wave& wave, const Step* step, const VectorOp& op, uint32_t* re
   if (inst.sdwa && inst.dst_sel == 6 && !inst.clamp)
     word(result, 0) = whole_dword(op.op, values.src, word(result, 0));
   if (op.dst_registers != 0) write_result(wave, step, op, result, write);
-  if (op.writes_mask) {
-    const uint32_t code = op.dst_registers != 0 ? step->sdst : static_cast<uint32_t>(step->dst);
-    const mask bits = values.mask_out & wave.exec();
-    write_mask(wave, code, bits);
-    if (op.writes_exec) wave.exec() = bits;
+  write_masks(wave, step, op, values.mask_out);
+}
+
+// No modifiers: operands as they lie in registers, the result straight into its registers when all lanes execute.
+[[gnu::noinline]] void execute_unmodified(Wave& wave, const Step* step) {
+  const VectorOp& op = vector_row(step->extra);
+  alignas(256) uint32_t result[4 * kLanes];
+  const mask exec = wave.exec();
+  uint32_t* to = vgpr_dst(wave, step);
+  const bool direct = exec == ~mask{0} && op.dst_registers != 0;
+  Values values{&wave.mode, {}, 0, static_cast<uint32_t>(step->imm), direct ? to : result, 0};
+  for (int i = 0; i < op.n_src; i++) {
+    const int registers = op.src_registers[i];
+    if (registers != 0) values.src[i] = registers == 2 ? source64(wave, step, i) : source32(wave, step, i);
+    else if (step->kind[i] != Source::none) values.mask_in = scalar64(wave, step, i);
   }
+  if (op.wide_float) {
+    ScopedWideFloat scope(wave);
+    op.compute(values);
+  } else {
+    op.compute(values);
+  }
+  if (!direct)
+    for (int r = 0; r < op.dst_registers; r++) write_lanes(to + r * kLanes, word(result, r), exec);
+  write_masks(wave, step, op, values.mask_out);
 }
 
 }  // namespace
 
 void general(Wave& wave, const Step* step) {
   execute(wave, step);
+  MORGANA_NEXT(wave, step);
+}
+
+void unmodified(Wave& wave, const Step* step) {
+  execute_unmodified(wave, step);
   MORGANA_NEXT(wave, step);
 }
 

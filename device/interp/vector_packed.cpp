@@ -13,7 +13,6 @@ constexpr VectorOp kRows[] = {
     MORGANA_VOP_SLOW(v_pk_min_i16), MORGANA_VOP_SLOW(v_pk_max_i16), MORGANA_VOP(v_pk_add_f16),
     MORGANA_VOP(v_pk_mul_f16), MORGANA_VOP(v_pk_fma_f16), MORGANA_VOP(v_pk_fmac_f16), MORGANA_VOP_SLOW(v_pk_min_f16),
     MORGANA_VOP_SLOW(v_pk_max_f16), MORGANA_VOP_SLOW(v_pk_minimum3_f16), MORGANA_VOP_SLOW(v_pk_maximum3_f16),
-    MORGANA_VOP_SLOW(v_pk_mov_b32),
     MORGANA_VOP_SLOW(v_fma_mix_f32), MORGANA_VOP_SLOW(v_fma_mixlo_f16), MORGANA_VOP_SLOW(v_fma_mixhi_f16),
     MORGANA_VOP_SLOW(v_mad_mix_f32), MORGANA_VOP_SLOW(v_mad_mixlo_f16), MORGANA_VOP_SLOW(v_mad_mixhi_f16),
     MORGANA_VOP_SLOW(v_dot2_f32_f16), MORGANA_VOP_SLOW(v_dot2c_f32_f16), MORGANA_VOP_SLOW(v_dot2_f32_bf16),

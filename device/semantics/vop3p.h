@@ -62,14 +62,6 @@ MORGANA_OP pk_f16v v_pk_maximum3_f16(const Mode& mode, pk_f16v a, pk_f16v b, pk_
   return half::propagating_extremum3<true>(mode, a, b, c);
 }
 
-// The low result from a, the high one from b; which dword of each, the frame has chosen.
-MORGANA_OP pk_u32v v_pk_mov_b32(pk_u32v a, pk_u32v b) {
-  struct Pair {
-    u32v low, high;
-  };
-  return as<pk_u32v>(Pair{as<Pair>(a).low, as<Pair>(b).high});
-}
-
 // --- Mixed precision ---
 
 // An operand of the mix instructions: f32, or one half of a register widened (the frame reads op_sel and op_sel_hi).

@@ -75,7 +75,7 @@ MORGANA_OP f64v v_trig_preop_f64(f64v a, u32v segment) {
                               ? __builtin_bit_cast(double, static_cast<uint64_t>(scale + 1023 + 300) << 52) *
                                     __builtin_bit_cast(double, static_cast<uint64_t>(1023 - 300) << 52)
                               : __builtin_bit_cast(double, static_cast<uint64_t>(scale + 1023) << 52);
-    r[lane] = integer * factor;
+    r[lane] = piece == 0 ? 0.0 : integer * factor;
   }
   return r;
 }

@@ -33,21 +33,56 @@ MORGANA_OP u32v v_ffbl_b32(u32v a) { return a == 0 ? u32v(~0u) : __builtin_eleme
 // The first bit that differs from the sign.
 MORGANA_OP i32v v_ffbh_i32(i32v a) { return as<i32v>(v_ffbh_u32(as<u32v>(a ^ (a >> 31)))); }
 
-// Selects 0-7: a byte of {a, b}; 8-11: a sign; 12: 0; above: 0xff.
-MORGANA_OP u32v v_perm_b32(u32v a, u32v b, u32v selectors) {
-  u32v r = u32v(0);
+// Bytes of `data` chosen by those of `control` within 16 bytes, that is, within groups of four lanes.
+MORGANA_OP u32v shuffle_bytes(u32v data, u32v control) {
+#if defined(__AVX512BW__)
+  constexpr int kBytes = 64;
+#elif defined(__AVX2__)
+  constexpr int kBytes = 32;
+#else
+  constexpr int kBytes = 16;
+#endif
+  typedef char Part __attribute__((vector_size(kBytes)));
+  struct Parts {
+    Part part[sizeof(u32v) / kBytes];
+  };
+  const Parts d = __builtin_bit_cast(Parts, data), c = __builtin_bit_cast(Parts, control);
+  Parts r;
 #pragma clang loop unroll(full)
-  for (int i = 0; i < 4; i++) {
-    const u32v s = (selectors >> (8 * i)) & 0xff;
-    const u32v shift = (s & 3) * 8;
-    const u32v byte = ((s & 4) != 0 ? a >> shift : b >> shift) & 0xff;
-    // 8: sign of b's low half, 9: b's high half, 10: a's low half, 11: a's high half.
-    const u32v word = (s & 2) != 0 ? a : b;
-    const u32v sign = as<u32v>(as<i32v>(word << ((s & 1) != 0 ? u32v(0) : u32v(16))) >> 31) & 0xff;
-    const u32v above = s == 12 ? u32v(0) : u32v(0xff);
-    r |= (s < 8 ? byte : s < 12 ? sign : above) << (8 * i);
+  for (int i = 0; i < static_cast<int>(sizeof(u32v) / kBytes); i++) {
+#if defined(__AVX512BW__)
+    r.part[i] = __builtin_ia32_pshufb512(d.part[i], c.part[i]);
+#elif defined(__AVX2__)
+    r.part[i] = __builtin_ia32_pshufb256(d.part[i], c.part[i]);
+#else
+    r.part[i] = __builtin_ia32_pshufb128(d.part[i], c.part[i]);
+#endif
   }
+  return __builtin_bit_cast(u32v, r);
+}
+MORGANA_OP u32v lane_numbers() {
+  u32v r;
+#pragma clang loop unroll(full)
+  for (int i = 0; i < kN; i++) r[i] = static_cast<uint32_t>(i);
   return r;
+}
+
+// Selects 0-7: a byte of {a, b}; 8-11: the sign of a half of b, b, a, a; 12: 0; above: 0xff.
+MORGANA_OP u32v v_perm_b32(u32v a, u32v b, u32v selectors) {
+  using Bytes = vec<uint8_t, 4 * kN>;
+  const u32v group = (lane_numbers() & 3) * 0x04040404u;
+  const u32v at = (selectors & 0x03030303) + group;
+  const Bytes from_a = as<Bytes>(shuffle_bytes(a, at)), from_b = as<Bytes>(shuffle_bytes(b, at));
+  const Bytes s = as<Bytes>(selectors);
+  Bytes r = (s & 4) != 0 ? from_a : from_b;
+  if (any((selectors & 0xf8f8f8f8) != 0)) [[unlikely]] {
+    // Byte 1 or 3 of the source holds the sign: selects 8, 9, 10, 11 are bytes 1, 3 of b and 1, 3 of a.
+    const u32v sign_at = ((selectors & 0x01010101) * 2 + 0x01010101u) + group;
+    const Bytes sign_a = as<Bytes>(shuffle_bytes(a, sign_at)), sign_b = as<Bytes>(shuffle_bytes(b, sign_at));
+    const Bytes sign = (s & 2) != 0 ? sign_a : sign_b;
+    r = s < 8 ? r : s < 12 ? (sign > 127 ? Bytes(0xff) : Bytes(0)) : s == 12 ? Bytes(0) : Bytes(0xff);
+  }
+  return as<u32v>(r);
 }
 MORGANA_OP u32v v_alignbit_b32(u32v a, u32v b, u32v shift) { return __builtin_elementwise_fshr(a, b, shift & 31); }
 MORGANA_OP u32v v_alignbyte_b32(u32v a, u32v b, u32v shift) {
@@ -182,14 +217,8 @@ MORGANA_OP V bitop3(uint32_t table, V a, V b, V c) {
 MORGANA_OP u32v v_bitop3_b32(u32v a, u32v b, u32v c, immediate table) { return bitop3(table.value, a, b, c); }
 MORGANA_OP u16v v_bitop3_b16(u16v a, u16v b, u16v c, immediate table) { return bitop3(table.value, a, b, c); }
 
-// --- Lane numbers ---
+// --- Lower lanes ---
 
-MORGANA_OP u32v lane_numbers() {
-  u32v r;
-#pragma clang loop unroll(full)
-  for (int i = 0; i < kN; i++) r[i] = static_cast<uint32_t>(i);
-  return r;
-}
 // Bits of `a` that belong to lower lanes, counted onto `b`.
 MORGANA_OP u32v v_mbcnt_lo_u32_b32(u32v a, u32v b) {
   const u32v lane = lane_numbers();
