@@ -115,8 +115,8 @@ MORGANA_INLINE T fetch_operand(const Wave& wave, const Step* step, int i) {
 // A register of a result: all lanes, or a blend with what it held. Masked stores look cheaper and are not: what they wrote
 // cannot be forwarded to the next instruction's loads (measured on Zen 4: 74 instead of 30 cycles for v_add_f64).
 MORGANA_INLINE void write_register(uint32_t* to, u32v lanes, mask exec) {
-  u32v& r = *reinterpret_cast<u32v*>(to);
 #ifdef __AVX512F__
+  u32v& r = *reinterpret_cast<u32v*>(to);
   r = exec == ~mask{0} ? lanes : select(exec, lanes, r);
 #else
   write_lanes(to, lanes, exec);
