@@ -71,6 +71,17 @@ MORGANA_INLINE bool is_progression(const uint32_t* lanes) {
 }
 MORGANA_INLINE bool is_uniform(const uint32_t* lanes) { return is_progression<0>(lanes); }
 
+// The same of the lanes of `mask` only, whose lowest is `first`.
+template <int Step>
+MORGANA_INLINE bool is_progression(const uint32_t* lanes, uint64_t mask, int first) {
+  const Chunk start = Chunk(lanes[first] - static_cast<uint32_t>(first * Step)) + kIota * Step;
+  Chunk differs = Chunk(0);
+#pragma clang loop unroll(full)
+  for (int i = 0; i < kChunks; i++)
+    differs |= blend(chunk_mask(mask, i), chunk_of(lanes, i) ^ (start + 16 * i * Step), Chunk(0));
+  return is_zero(differs);
+}
+
 // --- Lane addresses ---
 
 // What lanes that access nothing point at: sixteen zero bytes. Loads may read them, so a load needs no lane mask.

@@ -85,6 +85,13 @@ MORGANA_INLINE void ds_move(Wave& wave, const Data& data, const uint32_t* addres
       Move::same(data, lds + first);
       return;
     }
+  } else if (Move::kSome && exec != 0) {
+    const int l = __builtin_ctzll(exec), last = 63 - __builtin_clzll(exec);
+    const uint64_t first = address[l] + add;
+    if (first + static_cast<uint32_t>((last - l + 1) * Move::kBytes) <= limit && is_progression<Move::kBytes>(address, exec, l)) {
+      if constexpr (Move::kSome) Move::some(data, lds + first - static_cast<uint32_t>(l * Move::kBytes), exec);
+      return;
+    }
   }
   ds_lanes<Move>(wave, data, address, add, limit);
 }

@@ -117,6 +117,19 @@ void flat_vaddr(Wave& wave, const Step* step) {
       Move::full(data, reinterpret_cast<uint8_t*>(first));
       MORGANA_NEXT(wave, step);
     }
+  } else if constexpr (Move::kSome) {
+    const uint32_t* low = registers(wave, step, 0);
+    if (const uint64_t exec = wave.exec()) {
+      constexpr uint32_t kSpan = (kLanes - 1) * Move::kBytes;
+      const int l = __builtin_ctzll(exec);
+      const uint64_t first = (low[l] | uint64_t{low[kLanes + l]} << 32) + static_cast<uint64_t>(int64_t{step->imm});
+      if (low[l] <= UINT32_MAX - kSpan && is_progression<Move::kBytes>(low, exec, l) &&
+          is_progression<0>(low + kLanes, exec, l) &&
+          !(step->extra & kFormIsFlat && (in_aperture(first) || in_aperture(first + kSpan)))) {
+        Move::some(data, reinterpret_cast<uint8_t*>(first - static_cast<uint32_t>(l * Move::kBytes)), exec);
+        MORGANA_NEXT(wave, step);
+      }
+    }
   }
   if (!flat_lanes<Move>(wave, step, data)) return;
   MORGANA_NEXT(wave, step);
@@ -138,6 +151,16 @@ void flat_saddr(Wave& wave, const Step* step) {
     if (Move::kLoads && is_uniform(offset)) {
       Move::same(data, first);
       MORGANA_NEXT(wave, step);
+    }
+  } else if constexpr (Move::kSome) {
+    const uint32_t* offset = registers(wave, step, 0);
+    if (const uint64_t exec = wave.exec()) {
+      const int l = __builtin_ctzll(exec);
+      if (offset[l] <= UINT32_MAX - (kLanes - 1) * Move::kBytes && is_progression<Move::kBytes>(offset, exec, l)) {
+        const uint64_t base = scalar64(wave, step, 2) + static_cast<uint64_t>(int64_t{step->imm});
+        Move::some(data, reinterpret_cast<uint8_t*>(base + offset[l] - static_cast<uint32_t>(l * Move::kBytes)), exec);
+        MORGANA_NEXT(wave, step);
+      }
     }
   }
   if (!flat_lanes<Move>(wave, step, data)) return;

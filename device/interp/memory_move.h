@@ -3,6 +3,7 @@
 // A move is a type with
 //   full(data, p)        64 lanes, one after another from p
 //   same(data, p)        all lanes at p
+//   some(data, p, exec)  the lanes of `exec` of 64 lanes, one after another from p; only with kSome
 //   lanes(data, at, exec) each lane at its own address; lanes outside `exec` point at readable bytes (kNowhere)
 // Measured on Zen 4: sixteen scalar loads inserted into vectors beat the gather instructions of every level.
 #pragma once
@@ -13,6 +14,13 @@ namespace morgana::device::MORGANA_SIMD {
 
 // Where 16-bit or narrower data lies in the register.
 enum class Part : uint8_t { whole, low, high };
+
+// The host has loads and stores of some dwords that do not touch the others.
+#ifdef __AVX2__
+inline constexpr bool kMaskedAccesses = true;
+#else
+inline constexpr bool kMaskedAccesses = false;
+#endif
 
 // --- Interleaving of records of N dwords, sixteen lanes at a time ---
 
@@ -80,7 +88,7 @@ MORGANA_INLINE void join_records(Chunk (&v)[N]) {
 template <int N>
 struct LoadDwords {
   static constexpr int kBytes = 4 * N;
-  static constexpr bool kStores = false, kLoads = true;
+  static constexpr bool kStores = false, kLoads = true, kSome = N == 1 && kMaskedAccesses;
   using Dword = LoadDwords<1>;
 
   // Everything is loaded before anything is written: `to` may hold the addresses.
@@ -100,6 +108,15 @@ struct LoadDwords {
     for (int d = 0; d < N; d++) v[d] = peek<uint32_t>(from + 4 * d);
     for (int d = 0; d < N; d++)
       for (int i = 0; i < kChunks; i++) set_chunk(data.to + kLanes * d, i, Chunk(v[d]));
+  }
+
+  MORGANA_INLINE static void some(const Data& data, const uint8_t* from, uint64_t exec) {
+    Chunk v[kChunks];
+#pragma clang loop unroll(full)
+    for (int i = 0; i < kChunks; i++)
+      v[i] = __builtin_masked_load(as_bools(chunk_mask(exec, i)), reinterpret_cast<const uint32_t*>(from) + 16 * i);
+#pragma clang loop unroll(full)
+    for (int i = 0; i < kChunks; i++) merge_chunk(data.to, i, v[i], chunk_mask(exec, i));
   }
 
   static void lanes(const Data& data, const uint64_t* at, uint64_t exec) {
@@ -150,7 +167,7 @@ struct LoadDwords {
 template <class T, Part P = Part::whole>
 struct LoadPart {
   static constexpr int kBytes = sizeof(T);
-  static constexpr bool kStores = false, kLoads = true;
+  static constexpr bool kStores = false, kLoads = true, kSome = false;
   using Dword = LoadPart;
   using Narrow = T __attribute__((ext_vector_type(16)));
 
@@ -191,7 +208,7 @@ struct LoadPart {
 template <int N>
 struct StoreDwords {
   static constexpr int kBytes = 4 * N;
-  static constexpr bool kStores = true, kLoads = false;
+  static constexpr bool kStores = true, kLoads = false, kSome = N == 1 && kMaskedAccesses;
   using Dword = StoreDwords<1>;
 
   MORGANA_INLINE static void full(const Data& data, uint8_t* to) {
@@ -204,6 +221,12 @@ struct StoreDwords {
   }
   // The highest lane wins.
   MORGANA_INLINE static void same(const Data& data, uint8_t* to) { store(data, to, kLanes - 1); }
+
+  MORGANA_INLINE static void some(const Data& data, uint8_t* to, uint64_t exec) {
+#pragma clang loop unroll(full)
+    for (int i = 0; i < kChunks; i++)
+      __builtin_masked_store(as_bools(chunk_mask(exec, i)), chunk_of(data.from, i), reinterpret_cast<uint32_t*>(to) + 16 * i);
+  }
 
   static void lanes(const Data& data, const uint64_t* at, uint64_t exec) {
     if (exec == kAllLanes) {
@@ -232,7 +255,7 @@ struct StoreDwords {
 template <class T, Part P = Part::whole>
 struct StorePart {
   static constexpr int kBytes = sizeof(T);
-  static constexpr bool kStores = true, kLoads = false;
+  static constexpr bool kStores = true, kLoads = false, kSome = false;
   using Dword = StorePart;
   using Narrow = T __attribute__((ext_vector_type(16)));
   static constexpr int kShift = P == Part::high ? 16 : 0;
