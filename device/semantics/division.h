@@ -8,7 +8,8 @@ namespace morgana::device::MORGANA_SIMD {
 
 // Scales `value`, which is the denominator or the numerator, so that the Newton steps meet no denormals; the mask
 // says which quotients div_fmas scales back. The guide tests `1 / denominator` in f64 also for f32: the hardware's
-// reciprocal flushes f32 denormals, so the test is on the f32 range here.
+// reciprocal is an f32, so the test is on the f32 range here. Where reciprocal and quotient are both denormal the guide
+// scales the denominator up, which overflows; it goes down.
 template <typename V>
 MORGANA_OP with_mask<V> div_scale(V value, V denominator, V numerator) {
   using U = uint_of<V>;
@@ -30,7 +31,7 @@ MORGANA_OP with_mask<V> div_scale(V value, V denominator, V numerator) {
   I post = I(0);
   r = tiny_quotient ? (is_numerator ? up : value) : r;
   post = tiny_quotient;
-  r = tiny_reciprocal ? (tiny_quotient ? (is_denominator ? up : value) : down) : r;
+  r = tiny_reciprocal ? (tiny_quotient ? (is_denominator ? down : value) : down) : r;
   r = denormal ? up : r;
   post = denormal ? I(0) : post;
   r = far_apart ? (is_denominator ? up : value) : r;
@@ -47,6 +48,23 @@ MORGANA_OP with_mask<f64v> v_div_scale_f64(const Mode& mode, f64v value, f64v de
   return div_scale(flush_input(mode, value), flush_input(mode, denominator), flush_input(mode, numerator));
 }
 
+// `r`, the rounded a * b + c, times 2^-step, as if rounded only once: where scaling hits a tie between two denormals, what
+// the first rounding left out decides.
+template <typename V>
+MORGANA_OP V scale_down(V r, V a, V b, V c, int step) {
+  using I = sint_of<V>;
+  const V q = r * power_of_two<V>(I(-step));
+  const V left = r - q * power_of_two<V>(I(step));
+  // Half of the smallest denormal, scaled up.
+  const V half = power_of_two<V>(I(1 - format_of<V>::bias - format_of<V>::mantissa - 1 + step));
+  const V product = a * b, product_error = __builtin_elementwise_fma(a, b, -product);
+  const V sum = product + c, addend = sum - product;
+  const V sum_error = (product - (sum - addend)) + (c - addend);
+  const V left_out = (sum - r) + (sum_error + product_error);
+  const V nearer = (left_out > V(0) ? r + half : r - half) * power_of_two<V>(I(-step));
+  return ((abs_of(left) == half) & (left_out != V(0))) ? nearer : q;
+}
+
 // The guide's 2^32 and 2^64 are misprints: the result is scaled by the square of that, away from the scale that the
 // third operand's exponent shows.
 template <typename V>
@@ -55,8 +73,8 @@ MORGANA_OP V div_fmas(V a, V b, V c, mask post) {
   constexpr int kStep = sizeof(element_of<V>) == 4 ? 64 : 128;
   const V r = __builtin_elementwise_fma(a, b, c);
   if (post == 0) [[likely]] return r;
-  const V factor = exponent_of(c) > format_of<V>::bias ? power_of_two<V>(I(kStep)) : power_of_two<V>(I(-kStep));
-  return select(post, r * factor, r);
+  const V up = r * power_of_two<V>(I(kStep)), down = scale_down(r, a, b, c, kStep);
+  return select(post, exponent_of(c) > format_of<V>::bias ? up : down, r);
 }
 MORGANA_OP f32v v_div_fmas_f32(f32v a, f32v b, f32v c, mask post) { return div_fmas(a, b, c, post); }
 MORGANA_OP f64v v_div_fmas_f64(f64v a, f64v b, f64v c, mask post) { return div_fmas(a, b, c, post); }
