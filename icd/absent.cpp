@@ -1,5 +1,9 @@
 // Images, samplers, pipes, native kernels, device-side enqueue and intermediate languages: no device offers them
 // (device_info.cpp says so), and each entry point returns what the specification asks for in that case.
+#include <mutex>
+#include <set>
+#include <string>
+
 #include "icd/checks.h"
 #include "icd/kernel.h"
 #include "icd/program.h"
@@ -7,11 +11,15 @@
 namespace morgana::icd {
 namespace {
 
-// A creating function on a context whose devices all lack the feature.
+// A creating function on a context whose devices all lack the feature. The log says so once for each feature.
 template <typename T>
-Made<T> unsupported_in(cl_context context) {
+Made<T> unsupported_in(cl_context context, const char* feature) {
   // CL_INVALID_CONTEXT if context is not a valid context.
   if (find<Context>(context) == nullptr) return CL_INVALID_CONTEXT;
+  static std::mutex mutex;
+  static std::set<std::string> said;
+  std::lock_guard lock(mutex);
+  if (said.insert(feature).second) log(LogLevel::warn, "{} are not supported by any device", feature);
   // CL_INVALID_OPERATION if there are no devices in context that support the feature.
   return CL_INVALID_OPERATION;
 }
@@ -31,23 +39,23 @@ using namespace morgana::icd;
 
 cl_mem CL_API_CALL clCreateImage(cl_context context, cl_mem_flags, const cl_image_format*, const cl_image_desc*, void*,
                                  cl_int* errcode_ret) {
-  return api_create<cl_mem>(__func__, errcode_ret, [&] { return unsupported_in<cl_mem>(context); });
+  return api_create<cl_mem>(__func__, errcode_ret, [&] { return unsupported_in<cl_mem>(context, "images"); });
 }
 
 cl_mem CL_API_CALL clCreateImageWithProperties(cl_context context, const cl_mem_properties*, cl_mem_flags,
                                                const cl_image_format*, const cl_image_desc*, void*,
                                                cl_int* errcode_ret) {
-  return api_create<cl_mem>(__func__, errcode_ret, [&] { return unsupported_in<cl_mem>(context); });
+  return api_create<cl_mem>(__func__, errcode_ret, [&] { return unsupported_in<cl_mem>(context, "images"); });
 }
 
 cl_mem CL_API_CALL clCreateImage2D(cl_context context, cl_mem_flags, const cl_image_format*, size_t, size_t, size_t,
                                    void*, cl_int* errcode_ret) {
-  return api_create<cl_mem>(__func__, errcode_ret, [&] { return unsupported_in<cl_mem>(context); });
+  return api_create<cl_mem>(__func__, errcode_ret, [&] { return unsupported_in<cl_mem>(context, "images"); });
 }
 
 cl_mem CL_API_CALL clCreateImage3D(cl_context context, cl_mem_flags, const cl_image_format*, size_t, size_t, size_t,
                                    size_t, size_t, void*, cl_int* errcode_ret) {
-  return api_create<cl_mem>(__func__, errcode_ret, [&] { return unsupported_in<cl_mem>(context); });
+  return api_create<cl_mem>(__func__, errcode_ret, [&] { return unsupported_in<cl_mem>(context, "images"); });
 }
 
 cl_int CL_API_CALL clGetSupportedImageFormats(cl_context context, cl_mem_flags, cl_mem_object_type image_type,
@@ -107,12 +115,12 @@ void* CL_API_CALL clEnqueueMapImage(cl_command_queue command_queue, cl_mem, cl_b
 
 cl_sampler CL_API_CALL clCreateSampler(cl_context context, cl_bool, cl_addressing_mode, cl_filter_mode,
                                        cl_int* errcode_ret) {
-  return api_create<cl_sampler>(__func__, errcode_ret, [&] { return unsupported_in<cl_sampler>(context); });
+  return api_create<cl_sampler>(__func__, errcode_ret, [&] { return unsupported_in<cl_sampler>(context, "samplers"); });
 }
 
 cl_sampler CL_API_CALL clCreateSamplerWithProperties(cl_context context, const cl_sampler_properties*,
                                                      cl_int* errcode_ret) {
-  return api_create<cl_sampler>(__func__, errcode_ret, [&] { return unsupported_in<cl_sampler>(context); });
+  return api_create<cl_sampler>(__func__, errcode_ret, [&] { return unsupported_in<cl_sampler>(context, "samplers"); });
 }
 
 cl_int CL_API_CALL clRetainSampler(cl_sampler) {
@@ -132,7 +140,7 @@ cl_int CL_API_CALL clGetSamplerInfo(cl_sampler, cl_sampler_info, size_t, void*, 
 
 cl_mem CL_API_CALL clCreatePipe(cl_context context, cl_mem_flags, cl_uint, cl_uint, const cl_pipe_properties*,
                                 cl_int* errcode_ret) {
-  return api_create<cl_mem>(__func__, errcode_ret, [&] { return unsupported_in<cl_mem>(context); });
+  return api_create<cl_mem>(__func__, errcode_ret, [&] { return unsupported_in<cl_mem>(context, "pipes"); });
 }
 
 cl_int CL_API_CALL clGetPipeInfo(cl_mem, cl_pipe_info, size_t, void*, size_t*) {
@@ -151,7 +159,7 @@ cl_int CL_API_CALL clEnqueueNativeKernel(cl_command_queue command_queue, void(CL
 }
 
 cl_program CL_API_CALL clCreateProgramWithIL(cl_context context, const void*, size_t, cl_int* errcode_ret) {
-  return api_create<cl_program>(__func__, errcode_ret, [&] { return unsupported_in<cl_program>(context); });
+  return api_create<cl_program>(__func__, errcode_ret, [&] { return unsupported_in<cl_program>(context, "intermediate language programs"); });
 }
 
 cl_int CL_API_CALL clSetProgramSpecializationConstant(cl_program program, cl_uint, size_t, const void*) {

@@ -10,9 +10,8 @@ namespace morgana::icd {
 
 bool Command::begin() {
   // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: a command that waits for a failed one does not run.
-  for (const Ref<Event>& event : same_queue_)
-    if (event->status() < 0) failed_.store(true, std::memory_order_relaxed);
-  if (failed_.load(std::memory_order_relaxed)) return false;
+  for (const Ref<Event>& event : awaited_) skipped_ |= event->status() < 0;
+  if (skipped_) return false;
   event_->running();
   return true;
 }
@@ -20,7 +19,7 @@ bool Command::begin() {
 void Command::finished(const device::Fault& fault) {
   Ref<Queue> queue = queue_;
   Ref<Event> event = event_;
-  cl_int status = failed_.load(std::memory_order_relaxed) ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_COMPLETE;
+  cl_int status = skipped_ ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_COMPLETE;
   if (fault.kind != device::FaultKind::none) {
     // The specification leaves the status of an abnormal termination to the implementation: any negative value.
     status = CL_OUT_OF_RESOURCES;
@@ -38,8 +37,7 @@ void Command::finished(const device::Fault& fault) {
   event->settle();
 }
 
-void Command::dependency_ended(bool failed) {
-  if (failed) failed_.store(true, std::memory_order_relaxed);
+void Command::dependency_ended() {
   if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) queue_->make_ready(*this);
 }
 

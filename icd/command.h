@@ -26,7 +26,7 @@ class Command : public runtime::Task {
   void finished(const device::Fault& fault) final;
 
   // A dependency has ended; the last one makes the command ready.
-  void dependency_ended(bool failed);
+  void dependency_ended();
 
  protected:
   // Lets go of what the command uses.
@@ -38,9 +38,9 @@ class Command : public runtime::Task {
   const cl_command_type type_;
   Ref<Queue> queue_;
   Ref<Event> event_;
-  std::vector<Ref<Event>> same_queue_;     // earlier commands of an in-order queue in the wait list
+  std::vector<Ref<Event>> awaited_;        // the wait list
   std::atomic<uint32_t> pending_{1};       // dependencies that have not ended, and the enqueue itself
-  std::atomic<bool> failed_{false};        // a dependency ended with an error
+  bool skipped_ = false;                   // an awaited event ended with an error
   Command* previous_ = nullptr;            // the queue's list of unfinished commands
   Command* next_ = nullptr;
 };

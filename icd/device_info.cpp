@@ -24,6 +24,9 @@ cl_device_fp_config single_fp(Target target) {
 // With reqd_work_group_size or amdgpu_flat_work_group_size a kernel may have up to the agent's 1024.
 constexpr size_t kKernelWorkGroupSize = 256;
 
+// Constant buffers and program-scope variables are plain memory; programs size test data by these two limits.
+constexpr cl_ulong kConstantBytes = 64 * 1024 * 1024;
+
 constexpr cl_device_atomic_capabilities kAtomicMemory =
     CL_DEVICE_ATOMIC_ORDER_RELAXED | CL_DEVICE_ATOMIC_ORDER_ACQ_REL | CL_DEVICE_ATOMIC_ORDER_SEQ_CST |
     CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP | CL_DEVICE_ATOMIC_SCOPE_DEVICE | CL_DEVICE_ATOMIC_SCOPE_ALL_DEVICES;
@@ -215,7 +218,8 @@ cl_int memory_info(const Device& device, cl_device_info name, const InfoWriter& 
     case CL_DEVICE_GLOBAL_MEM_CACHE_TYPE: return out.value<cl_device_mem_cache_type>(CL_READ_WRITE_CACHE);
     case CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE: return out.value<cl_uint>(spec.cache_line);
     case CL_DEVICE_GLOBAL_MEM_CACHE_SIZE: return out.value<cl_ulong>(spec.cache_bytes);
-    case CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE: return out.value<cl_ulong>(device.max_allocation());
+    case CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE:
+      return out.value<cl_ulong>(std::min<cl_ulong>(device.max_allocation(), kConstantBytes));
     case CL_DEVICE_MAX_CONSTANT_ARGS: return out.value<cl_uint>(8);
     case CL_DEVICE_MAX_PARAMETER_SIZE: return out.value<size_t>(1024);
     case CL_DEVICE_LOCAL_MEM_TYPE: return out.value<cl_device_local_mem_type>(CL_LOCAL);
@@ -224,8 +228,9 @@ cl_int memory_info(const Device& device, cl_device_info name, const InfoWriter& 
     case CL_DEVICE_HOST_UNIFIED_MEMORY: return out.value<cl_bool>(CL_TRUE);
     case CL_DEVICE_MEM_BASE_ADDR_ALIGN: return out.value<cl_uint>(kBaseAlignment * 8);
     case CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE: return out.value<cl_uint>(kBaseAlignment);
-    case CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE: return out.value<size_t>(device.max_allocation());
-    case CL_DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE: return out.value<size_t>(spec.global_memory);
+    case CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE:
+    case CL_DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE:
+      return out.value<size_t>(std::min<cl_ulong>(device.max_allocation(), kConstantBytes));
     case CL_DEVICE_SVM_CAPABILITIES: return out.value<cl_device_svm_capabilities>(kSvm);
     case CL_DEVICE_PREFERRED_PLATFORM_ATOMIC_ALIGNMENT:
     case CL_DEVICE_PREFERRED_GLOBAL_ATOMIC_ALIGNMENT:

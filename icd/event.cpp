@@ -49,7 +49,7 @@ void Event::running() {
 }
 
 bool Event::end(cl_int status) {
-  std::vector<Dependent> dependents;
+  std::vector<Command*> dependents;
   stamp(3);
   {
     std::lock_guard lock(mutex_);
@@ -57,8 +57,7 @@ bool Event::end(cl_int status) {
     status_.store(status, std::memory_order_release);
     dependents.swap(dependents_);
   }
-  for (const Dependent& dependent : dependents)
-    dependent.command->dependency_ended(dependent.propagate && status < 0);
+  for (Command* dependent : dependents) dependent->dependency_ended();
   run_callbacks(CL_SUBMITTED);
   run_callbacks(CL_RUNNING);
   run_callbacks(CL_COMPLETE);
@@ -91,10 +90,10 @@ void Event::wait() {
   while (settled_.load(std::memory_order_acquire) == 0) settled_.wait(0, std::memory_order_acquire);
 }
 
-bool Event::add_dependent(Command& command, bool propagate) {
+bool Event::add_dependent(Command& command) {
   std::lock_guard lock(mutex_);
   if (has_ended()) return false;
-  dependents_.push_back({&command, propagate});
+  dependents_.push_back(&command);
   return true;
 }
 

@@ -44,9 +44,8 @@ class Event : public Object<Event> {
 
   // Blocks until the event has ended and settled. Inside a callback it returns as soon as the event has ended.
   void wait();
-  // Counts `command` among those that wait; false when the event has ended already. With `propagate`, its failure
-  // terminates the command.
-  bool add_dependent(Command& command, bool propagate);
+  // Counts `command` among those that wait; false when the event has ended already.
+  bool add_dependent(Command& command);
   // Runs `callback` when the status reaches `status` (at once when it has).
   void add_callback(cl_int status, Callback callback, void* user_data);
 
@@ -62,11 +61,6 @@ class Event : public Object<Event> {
     Callback function;
     void* user_data;
   };
-  struct Dependent {
-    Command* command;
-    bool propagate;
-  };
-
   void stamp(size_t index);
   void run_callbacks(cl_int reached);
 
@@ -78,7 +72,7 @@ class Event : public Object<Event> {
   std::array<std::atomic<cl_ulong>, 4> times_{};
   std::mutex mutex_;
   std::vector<Registration> callbacks_;
-  std::vector<Dependent> dependents_;
+  std::vector<Command*> dependents_;
 };
 
 // A wait list as entry points receive it, resolved and checked.

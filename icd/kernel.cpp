@@ -145,7 +145,7 @@ Made<cl_kernel> create_kernel(Program& program, std::string_view name) {
   bool any_executable = false;
   for (size_t i = 0; i < program.devices().size(); ++i) {
     Build build = program.build(i);
-    if (build.status != CL_BUILD_SUCCESS || !build.executable) continue;
+    if (!build.is_executable()) continue;
     any_executable = true;
     const runtime::Kernel* kernel = build.executable->kernel(name);
     if (kernel == nullptr) continue;
@@ -163,7 +163,7 @@ std::vector<std::string> kernel_names(const Program& program) {
   std::vector<std::string> names;
   for (size_t i = 0; i < program.devices().size(); ++i) {
     Build build = program.build(i);
-    if (build.status != CL_BUILD_SUCCESS || !build.executable) continue;
+    if (!build.is_executable()) continue;
     for (const runtime::Kernel& kernel : build.executable->kernels())
       if (std::find(names.begin(), names.end(), kernel.name) == names.end()) names.push_back(kernel.name);
   }
@@ -195,7 +195,7 @@ cl_int CL_API_CALL clCreateKernelsInProgram(cl_program program, cl_uint num_kern
     if (p == nullptr) return CL_INVALID_PROGRAM;
     // CL_INVALID_PROGRAM_EXECUTABLE if there is no successfully built executable for any device in program.
     bool built = false;
-    for (size_t i = 0; i < p->devices().size(); ++i) built |= p->build(i).executable != nullptr;
+    for (size_t i = 0; i < p->devices().size(); ++i) built |= p->build(i).is_executable();
     if (!built) return CL_INVALID_PROGRAM_EXECUTABLE;
     std::vector<std::string> names = kernel_names(*p);
     // CL_INVALID_VALUE if kernels is not NULL and num_kernels is less than the number of kernels in program.

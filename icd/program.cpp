@@ -67,7 +67,7 @@ cl_int accept_binary(Device& device, Bytes bytes, Build& build) {
   } else if (binary->processor != device.spec().processor || !runtime::is_bitcode(binary->payload)) {
     return CL_INVALID_BINARY;
   }
-  build.binary = bytes.text();
+  build.binary = std::make_shared<const std::string>(bytes.text());
   return CL_SUCCESS;
 }
 

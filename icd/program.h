@@ -19,8 +19,11 @@ struct Build {
   cl_program_binary_type type = CL_PROGRAM_BINARY_TYPE_NONE;
   std::string options;
   std::string log;
-  std::string binary;  // as CL_PROGRAM_BINARIES gives it
+  std::shared_ptr<const std::string> binary;  // as CL_PROGRAM_BINARIES gives it; null: none
   std::shared_ptr<runtime::Executable> executable;
+
+  bool is_executable() const { return status == CL_BUILD_SUCCESS && executable != nullptr; }
+  std::string_view binary_view() const { return binary ? std::string_view(*binary) : std::string_view(); }
 };
 
 class Program : public Object<Program> {

@@ -43,19 +43,19 @@ void dump(const Device& device, const std::string& source, const Build& build) {
   if (!source.empty()) write(".cl", source);
   write(".options", build.options);
   write(".log", build.log);
-  if (!build.binary.empty()) write(build.type == CL_PROGRAM_BINARY_TYPE_EXECUTABLE ? ".co" : ".bc", build.binary);
+  if (build.binary) write(build.type == CL_PROGRAM_BINARY_TYPE_EXECUTABLE ? ".co" : ".bc", *build.binary);
 }
 
 // Makes `build` an executable from ELF bytes.
-void load_executable(Device& device, std::string elf, Build& build) {
-  auto executable = runtime::Executable::load(device.agent(), Bytes(std::string_view(elf)));
+void load_executable(Device& device, std::string_view elf, Build& build) {
+  auto executable = runtime::Executable::load(device.agent(), Bytes(elf));
   if (!executable.ok()) {
     build.log += fmt::format("error: {}\n", executable.error().message);
     build.status = CL_BUILD_ERROR;
     return;
   }
   build.type = CL_PROGRAM_BINARY_TYPE_EXECUTABLE;
-  build.binary = std::move(elf);
+  build.binary = std::make_shared<const std::string>(elf);
   build.executable = std::move(executable).value();
   build.status = CL_BUILD_SUCCESS;
 }
@@ -83,9 +83,9 @@ class Builder {
       take_executable(device, output, build);
     } else if (before.type == CL_PROGRAM_BINARY_TYPE_EXECUTABLE) {
       // Loaded when the binary was given; loading anew resets the program-scope variables.
-      load_executable(device, before.binary, build);
+      load_executable(device, before.binary_view(), build);
     } else {
-      auto binary = read_binary(Bytes(std::string_view(before.binary)));
+      auto binary = read_binary(Bytes(before.binary_view()));
       if (!binary.ok()) {
         fail(build, binary.error());
       } else {
@@ -154,7 +154,8 @@ class Builder {
     build.log = output.log;
     if (!output.result.ok()) return fail(build, output.result.error());
     build.type = type;
-    build.binary = pack_bitcode(type, device.spec().processor, output.result.value());
+    build.binary = std::make_shared<const std::string>(
+        pack_bitcode(type, device.spec().processor, output.result.value()));
     build.status = CL_BUILD_SUCCESS;
   }
 
@@ -203,7 +204,7 @@ cl_int build_program(Program& program, const std::vector<size_t>& indices, const
   // CL_INVALID_BINARY if program was created from binaries and a device has none.
   if (program.origin() == Program::Origin::binary)
     for (size_t index : indices)
-      if (program.build(index).binary.empty()) return CL_INVALID_BINARY;
+      if (!program.build(index).binary) return CL_INVALID_BINARY;
   // CL_INVALID_BUILD_OPTIONS if the build options are invalid.
   auto parsed = runtime::parse_build_options(with_appended(text), runtime::BuildStage::build);
   if (!parsed.ok()) {
@@ -223,8 +224,8 @@ cl_int build_program(Program& program, const std::vector<size_t>& indices, const
 }
 
 // The bitcode of every input program for one device. `have` counts those that have some.
-std::vector<std::string> inputs_for(const Device& device, std::span<Program* const> programs, size_t& have) {
-  std::vector<std::string> inputs;
+std::vector<std::shared_ptr<const std::string>> inputs_for(const Device& device, std::span<Program* const> programs, size_t& have) {
+  std::vector<std::shared_ptr<const std::string>> inputs;
   for (Program* program : programs) {
     int index = program->index_of(&device);
     if (index < 0) continue;
@@ -243,7 +244,7 @@ Made<cl_program> link_program(Context& context, std::vector<Ref<Device>> devices
   auto parsed = runtime::parse_build_options(text == nullptr ? "" : text, runtime::BuildStage::link);
   if (!parsed.ok()) return CL_INVALID_LINKER_OPTIONS;
   // CL_INVALID_OPERATION if some devices have compiled binaries or libraries for all input programs and others have not.
-  std::vector<std::vector<std::string>> inputs;
+  std::vector<std::vector<std::shared_ptr<const std::string>>> inputs;
   size_t have = 0;
   for (const Ref<Device>& device : devices) inputs.push_back(inputs_for(*device, programs, have));
   if (have != programs.size() * devices.size()) return CL_INVALID_OPERATION;
@@ -253,8 +254,8 @@ Made<cl_program> link_program(Context& context, std::vector<Ref<Device>> devices
   bool success = true;
   for (size_t i = 0; i < linked->devices().size(); ++i) {
     std::vector<std::string_view> objects;
-    for (const std::string& input : inputs[i]) {
-      auto binary = read_binary(Bytes(std::string_view(input)));
+    for (const auto& input : inputs[i]) {
+      auto binary = read_binary(Bytes(std::string_view(*input)));
       if (binary.ok()) objects.push_back(binary->payload);
     }
     Build build = builder.link(*linked->devices()[i], objects);

@@ -10,7 +10,7 @@ namespace {
 std::shared_ptr<runtime::Executable> any_executable(const Program& program) {
   for (size_t i = 0; i < program.devices().size(); ++i) {
     Build build = program.build(i);
-    if (build.status == CL_BUILD_SUCCESS && build.executable) return build.executable;
+    if (build.is_executable()) return build.executable;
   }
   return nullptr;
 }
@@ -26,7 +26,7 @@ std::string kernel_names(const runtime::Executable& executable) {
 
 cl_int binary_sizes(const Program& program, const InfoWriter& out) {
   std::vector<size_t> sizes;
-  for (size_t i = 0; i < program.devices().size(); ++i) sizes.push_back(program.build(i).binary.size());
+  for (size_t i = 0; i < program.devices().size(); ++i) sizes.push_back(program.build(i).binary_view().size());
   return out.array<size_t>(sizes);
 }
 
@@ -36,8 +36,8 @@ cl_int binaries(const Program& program, const InfoWriter& out) {
   auto** places = static_cast<unsigned char**>(out.destination());
   if (places != nullptr && out.size() < size) return CL_INVALID_VALUE;
   for (size_t i = 0; places != nullptr && i < program.devices().size(); ++i) {
-    std::string binary = program.build(i).binary;
-    if (places[i] != nullptr) std::memcpy(places[i], binary.data(), binary.size());
+    Build build = program.build(i);
+    if (places[i] != nullptr && build.binary) std::memcpy(places[i], build.binary->data(), build.binary->size());
   }
   return out.written(size);
 }

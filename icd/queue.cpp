@@ -43,22 +43,19 @@ cl_int Queue::enqueue(std::unique_ptr<Command> command, const WaitList& waits, c
 }
 
 void Queue::add_dependencies(Command& command, const WaitList& waits, Order order) {
-  auto wait_for = [&](Event& event, bool propagate) {
+  auto wait_for = [&](Event& event) {
     command.pending_.fetch_add(1, std::memory_order_relaxed);
-    if (event.add_dependent(command, propagate)) return;
-    command.pending_.fetch_sub(1, std::memory_order_relaxed);
-    if (propagate && event.status() < 0) command.failed_.store(true, std::memory_order_relaxed);
+    if (!event.add_dependent(command)) command.pending_.fetch_sub(1, std::memory_order_relaxed);
   };
   for (Event* event : waits.events) {
-    if (in_order() && event->queue() == this)
-      command.same_queue_.emplace_back(event);
-    else
-      wait_for(*event, true);
+    command.awaited_.emplace_back(event);
+    // Earlier commands of an in-order queue have ended anyway when this one begins.
+    if (!in_order() || event->queue() != this) wait_for(*event);
   }
   if (in_order()) return;
-  if (barrier_) wait_for(*barrier_, false);
+  if (barrier_) wait_for(*barrier_);
   if (order != Order::none && waits.events.empty())
-    for (Command* earlier = first_; earlier != nullptr; earlier = earlier->next_) wait_for(*earlier->event_, false);
+    for (Command* earlier = first_; earlier != nullptr; earlier = earlier->next_) wait_for(*earlier->event_);
   if (order == Order::barrier) barrier_ = command.event_;
 }
 
