@@ -180,9 +180,9 @@ class LineReader {
     for (uint64_t i = 0; i < count && !cursor.failed(); ++i) {
       Entry entry;
       for (const auto& [content, form] : formats) {
-        std::string_view text;
-        MORGANA_TRY(const uint64_t value, read_form(cursor, form, is_64, text));
-        if (content == kPath) entry.path = text;
+        // Of the strings only paths are read: the embedded sources may be long, and many entries may share one.
+        MORGANA_TRY(const uint64_t value,
+                    read_form(cursor, form, is_64, content == kPath ? &entry.path : nullptr));
         if (content == kDirectoryIndex) entry.directory = value;
       }
       entries.push_back(entry);
@@ -201,7 +201,7 @@ class LineReader {
     return {};
   }
 
-  Result<uint64_t> read_form(ByteCursor& cursor, uint64_t form, bool is_64, std::string_view& text) {
+  Result<uint64_t> read_form(ByteCursor& cursor, uint64_t form, bool is_64, std::string_view* path) {
     switch (form) {
       case kData1: return uint64_t{cursor.read<uint8_t>()};
       case kData2: return uint64_t{cursor.read<uint16_t>()};
@@ -210,11 +210,17 @@ class LineReader {
       case kUdata: return cursor.read_uleb();
       case kData16: cursor.skip(16); return uint64_t{0};
       case kBlock: cursor.skip(cursor.read_uleb()); return uint64_t{0};
-      case kString: text = cursor.read_string(kMaxPath); return uint64_t{0};
+      case kString: {
+        const std::string_view text = cursor.read_string(path == nullptr ? kMaxSection : kMaxPath);
+        if (path != nullptr) *path = text;
+        return uint64_t{0};
+      }
       case kStrp:
       case kLineStrp: {
-        ByteCursor strings(form == kStrp ? strings_ : line_strings_, cursor.read_sized(is_64 ? 8 : 4));
-        text = strings.read_string(kMaxPath);
+        const uint64_t offset = cursor.read_sized(is_64 ? 8 : 4);
+        if (path == nullptr) return uint64_t{0};
+        ByteCursor strings(form == kStrp ? strings_ : line_strings_, offset);
+        *path = strings.read_string(kMaxPath);
         if (strings.failed())
           return make_error(ErrorCode::malformed, "a name lies outside {}",
                             form == kStrp ? ".debug_str" : ".debug_line_str");

@@ -48,6 +48,7 @@ TEST_P(LineTables, agree_with_llvm) {
 INSTANTIATE_TEST_SUITE_P(objects, LineTables,
                          testing::Values(Case{"gfx942_v5_dwarf5.co", "gfx942_lines.txt", "/src/kernels.cl"},
                                          Case{"gfx942_zstd_lines.co", "gfx942_lines.txt", "/src/kernels.cl"},
+                                         Case{"gfx942_long_source.co", "gfx942_lines.txt", "/src/long.cl"},
                                          Case{"gfx900_v5_dwarf4.co", "gfx900_lines.txt", "kernels.cl"}));
 
 TEST(line_table, an_object_without_debug_information_has_none) {

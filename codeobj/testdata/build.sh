@@ -32,3 +32,8 @@ lines() { $bin/llvm-dwarfdump --debug-line $1 | awk '/^0x/ && !/end_sequence/ { 
 lines gfx942_v5_dwarf5.co > gfx942_lines.txt
 lines gfx900_v5_dwarf4.co > gfx900_lines.txt
 $bin/llvm-objcopy --compress-debug-sections=zstd gfx942_v5_dwarf5.co gfx942_zstd_lines.co
+# The source embedded in the line table, longer than any path.
+{ cat kernels.cl; for i in $(seq 200); do echo "// the text of a program may be much longer than a path"; done; } > long.cl
+cc -mcpu=gfx942 -mcode-object-version=5 -g -gdwarf-5 -gembed-source long.cl -o long.co
+$bin/llvm-objcopy --compress-debug-sections=zstd long.co gfx942_long_source.co
+rm long.cl long.co
