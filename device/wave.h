@@ -69,7 +69,7 @@ struct Group {
 inline constexpr uint64_t kSharedBase = 0x0001'0000'0000'0000;
 inline constexpr uint64_t kPrivateBase = 0x0002'0000'0000'0000;
 
-struct alignas(64) Wave {
+struct alignas(256) Wave {
   // The scalar operand space, indexed by operand code: SGPRs (0..101/103), FLAT_SCRATCH, XNACK_MASK, VCC (106),
   // TTMPs, M0 (124), EXEC (126), inline constants (128..208, 240..248, as 32-bit values).
   // Apertures (235..238), VCCZ, EXECZ and SCC (251..253) are computed when read.
@@ -118,7 +118,7 @@ struct alignas(64) Wave {
   } access;
 
   // Room for broadcast or modified operands: four operands of up to two dwords a lane.
-  alignas(64) uint32_t operand[4][2 * kLanes];
+  alignas(256) uint32_t operand[4][2 * kLanes];
 
   uint64_t& exec() { return reinterpret_cast<uint64_t&>(s[126]); }
   uint64_t exec() const { return reinterpret_cast<const uint64_t&>(s[126]); }
