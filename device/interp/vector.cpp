@@ -4,9 +4,9 @@
 namespace morgana::device::MORGANA_SIMD {
 namespace {
 
-const Family* const kFamilies[] = {&kSmallFloatOps,   &kFnuzFloatOps,     &kFloat32Ops, &kFloat64Ops,
-                                   &kFloat16Ops,      &kIntegerOps,       &kShortOps,   &kConvertOps,
-                                   &kPackedOps,       &kCompareFloatOps,  &kCompareIntegerOps};
+const Family* const kFamilies[] = {&kSmallFloatOps, &kFnuzFloatOps,    &kFloat32Ops,       &kFloat64Ops,
+                                   &kFloat16Ops,    &kIntegerOps,      &kShortOps,         &kConvertOps,
+                                   &kPackedOps,     &kCompareFloatOps, &kCompareIntegerOps};
 constexpr uint32_t kFamilyShift = 16;
 constexpr uint32_t kSmallFamily = 0, kFnuzFamily = 1;
 
@@ -22,7 +22,8 @@ struct Places {
   }
 };
 
-// No modifier, and no default that selects halves: op_sel_hi is all ones for packed operands and 0 for mixed ones.
+// No modifier, and no default that selects halves: op_sel_hi is all ones for packed operands and 0 for mixed
+// ones.
 bool is_unmodified(const isa::Inst& inst, const Step& step) {
   using isa::Op;
   using isa::Type;
@@ -66,7 +67,8 @@ Handler select_vector(Target target, const isa::Inst& inst, Step& step) {
   const uint32_t place = places.of[static_cast<size_t>(inst.row->op)];
   if (place == 0) return nullptr;
   step.extra = place - 1;
-  if (target == Target::gfx942 && step.extra >> kFamilyShift == kSmallFamily) step.extra |= kFnuzFamily << kFamilyShift;
+  if (target == Target::gfx942 && step.extra >> kFamilyShift == kSmallFamily)
+    step.extra |= kFnuzFamily << kFamilyShift;
   step.imm = inst.bitop3;
   const VectorOp& row = vector_row(step.extra);
   if (!is_unmodified(inst, step)) return general;

@@ -1,9 +1,9 @@
 // The frames of vector instructions: what lies between a pure function of device/semantics and a Wave.
 //
-// Every instruction has two. The plain frame is a handler generated from the function's signature: operands are
-// VGPRs, scalars or constants without modifiers, the result goes to a VGPR. Everything else (abs, neg, omod, clamp,
-// op_sel, SDWA, DPP, a float mode that MXCSR does not hold) takes the general frame (vector_modified.cpp), which is
-// one out-of-line function over the instruction's Compute thunk.
+// Every instruction has two. The plain frame is a handler generated from the function's signature: operands
+// are VGPRs, scalars or constants without modifiers, the result goes to a VGPR. Everything else (abs, neg,
+// omod, clamp, op_sel, SDWA, DPP, a float mode that MXCSR does not hold) takes the general frame
+// (vector_modified.cpp), which is one out-of-line function over the instruction's Compute thunk.
 #pragma once
 
 #include "device/interp/float_env.h"
@@ -46,28 +46,38 @@ MORGANA_INLINE u32v high_dwords(u64v v, Indices<int, i...>) {
 template <typename T>
 MORGANA_INLINE T load_operand(const uint32_t* at) {
   const auto* word = reinterpret_cast<const u32v*>(at);
-  if constexpr (kIsHalf<T>) return as<T>(to<uint16_t>(word[0]));
-  else if constexpr (kIsWide<T>) return as<T>(interleave(word[0], word[1], IndicesTo<2 * kN>{}));
-  else if constexpr (__is_same(T, bf16v)) return bf16v{to<uint16_t>(word[0])};
-  else return *reinterpret_cast<const T*>(at);
+  if constexpr (kIsHalf<T>)
+    return as<T>(to<uint16_t>(word[0]));
+  else if constexpr (kIsWide<T>)
+    return as<T>(interleave(word[0], word[1], IndicesTo<2 * kN>{}));
+  else if constexpr (__is_same(T, bf16v))
+    return bf16v{to<uint16_t>(word[0])};
+  else
+    return *reinterpret_cast<const T*>(at);
 }
 template <typename T>
 MORGANA_INLINE T splat_operand(uint64_t value) {
   const u32v low = u32v(static_cast<uint32_t>(value)), high = u32v(static_cast<uint32_t>(value >> 32));
-  if constexpr (kIsHalf<T>) return as<T>(u16v(static_cast<uint16_t>(value)));
-  else if constexpr (kIsWide<T>) return as<T>(u64v(value));
-  else if constexpr (__is_same(T, bf16v)) return bf16v{u16v(static_cast<uint16_t>(value))};
-  else if constexpr (__is_same(T, u32x4)) return u32x4{{low, high, u32v(0), u32v(0)}};
-  else if constexpr (sizeof(T) == 2 * sizeof(u32v)) return as<T>(concatenate(low, high, IndicesTo<2 * kN>{}));
-  else return as<T>(low);
+  if constexpr (kIsHalf<T>)
+    return as<T>(u16v(static_cast<uint16_t>(value)));
+  else if constexpr (kIsWide<T>)
+    return as<T>(u64v(value));
+  else if constexpr (__is_same(T, bf16v))
+    return bf16v{u16v(static_cast<uint16_t>(value))};
+  else if constexpr (__is_same(T, u32x4))
+    return u32x4{{low, high, u32v(0), u32v(0)}};
+  else if constexpr (sizeof(T) == 2 * sizeof(u32v))
+    return as<T>(concatenate(low, high, IndicesTo<2 * kN>{}));
+  else
+    return as<T>(low);
 }
 
 // Registers that a value of T spans; 0 for what is no lane value.
 template <typename T>
-inline constexpr int kRegisters = __is_same(T, mask) || __is_same(T, immediate)       ? 0
-                                  : __is_same(T, u32x4)                               ? 4
-                                  : kIsWide<T> || (sizeof(T) == 2 * sizeof(u32v))     ? 2
-                                                                                      : 1;
+inline constexpr int kRegisters = __is_same(T, mask) || __is_same(T, immediate)   ? 0
+                                  : __is_same(T, u32x4)                           ? 4
+                                  : kIsWide<T> || (sizeof(T) == 2 * sizeof(u32v)) ? 2
+                                                                                  : 1;
 
 // Calls `write(register, lanes)` for every register of a result.
 template <typename T, typename Write>
@@ -91,29 +101,34 @@ MORGANA_INLINE void for_each_register(const T& value, Write write) {
 // A mask operand that is no plain register pair.
 uint64_t unusual_scalar64(const Wave& wave, const Step* step, int i);
 
-// Source `i` of a plain instruction: a VGPR, a constant or an SGPR (select_vector sends all others to the general
-// frame). VGPRs and constants differ in the address only, so that one branch is left.
+// Source `i` of a plain instruction: a VGPR, a constant or an SGPR (select_vector sends all others to the
+// general frame). VGPRs and constants differ in the address only, so that one branch is left.
 template <typename T>
 MORGANA_INLINE T fetch_operand(const Wave& wave, const Step* step, int i) {
   if constexpr (__is_same(T, mask)) {
-    if (step->kind[i] != Source::scalar) [[unlikely]] return unusual_scalar64(wave, step, i);
+    if (step->kind[i] != Source::scalar) [[unlikely]]
+      return unusual_scalar64(wave, step, i);
     return wave.s[step->src[i]] | uint64_t{wave.s[step->src[i] + 1]} << 32;
   } else if constexpr (__is_same(T, immediate)) {
     return immediate{static_cast<uint32_t>(step->imm)};
   } else {
     const int64_t at = step->src[i];
     if (step->kind[i] == Source::scalar) {
-      if constexpr (kRegisters<T> == 1) return splat_operand<T>(wave.s[at]);
-      else return splat_operand<T>(wave.s[at] | uint64_t{wave.s[at + 1]} << 32);
+      if constexpr (kRegisters<T> == 1)
+        return splat_operand<T>(wave.s[at]);
+      else
+        return splat_operand<T>(wave.s[at] | uint64_t{wave.s[at + 1]} << 32);
     }
     const bool is_vgpr = step->kind[i] == Source::vgpr;
-    const char* base = is_vgpr ? reinterpret_cast<const char*>(wave.v) : reinterpret_cast<const char*>(step->constants);
+    const char* base =
+        is_vgpr ? reinterpret_cast<const char*>(wave.v) : reinterpret_cast<const char*>(step->constants);
     return load_operand<T>(reinterpret_cast<const uint32_t*>(base + (is_vgpr ? at : at * 4)));
   }
 }
 
-// A register of a result: all lanes, or a blend with what it held. Masked stores look cheaper and are not: what they wrote
-// cannot be forwarded to the next instruction's loads (measured on Zen 4: 74 instead of 30 cycles for v_add_f64).
+// A register of a result: all lanes, or a blend with what it held. Masked stores look cheaper and are not:
+// what they wrote cannot be forwarded to the next instruction's loads (measured on Zen 4: 74 instead of 30
+// cycles for v_add_f64).
 MORGANA_INLINE void write_register(uint32_t* to, u32v lanes, mask exec) {
 #ifdef __AVX512F__
   u32v& r = *reinterpret_cast<u32v*>(to);
@@ -125,8 +140,10 @@ MORGANA_INLINE void write_register(uint32_t* to, u32v lanes, mask exec) {
 
 // A lane mask into a scalar register pair, in one store where nothing forbids it.
 MORGANA_INLINE void write_mask(Wave& wave, uint32_t code, mask value) {
-  if (code - 108u < 16u) [[unlikely]] return write_scalar64(wave, code, value);
-  if (code >= 128) [[unlikely]] return;  // read-only (isa::Inst::dst)
+  if (code - 108u < 16u) [[unlikely]]
+    return write_scalar64(wave, code, value);
+  if (code >= 128) [[unlikely]]
+    return;  // read-only (isa::Inst::dst)
   __builtin_memcpy(&wave.s[code], &value, sizeof value);
 }
 
@@ -144,19 +161,19 @@ using Compute = void (*)(Values& values);
 
 struct VectorOp {
   isa::Op op;
-  Handler plain;           // nullptr: plain instructions go through the thunk
+  Handler plain;  // nullptr: plain instructions go through the thunk
   Compute compute;
-  Compute clamped;         // with the CLAMP bit, where that saturates an integer result
+  Compute clamped;  // with the CLAMP bit, where that saturates an integer result
   uint8_t n_src;
   uint8_t src_registers[4];  // 0: a mask or an immediate
   uint8_t dst_registers;     // 0: the result is a mask
   bool writes_mask;
   bool writes_exec;
-  bool wide_float;         // computes in the f16/f64 mode
+  bool wide_float;  // computes in the f16/f64 mode
 };
 
-// The handlers of the general frame: for any instruction, and for one without modifiers. step.extra is the instruction's
-// place in the tables of vector.cpp.
+// The handlers of the general frame: for any instruction, and for one without modifiers. step.extra is the
+// instruction's place in the tables of vector.cpp.
 void general(Wave& wave, const Step* step);
 void unmodified(Wave& wave, const Step* step);
 
@@ -208,9 +225,12 @@ void plain(Wave& wave, const Step* step) {
   using S = Signature<F>;
   using R = typename S::Returns;
   if constexpr (S::kWideFloat) {
-    if (wave.mixed_fp) [[unlikely]] { [[clang::musttail]] return unmodified(wave, step); }
+    if (wave.mixed_fp) [[unlikely]] {
+      [[clang::musttail]] return unmodified(wave, step);
+    }
   }
-  const auto get = [&]<typename T>(int i) __attribute__((always_inline)) { return fetch_operand<T>(wave, step, i); };
+  const auto get = [&]<typename T>(int i)
+                       __attribute__((always_inline)) { return fetch_operand<T>(wave, step, i); };
   const R result = S::call(wave.mode, get, IndicesTo<S::kSources>{});
   const mask exec = wave.exec();
   if constexpr (__is_same(R, mask)) {
@@ -238,9 +258,12 @@ template <auto F>
   using S = Signature<F>;
   using R = typename S::Returns;
   const auto get = [&]<typename T>(int i) __attribute__((always_inline)) {
-    if constexpr (__is_same(T, mask)) return values.mask_in;
-    else if constexpr (__is_same(T, immediate)) return immediate{values.immediate};
-    else return load_operand<T>(values.src[i]);
+    if constexpr (__is_same(T, mask))
+      return values.mask_in;
+    else if constexpr (__is_same(T, immediate))
+      return immediate{values.immediate};
+    else
+      return load_operand<T>(values.src[i]);
   };
   const R result = S::call(*values.mode, get, IndicesTo<S::kSources>{});
   const auto write = [&](int word, u32v lanes) __attribute__((always_inline)) {
@@ -256,8 +279,8 @@ template <auto F>
   }
 }
 
-// The table row of function F. `kFast` false leaves out the plain frame, for bodies so long that the general frame's
-// overhead does not count.
+// The table row of function F. `kFast` false leaves out the plain frame, for bodies so long that the general
+// frame's overhead does not count.
 template <auto F, bool kFast = true, bool kExec = false>
 constexpr VectorOp vector_op(isa::Op op, Compute clamped = nullptr) {
   using S = Signature<F>;

@@ -1,4 +1,5 @@
-// Vector instructions that are no function of one lane: lane reads and writes, swaps, relative moves, AccVGPR moves.
+// Vector instructions that are no function of one lane: lane reads and writes, swaps, relative moves, AccVGPR
+// moves.
 #include "device/interp/vector_tables.h"
 
 namespace morgana::device::MORGANA_SIMD {
@@ -40,8 +41,8 @@ void v_swap_b32(Wave& wave, const Step* step) {
   MORGANA_NEXT(wave, step);
 }
 
-// Lanes `lane + Rows` of the destination change places with lanes `lane` of the source, for the lower half of every
-// 2 * Rows lanes. EXEC masks the lanes written.
+// Lanes `lane + Rows` of the destination change places with lanes `lane` of the source, for the lower half of
+// every 2 * Rows lanes. EXEC masks the lanes written.
 template <int Rows>
 void v_permlane_swap(Wave& wave, const Step* step) {
   uint32_t* d = vgpr_dst(wave, step);
@@ -66,11 +67,13 @@ void v_pk_mov_b32(Wave& wave, const Step* step) {
   MORGANA_NEXT(wave, step);
 }
 
-// --- Relative moves of gfx6 to gfx8: M0 is added to the register number; outside the wave's registers a source reads
-// --- VGPR0 and a destination is not written (CDNA4 guide 3.6.1) ---
+// --- Relative moves of gfx6 to gfx8 ---
 
+// The register number with M0 added, or ~0 outside the wave's registers, where a source reads VGPR0 and a
+// destination is not written (CDNA4 guide 3.6.1).
 uint32_t relative(const Wave& wave, int32_t offset) {
-  const uint64_t number = static_cast<uint64_t>(static_cast<uint32_t>(offset) / (kLanes * 4)) + wave.s[isa::kM0];
+  const uint64_t number =
+      static_cast<uint64_t>(static_cast<uint32_t>(offset) / (kLanes * 4)) + wave.s[isa::kM0];
   return number < wave.vgpr_count ? static_cast<uint32_t>(number) : ~0u;
 }
 template <bool Source, bool Destination>
@@ -95,7 +98,8 @@ void v_movrel(Wave& wave, const Step* step) {
 
 template <bool ToAcc>
 void accvgpr_move(Wave& wave, const Step* step) {
-  write_lanes(ToAcc ? agpr_dst(wave, step) : vgpr_dst(wave, step), load32(source32(wave, step, 0)), wave.exec());
+  write_lanes(ToAcc ? agpr_dst(wave, step) : vgpr_dst(wave, step), load32(source32(wave, step, 0)),
+              wave.exec());
   MORGANA_NEXT(wave, step);
 }
 

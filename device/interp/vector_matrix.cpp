@@ -1,9 +1,10 @@
 // Matrix instructions: MFMA, SMFMAC, and the block-scaled F8F6F4 forms (CDNA4 guide chapter 7).
 //
-// All of them are D = C + A * B over B_ blocks of M x N x K; they differ in shape, element types and where an element
-// lies (7.1.4), which the mnemonic and the register counts say. Elements of A and B are first decoded, item by item
-// over the whole wave, to f32, i32 or f64; rows of D are then accumulated N lanes at a time. EXEC and MODE's rounding
-// are ignored (7.1.2); f32 operands obey MODE's denormal field (7.4). AccVGPRs and VGPRs are alike.
+// All of them are D = C + A * B over B_ blocks of M x N x K; they differ in shape, element types and where an
+// element lies (7.1.4), which the mnemonic and the register counts say. Elements of A and B are first
+// decoded, item by item over the whole wave, to f32, i32 or f64; rows of D are then accumulated N lanes at a
+// time. EXEC and MODE's rounding are ignored (7.1.2); f32 operands obey MODE's denormal field (7.4). AccVGPRs
+// and VGPRs are alike.
 #include "device/interp/vector_tables.h"
 #include "device/semantics/small_float.h"
 
@@ -56,10 +57,14 @@ bool parse(const isa::Row& row, Shape& shape) {
   shape.sparse = s.accept("v_smfmac_");
   if (!shape.sparse && !s.accept("v_mfma_")) return false;
   shape.scaled = s.accept("scale_");
-  if (s.accept("i32_")) shape.acc = Element::i8;
-  else if (s.accept("f64_")) shape.acc = Element::f64;
-  else if (s.accept("f32_")) shape.acc = Element::f32;
-  else return false;
+  if (s.accept("i32_"))
+    shape.acc = Element::i8;
+  else if (s.accept("f64_"))
+    shape.acc = Element::f64;
+  else if (s.accept("f32_"))
+    shape.acc = Element::f32;
+  else
+    return false;
   shape.m = s.number();
   if (!s.accept("x") || s.number() != shape.m || !s.accept("x")) return false;
   shape.k = s.number();
@@ -156,8 +161,8 @@ struct Place {
   int item, lane;  // lane of the row or column 0 of block 0
 };
 
-// Where k lies. A lane holds `per_lane` consecutive values of k, except that 32 items of 8 bits, and the dense
-// operand of the large sparse forms, come in two halves of K.
+// Where k lies. A lane holds `per_lane` consecutive values of k, except that 32 items of 8 bits, and the
+// dense operand of the large sparse forms, come in two halves of K.
 Place place_of_k(int k, int k_total, int rows, int blocks, int per_lane, bool halves) {
   if (halves) {
     const int run = per_lane / 2, half = k / (k_total / 2), rest = k % (k_total / 2);
@@ -196,8 +201,8 @@ struct Product {
   const Matrix& b;
   int a_per_lane, b_per_lane;
   bool a_halves, b_halves;
-  int a_lane_mask, a_lane_base;   // CBSZ and ABID: lane & mask + base
-  const uint32_t* index = nullptr;  // sparse: per lane, two bits for each item of A
+  int a_lane_mask, a_lane_base;      // CBSZ and ABID: lane & mask + base
+  const uint32_t* index = nullptr;   // sparse: per lane, two bits for each item of A
   const uint8_t* scale_a = nullptr;  // per lane
   const uint8_t* scale_b = nullptr;
 };
@@ -299,8 +304,10 @@ void load_scales(const Wave& wave, const isa::Inst& inst, int which, uint8_t* sc
   const isa::Operand& operand = inst.src[3 + which];
   const int byte = (inst.scale_op_sel >> which & 1) | (inst.scale_op_sel_hi >> which & 1) << 1;
   for (int lane = 0; lane < kLanes; lane++) {
-    if (operand.is_vgpr()) scales[lane] = uint8_t(wave.v[(operand.code - isa::kVgprBase) * kLanes + lane] >> (8 * byte));
-    else scales[lane] = uint8_t(wave.s[operand.code & 255] >> 23);
+    if (operand.is_vgpr())
+      scales[lane] = uint8_t(wave.v[(operand.code - isa::kVgprBase) * kLanes + lane] >> (8 * byte));
+    else
+      scales[lane] = uint8_t(wave.s[operand.code & 255] >> 23);
   }
 }
 
@@ -349,7 +356,8 @@ void multiply_double(Wave& wave, const Step* step, const Shape& s, double* d) {
   for (int v = 0; v < values; v++)
     for (int lane = 0; lane < kLanes; lane++) {
       const uint32_t* at = c + (is_broadcast ? 0 : 2 * v * kLanes) + lane;
-      d[v * kLanes + lane] = __builtin_bit_cast(double, (at[0] | uint64_t{at[is_broadcast ? 0 : kLanes]} << 32) ^ sign);
+      d[v * kLanes + lane] =
+          __builtin_bit_cast(double, (at[0] | uint64_t{at[is_broadcast ? 0 : kLanes]} << 32) ^ sign);
       if (is_broadcast) {
         // A 32-bit constant: an integer as it is, a float by value.
         const float f = __builtin_bit_cast(float, at[0]);
@@ -395,7 +403,8 @@ void multiply_double(Wave& wave, const Step* step, const Shape& s, double* d) {
   } else if (s.sparse) {
     load_index(wave, step, a_items, index);
     p.index = index;
-    // Sixteen 16-bit or thirty-two 8-bit items of B come in two halves of K, and with them what A has for each half.
+    // Sixteen 16-bit or thirty-two 8-bit items of B come in two halves of K, and with them what A has for
+    // each half.
     p.a_halves = p.b_halves = b_items * bits_of_element(s.b) > 128;
   } else {
     permute_lanes(b, b_items, inst.blgp);
@@ -410,9 +419,12 @@ void multiply_double(Wave& wave, const Step* step, const Shape& s, double* d) {
   bool is_broadcast = false;
   const uint32_t* c = s.sparse ? to : matrix_registers(wave, step, 2, is_broadcast);
   for (int v = 0; v < values; v++)
-    *reinterpret_cast<u32v*>(d + v * kLanes) = *reinterpret_cast<const u32v*>(c + (is_broadcast ? 0 : v * kLanes));
-  if (s.acc == Element::i8) accumulate<int32_t>(p, d);
-  else accumulate<float>(p, d);
+    *reinterpret_cast<u32v*>(d + v * kLanes) =
+        *reinterpret_cast<const u32v*>(c + (is_broadcast ? 0 : v * kLanes));
+  if (s.acc == Element::i8)
+    accumulate<int32_t>(p, d);
+  else
+    accumulate<float>(p, d);
   for (int v = 0; v < values; v++)
     *reinterpret_cast<u32v*>(to + v * kLanes) = *reinterpret_cast<const u32v*>(d + v * kLanes);
 }
@@ -421,8 +433,10 @@ void matrix(Wave& wave, const Step* step) {
   const Shape shape = unpack(step->extra);
   const uint32_t mode = _mm_getcsr();
   _mm_setcsr(host_float_bits(0, 3));  // to nearest even, denormals kept
-  if (shape.acc == Element::f64) execute_double(wave, step, shape);
-  else execute(wave, step, shape);
+  if (shape.acc == Element::f64)
+    execute_double(wave, step, shape);
+  else
+    execute(wave, step, shape);
   _mm_setcsr(mode);
   MORGANA_NEXT(wave, step);
 }

@@ -1,7 +1,9 @@
-// The general frame: operands with modifiers, SDWA and DPP forms, results with omod, clamp and partial writes.
+// The general frame: operands with modifiers, SDWA and DPP forms, results with omod, clamp and partial
+// writes.
 //
-// Spec: CDNA4 guide 6.2 (modifiers), 13.3.8 and 13.3.9 (SDWA, DPP), 12.16. Instructions come here rarely, so the code
-// is written for size: it works on operands in memory, whatever their types, and calls the instruction's thunk.
+// Spec: CDNA4 guide 6.2 (modifiers), 13.3.8 and 13.3.9 (SDWA, DPP), 12.16. Instructions come here rarely, so
+// the code is written for size: it works on operands in memory, whatever their types, and calls the
+// instruction's thunk.
 #include "device/interp/vector_frame.h"
 #include "device/interp/vector_tables.h"
 #include "device/semantics/half.h"
@@ -42,29 +44,31 @@ MORGANA_INLINE u32v& word(uint32_t* lanes, int i) { return *reinterpret_cast<u32
 
 // --- DPP ---
 
-// The lane that `lane` reads under `control`; -1: out of range. bit 8 and up name the operation (CDNA4 Table 94).
+// The lane that `lane` reads under `control`; -1: out of range. bit 8 and up name the operation (CDNA4 Table
+// 94).
 int dpp_source(uint32_t control, int lane) {
   const int row = lane & ~15, in_row = lane & 15, count = static_cast<int>(control & 15);
   if (control <= 0xff) return (lane & ~3) | static_cast<int>(control >> (2 * (lane & 3)) & 3);
-  if (control < 0x110) return in_row + count < 16 ? lane + count : -1;      // row_shl
-  if (control < 0x120) return in_row >= count ? lane - count : -1;          // row_shr
-  if (control < 0x130) return row | ((in_row - count) & 15);                // row_ror
+  if (control < 0x110) return in_row + count < 16 ? lane + count : -1;  // row_shl
+  if (control < 0x120) return in_row >= count ? lane - count : -1;      // row_shr
+  if (control < 0x130) return row | ((in_row - count) & 15);            // row_ror
   switch (control) {
-    case 0x130: return lane + 1 < kLanes ? lane + 1 : -1;                   // wave_shl
-    case 0x134: return (lane + 1) & 63;                                     // wave_rol
-    case 0x138: return lane - 1;                                            // wave_shr
-    case 0x13c: return (lane - 1) & 63;                                     // wave_ror
-    case 0x140: return row | (15 - in_row);                                 // row_mirror
-    case 0x141: return (lane & ~7) | (7 - (lane & 7));                      // row_half_mirror
-    case 0x142: return lane > 15 ? (lane & 0x30) - 1 : -1;                  // row_bcast:15
-    case 0x143: return lane > 31 ? 31 : -1;                                 // row_bcast:31
-    default: return row | count;                                            // row_newbcast
+    case 0x130: return lane + 1 < kLanes ? lane + 1 : -1;   // wave_shl
+    case 0x134: return (lane + 1) & 63;                     // wave_rol
+    case 0x138: return lane - 1;                            // wave_shr
+    case 0x13c: return (lane - 1) & 63;                     // wave_ror
+    case 0x140: return row | (15 - in_row);                 // row_mirror
+    case 0x141: return (lane & ~7) | (7 - (lane & 7));      // row_half_mirror
+    case 0x142: return lane > 15 ? (lane & 0x30) - 1 : -1;  // row_bcast:15
+    case 0x143: return lane > 31 ? 31 : -1;                 // row_bcast:31
+    default: return row | count;                            // row_newbcast
   }
 }
 
-// Moves `from` to `to` as DPP says; the result is the mask of lanes that may be written. What a lane without source
-// computes shows in carry masks only: with the destination's old value, or a disabled lane's value.
-mask apply_dpp(const isa::Inst& inst, mask exec, const uint32_t* from, const uint32_t* old, uint32_t* to, int registers) {
+// Moves `from` to `to` as DPP says; the result is the mask of lanes that may be written. What a lane without
+// source computes shows in carry masks only: with the destination's old value, or a disabled lane's value.
+mask apply_dpp(const isa::Inst& inst, mask exec, const uint32_t* from, const uint32_t* old, uint32_t* to,
+               int registers) {
   mask write = 0;
   for (int lane = 0; lane < kLanes; lane++) {
     const int source = dpp_source(inst.dpp_ctrl, lane);
@@ -97,11 +101,12 @@ struct Modifiers {
   bool neg, abs, neg_hi, op_sel, op_sel_hi;
 };
 Modifiers modifiers(const isa::Inst& inst, int i) {
-  return {bool(inst.neg >> i & 1), bool(inst.abs >> i & 1), bool(inst.neg_hi >> i & 1), bool(inst.op_sel >> i & 1),
-          bool(inst.op_sel_hi >> i & 1)};
+  return {bool(inst.neg >> i & 1), bool(inst.abs >> i & 1), bool(inst.neg_hi >> i & 1),
+          bool(inst.op_sel >> i & 1), bool(inst.op_sel_hi >> i & 1)};
 }
 
-// A multiply-add operand of mixed precision: op_sel_hi makes it f16, op_sel chooses the half; abs and neg afterwards.
+// A multiply-add operand of mixed precision: op_sel_hi makes it f16, op_sel chooses the half; abs and neg
+// afterwards.
 void mix_operand(const Mode& mode, const Modifiers& m, uint32_t* value) {
   u32v v = word(value, 0);
   if (m.op_sel_hi) v = as<u32v>(half_in(mode, as<f16v>(to<uint16_t>(m.op_sel ? v >> 16 : v & 0xffff))));
@@ -149,7 +154,8 @@ const uint32_t* operand(Wave& wave, const Step* step, const VectorOp& op, int i,
   uint32_t* value = wave.operand[i];
   if (inst.dpp && i == 0) {
     alignas(256) uint32_t moved[2 * kLanes];
-    write &= apply_dpp(inst, wave.exec(), from, inst.dst[0].is_vgpr() ? vgpr_dst(wave, step) : from, moved, registers);
+    write &= apply_dpp(inst, wave.exec(), from, inst.dst[0].is_vgpr() ? vgpr_dst(wave, step) : from, moved,
+                       registers);
     for (int r = 0; r < registers; r++) word(value, r) = word(moved, r);
   } else if (value != from) {
     for (int r = 0; r < registers; r++) word(value, r) = *reinterpret_cast<const u32v*>(from + r * kLanes);
@@ -312,7 +318,8 @@ void write_masks(Wave& wave, const Step* step, const VectorOp& op, mask bits) {
   write_masks(wave, step, op, values.mask_out);
 }
 
-// No modifiers: operands as they lie in registers, the result straight into its registers when all lanes execute.
+// No modifiers: operands as they lie in registers, the result straight into its registers when all lanes
+// execute.
 [[gnu::noinline]] void execute_unmodified(Wave& wave, const Step* step) {
   const VectorOp& op = vector_row(step->extra);
   alignas(256) uint32_t result[4 * kLanes];
@@ -322,8 +329,10 @@ void write_masks(Wave& wave, const Step* step, const VectorOp& op, mask bits) {
   Values values{&wave.mode, {}, 0, static_cast<uint32_t>(step->imm), direct ? to : result, 0};
   for (int i = 0; i < op.n_src; i++) {
     const int registers = op.src_registers[i];
-    if (registers != 0) values.src[i] = registers == 2 ? source64(wave, step, i) : source32(wave, step, i);
-    else if (step->kind[i] != Source::none) values.mask_in = scalar64(wave, step, i);
+    if (registers != 0)
+      values.src[i] = registers == 2 ? source64(wave, step, i) : source32(wave, step, i);
+    else if (step->kind[i] != Source::none)
+      values.mask_in = scalar64(wave, step, i);
   }
   if (op.wide_float) {
     ScopedWideFloat scope(wave);

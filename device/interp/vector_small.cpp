@@ -1,7 +1,7 @@
 // Conversions to and from floats of 8, 6 and 4 bits, with and without a scale (CDNA4 guide 7.3, 12.11).
 //
-// They differ in formats, element count and which bits of a register OP_SEL names, so one handler serves all of them
-// from a table: element by element, each over the whole wave.
+// They differ in formats, element count and which bits of a register OP_SEL names, so one handler serves all
+// of them from a table: element by element, each over the whole wave.
 #include "device/interp/vector_tables.h"
 #include "device/semantics/convert.h"
 #include "device/semantics/small_float.h"
@@ -29,32 +29,36 @@ struct Conversion {
   isa::Op op;
   Element from, to;
   uint8_t count;
-  bool stochastic;    // the second source is random bits
-  bool scaled;        // the last explicit source holds the scale as an f32 exponent
-  bool two_sources;   // even elements come from the first source, odd ones from the second
+  bool stochastic;   // the second source is random bits
+  bool scaled;       // the last explicit source holds the scale as an f32 exponent
+  bool two_sources;  // even elements come from the first source, odd ones from the second
 };
 
 #define MORGANA_SCALED(from, to, count, name, stochastic, two) \
   Conversion { isa::Op::v_cvt_scalef32_##name, Element::from, Element::to, count, stochastic, true, two }
-#define MORGANA_TO_8(type)                                                                                       \
-  MORGANA_SCALED(f32, type, 2, pk_##type##_f32, false, true), MORGANA_SCALED(f32, type, 1, sr_##type##_f32, true, false), \
-  MORGANA_SCALED(f16, type, 2, pk_##type##_f16, false, false), MORGANA_SCALED(f16, type, 1, sr_##type##_f16, true, false), \
-  MORGANA_SCALED(bf16, type, 2, pk_##type##_bf16, false, false),                                                 \
-  MORGANA_SCALED(bf16, type, 1, sr_##type##_bf16, true, false)
-#define MORGANA_FROM_8(type)                                                                                     \
-  MORGANA_SCALED(type, f32, 2, pk_f32_##type, false, false), MORGANA_SCALED(type, f32, 1, f32_##type, false, false), \
-  MORGANA_SCALED(type, f16, 2, pk_f16_##type, false, false), MORGANA_SCALED(type, f16, 1, f16_##type, false, false), \
-  MORGANA_SCALED(type, bf16, 2, pk_bf16_##type, false, false)
-#define MORGANA_6(type)                                                                                          \
-  MORGANA_SCALED(f32, type, 32, 2xpk16_##type##_f32, false, true),                                               \
-  MORGANA_SCALED(f32, type, 32, sr_pk32_##type##_f32, true, false),                                              \
-  MORGANA_SCALED(f16, type, 32, pk32_##type##_f16, false, false),                                                \
-  MORGANA_SCALED(bf16, type, 32, pk32_##type##_bf16, false, false),                                              \
-  MORGANA_SCALED(f16, type, 32, sr_pk32_##type##_f16, true, false),                                              \
-  MORGANA_SCALED(bf16, type, 32, sr_pk32_##type##_bf16, true, false),                                            \
-  MORGANA_SCALED(type, f32, 32, pk32_f32_##type, false, false),                                                  \
-  MORGANA_SCALED(type, f16, 32, pk32_f16_##type, false, false),                                                  \
-  MORGANA_SCALED(type, bf16, 32, pk32_bf16_##type, false, false)
+#define MORGANA_TO_8(type)                                           \
+  MORGANA_SCALED(f32, type, 2, pk_##type##_f32, false, true),        \
+      MORGANA_SCALED(f32, type, 1, sr_##type##_f32, true, false),    \
+      MORGANA_SCALED(f16, type, 2, pk_##type##_f16, false, false),   \
+      MORGANA_SCALED(f16, type, 1, sr_##type##_f16, true, false),    \
+      MORGANA_SCALED(bf16, type, 2, pk_##type##_bf16, false, false), \
+      MORGANA_SCALED(bf16, type, 1, sr_##type##_bf16, true, false)
+#define MORGANA_FROM_8(type)                                     \
+  MORGANA_SCALED(type, f32, 2, pk_f32_##type, false, false),     \
+      MORGANA_SCALED(type, f32, 1, f32_##type, false, false),    \
+      MORGANA_SCALED(type, f16, 2, pk_f16_##type, false, false), \
+      MORGANA_SCALED(type, f16, 1, f16_##type, false, false),    \
+      MORGANA_SCALED(type, bf16, 2, pk_bf16_##type, false, false)
+#define MORGANA_6(type)                                                   \
+  MORGANA_SCALED(f32, type, 32, 2xpk16_##type##_f32, false, true),        \
+      MORGANA_SCALED(f32, type, 32, sr_pk32_##type##_f32, true, false),   \
+      MORGANA_SCALED(f16, type, 32, pk32_##type##_f16, false, false),     \
+      MORGANA_SCALED(bf16, type, 32, pk32_##type##_bf16, false, false),   \
+      MORGANA_SCALED(f16, type, 32, sr_pk32_##type##_f16, true, false),   \
+      MORGANA_SCALED(bf16, type, 32, sr_pk32_##type##_bf16, true, false), \
+      MORGANA_SCALED(type, f32, 32, pk32_f32_##type, false, false),       \
+      MORGANA_SCALED(type, f16, 32, pk32_f16_##type, false, false),       \
+      MORGANA_SCALED(type, bf16, 32, pk32_bf16_##type, false, false)
 
 constexpr Conversion kConversions[] = {
     {isa::Op::v_cvt_pk_fp8_f32, Element::f32, Element::fp8, 2, false, false, true},
@@ -63,11 +67,20 @@ constexpr Conversion kConversions[] = {
     {isa::Op::v_cvt_sr_bf8_f32, Element::f32, Element::bf8, 1, true, false, false},
     {isa::Op::v_cvt_sr_f16_f32, Element::f32, Element::f16, 1, true, false, false},
     {isa::Op::v_cvt_sr_bf16_f32, Element::f32, Element::bf16, 1, true, false, false},
-    MORGANA_TO_8(fp8), MORGANA_TO_8(bf8), MORGANA_FROM_8(fp8), MORGANA_FROM_8(bf8), MORGANA_6(fp6), MORGANA_6(bf6),
-    MORGANA_SCALED(f32, fp4, 2, pk_fp4_f32, false, true), MORGANA_SCALED(f32, fp4, 2, sr_pk_fp4_f32, true, false),
-    MORGANA_SCALED(f16, fp4, 2, pk_fp4_f16, false, false), MORGANA_SCALED(f16, fp4, 2, sr_pk_fp4_f16, true, false),
-    MORGANA_SCALED(bf16, fp4, 2, pk_fp4_bf16, false, false), MORGANA_SCALED(bf16, fp4, 2, sr_pk_fp4_bf16, true, false),
-    MORGANA_SCALED(fp4, f32, 2, pk_f32_fp4, false, false), MORGANA_SCALED(fp4, f16, 2, pk_f16_fp4, false, false),
+    MORGANA_TO_8(fp8),
+    MORGANA_TO_8(bf8),
+    MORGANA_FROM_8(fp8),
+    MORGANA_FROM_8(bf8),
+    MORGANA_6(fp6),
+    MORGANA_6(bf6),
+    MORGANA_SCALED(f32, fp4, 2, pk_fp4_f32, false, true),
+    MORGANA_SCALED(f32, fp4, 2, sr_pk_fp4_f32, true, false),
+    MORGANA_SCALED(f16, fp4, 2, pk_fp4_f16, false, false),
+    MORGANA_SCALED(f16, fp4, 2, sr_pk_fp4_f16, true, false),
+    MORGANA_SCALED(bf16, fp4, 2, pk_fp4_bf16, false, false),
+    MORGANA_SCALED(bf16, fp4, 2, sr_pk_fp4_bf16, true, false),
+    MORGANA_SCALED(fp4, f32, 2, pk_f32_fp4, false, false),
+    MORGANA_SCALED(fp4, f16, 2, pk_f16_fp4, false, false),
     MORGANA_SCALED(fp4, bf16, 2, pk_bf16_fp4, false, false),
 };
 
@@ -134,14 +147,17 @@ u32v convert(const Wave& wave, const Conversion& c, const Operands& in, u32v cod
   switch (c.to) {
     case Element::f32: return as<u32v>(flush_output(wave.mode, x));
     case Element::f16:
-      return c.stochastic ? truncate_half(c.to, x, in.random) : to<uint32_t>(as<u16v>(half_out(wave.mode, x)));
-    case Element::bf16: return c.stochastic ? truncate_half(c.to, x, in.random) : to<uint32_t>(narrow_bf16(x));
-    default: return encode_small(format_of_element(c.to, fnuz), x, c.stochastic, in.random, wave.mode.fp16_ovfl());
+      return c.stochastic ? truncate_half(c.to, x, in.random)
+                          : to<uint32_t>(as<u16v>(half_out(wave.mode, x)));
+    case Element::bf16:
+      return c.stochastic ? truncate_half(c.to, x, in.random) : to<uint32_t>(narrow_bf16(x));
+    default:
+      return encode_small(format_of_element(c.to, fnuz), x, c.stochastic, in.random, wave.mode.fp16_ovfl());
   }
 }
 
-// The first bit that OP_SEL names in a register of elements `bits` wide of which `count` are meant; `high` and `low`
-// are the select bits for halves and for bytes.
+// The first bit that OP_SEL names in a register of elements `bits` wide of which `count` are meant; `high`
+// and `low` are the select bits for halves and for bytes.
 int selected_bit(int bits, int count, bool half, uint32_t byte) {
   const int span = bits * count;
   return span >= 32 ? 0 : span == 16 ? 16 * half : 8 * static_cast<int>(byte);
@@ -185,7 +201,9 @@ void convert_small(Wave& wave, const Step* step) {
 }
 
 constexpr VectorOp kOcpRows[] = {
-    MORGANA_VOP_SLOW(v_cvt_f32_fp8), MORGANA_VOP_SLOW(v_cvt_f32_bf8), MORGANA_VOP_SLOW(v_cvt_pk_f32_fp8),
+    MORGANA_VOP_SLOW(v_cvt_f32_fp8),
+    MORGANA_VOP_SLOW(v_cvt_f32_bf8),
+    MORGANA_VOP_SLOW(v_cvt_pk_f32_fp8),
     MORGANA_VOP_SLOW(v_cvt_pk_f32_bf8),
 };
 constexpr VectorOp kFnuzRows[] = {

@@ -16,7 +16,8 @@ namespace {
 class VectorFile : public testing::TestWithParam<const char*> {};
 
 TEST_P(VectorFile, HasNoDifference) {
-  const std::string path = std::string(MORGANA_SOURCE_DIR "/conformance/isa/semantics/gfx950_") + GetParam() + ".jsonl.zst";
+  const std::string path =
+      std::string(MORGANA_SOURCE_DIR "/conformance/isa/semantics/gfx950_") + GetParam() + ".jsonl.zst";
   const Result<VectorReport> report = run_vectors(path, Target::gfx950);
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_GT(report->total.passed, 0);
@@ -26,15 +27,16 @@ TEST_P(VectorFile, HasNoDifference) {
     EXPECT_EQ(count.unimplemented, 0) << mnemonic << " has no semantics";
 }
 INSTANTIATE_TEST_SUITE_P(Gfx950, VectorFile,
-                         testing::Values("VOP1", "VOP2", "VOP3", "VOP3P", "VOPC", "VOP1_SDWA", "VOP2_SDWA", "VOPC_SDWA",
-                                         "VOP1_DPP", "VOP2_DPP", "supplement_doc", "cvt_scale_doc", "mfma_doc"),
+                         testing::Values("VOP1", "VOP2", "VOP3", "VOP3P", "VOPC", "VOP1_SDWA", "VOP2_SDWA",
+                                         "VOPC_SDWA", "VOP1_DPP", "VOP2_DPP", "supplement_doc",
+                                         "cvt_scale_doc", "mfma_doc"),
                          [](const auto& instance) { return std::string(instance.param); });
 
 uint32_t bits(float f) { return std::bit_cast<uint32_t>(f); }
 
 // One instruction on values in v0, v1, v2 of every lane; the result is v3 of lane 0.
-uint32_t once(Target target, const char* hex, uint32_t a, uint32_t b, const RigOptions& options, uint32_t c = 0,
-              uint32_t d = 0) {
+uint32_t once(Target target, const char* hex, uint32_t a, uint32_t b, const RigOptions& options,
+              uint32_t c = 0, uint32_t d = 0) {
   WaveRig rig(target, dwords_of_hex(hex), options);
   for (int lane = 0; lane < kLanes; lane++) {
     rig.v(0, lane) = a;
@@ -53,10 +55,10 @@ RigOptions float_mode(uint32_t mode, bool ieee = true) {
   return options;
 }
 
-constexpr const char* kAddF32 = "00030602";     // v_add_f32_e32 v3, v0, v1
-constexpr const char* kMinF32 = "00030614";     // v_min_f32_e32 v3, v0, v1
-constexpr const char* kAddF16 = "0003063e";     // v_add_f16_e32 v3, v0, v1
-constexpr const char* kMulF32 = "0003060a";     // v_mul_f32_e32 v3, v0, v1
+constexpr const char* kAddF32 = "00030602";            // v_add_f32_e32 v3, v0, v1
+constexpr const char* kMinF32 = "00030614";            // v_min_f32_e32 v3, v0, v1
+constexpr const char* kAddF16 = "0003063e";            // v_add_f16_e32 v3, v0, v1
+constexpr const char* kMulF32 = "0003060a";            // v_mul_f32_e32 v3, v0, v1
 constexpr const char* kMulTwice = "030005d100030208";  // v_mul_f32_e64 v3, v0, v1 mul:2
 
 TEST(VectorModes, DenormalsFollowModeInBothPrecisions) {
@@ -90,12 +92,14 @@ TEST(VectorModes, OutputModifierNeedsFlushedDenormalsAndNoIeee) {
 
 TEST(VectorModes, SignalingNanLosesOnlyWithoutIeee) {
   const uint32_t signaling = 0x7f800001;
-  EXPECT_EQ(once(Target::gfx900, kMinF32, signaling, bits(1), float_mode(0xf0, true)), signaling | 0x00400000u);
+  EXPECT_EQ(once(Target::gfx900, kMinF32, signaling, bits(1), float_mode(0xf0, true)),
+            signaling | 0x00400000u);
   EXPECT_EQ(once(Target::gfx900, kMinF32, signaling, bits(1), float_mode(0xf0, false)), bits(1));
 }
 
 TEST(VectorFrames, InactiveLanesKeepTheirValue) {
-  for (uint64_t exec : {uint64_t{0}, uint64_t{1}, uint64_t{0x8000000000000001}, uint64_t{0x00ff00ff12345678}}) {
+  for (uint64_t exec :
+       {uint64_t{0}, uint64_t{1}, uint64_t{0x8000000000000001}, uint64_t{0x00ff00ff12345678}}) {
     WaveRig rig(Target::gfx90a, dwords_of_hex(kMulF32));
     for (int lane = 0; lane < kLanes; lane++) {
       rig.v(0, lane) = bits(static_cast<float>(lane));
@@ -154,7 +158,8 @@ TEST(VectorAccuracy, TranscendentalsStayWithinTheirBounds) {
           continue;
         }
         if (std::abs(want) < 0x1p-126 || std::isinf(static_cast<float>(want))) {
-          EXPECT_TRUE(std::abs(got) <= 0x1p-126f || got == static_cast<float>(want)) << function.hex << " of " << x;
+          EXPECT_TRUE(std::abs(got) <= 0x1p-126f || got == static_cast<float>(want))
+              << function.hex << " of " << x;
           continue;
         }
         int exponent;
@@ -185,9 +190,10 @@ class Random {
 };
 
 TEST(VectorAccuracy, DivisionMacroOfF32IsCorrectlyRounded) {
-  WaveRig rig(Target::gfx90a,
-              dwords_of_hex("0300e0d101030204 056ae0d100030204 0345087e 0600cbd10309ca23 0400cbd106091204 05090c0a "
-                            "0700cbd1030d1624 0600cbd107091a04 0300cbd1030d1624 0300e2d103091a04 0300ded103030204"));
+  WaveRig rig(
+      Target::gfx90a,
+      dwords_of_hex("0300e0d101030204 056ae0d100030204 0345087e 0600cbd10309ca23 0400cbd106091204 05090c0a "
+                    "0700cbd1030d1624 0600cbd107091a04 0300cbd1030d1624 0300e2d103091a04 0300ded103030204"));
   Random random;
   for (int round = 0; round < 20000; round++) {
     for (int lane = 0; lane < kLanes; lane++) {
@@ -198,17 +204,20 @@ TEST(VectorAccuracy, DivisionMacroOfF32IsCorrectlyRounded) {
     for (int lane = 0; lane < kLanes; lane++) {
       const float a = std::bit_cast<float>(rig.v(0, lane)), b = std::bit_cast<float>(rig.v(1, lane));
       const float want = a / b, got = std::bit_cast<float>(rig.v(3, lane));
-      if (std::isnan(want)) ASSERT_TRUE(std::isnan(got)) << a << " / " << b;
-      else ASSERT_EQ(std::bit_cast<uint32_t>(got), std::bit_cast<uint32_t>(want)) << a << " / " << b;
+      if (std::isnan(want))
+        ASSERT_TRUE(std::isnan(got)) << a << " / " << b;
+      else
+        ASSERT_EQ(std::bit_cast<uint32_t>(got), std::bit_cast<uint32_t>(want)) << a << " / " << b;
     }
   }
 }
 
 TEST(VectorAccuracy, DivisionMacroOfF64IsCorrectlyRounded) {
-  WaveRig rig(Target::gfx90a,
-              dwords_of_hex("0400e1d102050204 044b0c7e 0800ccd1040dca23 0600ccd106111a04 0800ccd1040dca23 "
-                            "0600ccd106111a04 086ae1d100050204 0a0081d2080d0200 0400ccd104152224 0400e3d1040d2a04 "
-                            "0400dfd104050204"));
+  WaveRig rig(
+      Target::gfx90a,
+      dwords_of_hex("0400e1d102050204 044b0c7e 0800ccd1040dca23 0600ccd106111a04 0800ccd1040dca23 "
+                    "0600ccd106111a04 086ae1d100050204 0a0081d2080d0200 0400ccd104152224 0400e3d1040d2a04 "
+                    "0400dfd104050204"));
   Random random;
   for (int round = 0; round < 20000; round++) {
     for (int lane = 0; lane < kLanes; lane++)
@@ -223,13 +232,17 @@ TEST(VectorAccuracy, DivisionMacroOfF64IsCorrectlyRounded) {
         return std::bit_cast<double>(rig.v(r, lane) | uint64_t{rig.v(r + 1, lane)} << 32);
       };
       const double want = value(0) / value(2), got = value(4);
-      if (std::isnan(want)) ASSERT_TRUE(std::isnan(got)) << value(0) << " / " << value(2);
-      else ASSERT_EQ(std::bit_cast<uint64_t>(got), std::bit_cast<uint64_t>(want)) << value(0) << " / " << value(2);
+      if (std::isnan(want))
+        ASSERT_TRUE(std::isnan(got)) << value(0) << " / " << value(2);
+      else
+        ASSERT_EQ(std::bit_cast<uint64_t>(got), std::bit_cast<uint64_t>(want))
+            << value(0) << " / " << value(2);
     }
   }
 }
 
-// What is missing is listed, so that nothing is lost unnoticed: the output names the instructions of every target.
+// What is missing is listed, so that nothing is lost unnoticed: the output names the instructions of every
+// target.
 TEST(VectorCoverage, OnlyListedInstructionsLackSemantics) {
   for (int t = 0; t < kTargetCount; t++) {
     int rows = 0, implemented = 0;

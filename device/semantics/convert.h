@@ -19,7 +19,8 @@ MORGANA_OP like<To, F> truncate(F x) {
   const F safe = (too_large | (x != x)) ? F(0) : bounded;
   using I = like<To, F>;
   const I r = to<To>(safe);
-  constexpr To kMost = static_cast<To>(kSigned ? ~(uint64_t{1} << kBits) & ((uint64_t{1} << kBits) - 1) : ~uint64_t{0});
+  constexpr To kMost =
+      static_cast<To>(kSigned ? ~(uint64_t{1} << kBits) & ((uint64_t{1} << kBits) - 1) : ~uint64_t{0});
   if constexpr (sizeof(E) == sizeof(To))
     return too_large ? I(kMost) : r;
   else
@@ -69,9 +70,15 @@ MORGANA_OP u32v pack(V low, V high) {
   return to<uint32_t>(as<u16v>(low)) | to<uint32_t>(as<u16v>(high)) << 16;
 }
 MORGANA_OP i16v v_cvt_norm_i16_f16(const Mode& mode, f16v a) { return normalized<int16_t>(half_in(mode, a)); }
-MORGANA_OP u16v v_cvt_norm_u16_f16(const Mode& mode, f16v a) { return normalized<uint16_t>(half_in(mode, a)); }
-MORGANA_OP u32v v_cvt_pknorm_i16_f32(f32v a, f32v b) { return pack(normalized<int16_t>(a), normalized<int16_t>(b)); }
-MORGANA_OP u32v v_cvt_pknorm_u16_f32(f32v a, f32v b) { return pack(normalized<uint16_t>(a), normalized<uint16_t>(b)); }
+MORGANA_OP u16v v_cvt_norm_u16_f16(const Mode& mode, f16v a) {
+  return normalized<uint16_t>(half_in(mode, a));
+}
+MORGANA_OP u32v v_cvt_pknorm_i16_f32(f32v a, f32v b) {
+  return pack(normalized<int16_t>(a), normalized<int16_t>(b));
+}
+MORGANA_OP u32v v_cvt_pknorm_u16_f32(f32v a, f32v b) {
+  return pack(normalized<uint16_t>(a), normalized<uint16_t>(b));
+}
 MORGANA_OP u32v v_cvt_pknorm_i16_f16(const Mode& mode, f16v a, f16v b) {
   return pack(v_cvt_norm_i16_f16(mode, a), v_cvt_norm_i16_f16(mode, b));
 }
@@ -97,7 +104,9 @@ MORGANA_OP u32v insert_byte(f32v a, u32v position, u32v old) {
   return (old & ~(u32v(255) << shift)) | byte << shift;
 }
 MORGANA_OP u32v v_cvt_pk_u8_f32(f32v a, u32v position, u32v c) { return insert_byte(a, position, c); }
-MORGANA_OP u32v v_cvt_pkaccum_u8_f32(f32v a, u32v position, u32v old) { return insert_byte(a, position, old); }
+MORGANA_OP u32v v_cvt_pkaccum_u8_f32(f32v a, u32v position, u32v old) {
+  return insert_byte(a, position, old);
+}
 
 MORGANA_OP u16v v_sat_pk_u8_i16(u32v a) {
   const i32v low = as<i32v>(a << 16) >> 16, high = as<i32v>(a) >> 16;
@@ -116,7 +125,9 @@ MORGANA_OP u32v v_ashr_pk_i8_i32(i32v a, i32v b, u32v n, u32v old) {
 }
 
 // gfx950: to nearest even whatever MODE says.
-MORGANA_OP u32v v_cvt_pk_f16_f32(const Mode& mode, f32v a, f32v b) { return pack(half_out(mode, a), half_out(mode, b)); }
+MORGANA_OP u32v v_cvt_pk_f16_f32(const Mode& mode, f32v a, f32v b) {
+  return pack(half_out(mode, a), half_out(mode, b));
+}
 MORGANA_OP u32v v_cvt_pk_bf16_f32(f32v a, f32v b) { return pack(narrow_bf16(a), narrow_bf16(b)); }
 
 }  // namespace morgana::device::MORGANA_SIMD

@@ -1,15 +1,15 @@
-// The division macro's steps: div_scale, div_fmas, div_fixup (CDNA4 guide 12.11; corrections of its formulas are
-// noted where they are made).
+// The division macro's steps: div_scale, div_fmas, div_fixup (CDNA4 guide 12.11; corrections of its formulas
+// are noted where they are made).
 #pragma once
 
 #include "device/semantics/float_ops.h"
 
 namespace morgana::device::MORGANA_SIMD {
 
-// Scales `value`, which is the denominator or the numerator, so that the Newton steps meet no denormals; the mask
-// says which quotients div_fmas scales back. The guide tests `1 / denominator` in f64 also for f32: the hardware's
-// reciprocal is an f32, so the test is on the f32 range here. Where reciprocal and quotient are both denormal the guide
-// scales the denominator up, which overflows; it goes down.
+// Scales `value`, which is the denominator or the numerator, so that the Newton steps meet no denormals; the
+// mask says which quotients div_fmas scales back. The guide tests `1 / denominator` in f64 also for f32: the
+// hardware's reciprocal is an f32, so the test is on the f32 range here. Where reciprocal and quotient are
+// both denormal the guide scales the denominator up, which overflows; it goes down.
 template <typename V>
 MORGANA_OP with_mask<V> div_scale(V value, V denominator, V numerator) {
   using U = uint_of<V>;
@@ -18,7 +18,8 @@ MORGANA_OP with_mask<V> div_scale(V value, V denominator, V numerator) {
   constexpr int kStep = kSingle ? 64 : 128, kFar = kSingle ? 96 : 768, kTiny = kSingle ? 23 : 53;
   constexpr int kBias = format_of<V>::bias;
   const U d = magnitude_bits(denominator), n = magnitude_bits(numerator);
-  const I is_denominator = bits_of(value) == bits_of(denominator), is_numerator = bits_of(value) == bits_of(numerator);
+  const I is_denominator = bits_of(value) == bits_of(denominator),
+          is_numerator = bits_of(value) == bits_of(numerator);
   const V up = value * power_of_two<V>(I(kStep)), down = value * power_of_two<V>(I(-kStep));
 
   const I far_apart = exponent_of(numerator) - exponent_of(denominator) >= kFar;
@@ -48,8 +49,8 @@ MORGANA_OP with_mask<f64v> v_div_scale_f64(const Mode& mode, f64v value, f64v de
   return div_scale(flush_input(mode, value), flush_input(mode, denominator), flush_input(mode, numerator));
 }
 
-// `r`, the rounded a * b + c, times 2^-step, as if rounded only once: where scaling hits a tie between two denormals, what
-// the first rounding left out decides.
+// `r`, the rounded a * b + c, times 2^-step, as if rounded only once: where scaling hits a tie between two
+// denormals, what the first rounding left out decides.
 template <typename V>
 MORGANA_OP V scale_down(V r, V a, V b, V c, int step) {
   using I = sint_of<V>;
@@ -65,14 +66,15 @@ MORGANA_OP V scale_down(V r, V a, V b, V c, int step) {
   return ((abs_of(left) == half) & (left_out != V(0))) ? nearer : q;
 }
 
-// The guide's 2^32 and 2^64 are misprints: the result is scaled by the square of that, away from the scale that the
-// third operand's exponent shows.
+// The guide's 2^32 and 2^64 are misprints: the result is scaled by the square of that, away from the scale
+// that the third operand's exponent shows.
 template <typename V>
 MORGANA_OP V div_fmas(V a, V b, V c, mask post) {
   using I = sint_of<V>;
   constexpr int kStep = sizeof(element_of<V>) == 4 ? 64 : 128;
   const V r = __builtin_elementwise_fma(a, b, c);
-  if (post == 0) [[likely]] return r;
+  if (post == 0) [[likely]]
+    return r;
   const V up = r * power_of_two<V>(I(kStep)), down = scale_down(r, a, b, c, kStep);
   return select(post, exponent_of(c) > format_of<V>::bias ? up : down, r);
 }
@@ -90,7 +92,9 @@ MORGANA_OP V div_fixup(V quotient, V denominator, V numerator, int underflow) {
   U r = magnitude_bits(quotient) | sign;
   r = is_nan(quotient) ? inf | sign : r;  // two finite operands: the quotient overflowed
   if (underflow != 0)
-    r = exponent_of(numerator) - exponent_of(denominator) < static_cast<element_of<sint_of<V>>>(underflow) ? sign : r;
+    r = exponent_of(numerator) - exponent_of(denominator) < static_cast<element_of<sint_of<V>>>(underflow)
+            ? sign
+            : r;
   r = ((d == inf) | (n == 0)) ? sign : r;
   r = ((d == 0) | (n == inf)) ? sign | inf : r;
   const U invalid = U(format_of<V>::nan) | U(format_of<V>::sign);

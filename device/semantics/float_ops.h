@@ -7,8 +7,8 @@
 
 namespace morgana::device::MORGANA_SIMD {
 
-// Maximum or minimum with IEEE rules (CDNA4 guide 12.7, V_MIN_F32, V_MAX_F32): -0 is less than +0, a NaN loses
-// against a number, and with MODE.IEEE a signalling NaN comes back quieted.
+// Maximum or minimum with IEEE rules (CDNA4 guide 12.7, V_MIN_F32, V_MAX_F32): -0 is less than +0, a NaN
+// loses against a number, and with MODE.IEEE a signalling NaN comes back quieted.
 template <bool Max, typename V>
 MORGANA_OP V extremum(bool ieee, V a, V b) {
   V r = Max ? (a > b ? a : b) : (a < b ? a : b);
@@ -27,9 +27,12 @@ MORGANA_OP V extremum3(bool ieee, V a, V b, V c) {
 template <typename V>
 MORGANA_OP V median(bool ieee, V a, V b, V c) {
   const V top = extremum3<true>(ieee, a, b, c);
-  V r = top == a ? extremum<true>(ieee, b, c) : top == b ? extremum<true>(ieee, a, c) : extremum<true>(ieee, a, b);
+  V r = top == a   ? extremum<true>(ieee, b, c)
+        : top == b ? extremum<true>(ieee, a, c)
+                   : extremum<true>(ieee, a, b);
   const auto unordered = is_nan(a) | is_nan(b) | is_nan(c);
-  if (any(unordered)) [[unlikely]] r = unordered ? extremum3<false>(ieee, a, b, c) : r;
+  if (any(unordered)) [[unlikely]]
+    r = unordered ? extremum3<false>(ieee, a, b, c) : r;
   return r;
 }
 
@@ -63,7 +66,7 @@ MORGANA_OP V scale(V x, sint_of<V> n) {
   using I = sint_of<V>;
   constexpr int kBias = format_of<V>::bias, kDown = kBias - 1 - format_of<V>::mantissa - 1;
   for (int i = 0; i < 2; i++) {
-    const I down = n < I(1 - kBias), up = n > I(kBias);
+    const I down = n<I(1 - kBias), up = n> I(kBias);
     const I step = down ? I(-kDown) : up ? I(kBias) : I(0);
     x *= power_of_two<V>(step);
     n -= step;

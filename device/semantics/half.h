@@ -1,7 +1,7 @@
 // f16 and bf16 values as f32, in which their arithmetic is done, and back with one rounding.
 //
-// f32 holds sums, differences, products and square roots of f16 values with enough bits (24 >= 2 * 11 + 2) that
-// rounding twice cannot be seen; fused multiply-adds go through f64 (vop_f16.h).
+// f32 holds sums, differences, products and square roots of f16 values with enough bits (24 >= 2 * 11 + 2)
+// that rounding twice cannot be seen; fused multiply-adds go through f64 (vop_f16.h).
 #pragma once
 
 #include "device/semantics/float_ops.h"
@@ -36,7 +36,8 @@ MORGANA_OP like<_Float16, F> narrow(F x) {
   const U exponent = __builtin_elementwise_max(bits_of(a) & 0x7f800000u, U(113u << 23));
   const F magic = as<F>(((exponent + (13u << 23)) & 0x7f800000u) | sign);
   const F rounded = abs_of((x + magic) - magic);
-  const F past_largest = as<F>(sign | 0x7f7fffffu) + as<F>(sign | 0x7f7fffffu);  // infinite unless rounded inwards
+  const F past_largest =
+      as<F>(sign | 0x7f7fffffu) + as<F>(sign | 0x7f7fffffu);  // infinite unless rounded inwards
   const U overflow = is_inf(past_largest) ? U(0x7c00) : U(0x7bff);
   const U normal = (bits_of(rounded) - (112u << 23)) >> 13;
   const U denormal = as<U>(to<int32_t>(rounded < 0x1p-14f ? rounded * 0x1p24f : F(0.0f)));
@@ -46,14 +47,18 @@ MORGANA_OP like<_Float16, F> narrow(F x) {
 #endif
 }
 
-// An f16 operand under MODE's f16 denormal field, and a result; MODE.FP16_OVFL turns overflows into the largest number.
+// An f16 operand under MODE's f16 denormal field, and a result; MODE.FP16_OVFL turns overflows into the
+// largest number.
 template <typename H>
-MORGANA_OP like<float, H> half_in(const Mode& mode, H h) { return widen(flush_input(mode, h)); }
+MORGANA_OP like<float, H> half_in(const Mode& mode, H h) {
+  return widen(flush_input(mode, h));
+}
 template <typename F>
 MORGANA_OP like<_Float16, F> half_out(const Mode& mode, F x) {
   using H = like<_Float16, F>;
   H h = narrow(x);
-  if (flushes_output<H>(mode)) [[unlikely]] h = flush(h);
+  if (flushes_output<H>(mode)) [[unlikely]]
+    h = flush(h);
   if (mode.fp16_ovfl()) [[unlikely]]
     h = (is_inf(h) & !to<int16_t>(is_inf(x))) ? as<H>(bits_of(h) - 1) : h;
   return h;
@@ -84,7 +89,9 @@ MORGANA_OP like<_Float16, D> half_of_double(const Mode& mode, D x) {
 
 // bf16: the upper half of an f32.
 template <typename U16>
-MORGANA_OP like<float, U16> widen_bf16(U16 h) { return as<like<float, U16>>(to<uint32_t>(h) << 16); }
+MORGANA_OP like<float, U16> widen_bf16(U16 h) {
+  return as<like<float, U16>>(to<uint32_t>(h) << 16);
+}
 // To nearest, ties to even.
 template <typename F>
 MORGANA_OP like<uint16_t, F> narrow_bf16(F x) {

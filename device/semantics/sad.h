@@ -6,7 +6,9 @@
 namespace morgana::device::MORGANA_SIMD {
 
 template <typename V>
-MORGANA_OP V distance(V a, V b) { return __builtin_elementwise_max(a, b) - __builtin_elementwise_min(a, b); }
+MORGANA_OP V distance(V a, V b) {
+  return __builtin_elementwise_max(a, b) - __builtin_elementwise_min(a, b);
+}
 MORGANA_OP u32v byte_of(u32v a, int i) { return (a >> (8 * i)) & 0xff; }
 
 // The four byte distances added up; `masked`: bytes where the reference b is 0 do not count.
@@ -53,7 +55,8 @@ MORGANA_OP u32x4 v_mqsad_u32_u8(u64v a, u32v b, u32x4 c) {
 MORGANA_OP u32v v_lerp_u8(u32v a, u32v b, u32v round) {
   u32v r = u32v(0);
 #pragma clang loop unroll(full)
-  for (int i = 0; i < 4; i++) r |= ((byte_of(a, i) + byte_of(b, i) + ((round >> (8 * i)) & 1)) >> 1) << (8 * i);
+  for (int i = 0; i < 4; i++)
+    r |= ((byte_of(a, i) + byte_of(b, i) + ((round >> (8 * i)) & 1)) >> 1) << (8 * i);
   return r;
 }
 

@@ -1,7 +1,8 @@
 // 32-bit reciprocals, roots, exponential, logarithm, sine and cosine.
 //
-// All flush denormal operands whatever MODE says. Greatest errors found over every binade (transcendental_test.cpp):
-// rcp and sqrt 0.5 ulp, rsq 0.9, exp 0.8, log 1.1, sin and cos 0.9. Polynomials are own minimax fits.
+// All flush denormal operands whatever MODE says. Greatest errors found over every binade
+// (transcendental_test.cpp): rcp and sqrt 0.5 ulp, rsq 0.9, exp 0.8, log 1.1, sin and cos 0.9. Polynomials
+// are own minimax fits.
 #pragma once
 
 #include "device/semantics/float_ops.h"
@@ -77,8 +78,10 @@ MORGANA_OP f32v v_log_f32(f32v a) {
   const f32v high = approximate_fma(t, log2e, ef);
   const f32v lost = approximate_fma(t, log2e, ef - high);
   const f32v r = high + (lost + low);
-  const f32v special = x == 0.0f ? infinity<f32v>(u32v(0x80000000u))
-                                 : (x != x) ? quiet(x) : x < 0.0f ? quiet_nan<f32v>() : x;
+  const f32v special = x == 0.0f  ? infinity<f32v>(u32v(0x80000000u))
+                       : (x != x) ? quiet(x)
+                       : x < 0.0f ? quiet_nan<f32v>()
+                                  : x;
   return ((x > 0.0f) & !is_inf(x)) ? r : special;
 }
 MORGANA_OP f32v v_log_legacy_f32(f32v a) { return v_log_f32(a); }

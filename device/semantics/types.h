@@ -1,13 +1,14 @@
 // The values that instruction semantics work on, and the few operations all of them share.
 //
-// device/semantics holds one function per vector instruction, named exactly by AMD's mnemonic: pure, whole-wave
-// values in, values out. The C++ parameter types say how operands are fetched and what a modifier means; the frames
-// (device/interp/vector_frame.h) read them off the signatures. Nothing here touches memory or calls a library, so
-// that the same files can be compiled to LLVM bitcode. Functions that depend on MODE take `const Mode&` first.
+// device/semantics holds one function per vector instruction, named exactly by AMD's mnemonic: pure,
+// whole-wave values in, values out. The C++ parameter types say how operands are fetched and what a modifier
+// means; the frames (device/interp/vector_frame.h) read them off the signatures. Nothing here touches memory
+// or calls a library, so that the same files can be compiled to LLVM bitcode. Functions that depend on MODE
+// take `const Mode&` first.
 //
-// Rounding and denormals of f32 arithmetic are those of the host's MXCSR, which the interpreter keeps equal to
-// MODE's f32 fields (and, around f64 and f16 instructions, to MODE's f64/f16 fields where these differ). What the
-// host does not flush by itself is flushed here.
+// Rounding and denormals of f32 arithmetic are those of the host's MXCSR, which the interpreter keeps equal
+// to MODE's f32 fields (and, around f64 and f16 instructions, to MODE's f64/f16 fields where these differ).
+// What the host does not flush by itself is flushed here.
 #pragma once
 
 #include <cstdint>
@@ -101,9 +102,21 @@ using like = vec<T, size_of<V>>;
 
 template <int Bytes>
 struct int_of;
-template <> struct int_of<2> { using u = uint16_t; using i = int16_t; };
-template <> struct int_of<4> { using u = uint32_t; using i = int32_t; };
-template <> struct int_of<8> { using u = uint64_t; using i = int64_t; };
+template <>
+struct int_of<2> {
+  using u = uint16_t;
+  using i = int16_t;
+};
+template <>
+struct int_of<4> {
+  using u = uint32_t;
+  using i = int32_t;
+};
+template <>
+struct int_of<8> {
+  using u = uint64_t;
+  using i = int64_t;
+};
 // Integers as wide as V's elements.
 template <typename V>
 using uint_of = like<typename int_of<sizeof(element_of<V>)>::u, V>;
@@ -112,12 +125,18 @@ using sint_of = like<typename int_of<sizeof(element_of<V>)>::i, V>;
 
 // The bits of `v` as a To of the same size.
 template <typename To, typename V>
-MORGANA_OP To as(V v) { return __builtin_bit_cast(To, v); }
+MORGANA_OP To as(V v) {
+  return __builtin_bit_cast(To, v);
+}
 template <typename V>
-MORGANA_OP uint_of<V> bits_of(V v) { return __builtin_bit_cast(uint_of<V>, v); }
+MORGANA_OP uint_of<V> bits_of(V v) {
+  return __builtin_bit_cast(uint_of<V>, v);
+}
 // Numeric conversion lane by lane.
 template <typename T, typename V>
-MORGANA_OP like<T, V> to(V v) { return __builtin_convertvector(v, like<T, V>); }
+MORGANA_OP like<T, V> to(V v) {
+  return __builtin_convertvector(v, like<T, V>);
+}
 
 using boolv = vec<bool, kN>;
 // A vector comparison's result (0 or -1 a lane) as a mask, and back.
@@ -126,9 +145,7 @@ MORGANA_OP mask mask_of(V condition) {
   static_assert(kN == 64);
   return __builtin_bit_cast(mask, __builtin_convertvector(condition, boolv));
 }
-MORGANA_OP i32v lanes_of(mask m) {
-  return -__builtin_convertvector(__builtin_bit_cast(boolv, m), i32v);
-}
+MORGANA_OP i32v lanes_of(mask m) { return -__builtin_convertvector(__builtin_bit_cast(boolv, m), i32v); }
 MORGANA_OP u32v bit_of(mask m) { return __builtin_convertvector(__builtin_bit_cast(boolv, m), u32v); }
 // Lanes of `a` where the mask is set, of `b` elsewhere.
 template <typename V>
@@ -155,16 +172,20 @@ MORGANA_OP V approximate_fma(V a, V b, V c) {
 
 template <typename T>
 struct format;
-template <> struct format<float> {
+template <>
+struct format<float> {
   static constexpr int mantissa = 23, bias = 127;
-  static constexpr uint32_t sign = 0x80000000u, exponent = 0x7f800000u, quiet = 0x00400000u, nan = 0x7fc00000u;
+  static constexpr uint32_t sign = 0x80000000u, exponent = 0x7f800000u, quiet = 0x00400000u,
+                            nan = 0x7fc00000u;
 };
-template <> struct format<double> {
+template <>
+struct format<double> {
   static constexpr int mantissa = 52, bias = 1023;
-  static constexpr uint64_t sign = 0x8000000000000000u, exponent = 0x7ff0000000000000u, quiet = 0x0008000000000000u,
-                            nan = 0x7ff8000000000000u;
+  static constexpr uint64_t sign = 0x8000000000000000u, exponent = 0x7ff0000000000000u,
+                            quiet = 0x0008000000000000u, nan = 0x7ff8000000000000u;
 };
-template <> struct format<_Float16> {
+template <>
+struct format<_Float16> {
   static constexpr int mantissa = 10, bias = 15;
   static constexpr uint16_t sign = 0x8000, exponent = 0x7c00, quiet = 0x0200, nan = 0x7e00;
 };
@@ -180,19 +201,26 @@ MORGANA_OP uint_of<V> sign_bits(V v) {
   return bits_of(v) & uint_of<V>(format_of<V>::sign);
 }
 template <typename V>
-MORGANA_OP V abs_of(V v) { return as<V>(magnitude_bits(v)); }
+MORGANA_OP V abs_of(V v) {
+  return as<V>(magnitude_bits(v));
+}
 // The biased exponent field.
 template <typename V>
 MORGANA_OP sint_of<V> exponent_of(V v) {
   return as<sint_of<V>>(magnitude_bits(v) >> format_of<V>::mantissa);
 }
 template <typename V>
-MORGANA_OP sint_of<V> is_nan(V v) { return magnitude_bits(v) > uint_of<V>(format_of<V>::exponent); }
+MORGANA_OP sint_of<V> is_nan(V v) {
+  return magnitude_bits(v) > uint_of<V>(format_of<V>::exponent);
+}
 template <typename V>
-MORGANA_OP sint_of<V> is_inf(V v) { return magnitude_bits(v) == uint_of<V>(format_of<V>::exponent); }
+MORGANA_OP sint_of<V> is_inf(V v) {
+  return magnitude_bits(v) == uint_of<V>(format_of<V>::exponent);
+}
 template <typename V>
 MORGANA_OP sint_of<V> is_signaling(V v) {
-  return (magnitude_bits(v) > uint_of<V>(format_of<V>::exponent)) & ((bits_of(v) & uint_of<V>(format_of<V>::quiet)) == 0);
+  return (magnitude_bits(v) > uint_of<V>(format_of<V>::exponent)) &
+         ((bits_of(v) & uint_of<V>(format_of<V>::quiet)) == 0);
 }
 template <typename V>
 MORGANA_OP sint_of<V> is_denormal(V v) {
@@ -200,11 +228,17 @@ MORGANA_OP sint_of<V> is_denormal(V v) {
   return (m != 0) & (m < uint_of<V>(static_cast<element_of<uint_of<V>>>(format_of<V>::quiet * 2)));
 }
 template <typename V>
-MORGANA_OP V quiet(V v) { return as<V>(bits_of(v) | uint_of<V>(format_of<V>::quiet)); }
+MORGANA_OP V quiet(V v) {
+  return as<V>(bits_of(v) | uint_of<V>(format_of<V>::quiet));
+}
 template <typename V>
-MORGANA_OP V quiet_nan() { return as<V>(uint_of<V>(format_of<V>::nan)); }
+MORGANA_OP V quiet_nan() {
+  return as<V>(uint_of<V>(format_of<V>::nan));
+}
 template <typename V>
-MORGANA_OP V infinity(uint_of<V> sign) { return as<V>(sign | uint_of<V>(format_of<V>::exponent)); }
+MORGANA_OP V infinity(uint_of<V> sign) {
+  return as<V>(sign | uint_of<V>(format_of<V>::exponent));
+}
 // Denormals become zeros of their sign.
 template <typename V>
 MORGANA_OP V flush(V v) {

@@ -35,7 +35,8 @@ MORGANA_OP pk_u16v v_pk_mul_lo_u16(pk_u16v a, pk_u16v b) {
   return saturate<uint16_t>(to<uint32_t>(a) * to<uint32_t>(b));
 }
 MORGANA_OP pk_u16v v_pk_mad_u16(pk_u16v a, pk_u16v b, pk_u16v c) {
-  return saturate<uint16_t>(__builtin_elementwise_add_sat(to<uint32_t>(a) * to<uint32_t>(b), to<uint32_t>(c)));
+  return saturate<uint16_t>(
+      __builtin_elementwise_add_sat(to<uint32_t>(a) * to<uint32_t>(b), to<uint32_t>(c)));
 }
 MORGANA_OP pk_i16v v_pk_mad_i16(pk_i16v a, pk_i16v b, pk_i16v c) {
   return saturate<int16_t>(to<int32_t>(a) * to<int32_t>(b) + to<int32_t>(c));
@@ -53,8 +54,12 @@ MORGANA_OP pk_f16v v_pk_fma_f16(const Mode& mode, pk_f16v a, pk_f16v b, pk_f16v 
 MORGANA_OP pk_f16v v_pk_fmac_f16(const Mode& mode, pk_f16v a, pk_f16v b, pk_f16v d) {
   return half::fma(mode, a, b, d);
 }
-MORGANA_OP pk_f16v v_pk_min_f16(const Mode& mode, pk_f16v a, pk_f16v b) { return half::extremum<false>(mode, a, b); }
-MORGANA_OP pk_f16v v_pk_max_f16(const Mode& mode, pk_f16v a, pk_f16v b) { return half::extremum<true>(mode, a, b); }
+MORGANA_OP pk_f16v v_pk_min_f16(const Mode& mode, pk_f16v a, pk_f16v b) {
+  return half::extremum<false>(mode, a, b);
+}
+MORGANA_OP pk_f16v v_pk_max_f16(const Mode& mode, pk_f16v a, pk_f16v b) {
+  return half::extremum<true>(mode, a, b);
+}
 MORGANA_OP pk_f16v v_pk_minimum3_f16(const Mode& mode, pk_f16v a, pk_f16v b, pk_f16v c) {
   return half::propagating_extremum3<false>(mode, a, b, c);
 }
@@ -64,7 +69,8 @@ MORGANA_OP pk_f16v v_pk_maximum3_f16(const Mode& mode, pk_f16v a, pk_f16v b, pk_
 
 // --- Mixed precision ---
 
-// An operand of the mix instructions: f32, or one half of a register widened (the frame reads op_sel and op_sel_hi).
+// An operand of the mix instructions: f32, or one half of a register widened (the frame reads op_sel and
+// op_sel_hi).
 struct mixed {
   f32v value;
 };
@@ -75,13 +81,17 @@ MORGANA_OP f32v v_fma_mix_f32(mixed a, mixed b, mixed c) {
 MORGANA_OP f16v v_fma_mixlo_f16(const Mode& mode, mixed a, mixed b, mixed c) {
   return half_out(mode, v_fma_mix_f32(a, b, c));
 }
-MORGANA_OP f16v v_fma_mixhi_f16(const Mode& mode, mixed a, mixed b, mixed c) { return v_fma_mixlo_f16(mode, a, b, c); }
+MORGANA_OP f16v v_fma_mixhi_f16(const Mode& mode, mixed a, mixed b, mixed c) {
+  return v_fma_mixlo_f16(mode, a, b, c);
+}
 // gfx900's are not fused.
 MORGANA_OP f32v v_mad_mix_f32(mixed a, mixed b, mixed c) { return a.value * b.value + c.value; }
 MORGANA_OP f16v v_mad_mixlo_f16(const Mode& mode, mixed a, mixed b, mixed c) {
   return half_out(mode, v_mad_mix_f32(a, b, c));
 }
-MORGANA_OP f16v v_mad_mixhi_f16(const Mode& mode, mixed a, mixed b, mixed c) { return v_mad_mixlo_f16(mode, a, b, c); }
+MORGANA_OP f16v v_mad_mixhi_f16(const Mode& mode, mixed a, mixed b, mixed c) {
+  return v_mad_mixlo_f16(mode, a, b, c);
+}
 
 // --- Dot products ---
 
@@ -127,12 +137,12 @@ MORGANA_OP Acc integer_dot(u32v a, u32v b, int bits) {
   }
   return sum;
 }
-#define MORGANA_DOT(op, bits, S, V, T, W)                                             \
+#define MORGANA_DOT(op, bits, S, V, T, W)                                                                \
   MORGANA_OP V op(u32v a, u32v b, V c) { return as<V>(integer_dot<u32v, S>(a, b, bits) + as<u32v>(c)); } \
-  namespace clamp {                                                                        \
-  MORGANA_OP V op(u32v a, u32v b, V c) {                                                   \
-    return saturate<T>(integer_dot<W, S>(a, b, bits) + to<element_of<W>>(c));              \
-  }                                                                                        \
+  namespace clamp {                                                                                      \
+  MORGANA_OP V op(u32v a, u32v b, V c) {                                                                 \
+    return saturate<T>(integer_dot<W, S>(a, b, bits) + to<element_of<W>>(c));                            \
+  }                                                                                                      \
   }
 MORGANA_DOT(v_dot2_i32_i16, 16, true, i32v, int32_t, i64v)
 MORGANA_DOT(v_dot2_u32_u16, 16, false, u32v, uint32_t, u64v)

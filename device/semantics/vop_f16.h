@@ -1,5 +1,5 @@
-// 16-bit floating-point arithmetic, one value a lane. What the packed instructions share is a template over the
-// vector length (vop3p.h).
+// 16-bit floating-point arithmetic, one value a lane. What the packed instructions share is a template over
+// the vector length (vop3p.h).
 #pragma once
 
 #include "device/semantics/half.h"
@@ -10,11 +10,17 @@ namespace morgana::device::MORGANA_SIMD {
 namespace half {
 
 template <typename H>
-MORGANA_OP H add(const Mode& mode, H a, H b) { return half_out(mode, half_in(mode, a) + half_in(mode, b)); }
+MORGANA_OP H add(const Mode& mode, H a, H b) {
+  return half_out(mode, half_in(mode, a) + half_in(mode, b));
+}
 template <typename H>
-MORGANA_OP H subtract(const Mode& mode, H a, H b) { return half_out(mode, half_in(mode, a) - half_in(mode, b)); }
+MORGANA_OP H subtract(const Mode& mode, H a, H b) {
+  return half_out(mode, half_in(mode, a) - half_in(mode, b));
+}
 template <typename H>
-MORGANA_OP H multiply(const Mode& mode, H a, H b) { return half_out(mode, half_in(mode, a) * half_in(mode, b)); }
+MORGANA_OP H multiply(const Mode& mode, H a, H b) {
+  return half_out(mode, half_in(mode, a) * half_in(mode, b));
+}
 // The product is exact in f64 and the sum loses only bits that rounding to f16 does not need.
 template <typename H>
 MORGANA_OP H fma(const Mode& mode, H a, H b, H c) {
@@ -23,7 +29,9 @@ MORGANA_OP H fma(const Mode& mode, H a, H b, H c) {
 }
 // Two roundings.
 template <typename H>
-MORGANA_OP H mad(const Mode& mode, H a, H b, H c) { return add(mode, multiply(mode, a, b), c); }
+MORGANA_OP H mad(const Mode& mode, H a, H b, H c) {
+  return add(mode, multiply(mode, a, b), c);
+}
 
 template <bool Max, typename H>
 MORGANA_OP H extremum(const Mode& mode, H a, H b) {
@@ -51,17 +59,25 @@ MORGANA_OP f16v v_sub_f16(const Mode& mode, f16v a, f16v b) { return half::subtr
 MORGANA_OP f16v v_subrev_f16(const Mode& mode, f16v a, f16v b) { return half::subtract(mode, b, a); }
 MORGANA_OP f16v v_mul_f16(const Mode& mode, f16v a, f16v b) { return half::multiply(mode, a, b); }
 MORGANA_OP f16v v_fma_f16(const Mode& mode, f16v a, f16v b, f16v c) { return half::fma(mode, a, b, c); }
-MORGANA_OP f16v v_fma_legacy_f16(const Mode& mode, f16v a, f16v b, f16v c) { return half::fma(mode, a, b, c); }
+MORGANA_OP f16v v_fma_legacy_f16(const Mode& mode, f16v a, f16v b, f16v c) {
+  return half::fma(mode, a, b, c);
+}
 MORGANA_OP f16v v_mad_f16(const Mode& mode, f16v a, f16v b, f16v c) { return half::mad(mode, a, b, c); }
-MORGANA_OP f16v v_mad_legacy_f16(const Mode& mode, f16v a, f16v b, f16v c) { return half::mad(mode, a, b, c); }
+MORGANA_OP f16v v_mad_legacy_f16(const Mode& mode, f16v a, f16v b, f16v c) {
+  return half::mad(mode, a, b, c);
+}
 MORGANA_OP f16v v_mac_f16(const Mode& mode, f16v a, f16v b, f16v d) { return half::mad(mode, a, b, d); }
 MORGANA_OP f16v v_madmk_f16(const Mode& mode, f16v a, f16v k, f16v b) { return half::mad(mode, a, k, b); }
 MORGANA_OP f16v v_madak_f16(const Mode& mode, f16v a, f16v b, f16v k) { return half::mad(mode, a, b, k); }
 
 MORGANA_OP f16v v_min_f16(const Mode& mode, f16v a, f16v b) { return half::extremum<false>(mode, a, b); }
 MORGANA_OP f16v v_max_f16(const Mode& mode, f16v a, f16v b) { return half::extremum<true>(mode, a, b); }
-MORGANA_OP f16v v_min3_f16(const Mode& mode, f16v a, f16v b, f16v c) { return half::extremum3<false>(mode, a, b, c); }
-MORGANA_OP f16v v_max3_f16(const Mode& mode, f16v a, f16v b, f16v c) { return half::extremum3<true>(mode, a, b, c); }
+MORGANA_OP f16v v_min3_f16(const Mode& mode, f16v a, f16v b, f16v c) {
+  return half::extremum3<false>(mode, a, b, c);
+}
+MORGANA_OP f16v v_max3_f16(const Mode& mode, f16v a, f16v b, f16v c) {
+  return half::extremum3<true>(mode, a, b, c);
+}
 MORGANA_OP f16v v_med3_f16(const Mode& mode, f16v a, f16v b, f16v c) {
   const f32v x = half_in(mode, a), y = half_in(mode, b), z = half_in(mode, c);
   const f16v r = narrow(median(false, x, y, z));

@@ -13,9 +13,7 @@ MORGANA_OP f32v v_sub_f32(f32v a, f32v b) { return a - b; }
 MORGANA_OP f32v v_subrev_f32(f32v a, f32v b) { return b - a; }
 MORGANA_OP f32v v_mul_f32(f32v a, f32v b) { return a * b; }
 // DX9 rules: 0 times anything is +0.
-MORGANA_OP f32v v_mul_legacy_f32(f32v a, f32v b) {
-  return ((a == 0.0f) | (b == 0.0f)) ? f32v(0.0f) : a * b;
-}
+MORGANA_OP f32v v_mul_legacy_f32(f32v a, f32v b) { return ((a == 0.0f) | (b == 0.0f)) ? f32v(0.0f) : a * b; }
 
 MORGANA_OP f32v v_fma_f32(f32v a, f32v b, f32v c) { return __builtin_elementwise_fma(a, b, c); }
 MORGANA_OP f32v v_fmac_f32(f32v a, f32v b, f32v d) { return v_fma_f32(a, b, d); }
@@ -24,7 +22,8 @@ MORGANA_OP f32v v_fmaak_f32(f32v a, f32v b, f32v k) { return v_fma_f32(a, b, k);
 
 // The multiply-adds round twice and flush denormals whatever MODE says.
 MORGANA_OP f32v v_mad_f32(const Mode& mode, f32v a, f32v b, f32v c) {
-  if (mode.denorm32() == 0) [[likely]] return a * b + c;
+  if (mode.denorm32() == 0) [[likely]]
+    return a * b + c;
   return flush(flush(flush(a) * flush(b)) + flush(c));
 }
 MORGANA_OP f32v v_mac_f32(const Mode& mode, f32v a, f32v b, f32v d) { return v_mad_f32(mode, a, b, d); }
@@ -40,7 +39,8 @@ MORGANA_OP f32v v_mac_legacy_f32(const Mode& mode, f32v a, f32v b, f32v d) {
 // Lighting term of gfx6 and gfx7.
 MORGANA_OP f32v v_mullit_f32(f32v a, f32v b, f32v c) {
   const f32v most_negative = f32v(-3.402823466e38f);
-  const i32v dark = (b == most_negative) | (b == infinity<f32v>(u32v(0x80000000u))) | (b != b) | (c != c) | (c <= 0.0f);
+  const i32v dark =
+      (b == most_negative) | (b == infinity<f32v>(u32v(0x80000000u))) | (b != b) | (c != c) | (c <= 0.0f);
   return dark ? most_negative : v_mul_legacy_f32(a, b);
 }
 
@@ -63,12 +63,12 @@ MORGANA_OP f32v v_med3_f32(const Mode& mode, f32v a, f32v b, f32v c) {
 }
 // IEEE and NaN propagation are forced on; a NaN becomes 0 only by the clamp.
 MORGANA_OP f32v v_minimum3_f32(const Mode& mode, f32v a, f32v b, f32v c) {
-  return propagating_extremum<false>(
-      propagating_extremum<false>(flush_input(mode, a), flush_input(mode, b)), flush_input(mode, c));
+  return propagating_extremum<false>(propagating_extremum<false>(flush_input(mode, a), flush_input(mode, b)),
+                                     flush_input(mode, c));
 }
 MORGANA_OP f32v v_maximum3_f32(const Mode& mode, f32v a, f32v b, f32v c) {
-  return propagating_extremum<true>(
-      propagating_extremum<true>(flush_input(mode, a), flush_input(mode, b)), flush_input(mode, c));
+  return propagating_extremum<true>(propagating_extremum<true>(flush_input(mode, a), flush_input(mode, b)),
+                                    flush_input(mode, c));
 }
 
 MORGANA_OP f32v v_fract_f32(f32v a) { return fraction(a); }
@@ -87,8 +87,9 @@ MORGANA_OP i32v v_frexp_exp_i32_f32(const Mode& mode, f32v a) {
 MORGANA_OP f32v v_cubeid_f32(f32v x, f32v y, f32v z) {
   const i32v z_major = (abs_of(z) >= abs_of(x)) & (abs_of(z) >= abs_of(y)), y_major = abs_of(y) >= abs_of(x);
   const f32v zero = f32v(0.0f);
-  return z_major ? (z < zero ? f32v(5.0f) : f32v(4.0f))
-                 : y_major ? (y < zero ? f32v(3.0f) : f32v(2.0f)) : (x < zero ? f32v(1.0f) : f32v(0.0f));
+  return z_major   ? (z < zero ? f32v(5.0f) : f32v(4.0f))
+         : y_major ? (y < zero ? f32v(3.0f) : f32v(2.0f))
+                   : (x < zero ? f32v(1.0f) : f32v(0.0f));
 }
 MORGANA_OP f32v v_cubesc_f32(f32v x, f32v y, f32v z) {
   const i32v z_major = (abs_of(z) >= abs_of(x)) & (abs_of(z) >= abs_of(y)), y_major = abs_of(y) >= abs_of(x);
@@ -107,6 +108,8 @@ MORGANA_OP f32v v_cubema_f32(f32v x, f32v y, f32v z) {
 // Two values in a register pair.
 MORGANA_OP pk_f32v v_pk_add_f32(pk_f32v a, pk_f32v b) { return a + b; }
 MORGANA_OP pk_f32v v_pk_mul_f32(pk_f32v a, pk_f32v b) { return a * b; }
-MORGANA_OP pk_f32v v_pk_fma_f32(pk_f32v a, pk_f32v b, pk_f32v c) { return __builtin_elementwise_fma(a, b, c); }
+MORGANA_OP pk_f32v v_pk_fma_f32(pk_f32v a, pk_f32v b, pk_f32v c) {
+  return __builtin_elementwise_fma(a, b, c);
+}
 
 }  // namespace morgana::device::MORGANA_SIMD

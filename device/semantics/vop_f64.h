@@ -50,8 +50,8 @@ inline constexpr uint64_t kTwoOverPi[19] = {
     0x9c845f8bbdf9283b, 0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d,
     0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b0000};
 
-// The 53 bits of 2 / pi that multiplied by `a` reach below the integer part; `segment` chooses the first, second
-// or third such piece (CDNA4 guide 12.11).
+// The 53 bits of 2 / pi that multiplied by `a` reach below the integer part; `segment` chooses the first,
+// second or third such piece (CDNA4 guide 12.11).
 MORGANA_OP f64v v_trig_preop_f64(f64v a, u32v segment) {
   f64v r;
 #pragma clang loop unroll(disable) vectorize(disable)
@@ -69,7 +69,8 @@ MORGANA_OP f64v v_trig_preop_f64(f64v a, u32v segment) {
     }
     int scale = -53 - shift;
     if (exponent >= 1968) scale += 128;
-    // piece >> 11 is an integer below 2^53; times 2^scale, which is at least 2^-1022 for every useful segment.
+    // piece >> 11 is an integer below 2^53; times 2^scale, which is at least 2^-1022 for every useful
+    // segment.
     const double integer = static_cast<double>(piece >> 11);
     const double factor = scale < -1022
                               ? __builtin_bit_cast(double, static_cast<uint64_t>(scale + 1023 + 300) << 52) *

@@ -1,5 +1,5 @@
-// 32-bit, 64-bit and 16-bit integer arithmetic. Namespace clamp holds what the same instruction computes with its
-// CLAMP bit: the exact result, saturated to the type.
+// 32-bit, 64-bit and 16-bit integer arithmetic. Namespace clamp holds what the same instruction computes with
+// its CLAMP bit: the exact result, saturated to the type.
 #pragma once
 
 #include "device/semantics/types.h"
@@ -16,7 +16,9 @@ MORGANA_OP u32v v_not_b32(u32v a) { return ~a; }
 MORGANA_OP u32v v_or3_b32(u32v a, u32v b, u32v c) { return a | b | c; }
 MORGANA_OP u32v v_and_or_b32(u32v a, u32v b, u32v c) { return (a & b) | c; }
 MORGANA_OP u32v v_bfi_b32(u32v m, u32v a, u32v b) { return (m & a) | (~m & b); }
-MORGANA_OP u32v v_bfm_b32(u32v width, u32v offset) { return ((u32v(1) << (width & 31)) - 1) << (offset & 31); }
+MORGANA_OP u32v v_bfm_b32(u32v width, u32v offset) {
+  return ((u32v(1) << (width & 31)) - 1) << (offset & 31);
+}
 MORGANA_OP u32v v_bfe_u32(u32v a, u32v offset, u32v width) {
   return (a >> (offset & 31)) & ((u32v(1) << (width & 31)) - 1);
 }
@@ -84,7 +86,9 @@ MORGANA_OP u32v v_perm_b32(u32v a, u32v b, u32v selectors) {
   }
   return as<u32v>(r);
 }
-MORGANA_OP u32v v_alignbit_b32(u32v a, u32v b, u32v shift) { return __builtin_elementwise_fshr(a, b, shift & 31); }
+MORGANA_OP u32v v_alignbit_b32(u32v a, u32v b, u32v shift) {
+  return __builtin_elementwise_fshr(a, b, shift & 31);
+}
 MORGANA_OP u32v v_alignbyte_b32(u32v a, u32v b, u32v shift) {
   return __builtin_elementwise_fshr(a, b, (shift & 3) * 8);
 }
@@ -129,7 +133,9 @@ MORGANA_OP with_mask<u32v> v_subb_co_u32(u32v a, u32v b, mask borrow) {
   const u32v difference = a - b, r = difference - bit_of(borrow);
   return {r, mask_of((a < b) | (difference < r))};
 }
-MORGANA_OP with_mask<u32v> v_subbrev_co_u32(u32v a, u32v b, mask borrow) { return v_subb_co_u32(b, a, borrow); }
+MORGANA_OP with_mask<u32v> v_subbrev_co_u32(u32v a, u32v b, mask borrow) {
+  return v_subb_co_u32(b, a, borrow);
+}
 
 // --- Multiplications ---
 
@@ -141,12 +147,16 @@ MORGANA_OP i32v v_mad_i32_i24(i32v a, i32v b, i32v c) { return v_add_i32(v_mul_i
 MORGANA_OP u32v v_mad_u32_u24(u32v a, u32v b, u32v c) { return v_mul_u32_u24(a, b) + c; }
 MORGANA_OP u32v v_mul_lo_u32(u32v a, u32v b) { return a * b; }
 MORGANA_OP i32v v_mul_lo_i32(i32v a, i32v b) { return as<i32v>(as<u32v>(a) * as<u32v>(b)); }
-MORGANA_OP u32v v_mul_hi_u32(u32v a, u32v b) { return to<uint32_t>((to<uint64_t>(a) * to<uint64_t>(b)) >> 32); }
+MORGANA_OP u32v v_mul_hi_u32(u32v a, u32v b) {
+  return to<uint32_t>((to<uint64_t>(a) * to<uint64_t>(b)) >> 32);
+}
 MORGANA_OP i32v v_mul_hi_i32(i32v a, i32v b) { return to<int32_t>((to<int64_t>(a) * to<int64_t>(b)) >> 32); }
 MORGANA_OP u32v v_mul_hi_u32_u24(u32v a, u32v b) { return v_mul_hi_u32(low24(a), low24(b)); }
 MORGANA_OP i32v v_mul_hi_i32_i24(i32v a, i32v b) { return v_mul_hi_i32(low24(a), low24(b)); }
 MORGANA_OP u32v v_mad_u32_u16(u16v a, u16v b, u32v c) { return to<uint32_t>(a) * to<uint32_t>(b) + c; }
-MORGANA_OP i32v v_mad_i32_i16(i16v a, i16v b, i32v c) { return v_add_i32(to<int32_t>(a) * to<int32_t>(b), c); }
+MORGANA_OP i32v v_mad_i32_i16(i16v a, i16v b, i32v c) {
+  return v_add_i32(to<int32_t>(a) * to<int32_t>(b), c);
+}
 MORGANA_OP with_mask<u64v> v_mad_u64_u32(u32v a, u32v b, u64v c) {
   const u64v r = to<uint64_t>(a) * to<uint64_t>(b) + c;
   return {r, mask_of(r < c)};
@@ -162,11 +172,17 @@ MORGANA_OP with_mask<i64v> v_mad_i64_i32(i32v a, i32v b, i64v c) {
 // --- Minimum, maximum, median ---
 
 template <typename V>
-MORGANA_OP V minimum(V a, V b) { return __builtin_elementwise_min(a, b); }
+MORGANA_OP V minimum(V a, V b) {
+  return __builtin_elementwise_min(a, b);
+}
 template <typename V>
-MORGANA_OP V maximum(V a, V b) { return __builtin_elementwise_max(a, b); }
+MORGANA_OP V maximum(V a, V b) {
+  return __builtin_elementwise_max(a, b);
+}
 template <typename V>
-MORGANA_OP V middle(V a, V b, V c) { return maximum(minimum(a, b), minimum(maximum(a, b), c)); }
+MORGANA_OP V middle(V a, V b, V c) {
+  return maximum(minimum(a, b), minimum(maximum(a, b), c));
+}
 
 MORGANA_OP i32v v_min_i32(i32v a, i32v b) { return minimum(a, b); }
 MORGANA_OP i32v v_max_i32(i32v a, i32v b) { return maximum(a, b); }
@@ -188,7 +204,9 @@ MORGANA_OP i16v v_add_i16(i16v a, i16v b) { return as<i16v>(as<u16v>(a) + as<u16
 MORGANA_OP i16v v_sub_i16(i16v a, i16v b) { return as<i16v>(as<u16v>(a) - as<u16v>(b)); }
 MORGANA_OP u16v v_mul_lo_u16(u16v a, u16v b) { return a * b; }
 MORGANA_OP u16v v_mad_u16(u16v a, u16v b, u16v c) { return a * b + c; }
-MORGANA_OP i16v v_mad_i16(i16v a, i16v b, i16v c) { return as<i16v>(as<u16v>(a) * as<u16v>(b) + as<u16v>(c)); }
+MORGANA_OP i16v v_mad_i16(i16v a, i16v b, i16v c) {
+  return as<i16v>(as<u16v>(a) * as<u16v>(b) + as<u16v>(c));
+}
 MORGANA_OP u16v v_mad_legacy_u16(u16v a, u16v b, u16v c) { return v_mad_u16(a, b, c); }
 MORGANA_OP i16v v_mad_legacy_i16(i16v a, i16v b, i16v c) { return v_mad_i16(a, b, c); }
 MORGANA_OP u16v v_lshlrev_b16(u16v n, u16v a) { return a << (n & 15); }
@@ -295,7 +313,8 @@ MORGANA_OP i16v v_add_i16(i16v a, i16v b) { return __builtin_elementwise_add_sat
 MORGANA_OP i16v v_sub_i16(i16v a, i16v b) { return __builtin_elementwise_sub_sat(a, b); }
 MORGANA_OP u16v v_mul_lo_u16(u16v a, u16v b) { return saturate<uint16_t>(to<uint32_t>(a) * to<uint32_t>(b)); }
 MORGANA_OP u16v v_mad_u16(u16v a, u16v b, u16v c) {
-  return saturate<uint16_t>(__builtin_elementwise_add_sat(to<uint32_t>(a) * to<uint32_t>(b), to<uint32_t>(c)));
+  return saturate<uint16_t>(
+      __builtin_elementwise_add_sat(to<uint32_t>(a) * to<uint32_t>(b), to<uint32_t>(c)));
 }
 MORGANA_OP i16v v_mad_i16(i16v a, i16v b, i16v c) {
   return saturate<int16_t>(to<int32_t>(a) * to<int32_t>(b) + to<int32_t>(c));

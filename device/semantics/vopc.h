@@ -1,5 +1,5 @@
-// Comparisons. The result is a mask; the frame clears inactive lanes and writes EXEC for v_cmpx, which has the
-// same function, as has gfx6's signalling v_cmps.
+// Comparisons. The result is a mask; the frame clears inactive lanes and writes EXEC for v_cmpx, which has
+// the same function, as has gfx6's signalling v_cmps.
 #pragma once
 
 #include "device/semantics/half.h"
@@ -17,12 +17,24 @@ namespace morgana::device::MORGANA_SIMD {
   }                                                                                                       \
   MORGANA_OP mask v_cmp_ge_##suffix(const Mode& mode, type a, type b) { return mask_of(in(a) >= in(b)); } \
   MORGANA_OP mask v_cmp_o_##suffix(type a, type b) { return ~v_cmp_u_##suffix(a, b); }                    \
-  MORGANA_OP mask v_cmp_nge_##suffix(const Mode& mode, type a, type b) { return ~v_cmp_ge_##suffix(mode, a, b); } \
-  MORGANA_OP mask v_cmp_nlg_##suffix(const Mode& mode, type a, type b) { return ~v_cmp_lg_##suffix(mode, a, b); } \
-  MORGANA_OP mask v_cmp_ngt_##suffix(const Mode& mode, type a, type b) { return ~v_cmp_gt_##suffix(mode, a, b); } \
-  MORGANA_OP mask v_cmp_nle_##suffix(const Mode& mode, type a, type b) { return ~v_cmp_le_##suffix(mode, a, b); } \
-  MORGANA_OP mask v_cmp_neq_##suffix(const Mode& mode, type a, type b) { return ~v_cmp_eq_##suffix(mode, a, b); } \
-  MORGANA_OP mask v_cmp_nlt_##suffix(const Mode& mode, type a, type b) { return ~v_cmp_lt_##suffix(mode, a, b); } \
+  MORGANA_OP mask v_cmp_nge_##suffix(const Mode& mode, type a, type b) {                                  \
+    return ~v_cmp_ge_##suffix(mode, a, b);                                                                \
+  }                                                                                                       \
+  MORGANA_OP mask v_cmp_nlg_##suffix(const Mode& mode, type a, type b) {                                  \
+    return ~v_cmp_lg_##suffix(mode, a, b);                                                                \
+  }                                                                                                       \
+  MORGANA_OP mask v_cmp_ngt_##suffix(const Mode& mode, type a, type b) {                                  \
+    return ~v_cmp_gt_##suffix(mode, a, b);                                                                \
+  }                                                                                                       \
+  MORGANA_OP mask v_cmp_nle_##suffix(const Mode& mode, type a, type b) {                                  \
+    return ~v_cmp_le_##suffix(mode, a, b);                                                                \
+  }                                                                                                       \
+  MORGANA_OP mask v_cmp_neq_##suffix(const Mode& mode, type a, type b) {                                  \
+    return ~v_cmp_eq_##suffix(mode, a, b);                                                                \
+  }                                                                                                       \
+  MORGANA_OP mask v_cmp_nlt_##suffix(const Mode& mode, type a, type b) {                                  \
+    return ~v_cmp_lt_##suffix(mode, a, b);                                                                \
+  }                                                                                                       \
   MORGANA_OP mask v_cmp_tru_##suffix(type, type) { return ~mask{0}; }
 
 MORGANA_OP mask v_cmp_u_f32(f32v a, f32v b) { return mask_of((a != a) | (b != b)); }
@@ -38,14 +50,14 @@ MORGANA_FLOAT_COMPARISONS(f16, f16v, MORGANA_HALF_IN)
 #undef MORGANA_AS_IS
 #undef MORGANA_HALF_IN
 
-#define MORGANA_INTEGER_COMPARISONS(suffix, type)                                           \
-  MORGANA_OP mask v_cmp_f_##suffix(type, type) { return 0; }                                \
-  MORGANA_OP mask v_cmp_lt_##suffix(type a, type b) { return mask_of(a < b); }              \
-  MORGANA_OP mask v_cmp_eq_##suffix(type a, type b) { return mask_of(a == b); }             \
-  MORGANA_OP mask v_cmp_le_##suffix(type a, type b) { return mask_of(a <= b); }             \
-  MORGANA_OP mask v_cmp_gt_##suffix(type a, type b) { return mask_of(a > b); }              \
-  MORGANA_OP mask v_cmp_ne_##suffix(type a, type b) { return mask_of(a != b); }             \
-  MORGANA_OP mask v_cmp_ge_##suffix(type a, type b) { return mask_of(a >= b); }             \
+#define MORGANA_INTEGER_COMPARISONS(suffix, type)                               \
+  MORGANA_OP mask v_cmp_f_##suffix(type, type) { return 0; }                    \
+  MORGANA_OP mask v_cmp_lt_##suffix(type a, type b) { return mask_of(a < b); }  \
+  MORGANA_OP mask v_cmp_eq_##suffix(type a, type b) { return mask_of(a == b); } \
+  MORGANA_OP mask v_cmp_le_##suffix(type a, type b) { return mask_of(a <= b); } \
+  MORGANA_OP mask v_cmp_gt_##suffix(type a, type b) { return mask_of(a > b); }  \
+  MORGANA_OP mask v_cmp_ne_##suffix(type a, type b) { return mask_of(a != b); } \
+  MORGANA_OP mask v_cmp_ge_##suffix(type a, type b) { return mask_of(a >= b); } \
   MORGANA_OP mask v_cmp_t_##suffix(type, type) { return ~mask{0}; }
 
 MORGANA_INTEGER_COMPARISONS(i32, i32v)

@@ -32,7 +32,8 @@ Result<std::string> read_text(const std::string& path) {
     return make_error(ErrorCode::malformed, "{} is no zstd file of known size", path);
   std::string text(size, '\0');
   const size_t got = ZSTD_decompress(text.data(), text.size(), bytes.data(), bytes.size());
-  if (ZSTD_isError(got) || got != size) return make_error(ErrorCode::malformed, "{}: {}", path, ZSTD_getErrorName(got));
+  if (ZSTD_isError(got) || got != size)
+    return make_error(ErrorCode::malformed, "{}: {}", path, ZSTD_getErrorName(got));
   return text;
 }
 
@@ -87,7 +88,8 @@ bool same_brain(uint32_t got, uint32_t want) {
 }
 bool same_float(uint32_t got, uint32_t want, Tolerance tolerance) {
   if (got == want || (is_nan32(got) && is_nan32(want))) return true;
-  return tolerance == Tolerance::ulps && !is_nan32(got) && !is_nan32(want) && ulps(got, want, 0x80000000u) <= 2;
+  return tolerance == Tolerance::ulps && !is_nan32(got) && !is_nan32(want) &&
+         ulps(got, want, 0x80000000u) <= 2;
 }
 bool same_double(uint64_t got, uint64_t want, Tolerance tolerance) {
   double a, b;
@@ -119,7 +121,11 @@ Kind kind_of(isa::Type type) {
 class Case {
  public:
   Case(const Json& record, Target target)
-      : record_(record), in_(record["in"]), out_(record["out"]), target_(target), mnemonic_(record.value("m", "")) {}
+      : record_(record),
+        in_(record["in"]),
+        out_(record["out"]),
+        target_(target),
+        mnemonic_(record.value("m", "")) {}
 
   enum class Outcome { passed, failed, unimplemented };
   Outcome run();
@@ -180,15 +186,16 @@ uint32_t Case::get(WaveRig& rig, const std::string& name) {
 bool Case::finished(WaveRig& rig, Outcome& outcome) {
   if (rig.run() == Exit::ended) return true;
   outcome = rig.group().fault.kind == FaultKind::unimplemented ? Outcome::unimplemented : Outcome::failed;
-  return differ(fmt::format("stopped by a fault: {} {}", name(rig.group().fault.kind), rig.group().fault.detail));
+  return differ(
+      fmt::format("stopped by a fault: {} {}", name(rig.group().fault.kind), rig.group().fault.detail));
 }
 
 bool Case::compare_vector(WaveRig& rig, int number, const Json& want) {
   const std::vector<int> skip = record_.value("skip", std::vector<int>{});
   const bool low_half_only = record_.value("hi16", "") == "unverified";
   const isa::Operand& dst = inst_.dst[0];
-  const bool of_dst = dst.is_vgpr() && number >= dst.code - isa::kVgprBase &&
-                      number < dst.code - isa::kVgprBase + dst.dwords;
+  const bool of_dst =
+      dst.is_vgpr() && number >= dst.code - isa::kVgprBase && number < dst.code - isa::kVgprBase + dst.dwords;
   const Kind kind = of_dst ? kind_of(dst.type) : Kind::bits;
   const Tolerance tolerance = tolerance_of(mnemonic_);
   for (int lane = 0; lane < kLanes && lane < static_cast<int>(want.size()); lane++) {
@@ -200,7 +207,8 @@ bool Case::compare_vector(WaveRig& rig, int number, const Json& want) {
       switch (kind) {
         case Kind::bits: same = low_half_only && (got & 0xffff) == (expected & 0xffff); break;
         case Kind::half:
-          same = same_half(got, expected, tolerance) && (low_half_only || same_half(got >> 16, expected >> 16, tolerance));
+          same = same_half(got, expected, tolerance) &&
+                 (low_half_only || same_half(got >> 16, expected >> 16, tolerance));
           break;
         case Kind::brain: same = same_brain(got, expected) && same_brain(got >> 16, expected >> 16); break;
         case Kind::single: same = same_float(got, expected, tolerance); break;
@@ -218,7 +226,8 @@ bool Case::compare_vector(WaveRig& rig, int number, const Json& want) {
         }
       }
     }
-    if (!same) return differ(fmt::format("v{} lane {}: {:08x}, expected {:08x}", number, lane, got, expected));
+    if (!same)
+      return differ(fmt::format("v{} lane {}: {:08x}, expected {:08x}", number, lane, got, expected));
   }
   return true;
 }
@@ -248,7 +257,8 @@ Case::Outcome Case::run_wave(WaveRig& rig) {
   if (!finished(rig, outcome)) return outcome;
   for (const auto& [name, value] : out_.items()) {
     const int v = register_number(name, 'v');
-    if (v >= 0 ? !compare_vector(rig, v, value) : !compare_scalar(rig, name, hex_value(value))) return Outcome::failed;
+    if (v >= 0 ? !compare_vector(rig, v, value) : !compare_scalar(rig, name, hex_value(value)))
+      return Outcome::failed;
   }
   for (const auto& [name, value] : in_.items()) {
     const int v = register_number(name, 'v');

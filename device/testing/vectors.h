@@ -1,7 +1,8 @@
-// Reference cases of instructions (conformance/isa/semantics): run one instruction on one wave, compare its registers.
+// Reference cases of instructions (conformance/isa/semantics): run one instruction on one wave, compare its
+// registers.
 //
-// A file holds one JSON record a line, plain or zstd-compressed (format: conformance/isa/README.md). Not for use
-// outside tests and the command line; one thread.
+// A file holds one JSON record a line, plain or zstd-compressed (format: conformance/isa/README.md). Not for
+// use outside tests and the command line; one thread.
 #pragma once
 
 #include <map>
@@ -14,8 +15,8 @@
 namespace morgana::device {
 
 struct VectorOptions {
-  bool doubtful = false;      // also records that only one source vouches for ("oracle")
-  size_t max_messages = 20;   // differences reported in words
+  bool doubtful = false;     // also records that only one source vouches for ("oracle")
+  size_t max_messages = 20;  // differences reported in words
 };
 
 struct VectorReport {
