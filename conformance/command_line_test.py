@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""The command line, as a person types it. Arguments: path of morgana, source folder."""
+import json
+import os
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+MORGANA, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2])
+TESTDATA = SOURCE / "codeobj/testdata"
+
+
+def run(*words, **environment):
+    return subprocess.run([MORGANA, *map(str, words)], capture_output=True, text=True, timeout=60,
+                          env=dict(os.environ, **environment))
+
+
+class Info(unittest.TestCase):
+    def test_platform_as_json(self):
+        facts = json.loads(run("info", "--json", MORGANA_DEVICES="gfx90a,gfx950").stdout)
+        self.assertEqual([agent["name"] for agent in facts["agents"]], ["gfx90a", "gfx950"])
+        devices = next(row for row in facts["options"] if row["variable"] == "MORGANA_DEVICES")
+        self.assertEqual((devices["value"], devices["set"]), ("gfx90a,gfx950", True))
+
+    def test_no_device_fails_loudly(self):
+        result = run("info", MORGANA_DEVICES="gfx1030")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("'gfx1030' is no known device", result.stderr)
+
+    def test_files(self):
+        text = run("info", TESTDATA / "gfx90a_v4.co").stdout
+        self.assertIn("amdgcn-amd-amdhsa--gfx90a:xnack-", text)
+        self.assertIn("gfx803", run("info", TESTDATA / "plain.bundle").stdout)
+        broken = run("info", SOURCE / "README.md")
+        self.assertEqual(broken.returncode, 1)
+        self.assertIn("README.md", broken.stderr)
+
+
+class Disasm(unittest.TestCase):
+    def test_object_with_lines(self):
+        text = run("disasm", TESTDATA / "gfx942_v5_dwarf5.co").stdout
+        self.assertIn("; /src/kernels.cl:", text)
+        self.assertIn("s_endpgm", text)
+        self.assertIn(".amdhsa_", text)
+
+    def test_table(self):
+        good = "VOP2\t1\tv_add_f32\t02020202\tv_add_f32_e32 v1, s2, v1\t1\n"
+        head = "format\topcode\tmnemonic\thex\tasm\troundtrip\n"
+        with tempfile.NamedTemporaryFile("w", suffix=".tsv") as table:
+            table.write(head + good)
+            table.flush()
+            result = run("disasm", "--target", "gfx950", "--tsv", table.name)
+            self.assertEqual(result.returncode, 0, result.stdout)
+            self.assertIn("1 of 1 rows match", result.stdout)
+            table.write(good.replace("s2, v1", "s2, v2"))
+            table.flush()
+            result = run("disasm", "--target", "gfx950", "--tsv", table.name)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("1 of 2 rows match", result.stdout)
+
+
+class Dispatch(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.input = pathlib.Path(self.folder.name) / "in.bin"
+        self.output = pathlib.Path(self.folder.name) / "out.bin"
+        self.input.write_bytes(struct.pack("<64f", *range(64)))
+
+    def test_scale(self):
+        result = run("dispatch", SOURCE / "conformance/testdata/scale_gfx90a.co", "--kernel", "scale", "--grid", 64,
+                     "--arg", f"in:{self.input}", "--arg", f"out:{self.output}:256", "--arg", "f32:2.5")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(struct.unpack("<64f", self.output.read_bytes()), tuple(2.5 * i for i in range(64)))
+
+    def test_what_is_wrong_is_said(self):
+        path = SOURCE / "conformance/testdata/scale_gfx90a.co"
+        for words, message in (
+            (("--kernel", "scale", "--grid", "64"), "takes 3 arguments; 0 given"),
+            (("--kernel", "nothing", "--grid", "64"), "no kernel 'nothing'; there are: scale"),
+            (("--kernel", "scale"), "--kernel and --grid are needed"),
+            (("--kernel", "scale", "--grid", "64", "--device", "gfx950"), "is for gfx90a"),
+            (("--kernel", "scale", "--grid", "64", "--arg", "null", "--arg", "null", "--arg", "f32:x"), "f32:x"),
+        ):
+            result = run("dispatch", path, *words)
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn(message, result.stderr)
+
+    def test_a_fault_is_reported(self):
+        result = run("dispatch", SOURCE / "conformance/testdata/scale_gfx90a.co", "--kernel", "scale", "--grid", 64,
+                     "--arg", "null", "--arg", "null", "--arg", "f32:1")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("address     0x0 (read)", result.stderr)
+
+
+class Run(unittest.TestCase):
+    def test_sets_the_only_platform(self):
+        result = run("run", "--devices", "gfx803", "--", "sh", "-c", "echo $OCL_ICD_VENDORS $MORGANA_DEVICES; exit 7")
+        self.assertEqual(result.returncode, 7)
+        self.assertRegex(result.stdout, r"^/.*/libmorgana\.so gfx803$")
+
+    def test_no_such_program(self):
+        self.assertEqual(run("run", "--", "/no/such/program").returncode, 127)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
