@@ -27,9 +27,7 @@ class Bytes {
   const uint8_t* begin() const { return data_; }
   const uint8_t* end() const { return data_ + size_; }
 
-  bool contains(uint64_t offset, uint64_t size) const {
-    return size <= size_ && offset <= size_ - size;
-  }
+  bool contains(uint64_t offset, uint64_t size) const { return size <= size_ && offset <= size_ - size; }
 
   // The `size` bytes at `offset`, or malformed.
   Result<Bytes> slice(uint64_t offset, uint64_t size) const {
@@ -44,8 +42,8 @@ class Bytes {
   Result<T> read(uint64_t offset) const {
     static_assert(std::is_trivially_copyable_v<T>);
     if (!contains(offset, sizeof(T)))
-      return make_error(ErrorCode::malformed, "{} bytes at offset {:#x} lie outside the {} available", sizeof(T),
-                        offset, size_);
+      return make_error(ErrorCode::malformed, "{} bytes at offset {:#x} lie outside the {} available",
+                        sizeof(T), offset, size_);
     T value;
     std::memcpy(&value, data_ + offset, sizeof(T));
     return value;
@@ -54,8 +52,8 @@ class Bytes {
   // The NUL-terminated string at `offset`; malformed when no NUL follows.
   Result<std::string_view> string(uint64_t offset) const {
     if (offset >= size_)
-      return make_error(ErrorCode::malformed, "string offset {:#x} lies outside the {} available bytes", offset,
-                        size_);
+      return make_error(ErrorCode::malformed, "string offset {:#x} lies outside the {} available bytes",
+                        offset, size_);
     const void* nul = std::memchr(data_ + offset, 0, size_ - offset);
     if (nul == nullptr)
       return make_error(ErrorCode::malformed, "string at offset {:#x} has no terminating NUL", offset);

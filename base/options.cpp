@@ -40,7 +40,8 @@ void read_option(const char* (*lookup)(const char*), const char* variable, T& me
   if (parse(text, value))
     member = value;
   else
-    log_direct(LogLevel::warn, fmt::format("{}='{}' is not a valid value; using {}", variable, text, show(member)));
+    log_direct(LogLevel::warn,
+               fmt::format("{}='{}' is not a valid value; using {}", variable, text, show(member)));
 }
 
 }  // namespace
@@ -54,14 +55,15 @@ Options parse_options(const char* (*lookup)(const char* name)) {
 }
 
 const Options& options() {
-  static const Options parsed = parse_options([](const char* name) -> const char* { return std::getenv(name); });
+  static const Options parsed =
+      parse_options([](const char* name) -> const char* { return std::getenv(name); });
   return parsed;
 }
 
 std::vector<OptionRow> option_rows(const Options& values) {
   const Options initial_values;
   std::vector<OptionRow> rows;
-#define OPTION(NAME, member, type, initial, text)                                                       \
+#define OPTION(NAME, member, type, initial, text)                                           \
   rows.push_back({"MORGANA_" #NAME, show(values.member), show(initial_values.member), text, \
                   std::getenv("MORGANA_" #NAME) != nullptr});
 #include "base/options.def"

@@ -5,8 +5,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -31,7 +31,7 @@ struct OptionRow {
   std::string value;     // in effect
   std::string initial;   // the default
   std::string text;
-  bool is_set = false;   // present in the environment
+  bool is_set = false;  // present in the environment
 };
 
 // Every row, in the order of options.def, for `morgana info`.

@@ -23,10 +23,10 @@ enum class ErrorCode {
   unsupported,       // understood, and not available here
   not_found,         // the named thing does not exist
   out_of_memory,
-  io,                // the operating system refused
-  build_failed,      // the compiler or linker reported errors
-  faulted,           // guest code did something it may not
-  internal,          // a defect in Morgana
+  io,            // the operating system refused
+  build_failed,  // the compiler or linker reported errors
+  faulted,       // guest code did something it may not
+  internal,      // a defect in Morgana
 };
 
 // The constant's own name, for messages and tests.
@@ -51,21 +51,33 @@ template <typename T>
 class [[nodiscard]] Result {
  public:
   using value_type = T;
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}    // NOLINT: implicit by design
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit by design
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
 
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
-  T& value() & { assert(ok()); return *std::get_if<0>(&state_); }
-  const T& value() const& { assert(ok()); return *std::get_if<0>(&state_); }
-  T&& value() && { assert(ok()); return std::move(*std::get_if<0>(&state_)); }
+  T& value() & {
+    assert(ok());
+    return *std::get_if<0>(&state_);
+  }
+  const T& value() const& {
+    assert(ok());
+    return *std::get_if<0>(&state_);
+  }
+  T&& value() && {
+    assert(ok());
+    return std::move(*std::get_if<0>(&state_));
+  }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
-  const Error& error() const { assert(!ok()); return *std::get_if<1>(&state_); }
+  const Error& error() const {
+    assert(!ok());
+    return *std::get_if<1>(&state_);
+  }
 
  private:
   std::variant<T, Error> state_;
@@ -80,7 +92,10 @@ class [[nodiscard]] Result<void> {
 
   bool ok() const { return !error_.has_value(); }
   explicit operator bool() const { return ok(); }
-  const Error& error() const { assert(!ok()); return *error_; }
+  const Error& error() const {
+    assert(!ok());
+    return *error_;
+  }
 
  private:
   std::optional<Error> error_;
@@ -94,14 +109,13 @@ using Status = Result<void>;
 #define MORGANA_CONCAT(a, b) MORGANA_CONCAT_(a, b)
 
 // Returns the error of `expr` from the enclosing function, if it has one.
-#define MORGANA_CHECK(expr)                                   \
-  do {                                                        \
+#define MORGANA_CHECK(expr)                                           \
+  do {                                                                \
     if (auto status_ = (expr); !status_.ok()) return status_.error(); \
   } while (false)
 
 // Declares `decl` from the value of `expr`, or returns its error.
-#define MORGANA_TRY(decl, expr)                                        \
-  auto MORGANA_CONCAT(result_, __LINE__) = (expr);                     \
-  if (!MORGANA_CONCAT(result_, __LINE__).ok())                         \
-    return MORGANA_CONCAT(result_, __LINE__).error();                  \
+#define MORGANA_TRY(decl, expr)                                                                  \
+  auto MORGANA_CONCAT(result_, __LINE__) = (expr);                                               \
+  if (!MORGANA_CONCAT(result_, __LINE__).ok()) return MORGANA_CONCAT(result_, __LINE__).error(); \
   decl = std::move(MORGANA_CONCAT(result_, __LINE__)).value()

@@ -21,21 +21,21 @@ constexpr std::array<TargetInfo, kTargetCount> kTargets = {{
 
 // Processor names and aliases of LLVM AMDGPUUsage "Processors" that run one of the nine tables.
 constexpr std::pair<std::string_view, Target> kProcessors[] = {
-    {"gfx600", Target::gfx600}, {"tahiti", Target::gfx600},   {"gfx601", Target::gfx600},
-    {"pitcairn", Target::gfx600}, {"verde", Target::gfx600},  {"gfx602", Target::gfx600},
-    {"hainan", Target::gfx600}, {"oland", Target::gfx600},    {"gfx700", Target::gfx701},
-    {"kaveri", Target::gfx701}, {"gfx701", Target::gfx701},   {"hawaii", Target::gfx701},
-    {"gfx702", Target::gfx701}, {"gfx703", Target::gfx701},   {"kabini", Target::gfx701},
-    {"mullins", Target::gfx701}, {"gfx704", Target::gfx701},  {"bonaire", Target::gfx701},
-    {"gfx705", Target::gfx701}, {"gfx801", Target::gfx803},   {"carrizo", Target::gfx803},
-    {"gfx802", Target::gfx803}, {"iceland", Target::gfx803},  {"tonga", Target::gfx803},
-    {"gfx803", Target::gfx803}, {"fiji", Target::gfx803},     {"polaris10", Target::gfx803},
-    {"polaris11", Target::gfx803}, {"gfx805", Target::gfx803}, {"tongapro", Target::gfx803},
-    {"gfx810", Target::gfx803}, {"stoney", Target::gfx803},   {"gfx900", Target::gfx900},
-    {"gfx902", Target::gfx900}, {"gfx904", Target::gfx900},   {"gfx909", Target::gfx900},
-    {"gfx90c", Target::gfx900}, {"gfx906", Target::gfx906},   {"gfx908", Target::gfx908},
-    {"gfx90a", Target::gfx90a}, {"gfx940", Target::gfx942},   {"gfx941", Target::gfx942},
-    {"gfx942", Target::gfx942}, {"gfx950", Target::gfx950},
+    {"gfx600", Target::gfx600},    {"tahiti", Target::gfx600},  {"gfx601", Target::gfx600},
+    {"pitcairn", Target::gfx600},  {"verde", Target::gfx600},   {"gfx602", Target::gfx600},
+    {"hainan", Target::gfx600},    {"oland", Target::gfx600},   {"gfx700", Target::gfx701},
+    {"kaveri", Target::gfx701},    {"gfx701", Target::gfx701},  {"hawaii", Target::gfx701},
+    {"gfx702", Target::gfx701},    {"gfx703", Target::gfx701},  {"kabini", Target::gfx701},
+    {"mullins", Target::gfx701},   {"gfx704", Target::gfx701},  {"bonaire", Target::gfx701},
+    {"gfx705", Target::gfx701},    {"gfx801", Target::gfx803},  {"carrizo", Target::gfx803},
+    {"gfx802", Target::gfx803},    {"iceland", Target::gfx803}, {"tonga", Target::gfx803},
+    {"gfx803", Target::gfx803},    {"fiji", Target::gfx803},    {"polaris10", Target::gfx803},
+    {"polaris11", Target::gfx803}, {"gfx805", Target::gfx803},  {"tongapro", Target::gfx803},
+    {"gfx810", Target::gfx803},    {"stoney", Target::gfx803},  {"gfx900", Target::gfx900},
+    {"gfx902", Target::gfx900},    {"gfx904", Target::gfx900},  {"gfx909", Target::gfx900},
+    {"gfx90c", Target::gfx900},    {"gfx906", Target::gfx906},  {"gfx908", Target::gfx908},
+    {"gfx90a", Target::gfx90a},    {"gfx940", Target::gfx942},  {"gfx941", Target::gfx942},
+    {"gfx942", Target::gfx942},    {"gfx950", Target::gfx950},
 };
 
 }  // namespace

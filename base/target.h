@@ -14,26 +14,28 @@ namespace morgana {
 enum class Target : uint8_t { gfx600, gfx701, gfx803, gfx900, gfx906, gfx908, gfx90a, gfx942, gfx950 };
 inline constexpr int kTargetCount = 9;
 
-// Ordered generation facts. Write conditions with these, not with Target names, where a whole range shares a rule.
+// Ordered generation facts. Write conditions with these, not with Target names, where a whole range shares a
+// rule.
 enum class Generation : uint8_t { gfx6 = 6, gfx7 = 7, gfx8 = 8, gfx9 = 9 };
 
 struct TargetInfo {
   Target target;
-  const char* name;        // "gfx90a"
+  const char* name;  // "gfx90a"
   Generation generation;
-  bool has_agprs;          // accumulation VGPRs exist (gfx908+)
-  bool unified_vgprs;      // VGPRs and AccVGPRs share one file of 512 (gfx90a+)
-  bool packed_work_items;  // work-item ids packed in VGPR0 (gfx90a+)
+  bool has_agprs;                 // accumulation VGPRs exist (gfx908+)
+  bool unified_vgprs;             // VGPRs and AccVGPRs share one file of 512 (gfx90a+)
+  bool packed_work_items;         // work-item ids packed in VGPR0 (gfx90a+)
   bool architected_flat_scratch;  // gfx940+
-  bool is_gfx940;          // gfx940 and later: SC0/SC1/NT cache bits, SVE, TTMP rules of CDNA3/4
-  uint32_t lds_bytes;      // per compute unit, available to one work-group
-  uint32_t lds_granule;    // allocation granule in bytes
-  uint32_t vgpr_limit;     // VGPRs that one wave may have (with AccVGPRs where unified)
+  bool is_gfx940;                 // gfx940 and later: SC0/SC1/NT cache bits, SVE, TTMP rules of CDNA3/4
+  uint32_t lds_bytes;             // per compute unit, available to one work-group
+  uint32_t lds_granule;           // allocation granule in bytes
+  uint32_t vgpr_limit;            // VGPRs that one wave may have (with AccVGPRs where unified)
 };
 
 const TargetInfo& info(Target target);
 
-// The table for a processor name ("gfx90a", "gfx902", "tahiti"); nullopt for a processor Morgana cannot execute.
+// The table for a processor name ("gfx90a", "gfx902", "tahiti"); nullopt for a processor Morgana cannot
+// execute.
 std::optional<Target> find_target(std::string_view processor);
 
 }  // namespace morgana

@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define CHECK(call)                                                                     \
-  do {                                                                                  \
-    cl_int check_status = (call);                                                       \
-    if (check_status != CL_SUCCESS) {                                                   \
+#define CHECK(call)                                                                      \
+  do {                                                                                   \
+    cl_int check_status = (call);                                                        \
+    if (check_status != CL_SUCCESS) {                                                    \
       fprintf(stderr, "%s:%d: %s: error %d\n", __FILE__, __LINE__, #call, check_status); \
-      exit(1);                                                                          \
-    }                                                                                   \
+      exit(1);                                                                           \
+    }                                                                                    \
   } while (0)
 
 typedef struct {
@@ -52,7 +52,8 @@ static inline cl_program bench_program(const Bench* b, const char* source, const
   return program;
 }
 
-static inline cl_kernel bench_kernel(const Bench* b, const char* source, const char* options, const char* name) {
+static inline cl_kernel bench_kernel(const Bench* b, const char* source, const char* options,
+                                     const char* name) {
   cl_int error;
   cl_kernel kernel = clCreateKernel(bench_program(b, source, options), name, &error);
   CHECK(error);

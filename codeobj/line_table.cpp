@@ -180,7 +180,8 @@ class LineReader {
     for (uint64_t i = 0; i < count && !cursor.failed(); ++i) {
       Entry entry;
       for (const auto& [content, form] : formats) {
-        // Of the strings only paths are read: the embedded sources may be long, and many entries may share one.
+        // Of the strings only paths are read: the embedded sources may be long, and many entries may share
+        // one.
         MORGANA_TRY(const uint64_t value,
                     read_form(cursor, form, is_64, content == kPath ? &entry.path : nullptr));
         if (content == kDirectoryIndex) entry.directory = value;

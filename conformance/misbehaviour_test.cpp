@@ -1,5 +1,5 @@
-// What a program sees when its kernels or its calls misbehave: the specified error, a report that a person can use,
-// and a platform that goes on working. Runs through the system's OpenCL loader.
+// What a program sees when its kernels or its calls misbehave: the specified error, a report that a person
+// can use, and a platform that goes on working. Runs through the system's OpenCL loader.
 #ifndef CL_TARGET_OPENCL_VERSION
 #define CL_TARGET_OPENCL_VERSION 300
 #endif
@@ -44,7 +44,8 @@ struct World {
     if (error == CL_SUCCESS) context = clCreateContext(nullptr, 1, &device, nullptr, nullptr, &error);
     const char* source = kSource;
     if (error == CL_SUCCESS) program = clCreateProgramWithSource(context, 1, &source, nullptr, &error);
-    if (error == CL_SUCCESS) error = clBuildProgram(program, 1, &device, "-g -cl-std=CL2.0", nullptr, nullptr);
+    if (error == CL_SUCCESS)
+      error = clBuildProgram(program, 1, &device, "-g -cl-std=CL2.0", nullptr, nullptr);
     EXPECT_EQ(error, CL_SUCCESS);
   }
   ~World() {
@@ -66,7 +67,8 @@ struct World {
   cl_mem buffer(size_t size) {
     cl_int error;
     std::vector<char> zero(size);
-    cl_mem made = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, size, zero.data(), &error);
+    cl_mem made =
+        clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, size, zero.data(), &error);
     EXPECT_EQ(error, CL_SUCCESS);
     return made;
   }
@@ -85,10 +87,12 @@ class Misbehaviour : public testing::Test {
     const size_t global = 256, local = 64;
     cl_event event = nullptr;
     testing::internal::CaptureStderr();
-    EXPECT_EQ(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &global, &local, 0, nullptr, &event), CL_SUCCESS);
+    EXPECT_EQ(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &global, &local, 0, nullptr, &event),
+              CL_SUCCESS);
     EXPECT_EQ(clWaitForEvents(1, &event), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
     cl_int status = CL_COMPLETE;
-    EXPECT_EQ(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr), CL_SUCCESS);
+    EXPECT_EQ(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr),
+              CL_SUCCESS);
     EXPECT_LT(status, 0);
     std::string report = testing::internal::GetCapturedStderr();
     clReleaseEvent(event);
@@ -104,9 +108,11 @@ class Misbehaviour : public testing::Test {
     cl_mem buffer = world_.buffer(1024);
     set(kernel, 0, buffer);
     const size_t global = 256;
-    EXPECT_EQ(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &global, nullptr, 0, nullptr, nullptr), CL_SUCCESS);
+    EXPECT_EQ(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &global, nullptr, 0, nullptr, nullptr),
+              CL_SUCCESS);
     std::vector<cl_int> result(256);
-    EXPECT_EQ(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, 1024, result.data(), 0, nullptr, nullptr), CL_SUCCESS);
+    EXPECT_EQ(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, 1024, result.data(), 0, nullptr, nullptr),
+              CL_SUCCESS);
     EXPECT_EQ(result, std::vector<cl_int>(256, 1));
     clReleaseMemObject(buffer);
     clReleaseKernel(kernel);
@@ -125,7 +131,8 @@ TEST_F(Misbehaviour, AWildPointerIsReportedWithKernelLineAndWorkItem) {
   cl_mem buffer = world_.buffer(1024);
   set(kernel, 0, buffer);
   set(kernel, 1, cl_ulong{0x1000});
-  expect_contains(report_of(kernel), {"kernel 'wild'", "(70, 0, 0)", "<source>:4", "0x1000 (write)", "store_dword"});
+  expect_contains(report_of(kernel),
+                  {"kernel 'wild'", "(70, 0, 0)", "<source>:4", "0x1000 (write)", "store_dword"});
   clReleaseMemObject(buffer);
 }
 
@@ -153,13 +160,15 @@ TEST_F(Misbehaviour, AnEndlessKernelStopsNoOtherQueue) {
   set(kernel, 0, buffer);
   const size_t global = 64 * 64;
   cl_event event = nullptr;
-  ASSERT_EQ(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &global, nullptr, 0, nullptr, &event), CL_SUCCESS);
+  ASSERT_EQ(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &global, nullptr, 0, nullptr, &event),
+            CL_SUCCESS);
   clFlush(queue);
   expect_work_goes_on();
   // The buffer is host memory: the kernel sees what another queue writes, and ends.
   cl_command_queue other = world_.queue();
   const cl_int one = 1;
-  EXPECT_EQ(clEnqueueWriteBuffer(other, buffer, CL_TRUE, 0, sizeof one, &one, 0, nullptr, nullptr), CL_SUCCESS);
+  EXPECT_EQ(clEnqueueWriteBuffer(other, buffer, CL_TRUE, 0, sizeof one, &one, 0, nullptr, nullptr),
+            CL_SUCCESS);
   EXPECT_EQ(clWaitForEvents(1, &event), CL_SUCCESS);
   clReleaseEvent(event);
   clReleaseMemObject(buffer);

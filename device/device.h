@@ -17,19 +17,21 @@
 
 namespace morgana::device {
 
-// One kernel dispatch, as the command processor hands it over. Addresses are guest addresses, which are host addresses.
+// One kernel dispatch, as the command processor hands it over. Addresses are guest addresses, which are host
+// addresses.
 struct Launch {
   const codeobj::KernelDescriptor* descriptor = nullptr;
   uint64_t entry = 0;                     // address of the first instruction
   std::array<uint32_t, 3> grid{1, 1, 1};  // work-items; need not be a multiple of `group`
   std::array<uint32_t, 3> group{1, 1, 1};
   uint64_t kernarg = 0;
-  uint64_t packet = 0;                    // the AQL packet that dispatch_ptr and TTMP6/7 show
-  uint64_t queue = 0;                     // amd_queue_t that queue_ptr shows
+  uint64_t packet = 0;  // the AQL packet that dispatch_ptr and TTMP6/7 show
+  uint64_t queue = 0;   // amd_queue_t that queue_ptr shows
   uint64_t dispatch_id = 0;
-  uint32_t private_bytes = 0;             // per work-item
-  uint32_t group_bytes = 0;               // static and dynamic LDS
-  const std::atomic<bool>* cancel = nullptr;  // when it becomes true the dispatch stops with FaultKind::cancelled
+  uint32_t private_bytes = 0;  // per work-item
+  uint32_t group_bytes = 0;    // static and dynamic LDS
+  const std::atomic<bool>* cancel =
+      nullptr;  // when it becomes true the dispatch stops with FaultKind::cancelled
 };
 
 class Device {

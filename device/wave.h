@@ -42,9 +42,9 @@ inline constexpr uint32_t kStatusScratchEn = 1u << 28;
 // MODE fields (CDNA4 guide 3.4; gfx6-gfx9 alike).
 struct Mode {
   uint32_t bits = 0;
-  unsigned round32() const { return bits & 3; }          // 0 nearest even, 1 +inf, 2 -inf, 3 zero
+  unsigned round32() const { return bits & 3; }  // 0 nearest even, 1 +inf, 2 -inf, 3 zero
   unsigned round16_64() const { return bits >> 2 & 3; }
-  unsigned denorm32() const { return bits >> 4 & 3; }    // bit 0: keep on input; bit 1: keep on output
+  unsigned denorm32() const { return bits >> 4 & 3; }  // bit 0: keep on input; bit 1: keep on output
   unsigned denorm16_64() const { return bits >> 6 & 3; }
   bool dx10_clamp() const { return bits >> 8 & 1; }
   bool ieee() const { return bits >> 9 & 1; }
@@ -54,14 +54,14 @@ struct Mode {
 
 // A work-group in execution.
 struct Group {
-  uint8_t* lds = nullptr;      // host memory of the group segment
-  uint32_t lds_size = 0;       // bytes allocated (static + dynamic, rounded to the granule)
+  uint8_t* lds = nullptr;  // host memory of the group segment
+  uint32_t lds_size = 0;   // bytes allocated (static + dynamic, rounded to the granule)
   std::array<uint32_t, 3> id{};
   uint32_t wave_count = 0;
   uint32_t waves_ended = 0;
   uint32_t waves_at_barrier = 0;
   uint8_t* gws = nullptr;
-  Fault fault;                 // valid when a wave exited with Exit::fault
+  Fault fault;  // valid when a wave exited with Exit::fault
 };
 
 // Bases of the shared (LDS) and private (scratch) apertures: non-canonical addresses, as on hardware.
@@ -70,9 +70,9 @@ inline constexpr uint64_t kSharedBase = 0x0001'0000'0000'0000;
 inline constexpr uint64_t kPrivateBase = 0x0002'0000'0000'0000;
 
 struct alignas(256) Wave {
-  // The scalar operand space, indexed by operand code: SGPRs (0..101/103), FLAT_SCRATCH, XNACK_MASK, VCC (106),
-  // TTMPs, M0 (124), EXEC (126), inline constants (128..208, 240..248, as 32-bit values).
-  // Apertures (235..238), VCCZ, EXECZ and SCC (251..253) are computed when read.
+  // The scalar operand space, indexed by operand code: SGPRs (0..101/103), FLAT_SCRATCH, XNACK_MASK, VCC
+  // (106), TTMPs, M0 (124), EXEC (126), inline constants (128..208, 240..248, as 32-bit values). Apertures
+  // (235..238), VCCZ, EXECZ and SCC (251..253) are computed when read.
   alignas(64) uint32_t s[256];
 
   // Register n, lane l: v[n * 64 + l]. On targets with one unified file `a` points into the same storage.
@@ -86,14 +86,15 @@ struct alignas(256) Wave {
   uint32_t gpr_alloc = 0, lds_alloc = 0, ib_sts = 0, xcc_id = 0;
   uint64_t tba = 0, tma = 0;
 
-  const Step* step = nullptr;  // the instruction in execution (kept current by instructions that may fault), or the next
-  uint64_t pc_of_steps = 0;    // guest address of `steps`
+  const Step* step =
+      nullptr;  // the instruction in execution (kept current by instructions that may fault), or the next
+  uint64_t pc_of_steps = 0;  // guest address of `steps`
   Exit exit = Exit::none;
-  uint32_t budget = 0;         // taken branches left until Exit::quantum
-  bool mixed_fp = false;       // f32 and f16/f64 modes differ: 64-bit float frames switch MXCSR
+  uint32_t budget = 0;    // taken branches left until Exit::quantum
+  bool mixed_fp = false;  // f32 and f16/f64 modes differ: 64-bit float frames switch MXCSR
 
   Group* group = nullptr;
-  uint32_t index = 0;          // wave in the work-group
+  uint32_t index = 0;                    // wave in the work-group
   std::array<uint32_t, 3> first_item{};  // local id of lane 0
 
   // Scratch of this wave: dword d of lane l lies at scratch[(d * 64 + l) * 4]; `scratch_lane_bytes` per lane.
@@ -101,16 +102,18 @@ struct alignas(256) Wave {
   uint32_t scratch_lane_bytes = 0;
 
   const TargetInfo* target = nullptr;
-  void* context = nullptr;     // the executing worker (device/dispatch); opaque to instructions
+  void* context = nullptr;  // the executing worker (device/dispatch); opaque to instructions
 
-  // Accounting (device/interp/control.h): where the straight run in execution began, and what was executed before it.
+  // Accounting (device/interp/control.h): where the straight run in execution began, and what was executed
+  // before it.
   const Code* code = nullptr;  // the code region that `step` lies in
   const Step* block = nullptr;
-  const Step* stepping = nullptr;  // GPR indexing or VSKIP: the step whose copy is executed (device/interp/stepping.cpp)
+  const Step* stepping =
+      nullptr;  // GPR indexing or VSKIP: the step whose copy is executed (device/interp/stepping.cpp)
   uint64_t instructions = 0;
 
-  // What a vector memory instruction is about to touch, so that a host fault finds its lane: the address of every
-  // lane in `lanes` and the bytes each touches. Instructions that know no better leave `address` null.
+  // What a vector memory instruction is about to touch, so that a host fault finds its lane: the address of
+  // every lane in `lanes` and the bytes each touches. Instructions that know no better leave `address` null.
   struct Access {
     const uint64_t* address = nullptr;
     uint64_t lanes = 0;

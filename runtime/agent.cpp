@@ -83,7 +83,8 @@ Result<AgentSpec> agent_spec(std::string_view processor) {
   // The host's threads, not the chip's compute units: programs size their work by this number.
   spec.compute_units = host_threads();
   spec.max_clock_mhz = chip.clock_mhz;
-  spec.global_memory = options().memory > 0 ? static_cast<uint64_t>(options().memory) * kMiB : host_memory() / 2;
+  spec.global_memory =
+      options().memory > 0 ? static_cast<uint64_t>(options().memory) * kMiB : host_memory() / 2;
   spec.global_memory = spec.global_memory / kMiB * kMiB;
   spec.max_allocation = spec.global_memory / 4 * 3 / kMiB * kMiB;
   spec.local_memory = info(*target).lds_bytes;

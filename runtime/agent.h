@@ -17,10 +17,10 @@ namespace morgana::runtime {
 // What one agent is. Sizes in bytes, clocks in MHz.
 struct AgentSpec {
   Target target{};
-  std::string processor;      // "gfx950": what kernels are compiled for
-  std::string target_id;      // "amdgcn-amd-amdhsa--gfx950:sramecc+:xnack-"
-  std::string board_name;     // "Morgana software GPU"
-  uint32_t device_id = 0;     // PCI id of the chip that the agent stands for
+  std::string processor;   // "gfx950": what kernels are compiled for
+  std::string target_id;   // "amdgcn-amd-amdhsa--gfx950:sramecc+:xnack-"
+  std::string board_name;  // "Morgana software GPU"
+  uint32_t device_id = 0;  // PCI id of the chip that the agent stands for
   uint32_t compute_units = 0;
   uint32_t simds_per_cu = 4;
   uint32_t max_clock_mhz = 0;

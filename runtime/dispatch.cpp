@@ -28,8 +28,9 @@ uint32_t local_alignment(const codeobj::KernelArg& arg) {
   return arg.pointee_align != 0 && std::has_single_bit(arg.pointee_align) ? arg.pointee_align : 128;
 }
 
-// The value of an implicit argument (AMDGPUUsage ".value_kind"); arguments of features that this runtime does not
-// offer (device-side enqueue, hostcall, multi-grid, device heap) are null, as that table prescribes for them.
+// The value of an implicit argument (AMDGPUUsage ".value_kind"); arguments of features that this runtime does
+// not offer (device-side enqueue, hostcall, multi-grid, device heap) are null, as that table prescribes for
+// them.
 uint64_t implicit_value(ArgKind kind, const Geometry& g, uint32_t dynamic_lds, uint64_t printf_buffer) {
   auto blocks = [&](int i) { return g.global[i] / g.local[i]; };
   auto remainder = [&](int i) { return g.global[i] % g.local[i]; };
@@ -63,14 +64,15 @@ Status check_geometry(const Kernel& kernel, const AgentSpec& agent, const Geomet
     if (g.global[i] == 0 || g.local[i] == 0)
       return make_error(ErrorCode::invalid_argument, "dimension {} has size 0", i);
     if (g.local[i] > 0xffff)
-      return make_error(ErrorCode::invalid_argument, "work-group size {} in dimension {} exceeds 65535", g.local[i], i);
+      return make_error(ErrorCode::invalid_argument, "work-group size {} in dimension {} exceeds 65535",
+                        g.local[i], i);
     items *= g.local[i];
   }
   uint32_t limit = agent.max_work_group_size;
   if (uint32_t own = kernel.metadata->max_flat_workgroup_size; own != 0) limit = std::min(limit, own);
   if (items > limit)
-    return make_error(ErrorCode::invalid_argument, "a work-group of {} exceeds the {} that kernel '{}' allows", items,
-                      limit, kernel.name);
+    return make_error(ErrorCode::invalid_argument,
+                      "a work-group of {} exceeds the {} that kernel '{}' allows", items, limit, kernel.name);
   return {};
 }
 
@@ -93,7 +95,8 @@ Status Arguments::set(size_t index, Bytes value) {
     return make_error(ErrorCode::not_found, "argument {} of {}", index, explicit_.size());
   const codeobj::KernelArg& arg = *explicit_[index];
   if (value.size() != arg.size)
-    return make_error(ErrorCode::invalid_argument, "argument {} takes {} bytes, not {}", index, arg.size, value.size());
+    return make_error(ErrorCode::invalid_argument, "argument {} takes {} bytes, not {}", index, arg.size,
+                      value.size());
   std::memcpy(bytes_.data() + arg.offset, value.data(), value.size());
   set_[index] = true;
   return {};
@@ -118,8 +121,9 @@ uint32_t Arguments::dynamic_local_bytes() const {
   return end - fixed;
 }
 
-Result<std::unique_ptr<Dispatch>> Dispatch::create(std::shared_ptr<Executable> executable, const Kernel& kernel,
-                                                   const Arguments& arguments, const Geometry& geometry) {
+Result<std::unique_ptr<Dispatch>> Dispatch::create(std::shared_ptr<Executable> executable,
+                                                   const Kernel& kernel, const Arguments& arguments,
+                                                   const Geometry& geometry) {
   const AgentSpec& agent = executable->agent().spec();
   MORGANA_CHECK(check_geometry(kernel, agent, geometry));
   for (size_t i = 0; i < arguments.count(); ++i)
@@ -129,8 +133,9 @@ Result<std::unique_ptr<Dispatch>> Dispatch::create(std::shared_ptr<Executable> e
   uint32_t dynamic_lds = arguments.dynamic_local_bytes();
   uint64_t group_bytes = uint64_t{kernel.metadata->group_segment_fixed_size} + dynamic_lds;
   if (group_bytes > agent.local_memory)
-    return make_error(ErrorCode::out_of_memory, "kernel '{}' needs {} bytes of local memory; the device has {}",
-                      kernel.name, group_bytes, agent.local_memory);
+    return make_error(ErrorCode::out_of_memory,
+                      "kernel '{}' needs {} bytes of local memory; the device has {}", kernel.name,
+                      group_bytes, agent.local_memory);
 
   std::unique_ptr<Dispatch> dispatch(new Dispatch);
   dispatch->executable_ = std::move(executable);
@@ -142,7 +147,8 @@ Result<std::unique_ptr<Dispatch>> Dispatch::create(std::shared_ptr<Executable> e
   // Kernels read kernarg in blocks of up to 16 dwords, beyond its end.
   size = (size + kImplicitBytes + 63) / 64 * 64;
   auto* kernarg = static_cast<uint8_t*>(std::aligned_alloc(64, size));
-  if (kernarg == nullptr) return make_error(ErrorCode::out_of_memory, "no memory for {} bytes of kernarg", size);
+  if (kernarg == nullptr)
+    return make_error(ErrorCode::out_of_memory, "no memory for {} bytes of kernarg", size);
   dispatch->kernarg_ = kernarg;
   std::memcpy(kernarg, arguments.bytes_.data(), arguments.bytes_.size());
   std::memset(kernarg + arguments.bytes_.size(), 0, size - arguments.bytes_.size());
@@ -178,8 +184,8 @@ Result<std::unique_ptr<Dispatch>> Dispatch::create(std::shared_ptr<Executable> e
   packet.grid_size_x = geometry.global[0];
   packet.grid_size_y = geometry.global[1];
   packet.grid_size_z = geometry.global[2];
-  packet.private_segment_size = std::max(kernel.metadata->private_segment_fixed_size,
-                                         kernel.descriptor.private_segment_fixed_size);
+  packet.private_segment_size =
+      std::max(kernel.metadata->private_segment_fixed_size, kernel.descriptor.private_segment_fixed_size);
   if (kernel.metadata->uses_dynamic_stack || kernel.descriptor.uses_dynamic_stack)
     packet.private_segment_size += kDynamicStackBytes;
   packet.group_segment_size = static_cast<uint32_t>(group_bytes);

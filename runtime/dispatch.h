@@ -15,9 +15,9 @@ namespace morgana::runtime {
 
 struct Geometry {
   uint32_t dimensions = 1;
-  std::array<uint64_t, 3> offset{};              // global work offset
-  std::array<uint32_t, 3> global{1, 1, 1};       // work-items
-  std::array<uint32_t, 3> local{1, 1, 1};        // work-group size; need not divide `global`
+  std::array<uint64_t, 3> offset{};         // global work offset
+  std::array<uint32_t, 3> global{1, 1, 1};  // work-items
+  std::array<uint32_t, 3> local{1, 1, 1};   // work-group size; need not divide `global`
 };
 
 // The values of a kernel's explicit arguments (metadata args that are not hidden, in order).
@@ -41,16 +41,17 @@ class Arguments {
   const Kernel* kernel_;
   std::vector<const codeobj::KernelArg*> explicit_;
   std::vector<bool> set_;
-  std::vector<uint8_t> bytes_;          // explicit part of the kernarg segment
-  std::vector<uint32_t> local_sizes_;   // by explicit index
+  std::vector<uint8_t> bytes_;         // explicit part of the kernarg segment
+  std::vector<uint32_t> local_sizes_;  // by explicit index
 };
 
 class Dispatch {
  public:
   // Checks the geometry against the kernel and the agent's limits and lays out kernarg with every implicit
   // argument of code object V2 to V5. Keeps the executable alive.
-  static Result<std::unique_ptr<Dispatch>> create(std::shared_ptr<Executable> executable, const Kernel& kernel,
-                                                  const Arguments& arguments, const Geometry& geometry);
+  static Result<std::unique_ptr<Dispatch>> create(std::shared_ptr<Executable> executable,
+                                                  const Kernel& kernel, const Arguments& arguments,
+                                                  const Geometry& geometry);
   ~Dispatch();
 
   const Kernel& kernel() const { return *kernel_; }
@@ -65,7 +66,7 @@ class Dispatch {
   std::shared_ptr<Executable> executable_;
   const Kernel* kernel_ = nullptr;
   DispatchPacket packet_;
-  uint64_t printf_buffer_ = 0;   // 0: the kernel does not print
+  uint64_t printf_buffer_ = 0;  // 0: the kernel does not print
   uint8_t* kernarg_ = nullptr;
   uint64_t* queue_pointer_ = nullptr;  // in the kernarg segment; null: the kernel has no such argument
 };

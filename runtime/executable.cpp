@@ -25,8 +25,8 @@ Status check_runs_on(const codeobj::CodeObject& object, const AgentSpec& agent) 
   // A software GPU runs code of either xnack and sramecc setting, so only the processor counts.
   MORGANA_TRY(codeobj::TargetId id, codeobj::parse_target_id(agent.processor));
   if (codeobj::compatible(object.target_id(), id)) return {};
-  return make_error(ErrorCode::unsupported, "the code object is for {}; the device is {}", object.target_id().str(),
-                    agent.processor);
+  return make_error(ErrorCode::unsupported, "the code object is for {}; the device is {}",
+                    object.target_id().str(), agent.processor);
 }
 
 }  // namespace
@@ -76,8 +76,8 @@ Result<std::shared_ptr<Executable>> Executable::load(Agent& agent, Bytes code_ob
   for (size_t i = 0; i < impl.loaded.kernels.size(); ++i) {
     const codeobj::Kernel& parsed = impl.object.kernels()[i];
     const codeobj::LoadedKernel& placed = impl.loaded.kernels[i];
-    executable->kernels_.push_back({parsed.name, &parsed.metadata, parsed.descriptor, placed.descriptor_address,
-                                    placed.entry_address, executable.get()});
+    executable->kernels_.push_back({parsed.name, &parsed.metadata, parsed.descriptor,
+                                    placed.descriptor_address, placed.entry_address, executable.get()});
   }
   for (const auto& variable : impl.loaded.variables)
     executable->variables_.push_back({variable.name, variable.address, variable.size});

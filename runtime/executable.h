@@ -19,10 +19,10 @@ namespace morgana::runtime {
 class Executable;
 
 struct Kernel {
-  std::string name;                            // as the source has it
+  std::string name;                                   // as the source has it
   const codeobj::KernelMetadata* metadata = nullptr;  // arguments, sizes, attributes
   codeobj::KernelDescriptor descriptor;
-  uint64_t descriptor_address = 0;             // AQL kernel_object
+  uint64_t descriptor_address = 0;  // AQL kernel_object
   uint64_t entry = 0;
   Executable* executable = nullptr;
 };
@@ -35,8 +35,8 @@ struct Variable {
 
 class Executable {
  public:
-  // Loads an ELF code object (ET_DYN; ET_REL is linked first) or an offload bundle that holds one for the agent.
-  // Fails with `unsupported` when its target id does not fit the agent's.
+  // Loads an ELF code object (ET_DYN; ET_REL is linked first) or an offload bundle that holds one for the
+  // agent. Fails with `unsupported` when its target id does not fit the agent's.
   static Result<std::shared_ptr<Executable>> load(Agent& agent, Bytes code_object);
   // The processor that the bytes were compiled for; of a bundle, that of its first AMD GPU entry.
   static Result<std::string> processor_of(Bytes code_object);

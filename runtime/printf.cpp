@@ -13,8 +13,8 @@ namespace {
 
 // A conversion specification: %[flags][width][.precision][vN][hh|h|hl|l]conversion.
 struct Conversion {
-  std::string flags;   // flags, width and precision as written
-  int vector = 0;      // 0: scalar
+  std::string flags;  // flags, width and precision as written
+  int vector = 0;     // 0: scalar
   std::string length;
   char letter = 0;
 };
@@ -38,7 +38,8 @@ bool parse_conversion(std::string_view& text, Conversion& out) {
     std::string digits;
     take_while("0123456789", digits);
     out.vector = digits.empty() || digits.size() > 2 ? -1 : std::stoi(digits);
-    if (out.vector != 2 && out.vector != 3 && out.vector != 4 && out.vector != 8 && out.vector != 16) return false;
+    if (out.vector != 2 && out.vector != 3 && out.vector != 4 && out.vector != 8 && out.vector != 16)
+      return false;
   }
   take_while("hl", out.length);
   if (text.empty()) return false;
@@ -93,14 +94,18 @@ double read_float(const uint8_t* data, size_t size) {
 std::string print_element(const Conversion& conversion, const uint8_t* data, size_t size) {
   const char letter = conversion.letter;
   std::string specification = "%" + conversion.flags;
-  if (std::strchr("fFeEgGaA", letter) != nullptr) return print_one(specification + letter, read_float(data, size));
+  if (std::strchr("fFeEgGaA", letter) != nullptr)
+    return print_one(specification + letter, read_float(data, size));
   // The length modifier narrows what default promotion widened.
   if (conversion.vector == 0 && conversion.length == "hh") size = std::min<size_t>(size, 1);
   if (conversion.vector == 0 && conversion.length == "h") size = std::min<size_t>(size, 2);
   bool is_signed = letter == 'd' || letter == 'i';
-  if (letter == 'c') return print_one(specification + 'c', static_cast<int>(read_integer(data, size, false) & 0xff));
-  if (letter == 'p') return print_one(specification + 'p', reinterpret_cast<void*>(read_integer(data, size, false)));
-  return print_one(specification + "ll" + letter, static_cast<long long>(read_integer(data, size, is_signed)));
+  if (letter == 'c')
+    return print_one(specification + 'c', static_cast<int>(read_integer(data, size, false) & 0xff));
+  if (letter == 'p')
+    return print_one(specification + 'p', reinterpret_cast<void*>(read_integer(data, size, false)));
+  return print_one(specification + "ll" + letter,
+                   static_cast<long long>(read_integer(data, size, is_signed)));
 }
 
 std::string print_argument(const Conversion& conversion, Bytes argument) {
@@ -109,7 +114,8 @@ std::string print_argument(const Conversion& conversion, Bytes argument) {
     return print_one("%" + conversion.flags + "s", std::string(text, strnlen(text, argument.size())).c_str());
   }
   if (conversion.vector == 0) return print_element(conversion, argument.data(), argument.size());
-  // Three-element vectors are stored as four. The modifier gives the element size; records round up to four bytes.
+  // Three-element vectors are stored as four. The modifier gives the element size; records round up to four
+  // bytes.
   size_t stored = conversion.vector == 3 ? 4 : static_cast<size_t>(conversion.vector);
   size_t size = argument.size() / stored;
   if (conversion.length == "hh") size = 1;

@@ -39,17 +39,25 @@ TEST(Printf, Scalars) {
 }
 
 TEST(Printf, Vectors) {
-  struct Float4 { float v[4] = {1, 2, 3, 4}; };
+  struct Float4 {
+    float v[4] = {1, 2, 3, 4};
+  };
   EXPECT_EQ(Record().add(Float4{}).print("%.1v4hlf"), "1.0,2.0,3.0,4.0");
   EXPECT_EQ(Record().add(Float4{}).print("%.0v3hlf"), "1,2,3");
-  struct Char4 { int8_t v[4] = {-1, 2, 3, 4}; };
+  struct Char4 {
+    int8_t v[4] = {-1, 2, 3, 4};
+  };
   EXPECT_EQ(Record().add(Char4{}).print("%v4hhd"), "-1,2,3,4");
-  struct Short2 { uint16_t v[2] = {0xffff, 1}; };
+  struct Short2 {
+    uint16_t v[2] = {0xffff, 1};
+  };
   EXPECT_EQ(Record().add(Short2{}).print("%#v2hx"), "0xffff,0x1");
 }
 
 TEST(Printf, StringsAndWhatIsNoConversion) {
-  struct Text { char v[8] = "hello"; };
+  struct Text {
+    char v[8] = "hello";
+  };
   EXPECT_EQ(Record().add(Text{}).print("<%7s>"), "<  hello>");
   EXPECT_EQ(Record().print("100%"), "100%");
   EXPECT_EQ(Record().print("%d"), "%d");

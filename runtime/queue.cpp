@@ -23,9 +23,9 @@ uint64_t now_ns() {
   return static_cast<uint64_t>(time.tv_sec) * 1000000000 + static_cast<uint64_t>(time.tv_nsec);
 }
 
-// The ring is an array of AQL packets in guest-visible memory; `tasks` runs parallel to it and says who is told.
-// Indices grow without bound, as AQL's do. The mutex guards the indices' changes on the submitting side; the
-// command processor is the only reader.
+// The ring is an array of AQL packets in guest-visible memory; `tasks` runs parallel to it and says who is
+// told. Indices grow without bound, as AQL's do. The mutex guards the indices' changes on the submitting
+// side; the command processor is the only reader.
 struct Queue::Impl : std::enable_shared_from_this<Queue::Impl> {
   Agent* agent = nullptr;
   uint32_t size = 0;
@@ -34,13 +34,13 @@ struct Queue::Impl : std::enable_shared_from_this<Queue::Impl> {
   std::vector<Task*> tasks;
 
   std::mutex mutex;
-  std::condition_variable room;   // the ring is no longer full
-  std::deque<Task*> overflow;     // submitted by the command processor itself while the ring was full
+  std::condition_variable room;  // the ring is no longer full
+  std::deque<Task*> overflow;    // submitted by the command processor itself while the ring was full
   std::condition_variable doorbell;
   uint64_t write_index = 0;
   std::atomic<uint64_t> read_index{0};
   bool closing = false;
-  bool sleeping = false;          // the command processor waits for the doorbell
+  bool sleeping = false;  // the command processor waits for the doorbell
 
   std::atomic<bool> cancelled{false};
   std::atomic<uint64_t> cancel_until{0};  // packets below this index are skipped

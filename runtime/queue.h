@@ -1,9 +1,10 @@
 // Queue: an AQL queue of an agent and the command processor that empties it.
 //
-// The command processor is one thread per queue. It takes packets in order; a packet with the barrier bit starts
-// when everything before it has completed, which is always so here, since packets complete in order. Kernel
-// dispatches run on the agent's Device; host tasks (copies, callbacks, waits on other queues) are vendor packets
-// that call back into the front end. `submit` may be called from any thread and blocks only while the ring is full.
+// The command processor is one thread per queue. It takes packets in order; a packet with the barrier bit
+// starts when everything before it has completed, which is always so here, since packets complete in order.
+// Kernel dispatches run on the agent's Device; host tasks (copies, callbacks, waits on other queues) are
+// vendor packets that call back into the front end. `submit` may be called from any thread and blocks only
+// while the ring is full.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +16,13 @@
 
 namespace morgana::runtime {
 
-// One entry of the queue. The front end derives from it; the queue calls it on the command processor's thread.
-// The front end keeps the task alive until `finished` has been called.
+// One entry of the queue. The front end derives from it; the queue calls it on the command processor's
+// thread. The front end keeps the task alive until `finished` has been called.
 class Task {
  public:
   virtual ~Task() = default;
-  // Called first, when the packet is taken from the ring. May block (wait lists). Returning false skips the work:
-  // `finished` is called at once with a Fault of kind `none`.
+  // Called first, when the packet is taken from the ring. May block (wait lists). Returning false skips the
+  // work: `finished` is called at once with a Fault of kind `none`.
   virtual bool begin() { return true; }
   // The dispatch to execute, or nullptr for a host task.
   virtual Dispatch* dispatch() { return nullptr; }

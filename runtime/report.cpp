@@ -11,16 +11,19 @@ std::string describe(const Allocation& allocation) {
 }
 
 std::string address_line(const device::Fault& fault) {
-  std::string line = fmt::format("  address     {:#x} ({})\n", fault.address, fault.is_write ? "write" : "read");
+  std::string line =
+      fmt::format("  address     {:#x} ({})\n", fault.address, fault.is_write ? "write" : "read");
   auto nearest = nearest_allocation(fault.address);
   if (!nearest) return line + "  nearest     no allocation exists\n";
   uint64_t end = nearest->address + nearest->size;
   if (fault.address >= end)
-    return line + fmt::format("  nearest     {} bytes past the end of {}\n", fault.address - end, describe(*nearest));
+    return line + fmt::format("  nearest     {} bytes past the end of {}\n", fault.address - end,
+                              describe(*nearest));
   if (fault.address < nearest->address)
     return line + fmt::format("  nearest     {} bytes before {}\n", nearest->address - fault.address,
                               describe(*nearest));
-  return line + fmt::format("  inside      {}, at offset {}\n", describe(*nearest), fault.address - nearest->address);
+  return line + fmt::format("  inside      {}, at offset {}\n", describe(*nearest),
+                            fault.address - nearest->address);
 }
 
 }  // namespace
@@ -30,14 +33,16 @@ std::string fault_report(const device::Fault& fault, const Dispatch& dispatch) {
   std::string text = fmt::format("morgana: {}: kernel '{}' on {}\n", device::name(fault.kind),
                                  dispatch.kernel().name, executable.agent().spec().processor);
   if (fault.kind == device::FaultKind::cancelled) return text;
-  text += fmt::format("  work-item   ({}, {}, {}) of work-group ({}, {}, {}), wave {}, lane {}\n", fault.work_item[0],
-                      fault.work_item[1], fault.work_item[2], fault.work_group[0], fault.work_group[1],
-                      fault.work_group[2], fault.wave, fault.lane);
+  text += fmt::format("  work-item   ({}, {}, {}) of work-group ({}, {}, {}), wave {}, lane {}\n",
+                      fault.work_item[0], fault.work_item[1], fault.work_item[2], fault.work_group[0],
+                      fault.work_group[1], fault.work_group[2], fault.wave, fault.lane);
   std::string function = executable.function_at(fault.pc);
-  text += fmt::format("  pc          {:#x}{}\n", fault.pc,
-                      function.empty() ? "" : fmt::format(" ({}+{:#x})", function, executable.offset_in_function(fault.pc)));
+  text += fmt::format(
+      "  pc          {:#x}{}\n", fault.pc,
+      function.empty() ? "" : fmt::format(" ({}+{:#x})", function, executable.offset_in_function(fault.pc)));
   if (!fault.instruction.empty()) text += fmt::format("  instruction {}\n", fault.instruction);
-  if (std::string line = executable.source_line(fault.pc); !line.empty()) text += fmt::format("  source      {}\n", line);
+  if (std::string line = executable.source_line(fault.pc); !line.empty())
+    text += fmt::format("  source      {}\n", line);
   if (!fault.detail.empty()) text += fmt::format("  because     {}\n", fault.detail);
   if (fault.kind == device::FaultKind::memory) text += address_line(fault);
   return text;

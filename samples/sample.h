@@ -10,13 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(call)                                                               \
-  do {                                                                            \
-    cl_int check_status = (call);                                                 \
-    if (check_status != CL_SUCCESS) {                                             \
+#define CHECK(call)                                                                      \
+  do {                                                                                   \
+    cl_int check_status = (call);                                                        \
+    if (check_status != CL_SUCCESS) {                                                    \
       fprintf(stderr, "%s:%d: %s: error %d\n", __FILE__, __LINE__, #call, check_status); \
-      exit(1);                                                                    \
-    }                                                                             \
+      exit(1);                                                                           \
+    }                                                                                    \
   } while (0)
 
 typedef struct {

@@ -40,7 +40,8 @@ int main() {
   gpu.run(kernel, {n, n}, {16, 16});
   cl::copy(gpu.queue, dc, c.begin(), c.end());
 
-  // The values are multiples of 1/128 and the sums small enough to be exact in float: the result must match to the bit.
+  // The values are multiples of 1/128 and the sums small enough to be exact in float: the result must match
+  // to the bit.
   int wrong = 0;
   for (int row = 0; row < n; ++row) {
     std::vector<float> expected(n);
@@ -48,5 +49,6 @@ int main() {
       for (int col = 0; col < n; ++col) expected[col] += a[row * n + k] * b[k * n + col];
     for (int col = 0; col < n; ++col) wrong += expected[col] != c[row * n + col];
   }
-  return gpu.close("sgemm", wrong == 0, std::to_string(n) + " x " + std::to_string(n) + ", " + std::to_string(wrong) + " wrong");
+  return gpu.close("sgemm", wrong == 0,
+                   std::to_string(n) + " x " + std::to_string(n) + ", " + std::to_string(wrong) + " wrong");
 }

@@ -1,4 +1,5 @@
-// stencil IN.png OUT.png: an unsharp mask (a 5 x 5 binomial blur, then the difference added back) on a picture.
+// stencil IN.png OUT.png: an unsharp mask (a 5 x 5 binomial blur, then the difference added back) on a
+// picture.
 #include <algorithm>
 
 #include "samples/open.hpp"

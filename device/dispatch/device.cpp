@@ -12,7 +12,8 @@ namespace {
 
 const Level& choose_level() {
   __builtin_cpu_init();
-  // What -march=x86-64-v3 and -v4 assume; __builtin_cpu_supports also asks whether the system saves the registers.
+  // What -march=x86-64-v3 and -v4 assume; __builtin_cpu_supports also asks whether the system saves the
+  // registers.
   const bool has_avx2 = __builtin_cpu_supports("x86-64-v3");
   const bool has_avx512 = __builtin_cpu_supports("x86-64-v4");
   const std::string& wanted = options().simd;

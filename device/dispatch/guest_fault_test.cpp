@@ -1,4 +1,5 @@
-// Wild guest accesses become Faults with address, direction and work-item; the host's own faults stay the host's.
+// Wild guest accesses become Faults with address, direction and work-item; the host's own faults stay the
+// host's.
 #include <gtest/gtest.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -16,7 +17,8 @@ class Pages {
  public:
   explicit Pages(uint64_t pages)
       : size_(pages * kPage),
-        data_(static_cast<uint8_t*>(mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {}
+        data_(static_cast<uint8_t*>(
+            mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {}
   ~Pages() { munmap(data_, size_); }
   void protect(uint64_t page, int protection) { mprotect(data_ + page * kPage, kPage, protection); }
   uint64_t address() const { return reinterpret_cast<uint64_t>(data_); }
@@ -98,7 +100,7 @@ void fault_in_host(uintptr_t address) {
 }
 
 TEST(GuestFault, HostHandlerInstalledEarlierOrLaterGetsItsOwnFaults) {
-  struct sigaction action {}, before {};
+  struct sigaction action{}, before{};
   action.sa_sigaction = host_handler;
   action.sa_flags = SA_SIGINFO;
   sigaction(SIGSEGV, &action, &before);  // replaces Morgana's when an earlier test installed it
@@ -135,7 +137,7 @@ TEST(GuestFaultDeathTest, HostFaultsStillKillTheProcessByDefault) {
       {
         signal(SIGSEGV, SIG_DFL);
         touch("read", 16, 4);
-        struct sigaction action {};
+        struct sigaction action{};
         action.sa_sigaction = chaining_handler;
         action.sa_flags = SA_SIGINFO;
         sigaction(SIGSEGV, &action, &chained_to);

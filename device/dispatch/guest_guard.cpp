@@ -26,8 +26,9 @@ struct Guard {
 constexpr std::array<int, 2> kSignals = {SIGSEGV, SIGBUS};
 constexpr int kMaxPrevious = 16;
 
-// The handlers that were installed before ours, oldest first. Grows when a program replaces ours and we step in again.
-// A handler that chains to the one it replaced calls ours a second time; `chain_depth` then leads one further back.
+// The handlers that were installed before ours, oldest first. Grows when a program replaces ours and we step
+// in again. A handler that chains to the one it replaced calls ours a second time; `chain_depth` then leads
+// one further back.
 struct Previous {
   struct sigaction action[kMaxPrevious];
   std::atomic<int> count{0};
@@ -38,7 +39,7 @@ std::mutex install_mutex;
 size_t index_of(int signal) { return signal == SIGBUS; }
 
 void die_by_default(int signal, const siginfo_t* info) {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = SIG_DFL;
   sigaction(signal, &action, nullptr);
   // A fault comes again when the handler returns; a signal that somebody sent has to be sent again.
@@ -83,7 +84,7 @@ void on_signal(int signal, siginfo_t* info, void* context) {
 }
 
 void install(int signal) {
-  struct sigaction now {};
+  struct sigaction now{};
   sigaction(signal, nullptr, &now);
   if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_signal) return;
   Previous& list = previous[index_of(signal)];

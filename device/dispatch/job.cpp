@@ -55,7 +55,8 @@ void Job::record(Fault fault) {
 }
 
 uint64_t Job::slice() const {
-  const uint32_t doublings = std::min(parked_count_.load(std::memory_order_relaxed) / kParkedPerDoubling, 12u);
+  const uint32_t doublings =
+      std::min(parked_count_.load(std::memory_order_relaxed) / kParkedPerDoubling, 12u);
   return kSlice << doublings;
 }
 
@@ -111,7 +112,8 @@ Job::State Job::run_group(ResidentGroup& resident, uint64_t deadline) {
     bool all_slept = true;
     if (!run_round(resident, all_slept, state)) return state;
     if (group.waves_ended == group.wave_count) return State::finished;
-    const bool released = group.waves_at_barrier > 0 && group.waves_at_barrier + group.waves_ended == group.wave_count;
+    const bool released =
+        group.waves_at_barrier > 0 && group.waves_at_barrier + group.waves_ended == group.wave_count;
     if (released) {
       // Waves that ended count as arrived (CDNA4 guide 4.3).
       for (uint32_t i = 0; i < group.wave_count; i++) {

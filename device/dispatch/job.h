@@ -89,7 +89,8 @@ class Pool {
   void list(Job& job);
   // Wakes helpers for a group that was parked.
   void wake();
-  // Waits until `job` has no helper and gets none. Returns true when there is work again that the caller could do.
+  // Waits until `job` has no helper and gets none. Returns true when there is work again that the caller
+  // could do.
   bool leave(Job& job);
 
  private:

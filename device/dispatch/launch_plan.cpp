@@ -46,7 +46,8 @@ bool LaunchPlan::prepare(Fault& problem) {
   group_count = 1;
   for (int i = 0; i < 3; i++) {
     if (launch.group[i] == 0 || launch.group[i] > kMaxItems) {
-      problem = impossible(FaultKind::unimplemented, fmt::format("work-group size {} in dimension {}", launch.group[i], i));
+      problem = impossible(FaultKind::unimplemented,
+                           fmt::format("work-group size {} in dimension {}", launch.group[i], i));
       return false;
     }
     items *= launch.group[i];
@@ -54,23 +55,26 @@ bool LaunchPlan::prepare(Fault& problem) {
   }
   const uint64_t groups_xy = uint64_t{groups[0]} * groups[1];
   if (items > kMaxItems || (groups[2] != 0 && groups_xy > ~uint64_t{0} / groups[2])) {
-    problem = impossible(FaultKind::unimplemented, fmt::format("a work-group of {} work-items in a grid of {} x {} x {}",
-                                                               items, launch.grid[0], launch.grid[1], launch.grid[2]));
+    problem = impossible(FaultKind::unimplemented,
+                         fmt::format("a work-group of {} work-items in a grid of {} x {} x {}", items,
+                                     launch.grid[0], launch.grid[1], launch.grid[2]));
     return false;
   }
   group_count = groups_xy * groups[2];
   waves_per_group = static_cast<uint32_t>((items + kLanes - 1) / kLanes);
   if (launch.group_bytes > target.lds_bytes) {
-    problem = impossible(FaultKind::aperture, fmt::format("{} bytes of LDS where a work-group has {}", launch.group_bytes,
-                                                          target.lds_bytes));
+    problem = impossible(FaultKind::aperture, fmt::format("{} bytes of LDS where a work-group has {}",
+                                                          launch.group_bytes, target.lds_bytes));
     return false;
   }
   lds_bytes = std::min(round_up(launch.group_bytes, target.lds_granule), target.lds_bytes);
   // Scratch of a wave comes in units of 1 KiB (COMPUTE_TMPRING_SIZE.WAVESIZE): 16 bytes a lane.
   constexpr uint32_t kLaneUnit = 16;
-  constexpr uint32_t kMaxLane = 0xffff'ffffu / (kLanes * 16) / kLaneUnit * kLaneUnit;  // wave offsets have 32 bits
+  constexpr uint32_t kMaxLane =
+      0xffff'ffffu / (kLanes * 16) / kLaneUnit * kLaneUnit;  // wave offsets have 32 bits
   if (launch.private_bytes > kMaxLane) {
-    problem = impossible(FaultKind::aperture, fmt::format("{} bytes of scratch per work-item", launch.private_bytes));
+    problem = impossible(FaultKind::aperture,
+                         fmt::format("{} bytes of scratch per work-item", launch.private_bytes));
     return false;
   }
   scratch_lane_bytes = round_up(launch.private_bytes, kLaneUnit);
@@ -140,8 +144,7 @@ std::array<uint32_t, 3> LaunchPlan::group_id(uint64_t index) const {
 
 std::array<uint32_t, 3> LaunchPlan::group_size(const std::array<uint32_t, 3>& id) const {
   std::array<uint32_t, 3> size;
-  for (int i = 0; i < 3; i++)
-    size[i] = std::min(launch.group[i], launch.grid[i] - id[i] * launch.group[i]);
+  for (int i = 0; i < 3; i++) size[i] = std::min(launch.group[i], launch.grid[i] - id[i] * launch.group[i]);
   return size;
 }
 
@@ -191,15 +194,18 @@ void LaunchPlan::init_sgprs(Wave& wave) const {
   const uint64_t wave_offset = uint64_t{wave.index} * scratch_wave_bytes();
   const uint64_t arena = reinterpret_cast<uint64_t>(wave.scratch) - (scratch_lane_bytes ? wave_offset : 0);
   if (private_buffer_ >= 0) {
-    // Words of the buffer resource: scratch.h says why. Data format 32, element size 4, index stride 64, ADD_TID.
+    // Words of the buffer resource: scratch.h says why. Data format 32, element size 4, index stride 64,
+    // ADD_TID.
     uint32_t* v = &wave.s[private_buffer_];
     const uint64_t arena_bytes = scratch_wave_bytes() * wave.group->wave_count;
     v[0] = low(arena);
     v[1] = (high(arena) & 0xffff) | 1u << 31;
     v[2] = static_cast<uint32_t>(std::min<uint64_t>(arena_bytes, 0xffff'ffff));
-    const uint32_t swizzle = 3u << 21 | 1u << 23;  // INDEX_STRIDE 64, ADD_TID_ENABLE: the same bits on gfx6 to gfx9
-    const uint32_t format = 4u << 12 | 4u << 15;   // NUM_FORMAT UINT, DATA_FORMAT 32
-    const uint32_t element = target.generation < Generation::gfx9 ? 1u << 19 : 0;  // ELEMENT_SIZE 4 bytes; fixed on gfx9
+    const uint32_t swizzle =
+        3u << 21 | 1u << 23;  // INDEX_STRIDE 64, ADD_TID_ENABLE: the same bits on gfx6 to gfx9
+    const uint32_t format = 4u << 12 | 4u << 15;  // NUM_FORMAT UINT, DATA_FORMAT 32
+    const uint32_t element =
+        target.generation < Generation::gfx9 ? 1u << 19 : 0;  // ELEMENT_SIZE 4 bytes; fixed on gfx9
     // With ADD_TID on gfx8 and gfx9 the data format field extends the stride, which is 0.
     v[3] = swizzle | element | (target.generation < Generation::gfx8 ? format : 4u << 12);
   }

@@ -24,21 +24,21 @@ class LaunchPlan {
  public:
   LaunchPlan(Target target, const Launch& launch);
 
-  // Reads what the launch needs from guest memory (preloaded kernel arguments). False: `problem` says why the launch
-  // is impossible.
+  // Reads what the launch needs from guest memory (preloaded kernel arguments). False: `problem` says why the
+  // launch is impossible.
   bool prepare(Fault& problem);
 
   const Launch& launch;
   const TargetInfo& target;
   std::array<uint32_t, 3> groups{};  // work-groups in each dimension
   uint64_t group_count = 0;
-  uint32_t waves_per_group = 0;      // of a full group
-  uint32_t lds_bytes = 0;            // rounded to the granule
+  uint32_t waves_per_group = 0;  // of a full group
+  uint32_t lds_bytes = 0;        // rounded to the granule
   uint32_t scratch_lane_bytes = 0;
   uint64_t scratch_wave_bytes() const { return uint64_t{scratch_lane_bytes} * kLanes; }
-  uint64_t entry = 0;                // of the first instruction that is executed
+  uint64_t entry = 0;  // of the first instruction that is executed
   // Set by bind_code.
-  CodeMap* code_map = nullptr;       // the regions that waves may jump to
+  CodeMap* code_map = nullptr;  // the regions that waves may jump to
   const Code* code = nullptr;
   const Step* first_step = nullptr;
 
@@ -48,7 +48,8 @@ class LaunchPlan {
   std::array<uint32_t, 3> group_id(uint64_t index) const;
   std::array<uint32_t, 3> group_size(const std::array<uint32_t, 3>& id) const;
 
-  // Sets everything of `wave` but its storage pointers, which are set already. `size`: work-items of this group.
+  // Sets everything of `wave` but its storage pointers, which are set already. `size`: work-items of this
+  // group.
   void init_wave(Wave& wave, const std::array<uint32_t, 3>& size) const;
 
  private:

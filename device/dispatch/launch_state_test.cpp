@@ -87,7 +87,8 @@ TEST_P(LaunchState, FollowsTheOrderOfTheAbi) {
   }
 
   EXPECT_EQ(seen.mode, 0xc5u | 0x300);
-  EXPECT_EQ(seen.status & (kStatusValid | kStatusScratchEn | kStatusInGroup), kStatusValid | kStatusScratchEn);
+  EXPECT_EQ(seen.status & (kStatusValid | kStatusScratchEn | kStatusInGroup),
+            kStatusValid | kStatusScratchEn);
 
   // Group (0, 1, 1) is cut to 4 x 3 x 4 by the grid; work-items are counted through that.
   for (uint32_t lane = 0; lane < 48; lane++) {
@@ -103,8 +104,8 @@ TEST_P(LaunchState, FollowsTheOrderOfTheAbi) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, LaunchState,
-                         testing::Values(Target::gfx600, Target::gfx701, Target::gfx803, Target::gfx900, Target::gfx908,
-                                         Target::gfx90a, Target::gfx942, Target::gfx950),
+                         testing::Values(Target::gfx600, Target::gfx701, Target::gfx803, Target::gfx900,
+                                         Target::gfx908, Target::gfx90a, Target::gfx942, Target::gfx950),
                          [](const auto& param) { return ::morgana::info(param.param).name; });
 
 }  // namespace

@@ -27,8 +27,10 @@ void after_fork() {
 
 void before_exit() {
   exiting.store(true);
-  // Guest code stops at its next yield. A thread that calls exit from inside a launch (a signal handler) waits in vain.
-  for (int i = 0; i < 200 && running.load() > 0; i++) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  // Guest code stops at its next yield. A thread that calls exit from inside a launch (a signal handler)
+  // waits in vain.
+  for (int i = 0; i < 200 && running.load() > 0; i++)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 int available_processors() {

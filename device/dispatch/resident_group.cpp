@@ -12,7 +12,8 @@ uint8_t* LazyMemory::reserve(uint64_t size) {
   if (size <= size_) return data_;
   constexpr uint64_t kPage = 4096;
   const uint64_t rounded = (size + kPage - 1) / kPage * kPage;
-  void* memory = mmap(nullptr, rounded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory =
+      mmap(nullptr, rounded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
   if (data_) munmap(data_, size_);
   data_ = static_cast<uint8_t*>(memory);
@@ -47,7 +48,8 @@ bool ResidentGroup::start(const LaunchPlan& plan, uint64_t index) {
 
 std::array<uint32_t, 3> ResidentGroup::global_id(const Wave& wave, uint32_t lane) const {
   const uint32_t flat = wave.index * kLanes + lane;
-  const std::array<uint32_t, 3> local = {flat % size_[0], flat / size_[0] % size_[1], flat / size_[0] / size_[1]};
+  const std::array<uint32_t, 3> local = {flat % size_[0], flat / size_[0] % size_[1],
+                                         flat / size_[0] / size_[1]};
   std::array<uint32_t, 3> id;
   for (int i = 0; i < 3; i++) id[i] = group_.id[i] * plan_->launch.group[i] + local[i];
   return id;

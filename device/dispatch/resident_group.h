@@ -1,7 +1,7 @@
 // ResidentGroup: a work-group in execution with everything its waves need: registers, LDS, scratch.
 //
-// One host thread at a time executes it; between time slices it may move to another thread. Storage is reserved
-// lazily and reused for group after group.
+// One host thread at a time executes it; between time slices it may move to another thread. Storage is
+// reserved lazily and reused for group after group.
 #pragma once
 
 #include <array>

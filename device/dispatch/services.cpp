@@ -16,7 +16,8 @@ uint64_t nanoseconds(clockid_t clock) {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// Host code called from guest code: its faults are Morgana's own, and it expects the default float environment.
+// Host code called from guest code: its faults are Morgana's own, and it expects the default float
+// environment.
 class HostScope {
  public:
   HostScope() : csr_(_mm_getcsr()) { _mm_setcsr(0x1f80); }
@@ -36,7 +37,8 @@ bool is_store(const isa::Inst* inst) {
 // The lane of wave.access that touches `address`, or -1.
 int lane_at(const Wave& wave, uint64_t address) {
   for (int lane = 0; lane < kLanes; lane++)
-    if ((wave.access.lanes >> lane & 1) && address - wave.access.address[lane] < wave.access.bytes) return lane;
+    if ((wave.access.lanes >> lane & 1) && address - wave.access.address[lane] < wave.access.bytes)
+      return lane;
   return -1;
 }
 
@@ -69,8 +71,8 @@ const Step* find_step(Wave& wave, uint64_t pc) {
   return step;
 }
 
-void record_fault(Wave& wave, const Step* step, FaultKind kind, const char* detail, uint64_t address, int lane,
-                  bool is_write) {
+void record_fault(Wave& wave, const Step* step, FaultKind kind, const char* detail, uint64_t address,
+                  int lane, bool is_write) {
   HostScope host;
   const auto& resident = *static_cast<const ResidentGroup*>(wave.context);
   const Step* const at = wave.stepping ? wave.stepping : step;
@@ -108,9 +110,9 @@ void record_trap(Wave& wave, const GuestTrap& trap) {
   }
   const bool is_write = trap.knows_direction ? trap.is_write : is_store(wave.step->inst);
   const FaultKind kind = trap.is_misaligned ? FaultKind::misaligned : FaultKind::memory;
-  const char* detail = trap.is_bus_error     ? "the mapping has no memory behind this address"
-                       : !trap.has_address   ? "not an address (bits 63 to 47 differ)"
-                                             : "nothing mapped at this address that allows the access";
+  const char* detail = trap.is_bus_error   ? "the mapping has no memory behind this address"
+                       : !trap.has_address ? "not an address (bits 63 to 47 differ)"
+                                           : "nothing mapped at this address that allows the access";
   wave.instructions += static_cast<uint32_t>(wave.step->ordinal - wave.block->ordinal) + 1;
   wave.block = wave.step;
   service::record_fault(wave, wave.step, kind, detail, address, lane, is_write);

@@ -1,14 +1,15 @@
 // What handlers know of the code they execute, and the services they call outside their level.
 //
-// Free of the standard library on purpose: interp files include this at every host vector level, and an inline
-// std function compiled for AVX-512 must not become the copy that the linker keeps for everyone.
+// Free of the standard library on purpose: interp files include this at every host vector level, and an
+// inline std function compiled for AVX-512 must not become the copy that the linker keeps for everyone.
 #pragma once
 
 #include "device/interp/step.h"
 
 namespace morgana::device {
 
-// A code region: steps[i] belongs to the dword at address + 4 * i; steps[count] is the end, where execution faults.
+// A code region: steps[i] belongs to the dword at address + 4 * i; steps[count] is the end, where execution
+// faults.
 struct Code {
   uint64_t address = 0;
   const Step* steps = nullptr;
@@ -28,8 +29,8 @@ void decode(Wave& wave, const Step* step);
 const Step* find_step(Wave& wave, uint64_t pc);
 
 // Fills in Group::fault.
-void record_fault(Wave& wave, const Step* step, FaultKind kind, const char* detail, uint64_t address, int lane,
-                  bool is_write);
+void record_fault(Wave& wave, const Step* step, FaultKind kind, const char* detail, uint64_t address,
+                  int lane, bool is_write);
 
 // Clocks as s_memtime and s_memrealtime read them: nanoseconds, and ticks of 10 ns.
 uint64_t core_clock();
@@ -44,8 +45,8 @@ struct Level {
   Handler (*select)(Target target, const isa::Inst& inst, Step& step);
   // Executes from wave.step until wave.exit is set. Leaves the host's float environment as the wave wants it.
   void (*run)(Wave& wave);
-  // After a host fault in wave.step: puts the addresses that the instruction was about to touch into wave.access, if
-  // its registers tell. True when wave.access holds them.
+  // After a host fault in wave.step: puts the addresses that the instruction was about to touch into
+  // wave.access, if its registers tell. True when wave.access holds them.
   bool (*locate_access)(Wave& wave);
   // The handlers of steps without an instruction: not decoded yet; execution ends in a fault (`extra` is its
   // FaultKind, `constants` its detail as a C string).
@@ -56,8 +57,14 @@ struct Level {
 // The level in use: the best that the processor has and the option `simd` allows. Chosen at the first call.
 const Level& level();
 
-namespace base { extern const Level kLevel; }
-namespace avx2 { extern const Level kLevel; }
-namespace avx512 { extern const Level kLevel; }
+namespace base {
+extern const Level kLevel;
+}
+namespace avx2 {
+extern const Level kLevel;
+}
+namespace avx512 {
+extern const Level kLevel;
+}
 
 }  // namespace morgana::device

@@ -11,16 +11,36 @@ constexpr uint32_t kCondDbgUser = 1u << 20, kCondDbgSys = 1u << 21;
 
 // --- Branches: `imm` is the distance in steps from this step ---
 
-struct Scc0 { MORGANA_INLINE static bool taken(const Wave& wave) { return wave.scc == 0; } };
-struct Scc1 { MORGANA_INLINE static bool taken(const Wave& wave) { return wave.scc != 0; } };
-struct Vccz { MORGANA_INLINE static bool taken(const Wave& wave) { return wave.vcc() == 0; } };
-struct Vccnz { MORGANA_INLINE static bool taken(const Wave& wave) { return wave.vcc() != 0; } };
-struct Execz { MORGANA_INLINE static bool taken(const Wave& wave) { return wave.exec() == 0; } };
-struct Execnz { MORGANA_INLINE static bool taken(const Wave& wave) { return wave.exec() != 0; } };
-struct CdbgSys { static bool taken(const Wave& wave) { return wave.status & kCondDbgSys; } };
-struct CdbgUser { static bool taken(const Wave& wave) { return wave.status & kCondDbgUser; } };
-struct CdbgOr { static bool taken(const Wave& wave) { return wave.status & (kCondDbgUser | kCondDbgSys); } };
-struct CdbgAnd { static bool taken(const Wave& wave) { return CdbgSys::taken(wave) && CdbgUser::taken(wave); } };
+struct Scc0 {
+  MORGANA_INLINE static bool taken(const Wave& wave) { return wave.scc == 0; }
+};
+struct Scc1 {
+  MORGANA_INLINE static bool taken(const Wave& wave) { return wave.scc != 0; }
+};
+struct Vccz {
+  MORGANA_INLINE static bool taken(const Wave& wave) { return wave.vcc() == 0; }
+};
+struct Vccnz {
+  MORGANA_INLINE static bool taken(const Wave& wave) { return wave.vcc() != 0; }
+};
+struct Execz {
+  MORGANA_INLINE static bool taken(const Wave& wave) { return wave.exec() == 0; }
+};
+struct Execnz {
+  MORGANA_INLINE static bool taken(const Wave& wave) { return wave.exec() != 0; }
+};
+struct CdbgSys {
+  static bool taken(const Wave& wave) { return wave.status & kCondDbgSys; }
+};
+struct CdbgUser {
+  static bool taken(const Wave& wave) { return wave.status & kCondDbgUser; }
+};
+struct CdbgOr {
+  static bool taken(const Wave& wave) { return wave.status & (kCondDbgUser | kCondDbgSys); }
+};
+struct CdbgAnd {
+  static bool taken(const Wave& wave) { return CdbgSys::taken(wave) && CdbgUser::taken(wave); }
+};
 
 template <typename Condition>
 void s_cbranch(Wave& wave, const Step* step) {
@@ -89,7 +109,8 @@ void s_cbranch_i_fork(Wave& wave, const Step* step) {
 
 void s_cbranch_g_fork(Wave& wave, const Step* step) {
   const uint64_t target = scalar64(wave, step, 1);
-  if (fork(wave, scalar64(wave, step, 0), target, pc_of(wave, step) + 4)) MORGANA_JUMP_TO_PC(wave, step, target);
+  if (fork(wave, scalar64(wave, step, 0), target, pc_of(wave, step) + 4))
+    MORGANA_JUMP_TO_PC(wave, step, target);
   MORGANA_NEXT(wave, step);
 }
 
@@ -146,7 +167,8 @@ void s_sendmsg(Wave& wave, const Step* step) {
 }
 
 void s_sendmsghalt(Wave& wave, const Step* step) {
-  return raise(wave, step, FaultKind::trap, "the wave halted itself (s_sendmsghalt) and no debugger is attached");
+  return raise(wave, step, FaultKind::trap,
+               "the wave halted itself (s_sendmsghalt) and no debugger is attached");
 }
 
 // AMDGPUUsage "Trap Handler ABI": 1 and 3 are debugger traps, no-ops without a debugger; 2 is llvm.trap.
@@ -207,7 +229,8 @@ void nothing(Wave& wave, const Step* step) { MORGANA_NEXT(wave, step); }
 Handler select_control(Target target, const isa::Inst& inst, Step& step) {
   using isa::Op;
   const isa::Op op = inst.row->op;
-  if ((inst.row->flags & isa::kBranch) && (inst.format == isa::Format::SOPP || inst.format == isa::Format::SOPK))
+  if ((inst.row->flags & isa::kBranch) &&
+      (inst.format == isa::Format::SOPP || inst.format == isa::Format::SOPK))
     step.imm = static_cast<int16_t>(inst.simm16) + 1;
   switch (op) {
     case Op::s_branch: return s_branch;
@@ -240,9 +263,7 @@ Handler select_control(Target target, const isa::Inst& inst, Step& step) {
     case Op::s_sendmsg: return s_sendmsg;
     case Op::s_sendmsghalt: return s_sendmsghalt;
     case Op::s_trap: return s_trap;
-    case Op::s_set_gpr_idx_on:
-      step.extra = inst.simm16;
-      return s_set_gpr_idx_on;
+    case Op::s_set_gpr_idx_on: step.extra = inst.simm16; return s_set_gpr_idx_on;
     case Op::s_set_gpr_idx_off: return s_set_gpr_idx_off;
     case Op::s_set_gpr_idx_idx: return s_set_gpr_idx_idx;
     case Op::s_set_gpr_idx_mode: return s_set_gpr_idx_mode;

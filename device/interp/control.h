@@ -24,17 +24,17 @@ MORGANA_INLINE void stop(Wave& wave, const Step* step, const Step* next, Exit wh
 }
 
 // Ends `step` by a jump to `target`, a step of the same program.
-#define MORGANA_JUMP(wave, step, target)                                \
-  do {                                                                  \
-    const ::morgana::device::Step* target_ = (target);                  \
-    count_run(wave, step);                                              \
-    (wave).block = target_;                                             \
-    if (--(wave).budget == 0) [[unlikely]] {                            \
-      (wave).step = target_;                                            \
-      (wave).exit = ::morgana::device::Exit::quantum;                   \
-      return;                                                           \
-    }                                                                   \
-    MORGANA_GO(wave, target_);                                          \
+#define MORGANA_JUMP(wave, step, target)               \
+  do {                                                 \
+    const ::morgana::device::Step* target_ = (target); \
+    count_run(wave, step);                             \
+    (wave).block = target_;                            \
+    if (--(wave).budget == 0) [[unlikely]] {           \
+      (wave).step = target_;                           \
+      (wave).exit = ::morgana::device::Exit::quantum;  \
+      return;                                          \
+    }                                                  \
+    MORGANA_GO(wave, target_);                         \
   } while (false)
 
 // The guest address of `step`.
@@ -43,17 +43,17 @@ MORGANA_INLINE uint64_t pc_of(const Wave& wave, const Step* step) {
 }
 
 // Ends `step` by a jump to guest address `pc` in any code region.
-#define MORGANA_JUMP_TO_PC(wave, step, pc)                                                            \
-  do {                                                                                                \
-    const uint64_t pc_ = (pc) & ~uint64_t{3};                                                         \
-    const ::morgana::device::Step* to_ = nullptr;                                                     \
-    if ((wave).code->contains(pc_)) [[likely]]                                                        \
-      to_ = (wave).code->steps + (pc_ - (wave).code->address) / 4;                                    \
-    if (to_ == nullptr || to_->run.load(std::memory_order_acquire) == nullptr) [[unlikely]]           \
-      to_ = ::morgana::device::service::find_step(wave, pc_);                                         \
-    if (to_ == nullptr) [[unlikely]]                                                                  \
+#define MORGANA_JUMP_TO_PC(wave, step, pc)                                                              \
+  do {                                                                                                  \
+    const uint64_t pc_ = (pc) & ~uint64_t{3};                                                           \
+    const ::morgana::device::Step* to_ = nullptr;                                                       \
+    if ((wave).code->contains(pc_)) [[likely]]                                                          \
+      to_ = (wave).code->steps + (pc_ - (wave).code->address) / 4;                                      \
+    if (to_ == nullptr || to_->run.load(std::memory_order_acquire) == nullptr) [[unlikely]]             \
+      to_ = ::morgana::device::service::find_step(wave, pc_);                                           \
+    if (to_ == nullptr) [[unlikely]]                                                                    \
       return raise(wave, step, FaultKind::bad_jump, "jump to an address where no code is loaded", pc_); \
-    MORGANA_JUMP(wave, step, to_);                                                                    \
+    MORGANA_JUMP(wave, step, to_);                                                                      \
   } while (false)
 
 // Handlers of control and system instructions (control.cpp, hwreg.cpp); nullptr for any other op.
@@ -67,11 +67,11 @@ inline constexpr uint32_t kModeGprIdxEn = 1u << 27, kModeVskip = 1u << 28;
 void run_stepping(Wave& wave, const Step* step);
 
 // Goes on after `step`, which has written MODE.
-#define MORGANA_NEXT_AFTER_MODE(wave, step)                                           \
-  do {                                                                                \
-    if (((wave).mode.bits & (kModeGprIdxEn | kModeVskip)) && !(wave).stepping)        \
-      [[clang::musttail]] return run_stepping(wave, (step) + (step)->dwords);         \
-    MORGANA_NEXT(wave, step);                                                         \
+#define MORGANA_NEXT_AFTER_MODE(wave, step)                                                        \
+  do {                                                                                             \
+    if (((wave).mode.bits & (kModeGprIdxEn | kModeVskip)) && !(wave).stepping) [[clang::musttail]] \
+      return run_stepping(wave, (step) + (step)->dwords);                                          \
+    MORGANA_NEXT(wave, step);                                                                      \
   } while (false)
 
 }  // namespace morgana::device::MORGANA_SIMD

@@ -62,26 +62,27 @@ TEST(Control, BranchesFollowVccAndExec) {
     return rig.s(6) == 0;
   };
   constexpr uint64_t kHigh = uint64_t{1} << 63;
-  EXPECT_TRUE(taken("010086bf", 0, 1));        // s_cbranch_vccz 1
+  EXPECT_TRUE(taken("010086bf", 0, 1));  // s_cbranch_vccz 1
   EXPECT_FALSE(taken("010086bf", kHigh, 0));
-  EXPECT_TRUE(taken("010087bf", kHigh, 0));    // s_cbranch_vccnz 1
+  EXPECT_TRUE(taken("010087bf", kHigh, 0));  // s_cbranch_vccnz 1
   EXPECT_FALSE(taken("010087bf", 0, 1));
-  EXPECT_TRUE(taken("010088bf", 1, 0));        // s_cbranch_execz 1
+  EXPECT_TRUE(taken("010088bf", 1, 0));  // s_cbranch_execz 1
   EXPECT_FALSE(taken("010088bf", 0, kHigh));
-  EXPECT_TRUE(taken("010089bf", 0, kHigh));    // s_cbranch_execnz 1
+  EXPECT_TRUE(taken("010089bf", 0, kHigh));  // s_cbranch_execnz 1
   EXPECT_FALSE(taken("010089bf", 1, 0));
 }
 
 TEST(Control, HardwareRegisters) {
-  WaveRig rig(Target::gfx950, dwords_of_hex("01f880b8 "          // s_getreg_b32 s0, hwreg(HW_REG_MODE)
-                                            "011800ba05000000 "  // s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 5
-                                            "013881b8 "          // s_getreg_b32 s1, hwreg(HW_REG_MODE, 0, 8)
-                                            "02f882b8 "          // s_getreg_b32 s2, hwreg(HW_REG_STATUS)
-                                            "550003b0 "          // s_movk_i32 s3, 0x55
-                                            "033003b9 "          // s_setreg_b32 hwreg(HW_REG_TRAPSTS, 0, 7), s3
-                                            "031184b8 "          // s_getreg_b32 s4, hwreg(HW_REG_TRAPSTS, 4, 3)
-                                            "02f803b9 "          // s_setreg_b32 hwreg(HW_REG_STATUS), s3
-                                            "02f885b8"));        // s_getreg_b32 s5, hwreg(HW_REG_STATUS)
+  WaveRig rig(Target::gfx950,
+              dwords_of_hex("01f880b8 "          // s_getreg_b32 s0, hwreg(HW_REG_MODE)
+                            "011800ba05000000 "  // s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 5
+                            "013881b8 "          // s_getreg_b32 s1, hwreg(HW_REG_MODE, 0, 8)
+                            "02f882b8 "          // s_getreg_b32 s2, hwreg(HW_REG_STATUS)
+                            "550003b0 "          // s_movk_i32 s3, 0x55
+                            "033003b9 "          // s_setreg_b32 hwreg(HW_REG_TRAPSTS, 0, 7), s3
+                            "031184b8 "          // s_getreg_b32 s4, hwreg(HW_REG_TRAPSTS, 4, 3)
+                            "02f803b9 "          // s_setreg_b32 hwreg(HW_REG_STATUS), s3
+                            "02f885b8"));        // s_getreg_b32 s5, hwreg(HW_REG_STATUS)
   rig.wave().vcc() = 0;
   rig.wave().scc = 1;
   ASSERT_EQ(rig.run(), Exit::ended);
@@ -117,18 +118,18 @@ TEST(Control, ForkRunsTheSmallerSideFirstAndJoinTheOther) {
 }
 
 TEST(Control, RelativeMovesAndSpecialOperands) {
-  WaveRig rig(Target::gfx900, dwords_of_hex("02007cb0 "           // s_movk_i32 m0, 2
-                                            "0a2a80be "           // s_movrels_b32 s0, s10
-                                            "0c2c94be "           // s_movreld_b32 s20, s12
-                                            "0a2b82be "           // s_movrels_b64 s[2:3], s[10:11]
-                                            "0c2d98be "           // s_movreld_b64 s[24:25], s[12:13]
-                                            "8500efbe "           // s_mov_b32 ttmp3, 5
-                                            "6f009ebe "           // s_mov_b32 s30, ttmp3
-                                            "fd009fbe "           // s_mov_b32 s31, src_scc
-                                            "fb00a0be "           // s_mov_b32 s32, src_vccz
-                                            "fc00a1be "           // s_mov_b32 s33, src_execz
-                                            "c701a2be "           // s_mov_b64 s[34:35], -7
-                                            "ff01a4be01000080 "   // s_mov_b64 s[36:37], 0x80000001
+  WaveRig rig(Target::gfx900, dwords_of_hex("02007cb0 "            // s_movk_i32 m0, 2
+                                            "0a2a80be "            // s_movrels_b32 s0, s10
+                                            "0c2c94be "            // s_movreld_b32 s20, s12
+                                            "0a2b82be "            // s_movrels_b64 s[2:3], s[10:11]
+                                            "0c2d98be "            // s_movreld_b64 s[24:25], s[12:13]
+                                            "8500efbe "            // s_mov_b32 ttmp3, 5
+                                            "6f009ebe "            // s_mov_b32 s30, ttmp3
+                                            "fd009fbe "            // s_mov_b32 s31, src_scc
+                                            "fb00a0be "            // s_mov_b32 s32, src_vccz
+                                            "fc00a1be "            // s_mov_b32 s33, src_execz
+                                            "c701a2be "            // s_mov_b64 s[34:35], -7
+                                            "ff01a4be01000080 "    // s_mov_b64 s[36:37], 0x80000001
                                             "ff80a69001000080"));  // s_ashr_i64 s[38:39], 0x80000001, 0
   for (int i = 10; i < 14; i++) rig.s(i) = 0x100u + static_cast<uint32_t>(i);
   rig.wave().scc = 1;
@@ -210,9 +211,9 @@ TEST(Control, FaultsNameWhatHappened) {
   EXPECT_EQ(fault.kind, FaultKind::trap);
   EXPECT_EQ(fault.instruction, "s_trap 2");
   EXPECT_EQ(fault_of(Target::gfx950, "ffffffff").kind, FaultKind::illegal_instruction);
-  EXPECT_EQ(fault_of(Target::gfx950, "01008dbf").kind, FaultKind::trap);  // s_sethalt 1
+  EXPECT_EQ(fault_of(Target::gfx950, "01008dbf").kind, FaultKind::trap);      // s_sethalt 1
   EXPECT_EQ(fault_of(Target::gfx950, "ff7f82bf").kind, FaultKind::bad_jump);  // s_branch 32767
-  fault = fault_of(Target::gfx950, "0f0000b0 000001b0 001d80be");  // s_setpc_b64 s[0:1] with 15
+  fault = fault_of(Target::gfx950, "0f0000b0 000001b0 001d80be");             // s_setpc_b64 s[0:1] with 15
   EXPECT_EQ(fault.kind, FaultKind::bad_jump);
   EXPECT_EQ(fault.address, 12u);
 }

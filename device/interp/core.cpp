@@ -15,20 +15,16 @@ Handler select(Target target, const isa::Inst& inst, Step& step) {
     case Format::SOPK:
     case Format::SOP1:
     case Format::SOPC:
-    case Format::SOPP:
-      return select_scalar(target, inst, step);
+    case Format::SOPP: return select_scalar(target, inst, step);
     case Format::VOP1:
     case Format::VOP2:
     case Format::VOPC:
     case Format::VOP3:
     case Format::VOP3P:
-    case Format::VOP3PX2:
-      return select_vector(target, inst, step);
+    case Format::VOP3PX2: return select_vector(target, inst, step);
     case Format::VINTRP:
-    case Format::EXP:
-      return nullptr;
-    default:
-      return select_memory(target, inst, step);
+    case Format::EXP: return nullptr;
+    default: return select_memory(target, inst, step);
   }
 }
 

@@ -1,7 +1,7 @@
 // MODE's rounding and denormal fields as bits of the host's MXCSR.
 //
-// While a wave runs, MXCSR holds the f32 mode (apply_mode). When wave.mixed_fp is set, the frames of f16 and f64
-// instructions put a ScopedWideFloat around their arithmetic.
+// While a wave runs, MXCSR holds the f32 mode (apply_mode). When wave.mixed_fp is set, the frames of f16 and
+// f64 instructions put a ScopedWideFloat around their arithmetic.
 #pragma once
 
 #include <immintrin.h>
@@ -26,7 +26,8 @@ class ScopedWideFloat {
       _mm_setcsr(host_float_bits(wave.mode.round16_64(), wave.mode.denorm16_64()));
   }
   MORGANA_INLINE ~ScopedWideFloat() {
-    if (wave_.mixed_fp) [[unlikely]] _mm_setcsr(host_float_bits(wave_.mode.round32(), wave_.mode.denorm32()));
+    if (wave_.mixed_fp) [[unlikely]]
+      _mm_setcsr(host_float_bits(wave_.mode.round32(), wave_.mode.denorm32()));
   }
   ScopedWideFloat(const ScopedWideFloat&) = delete;
   ScopedWideFloat& operator=(const ScopedWideFloat&) = delete;

@@ -6,8 +6,20 @@ namespace {
 
 // Register numbers: CDNA4 guide 5.8 Table 19; 15 is SH_MEM_BASES on gfx9 before gfx940 (LLVM AMDGPU "hwreg").
 enum : uint32_t {
-  kMode = 1, kStatus = 2, kTrapsts = 3, kHwId = 4, kGprAlloc = 5, kLdsAlloc = 6, kIbSts = 7,
-  kShMemBases = 15, kTbaLo = 16, kTbaHi = 17, kTmaLo = 18, kTmaHi = 19, kXccId = 20, kPerfLast = 24,
+  kMode = 1,
+  kStatus = 2,
+  kTrapsts = 3,
+  kHwId = 4,
+  kGprAlloc = 5,
+  kLdsAlloc = 6,
+  kIbSts = 7,
+  kShMemBases = 15,
+  kTbaLo = 16,
+  kTbaHi = 17,
+  kTmaLo = 18,
+  kTmaHi = 19,
+  kXccId = 20,
+  kPerfLast = 24,
 };
 
 // STATUS holds a few bits of its own; the rest follows the wave's state.
@@ -50,7 +62,10 @@ uint32_t write_mask(const Wave& wave, uint32_t id) {
     case kMode: return kModeMask;
     case kTrapsts: return ~0u;
     case kStatus: return wave.status & kStatusPriv ? kStatusMask : 0;
-    case kTbaLo: case kTbaHi: case kTmaLo: case kTmaHi: return wave.status & kStatusPriv ? ~0u : 0;
+    case kTbaLo:
+    case kTbaHi:
+    case kTmaLo:
+    case kTmaHi: return wave.status & kStatusPriv ? ~0u : 0;
     default: return 0;
   }
 }
@@ -86,7 +101,8 @@ struct Field {
 
 void s_getreg_b32(Wave& wave, const Step* step) {
   const Field field(step);
-  write_scalar32(wave, static_cast<uint32_t>(step->dst), read_register(wave, field.id) >> field.offset & field.mask());
+  write_scalar32(wave, static_cast<uint32_t>(step->dst),
+                 read_register(wave, field.id) >> field.offset & field.mask());
   MORGANA_NEXT(wave, step);
 }
 

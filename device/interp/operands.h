@@ -26,14 +26,15 @@ namespace MORGANA_SIMD {
 
 // --- Scalars ---
 
-// SRC_SHARED_BASE, _LIMIT, SRC_PRIVATE_BASE, _LIMIT: codes 235 to 238 (CDNA4 guide 5.2). What is useful of a base is
-// in its high dword, which only a 64-bit read sees.
+// SRC_SHARED_BASE, _LIMIT, SRC_PRIVATE_BASE, _LIMIT: codes 235 to 238 (CDNA4 guide 5.2). What is useful of a
+// base is in its high dword, which only a 64-bit read sees.
 MORGANA_INLINE uint64_t read_aperture(uint32_t code) {
   const uint64_t base = code < 237 ? kSharedBase : kPrivateBase;
   return code & 1 ? base : base | 0xffff'ffff;
 }
 
-// VCCZ, EXECZ, SCC, the apertures, and the TTMPs, which read as 0 unless the wave is privileged (CDNA4 guide 3.10).
+// VCCZ, EXECZ, SCC, the apertures, and the TTMPs, which read as 0 unless the wave is privileged (CDNA4
+// guide 3.10).
 MORGANA_INLINE uint32_t read_special(const Wave& wave, uint32_t code) {
   switch (code) {
     case 251: return wave.vcc() == 0;
@@ -49,7 +50,8 @@ MORGANA_INLINE uint32_t read_special(const Wave& wave, uint32_t code) {
 // Source `i` as one dword of a scalar operand. The source is no VGPR.
 MORGANA_INLINE uint32_t scalar32(const Wave& wave, const Step* step, int i) {
   const int32_t index = step->src[i];
-  if (step->kind[i] == Source::scalar) [[likely]] return wave.s[index];
+  if (step->kind[i] == Source::scalar) [[likely]]
+    return wave.s[index];
   if (step->kind[i] == Source::constant) return step->constants[index];
   return read_special(wave, static_cast<uint32_t>(index));
 }
@@ -69,7 +71,8 @@ MORGANA_INLINE uint64_t scalar64(const Wave& wave, const Step* step, int i) {
 
 // Writes a scalar destination. TTMPs ignore writes of an unprivileged wave.
 MORGANA_INLINE void write_scalar32(Wave& wave, uint32_t code, uint32_t value) {
-  if (code - 108u < 16u && !(wave.status & kStatusPriv)) [[unlikely]] return;
+  if (code - 108u < 16u && !(wave.status & kStatusPriv)) [[unlikely]]
+    return;
   wave.s[code] = value;
 }
 MORGANA_INLINE void write_scalar64(Wave& wave, uint32_t code, uint64_t value) {
@@ -149,7 +152,8 @@ MORGANA_INLINE void write_lanes(uint32_t* to, Lanes32 value, uint64_t mask) {
   *reinterpret_cast<Lanes32*>(lanes) = value;
 #pragma clang loop unroll(full)
   for (int i = 0; i < 8; i++) {
-    const Eight on = __builtin_bit_cast(Eight, (Eight(static_cast<uint32_t>(mask >> (8 * i))) & kBits) == kBits);
+    const Eight on =
+        __builtin_bit_cast(Eight, (Eight(static_cast<uint32_t>(mask >> (8 * i))) & kBits) == kBits);
     Eight* at = reinterpret_cast<Eight*>(to) + i;
     *at = (reinterpret_cast<const Eight*>(lanes)[i] & on) | (*at & ~on);
   }

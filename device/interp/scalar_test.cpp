@@ -48,7 +48,8 @@ TEST(ScalarInstructions, MatchTheReferenceCases) {
     const Assignments before = parse(words), after = parse(words);
     for (const auto& [name, value] : before) place(*rig, name) = value;
     ASSERT_EQ(rig->run(), Exit::ended) << assembly << ": " << rig->fault().detail;
-    for (const auto& [name, value] : after) EXPECT_EQ(place(*rig, name), value) << assembly << "\n  " << line << " " << name;
+    for (const auto& [name, value] : after)
+      EXPECT_EQ(place(*rig, name), value) << assembly << "\n  " << line << " " << name;
     for (const auto& [name, value] : before) {
       bool changed = false;
       for (const auto& [other, ignored] : after) changed = changed || other == name;

@@ -1,7 +1,7 @@
 // GPR indexing and VSKIP: the two modes in which an instruction means something else than it says.
 //
-// They are rare (a handful of instructions around an indexed move), so they cost the ordinary path nothing: while one
-// is in force every step is run from a changed copy whose successor is a step that returns here.
+// They are rare (a handful of instructions around an indexed move), so they cost the ordinary path nothing:
+// while one is in force every step is run from a changed copy whose successor is a step that returns here.
 #include <cstring>
 
 #include "device/interp/control.h"
@@ -42,8 +42,8 @@ bool is_vector(const Step* step) {
   }
 }
 
-// Applies M0's index to the VGPR operands of `copy`. False: the destination lies outside the wave's registers, and the
-// instruction does nothing. Sources outside read VGPR0 (CDNA4 guide 3.6.1).
+// Applies M0's index to the VGPR operands of `copy`. False: the destination lies outside the wave's
+// registers, and the instruction does nothing. Sources outside read VGPR0 (CDNA4 guide 3.6.1).
 bool apply_index(const Wave& wave, Step& copy) {
   constexpr int kRegisterBytes = kLanes * 4;
   const isa::Inst& inst = *copy.inst;

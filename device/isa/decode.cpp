@@ -21,17 +21,14 @@ std::string disassemble(Target target, const Inst& inst) {
     case Format::SOPK:
     case Format::SOP1:
     case Format::SOPC:
-    case Format::SOPP:
-      return print_scalar(target, inst);
+    case Format::SOPP: return print_scalar(target, inst);
     case Format::VOP1:
     case Format::VOP2:
     case Format::VOPC:
     case Format::VOP3:
     case Format::VOP3P:
-    case Format::VOP3PX2:
-      return print_vector(target, inst);
-    default:
-      return print_memory(target, inst);
+    case Format::VOP3PX2: return print_vector(target, inst);
+    default: return print_memory(target, inst);
   }
 }
 
@@ -43,8 +40,8 @@ Operand scalar(uint32_t code, Type type, int dwords) { return {uint16_t(code), t
 
 namespace {
 
-// Operand codes of each generation (CDNA4 guide 5.2 and 6.2, LLVM for the older ones): SGPRs and special registers may be
-// written, constants and status bits only read.
+// Operand codes of each generation (CDNA4 guide 5.2 and 6.2, LLVM for the older ones): SGPRs and special
+// registers may be written, constants and status bits only read.
 constexpr bool is_scalar_register(Generation generation, uint32_t code) {
   if (code == 106 || code == 107 || code == 124 || code == 126 || code == 127) return true;  // VCC, M0, EXEC
   if (code >= 108 && code <= 123) return true;                                               // TBA, TMA, TTMP
@@ -88,17 +85,20 @@ bool scalar_writable(const TargetInfo& target, uint32_t code, Type type) {
 }
 
 Error not_an_instruction(const Decoder& decoder, const char* why) {
-  return make_error(ErrorCode::malformed, "{:#010x} is no {} instruction: {}", decoder.dword0, decoder.target.name,
-                    why);
+  return make_error(ErrorCode::malformed, "{:#010x} is no {} instruction: {}", decoder.dword0,
+                    decoder.target.name, why);
 }
 
 bool takes_modifiers(const Row& row, int source) {
   switch (row.src[source]) {
-    case Type::f16: case Type::bf16: case Type::f32: case Type::f64:
-    case Type::pk_f16: case Type::pk_bf16: case Type::pk_f32:
-      return true;
-    default:
-      return row.op == Op::v_cndmask_b32 && source < 2;
+    case Type::f16:
+    case Type::bf16:
+    case Type::f32:
+    case Type::f64:
+    case Type::pk_f16:
+    case Type::pk_bf16:
+    case Type::pk_f32: return true;
+    default: return row.op == Op::v_cndmask_b32 && source < 2;
   }
 }
 

@@ -15,7 +15,8 @@ namespace morgana::isa {
 // The instruction that starts at `code[0]`. Needs only the bytes the instruction has (4 to 16).
 Result<Inst> decode(Target target, Bytes code);
 
-// LLVM's canonical text of `inst` ("v_add_f32_e32 v1, s2, v3"). `inst` must come from decode() for the same target.
+// LLVM's canonical text of `inst` ("v_add_f32_e32 v1, s2, v3"). `inst` must come from decode() for the same
+// target.
 std::string disassemble(Target target, const Inst& inst);
 
 // The rows of one format; of all formats by Op.

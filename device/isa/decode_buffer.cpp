@@ -5,8 +5,10 @@ namespace morgana::isa {
 namespace {
 
 // VDATA of the row's type: format components pack in pairs when D16, but on gfx803. `extra` registers follow.
-Result<Operand> data_operand(const Decoder& decoder, const Row& row, Type type, uint32_t vdata, int extra, bool acc) {
-  const bool packs = (row.flags & kFormat) && (row.flags & kD16) && decoder.target.generation >= Generation::gfx9;
+Result<Operand> data_operand(const Decoder& decoder, const Row& row, Type type, uint32_t vdata, int extra,
+                             bool acc) {
+  const bool packs =
+      (row.flags & kFormat) && (row.flags & kD16) && decoder.target.generation >= Generation::gfx9;
   if (packs) type = bits_type((dwords(type) + 1) / 2);
   return vector_operand(decoder, vdata, type, dwords(type) + extra, acc);
 }

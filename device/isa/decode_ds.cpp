@@ -24,8 +24,8 @@ Result<Inst> decode_ds(const Decoder& decoder) {
     MORGANA_TRY(inst.src[kDsAddr], vector_operand(decoder, addr, row.src[kDsAddr], 1, false));
   }
   if (row.src[kDsData0] != Type::none) {
-    MORGANA_TRY(inst.src[kDsData0], vector_operand(decoder, row.flags & kGws ? addr : data0, row.src[kDsData0],
-                                                   dwords(row.src[kDsData0]), acc));
+    MORGANA_TRY(inst.src[kDsData0], vector_operand(decoder, row.flags & kGws ? addr : data0,
+                                                   row.src[kDsData0], dwords(row.src[kDsData0]), acc));
   }
   if (row.src[kDsData1] != Type::none) {
     MORGANA_TRY(inst.src[kDsData1],

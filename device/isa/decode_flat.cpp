@@ -18,7 +18,8 @@ Result<void> set_addresses(const Decoder& decoder, Inst& inst, const Fields& fie
     const Type type = inst.row->src[kSaddr];
     MORGANA_TRY(inst.src[kSaddr], scalar_operand(decoder, fields.saddr, type, dwords(type)));
   }
-  // Scratch addresses a lane by VADDR or by SADDR; gfx940 says with SVE whether VADDR counts, and allows both or none.
+  // Scratch addresses a lane by VADDR or by SADDR; gfx940 says with SVE whether VADDR counts, and allows both
+  // or none.
   const bool has_vaddr = inst.format != Format::SCRATCH || (decoder.target.is_gfx940 ? inst.sve : !has_saddr);
   if (has_vaddr) {
     // With SADDR the VGPR is a 32-bit offset.
@@ -35,7 +36,8 @@ Result<void> set_data(const Decoder& decoder, Inst& inst, const Fields& fields) 
                 vector_operand(decoder, fields.data, row.src[kVdata], dwords(row.src[kVdata]), fields.acc));
   }
   if (row.dst[0] != Type::none && !inst.lds && (!(row.flags & kAtomic) || returns(inst))) {
-    MORGANA_TRY(inst.dst[0], vector_operand(decoder, fields.vdst, row.dst[0], dwords(row.dst[0]), fields.acc));
+    MORGANA_TRY(inst.dst[0],
+                vector_operand(decoder, fields.vdst, row.dst[0], dwords(row.dst[0]), fields.acc));
     inst.n_dst = 1;
   }
   return {};

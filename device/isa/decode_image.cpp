@@ -1,4 +1,5 @@
-// MIMG, and the graphics encodings EXP and VINTRP (Southern Islands guide 12.9 to 12.11, Vega guide 13.8 to 13.10).
+// MIMG, and the graphics encodings EXP and VINTRP (Southern Islands guide 12.9 to 12.11, Vega guide 13.8
+// to 13.10).
 #include <algorithm>
 #include <bit>
 

@@ -87,8 +87,10 @@ Result<Inst> decode_scalar(const Decoder& decoder) {
       break;
     case Format::SOPC:
       reader.source(bits(word, 0, 8));
-      if (has_src1) reader.source(bits(word, 8, 8));
-      else inst.simm16 = uint16_t(bits(word, 8, 8));
+      if (has_src1)
+        reader.source(bits(word, 8, 8));
+      else
+        inst.simm16 = uint16_t(bits(word, 8, 8));
       break;
     case Format::SOPK:
       inst.simm16 = uint16_t(word);
@@ -96,13 +98,12 @@ Result<Inst> decode_scalar(const Decoder& decoder) {
       if ((row->flags & kLiteralK) != 0) {
         reader.read_literal();
       } else if (has_src0) {
-        if (!scalar_writable(decoder.target, bits(word, 16, 7), row->src[0])) reader.fault = "reserved source operand";
+        if (!scalar_writable(decoder.target, bits(word, 16, 7), row->src[0]))
+          reader.fault = "reserved source operand";
         reader.source(bits(word, 16, 7));
       }
       break;
-    default:
-      inst.simm16 = uint16_t(word);
-      break;
+    default: inst.simm16 = uint16_t(word); break;
   }
   return reader.finish();
 }

@@ -1,4 +1,5 @@
-// Scalar memory: SMRD of gfx6 and gfx7 (Southern Islands guide 12.6), SMEM of gfx8 and gfx9 (CDNA4 guide 13.2.1).
+// Scalar memory: SMRD of gfx6 and gfx7 (Southern Islands guide 12.6), SMEM of gfx8 and gfx9 (CDNA4
+// guide 13.2.1).
 #include "device/isa/memory.h"
 
 namespace morgana::isa {
@@ -52,7 +53,8 @@ Result<Inst> decode_smem(const Decoder& decoder) {
   MORGANA_TRY(Inst inst, begin(decoder, Format::SMEM, bits(word, 18, 8), 8));
   MORGANA_TRY(const uint32_t high, decoder.dword(1));
   const Row& row = *inst.row;
-  const bool moves_data = row.src[kSbase] != Type::none && (row.dst[0] != Type::none || row.src[kSdata] != Type::none);
+  const bool moves_data =
+      row.src[kSbase] != Type::none && (row.dst[0] != Type::none || row.src[kSdata] != Type::none);
   inst.glc = moves_data && bits(word, 16, 1) != 0;
   inst.nv = gfx9 && bits(word, 15, 1) != 0;
   const bool immediate = bits(word, 17, 1) != 0;

@@ -1,5 +1,5 @@
-// The decoder and disassembler against LLVM's text (conformance/isa/decode), and the contents of Inst that the
-// interpreter relies on.
+// The decoder and disassembler against LLVM's text (conformance/isa/decode), and the contents of Inst that
+// the interpreter relies on.
 #include "device/isa/decode.h"
 
 #include <gtest/gtest.h>
@@ -54,17 +54,19 @@ TEST_P(Vectors, every_sure_row_matches) {
 }
 
 TEST_P(Vectors, a_wrong_text_is_a_difference) {
-  std::string text = "format\topcode\tmnemonic\thex\tasm\troundtrip\n"
-                     "VOP1\t1\tv_mov_b32\t0203027e\tv_mov_b32_e32 v1, v3\t1\n"
-                     "SOPP\t0\ts_nop\t050080bf\ts_nop 4\t2\n";
+  std::string text =
+      "format\topcode\tmnemonic\thex\tasm\troundtrip\n"
+      "VOP1\t1\tv_mov_b32\t0203027e\tv_mov_b32_e32 v1, v3\t1\n"
+      "SOPP\t0\ts_nop\t050080bf\ts_nop 4\t2\n";
   const auto report = compare_tsv(GetParam(), text);
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report->total, 2);
   EXPECT_EQ(report->matched, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(isa_decode, Vectors, testing::ValuesIn(kTargets),
-                         [](const auto& parameter) { return std::string(morgana::info(parameter.param).name); });
+INSTANTIATE_TEST_SUITE_P(isa_decode, Vectors, testing::ValuesIn(kTargets), [](const auto& parameter) {
+  return std::string(morgana::info(parameter.param).name);
+});
 
 TEST(Tsv, malformed_tables_are_errors) {
   EXPECT_FALSE(compare_tsv(Target::gfx900, "head\nVOP1\t1\tv_mov_b32\t0203027e\n").ok());
@@ -123,7 +125,8 @@ TEST(Rows, every_row_decodes_on_every_target) {
       if (op < 0) continue;
       const Result<Inst> inst = decode_words(target, smallest(target, row, op));
       ASSERT_TRUE(inst.ok()) << info(target).name << " " << row.mnemonic << ": " << inst.error().message;
-      EXPECT_EQ(inst->row, &row) << info(target).name << " " << row.mnemonic << " decodes as " << inst->row->mnemonic;
+      EXPECT_EQ(inst->row, &row) << info(target).name << " " << row.mnemonic << " decodes as "
+                                 << inst->row->mnemonic;
       EXPECT_TRUE(disassemble(target, *inst).starts_with(row.mnemonic));
       seen++;
     }
@@ -145,10 +148,11 @@ TEST(Rows, tables_and_names) {
 
 // One mnemonic, two meanings: the op tells them apart.
 TEST(Rows, ops_follow_meaning) {
-  EXPECT_EQ(decode_words(Target::gfx600, {0x4a020702})->row->op, Op::v_add_co_u32);   // v_add_i32
-  EXPECT_EQ(decode_words(Target::gfx803, {0x32020702})->row->op, Op::v_add_co_u32);   // v_add_u32
+  EXPECT_EQ(decode_words(Target::gfx600, {0x4a020702})->row->op, Op::v_add_co_u32);  // v_add_i32
+  EXPECT_EQ(decode_words(Target::gfx803, {0x32020702})->row->op, Op::v_add_co_u32);  // v_add_u32
   EXPECT_EQ(decode_words(Target::gfx900, {0x68020702})->row->op, Op::v_add_u32);
-  EXPECT_EQ(decode_words(Target::gfx803, {0xd1ea0001, 0x04120702})->row->op, Op::v_mad_legacy_f16);  // v_mad_f16
+  EXPECT_EQ(decode_words(Target::gfx803, {0xd1ea0001, 0x04120702})->row->op,
+            Op::v_mad_legacy_f16);  // v_mad_f16
   EXPECT_EQ(decode_words(Target::gfx900, {0xd2030001, 0x04120702})->row->op, Op::v_mad_f16);
 }
 
@@ -170,7 +174,8 @@ TEST(Inst, implicit_operands_of_short_forms) {
   EXPECT_EQ(compare.dst[0].code, kVccLo);
   EXPECT_EQ(compare.dst[0].type, Type::mask);
 
-  const Inst wide = *decode_words(Target::gfx900, {0xd042000a, 0x00020702});  // v_cmp_eq_f32_e64 s[10:11], v2, v3
+  const Inst wide =
+      *decode_words(Target::gfx900, {0xd042000a, 0x00020702});  // v_cmp_eq_f32_e64 s[10:11], v2, v3
   EXPECT_EQ(wide.dst[0].code, 10);
   EXPECT_EQ(wide.dst[0].dwords, 2);
   EXPECT_EQ(wide.format, Format::VOP3);
@@ -204,20 +209,23 @@ TEST(Inst, literals) {
   const Inst madak = *decode_words(Target::gfx900, {0x30020702, 0x3f800001});
   EXPECT_EQ(madak.src[2].code, kLiteral);
   EXPECT_EQ(text_of(Target::gfx900, {0x8000ffff, 0x12345678}), "s_add_u32 s0, 0x12345678, 0x12345678");
-  EXPECT_FALSE(decode_words(Target::gfx900, {0x8000ffff}).ok());                      // the literal is missing
-  EXPECT_FALSE(decode_words(Target::gfx900, {0xd1010001, 0x000206ff, 0}).ok());       // VOP3 takes none
+  EXPECT_FALSE(decode_words(Target::gfx900, {0x8000ffff}).ok());                 // the literal is missing
+  EXPECT_FALSE(decode_words(Target::gfx900, {0xd1010001, 0x000206ff, 0}).ok());  // VOP3 takes none
 }
 
 TEST(Inst, modifiers) {
-  const Inst add = *decode_words(Target::gfx900, {0xd1018101, 0x50020702});  // v_add_f32_e64 v1, |v2|, -v3 clamp mul:4
+  const Inst add =
+      *decode_words(Target::gfx900, {0xd1018101, 0x50020702});  // v_add_f32_e64 v1, |v2|, -v3 clamp mul:4
   EXPECT_EQ(add.abs, 1);
   EXPECT_EQ(add.neg, 2);
   EXPECT_EQ(add.omod, 2);
   EXPECT_TRUE(add.clamp);
-  const Inst integer = *decode_words(Target::gfx900, {0xd1ff0101, 0x24120702});  // v_add3_u32: neg and abs do not apply
+  const Inst integer =
+      *decode_words(Target::gfx900, {0xd1ff0101, 0x24120702});  // v_add3_u32: neg and abs do not apply
   EXPECT_EQ(integer.abs, 0);
   EXPECT_EQ(integer.neg, 0);
-  const Inst bits = *decode_words(Target::gfx950, {0xd2340301, 0x2c120702});  // v_bitop3_b32 v1, v2, v3, v4 bitop3:0x59
+  const Inst bits =
+      *decode_words(Target::gfx950, {0xd2340301, 0x2c120702});  // v_bitop3_b32 v1, v2, v3, v4 bitop3:0x59
   EXPECT_EQ(bits.bitop3, 0x59);
   EXPECT_EQ(bits.omod, 0);
 }
@@ -278,7 +286,8 @@ TEST(Inst, scaled_mfma_is_one_instruction) {
 TEST(Hostile, truncated_code_is_an_error) {
   const uint8_t bytes[] = {0xff, 0x1c, 0x22, 0x80, 0x01, 0x00, 0x80, 0x3f};  // s_add_u32 s34, 0x3f800001, s28
   for (Target target : kTargets) {
-    for (size_t size = 0; size < sizeof bytes; size++) EXPECT_FALSE(decode(target, Bytes(bytes, size)).ok()) << size;
+    for (size_t size = 0; size < sizeof bytes; size++)
+      EXPECT_FALSE(decode(target, Bytes(bytes, size)).ok()) << size;
     EXPECT_TRUE(decode(target, Bytes(bytes, sizeof bytes)).ok());
   }
 }

@@ -57,8 +57,10 @@ struct Reader {
 
   // A 9-bit source field.
   void source(uint32_t code, bool literal_allowed, bool acc = false) {
-    if (code >= kVgprBase) vector_source(code - kVgprBase, acc);
-    else scalar_source(code, literal_allowed);
+    if (code >= kVgprBase)
+      vector_source(code - kVgprBase, acc);
+    else
+      scalar_source(code, literal_allowed);
   }
 
   void literal_k() {
@@ -77,7 +79,8 @@ struct Reader {
   void scalar_destination(uint32_t code) {
     const Type type = row().dst[inst.n_dst];
     // As LLVM has it, a lane mask may also go to a read-only register, where the write has no effect.
-    const bool read_only = type == Type::mask && ((code >= 235 && code <= 239) || (code >= 251 && code <= 254)) &&
+    const bool read_only = type == Type::mask &&
+                           ((code >= 235 && code <= 239) || (code >= 251 && code <= 254)) &&
                            scalar_readable(decoder.target, code, type);
     if (!scalar_writable(decoder.target, code, type) && !read_only) fault = "reserved scalar destination";
     add_destination(scalar(aligned(code, type), type, dwords(type)));
@@ -146,8 +149,10 @@ Result<Inst> decode_short(const Decoder& decoder, const Row* row, const Short& f
 
   const bool k_last = row->op == Op::v_madak_f32 || row->op == Op::v_madak_f16 || row->op == Op::v_fmaak_f32;
   if (reader.has(kLiteralK) && !k_last) reader.literal_k();
-  if (row->op == Op::v_readlane_b32 || row->op == Op::v_writelane_b32) reader.scalar_source(fields.src1, false);
-  else reader.vector_source(fields.src1);
+  if (row->op == Op::v_readlane_b32 || row->op == Op::v_writelane_b32)
+    reader.scalar_source(fields.src1, false);
+  else
+    reader.vector_source(fields.src1);
   if (k_last) reader.literal_k();
   if (row->src[2] == Type::mask) reader.vcc_source();
   return reader.finish();
@@ -182,8 +187,10 @@ Result<Inst> decode_sdwa(const Decoder& decoder, const Row* row, const Short& fi
   inst.sdwa = true;
 
   const bool explicit_sdst = fields.format == Format::VOPC && reader.gfx9() && bits(word, 15, 1) != 0;
-  if (explicit_sdst) reader.scalar_destination(bits(word, 8, 7));
-  else short_destination(reader, fields);
+  if (explicit_sdst)
+    reader.scalar_destination(bits(word, 8, 7));
+  else
+    short_destination(reader, fields);
 
   // On gfx9 a source may be scalar (S0, S1).
   const auto source = [&](uint32_t number, uint32_t is_scalar) {
@@ -220,10 +227,8 @@ bool is_vop3_interp(Op op) {
     case Op::v_interp_p1ll_f16:
     case Op::v_interp_p1lv_f16:
     case Op::v_interp_p2_f16:
-    case Op::v_interp_p2_legacy_f16:
-      return true;
-    default:
-      return false;
+    case Op::v_interp_p2_legacy_f16: return true;
+    default: return false;
   }
 }
 
@@ -238,7 +243,8 @@ void interp_sources(Reader& reader, uint32_t word, uint32_t abs, uint32_t neg) {
     if (inst.simm16 > 2) reader.fault = "reserved interpolation parameter";
     return;
   }
-  for (int i = 0; i < 2 && inst.row->src[i] != Type::none; i++) reader.source(bits(word, 9 + 9 * i, 9), false);
+  for (int i = 0; i < 2 && inst.row->src[i] != Type::none; i++)
+    reader.source(bits(word, 9 + 9 * i, 9), false);
   reader.modifiers(abs >> 1, neg >> 1);
 }
 
@@ -253,8 +259,10 @@ Result<Inst> decode_vop3(const Decoder& decoder) {
   Reader reader(decoder, row, Format::VOP3, 8);
   Inst& inst = reader.inst;
   inst.vop3b = row->dst[1] == Type::mask;
-  if (row->dst[0] == Type::mask || reader.has(kScalarDst)) reader.scalar_destination(bits(word0, 0, 8));
-  else reader.vector_destination(bits(word0, 0, 8));
+  if (row->dst[0] == Type::mask || reader.has(kScalarDst))
+    reader.scalar_destination(bits(word0, 0, 8));
+  else
+    reader.vector_destination(bits(word0, 0, 8));
   if (inst.vop3b) reader.scalar_destination(bits(word0, 8, 7));
 
   inst.clamp = (modern || !inst.vop3b) && bits(word0, modern ? 15 : 11, 1) != 0;
@@ -263,8 +271,10 @@ Result<Inst> decode_vop3(const Decoder& decoder) {
   if (reader.has(kOpSel) && reader.gfx9()) {
     inst.op_sel = uint8_t(bits(word0, 11, 4));
   }
-  if (row->op == Op::v_bitop3_b32 || row->op == Op::v_bitop3_b16) inst.bitop3 = uint8_t(omod << 6 | abs << 3 | neg);
-  else inst.omod = uint8_t(omod);
+  if (row->op == Op::v_bitop3_b32 || row->op == Op::v_bitop3_b16)
+    inst.bitop3 = uint8_t(omod << 6 | abs << 3 | neg);
+  else
+    inst.omod = uint8_t(omod);
 
   if (is_vop3_interp(row->op)) {
     interp_sources(reader, word1, abs, neg);
@@ -278,8 +288,8 @@ Result<Inst> decode_vop3(const Decoder& decoder) {
 
 // --- VOP3P ---
 
-// Registers of an operand of v_mfma_*_f8f6f4, whose element type CBSZ or BLGP names (CDNA4 guide 7.1.5): FP8 and BF8
-// 8, FP6 and BF6 6, FP4 4.
+// Registers of an operand of v_mfma_*_f8f6f4, whose element type CBSZ or BLGP names (CDNA4 guide 7.1.5): FP8
+// and BF8 8, FP6 and BF6 6, FP4 4.
 int f8f6f4_dwords(uint32_t format) { return format == 4 ? 4 : format == 2 || format == 3 ? 6 : 8; }
 
 void mfma_operands(Reader& reader, uint32_t word0, uint32_t word1) {
@@ -301,15 +311,15 @@ void mfma_operands(Reader& reader, uint32_t word0, uint32_t word1) {
       inst.src[0].dwords = uint8_t(f8f6f4_dwords(inst.cbsz));
       inst.src[1].dwords = uint8_t(f8f6f4_dwords(inst.blgp));
       break;
-    default:
-      break;
+    default: break;
   }
 }
 
 void packed_operands(Reader& reader, uint32_t word0, uint32_t word1) {
   Inst& inst = reader.inst;
   const Op op = inst.row->op;
-  if (inst.row->dst[0] != Type::none) reader.vector_destination(bits(word0, 0, 8), op == Op::v_accvgpr_write_b32);
+  if (inst.row->dst[0] != Type::none)
+    reader.vector_destination(bits(word0, 0, 8), op == Op::v_accvgpr_write_b32);
   for (int i = 0; i < 3 && inst.row->src[i] != Type::none; i++)
     reader.source(bits(word1, 9 * i, 9), false, op == Op::v_accvgpr_read_b32);
   if (op == Op::v_accvgpr_read_b32 || op == Op::v_accvgpr_write_b32) return;
@@ -322,14 +332,18 @@ void packed_operands(Reader& reader, uint32_t word0, uint32_t word1) {
   inst.clamp = bits(word0, 15, 1) != 0;
 }
 
-Result<Inst> decode_scaled_mfma(const Decoder& decoder, const Row* row, uint32_t word1, uint32_t word2, uint32_t word3) {
+Result<Inst> decode_scaled_mfma(const Decoder& decoder, const Row* row, uint32_t word1, uint32_t word2,
+                                uint32_t word3) {
   Reader reader(decoder, row, Format::VOP3PX2, 16);
   mfma_operands(reader, word2, word3);
   for (int i = 0; i < 2; i++) {
     const uint32_t code = bits(word1, 9 * i, 9);
-    if (code >= kVgprBase) reader.add(vgpr(code - kVgprBase, Type::b32, 1));
-    else if (scalar_readable(decoder.target, code, Type::b32) && code != kLiteral) reader.add(scalar(code, Type::b32, 1));
-    else reader.fault = "reserved scale operand";
+    if (code >= kVgprBase)
+      reader.add(vgpr(code - kVgprBase, Type::b32, 1));
+    else if (scalar_readable(decoder.target, code, Type::b32) && code != kLiteral)
+      reader.add(scalar(code, Type::b32, 1));
+    else
+      reader.fault = "reserved scale operand";
   }
   reader.inst.scale_op_sel = uint8_t(bits(decoder.dword0, 11, 2));
   reader.inst.scale_op_sel_hi = uint8_t(bits(word1, 27, 2));
@@ -352,8 +366,10 @@ Result<Inst> decode_vop3p(const Decoder& decoder) {
   }
 
   Reader reader(decoder, row, Format::VOP3P, 8);
-  if (reader.has(kMfma)) mfma_operands(reader, word0, word1);
-  else packed_operands(reader, word0, word1);
+  if (reader.has(kMfma))
+    mfma_operands(reader, word0, word1);
+  else
+    packed_operands(reader, word0, word1);
   return reader.finish();
 }
 
@@ -366,20 +382,24 @@ bool is_mix(Op op) {
     case Op::v_mad_mixhi_f16:
     case Op::v_fma_mix_f32:
     case Op::v_fma_mixlo_f16:
-    case Op::v_fma_mixhi_f16:
-      return true;
-    default:
-      return false;
+    case Op::v_fma_mixhi_f16: return true;
+    default: return false;
   }
 }
 
 bool valid_dpp_ctrl(const TargetInfo& target, uint32_t ctrl) {
-  if (ctrl <= 0xff) return true;                                            // quad_perm
-  if (ctrl > 0x100 && ctrl < 0x130) return (ctrl & 0xf) != 0;               // row_shl, row_shr, row_ror
-  if (ctrl >= 0x150 && ctrl <= 0x15f) return target.unified_vgprs;          // row_newbcast
+  if (ctrl <= 0xff) return true;                                    // quad_perm
+  if (ctrl > 0x100 && ctrl < 0x130) return (ctrl & 0xf) != 0;       // row_shl, row_shr, row_ror
+  if (ctrl >= 0x150 && ctrl <= 0x15f) return target.unified_vgprs;  // row_newbcast
   switch (ctrl) {
-    case 0x130: case 0x134: case 0x138: case 0x13c:                         // wave_shl, rol, shr, ror
-    case 0x140: case 0x141: case 0x142: case 0x143: return true;            // mirrors, row_bcast
+    case 0x130:
+    case 0x134:
+    case 0x138:
+    case 0x13c:  // wave_shl, rol, shr, ror
+    case 0x140:
+    case 0x141:
+    case 0x142:
+    case 0x143: return true;  // mirrors, row_bcast
     default: return false;
   }
 }
@@ -388,13 +408,15 @@ Result<Inst> decode_vector(const Decoder& decoder) {
   const uint32_t word = decoder.dword0;
   const bool modern = decoder.target.generation >= Generation::gfx8;
   if (word >> 31 != 0) {
-    if (decoder.target.generation == Generation::gfx9 && word >> 23 == 0b110100111) return decode_vop3p(decoder);
+    if (decoder.target.generation == Generation::gfx9 && word >> 23 == 0b110100111)
+      return decode_vop3p(decoder);
     return decode_vop3(decoder);
   }
   const Short fields = split(word);
   const Row* row = find_row(decoder.target.target, fields.format, fields.opcode);
   if (row == nullptr) return not_an_instruction(decoder, "unknown opcode");
-  const bool plain = row->src[0] == Type::none && (row->flags & kNoDpp) != 0;  // v_clrexcp: the field is ignored
+  const bool plain =
+      row->src[0] == Type::none && (row->flags & kNoDpp) != 0;  // v_clrexcp: the field is ignored
   if (modern && fields.src0 == kSdwa && !plain) return decode_sdwa(decoder, row, fields);
   if (modern && fields.src0 == kDpp && !plain) return decode_dpp(decoder, row, fields);
   return decode_short(decoder, row, fields);

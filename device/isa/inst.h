@@ -13,20 +13,67 @@ namespace morgana::isa {
 
 // The encodings of the ISA documents. SMRD is the scalar memory encoding of gfx6 and gfx7.
 enum class Format : uint8_t {
-  SOP2, SOPK, SOP1, SOPC, SOPP, SMRD, SMEM,
-  VOP1, VOP2, VOPC, VOP3, VOP3P, VOP3PX2, VINTRP,
-  DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF, MIMG, EXP,
+  SOP2,
+  SOPK,
+  SOP1,
+  SOPC,
+  SOPP,
+  SMRD,
+  SMEM,
+  VOP1,
+  VOP2,
+  VOPC,
+  VOP3,
+  VOP3P,
+  VOP3PX2,
+  VINTRP,
+  DS,
+  FLAT,
+  GLOBAL,
+  SCRATCH,
+  MUBUF,
+  MTBUF,
+  MIMG,
+  EXP,
 };
 
 // How the bits of an operand are read: decides register count, inline constants and literals.
 enum class Type : uint8_t {
   none,
-  b8, b16, b32, b64, b96, b128, b160, b192, b256, b384, b512, b1024,
-  i8, u8, i16, u16, i24, u24, i32, u32, i64, u64,
-  f16, bf16, f32, f64,
-  pk_b16, pk_i16, pk_u16, pk_f16, pk_bf16,  // two 16-bit values in a dword
-  pk_f32, pk_b32,                           // two 32-bit values in a register pair
-  mask,                                     // one bit per lane: a scalar register pair
+  b8,
+  b16,
+  b32,
+  b64,
+  b96,
+  b128,
+  b160,
+  b192,
+  b256,
+  b384,
+  b512,
+  b1024,
+  i8,
+  u8,
+  i16,
+  u16,
+  i24,
+  u24,
+  i32,
+  u32,
+  i64,
+  u64,
+  f16,
+  bf16,
+  f32,
+  f64,
+  pk_b16,
+  pk_i16,
+  pk_u16,
+  pk_f16,
+  pk_bf16,  // two 16-bit values in a dword
+  pk_f32,
+  pk_b32,  // two 32-bit values in a register pair
+  mask,    // one bit per lane: a scalar register pair
 };
 
 // Dwords that a value of `type` occupies in registers.
@@ -46,29 +93,30 @@ enum class Op : uint16_t {
 
 // Properties of a row.
 enum Flag : uint32_t {
-  kTiedDst = 1u << 0,      // the destination's old value is the last source (mac, fmac, accumulating conversions)
-  kReadsVcc = 1u << 1,     // reads VCC implicitly in its short form (cndmask, addc, div_fmas)
-  kWritesVcc = 1u << 2,    // writes VCC implicitly in its short form (add_co, div_scale, VOPC)
-  kWritesExec = 1u << 3,   // v_cmpx, saveexec
-  kBranch = 1u << 4,       // may change PC
-  kTerminator = 1u << 5,   // nothing falls through (s_endpgm, s_branch, s_setpc)
-  kStore = 1u << 6,        // vector/scalar memory that only writes
+  kTiedDst = 1u << 0,  // the destination's old value is the last source (mac, fmac, accumulating conversions)
+  kReadsVcc = 1u << 1,    // reads VCC implicitly in its short form (cndmask, addc, div_fmas)
+  kWritesVcc = 1u << 2,   // writes VCC implicitly in its short form (add_co, div_scale, VOPC)
+  kWritesExec = 1u << 3,  // v_cmpx, saveexec
+  kBranch = 1u << 4,      // may change PC
+  kTerminator = 1u << 5,  // nothing falls through (s_endpgm, s_branch, s_setpc)
+  kStore = 1u << 6,       // vector/scalar memory that only writes
   kAtomic = 1u << 7,
-  kReturns = 1u << 8,      // DS atomics with _rtn; others by GLC/SC0
-  kLiteralK = 1u << 9,     // madmk, madak, fmamk, fmaak, s_setreg_imm32: a mandatory literal
-  kNoSdwa9 = 1u << 10,     // the SDWA form exists on gfx8 only
-  kNoModifiers = 1u << 11, // VOP3 form takes no abs/neg/omod/clamp
-  kGraphics = 1u << 12,    // graphics only: decoded, never executed
-  kScalarDst = 1u << 13,   // a VALU instruction whose destination is an SGPR (readlane, readfirstlane)
-  kLaneMaskDst = 1u << 14, // VOPC and carry-outs
-  kOpSel = 1u << 15,       // the VOP3 form accepts op_sel
+  kReturns = 1u << 8,       // DS atomics with _rtn; others by GLC/SC0
+  kLiteralK = 1u << 9,      // madmk, madak, fmamk, fmaak, s_setreg_imm32: a mandatory literal
+  kNoSdwa9 = 1u << 10,      // the SDWA form exists on gfx8 only
+  kNoModifiers = 1u << 11,  // VOP3 form takes no abs/neg/omod/clamp
+  kGraphics = 1u << 12,     // graphics only: decoded, never executed
+  kScalarDst = 1u << 13,    // a VALU instruction whose destination is an SGPR (readlane, readfirstlane)
+  kLaneMaskDst = 1u << 14,  // VOPC and carry-outs
+  kOpSel = 1u << 15,        // the VOP3 form accepts op_sel
   kMfma = 1u << 16,
   kSmfmac = 1u << 17,
-  kNoVop3 = 1u << 18,      // VOP1, VOP2: no promoted form
+  kNoVop3 = 1u << 18,  // VOP1, VOP2: no promoted form
   kNoSdwa = 1u << 19,
   kNoDpp = 1u << 20,
 
-  // Memory (rows/{smem,ds,flat,buffer,image}.def say what they mean for the operands). They take the top of the word.
+  // Memory (rows/{smem,ds,flat,buffer,image}.def say what they mean for the operands). They take the top of
+  // the word.
   kLdsSrc = 1u << 21,      // the data stored comes from LDS (buffer_store_lds_dword)
   kGws = 1u << 22,         // global wave sync
   kGather = 1u << 23,      // image_gather4*: dmask picks a channel, four texels return
@@ -93,9 +141,8 @@ struct Row {
 };
 
 // One operand code space for every encoding:
-//   0..255    the scalar operand codes of the ISA documents (SGPR, VCC, TTMP, M0, EXEC, inline constants, 255 literal)
-//   256..511  VGPR 0..255
-//   512..767  AccVGPR 0..255
+//   0..255    the scalar operand codes of the ISA documents (SGPR, VCC, TTMP, M0, EXEC, inline constants, 255
+//   literal) 256..511  VGPR 0..255 512..767  AccVGPR 0..255
 inline constexpr uint16_t kVgprBase = 256;
 inline constexpr uint16_t kAgprBase = 512;
 inline constexpr uint16_t kLiteral = 255;
@@ -117,21 +164,22 @@ enum class Dpp : uint8_t { none, dpp16 };
 // A decoded instruction. Fields that an encoding lacks stay zero.
 struct Inst {
   const Row* row = nullptr;
-  Format format{};        // the encoding that was read: VOP3 for a promoted VOP1/VOP2/VOPC
+  Format format{};  // the encoding that was read: VOP3 for a promoted VOP1/VOP2/VOPC
   bool sdwa = false, dpp = false;
-  bool vop3b = false;     // VOP3 with an SDST field
-  uint8_t size = 0;       // bytes: 4, 8, 12 or 16
+  bool vop3b = false;  // VOP3 with an SDST field
+  uint8_t size = 0;    // bytes: 4, 8, 12 or 16
   uint8_t n_dst = 0, n_src = 0;
   std::array<Operand, 2> dst{};  // a lane mask's code may be 128 or more: read-only, the write has no effect
-  std::array<Operand, 5> src{};  // explicit sources in assembly order, then implicit ones (VCC in, tied destination)
-  uint8_t n_explicit_src = 0;    // how many of them the assembly text shows
-  uint32_t literal = 0;          // valid when some operand's code is kLiteral, or the row has kLiteralK
+  std::array<Operand, 5>
+      src{};  // explicit sources in assembly order, then implicit ones (VCC in, tied destination)
+  uint8_t n_explicit_src = 0;  // how many of them the assembly text shows
+  uint32_t literal = 0;        // valid when some operand's code is kLiteral, or the row has kLiteralK
 
   // VALU modifiers. Bit i of a mask belongs to source i.
   uint8_t neg = 0, abs = 0, neg_hi = 0;
-  uint8_t op_sel = 0;     // bit 3: destination half
+  uint8_t op_sel = 0;  // bit 3: destination half
   uint8_t op_sel_hi = 0;
-  uint8_t omod = 0;       // 0 none, 1 *2, 2 *4, 3 /2
+  uint8_t omod = 0;  // 0 none, 1 *2, 2 *4, 3 /2
   bool clamp = false;
 
   // SDWA: selects are 0..3 BYTE_0..3, 4 WORD_0, 5 WORD_1, 6 DWORD.
@@ -149,28 +197,29 @@ struct Inst {
   // VOP3PX2: the scaled MFMA. Scale operands are src[3] and src[4]; their byte selects:
   uint8_t scale_op_sel = 0, scale_op_sel_hi = 0;
 
-  uint8_t bitop3 = 0;     // the truth table of v_bitop3_*
+  uint8_t bitop3 = 0;  // the truth table of v_bitop3_*
 
   // SOPK, SOPP: the raw 16 bits; signedness is the instruction's. s_set_gpr_idx_on: the raw SSRC1 field.
   // v_interp_mov_f32: the parameter (0 p10, 1 p20, 2 p0).
   uint16_t simm16 = 0;
 
   // Memory.
-  int32_t offset = 0;             // byte offset, sign-extended where the encoding is signed; SMRD: in its own unit (see offset_is_dwords)
-  bool offset_is_dwords = false;  // SMRD immediates count dwords
-  bool offset_imm = false;        // SMEM/SMRD: `offset` is present
-  bool soffset_en = false;        // SMEM gfx9+: SOE, an SGPR offset is added (it is a src operand)
+  int32_t offset = 0;  // byte offset, sign-extended where the encoding is signed; SMRD: in its own unit (see
+                       // offset_is_dwords)
+  bool offset_is_dwords = false;     // SMRD immediates count dwords
+  bool offset_imm = false;           // SMEM/SMRD: `offset` is present
+  bool soffset_en = false;           // SMEM gfx9+: SOE, an SGPR offset is added (it is a src operand)
   uint8_t offset0 = 0, offset1 = 0;  // DS two-address forms
   bool glc = false, slc = false, dlc = false, scc = false;  // scc: gfx90a
-  bool sc0 = false, sc1 = false, nt = false;  // gfx940+
+  bool sc0 = false, sc1 = false, nt = false;                // gfx940+
   bool lds = false, tfe = false, gds = false;
   bool offen = false, idxen = false, addr64 = false;
   bool nv = false;
-  bool sve = false;               // SCRATCH gfx940+: the VGPR offset is used
-  uint8_t dfmt = 0, nfmt = 0;     // MTBUF
-  uint8_t dmask = 0;              // MIMG
+  bool sve = false;            // SCRATCH gfx940+: the VGPR offset is used
+  uint8_t dfmt = 0, nfmt = 0;  // MTBUF
+  uint8_t dmask = 0;           // MIMG
   bool unorm = false, da = false, r128 = false, lwe = false, d16 = false, a16 = false;
-  uint8_t en = 0;                 // EXP: enabled components
+  uint8_t en = 0;  // EXP: enabled components
   uint8_t exp_target = 0;
   bool exp_compr = false, exp_done = false, exp_vm = false;
   uint8_t attr = 0, attr_chan = 0;  // VINTRP, and its VOP3 forms

@@ -38,8 +38,11 @@ Operand scalar(uint32_t code, Type type, int dwords);
 bool scalar_readable(const TargetInfo& target, uint32_t code, Type type);
 bool scalar_writable(const TargetInfo& target, uint32_t code, Type type);
 
-// The first register of a scalar operand of `type`: pairs are aligned, the hardware ignores the low bit (CDNA4 guide 5.2).
-inline uint32_t aligned(uint32_t code, Type type) { return code < 128 && dwords(type) == 2 ? code & ~1u : code; }
+// The first register of a scalar operand of `type`: pairs are aligned, the hardware ignores the low bit
+// (CDNA4 guide 5.2).
+inline uint32_t aligned(uint32_t code, Type type) {
+  return code < 128 && dwords(type) == 2 ? code & ~1u : code;
+}
 
 // malformed: names the first dword.
 Error not_an_instruction(const Decoder& decoder, const char* why);
@@ -53,7 +56,8 @@ bool is_mix(Op op);
 // Whether DPP_CTRL `ctrl` names a lane pattern of the target.
 bool valid_dpp_ctrl(const TargetInfo& target, uint32_t ctrl);
 
-// Scalar ALU and program control (alu_scalar), vector ALU and MFMA (alu_vector), memory, image, export (memory).
+// Scalar ALU and program control (alu_scalar), vector ALU and MFMA (alu_vector), memory, image, export
+// (memory).
 Result<Inst> decode_scalar(const Decoder& decoder);
 Result<Inst> decode_vector(const Decoder& decoder);
 Result<Inst> decode_memory(const Decoder& decoder);

@@ -24,11 +24,15 @@ std::string pair(const char* name, uint32_t code, uint32_t low, int dwords) {
 
 std::string special(uint32_t code, int dwords, Generation generation) {
   switch (code) {
-    case 106: case 107: return pair("vcc", code, 106, dwords);
-    case 108: case 109: return pair("tba", code, 108, dwords);
-    case 110: case 111: return pair("tma", code, 110, dwords);
+    case 106:
+    case 107: return pair("vcc", code, 106, dwords);
+    case 108:
+    case 109: return pair("tba", code, 108, dwords);
+    case 110:
+    case 111: return pair("tma", code, 110, dwords);
     case 124: return "m0";
-    case 126: case 127: return pair("exec", code, 126, dwords);
+    case 126:
+    case 127: return pair("exec", code, 126, dwords);
     case 235: return "src_shared_base";
     case 236: return "src_shared_limit";
     case 237: return "src_private_base";
@@ -40,9 +44,12 @@ std::string special(uint32_t code, int dwords, Generation generation) {
     case 254: return "src_lds_direct";
     default: break;
   }
-  if (generation == Generation::gfx7 && (code == 104 || code == 105)) return pair("flat_scratch", code, 104, dwords);
-  if (generation >= Generation::gfx8 && (code == 102 || code == 103)) return pair("flat_scratch", code, 102, dwords);
-  if (generation >= Generation::gfx8 && (code == 104 || code == 105)) return pair("xnack_mask", code, 104, dwords);
+  if (generation == Generation::gfx7 && (code == 104 || code == 105))
+    return pair("flat_scratch", code, 104, dwords);
+  if (generation >= Generation::gfx8 && (code == 102 || code == 103))
+    return pair("flat_scratch", code, 102, dwords);
+  if (generation >= Generation::gfx8 && (code == 104 || code == 105))
+    return pair("xnack_mask", code, 104, dwords);
   return {};
 }
 
@@ -83,7 +90,8 @@ bool is_inline(Type type, uint32_t value, Generation generation) {
   if (type == Type::f64) return false;  // the literal is the high half
   if (is_short(type)) return value <= 64;
   if (is_half(type))
-    return value <= 64 || value >= 0xfff0 || std::find(std::begin(kHalves), std::end(kHalves), value) != std::end(kHalves);
+    return value <= 64 || value >= 0xfff0 ||
+           std::find(std::begin(kHalves), std::end(kHalves), value) != std::end(kHalves);
   if (dwords(type) == 2) return value <= 64;
   return is_inline_integer(value) || float_name(value) != nullptr ||
          (value == 0x3e22f983 && generation >= Generation::gfx8);

@@ -7,7 +7,9 @@ namespace morgana::isa {
 namespace {
 
 // Inline integers in decimal, others in hexadecimal.
-std::string immediate(uint16_t value) { return value <= 64 ? fmt::format("{}", value) : fmt::format("{:#x}", value); }
+std::string immediate(uint16_t value) {
+  return value <= 64 ? fmt::format("{}", value) : fmt::format("{:#x}", value);
+}
 
 // --- hwreg (s_getreg, s_setreg) ---
 
@@ -93,7 +95,8 @@ std::string sendmsg(const TargetInfo& target, uint16_t simm16) {
   const uint32_t id = bits(simm16, 0, 4), op = bits(simm16, 4, 3), stream = bits(simm16, 8, 2);
   if ((simm16 & ~0x37fu) != 0) return fmt::format("{}", simm16);
   const Message known = message(target, id);
-  if (known.name != nullptr && !known.has_op && op == 0 && stream == 0) return fmt::format("sendmsg({})", known.name);
+  if (known.name != nullptr && !known.has_op && op == 0 && stream == 0)
+    return fmt::format("sendmsg({})", known.name);
   if (id == 15 && stream == 0)
     if (const char* name = system_operation(target, op)) return fmt::format("sendmsg(MSG_SYSMSG, {})", name);
   if (id == 2 || id == 3) {
@@ -146,17 +149,12 @@ std::string program_control(const TargetInfo& target, const Inst& inst) {
     case Op::s_wakeup:
     case Op::s_endpgm_saved:
     case Op::s_set_gpr_idx_off:
-    case Op::s_endpgm_ordered_ps_done:
-      return {};
-    case Op::s_endpgm:
-      return inst.simm16 == 0 ? std::string() : fmt::format("{}", inst.simm16);
-    case Op::s_waitcnt:
-      return waitcnt(target, inst.simm16);
+    case Op::s_endpgm_ordered_ps_done: return {};
+    case Op::s_endpgm: return inst.simm16 == 0 ? std::string() : fmt::format("{}", inst.simm16);
+    case Op::s_waitcnt: return waitcnt(target, inst.simm16);
     case Op::s_sendmsg:
-    case Op::s_sendmsghalt:
-      return sendmsg(target, inst.simm16);
-    case Op::s_set_gpr_idx_mode:
-      return gpr_idx(inst.simm16);
+    case Op::s_sendmsghalt: return sendmsg(target, inst.simm16);
+    case Op::s_set_gpr_idx_mode: return gpr_idx(inst.simm16);
     default:
       return (inst.row->flags & kBranch) != 0 ? fmt::format("{}", inst.simm16) : immediate(inst.simm16);
   }
@@ -167,13 +165,10 @@ std::string sopk_immediate(const TargetInfo& target, const Inst& inst) {
   switch (inst.row->op) {
     case Op::s_getreg_b32:
     case Op::s_setreg_b32:
-    case Op::s_setreg_imm32_b32:
-      return hwreg(target, inst.simm16);
+    case Op::s_setreg_imm32_b32: return hwreg(target, inst.simm16);
     case Op::s_cbranch_i_fork:
-    case Op::s_call_b64:
-      return fmt::format("{}", inst.simm16);
-    default:
-      return fmt::format("{:#x}", inst.simm16);
+    case Op::s_call_b64: return fmt::format("{}", inst.simm16);
+    default: return fmt::format("{:#x}", inst.simm16);
   }
 }
 

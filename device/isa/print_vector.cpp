@@ -17,16 +17,15 @@ const char* suffix(Target target, const Inst& inst) {
   switch (inst.format) {
     case Format::VOP1:
     case Format::VOP2:
-    case Format::VOPC:
-      return bare || (row.flags & kNoVop3) != 0 ? "" : "_e32";
+    case Format::VOPC: return bare || (row.flags & kNoVop3) != 0 ? "" : "_e32";
     case Format::VOP3:
-      if ((row.flags & kGraphics) != 0) return row.op == Op::v_interp_p1_f32 || row.op == Op::v_interp_p2_f32 ||
-                                                       row.op == Op::v_interp_mov_f32
-                                                   ? "_e64"
-                                                   : "";
+      if ((row.flags & kGraphics) != 0)
+        return row.op == Op::v_interp_p1_f32 || row.op == Op::v_interp_p2_f32 ||
+                       row.op == Op::v_interp_mov_f32
+                   ? "_e64"
+                   : "";
       return is_promoted(inst) && !bare ? "_e64" : "";
-    default:
-      return "";
+    default: return "";
   }
 }
 
@@ -35,9 +34,10 @@ std::string modified(const std::string& text, const Operand& operand, bool neg, 
   if (sext) return fmt::format("sext({})", text);
   if (abs) return fmt::format("{}|{}|", neg ? "-" : "", text);
   if (!neg) return text;
-  const bool constant = operand.is_scalar() && ((operand.code >= 128 && operand.code <= 248 &&
-                                                 (operand.code <= 208 || operand.code >= 240)) ||
-                                                operand.code == kLiteral);
+  const bool constant =
+      operand.is_scalar() &&
+      ((operand.code >= 128 && operand.code <= 248 && (operand.code <= 208 || operand.code >= 240)) ||
+       operand.code == kLiteral);
   return constant ? fmt::format("neg({})", text) : "-" + text;
 }
 
@@ -79,8 +79,8 @@ std::string dpp_control(uint32_t ctrl) {
 }
 
 std::string dpp_tail(const Inst& inst) {
-  return fmt::format(" {} row_mask:{:#x} bank_mask:{:#x}{}", dpp_control(inst.dpp_ctrl), inst.row_mask, inst.bank_mask,
-                     inst.bound_ctrl ? " bound_ctrl:1" : "");
+  return fmt::format(" {} row_mask:{:#x} bank_mask:{:#x}{}", dpp_control(inst.dpp_ctrl), inst.row_mask,
+                     inst.bank_mask, inst.bound_ctrl ? " bound_ctrl:1" : "");
 }
 
 // FP8 sources: SDWA only selects the source (CDNA4 guide 7.3).
@@ -90,7 +90,8 @@ bool reads_small_float(Op op) {
 }
 
 std::string sdwa_tail(const Inst& inst) {
-  static const char* const kSelect[] = {"BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD", ""};
+  static const char* const kSelect[] = {"BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3",
+                                        "WORD_0", "WORD_1", "DWORD",  ""};
   static const char* const kUnused[] = {"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE", ""};
   std::string text = output_modifiers(inst);
   if (inst.row->src[0] == Type::none) return text;
@@ -107,10 +108,8 @@ bool places_result(Op op) {
     case Op::v_cvt_sr_fp8_f32:
     case Op::v_cvt_sr_bf8_f32:
     case Op::v_cvt_scalef32_pk_fp4_f16:
-    case Op::v_cvt_scalef32_pk_fp4_bf16:
-      return true;
-    default:
-      return false;
+    case Op::v_cvt_scalef32_pk_fp4_bf16: return true;
+    default: return false;
   }
 }
 
@@ -120,11 +119,14 @@ std::string vop3_tail(const Inst& inst) {
   const bool interp_f16 = (inst.row->flags & kGraphics) != 0;
   if (inst.op_sel != 0 && !interp_f16) {
     const int n = inst.n_explicit_src;
-    if (n == 3 || places_result(inst.row->op)) text += list("op_sel", inst.op_sel, 4);
-    else text += list("op_sel", (inst.op_sel & ((1u << n) - 1)) | (inst.op_sel >> 3 & 1u) << n, n + 1);
+    if (n == 3 || places_result(inst.row->op))
+      text += list("op_sel", inst.op_sel, 4);
+    else
+      text += list("op_sel", (inst.op_sel & ((1u << n) - 1)) | (inst.op_sel >> 3 & 1u) << n, n + 1);
   }
   if (inst.bitop3 != 0)
-    text += inst.bitop3 <= 10 ? fmt::format(" bitop3:{}", inst.bitop3) : fmt::format(" bitop3:{:#x}", inst.bitop3);
+    text += inst.bitop3 <= 10 ? fmt::format(" bitop3:{}", inst.bitop3)
+                              : fmt::format(" bitop3:{:#x}", inst.bitop3);
   text += output_modifiers(inst);
   return text;
 }
@@ -134,8 +136,10 @@ std::string mfma_tail(Target target, const Inst& inst) {
   const bool f64 = inst.row->op == Op::v_mfma_f64_16x16x4_f64 || inst.row->op == Op::v_mfma_f64_4x4x4_4b_f64;
   if (inst.cbsz != 0) text += fmt::format(" cbsz:{}", inst.cbsz);
   if (inst.abid != 0 && inst.format != Format::VOP3PX2) text += fmt::format(" abid:{}", inst.abid);
-  if (inst.blgp != 0 && f64 && info(target).is_gfx940) text += list("neg", inst.blgp, 3);
-  else if (inst.blgp != 0) text += fmt::format(" blgp:{}", inst.blgp);
+  if (inst.blgp != 0 && f64 && info(target).is_gfx940)
+    text += list("neg", inst.blgp, 3);
+  else if (inst.blgp != 0)
+    text += fmt::format(" blgp:{}", inst.blgp);
   return text;
 }
 
@@ -154,7 +158,8 @@ std::string vop3p_tail(Target target, const Inst& inst) {
   const bool mix = is_mix(op);
   const uint32_t op_sel_hi_default = mix ? 0 : (1u << n) - 1;
   std::string text;
-  const bool bytes = inst.row->src[0] == Type::b32 && op != Op::v_mfma_ld_scale_b32;  // v_dot4*, v_dot8*: no halves
+  const bool bytes =
+      inst.row->src[0] == Type::b32 && op != Op::v_mfma_ld_scale_b32;  // v_dot4*, v_dot8*: no halves
   if (inst.op_sel != 0 && !bytes) text += list("op_sel", inst.op_sel, n);
   if (!bytes && inst.op_sel_hi != op_sel_hi_default) text += list("op_sel_hi", inst.op_sel_hi, n);
   if (inst.neg != 0 && !mix) text += list("neg_lo", inst.neg, n);

@@ -125,8 +125,10 @@ constexpr Ranges ranges() {
   Ranges result;
   for (int r = 0; r < kRowCount; r++) {
     Range& range = result.of[int(kRows[r].format)];
-    if (range.end == 0) range.begin = r;
-    else if (range.end != r) result.contiguous = false;
+    if (range.end == 0)
+      range.begin = r;
+    else if (range.end != r)
+      result.contiguous = false;
     range.end = r + 1;
   }
   return result;
@@ -158,7 +160,13 @@ const char* name(Op op) { return op < Op::count ? kNames[int(op)] : kNames[0]; }
 int dwords(Type type) {
   switch (type) {
     case none: return 0;
-    case b64: case i64: case u64: case f64: case pk_f32: case pk_b32: case mask: return 2;
+    case b64:
+    case i64:
+    case u64:
+    case f64:
+    case pk_f32:
+    case pk_b32:
+    case mask: return 2;
     case b96: return 3;
     case b128: return 4;
     case b160: return 5;

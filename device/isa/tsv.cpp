@@ -25,7 +25,8 @@ Result<std::vector<uint8_t>> parse_hex(std::string_view hex) {
     if (std::from_chars(digits, digits + 2, bytes[i], 16).ptr != digits + 2)
       return make_error(ErrorCode::malformed, "'{}' is no hexadecimal text", hex);
   }
-  if (hex.size() % 2 != 0 || hex.empty()) return make_error(ErrorCode::malformed, "'{}' is no hexadecimal text", hex);
+  if (hex.size() % 2 != 0 || hex.empty())
+    return make_error(ErrorCode::malformed, "'{}' is no hexadecimal text", hex);
   return bytes;
 }
 
@@ -61,11 +62,12 @@ Result<TsvReport> compare_tsv(Target target, std::string_view text) {
     const Outcome outcome = try_row(target, bytes, expected);
     const bool sure = roundtrip == "1" || roundtrip == "2";
     (sure ? report.total : report.doubtful_total)++;
-    if (outcome.match) (sure ? report.matched : report.doubtful_matched)++;
+    if (outcome.match)
+      (sure ? report.matched : report.doubtful_matched)++;
     else
       (sure ? report.differences : report.doubtful_differences)
-          .push_back(fmt::format("{} {} {} {}: expected '{}', got '{}'", info(target).name, format, mnemonic, hex,
-                                 expected, outcome.text));
+          .push_back(fmt::format("{} {} {} {}: expected '{}', got '{}'", info(target).name, format, mnemonic,
+                                 hex, expected, outcome.text));
   }
   return report;
 }

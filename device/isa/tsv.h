@@ -1,8 +1,8 @@
 // Compares the disassembler with a table of encodings and their assembly text.
 //
 // The table has a head line and the columns format, opcode, mnemonic, hex, asm, roundtrip, tab-separated.
-// `roundtrip` says how sure the text is: 1 reassembles to the same bytes; 2 came from the assembler (gfx6 and gfx7,
-// for which LLVM has no disassembler); others are doubtful. Pure functions, callable from any thread.
+// `roundtrip` says how sure the text is: 1 reassembles to the same bytes; 2 came from the assembler (gfx6 and
+// gfx7, for which LLVM has no disassembler); others are doubtful. Pure functions, callable from any thread.
 #pragma once
 
 #include <string>

@@ -61,8 +61,8 @@ std::optional<int64_t> number(std::string_view text) {
   return negative ? -value : value;
 }
 
-// A 16-bit immediate: a number, hwreg(id) or hwreg(id, offset, width) of numbers. LLVM's assembler also takes an inline
-// float ("s_nop 1.0") and encodes 0.
+// A 16-bit immediate: a number, hwreg(id) or hwreg(id, offset, width) of numbers. LLVM's assembler also takes
+// an inline float ("s_nop 1.0") and encodes 0.
 std::optional<uint16_t> immediate(std::string_view text) {
   if (const auto value = number(text)) return uint16_t(*value);
   if (text.starts_with("hwreg(") && text.ends_with(')')) {

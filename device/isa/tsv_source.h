@@ -1,5 +1,6 @@
-// Equality of a disassembly with assembler source, where the source may be any of several spellings of one encoding.
-// Used for gfx6 and gfx7, for which LLVM has an assembler and no disassembler. Internal to device/isa.
+// Equality of a disassembly with assembler source, where the source may be any of several spellings of one
+// encoding. Used for gfx6 and gfx7, for which LLVM has an assembler and no disassembler. Internal to
+// device/isa.
 #pragma once
 
 #include <string_view>

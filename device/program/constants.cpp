@@ -7,7 +7,8 @@ namespace {
 
 using isa::Type;
 
-// Codes 240 to 248: 0.5, -0.5, 1, -1, 2, -2, 4, -4, 1 / (2 pi), in every float format (CDNA4 guide 6.2 and Table 24).
+// Codes 240 to 248: 0.5, -0.5, 1, -1, 2, -2, 4, -4, 1 / (2 pi), in every float format (CDNA4 guide 6.2 and
+// Table 24).
 constexpr uint32_t kFloat32[] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000,
                                  0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
 constexpr uint32_t kFloat16[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118};
@@ -30,7 +31,9 @@ bool is_wide(Type type) {
 // Two dwords of which a constant supplies each the same way.
 bool is_pair(Type type) { return type == Type::pk_f32 || type == Type::pk_b32; }
 
-Constant wide_value(uint64_t value) { return {static_cast<uint32_t>(value), static_cast<uint32_t>(value >> 32), true}; }
+Constant wide_value(uint64_t value) {
+  return {static_cast<uint32_t>(value), static_cast<uint32_t>(value >> 32), true};
+}
 
 Constant literal_value(Type type, uint32_t literal) {
   if (type == Type::f64) return {0, literal, true};
@@ -55,7 +58,8 @@ Constant constant_value(uint16_t code, Type type, uint32_t literal) {
   const int index = code - 240;
   if (type == Type::f64 || is_wide(type)) return wide_value(kFloat64[index]);
   if (is_float16(type)) return {kFloat16[index], 0, false};
-  // A bfloat16 constant is the rounded upper half of the f32 one; only 1 / (2 pi) has more bits, and rounds up.
+  // A bfloat16 constant is the rounded upper half of the f32 one; only 1 / (2 pi) has more bits, and rounds
+  // up.
   if (is_bfloat16(type)) return {index == 8 ? 0x3e23u : kFloat32[index] >> 16, 0, false};
   return {kFloat32[index], kFloat32[index], is_pair(type)};
 }

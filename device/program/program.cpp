@@ -152,7 +152,8 @@ Program::Decoded Program::decode_one(uint64_t index) {
   const isa::Inst& inst = pool_->instructions.emplace_back(*result);
   step.inst = &inst;
   step.dwords = inst.size / 4;
-  if (index + step.dwords > count) return failed(FaultKind::illegal_instruction, "instruction ends beyond the code");
+  if (index + step.dwords > count)
+    return failed(FaultKind::illegal_instruction, "instruction ends beyond the code");
   fill_operands(inst, step);
   const Handler handler = level().select(target_, inst, step);
   if (handler == nullptr) {
@@ -193,7 +194,8 @@ void Program::fill_operands(const isa::Inst& inst, Step& step) {
       step.src[i] = operand.code;
     }
   }
-  if (n_constants == 0 && (inst.row->flags & isa::kLiteralK)) constants[n_constants++] = {inst.literal, 0, false};
+  if (n_constants == 0 && (inst.row->flags & isa::kLiteralK))
+    constants[n_constants++] = {inst.literal, 0, false};
   if (n_constants == 1) {
     step.constants = pool_->constant(constants[0]);
   } else if (n_constants > 1) {
@@ -207,8 +209,8 @@ void Program::fill_operands(const isa::Inst& inst, Step& step) {
              : dst.is_vgpr() ? (dst.code - isa::kVgprBase) * kLanes * 4
                              : dst.code;
   step.sdst = inst.n_dst > 1 ? inst.dst[1].code : 0;
-  step.plain = inst.neg == 0 && inst.abs == 0 && inst.neg_hi == 0 && inst.omod == 0 && !inst.clamp && !inst.sdwa &&
-               !inst.dpp && inst.op_sel == 0;
+  step.plain = inst.neg == 0 && inst.abs == 0 && inst.neg_hi == 0 && inst.omod == 0 && !inst.clamp &&
+               !inst.sdwa && !inst.dpp && inst.op_sel == 0;
 }
 
 void CodeMap::add(uint64_t address, Bytes code) {

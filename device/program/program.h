@@ -1,8 +1,8 @@
 // Program: one region of guest code, decoded into Steps as execution reaches it.
 //
-// A CodeMap owns the Programs of a Device and finds them by address. Steps are published with release order and
-// never change afterwards, so waves on any thread execute a Program while another thread decodes more of it.
-// Decoding goes along a whole straight run (up to a terminator) so that the run can be numbered.
+// A CodeMap owns the Programs of a Device and finds them by address. Steps are published with release order
+// and never change afterwards, so waves on any thread execute a Program while another thread decodes more of
+// it. Decoding goes along a whole straight run (up to a terminator) so that the run can be numbered.
 #pragma once
 
 #include <cstdint>

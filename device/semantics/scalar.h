@@ -1,9 +1,9 @@
 // What the scalar instructions compute, one function each, named by AMD's mnemonic.
 //
-// Pure: values in, value (and SCC) out; control, messages and hardware registers are in device/interp. The types of a
-// function tell its frame how to feed it: uint32_t and uint64_t are operands in assembly order (a tied destination
-// last), SccIn is SCC, Simm the sign-extended and Uimm the zero-extended 16-bit immediate. A result without SCC
-// leaves SCC alone. Spec: CDNA4 ISA guide 12.1 to 12.4; the older generations agree.
+// Pure: values in, value (and SCC) out; control, messages and hardware registers are in device/interp. The
+// types of a function tell its frame how to feed it: uint32_t and uint64_t are operands in assembly order (a
+// tied destination last), SccIn is SCC, Simm the sign-extended and Uimm the zero-extended 16-bit immediate. A
+// result without SCC leaves SCC alone. Spec: CDNA4 ISA guide 12.1 to 12.4; the older generations agree.
 #pragma once
 
 #include <cstdint>
@@ -42,14 +42,20 @@ using i64 = int64_t;
 #define MORGANA_SCALAR [[gnu::always_inline]] constexpr
 
 template <typename T>
-MORGANA_SCALAR WithScc<T> nonzero(T value) { return {value, value != 0}; }
+MORGANA_SCALAR WithScc<T> nonzero(T value) {
+  return {value, value != 0};
+}
 
 // --- SOP2: arithmetic ---
 
 MORGANA_SCALAR WithScc<u32> s_add_u32(u32 a, u32 b) { return {a + b, a + b < a}; }
 MORGANA_SCALAR WithScc<u32> s_sub_u32(u32 a, u32 b) { return {a - b, b > a}; }
-MORGANA_SCALAR WithScc<u32> s_add_i32(u32 a, u32 b) { return {a + b, ((~(a ^ b) & (a ^ (a + b))) >> 31) != 0}; }
-MORGANA_SCALAR WithScc<u32> s_sub_i32(u32 a, u32 b) { return {a - b, (((a ^ b) & (a ^ (a - b))) >> 31) != 0}; }
+MORGANA_SCALAR WithScc<u32> s_add_i32(u32 a, u32 b) {
+  return {a + b, ((~(a ^ b) & (a ^ (a + b))) >> 31) != 0};
+}
+MORGANA_SCALAR WithScc<u32> s_sub_i32(u32 a, u32 b) {
+  return {a - b, (((a ^ b) & (a ^ (a - b))) >> 31) != 0};
+}
 MORGANA_SCALAR WithScc<u32> s_addc_u32(u32 a, u32 b, SccIn carry) {
   const u64 sum = u64{a} + b + carry.set;
   return {u32(sum), sum >> 32 != 0};
@@ -106,7 +112,8 @@ MORGANA_SCALAR WithScc<u64> s_ashr_i64(u64 a, u32 b) { return nonzero(u64(i64(a)
 MORGANA_SCALAR u32 s_bfm_b32(u32 a, u32 b) { return ((1u << (a & 31)) - 1) << (b & 31); }
 MORGANA_SCALAR u64 s_bfm_b64(u32 a, u32 b) { return ((u64{1} << (a & 63)) - 1) << (b & 63); }
 
-// Bit field extraction: b[5:0] offset (b[4:0] for 32 bits), b[22:16] width; a width beyond the register takes all.
+// Bit field extraction: b[5:0] offset (b[4:0] for 32 bits), b[22:16] width; a width beyond the register takes
+// all.
 MORGANA_SCALAR WithScc<u32> s_bfe_u32(u32 a, u32 b) {
   const u32 width = b >> 16 & 0x7f, field = a >> (b & 31);
   return nonzero(width >= 32 ? field : field & ((1u << width) - 1));

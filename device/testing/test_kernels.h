@@ -12,8 +12,9 @@ namespace morgana::device {
 // A kernel's code (kept alive by this object), a descriptor for it, and a Launch that the test completes.
 class TestKernel {
  public:
-  // On gfx940 and later the descriptor gives the kernarg pointer in s[0:1], work-group ids in s2, s3, s4 and the
-  // group info in s5, packed work-item ids in v0; tests of launch state change it. Aborts when there is no such kernel.
+  // On gfx940 and later the descriptor gives the kernarg pointer in s[0:1], work-group ids in s2, s3, s4 and
+  // the group info in s5, packed work-item ids in v0; tests of launch state change it. Aborts when there is
+  // no such kernel.
   TestKernel(const std::string& name, Target target);
   TestKernel(const TestKernel&) = delete;
   TestKernel& operator=(const TestKernel&) = delete;

@@ -35,7 +35,8 @@ WaveRig::WaveRig(Target target, std::vector<uint32_t> code, const RigOptions& op
   code_map_.add(launch_.entry, Bytes(code_.data(), code_.size() * 4));
   plan_ = std::make_unique<LaunchPlan>(target, launch_);
   Fault problem;
-  if (!plan_->prepare(problem) || !plan_->bind_code(code_map_, problem) || !resident_.start(*plan_, 0)) std::abort();
+  if (!plan_->prepare(problem) || !plan_->bind_code(code_map_, problem) || !resident_.start(*plan_, 0))
+    std::abort();
 }
 
 WaveRig::~WaveRig() = default;

@@ -1,7 +1,7 @@
 // WaveRig: a few instructions run on one wave whose registers a test sets and reads.
 //
-// For tests of device/ only. The wave is the first of a work-group of 64 work-items (or as many as asked for) and
-// executes with whatever level MORGANA_SIMD chooses.
+// For tests of device/ only. The wave is the first of a work-group of 64 work-items (or as many as asked for)
+// and executes with whatever level MORGANA_SIMD chooses.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct RigOptions {
   uint32_t items = 64;
   uint32_t group_bytes = 0;
   uint32_t private_bytes = 0;
-  uint32_t vgprs = 256;     // with AccVGPRs where the file is unified
+  uint32_t vgprs = 256;  // with AccVGPRs where the file is unified
   uint32_t accum_offset = 128;
   uint32_t float_mode = 0xf0;  // rounding to even, denormals kept
   bool ieee = true, dx10_clamp = true;
@@ -36,7 +36,8 @@ class WaveRig {
   uint32_t& v(int n, int lane) { return wave().v[n * kLanes + lane]; }
   uint32_t& a(int n, int lane) { return wave().a[n * kLanes + lane]; }
 
-  // Executes from the first instruction until the wave stops; guest faults included. Registers keep their values.
+  // Executes from the first instruction until the wave stops; guest faults included. Registers keep their
+  // values.
   Exit run();
   const Fault& fault() const { return resident_fault(); }
 

@@ -50,7 +50,8 @@ Result<std::vector<std::string>> take_options(std::vector<std::string_view>& wor
 
 Result<std::optional<std::string>> take_option(std::vector<std::string_view>& words, std::string_view name) {
   MORGANA_TRY(std::vector<std::string> values, take_options(words, name));
-  if (values.size() > 1) return make_error(ErrorCode::invalid_argument, "{} is given {} times", name, values.size());
+  if (values.size() > 1)
+    return make_error(ErrorCode::invalid_argument, "{} is given {} times", name, values.size());
   if (values.empty()) return std::optional<std::string>{};
   return std::optional<std::string>{values.front()};
 }

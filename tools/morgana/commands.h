@@ -27,7 +27,8 @@ int fail(std::string_view command, std::string_view message, int status = 1);
 Result<std::vector<uint8_t>> read_file(const std::string& path);
 Status write_file(const std::string& path, std::span<const uint8_t> bytes);
 
-// Removes "--name VALUE" or "--name=VALUE" from `words` and returns VALUE; an error when the value is missing.
+// Removes "--name VALUE" or "--name=VALUE" from `words` and returns VALUE; an error when the value is
+// missing.
 Result<std::optional<std::string>> take_option(std::vector<std::string_view>& words, std::string_view name);
 // Every value of an option that may repeat, in order.
 Result<std::vector<std::string>> take_options(std::vector<std::string_view>& words, std::string_view name);

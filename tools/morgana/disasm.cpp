@@ -24,7 +24,8 @@ int compare_table(Target target, const std::string& path) {
 // One instruction a line: text, address, dwords. Bytes that are no instruction are shown with the reason.
 void print_range(const codeobj::CodeObject& object, const codeobj::CodeRange& range,
                  const std::optional<codeobj::LineTable>& lines) {
-  fmt::print("\n{}: # {} at {:#x}, {} bytes\n", range.name.empty() ? "(no symbol)" : codeobj::printable(range.name),
+  fmt::print("\n{}: # {} at {:#x}, {} bytes\n",
+             range.name.empty() ? "(no symbol)" : codeobj::printable(range.name),
              codeobj::printable(range.section), range.address, range.bytes.size());
   std::string last_line;
   for (uint64_t offset = 0; offset < range.bytes.size();) {
@@ -42,9 +43,10 @@ void print_range(const codeobj::CodeObject& object, const codeobj::CodeRange& ra
       auto dword = rest.read<uint32_t>(i);
       if (dword.ok()) hex += fmt::format(" {:08X}", *dword);
     }
-    fmt::print("  {:<64}// {:012X}:{}\n",
-               inst.ok() ? isa::disassemble(object.target(), *inst) : fmt::format("; {}", inst.error().message), address,
-               hex);
+    fmt::print(
+        "  {:<64}// {:012X}:{}\n",
+        inst.ok() ? isa::disassemble(object.target(), *inst) : fmt::format("; {}", inst.error().message),
+        address, hex);
     offset += size;
   }
 }

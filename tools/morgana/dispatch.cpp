@@ -182,8 +182,9 @@ Result<Request> parse_request(std::vector<std::string_view> words) {
   MORGANA_TRY(auto repeat, take_option(words, "--repeat"));
   MORGANA_TRY(request.arguments, take_options(words, "--arg"));
   if (words.size() != 1)
-    return make_error(ErrorCode::invalid_argument, "{}",
-                      words.empty() ? "no code object given" : fmt::format("'{}' is not understood", words[1]));
+    return make_error(
+        ErrorCode::invalid_argument, "{}",
+        words.empty() ? "no code object given" : fmt::format("'{}' is not understood", words[1]));
   if (!kernel || !grid) return make_error(ErrorCode::invalid_argument, "--kernel and --grid are needed");
   request.file = words[0];
   request.kernel = *kernel;
@@ -236,7 +237,8 @@ Status run(const Request& request) {
     device::Fault fault = task.wait();
     if (fault.kind != device::FaultKind::none) {
       fmt::print(stderr, "{}", runtime::fault_report(fault, *dispatch));
-      return make_error(ErrorCode::faulted, "kernel '{}' faulted: {}", kernel->name, device::name(fault.kind));
+      return make_error(ErrorCode::faulted, "kernel '{}' faulted: {}", kernel->name,
+                        device::name(fault.kind));
     }
     fmt::print("{}: {:.3f} ms on {}\n", kernel->name, static_cast<double>(task.nanoseconds()) / 1e6,
                agent.spec().processor);

@@ -15,7 +15,8 @@ constexpr double kMiB = 1024.0 * 1024.0;
 
 nlohmann::ordered_json gather() {
   nlohmann::ordered_json all;
-  all["platform"] = {{"name", "Morgana"}, {"version", MORGANA_VERSION}, {"interpreter", device::Device::simd()}};
+  all["platform"] = {
+      {"name", "Morgana"}, {"version", MORGANA_VERSION}, {"interpreter", device::Device::simd()}};
   for (runtime::Agent* agent : runtime::agents()) {
     const runtime::AgentSpec& spec = agent->spec();
     all["agents"].push_back({{"name", spec.processor},
@@ -60,7 +61,8 @@ void print(const nlohmann::ordered_json& all) {
                agent["local_memory"].get<uint32_t>() / 1024);
   fmt::print("\noptions (environment variables; * is set)\n");
   for (const auto& row : all["options"])
-    fmt::print(" {}{:<30} {:<12} {}\n", row["set"].get<bool>() ? '*' : ' ', row["variable"].get<std::string>(),
+    fmt::print(" {}{:<30} {:<12} {}\n", row["set"].get<bool>() ? '*' : ' ',
+               row["variable"].get<std::string>(),
                row["value"].get<std::string>().empty() ? "-" : row["value"].get<std::string>(),
                row["text"].get<std::string>());
   const auto& cache = all["cache"];
@@ -83,7 +85,8 @@ int describe_file(const std::string& path) {
 int info_command(Words words) {
   std::vector<std::string_view> own(words.begin(), words.end());
   bool json = take_flag(own, "--json");
-  if (own.size() == 1 && !json && !own.front().starts_with('-')) return describe_file(std::string(own.front()));
+  if (own.size() == 1 && !json && !own.front().starts_with('-'))
+    return describe_file(std::string(own.front()));
   if (!nothing_left("info", own)) return 2;
   nlohmann::ordered_json all = gather();
   if (json)
