@@ -280,6 +280,41 @@ TEST(MemoryOrder, ReturningFloatAtomicKeepsDenormalsByGeneration) {
   }
 }
 
+// --- Transposing reads ---
+
+TEST(LdsTranspose, LaneMGetsColumnMOfItsTile) {
+  struct { const char* hex; unsigned bits, dwords, stride; } const cases[] = {
+      {"1000c0d902000006", 4, 2, 8}, {"1000c2d902000006", 6, 3, 16}, {"1000c4d902000006", 8, 2, 8}, {"1000c6d902000006", 16, 2, 8}};
+  for (const auto& c : cases) {
+    const unsigned elements = c.dwords * 32 / c.bits, beside = 16 / elements;
+    const auto value = [&](unsigned tile, unsigned row, unsigned column) {
+      return ((tile * 16 + row) * 37 + column * 11) & ((1u << c.bits) - 1);
+    };
+    Rig rig(Target::gfx950, c.hex, {.group_bytes = 2048});
+    for (unsigned l = 0; l < kLanes; l++) {
+      // Lane `l` supplies `elements` neighbours of one row.
+      std::vector<uint8_t> line(c.dwords * 4);
+      for (unsigned e = 0; e < elements; e++)
+        for (unsigned b = 0; b < c.bits; b++) {
+          const unsigned bit = e * c.bits + b;
+          line[bit / 8] |= uint8_t((value(l / 16, l % 16 / beside, l % beside * elements + e) >> b & 1) << (bit % 8));
+        }
+      std::memcpy(rig.group().lds + 16 + l * c.stride, line.data(), line.size());
+      rig.v(2, int(l)) = l * c.stride;
+    }
+    ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+    for (unsigned l = 0; l < kLanes; l++)
+      for (unsigned e = 0; e < elements; e++) {
+        uint32_t got = 0;
+        for (unsigned b = 0; b < c.bits; b++) {
+          const unsigned bit = e * c.bits + b;
+          got |= (rig.v(6 + int(bit / 32), int(l)) >> (bit % 32) & 1) << b;
+        }
+        ASSERT_EQ(got, value(l / 16, e, l % 16)) << c.bits << " bits, lane " << l << " element " << e;
+      }
+  }
+}
+
 // --- Formats ---
 
 uint32_t bits(float value) { return std::bit_cast<uint32_t>(value); }

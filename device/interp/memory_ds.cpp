@@ -191,6 +191,49 @@ void ds_wrxchg2(Wave& wave, const Step* step) {
   MORGANA_NEXT(wave, step);
 }
 
+// --- Transposing reads (gfx950; CDNA4 guide 11.4) ---
+
+// Sixteen lanes read one tile together, E elements of Bits each: 16 rows, 16 / E lanes side by side along the contiguous
+// dimension. Lane m of them gets element m of all E lines. The guide does not print this order; it is the one that
+// compilers (Triton's layouts for gfx950) rely on.
+template <int Bits, int N>
+[[gnu::noinline]] void read_transposed(Wave& wave, uint32_t* to, const uint32_t* address, uint32_t add, uint64_t limit) {
+  constexpr unsigned kElements = N * 32 / Bits, kBeside = 16 / kElements;
+  constexpr uint32_t kMask = (1u << Bits) - 1;
+  uint8_t element[kLanes][kElements * (Bits > 8 ? 2 : 1)];
+  for (int l = 0; l < kLanes; l++) {
+    uint32_t record[N + 1] = {};
+    const uint32_t at = address[l] + add;
+    if (at + uint64_t{4 * N} <= limit) __builtin_memcpy(record, wave.group->lds + at, 4 * N);
+    for (unsigned e = 0; e < kElements; e++) {
+      const unsigned bit = e * Bits;
+      const uint64_t pair = record[bit / 32] | uint64_t{record[bit / 32 + 1]} << 32;
+      const auto value = static_cast<uint32_t>(pair >> (bit % 32)) & kMask;
+      if constexpr (Bits > 8) poke(&element[l][2 * e], static_cast<uint16_t>(value));
+      else element[l][e] = static_cast<uint8_t>(value);
+    }
+  }
+  for (uint64_t exec = wave.exec(); exec; exec &= exec - 1) {
+    const auto l = static_cast<unsigned>(__builtin_ctzll(exec));
+    const unsigned m = l % 16;
+    uint64_t word[N / 2 + 1] = {};
+    for (unsigned e = 0; e < kElements; e++) {
+      const uint8_t* const from = element[l - m + e * kBeside + m / kElements];
+      const unsigned column = m % kElements, bit = e * Bits;
+      const uint64_t value = Bits > 8 ? peek<uint16_t>(&from[2 * column]) : from[column];
+      word[bit / 64] |= value << (bit % 64);
+      if (bit % 64 + Bits > 64) word[bit / 64 + 1] |= value >> (64 - bit % 64);
+    }
+    for (unsigned d = 0; d < N; d++) to[kLanes * d + l] = static_cast<uint32_t>(word[d / 2] >> (32 * (d % 2)));
+  }
+}
+template <int Bits, int N>
+void ds_read_tr(Wave& wave, const Step* step) {
+  read_transposed<Bits, N>(wave, data_dst(wave, step), registers(wave, step, 0), static_cast<uint32_t>(step->imm),
+                           lds_limit(wave, step));
+  MORGANA_NEXT(wave, step);
+}
+
 // --- Addresses by lane number ---
 
 void addtid_addresses(const Wave& wave, const Step* step, uint32_t* address) {
@@ -335,6 +378,10 @@ Handler select_ds(Target target, const isa::Inst& inst, Step& step) {
     CASE(wrxchg2st64_rtn_b64, ds_wrxchg2<2>);
     CASE(read_addtid_b32, ds_addtid<LoadDwords<1>>);
     CASE(write_addtid_b32, ds_addtid<StoreDwords<1>>);
+    CASE(read_b64_tr_b4, (ds_read_tr<4, 2>));
+    CASE(read_b96_tr_b6, (ds_read_tr<6, 3>));
+    CASE(read_b64_tr_b8, (ds_read_tr<8, 2>));
+    CASE(read_b64_tr_b16, (ds_read_tr<16, 2>));
     CASE(permute_b32, ds_permute_b32);
     CASE(bpermute_b32, ds_bpermute_b32);
     CASE(swizzle_b32, ds_swizzle_b32);
