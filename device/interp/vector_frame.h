@@ -52,6 +52,8 @@ MORGANA_INLINE T load_operand(const uint32_t* at) {
     return as<T>(interleave(word[0], word[1], IndicesTo<2 * kN>{}));
   else if constexpr (__is_same(T, bf16v))
     return bf16v{to<uint16_t>(word[0])};
+  else if constexpr (sizeof(T) == 2 * sizeof(u32v) && !__is_same(T, u32x4))
+    return as<T>(concatenate(word[0], word[1], IndicesTo<2 * kN>{}));
   else
     return *reinterpret_cast<const T*>(at);
 }
