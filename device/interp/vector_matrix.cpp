@@ -195,16 +195,17 @@ int permuted_lane(uint8_t blgp, int lane) {
 
 // --- The product ---
 
+constexpr int kMaxK = 128;
+
 struct Product {
   const Shape& shape;
   const Matrix& a;
   const Matrix& b;
-  int a_per_lane, b_per_lane;
-  bool a_halves, b_halves;
   int a_lane_mask, a_lane_base;      // CBSZ and ABID: lane & mask + base
   const uint32_t* index = nullptr;   // sparse: per lane, two bits for each item of A
   const uint8_t* scale_a = nullptr;  // per lane
   const uint8_t* scale_b = nullptr;
+  Place a_places[kMaxK]{}, b_places[kMaxK]{};  // of every k
 };
 
 template <typename T, int N>
@@ -225,12 +226,12 @@ void accumulate_row(const Product& p, int block, int i, T* row) {
   const int k_of_a = s.sparse ? s.k / 2 : s.k;
   V part = V(0);
   for (int k = 0; k < k_of_a; k++) {
-    const Place from_a = place_of_k(k, k_of_a, s.m, s.blocks, p.a_per_lane, p.a_halves);
+    const Place from_a = p.a_places[k];
     const int lane = i + s.m * block + from_a.lane;
     const T x = __builtin_bit_cast(T, p.a.items[from_a.item][(lane & p.a_lane_mask) + p.a_lane_base]);
     int column = k;
     if (s.sparse) column = 4 * (k / 2) + static_cast<int>(p.index[lane] >> (2 * from_a.item) & 3);
-    const Place from_b = place_of_k(column, s.k, s.m, s.blocks, p.b_per_lane, p.b_halves);
+    const Place from_b = p.b_places[column];
     const auto* y = reinterpret_cast<const Unaligned*>(&p.b.items[from_b.item][s.m * block + from_b.lane]);
     if (p.scale_a == nullptr) {
       sum = multiply_add<T, N>(V(x), *y, sum);
@@ -388,12 +389,13 @@ void multiply_double(Wave& wave, const Step* step, const Shape& s, double* d) {
   Matrix a, b;
   decode_operand(wave, step, 0, s.a, a_items, a);
   decode_operand(wave, step, 1, s.b, b_items, b);
-  Product p{s, a, b, a_items, b_items, false, false, kLanes - 1, 0};
+  Product p{s, a, b, kLanes - 1, 0};
+  bool a_halves = false, b_halves = false;
   uint32_t index[kLanes];
   uint8_t scales[2][kLanes];
   if (small) {
-    p.a_halves = bits_of_element(s.a) == 8;
-    p.b_halves = bits_of_element(s.b) == 8;
+    a_halves = bits_of_element(s.a) == 8;
+    b_halves = bits_of_element(s.b) == 8;
     if (s.scaled && (inst.abid & 1)) {
       load_scales(wave, inst, 0, scales[0]);
       load_scales(wave, inst, 1, scales[1]);
@@ -405,13 +407,17 @@ void multiply_double(Wave& wave, const Step* step, const Shape& s, double* d) {
     p.index = index;
     // Sixteen 16-bit or thirty-two 8-bit items of B come in two halves of K, and with them what A has for
     // each half.
-    p.a_halves = p.b_halves = b_items * bits_of_element(s.b) > 128;
+    a_halves = b_halves = b_items * bits_of_element(s.b) > 128;
   } else {
     permute_lanes(b, b_items, inst.blgp);
     const int span = kLanes >> (inst.cbsz > 4 ? 4 : inst.cbsz);
     p.a_lane_mask = span - 1;
     p.a_lane_base = span * inst.abid & (kLanes - 1);
   }
+
+  const int k_of_a = s.sparse ? s.k / 2 : s.k;
+  for (int k = 0; k < k_of_a; k++) p.a_places[k] = place_of_k(k, k_of_a, s.m, s.blocks, a_items, a_halves);
+  for (int k = 0; k < s.k; k++) p.b_places[k] = place_of_k(k, s.k, s.m, s.blocks, b_items, b_halves);
 
   const int values = s.blocks * s.m * s.m / kLanes;
   alignas(256) uint32_t d[32 * kLanes];
