@@ -50,8 +50,8 @@ template <typename T>
 struct Made {
   T value{};
   cl_int code = CL_SUCCESS;
-  Made(T made) : value(made) {}          // NOLINT: implicit by design
-  Made(cl_int error) : code(error) {}    // NOLINT
+  Made(T made) : value(made) {}        // NOLINT: implicit by design
+  Made(cl_int error) : code(error) {}  // NOLINT
   // clLinkProgram: a program that carries the log of its failure.
   Made(T made, cl_int error) : value(made), code(error) {}
 };

@@ -21,7 +21,8 @@ void Command::finished(const device::Fault& fault) {
   Ref<Event> event = event_;
   cl_int status = skipped_ ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_COMPLETE;
   if (fault.kind != device::FaultKind::none) {
-    // The specification leaves the status of an abnormal termination to the implementation: any negative value.
+    // The specification leaves the status of an abnormal termination to the implementation: any negative
+    // value.
     status = CL_OUT_OF_RESOURCES;
     queue->note_fault();
     if (runtime::Dispatch* faulty = dispatch()) {

@@ -1,7 +1,7 @@
 // Command: one enqueued operation, from clEnqueue* to the end of its event.
 //
-// Made by an entry point, then owned by its Queue; the runtime's command processor runs it. A command holds what it
-// uses (memory, kernel) until just before its event ends.
+// Made by an entry point, then owned by its Queue; the runtime's command processor runs it. A command holds
+// what it uses (memory, kernel) until just before its event ends.
 #pragma once
 
 #include <atomic>
@@ -38,10 +38,10 @@ class Command : public runtime::Task {
   const cl_command_type type_;
   Ref<Queue> queue_;
   Ref<Event> event_;
-  std::vector<Ref<Event>> awaited_;        // the wait list
-  std::atomic<uint32_t> pending_{1};       // dependencies that have not ended, and the enqueue itself
-  bool skipped_ = false;                   // an awaited event ended with an error
-  Command* previous_ = nullptr;            // the queue's list of unfinished commands
+  std::vector<Ref<Event>> awaited_;   // the wait list
+  std::atomic<uint32_t> pending_{1};  // dependencies that have not ended, and the enqueue itself
+  bool skipped_ = false;              // an awaited event ended with an error
+  Command* previous_ = nullptr;       // the queue's list of unfinished commands
   Command* next_ = nullptr;
 };
 

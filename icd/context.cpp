@@ -6,9 +6,12 @@
 
 namespace morgana::icd {
 
-Context::Context(std::vector<Ref<Device>> devices, std::vector<cl_context_properties> properties, Notify notify,
-                 void* user_data)
-    : devices_(std::move(devices)), properties_(std::move(properties)), notify_(notify), user_data_(user_data) {}
+Context::Context(std::vector<Ref<Device>> devices, std::vector<cl_context_properties> properties,
+                 Notify notify, void* user_data)
+    : devices_(std::move(devices)),
+      properties_(std::move(properties)),
+      notify_(notify),
+      user_data_(user_data) {}
 
 Context::~Context() {
   // Called in the reverse order in which they were registered (clSetContextDestructorCallback).
@@ -17,7 +20,8 @@ Context::~Context() {
 }
 
 bool Context::has(const Device* device) const {
-  return std::any_of(devices_.begin(), devices_.end(), [&](const Ref<Device>& own) { return own.get() == device; });
+  return std::any_of(devices_.begin(), devices_.end(),
+                     [&](const Ref<Device>& own) { return own.get() == device; });
 }
 
 cl_ulong Context::max_allocation() const {
@@ -47,7 +51,8 @@ cl_int read_properties(const cl_context_properties* properties, std::vector<cl_c
     switch (properties[0]) {
       case CL_CONTEXT_PLATFORM:
         // CL_INVALID_PLATFORM if the platform value is not a valid platform.
-        if (find<Platform>(reinterpret_cast<cl_platform_id>(properties[1])) == nullptr) return CL_INVALID_PLATFORM;
+        if (find<Platform>(reinterpret_cast<cl_platform_id>(properties[1])) == nullptr)
+          return CL_INVALID_PLATFORM;
         break;
       case CL_CONTEXT_INTEROP_USER_SYNC:
         // CL_INVALID_PROPERTY if the value specified for a supported property name is not valid.
@@ -74,7 +79,8 @@ cl_context CL_API_CALL clCreateContext(const cl_context_properties* properties, 
   return api_create<cl_context>(__func__, errcode_ret, [&]() -> Made<cl_context> {
     std::vector<cl_context_properties> copy;
     if (cl_int error = read_properties(properties, copy); error != CL_SUCCESS) return error;
-    // CL_INVALID_VALUE if devices is NULL, num_devices is zero, or pfn_notify is NULL but user_data is not NULL.
+    // CL_INVALID_VALUE if devices is NULL, num_devices is zero, or pfn_notify is NULL but user_data is not
+    // NULL.
     if (devices == nullptr || num_devices == 0) return CL_INVALID_VALUE;
     if (pfn_notify == nullptr && user_data != nullptr) return CL_INVALID_VALUE;
     // CL_INVALID_DEVICE if any device in devices is not a valid device. Duplicates are ignored.
@@ -82,15 +88,18 @@ cl_context CL_API_CALL clCreateContext(const cl_context_properties* properties, 
     for (cl_uint i = 0; i < num_devices; ++i) {
       Device* device = find<Device>(devices[i]);
       if (device == nullptr) return CL_INVALID_DEVICE;
-      bool known = std::any_of(list.begin(), list.end(), [&](const Ref<Device>& d) { return d.get() == device; });
+      bool known =
+          std::any_of(list.begin(), list.end(), [&](const Ref<Device>& d) { return d.get() == device; });
       if (!known) list.emplace_back(device);
     }
     return make<Context>(std::move(list), std::move(copy), pfn_notify, user_data).publish();
   });
 }
 
-cl_context CL_API_CALL clCreateContextFromType(const cl_context_properties* properties, cl_device_type device_type,
-                                               void(CL_CALLBACK* pfn_notify)(const char*, const void*, size_t, void*),
+cl_context CL_API_CALL clCreateContextFromType(const cl_context_properties* properties,
+                                               cl_device_type device_type,
+                                               void(CL_CALLBACK* pfn_notify)(const char*, const void*, size_t,
+                                                                             void*),
                                                void* user_data, cl_int* errcode_ret) {
   return api_create<cl_context>(__func__, errcode_ret, [&]() -> Made<cl_context> {
     std::vector<cl_context_properties> copy;
@@ -137,7 +146,8 @@ cl_int CL_API_CALL clGetContextInfo(cl_context context, cl_context_info param_na
 }
 
 cl_int CL_API_CALL clSetContextDestructorCallback(cl_context context,
-                                                  void(CL_CALLBACK* pfn_notify)(cl_context, void*), void* user_data) {
+                                                  void(CL_CALLBACK* pfn_notify)(cl_context, void*),
+                                                  void* user_data) {
   return api(__func__, [&]() -> cl_int {
     // CL_INVALID_CONTEXT if context is not a valid context.
     Context* c = find<Context>(context);

@@ -14,7 +14,8 @@ namespace morgana::icd {
 
 class Context : public Object<Context> {
  public:
-  using Notify = void(CL_CALLBACK*)(const char* errinfo, const void* private_info, size_t cb, void* user_data);
+  using Notify = void(CL_CALLBACK*)(const char* errinfo, const void* private_info, size_t cb,
+                                    void* user_data);
   using Destructor = void(CL_CALLBACK*)(cl_context context, void* user_data);
 
   Context(std::vector<Ref<Device>> devices, std::vector<cl_context_properties> properties, Notify notify,

@@ -49,7 +49,8 @@ cl_int plan_by_counts(const Device& device, const cl_device_partition_property* 
     cl_device_partition_property units = properties[1 + count];
     // CL_INVALID_DEVICE_PARTITION_COUNT if a count is negative, if there are more than
     // CL_DEVICE_PARTITION_MAX_SUB_DEVICES, or if their sum exceeds the compute units of in_device.
-    if (units < 0 || static_cast<cl_ulong>(units) > device.compute_units()) return CL_INVALID_DEVICE_PARTITION_COUNT;
+    if (units < 0 || static_cast<cl_ulong>(units) > device.compute_units())
+      return CL_INVALID_DEVICE_PARTITION_COUNT;
     total += static_cast<cl_ulong>(units);
     if (count + 1 > device.compute_units() || total > device.compute_units())
       return CL_INVALID_DEVICE_PARTITION_COUNT;
@@ -68,7 +69,8 @@ cl_int plan_by_counts(const Device& device, const cl_device_partition_property* 
 using namespace morgana::icd;
 
 cl_int CL_API_CALL clCreateSubDevices(cl_device_id in_device, const cl_device_partition_property* properties,
-                                      cl_uint num_devices, cl_device_id* out_devices, cl_uint* num_devices_ret) {
+                                      cl_uint num_devices, cl_device_id* out_devices,
+                                      cl_uint* num_devices_ret) {
   return api(__func__, [&]() -> cl_int {
     // CL_INVALID_DEVICE if in_device is not a valid device.
     Device* device = find<Device>(in_device);
@@ -80,7 +82,8 @@ cl_int CL_API_CALL clCreateSubDevices(cl_device_id in_device, const cl_device_pa
     if (properties[0] == CL_DEVICE_PARTITION_EQUALLY) error = plan_equally(*device, properties, plan);
     if (properties[0] == CL_DEVICE_PARTITION_BY_COUNTS) error = plan_by_counts(*device, properties, plan);
     if (error != CL_SUCCESS) return error;
-    // CL_INVALID_VALUE if out_devices is not NULL and num_devices is less than the number of sub-devices created.
+    // CL_INVALID_VALUE if out_devices is not NULL and num_devices is less than the number of sub-devices
+    // created.
     if (out_devices != nullptr && num_devices < plan.units.size()) return CL_INVALID_VALUE;
     // CL_DEVICE_PARTITION_FAILED if in_device could not be further partitioned.
     if (device->compute_units() < 2) return CL_DEVICE_PARTITION_FAILED;

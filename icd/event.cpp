@@ -73,7 +73,8 @@ void Event::run_callbacks(cl_int reached) {
                  [&](const Registration& callback) { return callback.status == reached; });
     std::erase_if(callbacks_, [&](const Registration& callback) { return callback.status == reached; });
   }
-  // clSetEventCallback: the callback is passed the status that was reached, or the error that ended the command.
+  // clSetEventCallback: the callback is passed the status that was reached, or the error that ended the
+  // command.
   cl_int status = std::min(reached, this->status());
   CallbackScope scope;
   for (const Registration& callback : ready)
@@ -186,7 +187,8 @@ cl_int CL_API_CALL clGetEventInfo(cl_event event, cl_event_info param_name, size
     if (e == nullptr) return CL_INVALID_EVENT;
     InfoWriter out(param_value_size, param_value, param_value_size_ret);
     switch (param_name) {
-      case CL_EVENT_COMMAND_QUEUE: return out.value<cl_command_queue>(e->is_user() ? nullptr : e->queue()->handle());
+      case CL_EVENT_COMMAND_QUEUE:
+        return out.value<cl_command_queue>(e->is_user() ? nullptr : e->queue()->handle());
       case CL_EVENT_CONTEXT: return out.value<cl_context>(e->context().handle());
       case CL_EVENT_COMMAND_TYPE: return out.value<cl_command_type>(e->type());
       case CL_EVENT_REFERENCE_COUNT: return out.value<cl_uint>(e->reference_count());
@@ -210,14 +212,16 @@ cl_int CL_API_CALL clReleaseEvent(cl_event event) {
 }
 
 cl_int CL_API_CALL clSetEventCallback(cl_event event, cl_int command_exec_callback_type,
-                                      void(CL_CALLBACK* pfn_notify)(cl_event, cl_int, void*), void* user_data) {
+                                      void(CL_CALLBACK* pfn_notify)(cl_event, cl_int, void*),
+                                      void* user_data) {
   return api(__func__, [&]() -> cl_int {
     // CL_INVALID_EVENT if event is not a valid event.
     Event* e = find<Event>(event);
     if (e == nullptr) return CL_INVALID_EVENT;
-    // CL_INVALID_VALUE if pfn_event_notify is NULL or command_exec_callback_type is not CL_SUBMITTED, CL_RUNNING or
-    // CL_COMPLETE.
-    if (pfn_notify == nullptr || command_exec_callback_type < CL_COMPLETE || command_exec_callback_type > CL_SUBMITTED)
+    // CL_INVALID_VALUE if pfn_event_notify is NULL or command_exec_callback_type is not CL_SUBMITTED,
+    // CL_RUNNING or CL_COMPLETE.
+    if (pfn_notify == nullptr || command_exec_callback_type < CL_COMPLETE ||
+        command_exec_callback_type > CL_SUBMITTED)
       return CL_INVALID_VALUE;
     Ref<Event> hold(e);
     e->add_callback(command_exec_callback_type, pfn_notify, user_data);
@@ -225,20 +229,24 @@ cl_int CL_API_CALL clSetEventCallback(cl_event event, cl_int command_exec_callba
   });
 }
 
-cl_int CL_API_CALL clGetEventProfilingInfo(cl_event event, cl_profiling_info param_name, size_t param_value_size,
-                                           void* param_value, size_t* param_value_size_ret) {
+cl_int CL_API_CALL clGetEventProfilingInfo(cl_event event, cl_profiling_info param_name,
+                                           size_t param_value_size, void* param_value,
+                                           size_t* param_value_size_ret) {
   return api(__func__, [&]() -> cl_int {
     // CL_INVALID_EVENT if event is not a valid event.
     Event* e = find<Event>(event);
     if (e == nullptr) return CL_INVALID_EVENT;
-    // CL_PROFILING_INFO_NOT_AVAILABLE if the queue does not profile, the command is not complete, or it is a user event.
-    if (e->is_user() || !e->queue()->profiles() || e->status() != CL_COMPLETE) return CL_PROFILING_INFO_NOT_AVAILABLE;
+    // CL_PROFILING_INFO_NOT_AVAILABLE if the queue does not profile, the command is not complete, or it is a
+    // user event.
+    if (e->is_user() || !e->queue()->profiles() || e->status() != CL_COMPLETE)
+      return CL_PROFILING_INFO_NOT_AVAILABLE;
     InfoWriter out(param_value_size, param_value, param_value_size_ret);
     switch (param_name) {
       case CL_PROFILING_COMMAND_QUEUED:
       case CL_PROFILING_COMMAND_SUBMIT:
       case CL_PROFILING_COMMAND_START:
-      case CL_PROFILING_COMMAND_END: return out.value<cl_ulong>(e->time(param_name - CL_PROFILING_COMMAND_QUEUED));
+      case CL_PROFILING_COMMAND_END:
+        return out.value<cl_ulong>(e->time(param_name - CL_PROFILING_COMMAND_QUEUED));
       // There are no child commands to wait for.
       case CL_PROFILING_COMMAND_COMPLETE: return out.value<cl_ulong>(e->time(3));
       // CL_INVALID_VALUE if param_name is not one of the supported values.

@@ -1,9 +1,9 @@
 // Event: the state of a command, or of a user event, and who waits for it.
 //
-// Life: queued -> submitted -> running -> complete or a negative error. On its end an event first releases the
-// commands that wait for it, then runs the callbacks, then wakes the threads that wait for it: whoever waits sees the
-// callbacks' effects. Callbacks run on the thread that ends the event (a queue's command processor, or the caller of
-// clSetUserEventStatus), without any lock held. Any thread.
+// Life: queued -> submitted -> running -> complete or a negative error. On its end an event first releases
+// the commands that wait for it, then runs the callbacks, then wakes the threads that wait for it: whoever
+// waits sees the callbacks' effects. Callbacks run on the thread that ends the event (a queue's command
+// processor, or the caller of clSetUserEventStatus), without any lock held. Any thread.
 #pragma once
 
 #include <array>
@@ -34,15 +34,18 @@ class Event : public Object<Event> {
   cl_int status() const { return status_.load(std::memory_order_acquire); }
   bool has_ended() const { return status() <= CL_COMPLETE; }
 
-  // Steps of a command's life, called by its queue in this order. `submitted` runs no callbacks: the queue is locked.
+  // Steps of a command's life, called by its queue in this order. `submitted` runs no callbacks: the queue is
+  // locked.
   void submitted();
   void running();
-  // Ends the event with CL_COMPLETE or a negative status and releases dependents and callbacks; false when it had ended.
+  // Ends the event with CL_COMPLETE or a negative status and releases dependents and callbacks; false when it
+  // had ended.
   bool end(cl_int status);
   // Wakes the waiting threads. Apart from end(), so that a queue can forget the command in between.
   void settle();
 
-  // Blocks until the event has ended and settled. Inside a callback it returns as soon as the event has ended.
+  // Blocks until the event has ended and settled. Inside a callback it returns as soon as the event has
+  // ended.
   void wait();
   // Counts `command` among those that wait; false when the event has ended already.
   bool add_dependent(Command& command);
@@ -80,8 +83,8 @@ struct WaitList {
   std::vector<Event*> events;
 };
 
-// CL_INVALID_EVENT_WAIT_LIST if event_wait_list is NULL and num_events_in_wait_list > 0, or the reverse, or if an event in
-// it is not valid; CL_INVALID_CONTEXT if an event belongs to another context.
+// CL_INVALID_EVENT_WAIT_LIST if event_wait_list is NULL and num_events_in_wait_list > 0, or the reverse, or
+// if an event in it is not valid; CL_INVALID_CONTEXT if an event belongs to another context.
 cl_int check_wait_list(const Context& context, cl_uint count, const cl_event* list, WaitList& waits);
 
 }  // namespace morgana::icd

@@ -11,8 +11,9 @@
 
 namespace {
 
-const std::set<std::string> kExports = {"clGetExtensionFunctionAddress", "clGetPlatformInfo", "clIcdGetPlatformIDsKHR",
-                                        "clIcdGetFunctionAddressForPlatformKHR", "clIcdSetPlatformDispatchDataKHR"};
+const std::set<std::string> kExports = {"clGetExtensionFunctionAddress", "clGetPlatformInfo",
+                                        "clIcdGetPlatformIDsKHR", "clIcdGetFunctionAddressForPlatformKHR",
+                                        "clIcdSetPlatformDispatchDataKHR"};
 
 class Exports : public ::testing::Test {
  protected:
@@ -21,7 +22,8 @@ class Exports : public ::testing::Test {
     ASSERT_NE(library, nullptr) << dlerror();
     find = reinterpret_cast<void* (*)(const char*)>(dlsym(library, "clGetExtensionFunctionAddress"));
     ASSERT_NE(find, nullptr);
-    auto ids = reinterpret_cast<cl_int (*)(cl_uint, cl_platform_id*, cl_uint*)>(find("clIcdGetPlatformIDsKHR"));
+    auto ids =
+        reinterpret_cast<cl_int (*)(cl_uint, cl_platform_id*, cl_uint*)>(find("clIcdGetPlatformIDsKHR"));
     ASSERT_NE(ids, nullptr);
     ASSERT_EQ(ids(1, &platform, nullptr), CL_SUCCESS);
     dispatch = *reinterpret_cast<const cl_icd_dispatch**>(platform);
@@ -73,7 +75,8 @@ TEST_F(Exports, EverySlotHoldsTheFunctionOfItsName) {
 }
 
 TEST_F(Exports, SecondIcdVersionKeepsTheLoadersData) {
-  auto address = reinterpret_cast<void* (*)(cl_platform_id, const char*)>(find("clIcdGetFunctionAddressForPlatformKHR"));
+  auto address =
+      reinterpret_cast<void* (*)(cl_platform_id, const char*)>(find("clIcdGetFunctionAddressForPlatformKHR"));
   auto set = reinterpret_cast<cl_int (*)(cl_platform_id, void*)>(find("clIcdSetPlatformDispatchDataKHR"));
   ASSERT_NE(address, nullptr);
   ASSERT_NE(set, nullptr);

@@ -16,7 +16,8 @@ class InfoWriter {
  public:
   InfoWriter(size_t size, void* value, size_t* size_ret) : size_(size), value_(value), size_ret_(size_ret) {}
 
-  // CL_INVALID_VALUE if param_value_size is less than the size of the return type and param_value is not NULL.
+  // CL_INVALID_VALUE if param_value_size is less than the size of the return type and param_value is not
+  // NULL.
   cl_int bytes(const void* data, size_t size) const {
     if (value_ != nullptr && size_ < size) return CL_INVALID_VALUE;
     if (value_ != nullptr && size > 0) std::memcpy(value_, data, size);

@@ -1,7 +1,8 @@
-// Kernel: one function of a program, in the form that each device's executable has it, and its argument values.
+// Kernel: one function of a program, in the form that each device's executable has it, and its argument
+// values.
 //
-// A mutex guards the arguments (the specification leaves concurrent clSetKernelArg on one kernel to the application; here
-// it is merely unordered). Any thread.
+// A mutex guards the arguments (the specification leaves concurrent clSetKernelArg on one kernel to the
+// application; here it is merely unordered). Any thread.
 #pragma once
 
 #include <memory>
@@ -48,8 +49,8 @@ class Kernel : public Object<Kernel> {
   // Work-items that a work-group may have on a device.
   size_t work_group_limit(const Variant& variant) const;
 
-  // The launch with the arguments of now, and the buffers that it uses. CL_INVALID_KERNEL_ARGS if an argument has not
-  // been set or its buffer is gone; CL_OUT_OF_RESOURCES if the device lacks what it needs.
+  // The launch with the arguments of now, and the buffers that it uses. CL_INVALID_KERNEL_ARGS if an argument
+  // has not been set or its buffer is gone; CL_OUT_OF_RESOURCES if the device lacks what it needs.
   cl_int make_dispatch(const Variant& variant, const runtime::Geometry& geometry,
                        std::unique_ptr<runtime::Dispatch>& dispatch, std::vector<Ref<Mem>>& buffers);
   cl_int check_arguments(const Variant& variant);

@@ -25,7 +25,8 @@ std::array<uint32_t, 3> choose_local_size(const LocalSizeRequest& request) {
   for (uint32_t i = 0; i < request.dimensions && budget > 1; ++i) {
     uint64_t global = request.global[i];
     // Beside other dimensions one wave along x is enough.
-    uint64_t limit = i == 0 && request.dimensions > 1 && request.global[1] > 1 ? std::min(budget, kWave) : budget;
+    uint64_t limit =
+        i == 0 && request.dimensions > 1 && request.global[1] > 1 ? std::min(budget, kWave) : budget;
     uint64_t size = best_divisor(global, limit);
     // A ragged last group costs less than groups of a few lanes.
     bool thin = i == 0 && size < std::min<uint64_t>(kWave, global);

@@ -14,8 +14,8 @@ struct LocalSizeRequest {
   bool must_divide = true;  // uniform work-groups only
 };
 
-// Whole waves along x where possible, so that neighbouring lanes touch neighbouring memory, and up to 256 work-items
-// in all. With must_divide every size divides its global size.
+// Whole waves along x where possible, so that neighbouring lanes touch neighbouring memory, and up to 256
+// work-items in all. With must_divide every size divides its global size.
 std::array<uint32_t, 3> choose_local_size(const LocalSizeRequest& request);
 
 }  // namespace morgana::icd

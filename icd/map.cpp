@@ -60,26 +60,29 @@ cl_int CL_API_CALL clEnqueueUnmapMemObject(cl_command_queue command_queue, cl_me
 
 cl_int CL_API_CALL clEnqueueMigrateMemObjects(cl_command_queue command_queue, cl_uint num_mem_objects,
                                               const cl_mem* mem_objects, cl_mem_migration_flags flags,
-                                              cl_uint num_events_in_wait_list, const cl_event* event_wait_list,
-                                              cl_event* event) {
+                                              cl_uint num_events_in_wait_list,
+                                              const cl_event* event_wait_list, cl_event* event) {
   return api(__func__, [&]() -> cl_int {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue.
     Queue* queue = find_queue(command_queue);
     if (queue == nullptr) return CL_INVALID_COMMAND_QUEUE;
     // CL_INVALID_VALUE if num_mem_objects is zero or mem_objects is NULL, or flags is not 0 or a known flag.
     if (num_mem_objects == 0 || mem_objects == nullptr) return CL_INVALID_VALUE;
-    if ((flags & ~cl_mem_migration_flags{CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED}) != 0)
+    if ((flags &
+         ~cl_mem_migration_flags{CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED}) != 0)
       return CL_INVALID_VALUE;
     // CL_INVALID_MEM_OBJECT if any memory object is not valid; CL_INVALID_CONTEXT if its context is another.
     std::vector<Ref<Mem>> holds;
     for (cl_uint i = 0; i < num_mem_objects; ++i) {
       Mem* mem;
-      if (cl_int error = resolve(command_queue, mem_objects[i], queue, mem); error != CL_SUCCESS) return error;
+      if (cl_int error = resolve(command_queue, mem_objects[i], queue, mem); error != CL_SUCCESS)
+        return error;
       holds.emplace_back(mem);
     }
     WaitList waits;
     cl_int error = check_wait_list(queue->context(), num_events_in_wait_list, event_wait_list, waits);
     if (error != CL_SUCCESS) return error;
-    return queue->enqueue(host_command(CL_COMMAND_MIGRATE_MEM_OBJECTS, [holds = std::move(holds)] {}), waits, event);
+    return queue->enqueue(host_command(CL_COMMAND_MIGRATE_MEM_OBJECTS, [holds = std::move(holds)] {}), waits,
+                          event);
   });
 }

@@ -25,7 +25,8 @@ class Mem : public Object<Mem> {
     uint64_t charged = 0;              // bytes counted against the global memory
   };
 
-  Mem(Context& context, cl_mem_flags flags, size_t size, Storage storage, std::vector<cl_mem_properties> properties);
+  Mem(Context& context, cl_mem_flags flags, size_t size, Storage storage,
+      std::vector<cl_mem_properties> properties);
   // A sub-buffer.
   Mem(Mem& parent, cl_mem_flags flags, size_t origin, size_t size);
   ~Mem();

@@ -8,7 +8,8 @@ namespace {
 
 class KernelCommand final : public Command {
  public:
-  KernelCommand(cl_command_type type, std::unique_ptr<runtime::Dispatch> dispatch, std::vector<Ref<Mem>> buffers)
+  KernelCommand(cl_command_type type, std::unique_ptr<runtime::Dispatch> dispatch,
+                std::vector<Ref<Mem>> buffers)
       : Command(type), dispatch_(std::move(dispatch)), buffers_(std::move(buffers)) {}
   runtime::Dispatch* dispatch() override { return dispatch_.get(); }
 
@@ -61,7 +62,8 @@ cl_int read_global(const Range& range, runtime::Geometry& geometry, bool& empty)
 }
 
 // The work-group size: given, required by the kernel, or chosen.
-cl_int read_local(const Range& range, Kernel& kernel, const Kernel::Variant& variant, runtime::Geometry& geometry) {
+cl_int read_local(const Range& range, Kernel& kernel, const Kernel::Variant& variant,
+                  runtime::Geometry& geometry) {
   const codeobj::KernelMetadata& metadata = *variant.kernel->metadata;
   size_t limit = kernel.work_group_limit(variant);
   if (range.local == nullptr) {
@@ -93,12 +95,13 @@ cl_int read_local(const Range& range, Kernel& kernel, const Kernel::Variant& var
   return CL_SUCCESS;
 }
 
-cl_int enqueue_kernel(cl_command_queue command_queue, cl_kernel kernel, cl_command_type type, const Range& range,
-                      const Waits& waits) {
+cl_int enqueue_kernel(cl_command_queue command_queue, cl_kernel kernel, cl_command_type type,
+                      const Range& range, const Waits& waits) {
   Queue* queue;
   Kernel* k;
   const Kernel::Variant* variant;
-  if (cl_int error = resolve_launch(command_queue, kernel, queue, k, variant); error != CL_SUCCESS) return error;
+  if (cl_int error = resolve_launch(command_queue, kernel, queue, k, variant); error != CL_SUCCESS)
+    return error;
   // CL_INVALID_KERNEL_ARGS if the kernel argument values have not been specified.
   if (cl_int error = k->check_arguments(*variant); error != CL_SUCCESS) return error;
   runtime::Geometry geometry;
@@ -110,14 +113,16 @@ cl_int enqueue_kernel(cl_command_queue command_queue, cl_kernel kernel, cl_comma
   // CL_OUT_OF_RESOURCES if the device lacks local memory for the kernel.
   if (k->local_bytes(*variant) > queue->device().spec().local_memory) return CL_OUT_OF_RESOURCES;
   WaitList resolved;
-  if (cl_int error = check_wait_list(queue->context(), waits.count, waits.list, resolved); error != CL_SUCCESS)
+  if (cl_int error = check_wait_list(queue->context(), waits.count, waits.list, resolved);
+      error != CL_SUCCESS)
     return error;
 
   std::unique_ptr<runtime::Dispatch> dispatch;
   std::vector<Ref<Mem>> buffers;
-  if (cl_int error = k->make_dispatch(*variant, geometry, dispatch, buffers); error != CL_SUCCESS) return error;
-  return queue->enqueue(std::make_unique<KernelCommand>(type, std::move(dispatch), std::move(buffers)), resolved,
-                        waits.event);
+  if (cl_int error = k->make_dispatch(*variant, geometry, dispatch, buffers); error != CL_SUCCESS)
+    return error;
+  return queue->enqueue(std::make_unique<KernelCommand>(type, std::move(dispatch), std::move(buffers)),
+                        resolved, waits.event);
 }
 
 }  // namespace
@@ -137,8 +142,9 @@ cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue command_queue, cl_ker
   });
 }
 
-cl_int CL_API_CALL clEnqueueTask(cl_command_queue command_queue, cl_kernel kernel, cl_uint num_events_in_wait_list,
-                                 const cl_event* event_wait_list, cl_event* event) {
+cl_int CL_API_CALL clEnqueueTask(cl_command_queue command_queue, cl_kernel kernel,
+                                 cl_uint num_events_in_wait_list, const cl_event* event_wait_list,
+                                 cl_event* event) {
   return api(__func__, [&] {
     const size_t one = 1;
     return enqueue_kernel(command_queue, kernel, CL_COMMAND_TASK, {1, nullptr, &one, &one},
@@ -154,7 +160,8 @@ cl_int CL_API_CALL clGetKernelSuggestedLocalWorkSizeKHR(cl_command_queue command
     Queue* queue;
     Kernel* k;
     const Kernel::Variant* variant;
-    if (cl_int error = resolve_launch(command_queue, kernel, queue, k, variant); error != CL_SUCCESS) return error;
+    if (cl_int error = resolve_launch(command_queue, kernel, queue, k, variant); error != CL_SUCCESS)
+      return error;
     // CL_INVALID_KERNEL_ARGS if the kernel argument values have not been specified.
     if (cl_int error = k->check_arguments(*variant); error != CL_SUCCESS) return error;
     runtime::Geometry geometry;

@@ -1,4 +1,5 @@
-// One row a condition: an entry point, what is wrong, and the code that the OpenCL 3.0 specification names for it.
+// One row a condition: an entry point, what is wrong, and the code that the OpenCL 3.0 specification names
+// for it.
 #include <functional>
 
 #include "icd/test_support.h"
@@ -88,7 +89,8 @@ TEST_F(Negative, PlatformAndDevice) {
        [&] { return clGetPlatformInfo(platform, 0, 0, nullptr, nullptr); }},
       {"clGetPlatformInfo small buffer", CL_INVALID_VALUE,
        [&] { return clGetPlatformInfo(platform, CL_PLATFORM_NAME, 3, host, nullptr); }},
-      {"clGetDeviceIDs no type", CL_INVALID_DEVICE_TYPE, [&] { return clGetDeviceIDs(platform, 0, 1, &id, nullptr); }},
+      {"clGetDeviceIDs no type", CL_INVALID_DEVICE_TYPE,
+       [&] { return clGetDeviceIDs(platform, 0, 1, &id, nullptr); }},
       {"clGetDeviceIDs unknown type", CL_INVALID_DEVICE_TYPE,
        [&] { return clGetDeviceIDs(platform, 1 << 20, 1, &id, nullptr); }},
       {"clGetDeviceIDs CPU", CL_DEVICE_NOT_FOUND,
@@ -99,7 +101,8 @@ TEST_F(Negative, PlatformAndDevice) {
        [&] { return clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 0, nullptr, nullptr); }},
       {"clGetDeviceIDs other object", CL_INVALID_PLATFORM,
        [&] { return clGetDeviceIDs(wrong_platform, CL_DEVICE_TYPE_GPU, 1, &id, nullptr); }},
-      {"clGetDeviceInfo unknown name", CL_INVALID_VALUE, [&] { return clGetDeviceInfo(device, 0, 0, nullptr, nullptr); }},
+      {"clGetDeviceInfo unknown name", CL_INVALID_VALUE,
+       [&] { return clGetDeviceInfo(device, 0, 0, nullptr, nullptr); }},
       {"clGetDeviceInfo small buffer", CL_INVALID_VALUE,
        [&] { return clGetDeviceInfo(device, CL_DEVICE_GLOBAL_MEM_SIZE, 4, host, nullptr); }},
       {"clGetDeviceInfo other object", CL_INVALID_DEVICE,
@@ -152,7 +155,8 @@ TEST_F(Negative, Context) {
       {"unknown property", CL_INVALID_PROPERTY, [&] { return create({0x7777, 1, 0}, 1, &device, nullptr); }},
       {"property twice", CL_INVALID_PROPERTY,
        [&] {
-         return create({CL_CONTEXT_PLATFORM, as_property, CL_CONTEXT_PLATFORM, as_property, 0}, 1, &device, nullptr);
+         return create({CL_CONTEXT_PLATFORM, as_property, CL_CONTEXT_PLATFORM, as_property, 0}, 1, &device,
+                       nullptr);
        }},
       {"bad user sync", CL_INVALID_PROPERTY,
        [&] { return create({CL_CONTEXT_INTEROP_USER_SYNC, 7, 0}, 1, &device, nullptr); }},
@@ -166,8 +170,9 @@ TEST_F(Negative, Context) {
 
 TEST_F(Negative, Queue) {
   auto create = [&](std::vector<cl_queue_properties> list) {
-    return code_of(
-        [&](cl_int* error) { return clCreateCommandQueueWithProperties(context, device, list.data(), error); });
+    return code_of([&](cl_int* error) {
+      return clCreateCommandQueueWithProperties(context, device, list.data(), error);
+    });
   };
   check({
       {"unknown property", CL_INVALID_VALUE, [&] { return create({0x1234, 1, 0}); }},
@@ -181,16 +186,20 @@ TEST_F(Negative, Queue) {
       {"no device", CL_INVALID_DEVICE,
        [&] { return code_of([&](cl_int* e) { return clCreateCommandQueue(context, nullptr, 0, e); }); }},
       {"bad bits of the old function", CL_INVALID_VALUE,
-       [&] { return code_of([&](cl_int* e) { return clCreateCommandQueue(context, device, ~cl_ulong{0}, e); }); }},
+       [&] {
+         return code_of([&](cl_int* e) { return clCreateCommandQueue(context, device, ~cl_ulong{0}, e); });
+       }},
       {"CL_QUEUE_SIZE", CL_INVALID_COMMAND_QUEUE,
        [&] { return clGetCommandQueueInfo(queue, CL_QUEUE_SIZE, 4, host, nullptr); }},
-      {"unknown info", CL_INVALID_VALUE, [&] { return clGetCommandQueueInfo(queue, 1, 0, nullptr, nullptr); }},
+      {"unknown info", CL_INVALID_VALUE,
+       [&] { return clGetCommandQueueInfo(queue, 1, 0, nullptr, nullptr); }},
       {"clSetDefaultDeviceCommandQueue", CL_INVALID_OPERATION,
        [&] { return clSetDefaultDeviceCommandQueue(context, device, queue); }},
       {"clSetCommandQueueProperty", CL_INVALID_OPERATION,
        [&] { return clSetCommandQueueProperty(queue, CL_QUEUE_PROFILING_ENABLE, CL_TRUE, nullptr); }},
       {"clEnqueueMarker without event", CL_INVALID_VALUE, [&] { return clEnqueueMarker(queue, nullptr); }},
-      {"clEnqueueWaitForEvents none", CL_INVALID_VALUE, [&] { return clEnqueueWaitForEvents(queue, 0, nullptr); }},
+      {"clEnqueueWaitForEvents none", CL_INVALID_VALUE,
+       [&] { return clEnqueueWaitForEvents(queue, 0, nullptr); }},
       {"marker with foreign event", CL_INVALID_CONTEXT,
        [&] { return clEnqueueMarkerWithWaitList(queue, 1, &foreign_event, nullptr); }},
       {"marker with count and no list", CL_INVALID_EVENT_WAIT_LIST,
@@ -246,7 +255,8 @@ TEST_F(Negative, Buffer) {
       {"unknown property", CL_INVALID_PROPERTY,
        [&] {
          const cl_mem_properties p[] = {0x999, 1, 0};
-         return code_of([&](cl_int* e) { return clCreateBufferWithProperties(context, p, 0, 16, nullptr, e); });
+         return code_of(
+             [&](cl_int* e) { return clCreateBufferWithProperties(context, p, 0, 16, nullptr, e); });
        }},
       {"no context", CL_INVALID_CONTEXT,
        [&] { return code_of([&](cl_int* e) { return clCreateBuffer(nullptr, 0, 16, nullptr, e); }); }},
@@ -283,8 +293,10 @@ TEST_F(Negative, Transfers) {
     });
   };
   const size_t zero[3] = {0, 0, 0}, one[3] = {64, 0, 0}, region[3] = {128, 2, 1}, flat[3] = {128, 0, 1};
-  auto rect = [&](cl_mem src, cl_mem dst, const size_t* to, const size_t* r, size_t src_pitch, size_t dst_pitch) {
-    return clEnqueueCopyBufferRect(queue, src, dst, zero, to, r, src_pitch, 0, dst_pitch, 0, 0, nullptr, nullptr);
+  auto rect = [&](cl_mem src, cl_mem dst, const size_t* to, const size_t* r, size_t src_pitch,
+                  size_t dst_pitch) {
+    return clEnqueueCopyBufferRect(queue, src, dst, zero, to, r, src_pitch, 0, dst_pitch, 0, 0, nullptr,
+                                   nullptr);
   };
   check({
       {"read NULL queue", CL_INVALID_COMMAND_QUEUE, [&] { return read(nullptr, buffer, 0, 4, host); }},
@@ -310,7 +322,8 @@ TEST_F(Negative, Transfers) {
       {"map bad flags", CL_INVALID_VALUE, [&] { return map(buffer, 1 << 9, 0, 4); }},
       {"map invalidate and read", CL_INVALID_VALUE,
        [&] { return map(buffer, CL_MAP_READ | CL_MAP_WRITE_INVALIDATE_REGION, 0, 4); }},
-      {"map write-only for reading", CL_INVALID_OPERATION, [&] { return map(write_only, CL_MAP_READ, 0, 4); }},
+      {"map write-only for reading", CL_INVALID_OPERATION,
+       [&] { return map(write_only, CL_MAP_READ, 0, 4); }},
       {"map read-only for writing", CL_INVALID_OPERATION, [&] { return map(read_only, CL_MAP_WRITE, 0, 4); }},
       {"unmap what is not mapped", CL_INVALID_VALUE,
        [&] { return clEnqueueUnmapMemObject(queue, buffer, host, 0, nullptr, nullptr); }},
@@ -318,7 +331,8 @@ TEST_F(Negative, Transfers) {
       {"rect empty region", CL_INVALID_VALUE, [&] { return rect(buffer, read_only, zero, flat, 0, 0); }},
       {"rect small pitch", CL_INVALID_VALUE, [&] { return rect(buffer, read_only, zero, region, 100, 0); }},
       {"rect overlap", CL_MEM_COPY_OVERLAP, [&] { return rect(buffer, buffer, one, region, 256, 256); }},
-      {"rect differing pitches", CL_INVALID_VALUE, [&] { return rect(buffer, buffer, one, region, 256, 128); }},
+      {"rect differing pitches", CL_INVALID_VALUE,
+       [&] { return rect(buffer, buffer, one, region, 256, 128); }},
       {"migrate none", CL_INVALID_VALUE,
        [&] { return clEnqueueMigrateMemObjects(queue, 0, nullptr, 0, 0, nullptr, nullptr); }},
       {"migrate bad flag", CL_INVALID_VALUE,
@@ -337,9 +351,15 @@ TEST_F(Negative, ProgramsAndKernels) {
   cl_uint count;
   check({
       {"source count 0", CL_INVALID_VALUE,
-       [&] { return code_of([&](cl_int* e) { return clCreateProgramWithSource(context, 0, &source, nullptr, e); }); }},
+       [&] {
+         return code_of(
+             [&](cl_int* e) { return clCreateProgramWithSource(context, 0, &source, nullptr, e); });
+       }},
       {"source NULL string", CL_INVALID_VALUE,
-       [&] { return code_of([&](cl_int* e) { return clCreateProgramWithSource(context, 1, &missing, nullptr, e); }); }},
+       [&] {
+         return code_of(
+             [&](cl_int* e) { return clCreateProgramWithSource(context, 1, &missing, nullptr, e); });
+       }},
       {"junk binary", CL_INVALID_BINARY,
        [&] {
          cl_int status = CL_SUCCESS;
@@ -357,7 +377,9 @@ TEST_F(Negative, ProgramsAndKernels) {
          });
        }},
       {"IL", CL_INVALID_OPERATION,
-       [&] { return code_of([&](cl_int* e) { return clCreateProgramWithIL(context, junk, sizeof junk, e); }); }},
+       [&] {
+         return code_of([&](cl_int* e) { return clCreateProgramWithIL(context, junk, sizeof junk, e); });
+       }},
       {"built-in kernels", CL_INVALID_VALUE,
        [&] {
          return code_of(
@@ -369,7 +391,8 @@ TEST_F(Negative, ProgramsAndKernels) {
        [&] { return clBuildProgram(unbuilt, 0, nullptr, "-no-such-option", nullptr, nullptr); }},
       {"compile options", CL_INVALID_COMPILER_OPTIONS,
        [&] {
-         return clCompileProgram(unbuilt, 0, nullptr, "-no-such-option", 0, nullptr, nullptr, nullptr, nullptr);
+         return clCompileProgram(unbuilt, 0, nullptr, "-no-such-option", 0, nullptr, nullptr, nullptr,
+                                 nullptr);
        }},
       {"build with kernels attached", CL_INVALID_OPERATION,
        [&] { return clBuildProgram(program, 0, nullptr, "", nullptr, nullptr); }},
@@ -406,22 +429,30 @@ TEST_F(Negative, ProgramsAndKernels) {
          return clCreateKernelsInProgram(program, 1, &made, &count);
        }},
       {"argument index", CL_INVALID_ARG_INDEX, [&] { return clSetKernelArg(kernel, 4, 4, &value); }},
-      {"buffer argument of wrong size", CL_INVALID_ARG_SIZE, [&] { return clSetKernelArg(kernel, 0, 4, &buffer); }},
+      {"buffer argument of wrong size", CL_INVALID_ARG_SIZE,
+       [&] { return clSetKernelArg(kernel, 0, 4, &buffer); }},
       {"buffer argument that is none", CL_INVALID_MEM_OBJECT,
        [&] { return clSetKernelArg(kernel, 0, sizeof dangling, &dangling); }},
-      {"local argument with a value", CL_INVALID_ARG_VALUE, [&] { return clSetKernelArg(kernel, 1, 4, &value); }},
-      {"local argument of size 0", CL_INVALID_ARG_SIZE, [&] { return clSetKernelArg(kernel, 1, 0, nullptr); }},
-      {"value argument of wrong size", CL_INVALID_ARG_SIZE, [&] { return clSetKernelArg(kernel, 2, 8, host); }},
+      {"local argument with a value", CL_INVALID_ARG_VALUE,
+       [&] { return clSetKernelArg(kernel, 1, 4, &value); }},
+      {"local argument of size 0", CL_INVALID_ARG_SIZE,
+       [&] { return clSetKernelArg(kernel, 1, 0, nullptr); }},
+      {"value argument of wrong size", CL_INVALID_ARG_SIZE,
+       [&] { return clSetKernelArg(kernel, 2, 8, host); }},
       {"value argument NULL", CL_INVALID_ARG_VALUE, [&] { return clSetKernelArg(kernel, 2, 4, nullptr); }},
-      {"SVM pointer for a value", CL_INVALID_ARG_VALUE, [&] { return clSetKernelArgSVMPointer(kernel, 2, host); }},
+      {"SVM pointer for a value", CL_INVALID_ARG_VALUE,
+       [&] { return clSetKernelArgSVMPointer(kernel, 2, host); }},
       {"exec info unknown", CL_INVALID_VALUE, [&] { return clSetKernelExecInfo(kernel, 0, 8, host); }},
       {"argument info index", CL_INVALID_ARG_INDEX,
        [&] { return clGetKernelArgInfo(kernel, 9, CL_KERNEL_ARG_NAME, 0, nullptr, nullptr); }},
       {"work-group info of global size", CL_INVALID_VALUE,
-       [&] { return clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_GLOBAL_WORK_SIZE, 0, nullptr, nullptr); }},
+       [&] {
+         return clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_GLOBAL_WORK_SIZE, 0, nullptr, nullptr);
+       }},
       {"sub-group info", CL_INVALID_OPERATION,
        [&] {
-         return clGetKernelSubGroupInfo(kernel, device, CL_KERNEL_MAX_NUM_SUB_GROUPS, 0, nullptr, 0, nullptr, nullptr);
+         return clGetKernelSubGroupInfo(kernel, device, CL_KERNEL_MAX_NUM_SUB_GROUPS, 0, nullptr, 0, nullptr,
+                                        nullptr);
        }},
       {"launch with arguments missing", CL_INVALID_KERNEL_ARGS,
        [&] { return clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &one, nullptr, 0, nullptr, nullptr); }},
@@ -431,23 +462,29 @@ TEST_F(Negative, ProgramsAndKernels) {
 TEST_F(Negative, Launches) {
   auto launch = [&](cl_kernel k, cl_uint dimensions, std::vector<size_t> global, std::vector<size_t> local,
                     std::vector<size_t> offset = {}) {
-    return clEnqueueNDRangeKernel(queue, k, dimensions, offset.empty() ? nullptr : offset.data(), global.data(),
-                                  local.empty() ? nullptr : local.data(), 0, nullptr, nullptr);
+    return clEnqueueNDRangeKernel(queue, k, dimensions, offset.empty() ? nullptr : offset.data(),
+                                  global.data(), local.empty() ? nullptr : local.data(), 0, nullptr, nullptr);
   };
   check({
       {"no dimension", CL_INVALID_WORK_DIMENSION, [&] { return launch(none, 0, {1}, {}); }},
       {"four dimensions", CL_INVALID_WORK_DIMENSION, [&] { return launch(none, 4, {1, 1, 1, 1}, {}); }},
       {"global size beyond 2^32", CL_INVALID_GLOBAL_WORK_SIZE,
        [&] { return launch(none, 1, {size_t{1} << 33}, {}); }},
-      {"offset overflow", CL_INVALID_GLOBAL_OFFSET, [&] { return launch(none, 1, {64}, {}, {SIZE_MAX - 3}); }},
+      {"offset overflow", CL_INVALID_GLOBAL_OFFSET,
+       [&] { return launch(none, 1, {64}, {}, {SIZE_MAX - 3}); }},
       {"local size 0", CL_INVALID_WORK_GROUP_SIZE, [&] { return launch(none, 1, {64}, {0}); }},
       {"local size beyond the kernel's", CL_INVALID_WORK_GROUP_SIZE,
        [&] { return launch(none, 2, {1024, 1024}, {1024, 2}); }},
-      {"local size beyond the device's", CL_INVALID_WORK_ITEM_SIZE, [&] { return launch(none, 1, {65536}, {4096}); }},
-      {"not uniform in OpenCL C 1.2", CL_INVALID_WORK_GROUP_SIZE, [&] { return launch(none, 1, {100}, {64}); }},
-      {"not the required size", CL_INVALID_WORK_GROUP_SIZE, [&] { return launch(required, 2, {64, 64}, {16, 1}); }},
-      {"required size, fewer dimensions", CL_INVALID_WORK_GROUP_SIZE, [&] { return launch(required, 1, {64}, {16}); }},
-      {"no kernel", CL_INVALID_KERNEL, [&] { return launch(reinterpret_cast<cl_kernel>(buffer), 1, {1}, {}); }},
+      {"local size beyond the device's", CL_INVALID_WORK_ITEM_SIZE,
+       [&] { return launch(none, 1, {65536}, {4096}); }},
+      {"not uniform in OpenCL C 1.2", CL_INVALID_WORK_GROUP_SIZE,
+       [&] { return launch(none, 1, {100}, {64}); }},
+      {"not the required size", CL_INVALID_WORK_GROUP_SIZE,
+       [&] { return launch(required, 2, {64, 64}, {16, 1}); }},
+      {"required size, fewer dimensions", CL_INVALID_WORK_GROUP_SIZE,
+       [&] { return launch(required, 1, {64}, {16}); }},
+      {"no kernel", CL_INVALID_KERNEL,
+       [&] { return launch(reinterpret_cast<cl_kernel>(buffer), 1, {1}, {}); }},
       {"local memory beyond the device's", CL_OUT_OF_RESOURCES,
        [&] {
          int value = 1;
@@ -459,7 +496,8 @@ TEST_F(Negative, Launches) {
        }},
       {"native kernel", CL_INVALID_OPERATION,
        [&] {
-         return clEnqueueNativeKernel(queue, [](void*) {}, nullptr, 0, 0, nullptr, nullptr, 0, nullptr, nullptr);
+         return clEnqueueNativeKernel(
+             queue, [](void*) {}, nullptr, 0, 0, nullptr, nullptr, 0, nullptr, nullptr);
        }},
   });
 }
@@ -477,13 +515,16 @@ TEST_F(Negative, AbsentFeaturesSayTheSameEverywhere) {
   EXPECT_EQ(images, cl_bool{CL_FALSE});
   EXPECT_EQ(pipes, cl_bool{CL_FALSE});
   EXPECT_EQ(sub_groups, 0u);
-  EXPECT_EQ(clGetSupportedImageFormats(context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 0, nullptr, &formats),
-            CL_SUCCESS);
+  EXPECT_EQ(
+      clGetSupportedImageFormats(context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 0, nullptr, &formats),
+      CL_SUCCESS);
   EXPECT_EQ(formats, 0u);
   const size_t zero[3] = {}, region[3] = {1, 1, 1};
   check({
       {"image", CL_INVALID_OPERATION,
-       [&] { return code_of([&](cl_int* e) { return clCreateImage(context, 0, &format, &desc, nullptr, e); }); }},
+       [&] {
+         return code_of([&](cl_int* e) { return clCreateImage(context, 0, &format, &desc, nullptr, e); });
+       }},
       {"sampler", CL_INVALID_OPERATION,
        [&] {
          return code_of([&](cl_int* e) {
@@ -503,8 +544,8 @@ TEST_F(Negative, AbsentFeaturesSayTheSameEverywhere) {
        [&] {
          size_t pitch;
          return code_of([&](cl_int* e) {
-           return clEnqueueMapImage(queue, buffer, CL_TRUE, CL_MAP_READ, zero, region, &pitch, nullptr, 0, nullptr,
-                                    nullptr, e);
+           return clEnqueueMapImage(queue, buffer, CL_TRUE, CL_MAP_READ, zero, region, &pitch, nullptr, 0,
+                                    nullptr, nullptr, e);
          });
        }},
   });
@@ -527,7 +568,8 @@ TEST_F(Negative, Svm) {
        [&] { return clEnqueueSVMMemFill(queue, host, &word, 3, 9, 0, nullptr, nullptr); }},
       {"map size 0", CL_INVALID_VALUE,
        [&] { return clEnqueueSVMMap(queue, CL_TRUE, CL_MAP_READ, host, 0, 0, nullptr, nullptr); }},
-      {"unmap NULL", CL_INVALID_VALUE, [&] { return clEnqueueSVMUnmap(queue, nullptr, 0, nullptr, nullptr); }},
+      {"unmap NULL", CL_INVALID_VALUE,
+       [&] { return clEnqueueSVMUnmap(queue, nullptr, 0, nullptr, nullptr); }},
       {"free list without count", CL_INVALID_VALUE,
        [&] {
          void* list[] = {host};

@@ -1,8 +1,9 @@
 // Object<T>: what every handle points to, and Ref<T>, a counted reference to it.
 //
-// The dispatch pointer comes first (cl_khr_icd), the loader's data second (cl_khr_icd 2.0). An object counts the
-// application's references, which CL_*_REFERENCE_COUNT reports, apart from the sum of all references; it lives while any
-// is left, so that a context outlives its queues. Counting is thread-safe; what else is, each type says.
+// The dispatch pointer comes first (cl_khr_icd), the loader's data second (cl_khr_icd 2.0). An object counts
+// the application's references, which CL_*_REFERENCE_COUNT reports, apart from the sum of all references; it
+// lives while any is left, so that a context outlives its queues. Counting is thread-safe; what else is, each
+// type says.
 #pragma once
 
 #include <atomic>
@@ -74,7 +75,8 @@ class Object {
 
   void acquire() { refs_.fetch_add(1, std::memory_order_relaxed); }
   void drop() {
-    if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) Pool<T>::instance().destroy(static_cast<T*>(this));
+    if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      Pool<T>::instance().destroy(static_cast<T*>(this));
   }
 
  protected:

@@ -61,7 +61,8 @@ TEST_F(Objects, AContextOutlivesItsQueue) {
   EXPECT_EQ(clReleaseContext(own), CL_SUCCESS);
   EXPECT_FALSE(destroyed);
   cl_context of_queue = nullptr;
-  EXPECT_EQ(clGetCommandQueueInfo(own_queue, CL_QUEUE_CONTEXT, sizeof of_queue, &of_queue, nullptr), CL_SUCCESS);
+  EXPECT_EQ(clGetCommandQueueInfo(own_queue, CL_QUEUE_CONTEXT, sizeof of_queue, &of_queue, nullptr),
+            CL_SUCCESS);
   EXPECT_EQ(of_queue, own);
   EXPECT_EQ(clRetainContext(of_queue), CL_SUCCESS);
   EXPECT_EQ(clReleaseContext(of_queue), CL_SUCCESS);
@@ -75,7 +76,8 @@ TEST_F(Objects, DestructorsRunInReverseAndAfterSubBuffers) {
   cl_mem buffer = make_buffer(1024);
   for (int i = 0; i < 3; ++i)
     clSetMemObjectDestructorCallback(
-        buffer, [](cl_mem, void* data) { order.push_back(static_cast<int>(reinterpret_cast<intptr_t>(data))); },
+        buffer,
+        [](cl_mem, void* data) { order.push_back(static_cast<int>(reinterpret_cast<intptr_t>(data))); },
         reinterpret_cast<void*>(static_cast<intptr_t>(i)));
   cl_buffer_region region{128, 128};
   cl_int error;

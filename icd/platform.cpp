@@ -34,7 +34,8 @@ bool is_device_type(cl_device_type type) {
 }
 
 cl_int get_platform_ids(cl_uint num_entries, cl_platform_id* platforms, cl_uint* num_platforms) {
-  // CL_INVALID_VALUE if num_entries is zero and platforms is not NULL, or both num_platforms and platforms are NULL.
+  // CL_INVALID_VALUE if num_entries is zero and platforms is not NULL, or both num_platforms and platforms
+  // are NULL.
   if ((num_entries == 0 && platforms != nullptr) || (platforms == nullptr && num_platforms == nullptr))
     return CL_INVALID_VALUE;
   if (platforms != nullptr) platforms[0] = Platform::get().handle();
@@ -71,12 +72,14 @@ cl_int CL_API_CALL clGetPlatformIDs(cl_uint num_entries, cl_platform_id* platfor
   return api(__func__, [&] { return get_platform_ids(num_entries, platforms, num_platforms); });
 }
 
-extern "C" MORGANA_EXPORT cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint num_entries, cl_platform_id* platforms,
+extern "C" MORGANA_EXPORT cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint num_entries,
+                                                                    cl_platform_id* platforms,
                                                                     cl_uint* num_platforms) {
   return api(__func__, [&] { return get_platform_ids(num_entries, platforms, num_platforms); });
 }
 
-extern "C" MORGANA_EXPORT cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id platform, cl_platform_info param_name,
+extern "C" MORGANA_EXPORT cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id platform,
+                                                               cl_platform_info param_name,
                                                                size_t param_value_size, void* param_value,
                                                                size_t* param_value_size_ret) {
   return api(__func__, [&]() -> cl_int {
@@ -104,15 +107,18 @@ cl_int CL_API_CALL clGetDeviceIDs(cl_platform_id platform, cl_device_type device
   return api(__func__, [&]() -> cl_int {
     // CL_INVALID_PLATFORM if platform is not a valid platform.
     if (find<Platform>(platform) == nullptr) return CL_INVALID_PLATFORM;
-    // CL_INVALID_VALUE if num_entries is zero and devices is not NULL, or both num_devices and devices are NULL.
-    bool bad_list = (num_entries == 0 && devices != nullptr) || (devices == nullptr && num_devices == nullptr);
+    // CL_INVALID_VALUE if num_entries is zero and devices is not NULL, or both num_devices and devices are
+    // NULL.
+    bool bad_list =
+        (num_entries == 0 && devices != nullptr) || (devices == nullptr && num_devices == nullptr);
     cl_int error;
     std::vector<Device*> found = devices_of_type(device_type, error);
     if (error == CL_INVALID_DEVICE_TYPE) return error;
     if (bad_list) return CL_INVALID_VALUE;
     if (num_devices != nullptr) *num_devices = static_cast<cl_uint>(found.size());
     if (error != CL_SUCCESS) return error;
-    for (size_t i = 0; devices != nullptr && i < found.size() && i < num_entries; ++i) devices[i] = found[i]->handle();
+    for (size_t i = 0; devices != nullptr && i < found.size() && i < num_entries; ++i)
+      devices[i] = found[i]->handle();
     return CL_SUCCESS;
   });
 }
@@ -135,7 +141,8 @@ cl_int CL_API_CALL clReleaseDevice(cl_device_id device) {
   });
 }
 
-cl_int CL_API_CALL clGetDeviceAndHostTimer(cl_device_id device, cl_ulong* device_timestamp, cl_ulong* host_timestamp) {
+cl_int CL_API_CALL clGetDeviceAndHostTimer(cl_device_id device, cl_ulong* device_timestamp,
+                                           cl_ulong* host_timestamp) {
   return api(__func__, [&]() -> cl_int {
     // CL_INVALID_DEVICE if device is not a valid device.
     if (find<Device>(device) == nullptr) return CL_INVALID_DEVICE;
@@ -159,8 +166,9 @@ cl_int CL_API_CALL clGetHostTimer(cl_device_id device, cl_ulong* host_timestamp)
 
 cl_int CL_API_CALL clUnloadPlatformCompiler(cl_platform_id platform) {
   // CL_INVALID_PLATFORM if platform is not a valid platform. The hint needs no action.
-  return api(__func__,
-             [&]() -> cl_int { return find<Platform>(platform) == nullptr ? CL_INVALID_PLATFORM : CL_SUCCESS; });
+  return api(__func__, [&]() -> cl_int {
+    return find<Platform>(platform) == nullptr ? CL_INVALID_PLATFORM : CL_SUCCESS;
+  });
 }
 
 cl_int CL_API_CALL clUnloadCompiler(void) {

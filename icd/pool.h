@@ -2,8 +2,8 @@
 //
 // Each object type has one range of address space, cut into slots of equal size. A handle is valid when it is
 // the address of a slot in use; that check reads only the pool's own table, takes no lock, and holds for
-// dangling, foreign and random pointers alike. Slots are reused oldest first. Pools live until the process ends
-// (queues may still run then). Callable from any thread.
+// dangling, foreign and random pointers alike. Slots are reused oldest first. Pools live until the process
+// ends (queues may still run then). Callable from any thread.
 #pragma once
 
 #include <sys/mman.h>
@@ -64,12 +64,14 @@ class Pool {
  private:
   static constexpr size_t kSlot = (sizeof(T) + 63) / 64 * 64;
   static constexpr size_t kSlots = size_t{1} << 22;
-  static constexpr size_t kStep = 64 * 1024;  // what becomes accessible at a time
+  static constexpr size_t kStep = 64 * 1024;   // what becomes accessible at a time
   static constexpr uint32_t kReuseDelay = 64;  // a freed slot rests while so many others do
 
   Pool() {
-    void* memory = mmap(nullptr, kSlot * kSlots, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    void* live = mmap(nullptr, kSlots, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* memory =
+        mmap(nullptr, kSlot * kSlots, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* live =
+        mmap(nullptr, kSlots, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED || live == MAP_FAILED) throw std::bad_alloc();
     base_ = reinterpret_cast<uintptr_t>(memory);
     live_ = static_cast<std::atomic<bool>*>(live);  // zero pages are `false`

@@ -139,8 +139,8 @@ cl_program CL_API_CALL clCreateProgramWithBinary(cl_context context, cl_uint num
 }
 
 cl_program CL_API_CALL clCreateProgramWithBuiltInKernels(cl_context context, cl_uint num_devices,
-                                                         const cl_device_id* device_list, const char* kernel_names,
-                                                         cl_int* errcode_ret) {
+                                                         const cl_device_id* device_list,
+                                                         const char* kernel_names, cl_int* errcode_ret) {
   return api_create<cl_program>(__func__, errcode_ret, [&]() -> Made<cl_program> {
     // CL_INVALID_CONTEXT if context is not a valid context.
     Context* c = find<Context>(context);
@@ -152,8 +152,8 @@ cl_program CL_API_CALL clCreateProgramWithBuiltInKernels(cl_context context, cl_
       Device* device = find<Device>(device_list[i]);
       if (device == nullptr || !c->has(device)) return CL_INVALID_DEVICE;
     }
-    // CL_INVALID_VALUE if kernel_names is NULL or names a kernel that is not supported by any of the devices: there are
-    // no built-in kernels.
+    // CL_INVALID_VALUE if kernel_names is NULL or names a kernel that is not supported by any of the devices:
+    // there are no built-in kernels.
     static_cast<void>(kernel_names);
     return CL_INVALID_VALUE;
   });

@@ -6,7 +6,9 @@ namespace {
 constexpr std::string_view kMagic = "MORGANA-BC\x01\n";
 constexpr uint32_t kMaxName = 64;
 
-void append(std::string& out, uint32_t value) { out.append(reinterpret_cast<const char*>(&value), sizeof value); }
+void append(std::string& out, uint32_t value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
 
 }  // namespace
 

@@ -26,7 +26,8 @@ std::string kernel_names(const runtime::Executable& executable) {
 
 cl_int binary_sizes(const Program& program, const InfoWriter& out) {
   std::vector<size_t> sizes;
-  for (size_t i = 0; i < program.devices().size(); ++i) sizes.push_back(program.build(i).binary_view().size());
+  for (size_t i = 0; i < program.devices().size(); ++i)
+    sizes.push_back(program.build(i).binary_view().size());
   return out.array<size_t>(sizes);
 }
 
@@ -37,7 +38,8 @@ cl_int binaries(const Program& program, const InfoWriter& out) {
   if (places != nullptr && out.size() < size) return CL_INVALID_VALUE;
   for (size_t i = 0; places != nullptr && i < program.devices().size(); ++i) {
     Build build = program.build(i);
-    if (places[i] != nullptr && build.binary) std::memcpy(places[i], build.binary->data(), build.binary->size());
+    if (places[i] != nullptr && build.binary)
+      std::memcpy(places[i], build.binary->data(), build.binary->size());
   }
   return out.written(size);
 }
@@ -105,8 +107,9 @@ cl_int CL_API_CALL clGetProgramInfo(cl_program program, cl_program_info param_na
   });
 }
 
-cl_int CL_API_CALL clGetProgramBuildInfo(cl_program program, cl_device_id device, cl_program_build_info param_name,
-                                         size_t param_value_size, void* param_value, size_t* param_value_size_ret) {
+cl_int CL_API_CALL clGetProgramBuildInfo(cl_program program, cl_device_id device,
+                                         cl_program_build_info param_name, size_t param_value_size,
+                                         void* param_value, size_t* param_value_size_ret) {
   return api(__func__, [&]() -> cl_int {
     // CL_INVALID_PROGRAM if program is not a valid program object.
     Program* p = find<Program>(program);

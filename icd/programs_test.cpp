@@ -42,8 +42,9 @@ class Programs : public OpenCl {
                       const char* name = nullptr) {
     cl_int error;
     cl_program program = clCreateProgramWithSource(context, 1, &source, nullptr, &error);
-    error = clCompileProgram(program, 0, nullptr, options, header != nullptr, header != nullptr ? &header : nullptr,
-                             header != nullptr ? &name : nullptr, nullptr, nullptr);
+    error = clCompileProgram(program, 0, nullptr, options, header != nullptr,
+                             header != nullptr ? &header : nullptr, header != nullptr ? &name : nullptr,
+                             nullptr, nullptr);
     EXPECT_EQ(error, CL_SUCCESS) << build_log(program);
     return program;
   }
@@ -66,12 +67,14 @@ TEST_F(Programs, ABuildErrorHasALogAndAStatus) {
   cl_program program = clCreateProgramWithSource(context, 1, &source, nullptr, &error);
   EXPECT_EQ(build_info<cl_build_status>(program, CL_PROGRAM_BUILD_STATUS), CL_BUILD_NONE);
   static int called = 0;
-  EXPECT_EQ(clBuildProgram(program, 0, nullptr, "", [](cl_program, void*) { ++called; }, nullptr),
+  EXPECT_EQ(clBuildProgram(
+                program, 0, nullptr, "", [](cl_program, void*) { ++called; }, nullptr),
             CL_BUILD_PROGRAM_FAILURE);
   EXPECT_EQ(called, 1);
   EXPECT_EQ(build_info<cl_build_status>(program, CL_PROGRAM_BUILD_STATUS), CL_BUILD_ERROR);
   EXPECT_NE(build_log(program).find("nonsense"), std::string::npos);
-  EXPECT_EQ(build_info<cl_program_binary_type>(program, CL_PROGRAM_BINARY_TYPE), cl_uint{CL_PROGRAM_BINARY_TYPE_NONE});
+  EXPECT_EQ(build_info<cl_program_binary_type>(program, CL_PROGRAM_BINARY_TYPE),
+            cl_uint{CL_PROGRAM_BINARY_TYPE_NONE});
   clReleaseProgram(program);
 }
 
@@ -81,7 +84,8 @@ TEST_F(Programs, SourceInPiecesAndOptionsAreRemembered) {
   cl_int error;
   cl_program program = clCreateProgramWithSource(context, 2, pieces, lengths, &error);
   ASSERT_EQ(error, CL_SUCCESS);
-  ASSERT_EQ(clBuildProgram(program, 0, nullptr, "-D VALUE=31", nullptr, nullptr), CL_SUCCESS) << build_log(program);
+  ASSERT_EQ(clBuildProgram(program, 0, nullptr, "-D VALUE=31", nullptr, nullptr), CL_SUCCESS)
+      << build_log(program);
   EXPECT_EQ(program_string(program, CL_PROGRAM_SOURCE), "kernel void k(global int* p) { p[0] = VALUE; }");
   char options[64];
   clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_OPTIONS, sizeof options, options, nullptr);
@@ -95,7 +99,10 @@ TEST_F(Programs, BinariesComeBack) {
   cl_program program = make_program("kernel void k(global int* p) { p[0] = 77; }");
   std::vector<unsigned char> binary = binary_of(program);
   ASSERT_GT(binary.size(), 64u);
-  EXPECT_EQ(std::string(binary.begin(), binary.begin() + 4), "\x7f""ELF") << "an executable is a bare code object";
+  EXPECT_EQ(std::string(binary.begin(), binary.begin() + 4),
+            "\x7f"
+            "ELF")
+      << "an executable is a bare code object";
   cl_program again = from_binary(binary);
   cl_int error;
   EXPECT_EQ(clCreateKernel(again, "k", &error), nullptr);
@@ -126,9 +133,10 @@ TEST_F(Programs, CompileLinkAndLibraries) {
   const char* header_text = "int twice(int x);";
   cl_int error;
   cl_program header = clCreateProgramWithSource(context, 1, &header_text, nullptr, &error);
-  cl_program part = compiled("#include \"twice.h\"\nint twice(int x) { return 2 * x; }", "", header, "twice.h");
-  cl_program user =
-      compiled("#include \"twice.h\"\nkernel void k(global int* p) { p[0] = twice(21); }", "", header, "twice.h");
+  cl_program part =
+      compiled("#include \"twice.h\"\nint twice(int x) { return 2 * x; }", "", header, "twice.h");
+  cl_program user = compiled("#include \"twice.h\"\nkernel void k(global int* p) { p[0] = twice(21); }", "",
+                             header, "twice.h");
   EXPECT_EQ(build_info<cl_program_binary_type>(part, CL_PROGRAM_BINARY_TYPE),
             cl_uint{CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT});
   cl_program both[] = {part, user};
@@ -136,7 +144,8 @@ TEST_F(Programs, CompileLinkAndLibraries) {
   ASSERT_EQ(error, CL_SUCCESS);
   EXPECT_EQ(run(linked, "k"), 42);
 
-  cl_program library = clLinkProgram(context, 0, nullptr, "-create-library", 1, &part, nullptr, nullptr, &error);
+  cl_program library =
+      clLinkProgram(context, 0, nullptr, "-create-library", 1, &part, nullptr, nullptr, &error);
   ASSERT_EQ(error, CL_SUCCESS);
   EXPECT_EQ(build_info<cl_program_binary_type>(library, CL_PROGRAM_BINARY_TYPE),
             cl_uint{CL_PROGRAM_BINARY_TYPE_LIBRARY});
@@ -202,17 +211,20 @@ TEST_F(Programs, ArgumentsDescribeThemselves) {
 
 TEST_F(Programs, AttributesShow) {
   cl_program program = make_program(
-      "kernel __attribute__((reqd_work_group_size(8,4,2))) __attribute__((vec_type_hint(float4))) void k() {}");
+      "kernel __attribute__((reqd_work_group_size(8,4,2))) __attribute__((vec_type_hint(float4))) void k() "
+      "{}");
   cl_kernel kernel = make_kernel(program, "k");
   char text[256];
   ASSERT_EQ(clGetKernelInfo(kernel, CL_KERNEL_ATTRIBUTES, sizeof text, text, nullptr), CL_SUCCESS);
   EXPECT_NE(std::string(text).find("reqd_work_group_size(8,4,2)"), std::string::npos) << text;
   EXPECT_NE(std::string(text).find("vec_type_hint(float4)"), std::string::npos) << text;
   size_t required[3];
-  clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof required, required, nullptr);
+  clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof required, required,
+                           nullptr);
   EXPECT_EQ(required[0] * 100 + required[1] * 10 + required[2], 842u);
   size_t global[3] = {16, 8, 4};
-  EXPECT_EQ(clEnqueueNDRangeKernel(queue, kernel, 3, nullptr, global, nullptr, 0, nullptr, nullptr), CL_SUCCESS);
+  EXPECT_EQ(clEnqueueNDRangeKernel(queue, kernel, 3, nullptr, global, nullptr, 0, nullptr, nullptr),
+            CL_SUCCESS);
   EXPECT_EQ(clFinish(queue), CL_SUCCESS);
   clReleaseKernel(kernel);
   clReleaseProgram(program);
@@ -231,9 +243,9 @@ TEST_F(Programs, EveryShapeOfRangeReachesEveryWorkItem) {
     cl_uint dimensions;
     size_t global[3], local[3], offset[3];
   } shapes[] = {
-      {1, {1, 1, 1}, {0}, {0}},           {1, {1000, 1, 1}, {0}, {7}},         {1, {1009, 1, 1}, {64}, {0}},
-      {2, {100, 30, 1}, {16, 16}, {0}},   {2, {64, 64, 1}, {0}, {3, 4}},       {3, {17, 13, 5}, {8, 4, 2}, {1, 2, 3}},
-      {3, {5, 4, 3}, {0}, {0}},           {2, {1, 300, 1}, {1, 7}, {0}},       {1, {65537, 1, 1}, {256}, {0}},
+      {1, {1, 1, 1}, {0}, {0}},         {1, {1000, 1, 1}, {0}, {7}},   {1, {1009, 1, 1}, {64}, {0}},
+      {2, {100, 30, 1}, {16, 16}, {0}}, {2, {64, 64, 1}, {0}, {3, 4}}, {3, {17, 13, 5}, {8, 4, 2}, {1, 2, 3}},
+      {3, {5, 4, 3}, {0}, {0}},         {2, {1, 300, 1}, {1, 7}, {0}}, {1, {65537, 1, 1}, {256}, {0}},
   };
   for (const Shape& shape : shapes) {
     size_t items = 1;
@@ -261,7 +273,8 @@ TEST_F(Programs, EveryShapeOfRangeReachesEveryWorkItem) {
       << "the last buffer is gone";
   cl_mem buffer = make_buffer(4);
   clSetKernelArg(kernel, 0, sizeof buffer, &buffer);
-  EXPECT_EQ(clEnqueueNDRangeKernel(queue, kernel, 2, nullptr, nothing, nullptr, 0, nullptr, &event), CL_SUCCESS);
+  EXPECT_EQ(clEnqueueNDRangeKernel(queue, kernel, 2, nullptr, nothing, nullptr, 0, nullptr, &event),
+            CL_SUCCESS);
   EXPECT_EQ(clWaitForEvents(1, &event), CL_SUCCESS);
   EXPECT_EQ(read<int>(buffer, 1)[0], 0);
   clReleaseEvent(event);

@@ -151,7 +151,8 @@ cl_int read_properties(const cl_queue_properties* list, QueueOptions& options) {
   return has_size ? CL_INVALID_VALUE : CL_SUCCESS;
 }
 
-Made<cl_command_queue> create_queue(cl_context context, cl_device_id device, QueueOptions options, cl_int error) {
+Made<cl_command_queue> create_queue(cl_context context, cl_device_id device, QueueOptions options,
+                                    cl_int error) {
   // CL_INVALID_CONTEXT if context is not a valid context.
   Context* c = find<Context>(context);
   if (c == nullptr) return CL_INVALID_CONTEXT;
@@ -190,7 +191,8 @@ using namespace morgana;
 using namespace morgana::icd;
 
 cl_command_queue CL_API_CALL clCreateCommandQueue(cl_context context, cl_device_id device,
-                                                  cl_command_queue_properties properties, cl_int* errcode_ret) {
+                                                  cl_command_queue_properties properties,
+                                                  cl_int* errcode_ret) {
   return api_create<cl_command_queue>(__func__, errcode_ret, [&] {
     return create_queue(context, device, {properties, {}}, check_properties(properties));
   });
@@ -219,7 +221,8 @@ cl_int CL_API_CALL clReleaseCommandQueue(cl_command_queue command_queue) {
 }
 
 cl_int CL_API_CALL clGetCommandQueueInfo(cl_command_queue command_queue, cl_command_queue_info param_name,
-                                         size_t param_value_size, void* param_value, size_t* param_value_size_ret) {
+                                         size_t param_value_size, void* param_value,
+                                         size_t* param_value_size_ret) {
   return api(__func__, [&]() -> cl_int {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid command-queue, or not one for param_name.
     Queue* queue = find_queue(command_queue);
@@ -238,8 +241,9 @@ cl_int CL_API_CALL clGetCommandQueueInfo(cl_command_queue command_queue, cl_comm
   });
 }
 
-cl_int CL_API_CALL clSetCommandQueueProperty(cl_command_queue command_queue, cl_command_queue_properties properties,
-                                             cl_bool, cl_command_queue_properties*) {
+cl_int CL_API_CALL clSetCommandQueueProperty(cl_command_queue command_queue,
+                                             cl_command_queue_properties properties, cl_bool,
+                                             cl_command_queue_properties*) {
   return api(__func__, [&]() -> cl_int {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid command-queue.
     if (find_queue(command_queue) == nullptr) return CL_INVALID_COMMAND_QUEUE;
@@ -264,8 +268,10 @@ cl_int CL_API_CALL clSetDefaultDeviceCommandQueue(cl_context context, cl_device_
 }
 
 cl_int CL_API_CALL clFlush(cl_command_queue command_queue) {
-  // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue. Commands are submitted when enqueued.
-  return api(__func__, [&] { return find_queue(command_queue) == nullptr ? CL_INVALID_COMMAND_QUEUE : CL_SUCCESS; });
+  // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue. Commands are submitted when
+  // enqueued.
+  return api(__func__,
+             [&] { return find_queue(command_queue) == nullptr ? CL_INVALID_COMMAND_QUEUE : CL_SUCCESS; });
 }
 
 cl_int CL_API_CALL clFinish(cl_command_queue command_queue) {
@@ -276,7 +282,8 @@ cl_int CL_API_CALL clFinish(cl_command_queue command_queue) {
   });
 }
 
-cl_int CL_API_CALL clEnqueueMarkerWithWaitList(cl_command_queue command_queue, cl_uint num_events_in_wait_list,
+cl_int CL_API_CALL clEnqueueMarkerWithWaitList(cl_command_queue command_queue,
+                                               cl_uint num_events_in_wait_list,
                                                const cl_event* event_wait_list, cl_event* event) {
   return api(__func__, [&] {
     return enqueue_sync(command_queue, CL_COMMAND_MARKER, Queue::Order::marker, num_events_in_wait_list,
@@ -284,7 +291,8 @@ cl_int CL_API_CALL clEnqueueMarkerWithWaitList(cl_command_queue command_queue, c
   });
 }
 
-cl_int CL_API_CALL clEnqueueBarrierWithWaitList(cl_command_queue command_queue, cl_uint num_events_in_wait_list,
+cl_int CL_API_CALL clEnqueueBarrierWithWaitList(cl_command_queue command_queue,
+                                                cl_uint num_events_in_wait_list,
                                                 const cl_event* event_wait_list, cl_event* event) {
   return api(__func__, [&] {
     return enqueue_sync(command_queue, CL_COMMAND_BARRIER, Queue::Order::barrier, num_events_in_wait_list,
@@ -320,6 +328,7 @@ cl_int CL_API_CALL clEnqueueWaitForEvents(cl_command_queue command_queue, cl_uin
     cl_int error = check_wait_list(queue->context(), num_events, event_list, waits);
     if (error == CL_INVALID_EVENT_WAIT_LIST) return CL_INVALID_EVENT;
     if (error != CL_SUCCESS) return error;
-    return queue->enqueue(host_command(CL_COMMAND_BARRIER, [] {}), waits, nullptr, false, Queue::Order::barrier);
+    return queue->enqueue(host_command(CL_COMMAND_BARRIER, [] {}), waits, nullptr, false,
+                          Queue::Order::barrier);
   });
 }

@@ -1,8 +1,8 @@
 // Queue: an OpenCL command-queue on a runtime queue of its own.
 //
-// A command goes to the runtime queue when the events that it waits for have ended, so the command processor never
-// blocks; an in-order queue keeps later commands behind it. Commands that follow a failed one run, unless they wait
-// for its event. A queue lives until its last command has finished. Any thread.
+// A command goes to the runtime queue when the events that it waits for have ended, so the command processor
+// never blocks; an in-order queue keeps later commands behind it. Commands that follow a failed one run,
+// unless they wait for its event. A queue lives until its last command has finished. Any thread.
 #pragma once
 
 #include <deque>
@@ -29,25 +29,28 @@ class Queue : public Object<Queue> {
 
   enum class Order { none, marker, barrier };
 
-  // Takes the command over. Gives its event to `event` when not NULL; with `blocking`, returns after it has ended.
-  // `order`: a marker or barrier without a wait list waits for all that came before; a barrier also holds all that
-  // follows.
-  cl_int enqueue(std::unique_ptr<Command> command, const WaitList& waits, cl_event* event, bool blocking = false,
-                 Order order = Order::none);
+  // Takes the command over. Gives its event to `event` when not NULL; with `blocking`, returns after it has
+  // ended. `order`: a marker or barrier without a wait list waits for all that came before; a barrier also
+  // holds all that follows.
+  cl_int enqueue(std::unique_ptr<Command> command, const WaitList& waits, cl_event* event,
+                 bool blocking = false, Order order = Order::none);
 
-  // Waits for everything enqueued before. CL_OUT_OF_RESOURCES when a kernel faulted and nobody has seen it yet.
+  // Waits for everything enqueued before. CL_OUT_OF_RESOURCES when a kernel faulted and nobody has seen it
+  // yet.
   cl_int finish();
   // A blocking call here would wait for itself: on the command processor's own thread.
   bool would_block_itself() const { return queue_->on_processor_thread(); }
 
-  // A command of this queue faulted; the next finish() or blocking call tells, unless its event was looked at.
+  // A command of this queue faulted; the next finish() or blocking call tells, unless its event was looked
+  // at.
   void note_fault() { fault_.store(true, std::memory_order_relaxed); }
   void forget_fault() { fault_.store(false, std::memory_order_relaxed); }
 
  private:
   friend class Command;
 
-  // How many commands may be in the runtime queue's ring: less than its size, so that submitting never blocks.
+  // How many commands may be in the runtime queue's ring: less than its size, so that submitting never
+  // blocks.
   static constexpr size_t kInFlight = 512;
 
   void link(Command& command);
@@ -57,7 +60,9 @@ class Queue : public Object<Queue> {
   // All dependencies of a command have ended.
   void make_ready(Command& command);
   void retire(Command& command);
-  cl_int take_fault() { return fault_.exchange(false, std::memory_order_relaxed) ? CL_OUT_OF_RESOURCES : CL_SUCCESS; }
+  cl_int take_fault() {
+    return fault_.exchange(false, std::memory_order_relaxed) ? CL_OUT_OF_RESOURCES : CL_SUCCESS;
+  }
 
   Ref<Context> context_;
   Ref<Device> device_;
@@ -66,12 +71,12 @@ class Queue : public Object<Queue> {
   std::unique_ptr<runtime::Queue> queue_;
   std::atomic<bool> fault_{false};
 
-  std::mutex mutex_;  // taken before an event's
+  std::mutex mutex_;              // taken before an event's
   std::deque<Command*> waiting_;  // in order: all not yet submitted; out of order: those that are ready
   size_t in_flight_ = 0;
-  Command* first_ = nullptr;      // unfinished commands, oldest first
+  Command* first_ = nullptr;  // unfinished commands, oldest first
   Command* last_ = nullptr;
-  Ref<Event> barrier_;            // out of order: what everything later waits for
+  Ref<Event> barrier_;  // out of order: what everything later waits for
 };
 
 // For entry points: CL_INVALID_COMMAND_QUEUE is the caller's to check.

@@ -1,4 +1,5 @@
-// Commands in time: order, dependencies, user events, callbacks, failures, queues released with work in flight.
+// Commands in time: order, dependencies, user events, callbacks, failures, queues released with work in
+// flight.
 #include <atomic>
 #include <chrono>
 #include <numeric>
@@ -55,7 +56,8 @@ TEST_F(Queues, InOrderCommandsFollowEachOther) {
   for (int i = 1; i <= 20; ++i) {
     clSetKernelArg(add, 0, sizeof buffer, &buffer);
     clSetKernelArg(add, 1, sizeof i, &i);
-    ASSERT_EQ(clEnqueueNDRangeKernel(queue, add, 1, nullptr, &items, nullptr, 0, nullptr, nullptr), CL_SUCCESS);
+    ASSERT_EQ(clEnqueueNDRangeKernel(queue, add, 1, nullptr, &items, nullptr, 0, nullptr, nullptr),
+              CL_SUCCESS);
   }
   for (int value : read<int>(buffer, 256)) ASSERT_EQ(value, 210);
   clReleaseKernel(add);
@@ -69,7 +71,8 @@ TEST_F(Queues, AUserEventHoldsAnInOrderQueueAndFarMoreThanItsRing) {
   cl_event first, last;
   ASSERT_EQ(clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, 4, &one, 1, &gate, &first), CL_SUCCESS);
   for (int i = 0; i < 3000; ++i)
-    ASSERT_EQ(clEnqueueFillBuffer(queue, buffer, &zero, 4, 0, 4, 0, nullptr, i == 2999 ? &last : nullptr), CL_SUCCESS);
+    ASSERT_EQ(clEnqueueFillBuffer(queue, buffer, &zero, 4, 0, 4, 0, nullptr, i == 2999 ? &last : nullptr),
+              CL_SUCCESS);
   EXPECT_EQ(status_of(first), CL_QUEUED);
   EXPECT_EQ(status_of(last), CL_QUEUED);
   EXPECT_EQ(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
@@ -164,9 +167,10 @@ TEST_F(Queues, CallbacksSeeEveryStepAndMayCallBack) {
   int value = 3;
   cl_event event;
   clEnqueueFillBuffer(queue, buffer, &value, 4, 0, 4, 1, &second_gate, &event);
-  clSetEventCallback(event, CL_SUBMITTED, [](cl_event, cl_int s, void* d) { static_cast<Seen*>(d)->submitted = s; },
-                     &seen);
-  clSetEventCallback(event, CL_RUNNING, [](cl_event, cl_int s, void* d) { static_cast<Seen*>(d)->running = s; }, &seen);
+  clSetEventCallback(
+      event, CL_SUBMITTED, [](cl_event, cl_int s, void* d) { static_cast<Seen*>(d)->submitted = s; }, &seen);
+  clSetEventCallback(
+      event, CL_RUNNING, [](cl_event, cl_int s, void* d) { static_cast<Seen*>(d)->running = s; }, &seen);
   // The callback releases the queue's next command from the queue's own thread.
   clSetEventCallback(
       event, CL_COMPLETE,
@@ -187,8 +191,8 @@ TEST_F(Queues, CallbacksSeeEveryStepAndMayCallBack) {
   EXPECT_TRUE(seen.done);
   // Registered late: called at once.
   std::atomic<int> late{9};
-  clSetEventCallback(last, CL_COMPLETE, [](cl_event, cl_int s, void* d) { *static_cast<std::atomic<int>*>(d) = s; },
-                     &late);
+  clSetEventCallback(
+      last, CL_COMPLETE, [](cl_event, cl_int s, void* d) { *static_cast<std::atomic<int>*>(d) = s; }, &late);
   EXPECT_EQ(late, CL_COMPLETE);
   for (cl_event e : {seen.gate, second_gate, event, last}) clReleaseEvent(e);
   clReleaseMemObject(buffer);
@@ -202,7 +206,8 @@ TEST_F(Queues, CallbacksHaveRunWhenTheWaitReturns) {
     int called = 0;
     cl_event gate = user_event();
     clEnqueueFillBuffer(queue, buffer, &value, 4, 0, 4, 1, &gate, &event);
-    clSetEventCallback(event, CL_COMPLETE, [](cl_event, cl_int, void* d) { ++*static_cast<int*>(d); }, &called);
+    clSetEventCallback(
+        event, CL_COMPLETE, [](cl_event, cl_int, void* d) { ++*static_cast<int*>(d); }, &called);
     clSetUserEventStatus(gate, CL_COMPLETE);
     if (i % 2 == 0)
       clWaitForEvents(1, &event);
@@ -252,7 +257,8 @@ TEST_F(Queues, ProfilingTimesRise) {
   clFinish(own);
   cl_ulong times[5];
   for (cl_uint i = 0; i < 5; ++i)
-    ASSERT_EQ(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_QUEUED + i, 8, &times[i], nullptr), CL_SUCCESS);
+    ASSERT_EQ(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_QUEUED + i, 8, &times[i], nullptr),
+              CL_SUCCESS);
   for (int i = 0; i < 4; ++i) EXPECT_LE(times[i], times[i + 1]) << i;
   cl_ulong device_time, host_time;
   EXPECT_EQ(clGetDeviceAndHostTimer(device, &device_time, &host_time), CL_SUCCESS);
@@ -327,8 +333,9 @@ TEST_F(Queues, EverythingMayBeReleasedWithWorkInFlight) {
   clSetContextDestructorCallback(own, [](cl_context, void*) { ++destroyed; }, nullptr);
   int value = 1;
   for (int i = 0; i < 100; ++i)
-    ASSERT_EQ(clEnqueueFillBuffer(own_queue, buffer, &value, 4, 0, 4096, i == 0, i == 0 ? &gate : nullptr, nullptr),
-              CL_SUCCESS);
+    ASSERT_EQ(
+        clEnqueueFillBuffer(own_queue, buffer, &value, 4, 0, 4096, i == 0, i == 0 ? &gate : nullptr, nullptr),
+        CL_SUCCESS);
   EXPECT_EQ(clReleaseMemObject(buffer), CL_SUCCESS);
   EXPECT_EQ(clReleaseCommandQueue(own_queue), CL_SUCCESS);
   EXPECT_EQ(clReleaseContext(own), CL_SUCCESS);
@@ -340,7 +347,8 @@ TEST_F(Queues, EverythingMayBeReleasedWithWorkInFlight) {
 }
 
 TEST_F(Queues, DependenciesCrossQueues) {
-  cl_command_queue others[3] = {make_queue(0), make_queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE), make_queue(0)};
+  cl_command_queue others[3] = {make_queue(0), make_queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE),
+                                make_queue(0)};
   cl_kernel add = make_kernel(program, "add");
   cl_mem buffer = make_buffer(64 * sizeof(int));
   int amount = 1;
@@ -370,9 +378,10 @@ TEST_F(Queues, RectanglesAndSvmMoveTheRightBytes) {
   cl_mem a = make_buffer(4096, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, source.data());
   cl_mem b = make_buffer(4096);
   const size_t from[3] = {3, 2, 1}, to[3] = {5, 1, 0}, host_at[3] = {0, 0, 0}, region[3] = {7, 4, 3};
-  ASSERT_EQ(clEnqueueCopyBufferRect(queue, a, b, from, to, region, 32, 320, 16, 160, 0, nullptr, nullptr), CL_SUCCESS);
-  ASSERT_EQ(clEnqueueReadBufferRect(queue, b, CL_TRUE, to, host_at, region, 16, 160, 8, 64, target.data(), 0, nullptr,
-                                    nullptr),
+  ASSERT_EQ(clEnqueueCopyBufferRect(queue, a, b, from, to, region, 32, 320, 16, 160, 0, nullptr, nullptr),
+            CL_SUCCESS);
+  ASSERT_EQ(clEnqueueReadBufferRect(queue, b, CL_TRUE, to, host_at, region, 16, 160, 8, 64, target.data(), 0,
+                                    nullptr, nullptr),
             CL_SUCCESS);
   for (size_t z = 0; z < 3; ++z)
     for (size_t y = 0; y < 4; ++y)

@@ -1,4 +1,5 @@
-// Fixture of the ICD's tests: Morgana found through the system's loader, a context, a queue, programs from source.
+// Fixture of the ICD's tests: Morgana found through the system's loader, a context, a queue, programs from
+// source.
 #pragma once
 
 #define CL_TARGET_OPENCL_VERSION 300
@@ -21,7 +22,8 @@ class OpenCl : public ::testing::Test {
  protected:
   void SetUp() override {
     cl_uint count = 0;
-    ASSERT_EQ(clGetPlatformIDs(1, &platform, &count), CL_SUCCESS) << "is OCL_ICD_VENDORS set to libmorgana.so?";
+    ASSERT_EQ(clGetPlatformIDs(1, &platform, &count), CL_SUCCESS)
+        << "is OCL_ICD_VENDORS set to libmorgana.so?";
     ASSERT_EQ(count, 1u);
     ASSERT_EQ(clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 1, &device, nullptr), CL_SUCCESS);
     cl_int error;
@@ -75,15 +77,17 @@ class OpenCl : public ::testing::Test {
 
   cl_int status_of(cl_event event) {
     cl_int status = CL_QUEUED + 1;
-    EXPECT_EQ(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr), CL_SUCCESS);
+    EXPECT_EQ(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr),
+              CL_SUCCESS);
     return status;
   }
 
   template <typename T>
   std::vector<T> read(cl_mem buffer, size_t count) {
     std::vector<T> values(count);
-    EXPECT_EQ(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, count * sizeof(T), values.data(), 0, nullptr, nullptr),
-              CL_SUCCESS);
+    EXPECT_EQ(
+        clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, count * sizeof(T), values.data(), 0, nullptr, nullptr),
+        CL_SUCCESS);
     return values;
   }
 

@@ -54,8 +54,8 @@ TEST(Rect, OverlapAgreesWithCountingBytes) {
     bytes(b, [&](size_t at) { expected |= touched[at]; });
     overlapping += expected;
     ASSERT_EQ(rects_overlap(a, b, region), expected)
-        << "row " << row << " slice " << slice << " region " << region[0] << "," << region[1] << "," << region[2]
-        << " starts " << a.start << " " << b.start;
+        << "row " << row << " slice " << slice << " region " << region[0] << "," << region[1] << ","
+        << region[2] << " starts " << a.start << " " << b.start;
   }
   EXPECT_GT(overlapping, 2000);
 }
@@ -69,7 +69,8 @@ TEST(FillPattern, RepeatsToTheEnd) {
 }
 
 TEST(LocalSize, FillsWavesAndDividesWhenItMust) {
-  auto choose = [](uint32_t dimensions, std::array<uint64_t, 3> global, bool must_divide, size_t limit = 256) {
+  auto choose = [](uint32_t dimensions, std::array<uint64_t, 3> global, bool must_divide,
+                   size_t limit = 256) {
     return choose_local_size({dimensions, global, limit, must_divide});
   };
   using Size = std::array<uint32_t, 3>;
@@ -105,7 +106,10 @@ TEST(ProgramBinary, RoundTripsAndRefusesDamage) {
   }
   packed[12] = 9;
   EXPECT_FALSE(read_binary(Bytes(std::string_view(packed))).ok());
-  EXPECT_EQ(read_binary(Bytes(std::string_view("\x7f""ELF")))->type, cl_uint{CL_PROGRAM_BINARY_TYPE_EXECUTABLE});
+  EXPECT_EQ(read_binary(Bytes(std::string_view("\x7f"
+                                               "ELF")))
+                ->type,
+            cl_uint{CL_PROGRAM_BINARY_TYPE_EXECUTABLE});
 }
 
 TEST(Extensions, CompilerAndDeviceAgree) {

@@ -73,10 +73,12 @@ Result<void*> allocate(uint64_t size, uint64_t alignment, std::string label) {
     uint64_t guard = page_size();
     uint64_t slack = alignment > page_size() ? alignment : 0;
     block.mapping_size = guard + slack + round_up(size, page_size()) + guard;
-    block.mapping = mmap(nullptr, block.mapping_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    block.mapping =
+        mmap(nullptr, block.mapping_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (block.mapping == MAP_FAILED)
       return make_error(ErrorCode::out_of_memory, "no memory for {} bytes: {}", size, std::strerror(errno));
-    uint64_t start = round_up(reinterpret_cast<uint64_t>(block.mapping) + guard, std::max(alignment, page_size()));
+    uint64_t start =
+        round_up(reinterpret_cast<uint64_t>(block.mapping) + guard, std::max(alignment, page_size()));
     pointer = reinterpret_cast<void*>(start);
     if (mprotect(pointer, round_up(size, page_size()), PROT_READ | PROT_WRITE) != 0) {
       int error = errno;

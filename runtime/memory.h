@@ -15,11 +15,12 @@ namespace morgana::runtime {
 struct Allocation {
   uint64_t address = 0;
   uint64_t size = 0;
-  std::string label;      // "buffer", "SVM", "kernarg", "code of program"
+  std::string label;        // "buffer", "SVM", "kernarg", "code of program"
   bool registered = false;  // the application's own memory
 };
 
-// `size` zero-filled bytes at a multiple of `alignment` (a power of two; at least 64 is used). Never returns a null pointer.
+// `size` zero-filled bytes at a multiple of `alignment` (a power of two; at least 64 is used). Never returns
+// a null pointer.
 Result<void*> allocate(uint64_t size, uint64_t alignment, std::string label);
 
 // Frees what allocate returned; nullptr is allowed.

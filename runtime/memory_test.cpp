@@ -39,7 +39,8 @@ TEST(Memory, NamesTheAllocationThatHoldsOrIsNearestToAnAddress) {
   ASSERT_TRUE(memory.ok());
   auto address = reinterpret_cast<uint64_t>(*memory);
   EXPECT_EQ(find_allocation(address + 4095)->label, "first");
-  EXPECT_FALSE(find_allocation(address + 4096).has_value() && find_allocation(address + 4096)->label == "first");
+  EXPECT_FALSE(find_allocation(address + 4096).has_value() &&
+               find_allocation(address + 4096)->label == "first");
   EXPECT_EQ(nearest_allocation(address + 4100)->label, "first");
   uint64_t before = allocated_bytes();
   release(*memory);

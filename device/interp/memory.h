@@ -1,7 +1,8 @@
 // What the memory instructions (memory_*.cpp) share: guest accesses, lane addresses, registers of an operand.
 //
-// A device address is a host address: a wild one raises SIGSEGV in the middle of a handler. Before its first guest
-// access a handler stores wave.step; when the addresses are not evident from the registers it also fills wave.access
+// A device address is a host address: a wild one raises SIGSEGV in the middle of a handler. Before its first
+// guest access a handler stores wave.step; when the addresses are not evident from the registers it also
+// fills wave.access
 // (`Touch`). No register that an instruction reads is written before all its accesses are done, unless
 // wave.access holds the addresses, so that locate_access can find them again after a fault.
 #pragma once
@@ -22,13 +23,13 @@ inline constexpr Chunk kIota = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14
 
 // Bits of Step::extra, set by the select functions.
 enum MemoryFlag : uint32_t {
-  kAgprDst = 1u << 0,     // the destination is in the AccVGPR file
-  kReturnsOld = 1u << 1,  // an atomic that writes its destination
-  kToLds = 1u << 2,       // loaded data goes to LDS
-  kClampM0 = 1u << 3,     // LDS accesses are clamped by M0 (gfx6 to gfx8)
-  kKeepDenorms = 1u << 4, // f32 atomics on memory keep denormals (gfx940+)
-  kFormIsSaddr = 1u << 5, // GLOBAL with an SGPR base
-  kFormIsFlat = 1u << 6,  // FLAT: lanes may address the apertures
+  kAgprDst = 1u << 0,      // the destination is in the AccVGPR file
+  kReturnsOld = 1u << 1,   // an atomic that writes its destination
+  kToLds = 1u << 2,        // loaded data goes to LDS
+  kClampM0 = 1u << 3,      // LDS accesses are clamped by M0 (gfx6 to gfx8)
+  kKeepDenorms = 1u << 4,  // f32 atomics on memory keep denormals (gfx940+)
+  kFormIsSaddr = 1u << 5,  // GLOBAL with an SGPR base
+  kFormIsFlat = 1u << 6,   // FLAT: lanes may address the apertures
 };
 
 // --- Guest memory ---
@@ -36,21 +37,31 @@ enum MemoryFlag : uint32_t {
 // An access of any alignment; one host instruction for up to 8 bytes, so naturally aligned ones do not tear.
 template <class T>
 MORGANA_INLINE T peek(const void* at) {
-  struct [[gnu::packed, gnu::may_alias]] Box { T value; };
+  struct [[gnu::packed, gnu::may_alias]] Box {
+    T value;
+  };
   return static_cast<const Box*>(at)->value;
 }
 template <class T>
 MORGANA_INLINE void poke(void* at, T value) {
-  struct [[gnu::packed, gnu::may_alias]] Box { T value; };
+  struct [[gnu::packed, gnu::may_alias]] Box {
+    T value;
+  };
   static_cast<Box*>(at)->value = value;
 }
 
 // --- Chunks ---
 
-MORGANA_INLINE Chunk chunk_of(const uint32_t* lanes, int i) { return *reinterpret_cast<const Chunk*>(lanes + 16 * i); }
-MORGANA_INLINE void set_chunk(uint32_t* lanes, int i, Chunk value) { *reinterpret_cast<Chunk*>(lanes + 16 * i) = value; }
+MORGANA_INLINE Chunk chunk_of(const uint32_t* lanes, int i) {
+  return *reinterpret_cast<const Chunk*>(lanes + 16 * i);
+}
+MORGANA_INLINE void set_chunk(uint32_t* lanes, int i, Chunk value) {
+  *reinterpret_cast<Chunk*>(lanes + 16 * i) = value;
+}
 MORGANA_INLINE uint32_t chunk_mask(uint64_t mask, int i) { return mask >> (16 * i) & 0xffff; }
-MORGANA_INLINE ChunkMask as_bools(uint32_t mask) { return __builtin_bit_cast(ChunkMask, static_cast<uint16_t>(mask)); }
+MORGANA_INLINE ChunkMask as_bools(uint32_t mask) {
+  return __builtin_bit_cast(ChunkMask, static_cast<uint16_t>(mask));
+}
 MORGANA_INLINE Chunk blend(uint32_t mask, Chunk on, Chunk off) { return as_bools(mask) ? on : off; }
 MORGANA_INLINE bool is_zero(Chunk value) {
   return __builtin_bit_cast(uint16_t, __builtin_convertvector(value != 0, ChunkMask)) == 0;
@@ -84,7 +95,8 @@ MORGANA_INLINE bool is_progression(const uint32_t* lanes, uint64_t mask, int fir
 
 // --- Lane addresses ---
 
-// What lanes that access nothing point at: sixteen zero bytes. Loads may read them, so a load needs no lane mask.
+// What lanes that access nothing point at: sixteen zero bytes. Loads may read them, so a load needs no lane
+// mask.
 extern const uint8_t kNowhere[16];
 
 // The addresses of all lanes, in the wave itself so that they outlive a fault.
@@ -171,8 +183,9 @@ void flat_addresses(const Wave& wave, const Step* step, uint64_t* at);
 // The addresses of a buffer instruction, in or out of range.
 void buffer_addresses(const Wave& wave, const Step* step, uint64_t* at);
 
-// After a host fault in wave.step: fills wave.access with the addresses that the instruction was about to touch, if
-// it is a memory instruction whose registers tell and wave.access does not hold them already. True when it holds them.
+// After a host fault in wave.step: fills wave.access with the addresses that the instruction was about to
+// touch, if it is a memory instruction whose registers tell and wave.access does not hold them already. True
+// when it holds them.
 bool locate_access(Wave& wave);
 
 }  // namespace morgana::device::MORGANA_SIMD

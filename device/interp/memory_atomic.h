@@ -1,7 +1,8 @@
-// Memory atomics as moves (memory_move.h): an operation of device/semantics/atomics.h on every lane's location.
+// Memory atomics as moves (memory_move.h): an operation of device/semantics/atomics.h on every lane's
+// location.
 //
-// Memory that other host threads see is changed by host atomics, LDS by plain accesses: a work-group stays on one
-// host thread.
+// Memory that other host threads see is changed by host atomics, LDS by plain accesses: a work-group stays on
+// one host thread.
 #pragma once
 
 #include <immintrin.h>
@@ -31,9 +32,13 @@ class DefaultFloat {
 };
 struct AnyFloat {};
 template <bool Floats>
-struct FloatScope { using type = AnyFloat; };
+struct FloatScope {
+  using type = AnyFloat;
+};
 template <>
-struct FloatScope<true> { using type = DefaultFloat; };
+struct FloatScope<true> {
+  using type = DefaultFloat;
+};
 
 enum class Sharing : uint8_t { host_threads, one_thread };
 
@@ -49,18 +54,21 @@ MORGANA_INLINE typename Operation::type apply_atomic(void* at, typename Operatio
     auto* p = static_cast<T*>(at);
     if constexpr (__is_same(Operation, atomics::add<T>)) return __atomic_fetch_add(p, data, __ATOMIC_SEQ_CST);
     if constexpr (__is_same(Operation, atomics::sub<T>)) return __atomic_fetch_sub(p, data, __ATOMIC_SEQ_CST);
-    if constexpr (__is_same(Operation, atomics::and_<T>)) return __atomic_fetch_and(p, data, __ATOMIC_SEQ_CST);
+    if constexpr (__is_same(Operation, atomics::and_<T>))
+      return __atomic_fetch_and(p, data, __ATOMIC_SEQ_CST);
     if constexpr (__is_same(Operation, atomics::or_<T>)) return __atomic_fetch_or(p, data, __ATOMIC_SEQ_CST);
-    if constexpr (__is_same(Operation, atomics::xor_<T>)) return __atomic_fetch_xor(p, data, __ATOMIC_SEQ_CST);
-    if constexpr (__is_same(Operation, atomics::swap<T>)) return __atomic_exchange_n(p, data, __ATOMIC_SEQ_CST);
+    if constexpr (__is_same(Operation, atomics::xor_<T>))
+      return __atomic_fetch_xor(p, data, __ATOMIC_SEQ_CST);
+    if constexpr (__is_same(Operation, atomics::swap<T>))
+      return __atomic_exchange_n(p, data, __ATOMIC_SEQ_CST);
     if constexpr (__is_same(Operation, atomics::cmpswap<T>)) {
       T old = data2;
       __atomic_compare_exchange_n(p, &old, data, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
       return old;
     }
     T old = __atomic_load_n(p, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(p, &old, Operation::next(old, data, data2, flush), true, __ATOMIC_SEQ_CST,
-                                        __ATOMIC_RELAXED)) {
+    while (!__atomic_compare_exchange_n(p, &old, Operation::next(old, data, data2, flush), true,
+                                        __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
     }
     return old;
   }
@@ -86,8 +94,10 @@ struct Atomic {
   }
 
   MORGANA_INLINE static T value(const uint32_t* from, int l) {
-    if constexpr (sizeof(T) == 4) return static_cast<T>(from[l]);
-    else return static_cast<T>(from[l] | uint64_t{from[kLanes + l]} << 32);
+    if constexpr (sizeof(T) == 4)
+      return static_cast<T>(from[l]);
+    else
+      return static_cast<T>(from[l] | uint64_t{from[kLanes + l]} << 32);
   }
   MORGANA_INLINE static void set_value(uint32_t* to, int l, T value) {
     to[l] = static_cast<uint32_t>(value);

@@ -77,7 +77,8 @@ double cycles(const Case& c) {
   const auto base = reinterpret_cast<uint64_t>(memory.data());
   std::mt19937 random(1);
   rig.s(4) = uint32_t(base), rig.s(5) = uint32_t(base >> 32), rig.s(6) = 16;
-  const bool is_64bit = std::string(c.name).find("vaddr") != std::string::npos || std::string(c.name).starts_with("flat");
+  const bool is_64bit =
+      std::string(c.name).find("vaddr") != std::string::npos || std::string(c.name).starts_with("flat");
   for (unsigned l = 0; l < kLanes; l++) {
     uint32_t offset = c.bytes * l;
     if (c.shape == Shape::same) offset = 64;
@@ -88,7 +89,8 @@ double cycles(const Case& c) {
     for (int n = 6; n < 10; n++) rig.v(n, int(l)) = n == 8 ? 1 : l;
   }
   // The private segment's resource, over the same memory.
-  rig.s(8) = uint32_t(base), rig.s(9) = uint32_t(base >> 32) | 0x80000000u, rig.s(10) = 1 << 20, rig.s(12) = 0;
+  rig.s(8) = uint32_t(base), rig.s(9) = uint32_t(base >> 32) | 0x80000000u, rig.s(10) = 1 << 20,
+  rig.s(12) = 0;
   rig.s(11) = 1u << 23 | 3u << 21;
   rig.wave().exec() = c.exec;
   double best = 1e9;
@@ -107,5 +109,6 @@ int main(int count, char** arguments) {
   using namespace morgana::device;
   fmt::print("level {}\n", Device::simd());
   for (const Case& c : kCases)
-    if (count < 2 || std::string(c.name).find(arguments[1]) != std::string::npos) fmt::print("{:45} {:7.1f}\n", c.name, cycles(c));
+    if (count < 2 || std::string(c.name).find(arguments[1]) != std::string::npos)
+      fmt::print("{:45} {:7.1f}\n", c.name, cycles(c));
 }

@@ -9,7 +9,7 @@ namespace morgana::device::MORGANA_SIMD {
 enum BufferFlag : uint32_t {
   kOffen = 1u << 8,
   kIdxen = 1u << 9,
-  kAddr64 = 1u << 10,       // gfx6, gfx7: a 64-bit VGPR address, unchecked
+  kAddr64 = 1u << 10,  // gfx6, gfx7: a 64-bit VGPR address, unchecked
   kTfe = 1u << 11,
   kFormatBit = 1u << 12,    // data converts; DFMT is never a part of the stride
   kForceAlign = 1u << 13,   // dword accesses drop the two low address bits (gfx6 to gfx8)
@@ -20,7 +20,7 @@ enum BufferFlag : uint32_t {
 enum class Check : uint8_t { none, offset, index, bytes };
 
 struct Resource {
-  uint64_t base = 0;           // with SOFFSET
+  uint64_t base = 0;  // with SOFFSET
   uint32_t stride = 0, records = 0;
   uint32_t inst_offset = 0;
   uint32_t index_stride = 8, element = 4;

@@ -1,5 +1,5 @@
-// Memory instructions case by case: scalar memory, data formats, faults, orders that the model of memory_test.cpp does
-// not know. Encodings by llvm-mc 22.
+// Memory instructions case by case: scalar memory, data formats, faults, orders that the model of
+// memory_test.cpp does not know. Encodings by llvm-mc 22.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -15,7 +15,8 @@ namespace morgana::device {
 namespace {
 
 struct Rig : WaveRig {
-  Rig(Target target, std::string_view hex, const RigOptions& options = {.group_bytes = 1024, .private_bytes = 64})
+  Rig(Target target, std::string_view hex,
+      const RigOptions& options = {.group_bytes = 1024, .private_bytes = 64})
       : WaveRig(target, dwords_of_hex(hex), options) {
     std::iota(memory.begin(), memory.end(), 0x1000u);
     for (int n = 0; n < 16; n++)
@@ -36,7 +37,10 @@ struct Rig : WaveRig {
 
 TEST(ScalarMemory, SmrdImmediatesCountDwordsAndRegistersCountBytes) {
   for (Target target : {Target::gfx600, Target::gfx701}) {
-    Rig rig(target, "030504c0" "0c0445c0" "010508c1");  // s8 <- 3 dwords; s[10:11] <- s12; s[16:31] <- 1 dword
+    Rig rig(target,
+            "030504c0"
+            "0c0445c0"
+            "010508c1");  // s8 <- 3 dwords; s[10:11] <- s12; s[16:31] <- 1 dword
     rig.set64(4, rig.base());
     rig.s(12) = 21;  // the two low bits are dropped
     ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
@@ -52,7 +56,9 @@ TEST(ScalarMemory, SmrdImmediatesCountDwordsAndRegistersCountBytes) {
 }
 
 TEST(ScalarMemory, SmemOffsetsAreBytes) {
-  Rig old(Target::gfx803, "020206c014000000" "020408c00c000000");
+  Rig old(Target::gfx803,
+          "020206c014000000"
+          "020408c00c000000");
   old.set64(4, old.base());
   old.s(12) = 8;
   ASSERT_EQ(old.run(), Exit::ended) << old.fault().detail;
@@ -61,7 +67,10 @@ TEST(ScalarMemory, SmemOffsetsAreBytes) {
   for (uint32_t i = 0; i < 4; i++) EXPECT_EQ(old.s(16 + int(i)), 0x1002u + i);
   for (Target target : {Target::gfx900, Target::gfx908, Target::gfx90a, Target::gfx942, Target::gfx950}) {
     // SGPR and immediate; a negative immediate into VCC; scratch units of 64 bytes.
-    Rig rig(target, "02440ec010000018" "821a06c0f8ff1f00" "020214c00c000000");
+    Rig rig(target,
+            "02440ec010000018"
+            "821a06c0f8ff1f00"
+            "020214c00c000000");
     rig.set64(4, rig.base() + 64);
     rig.s(12) = 2;
     ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
@@ -91,7 +100,9 @@ TEST(ScalarMemory, BufferDwordsOutOfRangeAreZero) {
 }
 
 TEST(ScalarMemory, StoresAndAtomics) {
-  Rig store(Target::gfx803, "020246c010000000" "020240c07c000000");
+  Rig store(Target::gfx803,
+            "020246c010000000"
+            "020240c07c000000");
   store.set64(4, store.base());
   store.s(8) = 7, store.s(9) = 8, store.wave().m0() = 44;
   ASSERT_EQ(store.run(), Exit::ended) << store.fault().detail;
@@ -124,7 +135,11 @@ TEST(ScalarMemory, StoresAndAtomics) {
 }
 
 TEST(ScalarMemory, ClocksRunAndCacheControlsDoNothing) {
-  Rig rig(Target::gfx950, "000294c000000000" "800290c000000000" "000084c000000000" "0200a2c000000000");
+  Rig rig(Target::gfx950,
+          "000294c000000000"
+          "800290c000000000"
+          "000084c000000000"
+          "0200a2c000000000");
   ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
   const auto read = [&](int n) { return rig.s(n) | uint64_t{rig.s(n + 1)} << 32; };
   const uint64_t real = read(8), core = read(10);
@@ -144,18 +159,21 @@ TEST(MemoryFaults, NameTheLaneAndTheAddress) {
   EXPECT_EQ(rig.fault().lane, 37u);
   EXPECT_EQ(rig.fault().address, 0x40u);
   EXPECT_FALSE(rig.fault().is_write);
-  for (int l = 0; l < kLanes; l++) EXPECT_EQ(rig.v(2, l), l == 37 ? 0x40 : uint32_t(rig.base() + 4u * unsigned(l)));
+  for (int l = 0; l < kLanes; l++)
+    EXPECT_EQ(rig.v(2, l), l == 37 ? 0x40 : uint32_t(rig.base() + 4u * unsigned(l)));
 }
 
 TEST(MemoryFaults, OnTheFastPathTheRegistersStillTell) {
   // Two pages, the second without access; the loaded registers overlap the address.
-  auto* pages = static_cast<uint8_t*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  auto* pages =
+      static_cast<uint8_t*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(pages, MAP_FAILED);
   mprotect(pages + 4096, 4096, PROT_NONE);
   for (const char* hex : {"008050dc02007f06", "00805cdc02007f06", "008050dc02007f02"}) {
     Rig rig(Target::gfx950, hex);
     const uint32_t bytes = std::string(hex).starts_with("00805c") ? 16 : 4;
-    for (unsigned l = 0; l < kLanes; l++) rig.address(int(l), reinterpret_cast<uint64_t>(pages) + 4096 - 20 * bytes + bytes * l);
+    for (unsigned l = 0; l < kLanes; l++)
+      rig.address(int(l), reinterpret_cast<uint64_t>(pages) + 4096 - 20 * bytes + bytes * l);
     ASSERT_EQ(rig.run(), Exit::fault);
     EXPECT_EQ(rig.fault().kind, FaultKind::memory);
     EXPECT_GE(rig.fault().address, reinterpret_cast<uint64_t>(pages) + 4096) << hex;
@@ -165,7 +183,9 @@ TEST(MemoryFaults, OnTheFastPathTheRegistersStillTell) {
 }
 
 TEST(MemoryFaults, InactiveLanesTouchNothing) {
-  Rig rig(Target::gfx950, "008050dc02007f06" "008008dd02067f00");  // load, atomic add
+  Rig rig(Target::gfx950,
+          "008050dc02007f06"
+          "008008dd02067f00");  // load, atomic add
   for (int l = 0; l < kLanes; l++) rig.address(l, 0xdead'beef'0000'0000);
   rig.address(5, rig.base() + 8);
   rig.wave().exec() = 1u << 5;
@@ -283,8 +303,13 @@ TEST(MemoryOrder, ReturningFloatAtomicKeepsDenormalsByGeneration) {
 // --- Transposing reads ---
 
 TEST(LdsTranspose, LaneMGetsColumnMOfItsTile) {
-  struct { const char* hex; unsigned bits, dwords, stride; } const cases[] = {
-      {"1000c0d902000006", 4, 2, 8}, {"1000c2d902000006", 6, 3, 16}, {"1000c4d902000006", 8, 2, 8}, {"1000c6d902000006", 16, 2, 8}};
+  struct {
+    const char* hex;
+    unsigned bits, dwords, stride;
+  } const cases[] = {{"1000c0d902000006", 4, 2, 8},
+                     {"1000c2d902000006", 6, 3, 16},
+                     {"1000c4d902000006", 8, 2, 8},
+                     {"1000c6d902000006", 16, 2, 8}};
   for (const auto& c : cases) {
     const unsigned elements = c.dwords * 32 / c.bits, beside = 16 / elements;
     const auto value = [&](unsigned tile, unsigned row, unsigned column) {
@@ -297,7 +322,8 @@ TEST(LdsTranspose, LaneMGetsColumnMOfItsTile) {
       for (unsigned e = 0; e < elements; e++)
         for (unsigned b = 0; b < c.bits; b++) {
           const unsigned bit = e * c.bits + b;
-          line[bit / 8] |= uint8_t((value(l / 16, l % 16 / beside, l % beside * elements + e) >> b & 1) << (bit % 8));
+          line[bit / 8] |=
+              uint8_t((value(l / 16, l % 16 / beside, l % beside * elements + e) >> b & 1) << (bit % 8));
         }
       std::memcpy(rig.group().lds + 16 + l * c.stride, line.data(), line.size());
       rig.v(2, int(l)) = l * c.stride;
@@ -353,7 +379,8 @@ TEST(BufferFormats, LoadsConvert) {
     ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
     for (int i = 0; i < 4; i++) {
       EXPECT_EQ(rig.v(6 + i, 0), 0xdead0006u + uint32_t(i));
-      EXPECT_EQ(rig.v(6 + i, 7), c.expected[i]) << "format " << c.data << " " << c.numeric << " component " << i;
+      EXPECT_EQ(rig.v(6 + i, 7), c.expected[i])
+          << "format " << c.data << " " << c.numeric << " component " << i;
       EXPECT_EQ(rig.v(6 + i, 63), 0u) << "out of range";
     }
   }
@@ -381,7 +408,8 @@ TEST(BufferFormats, StoresConvertBack) {
     rig.wave().mode.bits = 0x0f;  // neither its rounding nor its flushing applies
     ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
     for (size_t i = 0; i < 4; i++)
-      EXPECT_EQ(rig.memory[8 + i], i < c.record.size() ? c.record[i] : 0) << "format " << c.data << " " << c.numeric;
+      EXPECT_EQ(rig.memory[8 + i], i < c.record.size() ? c.record[i] : 0)
+          << "format " << c.data << " " << c.numeric;
     EXPECT_EQ(rig.memory[16], 0u);
   }
 }

@@ -9,11 +9,16 @@ namespace morgana::device::MORGANA_SIMD {
 template <int N>
 struct WordOf;
 template <>
-struct WordOf<1> { using type = uint32_t; };
+struct WordOf<1> {
+  using type = uint32_t;
+};
 template <>
-struct WordOf<2> { using type = uint64_t; };
+struct WordOf<2> {
+  using type = uint64_t;
+};
 
-// The atomics of LDS, and what counts and exchanges; nullptr for no such instruction. Step::extra is filled already.
+// The atomics of LDS, and what counts and exchanges; nullptr for no such instruction. Step::extra is filled
+// already.
 Handler select_ds_atomic(const isa::Inst& inst);
 
 }  // namespace morgana::device::MORGANA_SIMD

@@ -12,7 +12,8 @@ template <class Operation>
 atomics::Flush flush_of(Mode mode) {
   using T = typename Operation::type;
   if constexpr (__is_same(Operation, atomics::float_add<uint64_t>)) return {};
-  constexpr bool kPacked = __is_same(Operation, atomics::pk_add_f16) || __is_same(Operation, atomics::pk_add_bf16);
+  constexpr bool kPacked =
+      __is_same(Operation, atomics::pk_add_f16) || __is_same(Operation, atomics::pk_add_bf16);
   const unsigned keep = sizeof(T) == 8 || kPacked ? mode.denorm16_64() : mode.denorm32();
   return {!(keep & 1), !(keep & 2)};
 }
@@ -64,7 +65,8 @@ MORGANA_INLINE bool ds_atomic_lanes(Wave& wave, const Step* step) {
   }
   [[maybe_unused]] typename FloatScope<kFloats>::type environment;
   const atomics::Flush flush = flush_of<Operation>(wave.mode);
-  if (exec == kAllLanes && limit >= sizeof(T) + add && all_at_most(address, limit - add - sizeof(T))) [[likely]] {
+  if (exec == kAllLanes && limit >= sizeof(T) + add && all_at_most(address, limit - add - sizeof(T)))
+      [[likely]] {
     uint8_t* const base = lds + add;
     if constexpr (__is_same(Operation, atomics::add<uint32_t>))
       if (to == nullptr && is_uniform(from)) {
@@ -78,8 +80,10 @@ MORGANA_INLINE bool ds_atomic_lanes(Wave& wave, const Step* step) {
                                                      from2 ? Move::value(from2, l) : T{0}, flush);
     } else {
       for (int l = 0; l < kLanes; l++)
-        Move::set_value(to, l, apply_atomic<Operation, Sharing::one_thread>(
-                                   base + address[l], Move::value(from, l), from2 ? Move::value(from2, l) : T{0}, flush));
+        Move::set_value(
+            to, l,
+            apply_atomic<Operation, Sharing::one_thread>(base + address[l], Move::value(from, l),
+                                                         from2 ? Move::value(from2, l) : T{0}, flush));
     }
     return true;
   }
@@ -111,12 +115,14 @@ MORGANA_INLINE void ds_src2_lanes(Wave& wave, const Step* step) {
   const uint32_t* const address = registers(wave, step, 0);
   for (uint64_t left = wave.exec(); left; left &= left - 1) {
     const uint32_t a = address[__builtin_ctzll(left)];
-    const int32_t dwords = offset & 0x8000 ? static_cast<int32_t>(a) >> 17 : static_cast<int32_t>(offset << 17) >> 17;
+    const int32_t dwords =
+        offset & 0x8000 ? static_cast<int32_t>(a) >> 17 : static_cast<int32_t>(offset << 17) >> 17;
     const uint32_t at = offset & 0x8000 ? a & 0x1ffff : a;
     const uint32_t from = at + static_cast<uint32_t>(dwords) * 4;
     if (at + uint64_t{sizeof(T)} > limit) continue;
     const T data = from + uint64_t{sizeof(T)} <= limit ? peek<T>(wave.group->lds + from) : T{0};
-    apply_atomic<Operation, Sharing::one_thread>(wave.group->lds + at, data, T{0}, flush_of<Operation>(wave.mode));
+    apply_atomic<Operation, Sharing::one_thread>(wave.group->lds + at, data, T{0},
+                                                 flush_of<Operation>(wave.mode));
   }
 }
 template <class Operation>
@@ -125,7 +131,8 @@ void ds_src2(Wave& wave, const Step* step) {
   MORGANA_NEXT(wave, step);
 }
 
-// Two conditional exchanges of 32 bits at an address of 8: each happens if the data's top bit is set, without it.
+// Two conditional exchanges of 32 bits at an address of 8: each happens if the data's top bit is set, without
+// it.
 void ds_condxchg32_rtn_b64(Wave& wave, const Step* step) {
   const uint64_t limit = lds_limit(wave, step);
   const uint32_t* const address = registers(wave, step, 0);
@@ -148,7 +155,8 @@ void ds_condxchg32_rtn_b64(Wave& wave, const Step* step) {
   MORGANA_NEXT(wave, step);
 }
 
-// One counter, moved by the number of active lanes. The address is M0's (LLVM passes the pointer there) plus the offset.
+// One counter, moved by the number of active lanes. The address is M0's (LLVM passes the pointer there) plus
+// the offset.
 template <int Sign>
 void ds_count(Wave& wave, const Step* step) {
   const uint64_t exec = wave.exec();

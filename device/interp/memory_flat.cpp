@@ -1,7 +1,7 @@
 // FLAT, GLOBAL and SCRATCH (CDNA4 guide, chapter 10).
 //
-// Fast paths, inline: all lanes active and their addresses a progression, or all the same. Everything else goes
-// through one address a lane.
+// Fast paths, inline: all lanes active and their addresses a progression, or all the same. Everything else
+// goes through one address a lane.
 #include "device/interp/memory_atomic.h"
 #include "device/interp/memory_scratch.h"
 
@@ -38,20 +38,22 @@ MORGANA_INLINE Data data_of(Wave& wave, const Step* step) {
   return data;
 }
 
-bool fault_at(Wave& wave, const Step* step, FaultKind kind, const char* detail, uint64_t lanes, const uint64_t* at) {
+bool fault_at(Wave& wave, const Step* step, FaultKind kind, const char* detail, uint64_t lanes,
+              const uint64_t* at) {
   const int lane = __builtin_ctzll(lanes);
   const bool writes = step->inst->row->flags & (isa::kStore | isa::kAtomic);
   raise(wave, step, kind, detail, at[lane], lane, writes);
   return false;
 }
 
-// Turns the addresses of lanes in the LDS aperture into host addresses; takes the lanes in the private aperture out of
-// `exec` and gives their offsets. False after a fault.
+// Turns the addresses of lanes in the LDS aperture into host addresses; takes the lanes in the private
+// aperture out of `exec` and gives their offsets. False after a fault.
 struct Private {
   uint64_t lanes = 0;
   alignas(64) uint32_t offset[kLanes];
 };
-bool resolve_apertures(Wave& wave, const Step* step, uint64_t* at, uint64_t& exec, uint32_t bytes, Private& own) {
+bool resolve_apertures(Wave& wave, const Step* step, uint64_t* at, uint64_t& exec, uint32_t bytes,
+                       Private& own) {
   const uint32_t lds_size = wave.group->lds_size;
   for (uint64_t left = exec; left; left &= left - 1) {
     const int l = __builtin_ctzll(left);
@@ -60,7 +62,8 @@ bool resolve_apertures(Wave& wave, const Step* step, uint64_t* at, uint64_t& exe
     const bool shared = at[l] >> 32 == kSharedHigh;
     const uint64_t size = shared ? lds_size : wave.scratch_lane_bytes;
     if (uint64_t{offset} + bytes > size)
-      return fault_at(wave, step, FaultKind::aperture, shared ? "beyond the LDS allocation" : "beyond the scratch of the work-item",
+      return fault_at(wave, step, FaultKind::aperture,
+                      shared ? "beyond the LDS allocation" : "beyond the scratch of the work-item",
                       uint64_t{1} << l, at);
     if (shared) {
       at[l] = reinterpret_cast<uint64_t>(wave.group->lds) + offset;
@@ -84,7 +87,8 @@ template <class Move>
     uint64_t misaligned = 0;
     for (int l = 0; l < kLanes; l++) misaligned |= uint64_t{(at[l] & (Move::kBytes - 1)) != 0} << l;
     if (misaligned &= exec)
-      return fault_at(wave, step, FaultKind::misaligned, "an atomic needs a naturally aligned address", misaligned, at);
+      return fault_at(wave, step, FaultKind::misaligned, "an atomic needs a naturally aligned address",
+                      misaligned, at);
   }
   Private own;
   if (step->extra & kFormIsFlat && !resolve_apertures(wave, step, at, exec, Move::kBytes, own)) return false;
@@ -122,7 +126,8 @@ void flat_vaddr(Wave& wave, const Step* step) {
     if (const uint64_t exec = wave.exec()) {
       constexpr uint32_t kSpan = (kLanes - 1) * Move::kBytes;
       const int l = __builtin_ctzll(exec);
-      const uint64_t first = (low[l] | uint64_t{low[kLanes + l]} << 32) + static_cast<uint64_t>(int64_t{step->imm});
+      const uint64_t first =
+          (low[l] | uint64_t{low[kLanes + l]} << 32) + static_cast<uint64_t>(int64_t{step->imm});
       if (low[l] <= UINT32_MAX - kSpan && is_progression<Move::kBytes>(low, exec, l) &&
           is_progression<0>(low + kLanes, exec, l) &&
           !(step->extra & kFormIsFlat && (in_aperture(first) || in_aperture(first + kSpan)))) {
@@ -156,9 +161,12 @@ void flat_saddr(Wave& wave, const Step* step) {
     const uint32_t* offset = registers(wave, step, 0);
     if (const uint64_t exec = wave.exec()) {
       const int l = __builtin_ctzll(exec);
-      if (offset[l] <= UINT32_MAX - (kLanes - 1) * Move::kBytes && is_progression<Move::kBytes>(offset, exec, l)) {
+      if (offset[l] <= UINT32_MAX - (kLanes - 1) * Move::kBytes &&
+          is_progression<Move::kBytes>(offset, exec, l)) {
         const uint64_t base = scalar64(wave, step, 2) + static_cast<uint64_t>(int64_t{step->imm});
-        Move::some(data, reinterpret_cast<uint8_t*>(base + offset[l] - static_cast<uint32_t>(l * Move::kBytes)), exec);
+        Move::some(data,
+                   reinterpret_cast<uint8_t*>(base + offset[l] - static_cast<uint32_t>(l * Move::kBytes)),
+                   exec);
         MORGANA_NEXT(wave, step);
       }
     }
@@ -183,10 +191,12 @@ MORGANA_INLINE uint32_t scratch_base(const Wave& wave, const Step* step) {
 }
 
 // Whole dwords at an aligned offset that all lanes share are neighbours in memory.
-MORGANA_INLINE void scratch_row(const LoadDwords<1>*, const Data& data, uint8_t* row, uint32_t, uint64_t exec) {
+MORGANA_INLINE void scratch_row(const LoadDwords<1>*, const Data& data, uint8_t* row, uint32_t,
+                                uint64_t exec) {
   for (int i = 0; i < kChunks; i++) merge_chunk(data.to, i, peek<Chunk>(row + 64 * i), chunk_mask(exec, i));
 }
-MORGANA_INLINE void scratch_row(const StoreDwords<1>*, const Data& data, uint8_t* row, uint32_t, uint64_t exec) {
+MORGANA_INLINE void scratch_row(const StoreDwords<1>*, const Data& data, uint8_t* row, uint32_t,
+                                uint64_t exec) {
   for (int i = 0; i < kChunks; i++)
     merge_chunk(reinterpret_cast<uint32_t*>(row), i, chunk_of(data.from, i), chunk_mask(exec, i));
 }
@@ -197,11 +207,12 @@ template <class Move>
   alignas(64) uint32_t offset[kLanes];
   const bool varies = step->kind[0] != Source::none;
   for (int i = 0; i < kChunks; i++)
-    set_chunk(offset, i, scratch_base(wave, step) + (varies ? chunk_of(registers(wave, step, 0), i) : Chunk(0)));
+    set_chunk(offset, i,
+              scratch_base(wave, step) + (varies ? chunk_of(registers(wave, step, 0), i) : Chunk(0)));
   if (const uint64_t outside = outside_scratch(wave, offset, Move::kBytes, exec)) {
     const int lane = __builtin_ctzll(outside);
-    raise(wave, step, FaultKind::aperture, "beyond the scratch of the work-item", kPrivateBase + offset[lane], lane,
-          Move::kStores);
+    raise(wave, step, FaultKind::aperture, "beyond the scratch of the work-item", kPrivateBase + offset[lane],
+          lane, Move::kStores);
     return false;
   }
   if (exec) move_scratch<Move>(wave, data, offset, exec);
@@ -222,7 +233,8 @@ void scratch(Wave& wave, const Step* step) {
     if (same && offset % 4 == 0 && uint64_t{offset} + Move::kBytes <= wave.scratch_lane_bytes) [[likely]] {
       uint8_t* const row = wave.scratch + scratch_offset(offset, 0);
       for (int d = 0; d < Move::kBytes / 4; d++)
-        scratch_row(static_cast<typename Move::Dword*>(nullptr), dword_of(data, d), row + 256 * d, 0, wave.exec());
+        scratch_row(static_cast<typename Move::Dword*>(nullptr), dword_of(data, d), row + 256 * d, 0,
+                    wave.exec());
       MORGANA_NEXT(wave, step);
     }
   }
@@ -267,14 +279,23 @@ Handler choose(const isa::Inst& inst, const Step& step) {
 }
 
 template <class Operation>
-Handler choose_atomic() { return flat_atomic<Atomic<Operation, Sharing::host_threads>>; }
+Handler choose_atomic() {
+  return flat_atomic<Atomic<Operation, Sharing::host_threads>>;
+}
 
 }  // namespace
 
 // Each operation of FLAT is one of GLOBAL, and the loads and stores are ones of SCRATCH.
-#define EVERY(name) case Op::flat_##name: case Op::global_##name: case Op::scratch_##name
-#define ATOMIC(name) case Op::flat_atomic_##name: case Op::global_atomic_##name
-#define TO_LDS(name) case Op::global_load_lds_##name: case Op::scratch_load_lds_##name
+#define EVERY(name)       \
+  case Op::flat_##name:   \
+  case Op::global_##name: \
+  case Op::scratch_##name
+#define ATOMIC(name)           \
+  case Op::flat_atomic_##name: \
+  case Op::global_atomic_##name
+#define TO_LDS(name)               \
+  case Op::global_load_lds_##name: \
+  case Op::scratch_load_lds_##name
 
 Handler select_flat(Target target, const isa::Inst& inst, Step& step) {
   using isa::Op;
@@ -287,71 +308,72 @@ Handler select_flat(Target target, const isa::Inst& inst, Step& step) {
   step.extra |= kKeepDenorms;
   step.imm = inst.offset;
   switch (inst.row->op) {
-    EVERY(load_ubyte): return choose<LoadPart<uint8_t>>(inst, step);
-    EVERY(load_sbyte): return choose<LoadPart<int8_t>>(inst, step);
-    EVERY(load_ushort): return choose<LoadPart<uint16_t>>(inst, step);
-    EVERY(load_sshort): return choose<LoadPart<int16_t>>(inst, step);
-    EVERY(load_ubyte_d16): return choose<LoadPart<uint8_t, Part::low>>(inst, step);
-    EVERY(load_ubyte_d16_hi): return choose<LoadPart<uint8_t, Part::high>>(inst, step);
-    EVERY(load_sbyte_d16): return choose<LoadPart<int8_t, Part::low>>(inst, step);
-    EVERY(load_sbyte_d16_hi): return choose<LoadPart<int8_t, Part::high>>(inst, step);
-    EVERY(load_short_d16): return choose<LoadPart<uint16_t, Part::low>>(inst, step);
-    EVERY(load_short_d16_hi): return choose<LoadPart<uint16_t, Part::high>>(inst, step);
-    EVERY(load_dword): return choose<LoadDwords<1>>(inst, step);
-    EVERY(load_dwordx2): return choose<LoadDwords<2>>(inst, step);
-    EVERY(load_dwordx3): return choose<LoadDwords<3>>(inst, step);
-    EVERY(load_dwordx4): return choose<LoadDwords<4>>(inst, step);
-    EVERY(store_byte): return choose<StorePart<uint8_t>>(inst, step);
-    EVERY(store_byte_d16_hi): return choose<StorePart<uint8_t, Part::high>>(inst, step);
-    EVERY(store_short): return choose<StorePart<uint16_t>>(inst, step);
-    EVERY(store_short_d16_hi): return choose<StorePart<uint16_t, Part::high>>(inst, step);
-    EVERY(store_dword): return choose<StoreDwords<1>>(inst, step);
-    EVERY(store_dwordx2): return choose<StoreDwords<2>>(inst, step);
-    EVERY(store_dwordx3): return choose<StoreDwords<3>>(inst, step);
-    EVERY(store_dwordx4): return choose<StoreDwords<4>>(inst, step);
-    TO_LDS(ubyte): return choose<LoadPart<uint8_t>>(inst, step);
-    TO_LDS(sbyte): return choose<LoadPart<int8_t>>(inst, step);
-    TO_LDS(ushort): return choose<LoadPart<uint16_t>>(inst, step);
-    TO_LDS(sshort): return choose<LoadPart<int16_t>>(inst, step);
-    TO_LDS(dword): return choose<LoadDwords<1>>(inst, step);
+    EVERY(load_ubyte) : return choose<LoadPart<uint8_t>>(inst, step);
+    EVERY(load_sbyte) : return choose<LoadPart<int8_t>>(inst, step);
+    EVERY(load_ushort) : return choose<LoadPart<uint16_t>>(inst, step);
+    EVERY(load_sshort) : return choose<LoadPart<int16_t>>(inst, step);
+    EVERY(load_ubyte_d16) : return choose<LoadPart<uint8_t, Part::low>>(inst, step);
+    EVERY(load_ubyte_d16_hi) : return choose<LoadPart<uint8_t, Part::high>>(inst, step);
+    EVERY(load_sbyte_d16) : return choose<LoadPart<int8_t, Part::low>>(inst, step);
+    EVERY(load_sbyte_d16_hi) : return choose<LoadPart<int8_t, Part::high>>(inst, step);
+    EVERY(load_short_d16) : return choose<LoadPart<uint16_t, Part::low>>(inst, step);
+    EVERY(load_short_d16_hi) : return choose<LoadPart<uint16_t, Part::high>>(inst, step);
+    EVERY(load_dword) : return choose<LoadDwords<1>>(inst, step);
+    EVERY(load_dwordx2) : return choose<LoadDwords<2>>(inst, step);
+    EVERY(load_dwordx3) : return choose<LoadDwords<3>>(inst, step);
+    EVERY(load_dwordx4) : return choose<LoadDwords<4>>(inst, step);
+    EVERY(store_byte) : return choose<StorePart<uint8_t>>(inst, step);
+    EVERY(store_byte_d16_hi) : return choose<StorePart<uint8_t, Part::high>>(inst, step);
+    EVERY(store_short) : return choose<StorePart<uint16_t>>(inst, step);
+    EVERY(store_short_d16_hi) : return choose<StorePart<uint16_t, Part::high>>(inst, step);
+    EVERY(store_dword) : return choose<StoreDwords<1>>(inst, step);
+    EVERY(store_dwordx2) : return choose<StoreDwords<2>>(inst, step);
+    EVERY(store_dwordx3) : return choose<StoreDwords<3>>(inst, step);
+    EVERY(store_dwordx4) : return choose<StoreDwords<4>>(inst, step);
+    TO_LDS(ubyte) : return choose<LoadPart<uint8_t>>(inst, step);
+    TO_LDS(sbyte) : return choose<LoadPart<int8_t>>(inst, step);
+    TO_LDS(ushort) : return choose<LoadPart<uint16_t>>(inst, step);
+    TO_LDS(sshort) : return choose<LoadPart<int16_t>>(inst, step);
+    TO_LDS(dword) : return choose<LoadDwords<1>>(inst, step);
     case Op::global_load_lds_dwordx3: return choose<LoadDwords<3>>(inst, step);
-    case Op::global_load_lds_dwordx4: return choose<LoadDwords<4>>(inst, step);
+    case Op::global_load_lds_dwordx4:
+      return choose<LoadDwords<4>>(inst, step);
 
-    ATOMIC(swap): return choose_atomic<op::swap<uint32_t>>();
-    ATOMIC(cmpswap): return choose_atomic<op::cmpswap<uint32_t>>();
-    ATOMIC(add): return choose_atomic<op::add<uint32_t>>();
-    ATOMIC(sub): return choose_atomic<op::sub<uint32_t>>();
-    ATOMIC(smin): return choose_atomic<op::min<int32_t>>();
-    ATOMIC(umin): return choose_atomic<op::min<uint32_t>>();
-    ATOMIC(smax): return choose_atomic<op::max<int32_t>>();
-    ATOMIC(umax): return choose_atomic<op::max<uint32_t>>();
-    ATOMIC(and): return choose_atomic<op::and_<uint32_t>>();
-    ATOMIC(or): return choose_atomic<op::or_<uint32_t>>();
-    ATOMIC(xor): return choose_atomic<op::xor_<uint32_t>>();
-    ATOMIC(inc): return choose_atomic<op::inc<uint32_t>>();
-    ATOMIC(dec): return choose_atomic<op::dec<uint32_t>>();
-    ATOMIC(swap_x2): return choose_atomic<op::swap<uint64_t>>();
-    ATOMIC(cmpswap_x2): return choose_atomic<op::cmpswap<uint64_t>>();
-    ATOMIC(add_x2): return choose_atomic<op::add<uint64_t>>();
-    ATOMIC(sub_x2): return choose_atomic<op::sub<uint64_t>>();
-    ATOMIC(smin_x2): return choose_atomic<op::min<int64_t>>();
-    ATOMIC(umin_x2): return choose_atomic<op::min<uint64_t>>();
-    ATOMIC(smax_x2): return choose_atomic<op::max<int64_t>>();
-    ATOMIC(umax_x2): return choose_atomic<op::max<uint64_t>>();
-    ATOMIC(and_x2): return choose_atomic<op::and_<uint64_t>>();
-    ATOMIC(or_x2): return choose_atomic<op::or_<uint64_t>>();
-    ATOMIC(xor_x2): return choose_atomic<op::xor_<uint64_t>>();
-    ATOMIC(inc_x2): return choose_atomic<op::inc<uint64_t>>();
-    ATOMIC(dec_x2): return choose_atomic<op::dec<uint64_t>>();
-    ATOMIC(add_f32):
-      // L2 flushes (CDNA4 guide, Table 53), but LLVM takes gfx940 and later to keep denormals.
-      if (!info(target).is_gfx940) step.extra &= ~kKeepDenorms;
+      ATOMIC(swap) : return choose_atomic<op::swap<uint32_t>>();
+      ATOMIC(cmpswap) : return choose_atomic<op::cmpswap<uint32_t>>();
+      ATOMIC(add) : return choose_atomic<op::add<uint32_t>>();
+      ATOMIC(sub) : return choose_atomic<op::sub<uint32_t>>();
+      ATOMIC(smin) : return choose_atomic<op::min<int32_t>>();
+      ATOMIC(umin) : return choose_atomic<op::min<uint32_t>>();
+      ATOMIC(smax) : return choose_atomic<op::max<int32_t>>();
+      ATOMIC(umax) : return choose_atomic<op::max<uint32_t>>();
+      ATOMIC(and) : return choose_atomic<op::and_<uint32_t>>();
+      ATOMIC(or) : return choose_atomic<op::or_<uint32_t>>();
+      ATOMIC(xor) : return choose_atomic<op::xor_<uint32_t>>();
+      ATOMIC(inc) : return choose_atomic<op::inc<uint32_t>>();
+      ATOMIC(dec) : return choose_atomic<op::dec<uint32_t>>();
+      ATOMIC(swap_x2) : return choose_atomic<op::swap<uint64_t>>();
+      ATOMIC(cmpswap_x2) : return choose_atomic<op::cmpswap<uint64_t>>();
+      ATOMIC(add_x2) : return choose_atomic<op::add<uint64_t>>();
+      ATOMIC(sub_x2) : return choose_atomic<op::sub<uint64_t>>();
+      ATOMIC(smin_x2) : return choose_atomic<op::min<int64_t>>();
+      ATOMIC(umin_x2) : return choose_atomic<op::min<uint64_t>>();
+      ATOMIC(smax_x2) : return choose_atomic<op::max<int64_t>>();
+      ATOMIC(umax_x2) : return choose_atomic<op::max<uint64_t>>();
+      ATOMIC(and_x2) : return choose_atomic<op::and_<uint64_t>>();
+      ATOMIC(or_x2) : return choose_atomic<op::or_<uint64_t>>();
+      ATOMIC(xor_x2) : return choose_atomic<op::xor_<uint64_t>>();
+      ATOMIC(inc_x2) : return choose_atomic<op::inc<uint64_t>>();
+      ATOMIC(dec_x2) : return choose_atomic<op::dec<uint64_t>>();
+      ATOMIC(add_f32)
+          :  // L2 flushes (CDNA4 guide, Table 53), but LLVM takes gfx940 and later to keep denormals.
+            if (!info(target).is_gfx940) step.extra &= ~kKeepDenorms;
       return choose_atomic<op::float_add<uint32_t>>();
-    ATOMIC(add_f64): return choose_atomic<op::float_add<uint64_t>>();
-    ATOMIC(min_f64): return choose_atomic<op::float_min<uint64_t>>();
-    ATOMIC(max_f64): return choose_atomic<op::float_max<uint64_t>>();
-    ATOMIC(pk_add_f16): return choose_atomic<op::pk_add_f16>();
-    ATOMIC(pk_add_bf16): return choose_atomic<op::pk_add_bf16>();
+      ATOMIC(add_f64) : return choose_atomic<op::float_add<uint64_t>>();
+      ATOMIC(min_f64) : return choose_atomic<op::float_min<uint64_t>>();
+      ATOMIC(max_f64) : return choose_atomic<op::float_max<uint64_t>>();
+      ATOMIC(pk_add_f16) : return choose_atomic<op::pk_add_f16>();
+      ATOMIC(pk_add_bf16) : return choose_atomic<op::pk_add_bf16>();
     case Op::flat_atomic_fcmpswap: return choose_atomic<op::float_cmpswap<uint32_t>>();
     case Op::flat_atomic_fmin: return choose_atomic<op::float_min<uint32_t>>();
     case Op::flat_atomic_fmax: return choose_atomic<op::float_max<uint32_t>>();

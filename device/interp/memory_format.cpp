@@ -7,8 +7,8 @@ namespace morgana::device::MORGANA_SIMD {
 namespace {
 
 // Bits of Step::extra here, beside BufferFlag.
-constexpr uint32_t kTyped = 1u << 16;     // MTBUF: DFMT and NFMT are the instruction's, the components in order
-constexpr uint32_t kHalves = 1u << 17;    // D16
+constexpr uint32_t kTyped = 1u << 16;   // MTBUF: DFMT and NFMT are the instruction's, the components in order
+constexpr uint32_t kHalves = 1u << 17;  // D16
 constexpr uint32_t kUnpacked = 1u << 18;  // D16 with one component a register (gfx8)
 constexpr uint32_t kHighHalf = 1u << 19;  // format_d16_hi_x
 constexpr uint32_t kComponentsShift = 20, kDataShift = 23, kNumericShift = 27;
@@ -173,11 +173,15 @@ void store_format(Wave& wave, const Step* step) {
 
 int components_of(isa::Op op) {
   using isa::Op;
-#define COUNTED(suffix, count)                                                                     \
-  case Op::buffer_load_format_##suffix: case Op::buffer_load_format_d16_##suffix:                  \
-  case Op::buffer_store_format_##suffix: case Op::buffer_store_format_d16_##suffix:                \
-  case Op::tbuffer_load_format_##suffix: case Op::tbuffer_load_format_d16_##suffix:                \
-  case Op::tbuffer_store_format_##suffix: case Op::tbuffer_store_format_d16_##suffix: return count;
+#define COUNTED(suffix, count)               \
+  case Op::buffer_load_format_##suffix:      \
+  case Op::buffer_load_format_d16_##suffix:  \
+  case Op::buffer_store_format_##suffix:     \
+  case Op::buffer_store_format_d16_##suffix: \
+  case Op::tbuffer_load_format_##suffix:     \
+  case Op::tbuffer_load_format_d16_##suffix: \
+  case Op::tbuffer_store_format_##suffix:    \
+  case Op::tbuffer_store_format_d16_##suffix: return count;
   switch (op) {
     COUNTED(x, 1)
     COUNTED(xy, 2)
@@ -200,7 +204,8 @@ Handler select_buffer_format(const isa::Inst& inst, Step& step) {
     step.extra |= kTyped | uint32_t{inst.dfmt} << kDataShift | uint32_t{inst.nfmt} << kNumericShift;
   if (inst.row->flags & isa::kD16) step.extra |= kHalves;
   if (inst.row->flags & isa::kD16Hi) step.extra |= kHighHalf;
-  // Resources of gfx8 have an element size: the same test tells that generation here, since D16 begins with it.
+  // Resources of gfx8 have an element size: the same test tells that generation here, since D16 begins with
+  // it.
   if (inst.row->flags & isa::kD16 && step.extra & kElementSize) step.extra |= kUnpacked;
   if (inst.row->flags & isa::kStore) return store_format;
   return inst.lds ? load_format_lds : load_format;

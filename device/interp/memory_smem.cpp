@@ -51,7 +51,9 @@ MORGANA_INLINE void write_dwords(Wave& wave, const Step* step, const uint32_t* v
 template <int N>
 void s_load(Wave& wave, const Step* step) {
   wave.step = step;
-  struct Dwords { uint32_t value[N]; };
+  struct Dwords {
+    uint32_t value[N];
+  };
   const auto loaded = peek<Dwords>(address_of(wave, step));
   write_dwords<N>(wave, step, loaded.value);
   MORGANA_NEXT(wave, step);
@@ -103,7 +105,8 @@ void s_atomic(Wave& wave, const Step* step) {
   const bool two = step->inst->row->flags & isa::kCmpswap;
   __builtin_memcpy(data, wave.s + step->src[2], two ? sizeof data : sizeof(T));
   const T old = apply_atomic<Operation, Sharing::host_threads>(at, data[0], two ? data[1] : T{0}, {});
-  if (step->extra & kReturns) write_dwords<sizeof(T) / 4>(wave, step, reinterpret_cast<const uint32_t*>(&old));
+  if (step->extra & kReturns)
+    write_dwords<sizeof(T) / 4>(wave, step, reinterpret_cast<const uint32_t*>(&old));
   MORGANA_NEXT(wave, step);
 }
 
@@ -127,18 +130,21 @@ bool is_data(uint32_t code, uint32_t dwords) {
 
 }  // namespace
 
-#define ATOMIC(name, operation)                                          \
-  case Op::s_atomic_##name: return s_atomic<operation, false>;           \
+#define ATOMIC(name, operation)                                \
+  case Op::s_atomic_##name: return s_atomic<operation, false>; \
   case Op::s_buffer_atomic_##name: return s_atomic<operation, true>;
 
 Handler select_smem(Target target, const isa::Inst& inst, Step& step) {
   using isa::Op;
   namespace op = atomics;
   step.imm = 0;
-  if (inst.offset_imm) step.imm = inst.offset_is_dwords ? static_cast<int32_t>(uint32_t(inst.offset) * 4) : inst.offset;
+  if (inst.offset_imm)
+    step.imm = inst.offset_is_dwords ? static_cast<int32_t>(uint32_t(inst.offset) * 4) : inst.offset;
   if (inst.row->flags & isa::kAtomic && inst.n_dst > 0 && inst.dst[0].present()) step.extra |= kReturns;
-  if (inst.n_dst > 0 && inst.dst[0].present() && !is_data(inst.dst[0].code, inst.dst[0].dwords)) return cache_control;
-  if (inst.n_src > 2 && inst.src[2].present() && !is_data(inst.src[2].code, inst.src[2].dwords)) return cache_control;
+  if (inst.n_dst > 0 && inst.dst[0].present() && !is_data(inst.dst[0].code, inst.dst[0].dwords))
+    return cache_control;
+  if (inst.n_src > 2 && inst.src[2].present() && !is_data(inst.src[2].code, inst.src[2].dwords))
+    return cache_control;
   switch (inst.row->op) {
     case Op::s_scratch_load_dword:
     case Op::s_scratch_load_dwordx2:
@@ -180,33 +186,34 @@ Handler select_smem(Target target, const isa::Inst& inst, Step& step) {
     case Op::s_dcache_discard:
     case Op::s_dcache_discard_x2:
     case Op::s_atc_probe:
-    case Op::s_atc_probe_buffer: return cache_control;
-    ATOMIC(swap, op::swap<uint32_t>)
-    ATOMIC(cmpswap, op::cmpswap<uint32_t>)
-    ATOMIC(add, op::add<uint32_t>)
-    ATOMIC(sub, op::sub<uint32_t>)
-    ATOMIC(smin, op::min<int32_t>)
-    ATOMIC(umin, op::min<uint32_t>)
-    ATOMIC(smax, op::max<int32_t>)
-    ATOMIC(umax, op::max<uint32_t>)
-    ATOMIC(and, op::and_<uint32_t>)
-    ATOMIC(or, op::or_<uint32_t>)
-    ATOMIC(xor, op::xor_<uint32_t>)
-    ATOMIC(inc, op::inc<uint32_t>)
-    ATOMIC(dec, op::dec<uint32_t>)
-    ATOMIC(swap_x2, op::swap<uint64_t>)
-    ATOMIC(cmpswap_x2, op::cmpswap<uint64_t>)
-    ATOMIC(add_x2, op::add<uint64_t>)
-    ATOMIC(sub_x2, op::sub<uint64_t>)
-    ATOMIC(smin_x2, op::min<int64_t>)
-    ATOMIC(umin_x2, op::min<uint64_t>)
-    ATOMIC(smax_x2, op::max<int64_t>)
-    ATOMIC(umax_x2, op::max<uint64_t>)
-    ATOMIC(and_x2, op::and_<uint64_t>)
-    ATOMIC(or_x2, op::or_<uint64_t>)
-    ATOMIC(xor_x2, op::xor_<uint64_t>)
-    ATOMIC(inc_x2, op::inc<uint64_t>)
-    ATOMIC(dec_x2, op::dec<uint64_t>)
+    case Op::s_atc_probe_buffer:
+      return cache_control;
+      ATOMIC(swap, op::swap<uint32_t>)
+      ATOMIC(cmpswap, op::cmpswap<uint32_t>)
+      ATOMIC(add, op::add<uint32_t>)
+      ATOMIC(sub, op::sub<uint32_t>)
+      ATOMIC(smin, op::min<int32_t>)
+      ATOMIC(umin, op::min<uint32_t>)
+      ATOMIC(smax, op::max<int32_t>)
+      ATOMIC(umax, op::max<uint32_t>)
+      ATOMIC(and, op::and_<uint32_t>)
+      ATOMIC(or, op::or_<uint32_t>)
+      ATOMIC(xor, op::xor_<uint32_t>)
+      ATOMIC(inc, op::inc<uint32_t>)
+      ATOMIC(dec, op::dec<uint32_t>)
+      ATOMIC(swap_x2, op::swap<uint64_t>)
+      ATOMIC(cmpswap_x2, op::cmpswap<uint64_t>)
+      ATOMIC(add_x2, op::add<uint64_t>)
+      ATOMIC(sub_x2, op::sub<uint64_t>)
+      ATOMIC(smin_x2, op::min<int64_t>)
+      ATOMIC(umin_x2, op::min<uint64_t>)
+      ATOMIC(smax_x2, op::max<int64_t>)
+      ATOMIC(umax_x2, op::max<uint64_t>)
+      ATOMIC(and_x2, op::and_<uint64_t>)
+      ATOMIC(or_x2, op::or_<uint64_t>)
+      ATOMIC(xor_x2, op::xor_<uint64_t>)
+      ATOMIC(inc_x2, op::inc<uint64_t>)
+      ATOMIC(dec_x2, op::dec<uint64_t>)
     default: return nullptr;
   }
 }

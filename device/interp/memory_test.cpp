@@ -1,5 +1,6 @@
-// Memory instructions against the model of device/testing/memory_model.h: every line of testdata/memory.txt on each of
-// its targets, with address shapes and EXEC masks that reach the fast paths and what lies beside them.
+// Memory instructions against the model of device/testing/memory_model.h: every line of testdata/memory.txt
+// on each of its targets, with address shapes and EXEC masks that reach the fast paths and what lies beside
+// them.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -36,7 +37,8 @@ std::vector<Line> read_lines() {
     std::getline(words, text);
     Line line{{}, dwords_of_hex(hex), text.substr(1)};
     std::istringstream names(targets);
-    for (std::string name; std::getline(names, name, ',');) line.targets.push_back(*find_target("gfx" + name));
+    for (std::string name; std::getline(names, name, ',');)
+      line.targets.push_back(*find_target("gfx" + name));
     lines.push_back(std::move(line));
   }
   return lines;
@@ -50,9 +52,10 @@ class Random {
   bool chance(uint32_t of) { return below(of) == 0; }
   // Bits among which the special floats of every width are frequent.
   uint32_t datum() {
-    static constexpr uint32_t kSpecial[] = {0, 0x80000000, 0x3f800000, 0xbf800000, 0x7f800000, 0xff800000, 0x7fc00001, 0x7f800001,
-                                            0xffa00000, 1, 0x80000001, 0x007fffff, 0x00800000, 0x7f7fffff, 0x7ff00000, 0xfff00000,
-                                            0x7ff80000, 0x7ff00001, 0x000fffff, 0x3ff00000, 0x7c007bff, 0x7e0103ff, 0x80017c01};
+    static constexpr uint32_t kSpecial[] = {
+        0,          0x80000000, 0x3f800000, 0xbf800000, 0x7f800000, 0xff800000, 0x7fc00001, 0x7f800001,
+        0xffa00000, 1,          0x80000001, 0x007fffff, 0x00800000, 0x7f7fffff, 0x7ff00000, 0xfff00000,
+        0x7ff80000, 0x7ff00001, 0x000fffff, 0x3ff00000, 0x7c007bff, 0x7e0103ff, 0x80017c01};
     return chance(2) ? bits() : kSpecial[below(std::size(kSpecial))];
   }
 
@@ -62,7 +65,8 @@ class Random {
 
 enum class Shape { run, same, strided, backwards, scattered, misaligned, count };
 
-// 64 offsets in [0, size), `bytes` a lane. Records never overlap in part: the order of such stores is not specified.
+// 64 offsets in [0, size), `bytes` a lane. Records never overlap in part: the order of such stores is not
+// specified.
 std::vector<uint32_t> offsets(Random& random, Shape shape, uint32_t bytes, uint32_t size) {
   std::vector<uint32_t> out(kLanes);
   const uint32_t align = bytes == 12 ? 16 : bytes, span = 64 * 2 * bytes, odd = 1 + random.below(3);
@@ -76,7 +80,8 @@ std::vector<uint32_t> offsets(Random& random, Shape shape, uint32_t bytes, uint3
       case Shape::misaligned: out[l] = random.below(size / 16) * 16 + odd; break;
       default: out[l] = random.below(size / align) * align; break;
     }
-    if (out[l] + bytes > size) out[l] = shape == Shape::misaligned ? odd : shape == Shape::scattered ? 0 : start;
+    if (out[l] + bytes > size)
+      out[l] = shape == Shape::misaligned ? odd : shape == Shape::scattered ? 0 : start;
   }
   return out;
 }
@@ -96,8 +101,11 @@ uint32_t bytes_of(const std::string& mnemonic) {
 class Bench {
  public:
   Bench(Target target, const Line& line, uint32_t seed)
-      : line_(line), text_(parse_memory_text(line.text)), random_(seed),
-        rig_(target, line.code, {.items = 64, .group_bytes = kGroupBytes, .private_bytes = kPrivateBytes, .vgprs = 256}),
+      : line_(line),
+        text_(parse_memory_text(line.text)),
+        random_(seed),
+        rig_(target, line.code,
+             {.items = 64, .group_bytes = kGroupBytes, .private_bytes = kPrivateBytes, .vgprs = 256}),
         guest_(kMemoryBytes) {
     state_.target = target;
     old_ = info(target).generation <= Generation::gfx8;
@@ -112,14 +120,16 @@ class Bench {
     prepare(shape, exec);
     model_memory(text_, state_);
     if (state_.unsupported) return fail("the model does not know it", 0, 0);
-    if (rig_.run() != Exit::ended) return fail(("fault: " + rig_.fault().detail).c_str(), rig_.fault().lane, 0);
+    if (rig_.run() != Exit::ended)
+      return fail(("fault: " + rig_.fault().detail).c_str(), rig_.fault().lane, 0);
     return compare();
   }
 
  private:
   bool fail(const char* what, uint64_t where, uint64_t more) {
-    ADD_FAILURE() << info(state_.target).name << ": " << line_.text << "\n  " << what << " at " << where << " " << std::hex
-                  << more << "\n  shape " << int(shape_) << " exec " << state_.exec << " variant " << variant_;
+    ADD_FAILURE() << info(state_.target).name << ": " << line_.text << "\n  " << what << " at " << where
+                  << " " << std::hex << more << "\n  shape " << int(shape_) << " exec " << state_.exec
+                  << " variant " << variant_;
     return false;
   }
 
@@ -128,9 +138,10 @@ class Bench {
   void prepare(Shape shape, uint64_t exec) {
     shape_ = shape;
     Wave& w = rig_.wave();
-    const bool atomic = text_.mnemonic.find("atomic") != std::string::npos ||
-                        (text_.mnemonic.find("ds_") == 0 && text_.mnemonic.find("write") == std::string::npos &&
-                         text_.mnemonic.find("read") == std::string::npos);
+    const bool atomic =
+        text_.mnemonic.find("atomic") != std::string::npos ||
+        (text_.mnemonic.find("ds_") == 0 && text_.mnemonic.find("write") == std::string::npos &&
+         text_.mnemonic.find("read") == std::string::npos);
     if (atomic && shape == Shape::misaligned) shape = Shape::scattered;
     for (int n = 0; n < int(kCompared); n++)
       for (int l = 0; l < kLanes; l++) rig_.v(n, l) = random_.datum(), rig_.a(n, l) = random_.datum();
@@ -164,7 +175,8 @@ class Bench {
       if (variant_ == 1) rig_.v(2, 5) -= 4096;
       if (m.find("src2") != std::string::npos) set(2, offsets(random_, Shape::scattered, 8, 2048));
     } else if (m.rfind("scratch_", 0) == 0) {
-      set(2, offsets(random_, shape == Shape::same || shape == Shape::misaligned ? shape : Shape::scattered, bytes, 96));
+      set(2, offsets(random_, shape == Shape::same || shape == Shape::misaligned ? shape : Shape::scattered,
+                     bytes, 96));
     } else if (m.rfind("buffer_", 0) == 0) {
       buffer(shape, bytes, set, set64);
     } else if (line_.text.find("s[4:5]") != std::string::npos) {
@@ -193,10 +205,13 @@ class Bench {
     if (shape == Shape::misaligned && old_) shape = Shape::scattered;
     const bool idxen = text_.has("idxen"), offen = text_.has("offen");
     // An access may not be wider than the swizzle's element, unless it is of dwords.
-    if (bytes == 8 && text_.mnemonic.find("atomic") != std::string::npos && (variant_ == 2 || variant_ == 3)) variant_ = 1;
+    if (bytes == 8 && text_.mnemonic.find("atomic") != std::string::npos && (variant_ == 2 || variant_ == 3))
+      variant_ = 1;
     uint32_t stride = 0, records = 32768, word3 = 0x00027000, swizzle = 0;
     if (variant_ == 1) stride = 32, records = random_.chance(2) ? 500 : 12000;
-    if (variant_ == 2) stride = 64, records = random_.chance(2) ? 500 : 12000, swizzle = 0x80000000u, word3 |= random_.below(4) << 21;
+    if (variant_ == 2)
+      stride = 64, records = random_.chance(2) ? 500 : 12000, swizzle = 0x80000000u,
+      word3 |= random_.below(4) << 21;
     if (variant_ == 2 && old_) word3 |= 1u << 19;
     if (variant_ == 3) swizzle = 0x80000000u, word3 = 1u << 23 | 3u << 21 | (old_ ? 1u << 19 | 0x7000u : 0u);
     if (variant_ == 4 && random_.chance(2)) records = word3 = 0;
@@ -204,7 +219,8 @@ class Bench {
     rig_.s(10) = records, rig_.s(11) = word3;
     if (text_.has("addr64")) return set64(0, offsets(random_, shape, bytes, 60000));
     const uint32_t reach = variant_ == 3 ? 400 : variant_ == 1 || variant_ == 2 ? 64 : 33000;
-    const auto offset = offsets(random_, reach == 64 && shape != Shape::misaligned ? Shape::scattered : shape, bytes, reach);
+    const auto offset =
+        offsets(random_, reach == 64 && shape != Shape::misaligned ? Shape::scattered : shape, bytes, reach);
     std::vector<uint32_t> index(kLanes);
     for (uint32_t& i : index) i = random_.below(600);
     if (idxen) set(2, index);
@@ -243,9 +259,11 @@ class Bench {
       if (w.a[i] != state_.a[i]) return fail("AccVGPR * 64 + lane", i, uint64_t{state_.a[i]} << 32 | w.a[i]);
     }
     for (uint32_t i = 0; i < kMemoryBytes; i++)
-      if (guest_[i] != state_.memory[i]) return fail("memory", i, uint64_t{state_.memory[i]} << 32 | guest_[i]);
+      if (guest_[i] != state_.memory[i])
+        return fail("memory", i, uint64_t{state_.memory[i]} << 32 | guest_[i]);
     for (uint32_t i = 0; i < state_.lds.size(); i++)
-      if (rig_.group().lds[i] != state_.lds[i]) return fail("LDS", i, uint64_t{state_.lds[i]} << 32 | rig_.group().lds[i]);
+      if (rig_.group().lds[i] != state_.lds[i])
+        return fail("LDS", i, uint64_t{state_.lds[i]} << 32 | rig_.group().lds[i]);
     if (scratch() != state_.scratch) return fail("scratch", 0, 0);
     for (uint32_t i = 0; i < 128; i++)
       if (w.s[i] != state_.s[i]) return fail("SGPR", i, w.s[i]);
@@ -272,7 +290,8 @@ void check_family(const char* family, size_t at_least) {
     for (Target target : line.targets) {
       Bench bench(target, line, seed++);
       Random random(seed);
-      const uint64_t masks[] = {~0ull, 0, 1ull << 63, random.bits() | uint64_t{random.bits()} << 32, 0x1ffff, ~0ull << 16};
+      const uint64_t masks[] = {
+          ~0ull, 0, 1ull << 63, random.bits() | uint64_t{random.bits()} << 32, 0x1ffff, ~0ull << 16};
       bool good = true;
       for (int shape = 0; shape < int(Shape::count) && good; shape++) {
         good = bench.check(Shape(shape), ~0ull);

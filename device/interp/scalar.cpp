@@ -149,16 +149,17 @@ Handler select_alu(isa::Op op, bool plain) {
   switch (op) {
 #define ALU(name) \
   case Op::name: return alu<scalar::name>(plain);
-  ALU(s_add_u32)
-  ALU(s_sub_u32) ALU(s_add_i32) ALU(s_sub_i32) ALU(s_addc_u32) ALU(s_subb_u32) ALU(s_min_i32) ALU(
-      s_min_u32) ALU(s_max_i32) ALU(s_max_u32) ALU(s_cselect_b32) ALU(s_cselect_b64) ALU(s_and_b32)
-      ALU(s_and_b64) ALU(s_or_b32) ALU(s_or_b64) ALU(s_xor_b32) ALU(s_xor_b64) ALU(s_andn2_b32) ALU(
-          s_andn2_b64) ALU(s_orn2_b32) ALU(s_orn2_b64) ALU(s_nand_b32) ALU(s_nand_b64) ALU(s_nor_b32)
-          ALU(s_nor_b64) ALU(s_xnor_b32) ALU(s_xnor_b64) ALU(s_lshl_b32) ALU(s_lshl_b64) ALU(s_lshr_b32) ALU(
-              s_lshr_b64) ALU(s_ashr_i32) ALU(s_ashr_i64) ALU(s_bfm_b32) ALU(s_bfm_b64) ALU(s_mul_i32)
-              ALU(s_bfe_u32) ALU(s_bfe_i32) ALU(s_bfe_u64) ALU(s_bfe_i64) ALU(s_absdiff_i32) ALU(
-                  s_mul_hi_u32) ALU(s_mul_hi_i32) ALU(s_lshl1_add_u32) ALU(s_lshl2_add_u32)
-                  ALU(s_lshl3_add_u32) ALU(s_lshl4_add_u32) ALU(s_pack_ll_b32_b16) ALU(s_pack_lh_b32_b16) ALU(
+    ALU(s_add_u32)
+  ALU(s_sub_u32)
+  ALU(s_add_i32) ALU(s_sub_i32) ALU(s_addc_u32) ALU(s_subb_u32) ALU(s_min_i32) ALU(s_min_u32) ALU(
+      s_max_i32) ALU(s_max_u32) ALU(s_cselect_b32) ALU(s_cselect_b64) ALU(s_and_b32) ALU(s_and_b64)
+      ALU(s_or_b32) ALU(s_or_b64) ALU(s_xor_b32) ALU(s_xor_b64) ALU(s_andn2_b32) ALU(s_andn2_b64) ALU(
+          s_orn2_b32) ALU(s_orn2_b64) ALU(s_nand_b32) ALU(s_nand_b64) ALU(s_nor_b32) ALU(s_nor_b64)
+          ALU(s_xnor_b32) ALU(s_xnor_b64) ALU(s_lshl_b32) ALU(s_lshl_b64) ALU(s_lshr_b32) ALU(s_lshr_b64) ALU(
+              s_ashr_i32) ALU(s_ashr_i64) ALU(s_bfm_b32) ALU(s_bfm_b64) ALU(s_mul_i32) ALU(s_bfe_u32)
+              ALU(s_bfe_i32) ALU(s_bfe_u64) ALU(s_bfe_i64) ALU(s_absdiff_i32) ALU(s_mul_hi_u32) ALU(
+                  s_mul_hi_i32) ALU(s_lshl1_add_u32) ALU(s_lshl2_add_u32) ALU(s_lshl3_add_u32)
+                  ALU(s_lshl4_add_u32) ALU(s_pack_ll_b32_b16) ALU(s_pack_lh_b32_b16) ALU(
                       s_pack_hh_b32_b16) ALU(s_movk_i32) ALU(s_cmovk_i32) ALU(s_cmpk_eq_i32)
                       ALU(s_cmpk_lg_i32) ALU(s_cmpk_gt_i32) ALU(s_cmpk_ge_i32) ALU(s_cmpk_lt_i32) ALU(
                           s_cmpk_le_i32) ALU(s_cmpk_eq_u32) ALU(s_cmpk_lg_u32) ALU(s_cmpk_gt_u32)

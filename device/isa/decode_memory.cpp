@@ -4,8 +4,8 @@
 namespace morgana::isa {
 
 Error bad_encoding(const Decoder& decoder, const char* what) {
-  return make_error(ErrorCode::malformed, "{:#010x} is no instruction of {}: {}", decoder.dword0, decoder.target.name,
-                    what);
+  return make_error(ErrorCode::malformed, "{:#010x} is no instruction of {}: {}", decoder.dword0,
+                    decoder.target.name, what);
 }
 
 Result<Inst> begin(const Decoder& decoder, Format format, uint32_t opcode, int size) {
@@ -29,13 +29,15 @@ Result<Operand> vector_operand(const Decoder& decoder, uint32_t number, Type typ
 
 namespace {
 
-// Scalar registers that may stand in one span: SGPRs with FLAT_SCRATCH and XNACK_MASK where they are, VCC, TBA and TMA
-// before gfx9, TTMPs, M0, EXEC.
+// Scalar registers that may stand in one span: SGPRs with FLAT_SCRATCH and XNACK_MASK where they are, VCC,
+// TBA and TMA before gfx9, TTMPs, M0, EXEC.
 struct Group {
   uint32_t begin, end;
 };
-constexpr Group kGroupsGfx6[] = {{0, 104}, {106, 108}, {108, 110}, {110, 112}, {112, 124}, {124, 125}, {126, 128}};
-constexpr Group kGroupsGfx7[] = {{0, 106}, {106, 108}, {108, 110}, {110, 112}, {112, 124}, {124, 125}, {126, 128}};
+constexpr Group kGroupsGfx6[] = {{0, 104},   {106, 108}, {108, 110}, {110, 112},
+                                 {112, 124}, {124, 125}, {126, 128}};
+constexpr Group kGroupsGfx7[] = {{0, 106},   {106, 108}, {108, 110}, {110, 112},
+                                 {112, 124}, {124, 125}, {126, 128}};
 constexpr Group kGroupsGfx9[] = {{0, 106}, {106, 108}, {108, 124}, {124, 125}, {126, 128}};
 
 std::span<const Group> groups(Generation generation) {
@@ -63,7 +65,8 @@ Result<Operand> scalar_source(const Decoder& decoder, uint32_t code, Type type) 
   const bool aperture = gfx9 && code >= 235 && code <= 239;
   const bool inline_float = code >= 240 && code <= (gfx8 ? 248u : 247u);
   const bool flag = code >= 251 && code <= 253;
-  if (!inline_integer && !aperture && !inline_float && !flag) return bad_encoding(decoder, "no such scalar source");
+  if (!inline_integer && !aperture && !inline_float && !flag)
+    return bad_encoding(decoder, "no such scalar source");
   return Operand{uint16_t(code), type, 1};
 }
 

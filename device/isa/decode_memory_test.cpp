@@ -1,4 +1,5 @@
-// The contents of Inst for the memory encodings: roles, spans, offsets and cache bits that text does not show.
+// The contents of Inst for the memory encodings: roles, spans, offsets and cache bits that text does not
+// show.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -30,13 +31,28 @@ std::string describe(const Inst& inst) {
   for (int i = 0; i < inst.n_src; i++) text += " " + describe(inst.src[i]);
   text += " |";
   if (inst.offset != 0 || inst.offset_imm) text += fmt::format(" offset:{}", inst.offset);
-  if (inst.offset0 != 0 || inst.offset1 != 0) text += fmt::format(" offsets:{},{}", inst.offset0, inst.offset1);
+  if (inst.offset0 != 0 || inst.offset1 != 0)
+    text += fmt::format(" offsets:{},{}", inst.offset0, inst.offset1);
   const std::pair<bool, const char*> flags[] = {
-      {inst.offset_is_dwords, "dwords"}, {inst.soffset_en, "soffset"}, {inst.glc, "glc"},     {inst.slc, "slc"},
-      {inst.scc, "scc"},                 {inst.sc0, "sc0"},            {inst.sc1, "sc1"},     {inst.nt, "nt"},
-      {inst.lds, "lds"},                 {inst.tfe, "tfe"},            {inst.gds, "gds"},     {inst.offen, "offen"},
-      {inst.idxen, "idxen"},             {inst.addr64, "addr64"},      {inst.sve, "sve"},     {inst.unorm, "unorm"},
-      {inst.d16, "d16"},                 {inst.exp_done, "done"},      {inst.exp_vm, "vm"},
+      {inst.offset_is_dwords, "dwords"},
+      {inst.soffset_en, "soffset"},
+      {inst.glc, "glc"},
+      {inst.slc, "slc"},
+      {inst.scc, "scc"},
+      {inst.sc0, "sc0"},
+      {inst.sc1, "sc1"},
+      {inst.nt, "nt"},
+      {inst.lds, "lds"},
+      {inst.tfe, "tfe"},
+      {inst.gds, "gds"},
+      {inst.offen, "offen"},
+      {inst.idxen, "idxen"},
+      {inst.addr64, "addr64"},
+      {inst.sve, "sve"},
+      {inst.unorm, "unorm"},
+      {inst.d16, "d16"},
+      {inst.exp_done, "done"},
+      {inst.exp_vm, "vm"},
   };
   for (const auto& [set, name] : flags)
     if (set) text += fmt::format(" {}", name);
@@ -57,12 +73,15 @@ const Case kCases[] = {
     // SMRD: dword offsets, an SGPR, gfx7's literal.
     {Target::gfx600, "120382c0", "s_load_dwordx4 s[4:7], s[2:3], 0x12", "s4x4 <- s2x2 - | offset:18 dwords"},
     {Target::gfx600, "038804c2", "s_buffer_load_dword s9, s[8:11], s3", "s9x1 <- s8x4 s3x1 | soffset"},
-    {Target::gfx701, "ff0200c045230100", "s_load_dword s0, s[2:3], 0x12345", "s0x1 <- s2x2 - | offset:74565 dwords"},
+    {Target::gfx701, "ff0200c045230100", "s_load_dword s0, s[2:3], 0x12345",
+     "s0x1 <- s2x2 - | offset:74565 dwords"},
     // SMEM: unsigned on gfx8, signed on gfx9; SGPR and immediate; data of stores and atomics is src[2].
-    {Target::gfx803, "420102c0ffff0f00", "s_load_dword s5, s[4:5], 0xfffff", "s5x1 <- s4x2 - | offset:1048575"},
+    {Target::gfx803, "420102c0ffff0f00", "s_load_dword s5, s[4:5], 0xfffff",
+     "s5x1 <- s4x2 - | offset:1048575"},
     {Target::gfx803, "02022dc002000000", "s_buffer_load_dwordx8 s[8:15], s[4:7], s2 glc",
      "s8x8 <- s4x4 s2x1 | soffset glc"},
-    {Target::gfx803, "810144c008000000", "s_store_dwordx2 s[6:7], s[2:3], s8", "- <- s2x2 s8x1 s6x2 | soffset"},
+    {Target::gfx803, "810144c008000000", "s_store_dwordx2 s[6:7], s[2:3], s8",
+     "- <- s2x2 s8x1 s6x2 | soffset"},
     {Target::gfx900, "030106c0f8ff1f00", "s_load_dwordx2 s[4:5], s[6:7], -0x8", "s4x2 <- s6x2 - | offset:-8"},
     {Target::gfx900, "034106c020000010", "s_load_dwordx2 s[4:5], s[6:7], s8 offset:0x20",
      "s4x2 <- s6x2 s8x1 | offset:32 soffset"},
@@ -82,33 +101,41 @@ const Case kCases[] = {
      "v2x2 <- v1x1 v4x2 v6x2 | offset:65535"},
     {Target::gfx950, "04007cd900000001", "ds_append v1 offset:4", "v1x1 <- | offset:4"},
     // FLAT, GLOBAL, SCRATCH: vaddr, vdata, saddr, whatever the order of the text.
-    {Target::gfx701, "0000c5dc01030009", "flat_atomic_cmpswap v9, v[1:2], v[3:4] glc", "v9x1 <- v1x2 v3x2 | glc"},
-    {Target::gfx900, "ff0f50dc02000001", "flat_load_dword v1, v[2:3] offset:4095", "v1x1 <- v2x2 | offset:4095"},
+    {Target::gfx701, "0000c5dc01030009", "flat_atomic_cmpswap v9, v[1:2], v[3:4] glc",
+     "v9x1 <- v1x2 v3x2 | glc"},
+    {Target::gfx900, "ff0f50dc02000001", "flat_load_dword v1, v[2:3] offset:4095",
+     "v1x1 <- v2x2 | offset:4095"},
     {Target::gfx900, "009050dc02007f01", "global_load_dword v1, v[2:3], off offset:-4096",
      "v1x1 <- v2x2 - - | offset:-4096"},
     {Target::gfx900, "ff8f78dc01040200", "global_store_dwordx3 v1, v[4:6], s[2:3] offset:4095",
      "- <- v1x1 v4x3 s2x2 | offset:4095"},
-    {Target::gfx900, "f85f50dc02007f01", "scratch_load_dword v1, v2, off offset:-8", "v1x1 <- v2x1 - - | offset:-8"},
+    {Target::gfx900, "f85f50dc02007f01", "scratch_load_dword v1, v2, off offset:-8",
+     "v1x1 <- v2x1 - - | offset:-8"},
     {Target::gfx900, "004074dc00040300", "scratch_store_dwordx2 off, v[4:5], s3", "- <- - v4x2 s3x1 |"},
     {Target::gfx90a, "008085dd02048200", "global_atomic_cmpswap_x2 a[0:1], v2, a[4:7], s[2:3] glc",
      "a0x2 <- v2x1 a4x4 s2x2 | glc"},
     {Target::gfx90a, "00803cdd02047f00", "global_atomic_add_f64 v[2:3], v[4:5], off", "- <- v2x2 v4x2 - |"},
     {Target::gfx950, "f07f5cdc01000204", "scratch_load_dwordx4 v[4:7], v1, s2 offset:-16",
      "v4x4 <- v1x1 - s2x1 | offset:-16 sve"},
-    {Target::gfx950, "044070dc00017f00", "scratch_store_dword off, v1, off offset:4", "- <- - v1x1 - | offset:4"},
+    {Target::gfx950, "044070dc00017f00", "scratch_store_dword off, v1, off offset:4",
+     "- <- - v1x1 - | offset:4"},
     {Target::gfx950, "1080f7dd02007f00", "global_load_lds_dwordx4 v[2:3], off offset:16 sc0 nt",
      "- <- v2x2 - - | offset:16 sc0 nt lds"},
-    {Target::gfx950, "000049dd02040001", "flat_atomic_pk_add_bf16 v1, v[2:3], v4 sc0", "v1x1 <- v2x2 v4x1 | sc0"},
+    {Target::gfx950, "000049dd02040001", "flat_atomic_pk_add_bf16 v1, v[2:3], v4 sc0",
+     "v1x1 <- v2x2 v4x1 | sc0"},
     // MUBUF and MTBUF: the address by its enable bits, packed and unpacked D16, tied loads, TFE, LDS.
-    {Target::gfx600, "10c034e006040201", "buffer_load_dwordx2 v[4:5], v[6:7], s[8:11], s1 addr64 offset:16 glc",
+    {Target::gfx600, "10c034e006040201",
+     "buffer_load_dwordx2 v[4:5], v[6:7], s[8:11], s1 addr64 offset:16 glc",
      "v4x2 <- v6x2 - s8x4 s1x1 | offset:16 glc addr64"},
     {Target::gfx803, "000028e000010201", "buffer_load_format_d16_xyz v[1:3], off, s[8:11], s1",
      "v1x3 <- - v1x3 s8x4 s1x1 |"},
     {Target::gfx900, "002028e0030102c1", "buffer_load_format_d16_xyz v[1:2], v3, s[8:11], -1 idxen",
      "v1x2 <- v3x1 v1x2 s8x4 s193x1 | idxen"},
-    {Target::gfx900, "ff3f94e00201017c", "buffer_load_short_d16_hi v1, v[2:3], s[4:7], m0 idxen offen offset:4095",
+    {Target::gfx900, "ff3f94e00201017c",
+     "buffer_load_short_d16_hi v1, v[2:3], s[4:7], m0 idxen offen offset:4095",
      "v1x1 <- v2x2 v1x1 s4x4 s124x1 | offset:4095 offen idxen"},
-    {Target::gfx900, "000051e000000280", "buffer_load_dword off, s[8:11], 0 lds", "- <- - - s8x4 s128x1 | lds"},
+    {Target::gfx900, "000051e000000280", "buffer_load_dword off, s[8:11], 0 lds",
+     "- <- - - s8x4 s128x1 | lds"},
     {Target::gfx900, "00005ce000048204", "buffer_load_dwordx4 v[4:8], off, s[8:11], s4 tfe",
      "v4x5 <- - v4x5 s8x4 s4x1 | tfe"},
     {Target::gfx90a, "00d05ae001048280", "buffer_load_dwordx3 a[4:6], v1, s[8:11], 0 offen glc slc scc",
@@ -119,10 +146,12 @@ const Case kCases[] = {
      "- <- - - s8x4 s1x1 | offset:4 lds"},
     {Target::gfx950, "00c0a4e000000000", "buffer_inv sc0 sc1", "- <- | sc0 sc1"},
     {Target::gfx600, "0800eeeb00000180",
-     "tbuffer_store_format_xyz v[0:2], off, s[4:7], 0 format:[BUF_DATA_FORMAT_32_32_32,BUF_NUM_FORMAT_FLOAT] offset:8",
+     "tbuffer_store_format_xyz v[0:2], off, s[4:7], 0 format:[BUF_DATA_FORMAT_32_32_32,BUF_NUM_FORMAT_FLOAT] "
+     "offset:8",
      "- <- - v0x3 s4x4 s128x1 | offset:8 format:13,7"},
     {Target::gfx950, "0080e5eb000201f0",
-     "tbuffer_load_format_d16_xyzw v[2:3], off, s[4:7], 0.5 format:[BUF_DATA_FORMAT_16_16_16_16,BUF_NUM_FORMAT_FLOAT]",
+     "tbuffer_load_format_d16_xyzw v[2:3], off, s[4:7], 0.5 "
+     "format:[BUF_DATA_FORMAT_16_16_16_16,BUF_NUM_FORMAT_FLOAT]",
      "v2x2 <- - v2x2 s4x4 s240x1 | format:12,7"},
     // MIMG: dmask, gather, D16 and compare-and-swap decide the data's span.
     {Target::gfx803, "0005a8f004008280", "image_sample_c_d v[0:1], v[4:6], s[8:15], s[16:19] dmask:0x5 d16",
@@ -201,8 +230,12 @@ TEST(DecodeMemory, WhatDecodesIsInBounds) {
         EXPECT_EQ(operand.dwords, 0);
         continue;
       }
-      const bool scalar_register = operand.code < 128, constant = operand.code < kVgprBase && !scalar_register;
-      const int limit = operand.is_agpr() ? kAgprBase + 256 : operand.is_vgpr() ? kAgprBase : constant ? 256 : 128;
+      const bool scalar_register = operand.code < 128,
+                 constant = operand.code < kVgprBase && !scalar_register;
+      const int limit = operand.is_agpr()   ? kAgprBase + 256
+                        : operand.is_vgpr() ? kAgprBase
+                        : constant          ? 256
+                                            : 128;
       EXPECT_GE(operand.dwords, 1);
       EXPECT_LE(operand.code + operand.dwords, limit) << disassemble(target, *inst);
     }

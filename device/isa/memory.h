@@ -1,4 +1,5 @@
-// What the decoders of the memory, image, export and interpolation encodings share. Only for decode_*.cpp of this folder.
+// What the decoders of the memory, image, export and interpolation encodings share. Only for decode_*.cpp of
+// this folder.
 //
 // All functions are pure. The roles of the operands in Inst::src are fixed by the heads of rows/*.def.
 #pragma once
@@ -8,10 +9,10 @@
 namespace morgana::isa {
 
 // Operand roles, as indexes into Inst::src.
-inline constexpr int kVaddr = 0, kVdata = 1, kSaddr = 2;             // FLAT, GLOBAL, SCRATCH
-inline constexpr int kSrsrc = 2, kSoffset = 3, kSsamp = 3;           // MUBUF, MTBUF, MIMG (VADDR and VDATA as above)
-inline constexpr int kSbase = 0, kSmemOffset = 1, kSdata = 2;        // SMRD, SMEM
-inline constexpr int kDsAddr = 0, kDsData0 = 1, kDsData1 = 2;        // DS
+inline constexpr int kVaddr = 0, kVdata = 1, kSaddr = 2;    // FLAT, GLOBAL, SCRATCH
+inline constexpr int kSrsrc = 2, kSoffset = 3, kSsamp = 3;  // MUBUF, MTBUF, MIMG (VADDR and VDATA as above)
+inline constexpr int kSbase = 0, kSmemOffset = 1, kSdata = 2;  // SMRD, SMEM
+inline constexpr int kDsAddr = 0, kDsData0 = 1, kDsData1 = 2;  // DS
 
 Result<Inst> decode_smrd(const Decoder& decoder);
 Result<Inst> decode_smem(const Decoder& decoder);
@@ -23,7 +24,8 @@ Result<Inst> decode_mimg(const Decoder& decoder);
 Result<Inst> decode_exp(const Decoder& decoder);
 Result<Inst> decode_vintrp(const Decoder& decoder);
 
-// An Inst with row, format and size, and n_src, n_dst by the row; malformed when the target has no such opcode.
+// An Inst with row, format and size, and n_src, n_dst by the row; malformed when the target has no such
+// opcode.
 Result<Inst> begin(const Decoder& decoder, Format format, uint32_t opcode, int size);
 
 // The error of this decoder's bytes.
@@ -32,7 +34,8 @@ Error bad_encoding(const Decoder& decoder, const char* what);
 // `dwords` registers from VGPR (`acc`: AccVGPR) `number`; malformed when they pass the last one.
 Result<Operand> vector_operand(const Decoder& decoder, uint32_t number, Type type, int dwords, bool acc);
 
-// `dwords` scalar registers from `code`; malformed when they leave the SGPRs, VCC, the TTMPs, M0 or EXEC where they began.
+// `dwords` scalar registers from `code`; malformed when they leave the SGPRs, VCC, the TTMPs, M0 or EXEC
+// where they began.
 Result<Operand> scalar_operand(const Decoder& decoder, uint32_t code, Type type, int dwords);
 
 // One scalar source of any kind but a literal: register, inline constant, special value.

@@ -1,4 +1,5 @@
-// LLVM's text of the memory, image, export and interpolation encodings: operands, then modifiers in LLVM's order.
+// LLVM's text of the memory, image, export and interpolation encodings: operands, then modifiers in LLVM's
+// order.
 #include <fmt/format.h>
 
 #include <bit>
@@ -63,27 +64,34 @@ void print_smem(Text& text, const Inst& inst) {
   // An immediate as LLVM writes them: decimal where it could be an inline constant.
   if (op == Op::s_atc_probe || op == Op::s_atc_probe_buffer)
     text.raw(inst.simm16 <= 64 ? fmt::to_string(inst.simm16) : hex(inst.simm16));
-  if (inst.src[kSdata].present()) text.operand(inst.src[kSdata]);
-  else text.operand_if_present(inst.dst[0]);
+  if (inst.src[kSdata].present())
+    text.operand(inst.src[kSdata]);
+  else
+    text.operand_if_present(inst.dst[0]);
   text.operand_if_present(inst.src[kSbase]);
   if (inst.soffset_en) text.operand(inst.src[kSmemOffset]);
   if (inst.offset_imm) {
     // SMRD's literal is unsigned.
     const int64_t value = inst.format == Format::SMRD ? int64_t(uint32_t(inst.offset)) : inst.offset;
-    if (inst.soffset_en) text.modifier("offset:" + hex(value));
-    else text.raw(hex(value));
+    if (inst.soffset_en)
+      text.modifier("offset:" + hex(value));
+    else
+      text.raw(hex(value));
   }
   text.cache_bits();
 }
 
-// What a bitmask swizzle does to each bit of the lane number, highest first: clears, sets, keeps ("p") or inverts it.
+// What a bitmask swizzle does to each bit of the lane number, highest first: clears, sets, keeps ("p") or
+// inverts it.
 std::string swizzle_bits(uint32_t and_mask, uint32_t or_mask, uint32_t xor_mask) {
   std::string result;
   for (int bit = 4; bit >= 0; bit--) {
     const auto map = [&](uint32_t in) { return (((in & and_mask) | or_mask) ^ xor_mask) >> bit & 1; };
     const uint32_t of_zero = map(0), of_one = map(0x1f);
-    if (of_zero == of_one) result += of_zero != 0 ? '1' : '0';
-    else result += of_zero != 0 ? 'i' : 'p';
+    if (of_zero == of_one)
+      result += of_zero != 0 ? '1' : '0';
+    else
+      result += of_zero != 0 ? 'i' : 'p';
   }
   return result;
 }
@@ -92,12 +100,15 @@ std::string swizzle_bits(uint32_t and_mask, uint32_t or_mask, uint32_t xor_mask)
 std::string swizzle(uint32_t offset, Generation generation) {
   const bool gfx9 = generation >= Generation::gfx9;
   if (gfx9 && offset >= 0xe000) return fmt::format("swizzle(FFT,{})", offset & 0x1f);
-  if (gfx9 && offset >= 0xc000) return fmt::format("swizzle(ROTATE,{},{})", offset >> 10 & 1, offset >> 5 & 0x1f);
+  if (gfx9 && offset >= 0xc000)
+    return fmt::format("swizzle(ROTATE,{},{})", offset >> 10 & 1, offset >> 5 & 0x1f);
   if ((offset & 0xff00) == 0x8000)
-    return fmt::format("swizzle(QUAD_PERM,{},{},{},{})", offset & 3, offset >> 2 & 3, offset >> 4 & 3, offset >> 6 & 3);
+    return fmt::format("swizzle(QUAD_PERM,{},{},{},{})", offset & 3, offset >> 2 & 3, offset >> 4 & 3,
+                       offset >> 6 & 3);
   if (offset & 0x8000) return fmt::to_string(offset);
   const uint32_t and_mask = offset & 0x1f, or_mask = offset >> 5 & 0x1f, xor_mask = offset >> 10 & 0x1f;
-  if (and_mask == 0x1f && or_mask == 0 && std::has_single_bit(xor_mask)) return fmt::format("swizzle(SWAP,{})", xor_mask);
+  if (and_mask == 0x1f && or_mask == 0 && std::has_single_bit(xor_mask))
+    return fmt::format("swizzle(SWAP,{})", xor_mask);
   if (and_mask == 0x1f && or_mask == 0 && xor_mask != 0 && std::has_single_bit(xor_mask + 1))
     return fmt::format("swizzle(REVERSE,{})", xor_mask + 1);
   const uint32_t group = 0x20 - and_mask;
@@ -139,8 +150,8 @@ void print_flat(Text& text, const Inst& inst) {
 }
 
 constexpr std::string_view kDataFormats[] = {
-    "INVALID", "8", "16", "8_8", "32", "16_16", "10_11_11", "11_11_10", "10_10_10_2", "2_10_10_10", "8_8_8_8",
-    "32_32", "16_16_16_16", "32_32_32", "32_32_32_32", "RESERVED_15",
+    "INVALID",    "8",          "16",      "8_8",   "32",          "16_16",    "10_11_11",    "11_11_10",
+    "10_10_10_2", "2_10_10_10", "8_8_8_8", "32_32", "16_16_16_16", "32_32_32", "32_32_32_32", "RESERVED_15",
 };
 constexpr std::string_view kNumberFormats[] = {
     "UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT", "RESERVED_6", "FLOAT",
@@ -223,9 +234,12 @@ void print_interpolation(Text& text, const Inst& inst, Generation generation) {
   constexpr std::string_view kParameters[] = {"p10", "p20", "p0"};
   if (generation >= Generation::gfx8) text.suffix("_e32");
   text.operand(inst.dst[0]);
-  if (inst.src[0].present()) text.operand(inst.src[0]);
-  else if (inst.simm16 < 3) text.raw(kParameters[inst.simm16]);
-  else text.raw(fmt::format("invalid_param_{}", inst.simm16));
+  if (inst.src[0].present())
+    text.operand(inst.src[0]);
+  else if (inst.simm16 < 3)
+    text.raw(kParameters[inst.simm16]);
+  else
+    text.raw(fmt::format("invalid_param_{}", inst.simm16));
   text.raw(fmt::format("attr{}.{}", inst.attr, "xyzw"[inst.attr_chan & 3]));
 }
 

@@ -1,10 +1,11 @@
 // What each memory atomic makes of the value in memory, by AMD's operation name.
 //
-// Pure value functions of one lane: `next(old, data, data2)` is what the location holds afterwards. Data are the bits
-// in the registers, `type` the type of all of them; `data2` is the second data operand of the operations that have one. The memory instructions
-// (device/interp/memory_atomic.h) make them atomic. Floats are computed under the host's default environment
-// (round to nearest even, nothing flushed: CDNA4 guide 9.2.1); denormals are flushed here, as `Flush` asks.
-// Operations with `computes_floats` use the host's floating point.
+// Pure value functions of one lane: `next(old, data, data2)` is what the location holds afterwards. Data are
+// the bits in the registers, `type` the type of all of them; `data2` is the second data operand of the
+// operations that have one. The memory instructions (device/interp/memory_atomic.h) make them atomic. Floats
+// are computed under the host's default environment (round to nearest even, nothing flushed: CDNA4
+// guide 9.2.1); denormals are flushed here, as `Flush` asks. Operations with `computes_floats` use the host's
+// floating point.
 #pragma once
 
 #include <cstdint>
@@ -21,26 +22,56 @@ struct Flush {
 };
 
 template <class T>
-struct swap { using type = T; static T next(T, T data, T, Flush) { return data; } };
+struct swap {
+  using type = T;
+  static T next(T, T data, T, Flush) { return data; }
+};
 template <class T>
-struct add { using type = T; static T next(T old, T data, T, Flush) { return old + data; } };
+struct add {
+  using type = T;
+  static T next(T old, T data, T, Flush) { return old + data; }
+};
 template <class T>
-struct sub { using type = T; static T next(T old, T data, T, Flush) { return old - data; } };
+struct sub {
+  using type = T;
+  static T next(T old, T data, T, Flush) { return old - data; }
+};
 template <class T>
-struct rsub { using type = T; static T next(T old, T data, T, Flush) { return data - old; } };
+struct rsub {
+  using type = T;
+  static T next(T old, T data, T, Flush) { return data - old; }
+};
 // Signed or unsigned by T.
 template <class T>
-struct min { using type = T; static T next(T old, T data, T, Flush) { return data < old ? data : old; } };
+struct min {
+  using type = T;
+  static T next(T old, T data, T, Flush) { return data < old ? data : old; }
+};
 template <class T>
-struct max { using type = T; static T next(T old, T data, T, Flush) { return data >= old ? data : old; } };
+struct max {
+  using type = T;
+  static T next(T old, T data, T, Flush) { return data >= old ? data : old; }
+};
 template <class T>
-struct and_ { using type = T; static T next(T old, T data, T, Flush) { return old & data; } };
+struct and_ {
+  using type = T;
+  static T next(T old, T data, T, Flush) { return old & data; }
+};
 template <class T>
-struct or_ { using type = T; static T next(T old, T data, T, Flush) { return old | data; } };
+struct or_ {
+  using type = T;
+  static T next(T old, T data, T, Flush) { return old | data; }
+};
 template <class T>
-struct xor_ { using type = T; static T next(T old, T data, T, Flush) { return old ^ data; } };
+struct xor_ {
+  using type = T;
+  static T next(T old, T data, T, Flush) { return old ^ data; }
+};
 template <class T>
-struct inc { using type = T; static T next(T old, T data, T, Flush) { return old >= data ? 0 : old + 1; } };
+struct inc {
+  using type = T;
+  static T next(T old, T data, T, Flush) { return old >= data ? 0 : old + 1; }
+};
 template <class T>
 struct dec {
   using type = T;
@@ -48,13 +79,22 @@ struct dec {
 };
 // The first operand masks, the second is ORed in.
 template <class T>
-struct mskor { using type = T; static T next(T old, T data, T data2, Flush) { return (old & ~data) | data2; } };
+struct mskor {
+  using type = T;
+  static T next(T old, T data, T data2, Flush) { return (old & ~data) | data2; }
+};
 // DS order: the first operand is the comparand, the second the new value.
 template <class T>
-struct cmpst { using type = T; static T next(T old, T data, T data2, Flush) { return old == data ? data2 : old; } };
+struct cmpst {
+  using type = T;
+  static T next(T old, T data, T data2, Flush) { return old == data ? data2 : old; }
+};
 // Buffer and FLAT order: the new value, then the comparand.
 template <class T>
-struct cmpswap { using type = T; static T next(T old, T data, T data2, Flush) { return old == data2 ? data : old; } };
+struct cmpswap {
+  using type = T;
+  static T next(T old, T data, T data2, Flush) { return old == data2 ? data : old; }
+};
 template <class T>
 struct wrap {
   using type = T;
@@ -73,20 +113,27 @@ struct float_of<uint32_t> {
 template <>
 struct float_of<uint64_t> {
   using type = double;
-  static constexpr uint64_t kSign = 0x8000000000000000u, kExponent = 0x7ff0000000000000u, kQuiet = 0x0008000000000000u;
+  static constexpr uint64_t kSign = 0x8000000000000000u, kExponent = 0x7ff0000000000000u,
+                            kQuiet = 0x0008000000000000u;
 };
 
 template <class Bits>
-constexpr bool is_nan(Bits x) { return (x & ~float_of<Bits>::kSign) > float_of<Bits>::kExponent; }
+constexpr bool is_nan(Bits x) {
+  return (x & ~float_of<Bits>::kSign) > float_of<Bits>::kExponent;
+}
 template <class Bits>
-constexpr bool is_signaling(Bits x) { return is_nan(x) && !(x & float_of<Bits>::kQuiet); }
+constexpr bool is_signaling(Bits x) {
+  return is_nan(x) && !(x & float_of<Bits>::kQuiet);
+}
 template <class Bits>
 constexpr Bits flushed(Bits x, bool flush) {
   return flush && !(x & float_of<Bits>::kExponent) ? x & float_of<Bits>::kSign : x;
 }
 // Sign and magnitude as an integer that orders like the float, with -0 below +0.
 template <class Bits>
-constexpr Bits ordered(Bits x) { return x & float_of<Bits>::kSign ? ~x : x | float_of<Bits>::kSign; }
+constexpr Bits ordered(Bits x) {
+  return x & float_of<Bits>::kSign ? ~x : x | float_of<Bits>::kSign;
+}
 // -0 and +0 are equal, a NaN equals nothing.
 template <class Bits>
 constexpr bool float_equal(Bits a, Bits b) {
@@ -135,7 +182,8 @@ template <class Bits>
 struct float_cmpst {
   using type = Bits;
   static Bits next(Bits old, Bits data, Bits data2, Flush flush) {
-    return float_equal(flushed(old, flush.input), flushed(data, flush.input)) ? flushed(data2, flush.input) : old;
+    return float_equal(flushed(old, flush.input), flushed(data, flush.input)) ? flushed(data2, flush.input)
+                                                                              : old;
   }
 };
 template <class Bits>
@@ -146,8 +194,8 @@ struct float_cmpswap {
   }
 };
 
-// Two 16-bit floats in a dword, added separately. A sum in f32 rounded to the narrow format is correctly rounded: f32
-// has at least twice their precision plus two bits.
+// Two 16-bit floats in a dword, added separately. A sum in f32 rounded to the narrow format is correctly
+// rounded: f32 has at least twice their precision plus two bits.
 struct pk_add_f16 {
   using type = uint32_t;
   static constexpr bool computes_floats = true;

@@ -1,8 +1,8 @@
 // Buffer data formats: memory bits to register values and back (CDNA4 guide 9.1.4, 9.1.11).
 //
-// Pure functions of one work-item. A format is DFMT (the components' widths) and NFMT (what their bits mean); the
-// numbers are those of the MTBUF encoding and the buffer resource, the same from gfx6 to gfx9. Floats are computed
-// under the host's default environment.
+// Pure functions of one work-item. A format is DFMT (the components' widths) and NFMT (what their bits mean);
+// the numbers are those of the MTBUF encoding and the buffer resource, the same from gfx6 to gfx9. Floats are
+// computed under the host's default environment.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,22 @@ struct Layout {
 
 // DFMT 0 and 15 are invalid: no components. The names in the documents list the last component first.
 inline constexpr Layout kLayouts[16] = {
-    {0, {}},              {1, {8}},             {1, {16}},        {2, {8, 8}},
-    {1, {32}},            {2, {16, 16}},        {3, {11, 11, 10}},  // 10_11_11
-    {3, {10, 11, 11}},                                            // 11_11_10
-    {4, {2, 10, 10, 10}},                                         // 10_10_10_2
-    {4, {10, 10, 10, 2}},                                         // 2_10_10_10
-    {4, {8, 8, 8, 8}},    {2, {32, 32}},        {4, {16, 16, 16, 16}},
-    {3, {32, 32, 32}},    {4, {32, 32, 32, 32}}, {0, {}},
+    {0, {}},
+    {1, {8}},
+    {1, {16}},
+    {2, {8, 8}},
+    {1, {32}},
+    {2, {16, 16}},
+    {3, {11, 11, 10}},     // 10_11_11
+    {3, {10, 11, 11}},     // 11_11_10
+    {4, {2, 10, 10, 10}},  // 10_10_10_2
+    {4, {10, 10, 10, 2}},  // 2_10_10_10
+    {4, {8, 8, 8, 8}},
+    {2, {32, 32}},
+    {4, {16, 16, 16, 16}},
+    {3, {32, 32, 32}},
+    {4, {32, 32, 32, 32}},
+    {0, {}},
 };
 
 inline bool is_integer(unsigned numeric) { return numeric == kUint || numeric == kSint; }
@@ -111,7 +120,11 @@ inline uint32_t encode_component(uint32_t value, int bits, unsigned numeric) {
     case kUscaled: return static_cast<uint32_t>(static_cast<int64_t>(clamped(number, 0, ones)));
     case kSscaled: return static_cast<uint32_t>(static_cast<int64_t>(clamped(number, -top - 1, top))) & ones;
     case kUint: return value < ones ? value : ones;
-    case kSint: return static_cast<uint32_t>(integer < -limit - 1 ? -limit - 1 : integer > limit ? limit : integer) & ones;
+    case kSint:
+      return static_cast<uint32_t>(integer < -limit - 1 ? -limit - 1
+                                   : integer > limit    ? limit
+                                                        : integer) &
+             ones;
     default:
       if (bits == 16)
         return __builtin_bit_cast(uint16_t, static_cast<_Float16>(__builtin_bit_cast(float, value)));
@@ -129,7 +142,8 @@ inline void decode(const uint8_t* record, const Layout& layout, unsigned numeric
     const int bits = layout.bits[c];
     uint64_t raw = 0;
     for (int i = at / 8; i * 8 < at + bits; i++) raw |= uint64_t{record[i]} << (8 * (i - at / 8));
-    out[c] = decode_component(static_cast<uint32_t>(raw >> (at % 8) & ((uint64_t{1} << bits) - 1)), bits, numeric);
+    out[c] =
+        decode_component(static_cast<uint32_t>(raw >> (at % 8) & ((uint64_t{1} << bits) - 1)), bits, numeric);
     at += bits;
   }
 }

@@ -40,22 +40,38 @@ struct Shape {
 bool shape_of(const std::string& name, Shape& shape) {
   std::string rest = name;
   if (starts(rest, "load_lds_")) rest = "load_" + rest.substr(9);
-  if (starts(rest, "load_")) shape.load = true, rest = rest.substr(5);
-  else if (starts(rest, "store_")) shape.store = true, rest = rest.substr(6);
-  else if (starts(rest, "read_")) shape.load = true, rest = rest.substr(5);
-  else if (starts(rest, "write_")) shape.store = true, rest = rest.substr(6);
-  else return false;
-  if (ends(rest, "_d16_hi")) shape.d16 = shape.high = true, rest.resize(rest.size() - 7);
-  else if (ends(rest, "_d16")) shape.d16 = true, rest.resize(rest.size() - 4);
-  if (rest == "dword" || rest == "b32") shape.bytes = 4;
-  else if (rest == "dwordx2" || rest == "b64") shape.bytes = 8;
-  else if (rest == "dwordx3" || rest == "b96") shape.bytes = 12;
-  else if (rest == "dwordx4" || rest == "b128") shape.bytes = 16;
-  else if (rest == "ubyte" || rest == "byte" || rest == "u8" || rest == "b8") shape.bytes = 1;
-  else if (rest == "sbyte" || rest == "i8") shape.bytes = 1, shape.is_signed = true;
-  else if (rest == "ushort" || rest == "short" || rest == "u16" || rest == "b16") shape.bytes = 2;
-  else if (rest == "sshort" || rest == "i16") shape.bytes = 2, shape.is_signed = true;
-  else return false;
+  if (starts(rest, "load_"))
+    shape.load = true, rest = rest.substr(5);
+  else if (starts(rest, "store_"))
+    shape.store = true, rest = rest.substr(6);
+  else if (starts(rest, "read_"))
+    shape.load = true, rest = rest.substr(5);
+  else if (starts(rest, "write_"))
+    shape.store = true, rest = rest.substr(6);
+  else
+    return false;
+  if (ends(rest, "_d16_hi"))
+    shape.d16 = shape.high = true, rest.resize(rest.size() - 7);
+  else if (ends(rest, "_d16"))
+    shape.d16 = true, rest.resize(rest.size() - 4);
+  if (rest == "dword" || rest == "b32")
+    shape.bytes = 4;
+  else if (rest == "dwordx2" || rest == "b64")
+    shape.bytes = 8;
+  else if (rest == "dwordx3" || rest == "b96")
+    shape.bytes = 12;
+  else if (rest == "dwordx4" || rest == "b128")
+    shape.bytes = 16;
+  else if (rest == "ubyte" || rest == "byte" || rest == "u8" || rest == "b8")
+    shape.bytes = 1;
+  else if (rest == "sbyte" || rest == "i8")
+    shape.bytes = 1, shape.is_signed = true;
+  else if (rest == "ushort" || rest == "short" || rest == "u16" || rest == "b16")
+    shape.bytes = 2;
+  else if (rest == "sshort" || rest == "i16")
+    shape.bytes = 2, shape.is_signed = true;
+  else
+    return false;
   return true;
 }
 
@@ -95,7 +111,8 @@ uint16_t half_bits(double value) {
   const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
   const double magnitude = std::fabs(value);
   if (std::isinf(magnitude) || magnitude >= 65520) return sign | 0x7c00;
-  if (magnitude < std::ldexp(1, -14)) return sign | static_cast<uint16_t>(std::nearbyint(std::ldexp(magnitude, 24)));
+  if (magnitude < std::ldexp(1, -14))
+    return sign | static_cast<uint16_t>(std::nearbyint(std::ldexp(magnitude, 24)));
   int exponent;
   const double fraction = std::frexp(magnitude, &exponent);  // in [0.5, 1)
   const auto rounded = static_cast<int>(std::nearbyint(std::ldexp(fraction, 11)));
@@ -119,7 +136,9 @@ uint16_t add_bf16(uint16_t a, uint16_t b, const Rules& rules) {
 template <class T, class F>
 T extreme(T a, T b, T quiet, T sign, T exponent, bool flush, bool want_max) {
   const auto is_nan = [&](T x) { return (x & ~sign) > exponent; };
-  const auto key = [&](T x) { return flush && !(x & exponent) ? std::bit_cast<F>(x & sign) : std::bit_cast<F>(x); };
+  const auto key = [&](T x) {
+    return flush && !(x & exponent) ? std::bit_cast<F>(x & sign) : std::bit_cast<F>(x);
+  };
   if (is_nan(a) && !(a & quiet)) return a | quiet;
   if (is_nan(b) && !(b & quiet)) return b | quiet;
   if (is_nan(a)) return b;
@@ -131,47 +150,77 @@ T extreme(T a, T b, T quiet, T sign, T exponent, bool flush, bool want_max) {
 }
 
 // `two` is the second data operand. False: unknown.
-bool atomic_next(const std::string& op, bool wide, uint64_t old, uint64_t data, uint64_t two, const Rules& rules,
-                 uint64_t& next) {
+bool atomic_next(const std::string& op, bool wide, uint64_t old, uint64_t data, uint64_t two,
+                 const Rules& rules, uint64_t& next) {
   const auto s = [wide](uint64_t x) { return wide ? static_cast<int64_t>(x) : static_cast<int32_t>(x); };
   const auto f32 = [](uint64_t x) { return static_cast<uint32_t>(x); };
   const auto equal = [&](uint64_t a, uint64_t b) {
-    if (wide) return std::bit_cast<double>(flush64(a, rules.flush64_in)) == std::bit_cast<double>(flush64(b, rules.flush64_in));
-    return std::bit_cast<float>(flush32(f32(a), rules.flush32_in)) == std::bit_cast<float>(flush32(f32(b), rules.flush32_in));
+    if (wide)
+      return std::bit_cast<double>(flush64(a, rules.flush64_in)) ==
+             std::bit_cast<double>(flush64(b, rules.flush64_in));
+    return std::bit_cast<float>(flush32(f32(a), rules.flush32_in)) ==
+           std::bit_cast<float>(flush32(f32(b), rules.flush32_in));
   };
-  const auto stored = [&](uint64_t x) { return wide ? flush64(x, rules.flush64_in) : flush32(f32(x), rules.flush32_in); };
+  const auto stored = [&](uint64_t x) {
+    return wide ? flush64(x, rules.flush64_in) : flush32(f32(x), rules.flush32_in);
+  };
   const auto pick = [&](bool want_max) -> uint64_t {
     if (wide)
-      return extreme<uint64_t, double>(old, data, 1ull << 51, 1ull << 63, 0x7ff0000000000000, rules.flush64_in, want_max);
-    return extreme<uint32_t, float>(f32(old), f32(data), 1u << 22, 1u << 31, 0x7f800000, rules.flush32_in, want_max);
+      return extreme<uint64_t, double>(old, data, 1ull << 51, 1ull << 63, 0x7ff0000000000000,
+                                       rules.flush64_in, want_max);
+    return extreme<uint32_t, float>(f32(old), f32(data), 1u << 22, 1u << 31, 0x7f800000, rules.flush32_in,
+                                    want_max);
   };
-  if (op == "swap" || op == "wrxchg" || op == "write") next = data;
-  else if (op == "add") next = old + data;
-  else if (op == "sub") next = old - data;
-  else if (op == "rsub") next = data - old;
-  else if (op == "smin") next = s(data) < s(old) ? data : old;
-  else if (op == "smax") next = s(data) > s(old) ? data : old;
-  else if (op == "umin") next = data < old ? data : old;
-  else if (op == "umax") next = data > old ? data : old;
-  else if (op == "and") next = old & data;
-  else if (op == "or") next = old | data;
-  else if (op == "xor") next = old ^ data;
-  else if (op == "inc") next = old >= data ? 0 : old + 1;
-  else if (op == "dec") next = old == 0 || old > data ? data : old - 1;
-  else if (op == "mskor") next = (old & ~data) | two;
-  else if (op == "cmpswap") next = old == two ? data : old;
-  else if (op == "cmpst") next = old == data ? two : old;
-  else if (op == "wrap") next = old >= data ? old - data : old + two;
-  else if (op == "fcmpswap") next = equal(old, two) ? stored(data) : old;
-  else if (op == "fcmpst") next = equal(old, data) ? stored(two) : old;
-  else if (op == "fmin") next = pick(false);
-  else if (op == "fmax") next = pick(true);
-  else if (op == "fadd") next = wide ? add64(old, data) : add32(f32(old), f32(data), rules.flush32_in, rules.flush32_out);
+  if (op == "swap" || op == "wrxchg" || op == "write")
+    next = data;
+  else if (op == "add")
+    next = old + data;
+  else if (op == "sub")
+    next = old - data;
+  else if (op == "rsub")
+    next = data - old;
+  else if (op == "smin")
+    next = s(data) < s(old) ? data : old;
+  else if (op == "smax")
+    next = s(data) > s(old) ? data : old;
+  else if (op == "umin")
+    next = data < old ? data : old;
+  else if (op == "umax")
+    next = data > old ? data : old;
+  else if (op == "and")
+    next = old & data;
+  else if (op == "or")
+    next = old | data;
+  else if (op == "xor")
+    next = old ^ data;
+  else if (op == "inc")
+    next = old >= data ? 0 : old + 1;
+  else if (op == "dec")
+    next = old == 0 || old > data ? data : old - 1;
+  else if (op == "mskor")
+    next = (old & ~data) | two;
+  else if (op == "cmpswap")
+    next = old == two ? data : old;
+  else if (op == "cmpst")
+    next = old == data ? two : old;
+  else if (op == "wrap")
+    next = old >= data ? old - data : old + two;
+  else if (op == "fcmpswap")
+    next = equal(old, two) ? stored(data) : old;
+  else if (op == "fcmpst")
+    next = equal(old, data) ? stored(two) : old;
+  else if (op == "fmin")
+    next = pick(false);
+  else if (op == "fmax")
+    next = pick(true);
+  else if (op == "fadd")
+    next = wide ? add64(old, data) : add32(f32(old), f32(data), rules.flush32_in, rules.flush32_out);
   else if (op == "pk_add_f16" || op == "pk_add_bf16") {
     const auto add = op == "pk_add_f16" ? add16 : add_bf16;
     next = add(static_cast<uint16_t>(old), static_cast<uint16_t>(data), rules) |
            uint64_t{add(static_cast<uint16_t>(old >> 16), static_cast<uint16_t>(data >> 16), rules)} << 16;
-  } else return false;
+  } else
+    return false;
   return true;
 }
 
@@ -202,18 +251,23 @@ class Model {
   }
   uint32_t scalar(const std::string& text) const {
     const Register r = register_of(text);
-    return r.file == 's' ? state_.s[static_cast<size_t>(r.number)] : text == "off" ? 0 : static_cast<uint32_t>(std::stoul(text));
+    return r.file == 's'   ? state_.s[static_cast<size_t>(r.number)]
+           : text == "off" ? 0
+                           : static_cast<uint32_t>(std::stoul(text));
   }
   uint64_t scalar64(const std::string& text) const {
     const auto n = static_cast<size_t>(register_of(text).number);
     return state_.s[n] | uint64_t{state_.s[n + 1]} << 32;
   }
   uint8_t* memory(uint64_t address) {
-    return address - state_.memory_base < state_.memory.size() ? &state_.memory[address - state_.memory_base] : nullptr;
+    return address - state_.memory_base < state_.memory.size() ? &state_.memory[address - state_.memory_base]
+                                                               : nullptr;
   }
   uint8_t* lds(uint64_t offset, uint64_t limit) { return offset < limit ? &state_.lds[offset] : nullptr; }
   uint8_t* scratch(int lane, uint64_t offset) {
-    return offset < state_.scratch_lane_bytes ? &state_.scratch[static_cast<size_t>(lane) * state_.scratch_lane_bytes + offset] : nullptr;
+    return offset < state_.scratch_lane_bytes
+               ? &state_.scratch[static_cast<size_t>(lane) * state_.scratch_lane_bytes + offset]
+               : nullptr;
   }
   bool active(int lane) const { return state_.exec >> lane & 1; }
 
@@ -221,8 +275,10 @@ class Model {
     uint64_t value = 0;
     for (int i = 0; i < bytes; i++) {
       const uint8_t* at = place(i);
-      if (at == nullptr) inside = false;
-      else value |= uint64_t{*at} << (8 * i);
+      if (at == nullptr)
+        inside = false;
+      else
+        value |= uint64_t{*at} << (8 * i);
     }
     return inside ? value : 0;
   }
@@ -244,7 +300,9 @@ class Model {
       const int unused = 32 - 8 * shape.bytes;
       if (shape.is_signed) value = static_cast<uint32_t>(static_cast<int32_t>(value << unused) >> unused);
       uint32_t& to = reg(r, 0, lane);
-      to = !shape.d16 ? value : shape.high ? (to & 0xffff) | value << 16 : (to & 0xffff0000) | (value & 0xffff);
+      to = !shape.d16   ? value
+           : shape.high ? (to & 0xffff) | value << 16
+                        : (to & 0xffff0000) | (value & 0xffff);
       return;
     }
     uint32_t loaded[4] = {};
@@ -252,13 +310,14 @@ class Model {
     for (int i = 0; i < shape.bytes; i++) all = all && place(i) != nullptr;
     for (int d = 0; d < shape.bytes / 4; d++) {
       bool inside = all || per_dword;
-      loaded[d] = static_cast<uint32_t>(read([&](int i) { return inside ? place(4 * d + i) : nullptr; }, 4, inside));
+      loaded[d] =
+          static_cast<uint32_t>(read([&](int i) { return inside ? place(4 * d + i) : nullptr; }, 4, inside));
     }
     for (int d = 0; d < shape.bytes / 4; d++) reg(r, d, lane) = loaded[d];
   }
 
-  bool atomic(const std::string& op, bool wide, const Register* to, const Register& data, const Register* second, int lane,
-              const Place& place, const Rules& rules) {
+  bool atomic(const std::string& op, bool wide, const Register* to, const Register& data,
+              const Register* second, int lane, const Place& place, const Rules& rules) {
     const int bytes = wide ? 8 : 4;
     bool inside = true;
     const uint64_t old = read(place, bytes, inside);
@@ -267,7 +326,9 @@ class Model {
     };
     if (inside) {
       uint64_t next = 0;
-      const uint64_t two = second ? value(*second, 0) : data.count > (wide ? 2 : 1) ? value(data, wide ? 2 : 1) : 0;
+      const uint64_t two = second                        ? value(*second, 0)
+                           : data.count > (wide ? 2 : 1) ? value(data, wide ? 2 : 1)
+                                                         : 0;
       if (!atomic_next(op, wide, old, value(data, 0), two, rules, next)) return false;
       for (int i = 0; i < bytes; i++) *place(i) = static_cast<uint8_t>(next >> (8 * i));
     }
@@ -286,13 +347,16 @@ class Model {
     if (!saddr.empty() && saddr != "off") address += scalar64(saddr);
     address += static_cast<uint64_t>(offset_);
     return [this, lane, address, flat](int i) {
-      if (flat && address >> 32 == kSharedBase >> 32) return lds(static_cast<uint32_t>(address) + static_cast<uint64_t>(i), state_.lds.size());
-      if (flat && address >> 32 == kPrivateBase >> 32) return scratch(lane, static_cast<uint32_t>(address) + static_cast<uint64_t>(i));
+      if (flat && address >> 32 == kSharedBase >> 32)
+        return lds(static_cast<uint32_t>(address) + static_cast<uint64_t>(i), state_.lds.size());
+      if (flat && address >> 32 == kPrivateBase >> 32)
+        return scratch(lane, static_cast<uint32_t>(address) + static_cast<uint64_t>(i));
       return memory(address + static_cast<uint64_t>(i));
     };
   }
 
-  Place buffer_place(int lane, const Register& vaddr, const std::string& resource, const std::string& soffset) {
+  Place buffer_place(int lane, const Register& vaddr, const std::string& resource,
+                     const std::string& soffset) {
     const uint32_t* w = &state_.s[static_cast<size_t>(register_of(resource).number)];
     const Generation generation = info(state_.target).generation;
     const uint64_t base = (w[0] | uint64_t{w[1] & 0xffff} << 32) + scalar(soffset);
@@ -314,10 +378,12 @@ class Model {
     const uint32_t start = imm + (offen ? reg(vaddr, idxen ? 1 : 0, lane) : 0);
     if (add_tid) index += static_cast<uint32_t>(lane);
     return [=, this](int i) -> uint8_t* {
-      const uint32_t offset = start + static_cast<uint32_t>(i), dword = start + static_cast<uint32_t>(i) / 4 * 4;
+      const uint32_t offset = start + static_cast<uint32_t>(i),
+                     dword = start + static_cast<uint32_t>(i) / 4 * 4;
       if (!(add_tid && !idxen)) {
         if (idxen && stride != 0) {
-          if (generation == Generation::gfx8 ? index * stride + dword >= records : index >= records) return nullptr;
+          if (generation == Generation::gfx8 ? index * stride + dword >= records : index >= records)
+            return nullptr;
         } else if (dword >= records) {
           return nullptr;
         }
@@ -334,14 +400,16 @@ class Model {
     if (shape.bytes < 4) {
       loaded[0] = static_cast<uint32_t>(read(place, shape.bytes, inside));
       const int unused = 32 - 8 * shape.bytes;
-      if (shape.is_signed) loaded[0] = static_cast<uint32_t>(static_cast<int32_t>(loaded[0] << unused) >> unused);
+      if (shape.is_signed)
+        loaded[0] = static_cast<uint32_t>(static_cast<int32_t>(loaded[0] << unused) >> unused);
     }
     for (int d = 0; d < shape.bytes / 4; d++) {
       bool in = true;
       loaded[d] = static_cast<uint32_t>(read([&](int i) { return place(4 * d + i); }, 4, in));
     }
     const uint32_t size = shape.bytes < 4 ? 4 : static_cast<uint32_t>(shape.bytes);
-    const uint64_t at = (state_.s[124] & 0x3fffc) + static_cast<uint64_t>(offset_) + static_cast<uint64_t>(lane) * (size > 4 ? 16 : 4);
+    const uint64_t at = (state_.s[124] & 0x3fffc) + static_cast<uint64_t>(offset_) +
+                        static_cast<uint64_t>(lane) * (size > 4 ? 16 : 4);
     if (at + size > state_.lds.size()) return;
     std::memcpy(&state_.lds[at], loaded, size);
   }
@@ -364,9 +432,12 @@ class Model {
     // Operand positions by kind.
     size_t data_at = 0, addr_at = 1, scalar_at = 2;
     if (kind != 'b') {
-      if (is_atomic && returns) addr_at = 1, data_at = 2, scalar_at = 3;
-      else if (is_atomic || shape.store) addr_at = 0, data_at = 1, scalar_at = 2;
-      else if (lds) addr_at = 0, scalar_at = 1;
+      if (is_atomic && returns)
+        addr_at = 1, data_at = 2, scalar_at = 3;
+      else if (is_atomic || shape.store)
+        addr_at = 0, data_at = 1, scalar_at = 2;
+      else if (lds)
+        addr_at = 0, scalar_at = 1;
     } else if (lds) {
       addr_at = 0, scalar_at = 1;
     }
@@ -379,7 +450,8 @@ class Model {
       if (kind == 'b') {
         place = buffer_place(lane, vaddr, saddr, ops[scalar_at + 1]);
       } else if (kind == 's') {
-        const uint32_t at = (vaddr.file ? reg(vaddr, 0, lane) : 0) + scalar(saddr) + static_cast<uint32_t>(offset_);
+        const uint32_t at =
+            (vaddr.file ? reg(vaddr, 0, lane) : 0) + scalar(saddr) + static_cast<uint32_t>(offset_);
         place = [this, lane, at](int i) { return scratch(lane, at + static_cast<uint64_t>(i)); };
       } else {
         place = flat_place(lane, vaddr, saddr, kind == 'f');
@@ -409,24 +481,32 @@ class Model {
     const uint64_t limit = lds_limit();
     const auto place_at = [&](uint32_t at, int bytes) -> Place {
       const bool inside = uint64_t{at} + static_cast<uint64_t>(bytes) <= limit;
-      return [this, at, inside, limit](int i) { return inside ? lds(at + static_cast<uint64_t>(i), limit) : nullptr; };
+      return [this, at, inside, limit](int i) {
+        return inside ? lds(at + static_cast<uint64_t>(i), limit) : nullptr;
+      };
     };
     if (name == "permute_b32" || name == "bpermute_b32" || name == "swizzle_b32") return exchange(name);
     if (name == "append" || name == "consume") return count(name == "append" ? 1 : -1);
-    if (starts(name, "read2") || starts(name, "write2") || starts(name, "wrxchg2")) return ds2(name, place_at);
+    if (starts(name, "read2") || starts(name, "write2") || starts(name, "wrxchg2"))
+      return ds2(name, place_at);
     if (name == "write_addtid_b32" || name == "read_addtid_b32") {
       const bool store = name[0] == 'w';
       for (int lane = 0; lane < kLanes; lane++)
         if (active(lane))
           move({4, false, !store, store}, register_of(ops[0]), lane,
-               place_at((state_.s[124] & 0xffff) + static_cast<uint32_t>(offset_) + 4u * static_cast<uint32_t>(lane), 4), false);
+               place_at((state_.s[124] & 0xffff) + static_cast<uint32_t>(offset_) +
+                            4u * static_cast<uint32_t>(lane),
+                        4),
+               false);
       return true;
     }
     Shape shape;
     if (shape_of(name, shape)) {
       const Register addr = register_of(ops[shape.load ? 1 : 0]), data = register_of(ops[shape.load ? 0 : 1]);
       for (int lane = 0; lane < kLanes; lane++)
-        if (active(lane)) move(shape, data, lane, place_at(reg(addr, 0, lane) + static_cast<uint32_t>(offset_), shape.bytes), false);
+        if (active(lane))
+          move(shape, data, lane, place_at(reg(addr, 0, lane) + static_cast<uint32_t>(offset_), shape.bytes),
+               false);
       return true;
     }
     if (name == "condxchg32_rtn_b64") return condxchg(limit);
@@ -436,18 +516,23 @@ class Model {
   template <class PlaceAt>
   bool ds_atomic(std::string name, const PlaceAt& place_at) {
     const auto& ops = text_.operands;
-    const bool src2 = name.find("_src2_") != std::string::npos, returns = name.find("_rtn_") != std::string::npos;
+    const bool src2 = name.find("_src2_") != std::string::npos,
+               returns = name.find("_rtn_") != std::string::npos;
     if (src2) name.erase(name.find("_src2"), 5);
     if (returns) name.erase(name.find("_rtn"), 4);
     const size_t bar = name.rfind('_');
     std::string op = name.substr(0, bar), type = name.substr(bar + 1);
     const bool wide = ends(type, "64");
-    if (starts(name, "pk_add")) op = name;
-    else if (type[0] == 'f') op = "f" + op;
-    else if ((op == "min" || op == "max")) op = (type[0] == 'i' ? "s" : "u") + op;
+    if (starts(name, "pk_add"))
+      op = name;
+    else if (type[0] == 'f')
+      op = "f" + op;
+    else if ((op == "min" || op == "max"))
+      op = (type[0] == 'i' ? "s" : "u") + op;
     Rules rules;
     rules.flush32_in = !(state_.mode >> 4 & 1), rules.flush32_out = !(state_.mode >> 5 & 1);
-    rules.flush16_in = rules.flush64_in = !(state_.mode >> 6 & 1), rules.flush16_out = !(state_.mode >> 7 & 1);
+    rules.flush16_in = rules.flush64_in = !(state_.mode >> 6 & 1),
+    rules.flush16_out = !(state_.mode >> 7 & 1);
     const size_t first = returns ? 1 : 0;
     const Register addr = register_of(ops[first]);
     const Register data = src2 ? Register{} : register_of(ops[first + 1]);
@@ -458,7 +543,9 @@ class Model {
       const int bytes = wide ? 8 : 4;
       if (!src2) {
         const Place place = place_at(reg(addr, 0, lane) + static_cast<uint32_t>(offset_), bytes);
-        if (!atomic(op, wide, returns ? &to : nullptr, data, second.file ? &second : nullptr, lane, place, rules)) return false;
+        if (!atomic(op, wide, returns ? &to : nullptr, data, second.file ? &second : nullptr, lane, place,
+                    rules))
+          return false;
         continue;
       }
       const uint32_t a = reg(addr, 0, lane), field = static_cast<uint32_t>(offset_);
@@ -480,8 +567,10 @@ class Model {
   bool ds2(const std::string& name, const PlaceAt& place_at) {
     const auto& ops = text_.operands;
     const int dwords = ends(name, "b64") ? 2 : 1;
-    const uint32_t unit = 4u * static_cast<uint32_t>(dwords) * (name.find("st64") != std::string::npos ? 64 : 1);
-    const auto off0 = static_cast<uint32_t>(text_.value("offset0")), off1 = static_cast<uint32_t>(text_.value("offset1"));
+    const uint32_t unit =
+        4u * static_cast<uint32_t>(dwords) * (name.find("st64") != std::string::npos ? 64 : 1);
+    const auto off0 = static_cast<uint32_t>(text_.value("offset0")),
+               off1 = static_cast<uint32_t>(text_.value("offset1"));
     const bool load = name[0] == 'r', exchange = starts(name, "wrxchg2");
     if (!load && !exchange) {
       // Every lane's first address before any lane's second.
@@ -509,7 +598,8 @@ class Model {
         if (dwords == 2) old[2 * k + 1] = static_cast<uint32_t>(value >> 32);
         if (load || !inside) continue;
         const Register data = register_of(ops[static_cast<size_t>(k + 2)]);
-        for (int i = 0; i < 4 * dwords; i++) *place(i) = static_cast<uint8_t>(reg(data, i / 4, lane) >> (8 * (i % 4)));
+        for (int i = 0; i < 4 * dwords; i++)
+          *place(i) = static_cast<uint8_t>(reg(data, i / 4, lane) >> (8 * (i % 4)));
       }
       for (int d = 0; d < 2 * dwords; d++) reg(to, d, lane) = old[d];
     }
@@ -554,7 +644,8 @@ class Model {
     const auto& ops = text_.operands;
     const auto offset = static_cast<uint32_t>(offset_);
     const bool swizzle = name == "swizzle_b32";
-    const Register to = register_of(ops[0]), addr = register_of(ops[1]), data = swizzle ? addr : register_of(ops[2]);
+    const Register to = register_of(ops[0]), addr = register_of(ops[1]),
+                   data = swizzle ? addr : register_of(ops[2]);
     std::array<uint32_t, kLanes> out{};
     for (uint32_t i = 0; i < kLanes; i++) {
       const auto lane = static_cast<int>(i);
@@ -570,7 +661,8 @@ class Model {
         for (uint32_t bit = 0; bit < 5; bit++) j |= (i >> bit & 1) << (4 - bit);
         j = j >> std::popcount(mask) | (i & mask) | (i & 32);
       } else if (offset >= 0xc000) {
-        const uint32_t turn = offset >> 10 & 1 ? 32 - (offset >> 5 & 31) : offset >> 5 & 31, mask = offset & 31;
+        const uint32_t turn = offset >> 10 & 1 ? 32 - (offset >> 5 & 31) : offset >> 5 & 31,
+                       mask = offset & 31;
         j = (i & mask) | ((i + turn) & ~mask & 31) | (i & 32);
       } else if (offset & 0x8000) {
         j = i / 4 * 4 + (offset >> (2 * (i % 4)) & 3);
@@ -603,13 +695,18 @@ MemoryText parse_memory_text(const std::string& text) {
     bool flag = false;
     for (const char* name : kFlags) flag = flag || word == name;
     const size_t colon = word.find(':');
-    if (flag) out.modifiers[word] = 1;
-    else if (starts(word, "offset")) out.modifiers[word.substr(0, colon)] = std::stoll(word.substr(colon + 1));
-    else out.operands.push_back(word);
+    if (flag)
+      out.modifiers[word] = 1;
+    else if (starts(word, "offset"))
+      out.modifiers[word.substr(0, colon)] = std::stoll(word.substr(colon + 1));
+    else
+      out.operands.push_back(word);
   }
   return out;
 }
 
-void model_memory(const MemoryText& text, MemoryState& state) { state.unsupported = !Model(text, state).run(); }
+void model_memory(const MemoryText& text, MemoryState& state) {
+  state.unsupported = !Model(text, state).run();
+}
 
 }  // namespace morgana::device

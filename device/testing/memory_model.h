@@ -1,7 +1,7 @@
 // A second, slow implementation of the memory instructions, to test the fast one against.
 //
-// It works from the assembly text, one lane and one byte at a time, and shares no code with device/interp. It knows
-// the registers of device/interp/testdata/memory.txt only by what the text says.
+// It works from the assembly text, one lane and one byte at a time, and shares no code with device/interp. It
+// knows the registers of device/interp/testdata/memory.txt only by what the text says.
 #pragma once
 
 #include <array>
@@ -31,14 +31,15 @@ struct MemoryState {
   uint64_t exec = 0;
   uint32_t mode = 0;
   std::array<uint32_t, 128> s{};
-  std::vector<uint32_t> v, a;     // register n, lane l: [n * 64 + l]
-  std::vector<uint8_t> memory;    // guest memory that starts at memory_base
+  std::vector<uint32_t> v, a;   // register n, lane l: [n * 64 + l]
+  std::vector<uint8_t> memory;  // guest memory that starts at memory_base
   uint64_t memory_base = 0;
   std::vector<uint8_t> lds;
-  std::vector<uint8_t> scratch;   // bytes of lane l: scratch[l * scratch_lane_bytes ...]
+  std::vector<uint8_t> scratch;  // bytes of lane l: scratch[l * scratch_lane_bytes ...]
   uint32_t scratch_lane_bytes = 0;
-  // Where the swizzled private buffer lies: its dwords are those of `scratch`, spread as device/dispatch/scratch.h says.
-  bool unsupported = false;       // the model does not know the instruction
+  // Where the swizzled private buffer lies: its dwords are those of `scratch`, spread as
+  // device/dispatch/scratch.h says.
+  bool unsupported = false;  // the model does not know the instruction
 };
 
 void model_memory(const MemoryText& text, MemoryState& state);

@@ -173,8 +173,8 @@ void internalize(llvm::Module& module) {
   llvm::GlobalDCEPass().run(module, analyses);
 }
 
-// Lets `/` round correctly unless the program asked for less (fast flags on the instruction): a CPU's division does,
-// and programs that compare with one expect it (docs/decisions/003-division-is-exact.md).
+// Lets `/` round correctly unless the program asked for less (fast flags on the instruction): a CPU's
+// division does, and programs that compare with one expect it (docs/decisions/003-division-is-exact.md).
 void make_division_exact(llvm::Module& module) {
   for (llvm::Function& function : module)
     for (llvm::BasicBlock& block : function)
