@@ -69,9 +69,9 @@ class Accuracy : public OpenCl {
 };
 
 TEST_F(Accuracy, ArcTangentsAreWithinAnUlp) {
-  // Half the arguments are spread over [-10, 10], half over all exponents whose quotients are no denormals.
+  // Half the arguments are spread over [-10, 10], half over exponents whose quotients stay clear of denormals.
   std::mt19937 random(1);
-  std::uniform_real_distribution<float> near(-10, 10), exponent(-60, 60);
+  std::uniform_real_distribution<float> near(-10, 10), exponent(-40, 40);
   std::vector<float> y(kCount), x(kCount);
   for (size_t i = 0; i < kCount; ++i)
     for (float* value : {&y[i], &x[i]}) *value = near(random) * (i % 2 ? std::exp2(exponent(random)) : 1.0f);
@@ -103,6 +103,7 @@ TEST_F(Accuracy, ArcTangentsOfSpecialValues) {
     const std::vector<float> got = call(program, function.kernel, y, x);
     for (size_t i = 0; i < got.size(); ++i) {
       const float want = static_cast<float>(function.truth(y[i], x[i]));
+      if (want != 0 && std::fabs(want) < FLT_MIN) continue;  // gfx6 to gfx8 flush denormals
       if (std::isnan(want))
         EXPECT_TRUE(std::isnan(got[i])) << function.kernel << "(" << y[i] << ", " << x[i] << ")";
       else

@@ -1,5 +1,6 @@
 #include "runtime/compiler/compiler.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -312,6 +313,21 @@ TEST(Compiler, DivisionIsExactUnlessTheProgramAsksForLess) {
   ASSERT_TRUE(build(kQuotient).ok());
   EXPECT_EQ(*build(kQuotient).object, *build(kQuotient, kExact).object);
   EXPECT_NE(*build(kQuotient).object, *build(kQuotient, "-cl-fast-relaxed-math").object);
+}
+
+// The overlay of device_library/atan.cl, told by a coefficient that AMD's functions do not have.
+TEST(Compiler, ArcTangentsAreMorganasOnEveryTarget) {
+  const std::string_view coefficient("\x55\xcc\x1f\x3d", 4);  // 0x1.3f98aap-5f
+  for (const char* call :
+       {"atan(a[1])", "atan((float3)(a[1])).y", "atanpi(a[1])", "atan2(a[1], a[2])", "atan2pi(a[1], a[2])"})
+    for (const ProcessorCase& processor : kProcessors)
+      for (const char* options : {"", "-O0"}) {
+        Built built = build(fmt::format("kernel void f(global float* a) {{ a[0] = {}; }}", call), options,
+                            processor.name);
+        EXPECT_TRUE(built.object_has(coefficient))
+            << call << ' ' << processor.name << ' ' << options << built.log;
+      }
+  EXPECT_FALSE(build("kernel void f(global float* a) { a[0] = sin(a[1]); }").object_has(coefficient));
 }
 
 TEST(Compiler, ObjectsAndLibrariesLink) {

@@ -36,6 +36,29 @@ TEST(DevicePack, BytesThatAreNoPackHaveNothing) {
         << size;
 }
 
+std::string unit_of(const Result<std::string>& pack, std::string_view symbol) {
+  if (!pack.ok()) return pack.error().message;
+  DevicePack view{Bytes(*pack)};
+  auto unit = view.find(symbol);
+  return unit ? std::string(view.unit(*unit).text()) : "";
+}
+
+TEST(DevicePack, TheFirstDefinitionOfASymbolIsTaken) {
+  const auto own = make_device_pack({MORGANA_OWN_BITCODE}), amd = make_device_pack({MORGANA_AMD_BITCODE});
+  const auto own_first = make_device_pack({MORGANA_OWN_BITCODE, MORGANA_AMD_BITCODE});
+  const auto amd_first = make_device_pack({MORGANA_AMD_BITCODE, MORGANA_OWN_BITCODE});
+  for (const char* symbol :
+       {"__ocml_atan_f32", "__ocml_atanpi_f32", "__ocml_atan2_f32", "__ocml_atan2pi_f32"}) {
+    const std::string overlay = unit_of(own, symbol);
+    ASSERT_TRUE(starts_as_bitcode(Bytes(overlay))) << symbol;
+    EXPECT_NE(overlay, unit_of(amd, symbol)) << symbol;
+    EXPECT_EQ(overlay, unit_of(own_first, symbol)) << symbol;
+    EXPECT_EQ(unit_of(amd, symbol), unit_of(amd_first, symbol)) << symbol;
+    EXPECT_EQ(overlay, kEmbedded.unit(kEmbedded.find(symbol).value()).text()) << symbol;
+  }
+  EXPECT_EQ(unit_of(amd, "__ocml_atan_f64"), unit_of(own_first, "__ocml_atan_f64"));
+}
+
 TEST(DevicePack, AFolderWithoutLibrariesIsAnError) {
   auto pack = make_device_pack(device_library_files("/nowhere"));
   ASSERT_FALSE(pack.ok());

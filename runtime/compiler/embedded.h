@@ -9,7 +9,7 @@ namespace morgana::runtime {
 // Clang's opencl-c-base.h: types and macros of OpenCL C; functions are declared by the parser itself.
 std::string_view embedded_opencl_header();
 
-// AMD's device libraries as a pack (device_pack.h).
+// Morgana's and AMD's device libraries as a pack (device_pack.h).
 std::string_view embedded_device_pack();
 
 }  // namespace morgana::runtime
