@@ -56,12 +56,23 @@ bool rects_overlap(const Rect& a, const Rect& b, const size_t* region) {
   return false;
 }
 
+bool boxes_overlap(const size_t* a, const size_t* b, const size_t* region) {
+  for (int i = 0; i < 3; ++i)
+    if (a[i] >= b[i] + region[i] || b[i] >= a[i] + region[i]) return false;
+  return true;
+}
+
 void copy_rect(uint8_t* dst, const Rect& to, const uint8_t* src, const Rect& from,
                const std::array<size_t, 3>& region) {
   for (size_t z = 0; z < region[2]; ++z)
-    for (size_t y = 0; y < region[1]; ++y)
-      std::memmove(dst + to.start + z * to.slice_pitch + y * to.row_pitch,
-                   src + from.start + z * from.slice_pitch + y * from.row_pitch, region[0]);
+    for (size_t y = 0; y < region[1]; ++y) {
+      uint8_t* target = dst + to.start + z * to.slice_pitch + y * to.row_pitch;
+      const uint8_t* source = src + from.start + z * from.slice_pitch + y * from.row_pitch;
+      if (target > source && target < source + region[0])
+        for (size_t x = 0; x < region[0]; ++x) target[x] = source[x];
+      else
+        std::memmove(target, source, region[0]);
+    }
 }
 
 void fill_pattern(uint8_t* to, size_t size, const uint8_t* pattern, size_t pattern_size) {

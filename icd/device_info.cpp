@@ -183,8 +183,9 @@ cl_int identity_info(const Device& device, cl_device_info name, const InfoWriter
     case CL_DEVICE_PROFILE: return out.string("FULL_PROFILE");
     case CL_DEVICE_VERSION: return out.string(fmt::format("OpenCL 3.0 Morgana {}", kVersion));
     case CL_DEVICE_NUMERIC_VERSION: return out.value<cl_version>(CL_MAKE_VERSION(3, 0, 0));
-    case CL_DEVICE_OPENCL_C_VERSION: return out.string("OpenCL C 3.0 ");
-    case CL_DEVICE_OPENCL_C_NUMERIC_VERSION_KHR: return out.value<cl_version>(CL_MAKE_VERSION(3, 0, 0));
+    // The highest version whose every feature is there: OpenCL C 2.0 asks for device-side enqueue and pipes.
+    case CL_DEVICE_OPENCL_C_VERSION: return out.string("OpenCL C 1.2 ");
+    case CL_DEVICE_OPENCL_C_NUMERIC_VERSION_KHR: return out.value<cl_version>(CL_MAKE_VERSION(1, 2, 0));
     case CL_DEVICE_OPENCL_C_ALL_VERSIONS: return c_versions(out);
     case CL_DEVICE_OPENCL_C_FEATURES: return out.array<cl_name_version>(device_features(device.target()));
     case CL_DEVICE_EXTENSIONS: return out.string(joined_names(device_extensions(device.target())));

@@ -257,14 +257,17 @@ cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info par
   return api(__func__, [&]() -> cl_int {
     // CL_INVALID_KERNEL if kernel is not a valid kernel object.
     if (find<Kernel>(kernel) == nullptr) return CL_INVALID_KERNEL;
-    // CL_INVALID_VALUE if param_name is not valid, param_value is NULL, or its size is not valid. Kernels reach all memory
-    // of the process, so there is nothing to remember.
-    if (param_value == nullptr) return CL_INVALID_VALUE;
+    // CL_INVALID_VALUE if param_name is not valid, param_value is NULL, or its size is not valid; an empty list of
+    // pointers takes an earlier one back. Kernels reach all memory of the process, so there is nothing to remember.
+    bool empty = param_value == nullptr && param_value_size == 0;
     switch (param_name) {
       case CL_KERNEL_EXEC_INFO_SVM_PTRS:
-        return param_value_size == 0 || param_value_size % sizeof(void*) != 0 ? CL_INVALID_VALUE : CL_SUCCESS;
+        if (empty) return CL_SUCCESS;
+        return param_value == nullptr || param_value_size == 0 || param_value_size % sizeof(void*) != 0
+                   ? CL_INVALID_VALUE
+                   : CL_SUCCESS;
       case CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM:
-        return param_value_size == sizeof(cl_bool) ? CL_SUCCESS : CL_INVALID_VALUE;
+        return param_value != nullptr && param_value_size == sizeof(cl_bool) ? CL_SUCCESS : CL_INVALID_VALUE;
       default: return CL_INVALID_VALUE;
     }
   });

@@ -49,13 +49,16 @@ Made<cl_mem> create_buffer(cl_context context, const cl_mem_properties* properti
   // CL_INVALID_HOST_PTR if host_ptr is NULL and a flag needs it, or not NULL and no flag does.
   bool needs_pointer = (flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)) != 0;
   if (needs_pointer != (host_ptr != nullptr)) return CL_INVALID_HOST_PTR;
+  // CL_INVALID_BUFFER_SIZE if host_ptr came from clSVMAlloc and size exceeds what is left of that allocation.
+  size_t svm = (flags & CL_MEM_USE_HOST_PTR) != 0 ? svm_extent(host_ptr) : 0;
+  if (svm != 0 && size > svm) return CL_INVALID_BUFFER_SIZE;
   if ((flags & kKernelAccess) == 0) flags |= CL_MEM_READ_WRITE;
 
   Mem::Storage storage;
   if ((flags & CL_MEM_USE_HOST_PTR) != 0) {
     storage.address = static_cast<uint8_t*>(host_ptr);
     storage.host_ptr = storage.address;
-    storage.svm = is_svm_range(host_ptr, size);
+    storage.svm = svm != 0;
     storage.registered = host_ptr;
     runtime::register_host(host_ptr, size, "buffer (host memory)");
   } else {

@@ -38,7 +38,10 @@ class Device : public Object<Device> {
   Target target() const { return agent_->target(); }
   Device* parent() const { return parent_.get(); }
   bool is_root() const { return !parent_; }
-  const Device& root() const { return parent_ ? parent_->root() : *this; }
+  // Whether it is `other` or one of its sub-devices, however deep.
+  bool descends_from(const Device& other) const {
+    return this == &other || (parent_ && parent_->descends_from(other));
+  }
   cl_uint index() const { return index_; }
   cl_uint compute_units() const { return compute_units_; }
   std::span<const cl_device_partition_property> partition() const { return partition_; }

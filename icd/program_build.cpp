@@ -174,11 +174,17 @@ cl_int resolve_devices(const Program& program, cl_uint num_devices, const cl_dev
   if (notify == nullptr && user_data != nullptr) return CL_INVALID_VALUE;
   if (num_devices == 0)
     for (size_t i = 0; i < program.devices().size(); ++i) indices.push_back(i);
-  // CL_INVALID_DEVICE if any device in device_list is not in the list of devices associated with program.
+  // CL_INVALID_DEVICE if any device in device_list is not in the list of devices associated with program. A device stands
+  // for its sub-devices too: what is built for it is theirs.
   for (cl_uint i = 0; i < num_devices; ++i) {
-    int index = program.index_of(find<Device>(device_list[i]));
-    if (index < 0) return CL_INVALID_DEVICE;
-    indices.push_back(static_cast<size_t>(index));
+    Device* device = find<Device>(device_list[i]);
+    bool found = false;
+    for (size_t index = 0; device != nullptr && index < program.devices().size(); ++index) {
+      if (!program.devices()[index]->descends_from(*device)) continue;
+      found = true;
+      if (std::find(indices.begin(), indices.end(), index) == indices.end()) indices.push_back(index);
+    }
+    if (!found) return CL_INVALID_DEVICE;
   }
   return CL_SUCCESS;
 }

@@ -31,14 +31,19 @@ bool are_svm_flags(cl_svm_mem_flags flags) {
 
 }  // namespace
 
-bool is_svm_range(const void* pointer, size_t size) {
+size_t svm_extent(const void* pointer) {
   auto address = reinterpret_cast<uintptr_t>(pointer);
   Table& all = table();
   std::lock_guard lock(all.mutex);
   auto above = all.blocks.upper_bound(address);
-  if (above == all.blocks.begin()) return false;
+  if (above == all.blocks.begin()) return 0;
   auto [start, length] = *std::prev(above);
-  return address - start <= length && size <= length - (address - start) && address - start < length;
+  return address - start < length ? length - (address - start) : 0;
+}
+
+bool is_svm_range(const void* pointer, size_t size) {
+  size_t extent = svm_extent(pointer);
+  return extent != 0 && size <= extent;
 }
 
 void free_svm(void* pointer) {

@@ -10,6 +10,9 @@ namespace morgana::icd {
 // Whether [pointer, pointer + size) lies in one allocation of clSVMAlloc.
 bool is_svm_range(const void* pointer, size_t size);
 
+// Bytes from `pointer` to the end of its allocation by clSVMAlloc; 0 for other memory.
+size_t svm_extent(const void* pointer);
+
 // Frees what clSVMAlloc returned; other pointers are ignored.
 void free_svm(void* pointer);
 
