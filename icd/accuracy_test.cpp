@@ -69,7 +69,8 @@ class Accuracy : public OpenCl {
 };
 
 TEST_F(Accuracy, ArcTangentsAreWithinAnUlp) {
-  // Half the arguments are spread over [-10, 10], half over exponents whose quotients stay clear of denormals.
+  // Half the arguments are spread over [-10, 10], half over exponents whose quotients stay clear of
+  // denormals.
   std::mt19937 random(1);
   std::uniform_real_distribution<float> near(-10, 10), exponent(-40, 40);
   std::vector<float> y(kCount), x(kCount);

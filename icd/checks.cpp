@@ -14,7 +14,8 @@ cl_int resolve(cl_command_queue command_queue, cl_mem memobj, Queue*& queue, Mem
   return &mem->context() == &queue->context() ? CL_SUCCESS : CL_INVALID_CONTEXT;
 }
 
-cl_int make_rect(const size_t* origin, const size_t* region, size_t row_pitch, size_t slice_pitch, Rect& rect) {
+cl_int make_rect(const size_t* origin, const size_t* region, size_t row_pitch, size_t slice_pitch,
+                 Rect& rect) {
   if (origin == nullptr || region == nullptr) return CL_INVALID_VALUE;
   // What lies beyond the address space is out of bounds of anything, and below it nothing overflows 128 bits.
   constexpr size_t kLimit = size_t{1} << 56;
@@ -40,8 +41,8 @@ bool rects_overlap(const Rect& a, const Rect& b, const size_t* region) {
   const Rect& low = a.start <= b.start ? a : b;
   const Rect& high = a.start <= b.start ? b : a;
   if (high.start >= low.end) return false;
-  // With equal pitches the two differ by a translation: split it into slices, rows and bytes. Either remainder may
-  // also be reached from the next row or slice, backwards.
+  // With equal pitches the two differ by a translation: split it into slices, rows and bytes. Either
+  // remainder may also be reached from the next row or slice, backwards.
   uint64_t delta = high.start - low.start;
   uint64_t slices = delta / low.slice_pitch, rest = delta % low.slice_pitch;
   uint64_t rows = rest / low.row_pitch, bytes = rest % low.row_pitch;

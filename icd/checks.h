@@ -9,8 +9,8 @@
 
 namespace morgana::icd {
 
-// CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue; CL_INVALID_MEM_OBJECT if memobj is not a
-// valid memory object; CL_INVALID_CONTEXT if their contexts differ.
+// CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue; CL_INVALID_MEM_OBJECT if
+// memobj is not a valid memory object; CL_INVALID_CONTEXT if their contexts differ.
 cl_int resolve(cl_command_queue command_queue, cl_mem memobj, Queue*& queue, Mem*& mem);
 
 // Whether (offset, size) lies within a buffer.
@@ -50,9 +50,11 @@ struct Rect {
   uint64_t end = 0;  // behind the last byte
 };
 
-// CL_INVALID_VALUE if origin or region is NULL, a region element is 0, or a pitch is too small or slice_pitch no multiple
-// of row_pitch. A zero pitch becomes the packed one. The end is not yet checked against any buffer.
-cl_int make_rect(const size_t* origin, const size_t* region, size_t row_pitch, size_t slice_pitch, Rect& rect);
+// CL_INVALID_VALUE if origin or region is NULL, a region element is 0, or a pitch is too small or slice_pitch
+// no multiple of row_pitch. A zero pitch becomes the packed one. The end is not yet checked against any
+// buffer.
+cl_int make_rect(const size_t* origin, const size_t* region, size_t row_pitch, size_t slice_pitch,
+                 Rect& rect);
 
 // Whether two rectangles of equal pitches and region share a byte (appendix "CL_MEM_COPY_OVERLAP").
 bool rects_overlap(const Rect& a, const Rect& b, const size_t* region);
@@ -61,7 +63,8 @@ bool rects_overlap(const Rect& a, const Rect& b, const size_t* region);
 bool boxes_overlap(const size_t* a, const size_t* b, const size_t* region);
 
 // Byte by byte in rising order of x, y, z, as far as anyone can tell.
-void copy_rect(uint8_t* dst, const Rect& to, const uint8_t* src, const Rect& from, const std::array<size_t, 3>& region);
+void copy_rect(uint8_t* dst, const Rect& to, const uint8_t* src, const Rect& from,
+               const std::array<size_t, 3>& region);
 
 // Fills [to, to + size) with copies of the pattern; `size` is a multiple of it.
 void fill_pattern(uint8_t* to, size_t size, const uint8_t* pattern, size_t pattern_size);

@@ -1,4 +1,5 @@
-// Transfers between buffers and the host, and between buffers: read, write, copy, fill and their rectangular forms.
+// Transfers between buffers and the host, and between buffers: read, write, copy, fill and their rectangular
+// forms.
 #include <cstring>
 
 #include "icd/checks.h"
@@ -6,8 +7,8 @@
 namespace morgana::icd {
 namespace {
 
-cl_int read_or_write(cl_command_queue command_queue, cl_mem buffer, bool read, cl_bool blocking, size_t offset,
-                     size_t size, void* ptr, const Waits& waits) {
+cl_int read_or_write(cl_command_queue command_queue, cl_mem buffer, bool read, cl_bool blocking,
+                     size_t offset, size_t size, void* ptr, const Waits& waits) {
   Queue* queue;
   Mem* mem;
   if (cl_int error = resolve(command_queue, buffer, queue, mem); error != CL_SUCCESS) return error;
@@ -39,29 +40,31 @@ cl_int read_or_write_rect(cl_command_queue command_queue, cl_mem buffer, bool re
   if (cl_int error = resolve(command_queue, buffer, queue, mem); error != CL_SUCCESS) return error;
   // CL_INVALID_VALUE if an origin or region is NULL, a region element is 0, or a pitch does not fit.
   Rect device_side, host_side;
-  if (make_rect(args.buffer_origin, args.region, args.buffer_row_pitch, args.buffer_slice_pitch, device_side) !=
-          CL_SUCCESS ||
-      make_rect(args.host_origin, args.region, args.host_row_pitch, args.host_slice_pitch, host_side) != CL_SUCCESS)
+  if (make_rect(args.buffer_origin, args.region, args.buffer_row_pitch, args.buffer_slice_pitch,
+                device_side) != CL_SUCCESS ||
+      make_rect(args.host_origin, args.region, args.host_row_pitch, args.host_slice_pitch, host_side) !=
+          CL_SUCCESS)
     return CL_INVALID_VALUE;
   // CL_INVALID_VALUE if the region is out of bounds or ptr is NULL.
   if (device_side.end > mem->size() || ptr == nullptr) return CL_INVALID_VALUE;
   // CL_INVALID_OPERATION if the buffer's flags forbid the host this access.
   if (read ? !host_may_read(*mem) : !host_may_write(*mem)) return CL_INVALID_OPERATION;
   std::array<size_t, 3> region{args.region[0], args.region[1], args.region[2]};
-  return submit(*queue, read ? CL_COMMAND_READ_BUFFER_RECT : CL_COMMAND_WRITE_BUFFER_RECT, waits, blocking,
-                [hold = Ref<Mem>(mem), read, device_side, host_side, region, host = static_cast<uint8_t*>(ptr)] {
-                  if (read)
-                    copy_rect(host, host_side, hold->data(), device_side, region);
-                  else
-                    copy_rect(hold->data(), device_side, host, host_side, region);
-                });
+  return submit(
+      *queue, read ? CL_COMMAND_READ_BUFFER_RECT : CL_COMMAND_WRITE_BUFFER_RECT, waits, blocking,
+      [hold = Ref<Mem>(mem), read, device_side, host_side, region, host = static_cast<uint8_t*>(ptr)] {
+        if (read)
+          copy_rect(host, host_side, hold->data(), device_side, region);
+        else
+          copy_rect(hold->data(), device_side, host, host_side, region);
+      });
 }
 
 // The buffer that owns the bytes.
 const Mem& whole(const Mem& mem) { return mem.parent() == nullptr ? mem : *mem.parent(); }
 
-cl_int resolve_pair(cl_command_queue command_queue, cl_mem src_buffer, cl_mem dst_buffer, Queue*& queue, Mem*& src,
-                    Mem*& dst) {
+cl_int resolve_pair(cl_command_queue command_queue, cl_mem src_buffer, cl_mem dst_buffer, Queue*& queue,
+                    Mem*& src, Mem*& dst) {
   if (cl_int error = resolve(command_queue, src_buffer, queue, src); error != CL_SUCCESS) return error;
   return resolve(command_queue, dst_buffer, queue, dst);
 }
@@ -81,17 +84,19 @@ cl_int CL_API_CALL clEnqueueReadBuffer(cl_command_queue command_queue, cl_mem bu
 }
 
 cl_int CL_API_CALL clEnqueueWriteBuffer(cl_command_queue command_queue, cl_mem buffer, cl_bool blocking_write,
-                                        size_t offset, size_t size, const void* ptr, cl_uint num_events_in_wait_list,
-                                        const cl_event* event_wait_list, cl_event* event) {
+                                        size_t offset, size_t size, const void* ptr,
+                                        cl_uint num_events_in_wait_list, const cl_event* event_wait_list,
+                                        cl_event* event) {
   return api(__func__, [&] {
     return read_or_write(command_queue, buffer, false, blocking_write, offset, size, const_cast<void*>(ptr),
                          {num_events_in_wait_list, event_wait_list, event});
   });
 }
 
-cl_int CL_API_CALL clEnqueueReadBufferRect(cl_command_queue command_queue, cl_mem buffer, cl_bool blocking_read,
-                                           const size_t* buffer_origin, const size_t* host_origin,
-                                           const size_t* region, size_t buffer_row_pitch, size_t buffer_slice_pitch,
+cl_int CL_API_CALL clEnqueueReadBufferRect(cl_command_queue command_queue, cl_mem buffer,
+                                           cl_bool blocking_read, const size_t* buffer_origin,
+                                           const size_t* host_origin, const size_t* region,
+                                           size_t buffer_row_pitch, size_t buffer_slice_pitch,
                                            size_t host_row_pitch, size_t host_slice_pitch, void* ptr,
                                            cl_uint num_events_in_wait_list, const cl_event* event_wait_list,
                                            cl_event* event) {
@@ -103,9 +108,10 @@ cl_int CL_API_CALL clEnqueueReadBufferRect(cl_command_queue command_queue, cl_me
   });
 }
 
-cl_int CL_API_CALL clEnqueueWriteBufferRect(cl_command_queue command_queue, cl_mem buffer, cl_bool blocking_write,
-                                            const size_t* buffer_origin, const size_t* host_origin,
-                                            const size_t* region, size_t buffer_row_pitch, size_t buffer_slice_pitch,
+cl_int CL_API_CALL clEnqueueWriteBufferRect(cl_command_queue command_queue, cl_mem buffer,
+                                            cl_bool blocking_write, const size_t* buffer_origin,
+                                            const size_t* host_origin, const size_t* region,
+                                            size_t buffer_row_pitch, size_t buffer_slice_pitch,
                                             size_t host_row_pitch, size_t host_slice_pitch, const void* ptr,
                                             cl_uint num_events_in_wait_list, const cl_event* event_wait_list,
                                             cl_event* event) {
@@ -124,7 +130,8 @@ cl_int CL_API_CALL clEnqueueCopyBuffer(cl_command_queue command_queue, cl_mem sr
   return api(__func__, [&]() -> cl_int {
     Queue* queue;
     Mem *src, *dst;
-    if (cl_int error = resolve_pair(command_queue, src_buffer, dst_buffer, queue, src, dst); error != CL_SUCCESS)
+    if (cl_int error = resolve_pair(command_queue, src_buffer, dst_buffer, queue, src, dst);
+        error != CL_SUCCESS)
       return error;
     // CL_INVALID_VALUE if either region lies outside its buffer.
     if (!in_bounds(*src, src_offset, size) || !in_bounds(*dst, dst_offset, size)) return CL_INVALID_VALUE;
@@ -138,15 +145,17 @@ cl_int CL_API_CALL clEnqueueCopyBuffer(cl_command_queue command_queue, cl_mem sr
   });
 }
 
-cl_int CL_API_CALL clEnqueueCopyBufferRect(cl_command_queue command_queue, cl_mem src_buffer, cl_mem dst_buffer,
-                                           const size_t* src_origin, const size_t* dst_origin, const size_t* region,
+cl_int CL_API_CALL clEnqueueCopyBufferRect(cl_command_queue command_queue, cl_mem src_buffer,
+                                           cl_mem dst_buffer, const size_t* src_origin,
+                                           const size_t* dst_origin, const size_t* region,
                                            size_t src_row_pitch, size_t src_slice_pitch, size_t dst_row_pitch,
                                            size_t dst_slice_pitch, cl_uint num_events_in_wait_list,
                                            const cl_event* event_wait_list, cl_event* event) {
   return api(__func__, [&]() -> cl_int {
     Queue* queue;
     Mem *src, *dst;
-    if (cl_int error = resolve_pair(command_queue, src_buffer, dst_buffer, queue, src, dst); error != CL_SUCCESS)
+    if (cl_int error = resolve_pair(command_queue, src_buffer, dst_buffer, queue, src, dst);
+        error != CL_SUCCESS)
       return error;
     // CL_INVALID_VALUE if an origin or region is NULL, a region element is 0, or a pitch does not fit.
     Rect from, to;
@@ -164,15 +173,15 @@ cl_int CL_API_CALL clEnqueueCopyBufferRect(cl_command_queue command_queue, cl_me
       a.start += src->origin(), a.end += src->origin();
       b.start += dst->origin(), b.end += dst->origin();
       bool overlap = equal_pitches ? rects_overlap(a, b, region) : a.start < b.end && b.start < a.end;
-      // A zero pitch packs the rows of the region, so that every box beside the origin wraps into its neighbours in
-      // memory. The suite (basic/bufferreadwriterect) takes the boxes for what counts then.
+      // A zero pitch packs the rows of the region, so that every box beside the origin wraps into its
+      // neighbours in memory. The suite (basic/bufferreadwriterect) takes the boxes for what counts then.
       bool packed = src_row_pitch == 0 || src_slice_pitch == 0;
       if (src == dst && packed) overlap = boxes_overlap(src_origin, dst_origin, region);
       if (overlap) return CL_MEM_COPY_OVERLAP;
     }
     std::array<size_t, 3> extent{region[0], region[1], region[2]};
-    return submit(*queue, CL_COMMAND_COPY_BUFFER_RECT, {num_events_in_wait_list, event_wait_list, event}, CL_FALSE,
-                  [a = Ref<Mem>(src), b = Ref<Mem>(dst), from, to, extent] {
+    return submit(*queue, CL_COMMAND_COPY_BUFFER_RECT, {num_events_in_wait_list, event_wait_list, event},
+                  CL_FALSE, [a = Ref<Mem>(src), b = Ref<Mem>(dst), from, to, extent] {
                     copy_rect(b->data(), to, a->data(), from, extent);
                   });
   });

@@ -12,16 +12,17 @@
 namespace morgana::icd {
 namespace {
 
-constexpr cl_device_fp_config kFullFp = CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST | CL_FP_ROUND_TO_ZERO |
-                                        CL_FP_ROUND_TO_INF | CL_FP_FMA;
+constexpr cl_device_fp_config kFullFp = CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST |
+                                        CL_FP_ROUND_TO_ZERO | CL_FP_ROUND_TO_INF | CL_FP_FMA;
 // Before gfx9 compiled code flushes f32 denormals (LLVM's default for those processors).
 cl_device_fp_config single_fp(Target target) {
   cl_device_fp_config config = kFullFp | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
   return info(target).generation >= Generation::gfx9 ? config : config & ~cl_device_fp_config{CL_FP_DENORM};
 }
 
-// Work-items that every kernel can have in a group: clang compiles OpenCL kernels without a work-group attribute for 256.
-// With reqd_work_group_size or amdgpu_flat_work_group_size a kernel may have up to the agent's 1024.
+// Work-items that every kernel can have in a group: clang compiles OpenCL kernels without a work-group
+// attribute for 256. With reqd_work_group_size or amdgpu_flat_work_group_size a kernel may have up to the
+// agent's 1024.
 constexpr size_t kKernelWorkGroupSize = 256;
 
 // Constant buffers and program-scope variables are plain memory; programs size test data by these two limits.
@@ -32,7 +33,8 @@ constexpr cl_device_atomic_capabilities kAtomicMemory =
     CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP | CL_DEVICE_ATOMIC_SCOPE_DEVICE | CL_DEVICE_ATOMIC_SCOPE_ALL_DEVICES;
 constexpr cl_device_atomic_capabilities kAtomicFence = kAtomicMemory | CL_DEVICE_ATOMIC_SCOPE_WORK_ITEM;
 
-constexpr cl_device_svm_capabilities kSvm = CL_DEVICE_SVM_COARSE_GRAIN_BUFFER | CL_DEVICE_SVM_FINE_GRAIN_BUFFER |
+constexpr cl_device_svm_capabilities kSvm = CL_DEVICE_SVM_COARSE_GRAIN_BUFFER |
+                                            CL_DEVICE_SVM_FINE_GRAIN_BUFFER |
                                             CL_DEVICE_SVM_FINE_GRAIN_SYSTEM | CL_DEVICE_SVM_ATOMICS;
 
 cl_int c_versions(const InfoWriter& out) {
@@ -134,8 +136,8 @@ cl_int amd_info(const Device& device, cl_device_info name, const InfoWriter& out
   }
 }
 
-// Images, pipes, sub-groups, device-side queues, intermediate languages and collective functions: absent, and said so
-// everywhere the same.
+// Images, pipes, sub-groups, device-side queues, intermediate languages and collective functions: absent, and
+// said so everywhere the same.
 cl_int absent_info(const Device& device, cl_device_info name, const InfoWriter& out) {
   switch (name) {
     case CL_DEVICE_IMAGE_SUPPORT: return out.value<cl_bool>(CL_FALSE);
@@ -189,17 +191,20 @@ cl_int identity_info(const Device& device, cl_device_info name, const InfoWriter
     case CL_DEVICE_OPENCL_C_ALL_VERSIONS: return c_versions(out);
     case CL_DEVICE_OPENCL_C_FEATURES: return out.array<cl_name_version>(device_features(device.target()));
     case CL_DEVICE_EXTENSIONS: return out.string(joined_names(device_extensions(device.target())));
-    case CL_DEVICE_EXTENSIONS_WITH_VERSION: return out.array<cl_name_version>(device_extensions(device.target()));
+    case CL_DEVICE_EXTENSIONS_WITH_VERSION:
+      return out.array<cl_name_version>(device_extensions(device.target()));
     // The required form "vYYYY-MM-DD-NN", with a date that no suite has: no submission has been made.
     case CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED: return out.string("v0000-01-01-00");
     case CL_DEVICE_PLATFORM: return out.value<cl_platform_id>(Platform::get().handle());
-    case CL_DEVICE_REFERENCE_COUNT: return out.value<cl_uint>(device.is_root() ? 1 : device.reference_count());
+    case CL_DEVICE_REFERENCE_COUNT:
+      return out.value<cl_uint>(device.is_root() ? 1 : device.reference_count());
     case CL_DEVICE_PARENT_DEVICE:
       return out.value<cl_device_id>(device.is_root() ? nullptr : device.parent()->handle());
     case CL_DEVICE_PARTITION_MAX_SUB_DEVICES: return out.value<cl_uint>(device.compute_units());
     case CL_DEVICE_PARTITION_PROPERTIES: {
       // A device of one compute unit cannot be partitioned.
-      const cl_device_partition_property some[] = {CL_DEVICE_PARTITION_EQUALLY, CL_DEVICE_PARTITION_BY_COUNTS};
+      const cl_device_partition_property some[] = {CL_DEVICE_PARTITION_EQUALLY,
+                                                   CL_DEVICE_PARTITION_BY_COUNTS};
       const cl_device_partition_property none[] = {0};
       return device.compute_units() > 1 ? out.array<cl_device_partition_property>(some)
                                         : out.array<cl_device_partition_property>(none);
@@ -283,7 +288,8 @@ cl_int execution_info(const Device& device, cl_device_info name, const InfoWrite
     case CL_DEVICE_LINKER_AVAILABLE: return out.value<cl_bool>(CL_TRUE);
     case CL_DEVICE_EXECUTION_CAPABILITIES: return out.value<cl_device_exec_capabilities>(CL_EXEC_KERNEL);
     case CL_DEVICE_QUEUE_ON_HOST_PROPERTIES:
-      return out.value<cl_command_queue_properties>(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE);
+      return out.value<cl_command_queue_properties>(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE |
+                                                    CL_QUEUE_PROFILING_ENABLE);
     case CL_DEVICE_PREFERRED_INTEROP_USER_SYNC: return out.value<cl_bool>(CL_TRUE);
     default: return memory_info(device, name, out);
   }

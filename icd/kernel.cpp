@@ -43,7 +43,8 @@ cl_int Kernel::set_argument(size_t index, size_t size, const void* value) {
       // CL_INVALID_ARG_SIZE if arg_size is zero for an argument declared with __local.
       if (size == 0 || size > UINT32_MAX) return CL_INVALID_ARG_SIZE;
       for (Variant& variant : variants_)
-        if (!variant.arguments.set_local(index, static_cast<uint32_t>(size)).ok()) return CL_INVALID_ARG_VALUE;
+        if (!variant.arguments.set_local(index, static_cast<uint32_t>(size)).ok())
+          return CL_INVALID_ARG_VALUE;
       return CL_SUCCESS;
     case ArgKind::global_buffer: {
       // CL_INVALID_ARG_SIZE if the argument is a memory object and arg_size is not sizeof(cl_mem).
@@ -90,7 +91,8 @@ cl_int Kernel::set_svm_pointer(size_t index, const void* pointer) {
 
 uint64_t Kernel::local_bytes(const Variant& variant) {
   std::lock_guard lock(mutex_);
-  return uint64_t{variant.kernel->metadata->group_segment_fixed_size} + variant.arguments.dynamic_local_bytes();
+  return uint64_t{variant.kernel->metadata->group_segment_fixed_size} +
+         variant.arguments.dynamic_local_bytes();
 }
 
 size_t Kernel::work_group_limit(const Variant& variant) const {
@@ -150,7 +152,8 @@ Made<cl_kernel> create_kernel(Program& program, std::string_view name) {
     const runtime::Kernel* kernel = build.executable->kernel(name);
     if (kernel == nullptr) continue;
     variants.push_back({program.devices()[i], build.executable, kernel, runtime::Arguments(*kernel)});
-    if (!same_definition(variants.front().arguments, variants.back().arguments)) return CL_INVALID_KERNEL_DEFINITION;
+    if (!same_definition(variants.front().arguments, variants.back().arguments))
+      return CL_INVALID_KERNEL_DEFINITION;
   }
   // CL_INVALID_PROGRAM_EXECUTABLE if there is no successfully built executable for program.
   if (!any_executable) return CL_INVALID_PROGRAM_EXECUTABLE;
@@ -230,7 +233,8 @@ cl_int CL_API_CALL clReleaseKernel(cl_kernel kernel) {
   return api(__func__, [&] { return release_handle<Kernel>(kernel); });
 }
 
-cl_int CL_API_CALL clSetKernelArg(cl_kernel kernel, cl_uint arg_index, size_t arg_size, const void* arg_value) {
+cl_int CL_API_CALL clSetKernelArg(cl_kernel kernel, cl_uint arg_index, size_t arg_size,
+                                  const void* arg_value) {
   return api(__func__, [&]() -> cl_int {
     // CL_INVALID_KERNEL if kernel is not a valid kernel object.
     Kernel* k = find<Kernel>(kernel);
@@ -252,13 +256,14 @@ cl_int CL_API_CALL clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint arg_index,
   });
 }
 
-cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info param_name, size_t param_value_size,
-                                       const void* param_value) {
+cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info param_name,
+                                       size_t param_value_size, const void* param_value) {
   return api(__func__, [&]() -> cl_int {
     // CL_INVALID_KERNEL if kernel is not a valid kernel object.
     if (find<Kernel>(kernel) == nullptr) return CL_INVALID_KERNEL;
-    // CL_INVALID_VALUE if param_name is not valid, param_value is NULL, or its size is not valid; an empty list of
-    // pointers takes an earlier one back. Kernels reach all memory of the process, so there is nothing to remember.
+    // CL_INVALID_VALUE if param_name is not valid, param_value is NULL, or its size is not valid; an empty
+    // list of pointers takes an earlier one back. Kernels reach all memory of the process, so there is
+    // nothing to remember.
     bool empty = param_value == nullptr && param_value_size == 0;
     switch (param_name) {
       case CL_KERNEL_EXEC_INFO_SVM_PTRS:

@@ -36,15 +36,16 @@ bool are_buffer_flags(cl_mem_flags flags) {
   return (flags & CL_MEM_USE_HOST_PTR) == 0 || (flags & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)) == 0;
 }
 
-Made<cl_mem> create_buffer(cl_context context, const cl_mem_properties* properties, cl_mem_flags flags, size_t size,
-                           void* host_ptr) {
+Made<cl_mem> create_buffer(cl_context context, const cl_mem_properties* properties, cl_mem_flags flags,
+                           size_t size, void* host_ptr) {
   // CL_INVALID_CONTEXT if context is not a valid context.
   Context* c = find<Context>(context);
   if (c == nullptr) return CL_INVALID_CONTEXT;
   // CL_INVALID_PROPERTY if a property name is not supported: none is defined.
   if (properties != nullptr && *properties != 0) return CL_INVALID_PROPERTY;
   if (!are_buffer_flags(flags)) return CL_INVALID_VALUE;
-  // CL_INVALID_BUFFER_SIZE if size is 0 or greater than CL_DEVICE_MAX_MEM_ALLOC_SIZE for all devices in context.
+  // CL_INVALID_BUFFER_SIZE if size is 0 or greater than CL_DEVICE_MAX_MEM_ALLOC_SIZE for all devices in
+  // context.
   if (size == 0 || size > c->max_allocation()) return CL_INVALID_BUFFER_SIZE;
   // CL_INVALID_HOST_PTR if host_ptr is NULL and a flag needs it, or not NULL and no flag does.
   bool needs_pointer = (flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)) != 0;
@@ -79,7 +80,8 @@ Made<cl_mem> create_buffer(cl_context context, const cl_mem_properties* properti
   return make<Mem>(*c, flags, size, storage, std::move(copy)).publish();
 }
 
-// The flags of a sub-buffer, with what it takes from its parent; CL_INVALID_VALUE if they contradict the parent's.
+// The flags of a sub-buffer, with what it takes from its parent; CL_INVALID_VALUE if they contradict the
+// parent's.
 Made<cl_mem_flags> sub_buffer_flags(cl_mem_flags parent, cl_mem_flags flags) {
   if (!are_buffer_flags(flags) || (flags & kHostPointer) != 0) return CL_INVALID_VALUE;
   auto both = [&](cl_mem_flags of_parent, cl_mem_flags of_sub) {
@@ -87,7 +89,8 @@ Made<cl_mem_flags> sub_buffer_flags(cl_mem_flags parent, cl_mem_flags flags) {
   };
   if (both(CL_MEM_WRITE_ONLY, CL_MEM_READ_WRITE | CL_MEM_READ_ONLY) ||
       both(CL_MEM_READ_ONLY, CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY) ||
-      both(CL_MEM_HOST_WRITE_ONLY, CL_MEM_HOST_READ_ONLY) || both(CL_MEM_HOST_READ_ONLY, CL_MEM_HOST_WRITE_ONLY) ||
+      both(CL_MEM_HOST_WRITE_ONLY, CL_MEM_HOST_READ_ONLY) ||
+      both(CL_MEM_HOST_READ_ONLY, CL_MEM_HOST_WRITE_ONLY) ||
       both(CL_MEM_HOST_NO_ACCESS, CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY))
     return CL_INVALID_VALUE;
   if ((flags & kKernelAccess) == 0) flags |= parent & kKernelAccess;
@@ -97,7 +100,8 @@ Made<cl_mem_flags> sub_buffer_flags(cl_mem_flags parent, cl_mem_flags flags) {
 
 }  // namespace
 
-Mem::Mem(Context& context, cl_mem_flags flags, size_t size, Storage storage, std::vector<cl_mem_properties> properties)
+Mem::Mem(Context& context, cl_mem_flags flags, size_t size, Storage storage,
+         std::vector<cl_mem_properties> properties)
     : context_(&context), flags_(flags), size_(size), storage_(storage), properties_(std::move(properties)) {}
 
 Mem::Mem(Mem& parent, cl_mem_flags flags, size_t origin, size_t size)
@@ -154,27 +158,33 @@ cl_mem CL_API_CALL clCreateBuffer(cl_context context, cl_mem_flags flags, size_t
 }
 
 cl_mem CL_API_CALL clCreateBufferWithProperties(cl_context context, const cl_mem_properties* properties,
-                                                cl_mem_flags flags, size_t size, void* host_ptr, cl_int* errcode_ret) {
+                                                cl_mem_flags flags, size_t size, void* host_ptr,
+                                                cl_int* errcode_ret) {
   return api_create<cl_mem>(__func__, errcode_ret,
                             [&] { return create_buffer(context, properties, flags, size, host_ptr); });
 }
 
-cl_mem CL_API_CALL clCreateSubBuffer(cl_mem buffer, cl_mem_flags flags, cl_buffer_create_type buffer_create_type,
-                                     const void* buffer_create_info, cl_int* errcode_ret) {
+cl_mem CL_API_CALL clCreateSubBuffer(cl_mem buffer, cl_mem_flags flags,
+                                     cl_buffer_create_type buffer_create_type, const void* buffer_create_info,
+                                     cl_int* errcode_ret) {
   return api_create<cl_mem>(__func__, errcode_ret, [&]() -> Made<cl_mem> {
     // CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object or is a sub-buffer object.
     Mem* parent = find<Mem>(buffer);
     if (parent == nullptr || parent->parent() != nullptr) return CL_INVALID_MEM_OBJECT;
     Made<cl_mem_flags> own = sub_buffer_flags(parent->flags(), flags);
     if (own.code != CL_SUCCESS) return own.code;
-    // CL_INVALID_VALUE if buffer_create_type or buffer_create_info is not valid, or buffer_create_info is NULL.
-    if (buffer_create_type != CL_BUFFER_CREATE_TYPE_REGION || buffer_create_info == nullptr) return CL_INVALID_VALUE;
+    // CL_INVALID_VALUE if buffer_create_type or buffer_create_info is not valid, or buffer_create_info is
+    // NULL.
+    if (buffer_create_type != CL_BUFFER_CREATE_TYPE_REGION || buffer_create_info == nullptr)
+      return CL_INVALID_VALUE;
     const auto& region = *static_cast<const cl_buffer_region*>(buffer_create_info);
     // CL_INVALID_VALUE if the region is out of bounds in buffer.
-    if (region.origin > parent->size() || region.size > parent->size() - region.origin) return CL_INVALID_VALUE;
+    if (region.origin > parent->size() || region.size > parent->size() - region.origin)
+      return CL_INVALID_VALUE;
     // CL_INVALID_BUFFER_SIZE if the size of the region is 0.
     if (region.size == 0) return CL_INVALID_BUFFER_SIZE;
-    // CL_MISALIGNED_SUB_BUFFER_OFFSET if the origin is not aligned to CL_DEVICE_MEM_BASE_ADDR_ALIGN for any device.
+    // CL_MISALIGNED_SUB_BUFFER_OFFSET if the origin is not aligned to CL_DEVICE_MEM_BASE_ADDR_ALIGN for any
+    // device.
     if (region.origin % kBaseAlignment != 0) return CL_MISALIGNED_SUB_BUFFER_OFFSET;
     return make<Mem>(*parent, own.value, region.origin, region.size).publish();
   });
@@ -188,7 +198,8 @@ cl_int CL_API_CALL clReleaseMemObject(cl_mem memobj) {
   return api(__func__, [&] { return release_handle<Mem>(memobj); });
 }
 
-cl_int CL_API_CALL clSetMemObjectDestructorCallback(cl_mem memobj, void(CL_CALLBACK* pfn_notify)(cl_mem, void*),
+cl_int CL_API_CALL clSetMemObjectDestructorCallback(cl_mem memobj,
+                                                    void(CL_CALLBACK* pfn_notify)(cl_mem, void*),
                                                     void* user_data) {
   return api(__func__, [&]() -> cl_int {
     // CL_INVALID_MEM_OBJECT if memobj is not a valid memory object.

@@ -59,7 +59,8 @@ class Device : public Object<Device> {
   std::vector<cl_device_partition_property> partition_;
 };
 
-// The root devices that a cl_device_type names; `error` is CL_SUCCESS, CL_INVALID_DEVICE_TYPE or CL_DEVICE_NOT_FOUND.
+// The root devices that a cl_device_type names; `error` is CL_SUCCESS, CL_INVALID_DEVICE_TYPE or
+// CL_DEVICE_NOT_FOUND.
 std::vector<Device*> devices_of_type(cl_device_type type, cl_int& error);
 
 // The alignment of buffers: the largest data type, long16 (CL_DEVICE_MEM_BASE_ADDR_ALIGN, in bytes here).

@@ -1,5 +1,5 @@
-// Building: clBuildProgram, clCompileProgram, clLinkProgram. Builds run on the calling thread, also when there is a
-// callback, which is called before the function returns.
+// Building: clBuildProgram, clCompileProgram, clLinkProgram. Builds run on the calling thread, also when
+// there is a callback, which is called before the function returns.
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -20,7 +20,8 @@ using Notify = void(CL_CALLBACK*)(cl_program, void*);
 std::string with_appended(const char* text) {
   std::string all = text == nullptr ? "" : text;
   const char* amd = std::getenv("AMD_OCL_BUILD_OPTIONS_APPEND");
-  for (std::string_view more : {std::string_view(options().build_options_append), std::string_view(amd ? amd : "")})
+  for (std::string_view more :
+       {std::string_view(options().build_options_append), std::string_view(amd ? amd : "")})
     if (!more.empty()) all.append(" ").append(more);
   return all;
 }
@@ -36,9 +37,11 @@ runtime::TargetDescription describe(const Device& device) {
 void dump(const Device& device, const std::string& source, const Build& build) {
   if (options().dump_dir.empty()) return;
   static std::atomic<unsigned> counter{0};
-  std::string stem = fmt::format("{}/program-{}-{}", options().dump_dir, counter.fetch_add(1), device.spec().processor);
+  std::string stem =
+      fmt::format("{}/program-{}-{}", options().dump_dir, counter.fetch_add(1), device.spec().processor);
   auto write = [&](const char* suffix, std::string_view content) {
-    std::ofstream(stem + suffix, std::ios::binary).write(content.data(), static_cast<std::streamsize>(content.size()));
+    std::ofstream(stem + suffix, std::ios::binary)
+        .write(content.data(), static_cast<std::streamsize>(content.size()));
   };
   if (!source.empty()) write(".cl", source);
   write(".options", build.options);
@@ -69,9 +72,12 @@ void fail(Build& build, const Error& error) {
 // One build of one program, for several devices: devices of one target share the compiler's output.
 class Builder {
  public:
-  Builder(runtime::BuildOptions options, std::string text) : options_(std::move(options)), text_(std::move(text)) {}
+  Builder(runtime::BuildOptions options, std::string text)
+      : options_(std::move(options)), text_(std::move(text)) {}
 
-  void add_header(std::string name, std::string text) { headers_.push_back({std::move(name), std::move(text)}); }
+  void add_header(std::string name, std::string text) {
+    headers_.push_back({std::move(name), std::move(text)});
+  }
 
   Build build(Device& device, const Program& program, const Build& before) {
     Build build = fresh();
@@ -113,8 +119,8 @@ class Builder {
   Build link(Device& device, const std::vector<std::string_view>& objects) {
     Build build = fresh();
     Output output;
-    output.result = runtime::cached_link(runtime::DiskCache::of_process(), objects, options_, describe(device),
-                                         output.log);
+    output.result = runtime::cached_link(runtime::DiskCache::of_process(), objects, options_,
+                                         describe(device), output.log);
     if (options_.create_library)
       take_bitcode(device, CL_PROGRAM_BINARY_TYPE_LIBRARY, output, build);
     else
@@ -150,7 +156,8 @@ class Builder {
       fail(build, output.result.error());
   }
 
-  static void take_bitcode(const Device& device, cl_program_binary_type type, const Output& output, Build& build) {
+  static void take_bitcode(const Device& device, cl_program_binary_type type, const Output& output,
+                           Build& build) {
     build.log = output.log;
     if (!output.result.ok()) return fail(build, output.result.error());
     build.type = type;
@@ -166,16 +173,16 @@ class Builder {
 };
 
 // The checks that clBuildProgram and clCompileProgram share.
-cl_int resolve_devices(const Program& program, cl_uint num_devices, const cl_device_id* device_list, Notify notify,
-                       const void* user_data, std::vector<size_t>& indices) {
+cl_int resolve_devices(const Program& program, cl_uint num_devices, const cl_device_id* device_list,
+                       Notify notify, const void* user_data, std::vector<size_t>& indices) {
   // CL_INVALID_VALUE if device_list is NULL and num_devices is greater than zero, or the reverse.
   if ((device_list == nullptr) != (num_devices == 0)) return CL_INVALID_VALUE;
   // CL_INVALID_VALUE if pfn_notify is NULL but user_data is not NULL.
   if (notify == nullptr && user_data != nullptr) return CL_INVALID_VALUE;
   if (num_devices == 0)
     for (size_t i = 0; i < program.devices().size(); ++i) indices.push_back(i);
-  // CL_INVALID_DEVICE if any device in device_list is not in the list of devices associated with program. A device stands
-  // for its sub-devices too: what is built for it is theirs.
+  // CL_INVALID_DEVICE if any device in device_list is not in the list of devices associated with program. A
+  // device stands for its sub-devices too: what is built for it is theirs.
   for (cl_uint i = 0; i < num_devices; ++i) {
     Device* device = find<Device>(device_list[i]);
     bool found = false;
@@ -230,13 +237,15 @@ cl_int build_program(Program& program, const std::vector<size_t>& indices, const
 }
 
 // The bitcode of every input program for one device. `have` counts those that have some.
-std::vector<std::shared_ptr<const std::string>> inputs_for(const Device& device, std::span<Program* const> programs, size_t& have) {
+std::vector<std::shared_ptr<const std::string>> inputs_for(const Device& device,
+                                                           std::span<Program* const> programs, size_t& have) {
   std::vector<std::shared_ptr<const std::string>> inputs;
   for (Program* program : programs) {
     int index = program->index_of(&device);
     if (index < 0) continue;
     Build build = program->build(static_cast<size_t>(index));
-    bool usable = build.type == CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT || build.type == CL_PROGRAM_BINARY_TYPE_LIBRARY;
+    bool usable =
+        build.type == CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT || build.type == CL_PROGRAM_BINARY_TYPE_LIBRARY;
     if (!usable) continue;
     ++have;
     inputs.push_back(std::move(build.binary));
@@ -249,7 +258,8 @@ Made<cl_program> link_program(Context& context, std::vector<Ref<Device>> devices
   // CL_INVALID_LINKER_OPTIONS if the linker options are invalid.
   auto parsed = runtime::parse_build_options(text == nullptr ? "" : text, runtime::BuildStage::link);
   if (!parsed.ok()) return CL_INVALID_LINKER_OPTIONS;
-  // CL_INVALID_OPERATION if some devices have compiled binaries or libraries for all input programs and others have not.
+  // CL_INVALID_OPERATION if some devices have compiled binaries or libraries for all input programs and
+  // others have not.
   std::vector<std::vector<std::shared_ptr<const std::string>>> inputs;
   size_t have = 0;
   for (const Ref<Device>& device : devices) inputs.push_back(inputs_for(*device, programs, have));
@@ -268,7 +278,8 @@ Made<cl_program> link_program(Context& context, std::vector<Ref<Device>> devices
     success &= build.status == CL_BUILD_SUCCESS;
     linked->set_build(i, std::move(build));
   }
-  // CL_LINK_PROGRAM_FAILURE if there is a failure to link; the program is returned all the same, with its log.
+  // CL_LINK_PROGRAM_FAILURE if there is a failure to link; the program is returned all the same, with its
+  // log.
   return Made<cl_program>(linked.publish(), success ? CL_SUCCESS : CL_LINK_PROGRAM_FAILURE);
 }
 
@@ -297,8 +308,8 @@ cl_int CL_API_CALL clBuildProgram(cl_program program, cl_uint num_devices, const
 }
 
 cl_int CL_API_CALL clCompileProgram(cl_program program, cl_uint num_devices, const cl_device_id* device_list,
-                                    const char* options, cl_uint num_input_headers, const cl_program* input_headers,
-                                    const char** header_include_names,
+                                    const char* options, cl_uint num_input_headers,
+                                    const cl_program* input_headers, const char** header_include_names,
                                     void(CL_CALLBACK* pfn_notify)(cl_program, void*), void* user_data) {
   return api(__func__, [&]() -> cl_int {
     // CL_INVALID_PROGRAM if program is not a valid program object.
@@ -308,7 +319,8 @@ cl_int CL_API_CALL clCompileProgram(cl_program program, cl_uint num_devices, con
     std::vector<size_t> indices;
     cl_int error = resolve_devices(*p, num_devices, device_list, pfn_notify, user_data, indices);
     if (error != CL_SUCCESS) return error;
-    // CL_INVALID_VALUE if num_input_headers is zero and header_include_names or input_headers are not NULL, or the reverse.
+    // CL_INVALID_VALUE if num_input_headers is zero and header_include_names or input_headers are not NULL,
+    // or the reverse.
     if ((num_input_headers == 0) != (input_headers == nullptr) ||
         (num_input_headers == 0) != (header_include_names == nullptr))
       return CL_INVALID_VALUE;

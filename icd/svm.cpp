@@ -68,7 +68,8 @@ void* CL_API_CALL clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t 
     // NULL if flags are not valid, or size is 0 or greater than CL_DEVICE_MAX_MEM_ALLOC_SIZE.
     if (!are_svm_flags(flags) || size == 0 || size > c->max_allocation()) return CL_INVALID_VALUE;
     // NULL if alignment is not a power of two, or larger than the largest data type that the device supports.
-    if (alignment != 0 && (!std::has_single_bit(alignment) || alignment > kBaseAlignment)) return CL_INVALID_VALUE;
+    if (alignment != 0 && (!std::has_single_bit(alignment) || alignment > kBaseAlignment))
+      return CL_INVALID_VALUE;
     auto memory = runtime::allocate(size, kBaseAlignment, "SVM");
     if (!memory.ok()) return CL_MEM_OBJECT_ALLOCATION_FAILURE;
     Table& all = table();
@@ -86,10 +87,10 @@ void CL_API_CALL clSVMFree(cl_context context, void* svm_pointer) {
   });
 }
 
-cl_int CL_API_CALL clEnqueueSVMFree(cl_command_queue command_queue, cl_uint num_svm_pointers, void* svm_pointers[],
-                                    void(CL_CALLBACK* pfn_free_func)(cl_command_queue, cl_uint, void*[], void*),
-                                    void* user_data, cl_uint num_events_in_wait_list, const cl_event* event_wait_list,
-                                    cl_event* event) {
+cl_int CL_API_CALL
+clEnqueueSVMFree(cl_command_queue command_queue, cl_uint num_svm_pointers, void* svm_pointers[],
+                 void(CL_CALLBACK* pfn_free_func)(cl_command_queue, cl_uint, void*[], void*), void* user_data,
+                 cl_uint num_events_in_wait_list, const cl_event* event_wait_list, cl_event* event) {
   return api(__func__, [&]() -> cl_int {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue.
     Queue* queue = find_queue(command_queue);
@@ -100,7 +101,8 @@ cl_int CL_API_CALL clEnqueueSVMFree(cl_command_queue command_queue, cl_uint num_
     return submit(*queue, CL_COMMAND_SVM_FREE, {num_events_in_wait_list, event_wait_list, event}, CL_FALSE,
                   [pointers = std::move(pointers), command_queue, pfn_free_func, user_data]() mutable {
                     if (pfn_free_func != nullptr) {
-                      pfn_free_func(command_queue, static_cast<cl_uint>(pointers.size()), pointers.data(), user_data);
+                      pfn_free_func(command_queue, static_cast<cl_uint>(pointers.size()), pointers.data(),
+                                    user_data);
                       return;
                     }
                     for (void* pointer : pointers) free_svm(pointer);
@@ -120,8 +122,8 @@ cl_int CL_API_CALL clEnqueueSVMMemcpy(cl_command_queue command_queue, cl_bool bl
     // CL_MEM_COPY_OVERLAP if the regions overlap.
     auto to = reinterpret_cast<uintptr_t>(dst_ptr), from = reinterpret_cast<uintptr_t>(src_ptr);
     if (to < from ? size > from - to : size > to - from) return CL_MEM_COPY_OVERLAP;
-    return submit(*queue, CL_COMMAND_SVM_MEMCPY, {num_events_in_wait_list, event_wait_list, event}, blocking_copy,
-                  [dst_ptr, src_ptr, size] { std::memcpy(dst_ptr, src_ptr, size); });
+    return submit(*queue, CL_COMMAND_SVM_MEMCPY, {num_events_in_wait_list, event_wait_list, event},
+                  blocking_copy, [dst_ptr, src_ptr, size] { std::memcpy(dst_ptr, src_ptr, size); });
   });
 }
 
@@ -132,10 +134,11 @@ cl_int CL_API_CALL clEnqueueSVMMemFill(cl_command_queue command_queue, void* svm
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue.
     Queue* queue = find_queue(command_queue);
     if (queue == nullptr) return CL_INVALID_COMMAND_QUEUE;
-    // CL_INVALID_VALUE if svm_ptr or pattern is NULL, pattern_size is not one of 1, 2, 4 ... 128, svm_ptr is not aligned
-    // to it, or size is not a multiple of it.
+    // CL_INVALID_VALUE if svm_ptr or pattern is NULL, pattern_size is not one of 1, 2, 4 ... 128, svm_ptr is
+    // not aligned to it, or size is not a multiple of it.
     if (svm_ptr == nullptr || pattern == nullptr || !is_pattern_size(pattern_size)) return CL_INVALID_VALUE;
-    if (reinterpret_cast<uintptr_t>(svm_ptr) % pattern_size != 0 || size % pattern_size != 0) return CL_INVALID_VALUE;
+    if (reinterpret_cast<uintptr_t>(svm_ptr) % pattern_size != 0 || size % pattern_size != 0)
+      return CL_INVALID_VALUE;
     std::array<uint8_t, 128> copy{};
     std::memcpy(copy.data(), pattern, pattern_size);
     return submit(*queue, CL_COMMAND_SVM_MEMFILL, {num_events_in_wait_list, event_wait_list, event}, CL_FALSE,
@@ -155,19 +158,22 @@ cl_int CL_API_CALL clEnqueueSVMMap(cl_command_queue command_queue, cl_bool block
     // CL_INVALID_VALUE if svm_ptr is NULL, size is 0, or flags are not valid.
     constexpr cl_map_flags kKnown = CL_MAP_READ | CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION;
     if (svm_ptr == nullptr || size == 0 || (flags & ~kKnown) != 0) return CL_INVALID_VALUE;
-    return submit(*queue, CL_COMMAND_SVM_MAP, {num_events_in_wait_list, event_wait_list, event}, blocking_map, [] {});
+    return submit(*queue, CL_COMMAND_SVM_MAP, {num_events_in_wait_list, event_wait_list, event}, blocking_map,
+                  [] {});
   });
 }
 
-cl_int CL_API_CALL clEnqueueSVMUnmap(cl_command_queue command_queue, void* svm_ptr, cl_uint num_events_in_wait_list,
-                                     const cl_event* event_wait_list, cl_event* event) {
+cl_int CL_API_CALL clEnqueueSVMUnmap(cl_command_queue command_queue, void* svm_ptr,
+                                     cl_uint num_events_in_wait_list, const cl_event* event_wait_list,
+                                     cl_event* event) {
   return api(__func__, [&]() -> cl_int {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue.
     Queue* queue = find_queue(command_queue);
     if (queue == nullptr) return CL_INVALID_COMMAND_QUEUE;
     // CL_INVALID_VALUE if svm_ptr is NULL.
     if (svm_ptr == nullptr) return CL_INVALID_VALUE;
-    return submit(*queue, CL_COMMAND_SVM_UNMAP, {num_events_in_wait_list, event_wait_list, event}, CL_FALSE, [] {});
+    return submit(*queue, CL_COMMAND_SVM_UNMAP, {num_events_in_wait_list, event_wait_list, event}, CL_FALSE,
+                  [] {});
   });
 }
 
@@ -181,12 +187,13 @@ cl_int CL_API_CALL clEnqueueSVMMigrateMem(cl_command_queue command_queue, cl_uin
     if (queue == nullptr) return CL_INVALID_COMMAND_QUEUE;
     // CL_INVALID_VALUE if num_svm_pointers is zero, svm_pointers is NULL, or flags are not valid.
     if (num_svm_pointers == 0 || svm_pointers == nullptr) return CL_INVALID_VALUE;
-    if ((flags & ~cl_mem_migration_flags{CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED}) != 0)
+    if ((flags &
+         ~cl_mem_migration_flags{CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED}) != 0)
       return CL_INVALID_VALUE;
     // CL_INVALID_VALUE if a range is not contained within an allocation of clSVMAlloc.
     for (cl_uint i = 0; i < num_svm_pointers; ++i)
       if (!is_svm_range(svm_pointers[i], sizes == nullptr ? 0 : sizes[i])) return CL_INVALID_VALUE;
-    return submit(*queue, CL_COMMAND_SVM_MIGRATE_MEM, {num_events_in_wait_list, event_wait_list, event}, CL_FALSE,
-                  [] {});
+    return submit(*queue, CL_COMMAND_SVM_MIGRATE_MEM, {num_events_in_wait_list, event_wait_list, event},
+                  CL_FALSE, [] {});
   });
 }

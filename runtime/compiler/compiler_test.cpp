@@ -306,7 +306,8 @@ TEST(Compiler, MathematicalOptionsReachTheDeviceLibrary) {
   }
 }
 
-// docs/decisions/003-division-is-exact.md: PolyBench's adi compares with a CPU's quotients and amplifies one ulp.
+// docs/decisions/003-division-is-exact.md: PolyBench's adi compares with a CPU's quotients and amplifies one
+// ulp.
 TEST(Compiler, DivisionIsExactUnlessTheProgramAsksForLess) {
   constexpr const char* kQuotient = "kernel void f(global float* a) { a[0] = a[1] / a[2]; }";
   constexpr const char* kExact = "-cl-fp32-correctly-rounded-divide-sqrt";

@@ -1,4 +1,5 @@
-// The device library pack: the bitcode of Morgana's and AMD's device libraries, cut so that a build reads only what it calls.
+// The device library pack: the bitcode of Morgana's and AMD's device libraries, cut so that a build reads
+// only what it calls.
 //
 // Linking opencl.bc as a whole costs 65 ms a build and merely parsing its symbol table 11 ms
 // (docs/decisions/002-compiler-in-process.md). A pack holds one small bitcode module ("unit") per
@@ -35,8 +36,8 @@ class DevicePack {
 // The files of a folder with AMD's device libraries that a pack is made of, in the order they are read.
 std::vector<std::string> device_library_files(const std::string& folder);
 
-// Cuts the bitcode files into a pack; of several definitions of a symbol, that of the first file is taken, for all
-// callers. Costs about a second; thread-safe.
+// Cuts the bitcode files into a pack; of several definitions of a symbol, that of the first file is taken,
+// for all callers. Costs about a second; thread-safe.
 Result<std::string> make_device_pack(const std::vector<std::string>& files);
 
 }  // namespace morgana::runtime
