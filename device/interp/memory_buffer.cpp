@@ -1,7 +1,8 @@
 // MUBUF: loads, stores and atomics through a buffer resource (CDNA4 guide, chapter 9).
 //
-// Fast paths: a plain offset buffer whose lanes' offsets are a progression, and the private segment of gfx6 to gfx90a
-// (ADD_TID, swizzled) with one offset for all lanes. Everything else goes through one address a lane and dword.
+// Fast paths: a plain offset buffer whose lanes' offsets are a progression, and the private segment of gfx6
+// to gfx90a (ADD_TID, swizzled) with one offset for all lanes. Everything else goes through one address a
+// lane and dword.
 #include "device/interp/memory_buffer.h"
 
 namespace morgana::device::MORGANA_SIMD {
@@ -53,8 +54,8 @@ void access_nothing(const Data& data, uint64_t exec) {
 }
 
 // The lanes of the access that starts `add` bytes behind each lane's offset; the mask has those in range.
-uint64_t lane_addresses(const Wave& wave, const Step* step, const Resource& r, const Indexed& lanes, uint32_t add,
-                        bool aligned, uint64_t* at) {
+uint64_t lane_addresses(const Wave& wave, const Step* step, const Resource& r, const Indexed& lanes,
+                        uint32_t add, bool aligned, uint64_t* at) {
   uint64_t inside = 0;
   if (step->extra & kAddr64) {
     join_addresses(at, registers(wave, step, 0), r.base + r.inst_offset + add);
@@ -104,12 +105,13 @@ template <class Move>
       access_nothing<Move>(data, exec & ~inside);
       const Touch touch(wave, at, inside, Move::kBytes);
       move_staged<Move>(data, inside, [&](int l, int i) {
-        return reinterpret_cast<uint8_t*>(buffer_address(r, lanes.index[l], lanes.offset[l] + static_cast<uint32_t>(i)));
+        return reinterpret_cast<uint8_t*>(
+            buffer_address(r, lanes.index[l], lanes.offset[l] + static_cast<uint32_t>(i)));
       });
       return true;
     }
-    // Dwords are checked one by one (9.1.5.1, note 4). The first load may replace the address registers, but `lanes` holds
-    // their values; a 64-bit address has no such copy and is read once.
+    // Dwords are checked one by one (9.1.5.1, note 4). The first load may replace the address registers, but
+    // `lanes` holds their values; a 64-bit address has no such copy and is read once.
     if (step->extra & kAddr64 || (!r.swizzle && r.check != Check::offset && r.check != Check::bytes)) {
       const uint64_t inside = lane_addresses(wave, step, r, lanes, 0, aligned, at) & exec;
       point_nowhere(at, inside);
@@ -167,7 +169,8 @@ MORGANA_INLINE bool private_row(Wave& wave, const Step* step, const Resource& r,
 template <class Move>
 MORGANA_INLINE bool plain_span(Wave& wave, const Step* step, const Resource& r, const Data& data) {
   if constexpr (requires { typename Move::Dword; }) {
-    if (r.swizzle || r.add_tid || r.unbound || step->extra & (kIdxen | kAddr64) || wave.exec() != kAllLanes) return false;
+    if (r.swizzle || r.add_tid || r.unbound || step->extra & (kIdxen | kAddr64) || wave.exec() != kAllLanes)
+      return false;
     if (step->extra & kForceAlign && Move::kBytes >= 4 && (r.base | r.inst_offset) & 3) return false;
     if (!(step->extra & kOffen)) {
       if (!Move::kLoads || uint64_t{r.inst_offset} + Move::kBytes > r.records) return false;
@@ -212,7 +215,8 @@ void buffer_atomic(Wave& wave, const Step* step) {
   MORGANA_NEXT(wave, step);
 }
 
-// LDS address of lane l: M0[17:0] + the instruction's offset + l * 4, or * 16 for three and four dwords (9.1.9).
+// LDS address of lane l: M0[17:0] + the instruction's offset + l * 4, or * 16 for three and four dwords
+// (9.1.9).
 template <class Move>
 void buffer_to_lds(Wave& wave, const Step* step) {
   wave.step = step;
@@ -288,69 +292,70 @@ Handler select_buffer(Target target, const isa::Inst& inst, Step& step) {
     case Op::buffer_wbinvl1:
     case Op::buffer_wbinvl1_vol:
     case Op::buffer_wbinvl1_sc: return cache_control;
-    case Op::buffer_store_lds_dword: return buffer_store_lds_dword;
-    CASE(load_ubyte, LoadPart<uint8_t>);
-    CASE(load_sbyte, LoadPart<int8_t>);
-    CASE(load_ushort, LoadPart<uint16_t>);
-    CASE(load_sshort, LoadPart<int16_t>);
-    CASE(load_ubyte_d16, LoadPart<uint8_t, Part::low>);
-    CASE(load_ubyte_d16_hi, LoadPart<uint8_t, Part::high>);
-    CASE(load_sbyte_d16, LoadPart<int8_t, Part::low>);
-    CASE(load_sbyte_d16_hi, LoadPart<int8_t, Part::high>);
-    CASE(load_short_d16, LoadPart<uint16_t, Part::low>);
-    CASE(load_short_d16_hi, LoadPart<uint16_t, Part::high>);
-    CASE(load_dword, LoadDwords<1>);
-    CASE(load_dwordx2, LoadDwords<2>);
-    CASE(load_dwordx3, LoadDwords<3>);
-    CASE(load_dwordx4, LoadDwords<4>);
-    CASE(store_byte, StorePart<uint8_t>);
-    CASE(store_byte_d16_hi, StorePart<uint8_t, Part::high>);
-    CASE(store_short, StorePart<uint16_t>);
-    CASE(store_short_d16_hi, StorePart<uint16_t, Part::high>);
-    CASE(store_dword, StoreDwords<1>);
-    CASE(store_dwordx2, StoreDwords<2>);
-    CASE(store_dwordx3, StoreDwords<3>);
-    CASE(store_dwordx4, StoreDwords<4>);
-    ATOMIC(swap, op::swap<uint32_t>);
-    ATOMIC(cmpswap, op::cmpswap<uint32_t>);
-    ATOMIC(add, op::add<uint32_t>);
-    ATOMIC(sub, op::sub<uint32_t>);
-    ATOMIC(smin, op::min<int32_t>);
-    ATOMIC(umin, op::min<uint32_t>);
-    ATOMIC(smax, op::max<int32_t>);
-    ATOMIC(umax, op::max<uint32_t>);
-    ATOMIC(and, op::and_<uint32_t>);
-    ATOMIC(or, op::or_<uint32_t>);
-    ATOMIC(xor, op::xor_<uint32_t>);
-    ATOMIC(inc, op::inc<uint32_t>);
-    ATOMIC(dec, op::dec<uint32_t>);
-    ATOMIC(swap_x2, op::swap<uint64_t>);
-    ATOMIC(cmpswap_x2, op::cmpswap<uint64_t>);
-    ATOMIC(add_x2, op::add<uint64_t>);
-    ATOMIC(sub_x2, op::sub<uint64_t>);
-    ATOMIC(smin_x2, op::min<int64_t>);
-    ATOMIC(umin_x2, op::min<uint64_t>);
-    ATOMIC(smax_x2, op::max<int64_t>);
-    ATOMIC(umax_x2, op::max<uint64_t>);
-    ATOMIC(and_x2, op::and_<uint64_t>);
-    ATOMIC(or_x2, op::or_<uint64_t>);
-    ATOMIC(xor_x2, op::xor_<uint64_t>);
-    ATOMIC(inc_x2, op::inc<uint64_t>);
-    ATOMIC(dec_x2, op::dec<uint64_t>);
+    case Op::buffer_store_lds_dword:
+      return buffer_store_lds_dword;
+      CASE(load_ubyte, LoadPart<uint8_t>);
+      CASE(load_sbyte, LoadPart<int8_t>);
+      CASE(load_ushort, LoadPart<uint16_t>);
+      CASE(load_sshort, LoadPart<int16_t>);
+      CASE(load_ubyte_d16, LoadPart<uint8_t, Part::low>);
+      CASE(load_ubyte_d16_hi, LoadPart<uint8_t, Part::high>);
+      CASE(load_sbyte_d16, LoadPart<int8_t, Part::low>);
+      CASE(load_sbyte_d16_hi, LoadPart<int8_t, Part::high>);
+      CASE(load_short_d16, LoadPart<uint16_t, Part::low>);
+      CASE(load_short_d16_hi, LoadPart<uint16_t, Part::high>);
+      CASE(load_dword, LoadDwords<1>);
+      CASE(load_dwordx2, LoadDwords<2>);
+      CASE(load_dwordx3, LoadDwords<3>);
+      CASE(load_dwordx4, LoadDwords<4>);
+      CASE(store_byte, StorePart<uint8_t>);
+      CASE(store_byte_d16_hi, StorePart<uint8_t, Part::high>);
+      CASE(store_short, StorePart<uint16_t>);
+      CASE(store_short_d16_hi, StorePart<uint16_t, Part::high>);
+      CASE(store_dword, StoreDwords<1>);
+      CASE(store_dwordx2, StoreDwords<2>);
+      CASE(store_dwordx3, StoreDwords<3>);
+      CASE(store_dwordx4, StoreDwords<4>);
+      ATOMIC(swap, op::swap<uint32_t>);
+      ATOMIC(cmpswap, op::cmpswap<uint32_t>);
+      ATOMIC(add, op::add<uint32_t>);
+      ATOMIC(sub, op::sub<uint32_t>);
+      ATOMIC(smin, op::min<int32_t>);
+      ATOMIC(umin, op::min<uint32_t>);
+      ATOMIC(smax, op::max<int32_t>);
+      ATOMIC(umax, op::max<uint32_t>);
+      ATOMIC(and, op::and_<uint32_t>);
+      ATOMIC(or, op::or_<uint32_t>);
+      ATOMIC(xor, op::xor_<uint32_t>);
+      ATOMIC(inc, op::inc<uint32_t>);
+      ATOMIC(dec, op::dec<uint32_t>);
+      ATOMIC(swap_x2, op::swap<uint64_t>);
+      ATOMIC(cmpswap_x2, op::cmpswap<uint64_t>);
+      ATOMIC(add_x2, op::add<uint64_t>);
+      ATOMIC(sub_x2, op::sub<uint64_t>);
+      ATOMIC(smin_x2, op::min<int64_t>);
+      ATOMIC(umin_x2, op::min<uint64_t>);
+      ATOMIC(smax_x2, op::max<int64_t>);
+      ATOMIC(umax_x2, op::max<uint64_t>);
+      ATOMIC(and_x2, op::and_<uint64_t>);
+      ATOMIC(or_x2, op::or_<uint64_t>);
+      ATOMIC(xor_x2, op::xor_<uint64_t>);
+      ATOMIC(inc_x2, op::inc<uint64_t>);
+      ATOMIC(dec_x2, op::dec<uint64_t>);
     case Op::buffer_atomic_add_f32:
       if (!info(target).is_gfx940) step.extra &= ~kKeepDenorms;
       return buffer_atomic<op::float_add<uint32_t>>;
-    ATOMIC(add_f64, op::float_add<uint64_t>);
-    ATOMIC(min_f64, op::float_min<uint64_t>);
-    ATOMIC(max_f64, op::float_max<uint64_t>);
-    ATOMIC(pk_add_f16, op::pk_add_f16);
-    ATOMIC(pk_add_bf16, op::pk_add_bf16);
-    ATOMIC(fcmpswap, op::float_cmpswap<uint32_t>);
-    ATOMIC(fmin, op::float_min<uint32_t>);
-    ATOMIC(fmax, op::float_max<uint32_t>);
-    ATOMIC(fcmpswap_x2, op::float_cmpswap<uint64_t>);
-    ATOMIC(fmin_x2, op::float_min<uint64_t>);
-    ATOMIC(fmax_x2, op::float_max<uint64_t>);
+      ATOMIC(add_f64, op::float_add<uint64_t>);
+      ATOMIC(min_f64, op::float_min<uint64_t>);
+      ATOMIC(max_f64, op::float_max<uint64_t>);
+      ATOMIC(pk_add_f16, op::pk_add_f16);
+      ATOMIC(pk_add_bf16, op::pk_add_bf16);
+      ATOMIC(fcmpswap, op::float_cmpswap<uint32_t>);
+      ATOMIC(fmin, op::float_min<uint32_t>);
+      ATOMIC(fmax, op::float_max<uint32_t>);
+      ATOMIC(fcmpswap_x2, op::float_cmpswap<uint64_t>);
+      ATOMIC(fmin_x2, op::float_min<uint64_t>);
+      ATOMIC(fmax_x2, op::float_max<uint64_t>);
     default: return select_buffer_format(inst, step);
   }
 }

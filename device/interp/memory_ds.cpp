@@ -22,7 +22,8 @@ MORGANA_INLINE Data ds_data(Wave& wave, const Step* step, int source = 1) {
 
 // One address a lane, `add` behind the VGPR's.
 template <class Move>
-[[gnu::noinline]] void ds_lanes(Wave& wave, const Data& data, const uint32_t* address, uint32_t add, uint32_t limit) {
+[[gnu::noinline]] void ds_lanes(Wave& wave, const Data& data, const uint32_t* address, uint32_t add,
+                                uint32_t limit) {
   const uint64_t exec = wave.exec();
   uint8_t* const lds = wave.group->lds;
   alignas(64) uint64_t at[kLanes];
@@ -42,8 +43,8 @@ template <class Move>
   Move::lanes(data, at, Move::kStores ? exec & inside : exec);
 }
 
-// Sixteen lanes at a time: rows of a tile are often neighbours or all the same. Returns false when lane addresses in
-// some chunk leave LDS or follow no pattern that pays; nothing has been written then.
+// Sixteen lanes at a time: rows of a tile are often neighbours or all the same. Returns false when lane
+// addresses in some chunk leave LDS or follow no pattern that pays; nothing has been written then.
 template <int N>
 MORGANA_INLINE bool ds_load_rows(const Data& data, const uint8_t* lds, const uint32_t* address, uint32_t add,
                                  uint32_t limit, uint64_t exec) {
@@ -72,7 +73,8 @@ MORGANA_INLINE bool ds_load_rows(const Data& data, const uint8_t* lds, const uin
 }
 
 template <class Move>
-MORGANA_INLINE void ds_move(Wave& wave, const Data& data, const uint32_t* address, uint32_t add, uint32_t limit) {
+MORGANA_INLINE void ds_move(Wave& wave, const Data& data, const uint32_t* address, uint32_t add,
+                            uint32_t limit) {
   const uint64_t exec = wave.exec();
   uint8_t* const lds = wave.group->lds;
   if (exec == kAllLanes) [[likely]] {
@@ -88,17 +90,21 @@ MORGANA_INLINE void ds_move(Wave& wave, const Data& data, const uint32_t* addres
   } else if (Move::kSome && exec != 0) {
     const int l = __builtin_ctzll(exec), last = 63 - __builtin_clzll(exec);
     const uint64_t first = address[l] + add;
-    if (first + static_cast<uint32_t>((last - l + 1) * Move::kBytes) <= limit && is_progression<Move::kBytes>(address, exec, l)) {
-      if constexpr (Move::kSome) Move::some(data, lds + first - static_cast<uint32_t>(l * Move::kBytes), exec);
+    if (first + static_cast<uint32_t>((last - l + 1) * Move::kBytes) <= limit &&
+        is_progression<Move::kBytes>(address, exec, l)) {
+      if constexpr (Move::kSome)
+        Move::some(data, lds + first - static_cast<uint32_t>(l * Move::kBytes), exec);
       return;
     }
   }
   ds_lanes<Move>(wave, data, address, add, limit);
 }
 template <int N>
-MORGANA_INLINE void ds_load(Wave& wave, const Data& data, const uint32_t* address, uint32_t add, uint32_t limit) {
+MORGANA_INLINE void ds_load(Wave& wave, const Data& data, const uint32_t* address, uint32_t add,
+                            uint32_t limit) {
   const uint32_t first = address[0] + add;
-  if (wave.exec() == kAllLanes && uint64_t{first} + kLanes * 4 * N <= limit && is_progression<4 * N>(address)) {
+  if (wave.exec() == kAllLanes && uint64_t{first} + kLanes * 4 * N <= limit &&
+      is_progression<4 * N>(address)) {
     LoadDwords<N>::full(data, wave.group->lds + first);
     return;
   }
@@ -114,8 +120,8 @@ void ds(Wave& wave, const Step* step) {
 }
 template <int N>
 void ds_read(Wave& wave, const Step* step) {
-  ds_load<N>(wave, ds_data<LoadDwords<N>>(wave, step), registers(wave, step, 0), static_cast<uint32_t>(step->imm),
-             lds_limit(wave, step));
+  ds_load<N>(wave, ds_data<LoadDwords<N>>(wave, step), registers(wave, step, 0),
+             static_cast<uint32_t>(step->imm), lds_limit(wave, step));
   MORGANA_NEXT(wave, step);
 }
 
@@ -176,7 +182,8 @@ void ds_wrxchg2(Wave& wave, const Step* step) {
   uint32_t* const to = data_dst(wave, step);
   for (uint64_t exec = wave.exec(); exec; exec &= exec - 1) {
     const int l = __builtin_ctzll(exec);
-    const T data[2] = {Exchange::value(registers(wave, step, 1), l), Exchange::value(registers(wave, step, 2), l)};
+    const T data[2] = {Exchange::value(registers(wave, step, 1), l),
+                       Exchange::value(registers(wave, step, 2), l)};
     const uint32_t at[2] = {address[l] + offset.first, address[l] + offset.second};
     T old[2] = {0, 0};
     const bool one = offset.first == offset.second;
@@ -193,11 +200,12 @@ void ds_wrxchg2(Wave& wave, const Step* step) {
 
 // --- Transposing reads (gfx950; CDNA4 guide 11.4) ---
 
-// Sixteen lanes read one tile together, E elements of Bits each: 16 rows, 16 / E lanes side by side along the contiguous
-// dimension. Lane m of them gets element m of all E lines. The guide does not print this order; it is the one that
-// compilers (Triton's layouts for gfx950) rely on.
+// Sixteen lanes read one tile together, E elements of Bits each: 16 rows, 16 / E lanes side by side along the
+// contiguous dimension. Lane m of them gets element m of all E lines. The guide does not print this order; it
+// is the one that compilers (Triton's layouts for gfx950) rely on.
 template <int Bits, int N>
-[[gnu::noinline]] void read_transposed(Wave& wave, uint32_t* to, const uint32_t* address, uint32_t add, uint64_t limit) {
+[[gnu::noinline]] void read_transposed(Wave& wave, uint32_t* to, const uint32_t* address, uint32_t add,
+                                       uint64_t limit) {
   constexpr unsigned kElements = N * 32 / Bits, kBeside = 16 / kElements;
   constexpr uint32_t kMask = (1u << Bits) - 1;
   uint8_t element[kLanes][kElements * (Bits > 8 ? 2 : 1)];
@@ -209,8 +217,10 @@ template <int Bits, int N>
       const unsigned bit = e * Bits;
       const uint64_t pair = record[bit / 32] | uint64_t{record[bit / 32 + 1]} << 32;
       const auto value = static_cast<uint32_t>(pair >> (bit % 32)) & kMask;
-      if constexpr (Bits > 8) poke(&element[l][2 * e], static_cast<uint16_t>(value));
-      else element[l][e] = static_cast<uint8_t>(value);
+      if constexpr (Bits > 8)
+        poke(&element[l][2 * e], static_cast<uint16_t>(value));
+      else
+        element[l][e] = static_cast<uint8_t>(value);
     }
   }
   for (uint64_t exec = wave.exec(); exec; exec &= exec - 1) {
@@ -224,13 +234,14 @@ template <int Bits, int N>
       word[bit / 64] |= value << (bit % 64);
       if (bit % 64 + Bits > 64) word[bit / 64 + 1] |= value >> (64 - bit % 64);
     }
-    for (unsigned d = 0; d < N; d++) to[kLanes * d + l] = static_cast<uint32_t>(word[d / 2] >> (32 * (d % 2)));
+    for (unsigned d = 0; d < N; d++)
+      to[kLanes * d + l] = static_cast<uint32_t>(word[d / 2] >> (32 * (d % 2)));
   }
 }
 template <int Bits, int N>
 void ds_read_tr(Wave& wave, const Step* step) {
-  read_transposed<Bits, N>(wave, data_dst(wave, step), registers(wave, step, 0), static_cast<uint32_t>(step->imm),
-                           lds_limit(wave, step));
+  read_transposed<Bits, N>(wave, data_dst(wave, step), registers(wave, step, 0),
+                           static_cast<uint32_t>(step->imm), lds_limit(wave, step));
   MORGANA_NEXT(wave, step);
 }
 
@@ -273,7 +284,8 @@ MORGANA_INLINE Chunk lane_of(Chunk address, const Step* step) {
 void ds_bpermute_b32(Wave& wave, const Step* step) {
   alignas(64) uint32_t values[kLanes], source[kLanes];
   active_values(wave, registers(wave, step, 1), values);
-  for (int i = 0; i < kChunks; i++) set_chunk(source, i, lane_of(chunk_of(registers(wave, step, 0), i), step));
+  for (int i = 0; i < kChunks; i++)
+    set_chunk(source, i, lane_of(chunk_of(registers(wave, step, 0), i), step));
   pull(wave, data_dst(wave, step), values, source);
   MORGANA_NEXT(wave, step);
 }
@@ -281,7 +293,8 @@ void ds_bpermute_b32(Wave& wave, const Step* step) {
 // The highest of several lanes that send to one wins.
 void ds_permute_b32(Wave& wave, const Step* step) {
   alignas(64) uint32_t target[kLanes], received[kLanes] = {};
-  for (int i = 0; i < kChunks; i++) set_chunk(target, i, lane_of(chunk_of(registers(wave, step, 0), i), step));
+  for (int i = 0; i < kChunks; i++)
+    set_chunk(target, i, lane_of(chunk_of(registers(wave, step, 0), i), step));
   const uint32_t* const from = registers(wave, step, 1);
   for (uint64_t exec = wave.exec(); exec; exec &= exec - 1) {
     const int l = __builtin_ctzll(exec);

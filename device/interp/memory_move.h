@@ -4,7 +4,8 @@
 //   full(data, p)        64 lanes, one after another from p
 //   same(data, p)        all lanes at p
 //   some(data, p, exec)  the lanes of `exec` of 64 lanes, one after another from p; only with kSome
-//   lanes(data, at, exec) each lane at its own address; lanes outside `exec` point at readable bytes (kNowhere)
+//   lanes(data, at, exec) each lane at its own address; lanes outside `exec` point at readable bytes
+//   (kNowhere)
 // Measured on Zen 4: sixteen scalar loads inserted into vectors beat the gather instructions of every level.
 #pragma once
 
@@ -49,8 +50,8 @@ MORGANA_INLINE Chunk third(const Chunk* in, Indices<I...>) {
 // Dwords 16 * J.. of sixteen records of three dwords.
 template <int J, int... I>
 MORGANA_INLINE Chunk weave(const Chunk* in, Indices<I...>) {
-  const Chunk xy =
-      __builtin_shufflevector(in[0], in[1], ((16 * J + I) % 3 == 1 ? 16 + (16 * J + I) / 3 : (16 * J + I) / 3)...);
+  const Chunk xy = __builtin_shufflevector(
+      in[0], in[1], ((16 * J + I) % 3 == 1 ? 16 + (16 * J + I) / 3 : (16 * J + I) / 3)...);
   return __builtin_shufflevector(xy, in[2], ((16 * J + I) % 3 == 2 ? 16 + (16 * J + I) / 3 : I)...);
 }
 
@@ -114,7 +115,8 @@ struct LoadDwords {
     Chunk v[kChunks];
 #pragma clang loop unroll(full)
     for (int i = 0; i < kChunks; i++)
-      v[i] = __builtin_masked_load(as_bools(chunk_mask(exec, i)), reinterpret_cast<const uint32_t*>(from) + 16 * i);
+      v[i] = __builtin_masked_load(as_bools(chunk_mask(exec, i)),
+                                   reinterpret_cast<const uint32_t*>(from) + 16 * i);
 #pragma clang loop unroll(full)
     for (int i = 0; i < kChunks; i++) merge_chunk(data.to, i, v[i], chunk_mask(exec, i));
   }
@@ -153,7 +155,8 @@ struct LoadDwords {
           record = peek<Record>(from);
         } else {
           const uint64_t xy = peek<uint64_t>(from);
-          record = Record{static_cast<uint32_t>(xy), static_cast<uint32_t>(xy >> 32), peek<uint32_t>(from + 8), 0};
+          record =
+              Record{static_cast<uint32_t>(xy), static_cast<uint32_t>(xy >> 32), peek<uint32_t>(from + 8), 0};
         }
         __builtin_memcpy(reinterpret_cast<uint8_t*>(&quads[l / 4]) + 16 * (l % 4), &record, 16);
       }
@@ -175,7 +178,8 @@ struct LoadPart {
     Chunk v[kChunks];
     for (int i = 0; i < kChunks; i++) {
       using Signed = int32_t __attribute__((ext_vector_type(16)));
-      v[i] = __builtin_bit_cast(Chunk, __builtin_convertvector(peek<Narrow>(from + sizeof(T) * 16 * i), Signed));
+      v[i] =
+          __builtin_bit_cast(Chunk, __builtin_convertvector(peek<Narrow>(from + sizeof(T) * 16 * i), Signed));
     }
     for (int i = 0; i < kChunks; i++) set_chunk(data.to, i, placed(v[i], chunk_of(data.to, i)));
   }
@@ -225,7 +229,8 @@ struct StoreDwords {
   MORGANA_INLINE static void some(const Data& data, uint8_t* to, uint64_t exec) {
 #pragma clang loop unroll(full)
     for (int i = 0; i < kChunks; i++)
-      __builtin_masked_store(as_bools(chunk_mask(exec, i)), chunk_of(data.from, i), reinterpret_cast<uint32_t*>(to) + 16 * i);
+      __builtin_masked_store(as_bools(chunk_mask(exec, i)), chunk_of(data.from, i),
+                             reinterpret_cast<uint32_t*>(to) + 16 * i);
   }
 
   static void lanes(const Data& data, const uint64_t* at, uint64_t exec) {
@@ -247,7 +252,8 @@ struct StoreDwords {
     } else {
       poke(to, data.from[l] | uint64_t{data.from[kLanes + l]} << 32);
       if constexpr (N == 3) poke(to + 8, data.from[2 * kLanes + l]);
-      if constexpr (N == 4) poke(to + 8, data.from[2 * kLanes + l] | uint64_t{data.from[3 * kLanes + l]} << 32);
+      if constexpr (N == 4)
+        poke(to + 8, data.from[2 * kLanes + l] | uint64_t{data.from[3 * kLanes + l]} << 32);
     }
   }
 };
@@ -277,8 +283,8 @@ struct StorePart {
 
 // --- Records that do not lie in one piece ---
 
-// Does `Move` on a copy of every lane's bytes; `byte(lane, i)` is where byte i of a lane lies. For memory of the wave
-// itself (scratch), where nobody else sees the copy.
+// Does `Move` on a copy of every lane's bytes; `byte(lane, i)` is where byte i of a lane lies. For memory of
+// the wave itself (scratch), where nobody else sees the copy.
 template <class Move, class Byte>
 [[gnu::noinline]] void move_staged(const Data& data, uint64_t exec, const Byte& byte) {
   alignas(64) uint8_t staged[kLanes][16];

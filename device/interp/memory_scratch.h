@@ -6,7 +6,8 @@
 namespace morgana::device::MORGANA_SIMD {
 
 // The lanes of `exec` whose access of `bytes` at offset[l] leaves the segment.
-MORGANA_INLINE uint64_t outside_scratch(const Wave& wave, const uint32_t* offset, uint32_t bytes, uint64_t exec) {
+MORGANA_INLINE uint64_t outside_scratch(const Wave& wave, const uint32_t* offset, uint32_t bytes,
+                                        uint64_t exec) {
   if (wave.scratch_lane_bytes < bytes) return exec;
   const uint32_t last = wave.scratch_lane_bytes - bytes;
   uint64_t outside = 0;
@@ -27,7 +28,8 @@ void move_scratch(Wave& wave, const Data& data, const uint32_t* offset, uint64_t
   if constexpr (requires { typename Move::Dword; })
     if ((low_bits & kAlign) == 0) {
       alignas(64) uint64_t at[kLanes];
-      for (int l = 0; l < kLanes; l++) at[l] = reinterpret_cast<uint64_t>(scratch) + scratch_offset(offset[l], l);
+      for (int l = 0; l < kLanes; l++)
+        at[l] = reinterpret_cast<uint64_t>(scratch) + scratch_offset(offset[l], l);
       point_nowhere(at, exec);
       for (int d = 0; d < Move::kBytes; d += 4) {
         Move::Dword::lanes(dword_of(data, d / 4), at, exec);

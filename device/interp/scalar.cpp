@@ -147,65 +147,40 @@ Handler alu(bool plain) {
 Handler select_alu(isa::Op op, bool plain) {
   using isa::Op;
   switch (op) {
+    // clang-format off: one long list
 #define ALU(name) \
   case Op::name: return alu<scalar::name>(plain);
-    ALU(s_add_u32)
-    ALU(s_sub_u32)
-  ALU(s_add_i32)
-  ALU(s_sub_i32) ALU(s_addc_u32) ALU(s_subb_u32) ALU(s_min_i32) ALU(s_min_u32) ALU(s_max_i32) ALU(
-      s_max_u32) ALU(s_cselect_b32) ALU(s_cselect_b64) ALU(s_and_b32) ALU(s_and_b64) ALU(s_or_b32)
-      ALU(s_or_b64) ALU(s_xor_b32) ALU(s_xor_b64) ALU(s_andn2_b32) ALU(s_andn2_b64) ALU(s_orn2_b32) ALU(
-          s_orn2_b64) ALU(s_nand_b32) ALU(s_nand_b64) ALU(s_nor_b32) ALU(s_nor_b64) ALU(s_xnor_b32)
-          ALU(s_xnor_b64) ALU(s_lshl_b32) ALU(s_lshl_b64) ALU(s_lshr_b32) ALU(s_lshr_b64) ALU(s_ashr_i32) ALU(
-              s_ashr_i64) ALU(s_bfm_b32) ALU(s_bfm_b64) ALU(s_mul_i32) ALU(s_bfe_u32) ALU(s_bfe_i32)
-              ALU(s_bfe_u64) ALU(s_bfe_i64) ALU(s_absdiff_i32) ALU(s_mul_hi_u32) ALU(s_mul_hi_i32) ALU(
-                  s_lshl1_add_u32) ALU(s_lshl2_add_u32) ALU(s_lshl3_add_u32) ALU(s_lshl4_add_u32)
-                  ALU(s_pack_ll_b32_b16) ALU(s_pack_lh_b32_b16) ALU(s_pack_hh_b32_b16) ALU(s_movk_i32) ALU(
-                      s_cmovk_i32) ALU(s_cmpk_eq_i32) ALU(s_cmpk_lg_i32) ALU(s_cmpk_gt_i32) ALU(s_cmpk_ge_i32)
-                      ALU(s_cmpk_lt_i32) ALU(s_cmpk_le_i32) ALU(s_cmpk_eq_u32) ALU(s_cmpk_lg_u32) ALU(
-                          s_cmpk_gt_u32) ALU(s_cmpk_ge_u32) ALU(s_cmpk_lt_u32) ALU(s_cmpk_le_u32)
-                          ALU(s_addk_i32) ALU(s_mulk_i32) ALU(s_mov_b32) ALU(s_mov_b64) ALU(s_cmov_b32) ALU(
-                              s_cmov_b64) ALU(s_not_b32) ALU(s_not_b64) ALU(s_wqm_b32) ALU(s_wqm_b64)
-                              ALU(s_brev_b32) ALU(s_brev_b64) ALU(s_bcnt0_i32_b32) ALU(s_bcnt0_i32_b64) ALU(
-                                  s_bcnt1_i32_b32) ALU(s_bcnt1_i32_b64) ALU(s_ff0_i32_b32) ALU(s_ff0_i32_b64)
-                                  ALU(s_ff1_i32_b32) ALU(s_ff1_i32_b64) ALU(s_flbit_i32_b32) ALU(
-                                      s_flbit_i32_b64) ALU(s_flbit_i32) ALU(s_flbit_i32_i64)
-                                      ALU(s_sext_i32_i8) ALU(s_sext_i32_i16) ALU(s_bitset0_b32) ALU(
-                                          s_bitset0_b64) ALU(s_bitset1_b32)
-                                          ALU(s_bitset1_b64) ALU(s_quadmask_b32) ALU(s_quadmask_b64) ALU(
-                                              s_abs_i32) ALU(s_bitreplicate_b64_b32) ALU(s_cmp_eq_i32)
-                                              ALU(s_cmp_lg_i32) ALU(
-                                                  s_cmp_gt_i32) ALU(s_cmp_ge_i32) ALU(s_cmp_lt_i32)
-                                                  ALU(s_cmp_le_i32) ALU(
-                                                      s_cmp_eq_u32) ALU(s_cmp_lg_u32) ALU(s_cmp_gt_u32)
-                                                      ALU(s_cmp_ge_u32) ALU(
-                                                          s_cmp_lt_u32) ALU(s_cmp_le_u32) ALU(s_bitcmp0_b32)
-                                                          ALU(s_bitcmp1_b32) ALU(s_bitcmp0_b64) ALU(
-                                                              s_bitcmp1_b64) ALU(s_cmp_eq_u64) ALU(s_cmp_lg_u64)
+    ALU(s_add_u32) ALU(s_sub_u32) ALU(s_add_i32) ALU(s_sub_i32) ALU(s_addc_u32) ALU(s_subb_u32)
+    ALU(s_min_i32) ALU(s_min_u32) ALU(s_max_i32) ALU(s_max_u32) ALU(s_cselect_b32) ALU(s_cselect_b64)
+    ALU(s_and_b32) ALU(s_and_b64) ALU(s_or_b32) ALU(s_or_b64) ALU(s_xor_b32) ALU(s_xor_b64)
+    ALU(s_andn2_b32) ALU(s_andn2_b64) ALU(s_orn2_b32) ALU(s_orn2_b64) ALU(s_nand_b32) ALU(s_nand_b64)
+    ALU(s_nor_b32) ALU(s_nor_b64) ALU(s_xnor_b32) ALU(s_xnor_b64) ALU(s_lshl_b32) ALU(s_lshl_b64)
+    ALU(s_lshr_b32) ALU(s_lshr_b64) ALU(s_ashr_i32) ALU(s_ashr_i64) ALU(s_bfm_b32) ALU(s_bfm_b64)
+    ALU(s_mul_i32) ALU(s_bfe_u32) ALU(s_bfe_i32) ALU(s_bfe_u64) ALU(s_bfe_i64) ALU(s_absdiff_i32)
+    ALU(s_mul_hi_u32) ALU(s_mul_hi_i32) ALU(s_lshl1_add_u32) ALU(s_lshl2_add_u32) ALU(s_lshl3_add_u32)
+    ALU(s_lshl4_add_u32) ALU(s_pack_ll_b32_b16) ALU(s_pack_lh_b32_b16) ALU(s_pack_hh_b32_b16)
+    ALU(s_movk_i32) ALU(s_cmovk_i32) ALU(s_cmpk_eq_i32) ALU(s_cmpk_lg_i32) ALU(s_cmpk_gt_i32) ALU(s_cmpk_ge_i32)
+    ALU(s_cmpk_lt_i32) ALU(s_cmpk_le_i32) ALU(s_cmpk_eq_u32) ALU(s_cmpk_lg_u32) ALU(s_cmpk_gt_u32)
+    ALU(s_cmpk_ge_u32) ALU(s_cmpk_lt_u32) ALU(s_cmpk_le_u32) ALU(s_addk_i32) ALU(s_mulk_i32)
+    ALU(s_mov_b32) ALU(s_mov_b64) ALU(s_cmov_b32) ALU(s_cmov_b64) ALU(s_not_b32) ALU(s_not_b64)
+    ALU(s_wqm_b32) ALU(s_wqm_b64) ALU(s_brev_b32) ALU(s_brev_b64) ALU(s_bcnt0_i32_b32) ALU(s_bcnt0_i32_b64)
+    ALU(s_bcnt1_i32_b32) ALU(s_bcnt1_i32_b64) ALU(s_ff0_i32_b32) ALU(s_ff0_i32_b64) ALU(s_ff1_i32_b32)
+    ALU(s_ff1_i32_b64) ALU(s_flbit_i32_b32) ALU(s_flbit_i32_b64) ALU(s_flbit_i32) ALU(s_flbit_i32_i64)
+    ALU(s_sext_i32_i8) ALU(s_sext_i32_i16) ALU(s_bitset0_b32) ALU(s_bitset0_b64) ALU(s_bitset1_b32)
+    ALU(s_bitset1_b64) ALU(s_quadmask_b32) ALU(s_quadmask_b64) ALU(s_abs_i32) ALU(s_bitreplicate_b64_b32)
+    ALU(s_cmp_eq_i32) ALU(s_cmp_lg_i32) ALU(s_cmp_gt_i32) ALU(s_cmp_ge_i32) ALU(s_cmp_lt_i32) ALU(s_cmp_le_i32)
+    ALU(s_cmp_eq_u32) ALU(s_cmp_lg_u32) ALU(s_cmp_gt_u32) ALU(s_cmp_ge_u32) ALU(s_cmp_lt_u32) ALU(s_cmp_le_u32)
+    ALU(s_bitcmp0_b32) ALU(s_bitcmp1_b32) ALU(s_bitcmp0_b64) ALU(s_bitcmp1_b64) ALU(s_cmp_eq_u64) ALU(s_cmp_lg_u64)
 #undef ALU
 #define EXEC_OP(name, saves) \
   case Op::name: return exec_op<scalar::name, saves>;
-                                                              EXEC_OP(s_and_saveexec_b64, true) EXEC_OP(
-                                                                  s_or_saveexec_b64,
-                                                                  true) EXEC_OP(s_xor_saveexec_b64, true)
-                                                                  EXEC_OP(s_andn2_saveexec_b64, true) EXEC_OP(
-                                                                      s_orn2_saveexec_b64,
-                                                                      true) EXEC_OP(s_nand_saveexec_b64, true)
-                                                                      EXEC_OP(
-                                                                          s_nor_saveexec_b64,
-                                                                          true) EXEC_OP(s_xnor_saveexec_b64,
-                                                                                        true)
-                                                                          EXEC_OP(s_andn1_saveexec_b64, true)
-                                                                              EXEC_OP(
-                                                                                  s_orn1_saveexec_b64, true)
-                                                                                  EXEC_OP(s_andn1_wrexec_b64,
-                                                                                          false)
-                                                                                      EXEC_OP(
-                                                                                          s_andn2_wrexec_b64,
-                                                                                          false)
+    EXEC_OP(s_and_saveexec_b64, true) EXEC_OP(s_or_saveexec_b64, true) EXEC_OP(s_xor_saveexec_b64, true)
+    EXEC_OP(s_andn2_saveexec_b64, true) EXEC_OP(s_orn2_saveexec_b64, true) EXEC_OP(s_nand_saveexec_b64, true)
+    EXEC_OP(s_nor_saveexec_b64, true) EXEC_OP(s_xnor_saveexec_b64, true) EXEC_OP(s_andn1_saveexec_b64, true)
+    EXEC_OP(s_orn1_saveexec_b64, true) EXEC_OP(s_andn1_wrexec_b64, false) EXEC_OP(s_andn2_wrexec_b64, false)
 #undef EXEC_OP
-                                                                                          case Op::
-                                                                                              s_movrels_b32:
+      // clang-format on
+      case Op::s_movrels_b32:
     return s_movrels<1>;
   case Op::s_movrels_b64: return s_movrels<2>;
   case Op::s_movreld_b32: return s_movreld<1>;
