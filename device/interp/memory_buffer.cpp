@@ -47,7 +47,7 @@ void access_nothing(const Data& data, uint64_t exec) {
   if constexpr (requires { Move::kAtomic; }) {
     if (data.to) zero_lanes(data.to, Move::kBytes / 4, exec);
   } else if constexpr (Move::kLoads) {
-    alignas(64) uint64_t at[kLanes];
+    alignas(128) uint64_t at[kLanes];
     point_nowhere(at, 0);
     Move::lanes(data, at, exec);
   }

@@ -26,7 +26,7 @@ template <class Move>
                                 uint32_t limit) {
   const uint64_t exec = wave.exec();
   uint8_t* const lds = wave.group->lds;
-  alignas(64) uint64_t at[kLanes];
+  alignas(128) uint64_t at[kLanes];
   uint64_t inside = 0;
   if (limit >= Move::kBytes) {
     for (int i = 0; i < kChunks; i++) {

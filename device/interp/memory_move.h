@@ -288,7 +288,7 @@ struct StorePart {
 template <class Move, class Byte>
 [[gnu::noinline]] void move_staged(const Data& data, uint64_t exec, const Byte& byte) {
   alignas(64) uint8_t staged[kLanes][16];
-  alignas(64) uint64_t at[kLanes];
+  alignas(128) uint64_t at[kLanes];
   for (int l = 0; l < kLanes; l++) {
     at[l] = reinterpret_cast<uint64_t>(staged[l]);
     if (exec >> l & 1)

@@ -27,7 +27,7 @@ void move_scratch(Wave& wave, const Data& data, const uint32_t* offset, uint64_t
   for (uint64_t left = exec; left; left &= left - 1) low_bits |= offset[__builtin_ctzll(left)];
   if constexpr (requires { typename Move::Dword; })
     if ((low_bits & kAlign) == 0) {
-      alignas(64) uint64_t at[kLanes];
+      alignas(128) uint64_t at[kLanes];
       for (int l = 0; l < kLanes; l++)
         at[l] = reinterpret_cast<uint64_t>(scratch) + scratch_offset(offset[l], l);
       point_nowhere(at, exec);
