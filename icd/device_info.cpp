@@ -6,6 +6,8 @@
 #include "icd/extensions.h"
 #include "icd/info.h"
 #include "icd/platform.h"
+#include "runtime/cache_digest.h"
+#include "runtime/compiler/compiler.h"
 #include "runtime/memory.h"
 #include "runtime/printf.h"
 
@@ -175,13 +177,20 @@ cl_int absent_info(const Device& device, cl_device_info name, const InfoWriter& 
   }
 }
 
+// Programs keep binaries by driver version (pyopencl, TensorFlow), so it names the build too.
+const std::string& driver_version() {
+  static const std::string version = fmt::format(
+      "{} ({})", kVersion, runtime::to_hex(runtime::sha256(runtime::compiler_identity())).substr(0, 8));
+  return version;
+}
+
 cl_int identity_info(const Device& device, cl_device_info name, const InfoWriter& out) {
   switch (name) {
     case CL_DEVICE_TYPE: return out.value<cl_device_type>(CL_DEVICE_TYPE_GPU);
     case CL_DEVICE_VENDOR_ID: return out.value<cl_uint>(0x1002);
     case CL_DEVICE_NAME: return out.string(device.name());
     case CL_DEVICE_VENDOR: return out.string("Advanced Micro Devices, Inc.");
-    case CL_DRIVER_VERSION: return out.string(kVersion);
+    case CL_DRIVER_VERSION: return out.string(driver_version());
     case CL_DEVICE_PROFILE: return out.string("FULL_PROFILE");
     case CL_DEVICE_VERSION: return out.string(fmt::format("OpenCL 3.0 Morgana {}", kVersion));
     case CL_DEVICE_NUMERIC_VERSION: return out.value<cl_version>(CL_MAKE_VERSION(3, 0, 0));

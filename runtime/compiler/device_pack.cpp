@@ -138,7 +138,7 @@ class Extractor : public llvm::ValueMaterializer {
 };
 
 // Generic pointers are mangled "PU3AS0f" by the Clang 15 that compiled AMD's files, and "Pf" by Clang 22,
-// which otherwise numbers substitutions alike (checked over all names of opencl.bc).
+// which otherwise numbers substitutions alike.
 void rename_generic_pointers(llvm::Module& module) {
   for (llvm::GlobalValue& value : module.global_values()) {
     std::string name = value.getName().str();
