@@ -32,6 +32,16 @@ struct Launch {
   uint32_t group_bytes = 0;    // static and dynamic LDS
   const std::atomic<bool>* cancel =
       nullptr;  // when it becomes true the dispatch stops with FaultKind::cancelled
+  bool check_handlers =
+      true;  // the program may have replaced the handler of guest faults since the last launch
+};
+
+// What the host can make running waves do; each takes it before its next time slice.
+enum class WaveCommand : uint8_t {
+  none,
+  trap,          // enter the trap handler, TTMP1.HT set
+  save_context,  // TRAPSTS.SAVECTX, and enter the trap handler
+  kill,          // end, as s_endpgm
 };
 
 class Device {
@@ -46,6 +56,14 @@ class Device {
   // Guest code at [address, address + size) may be executed from now until remove_code returns.
   void add_code(uint64_t address, uint64_t size);
   void remove_code(uint64_t address);
+
+  // The trap handler of the dispatches that start from now on: TBA (code added before) and TMA. 0: none; then
+  // faults are reported by the Fault that `run` returns.
+  void set_trap_handler(uint64_t base, uint64_t memory);
+
+  // Asks every running wave of this device; the last of several commands in quick succession counts. Traps
+  // are ignored without a trap handler, and wait for a wave that is in it.
+  void command(WaveCommand command, uint8_t trap_id = 0);
 
   // Executes the whole grid. A Fault of kind `none` means success; after any other, work-groups that had not
   // started were not started.

@@ -24,6 +24,7 @@ enum class Exit : uint8_t {
   ended,    // s_endpgm
   barrier,  // waits at s_barrier; `step` is the instruction after it
   quantum,  // used its share, or s_sleep: another wave may run
+  resume,   // went into or out of the trap handler: run goes on at `step` at once
   fault,    // Group::fault describes it
 };
 
@@ -37,7 +38,26 @@ inline constexpr uint32_t kStatusInGroup = 1u << 11;
 inline constexpr uint32_t kStatusInBarrier = 1u << 12;
 inline constexpr uint32_t kStatusHalt = 1u << 13;
 inline constexpr uint32_t kStatusValid = 1u << 16;
+inline constexpr uint32_t kStatusCondDbgUser = 1u << 20;
+inline constexpr uint32_t kStatusCondDbgSys = 1u << 21;
 inline constexpr uint32_t kStatusScratchEn = 1u << 28;
+
+// TRAPSTS: the sticky exceptions [8:0], in the order of MODE.EXCP_EN, and what else leads to the trap handler
+// (CDNA4 guide 3.10.1, Table 5; XNACK_ERROR as Linux's and ROCr's trap handlers read it).
+inline constexpr uint32_t kExcpInvalid = 1u << 0;
+inline constexpr uint32_t kExcpDenormal = 1u << 1;
+inline constexpr uint32_t kExcpDivideByZero = 1u << 2;
+inline constexpr uint32_t kExcpOverflow = 1u << 3;
+inline constexpr uint32_t kExcpUnderflow = 1u << 4;
+inline constexpr uint32_t kExcpInexact = 1u << 5;
+inline constexpr uint32_t kExcpIntDivideByZero = 1u << 6;
+inline constexpr uint32_t kExcpAddressWatch = 1u << 7;
+inline constexpr uint32_t kExcpMemory = 1u << 8;
+inline constexpr uint32_t kExcpArithmetic = 0x7f;  // those that vector instructions raise
+inline constexpr uint32_t kTrapstsSavectx = 1u << 10;
+inline constexpr uint32_t kTrapstsIllegal = 1u << 11;
+inline constexpr uint32_t kTrapstsCycle = 0x3fu << 16;  // EXCP_CYCLE
+inline constexpr uint32_t kTrapstsXnackError = 1u << 28;
 
 // MODE fields (CDNA4 guide 3.4; gfx6-gfx9 alike).
 struct Mode {
@@ -48,6 +68,7 @@ struct Mode {
   unsigned denorm16_64() const { return bits >> 6 & 3; }
   bool dx10_clamp() const { return bits >> 8 & 1; }
   bool ieee() const { return bits >> 9 & 1; }
+  bool debug() const { return bits >> 11 & 1; }
   unsigned excp_en() const { return bits >> 12 & 0x1ff; }
   bool fp16_ovfl() const { return bits >> 23 & 1; }
 };
@@ -84,7 +105,14 @@ struct alignas(256) Wave {
   Mode mode;
   uint32_t status = 0, trapsts = 0, hw_id = 0;
   uint32_t gpr_alloc = 0, lds_alloc = 0, ib_sts = 0, xcc_id = 0;
-  uint64_t tba = 0, tma = 0;
+  uint64_t tba = 0, tma = 0;   // trap handler and its memory; gfx6 to gfx8 have them in s[108:111]
+  uint32_t interrupt = 0;      // M0 of the last s_sendmsg(MSG_INTERRUPT)
+  uint32_t commands_seen = 0;  // of Device::command
+  // Arithmetic exceptions are looked for even where MODE enables none, since the code reads TRAPSTS.
+  bool tracks_exceptions = false;
+  bool observes = false;       // the instruction in execution reports its exceptions
+  uint32_t observed = 0;       // which ones, EXCP bits
+  uint32_t observed_lane = 0;  // the first lane with one of them that MODE enables
 
   const Step* step =
       nullptr;  // the instruction in execution (kept current by instructions that may fault), or the next

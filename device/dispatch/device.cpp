@@ -36,6 +36,8 @@ struct Device::Impl {
   Target target;
   CodeMap code;
   std::atomic<uint64_t> instructions{0};
+  std::atomic<uint64_t> trap_handler{0}, trap_memory{0};
+  WaveCommands commands;
 };
 
 Device::Device(Target target) : impl_(std::make_unique<Impl>(target)) {}
@@ -49,14 +51,30 @@ void Device::add_code(uint64_t address, uint64_t size) {
 
 void Device::remove_code(uint64_t address) { impl_->code.remove(address); }
 
+void Device::set_trap_handler(uint64_t base, uint64_t memory) {
+  impl_->trap_memory.store(memory, std::memory_order_relaxed);
+  impl_->trap_handler.store(base, std::memory_order_release);
+}
+
+void Device::command(WaveCommand command, uint8_t trap_id) {
+  uint64_t last = impl_->commands.last.load(std::memory_order_relaxed), next;
+  do {
+    next = uint64_t{WaveCommands::sequence(last) + 1} << 32 | uint64_t{static_cast<uint8_t>(command)} << 8 |
+           trap_id;
+  } while (!impl_->commands.last.compare_exchange_weak(last, next));
+}
+
 const char* Device::simd() { return level().name; }
 
 uint64_t Device::instructions() const { return impl_->instructions.load(std::memory_order_relaxed); }
 
 Fault Device::run(const Launch& launch) {
   Running running;
-  ensure_guard_installed();
+  if (launch.check_handlers) ensure_guard_installed();
   LaunchPlan plan(impl_->target, launch);
+  plan.trap_handler = impl_->trap_handler.load(std::memory_order_acquire);
+  plan.trap_memory = impl_->trap_memory.load(std::memory_order_relaxed);
+  plan.commands = &impl_->commands;
   Fault problem;
   if (!plan.prepare(problem) || !plan.bind_code(impl_->code, problem)) return problem;
   Job job(plan);

@@ -72,11 +72,17 @@ void Job::run_wave(Wave& wave) {
     static void run(void* wave) { level().run(*static_cast<Wave*>(wave)); }
   };
   wave.budget = kBudget;
-  GuestTrap trap;
-  if (!guarded(Call::run, &wave, trap)) {
-    _mm_setcsr(0x1f80);
-    record_trap(wave, trap);
-  }
+  const uint64_t command = plan_.commands ? plan_.commands->last.load(std::memory_order_relaxed) : 0;
+  if (WaveCommands::sequence(command) != wave.commands_seen && !take_command(wave, command)) return;
+  do {
+    GuestTrap trap;
+    if (!guarded(Call::run, &wave, trap)) {
+      _mm_setcsr(0x1f80);
+      record_trap(wave, trap);
+    }
+    // A handler that returns to what it was called for never ends, but it lets others run.
+    if (wave.exit == Exit::resume && --wave.budget == 0) wave.exit = Exit::quantum;
+  } while (wave.exit == Exit::resume);
 }
 
 // Lets every wave that can run do so once. False: the group left the ordinary course, see `state`.

@@ -130,7 +130,11 @@ bool LaunchPlan::bind_code(CodeMap& map, Fault& problem) {
   code_map = &map;
   code = program;
   first_step = program ? program->at(entry) : nullptr;
-  if (first_step != nullptr) return true;
+  if (first_step != nullptr) {
+    const Program* handler = trap_handler != 0 ? map.find(trap_handler) : nullptr;
+    tracks_exceptions = program->reads_exceptions || (handler != nullptr && handler->reads_exceptions);
+    return true;
+  }
   problem = impossible(FaultKind::bad_jump, "no code is loaded at the kernel's entry");
   problem.pc = entry;
   return false;
@@ -148,18 +152,28 @@ std::array<uint32_t, 3> LaunchPlan::group_size(const std::array<uint32_t, 3>& id
   return size;
 }
 
+// GPR_ALLOC: sizes as their units say, less one. gfx90a moved VGPR_SIZE for ACCV_OFF (CDNA4 guide Table 21;
+// the older layout and the unit of eight as Linux's context-save handlers read them).
+uint32_t LaunchPlan::gpr_alloc(uint32_t registers, uint32_t vgprs) const {
+  const uint32_t sgprs = launch.descriptor->sgpr_count;
+  const uint32_t sgpr_size = (sgprs >= 16 ? sgprs / 16 - 1 : 0) << 24;
+  if (!target.unified_vgprs) return sgpr_size | (registers / 4 - 1) << 8;
+  return sgpr_size | (registers / 8 - (registers >= 8)) << 6 | (vgprs / 4 - (vgprs >= 4)) << 12;
+}
+
 void LaunchPlan::init_wave(Wave& wave, const std::array<uint32_t, 3>& size) const {
   const auto& d = *launch.descriptor;
   std::memcpy(wave.s, sgprs_.data(), sizeof wave.s);
   wave.scc = 0;
   wave.mode.bits = d.float_mode() | uint32_t{d.dx10_clamp} << 8 | uint32_t{d.ieee_mode} << 9 |
-                   uint32_t{d.exception_mask()} << 12 |
+                   uint32_t{d.debug_mode} << 11 | uint32_t{d.exception_mask()} << 12 |
                    (target.generation >= Generation::gfx9 ? uint32_t{d.fp16_ovfl} << 23 : 0);
   wave.status = kStatusValid | uint32_t{d.priority} << 1 | (wave.group->wave_count > 1 ? kStatusInGroup : 0) |
-                (scratch_lane_bytes ? kStatusScratchEn : 0) | (d.priv ? kStatusPriv : 0);
+                (scratch_lane_bytes ? kStatusScratchEn : 0) | (d.priv ? kStatusPriv : 0) |
+                (d.cdbg_user ? kStatusCondDbgUser : 0);
   wave.trapsts = 0;
   wave.ib_sts = wave.xcc_id = 0;
-  wave.tba = wave.tma = 0;
+  init_traps(wave);
   wave.hw_id = (wave.index & 15) | (wave.index & 3) << 4;
 
   wave.target = &target;
@@ -175,8 +189,7 @@ void LaunchPlan::init_wave(Wave& wave, const std::array<uint32_t, 3>& size) cons
     wave.agpr_count = target.has_agprs ? wave.vgpr_count : 0;
     wave.a = wave.v + 256 * kLanes;
   }
-  wave.gpr_alloc = (registers / 4 - 1) << 6 | (target.unified_vgprs ? wave.vgpr_count / 4 : 0) << 12 |
-                   (d.sgpr_count ? d.sgpr_count / 16 - (d.sgpr_count >= 16) : 0) << 24;
+  wave.gpr_alloc = gpr_alloc(registers, wave.vgpr_count);
   wave.lds_alloc = (lds_bytes + 255) / 256 << 12;
 
   wave.code = code;
@@ -187,6 +200,27 @@ void LaunchPlan::init_wave(Wave& wave, const std::array<uint32_t, 3>& size) cons
   wave.access = {};
   init_sgprs(wave);
   init_items(wave, size);
+}
+
+// With a trap handler the command processor enables it for every wave, whatever the descriptor says, and lets
+// memory violations reach it (AMDGPUUsage: ENABLE_TRAP_HANDLER and ENABLE_EXCEPTION_MEMORY "must be 0").
+void LaunchPlan::init_traps(Wave& wave) const {
+  const bool gfx9 = target.generation >= Generation::gfx9;
+  wave.tba = gfx9 ? trap_handler : 0;
+  wave.tma = gfx9 ? trap_memory : 0;
+  wave.interrupt = 0;
+  wave.observes = false;
+  wave.tracks_exceptions = tracks_exceptions;
+  wave.commands_seen = commands ? WaveCommands::sequence(commands->last.load(std::memory_order_relaxed)) : 0;
+  if (trap_handler == 0) return;
+  wave.status |= kStatusTrapEn;
+  wave.mode.bits |= kExcpMemory << 12;
+  if (gfx9) return;
+  // TBA and TMA are registers among the scalar operands.
+  wave.s[108] = low(trap_handler);
+  wave.s[109] = high(trap_handler);
+  wave.s[110] = low(trap_memory);
+  wave.s[111] = high(trap_memory);
 }
 
 void LaunchPlan::init_sgprs(Wave& wave) const {

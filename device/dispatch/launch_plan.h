@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -19,6 +20,14 @@ namespace morgana::device {
 inline constexpr uint32_t kRegisterSlots = 256 + 256 + 32;
 // Bytes of registers per wave. The extra slots keep equal registers of different waves out of one cache set.
 inline constexpr uint64_t kRegisterBytes = uint64_t{kRegisterSlots + 17} * kLanes * 4;
+
+// What the host asks of running waves (Device::command): a sequence number above the command and a trap id.
+struct WaveCommands {
+  std::atomic<uint64_t> last{0};
+  static uint32_t sequence(uint64_t word) { return static_cast<uint32_t>(word >> 32); }
+  static WaveCommand command(uint64_t word) { return static_cast<WaveCommand>(word >> 8 & 0xff); }
+  static uint8_t trap_id(uint64_t word) { return static_cast<uint8_t>(word); }
+};
 
 class LaunchPlan {
  public:
@@ -37,10 +46,14 @@ class LaunchPlan {
   uint32_t scratch_lane_bytes = 0;
   uint64_t scratch_wave_bytes() const { return uint64_t{scratch_lane_bytes} * kLanes; }
   uint64_t entry = 0;  // of the first instruction that is executed
+  // The trap handler and its memory; 0: none, TRAP_EN is 0. Set before bind_code.
+  uint64_t trap_handler = 0, trap_memory = 0;
+  const WaveCommands* commands = nullptr;  // of the Device; may be null
   // Set by bind_code.
   CodeMap* code_map = nullptr;  // the regions that waves may jump to
   const Code* code = nullptr;
   const Step* first_step = nullptr;
+  bool tracks_exceptions = false;  // the kernel's code or the trap handler reads TRAPSTS
 
   // Looks up the entry point. False: no code is loaded there.
   bool bind_code(CodeMap& map, Fault& problem);
@@ -54,6 +67,8 @@ class LaunchPlan {
 
  private:
   void fill_user_sgprs();
+  void init_traps(Wave& wave) const;
+  uint32_t gpr_alloc(uint32_t registers, uint32_t vgprs) const;
   void init_sgprs(Wave& wave) const;
   void init_items(Wave& wave, const std::array<uint32_t, 3>& size) const;
 

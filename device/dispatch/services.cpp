@@ -58,7 +58,8 @@ namespace service {
 void decode(Wave& wave, const Step* step) {
   HostScope host;
   // Steps belong to Programs; handlers only see their Code.
-  static_cast<Program*>(const_cast<Code*>(wave.code))->decode(step);
+  static_cast<Program*>(const_cast<Code*>(wave.code))
+      ->decode(step, {wave.sgpr_count, wave.vgpr_count, wave.agpr_count});
 }
 
 const Step* find_step(Wave& wave, uint64_t pc) {
@@ -69,6 +70,50 @@ const Step* find_step(Wave& wave, uint64_t pc) {
   const Step* step = program->at(pc);
   if (step != nullptr) wave.code = program;
   return step;
+}
+
+bool enter_trap(Wave& wave, const Step* step, uint64_t pc, uint32_t rewind, uint32_t id, bool is_host) {
+  const bool gfx9 = wave.target->generation >= Generation::gfx9;
+  const uint32_t ttmp0 = gfx9 ? 108 : 112;
+  const uint64_t tba = gfx9 ? wave.tba : wave.s[108] | uint64_t{wave.s[109]} << 32;
+  const Code* const from = wave.code;
+  const Step* const handler = find_step(wave, tba & ~uint64_t{3});
+  if (handler == nullptr) {
+    wave.code = from;
+    record_fault(wave, step, FaultKind::bad_jump, "no code is loaded at the trap handler's address", tba, -1,
+                 false);
+    return false;
+  }
+  // CDNA4 guide 3.10; the same fields on every generation.
+  wave.s[ttmp0] = static_cast<uint32_t>(pc);
+  wave.s[ttmp0 + 1] = static_cast<uint32_t>(pc >> 32 & 0xffff) | (id & 0xff) << 16 |
+                      (is_host ? 1u << 24 : 0) | (rewind & 0xf) << 25;
+  wave.status |= kStatusPriv;
+  wave.step = handler;
+  return true;
+}
+
+bool trap_instead(Wave& wave, const Step* step, FaultKind kind) {
+  if ((wave.status & (kStatusTrapEn | kStatusPriv)) != kStatusTrapEn) return false;
+  const Step* const at = wave.stepping ? wave.stepping : step;
+  const uint64_t pc = wave.code->pc(at);
+  switch (kind) {
+    case FaultKind::illegal_instruction:
+      // Its size is not known, so the handler is shown the instruction itself.
+      wave.trapsts |= kTrapstsIllegal;
+      return enter_trap(wave, at, pc, 0, 0, false);
+    case FaultKind::memory:
+      if (wave.target->generation >= Generation::gfx9) wave.trapsts |= kTrapstsXnackError;
+      [[fallthrough]];
+    case FaultKind::aperture:
+    case FaultKind::misaligned:
+      wave.trapsts |= kExcpMemory;
+      if (wave.mode.excp_en() & kExcpMemory)
+        return enter_trap(wave, at, pc + at->dwords * 4u, at->dwords, 0, false);
+      wave.step = at + at->dwords;
+      return true;
+    default: return false;
+  }
 }
 
 void record_fault(Wave& wave, const Step* step, FaultKind kind, const char* detail, uint64_t address,
@@ -100,6 +145,20 @@ uint64_t real_time() { return nanoseconds(CLOCK_MONOTONIC_RAW) / 10; }
 
 void record_trap(Wave& wave, const GuestTrap& trap) {
   if (wave.stepping) wave.step = wave.stepping;
+  const FaultKind kind = trap.is_misaligned ? FaultKind::misaligned : FaultKind::memory;
+  const Step* const step = wave.step;
+  const auto count = [&] {
+    wave.instructions += static_cast<uint32_t>(step->ordinal - wave.block->ordinal) + 1;
+    wave.block = wave.step;
+    wave.access = {};
+    wave.stepping = nullptr;
+    wave.observes = false;
+  };
+  if (service::trap_instead(wave, step, kind)) {
+    count();
+    wave.exit = Exit::resume;
+    return;
+  }
   // The registers are as the instruction left them; asking them for addresses reads no guest memory.
   const bool has_lanes = wave.step->inst != nullptr && level().locate_access(wave);
   int lane = -1;
@@ -109,16 +168,32 @@ void record_trap(Wave& wave, const GuestTrap& trap) {
     if (lane >= 0 && !trap.has_address) address = wave.access.address[lane];
   }
   const bool is_write = trap.knows_direction ? trap.is_write : is_store(wave.step->inst);
-  const FaultKind kind = trap.is_misaligned ? FaultKind::misaligned : FaultKind::memory;
   const char* detail = trap.is_bus_error   ? "the mapping has no memory behind this address"
                        : !trap.has_address ? "not an address (bits 63 to 47 differ)"
                                            : "nothing mapped at this address that allows the access";
-  wave.instructions += static_cast<uint32_t>(wave.step->ordinal - wave.block->ordinal) + 1;
-  wave.block = wave.step;
-  service::record_fault(wave, wave.step, kind, detail, address, lane, is_write);
-  wave.access = {};
-  wave.stepping = nullptr;
+  service::record_fault(wave, step, kind, detail, address, lane, is_write);
+  count();
   wave.exit = Exit::fault;
+}
+
+bool take_command(Wave& wave, uint64_t word) {
+  const WaveCommand command = WaveCommands::command(word);
+  if (command != WaveCommand::kill && (wave.status & kStatusPriv)) return true;  // later
+  wave.commands_seen = WaveCommands::sequence(word);
+  if (command == WaveCommand::kill) {
+    wave.exit = Exit::ended;
+    return false;
+  }
+  if (command == WaveCommand::none || !(wave.status & kStatusTrapEn)) return true;
+  const bool saves = command == WaveCommand::save_context;
+  if (saves) wave.trapsts |= kTrapstsSavectx;
+  const uint64_t pc = wave.code->pc(wave.step);
+  if (service::enter_trap(wave, wave.step, pc, 0, WaveCommands::trap_id(word), !saves)) {
+    wave.block = wave.step;
+    return true;
+  }
+  wave.exit = Exit::fault;
+  return false;
 }
 
 }  // namespace morgana::device

@@ -11,4 +11,7 @@ namespace morgana::device {
 // Makes a Fault of a host trap that happened while `wave` was executing.
 void record_trap(Wave& wave, const GuestTrap& trap);
 
+// Does to `wave` what the host asks for (a word of WaveCommands). False: the wave has stopped.
+bool take_command(Wave& wave, uint64_t word);
+
 }  // namespace morgana::device

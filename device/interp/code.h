@@ -14,6 +14,7 @@ struct Code {
   uint64_t address = 0;
   const Step* steps = nullptr;
   uint64_t count = 0;
+  bool reads_exceptions = false;  // some instruction reads TRAPSTS
 
   bool contains(uint64_t pc) const { return pc >= address && pc - address < count * 4; }
   uint64_t pc(const Step* step) const { return address + static_cast<uint64_t>(step - steps) * 4; }
@@ -27,6 +28,20 @@ void decode(Wave& wave, const Step* step);
 
 // The step at guest address `pc` in any loaded region (wave.code follows it); nullptr when there is none.
 const Step* find_step(Wave& wave, uint64_t pc);
+
+// Enters the trap handler: TTMP0 and TTMP1 get `pc`, the dwords back to the instruction that caused it, the
+// trap's id and whether the host asked for it; the wave becomes privileged and wave.step the handler's first.
+// False: no code is loaded at TBA, and the fault at `step` is recorded.
+bool enter_trap(Wave& wave, const Step* step, uint64_t pc, uint32_t rewind, uint32_t id, bool is_host);
+
+// Whether the wave's own trap handler takes what would be a fault at `step`; it has been entered then.
+bool trap_instead(Wave& wave, const Step* step, FaultKind kind);
+
+// The arithmetic exceptions of an instruction whose operands have been fetched: 64 dwords for each register,
+// 16-bit values in the low half. Adds to wave.observed.
+void observe(Wave& wave, const Step* step, const uint32_t* const* src, uint64_t lanes);
+// Whether the instruction can raise one.
+bool is_observable(const isa::Inst& inst);
 
 // Fills in Group::fault.
 void record_fault(Wave& wave, const Step* step, FaultKind kind, const char* detail, uint64_t address,
@@ -52,6 +67,8 @@ struct Level {
   // FaultKind, `constants` its detail as a C string).
   Handler undecoded;
   Handler fault;
+  // The handler of an instruction that names registers beyond those of the wave that decoded it.
+  Handler bounded;
 };
 
 // The level in use: the best that the processor has and the option `simd` allows. Chosen at the first call.

@@ -1,13 +1,10 @@
-// Branches, calls, barriers, messages, traps, and the instructions that only matter to hardware.
+// Branches, calls, forks, barriers, and the instructions that only matter to hardware.
 #include "device/interp/control.h"
 
 #include "device/semantics/scalar.h"
 
 namespace morgana::device::MORGANA_SIMD {
 namespace {
-
-// STATUS bits that conditional debug branches test (CDNA4 guide 3.4).
-constexpr uint32_t kCondDbgUser = 1u << 20, kCondDbgSys = 1u << 21;
 
 // --- Branches: `imm` is the distance in steps from this step ---
 
@@ -30,13 +27,13 @@ struct Execnz {
   MORGANA_INLINE static bool taken(const Wave& wave) { return wave.exec() != 0; }
 };
 struct CdbgSys {
-  static bool taken(const Wave& wave) { return wave.status & kCondDbgSys; }
+  static bool taken(const Wave& wave) { return wave.status & kStatusCondDbgSys; }
 };
 struct CdbgUser {
-  static bool taken(const Wave& wave) { return wave.status & kCondDbgUser; }
+  static bool taken(const Wave& wave) { return wave.status & kStatusCondDbgUser; }
 };
 struct CdbgOr {
-  static bool taken(const Wave& wave) { return wave.status & (kCondDbgUser | kCondDbgSys); }
+  static bool taken(const Wave& wave) { return wave.status & (kStatusCondDbgUser | kStatusCondDbgSys); }
 };
 struct CdbgAnd {
   static bool taken(const Wave& wave) { return CdbgSys::taken(wave) && CdbgUser::taken(wave); }
@@ -65,15 +62,6 @@ void s_setpc_b64(Wave& wave, const Step* step) { MORGANA_JUMP_TO_PC(wave, step, 
 void s_swappc_b64(Wave& wave, const Step* step) {
   const uint64_t target = scalar64(wave, step, 0);
   write_scalar64(wave, static_cast<uint32_t>(step->dst), pc_of(wave, step) + 4);
-  MORGANA_JUMP_TO_PC(wave, step, target);
-}
-
-// S_RFE_B64, S_RFE_RESTORE_B64: return from a trap handler.
-void s_rfe(Wave& wave, const Step* step) {
-  if (!(wave.status & kStatusPriv))
-    return raise(wave, step, FaultKind::illegal_instruction, "return from exception outside a trap handler");
-  const uint64_t target = scalar64(wave, step, 0);
-  wave.status &= ~kStatusPriv;
   MORGANA_JUMP_TO_PC(wave, step, target);
 }
 
@@ -141,54 +129,6 @@ void s_setkill(Wave& wave, const Step* step) {
   stop(wave, step, step, Exit::ended);
 }
 
-// A halted wave waits for a debugger. There is none, and a silent hang serves nobody.
-void s_sethalt(Wave& wave, const Step* step) {
-  if (!(step->imm & 1) || (wave.status & kStatusPriv)) {
-    wave.status = (wave.status & ~kStatusHalt) | (step->imm & 1 ? kStatusHalt : 0);
-    MORGANA_NEXT(wave, step);
-  }
-  return raise(wave, step, FaultKind::trap, "the wave halted itself (s_sethalt) and no debugger is attached");
-}
-
-// --- Messages and traps ---
-
-// Message numbers: CDNA4 guide 12.5.1, and LLVM's names for the graphics ones (2, 3).
-void s_sendmsg(Wave& wave, const Step* step) {
-  switch (step->imm & 0xf) {
-    case 1:  // interrupt: nobody has asked to be interrupted
-    case 4:  // save wave
-    case 5:  // stall wave generation
-      MORGANA_NEXT(wave, step);
-    case 2:
-    case 3: return raise(wave, step, FaultKind::graphics, "geometry shader message");
-    case 0: return raise(wave, step, FaultKind::illegal_instruction, "message 0");
-    default: return raise(wave, step, FaultKind::unimplemented, "message of the trap handler");
-  }
-}
-
-void s_sendmsghalt(Wave& wave, const Step* step) {
-  return raise(wave, step, FaultKind::trap,
-               "the wave halted itself (s_sendmsghalt) and no debugger is attached");
-}
-
-// AMDGPUUsage "Trap Handler ABI": 1 and 3 are debugger traps, no-ops without a debugger; 2 is llvm.trap.
-void s_trap(Wave& wave, const Step* step) {
-  const uint32_t id = static_cast<uint32_t>(step->imm) & 0xff;
-  if (wave.tba != 0 && (wave.status & kStatusTrapEn)) {
-    const uint64_t pc = pc_of(wave, step);
-    wave.status |= kStatusPriv;
-    wave.s[108] = static_cast<uint32_t>(pc);
-    wave.s[109] = static_cast<uint32_t>(pc >> 32 & 0xffff) | id << 16;
-    MORGANA_JUMP_TO_PC(wave, step, wave.tba);
-  }
-  switch (id) {
-    case 1:
-    case 3: MORGANA_NEXT(wave, step);
-    case 2: return raise(wave, step, FaultKind::trap, "s_trap 2: abort or failed assertion");
-    default: return raise(wave, step, FaultKind::trap, "s_trap with an id that only a debugger handles");
-  }
-}
-
 // --- GPR indexing: MODE.GPR_IDX_EN, index in M0[7:0], enables in M0[15:12] (CDNA4 guide 6.6) ---
 
 void s_set_gpr_idx_on(Wave& wave, const Step* step) {
@@ -248,8 +188,6 @@ Handler select_control(Target target, const isa::Inst& inst, Step& step) {
     case Op::s_getpc_b64: return s_getpc_b64;
     case Op::s_setpc_b64: return s_setpc_b64;
     case Op::s_swappc_b64: return s_swappc_b64;
-    case Op::s_rfe_b64:
-    case Op::s_rfe_restore_b64: return s_rfe;
     case Op::s_cbranch_i_fork: return s_cbranch_i_fork;
     case Op::s_cbranch_g_fork: return s_cbranch_g_fork;
     case Op::s_cbranch_join: return s_cbranch_join;
@@ -259,10 +197,6 @@ Handler select_control(Target target, const isa::Inst& inst, Step& step) {
     case Op::s_barrier: return s_barrier;
     case Op::s_sleep: return s_sleep;
     case Op::s_setkill: return s_setkill;
-    case Op::s_sethalt: return s_sethalt;
-    case Op::s_sendmsg: return s_sendmsg;
-    case Op::s_sendmsghalt: return s_sendmsghalt;
-    case Op::s_trap: return s_trap;
     case Op::s_set_gpr_idx_on: step.extra = inst.simm16; return s_set_gpr_idx_on;
     case Op::s_set_gpr_idx_off: return s_set_gpr_idx_off;
     case Op::s_set_gpr_idx_idx: return s_set_gpr_idx_idx;
@@ -276,7 +210,7 @@ Handler select_control(Target target, const isa::Inst& inst, Step& step) {
     case Op::s_incperflevel:
     case Op::s_decperflevel:
     case Op::s_ttracedata: return nothing;
-    default: return nullptr;
+    default: return select_trap(inst, step);
   }
 }
 

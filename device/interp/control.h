@@ -56,22 +56,49 @@ MORGANA_INLINE uint64_t pc_of(const Wave& wave, const Step* step) {
     MORGANA_JUMP(wave, step, to_);                                                                      \
   } while (false)
 
-// Handlers of control and system instructions (control.cpp, hwreg.cpp); nullptr for any other op.
+// Handlers of control and system instructions (control.cpp, hwreg.cpp, trap.cpp); nullptr for any other op.
 Handler select_control(Target target, const isa::Inst& inst, Step& step);
 Handler select_hwreg(Target target, const isa::Inst& inst, Step& step);
+Handler select_trap(const isa::Inst& inst, Step& step);
 
-// MODE bits that make the wave execute step by step.
+// MODE bits that make the wave execute step by step (interp/stepping.cpp). DEBUG and the enabled arithmetic
+// exceptions count outside the trap handler only.
 inline constexpr uint32_t kModeGprIdxEn = 1u << 27, kModeVskip = 1u << 28;
+inline constexpr uint32_t kModeIndexing = kModeGprIdxEn | kModeVskip;
+inline constexpr uint32_t kModeWatching = kExcpArithmetic << 12 | 1u << 11;
 
-// Goes on at `step` with GPR indexing or VSKIP in force, until MODE has neither.
+// Whether the wave's next instructions mean more than they say.
+MORGANA_INLINE bool is_stepped(const Wave& wave) {
+  if (wave.mode.bits & kModeIndexing) return true;
+  return ((wave.mode.bits & kModeWatching) || wave.tracks_exceptions) && !(wave.status & kStatusPriv);
+}
+
+// Goes on at `step`, instruction by instruction, until nothing asks for it any more.
 void run_stepping(Wave& wave, const Step* step);
 
+// Whether `code` names an SGPR of those that a wave is allocated (not FLAT_SCRATCH, XNACK_MASK, VCC, ...).
+MORGANA_INLINE bool is_sgpr(const Wave& wave, uint32_t code) {
+  return code < (wave.target->generation >= Generation::gfx8 ? 102u : 104u);
+}
+
+// An instruction that names registers which the wave does not have (CDNA4 guide 3.6.1).
+void bounded(Wave& wave, const Step* step);
+
+// Ends `step`, which has set TRAPSTS.SAVECTX: the wave goes to its trap handler.
+void enter_save_context(Wave& wave, const Step* step);
+
+// Ends a handler that has moved wave.step into or out of the trap handler.
+MORGANA_INLINE void resume(Wave& wave) {
+  wave.block = wave.step;
+  wave.exit = Exit::resume;
+}
+
 // Goes on after `step`, which has written MODE.
-#define MORGANA_NEXT_AFTER_MODE(wave, step)                                                        \
-  do {                                                                                             \
-    if (((wave).mode.bits & (kModeGprIdxEn | kModeVskip)) && !(wave).stepping) [[clang::musttail]] \
-      return run_stepping(wave, (step) + (step)->dwords);                                          \
-    MORGANA_NEXT(wave, step);                                                                      \
+#define MORGANA_NEXT_AFTER_MODE(wave, step)                       \
+  do {                                                            \
+    if (is_stepped(wave) && !(wave).stepping) [[clang::musttail]] \
+      return run_stepping(wave, (step) + (step)->dwords);         \
+    MORGANA_NEXT(wave, step);                                     \
   } while (false)
 
 }  // namespace morgana::device::MORGANA_SIMD

@@ -32,7 +32,7 @@ void run(Wave& wave) {
   apply_mode(wave);
   wave.exit = Exit::none;
   const Step* step = wave.step;
-  if (wave.mode.bits & (kModeGprIdxEn | kModeVskip)) return run_stepping(wave, step);
+  if (is_stepped(wave)) return run_stepping(wave, step);
   step->run.load(std::memory_order_acquire)(wave, step);
 }
 
@@ -50,6 +50,13 @@ void fault(Wave& wave, const Step* step) {
 
 void raise(Wave& wave, const Step* step, FaultKind kind, const char* detail, uint64_t address, int lane,
            bool is_write) {
+  if ((wave.status & kStatusTrapEn) && !(wave.status & kStatusPriv)) {
+    const Step* const at = wave.block;
+    if (service::trap_instead(wave, step, kind)) {
+      wave.instructions += static_cast<uint32_t>(step->ordinal - at->ordinal) + 1;
+      return resume(wave);
+    }
+  }
   service::record_fault(wave, step, kind, detail, address, lane, is_write);
   stop(wave, step, step, Exit::fault);
 }
@@ -64,6 +71,6 @@ extern const Level kLevel;
 const Level kLevel = {
 #define MORGANA_TEXT_(x) #x
 #define MORGANA_TEXT(x) MORGANA_TEXT_(x)
-    MORGANA_TEXT(MORGANA_SIMD), select, run, locate_access, undecoded, fault};
+    MORGANA_TEXT(MORGANA_SIMD), select, run, locate_access, undecoded, fault, bounded};
 
 }  // namespace morgana::device::MORGANA_SIMD

@@ -55,17 +55,28 @@ uint32_t read_register(const Wave& wave, uint32_t id) {
   }
 }
 
-// The bits of a register that the wave may change (STATUS, TBA and TMA only when privileged).
+// The bits of a register that the wave may change (STATUS, IB_STS, TBA and TMA only when privileged).
 uint32_t write_mask(const Wave& wave, uint32_t id) {
-  constexpr uint32_t kModeMask = 0xf89f'fbff, kStatusMask = 0x0030'205f;
+  const Generation generation = wave.target->generation;
+  const bool privileged = wave.status & kStatusPriv;
   switch (id) {
-    case kMode: return kModeMask;
-    case kTrapsts: return ~0u;
-    case kStatus: return wave.status & kStatusPriv ? kStatusMask : 0;
+    case kMode: {
+      // FP, DX10_CLAMP, IEEE, DEBUG, EXCP_EN, DISABLE_PERF, VSKIP, CSP; GPR_IDX_EN from gfx8, FP16_OVFL from
+      // gfx9.
+      uint32_t mask = 0xf41f'fbff;
+      if (generation >= Generation::gfx8) mask |= kModeGprIdxEn;
+      if (generation >= Generation::gfx9) mask |= 1u << 23;
+      return mask;
+    }
+    // EXCP, SAVECTX, ILLEGAL_INST, ADDR_WATCH, EXCP_CYCLE, XNACK_ERROR.
+    case kTrapsts: return 0x103f'7dff;
+    // SCC, priorities, TRAP_EN, HALT, COND_DBG, ALLOW_REPLAY. The summaries of EXEC and VCC follow those.
+    case kStatus: return privileged ? 0x0070'205f : 0;
+    case kIbSts: return privileged ? 0x001f'8000 : 0;  // RCNT, FIRST_REPLAY
     case kTbaLo:
+    case kTmaLo: return privileged && generation >= Generation::gfx9 ? ~0u : 0;
     case kTbaHi:
-    case kTmaLo:
-    case kTmaHi: return wave.status & kStatusPriv ? ~0u : 0;
+    case kTmaHi: return privileged && generation >= Generation::gfx9 ? 0xffff : 0;
     default: return 0;
   }
 }
@@ -83,6 +94,7 @@ void write_register(Wave& wave, uint32_t id, uint32_t value) {
       wave.status = value & ~kStatusScc;
       return;
     case kTrapsts: wave.trapsts = value; return;
+    case kIbSts: wave.ib_sts = value; return;
     case kTbaLo: wave.tba = low(wave.tba); return;
     case kTbaHi: wave.tba = high(wave.tba); return;
     case kTmaLo: wave.tma = low(wave.tma); return;
@@ -111,7 +123,11 @@ void s_setreg(Wave& wave, const Step* step) {
   const Field field(step);
   const uint32_t mask = field.mask() << field.offset & write_mask(wave, field.id);
   const uint32_t value = scalar32(wave, step, 0) << field.offset & mask;
+  const uint32_t trapsts = wave.trapsts;
   if (mask != 0) write_register(wave, field.id, value | (read_register(wave, field.id) & ~mask));
+  if ((wave.trapsts & ~trapsts & kTrapstsSavectx) &&
+      (wave.status & (kStatusTrapEn | kStatusPriv)) == kStatusTrapEn)
+    return enter_save_context(wave, step);
   MORGANA_NEXT_AFTER_MODE(wave, step);
 }
 

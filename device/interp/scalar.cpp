@@ -115,11 +115,12 @@ void exec_op(Wave& wave, const Step* step) {
   MORGANA_NEXT(wave, step);
 }
 
-// S_MOVREL: the register number is the operand code plus M0; a number outside the SGPRs reads SGPR0 and
-// writes nothing.
+// S_MOVREL: the register number is the operand code plus M0; a number outside the wave's SGPRs reads SGPR0
+// and writes nothing (CDNA4 guide 3.6.1).
 bool indexed(const Wave& wave, uint32_t code, uint32_t registers, uint32_t& index) {
   index = code + wave.s[isa::kM0];
-  return index < isa::kVccLo && index + registers <= isa::kVccLo;
+  const uint32_t last = index + registers - 1;
+  return index <= last && is_sgpr(wave, last) && last < wave.sgpr_count;
 }
 template <int Registers>
 void s_movrels(Wave& wave, const Step* step) {

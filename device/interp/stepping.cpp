@@ -1,10 +1,14 @@
-// GPR indexing and VSKIP: the two modes in which an instruction means something else than it says.
+// Instructions that mean something else than they say, or that are watched: GPR indexing, VSKIP, registers
+// that the wave does not have, arithmetic exceptions, single-stepping.
 //
-// They are rare (a handful of instructions around an indexed move), so they cost the ordinary path nothing:
-// while one is in force every step is run from a changed copy whose successor is a step that returns here.
+// All of it is rare, so it costs the ordinary path nothing: while one is in force every step is run from a
+// changed copy whose successor is a step that returns here.
+#include <immintrin.h>
+
 #include <cstring>
 
 #include "device/interp/control.h"
+#include "device/interp/vector_tables.h"
 
 namespace morgana::device::MORGANA_SIMD {
 namespace {
@@ -72,9 +76,75 @@ bool is_relative_branch(const Step* step) {
          (step->inst->format == isa::Format::SOPP || step->inst->format == isa::Format::SOPK);
 }
 
+// Gives `copy` operands that the wave has: sources outside read register 0, a scalar result outside goes
+// nowhere (SCC and EXEC are still written). False: the instruction does nothing (CDNA4 guide 3.6.1, 5.2).
+bool apply_bounds(const Wave& wave, Step& copy) {
+  constexpr int32_t kNowhere = 209;  // reserved operand codes
+  const isa::Inst& inst = *copy.inst;
+  const auto is_outside = [&](const isa::Operand& operand) {
+    const uint32_t dwords = operand.dwords ? operand.dwords : 1u, code = operand.code;
+    if (operand.is_vgpr()) return code - isa::kVgprBase + dwords > wave.vgpr_count;
+    if (operand.is_agpr()) return code - isa::kAgprBase + dwords > wave.agpr_count;
+    return is_sgpr(wave, code) && code + dwords > wave.sgpr_count;
+  };
+  for (int i = 0; i < inst.n_src && i < 4; i++)
+    if (inst.src[i].present() && is_outside(inst.src[i])) copy.src[i] = 0;
+  for (int i = 0; i < inst.n_dst; i++) {
+    if (!inst.dst[i].present() || !is_outside(inst.dst[i])) continue;
+    if (!inst.dst[i].is_scalar() || inst.n_dst > 1) return false;
+    copy.dst = kNowhere;
+  }
+  return true;
+}
+
+// What an instruction may raise and whose operands are seen on the way (general frame), or which computes as
+// the host does (DGEMM, CDNA4 guide 7.4).
+enum class Watch { none, operands, host_flags };
+
+Watch watch(const Wave& wave, Step& copy) {
+  if (!((wave.mode.bits & kModeWatching) || wave.tracks_exceptions) || !is_valu(&copy)) return Watch::none;
+  const isa::Inst& inst = *copy.inst;
+  if ((inst.row->flags & isa::kMfma) && inst.row->dst[0] == isa::Type::f64) return Watch::host_flags;
+  if (!service::is_observable(inst)) return Watch::none;
+  const Handler handler = observed_handler(wave.target->target, inst, copy);
+  if (handler == nullptr) return Watch::none;
+  copy.run.store(handler, std::memory_order_relaxed);
+  return Watch::operands;
+}
+
+// After an instruction that went its course; wave.step is the next one. False: the wave has stopped, or goes
+// on in its trap handler.
+bool after_watched(Wave& wave, const Step* step, Watch watched, bool is_counted) {
+  if (watched == Watch::host_flags) wave.observed = _mm_getcsr() & 0x3f;
+  const uint32_t enabled = wave.observed & wave.mode.excp_en() & kExcpArithmetic;
+  const uint32_t before = wave.trapsts & wave.mode.excp_en() & kExcpArithmetic;
+  wave.trapsts |= wave.observed;
+  const bool handles = wave.status & kStatusTrapEn;
+  if (enabled == 0 && !(handles && wave.mode.debug())) return true;
+  // EXCP_CYCLE: the phase, 16 lanes each, of the first enabled exception.
+  if (enabled != 0 && before == 0)
+    wave.trapsts = (wave.trapsts & ~kTrapstsCycle) | (wave.observed_lane / 16) << 16;
+  if (!is_counted) count_run(wave, step);
+  wave.block = wave.step;
+  wave.stepping = nullptr;
+  const uint64_t next = wave.code->pc(wave.step);
+  if (handles && service::enter_trap(wave, wave.step, next, enabled != 0 ? step->dwords : 0, 0, false)) {
+    resume(wave);
+    return false;
+  }
+  if (!handles)
+    service::record_fault(wave, step, FaultKind::float_exception, nullptr, 0,
+                          static_cast<int>(wave.observed_lane), false);
+  wave.step = wave.block = step;
+  wave.exit = Exit::fault;
+  return false;
+}
+
 // Runs one step and sets wave.step to its successor. False: the wave has stopped.
 bool run_one(Wave& wave, const Step* step) {
   wave.step = wave.stepping = step;
+  wave.observes = false;
+  wave.observed = 0;
   if ((wave.mode.bits & kModeVskip) && is_vector(step)) {
     wave.step = step + step->dwords;
     return true;
@@ -91,10 +161,18 @@ bool run_one(Wave& wave, const Step* step) {
     local[0].imm = 2;
     local[2].run.store(branched, std::memory_order_relaxed);
   }
-  if ((wave.mode.bits & kModeGprIdxEn) && is_valu(step) && !apply_index(wave, local[0])) {
+  const bool is_bounded = step->run.load(std::memory_order_relaxed) == bounded;
+  if (is_bounded)
+    local[0].run.store(level().select(wave.target->target, *step->inst, local[0]), std::memory_order_relaxed);
+  if ((is_bounded && !apply_bounds(wave, local[0])) ||
+      ((wave.mode.bits & kModeGprIdxEn) && is_valu(step) && !apply_index(wave, local[0]))) {
     wave.step = step + dwords;
     return true;
   }
+  const bool is_watched = is_stepped(wave) && !(wave.status & kStatusPriv);
+  const Watch watched = is_watched ? watch(wave, local[0]) : Watch::none;
+  wave.observes = watched == Watch::operands;
+  if (watched == Watch::host_flags) _mm_setcsr(_mm_getcsr() & ~0x3fu);
   // A jump stops at its target: it must not go on there with the modes ignored.
   const uint32_t budget = wave.budget;
   const bool jumps = !relative && step->inst != nullptr && step->inst->row != nullptr &&
@@ -103,20 +181,27 @@ bool run_one(Wave& wave, const Step* step) {
   local[0].run.load(std::memory_order_relaxed)(wave, local);
   const bool was_last = budget <= 1;
   wave.budget = budget;
+  wave.observes = false;
 
+  bool has_jumped = true;
   if (wave.exit == Exit::none) {
-    const bool taken = wave.step == nullptr;
-    wave.step = step + (taken ? step->imm : dwords);
-    if (!taken) return true;
-    wave.block = wave.step;
+    has_jumped = wave.step == nullptr;
+    wave.step = step + (has_jumped ? step->imm : dwords);
+    if (has_jumped) wave.block = wave.step;
   } else if (wave.exit == Exit::quantum && jumps) {
     wave.exit = Exit::none;  // wave.step and wave.block are the target
   } else {
     // Stopped by the instruction itself: a copy's address means nothing outside.
-    if (wave.step >= local && wave.step <= local + kMaxDwords) wave.step = step + (wave.step - local);
-    wave.block = wave.step;
+    if (wave.step >= local && wave.step <= local + kMaxDwords) {
+      wave.step = step + (wave.step - local);
+      wave.block = wave.step;
+    }
     return false;
   }
+  if (is_watched && (wave.observed != 0 || watched == Watch::host_flags || wave.mode.debug())) {
+    if (!after_watched(wave, step, watched, has_jumped)) return false;
+  }
+  if (!has_jumped) return true;
   if (was_last) {
     wave.exit = Exit::quantum;
     return false;
@@ -128,7 +213,7 @@ bool run_one(Wave& wave, const Step* step) {
 }  // namespace
 
 void run_stepping(Wave& wave, const Step* step) {
-  while (wave.mode.bits & (kModeGprIdxEn | kModeVskip)) {
+  while (is_stepped(wave)) {
     if (step->run.load(std::memory_order_acquire) == level().undecoded) service::decode(wave, step);
     if (!run_one(wave, step)) {
       wave.stepping = nullptr;
@@ -138,6 +223,14 @@ void run_stepping(Wave& wave, const Step* step) {
   }
   wave.stepping = nullptr;
   MORGANA_GO(wave, step);
+}
+
+void bounded(Wave& wave, const Step* step) {
+  const bool goes_on = run_one(wave, step);
+  wave.stepping = nullptr;
+  if (!goes_on) return;
+  const Step* const next = wave.step;
+  MORGANA_GO(wave, next);
 }
 
 }  // namespace morgana::device::MORGANA_SIMD

@@ -58,21 +58,37 @@ const VectorOp& vector_row(uint32_t extra) {
   return kFamilies[extra >> kFamilyShift]->rows[extra & ((1u << kFamilyShift) - 1)];
 }
 
+namespace {
+
+// Notes the instruction's place in Step::extra; false: it is none of the tables'.
+bool find_place(Target target, const isa::Inst& inst, Step& step) {
+  static const Places places;
+  const uint32_t place = places.of[static_cast<size_t>(inst.row->op)];
+  if (place == 0) return false;
+  step.extra = place - 1;
+  if (target == Target::gfx942 && step.extra >> kFamilyShift == kSmallFamily)
+    step.extra |= kFnuzFamily << kFamilyShift;
+  step.imm = inst.bitop3;
+  return true;
+}
+
+}  // namespace
+
 Handler select_vector(Target target, const isa::Inst& inst, Step& step) {
   if (inst.row->flags & isa::kGraphics) return nullptr;
   if (const Handler handler = select_lane(target, inst, step)) return handler;
   if (const Handler handler = select_small(inst, step)) return handler;
   if (const Handler handler = select_matrix(inst, step)) return handler;
-  static const Places places;
-  const uint32_t place = places.of[static_cast<size_t>(inst.row->op)];
-  if (place == 0) return nullptr;
-  step.extra = place - 1;
-  if (target == Target::gfx942 && step.extra >> kFamilyShift == kSmallFamily)
-    step.extra |= kFnuzFamily << kFamilyShift;
-  step.imm = inst.bitop3;
+  if (!find_place(target, inst, step)) return nullptr;
   const VectorOp& row = vector_row(step.extra);
   if (!is_unmodified(inst, step)) return general;
   return is_plain(step, row) ? row.plain : unmodified;
+}
+
+Handler observed_handler(Target target, const isa::Inst& inst, Step& step) {
+  if (select_lane(target, inst, step) || select_small(inst, step) || select_matrix(inst, step))
+    return nullptr;
+  return find_place(target, inst, step) ? general : nullptr;
 }
 
 }  // namespace morgana::device::MORGANA_SIMD

@@ -4,6 +4,7 @@
 // Spec: CDNA4 guide 6.2 (modifiers), 13.3.8 and 13.3.9 (SDWA, DPP), 12.16. Instructions come here rarely, so
 // the code is written for size: it works on operands in memory, whatever their types, and calls the
 // instruction's thunk.
+#include "device/interp/code.h"
 #include "device/interp/vector_frame.h"
 #include "device/interp/vector_tables.h"
 #include "device/semantics/half.h"
@@ -303,9 +304,11 @@ void write_masks(Wave& wave, const Step* step, const VectorOp& op, mask bits) {
       values.mask_in = scalar64(wave, step, i);
     }
   }
+  if (wave.observes) [[unlikely]]
+    service::observe(wave, step, values.src, write & wave.exec());
   const bool saturates = inst.clamp && op.clamped != nullptr;
-  if (op.wide_float) {
-    ScopedWideFloat scope(wave);
+  if (op.environment != Environment::single) {
+    const ScopedFloat scope(wave.mode, op.environment);
     (saturates ? op.clamped : op.compute)(values);
     finish_result(wave.mode, inst, result);
   } else {
@@ -334,8 +337,8 @@ void write_masks(Wave& wave, const Step* step, const VectorOp& op, mask bits) {
     else if (step->kind[i] != Source::none)
       values.mask_in = scalar64(wave, step, i);
   }
-  if (op.wide_float) {
-    ScopedWideFloat scope(wave);
+  if (op.environment != Environment::single) {
+    const ScopedFloat scope(wave.mode, op.environment);
     op.compute(values);
   } else {
     op.compute(values);

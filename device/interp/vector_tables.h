@@ -24,4 +24,7 @@ Handler select_small(const isa::Inst& inst, Step& step);
 // The handler of matrix instructions (vector_matrix.cpp).
 Handler select_matrix(const isa::Inst& inst, Step& step);
 
+// The handler that shows the operands of an instruction to service::observe (vector.cpp); nullptr: none does.
+Handler observed_handler(Target target, const isa::Inst& inst, Step& step);
+
 }  // namespace morgana::device::MORGANA_SIMD

@@ -68,12 +68,44 @@ bool is_relative_branch(const isa::Inst& inst) {
          (inst.format == isa::Format::SOPP || inst.format == isa::Format::SOPK);
 }
 
+bool exceeds(const isa::Operand& operand, const Allocation& have, uint32_t sgpr_codes) {
+  if (!operand.present()) return false;
+  const uint32_t code = operand.code, dwords = operand.dwords ? operand.dwords : 1u;
+  if (operand.is_agpr()) return code - isa::kAgprBase + dwords > have.agprs;
+  if (operand.is_vgpr()) return code - isa::kVgprBase + dwords > have.vgprs;
+  return code < sgpr_codes && code + dwords > have.sgprs;
+}
+
+// Whether the instruction names a register beyond `have`.
+bool exceeds(const isa::Inst& inst, const Allocation& have, Target target) {
+  const uint32_t sgpr_codes = info(target).generation >= Generation::gfx8 ? 102 : 104;
+  for (int i = 0; i < inst.n_dst; i++)
+    if (exceeds(inst.dst[i], have, sgpr_codes)) return true;
+  for (int i = 0; i < inst.n_src; i++)
+    if (exceeds(inst.src[i], have, sgpr_codes)) return true;
+  return false;
+}
+
+// Whether some dword of the code may be an S_GETREG_B32 of TRAPSTS. A literal that looks like one costs
+// speed, nothing else.
+bool may_read_trapsts(Bytes code, Target target) {
+  const uint32_t opcode = info(target).generation >= Generation::gfx8 ? 17 : 18;
+  const uint32_t wanted = 0xb000'0003u | opcode << 23;
+  for (uint64_t i = 0; i + 4 <= code.size(); i += 4) {
+    uint32_t dword;
+    std::memcpy(&dword, code.data() + i, 4);
+    if ((dword & 0xff80'003f) == wanted) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Program::Program(Target target, uint64_t code_address, Bytes code)
     : target_(target), code_(code), pool_(std::make_unique<Pool>()) {
   address = code_address;
   count = code.size() / 4;
+  reads_exceptions = may_read_trapsts(code, target);
   // Zero pages of the reservation become real when a step in them is prepared.
   void* memory = mmap(nullptr, (count + 1) * sizeof(Step), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -112,7 +144,7 @@ void Program::fail(Step& step, FaultKind kind, const char* detail) {
   step.run.store(level().fault, std::memory_order_release);
 }
 
-void Program::decode(const Step* first) {
+void Program::decode(const Step* first, const Allocation& have) {
   std::lock_guard lock(mutex_);
   const uint64_t begin = static_cast<uint64_t>(first - steps);
   if (begin > count) return;
@@ -127,7 +159,7 @@ void Program::decode(const Step* first) {
       end_ordinal = steps[index].ordinal;
       break;
     }
-    const Decoded decoded = decode_one(index);
+    const Decoded decoded = decode_one(index, have);
     run.push_back(decoded);
     if (decoded.is_last) break;
     index += storage_[index].dwords;
@@ -138,7 +170,7 @@ void Program::decode(const Step* first) {
     storage_[decoded.index].run.store(decoded.handler, std::memory_order_release);
 }
 
-Program::Decoded Program::decode_one(uint64_t index) {
+Program::Decoded Program::decode_one(uint64_t index, const Allocation& have) {
   Step& step = storage_[index];
   const auto failed = [&](FaultKind kind, const char* detail) {
     step.extra = static_cast<uint32_t>(kind);
@@ -155,11 +187,12 @@ Program::Decoded Program::decode_one(uint64_t index) {
   if (index + step.dwords > count)
     return failed(FaultKind::illegal_instruction, "instruction ends beyond the code");
   fill_operands(inst, step);
-  const Handler handler = level().select(target_, inst, step);
+  Handler handler = level().select(target_, inst, step);
   if (handler == nullptr) {
     const bool graphics = inst.row->flags & isa::kGraphics;
     return failed(graphics ? FaultKind::graphics : FaultKind::unimplemented, inst.row->mnemonic);
   }
+  if (!(inst.row->flags & isa::kBranch) && exceeds(inst, have, target_)) handler = level().bounded;
   if (is_relative_branch(inst)) {
     int64_t target = static_cast<int64_t>(index) + step.imm;
     if (target < 0 || target > static_cast<int64_t>(count)) target = static_cast<int64_t>(count);

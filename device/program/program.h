@@ -17,6 +17,11 @@
 
 namespace morgana::device {
 
+// Registers that a wave has: what lies beyond them is handled as the hardware does (CDNA4 guide 3.6.1).
+struct Allocation {
+  uint32_t sgprs, vgprs, agprs;
+};
+
 class Program : public Code {
  public:
   // `code` stays readable as long as the Program lives.
@@ -30,8 +35,9 @@ class Program : public Code {
 
   Target target() const { return target_; }
 
-  // Decodes the run that starts at `step`. Called by the initial handler.
-  void decode(const Step* step);
+  // Decodes the run that starts at `step`, for a wave with `have`. Called by the initial handler. Kernels
+  // that share code agree on the registers it uses, or one of them is wrong: the first to come here decides.
+  void decode(const Step* step, const Allocation& have);
 
  private:
   struct Pool;
@@ -42,7 +48,7 @@ class Program : public Code {
   };
   void prepare(uint64_t index);
   void fail(Step& step, FaultKind kind, const char* detail);
-  Decoded decode_one(uint64_t index);
+  Decoded decode_one(uint64_t index, const Allocation& have);
   void fill_operands(const isa::Inst& inst, Step& step);
 
   Target target_;

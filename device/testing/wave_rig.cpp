@@ -49,13 +49,15 @@ Exit WaveRig::run() {
   w.step = w.block = plan_->first_step;
   w.exit = Exit::none;
   w.budget = 1'000'000;
-  GuestTrap trap;
   struct Call {
     static void run(void* wave) { level().run(*static_cast<Wave*>(wave)); }
   };
-  const bool finished = guarded(Call::run, &w, trap);
-  _mm_setcsr(csr);
-  if (!finished) record_trap(w, trap);
+  do {
+    GuestTrap trap;
+    const bool finished = guarded(Call::run, &w, trap);
+    _mm_setcsr(csr);
+    if (!finished) record_trap(w, trap);
+  } while (w.exit == Exit::resume && --w.budget != 0);
   return w.exit;
 }
 

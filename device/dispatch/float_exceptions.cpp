@@ -1,0 +1,426 @@
+// The arithmetic exceptions of vector instructions, lane by lane (CDNA4 guide 3.10, IEEE 754-2008 chapter 7).
+//
+// The handlers compute for speed, with steps in between and with lanes that do not execute, so the host's
+// flags say nothing about the instruction. Here each executing lane's operation is done once more, alone, in
+// the wave's rounding and denormal mode, and MXCSR tells: its flags are EXCP's six floating-point ones, in
+// the same order. Operations that the host lacks are judged by their operands.
+#include <immintrin.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string_view>
+
+#include "device/interp/code.h"
+
+namespace morgana::device {
+namespace {
+
+using isa::Op;
+using isa::Type;
+
+enum class Kind : uint8_t {
+  none,
+  add,
+  subtract,
+  subtract_reversed,
+  multiply,
+  multiply_legacy,  // 0 times anything is 0
+  fused,            // a * b + c
+  separate,         // a * b, then + c
+  legacy_separate,
+  divide_fmas,
+  reciprocal,
+  reciprocal_integer,  // raises integer division by zero only
+  reciprocal_root,
+  root,
+  logarithm,
+  power,
+  circular,
+  scale,   // ldexp
+  select,  // min, max, med3, rounding to integers, frexp: signals NaNs only
+  compare,
+  compare_signaling,
+  to_integer,
+  from_integer,
+  convert,
+  divide_fixup,
+};
+
+Kind kind_of_compare(const isa::Inst& inst) {
+  const std::string_view name = inst.row->mnemonic;
+  const Type type = inst.row->src[0];
+  if (type != Type::f16 && type != Type::f32 && type != Type::f64) return Kind::none;
+  if (name.find("_class_") != std::string_view::npos) return Kind::none;
+  // CLAMP makes quiet NaNs signal (CDNA4 guide 6.5); gfx6 and gfx7 have instructions of their own for that.
+  const bool signals = name.starts_with("v_cmps") || inst.clamp;
+  return signals ? Kind::compare_signaling : Kind::compare;
+}
+
+Kind kind_of(const isa::Inst& inst) {
+  if (inst.row->format == isa::Format::VOPC) return kind_of_compare(inst);
+  switch (inst.row->op) {
+      // clang-format off: one long list
+    case Op::v_add_f16: case Op::v_add_f32: case Op::v_add_f64: case Op::v_pk_add_f16: case Op::v_pk_add_f32: return Kind::add;
+    case Op::v_sub_f16: case Op::v_sub_f32: return Kind::subtract;
+    case Op::v_subrev_f16: case Op::v_subrev_f32: return Kind::subtract_reversed;
+    case Op::v_mul_f16: case Op::v_mul_f32: case Op::v_mul_f64: case Op::v_pk_mul_f16: case Op::v_pk_mul_f32: return Kind::multiply;
+    case Op::v_mul_legacy_f32: return Kind::multiply_legacy;
+    case Op::v_fma_f16: case Op::v_fma_legacy_f16: case Op::v_fma_f32: case Op::v_fma_f64: case Op::v_fmac_f32: case Op::v_fmac_f64:
+    case Op::v_fmamk_f32: case Op::v_fmaak_f32: case Op::v_pk_fma_f16: case Op::v_pk_fma_f32: case Op::v_pk_fmac_f16:
+    case Op::v_fma_mix_f32: case Op::v_mad_mix_f32: return Kind::fused;
+    case Op::v_mad_f32: case Op::v_mad_f16: case Op::v_mad_legacy_f16: case Op::v_mac_f32: case Op::v_mac_f16: case Op::v_madmk_f32:
+    case Op::v_madak_f32: case Op::v_madmk_f16: case Op::v_madak_f16: return Kind::separate;
+    case Op::v_mad_legacy_f32: case Op::v_mac_legacy_f32: return Kind::legacy_separate;
+    case Op::v_div_fmas_f32: case Op::v_div_fmas_f64: return Kind::divide_fmas;
+    case Op::v_rcp_f16: case Op::v_rcp_f32: case Op::v_rcp_f64: case Op::v_rcp_clamp_f32: case Op::v_rcp_legacy_f32: case Op::v_rcp_clamp_f64:
+      return Kind::reciprocal;
+    case Op::v_rcp_iflag_f32: return Kind::reciprocal_integer;
+    case Op::v_rsq_f16: case Op::v_rsq_f32: case Op::v_rsq_f64: case Op::v_rsq_clamp_f32: case Op::v_rsq_legacy_f32: case Op::v_rsq_clamp_f64:
+      return Kind::reciprocal_root;
+    case Op::v_sqrt_f16: case Op::v_sqrt_f32: case Op::v_sqrt_f64: return Kind::root;
+    case Op::v_log_f16: case Op::v_log_f32: case Op::v_log_clamp_f32: case Op::v_log_legacy_f32: return Kind::logarithm;
+    case Op::v_exp_f16: case Op::v_exp_f32: case Op::v_exp_legacy_f32: return Kind::power;
+    case Op::v_sin_f16: case Op::v_sin_f32: case Op::v_cos_f16: case Op::v_cos_f32: return Kind::circular;
+    case Op::v_ldexp_f16: case Op::v_ldexp_f32: case Op::v_ldexp_f64: return Kind::scale;
+    case Op::v_min_f16: case Op::v_min_f32: case Op::v_min_f64: case Op::v_max_f16: case Op::v_max_f32: case Op::v_max_f64:
+    case Op::v_min_legacy_f32: case Op::v_max_legacy_f32: case Op::v_pk_min_f16: case Op::v_pk_max_f16:
+    case Op::v_min3_f16: case Op::v_min3_f32: case Op::v_max3_f16: case Op::v_max3_f32: case Op::v_med3_f16: case Op::v_med3_f32:
+    case Op::v_minimum3_f32: case Op::v_maximum3_f32: case Op::v_pk_minimum3_f16: case Op::v_pk_maximum3_f16:
+    case Op::v_fract_f16: case Op::v_fract_f32: case Op::v_fract_f64: case Op::v_trunc_f16: case Op::v_trunc_f32: case Op::v_trunc_f64:
+    case Op::v_ceil_f16: case Op::v_ceil_f32: case Op::v_ceil_f64: case Op::v_floor_f16: case Op::v_floor_f32: case Op::v_floor_f64:
+    case Op::v_rndne_f16: case Op::v_rndne_f32: case Op::v_rndne_f64: case Op::v_frexp_mant_f16: case Op::v_frexp_mant_f32:
+    case Op::v_frexp_mant_f64: case Op::v_frexp_exp_i16_f16: case Op::v_frexp_exp_i32_f32: case Op::v_frexp_exp_i32_f64: return Kind::select;
+    case Op::v_cvt_i32_f32: case Op::v_cvt_u32_f32: case Op::v_cvt_i32_f64: case Op::v_cvt_u32_f64: case Op::v_cvt_i16_f16: case Op::v_cvt_u16_f16:
+    case Op::v_cvt_rpi_i32_f32: case Op::v_cvt_flr_i32_f32: return Kind::to_integer;
+    case Op::v_cvt_f32_i32: case Op::v_cvt_f32_u32: case Op::v_cvt_f16_i16: case Op::v_cvt_f16_u16: return Kind::from_integer;
+    case Op::v_cvt_f16_f32: case Op::v_cvt_f32_f16: case Op::v_cvt_f32_f64: case Op::v_cvt_f64_f32: return Kind::convert;
+    case Op::v_div_fixup_f16: case Op::v_div_fixup_legacy_f16: case Op::v_div_fixup_f32: case Op::v_div_fixup_f64: return Kind::divide_fixup;
+    // clang-format on
+    default: return Kind::none;
+  }
+}
+
+bool is_half(Type type) { return type == Type::f16 || type == Type::pk_f16; }
+
+// --- One value of each width, as a double that holds it exactly ---
+
+struct Value {
+  double number;
+  bool is_nan, is_signaling, is_denormal;
+};
+
+Value half_value(uint32_t bits) {
+  const uint32_t exponent = bits >> 10 & 0x1f, fraction = bits & 0x3ff;
+  Value v{};
+  v.is_nan = exponent == 31 && fraction != 0;
+  v.is_signaling = v.is_nan && !(fraction & 0x200);
+  v.is_denormal = exponent == 0 && fraction != 0;
+  const double magnitude = exponent == 31  ? std::numeric_limits<double>::infinity()
+                           : exponent == 0 ? std::ldexp(fraction, -24)
+                                           : std::ldexp(1024 + fraction, static_cast<int>(exponent) - 25);
+  v.number = v.is_nan ? std::numeric_limits<double>::quiet_NaN() : bits & 0x8000 ? -magnitude : magnitude;
+  return v;
+}
+
+// With all denormals kept: a double of a float is exact.
+Value float_value(uint32_t bits) {
+  const uint32_t exponent = bits >> 23 & 0xff, fraction = bits & 0x7f'ffff;
+  Value v{};
+  v.is_nan = exponent == 255 && fraction != 0;
+  v.is_signaling = v.is_nan && !(fraction & 0x40'0000);
+  v.is_denormal = exponent == 0 && fraction != 0;
+  const double magnitude = exponent == 255 ? std::numeric_limits<double>::infinity()
+                           : exponent == 0
+                               ? std::ldexp(fraction, -149)
+                               : std::ldexp(0x80'0000 + fraction, static_cast<int>(exponent) - 150);
+  v.number = v.is_nan ? std::numeric_limits<double>::quiet_NaN() : bits >> 31 ? -magnitude : magnitude;
+  return v;
+}
+
+Value double_value(uint64_t bits) {
+  const uint64_t exponent = bits >> 52 & 0x7ff, fraction = bits & 0xf'ffff'ffff'ffff;
+  Value v{};
+  v.is_nan = exponent == 0x7ff && fraction != 0;
+  v.is_signaling = v.is_nan && !(fraction >> 51);
+  v.is_denormal = exponent == 0 && fraction != 0;
+  v.number = v.is_nan ? std::numeric_limits<double>::quiet_NaN() : __builtin_bit_cast(double, bits);
+  return v;
+}
+
+// --- The host's flags ---
+
+// The wave's float mode while it lives, flags clear; the float environment of before afterwards.
+class Flags {
+ public:
+  Flags(unsigned round, unsigned denorm) : before_(_mm_getcsr()) {
+    constexpr uint32_t kMasked = 0x1f80, kFlushOutput = 1u << 15, kFlushInput = 1u << 6;
+    const uint32_t rounding = (round == 1 ? 2u : round == 2 ? 1u : round) << 13;
+    _mm_setcsr(kMasked | rounding | (denorm & 1 ? 0 : kFlushInput) | (denorm & 2 ? 0 : kFlushOutput));
+  }
+  ~Flags() { _mm_setcsr(before_); }
+  Flags(const Flags&) = delete;
+  Flags& operator=(const Flags&) = delete;
+  static uint32_t raised() { return _mm_getcsr() & 0x3f; }
+
+ private:
+  uint32_t before_;
+};
+
+// What rounding a double to f16 raises. In rounding mode 0 the host's must be to even.
+uint32_t round_to_half(double number, unsigned round, bool keeps_denormals) {
+  if (std::isnan(number) || std::isinf(number) || number == 0) return 0;
+  const int exponent = std::ilogb(number);
+  const bool is_tiny = exponent < -14;
+  if (is_tiny && !keeps_denormals) return kExcpUnderflow | kExcpInexact;
+  const double unit = std::ldexp(1.0, (is_tiny ? -14 : exponent) - 10);
+  const double quotient = number / unit;  // a power of two: exact
+  double rounded = 0;
+  switch (round) {
+    case 0: rounded = std::nearbyint(quotient); break;
+    case 1: rounded = std::ceil(quotient); break;
+    case 2: rounded = std::floor(quotient); break;
+    default: rounded = std::trunc(quotient);
+  }
+  uint32_t raised = rounded != quotient ? kExcpInexact : 0;
+  if (is_tiny && raised) raised |= kExcpUnderflow;
+  if (std::fabs(rounded * unit) > 65504) raised |= kExcpOverflow | kExcpInexact;
+  return raised;
+}
+
+// --- One lane ---
+
+struct Operation {
+  Kind kind;
+  Type type;  // of the operands
+  Type result;
+  const Mode* mode;
+  bool reports_inexact;  // CLAMP of conversions to integers (CDNA4 guide 12.8)
+  int sources;           // values read
+};
+
+template <typename T>
+uint32_t on_host(const Operation& op, T a, T b, T c) {
+  // Volatile, so that nothing is computed outside this mode or at build time.
+  volatile T x = a, y = b, z = c, r;
+  switch (op.kind) {
+    case Kind::add: r = x + y; break;
+    case Kind::subtract: r = x - y; break;
+    case Kind::subtract_reversed: r = y - x; break;
+    case Kind::multiply_legacy:
+      if (x == 0 || y == 0) return 0;
+      [[fallthrough]];
+    case Kind::multiply: r = x * y; break;
+    case Kind::divide_fmas:
+    case Kind::fused: r = std::fma(x, y, z); break;
+    case Kind::legacy_separate:
+    case Kind::separate: {
+      const bool is_zero = op.kind == Kind::legacy_separate && (x == 0 || y == 0);
+      volatile T product = is_zero ? T(0) : T(x * y);
+      r = product + z;
+      break;
+    }
+    case Kind::reciprocal: r = T(1) / x; break;
+    case Kind::reciprocal_root: {
+      volatile T root = std::sqrt(x);
+      r = T(1) / root;
+      break;
+    }
+    case Kind::root: r = std::sqrt(x); break;
+    case Kind::scale: r = std::scalbn(x, static_cast<int>(b)); break;
+    default: break;
+  }
+  (void)r;
+  return Flags::raised();
+}
+
+// What operands alone raise: signaling NaNs, and denormals that are not flushed.
+uint32_t of_operands(const Operation& op, const Value* values, bool reads_denormals) {
+  uint32_t raised = 0;
+  for (int i = 0; i < op.sources; i++) {
+    if (values[i].is_signaling) raised |= kExcpInvalid;
+    if (values[i].is_denormal && reads_denormals) raised |= kExcpDenormal;
+  }
+  return raised;
+}
+
+uint32_t to_integer(const Operation& op, const Value& a, const isa::Inst& inst) {
+  if (a.is_nan) return kExcpInvalid;
+  double low = -2147483648.0, high = 2147483647.0;
+  double rounded = std::trunc(a.number);
+  switch (inst.row->op) {
+    case Op::v_cvt_u32_f32:
+    case Op::v_cvt_u32_f64: low = 0, high = 4294967295.0; break;
+    case Op::v_cvt_i16_f16: low = -32768, high = 32767; break;
+    case Op::v_cvt_u16_f16: low = 0, high = 65535; break;
+    case Op::v_cvt_rpi_i32_f32: rounded = std::floor(a.number + 0.5); break;
+    case Op::v_cvt_flr_i32_f32: rounded = std::floor(a.number); break;
+    default: break;
+  }
+  if (rounded < low || rounded > high) return kExcpInvalid;
+  return op.reports_inexact && rounded != a.number ? kExcpInexact : 0;
+}
+
+uint32_t fixup(const Value& denominator, const Value& numerator) {
+  const double d = denominator.number, n = numerator.number;
+  if (numerator.is_nan || denominator.is_nan) return 0;
+  if ((d == 0 && n == 0) || (std::isinf(d) && std::isinf(n))) return kExcpInvalid;
+  return d == 0 && !std::isinf(n) ? kExcpDivideByZero : 0;
+}
+
+// The operation on doubles that hold the operands exactly, rounded to the result's type.
+uint32_t on_half(const Operation& op, const Value* v) {
+  const bool flushes = !(op.mode->denorm16_64() & 1);
+  double x[3];
+  for (int i = 0; i < 3; i++)
+    x[i] = flushes && v[i].is_denormal ? std::copysign(0.0, v[i].number) : v[i].number;
+  volatile double r = 0;
+  switch (op.kind) {
+    case Kind::add: r = x[0] + x[1]; break;
+    case Kind::subtract: r = x[0] - x[1]; break;
+    case Kind::subtract_reversed: r = x[1] - x[0]; break;
+    case Kind::multiply: r = x[0] * x[1]; break;
+    case Kind::fused: r = std::fma(x[0], x[1], x[2]); break;
+    case Kind::separate: r = std::fma(x[0], x[1], x[2]); break;
+    case Kind::reciprocal: r = 1 / x[0]; break;
+    case Kind::reciprocal_root: r = 1 / std::sqrt(x[0]); break;
+    case Kind::root: r = std::sqrt(x[0]); break;
+    case Kind::scale: r = std::ldexp(x[0], static_cast<int>(x[1])); break;
+    default: return 0;
+  }
+  // The double's own overflow and underflow cannot happen; its inexactness is the result's.
+  const uint32_t raised = Flags::raised() & (kExcpInvalid | kExcpDivideByZero | kExcpInexact);
+  if (raised & kExcpDivideByZero) return raised & ~kExcpInexact;
+  return raised | round_to_half(r, op.mode->round16_64(), op.mode->denorm16_64() & 2);
+}
+
+uint32_t logarithm(const Value& a, bool flushes) {
+  if (a.is_nan) return 0;
+  if (a.number == 0 || (flushes && a.is_denormal)) return kExcpDivideByZero;
+  if (a.number < 0) return kExcpInvalid;
+  int exponent;
+  return std::isinf(a.number) || std::frexp(a.number, &exponent) == 0.5 ? 0 : kExcpInexact;
+}
+
+uint32_t power(const Operation& op, const Value& a) {
+  if (a.is_nan || std::isinf(a.number)) return 0;
+  if (a.number == 0 || (a.is_denormal && !is_half(op.type))) return 0;
+  const double largest = is_half(op.type) ? 16 : 128, smallest = is_half(op.type) ? -14 : -126;
+  if (a.number >= largest) return kExcpOverflow | kExcpInexact;
+  if (a.number == std::trunc(a.number) && a.number >= smallest) return 0;
+  return kExcpInexact | (a.number < smallest ? kExcpUnderflow : 0);
+}
+
+uint32_t circular(const Value& a) {
+  if (a.is_nan) return 0;
+  if (std::isinf(a.number)) return kExcpInvalid;
+  const double eighths = a.number * 4;
+  return eighths == std::trunc(eighths) ? 0 : kExcpInexact;
+}
+
+uint32_t evaluate(const Operation& op, const isa::Inst& inst, const uint64_t* bits) {
+  Value v[3] = {};
+  for (int i = 0; i < op.sources; i++)
+    v[i] = is_half(op.type)       ? half_value(static_cast<uint32_t>(bits[i]) & 0xffff)
+           : op.type == Type::f64 ? double_value(bits[i])
+                                  : float_value(static_cast<uint32_t>(bits[i]));
+  const bool narrow = op.type == Type::f32 || op.type == Type::pk_f32;
+  const unsigned round = narrow ? op.mode->round32() : op.mode->round16_64();
+  const unsigned denorm = narrow ? op.mode->denorm32() : op.mode->denorm16_64();
+  const bool keeps = denorm & 1;
+  const uint32_t operands = of_operands(op, v, keeps);
+  switch (op.kind) {
+    case Kind::select: return operands;
+    case Kind::compare: return operands;
+    case Kind::compare_signaling: return operands | (v[0].is_nan || v[1].is_nan ? kExcpInvalid : 0);
+    case Kind::to_integer: return operands | to_integer(op, v[0], inst);
+    case Kind::divide_fixup: return (operands & ~(v[0].is_signaling ? kExcpInvalid : 0)) | fixup(v[1], v[2]);
+    case Kind::reciprocal_integer:
+      return v[0].number == 0 || (v[0].is_denormal && !keeps) ? kExcpIntDivideByZero : 0;
+    case Kind::logarithm: return operands | logarithm(v[0], !is_half(op.type));
+    case Kind::power: return operands | power(op, v[0]);
+    case Kind::circular: return operands | circular(v[0]);
+    case Kind::convert:
+      if (op.type == Type::f64) {
+        Flags flags(round, denorm);
+        volatile double from = v[0].number;
+        volatile float to = static_cast<float>(from);
+        (void)to;
+        return operands | Flags::raised();
+      }
+      if (op.result != Type::f16) return operands;
+      return operands | round_to_half(v[0].is_denormal && !keeps ? 0 : v[0].number, op.mode->round16_64(),
+                                      op.mode->denorm16_64() & 2);
+    default: break;
+  }
+  Flags flags(round, is_half(op.type) ? 3 : denorm);
+  if (is_half(op.type)) return operands | on_half(op, v);
+  if (op.type == Type::f64) {
+    double x[3];
+    std::memcpy(x, bits, sizeof x);
+    if (op.kind == Kind::scale) x[1] = static_cast<int32_t>(bits[1]);
+    return operands | on_host<double>(op, x[0], x[1], x[2]);
+  }
+  float x[3];
+  for (int i = 0; i < 3; i++) x[i] = __builtin_bit_cast(float, static_cast<uint32_t>(bits[i]));
+  if (op.kind == Kind::scale) x[1] = static_cast<float>(static_cast<int32_t>(bits[1]));
+  return operands | on_host<float>(op, x[0], x[1], x[2]);
+}
+
+// An integer of at most 32 bits; exact in f32 when 24 of them suffice, in f16 11.
+uint32_t from_integer(const isa::Inst& inst, uint32_t bits) {
+  int64_t value = bits;
+  int digits = 24;
+  switch (inst.row->op) {
+    case Op::v_cvt_f32_i32: value = static_cast<int32_t>(bits); break;
+    case Op::v_cvt_f16_i16: value = static_cast<int16_t>(bits), digits = 11; break;
+    case Op::v_cvt_f16_u16: value = static_cast<uint16_t>(bits), digits = 11; break;
+    default: break;
+  }
+  const uint64_t magnitude = static_cast<uint64_t>(value < 0 ? -value : value);
+  if (magnitude == 0) return 0;
+  const int used = 64 - __builtin_clzll(magnitude) - __builtin_ctzll(magnitude);
+  uint32_t raised = used > digits ? kExcpInexact : 0;
+  if (digits == 11 && magnitude >= 65520) raised |= kExcpOverflow | kExcpInexact;
+  return raised;
+}
+
+}  // namespace
+
+namespace service {
+
+bool is_observable(const isa::Inst& inst) { return kind_of(inst) != Kind::none; }
+
+void observe(Wave& wave, const Step* step, const uint32_t* const* src, uint64_t lanes) {
+  const isa::Inst& inst = *step->inst;
+  Operation op{kind_of(inst), inst.row->src[0], inst.row->dst[0], &wave.mode, inst.clamp, 0};
+  for (int i = 0; i < 3 && src[i] != nullptr; i++) op.sources++;
+  if (op.kind == Kind::scale) op.sources = 1;
+  if (inst.row->op == Op::v_fma_mix_f32 || inst.row->op == Op::v_mad_mix_f32) op.type = Type::f32;
+  const int parts = op.type == Type::pk_f16 || op.type == Type::pk_f32 ? 2 : 1;
+  const uint32_t enabled = wave.mode.excp_en();
+  uint32_t before = wave.observed & enabled;
+  for (uint64_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const int lane = __builtin_ctzll(rest);
+    uint32_t raised = 0;
+    for (int part = 0; part < parts; part++) {
+      uint64_t bits[3] = {};
+      for (int i = 0; i < 3 && src[i] != nullptr; i++) {
+        bits[i] = src[i][lane];
+        const bool wide = op.type == Type::f64 && !(op.kind == Kind::scale && i == 1);
+        if (wide) bits[i] |= uint64_t{src[i][kLanes + lane]} << 32;
+        if (part == 1) bits[i] = op.type == Type::pk_f16 ? bits[i] >> 16 : src[i][kLanes + lane];
+      }
+      raised |= op.kind == Kind::from_integer ? from_integer(inst, static_cast<uint32_t>(bits[0]))
+                                              : evaluate(op, inst, bits);
+    }
+    wave.observed |= raised;
+    if (before == 0 && (raised & enabled & kExcpArithmetic)) {
+      before = raised & enabled;
+      wave.observed_lane = static_cast<uint32_t>(lane);
+    }
+  }
+}
+
+}  // namespace service
+}  // namespace morgana::device
