@@ -307,8 +307,8 @@ void write_masks(Wave& wave, const Step* step, const VectorOp& op, mask bits) {
   if (wave.observes) [[unlikely]]
     service::observe(wave, step, values.src, write & wave.exec());
   const bool saturates = inst.clamp && op.clamped != nullptr;
-  if (op.environment != Environment::single) {
-    const ScopedFloat scope(wave.mode, op.environment);
+  if (op.wide_float) {
+    ScopedWideFloat scope(wave);
     (saturates ? op.clamped : op.compute)(values);
     finish_result(wave.mode, inst, result);
   } else {
@@ -337,8 +337,8 @@ void write_masks(Wave& wave, const Step* step, const VectorOp& op, mask bits) {
     else if (step->kind[i] != Source::none)
       values.mask_in = scalar64(wave, step, i);
   }
-  if (op.environment != Environment::single) {
-    const ScopedFloat scope(wave.mode, op.environment);
+  if (op.wide_float) {
+    ScopedWideFloat scope(wave);
     op.compute(values);
   } else {
     op.compute(values);
