@@ -11,6 +11,7 @@ import unittest
 
 MORGANA, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2])
 TESTDATA = SOURCE / "codeobj/testdata"
+PASSES = SOURCE / "conformance/testdata/passes_gfx90a.co"
 
 
 def run(*words, **environment):
@@ -75,6 +76,63 @@ class Dispatch(unittest.TestCase):
                      "--arg", f"in:{self.input}", "--arg", f"out:{self.output}:256", "--arg", "f32:2.5")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(struct.unpack("<64f", self.output.read_bytes()), tuple(2.5 * i for i in range(64)))
+
+    def values(self):
+        return list(struct.unpack("<64i", self.output.read_bytes()))
+
+    def test_launches_share_buffers(self):
+        self.input.write_bytes(struct.pack("<64i", *range(64)))
+        result = run("dispatch", PASSES, "--buffer", f"v=inout:{self.input}:{self.output}", "--kernel", "step", "--grid", 64,
+                     "--arg", "buf:v", "--arg", "i32:3", "--arg", "i32:1", "--then", "--arg", "2=i32:5",
+                     "--then", "--grid", 32, "--group", 32, "--repeat", 2)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        expected = [(i * 3 + 1) * 3 + 5 for i in range(64)]
+        expected[:32] = [(v * 3 + 5) * 3 + 5 for v in expected[:32]]
+        self.assertEqual(self.values(), expected)
+        self.assertEqual(result.stdout.count(" ms on gfx90a"), 4)
+
+    def test_dynamic_local_memory_and_words_from_a_file(self):
+        self.input.write_bytes(struct.pack("<64i", *range(64)))
+        words = pathlib.Path(self.folder.name) / "words.txt"
+        words.write_text(f"# a comment\n--kernel reverse\n--grid 64 --lds 256\n--arg inout:{self.input}:{self.output}\n"
+                         "--arg 1=i32:1")
+        result = run("dispatch", PASSES, f"@{words}")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.values(), list(range(63, -1, -1)))
+        # What was not asked for is not there, and what is too much is said.
+        result = run("dispatch", PASSES, f"@{words}", "--then", "--lds", 1 << 20)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("bytes of local memory", result.stderr)
+
+    def test_arguments_by_name(self):
+        path = SOURCE / "conformance/testdata/scale_gfx90a.co"
+        result = run("dispatch", path, "--kernel", "scale", "--grid", 32, "--zero-rest", "--buffer", f"a=in:{self.input}",
+                     "--arg", f"out=out:{self.output}:256", "--arg", "in=buf:a+128")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(struct.unpack("<64f", self.output.read_bytes()), (0.0,) * 64)
+        result = run("dispatch", path, "--kernel", "scale", "--grid", 32, "--buffer", f"a=in:{self.input}",
+                     "--arg", f"out=out:{self.output}:256", "--arg", "in=buf:a+128", "--arg", "factor=f32:2")
+        self.assertEqual(struct.unpack("<64f", self.output.read_bytes()),
+                         tuple(2.0 * i for i in range(32, 64)) + (0.0,) * 32)
+
+    def test_what_is_wrong_with_launches_is_said(self):
+        start = ("--kernel", "step", "--grid", "64", "--arg", "zero:256", "--arg", "i32:1")
+        for words, message in (
+            ((*start,), "takes 3 arguments; 2 given"),
+            ((*start, "--arg", "0=i32:1", "--arg", "nothing=i32:1"), "no argument 'nothing'"),
+            ((*start, "--arg", "buf:b"), "no --buffer 'b'"),
+            ((*start, "--buffer", "b=zero:8", "--arg", "buf:b+9"), "buffer 'b' has 8 bytes"),
+            ((*start, "--buffer", "b=zero:8", "--buffer", "b=zero:8"), "two buffers 'b'"),
+            ((*start, "--buffer", "b=i32:8"), "is no buffer"),
+            ((*start, "--buffer", "zero:8"), "no name"),
+            ((*start, "--arg", "i32:1", "--arg", "i32:1"), "takes 3 arguments; 4 given"),
+            ((*start, "--arg", "i32:1", "--then", "other.co"), "'other.co' is not understood"),
+            ((*start, "--arg", "i32:1", "--then", "--kernel", "reverse"), "takes 2 arguments; 0 given"),
+            ((*start, "@/no/such/file"), "No such file"),
+        ):
+            result = run("dispatch", PASSES, *words)
+            self.assertNotEqual(result.returncode, 0, words)
+            self.assertIn(message, result.stderr)
 
     def test_what_is_wrong_is_said(self):
         path = SOURCE / "conformance/testdata/scale_gfx90a.co"

@@ -118,7 +118,7 @@ uint32_t Arguments::dynamic_local_bytes() const {
   for (size_t i = 0; i < explicit_.size(); ++i)
     if (explicit_[i]->kind == ArgKind::dynamic_shared_pointer)
       end = align_up(end, local_alignment(*explicit_[i])) + local_sizes_[i];
-  return end - fixed;
+  return end - fixed + dynamic_local_;
 }
 
 Result<std::unique_ptr<Dispatch>> Dispatch::create(std::shared_ptr<Executable> executable,

@@ -33,7 +33,9 @@ class Arguments {
   // Gives a dynamic_shared_pointer (__local) argument `size` bytes.
   Status set_local(size_t index, uint32_t size);
   bool is_set(size_t index) const { return set_[index]; }
-  // Bytes of dynamic LDS that the __local arguments take, with alignment, on top of the kernel's own.
+  // Dynamic LDS that no argument points to (HIP's extern __shared__), behind that of the __local arguments.
+  void set_dynamic_local(uint32_t size) { dynamic_local_ = size; }
+  // Bytes of dynamic LDS, with the alignment of the __local arguments, on top of the kernel's own.
   uint32_t dynamic_local_bytes() const;
 
  private:
@@ -43,6 +45,7 @@ class Arguments {
   std::vector<bool> set_;
   std::vector<uint8_t> bytes_;         // explicit part of the kernarg segment
   std::vector<uint32_t> local_sizes_;  // by explicit index
+  uint32_t dynamic_local_ = 0;
 };
 
 class Dispatch {

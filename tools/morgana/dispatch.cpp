@@ -1,147 +1,20 @@
-#include <charconv>
+#include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <future>
 #include <memory>
+#include <optional>
+#include <sstream>
 
 #include "base/log.h"
-#include "runtime/memory.h"
 #include "runtime/queue.h"
 #include "runtime/report.h"
 #include "tools/morgana/commands.h"
+#include "tools/morgana/values.h"
 
 namespace morgana::tools {
 namespace {
 
 using runtime::Arguments;
-
-// A buffer argument and what becomes of it.
-struct Buffer {
-  void* memory = nullptr;
-  uint64_t size = 0;
-  std::string write_to;  // empty: nothing
-  Buffer() = default;
-  Buffer(Buffer&& other) noexcept { *this = std::move(other); }
-  Buffer& operator=(Buffer&& other) noexcept {
-    std::swap(memory, other.memory);
-    std::swap(size, other.size);
-    std::swap(write_to, other.write_to);
-    return *this;
-  }
-  ~Buffer() { runtime::release(memory); }
-};
-
-template <typename T>
-Result<T> parse_number(std::string_view text) {
-  T value{};
-  std::string_view digits = text;
-  int base = 10;
-  if constexpr (std::is_integral_v<T>) {
-    if (digits.starts_with("0x")) {
-      digits.remove_prefix(2);
-      base = 16;
-    }
-    auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
-    if (error == std::errc() && end == digits.data() + digits.size()) return value;
-  } else {
-    auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error == std::errc() && end == digits.data() + digits.size()) return value;
-  }
-  return make_error(ErrorCode::invalid_argument, "'{}' is not a number of the type", text);
-}
-
-Result<std::array<uint32_t, 3>> parse_sizes(std::string_view text, uint32_t& dimensions) {
-  std::array<uint32_t, 3> sizes{1, 1, 1};
-  dimensions = 0;
-  while (dimensions < 3) {
-    size_t comma = std::min(text.find(','), text.size());
-    MORGANA_TRY(sizes[dimensions], parse_number<uint32_t>(text.substr(0, comma)));
-    ++dimensions;
-    if (comma == text.size()) return sizes;
-    text.remove_prefix(comma + 1);
-  }
-  return make_error(ErrorCode::invalid_argument, "more than three sizes");
-}
-
-template <typename T, typename Wide = T>
-Status append_numbers(std::string_view text, std::vector<uint8_t>& bytes) {
-  for (;;) {
-    size_t comma = std::min(text.find(','), text.size());
-    MORGANA_TRY(Wide wide, parse_number<Wide>(text.substr(0, comma)));
-    T value = static_cast<T>(wide);
-    const auto* begin = reinterpret_cast<const uint8_t*>(&value);
-    bytes.insert(bytes.end(), begin, begin + sizeof value);
-    if (comma == text.size()) return {};
-    text.remove_prefix(comma + 1);
-  }
-}
-
-Result<std::vector<uint8_t>> parse_scalars(std::string_view type, std::string_view text) {
-  std::vector<uint8_t> bytes;
-  Status status = make_error(ErrorCode::invalid_argument, "'{}' is no argument type", type);
-  if (type == "i8") status = append_numbers<int8_t>(text, bytes);
-  if (type == "u8") status = append_numbers<uint8_t>(text, bytes);
-  if (type == "i16") status = append_numbers<int16_t>(text, bytes);
-  if (type == "u16") status = append_numbers<uint16_t>(text, bytes);
-  if (type == "i32") status = append_numbers<int32_t>(text, bytes);
-  if (type == "u32") status = append_numbers<uint32_t>(text, bytes);
-  if (type == "i64") status = append_numbers<int64_t>(text, bytes);
-  if (type == "u64") status = append_numbers<uint64_t>(text, bytes);
-  if (type == "f16") status = append_numbers<_Float16, float>(text, bytes);
-  if (type == "f32") status = append_numbers<float>(text, bytes);
-  if (type == "f64") status = append_numbers<double>(text, bytes);
-  if (!status.ok()) return status.error();
-  return bytes;
-}
-
-// "in:FILE", "inout:FILE[:OUT]", "out:FILE:BYTES", "zero:BYTES".
-Result<Buffer> make_buffer(std::string_view kind, std::string_view rest) {
-  Buffer buffer;
-  std::vector<uint8_t> content;
-  if (kind == "in" || kind == "inout") {
-    std::string_view path = rest;
-    if (kind == "inout") {
-      size_t colon = std::min(rest.find(':'), rest.size());
-      path = rest.substr(0, colon);
-      buffer.write_to = colon == rest.size() ? path : rest.substr(colon + 1);
-    }
-    MORGANA_TRY(content, read_file(std::string(path)));
-    buffer.size = content.size();
-  } else {
-    std::string_view digits = rest;
-    if (kind == "out") {
-      size_t colon = rest.rfind(':');
-      if (colon == std::string_view::npos)
-        return make_error(ErrorCode::invalid_argument, "out needs a size: out:FILE:BYTES");
-      buffer.write_to = rest.substr(0, colon);
-      digits = rest.substr(colon + 1);
-    }
-    MORGANA_TRY(buffer.size, parse_number<uint64_t>(digits));
-  }
-  MORGANA_TRY(buffer.memory, runtime::allocate(buffer.size, 4096, fmt::format("buffer {}:{}", kind, rest)));
-  if (!content.empty()) std::memcpy(buffer.memory, content.data(), content.size());
-  return buffer;
-}
-
-Status set_argument(Arguments& arguments, size_t index, std::string_view spec, std::vector<Buffer>& buffers) {
-  size_t colon = std::min(spec.find(':'), spec.size());
-  std::string_view kind = spec.substr(0, colon);
-  std::string_view rest = colon < spec.size() ? spec.substr(colon + 1) : std::string_view{};
-  if (kind == "local") {
-    MORGANA_TRY(uint32_t size, parse_number<uint32_t>(rest));
-    return arguments.set_local(index, size);
-  }
-  uint64_t pointer = 0;
-  if (kind == "null") return arguments.set(index, Bytes(&pointer, sizeof pointer));
-  if (kind == "in" || kind == "inout" || kind == "out" || kind == "zero") {
-    MORGANA_TRY(Buffer buffer, make_buffer(kind, rest));
-    pointer = reinterpret_cast<uint64_t>(buffer.memory);
-    buffers.push_back(std::move(buffer));
-    return arguments.set(index, Bytes(&pointer, sizeof pointer));
-  }
-  MORGANA_TRY(std::vector<uint8_t> bytes, parse_scalars(kind, rest));
-  return arguments.set(index, Bytes(bytes));
-}
 
 // One launch; the main thread waits for it.
 class OneDispatch final : public runtime::Task {
@@ -165,44 +38,170 @@ class OneDispatch final : public runtime::Task {
   uint64_t start_ = 0, nanoseconds_ = 0;
 };
 
-struct Request {
-  std::string file, kernel, device;
+struct Launch {
+  std::string kernel;
   runtime::Geometry geometry;
+  bool continues = false;  // the same kernel as the launch before: what is not given keeps its value
   std::vector<std::string> arguments;
+  bool zero_rest = false;
+  uint32_t dynamic_local = 0;
   uint32_t repeat = 1;
 };
 
-Result<Request> parse_request(std::vector<std::string_view> words) {
-  Request request;
+struct Request {
+  std::string file, device;
+  std::vector<std::string> buffers;
+  std::vector<Launch> launches;
+};
+
+using Views = std::vector<std::string_view>;
+
+// Takes the options of one launch out of `words`; `before`: the launch that came before.
+Result<Launch> parse_launch(Views& words, const Launch* before) {
   MORGANA_TRY(auto kernel, take_option(words, "--kernel"));
   MORGANA_TRY(auto grid, take_option(words, "--grid"));
   MORGANA_TRY(auto group, take_option(words, "--group"));
   MORGANA_TRY(auto offset, take_option(words, "--offset"));
-  MORGANA_TRY(auto device, take_option(words, "--device"));
+  MORGANA_TRY(auto dynamic_local, take_option(words, "--lds"));
   MORGANA_TRY(auto repeat, take_option(words, "--repeat"));
-  MORGANA_TRY(request.arguments, take_options(words, "--arg"));
-  if (words.size() != 1)
-    return make_error(
-        ErrorCode::invalid_argument, "{}",
-        words.empty() ? "no code object given" : fmt::format("'{}' is not understood", words[1]));
-  if (!kernel || !grid) return make_error(ErrorCode::invalid_argument, "--kernel and --grid are needed");
-  request.file = words[0];
-  request.kernel = *kernel;
-  request.device = device.value_or("");
-  uint32_t ignored = 0;
-  MORGANA_TRY(request.geometry.global, parse_sizes(*grid, request.geometry.dimensions));
-  request.geometry.local = {std::min(64u, request.geometry.global[0]), 1, 1};
+  Launch launch = before != nullptr ? *before : Launch{};
+  if (before == nullptr && (!kernel || !grid))
+    return make_error(ErrorCode::invalid_argument, "--kernel and --grid are needed");
+  launch.continues = before != nullptr && (!kernel || *kernel == before->kernel);
+  if (kernel) launch.kernel = *kernel;
+  MORGANA_TRY(launch.arguments, take_options(words, "--arg"));
+  launch.zero_rest = take_flag(words, "--zero-rest");
+  if (grid) {
+    MORGANA_TRY(Sizes sizes, parse_sizes(*grid, 1));
+    launch.geometry.global = sizes.values;
+    launch.geometry.dimensions = sizes.dimensions;
+  }
   if (group) {
-    MORGANA_TRY(request.geometry.local, parse_sizes(*group, ignored));
+    MORGANA_TRY(Sizes sizes, parse_sizes(*group, 1));
+    launch.geometry.local = sizes.values;
+  } else if (grid) {
+    launch.geometry.local = {std::min(64u, launch.geometry.global[0]), 1, 1};
   }
   if (offset) {
-    MORGANA_TRY(auto values, parse_sizes(*offset, ignored));
-    for (uint32_t i = 0; i < 3; ++i) request.geometry.offset[i] = i < ignored ? values[i] : 0;
+    MORGANA_TRY(Sizes sizes, parse_sizes(*offset, 0));
+    for (int i = 0; i < 3; ++i) launch.geometry.offset[i] = sizes.values[i];
   }
+  if (dynamic_local) {
+    MORGANA_TRY(Sizes bytes, parse_sizes(*dynamic_local, 0));
+    launch.dynamic_local = bytes.values[0];
+  }
+  launch.repeat = 1;
   if (repeat) {
-    MORGANA_TRY(request.repeat, parse_number<uint32_t>(*repeat));
+    MORGANA_TRY(Sizes times, parse_sizes(*repeat, 0));
+    launch.repeat = times.values[0];
   }
+  return launch;
+}
+
+Result<Request> parse_request(Views words) {
+  Request request;
+  MORGANA_TRY(auto device, take_option(words, "--device"));
+  request.device = device.value_or("");
+  MORGANA_TRY(request.buffers, take_options(words, "--buffer"));
+  for (;;) {
+    auto then = std::find(words.begin(), words.end(), "--then");
+    bool last = then == words.end();
+    Views part(words.begin(), then);
+    const Launch* before = request.launches.empty() ? nullptr : &request.launches.back();
+    MORGANA_TRY(Launch launch, parse_launch(part, before));
+    request.launches.push_back(std::move(launch));
+    if (before == nullptr && !part.empty()) {
+      request.file = part.front();
+      part.erase(part.begin());
+    }
+    if (!part.empty()) return make_error(ErrorCode::invalid_argument, "'{}' is not understood", part.front());
+    if (last) break;
+    words.erase(words.begin(), then + 1);
+  }
+  if (request.file.empty()) return make_error(ErrorCode::invalid_argument, "no code object given");
   return request;
+}
+
+// "NAME=SPEC", "INDEX=SPEC" or "SPEC" alone; what precedes '=' has no ':', which every SPEC but `null` has.
+struct Named {
+  std::string_view name, spec;
+};
+Named split_name(std::string_view text) {
+  size_t equals = text.find('=');
+  if (equals == std::string_view::npos || text.find(':') < equals) return {{}, text};
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+Result<size_t> find_argument(const Arguments& arguments, std::string_view name) {
+  if (auto index = parse_count(name); index.ok() && *index < arguments.count()) return size_t(*index);
+  std::optional<size_t> found;
+  for (size_t i = 0; i < arguments.count(); ++i) {
+    if (arguments.arg(i).name != name) continue;
+    if (found) return make_error(ErrorCode::invalid_argument, "several arguments are named '{}'", name);
+    found = i;
+  }
+  if (!found) return make_error(ErrorCode::not_found, "no argument '{}'", name);
+  return *found;
+}
+
+using Values = std::vector<std::optional<Value>>;
+
+Status set_arguments(const Launch& launch, Arguments& arguments, Buffers& buffers, Values& values) {
+  if (!launch.continues) values.assign(arguments.count(), std::nullopt);
+  size_t next = 0;
+  for (const std::string& text : launch.arguments) {
+    auto [name, spec] = split_name(text);
+    size_t index = next;
+    if (!name.empty()) {
+      MORGANA_TRY(index, find_argument(arguments, name));
+    } else if (++next > arguments.count()) {
+      break;
+    }
+    auto value = make_value(spec, buffers);
+    if (!value.ok()) return value.error().in(fmt::format("--arg {}", text));
+    values[index] = std::move(*value);
+  }
+  size_t given = 0;
+  for (size_t i = 0; i < arguments.count(); ++i) {
+    if (!values[i] && launch.zero_rest && arguments.arg(i).kind == codeobj::ArgKind::by_value)
+      values[i] = Value{std::vector<uint8_t>(arguments.arg(i).size), false, 0};
+    given += values[i].has_value();
+  }
+  if (given != arguments.count() || next > arguments.count())
+    return make_error(ErrorCode::invalid_argument, "kernel '{}' takes {} arguments; {} given", launch.kernel,
+                      arguments.count(), std::max(given, next));
+  for (size_t i = 0; i < arguments.count(); ++i) {
+    Status status = give(arguments, i, *values[i]);
+    if (!status.ok()) return status.error();
+  }
+  arguments.set_dynamic_local(launch.dynamic_local);
+  return {};
+}
+
+Status run_launch(const Launch& launch, const std::shared_ptr<runtime::Executable>& executable,
+                  runtime::Queue& queue, Buffers& buffers, Values& values) {
+  const runtime::Kernel* kernel = executable->kernel(launch.kernel);
+  if (kernel == nullptr) {
+    std::string names;
+    for (const auto& known : executable->kernels()) names += ' ' + known.name;
+    return make_error(ErrorCode::not_found, "no kernel '{}'; there are:{}", launch.kernel, names);
+  }
+  Arguments arguments(*kernel);
+  MORGANA_CHECK(set_arguments(launch, arguments, buffers, values));
+  MORGANA_TRY(auto dispatch, runtime::Dispatch::create(executable, *kernel, arguments, launch.geometry));
+  for (uint32_t i = 0; i < launch.repeat; ++i) {
+    OneDispatch task(*dispatch);
+    queue.submit(&task);
+    device::Fault fault = task.wait();
+    if (fault.kind != device::FaultKind::none) {
+      fmt::print(stderr, "{}", runtime::fault_report(fault, *dispatch));
+      return make_error(ErrorCode::faulted, "kernel '{}' faulted: {}", kernel->name,
+                        device::name(fault.kind));
+    }
+    fmt::print("{}: {:.3f} ms on {}\n", kernel->name, static_cast<double>(task.nanoseconds()) / 1e6,
+               queue.agent().spec().processor);
+  }
+  return {};
 }
 
 Status run(const Request& request) {
@@ -214,46 +213,46 @@ Status run(const Request& request) {
   MORGANA_TRY(runtime::AgentSpec spec, runtime::agent_spec(processor));
   runtime::Agent agent(std::move(spec));
   MORGANA_TRY(auto executable, runtime::Executable::load(agent, Bytes(file)));
-  const runtime::Kernel* kernel = executable->kernel(request.kernel);
-  if (kernel == nullptr) {
-    std::string names;
-    for (const auto& known : executable->kernels()) names += ' ' + known.name;
-    return make_error(ErrorCode::not_found, "no kernel '{}'; there are:{}", request.kernel, names);
+  Buffers buffers;
+  for (const std::string& text : request.buffers) {
+    auto [name, spec_text] = split_name(text);
+    auto address = name.empty() ? Result<uint64_t>(make_error(ErrorCode::invalid_argument, "no name"))
+                                : buffers.make(spec_text);
+    if (!address.ok()) return address.error().in(fmt::format("--buffer {}", text));
+    MORGANA_CHECK(buffers.name(name, *address));
   }
-  Arguments arguments(*kernel);
-  if (request.arguments.size() != arguments.count())
-    return make_error(ErrorCode::invalid_argument, "kernel '{}' takes {} arguments; {} given", kernel->name,
-                      arguments.count(), request.arguments.size());
-  std::vector<Buffer> buffers;
-  for (size_t i = 0; i < request.arguments.size(); ++i) {
-    Status status = set_argument(arguments, i, request.arguments[i], buffers);
-    if (!status.ok()) return status.error().in(fmt::format("--arg {}", request.arguments[i]));
-  }
-  MORGANA_TRY(auto dispatch, runtime::Dispatch::create(executable, *kernel, arguments, request.geometry));
   MORGANA_TRY(auto queue, runtime::Queue::create(agent));
-  for (uint32_t i = 0; i < request.repeat; ++i) {
-    OneDispatch task(*dispatch);
-    queue->submit(&task);
-    device::Fault fault = task.wait();
-    if (fault.kind != device::FaultKind::none) {
-      fmt::print(stderr, "{}", runtime::fault_report(fault, *dispatch));
-      return make_error(ErrorCode::faulted, "kernel '{}' faulted: {}", kernel->name,
-                        device::name(fault.kind));
+  Values values;
+  for (const Launch& launch : request.launches)
+    MORGANA_CHECK(run_launch(launch, executable, *queue, buffers, values));
+  return buffers.write_files();
+}
+
+// Replaces "@FILE" by the words of the file; a line that begins with '#' is a comment.
+Result<std::vector<std::string>> expand(Words words) {
+  std::vector<std::string> expanded;
+  for (std::string_view word : words) {
+    if (!word.starts_with('@')) {
+      expanded.emplace_back(word);
+      continue;
     }
-    fmt::print("{}: {:.3f} ms on {}\n", kernel->name, static_cast<double>(task.nanoseconds()) / 1e6,
-               agent.spec().processor);
+    MORGANA_TRY(auto bytes, read_file(std::string(word.substr(1))));
+    std::istringstream lines(std::string(bytes.begin(), bytes.end()));
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with('#')) continue;
+      std::istringstream parts(line);
+      for (std::string part; parts >> part;) expanded.push_back(part);
+    }
   }
-  for (const Buffer& buffer : buffers) {
-    if (buffer.write_to.empty()) continue;
-    MORGANA_CHECK(write_file(buffer.write_to, {static_cast<const uint8_t*>(buffer.memory), buffer.size}));
-  }
-  return {};
+  return expanded;
 }
 
 }  // namespace
 
 int dispatch_command(Words words) {
-  auto request = parse_request({words.begin(), words.end()});
+  auto expanded = expand(words);
+  if (!expanded.ok()) return fail("dispatch", expanded.error().message, 2);
+  auto request = parse_request(Views(expanded->begin(), expanded->end()));
   if (!request.ok()) return fail("dispatch", request.error().message, 2);
   Status status = run(*request);
   return status.ok() ? 0 : fail("dispatch", status.error().message);

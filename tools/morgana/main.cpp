@@ -24,16 +24,27 @@ constexpr const char* kHelp = R"(morgana: a GPU in software
   morgana disasm --target T --tsv FILE
       Decodes the column `hex` and compares with the column `asm`; exits 1 on a difference.
 
-  morgana dispatch FILE --kernel NAME --grid X[,Y[,Z]] [--group X[,Y[,Z]]] [--offset X[,Y[,Z]]]
-                   [--device GFX] [--repeat N] [--arg SPEC]...
-      Runs a kernel of a code object without a host program. One --arg for each argument, in order:
+  morgana dispatch FILE LAUNCH [--then LAUNCH]... [--device GFX] [--buffer NAME=BUFFER]... [@WORDS]
+      Runs kernels of a code object without a host program. A LAUNCH is
+        --kernel NAME --grid X[,Y[,Z]] [--group X[,Y[,Z]]] [--offset X[,Y[,Z]]] [--lds BYTES] [--repeat N]
+        [--arg VALUE]... [--zero-rest]
+      --grid counts work-items; --lds is dynamic local memory that no argument points to. Hidden arguments are
+      filled in. One --arg for each argument, in order, or --arg WHICH=VALUE with its index (from 0) or name;
+      --zero-rest gives 0 to by-value arguments that are not given. Behind --then, what is not given stays as in
+      the launch before (the arguments, too, as long as it is the same kernel). VALUE is
         i8:V u8:V i16:V u16:V i32:V u32:V i64:V u64:V f16:V f32:V f64:V   a scalar (several: f32:1,2,3,4)
-        in:FILE             a buffer with the file's bytes
-        inout:FILE[:OUT]    the same, written to OUT (or back to FILE) afterwards
-        out:FILE:BYTES      a zeroed buffer, written to FILE afterwards
-        zero:BYTES          a zeroed buffer
-        local:BYTES         local memory
+        local:BYTES         local memory, for a __local pointer
         null                a null pointer
+        buf:NAME[+BYTES]    a --buffer, or a place in it
+        a BUFFER            of its own
+      BUFFER is
+        in:FILE             the file's bytes
+        inout:FILE[:OUT]    the same, written to OUT (or back to FILE) after the last launch
+        out:FILE:BYTES      zeros, written to FILE after the last launch
+        zero:BYTES          zeros
+      @WORDS stands for the words of the file WORDS (lines that begin with # are comments). Example: two passes
+        morgana dispatch sort.co --buffer data=inout:data.bin --kernel pass --grid 512 --arg buf:data --arg u32:0
+                         --then --arg 1=u32:1
 )";
 
 }  // namespace
