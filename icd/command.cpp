@@ -12,7 +12,7 @@ bool Command::begin() {
   // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: a command that waits for a failed one does not run.
   for (const Ref<Event>& event : awaited_) skipped_ |= event->status() < 0;
   if (skipped_) return false;
-  event_->running();
+  if (event_) event_->running();
   return true;
 }
 
@@ -32,10 +32,10 @@ void Command::finished(const device::Fault& fault) {
     }
   }
   drop();
-  event->end(status);
+  if (event) event->end(status);
   queue->retire(*this);
   delete this;
-  event->settle();
+  if (event) event->settle();
 }
 
 void Command::dependency_ended() {

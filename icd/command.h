@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/block_cache.h"
 #include "icd/event.h"
 #include "runtime/queue.h"
 
@@ -19,10 +20,15 @@ class Command : public runtime::Task {
   explicit Command(cl_command_type type) : type_(type) {}
   ~Command() override = default;
 
+  static void* operator new(size_t size) { return take_block(size); }
+  static void operator delete(void* memory, size_t size) { give_block(memory, size); }
+
   cl_command_type type() const { return type_; }
 
   // runtime::Task, on the command processor's thread.
   bool begin() final;
+  // Callbacks are the queue's thread's: the application may hold locks where it waits.
+  bool allows_helper() const final { return !event_ || !event_->has_callbacks(); }
   void finished(const device::Fault& fault) final;
 
   // A dependency has ended; the last one makes the command ready.
@@ -37,11 +43,11 @@ class Command : public runtime::Task {
 
   const cl_command_type type_;
   Ref<Queue> queue_;
-  Ref<Event> event_;
+  Ref<Event> event_;  // none when nobody could look at it: an in-order queue, and not asked for
   std::vector<Ref<Event>> awaited_;   // the wait list
   std::atomic<uint32_t> pending_{1};  // dependencies that have not ended, and the enqueue itself
   bool skipped_ = false;              // an awaited event ended with an error
-  Command* previous_ = nullptr;       // the queue's list of unfinished commands
+  Command* previous_ = nullptr;       // out of order: the queue's list of unfinished commands
   Command* next_ = nullptr;
 };
 

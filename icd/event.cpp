@@ -88,7 +88,10 @@ void Event::settle() {
 
 void Event::wait() {
   if (in_callback() && has_ended()) return;
-  while (settled_.load(std::memory_order_acquire) == 0) settled_.wait(0, std::memory_order_acquire);
+  auto settled = [this] { return settled_.load(std::memory_order_acquire) != 0; };
+  if (queue_ && !in_callback()) queue_->help(settled);
+  if (runtime::spin_until(settled)) return;
+  while (!settled()) settled_.wait(0, std::memory_order_acquire);
 }
 
 bool Event::add_dependent(Command& command) {
@@ -103,6 +106,7 @@ void Event::add_callback(cl_int status, Callback callback, void* user_data) {
     std::lock_guard lock(mutex_);
     if (this->status() > status) {
       callbacks_.push_back({status, callback, user_data});
+      has_callbacks_.store(true, std::memory_order_relaxed);
       return;
     }
   }
@@ -164,6 +168,9 @@ cl_int CL_API_CALL clWaitForEvents(cl_uint num_events, const cl_event* event_lis
       if (i > 0 && &event->context() != &events[0]->context()) return CL_INVALID_CONTEXT;
       events.emplace_back(event);
     }
+    // The queues of all events work while this thread waits for the first.
+    for (const Ref<Event>& event : events)
+      if (event->queue() != nullptr && event->queue() != events[0]->queue()) event->queue()->flush();
     bool failed = false;
     for (const Ref<Event>& event : events) {
       if (event->queue() != nullptr && !event->has_ended() && event->queue()->would_block_itself()) {
@@ -195,6 +202,8 @@ cl_int CL_API_CALL clGetEventInfo(cl_event event, cl_event_info param_name, size
       case CL_EVENT_COMMAND_EXECUTION_STATUS: {
         cl_int status = e->status();
         if (status < 0 && e->queue() != nullptr) e->queue()->forget_fault();
+        // A program that polls expects progress.
+        if (status > CL_COMPLETE && e->queue() != nullptr) e->queue()->flush();
         return out.value<cl_int>(status);
       }
       // CL_INVALID_VALUE if param_name is not one of the supported values.

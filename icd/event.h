@@ -44,9 +44,11 @@ class Event : public Object<Event> {
   // Wakes the waiting threads. Apart from end(), so that a queue can forget the command in between.
   void settle();
 
-  // Blocks until the event has ended and settled. Inside a callback it returns as soon as the event has
+  // Blocks until the event has ended and settled, executing what the queue holds before it when the queue's
+  // thread has not begun. Inside a callback it returns as soon as the event has
   // ended.
   void wait();
+  bool has_callbacks() const { return has_callbacks_.load(std::memory_order_relaxed); }
   // Counts `command` among those that wait; false when the event has ended already.
   bool add_dependent(Command& command);
   // Runs `callback` when the status reaches `status` (at once when it has).
@@ -73,6 +75,7 @@ class Event : public Object<Event> {
   std::atomic<cl_int> status_;
   std::atomic<uint32_t> settled_{0};
   std::array<std::atomic<cl_ulong>, 4> times_{};
+  std::atomic<bool> has_callbacks_{false};  // ever
   std::mutex mutex_;
   std::vector<Registration> callbacks_;
   std::vector<Command*> dependents_;

@@ -1,5 +1,6 @@
 #include "icd/queue.h"
 
+#include "base/spin_lock.h"
 #include "icd/info.h"
 
 namespace morgana::icd {
@@ -20,19 +21,23 @@ cl_int Queue::enqueue(std::unique_ptr<Command> command, const WaitList& waits, c
     log(LogLevel::warn, "a blocking command in a callback would wait for the queue that runs the callback");
     return CL_INVALID_OPERATION;
   }
-  Ref<Event> made = make<Event>(*this, command->type());
+  Ref<Event> made;
+  if (event != nullptr || blocking || !in_order()) made = make<Event>(*this, command->type());
   command->queue_ = Ref<Queue>(this);
   command->event_ = made;
   if (event != nullptr) *event = made.publish();
   {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock = lock_briefly(mutex_);
     Command* owned = command.release();
+    ++enqueued_;
     add_dependencies(*owned, waits, order);
-    link(*owned);
-    if (in_order()) waiting_.push_back(owned);
+    if (in_order())
+      waiting_.push_back(owned);
+    else
+      link(*owned);
     if (owned->pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       if (!in_order()) waiting_.push_back(owned);
-      pump();
+      pump(runtime::Queue::Start::soon);
     }
   }
   if (!blocking) return CL_SUCCESS;
@@ -45,7 +50,12 @@ cl_int Queue::enqueue(std::unique_ptr<Command> command, const WaitList& waits, c
 void Queue::add_dependencies(Command& command, const WaitList& waits, Order order) {
   auto wait_for = [&](Event& event) {
     command.pending_.fetch_add(1, std::memory_order_relaxed);
-    if (!event.add_dependent(command)) command.pending_.fetch_sub(1, std::memory_order_relaxed);
+    if (!event.add_dependent(command)) {
+      command.pending_.fetch_sub(1, std::memory_order_relaxed);
+    } else if (event.queue() != nullptr && event.queue() != this) {
+      // Whoever waits for this command does not know that it should help there.
+      event.queue()->flush();
+    }
   };
   for (Event* event : waits.events) {
     command.awaited_.emplace_back(event);
@@ -65,30 +75,37 @@ void Queue::link(Command& command) {
   last_ = &command;
 }
 
-void Queue::pump() {
+void Queue::pump(runtime::Queue::Start start) {
   while (!waiting_.empty() && in_flight_ < kInFlight) {
     Command* command = waiting_.front();
     if (in_order() && command->pending_.load(std::memory_order_acquire) != 0) return;
     waiting_.pop_front();
     ++in_flight_;
-    command->event_->submitted();
-    queue_->submit(command);
+    if (command->event_) command->event_->submitted();
+    queue_->submit(command, start);
   }
 }
 
 void Queue::make_ready(Command& command) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock = lock_briefly(mutex_);
   if (!in_order()) waiting_.push_back(&command);
-  pump();
+  pump(runtime::Queue::Start::now);
 }
 
 void Queue::retire(Command& command) {
-  std::lock_guard lock(mutex_);
-  (command.previous_ == nullptr ? first_ : command.previous_->next_) = command.next_;
-  (command.next_ == nullptr ? last_ : command.next_->previous_) = command.previous_;
-  if (barrier_.get() == command.event_.get()) barrier_ = Ref<Event>();
+  std::unique_lock lock = lock_briefly(mutex_);
+  if (!in_order()) {
+    (command.previous_ == nullptr ? first_ : command.previous_->next_) = command.next_;
+    (command.next_ == nullptr ? last_ : command.next_->previous_) = command.previous_;
+    if (barrier_.get() == command.event_.get()) barrier_ = Ref<Event>();
+  }
   --in_flight_;
-  pump();
+  pump(runtime::Queue::Start::now);
+  const uint64_t count = retired_.load(std::memory_order_relaxed) + 1;
+  retired_.store(count, std::memory_order_release);
+  if (count < wake_at_) return;
+  wake_at_ = UINT64_MAX;
+  retired_enough_.notify_all();
 }
 
 cl_int Queue::finish() {
@@ -96,15 +113,39 @@ cl_int Queue::finish() {
     log(LogLevel::warn, "clFinish in a callback would wait for the queue that runs the callback");
     return CL_INVALID_OPERATION;
   }
+  Ref<Queue> hold(this);
+  if (in_order())
+    wait_for_count();
+  else
+    wait_for_all();
+  return take_fault();
+}
+
+// In order: all commands so far have ended when so many have.
+void Queue::wait_for_count() {
+  uint64_t target;
+  {
+    std::unique_lock lock = lock_briefly(mutex_);
+    target = enqueued_;
+  }
+  auto done = [&] { return retired_.load(std::memory_order_acquire) >= target; };
+  if (!Event::in_callback()) help(done);
+  if (runtime::spin_until(done)) return;
+  std::unique_lock lock = lock_briefly(mutex_);
+  while (!done()) {
+    wake_at_ = std::min(wake_at_, target);
+    retired_enough_.wait(lock);
+  }
+}
+
+void Queue::wait_for_all() {
   std::vector<Ref<Event>> events;
   {
-    std::lock_guard lock(mutex_);
-    // The last command of an in-order queue ends after all others.
-    for (Command* command = in_order() ? last_ : first_; command != nullptr; command = command->next_)
+    std::unique_lock lock = lock_briefly(mutex_);
+    for (Command* command = first_; command != nullptr; command = command->next_)
       events.push_back(command->event_);
   }
   for (const Ref<Event>& event : events) event->wait();
-  return take_fault();
 }
 
 namespace {
@@ -217,7 +258,11 @@ cl_int CL_API_CALL clRetainCommandQueue(cl_command_queue command_queue) {
 }
 
 cl_int CL_API_CALL clReleaseCommandQueue(cl_command_queue command_queue) {
-  return api(__func__, [&] { return release_handle<Queue>(command_queue); });
+  return api(__func__, [&] {
+    // clReleaseCommandQueue performs an implicit flush.
+    if (Queue* queue = find_queue(command_queue)) queue->flush();
+    return release_handle<Queue>(command_queue);
+  });
 }
 
 cl_int CL_API_CALL clGetCommandQueueInfo(cl_command_queue command_queue, cl_command_queue_info param_name,
@@ -268,10 +313,13 @@ cl_int CL_API_CALL clSetDefaultDeviceCommandQueue(cl_context context, cl_device_
 }
 
 cl_int CL_API_CALL clFlush(cl_command_queue command_queue) {
-  // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue. Commands are submitted when
-  // enqueued.
-  return api(__func__,
-             [&] { return find_queue(command_queue) == nullptr ? CL_INVALID_COMMAND_QUEUE : CL_SUCCESS; });
+  return api(__func__, [&]() -> cl_int {
+    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue.
+    Queue* queue = find_queue(command_queue);
+    if (queue == nullptr) return CL_INVALID_COMMAND_QUEUE;
+    queue->flush();
+    return CL_SUCCESS;
+  });
 }
 
 cl_int CL_API_CALL clFinish(cl_command_queue command_queue) {

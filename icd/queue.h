@@ -5,6 +5,7 @@
 // unless they wait for its event. A queue lives until its last command has finished. Any thread.
 #pragma once
 
+#include <condition_variable>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -35,6 +36,13 @@ class Queue : public Object<Queue> {
   cl_int enqueue(std::unique_ptr<Command> command, const WaitList& waits, cl_event* event,
                  bool blocking = false, Order order = Order::none);
 
+  // Starts everything enqueued now; clFlush and what implies it.
+  void flush() { queue_->flush(); }
+  // Lets the calling thread, which waits for `done`, execute commands. Not for callbacks.
+  template <typename Done>
+  void help(const Done& done) {
+    queue_->help(done);
+  }
   // Waits for everything enqueued before. CL_OUT_OF_RESOURCES when a kernel faulted and nobody has seen it
   // yet.
   cl_int finish();
@@ -54,9 +62,11 @@ class Queue : public Object<Queue> {
   static constexpr size_t kInFlight = 512;
 
   void link(Command& command);
+  void wait_for_count();
+  void wait_for_all();
   void add_dependencies(Command& command, const WaitList& waits, Order order);
   // Submits what is ready. `mutex_` is held.
-  void pump();
+  void pump(runtime::Queue::Start start);
   // All dependencies of a command have ended.
   void make_ready(Command& command);
   void retire(Command& command);
@@ -71,10 +81,14 @@ class Queue : public Object<Queue> {
   std::unique_ptr<runtime::Queue> queue_;
   std::atomic<bool> fault_{false};
 
-  std::mutex mutex_;              // taken before an event's
+  std::mutex mutex_;              // taken before an event's; its sections are short
   std::deque<Command*> waiting_;  // in order: all not yet submitted; out of order: those that are ready
   size_t in_flight_ = 0;
-  Command* first_ = nullptr;  // unfinished commands, oldest first
+  uint64_t enqueued_ = 0;             // commands so far
+  std::atomic<uint64_t> retired_{0};  // of them; in order: the first so many
+  uint64_t wake_at_ = UINT64_MAX;     // the count that a thread in finish() sleeps for
+  std::condition_variable retired_enough_;
+  Command* first_ = nullptr;  // out of order: unfinished commands, oldest first
   Command* last_ = nullptr;
   Ref<Event> barrier_;  // out of order: what everything later waits for
 };

@@ -146,10 +146,9 @@ Result<std::unique_ptr<Dispatch>> Dispatch::create(std::shared_ptr<Executable> e
     size = std::max(size, uint64_t{arg.offset} + arg.size);
   // Kernels read kernarg in blocks of up to 16 dwords, beyond its end.
   size = (size + kImplicitBytes + 63) / 64 * 64;
-  auto* kernarg = static_cast<uint8_t*>(std::aligned_alloc(64, size));
-  if (kernarg == nullptr)
-    return make_error(ErrorCode::out_of_memory, "no memory for {} bytes of kernarg", size);
+  auto* kernarg = static_cast<uint8_t*>(take_block(size));
   dispatch->kernarg_ = kernarg;
+  dispatch->kernarg_size_ = size;
   std::memcpy(kernarg, arguments.bytes_.data(), arguments.bytes_.size());
   std::memset(kernarg + arguments.bytes_.size(), 0, size - arguments.bytes_.size());
 
@@ -196,7 +195,7 @@ Result<std::unique_ptr<Dispatch>> Dispatch::create(std::shared_ptr<Executable> e
 
 Dispatch::~Dispatch() {
   release(reinterpret_cast<void*>(printf_buffer_));
-  std::free(kernarg_);
+  if (kernarg_ != nullptr) give_block(kernarg_, kernarg_size_);
 }
 
 void Dispatch::bind_queue(uint64_t amd_queue) {

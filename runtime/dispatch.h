@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/block_cache.h"
 #include "runtime/aql.h"
 #include "runtime/executable.h"
 
@@ -56,6 +57,8 @@ class Dispatch {
                                                   const Kernel& kernel, const Arguments& arguments,
                                                   const Geometry& geometry);
   ~Dispatch();
+  static void* operator new(size_t size) { return take_block(size); }
+  static void operator delete(void* memory, size_t size) { give_block(memory, size); }
 
   const Kernel& kernel() const { return *kernel_; }
   const DispatchPacket& packet() const { return packet_; }
@@ -71,6 +74,7 @@ class Dispatch {
   DispatchPacket packet_;
   uint64_t printf_buffer_ = 0;  // 0: the kernel does not print
   uint8_t* kernarg_ = nullptr;
+  size_t kernarg_size_ = 0;
   uint64_t* queue_pointer_ = nullptr;  // in the kernarg segment; null: the kernel has no such argument
 };
 

@@ -1,16 +1,19 @@
 #include "runtime/queue.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <time.h>
 
 #include <atomic>
 #include <bit>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <thread>
 #include <vector>
 
+#include "base/spin_lock.h"
 #include "device/wave.h"
 #include "runtime/memory.h"
 #include "runtime/printf.h"
@@ -23,10 +26,33 @@ uint64_t now_ns() {
   return static_cast<uint64_t>(time.tv_sec) * 1000000000 + static_cast<uint64_t>(time.tv_nsec);
 }
 
+bool may_spin() {
+  static const bool several = [] {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) != 0 || CPU_COUNT(&set) > 1;
+  }();
+  return several;
+}
+
+namespace {
+
+// Packets that a submitter leaves to whoever waits for them before it wakes the queue's thread after all.
+constexpr uint64_t kBacklog = 16;
+// The queue's thread looks for such packets this often, so many times after the last activity.
+constexpr std::chrono::microseconds kNap{200};
+constexpr int kNaps = 5;
+// Between two packets with a launch, the program may have changed its signal handlers; a batch is looked
+// after once in so many.
+constexpr uint64_t kHandlerCheck = 32;
+
+}  // namespace
+
 // The ring is an array of AQL packets in guest-visible memory; `tasks` runs parallel to it and says who is
-// told. Indices grow without bound, as AQL's do. The mutex guards the indices' changes on the submitting
-// side; the command processor is the only reader.
+// told. Indices grow without bound, as AQL's do. The mutex guards the submitting side and the thread's
+// sleep; the holder of the role reads and completes packets without it.
 struct Queue::Impl : std::enable_shared_from_this<Queue::Impl> {
+  enum class Worker { awake, napping, sleeping };
+
   Agent* agent = nullptr;
   uint32_t size = 0;
   DispatchPacket* ring = nullptr;
@@ -34,28 +60,39 @@ struct Queue::Impl : std::enable_shared_from_this<Queue::Impl> {
   std::vector<Task*> tasks;
 
   std::mutex mutex;
-  std::condition_variable room;  // the ring is no longer full
-  std::deque<Task*> overflow;    // submitted by the command processor itself while the ring was full
+  std::condition_variable room;      // the ring is no longer full
+  std::deque<Task*> overflow;        // submitted by the command processor itself while the ring was full
+  std::atomic<uint32_t> crowded{0};  // threads that wait for room, and tasks in `overflow`
   std::condition_variable doorbell;
-  uint64_t write_index = 0;
-  std::atomic<uint64_t> read_index{0};
   bool closing = false;
-  bool sleeping = false;  // the command processor waits for the doorbell
+  Worker worker = Worker::awake;
+  bool prompt = false;  // leaving packets to waiting threads has only delayed them lately
 
+  alignas(64) std::atomic<uint64_t> write_index{0};
+  alignas(64) std::atomic<uint64_t> read_index{0};
+  std::atomic<std::thread::id> processor{};  // who holds the role; no thread's id: nobody
   std::atomic<bool> cancelled{false};
   std::atomic<uint64_t> cancel_until{0};  // packets below this index are skipped
-  std::atomic<std::thread::id> processor;
 
   ~Impl() {
     release(ring);
     release(descriptor);
   }
 
-  void process();
-  bool has_room() const { return write_index - read_index.load(std::memory_order_acquire) < size; }
+  bool has_room() const { return write_index.load() - read_index.load() < size; }
+  bool pending() const {
+    return read_index.load(std::memory_order_acquire) != write_index.load(std::memory_order_acquire);
+  }
+  bool is_taken() const { return processor.load() != std::thread::id(); }
+  bool take_role();
+  void wake();
   void write(Task* task);
-  void execute(uint64_t index);
-  device::Fault launch(Dispatch& dispatch, uint64_t index);
+  void serve();
+  void wait(std::unique_lock<std::mutex>& lock, int& naps);
+  uint64_t drain(const Condition* done);
+  void make_room();
+  void execute(uint64_t index, bool check_handlers);
+  device::Fault launch(Dispatch& dispatch, uint64_t index, bool check_handlers);
 };
 
 Result<std::unique_ptr<Queue>> Queue::create(Agent& agent, uint32_t size) {
@@ -78,7 +115,7 @@ Result<std::unique_ptr<Queue>> Queue::create(Agent& agent, uint32_t size) {
 
   std::unique_ptr<Queue> queue(new Queue);
   queue->impl_ = impl;
-  std::thread thread([impl] { impl->process(); });
+  std::thread thread([impl] { impl->serve(); });
   pthread_setname_np(thread.native_handle(), "morgana-queue");
   thread.detach();
   return queue;
@@ -94,23 +131,59 @@ Agent& Queue::agent() const { return *impl_->agent; }
 const AmdQueue& Queue::amd_queue() const { return *impl_->descriptor; }
 bool Queue::on_processor_thread() const { return std::this_thread::get_id() == impl_->processor.load(); }
 
-void Queue::submit(Task* task) {
+void Queue::submit(Task* task, Start start) {
   Impl& q = *impl_;
-  std::unique_lock lock(q.mutex);
+  std::unique_lock lock = lock_briefly(q.mutex);
   if (!q.has_room() || !q.overflow.empty()) {
+    q.crowded.fetch_add(1);
     // The command processor's own thread would wait for itself.
     if (on_processor_thread()) {
       q.overflow.push_back(task);
       return;
     }
+    q.wake();
     q.room.wait(lock, [&] { return q.has_room() && q.overflow.empty(); });
+    q.crowded.fetch_sub(1);
   }
   q.write(task);
-  if (q.sleeping) q.doorbell.notify_one();
+  if (q.worker == Impl::Worker::awake || q.is_taken()) return;
+  const uint64_t backlog = q.write_index.load(std::memory_order_relaxed) - q.read_index.load();
+  if (start == Start::now || q.prompt || q.worker == Impl::Worker::sleeping || backlog >= kBacklog) q.wake();
+}
+
+void Queue::flush() {
+  if (!impl_->pending()) return;
+  std::unique_lock lock = lock_briefly(impl_->mutex);
+  if (impl_->pending() && !impl_->is_taken()) impl_->wake();
+}
+
+void Queue::help(Condition done) {
+  std::shared_ptr<Impl> q = impl_;  // the last task may destroy *this
+  if (!q->pending() || !q->take_role()) return;
+  q->drain(&done);
+  std::unique_lock lock = lock_briefly(q->mutex);
+  q->processor.store({});
+  if (q->pending() || q->closing)
+    q->wake();
+  else
+    q->prompt = false;
+}
+
+bool Queue::Impl::take_role() {
+  std::thread::id nobody;
+  return processor.compare_exchange_strong(nobody, std::this_thread::get_id());
+}
+
+// The mutex is held.
+void Queue::Impl::wake() {
+  if (worker == Worker::awake) return;
+  worker = Worker::awake;
+  doorbell.notify_one();
 }
 
 void Queue::Impl::write(Task* task) {
-  uint64_t slot = write_index & (size - 1);
+  const uint64_t index = write_index.load(std::memory_order_relaxed);
+  const uint64_t slot = index & (size - 1);
   if (Dispatch* dispatch = task->dispatch()) {
     ring[slot] = dispatch->packet();
   } else {
@@ -118,62 +191,106 @@ void Queue::Impl::write(Task* task) {
     ring[slot].header = packet_header(PacketType::vendor_specific, true);
   }
   tasks[slot] = task;
-  ++write_index;
-  descriptor->write_dispatch_id = write_index;
+  descriptor->write_dispatch_id = index + 1;
+  write_index.store(index + 1);
 }
 
 void Queue::cancel() {
   std::lock_guard lock(impl_->mutex);
-  impl_->cancel_until.store(impl_->write_index);
+  impl_->cancel_until.store(impl_->write_index.load());
   impl_->cancelled.store(true);
 }
 
-void Queue::Impl::process() {
-  processor.store(std::this_thread::get_id());
-  uint64_t index = 0;
-  uint64_t written = 0;
-  for (;;) {
-    if (index == written) {
-      std::unique_lock lock(mutex);
-      sleeping = true;
-      doorbell.wait(lock, [&] { return write_index != index || closing; });
-      sleeping = false;
-      written = write_index;
-      if (index == written) return;
+// The queue's own thread.
+void Queue::Impl::serve() {
+  int naps = 0;
+  std::unique_lock lock(mutex);
+  while (!closing || pending() || is_taken()) {
+    if (!pending() || !take_role()) {
+      wait(lock, naps);
+      continue;
     }
-    execute(index);
-    ++index;
-    {
-      std::lock_guard lock(mutex);
-      read_index.store(index, std::memory_order_release);
-      descriptor->read_dispatch_id = index;
-      if (index >= cancel_until.load()) cancelled.store(false);
-      while (!overflow.empty() && has_room()) {
-        write(overflow.front());
-        overflow.pop_front();
-      }
-      written = write_index;
+    uint64_t streak;
+    do {
+      lock.unlock();
+      streak = drain(nullptr);
+      lock.lock();
+    } while (pending());
+    processor.store({});
+    // In a stream of launches the next is near.
+    if (streak >= kBacklog) {
+      lock.unlock();
+      spin_until([this] { return pending(); });
+      lock.lock();
     }
-    room.notify_all();
+    naps = kNaps;
   }
 }
 
-void Queue::Impl::execute(uint64_t index) {
+void Queue::Impl::wait(std::unique_lock<std::mutex>& lock, int& naps) {
+  const uint64_t seen = read_index.load();
+  if (naps == 0) {
+    worker = Worker::sleeping;
+    doorbell.wait(lock);
+    naps = kNaps;
+  } else {
+    worker = Worker::napping;
+    doorbell.wait_for(lock, kNap);
+    const bool overslept = worker == Worker::napping && pending() && !is_taken();
+    prompt |= overslept;
+    naps = read_index.load() != seen ? kNaps : naps - 1;
+  }
+  worker = Worker::awake;
+}
+
+// Executes packets; the calling thread has the role. Returns how many.
+uint64_t Queue::Impl::drain(const Condition* done) {
+  const uint64_t first = read_index.load(std::memory_order_relaxed);
+  uint64_t index = first;
+  while (index != write_index.load(std::memory_order_acquire)) {
+    if (done != nullptr && (done->is_met(done->argument) || !tasks[index & (size - 1)]->allows_helper()))
+      break;
+    execute(index, (index - first) % kHandlerCheck == 0);
+    ++index;
+    descriptor->read_dispatch_id = index;
+    read_index.store(index);
+    if (crowded.load() != 0) make_room();
+  }
+  return index - first;
+}
+
+void Queue::Impl::make_room() {
+  {
+    std::lock_guard lock(mutex);
+    while (!overflow.empty() && has_room()) {
+      write(overflow.front());
+      overflow.pop_front();
+      crowded.fetch_sub(1);
+    }
+  }
+  room.notify_all();
+}
+
+void Queue::Impl::execute(uint64_t index, bool check_handlers) {
   Task* task = tasks[index & (size - 1)];
   device::Fault fault;
   bool skip = !task->begin();
-  if (cancelled.load() && index < cancel_until.load()) {
+  if (cancelled.load(std::memory_order_relaxed)) {
+    std::lock_guard lock(mutex);
+    if (index >= cancel_until.load()) cancelled.store(false);
+  }
+  if (cancelled.load()) {
     fault.kind = device::FaultKind::cancelled;
   } else if (!skip) {
     if (Dispatch* dispatch = task->dispatch())
-      fault = launch(*dispatch, index);
+      fault = launch(*dispatch, index, check_handlers);
     else
       task->run();
   }
   task->finished(fault);
 }
 
-device::Fault Queue::Impl::launch(Dispatch& dispatch, uint64_t index) {
+device::Fault Queue::Impl::launch(Dispatch& dispatch, uint64_t index, bool check_handlers) {
   const DispatchPacket& packet = ring[index & (size - 1)];
   device::Launch launch;
   launch.descriptor = &dispatch.kernel().descriptor;
@@ -187,6 +304,7 @@ device::Fault Queue::Impl::launch(Dispatch& dispatch, uint64_t index) {
   launch.private_bytes = packet.private_segment_size;
   launch.group_bytes = packet.group_segment_size;
   launch.cancel = &cancelled;
+  launch.check_handlers = check_handlers;
   dispatch.bind_queue(launch.queue);
   device::Fault fault = agent->device().run(launch);
   if (dispatch.printf_buffer() != 0) flush_printf(dispatch);

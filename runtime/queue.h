@@ -1,10 +1,11 @@
 // Queue: an AQL queue of an agent and the command processor that empties it.
 //
-// The command processor is one thread per queue. It takes packets in order; a packet with the barrier bit
-// starts when everything before it has completed, which is always so here, since packets complete in order.
-// Kernel dispatches run on the agent's Device; host tasks (copies, callbacks, waits on other queues) are
-// vendor packets that call back into the front end. `submit` may be called from any thread and blocks only
-// while the ring is full.
+// The command processor is a role: one thread at a time takes packets, in order, and completes each before
+// the next, so that a packet's barrier bit is always honoured. The queue has a thread of its own for it, but
+// a thread that waits for the queue does the work itself (`help`) when the queue's thread has not begun: a
+// short kernel is done before another thread would have woken. Kernel dispatches run on the agent's Device;
+// host tasks (copies, callbacks) are vendor packets that call back into the front end. `submit` may be called
+// from any thread and blocks only while the ring is full.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,8 @@
 
 namespace morgana::runtime {
 
-// One entry of the queue. The front end derives from it; the queue calls it on the command processor's
-// thread. The front end keeps the task alive until `finished` has been called.
+// One entry of the queue. The front end derives from it; the queue calls it on the thread that is its command
+// processor. The front end keeps the task alive until `finished` has been called.
 class Task {
  public:
   virtual ~Task() = default;
@@ -28,6 +29,8 @@ class Task {
   virtual Dispatch* dispatch() { return nullptr; }
   // The work of a host task.
   virtual void run() {}
+  // False: only the queue's own thread may execute it, not one that waits for it.
+  virtual bool allows_helper() const { return true; }
   // Called last. `fault.kind` is none after success. May destroy the task.
   virtual void finished(const device::Fault& fault) = 0;
 };
@@ -42,20 +45,57 @@ class Queue {
   Queue& operator=(const Queue&) = delete;
 
   Agent& agent() const;
-  void submit(Task* task);
+  // When the queue's own thread starts on a task. `soon`: within a fraction of a millisecond, at once when
+  // many wait or somebody flushes; for tasks whose submitter is likely to wait for them.
+  enum class Start { now, soon };
+  void submit(Task* task, Start start = Start::now);
+  // Starts what is submitted now.
+  void flush();
+  // Executes packets on the calling thread until `done()` is true, nothing is left, or another thread does so
+  // already. To be called outside of tasks.
+  template <typename Done>
+  void help(const Done& done) {
+    help({[](const void* d) { return (*static_cast<const Done*>(d))(); }, &done});
+  }
   // Stops the dispatch in execution and skips what is queued; tasks finish with FaultKind::cancelled.
   void cancel();
-  // True on the thread of this queue's command processor.
+  // True on the thread that is this queue's command processor now.
   bool on_processor_thread() const;
   const AmdQueue& amd_queue() const;
 
  private:
+  struct Condition {
+    bool (*is_met)(const void*);
+    const void* argument;
+  };
   Queue() = default;
+  void help(Condition done);
   struct Impl;
-  std::shared_ptr<Impl> impl_;  // shared with the command processor
+  std::shared_ptr<Impl> impl_;  // shared with the threads that process it
 };
+
+// Whether more than one processor is there, so that spinning may see another thread's progress.
+bool may_spin();
+
+// Waits for what is likely to happen soon: false when it has not after about the time that sleeping and being
+// woken would take.
+template <typename Done>
+bool spin_until(const Done& done);
 
 // Host time in nanoseconds, the clock of profiling and of s_memrealtime (CLOCK_MONOTONIC).
 uint64_t now_ns();
+
+template <typename Done>
+bool spin_until(const Done& done) {
+  constexpr uint64_t kLimit = 20'000;  // ns
+  if (done()) return true;
+  if (!may_spin()) return false;
+  for (const uint64_t start = now_ns(); now_ns() - start < kLimit;)
+    for (int i = 0; i < 8; ++i) {
+      if (done()) return true;
+      __builtin_ia32_pause();
+    }
+  return false;
+}
 
 }  // namespace morgana::runtime
