@@ -45,6 +45,14 @@ uint64_t hex_value(const Json& value) {
   return number;
 }
 
+// A vector register: an array of lanes, or one value for all of them.
+int lanes_of(const Json& value) {
+  return value.is_array() ? std::min(kLanes, static_cast<int>(value.size())) : kLanes;
+}
+uint32_t lane_value(const Json& value, int lane) {
+  return static_cast<uint32_t>(hex_value(value.is_array() ? value[static_cast<size_t>(lane)] : value));
+}
+
 // The number behind a one-letter prefix ("v20"), or -1.
 int register_number(const std::string& name, char prefix) {
   int number = -1;
@@ -52,6 +60,18 @@ int register_number(const std::string& name, char prefix) {
   const auto [end, error] = std::from_chars(name.data() + 1, name.data() + name.size(), number);
   if (error != std::errc() || end != name.data() + name.size()) return -1;
   return number >= 0 && number < 256 ? number : -1;
+}
+
+uint32_t scalar_register(WaveRig& rig, const std::string& name) {
+  Wave& wave = rig.wave();
+  if (name == "scc") return wave.scc;
+  if (name == "m0") return wave.m0();
+  if (name == "exec_lo") return wave.s[126];
+  if (name == "exec_hi") return wave.s[127];
+  if (name == "vcc_lo") return wave.s[106];
+  if (name == "vcc_hi") return wave.s[107];
+  const int s = register_number(name, 's');
+  return s >= 0 ? wave.s[s] : 0;
 }
 
 // --- Comparison of values (conformance/isa/README.md) ---
@@ -118,14 +138,21 @@ Kind kind_of(isa::Type type) {
 
 // --- One record ---
 
+std::string mnemonic_of(const Json& record) {
+  if (record.contains("m")) return record.value("m", "");
+  const std::string text = record.value("asm", "?");
+  return text.substr(0, text.find(' '));
+}
+
 class Case {
  public:
-  Case(const Json& record, Target target)
+  Case(const Json& record, Target target, const VectorOptions& options)
       : record_(record),
         in_(record["in"]),
         out_(record["out"]),
         target_(target),
-        mnemonic_(record.value("m", "")) {}
+        options_(options),
+        mnemonic_(mnemonic_of(record)) {}
 
   enum class Outcome { passed, failed, unimplemented };
   Outcome run();
@@ -135,10 +162,10 @@ class Case {
   Outcome run_scalar_cases(WaveRig& rig);
   Outcome run_wave(WaveRig& rig);
   void set(WaveRig& rig, const std::string& name, const Json& value);
-  uint32_t get(WaveRig& rig, const std::string& name);
   bool compare_vector(WaveRig& rig, int number, const Json& want);
   bool compare_scalar(WaveRig& rig, const std::string& name, uint64_t want);
   bool finished(WaveRig& rig, Outcome& outcome);
+  Result<std::vector<uint32_t>> code() const;
   bool differ(std::string what) {
     if (message_.empty()) message_ = fmt::format("{}: {}", record_.value("asm", mnemonic_), what);
     return false;
@@ -148,6 +175,7 @@ class Case {
   const Json& in_;
   const Json& out_;
   Target target_;
+  const VectorOptions& options_;
   std::string mnemonic_, message_;
   isa::Inst inst_;
   uint64_t exec_ = ~uint64_t{0};
@@ -166,25 +194,13 @@ void Case::set(WaveRig& rig, const std::string& name, const Json& value) {
   } else if (const int s = register_number(name, 's'); s >= 0) {
     wave.s[s] = static_cast<uint32_t>(hex_value(value));
   } else if (const int v = std::max(register_number(name, 'v'), register_number(name, 'a')); v >= 0) {
-    for (int lane = 0; lane < kLanes && lane < static_cast<int>(value.size()); lane++)
-      (name[0] == 'v' ? rig.v(v, lane) : rig.a(v, lane)) = static_cast<uint32_t>(hex_value(value[lane]));
+    for (int lane = 0; lane < lanes_of(value); lane++)
+      (name[0] == 'v' ? rig.v(v, lane) : rig.a(v, lane)) = lane_value(value, lane);
   }
 }
 
-uint32_t Case::get(WaveRig& rig, const std::string& name) {
-  Wave& wave = rig.wave();
-  if (name == "scc") return wave.scc;
-  if (name == "m0") return wave.m0();
-  if (name == "exec_lo") return wave.s[126];
-  if (name == "exec_hi") return wave.s[127];
-  if (name == "vcc_lo") return wave.s[106];
-  if (name == "vcc_hi") return wave.s[107];
-  const int s = register_number(name, 's');
-  return s >= 0 ? wave.s[s] : 0;
-}
-
 bool Case::finished(WaveRig& rig, Outcome& outcome) {
-  if (rig.run() == Exit::ended) return true;
+  if (options_.execute(rig) == Exit::ended) return true;
   outcome = rig.group().fault.kind == FaultKind::unimplemented ? Outcome::unimplemented : Outcome::failed;
   return differ(
       fmt::format("stopped by a fault: {} {}", name(rig.group().fault.kind), rig.group().fault.detail));
@@ -198,9 +214,9 @@ bool Case::compare_vector(WaveRig& rig, int number, const Json& want) {
       dst.is_vgpr() && number >= dst.code - isa::kVgprBase && number < dst.code - isa::kVgprBase + dst.dwords;
   const Kind kind = of_dst ? kind_of(dst.type) : Kind::bits;
   const Tolerance tolerance = tolerance_of(mnemonic_);
-  for (int lane = 0; lane < kLanes && lane < static_cast<int>(want.size()); lane++) {
+  for (int lane = 0; lane < lanes_of(want); lane++) {
     if (std::find(skip.begin(), skip.end(), lane) != skip.end()) continue;
-    const uint32_t got = rig.v(number, lane), expected = static_cast<uint32_t>(hex_value(want[lane]));
+    const uint32_t got = rig.v(number, lane), expected = lane_value(want, lane);
     const bool active = exec_ >> lane & 1;
     bool same = got == expected;
     if (!same && active) {
@@ -219,7 +235,7 @@ bool Case::compare_vector(WaveRig& rig, int number, const Json& want) {
           const uint64_t got64 = pair([&](int r) { return rig.v(r, lane); });
           const uint64_t want64 = pair([&](int r) {
             const std::string key = fmt::format("v{}", r);
-            return out_.contains(key) ? static_cast<uint32_t>(hex_value(out_[key][lane])) : rig.v(r, lane);
+            return out_.contains(key) ? lane_value(out_[key], lane) : rig.v(r, lane);
           });
           same = same_double(got64, want64, tolerance);
           break;
@@ -244,7 +260,7 @@ bool Case::compare_scalar(WaveRig& rig, const std::string& name, uint64_t want) 
   const int number = register_number(name, 's');
   const bool high = number % 2 == 1 || name == "vcc_hi";
   const uint32_t care = is_mask ? static_cast<uint32_t>(high ? exec_ >> 32 : exec_) : ~0u;
-  const uint32_t got = get(rig, name);
+  const uint32_t got = scalar_register(rig, name);
   if (((got ^ static_cast<uint32_t>(want)) & care) == 0) return true;
   return differ(fmt::format("{}: {:08x}, expected {:08x}", name, got, want));
 }
@@ -280,9 +296,19 @@ Case::Outcome Case::run_scalar_cases(WaveRig& rig) {
   return Outcome::passed;
 }
 
+Result<std::vector<uint32_t>> Case::code() const {
+  if (record_.contains("hex")) return dwords_of_hex(record_.value("hex", ""));
+  if (!options_.assemble) return make_error(ErrorCode::unsupported, "no machine code and no assembler");
+  return options_.assemble(target_, record_.value("asm", ""));
+}
+
 Case::Outcome Case::run() {
-  const std::vector<uint32_t> code = dwords_of_hex(record_.value("hex", ""));
-  Result<isa::Inst> inst = isa::decode(target_, Bytes(code.data(), code.size() * 4));
+  const Result<std::vector<uint32_t>> code = this->code();
+  if (!code.ok()) {
+    differ(code.error().message);
+    return Outcome::failed;
+  }
+  Result<isa::Inst> inst = isa::decode(target_, Bytes(code->data(), code->size() * 4));
   if (!inst.ok()) {
     differ(inst.error().message);
     return Outcome::failed;
@@ -295,40 +321,164 @@ Case::Outcome Case::run() {
   options.float_mode = mode.value("fp_round", 0u) | mode.value("fp_denorm", 15u) << 4;
   options.ieee = mode.value("ieee", 1) != 0;
   options.dx10_clamp = mode.value("dx10_clamp", 1) != 0;
-  WaveRig rig(target_, code, options);
+  WaveRig rig(target_, *code, options);
   return record_.contains("cases") ? run_scalar_cases(rig) : run_wave(rig);
+}
+
+// --- A program whose authors observed registers on hardware (hw_facts) ---
+
+// Their float mode: round to even, f32 denormals flushed, f16 and f64 kept.
+constexpr uint32_t kObservedMode = 0xc0;
+
+class ObservedProgram {
+ public:
+  ObservedProgram(const Json& record, Target target, const VectorOptions& options)
+      : record_(record), target_(target), options_(options) {}
+  bool run();
+  const std::string& message() const { return message_; }
+
+ private:
+  bool differ(std::string what) {
+    message_ = fmt::format("{}: {}", record_.value("test", "?"), what);
+    return false;
+  }
+  bool compare(WaveRig& rig, const std::string& name, const Json& want);
+
+  const Json& record_;
+  Target target_;
+  const VectorOptions& options_;
+  std::string message_;
+};
+
+bool ObservedProgram::compare(WaveRig& rig, const std::string& name, const Json& want) {
+  if (const int v = register_number(name, 'v'); v >= 0) {
+    for (const auto& [lane_text, value] : want.items()) {
+      int lane = -1;
+      std::from_chars(lane_text.data(), lane_text.data() + lane_text.size(), lane);
+      if (lane < 0 || lane >= kLanes) return differ("no lane " + lane_text);
+      const uint32_t got = rig.v(v, lane), expected = static_cast<uint32_t>(hex_value(value));
+      if (got != expected && !(is_nan32(got) && is_nan32(expected)))
+        return differ(fmt::format("v{} lane {}: {:08x}, expected {:08x}", v, lane, got, expected));
+    }
+    return true;
+  }
+  const uint32_t got = scalar_register(rig, name), expected = static_cast<uint32_t>(hex_value(want));
+  return got == expected || differ(fmt::format("{}: {:08x}, expected {:08x}", name, got, expected));
+}
+
+bool ObservedProgram::run() {
+  RigOptions options;
+  options.vgprs = info(target_).unified_vgprs ? 512 : 256;
+  options.accum_offset = 256;
+  options.float_mode = kObservedMode;
+  WaveRig rig(target_, dwords_of_hex(record_.value("gfx950_hex", "")), options);
+  const int lanes = std::clamp(record_.value("n_lanes", 1), 1, kLanes);
+  rig.wave().exec() = ~uint64_t{0} >> (kLanes - lanes);
+  // Their harness leaves the lane number in v255.
+  for (int lane = 0; lane < kLanes; lane++) rig.v(255, lane) = static_cast<uint32_t>(lane);
+  if (options_.execute(rig) != Exit::ended)
+    return differ(
+        fmt::format("stopped by a fault: {} {}", name(rig.group().fault.kind), rig.group().fault.detail));
+  for (const auto& [name, want] : record_["observed"].items())
+    if (!compare(rig, name, want)) return false;
+  return true;
+}
+
+// --- A file ---
+
+class FileRun {
+ public:
+  FileRun(std::string path, Target target, VectorOptions options)
+      : path_(std::move(path)), target_(target), options_(std::move(options)) {
+    if (!options_.execute) options_.execute = [](WaveRig& rig) { return rig.run(); };
+  }
+  Status run(const Json& record, int number);
+  VectorReport report;
+
+ private:
+  void run_case(const Json& record, int number, bool doubtful);
+  void note(std::vector<std::string>& messages, int number, const std::string& what) {
+    if (messages.size() < options_.max_messages)
+      messages.push_back(fmt::format("{}:{}: {}", path_, number, what));
+  }
+
+  std::string path_;
+  Target target_;
+  VectorOptions options_;
+};
+
+void FileRun::run_case(const Json& record, int number, bool doubtful) {
+  Case one(record, target_, options_);
+  VectorReport::Count& count = report.by_mnemonic[mnemonic_of(record)];
+  switch (one.run()) {
+    case Case::Outcome::passed:
+      (doubtful ? count.doubtful_passed : count.passed)++;
+      (doubtful ? report.total.doubtful_passed : report.total.passed)++;
+      break;
+    case Case::Outcome::unimplemented:
+      count.unimplemented++, report.total.unimplemented++;
+      note(report.messages, number, one.message());
+      break;
+    case Case::Outcome::failed:
+      (doubtful ? count.doubtful_failed : count.failed)++;
+      (doubtful ? report.total.doubtful_failed : report.total.failed)++;
+      note(doubtful ? report.doubtful_messages : report.messages, number, one.message());
+      break;
+  }
+}
+
+Status FileRun::run(const Json& record, int number) {
+  if (record.is_object() && record.contains("observed")) {
+    if (!record.value("gfx950_hex", Json()).is_string()) {
+      report.not_on_target++;
+      return {};
+    }
+    ObservedProgram program(record, target_, options_);
+    const bool passed = program.run();
+    const std::string test = record.value("test", "?");
+    VectorReport::Count& count = report.by_mnemonic[test.substr(0, test.rfind('.'))];
+    (passed ? count.passed : count.failed)++;
+    (passed ? report.total.passed : report.total.failed)++;
+    if (!passed) note(report.messages, number, program.message());
+    return {};
+  }
+  if (!record.is_object() || !record.contains("in") || !record.contains("out") || !record["in"].is_object())
+    return make_error(ErrorCode::malformed, "{}:{}: no record", path_, number);
+  const bool doubtful = record.value("chk", "") == "oracle";
+  if (doubtful && !options_.doubtful)
+    report.doubtful++;
+  else
+    run_case(record, number, doubtful);
+  return {};
 }
 
 }  // namespace
 
+Result<Executor> executor_of(std::string_view tier) {
+  if (tier == "interp") return Executor([](WaveRig& rig) { return rig.run(); });
+  if (tier == "jit") return make_error(ErrorCode::unsupported, "tier 'jit' is not part of this build");
+  return make_error(ErrorCode::invalid_argument, "no tier '{}' (interp, jit)", tier);
+}
+
 Result<VectorReport> run_vectors(const std::string& path, Target target, const VectorOptions& options) {
   MORGANA_TRY(const std::string text, read_text(path));
-  VectorReport report;
-  std::istringstream lines(text);
+  FileRun file(path, target, options);
   int number = 0;
+  if (path.ends_with(".json")) {
+    const Json records = Json::parse(text, nullptr, false);
+    if (!records.is_array()) return make_error(ErrorCode::malformed, "{}: no array of records", path);
+    for (const Json& record : records) {
+      MORGANA_CHECK(file.run(record, ++number));
+    }
+    return std::move(file.report);
+  }
+  std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     number++;
     if (line.empty()) continue;
-    const Json record = Json::parse(line, nullptr, false);
-    if (!record.is_object() || !record.contains("in") || !record.contains("out") || !record["in"].is_object())
-      return make_error(ErrorCode::malformed, "{}:{}: no record", path, number);
-    if (!options.doubtful && record.value("chk", "") == "oracle") {
-      report.doubtful++;
-      continue;
-    }
-    Case one(record, target);
-    VectorReport::Count& count = report.by_mnemonic[record.value("m", "?")];
-    switch (one.run()) {
-      case Case::Outcome::passed: count.passed++, report.total.passed++; break;
-      case Case::Outcome::unimplemented: count.unimplemented++, report.total.unimplemented++; break;
-      case Case::Outcome::failed:
-        count.failed++, report.total.failed++;
-        if (report.messages.size() < options.max_messages)
-          report.messages.push_back(fmt::format("{}:{}: {}", path, number, one.message()));
-        break;
-    }
+    MORGANA_CHECK(file.run(Json::parse(line, nullptr, false), number));
   }
-  return report;
+  return std::move(file.report);
 }
 
 }  // namespace morgana::device

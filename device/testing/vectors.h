@@ -1,33 +1,50 @@
-// Reference cases of instructions (conformance/isa/semantics): run one instruction on one wave, compare its
-// registers.
+// Reference cases of instructions (conformance/isa/semantics): run one instruction or a short program on one
+// wave, compare its registers.
 //
-// A file holds one JSON record a line, plain or zstd-compressed (format: conformance/isa/README.md). Not for
-// use outside tests and the command line; one thread.
+// A file holds one JSON record a line, plain or zstd-compressed, or is a .json file with an array of records
+// (format: conformance/isa/README.md). For tests and the command line; one thread.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "base/target.h"
+#include "device/testing/wave_rig.h"
 
 namespace morgana::device {
+
+// Executes what the rig's wave is about to execute, until the wave stops. The seam between the vectors and a
+// tier: the wave's registers are set before and compared after.
+using Executor = std::function<Exit(WaveRig&)>;
+
+// The executor of "interp". An error for a tier that this build does not have.
+Result<Executor> executor_of(std::string_view tier);
+
+// The dwords of a text of assembly. Records without machine code need one.
+using Assembler = std::function<Result<std::vector<uint32_t>>(Target, std::string_view)>;
 
 struct VectorOptions {
   bool doubtful = false;     // also records that only one source vouches for ("oracle")
   size_t max_messages = 20;  // differences reported in words
+  Executor execute;          // empty: the interpreter
+  Assembler assemble;        // empty: a record without machine code is an error
 };
 
 struct VectorReport {
   struct Count {
     int passed = 0, failed = 0;
     int unimplemented = 0;  // the instruction has no semantics
+    int doubtful_passed = 0, doubtful_failed = 0;
   };
   std::map<std::string, Count> by_mnemonic;
   Count total;
-  int doubtful = 0;  // records left out
-  std::vector<std::string> messages;
+  int doubtful = 0;       // records left out
+  int not_on_target = 0;  // programs of another generation that have no translation
+  std::vector<std::string> messages, doubtful_messages;
 };
 
 // Runs every record of the file at `path` on `target`. An unreadable file or record is an error.

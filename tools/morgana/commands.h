@@ -19,6 +19,8 @@ int run_command(Words words);
 int dispatch_command(Words words);
 int info_command(Words words);
 int disasm_command(Words words);
+int isa_command(Words words);
+int vectors_command(Words words);
 
 // Prints "morgana NAME: message" on standard error and returns `status`.
 int fail(std::string_view command, std::string_view message, int status = 1);
