@@ -24,8 +24,6 @@ constexpr const char* kHelp = R"(morgana: a GPU in software
   morgana disasm --target T --tsv FILE
       Decodes the column `hex` and compares with the column `asm`; exits 1 on a difference.
 
-<<<<<<< HEAD
-=======
   morgana isa [--target T] [--coverage]
       Every instruction form of a target (of all: without --target) with its state: semantics, graphics-only or
       missing. --coverage prints the counts of each target and what is missing; exits 1 when something is.
@@ -34,7 +32,6 @@ constexpr const char* kHelp = R"(morgana: a GPU in software
       Executes semantic vectors (conformance/isa/README.md); passed and failed of each mnemonic, and in total. Records
       that one source alone vouches for are counted apart. Exits 1 on a failure of the others.
 
->>>>>>> b08cf0d (morgana isa and morgana vectors: coverage asked of the real choice of handlers, vectors from the command line)
   morgana dispatch FILE LAUNCH [--then LAUNCH]... [--device GFX] [--buffer NAME=BUFFER]... [@WORDS]
       Runs kernels of a code object without a host program. A LAUNCH is
         --kernel NAME --grid X[,Y[,Z]] [--group X[,Y[,Z]]] [--offset X[,Y[,Z]]] [--lds BYTES] [--repeat N]
