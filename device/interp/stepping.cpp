@@ -112,15 +112,22 @@ Watch watch(const Wave& wave, Step& copy) {
   return Watch::operands;
 }
 
+const char* name_of_exception(uint32_t raised) {
+  constexpr const char* kNames[] = {
+      "invalid operation", "denormal operand", "division by zero",        "overflow",
+      "underflow",         "inexact result",   "integer division by zero"};
+  return kNames[__builtin_ctz(raised)];
+}
+
 // After an instruction that went its course; wave.step is the next one. False: the wave has stopped, or goes
 // on in its trap handler.
-bool after_watched(Wave& wave, const Step* step, Watch watched, bool is_counted) {
+bool after_watched(Wave& wave, const Step* step, Watch watched, bool debugs, bool is_counted) {
   if (watched == Watch::host_flags) wave.observed = _mm_getcsr() & 0x3f;
   const uint32_t enabled = wave.observed & wave.mode.excp_en() & kExcpArithmetic;
   const uint32_t before = wave.trapsts & wave.mode.excp_en() & kExcpArithmetic;
   wave.trapsts |= wave.observed;
   const bool handles = wave.status & kStatusTrapEn;
-  if (enabled == 0 && !(handles && wave.mode.debug())) return true;
+  if (enabled == 0 && !(handles && debugs)) return true;
   // EXCP_CYCLE: the phase, 16 lanes each, of the first enabled exception.
   if (enabled != 0 && before == 0)
     wave.trapsts = (wave.trapsts & ~kTrapstsCycle) | (wave.observed_lane / 16) << 16;
@@ -133,7 +140,7 @@ bool after_watched(Wave& wave, const Step* step, Watch watched, bool is_counted)
     return false;
   }
   if (!handles)
-    service::record_fault(wave, step, FaultKind::float_exception, nullptr, 0,
+    service::record_fault(wave, step, FaultKind::float_exception, name_of_exception(enabled), 0,
                           static_cast<int>(wave.observed_lane), false);
   wave.step = wave.block = step;
   wave.exit = Exit::fault;
@@ -170,6 +177,7 @@ bool run_one(Wave& wave, const Step* step) {
     return true;
   }
   const bool is_watched = is_stepped(wave) && !(wave.status & kStatusPriv);
+  const bool debugs = is_watched && wave.mode.debug();  // as it is when the instruction begins
   const Watch watched = is_watched ? watch(wave, local[0]) : Watch::none;
   wave.observes = watched == Watch::operands;
   if (watched == Watch::host_flags) _mm_setcsr(_mm_getcsr() & ~0x3fu);
@@ -196,10 +204,11 @@ bool run_one(Wave& wave, const Step* step) {
       wave.step = step + (wave.step - local);
       wave.block = wave.step;
     }
-    return false;
+    if (wave.exit != Exit::quantum || !debugs) return false;
+    wave.exit = Exit::none;  // s_sleep: the handler comes first
   }
-  if (is_watched && (wave.observed != 0 || watched == Watch::host_flags || wave.mode.debug())) {
-    if (!after_watched(wave, step, watched, has_jumped)) return false;
+  if (is_watched && (wave.observed != 0 || watched == Watch::host_flags || debugs)) {
+    if (!after_watched(wave, step, watched, debugs, has_jumped)) return false;
   }
   if (!has_jumped) return true;
   if (was_last) {

@@ -16,7 +16,7 @@ codeobj::KernelDescriptor descriptor_for(Target target, const RigOptions& option
   d.ieee_mode = options.ieee;
   d.dx10_clamp = options.dx10_clamp;
   d.vgpr_count = options.vgprs;
-  d.sgpr_count = 104;
+  d.sgpr_count = options.sgprs;
   d.accum_offset = info(target).unified_vgprs ? options.accum_offset : 0;
   d.enable_vgpr_workitem_id = 2;
   return d;
@@ -25,7 +25,10 @@ codeobj::KernelDescriptor descriptor_for(Target target, const RigOptions& option
 }  // namespace
 
 WaveRig::WaveRig(Target target, std::vector<uint32_t> code, const RigOptions& options)
-    : descriptor_(descriptor_for(target, options)), code_(std::move(code)), code_map_(target) {
+    : descriptor_(descriptor_for(target, options)),
+      code_(std::move(code)),
+      handler_(options.trap_handler),
+      code_map_(target) {
   code_.push_back(kEndpgm);
   launch_.descriptor = &descriptor_;
   launch_.entry = reinterpret_cast<uint64_t>(code_.data());
@@ -34,6 +37,12 @@ WaveRig::WaveRig(Target target, std::vector<uint32_t> code, const RigOptions& op
   launch_.private_bytes = options.private_bytes;
   code_map_.add(launch_.entry, Bytes(code_.data(), code_.size() * 4));
   plan_ = std::make_unique<LaunchPlan>(target, launch_);
+  plan_->trap_handler = options.trap_base;
+  plan_->trap_memory = options.trap_memory;
+  if (!handler_.empty()) {
+    plan_->trap_handler = reinterpret_cast<uint64_t>(handler_.data());
+    code_map_.add(plan_->trap_handler, Bytes(handler_.data(), handler_.size() * 4));
+  }
   Fault problem;
   if (!plan_->prepare(problem) || !plan_->bind_code(code_map_, problem) || !resident_.start(*plan_, 0))
     std::abort();

@@ -22,6 +22,9 @@ struct RigOptions {
   uint32_t accum_offset = 128;
   uint32_t float_mode = 0xf0;  // rounding to even, denormals kept
   bool ieee = true, dx10_clamp = true;
+  uint32_t sgprs = 104;
+  std::vector<uint32_t> trap_handler;  // empty: the built-in one, or what lies at trap_base
+  uint64_t trap_base = 0, trap_memory = 0;
 };
 
 class WaveRig {
@@ -39,12 +42,14 @@ class WaveRig {
   // Executes from the first instruction until the wave stops; guest faults included. Registers keep their
   // values.
   Exit run();
+  // Address of the first instruction.
+  uint64_t entry() const { return launch_.entry; }
   const Fault& fault() const { return resident_fault(); }
 
  private:
   const Fault& resident_fault() const { return const_cast<WaveRig*>(this)->group().fault; }
   codeobj::KernelDescriptor descriptor_;
-  std::vector<uint32_t> code_;
+  std::vector<uint32_t> code_, handler_;
   Launch launch_;
   CodeMap code_map_;
   std::unique_ptr<LaunchPlan> plan_;
