@@ -37,7 +37,9 @@ MORGANA_INLINE Resource read_resource(const Wave& wave, const Step* step) {
   const uint32_t* word = wave.s + step->src[2];
   Resource r;
   r.word3 = word[3];
-  r.base = (word[0] | uint64_t{word[1] & 0xffff} << 32) + scalar32(wave, step, 3);
+  // 48 bits with a sign: with a 64-bit VGPR address compilers fold a negative constant into the base.
+  const int64_t base = static_cast<int64_t>((word[0] | uint64_t{word[1]} << 32) << 16) >> 16;
+  r.base = static_cast<uint64_t>(base) + scalar32(wave, step, 3);
   r.stride = word[1] >> 16 & 0x3fff;
   r.swizzle = word[1] >> 31;
   r.records = word[2];

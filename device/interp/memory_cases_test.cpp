@@ -288,6 +288,16 @@ TEST(MemoryOrder, OffsetsDoNotWrapAt32Bits) {
   munmap(pages, (1ull << 32) + 8192);
 }
 
+TEST(Buffer, BaseOfA64BitAddressMayBeNegative) {
+  // clang folds a constant into the base: s_mov_b64 s[4:5], -4 (PolyBench-ACC's jacobi-2d on gfx600).
+  Rig rig(Target::gfx600, "008030e002000180");
+  rig.set64(4, ~uint64_t{3});
+  rig.s(6) = 0, rig.s(7) = 0x0100f000;
+  for (unsigned l = 0; l < kLanes; l++) rig.address(int(l), rig.base() + 4 * (l + 1));
+  ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+  for (int l = 0; l < kLanes; l++) EXPECT_EQ(rig.v(0, l), 0x1000u + uint32_t(l));
+}
+
 TEST(MemoryOrder, ReturningFloatAtomicKeepsDenormalsByGeneration) {
   for (Target target : {Target::gfx90a, Target::gfx942}) {
     Rig rig(target, target == Target::gfx90a ? "008035dd02067f06" : "008035dd02067f06");
