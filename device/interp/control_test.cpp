@@ -181,6 +181,23 @@ TEST(Control, GprIndexingMovesRelativeToM0) {
   EXPECT_EQ(rig.wave().instructions, 8u);
 }
 
+// AMD's own top-k kernels clear the lane that they took by this.
+TEST(Control, GprIndexingMovesTheDestinationOfWritelane) {
+  WaveRig rig(Target::gfx942, dwords_of_hex("200811bf "            // s_set_gpr_idx_on s32, gpr_idx(DST)
+                                            "0b008ad2800e0100 "    // v_writelane_b32 v11, 0, 7
+                                            "00009cbf "            // s_set_gpr_idx_off
+                                            "0b008ad205020100"));  // v_writelane_b32 v11, s5, 1
+  for (int r = 11; r < 13; r++)
+    for (int lane = 0; lane < kLanes; lane++) rig.v(r, lane) = 100;
+  rig.s(32) = 1;
+  rig.s(5) = 55;
+  ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+  for (int lane = 0; lane < kLanes; lane++) {
+    EXPECT_EQ(rig.v(11, lane), lane == 1 ? 55u : 100u) << lane;
+    EXPECT_EQ(rig.v(12, lane), lane == 7 ? 0u : 100u) << lane;
+  }
+}
+
 TEST(Control, VskipSkipsVectorInstructionsOnly) {
   WaveRig rig(Target::gfx900, dwords_of_hex("818010bf "    // s_setvskip 1, 0
                                             "0203087e "    // v_mov_b32_e32 v4, v2
