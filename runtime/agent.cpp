@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
+#include "runtime/trap_handler.h"
 
 namespace morgana::runtime {
 namespace {
@@ -56,10 +57,18 @@ std::vector<Agent*> make_agents() {
     name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
     name = name.substr(0, name.find_last_not_of(' ') + 1);
     auto spec = agent_spec(name);
-    if (spec.ok())
-      list.push_back(new Agent(std::move(spec).value()));  // never freed: lives until the process ends
-    else
+    if (!spec.ok()) {
       log(LogLevel::error, "MORGANA_DEVICES: {}", spec.error().message);
+      continue;
+    }
+    Agent* agent = new Agent(std::move(spec).value());  // never freed: lives until the process ends
+    auto handler = install_selected_trap_handler(*agent);
+    static auto& handlers = *new std::vector<std::unique_ptr<TrapHandler>>;  // as long as their agents
+    if (handler.ok())
+      handlers.push_back(std::move(handler).value());
+    else
+      log(LogLevel::error, "{}", handler.error().message);
+    list.push_back(agent);
   }
   return list;
 }

@@ -99,6 +99,22 @@ const Kernel* Executable::kernel(std::string_view name) const {
 
 const codeobj::CodeObject& Executable::code_object() const { return impl_->object; }
 
+std::optional<uint64_t> Executable::symbol_address(std::string_view name) const {
+  for (const codeobj::ElfSymbol& symbol : impl_->object.symbols())
+    if (symbol.name == name && symbol.section != SHN_UNDEF && symbol.section < SHN_LORESERVE)
+      return symbol.value + impl_->loaded.bias;
+  return std::nullopt;
+}
+
+std::optional<uint64_t> Executable::first_function() const {
+  const codeobj::ElfSymbol* first = nullptr;
+  for (const codeobj::ElfSymbol& symbol : impl_->object.symbols())
+    if (symbol.type == STT_FUNC && symbol.section != SHN_UNDEF && (!first || symbol.value < first->value))
+      first = &symbol;
+  if (first == nullptr) return std::nullopt;
+  return first->value + impl_->loaded.bias;
+}
+
 std::string Executable::source_line(uint64_t pc) const {
   if (!impl_->lines) return {};
   auto line = impl_->lines->find(impl_->file_address(pc));

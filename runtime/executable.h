@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -49,6 +50,11 @@ class Executable {
   const Kernel* kernel(std::string_view name) const;
   std::span<const Variable> variables() const { return variables_; }
   const codeobj::CodeObject& code_object() const;
+
+  // Where a symbol of the object lies, if it has one of that name in memory; and its function of lowest
+  // address.
+  std::optional<uint64_t> symbol_address(std::string_view name) const;
+  std::optional<uint64_t> first_function() const;
 
   // "file.cl:12" of the code address, when the object has line information; else empty.
   std::string source_line(uint64_t pc) const;

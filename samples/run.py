@@ -18,6 +18,7 @@ def samples(binaries, out):
     yield [str(binaries / "mandelbrot"), str(out / "mandelbrot.png")]
     yield [str(binaries / "stencil"), str(HERE / "data" / "strait.png"), str(out / "strait-sharp.png")]
     yield ["/usr/bin/python3", str(HERE / "life.py")]
+    yield ["/usr/bin/python3", str(HERE / "trap.py"), str(binaries)]
 
 
 def main():
@@ -40,7 +41,7 @@ def main():
                 status = "no end after 600 s"
             if status != 0:
                 failed += 1
-                print(f"{pathlib.Path(command[-1] if 'python' in command[0] else command[0]).name}: failed ({status})", flush=True)
+                print(f"{pathlib.Path(command[1] if 'python' in command[0] else command[0]).name}: failed ({status})", flush=True)
     print("all samples are correct" if failed == 0 else f"{failed} samples failed")
     return 1 if failed else 0
 

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "runtime/queue.h"
 #include "runtime/report.h"
+#include "runtime/trap_handler.h"
 #include "tools/morgana/commands.h"
 #include "tools/morgana/values.h"
 
@@ -49,7 +50,7 @@ struct Launch {
 };
 
 struct Request {
-  std::string file, device;
+  std::string file, device, trap_handler, trap_memory;
   std::vector<std::string> buffers;
   std::vector<Launch> launches;
 };
@@ -102,6 +103,10 @@ Result<Request> parse_request(Views words) {
   Request request;
   MORGANA_TRY(auto device, take_option(words, "--device"));
   request.device = device.value_or("");
+  MORGANA_TRY(auto trap_handler, take_option(words, "--trap-handler"));
+  MORGANA_TRY(auto trap_memory, take_option(words, "--trap-memory"));
+  request.trap_handler = trap_handler.value_or("");
+  request.trap_memory = trap_memory.value_or("");
   MORGANA_TRY(request.buffers, take_options(words, "--buffer"));
   for (;;) {
     auto then = std::find(words.begin(), words.end(), "--then");
@@ -204,6 +209,19 @@ Status run_launch(const Launch& launch, const std::shared_ptr<runtime::Executabl
   return {};
 }
 
+Result<std::unique_ptr<runtime::TrapHandler>> install_trap_handler(const Request& request,
+                                                                   runtime::Agent& agent, Buffers& buffers) {
+  uint64_t memory = 0;
+  if (!request.trap_memory.empty()) {
+    auto address = buffers.make(request.trap_memory);
+    if (!address.ok()) return address.error().in(fmt::format("--trap-memory {}", request.trap_memory));
+    memory = *address;
+  }
+  if (request.trap_handler.empty()) return runtime::install_selected_trap_handler(agent, memory);
+  MORGANA_TRY(std::vector<uint8_t> file, read_file(request.trap_handler));
+  return runtime::TrapHandler::install(agent, Bytes(file), memory);
+}
+
 Status run(const Request& request) {
   MORGANA_TRY(std::vector<uint8_t> file, read_file(request.file));
   std::string processor = request.device;
@@ -221,6 +239,7 @@ Status run(const Request& request) {
     if (!address.ok()) return address.error().in(fmt::format("--buffer {}", text));
     MORGANA_CHECK(buffers.name(name, *address));
   }
+  MORGANA_TRY(auto handler, install_trap_handler(request, agent, buffers));
   MORGANA_TRY(auto queue, runtime::Queue::create(agent));
   Values values;
   for (const Launch& launch : request.launches)

@@ -33,6 +33,7 @@ constexpr const char* kHelp = R"(morgana: a GPU in software
       that one source alone vouches for are counted apart. Exits 1 on a failure of the others.
 
   morgana dispatch FILE LAUNCH [--then LAUNCH]... [--device GFX] [--buffer NAME=BUFFER]... [@WORDS]
+                   [--trap-handler FILE] [--trap-memory BUFFER]
       Runs kernels of a code object without a host program. A LAUNCH is
         --kernel NAME --grid X[,Y[,Z]] [--group X[,Y[,Z]]] [--offset X[,Y[,Z]]] [--lds BYTES] [--repeat N]
         [--arg VALUE]... [--zero-rest]
@@ -50,6 +51,8 @@ constexpr const char* kHelp = R"(morgana: a GPU in software
         inout:FILE[:OUT]    the same, written to OUT (or back to FILE) after the last launch
         out:FILE:BYTES      zeros, written to FILE after the last launch
         zero:BYTES          zeros
+      --trap-handler gives the waves a trap handler (a code object; it begins at the symbol trap_entry), and
+      --trap-memory the BUFFER that TMA shows it.
       @WORDS stands for the words of the file WORDS (lines that begin with # are comments). Example: two passes
         morgana dispatch sort.co --buffer data=inout:data.bin --kernel pass --grid 512 --arg buf:data --arg u32:0
                          --then --arg 1=u32:1
