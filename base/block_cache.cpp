@@ -12,8 +12,8 @@ namespace {
 constexpr size_t kAlignment = 64;
 constexpr size_t kSizes[] = {256, 1024};
 constexpr size_t kClasses = sizeof kSizes / sizeof kSizes[0];
-constexpr uint32_t kChain = 32;      // blocks that are traded at once
-constexpr size_t kDepotChains = 64;  // per class; what is more goes back to the heap
+constexpr uint32_t kChain = 32;       // blocks that are traded at once
+constexpr size_t kDepotChains = 256;  // per class; what is more goes back to the heap
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)

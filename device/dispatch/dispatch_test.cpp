@@ -79,6 +79,36 @@ void meet(const char* name, uint32_t groups) {
 TEST(Dispatch, GroupsThatSpinOnEachOtherMakeProgress) { meet("meet", 40); }
 TEST(Dispatch, GroupsThatSleepForEachOtherMakeProgress) { meet("meet_asleep", 500); }
 
+// Decoupled look-back: group i spins until its neighbour has published, then publishes in turn.
+void look_back(uint32_t groups, uint32_t from, uint32_t to) {
+  Device device(Target::gfx950);
+  TestKernel kernel("look_back", Target::gfx950);
+  std::vector<uint32_t> published(groups + 1);
+  published[from < to ? 0 : groups] = 1;
+  kernel.launch.grid = {groups * 64, 1, 1};
+  kernel.launch.group = {64, 1, 1};
+  kernel.arguments = {address(published.data() + from), address(published.data() + to)};
+  ASSERT_EQ(kernel.run(device).kind, FaultKind::none);
+  for (uint32_t i = 0; i <= groups; i++)
+    EXPECT_EQ(published[i], 1 + (from < to ? i : groups - i)) << "group " << i;
+}
+
+TEST(Dispatch, GroupsThatLookBackMakeProgress) { look_back(3000, 0, 1); }
+TEST(Dispatch, GroupsThatWaitForLaterOnesMakeProgress) { look_back(12, 1, 0); }
+
+// A software grid barrier: all groups have to be resident, and each round needs every one of them.
+TEST(Dispatch, ASoftwareGridBarrierIsPassedAgainAndAgain) {
+  constexpr uint32_t kGroups = 8, kRounds = 12;
+  Device device(Target::gfx950);
+  TestKernel kernel("grid_barrier", Target::gfx950);
+  uint32_t arrived = 0;
+  kernel.launch.grid = {kGroups * 64, 1, 1};
+  kernel.launch.group = {64, 1, 1};
+  kernel.arguments = {address(&arrived), kGroups | uint64_t{kRounds} << 32};
+  ASSERT_EQ(kernel.run(device).kind, FaultKind::none);
+  EXPECT_EQ(arrived, kGroups * kRounds);
+}
+
 TEST(Dispatch, WavesThatEndedCountAsArrivedAtTheBarrier) {
   Device device(Target::gfx950);
   TestKernel kernel("barrier", Target::gfx950);

@@ -16,8 +16,9 @@ constexpr uint32_t kBudget = 2048;
 constexpr uint64_t kSlice = 2'000'000;
 // The slice doubles with every so many parked groups, so that long groups do not all become resident at once.
 constexpr uint32_t kParkedPerDoubling = 16;
-// A dispatch that lasts longer than this calls for helpers; a shorter one is done before they wake.
-constexpr uint64_t kAlone = 10'000;
+// A dispatch that lasts longer than this calls for helpers; a shorter one is done before they wake. In steps
+// of the time stamp counter, which is read in a third of the clock's time: about ten microseconds.
+constexpr uint64_t kAlone = 30'000;
 
 // A finished group's storage, kept by its thread for the next.
 thread_local std::unique_ptr<ResidentGroup> spare_group;
@@ -60,10 +61,14 @@ uint64_t Job::slice() const {
   return kSlice << doublings;
 }
 
-// Asks for help once the launch has lasted long enough and there is more to do.
+// Asks for help once the launch has lasted long enough and what is left would last as long again.
 void Job::consider_helpers() {
   if (helpers_called_.load(std::memory_order_relaxed) || !has_work()) return;
-  if (service::core_clock() - start_time_ < kAlone) return;
+  const uint64_t elapsed = __rdtsc() - start_time_;
+  if (elapsed < kAlone) return;
+  const uint64_t started = std::min(next_.load(std::memory_order_relaxed), plan_.group_count);
+  const bool all_run_through = parked_count_.load(std::memory_order_relaxed) == 0;
+  if (all_run_through && (plan_.group_count - started) * (elapsed / started) < kAlone) return;
   if (!helpers_called_.exchange(true, std::memory_order_relaxed)) Pool::get().list(*this);
 }
 
@@ -111,8 +116,9 @@ bool Job::run_round(ResidentGroup& resident, bool& all_slept, State& state) {
   return true;
 }
 
-Job::State Job::run_group(ResidentGroup& resident, uint64_t deadline) {
+Job::State Job::run_group(ResidentGroup& resident) {
   Group& group = resident.group();
+  uint64_t deadline = 0;  // set after the first round: most groups need only one
   while (true) {
     State state = State::finished;
     bool all_slept = true;
@@ -132,7 +138,9 @@ Job::State Job::run_group(ResidentGroup& resident, uint64_t deadline) {
     }
     if (!released && all_slept) return State::sleeping;
     if (is_stopped()) return State::stopped;
-    if (service::core_clock() > deadline) return State::out_of_time;
+    const uint64_t now = service::core_clock();
+    if (deadline == 0) deadline = now + slice();
+    if (now > deadline) return State::out_of_time;
   }
 }
 
@@ -178,12 +186,12 @@ std::unique_ptr<ResidentGroup> Job::take_next(std::unique_ptr<ResidentGroup>& sp
 
 void Job::work() {
   FloatScope floats;
-  if (start_time_ == 0) start_time_ = service::core_clock();
+  if (start_time_ == 0) start_time_ = __rdtsc();
   std::unique_ptr<ResidentGroup> resident;
   while (!is_stopped()) {
     if (!resident) resident = take_next(spare_group);
     if (!resident) break;
-    const State state = run_group(*resident, service::core_clock() + slice());
+    const State state = run_group(*resident);
     switch (state) {
       case State::faulted: record(resident->group().fault); [[fallthrough]];
       case State::finished:

@@ -36,7 +36,7 @@ class Job {
   friend class Pool;
   enum class State { finished, sleeping, out_of_time, faulted, stopped };
 
-  State run_group(ResidentGroup& resident, uint64_t deadline);
+  State run_group(ResidentGroup& resident);
   bool run_round(ResidentGroup& resident, bool& all_slept, State& state);
   void run_wave(Wave& wave);
   std::unique_ptr<ResidentGroup> take_next(std::unique_ptr<ResidentGroup>& spare);

@@ -283,6 +283,15 @@ void LaunchPlan::init_items(Wave& wave, const std::array<uint32_t, 3>& size) con
   uint32_t x = first % size[0], y = first / size[0] % size[1], z = first / size[0] / size[1];
   wave.first_item = {x, y, z};
   const bool packed = target.packed_work_items;
+  if (x + kLanes <= size[0]) {
+    // The whole wave lies in one row.
+    const uint32_t start =
+        x | (packed && dimensions > 1 ? y << 10 : 0) | (packed && dimensions > 2 ? z << 20 : 0);
+    for (uint32_t lane = 0; lane < kLanes; lane++) wave.v[lane] = start + lane;
+    if (!packed && dimensions > 1) std::fill_n(wave.v + kLanes, kLanes, y);
+    if (!packed && dimensions > 2) std::fill_n(wave.v + 2 * kLanes, kLanes, z);
+    return;
+  }
   for (uint32_t lane = 0; lane < kLanes; lane++) {
     if (packed) {
       wave.v[lane] = x | (dimensions > 1 ? y << 10 : 0) | (dimensions > 2 ? z << 20 : 0);

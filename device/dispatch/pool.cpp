@@ -101,8 +101,8 @@ void Pool::wake() {
 }
 
 bool Pool::leave(Job& job) {
+  if (!job.is_listed_) return false;  // nobody but the caller could have listed it
   std::unique_lock lock(mutex_);
-  if (!job.is_listed_) return false;
   job_left_.wait(lock, [&] { return job.helpers_ == 0 || job.has_work(); });
   if (job.has_work()) return true;
   std::erase(jobs_, &job);
