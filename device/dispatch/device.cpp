@@ -35,6 +35,7 @@ struct Device::Impl {
   explicit Impl(Target which) : target(which), code(which) {}
   Target target;
   CodeMap code;
+  jit::Tier tier;
   std::atomic<uint64_t> instructions{0};
   std::atomic<uint64_t> trap_handler{0}, trap_memory{0};
   WaveCommands commands;
@@ -49,7 +50,10 @@ void Device::add_code(uint64_t address, uint64_t size) {
   impl_->code.add(address, Bytes(reinterpret_cast<const void*>(address), size));
 }
 
-void Device::remove_code(uint64_t address) { impl_->code.remove(address); }
+void Device::remove_code(uint64_t address) {
+  impl_->tier.remove(impl_->code.find(address));
+  impl_->code.remove(address);
+}
 
 void Device::set_trap_handler(uint64_t base, uint64_t memory) {
   impl_->trap_memory.store(memory, std::memory_order_relaxed);
@@ -77,6 +81,7 @@ Fault Device::run(const Launch& launch) {
   plan.commands = &impl_->commands;
   Fault problem;
   if (!plan.prepare(problem) || !plan.bind_code(impl_->code, problem)) return problem;
+  plan.request_kernel(impl_->tier);
   Job job(plan);
   do job.work();
   while (Pool::get().leave(job));

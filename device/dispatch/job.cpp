@@ -74,7 +74,10 @@ void Job::consider_helpers() {
 
 void Job::run_wave(Wave& wave) {
   struct Call {
-    static void run(void* wave) { level().run(*static_cast<Wave*>(wave)); }
+    static void run(void* argument) {
+      Wave& wave = *static_cast<Wave*>(argument);
+      jit::run(wave, static_cast<const ResidentGroup*>(wave.context)->frame(wave));
+    }
   };
   wave.budget = kBudget;
   const uint64_t command = plan_.commands ? plan_.commands->last.load(std::memory_order_relaxed) : 0;

@@ -140,6 +140,33 @@ bool LaunchPlan::bind_code(CodeMap& map, Fault& problem) {
   return false;
 }
 
+void LaunchPlan::request_kernel(jit::Tier& tier) {
+  const auto& d = *launch.descriptor;
+  // Trap handlers, enabled exceptions and single-stepping are the interpreter's.
+  if (d.priv || d.exception_mask() != 0 || d.debug_mode || trap_handler != 0 || tracks_exceptions) return;
+  const uint32_t registers = std::max(d.vgpr_count, 4u);
+  jit::Specialisation key;
+  key.mode = initial_mode();
+  key.lds_size = lds_bytes;
+  key.one_wave = waves_per_group == 1;
+  key.acc_base =
+      target.unified_vgprs ? std::min(d.accum_offset ? uint32_t{d.accum_offset} : registers, 256u) : 256;
+  key.sgprs = d.sgpr_count;
+  key.vgprs = target.unified_vgprs ? key.acc_base : std::min(registers, 256u);
+  key.agprs = !target.unified_vgprs      ? (target.has_agprs ? key.vgprs : 0)
+              : registers > key.acc_base ? registers - key.acc_base
+                                         : 0;
+  uint32_t items = 1;
+  bool partial = false;
+  for (int i = 0; i < 3; i++) {
+    items *= launch.group[i];
+    partial = partial || launch.grid[i] % launch.group[i] != 0;
+  }
+  partial = partial || items % kLanes != 0;
+  compiled = tier.request(static_cast<Program&>(const_cast<Code&>(*code)), first_step, key, items >= kLanes,
+                          partial);
+}
+
 std::array<uint32_t, 3> LaunchPlan::group_id(uint64_t index) const {
   const uint64_t yz = index / groups[0];
   return {static_cast<uint32_t>(index % groups[0]), static_cast<uint32_t>(yz % groups[1]),
@@ -161,13 +188,18 @@ uint32_t LaunchPlan::gpr_alloc(uint32_t registers, uint32_t vgprs) const {
   return sgpr_size | (registers / 8 - (registers >= 8)) << 6 | (vgprs / 4 - (vgprs >= 4)) << 12;
 }
 
+uint32_t LaunchPlan::initial_mode() const {
+  const auto& d = *launch.descriptor;
+  return d.float_mode() | uint32_t{d.dx10_clamp} << 8 | uint32_t{d.ieee_mode} << 9 |
+         uint32_t{d.debug_mode} << 11 | uint32_t{d.exception_mask()} << 12 |
+         (target.generation >= Generation::gfx9 ? uint32_t{d.fp16_ovfl} << 23 : 0);
+}
+
 void LaunchPlan::init_wave(Wave& wave, const std::array<uint32_t, 3>& size) const {
   const auto& d = *launch.descriptor;
   std::memcpy(wave.s, sgprs_.data(), sizeof wave.s);
   wave.scc = 0;
-  wave.mode.bits = d.float_mode() | uint32_t{d.dx10_clamp} << 8 | uint32_t{d.ieee_mode} << 9 |
-                   uint32_t{d.debug_mode} << 11 | uint32_t{d.exception_mask()} << 12 |
-                   (target.generation >= Generation::gfx9 ? uint32_t{d.fp16_ovfl} << 23 : 0);
+  wave.mode.bits = initial_mode();
   wave.status = kStatusValid | uint32_t{d.priority} << 1 | (wave.group->wave_count > 1 ? kStatusInGroup : 0) |
                 (scratch_lane_bytes ? kStatusScratchEn : 0) | (d.priv ? kStatusPriv : 0) |
                 (d.cdbg_user ? kStatusCondDbgUser : 0);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device/device.h"
+#include "device/jit/tier.h"
 #include "device/program/program.h"
 #include "device/wave.h"
 
@@ -55,6 +56,11 @@ class LaunchPlan {
   const Step* first_step = nullptr;
   bool tracks_exceptions = false;  // the kernel's code or the trap handler reads TRAPSTS
 
+  std::shared_ptr<const jit::Request> compiled;  // nullptr: the kernel is interpreted
+
+  // Asks for the compiled forms of the kernel, if its waves begin in a state that those know. After bind_code.
+  void request_kernel(jit::Tier& tier);
+
   // Looks up the entry point. False: no code is loaded there.
   bool bind_code(CodeMap& map, Fault& problem);
 
@@ -66,6 +72,7 @@ class LaunchPlan {
   void init_wave(Wave& wave, const std::array<uint32_t, 3>& size) const;
 
  private:
+  uint32_t initial_mode() const;
   void fill_user_sgprs();
   void init_traps(Wave& wave) const;
   uint32_t gpr_alloc(uint32_t registers, uint32_t vgprs) const;

@@ -42,6 +42,11 @@ bool ResidentGroup::start(const LaunchPlan& plan, uint64_t index) {
     wave.scratch = scratch + plan.scratch_wave_bytes() * i;
     wave.scratch_lane_bytes = plan.scratch_lane_bytes;
     plan.init_wave(wave, size_);
+    const jit::Kernel* kernel = plan.compiled ? plan.compiled->kernel(~wave.exec() == 0) : nullptr;
+    if (kernel != nullptr)
+      kernel->enter(frames_[i]);
+    else
+      frames_[i].kernel = nullptr;
   }
   return true;
 }

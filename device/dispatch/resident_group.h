@@ -38,6 +38,8 @@ class ResidentGroup {
 
   Group& group() { return group_; }
   Wave& wave(uint32_t i) { return waves_[i]; }
+  // What compiled code knows of the wave.
+  jit::WaveFrame& frame(const Wave& wave) const { return frames_[wave.index]; }
   const LaunchPlan& plan() const { return *plan_; }
   // Work-items in each dimension: fewer than plan().group_size at the grid's edge.
   const std::array<uint32_t, 3>& size() const { return size_; }
@@ -52,6 +54,7 @@ class ResidentGroup {
   Group group_;
   std::array<uint32_t, 3> size_{};
   std::unique_ptr<Wave[]> waves_{new Wave[kMaxWaves]};
+  std::unique_ptr<jit::WaveFrame[]> frames_{new jit::WaveFrame[kMaxWaves]};
   LazyMemory registers_, lds_, scratch_;
 };
 

@@ -34,6 +34,22 @@ bool is_store(const isa::Inst* inst) {
   return inst != nullptr && inst->row != nullptr && (inst->row->flags & (isa::kStore | isa::kAtomic));
 }
 
+// Bytes that a lane of a memory instruction touches.
+uint32_t touched_bytes(const Step* step) {
+  const isa::Inst* inst = step->inst;
+  if (inst == nullptr || inst->row == nullptr) return 4;
+  const isa::Type type = inst->row->flags & isa::kStore ? inst->row->src[1] : inst->row->dst[0];
+  switch (type) {
+    case isa::Type::b8:
+    case isa::Type::i8:
+    case isa::Type::u8: return 1;
+    case isa::Type::b16:
+    case isa::Type::i16:
+    case isa::Type::u16: return 2;
+    default: return 4 * static_cast<uint32_t>(isa::dwords(type));
+  }
+}
+
 // The lane of wave.access that touches `address`, or -1.
 int lane_at(const Wave& wave, uint64_t address) {
   for (int lane = 0; lane < kLanes; lane++)
@@ -144,6 +160,17 @@ uint64_t real_time() { return nanoseconds(CLOCK_MONOTONIC_RAW) / 10; }
 }  // namespace service
 
 void record_trap(Wave& wave, const GuestTrap& trap) {
+  alignas(64) uint64_t addresses[kLanes];
+  jit::WaveFrame& frame = static_cast<const ResidentGroup*>(wave.context)->frame(wave);
+  if (frame.in_kernel && !wave.stepping) {
+    // Compiled code keeps registers to itself, and tells where the first lane was going.
+    const uint32_t bytes = touched_bytes(wave.step);
+    for (uint64_t lane = 0; lane < kLanes; lane++) addresses[lane] = frame.first_address + lane * bytes;
+    wave.access = {addresses, wave.exec(), bytes};
+    wave.block = wave.step;
+  }
+  frame.in_kernel = false;
+  frame.kernel = nullptr;
   if (wave.stepping) wave.step = wave.stepping;
   const FaultKind kind = trap.is_misaligned ? FaultKind::misaligned : FaultKind::memory;
   const Step* const step = wave.step;

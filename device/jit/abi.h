@@ -1,0 +1,52 @@
+// What compiled kernels and the code around them agree on: layouts and entry signature.
+//
+// Included by device/jit, by device/dispatch (which keeps a WaveFrame for every resident wave) and by the
+// bitcode library semantics.cpp. Plain data; a WaveFrame belongs to its wave and is used by the thread that
+// executes it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "device/interp/step.h"
+
+namespace morgana::device::jit {
+
+// A private copy of one Step with room for the step behind it, whose handler returns: running it executes
+// that instruction alone.
+struct SingleStep {
+  Step step[5];
+};
+static_assert(sizeof(SingleStep) == 320);
+
+class Kernel;
+
+// One wave's view of the kernel that it executes.
+struct WaveFrame {
+  const Step* steps = nullptr;     // of the code region
+  SingleStep* singles = nullptr;   // of the kernel, in the order of translation
+  uint64_t limit = 0;              // instructions after which a loop gives way
+  uint64_t first_address = 0;      // of the vector access in execution: lane l touches l * size behind it
+  uint32_t entry = 0;              // where to go on
+  bool in_kernel = false;          // compiled code is executing; what the Wave holds of registers is stale
+  const Kernel* kernel = nullptr;  // nullptr: the interpreter executes the wave
+};
+
+// WaveFrame::entry of a wave that the interpreter goes on with.
+inline constexpr uint32_t kInterpret = ~0u;
+
+using Entry = void (*)(Wave*, WaveFrame*);
+
+// Offsets in the Values of device/interp/vector_frame.h; semantics.cpp asserts them.
+inline constexpr uint32_t kValuesMode = 0, kValuesSrc = 8, kValuesMaskIn = 40, kValuesImmediate = 48,
+                          kValuesDst = 56, kValuesMaskOut = 64, kValuesSize = 72;
+
+// How semantics.cpp describes a function of device/semantics/scalar.h.
+enum class ScalarArgument : uint8_t { none, b32, b64, scc, simm, uimm };
+struct ScalarResult {
+  uint64_t value;
+  uint32_t scc;
+  uint32_t write;
+};
+
+}  // namespace morgana::device::jit

@@ -1,0 +1,530 @@
+#include "device/jit/analysis.h"
+
+#include <algorithm>
+#include <set>
+
+#include "device/interp/code.h"
+
+namespace morgana::device::jit {
+namespace {
+
+using isa::Format;
+using isa::Op;
+
+constexpr size_t kMaxInstructions = 30000;
+
+bool is_memory_format(Format format) {
+  switch (format) {
+    case Format::SMRD:
+    case Format::SMEM:
+    case Format::DS:
+    case Format::FLAT:
+    case Format::GLOBAL:
+    case Format::SCRATCH:
+    case Format::MUBUF:
+    case Format::MTBUF:
+    case Format::MIMG: return true;
+    default: return false;
+  }
+}
+bool is_scalar_format(Format format) {
+  return format == Format::SOP2 || format == Format::SOPK || format == Format::SOP1 ||
+         format == Format::SOPC || format == Format::SOPP;
+}
+bool is_mixed_precision(Op op) {
+  return op == Op::v_fma_mix_f32 || op == Op::v_fma_mixlo_f16 || op == Op::v_fma_mixhi_f16 ||
+         op == Op::v_mad_mix_f32 || op == Op::v_mad_mixlo_f16 || op == Op::v_mad_mixhi_f16;
+}
+bool is_half(isa::Type type) {
+  using isa::Type;
+  return type == Type::b16 || type == Type::i16 || type == Type::u16 || type == Type::f16 ||
+         type == Type::bf16;
+}
+
+// Whether the saveexec family's member `op` only takes lanes away.
+bool narrows(Op op) {
+  return op == Op::s_and_saveexec_b64 || op == Op::s_andn1_saveexec_b64 || op == Op::s_andn1_wrexec_b64;
+}
+
+class Classifier {
+ public:
+  Classifier(const Library& library, const FlowOptions& options, Target target)
+      : library_(library), options_(options), target_(target) {}
+
+  Instruction classify(const Step* step, uint32_t at) const {
+    Instruction i;
+    i.step = step;
+    i.at = at;
+    const isa::Inst* inst = step->inst;
+    const Handler handler = step->run.load(std::memory_order_relaxed);
+    if (inst == nullptr || handler == level().fault || handler == level().bounded) {
+      i.reads_all = true;
+      return i;
+    }
+    i.how = how(*inst, *step, i);
+    operands(*inst, i);
+    return i;
+  }
+
+ private:
+  How how(const isa::Inst& inst, const Step& step, Instruction& i) const {
+    const Format format = inst.row->format;
+    if (is_scalar_format(format)) return scalar(inst, step, i);
+    if (is_memory_format(format)) return memory(inst);
+    return vector(inst, step, i);
+  }
+
+  How scalar(const isa::Inst& inst, const Step& step, Instruction& i) const {
+    switch (inst.row->op) {
+      case Op::s_branch: i.target = i.at + static_cast<uint32_t>(step.imm); return How::jump;
+      case Op::s_cbranch_scc0:
+      case Op::s_cbranch_scc1:
+      case Op::s_cbranch_vccz:
+      case Op::s_cbranch_vccnz:
+      case Op::s_cbranch_execz:
+      case Op::s_cbranch_execnz: i.target = i.at + static_cast<uint32_t>(step.imm); return How::branch;
+      case Op::s_endpgm:
+      case Op::s_endpgm_saved: return How::end;
+      case Op::s_barrier: return options_.one_wave ? How::nothing : How::barrier;
+      case Op::s_sleep: return (step.imm & 0x7f) == 0 ? How::nothing : How::sleep;
+      case Op::s_nop:
+      case Op::s_waitcnt:
+      case Op::s_icache_inv:
+      case Op::s_incperflevel:
+      case Op::s_decperflevel:
+      case Op::s_ttracedata: return How::nothing;
+      case Op::s_setprio:
+      case Op::s_getpc_b64: return How::call;
+      case Op::s_movrels_b32:
+      case Op::s_movrels_b64:
+      case Op::s_movreld_b32:
+      case Op::s_movreld_b64:
+      case Op::s_getreg_b32:
+      case Op::s_setreg_b32:
+      case Op::s_setreg_imm32_b32: return How::call_all;
+      default: break;
+    }
+    if (inst.row->flags & (isa::kBranch | isa::kTerminator)) return How::leave;
+    i.scalar = library_.scalar(inst.row->op);
+    if (i.scalar == nullptr) return How::leave;
+    for (int s = 0; s < inst.n_src; s++)
+      if (inst.src[s].code == 254) return How::call_all;
+    return inst.row->flags & isa::kWritesExec ? How::exec_op : How::scalar;
+  }
+
+  How vector(const isa::Inst& inst, const Step& step, Instruction& i) const {
+    switch (inst.row->op) {
+      case Op::v_nop:
+      case Op::v_clrexcp: return How::nothing;
+      case Op::v_readfirstlane_b32:
+      case Op::v_readlane_b32:
+      case Op::v_writelane_b32:
+      case Op::v_accvgpr_read_b32:
+      case Op::v_accvgpr_write_b32:
+      case Op::v_accvgpr_mov_b32:
+        for (int s = 0; s < inst.n_src; s++)
+          if (inst.src[s].code == 254) return How::call;
+        return inst.dpp || inst.sdwa ? How::call : How::lane;
+      case Op::v_movreld_b32:
+      case Op::v_movrels_b32:
+      case Op::v_movrelsd_b32: return How::call_all;
+      default: break;
+    }
+    i.vector = library_.vector(inst.row->op, target_);
+    if (i.vector == nullptr || inst.dpp || is_mixed_precision(inst.row->op)) return How::call;
+    if (needs_other_environment(*i.vector)) return How::call;
+    for (int s = 0; s < i.vector->n_src; s++) {
+      const isa::Operand& operand = inst.src[s];
+      if (i.vector->src_registers[s] == 0) continue;
+      if (operand.code == 254 || !operand.present()) return How::call;
+      if (i.vector->src_registers[s] > 2 && operand.is_scalar()) return How::call;
+    }
+    const isa::Type result = inst.row->dst[0];
+    if ((inst.omod || inst.clamp) && (result == isa::Type::f16 || result == isa::Type::pk_f16))
+      return How::call;
+    if (inst.sdwa && inst.dst_sel == 6 && !inst.clamp && is_half(result)) return How::call;
+    (void)step;
+    return How::vector;
+  }
+
+  // All environments round to nearest even here; they differ in denormals.
+  bool needs_other_environment(const VectorFunction& f) const {
+    if (f.environment == 0) return false;
+    return options_.mode.denorm32() != (f.environment == 1 ? options_.mode.denorm16_64() : 3);
+  }
+
+  How memory(const isa::Inst& inst) const {
+    if (inst.tfe) return How::call_all;
+    if (inst.lds || inst.gds || (inst.row->flags & (isa::kLdsDst | isa::kLdsSrc))) return How::call;
+    switch (inst.row->op) {
+      case Op::s_load_dword:
+      case Op::s_load_dwordx2:
+      case Op::s_load_dwordx4:
+      case Op::s_load_dwordx8:
+      case Op::s_load_dwordx16:
+        return inst.dst[0].code + inst.dst[0].dwords <= 106 ? How::scalar_load : How::call;
+      case Op::global_load_dword:
+      case Op::global_load_dwordx2:
+      case Op::global_load_dwordx3:
+      case Op::global_load_dwordx4:
+      case Op::global_load_ubyte:
+      case Op::global_load_sbyte:
+      case Op::global_load_ushort:
+      case Op::global_load_sshort:
+      case Op::global_store_dword:
+      case Op::global_store_dwordx2:
+      case Op::global_store_dwordx3:
+      case Op::global_store_dwordx4:
+      case Op::global_store_byte:
+      case Op::global_store_short:
+      case Op::flat_load_dword:
+      case Op::flat_load_dwordx2:
+      case Op::flat_load_dwordx3:
+      case Op::flat_load_dwordx4:
+      case Op::flat_load_ubyte:
+      case Op::flat_load_sbyte:
+      case Op::flat_load_ushort:
+      case Op::flat_load_sshort:
+      case Op::flat_store_dword:
+      case Op::flat_store_dwordx2:
+      case Op::flat_store_dwordx3:
+      case Op::flat_store_dwordx4:
+      case Op::flat_store_byte:
+      case Op::flat_store_short:
+      case Op::ds_read_b32:
+      case Op::ds_read_b64:
+      case Op::ds_read_b96:
+      case Op::ds_read_b128:
+      case Op::ds_read_u8:
+      case Op::ds_read_i8:
+      case Op::ds_read_u16:
+      case Op::ds_read_i16:
+      case Op::ds_read2_b32:
+      case Op::ds_read2st64_b32:
+      case Op::ds_read2_b64:
+      case Op::ds_read2st64_b64:
+      case Op::ds_write_b32:
+      case Op::ds_write_b64:
+      case Op::ds_write_b96:
+      case Op::ds_write_b128:
+      case Op::ds_write_b8:
+      case Op::ds_write_b16:
+      case Op::ds_write2_b32:
+      case Op::ds_write2st64_b32:
+      case Op::ds_write2_b64:
+      case Op::ds_write2st64_b64: return How::memory;
+      default: return How::call;
+    }
+  }
+
+  // --- Registers ---
+
+  int place(const isa::Operand& operand) const {
+    return operand.is_agpr() ? static_cast<int>(options_.acc_base) + operand.code - isa::kAgprBase
+                             : operand.code - isa::kVgprBase;
+  }
+  Span span(const isa::Operand& operand) const {
+    return {static_cast<uint16_t>(place(operand)), operand.dwords};
+  }
+  static void scalar_operand(const isa::Operand& operand, ScalarSet& set) {
+    if (operand.code < 128) {
+      for (unsigned d = 0; d < operand.dwords && operand.code + d < 128u; d++) set.set(operand.code + d);
+    } else if (operand.code == 251) {
+      set.set(106), set.set(107);
+    } else if (operand.code == 253) {
+      set.set(kScc);
+    }
+  }
+
+  void operands(const isa::Inst& inst, Instruction& i) const {
+    for (int s = 0; s < inst.n_src; s++) {
+      if (!inst.src[s].present()) continue;
+      if (inst.src[s].is_scalar())
+        scalar_operand(inst.src[s], i.s_reads);
+      else
+        i.v_reads[i.n_v_reads++] = span(inst.src[s]);
+    }
+    for (int d = 0; d < inst.n_dst; d++) {
+      if (!inst.dst[d].present()) continue;
+      if (inst.dst[d].is_scalar())
+        scalar_operand(inst.dst[d], i.s_writes);
+      else
+        i.v_writes[i.n_v_writes++] = span(inst.dst[d]);
+    }
+    const uint32_t flags = inst.row->flags;
+    const Op op = inst.row->op;
+    if (flags & isa::kWritesExec) i.writes_exec = true;
+    if (i.scalar) {
+      for (const ScalarArgument argument : i.scalar->argument)
+        if (argument == ScalarArgument::scc) i.s_reads.set(kScc);
+      if (i.scalar->writes_scc || i.how == How::exec_op) i.s_writes.set(kScc);
+      if (i.scalar->conditional) i.s_reads |= i.s_writes;
+    }
+    if (op == Op::s_cbranch_scc0 || op == Op::s_cbranch_scc1) i.s_reads.set(kScc);
+    if (op == Op::s_cbranch_vccz || op == Op::s_cbranch_vccnz) i.s_reads.set(106), i.s_reads.set(107);
+    if (i.s_writes.test(126) || i.s_writes.test(127)) i.writes_exec = true;
+    if (i.writes_exec) i.widens = may_widen(inst, i);
+    if (is_memory_format(inst.row->format)) i.s_reads.set(isa::kM0);
+    const bool swaps = inst.n_dst > 1 && inst.dst[1].present() && !inst.dst[1].is_scalar();
+    if (swaps || (inst.sdwa && inst.dst_unused == 2 && inst.dst_sel != 6) ||
+        (flags & (isa::kD16 | isa::kD16Hi)) || (inst.op_sel & 8) || op == Op::v_writelane_b32)
+      i.merges = true;
+    switch (i.how) {
+      case How::call:
+        i.crosses_lanes = !is_memory_format(inst.row->format) || inst.row->format == Format::DS;
+        i.merges = true;
+        break;
+      case How::lane:
+        i.crosses_lanes =
+            op == Op::v_readfirstlane_b32 || op == Op::v_readlane_b32 || op == Op::v_writelane_b32;
+        i.writes_all_lanes = op == Op::v_writelane_b32;
+        break;
+      case How::call_all:
+      case How::leave:
+        i.reads_all = true;
+        i.widens = i.writes_exec = i.how == How::call_all;
+        break;
+      default: break;
+    }
+  }
+
+  static bool may_widen(const isa::Inst& inst, const Instruction& i) {
+    const Op op = inst.row->op;
+    if (i.how == How::exec_op) return !narrows(op) || inst.dst[0].code == isa::kExecLo;
+    if (inst.row->format == Format::VOPC || i.vector) return false;  // v_cmpx
+    if (op == Op::s_and_b64) return inst.src[0].code != isa::kExecLo && inst.src[1].code != isa::kExecLo;
+    if (op == Op::s_andn2_b64) return inst.src[0].code != isa::kExecLo;
+    return true;
+  }
+
+  const Library& library_;
+  const FlowOptions& options_;
+  Target target_;
+};
+
+bool ends_block(const Instruction& i) {
+  switch (i.how) {
+    case How::branch:
+    case How::jump:
+    case How::end:
+    case How::barrier:
+    case How::sleep:
+    case How::leave: return true;
+    default: return false;
+  }
+}
+bool falls_through(const Instruction& i) {
+  return i.how != How::jump && i.how != How::end && i.how != How::leave;
+}
+bool has_target(const Instruction& i) { return i.how == How::jump || i.how == How::branch; }
+
+class Builder {
+ public:
+  Builder(Program& program, const Library& library, const FlowOptions& options, Flow& flow)
+      : program_(program), classifier_(library, options, program.target()), options_(options), flow_(flow) {}
+
+  bool build(const Step* entry) {
+    if (!reach(static_cast<uint32_t>(entry - program_.steps))) return false;
+    make_blocks();
+    connect();
+    collect_registers();
+    liveness();
+    return true;
+  }
+
+ private:
+  const Step* decoded(uint32_t at) {
+    if (at > program_.count) return nullptr;
+    const Step* step = program_.at(program_.address + uint64_t{at} * 4);
+    if (step == nullptr) return nullptr;
+    if (step->run.load(std::memory_order_acquire) == level().undecoded) program_.decode(step, options_.have);
+    return step;
+  }
+
+  // Every instruction that can be executed, and where blocks begin.
+  bool reach(uint32_t entry) {
+    std::vector<uint32_t> pending{entry};
+    leaders_.insert(entry);
+    entry_ = entry;
+    while (!pending.empty()) {
+      uint32_t at = pending.back();
+      pending.pop_back();
+      while (!found_.contains(at)) {
+        const Step* step = decoded(at);
+        Instruction i = step ? classifier_.classify(step, at) : Instruction{};
+        if (step == nullptr) {
+          i.step = program_.steps + std::min<uint64_t>(at, program_.count);
+          i.at = at;
+          i.reads_all = true;
+        }
+        if (found_.size() >= kMaxInstructions) return false;
+        found_.insert(at);
+        list_.push_back(i);
+        if (has_target(i)) {
+          leaders_.insert(i.target);
+          pending.push_back(i.target);
+        }
+        if (!falls_through(i)) break;
+        at += i.step->dwords;
+        if (ends_block(i)) leaders_.insert(at);
+      }
+    }
+    std::sort(list_.begin(), list_.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
+    return true;
+  }
+
+  void make_blocks() {
+    flow_.instructions = std::move(list_);
+    auto& all = flow_.instructions;
+    flow_.base = all.front().at;
+    flow_.block_at.assign(all.back().at - flow_.base + 1, ~0u);
+    for (uint32_t i = 0; i < all.size(); i++) {
+      const bool follows =
+          i > 0 && falls_through(all[i - 1]) && all[i - 1].at + all[i - 1].step->dwords == all[i].at;
+      if (leaders_.contains(all[i].at) || !follows) {
+        flow_.block_at[all[i].at - flow_.base] = static_cast<uint32_t>(flow_.blocks.size());
+        flow_.blocks.emplace_back().first = i;
+      }
+      flow_.blocks.back().count++;
+    }
+  }
+
+  const Instruction& last(const Block& block) const {
+    return flow_.instructions[block.first + block.count - 1];
+  }
+
+  void connect() {
+    for (uint32_t b = 0; b < flow_.blocks.size(); b++) {
+      const Instruction& end = last(flow_.blocks[b]);
+      const auto link = [&](uint32_t to_dword) {
+        const uint32_t to = flow_.block_of(to_dword);
+        if (to == ~0u) return;
+        flow_.blocks[b].successors.push_back(to);
+        flow_.blocks[to].predecessors.push_back(b);
+        if (to_dword <= end.at) flow_.blocks[to].is_loop_header = true;
+      };
+      if (has_target(end)) link(end.target);
+      if (falls_through(end)) {
+        link(end.at + end.step->dwords);
+        if (end.how == How::barrier || end.how == How::sleep)
+          if (const uint32_t next = flow_.block_of(end.at + end.step->dwords); next != ~0u)
+            flow_.blocks[next].is_entry = true;
+      }
+    }
+    flow_.entry_block = flow_.block_of(entry_);
+    flow_.blocks[flow_.entry_block].is_entry = true;
+  }
+
+  void collect_registers() {
+    for (const Instruction& i : flow_.instructions) {
+      const auto add = [&](const Span& span) {
+        for (unsigned r = 0; r < span.count && span.first + r < kVectorRegisters; r++)
+          flow_.vectors.set(span.first + r);
+      };
+      for (int s = 0; s < i.n_v_reads; s++) add(i.v_reads[s]);
+      for (int s = 0; s < i.n_v_writes; s++) add(i.v_writes[s]);
+      flow_.scalars |= i.s_reads | i.s_writes;
+      if (i.step->inst == nullptr) continue;
+      const isa::Inst& inst = *i.step->inst;
+      const auto pair = [&](const isa::Operand& operand) {
+        if (operand.is_scalar() && operand.dwords == 2 && operand.code < 128)
+          flow_.wide.set(operand.code & ~1u);
+      };
+      for (int s = 0; s < inst.n_src; s++) pair(inst.src[s]);
+      for (int d = 0; d < inst.n_dst; d++)
+        if (i.how != How::scalar_load) pair(inst.dst[d]);
+    }
+    flow_.scalars.set(kScc);
+    for (const int code : {106, 107, 126, 127}) flow_.scalars.set(code);
+    flow_.wide.set(106), flow_.wide.set(126);
+    for (int code = 0; code < 128; code += 2)
+      if (flow_.scalars.test(code) || flow_.scalars.test(code + 1))
+        flow_.scalars.set(code), flow_.scalars.set(code + 1);
+  }
+
+  // --- Liveness: of active lanes, of inactive lanes, of scalars ---
+
+  struct Live {
+    VectorSet active, inactive;
+    ScalarSet scalars;
+    bool operator==(const Live&) const = default;
+  };
+
+  static VectorSet set_of(const Span* spans, int count) {
+    VectorSet set;
+    for (int s = 0; s < count; s++)
+      for (unsigned r = 0; r < spans[s].count && spans[s].first + r < kVectorRegisters; r++)
+        set.set(spans[s].first + r);
+    return set;
+  }
+
+  void before(Instruction& i, Live& live) const {
+    if (i.how == How::end) {
+      live = {};
+      if (options_.observe_everything) live = {flow_.vectors, flow_.vectors, flow_.scalars};
+      return;
+    }
+    if (i.reads_all) {
+      live = {flow_.vectors, flow_.vectors, flow_.scalars};
+      return;
+    }
+    if (i.writes_exec) {
+      const VectorSet any = live.active | live.inactive;
+      if (i.widens) live.inactive = any;
+      live.active = any;
+    }
+    const VectorSet written = set_of(i.v_writes, i.n_v_writes);
+    i.keeps_old = (written & live.inactive).any();
+    if (!i.merges) live.active &= ~written;
+    if (i.merges) live.active |= written;
+    const VectorSet read = set_of(i.v_reads, i.n_v_reads);
+    live.active |= read;
+    if (i.crosses_lanes) live.inactive |= read;
+    live.scalars &= ~i.s_writes;
+    live.scalars |= i.s_reads;
+    live.scalars.set(126), live.scalars.set(127);
+  }
+
+  void liveness() {
+    auto& blocks = flow_.blocks;
+    std::vector<Live> in(blocks.size());
+    std::vector<bool> done(blocks.size());
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (size_t b = blocks.size(); b-- > 0;) {
+        Live live;
+        for (const uint32_t next : blocks[b].successors) {
+          live.active |= in[next].active;
+          live.inactive |= in[next].inactive;
+          live.scalars |= in[next].scalars;
+        }
+        for (uint32_t i = blocks[b].count; i-- > 0;) before(flow_.instructions[blocks[b].first + i], live);
+        if (done[b] && live == in[b]) continue;
+        done[b] = true;
+        in[b] = live;
+        changed = true;
+      }
+    }
+    for (size_t b = 0; b < blocks.size(); b++) {
+      blocks[b].live_in = in[b].active | in[b].inactive;
+      blocks[b].s_live_in = in[b].scalars;
+    }
+  }
+
+  Program& program_;
+  Classifier classifier_;
+  const FlowOptions& options_;
+  Flow& flow_;
+  uint32_t entry_ = 0;
+  std::set<uint32_t> leaders_, found_;
+  std::vector<Instruction> list_;
+};
+
+}  // namespace
+
+bool analyse(Program& program, const Step* entry, const Library& library, const FlowOptions& options,
+             Flow& flow) {
+  return Builder(program, library, options, flow).build(entry);
+}
+
+}  // namespace morgana::device::jit

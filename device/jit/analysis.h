@@ -1,0 +1,99 @@
+// What the translator knows of a kernel before it generates code: instructions with the registers they read
+// and write, blocks, liveness, and which writes may drop the inactive lanes' old values.
+//
+// No LLVM here. Owned by one compilation.
+#pragma once
+
+#include <bitset>
+#include <cstdint>
+#include <vector>
+
+#include "device/jit/library.h"
+#include "device/program/program.h"
+
+namespace morgana::device::jit {
+
+// VGPRs and AccVGPRs by their place behind Wave::v; scalar operand codes, and SCC.
+inline constexpr int kVectorRegisters = 544, kScc = 128, kScalarRegisters = 129;
+using VectorSet = std::bitset<kVectorRegisters>;
+using ScalarSet = std::bitset<kScalarRegisters>;
+
+// How an instruction is executed.
+enum class How : uint8_t {
+  nothing,
+  scalar,   // a function of semantics/scalar.h
+  exec_op,  // the saveexec family
+  branch,   // to `target`, conditionally
+  jump,     // to `target`
+  end,
+  barrier,
+  sleep,
+  vector,  // a function of the vector tables
+  lane,    // readfirstlane, readlane, writelane, AccVGPR moves
+  scalar_load,
+  memory,    // a vector access with a fast path
+  call,      // the interpreter's handler on the registers that the operands name
+  call_all,  // the same, with the whole state
+  leave,     // the interpreter goes on from here
+};
+
+struct Span {
+  uint16_t first = 0;
+  uint8_t count = 0;
+};
+
+struct Instruction {
+  const Step* step = nullptr;
+  uint32_t at = 0;  // dword in the region
+  How how = How::leave;
+  const VectorFunction* vector = nullptr;
+  const ScalarFunction* scalar = nullptr;
+  Span v_reads[8], v_writes[3];
+  uint8_t n_v_reads = 0, n_v_writes = 0;
+  ScalarSet s_reads, s_writes;
+  bool reads_all = false, writes_all_lanes = false;
+  bool crosses_lanes = false;  // reads lanes outside EXEC
+  bool widens = false;         // may set bits of EXEC
+  bool writes_exec = false;
+  bool merges = false;    // active lanes keep a part of the destination's old value
+  bool keeps_old = true;  // inactive lanes' old values of some destination are needed afterwards
+  uint32_t target = 0;    // dword in the region that a branch goes to
+};
+
+struct Block {
+  uint32_t first = 0, count = 0;  // instructions
+  std::vector<uint32_t> successors, predecessors;
+  VectorSet live_in;  // all lanes or the active ones
+  ScalarSet s_live_in;
+  bool is_loop_header = false;  // a back edge comes here
+  bool is_entry = false;        // reached from outside: the beginning, after a barrier
+};
+
+struct Flow {
+  std::vector<Instruction> instructions;
+  std::vector<Block> blocks;
+  std::vector<uint32_t> block_at;  // by dword in the region, from `base`; ~0: none starts here
+  uint32_t base = 0;
+  uint32_t entry_block = 0;  // where the kernel begins
+  VectorSet vectors;         // registers that some instruction names
+  ScalarSet scalars;
+  ScalarSet wide;  // even codes whose pair is used as one 64-bit value
+
+  uint32_t block_of(uint32_t dword) const {
+    return dword < base || dword - base >= block_at.size() ? ~0u : block_at[dword - base];
+  }
+};
+
+struct FlowOptions {
+  uint32_t acc_base = 256;  // place of AccVGPR 0
+  bool one_wave = false;    // the group has one wave: barriers do nothing
+  Mode mode;                // throughout the kernel
+  Allocation have{};
+  bool observe_everything = false;  // registers are read after the end (tests)
+};
+
+// False: too large, or nothing that could be translated.
+bool analyse(Program& program, const Step* entry, const Library& library, const FlowOptions& options,
+             Flow& flow);
+
+}  // namespace morgana::device::jit

@@ -1,0 +1,250 @@
+// From a Flow to code in memory: the pass pipeline, the back end, the linker.
+#include <llvm/Analysis/CGSCCPassManager.h>
+#include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/SmallVectorMemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/ADCE.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/GVN.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <mutex>
+
+#include "base/log.h"
+#include "device/jit/kernel.h"
+#include "device/jit/translator.h"
+
+namespace morgana::device::jit {
+namespace {
+
+Error failed(std::string why) { return Error{ErrorCode::unsupported, std::move(why)}; }
+Error failed(llvm::Error error) { return failed(llvm::toString(std::move(error))); }
+
+double cpu_milliseconds() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
+}
+
+void fell_through(Wave&, const Step*) {}
+
+void initialize_llvm() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+  });
+}
+
+// The process's linker. Never destroyed: kernels may outlive static destruction's order.
+llvm::orc::LLJIT* linker() {
+  static llvm::orc::LLJIT* const made = []() -> llvm::orc::LLJIT* {
+    auto jit = llvm::orc::LLJITBuilder().create();
+    if (jit) return jit->release();
+    log(LogLevel::error, "jit: {}", llvm::toString(jit.takeError()));
+    return nullptr;
+  }();
+  return made;
+}
+
+// Leaves of the library only what the kernel calls.
+void strip(llvm::Module& module, const llvm::Function* kernel) {
+  for (llvm::GlobalVariable& global : llvm::make_early_inc_range(module.globals())) {
+    const auto* type = llvm::dyn_cast<llvm::ArrayType>(global.getValueType());
+    const auto* row = type ? llvm::dyn_cast<llvm::StructType>(type->getElementType()) : nullptr;
+    const bool table = row && row->hasName() &&
+                       (row->getName().ends_with("::VectorOp") || row->getName().ends_with("::ScalarOp"));
+    const bool family = global.getName().ends_with("OpsE");
+    if (table || family) {
+      global.setComdat(nullptr);
+      global.setInitializer(nullptr);
+      global.setLinkage(llvm::GlobalValue::ExternalLinkage);
+    }
+  }
+  for (llvm::Function& f : llvm::make_early_inc_range(module)) {
+    if (&f == kernel) continue;
+    f.setComdat(nullptr);
+    if (f.isMaterializable()) f.deleteBody();
+    if (f.isDeclaration() && f.use_empty()) {
+      f.eraseFromParent();
+    } else if (!f.isDeclaration()) {
+      f.setLinkage(llvm::GlobalValue::InternalLinkage);
+      f.removeFnAttr(llvm::Attribute::NoInline);
+      f.removeFnAttr(llvm::Attribute::UWTable);
+    }
+  }
+  for (llvm::GlobalVariable& global : llvm::make_early_inc_range(module.globals()))
+    if (global.use_empty() && global.isDeclaration()) global.eraseFromParent();
+}
+
+void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graphs, modules);
+
+  llvm::FunctionPassManager f;
+  // Twice: the first pass finds the pointers to operands, after which the operands can be promoted too.
+  f.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  f.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  f.addPass(llvm::EarlyCSEPass());
+  f.addPass(llvm::InstCombinePass());
+  f.addPass(llvm::SimplifyCFGPass());
+  f.addPass(llvm::EarlyCSEPass(true));
+  f.addPass(llvm::InstCombinePass());
+  f.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), true));
+  f.addPass(llvm::GVNPass());
+  f.addPass(llvm::InstCombinePass());
+  f.addPass(llvm::ADCEPass());
+  f.addPass(llvm::SimplifyCFGPass());
+
+  llvm::ModulePassManager m;
+  m.addPass(llvm::AlwaysInlinerPass());
+  m.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(f)));
+  m.addPass(llvm::GlobalDCEPass());
+  m.run(module, modules);
+}
+
+std::unique_ptr<llvm::TargetMachine> target_machine(const llvm::Function& kernel) {
+  std::string problem;
+  const llvm::Triple triple(llvm::sys::getProcessTriple());
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, problem);
+  if (target == nullptr) return nullptr;
+  const llvm::StringRef cpu = kernel.getFnAttribute("target-cpu").getValueAsString();
+  const llvm::StringRef features = kernel.getFnAttribute("target-features").getValueAsString();
+  llvm::TargetOptions options;
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(triple, cpu, features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+                                  llvm::CodeGenOptLevel::Default, true));
+}
+
+// For whoever works on the JIT: MORGANA_JIT_DUMP names a folder that gets the IR of every kernel.
+void dump(const llvm::Module& module, uint64_t address, const char* stage) {
+  static const char* const folder = std::getenv("MORGANA_JIT_DUMP");
+  if (folder == nullptr) return;
+  std::error_code error;
+  llvm::raw_fd_ostream out(fmt::format("{}/{:x}.{}.ll", folder, address, stage), error);
+  if (!error) module.print(out, nullptr);
+}
+
+}  // namespace
+
+struct Kernel::Linked {
+  llvm::orc::JITDylib* library = nullptr;
+};
+
+Kernel::Kernel() : linked_(std::make_unique<Linked>()) {}
+Kernel::~Kernel() {
+  if (linked_->library == nullptr) return;
+  if (auto error = linker()->getExecutionSession().removeJITDylib(*linked_->library))
+    llvm::consumeError(std::move(error));
+}
+
+Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entry,
+                                              const Specialisation& key) {
+  const double begin = cpu_milliseconds();
+  const Library* library = Library::get();
+  if (library == nullptr) return failed("no bitcode library");
+  initialize_llvm();
+
+  Mode mode;
+  mode.bits = key.mode;
+  // LLVM folds constants by rounding to nearest even.
+  if (mode.round32() != 0 || mode.round16_64() != 0)
+    return failed("a rounding mode other than to nearest even");
+  if (mode.bits >> 27 & 3) return failed("GPR indexing or VSKIP from the beginning");
+  FlowOptions options;
+  options.acc_base = key.acc_base;
+  options.one_wave = key.one_wave;
+  options.mode = mode;
+  options.have = {key.sgprs, key.vgprs, key.agprs};
+  options.observe_everything = key.observe_everything;
+  Flow flow;
+  if (!analyse(program, entry, *library, options, flow)) return failed("too many instructions");
+
+  llvm::LLVMContext context;
+  const auto module = library->load(context);
+  if (module == nullptr) return failed("the bitcode library cannot be read");
+  Translator translator(*module, *library, flow, program.target(), key);
+  llvm::Function* function = translator.translate();
+  if (function == nullptr) return failed("the bitcode library lacks a function");
+  strip(*module, function);
+  const uint64_t address = program.pc(entry);
+  dump(*module, address, "raw");
+  const double translated = cpu_milliseconds();
+  const auto machine = target_machine(*function);
+  if (machine == nullptr) return failed("LLVM has no back end for this host");
+  module->setDataLayout(machine->createDataLayout());
+  module->setTargetTriple(machine->getTargetTriple());
+  if (std::getenv("MORGANA_JIT_DUMP") && llvm::verifyModule(*module, &llvm::errs()))
+    return failed("invalid code");
+  optimise(*module, *machine);
+  dump(*module, address, "opt");
+  const double optimised = cpu_milliseconds();
+
+  llvm::SmallVector<char, 0> object;
+  llvm::raw_svector_ostream stream(object);
+  llvm::legacy::PassManager emit;
+  if (machine->addPassesToEmitFile(emit, stream, nullptr, llvm::CodeGenFileType::ObjectFile, true))
+    return failed("LLVM cannot emit objects");
+  emit.run(*module);
+  const double emitted = cpu_milliseconds();
+
+  std::shared_ptr<Kernel> kernel(new Kernel);
+  llvm::orc::LLJIT* const jit = linker();
+  if (jit == nullptr) return failed("no linker");
+  static std::atomic<uint64_t> number{0};
+  auto dylib = jit->createJITDylib(fmt::format("kernel{}", number++));
+  if (!dylib) return failed(dylib.takeError());
+  kernel->linked_->library = &*dylib;
+  if (auto error = jit->addObjectFile(
+          *dylib, std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(object), false)))
+    return failed(std::move(error));
+  auto symbol = jit->lookup(*dylib, "kernel");
+  if (!symbol) return failed(symbol.takeError());
+  kernel->entry_ = symbol->toPtr<Entry>();
+  kernel->key_ = key;
+  kernel->steps_ = program.steps;
+  const auto& singles = translator.singles();
+  kernel->singles_ = std::make_unique<SingleStep[]>(singles.size());
+  for (size_t i = 0; i < singles.size(); i++) {
+    Step* const copy = kernel->singles_[i].step;
+    std::memcpy(static_cast<void*>(copy), static_cast<const void*>(singles[i]), sizeof(Step));
+    Step& behind = copy[singles[i]->dwords];
+    behind.run.store(fell_through, std::memory_order_relaxed);
+    behind.ordinal = copy->ordinal + 1;
+  }
+  log(LogLevel::info,
+      "jit: kernel at {:#x}: {} instructions, {} by handlers; translate {:.1f} ms, optimise {:.1f}, emit "
+      "{:.1f}, link {:.1f}",
+      address, flow.instructions.size(), singles.size(), translated - begin, optimised - translated,
+      emitted - optimised, cpu_milliseconds() - emitted);
+  return std::shared_ptr<const Kernel>(std::move(kernel));
+}
+
+}  // namespace morgana::device::jit

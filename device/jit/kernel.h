@@ -1,0 +1,47 @@
+// Kernel: the compiled code of one kernel for one Specialisation, and how a wave executes it.
+//
+// Made by `compile`, immutable afterwards and shared by all waves on all threads. It refers to the Steps of
+// the Program that it was compiled from and must not be run after that is gone.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "device/jit/abi.h"
+#include "device/jit/specialisation.h"
+#include "device/program/program.h"
+
+namespace morgana::device::jit {
+
+class Kernel {
+ public:
+  ~Kernel();
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+
+  // Makes `frame` that of a wave at the beginning of the kernel.
+  void enter(WaveFrame& frame) const;
+
+  const Specialisation& specialisation() const { return key_; }
+
+ private:
+  friend Result<std::shared_ptr<const Kernel>> compile(Program&, const Step*, const Specialisation&);
+  friend void run(Wave& wave, WaveFrame& frame);
+  struct Linked;
+  Kernel();
+  Specialisation key_;
+  const Step* steps_ = nullptr;
+  Entry entry_ = nullptr;
+  std::unique_ptr<SingleStep[]> singles_;
+  std::unique_ptr<Linked> linked_;
+};
+
+// Compiles the kernel that begins at `entry`, a step of `program`. An error says why it stays interpreted.
+Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entry, const Specialisation& key);
+
+// Executes a wave until it stops, as Level::run does: with the frame's kernel, or the interpreter once the
+// kernel has handed the wave over.
+void run(Wave& wave, WaveFrame& frame);
+
+}  // namespace morgana::device::jit

@@ -1,0 +1,259 @@
+// The fast paths of memory instructions, for inlining into kernels: each answers false, having changed
+// nothing that matters, when the addresses have no shape that it serves; the interpreter's handler does the
+// access then. Part of the bitcode library semantics.cpp.
+//
+// Sixteen lanes at a time (a chunk): neighbours in memory, or all at one address. `exec` is tested by chunk,
+// so that constant masks cost nothing.
+#pragma once
+
+#include "device/interp/memory_move.h"
+#include "device/jit/abi.h"
+
+namespace morgana::device::MORGANA_SIMD {
+
+// A register as four chunks.
+struct Lanes {
+  Chunk chunk[kChunks];
+};
+
+MORGANA_INLINE uint32_t equal_lanes(Chunk a, Chunk b) {
+  return __builtin_bit_cast(uint16_t, __builtin_convertvector(a == b, ChunkMask));
+}
+MORGANA_INLINE bool covers(uint32_t equal, uint32_t mask) { return (mask & ~equal) == 0; }
+
+// What sixteen lanes' addresses look like.
+enum class Form : uint8_t { idle, row, same, other };
+
+template <int Size>
+MORGANA_INLINE Form form_of(Chunk offset, uint32_t mask) {
+  if (mask == 0) return Form::idle;
+  if (!(mask & 1)) return Form::other;
+  const uint32_t first = offset[0];
+  if (first <= UINT32_MAX - 15 * Size && covers(equal_lanes(offset, kIota * Size + first), mask)) [[likely]]
+    return Form::row;
+  if (covers(equal_lanes(offset, Chunk(first)), mask)) return Form::same;
+  return Form::other;
+}
+
+// N dwords of sixteen lanes, from `from` on (row) or all at `from` (same). False: not under this mask.
+template <int N>
+MORGANA_INLINE bool load_row(Lanes* data, int i, const uint8_t* from, uint32_t mask) {
+  if constexpr (N == 1 && kMaskedAccesses) {
+    data[0].chunk[i] = __builtin_masked_load(as_bools(mask), reinterpret_cast<const uint32_t*>(from));
+    return true;
+  } else {
+    if (mask != 0xffff) return false;
+    Chunk v[N];
+    for (int d = 0; d < N; d++) v[d] = peek<Chunk>(from + 64 * d);
+    split_records<N>(v);
+    for (int d = 0; d < N; d++) data[d].chunk[i] = v[d];
+    return true;
+  }
+}
+template <int N>
+MORGANA_INLINE void load_same(Lanes* data, int i, const uint8_t* from) {
+  for (int d = 0; d < N; d++) data[d].chunk[i] = Chunk(peek<uint32_t>(from + 4 * d));
+}
+template <int N>
+MORGANA_INLINE bool store_row(const Lanes* data, int i, uint8_t* to, uint32_t mask) {
+  if (mask == 0xffff) {
+    Chunk v[N];
+    for (int d = 0; d < N; d++) v[d] = data[d].chunk[i];
+    join_records<N>(v);
+    for (int d = 0; d < N; d++) poke(to + 64 * d, v[d]);
+    return true;
+  }
+  if constexpr (N == 1 && kMaskedAccesses) {
+    __builtin_masked_store(as_bools(mask), data[0].chunk[i], reinterpret_cast<uint32_t*>(to));
+    return true;
+  }
+  return false;
+}
+template <class T>
+MORGANA_INLINE bool load_narrow(Lanes* data, int i, const uint8_t* from, uint32_t mask) {
+  using Narrow = T __attribute__((ext_vector_type(16)));
+  using Signed = int32_t __attribute__((ext_vector_type(16)));
+  if (mask != 0xffff) return false;
+  data[0].chunk[i] = __builtin_bit_cast(Chunk, __builtin_convertvector(peek<Narrow>(from), Signed));
+  return true;
+}
+template <class T>
+MORGANA_INLINE bool store_narrow(const Lanes* data, int i, uint8_t* to, uint32_t mask) {
+  using Narrow = T __attribute__((ext_vector_type(16)));
+  if (mask != 0xffff) return false;
+  poke(to, __builtin_convertvector(data[0].chunk[i], Narrow));
+  return true;
+}
+
+// The kinds of data: what a row and what one place means.
+template <int N>
+struct Dwords {
+  static constexpr int kSize = 4 * N;
+  static constexpr int kRegisters = N;
+  MORGANA_INLINE static bool load(Lanes* d, int i, const uint8_t* p, uint32_t m) {
+    return load_row<N>(d, i, p, m);
+  }
+  MORGANA_INLINE static void same(Lanes* d, int i, const uint8_t* p) { load_same<N>(d, i, p); }
+  MORGANA_INLINE static bool store(const Lanes* d, int i, uint8_t* p, uint32_t m) {
+    return store_row<N>(d, i, p, m);
+  }
+};
+template <class T>
+struct Narrow {
+  static constexpr int kSize = sizeof(T);
+  static constexpr int kRegisters = 1;
+  MORGANA_INLINE static bool load(Lanes* d, int i, const uint8_t* p, uint32_t m) {
+    return load_narrow<T>(d, i, p, m);
+  }
+  MORGANA_INLINE static void same(Lanes* d, int i, const uint8_t* p) {
+    d[0].chunk[i] = Chunk(static_cast<uint32_t>(static_cast<int32_t>(peek<T>(p))));
+  }
+  MORGANA_INLINE static bool store(const Lanes* d, int i, uint8_t* p, uint32_t m) {
+    return store_narrow<T>(d, i, p, m);
+  }
+};
+
+// --- Offsets of 32 bits from a base ---
+
+template <class Kind>
+MORGANA_INLINE bool load_offsets(jit::WaveFrame* frame, uint64_t base, const Lanes* offset, uint64_t exec,
+                                 Lanes* data) {
+  frame->first_address = base + offset->chunk[0][0];
+#pragma clang loop unroll(full)
+  for (int i = 0; i < kChunks; i++) {
+    const uint32_t mask = chunk_mask(exec, i);
+    const Chunk at = offset->chunk[i];
+    const auto* from = reinterpret_cast<const uint8_t*>(base + at[0]);
+    switch (form_of<Kind::kSize>(at, mask)) {
+      case Form::idle: break;
+      case Form::row:
+        if (!Kind::load(data, i, from, mask)) return false;
+        break;
+      case Form::same: Kind::same(data, i, from); break;
+      case Form::other: return false;
+    }
+  }
+  return true;
+}
+template <class Kind>
+MORGANA_INLINE bool store_offsets(jit::WaveFrame* frame, uint64_t base, const Lanes* offset, uint64_t exec,
+                                  const Lanes* data) {
+  frame->first_address = base + offset->chunk[0][0];
+#pragma clang loop unroll(full)
+  for (int i = 0; i < kChunks; i++) {
+    const uint32_t mask = chunk_mask(exec, i);
+    const Chunk at = offset->chunk[i];
+    const Form form = form_of<Kind::kSize>(at, mask);
+    if (form == Form::idle) continue;
+    if (form != Form::row) return false;
+    if (!Kind::store(data, i, reinterpret_cast<uint8_t*>(base + at[0]), mask)) return false;
+  }
+  return true;
+}
+
+// --- Addresses of 64 bits ---
+
+// The upper halves are all alike and name no aperture.
+MORGANA_INLINE bool same_high(const Lanes* high, uint64_t exec, bool flat) {
+  const uint32_t first = high->chunk[0][0];
+  if (flat && (first == kSharedBase >> 32 || first == kPrivateBase >> 32)) return false;
+  Chunk differs = Chunk(0);
+#pragma clang loop unroll(full)
+  for (int i = 0; i < kChunks; i++)
+    differs |= blend(chunk_mask(exec, i), high->chunk[i] ^ Chunk(first), Chunk(0));
+  return is_zero(differs);
+}
+
+template <class Kind>
+MORGANA_INLINE bool load_addresses(jit::WaveFrame* frame, int64_t imm, const Lanes* low, const Lanes* high,
+                                   uint64_t exec, bool flat, Lanes* data) {
+  if (!(exec & 1) || !same_high(high, exec, flat)) return false;
+  const uint64_t base = (uint64_t{high->chunk[0][0]} << 32) + static_cast<uint64_t>(imm);
+  return load_offsets<Kind>(frame, base, low, exec, data);
+}
+template <class Kind>
+MORGANA_INLINE bool store_addresses(jit::WaveFrame* frame, int64_t imm, const Lanes* low, const Lanes* high,
+                                    uint64_t exec, bool flat, const Lanes* data) {
+  if (!(exec & 1) || !same_high(high, exec, flat)) return false;
+  const uint64_t base = (uint64_t{high->chunk[0][0]} << 32) + static_cast<uint64_t>(imm);
+  return store_offsets<Kind>(frame, base, low, exec, data);
+}
+
+// --- LDS ---
+
+template <class Kind>
+MORGANA_INLINE bool load_lds(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address, uint64_t exec,
+                             Lanes* data) {
+#pragma clang loop unroll(full)
+  for (int i = 0; i < kChunks; i++) {
+    const uint32_t mask = chunk_mask(exec, i);
+    const Chunk at = address->chunk[i] + add;
+    const uint64_t first = at[0];
+    switch (form_of<Kind::kSize>(at, mask)) {
+      case Form::idle: break;
+      case Form::row:
+        if (first + 16 * Kind::kSize > limit || !Kind::load(data, i, lds + first, mask)) return false;
+        break;
+      case Form::same:
+        if (first + Kind::kSize > limit) return false;
+        Kind::same(data, i, lds + first);
+        break;
+      case Form::other: return false;
+    }
+  }
+  return true;
+}
+template <class Kind>
+MORGANA_INLINE bool store_lds(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address, uint64_t exec,
+                              const Lanes* data) {
+#pragma clang loop unroll(full)
+  for (int i = 0; i < kChunks; i++) {
+    const uint32_t mask = chunk_mask(exec, i);
+    const Chunk at = address->chunk[i] + add;
+    const uint64_t first = at[0];
+    const Form form = form_of<Kind::kSize>(at, mask);
+    if (form == Form::idle) continue;
+    if (form != Form::row || first + 16 * Kind::kSize > limit || !Kind::store(data, i, lds + first, mask))
+      return false;
+  }
+  return true;
+}
+
+// --- What the translator calls, by name ---
+
+#define MORGANA_PATHS(name, Kind)                                                                            \
+  extern "C" bool morgana_load_offsets_##name(jit::WaveFrame* f, uint64_t base, const Lanes* offset,         \
+                                              uint64_t exec, Lanes* data) {                                  \
+    return load_offsets<Kind>(f, base, offset, exec, data);                                                  \
+  }                                                                                                          \
+  extern "C" bool morgana_store_offsets_##name(jit::WaveFrame* f, uint64_t base, const Lanes* offset,        \
+                                               uint64_t exec, Lanes* data) {                                 \
+    return store_offsets<Kind>(f, base, offset, exec, data);                                                 \
+  }                                                                                                          \
+  extern "C" bool morgana_load_addresses_##name(jit::WaveFrame* f, int64_t imm, const Lanes* low,            \
+                                                const Lanes* high, uint64_t exec, bool flat, Lanes* data) {  \
+    return load_addresses<Kind>(f, imm, low, high, exec, flat, data);                                        \
+  }                                                                                                          \
+  extern "C" bool morgana_store_addresses_##name(jit::WaveFrame* f, int64_t imm, const Lanes* low,           \
+                                                 const Lanes* high, uint64_t exec, bool flat, Lanes* data) { \
+    return store_addresses<Kind>(f, imm, low, high, exec, flat, data);                                       \
+  }                                                                                                          \
+  extern "C" bool morgana_load_lds_##name(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address,  \
+                                          uint64_t exec, Lanes* data) {                                      \
+    return load_lds<Kind>(lds, limit, add, address, exec, data);                                             \
+  }                                                                                                          \
+  extern "C" bool morgana_store_lds_##name(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address, \
+                                           uint64_t exec, Lanes* data) {                                     \
+    return store_lds<Kind>(lds, limit, add, address, exec, data);                                            \
+  }
+MORGANA_PATHS(b32, Dwords<1>)
+MORGANA_PATHS(b64, Dwords<2>)
+MORGANA_PATHS(b96, Dwords<3>)
+MORGANA_PATHS(b128, Dwords<4>)
+MORGANA_PATHS(u8, Narrow<uint8_t>)
+MORGANA_PATHS(i8, Narrow<int8_t>)
+MORGANA_PATHS(u16, Narrow<uint16_t>)
+MORGANA_PATHS(i16, Narrow<int16_t>)
+#undef MORGANA_PATHS
+
+}  // namespace morgana::device::MORGANA_SIMD

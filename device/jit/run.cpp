@@ -1,0 +1,37 @@
+// How a wave runs a kernel. The host's float state is set by the interpreter's base level, which runs on
+// every processor.
+#define MORGANA_SIMD base
+#include "device/interp/code.h"
+#include "device/jit/kernel.h"
+
+namespace morgana::device::jit {
+namespace {
+
+// A kernel that loops gives way to other waves after so many instructions, a few milliseconds.
+constexpr uint64_t kLimit = 1'000'000;
+
+}  // namespace
+
+void Kernel::enter(WaveFrame& frame) const {
+  frame = {};
+  frame.steps = steps_;
+  frame.singles = singles_.get();
+  frame.kernel = this;
+}
+
+void run(Wave& wave, WaveFrame& frame) {
+  if (frame.kernel == nullptr) return level().run(wave);
+  base::apply_mode(wave);
+  wave.exit = Exit::none;
+  frame.limit = kLimit;
+  frame.in_kernel = true;
+  frame.kernel->entry_(&wave, &frame);
+  frame.in_kernel = false;
+  if (wave.exit == Exit::fault) return;
+  if (frame.entry == kInterpret) frame.kernel = nullptr;
+  if (wave.exit == Exit::none) return level().run(wave);
+  // Only a sleeping wave has budget left.
+  if (wave.exit == Exit::quantum && frame.kernel == nullptr) wave.budget = 0;
+}
+
+}  // namespace morgana::device::jit

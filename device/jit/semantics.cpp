@@ -1,0 +1,209 @@
+// The bitcode library: what the translator inlines into kernels. Compiled once per host vector level, to LLVM
+// bitcode, with the interpreter's flags; never linked into the program.
+//
+// Vector instructions come from the interpreter's own tables (Library reads their initializers), scalar ones
+// from the rows of the instruction set, memory accesses from memory_paths.h.
+#define kRows kFloat32Rows
+#include "device/interp/vector_f32.cpp"
+#undef kRows
+#define kRows kFloat64Rows
+#include "device/interp/vector_f64.cpp"
+#undef kRows
+#define kRows kFloat16Rows
+#include "device/interp/vector_f16.cpp"
+#undef kRows
+#define kRows kIntegerRows32
+#include "device/interp/vector_int.cpp"
+#undef kRows
+#define kRows kShortRows
+#include "device/interp/vector_short.cpp"
+#undef kRows
+#define kRows kConvertRows
+#include "device/interp/vector_convert.cpp"
+#undef kRows
+#define kRows kPackedRows
+#include "device/interp/vector_packed.cpp"
+#undef kRows
+#include "device/interp/vector_compare.cpp"
+#include "device/interp/vector_modified.cpp"
+#include "device/jit/abi.h"
+#define Indices RecordIndices  // memory_move.h and vector_frame.h each have their own
+#include "device/jit/memory_paths.h"
+#undef Indices
+#include "device/semantics/scalar.h"
+
+// --- Scalar instructions ---
+
+namespace morgana::device {
+
+// Looked up from inside namespace scalar, an op that has no function there finds this one.
+struct NoFunction {};
+#define INST(op, ...) [[maybe_unused]] constexpr NoFunction op{};
+#define INST_ALSO(op, ...)
+#include "device/isa/rows/all.def"
+#undef INST
+#undef INST_ALSO
+
+namespace scalar {
+
+using jit::ScalarArgument;
+using jit::ScalarResult;
+
+// The arguments as the translator hands them over: source operands in order, SCC, the immediate.
+struct ScalarInputs {
+  const uint64_t* src;
+  uint32_t scc;
+  int32_t imm;
+};
+
+template <typename T>
+struct Argument;
+template <>
+struct Argument<uint32_t> {
+  static constexpr ScalarArgument kind = ScalarArgument::b32;
+  static uint32_t get(const ScalarInputs& in, int i) { return static_cast<uint32_t>(in.src[i]); }
+};
+template <>
+struct Argument<uint64_t> {
+  static constexpr ScalarArgument kind = ScalarArgument::b64;
+  static uint64_t get(const ScalarInputs& in, int i) { return in.src[i]; }
+};
+template <>
+struct Argument<SccIn> {
+  static constexpr ScalarArgument kind = ScalarArgument::scc;
+  static SccIn get(const ScalarInputs& in, int) { return {in.scc != 0}; }
+};
+template <>
+struct Argument<Simm> {
+  static constexpr ScalarArgument kind = ScalarArgument::simm;
+  static Simm get(const ScalarInputs& in, int) { return {in.imm}; }
+};
+template <>
+struct Argument<Uimm> {
+  static constexpr ScalarArgument kind = ScalarArgument::uimm;
+  static Uimm get(const ScalarInputs& in, int) { return {static_cast<uint16_t>(in.imm)}; }
+};
+template <typename T>
+inline constexpr bool kIsOperand =
+    Argument<T>::kind == ScalarArgument::b32 || Argument<T>::kind == ScalarArgument::b64;
+
+template <typename T>
+struct Outcome {
+  static constexpr uint8_t dwords = sizeof(T) / 4;
+  static constexpr bool scc = false, conditional = false;
+  static void put(ScalarResult* out, T value) { out->value = value; }
+};
+template <typename T>
+struct Outcome<WithScc<T>> {
+  static constexpr uint8_t dwords = sizeof(T) / 4;
+  static constexpr bool scc = true, conditional = false;
+  static void put(ScalarResult* out, WithScc<T> result) {
+    out->value = result.value;
+    out->scc = result.scc;
+  }
+};
+template <typename T>
+struct Outcome<Conditional<T>> {
+  static constexpr uint8_t dwords = sizeof(T) / 4;
+  static constexpr bool scc = false, conditional = true;
+  static void put(ScalarResult* out, Conditional<T> result) {
+    out->value = result.value;
+    out->write = result.write;
+  }
+};
+template <>
+struct Outcome<SccOnly> {
+  static constexpr uint8_t dwords = 0;
+  static constexpr bool scc = true, conditional = false;
+  static void put(ScalarResult* out, SccOnly result) { out->scc = result.scc; }
+};
+
+// The numbers of the operands among the arguments: operand i of the instruction, whatever stands between.
+template <auto F>
+struct Function;
+template <typename R, typename... A, R (*F)(A...)>
+struct Function<F> {
+  static void run(const uint64_t* src, uint32_t scc, int32_t imm, ScalarResult* out) {
+    const ScalarInputs in{src, scc, imm};
+    int next = 0;
+    // Braces evaluate left to right.
+    struct Call {
+      R result;
+    };
+    const auto get = [&]<typename T>() __attribute__((always_inline)) {
+      const int i = next;
+      next += kIsOperand<T>;
+      return Argument<T>::get(in, i);
+    };
+    struct Bound {
+      R (*f)(A...);
+      R result;
+      __attribute__((always_inline)) Bound(R (*g)(A...), A... a) : f(g), result(g(a...)) {}
+    };
+    const Bound bound{F, get.template operator()<A>()...};
+    Outcome<R>::put(out, bound.result);
+  }
+  static constexpr ScalarArgument kinds[4] = {Argument<A>::kind...};
+  static constexpr uint8_t count = sizeof...(A);
+  using Result = Outcome<R>;
+};
+
+struct ScalarOp {
+  isa::Op op;
+  void (*run)(const uint64_t* src, uint32_t scc, int32_t imm, ScalarResult* out);
+  ScalarArgument argument[4];
+  uint8_t count, dst_dwords, writes_scc, conditional;
+};
+
+template <auto Name>
+constexpr ScalarOp scalar_op(isa::Op op) {
+  using N = decltype(Name);
+  if constexpr (__is_same(N, NoFunction)) {
+    return {op, nullptr, {}, 0, 0, 0, 0};
+  } else {
+    using F = Function<Name>;
+    using R = typename F::Result;
+    return {op,     F::run,        {F::kinds[0], F::kinds[1], F::kinds[2], F::kinds[3]}, F::count, R::dwords,
+            R::scc, R::conditional};
+  }
+}
+
+// Read by Library; `op` itself is a name that is looked up here.
+extern const ScalarOp kScalarRows[];
+const ScalarOp kScalarRows[] = {
+#define INST(op, ...) scalar_op<op>(isa::Op::op),
+#define INST_ALSO(op, ...)
+#include "device/isa/rows/all.def"
+#undef INST
+#undef INST_ALSO
+};
+
+}  // namespace scalar
+
+// --- Results of float instructions with omod or clamp ---
+
+namespace MORGANA_SIMD {
+
+using jit::kValuesDst;
+static_assert(offsetof(Values, mode) == jit::kValuesMode && offsetof(Values, src) == jit::kValuesSrc &&
+              offsetof(Values, mask_in) == jit::kValuesMaskIn &&
+              offsetof(Values, immediate) == jit::kValuesImmediate && offsetof(Values, dst) == kValuesDst &&
+              offsetof(Values, mask_out) == jit::kValuesMaskOut && sizeof(Values) == jit::kValuesSize);
+
+extern "C" void morgana_finish_f32(const Mode* mode, uint32_t omod, uint32_t clamp, uint32_t* result) {
+  isa::Inst inst{};
+  inst.omod = static_cast<uint8_t>(omod);
+  inst.clamp = clamp != 0;
+  u32v& v = word(result, 0);
+  v = as<u32v>(finish_float(*mode, inst, as<f32v>(v)));
+}
+extern "C" void morgana_finish_f64(const Mode* mode, uint32_t omod, uint32_t clamp, uint32_t* result) {
+  isa::Inst inst{};
+  inst.omod = static_cast<uint8_t>(omod);
+  inst.clamp = clamp != 0;
+  const f64v d = finish_float(*mode, inst, load_operand<f64v>(result));
+  for_each_register(d, [&](int r, u32v lanes) { word(result, r) = lanes; });
+}
+
+}  // namespace MORGANA_SIMD
+}  // namespace morgana::device

@@ -1,0 +1,19 @@
+// What a compiled kernel is specialised on, beside its code.
+#pragma once
+
+#include <cstdint>
+
+namespace morgana::device::jit {
+
+struct Specialisation {
+  uint32_t mode = 0;  // MODE's bits
+  uint32_t lds_size = 0;
+  uint32_t acc_base = 256;                   // place of AccVGPR 0 behind Wave::v
+  uint32_t sgprs = 0, vgprs = 0, agprs = 0;  // that the wave has
+  bool one_wave = false;                     // in the group
+  bool full_wave = false;                    // all 64 lanes are active at the beginning
+  bool observe_everything = false;           // registers are read after the end (tests)
+  bool operator==(const Specialisation&) const = default;
+};
+
+}  // namespace morgana::device::jit

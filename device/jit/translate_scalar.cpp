@@ -1,0 +1,128 @@
+// Scalar instructions, branches and scalar loads.
+#include "device/jit/translator.h"
+#include "device/program/constants.h"
+
+namespace morgana::device::jit {
+
+using isa::Op;
+
+// Source `source` as an i32 or (two dwords) an i64.
+llvm::Value* Translator::scalar_source(const Instruction& i, int source, int dwords) {
+  const isa::Inst& inst = *i.step->inst;
+  const isa::Operand& operand = inst.src[source];
+  const auto constant = [&](uint64_t value) -> Value* {
+    return dwords == 2 ? b_.getInt64(value) : b_.getInt32(static_cast<uint32_t>(value));
+  };
+  const auto widened = [&](Value* value) { return b_.CreateZExt(value, dwords == 2 ? i64_ : i32_); };
+  const unsigned code = operand.code;
+  if (is_constant(operand.code)) {
+    const Constant value = constant_value(operand.code, operand.type, inst.literal);
+    return constant(value.low | uint64_t{value.high} << 32);
+  }
+  if (i.step->kind[source] == Source::special || code >= 128) {
+    switch (code) {
+      case 251: return widened(b_.CreateICmpEQ(s64(isa::kVccLo), b_.getInt64(0)));
+      case 252: return widened(b_.CreateICmpEQ(exec(), b_.getInt64(0)));
+      case 253: return widened(b_.CreateLoad(i32_, scc_));
+      case 235:
+      case 236:
+      case 237:
+      case 238: {
+        const uint64_t base = code < 237 ? kSharedBase : kPrivateBase;
+        return constant(code & 1 ? base : base | 0xffff'ffff);
+      }
+      default: return constant(0);
+    }
+  }
+  return dwords == 2 ? s64(code) : s32(code);
+}
+
+// Calls the function of the instruction; the result is where a ScalarResult lies.
+llvm::Value* Translator::scalar_call(const Instruction& i, Value* const* sources) {
+  llvm::AllocaInst* arguments = temporary(llvm::ArrayType::get(i64_, 4));
+  llvm::AllocaInst* result = temporary(llvm::ArrayType::get(i64_, 2));
+  for (unsigned a = 0; a < 4; a++)
+    if (sources[a]) b_.CreateStore(sources[a], field(arguments, a * 8));
+  Value* immediate =
+      b_.getInt32(static_cast<uint32_t>(static_cast<int32_t>(static_cast<int16_t>(i.step->inst->simm16))));
+  call_library(i.scalar->run, {arguments, b_.CreateLoad(i32_, scc_), immediate, result});
+  return result;
+}
+
+void Translator::scalar(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  Value* sources[4] = {};
+  int next = 0;
+  for (int a = 0; a < i.scalar->count; a++) {
+    const ScalarArgument kind = i.scalar->argument[a];
+    if (kind != ScalarArgument::b32 && kind != ScalarArgument::b64) continue;
+    Value* value = scalar_source(i, next, kind == ScalarArgument::b64 ? 2 : 1);
+    sources[next++] = b_.CreateZExt(value, i64_);
+  }
+  Value* result = scalar_call(i, sources);
+  if (i.scalar->dst_dwords != 0) {
+    const unsigned code = inst.dst[0].code;
+    const bool wide = i.scalar->dst_dwords == 2;
+    Value* value = b_.CreateLoad(wide ? i64_ : i32_, result);
+    if (i.scalar->conditional) {
+      Value* write =
+          b_.CreateICmpNE(b_.CreateLoad(i32_, field(result, offsetof(ScalarResult, write))), b_.getInt32(0));
+      value = b_.CreateSelect(write, value, wide ? s64(code) : s32(code));
+    }
+    if (wide)
+      set_s64(code, value);
+    else
+      set_s32(code, value);
+  }
+  if (i.scalar->writes_scc)
+    b_.CreateStore(b_.CreateLoad(i32_, field(result, offsetof(ScalarResult, scc))), scc_);
+}
+
+// EXEC = F(S0, EXEC), SCC = EXEC != 0; the destination gets the old EXEC (saveexec) or the new one (wrexec).
+void Translator::exec_op(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  Value* before = exec();
+  Value* const sources[4] = {scalar_source(i, 0, 2), before, nullptr, nullptr};
+  Value* after = b_.CreateLoad(i64_, scalar_call(i, sources));
+  const bool saves = inst.row->op != Op::s_andn1_wrexec_b64 && inst.row->op != Op::s_andn2_wrexec_b64;
+  set_s64(inst.dst[0].code, saves ? before : after);
+  set_s64(isa::kExecLo, after);
+  b_.CreateStore(b_.CreateZExt(b_.CreateICmpNE(after, b_.getInt64(0)), i32_), scc_);
+}
+
+llvm::Value* Translator::branch_condition(const Instruction& i) {
+  switch (i.step->inst->row->op) {
+    case Op::s_cbranch_scc0: return b_.CreateICmpEQ(b_.CreateLoad(i32_, scc_), b_.getInt32(0));
+    case Op::s_cbranch_scc1: return b_.CreateICmpNE(b_.CreateLoad(i32_, scc_), b_.getInt32(0));
+    case Op::s_cbranch_vccz: return b_.CreateICmpEQ(s64(isa::kVccLo), b_.getInt64(0));
+    case Op::s_cbranch_vccnz: return b_.CreateICmpNE(s64(isa::kVccLo), b_.getInt64(0));
+    case Op::s_cbranch_execz: return b_.CreateICmpEQ(exec(), b_.getInt64(0));
+    default: return b_.CreateICmpNE(exec(), b_.getInt64(0));
+  }
+}
+
+void Translator::scalar_load(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  Value* offset = b_.getInt64(static_cast<uint64_t>(int64_t{i.step->imm}));
+  if (i.step->kind[1] != Source::none)
+    offset = b_.CreateAdd(offset, b_.CreateZExt(scalar_source(i, 1, 1), i64_));
+  Value* address = b_.CreateAnd(b_.CreateAdd(scalar_source(i, 0, 2), offset), ~uint64_t{3});
+  b_.CreateStore(step_address(i), field(wave_, offsetof(Wave, step)));
+  Value* from = b_.CreateIntToPtr(address, ptr_);
+  const unsigned code = inst.dst[0].code, dwords = inst.dst[0].dwords;
+  std::vector<Value*> loaded(dwords);
+  for (unsigned d = 0; d < dwords;) {
+    const bool pair = d + 1 < dwords && !((code + d) & 1) && flow_.wide.test(code + d);
+    loaded[d] = b_.CreateAlignedLoad(pair ? i64_ : i32_, field(from, d * 4), llvm::Align(4));
+    d += pair ? 2 : 1;
+  }
+  for (unsigned d = 0; d < dwords; d++) {
+    if (loaded[d] == nullptr) continue;
+    if (loaded[d]->getType() == i64_)
+      set_s64(code + d, loaded[d]);
+    else
+      set_s32(code + d, loaded[d]);
+  }
+}
+
+}  // namespace morgana::device::jit

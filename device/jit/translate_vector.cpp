@@ -1,0 +1,180 @@
+// Vector instructions: operands with their modifiers, the library's function, results.
+#include "device/jit/translator.h"
+#include "device/program/constants.h"
+
+namespace morgana::device::jit {
+namespace {
+
+using isa::Op;
+using isa::Type;
+
+bool is_half(Type type) {
+  return type == Type::b16 || type == Type::i16 || type == Type::u16 || type == Type::f16 ||
+         type == Type::bf16;
+}
+bool is_packed_half(Type type) {
+  return type == Type::pk_b16 || type == Type::pk_i16 || type == Type::pk_u16 || type == Type::pk_f16 ||
+         type == Type::pk_bf16;
+}
+bool is_packed_word(Type type) { return type == Type::pk_f32 || type == Type::pk_b32; }
+bool is_wide(Type type) {
+  return type == Type::f64 || type == Type::b64 || type == Type::i64 || type == Type::u64;
+}
+
+constexpr uint32_t kSign = 0x80000000u;
+
+}  // namespace
+
+// Dword `word` of source `source` for all lanes.
+llvm::Value* Translator::vector_source(const Instruction& i, int source, int word) {
+  const isa::Inst& inst = *i.step->inst;
+  const isa::Operand& operand = inst.src[source];
+  if (!operand.is_scalar()) return vgpr(place(operand) + static_cast<unsigned>(word));
+  const int dwords = i.vector && i.vector->src_registers[source] == 2 ? 2 : 1;
+  Value* value = scalar_source(i, source, dwords);
+  if (dwords == 2) value = b_.CreateTrunc(word ? b_.CreateLShr(value, 32) : value, i32_);
+  return splat(value);
+}
+
+// SDWA selects, then op_sel, abs and neg: device/interp/vector_modified.cpp has the same in the same order.
+void Translator::apply_modifiers(const Instruction& i, int source, int registers, Value** words) {
+  const isa::Inst& inst = *i.step->inst;
+  const auto bit = [&](unsigned mask) { return (mask >> source & 1) != 0; };
+  const Type type = inst.row->src[source];
+  const bool neg = bit(inst.neg), abs = bit(inst.abs), neg_hi = bit(inst.neg_hi), op_sel = bit(inst.op_sel),
+             op_sel_hi = bit(inst.op_sel_hi);
+  const auto c = [&](uint32_t value) { return splat(b_.getInt32(value)); };
+  if (registers > 2 || source >= inst.n_explicit_src) return;
+  if (i.step->plain && inst.format != isa::Format::VOP3P) return;
+  if (inst.sdwa && source < 2 && inst.src_sel[source] != 6) {
+    const uint32_t select = inst.src_sel[source];
+    const uint32_t bits = select < 4 ? 8 : 16, low = select < 4 ? 8 * select : select == 5 ? 16 : 0;
+    Value* top = b_.CreateShl(words[0], c(32 - bits - low));
+    words[0] = inst.sext >> source & 1 ? b_.CreateAShr(top, c(32 - bits)) : b_.CreateLShr(top, c(32 - bits));
+  }
+  if (is_packed_half(type) && !inst.sdwa) {
+    const bool vop3p = inst.format == isa::Format::VOP3P;
+    const bool low_from_high = vop3p && op_sel, high_from_high = !vop3p || op_sel_hi;
+    if (low_from_high || !high_from_high) {
+      Value* low = low_from_high ? b_.CreateLShr(words[0], c(16)) : b_.CreateAnd(words[0], c(0xffff));
+      Value* high = high_from_high ? b_.CreateAnd(words[0], c(0xffff0000)) : b_.CreateShl(words[0], c(16));
+      words[0] = b_.CreateOr(low, high);
+    }
+    const uint32_t flip = (neg ? 0x8000u : 0) | ((vop3p ? neg_hi : abs) ? kSign : 0);
+    if (flip) words[0] = b_.CreateXor(words[0], c(flip));
+  } else if (is_packed_word(type)) {
+    Value* const pair[2] = {words[0], words[1]};
+    words[0] = pair[op_sel];
+    words[1] = pair[op_sel_hi];
+    if (neg) words[0] = b_.CreateXor(words[0], c(kSign));
+    if (neg_hi) words[1] = b_.CreateXor(words[1], c(kSign));
+  } else {
+    if (op_sel && is_half(type)) words[0] = b_.CreateLShr(words[0], c(16));
+    Value*& top = words[is_wide(type) && registers == 2];
+    const uint32_t sign = is_half(type) ? 0x8000u : kSign;
+    if (abs) top = b_.CreateAnd(top, c(~sign));
+    if (neg) top = b_.CreateXor(top, c(sign));
+  }
+}
+
+void Translator::write_result(const Instruction& i, unsigned count, Value** words) {
+  const isa::Inst& inst = *i.step->inst;
+  const unsigned to = place(inst.dst[0]);
+  const auto c = [&](uint32_t value) { return splat(b_.getInt32(value)); };
+  if (inst.sdwa && inst.dst_sel != 6) {
+    const uint32_t bits = inst.dst_sel < 4 ? 8 : 16, low = inst.dst_sel < 4    ? 8u * inst.dst_sel
+                                                           : inst.dst_sel == 5 ? 16
+                                                                               : 0;
+    const uint32_t field_mask = ((1u << bits) - 1) << low;
+    Value* placed = b_.CreateAnd(b_.CreateShl(words[0], c(low)), c(field_mask));
+    if (inst.dst_unused == 1)
+      placed = b_.CreateShl(b_.CreateAShr(b_.CreateShl(words[0], c(32 - bits)), c(32 - bits)), c(low));
+    else if (inst.dst_unused == 2)
+      placed = b_.CreateOr(b_.CreateAnd(vgpr(to), c(~field_mask)), placed);
+    return set_vgpr(i, to, placed);
+  }
+  if (!inst.sdwa && (inst.op_sel & 8) && is_half(inst.row->dst[0])) {
+    Value* merged = b_.CreateOr(b_.CreateShl(words[0], c(16)), b_.CreateAnd(vgpr(to), c(0xffff)));
+    return set_vgpr(i, to, merged);
+  }
+  for (unsigned r = 0; r < count; r++) set_vgpr(i, to + r, words[r]);
+}
+
+void Translator::vector(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  const VectorFunction& f = *i.vector;
+  llvm::AllocaInst* values = temporary(llvm::ArrayType::get(i8_, kValuesSize));
+  b_.CreateStore(mode_, field(values, kValuesMode));
+  b_.CreateStore(b_.getInt32(inst.bitop3), field(values, kValuesImmediate));
+  for (int s = 0; s < f.n_src; s++) {
+    const int registers = f.src_registers[s];
+    if (registers == 0) {
+      if (i.step->kind[s] != Source::none)
+        b_.CreateStore(scalar_source(i, s, 2), field(values, kValuesMaskIn));
+      continue;
+    }
+    Value* words[4];
+    for (int r = 0; r < registers; r++) words[r] = vector_source(i, s, r);
+    apply_modifiers(i, s, registers, words);
+    llvm::AllocaInst* operand = temporary(llvm::ArrayType::get(lanes_, static_cast<unsigned>(registers)));
+    for (int r = 0; r < registers; r++)
+      b_.CreateAlignedStore(words[r], field(operand, static_cast<unsigned>(r) * kLanes * 4),
+                            llvm::Align(256));
+    b_.CreateStore(operand, field(values, kValuesSrc + 8u * static_cast<unsigned>(s)));
+  }
+  const unsigned results = f.dst_registers;
+  llvm::AllocaInst* result = temporary(llvm::ArrayType::get(lanes_, results ? results : 1));
+  b_.CreateStore(result, field(values, kValuesDst));
+  call_library(inst.clamp && !f.clamped.empty() ? f.clamped : f.compute, {values});
+  if (inst.omod || inst.clamp) {
+    const char* finish = inst.row->dst[0] == Type::f32   ? "morgana_finish_f32"
+                         : inst.row->dst[0] == Type::f64 ? "morgana_finish_f64"
+                                                         : nullptr;
+    if (finish) call_library(finish, {mode_, b_.getInt32(inst.omod), b_.getInt32(inst.clamp), result});
+  }
+  if (results) {
+    Value* words[4];
+    for (unsigned r = 0; r < results; r++)
+      words[r] = b_.CreateAlignedLoad(lanes_, field(result, r * kLanes * 4), llvm::Align(256));
+    write_result(i, results, words);
+  }
+  if (f.writes_mask) {
+    Value* bits = b_.CreateAnd(b_.CreateLoad(i64_, field(values, kValuesMaskOut)), exec());
+    const unsigned code = results ? inst.dst[1].code : inst.dst[0].code;
+    if (code < 128) set_s64(code, bits);
+    if (f.writes_exec) set_s64(isa::kExecLo, bits);
+  }
+}
+
+// Lane reads and writes ignore EXEC; lane numbers wrap at 64.
+void Translator::lane(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  const auto of_lane = [&](Value* lane) -> Value* {
+    if (inst.src[0].is_scalar()) return scalar_source(i, 0, 1);
+    return b_.CreateExtractElement(vgpr(place(inst.src[0])), lane);
+  };
+  switch (inst.row->op) {
+    case Op::v_readfirstlane_b32: {
+      Value* mask = exec();
+      Value* first = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask, b_.getFalse());
+      first = b_.CreateAnd(first, 63);  // no lane: lane 0
+      set_s32(inst.dst[0].code, of_lane(first));
+      return;
+    }
+    case Op::v_readlane_b32:
+      set_s32(inst.dst[0].code, of_lane(b_.CreateAnd(scalar_source(i, 1, 1), 63)));
+      return;
+    case Op::v_writelane_b32: {
+      const unsigned to = place(inst.dst[0]);
+      Value* lane = b_.CreateAnd(scalar_source(i, 1, 1), 63);
+      b_.CreateStore(b_.CreateInsertElement(vgpr(to), of_lane(b_.getInt32(0)), lane), vectors_[to]);
+      return;
+    }
+    default: {  // moves to, from and between AccVGPRs
+      Value* value = inst.src[0].is_scalar() ? splat(scalar_source(i, 0, 1)) : vgpr(place(inst.src[0]));
+      return set_vgpr(i, place(inst.dst[0]), value);
+    }
+  }
+}
+
+}  // namespace morgana::device::jit

@@ -1,0 +1,399 @@
+#include "device/jit/translator.h"
+
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/Support/Error.h>
+
+#include <cstddef>
+
+namespace morgana::device::jit {
+namespace {
+
+constexpr size_t kStepBytes = sizeof(Step);
+
+}  // namespace
+
+Translator::Translator(llvm::Module& module, const Library& library, const Flow& flow, Target target,
+                       const Specialisation& key)
+    : module_(module),
+      context_(module.getContext()),
+      b_(context_),
+      library_(library),
+      flow_(flow),
+      target_(info(target)),
+      key_(key),
+      i8_(llvm::Type::getInt8Ty(context_)),
+      i32_(llvm::Type::getInt32Ty(context_)),
+      i64_(llvm::Type::getInt64Ty(context_)),
+      ptr_(llvm::PointerType::getUnqual(context_)),
+      lanes_(llvm::FixedVectorType::get(i32_, kLanes)),
+      bools_(llvm::FixedVectorType::get(llvm::Type::getInt1Ty(context_), kLanes)),
+      vectors_(kVectorRegisters, nullptr),
+      scalars_(128, nullptr) {}
+
+llvm::Function* Translator::translate() {
+  // The attributes that decide about the host's instructions come from the library, so that it can be
+  // inlined.
+  llvm::Function* model = function("morgana_load_offsets_b32");
+  if (model == nullptr) return nullptr;
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context_), {ptr_, ptr_}, false);
+  function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, "kernel", module_);
+  for (const char* name :
+       {"target-cpu", "target-features", "tune-cpu", "prefer-vector-width", "min-legal-vector-width"})
+    if (const llvm::Attribute a = model->getFnAttribute(name); a.isValid()) function_->addFnAttr(a);
+  function_->addFnAttr(llvm::Attribute::NoUnwind);
+  function_->addFnAttr("denormal-fp-math", "dynamic,dynamic");
+  wave_ = function_->getArg(0);
+  frame_ = function_->getArg(1);
+
+  auto* mode_type = llvm::StructType::get(context_, llvm::ArrayRef<llvm::Type*>{i32_});
+  mode_ = new llvm::GlobalVariable(
+      module_, mode_type, true, llvm::GlobalValue::InternalLinkage,
+      llvm::ConstantStruct::get(mode_type, llvm::ArrayRef<llvm::Constant*>{b_.getInt32(key_.mode)}), "mode");
+
+  prologue_ = block("prologue");
+  for (const auto& guest : flow_.blocks)
+    blocks_.push_back(block(("at" + std::to_string(flow_.instructions[guest.first].at)).c_str()));
+  b_.SetInsertPoint(prologue_);
+  make_registers();
+  make_entries();
+  for (uint32_t i = 0; i < flow_.blocks.size(); i++) translate_block(i);
+  return function_;
+}
+
+llvm::Function* Translator::function(llvm::StringRef name) {
+  llvm::Function* f = module_.getFunction(name);
+  if (f == nullptr) return nullptr;
+  if (f->isMaterializable())
+    if (auto error = f->materialize()) {
+      llvm::consumeError(std::move(error));
+      return nullptr;
+    }
+  return f;
+}
+
+llvm::Value* Translator::call_library(llvm::StringRef name, llvm::ArrayRef<Value*> arguments) {
+  llvm::Function* f = function(name);
+  llvm::CallInst* call = b_.CreateCall(f, arguments);
+  call->setAttributes(f->getAttributes());
+  call->removeFnAttr(llvm::Attribute::NoInline);
+  call->addFnAttr(llvm::Attribute::AlwaysInline);
+  return call;
+}
+
+llvm::AllocaInst* Translator::temporary(llvm::Type* type) {
+  llvm::IRBuilder<> at(prologue_, prologue_->getFirstInsertionPt());
+  auto* made = at.CreateAlloca(type);
+  made->setAlignment(llvm::Align(256));
+  return made;
+}
+
+// --- Registers ---
+
+void Translator::make_registers() {
+  for (unsigned r = 0; r < kVectorRegisters; r++)
+    if (flow_.vectors.test(r)) vectors_[r] = b_.CreateAlloca(lanes_, nullptr, "v" + std::to_string(r));
+  for (unsigned code = 0; code < 126; code += 2) {
+    if (!flow_.scalars.test(code)) continue;
+    if (flow_.wide.test(code)) {
+      scalars_[code] = b_.CreateAlloca(i64_, nullptr, "s" + std::to_string(code));
+    } else {
+      scalars_[code] = b_.CreateAlloca(i32_, nullptr, "s" + std::to_string(code));
+      scalars_[code + 1] = b_.CreateAlloca(i32_, nullptr, "s" + std::to_string(code + 1));
+    }
+  }
+  exec_ = scalars_[126] = b_.CreateAlloca(i64_, nullptr, "exec");
+  scc_ = b_.CreateAlloca(i32_, nullptr, "scc");
+  count_ = b_.CreateAlloca(i64_, nullptr, "count");
+  b_.CreateStore(b_.getInt64(0), count_);
+  steps_ = b_.CreateLoad(ptr_, field(frame_, offsetof(WaveFrame, steps)), "steps");
+  singles_base_ = b_.CreateLoad(ptr_, field(frame_, offsetof(WaveFrame, singles)), "singles");
+  limit_ = b_.CreateLoad(i64_, field(frame_, offsetof(WaveFrame, limit)), "limit");
+  registers_ = b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, v)), "registers");
+  Value* group = b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, group)));
+  lds_ = b_.CreateLoad(ptr_, field(group, offsetof(Group, lds)), "lds");
+}
+
+void Translator::make_entries() {
+  entries_.push_back(flow_.entry_block);  // entry 0
+  for (uint32_t i = 0; i < flow_.blocks.size(); i++)
+    if (flow_.blocks[i].is_entry && i != flow_.entry_block) entries_.push_back(i);
+  Value* which = b_.CreateLoad(i32_, field(frame_, offsetof(WaveFrame, entry)));
+  Block* nowhere = block("nowhere");
+  llvm::SwitchInst* choice = b_.CreateSwitch(which, nowhere, static_cast<unsigned>(entries_.size()));
+  for (uint32_t e = 0; e < entries_.size(); e++) {
+    Block* entry = block("entry");
+    choice->addCase(b_.getInt32(e), entry);
+    b_.SetInsertPoint(entry);
+    const auto& guest = flow_.blocks[entries_[e]];
+    load_live(guest.live_in, guest.s_live_in);
+    if (entries_[e] == flow_.entry_block && key_.full_wave) b_.CreateStore(b_.getInt64(~uint64_t{0}), exec_);
+    b_.CreateBr(blocks_[entries_[e]]);
+  }
+  b_.SetInsertPoint(nowhere);
+  b_.CreateUnreachable();
+}
+
+llvm::Value* Translator::wave_s(unsigned code) {
+  return field(wave_, code == kScc ? offsetof(Wave, scc) : offsetof(Wave, s) + code * 4);
+}
+llvm::Value* Translator::wave_v(unsigned place) { return field(registers_, size_t{place} * kLanes * 4); }
+
+void Translator::load_live(const VectorSet& vectors, const ScalarSet& scalars) {
+  for (unsigned r = 0; r < kVectorRegisters; r++)
+    if (vectors_[r] && vectors.test(r))
+      b_.CreateStore(b_.CreateAlignedLoad(lanes_, wave_v(r), llvm::Align(64)), vectors_[r]);
+  for (unsigned code = 0; code < 126; code += 2) {
+    if (!scalars_[code] || !(scalars.test(code) || scalars.test(code + 1))) continue;
+    if (flow_.wide.test(code)) {
+      b_.CreateStore(b_.CreateAlignedLoad(i64_, wave_s(code), llvm::Align(8)), scalars_[code]);
+    } else {
+      b_.CreateStore(b_.CreateLoad(i32_, wave_s(code)), scalars_[code]);
+      b_.CreateStore(b_.CreateLoad(i32_, wave_s(code + 1)), scalars_[code + 1]);
+    }
+  }
+  b_.CreateStore(b_.CreateAlignedLoad(i64_, wave_s(126), llvm::Align(8)), exec_);
+  if (scalars.test(kScc)) b_.CreateStore(b_.CreateLoad(i32_, wave_s(kScc)), scc_);
+}
+
+void Translator::store_live(const VectorSet& vectors, const ScalarSet& scalars) {
+  for (unsigned r = 0; r < kVectorRegisters; r++)
+    if (vectors_[r] && vectors.test(r)) b_.CreateAlignedStore(vgpr(r), wave_v(r), llvm::Align(64));
+  for (unsigned code = 0; code < 126; code += 2) {
+    if (!scalars_[code] || !(scalars.test(code) || scalars.test(code + 1))) continue;
+    if (flow_.wide.test(code)) {
+      b_.CreateAlignedStore(s64(code), wave_s(code), llvm::Align(8));
+    } else {
+      b_.CreateStore(s32(code), wave_s(code));
+      b_.CreateStore(s32(code + 1), wave_s(code + 1));
+    }
+  }
+  if (scalars.test(kScc)) b_.CreateStore(b_.CreateLoad(i32_, scc_), wave_s(kScc));
+}
+
+unsigned Translator::place(const isa::Operand& operand) const {
+  return operand.is_agpr() ? key_.acc_base + operand.code - isa::kAgprBase : operand.code - isa::kVgprBase;
+}
+
+// The lanes that EXEC has; the others keep what they held where somebody may see it.
+void Translator::set_vgpr(const Instruction& i, unsigned place, Value* lanes) {
+  if (i.keeps_old) lanes = b_.CreateSelect(exec_lanes(), lanes, vgpr(place));
+  b_.CreateStore(lanes, vectors_[place]);
+}
+
+llvm::Value* Translator::s32(unsigned code) {
+  const unsigned even = code & ~1u;
+  if (!flow_.wide.test(even)) return b_.CreateLoad(i32_, scalars_[code]);
+  Value* both = b_.CreateLoad(i64_, scalars_[even]);
+  return b_.CreateTrunc(code & 1 ? b_.CreateLShr(both, 32) : both, i32_);
+}
+llvm::Value* Translator::s64(unsigned code) {
+  if (!(code & 1) && flow_.wide.test(code)) return b_.CreateLoad(i64_, scalars_[code]);
+  Value* low = b_.CreateZExt(s32(code), i64_);
+  Value* high = b_.CreateZExt(s32(code + 1), i64_);
+  return b_.CreateOr(low, b_.CreateShl(high, 32));
+}
+void Translator::set_s32(unsigned code, Value* value) {
+  if (code >= 108 && code < 124) return;  // TTMPs of an unprivileged wave
+  const unsigned even = code & ~1u;
+  if (!flow_.wide.test(even)) {
+    b_.CreateStore(value, scalars_[code]);
+    return;
+  }
+  Value* both = b_.CreateLoad(i64_, scalars_[even]);
+  Value* wide = b_.CreateZExt(value, i64_);
+  if (code & 1) {
+    both = b_.CreateOr(b_.CreateAnd(both, 0xffff'ffff), b_.CreateShl(wide, 32));
+  } else {
+    both = b_.CreateOr(b_.CreateAnd(both, 0xffff'ffff'0000'0000), wide);
+  }
+  b_.CreateStore(both, scalars_[even]);
+  if (even == 126) b_.CreateAlignedStore(both, wave_s(126), llvm::Align(8));
+}
+void Translator::set_s64(unsigned code, Value* value) {
+  if (code >= 108 && code < 124) return;
+  if (!(code & 1) && flow_.wide.test(code)) {
+    b_.CreateStore(value, scalars_[code]);
+    // What the Wave holds of EXEC is always right: handlers and fault reports read it.
+    if (code == 126) b_.CreateAlignedStore(value, wave_s(126), llvm::Align(8));
+    return;
+  }
+  set_s32(code, b_.CreateTrunc(value, i32_));
+  set_s32(code + 1, b_.CreateTrunc(b_.CreateLShr(value, 32), i32_));
+}
+
+llvm::Value* Translator::step_address(const Instruction& i) {
+  return field(steps_, size_t{i.at} * kStepBytes);
+}
+
+// --- Leaving ---
+
+// Ends the block: the function returns with wave.exit, and the wave goes on at `step`.
+void Translator::leave(Exit why, Value* step, uint32_t entry) {
+  Value* executed = field(wave_, offsetof(Wave, instructions));
+  b_.CreateStore(b_.CreateAdd(b_.CreateLoad(i64_, executed), b_.CreateLoad(i64_, count_)), executed);
+  b_.CreateStore(step, field(wave_, offsetof(Wave, step)));
+  b_.CreateStore(step, field(wave_, offsetof(Wave, block)));
+  b_.CreateStore(b_.getInt8(static_cast<uint8_t>(why)), field(wave_, offsetof(Wave, exit)));
+  b_.CreateStore(b_.getInt32(entry), field(frame_, offsetof(WaveFrame, entry)));
+  b_.CreateRetVoid();
+}
+
+void Translator::leave_to_interpreter(const Instruction& at) {
+  store_live(flow_.vectors, flow_.scalars);
+  leave(Exit::none, step_address(at), kInterpret);
+}
+
+// --- Blocks ---
+
+void Translator::translate_block(uint32_t index) {
+  const auto& guest = flow_.blocks[index];
+  b_.SetInsertPoint(blocks_[index]);
+  const Instruction* last = &flow_.instructions[guest.first + guest.count - 1];
+  for (uint32_t i = 0; i < guest.count; i++) translate_instruction(flow_.instructions[guest.first + i]);
+  finish_block(index, last);
+}
+
+// The way from the end of a block: through a check of the budget when it goes back.
+llvm::BasicBlock* Translator::edge(uint32_t, uint32_t to_dword, const Instruction& last) {
+  const uint32_t to = flow_.block_of(to_dword);
+  if (to_dword > last.at) return blocks_[to];
+  Block* check = block("back");
+  Block* give_way = block("give_way");
+  b_.SetInsertPoint(check);
+  llvm::MDBuilder weights(context_);
+  b_.CreateCondBr(b_.CreateICmpUGT(b_.CreateLoad(i64_, count_), limit_), give_way, blocks_[to],
+                  weights.createUnlikelyBranchWeights());
+  b_.SetInsertPoint(give_way);
+  store_live(flow_.blocks[to].live_in, flow_.blocks[to].s_live_in);
+  leave(Exit::quantum, field(steps_, size_t{to_dword} * kStepBytes), kInterpret);
+  return check;
+}
+
+void Translator::finish_block(uint32_t index, const Instruction* last) {
+  const auto& guest = flow_.blocks[index];
+  b_.CreateStore(b_.CreateAdd(b_.CreateLoad(i64_, count_), b_.getInt64(guest.count)), count_);
+  Block* end = b_.GetInsertBlock();
+  const uint32_t next = last->at + last->step->dwords;
+  const auto resume = [&](Exit why) {
+    const uint32_t to = flow_.block_of(next);
+    store_live(flow_.blocks[to].live_in, flow_.blocks[to].s_live_in);
+    uint32_t entry = 0;
+    while (entries_[entry] != to) entry++;
+    leave(why, field(steps_, size_t{next} * kStepBytes), entry);
+  };
+  switch (last->how) {
+    case How::end:
+      if (key_.observe_everything) store_live(flow_.vectors, flow_.scalars);
+      leave(Exit::ended, step_address(*last), kInterpret);
+      return;
+    case How::barrier: resume(Exit::barrier); return;
+    case How::sleep: resume(Exit::quantum); return;
+    case How::leave: {
+      // The instruction itself has not been executed.
+      b_.CreateStore(b_.CreateSub(b_.CreateLoad(i64_, count_), b_.getInt64(1)), count_);
+      leave_to_interpreter(*last);
+      return;
+    }
+    case How::jump: {
+      Block* to = edge(index, last->target, *last);
+      b_.SetInsertPoint(end);
+      b_.CreateBr(to);
+      return;
+    }
+    case How::branch: {
+      Value* condition = branch_condition(*last);
+      Block* taken = edge(index, last->target, *last);
+      b_.SetInsertPoint(end);
+      b_.CreateCondBr(condition, taken, blocks_[flow_.block_of(next)]);
+      return;
+    }
+    default: b_.CreateBr(blocks_[flow_.block_of(next)]);
+  }
+}
+
+void Translator::translate_instruction(const Instruction& i) {
+  switch (i.how) {
+    case How::scalar: return scalar(i);
+    case How::exec_op: return exec_op(i);
+    case How::vector: return vector(i);
+    case How::lane: return lane(i);
+    case How::scalar_load: return scalar_load(i);
+    case How::memory: return memory(i);
+    case How::call: return call(i);
+    case How::call_all: return call_all(i);
+    default: return;
+  }
+}
+
+// --- Instructions that the interpreter's handler executes ---
+
+void Translator::run_single(const Instruction& i) {
+  Value* single = field(singles_base_, singles_.size() * sizeof(SingleStep));
+  singles_.push_back(i.step);
+  Value* original = step_address(i);
+  b_.CreateStore(original, field(wave_, offsetof(Wave, stepping)));
+  b_.CreateStore(single, field(wave_, offsetof(Wave, block)));
+  static_assert(offsetof(Step, run) == 0);
+  Value* handler = b_.CreateLoad(ptr_, single);
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context_), {ptr_, ptr_}, false);
+  b_.CreateCall(type, handler, {wave_, single})->addFnAttr(llvm::Attribute::NoUnwind);
+  b_.CreateStore(llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_)),
+                 field(wave_, offsetof(Wave, stepping)));
+  // A fault ends the wave here.
+  Value* stopped = b_.CreateICmpNE(b_.CreateLoad(i8_, field(wave_, offsetof(Wave, exit))), b_.getInt8(0));
+  Block* out = block("stopped");
+  Block* on = block("on");
+  llvm::MDBuilder weights(context_);
+  b_.CreateCondBr(stopped, out, on, weights.createUnlikelyBranchWeights());
+  b_.SetInsertPoint(out);
+  b_.CreateRetVoid();
+  b_.SetInsertPoint(on);
+}
+
+void Translator::call(const Instruction& i) {
+  const auto each = [&](const Span* spans, int count, const auto& action) {
+    for (int s = 0; s < count; s++)
+      for (unsigned r = 0; r < spans[s].count; r++) action(spans[s].first + r);
+  };
+  const auto save = [&](unsigned r) { b_.CreateAlignedStore(vgpr(r), wave_v(r), llvm::Align(64)); };
+  each(i.v_reads, i.n_v_reads, save);
+  if (i.keeps_old || i.merges) each(i.v_writes, i.n_v_writes, save);
+  const ScalarSet read = i.s_reads | i.s_writes;
+  store_live({}, read);
+  run_single(i);
+  each(i.v_writes, i.n_v_writes, [&](unsigned r) {
+    b_.CreateStore(b_.CreateAlignedLoad(lanes_, wave_v(r), llvm::Align(64)), vectors_[r]);
+  });
+  ScalarSet written = i.s_writes;
+  if (i.writes_exec) written.set(126);
+  for (unsigned code = 0; code < 128; code += 2)
+    if (scalars_[code] && (written.test(code) || written.test(code + 1))) {
+      if (flow_.wide.test(code)) {
+        b_.CreateStore(b_.CreateAlignedLoad(i64_, wave_s(code), llvm::Align(8)), scalars_[code]);
+      } else {
+        b_.CreateStore(b_.CreateLoad(i32_, wave_s(code)), scalars_[code]);
+        b_.CreateStore(b_.CreateLoad(i32_, wave_s(code + 1)), scalars_[code + 1]);
+      }
+    }
+  if (written.test(kScc)) b_.CreateStore(b_.CreateLoad(i32_, wave_s(kScc)), scc_);
+}
+
+// The whole state goes into the Wave and back. When the instruction has changed MODE, the interpreter goes
+// on.
+void Translator::call_all(const Instruction& i) {
+  store_live(flow_.vectors, flow_.scalars);
+  run_single(i);
+  load_live(flow_.vectors, flow_.scalars);
+  Value* mode = b_.CreateLoad(i32_, field(wave_, offsetof(Wave, mode)));
+  Block* changed = block("changed");
+  Block* on = block("on");
+  llvm::MDBuilder weights(context_);
+  b_.CreateCondBr(b_.CreateICmpNE(mode, b_.getInt32(key_.mode)), changed, on,
+                  weights.createUnlikelyBranchWeights());
+  b_.SetInsertPoint(changed);
+  leave(Exit::none, field(step_address(i), size_t{i.step->dwords} * kStepBytes), kInterpret);
+  b_.SetInsertPoint(on);
+}
+
+}  // namespace morgana::device::jit

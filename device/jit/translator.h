@@ -1,0 +1,110 @@
+// Translator: a kernel's Flow to one LLVM function.
+//
+// Registers are allocas that mem2reg turns into values: a VGPR is <64 x i32>, EXEC, VCC and every SGPR pair
+// that some instruction takes as a whole an i64, other SGPRs i32. The function enters at the kernel's
+// beginning or after a barrier, with the live registers loaded from the Wave, and leaves with them stored.
+// What it does not translate it calls the interpreter's handler for (one instruction, SingleStep), with just
+// the registers that the operands name brought into the Wave and back. Owned by one compilation.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <unordered_map>
+#include <vector>
+
+#include "device/jit/analysis.h"
+#include "device/jit/specialisation.h"
+
+namespace morgana::device::jit {
+
+class Translator {
+ public:
+  Translator(llvm::Module& module, const Library& library, const Flow& flow, Target target,
+             const Specialisation& key);
+
+  // The function `kernel`: void(Wave*, WaveFrame*). nullptr: the library lacks something.
+  llvm::Function* translate();
+
+  // The steps that compiled code runs by the interpreter's handlers, in the order of WaveFrame::singles.
+  const std::vector<const Step*>& singles() const { return singles_; }
+
+ private:
+  using Value = llvm::Value;
+  using Block = llvm::BasicBlock;
+
+  // --- Frame (translator.cpp) ---
+  void make_registers();
+  void make_entries();
+  void translate_block(uint32_t index);
+  void translate_instruction(const Instruction& i);
+  void finish_block(uint32_t index, const Instruction* last);
+  Block* edge(uint32_t from, uint32_t to_dword, const Instruction& last);
+  void load_live(const VectorSet& vectors, const ScalarSet& scalars);
+  void store_live(const VectorSet& vectors, const ScalarSet& scalars);
+  void leave(Exit why, Value* step, uint32_t entry);
+  void leave_to_interpreter(const Instruction& at);
+
+  // --- Registers ---
+  Value* vgpr(unsigned place) { return b_.CreateLoad(lanes_, vectors_[place]); }
+  void set_vgpr(const Instruction& i, unsigned place, Value* lanes);
+  Value* s32(unsigned code);
+  Value* s64(unsigned code);
+  void set_s32(unsigned code, Value* value);
+  void set_s64(unsigned code, Value* value);
+  Value* exec() { return b_.CreateLoad(i64_, exec_); }
+  Value* exec_lanes() { return mask_lanes(exec()); }
+  Value* mask_lanes(Value* bits) { return b_.CreateBitCast(bits, bools_); }
+  Value* splat(Value* value) { return b_.CreateVectorSplat(kLanes, value); }
+  Value* scalar_source(const Instruction& i, int source, int dwords);
+  Value* wave_s(unsigned code);
+  Value* wave_v(unsigned place);
+  Value* field(Value* base, size_t offset) { return b_.CreateConstInBoundsGEP1_64(i8_, base, offset); }
+  Value* step_address(const Instruction& i);
+  unsigned place(const isa::Operand& operand) const;
+
+  // --- Instructions ---
+  void scalar(const Instruction& i);
+  void exec_op(const Instruction& i);
+  Value* scalar_call(const Instruction& i, Value* const* sources);
+  Value* branch_condition(const Instruction& i);
+  void vector(const Instruction& i);
+  void lane(const Instruction& i);
+  Value* vector_source(const Instruction& i, int source, int word);
+  void apply_modifiers(const Instruction& i, int source, int registers, Value** words);
+  void write_result(const Instruction& i, unsigned count, Value** words);
+  void scalar_load(const Instruction& i);
+  void memory(const Instruction& i);
+  void call(const Instruction& i);
+  void call_all(const Instruction& i);
+  void run_single(const Instruction& i);
+
+  // --- Helpers ---
+  llvm::Function* function(llvm::StringRef name);
+  Value* call_library(llvm::StringRef name, llvm::ArrayRef<Value*> arguments);
+  llvm::AllocaInst* temporary(llvm::Type* type);
+  Block* block(const char* name) { return Block::Create(context_, name, function_); }
+
+  llvm::Module& module_;
+  llvm::LLVMContext& context_;
+  llvm::IRBuilder<> b_;
+  const Library& library_;
+  const Flow& flow_;
+  const TargetInfo& target_;
+  const Specialisation& key_;
+  llvm::Type *i8_, *i32_, *i64_, *ptr_, *lanes_, *bools_;
+
+  llvm::Function* function_ = nullptr;
+  Value *wave_ = nullptr, *frame_ = nullptr;
+  Value *steps_ = nullptr, *singles_base_ = nullptr, *registers_ = nullptr, *lds_ = nullptr,
+        *limit_ = nullptr;
+  llvm::GlobalVariable* mode_ = nullptr;
+  std::vector<llvm::AllocaInst*> vectors_, scalars_;
+  llvm::AllocaInst *exec_ = nullptr, *scc_ = nullptr, *count_ = nullptr;
+  Block* prologue_ = nullptr;
+  std::vector<Block*> blocks_;
+  std::vector<uint32_t> entries_;  // block indexes, by entry number
+  std::vector<const Step*> singles_;
+};
+
+}  // namespace morgana::device::jit
