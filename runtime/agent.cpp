@@ -47,9 +47,21 @@ uint32_t host_threads() {
   return static_cast<uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
+std::string& default_devices() {
+  static std::string names;
+  return names;
+}
+
+std::string_view selected_devices() {
+  if (default_devices().empty()) return options().devices;
+  for (const OptionRow& row : option_rows(options()))
+    if (row.variable == "MORGANA_DEVICES" && row.is_set) return options().devices;
+  return default_devices();
+}
+
 std::vector<Agent*> make_agents() {
   std::vector<Agent*> list;
-  std::string_view names = options().devices;
+  std::string_view names = selected_devices();
   while (!names.empty()) {
     size_t comma = std::min(names.find(','), names.size());
     std::string_view name = names.substr(0, comma);
@@ -103,6 +115,8 @@ Result<AgentSpec> agent_spec(std::string_view processor) {
 }
 
 Agent::Agent(AgentSpec spec) : spec_(std::move(spec)), device_(spec_.target) {}
+
+void set_default_devices(std::string_view names) { default_devices() = names; }
 
 std::span<Agent* const> agents() {
   static const std::vector<Agent*> list = make_agents();

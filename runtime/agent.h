@@ -49,6 +49,10 @@ class Agent {
 // (which the log says once).
 std::span<Agent* const> agents();
 
+// The agents of a process that sets no MORGANA_DEVICES, for a door whose programs know other targets than the
+// option's default. To be called before agents().
+void set_default_devices(std::string_view names);
+
 // The spec for a processor name, for tests and tools.
 Result<AgentSpec> agent_spec(std::string_view processor);
 

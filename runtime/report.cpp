@@ -10,7 +10,9 @@ std::string describe(const Allocation& allocation) {
                      allocation.address + allocation.size, allocation.size);
 }
 
-std::string address_line(const device::Fault& fault) {
+}  // namespace
+
+std::string fault_address(const device::Fault& fault) {
   std::string line =
       fmt::format("  address     {:#x} ({})\n", fault.address, fault.is_write ? "write" : "read");
   auto nearest = nearest_allocation(fault.address);
@@ -26,26 +28,32 @@ std::string address_line(const device::Fault& fault) {
                             fault.address - nearest->address);
 }
 
-}  // namespace
-
-std::string fault_report(const device::Fault& fault, const Dispatch& dispatch) {
-  const Executable& executable = *dispatch.executable();
-  std::string text = fmt::format("morgana: {}: kernel '{}' on {}\n", device::name(fault.kind),
-                                 dispatch.kernel().name, executable.agent().spec().processor);
+std::string fault_report(const device::Fault& fault, const FaultPlace& place) {
+  std::string text = fmt::format("morgana: {}: kernel '{}' on {}\n", device::name(fault.kind), place.kernel,
+                                 place.processor);
   if (fault.kind == device::FaultKind::cancelled) return text;
   text += fmt::format("  work-item   ({}, {}, {}) of work-group ({}, {}, {}), wave {}, lane {}\n",
                       fault.work_item[0], fault.work_item[1], fault.work_item[2], fault.work_group[0],
                       fault.work_group[1], fault.work_group[2], fault.wave, fault.lane);
-  std::string function = executable.function_at(fault.pc);
   text += fmt::format(
       "  pc          {:#x}{}\n", fault.pc,
-      function.empty() ? "" : fmt::format(" ({}+{:#x})", function, executable.offset_in_function(fault.pc)));
+      place.function.empty() ? "" : fmt::format(" ({}+{:#x})", place.function, place.offset_in_function));
   if (!fault.instruction.empty()) text += fmt::format("  instruction {}\n", fault.instruction);
-  if (std::string line = executable.source_line(fault.pc); !line.empty())
-    text += fmt::format("  source      {}\n", line);
+  if (!place.source.empty()) text += fmt::format("  source      {}\n", place.source);
   if (!fault.detail.empty()) text += fmt::format("  because     {}\n", fault.detail);
-  if (fault.kind == device::FaultKind::memory) text += address_line(fault);
+  if (fault.kind == device::FaultKind::memory) text += fault_address(fault);
   return text;
+}
+
+std::string fault_report(const device::Fault& fault, const Dispatch& dispatch) {
+  const Executable& executable = *dispatch.executable();
+  FaultPlace place;
+  place.kernel = dispatch.kernel().name;
+  place.processor = executable.agent().spec().processor;
+  place.function = executable.function_at(fault.pc);
+  place.offset_in_function = executable.offset_in_function(fault.pc);
+  place.source = executable.source_line(fault.pc);
+  return fault_report(fault, place);
 }
 
 }  // namespace morgana::runtime

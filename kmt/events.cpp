@@ -1,0 +1,179 @@
+#include "kmt/events.h"
+
+#include <algorithm>
+
+#include "runtime/memory.h"
+#include "runtime/queue.h"
+#include "runtime/user_queue.h"
+#include "runtime/wake_hub.h"
+
+namespace morgana::kmt {
+namespace {
+
+constexpr uint32_t kMaxEvents = 4096;        // as Linux's driver; ids 1 to 4095
+constexpr uint64_t kLongestNap = 1'000'000;  // ns between looks at the mailboxes
+
+}  // namespace
+
+struct Events::Event {
+  HsaEvent event{};
+  bool manual_reset = false;
+  std::atomic<bool> is_set{false};
+};
+
+Events& Events::get() {
+  static auto* events = new Events;  // outlives every static destructor: queues may still run at exit
+  return *events;
+}
+
+Events::Events() : table_(kMaxEvents) {
+  auto memory = runtime::allocate(kMaxEvents * sizeof(uint64_t), 4096, "event mailboxes");
+  if (memory.ok()) mailboxes_ = static_cast<std::atomic<uint64_t>*>(*memory);
+}
+
+std::atomic<uint64_t>* Events::mailbox(uint32_t id) const { return mailboxes_ + id; }
+
+HSAKMT_STATUS Events::create(const HsaEventDescriptor& descriptor, bool manual_reset, bool is_signaled,
+                             HsaEvent** event) {
+  if (descriptor.EventType >= HSA_EVENTTYPE_MAXID) return HSAKMT_STATUS_INVALID_PARAMETER;
+  if (mailboxes_ == nullptr) return HSAKMT_STATUS_NO_MEMORY;
+  std::lock_guard lock(mutex_);
+  const auto free = std::find(table_.begin() + 1, table_.end(), nullptr);
+  if (free == table_.end()) return HSAKMT_STATUS_OUT_OF_RESOURCES;
+  const auto id = static_cast<uint32_t>(free - table_.begin());
+  *free = std::make_shared<Event>();
+  Event& made = **free;
+  made.manual_reset = manual_reset;
+  made.is_set = is_signaled;
+  made.event.EventId = id;
+  made.event.EventData.EventType = descriptor.EventType;
+  made.event.EventData.EventData.SyncVar = descriptor.SyncVar;
+  made.event.EventData.HWData1 = id;
+  made.event.EventData.HWData3 = id;
+  mailbox(id)->store(0);
+  if (descriptor.EventType == HSA_EVENTTYPE_SIGNAL)
+    made.event.EventData.HWData2 = reinterpret_cast<HSAuint64>(mailbox(id));
+  *event = &made.event;
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+std::shared_ptr<Events::Event> Events::find(const HsaEvent* event) {
+  std::lock_guard lock(mutex_);
+  for (const auto& candidate : table_)
+    if (candidate && &candidate->event == event) return candidate;
+  return nullptr;
+}
+
+HSAKMT_STATUS Events::destroy(HsaEvent* event) {
+  {
+    std::lock_guard lock(mutex_);
+    const auto found =
+        std::find_if(table_.begin(), table_.end(), [&](const auto& e) { return e && &e->event == event; });
+    if (found == table_.end()) return HSAKMT_STATUS_INVALID_HANDLE;
+    found->reset();
+  }
+  runtime::signal_hub().notify();
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+HSAKMT_STATUS Events::set(HsaEvent* event) {
+  const auto found = find(event);
+  if (!found) return HSAKMT_STATUS_INVALID_HANDLE;
+  found->is_set.store(true);
+  runtime::signal_hub().notify();
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+HSAKMT_STATUS Events::reset(HsaEvent* event) {
+  const auto found = find(event);
+  if (!found) return HSAKMT_STATUS_INVALID_HANDLE;
+  found->is_set.store(false);
+  mailbox(event->EventId)->store(0);
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+HSAKMT_STATUS Events::query(HsaEvent* event) {
+  const auto found = find(event);
+  if (!found) return HSAKMT_STATUS_INVALID_HANDLE;
+  const bool is_set = found->is_set.load() || mailbox(event->EventId)->load() != 0;
+  return is_set ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_WAIT_TIMEOUT;
+}
+
+void Events::raise(uint32_t id) {
+  if (id == 0 || id >= kMaxEvents) return;
+  std::shared_ptr<Event> event;
+  {
+    std::lock_guard lock(mutex_);
+    event = table_[id];
+  }
+  if (event) event->is_set.store(true);
+  runtime::signal_hub().notify();
+}
+
+// Whether the event is set; an event that resets itself is no more afterwards.
+bool Events::take(Event& event) {
+  std::atomic<uint64_t>& mail = *mailbox(event.event.EventId);
+  if (event.manual_reset) return event.is_set.load() || mail.load() != 0;
+  const bool by_mail = mail.load(std::memory_order_relaxed) != 0 && mail.exchange(0) != 0;
+  return (event.is_set.load(std::memory_order_relaxed) && event.is_set.exchange(false)) || by_mail;
+}
+
+HSAKMT_STATUS Events::wait(HsaEvent* events[], uint32_t count, bool all, uint32_t milliseconds) {
+  std::vector<std::shared_ptr<Event>> wanted;
+  wanted.reserve(count);
+  {
+    std::lock_guard lock(mutex_);
+    for (uint32_t i = 0; i < count; ++i) {
+      const uint32_t id = events[i] == nullptr ? 0 : events[i]->EventId;
+      if (id == 0 || id >= kMaxEvents || !table_[id] || &table_[id]->event != events[i])
+        return HSAKMT_STATUS_INVALID_HANDLE;
+      wanted.push_back(table_[id]);
+    }
+  }
+  // Somebody waits: what it waits for may stand behind a doorbell that has just been rung.
+  runtime::UserQueue::look_now();
+  constexpr uint64_t kMillisecond = 1'000'000;
+  const uint64_t start = runtime::now_ns(), limit = uint64_t{milliseconds} * kMillisecond;
+  runtime::Patience patience(runtime::signal_hub(), kLongestNap);
+  std::vector<bool> taken(count);
+  while (true) {
+    patience.look();
+    uint32_t set = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+      if (!taken[i]) taken[i] = take(*wanted[i]);
+      set += taken[i];
+    }
+    if (all ? set == count : set != 0) return HSAKMT_STATUS_SUCCESS;
+    const uint64_t waited = runtime::now_ns() - start;
+    if (milliseconds != HSA_EVENTTIMEOUT_INFINITE && waited >= limit) return HSAKMT_STATUS_WAIT_TIMEOUT;
+    patience.wait(milliseconds == HSA_EVENTTIMEOUT_INFINITE ? ~uint64_t{0} : limit - waited);
+  }
+}
+
+bool Events::report_memory_fault(uint32_t node, const device::Fault& fault, bool is_hang) {
+  bool any = false;
+  std::lock_guard lock(mutex_);
+  for (const auto& event : table_) {
+    if (!event || event->event.EventData.EventType != HSA_EVENTTYPE_MEMORY) continue;
+    HsaMemoryAccessFault& report = event->event.EventData.EventData.MemoryAccessFault;
+    constexpr uint32_t kHang = 3;
+    report.NodeId = node;
+    report.VirtualAddress = fault.kind == device::FaultKind::bad_jump ? fault.pc : fault.address;
+    report.Failure = {};
+    if (is_hang)
+      report.Failure.ErrorType = kHang;
+    else if (fault.kind == device::FaultKind::bad_jump)
+      report.Failure.NoExecute = 1;
+    else
+      report.Failure.NotPresent = 1;
+    // A runtime that polls looks at the flags: they come last.
+    std::atomic_thread_fence(std::memory_order_release);
+    report.Flags = HSA_EVENTID_MEMORY_FATAL_PROCESS;
+    event->is_set.store(true);
+    any = true;
+  }
+  if (any) runtime::signal_hub().notify();
+  return any;
+}
+
+}  // namespace morgana::kmt

@@ -1,0 +1,51 @@
+// Events: what a runtime's threads sleep on until a completion signal, a fault or the runtime itself wakes
+// them.
+//
+// An event of kind SIGNAL has a slot in the mailbox page; whoever writes its number there (a command
+// processor, guest code before s_sendmsg, SDMA) has set it. Command processors also call `raise`; guest code
+// cannot, so waiters look at the mailbox from time to time. Callable from any thread.
+#pragma once
+
+#include <hsakmt.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/result.h"
+#include "device/fault.h"
+
+namespace morgana::kmt {
+
+class Events {
+ public:
+  static Events& get();
+
+  HSAKMT_STATUS create(const HsaEventDescriptor& descriptor, bool manual_reset, bool is_signaled,
+                       HsaEvent** event);
+  HSAKMT_STATUS destroy(HsaEvent* event);
+  HSAKMT_STATUS set(HsaEvent* event);
+  HSAKMT_STATUS reset(HsaEvent* event);
+  HSAKMT_STATUS query(HsaEvent* event);
+  HSAKMT_STATUS wait(HsaEvent* events[], uint32_t count, bool all, uint32_t milliseconds);
+
+  // Sets the event of this number, if there is one.
+  void raise(uint32_t id);
+  // Tells the events of kind MEMORY of a fault; false when there are none.
+  bool report_memory_fault(uint32_t node, const device::Fault& fault, bool is_hang);
+
+ private:
+  struct Event;
+  Events();
+  std::shared_ptr<Event> find(const HsaEvent* event);
+  bool take(Event& event);
+  std::atomic<uint64_t>* mailbox(uint32_t id) const;
+
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<Event>> table_;  // by id; null: free
+  std::atomic<uint64_t>* mailboxes_ = nullptr;
+};
+
+}  // namespace morgana::kmt

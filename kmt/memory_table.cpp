@@ -1,0 +1,275 @@
+#include "kmt/memory_table.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "kmt/nodes.h"
+#include "runtime/memory.h"
+
+namespace morgana::kmt {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kHugePage = 2 * 1024 * 1024;
+
+const char* label_of(uint32_t node, HsaMemFlags flags) {
+  if (flags.ui32.Scratch) return "scratch pool";
+  if (flags.ui32.ExecuteAccess) return "executable memory";
+  return node == kHostNode ? "host memory" : "device memory";
+}
+
+void report(const Range& range, HsaPointerInfo& info) {
+  info.Type = range.type;
+  info.Node = range.node;
+  info.MemFlags = range.flags;
+  info.CPUAddress = reinterpret_cast<void*>(range.address);
+  info.GPUAddress = range.address;
+  info.SizeInBytes = range.size;
+  info.NRegisteredNodes = static_cast<HSAuint32>(range.registered_nodes.size());
+  info.RegisteredNodes = range.registered_nodes.data();
+  info.NMappedNodes = static_cast<HSAuint32>(range.mapped_nodes.size());
+  info.MappedNodes = range.mapped_nodes.data();
+  info.UserData = range.user_data;
+}
+
+}  // namespace
+
+MemoryTable& MemoryTable::get() {
+  static auto* table = new MemoryTable;  // outlives every static destructor
+  return *table;
+}
+
+HSAKMT_STATUS MemoryTable::allocate(uint32_t node, uint64_t size, HsaMemFlags flags, void** address) {
+  if (size == 0 || size % kPage != 0) return HSAKMT_STATUS_INVALID_PARAMETER;
+  if (node >= node_count()) return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  if (flags.ui32.GDSMemory || flags.ui32.FixedAddress) return HSAKMT_STATUS_NOT_SUPPORTED;
+  if (flags.ui32.Scratch && node == kHostNode) return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  // Scratch is reserved, not taken: the device keeps what waves use elsewhere.
+  const bool counts = !flags.ui32.Scratch;
+  {
+    std::lock_guard lock(mutex_);
+    used_.resize(node_count());
+    if (counts && size > memory_size(node) - std::min(memory_size(node), used_[node]))
+      return HSAKMT_STATUS_NO_MEMORY;
+    if (counts) used_[node] += size;
+  }
+  auto memory = runtime::allocate(size, size >= kHugePage ? kHugePage : kPage, label_of(node, flags));
+  std::lock_guard lock(mutex_);
+  if (!memory.ok()) {
+    if (counts) used_[node] -= size;
+    return HSAKMT_STATUS_NO_MEMORY;
+  }
+  if (size >= kHugePage && counts) madvise(*memory, size, MADV_HUGEPAGE);
+  auto range = std::make_unique<Range>();
+  range->address = reinterpret_cast<uint64_t>(*memory);
+  range->size = size;
+  range->node = node;
+  range->flags = flags;
+  *address = *memory;
+  ++version_;
+  owned_.insert_or_assign(range->address, std::move(range));
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+// The devices forget the range before its memory goes.
+void MemoryTable::forget_code(Range& range) {
+  for (runtime::Agent* agent : range.executed_by) agent->device().remove_code(range.address);
+  range.executed_by.clear();
+  ++version_;
+}
+
+HSAKMT_STATUS MemoryTable::free(void* address, uint64_t size) {
+  if (address == nullptr) return HSAKMT_STATUS_INVALID_PARAMETER;
+  std::lock_guard lock(mutex_);
+  const auto found = owned_.find(reinterpret_cast<uint64_t>(address));
+  if (found == owned_.end() || found->second->type != HSA_POINTER_ALLOCATED) return HSAKMT_STATUS_ERROR;
+  std::unique_ptr<Range> range = std::move(found->second);
+  owned_.erase(found);
+  ++version_;
+  if (!range->flags.ui32.Scratch) used_[range->node] -= range->size;
+  close_file(range->address);
+  if (range->executed_by.empty()) {
+    runtime::release(address);
+  } else {
+    graveyard_.push_back(std::move(range));
+    bury();
+  }
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+// Releases freed code once nothing runs.
+void MemoryTable::bury() {
+  if (running_ != 0) return;
+  for (const auto& range : graveyard_) {
+    forget_code(*range);
+    runtime::release(reinterpret_cast<void*>(range->address));
+  }
+  graveyard_.clear();
+}
+
+bool MemoryTable::enter_code(runtime::Agent& agent, uint64_t entry) {
+  std::lock_guard lock(mutex_);
+  if (!prepare_code(agent, entry)) return false;
+  ++running_;
+  return true;
+}
+
+void MemoryTable::leave_code() {
+  std::lock_guard lock(mutex_);
+  --running_;
+  if (!graveyard_.empty()) bury();
+}
+
+Range* MemoryTable::find(uint64_t address) {
+  const auto above = owned_.upper_bound(address);
+  if (above != owned_.begin() && std::prev(above)->second->holds(address))
+    return std::prev(above)->second.get();
+  // Registered ranges may overlap; the one that begins last is the closest.
+  for (auto it = users_.upper_bound(address); it != users_.begin();)
+    if ((--it)->second->holds(address)) return it->second.get();
+  return nullptr;
+}
+
+Range* MemoryTable::find_exact(uint64_t address) {
+  if (const auto found = owned_.find(address); found != owned_.end()) return found->second.get();
+  const auto user = users_.find(address);
+  return user == users_.end() ? nullptr : user->second.get();
+}
+
+HSAKMT_STATUS MemoryTable::add_user_range(void* address, uint64_t size, HsaMemFlags flags,
+                                          std::span<const uint32_t> nodes) {
+  if (address == nullptr || size == 0) return HSAKMT_STATUS_INVALID_PARAMETER;
+  for (uint32_t node : nodes)
+    if (agent_of(node) == nullptr) return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  const auto start = reinterpret_cast<uint64_t>(address);
+  std::lock_guard lock(mutex_);
+  // Allocated memory is registered to be mapped to certain nodes.
+  if (const auto found = owned_.find(start); found != owned_.end()) {
+    found->second->registered_nodes.assign(nodes.begin(), nodes.end());
+    return HSAKMT_STATUS_SUCCESS;
+  }
+  const auto same = users_.equal_range(start);
+  for (auto it = same.first; it != same.second; ++it)
+    if (it->second->size == size) {
+      ++it->second->references;
+      return HSAKMT_STATUS_SUCCESS;
+    }
+  auto range = std::make_unique<Range>();
+  range->address = start;
+  range->size = size;
+  range->node = kHostNode;
+  range->flags = flags;
+  range->type = HSA_POINTER_REGISTERED_USER;
+  range->registered_nodes.assign(nodes.begin(), nodes.end());
+  users_.emplace(start, std::move(range));
+  runtime::register_host(address, size, "registered host memory");
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+HSAKMT_STATUS MemoryTable::remove_range(void* address) {
+  const auto start = reinterpret_cast<uint64_t>(address);
+  std::lock_guard lock(mutex_);
+  if (const auto user = users_.find(start); user != users_.end()) {
+    if (--user->second->references != 0) return HSAKMT_STATUS_SUCCESS;
+    runtime::unregister_host(address);
+    users_.erase(user);
+    return HSAKMT_STATUS_SUCCESS;
+  }
+  const auto found = owned_.find(start);
+  if (found == owned_.end()) return HSAKMT_STATUS_MEMORY_NOT_REGISTERED;
+  if (found->second->type == HSA_POINTER_REGISTERED_SHARED) {
+    forget_code(*found->second);
+    munmap(address, found->second->size);
+    runtime::unregister_host(address);
+    owned_.erase(found);
+  } else {
+    found->second->registered_nodes.clear();
+  }
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+HSAKMT_STATUS MemoryTable::map(void* address, uint64_t size, std::optional<std::span<const uint32_t>> nodes) {
+  const auto start = reinterpret_cast<uint64_t>(address);
+  if (nodes)
+    for (uint32_t node : *nodes)
+      if (agent_of(node) == nullptr) return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  std::lock_guard lock(mutex_);
+  Range* range = find_exact(start);
+  if (range == nullptr) range = find(start);
+  if (range == nullptr || size > range->size - (start - range->address))
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  if (range->flags.ui32.Scratch) return HSAKMT_STATUS_SUCCESS;  // mapped piece by piece
+  if (nodes) {
+    range->mapped_nodes.assign(nodes->begin(), nodes->end());
+  } else if (!range->registered_nodes.empty()) {
+    range->mapped_nodes = range->registered_nodes;
+  } else {
+    range->mapped_nodes.assign(gpu_nodes().begin(), gpu_nodes().end());
+  }
+  ++version_;
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+HSAKMT_STATUS MemoryTable::unmap(void* address) {
+  const auto start = reinterpret_cast<uint64_t>(address);
+  std::lock_guard lock(mutex_);
+  Range* range = find_exact(start);
+  if (range == nullptr) range = find(start);
+  if (range == nullptr) return HSAKMT_STATUS_INVALID_PARAMETER;
+  if (!range->flags.ui32.Scratch) range->mapped_nodes.clear();
+  ++version_;
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+HSAKMT_STATUS MemoryTable::query(const void* address, HsaPointerInfo& info) {
+  std::memset(static_cast<void*>(&info), 0, sizeof info);
+  std::lock_guard lock(mutex_);
+  const Range* range = find(reinterpret_cast<uint64_t>(address));
+  if (range == nullptr || range->flags.ui32.Scratch) {
+    info.Type = HSA_POINTER_UNKNOWN;
+    return HSAKMT_STATUS_ERROR;
+  }
+  report(*range, info);
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+HSAKMT_STATUS MemoryTable::set_user_data(const void* address, void* data) {
+  std::lock_guard lock(mutex_);
+  Range* range = find(reinterpret_cast<uint64_t>(address));
+  if (range == nullptr) return HSAKMT_STATUS_ERROR;
+  range->user_data = data;
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+bool MemoryTable::is_doubled(uint64_t ring, uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  const Range* range = find(ring);
+  return range != nullptr && range->flags.ui32.AQLQueueMemory && bytes == 2 * range->size;
+}
+
+void MemoryTable::mark_ring(uint64_t address) {
+  std::lock_guard lock(mutex_);
+  if (Range* range = find(address)) {
+    range->is_ring = true;
+    forget_code(*range);
+  }
+}
+
+bool MemoryTable::prepare_code(runtime::Agent& agent, uint64_t entry) {
+  if (known_.agent == &agent && known_.entry == entry && known_.version == version_) return true;
+  const Range* home = find(entry);
+  if (home == nullptr || home->is_ring || !home->flags.ui32.ExecuteAccess) return false;
+  // Code calls into other code objects, so all of it becomes known; a freed range was forgotten by `free`.
+  for (const auto& [address, range] : owned_) {
+    if (!range->flags.ui32.ExecuteAccess || range->is_ring) continue;
+    if (std::ranges::find(range->executed_by, &agent) != range->executed_by.end()) continue;
+    agent.device().add_code(range->address, range->size);
+    range->executed_by.push_back(&agent);
+  }
+  known_ = {&agent, entry, version_};
+  return true;
+}
+
+}  // namespace morgana::kmt

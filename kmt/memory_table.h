@@ -1,0 +1,88 @@
+// MemoryTable: every range of memory that a runtime has allocated, registered or imported through the thunk.
+//
+// GPU and host addresses are the same: mapping is bookkeeping, for pointer queries, and says which agents may
+// execute code from a range. Callable from any thread.
+#pragma once
+
+#include <hsakmt.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "runtime/agent.h"
+
+namespace morgana::kmt {
+
+struct Range {
+  uint64_t address = 0, size = 0;
+  uint32_t node = 0;
+  HsaMemFlags flags{};
+  HSA_POINTER_TYPE type = HSA_POINTER_ALLOCATED;
+  uint32_t references = 1;  // registrations of the same range
+  std::vector<uint32_t> registered_nodes, mapped_nodes;
+  void* user_data = nullptr;
+  bool is_ring = false;                      // packets, not code
+  std::vector<runtime::Agent*> executed_by;  // devices that know the range as code
+
+  bool holds(uint64_t at) const { return at >= address && at - address < size; }
+};
+
+class MemoryTable {
+ public:
+  static MemoryTable& get();
+
+  HSAKMT_STATUS allocate(uint32_t node, uint64_t size, HsaMemFlags flags, void** address);
+  HSAKMT_STATUS free(void* address, uint64_t size);
+  HSAKMT_STATUS add_user_range(void* address, uint64_t size, HsaMemFlags flags,
+                               std::span<const uint32_t> nodes);
+  HSAKMT_STATUS remove_range(void* address);
+  HSAKMT_STATUS map(void* address, uint64_t size, std::optional<std::span<const uint32_t>> nodes);
+  HSAKMT_STATUS unmap(void* address);
+  HSAKMT_STATUS query(const void* address, HsaPointerInfo& info);
+  HSAKMT_STATUS set_user_data(const void* address, void* data);
+
+  // Memory of another process. `handle`: eight words that name it.
+  HSAKMT_STATUS share(void* address, uint64_t size, HsaSharedMemoryHandle& handle);
+  HSAKMT_STATUS import(const HsaSharedMemoryHandle& handle, std::span<const uint32_t> nodes, void** address,
+                       uint64_t* size);
+
+  // Whether a ring was counted twice: on gfx7 and gfx8 runtimes ask for rings that are mapped twice in a row.
+  bool is_doubled(uint64_t ring, uint64_t bytes);
+  // A range that holds packets of a queue.
+  void mark_ring(uint64_t address);
+  // Makes every executable range known to the agent's device; false when `entry` lies in none. Until as many
+  // calls of leave_code, code that is freed stays where it is, since waves may stand in it.
+  bool enter_code(runtime::Agent& agent, uint64_t entry);
+  void leave_code();
+
+ private:
+  Range* find(uint64_t address);
+  Range* find_exact(uint64_t address);
+  bool prepare_code(runtime::Agent& agent, uint64_t entry);
+  void forget_code(Range& range);
+  void bury();
+  void close_file(uint64_t address);
+
+  std::mutex mutex_;
+  std::map<uint64_t, std::unique_ptr<Range>> owned_;       // allocated and imported, disjoint
+  std::multimap<uint64_t, std::unique_ptr<Range>> users_;  // the program's own memory, registered
+  std::vector<uint64_t> used_;                             // bytes allocated, by node
+  // Shared ranges: the file that backs each.
+  std::map<uint64_t, int> files_;
+  uint32_t running_ = 0;                           // dispatches between enter_code and leave_code
+  std::vector<std::unique_ptr<Range>> graveyard_;  // freed code that waits for them
+  // The last entry that prepare_code found, and the table's state then.
+  uint64_t version_ = 1;
+  struct Known {
+    runtime::Agent* agent = nullptr;
+    uint64_t entry = 0, version = 0;
+  } known_;
+};
+
+}  // namespace morgana::kmt

@@ -1,0 +1,34 @@
+// The nodes of the topology: node 0 is the host, nodes 1 and up are the agents of MORGANA_DEVICES.
+//
+// Made at first use, never changes. Callable from any thread.
+#pragma once
+
+#include <hsakmt.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime/agent.h"
+
+namespace morgana::kmt {
+
+inline constexpr uint32_t kHostNode = 0;
+
+// Number of nodes, the host's included.
+uint32_t node_count();
+// The agent of a node; nullptr: the host's, or no node.
+runtime::Agent* agent_of(uint32_t node);
+uint32_t node_of(const runtime::Agent& agent);
+// 1 to node_count() - 1.
+std::span<const uint32_t> gpu_nodes();
+
+HsaNodeProperties node_properties(uint32_t node);
+std::vector<HsaMemoryProperties> memory_banks(uint32_t node);
+std::vector<HsaCacheProperties> caches(uint32_t node);
+std::vector<HsaIoLinkProperties> links(uint32_t node);
+
+// Bytes that may be allocated with this node preferred.
+uint64_t memory_size(uint32_t node);
+
+}  // namespace morgana::kmt

@@ -1,0 +1,171 @@
+// Opening, versions, topology, clocks and policy.
+#include <time.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "kmt/entry.h"
+#include "kmt/loaded_code.h"
+#include "kmt/nodes.h"
+#include "kmt/queues.h"
+#include "runtime/hsa_signal.h"
+
+namespace morgana::kmt {
+namespace {
+
+// Of Linux's driver that the interface stands for: events, SRAM ECC and exceptions as runtimes expect them.
+constexpr HSAuint32 kMajor = 1, kMinor = 9;
+// The newest targets that AMD's HIP of this interface's time (5.2) knows.
+constexpr const char* kDefaultDevices = "gfx90a";
+// GB_ADDR_CONFIG as Linux's driver programs gfx9.
+constexpr HSAuint32 kGbAddrConfig = 0x2a11'4042;
+
+uint64_t nanoseconds(clockid_t clock) {
+  timespec time;
+  clock_gettime(clock, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+}
+
+// Copies as many of `list` as the caller has room for.
+template <typename T>
+HSAKMT_STATUS give(const std::vector<T>& list, uint32_t room, T* to) {
+  if (room != 0 && to == nullptr) return HSAKMT_STATUS_INVALID_PARAMETER;
+  if (room > list.size()) return HSAKMT_STATUS_INVALID_PARAMETER;
+  std::copy_n(list.begin(), room, to);
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+}  // namespace
+
+std::atomic<int>& open_count() {
+  static std::atomic<int> count{0};
+  return count;
+}
+
+KMT_EXPORT hsaKmtOpenKFD() {
+  static std::once_flag once;
+  std::call_once(once, [] { runtime::set_default_devices(kDefaultDevices); });
+  return open_count().fetch_add(1) == 0 ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_KERNEL_ALREADY_OPENED;
+}
+
+KMT_EXPORT hsaKmtCloseKFD() {
+  return entry([] {
+    open_count().fetch_sub(1);
+    return HSAKMT_STATUS_SUCCESS;
+  });
+}
+
+KMT_EXPORT hsaKmtGetVersion(HsaVersionInfo* version) {
+  return entry([&] {
+    if (version == nullptr) return HSAKMT_STATUS_INVALID_PARAMETER;
+    *version = {kMajor, kMinor};
+    return HSAKMT_STATUS_SUCCESS;
+  });
+}
+
+KMT_EXPORT hsaKmtAcquireSystemProperties(HsaSystemProperties* properties) {
+  return entry([&] {
+    if (properties == nullptr) return HSAKMT_STATUS_INVALID_PARAMETER;
+    *properties = {};
+    properties->NumNodes = node_count();
+    return HSAKMT_STATUS_SUCCESS;
+  });
+}
+
+// The topology never changes: there is no snapshot to let go of.
+KMT_EXPORT hsaKmtReleaseSystemProperties() {
+  return entry([] { return HSAKMT_STATUS_SUCCESS; });
+}
+
+KMT_EXPORT hsaKmtGetNodeProperties(HSAuint32 node, HsaNodeProperties* properties) {
+  return entry([&] {
+    if (properties == nullptr) return HSAKMT_STATUS_INVALID_PARAMETER;
+    if (node >= node_count()) return HSAKMT_STATUS_INVALID_NODE_UNIT;
+    *properties = node_properties(node);
+    return HSAKMT_STATUS_SUCCESS;
+  });
+}
+
+KMT_EXPORT hsaKmtGetNodeMemoryProperties(HSAuint32 node, HSAuint32 count, HsaMemoryProperties* properties) {
+  return entry([&] {
+    if (node >= node_count()) return HSAKMT_STATUS_INVALID_NODE_UNIT;
+    return give(memory_banks(node), count, properties);
+  });
+}
+
+KMT_EXPORT hsaKmtGetNodeCacheProperties(HSAuint32 node, HSAuint32 /*processor*/, HSAuint32 count,
+                                        HsaCacheProperties* properties) {
+  return entry([&] {
+    if (node >= node_count()) return HSAKMT_STATUS_INVALID_NODE_UNIT;
+    return give(caches(node), count, properties);
+  });
+}
+
+KMT_EXPORT hsaKmtGetNodeIoLinkProperties(HSAuint32 node, HSAuint32 count, HsaIoLinkProperties* properties) {
+  return entry([&] {
+    if (node >= node_count()) return HSAKMT_STATUS_INVALID_NODE_UNIT;
+    return give(links(node), count, properties);
+  });
+}
+
+KMT_EXPORT hsaKmtGetClockCounters(HSAuint32 node, HsaClockCounters* counters) {
+  return entry([&] {
+    if (counters == nullptr) return HSAKMT_STATUS_INVALID_PARAMETER;
+    if (node >= node_count()) return HSAKMT_STATUS_INVALID_NODE_UNIT;
+    counters->GPUClockCounter = agent_of(node) == nullptr ? 0 : runtime::device_clock();
+    counters->CPUClockCounter = nanoseconds(CLOCK_MONOTONIC_RAW);
+    counters->SystemClockCounter = nanoseconds(CLOCK_BOOTTIME);
+    counters->SystemClockFrequencyHz = 1'000'000'000;
+    return HSAKMT_STATUS_SUCCESS;
+  });
+}
+
+KMT_EXPORT hsaKmtRuntimeEnable(void* r_debug, bool /*ttmps are always set up*/) {
+  return entry([&] {
+    set_loader_list(r_debug);
+    return HSAKMT_STATUS_SUCCESS;
+  });
+}
+
+KMT_EXPORT hsaKmtRuntimeDisable() {
+  return entry([] {
+    set_loader_list(nullptr);
+    return HSAKMT_STATUS_SUCCESS;
+  });
+}
+
+KMT_EXPORT hsaKmtSetMemoryPolicy(HSAuint32 node, HSAuint32 policy, HSAuint32 alternate, void* /*address*/,
+                                 HSAuint64 /*size*/) {
+  return entry([&] {
+    if (agent_of(node) == nullptr) return HSAKMT_STATUS_INVALID_NODE_UNIT;
+    if (policy >= HSA_CACHING_NUM_CACHING || alternate >= HSA_CACHING_NUM_CACHING)
+      return HSAKMT_STATUS_INVALID_PARAMETER;
+    return HSAKMT_STATUS_SUCCESS;  // memory is coherent under every policy
+  });
+}
+
+KMT_EXPORT hsaKmtGetTileConfig(HSAuint32 node, HsaGpuTileConfig* config) {
+  return entry([&] {
+    if (config == nullptr) return HSAKMT_STATUS_INVALID_PARAMETER;
+    if (agent_of(node) == nullptr) return HSAKMT_STATUS_INVALID_NODE_UNIT;
+    config->NumTileConfigs = config->NumMacroTileConfigs = 0;  // gfx9 has none
+    config->GbAddrConfig = kGbAddrConfig;
+    config->NumBanks = config->NumRanks = 0;
+    return HSAKMT_STATUS_SUCCESS;
+  });
+}
+
+KMT_EXPORT hsaKmtSetXNACKMode(HSAint32 enable) {
+  // Code of either mode runs; what is reported is fixed, as on a system that cannot retry faults.
+  return entry([&] { return enable == 0 ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_NOT_SUPPORTED; });
+}
+
+KMT_EXPORT hsaKmtGetXNACKMode(HSAint32* enable) {
+  return entry([&] {
+    if (enable == nullptr) return HSAKMT_STATUS_INVALID_PARAMETER;
+    *enable = 0;
+    return HSAKMT_STATUS_SUCCESS;
+  });
+}
+
+}  // namespace morgana::kmt

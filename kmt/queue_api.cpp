@@ -1,0 +1,97 @@
+// Events and queues.
+#include "kmt/entry.h"
+#include "kmt/events.h"
+#include "kmt/nodes.h"
+#include "kmt/queues.h"
+
+namespace morgana::kmt {
+
+KMT_EXPORT hsaKmtCreateEvent(HsaEventDescriptor* descriptor, bool manual_reset, bool is_signaled,
+                             HsaEvent** event) {
+  return entry([&] {
+    if (descriptor == nullptr || event == nullptr) return HSAKMT_STATUS_INVALID_PARAMETER;
+    return Events::get().create(*descriptor, manual_reset, is_signaled, event);
+  });
+}
+
+KMT_EXPORT hsaKmtDestroyEvent(HsaEvent* event) {
+  return entry([&] { return Events::get().destroy(event); });
+}
+
+KMT_EXPORT hsaKmtSetEvent(HsaEvent* event) {
+  return entry([&] { return Events::get().set(event); });
+}
+
+KMT_EXPORT hsaKmtResetEvent(HsaEvent* event) {
+  return entry([&] { return Events::get().reset(event); });
+}
+
+KMT_EXPORT hsaKmtQueryEventState(HsaEvent* event) {
+  return entry([&] { return Events::get().query(event); });
+}
+
+KMT_EXPORT hsaKmtWaitOnEvent(HsaEvent* event, HSAuint32 milliseconds) {
+  return entry([&] { return Events::get().wait(&event, 1, true, milliseconds); });
+}
+
+KMT_EXPORT hsaKmtWaitOnMultipleEvents(HsaEvent* events[], HSAuint32 count, bool all, HSAuint32 milliseconds) {
+  return entry([&] {
+    if (events == nullptr || count == 0) return HSAKMT_STATUS_INVALID_PARAMETER;
+    return Events::get().wait(events, count, all, milliseconds);
+  });
+}
+
+KMT_EXPORT hsaKmtCreateQueue(HSAuint32 node, HSA_QUEUE_TYPE type, HSAuint32 percentage,
+                             HSA_QUEUE_PRIORITY priority, void* ring, HSAuint64 bytes, HsaEvent* event,
+                             HsaQueueResource* resource) {
+  return entry([&] {
+    if (resource == nullptr || percentage > 100 || priority < HSA_QUEUE_PRIORITY_MINIMUM ||
+        priority > HSA_QUEUE_PRIORITY_MAXIMUM)
+      return HSAKMT_STATUS_INVALID_PARAMETER;
+    return Queues::get().create(node, type, ring, bytes, event, *resource);
+  });
+}
+
+KMT_EXPORT hsaKmtUpdateQueue(HSA_QUEUEID id, HSAuint32 percentage, HSA_QUEUE_PRIORITY priority,
+                             void* /*ring*/, HSAuint64 /*bytes*/, HsaEvent* /*event*/) {
+  return entry([&] {
+    if (priority < HSA_QUEUE_PRIORITY_MINIMUM || priority > HSA_QUEUE_PRIORITY_MAXIMUM)
+      return HSAKMT_STATUS_INVALID_PARAMETER;
+    return Queues::get().update(id, percentage);
+  });
+}
+
+KMT_EXPORT hsaKmtDestroyQueue(HSA_QUEUEID id) {
+  return entry([&] { return Queues::get().destroy(id); });
+}
+
+// Work-groups go to host threads, which no mask describes; a mask is a hint here, as it is for correctness on
+// hardware.
+KMT_EXPORT hsaKmtSetQueueCUMask(HSA_QUEUEID id, HSAuint32 count, HSAuint32* mask) {
+  return entry([&] {
+    if (mask == nullptr || count == 0 || count % 32 != 0) return HSAKMT_STATUS_INVALID_PARAMETER;
+    return Queues::get().exists(id) ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_INVALID_HANDLE;
+  });
+}
+
+KMT_EXPORT hsaKmtAllocQueueGWS(HSA_QUEUEID id, HSAuint32 count, HSAuint32* first) {
+  return entry([&] {
+    constexpr HSAuint32 kResources = 64;
+    if (count > kResources) return HSAKMT_STATUS_INVALID_PARAMETER;
+    if (!Queues::get().exists(id)) return HSAKMT_STATUS_INVALID_HANDLE;
+    if (first != nullptr) *first = 0;
+    return HSAKMT_STATUS_SUCCESS;
+  });
+}
+
+KMT_EXPORT hsaKmtSetTrapHandler(HSAuint32 node, void* code, HSAuint64 code_size, void* buffer,
+                                HSAuint64 buffer_size) {
+  return entry([&] {
+    if (agent_of(node) == nullptr) return HSAKMT_STATUS_INVALID_NODE_UNIT;
+    if ((code == nullptr) != (code_size == 0) || (buffer == nullptr) != (buffer_size == 0))
+      return HSAKMT_STATUS_INVALID_PARAMETER;
+    return HSAKMT_STATUS_SUCCESS;
+  });
+}
+
+}  // namespace morgana::kmt

@@ -1,0 +1,181 @@
+#include "kmt/queues.h"
+
+#include <bit>
+
+#include "base/log.h"
+#include "base/options.h"
+#include "kmt/events.h"
+#include "kmt/fault_report.h"
+#include "kmt/memory_table.h"
+#include "kmt/nodes.h"
+#include "runtime/aql_queue.h"
+#include "runtime/memory.h"
+#include "runtime/sdma_queue.h"
+
+namespace morgana::kmt {
+namespace {
+
+constexpr uint32_t kDoorbells = 128;      // of a node
+constexpr uint64_t kDoorbellStride = 64;  // a cache line each; trap handlers find a queue by bits 3 to 12
+
+// What a runtime without an exception signal reads in queue_inactive_signal.
+int64_t legacy_code(runtime::QueueError error) {
+  using runtime::QueueError;
+  switch (error) {
+    case QueueError::packet_dimensions: return 2;
+    case QueueError::packet_group_segment: return 4;
+    case QueueError::packet_code: return 8;
+    case QueueError::packet_unsupported: return 32;
+    case QueueError::packet_work_group_size: return 64;
+    case QueueError::packet_vendor_unsupported: return 256;
+    case QueueError::wave_memory_violation:
+    case QueueError::wave_aperture_violation: return 0x2000'0000;
+    case QueueError::wave_illegal_instruction: return 0x4000'0000;
+    default: return 0x8000'0000;
+  }
+}
+
+bool is_sdma(HSA_QUEUE_TYPE type) { return type == HSA_QUEUE_SDMA || type == HSA_QUEUE_SDMA_XGMI; }
+
+}  // namespace
+
+Queues& Queues::get() {
+  static auto* queues = new Queues;  // outlives every static destructor: queues may still run at exit
+  return *queues;
+}
+
+bool Queues::take_doorbell(Entry& entry) {
+  Page& page = pages_[entry.node];
+  if (page.address == 0) {
+    auto memory = runtime::allocate(kDoorbells * kDoorbellStride, 4096, "doorbells");
+    if (!memory.ok()) return false;
+    page.address = reinterpret_cast<uint64_t>(*memory);
+    page.taken.resize(kDoorbells);
+  }
+  for (uint32_t i = 0; i < kDoorbells; ++i) {
+    if (page.taken[i]) continue;
+    page.taken[i] = true;
+    entry.doorbell = i;
+    // No packet index: a program's first write is always a change.
+    __atomic_store_n(reinterpret_cast<uint64_t*>(doorbell_address(entry)), ~uint64_t{0}, __ATOMIC_RELEASE);
+    return true;
+  }
+  return false;
+}
+
+uint64_t Queues::doorbell_address(const Entry& entry) {
+  return pages_[entry.node].address + entry.doorbell * kDoorbellStride;
+}
+
+HSAKMT_STATUS Queues::create(uint32_t node, HSA_QUEUE_TYPE type, void* ring, uint64_t bytes, HsaEvent* event,
+                             HsaQueueResource& resource) {
+  runtime::Agent* agent = agent_of(node);
+  if (agent == nullptr) return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  if (!is_sdma(type) && type != HSA_QUEUE_COMPUTE_AQL) return HSAKMT_STATUS_NOT_SUPPORTED;
+  constexpr uint64_t kSmallest = 64;
+  if (ring == nullptr || bytes < kSmallest || !std::has_single_bit(bytes))
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  const bool has_indices = resource.Queue_read_ptr_aql != nullptr && resource.Queue_write_ptr_aql != nullptr;
+  if (type == HSA_QUEUE_COMPUTE_AQL && !has_indices) return HSAKMT_STATUS_INVALID_PARAMETER;
+
+  auto entry = std::make_shared<Entry>();
+  entry->node = node;
+  if (event != nullptr) entry->event_id = event->EventId;
+  entry->error_reason = resource.ErrorReason;
+  runtime::UserQueue::Memory memory;
+  memory.ring = reinterpret_cast<uint64_t>(ring);
+  memory.bytes = bytes;
+  std::lock_guard lock(mutex_);
+  if (!take_doorbell(*entry)) return HSAKMT_STATUS_OUT_OF_RESOURCES;
+  memory.doorbell = doorbell_address(*entry);
+  MemoryTable::get().mark_ring(memory.ring);
+  if (is_sdma(type)) {
+    entry->indices = std::make_unique<uint64_t[]>(2);
+    resource.Queue_read_ptr_aql = &entry->indices[0];
+    resource.Queue_write_ptr_aql = &entry->indices[1];
+  }
+  memory.read_index = resource.QueueRptrValue;
+  memory.write_index = resource.QueueWptrValue;
+  if (is_sdma(type)) {
+    entry->queue = std::make_unique<runtime::SdmaQueue>(*agent, memory, *this);
+  } else {
+    if (MemoryTable::get().is_doubled(memory.ring, bytes)) memory.bytes /= 2;
+    entry->queue = std::make_unique<runtime::AqlQueue>(*agent, memory, *this);
+  }
+  resource.QueueId = next_id_++;
+  resource.QueueDoorBell = memory.doorbell;
+  entries_.emplace(resource.QueueId, entry);
+  entry->queue->start();
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+HSAKMT_STATUS Queues::update(HSA_QUEUEID id, uint32_t percentage) {
+  if (percentage > 100) return HSAKMT_STATUS_INVALID_PARAMETER;
+  std::lock_guard lock(mutex_);
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) return HSAKMT_STATUS_INVALID_HANDLE;
+  found->second->queue->suspend(percentage == 0);
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+HSAKMT_STATUS Queues::destroy(HSA_QUEUEID id) {
+  std::shared_ptr<Entry> entry;
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = entries_.find(id);
+    if (found == entries_.end()) return HSAKMT_STATUS_INVALID_HANDLE;
+    entry = found->second;
+    entries_.erase(found);
+  }
+  // Its thread may be telling us of a fault: it must not find us holding the lock.
+  entry->queue.reset();
+  std::lock_guard lock(mutex_);
+  pages_[entry->node].taken[entry->doorbell] = false;
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+bool Queues::exists(HSA_QUEUEID id) {
+  std::lock_guard lock(mutex_);
+  return entries_.contains(id);
+}
+
+void Queues::raise_event(uint32_t event_id) { Events::get().raise(event_id); }
+
+bool Queues::enter_code(runtime::Agent& agent, uint64_t entry) {
+  return MemoryTable::get().enter_code(agent, entry);
+}
+
+void Queues::leave_code() { MemoryTable::get().leave_code(); }
+
+void Queues::queue_failed(runtime::UserQueue& queue, const runtime::QueueFailure& failure) {
+  if (options().fault_report) print_fault_report(failure, queue.agent());
+  std::shared_ptr<Entry> entry;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [id, candidate] : entries_)
+      if (candidate->queue.get() == &queue) entry = candidate;
+  }
+  if (entry) tell_runtime(*entry, queue, failure);
+}
+
+void Queues::tell_runtime(const Entry& entry, const runtime::UserQueue& queue,
+                          const runtime::QueueFailure& failure) {
+  // A fault of memory is the node's, not the queue's: runtimes leave it to the memory event.
+  const auto* aql = dynamic_cast<const runtime::AqlQueue*>(&queue);
+  const bool is_memory = failure.error == runtime::QueueError::wave_memory_violation;
+  const bool has_signal = entry.error_reason != nullptr;
+  const bool is_mute = aql == nullptr;  // an SDMA queue has no signal for errors: a hang of the engine
+  if ((is_memory || is_mute) && Events::get().report_memory_fault(entry.node, failure.fault, !is_memory))
+    return;
+  if (has_signal) {
+    __atomic_fetch_or(entry.error_reason, int64_t{1} << (static_cast<uint32_t>(failure.error) - 1),
+                      __ATOMIC_RELEASE);
+    Events::get().raise(entry.event_id);
+    runtime::signal_hub().notify();
+  } else if (aql != nullptr && aql->amd_queue() != nullptr) {
+    if (!runtime::store_signal(aql->amd_queue()->queue_inactive_signal, legacy_code(failure.error), *this))
+      log(LogLevel::warn, "kmt: the queue's inactive signal is no writable address");
+  }
+}
+
+}  // namespace morgana::kmt

@@ -1,0 +1,317 @@
+#include "runtime/aql_queue.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "device/dispatch/guest_guard.h"
+#include "runtime/guest_access.h"
+#include "runtime/pm4.h"
+
+namespace morgana::runtime {
+namespace {
+
+constexpr uint64_t kPacketSize = 64;
+constexpr uint64_t kReadIdOffset = offsetof(AmdQueue, read_dispatch_id);
+constexpr uint32_t kMaxWorkGroup = 1024;
+
+PacketType type_of(uint16_t header) { return static_cast<PacketType>(header & 0xff); }
+
+// Guests' segment of a queue structure around a read index; nullptr when there is none.
+AmdQueue* enclosing_amd_queue(uint64_t read_index, uint64_t ring) {
+  if (read_index % 64 != 0) return nullptr;  // amd_queue_t is aligned, and 0x80 lies on a cache line
+  auto* queue = reinterpret_cast<AmdQueue*>(read_index - kReadIdOffset);
+  bool found = false;
+  const bool readable = try_guest([&] {
+    found = queue->read_dispatch_id_field_base_byte_offset == kReadIdOffset && queue->base_address == ring;
+  });
+  return readable && found ? queue : nullptr;
+}
+
+}  // namespace
+
+AqlQueue::AqlQueue(Agent& agent, const Memory& memory, QueueOwner& owner)
+    : UserQueue(agent, memory, owner), packets_(memory.bytes / kPacketSize) {
+  device::ensure_guard_installed();
+  amd_queue_ = enclosing_amd_queue(memory.read_index, memory.ring);
+  try_guest([&] {
+    next_ = limit_ = __atomic_load_n(reinterpret_cast<const uint64_t*>(memory.read_index), __ATOMIC_ACQUIRE);
+  });
+}
+
+AqlQueue::~AqlQueue() { stop(); }
+
+// The doorbell says that there is more; how much the write index says, in the manner of AMD's hardware.
+void AqlQueue::find_limit() {
+  if (!rang()) return;
+  uint64_t written = limit_;
+  const bool ok = try_guest([&] {
+    written = __atomic_load_n(reinterpret_cast<const uint64_t*>(memory().write_index), __ATOMIC_ACQUIRE);
+  });
+  if (!ok) return fail_memory(memory().write_index, "the queue's write index is not readable");
+  limit_ = std::max(limit_, std::min(written, next_ + packets_));
+}
+
+UserQueue::Progress AqlQueue::step() {
+  find_limit();
+  if (next_ >= limit_) return Progress::idle;
+  const uint64_t slot = memory().ring + next_ % packets_ * kPacketSize;
+  Packet packet;
+  const bool readable = try_guest([&] {
+    const uint16_t header = __atomic_load_n(reinterpret_cast<const uint16_t*>(slot), __ATOMIC_ACQUIRE);
+    packet.header = header;
+    if (type_of(header) == PacketType::invalid) return;
+    std::memcpy(static_cast<void*>(&packet), reinterpret_cast<const void*>(slot), kPacketSize);
+  });
+  if (!readable) {
+    fail_memory(slot, "the queue's ring is not readable");
+    return Progress::idle;
+  }
+  if (type_of(packet.header) == PacketType::invalid) return Progress::stalled;
+  if (!execute(packet, slot)) return Progress::idle;
+  // The slot is free again: first its header says so, then the read index (HSA 2.9.1).
+  ++next_;
+  try_guest([&] {
+    __atomic_store_n(reinterpret_cast<uint16_t*>(slot), uint16_t(PacketType::invalid), __ATOMIC_RELEASE);
+    __atomic_store_n(reinterpret_cast<uint64_t*>(memory().read_index), next_, __ATOMIC_RELEASE);
+  });
+  return Progress::worked;
+}
+
+// False: the queue failed or is stopping; the packet stays in the ring.
+bool AqlQueue::execute(const Packet& packet, uint64_t slot) {
+  switch (type_of(packet.header)) {
+    case PacketType::kernel_dispatch: return execute_dispatch(packet.dispatch, slot);
+    case PacketType::barrier_and: return execute_barrier(packet.barrier, true);
+    case PacketType::barrier_or: return execute_barrier(packet.barrier, false);
+    case PacketType::vendor_specific: return execute_vendor(packet, slot);
+    default: break;
+  }
+  // On gfx7 and gfx8 PM4 commands take the place of a whole packet; their first dword says so.
+  uint32_t first;
+  std::memcpy(&first, &packet, sizeof first);
+  if (first >> 30 == 3 && (packet.header & 0xfd) == 0) return execute_vendor(packet, slot);
+  fail_packet(QueueError::packet_unsupported, fmt::format("AQL packet of type {}", packet.header & 0xff));
+  return false;
+}
+
+bool AqlQueue::complete(uint64_t signal, const Timestamps& times) {
+  const bool profiled = amd_queue_ == nullptr || (amd_queue_->queue_properties & kQueueProfiling) != 0;
+  if (complete_signal(signal, profiled ? &times : nullptr, owner())) return true;
+  fail_memory(signal, "the completion signal is no writable address");
+  return false;
+}
+
+const codeobj::KernelDescriptor* AqlQueue::descriptor(uint64_t address) {
+  std::array<uint8_t, codeobj::kKernelDescriptorSize> bytes;
+  if (!try_guest([&] { std::memcpy(bytes.data(), reinterpret_cast<const void*>(address), bytes.size()); }))
+    return nullptr;
+  if (has_descriptor_ && bytes == descriptor_bytes_) return &descriptor_;
+  // Hardware does not tell the two layouts apart: what it reads lies at the same places in an
+  // amd_kernel_code_t.
+  auto decoded = codeobj::decode_kernel_descriptor(Bytes(bytes.data(), bytes.size()), agent().target());
+  if (!decoded.ok()) return nullptr;
+  descriptor_ = std::move(decoded).value();
+  descriptor_bytes_ = bytes;
+  has_descriptor_ = true;
+  return &descriptor_;
+}
+
+// The checks that AMD's command processor makes of a dispatch packet.
+bool AqlQueue::check(const DispatchPacket& p) {
+  const auto refuse = [&](QueueError error, std::string text) {
+    fail_packet(error, std::move(text), p.kernel_object);
+    return false;
+  };
+  const uint32_t dimensions = p.setup & 3;
+  if (dimensions == 0 || p.workgroup_size_x == 0 || p.workgroup_size_y == 0 || p.workgroup_size_z == 0 ||
+      p.grid_size_x == 0 || p.grid_size_y == 0 || p.grid_size_z == 0)
+    return refuse(QueueError::packet_dimensions,
+                  fmt::format("{} dimensions, grid {} x {} x {}, work-group {} x {} x {}", dimensions,
+                              p.grid_size_x, p.grid_size_y, p.grid_size_z, p.workgroup_size_x,
+                              p.workgroup_size_y, p.workgroup_size_z));
+  const uint64_t items = uint64_t{p.workgroup_size_x} * p.workgroup_size_y * p.workgroup_size_z;
+  if (items > kMaxWorkGroup)
+    return refuse(QueueError::packet_work_group_size,
+                  fmt::format("a work-group of {}; the device has at most {}", items, kMaxWorkGroup));
+  if (p.group_segment_size > agent().spec().local_memory)
+    return refuse(QueueError::packet_group_segment,
+                  fmt::format("{} bytes of group memory; the device has {}", p.group_segment_size,
+                              agent().spec().local_memory));
+  return true;
+}
+
+bool AqlQueue::execute_dispatch(const DispatchPacket& packet, uint64_t slot) {
+  if (!check(packet)) return false;
+  const codeobj::KernelDescriptor* kernel = descriptor(packet.kernel_object);
+  if (kernel == nullptr) {
+    fail_packet(QueueError::packet_code, fmt::format("no kernel descriptor at {:#x}", packet.kernel_object),
+                packet.kernel_object);
+    return false;
+  }
+  const uint64_t entry = packet.kernel_object + static_cast<uint64_t>(kernel->entry_byte_offset);
+  if (!provide_scratch(packet.private_segment_size)) return false;
+  if (!owner().enter_code(agent(), entry)) {
+    fail_packet(QueueError::packet_code,
+                fmt::format("the kernel's entry {:#x} is in no executable memory", entry),
+                packet.kernel_object);
+    return false;
+  }
+
+  device::Launch launch;
+  launch.descriptor = kernel;
+  launch.entry = entry;
+  launch.grid = {packet.grid_size_x, packet.grid_size_y, packet.grid_size_z};
+  launch.group = {packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z};
+  launch.kernarg = packet.kernarg_address;
+  launch.packet = slot;
+  launch.queue = reinterpret_cast<uint64_t>(amd_queue_);
+  launch.dispatch_id = next_;
+  launch.private_bytes = packet.private_segment_size;
+  launch.group_bytes = packet.group_segment_size;
+  launch.cancel = &stopping();
+  Timestamps times;
+  times.start = device_clock();
+  const device::Fault fault = agent().device().run(launch);
+  times.end = device_clock();
+  if (fault.kind != device::FaultKind::none && fault.kind != device::FaultKind::cancelled)
+    fail_wave(fault, packet);
+  owner().leave_code();
+
+  return fault.kind == device::FaultKind::none && complete(packet.completion_signal, times) &&
+         reclaim_scratch();
+}
+
+bool AqlQueue::execute_barrier(const BarrierPacket& packet, bool all) {
+  const uint64_t start = device_clock();
+  uint64_t bad = 0;
+  const bool met = wait_until([&] {
+    // A null dependency is satisfied for AND and not for OR; an OR without any dependency waits for nothing.
+    bool any = packet.dependency[0] == 0, every = true;
+    for (uint64_t dependency : packet.dependency) any = any && dependency == 0;
+    for (uint64_t dependency : packet.dependency) {
+      if (dependency == 0) continue;
+      int64_t value;
+      if (!load_signal(dependency, value)) {
+        bad = dependency;
+        return true;
+      }
+      (value == 0 ? any : every) = value == 0;
+      if (all && !every) return false;
+    }
+    return all ? every : any;
+  });
+  if (bad != 0) {
+    fail_memory(bad, "a dependency of a barrier is no readable address");
+    return false;
+  }
+  return met && complete(packet.completion_signal, {start, device_clock()});
+}
+
+bool AqlQueue::execute_barrier_value(const BarrierValuePacket& packet) {
+  const uint64_t start = device_clock();
+  bool readable = true;
+  const bool met = wait_until([&] {
+    int64_t value;
+    readable = load_signal(packet.signal, value);
+    if (!readable || packet.signal == 0) return true;
+    value &= packet.mask;
+    switch (packet.condition) {
+      case 0: return value == packet.value;
+      case 1: return value != packet.value;
+      case 2: return value < packet.value;
+      default: return value >= packet.value;
+    }
+  });
+  if (!readable) {
+    fail_memory(packet.signal, "the signal of a barrier is no readable address");
+    return false;
+  }
+  return met && complete(packet.completion_signal, {start, device_clock()});
+}
+
+bool AqlQueue::execute_vendor(const Packet& packet, uint64_t slot) {
+  const uint64_t start = device_clock();
+  uint32_t first;
+  std::memcpy(&first, &packet, sizeof first);
+  const bool is_bare_pm4 = first >> 30 == 3;
+  if (!is_bare_pm4 && packet.vendor.format == VendorFormat::barrier_value)
+    return execute_barrier_value(packet.barrier_value);
+  if (!is_bare_pm4 && packet.vendor.format != VendorFormat::pm4_indirect_buffer) {
+    fail_packet(QueueError::packet_vendor_unsupported,
+                fmt::format("vendor packet of format {}", static_cast<unsigned>(packet.vendor.format)));
+    return false;
+  }
+  constexpr uint32_t kJumpDwords = 4;
+  const Pm4Result result = is_bare_pm4 ? run_pm4(slot, kPacketSize / 4) : run_pm4(slot + 4, kJumpDwords);
+  if (!result.ok) {
+    fail_packet(QueueError::packet_vendor_unsupported, result.text);
+    return false;
+  }
+  return is_bare_pm4 || complete(packet.vendor.completion_signal, {start, device_clock()});
+}
+
+// Tells the runtime something through queue_inactive_signal and waits until it has answered with 0.
+bool AqlQueue::ask_runtime(int64_t what) {
+  const uint64_t signal = amd_queue_->queue_inactive_signal;
+  if (signal == 0) return true;
+  if (!store_signal(signal, what, owner())) {
+    fail_memory(signal, "queue_inactive_signal is no writable address");
+    return false;
+  }
+  return wait_until([&] {
+    int64_t value;
+    return load_signal(signal, value) && value == 0;
+  });
+}
+
+bool AqlQueue::provide_scratch(uint32_t lane_bytes) {
+  if (amd_queue_ == nullptr || lane_bytes <= amd_queue_->scratch_wave64_lane_byte_size) return true;
+  return ask_runtime(kNeedScratch);
+}
+
+bool AqlQueue::reclaim_scratch() {
+  if (amd_queue_ == nullptr || (amd_queue_->queue_properties & kQueueUseScratchOnce) == 0) return true;
+  return ask_runtime(kReclaimScratch);
+}
+
+void AqlQueue::fail_packet(QueueError error, std::string text, uint64_t kernel_object) {
+  QueueFailure failure;
+  failure.error = error;
+  failure.kernel_object = kernel_object;
+  failure.text = fmt::format("{}: {}", name(error), text);
+  fail(std::move(failure));
+}
+
+void AqlQueue::fail_memory(uint64_t address, std::string text) {
+  QueueFailure failure;
+  failure.error = QueueError::wave_memory_violation;
+  failure.fault.kind = device::FaultKind::memory;
+  failure.fault.address = address;
+  failure.text = std::move(text);
+  fail(std::move(failure));
+}
+
+void AqlQueue::fail_wave(const device::Fault& fault, const DispatchPacket& packet) {
+  using device::FaultKind;
+  QueueFailure failure;
+  failure.fault = fault;
+  failure.kernel_object = packet.kernel_object;
+  failure.text = device::name(fault.kind);
+  switch (fault.kind) {
+    case FaultKind::memory:
+    case FaultKind::bad_jump: failure.error = QueueError::wave_memory_violation; break;
+    case FaultKind::aperture:
+    case FaultKind::misaligned: failure.error = QueueError::wave_aperture_violation; break;
+    case FaultKind::trap:
+      failure.error = fault.detail.starts_with("trap 2") ? QueueError::wave_abort : QueueError::wave_trap;
+      break;
+    case FaultKind::float_exception: failure.error = QueueError::wave_math_error; break;
+    default: failure.error = QueueError::wave_illegal_instruction; break;
+  }
+  fail(std::move(failure));
+}
+
+}  // namespace morgana::runtime

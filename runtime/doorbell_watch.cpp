@@ -1,0 +1,82 @@
+#include "runtime/doorbell_watch.h"
+
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "runtime/queue.h"
+#include "runtime/user_queue.h"
+
+namespace morgana::runtime {
+namespace {
+
+// The nap (ns) after so many nanoseconds of silence.
+uint64_t nap_after(uint64_t silence) {
+  if (silence < 1'000'000) return 20'000;
+  if (silence < 20'000'000) return 100'000;
+  if (silence < 1'000'000'000) return 500'000;
+  return 1'000'000;
+}
+
+constexpr uint64_t kNoQueues = 1'000'000'000;
+
+}  // namespace
+
+DoorbellWatch& DoorbellWatch::get() {
+  static auto* watch = new DoorbellWatch;  // outlives every static destructor
+  return *watch;
+}
+
+void DoorbellWatch::add(UserQueue& queue) {
+  std::lock_guard lock(mutex_);
+  queues_.push_back(&queue);
+  if (running_ && process_ == getpid()) return look_now();
+  running_ = true;
+  process_ = getpid();
+  std::thread thread([this] { serve(); });
+  pthread_setname_np(thread.native_handle(), "morgana-bells");
+  thread.detach();
+}
+
+void DoorbellWatch::remove(UserQueue& queue) {
+  std::lock_guard lock(mutex_);
+  std::erase(queues_, &queue);
+}
+
+void DoorbellWatch::look_now() {
+  asked_.store(true, std::memory_order_relaxed);
+  wake_.notify();
+}
+
+// Wakes the queues whose doorbells rang; whether there was one.
+bool DoorbellWatch::look() {
+  bool any = false;
+  std::lock_guard lock(mutex_);
+  for (UserQueue* queue : queues_) {
+    if (queue->state_.load() != UserQueue::State::parked || queue->is_deaf()) continue;
+    if (queue->doorbell() == queue->seen_doorbell_.load(std::memory_order_relaxed)) continue;
+    queue->unpark();
+    any = true;
+  }
+  return any;
+}
+
+void DoorbellWatch::serve() {
+  prctl(PR_SET_TIMERSLACK, 1'000);  // naps of 20 us would otherwise last 70
+  uint64_t last = now_ns();
+  while (true) {
+    const uint32_t ticket = wake_.ticket();
+    if (look() || asked_.exchange(false, std::memory_order_relaxed)) last = now_ns();
+    bool none;
+    {
+      std::lock_guard lock(mutex_);
+      none = queues_.empty();
+    }
+    wake_.sleep(ticket, none ? kNoQueues : nap_after(now_ns() - last));
+  }
+}
+
+}  // namespace morgana::runtime

@@ -1,0 +1,35 @@
+// DoorbellWatch: the one thread that looks at the doorbells of queues whose own threads sleep.
+//
+// Its naps grow with the time since a doorbell last rang. Started with the first queue; lives until the
+// process ends. Callable from any thread.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+#include "runtime/wake_hub.h"
+
+namespace morgana::runtime {
+
+class UserQueue;
+
+class DoorbellWatch {
+ public:
+  static DoorbellWatch& get();
+  void add(UserQueue& queue);
+  void remove(UserQueue& queue);
+  void look_now();
+
+ private:
+  void serve();
+  bool look();
+  std::mutex mutex_;
+  std::vector<UserQueue*> queues_;
+  bool running_ = false;
+  int process_ = 0;  // that the thread belongs to
+  std::atomic<bool> asked_{false};
+  WakeHub wake_;
+};
+
+}  // namespace morgana::runtime

@@ -1,0 +1,63 @@
+#include "runtime/hsa_signal.h"
+
+#include <time.h>
+
+#include "runtime/guest_access.h"
+#include "runtime/wake_hub.h"
+
+namespace morgana::runtime {
+namespace {
+
+// Changes a signal by `change`, then tells its event and whoever waits.
+template <typename Change>
+bool change_signal(uint64_t handle, EventSink& events, const Change& change) {
+  if (handle == 0) return true;
+  uint32_t event = 0;
+  const bool ok = try_guest([&] {
+    auto* signal = reinterpret_cast<AmdSignal*>(handle);
+    // Once the value has changed the program may free the signal: what tells the event is read before.
+    const uint64_t mailbox = signal->event_mailbox;
+    const uint32_t id = signal->event_id;
+    change(*signal);
+    if (mailbox == 0) return;
+    __atomic_store_n(reinterpret_cast<uint64_t*>(mailbox), uint64_t{id}, __ATOMIC_RELEASE);
+    event = id;
+  });
+  if (!ok) return false;
+  if (event != 0) events.raise_event(event);
+  signal_hub().notify();
+  return true;
+}
+
+}  // namespace
+
+bool complete_signal(uint64_t handle, const Timestamps* times, EventSink& events) {
+  return change_signal(handle, events, [times](AmdSignal& signal) {
+    if (times != nullptr) {
+      signal.start_ts = times->start;
+      signal.end_ts = times->end;
+    }
+    __atomic_fetch_sub(&signal.value, 1, __ATOMIC_RELEASE);
+  });
+}
+
+bool store_signal(uint64_t handle, int64_t value, EventSink& events) {
+  return change_signal(handle, events, [value](AmdSignal& signal) {
+    __atomic_store_n(&signal.value, value, __ATOMIC_RELEASE);
+  });
+}
+
+bool load_signal(uint64_t handle, int64_t& value) {
+  value = 0;
+  if (handle == 0) return true;
+  return try_guest(
+      [&] { value = __atomic_load_n(&reinterpret_cast<const AmdSignal*>(handle)->value, __ATOMIC_ACQUIRE); });
+}
+
+uint64_t device_clock() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+  return (static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec)) / 10;
+}
+
+}  // namespace morgana::runtime

@@ -1,0 +1,45 @@
+// HSA signals as AMD lays them out, and what a command processor does with them.
+//
+// A signal is plain memory: an address from a packet, never trusted. Layout: LLVM AMDGPUUsage and the public
+// amd_hsa_signal.h. Callable from any thread.
+#pragma once
+
+#include <cstdint>
+
+namespace morgana::runtime {
+
+struct alignas(64) AmdSignal {
+  int64_t kind = 0;   // 1: user signal; -1, -2: doorbells
+  int64_t value = 0;  // of a doorbell: the doorbell's address
+  uint64_t event_mailbox = 0;
+  uint32_t event_id = 0;
+  uint32_t reserved1 = 0;
+  uint64_t start_ts = 0;  // of the clock that s_memrealtime reads
+  uint64_t end_ts = 0;
+  uint64_t queue = 0;
+  uint32_t reserved3[2] = {};
+};
+static_assert(sizeof(AmdSignal) == 64);
+
+// Who hears that a signal with an event was written (the interrupt of hardware).
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  virtual void raise_event(uint32_t event_id) = 0;
+};
+
+struct Timestamps {
+  uint64_t start = 0, end = 0;
+};
+
+// What packets do to signals. A handle of 0 is no signal. False: the handle is no readable, writable address.
+[[nodiscard]] bool complete_signal(uint64_t handle, const Timestamps* times, EventSink& events);
+[[nodiscard]] bool store_signal(uint64_t handle, int64_t value, EventSink& events);
+// The value; of no signal: 0, which satisfies a dependency.
+[[nodiscard]] bool load_signal(uint64_t handle, int64_t& value);
+
+// The device's clock, 100 MHz: timestamps of signals, s_memrealtime.
+uint64_t device_clock();
+inline constexpr uint64_t kDeviceClockHz = 100'000'000;
+
+}  // namespace morgana::runtime

@@ -1,0 +1,131 @@
+#include "runtime/user_queue.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "device/dispatch/guest_guard.h"
+#include "runtime/doorbell_watch.h"
+#include "runtime/queue.h"
+
+namespace morgana::runtime {
+namespace {
+
+// A thread that has worked looks at its doorbell for so long before it parks.
+constexpr uint64_t kAttention = 50'000;  // ns
+
+}  // namespace
+
+const char* name(QueueError error) {
+  switch (error) {
+    case QueueError::wave_abort: return "abort";
+    case QueueError::wave_trap: return "trap";
+    case QueueError::wave_math_error: return "floating-point exception";
+    case QueueError::wave_illegal_instruction: return "illegal instruction";
+    case QueueError::wave_memory_violation: return "memory violation";
+    case QueueError::wave_aperture_violation: return "aperture violation";
+    case QueueError::packet_dimensions: return "dispatch packet with impossible dimensions";
+    case QueueError::packet_group_segment: return "dispatch packet with an impossible group segment size";
+    case QueueError::packet_code: return "dispatch packet without a kernel";
+    case QueueError::packet_unsupported: return "packet of an unsupported type";
+    case QueueError::packet_work_group_size: return "dispatch packet with an impossible work-group size";
+    case QueueError::packet_vendor_unsupported: return "vendor packet of an unsupported kind";
+  }
+  return "queue error";
+}
+
+UserQueue::UserQueue(Agent& agent, const Memory& memory, QueueOwner& owner)
+    : agent_(agent), memory_(memory), owner_(owner), seen_doorbell_(doorbell()) {}
+
+UserQueue::~UserQueue() { stop(); }
+
+uint64_t UserQueue::doorbell() const {
+  return __atomic_load_n(reinterpret_cast<const uint64_t*>(memory_.doorbell), __ATOMIC_ACQUIRE);
+}
+
+bool UserQueue::rang() {
+  const uint64_t now = doorbell();
+  return seen_doorbell_.exchange(now, std::memory_order_relaxed) != now;
+}
+
+void UserQueue::start() {
+  // The program's signals are for the program's threads.
+  sigset_t all, before;
+  sigfillset(&all);
+  for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&all, fault);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  process_ = getpid();
+  thread_ = std::thread([this] { serve(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_setname_np(thread_.native_handle(), "morgana-queue");
+  DoorbellWatch::get().add(*this);
+}
+
+void UserQueue::stop() {
+  if (!thread_.joinable()) return;
+  if (process_ != getpid()) return thread_.detach();
+  DoorbellWatch::get().remove(*this);
+  stopping_.store(true);
+  unpark();
+  signal_hub().notify();
+  thread_.join();
+}
+
+void UserQueue::suspend(bool suspended) {
+  suspended_.store(suspended);
+  if (!suspended) unpark();
+}
+
+void UserQueue::look_now() { DoorbellWatch::get().look_now(); }
+
+void UserQueue::fail(QueueFailure failure) {
+  failed_.store(true);
+  if (failure.text.empty()) failure.text = name(failure.error);
+  owner_.queue_failed(*this, failure);
+}
+
+void UserQueue::unpark() {
+  state_.store(State::running);
+  wake_.notify();
+}
+
+// Sleeps until the doorbell rings, the queue is resumed or stops.
+void UserQueue::park() {
+  const uint32_t ticket = wake_.ticket();
+  state_.store(State::parked);
+  // Between the last look and now the doorbell may have rung.
+  const bool ring = !is_deaf() && doorbell() != seen_doorbell_.load(std::memory_order_relaxed);
+  constexpr uint64_t kForever = 3'600'000'000'000;
+  if (!ring && !is_stopping() && state_.load() == State::parked) wake_.sleep(ticket, kForever);
+  state_.store(State::running);
+}
+
+void UserQueue::serve() {
+  device::ensure_guard_installed();
+  constexpr uint64_t kLongestNap = 100'000;
+  uint64_t last_work = 0;
+  while (!is_stopping()) {
+    if (is_deaf()) {
+      park();
+      continue;
+    }
+    Progress progress = step();
+    if (progress == Progress::stalled) {
+      Patience patience(signal_hub(), kLongestNap);
+      while (progress == Progress::stalled && !is_stopping() && !suspended_.load()) {
+        patience.look();
+        patience.wait();
+        progress = step();
+      }
+    }
+    if (progress == Progress::worked) {
+      last_work = now_ns();
+    } else if (may_spin() && now_ns() - last_work < kAttention) {
+      for (int i = 0; i < 16; ++i) __builtin_ia32_pause();
+    } else {
+      park();
+    }
+  }
+}
+
+}  // namespace morgana::runtime
