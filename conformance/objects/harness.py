@@ -26,8 +26,15 @@ class At:
         self.text = f"buf:{name}+{byte_offset}"
 
 
+class Local:
+    """Local memory, as an argument."""
+
+    def __init__(self, size):
+        self.text = f"local:{size}"
+
+
 class Launch:
-    """One launch; `args` are buffer names, At, None (null) and numpy scalars or vectors."""
+    """One launch; `args` are buffer names, At, Local, None (null) and numpy scalars or vectors."""
 
     def __init__(self, kernel, grid, group, args, lds=0):
         self.kernel, self.grid, self.group, self.args, self.lds = kernel, listed(grid), listed(group), args, lds
@@ -53,7 +60,7 @@ def commas(values):
 def argument(arg):
     if arg is None:
         return "null"
-    if isinstance(arg, At):
+    if isinstance(arg, (At, Local)):
         return arg.text
     if isinstance(arg, str):
         return f"buf:{arg}"
@@ -70,13 +77,16 @@ def poison(shape, dtype):
 class Bench:
     """Runs launches of one object and keeps the counts of each kernel."""
 
-    def __init__(self, morgana, folder, path):
+    def __init__(self, morgana, folder, path, opencl=False):
         self.morgana, self.folder, self.path = morgana, pathlib.Path(folder), path
+        self.opencl = opencl  # built from OpenCL C, not HIP
         self.items, self.launches, self.seconds = {}, {}, {}
 
-    def kernels(self):
+    def facts(self):
+        """The object's processor and its kernels."""
         text = subprocess.run([self.morgana, "info", self.path], capture_output=True, text=True, timeout=60).stdout
-        return re.findall(r"^\.amdhsa_kernel (\S+)$", text, re.MULTILINE)
+        target = re.search(r"^  target id: .*--(gfx[0-9a-f]+)", text, re.MULTILINE)
+        return target and target.group(1), re.findall(r"^\.amdhsa_kernel (\S+)$", text, re.MULTILINE)
 
     def named_args(self, kernel, named, grid, group, buffers, outputs):
         """One launch whose arguments are given by name; by-value arguments that are not named are 0."""

@@ -24,7 +24,7 @@ class Harness(unittest.TestCase):
         return self.bench.run([launch], {"values": self.values}, outputs)
 
     def test_result_and_counts(self):
-        self.assertEqual(self.bench.kernels(), ["step", "reverse"])
+        self.assertEqual(self.bench.facts(), ("gfx90a", ["step", "reverse"]))
         exact("step", self.step(64, ("values",))["values"], self.values * 3 + 1)
         both = [Launch("step", 64, 64, [At("values", 0), np.int32(2), np.int32(0)]),
                 Launch("reverse", 64, 64, ["values", np.int32(1)], lds=256)]

@@ -4,7 +4,7 @@
   run.py [--morgana PATH] [--mgpusim CHECKOUT] [--aiter CHECKOUT] [--only TEXT]
 
 A CHECKOUT is a work tree or a git directory (a bare one, too) of sarchlab/mgpusim or ROCm/aiter; nothing is written to it.
-Every kernel of every `*_gfx942.hsaco` of mgpusim must have a case. Prints one line a kernel; exits 1 when one is wrong."""
+Every kernel of every object of mgpusim's benchmarks must have a case. Prints one line a kernel; exits 1 when one is wrong."""
 import argparse
 import pathlib
 import subprocess
@@ -14,6 +14,9 @@ import tempfile
 import aiter
 import harness
 import mgpusim
+import mgpusim_gcn3  # noqa: F401, these fill mgpusim.CASES
+import mgpusim_nn  # noqa: F401
+import mgpusim_sdk  # noqa: F401
 
 
 def files(checkout, wanted, target):
@@ -61,18 +64,16 @@ class Table:
 
 
 def run_mgpusim(checkout, table, options, folder):
-    for path in files(checkout, lambda p: p.endswith("_gfx942.hsaco"), folder):
-        if options.only not in path:
+    wanted = lambda p: p.startswith("amd/benchmarks/") and p.endswith(".hsaco")
+    for path in files(checkout, wanted, folder):
+        native = "/native/" in path  # intermediate products of builds; some are compressed bundles or for other targets
+        if options.only not in path or (native and not path.endswith("_gfx942.hsaco")):
             continue
-        bench = harness.Bench(options.morgana, folder, folder / path)
-        kernels = bench.kernels()
         title = f"mgpusim {path}" + (" (descriptors repaired)" if mgpusim.repair(path, folder / path) else "")
-        if not kernels:
-            table.run(title, bench, ["(none)"], lambda _: None)
-            continue
-        for kernel in kernels:
+        target, kernels = harness.Bench(options.morgana, folder, folder / path).facts()
+        for kernel in kernels or ["(none)"]:
             # A bench of its own, so that one wrong kernel does not hide the others.
-            own = harness.Bench(options.morgana, folder, folder / path)
+            own = harness.Bench(options.morgana, folder, folder / path, opencl=target == "gfx803")
             table.run(title, own, [kernel], mgpusim.CASES.get(kernel, lambda _: None))
             title = ""
 
@@ -88,7 +89,7 @@ def run_aiter(checkout, table, options, folder):
             if options.only not in title:
                 continue
             bench = harness.Bench(options.morgana, folder, code_object)
-            table.run(f"aiter {title}", bench, bench.kernels() or ["(none)"], lambda b, row=row: aiter.check(b, row))
+            table.run(f"aiter {title}", bench, bench.facts()[1] or ["(none)"], lambda b, row=row: aiter.check(b, row))
 
 
 def main():
