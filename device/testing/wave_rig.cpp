@@ -17,6 +17,9 @@ codeobj::KernelDescriptor descriptor_for(Target target, const RigOptions& option
   d.dx10_clamp = options.dx10_clamp;
   d.vgpr_count = options.vgprs;
   d.sgpr_count = options.sgprs;
+  d.debug_mode = options.debug_mode;
+  d.cdbg_user = options.cdbg_user;
+  d.compute_pgm_rsrc2 = options.exceptions << 24;
   d.accum_offset = info(target).unified_vgprs ? options.accum_offset : 0;
   d.enable_vgpr_workitem_id = 2;
   return d;

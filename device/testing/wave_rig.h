@@ -23,6 +23,8 @@ struct RigOptions {
   uint32_t float_mode = 0xf0;  // rounding to even, denormals kept
   bool ieee = true, dx10_clamp = true;
   uint32_t sgprs = 104;
+  bool debug_mode = false, cdbg_user = false;
+  uint32_t exceptions = 0;  // EXCP bits 0 to 6 that the descriptor enables
   std::vector<uint32_t> trap_handler;  // empty: the built-in one, or what lies at trap_base
   uint64_t trap_base = 0, trap_memory = 0;
 };
