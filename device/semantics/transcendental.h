@@ -1,8 +1,8 @@
 // 32-bit reciprocals, roots, exponential, logarithm, sine and cosine.
 //
-// All flush denormal operands whatever MODE says. Greatest errors found over every binade
-// (transcendental_test.cpp): rcp and sqrt 0.5 ulp, rsq 0.9, exp 0.8, log 1.1, sin and cos 0.9. Polynomials
-// are own minimax fits.
+// All flush denormal operands whatever MODE says. Greatest errors over all 2^32 operands, the same on every
+// level (docs/precision.md): rcp and sqrt 0.5 ulp, rsq, exp, log, sin and cos below 0.9. Polynomials are own
+// minimax fits.
 #pragma once
 
 #include "device/semantics/float_ops.h"
@@ -17,7 +17,7 @@ MORGANA_OP f32v v_rsq_f32(f32v a) {
   const f32v x = flush(a);
   const f32v y = 1.0f / __builtin_elementwise_sqrt(x);
   // One Newton step takes back the second rounding.
-  const f32v corrected = approximate_fma(y * 0.5f, approximate_fma(-(x * y), y, f32v(1.0f)), y);
+  const f32v corrected = polynomial_fma(y * 0.5f, polynomial_fma(-(x * y), y, f32v(1.0f)), y);
   return (is_inf(y) | is_inf(x) | (y != y)) ? y : corrected;
 }
 
@@ -43,12 +43,12 @@ MORGANA_OP f32v v_exp_f32(f32v a) {
   const f32v n = __builtin_elementwise_roundeven(x);
   const f32v f = x - n;
   f32v p = f32v(0x1.417abap-13f);
-  p = approximate_fma(p, f, f32v(0x1.5f094ap-10f));
-  p = approximate_fma(p, f, f32v(0x1.3b2dd2p-7f));
-  p = approximate_fma(p, f, f32v(0x1.c6af7ap-5f));
-  p = approximate_fma(p, f, f32v(0x1.ebfbdcp-3f));
-  p = approximate_fma(p, f, f32v(0x1.62e430p-1f));
-  p = approximate_fma(p, f, f32v(1.0f));
+  p = polynomial_fma(p, f, f32v(0x1.5f094ap-10f));
+  p = polynomial_fma(p, f, f32v(0x1.3b2dd2p-7f));
+  p = polynomial_fma(p, f, f32v(0x1.c6af7ap-5f));
+  p = polynomial_fma(p, f, f32v(0x1.ebfbdcp-3f));
+  p = polynomial_fma(p, f, f32v(0x1.62e430p-1f));
+  p = polynomial_fma(p, f, f32v(1.0f));
   const i32v in_range = (x >= -126.0f) & (x < 128.0f);
   const i32v exponent = to<int32_t>(in_range ? n : f32v(0.0f));
   const f32v scaled = as<f32v>(as<i32v>(p) + (exponent << 23));
@@ -63,21 +63,22 @@ MORGANA_OP f32v v_log_f32(f32v a) {
   const i32v e = (as<i32v>(x) - 0x3f3504f3) >> 23;
   const f32v t = as<f32v>(as<i32v>(x) - (e << 23)) - 1.0f;
   f32v q = f32v(-0x1.c382dep-4f);
-  q = approximate_fma(q, t, f32v(0x1.7f2c3ap-3f));
-  q = approximate_fma(q, t, f32v(-0x1.87fe02p-3f));
-  q = approximate_fma(q, t, f32v(0x1.a2c996p-3f));
-  q = approximate_fma(q, t, f32v(-0x1.eaa1b0p-3f));
-  q = approximate_fma(q, t, f32v(0x1.277f44p-2f));
-  q = approximate_fma(q, t, f32v(-0x1.715b00p-2f));
-  q = approximate_fma(q, t, f32v(0x1.ec7094p-2f));
-  q = approximate_fma(q, t, f32v(-0x1.715470p-1f));
+  q = polynomial_fma(q, t, f32v(0x1.7f2c3ap-3f));
+  q = polynomial_fma(q, t, f32v(-0x1.87fe02p-3f));
+  q = polynomial_fma(q, t, f32v(0x1.a2c996p-3f));
+  q = polynomial_fma(q, t, f32v(-0x1.eaa1b0p-3f));
+  q = polynomial_fma(q, t, f32v(0x1.277f44p-2f));
+  q = polynomial_fma(q, t, f32v(-0x1.715b00p-2f));
+  q = polynomial_fma(q, t, f32v(0x1.ec7094p-2f));
+  q = polynomial_fma(q, t, f32v(-0x1.715470p-1f));
   const f32v log2e = f32v(0x1.715476p+0f), log2e_low = f32v(0x1.4ae0cp-26f);
-  // The leading terms are added to the exponent first, largest first, so that one rounding dominates.
-  const f32v low = approximate_fma(t * t, q, t * log2e_low);
+  // The leading term is added to the exponent first, and what both roundings lose comes back with the small
+  // terms.
+  const f32v lead = t * log2e, lead_error = polynomial_fma(t, log2e, -lead);
+  const f32v low = polynomial_fma(t * t, q, polynomial_fma(t, log2e_low, lead_error));
   const f32v ef = to<float>(e);
-  const f32v high = approximate_fma(t, log2e, ef);
-  const f32v lost = approximate_fma(t, log2e, ef - high);
-  const f32v r = high + (lost + low);
+  const f32v high = ef + lead;
+  const f32v r = high + ((lead - (high - ef)) + low);
   const f32v special = x == 0.0f  ? infinity<f32v>(u32v(0x80000000u))
                        : (x != x) ? quiet(x)
                        : x < 0.0f ? quiet_nan<f32v>()
@@ -92,11 +93,11 @@ MORGANA_OP f32v sine_of_turns(i32v k, f32v d) {
   const i32v cosine = (k & 1) != 0;
   const f32v s = d * d;
   f32v q = cosine ? f32v(0x1.d461bep+5f) : f32v(0x1.443816p+5f);
-  q = approximate_fma(q, s, cosine ? f32v(-0x1.55b11cp+6f) : f32v(-0x1.32ada6p+6f));
-  q = approximate_fma(q, s, cosine ? f32v(0x1.03c1aep+6f) : f32v(0x1.466b78p+6f));
-  q = approximate_fma(q, s, cosine ? f32v(-0x1.3bd3ccp+4f) : f32v(-0x1.4abbcep+5f));
-  const f32v rest = approximate_fma(d * s, q, d * -0x1.777a5cp-23f);
-  const f32v r = cosine ? approximate_fma(s, q, f32v(1.0f)) : approximate_fma(d, f32v(0x1.921fb6p+2f), rest);
+  q = polynomial_fma(q, s, cosine ? f32v(-0x1.55b11cp+6f) : f32v(-0x1.32ada6p+6f));
+  q = polynomial_fma(q, s, cosine ? f32v(0x1.03c1aep+6f) : f32v(0x1.466b78p+6f));
+  q = polynomial_fma(q, s, cosine ? f32v(-0x1.3bd3ccp+4f) : f32v(-0x1.4abbcep+5f));
+  const f32v rest = polynomial_fma(d * s, q, d * -0x1.777a5cp-23f);
+  const f32v r = cosine ? polynomial_fma(s, q, f32v(1.0f)) : polynomial_fma(d, f32v(0x1.921fb6p+2f), rest);
   return as<f32v>(as<i32v>(r) ^ ((k & 2) << 30));
 }
 // The operand counts turns; whole turns and quarters are taken off exactly.

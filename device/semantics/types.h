@@ -158,13 +158,13 @@ MORGANA_OP bool any(V condition) {
   return __builtin_reduce_or(condition) != 0;
 }
 
-// a * b + c in one rounding where the host can, in two where it cannot: for own polynomials only.
-template <typename V>
-MORGANA_OP V approximate_fma(V a, V b, V c) {
+// a * b + c for own polynomials. Hosts without fused multiply-add compute it in f64: the product is exact,
+// and what the sum's first rounding loses is too little to matter.
+MORGANA_OP f32v polynomial_fma(f32v a, f32v b, f32v c) {
 #ifdef __FMA__
   return __builtin_elementwise_fma(a, b, c);
 #else
-  return a * b + c;
+  return to<float>(to<double>(a) * to<double>(b) + to<double>(c));
 #endif
 }
 
