@@ -1,7 +1,7 @@
 // MODE's rounding and denormal fields as bits of the host's MXCSR.
 //
-// While a wave runs, MXCSR holds the f32 mode (apply_mode). When wave.mixed_fp is set, the frames of f16 and
-// f64 instructions put a ScopedWideFloat around their arithmetic.
+// While a wave runs, MXCSR holds the f32 mode (apply_mode). Instructions that need another environment get a
+// ScopedFloat around their arithmetic; when wave.mixed_fp is clear, f16 and f64 instructions need none.
 #pragma once
 
 #include <immintrin.h>
@@ -18,22 +18,40 @@ MORGANA_INLINE uint32_t host_float_bits(unsigned round, unsigned denorm) {
   return kMasked | rounding | (denorm & 1 ? 0 : kFlushInput) | (denorm & 2 ? 0 : kFlushOutput);
 }
 
-// The f16/f64 mode for the scope's duration, when it differs from the f32 mode.
-class ScopedWideFloat {
+// What an instruction computes in.
+enum class Environment : uint8_t {
+  single,      // MODE's f32 fields: what MXCSR holds
+  wide,        // MODE's f16/f64 fields
+  conversion,  // the f16/f64 rounding; operand and result flush by hand, each as its own format's field says
+  nearest,     // to nearest even whatever MODE says, nothing flushed but by hand
+};
+MORGANA_INLINE uint32_t host_float_bits(const Mode& mode, Environment environment) {
+  switch (environment) {
+    case Environment::single: return host_float_bits(mode.round32(), mode.denorm32());
+    case Environment::wide: return host_float_bits(mode.round16_64(), mode.denorm16_64());
+    case Environment::conversion: return host_float_bits(mode.round16_64(), 3);
+    default: return host_float_bits(0, 3);
+  }
+}
+
+// Another environment for the scope's duration. Exception flags add up across its ends. What it surrounds
+// must be a call out of line: the compiler moves arithmetic over the change of mode.
+class ScopedFloat {
  public:
-  MORGANA_INLINE explicit ScopedWideFloat(const Wave& wave) : wave_(wave) {
-    if (wave.mixed_fp) [[unlikely]]
-      _mm_setcsr(host_float_bits(wave.mode.round16_64(), wave.mode.denorm16_64()));
+  MORGANA_INLINE ScopedFloat(const Mode& mode, Environment environment) : saved_(_mm_getcsr()) {
+    const uint32_t bits = host_float_bits(mode, environment);
+    if ((saved_ & ~kFlags) != bits) _mm_setcsr(bits | (saved_ & kFlags));
   }
-  MORGANA_INLINE ~ScopedWideFloat() {
-    if (wave_.mixed_fp) [[unlikely]]
-      _mm_setcsr(host_float_bits(wave_.mode.round32(), wave_.mode.denorm32()));
+  MORGANA_INLINE ~ScopedFloat() {
+    const uint32_t now = _mm_getcsr();
+    if ((now & ~kFlags) != (saved_ & ~kFlags)) _mm_setcsr((saved_ & ~kFlags) | (now & kFlags));
   }
-  ScopedWideFloat(const ScopedWideFloat&) = delete;
-  ScopedWideFloat& operator=(const ScopedWideFloat&) = delete;
+  ScopedFloat(const ScopedFloat&) = delete;
+  ScopedFloat& operator=(const ScopedFloat&) = delete;
 
  private:
-  const Wave& wave_;
+  static constexpr uint32_t kFlags = 0x3f;
+  uint32_t saved_;
 };
 
 }  // namespace morgana::device::MORGANA_SIMD

@@ -171,7 +171,7 @@ struct VectorOp {
   uint8_t dst_registers;     // 0: the result is a mask
   bool writes_mask;
   bool writes_exec;
-  bool wide_float;  // computes in the f16/f64 mode
+  Environment environment;
 };
 
 // The handlers of the general frame: for any instruction, and for one without modifiers. step.extra is the
@@ -297,14 +297,23 @@ constexpr VectorOp vector_op(isa::Op op, Compute clamped = nullptr) {
   row.dst_registers = kRegisters<typename Result<R>::Lanes>;
   row.writes_mask = __is_same(R, mask) || Result<R>::kHasMask;
   row.writes_exec = kExec;
-  row.wide_float = S::kWideFloat;
+  row.environment = S::kWideFloat ? Environment::wide : Environment::single;
+  return row;
+}
+
+constexpr VectorOp in_environment(Environment environment, VectorOp row) {
+  row.environment = environment;
   return row;
 }
 
 // Rows of a family's table: the function with the op's name; with its saturating form; without a plain frame.
+// _NEAREST and _CONVERSION name the environment where the signature does not tell (Environment).
 #define MORGANA_VOP(name) vector_op<name>(isa::Op::name)
 #define MORGANA_VOP_CLAMP(name) vector_op<name>(isa::Op::name, compute<clamp::name>)
 #define MORGANA_VOP_SLOW(name) vector_op<name, false>(isa::Op::name)
+#define MORGANA_VOP_NEAREST(name) in_environment(Environment::nearest, MORGANA_VOP_SLOW(name))
+#define MORGANA_VOP_CONVERSION(name) in_environment(Environment::conversion, MORGANA_VOP_SLOW(name))
+#define MORGANA_VOP_CONVERSION_FAST(name) in_environment(Environment::conversion, MORGANA_VOP(name))
 #define MORGANA_VOP_SLOW_CLAMP(name) vector_op<name, false>(isa::Op::name, compute<clamp::name>)
 
 }  // namespace morgana::device::MORGANA_SIMD

@@ -138,12 +138,13 @@ void signs_of(Type type, const Modifiers& m, uint32_t* value) {
   v = apply_signs(v, m.abs ? sign : 0, m.neg ? sign : 0);
 }
 
-// Conversions from 8-bit floats: OP_SEL names a byte, or a half for two of them (CDNA4 guide 7.3).
+// Conversions from 8-bit floats: OP_SEL names a byte, or a half for two of them; of SDWA's fields only the
+// source's select counts (CDNA4 guide 7.3).
+bool is_from_byte(isa::Op op) { return op == isa::Op::v_cvt_f32_fp8 || op == isa::Op::v_cvt_f32_bf8; }
+bool is_from_half(isa::Op op) { return op == isa::Op::v_cvt_pk_f32_fp8 || op == isa::Op::v_cvt_pk_f32_bf8; }
 void select_code(const isa::Inst& inst, u32v& value) {
-  using isa::Op;
-  const Op op = inst.row->op;
-  if (op == Op::v_cvt_f32_fp8 || op == Op::v_cvt_f32_bf8) value = value >> (8 * (inst.op_sel & 3u));
-  if (op == Op::v_cvt_pk_f32_fp8 || op == Op::v_cvt_pk_f32_bf8) value = value >> (16 * (inst.op_sel & 1u));
+  if (is_from_byte(inst.row->op)) value = value >> (8 * (inst.op_sel & 3u));
+  if (is_from_half(inst.row->op)) value = value >> (16 * (inst.op_sel & 1u));
 }
 
 // Source `i` as the thunk wants it. Lanes that DPP takes away are removed from `write`.
@@ -191,7 +192,9 @@ V finish_float(const Mode& mode, const isa::Inst& inst, V v) {
     v = v == V(0) ? V(0) : v;
   }
   if (inst.clamp) {
-    const V bounded = v > V(0) ? (v < V(1) ? v : V(1)) : V(0);
+    // Positive floats order like their bits, and the host cannot flush what the instruction kept.
+    const sint_of<V> b = as<sint_of<V>>(v), one = as<sint_of<V>>(V(1));
+    const V bounded = b > 0 ? (b < one ? v : V(1)) : V(0);
     v = is_nan(v) ? (mode.dx10_clamp() ? V(0) : v) : bounded;
   }
   return v;
@@ -276,7 +279,8 @@ void write_result(Wave& wave, const Step* step, const VectorOp& op, uint32_t* re
   uint32_t* to = vgpr_dst(wave, step);
   const bool high = op.op == Op::v_fma_mixhi_f16 || op.op == Op::v_mad_mixhi_f16;
   const bool low = op.op == Op::v_fma_mixlo_f16 || op.op == Op::v_mad_mixlo_f16;
-  if (inst.sdwa) return write_sdwa(inst, word(result, 0), to, write);
+  if (inst.sdwa && !is_from_byte(op.op) && !is_from_half(op.op))
+    return write_sdwa(inst, word(result, 0), to, write);
   if (high || (inst.op_sel & 8 && is_half(inst.row->dst[0])))
     return write_lanes(to, word(result, 0) << 16 | (word(to, 0) & 0xffff), write);
   if (low) return write_lanes(to, (word(to, 0) & 0xffff0000u) | word(result, 0), write);
@@ -307,8 +311,8 @@ void write_masks(Wave& wave, const Step* step, const VectorOp& op, mask bits) {
   if (wave.observes) [[unlikely]]
     service::observe(wave, step, values.src, write & wave.exec());
   const bool saturates = inst.clamp && op.clamped != nullptr;
-  if (op.wide_float) {
-    ScopedWideFloat scope(wave);
+  if (op.environment != Environment::single) {
+    const ScopedFloat scope(wave.mode, op.environment);
     (saturates ? op.clamped : op.compute)(values);
     finish_result(wave.mode, inst, result);
   } else {
@@ -337,8 +341,8 @@ void write_masks(Wave& wave, const Step* step, const VectorOp& op, mask bits) {
     else if (step->kind[i] != Source::none)
       values.mask_in = scalar64(wave, step, i);
   }
-  if (op.wide_float) {
-    ScopedWideFloat scope(wave);
+  if (op.environment != Environment::single) {
+    const ScopedFloat scope(wave.mode, op.environment);
     op.compute(values);
   } else {
     op.compute(values);

@@ -195,8 +195,12 @@ int selected_bit(int bits, int count, bool half, uint32_t byte) {
   for (int r = 0; r < registers; r++) write_lanes(to + r * kLanes, result[r], wave.exec());
 }
 
+// Rounding is to nearest even in all of them; what MODE flushes is flushed by hand.
 void convert_small(Wave& wave, const Step* step) {
-  execute(wave, step);
+  {
+    const ScopedFloat scope(wave.mode, Environment::nearest);
+    execute(wave, step);
+  }
   MORGANA_NEXT(wave, step);
 }
 

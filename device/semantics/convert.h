@@ -41,8 +41,10 @@ MORGANA_OP f32v v_cvt_f32_i32(i32v a) { return to<float>(a); }
 MORGANA_OP f32v v_cvt_f32_u32(u32v a) { return to<float>(a); }
 MORGANA_OP f64v v_cvt_f64_i32(i32v a) { return to<double>(a); }
 MORGANA_OP f64v v_cvt_f64_u32(u32v a) { return to<double>(a); }
-// These run in the f64 mode; the f32 side follows the f32 mode.
-MORGANA_OP f32v v_cvt_f32_f64(const Mode& mode, f64v a) { return flush_output(mode, to<float>(a)); }
+// These round by the f64 field; each side flushes by the field of its own format.
+MORGANA_OP f32v v_cvt_f32_f64(const Mode& mode, f64v a) {
+  return flush_output(mode, to<float>(flush_input(mode, a)));
+}
 MORGANA_OP f64v v_cvt_f64_f32(const Mode& mode, f32v a) { return to<double>(flush_input(mode, a)); }
 MORGANA_OP f32v v_cvt_f32_ubyte0(u32v a) { return to<float>(as<i32v>(a & 0xff)); }
 MORGANA_OP f32v v_cvt_f32_ubyte1(u32v a) { return to<float>(as<i32v>(a >> 8 & 0xff)); }
@@ -50,7 +52,7 @@ MORGANA_OP f32v v_cvt_f32_ubyte2(u32v a) { return to<float>(as<i32v>(a >> 16 & 0
 MORGANA_OP f32v v_cvt_f32_ubyte3(u32v a) { return to<float>(as<i32v>(a >> 24)); }
 MORGANA_OP f32v v_cvt_off_f32_i4(u32v a) { return to<float>(as<i32v>(a << 28) >> 28) * 0.0625f; }
 
-MORGANA_OP f16v v_cvt_f16_f32(const Mode& mode, f32v a) { return half_out(mode, a); }
+MORGANA_OP f16v v_cvt_f16_f32(const Mode& mode, f32v a) { return half_out(mode, flush_input(mode, a)); }
 MORGANA_OP f32v v_cvt_f32_f16(const Mode& mode, f16v a) { return half_in(mode, a); }
 MORGANA_OP f32v v_cvt_f32_bf16(bf16v a) { return widen_bf16(a.bits); }
 MORGANA_OP f16v v_cvt_f16_u16(const Mode& mode, u16v a) { return half_out(mode, to<float>(to<int32_t>(a))); }
@@ -124,9 +126,9 @@ MORGANA_OP u32v v_ashr_pk_i8_i32(i32v a, i32v b, u32v n, u32v old) {
   return (old & 0xffff0000u) | low | to<uint32_t>(as<u8v>(clamp::saturate<int8_t>(b >> shift))) << 8;
 }
 
-// gfx950: to nearest even whatever MODE says.
+// gfx950: to nearest even whatever MODE says (the frame's part).
 MORGANA_OP u32v v_cvt_pk_f16_f32(const Mode& mode, f32v a, f32v b) {
-  return pack(half_out(mode, a), half_out(mode, b));
+  return pack(half_out(mode, flush_input(mode, a)), half_out(mode, flush_input(mode, b)));
 }
 MORGANA_OP u32v v_cvt_pk_bf16_f32(f32v a, f32v b) { return pack(narrow_bf16(a), narrow_bf16(b)); }
 

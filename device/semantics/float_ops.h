@@ -59,20 +59,25 @@ MORGANA_OP V power_of_two(sint_of<V> n) {
   return as<V>((n + format_of<V>::bias) << format_of<V>::mantissa);
 }
 
-// x * 2^n with one rounding. The two partial factors below the normal range leave `mantissa` bits of room, so
-// that an intermediate result is denormal only when the final one vanishes.
+// x * 2^n with one rounding: the significand times two powers, of which the first product is exact and
+// normal, so that no denormal stands in between for the host to flush.
 template <typename V>
 MORGANA_OP V scale(V x, sint_of<V> n) {
   using I = sint_of<V>;
-  constexpr int kBias = format_of<V>::bias, kDown = kBias - 1 - format_of<V>::mantissa - 1;
-  for (int i = 0; i < 2; i++) {
-    const I down = n<I(1 - kBias), up = n> I(kBias);
-    const I step = down ? I(-kDown) : up ? I(kBias) : I(0);
-    x *= power_of_two<V>(step);
-    n -= step;
-  }
-  n = n < I(1 - kBias) ? I(1 - kBias) : n > I(kBias) ? I(kBias) : n;
-  return x * power_of_two<V>(n);
+  using U = uint_of<V>;
+  using E = element_of<I>;
+  constexpr E kBias = format_of<V>::bias, kHalf = (kBias + 1) / 2;
+  constexpr E kLeast = -(kBias + format_of<V>::mantissa + 10), kMost = kBias + 2;
+  const I denormal = is_denormal(x);
+  const V lifted = denormal ? x * power_of_two<V>(I(kHalf)) : x;
+  const V fraction =
+      as<V>((bits_of(lifted) & U(static_cast<element_of<U>>(~format_of<V>::exponent))) | bits_of(V(1)));
+  const I bounded = __builtin_elementwise_min(__builtin_elementwise_max(n, I(-4 * kBias)), I(4 * kBias));
+  const I total = bounded + exponent_of(lifted) - kBias - (denormal ? I(kHalf) : I(0));
+  const I power = __builtin_elementwise_min(__builtin_elementwise_max(total, I(kLeast)), I(kMost));
+  const I first = power < -kHalf ? I(-kHalf) : power > kHalf ? I(kHalf) : I(0);
+  const V r = fraction * power_of_two<V>(first) * power_of_two<V>(power - first);
+  return lifted == V(0) ? lifted : (is_nan(x) | is_inf(x)) ? x + x : r;
 }
 
 // Significand in [0.5, 1) with the sign of x; zeros, infinities and NaNs as they are.
