@@ -140,10 +140,14 @@ bool LaunchPlan::bind_code(CodeMap& map, Fault& problem) {
   return false;
 }
 
-void LaunchPlan::request_kernel(jit::Tier& tier) {
-  const auto& d = *launch.descriptor;
+bool LaunchPlan::can_compile() const {
   // Trap handlers, enabled exceptions and single-stepping are the interpreter's.
-  if (d.priv || d.exception_mask() != 0 || d.debug_mode || trap_handler != 0 || tracks_exceptions) return;
+  const auto& d = *launch.descriptor;
+  return !d.priv && d.exception_mask() == 0 && !d.debug_mode && trap_handler == 0 && !tracks_exceptions;
+}
+
+jit::Specialisation LaunchPlan::specialisation() const {
+  const auto& d = *launch.descriptor;
   const uint32_t registers = std::max(d.vgpr_count, 4u);
   jit::Specialisation key;
   key.mode = initial_mode();
@@ -153,9 +157,15 @@ void LaunchPlan::request_kernel(jit::Tier& tier) {
       target.unified_vgprs ? std::min(d.accum_offset ? uint32_t{d.accum_offset} : registers, 256u) : 256;
   key.sgprs = d.sgpr_count;
   key.vgprs = target.unified_vgprs ? key.acc_base : std::min(registers, 256u);
-  key.agprs = !target.unified_vgprs      ? (target.has_agprs ? key.vgprs : 0)
-              : registers > key.acc_base ? registers - key.acc_base
-                                         : 0;
+  if (!target.unified_vgprs)
+    key.agprs = target.has_agprs ? key.vgprs : 0;
+  else if (registers > key.acc_base)
+    key.agprs = registers - key.acc_base;
+  return key;
+}
+
+void LaunchPlan::request_kernel(jit::Tier& tier) {
+  if (!can_compile()) return;
   uint32_t items = 1;
   bool partial = false;
   for (int i = 0; i < 3; i++) {
@@ -163,8 +173,8 @@ void LaunchPlan::request_kernel(jit::Tier& tier) {
     partial = partial || launch.grid[i] % launch.group[i] != 0;
   }
   partial = partial || items % kLanes != 0;
-  compiled = tier.request(static_cast<Program&>(const_cast<Code&>(*code)), first_step, key, items >= kLanes,
-                          partial);
+  compiled = tier.request(static_cast<Program&>(const_cast<Code&>(*code)), first_step, specialisation(),
+                          items >= kLanes, partial);
 }
 
 std::array<uint32_t, 3> LaunchPlan::group_id(uint64_t index) const {

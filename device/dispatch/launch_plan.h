@@ -58,7 +58,10 @@ class LaunchPlan {
 
   std::shared_ptr<const jit::Request> compiled;  // nullptr: the kernel is interpreted
 
-  // Asks for the compiled forms of the kernel, if its waves begin in a state that those know. After bind_code.
+  // Whether compiled code knows the state that the waves begin in, and what it depends on.
+  bool can_compile() const;
+  jit::Specialisation specialisation() const;
+  // Asks for the compiled forms of the kernel. After bind_code.
   void request_kernel(jit::Tier& tier);
 
   // Looks up the entry point. False: no code is loaded there.

@@ -475,6 +475,7 @@ class Builder {
     }
     const VectorSet written = set_of(i.v_writes, i.n_v_writes);
     i.keeps_old = (written & live.inactive).any();
+    i.is_result_dead = (written & (live.active | live.inactive)).none();
     if (!i.merges) live.active &= ~written;
     if (i.merges) live.active |= written;
     const VectorSet read = set_of(i.v_reads, i.n_v_reads);

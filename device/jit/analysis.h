@@ -55,9 +55,10 @@ struct Instruction {
   bool crosses_lanes = false;  // reads lanes outside EXEC
   bool widens = false;         // may set bits of EXEC
   bool writes_exec = false;
-  bool merges = false;    // active lanes keep a part of the destination's old value
-  bool keeps_old = true;  // inactive lanes' old values of some destination are needed afterwards
-  uint32_t target = 0;    // dword in the region that a branch goes to
+  bool merges = false;          // active lanes keep a part of the destination's old value
+  bool is_result_dead = false;  // nobody reads what it writes to VGPRs
+  bool keeps_old = true;        // inactive lanes' old values of some destination are needed afterwards
+  uint32_t target = 0;          // dword in the region that a branch goes to
 };
 
 struct Block {

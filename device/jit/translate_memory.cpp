@@ -73,6 +73,8 @@ void Translator::memory(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   const Access access = access_of(inst.row->op);
   const bool stores = inst.row->flags & isa::kStore;
+  // A load that nobody reads from is done for its faults: LLVM would drop it.
+  if (!stores && i.is_result_dead) return call(i);
   const bool is_lds = inst.format == isa::Format::DS;
   const unsigned parts = access.two ? 2 : 1;
   auto* data_type = llvm::ArrayType::get(lanes_, access.dwords);

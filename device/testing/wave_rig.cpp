@@ -54,6 +54,26 @@ WaveRig::WaveRig(Target target, std::vector<uint32_t> code, const RigOptions& op
 WaveRig::~WaveRig() = default;
 
 Exit WaveRig::run() {
+  if (options().jit == "sync") return run_compiled();
+  resident_.frame(wave()).kernel = nullptr;
+  return execute();
+}
+
+Exit WaveRig::run_compiled() {
+  if (!is_compiled_ && plan_->can_compile()) {
+    jit::Specialisation key = plan_->specialisation();
+    key.observe_everything = true;
+    auto made = jit::compile(static_cast<Program&>(const_cast<Code&>(*plan_->code)), plan_->first_step, key);
+    if (made.ok()) kernel_ = std::move(made).value();
+  }
+  is_compiled_ = true;
+  jit::WaveFrame& frame = resident_.frame(wave());
+  frame.kernel = nullptr;
+  if (kernel_) kernel_->enter(frame);
+  return execute();
+}
+
+Exit WaveRig::execute() {
   ensure_guard_installed();
   const uint32_t csr = _mm_getcsr();
   Wave& w = wave();
@@ -62,7 +82,10 @@ Exit WaveRig::run() {
   w.exit = Exit::none;
   w.budget = 1'000'000;
   struct Call {
-    static void run(void* wave) { level().run(*static_cast<Wave*>(wave)); }
+    static void run(void* argument) {
+      Wave& wave = *static_cast<Wave*>(argument);
+      jit::run(wave, static_cast<const ResidentGroup*>(wave.context)->frame(wave));
+    }
   };
   do {
     GuestTrap trap;

@@ -44,11 +44,14 @@ class WaveRig {
   // Executes from the first instruction until the wave stops; guest faults included. Registers keep their
   // values.
   Exit run();
+  // The same by compiled code; what cannot be compiled is interpreted. `run` does it with MORGANA_JIT=sync.
+  Exit run_compiled();
   // Address of the first instruction.
   uint64_t entry() const { return launch_.entry; }
   const Fault& fault() const { return resident_fault(); }
 
  private:
+  Exit execute();
   const Fault& resident_fault() const { return const_cast<WaveRig*>(this)->group().fault; }
   codeobj::KernelDescriptor descriptor_;
   std::vector<uint32_t> code_, handler_;
@@ -56,6 +59,8 @@ class WaveRig {
   CodeMap code_map_;
   std::unique_ptr<LaunchPlan> plan_;
   ResidentGroup resident_;
+  std::shared_ptr<const jit::Kernel> kernel_;
+  bool is_compiled_ = false;
 };
 
 // "7f000102 ..." (bytes in memory order, blanks allowed) to dwords.
