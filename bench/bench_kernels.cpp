@@ -101,7 +101,7 @@ void check(double error, const std::string& name, const char* when) {
 }  // namespace
 
 void KernelCase::run(const Gpu& gpu, const std::string& name) {
-  constexpr double kWarm = 0.2, kTimed = 0.2;
+  constexpr double kWarm = 0.5, kTimed = 0.2;
   prepare(gpu);
   auto once = [&] {
     const Time start = Time::now();
