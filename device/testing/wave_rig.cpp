@@ -2,6 +2,7 @@
 
 #include <immintrin.h>
 
+#include "base/options.h"
 #include "device/dispatch/services.h"
 
 namespace morgana::device {

@@ -1,0 +1,62 @@
+// Shapes: what is known of how a VGPR's value varies over the lanes.
+//
+// Lane l holds U[l / group] + lane[l] (mod 2^32), where U is unknown and has `zeros` trailing zero bits. A
+// forward dataflow over the Flow finds the shape of every address before its memory instruction; writes that
+// keep inactive lanes' old values lose it, so that a shape always holds for all 64 lanes.
+//
+// A pair's shape describes a 64-bit value in the same way as long as nothing wrapped around 2^32 on the way;
+// all such wraps add the same sign, so code that relies on it compares the last lane of a group with the first.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "device/jit/analysis.h"
+
+namespace morgana::device::jit {
+
+struct Shape {
+  uint8_t group = 1;  // lanes, a power of two; 1: nothing is known
+  uint8_t zeros = 0;  // 32: U is 0
+  std::array<uint32_t, kLanes> lane{};
+
+  bool is_known() const { return group > 1; }
+  bool is_constant() const { return group == kLanes && zeros == 32; }
+  bool operator==(const Shape&) const = default;
+};
+
+// Form of the addresses of lanes 16i to 16i + 15.
+enum class ChunkForm : uint8_t { unknown, row, same };
+
+// Of one memory instruction's address.
+struct AddressShape {
+  uint8_t group = 1;  // 64 or 16; 1: unknown
+  ChunkForm form[4] = {};
+  uint32_t delta[4] = {};  // with group 64: of lane 16i to lane 0
+  uint32_t span = 0;       // of the last lane of a group to its first, the largest
+  uint32_t last[4] = {};   // the same of every group
+};
+
+class Shapes {
+ public:
+  // `local`: the work-group's size; zeros: not known.
+  Shapes(const Flow& flow, const std::array<uint32_t, 3>& local, bool packed, int dimensions, bool full_wave);
+  ~Shapes();
+
+  // Of the address of instruction number `i` of the Flow, for records of `size` bytes. `pair`: 64 bits.
+  AddressShape address(uint32_t i, uint32_t size, bool pair) const;
+  // Whether the VGPR that instruction number `i` reads as source 0 is the same in all lanes.
+  bool is_uniform(uint32_t i) const;
+
+ private:
+  struct State;
+  void enter(const std::array<uint32_t, 3>& local, bool packed, int dimensions, State& state) const;
+  void step(const Instruction& i, State& state) const;
+  const Flow& flow_;
+  const bool full_wave_;
+  std::vector<Shape> before_;      // by instruction: of the address (or source 0)
+  std::vector<Shape> before_pair_;
+};
+
+}  // namespace morgana::device::jit
