@@ -306,7 +306,7 @@ void AqlQueue::fail_wave(const device::Fault& fault, const DispatchPacket& packe
     case FaultKind::aperture:
     case FaultKind::misaligned: failure.error = QueueError::wave_aperture_violation; break;
     case FaultKind::trap:
-      failure.error = fault.detail.starts_with("trap 2") ? QueueError::wave_abort : QueueError::wave_trap;
+      failure.error = fault.detail.starts_with("s_trap 2") ? QueueError::wave_abort : QueueError::wave_trap;
       break;
     case FaultKind::float_exception: failure.error = QueueError::wave_math_error; break;
     default: failure.error = QueueError::wave_illegal_instruction; break;

@@ -10,15 +10,25 @@
 namespace morgana::tools {
 namespace {
 
-// libmorgana.so beside this program: ../lib in a build tree and in an installation under a prefix.
-Result<std::string> find_library() {
+struct Doors {
+  std::string opencl;  // libmorgana.so
+  std::string rocm;    // the folder of libhsakmt.so.1; empty: not built
+};
+
+// The libraries beside this program: ../lib in a build tree and in an installation under a prefix.
+Result<Doors> find_doors() {
   std::error_code error;
   auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return make_error(ErrorCode::io, "/proc/self/exe: {}", error.message());
   auto prefix = self.parent_path().parent_path();
   for (const char* place : {"lib", "lib/x86_64-linux-gnu", "lib64"}) {
-    auto candidate = prefix / place / "libmorgana.so";
-    if (std::filesystem::exists(candidate, error)) return candidate.string();
+    auto library = prefix / place / "libmorgana.so";
+    if (!std::filesystem::exists(library, error)) continue;
+    Doors doors{library.string(), ""};
+    for (const char* folder : {"rocm", "morgana/rocm"})
+      if (auto rocm = prefix / place / folder; std::filesystem::exists(rocm / "libhsakmt.so.1", error))
+        doors.rocm = rocm.string();
+    return doors;
   }
   return make_error(ErrorCode::not_found, "no libmorgana.so under {}/lib", prefix.string());
 }
@@ -39,12 +49,18 @@ int run_command(Words words) {
   }
   if (!nothing_left("run", own)) return 2;
   if (i >= words.size()) return fail("run", "no program given: morgana run -- PROGRAM [ARGS...]", 2);
-  auto library = find_library();
-  if (!library.ok()) return fail("run", library.error().message);
+  auto doors = find_doors();
+  if (!doors.ok()) return fail("run", doors.error().message);
 
   // ocl-icd reads OCL_ICD_VENDORS, the Khronos loader OCL_ICD_FILENAMES and, for its search, OCL_ICD_VENDORS.
-  setenv("OCL_ICD_VENDORS", library->c_str(), 1);
-  setenv("OCL_ICD_FILENAMES", library->c_str(), 1);
+  setenv("OCL_ICD_VENDORS", doors->opencl.c_str(), 1);
+  setenv("OCL_ICD_FILENAMES", doors->opencl.c_str(), 1);
+  // AMD's runtime looks for its driver's library by name.
+  if (!doors->rocm.empty()) {
+    const char* before = std::getenv("LD_LIBRARY_PATH");
+    const bool has_more = before != nullptr && *before != 0;
+    setenv("LD_LIBRARY_PATH", (doors->rocm + (has_more ? ":" : "") + (has_more ? before : "")).c_str(), 1);
+  }
   if (devices->has_value()) setenv("MORGANA_DEVICES", (*devices)->c_str(), 1);
 
   std::vector<std::string> storage(words.begin() + static_cast<ptrdiff_t>(i), words.end());

@@ -1,0 +1,232 @@
+// The driver's side: opening, topology, memory, events.
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kmt/test_rig.h"
+
+namespace morgana::kmt::test {
+namespace {
+
+TEST(Thunk, NothingAnswersBeforeItIsOpened) {
+  HsaVersionInfo version;
+  EXPECT_EQ(hsaKmtGetVersion(&version), HSAKMT_STATUS_KERNEL_IO_CHANNEL_NOT_OPENED);
+  EXPECT_EQ(hsaKmtSetEvent(nullptr), HSAKMT_STATUS_KERNEL_IO_CHANNEL_NOT_OPENED);
+  ASSERT_EQ(hsaKmtOpenKFD(), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(hsaKmtOpenKFD(), HSAKMT_STATUS_KERNEL_ALREADY_OPENED);
+  EXPECT_EQ(hsaKmtGetVersion(&version), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(version.KernelInterfaceMajorVersion, 1u);
+  EXPECT_GE(version.KernelInterfaceMinorVersion, 4u);  // below, ROCR doubts sramecc
+  EXPECT_EQ(hsaKmtGetVersion(nullptr), HSAKMT_STATUS_INVALID_PARAMETER);
+  EXPECT_EQ(hsaKmtCloseKFD(), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(hsaKmtCloseKFD(), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(hsaKmtCloseKFD(), HSAKMT_STATUS_KERNEL_IO_CHANNEL_NOT_OPENED);
+}
+
+using Topology = Driver;
+
+TEST_F(Topology, HostFirstThenTheAgents) {
+  HsaSystemProperties system{};
+  ASSERT_EQ(hsaKmtAcquireSystemProperties(&system), HSAKMT_STATUS_SUCCESS);
+  ASSERT_EQ(system.NumNodes, 3u);  // the test runs with two agents
+  HsaNodeProperties node{};
+  ASSERT_EQ(hsaKmtGetNodeProperties(0, &node), HSAKMT_STATUS_SUCCESS);
+  EXPECT_GT(node.NumCPUCores, 0u);
+  EXPECT_EQ(node.NumFComputeCores, 0u);
+  ASSERT_EQ(hsaKmtGetNodeProperties(1, &node), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(node.NumCPUCores, 0u);
+  EXPECT_GT(node.NumFComputeCores, 0u);
+  EXPECT_EQ(node.EngineId.ui32.Major, 9u);
+  EXPECT_EQ(node.EngineId.ui32.Minor, 0u);
+  EXPECT_EQ(node.EngineId.ui32.Stepping, 10u);
+  EXPECT_EQ(node.Capability.ui32.DoorbellType, 2u);
+  ASSERT_EQ(hsaKmtGetNodeProperties(2, &node), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(node.EngineId.ui32.Major, 8u);
+  EXPECT_EQ(node.EngineId.ui32.Stepping, 3u);
+  EXPECT_EQ(node.Capability.ui32.DoorbellType, 1u);
+  EXPECT_EQ(hsaKmtGetNodeProperties(3, &node), HSAKMT_STATUS_INVALID_NODE_UNIT);
+}
+
+TEST_F(Topology, EveryNodeHasWhatRocrAsserts) {
+  for (HSAuint32 id = 0; id < 3; ++id) {
+    HsaNodeProperties node{};
+    ASSERT_EQ(hsaKmtGetNodeProperties(id, &node), HSAKMT_STATUS_SUCCESS);
+    ASSERT_GT(node.NumCaches, 0u);
+    std::vector<HsaCacheProperties> caches(node.NumCaches);
+    ASSERT_EQ(hsaKmtGetNodeCacheProperties(id, 0, node.NumCaches, caches.data()), HSAKMT_STATUS_SUCCESS);
+    for (const HsaCacheProperties& cache : caches)
+      EXPECT_TRUE(cache.CacheType.ui32.CPU || cache.CacheType.ui32.HSACU);
+    std::vector<HsaMemoryProperties> banks(node.NumMemoryBanks);
+    ASSERT_EQ(hsaKmtGetNodeMemoryProperties(id, node.NumMemoryBanks, banks.data()), HSAKMT_STATUS_SUCCESS);
+    bool has_apertures[2] = {};
+    for (const HsaMemoryProperties& bank : banks) {
+      EXPECT_GT(bank.SizeInBytes, 0u);
+      if (bank.HeapType == HSA_HEAPTYPE_GPU_LDS) has_apertures[0] = bank.VirtualBaseAddress >> 32 != 0;
+      if (bank.HeapType == HSA_HEAPTYPE_GPU_SCRATCH) has_apertures[1] = bank.VirtualBaseAddress >> 32 != 0;
+    }
+    EXPECT_EQ(has_apertures[0] && has_apertures[1], id != 0);
+    ASSERT_EQ(node.NumIOLinks, 2u);
+    std::vector<HsaIoLinkProperties> links(node.NumIOLinks);
+    ASSERT_EQ(hsaKmtGetNodeIoLinkProperties(id, node.NumIOLinks, links.data()), HSAKMT_STATUS_SUCCESS);
+    for (const HsaIoLinkProperties& link : links) {
+      EXPECT_EQ(link.NodeFrom, id);
+      EXPECT_NE(link.NodeTo, id);
+      EXPECT_GT(link.Weight, 0u);
+    }
+    EXPECT_EQ(hsaKmtGetNodeIoLinkProperties(id, 9, links.data()), HSAKMT_STATUS_INVALID_PARAMETER);
+  }
+}
+
+TEST_F(Topology, ClocksAdvanceAtTheirRates) {
+  HsaClockCounters before{}, after{};
+  ASSERT_EQ(hsaKmtGetClockCounters(kGpu, &before), HSAKMT_STATUS_SUCCESS);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  ASSERT_EQ(hsaKmtGetClockCounters(kGpu, &after), HSAKMT_STATUS_SUCCESS);
+  const auto gpu = static_cast<double>(after.GPUClockCounter - before.GPUClockCounter) / 1e8;
+  const auto system = static_cast<double>(after.SystemClockCounter - before.SystemClockCounter) /
+                      static_cast<double>(after.SystemClockFrequencyHz);
+  EXPECT_GE(gpu, 0.02);
+  EXPECT_NEAR(gpu / system, 1.0, 0.05);
+}
+
+using Memory = Driver;
+
+TEST_F(Memory, AllocationsAreZeroAlignedAndKnown) {
+  auto* bytes = allocate<uint8_t>(3 * kPage, kGpu);
+  EXPECT_EQ(reinterpret_cast<uint64_t>(bytes) % kPage, 0u);
+  for (uint64_t i = 0; i < 3 * kPage; ++i) ASSERT_EQ(bytes[i], 0);
+  ASSERT_EQ(hsaKmtSetMemoryUserData(bytes, this), HSAKMT_STATUS_SUCCESS);
+  HsaPointerInfo info{};
+  ASSERT_EQ(hsaKmtQueryPointerInfo(bytes + 5000, &info), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(info.Type, HSA_POINTER_ALLOCATED);
+  EXPECT_EQ(info.Node, kGpu);
+  EXPECT_EQ(info.CPUAddress, bytes);
+  EXPECT_EQ(info.GPUAddress, reinterpret_cast<uint64_t>(bytes));
+  EXPECT_EQ(info.SizeInBytes, 3 * kPage);
+  EXPECT_EQ(info.UserData, this);
+  ASSERT_EQ(info.NMappedNodes, 2u);
+  HSAuint32 one[] = {2};
+  HSAuint64 alternate = 0;
+  ASSERT_EQ(hsaKmtMapMemoryToGPUNodes(bytes, kPage, &alternate, {}, 1, one), HSAKMT_STATUS_SUCCESS);
+  ASSERT_EQ(hsaKmtQueryPointerInfo(bytes, &info), HSAKMT_STATUS_SUCCESS);
+  ASSERT_EQ(info.NMappedNodes, 1u);
+  EXPECT_EQ(info.MappedNodes[0], 2u);
+  ASSERT_EQ(hsaKmtUnmapMemoryToGPU(bytes), HSAKMT_STATUS_SUCCESS);
+  ASSERT_EQ(hsaKmtQueryPointerInfo(bytes, &info), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(info.NMappedNodes, 0u);
+}
+
+TEST_F(Memory, WhatIsWrongIsRefused) {
+  void* address = nullptr;
+  HsaMemFlags flags{};
+  EXPECT_EQ(hsaKmtAllocMemory(kGpu, 100, flags, &address), HSAKMT_STATUS_INVALID_PARAMETER);
+  EXPECT_EQ(hsaKmtAllocMemory(9, kPage, flags, &address), HSAKMT_STATUS_INVALID_NODE_UNIT);
+  EXPECT_EQ(hsaKmtAllocMemory(kGpu, uint64_t{1} << 46, flags, &address), HSAKMT_STATUS_NO_MEMORY);
+  EXPECT_EQ(hsaKmtFreeMemory(&flags, kPage), HSAKMT_STATUS_ERROR);
+  EXPECT_EQ(hsaKmtDeregisterMemory(&flags), HSAKMT_STATUS_MEMORY_NOT_REGISTERED);
+  HsaPointerInfo info{};
+  EXPECT_EQ(hsaKmtQueryPointerInfo(&flags, &info), HSAKMT_STATUS_ERROR);
+  EXPECT_EQ(info.Type, HSA_POINTER_UNKNOWN);
+  HSAuint64 alternate;
+  EXPECT_EQ(hsaKmtMapMemoryToGPU(&flags, 8, &alternate), HSAKMT_STATUS_INVALID_PARAMETER);
+}
+
+TEST_F(Memory, HostMemoryIsRegisteredAsOftenAsItIsDeregistered) {
+  std::vector<uint8_t> mine(10'000);
+  for (int i = 0; i < 2; ++i)
+    ASSERT_EQ(hsaKmtRegisterMemoryWithFlags(mine.data(), mine.size(), {}), HSAKMT_STATUS_SUCCESS);
+  HSAuint64 alternate = 1;
+  ASSERT_EQ(hsaKmtMapMemoryToGPU(mine.data(), mine.size(), &alternate), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(alternate, 0u);
+  HsaPointerInfo info{};
+  ASSERT_EQ(hsaKmtQueryPointerInfo(mine.data() + 77, &info), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(info.Type, HSA_POINTER_REGISTERED_USER);
+  EXPECT_EQ(info.CPUAddress, mine.data());
+  ASSERT_EQ(hsaKmtDeregisterMemory(mine.data()), HSAKMT_STATUS_SUCCESS);
+  ASSERT_EQ(hsaKmtQueryPointerInfo(mine.data(), &info), HSAKMT_STATUS_SUCCESS);
+  ASSERT_EQ(hsaKmtDeregisterMemory(mine.data()), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(hsaKmtQueryPointerInfo(mine.data(), &info), HSAKMT_STATUS_ERROR);
+}
+
+TEST_F(Memory, IsSharedWithAnotherProcess) {
+  auto* words = allocate<uint32_t>(2 * kPage, kGpu);
+  words[7] = 42;
+  HsaSharedMemoryHandle handle{};
+  EXPECT_EQ(hsaKmtShareMemory(words, kPage, &handle), HSAKMT_STATUS_INVALID_PARAMETER);
+  ASSERT_EQ(hsaKmtShareMemory(words, 2 * kPage, &handle), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(words[7], 42u);
+  const pid_t child = fork();
+  if (child == 0) {
+    void* address = nullptr;
+    HSAuint64 size = 0;
+    const bool ok = hsaKmtRegisterSharedHandle(&handle, &address, &size) == HSAKMT_STATUS_SUCCESS &&
+                    size == 2 * kPage && static_cast<uint32_t*>(address)[7] == 42;
+    if (ok) static_cast<uint32_t*>(address)[8] = 43;
+    _exit(ok && hsaKmtDeregisterMemory(address) == HSAKMT_STATUS_SUCCESS ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(words[8], 43u);
+  handle[0] ^= 1;
+  void* address;
+  HSAuint64 size;
+  EXPECT_EQ(hsaKmtRegisterSharedHandle(&handle, &address, &size), HSAKMT_STATUS_INVALID_HANDLE);
+}
+
+TEST_F(Memory, AttributesOfRangesSplitAndMerge) {
+  auto* base = static_cast<uint8_t*>(
+      mmap(nullptr, 4 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  HSA_SVM_ATTRIBUTE set[] = {{HSA_SVM_ATTR_PREFERRED_LOC, kGpu}, {HSA_SVM_ATTR_ACCESS, kGpu}};
+  ASSERT_EQ(hsaKmtSVMSetAttr(base, 2 * kPage, 2, set), HSAKMT_STATUS_SUCCESS);
+  HSA_SVM_ATTRIBUTE get[] = {{HSA_SVM_ATTR_PREFERRED_LOC, 0}, {HSA_SVM_ATTR_NO_ACCESS, kGpu}};
+  ASSERT_EQ(hsaKmtSVMGetAttr(base, 2 * kPage, 2, get), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(get[0].value, kGpu);
+  EXPECT_EQ(get[1].type, static_cast<HSAuint32>(HSA_SVM_ATTR_ACCESS));
+  get[1] = {HSA_SVM_ATTR_ACCESS, kGpu};
+  ASSERT_EQ(hsaKmtSVMGetAttr(base, 4 * kPage, 2, get), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(get[0].value, INVALID_NODEID);  // not the same everywhere
+  EXPECT_EQ(get[1].type, static_cast<HSAuint32>(HSA_SVM_ATTR_NO_ACCESS));
+  HSA_SVM_ATTRIBUTE wrong = {HSA_SVM_ATTR_ACCESS, 9};
+  EXPECT_EQ(hsaKmtSVMSetAttr(base, kPage, 1, &wrong), HSAKMT_STATUS_INVALID_PARAMETER);
+  EXPECT_EQ(hsaKmtSVMSetAttr(base + 1, kPage, 1, set), HSAKMT_STATUS_INVALID_PARAMETER);
+  munmap(base, 4 * kPage);
+}
+
+using Event = Driver;
+
+TEST_F(Event, ResetsItselfUnlessAskedNotTo) {
+  HsaEvent* event = make_event();
+  EXPECT_EQ(hsaKmtWaitOnEvent(event, 1), HSAKMT_STATUS_WAIT_TIMEOUT);
+  ASSERT_EQ(hsaKmtSetEvent(event), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(hsaKmtQueryEventState(event), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(hsaKmtWaitOnEvent(event, 1000), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(hsaKmtWaitOnEvent(event, 1), HSAKMT_STATUS_WAIT_TIMEOUT);
+  HsaEvent* manual = make_event(HSA_EVENTTYPE_SIGNAL, true);
+  ASSERT_EQ(hsaKmtSetEvent(manual), HSAKMT_STATUS_SUCCESS);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(hsaKmtWaitOnEvent(manual, 0), HSAKMT_STATUS_SUCCESS);
+  ASSERT_EQ(hsaKmtResetEvent(manual), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(hsaKmtWaitOnEvent(manual, 0), HSAKMT_STATUS_WAIT_TIMEOUT);
+}
+
+TEST_F(Event, WakesSleepersAlsoThroughItsMailbox) {
+  HsaEvent* one = make_event();
+  HsaEvent* two = make_event();
+  HsaEvent* both[] = {one, two};
+  std::thread setter([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    hsaKmtSetEvent(one);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    // As guest code does, which calls nobody.
+    __atomic_store_n(reinterpret_cast<uint64_t*>(two->EventData.HWData2), two->EventId, __ATOMIC_RELEASE);
+  });
+  EXPECT_EQ(hsaKmtWaitOnMultipleEvents(both, 2, true, 10'000), HSAKMT_STATUS_SUCCESS);
+  setter.join();
+  EXPECT_EQ(hsaKmtWaitOnMultipleEvents(both, 2, false, 0), HSAKMT_STATUS_WAIT_TIMEOUT);
+  HsaEvent fake = *one;
+  EXPECT_EQ(hsaKmtSetEvent(&fake), HSAKMT_STATUS_INVALID_HANDLE);
+  EXPECT_EQ(hsaKmtWaitOnEvent(&fake, 0), HSAKMT_STATUS_INVALID_HANDLE);
+}
+
+}  // namespace
+}  // namespace morgana::kmt::test

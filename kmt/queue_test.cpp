@@ -1,0 +1,546 @@
+// The hardware's side: AQL and SDMA queues written by hand, as ROCR writes them.
+#include <atomic>
+#include <cstddef>
+#include <functional>
+
+#include "kmt/test_rig.h"
+
+namespace morgana::kmt::test {
+namespace {
+
+using runtime::AmdQueue;
+using runtime::AmdSignal;
+using runtime::DispatchPacket;
+using runtime::packet_header;
+using runtime::PacketType;
+
+uint64_t handle(const void* p) { return reinterpret_cast<uint64_t>(p); }
+int64_t value(const AmdSignal* signal) { return __atomic_load_n(&signal->value, __ATOMIC_ACQUIRE); }
+
+class Aql : public Driver {
+ protected:
+  static constexpr uint32_t kPackets = 64;
+
+  void SetUp() override {
+    Driver::SetUp();
+    ring_ = allocate<DispatchPacket>(kPackets * 64, 0, true);
+    for (uint32_t i = 0; i < kPackets; ++i) ring_[i].header = uint16_t(PacketType::invalid);
+    queue_ = new (allocate<void>(sizeof(AmdQueue))) AmdQueue;
+    queue_->base_address = handle(ring_);
+    queue_->size = kPackets;
+    queue_->read_dispatch_id_field_base_byte_offset = offsetof(AmdQueue, read_dispatch_id);
+    error_ = make_signal(0);
+    event_ = make_event();
+    resource_.Queue_read_ptr_aql = reinterpret_cast<HSAuint64*>(&queue_->read_dispatch_id);
+    resource_.Queue_write_ptr_aql = reinterpret_cast<HSAuint64*>(&queue_->write_dispatch_id);
+    resource_.ErrorReason = &error_->value;
+    ASSERT_EQ(hsaKmtCreateQueue(kGpu, HSA_QUEUE_COMPUTE_AQL, 100, HSA_QUEUE_PRIORITY_NORMAL, ring_,
+                                kPackets * 64, event_, &resource_),
+              HSAKMT_STATUS_SUCCESS);
+  }
+  void TearDown() override {
+    EXPECT_EQ(hsaKmtDestroyQueue(resource_.QueueId), HSAKMT_STATUS_SUCCESS);
+    EXPECT_EQ(hsaKmtDestroyQueue(resource_.QueueId), HSAKMT_STATUS_INVALID_HANDLE);
+    Driver::TearDown();
+  }
+
+  uint64_t read_index() const { return __atomic_load_n(&queue_->read_dispatch_id, __ATOMIC_ACQUIRE); }
+
+  // Writes a packet; its header last, then the doorbell.
+  template <typename Packet>
+  void submit(Packet packet, bool ring = true) {
+    static_assert(sizeof(Packet) == 64);
+    const uint64_t index = __atomic_fetch_add(&queue_->write_dispatch_id, 1, __ATOMIC_RELAXED);
+    ASSERT_TRUE(soon([&] { return index - read_index() < kPackets; }));
+    DispatchPacket* slot = ring_ + index % kPackets;
+    std::memcpy(reinterpret_cast<uint8_t*>(slot) + 4, reinterpret_cast<const uint8_t*>(&packet) + 4, 60);
+    uint32_t first;
+    std::memcpy(&first, &packet, 4);
+    __atomic_store_n(reinterpret_cast<uint32_t*>(slot), first, __ATOMIC_RELEASE);
+    if (ring) __atomic_store_n(resource_.Queue_DoorBell_aql, index, __ATOMIC_RELEASE);
+  }
+
+  DispatchPacket dispatch(uint64_t kernel, const void* kernarg, const AmdSignal* signal,
+                          uint32_t groups = 1) {
+    DispatchPacket packet;
+    packet.header = packet_header(PacketType::kernel_dispatch, true);
+    packet.setup = 1;
+    packet.workgroup_size_x = 64;
+    packet.workgroup_size_y = packet.workgroup_size_z = 1;
+    packet.grid_size_x = 64 * groups;
+    packet.grid_size_y = packet.grid_size_z = 1;
+    packet.kernel_object = kernel;
+    packet.kernarg_address = handle(kernarg);
+    packet.completion_signal = handle(signal);
+    return packet;
+  }
+
+  runtime::BarrierPacket barrier(PacketType type, std::initializer_list<const AmdSignal*> dependencies,
+                                 const AmdSignal* signal) {
+    runtime::BarrierPacket packet{};
+    packet.header = packet_header(type, true);
+    size_t i = 0;
+    for (const AmdSignal* dependency : dependencies) packet.dependency[i++] = handle(dependency);
+    packet.completion_signal = handle(signal);
+    return packet;
+  }
+
+  // Submits what must fail and expects the exception `code` (EC_* of kfd_ioctl.h).
+  template <typename Packet>
+  void expect_error(const Packet& packet, unsigned code) {
+    submit(packet);
+    ASSERT_EQ(hsaKmtWaitOnEvent(event_, 10'000), HSAKMT_STATUS_SUCCESS);
+    EXPECT_EQ(value(error_), int64_t{1} << (code - 1));
+    EXPECT_EQ(read_index(), 0u);  // the packet is not done
+  }
+
+  DispatchPacket* ring_ = nullptr;
+  AmdQueue* queue_ = nullptr;
+  AmdSignal* error_ = nullptr;
+  HsaEvent* event_ = nullptr;
+  HsaQueueResource resource_{};
+};
+
+TEST_F(Aql, ADispatchRunsAndItsSignalWakesASleeper) {
+  const uint64_t kernel = make_kernel(kCount);
+  auto* counts = allocate<uint32_t>(kPage, kGpu);
+  auto** kernarg = allocate<uint32_t*>(64);
+  *kernarg = counts;
+  HsaEvent* event = make_event();
+  AmdSignal* signal = make_signal(1, event);
+  submit(dispatch(kernel, kernarg, signal, 4));
+  EXPECT_EQ(hsaKmtWaitOnEvent(event, 10'000), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(value(signal), 0);
+  for (uint32_t i = 0; i < 300; ++i) ASSERT_EQ(counts[i], i < 256 ? 1u : 0u) << i;
+  ASSERT_TRUE(soon([&] { return read_index() == 1; }));
+  EXPECT_EQ(ring_[0].header & 0xff, uint16_t(PacketType::invalid));
+}
+
+TEST_F(Aql, PacketsOfSeveralProducersGoRoundTheRing) {
+  const uint64_t kernel = make_kernel(kCount);
+  auto* counts = allocate<uint32_t>(kPage, kGpu);
+  auto** kernarg = allocate<uint32_t*>(64);
+  *kernarg = counts;
+  constexpr int kEach = 500, kThreads = 3;
+  AmdSignal* signal = make_signal(kEach * kThreads);
+  std::vector<std::thread> producers;
+  for (int t = 0; t < kThreads; ++t)
+    producers.emplace_back([&] {
+      for (int i = 0; i < kEach; ++i) submit(dispatch(kernel, kernarg, signal));
+    });
+  for (std::thread& producer : producers) producer.join();
+  EXPECT_TRUE(soon([&] { return value(signal) == 0; })) << value(signal);
+  for (uint32_t i = 0; i < 64; ++i) ASSERT_EQ(counts[i], uint32_t{kEach * kThreads});
+}
+
+TEST_F(Aql, NothingStartsBeforeTheDoorbellAndTheHeader) {
+  const uint64_t kernel = make_kernel(kCount);
+  auto* counts = allocate<uint32_t>(kPage, kGpu);
+  auto** kernarg = allocate<uint32_t*>(64);
+  *kernarg = counts;
+  AmdSignal* signal = make_signal(1);
+  submit(dispatch(kernel, kernarg, signal), false);
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(value(signal), 1);
+  // A packet is announced whose header is still invalid, behind the first.
+  const uint64_t index = __atomic_fetch_add(&queue_->write_dispatch_id, 1, __ATOMIC_RELAXED);
+  __atomic_store_n(resource_.Queue_DoorBell_aql, index, __ATOMIC_RELEASE);
+  EXPECT_TRUE(soon([&] { return value(signal) == 0; }));
+  AmdSignal* second = make_signal(1);
+  const DispatchPacket packet = dispatch(kernel, kernarg, second);
+  std::memcpy(reinterpret_cast<uint8_t*>(ring_ + 1) + 4, reinterpret_cast<const uint8_t*>(&packet) + 4, 60);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(read_index(), 1u);
+  uint32_t first;
+  std::memcpy(&first, &packet, 4);
+  __atomic_store_n(reinterpret_cast<uint32_t*>(ring_ + 1), first, __ATOMIC_RELEASE);
+  EXPECT_TRUE(soon([&] { return value(second) == 0; }));
+}
+
+TEST_F(Aql, BarriersWaitForAllOrAny) {
+  AmdSignal* a = make_signal(1);
+  AmdSignal* b = make_signal(1);
+  AmdSignal* done = make_signal(3);
+  submit(barrier(PacketType::barrier_and, {a, nullptr, b}, done));
+  submit(barrier(PacketType::barrier_or, {nullptr, a, b}, done));
+  submit(barrier(PacketType::barrier_and, {}, done));
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(value(done), 3);
+  __atomic_store_n(&a->value, 0, __ATOMIC_RELEASE);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(value(done), 3);
+  __atomic_store_n(&b->value, 0, __ATOMIC_RELEASE);
+  EXPECT_TRUE(soon([&] { return value(done) == 0; }));
+
+  a->value = b->value = 1;
+  AmdSignal* any = make_signal(1);
+  submit(barrier(PacketType::barrier_or, {nullptr, a, b}, any));
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(value(any), 1);
+  __atomic_store_n(&b->value, 0, __ATOMIC_RELEASE);
+  EXPECT_TRUE(soon([&] { return value(any) == 0; }));
+}
+
+TEST_F(Aql, VendorPacketsCompareValuesAndFlushCaches) {
+  AmdSignal* watched = make_signal(0x105);
+  AmdSignal* done = make_signal(2);
+  runtime::BarrierValuePacket wait{};
+  wait.format = runtime::VendorFormat::barrier_value;
+  wait.signal = handle(watched);
+  wait.mask = 0xff;
+  wait.value = 9;
+  wait.condition = 3;  // greater or equal
+  wait.completion_signal = handle(done);
+  submit(wait);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(value(done), 2);
+  __atomic_store_n(&watched->value, 0x109, __ATOMIC_RELEASE);
+  EXPECT_TRUE(soon([&] { return value(done) == 1; }));
+
+  auto* commands = allocate<uint32_t>(kPage);
+  commands[0] = 0xc0055800;  // ACQUIRE_MEM, 7 dwords
+  runtime::VendorPacket jump{};
+  jump.format = runtime::VendorFormat::pm4_indirect_buffer;
+  jump.body[0] = 0xc0023f00;  // INDIRECT_BUFFER
+  jump.body[1] = static_cast<uint32_t>(handle(commands));
+  jump.body[2] = static_cast<uint32_t>(handle(commands) >> 32);
+  jump.body[3] = 7 | 1 << 23;
+  jump.completion_signal = handle(done);
+  submit(jump);
+  EXPECT_TRUE(soon([&] { return value(done) == 0; }));
+}
+
+TEST_F(Aql, ProfilingPutsTimesIntoTheSignal) {
+  const uint64_t kernel = make_kernel(kCount);
+  auto* counts = allocate<uint32_t>(kPage, kGpu);
+  auto** kernarg = allocate<uint32_t*>(64);
+  *kernarg = counts;
+  AmdSignal* plain = make_signal(1);
+  submit(dispatch(kernel, kernarg, plain));
+  ASSERT_TRUE(soon([&] { return value(plain) == 0; }));
+  EXPECT_EQ(plain->start_ts, 0u);
+  queue_->queue_properties |= runtime::kQueueProfiling;
+  HsaClockCounters before{}, after{};
+  hsaKmtGetClockCounters(kGpu, &before);
+  AmdSignal* timed = make_signal(1);
+  submit(dispatch(kernel, kernarg, timed));
+  ASSERT_TRUE(soon([&] { return value(timed) == 0; }));
+  hsaKmtGetClockCounters(kGpu, &after);
+  EXPECT_GE(timed->start_ts, before.GPUClockCounter);
+  EXPECT_LE(timed->start_ts, timed->end_ts);
+  EXPECT_LE(timed->end_ts, after.GPUClockCounter);
+}
+
+TEST_F(Aql, ScratchIsAskedForOnce) {
+  const uint64_t kernel = make_kernel(kCount);
+  auto* counts = allocate<uint32_t>(kPage, kGpu);
+  auto** kernarg = allocate<uint32_t*>(64);
+  *kernarg = counts;
+  AmdSignal* inactive = make_signal(0);
+  queue_->queue_inactive_signal = handle(inactive);
+  AmdSignal* done = make_signal(2);
+  DispatchPacket packet = dispatch(kernel, kernarg, done);
+  packet.private_segment_size = 64;
+  submit(packet);
+  ASSERT_TRUE(soon([&] { return value(inactive) == 1; }));
+  EXPECT_EQ(value(done), 2);
+  queue_->scratch_wave64_lane_byte_size = 64;
+  __atomic_store_n(&inactive->value, 0, __ATOMIC_RELEASE);
+  ASSERT_TRUE(soon([&] { return value(done) == 1; }));
+  submit(packet);
+  ASSERT_TRUE(soon([&] { return value(done) == 0; }));
+  EXPECT_EQ(value(inactive), 0);
+}
+
+TEST_F(Aql, SuspendedQueuesWait) {
+  AmdSignal* done = make_signal(1);
+  ASSERT_EQ(hsaKmtUpdateQueue(resource_.QueueId, 0, HSA_QUEUE_PRIORITY_NORMAL, ring_, kPackets * 64, nullptr),
+            HSAKMT_STATUS_SUCCESS);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  submit(barrier(PacketType::barrier_and, {}, done));
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(value(done), 1);
+  ASSERT_EQ(hsaKmtUpdateQueue(resource_.QueueId, 100, HSA_QUEUE_PRIORITY_HIGH, ring_, kPackets * 64, nullptr),
+            HSAKMT_STATUS_SUCCESS);
+  EXPECT_TRUE(soon([&] { return value(done) == 0; }));
+}
+
+TEST_F(Aql, DestroyingEndsWhatNeverEnds) {
+  submit(dispatch(make_kernel(kForEver), nullptr, make_signal(1), 100));
+  submit(barrier(PacketType::barrier_and, {make_signal(1)}, nullptr));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(read_index(), 0u);  // TearDown destroys the queue
+}
+
+TEST_F(Aql, FreedCodeLivesWhileItRuns) {
+  HsaMemFlags flags{};
+  flags.ui32.ExecuteAccess = flags.ui32.HostAccess = 1;
+  void* code = nullptr;
+  ASSERT_EQ(hsaKmtAllocMemory(kGpu, kPage, flags, &code), HSAKMT_STATUS_SUCCESS);
+  std::memcpy(code, reinterpret_cast<const void*>(make_kernel(kForEver)), kPage);
+  submit(dispatch(handle(code), nullptr, nullptr));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  ASSERT_EQ(hsaKmtFreeMemory(code, kPage), HSAKMT_STATUS_SUCCESS);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(read_index(), 0u);
+}
+
+TEST_F(Aql, AbortIsAnException) { expect_error(dispatch(make_kernel(kAbort), nullptr, nullptr), 1); }
+TEST_F(Aql, IllegalInstruction) { expect_error(dispatch(make_kernel({0xffff'ffff}), nullptr, nullptr), 4); }
+TEST_F(Aql, CodeThatIsNotExecutable) {
+  expect_error(dispatch(handle(allocate<void>(kPage)), nullptr, nullptr), 18);
+}
+TEST_F(Aql, NoCode) { expect_error(dispatch(0, nullptr, nullptr), 18); }
+TEST_F(Aql, NoDimensions) {
+  DispatchPacket packet = dispatch(make_kernel(kCount), nullptr, nullptr);
+  packet.setup = 0;
+  expect_error(packet, 16);
+}
+TEST_F(Aql, TooMuchGroupMemory) {
+  DispatchPacket packet = dispatch(make_kernel(kCount), nullptr, nullptr);
+  packet.group_segment_size = 1 << 20;
+  expect_error(packet, 17);
+}
+TEST_F(Aql, TooLargeAGroup) {
+  DispatchPacket packet = dispatch(make_kernel(kCount), nullptr, nullptr);
+  packet.workgroup_size_x = 1025;
+  expect_error(packet, 21);
+}
+TEST_F(Aql, UnknownPackets) {
+  runtime::BarrierPacket packet{};
+  packet.header = 77;
+  expect_error(packet, 20);
+}
+TEST_F(Aql, UnknownVendorPackets) {
+  runtime::VendorPacket packet{};
+  packet.format = static_cast<runtime::VendorFormat>(9);
+  expect_error(packet, 23);
+}
+
+TEST_F(Aql, AMemoryFaultIsTheNodes) {
+  HsaEvent* fault = make_event(HSA_EVENTTYPE_MEMORY, true);
+  submit(dispatch(make_kernel(kWild), nullptr, nullptr));
+  ASSERT_EQ(hsaKmtWaitOnEvent(fault, 10'000), HSAKMT_STATUS_SUCCESS);
+  const HsaMemoryAccessFault& report = fault->EventData.EventData.MemoryAccessFault;
+  EXPECT_EQ(report.NodeId, kGpu);
+  EXPECT_EQ(report.VirtualAddress, 0u);
+  EXPECT_EQ(report.Failure.NotPresent, 1u);
+  EXPECT_EQ(report.Flags, HSA_EVENTID_MEMORY_FATAL_PROCESS);
+  EXPECT_EQ(value(error_), 0);
+}
+
+TEST_F(Aql, WildSignalsAreFaultsToo) {
+  HsaEvent* fault = make_event(HSA_EVENTTYPE_MEMORY, true);
+  submit(barrier(PacketType::barrier_and, {reinterpret_cast<AmdSignal*>(0x40)}, nullptr));
+  ASSERT_EQ(hsaKmtWaitOnEvent(fault, 10'000), HSAKMT_STATUS_SUCCESS);
+}
+
+TEST_F(Aql, QueueCallsCheckWhatTheyGet) {
+  HSAuint32 mask = 1, first = 9;
+  EXPECT_EQ(hsaKmtSetQueueCUMask(resource_.QueueId, 32, &mask), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(hsaKmtSetQueueCUMask(resource_.QueueId, 31, &mask), HSAKMT_STATUS_INVALID_PARAMETER);
+  EXPECT_EQ(hsaKmtSetQueueCUMask(12345, 32, &mask), HSAKMT_STATUS_INVALID_HANDLE);
+  EXPECT_EQ(hsaKmtAllocQueueGWS(resource_.QueueId, 1, &first), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(hsaKmtUpdateQueue(12345, 100, HSA_QUEUE_PRIORITY_NORMAL, ring_, 64, nullptr),
+            HSAKMT_STATUS_INVALID_HANDLE);
+  HsaQueueResource other{};
+  EXPECT_EQ(hsaKmtCreateQueue(kGpu, HSA_QUEUE_COMPUTE_AQL, 100, HSA_QUEUE_PRIORITY_NORMAL, ring_, 4096,
+                              nullptr, &other),
+            HSAKMT_STATUS_INVALID_PARAMETER);
+  EXPECT_EQ(hsaKmtCreateQueue(kGpu, HSA_QUEUE_COMPUTE, 100, HSA_QUEUE_PRIORITY_NORMAL, ring_, 4096, nullptr,
+                              &other),
+            HSAKMT_STATUS_NOT_SUPPORTED);
+  EXPECT_EQ(
+      hsaKmtCreateQueue(0, HSA_QUEUE_SDMA, 100, HSA_QUEUE_PRIORITY_NORMAL, ring_, 4096, nullptr, &other),
+      HSAKMT_STATUS_INVALID_NODE_UNIT);
+}
+
+class Sdma : public Driver {
+ protected:
+  static constexpr uint64_t kBytes = 4096;
+  void SetUp() override {
+    Driver::SetUp();
+    ring_ = allocate<uint8_t>(kBytes, 0, true);
+    ASSERT_EQ(hsaKmtCreateQueue(kGpu, HSA_QUEUE_SDMA, 100, HSA_QUEUE_PRIORITY_MAXIMUM, ring_, kBytes, nullptr,
+                                &resource_),
+              HSAKMT_STATUS_SUCCESS);
+  }
+  void TearDown() override {
+    EXPECT_EQ(hsaKmtDestroyQueue(resource_.QueueId), HSAKMT_STATUS_SUCCESS);
+    Driver::TearDown();
+  }
+  void submit(const std::vector<uint32_t>& dwords) {
+    const uint64_t bytes = dwords.size() * 4;
+    if (written_ % kBytes + bytes > kBytes) {  // a packet does not wrap: zeros are NOPs
+      const uint64_t rest = kBytes - written_ % kBytes;
+      std::memset(ring_ + written_ % kBytes, 0, rest);
+      written_ += rest;
+    }
+    ASSERT_TRUE(soon([&] {
+      return written_ + bytes - __atomic_load_n(resource_.Queue_read_ptr_aql, __ATOMIC_ACQUIRE) < kBytes;
+    }));
+    std::memcpy(ring_ + written_ % kBytes, dwords.data(), bytes);
+    written_ += bytes;
+    __atomic_store_n(resource_.Queue_write_ptr_aql, written_, __ATOMIC_RELEASE);
+    __atomic_store_n(resource_.Queue_DoorBell_aql, written_, __ATOMIC_RELEASE);
+  }
+  bool finish() {
+    return soon([&] { return __atomic_load_n(resource_.Queue_read_ptr_aql, __ATOMIC_ACQUIRE) == written_; });
+  }
+  static uint32_t low(const void* p) { return static_cast<uint32_t>(handle(p)); }
+  static uint32_t high(const void* p) { return static_cast<uint32_t>(handle(p) >> 32); }
+
+  uint8_t* ring_ = nullptr;
+  uint64_t written_ = 0;
+  HsaQueueResource resource_{};
+};
+
+TEST_F(Sdma, CopiesFillsAndWritesGoRoundTheRing) {
+  auto* from = allocate<uint8_t>(kPage);
+  auto* to = allocate<uint8_t>(kPage, kGpu);
+  for (int round = 0; round < 300; ++round) {
+    for (int i = 0; i < 100; ++i) from[i] = static_cast<uint8_t>(i * 3 + round);
+    submit({1, 99 - 1, 0, low(from), high(from), low(to + 5), high(to + 5)});
+    submit({11 | 2u << 30, low(to + 200), high(to + 200), 0xabcd1234u + static_cast<uint32_t>(round), 7 * 4});
+    submit({2, low(to + 300), high(to + 300), 1, 77, 78});
+    ASSERT_TRUE(finish());
+    ASSERT_EQ(std::memcmp(to + 5, from, 99), 0) << round;
+    ASSERT_EQ(to[104], 0);
+    uint32_t words[9];
+    std::memcpy(words, to + 200, sizeof words);
+    for (int i = 0; i < 8; ++i) ASSERT_EQ(words[i], 0xabcd1234u + static_cast<uint32_t>(round));
+    ASSERT_EQ(words[8], 0u);
+    std::memcpy(words, to + 300, 8);
+    ASSERT_EQ(words[0], 77u);
+    ASSERT_EQ(words[1], 78u);
+  }
+}
+
+TEST_F(Sdma, SubWindowsKeepPitchAndSlice) {
+  // 3 x 2 x 2 elements of 4 bytes out of a 5 x 4 volume at (1, 1, 0) into a 7 x 3 volume at (2, 0, 1).
+  auto* from = allocate<uint32_t>(kPage);
+  auto* to = allocate<uint32_t>(kPage);
+  for (uint32_t i = 0; i < 5 * 4 * 3; ++i) from[i] = i + 1;
+  submit({1 | 4 << 8 | 2u << 29, low(from), high(from), 1 | 1 << 16, 0 | (5 - 1) << 13, 5 * 4 - 1,  //
+          low(to), high(to), 2 | 0 << 16, 1 | (7 - 1) << 13, 7 * 3 - 1,                             //
+          (3 - 1) | (2 - 1) << 16, 2 - 1});
+  ASSERT_TRUE(finish());
+  std::vector<uint32_t> expected(7 * 3 * 3);
+  for (uint32_t z = 0; z < 2; ++z)
+    for (uint32_t y = 0; y < 2; ++y)
+      for (uint32_t x = 0; x < 3; ++x)
+        expected[2 + x + y * 7 + (z + 1) * 21] = from[1 + x + (1 + y) * 5 + z * 20];
+  for (size_t i = 0; i < expected.size(); ++i) ASSERT_EQ(to[i], expected[i]) << i;
+}
+
+TEST_F(Sdma, ACopyAsRocrSubmitsIt) {
+  HsaEvent* event = make_event();
+  AmdSignal* before = make_signal(1);
+  AmdSignal* done = make_signal(1, event);
+  auto* from = allocate<uint32_t>(kPage);
+  auto* to = allocate<uint32_t>(kPage);
+  auto* times = allocate<uint64_t>(kPage);
+  from[0] = 4711;
+  const uint32_t poll = 8 | 3u << 28 | 1u << 31;
+  const auto* words = reinterpret_cast<const uint32_t*>(&before->value);
+  submit({
+      poll,
+      low(words + 1),
+      high(words + 1),
+      0,
+      ~0u,
+      0xfff0004,
+      poll,
+      low(words),
+      high(words),
+      0,
+      ~0u,
+      0xfff0004,
+      13 | 2 << 8,
+      low(times),
+      high(times),  // timestamp
+      8,
+      0,
+      0x80000000,
+      0,
+      0,
+      0,  // flush of the host data path
+      1,
+      3,
+      0,
+      low(from),
+      high(from),
+      low(to),
+      high(to),  // copy
+      13 | 2 << 8,
+      low(times + 4),
+      high(times + 4),  // timestamp
+      10 | 47u << 25,
+      low(&done->value),
+      high(&done->value),
+      ~0u,
+      ~0u,
+      0,
+      0,
+      0,  // atomic add of -1
+      5,
+      low(reinterpret_cast<void*>(done->event_mailbox)),
+      high(reinterpret_cast<void*>(done->event_mailbox)),
+      done->event_id,  // fence
+      6,
+      done->event_id  // trap
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(to[0], 0u);
+  __atomic_store_n(&before->value, 0, __ATOMIC_RELEASE);
+  ASSERT_EQ(hsaKmtWaitOnEvent(event, 10'000), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(value(done), 0);
+  EXPECT_EQ(to[0], 4711u);
+  EXPECT_GT(times[0], 0u);
+  EXPECT_GE(times[4], times[0]);
+}
+
+TEST_F(Sdma, AtomicsOfEveryKind) {
+  auto* p = allocate<uint32_t>(kPage);
+  const auto atomic = [&](uint32_t operation, void* at, uint64_t value, uint64_t compare = 0) {
+    submit({10 | operation << 25, low(at), high(at), static_cast<uint32_t>(value),
+            static_cast<uint32_t>(value >> 32), static_cast<uint32_t>(compare),
+            static_cast<uint32_t>(compare >> 32), 0});
+  };
+  p[0] = 10;
+  atomic(0x0f, p, 5);
+  atomic(0x10, p, 3);
+  atomic(0x16, p, 0x10);
+  atomic(0x13, p, static_cast<uint32_t>(-1));
+  p[1] = 7;
+  atomic(0x14, p + 1, 0xffff'fff0);
+  p[2] = 1;
+  atomic(0x08, p + 2, 99, 1);
+  atomic(0x08, p + 2, 100, 1);
+  atomic(0x2f, p + 4, 0x1'0000'0000);
+  ASSERT_TRUE(finish());
+  EXPECT_EQ(p[0], 28u);
+  EXPECT_EQ(p[1], 0xffff'fff0u);
+  EXPECT_EQ(p[2], 99u);
+  EXPECT_EQ(p[4], 0u);
+  EXPECT_EQ(p[5], 1u);
+}
+
+TEST_F(Sdma, WildCopiesAndUnknownPacketsEndInTheMemoryEvent) {
+  HsaEvent* fault = make_event(HSA_EVENTTYPE_MEMORY, true);
+  auto* to = allocate<uint8_t>(kPage);
+  submit({1, 63, 0, 0x40, 0, low(to), high(to)});
+  ASSERT_EQ(hsaKmtWaitOnEvent(fault, 10'000), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(fault->EventData.EventData.MemoryAccessFault.VirtualAddress, 0x40u);
+  EXPECT_EQ(fault->EventData.EventData.MemoryAccessFault.Failure.NotPresent, 1u);
+}
+
+TEST_F(Sdma, UnknownPacketsAreAHang) {
+  HsaEvent* fault = make_event(HSA_EVENTTYPE_MEMORY, true);
+  submit({0xee});
+  ASSERT_EQ(hsaKmtWaitOnEvent(fault, 10'000), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(fault->EventData.EventData.MemoryAccessFault.Failure.ErrorType, 3u);
+}
+
+}  // namespace
+}  // namespace morgana::kmt::test
