@@ -11,7 +11,7 @@ class Saxpy final : public KernelCase {
   Saxpy() : KernelCase(12e-9 * kCount, "GB/s") {}
 
  private:
-  static constexpr size_t kCount = size_t{8} << 20;
+  static constexpr size_t kCount = size_t{24} << 20;  // several times the last-level cache
 
   void prepare(const Gpu& gpu) override {
     Random random(1);

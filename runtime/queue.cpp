@@ -37,7 +37,9 @@ bool may_spin() {
 namespace {
 
 // Packets that a submitter leaves to whoever waits for them before it wakes the queue's thread after all.
-constexpr uint64_t kBacklog = 16;
+constexpr uint64_t kBacklog = 256;
+// A thread that executed so many at a stretch is in a stream of launches.
+constexpr uint64_t kStream = 16;
 // The queue's thread looks for such packets this often, so many times after the last activity.
 constexpr std::chrono::microseconds kNap{200};
 constexpr int kNaps = 5;
@@ -217,8 +219,8 @@ void Queue::Impl::serve() {
       lock.lock();
     } while (pending());
     processor.store({});
-    // In a stream of launches the next is near.
-    if (streak >= kBacklog) {
+    // The next is near.
+    if (streak >= kStream) {
       lock.unlock();
       spin_until([this] { return pending(); });
       lock.lock();
