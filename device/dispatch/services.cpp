@@ -151,6 +151,7 @@ void record_fault(Wave& wave, const Step* step, FaultKind kind, const char* deta
   fault.lane = static_cast<uint32_t>(lane >= 0 ? lane : first_active);
   fault.work_item = resident.global_id(wave, fault.lane);
   if (detail != nullptr) fault.detail = detail;
+  if (kind == FaultKind::trap && address != 0) fault.detail += fmt::format(" after interrupt {:#x}", address);
   if (kind == FaultKind::bad_jump && address != 0) fault.detail += fmt::format(" ({:#x})", address);
 }
 
@@ -165,7 +166,7 @@ void record_trap(Wave& wave, const GuestTrap& trap) {
   if (frame.in_kernel && !wave.stepping) {
     // Compiled code keeps registers to itself, and tells where the first lane was going.
     const uint32_t bytes = touched_bytes(wave.step);
-    for (uint64_t lane = 0; lane < kLanes; lane++) addresses[lane] = frame.first_address + lane * bytes;
+    for (uint64_t lane = 0; lane < kLanes; lane++) addresses[lane] = frame.first_address[lane / 16] + lane % 16 * bytes;
     wave.access = {addresses, wave.exec(), bytes};
     wave.block = wave.step;
   }

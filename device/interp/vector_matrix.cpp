@@ -443,7 +443,7 @@ void matrix(Wave& wave, const Step* step) {
     execute_double(wave, step, shape);
   else
     execute(wave, step, shape);
-  _mm_setcsr(mode);
+  _mm_setcsr(mode | (_mm_getcsr() & 0x3f));  // the flags are a watched wave's (stepping.cpp)
   MORGANA_NEXT(wave, step);
 }
 
