@@ -2,6 +2,15 @@
 # project root as its only include directory, so that an #include names its folder
 # and tools/check_includes.py can judge it.
 
+# Under a sanitizer its run-time library is in the program: our shared libraries leave it undefined, and programs that
+# were built without it (clinfo, Python) cannot load them.
+set(MORGANA_SANITIZED OFF)
+set(MORGANA_NO_UNDEFINED -Wl,--no-undefined)
+if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+  set(MORGANA_SANITIZED ON)
+  set(MORGANA_NO_UNDEFINED)
+endif()
+
 set(MORGANA_WARNINGS -Wall -Wextra -Werror -Wno-unused-parameter -Wno-missing-field-initializers)
 
 # morgana_library(NAME SOURCES a.cpp ... DEPS target ...): a static library morgana_NAME.
