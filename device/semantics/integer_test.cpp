@@ -392,5 +392,72 @@ TEST(ClampModels, IntegersSaturate) {
   }
 }
 
+// Two 16-bit results a lane.
+TEST(ClampModels, PackedIntegersSaturate) {
+  const ClampCase cases[] = {
+      {"v_pk_add_i16", [](Wide a, Wide b, Wide, bool) { return a + b; }},
+      {"v_pk_sub_i16", [](Wide a, Wide b, Wide, bool) { return a - b; }},
+      {"v_pk_mad_i16", [](Wide a, Wide b, Wide c, bool) { return a * b + c; }},
+      {"v_pk_add_u16", [](Wide a, Wide b, Wide, bool) { return a + b; }},
+      {"v_pk_sub_u16", [](Wide a, Wide b, Wide, bool) { return a - b; }},
+      {"v_pk_mul_lo_u16", [](Wide a, Wide b, Wide, bool) { return a * b; }},
+      {"v_pk_mad_u16", [](Wide a, Wide b, Wide c, bool) { return a * b + c; }},
+  };
+  for (const ClampCase& c : cases) {
+    const isa::Row* row = row_of(c.mnemonic);
+    ASSERT_NE(row, nullptr) << c.mnemonic;
+    const Type type = row->dst[0] == Type::pk_i16 ? Type::i16 : Type::u16;
+    const auto code = encode_vector(Target::gfx950, *row, VectorForm::plain, {.clamp = true});
+    ASSERT_TRUE(code.has_value()) << c.mnemonic;
+    WaveRig rig(Target::gfx950, code->words);
+    for (int round = 0; round < 20; round++) {
+      for (int i = 0; i < 3; i++)
+        for (int lane = 0; lane < kLanes; lane++)
+          rig.v(i * kSourceStep, lane) = uint32_t(next_operand() << 16 | (next_operand() & 0xffff));
+      ASSERT_EQ(rig.run(), Exit::ended);
+      for (int lane = 0; lane < kLanes; lane++)
+        for (const int shift : {0, 16}) {
+          const auto operand = [&](int i) { return operand_of(type, rig.v(i * kSourceStep, lane) >> shift); };
+          ASSERT_EQ(uint16_t(rig.v(kDestination, lane) >> shift),
+                    uint16_t(limited(type, c.exact(operand(0), operand(1), operand(2), false))))
+              << c.mnemonic << " lane " << lane;
+        }
+    }
+  }
+}
+
+// Four sums of byte distances over a sliding window: 16-bit sums in 64 bits, or 32-bit sums in four
+// registers.
+TEST(ClampModels, SlidingDistancesSaturate) {
+  for (const char* mnemonic : {"v_qsad_pk_u16_u8", "v_mqsad_pk_u16_u8", "v_mqsad_u32_u8"}) {
+    const isa::Row* row = row_of(mnemonic);
+    ASSERT_NE(row, nullptr) << mnemonic;
+    const bool masked = std::string_view(mnemonic)[2] == 'm',
+               words = std::string_view(mnemonic).ends_with("u32_u8");
+    const auto code = encode_vector(Target::gfx950, *row, VectorForm::plain, {.clamp = true});
+    ASSERT_TRUE(code.has_value()) << mnemonic;
+    WaveRig rig(Target::gfx950, code->words);
+    for (int round = 0; round < 20; round++) {
+      for (const int n : {0, 1, kSourceStep, 2 * kSourceStep, 2 * kSourceStep + 1, 2 * kSourceStep + 2,
+                          2 * kSourceStep + 3})
+        for (int lane = 0; lane < kLanes; lane++)
+          rig.v(n, lane) = uint32_t(next_operand() | (next_random() & 0xff00));
+      ASSERT_EQ(rig.run(), Exit::ended);
+      for (int lane = 0; lane < kLanes; lane++)
+        for (int i = 0; i < 4; i++) {
+          const uint64_t bytes = (rig.v(0, lane) | uint64_t{rig.v(1, lane)} << 32) >> (8 * i);
+          const Wide b = rig.v(kSourceStep, lane);
+          const Wide sum =
+              masked ? distances<8, true>(uint32_t(bytes), b) : distances<8, false>(uint32_t(bytes), b);
+          const int n = words ? i : i / 2, shift = words ? 0 : i % 2 * 16;
+          const uint32_t ones = words ? 0xffffffff : 0xffff;
+          const Wide exact = sum + (rig.v(2 * kSourceStep + n, lane) >> shift & ones);
+          ASSERT_EQ(rig.v(kDestination + n, lane) >> shift & ones, uint32_t(std::min<Wide>(exact, ones)))
+              << mnemonic << " lane " << lane << " sum " << i;
+        }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace morgana::device
