@@ -145,7 +145,6 @@ MORGANA_OP mask mask_of(V condition) {
   static_assert(kN == 64);
   return __builtin_bit_cast(mask, __builtin_convertvector(condition, boolv));
 }
-MORGANA_OP i32v lanes_of(mask m) { return -__builtin_convertvector(__builtin_bit_cast(boolv, m), i32v); }
 MORGANA_OP u32v bit_of(mask m) { return __builtin_convertvector(__builtin_bit_cast(boolv, m), u32v); }
 // Lanes of `a` where the mask is set, of `b` elsewhere.
 template <typename V>
