@@ -318,6 +318,22 @@ uint32_t circular(const Value& a) {
   return eighths == std::trunc(eighths) ? 0 : kExcpInexact;
 }
 
+// Single-precision instructions that know no denormals, whatever the mode (guide 6.4, 12.8).
+bool always_flushes(Kind kind) {
+  switch (kind) {
+    case Kind::separate:
+    case Kind::legacy_separate:
+    case Kind::reciprocal:
+    case Kind::reciprocal_integer:
+    case Kind::reciprocal_root:
+    case Kind::root:
+    case Kind::logarithm:
+    case Kind::power:
+    case Kind::circular: return true;
+    default: return false;
+  }
+}
+
 uint32_t evaluate(const Operation& op, const isa::Inst& inst, const uint64_t* bits) {
   Value v[3] = {};
   for (int i = 0; i < op.sources; i++)
@@ -326,7 +342,8 @@ uint32_t evaluate(const Operation& op, const isa::Inst& inst, const uint64_t* bi
                                   : float_value(static_cast<uint32_t>(bits[i]));
   const bool narrow = op.type == Type::f32 || op.type == Type::pk_f32;
   const unsigned round = narrow ? op.mode->round32() : op.mode->round16_64();
-  const unsigned denorm = narrow ? op.mode->denorm32() : op.mode->denorm16_64();
+  unsigned denorm = narrow ? op.mode->denorm32() : op.mode->denorm16_64();
+  if (narrow && always_flushes(op.kind)) denorm = 0;
   const bool keeps = denorm & 1;
   const uint32_t operands = of_operands(op, v, keeps);
   switch (op.kind) {

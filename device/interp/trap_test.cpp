@@ -455,6 +455,7 @@ TEST(Exceptions, OfSingleFloats) {
       {"00050c76" /* v_fmac_f32 v6, v0, v2 */, kInfinity, kZero, 0, kI},
       {"00450c7e" /* v_rcp_f32 v6, v0 */, kZero, 0, 0, kZ},
       {"00450c7e" /* v_rcp_f32 v6, v0 */, kOne, 0, 0, 0},
+      {"00450c7e" /* v_rcp_f32 v6, v0 */, kTiny, 0, 0, kZ},
       {"00470c7e" /* v_rcp_iflag_f32 v6, v0 */, kZero, 0, 0, kExcpIntDivideByZero},
       {"00470c7e" /* v_rcp_iflag_f32 v6, v0 */, kThird, 0, 0, 0},
       {"00490c7e" /* v_rsq_f32 v6, v0 */, kZero, 0, 0, kZ},
