@@ -155,6 +155,7 @@ jit::Specialisation LaunchPlan::specialisation() const {
   key.one_wave = waves_per_group == 1;
   key.acc_base =
       target.unified_vgprs ? std::min(d.accum_offset ? uint32_t{d.accum_offset} : registers, 256u) : 256;
+  key.dimensions = static_cast<uint8_t>(std::min<unsigned>(d.enable_vgpr_workitem_id, 2) + 1);
   key.sgprs = d.sgpr_count;
   key.vgprs = target.unified_vgprs ? key.acc_base : std::min(registers, 256u);
   if (!target.unified_vgprs)
@@ -172,9 +173,11 @@ void LaunchPlan::request_kernel(jit::Tier& tier) {
     items *= launch.group[i];
     partial = partial || launch.grid[i] % launch.group[i] != 0;
   }
+  jit::Specialisation key = specialisation();
+  if (!partial) key.local = launch.group;
   partial = partial || items % kLanes != 0;
-  compiled = tier.request(static_cast<Program&>(const_cast<Code&>(*code)), first_step, specialisation(),
-                          items >= kLanes, partial);
+  compiled = tier.request(static_cast<Program&>(const_cast<Code&>(*code)), first_step, key, items >= kLanes,
+                          partial);
 }
 
 std::array<uint32_t, 3> LaunchPlan::group_id(uint64_t index) const {

@@ -26,7 +26,7 @@ struct WaveFrame {
   const Step* steps = nullptr;     // of the code region
   SingleStep* singles = nullptr;   // of the kernel, in the order of translation
   uint64_t limit = 0;              // instructions after which a loop gives way
-  uint64_t first_address = 0;      // of the vector access in execution: lane l touches l * size behind it
+  uint64_t first_address[4] = {};  // of lanes 0, 16, 32 and 48 in the vector access in execution
   uint32_t entry = 0;              // where to go on
   bool in_kernel = false;          // compiled code is executing; what the Wave holds of registers is stale
   const Kernel* kernel = nullptr;  // nullptr: the interpreter executes the wave

@@ -191,6 +191,15 @@ class Classifier {
       case Op::flat_store_dwordx4:
       case Op::flat_store_byte:
       case Op::flat_store_short:
+      case Op::scratch_load_dword:
+      case Op::scratch_load_dwordx2:
+      case Op::scratch_load_dwordx3:
+      case Op::scratch_load_dwordx4:
+      case Op::scratch_store_dword:
+      case Op::scratch_store_dwordx2:
+      case Op::scratch_store_dwordx3:
+      case Op::scratch_store_dwordx4:
+      case Op::ds_add_u32:
       case Op::ds_read_b32:
       case Op::ds_read_b64:
       case Op::ds_read_b96:
@@ -484,6 +493,10 @@ class Builder {
     live.scalars &= ~i.s_writes;
     live.scalars |= i.s_reads;
     live.scalars.set(126), live.scalars.set(127);
+    if (i.how == How::memory) {
+      i.live = live.active | live.inactive;
+      i.s_live = live.scalars;
+    }
   }
 
   void liveness() {

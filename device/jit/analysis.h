@@ -58,7 +58,9 @@ struct Instruction {
   bool merges = false;          // active lanes keep a part of the destination's old value
   bool is_result_dead = false;  // nobody reads what it writes to VGPRs
   bool keeps_old = true;        // inactive lanes' old values of some destination are needed afterwards
-  uint32_t target = 0;          // dword in the region that a branch goes to
+  VectorSet live;               // before it; memory accesses only
+  ScalarSet s_live;
+  uint32_t target = 0;  // dword in the region that a branch goes to
 };
 
 struct Block {

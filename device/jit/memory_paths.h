@@ -118,7 +118,7 @@ struct Narrow {
 template <class Kind>
 MORGANA_INLINE bool load_offsets(jit::WaveFrame* frame, uint64_t base, const Lanes* offset, uint64_t exec,
                                  Lanes* data) {
-  frame->first_address = base + offset->chunk[0][0];
+  for (int i = 0; i < kChunks; i++) frame->first_address[i] = base + offset->chunk[i][0];
 #pragma clang loop unroll(full)
   for (int i = 0; i < kChunks; i++) {
     const uint32_t mask = chunk_mask(exec, i);
@@ -138,7 +138,7 @@ MORGANA_INLINE bool load_offsets(jit::WaveFrame* frame, uint64_t base, const Lan
 template <class Kind>
 MORGANA_INLINE bool store_offsets(jit::WaveFrame* frame, uint64_t base, const Lanes* offset, uint64_t exec,
                                   const Lanes* data) {
-  frame->first_address = base + offset->chunk[0][0];
+  for (int i = 0; i < kChunks; i++) frame->first_address[i] = base + offset->chunk[i][0];
 #pragma clang loop unroll(full)
   for (int i = 0; i < kChunks; i++) {
     const uint32_t mask = chunk_mask(exec, i);
@@ -177,6 +177,38 @@ MORGANA_INLINE bool store_addresses(jit::WaveFrame* frame, int64_t imm, const La
   if (!(exec & 1) || !same_high(high, exec, flat)) return false;
   const uint64_t base = (uint64_t{high->chunk[0][0]} << 32) + static_cast<uint64_t>(imm);
   return store_offsets<Kind>(frame, base, low, exec, data);
+}
+
+// --- Addresses whose form is known ---
+
+// `base`: of lanes 0, 16, 32, 48; `rows`: bit i says whether chunk i is a row, or all at one address.
+// `linear`: chunks have no addresses of their own, so that none is wild when any lane is active.
+template <class Kind>
+MORGANA_INLINE bool load_shaped(jit::WaveFrame* frame, const uint64_t* base, uint32_t rows, bool linear,
+                                uint64_t exec, Lanes* data) {
+  if (exec == 0) return true;
+#pragma clang loop unroll(full)
+  for (int i = 0; i < kChunks; i++) {
+    const uint32_t mask = chunk_mask(exec, i);
+    const auto* from = reinterpret_cast<const uint8_t*>(base[i]);
+    if (frame) frame->first_address[i] = base[i];
+    if (rows >> i & 1) {
+      if (!Kind::load(data, i, from, mask)) return false;
+    } else if (linear || mask != 0) {
+      Kind::same(data, i, from);
+    }
+  }
+  return true;
+}
+template <class Kind>
+MORGANA_INLINE bool store_shaped(jit::WaveFrame* frame, const uint64_t* base, uint64_t exec,
+                                 const Lanes* data) {
+#pragma clang loop unroll(full)
+  for (int i = 0; i < kChunks; i++) {
+    if (frame) frame->first_address[i] = base[i];
+    if (!Kind::store(data, i, reinterpret_cast<uint8_t*>(base[i]), chunk_mask(exec, i))) return false;
+  }
+  return true;
 }
 
 // --- LDS ---
@@ -219,6 +251,52 @@ MORGANA_INLINE bool store_lds(uint8_t* lds, uint32_t limit, uint32_t add, const 
   return true;
 }
 
+// Additions to LDS. The shape of the loop is worth a factor of ten: addresses leave the vector two at a time,
+// and the sum is one instruction on memory. False when a lane is out of range; nothing has been added then.
+MORGANA_INLINE bool add_lds(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address, uint64_t exec,
+                            const Lanes* data) {
+  if (limit < 4) return false;
+  Chunk outside = Chunk(0);
+  Chunk at[kChunks];
+#pragma clang loop unroll(full)
+  for (int i = 0; i < kChunks; i++) {
+    at[i] = address->chunk[i] + add;
+    outside |= blend(chunk_mask(exec, i), at[i] > limit - 4 ? Chunk(1) : Chunk(0), Chunk(0));
+  }
+  if (!is_zero(outside)) return false;
+  using Pairs = uint64_t __attribute__((ext_vector_type(8)));
+  const auto bump = [&](uint32_t offset, uint32_t by) __attribute__((always_inline)) {
+    poke<uint32_t>(lds + offset, peek<uint32_t>(lds + offset) + by);
+  };
+  for (int i = 0; i < kChunks; i++) {
+    uint32_t mask = chunk_mask(exec, i);
+    const Chunk by = data->chunk[i];
+    if (mask == 0xffff && covers(equal_lanes(by, Chunk(by[0])), mask)) {
+      const uint32_t one = by[0];
+      const Pairs pairs = __builtin_bit_cast(Pairs, at[i]);
+#pragma clang loop unroll(full)
+      for (int k = 0; k < 8; k++) {
+        const uint64_t two = pairs[k];
+        bump(static_cast<uint32_t>(two), one);
+        bump(static_cast<uint32_t>(two >> 32), one);
+      }
+      continue;
+    }
+    alignas(64) uint32_t offsets[16], values[16];
+    *reinterpret_cast<Chunk*>(offsets) = at[i];
+    *reinterpret_cast<Chunk*>(values) = by;
+    for (; mask; mask &= mask - 1) {
+      const int l = __builtin_ctz(mask);
+      bump(offsets[l], values[l]);
+    }
+  }
+  return true;
+}
+extern "C" bool morgana_add_lds_u32(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address,
+                                    uint64_t exec, const Lanes* data) {
+  return add_lds(lds, limit, add, address, exec, data);
+}
+
 // --- What the translator calls, by name ---
 
 #define MORGANA_PATHS(name, Kind)                                                                            \
@@ -245,6 +323,14 @@ MORGANA_INLINE bool store_lds(uint8_t* lds, uint32_t limit, uint32_t add, const 
   extern "C" bool morgana_store_lds_##name(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address, \
                                            uint64_t exec, Lanes* data) {                                     \
     return store_lds<Kind>(lds, limit, add, address, exec, data);                                            \
+  }                                                                                                          \
+  extern "C" bool morgana_load_shaped_##name(jit::WaveFrame* f, const uint64_t* base, uint32_t rows,         \
+                                             bool linear, uint64_t exec, Lanes* data) {                      \
+    return load_shaped<Kind>(f, base, rows, linear, exec, data);                                             \
+  }                                                                                                          \
+  extern "C" bool morgana_store_shaped_##name(jit::WaveFrame* f, const uint64_t* base, uint64_t exec,        \
+                                              const Lanes* data) {                                           \
+    return store_shaped<Kind>(f, base, exec, data);                                                          \
   }
 MORGANA_PATHS(b32, Dwords<1>)
 MORGANA_PATHS(b64, Dwords<2>)

@@ -5,7 +5,8 @@
 // keep inactive lanes' old values lose it, so that a shape always holds for all 64 lanes.
 //
 // A pair's shape describes a 64-bit value in the same way as long as nothing wrapped around 2^32 on the way;
-// all such wraps add the same sign, so code that relies on it compares the last lane of a group with the first.
+// all such wraps add the same sign, so code that relies on it compares the last lane of a group with the
+// first.
 #pragma once
 
 #include <array>
@@ -34,8 +35,9 @@ struct AddressShape {
   uint8_t group = 1;  // 64 or 16; 1: unknown
   ChunkForm form[4] = {};
   uint32_t delta[4] = {};  // with group 64: of lane 16i to lane 0
-  uint32_t span = 0;       // of the last lane of a group to its first, the largest
-  uint32_t last[4] = {};   // the same of every group
+  uint32_t last[4] = {};   // of a group's last lane to its first
+  bool is_constant = false;
+  uint32_t value[4] = {};  // of lanes 16i, when constant
 };
 
 class Shapes {
@@ -48,15 +50,17 @@ class Shapes {
   AddressShape address(uint32_t i, uint32_t size, bool pair) const;
   // Whether the VGPR that instruction number `i` reads as source 0 is the same in all lanes.
   bool is_uniform(uint32_t i) const;
+  // Whether EXEC is all ones wherever block number `b` begins.
+  bool is_full(uint32_t b) const { return full_[b]; }
 
  private:
   struct State;
   void enter(const std::array<uint32_t, 3>& local, bool packed, int dimensions, State& state) const;
   void step(const Instruction& i, State& state) const;
-  const Flow& flow_;
   const bool full_wave_;
-  std::vector<Shape> before_;      // by instruction: of the address (or source 0)
+  std::vector<Shape> before_;  // by instruction: of the address (or source 0)
   std::vector<Shape> before_pair_;
+  std::vector<bool> full_;  // by block
 };
 
 }  // namespace morgana::device::jit

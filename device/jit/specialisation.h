@@ -1,6 +1,7 @@
 // What a compiled kernel is specialised on, beside its code.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace morgana::device::jit {
@@ -10,6 +11,8 @@ struct Specialisation {
   uint32_t lds_size = 0;
   uint32_t acc_base = 256;                   // place of AccVGPR 0 behind Wave::v
   uint32_t sgprs = 0, vgprs = 0, agprs = 0;  // that the wave has
+  std::array<uint32_t, 3> local{};           // size of every work-group; zeros: they differ
+  uint8_t dimensions = 1;                    // of the work-item ids in VGPRs
   bool one_wave = false;                     // in the group
   bool full_wave = false;                    // all 64 lanes are active at the beginning
   bool observe_everything = false;           // registers are read after the end (tests)

@@ -1,6 +1,8 @@
 // Vector memory: the library's fast paths (memory_paths.h), and behind them the interpreter's handler.
 #include <llvm/IR/MDBuilder.h>
 
+#include <algorithm>
+
 #include "device/jit/translator.h"
 
 namespace morgana::device::jit {
@@ -12,9 +14,10 @@ struct Access {
   const char* kind = nullptr;  // the path's name
   unsigned dwords = 1;
   bool two = false;  // ds_read2, ds_write2
+  uint32_t size = 4;
 };
 
-Access access_of(Op op) {
+Access kind_of(Op op) {
   switch (op) {
     case Op::global_load_dword:
     case Op::global_store_dword:
@@ -67,10 +70,133 @@ Access access_of(Op op) {
   }
 }
 
+Access access_of(Op op) {
+  Access access = kind_of(op);
+  const char bits = access.kind[1];
+  access.size = bits == '8' ? 1 : access.kind[0] != 'b' ? 2 : 4 * access.dwords;
+  return access;
+}
+
 }  // namespace
+
+// The 64-bit base addresses of the chunks, without the immediate offset, of an address of 64 bits with a
+// known shape. The result says whether the shape is what the lanes have.
+llvm::Value* Translator::wide_bases(const Instruction& i, const AddressShape& shape, bool flat,
+                                    Value** bases) {
+  const unsigned at = place(i.step->inst->src[0]);
+  Value *low = vgpr(at), *high = vgpr(at + 1);
+  const auto lane = [&](unsigned l) {
+    Value* upper = b_.CreateZExt(b_.CreateExtractElement(high, l), i64_);
+    return b_.CreateOr(b_.CreateShl(upper, 32), b_.CreateZExt(b_.CreateExtractElement(low, l), i64_));
+  };
+  Value* guard = nullptr;
+  const auto require = [&](Value* condition) { guard = guard ? b_.CreateAnd(guard, condition) : condition; };
+  for (unsigned c = 0; c < 4; c++) {
+    if (c > 0 && shape.group == kLanes) {
+      bases[c] = b_.CreateAdd(bases[0], b_.getInt64(shape.delta[c]));
+      continue;
+    }
+    bases[c] = lane(16 * c);
+    Value* last = lane(shape.group == kLanes ? kLanes - 1 : 16 * c + 15);
+    require(b_.CreateICmpEQ(last, b_.CreateAdd(bases[c], b_.getInt64(shape.last[c]))));
+    if (!flat) continue;
+    // Neither aperture: their upper halves are 0x10000 and 0x20000.
+    for (Value* end : {bases[c], last}) {
+      Value* upper = b_.CreateLShr(end, 32);
+      require(b_.CreateAnd(b_.CreateICmpNE(upper, b_.getInt64(kSharedBase >> 32)),
+                           b_.CreateICmpNE(upper, b_.getInt64(kPrivateBase >> 32))));
+    }
+  }
+  return guard;
+}
+
+// The same of 32-bit offsets: from the SGPR base of GLOBAL, or from LDS's beginning.
+llvm::Value* Translator::narrow_bases(const Instruction& i, const AddressShape& shape, Value** bases) {
+  const bool is_lds = i.step->inst->format == isa::Format::DS;
+  Value* offsets = vgpr(place(i.step->inst->src[0]));
+  Value* base = is_lds ? nullptr : scalar_source(i, 2, 2);
+  Value* guard = nullptr;
+  for (unsigned c = 0; c < 4; c++) {
+    if (c > 0 && shape.group == kLanes) {
+      bases[c] = b_.CreateAdd(bases[0], b_.getInt64(shape.delta[c]));
+      continue;
+    }
+    Value* first = shape.is_constant ? b_.getInt32(shape.value[c]) : b_.CreateExtractElement(offsets, 16 * c);
+    bases[c] = b_.CreateZExt(first, i64_);
+    if (is_lds) continue;  // the check of the segment's end covers it
+    bases[c] = b_.CreateAdd(base, bases[c]);
+    if (shape.last[c] == 0) continue;
+    Value* fits = b_.CreateICmpULE(first, b_.getInt32(~shape.last[c]));
+    guard = guard ? b_.CreateAnd(guard, fits) : fits;
+  }
+  return guard;
+}
+
+// LDS is the group's own, and its waves share a host thread: an atomic without result is a plain addition.
+void Translator::lds_add(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  llvm::AllocaInst *address = temporary(lanes_), *data = temporary(lanes_);
+  b_.CreateAlignedStore(vgpr(place(inst.src[0])), address, llvm::Align(256));
+  b_.CreateAlignedStore(vgpr(place(inst.src[1])), data, llvm::Align(256));
+  Value* limit = b_.getInt32(key_.lds_size);
+  if (target_.generation <= Generation::gfx8)
+    limit = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, limit, b_.CreateAnd(s32(isa::kM0), 0x1ffff));
+  Value* done =
+      call_library("morgana_add_lds_u32",
+                   {lds_, limit, b_.getInt32(static_cast<uint32_t>(inst.offset)), address, exec(), data});
+  Block* slow = block("slow");
+  Block* on = block("on");
+  llvm::MDBuilder weights(context_);
+  b_.CreateCondBr(done, on, slow, weights.createLikelyBranchWeights());
+  b_.SetInsertPoint(slow);
+  call(i);
+  b_.CreateBr(on);
+  b_.SetInsertPoint(on);
+}
+
+// Dwords at an offset that all lanes share are neighbours in memory (device/dispatch/scratch.h).
+void Translator::scratch(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  const bool stores = inst.row->flags & isa::kStore;
+  const bool varies = i.step->kind[0] != Source::none;
+  if ((varies && !shapes_.is_uniform(number(i))) || (!stores && i.is_result_dead)) return call(i);
+  const unsigned dwords = stores ? inst.src[1].dwords : inst.dst[0].dwords;
+  Value* offset = b_.getInt32(static_cast<uint32_t>(inst.offset));
+  if (i.step->kind[2] != Source::none) offset = b_.CreateAdd(offset, scalar_source(i, 2, 1));
+  if (varies) offset = b_.CreateAdd(offset, b_.CreateExtractElement(vgpr(place(inst.src[0])), uint64_t{0}));
+  Value* end = b_.CreateAdd(b_.CreateZExt(offset, i64_), b_.getInt64(4 * dwords));
+  Value* size = b_.CreateZExt(b_.CreateLoad(i32_, field(wave_, offsetof(Wave, scratch_lane_bytes))), i64_);
+  Value* good =
+      b_.CreateAnd(b_.CreateICmpULE(end, size), b_.CreateICmpEQ(b_.CreateAnd(offset, 3), b_.getInt32(0)));
+  Block* fast = block("fast");
+  Block* slow = block("slow");
+  Block* on = block("on");
+  llvm::MDBuilder weights(context_);
+  b_.CreateCondBr(good, fast, slow, weights.createLikelyBranchWeights());
+  b_.SetInsertPoint(fast);
+  Value* row = b_.CreateGEP(i8_, b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, scratch))),
+                            b_.CreateShl(b_.CreateZExt(offset, i64_), 6));
+  for (unsigned d = 0; d < dwords; d++) {
+    Value* at = field(row, size_t{d} * kLanes * 4);
+    Value* old = b_.CreateAlignedLoad(lanes_, at, llvm::Align(64));
+    if (stores) {
+      Value* value = b_.CreateSelect(exec_lanes(), vgpr(place(inst.src[1]) + d), old);
+      b_.CreateAlignedStore(value, at, llvm::Align(64));
+    } else {
+      set_vgpr(i, place(inst.dst[0]) + d, old);
+    }
+  }
+  b_.CreateBr(on);
+  b_.SetInsertPoint(slow);
+  call(i);
+  b_.CreateBr(on);
+  b_.SetInsertPoint(on);
+}
 
 void Translator::memory(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
+  if (inst.row->format == isa::Format::SCRATCH) return scratch(i);
+  if (inst.row->op == Op::ds_add_u32) return lds_add(i);
   const Access access = access_of(inst.row->op);
   const bool stores = inst.row->flags & isa::kStore;
   // A load that nobody reads from is done for its faults: LLVM would drop it.
@@ -86,47 +212,96 @@ void Translator::memory(const Instruction& i) {
         b_.CreateAlignedStore(vgpr(place(inst.src[1 + p]) + d), word(p, d), llvm::Align(256));
 
   const unsigned address_words = !is_lds && i.step->kind[2] == Source::none ? 2 : 1;
-  llvm::AllocaInst* address[2] = {};
-  for (unsigned w = 0; w < address_words; w++) {
-    address[w] = temporary(lanes_);
-    b_.CreateAlignedStore(vgpr(place(inst.src[0]) + w), address[w], llvm::Align(256));
-  }
+  const bool flat = inst.row->format == isa::Format::FLAT;
   Value* mask = exec();
   const std::string verb = stores ? "morgana_store_" : "morgana_load_";
-  Value* done = nullptr;
+  Block* slow = block("slow");
+  llvm::MDBuilder weights(context_);
+  uint32_t offset[2] = {static_cast<uint32_t>(inst.offset), 0};
+  if (access.two) {
+    const uint32_t unit = 4 * access.dwords * (inst.row->flags & isa::kStride64 ? 64 : 1);
+    offset[0] = inst.offset0 * unit;
+    offset[1] = inst.offset1 * unit;
+  }
+  // ds_write2 with equal offsets is one access.
+  const unsigned used = stores && access.two && offset[1] == offset[0] ? 1 : parts;
+  Value* limit = nullptr;
   if (is_lds) {
-    Value* limit = b_.getInt32(key_.lds_size);
+    limit = b_.getInt32(key_.lds_size);
     if (target_.generation <= Generation::gfx8)
       limit = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, limit, b_.CreateAnd(s32(isa::kM0), 0x1ffff));
-    uint32_t offset[2] = {static_cast<uint32_t>(inst.offset), 0};
-    if (access.two) {
-      const uint32_t unit = 4 * access.dwords * (inst.row->flags & isa::kStride64 ? 64 : 1);
-      offset[0] = inst.offset0 * unit;
-      offset[1] = inst.offset1 * unit;
-    }
-    for (unsigned p = 0; p < parts; p++) {
-      if (p == 1 && stores && offset[1] == offset[0]) continue;
-      Value* ok = call_library(verb + "lds_" + access.kind,
-                               {lds_, limit, b_.getInt32(offset[p]), address[0], mask, data[p]});
-      // One failure makes the handler do both; what was done is done again.
-      done = done ? b_.CreateAnd(done, ok) : ok;
-    }
   } else {
     b_.CreateStore(step_address(i), field(wave_, offsetof(Wave, step)));
-    const auto imm = static_cast<uint64_t>(int64_t{inst.offset});
-    if (address_words == 1) {
-      Value* base = b_.CreateAdd(scalar_source(i, 2, 2), b_.getInt64(imm));
-      done = call_library(verb + "offsets_" + access.kind, {frame_, base, address[0], mask, data[0]});
+  }
+  Value* done = nullptr;
+  const auto both = [&](Value* ok) { done = done ? b_.CreateAnd(done, ok) : ok; };
+
+  const AddressShape shape = shapes_.address(number(i), access.size, address_words == 2);
+  bool is_shaped = shape.group > 1;
+  for (const ChunkForm form : shape.form) is_shaped = is_shaped && (!stores || form == ChunkForm::row);
+  if (is_shaped) {
+    Value* bases[4];
+    Value* guard = address_words == 2 ? wide_bases(i, shape, flat, bases) : narrow_bases(i, shape, bases);
+    if (is_lds) {
+      // Every part lies within LDS; no sum can wrap in 64 bits.
+      const uint64_t reach = std::max(offset[0], used > 1 ? offset[1] : 0) + uint64_t{access.size};
+      for (int c = 0; c < 4; c += shape.group == kLanes ? 4 : 1) {
+        Value* fits = b_.CreateICmpULE(b_.CreateAdd(bases[c], b_.getInt64(reach + shape.last[c])),
+                                       b_.CreateZExt(limit, i64_));
+        guard = guard ? b_.CreateAnd(guard, fits) : fits;
+      }
+    }
+    if (guard && !(llvm::isa<llvm::ConstantInt>(guard) && llvm::cast<llvm::ConstantInt>(guard)->isOne())) {
+      // Lanes without the expected shape, or out of range: rare enough to give the wave up.
+      Block* shaped = block("shaped");
+      Block* otherwise = block("otherwise");
+      b_.CreateCondBr(guard, shaped, otherwise, weights.createLikelyBranchWeights());
+      b_.SetInsertPoint(otherwise);
+      store_live(i.live, i.s_live);
+      leave(Exit::none, step_address(i), kInterpret);
+      b_.SetInsertPoint(shaped);
+    }
+    uint32_t rows = 0;
+    for (unsigned c = 0; c < 4; c++) rows |= (shape.form[c] == ChunkForm::row ? 1u : 0) << c;
+    for (unsigned p = 0; p < used; p++) {
+      llvm::AllocaInst* table = temporary(llvm::ArrayType::get(i64_, 4));
+      for (unsigned c = 0; c < 4; c++) {
+        Value* base = bases[c];
+        if (is_lds)
+          base = b_.CreateAdd(b_.CreateAdd(b_.CreatePtrToInt(lds_, i64_), b_.getInt64(offset[p])), base);
+        else
+          base = b_.CreateAdd(base, b_.getInt64(static_cast<uint64_t>(int64_t{inst.offset})));
+        b_.CreateStore(base, field(table, c * 8));
+      }
+      Value* frame = is_lds ? llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_)) : frame_;
+      if (stores)
+        both(call_library(verb + "shaped_" + access.kind, {frame, table, mask, data[p]}));
+      else
+        both(call_library(
+            verb + "shaped_" + access.kind,
+            {frame, table, b_.getInt32(rows), b_.getInt1(shape.group == kLanes), mask, data[p]}));
+    }
+  } else {
+    llvm::AllocaInst* address[2] = {};
+    for (unsigned w = 0; w < address_words; w++) {
+      address[w] = temporary(lanes_);
+      b_.CreateAlignedStore(vgpr(place(inst.src[0]) + w), address[w], llvm::Align(256));
+    }
+    const auto imm = b_.getInt64(static_cast<uint64_t>(int64_t{inst.offset}));
+    if (is_lds) {
+      for (unsigned p = 0; p < used; p++)
+        both(call_library(verb + "lds_" + access.kind,
+                          {lds_, limit, b_.getInt32(offset[p]), address[0], mask, data[p]}));
+    } else if (address_words == 1) {
+      Value* base = b_.CreateAdd(scalar_source(i, 2, 2), imm);
+      both(call_library(verb + "offsets_" + access.kind, {frame_, base, address[0], mask, data[0]}));
     } else {
-      const bool flat = inst.row->format == isa::Format::FLAT;
-      done = call_library(verb + "addresses_" + access.kind, {frame_, b_.getInt64(imm), address[0],
-                                                              address[1], mask, b_.getInt1(flat), data[0]});
+      both(call_library(verb + "addresses_" + access.kind,
+                        {frame_, imm, address[0], address[1], mask, b_.getInt1(flat), data[0]}));
     }
   }
   Block* fast = block("fast");
-  Block* slow = block("slow");
   Block* on = block("on");
-  llvm::MDBuilder weights(context_);
   b_.CreateCondBr(done, fast, slow, weights.createLikelyBranchWeights());
   b_.SetInsertPoint(fast);
   if (!stores) {

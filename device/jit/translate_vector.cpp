@@ -158,6 +158,7 @@ void Translator::lane(const Instruction& i) {
       Value* mask = exec();
       Value* first = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask, b_.getFalse());
       first = b_.CreateAnd(first, 63);  // no lane: lane 0
+      if (!inst.src[0].is_scalar() && shapes_.is_uniform(number(i))) first = b_.getInt64(0);
       set_s32(inst.dst[0].code, of_lane(first));
       return;
     }

@@ -20,6 +20,7 @@ Translator::Translator(llvm::Module& module, const Library& library, const Flow&
       b_(context_),
       library_(library),
       flow_(flow),
+      shapes_(flow, key.local, info(target).packed_work_items, key.dimensions, key.full_wave),
       target_(info(target)),
       key_(key),
       i8_(llvm::Type::getInt8Ty(context_)),
@@ -127,7 +128,7 @@ void Translator::make_entries() {
     b_.SetInsertPoint(entry);
     const auto& guest = flow_.blocks[entries_[e]];
     load_live(guest.live_in, guest.s_live_in);
-    if (entries_[e] == flow_.entry_block && key_.full_wave) b_.CreateStore(b_.getInt64(~uint64_t{0}), exec_);
+    if (shapes_.is_full(entries_[e])) b_.CreateStore(b_.getInt64(~uint64_t{0}), exec_);
     b_.CreateBr(blocks_[entries_[e]]);
   }
   b_.SetInsertPoint(nowhere);

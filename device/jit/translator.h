@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "device/jit/analysis.h"
+#include "device/jit/shapes.h"
 #include "device/jit/specialisation.h"
 
 namespace morgana::device::jit {
@@ -60,6 +61,9 @@ class Translator {
   Value* wave_s(unsigned code);
   Value* wave_v(unsigned place);
   Value* field(Value* base, size_t offset) { return b_.CreateConstInBoundsGEP1_64(i8_, base, offset); }
+  uint32_t number(const Instruction& i) const {
+    return static_cast<uint32_t>(&i - flow_.instructions.data());
+  }
   Value* step_address(const Instruction& i);
   unsigned place(const isa::Operand& operand) const;
 
@@ -75,6 +79,10 @@ class Translator {
   void write_result(const Instruction& i, unsigned count, Value** words);
   void scalar_load(const Instruction& i);
   void memory(const Instruction& i);
+  void lds_add(const Instruction& i);
+  void scratch(const Instruction& i);
+  Value* wide_bases(const Instruction& i, const AddressShape& shape, bool flat, Value** bases);
+  Value* narrow_bases(const Instruction& i, const AddressShape& shape, Value** bases);
   void call(const Instruction& i);
   void call_all(const Instruction& i);
   void run_single(const Instruction& i);
@@ -90,6 +98,7 @@ class Translator {
   llvm::IRBuilder<> b_;
   const Library& library_;
   const Flow& flow_;
+  const Shapes shapes_;
   const TargetInfo& target_;
   const Specialisation& key_;
   llvm::Type *i8_, *i32_, *i64_, *ptr_, *lanes_, *bools_;

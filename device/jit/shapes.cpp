@@ -1,0 +1,413 @@
+#include "device/jit/shapes.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "device/program/constants.h"
+
+namespace morgana::device::jit {
+namespace {
+
+using isa::Op;
+using Lanes = std::array<uint32_t, kLanes>;
+
+uint8_t zeros_of(uint32_t value) { return value == 0 ? 32 : static_cast<uint8_t>(std::countr_zero(value)); }
+
+Shape constant(uint32_t value) {
+  Shape s;
+  s.group = kLanes;
+  s.zeros = 32;
+  s.lane.fill(value);
+  return s;
+}
+Shape uniform(uint8_t zeros = 0) {
+  Shape s;
+  s.group = kLanes;
+  s.zeros = zeros;
+  return s;
+}
+
+// Every group's lanes relative to its first, whose part goes to U.
+Shape normalised(Shape s) {
+  for (int l = 0; l < kLanes; l += s.group) {
+    const uint32_t first = s.lane[l];
+    s.zeros = std::min(s.zeros, zeros_of(first));
+    for (int k = 0; k < s.group; k++) s.lane[l + k] -= first;
+  }
+  return s;
+}
+
+// The same with smaller groups.
+Shape regrouped(Shape s, uint8_t group) {
+  s.group = std::min(s.group, group);
+  return s;
+}
+
+// The largest groups in which the value is the same in all lanes.
+uint8_t uniform_group(const Shape& s) {
+  for (int group = s.group; group > 1; group /= 2) {
+    bool same = true;
+    for (int l = 0; l < kLanes && same; l++) same = s.lane[l] == s.lane[l / group * group];
+    if (same) return static_cast<uint8_t>(group);
+  }
+  return 1;
+}
+Shape pointwise(uint8_t group) {
+  Shape s;
+  s.group = group;
+  return s;
+}
+
+Shape join(const Shape& a, const Shape& b) {
+  if (a == b) return a;
+  const uint8_t group = std::min(a.group, b.group);
+  Shape x = normalised(regrouped(a, group)), y = normalised(regrouped(b, group));
+  const uint8_t zeros = std::min(x.zeros, y.zeros);
+  while (x.group > 1 && x.lane != y.lane) {
+    x = normalised(regrouped(x, x.group / 2));
+    y = normalised(regrouped(y, y.group / 2));
+  }
+  if (x.group == 1) return Shape{};
+  x.zeros = std::min({zeros, x.zeros, y.zeros});
+  return x;
+}
+
+Shape add(const Shape& a, const Shape& b, uint32_t sign = 1) {
+  Shape s;
+  s.group = std::min(a.group, b.group);
+  s.zeros = std::min(a.zeros, b.zeros);
+  if (!s.is_known()) return Shape{};
+  for (int l = 0; l < kLanes; l++) s.lane[l] = a.lane[l] + b.lane[l] * sign;
+  return s;
+}
+
+// The value if it is the same number in all lanes.
+bool number(const Shape& s, uint32_t& value) {
+  value = s.lane[0];
+  return s.is_constant() && uniform_group(s) == kLanes;
+}
+// lane[] and U have no bit in common.
+bool is_disjoint(const Shape& s) {
+  if (s.zeros >= 32) return true;
+  return std::all_of(s.lane.begin(), s.lane.end(), [&](uint32_t v) { return v >> s.zeros == 0; });
+}
+template <typename F>
+Shape map(Shape s, const F& f) {
+  for (uint32_t& v : s.lane) v = f(v);
+  return s;
+}
+
+Shape shift_left(const Shape& a, const Shape& by) {
+  uint32_t count;
+  if (!number(by, count)) return pointwise(std::min(uniform_group(a), uniform_group(by)));
+  count &= 31;
+  Shape s = map(a, [&](uint32_t v) { return v << count; });
+  s.zeros = static_cast<uint8_t>(std::min(32u, s.zeros + count));
+  return s;
+}
+Shape shift_right(const Shape& a, const Shape& by) {
+  uint32_t count;
+  if (!number(by, count) || !is_disjoint(a)) return pointwise(std::min(uniform_group(a), uniform_group(by)));
+  count &= 31;
+  Shape s = map(a, [&](uint32_t v) { return v >> count; });
+  if (s.zeros < 32) s.zeros = static_cast<uint8_t>(s.zeros > count ? s.zeros - count : 0);
+  return s;
+}
+Shape bit_and(const Shape& a, const Shape& b) {
+  uint32_t mask;
+  const Shape* value = &a;
+  if (!number(b, mask)) {
+    if (!number(a, mask)) return pointwise(std::min(uniform_group(a), uniform_group(b)));
+    value = &b;
+  }
+  if (!is_disjoint(*value)) return pointwise(uniform_group(*value));
+  Shape s = map(*value, [&](uint32_t v) { return v & mask; });
+  if (s.zeros >= 32 || (mask >> s.zeros) == 0) {
+    s.zeros = 32;
+    s.group = kLanes;
+  }
+  return s;
+}
+Shape bit_or(const Shape& a, const Shape& b) {
+  // A sum when one is constant and fits under the other.
+  for (const auto& [high, low] : {std::pair{&a, &b}, std::pair{&b, &a}}) {
+    if (!low->is_constant() || !high->is_known()) continue;
+    uint32_t bits = 0;
+    for (const uint32_t v : low->lane) bits |= v;
+    const uint32_t below = bits == 0 ? 0 : ~0u >> std::countl_zero(bits);
+    const bool fits =
+        (high->zeros >= 32 || (below >> high->zeros) == 0) &&
+        std::all_of(high->lane.begin(), high->lane.end(), [&](uint32_t v) { return (v & below) == 0; });
+    if (fits) return add(a, b);
+  }
+  return pointwise(std::min(uniform_group(a), uniform_group(b)));
+}
+Shape multiply(const Shape& a, const Shape& b) {
+  for (const auto& [value, by] : {std::pair{&a, &b}, std::pair{&b, &a}}) {
+    uint32_t factor;
+    if (!number(*by, factor)) continue;
+    Shape s = map(*value, [&](uint32_t v) { return v * factor; });
+    s.zeros = static_cast<uint8_t>(std::min(32, s.zeros + zeros_of(factor)));
+    return s;
+  }
+  Shape s = pointwise(std::min(uniform_group(a), uniform_group(b)));
+  return s;
+}
+// Fits in 24 bits, as far as that is known.
+bool is_small(const Shape& s) {
+  return s.is_constant() &&
+         std::all_of(s.lane.begin(), s.lane.end(), [](uint32_t v) { return v < 1u << 23; });
+}
+
+}  // namespace
+
+struct Shapes::State {
+  explicit State(size_t registers = 0) : vector(registers), pair(registers) {}
+  std::vector<Shape> vector, pair;  // pair: of registers r and r + 1
+  bool is_full = false;             // EXEC is all ones
+  bool is_reached = false;
+
+  bool merge(const State& from) {
+    if (!is_reached) {
+      *this = from;
+      return true;
+    }
+    bool changed = false;
+    const auto take = [&](Shape& to, const Shape& other) {
+      Shape joined = join(to, other);
+      if (joined == to) return;
+      to = joined;
+      changed = true;
+    };
+    for (size_t r = 0; r < vector.size(); r++) {
+      if (vector[r].is_known()) take(vector[r], from.vector[r]);
+      if (pair[r].is_known()) take(pair[r], from.pair[r]);
+    }
+    if (is_full && !from.is_full) is_full = false, changed = true;
+    return changed;
+  }
+};
+
+Shapes::~Shapes() = default;
+
+// The initial registers of all waves of a work-group, joined.
+void Shapes::enter(const std::array<uint32_t, 3>& local, bool packed, int dimensions, State& state) const {
+  state.is_full = full_wave_;
+  state.is_reached = true;
+  if (!full_wave_ || local[0] == 0) return;
+  const uint32_t items = local[0] * local[1] * local[2];
+  std::array<Shape, 3> joined;
+  for (uint32_t first = 0; first + kLanes <= items; first += kLanes) {
+    std::array<Shape, 3> id;
+    for (Shape& s : id) s = constant(0);
+    for (uint32_t l = 0; l < kLanes; l++) {
+      const uint32_t flat = first + l;
+      const uint32_t x = flat % local[0], y = flat / local[0] % local[1], z = flat / local[0] / local[1];
+      id[0].lane[l] = packed ? x | (dimensions > 1 ? y << 10 : 0) | (dimensions > 2 ? z << 20 : 0) : x;
+      id[1].lane[l] = y;
+      id[2].lane[l] = z;
+    }
+    for (int d = 0; d < 3; d++) joined[d] = first == 0 ? id[d] : join(joined[d], id[d]);
+  }
+  state.vector[0] = joined[0];
+  if (packed) return;
+  for (int d = 1; d < dimensions; d++) state.vector[d] = joined[d];
+}
+
+void Shapes::step(const Instruction& i, State& state) const {
+  const auto forget = [&](unsigned r) {
+    state.vector[r] = Shape{};
+    state.pair[r] = Shape{};
+    if (r > 0) state.pair[r - 1] = Shape{};
+  };
+  if (i.how == How::call_all) {
+    std::fill(state.vector.begin(), state.vector.end(), Shape{});
+    std::fill(state.pair.begin(), state.pair.end(), Shape{});
+    state.is_full = false;
+    return;
+  }
+  if (i.n_v_writes == 0) {
+    if (i.writes_exec) state.is_full = false;
+    return;
+  }
+  const isa::Inst& inst = *i.step->inst;
+  const bool holds = !i.keeps_old || state.is_full;
+  const bool plain = i.how == How::vector && i.step->plain && inst.format != isa::Format::VOP3P && !i.merges;
+  Shape result, result_pair;
+  if (holds && plain) {
+    const auto at = [&](int s) -> Shape {
+      if (s >= inst.n_src || !inst.src[s].present()) return Shape{};
+      const isa::Operand& operand = inst.src[s];
+      if (operand.is_vgpr()) return state.vector[operand.code - isa::kVgprBase];
+      if (operand.is_agpr()) return Shape{};
+      if (is_constant(operand.code))
+        return constant(constant_value(operand.code, operand.type, inst.literal).low);
+      return uniform();
+    };
+    const auto pair_at = [&](int s) -> Shape {
+      const isa::Operand& operand = inst.src[s];
+      if (operand.is_vgpr()) {
+        const unsigned r = operand.code - isa::kVgprBase;
+        if (state.pair[r].is_known()) return state.pair[r];
+        // Its lower half, when the upper is the same in all lanes.
+        const Shape& high = state.vector[r + 1];
+        return regrouped(state.vector[r], uniform_group(high));
+      }
+      if (is_constant(operand.code))
+        return constant(constant_value(operand.code, operand.type, inst.literal).low);
+      return uniform();
+    };
+    switch (inst.row->op) {
+      case Op::v_mov_b32: result = at(0); break;
+      case Op::v_add_u32:
+      case Op::v_add_co_u32: result = add(at(0), at(1)); break;
+      case Op::v_sub_u32:
+      case Op::v_sub_co_u32: result = add(at(0), at(1), ~0u); break;
+      case Op::v_subrev_u32:
+      case Op::v_subrev_co_u32: result = add(at(1), at(0), ~0u); break;
+      case Op::v_add3_u32: result = add(add(at(0), at(1)), at(2)); break;
+      case Op::v_lshlrev_b32: result = shift_left(at(1), at(0)); break;
+      case Op::v_lshrrev_b32: result = shift_right(at(1), at(0)); break;
+      case Op::v_lshl_add_u32: result = add(shift_left(at(0), at(1)), at(2)); break;
+      case Op::v_add_lshl_u32: result = shift_left(add(at(0), at(1)), at(2)); break;
+      case Op::v_lshl_or_b32: result = bit_or(shift_left(at(0), at(1)), at(2)); break;
+      case Op::v_and_b32: result = bit_and(at(0), at(1)); break;
+      case Op::v_or_b32: result = bit_or(at(0), at(1)); break;
+      case Op::v_and_or_b32: result = bit_or(bit_and(at(0), at(1)), at(2)); break;
+      case Op::v_bfe_u32: {
+        uint32_t width;
+        if (number(at(2), width))
+          result = bit_and(shift_right(at(0), at(1)),
+                           constant((width & 31) == 0 ? 0 : ~0u >> (32 - (width & 31))));
+        break;
+      }
+      case Op::v_mul_lo_u32: result = multiply(at(0), at(1)); break;
+      case Op::v_mul_u32_u24:
+        if (is_small(at(0)) && is_small(at(1))) result = multiply(at(0), at(1));
+        break;
+      case Op::v_mad_u32_u24:
+        if (is_small(at(0)) && is_small(at(1))) result = add(multiply(at(0), at(1)), at(2));
+        break;
+      case Op::v_lshlrev_b64:
+        result_pair = shift_left(pair_at(1), at(0));
+        result = shift_left(at(1), at(0));
+        break;
+      case Op::v_lshl_add_u64:
+        result_pair = add(shift_left(pair_at(0), at(1)), pair_at(2));
+        result = add(shift_left(at(0), at(1)), at(2));
+        break;
+      case Op::v_mad_u64_u32:
+        result_pair = add(multiply(at(0), at(1)), pair_at(2));
+        result = add(multiply(at(0), at(1)), at(2));
+        break;
+      case Op::v_ashrrev_i32: {
+        // The sign of the register below: a pair by sign extension.
+        uint32_t count;
+        if (number(at(0), count) && count == 31 && inst.src[1].is_vgpr() &&
+            inst.src[1].code + 1 == inst.dst[0].code) {
+          const unsigned low = inst.src[1].code - isa::kVgprBase;
+          const Shape shape = state.vector[low], sign = pointwise(uniform_group(shape));
+          forget(low + 1);
+          state.vector[low + 1] = sign;
+          state.pair[low] = shape;
+          return;
+        }
+        break;
+      }
+      default: break;
+    }
+    if (!result.is_known() && i.vector->dst_registers == 1) {
+      // Lane by lane, the same operands give the same result.
+      uint8_t group = kLanes;
+      for (int s = 0; s < i.vector->n_src; s++) {
+        if (i.vector->src_registers[s] == 0) {
+          if (i.step->kind[s] != Source::none) group = 1;
+        } else {
+          group = std::min(group, i.vector->src_registers[s] == 1 ? uniform_group(at(s)) : uint8_t{1});
+        }
+      }
+      const bool by_lane = inst.row->op == Op::v_mbcnt_lo_u32_b32 || inst.row->op == Op::v_mbcnt_hi_u32_b32;
+      if (!by_lane) result = pointwise(group);
+    }
+  }
+  for (int w = 0; w < i.n_v_writes; w++)
+    for (unsigned r = 0; r < i.v_writes[w].count; r++) forget(i.v_writes[w].first + r);
+  if (i.n_v_writes == 1) {
+    const unsigned to = i.v_writes[0].first;
+    if (result.is_known()) state.vector[to] = result;
+    if (result_pair.is_known()) {
+      state.pair[to] = result_pair;
+      state.vector[to + 1] = pointwise(uniform_group(result_pair));
+    }
+  }
+  if (i.writes_exec) state.is_full = false;
+}
+
+Shapes::Shapes(const Flow& flow, const std::array<uint32_t, 3>& local, bool packed, int dimensions,
+               bool full_wave)
+    : full_wave_(full_wave), before_(flow.instructions.size()), before_pair_(flow.instructions.size()) {
+  const auto& blocks = flow.blocks;
+  size_t registers = 4;  // the initial ones, and one behind the last
+  for (size_t r = 0; r < kVectorRegisters; r++)
+    if (flow.vectors.test(r)) registers = std::max(registers, r + 2);
+  std::vector<State> in(blocks.size(), State(registers));
+  enter(local, packed, dimensions, in[flow.entry_block]);
+  std::vector<uint32_t> pending{flow.entry_block};
+  while (!pending.empty()) {
+    const uint32_t b = pending.back();
+    pending.pop_back();
+    State state = in[b];
+    for (uint32_t k = 0; k < blocks[b].count; k++) {
+      const uint32_t number = blocks[b].first + k;
+      const Instruction& i = flow.instructions[number];
+      if (i.n_v_reads > 0 && (i.how == How::memory || i.how == How::lane)) {
+        const unsigned r = i.v_reads[0].first;
+        before_[number] = state.vector[r];
+        before_pair_[number] = state.pair[r].is_known()
+                                   ? state.pair[r]
+                                   : regrouped(state.vector[r], uniform_group(state.vector[r + 1]));
+      }
+      step(i, state);
+    }
+    for (const uint32_t next : blocks[b].successors)
+      if (in[next].merge(state)) pending.push_back(next);
+  }
+  for (const State& state : in) full_.push_back(state.is_reached && state.is_full);
+}
+
+bool Shapes::is_uniform(uint32_t i) const { return uniform_group(before_[i]) == kLanes; }
+
+AddressShape Shapes::address(uint32_t i, uint32_t size, bool pair) const {
+  const Shape& shape = pair ? before_pair_[i] : before_[i];
+  AddressShape a;
+  if (shape.group < 16) return a;
+  for (int c = 0; c < 4; c++) {
+    const uint32_t* lane = &shape.lane[16 * c];
+    bool row = true, same = true;
+    for (uint32_t l = 0; l < 16; l++) {
+      row = row && lane[l] == lane[0] + l * size;
+      same = same && lane[l] == lane[0];
+    }
+    if (!row && !same) return a;
+    a.form[c] = row ? ChunkForm::row : ChunkForm::same;
+  }
+  // Lanes of a group must not go down: the check of the last lane stands for all.
+  const auto rises = [&](uint32_t lanes) {
+    for (uint32_t l = 1; l < kLanes; l++)
+      if (l % lanes != 0 && shape.lane[l] - shape.lane[l - 1] > 1u << 20) return false;
+    return true;
+  };
+  const uint32_t lanes = shape.group == kLanes && rises(kLanes) ? kLanes : 16;
+  if (!rises(lanes)) return AddressShape{};
+  for (uint32_t c = 0; c < 4; c++) {
+    const uint32_t base = lanes == kLanes ? 0 : 16 * c;
+    a.delta[c] = shape.lane[16 * c] - shape.lane[base];
+    a.last[c] = shape.lane[base + lanes - 1] - shape.lane[base];
+    a.value[c] = shape.lane[16 * c];
+  }
+  a.group = static_cast<uint8_t>(lanes);
+  a.is_constant = shape.is_constant();
+  return a;
+}
+
+}  // namespace morgana::device::jit
