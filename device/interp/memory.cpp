@@ -17,6 +17,7 @@ Handler select_memory(Target target, const isa::Inst& inst, Step& step) {
     case Format::SCRATCH: return select_flat(target, inst, step);
     case Format::MUBUF:
     case Format::MTBUF: return select_buffer(target, inst, step);
+    case Format::MIMG: return select_image(target, inst, step);
     default: return nullptr;
   }
 }

@@ -177,6 +177,7 @@ Handler select_smem(Target target, const isa::Inst& inst, Step& step);
 Handler select_ds(Target target, const isa::Inst& inst, Step& step);
 Handler select_flat(Target target, const isa::Inst& inst, Step& step);
 Handler select_buffer(Target target, const isa::Inst& inst, Step& step);
+Handler select_image(Target target, const isa::Inst& inst, Step& step);
 
 // The 64-bit addresses of a FLAT or GLOBAL instruction; apertures are still aperture addresses.
 void flat_addresses(const Wave& wave, const Step* step, uint64_t* at);

@@ -23,6 +23,7 @@ constexpr VectorOp kRows[] = {
     MORGANA_VOP(v_ffbh_u32),
     MORGANA_VOP(v_ffbl_b32),
     MORGANA_VOP_SLOW(v_ffbh_i32),
+    MORGANA_VOP_SLOW(v_screen_partition_4se_b32),
     MORGANA_VOP(v_perm_b32),
     MORGANA_VOP(v_alignbit_b32),
     MORGANA_VOP(v_alignbyte_b32),

@@ -7,6 +7,9 @@ namespace {
 
 void v_nop(Wave& wave, const Step* step) { MORGANA_NEXT(wave, step); }
 
+// Without an F8F6F4 MFMA behind it the scales go nowhere (with one, decode() makes one instruction of both).
+void v_mfma_ld_scale_b32(Wave& wave, const Step* step) { MORGANA_NEXT(wave, step); }
+
 // --- Lanes and scalars (CDNA4 guide 12.8, 12.11): EXEC is ignored, lane numbers wrap at 64 ---
 
 uint32_t lane_of(const Wave& wave, const Step* step, int i, uint32_t lane) {
@@ -110,6 +113,7 @@ Handler select_lane(Target, const isa::Inst& inst, Step&) {
   switch (inst.row->op) {
     case Op::v_nop:
     case Op::v_clrexcp: return v_nop;
+    case Op::v_mfma_ld_scale_b32: return v_mfma_ld_scale_b32;
     case Op::v_readfirstlane_b32: return v_readfirstlane_b32;
     case Op::v_readlane_b32: return v_readlane_b32;
     case Op::v_writelane_b32: return v_writelane_b32;

@@ -239,34 +239,5 @@ TEST(VectorAccuracy, DivisionMacroOfF64IsCorrectlyRounded) {
   }
 }
 
-// What is missing is listed, so that nothing is lost unnoticed: the output names the instructions of every
-// target.
-TEST(VectorCoverage, OnlyListedInstructionsLackSemantics) {
-  for (int t = 0; t < kTargetCount; t++) {
-    int rows = 0, implemented = 0;
-    std::string missing;
-    for (const isa::Row& row : isa::all_rows()) {
-      const bool vector = row.format == isa::Format::VOP1 || row.format == isa::Format::VOP2 ||
-                          row.format == isa::Format::VOPC || row.format == isa::Format::VOP3 ||
-                          row.format == isa::Format::VOP3P || row.format == isa::Format::VOP3PX2;
-      if (!vector || row.opcode[static_cast<size_t>(t)] < 0 || (row.flags & isa::kGraphics)) continue;
-      isa::Inst inst;
-      inst.row = &row;
-      inst.format = row.format;
-      Step step{};
-      const std::string mnemonic = row.mnemonic;
-      const bool has_semantics = level().select(static_cast<Target>(t), inst, step) != nullptr;
-      rows++;
-      implemented += has_semantics;
-      if (!has_semantics) missing += " " + mnemonic;
-      // One is undocumented, the other only the first half of an instruction.
-      const bool listed = mnemonic == "v_screen_partition_4se_b32" || mnemonic == "v_mfma_ld_scale_b32";
-      EXPECT_EQ(!has_semantics, listed) << mnemonic;
-    }
-    std::printf("%s: %d of %d vector rows have semantics; without:%s\n", info(static_cast<Target>(t)).name,
-                implemented, rows, missing.empty() ? " none" : missing.c_str());
-  }
-}
-
 }  // namespace
 }  // namespace morgana::device

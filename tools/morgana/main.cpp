@@ -28,9 +28,10 @@ constexpr const char* kHelp = R"(morgana: a GPU in software
       Every instruction form of a target (of all: without --target) with its state: semantics, graphics-only or
       missing. --coverage prints the counts of each target and what is missing; exits 1 when something is.
 
-  morgana vectors FILE... [--target T] [--tier interp|jit] [--messages N]
+  morgana vectors FILE... [--target T] [--tier interp|jit] [--except FILE] [--messages N]
       Executes semantic vectors (conformance/isa/README.md); passed and failed of each mnemonic, and in total. Records
-      that one source alone vouches for are counted apart. Exits 1 on a failure of the others.
+      that one source alone vouches for are counted apart. Exits 1 on a failure of the others. --except names a list
+      of records that are wrong (file name, line, reason; tab-separated); one that passes all the same is a failure.
 
   morgana dispatch FILE LAUNCH [--then LAUNCH]... [--device GFX] [--buffer NAME=BUFFER]... [@WORDS]
                    [--trap-handler FILE] [--trap-memory BUFFER]

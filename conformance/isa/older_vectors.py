@@ -1,0 +1,445 @@
+#!/usr/bin/env python3
+"""Reference cases of vector instructions that gfx950 no longer has, or that mean something else there.
+
+    older_vectors.py OUTDIR
+
+Expected values are computed here, from the formulas of the Southern Islands, Sea Islands and GCN3 guides (chapter "VALU
+instructions"), not by Morgana. Inputs are numbers whose results are exact, so that no rounding mode matters, and the
+special ones. Writes OUTDIR/<target>_older.jsonl.zst; run by hand, the result is checked in.
+"""
+import json
+import math
+import pathlib
+import struct
+import sys
+
+from carry_vectors import assemble, compress
+
+ALL = "gfx600 gfx701 gfx803 gfx900 gfx906 gfx908 gfx90a gfx942".split()
+GFX67, TO803, TO90A = ALL[:2], ALL[:3], ALL[:7]
+LANES = 16
+NAN, INF = float("nan"), float("inf")
+
+
+def f32(x):
+    return struct.unpack("<I", struct.pack("<f", x))[0]
+
+
+def f64(x):
+    word = struct.unpack("<Q", struct.pack("<d", x))[0]
+    return word & 0xFFFFFFFF, word >> 32
+
+
+def f16(x):
+    return struct.unpack("<H", struct.pack("<e", x))[0]
+
+
+A = [0.0, -0.0, 1.0, -1.0, 2.0, 0.5, INF, -INF, NAN, 3.0, -8.0, 1024.0, 0.25, 7.0, -2.0, 16.0]
+B = [1.0, 0.0, -1.0, -1.0, NAN, 4.0, 0.0, -INF, NAN, -3.0, 8.0, 0.5, 0.25, INF, 2.0, -0.0]
+C = [5.0, 1.0, 0.0, 4.0, 1.0, -2.0, 3.0, 1.0, 2.0, 9.0, 0.0, 1.0, -1.0, 6.0, 4.0, 2.0]
+U = [0, 1, 2, 31, 32, 33, 0xFFFFFFFF, 0x80000000, 0x7FFFFFFF, 0x12345678, 0xDEADBEEF, 5, 63, 64, 0x10001, 0xFF]
+V = [0x80000001, 3, 0xFFFFFFFF, 0x7FFFFFFF, 1, 2, 0xFFFFFFFF, 1, 0x80000000, 0x9ABCDEF0, 17, 5, 0xF0F0F0F0, 7, 0x8000, 0]
+M32 = 0xFFFFFFFF
+# Partly active: lanes 3 and 12 are off.
+EXEC = 0xFFFF & ~(1 << 3) & ~(1 << 12)
+
+
+def signed(x):
+    return x - (1 << 32) if x >> 31 else x
+
+
+def mul(a, b):
+    if math.isnan(a) or math.isnan(b) or (a == 0 and math.isinf(b)) or (math.isinf(a) and b == 0):
+        return NAN
+    return a * b
+
+
+def mul_legacy(a, b):
+    return 0.0 if a == 0 or b == 0 else mul(a, b)
+
+
+def add(a, b):
+    return NAN if math.isinf(a) and math.isinf(b) and a != b else a + b
+
+
+def div(a, b):
+    if b == 0:
+        return math.copysign(INF, b)
+    return a / b
+
+
+CONDITIONS = {
+    "f": lambda a, b: False, "lt": lambda a, b: a < b, "eq": lambda a, b: a == b, "le": lambda a, b: a <= b,
+    "gt": lambda a, b: a > b, "lg": lambda a, b: a < b or a > b, "ge": lambda a, b: a >= b,
+    "o": lambda a, b: a == a and b == b, "u": lambda a, b: a != a or b != b, "nge": lambda a, b: not a >= b,
+    "nlg": lambda a, b: not (a < b or a > b), "ngt": lambda a, b: not a > b, "nle": lambda a, b: not a <= b,
+    "neq": lambda a, b: a != b, "nlt": lambda a, b: not a < b, "tru": lambda a, b: True,
+}
+MAX32, MAX64 = struct.unpack("<f", b"\xff\xff\x7f\x7f")[0], sys.float_info.max
+
+
+def clamped(x, most):
+    return math.copysign(most, x) if math.isinf(x) else x
+
+
+def rsq(x):
+    if x == 0:
+        return math.copysign(INF, x)
+    return NAN if x < 0 or x != x else 1 / math.sqrt(x)
+
+
+def log2(x):
+    if x == 0:
+        return -INF
+    return NAN if x < 0 or x != x else INF if math.isinf(x) else math.log2(x)
+
+
+class Cases:
+    def __init__(self):
+        self.list = []  # (targets, record)
+
+    def lanes(self, targets, text, inputs, results, masks=None, exec_mask=EXEC):
+        """inputs, results: register number: 16 dwords. masks: name: 16 booleans of active lanes."""
+        registers = {f"v{n}": [f"{x:08x}" for x in lanes] for n, lanes in inputs.items()}
+        out = {}
+        for n, lanes in results.items():
+            old = inputs.get(n, [0xABCD0000 + i for i in range(LANES)])
+            registers[f"v{n}"] = [f"{x:08x}" for x in old]
+            out[f"v{n}"] = [f"{(lanes[i] if exec_mask >> i & 1 else old[i]):08x}" for i in range(LANES)]
+        for name, lanes in (masks or {}).items():
+            value = sum(1 << i for i in range(LANES) if lanes[i] and exec_mask >> i & 1)
+            if name == "vcc_in":
+                registers["vcc"] = f"{sum(1 << i for i in range(LANES) if lanes[i]):016x}"
+            elif name == "exec":
+                out["exec_lo"] = f"{value:08x}"
+            else:
+                out[name] = f"{value:016x}"
+        self.list.append((targets, {"m": text.split(" ")[0], "asm": text, "exec": f"{exec_mask:016x}", "in": registers, "out": out}))
+
+
+def doubles(values):
+    return [f64(x)[0] for x in values], [f64(x)[1] for x in values]
+
+
+def all_cases():
+    c = Cases()
+    a32, b32, c32 = ([f32(x) for x in s] for s in (A, B, C))
+    for name, test in CONDITIONS.items():
+        truth = [test(a, b) for a, b in zip(A, B)]
+        for kind in ("cmps", "cmpsx"):
+            masks = {"vcc": truth, **({"exec": truth} if kind == "cmpsx" else {})}
+            c.lanes(GFX67, f"v_{kind}_{name}_f32 vcc, v0, v4", {0: a32, 4: b32}, {}, masks)
+            al, ah = doubles(A)
+            bl, bh = doubles(B)
+            c.lanes(GFX67, f"v_{kind}_{name}_f64 vcc, v[0:1], v[4:5]", {0: al, 1: ah, 4: bl, 5: bh}, {}, masks)
+
+    one = lambda targets, text, f, inputs=None, **more: c.lanes(
+        targets, text, inputs or {0: a32, 4: b32, 8: c32}, {20: [f32(f(*t)) for t in zip(A, B, C)]}, **more)
+    one(TO90A, "v_mad_f32 v20, v0, v4, v8", lambda a, b, d: add(mul(a, b), d))
+    one(TO90A, "v_mad_legacy_f32 v20, v0, v4, v8", lambda a, b, d: add(mul_legacy(a, b), d))
+    accumulate = {0: a32, 4: b32, 20: c32}
+    one(TO90A, "v_mac_f32 v20, v0, v4", lambda a, b, d: add(mul(a, b), d), accumulate)
+    one(GFX67, "v_mac_legacy_f32 v20, v0, v4", lambda a, b, d: add(mul_legacy(a, b), d), accumulate)
+    one(TO90A, "v_madmk_f32 v20, v0, 0x40400000, v4", lambda a, b, d: add(mul(a, 3.0), b))
+    one(TO90A, "v_madak_f32 v20, v0, v4, 0x40400000", lambda a, b, d: add(mul(a, b), 3.0))
+    # No IEEE rules: what is not less is the second operand.
+    one(GFX67, "v_min_legacy_f32 v20, v0, v4", lambda a, b, d: a if a < b else b)
+    one(GFX67, "v_max_legacy_f32 v20, v0, v4", lambda a, b, d: a if a >= b else b)
+    # v_mullit: the product as with a legacy multiply; the most negative number where the third is not above 0 or the
+    # second is that number, infinite or no number.
+    def mullit(a, b, d):
+        bad = b == -MAX32 or b == -INF or b != b or d <= 0 or d != d
+        return -MAX32 if bad else mul_legacy(a, b)
+    one(GFX67, "v_mullit_f32 v20, v0, v4, v8", mullit)
+
+    integers = {0: U, 4: V}
+    whole = lambda targets, text, f, **more: c.lanes(targets, text, integers, {20: [f(a, b) & M32 for a, b in zip(U, V)]}, **more)
+    whole(GFX67, "v_lshl_b32_e32 v20, v0, v4", lambda a, b: a << (b & 31))
+    whole(GFX67, "v_lshr_b32_e32 v20, v0, v4", lambda a, b: a >> (b & 31))
+    whole(GFX67, "v_ashr_i32_e32 v20, v0, v4", lambda a, b: signed(a) >> (b & 31))
+    whole(GFX67, "v_mul_lo_i32 v20, v0, v4", lambda a, b: signed(a) * signed(b))
+    carry = [bool(i % 3) for i in range(LANES)]
+    for text, f in (
+            ("v_addc_u32", lambda a, b, k: a + b + k),
+            ("v_subb_u32", lambda a, b, k: a - b - k),
+            ("v_subbrev_u32", lambda a, b, k: b - a - k)):
+        values = [f(a, b, int(k)) for a, b, k in zip(U, V, carry)]
+        c.lanes(TO803, f"{text}_e32 v20, vcc, v0, v4, vcc", integers, {20: [x & M32 for x in values]},
+                {"vcc_in": carry, "vcc": [x < 0 or x > M32 for x in values]})
+    for text, f in (("v_subrev_i32", lambda a, b: b - a), ("v_sub_i32", lambda a, b: a - b), ("v_add_i32", lambda a, b: a + b)):
+        values = [f(a, b) for a, b in zip(U, V)]
+        c.lanes(GFX67, f"{text}_e32 v20, vcc, v0, v4", integers, {20: [x & M32 for x in values]},
+                {"vcc": [x < 0 or x > M32 for x in values]})
+    wide = [a | b << 32 for a, b in zip(U, V)]
+    for text, f in (("v_lshl_b64", lambda x, s: x << s), ("v_lshr_b64", lambda x, s: x >> s),
+                    ("v_ashr_i64", lambda x, s: (x - (1 << 64) if x >> 63 else x) >> s)):
+        values = [f(x, s & 63) & ((1 << 64) - 1) for x, s in zip(wide, U)]
+        c.lanes(GFX67, f"{text} v[20:21], v[0:1], v4", {0: U, 1: V, 4: U},
+                {20: [x & M32 for x in values], 21: [x >> 32 for x in values]})
+
+    # Powers of two: exact in every approximation.
+    P = [0.0, -0.0, 1.0, -1.0, 4.0, 0.25, INF, -INF, NAN, 16.0, -4.0, 1024.0, 0.0625, 64.0, 2.0 ** 40, 2.0 ** -40]
+    p32 = {0: [f32(x) for x in P]}
+    unary = lambda text, f: c.lanes(GFX67, f"{text} v20, v0", p32, {20: [f32(f(x)) for x in P]})
+    rcp = lambda x: 1 / x if x else math.copysign(INF, x)
+    unary("v_rcp_clamp_f32", lambda x: clamped(rcp(x), MAX32))
+    unary("v_rcp_legacy_f32", lambda x: math.copysign(0.0, x) if x == 0 or math.isinf(x) else rcp(x))
+    unary("v_rsq_clamp_f32", lambda x: clamped(rsq(x), MAX32))
+    unary("v_rsq_legacy_f32", lambda x: 0.0 if x == 0 else rsq(x))
+    unary("v_log_clamp_f32", lambda x: -MAX32 if log2(x) == -INF else log2(x))
+    low, high = doubles(P)
+    for text, f in (("v_rcp_clamp_f64", rcp), ("v_rsq_clamp_f64", rsq)):
+        rl, rh = doubles([clamped(f(x), MAX64) for x in P])
+        c.lanes(GFX67, f"{text} v[20:21], v[0:1]", {0: low, 1: high}, {20: rl, 21: rh})
+
+    # gfx900's mixed multiply-add: sources chosen by op_sel_hi (half) and op_sel (which half).
+    halves = [f16(b) << 16 | f16(a) for a, b in zip(A, B)]
+    sums = [add(mul(b, c_), a) for a, b, c_ in zip(A, B, C)]
+    mixed = {0: halves, 4: c32}
+    c.lanes(["gfx900"], "v_mad_mix_f32 v20, v0, v4, v0 op_sel:[1,0,0] op_sel_hi:[1,0,1]", mixed, {20: [f32(x) for x in sums]})
+    small = [x if not math.isfinite(x) else x for x in sums]
+    for text, shift in (("v_mad_mixlo_f16", 0), ("v_mad_mixhi_f16", 16)):
+        old = [0xABCD1234] * LANES
+        keep = 0xFFFF0000 if shift == 0 else 0xFFFF
+        c.lanes(["gfx900"], f"{text} v20, v0, v4, v0 op_sel:[1,0,0] op_sel_hi:[1,0,1]", {**mixed, 20: old},
+                {20: [o & keep | f16(x) << shift for o, x in zip(old, small)]})
+    # Relative moves: M0 is added to the register number.
+    for text, source, target in (("v_movrels_b32 v20, v0", 2, 0), ("v_movreld_b32 v18, v0", 0, 2), ("v_movrelsd_b32 v18, v0", 2, 2)):
+        inputs = {0: U, 2: V}
+        c.lanes(TO803, text, inputs, {20: inputs[source]})
+        c.list[-1][1]["in"]["m0"] = "00000002"
+    matrices(c)
+    fnuz(c)
+    scalars(c)
+    return c.list
+
+
+# --- Matrix shapes that gfx950 lacks. Small whole numbers, so that neither order nor rounding matters. ---
+
+# mnemonic: targets, element, blocks, rows, K values a lane. Layout: CDNA 1 to 3 guides, chapter on MFMA.
+SHAPES = {
+    "v_mfma_f32_32x32x2bf16": (("gfx908", "gfx90a"), "bf16", 2, 32, 2),
+    "v_mfma_f32_16x16x2bf16": (("gfx908", "gfx90a"), "bf16", 4, 16, 2),
+    "v_mfma_f32_4x4x2bf16": (("gfx908", "gfx90a"), "bf16", 16, 4, 2),
+    "v_mfma_f32_32x32x4bf16": (("gfx908", "gfx90a"), "bf16", 1, 32, 2),
+    "v_mfma_f32_16x16x8bf16": (("gfx908", "gfx90a"), "bf16", 1, 16, 2),
+    "v_mfma_i32_32x32x8i8": (("gfx908", "gfx90a"), "i8", 1, 32, 4),
+    "v_mfma_i32_16x16x16i8": (("gfx908", "gfx90a"), "i8", 1, 16, 4),
+    "v_mfma_f32_32x32x2f32": (("gfx908", "gfx90a"), "f32", 1, 32, 1),
+    "v_mfma_f32_16x16x4f32": (("gfx908", "gfx90a"), "f32", 1, 16, 1),
+    "v_mfma_f32_32x32x8f16": (("gfx908", "gfx90a"), "f16", 1, 32, 4),
+    "v_mfma_f32_32x32x8bf16_1k": (("gfx90a",), "bf16", 1, 32, 4),
+    "v_mfma_f32_16x16x16bf16_1k": (("gfx90a",), "bf16", 1, 16, 4),
+    "v_mfma_f32_16x16x8_xf32": (("gfx942",), "f32", 1, 16, 2),
+    "v_mfma_f32_32x32x4_xf32": (("gfx942",), "f32", 1, 32, 2),
+}
+
+
+def packed(values, element):
+    """The registers of one lane."""
+    if element == "f32":
+        return [f32(float(v)) for v in values]
+    if element in ("bf16", "f16"):
+        half = (lambda v: f32(float(v)) >> 16) if element == "bf16" else (lambda v: f16(float(v)))
+        return [half(low) | half(high) << 16 for low, high in zip(values[::2], values[1::2])]
+    return [sum((v & 0xFF) << 8 * i for i, v in enumerate(values))]
+
+
+def matrices(c):
+    for name, (targets, element, blocks, n, per_lane) in SHAPES.items():
+        lanes_a_block = 64 // blocks
+        depth = lanes_a_block // n * per_lane
+        number = f32 if element != "i8" else (lambda v: int(v) & M32)
+        a = [[[(3 * i + 5 * k + b) % 7 - 3 for k in range(depth)] for i in range(n)] for b in range(blocks)]
+        bm = [[[(2 * j + k + 3 * b) % 5 - 2 for k in range(depth)] for j in range(n)] for b in range(blocks)]
+        start = [[[(i + 2 * j + b) % 9 for j in range(n)] for i in range(n)] for b in range(blocks)]
+
+        def operand(m):
+            registers = None
+            for lane in range(64):
+                block, within = lane // lanes_a_block, lane % lanes_a_block
+                ks = range(within // n * per_lane, (within // n + 1) * per_lane)
+                words = packed([m[block][within % n][k] for k in ks], element)
+                registers = registers or [[] for _ in words]
+                for r, w in zip(registers, words):
+                    r.append(w)
+            return registers
+
+        # A register holds a row of every block's share of lanes: four rows side by side, then the next group of lanes.
+        def place(r, lane):
+            if n == 4:
+                return lane // 4, r, lane % 4
+            groups = 64 // n
+            of_block = n * n // 64
+            block, rest = divmod(r, of_block)
+            return block, rest // 4 * 4 * groups + lane // n * 4 + rest % 4, lane % n
+
+        count = blocks * n * n // 64
+        results, initial = [], []
+        for r in range(count):
+            cells = [place(r, lane) for lane in range(64)]
+            initial.append([number(float(start[b][i][j])) for b, i, j in cells])
+            results.append([number(float(start[b][i][j] + sum(x * y for x, y in zip(a[b][i], bm[b][j])))) for b, i, j in cells])
+        ra, rb = operand(a), operand(bm)
+        span = lambda kind, base, k: f"{kind}{base}" if k == 1 else f"{kind}[{base}:{base + k - 1}]"
+        for target in targets:
+            kind = "a" if target == "gfx908" else "v"
+            text = f"{name} {span(kind, 64, count)}, {span('v', 0, len(ra))}, {span('v', 4, len(rb))}, {span(kind, 128, count)}"
+            dump = lambda base, regs, prefix="v": {f"{prefix}{base + i}": [f"{x:08x}" for x in r] for i, r in enumerate(regs)}
+            c.list.append(([target], {
+                "m": name, "asm": text, "exec": "f" * 16,
+                "in": {**dump(0, ra), **dump(4, rb), **dump(128, initial, kind)}, "out": dump(64, results, kind)}))
+
+
+# --- gfx942's small floats: no negative zero, no infinity, one NaN (80) and a bias one greater (CDNA3 guide) ---
+
+
+def from_fnuz(byte, exponent_bits):
+    if byte == 0x80:
+        return NAN
+    fraction_bits = 7 - exponent_bits
+    bias = 1 << (exponent_bits - 1)
+    sign, exponent, fraction = byte >> 7, byte >> fraction_bits & ((1 << exponent_bits) - 1), byte & ((1 << fraction_bits) - 1)
+    value = (fraction + (exponent > 0) * (1 << fraction_bits)) * 2.0 ** (max(exponent, 1) - bias - fraction_bits)
+    return -value if sign else value
+
+
+def fnuz(c):
+    for name, exponent_bits in (("fp8", 4), ("bf8", 5)):
+        codes = [0x00, 0x80, 0x01, 0x81, 0x07, 0x08, 0x40, 0x47, 0xC0, 0x7F, 0xFF, 0x38, 0x3C, 0xBC, 0x10, 0x90]
+        values = [from_fnuz(b, exponent_bits) for b in codes]
+        single = [f32(v) for v in values]
+        c.lanes(["gfx942"], f"v_cvt_f32_{name} v20, v0", {0: codes}, {20: single})
+        pairs = [b | codes[15 - i] << 8 for i, b in enumerate(codes)]
+        c.lanes(["gfx942"], f"v_cvt_pk_f32_{name} v[20:21], v0", {0: pairs}, {20: single, 21: single[::-1]})
+        old = [0xDEADBEEF] * LANES
+        # Exact values convert back to their code.
+        c.lanes(["gfx942"], f"v_cvt_pk_{name}_f32 v20, v0, v4", {0: single, 4: single[::-1], 20: old},
+                {20: [0xDEAD0000 | p for p in pairs]})
+        c.lanes(["gfx942"], f"v_cvt_sr_{name}_f32 v20, v0, v4", {0: single, 4: [0] * LANES, 20: old},
+                {20: [0xDEADBE00 | b for b in codes]})
+
+
+# --- Scalar instructions whose opcodes moved between gfx7 and gfx8 and that no shared record covers ---
+
+M64 = (1 << 64) - 1
+WIDE = [(b << 32 | a) for a, b in zip(U, V)]
+
+
+def first(x, bit, width):
+    """The lowest place that holds `bit`, or -1."""
+    return next((i for i in range(width) if (x >> i & 1) == bit), -1) & M32
+
+
+def bfe(x, field, width, is_signed):
+    offset, size = field & (width - 1), field >> 16 & 0x7F
+    if size == 0:
+        return 0
+    if is_signed and x >> (width - 1):
+        x |= -1 << width
+    x >>= offset
+    x &= (1 << size) - 1
+    if is_signed and size < width and x >> (size - 1) & 1:
+        x |= -1 << size
+    return x & ((1 << width) - 1)
+
+
+# name: dwords of the result, of each source, formula of the sources (and SCC, old result), SCC: "nz", "same" or a formula.
+ONE_SOURCE = {
+    "s_mov_b32": (1, 1, lambda a: a, "same"), "s_mov_b64": (2, 2, lambda a: a, "same"),
+    "s_not_b64": (2, 2, lambda a: ~a & M64, "nz"),
+    "s_brev_b64": (2, 2, lambda a: int(f"{a:064b}"[::-1], 2), "same"),
+    "s_bcnt1_i32_b32": (1, 1, lambda a: a.bit_count(), "nz"), "s_bcnt1_i32_b64": (1, 2, lambda a: a.bit_count(), "nz"),
+    "s_ff0_i32_b32": (1, 1, lambda a: first(a, 0, 32), "same"), "s_ff0_i32_b64": (1, 2, lambda a: first(a, 0, 64), "same"),
+    "s_ff1_i32_b32": (1, 1, lambda a: first(a, 1, 32), "same"), "s_ff1_i32_b64": (1, 2, lambda a: first(a, 1, 64), "same"),
+    "s_flbit_i32": (1, 1, lambda a: first(int(f"{a ^ (M32 if a >> 31 else 0):032b}"[::-1], 2), 1, 32), "same"),
+    "s_sext_i32_i8": (1, 1, lambda a: (a & 0xFF) - (a & 0x80) * 2 & M32, "same"),
+    "s_sext_i32_i16": (1, 1, lambda a: (a & 0xFFFF) - (a & 0x8000) * 2 & M32, "same"),
+    "s_abs_i32": (1, 1, lambda a: -a & M32 if a >> 31 else a, "nz"),
+}
+TWO_SOURCES = {
+    "s_or_b64": (2, 2, 2, lambda a, b: a | b, "nz"), "s_xor_b64": (2, 2, 2, lambda a, b: a ^ b, "nz"),
+    "s_andn2_b64": (2, 2, 2, lambda a, b: a & ~b, "nz"), "s_orn2_b64": (2, 2, 2, lambda a, b: (a | ~b) & M64, "nz"),
+    "s_nand_b32": (1, 1, 1, lambda a, b: ~(a & b) & M32, "nz"), "s_nand_b64": (2, 2, 2, lambda a, b: ~(a & b) & M64, "nz"),
+    "s_xnor_b32": (1, 1, 1, lambda a, b: ~(a ^ b) & M32, "nz"),
+    "s_lshl_b64": (2, 2, 1, lambda a, b: a << (b & 63) & M64, "nz"), "s_lshr_b32": (1, 1, 1, lambda a, b: a >> (b & 31), "nz"),
+    "s_bfm_b32": (1, 1, 1, lambda a, b: ((1 << (a & 31)) - 1) << (b & 31) & M32, "same"),
+    "s_mul_i32": (1, 1, 1, lambda a, b: a * b & M32, "same"),
+    "s_bfe_u32": (1, 1, 1, lambda a, b: bfe(a, b, 32, False), "nz"), "s_bfe_i32": (1, 1, 1, lambda a, b: bfe(a, b, 32, True), "nz"),
+    "s_bfe_u64": (2, 2, 1, lambda a, b: bfe(a, b, 64, False), "nz"), "s_bfe_i64": (2, 2, 1, lambda a, b: bfe(a, b, 64, True), "nz"),
+    "s_absdiff_i32": (1, 1, 1, lambda a, b: abs((signed(a) - signed(b) + 2**31) % 2**32 - 2**31) & M32, "nz"),
+}
+SAVEEXEC = {
+    "s_xor_saveexec_b64": lambda a, e: a ^ e, "s_andn2_saveexec_b64": lambda a, e: a & ~e,
+    "s_nor_saveexec_b64": lambda a, e: ~(a | e) & M64, "s_xnor_saveexec_b64": lambda a, e: ~(a ^ e) & M64,
+}
+
+
+def scalars(c):
+    def pair(base, n):
+        return f"s{base}" if n == 1 else f"s[{base}:{base + 1}]"
+
+    def hexes(values):
+        return [f"{v & M32:08x}" for v in values]
+
+    def put(text, sources, out):
+        inputs = {"scc": [str(i & 1) for i in range(LANES)]}
+        for base, (n, values) in sources.items():
+            inputs[f"s{base}"] = hexes(values)
+            if n == 2:
+                inputs[f"s{base + 1}"] = hexes([v >> 32 for v in values])
+        c.list.append((GFX67, {"m": text.split(" ")[0], "asm": text, "cases": LANES, "in": inputs, "out": out}))
+
+    def outcome(i, n, value, scc):
+        changed = {"s20": f"{value & M32:08x}", "scc": str({"same": i & 1, "nz": int(value != 0)}[scc])}
+        return {**changed, "s21": f"{value >> 32:08x}"} if n == 2 else changed
+
+    # Fields of s_bfe: offset and width.
+    fields = [x % 64 | (5 * i + 1) % 70 << 16 for i, x in enumerate(U)]
+    operands = lambda n, other=False: (n, (WIDE[::-1] if other else WIDE) if n == 2 else (V if other else U))
+    for name, (n, a, f, scc) in ONE_SOURCE.items():
+        source = operands(a)
+        put(f"{name} {pair(20, n)}, {pair(24, a)}", {24: source}, [outcome(i, n, f(x), scc) for i, x in enumerate(source[1])])
+    for name, (n, a, b, f, scc) in TWO_SOURCES.items():
+        left, right = operands(a), ((1, fields) if "bfe" in name else operands(b, True))
+        put(f"{name} {pair(20, n)}, {pair(24, a)}, {pair(28, b)}", {24: left, 28: right},
+            [outcome(i, n, f(x, y), scc) for i, (x, y) in enumerate(zip(left[1], right[1]))])
+    for name, f in SAVEEXEC.items():
+        put(f"{name} s[20:21], s[24:25]", {24: (2, WIDE), 126: (2, WIDE[::-1])}, [])
+        inputs = c.list[-1][1]["in"]
+        inputs["exec"] = [f"{e:016x}" for e in WIDE[::-1]]
+        del inputs["s126"], inputs["s127"]
+        c.list[-1][1]["out"] = [
+            {"s20": f"{e & M32:08x}", "s21": f"{e >> 32:08x}", "exec_lo": f"{f(a, e) & M32:08x}", "exec_hi": f"{f(a, e) >> 32:08x}",
+             "scc": str(int(f(a, e) != 0))} for a, e in zip(WIDE, WIDE[::-1])]
+    # Conditional and single-bit writes keep the rest of the destination.
+    put("s_cmov_b32 s20, s24", {24: (1, U), 20: (1, V)}, [{"s20": f"{(u if i & 1 else v):08x}"} for i, (u, v) in enumerate(zip(U, V))])
+    put("s_bitset1_b32 s20, s24", {24: (1, U), 20: (1, V)}, [{"s20": f"{v | 1 << (u & 31):08x}"} for u, v in zip(U, V)])
+    put("s_bitset0_b64 s[20:21], s24", {24: (1, U), 20: (2, WIDE)},
+        [{"s20": f"{w & ~(1 << (u & 63)) & M32:08x}", "s21": f"{(w & ~(1 << (u & 63))) >> 32:08x}"} for u, w in zip(U, WIDE)])
+    put("s_cmpk_le_i32 s24, 0x11", {24: (1, U)}, [{"scc": str(int(signed(u) <= 17))} for u in U])
+    # Relative moves: M0 is added to the register number.
+    for text, base, n, other in (("s_movrels_b32 s20, s24", 26, 1, 20), ("s_movrels_b64 s[20:21], s[24:25]", 26, 2, 20),
+                                 ("s_movreld_b32 s18, s24", 24, 1, 20), ("s_movreld_b64 s[18:19], s[24:25]", 24, 2, 20)):
+        values = WIDE if n == 2 else U
+        put(text, {base: (n, values)}, [{f"s{other + k}": f"{x >> 32 * k & M32:08x}" for k in range(n)} for x in values])
+        c.list[-1][1]["in"]["m0"] = ["00000002"] * LANES
+
+
+def main():
+    out = pathlib.Path(sys.argv[1])
+    cases = all_cases()
+    for target in ALL:
+        mine = [record for targets, record in cases if target in targets]
+        lines = []
+        for record, code in zip(mine, assemble(target, [r["asm"] for r in mine])):
+            if code is None:
+                sys.exit(f"{target} has no {record['asm']}")
+            lines.append(json.dumps({**record, "hex": code}, separators=(",", ":")))
+        path = out / f"{target}_older.jsonl.zst"
+        compress("\n".join(lines) + "\n", path)
+        print(target, len(lines), path.stat().st_size)
+
+
+if __name__ == "__main__":
+    main()
