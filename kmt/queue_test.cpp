@@ -210,6 +210,40 @@ TEST_F(Aql, VendorPacketsCompareValuesAndFlushCaches) {
   EXPECT_TRUE(soon([&] { return value(done) == 0; }));
 }
 
+// Eight groups count themselves, meet at the device's barrier, and all read the full count.
+TEST_F(Aql, GroupsMeetAtGlobalWaveSync) {
+  const uint64_t init = make_kernel({0xbefc0080,              // s_mov_b32 m0, 0
+                                     0x7e040287,              // v_mov_b32 v2, 7
+                                     0xd9330000, 0x00000002,  // ds_gws_init v2 gds
+                                     0xbf810000});
+  const uint64_t meet = make_kernel({0xbe840002,              // s_mov_b32 s4, s2
+                                     0xc0060080, 0x00000000,  // s_load_dwordx2 s[2:3], s[0:1], 0x0
+                                     0xbefc0080,              // s_mov_b32 m0, 0
+                                     0x7d940080, 0x86fe6a7e,  // exec &= lane 0
+                                     0x7e020280, 0x7e040281,  // v1 = 0, v2 = 1
+                                     0x7e080287,              // v4 = 7: groups but one
+                                     0x8e048204, 0x7e060204,  // v3 = s4 * 4
+                                     0xbf8cc07f,              // s_waitcnt lgkmcnt(0)
+                                     0xdd088000, 0x00020201,  // global_atomic_add v1, v2, s[2:3]
+                                     0xbf8c0f70,              // s_waitcnt vmcnt(0)
+                                     0xd93b0000, 0x00000004,  // ds_gws_barrier v4 gds
+                                     0xbf8cc07f,              // s_waitcnt lgkmcnt(0)
+                                     0xdc518000, 0x02020001,  // global_load_dword v2, v1, s[2:3] glc
+                                     0xbf8c0f70,              // s_waitcnt vmcnt(0)
+                                     0xdc708040, 0x00020203,  // global_store_dword v3, v2, s[2:3] offset:64
+                                     0xbf810000});
+  auto* counts = allocate<uint32_t>(kPage, kGpu);
+  auto** kernarg = allocate<uint32_t*>(64);
+  *kernarg = counts;
+  AmdSignal* done = make_signal(21);
+  for (uint32_t round = 1; round <= 20; ++round) {
+    if (round == 1 || round == 11) submit(dispatch(init, nullptr, round == 1 ? done : nullptr));
+    submit(dispatch(meet, kernarg, done, 8));
+    ASSERT_TRUE(soon([&] { return value(done) == int64_t{20} - round; })) << round;
+    for (int group = 0; group < 8; ++group) ASSERT_EQ(counts[16 + group], 8 * round) << group;
+  }
+}
+
 TEST_F(Aql, ProfilingPutsTimesIntoTheSignal) {
   const uint64_t kernel = make_kernel(kCount);
   auto* counts = allocate<uint32_t>(kPage, kGpu);

@@ -21,4 +21,7 @@ struct WordOf<2> {
 // already.
 Handler select_ds_atomic(const isa::Inst& inst);
 
+// Global wave sync (memory_gws.cpp).
+Handler select_gws(const isa::Inst& inst, Step& step);
+
 }  // namespace morgana::device::MORGANA_SIMD

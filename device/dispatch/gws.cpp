@@ -1,0 +1,98 @@
+#include "device/interp/memory_gws.h"
+
+#include <array>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+
+#include "device/dispatch/guest_guard.h"
+#include "device/dispatch/resident_group.h"
+
+namespace morgana::device {
+namespace {
+
+struct Resource {
+  uint32_t counter = 0;     // of a barrier: waves that are still to come, but one; of a semaphore: its value
+  uint64_t generation = 0;  // barriers passed
+  std::unordered_map<const Wave*, uint64_t> waiting;  // the generation in which each wave arrived
+};
+
+using Bank = std::array<Resource, kGwsResources>;
+
+// The bank of a device, which is known by its code.
+struct Banks {
+  std::mutex mutex;
+  std::map<const CodeMap*, Bank> of;
+};
+
+Banks& banks() {
+  static auto* all = new Banks;
+  return *all;
+}
+
+template <typename Body>
+auto with_resource(Wave& wave, uint32_t index, const Body& body) {
+  const GuardPause host;
+  Banks& all = banks();
+  std::lock_guard lock(all.mutex);
+  return body(all.of[static_cast<const ResidentGroup*>(wave.context)->plan().code_map][index]);
+}
+
+}  // namespace
+
+namespace service {
+
+void gws_init(Wave& wave, uint32_t resource, uint32_t value) {
+  with_resource(wave, resource, [&](Resource& r) {
+    r.counter = value;
+    r.waiting.clear();
+    ++r.generation;
+  });
+}
+
+bool gws_barrier(Wave& wave, uint32_t resource, uint32_t value) {
+  return with_resource(wave, resource, [&](Resource& r) {
+    if (const auto arrived = r.waiting.find(&wave); arrived != r.waiting.end()) {
+      if (arrived->second == r.generation) return false;
+      r.waiting.erase(arrived);
+      return true;
+    }
+    if (r.counter == 0) {  // the last one lets all others go
+      r.counter = value;
+      ++r.generation;
+      return true;
+    }
+    --r.counter;
+    r.waiting.emplace(&wave, r.generation);
+    return false;
+  });
+}
+
+bool gws_sema_p(Wave& wave, uint32_t resource) {
+  return with_resource(wave, resource, [&](Resource& r) {
+    const auto waiting = r.waiting.find(&wave);
+    const bool is_released = waiting != r.waiting.end() && waiting->second != r.generation;
+    if (!is_released && r.counter == 0) {
+      r.waiting.emplace(&wave, r.generation);
+      return false;
+    }
+    if (!is_released) --r.counter;
+    if (waiting != r.waiting.end()) r.waiting.erase(waiting);
+    return true;
+  });
+}
+
+void gws_sema_v(Wave& wave, uint32_t resource, uint32_t count) {
+  with_resource(wave, resource, [&](Resource& r) { r.counter += count; });
+}
+
+// Everybody who waits may pass, nobody else.
+void gws_sema_release_all(Wave& wave, uint32_t resource) {
+  with_resource(wave, resource, [](Resource& r) {
+    r.counter = 0;
+    ++r.generation;
+  });
+}
+
+}  // namespace service
+}  // namespace morgana::device
