@@ -10,9 +10,10 @@
 namespace morgana::tools {
 namespace {
 
+// Empty: not built.
 struct Doors {
   std::string opencl;  // libmorgana.so
-  std::string rocm;    // the folder of libhsakmt.so.1; empty: not built
+  std::string rocm;    // the folder of libhsakmt.so.1
 };
 
 // The libraries beside this program: ../lib in a build tree and in an installation under a prefix.
@@ -21,16 +22,18 @@ Result<Doors> find_doors() {
   auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return make_error(ErrorCode::io, "/proc/self/exe: {}", error.message());
   auto prefix = self.parent_path().parent_path();
+  Doors doors;
   for (const char* place : {"lib", "lib/x86_64-linux-gnu", "lib64"}) {
     auto library = prefix / place / "libmorgana.so";
-    if (!std::filesystem::exists(library, error)) continue;
-    Doors doors{library.string(), ""};
+    if (doors.opencl.empty() && std::filesystem::exists(library, error)) doors.opencl = library.string();
     for (const char* folder : {"rocm", "morgana/rocm"})
       if (auto rocm = prefix / place / folder; std::filesystem::exists(rocm / "libhsakmt.so.1", error))
         doors.rocm = rocm.string();
-    return doors;
   }
-  return make_error(ErrorCode::not_found, "no libmorgana.so under {}/lib", prefix.string());
+  if (doors.opencl.empty() && doors.rocm.empty())
+    return make_error(ErrorCode::not_found, "neither libmorgana.so nor libhsakmt.so.1 under {}/lib",
+                      prefix.string());
+  return doors;
 }
 
 }  // namespace
@@ -53,8 +56,10 @@ int run_command(Words words) {
   if (!doors.ok()) return fail("run", doors.error().message);
 
   // ocl-icd reads OCL_ICD_VENDORS, the Khronos loader OCL_ICD_FILENAMES and, for its search, OCL_ICD_VENDORS.
-  setenv("OCL_ICD_VENDORS", doors->opencl.c_str(), 1);
-  setenv("OCL_ICD_FILENAMES", doors->opencl.c_str(), 1);
+  if (!doors->opencl.empty()) {
+    setenv("OCL_ICD_VENDORS", doors->opencl.c_str(), 1);
+    setenv("OCL_ICD_FILENAMES", doors->opencl.c_str(), 1);
+  }
   // AMD's runtime looks for its driver's library by name.
   if (!doors->rocm.empty()) {
     const char* before = std::getenv("LD_LIBRARY_PATH");
