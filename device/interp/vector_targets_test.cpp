@@ -50,8 +50,7 @@ TEST(Coverage, EveryFormOfEveryRow) {
     for (const RowCoverage& row : coverage(target)) {
       forms++;
       count += row.state == RowState::graphics;
-      // Global wave sync comes with the queue that owns its resources.
-      EXPECT_TRUE(row.state != RowState::missing || row.row->flags & isa::kGws)
+      EXPECT_NE(row.state, RowState::missing)
           << info(target).name << " " << row.row->mnemonic << " " << isa::name(row.form);
     }
     EXPECT_EQ(count, expected) << info(target).name;
