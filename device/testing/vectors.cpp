@@ -492,7 +492,7 @@ Status FileRun::run(const Json& record, int number) {
 }  // namespace
 
 Result<Executor> executor_of(std::string_view tier) {
-  if (tier == "interp") return Executor([](WaveRig& rig) { return rig.run(); });
+  if (tier == "interp") return Executor([](WaveRig& rig) { return rig.run_interpreted(); });
   if (tier == "jit") return Executor([](WaveRig& rig) { return rig.run_compiled(); });
   return make_error(ErrorCode::invalid_argument, "no tier '{}' (interp, jit)", tier);
 }

@@ -54,8 +54,9 @@ WaveRig::WaveRig(Target target, std::vector<uint32_t> code, const RigOptions& op
 
 WaveRig::~WaveRig() = default;
 
-Exit WaveRig::run() {
-  if (options().jit == "sync") return run_compiled();
+Exit WaveRig::run() { return options().jit == "sync" ? run_compiled() : run_interpreted(); }
+
+Exit WaveRig::run_interpreted() {
   resident_.frame(wave()).kernel = nullptr;
   return execute();
 }

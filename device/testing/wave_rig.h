@@ -44,7 +44,8 @@ class WaveRig {
   // Executes from the first instruction until the wave stops; guest faults included. Registers keep their
   // values.
   Exit run();
-  // The same by compiled code; what cannot be compiled is interpreted. `run` does it with MORGANA_JIT=sync.
+  Exit run_interpreted();
+  // The same by compiled code; what cannot be compiled is interpreted. `run` chooses it with MORGANA_JIT=sync.
   Exit run_compiled();
   // Address of the first instruction.
   uint64_t entry() const { return launch_.entry; }
