@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
+#include "runtime/jit_store.h"
 #include "runtime/trap_handler.h"
 
 namespace morgana::runtime {
@@ -60,6 +61,7 @@ std::string_view selected_devices() {
 }
 
 std::vector<Agent*> make_agents() {
+  install_jit_store();
   std::vector<Agent*> list;
   std::string_view names = selected_devices();
   while (!names.empty()) {

@@ -1,6 +1,7 @@
 // From a Flow to code in memory: the pass pipeline, the back end, the linker.
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/Config/llvm-config.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
@@ -22,13 +23,16 @@
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <mutex>
+#include <optional>
 
 #include "base/log.h"
 #include "device/jit/kernel.h"
+#include "device/jit/object_store.h"
 #include "device/jit/translator.h"
 
 namespace morgana::device::jit {
@@ -154,6 +158,83 @@ void dump(const llvm::Module& module, uint64_t address, const char* stage) {
 
 }  // namespace
 
+// --- Objects on disk ---
+
+namespace {
+
+std::atomic<ObjectStore*> object_store{nullptr};
+
+// A change of the translator that changes its code must change this number.
+constexpr uint32_t kTranslatorVersion = 1;
+
+template <typename T>
+void append(std::string& to, const T& value) {
+  to.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+// All that the code of a kernel follows from.
+std::string identity(const Program& program, const Library& library, const Flow& flow,
+                     const Specialisation& key) {
+  std::string text = "jit object " LLVM_VERSION_STRING " ";
+  text += level().name;
+  text += llvm::sys::getHostCPUName();
+  append(text, kTranslatorVersion);
+  append(text, library.fingerprint());
+  for (const size_t offset : {sizeof(Wave), offsetof(Wave, v), offsetof(Wave, scc), offsetof(Wave, exit),
+                              offsetof(Wave, step), offsetof(Wave, block), offsetof(Wave, stepping),
+                              offsetof(Wave, instructions), offsetof(Wave, scratch), sizeof(WaveFrame)})
+    append(text, offset);
+  for (const uint32_t field :
+       {key.mode, key.lds_size, key.acc_base, key.sgprs, key.vgprs, key.agprs, key.local[0], key.local[1],
+        key.local[2], uint32_t{key.dimensions}, uint32_t{key.one_wave}, uint32_t{key.full_wave},
+        uint32_t{key.observe_everything}, static_cast<uint32_t>(program.target()), flow.entry_block})
+    append(text, field);
+  for (const Instruction& i : flow.instructions) {
+    append(text, i.at);
+    append(text, i.how);
+    if (i.at >= program.count) continue;
+    const auto* words = reinterpret_cast<const char*>(program.address + uint64_t{i.at} * 4);
+    const uint64_t left = program.count - i.at;
+    text.append(words, 4 * std::min<uint64_t>(i.step->dwords, left));
+  }
+  return text;
+}
+
+// An object file and the steps that it runs by handlers, as dwords in the region.
+struct Stored {
+  std::vector<uint32_t> singles;
+  llvm::SmallVector<char, 0> object;
+};
+
+std::string pack(const Stored& stored) {
+  std::string bytes;
+  append(bytes, static_cast<uint32_t>(stored.singles.size()));
+  for (const uint32_t at : stored.singles) append(bytes, at);
+  bytes.append(stored.object.data(), stored.object.size());
+  return bytes;
+}
+
+bool unpack(const std::string& bytes, const Flow& flow, Stored& stored) {
+  uint32_t count;
+  if (bytes.size() < sizeof count) return false;
+  std::memcpy(&count, bytes.data(), sizeof count);
+  if (count > flow.instructions.size() * 2 || bytes.size() - sizeof count <= uint64_t{count} * 4)
+    return false;
+  stored.singles.resize(count);
+  std::memcpy(stored.singles.data(), bytes.data() + sizeof count, uint64_t{count} * 4);
+  for (const uint32_t at : stored.singles) {
+    const auto same = [at](const Instruction& i) { return i.at == at; };
+    if (std::none_of(flow.instructions.begin(), flow.instructions.end(), same)) return false;
+  }
+  const char* begin = bytes.data() + sizeof count + uint64_t{count} * 4;
+  stored.object.assign(begin, bytes.data() + bytes.size());
+  return true;
+}
+
+}  // namespace
+
+void set_object_store(ObjectStore* store) { object_store.store(store, std::memory_order_release); }
+
 struct Kernel::Linked {
   llvm::orc::JITDylib* library = nullptr;
 };
@@ -164,6 +245,53 @@ Kernel::~Kernel() {
   if (auto error = linker()->getExecutionSession().removeJITDylib(*linked_->library))
     llvm::consumeError(std::move(error));
 }
+
+namespace {
+
+// Compiles: the long way. An error says why not.
+std::optional<Error> generate(const Library& library, const Flow& flow, Target target,
+                              const Specialisation& key, uint64_t address, Stored& stored) {
+  const double begin = cpu_milliseconds();
+  llvm::LLVMContext context;
+  const auto module = library.load(context);
+  if (module == nullptr) return failed("the bitcode library cannot be read");
+  Translator translator(*module, library, flow, target, key);
+  llvm::Function* function = translator.translate();
+  if (function == nullptr) return failed("the bitcode library lacks a function");
+  strip(*module, function);
+  dump(*module, address, "raw");
+  const double translated = cpu_milliseconds();
+  const auto machine = target_machine(*function);
+  if (machine == nullptr) return failed("LLVM has no back end for this host");
+  module->setDataLayout(machine->createDataLayout());
+  module->setTargetTriple(machine->getTargetTriple());
+  if (std::getenv("MORGANA_JIT_DUMP") && llvm::verifyModule(*module, &llvm::errs()))
+    return failed("invalid code");
+  optimise(*module, *machine);
+  dump(*module, address, "opt");
+  const double optimised = cpu_milliseconds();
+
+  llvm::raw_svector_ostream stream(stored.object);
+  llvm::legacy::PassManager emit;
+  if (machine->addPassesToEmitFile(emit, stream, nullptr, llvm::CodeGenFileType::ObjectFile, true))
+    return failed("LLVM cannot emit objects");
+  emit.run(*module);
+
+  for (const Step* single : translator.singles())
+    for (const Instruction& i : flow.instructions)
+      if (i.step == single) {
+        stored.singles.push_back(i.at);
+        break;
+      }
+  log(LogLevel::info,
+      "jit: kernel at {:#x}: {} instructions, {} by handlers; translate {:.1f} ms, optimise {:.1f}, emit "
+      "{:.1f}",
+      address, flow.instructions.size(), stored.singles.size(), translated - begin, optimised - translated,
+      cpu_milliseconds() - optimised);
+  return std::nullopt;
+}
+
+}  // namespace
 
 Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entry,
                                               const Specialisation& key) {
@@ -187,33 +315,16 @@ Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entr
   Flow flow;
   if (!analyse(program, entry, *library, options, flow)) return failed("too many instructions");
 
-  llvm::LLVMContext context;
-  const auto module = library->load(context);
-  if (module == nullptr) return failed("the bitcode library cannot be read");
-  Translator translator(*module, *library, flow, program.target(), key);
-  llvm::Function* function = translator.translate();
-  if (function == nullptr) return failed("the bitcode library lacks a function");
-  strip(*module, function);
   const uint64_t address = program.pc(entry);
-  dump(*module, address, "raw");
-  const double translated = cpu_milliseconds();
-  const auto machine = target_machine(*function);
-  if (machine == nullptr) return failed("LLVM has no back end for this host");
-  module->setDataLayout(machine->createDataLayout());
-  module->setTargetTriple(machine->getTargetTriple());
-  if (std::getenv("MORGANA_JIT_DUMP") && llvm::verifyModule(*module, &llvm::errs()))
-    return failed("invalid code");
-  optimise(*module, *machine);
-  dump(*module, address, "opt");
-  const double optimised = cpu_milliseconds();
-
-  llvm::SmallVector<char, 0> object;
-  llvm::raw_svector_ostream stream(object);
-  llvm::legacy::PassManager emit;
-  if (machine->addPassesToEmitFile(emit, stream, nullptr, llvm::CodeGenFileType::ObjectFile, true))
-    return failed("LLVM cannot emit objects");
-  emit.run(*module);
-  const double emitted = cpu_milliseconds();
+  Stored stored;
+  ObjectStore* const store = object_store.load(std::memory_order_acquire);
+  const std::string name = store ? identity(program, *library, flow, key) : std::string();
+  std::optional<std::string> kept = store ? store->load(name) : std::nullopt;
+  if (!kept || !unpack(*kept, flow, stored)) {
+    stored = {};
+    if (auto problem = generate(*library, flow, program.target(), key, address, stored)) return *problem;
+    if (store) store->store(name, pack(stored));
+  }
 
   std::shared_ptr<Kernel> kernel(new Kernel);
   llvm::orc::LLJIT* const jit = linker();
@@ -223,27 +334,25 @@ Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entr
   if (!dylib) return failed(dylib.takeError());
   kernel->linked_->library = &*dylib;
   if (auto error = jit->addObjectFile(
-          *dylib, std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(object), false)))
+          *dylib, std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(stored.object), false)))
     return failed(std::move(error));
   auto symbol = jit->lookup(*dylib, "kernel");
   if (!symbol) return failed(symbol.takeError());
   kernel->entry_ = symbol->toPtr<Entry>();
   kernel->key_ = key;
   kernel->steps_ = program.steps;
-  const auto& singles = translator.singles();
+  const auto& singles = stored.singles;
   kernel->singles_ = std::make_unique<SingleStep[]>(singles.size());
   for (size_t i = 0; i < singles.size(); i++) {
+    const Step* const original = program.steps + singles[i];
     Step* const copy = kernel->singles_[i].step;
-    std::memcpy(static_cast<void*>(copy), static_cast<const void*>(singles[i]), sizeof(Step));
-    Step& behind = copy[singles[i]->dwords];
+    std::memcpy(static_cast<void*>(copy), static_cast<const void*>(original), sizeof(Step));
+    Step& behind = copy[original->dwords];
     behind.run.store(fell_through, std::memory_order_relaxed);
     behind.ordinal = copy->ordinal + 1;
   }
-  log(LogLevel::info,
-      "jit: kernel at {:#x}: {} instructions, {} by handlers; translate {:.1f} ms, optimise {:.1f}, emit "
-      "{:.1f}, link {:.1f}",
-      address, flow.instructions.size(), singles.size(), translated - begin, optimised - translated,
-      emitted - optimised, cpu_milliseconds() - emitted);
+  log(LogLevel::debug, "jit: kernel at {:#x}: ready after {:.1f} ms{}", address, cpu_milliseconds() - begin,
+      kept ? ", from the cache" : "");
   return std::shared_ptr<const Kernel>(std::move(kernel));
 }
 

@@ -252,7 +252,8 @@ MORGANA_INLINE bool store_lds(uint8_t* lds, uint32_t limit, uint32_t add, const 
 }
 
 // Additions to LDS. The shape of the loop is worth a factor of ten: addresses leave the vector two at a time,
-// and the sum is one instruction on memory. False when a lane is out of range; nothing has been added then.
+// and the sum is one instruction on memory. False when a lane is out of range or misaligned; nothing has been
+// added then.
 MORGANA_INLINE bool add_lds(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address, uint64_t exec,
                             const Lanes* data) {
   if (limit < 4) return false;
@@ -261,7 +262,7 @@ MORGANA_INLINE bool add_lds(uint8_t* lds, uint32_t limit, uint32_t add, const La
 #pragma clang loop unroll(full)
   for (int i = 0; i < kChunks; i++) {
     at[i] = address->chunk[i] + add;
-    outside |= blend(chunk_mask(exec, i), at[i] > limit - 4 ? Chunk(1) : Chunk(0), Chunk(0));
+    outside |= blend(chunk_mask(exec, i), (at[i] & 3) | (at[i] > limit - 4 ? Chunk(1) : Chunk(0)), Chunk(0));
   }
   if (!is_zero(outside)) return false;
   using Pairs = uint64_t __attribute__((ext_vector_type(8)));

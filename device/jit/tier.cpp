@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
+#include "device/dispatch/job.h"
 
 namespace morgana::device::jit {
 namespace {
@@ -83,7 +84,10 @@ struct Tier::Impl {
       queue.pop_front();
       compiling = forms.get();
       lock.unlock();
-      build(*forms, full);
+      if (!process_is_exiting()) {
+        const Running running;  // the process's exit waits: LLVM must not lose its globals meanwhile
+        build(*forms, full);
+      }
       lock.lock();
       compiling = nullptr;
       forms->form[full].is_done = true;
