@@ -1,4 +1,4 @@
-// Images, samplers, pipes, native kernels, device-side enqueue and intermediate languages: no device offers
+// Images, samplers, native kernels, device-side enqueue and intermediate languages: no device offers
 // them (device_info.cpp says so), and each entry point returns what the specification asks for in that case.
 #include <mutex>
 #include <set>
@@ -142,16 +142,6 @@ cl_int CL_API_CALL clReleaseSampler(cl_sampler) {
 cl_int CL_API_CALL clGetSamplerInfo(cl_sampler, cl_sampler_info, size_t, void*, size_t*) {
   // CL_INVALID_SAMPLER if sampler is not a valid sampler object.
   return api(__func__, []() -> cl_int { return CL_INVALID_SAMPLER; });
-}
-
-cl_mem CL_API_CALL clCreatePipe(cl_context context, cl_mem_flags, cl_uint, cl_uint, const cl_pipe_properties*,
-                                cl_int* errcode_ret) {
-  return api_create<cl_mem>(__func__, errcode_ret, [&] { return unsupported_in<cl_mem>(context, "pipes"); });
-}
-
-cl_int CL_API_CALL clGetPipeInfo(cl_mem, cl_pipe_info, size_t, void*, size_t*) {
-  // CL_INVALID_MEM_OBJECT if pipe is not a valid pipe object.
-  return api(__func__, []() -> cl_int { return CL_INVALID_MEM_OBJECT; });
 }
 
 cl_int CL_API_CALL clEnqueueNativeKernel(cl_command_queue command_queue, void(CL_CALLBACK*)(void*), void*,

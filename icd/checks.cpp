@@ -9,7 +9,7 @@ namespace morgana::icd {
 cl_int resolve(cl_command_queue command_queue, cl_mem memobj, Queue*& queue, Mem*& mem) {
   queue = find_queue(command_queue);
   if (queue == nullptr) return CL_INVALID_COMMAND_QUEUE;
-  mem = find<Mem>(memobj);
+  mem = find_buffer(memobj);
   if (mem == nullptr) return CL_INVALID_MEM_OBJECT;
   return &mem->context() == &queue->context() ? CL_SUCCESS : CL_INVALID_CONTEXT;
 }

@@ -5,6 +5,7 @@
 
 #include "icd/extensions.h"
 #include "icd/info.h"
+#include "icd/pipe.h"
 #include "icd/platform.h"
 #include "runtime/cache_digest.h"
 #include "runtime/compiler/compiler.h"
@@ -138,8 +139,19 @@ cl_int amd_info(const Device& device, cl_device_info name, const InfoWriter& out
   }
 }
 
-// Images, pipes, sub-groups, device-side queues, intermediate languages and collective functions: absent, and
-// said so everywhere the same.
+// v_dot4_i32_i8 and v_dot4_u32_u8; bytes of different signs are multiplied one by one. The device library
+// (integer.cl) goes by the same targets.
+cl_device_integer_dot_product_acceleration_properties_khr dot_acceleration(Target target) {
+  const bool fast = target >= Target::gfx906;
+  cl_device_integer_dot_product_acceleration_properties_khr result{};
+  result.signed_accelerated = fast;
+  result.unsigned_accelerated = fast;
+  result.accumulating_saturating_signed_accelerated = fast;
+  result.accumulating_saturating_unsigned_accelerated = fast;
+  return result;
+}
+
+// Images, device-side queues and intermediate languages: absent, and said so everywhere the same.
 cl_int absent_info(const Device& device, cl_device_info name, const InfoWriter& out) {
   switch (name) {
     case CL_DEVICE_IMAGE_SUPPORT: return out.value<cl_bool>(CL_FALSE);
@@ -156,24 +168,43 @@ cl_int absent_info(const Device& device, cl_device_info name, const InfoWriter& 
     case CL_DEVICE_IMAGE3D_MAX_DEPTH:
     case CL_DEVICE_IMAGE_MAX_BUFFER_SIZE:
     case CL_DEVICE_IMAGE_MAX_ARRAY_SIZE: return out.value<size_t>(0);
-    case CL_DEVICE_PIPE_SUPPORT: return out.value<cl_bool>(CL_FALSE);
-    case CL_DEVICE_MAX_PIPE_ARGS:
-    case CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS:
-    case CL_DEVICE_PIPE_MAX_PACKET_SIZE: return out.value<cl_uint>(0);
-    case CL_DEVICE_MAX_NUM_SUB_GROUPS: return out.value<cl_uint>(0);
-    case CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS: return out.value<cl_bool>(CL_FALSE);
     case CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES: return out.value<cl_device_device_enqueue_capabilities>(0);
     case CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES: return out.value<cl_command_queue_properties>(0);
     case CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE:
     case CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE:
     case CL_DEVICE_MAX_ON_DEVICE_QUEUES:
     case CL_DEVICE_MAX_ON_DEVICE_EVENTS: return out.value<cl_uint>(0);
-    case CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT: return out.value<cl_bool>(CL_FALSE);
     case CL_DEVICE_IL_VERSION: return out.string("");
     case CL_DEVICE_ILS_WITH_VERSION: return out.bytes(nullptr, 0);
     case CL_DEVICE_BUILT_IN_KERNELS: return out.string("");
     case CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION: return out.bytes(nullptr, 0);
     default: return amd_info(device, name, out);
+  }
+}
+
+// What the extensions and features of extensions.def bring along.
+cl_int optional_info(const Device& device, cl_device_info name, const InfoWriter& out) {
+  const Target target = device.target();
+  const runtime::AgentSpec& spec = device.spec();
+  const bool pipes = has_pipes(target);
+  switch (name) {
+    case CL_DEVICE_PIPE_SUPPORT: return out.value<cl_bool>(pipes);
+    case CL_DEVICE_MAX_PIPE_ARGS: return out.value<cl_uint>(pipes ? kMaxPipeArguments : 0);
+    case CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS: return out.value<cl_uint>(pipes ? kMaxReservations : 0);
+    case CL_DEVICE_PIPE_MAX_PACKET_SIZE: return out.value<cl_uint>(pipes ? kMaxPacketSize : 0);
+    case CL_DEVICE_MAX_NUM_SUB_GROUPS: return out.value<cl_uint>(spec.max_work_group_size / spec.wave_size);
+    // Waves of a work-group that wait for each other are run in turn.
+    case CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS: return out.value<cl_bool>(CL_TRUE);
+    case CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT:
+      return out.value<cl_bool>(has_feature(target, "__opencl_c_work_group_collective_functions"));
+    case CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES_KHR:
+      return out.value<cl_device_integer_dot_product_capabilities_khr>(
+          CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT_KHR |
+          CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT_PACKED_KHR);
+    case CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_8BIT_KHR:
+    case CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_4x8BIT_PACKED_KHR:
+      return out.value<cl_device_integer_dot_product_acceleration_properties_khr>(dot_acceleration(target));
+    default: return absent_info(device, name, out);
   }
 }
 
@@ -220,7 +251,7 @@ cl_int identity_info(const Device& device, cl_device_info name, const InfoWriter
     }
     case CL_DEVICE_PARTITION_AFFINITY_DOMAIN: return out.value<cl_device_affinity_domain>(0);
     case CL_DEVICE_PARTITION_TYPE: return out.array<cl_device_partition_property>(device.partition());
-    default: return absent_info(device, name, out);
+    default: return optional_info(device, name, out);
   }
 }
 

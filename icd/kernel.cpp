@@ -46,17 +46,21 @@ cl_int Kernel::set_argument(size_t index, size_t size, const void* value) {
         if (!variant.arguments.set_local(index, static_cast<uint32_t>(size)).ok())
           return CL_INVALID_ARG_VALUE;
       return CL_SUCCESS;
+    case ArgKind::pipe:
     case ArgKind::global_buffer: {
       // CL_INVALID_ARG_SIZE if the argument is a memory object and arg_size is not sizeof(cl_mem).
       if (size != sizeof(cl_mem)) return CL_INVALID_ARG_SIZE;
       cl_mem handle = nullptr;
       if (value != nullptr) std::memcpy(&handle, value, sizeof handle);
+      // CL_INVALID_MEM_OBJECT if the argument is a pipe and there is none.
+      if (handle == nullptr && arg.kind == ArgKind::pipe) return CL_INVALID_MEM_OBJECT;
       uint64_t address = 0;
       BufferArgument buffer;
       if (handle != nullptr) {
-        // CL_INVALID_MEM_OBJECT if arg_value is not a valid memory object (of this context).
+        // CL_INVALID_MEM_OBJECT if arg_value is not a valid memory object (of this context and kind).
         Mem* mem = find<Mem>(handle);
         if (mem == nullptr || &mem->context() != &context()) return CL_INVALID_MEM_OBJECT;
+        if (mem->is_pipe() != (arg.kind == ArgKind::pipe)) return CL_INVALID_MEM_OBJECT;
         buffer = {mem, mem->serial()};
         address = reinterpret_cast<uint64_t>(mem->data());
       }
@@ -64,9 +68,8 @@ cl_int Kernel::set_argument(size_t index, size_t size, const void* value) {
       store(index, Bytes(&address, sizeof address));
       return CL_SUCCESS;
     }
-    // No object of these kinds can exist on devices without images, samplers, pipes and device-side queues.
-    case ArgKind::image:
-    case ArgKind::pipe: return CL_INVALID_MEM_OBJECT;
+    // No object of these kinds can exist on devices without images, samplers and device-side queues.
+    case ArgKind::image: return CL_INVALID_MEM_OBJECT;
     case ArgKind::sampler: return CL_INVALID_SAMPLER;
     case ArgKind::queue: return CL_INVALID_DEVICE_QUEUE;
     default:

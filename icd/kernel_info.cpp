@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <array>
+
 #include "icd/info.h"
 #include "icd/kernel.h"
 
@@ -95,13 +98,70 @@ cl_int work_group_info(Kernel& kernel, const Kernel::Variant& variant, cl_kernel
   }
 }
 
-cl_int sub_group_info(cl_kernel kernel, cl_device_id device) {
+struct SubGroupInput {
+  size_t size;
+  const void* value;
+};
+
+// The input of one to three size_t.
+bool read_sizes(const SubGroupInput& input, size_t most, std::vector<size_t>& sizes) {
+  size_t count = input.size / sizeof(size_t);
+  if (input.value == nullptr || input.size % sizeof(size_t) != 0 || count < 1 || count > most) return false;
+  auto* first = static_cast<const size_t*>(input.value);
+  sizes.assign(first, first + count);
+  return true;
+}
+
+// A one-dimensional work-group of `count` sub-groups; zeros when the kernel cannot have it.
+cl_int local_size_for(const Kernel& kernel, const Kernel::Variant& variant, size_t count,
+                      const InfoWriter& out) {
+  const codeobj::KernelMetadata& metadata = *variant.kernel->metadata;
+  const size_t wave = variant.device->spec().wave_size;
+  std::array<size_t, 3> sizes{};
+  if (metadata.reqd_workgroup_size) {
+    codeobj::Dim3 required = *metadata.reqd_workgroup_size;
+    size_t items = size_t{required[0]} * required[1] * required[2];
+    if ((items + wave - 1) / wave == count) sizes = {required[0], required[1], required[2]};
+  } else if (count != 0 && count <= kernel.work_group_limit(variant) / wave) {
+    sizes = {count * wave, 1, 1};
+  }
+  // One value for each dimension that the caller has room for.
+  const size_t dimensions = std::clamp<size_t>(out.size() / sizeof(size_t), 1, 3);
+  return out.bytes(sizes.data(), dimensions * sizeof(size_t));
+}
+
+cl_int sub_group_info(cl_kernel kernel, cl_device_id device, cl_kernel_sub_group_info name,
+                      const SubGroupInput& input, const InfoWriter& out) {
   // CL_INVALID_KERNEL if kernel is not a valid kernel object.
   Kernel* k = find<Kernel>(kernel);
   if (k == nullptr) return CL_INVALID_KERNEL;
-  if (find_variant(*k, device) == nullptr) return CL_INVALID_DEVICE;
-  // CL_INVALID_OPERATION if device does not support sub-groups.
-  return CL_INVALID_OPERATION;
+  const Kernel::Variant* variant = find_variant(*k, device);
+  if (variant == nullptr) return CL_INVALID_DEVICE;
+  const size_t wave = variant->device->spec().wave_size;
+  const size_t limit = k->work_group_limit(*variant);
+  std::vector<size_t> sizes;
+  switch (name) {
+    case CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE:
+    case CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE: {
+      // CL_INVALID_VALUE if input_value_size or input_value is not valid for param_name.
+      if (!read_sizes(input, 3, sizes)) return CL_INVALID_VALUE;
+      size_t items = 1;
+      for (size_t size : sizes) {
+        if (size == 0 || size > variant->device->spec().max_work_group_size) return CL_INVALID_VALUE;
+        items *= size;
+      }
+      return out.value<size_t>(name == CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE ? (items + wave - 1) / wave
+                                                                             : std::min(items, wave));
+    }
+    case CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT:
+      if (!read_sizes(input, 1, sizes)) return CL_INVALID_VALUE;
+      return local_size_for(*k, *variant, sizes[0], out);
+    case CL_KERNEL_MAX_NUM_SUB_GROUPS: return out.value<size_t>((limit + wave - 1) / wave);
+    case CL_KERNEL_COMPILE_NUM_SUB_GROUPS:
+      return out.value<size_t>(0);  // no attribute asks for a number
+    // CL_INVALID_VALUE if param_name is not one of the supported values.
+    default: return CL_INVALID_VALUE;
+  }
 }
 
 }  // namespace
@@ -157,13 +217,22 @@ cl_int CL_API_CALL clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id devic
   });
 }
 
-cl_int CL_API_CALL clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_sub_group_info,
-                                           size_t, const void*, size_t, void*, size_t*) {
-  return api(__func__, [&] { return sub_group_info(kernel, device); });
+cl_int CL_API_CALL clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device,
+                                           cl_kernel_sub_group_info param_name, size_t input_value_size,
+                                           const void* input_value, size_t param_value_size,
+                                           void* param_value, size_t* param_value_size_ret) {
+  return api(__func__, [&] {
+    return sub_group_info(kernel, device, param_name, {input_value_size, input_value},
+                          InfoWriter(param_value_size, param_value, param_value_size_ret));
+  });
 }
 
 cl_int CL_API_CALL clGetKernelSubGroupInfoKHR(cl_kernel in_kernel, cl_device_id in_device,
-                                              cl_kernel_sub_group_info, size_t, const void*, size_t, void*,
-                                              size_t*) {
-  return api(__func__, [&] { return sub_group_info(in_kernel, in_device); });
+                                              cl_kernel_sub_group_info param_name, size_t input_value_size,
+                                              const void* input_value, size_t param_value_size,
+                                              void* param_value, size_t* param_value_size_ret) {
+  return api(__func__, [&] {
+    return sub_group_info(in_kernel, in_device, param_name, {input_value_size, input_value},
+                          InfoWriter(param_value_size, param_value, param_value_size_ret));
+  });
 }

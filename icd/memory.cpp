@@ -64,15 +64,9 @@ Made<cl_mem> create_buffer(cl_context context, const cl_mem_properties* properti
     runtime::register_host(host_ptr, size, "buffer (host memory)");
   } else {
     // CL_MEM_OBJECT_ALLOCATION_FAILURE if there is a failure to allocate memory for the buffer object.
-    if (!charge(*c, size)) return CL_MEM_OBJECT_ALLOCATION_FAILURE;
-    auto memory = runtime::allocate(size, kBaseAlignment, "buffer");
-    if (!memory.ok()) {
-      g_charged.fetch_sub(size);
-      return CL_MEM_OBJECT_ALLOCATION_FAILURE;
-    }
-    storage.charged = size;
-    storage.owned = *memory;
-    storage.address = static_cast<uint8_t*>(storage.owned);
+    Made<Mem::Storage> made = allocate_storage(*c, size, "buffer");
+    if (made.code != CL_SUCCESS) return made.code;
+    storage = made.value;
     if ((flags & CL_MEM_COPY_HOST_PTR) != 0) std::memcpy(storage.address, host_ptr, size);
   }
   std::vector<cl_mem_properties> copy;
@@ -103,6 +97,23 @@ Made<cl_mem_flags> sub_buffer_flags(cl_mem_flags parent, cl_mem_flags flags) {
 Mem::Mem(Context& context, cl_mem_flags flags, size_t size, Storage storage,
          std::vector<cl_mem_properties> properties)
     : context_(&context), flags_(flags), size_(size), storage_(storage), properties_(std::move(properties)) {}
+
+Made<Mem::Storage> allocate_storage(const Context& context, size_t size, const char* name) {
+  if (!charge(context, size)) return CL_MEM_OBJECT_ALLOCATION_FAILURE;
+  auto memory = runtime::allocate(size, kBaseAlignment, name);
+  if (!memory.ok()) {
+    g_charged.fetch_sub(size);
+    return CL_MEM_OBJECT_ALLOCATION_FAILURE;
+  }
+  Mem::Storage storage;
+  storage.charged = size;
+  storage.owned = *memory;
+  storage.address = static_cast<uint8_t*>(storage.owned);
+  return storage;
+}
+
+Mem::Mem(Context& context, cl_mem_flags flags, size_t size, Storage storage, Pipe pipe)
+    : context_(&context), flags_(flags), size_(size), storage_(storage), pipe_(pipe) {}
 
 Mem::Mem(Mem& parent, cl_mem_flags flags, size_t origin, size_t size)
     : context_(&parent.context()), parent_(&parent), flags_(flags), size_(size), origin_(origin) {
@@ -169,7 +180,7 @@ cl_mem CL_API_CALL clCreateSubBuffer(cl_mem buffer, cl_mem_flags flags,
                                      cl_int* errcode_ret) {
   return api_create<cl_mem>(__func__, errcode_ret, [&]() -> Made<cl_mem> {
     // CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object or is a sub-buffer object.
-    Mem* parent = find<Mem>(buffer);
+    Mem* parent = find_buffer(buffer);
     if (parent == nullptr || parent->parent() != nullptr) return CL_INVALID_MEM_OBJECT;
     Made<cl_mem_flags> own = sub_buffer_flags(parent->flags(), flags);
     if (own.code != CL_SUCCESS) return own.code;
@@ -220,7 +231,8 @@ cl_int CL_API_CALL clGetMemObjectInfo(cl_mem memobj, cl_mem_info param_name, siz
     if (mem == nullptr) return CL_INVALID_MEM_OBJECT;
     InfoWriter out(param_value_size, param_value, param_value_size_ret);
     switch (param_name) {
-      case CL_MEM_TYPE: return out.value<cl_mem_object_type>(CL_MEM_OBJECT_BUFFER);
+      case CL_MEM_TYPE:
+        return out.value<cl_mem_object_type>(mem->is_pipe() ? CL_MEM_OBJECT_PIPE : CL_MEM_OBJECT_BUFFER);
       case CL_MEM_FLAGS: return out.value<cl_mem_flags>(mem->flags());
       case CL_MEM_SIZE: return out.value<size_t>(mem->size());
       case CL_MEM_HOST_PTR: return out.value<void*>(mem->host_ptr());

@@ -1,4 +1,4 @@
-// Mem: a buffer or sub-buffer. Its bytes are host memory that kernels address directly.
+// Mem: a buffer, sub-buffer or pipe. Its bytes are host memory that kernels address directly.
 //
 // Callbacks and mappings are guarded by a mutex, all else is immutable. Any thread.
 #pragma once
@@ -25,10 +25,18 @@ class Mem : public Object<Mem> {
     uint64_t charged = 0;              // bytes counted against the global memory
   };
 
+  // What makes it a pipe: a packet's size is never 0.
+  struct Pipe {
+    cl_uint packet_size = 0;
+    cl_uint max_packets = 0;
+  };
+
   Mem(Context& context, cl_mem_flags flags, size_t size, Storage storage,
       std::vector<cl_mem_properties> properties);
   // A sub-buffer.
   Mem(Mem& parent, cl_mem_flags flags, size_t origin, size_t size);
+  // A pipe, whose packets follow the header of pipe.cpp in the storage.
+  Mem(Context& context, cl_mem_flags flags, size_t size, Storage storage, Pipe pipe);
   ~Mem();
 
   Context& context() const { return *context_; }
@@ -39,6 +47,8 @@ class Mem : public Object<Mem> {
   uint8_t* data() const { return storage_.address; }
   void* host_ptr() const { return storage_.host_ptr; }
   bool uses_svm() const { return storage_.svm; }
+  bool is_pipe() const { return pipe_.packet_size != 0; }
+  const Pipe& pipe() const { return pipe_; }
   std::span<const cl_mem_properties> properties() const { return properties_; }
 
   void add_destructor(Destructor callback, void* user_data);
@@ -60,6 +70,7 @@ class Mem : public Object<Mem> {
   const size_t size_;
   const size_t origin_ = 0;
   Storage storage_;
+  const Pipe pipe_;
   const std::vector<cl_mem_properties> properties_;
 
   std::mutex mutex_;
@@ -67,5 +78,14 @@ class Mem : public Object<Mem> {
   std::map<void*, cl_uint> mappings_;
   cl_uint map_count_ = 0;
 };
+
+// A buffer or sub-buffer, or nullptr: what takes buffers does not take pipes.
+inline Mem* find_buffer(cl_mem handle) {
+  Mem* mem = find<Mem>(handle);
+  return mem == nullptr || mem->is_pipe() ? nullptr : mem;
+}
+
+// Storage from the device's memory, counted against it. CL_MEM_OBJECT_ALLOCATION_FAILURE when there is none.
+Made<Mem::Storage> allocate_storage(const Context& context, size_t size, const char* name);
 
 }  // namespace morgana::icd

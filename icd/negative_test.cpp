@@ -449,9 +449,32 @@ TEST_F(Negative, ProgramsAndKernels) {
        [&] {
          return clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_GLOBAL_WORK_SIZE, 0, nullptr, nullptr);
        }},
-      {"sub-group info", CL_INVALID_OPERATION,
+      {"sub-group info of no kernel", CL_INVALID_KERNEL,
        [&] {
-         return clGetKernelSubGroupInfo(kernel, device, CL_KERNEL_MAX_NUM_SUB_GROUPS, 0, nullptr, 0, nullptr,
+         return clGetKernelSubGroupInfo(nullptr, device, CL_KERNEL_MAX_NUM_SUB_GROUPS, 0, nullptr, 0, nullptr,
+                                        nullptr);
+       }},
+      {"sub-group info of no device", CL_INVALID_DEVICE,
+       [&] {
+         return clGetKernelSubGroupInfo(kernel, reinterpret_cast<cl_device_id>(context),
+                                        CL_KERNEL_MAX_NUM_SUB_GROUPS, 0, nullptr, 0, nullptr, nullptr);
+       }},
+      {"sub-group info unknown", CL_INVALID_VALUE,
+       [&] { return clGetKernelSubGroupInfo(kernel, device, 0, 0, nullptr, 0, nullptr, nullptr); }},
+      {"sub-group info without its input", CL_INVALID_VALUE,
+       [&] {
+         return clGetKernelSubGroupInfo(kernel, device, CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, 0, nullptr, 0,
+                                        nullptr, nullptr);
+       }},
+      {"sub-group info with four dimensions", CL_INVALID_VALUE,
+       [&] {
+         const size_t sizes[4] = {1, 1, 1, 1};
+         return clGetKernelSubGroupInfo(kernel, device, CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, sizeof sizes,
+                                        sizes, 0, nullptr, nullptr);
+       }},
+      {"sub-group info into too little", CL_INVALID_VALUE,
+       [&] {
+         return clGetKernelSubGroupInfo(kernel, device, CL_KERNEL_MAX_NUM_SUB_GROUPS, 0, nullptr, 4, host,
                                         nullptr);
        }},
       {"launch with arguments missing", CL_INVALID_KERNEL_ARGS,
@@ -502,19 +525,50 @@ TEST_F(Negative, Launches) {
   });
 }
 
+TEST_F(Negative, Pipes) {
+  cl_int error;
+  cl_mem pipe = clCreatePipe(context, 0, 4, 4, nullptr, &error);
+  ASSERT_EQ(error, CL_SUCCESS);
+  const cl_pipe_properties properties[] = {0};
+  auto create = [&](cl_mem_flags flags, cl_uint size, cl_uint count, const cl_pipe_properties* list) {
+    return code_of([&](cl_int* e) { return clCreatePipe(context, flags, size, count, list, e); });
+  };
+  const cl_buffer_region region{0, 4};
+  check({
+      {"pipe without context", CL_INVALID_CONTEXT,
+       [&] { return code_of([](cl_int* e) { return clCreatePipe(nullptr, 0, 4, 4, nullptr, e); }); }},
+      {"pipe that the host may read", CL_INVALID_VALUE,
+       [&] { return create(CL_MEM_HOST_READ_ONLY, 4, 4, nullptr); }},
+      {"read-only pipe", CL_INVALID_VALUE, [&] { return create(CL_MEM_READ_ONLY, 4, 4, nullptr); }},
+      {"pipe with properties", CL_INVALID_VALUE, [&] { return create(0, 4, 4, properties); }},
+      {"pipe of empty packets", CL_INVALID_PIPE_SIZE, [&] { return create(0, 0, 4, nullptr); }},
+      {"pipe of no packets", CL_INVALID_PIPE_SIZE, [&] { return create(0, 4, 0, nullptr); }},
+      {"pipe of large packets", CL_INVALID_PIPE_SIZE, [&] { return create(0, 1025, 4, nullptr); }},
+      {"pipe info of a buffer", CL_INVALID_MEM_OBJECT,
+       [&] { return clGetPipeInfo(buffer, CL_PIPE_PACKET_SIZE, 4, host, nullptr); }},
+      {"pipe info unknown", CL_INVALID_VALUE, [&] { return clGetPipeInfo(pipe, 0, 4, host, nullptr); }},
+      {"pipe read as a buffer", CL_INVALID_MEM_OBJECT,
+       [&] { return clEnqueueReadBuffer(queue, pipe, CL_TRUE, 0, 4, host, 0, nullptr, nullptr); }},
+      {"sub-buffer of a pipe", CL_INVALID_MEM_OBJECT,
+       [&] {
+         return code_of(
+             [&](cl_int* e) { return clCreateSubBuffer(pipe, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, e); });
+       }},
+      {"pipe for a buffer argument", CL_INVALID_MEM_OBJECT,
+       [&] { return clSetKernelArg(kernel, 0, sizeof pipe, &pipe); }},
+  });
+  EXPECT_EQ(clReleaseMemObject(pipe), CL_SUCCESS);
+}
+
 TEST_F(Negative, AbsentFeaturesSayTheSameEverywhere) {
   cl_image_format format{CL_RGBA, CL_UNORM_INT8};
   cl_image_desc desc{};
   desc.image_type = CL_MEM_OBJECT_IMAGE2D;
   desc.image_width = desc.image_height = 8;
-  cl_bool images = CL_TRUE, pipes = CL_TRUE;
-  cl_uint formats = 1, sub_groups = 1;
+  cl_bool images = CL_TRUE;
+  cl_uint formats = 1;
   clGetDeviceInfo(device, CL_DEVICE_IMAGE_SUPPORT, sizeof images, &images, nullptr);
-  clGetDeviceInfo(device, CL_DEVICE_PIPE_SUPPORT, sizeof pipes, &pipes, nullptr);
-  clGetDeviceInfo(device, CL_DEVICE_MAX_NUM_SUB_GROUPS, sizeof sub_groups, &sub_groups, nullptr);
   EXPECT_EQ(images, cl_bool{CL_FALSE});
-  EXPECT_EQ(pipes, cl_bool{CL_FALSE});
-  EXPECT_EQ(sub_groups, 0u);
   EXPECT_EQ(
       clGetSupportedImageFormats(context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 0, nullptr, &formats),
       CL_SUCCESS);
@@ -532,10 +586,6 @@ TEST_F(Negative, AbsentFeaturesSayTheSameEverywhere) {
          });
        }},
       {"retain sampler", CL_INVALID_SAMPLER, [] { return clRetainSampler(nullptr); }},
-      {"pipe", CL_INVALID_OPERATION,
-       [&] { return code_of([&](cl_int* e) { return clCreatePipe(context, 0, 4, 4, nullptr, e); }); }},
-      {"pipe info", CL_INVALID_MEM_OBJECT,
-       [&] { return clGetPipeInfo(buffer, CL_PIPE_PACKET_SIZE, 4, host, nullptr); }},
       {"read image", CL_INVALID_MEM_OBJECT,
        [&] {
          return clEnqueueReadImage(queue, buffer, CL_TRUE, zero, region, 0, 0, host, 0, nullptr, nullptr);

@@ -1,0 +1,343 @@
+// The optional features of OpenCL C on every device: what the queries promise, kernels can use, with the
+// results that a model on the host has.
+#include <cstring>
+#include <functional>
+#include <map>
+#include <numeric>
+
+#include "icd/test_support.h"
+
+namespace morgana::icd::test {
+namespace {
+
+class Features : public OpenCl {
+ protected:
+  // Runs `body` with the fixture's context and queue on each device of the platform in turn.
+  void on_each_device(const std::function<void()>& body) {
+    cl_uint count = 0;
+    ASSERT_EQ(clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 0, nullptr, &count), CL_SUCCESS);
+    std::vector<cl_device_id> all(count);
+    clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, count, all.data(), nullptr);
+    for (cl_device_id one : all) {
+      TearDown();
+      device = one;
+      cl_int error;
+      context = clCreateContext(nullptr, 1, &device, nullptr, nullptr, &error);
+      ASSERT_EQ(error, CL_SUCCESS);
+      queue = make_queue(0);
+      SCOPED_TRACE(device_name());
+      body();
+    }
+  }
+
+  std::string device_name() {
+    char name[256] = {};
+    clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof name, name, nullptr);
+    return name;
+  }
+  bool is_gfx6() { return device_name().starts_with("gfx6"); }
+
+  template <typename T>
+  T query(cl_device_info name) {
+    T value{};
+    EXPECT_EQ(clGetDeviceInfo(device, name, sizeof value, &value, nullptr), CL_SUCCESS);
+    return value;
+  }
+
+  // Runs kernel k(global int* out, more buffers...) over `global` items in groups of `local`; what is in
+  // `out` then.
+  std::vector<int> run(const std::string& source, size_t global, size_t local, size_t results,
+                       const std::vector<cl_mem>& more = {}) {
+    cl_program program = make_program(source.c_str(), "-cl-std=CL3.0");
+    cl_kernel kernel = make_kernel(program, "k");
+    cl_mem out = make_buffer(results * sizeof(int));
+    const int zero = 0;
+    clEnqueueFillBuffer(queue, out, &zero, sizeof zero, 0, results * sizeof(int), 0, nullptr, nullptr);
+    EXPECT_EQ(clSetKernelArg(kernel, 0, sizeof out, &out), CL_SUCCESS);
+    for (cl_uint i = 0; i < more.size(); ++i)
+      EXPECT_EQ(clSetKernelArg(kernel, i + 1, sizeof(cl_mem), &more[i]), CL_SUCCESS);
+    EXPECT_EQ(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &global, &local, 0, nullptr, nullptr),
+              CL_SUCCESS);
+    std::vector<int> values = read<int>(out, results);
+    clReleaseMemObject(out);
+    clReleaseKernel(kernel);
+    clReleaseProgram(program);
+    return values;
+  }
+};
+
+// A group of 100 work-items is a whole sub-group and one of 36; every third item takes another path.
+constexpr int kItems = 100, kWave = 64;
+int value_of(int item) { return (item * 37) % 101 - 50; }
+bool takes_part(int item) { return item % 3 != 0; }
+
+// The items of `item`'s sub-group, in order, that take part.
+std::vector<int> peers(int item, int cluster = kWave) {
+  int first = item / kWave * kWave;
+  first += (item - first) / cluster * cluster;
+  std::vector<int> list;
+  for (int i = first; i < std::min(first + cluster, kItems); ++i)
+    if (takes_part(i) && i / kWave == item / kWave) list.push_back(i);
+  return list;
+}
+
+TEST_F(Features, NonUniformSubGroupFunctions) {
+  struct Row {
+    const char* expression;
+    std::function<int(int item)> expected;
+  };
+  auto fold = [](int item, int cluster, bool before_only, bool with_self, int start, auto combine) {
+    int sum = start;
+    for (int i : peers(item, cluster))
+      if (!before_only || i < item || (with_self && i == item)) sum = combine(sum, value_of(i));
+    return sum;
+  };
+  auto add = [](int a, int b) { return a + b; };
+  auto least = [](int a, int b) { return std::min(a, b); };
+  auto most = [](int a, int b) { return std::max(a, b); };
+  auto both = [](int a, int b) { return a & b; };
+  const std::vector<Row> rows = {
+      {"sub_group_non_uniform_reduce_add(v)", [&](int i) { return fold(i, 64, false, true, 0, add); }},
+      {"sub_group_non_uniform_scan_inclusive_add(v)", [&](int i) { return fold(i, 64, true, true, 0, add); }},
+      {"sub_group_non_uniform_scan_exclusive_add((long)v)",
+       [&](int i) { return fold(i, 64, true, false, 0, add); }},
+      {"sub_group_non_uniform_scan_exclusive_max((char)v)",
+       [&](int i) { return fold(i, 64, true, false, -128, most); }},
+      {"sub_group_non_uniform_scan_inclusive_min((short)v)",
+       [&](int i) { return fold(i, 64, true, true, 32767, least); }},
+      {"sub_group_non_uniform_reduce_and(v)", [&](int i) { return fold(i, 64, false, true, -1, both); }},
+      {"sub_group_non_uniform_reduce_min((double)v)",
+       [&](int i) { return fold(i, 64, false, true, 1000, least); }},
+      {"sub_group_non_uniform_reduce_logical_xor(v & 1)",
+       [&](int i) { return fold(i, 64, false, true, 0, [](int a, int b) { return a ^ (b & 1); }); }},
+      {"sub_group_clustered_reduce_add(v, 8)", [&](int i) { return fold(i, 8, false, true, 0, add); }},
+      {"sub_group_clustered_reduce_max((float)v, 16)",
+       [&](int i) { return fold(i, 16, false, true, -1000, most); }},
+      {"sub_group_clustered_reduce_add(v, 1)", value_of},
+      {"sub_group_broadcast_first(v)", [](int i) { return value_of(peers(i)[0]); }},
+      {"sub_group_non_uniform_broadcast((ulong)(v + 50), 1) - 50u",
+       [](int i) { return value_of(i / kWave * kWave + 1); }},
+      {"sub_group_elect()", [](int i) { return int{peers(i)[0] == i}; }},
+      {"sub_group_non_uniform_any(v > 48)",
+       [&](int i) { return int{fold(i, 64, false, true, -1000, most) > 48}; }},
+      {"sub_group_non_uniform_all(v > -51)", [](int) { return 1; }},
+      {"sub_group_non_uniform_all_equal(v)", [](int) { return 0; }},
+      {"sub_group_ballot(1).y",
+       [](int item) {
+         unsigned bits = 0;
+         for (int i : peers(item))
+           if (i % kWave >= 32) bits |= 1u << (i % 32);
+         return static_cast<int>(bits);
+       }},
+      {"sub_group_ballot_bit_count(sub_group_ballot(v > 0))",
+       [](int item) {
+         int count = 0;
+         for (int i : peers(item)) count += value_of(i) > 0;
+         return count;
+       }},
+      {"sub_group_ballot_exclusive_scan(sub_group_ballot(v > 0))",
+       [](int item) {
+         int count = 0;
+         for (int i : peers(item)) count += i < item && value_of(i) > 0;
+         return count;
+       }},
+      {"sub_group_ballot_find_msb(sub_group_ballot(1))", [](int i) { return peers(i).back() % kWave; }},
+      {"popcount(get_sub_group_lt_mask().x) + popcount(get_sub_group_lt_mask().y)",
+       [](int i) { return i % kWave; }},
+  };
+  std::string body;
+  for (size_t row = 0; row < rows.size(); ++row)
+    body += "  out[" + std::to_string(row * kItems) + " + i] = (int)(" + rows[row].expression + ");\n";
+  const std::string source =
+      "kernel void k(global int* out) {\n  int i = get_global_id(0), v = (i * 37) % 101 - 50;\n"
+      "  if (i % 3 != 0) {\n" +
+      body + "  }\n}\n";
+  on_each_device([&] {
+    std::vector<int> values = run(source, kItems, kItems, rows.size() * kItems);
+    for (size_t row = 0; row < rows.size(); ++row)
+      for (int item = 0; item < kItems; ++item) {
+        if (!takes_part(item)) continue;
+        ASSERT_EQ(values[row * kItems + item], rows[row].expected(item))
+            << rows[row].expression << " of item " << item;
+      }
+  });
+}
+
+TEST_F(Features, ShufflesAndCoreSubGroupFunctions) {
+  const std::string source = R"(
+    kernel void k(global int* out) {
+      int i = get_global_id(0), v = i * 3;
+      global int* at = out + i * 12;
+      at[0] = sub_group_shuffle(v, (uint)(63 - get_sub_group_local_id()));
+      at[1] = (int)sub_group_shuffle_xor((double)v, 5u);
+      at[2] = sub_group_shuffle_up((short)v, 3u);
+      at[3] = (int)sub_group_shuffle_down((long)v, 7u);
+      at[4] = (int)sub_group_rotate((float)v, 10);
+      at[5] = sub_group_clustered_rotate((uchar)i, -1, 8u);
+      at[6] = sub_group_reduce_add(v);
+      at[7] = sub_group_scan_exclusive_max((char)(i % 50));
+      at[8] = sub_group_broadcast((int2)(v, i), 9u).s1;
+      at[9] = get_sub_group_id() * 100 + get_num_sub_groups();
+      at[10] = get_sub_group_size() * 100 + get_max_sub_group_size();
+      at[11] = work_group_scan_inclusive_add(v);
+    })";
+  on_each_device([&] {
+    std::vector<int> values = run(source, 128, 128, 128 * 12);
+    for (int i = 0; i < 128; ++i) {
+      const int first = i / 64 * 64, lane = i % 64, *at = &values[size_t(i) * 12];
+      ASSERT_EQ(at[0], (first + 63 - lane) * 3) << i;
+      ASSERT_EQ(at[1], (i ^ 5) * 3) << i;
+      if (lane >= 3) ASSERT_EQ(at[2], (i - 3) * 3) << i;
+      if (lane < 57) ASSERT_EQ(at[3], (i + 7) * 3) << i;
+      ASSERT_EQ(at[4], (first + (lane + 10) % 64) * 3) << i;
+      ASSERT_EQ(at[5], i / 8 * 8 + (i + 7) % 8) << i;
+      ASSERT_EQ(at[6], (first * 64 + 2016) * 3) << i;
+      int most = -128;
+      for (int j = first; j < i; ++j) most = std::max(most, j % 50);
+      ASSERT_EQ(at[7], most) << i;
+      ASSERT_EQ(at[8], first + 9) << i;
+      ASSERT_EQ(at[9], i / 64 * 100 + 2) << i;
+      ASSERT_EQ(at[10], 6464) << i;
+      ASSERT_EQ(at[11], i * (i + 1) / 2 * 3) << i;
+    }
+  });
+}
+
+TEST_F(Features, BitFieldsAndDotProducts) {
+  const std::string source = R"(
+    kernel void k(global int* out) {
+      out[0] = bitfield_insert(0x12345678, 0xff, 8u, 12u);
+      out[1] = bitfield_extract_signed((uchar)0xb4, 2u, 6u);
+      out[2] = (int)bitfield_extract_unsigned((long)0xabcdef0123456789, 32u, 20u);
+      out[3] = bit_reverse((ushort4)(1, 2, 4, 8)).s2;
+      out[4] = bitfield_extract_signed(-5, 0u, 32u);
+      out[5] = (int)(bitfield_insert(7ul, ~0ul, 0u, 64u) >> 60);
+      out[6] = bitfield_insert((short)99, (short)0, 3u, 0u);
+      char4 a = (char4)(-128, 127, 3, -4);
+      uchar4 b = (uchar4)(255, 200, 7, 1);
+      out[7] = dot(a, a);
+      out[8] = dot(b, b);
+      out[9] = dot(a, b);
+      out[10] = dot(b, a);
+      out[11] = dot_acc_sat(a, a, 0x7fffffff);
+      out[12] = dot_acc_sat(b, b, 0xffffffffu);
+      out[13] = dot_acc_sat(b, (char4)(-128), (int)0x80000000);
+      out[14] = dot_4x8packed_ss_int(0x80ff0102u, 0x01020304u);
+      out[15] = dot_acc_sat_4x8packed_us_int(0xff000001u, 0xff000002u, 1000);
+    })";
+  const int expected[16] = {0x1230ff78,
+                            -19,
+                            0xdef01,
+                            0x2000,
+                            -5,
+                            15,
+                            99,
+                            16384 + 16129 + 9 + 16,
+                            65025 + 40000 + 49 + 1,
+                            -32640 + 25400 + 21 - 4,
+                            -32640 + 25400 + 21 - 4,
+                            0x7fffffff,
+                            -1,
+                            INT32_MIN,
+                            -128 - 2 + 3 + 8,
+                            1000 - 255 + 2};
+  on_each_device([&] {
+    std::vector<int> values = run(source, 1, 1, 16);
+    for (int i = 0; i < 16; ++i) EXPECT_EQ(values[size_t(i)], expected[i]) << i;
+    auto speed = query<cl_device_integer_dot_product_acceleration_properties_khr>(
+        CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_4x8BIT_PACKED_KHR);
+    const std::string name = device_name();
+    bool fast = !name.starts_with("gfx6") && !name.starts_with("gfx7") && !name.starts_with("gfx8") &&
+                !name.starts_with("gfx900");
+    EXPECT_EQ(speed.signed_accelerated, cl_bool{fast});
+    EXPECT_EQ(speed.mixed_signedness_accelerated, cl_bool{CL_FALSE});
+  });
+}
+
+TEST_F(Features, PipesCarryPackets) {
+  const char* source = R"(
+    kernel void put(write_only pipe int p) { int v = get_global_id(0) * 7; write_pipe(p, &v); }
+    kernel void take(read_only pipe int p, global int* out) {
+      int i = get_global_id(0), v = -1;
+      out[i] = read_pipe(p, &v) == 0 ? v : -1;
+      if (i == 0) out[300] = get_pipe_max_packets(p);
+    })";
+  on_each_device([&] {
+    cl_int error;
+    if (!query<cl_bool>(CL_DEVICE_PIPE_SUPPORT)) {
+      EXPECT_TRUE(is_gfx6());
+      EXPECT_EQ(query<cl_uint>(CL_DEVICE_PIPE_MAX_PACKET_SIZE), 0u);
+      EXPECT_EQ(clCreatePipe(context, 0, 4, 256, nullptr, &error), nullptr);
+      EXPECT_EQ(error, CL_INVALID_OPERATION);
+      return;
+    }
+    cl_mem pipe = clCreatePipe(context, 0, 4, 256, nullptr, &error);
+    ASSERT_EQ(error, CL_SUCCESS);
+    cl_mem_object_type type = 0;
+    clGetMemObjectInfo(pipe, CL_MEM_TYPE, sizeof type, &type, nullptr);
+    EXPECT_EQ(type, cl_mem_object_type{CL_MEM_OBJECT_PIPE});
+    cl_uint packets = 0;
+    EXPECT_EQ(clGetPipeInfo(pipe, CL_PIPE_MAX_PACKETS, sizeof packets, &packets, nullptr), CL_SUCCESS);
+    EXPECT_EQ(packets, 256u);
+    cl_program program = make_program(source, "-cl-std=CL3.0");
+    cl_kernel put = make_kernel(program, "put"), take = make_kernel(program, "take");
+    cl_mem out = make_buffer(301 * sizeof(int));
+    EXPECT_EQ(clSetKernelArg(put, 0, sizeof out, &out), CL_INVALID_MEM_OBJECT);
+    EXPECT_EQ(clSetKernelArg(put, 0, sizeof pipe, &pipe), CL_SUCCESS);
+    EXPECT_EQ(clSetKernelArg(take, 0, sizeof pipe, &pipe), CL_SUCCESS);
+    EXPECT_EQ(clSetKernelArg(take, 1, sizeof out, &out), CL_SUCCESS);
+    const size_t written = 200, read_items = 300;
+    for (int round = 0; round < 2; ++round) {  // the second goes around the end
+      EXPECT_EQ(clEnqueueNDRangeKernel(queue, put, 1, nullptr, &written, nullptr, 0, nullptr, nullptr),
+                CL_SUCCESS);
+      EXPECT_EQ(clEnqueueNDRangeKernel(queue, take, 1, nullptr, &read_items, nullptr, 0, nullptr, nullptr),
+                CL_SUCCESS);
+      std::vector<int> values = read<int>(out, 301);
+      EXPECT_EQ(values[300], 256);
+      std::map<int, int> seen;
+      for (size_t i = 0; i < 300; ++i) ++seen[values[i]];
+      EXPECT_EQ(seen[-1], 100) << "reads beyond the last packet";
+      for (int i = 0; i < 200; ++i) EXPECT_EQ(seen[i * 7], 1) << i;
+    }
+    clReleaseMemObject(out);
+    clReleaseKernel(put);
+    clReleaseKernel(take);
+    clReleaseProgram(program);
+    EXPECT_EQ(clReleaseMemObject(pipe), CL_SUCCESS);
+  });
+}
+
+TEST_F(Features, SubGroupQueriesAgreeWithTheKernel) {
+  cl_program program = make_program(
+      "kernel void k(global int* p) { p[0] = 1; }"
+      "kernel __attribute__((reqd_work_group_size(10, 10, 1))) void fixed(global int* p) { p[0] = 1; }");
+  cl_kernel kernel = make_kernel(program, "k"), fixed = make_kernel(program, "fixed");
+  auto ask = [&](cl_kernel of, cl_kernel_sub_group_info name, std::vector<size_t> input) {
+    size_t value = ~size_t{0};
+    EXPECT_EQ(clGetKernelSubGroupInfo(of, device, name, input.size() * sizeof(size_t), input.data(),
+                                      sizeof value, &value, nullptr),
+              CL_SUCCESS);
+    return value;
+  };
+  EXPECT_EQ(ask(kernel, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, {200}), 64u);
+  EXPECT_EQ(ask(kernel, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, {5, 4}), 20u);
+  EXPECT_EQ(ask(kernel, CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, {200}), 4u);
+  EXPECT_EQ(ask(kernel, CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, {8, 8, 2}), 2u);
+  EXPECT_EQ(ask(kernel, CL_KERNEL_MAX_NUM_SUB_GROUPS, {}), 4u);
+  EXPECT_EQ(ask(kernel, CL_KERNEL_COMPILE_NUM_SUB_GROUPS, {}), 0u);
+  EXPECT_EQ(ask(kernel, CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT, {3}), 192u);
+  EXPECT_EQ(ask(kernel, CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT, {5}), 0u);
+  size_t sizes[3] = {}, count = 2;
+  EXPECT_EQ(clGetKernelSubGroupInfo(fixed, device, CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT, sizeof count,
+                                    &count, sizeof sizes, sizes, nullptr),
+            CL_SUCCESS);
+  EXPECT_EQ(sizes[0], 10u);
+  EXPECT_EQ(sizes[1], 10u);
+  EXPECT_EQ(sizes[2], 1u);
+  clReleaseKernel(kernel);
+  clReleaseKernel(fixed);
+  clReleaseProgram(program);
+}
+
+}  // namespace
+}  // namespace morgana::icd::test
