@@ -68,16 +68,17 @@ ScalarFunction scalar_function(const llvm::Constant* row) {
 }  // namespace
 
 const Library* Library::get() {
-  static const std::unique_ptr<const Library> library = []() -> std::unique_ptr<const Library> {
+  // Never destroyed: compilations may outlive static destruction.
+  static const Library* const library = []() -> const Library* {
     std::unique_ptr<Library> made(new Library);
     const EmbeddedBitcode bitcode = embedded_bitcode(level().name);
     made->data_ = bitcode.data;
     made->size_ = bitcode.size;
-    if (made->read_tables()) return made;
+    if (made->read_tables()) return made.release();
     log(LogLevel::error, "jit: the bitcode library cannot be read; kernels are interpreted");
     return nullptr;
   }();
-  return library.get();
+  return library;
 }
 
 std::unique_ptr<llvm::Module> Library::load(llvm::LLVMContext& context) const {

@@ -1,7 +1,11 @@
 #include "device/jit/tier.h"
 
+#include <pthread.h>
+
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -10,7 +14,6 @@
 
 #include "base/log.h"
 #include "base/options.h"
-#include "device/dispatch/job.h"
 
 namespace morgana::device::jit {
 namespace {
@@ -28,6 +31,34 @@ Policy policy() {
   }();
   return chosen;
 }
+
+// The process's exit destroys LLVM's globals: it waits for compilations in progress, and none begins after
+// it.
+std::atomic<int> compilations{0};
+std::atomic<bool> is_exiting{false};
+
+void before_exit() {
+  is_exiting.store(true);
+  constexpr int kPatience = 10'000;  // milliseconds
+  for (int i = 0; i < kPatience && compilations.load() > 0; i++)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+class Compilation {
+ public:
+  Compilation() {
+    static const bool registered = [] {
+      pthread_atfork(nullptr, nullptr, [] { compilations.store(0); });  // threads do not survive fork
+      return std::atexit(before_exit) == 0;
+    }();
+    (void)registered;
+    compilations.fetch_add(1);
+  }
+  ~Compilation() { compilations.fetch_sub(1); }
+  Compilation(const Compilation&) = delete;
+  Compilation& operator=(const Compilation&) = delete;
+  bool may_begin() const { return !is_exiting.load(); }
+};
 
 // One form of a kernel. Its state goes from waiting to done, once.
 struct Form {
@@ -62,6 +93,8 @@ struct Tier::Impl {
   std::thread thread;
 
   void build(Forms& forms, bool full) {
+    const Compilation compilation;
+    if (!compilation.may_begin()) return;
     Specialisation key = forms.key;
     key.full_wave = full;
     auto made = compile(forms.program, forms.entry, key);
@@ -84,10 +117,7 @@ struct Tier::Impl {
       queue.pop_front();
       compiling = forms.get();
       lock.unlock();
-      if (!process_is_exiting()) {
-        const Running running;  // the process's exit waits: LLVM must not lose its globals meanwhile
-        build(*forms, full);
-      }
+      build(*forms, full);
       lock.lock();
       compiling = nullptr;
       forms->form[full].is_done = true;
