@@ -148,6 +148,37 @@ TEST_F(Memory, HostMemoryIsRegisteredAsOftenAsItIsDeregistered) {
   EXPECT_EQ(hsaKmtQueryPointerInfo(mine.data(), &info), HSAKMT_STATUS_ERROR);
 }
 
+TEST_F(Memory, FineGrainedHostMemoryHasASecondAddress) {
+  std::vector<uint32_t> mine(100'000, 7);
+  HsaMemFlags flags{};
+  flags.ui32.HostAccess = 1;
+  ASSERT_EQ(hsaKmtRegisterMemoryWithFlags(&mine[3], 4 * 90'000, flags), HSAKMT_STATUS_SUCCESS);
+  HSAuint64 alternate = 0;
+  ASSERT_EQ(hsaKmtMapMemoryToGPU(&mine[3], 4 * 90'000, &alternate), HSAKMT_STATUS_SUCCESS);
+  ASSERT_NE(alternate, 0u);
+  auto* other = reinterpret_cast<uint32_t*>(alternate);
+  ASSERT_NE(other, &mine[3]);
+  for (uint32_t word : mine) ASSERT_EQ(word, 7u);
+  other[5] = 8;
+  mine[3 + 89'999] = 9;
+  EXPECT_EQ(mine[3 + 5], 8u);
+  EXPECT_EQ(other[89'999], 9u);
+  HsaPointerInfo info{};
+  ASSERT_EQ(hsaKmtQueryPointerInfo(other + 5, &info), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(info.CPUAddress, &mine[3]);
+  EXPECT_EQ(info.GPUAddress, alternate);
+  ASSERT_EQ(hsaKmtDeregisterMemory(&mine[3]), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(mine[3 + 5], 8u);
+  // Read-only memory has none.
+  static const uint32_t kConstant[4096] = {1};
+  ASSERT_EQ(hsaKmtRegisterMemoryWithFlags(const_cast<uint32_t*>(kConstant), sizeof kConstant, flags),
+            HSAKMT_STATUS_SUCCESS);
+  ASSERT_EQ(hsaKmtMapMemoryToGPU(const_cast<uint32_t*>(kConstant), sizeof kConstant, &alternate),
+            HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(alternate, 0u);
+  ASSERT_EQ(hsaKmtDeregisterMemory(const_cast<uint32_t*>(kConstant)), HSAKMT_STATUS_SUCCESS);
+}
+
 TEST_F(Memory, IsSharedWithAnotherProcess) {
   auto* words = allocate<uint32_t>(2 * kPage, kGpu);
   words[7] = 42;

@@ -8,6 +8,14 @@ namespace {
 
 std::span<const uint32_t> span_of(const HSAuint32* nodes, HSAuint64 count) { return {nodes, count}; }
 
+HSAKMT_STATUS map(void* address, HSAuint64 size, std::optional<std::span<const uint32_t>> nodes,
+                  HSAuint64* alternate) {
+  uint64_t other = 0;
+  const HSAKMT_STATUS status = MemoryTable::get().map(address, size, nodes, other);
+  if (alternate != nullptr) *alternate = other;
+  return status;
+}
+
 bool is_list(HSAuint64 count, const HSAuint32* nodes) { return count == 0 || nodes != nullptr; }
 
 }  // namespace
@@ -43,18 +51,14 @@ KMT_EXPORT hsaKmtDeregisterMemory(void* address) {
 }
 
 KMT_EXPORT hsaKmtMapMemoryToGPU(void* address, HSAuint64 size, HSAuint64* alternate) {
-  return entry([&] {
-    if (alternate != nullptr) *alternate = 0;
-    return MemoryTable::get().map(address, size, std::nullopt);
-  });
+  return entry([&] { return map(address, size, std::nullopt, alternate); });
 }
 
 KMT_EXPORT hsaKmtMapMemoryToGPUNodes(void* address, HSAuint64 size, HSAuint64* alternate,
                                      HsaMemMapFlags /*flags*/, HSAuint64 count, HSAuint32* nodes) {
   return entry([&] {
     if (!is_list(count, nodes)) return HSAKMT_STATUS_INVALID_PARAMETER;
-    if (alternate != nullptr) *alternate = 0;
-    return MemoryTable::get().map(address, size, span_of(nodes, count));
+    return map(address, size, span_of(nodes, count), alternate);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kmt/alias.h"
 #include "kmt/nodes.h"
 #include "runtime/memory.h"
 
@@ -25,7 +26,7 @@ void report(const Range& range, HsaPointerInfo& info) {
   info.Node = range.node;
   info.MemFlags = range.flags;
   info.CPUAddress = reinterpret_cast<void*>(range.address);
-  info.GPUAddress = range.address;
+  info.GPUAddress = range.alias != 0 ? range.alias : range.address;
   info.SizeInBytes = range.size;
   info.NRegisteredNodes = static_cast<HSAuint32>(range.registered_nodes.size());
   info.RegisteredNodes = range.registered_nodes.data();
@@ -129,6 +130,9 @@ Range* MemoryTable::find(uint64_t address) {
   // Registered ranges may overlap; the one that begins last is the closest.
   for (auto it = users_.upper_bound(address); it != users_.begin();)
     if ((--it)->second->holds(address)) return it->second.get();
+  for (const auto& [start, range] : users_)
+    if (range->alias != 0 && address >= range->alias && address - range->alias < range->size)
+      return range.get();
   return nullptr;
 }
 
@@ -163,6 +167,8 @@ HSAKMT_STATUS MemoryTable::add_user_range(void* address, uint64_t size, HsaMemFl
   range->flags = flags;
   range->type = HSA_POINTER_REGISTERED_USER;
   range->registered_nodes.assign(nodes.begin(), nodes.end());
+  // Coarse-grained registrations are those of single copies: nobody sees their addresses.
+  if (flags.ui32.HostAccess && !flags.ui32.CoarseGrain) range->alias = make_alias(start, size);
   users_.emplace(start, std::move(range));
   runtime::register_host(address, size, "registered host memory");
   return HSAKMT_STATUS_SUCCESS;
@@ -174,6 +180,7 @@ HSAKMT_STATUS MemoryTable::remove_range(void* address) {
   if (const auto user = users_.find(start); user != users_.end()) {
     if (--user->second->references != 0) return HSAKMT_STATUS_SUCCESS;
     runtime::unregister_host(address);
+    if (user->second->alias != 0) remove_alias(user->second->alias, user->second->size);
     users_.erase(user);
     return HSAKMT_STATUS_SUCCESS;
   }
@@ -190,7 +197,8 @@ HSAKMT_STATUS MemoryTable::remove_range(void* address) {
   return HSAKMT_STATUS_SUCCESS;
 }
 
-HSAKMT_STATUS MemoryTable::map(void* address, uint64_t size, std::optional<std::span<const uint32_t>> nodes) {
+HSAKMT_STATUS MemoryTable::map(void* address, uint64_t size, std::optional<std::span<const uint32_t>> nodes,
+                               uint64_t& alternate) {
   const auto start = reinterpret_cast<uint64_t>(address);
   if (nodes)
     for (uint32_t node : *nodes)
@@ -201,6 +209,7 @@ HSAKMT_STATUS MemoryTable::map(void* address, uint64_t size, std::optional<std::
   if (range == nullptr || size > range->size - (start - range->address))
     return HSAKMT_STATUS_INVALID_PARAMETER;
   if (range->flags.ui32.Scratch) return HSAKMT_STATUS_SUCCESS;  // mapped piece by piece
+  if (range->alias != 0) alternate = range->alias + (start - range->address);
   if (nodes) {
     range->mapped_nodes.assign(nodes->begin(), nodes->end());
   } else if (!range->registered_nodes.empty()) {

@@ -1,7 +1,8 @@
 // MemoryTable: every range of memory that a runtime has allocated, registered or imported through the thunk.
 //
-// GPU and host addresses are the same: mapping is bookkeeping, for pointer queries, and says which agents may
-// execute code from a range. Callable from any thread.
+// GPU and host addresses are the same, but for the program's own memory when it is registered as fine-grained
+// (hipHostRegister), which has a second one: mapping is bookkeeping, for pointer queries, and says which
+// agents may execute code from a range. Callable from any thread.
 #pragma once
 
 #include <hsakmt.h>
@@ -21,6 +22,7 @@ namespace morgana::kmt {
 
 struct Range {
   uint64_t address = 0, size = 0;
+  uint64_t alias = 0;  // where devices see the program's own memory; 0: at `address`
   uint32_t node = 0;
   HsaMemFlags flags{};
   HSA_POINTER_TYPE type = HSA_POINTER_ALLOCATED;
@@ -42,7 +44,9 @@ class MemoryTable {
   HSAKMT_STATUS add_user_range(void* address, uint64_t size, HsaMemFlags flags,
                                std::span<const uint32_t> nodes);
   HSAKMT_STATUS remove_range(void* address);
-  HSAKMT_STATUS map(void* address, uint64_t size, std::optional<std::span<const uint32_t>> nodes);
+  // `alternate`: the range's other address, or 0.
+  HSAKMT_STATUS map(void* address, uint64_t size, std::optional<std::span<const uint32_t>> nodes,
+                    uint64_t& alternate);
   HSAKMT_STATUS unmap(void* address);
   HSAKMT_STATUS query(const void* address, HsaPointerInfo& info);
   HSAKMT_STATUS set_user_data(const void* address, void* data);

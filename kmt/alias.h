@@ -1,0 +1,19 @@
+// A second address of the program's own memory.
+//
+// On hardware, host memory that is registered gets an address of its own on the GPU, and HIP depends on the
+// two being different: it keeps both in one table and removes both. Callable from any thread.
+#pragma once
+
+#include <cstdint>
+
+namespace morgana::kmt {
+
+// Maps the pages of [address, address + size) a second time and returns where `address` is there; 0 when that
+// cannot be done (memory that is not writable, private memory of a file, the calling thread's stack).
+//
+// Private anonymous memory is moved into a file first, at its place, piece by piece: nothing else may write
+// to these pages meanwhile, and a forked child shares them with its parent from then on.
+uint64_t make_alias(uint64_t address, uint64_t size);
+void remove_alias(uint64_t alias, uint64_t size);
+
+}  // namespace morgana::kmt
