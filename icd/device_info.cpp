@@ -182,6 +182,14 @@ cl_int absent_info(const Device& device, cl_device_info name, const InfoWriter& 
   }
 }
 
+// Of cl_ext_float_atomics and cl_khr_kernel_clock, younger than the headers of Debian 12.
+constexpr cl_device_info kSingleFpAtomics = 0x4231;
+constexpr cl_device_info kDoubleFpAtomics = 0x4232;
+constexpr cl_device_info kHalfFpAtomics = 0x4233;
+constexpr cl_device_info kKernelClock = 0x1076;
+// Load and store, add, minimum and maximum, in global (bits 0 to 2) and in local memory (bits 16 to 18).
+constexpr cl_bitfield kFpAtomics = 0x70007;
+
 // What the extensions and features of extensions.def bring along.
 cl_int optional_info(const Device& device, cl_device_info name, const InfoWriter& out) {
   const Target target = device.target();
@@ -204,6 +212,10 @@ cl_int optional_info(const Device& device, cl_device_info name, const InfoWriter
     case CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_8BIT_KHR:
     case CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_4x8BIT_PACKED_KHR:
       return out.value<cl_device_integer_dot_product_acceleration_properties_khr>(dot_acceleration(target));
+    case kSingleFpAtomics:
+    case kDoubleFpAtomics: return out.value<cl_bitfield>(kFpAtomics);
+    case kHalfFpAtomics: return out.value<cl_bitfield>(0);
+    case kKernelClock: return out.value<cl_bitfield>(7);  // device, work-group and sub-group
     default: return absent_info(device, name, out);
   }
 }

@@ -307,6 +307,56 @@ TEST_F(Features, PipesCarryPackets) {
   });
 }
 
+TEST_F(Features, AtomicsOnNamedAddressSpacesAndFloats) {
+  const std::string source = R"(
+    kernel void k(global int* out, global atomic_int* sum, global atomic_float* real, global atomic_double* wide,
+                  global atomic_ulong* most, global atomic_int* taken) {
+      local atomic_int count;
+      local atomic_float least;
+      int i = get_local_id(0);
+      if (i == 0) {
+        atomic_init(&count, 5);
+        atomic_init(&least, 1e30f);
+      }
+      work_group_barrier(CLK_LOCAL_MEM_FENCE);
+      atomic_fetch_add_explicit(sum, i, memory_order_relaxed, memory_scope_device);
+      atomic_fetch_sub_explicit(&count, 1, memory_order_acq_rel, memory_scope_work_group);
+      atomic_fetch_min_explicit(&least, (float)(50 - i), memory_order_relaxed, memory_scope_work_group);
+      atomic_fetch_add_explicit(real, 0.5f, memory_order_relaxed, memory_scope_device);
+      atomic_fetch_add_explicit(wide, 0.25, memory_order_relaxed, memory_scope_all_svm_devices);
+      atomic_fetch_max_explicit(most, (ulong)i << 40, memory_order_relaxed, memory_scope_device);
+      int expected = 0;
+      if (atomic_compare_exchange_strong_explicit(taken, &expected, i + 1, memory_order_acq_rel, memory_order_relaxed,
+                                                  memory_scope_device))
+        atomic_fetch_add_explicit((global atomic_int*)out, 1, memory_order_relaxed, memory_scope_device);
+      work_group_barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+      if (i == 0) {
+        out[1] = atomic_load_explicit(&count, memory_order_relaxed, memory_scope_work_group);
+        out[2] = (int)atomic_load_explicit(&least, memory_order_relaxed, memory_scope_work_group);
+        ulong before = clock_read_device();
+        out[3] = clock_read_work_group() >= before && clock_read_sub_group() >= before;
+      }
+    })";
+  on_each_device([&] {
+    std::vector<cl_mem> cells;
+    const uint64_t zero = 0;
+    for (int i = 0; i < 5; ++i) {
+      cells.push_back(make_buffer(8));
+      clEnqueueFillBuffer(queue, cells.back(), &zero, 8, 0, 8, 0, nullptr, nullptr);
+    }
+    std::vector<int> out = run(source, 200, 200, 4, cells);
+    EXPECT_EQ(out[0], 1) << "one work-item took the cell";
+    EXPECT_EQ(out[1], 5 - 200);
+    EXPECT_EQ(out[2], 50 - 199);
+    EXPECT_EQ(out[3], 1) << "the clock runs forwards";
+    EXPECT_EQ(read<int>(cells[0], 1)[0], 199 * 100);
+    EXPECT_EQ(read<float>(cells[1], 1)[0], 100.0f);
+    EXPECT_EQ(read<double>(cells[2], 1)[0], 50.0);
+    EXPECT_EQ(read<uint64_t>(cells[3], 1)[0], uint64_t{199} << 40);
+    for (cl_mem cell : cells) clReleaseMemObject(cell);
+  });
+}
+
 TEST_F(Features, SubGroupQueriesAgreeWithTheKernel) {
   cl_program program = make_program(
       "kernel void k(global int* p) { p[0] = 1; }"
