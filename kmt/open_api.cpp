@@ -17,8 +17,15 @@ namespace {
 constexpr HSAuint32 kMajor = 1, kMinor = 9;
 // The newest targets that AMD's HIP of this interface's time (5.2) knows.
 constexpr const char* kDefaultDevices = "gfx90a";
-// GB_ADDR_CONFIG as Linux's driver programs gfx9.
-constexpr HSAuint32 kGbAddrConfig = 0x2a11'4042;
+// GB_ADDR_CONFIG as Linux's driver programs it, by generation.
+HSAuint32 address_config(Generation generation) {
+  if (generation >= Generation::gfx9) return 0x2a11'4042;
+  return generation == Generation::gfx8 ? 0x2201'1003 : 0x1201'1003;
+}
+constexpr HSAuint32 kSixteenBanks = 2;
+// GB_TILE_MODE: every tile mode is linear, aligned.
+constexpr HSAuint32 kLinearAligned = 1 << 2;
+constexpr HSAuint32 kTileModes = 32, kMacroTileModes = 16;
 
 uint64_t nanoseconds(clockid_t clock) {
   timespec time;
@@ -148,9 +155,17 @@ KMT_EXPORT hsaKmtGetTileConfig(HSAuint32 node, HsaGpuTileConfig* config) {
   return entry([&] {
     if (config == nullptr) return HSAKMT_STATUS_INVALID_PARAMETER;
     if (agent_of(node) == nullptr) return HSAKMT_STATUS_INVALID_NODE_UNIT;
-    config->NumTileConfigs = config->NumMacroTileConfigs = 0;  // gfx9 has none
-    config->GbAddrConfig = kGbAddrConfig;
-    config->NumBanks = config->NumRanks = 0;
+    const Generation generation = info(agent_of(node)->target()).generation;
+    config->GbAddrConfig = address_config(generation);
+    config->NumBanks = generation >= Generation::gfx9 ? 0 : kSixteenBanks;
+    config->NumRanks = 0;
+    const bool has_tables = generation < Generation::gfx9;
+    config->NumTileConfigs = has_tables ? std::min(config->NumTileConfigs, kTileModes) : 0;
+    config->NumMacroTileConfigs = has_tables ? std::min(config->NumMacroTileConfigs, kMacroTileModes) : 0;
+    if (config->TileConfig != nullptr)
+      std::fill_n(config->TileConfig, config->NumTileConfigs, kLinearAligned);
+    if (config->MacroTileConfig != nullptr)
+      std::fill_n(config->MacroTileConfig, config->NumMacroTileConfigs, 0);
     return HSAKMT_STATUS_SUCCESS;
   });
 }
