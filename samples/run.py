@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Runs every sample on Morgana through the system's OpenCL loader and prints one line each.
+"""Runs every sample on Morgana, through the system's OpenCL loader or AMD's HIP, and prints one line each.
 
 --devices all runs them on each of the nine targets. Exits 1 when a sample does not run or is not correct.
 """
 import argparse
+import os
 import pathlib
 import subprocess
 import sys
@@ -12,7 +13,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 TARGETS = "gfx600 gfx701 gfx803 gfx900 gfx906 gfx908 gfx90a gfx942 gfx950".split()
 
 
-def samples(binaries, out, compiled):
+def samples(binaries, out, compiled, device):
     for name in ("saxpy", "sgemm", "reduction", "histogram", "nbody", "sha256"):
         yield [str(binaries / name)]
     yield [str(binaries / "mandelbrot"), str(out / "mandelbrot.png")]
@@ -20,6 +21,9 @@ def samples(binaries, out, compiled):
     if not compiled:
         yield ["/usr/bin/python3", str(HERE / "life.py")]
     yield ["/usr/bin/python3", str(HERE / "trap.py"), str(binaries)]
+    # HIP, where hipcc was there to build it; for gfx90a, which a HIP program gets by default.
+    if (binaries / "heat").exists() and (device == "gfx90a" or (device is None and "MORGANA_DEVICES" not in os.environ)):
+        yield [str(binaries / "heat")]
 
 
 def main():
@@ -35,7 +39,7 @@ def main():
     failed = 0
     print(f"{'sample':<12} {'device':<8} {'kernels':>13}  result", flush=True)
     for device in devices:
-        for command in samples(binaries, arguments.out, arguments.compiled):
+        for command in samples(binaries, arguments.out, arguments.compiled, device):
             launcher = [str(binaries / "morgana"), "run"] + (["--devices", device] if device else []) + ["--"]
             try:
                 status = subprocess.run(launcher + command, timeout=600).returncode
