@@ -357,6 +357,44 @@ TEST_F(Features, AtomicsOnNamedAddressSpacesAndFloats) {
   });
 }
 
+TEST_F(Features, BuffersTellTheirDeviceAddress) {
+  using SetPointer = cl_int(CL_API_CALL*)(cl_kernel, cl_uint, cl_ulong);
+  constexpr cl_mem_properties kPrivateAddress = 0x5000;
+  constexpr cl_mem_info kAddress = 0x5001;
+  auto set = reinterpret_cast<SetPointer>(
+      clGetExtensionFunctionAddressForPlatform(platform, "clSetKernelArgDevicePointerEXT"));
+  ASSERT_NE(set, nullptr);
+  const cl_mem_properties wanted[] = {kPrivateAddress, CL_TRUE, 0}, unknown[] = {kPrivateAddress, 7, 0};
+  cl_int error;
+  EXPECT_EQ(clCreateBufferWithProperties(context, unknown, CL_MEM_READ_WRITE, 64, nullptr, &error), nullptr);
+  EXPECT_EQ(error, CL_INVALID_PROPERTY);
+  cl_mem buffer = clCreateBufferWithProperties(context, wanted, CL_MEM_READ_WRITE, 512, nullptr, &error);
+  ASSERT_EQ(error, CL_SUCCESS);
+  const cl_buffer_region region{128, 128};
+  cl_mem part = clCreateSubBuffer(buffer, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
+  ASSERT_EQ(error, CL_SUCCESS);
+  cl_ulong address = 0, part_address = 0;
+  EXPECT_EQ(clGetMemObjectInfo(buffer, kAddress, sizeof address, &address, nullptr), CL_SUCCESS);
+  EXPECT_EQ(clGetMemObjectInfo(part, kAddress, sizeof address, &part_address, nullptr), CL_SUCCESS);
+  EXPECT_EQ(part_address, address + 128);
+  cl_mem plain = make_buffer(64);
+  EXPECT_EQ(clGetMemObjectInfo(plain, kAddress, sizeof address, &address, nullptr), CL_INVALID_OPERATION);
+
+  cl_program program = make_program("kernel void k(global int* p, int v) { p[1] = v; }");
+  cl_kernel kernel = make_kernel(program, "k");
+  const int value = 4711;
+  EXPECT_EQ(set(nullptr, 0, part_address), CL_INVALID_KERNEL);
+  EXPECT_EQ(set(kernel, 1, part_address), CL_INVALID_ARG_INDEX);
+  EXPECT_EQ(set(kernel, 2, part_address), CL_INVALID_ARG_INDEX);
+  EXPECT_EQ(set(kernel, 0, part_address), CL_SUCCESS);
+  EXPECT_EQ(clSetKernelArg(kernel, 1, sizeof value, &value), CL_SUCCESS);
+  EXPECT_EQ(clEnqueueTask(queue, kernel, 0, nullptr, nullptr), CL_SUCCESS);
+  EXPECT_EQ(read<int>(buffer, 34)[33], 4711);
+  clReleaseKernel(kernel);
+  clReleaseProgram(program);
+  for (cl_mem mem : {plain, part, buffer}) EXPECT_EQ(clReleaseMemObject(mem), CL_SUCCESS);
+}
+
 TEST_F(Features, SubGroupQueriesAgreeWithTheKernel) {
   cl_program program = make_program(
       "kernel void k(global int* p) { p[0] = 1; }"

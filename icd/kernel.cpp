@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "icd/dispatch.h"
 #include "icd/info.h"
 
 namespace morgana::icd {
@@ -259,6 +260,19 @@ cl_int CL_API_CALL clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint arg_index,
   });
 }
 
+cl_int CL_API_CALL clSetKernelArgDevicePointerEXT(cl_kernel kernel, cl_uint arg_index, cl_ulong arg_value) {
+  return api(__func__, [&]() -> cl_int {
+    // CL_INVALID_KERNEL if kernel is not a valid kernel object.
+    Kernel* k = find<Kernel>(kernel);
+    if (k == nullptr) return CL_INVALID_KERNEL;
+    // CL_INVALID_ARG_INDEX if arg_index is not a valid argument index, or the argument is not a pointer to
+    // global memory.
+    if (arg_index >= k->argument_count() || k->argument(arg_index).kind != codeobj::ArgKind::global_buffer)
+      return CL_INVALID_ARG_INDEX;
+    return k->set_svm_pointer(arg_index, reinterpret_cast<const void*>(arg_value));  // NOLINT: an address
+  });
+}
+
 cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info param_name,
                                        size_t param_value_size, const void* param_value) {
   return api(__func__, [&]() -> cl_int {
@@ -270,6 +284,7 @@ cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info par
     bool empty = param_value == nullptr && param_value_size == 0;
     switch (param_name) {
       case CL_KERNEL_EXEC_INFO_SVM_PTRS:
+      case kExecInfoDevicePointers:
         if (empty) return CL_SUCCESS;
         return param_value == nullptr || param_value_size == 0 || param_value_size % sizeof(void*) != 0
                    ? CL_INVALID_VALUE

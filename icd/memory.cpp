@@ -41,8 +41,17 @@ Made<cl_mem> create_buffer(cl_context context, const cl_mem_properties* properti
   // CL_INVALID_CONTEXT if context is not a valid context.
   Context* c = find<Context>(context);
   if (c == nullptr) return CL_INVALID_CONTEXT;
-  // CL_INVALID_PROPERTY if a property name is not supported: none is defined.
-  if (properties != nullptr && *properties != 0) return CL_INVALID_PROPERTY;
+  // CL_INVALID_PROPERTY if a property name is not supported, its value not valid, or it is given twice.
+  std::vector<cl_mem_properties> copy;
+  if (properties != nullptr) {
+    if (*properties != 0) {
+      const bool valid =
+          properties[0] == kMemDevicePrivateAddress && properties[1] <= CL_TRUE && properties[2] == 0;
+      if (!valid) return CL_INVALID_PROPERTY;
+      copy.assign(properties, properties + 2);
+    }
+    copy.push_back(0);
+  }
   if (!are_buffer_flags(flags)) return CL_INVALID_VALUE;
   // CL_INVALID_BUFFER_SIZE if size is 0 or greater than CL_DEVICE_MAX_MEM_ALLOC_SIZE for all devices in
   // context.
@@ -69,8 +78,6 @@ Made<cl_mem> create_buffer(cl_context context, const cl_mem_properties* properti
     storage = made.value;
     if ((flags & CL_MEM_COPY_HOST_PTR) != 0) std::memcpy(storage.address, host_ptr, size);
   }
-  std::vector<cl_mem_properties> copy;
-  if (properties != nullptr) copy.push_back(0);
   return make<Mem>(*c, flags, size, storage, std::move(copy)).publish();
 }
 
@@ -130,6 +137,11 @@ Mem::~Mem() {
     callback->function(handle(), callback->user_data);
   runtime::release(storage_.owned);
   g_charged.fetch_sub(storage_.charged);
+}
+
+bool Mem::has_device_address() const {
+  if (parent_) return parent_->has_device_address();
+  return properties_.size() == 3 && properties_[1] == CL_TRUE;
 }
 
 void Mem::add_destructor(Destructor callback, void* user_data) {
@@ -243,6 +255,14 @@ cl_int CL_API_CALL clGetMemObjectInfo(cl_mem memobj, cl_mem_info param_name, siz
         return out.value<cl_mem>(mem->parent() == nullptr ? nullptr : mem->parent()->handle());
       case CL_MEM_OFFSET: return out.value<size_t>(mem->origin());
       case CL_MEM_USES_SVM_POINTER: return out.value<cl_bool>(mem->uses_svm());
+      case kMemDeviceAddress: {
+        // CL_INVALID_OPERATION if the buffer was not created with CL_MEM_DEVICE_PRIVATE_ADDRESS_EXT.
+        if (!mem->has_device_address()) return CL_INVALID_OPERATION;
+        // One address for each device of the context; here they share the memory.
+        const std::vector<cl_ulong> addresses(mem->context().devices().size(),
+                                              reinterpret_cast<cl_ulong>(mem->data()));
+        return out.array<cl_ulong>(addresses);
+      }
       case CL_MEM_PROPERTIES: return out.array<cl_mem_properties>(mem->properties());
       // CL_INVALID_VALUE if param_name is not one of the supported values.
       default: return CL_INVALID_VALUE;

@@ -47,6 +47,8 @@ class Mem : public Object<Mem> {
   uint8_t* data() const { return storage_.address; }
   void* host_ptr() const { return storage_.host_ptr; }
   bool uses_svm() const { return storage_.svm; }
+  // Whether the application may ask for its address (cl_ext_buffer_device_address); sub-buffers follow.
+  bool has_device_address() const;
   bool is_pipe() const { return pipe_.packet_size != 0; }
   const Pipe& pipe() const { return pipe_; }
   std::span<const cl_mem_properties> properties() const { return properties_; }
@@ -78,6 +80,11 @@ class Mem : public Object<Mem> {
   std::map<void*, cl_uint> mappings_;
   cl_uint map_count_ = 0;
 };
+
+// cl_ext_buffer_device_address, younger than the headers of Debian 12.
+inline constexpr cl_mem_properties kMemDevicePrivateAddress = 0x5000;
+inline constexpr cl_mem_info kMemDeviceAddress = 0x5001;
+inline constexpr cl_kernel_exec_info kExecInfoDevicePointers = 0x5002;
 
 // A buffer or sub-buffer, or nullptr: what takes buffers does not take pipes.
 inline Mem* find_buffer(cl_mem handle) {
