@@ -163,7 +163,7 @@ uint64_t real_time() { return nanoseconds(CLOCK_MONOTONIC_RAW) / 10; }
 void record_trap(Wave& wave, const GuestTrap& trap) {
   alignas(64) uint64_t addresses[kLanes];
   jit::WaveFrame& frame = static_cast<const ResidentGroup*>(wave.context)->frame(wave);
-  if (frame.in_kernel && !wave.stepping) {
+  if (frame.in_kernel && !wave.stepping && wave.access.address == nullptr) {
     // Compiled code keeps registers to itself, and tells where the first lane was going.
     const uint32_t bytes = touched_bytes(wave.step);
     for (uint64_t lane = 0; lane < kLanes; lane++) addresses[lane] = frame.first_address[lane / 16] + lane % 16 * bytes;

@@ -84,6 +84,15 @@ void strip(llvm::Module& module, const llvm::Function* kernel) {
       global.setLinkage(llvm::GlobalValue::ExternalLinkage);
     }
   }
+  // What the kernel's functions call in turn.
+  for (bool more = true; more;) {
+    more = false;
+    for (llvm::Function& f : module) {
+      if (!f.isMaterializable() || f.use_empty()) continue;
+      if (auto error = f.materialize()) llvm::consumeError(std::move(error));
+      more = true;
+    }
+  }
   for (llvm::Function& f : llvm::make_early_inc_range(module)) {
     if (&f == kernel) continue;
     f.setComdat(nullptr);
@@ -92,7 +101,7 @@ void strip(llvm::Module& module, const llvm::Function* kernel) {
       f.eraseFromParent();
     } else if (!f.isDeclaration()) {
       f.setLinkage(llvm::GlobalValue::InternalLinkage);
-      f.removeFnAttr(llvm::Attribute::NoInline);
+      f.removeFnAttr(llvm::Attribute::NoInline);  // calls say what is inlined
       f.removeFnAttr(llvm::Attribute::UWTable);
     }
   }
@@ -100,7 +109,7 @@ void strip(llvm::Module& module, const llvm::Function* kernel) {
     if (global.use_empty() && global.isDeclaration()) global.eraseFromParent();
 }
 
-void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
+void optimise(llvm::Module& module, llvm::Function& kernel, llvm::TargetMachine& machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager graphs;
@@ -129,9 +138,10 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
 
   llvm::ModulePassManager m;
   m.addPass(llvm::AlwaysInlinerPass());
-  m.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(f)));
   m.addPass(llvm::GlobalDCEPass());
   m.run(module, modules);
+  // What is left of the library beside the kernel has been optimised when the library was made.
+  f.run(kernel, functions);
 }
 
 std::unique_ptr<llvm::TargetMachine> target_machine(const llvm::Function& kernel) {
@@ -165,7 +175,7 @@ namespace {
 std::atomic<ObjectStore*> object_store{nullptr};
 
 // A change of the translator that changes its code must change this number.
-constexpr uint32_t kTranslatorVersion = 1;
+constexpr uint32_t kTranslatorVersion = 3;
 
 template <typename T>
 void append(std::string& to, const T& value) {
@@ -267,7 +277,7 @@ std::optional<Error> generate(const Library& library, const Flow& flow, Target t
   module->setTargetTriple(machine->getTargetTriple());
   if (std::getenv("MORGANA_JIT_DUMP") && llvm::verifyModule(*module, &llvm::errs()))
     return failed("invalid code");
-  optimise(*module, *machine);
+  optimise(*module, *function, *machine);
   dump(*module, address, "opt");
   const double optimised = cpu_milliseconds();
 

@@ -90,6 +90,8 @@ template <int N>
 struct Dwords {
   static constexpr int kSize = 4 * N;
   static constexpr int kRegisters = N;
+  using LoadLanes = LoadDwords<N>;
+  using StoreLanes = StoreDwords<N>;
   MORGANA_INLINE static bool load(Lanes* d, int i, const uint8_t* p, uint32_t m) {
     return load_row<N>(d, i, p, m);
   }
@@ -251,6 +253,94 @@ MORGANA_INLINE bool store_lds(uint8_t* lds, uint32_t limit, uint32_t add, const 
   return true;
 }
 
+// --- One address a lane, out of line ---
+
+// Loads or stores of whole dwords at `at`; the lanes outside `exec` point nowhere.
+template <class Move>
+[[gnu::noinline]] static void move_lanes(uint64_t* at, uint64_t exec, Lanes* data) {
+  point_nowhere(at, exec);
+  Data registers;
+  registers.to = reinterpret_cast<uint32_t*>(data);
+  registers.from = reinterpret_cast<const uint32_t*>(data);
+  Move::lanes(registers, at, exec);
+}
+
+// Addresses of 64 bits (`high`), or offsets from `base`. False: some lane addresses an aperture.
+template <class Move>
+[[gnu::noinline]] static bool global_lanes(Wave* wave, uint64_t base, const Lanes* low, const Lanes* high,
+                                           bool flat, uint64_t exec, Lanes* data) {
+  uint64_t* const at = address_room(*wave);
+  for (int i = 0; i < kChunks; i++) {
+    const Chunk upper = high ? high->chunk[i] : Chunk(0);
+    const Chunk shared = upper ^ Chunk(kSharedBase >> 32), own = upper ^ Chunk(kPrivateBase >> 32);
+    const Chunk aperture = shared == 0 || own == 0 ? Chunk(1) : Chunk(0);
+    if (flat && !is_zero(blend(chunk_mask(exec, i), aperture, Chunk(0)))) return false;
+    *reinterpret_cast<Chunk64*>(at + 16 * i) = (__builtin_convertvector(upper, Chunk64) << 32) +
+                                               __builtin_convertvector(low->chunk[i], Chunk64) + base;
+  }
+  const Touch touch(*wave, at, exec, Move::kBytes);
+  move_lanes<Move>(at, exec, data);
+  return true;
+}
+
+// False: some lane is out of range.
+template <class Move>
+[[gnu::noinline]] static bool lds_lanes(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address,
+                                        uint64_t exec, Lanes* data) {
+  if (limit < Move::kBytes) return false;
+  alignas(128) uint64_t at[kLanes];
+  for (int i = 0; i < kChunks; i++) {
+    const Chunk offset = address->chunk[i] + add;
+    const Chunk outside = offset > limit - Move::kBytes ? Chunk(1) : Chunk(0);
+    if (!is_zero(blend(chunk_mask(exec, i), outside, Chunk(0)))) return false;
+    *reinterpret_cast<Chunk64*>(at + 16 * i) =
+        __builtin_convertvector(offset, Chunk64) + reinterpret_cast<uint64_t>(lds);
+  }
+  move_lanes<Move>(at, exec, data);
+  return true;
+}
+
+// The caller's registers are values: only copies of them have addresses.
+template <int N>
+struct Copy {
+  Lanes lanes[N];
+  MORGANA_INLINE explicit Copy(const Lanes* from) {
+    for (int d = 0; d < N; d++) lanes[d] = from[d];
+  }
+};
+
+template <class Kind, bool Stores>
+MORGANA_INLINE bool by_address(Wave* wave, uint64_t base, const Lanes* low, const Lanes* high, bool flat,
+                               uint64_t exec, Lanes* data) {
+  if constexpr (requires { typename Kind::LoadLanes; }) {
+    using Load = typename Kind::LoadLanes;
+    using Store = typename Kind::StoreLanes;
+    const Copy<1> lower(low), upper(high ? high : low);
+    Copy<Kind::kRegisters> moved(data);
+    const Lanes* const top = high ? upper.lanes : nullptr;
+    if constexpr (Stores) return global_lanes<Store>(wave, base, lower.lanes, top, flat, exec, moved.lanes);
+    if (!global_lanes<Load>(wave, base, lower.lanes, top, flat, exec, moved.lanes)) return false;
+    for (int d = 0; d < Kind::kRegisters; d++) data[d] = moved.lanes[d];
+    return true;
+  }
+  return false;
+}
+template <class Kind, bool Stores>
+MORGANA_INLINE bool by_lds_address(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address,
+                                   uint64_t exec, Lanes* data) {
+  if constexpr (requires { typename Kind::LoadLanes; }) {
+    using Load = typename Kind::LoadLanes;
+    using Store = typename Kind::StoreLanes;
+    const Copy<1> lower(address);
+    Copy<Kind::kRegisters> moved(data);
+    if constexpr (Stores) return lds_lanes<Store>(lds, limit, add, lower.lanes, exec, moved.lanes);
+    if (!lds_lanes<Load>(lds, limit, add, lower.lanes, exec, moved.lanes)) return false;
+    for (int d = 0; d < Kind::kRegisters; d++) data[d] = moved.lanes[d];
+    return true;
+  }
+  return false;
+}
+
 // Additions to LDS. The shape of the loop is worth a factor of ten: addresses leave the vector two at a time,
 // and the sum is one instruction on memory. False when a lane is out of range or misaligned; nothing has been
 // added then.
@@ -301,29 +391,35 @@ extern "C" bool morgana_add_lds_u32(uint8_t* lds, uint32_t limit, uint32_t add, 
 // --- What the translator calls, by name ---
 
 #define MORGANA_PATHS(name, Kind)                                                                            \
-  extern "C" bool morgana_load_offsets_##name(jit::WaveFrame* f, uint64_t base, const Lanes* offset,         \
-                                              uint64_t exec, Lanes* data) {                                  \
-    return load_offsets<Kind>(f, base, offset, exec, data);                                                  \
+  extern "C" bool morgana_load_offsets_##name(Wave* w, jit::WaveFrame* f, uint64_t base,                     \
+                                              const Lanes* offset, uint64_t exec, Lanes* data) {             \
+    return load_offsets<Kind>(f, base, offset, exec, data) ||                                                \
+           by_address<Kind, false>(w, base, offset, nullptr, false, exec, data);                             \
   }                                                                                                          \
-  extern "C" bool morgana_store_offsets_##name(jit::WaveFrame* f, uint64_t base, const Lanes* offset,        \
-                                               uint64_t exec, Lanes* data) {                                 \
-    return store_offsets<Kind>(f, base, offset, exec, data);                                                 \
+  extern "C" bool morgana_store_offsets_##name(Wave* w, jit::WaveFrame* f, uint64_t base,                    \
+                                               const Lanes* offset, uint64_t exec, Lanes* data) {            \
+    return store_offsets<Kind>(f, base, offset, exec, data) ||                                               \
+           by_address<Kind, true>(w, base, offset, nullptr, false, exec, data);                              \
   }                                                                                                          \
-  extern "C" bool morgana_load_addresses_##name(jit::WaveFrame* f, int64_t imm, const Lanes* low,            \
+  extern "C" bool morgana_load_addresses_##name(Wave* w, jit::WaveFrame* f, int64_t imm, const Lanes* low,   \
                                                 const Lanes* high, uint64_t exec, bool flat, Lanes* data) {  \
-    return load_addresses<Kind>(f, imm, low, high, exec, flat, data);                                        \
+    return load_addresses<Kind>(f, imm, low, high, exec, flat, data) ||                                      \
+           by_address<Kind, false>(w, static_cast<uint64_t>(imm), low, high, flat, exec, data);              \
   }                                                                                                          \
-  extern "C" bool morgana_store_addresses_##name(jit::WaveFrame* f, int64_t imm, const Lanes* low,           \
+  extern "C" bool morgana_store_addresses_##name(Wave* w, jit::WaveFrame* f, int64_t imm, const Lanes* low,  \
                                                  const Lanes* high, uint64_t exec, bool flat, Lanes* data) { \
-    return store_addresses<Kind>(f, imm, low, high, exec, flat, data);                                       \
+    return store_addresses<Kind>(f, imm, low, high, exec, flat, data) ||                                     \
+           by_address<Kind, true>(w, static_cast<uint64_t>(imm), low, high, flat, exec, data);               \
   }                                                                                                          \
   extern "C" bool morgana_load_lds_##name(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address,  \
                                           uint64_t exec, Lanes* data) {                                      \
-    return load_lds<Kind>(lds, limit, add, address, exec, data);                                             \
+    return load_lds<Kind>(lds, limit, add, address, exec, data) ||                                           \
+           by_lds_address<Kind, false>(lds, limit, add, address, exec, data);                                \
   }                                                                                                          \
   extern "C" bool morgana_store_lds_##name(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address, \
                                            uint64_t exec, Lanes* data) {                                     \
-    return store_lds<Kind>(lds, limit, add, address, exec, data);                                            \
+    return store_lds<Kind>(lds, limit, add, address, exec, data) ||                                          \
+           by_lds_address<Kind, true>(lds, limit, add, address, exec, data);                                 \
   }                                                                                                          \
   extern "C" bool morgana_load_shaped_##name(jit::WaveFrame* f, const uint64_t* base, uint32_t rows,         \
                                              bool linear, uint64_t exec, Lanes* data) {                      \

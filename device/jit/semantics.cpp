@@ -184,6 +184,9 @@ const ScalarOp kScalarRows[] = {
 
 namespace MORGANA_SIMD {
 
+// Of device/interp/memory.h, for the library's own use.
+const uint8_t kNowhere[16] = {};
+
 using jit::kValuesDst;
 static_assert(offsetof(Values, mode) == jit::kValuesMode && offsetof(Values, src) == jit::kValuesSrc &&
               offsetof(Values, mask_in) == jit::kValuesMaskIn &&

@@ -294,10 +294,10 @@ void Translator::memory(const Instruction& i) {
                           {lds_, limit, b_.getInt32(offset[p]), address[0], mask, data[p]}));
     } else if (address_words == 1) {
       Value* base = b_.CreateAdd(scalar_source(i, 2, 2), imm);
-      both(call_library(verb + "offsets_" + access.kind, {frame_, base, address[0], mask, data[0]}));
+      both(call_library(verb + "offsets_" + access.kind, {wave_, frame_, base, address[0], mask, data[0]}));
     } else {
       both(call_library(verb + "addresses_" + access.kind,
-                        {frame_, imm, address[0], address[1], mask, b_.getInt1(flat), data[0]}));
+                        {wave_, frame_, imm, address[0], address[1], mask, b_.getInt1(flat), data[0]}));
     }
   }
   Block* fast = block("fast");

@@ -35,7 +35,7 @@ Translator::Translator(llvm::Module& module, const Library& library, const Flow&
 llvm::Function* Translator::translate() {
   // The attributes that decide about the host's instructions come from the library, so that it can be
   // inlined.
-  llvm::Function* model = function("morgana_load_offsets_b32");
+  llvm::Function* model = function("morgana_finish_f32");
   if (model == nullptr) return nullptr;
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context_), {ptr_, ptr_}, false);
   function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, "kernel", module_);
