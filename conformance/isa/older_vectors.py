@@ -208,10 +208,209 @@ def all_cases():
         inputs = {0: U, 2: V}
         c.lanes(TO803, text, inputs, {20: inputs[source]})
         c.list[-1][1]["in"]["m0"] = "00000002"
+    transitions(c)
+    divisions(c)
+    double_matrices(c)
     matrices(c)
     fnuz(c)
     scalars(c)
     return c.list
+
+
+# --- Rows that other generations encode or mean otherwise ---
+
+
+def fma16(a, b, d):
+    """Rounded once: the operands are such that a double holds the sum exactly."""
+    return add(mul(a, b), d)
+
+
+def turns(x, f):
+    if math.isinf(x) or math.isnan(x):
+        return NAN
+    return f(2 * math.pi * (x - math.floor(x)))
+
+
+def transitions(c):
+    integers = {0: U, 4: V}
+    # gfx8's VOP2 additions have a carry-out, under the names that gfx9 gave to those without.
+    for text, f in (("v_subrev_u32", lambda a, b: b - a), ("v_sub_u32", lambda a, b: a - b), ("v_add_u32", lambda a, b: a + b)):
+        values = [f(a, b) for a, b in zip(U, V)]
+        c.lanes(["gfx803"], f"{text}_e32 v20, vcc, v0, v4", integers, {20: [x & M32 for x in values]},
+                {"vcc": [x < 0 or x > M32 for x in values]})
+    c.lanes(GFX67, "v_mbcnt_lo_u32_b32_e32 v20, v0, v4", integers,
+            {20: [(a & ((1 << i) - 1)).bit_count() + b & M32 for i, (a, b) in enumerate(zip(U, V))]})
+    # v_writelane asks no EXEC: lane 3 is off.
+    old = [0xABCD0000 + i for i in range(LANES)]
+    c.list.append((GFX67, {
+        "m": "v_writelane_b32", "asm": "v_writelane_b32 v20, s24, 3", "exec": f"{EXEC:016x}",
+        "in": {"s24": "deadbeef", "v20": [f"{x:08x}" for x in old]},
+        "out": {"v20": [f"{0xDEADBEEF if i == 3 else x:08x}" for i, x in enumerate(old)]}}))
+    c.list.append((GFX67, {"m": "v_clrexcp", "asm": "v_clrexcp", "exec": f"{EXEC:016x}",
+                           "in": {"v20": [f"{x:08x}" for x in old]}, "out": {}}))
+    wide = lambda low, high: [(l | h << 32) - (1 << 64 if h >> 31 else 0) for l, h in zip(low, high)]
+    c.lanes(GFX67, "v_cmp_gt_i64_e32 vcc, v[0:1], v[4:5]", {0: U, 1: V, 4: V, 5: V}, {},
+            {"vcc": [a > b for a, b in zip(wide(U, V), wide(V, V))]})
+
+    # gfx8 writes zero to the upper half of every 16-bit result.
+    a16, b16, c16 = ([f16(x) | 0x5A5A0000 for x in s] for s in (A, B, C))
+    halves = {0: a16, 4: b16, 8: c16, 20: c16}
+    for name in ("v_mad_f16", "v_fma_f16"):
+        c.lanes(["gfx803"], f"{name} v20, v0, v4, v8", halves, {20: [f16(fma16(*t)) for t in zip(A, B, C)]})
+    c.lanes(["gfx803"], "v_mac_f16_e32 v20, v0, v4", halves, {20: [f16(fma16(*t)) for t in zip(A, B, C)]})
+    c.lanes(["gfx803"], "v_madmk_f16 v20, v0, 0x4200, v4", halves, {20: [f16(add(mul(a, 3.0), b)) for a, b in zip(A, B)]})
+    c.lanes(["gfx803"], "v_madak_f16 v20, v0, v4, 0x4200", halves, {20: [f16(add(mul(a, b), 3.0)) for a, b in zip(A, B)]})
+    for name in ("v_mad_u16", "v_mad_i16"):
+        c.lanes(["gfx803"], f"{name} v20, v0, v4, v8", {0: U, 4: V, 8: U, 20: V}, {20: [a * b + a & 0xFFFF for a, b in zip(U, V)]})
+
+    # Turns, within the 256 that gfx6 to gfx8 promise.
+    T = [0.0, 0.25, 0.5, 0.75, 1 / 12, -1 / 12, 1.125, -3.25, 255.25, -256.0, 200.25, -100.5, INF, NAN, 0.375, -0.625]
+    T = [struct.unpack("<f", struct.pack("<f", x))[0] for x in T]
+    exact = lambda x, f: round(turns(x, f)) if (4 * x) % 1 == 0 else turns(x, f)
+    for name, f in (("sin", math.sin), ("cos", math.cos)):
+        c.lanes(GFX67, f"v_{name}_f32_e32 v20, v0", {0: [f32(x) for x in T]},
+                {20: [f32(turns(x, f) if math.isnan(x) or math.isinf(x) else exact(x, f)) for x in T]})
+    P = [0.0, -0.0, 1.0, 2.0, 4.0, 0.25, INF, -INF, NAN, 16.0, -4.0, 10.0, -10.0, 64.0, -0.5 * 2, 126.0]
+    power = lambda x: NAN if x != x else INF if x == INF else 0.0 if x == -INF else 2.0 ** x
+    c.lanes(["gfx701"], "v_exp_legacy_f32_e32 v20, v0", {0: [f32(x) for x in P]}, {20: [f32(power(x)) for x in P]})
+    c.lanes(["gfx701"], "v_log_legacy_f32_e32 v20, v0", {0: [f32(x) for x in P]}, {20: [f32(log2(x)) for x in P]})
+
+
+# --- The steps of a division, and the bits of 2 / pi ---
+
+
+def ldexp(x, n):
+    try:
+        return math.ldexp(x, n)
+    except OverflowError:
+        return math.copysign(INF, x)
+
+
+def exponent(x):
+    """The exponent field of an f32."""
+    return f32(x) >> 23 & 0xFF
+
+
+def exponent64(x):
+    return f64(x)[1] >> 20 & 0x7FF
+
+
+def div_fixup(q, d, n):
+    sign = (math.copysign(1, d) * math.copysign(1, n)) < 0
+    signed_ = lambda x: -abs(x) if sign else abs(x)
+    if n != n or d != d or (d == 0 and n == 0) or (math.isinf(d) and math.isinf(n)):
+        return NAN
+    if d == 0 or math.isinf(n):
+        return signed_(INF)
+    if math.isinf(d) or n == 0:
+        return signed_(0.0)
+    return signed_(INF) if q != q else signed_(q)
+
+
+def div_scale(value, d, n, field, far, step, bias, tiny):
+    """Value and condition for finite d and n that are not denormal and whose reciprocal is not."""
+    if d == 0 or n == 0:
+        return NAN, True
+    if field(n) - field(d) >= far:
+        return (ldexp(value, step) if value == d else value), True
+    if abs(n) / abs(d) < 2.0 ** (1 - bias):
+        return (ldexp(value, step) if value == n else value), True
+    if field(n) <= tiny:
+        return ldexp(value, step), False
+    return value, False
+
+
+TWO_OVER_PI_BITS = 1201
+
+
+def two_over_pi():
+    """The first 1201 bits behind the point, by Machin's formula."""
+    one = 1 << (TWO_OVER_PI_BITS + 200)
+
+    def arctan_of_inverse(k):
+        term, total, n = one // k, 0, 1
+        while term:
+            total += term // n if n % 4 == 1 else -(term // n)
+            term //= k * k
+            n += 2
+        return total
+    pi = 4 * (4 * arctan_of_inverse(5) - arctan_of_inverse(239))
+    return (2 * one << TWO_OVER_PI_BITS) // pi
+
+
+def trig_preop(x, segment, bits=two_over_pi()):
+    shift, e = segment * 53, exponent64(x)
+    if e > 1077:
+        shift += e - 1077
+    piece = (bits << shift & ((1 << TWO_OVER_PI_BITS) - 1)) >> (TWO_OVER_PI_BITS - 53)
+    return ldexp(float(piece), -53 - shift + (128 if e >= 1968 else 0))
+
+
+def divisions(c):
+    everywhere = ALL + ["gfx950"]
+    D = [1.0, 3.0, -7.0, 0.0, 1e-30, 1e30, INF, NAN, 2.0, -0.0, INF, 5.0, 1e10, -3.0, 6.0, 1e-10]
+    N = [3.0, 1.0, 2.0, 1.0, 1e30, 1e-30, 2.0, 1.0, NAN, -0.0, -INF, INF, 0.0, -9.0, 1.5, 1e-8]
+    Q = [3.0, 0.25, -0.25, NAN, NAN, 0.0, 1.0, 2.0, 3.0, NAN, 4.0, 5.0, 6.0, 3.0, NAN, 100.0]
+    D, N = ([struct.unpack("<f", struct.pack("<f", x))[0] for x in s] for s in (D, N))
+    regs = {0: [f32(x) for x in Q], 4: [f32(x) for x in D], 8: [f32(x) for x in N]}
+    # 1e-30 / 1e30 is below every f32 by far: a zero with the quotient's sign, whatever the estimate.
+    c.lanes(everywhere, "v_div_fixup_f32 v20, v0, v4, v8", regs, {20: [f32(div_fixup(*t)) for t in zip(Q, D, N)]})
+    spread = lambda base, values: dict(zip((base, base + 1), doubles(values)))
+    c.lanes(everywhere, "v_div_fixup_f64 v[20:21], v[0:1], v[4:5], v[8:9]",
+            {**spread(0, Q), **spread(4, D), **spread(8, N)}, spread(20, [div_fixup(*t) for t in zip(Q, D, N)]))
+    c.lanes(["gfx803"], "v_div_fixup_f16 v20, v0, v4, v8",
+            {0: [f16(q) | 0x77770000 for q in Q], 4: [f16(d) for d in A], 8: [f16(n) for n in B], 20: U},
+            {20: [f16(div_fixup(*t)) for t in zip(Q, A, B)]})
+    # div_scale, of the denominator and of the numerator.
+    D = [1.0, 3.0, 2.0 ** -60, 2.0 ** -60, 0.0, 5.0, 2.0 ** 40, 1.5, 2.0 ** 20, -3.0, -2.0 ** -70, 7.0, 2.0 ** -50, 9.0, 1e3, 2.0 ** -100]
+    N = [3.0, 1.0, 2.0 ** 40, 2.0 ** 30, 2.0, 0.0, 2.0 ** -95, 2.0 ** -108, 2.0 ** -60, 9.0, -2.0 ** 60, -2.5, 2.0 ** 46, 1e4, 1e-3, 2.0 ** -2]
+    for which, base in ((D, 0), (N, 4)):
+        results = [div_scale(v, d, n, exponent, 96, 64, 127, 23) for v, d, n in zip(which, D, N)]
+        c.lanes(everywhere, f"v_div_scale_f32 v20, vcc, v{base}, v0, v4", {0: [f32(x) for x in D], 4: [f32(x) for x in N]},
+                {20: [f32(r) for r, _ in results]}, {"vcc": [p for _, p in results]})
+    D = [x if x in (0.0, 1.0, 3.0) else math.copysign(abs(x) ** 7, x) for x in D]
+    N = [x if x in (0.0, 1.0, 3.0) else math.copysign(abs(x) ** 7, x) for x in N]
+    N[6], N[7] = 2.0 ** -780, 2.0 ** -1000
+    for which, base in ((D, 0), (N, 4)):
+        results = [div_scale(v, d, n, exponent64, 768, 128, 1023, 53) for v, d, n in zip(which, D, N)]
+        c.lanes(everywhere, f"v_div_scale_f64 v[20:21], vcc, v[{base}:{base + 1}], v[0:1], v[4:5]",
+                {**spread(0, D), **spread(4, N)}, spread(20, [r for r, _ in results]), {"vcc": [p for _, p in results]})
+    # 2 / pi for operands of any size, three pieces and more.
+    X = [1.0, 2.0 ** 54, 2.0 ** 55, 2.0 ** 100, 3.5e200, 2.0 ** 944, 2.0 ** 945, 1.7e308, 0.0, 2.0 ** 118, 2.0 ** 300, -2.0 ** 500, 1e-300,
+         2.0 ** 700, 2.0 ** 1000, -1e22]
+    S = [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 1, 2]
+    for more in (0, 1, 2):
+        segments = [s + more for s in S]
+        c.lanes(everywhere, "v_trig_preop_f64 v[20:21], v[0:1], v4", {**spread(0, X), 4: segments},
+                spread(20, [trig_preop(x, s) for x, s in zip(X, segments)]))
+
+
+def double_matrices(c):
+    """f64, rows of D interleave by 4: register pair r of lane l is row 4 r + l / 16 (CDNA3 guide)."""
+    a = [[(3 * i + 5 * k) % 7 - 3 for k in range(4)] for i in range(16)]
+    b = [[(2 * j + k) % 5 - 2 for k in range(4)] for j in range(16)]
+    start = [[(i + 2 * j) % 9 for j in range(16)] for i in range(16)]
+    pair = lambda base, values: {f"v{base + h}": [f"{f64(float(x))[h]:08x}" for x in values] for h in (0, 1)}
+    initial, result = {}, {}
+    for r in range(4):
+        cells = [(4 * r + lane // 16, lane % 16) for lane in range(64)]
+        initial.update(pair(128 + 2 * r, [start[i][j] for i, j in cells]))
+        result.update(pair(64 + 2 * r, [start[i][j] + sum(x * y for x, y in zip(a[i], b[j])) for i, j in cells]))
+    sources = {**pair(0, [a[lane % 16][lane // 16] for lane in range(64)]), **pair(4, [b[lane % 16][lane // 16] for lane in range(64)])}
+    c.list.append((["gfx90a"], {"m": "v_mfma_f64_16x16x4f64", "asm": "v_mfma_f64_16x16x4f64 v[64:71], v[0:1], v[4:5], v[128:135]",
+                                "exec": "f" * 16, "in": {**sources, **initial}, "out": result}))
+    # 4x4x4: four blocks, lane = 16 k + 4 block + row for A and B;
+    # D: lane = 16 block + 4 row + column (CDNA4 guide 7.1.5).
+    place = [(lane // 4 % 4, lane % 4, lane // 16) for lane in range(64)]
+    cells = [(lane // 16, lane // 4 % 4, lane % 4) for lane in range(64)]
+    a4 = lambda blk, i, k: (blk + 3 * i + 5 * k) % 7 - 3
+    b4 = lambda blk, j, k: (3 * blk + 2 * j + k) % 5 - 2
+    c4 = lambda blk, i, j: (blk + i + 2 * j) % 9
+    c.list.append((["gfx90a"], {
+        "m": "v_mfma_f64_4x4x4f64", "asm": "v_mfma_f64_4x4x4f64 v[64:65], v[0:1], v[4:5], v[128:129]", "exec": "f" * 16,
+        "in": {**pair(0, [a4(*p) for p in place]), **pair(4, [b4(*p) for p in place]),
+               **pair(128, [c4(blk, row, col) for blk, row, col in cells])},
+        "out": pair(64, [c4(blk, row, col) + sum(a4(blk, row, k) * b4(blk, col, k) for k in range(4)) for blk, row, col in cells])}))
 
 
 # --- Matrix shapes that gfx950 lacks. Small whole numbers, so that neither order nor rounding matters. ---
@@ -429,7 +628,7 @@ def scalars(c):
 def main():
     out = pathlib.Path(sys.argv[1])
     cases = all_cases()
-    for target in ALL:
+    for target in ALL + ["gfx950"]:
         mine = [record for targets, record in cases if target in targets]
         lines = []
         for record, code in zip(mine, assemble(target, [r["asm"] for r in mine])):

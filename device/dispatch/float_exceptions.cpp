@@ -68,7 +68,8 @@ Kind kind_of(const isa::Inst& inst) {
     case Op::v_mul_legacy_f32: return Kind::multiply_legacy;
     case Op::v_fma_f16: case Op::v_fma_legacy_f16: case Op::v_fma_f32: case Op::v_fma_f64: case Op::v_fmac_f32: case Op::v_fmac_f64:
     case Op::v_fmamk_f32: case Op::v_fmaak_f32: case Op::v_pk_fma_f16: case Op::v_pk_fma_f32: case Op::v_pk_fmac_f16:
-    case Op::v_fma_mix_f32: case Op::v_mad_mix_f32: return Kind::fused;
+    case Op::v_fma_mix_f32: case Op::v_fma_mixlo_f16: case Op::v_fma_mixhi_f16: case Op::v_mad_mix_f32: return Kind::fused;
+    case Op::v_mad_mixlo_f16: case Op::v_mad_mixhi_f16: return Kind::separate;
     case Op::v_mad_f32: case Op::v_mad_f16: case Op::v_mad_legacy_f16: case Op::v_mac_f32: case Op::v_mac_f16: case Op::v_madmk_f32:
     case Op::v_madak_f32: case Op::v_madmk_f16: case Op::v_madak_f16: return Kind::separate;
     case Op::v_mad_legacy_f32: case Op::v_mac_legacy_f32: return Kind::legacy_separate;
@@ -381,7 +382,18 @@ uint32_t evaluate(const Operation& op, const isa::Inst& inst, const uint64_t* bi
   float x[3];
   for (int i = 0; i < 3; i++) x[i] = __builtin_bit_cast(float, static_cast<uint32_t>(bits[i]));
   if (op.kind == Kind::scale) x[1] = static_cast<float>(static_cast<int32_t>(bits[1]));
-  return operands | on_host<float>(op, x[0], x[1], x[2]);
+  const uint32_t raised = operands | on_host<float>(op, x[0], x[1], x[2]);
+  if (op.result != Type::f16) return raised;
+  // The f32 result of v_*_mixlo and mixhi is converted.
+  volatile float product = x[0] * x[1];
+  volatile float sum = op.kind == Kind::fused ? std::fma(x[0], x[1], x[2]) : product + x[2];
+  const Flags half(op.mode->round16_64(), 3);
+  return raised | round_to_half(sum, op.mode->round16_64(), op.mode->denorm16_64() & 2);
+}
+
+bool is_mixed(Op op) {
+  return op == Op::v_fma_mix_f32 || op == Op::v_fma_mixlo_f16 || op == Op::v_fma_mixhi_f16 ||
+         op == Op::v_mad_mix_f32 || op == Op::v_mad_mixlo_f16 || op == Op::v_mad_mixhi_f16;
 }
 
 // An integer of at most 32 bits; exact in f32 when 24 of them suffice, in f16 11.
@@ -413,7 +425,7 @@ void observe(Wave& wave, const Step* step, const uint32_t* const* src, uint64_t 
   Operation op{kind_of(inst), inst.row->src[0], inst.row->dst[0], &wave.mode, inst.clamp, 0};
   for (int i = 0; i < 3 && src[i] != nullptr; i++) op.sources++;
   if (op.kind == Kind::scale) op.sources = 1;
-  if (inst.row->op == Op::v_fma_mix_f32 || inst.row->op == Op::v_mad_mix_f32) op.type = Type::f32;
+  if (is_mixed(inst.row->op)) op.type = Type::f32;
   const int parts = op.type == Type::pk_f16 || op.type == Type::pk_f32 ? 2 : 1;
   const uint32_t enabled = wave.mode.excp_en();
   uint32_t before = wave.observed & enabled;

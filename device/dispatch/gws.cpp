@@ -2,8 +2,10 @@
 
 #include <array>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <vector>
 
 #include "device/dispatch/guest_guard.h"
 #include "device/dispatch/resident_group.h"
@@ -17,28 +19,48 @@ struct Resource {
   std::unordered_map<const Wave*, uint64_t> waiting;  // the generation in which each wave arrived
 };
 
-using Bank = std::array<Resource, kGwsResources>;
-
-// The bank of a device, which is known by its code.
-struct Banks {
+struct GlobalShare {
   std::mutex mutex;
-  std::map<const CodeMap*, Bank> of;
+  std::array<Resource, kGwsResources> resources;
+  std::mutex memory_mutex;
+  std::vector<uint8_t> memory = std::vector<uint8_t>(kGdsBytes);
 };
 
-Banks& banks() {
-  static auto* all = new Banks;
+// Of each device, which is known by its code.
+struct Shares {
+  std::mutex mutex;
+  std::map<const CodeMap*, std::unique_ptr<GlobalShare>> of;
+};
+
+Shares& shares() {
+  static auto* all = new Shares;
   return *all;
+}
+
+GlobalShare& share_of(Wave& wave) {
+  Shares& all = shares();
+  std::lock_guard lock(all.mutex);
+  std::unique_ptr<GlobalShare>& share =
+      all.of[static_cast<const ResidentGroup*>(wave.context)->plan().code_map];
+  if (!share) share = std::make_unique<GlobalShare>();
+  return *share;
 }
 
 template <typename Body>
 auto with_resource(Wave& wave, uint32_t index, const Body& body) {
   const GuardPause host;
-  Banks& all = banks();
-  std::lock_guard lock(all.mutex);
-  return body(all.of[static_cast<const ResidentGroup*>(wave.context)->plan().code_map][index]);
+  GlobalShare& share = share_of(wave);
+  std::lock_guard lock(share.mutex);
+  return body(share.resources[index]);
 }
 
 }  // namespace
+
+void forget_global_share(const CodeMap* device) {
+  Shares& all = shares();
+  std::lock_guard lock(all.mutex);
+  all.of.erase(device);
+}
 
 namespace service {
 
@@ -92,6 +114,18 @@ void gws_sema_release_all(Wave& wave, uint32_t resource) {
     r.counter = 0;
     ++r.generation;
   });
+}
+
+uint8_t* gds_enter(Wave& wave) {
+  const GuardPause host;
+  GlobalShare& share = share_of(wave);
+  share.memory_mutex.lock();
+  return share.memory.data();
+}
+
+void gds_leave(Wave& wave) {
+  const GuardPause host;
+  share_of(wave).memory_mutex.unlock();
 }
 
 }  // namespace service

@@ -117,6 +117,79 @@ TEST(Control, ForkRunsTheSmallerSideFirstAndJoinTheOther) {
   EXPECT_EQ(rig.wave().mode.bits >> 29, 0u);
 }
 
+// gfx6 and gfx7 have other opcodes for all of these.
+TEST(OlderControl, CallsAndReturns) {
+  for (Target target : {Target::gfx600, Target::gfx701}) {
+    WaveRig rig(target, dwords_of_hex("001f80be "    // s_getpc_b64 s[0:1]
+                                      "00900280 "    // s_add_u32 s2, s0, 16
+                                      "01800382 "    // s_addc_u32 s3, s1, 0
+                                      "022184be "    // s_swappc_b64 s[4:5], s[2:3]
+                                      "020082bf "    // s_branch 2
+                                      "070006b0 "    // s_movk_i32 s6, 7
+                                      "042080be "    // s_setpc_b64 s[4:5]
+                                      "09000ab0"));  // s_movk_i32 s10, 9
+    ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+    EXPECT_EQ(rig.s(6), 7u);
+    EXPECT_EQ(rig.s(10), 9u);
+    EXPECT_EQ(rig.s(4), rig.s(0) + 12);
+  }
+}
+
+TEST(OlderControl, HardwareRegisters) {
+  for (Target target : {Target::gfx600, Target::gfx701}) {
+    WaveRig rig(target, dwords_of_hex("01f800b9 "          // s_getreg_b32 s0, hwreg(HW_REG_MODE)
+                                      "011880ba05000000 "  // s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 5
+                                      "01f801b9 "          // s_getreg_b32 s1, hwreg(HW_REG_MODE)
+                                      "011883b9 "          // s_setreg_b32 hwreg(HW_REG_MODE, 0, 4), s3
+                                      "01f802b9"));        // s_getreg_b32 s2, hwreg(HW_REG_MODE)
+    rig.s(3) = 0xf3a;
+    ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+    EXPECT_EQ(rig.s(0) & 0xff, 0xf0u);
+    EXPECT_EQ(rig.s(1), (rig.s(0) & ~0xfu) | 5);
+    EXPECT_EQ(rig.s(2), (rig.s(0) & ~0xfu) | 0xa);
+  }
+}
+
+TEST(OlderControl, ForksAndJoin) {
+  for (Target target : {Target::gfx600, Target::gfx701})
+    for (bool by_address : {false, true}) {
+      // s_cbranch_i_fork s[20:21], 3, or s_cbranch_g_fork s[20:21], s[2:3] behind the address of its target.
+      const std::string fork = by_address ? "001f82be 02980280 03800382 14028095 " : "030094b8 ";
+      WaveRig rig(target, dwords_of_hex(fork + "287e2880 "    // s_add_u32 s40, s40, exec_lo
+                                               "29812980 "    // s_add_u32 s41, s41, 1
+                                               "020082bf "    // s_branch 2
+                                               "2a7e2a80 "    // s_add_u32 s42, s42, exec_lo
+                                               "2b812b80 "    // s_add_u32 s43, s43, 1
+                                               "00001eb0 "    // s_movk_i32 s30, 0
+                                               "1e3280be "    // s_cbranch_join s30
+                                               "03002cb0"));  // s_movk_i32 s44, 3
+      for (int i = 40; i < 45; i++) rig.s(i) = 0;
+      rig.wave().exec() = 0xff;
+      rig.s(20) = 0x7;  // three lanes pass, five fail
+      rig.s(21) = 0;
+      ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+      EXPECT_EQ(rig.s(40), 0xf8u);
+      EXPECT_EQ(rig.s(41), 1u);
+      EXPECT_EQ(rig.s(42), 0x7u);
+      EXPECT_EQ(rig.s(43), 1u);
+      EXPECT_EQ(rig.s(44), 3u);
+    }
+}
+
+TEST(OlderControl, ReturnFromATrapHandler) {
+  for (Target target : {Target::gfx600, Target::gfx701}) {
+    RigOptions options;
+    options.trap_handler = dwords_of_hex(
+        "70847080 "                                                    // s_add_u32 ttmp0, ttmp0, 4
+        "71807182 "                                                    // s_addc_u32 ttmp1, ttmp1, 0
+        "702280be");                                                   // s_rfe_b64 ttmp[0:1]
+    WaveRig rig(target, dwords_of_hex("070092bf 070006b0"), options);  // s_trap 7; s_movk_i32 s6, 7
+    rig.s(6) = 0;
+    ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+    EXPECT_EQ(rig.s(6), 7u);
+  }
+}
+
 TEST(Control, RelativeMovesAndSpecialOperands) {
   WaveRig rig(Target::gfx900, dwords_of_hex("02007cb0 "            // s_movk_i32 m0, 2
                                             "0a2a80be "            // s_movrels_b32 s0, s10

@@ -55,6 +55,35 @@ TEST(ScalarMemory, SmrdImmediatesCountDwordsAndRegistersCountBytes) {
   EXPECT_EQ(literal.s(8), 0x1000u + 0x234);
 }
 
+TEST(ScalarMemory, SmrdLoadsOfEverySize) {
+  for (Target target : {Target::gfx600, Target::gfx701}) {
+    Rig rig(target,
+            "020584c0"    // s_load_dwordx4 s[8:11], s[4:5], 0x2
+            "0305c8c0"    // s_load_dwordx8 s[16:23], s[4:5], 0x3
+            "01310cc2"    // s_buffer_load_dword s24, s[48:51], 0x1
+            "0c304dc2"    // s_buffer_load_dwordx2 s[26:27], s[48:51], s12
+            "02310ec3");  // s_buffer_load_dwordx16 s[28:43], s[48:51], 0x2
+    rig.set64(4, rig.base());
+    rig.resource(48, 0, 40);
+    rig.s(12) = 20;
+    ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+    for (uint32_t i = 0; i < 4; i++) EXPECT_EQ(rig.s(8 + int(i)), 0x1002u + i);
+    for (uint32_t i = 0; i < 8; i++) EXPECT_EQ(rig.s(16 + int(i)), 0x1003u + i);
+    EXPECT_EQ(rig.s(24), 0x1001u);
+    EXPECT_EQ(rig.s(26), 0x1005u);
+    EXPECT_EQ(rig.s(27), 0x1006u);
+    for (uint32_t i = 0; i < 16; i++)
+      EXPECT_EQ(rig.s(28 + int(i)), i < 8 ? 0x1002u + i : 0u) << "past 40 bytes";
+    Rig more(target,
+             "02318cc2"    // s_buffer_load_dwordx4 s[24:27], s[48:51], 0x2
+             "0031cec2");  // s_buffer_load_dwordx8 s[28:35], s[48:51], 0x0
+    more.resource(48, 0, 400);
+    ASSERT_EQ(more.run(), Exit::ended) << more.fault().detail;
+    for (uint32_t i = 0; i < 4; i++) EXPECT_EQ(more.s(24 + int(i)), 0x1002u + i);
+    for (uint32_t i = 0; i < 8; i++) EXPECT_EQ(more.s(28 + int(i)), 0x1000u + i);
+  }
+}
+
 TEST(ScalarMemory, SmemOffsetsAreBytes) {
   Rig old(Target::gfx803,
           "020206c014000000"
@@ -149,6 +178,120 @@ TEST(ScalarMemory, ClocksRunAndCacheControlsDoNothing) {
 }
 
 // --- Faults ---
+
+TEST(ScalarMemory, OlderClocksAndCacheControls) {
+  // s_memtime s[8:9]; s_dcache_inv; what each target has of s_dcache_inv_vol and buffer_{wbinvl1,invl2}*
+  const std::pair<Target, const char*> programs[] = {
+      {Target::gfx600, "000084c7 0000c0c7 0000c4e100000000 0000c0e100000000"},
+      {Target::gfx701, "000084c7 0000c0c7 000040c7 0000c4e100000000 0000c0e100000000"},
+      {Target::gfx803, "000290c000000000 000080c000000000 0000f8e000000000 0000fce000000000"},
+      {Target::gfx900, "000290c000000000 000080c000000000 0000f8e000000000 0000fce000000000"},
+      {Target::gfx906, "000290c000000000 000080c000000000 0000f8e000000000 0000fce000000000"},
+      {Target::gfx908, "000290c000000000 000080c000000000 0000f8e000000000 0000fce000000000"},
+      {Target::gfx90a,
+       "000290c000000000 000080c000000000 0000f8e000000000 0000fce000000000 0000a4e000000000"}};
+  for (const auto& [target, hex] : programs) {
+    Rig rig(target, hex);
+    rig.s(8) = rig.s(9) = 0;
+    const std::vector<uint32_t> memory = rig.memory;
+    ASSERT_EQ(rig.run(), Exit::ended) << info(target).name << rig.fault().detail;
+    const uint64_t first = rig.s(8) | uint64_t{rig.s(9)} << 32;
+    ASSERT_EQ(rig.run(), Exit::ended);
+    EXPECT_GT(rig.s(8) | uint64_t{rig.s(9)} << 32, first) << info(target).name;
+    EXPECT_EQ(rig.memory, memory);
+    for (int n = 0; n < 16; n++) EXPECT_EQ(rig.v(n, 5), 0xdead0000u + uint32_t(n));
+  }
+}
+
+// --- The global data share ---
+
+struct GdsCode {
+  Target target;
+  const char *write, *read, *add, *append, *consume, *byte;
+};
+constexpr GdsCode kGds[] = {
+    // ds_write_b32 v2, v3 offset:4 gds; ds_read_b32 v4, v2 offset:4 gds; ds_add_rtn_u32 v4, v2, v3 gds;
+    // ds_append v4 offset:16 gds; ds_consume v4 offset:16 gds; ds_read_u8 v4, v2 gds
+    {Target::gfx600, "040036d802030000", "0400dad802000004", "000082d802030004", "1000fad800000004",
+     "1000f6d800000004", "0000ead802000004"},
+    {Target::gfx701, "040036d802030000", "0400dad802000004", "000082d802030004", "1000fad800000004",
+     "1000f6d800000004", "0000ead802000004"},
+    {Target::gfx803, "04001bd802030000", "04006dd802000004", "000041d802030004", "10007dd900000004",
+     "10007bd900000004", "000075d802000004"},
+    {Target::gfx908, "04001bd802030000", "04006dd802000004", "000041d802030004", "10007dd900000004",
+     "10007bd900000004", "000075d802000004"}};
+
+TEST(GlobalDataShare, IsZeroAtFirstAndLiesAtTheBaseOfM0) {
+  for (const GdsCode& code : kGds) {
+    SCOPED_TRACE(info(code.target).name);
+    // The first read finds zeros; then every lane its own dword, and lane 63 nothing: it lies behind the
+    // size.
+    Rig rig(code.target, std::string(code.read) + code.write);
+    for (uint32_t l = 0; l < kLanes; l++) rig.v(2, int(l)) = 4 * l, rig.v(3, int(l)) = 100 + l;
+    rig.wave().m0() = 0x1000u << 16 | 256;
+    std::memset(rig.group().lds, 0xee, rig.group().lds_size);
+    ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+    for (int l = 0; l < kLanes; l++) EXPECT_EQ(rig.v(4, l), 0u);
+    ASSERT_EQ(rig.run(), Exit::ended);
+    for (int l = 0; l < kLanes; l++) EXPECT_EQ(rig.v(4, l), l < 63 ? 100u + uint32_t(l) : 0u) << l;
+    // The same place from another base.
+    rig.wave().m0() = 0x1010u << 16 | 16;
+    ASSERT_EQ(rig.run(), Exit::ended);
+    for (int l = 0; l < kLanes; l++) EXPECT_EQ(rig.v(4, l), l < 3 ? 104u + uint32_t(l) : 0u) << l;
+    // The end of the 64 KiB bounds every size.
+    rig.wave().m0() = 0xffe0u << 16 | 0xffff;
+    ASSERT_EQ(rig.run(), Exit::ended);
+    ASSERT_EQ(rig.run(), Exit::ended);
+    for (int l = 0; l < kLanes; l++) EXPECT_EQ(rig.v(4, l), l < 7 ? 100u + uint32_t(l) : 0u) << l;
+    for (uint32_t i = 0; i < rig.group().lds_size; i++) ASSERT_EQ(rig.group().lds[i], 0xee) << "LDS stays";
+  }
+}
+
+TEST(GlobalDataShare, AtomicsAndCounters) {
+  for (const GdsCode& code : kGds) {
+    SCOPED_TRACE(info(code.target).name);
+    Rig add(code.target, code.add);
+    for (uint32_t l = 0; l < kLanes; l++) add.v(2, int(l)) = 8, add.v(3, int(l)) = l;
+    add.wave().m0() = 0xffff;
+    ASSERT_EQ(add.run(), Exit::ended) << add.fault().detail;
+    for (uint32_t l = 0; l < kLanes; l++) EXPECT_EQ(add.v(4, int(l)), l * (l - 1) / 2);
+    // A misaligned atomic names the instruction.
+    add.v(2, 9) = 10;
+    ASSERT_EQ(add.run(), Exit::fault);
+    EXPECT_EQ(add.fault().kind, FaultKind::misaligned);
+    EXPECT_EQ(add.fault().lane, 9);
+    EXPECT_EQ(add.fault().pc, add.entry());
+
+    // Counters at base + offset; the size does not bound them.
+    Rig count(code.target, std::string(code.append) + code.append + code.consume);
+    count.wave().exec() = 0x7f;
+    count.wave().m0() = 0x40u << 16;
+    ASSERT_EQ(count.run(), Exit::ended) << count.fault().detail;
+    EXPECT_EQ(count.v(4, 0), 14u);
+    EXPECT_EQ(count.v(4, 6), 14u);
+    EXPECT_EQ(count.v(4, 7), 0xdead0004u);
+    ASSERT_EQ(count.run(), Exit::ended);
+    EXPECT_EQ(count.v(4, 0), 21u);
+  }
+}
+
+TEST(GlobalWaveSync, OfOneWave) {
+  for (Target target : {Target::gfx600, Target::gfx701}) {
+    // ds_gws_init v0; ds_gws_barrier v0; ds_gws_init v0; ds_gws_sema_v; ds_gws_sema_p; ds_gws_sema_br v0;
+    // twice ds_gws_sema_p
+    Rig rig(target,
+            "000066d800000000 000076d800000000 000066d800000000 00006ad800000000 000072d800000000"
+            "00006ed801000000 000072d800000000 000072d800000000");
+    for (int l = 0; l < kLanes; l++) rig.v(0, l) = 0, rig.v(1, l) = 2;
+    ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+    // Nothing is left: one more has to wait.
+    Rig wait(target, "000066d800000000 000072d800000000");
+    for (int l = 0; l < kLanes; l++) wait.v(0, l) = 0;
+    EXPECT_EQ(wait.run(), Exit::quantum);
+  }
+  Rig release(Target::gfx701, "000062d800000000");
+  EXPECT_EQ(release.run(), Exit::ended);
+}
 
 TEST(MemoryFaults, NameTheLaneAndTheAddress) {
   Rig rig(Target::gfx950, "008050dc02007f06");  // global_load_dword v6, v[2:3], off
@@ -463,13 +606,15 @@ TEST(BufferFormats, TypedInstructionsBringTheirOwn) {
 }
 
 TEST(BufferLds, StoreFromLds) {
-  Rig rig(Target::gfx900, "0800f5e00000020c");  // buffer_store_lds_dword s[8:11], s12 offset:8 lds
-  for (uint32_t l = 0; l < 128; l++) std::memcpy(rig.group().lds + 4 * l, &l, 4);
-  rig.resource(8, 0, 64, 1u << 23 | 3u << 21);
-  rig.set64(8, rig.base() | uint64_t{4} << 48);  // stride 4, ADD_TID
-  rig.s(12) = 4, rig.wave().m0() = 16;
-  ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
-  for (uint32_t l = 0; l < kLanes; l++) EXPECT_EQ(rig.memory[3 + l], 6 + l);
+  for (Target target : {Target::gfx803, Target::gfx900, Target::gfx906, Target::gfx908, Target::gfx90a}) {
+    Rig rig(target, "0800f5e00000020c");  // buffer_store_lds_dword s[8:11], s12 offset:8 lds
+    for (uint32_t l = 0; l < 128; l++) std::memcpy(rig.group().lds + 4 * l, &l, 4);
+    rig.resource(8, 0, 64, 1u << 23 | 3u << 21);
+    rig.set64(8, rig.base() | uint64_t{4} << 48);  // stride 4, ADD_TID
+    rig.s(12) = 4, rig.wave().m0() = 16;
+    ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+    for (uint32_t l = 0; l < kLanes; l++) EXPECT_EQ(rig.memory[3 + l], 6 + l) << info(target).name;
+  }
 }
 
 }  // namespace

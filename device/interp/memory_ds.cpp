@@ -344,7 +344,11 @@ void ds_nop(Wave& wave, const Step* step) { MORGANA_NEXT(wave, step); }
 Handler select_ds(Target target, const isa::Inst& inst, Step& step) {
   using isa::Op;
   if (inst.row->flags & isa::kGws) return select_gws(inst, step);
-  if (inst.gds) return nullptr;  // the global data share has no semantics here
+  return inst.gds ? select_gds(target, inst, step) : select_shared(target, inst, step);
+}
+
+Handler select_shared(Target target, const isa::Inst& inst, Step& step) {
+  using isa::Op;
   if (inst.n_dst > 0 && inst.dst[0].is_agpr()) step.extra |= kAgprDst;
   if (inst.n_dst > 0 && inst.dst[0].present()) step.extra |= kReturnsOld;
   if (info(target).generation <= Generation::gfx8) step.extra |= kClampM0;

@@ -21,6 +21,14 @@ struct WordOf<2> {
 // already.
 Handler select_ds_atomic(const isa::Inst& inst);
 
+// In Step::extra of a copy that a GDS instruction runs: Group::lds is the global share from M0's base on.
+inline constexpr uint32_t kGlobalShare = 1u << 25;
+
+// The handler of what `inst` does to LDS, whatever its GDS bit.
+Handler select_shared(Target target, const isa::Inst& inst, Step& step);
+// The same in the global data share (memory_gds.cpp).
+Handler select_gds(Target target, const isa::Inst& inst, Step& step);
+
 // Global wave sync (memory_gws.cpp).
 Handler select_gws(const isa::Inst& inst, Step& step);
 

@@ -155,12 +155,13 @@ void ds_condxchg32_rtn_b64(Wave& wave, const Step* step) {
   MORGANA_NEXT(wave, step);
 }
 
-// One counter, moved by the number of active lanes. The address is M0's (LLVM passes the pointer there) plus
-// the offset.
+// One counter, moved by the number of active lanes. The address is M0's (LLVM passes the pointer there; its
+// base field in GDS) plus the offset.
 template <int Sign>
 void ds_count(Wave& wave, const Step* step) {
   const uint64_t exec = wave.exec();
-  const uint32_t at = wave.s[124] + static_cast<uint32_t>(step->imm);
+  const uint32_t base = step->extra & kGlobalShare ? 0 : wave.s[124];
+  const uint32_t at = base + static_cast<uint32_t>(step->imm);
   uint32_t old = 0;
   if (exec && at + uint64_t{4} <= wave.group->lds_size) {
     old = peek<uint32_t>(wave.group->lds + at);

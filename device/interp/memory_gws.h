@@ -1,16 +1,21 @@
-// Global wave sync: the resources that ds_gws_* name, and what the handlers ask of them.
+// The global data share: its memory, and the resources that ds_gws_* name.
 //
-// The resources belong to the device and outlive dispatches (a kernel of its own initialises them). Callable
-// from any thread; device/dispatch/gws.cpp.
+// Both belong to the device and outlive dispatches (a kernel of its own initialises them). Callable from any
+// thread; device/dispatch/gws.cpp.
 #pragma once
 
 #include <cstdint>
 
 namespace morgana::device {
 
+class CodeMap;
 struct Wave;
 
 inline constexpr uint32_t kGwsResources = 64;
+inline constexpr uint32_t kGdsBytes = 65536;
+
+// No code of `device` is loaded: its share begins anew, for it may be a new one where another was.
+void forget_global_share(const CodeMap* device);
 
 namespace service {
 
@@ -20,6 +25,10 @@ bool gws_barrier(Wave& wave, uint32_t resource, uint32_t value);
 bool gws_sema_p(Wave& wave, uint32_t resource);
 void gws_sema_v(Wave& wave, uint32_t resource, uint32_t count);
 void gws_sema_release_all(Wave& wave, uint32_t resource);
+
+// The device's kGdsBytes, nobody else's until gds_leave.
+uint8_t* gds_enter(Wave& wave);
+void gds_leave(Wave& wave);
 
 }  // namespace service
 }  // namespace morgana::device

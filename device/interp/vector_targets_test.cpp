@@ -2,8 +2,12 @@
 // older documents (conformance/isa), and what no target may lack.
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <map>
+#include <set>
+#include <sstream>
 
+#include "device/isa/decode.h"
 #include "device/program/coverage.h"
 #include "device/testing/vectors.h"
 
@@ -33,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(Targets, TargetVectors,
                                          File{Target::gfx701, "older"}, File{Target::gfx803, "older"},
                                          File{Target::gfx900, "older"}, File{Target::gfx906, "older"},
                                          File{Target::gfx908, "older"}, File{Target::gfx90a, "older"},
-                                         File{Target::gfx942, "older"}),
+                                         File{Target::gfx942, "older"}, File{Target::gfx950, "older"}),
                          [](const auto& instance) {
                            return std::string(morgana::info(instance.param.target).name) + "_" +
                                   instance.param.name;
@@ -55,6 +59,105 @@ TEST(Coverage, EveryFormOfEveryRow) {
     }
     EXPECT_EQ(count, expected) << info(target).name;
     EXPECT_GT(forms, 1000);
+  }
+}
+
+// --- Every row that differs from gfx950 has a case of its own ---
+
+using Rows = std::set<const isa::Row*>;
+
+Rows rows_of_vectors(Target target) {
+  Rows rows;
+  for (const char* kind : {"carried", "older"}) {
+    const std::string path = fmt::format("{}/conformance/isa/semantics/{}_{}.jsonl.zst", MORGANA_SOURCE_DIR,
+                                         info(target).name, kind);
+    if (!std::ifstream(path)) continue;
+    const Result<VectorReport> report = run_vectors(path, target);
+    EXPECT_TRUE(report.ok()) << path;
+    if (report.ok()) rows.insert(report->rows.begin(), report->rows.end());
+  }
+  return rows;
+}
+
+// What MemoryInstructions (memory_test.cpp) runs.
+Rows rows_of_memory_tests(Target target) {
+  Rows rows;
+  std::ifstream file(MORGANA_SOURCE_DIR "/device/interp/testdata/memory.txt");
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    std::istringstream words(line);
+    std::string targets, hex;
+    words >> targets >> hex;
+    if (("," + targets + ",").find("," + std::string(info(target).name + 3) + ",") == std::string::npos)
+      continue;
+    const std::vector<uint32_t> code = dwords_of_hex(hex);
+    const Result<isa::Inst> inst = isa::decode(target, Bytes(code.data(), code.size() * 4));
+    if (inst.ok()) rows.insert(inst->row);
+  }
+  return rows;
+}
+
+// In the order of isa::Format.
+constexpr const char* kFormats[] = {
+    "SOP2",  "SOPK",    "SOP1",   "SOPC", "SOPP", "SMRD",   "SMEM",    "VOP1",  "VOP2",  "VOPC", "VOP3",
+    "VOP3P", "VOP3PX2", "VINTRP", "DS",   "FLAT", "GLOBAL", "SCRATCH", "MUBUF", "MTBUF", "MIMG", "EXP"};
+
+// A line of older_rows.tsv: rows that a test in C++ has cases for.
+struct Elsewhere {
+  std::string targets, format, mnemonic, file, test;
+  bool covers(Target target, const isa::Row& row, const char* format_name) const {
+    const std::string name = row.mnemonic;
+    const bool begins = mnemonic.ends_with('*');
+    return (targets == "all" ||
+            ("," + targets + ",").find(fmt::format(",{},", info(target).name)) != targets.npos) &&
+           format == format_name &&
+           (begins ? name.starts_with(mnemonic.substr(0, mnemonic.size() - 1)) : name == mnemonic);
+  }
+};
+
+std::vector<Elsewhere> read_elsewhere() {
+  std::vector<Elsewhere> list;
+  std::ifstream file(MORGANA_SOURCE_DIR "/conformance/isa/older_rows.tsv");
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    std::istringstream words(line);
+    Elsewhere e;
+    EXPECT_TRUE(words >> e.targets >> e.format >> e.mnemonic >> e.file >> e.test) << line;
+    list.push_back(e);
+  }
+  return list;
+}
+
+TEST(OlderRows, WhatGfx950LacksHasACaseOfItsOwn) {
+  const std::vector<Elsewhere> elsewhere = read_elsewhere();
+  std::vector<bool> is_used(elsewhere.size());
+  for (Target target : {Target::gfx600, Target::gfx701, Target::gfx803, Target::gfx900, Target::gfx906,
+                        Target::gfx908, Target::gfx90a, Target::gfx942}) {
+    Rows tested = rows_of_vectors(target);
+    tested.merge(rows_of_memory_tests(target));
+    int differing = 0;
+    for (const isa::Row& row : isa::all_rows()) {
+      if (row.opcode[size_t(target)] < 0 || row.opcode[size_t(target)] == row.opcode[size_t(Target::gfx950)])
+        continue;
+      if (row.flags & isa::kGraphics) continue;
+      differing++;
+      bool found = tested.contains(&row);
+      for (size_t i = 0; i < elsewhere.size(); i++)
+        if (elsewhere[i].covers(target, row, kFormats[size_t(row.format)])) found = is_used[i] = true;
+      EXPECT_TRUE(found) << info(target).name << " " << kFormats[size_t(row.format)] << " " << row.mnemonic;
+    }
+    EXPECT_GT(differing, 0) << info(target).name;
+  }
+  for (size_t i = 0; i < elsewhere.size(); i++) {
+    const Elsewhere& e = elsewhere[i];
+    EXPECT_TRUE(is_used[i]) << "no such row: " << e.targets << " " << e.format << " " << e.mnemonic;
+    std::ifstream file(std::string(MORGANA_SOURCE_DIR) + "/" + e.file);
+    std::stringstream text;
+    text << file.rdbuf();
+    const size_t dot = e.test.find('.');
+    EXPECT_NE(text.str().find(fmt::format("({}, {})", e.test.substr(0, dot), e.test.substr(dot + 1))),
+              std::string::npos)
+        << "no test " << e.test << " in " << e.file;
   }
 }
 

@@ -162,6 +162,7 @@ class Case {
   enum class Outcome { passed, failed, unimplemented };
   Outcome run();
   const std::string& message() const { return message_; }
+  const isa::Row* row() const { return inst_.row; }
 
  private:
   Outcome run_scalar_cases(WaveRig& rig);
@@ -448,6 +449,7 @@ void FileRun::run_case(const Json& record, int number, bool doubtful) {
   if (judge_announced(number, outcome == Case::Outcome::passed)) return;
   switch (outcome) {
     case Case::Outcome::passed:
+      report.rows.insert(one.row());
       (doubtful ? count.doubtful_passed : count.passed)++;
       (doubtful ? report.total.doubtful_passed : report.total.passed)++;
       break;

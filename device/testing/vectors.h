@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,7 +47,8 @@ struct VectorReport {
   Count total;
   int doubtful = 0;  // records left out
   int expected_failures = 0;
-  int not_on_target = 0;  // programs of another generation that have no translation
+  int not_on_target = 0;           // programs of another generation that have no translation
+  std::set<const isa::Row*> rows;  // of single instructions whose record passed
   std::vector<std::string> messages, doubtful_messages;
 };
 
