@@ -548,6 +548,25 @@ TEST(Exceptions, OfHalves) {
         << test.hex << " " << std::hex << test.a << " " << test.b;
 }
 
+TEST(Exceptions, OfMixedOperationsWithHalfResults) {
+  const char* fused = "0600a1d300051204";  // v_fma_mixlo_f16 v6, v0, v2, v4, all three f32
+  const Raised cases[] = {
+      {fused, kOne, kOne, kOne, 0},
+      {fused, kOne, kThird, kZero, kX},      // exact in f32, not in f16
+      {fused, kHuge, kOne, kZero, kO | kX},  // the conversion overflows
+      {fused, kTiny, kOne, kZero, kD | kU | kX},
+      {fused, kInfinity, kZero, kOne, kI},
+      {fused, kSignaling, kOne, kOne, kI},
+      {fused, 0x33800000, kOne, kZero, 0},              // 2^-24, the least denormal of f16
+      {fused, 0x33800000, kOne, kZero, kU | kX, 0x30},  // flushed
+  };
+  for (const Raised& test : cases)
+    EXPECT_EQ(raised(Target::gfx950, test, false), test.expected) << std::hex << test.a << " " << test.b;
+  // v_mad_mixhi_f16 v6, v0, v2, v4
+  EXPECT_EQ(raised(Target::gfx900, {"0600a2d300051204", kThird, kThird, kOne, 0}, false), kX);
+  EXPECT_EQ(raised(Target::gfx900, {"0600a2d300051204", kOne, kOne, kOne, 0}, false), 0u);
+}
+
 TEST(Exceptions, SelectedBytesAndMovedLanesAreWhatCounts) {
   // SDWA: the upper half of v0; DPP: lane 0 of each row reads lane 1.
   EXPECT_EQ(

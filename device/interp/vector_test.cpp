@@ -187,11 +187,17 @@ class Random {
   uint64_t state_ = 88172645463325252u;
 };
 
+// v3 = v0 / v1 and v[4:5] = v[0:1] / v[2:3], as LLVM expands them.
+constexpr const char* kDivide32 =
+    "0300e0d101030204 056ae0d100030204 0345087e 0600cbd10309ca23 0400cbd106091204 05090c0a "
+    "0700cbd1030d1624 0600cbd107091a04 0300cbd1030d1624 0300e2d103091a04 0300ded103030204";
+constexpr const char* kDivide64 =
+    "0400e1d102050204 044b0c7e 0800ccd1040dca23 0600ccd106111a04 0800ccd1040dca23 "
+    "0600ccd106111a04 086ae1d100050204 0a0081d2080d0200 0400ccd104152224 0400e3d1040d2a04 "
+    "0400dfd104050204";
+
 TEST(VectorAccuracy, DivisionMacroOfF32IsCorrectlyRounded) {
-  WaveRig rig(
-      Target::gfx90a,
-      dwords_of_hex("0300e0d101030204 056ae0d100030204 0345087e 0600cbd10309ca23 0400cbd106091204 05090c0a "
-                    "0700cbd1030d1624 0600cbd107091a04 0300cbd1030d1624 0300e2d103091a04 0300ded103030204"));
+  WaveRig rig(Target::gfx90a, dwords_of_hex(kDivide32));
   Random random;
   for (int round = 0; round < 20000; round++) {
     for (int lane = 0; lane < kLanes; lane++) {
@@ -211,11 +217,7 @@ TEST(VectorAccuracy, DivisionMacroOfF32IsCorrectlyRounded) {
 }
 
 TEST(VectorAccuracy, DivisionMacroOfF64IsCorrectlyRounded) {
-  WaveRig rig(
-      Target::gfx90a,
-      dwords_of_hex("0400e1d102050204 044b0c7e 0800ccd1040dca23 0600ccd106111a04 0800ccd1040dca23 "
-                    "0600ccd106111a04 086ae1d100050204 0a0081d2080d0200 0400ccd104152224 0400e3d1040d2a04 "
-                    "0400dfd104050204"));
+  WaveRig rig(Target::gfx90a, dwords_of_hex(kDivide64));
   Random random;
   for (int round = 0; round < 20000; round++) {
     for (int lane = 0; lane < kLanes; lane++)
@@ -237,6 +239,76 @@ TEST(VectorAccuracy, DivisionMacroOfF64IsCorrectlyRounded) {
             << value(0) << " / " << value(2);
     }
   }
+}
+
+// Every pair of the ends of the range, of the denormals, of where div_scale's conditions change, and
+// specials.
+template <typename T>
+std::vector<T> edges() {
+  using Limits = std::numeric_limits<T>;
+  std::vector<T> values = {0,
+                           1,
+                           3,
+                           Limits::infinity(),
+                           Limits::quiet_NaN(),
+                           Limits::signaling_NaN(),
+                           Limits::max(),
+                           Limits::min(),
+                           Limits::denorm_min(),
+                           Limits::min() - Limits::denorm_min(),
+                           3 * Limits::denorm_min(),
+                           std::nextafter(T(1), T(2)),
+                           std::nextafter(T(2), T(1)),
+                           T(1) / 3};
+  for (int exponent :
+       {23, 24, 53, 54, 64, 95, 96, 97, 103, 126, 127, 128, 149, 768, 769, 970, 1021, 1022, 1023, 1074})
+    for (int sign : {-1, 1}) {
+      const T power = std::ldexp(T(1), sign * exponent);
+      if (power == 0 || std::isinf(power)) continue;
+      values.push_back(power);
+      values.push_back(std::nextafter(power, T(0)));
+      values.push_back(power * T(1.5));
+    }
+  for (size_t i = 0, n = values.size(); i < n; i++) values.push_back(-values[i]);
+  return values;
+}
+
+template <typename T>
+void check_divisions(WaveRig& rig, const std::vector<T>& values) {
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  constexpr int kDwords = sizeof(T) / 4, kQuotient = sizeof(T) == 4 ? 3 : 4;
+  const auto put = [&](int r, int lane, T value) {
+    const auto bits = uint64_t{std::bit_cast<Bits>(value)};
+    for (int d = 0; d < kDwords; d++) rig.v(r + d, lane) = static_cast<uint32_t>(bits >> 32 * d);
+  };
+  for (size_t pair = 0; pair < values.size() * values.size(); pair += kLanes) {
+    const auto operands = [&](int lane) {
+      const size_t p = (pair + static_cast<size_t>(lane)) % (values.size() * values.size());
+      return std::pair(values[p / values.size()], values[p % values.size()]);
+    };
+    for (int lane = 0; lane < kLanes; lane++) {
+      put(0, lane, operands(lane).first);
+      put(kDwords, lane, operands(lane).second);
+    }
+    ASSERT_EQ(rig.run(), Exit::ended);
+    for (int lane = 0; lane < kLanes; lane++) {
+      const auto [a, b] = operands(lane);
+      uint64_t got = 0;
+      for (int d = 0; d < kDwords; d++) got |= uint64_t{rig.v(kQuotient + d, lane)} << 32 * d;
+      const T quotient = std::bit_cast<T>(static_cast<Bits>(got)), want = a / b;
+      if (std::isnan(want))
+        ASSERT_TRUE(std::isnan(quotient)) << a << " / " << b;
+      else
+        ASSERT_EQ(std::bit_cast<Bits>(quotient), std::bit_cast<Bits>(want))
+            << std::hexfloat << a << " / " << b;
+    }
+  }
+}
+
+TEST(VectorAccuracy, DivisionMacroAtTheEdges) {
+  WaveRig single(Target::gfx90a, dwords_of_hex(kDivide32)), wide(Target::gfx90a, dwords_of_hex(kDivide64));
+  check_divisions<float>(single, edges<float>());
+  check_divisions<double>(wide, edges<double>());
 }
 
 }  // namespace
