@@ -47,7 +47,9 @@ TEST_F(Objects, ForeignPointersAreNoHandles) {
     // Through the library's own functions: a loader dereferences the handle first.
     void* flush = clGetExtensionFunctionAddressForPlatform(platform, "clFlush");
     ASSERT_NE(flush, nullptr);
-    EXPECT_EQ(reinterpret_cast<cl_int (*)(void*)>(flush)(pointer), CL_INVALID_COMMAND_QUEUE);
+    EXPECT_EQ(reinterpret_cast<cl_int(CL_API_CALL*)(cl_command_queue)>(flush)(
+                  static_cast<cl_command_queue>(pointer)),
+              CL_INVALID_COMMAND_QUEUE);
   }
 }
 

@@ -60,7 +60,7 @@ TEST_F(Topology, EveryNodeHasWhatRocrAsserts) {
     ASSERT_EQ(hsaKmtGetNodeMemoryProperties(id, node.NumMemoryBanks, banks.data()), HSAKMT_STATUS_SUCCESS);
     bool has_apertures[2] = {};
     for (const HsaMemoryProperties& bank : banks) {
-      EXPECT_GT(bank.SizeInBytes, 0u);
+      EXPECT_GT(HSAuint64{bank.SizeInBytes}, 0u);  // the header packs it
       if (bank.HeapType == HSA_HEAPTYPE_GPU_LDS) has_apertures[0] = bank.VirtualBaseAddress >> 32 != 0;
       if (bank.HeapType == HSA_HEAPTYPE_GPU_SCRATCH) has_apertures[1] = bank.VirtualBaseAddress >> 32 != 0;
     }

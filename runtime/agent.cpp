@@ -121,7 +121,7 @@ Agent::Agent(AgentSpec spec) : spec_(std::move(spec)), device_(spec_.target) {}
 void set_default_devices(std::string_view names) { default_devices() = names; }
 
 std::span<Agent* const> agents() {
-  static const std::vector<Agent*> list = make_agents();
+  static const auto& list = *new std::vector<Agent*>(make_agents());  // like the agents, never freed
   return list;
 }
 

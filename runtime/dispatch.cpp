@@ -149,7 +149,7 @@ Result<std::unique_ptr<Dispatch>> Dispatch::create(std::shared_ptr<Executable> e
   auto* kernarg = static_cast<uint8_t*>(take_block(size));
   dispatch->kernarg_ = kernarg;
   dispatch->kernarg_size_ = size;
-  std::memcpy(kernarg, arguments.bytes_.data(), arguments.bytes_.size());
+  std::copy(arguments.bytes_.begin(), arguments.bytes_.end(), kernarg);
   std::memset(kernarg + arguments.bytes_.size(), 0, size - arguments.bytes_.size());
 
   // __local arguments: offsets from the start of the group segment, behind the kernel's own.

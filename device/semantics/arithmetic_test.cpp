@@ -98,7 +98,7 @@ uint64_t half_of(Exact x, const Fields& mode, bool sign) {
   if (a > power(200)) return top | 0x7c00;
   int e = 40;
   while (e > -14 && a < power(e)) e--;
-  const Exact quanta = a / power(e - 10);
+  const Exact quanta = (a < power(41) ? a : power(41)) / power(e - 10);
   auto n = static_cast<uint64_t>(quanta);
   const Exact rest = quanta - static_cast<Exact>(n);
   const bool away = mode.round == 1 ? !negative : mode.round == 2 ? negative : false;

@@ -38,9 +38,10 @@ MORGANA_OP i32v v_cvt_rpi_i32_f32(f32v a) {
   return truncate<int32_t>(a - whole >= 0.5f ? whole + 1.0f : whole);
 }
 MORGANA_OP f32v v_cvt_f32_i32(i32v a) { return to<float>(a); }
-MORGANA_OP f32v v_cvt_f32_u32(u32v a) { return to<float>(a); }
+// Hosts without an unsigned conversion subtract, which makes a zero negative when rounding goes down.
+MORGANA_OP f32v v_cvt_f32_u32(u32v a) { return __builtin_elementwise_abs(to<float>(a)); }
 MORGANA_OP f64v v_cvt_f64_i32(i32v a) { return to<double>(a); }
-MORGANA_OP f64v v_cvt_f64_u32(u32v a) { return to<double>(a); }
+MORGANA_OP f64v v_cvt_f64_u32(u32v a) { return __builtin_elementwise_abs(to<double>(a)); }
 // These round by the f64 field; each side flushes by the field of its own format.
 MORGANA_OP f32v v_cvt_f32_f64(const Mode& mode, f64v a) {
   return flush_output(mode, to<float>(flush_input(mode, a)));

@@ -59,6 +59,7 @@ inline Axis resolve(float coordinate, bool normalized, uint32_t size, unsigned c
   if (normalized && clamp == kWrap) c -= floor_of(c);
   if (normalized && clamp == kMirror) c -= 2 * floor_of(c / 2);
   double u = normalized ? c * n : c;
+  if (u != u) u = 0;  // an infinity has no fraction
   constexpr double kFar = 1 << 30;
   u = u < -kFar ? -kFar : u > kFar ? kFar : u;
   u += offset;
