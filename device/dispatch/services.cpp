@@ -166,7 +166,8 @@ void record_trap(Wave& wave, const GuestTrap& trap) {
   if (frame.in_kernel && !wave.stepping && wave.access.address == nullptr) {
     // Compiled code keeps registers to itself, and tells where the first lane was going.
     const uint32_t bytes = touched_bytes(wave.step);
-    for (uint64_t lane = 0; lane < kLanes; lane++) addresses[lane] = frame.first_address[lane / 16] + lane % 16 * bytes;
+    for (uint64_t lane = 0; lane < kLanes; lane++)
+      addresses[lane] = frame.first_address[lane / 16] + lane % 16 * bytes;
     wave.access = {addresses, wave.exec(), bytes};
     wave.block = wave.step;
   }

@@ -127,7 +127,9 @@ class Images : public testing::TestWithParam<Target> {
 INSTANTIATE_TEST_SUITE_P(Targets, Images,
                          testing::Values(Target::gfx600, Target::gfx701, Target::gfx803, Target::gfx900,
                                          Target::gfx906, Target::gfx908, Target::gfx90a),
-                         [](const auto& instance) { return std::string(morgana::info(instance.param).name); });
+                         [](const auto& instance) {
+                           return std::string(morgana::info(instance.param).name);
+                         });
 
 constexpr const char* kLoad = "001f00f000140200";     // image_load v[20:23], v[0:1], s[8:15] dmask:0xf unorm
 constexpr const char* kLoadMip = "001f04f000140200";  // image_load_mip v[20:23], v[0:2]

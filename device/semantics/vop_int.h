@@ -35,8 +35,9 @@ MORGANA_OP u32v v_ffbl_b32(u32v a) { return a == 0 ? u32v(~0u) : __builtin_eleme
 // The first bit that differs from the sign.
 MORGANA_OP i32v v_ffbh_i32(i32v a) { return as<i32v>(v_ffbh_u32(as<u32v>(a ^ (a >> 31)))); }
 
-// Which of four shader engines a rectangle of 32-pixel tiles touches (Vega guide 12.8). The operand holds bits [6:5] of
-// x_min, y_min, x_max and y_max, from bit 7 down; tile (x, y) belongs to engine {x[0] ^ y[1], y[0] ^ x[1]}.
+// Which of four shader engines a rectangle of 32-pixel tiles touches (Vega guide 12.8). The operand holds
+// bits [6:5] of x_min, y_min, x_max and y_max, from bit 7 down; tile (x, y) belongs to engine {x[0] ^ y[1],
+// y[0] ^ x[1]}.
 MORGANA_OP u32v v_screen_partition_4se_b32(u32v a) {
   const u32v x = a >> 6 & 3, y = a >> 4 & 3, columns = ((a >> 2) - x) & 3, rows = (a - y) & 3;
   u32v engines = u32v(0);

@@ -24,7 +24,7 @@ struct RigOptions {
   bool ieee = true, dx10_clamp = true;
   uint32_t sgprs = 104;
   bool debug_mode = false, cdbg_user = false;
-  uint32_t exceptions = 0;  // EXCP bits 0 to 6 that the descriptor enables
+  uint32_t exceptions = 0;             // EXCP bits 0 to 6 that the descriptor enables
   std::vector<uint32_t> trap_handler;  // empty: the built-in one, or what lies at trap_base
   uint64_t trap_base = 0, trap_memory = 0;
 };
@@ -45,7 +45,8 @@ class WaveRig {
   // values.
   Exit run();
   Exit run_interpreted();
-  // The same by compiled code; what cannot be compiled is interpreted. `run` chooses it with MORGANA_JIT=sync.
+  // The same by compiled code; what cannot be compiled is interpreted. `run` chooses it with
+  // MORGANA_JIT=sync.
   Exit run_compiled();
   // Address of the first instruction.
   uint64_t entry() const { return launch_.entry; }
