@@ -75,7 +75,7 @@ constexpr WideFunction kFloat64[] = {
 };
 
 // A program that applies a VOP1 instruction to many registers: v[kResults + i] = f(v[i]).
-constexpr int kRegisters = 64, kResults = 128, kBatch = kRegisters * kLanes;
+constexpr int kRegisters = 64, kResults = 64, kBatch = kRegisters * kLanes;
 
 std::vector<uint32_t> program(const char* mnemonic, Target target, int step) {
   for (const isa::Row& row : isa::all_rows()) {
