@@ -38,25 +38,42 @@ MORGANA_OP i32v v_cvt_rpi_i32_f32(f32v a) {
   return truncate<int32_t>(a - whole >= 0.5f ? whole + 1.0f : whole);
 }
 MORGANA_OP f32v v_cvt_f32_i32(i32v a) { return to<float>(a); }
-// Hosts without an unsigned conversion subtract, which makes a zero negative when rounding goes down.
-MORGANA_OP f32v v_cvt_f32_u32(u32v a) { return __builtin_elementwise_abs(to<float>(a)); }
+// `x` >= 0. Hosts without an unsigned conversion subtract, which makes a zero negative when rounding goes
+// down; the compiler takes the sign for known and must not see where `x` comes from.
+template <typename F>
+MORGANA_OP F without_sign(F x) {
+#ifndef __AVX512F__
+  typedef char Part __attribute__((vector_size(16)));
+  struct Parts {
+    Part part[sizeof(F) / sizeof(Part)];
+  };
+  Parts parts = __builtin_bit_cast(Parts, x);
+#pragma clang loop unroll(full)
+  for (Part& part : parts.part) asm("" : "+x"(part));
+  x = __builtin_elementwise_abs(__builtin_bit_cast(F, parts));
+#endif
+  return x;
+}
+MORGANA_OP f32v v_cvt_f32_u32(u32v a) { return without_sign(to<float>(a)); }
 MORGANA_OP f64v v_cvt_f64_i32(i32v a) { return to<double>(a); }
-MORGANA_OP f64v v_cvt_f64_u32(u32v a) { return __builtin_elementwise_abs(to<double>(a)); }
+MORGANA_OP f64v v_cvt_f64_u32(u32v a) { return without_sign(to<double>(a)); }
 // These round by the f64 field; each side flushes by the field of its own format.
 MORGANA_OP f32v v_cvt_f32_f64(const Mode& mode, f64v a) {
   return flush_output(mode, to<float>(flush_input(mode, a)));
 }
 MORGANA_OP f64v v_cvt_f64_f32(const Mode& mode, f32v a) { return to<double>(flush_input(mode, a)); }
-MORGANA_OP f32v v_cvt_f32_ubyte0(u32v a) { return to<float>(as<i32v>(a & 0xff)); }
-MORGANA_OP f32v v_cvt_f32_ubyte1(u32v a) { return to<float>(as<i32v>(a >> 8 & 0xff)); }
-MORGANA_OP f32v v_cvt_f32_ubyte2(u32v a) { return to<float>(as<i32v>(a >> 16 & 0xff)); }
-MORGANA_OP f32v v_cvt_f32_ubyte3(u32v a) { return to<float>(as<i32v>(a >> 24)); }
+MORGANA_OP f32v v_cvt_f32_ubyte0(u32v a) { return without_sign(to<float>(as<i32v>(a & 0xff))); }
+MORGANA_OP f32v v_cvt_f32_ubyte1(u32v a) { return without_sign(to<float>(as<i32v>(a >> 8 & 0xff))); }
+MORGANA_OP f32v v_cvt_f32_ubyte2(u32v a) { return without_sign(to<float>(as<i32v>(a >> 16 & 0xff))); }
+MORGANA_OP f32v v_cvt_f32_ubyte3(u32v a) { return without_sign(to<float>(as<i32v>(a >> 24))); }
 MORGANA_OP f32v v_cvt_off_f32_i4(u32v a) { return to<float>(as<i32v>(a << 28) >> 28) * 0.0625f; }
 
 MORGANA_OP f16v v_cvt_f16_f32(const Mode& mode, f32v a) { return half_out(mode, flush_input(mode, a)); }
 MORGANA_OP f32v v_cvt_f32_f16(const Mode& mode, f16v a) { return half_in(mode, a); }
 MORGANA_OP f32v v_cvt_f32_bf16(bf16v a) { return widen_bf16(a.bits); }
-MORGANA_OP f16v v_cvt_f16_u16(const Mode& mode, u16v a) { return half_out(mode, to<float>(to<int32_t>(a))); }
+MORGANA_OP f16v v_cvt_f16_u16(const Mode& mode, u16v a) {
+  return half_out(mode, without_sign(to<float>(to<int32_t>(a))));
+}
 MORGANA_OP f16v v_cvt_f16_i16(const Mode& mode, i16v a) { return half_out(mode, to<float>(to<int32_t>(a))); }
 MORGANA_OP u16v v_cvt_u16_f16(f16v a) { return clamp::saturate<uint16_t>(truncate<int32_t>(widen(a))); }
 MORGANA_OP i16v v_cvt_i16_f16(f16v a) { return clamp::saturate<int16_t>(truncate<int32_t>(widen(a))); }
