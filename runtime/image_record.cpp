@@ -1,0 +1,380 @@
+#include "runtime/image_record.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace morgana::runtime {
+namespace {
+
+// Channel orders and types by OpenCL's numbers (OpenCL 3.0, 5.3.1.1).
+enum Order : uint32_t {
+  kR = 0x10B0,
+  kA = 0x10B1,
+  kRG = 0x10B2,
+  kRA = 0x10B3,
+  kRGB = 0x10B4,
+  kRGBA = 0x10B5,
+  kBGRA = 0x10B6,
+  kARGB = 0x10B7,
+  kIntensity = 0x10B8,
+  kLuminance = 0x10B9,
+  kDepth = 0x10BD,
+  kSRGBA = 0x10C1,
+  kSBGRA = 0x10C2,
+  kABGR = 0x10C3
+};
+enum Type : uint32_t {
+  kSnorm8 = 0x10D0,
+  kSnorm16,
+  kUnorm8,
+  kUnorm16,
+  kUnorm565,
+  kUnorm555,
+  kUnorm101010,
+  kSint8,
+  kSint16,
+  kSint32,
+  kUint8,
+  kUint16,
+  kUint32,
+  kHalf,
+  kFloat,
+  kUnorm101010Alpha = 0x10E0
+};
+
+// How texels and resources name the components: numeric formats and destination selects of T# and V#.
+enum Numeric : uint32_t { kUnorm = 0, kSnorm = 1, kUint = 4, kSint = 5, kFloating = 7, kSrgb = 9 };
+enum Select : uint8_t { kZero = 0, kOne = 1, kX = 4, kY, kZ, kW };
+
+// What the built-in functions tell apart, word kFormatClass of a record; image.h of the device library has
+// the same numbers.
+enum Class : uint32_t { kFields = 0, kWords = 1, kQuad = 2 };
+
+struct TypeRow {
+  uint32_t type;
+  uint32_t bits;  // of a component; 0 for packed types
+  Numeric numeric;
+};
+constexpr TypeRow kTypes[] = {
+    {kSnorm8, 8, kSnorm},   {kSnorm16, 16, kSnorm}, {kUnorm8, 8, kUnorm},      {kUnorm16, 16, kUnorm},
+    {kUnorm565, 0, kUnorm}, {kUnorm555, 0, kUnorm}, {kUnorm101010, 0, kUnorm}, {kUnorm101010Alpha, 0, kUnorm},
+    {kSint8, 8, kSint},     {kSint16, 16, kSint},   {kSint32, 32, kSint},      {kUint8, 8, kUint},
+    {kUint16, 16, kUint},   {kUint32, 32, kUint},   {kHalf, 16, kFloating},    {kFloat, 32, kFloating},
+};
+
+// The components in memory, first the one at the lowest address, that red, green, blue and alpha come from.
+struct OrderRow {
+  uint32_t order;
+  uint32_t channels;
+  uint8_t select[4];
+  std::vector<uint32_t> types;
+};
+const std::vector<OrderRow>& orders() {
+  static const std::vector<uint32_t> all = {kSnorm8, kSnorm16, kUnorm8, kUnorm16, kSint8, kSint16,
+                                            kSint32, kUint8,   kUint16, kUint32,  kHalf,  kFloat};
+  static const std::vector<uint32_t> grey = {kSnorm8, kSnorm16, kUnorm8, kUnorm16, kHalf, kFloat};
+  static const std::vector<uint32_t> bytes = {kUnorm8, kSnorm8, kSint8, kUint8};
+  static const std::vector<OrderRow> rows = {
+      {kR, 1, {kX, kZero, kZero, kOne}, all},
+      {kA, 1, {kZero, kZero, kZero, kX}, all},
+      {kRG, 2, {kX, kY, kZero, kOne}, all},
+      {kRA, 2, {kX, kZero, kZero, kY}, all},
+      {kRGBA, 4, {kX, kY, kZ, kW}, all},
+      {kBGRA, 4, {kZ, kY, kX, kW}, bytes},
+      {kARGB, 4, {kY, kZ, kW, kX}, bytes},
+      {kABGR, 4, {kW, kZ, kY, kX}, bytes},
+      {kIntensity, 1, {kX, kX, kX, kX}, grey},
+      {kLuminance, 1, {kX, kX, kX, kOne}, grey},
+      {kDepth, 1, {kX, kZero, kZero, kOne}, {kUnorm16, kFloat}},
+      {kSRGBA, 4, {kX, kY, kZ, kW}, {kUnorm8}},
+      {kSBGRA, 4, {kZ, kY, kX, kW}, {kUnorm8}},
+      // Packed: red is the highest of the fields.
+      {kRGB, 3, {kZ, kY, kX, kOne}, {kUnorm565, kUnorm555, kUnorm101010}},
+      {kRGBA, 4, {kW, kZ, kY, kX}, {kUnorm101010Alpha}},
+  };
+  return rows;
+}
+
+// A format as resources and built-in functions take it.
+struct Texel {
+  ImageFormat format;
+  uint32_t data = 0;  // data format of T# and, up to 15, of V#
+  uint32_t numeric = 0;
+  uint8_t select[4] = {};
+  uint8_t bits[4] = {};  // of the components in memory, from the lowest bit up
+};
+
+uint32_t data_format(uint32_t channels, uint32_t bits) {
+  switch (bits) {
+    case 8: return channels == 1 ? 1 : channels == 2 ? 3 : 10;
+    case 16: return channels == 1 ? 2 : channels == 2 ? 5 : 12;
+    default: return channels == 1 ? 4 : channels == 2 ? 11 : 14;
+  }
+}
+
+Texel make_texel(const OrderRow& order, const TypeRow& type) {
+  Texel t;
+  t.numeric = order.order == kSRGBA || order.order == kSBGRA ? uint32_t{kSrgb} : uint32_t{type.numeric};
+  std::copy_n(order.select, 4, t.select);
+  const auto packed = [&](uint32_t data, std::array<uint8_t, 4> bits) {
+    t.data = data;
+    std::ranges::copy(bits, t.bits);
+  };
+  switch (type.type) {
+    case kUnorm565: packed(16, {5, 6, 5}); break;
+    case kUnorm555: packed(17, {5, 5, 5, 1}); break;
+    case kUnorm101010: packed(9, {10, 10, 10, 2}); break;
+    case kUnorm101010Alpha: packed(8, {2, 10, 10, 10}); break;
+    default:
+      t.data = data_format(order.channels, type.bits);
+      std::fill_n(t.bits, order.channels, static_cast<uint8_t>(type.bits));
+  }
+  const uint32_t bytes = (t.bits[0] + t.bits[1] + t.bits[2] + t.bits[3]) / 8;
+  t.format = {order.order, type.type, bytes, order.channels, true};
+  return t;
+}
+
+const std::vector<Texel>& texels() {
+  static const std::vector<Texel> all = [] {
+    std::vector<Texel> made;
+    for (const OrderRow& order : orders())
+      for (const uint32_t type : order.types)
+        made.push_back(make_texel(order, *std::ranges::find(kTypes, type, &TypeRow::type)));
+    return made;
+  }();
+  return all;
+}
+
+const Texel* find_texel(uint32_t order, uint32_t type) {
+  for (const Texel& t : texels())
+    if (t.format.order == order && t.format.type == type) return &t;
+  return nullptr;
+}
+
+bool is_array(ImageKind kind) { return kind == ImageKind::line_array || kind == ImageKind::plane_array; }
+bool has_slices(ImageKind kind) { return is_array(kind) || kind == ImageKind::volume; }
+bool has_image_instructions(Target target) { return !info(target).is_gfx940; }
+
+// Whether rows and slices lie as the target's texture unit would have them.
+Status check_pitches(Target target, const ImageShape& s, const ImageFormat& format) {
+  const auto refuse = [](const char* why) {
+    return make_error(ErrorCode::invalid_argument, "image: {}", why);
+  };
+  const bool has_rows = s.kind != ImageKind::line && s.kind != ImageKind::line_array;
+  if (has_rows || is_array(s.kind)) {
+    if (s.pitches.row % format.bytes != 0) return refuse("a row is no whole number of texels");
+    if (s.pitches.row < uint64_t{s.width} * format.bytes) return refuse("the row pitch is less than a row");
+  }
+  const uint64_t texels = s.pitches.row / format.bytes;
+  if (texels > (info(target).generation == Generation::gfx9 ? 65536 : 16384))
+    return refuse("the row pitch exceeds the target's");
+  if (!has_slices(s.kind)) return {};
+  if (s.pitches.slice < s.pitches.row * s.height) return refuse("the slice pitch is less than a slice");
+  if (!has_image_instructions(target)) return {};
+  if (s.pitches.slice != s.pitches.row * s.height) return refuse("slices do not follow one another");
+  // addrlib: slices of linear surfaces of gfx6 to gfx8 are a multiple of 64 texels.
+  if (info(target).generation < Generation::gfx9 && texels * s.height % 64 != 0)
+    return refuse("a slice is no multiple of 64 texels");
+  return {};
+}
+
+Status check_extents(const ImageShape& s, const ImageFormat& format) {
+  const auto refuse = [](const char* why) {
+    return make_error(ErrorCode::invalid_argument, "image: {}", why);
+  };
+  if (!is_possible(format, s.kind)) return refuse("this kind of image cannot have the format");
+  if (s.width == 0 || s.height == 0 || s.depth == 0 || s.layers == 0) return refuse("an extent is 0");
+  if (s.base % (s.kind == ImageKind::line_buffer ? format.bytes : kImageBaseAlign) != 0)
+    return refuse("the first texel is not aligned");
+  if (s.kind == ImageKind::line_buffer)
+    return s.width <= kMaxImageBufferTexels ? Status{} : refuse("too many texels for a buffer");
+  const uint32_t most = s.kind == ImageKind::volume ? kMaxVolumeExtent : kMaxImageWidth;
+  if (s.width > most || s.height > most || s.depth > kMaxVolumeExtent || s.layers > kMaxImageLayers)
+    return refuse("an extent exceeds its limit");
+  return {};
+}
+
+// --- Resources ---
+
+uint32_t selects(const Texel& t) {
+  return t.select[0] | t.select[1] << 3 | t.select[2] << 6 | uint32_t{t.select[3]} << 9;
+}
+
+// T# (ROCR-Runtime: resource_kv.h, resource_ai.h).
+void write_resource(Target target, const ImageShape& s, const Texel& t, uint32_t* w) {
+  static constexpr uint32_t kResourceType[] = {8, 12, 0, 9, 13, 10};
+  const bool gfx9 = info(target).generation == Generation::gfx9;
+  const auto pitch =
+      s.kind == ImageKind::line ? s.width : static_cast<uint32_t>(s.pitches.row / t.format.bytes);
+  const uint32_t layers = is_array(s.kind) ? s.layers : 1;
+  const uint32_t linear = gfx9 ? 0 : 8;  // SW_MODE; TILING_INDEX
+  w[0] = static_cast<uint32_t>(s.base >> 8);
+  w[1] = static_cast<uint32_t>(s.base >> 40) | t.data << 20 | t.numeric << 26;
+  w[2] = (s.width - 1) | (s.height - 1) << 14;
+  w[3] = selects(t) | linear << 20 | kResourceType[static_cast<int>(s.kind)] << 28;
+  const uint32_t depth = s.kind == ImageKind::volume ? s.depth - 1 : gfx9 ? layers - 1 : 0;
+  w[4] = depth | (pitch - 1) << 13;
+  w[5] = gfx9 ? 0 : (layers - 1) << 13;
+}
+
+// V#: records of a texel each. gfx8 counts bytes.
+void write_buffer_resource(Target target, const ImageShape& s, const Texel& t, uint32_t* w) {
+  w[0] = static_cast<uint32_t>(s.base);
+  w[1] = static_cast<uint32_t>(s.base >> 32 & 0xffff) | t.format.bytes << 16;
+  w[2] = info(target).generation == Generation::gfx8 ? s.width * t.format.bytes : s.width;
+  w[3] = selects(t) | t.numeric << 12 | t.data << 15;
+}
+
+// --- What the built-in functions read ---
+
+// Words of a record; image.h of the device library has the same numbers.
+enum Word : int {
+  kChannelType = 8,
+  kChannelOrder,
+  kWidth,
+  kHeight,
+  kDepthWord,
+  kLayers,
+  kRowPitch,
+  kNumeric,
+  kSlicePitch,
+  kTexelBytes = 18,
+  kFormatClass,
+  kShift,              // of a channel's bits, a word each for red, green, blue, alpha, as all that follow
+  kBits = kShift + 4,  // how many; 0: the channel is a constant
+  kConstant = kBits + 4,
+  kScale = kConstant + 4,     // 1 / the greatest number of a normalised channel
+  kScaleLow = kScale + 4,     // what that lacks
+  kGreatest = kScaleLow + 4,  // the greatest number
+  kStored = kGreatest + 4,    // the bits that a store keeps
+  kBaseAddress = kStored + 4
+};
+
+uint32_t bits_of(float value) { return __builtin_bit_cast(uint32_t, value); }
+
+// The value of a constant channel, before it is made a number.
+uint32_t one_of(const Texel& t, uint32_t bits) {
+  switch (t.numeric) {
+    case kUint:
+    case kSint: return 1;
+    case kSnorm: return (1u << (bits - 1)) - 1;
+    case kFloating: return bits == 16 ? 0x3c00 : 0x3f800000;
+    default: return (1u << bits) - 1;
+  }
+}
+
+void write_channels(const Texel& t, uint32_t* w) {
+  const bool whole_words = t.bits[0] == 32;
+  w[kFormatClass] = t.format.bytes == 16 ? kQuad : whole_words ? kWords : kFields;
+  uint32_t seen = 0;
+  for (int c = 0; c < 4; c++) {
+    const uint8_t select = t.select[c];
+    const int component = select >= kX ? select - kX : 0;
+    const uint32_t bits = t.bits[component];
+    if (select == kOne) w[kConstant + c] = one_of(t, bits);
+    const double greatest = t.numeric == kSnorm ? (1u << (bits - 1)) - 1 : (1ull << bits) - 1;
+    w[kScale + c] = bits_of(static_cast<float>(1 / greatest));
+    w[kScaleLow + c] = bits_of(static_cast<float>(1 / greatest - static_cast<float>(1 / greatest)));
+    w[kGreatest + c] = bits_of(static_cast<float>(greatest));
+    if (select < kX) continue;
+    uint32_t shift = 0;
+    for (int i = 0; i < component; i++) shift += t.bits[i];
+    w[kShift + c] = shift % 32;
+    w[kBits + c] = bits;
+    // Of channels that share a component the first is stored.
+    if (!(seen >> component & 1)) w[kStored + c] = static_cast<uint32_t>((1ull << bits) - 1);
+    seen |= 1u << component;
+  }
+}
+
+void write_shape(const ImageShape& s, const Texel& t, uint32_t* w) {
+  w[kChannelType] = s.type;
+  w[kChannelOrder] = s.order;
+  w[kWidth] = s.width;
+  w[kHeight] = s.height;
+  w[kDepthWord] = s.depth;
+  w[kLayers] = is_array(s.kind) ? s.layers : 1;
+  w[kRowPitch] = static_cast<uint32_t>(s.kind == ImageKind::line_array ? s.pitches.slice : s.pitches.row);
+  w[kNumeric] = t.numeric;
+  w[kSlicePitch] = static_cast<uint32_t>(s.pitches.slice);
+  w[kSlicePitch + 1] = static_cast<uint32_t>(s.pitches.slice >> 32);
+  w[kTexelBytes] = t.format.bytes;
+  w[kBaseAddress] = static_cast<uint32_t>(s.base);
+  w[kBaseAddress + 1] = static_cast<uint32_t>(s.base >> 32);
+}
+
+}  // namespace
+
+std::span<const ImageFormat> image_formats() {
+  static const std::vector<ImageFormat> all = [] {
+    std::vector<ImageFormat> formats;
+    for (const Texel& t : texels()) formats.push_back(t.format);
+    return formats;
+  }();
+  return all;
+}
+
+const ImageFormat* find_image_format(uint32_t order, uint32_t type) {
+  const Texel* t = find_texel(order, type);
+  return t == nullptr ? nullptr : &t->format;
+}
+
+bool is_possible(const ImageFormat& format, ImageKind kind) {
+  if (format.order == kDepth) return kind == ImageKind::plane || kind == ImageKind::plane_array;
+  if (kind != ImageKind::line_buffer) return true;
+  return format.order != kRGB && format.order != kSRGBA && format.order != kSBGRA;
+}
+
+ImagePitches image_pitches(const ImageFormat& format, ImageKind kind, uint32_t width, uint32_t height,
+                           uint32_t depth, uint32_t layers) {
+  ImagePitches p;
+  p.row = uint64_t{width} * format.bytes;
+  if (kind == ImageKind::line || kind == ImageKind::line_buffer) {
+    p.bytes = p.slice = p.row;
+    return p;
+  }
+  // Rows of a multiple of 64 texels: slices follow one another alike on all targets.
+  p.row = (uint64_t{width} + 63) / 64 * 64 * format.bytes;
+  p.slice = p.row * (kind == ImageKind::line_array ? 1 : height);
+  p.bytes = p.slice * (kind == ImageKind::volume ? depth : is_array(kind) ? layers : 1);
+  return p;
+}
+
+Status write_image_record(Target target, const ImageShape& shape,
+                          std::span<uint32_t, kImageRecordWords> record) {
+  const Texel* t = find_texel(shape.order, shape.type);
+  if (t == nullptr) return make_error(ErrorCode::invalid_argument, "image: unknown format");
+  MORGANA_CHECK(check_extents(shape, t->format));
+  const bool is_buffer = shape.kind == ImageKind::line_buffer;
+  if (!is_buffer) MORGANA_CHECK(check_pitches(target, shape, t->format));
+  std::ranges::fill(record, 0);
+  if (has_image_instructions(target)) {
+    if (is_buffer)
+      write_buffer_resource(target, shape, *t, record.data());
+    else
+      write_resource(target, shape, *t, record.data());
+  }
+  write_shape(shape, *t, record.data());
+  write_channels(*t, record.data());
+  return {};
+}
+
+void write_sampler_record(Target target, const SamplerShape& shape,
+                          std::span<uint32_t, kSamplerRecordWords> record) {
+  std::ranges::fill(record, 0);
+  // The bits of a sampler in a program's text (opencl-c-base.h: CLK_ADDRESS_*, CLK_FILTER_*).
+  record[4] = (shape.normalized ? 1u : 0u) | static_cast<uint32_t>(shape.addressing) << 1 |
+              (shape.linear ? 0x20u : 0x10u);
+  if (!has_image_instructions(target)) return;
+  // S#: CLAMP_LAST_TEXEL, CLAMP_BORDER, WRAP, MIRROR; the border is transparent black, the channels that a
+  // format lacks keep their constants. Without an addressing mode what lies outside is undefined.
+  static constexpr uint32_t kClamp[] = {2, 2, 6, 0, 1};
+  const uint32_t clamp = kClamp[static_cast<int>(shape.addressing)];
+  record[0] = clamp | clamp << 3 | clamp << 6 | (shape.normalized ? 0u : 1u << 15);
+  record[1] = 0xfffu << 12;  // MAX_LOD
+  const uint32_t filter = shape.linear ? 1 : 0;
+  record[2] = filter << 20 | filter << 22 | (shape.linear ? 2u : 1u) << 24;
+}
+
+}  // namespace morgana::runtime

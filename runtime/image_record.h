@@ -1,0 +1,94 @@
+// What an OpenCL image or sampler is in device memory: the record that a kernel argument points to.
+//
+// Pure data and functions, callable from any thread; the memory of images and records belongs to the caller.
+// On targets with image instructions (gfx600 to gfx90a) a record begins with the resource (T#, V# for
+// buffers) or sampler (S#) that they take; the words behind, and all of a record on gfx940 and later, are
+// what Morgana's built-in functions read (runtime/compiler/device_library/image*.cl). Texels lie linearly,
+// the same on every target, so that agents of different targets share an image's memory: each needs a record
+// of its own.
+//
+// Channel orders and types are OpenCL's numbers (CL_RGBA is 0x10B5, CL_UNORM_INT8 0x10D2).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/result.h"
+#include "base/target.h"
+
+namespace morgana::runtime {
+
+// CL_MEM_OBJECT_IMAGE1D, 1D_ARRAY, 1D_BUFFER, 2D, 2D_ARRAY, 3D.
+enum class ImageKind : uint8_t { line, line_array, line_buffer, plane, plane_array, volume };
+
+// --- Formats ---
+
+// What an image of a format can be, in kernels. The host's reads, writes, copies and fills take every format.
+struct ImageFormat {
+  uint32_t order = 0, type = 0;
+  uint32_t bytes = 0;     // of a texel
+  uint32_t channels = 0;  // in memory
+  bool writable = false;  // by write_only and read_write images; all formats can be read
+};
+
+// All that are known, the same for every target.
+std::span<const ImageFormat> image_formats();
+// Null when it is not known.
+const ImageFormat* find_image_format(uint32_t order, uint32_t type);
+// Whether images of a kind can have a format (buffers: what buffer instructions convert; depth: planes and
+// their arrays).
+bool is_possible(const ImageFormat& format, ImageKind kind);
+
+// --- Extents and pitches ---
+
+inline constexpr uint32_t kMaxImageWidth = 16384;   // and height, of lines and planes
+inline constexpr uint32_t kMaxVolumeExtent = 8192;  // width, height and depth of volumes
+inline constexpr uint32_t kMaxImageLayers = 8192;
+inline constexpr uint32_t kMaxImageBufferTexels = 1u << 27;
+// Of the first texel, in bytes: of every kind but line_buffer, which needs a multiple of its texel's size.
+inline constexpr size_t kImageBaseAlign = 256;
+// Planes have rows of any multiple of a texel; 2D images from buffers may have any such pitch
+// (CL_DEVICE_IMAGE_PITCH_ALIGNMENT 1).
+struct ImagePitches {
+  uint64_t row = 0, slice = 0;  // bytes; slice: between layers and planes of a volume
+  uint64_t bytes = 0;           // of the whole image
+};
+
+// Everything about an image but its samples and levels, of which there is one.
+struct ImageShape {
+  ImageKind kind = ImageKind::plane;
+  uint32_t order = 0, type = 0;
+  uint32_t width = 1, height = 1, depth = 1, layers = 1;  // 1 where the kind has none
+  ImagePitches pitches;                                   // slice counts for volumes and arrays
+  uint64_t base = 0;                                      // address of the first texel
+};
+
+// The pitches that memory of its own should have: they serve every target. The format must be known.
+ImagePitches image_pitches(const ImageFormat& format, ImageKind kind, uint32_t width, uint32_t height,
+                           uint32_t depth, uint32_t layers);
+
+// --- Records ---
+
+inline constexpr size_t kImageRecordWords = 64, kImageRecordBytes = 256, kImageRecordAlign = 256;
+inline constexpr size_t kSamplerRecordWords = 8, kSamplerRecordBytes = 32, kSamplerRecordAlign = 32;
+
+// Writes the record of an image for one target. Refused (invalid_argument, with the reason) is what the
+// target's resources cannot say: extents beyond the limits above, a base or pitches that image_pitches would
+// not give, an unknown format. Host memory that a program brings (CL_MEM_USE_HOST_PTR) is tried this way:
+// where it is refused, the image needs memory of its own.
+Status write_image_record(Target target, const ImageShape& shape,
+                          std::span<uint32_t, kImageRecordWords> record);
+
+enum class Addressing : uint8_t { none, clamp_to_edge, clamp, repeat, mirrored_repeat };
+
+struct SamplerShape {
+  bool normalized = false;
+  Addressing addressing = Addressing::none;
+  bool linear = false;
+};
+
+void write_sampler_record(Target target, const SamplerShape& shape,
+                          std::span<uint32_t, kSamplerRecordWords> record);
+
+}  // namespace morgana::runtime
