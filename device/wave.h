@@ -81,7 +81,6 @@ struct Group {
   uint32_t wave_count = 0;
   uint32_t waves_ended = 0;
   uint32_t waves_at_barrier = 0;
-  uint8_t* gws = nullptr;
   Fault fault;  // valid when a wave exited with Exit::fault
 };
 

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
+#include "device/dispatch/global_share.h"
 #include "device/dispatch/guest_guard.h"
 #include "device/dispatch/job.h"
 #include "device/dispatch/launch_plan.h"
@@ -39,6 +40,7 @@ struct Device::Impl {
   std::atomic<uint64_t> instructions{0};
   std::atomic<uint64_t> trap_handler{0}, trap_memory{0};
   WaveCommands commands;
+  GlobalShare global_share;
 };
 
 Device::Device(Target target) : impl_(std::make_unique<Impl>(target)) {}
@@ -79,6 +81,7 @@ Fault Device::run(const Launch& launch) {
   plan.trap_handler = impl_->trap_handler.load(std::memory_order_acquire);
   plan.trap_memory = impl_->trap_memory.load(std::memory_order_relaxed);
   plan.commands = &impl_->commands;
+  plan.global_share = &impl_->global_share;
   Fault problem;
   if (!plan.prepare(problem) || !plan.bind_code(impl_->code, problem)) return problem;
   plan.request_kernel(impl_->tier);

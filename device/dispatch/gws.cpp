@@ -1,49 +1,12 @@
-#include "device/interp/memory_gws.h"
-
-#include <array>
-#include <map>
-#include <memory>
-#include <mutex>
-#include <unordered_map>
-#include <vector>
-
+#include "device/dispatch/global_share.h"
 #include "device/dispatch/guest_guard.h"
 #include "device/dispatch/resident_group.h"
 
 namespace morgana::device {
 namespace {
 
-struct Resource {
-  uint32_t counter = 0;     // of a barrier: waves that are still to come, but one; of a semaphore: its value
-  uint64_t generation = 0;  // barriers passed
-  std::unordered_map<const Wave*, uint64_t> waiting;  // the generation in which each wave arrived
-};
-
-struct GlobalShare {
-  std::mutex mutex;
-  std::array<Resource, kGwsResources> resources;
-  std::mutex memory_mutex;
-  std::vector<uint8_t> memory = std::vector<uint8_t>(kGdsBytes);
-};
-
-// Of each device, which is known by its code.
-struct Shares {
-  std::mutex mutex;
-  std::map<const CodeMap*, std::unique_ptr<GlobalShare>> of;
-};
-
-Shares& shares() {
-  static auto* all = new Shares;
-  return *all;
-}
-
 GlobalShare& share_of(Wave& wave) {
-  Shares& all = shares();
-  std::lock_guard lock(all.mutex);
-  std::unique_ptr<GlobalShare>& share =
-      all.of[static_cast<const ResidentGroup*>(wave.context)->plan().code_map];
-  if (!share) share = std::make_unique<GlobalShare>();
-  return *share;
+  return *static_cast<const ResidentGroup*>(wave.context)->plan().global_share;
 }
 
 template <typename Body>
@@ -56,16 +19,10 @@ auto with_resource(Wave& wave, uint32_t index, const Body& body) {
 
 }  // namespace
 
-void forget_global_share(const CodeMap* device) {
-  Shares& all = shares();
-  std::lock_guard lock(all.mutex);
-  all.of.erase(device);
-}
-
 namespace service {
 
 void gws_init(Wave& wave, uint32_t resource, uint32_t value) {
-  with_resource(wave, resource, [&](Resource& r) {
+  with_resource(wave, resource, [&](GlobalShare::Resource& r) {
     r.counter = value;
     r.waiting.clear();
     ++r.generation;
@@ -73,7 +30,7 @@ void gws_init(Wave& wave, uint32_t resource, uint32_t value) {
 }
 
 bool gws_barrier(Wave& wave, uint32_t resource, uint32_t value) {
-  return with_resource(wave, resource, [&](Resource& r) {
+  return with_resource(wave, resource, [&](GlobalShare::Resource& r) {
     if (const auto arrived = r.waiting.find(&wave); arrived != r.waiting.end()) {
       if (arrived->second == r.generation) return false;
       r.waiting.erase(arrived);
@@ -91,7 +48,7 @@ bool gws_barrier(Wave& wave, uint32_t resource, uint32_t value) {
 }
 
 bool gws_sema_p(Wave& wave, uint32_t resource) {
-  return with_resource(wave, resource, [&](Resource& r) {
+  return with_resource(wave, resource, [&](GlobalShare::Resource& r) {
     const auto waiting = r.waiting.find(&wave);
     const bool is_released = waiting != r.waiting.end() && waiting->second != r.generation;
     if (!is_released && r.counter == 0) {
@@ -105,12 +62,12 @@ bool gws_sema_p(Wave& wave, uint32_t resource) {
 }
 
 void gws_sema_v(Wave& wave, uint32_t resource, uint32_t count) {
-  with_resource(wave, resource, [&](Resource& r) { r.counter += count; });
+  with_resource(wave, resource, [&](GlobalShare::Resource& r) { r.counter += count; });
 }
 
 // Everybody who waits may pass, nobody else.
 void gws_sema_release_all(Wave& wave, uint32_t resource) {
-  with_resource(wave, resource, [](Resource& r) {
+  with_resource(wave, resource, [](GlobalShare::Resource& r) {
     r.counter = 0;
     ++r.generation;
   });

@@ -22,6 +22,8 @@ inline constexpr uint32_t kRegisterSlots = 256 + 256 + 32;
 // Bytes of registers per wave. The extra slots keep equal registers of different waves out of one cache set.
 inline constexpr uint64_t kRegisterBytes = uint64_t{kRegisterSlots + 17} * kLanes * 4;
 
+struct GlobalShare;
+
 // What the host asks of running waves (Device::command): a sequence number above the command and a trap id.
 struct WaveCommands {
   std::atomic<uint64_t> last{0};
@@ -50,6 +52,7 @@ class LaunchPlan {
   // The trap handler and its memory; 0: none, TRAP_EN is 0. Set before bind_code.
   uint64_t trap_handler = 0, trap_memory = 0;
   const WaveCommands* commands = nullptr;  // of the Device; may be null
+  GlobalShare* global_share = nullptr;     // of the Device
   // Set by bind_code.
   CodeMap* code_map = nullptr;  // the regions that waves may jump to
   const Code* code = nullptr;

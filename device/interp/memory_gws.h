@@ -1,21 +1,17 @@
 // The global data share: its memory, and the resources that ds_gws_* name.
 //
-// Both belong to the device and outlive dispatches (a kernel of its own initialises them). Callable from any
-// thread; device/dispatch/gws.cpp.
+// Both belong to the device (device/dispatch/global_share.h). Callable from any thread;
+// device/dispatch/gws.cpp.
 #pragma once
 
 #include <cstdint>
 
 namespace morgana::device {
 
-class CodeMap;
 struct Wave;
 
 inline constexpr uint32_t kGwsResources = 64;
 inline constexpr uint32_t kGdsBytes = 65536;
-
-// No code of `device` is loaded: its share begins anew, for it may be a new one where another was.
-void forget_global_share(const CodeMap* device);
 
 namespace service {
 

@@ -8,7 +8,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "device/interp/memory_gws.h"
 #include "device/isa/decode.h"
 #include "device/program/constants.h"
 
@@ -250,7 +249,6 @@ void Program::fill_operands(const isa::Inst& inst, Step& step) {
 void CodeMap::add(uint64_t address, Bytes code) {
   auto program = std::make_unique<Program>(target_, address, code);
   std::unique_lock lock(mutex_);
-  if (programs_.empty()) forget_global_share(this);
   programs_.insert_or_assign(address, std::move(program));
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "device/dispatch/global_share.h"
 #include "device/dispatch/resident_group.h"
 #include "device/program/program.h"
 
@@ -59,6 +60,7 @@ class WaveRig {
   std::vector<uint32_t> code_, handler_;
   Launch launch_;
   CodeMap code_map_;
+  GlobalShare global_share_;
   std::unique_ptr<LaunchPlan> plan_;
   ResidentGroup resident_;
   std::shared_ptr<const jit::Kernel> kernel_;

@@ -1,0 +1,29 @@
+// GlobalShare: a device's global data share and the resources that ds_gws_* name.
+//
+// Owned by the Device; it outlives launches (a kernel of its own initialises it). Waves of any thread reach
+// it through the services of device/interp/memory_gws.h, under its mutexes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "device/interp/memory_gws.h"
+
+namespace morgana::device {
+
+struct GlobalShare {
+  struct Resource {
+    uint32_t counter = 0;  // of a barrier: waves that are still to come, but one; of a semaphore: its value
+    uint64_t generation = 0;                            // barriers passed
+    std::unordered_map<const Wave*, uint64_t> waiting;  // the generation in which each wave arrived
+  };
+  std::mutex mutex;
+  std::array<Resource, kGwsResources> resources;
+  std::mutex memory_mutex;
+  std::vector<uint8_t> memory = std::vector<uint8_t>(kGdsBytes);
+};
+
+}  // namespace morgana::device
