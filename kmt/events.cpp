@@ -57,18 +57,20 @@ HSAKMT_STATUS Events::create(const HsaEventDescriptor& descriptor, bool manual_r
   return HSAKMT_STATUS_SUCCESS;
 }
 
+Events::Table::iterator Events::slot_of(const HsaEvent* event) {
+  return std::find_if(table_.begin(), table_.end(), [&](const auto& e) { return e && &e->event == event; });
+}
+
 std::shared_ptr<Events::Event> Events::find(const HsaEvent* event) {
   std::lock_guard lock(mutex_);
-  for (const auto& candidate : table_)
-    if (candidate && &candidate->event == event) return candidate;
-  return nullptr;
+  const auto found = slot_of(event);
+  return found == table_.end() ? nullptr : *found;
 }
 
 HSAKMT_STATUS Events::destroy(HsaEvent* event) {
   {
     std::lock_guard lock(mutex_);
-    const auto found =
-        std::find_if(table_.begin(), table_.end(), [&](const auto& e) { return e && &e->event == event; });
+    const auto found = slot_of(event);
     if (found == table_.end()) return HSAKMT_STATUS_INVALID_HANDLE;
     found->reset();
   }

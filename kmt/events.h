@@ -39,12 +39,14 @@ class Events {
  private:
   struct Event;
   Events();
+  using Table = std::vector<std::shared_ptr<Event>>;
+  Table::iterator slot_of(const HsaEvent* event);  // under mutex_
   std::shared_ptr<Event> find(const HsaEvent* event);
   bool take(Event& event);
   std::atomic<uint64_t>* mailbox(uint32_t id) const;
 
   std::mutex mutex_;
-  std::vector<std::shared_ptr<Event>> table_;  // by id; null: free
+  Table table_;  // by id; null: free
   std::atomic<uint64_t>* mailboxes_ = nullptr;
 };
 

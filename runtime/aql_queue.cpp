@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "device/dispatch/guest_guard.h"
+#include "runtime/dispatch.h"
 #include "runtime/guest_access.h"
 #include "runtime/pm4.h"
 
@@ -160,17 +161,10 @@ bool AqlQueue::execute_dispatch(const DispatchPacket& packet, uint64_t slot) {
     return false;
   }
 
-  device::Launch launch;
-  launch.descriptor = kernel;
-  launch.entry = entry;
-  launch.grid = {packet.grid_size_x, packet.grid_size_y, packet.grid_size_z};
-  launch.group = {packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z};
-  launch.kernarg = packet.kernarg_address;
+  device::Launch launch = launch_of(packet, *kernel, entry);
   launch.packet = slot;
   launch.queue = reinterpret_cast<uint64_t>(amd_queue_);
   launch.dispatch_id = next_;
-  launch.private_bytes = packet.private_segment_size;
-  launch.group_bytes = packet.group_segment_size;
   launch.cancel = &stopping();
   Timestamps times;
   times.start = device_clock();

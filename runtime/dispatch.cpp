@@ -202,4 +202,17 @@ void Dispatch::bind_queue(uint64_t amd_queue) {
   if (queue_pointer_ != nullptr) *queue_pointer_ = amd_queue;
 }
 
+device::Launch launch_of(const DispatchPacket& packet, const codeobj::KernelDescriptor& kernel,
+                         uint64_t entry) {
+  device::Launch launch;
+  launch.descriptor = &kernel;
+  launch.entry = entry;
+  launch.grid = {packet.grid_size_x, packet.grid_size_y, packet.grid_size_z};
+  launch.group = {packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z};
+  launch.kernarg = packet.kernarg_address;
+  launch.private_bytes = packet.private_segment_size;
+  launch.group_bytes = packet.group_segment_size;
+  return launch;
+}
+
 }  // namespace morgana::runtime

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/block_cache.h"
+#include "device/device.h"
 #include "runtime/aql.h"
 #include "runtime/executable.h"
 
@@ -77,5 +78,9 @@ class Dispatch {
   size_t kernarg_size_ = 0;
   uint64_t* queue_pointer_ = nullptr;  // in the kernarg segment; null: the kernel has no such argument
 };
+
+// What a packet's own fields say of the launch. The caller adds whose queue and which slot it is.
+device::Launch launch_of(const DispatchPacket& packet, const codeobj::KernelDescriptor& kernel,
+                         uint64_t entry);
 
 }  // namespace morgana::runtime

@@ -294,17 +294,10 @@ void Queue::Impl::execute(uint64_t index, bool check_handlers) {
 
 device::Fault Queue::Impl::launch(Dispatch& dispatch, uint64_t index, bool check_handlers) {
   const DispatchPacket& packet = ring[index & (size - 1)];
-  device::Launch launch;
-  launch.descriptor = &dispatch.kernel().descriptor;
-  launch.entry = dispatch.kernel().entry;
-  launch.grid = {packet.grid_size_x, packet.grid_size_y, packet.grid_size_z};
-  launch.group = {packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z};
-  launch.kernarg = packet.kernarg_address;
+  device::Launch launch = launch_of(packet, dispatch.kernel().descriptor, dispatch.kernel().entry);
   launch.packet = reinterpret_cast<uint64_t>(&packet);
   launch.queue = reinterpret_cast<uint64_t>(descriptor);
   launch.dispatch_id = index;
-  launch.private_bytes = packet.private_segment_size;
-  launch.group_bytes = packet.group_segment_size;
   launch.cancel = &cancelled;
   launch.check_handlers = check_handlers;
   dispatch.bind_queue(launch.queue);
