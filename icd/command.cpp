@@ -1,8 +1,5 @@
 #include "icd/command.h"
 
-#include <cstdio>
-
-#include "base/options.h"
 #include "icd/queue.h"
 #include "runtime/report.h"
 
@@ -26,8 +23,8 @@ void Command::finished(const device::Fault& fault) {
     status = CL_OUT_OF_RESOURCES;
     queue->note_fault();
     if (runtime::Dispatch* faulty = dispatch()) {
-      std::string report = runtime::fault_report(fault, *faulty);
-      if (options().fault_report) std::fprintf(stderr, "%s\n", report.c_str());
+      const std::string report = runtime::fault_report(fault, *faulty);
+      runtime::print_report(fault, faulty->kernel().name, report);
       queue->context().report(report);
     }
   }

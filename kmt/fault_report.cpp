@@ -1,7 +1,5 @@
 #include "kmt/fault_report.h"
 
-#include <cstdio>
-
 #include "kmt/loaded_code.h"
 #include "runtime/report.h"
 
@@ -21,7 +19,7 @@ void print_fault_report(const runtime::QueueFailure& failure, const runtime::Age
       text += fmt::format("  kernel      '{}' on {}\n", place.kernel, place.processor);
     if (failure.fault.kind == device::FaultKind::memory) text += runtime::fault_address(failure.fault);
   }
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  runtime::print_report(failure.fault, place.kernel, text);
 }
 
 }  // namespace morgana::kmt

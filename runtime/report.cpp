@@ -1,9 +1,19 @@
 #include "runtime/report.h"
 
+#include <bit>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <tuple>
+
+#include "base/options.h"
 #include "runtime/memory.h"
 
 namespace morgana::runtime {
 namespace {
+
+// An address further than this from every allocation was not computed from one.
+constexpr uint64_t kFarAway = uint64_t{4} << 30;
 
 std::string describe(const Allocation& allocation) {
   return fmt::format("{} [{:#x}, {:#x}) of {} bytes", allocation.label, allocation.address,
@@ -15,17 +25,17 @@ std::string describe(const Allocation& allocation) {
 std::string fault_address(const device::Fault& fault) {
   std::string line =
       fmt::format("  address     {:#x} ({})\n", fault.address, fault.is_write ? "write" : "read");
-  auto nearest = nearest_allocation(fault.address);
+  const auto nearest = nearest_allocation(fault.address);
   if (!nearest) return line + "  nearest     no allocation exists\n";
-  uint64_t end = nearest->address + nearest->size;
-  if (fault.address >= end)
-    return line + fmt::format("  nearest     {} bytes past the end of {}\n", fault.address - end,
-                              describe(*nearest));
-  if (fault.address < nearest->address)
-    return line + fmt::format("  nearest     {} bytes before {}\n", nearest->address - fault.address,
-                              describe(*nearest));
-  return line + fmt::format("  inside      {}, at offset {}\n", describe(*nearest),
-                            fault.address - nearest->address);
+  const uint64_t end = nearest->address + nearest->size;
+  const bool is_before = fault.address < nearest->address;
+  if (!is_before && fault.address < end)
+    return line + fmt::format("  inside      {}, at offset {}\n", describe(*nearest),
+                              fault.address - nearest->address);
+  const uint64_t distance = is_before ? nearest->address - fault.address : fault.address - end;
+  if (distance > kFarAway) return line + "  nearest     no allocation within 4 GiB\n";
+  return line + fmt::format("  nearest     {} bytes {} {}\n", distance,
+                            is_before ? "before" : "past the end of", describe(*nearest));
 }
 
 std::string fault_report(const device::Fault& fault, const FaultPlace& place) {
@@ -54,6 +64,19 @@ std::string fault_report(const device::Fault& fault, const Dispatch& dispatch) {
   place.offset_in_function = executable.offset_in_function(fault.pc);
   place.source = executable.source_line(fault.pc);
   return fault_report(fault, place);
+}
+
+void print_report(const device::Fault& fault, std::string_view kernel, const std::string& text) {
+  if (!options().fault_report) return;
+  static std::mutex mutex;
+  static auto& times = *new std::map<std::tuple<std::string, device::FaultKind, uint64_t>, uint64_t>;
+  std::lock_guard lock(mutex);
+  const uint64_t count = ++times[{std::string(kernel), fault.kind, fault.pc}];
+  if (count == 1 || fault.kind == device::FaultKind::none)
+    std::fprintf(stderr, "%s\n", text.c_str());
+  else if (std::has_single_bit(count))
+    fmt::print(stderr, "morgana: {}: kernel '{}' at pc {:#x} again, {} times so far\n",
+               device::name(fault.kind), kernel, fault.pc, count);
 }
 
 }  // namespace morgana::runtime

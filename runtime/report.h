@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "device/fault.h"
 #include "runtime/dispatch.h"
@@ -23,5 +24,9 @@ std::string fault_report(const device::Fault& fault, const Dispatch& dispatch);
 
 // The lines about the address of a memory fault.
 std::string fault_address(const device::Fault& fault);
+
+// Writes the report to standard error (MORGANA_FAULT_REPORT); of a fault that repeats at one place only its
+// count, each time that doubles. Failures without a fault are never shortened. Callable from any thread.
+void print_report(const device::Fault& fault, std::string_view kernel, const std::string& text);
 
 }  // namespace morgana::runtime

@@ -1,0 +1,41 @@
+#include "runtime/report.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/memory.h"
+
+namespace morgana::runtime {
+namespace {
+
+device::Fault memory_fault(uint64_t address, uint64_t pc) {
+  device::Fault fault;
+  fault.kind = device::FaultKind::memory;
+  fault.address = address;
+  fault.pc = pc;
+  return fault;
+}
+
+TEST(FaultReport, NamesTheNearestAllocationOnlyIfItIsNear) {
+  const auto memory = allocate(4096, 4096, "test");
+  ASSERT_TRUE(memory.ok());
+  const auto end = reinterpret_cast<uint64_t>(*memory) + 4096;
+  EXPECT_NE(fault_address(memory_fault(end + 8, 0)).find("past the end of"), std::string::npos);
+  EXPECT_NE(fault_address(memory_fault(end - 8, 0)).find("inside"), std::string::npos);
+  EXPECT_NE(fault_address(memory_fault(0xdead'0000'0000'0000, 0)).find("no allocation within"),
+            std::string::npos);
+  release(*memory);
+}
+
+TEST(FaultReport, OfOneCauseIsPrintedOnce) {
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 5; ++i) print_report(memory_fault(1, 0x1234), "again", "the whole report");
+  print_report(memory_fault(1, 0x1238), "again", "another place");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "the whole report\n"
+            "morgana: memory violation: kernel 'again' at pc 0x1234 again, 2 times so far\n"
+            "morgana: memory violation: kernel 'again' at pc 0x1234 again, 4 times so far\n"
+            "another place\n");
+}
+
+}  // namespace
+}  // namespace morgana::runtime
