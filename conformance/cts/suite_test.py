@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""The runner of conformance suites sees what it must see, on a suite of its own: a program that passes, fails, skips,
+crashes, hangs, burns and floods on demand, in the shape of OpenCL-CTS and of piglit."""
+import contextlib
+import io
+import json
+import os
+import pathlib
+import stat
+import sys
+import tempfile
+import time
+import unittest
+
+import cts
+import piglit
+import suite
+
+FAKE_CTS = '''#!{python}
+import json, os, signal, sys
+NAMES = ["good", "bad", "absent", "dies", "hangs", "burns", "floods", "liar", "wimpy_only", "counts"]
+if "--list" in sys.argv:
+    print("Test names:")
+    for name in NAMES:
+        print("\\t" + name)
+    sys.exit(0)
+name = sys.argv[-1]
+assert sys.argv[1:-1] == (["-w"] if "CL_WIMPY_MODE" in os.environ else []), sys.argv
+result = dict(bad="fail", absent="skip").get(name, "pass")
+if name == "counts":
+    with open(os.environ["COUNT_FILE"], "a") as file:
+        file.write("x")
+    with open(os.environ["COUNT_FILE"]) as file:
+        result = "pass" if len(file.read()) > 1 else "fail"
+if name == "dies":
+    os.kill(os.getpid(), signal.SIGSEGV)
+if name == "hangs":
+    if os.fork() == 0:  # a child that would hold the pipe open for ever
+        signal.pause()
+    signal.pause()
+while name == "burns":
+    pass
+if name == "floods":
+    for i in range(200):
+        sys.stdout.write("%09d " % i * 1000)
+    print("the end")
+with open(os.environ["CL_CONFORMANCE_RESULTS_FILENAME"], "w") as file:
+    json.dump(dict(cmd="fake", results={{name: result}}), file)
+sys.exit(result == "fail" or name == "liar")
+'''
+
+EXPECTED = """test_fake\tgood\tpass
+test_fake\tbad\tfail\tbroken on purpose
+test_fake\tabsent\tskip\tnot there
+test_fake\tdies\tcrash\tkills itself
+test_fake\tburns\ttimeout\tnever ends
+test_fake\tfloods\tpass
+test_fake\tliar\tfail\tits exit code contradicts its verdict
+test_fake\twimpy_only\thollow\truns nothing in reduced mode
+test_fake\tcounts\tpass
+"""
+
+
+class Suite(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        self.library = self.file("lib.so", "no library")
+        self.file("build/test_conformance/fake/test_fake", FAKE_CTS.format(python=sys.executable), executable=True)
+        self.table = self.file("binaries.tsv", "# rows\ntest_fake\tfake\t-w\t\t1/1\twimpy_*\ntest_gone\tgone\t\t\t1/1\t\n")
+        self.file("seen", "x")
+        self.lines = []
+
+    def file(self, name, text, executable=False):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        if executable:
+            path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        return path
+
+    def run_cts(self, *names, mode="reduced", expected=EXPECTED, again="", limit=None):
+        binaries = cts.read_binaries(self.table)
+        chosen = cts.select(binaries, [f"fake:{name}" for name in names])
+        jobs, paths, absent = cts.make_jobs(self.root / "build", binaries, chosen, mode, limit)
+        env = {**os.environ, "COUNT_FILE": str(self.root / "seen")}
+        env.pop("CL_WIMPY_MODE", None)
+        if mode == "reduced":
+            env["CL_WIMPY_MODE"] = "1"
+        self.store = suite.Store(self.root / "out" / mode)
+        self.lines = []
+        return suite.run(cts.Cts(), jobs, self.store, {name: suite.digest(self.library, path) for name, path in paths.items()},
+                         suite.Expectation(expected), env, 2, again, self.lines.append)
+
+    def result(self, name):
+        return self.store.groups["test_fake"]["subtests"][name]
+
+    def test_every_kind_of_end(self):
+        self.assertEqual(self.run_cts("good", "bad", "absent", "dies", "burns", "liar", "wimpy_only", "counts"), 0, self.lines)
+        for name, result in dict(good="pass", bad="fail", absent="skip", dies="crash", burns="timeout", liar="fail",
+                                 wimpy_only="hollow", counts="pass").items():
+            self.assertEqual(self.result(name)["result"], result, name)
+        self.assertEqual(self.result("dies")["detail"], "SIGSEGV")
+        self.assertGreater(self.result("burns")["cpu"], 0.9)
+        self.assertIn("| test_fake | 8 | 2 | 2 | 1 | 1 | 1 | 1 |", "\n".join(self.lines))
+        kept = json.loads((self.root / "out/reduced/test_fake.json").read_text())
+        self.assertEqual(kept["subtests"]["bad"]["result"], "fail")
+
+    def test_a_hang_ends_and_takes_its_children_along(self):
+        job = suite.Job("g", "hangs", (str(self.root / "build/test_conformance/fake/test_fake"), "hangs"), "/", 5, patience=1.5)
+        start = time.monotonic()
+        outcome, _ = suite.run_job(cts.Cts(), job, dict(os.environ))
+        self.assertEqual(outcome["result"], "timeout")
+        self.assertGreater(time.monotonic() - start, 1.4)
+
+    def test_surprises_fail(self):
+        self.assertEqual(self.run_cts("good", expected="test_fake\tgood\tfail\tthought broken\n"), 1)
+        self.assertIn("WRONG test_fake good: pass, expected fail (thought broken)", self.lines)
+        self.assertEqual(self.run_cts("bad", expected="test_fake\tbad\tpass\n"), 1)
+        self.assertEqual(self.run_cts("good", expected=""), 1)
+        self.assertIn("WRONG test_fake good: pass, and no row expects anything", self.lines)
+
+    def test_resumes_and_repeats(self):
+        os.remove(self.root / "seen")
+        self.assertEqual(self.run_cts("counts", "good"), 1)  # the first run fails and is kept
+        self.assertEqual(self.run_cts("counts", "good"), 1)
+        self.assertIn("2 results of an earlier run, 0 to run", self.lines)
+        self.assertEqual(self.run_cts("counts", "good", again="bad"), 0)
+        self.assertIn("1 results of an earlier run, 1 to run", self.lines)
+        self.assertEqual((self.root / "seen").read_text(), "xx")
+        self.run_cts("counts", again="all")
+        self.assertEqual((self.root / "seen").read_text(), "xxx")
+        self.library.write_text("another library")  # results belong to the library that gave them
+        self.run_cts("counts")
+        self.assertEqual((self.root / "seen").read_text(), "xxxx")
+
+    def test_full_mode_runs_what_reduced_mode_leaves_out(self):
+        self.assertEqual(self.run_cts("wimpy_only", mode="full"), 0)
+        self.assertEqual(self.result("wimpy_only")["result"], "pass")
+
+    def test_floods_keep_both_ends(self):
+        self.assertEqual(self.run_cts("floods"), 0)
+        log = (self.root / "out/reduced/log/test_fake/floods").read_text()
+        self.assertLess(len(log), 4 * suite.KEPT_OUTPUT)
+        self.assertIn("000000000 ", log)
+        self.assertIn("the end", log)
+
+    def test_expectations_are_read_strictly(self):
+        for text in ("a\tb\n", "a\tb\tgreen\n", "a\tb\tskip\n", "a\tb\tskip\t \n", "a\tb\tpass\na\tb\tpass\n"):
+            with self.assertRaises(ValueError, msg=text):
+                suite.Expectation(text)
+        rules = suite.Expectation("a\tx*\tskip\tnone\na\txy\tpass\na\t*\tfail\tall\n")
+        self.assertEqual([rules.of("a", n) for n in ("xy", "xz", "z")], [("pass", ""), ("skip", "none"), ("fail", "all")])
+        self.assertIsNone(rules.of("b", "xy"))
+        self.assertEqual(rules.vanished([suite.Job("a", "other", (), "", 1)]), [("a", "xy")])
+
+    def test_recording_asks_for_reasons(self):
+        path = self.file("record.tsv", "# head\na\told_*\tskip\twhy\na\tx\tpass\na\ty\tfail\tknown\n")
+        rules = suite.Expectation(path.read_text())
+        jobs = [suite.Job("a", name, (), "", 1) for name in ("x", "y", "old_1", "old_2", "z")]
+        found = dict(x="fail", y="fail", old_1="skip", old_2="pass", z="pass")
+        rules.record(path, jobs, {"a": {name: {"result": result} for name, result in found.items()}})
+        self.assertEqual(path.read_text(), "# head\na\told_*\tskip\twhy\na\told_2\tpass\na\tx\tfail\n"
+                                           "a\ty\tfail\tknown\na\tz\tpass\n")
+        with self.assertRaisesRegex(ValueError, "'fail' without a reason"):
+            suite.Expectation(path.read_text())
+
+    def test_binaries_that_the_build_lacks_are_named(self):
+        binaries = cts.read_binaries(self.table)
+        self.assertEqual(cts.make_jobs(self.root / "build", binaries, cts.select(binaries, []), "full")[2], ["test_gone"])
+        with self.assertRaises(SystemExit):
+            cts.select(binaries, ["nothing"])
+
+    def test_piglit(self):
+        tester = self.file("build/bin/cl-program-tester", """#!/bin/sh
+case $1 in *fail*) echo 'PIGLIT: {"result": "fail" }';; *) echo 'PIGLIT: {"subtest": {"a" : "pass"}}'
+echo 'PIGLIT: {"result": "skip" }';; esac
+""", executable=True)
+        self.file("build/bin/cl-api-thing", "#!/bin/sh\necho 'PIGLIT: {\"result\": \"pass\" }'\n", executable=True)
+        self.file("build/bin/cl-custom-mute", "#!/bin/sh\nexit 0\n", executable=True)
+        self.file("build/bin/cl-interop-egl", "#!/bin/sh\nexit 1\n", executable=True)  # graphics: not ours
+        for name in ("tests/cl/program/build/fail/one.cl", "tests/cl/program/execute/two.program_test",
+                     "build/generated_tests/cl/builtin/int/three.cl", "build/generated_tests/cl/builtin/int/other.h"):
+            self.file(name, "")
+        expected = self.file("expected.tsv", "\n".join((
+            "api\tthing\tpass", "custom\tmute\tcrash\tsays nothing", "build\tfail/one\tfail\tmeant to",
+            "execute\ttwo\tskip\tsays so", "builtin\tint/three\tskip\tlikewise")))
+        arguments = [str(self.root), str(tester.parent.parent), "--library", str(self.library), "--out",
+                     str(self.root / "piglit"), "--expected", str(expected)]
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            self.assertEqual(piglit.main(arguments), 0)
+            self.assertEqual(piglit.main([*arguments, "nothing"]), 2)
+        self.assertIn("5 subtests, 0 not as expected", said.getvalue())
+
+    def test_the_checked_in_tables_are_sound(self):
+        here = pathlib.Path(cts.__file__).parent
+        binaries = cts.read_binaries()
+        self.assertFalse(binaries["test_integer_ops"].is_hollow("reduced", "quick_char_math"))
+        self.assertTrue(binaries["test_integer_ops"].is_hollow("reduced", "char_math"))
+        self.assertFalse(binaries["test_integer_ops"].is_hollow("full", "char_math"))
+        expected = suite.Expectation((here / "expected.tsv").read_text())
+        groups = {group for group, _ in expected.exact} | {row[0] for row in expected.patterns}
+        self.assertLessEqual(groups, set(binaries))
+        suite.Expectation((here / "piglit_expected.tsv").read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()
