@@ -4,6 +4,8 @@
 #include <immintrin.h>
 #include <time.h>
 
+#include <algorithm>
+
 #include "device/isa/decode.h"
 #include "device/program/program.h"
 
@@ -50,11 +52,17 @@ uint32_t touched_bytes(const Step* step) {
   }
 }
 
-// The lane of wave.access that touches `address`, or -1.
-int lane_at(const Wave& wave, uint64_t address) {
-  for (int lane = 0; lane < kLanes; lane++)
-    if ((wave.access.lanes >> lane & 1) && address - wave.access.address[lane] < wave.access.bytes)
-      return lane;
+// The first lane of wave.access that touches the page of `address`, or -1; `address` becomes the lane's first
+// byte in it. Host code accesses several lanes at once in any order, and the host names one of them.
+int first_lane_at(const Wave& wave, uint64_t& address) {
+  constexpr uint64_t kPage = 4096;
+  const uint64_t page = address / kPage;
+  for (int lane = 0; lane < kLanes; lane++) {
+    const uint64_t first = wave.access.address[lane], last = first + wave.access.bytes - 1;
+    if (!(wave.access.lanes >> lane & 1) || (first / kPage != page && last / kPage != page)) continue;
+    address = std::max(first, page * kPage);
+    return lane;
+  }
   return -1;
 }
 
@@ -193,7 +201,7 @@ void record_trap(Wave& wave, const GuestTrap& trap) {
   int lane = -1;
   uint64_t address = trap.address;
   if (has_lanes && wave.access.address != nullptr) {
-    lane = trap.has_address ? lane_at(wave, address) : non_canonical_lane(wave);
+    lane = trap.has_address ? first_lane_at(wave, address) : non_canonical_lane(wave);
     if (lane >= 0 && !trap.has_address) address = wave.access.address[lane];
   }
   const bool is_write = trap.knows_direction ? trap.is_write : is_store(wave.step->inst);
