@@ -163,6 +163,22 @@ MORGANA_INLINE uint32_t* data_dst(Wave& wave, const Step* step) {
   return step->extra & kAgprDst ? agpr_dst(wave, step) : vgpr_dst(wave, step);
 }
 
+// The registers that `Move` (device/interp/memory_move.h, memory_atomic.h) reads and writes, of an
+// instruction whose data is its second source.
+template <class Move>
+MORGANA_INLINE Data data_of(Wave& wave, const Step* step) {
+  Data data;
+  if constexpr (Move::kStores) data.from = registers(wave, step, 1);
+  if constexpr (requires { Move::kAtomic; }) {
+    if (step->extra & kReturnsOld) data.to = data_dst(wave, step);
+    data.from2 = data.from + kLanes * (Move::kBytes / 4);
+    data.input_flush = data.output_flush = !(step->extra & kKeepDenorms);
+  } else if constexpr (Move::kLoads) {
+    data.to = data_dst(wave, step);
+  }
+  return data;
+}
+
 // The part of LDS that the wave may access.
 MORGANA_INLINE uint32_t lds_limit(const Wave& wave, const Step* step) {
   const uint32_t size = wave.group->lds_size;

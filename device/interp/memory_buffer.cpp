@@ -22,20 +22,6 @@ void read_indexes(const Wave& wave, const Step* step, const Resource& r, Indexed
 
 namespace {
 
-template <class Move>
-MORGANA_INLINE Data buffer_data(Wave& wave, const Step* step) {
-  Data data;
-  if constexpr (Move::kStores) data.from = registers(wave, step, 1);
-  if constexpr (requires { Move::kAtomic; }) {
-    if (step->extra & kReturnsOld) data.to = data_dst(wave, step);
-    data.from2 = data.from + kLanes * (Move::kBytes / 4);
-    data.input_flush = data.output_flush = !(step->extra & kKeepDenorms);
-  } else if constexpr (Move::kLoads) {
-    data.to = data_dst(wave, step);
-  }
-  return data;
-}
-
 void zero_lanes(uint32_t* to, int count, uint64_t exec) {
   for (int d = 0; d < count; d++)
     for (int i = 0; i < kChunks; i++) merge_chunk(to + kLanes * d, i, Chunk(0), chunk_mask(exec, i));
@@ -196,7 +182,7 @@ template <class Move>
 void buffer(Wave& wave, const Step* step) {
   wave.step = step;
   const Resource r = read_resource(wave, step);
-  const Data data = buffer_data<Move>(wave, step);
+  const Data data = data_of<Move>(wave, step);
   if (!private_row<Move>(wave, step, r, data) && !plain_span<Move>(wave, step, r, data) &&
       !buffer_lanes<Move>(wave, step, r, data))
     return;
@@ -211,7 +197,7 @@ void buffer_atomic(Wave& wave, const Step* step) {
   using Move = Atomic<Operation, Sharing::host_threads>;
   wave.step = step;
   const Resource r = read_resource(wave, step);
-  if (!buffer_lanes<Move>(wave, step, r, buffer_data<Move>(wave, step))) return;
+  if (!buffer_lanes<Move>(wave, step, r, data_of<Move>(wave, step))) return;
   MORGANA_NEXT(wave, step);
 }
 

@@ -24,20 +24,6 @@ bool in_aperture(uint64_t address) {
   return high == kSharedHigh || high == kPrivateHigh;
 }
 
-template <class Move>
-MORGANA_INLINE Data data_of(Wave& wave, const Step* step) {
-  Data data;
-  if constexpr (Move::kStores) data.from = registers(wave, step, 1);
-  if constexpr (requires { Move::kAtomic; }) {
-    if (step->extra & kReturnsOld) data.to = data_dst(wave, step);
-    data.from2 = data.from + kLanes * (Move::kBytes / 4);
-    data.input_flush = data.output_flush = !(step->extra & kKeepDenorms);
-  } else if constexpr (Move::kLoads) {
-    data.to = data_dst(wave, step);
-  }
-  return data;
-}
-
 bool fault_at(Wave& wave, const Step* step, FaultKind kind, const char* detail, uint64_t lanes,
               const uint64_t* at) {
   const int lane = __builtin_ctzll(lanes);
