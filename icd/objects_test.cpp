@@ -198,7 +198,7 @@ TEST_F(Objects, SubDevicesAreCountedAndWork) {
 TEST_F(Objects, ManyThreadsMakeAndReleaseObjects) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t)
-    threads.emplace_back([&] {
+    threads.emplace_back([&, t] {
       for (int i = 0; i < 300; ++i) {
         cl_int error;
         cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, 256, nullptr, &error);

@@ -91,6 +91,7 @@ TEST_F(Topology, ClocksAdvanceAtTheirRates) {
 
 using Memory = Driver;
 
+// The thunk's header packs HsaPointerInfo: its fields are read by value (+), never bound to a reference.
 TEST_F(Memory, AllocationsAreZeroAlignedAndKnown) {
   auto* bytes = allocate<uint8_t>(3 * kPage, kGpu);
   EXPECT_EQ(reinterpret_cast<uint64_t>(bytes) % kPage, 0u);
@@ -100,10 +101,10 @@ TEST_F(Memory, AllocationsAreZeroAlignedAndKnown) {
   ASSERT_EQ(hsaKmtQueryPointerInfo(bytes + 5000, &info), HSAKMT_STATUS_SUCCESS);
   EXPECT_EQ(info.Type, HSA_POINTER_ALLOCATED);
   EXPECT_EQ(info.Node, kGpu);
-  EXPECT_EQ(info.CPUAddress, bytes);
-  EXPECT_EQ(info.GPUAddress, reinterpret_cast<uint64_t>(bytes));
-  EXPECT_EQ(info.SizeInBytes, 3 * kPage);
-  EXPECT_EQ(info.UserData, this);
+  EXPECT_EQ(+info.CPUAddress, bytes);
+  EXPECT_EQ(+info.GPUAddress, reinterpret_cast<uint64_t>(bytes));
+  EXPECT_EQ(+info.SizeInBytes, 3 * kPage);
+  EXPECT_EQ(+info.UserData, this);
   ASSERT_EQ(info.NMappedNodes, 2u);
   HSAuint32 one[] = {2};
   HSAuint64 alternate = 0;
@@ -141,7 +142,7 @@ TEST_F(Memory, HostMemoryIsRegisteredAsOftenAsItIsDeregistered) {
   HsaPointerInfo info{};
   ASSERT_EQ(hsaKmtQueryPointerInfo(mine.data() + 77, &info), HSAKMT_STATUS_SUCCESS);
   EXPECT_EQ(info.Type, HSA_POINTER_REGISTERED_USER);
-  EXPECT_EQ(info.CPUAddress, mine.data());
+  EXPECT_EQ(+info.CPUAddress, mine.data());
   ASSERT_EQ(hsaKmtDeregisterMemory(mine.data()), HSAKMT_STATUS_SUCCESS);
   ASSERT_EQ(hsaKmtQueryPointerInfo(mine.data(), &info), HSAKMT_STATUS_SUCCESS);
   ASSERT_EQ(hsaKmtDeregisterMemory(mine.data()), HSAKMT_STATUS_SUCCESS);
@@ -165,8 +166,8 @@ TEST_F(Memory, FineGrainedHostMemoryHasASecondAddress) {
   EXPECT_EQ(other[89'999], 9u);
   HsaPointerInfo info{};
   ASSERT_EQ(hsaKmtQueryPointerInfo(other + 5, &info), HSAKMT_STATUS_SUCCESS);
-  EXPECT_EQ(info.CPUAddress, &mine[3]);
-  EXPECT_EQ(info.GPUAddress, alternate);
+  EXPECT_EQ(+info.CPUAddress, &mine[3]);
+  EXPECT_EQ(+info.GPUAddress, alternate);
   ASSERT_EQ(hsaKmtDeregisterMemory(&mine[3]), HSAKMT_STATUS_SUCCESS);
   EXPECT_EQ(mine[3 + 5], 8u);
   // Read-only memory has none.
