@@ -6,12 +6,35 @@
 
 namespace morgana::icd {
 
-cl_int resolve(cl_command_queue command_queue, cl_mem memobj, Queue*& queue, Mem*& mem) {
+namespace {
+
+cl_int resolve_as(Mem* (*find_as)(cl_mem), cl_command_queue command_queue, cl_mem memobj, Queue*& queue,
+                  Mem*& mem) {
   queue = find_queue(command_queue);
   if (queue == nullptr) return CL_INVALID_COMMAND_QUEUE;
-  mem = find_buffer(memobj);
+  mem = find_as(memobj);
   if (mem == nullptr) return CL_INVALID_MEM_OBJECT;
   return &mem->context() == &queue->context() ? CL_SUCCESS : CL_INVALID_CONTEXT;
+}
+
+}  // namespace
+
+cl_int resolve(cl_command_queue command_queue, cl_mem memobj, Queue*& queue, Mem*& mem) {
+  return resolve_as(find_buffer, command_queue, memobj, queue, mem);
+}
+
+cl_int resolve_memory(cl_command_queue command_queue, cl_mem memobj, Queue*& queue, Mem*& mem) {
+  auto not_a_pipe = [](cl_mem handle) -> Mem* {
+    Mem* found = find<Mem>(handle);
+    return found == nullptr || found->is_pipe() ? nullptr : found;
+  };
+  return resolve_as(not_a_pipe, command_queue, memobj, queue, mem);
+}
+
+cl_int resolve_image(cl_command_queue command_queue, cl_mem image, Queue*& queue, Mem*& mem) {
+  if (cl_int error = resolve_as(find_image, command_queue, image, queue, mem); error != CL_SUCCESS)
+    return error;
+  return has_images(queue->device().target()) ? CL_SUCCESS : CL_INVALID_OPERATION;
 }
 
 cl_int make_rect(const size_t* origin, const size_t* region, size_t row_pitch, size_t slice_pitch,
@@ -74,6 +97,33 @@ void copy_rect(uint8_t* dst, const Rect& to, const uint8_t* src, const Rect& fro
       else
         std::memmove(target, source, region[0]);
     }
+}
+
+cl_int make_box(const Image& image, const size_t* origin, const size_t* region, ImageBox& box) {
+  if (origin == nullptr || region == nullptr) return CL_INVALID_VALUE;
+  const std::array<size_t, 3> extents = image.extents();
+  for (int i = 0; i < 3; ++i) {
+    if (region[i] == 0 || region[i] > extents[i] || origin[i] > extents[i] - region[i])
+      return CL_INVALID_VALUE;
+    box.origin[i] = origin[i];
+    box.region[i] = region[i];
+  }
+  return CL_SUCCESS;
+}
+
+Rect image_rect(const Image& image, const ImageStrides& strides, const ImageBox& box) {
+  const uint64_t element = image.element_size();
+  Rect rect;
+  rect.row_pitch = strides.y;
+  rect.slice_pitch = strides.z;
+  rect.start = box.origin[0] * element + box.origin[1] * strides.y + box.origin[2] * strides.z;
+  rect.end = rect.start + (box.region[0] * element) + (box.region[1] - 1) * strides.y +
+             (box.region[2] - 1) * strides.z;
+  return rect;
+}
+
+std::array<size_t, 3> byte_region(const Image& image, const ImageBox& box) {
+  return {box.region[0] * image.element_size(), box.region[1], box.region[2]};
 }
 
 void fill_pattern(uint8_t* to, size_t size, const uint8_t* pattern, size_t pattern_size) {

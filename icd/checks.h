@@ -13,12 +13,18 @@ namespace morgana::icd {
 // memobj is not a valid memory object; CL_INVALID_CONTEXT if their contexts differ.
 cl_int resolve(cl_command_queue command_queue, cl_mem memobj, Queue*& queue, Mem*& mem);
 
+// The same of a memory object that must be a buffer or an image.
+cl_int resolve_memory(cl_command_queue command_queue, cl_mem memobj, Queue*& queue, Mem*& mem);
+// The same of one that must be an image. CL_INVALID_OPERATION if the queue's device does not support images.
+cl_int resolve_image(cl_command_queue command_queue, cl_mem image, Queue*& queue, Mem*& mem);
+
 // Whether (offset, size) lies within a buffer.
 inline bool in_bounds(const Mem& mem, size_t offset, size_t size) {
   return size <= mem.size() && offset <= mem.size() - size;
 }
 
-// CL_INVALID_OPERATION if the buffer was created with flags that forbid the host to read, or to write.
+// CL_INVALID_OPERATION if the buffer or image was created with flags that forbid the host to read, or to
+// write.
 inline bool host_may_read(const Mem& mem) {
   return (mem.flags() & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS)) == 0;
 }
@@ -65,6 +71,16 @@ bool boxes_overlap(const size_t* a, const size_t* b, const size_t* region);
 // Byte by byte in rising order of x, y, z, as far as anyone can tell.
 void copy_rect(uint8_t* dst, const Rect& to, const uint8_t* src, const Rect& from,
                const std::array<size_t, 3>& region);
+
+// --- Images ---
+
+// CL_INVALID_VALUE if origin or region is NULL or the box is not within the image; extents that the image
+// does not have count as 1.
+cl_int make_box(const Image& image, const size_t* origin, const size_t* region, ImageBox& box);
+// A box in memory where texels have these strides: the image's own, or the host's.
+Rect image_rect(const Image& image, const ImageStrides& strides, const ImageBox& box);
+// Bytes in x, rows, slices: what copy_rect takes.
+std::array<size_t, 3> byte_region(const Image& image, const ImageBox& box);
 
 // Fills [to, to + size) with copies of the pattern; `size` is a multiple of it.
 void fill_pattern(uint8_t* to, size_t size, const uint8_t* pattern, size_t pattern_size);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "icd/extensions.h"
+#include "icd/image.h"
 #include "icd/info.h"
 #include "icd/pipe.h"
 #include "icd/platform.h"
@@ -151,23 +152,33 @@ cl_device_integer_dot_product_acceleration_properties_khr dot_acceleration(Targe
   return result;
 }
 
-// Images, device-side queues and intermediate languages: absent, and said so everywhere the same.
-cl_int absent_info(const Device& device, cl_device_info name, const InfoWriter& out) {
+// Limits of images and samplers; 0 on a device that has none.
+cl_int image_info(const Device& device, cl_device_info name, const InfoWriter& out) {
+  const bool images = has_images(device.target());
+  const auto count = [&](cl_uint value) { return out.value<cl_uint>(images ? value : 0); };
+  const auto extent = [&](size_t value) { return out.value<size_t>(images ? value : 0); };
   switch (name) {
-    case CL_DEVICE_IMAGE_SUPPORT: return out.value<cl_bool>(CL_FALSE);
-    case CL_DEVICE_MAX_READ_IMAGE_ARGS:
-    case CL_DEVICE_MAX_WRITE_IMAGE_ARGS:
-    case CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS:
-    case CL_DEVICE_MAX_SAMPLERS:
-    case CL_DEVICE_IMAGE_PITCH_ALIGNMENT:
-    case CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT: return out.value<cl_uint>(0);
+    case CL_DEVICE_IMAGE_SUPPORT: return out.value<cl_bool>(images);
+    case CL_DEVICE_MAX_READ_IMAGE_ARGS: return count(kMaxReadImages);
+    case CL_DEVICE_MAX_WRITE_IMAGE_ARGS: return count(kMaxWriteImages);
+    case CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS: return count(kMaxReadWriteImages);
+    case CL_DEVICE_MAX_SAMPLERS: return count(kMaxSamplers);
+    case CL_DEVICE_IMAGE_PITCH_ALIGNMENT: return count(kImagePitchAlignment);
+    case CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT: return count(kImageBaseAlignment);
     case CL_DEVICE_IMAGE2D_MAX_WIDTH:
-    case CL_DEVICE_IMAGE2D_MAX_HEIGHT:
+    case CL_DEVICE_IMAGE2D_MAX_HEIGHT: return extent(runtime::kMaxImageWidth);
     case CL_DEVICE_IMAGE3D_MAX_WIDTH:
     case CL_DEVICE_IMAGE3D_MAX_HEIGHT:
-    case CL_DEVICE_IMAGE3D_MAX_DEPTH:
-    case CL_DEVICE_IMAGE_MAX_BUFFER_SIZE:
-    case CL_DEVICE_IMAGE_MAX_ARRAY_SIZE: return out.value<size_t>(0);
+    case CL_DEVICE_IMAGE3D_MAX_DEPTH: return extent(runtime::kMaxVolumeExtent);
+    case CL_DEVICE_IMAGE_MAX_BUFFER_SIZE: return extent(runtime::kMaxImageBufferTexels);
+    case CL_DEVICE_IMAGE_MAX_ARRAY_SIZE: return extent(runtime::kMaxImageLayers);
+    default: return amd_info(device, name, out);
+  }
+}
+
+// Device-side queues and intermediate languages: absent, and said so everywhere the same.
+cl_int absent_info(const Device& device, cl_device_info name, const InfoWriter& out) {
+  switch (name) {
     case CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES: return out.value<cl_device_device_enqueue_capabilities>(0);
     case CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES: return out.value<cl_command_queue_properties>(0);
     case CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE:
@@ -178,7 +189,7 @@ cl_int absent_info(const Device& device, cl_device_info name, const InfoWriter& 
     case CL_DEVICE_ILS_WITH_VERSION: return out.bytes(nullptr, 0);
     case CL_DEVICE_BUILT_IN_KERNELS: return out.string("");
     case CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION: return out.bytes(nullptr, 0);
-    default: return amd_info(device, name, out);
+    default: return image_info(device, name, out);
   }
 }
 

@@ -5,18 +5,19 @@
 
 #include "icd/dispatch.h"
 #include "icd/info.h"
+#include "icd/sampler.h"
 
 namespace morgana::icd {
 
 using codeobj::ArgKind;
 
 Kernel::Kernel(Program& program, std::vector<Variant> variants)
-    : program_(&program), variants_(std::move(variants)), buffers_(variants_.front().arguments.count()) {
+    : program_(&program), variants_(std::move(variants)), memory_(variants_.front().arguments.count()) {
   program_->attach_kernel();
 }
 
 Kernel::Kernel(const Kernel& other)
-    : program_(other.program_), variants_(other.variants_), buffers_(other.buffers_) {
+    : program_(other.program_), variants_(other.variants_), memory_(other.memory_) {
   program_->attach_kernel();
 }
 
@@ -28,10 +29,85 @@ const Kernel::Variant* Kernel::variant(const Device* device) const {
   return nullptr;
 }
 
+void Kernel::store(Variant& variant, size_t index, Bytes value) {
+  if (Status status = variant.arguments.set(index, value); !status.ok())
+    log(LogLevel::warn, "kernel '{}': {}", name(), status.error().message);
+}
+
 void Kernel::store(size_t index, Bytes value) {
-  for (Variant& variant : variants_)
-    if (Status status = variant.arguments.set(index, value); !status.ok())
-      log(LogLevel::warn, "kernel '{}': {}", name(), status.error().message);
+  for (Variant& variant : variants_) store(variant, index, value);
+}
+
+namespace {
+
+// Whether the image is what a parameter of that type takes ("image2d_depth_t"); a name that is none of
+// OpenCL's, a typedef's, tells nothing.
+bool fits_type(const Image& image, std::string_view type) {
+  struct Row {
+    std::string_view name;
+    cl_mem_object_type type;
+    bool depth;
+  };
+  static constexpr Row kRows[] = {
+      {"image1d_t", CL_MEM_OBJECT_IMAGE1D, false},
+      {"image1d_array_t", CL_MEM_OBJECT_IMAGE1D_ARRAY, false},
+      {"image1d_buffer_t", CL_MEM_OBJECT_IMAGE1D_BUFFER, false},
+      {"image2d_t", CL_MEM_OBJECT_IMAGE2D, false},
+      {"image2d_array_t", CL_MEM_OBJECT_IMAGE2D_ARRAY, false},
+      {"image2d_depth_t", CL_MEM_OBJECT_IMAGE2D, true},
+      {"image2d_array_depth_t", CL_MEM_OBJECT_IMAGE2D_ARRAY, true},
+      {"image3d_t", CL_MEM_OBJECT_IMAGE3D, false},
+  };
+  if (type.find("_msaa_") != type.npos) return false;  // no image has several samples
+  for (const Row& row : kRows)
+    if (type == row.name)
+      return image.type() == row.type && (!row.depth || image.format().image_channel_order == CL_DEPTH);
+  return true;
+}
+
+bool fits_access(const Mem& image, codeobj::Access access) {
+  switch (access) {
+    case codeobj::Access::write_only: return (image.flags() & CL_MEM_READ_ONLY) == 0;
+    case codeobj::Access::read_write: return (image.flags() & (CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY)) == 0;
+    default: return (image.flags() & CL_MEM_WRITE_ONLY) == 0;
+  }
+}
+
+}  // namespace
+
+cl_int Kernel::set_image(size_t index, size_t size, const void* value) {
+  // CL_INVALID_ARG_SIZE if the argument is a memory object and arg_size is not sizeof(cl_mem).
+  if (size != sizeof(cl_mem)) return CL_INVALID_ARG_SIZE;
+  cl_mem handle = nullptr;
+  if (value != nullptr) std::memcpy(&handle, value, sizeof handle);
+  // CL_INVALID_MEM_OBJECT if arg_value is not a valid memory object (of this context and type).
+  const codeobj::KernelArg& arg = argument(index);
+  Mem* mem = find_image(handle);
+  if (mem == nullptr || &mem->context() != &context() || !fits_type(mem->image(), arg.type_name))
+    return CL_INVALID_MEM_OBJECT;
+  // CL_INVALID_ARG_VALUE if the image's flags forbid what the argument's access qualifier asks for.
+  if (!fits_access(*mem, arg.access)) return CL_INVALID_ARG_VALUE;
+  memory_[index] = {mem, mem->serial()};
+  for (Variant& variant : variants_) {
+    const uint64_t record = mem->image().record(variant.device->target());
+    store(variant, index, Bytes(&record, sizeof record));
+  }
+  return CL_SUCCESS;
+}
+
+cl_int Kernel::set_sampler(size_t index, size_t size, const void* value) {
+  // CL_INVALID_ARG_SIZE if arg_size is not sizeof(cl_sampler) and the argument is a sampler.
+  if (size != sizeof(cl_sampler)) return CL_INVALID_ARG_SIZE;
+  cl_sampler handle = nullptr;
+  if (value != nullptr) std::memcpy(&handle, value, sizeof handle);
+  // CL_INVALID_SAMPLER if arg_value is not a valid sampler object (of this context).
+  const Sampler* sampler = find<Sampler>(handle);
+  if (sampler == nullptr || &sampler->context() != &context()) return CL_INVALID_SAMPLER;
+  for (Variant& variant : variants_) {
+    const uint64_t record = sampler->record(variant.device->target());
+    store(variant, index, Bytes(&record, sizeof record));
+  }
+  return CL_SUCCESS;
 }
 
 cl_int Kernel::set_argument(size_t index, size_t size, const void* value) {
@@ -56,22 +132,22 @@ cl_int Kernel::set_argument(size_t index, size_t size, const void* value) {
       // CL_INVALID_MEM_OBJECT if the argument is a pipe and there is none.
       if (handle == nullptr && arg.kind == ArgKind::pipe) return CL_INVALID_MEM_OBJECT;
       uint64_t address = 0;
-      BufferArgument buffer;
+      MemoryArgument buffer;
       if (handle != nullptr) {
         // CL_INVALID_MEM_OBJECT if arg_value is not a valid memory object (of this context and kind).
         Mem* mem = find<Mem>(handle);
         if (mem == nullptr || &mem->context() != &context()) return CL_INVALID_MEM_OBJECT;
-        if (mem->is_pipe() != (arg.kind == ArgKind::pipe)) return CL_INVALID_MEM_OBJECT;
+        if (mem->is_image() || mem->is_pipe() != (arg.kind == ArgKind::pipe)) return CL_INVALID_MEM_OBJECT;
         buffer = {mem, mem->serial()};
         address = reinterpret_cast<uint64_t>(mem->data());
       }
-      buffers_[index] = buffer;
+      memory_[index] = buffer;
       store(index, Bytes(&address, sizeof address));
       return CL_SUCCESS;
     }
-    // No object of these kinds can exist on devices without images, samplers and device-side queues.
-    case ArgKind::image: return CL_INVALID_MEM_OBJECT;
-    case ArgKind::sampler: return CL_INVALID_SAMPLER;
+    case ArgKind::image: return set_image(index, size, value);
+    case ArgKind::sampler: return set_sampler(index, size, value);
+    // No queue of a device can exist.
     case ArgKind::queue: return CL_INVALID_DEVICE_QUEUE;
     default:
       // CL_INVALID_ARG_VALUE if arg_value is not a valid value.
@@ -88,7 +164,7 @@ cl_int Kernel::set_svm_pointer(size_t index, const void* pointer) {
   if (argument(index).kind != ArgKind::global_buffer) return CL_INVALID_ARG_VALUE;
   auto address = reinterpret_cast<uint64_t>(pointer);
   std::lock_guard lock(mutex_);
-  buffers_[index] = {};
+  memory_[index] = {};
   store(index, Bytes(&address, sizeof address));
   return CL_SUCCESS;
 }
@@ -112,20 +188,20 @@ cl_int Kernel::check_arguments(const Variant& variant) {
   return CL_SUCCESS;
 }
 
-cl_int Kernel::hold_buffers(std::vector<Ref<Mem>>& buffers) const {
-  for (const BufferArgument& argument : buffers_) {
+cl_int Kernel::hold_memory(std::vector<Ref<Mem>>& memory) const {
+  for (const MemoryArgument& argument : memory_) {
     if (argument.mem == nullptr) continue;
     if (find<Mem>(argument.mem->handle()) == nullptr || argument.mem->serial() != argument.serial)
       return CL_INVALID_KERNEL_ARGS;
-    buffers.emplace_back(argument.mem);
+    memory.emplace_back(argument.mem);
   }
   return CL_SUCCESS;
 }
 
 cl_int Kernel::make_dispatch(const Variant& variant, const runtime::Geometry& geometry,
-                             std::unique_ptr<runtime::Dispatch>& dispatch, std::vector<Ref<Mem>>& buffers) {
+                             std::unique_ptr<runtime::Dispatch>& dispatch, std::vector<Ref<Mem>>& memory) {
   std::lock_guard lock(mutex_);
-  if (cl_int error = hold_buffers(buffers); error != CL_SUCCESS) return error;
+  if (cl_int error = hold_memory(memory); error != CL_SUCCESS) return error;
   auto made = runtime::Dispatch::create(variant.executable, *variant.kernel, variant.arguments, geometry);
   if (!made.ok()) {
     log(LogLevel::info, "kernel '{}': {}", name(), made.error().message);

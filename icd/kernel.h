@@ -49,26 +49,31 @@ class Kernel : public Object<Kernel> {
   // Work-items that a work-group may have on a device.
   size_t work_group_limit(const Variant& variant) const;
 
-  // The launch with the arguments of now, and the buffers that it uses. CL_INVALID_KERNEL_ARGS if an argument
-  // has not been set or its buffer is gone; CL_OUT_OF_RESOURCES if the device lacks what it needs.
+  // The launch with the arguments of now, and the memory objects that it uses. CL_INVALID_KERNEL_ARGS if an
+  // argument has not been set or its memory object is gone; CL_OUT_OF_RESOURCES if the device lacks what it
+  // needs.
   cl_int make_dispatch(const Variant& variant, const runtime::Geometry& geometry,
-                       std::unique_ptr<runtime::Dispatch>& dispatch, std::vector<Ref<Mem>>& buffers);
+                       std::unique_ptr<runtime::Dispatch>& dispatch, std::vector<Ref<Mem>>& memory);
   cl_int check_arguments(const Variant& variant);
 
  private:
-  // A buffer argument: not a reference (the specification), but never mistaken for a later buffer either.
-  struct BufferArgument {
+  // A memory object as argument: not a reference (the specification), but never mistaken for a later one
+  // either.
+  struct MemoryArgument {
     Mem* mem = nullptr;
     uint64_t serial = 0;
   };
 
   void store(size_t index, Bytes value);
-  cl_int hold_buffers(std::vector<Ref<Mem>>& buffers) const;
+  void store(Variant& variant, size_t index, Bytes value);
+  cl_int set_image(size_t index, size_t size, const void* value);
+  cl_int set_sampler(size_t index, size_t size, const void* value);
+  cl_int hold_memory(std::vector<Ref<Mem>>& memory) const;
 
   Ref<Program> program_;
   std::mutex mutex_;
   std::vector<Variant> variants_;
-  std::vector<BufferArgument> buffers_;  // by argument index
+  std::vector<MemoryArgument> memory_;  // by argument index
 };
 
 }  // namespace morgana::icd

@@ -1,4 +1,5 @@
-// Mapping: buffers are host memory already, so a mapping is the buffer's own address and nothing is copied.
+// Mapping: buffers and images are host memory already, so a mapping is their own address and nothing is
+// copied; but for images whose texels cannot lie where the application has them (Image::host_copy).
 #include "icd/checks.h"
 
 using namespace morgana::icd;
@@ -10,6 +11,40 @@ constexpr cl_map_flags kMapFlags = CL_MAP_READ | CL_MAP_WRITE | CL_MAP_WRITE_INV
 bool are_map_flags(cl_map_flags flags) {
   bool invalidates = (flags & CL_MAP_WRITE_INVALIDATE_REGION) != 0;
   return (flags & ~kMapFlags) == 0 && !(invalidates && (flags & (CL_MAP_READ | CL_MAP_WRITE)) != 0);
+}
+
+bool writes(cl_map_flags flags) { return (flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)) != 0; }
+
+// CL_INVALID_OPERATION if the flags of the buffer or image forbid the host this access.
+cl_int check_host_access(const Mem& mem, cl_map_flags flags) {
+  if ((flags & CL_MAP_READ) != 0 && !host_may_read(mem)) return CL_INVALID_OPERATION;
+  return writes(flags) && !host_may_write(mem) ? CL_INVALID_OPERATION : CL_SUCCESS;
+}
+
+// Moves a box of an image with a host copy to that copy, or back.
+void move_host_copy(const Mem& mem, const ImageBox& box, bool to_host) {
+  const Image& image = mem.image();
+  const Rect device = image_rect(image, image.strides(), box);
+  const Rect host = image_rect(image, image.host_strides(), box);
+  if (to_host)
+    copy_rect(image.host_copy(), host, mem.data(), device, byte_region(image, box));
+  else
+    copy_rect(mem.data(), device, image.host_copy(), host, byte_region(image, box));
+}
+
+// Where a mapping of an image lies, and the pitches that it has.
+struct Place {
+  uint8_t* first;
+  size_t row_pitch, slice_pitch;
+};
+
+Place place_of(const Mem& mem, const ImageBox& box) {
+  const Image& image = mem.image();
+  const size_t slice = image.has_slices() ? image.pitches().slice : 0;
+  if (image.host_copy() == nullptr)
+    return {mem.data() + image_rect(image, image.strides(), box).start, image.pitches().row, slice};
+  const Image::Description& d = image.description();
+  return {image.host_copy() + image_rect(image, image.host_strides(), box).start, d.row_pitch, d.slice_pitch};
 }
 
 }  // namespace
@@ -27,18 +62,55 @@ void* CL_API_CALL clEnqueueMapBuffer(cl_command_queue command_queue, cl_mem buff
     WaitList waits;
     cl_int error = check_wait_list(queue->context(), num_events_in_wait_list, event_wait_list, waits);
     if (error != CL_SUCCESS) return error;
-    // CL_INVALID_OPERATION if the buffer's flags forbid the host this access.
-    bool writes = (map_flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)) != 0;
-    if ((map_flags & CL_MAP_READ) != 0 && !host_may_read(*mem)) return CL_INVALID_OPERATION;
-    if (writes && !host_may_write(*mem)) return CL_INVALID_OPERATION;
+    if (cl_int denied = check_host_access(*mem, map_flags); denied != CL_SUCCESS) return denied;
 
     void* pointer = mem->data() + offset;
-    mem->add_mapping(pointer);
+    mem->add_mapping(pointer, {});
     error = queue->enqueue(host_command(CL_COMMAND_MAP_BUFFER, [hold = Ref<Mem>(mem)] {}), waits, event,
                            blocking_map == CL_TRUE);
     if (error == CL_SUCCESS) return pointer;
     mem->remove_mapping(pointer);
     return error;
+  });
+}
+
+void* CL_API_CALL clEnqueueMapImage(cl_command_queue command_queue, cl_mem image, cl_bool blocking_map,
+                                    cl_map_flags map_flags, const size_t* origin, const size_t* region,
+                                    size_t* image_row_pitch, size_t* image_slice_pitch,
+                                    cl_uint num_events_in_wait_list, const cl_event* event_wait_list,
+                                    cl_event* event, cl_int* errcode_ret) {
+  return api_create<void*>(__func__, errcode_ret, [&]() -> Made<void*> {
+    Queue* queue;
+    Mem* mem;
+    if (cl_int error = resolve_image(command_queue, image, queue, mem); error != CL_SUCCESS) return error;
+    ImageBox box;
+    if (cl_int error = make_box(mem->image(), origin, region, box); error != CL_SUCCESS) return error;
+    // CL_INVALID_VALUE if map_flags are not valid, image_row_pitch is NULL, or the image has slices and
+    // image_slice_pitch is NULL.
+    if (!are_map_flags(map_flags) || image_row_pitch == nullptr ||
+        (mem->image().has_slices() && image_slice_pitch == nullptr))
+      return CL_INVALID_VALUE;
+    WaitList waits;
+    cl_int error = check_wait_list(queue->context(), num_events_in_wait_list, event_wait_list, waits);
+    if (error != CL_SUCCESS) return error;
+    if (cl_int denied = check_host_access(*mem, map_flags); denied != CL_SUCCESS) return denied;
+
+    const Place place = place_of(*mem, box);
+    mem->add_mapping(place.first, {writes(map_flags), box});
+    const bool brings =
+        mem->image().host_copy() != nullptr && (map_flags & CL_MAP_WRITE_INVALIDATE_REGION) == 0;
+    error = queue->enqueue(host_command(CL_COMMAND_MAP_IMAGE,
+                                        [hold = Ref<Mem>(mem), brings, box] {
+                                          if (brings) move_host_copy(*hold, box, true);
+                                        }),
+                           waits, event, blocking_map == CL_TRUE);
+    if (error != CL_SUCCESS) {
+      mem->remove_mapping(place.first);
+      return error;
+    }
+    *image_row_pitch = place.row_pitch;
+    if (image_slice_pitch != nullptr) *image_slice_pitch = place.slice_pitch;
+    return place.first;
   });
 }
 
@@ -48,13 +120,19 @@ cl_int CL_API_CALL clEnqueueUnmapMemObject(cl_command_queue command_queue, cl_me
   return api(__func__, [&]() -> cl_int {
     Queue* queue;
     Mem* mem;
-    if (cl_int error = resolve(command_queue, memobj, queue, mem); error != CL_SUCCESS) return error;
+    if (cl_int error = resolve_memory(command_queue, memobj, queue, mem); error != CL_SUCCESS) return error;
     WaitList waits;
     cl_int error = check_wait_list(queue->context(), num_events_in_wait_list, event_wait_list, waits);
     if (error != CL_SUCCESS) return error;
     // CL_INVALID_VALUE if mapped_ptr is not a valid pointer returned by a map of memobj.
-    if (!mem->remove_mapping(mapped_ptr)) return CL_INVALID_VALUE;
-    return queue->enqueue(host_command(CL_COMMAND_UNMAP_MEM_OBJECT, [hold = Ref<Mem>(mem)] {}), waits, event);
+    const std::optional<Mem::Mapping> mapping = mem->remove_mapping(mapped_ptr);
+    if (!mapping) return CL_INVALID_VALUE;
+    const bool takes_back = mem->is_image() && mem->image().host_copy() != nullptr && mapping->writes;
+    return queue->enqueue(host_command(CL_COMMAND_UNMAP_MEM_OBJECT,
+                                       [hold = Ref<Mem>(mem), takes_back, box = mapping->box] {
+                                         if (takes_back) move_host_copy(*hold, box, false);
+                                       }),
+                          waits, event);
   });
 }
 
@@ -75,7 +153,7 @@ cl_int CL_API_CALL clEnqueueMigrateMemObjects(cl_command_queue command_queue, cl
     std::vector<Ref<Mem>> holds;
     for (cl_uint i = 0; i < num_mem_objects; ++i) {
       Mem* mem;
-      if (cl_int error = resolve(command_queue, mem_objects[i], queue, mem); error != CL_SUCCESS)
+      if (cl_int error = resolve_memory(command_queue, mem_objects[i], queue, mem); error != CL_SUCCESS)
         return error;
       holds.emplace_back(mem);
     }

@@ -27,14 +27,12 @@ constexpr cl_mem_flags kKernelAccess = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | C
 constexpr cl_mem_flags kHostPointer = CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR;
 constexpr cl_mem_flags kHostAccess = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
 
-bool at_most_one(cl_mem_flags flags) { return std::popcount(flags) <= 1; }
-
-// CL_INVALID_VALUE if values specified in flags are not valid.
-bool are_buffer_flags(cl_mem_flags flags) {
-  if ((flags & ~(kKernelAccess | kHostPointer | kHostAccess)) != 0) return false;
-  if (!at_most_one(flags & kKernelAccess) || !at_most_one(flags & kHostAccess)) return false;
-  return (flags & CL_MEM_USE_HOST_PTR) == 0 || (flags & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)) == 0;
+cl_mem_object_type type_of(const Mem& mem) {
+  if (mem.is_image()) return mem.image().type();
+  return mem.is_pipe() ? CL_MEM_OBJECT_PIPE : CL_MEM_OBJECT_BUFFER;
 }
+
+bool at_most_one(cl_mem_flags flags) { return std::popcount(flags) <= 1; }
 
 Made<cl_mem> create_buffer(cl_context context, const cl_mem_properties* properties, cl_mem_flags flags,
                            size_t size, void* host_ptr) {
@@ -52,17 +50,15 @@ Made<cl_mem> create_buffer(cl_context context, const cl_mem_properties* properti
     }
     copy.push_back(0);
   }
-  if (!are_buffer_flags(flags)) return CL_INVALID_VALUE;
+  if (!are_memory_flags(flags)) return CL_INVALID_VALUE;
   // CL_INVALID_BUFFER_SIZE if size is 0 or greater than CL_DEVICE_MAX_MEM_ALLOC_SIZE for all devices in
   // context.
   if (size == 0 || size > c->max_allocation()) return CL_INVALID_BUFFER_SIZE;
-  // CL_INVALID_HOST_PTR if host_ptr is NULL and a flag needs it, or not NULL and no flag does.
-  bool needs_pointer = (flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)) != 0;
-  if (needs_pointer != (host_ptr != nullptr)) return CL_INVALID_HOST_PTR;
+  if (!fits_flags(host_ptr, flags)) return CL_INVALID_HOST_PTR;
   // CL_INVALID_BUFFER_SIZE if host_ptr came from clSVMAlloc and size exceeds what is left of that allocation.
   size_t svm = (flags & CL_MEM_USE_HOST_PTR) != 0 ? svm_extent(host_ptr) : 0;
   if (svm != 0 && size > svm) return CL_INVALID_BUFFER_SIZE;
-  if ((flags & kKernelAccess) == 0) flags |= CL_MEM_READ_WRITE;
+  flags = with_kernel_access(flags);
 
   Mem::Storage storage;
   if ((flags & CL_MEM_USE_HOST_PTR) != 0) {
@@ -81,12 +77,27 @@ Made<cl_mem> create_buffer(cl_context context, const cl_mem_properties* properti
   return make<Mem>(*c, flags, size, storage, std::move(copy)).publish();
 }
 
-// The flags of a sub-buffer, with what it takes from its parent; CL_INVALID_VALUE if they contradict the
-// parent's.
-Made<cl_mem_flags> sub_buffer_flags(cl_mem_flags parent, cl_mem_flags flags) {
-  if (!are_buffer_flags(flags) || (flags & kHostPointer) != 0) return CL_INVALID_VALUE;
-  auto both = [&](cl_mem_flags of_parent, cl_mem_flags of_sub) {
-    return (parent & of_parent) != 0 && (flags & of_sub) != 0;
+}  // namespace
+
+bool are_memory_flags(cl_mem_flags flags) {
+  if ((flags & ~(kKernelAccess | kHostPointer | kHostAccess)) != 0) return false;
+  if (!at_most_one(flags & kKernelAccess) || !at_most_one(flags & kHostAccess)) return false;
+  return (flags & CL_MEM_USE_HOST_PTR) == 0 || (flags & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)) == 0;
+}
+
+bool fits_flags(const void* host_ptr, cl_mem_flags flags) {
+  const bool needs_pointer = (flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)) != 0;
+  return needs_pointer == (host_ptr != nullptr);
+}
+
+cl_mem_flags with_kernel_access(cl_mem_flags flags) {
+  return (flags & kKernelAccess) == 0 ? flags | CL_MEM_READ_WRITE : flags;
+}
+
+Made<cl_mem_flags> inherited_flags(cl_mem_flags parent, cl_mem_flags flags) {
+  if (!are_memory_flags(flags) || (flags & kHostPointer) != 0) return CL_INVALID_VALUE;
+  auto both = [&](cl_mem_flags of_parent, cl_mem_flags of_child) {
+    return (parent & of_parent) != 0 && (flags & of_child) != 0;
   };
   if (both(CL_MEM_WRITE_ONLY, CL_MEM_READ_WRITE | CL_MEM_READ_ONLY) ||
       both(CL_MEM_READ_ONLY, CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY) ||
@@ -99,15 +110,15 @@ Made<cl_mem_flags> sub_buffer_flags(cl_mem_flags parent, cl_mem_flags flags) {
   return static_cast<cl_mem_flags>(flags | (parent & kHostPointer));
 }
 
-}  // namespace
-
 Mem::Mem(Context& context, cl_mem_flags flags, size_t size, Storage storage,
          std::vector<cl_mem_properties> properties)
     : context_(&context), flags_(flags), size_(size), storage_(storage), properties_(std::move(properties)) {}
 
 Made<Mem::Storage> allocate_storage(const Context& context, size_t size, const char* name) {
   if (!charge(context, size)) return CL_MEM_OBJECT_ALLOCATION_FAILURE;
-  auto memory = runtime::allocate(size, kBaseAlignment, name);
+  // Images that show a buffer's texels begin at multiples of what T# can say.
+  static_assert(runtime::kImageBaseAlign % kBaseAlignment == 0);
+  auto memory = runtime::allocate(size, runtime::kImageBaseAlign, name);
   if (!memory.ok()) {
     g_charged.fetch_sub(size);
     return CL_MEM_OBJECT_ALLOCATION_FAILURE;
@@ -119,8 +130,23 @@ Made<Mem::Storage> allocate_storage(const Context& context, size_t size, const c
   return storage;
 }
 
+void release_storage(const Mem::Storage& storage) {
+  runtime::release(storage.owned);
+  g_charged.fetch_sub(storage.charged);
+}
+
 Mem::Mem(Context& context, cl_mem_flags flags, size_t size, Storage storage, Pipe pipe)
     : context_(&context), flags_(flags), size_(size), storage_(storage), pipe_(pipe) {}
+
+Mem::Mem(Context& context, Mem* parent, cl_mem_flags flags, size_t size, Storage storage, Image image,
+         std::vector<cl_mem_properties> properties)
+    : context_(&context),
+      parent_(parent),
+      flags_(flags),
+      size_(size),
+      storage_(storage),
+      image_(std::move(image)),
+      properties_(std::move(properties)) {}
 
 Mem::Mem(Mem& parent, cl_mem_flags flags, size_t origin, size_t size)
     : context_(&parent.context()), parent_(&parent), flags_(flags), size_(size), origin_(origin) {
@@ -135,8 +161,7 @@ Mem::~Mem() {
   // Called in the reverse order in which they were registered (clSetMemObjectDestructorCallback).
   for (auto callback = destructors_.rbegin(); callback != destructors_.rend(); ++callback)
     callback->function(handle(), callback->user_data);
-  runtime::release(storage_.owned);
-  g_charged.fetch_sub(storage_.charged);
+  release_storage(storage_);
 }
 
 bool Mem::has_device_address() const {
@@ -151,22 +176,21 @@ void Mem::add_destructor(Destructor callback, void* user_data) {
 
 cl_uint Mem::map_count() {
   std::lock_guard lock(mutex_);
-  return map_count_;
+  return static_cast<cl_uint>(mappings_.size());
 }
 
-void Mem::add_mapping(void* pointer) {
+void Mem::add_mapping(void* pointer, const Mapping& mapping) {
   std::lock_guard lock(mutex_);
-  ++mappings_[pointer];
-  ++map_count_;
+  mappings_.emplace(pointer, mapping);
 }
 
-bool Mem::remove_mapping(void* pointer) {
+std::optional<Mem::Mapping> Mem::remove_mapping(void* pointer) {
   std::lock_guard lock(mutex_);
   auto found = mappings_.find(pointer);
-  if (found == mappings_.end()) return false;
-  if (--found->second == 0) mappings_.erase(found);
-  --map_count_;
-  return true;
+  if (found == mappings_.end()) return std::nullopt;
+  const Mapping mapping = found->second;
+  mappings_.erase(found);
+  return mapping;
 }
 
 }  // namespace morgana::icd
@@ -194,7 +218,7 @@ cl_mem CL_API_CALL clCreateSubBuffer(cl_mem buffer, cl_mem_flags flags,
     // CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object or is a sub-buffer object.
     Mem* parent = find_buffer(buffer);
     if (parent == nullptr || parent->parent() != nullptr) return CL_INVALID_MEM_OBJECT;
-    Made<cl_mem_flags> own = sub_buffer_flags(parent->flags(), flags);
+    Made<cl_mem_flags> own = inherited_flags(parent->flags(), flags);
     if (own.code != CL_SUCCESS) return own.code;
     // CL_INVALID_VALUE if buffer_create_type or buffer_create_info is not valid, or buffer_create_info is
     // NULL.
@@ -243,8 +267,7 @@ cl_int CL_API_CALL clGetMemObjectInfo(cl_mem memobj, cl_mem_info param_name, siz
     if (mem == nullptr) return CL_INVALID_MEM_OBJECT;
     InfoWriter out(param_value_size, param_value, param_value_size_ret);
     switch (param_name) {
-      case CL_MEM_TYPE:
-        return out.value<cl_mem_object_type>(mem->is_pipe() ? CL_MEM_OBJECT_PIPE : CL_MEM_OBJECT_BUFFER);
+      case CL_MEM_TYPE: return out.value<cl_mem_object_type>(type_of(*mem));
       case CL_MEM_FLAGS: return out.value<cl_mem_flags>(mem->flags());
       case CL_MEM_SIZE: return out.value<size_t>(mem->size());
       case CL_MEM_HOST_PTR: return out.value<void*>(mem->host_ptr());

@@ -1,13 +1,15 @@
-// Mem: a buffer, sub-buffer or pipe. Its bytes are host memory that kernels address directly.
+// Mem: a buffer, sub-buffer, pipe or image. Its bytes are host memory that kernels address directly.
 //
 // Callbacks and mappings are guarded by a mutex, all else is immutable. Any thread.
 #pragma once
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "icd/context.h"
+#include "icd/image.h"
 
 namespace morgana::icd {
 
@@ -37,6 +39,9 @@ class Mem : public Object<Mem> {
   Mem(Mem& parent, cl_mem_flags flags, size_t origin, size_t size);
   // A pipe, whose packets follow the header of pipe.cpp in the storage.
   Mem(Context& context, cl_mem_flags flags, size_t size, Storage storage, Pipe pipe);
+  // An image; one that shows the texels of `parent`, a buffer or an image, has no storage of its own.
+  Mem(Context& context, Mem* parent, cl_mem_flags flags, size_t size, Storage storage, Image image,
+      std::vector<cl_mem_properties> properties);
   ~Mem();
 
   Context& context() const { return *context_; }
@@ -51,14 +56,22 @@ class Mem : public Object<Mem> {
   bool has_device_address() const;
   bool is_pipe() const { return pipe_.packet_size != 0; }
   const Pipe& pipe() const { return pipe_; }
+  bool is_image() const { return image_.has_value(); }
+  // Of an image.
+  const Image& image() const { return *image_; }
   std::span<const cl_mem_properties> properties() const { return properties_; }
 
   void add_destructor(Destructor callback, void* user_data);
 
+  // What a pointer that was handed out shows. The box counts for images.
+  struct Mapping {
+    bool writes = false;
+    ImageBox box;
+  };
   cl_uint map_count();
-  void add_mapping(void* pointer);
-  // False when `pointer` is no current mapping.
-  bool remove_mapping(void* pointer);
+  void add_mapping(void* pointer, const Mapping& mapping);
+  // Nothing when `pointer` is no current mapping.
+  std::optional<Mapping> remove_mapping(void* pointer);
 
  private:
   struct Callback {
@@ -73,12 +86,12 @@ class Mem : public Object<Mem> {
   const size_t origin_ = 0;
   Storage storage_;
   const Pipe pipe_;
+  const std::optional<Image> image_;
   const std::vector<cl_mem_properties> properties_;
 
   std::mutex mutex_;
   std::vector<Callback> destructors_;
-  std::map<void*, cl_uint> mappings_;
-  cl_uint map_count_ = 0;
+  std::multimap<void*, Mapping> mappings_;
 };
 
 // cl_ext_buffer_device_address, younger than the headers of Debian 12.
@@ -86,13 +99,28 @@ inline constexpr cl_mem_properties kMemDevicePrivateAddress = 0x5000;
 inline constexpr cl_mem_info kMemDeviceAddress = 0x5001;
 inline constexpr cl_kernel_exec_info kExecInfoDevicePointers = 0x5002;
 
-// A buffer or sub-buffer, or nullptr: what takes buffers does not take pipes.
+// A buffer or sub-buffer, or nullptr: what takes buffers does not take pipes and images.
 inline Mem* find_buffer(cl_mem handle) {
   Mem* mem = find<Mem>(handle);
-  return mem == nullptr || mem->is_pipe() ? nullptr : mem;
+  return mem == nullptr || mem->is_pipe() || mem->is_image() ? nullptr : mem;
 }
+inline Mem* find_image(cl_mem handle) {
+  Mem* mem = find<Mem>(handle);
+  return mem == nullptr || !mem->is_image() ? nullptr : mem;
+}
+
+// CL_INVALID_VALUE if values specified in the flags of a buffer or image are not valid.
+bool are_memory_flags(cl_mem_flags flags);
+// CL_INVALID_HOST_PTR if host_ptr is NULL and a flag needs it, or not NULL and no flag does.
+bool fits_flags(const void* host_ptr, cl_mem_flags flags);
+// The flags of what shows a part of another memory object, with what it takes from that; CL_INVALID_VALUE if
+// they contradict the other's.
+Made<cl_mem_flags> inherited_flags(cl_mem_flags parent, cl_mem_flags flags);
+// Without a kernel access flag: CL_MEM_READ_WRITE.
+cl_mem_flags with_kernel_access(cl_mem_flags flags);
 
 // Storage from the device's memory, counted against it. CL_MEM_OBJECT_ALLOCATION_FAILURE when there is none.
 Made<Mem::Storage> allocate_storage(const Context& context, size_t size, const char* name);
+void release_storage(const Mem::Storage& storage);
 
 }  // namespace morgana::icd

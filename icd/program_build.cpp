@@ -7,6 +7,7 @@
 
 #include "base/options.h"
 #include "icd/extensions.h"
+#include "icd/image.h"
 #include "icd/program.h"
 #include "icd/program_binary.h"
 #include "runtime/cache.h"
@@ -30,6 +31,7 @@ runtime::TargetDescription describe(const Device& device) {
   runtime::TargetDescription target;
   target.processor = device.name();
   target.extensions = compiler_extensions(device.target());
+  target.images = has_images(device.target());
   return target;
 }
 

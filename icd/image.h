@@ -1,0 +1,98 @@
+// Image: what makes a memory object an image: format, extents, where its texels lie, and the records that
+// kernels take, one for each target of its context.
+//
+// Owned by its Mem; immutable after creation; any thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/target.h"
+#include "icd/image_format.h"
+
+namespace morgana::icd {
+
+class Context;
+
+// A box of texels as origins and regions name it: the layers of a 1D array count in y, those of a 2D array
+// in z.
+struct ImageBox {
+  std::array<size_t, 3> origin{};
+  std::array<size_t, 3> region{};
+};
+
+// Bytes from a texel to the one behind it in y, and in z.
+struct ImageStrides {
+  uint64_t y = 0, z = 0;
+};
+
+class Image {
+ public:
+  // What clCreateImage was asked for. Extents that the type does not have are 0.
+  struct Description {
+    cl_image_format format{};
+    cl_mem_object_type type = 0;
+    size_t width = 0, height = 0, depth = 0, array_size = 0;
+    size_t row_pitch = 0, slice_pitch = 0;  // of host_ptr, or as if texels were packed
+  };
+
+  // An image of texels that lie at `address`; nothing when a target of the context cannot have it so.
+  static std::optional<Image> create(const Context& context, const Description& description,
+                                     const runtime::ImagePitches& pitches, const void* address);
+  Image(Image&& other) noexcept;
+  Image(const Image&) = delete;
+  Image& operator=(const Image&) = delete;
+  Image& operator=(Image&&) = delete;
+  ~Image();
+
+  const Description& description() const { return description_; }
+  const cl_image_format& format() const { return description_.format; }
+  cl_mem_object_type type() const { return description_.type; }
+  size_t element_size() const { return find_format(description_.format)->bytes; }
+  // In x, y and z of an ImageBox; 1 where there is none.
+  std::array<size_t, 3> extents() const;
+  bool has_slices() const;
+  const ImageStrides& strides() const { return strides_; }
+  const runtime::ImagePitches& pitches() const { return pitches_; }
+
+  // CL_MEM_USE_HOST_PTR with memory whose layout the devices cannot use: the texels live elsewhere, and
+  // mappings bring them there and back.
+  void set_host_copy(void* host) { host_copy_ = static_cast<uint8_t*>(host); }
+  uint8_t* host_copy() const { return host_copy_; }
+  // Of the memory that the application brought.
+  ImageStrides host_strides() const;
+
+  // The record for kernels of a target.
+  uint64_t record(Target target) const { return records_[static_cast<size_t>(target)]; }
+
+ private:
+  Image(const Description& description, const runtime::ImagePitches& pitches);
+
+  const Description description_;
+  const runtime::ImagePitches pitches_;  // in device memory
+  const ImageStrides strides_;
+  uint8_t* host_copy_ = nullptr;
+  void* record_memory_ = nullptr;
+  std::array<uint64_t, kTargetCount> records_{};
+};
+
+runtime::ImageKind image_kind(cl_mem_object_type type);
+inline bool is_image_type(cl_mem_object_type type) {
+  return type >= CL_MEM_OBJECT_IMAGE2D && type <= CL_MEM_OBJECT_IMAGE1D_BUFFER;
+}
+
+// The strides of memory with given pitches.
+ImageStrides strides_of(cl_mem_object_type type, const runtime::ImagePitches& pitches);
+
+// Whether a device of the target has images, and whether any of a context's has.
+bool has_images(Target target);
+bool any_device_has_images(const Context& context);
+
+// The device limits that clGetDeviceInfo shows.
+inline constexpr cl_uint kMaxReadImages = 128, kMaxWriteImages = 64, kMaxReadWriteImages = 64;
+inline constexpr cl_uint kMaxSamplers = 16;
+inline constexpr cl_uint kImagePitchAlignment = 1, kImageBaseAlignment = 256;  // in texels
+
+}  // namespace morgana::icd

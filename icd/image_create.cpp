@@ -1,0 +1,300 @@
+// Creation of images: clCreateImage, clCreateImageWithProperties and the deprecated clCreateImage2D, 3D.
+#include <algorithm>
+#include <cstring>
+
+#include "icd/checks.h"
+#include "icd/svm.h"
+#include "runtime/memory.h"
+
+namespace morgana::icd {
+namespace {
+
+using Description = Image::Description;
+
+struct Request {
+  cl_mem_flags flags;
+  const cl_image_format* format;
+  const cl_image_desc* desc;
+  void* host_ptr;
+};
+
+// CL_INVALID_IMAGE_DESCRIPTOR if an extent that the type has is 0; the others are ignored.
+cl_int read_extents(const cl_image_desc& desc, Description& d) {
+  switch (desc.image_type) {
+    case CL_MEM_OBJECT_IMAGE3D: d.depth = desc.image_depth; [[fallthrough]];
+    case CL_MEM_OBJECT_IMAGE2D:
+    case CL_MEM_OBJECT_IMAGE2D_ARRAY: d.height = desc.image_height; break;
+    default: break;
+  }
+  d.type = desc.image_type;
+  d.width = desc.image_width;
+  const bool is_array = d.type == CL_MEM_OBJECT_IMAGE1D_ARRAY || d.type == CL_MEM_OBJECT_IMAGE2D_ARRAY;
+  if (is_array) d.array_size = desc.image_array_size;
+  const bool has_height = d.type == CL_MEM_OBJECT_IMAGE2D || d.type == CL_MEM_OBJECT_IMAGE2D_ARRAY ||
+                          d.type == CL_MEM_OBJECT_IMAGE3D;
+  if (d.width == 0 || (has_height && d.height == 0) || (is_array && d.array_size == 0) ||
+      (d.type == CL_MEM_OBJECT_IMAGE3D && d.depth == 0))
+    return CL_INVALID_IMAGE_DESCRIPTOR;
+  return CL_SUCCESS;
+}
+
+// CL_INVALID_IMAGE_SIZE if an extent exceeds its maximum on all devices.
+cl_int check_sizes(const Description& d) {
+  if (d.type == CL_MEM_OBJECT_IMAGE1D_BUFFER)
+    return d.width <= runtime::kMaxImageBufferTexels ? CL_SUCCESS : CL_INVALID_IMAGE_SIZE;
+  const size_t most = d.type == CL_MEM_OBJECT_IMAGE3D ? runtime::kMaxVolumeExtent : runtime::kMaxImageWidth;
+  const bool fits = d.width <= most && d.height <= most && d.depth <= runtime::kMaxVolumeExtent &&
+                    d.array_size <= runtime::kMaxImageLayers;
+  return fits ? CL_SUCCESS : CL_INVALID_IMAGE_SIZE;
+}
+
+// CL_INVALID_IMAGE_DESCRIPTOR if a pitch does not follow the rules of cl_image_desc; those that are 0 are
+// computed. Extents are within their limits, the format is known.
+cl_int read_pitches(const cl_image_desc& desc, size_t element, bool has_memory, Description& d) {
+  const bool is_line_array = d.type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
+  const bool has_slices =
+      is_line_array || d.type == CL_MEM_OBJECT_IMAGE2D_ARRAY || d.type == CL_MEM_OBJECT_IMAGE3D;
+  if (!has_memory && (desc.image_row_pitch != 0 || desc.image_slice_pitch != 0))
+    return CL_INVALID_IMAGE_DESCRIPTOR;
+  // Beyond the address space, and below it nothing that follows overflows.
+  constexpr size_t kLimit = size_t{1} << 40;
+  const size_t packed_row = d.width * element;
+  d.row_pitch = desc.image_row_pitch == 0 ? packed_row : desc.image_row_pitch;
+  if (d.row_pitch < packed_row || d.row_pitch % element != 0 || d.row_pitch > kLimit)
+    return CL_INVALID_IMAGE_DESCRIPTOR;
+  if (!has_slices) return CL_SUCCESS;
+  const size_t packed_slice = d.row_pitch * (is_line_array ? 1 : d.height);
+  d.slice_pitch = desc.image_slice_pitch == 0 ? packed_slice : desc.image_slice_pitch;
+  if (d.slice_pitch < packed_slice || d.slice_pitch % d.row_pitch != 0 || d.slice_pitch > kLimit)
+    return CL_INVALID_IMAGE_DESCRIPTOR;
+  return CL_SUCCESS;
+}
+
+// Where an image whose texels another memory object has lies.
+struct View {
+  Mem* parent = nullptr;
+  runtime::ImagePitches pitches;
+};
+
+// CL_INVALID_IMAGE_DESCRIPTOR or CL_INVALID_IMAGE_FORMAT_DESCRIPTOR if a 2D image cannot be made from
+// another.
+cl_int view_image(const cl_image_desc& desc, Mem& parent, Description& d, View& view) {
+  const Description& of = parent.image().description();
+  if (of.type != CL_MEM_OBJECT_IMAGE2D) return CL_INVALID_IMAGE_DESCRIPTOR;
+  if (!is_view_of(d.format, of.format)) return CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
+  const bool same_pitch = desc.image_row_pitch == 0 || desc.image_row_pitch == of.row_pitch;
+  if (d.width != of.width || d.height != of.height || !same_pitch || desc.image_slice_pitch != 0)
+    return CL_INVALID_IMAGE_DESCRIPTOR;
+  d.row_pitch = of.row_pitch;
+  view.pitches = parent.image().pitches();
+  return CL_SUCCESS;
+}
+
+// The same of a 1D buffer image, or a 2D image, and the buffer that it shows.
+cl_int view_buffer(const cl_image_desc& desc, Mem& parent, size_t element, Description& d, View& view) {
+  if (cl_int error = read_pitches(desc, element, true, d); error != CL_SUCCESS)
+    return d.type == CL_MEM_OBJECT_IMAGE2D ? CL_INVALID_IMAGE_FORMAT_DESCRIPTOR : error;
+  const size_t bytes = d.height == 0 ? d.width * element : d.height * d.row_pitch;
+  if (bytes > parent.size()) return CL_INVALID_IMAGE_DESCRIPTOR;
+  view.pitches = {d.row_pitch, bytes, bytes};
+  return CL_SUCCESS;
+}
+
+cl_int read_parent(const Context& context, const Request& request, size_t element, Description& d,
+                   View& view) {
+  const cl_image_desc& desc = *request.desc;
+  if (desc.mem_object == nullptr)
+    return d.type == CL_MEM_OBJECT_IMAGE1D_BUFFER ? CL_INVALID_IMAGE_DESCRIPTOR : CL_SUCCESS;
+  // CL_INVALID_IMAGE_DESCRIPTOR if mem_object is given for a type that is not made from one, or is no buffer
+  // or 2D image of this context.
+  const bool takes_buffer = d.type == CL_MEM_OBJECT_IMAGE1D_BUFFER || d.type == CL_MEM_OBJECT_IMAGE2D;
+  Mem* parent = find<Mem>(desc.mem_object);
+  if (!takes_buffer || parent == nullptr || parent->is_pipe() || &parent->context() != &context)
+    return CL_INVALID_IMAGE_DESCRIPTOR;
+  if (parent->is_image() && d.type == CL_MEM_OBJECT_IMAGE1D_BUFFER) return CL_INVALID_IMAGE_DESCRIPTOR;
+  view.parent = parent;
+  return parent->is_image() ? view_image(desc, *parent, d, view)
+                            : view_buffer(desc, *parent, element, d, view);
+}
+
+// Everything that format and desc must be, in the specification's order.
+cl_int read_request(const Context& context, const Request& request, Description& d, View& view) {
+  // CL_INVALID_IMAGE_FORMAT_DESCRIPTOR if image_format is NULL or its values are not valid.
+  if (request.format == nullptr || !is_valid_format(*request.format))
+    return CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
+  d.format = *request.format;
+  // CL_INVALID_IMAGE_DESCRIPTOR if image_desc is NULL or its values are not valid.
+  if (request.desc == nullptr || !is_image_type(request.desc->image_type)) return CL_INVALID_IMAGE_DESCRIPTOR;
+  const cl_image_desc& desc = *request.desc;
+  if (desc.num_mip_levels != 0 || desc.num_samples != 0) return CL_INVALID_IMAGE_DESCRIPTOR;
+  if (cl_int error = read_extents(desc, d); error != CL_SUCCESS) return error;
+  if (cl_int error = check_sizes(d); error != CL_SUCCESS) return error;
+  const runtime::ImageFormat* format = find_format(d.format);
+  const size_t element = format == nullptr ? 1 : format->bytes;
+  if (cl_int error = read_parent(context, request, element, d, view); error != CL_SUCCESS) return error;
+  if (view.parent == nullptr)
+    if (cl_int error = read_pitches(desc, element, request.host_ptr != nullptr, d); error != CL_SUCCESS)
+      return error;
+  if (view.parent == nullptr && !fits_flags(request.host_ptr, request.flags)) return CL_INVALID_HOST_PTR;
+  if (view.parent != nullptr && request.host_ptr != nullptr) return CL_INVALID_HOST_PTR;
+  // CL_IMAGE_FORMAT_NOT_SUPPORTED if no device in context supports the format.
+  if (format == nullptr || !runtime::is_possible(*format, image_kind(d.type)))
+    return CL_IMAGE_FORMAT_NOT_SUPPORTED;
+  return CL_SUCCESS;
+}
+
+// An image on the memory of a buffer or another image.
+Made<cl_mem> create_view(Context& context, cl_mem_flags flags, const Description& d, const View& view,
+                         std::vector<cl_mem_properties> properties) {
+  // CL_INVALID_VALUE if flags contradict those of the memory object.
+  Made<cl_mem_flags> own = inherited_flags(view.parent->flags(), flags);
+  if (own.code != CL_SUCCESS) return own.code;
+  std::optional<Image> image = Image::create(context, d, view.pitches, view.parent->data());
+  // CL_INVALID_IMAGE_FORMAT_DESCRIPTOR if the row pitch and base address do not follow the rules of 2D images
+  // from buffers.
+  if (!image) return CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
+  if (view.parent->is_image()) image->set_host_copy(view.parent->image().host_copy());
+  Mem::Storage storage;
+  storage.address = view.parent->data();
+  storage.host_ptr = view.parent->host_ptr();
+  storage.svm = view.parent->uses_svm();
+  return make<Mem>(context, view.parent, own.value, view.pitches.bytes, storage, std::move(*image),
+                   std::move(properties))
+      .publish();
+}
+
+// Bytes of the application's memory from the first texel to behind the last one.
+size_t host_bytes(const Description& d) {
+  if (d.slice_pitch != 0) return d.slice_pitch * std::max(d.array_size, std::max<size_t>(d.depth, 1));
+  return d.row_pitch * std::max<size_t>(d.height, 1);
+}
+
+// Copies all texels from the application's memory.
+void bring_in(const Image& image, uint8_t* to, const void* host_ptr) {
+  const ImageBox whole{{}, image.extents()};
+  copy_rect(to, image_rect(image, image.strides(), whole), static_cast<const uint8_t*>(host_ptr),
+            image_rect(image, image.host_strides(), whole), byte_region(image, whole));
+}
+
+Made<cl_mem> create_with_memory(Context& context, const Request& request, const Description& d,
+                                std::vector<cl_mem_properties> properties) {
+  const bool uses = (request.flags & CL_MEM_USE_HOST_PTR) != 0;
+  const cl_mem_flags flags = with_kernel_access(request.flags);
+  const size_t host_size = host_bytes(d);
+  const bool is_svm = uses && is_svm_range(request.host_ptr, host_size);
+  if (uses) {
+    // In place, if every target can have texels where the application has them.
+    std::optional<Image> image =
+        Image::create(context, d, {d.row_pitch, d.slice_pitch, host_size}, request.host_ptr);
+    if (image) {
+      Mem::Storage storage;
+      storage.address = static_cast<uint8_t*>(request.host_ptr);
+      storage.host_ptr = storage.address;
+      storage.registered = storage.address;
+      storage.svm = is_svm;
+      runtime::register_host(request.host_ptr, host_size, "image (host memory)");
+      return make<Mem>(context, nullptr, flags, host_size, storage, std::move(*image), std::move(properties))
+          .publish();
+    }
+  }
+  const auto one_or = [](size_t extent) { return static_cast<uint32_t>(std::max<size_t>(extent, 1)); };
+  const runtime::ImagePitches pitches =
+      runtime::image_pitches(*find_format(d.format), image_kind(d.type), one_or(d.width), one_or(d.height),
+                             one_or(d.depth), one_or(d.array_size));
+  // CL_MEM_OBJECT_ALLOCATION_FAILURE if there is a failure to allocate memory for the image object.
+  if (pitches.bytes > context.max_allocation()) return CL_MEM_OBJECT_ALLOCATION_FAILURE;
+  Made<Mem::Storage> made = allocate_storage(context, pitches.bytes, "image");
+  if (made.code != CL_SUCCESS) return made.code;
+  Mem::Storage storage = made.value;
+  std::optional<Image> image = Image::create(context, d, pitches, storage.address);
+  if (!image) {
+    release_storage(storage);
+    return CL_IMAGE_FORMAT_NOT_SUPPORTED;
+  }
+  if (request.host_ptr != nullptr) bring_in(*image, storage.address, request.host_ptr);
+  if (uses) {
+    image->set_host_copy(request.host_ptr);
+    storage.host_ptr = request.host_ptr;
+    storage.svm = is_svm;
+  }
+  return make<Mem>(context, nullptr, flags, pitches.bytes, storage, std::move(*image), std::move(properties))
+      .publish();
+}
+
+Made<cl_mem> create_image(cl_context context, const cl_mem_properties* properties, const Request& request) {
+  // CL_INVALID_CONTEXT if context is not a valid context.
+  Context* c = find<Context>(context);
+  if (c == nullptr) return CL_INVALID_CONTEXT;
+  // CL_INVALID_OPERATION if there are no devices in context that support images.
+  if (!any_device_has_images(*c)) return CL_INVALID_OPERATION;
+  // CL_INVALID_PROPERTY if a property name is not supported: images have none.
+  std::vector<cl_mem_properties> copy;
+  if (properties != nullptr) {
+    if (*properties != 0) return CL_INVALID_PROPERTY;
+    copy.push_back(0);
+  }
+  if (!are_memory_flags(request.flags)) return CL_INVALID_VALUE;
+  Description d;
+  View view;
+  if (cl_int error = read_request(*c, request, d, view); error != CL_SUCCESS) return error;
+  return view.parent != nullptr ? create_view(*c, request.flags, d, view, std::move(copy))
+                                : create_with_memory(*c, request, d, std::move(copy));
+}
+
+// The functions before OpenCL 1.2: CL_INVALID_IMAGE_SIZE for extents and pitches that are not valid.
+Made<cl_mem> create_old(cl_context context, const Request& request) {
+  Made<cl_mem> made = create_image(context, nullptr, request);
+  return made.code == CL_INVALID_IMAGE_DESCRIPTOR ? Made<cl_mem>(CL_INVALID_IMAGE_SIZE) : made;
+}
+
+}  // namespace
+}  // namespace morgana::icd
+
+using namespace morgana;
+using namespace morgana::icd;
+
+cl_mem CL_API_CALL clCreateImage(cl_context context, cl_mem_flags flags, const cl_image_format* image_format,
+                                 const cl_image_desc* image_desc, void* host_ptr, cl_int* errcode_ret) {
+  return api_create<cl_mem>(__func__, errcode_ret, [&] {
+    return create_image(context, nullptr, {flags, image_format, image_desc, host_ptr});
+  });
+}
+
+cl_mem CL_API_CALL clCreateImageWithProperties(cl_context context, const cl_mem_properties* properties,
+                                               cl_mem_flags flags, const cl_image_format* image_format,
+                                               const cl_image_desc* image_desc, void* host_ptr,
+                                               cl_int* errcode_ret) {
+  return api_create<cl_mem>(__func__, errcode_ret, [&] {
+    return create_image(context, properties, {flags, image_format, image_desc, host_ptr});
+  });
+}
+
+cl_mem CL_API_CALL clCreateImage2D(cl_context context, cl_mem_flags flags,
+                                   const cl_image_format* image_format, size_t image_width,
+                                   size_t image_height, size_t image_row_pitch, void* host_ptr,
+                                   cl_int* errcode_ret) {
+  return api_create<cl_mem>(__func__, errcode_ret, [&] {
+    cl_image_desc desc{};
+    desc.image_type = CL_MEM_OBJECT_IMAGE2D;
+    desc.image_width = image_width;
+    desc.image_height = image_height;
+    desc.image_row_pitch = image_row_pitch;
+    return create_old(context, {flags, image_format, &desc, host_ptr});
+  });
+}
+
+cl_mem CL_API_CALL clCreateImage3D(cl_context context, cl_mem_flags flags,
+                                   const cl_image_format* image_format, size_t image_width,
+                                   size_t image_height, size_t image_depth, size_t image_row_pitch,
+                                   size_t image_slice_pitch, void* host_ptr, cl_int* errcode_ret) {
+  return api_create<cl_mem>(__func__, errcode_ret, [&] {
+    cl_image_desc desc{};
+    desc.image_type = CL_MEM_OBJECT_IMAGE3D;
+    desc.image_width = image_width;
+    desc.image_height = image_height;
+    desc.image_depth = image_depth;
+    desc.image_row_pitch = image_row_pitch;
+    desc.image_slice_pitch = image_slice_pitch;
+    return create_old(context, {flags, image_format, &desc, host_ptr});
+  });
+}

@@ -1,0 +1,204 @@
+// Transfers of images: read, write, copy, fill, and copies from and to buffers.
+#include <cstring>
+
+#include "icd/checks.h"
+
+namespace morgana::icd {
+namespace {
+
+// The strides of host memory. CL_INVALID_VALUE if row_pitch is less than a row of the region, or slice_pitch
+// less than a slice of it, or given for an image that has no slices; pitches of 0 become the packed ones.
+cl_int host_strides(const Image& image, const ImageBox& box, size_t row_pitch, size_t slice_pitch,
+                    ImageStrides& strides) {
+  constexpr size_t kLimit = size_t{1} << 40;  // below it nothing overflows
+  const size_t row = box.region[0] * image.element_size();
+  if (row_pitch == 0) row_pitch = row;
+  if (row_pitch < row || row_pitch > kLimit) return CL_INVALID_VALUE;
+  if (!image.has_slices() && slice_pitch != 0) return CL_INVALID_VALUE;
+  const size_t slice = row_pitch * (image.type() == CL_MEM_OBJECT_IMAGE1D_ARRAY ? 1 : box.region[1]);
+  if (slice_pitch == 0) slice_pitch = slice;
+  if (slice_pitch < slice || slice_pitch > kLimit) return CL_INVALID_VALUE;
+  strides = strides_of(image.type(), {row_pitch, slice_pitch, 0});
+  return CL_SUCCESS;
+}
+
+struct HostSide {
+  const size_t* origin;
+  const size_t* region;
+  size_t row_pitch, slice_pitch;
+  void* ptr;
+};
+
+cl_int read_or_write(cl_command_queue command_queue, cl_mem image, bool read, cl_bool blocking,
+                     const HostSide& args, const Waits& waits) {
+  Queue* queue;
+  Mem* mem;
+  if (cl_int error = resolve_image(command_queue, image, queue, mem); error != CL_SUCCESS) return error;
+  ImageBox box;
+  if (cl_int error = make_box(mem->image(), args.origin, args.region, box); error != CL_SUCCESS) return error;
+  ImageStrides strides;
+  if (cl_int error = host_strides(mem->image(), box, args.row_pitch, args.slice_pitch, strides);
+      error != CL_SUCCESS)
+    return error;
+  // CL_INVALID_VALUE if ptr is NULL.
+  if (args.ptr == nullptr) return CL_INVALID_VALUE;
+  // CL_INVALID_OPERATION if the image's flags forbid the host this access.
+  if (read ? !host_may_read(*mem) : !host_may_write(*mem)) return CL_INVALID_OPERATION;
+  const Rect device_side = image_rect(mem->image(), mem->image().strides(), box);
+  const Rect host_side = image_rect(mem->image(), strides, {{}, box.region});
+  return submit(*queue, read ? CL_COMMAND_READ_IMAGE : CL_COMMAND_WRITE_IMAGE, waits, blocking,
+                [hold = Ref<Mem>(mem), read, device_side, host_side, region = byte_region(mem->image(), box),
+                 host = static_cast<uint8_t*>(args.ptr)] {
+                  if (read)
+                    copy_rect(host, host_side, hold->data(), device_side, region);
+                  else
+                    copy_rect(hold->data(), device_side, host, host_side, region);
+                });
+}
+
+// A box of texels, packed in a buffer from an offset on. CL_INVALID_VALUE if they do not fit into it.
+cl_int packed_rect(const Mem& buffer, size_t offset, const std::array<size_t, 3>& region, Rect& rect) {
+  const size_t row = region[0], slice = row * region[1], size = slice * region[2];
+  if (!in_bounds(buffer, offset, size)) return CL_INVALID_VALUE;
+  rect = {offset, row, slice, offset + size};
+  return CL_SUCCESS;
+}
+
+struct BufferSide {
+  cl_mem buffer;
+  size_t offset;
+  const size_t* origin;
+  const size_t* region;
+};
+
+cl_int copy_with_buffer(cl_command_queue command_queue, cl_mem image, bool to_buffer, const BufferSide& args,
+                        const Waits& waits) {
+  Queue* queue;
+  Mem *of_image, *of_buffer;
+  if (cl_int error = resolve_image(command_queue, image, queue, of_image); error != CL_SUCCESS) return error;
+  if (cl_int error = resolve(command_queue, args.buffer, queue, of_buffer); error != CL_SUCCESS) return error;
+  ImageBox box;
+  if (cl_int error = make_box(of_image->image(), args.origin, args.region, box); error != CL_SUCCESS)
+    return error;
+  const std::array<size_t, 3> region = byte_region(of_image->image(), box);
+  Rect in_buffer;
+  if (cl_int error = packed_rect(*of_buffer, args.offset, region, in_buffer); error != CL_SUCCESS)
+    return error;
+  const Rect in_image = image_rect(of_image->image(), of_image->image().strides(), box);
+  return submit(*queue, to_buffer ? CL_COMMAND_COPY_IMAGE_TO_BUFFER : CL_COMMAND_COPY_BUFFER_TO_IMAGE, waits,
+                CL_FALSE,
+                [a = Ref<Mem>(of_image), b = Ref<Mem>(of_buffer), to_buffer, in_image, in_buffer, region] {
+                  if (to_buffer)
+                    copy_rect(b->data(), in_buffer, a->data(), in_image, region);
+                  else
+                    copy_rect(a->data(), in_image, b->data(), in_buffer, region);
+                });
+}
+
+void fill_box(uint8_t* memory, const Rect& rect, const std::array<size_t, 3>& region, const Texel& texel,
+              size_t element) {
+  uint8_t* const first = memory + rect.start;
+  fill_pattern(first, region[0], texel.data(), element);
+  for (size_t z = 0; z < region[2]; ++z)
+    for (size_t y = 0; y < region[1]; ++y) {
+      uint8_t* row = first + z * rect.slice_pitch + y * rect.row_pitch;
+      if (row != first) std::memcpy(row, first, region[0]);
+    }
+}
+
+}  // namespace
+}  // namespace morgana::icd
+
+using namespace morgana::icd;
+
+cl_int CL_API_CALL clEnqueueReadImage(cl_command_queue command_queue, cl_mem image, cl_bool blocking_read,
+                                      const size_t* origin, const size_t* region, size_t row_pitch,
+                                      size_t slice_pitch, void* ptr, cl_uint num_events_in_wait_list,
+                                      const cl_event* event_wait_list, cl_event* event) {
+  return api(__func__, [&] {
+    return read_or_write(command_queue, image, true, blocking_read,
+                         {origin, region, row_pitch, slice_pitch, ptr},
+                         {num_events_in_wait_list, event_wait_list, event});
+  });
+}
+
+cl_int CL_API_CALL clEnqueueWriteImage(cl_command_queue command_queue, cl_mem image, cl_bool blocking_write,
+                                       const size_t* origin, const size_t* region, size_t input_row_pitch,
+                                       size_t input_slice_pitch, const void* ptr,
+                                       cl_uint num_events_in_wait_list, const cl_event* event_wait_list,
+                                       cl_event* event) {
+  return api(__func__, [&] {
+    return read_or_write(command_queue, image, false, blocking_write,
+                         {origin, region, input_row_pitch, input_slice_pitch, const_cast<void*>(ptr)},
+                         {num_events_in_wait_list, event_wait_list, event});
+  });
+}
+
+cl_int CL_API_CALL clEnqueueCopyImage(cl_command_queue command_queue, cl_mem src_image, cl_mem dst_image,
+                                      const size_t* src_origin, const size_t* dst_origin,
+                                      const size_t* region, cl_uint num_events_in_wait_list,
+                                      const cl_event* event_wait_list, cl_event* event) {
+  return api(__func__, [&]() -> cl_int {
+    Queue* queue;
+    Mem *src, *dst;
+    if (cl_int error = resolve_image(command_queue, src_image, queue, src); error != CL_SUCCESS) return error;
+    if (cl_int error = resolve_image(command_queue, dst_image, queue, dst); error != CL_SUCCESS) return error;
+    const Image &from = src->image(), &to = dst->image();
+    // CL_IMAGE_FORMAT_MISMATCH if src_image and dst_image do not use the same image format.
+    if (from.format().image_channel_order != to.format().image_channel_order ||
+        from.format().image_channel_data_type != to.format().image_channel_data_type)
+      return CL_IMAGE_FORMAT_MISMATCH;
+    ImageBox source, target;
+    if (cl_int error = make_box(from, src_origin, region, source); error != CL_SUCCESS) return error;
+    if (cl_int error = make_box(to, dst_origin, region, target); error != CL_SUCCESS) return error;
+    // CL_MEM_COPY_OVERLAP if they are the same image and the regions overlap.
+    if (src == dst && boxes_overlap(src_origin, dst_origin, region)) return CL_MEM_COPY_OVERLAP;
+    return submit(*queue, CL_COMMAND_COPY_IMAGE, {num_events_in_wait_list, event_wait_list, event}, CL_FALSE,
+                  [a = Ref<Mem>(src), b = Ref<Mem>(dst), from_rect = image_rect(from, from.strides(), source),
+                   to_rect = image_rect(to, to.strides(), target), bytes = byte_region(from, source)] {
+                    copy_rect(b->data(), to_rect, a->data(), from_rect, bytes);
+                  });
+  });
+}
+
+cl_int CL_API_CALL clEnqueueCopyImageToBuffer(cl_command_queue command_queue, cl_mem src_image,
+                                              cl_mem dst_buffer, const size_t* src_origin,
+                                              const size_t* region, size_t dst_offset,
+                                              cl_uint num_events_in_wait_list,
+                                              const cl_event* event_wait_list, cl_event* event) {
+  return api(__func__, [&] {
+    return copy_with_buffer(command_queue, src_image, true, {dst_buffer, dst_offset, src_origin, region},
+                            {num_events_in_wait_list, event_wait_list, event});
+  });
+}
+
+cl_int CL_API_CALL clEnqueueCopyBufferToImage(cl_command_queue command_queue, cl_mem src_buffer,
+                                              cl_mem dst_image, size_t src_offset, const size_t* dst_origin,
+                                              const size_t* region, cl_uint num_events_in_wait_list,
+                                              const cl_event* event_wait_list, cl_event* event) {
+  return api(__func__, [&] {
+    return copy_with_buffer(command_queue, dst_image, false, {src_buffer, src_offset, dst_origin, region},
+                            {num_events_in_wait_list, event_wait_list, event});
+  });
+}
+
+cl_int CL_API_CALL clEnqueueFillImage(cl_command_queue command_queue, cl_mem image, const void* fill_color,
+                                      const size_t* origin, const size_t* region,
+                                      cl_uint num_events_in_wait_list, const cl_event* event_wait_list,
+                                      cl_event* event) {
+  return api(__func__, [&]() -> cl_int {
+    Queue* queue;
+    Mem* mem;
+    if (cl_int error = resolve_image(command_queue, image, queue, mem); error != CL_SUCCESS) return error;
+    // CL_INVALID_VALUE if fill_color is NULL.
+    if (fill_color == nullptr) return CL_INVALID_VALUE;
+    ImageBox box;
+    if (cl_int error = make_box(mem->image(), origin, region, box); error != CL_SUCCESS) return error;
+    return submit(
+        *queue, CL_COMMAND_FILL_IMAGE, {num_events_in_wait_list, event_wait_list, event}, CL_FALSE,
+        [hold = Ref<Mem>(mem), rect = image_rect(mem->image(), mem->image().strides(), box),
+         bytes = byte_region(mem->image(), box), texel = pack_color(mem->image().format(), fill_color)] {
+          fill_box(hold->data(), rect, bytes, texel, hold->image().element_size());
+        });
+  });
+}
