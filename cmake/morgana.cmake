@@ -11,6 +11,12 @@ if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
   set(MORGANA_NO_UNDEFINED)
 endif()
 
+# Seconds that a test may take; a sanitizer makes the models of device/ twenty times slower.
+set(MORGANA_TEST_TIMEOUT 300)
+if(MORGANA_SANITIZED)
+  set(MORGANA_TEST_TIMEOUT 1800)
+endif()
+
 set(MORGANA_WARNINGS -Wall -Wextra -Werror -Wno-unused-parameter -Wno-missing-field-initializers)
 
 # morgana_library(NAME SOURCES a.cpp ... DEPS target ...): a static library morgana_NAME.
@@ -37,7 +43,7 @@ function(morgana_test name)
   target_link_libraries(${name}_test PRIVATE ${ARG_DEPS} GTest::gtest GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name}_test)
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 300)
+    set(ARG_TIMEOUT ${MORGANA_TEST_TIMEOUT})
   endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}" ENVIRONMENT "${ARG_ENVIRONMENT}")
 endfunction()

@@ -253,7 +253,7 @@ TEST_F(Aql, ProfilingPutsTimesIntoTheSignal) {
   submit(dispatch(kernel, kernarg, plain));
   ASSERT_TRUE(soon([&] { return value(plain) == 0; }));
   EXPECT_EQ(plain->start_ts, 0u);
-  queue_->queue_properties |= runtime::kQueueProfiling;
+  __atomic_fetch_or(&queue_->queue_properties, runtime::kQueueProfiling, __ATOMIC_RELAXED);
   HsaClockCounters before{}, after{};
   hsaKmtGetClockCounters(kGpu, &before);
   AmdSignal* timed = make_signal(1);

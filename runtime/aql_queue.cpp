@@ -99,7 +99,7 @@ bool AqlQueue::execute(const Packet& packet, uint64_t slot) {
 }
 
 bool AqlQueue::complete(uint64_t signal, const Timestamps& times) {
-  const bool profiled = amd_queue_ == nullptr || (amd_queue_->queue_properties & kQueueProfiling) != 0;
+  const bool profiled = amd_queue_ == nullptr || has_property(kQueueProfiling);
   if (complete_signal(signal, profiled ? &times : nullptr, owner())) return true;
   fail_memory(signal, "the completion signal is no writable address");
   return false;
@@ -261,14 +261,19 @@ bool AqlQueue::ask_runtime(int64_t what) {
   });
 }
 
+// The host sets and clears properties while the queue works.
+bool AqlQueue::has_property(uint32_t bit) const {
+  return amd_queue_ != nullptr &&
+         (__atomic_load_n(&amd_queue_->queue_properties, __ATOMIC_RELAXED) & bit) != 0;
+}
+
 bool AqlQueue::provide_scratch(uint32_t lane_bytes) {
   if (amd_queue_ == nullptr || lane_bytes <= amd_queue_->scratch_wave64_lane_byte_size) return true;
   return ask_runtime(kNeedScratch);
 }
 
 bool AqlQueue::reclaim_scratch() {
-  if (amd_queue_ == nullptr || (amd_queue_->queue_properties & kQueueUseScratchOnce) == 0) return true;
-  return ask_runtime(kReclaimScratch);
+  return !has_property(kQueueUseScratchOnce) || ask_runtime(kReclaimScratch);
 }
 
 void AqlQueue::fail_packet(QueueError error, std::string text, uint64_t kernel_object) {

@@ -46,6 +46,7 @@ class AqlQueue : public UserQueue {
   bool execute_barrier_value(const BarrierValuePacket& packet);
   bool execute_vendor(const Packet& packet, uint64_t slot);
   bool complete(uint64_t signal, const Timestamps& times);
+  bool has_property(uint32_t bit) const;
   bool provide_scratch(uint32_t lane_bytes);
   bool reclaim_scratch();
   bool ask_runtime(int64_t what);
