@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <vector>
 
 namespace morgana::runtime {
@@ -46,10 +47,6 @@ enum Type : uint32_t {
 // How texels and resources name the components: numeric formats and destination selects of T# and V#.
 enum Numeric : uint32_t { kUnorm = 0, kSnorm = 1, kUint = 4, kSint = 5, kFloating = 7, kSrgb = 9 };
 enum Select : uint8_t { kZero = 0, kOne = 1, kX = 4, kY, kZ, kW };
-
-// What the built-in functions tell apart, word kFormatClass of a record; image.h of the device library has
-// the same numbers.
-enum Class : uint32_t { kFields = 0, kWords = 1, kQuad = 2 };
 
 struct TypeRow {
   uint32_t type;
@@ -166,6 +163,10 @@ Status check_pitches(Target target, const ImageShape& s, const ImageFormat& form
     if (s.pitches.row % format.bytes != 0) return refuse("a row is no whole number of texels");
     if (s.pitches.row < uint64_t{s.width} * format.bytes) return refuse("the row pitch is less than a row");
   }
+  const uint64_t slices = s.kind == ImageKind::volume ? s.depth : is_array(s.kind) ? s.layers : 1;
+  if ((slices - 1) * s.pitches.slice + (s.height - 1) * s.pitches.row + uint64_t{s.width} * format.bytes >
+      uint64_t{1} << 32)
+    return refuse("more than 4 GiB");
   const uint64_t texels = s.pitches.row / format.bytes;
   if (texels > (info(target).generation == Generation::gfx9 ? 65536 : 16384))
     return refuse("the row pitch exceeds the target's");
@@ -226,9 +227,8 @@ void write_buffer_resource(Target target, const ImageShape& s, const Texel& t, u
   w[3] = selects(t) | t.numeric << 12 | t.data << 15;
 }
 
-// --- What the built-in functions read ---
+// --- What the built-in functions read: struct Image of runtime/compiler/device_library/image.h ---
 
-// Words of a record; image.h of the device library has the same numbers.
 enum Word : int {
   kChannelType = 8,
   kChannelOrder,
@@ -239,53 +239,136 @@ enum Word : int {
   kRowPitch,
   kNumeric,
   kSlicePitch,
-  kTexelBytes = 18,
-  kFormatClass,
-  kShift,              // of a channel's bits, a word each for red, green, blue, alpha, as all that follow
-  kBits = kShift + 4,  // how many; 0: the channel is a constant
-  kConstant = kBits + 4,
-  kScale = kConstant + 4,     // 1 / the greatest number of a normalised channel
-  kScaleLow = kScale + 4,     // what that lacks
-  kGreatest = kScaleLow + 4,  // the greatest number
-  kStored = kGreatest + 4,    // the bits that a store keeps
-  kBaseAddress = kStored + 4
+  kTexelShift,
+  kBase,
+  kClass = 20,
+  kLoadSelectors,
+  kStoreSelectors = 23,
+  kOnes = 25,
+  kSecondShift = 27,
+  kGreatest,
+  kLimit,
+  kScale = 32,
+  kScaleLow = kScale + 4,
+  kMask = kScaleLow + 4,
+  kOneWord = kMask + 4,
+  kShift = kOneWord + 4,
+  kBits = kShift + 4
 };
+
+// Components of 8 or 16 bits; fields within 16 or 32 bits; components of 32 bits; four of those.
+enum Class : uint32_t { kHalves, kFields, kWords, kQuad };
+
+// What components are, as those functions number it.
+uint32_t kind_of(uint32_t numeric) {
+  switch (numeric) {
+    case kSnorm: return 1;
+    case kFloating: return 2;
+    case kSrgb: return 3;
+    case kUint: return 4;
+    case kSint: return 5;
+    default: return 0;
+  }
+}
 
 uint32_t bits_of(float value) { return __builtin_bit_cast(uint32_t, value); }
 
-// The value of a constant channel, before it is made a number.
-uint32_t one_of(const Texel& t, uint32_t bits) {
+// 1 / `number` as the sum of two floats.
+void write_inverse(double number, uint32_t& high, uint32_t& low) {
+  const auto rounded = static_cast<float>(1 / number);
+  high = bits_of(rounded);
+  low = bits_of(static_cast<float>(1 / number - rounded));
+}
+
+// The number that is 1 in a channel that the format lacks.
+uint32_t one_of(const Texel& t) {
   switch (t.numeric) {
     case kUint:
     case kSint: return 1;
-    case kSnorm: return (1u << (bits - 1)) - 1;
-    case kFloating: return bits == 16 ? 0x3c00 : 0x3f800000;
-    default: return (1u << bits) - 1;
+    case kSnorm: return (1u << (t.bits[0] - 1)) - 1;
+    case kFloating: return t.bits[0] == 16 ? 0x3c00 : 0x3f800000;
+    default: return 0xffff;
+  }
+}
+
+bool is_signed(const Texel& t) { return t.numeric == kSnorm || t.numeric == kSint; }
+// The component that a channel shows, or -1.
+int component_of(const Texel& t, int channel) {
+  return t.select[channel] >= kX ? t.select[channel] - kX : -1;
+}
+
+// Selectors of v_perm_b32, in bytes: 0 to 3 from the texel's first dword, 4 to 7 from the second or, where
+// there is none, from the first shifted left by a byte, 8 to 11 the signs of bytes 1, 3, 5 and 7.
+constexpr uint32_t kZeroByte = 0x0c;
+
+// The 16 bits of a component: widened as `decode_halves` has it.
+uint32_t load_selector(const Texel& t, int component) {
+  if (component < 0) return kZeroByte | kZeroByte << 8;
+  const auto k = static_cast<uint32_t>(component);
+  if (t.bits[0] == 16) return 2 * k | (2 * k + 1) << 8;
+  static constexpr uint32_t kSignOf[] = {10, 8, 11, 9};
+  if (is_signed(t)) return k | kSignOf[k] << 8;
+  return k | (t.numeric == kUint ? kZeroByte : k) << 8;
+}
+
+// The byte of a texel among the 16 bits of each of the channels.
+uint32_t store_selector(const Texel& t, uint32_t byte) {
+  const uint32_t size = t.bits[0] / 8;
+  for (uint32_t c = 0; c < 4; c++)
+    if (component_of(t, static_cast<int>(c)) == static_cast<int>(byte / size)) return 2 * c + byte % size;
+  return kZeroByte;
+}
+
+void write_halves(const Texel& t, uint32_t* w) {
+  w[kClass] = kHalves;
+  w[kSecondShift] = t.format.bytes == 8 ? 0 : 8;
+  for (int c = 0; c < 4; c++) {
+    w[kLoadSelectors + c / 2] |= load_selector(t, component_of(t, c)) << (c % 2 * 16);
+    if (t.select[c] == kOne) w[kOnes + c / 2] |= one_of(t) << (c % 2 * 16);
+  }
+  for (uint32_t byte = 0; byte < 8; byte++)
+    w[kStoreSelectors + byte / 4] |= (byte < t.format.bytes ? store_selector(t, byte) : kZeroByte)
+                                     << (byte % 4 * 8);
+  const uint32_t greatest = (1u << (t.bits[0] - (is_signed(t) ? 1 : 0))) - 1;
+  w[kGreatest] = bits_of(static_cast<float>(greatest));
+  w[kLimit] = greatest;
+  for (int c = 0; c < 4; c++)
+    write_inverse(t.numeric == kSnorm ? greatest : 65535, w[kScale + c], w[kScaleLow + c]);
+}
+
+void write_words(const Texel& t, uint32_t* w) {
+  w[kClass] = kWords;
+  for (int c = 0; c < 4; c++) {
+    if (component_of(t, c) >= 0) w[kMask + c] = ~0u;
+    if (t.select[c] == kOne) w[kOneWord + c] = one_of(t);
+  }
+}
+
+void write_fields(const Texel& t, uint32_t* w) {
+  w[kClass] = kFields;
+  for (int c = 0; c < 4; c++) {
+    const int component = component_of(t, c);
+    if (component >= 0) {
+      for (int i = 0; i < component; i++) w[kShift + c] += t.bits[i];
+      w[kBits + c] = t.bits[component];
+      write_inverse((1u << t.bits[component]) - 1, w[kScale + c], w[kScaleLow + c]);
+    } else if (t.select[c] == kOne) {
+      w[kOneWord + c] = 1;
+      w[kScale + c] = bits_of(1);
+    }
   }
 }
 
 void write_channels(const Texel& t, uint32_t* w) {
-  const bool whole_words = t.bits[0] == 32;
-  w[kFormatClass] = t.format.bytes == 16 ? kQuad : whole_words ? kWords : kFields;
-  uint32_t seen = 0;
-  for (int c = 0; c < 4; c++) {
-    const uint8_t select = t.select[c];
-    const int component = select >= kX ? select - kX : 0;
-    const uint32_t bits = t.bits[component];
-    if (select == kOne) w[kConstant + c] = one_of(t, bits);
-    const double greatest = t.numeric == kSnorm ? (1u << (bits - 1)) - 1 : (1ull << bits) - 1;
-    w[kScale + c] = bits_of(static_cast<float>(1 / greatest));
-    w[kScaleLow + c] = bits_of(static_cast<float>(1 / greatest - static_cast<float>(1 / greatest)));
-    w[kGreatest + c] = bits_of(static_cast<float>(greatest));
-    if (select < kX) continue;
-    uint32_t shift = 0;
-    for (int i = 0; i < component; i++) shift += t.bits[i];
-    w[kShift + c] = shift % 32;
-    w[kBits + c] = bits;
-    // Of channels that share a component the first is stored.
-    if (!(seen >> component & 1)) w[kStored + c] = static_cast<uint32_t>((1ull << bits) - 1);
-    seen |= 1u << component;
-  }
+  const bool packed = t.bits[0] % 8 != 0;
+  if (packed)
+    write_fields(t, w);
+  else if (t.format.bytes == 16)
+    w[kClass] = kQuad;
+  else if (t.bits[0] == 32)
+    write_words(t, w);
+  else
+    write_halves(t, w);
 }
 
 void write_shape(const ImageShape& s, const Texel& t, uint32_t* w) {
@@ -295,13 +378,12 @@ void write_shape(const ImageShape& s, const Texel& t, uint32_t* w) {
   w[kHeight] = s.height;
   w[kDepthWord] = s.depth;
   w[kLayers] = is_array(s.kind) ? s.layers : 1;
-  w[kRowPitch] = static_cast<uint32_t>(s.kind == ImageKind::line_array ? s.pitches.slice : s.pitches.row);
-  w[kNumeric] = t.numeric;
+  w[kRowPitch] = static_cast<uint32_t>(s.pitches.row);
+  w[kNumeric] = kind_of(t.numeric);
   w[kSlicePitch] = static_cast<uint32_t>(s.pitches.slice);
-  w[kSlicePitch + 1] = static_cast<uint32_t>(s.pitches.slice >> 32);
-  w[kTexelBytes] = t.format.bytes;
-  w[kBaseAddress] = static_cast<uint32_t>(s.base);
-  w[kBaseAddress + 1] = static_cast<uint32_t>(s.base >> 32);
+  w[kTexelShift] = static_cast<uint32_t>(std::countr_zero(t.format.bytes));
+  w[kBase] = static_cast<uint32_t>(s.base);
+  w[kBase + 1] = static_cast<uint32_t>(s.base >> 32);
 }
 
 }  // namespace

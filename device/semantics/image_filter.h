@@ -57,7 +57,9 @@ inline Axis resolve(float coordinate, bool normalized, uint32_t size, unsigned c
   double c = coordinate == coordinate ? coordinate : 0;
   // Reduced before it is scaled: a far coordinate keeps its fraction.
   if (normalized && clamp == kWrap) c -= floor_of(c);
-  if (normalized && clamp == kMirror) c -= 2 * floor_of(c / 2);
+  // Mirrored before it is scaled, as APIs define it: the border between two texels belongs to the same one
+  // from both sides.
+  if (normalized && clamp == kMirror) c = __builtin_fabs(c - 2 * __builtin_rint(c / 2));
   double u = normalized ? c * n : c;
   if (u != u) u = 0;  // an infinity has no fraction
   constexpr double kFar = 1 << 30;

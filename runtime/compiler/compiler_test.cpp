@@ -251,6 +251,41 @@ TEST(Compiler, ExtensionMacrosAreThoseOfTheTarget) {
   EXPECT_TRUE(built.ok()) << built.log;
 }
 
+TEST(Compiler, ImageArgumentsAreInTheMetadataOfEveryTargetAndLanguageVersion) {
+  constexpr const char* kSource = R"(
+#if !defined(__IMAGE_SUPPORT__) || defined(cl_khr_mipmap_image)
+#error macros
+#endif
+#pragma OPENCL EXTENSION cl_khr_3d_image_writes : enable
+constant sampler_t in_text = CLK_NORMALIZED_COORDS_TRUE | CLK_ADDRESS_REPEAT | CLK_FILTER_LINEAR;
+kernel void f(read_only image2d_t a, write_only image3d_t b, sampler_t s, read_only image1d_array_t c) {
+  float4 v = read_imagef(a, s, (float2)(get_global_id(0))) + read_imagef(a, in_text, (float2)(get_global_id(1)));
+  write_imagef(b, (int4)(get_image_width(a)), v + read_imagef(c, s, (int2)(1, 2)));
+}
+#if __OPENCL_C_VERSION__ >= 200
+kernel void g(read_write image2d_t a, read_write image1d_buffer_t b) {
+  write_imageui(a, (int2)(1, 2), read_imageui(b, 3) + read_imageui(a, (int2)(3, 4)));
+}
+#endif
+)";
+  for (const char* processor : {"gfx600", "gfx701", "gfx803", "gfx90a", "gfx942", "gfx950"})
+    for (const char* options : {"-cl-std=CL1.2", "-cl-std=CL2.0", "-cl-std=CL3.0", "-cl-opt-disable"}) {
+      TargetDescription target = describe(processor);
+      target.images = true;
+      for (const char* name :
+           {"__opencl_c_images", "__opencl_c_3d_image_writes", "__opencl_c_read_write_images",
+            "cl_khr_3d_image_writes", "cl_khr_depth_images"})
+        target.extensions.push_back(name);
+      Built built;
+      CompileInput input;
+      input.source = kSource;
+      built.object = build_source(input, options_of(options), target, built.log);
+      EXPECT_TRUE(built.ok()) << processor << " " << options << "\n" << built.log;
+      for (const char* text : {"image", "sampler", "read_only", "write_only"})
+        EXPECT_TRUE(built.object_has(text)) << text;
+    }
+}
+
 TEST(Compiler, PrintfStringsAreInTheMetadata) {
   for (const char* options : {"-O2", "-O0"}) {
     Built built = build("kernel void f(int x) { printf(\"value %d of %s\\n\", x, \"text\"); }", options);

@@ -75,14 +75,26 @@ const llvm::Function* any_definition(const llvm::Module& module) {
   return nullptr;
 }
 
+// gfx940 and later have no image instructions.
+bool has_image_instructions(const DeviceSettings& settings) { return isa_version(settings.processor) < 9400; }
+
+// Puts Morgana's function without image instructions (image_software.cl) in the place of AMD's.
+void rename_image_function(llvm::GlobalValue& value, const DevicePack& library) {
+  llvm::StringRef name = value.getName();
+  if (!name.consume_front("__ockl_image_")) return;
+  const std::string own = "__morgana_image_" + name.str();
+  if (library.find(own)) value.setName(own);
+}
+
 // Links, until nothing more is found, the units that define what `module` declares.
-Status link_units(llvm::Module& module, const DevicePack& library) {
+Status link_units(llvm::Module& module, const DevicePack& library, const DeviceSettings& settings) {
   llvm::Linker linker(module);
   std::set<std::string> tried;
   for (;;) {
     std::set<uint32_t> units;
     for (llvm::GlobalValue& value : module.global_values()) {
       if (!value.isDeclaration() || value.getName().starts_with("llvm.")) continue;
+      if (!has_image_instructions(settings)) rename_image_function(value, library);
       if (!tried.insert(value.getName().str()).second) continue;
       if (auto unit = library.find(value.getName())) units.insert(*unit);
     }
@@ -104,7 +116,7 @@ Status link_units(llvm::Module& module, const DevicePack& library) {
 // Links the library into `module`, whose functions are all of the library's making but those in `own`.
 Status link_into(llvm::Module& module, const DevicePack& library, const DeviceSettings& settings,
                  const llvm::Function& model, const std::set<const llvm::Function*>& own) {
-  MORGANA_CHECK(link_units(module, library));
+  MORGANA_CHECK(link_units(module, library, settings));
   for (llvm::GlobalVariable& variable : module.globals())
     if (variable.isDeclaration()) define_control(variable, settings);
   for (llvm::Function& function : module) {

@@ -1,0 +1,48 @@
+// Image and sampler records as device memory holds them; runtime/image_record.cpp writes them and says what
+// the words mean. OpenCL C, for image.cl and image_software.cl.
+
+typedef unsigned char uchar;
+typedef unsigned short ushort;
+typedef unsigned int uint;
+typedef unsigned long ulong;
+typedef float float2 __attribute__((ext_vector_type(2)));
+typedef float float4 __attribute__((ext_vector_type(4)));
+typedef int int2 __attribute__((ext_vector_type(2)));
+typedef int int4 __attribute__((ext_vector_type(4)));
+typedef uint uint2 __attribute__((ext_vector_type(2)));
+typedef uint uint4 __attribute__((ext_vector_type(4)));
+typedef uint uint8 __attribute__((ext_vector_type(8)));
+
+struct Image {
+  uint8 resource;  // T#, or V# in its first half
+  uint type, order, width, height, depth, layers, row_pitch, numeric;
+  uint slice_pitch, texel_shift;
+  global uchar* base;
+  uint format_class;
+  uint load_low, load_high, store_low, store_high;  // selectors of v_perm_b32
+  uint ones_low, ones_high;
+  uint second_shift;
+  float greatest;
+  uint limit;
+  uint unused[2];
+  float scale[4], scale_low[4];
+  uint mask[4], one[4];
+  uint shift[4], bits[4];
+};
+typedef constant const struct Image* ImagePointer;
+
+struct Sampler {
+  uint4 resource;  // S#
+  uint bits, unused[3];
+};
+typedef constant const struct Sampler* SamplerPointer;
+
+// Of a sampler's bits (CLK_*).
+enum {
+  kNormalized = 1,
+  kAddressing = 0xe,
+  kClamp = 4,
+  kRepeat = 6,
+  kMirroredRepeat = 8,
+  kFilterLinear = 0x20
+};
