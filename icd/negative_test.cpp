@@ -560,47 +560,6 @@ TEST_F(Negative, Pipes) {
   EXPECT_EQ(clReleaseMemObject(pipe), CL_SUCCESS);
 }
 
-TEST_F(Negative, AbsentFeaturesSayTheSameEverywhere) {
-  cl_image_format format{CL_RGBA, CL_UNORM_INT8};
-  cl_image_desc desc{};
-  desc.image_type = CL_MEM_OBJECT_IMAGE2D;
-  desc.image_width = desc.image_height = 8;
-  cl_bool images = CL_TRUE;
-  cl_uint formats = 1;
-  clGetDeviceInfo(device, CL_DEVICE_IMAGE_SUPPORT, sizeof images, &images, nullptr);
-  EXPECT_EQ(images, cl_bool{CL_FALSE});
-  EXPECT_EQ(
-      clGetSupportedImageFormats(context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 0, nullptr, &formats),
-      CL_SUCCESS);
-  EXPECT_EQ(formats, 0u);
-  const size_t zero[3] = {}, region[3] = {1, 1, 1};
-  check({
-      {"image", CL_INVALID_OPERATION,
-       [&] {
-         return code_of([&](cl_int* e) { return clCreateImage(context, 0, &format, &desc, nullptr, e); });
-       }},
-      {"sampler", CL_INVALID_OPERATION,
-       [&] {
-         return code_of([&](cl_int* e) {
-           return clCreateSampler(context, CL_TRUE, CL_ADDRESS_NONE, CL_FILTER_NEAREST, e);
-         });
-       }},
-      {"retain sampler", CL_INVALID_SAMPLER, [] { return clRetainSampler(nullptr); }},
-      {"read image", CL_INVALID_MEM_OBJECT,
-       [&] {
-         return clEnqueueReadImage(queue, buffer, CL_TRUE, zero, region, 0, 0, host, 0, nullptr, nullptr);
-       }},
-      {"map image", CL_INVALID_MEM_OBJECT,
-       [&] {
-         size_t pitch;
-         return code_of([&](cl_int* e) {
-           return clEnqueueMapImage(queue, buffer, CL_TRUE, CL_MAP_READ, zero, region, &pitch, nullptr, 0,
-                                    nullptr, nullptr, e);
-         });
-       }},
-  });
-}
-
 TEST_F(Negative, Svm) {
   int word = 0;
   EXPECT_EQ(clSVMAlloc(context, CL_MEM_READ_WRITE, 0, 0), nullptr);

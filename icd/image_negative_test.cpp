@@ -1,0 +1,547 @@
+// One row a condition of images and samplers: an entry point, what is wrong, and the code that the OpenCL 3.0
+// specification names for it.
+#include <functional>
+
+#include "icd/test_support.h"
+
+namespace morgana::icd::test {
+namespace {
+
+constexpr const char* kSource = R"(
+kernel void images(read_only image2d_t from, write_only image2d_t to, sampler_t how) {
+  int2 at = (int2)(get_global_id(0), get_global_id(1));
+  write_imagef(to, at, read_imagef(from, how, at));
+}
+kernel void both(read_write image2d_t image) {
+  int2 at = (int2)(get_global_id(0), get_global_id(1));
+  write_imagef(image, at, read_imagef(image, at));
+}
+kernel void volume(read_only image3d_t image, global float4* to) { *to = read_imagef(image, (int4)(0, 0, 0, 0)); }
+kernel void buffer(global int* to) { *to = 1; }
+)";
+
+class ImageNegative : public OpenCl {
+ protected:
+  void SetUp() override {
+    OpenCl::SetUp();
+    buffer = make_buffer(4096);
+    plane = make_image(desc_of(CL_MEM_OBJECT_IMAGE2D));
+    plane16 = make_image(desc_of(CL_MEM_OBJECT_IMAGE2D), CL_MEM_READ_WRITE, {CL_RGBA, CL_UNORM_INT16});
+    volume = make_image(desc_of(CL_MEM_OBJECT_IMAGE3D));
+    lines = make_image(desc_of(CL_MEM_OBJECT_IMAGE1D_ARRAY));
+    line = make_image(desc_of(CL_MEM_OBJECT_IMAGE1D));
+    read_only = make_image(desc_of(CL_MEM_OBJECT_IMAGE2D), CL_MEM_READ_ONLY | CL_MEM_HOST_READ_ONLY);
+    write_only = make_image(desc_of(CL_MEM_OBJECT_IMAGE2D), CL_MEM_WRITE_ONLY | CL_MEM_HOST_WRITE_ONLY);
+    cl_int error;
+    sampler = clCreateSampler(context, CL_TRUE, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST, &error);
+    ASSERT_EQ(error, CL_SUCCESS);
+    other_context = clCreateContext(nullptr, 1, &device, nullptr, nullptr, &error);
+    ASSERT_EQ(error, CL_SUCCESS);
+    const cl_image_desc desc = desc_of(CL_MEM_OBJECT_IMAGE2D);
+    foreign = clCreateImage(other_context, 0, &rgba, &desc, nullptr, &error);
+    ASSERT_EQ(error, CL_SUCCESS);
+    foreign_sampler = clCreateSampler(other_context, CL_TRUE, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST, &error);
+    ASSERT_EQ(error, CL_SUCCESS);
+    dangling = make_image(desc_of(CL_MEM_OBJECT_IMAGE2D));
+    ASSERT_EQ(clReleaseMemObject(dangling), CL_SUCCESS);
+  }
+
+  void TearDown() override {
+    for (cl_mem m : {buffer, plane, plane16, volume, lines, line, read_only, write_only, foreign})
+      clReleaseMemObject(m);
+    for (cl_sampler s : {sampler, foreign_sampler}) clReleaseSampler(s);
+    clReleaseContext(other_context);
+    OpenCl::TearDown();
+  }
+
+  static cl_image_desc desc_of(cl_mem_object_type type) {
+    cl_image_desc desc{};
+    desc.image_type = type;
+    desc.image_width = 8;
+    if (type != CL_MEM_OBJECT_IMAGE1D && type != CL_MEM_OBJECT_IMAGE1D_ARRAY) desc.image_height = 4;
+    if (type == CL_MEM_OBJECT_IMAGE3D) desc.image_depth = 2;
+    desc.image_array_size = 2;
+    return desc;
+  }
+
+  cl_mem make_image(const cl_image_desc& desc, cl_mem_flags flags = CL_MEM_READ_WRITE,
+                    cl_image_format format = {CL_RGBA, CL_UNORM_INT8}) {
+    cl_int error;
+    cl_mem made = clCreateImage(context, flags, &format, &desc, nullptr, &error);
+    EXPECT_EQ(error, CL_SUCCESS);
+    return made;
+  }
+
+  struct Row {
+    const char* what;
+    cl_int expected;
+    std::function<cl_int()> call;
+  };
+  static void check(const std::vector<Row>& rows) {
+    for (const Row& row : rows) EXPECT_EQ(row.call(), row.expected) << row.what;
+  }
+  template <typename Call>
+  static cl_int code_of(Call call) {
+    cl_int error = 12345;
+    EXPECT_EQ(call(&error), nullptr);
+    return error;
+  }
+
+  cl_image_format rgba{CL_RGBA, CL_UNORM_INT8};
+  cl_mem buffer, plane, plane16, volume, lines, line, read_only, write_only, foreign, dangling;
+  cl_sampler sampler, foreign_sampler;
+  cl_context other_context;
+  alignas(256) uint8_t host[4096] = {};
+};
+
+TEST_F(ImageNegative, Creation) {
+  using Desc = cl_image_desc;
+  using Change = std::function<void(Desc&)>;
+  auto create = [&](cl_mem_object_type type, const Change& change, cl_mem_flags flags = 0,
+                    void* pointer = nullptr, cl_image_format format = {CL_RGBA, CL_UNORM_INT8}) {
+    Desc desc = desc_of(type);
+    if (change) change(desc);
+    return code_of([&](cl_int* e) { return clCreateImage(context, flags, &format, &desc, pointer, e); });
+  };
+  auto format = [&](cl_channel_order order, cl_channel_type type) {
+    return create(CL_MEM_OBJECT_IMAGE2D, nullptr, 0, nullptr, {order, type});
+  };
+  constexpr cl_mem_object_type k1D = CL_MEM_OBJECT_IMAGE1D, k2D = CL_MEM_OBJECT_IMAGE2D,
+                               k3D = CL_MEM_OBJECT_IMAGE3D, kLines = CL_MEM_OBJECT_IMAGE1D_ARRAY,
+                               kPlanes = CL_MEM_OBJECT_IMAGE2D_ARRAY, kBuffer = CL_MEM_OBJECT_IMAGE1D_BUFFER;
+  size_t widest = 0, deepest = 0, layers = 0, texels = 0;
+  clGetDeviceInfo(device, CL_DEVICE_IMAGE2D_MAX_WIDTH, sizeof widest, &widest, nullptr);
+  clGetDeviceInfo(device, CL_DEVICE_IMAGE3D_MAX_DEPTH, sizeof deepest, &deepest, nullptr);
+  clGetDeviceInfo(device, CL_DEVICE_IMAGE_MAX_ARRAY_SIZE, sizeof layers, &layers, nullptr);
+  clGetDeviceInfo(device, CL_DEVICE_IMAGE_MAX_BUFFER_SIZE, sizeof texels, &texels, nullptr);
+  constexpr cl_mem_flags kUse = CL_MEM_USE_HOST_PTR;
+  constexpr cl_int kBadDesc = CL_INVALID_IMAGE_DESCRIPTOR, kBadFormat = CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
+  const Desc plain = desc_of(k2D);
+  check({
+      {"no context", CL_INVALID_CONTEXT,
+       [&] {
+         return code_of([&](cl_int* e) { return clCreateImage(nullptr, 0, &rgba, &plain, nullptr, e); });
+       }},
+      {"property", CL_INVALID_PROPERTY,
+       [&] {
+         const cl_mem_properties p[] = {0x999, 1, 0};
+         return code_of([&](cl_int* e) {
+           return clCreateImageWithProperties(context, p, 0, &rgba, &plain, nullptr, e);
+         });
+       }},
+      {"unknown flag", CL_INVALID_VALUE, [&] { return create(k2D, nullptr, cl_mem_flags{1} << 40); }},
+      {"two accesses", CL_INVALID_VALUE,
+       [&] { return create(k2D, nullptr, CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY); }},
+      {"the flag of format queries", CL_INVALID_VALUE,
+       [&] { return create(k2D, nullptr, CL_MEM_KERNEL_READ_AND_WRITE); }},
+      {"use and copy", CL_INVALID_VALUE,
+       [&] { return create(k2D, nullptr, kUse | CL_MEM_COPY_HOST_PTR, host); }},
+      {"format NULL", kBadFormat,
+       [&] {
+         return code_of([&](cl_int* e) { return clCreateImage(context, 0, nullptr, &plain, nullptr, e); });
+       }},
+      {"unknown order", kBadFormat, [&] { return format(0x1234, CL_UNORM_INT8); }},
+      {"unknown type", kBadFormat, [&] { return format(CL_RGBA, 0x1234); }},
+      {"RGB of bytes", kBadFormat, [&] { return format(CL_RGB, CL_UNORM_INT8); }},
+      {"RGBA of 565", kBadFormat, [&] { return format(CL_RGBA, CL_UNORM_SHORT_565); }},
+      {"BGRA of 16 bits", kBadFormat, [&] { return format(CL_BGRA, CL_UNORM_INT16); }},
+      {"INTENSITY of integers", kBadFormat, [&] { return format(CL_INTENSITY, CL_SIGNED_INT8); }},
+      {"DEPTH of bytes", kBadFormat, [&] { return format(CL_DEPTH, CL_UNORM_INT8); }},
+      {"sRGBA of halves", kBadFormat, [&] { return format(CL_sRGBA, CL_HALF_FLOAT); }},
+      {"valid, but not offered", CL_IMAGE_FORMAT_NOT_SUPPORTED, [&] { return format(CL_RGx, CL_FLOAT); }},
+      {"a line of depth", CL_IMAGE_FORMAT_NOT_SUPPORTED,
+       [&] { return create(k1D, nullptr, 0, nullptr, {CL_DEPTH, CL_FLOAT}); }},
+      {"desc NULL", kBadDesc,
+       [&] {
+         return code_of([&](cl_int* e) { return clCreateImage(context, 0, &rgba, nullptr, nullptr, e); });
+       }},
+      {"type of a buffer", kBadDesc, [&] { return create(CL_MEM_OBJECT_BUFFER, nullptr); }},
+      {"width 0", kBadDesc, [&] { return create(k1D, [](Desc& d) { d.image_width = 0; }); }},
+      {"height 0", kBadDesc, [&] { return create(k2D, [](Desc& d) { d.image_height = 0; }); }},
+      {"depth 0", kBadDesc, [&] { return create(k3D, [](Desc& d) { d.image_depth = 0; }); }},
+      {"no layer", kBadDesc, [&] { return create(kPlanes, [](Desc& d) { d.image_array_size = 0; }); }},
+      {"mip levels", kBadDesc, [&] { return create(k2D, [](Desc& d) { d.num_mip_levels = 2; }); }},
+      {"samples", kBadDesc, [&] { return create(k2D, [](Desc& d) { d.num_samples = 4; }); }},
+      {"row pitch without memory", kBadDesc,
+       [&] { return create(k2D, [](Desc& d) { d.image_row_pitch = 64; }); }},
+      {"slice pitch without memory", kBadDesc,
+       [&] { return create(k3D, [](Desc& d) { d.image_slice_pitch = 256; }); }},
+      {"row pitch too small", kBadDesc,
+       [&] { return create(k2D, [](Desc& d) { d.image_row_pitch = 28; }, kUse, host); }},
+      {"row pitch of half a texel", kBadDesc,
+       [&] { return create(k2D, [](Desc& d) { d.image_row_pitch = 34; }, kUse, host); }},
+      {"slice pitch too small", kBadDesc,
+       [&] { return create(k3D, [](Desc& d) { d.image_slice_pitch = 96; }, kUse, host); }},
+      {"slice pitch of no whole rows", kBadDesc,
+       [&] { return create(k3D, [](Desc& d) { d.image_slice_pitch = 132; }, kUse, host); }},
+      {"slice pitch of an array too small", kBadDesc,
+       [&] {
+         return create(kLines, [](Desc& d) { d.image_row_pitch = 64, d.image_slice_pitch = 32; }, kUse, host);
+       }},
+      {"pitch of all memory", kBadDesc,
+       [&] { return create(k2D, [](Desc& d) { d.image_row_pitch = SIZE_MAX / 8 * 4; }, kUse, host); }},
+      {"too wide", CL_INVALID_IMAGE_SIZE,
+       [&] { return create(k2D, [&](Desc& d) { d.image_width = widest + 1; }); }},
+      {"too high", CL_INVALID_IMAGE_SIZE,
+       [&] { return create(k2D, [&](Desc& d) { d.image_height = SIZE_MAX; }); }},
+      {"too deep", CL_INVALID_IMAGE_SIZE,
+       [&] { return create(k3D, [&](Desc& d) { d.image_depth = deepest + 1; }); }},
+      {"too many layers", CL_INVALID_IMAGE_SIZE,
+       [&] { return create(kLines, [&](Desc& d) { d.image_array_size = layers + 1; }); }},
+      {"pointer without flag", CL_INVALID_HOST_PTR, [&] { return create(k2D, nullptr, 0, host); }},
+      {"flag without pointer", CL_INVALID_HOST_PTR, [&] { return create(k2D, nullptr, kUse); }},
+      {"more than a device has", CL_MEM_OBJECT_ALLOCATION_FAILURE,
+       [&] {
+         return create(k3D, [&](Desc& d) { d.image_width = d.image_height = d.image_depth = deepest; }, 0,
+                       nullptr, {CL_RGBA, CL_FLOAT});
+       }},
+      {"buffer image without buffer", kBadDesc, [&] { return create(kBuffer, nullptr); }},
+      {"buffer image of an image", kBadDesc,
+       [&] { return create(kBuffer, [&](Desc& d) { d.mem_object = plane; }); }},
+      {"buffer image of a dangling handle", kBadDesc,
+       [&] { return create(kBuffer, [&](Desc& d) { d.mem_object = dangling; }); }},
+      {"buffer image larger than the buffer", kBadDesc,
+       [&] { return create(kBuffer, [&](Desc& d) { d.mem_object = buffer, d.image_width = 1025; }); }},
+      {"buffer image beyond the limit", CL_INVALID_IMAGE_SIZE,
+       [&] { return create(kBuffer, [&](Desc& d) { d.mem_object = buffer, d.image_width = texels + 1; }); }},
+      {"line with a buffer", kBadDesc, [&] { return create(k1D, [&](Desc& d) { d.mem_object = buffer; }); }},
+      {"plane of a foreign image", kBadDesc,
+       [&] {
+         return create(k2D, [&](Desc& d) { d.mem_object = foreign; }, 0, nullptr, {CL_sRGBA, CL_UNORM_INT8});
+       }},
+      {"buffer image with host pointer", CL_INVALID_HOST_PTR,
+       [&] { return create(kBuffer, [&](Desc& d) { d.mem_object = buffer; }, 0, host); }},
+      {"buffer image with a flag of memory", CL_INVALID_VALUE,
+       [&] { return create(kBuffer, [&](Desc& d) { d.mem_object = buffer; }, CL_MEM_ALLOC_HOST_PTR); }},
+      {"plane from a buffer, larger", kBadDesc,
+       [&] { return create(k2D, [&](Desc& d) { d.mem_object = buffer, d.image_height = 200; }); }},
+      {"plane from a buffer, small pitch", kBadFormat,
+       [&] { return create(k2D, [&](Desc& d) { d.mem_object = buffer, d.image_row_pitch = 16; }); }},
+      {"plane from a buffer, pitch of half a texel", kBadFormat,
+       [&] { return create(k2D, [&](Desc& d) { d.mem_object = buffer, d.image_row_pitch = 34; }); }},
+      {"view of the same order", kBadFormat,
+       [&] { return create(k2D, [&](Desc& d) { d.mem_object = plane; }); }},
+      {"view of another type", kBadFormat,
+       [&] {
+         return create(k2D, [&](Desc& d) { d.mem_object = plane16; }, 0, nullptr, {CL_sRGBA, CL_UNORM_INT8});
+       }},
+      {"view of another size", kBadDesc,
+       [&] {
+         return create(k2D, [&](Desc& d) { d.mem_object = plane, d.image_width = 7; }, 0, nullptr,
+                       {CL_sRGBA, CL_UNORM_INT8});
+       }},
+      {"view of a volume", kBadDesc,
+       [&] {
+         return create(k2D, [&](Desc& d) { d.mem_object = volume; }, 0, nullptr, {CL_sRGBA, CL_UNORM_INT8});
+       }},
+      {"view that writes what is read-only", CL_INVALID_VALUE,
+       [&] {
+         return create(k2D, [&](Desc& d) { d.mem_object = read_only; }, CL_MEM_READ_WRITE, nullptr,
+                       {CL_sRGBA, CL_UNORM_INT8});
+       }},
+      {"clCreateImage2D of no width", CL_INVALID_IMAGE_SIZE,
+       [&] {
+         return code_of([&](cl_int* e) { return clCreateImage2D(context, 0, &rgba, 0, 4, 0, nullptr, e); });
+       }},
+      {"clCreateImage2D small pitch", CL_INVALID_IMAGE_SIZE,
+       [&] {
+         return code_of([&](cl_int* e) { return clCreateImage2D(context, kUse, &rgba, 8, 4, 8, host, e); });
+       }},
+      {"clCreateImage3D of no depth", CL_INVALID_IMAGE_SIZE,
+       [&] {
+         return code_of(
+             [&](cl_int* e) { return clCreateImage3D(context, 0, &rgba, 8, 4, 0, 0, 0, nullptr, e); });
+       }},
+  });
+}
+
+TEST_F(ImageNegative, Queries) {
+  cl_uint count;
+  check({
+      {"formats of no context", CL_INVALID_CONTEXT,
+       [&] { return clGetSupportedImageFormats(nullptr, 0, CL_MEM_OBJECT_IMAGE2D, 0, nullptr, &count); }},
+      {"formats of buffers", CL_INVALID_VALUE,
+       [&] { return clGetSupportedImageFormats(context, 0, CL_MEM_OBJECT_BUFFER, 0, nullptr, &count); }},
+      {"formats, flags that exclude each other", CL_INVALID_VALUE,
+       [&] {
+         return clGetSupportedImageFormats(context, CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY,
+                                           CL_MEM_OBJECT_IMAGE2D, 0, nullptr, &count);
+       }},
+      {"formats, no entries", CL_INVALID_VALUE,
+       [&] { return clGetSupportedImageFormats(context, 0, CL_MEM_OBJECT_IMAGE2D, 0, &rgba, &count); }},
+      {"info of a buffer", CL_INVALID_MEM_OBJECT,
+       [&] { return clGetImageInfo(buffer, CL_IMAGE_WIDTH, 8, host, nullptr); }},
+      {"info of a dangling handle", CL_INVALID_MEM_OBJECT,
+       [&] { return clGetImageInfo(dangling, CL_IMAGE_WIDTH, 8, host, nullptr); }},
+      {"unknown info", CL_INVALID_VALUE, [&] { return clGetImageInfo(plane, 0, 0, nullptr, nullptr); }},
+      {"small room", CL_INVALID_VALUE,
+       [&] { return clGetImageInfo(plane, CL_IMAGE_FORMAT, sizeof rgba - 1, host, nullptr); }},
+      {"sub-buffer of an image", CL_INVALID_MEM_OBJECT,
+       [&] {
+         const cl_buffer_region region{0, 16};
+         return code_of([&](cl_int* e) {
+           return clCreateSubBuffer(plane, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, e);
+         });
+       }},
+      {"pipe info of an image", CL_INVALID_MEM_OBJECT,
+       [&] { return clGetPipeInfo(plane, CL_PIPE_PACKET_SIZE, 4, host, nullptr); }},
+  });
+}
+
+TEST_F(ImageNegative, ReadsAndWrites) {
+  struct Args {
+    cl_command_queue queue;
+    cl_mem image;
+    std::vector<size_t> origin{0, 0, 0}, region{8, 4, 1};
+    size_t row = 0, slice = 0;
+    void* pointer = nullptr;
+  };
+  auto read = [&](const std::function<void(Args&)>& change) {
+    Args a{queue, plane};
+    a.pointer = host;
+    change(a);
+    return clEnqueueReadImage(a.queue, a.image, CL_TRUE, a.origin.empty() ? nullptr : a.origin.data(),
+                              a.region.empty() ? nullptr : a.region.data(), a.row, a.slice, a.pointer, 0,
+                              nullptr, nullptr);
+  };
+  auto write = [&](const std::function<void(Args&)>& change) {
+    Args a{queue, plane};
+    a.pointer = host;
+    change(a);
+    return clEnqueueWriteImage(a.queue, a.image, CL_TRUE, a.origin.empty() ? nullptr : a.origin.data(),
+                               a.region.empty() ? nullptr : a.region.data(), a.row, a.slice, a.pointer, 0,
+                               nullptr, nullptr);
+  };
+  struct Case {
+    const char* what;
+    cl_int expected;
+    std::function<void(Args&)> change;
+  };
+  const std::vector<Case> cases = {
+      {"nothing wrong", CL_SUCCESS, [](Args&) {}},
+      {"no queue", CL_INVALID_COMMAND_QUEUE, [](Args& a) { a.queue = nullptr; }},
+      {"a buffer", CL_INVALID_MEM_OBJECT, [&](Args& a) { a.image = buffer; }},
+      {"a dangling handle", CL_INVALID_MEM_OBJECT, [&](Args& a) { a.image = dangling; }},
+      {"another context", CL_INVALID_CONTEXT, [&](Args& a) { a.image = foreign; }},
+      {"origin NULL", CL_INVALID_VALUE, [](Args& a) { a.origin.clear(); }},
+      {"region NULL", CL_INVALID_VALUE, [](Args& a) { a.region.clear(); }},
+      {"pointer NULL", CL_INVALID_VALUE, [](Args& a) { a.pointer = nullptr; }},
+      {"region too wide", CL_INVALID_VALUE, [](Args& a) { a.region[0] = 9; }},
+      {"region of width 0", CL_INVALID_VALUE, [](Args& a) { a.region[0] = 0; }},
+      {"region of depth 0", CL_INVALID_VALUE, [](Args& a) { a.region[2] = 0; }},
+      {"origin and region too high", CL_INVALID_VALUE, [](Args& a) { a.origin[1] = 1; }},
+      {"origin beyond everything", CL_INVALID_VALUE, [](Args& a) { a.origin[0] = SIZE_MAX; }},
+      {"a plane has no z", CL_INVALID_VALUE, [](Args& a) { a.origin[2] = 1; }},
+      {"a line has no y", CL_INVALID_VALUE, [&](Args& a) { a.image = line, a.region = {8, 2, 1}; }},
+      {"two layers, no third", CL_INVALID_VALUE, [&](Args& a) { a.image = lines, a.region = {8, 3, 1}; }},
+      {"row pitch too small", CL_INVALID_VALUE, [](Args& a) { a.row = 31; }},
+      {"slice pitch of a plane", CL_INVALID_VALUE, [](Args& a) { a.slice = 128; }},
+      {"slice pitch too small", CL_INVALID_VALUE,
+       [&](Args& a) { a.image = volume, a.region = {8, 4, 2}, a.slice = 127; }},
+      {"pitch of all memory", CL_INVALID_VALUE, [](Args& a) { a.row = SIZE_MAX; }},
+  };
+  for (const Case& c : cases) {
+    EXPECT_EQ(read(c.change), c.expected) << "read: " << c.what;
+    EXPECT_EQ(write(c.change), c.expected) << "write: " << c.what;
+  }
+  EXPECT_EQ(read([&](Args& a) { a.image = write_only; }), CL_INVALID_OPERATION);
+  EXPECT_EQ(write([&](Args& a) { a.image = read_only; }), CL_INVALID_OPERATION);
+  const size_t zero[3] = {}, region[3] = {8, 4, 1};
+  EXPECT_EQ(clEnqueueReadImage(queue, plane, CL_TRUE, zero, region, 0, 0, host, 1, nullptr, nullptr),
+            CL_INVALID_EVENT_WAIT_LIST);
+}
+
+TEST_F(ImageNegative, CopiesAndFills) {
+  const size_t zero[3] = {}, region[3] = {8, 4, 1}, half[3] = {4, 4, 1}, right[3] = {4, 0, 0},
+               middle[3] = {3, 0, 0}, wide[3] = {9, 4, 1}, deep[3] = {8, 4, 2}, none[3] = {8, 0, 1};
+  const float color[4] = {};
+  auto copy = [&](cl_mem src, cl_mem dst, const size_t* from, const size_t* to, const size_t* box) {
+    return clEnqueueCopyImage(queue, src, dst, from, to, box, 0, nullptr, nullptr);
+  };
+  auto out = [&](cl_mem src, cl_mem dst, const size_t* from, const size_t* box, size_t offset) {
+    return clEnqueueCopyImageToBuffer(queue, src, dst, from, box, offset, 0, nullptr, nullptr);
+  };
+  auto in = [&](cl_mem src, cl_mem dst, size_t offset, const size_t* to, const size_t* box) {
+    return clEnqueueCopyBufferToImage(queue, src, dst, offset, to, box, 0, nullptr, nullptr);
+  };
+  auto fill = [&](cl_mem image, const void* with, const size_t* at, const size_t* box) {
+    return clEnqueueFillImage(queue, image, with, at, box, 0, nullptr, nullptr);
+  };
+  check({
+      {"copy without queue", CL_INVALID_COMMAND_QUEUE,
+       [&] { return clEnqueueCopyImage(nullptr, plane, plane, zero, right, half, 0, nullptr, nullptr); }},
+      {"copy within an image", CL_SUCCESS, [&] { return copy(plane, plane, zero, right, half); }},
+      {"copy overlap", CL_MEM_COPY_OVERLAP, [&] { return copy(plane, plane, zero, middle, half); }},
+      {"copy a buffer", CL_INVALID_MEM_OBJECT, [&] { return copy(buffer, plane, zero, zero, region); }},
+      {"copy to a buffer", CL_INVALID_MEM_OBJECT, [&] { return copy(plane, buffer, zero, zero, region); }},
+      {"copy from another context", CL_INVALID_CONTEXT,
+       [&] { return copy(foreign, plane, zero, zero, region); }},
+      {"copy between formats", CL_IMAGE_FORMAT_MISMATCH,
+       [&] { return copy(plane, plane16, zero, zero, region); }},
+      {"copy origin NULL", CL_INVALID_VALUE, [&] { return copy(plane, read_only, nullptr, zero, region); }},
+      {"copy target NULL", CL_INVALID_VALUE, [&] { return copy(plane, read_only, zero, nullptr, region); }},
+      {"copy region NULL", CL_INVALID_VALUE, [&] { return copy(plane, read_only, zero, zero, nullptr); }},
+      {"copy source out of bounds", CL_INVALID_VALUE,
+       [&] { return copy(plane, read_only, right, zero, region); }},
+      {"copy target out of bounds", CL_INVALID_VALUE,
+       [&] { return copy(plane, read_only, zero, right, region); }},
+      {"copy of depth to a plane", CL_INVALID_VALUE, [&] { return copy(volume, plane, zero, zero, deep); }},
+      {"copy of no rows", CL_INVALID_VALUE, [&] { return copy(plane, read_only, zero, zero, none); }},
+      {"out to an image", CL_INVALID_MEM_OBJECT, [&] { return out(plane, plane16, zero, region, 0); }},
+      {"out of a buffer", CL_INVALID_MEM_OBJECT, [&] { return out(buffer, buffer, zero, region, 0); }},
+      {"out of bounds of the image", CL_INVALID_VALUE, [&] { return out(plane, buffer, zero, wide, 0); }},
+      {"out of bounds of the buffer", CL_INVALID_VALUE,
+       [&] { return out(plane, buffer, zero, region, 3969); }},
+      {"out, offset beyond everything", CL_INVALID_VALUE,
+       [&] { return out(plane, buffer, zero, region, SIZE_MAX); }},
+      {"in from an image", CL_INVALID_MEM_OBJECT, [&] { return in(plane, plane, 0, zero, region); }},
+      {"in to a buffer", CL_INVALID_MEM_OBJECT, [&] { return in(buffer, buffer, 0, zero, region); }},
+      {"in from another context", CL_INVALID_CONTEXT, [&] { return in(buffer, foreign, 0, zero, region); }},
+      {"in, origin NULL", CL_INVALID_VALUE, [&] { return in(buffer, plane, 0, nullptr, region); }},
+      {"in, out of bounds of the buffer", CL_INVALID_VALUE,
+       [&] { return in(buffer, plane, 3972, zero, region); }},
+      {"fill without queue", CL_INVALID_COMMAND_QUEUE,
+       [&] { return clEnqueueFillImage(nullptr, plane, color, zero, region, 0, nullptr, nullptr); }},
+      {"fill a buffer", CL_INVALID_MEM_OBJECT, [&] { return fill(buffer, color, zero, region); }},
+      {"fill of another context", CL_INVALID_CONTEXT, [&] { return fill(foreign, color, zero, region); }},
+      {"fill with NULL", CL_INVALID_VALUE, [&] { return fill(plane, nullptr, zero, region); }},
+      {"fill origin NULL", CL_INVALID_VALUE, [&] { return fill(plane, color, nullptr, region); }},
+      {"fill region NULL", CL_INVALID_VALUE, [&] { return fill(plane, color, zero, nullptr); }},
+      {"fill out of bounds", CL_INVALID_VALUE, [&] { return fill(plane, color, middle, region); }},
+      {"fill a volume that is a plane", CL_INVALID_VALUE, [&] { return fill(plane, color, zero, deep); }},
+  });
+}
+
+TEST_F(ImageNegative, Mappings) {
+  const size_t zero[3] = {}, region[3] = {8, 4, 1}, deep[3] = {8, 4, 2}, wide[3] = {9, 4, 1};
+  size_t row = 0, slice = 0;
+  auto map = [&](cl_mem image, cl_map_flags flags, const size_t* origin, const size_t* box, size_t* row_pitch,
+                 size_t* slice_pitch) {
+    return code_of([&](cl_int* e) {
+      return clEnqueueMapImage(queue, image, CL_TRUE, flags, origin, box, row_pitch, slice_pitch, 0, nullptr,
+                               nullptr, e);
+    });
+  };
+  check({
+      {"a buffer", CL_INVALID_MEM_OBJECT,
+       [&] { return map(buffer, CL_MAP_READ, zero, region, &row, nullptr); }},
+      {"an image as buffer", CL_INVALID_MEM_OBJECT,
+       [&] {
+         return code_of([&](cl_int* e) {
+           return clEnqueueMapBuffer(queue, plane, CL_TRUE, CL_MAP_READ, 0, 4, 0, nullptr, nullptr, e);
+         });
+       }},
+      {"another context", CL_INVALID_CONTEXT,
+       [&] { return map(foreign, CL_MAP_READ, zero, region, &row, nullptr); }},
+      {"out of bounds", CL_INVALID_VALUE, [&] { return map(plane, CL_MAP_READ, zero, wide, &row, nullptr); }},
+      {"origin NULL", CL_INVALID_VALUE,
+       [&] { return map(plane, CL_MAP_READ, nullptr, region, &row, nullptr); }},
+      {"unknown flag", CL_INVALID_VALUE, [&] { return map(plane, 1 << 9, zero, region, &row, nullptr); }},
+      {"write and invalidate", CL_INVALID_VALUE,
+       [&] {
+         return map(plane, CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION, zero, region, &row, nullptr);
+       }},
+      {"row pitch NULL", CL_INVALID_VALUE,
+       [&] { return map(plane, CL_MAP_READ, zero, region, nullptr, &slice); }},
+      {"slice pitch of a volume NULL", CL_INVALID_VALUE,
+       [&] { return map(volume, CL_MAP_READ, zero, deep, &row, nullptr); }},
+      {"read what the host only writes", CL_INVALID_OPERATION,
+       [&] { return map(write_only, CL_MAP_READ, zero, region, &row, nullptr); }},
+      {"write what the host only reads", CL_INVALID_OPERATION,
+       [&] { return map(read_only, CL_MAP_WRITE, zero, region, &row, nullptr); }},
+      {"unmap what is not mapped", CL_INVALID_VALUE,
+       [&] { return clEnqueueUnmapMemObject(queue, plane, host, 0, nullptr, nullptr); }},
+      {"migrate a foreign image", CL_INVALID_CONTEXT,
+       [&] { return clEnqueueMigrateMemObjects(queue, 1, &foreign, 0, 0, nullptr, nullptr); }},
+      {"migrate an image", CL_SUCCESS,
+       [&] { return clEnqueueMigrateMemObjects(queue, 1, &plane, 0, 0, nullptr, nullptr); }},
+  });
+}
+
+TEST_F(ImageNegative, Samplers) {
+  auto create = [&](std::vector<cl_sampler_properties> list) {
+    return code_of([&](cl_int* e) { return clCreateSamplerWithProperties(context, list.data(), e); });
+  };
+  auto old = [&](cl_context c, cl_bool normalized, cl_addressing_mode mode, cl_filter_mode filter) {
+    return code_of([&](cl_int* e) { return clCreateSampler(c, normalized, mode, filter, e); });
+  };
+  check({
+      {"no context", CL_INVALID_CONTEXT,
+       [&] { return old(nullptr, CL_TRUE, CL_ADDRESS_NONE, CL_FILTER_NEAREST); }},
+      {"unknown addressing", CL_INVALID_VALUE, [&] { return old(context, CL_TRUE, 7, CL_FILTER_NEAREST); }},
+      {"unknown filter", CL_INVALID_VALUE, [&] { return old(context, CL_TRUE, CL_ADDRESS_NONE, 7); }},
+      {"no truth value", CL_INVALID_VALUE,
+       [&] { return old(context, 2, CL_ADDRESS_NONE, CL_FILTER_NEAREST); }},
+      {"repeat of texels", CL_INVALID_VALUE,
+       [&] { return old(context, CL_FALSE, CL_ADDRESS_REPEAT, CL_FILTER_NEAREST); }},
+      {"unknown property", CL_INVALID_VALUE, [&] { return create({0x7777, 1, 0}); }},
+      {"property of mipmaps", CL_INVALID_VALUE,
+       [&] { return create({CL_SAMPLER_MIP_FILTER_MODE_KHR, CL_FILTER_LINEAR, 0}); }},
+      {"property twice", CL_INVALID_VALUE,
+       [&] {
+         return create(
+             {CL_SAMPLER_FILTER_MODE, CL_FILTER_LINEAR, CL_SAMPLER_FILTER_MODE, CL_FILTER_LINEAR, 0});
+       }},
+      {"bad value", CL_INVALID_VALUE, [&] { return create({CL_SAMPLER_ADDRESSING_MODE, 5, 0}); }},
+      {"value that is too wide", CL_INVALID_VALUE,
+       [&] {
+         return create({CL_SAMPLER_FILTER_MODE, (cl_sampler_properties{1} << 32) | CL_FILTER_LINEAR, 0});
+       }},
+      {"retain NULL", CL_INVALID_SAMPLER, [] { return clRetainSampler(nullptr); }},
+      {"release a buffer", CL_INVALID_SAMPLER,
+       [&] { return clReleaseSampler(reinterpret_cast<cl_sampler>(buffer)); }},
+      {"info of NULL", CL_INVALID_SAMPLER,
+       [&] { return clGetSamplerInfo(nullptr, CL_SAMPLER_FILTER_MODE, 4, host, nullptr); }},
+      {"unknown info", CL_INVALID_VALUE, [&] { return clGetSamplerInfo(sampler, 1, 4, host, nullptr); }},
+      {"info of mipmaps", CL_INVALID_VALUE,
+       [&] { return clGetSamplerInfo(sampler, CL_SAMPLER_MIP_FILTER_MODE_KHR, 4, host, nullptr); }},
+      {"small room", CL_INVALID_VALUE,
+       [&] { return clGetSamplerInfo(sampler, CL_SAMPLER_CONTEXT, 4, host, nullptr); }},
+  });
+}
+
+TEST_F(ImageNegative, KernelArguments) {
+  cl_program program = make_program(kSource, "-cl-std=CL3.0 -cl-kernel-arg-info");
+  cl_kernel images = make_kernel(program, "images"), both = make_kernel(program, "both"),
+            volumes = make_kernel(program, "volume"), buffers = make_kernel(program, "buffer");
+  auto set = [](cl_kernel kernel, cl_uint index, auto object) {
+    return clSetKernelArg(kernel, index, sizeof object, &object);
+  };
+  cl_mem no_image = nullptr;
+  cl_sampler no_sampler = nullptr;
+  check({
+      {"an image", CL_SUCCESS, [&] { return set(images, 0, plane); }},
+      {"a sampler", CL_SUCCESS, [&] { return set(images, 2, sampler); }},
+      {"a buffer for an image", CL_INVALID_MEM_OBJECT, [&] { return set(images, 0, buffer); }},
+      {"an image for a buffer", CL_INVALID_MEM_OBJECT, [&] { return set(buffers, 0, plane); }},
+      {"no image", CL_INVALID_MEM_OBJECT, [&] { return set(images, 0, no_image); }},
+      {"NULL", CL_INVALID_MEM_OBJECT, [&] { return clSetKernelArg(images, 0, sizeof plane, nullptr); }},
+      {"a dangling image", CL_INVALID_MEM_OBJECT, [&] { return set(images, 0, dangling); }},
+      {"a foreign image", CL_INVALID_MEM_OBJECT, [&] { return set(images, 0, foreign); }},
+      {"a volume for a plane", CL_INVALID_MEM_OBJECT, [&] { return set(images, 0, volume); }},
+      {"a plane for a volume", CL_INVALID_MEM_OBJECT, [&] { return set(volumes, 0, plane); }},
+      {"half an image", CL_INVALID_ARG_SIZE, [&] { return clSetKernelArg(images, 0, 4, &plane); }},
+      {"read what is write-only", CL_INVALID_ARG_VALUE, [&] { return set(images, 0, write_only); }},
+      {"write what is read-only", CL_INVALID_ARG_VALUE, [&] { return set(images, 1, read_only); }},
+      {"read and write what is read-only", CL_INVALID_ARG_VALUE, [&] { return set(both, 0, read_only); }},
+      {"read and write what is write-only", CL_INVALID_ARG_VALUE, [&] { return set(both, 0, write_only); }},
+      {"an image for a sampler", CL_INVALID_SAMPLER, [&] { return set(images, 2, plane); }},
+      {"no sampler", CL_INVALID_SAMPLER, [&] { return set(images, 2, no_sampler); }},
+      {"a foreign sampler", CL_INVALID_SAMPLER, [&] { return set(images, 2, foreign_sampler); }},
+      {"half a sampler", CL_INVALID_ARG_SIZE, [&] { return clSetKernelArg(images, 2, 4, &sampler); }},
+      {"a pointer for an image", CL_INVALID_ARG_VALUE,
+       [&] { return clSetKernelArgSVMPointer(images, 0, host); }},
+  });
+  // An image that is gone when the kernel is enqueued.
+  cl_mem gone = make_image(desc_of(CL_MEM_OBJECT_IMAGE2D));
+  EXPECT_EQ(set(both, 0, gone), CL_SUCCESS);
+  EXPECT_EQ(clReleaseMemObject(gone), CL_SUCCESS);
+  const size_t one = 1;
+  EXPECT_EQ(clEnqueueNDRangeKernel(queue, both, 1, nullptr, &one, nullptr, 0, nullptr, nullptr),
+            CL_INVALID_KERNEL_ARGS);
+  for (cl_kernel kernel : {images, both, volumes, buffers}) clReleaseKernel(kernel);
+  clReleaseProgram(program);
+}
+
+}  // namespace
+}  // namespace morgana::icd::test
