@@ -132,6 +132,19 @@ TEST_F(Memory, WhatIsWrongIsRefused) {
   EXPECT_EQ(hsaKmtMapMemoryToGPU(&flags, 8, &alternate), HSAKMT_STATUS_INVALID_PARAMETER);
 }
 
+// HIP lets go of the memory of one copy while the next is in preparation.
+TEST_F(Memory, RegistrationsMayBeginAtOnePlace) {
+  std::vector<uint8_t> mine(10'000);
+  HSAuint64 alternate = 1;
+  for (const HSAuint64 size : {5'000, 10'000, 7'000}) {
+    ASSERT_EQ(hsaKmtRegisterMemoryWithFlags(mine.data(), size, {}), HSAKMT_STATUS_SUCCESS);
+    EXPECT_EQ(hsaKmtMapMemoryToGPU(mine.data(), size, &alternate), HSAKMT_STATUS_SUCCESS) << size;
+  }
+  EXPECT_EQ(hsaKmtMapMemoryToGPU(mine.data(), 10'001, &alternate), HSAKMT_STATUS_INVALID_PARAMETER);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(hsaKmtDeregisterMemory(mine.data()), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(hsaKmtDeregisterMemory(mine.data()), HSAKMT_STATUS_MEMORY_NOT_REGISTERED);
+}
+
 TEST_F(Memory, HostMemoryIsRegisteredAsOftenAsItIsDeregistered) {
   std::vector<uint8_t> mine(10'000);
   for (int i = 0; i < 2; ++i)

@@ -205,6 +205,10 @@ HSAKMT_STATUS MemoryTable::map(void* address, uint64_t size, std::optional<std::
       if (agent_of(node) == nullptr) return HSAKMT_STATUS_INVALID_NODE_UNIT;
   std::lock_guard lock(mutex_);
   Range* range = find_exact(start);
+  // Registrations may begin at one place and end at several: runtimes let go of an earlier one late.
+  const auto same = users_.equal_range(start);
+  for (auto it = same.first; it != same.second; ++it)
+    if (it->second->size == size || range->size < size) range = it->second.get();
   if (range == nullptr) range = find(start);
   if (range == nullptr || size > range->size - (start - range->address))
     return HSAKMT_STATUS_INVALID_PARAMETER;

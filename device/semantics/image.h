@@ -2,11 +2,13 @@
 //
 // Pure functions of descriptor words; nothing here touches memory. Field positions: ROCR-Runtime's image
 // library (resource_kv.h for gfx6 to gfx8, resource_ai.h for gfx9) and Mesa's register headers; layouts of
-// linear surfaces: AMD's addrlib. What only the driver of a real GPU can give (tiling tables, palettes of
-// border colours) is refused by name. docs/isa-decisions.md has the choices where no document speaks.
+// linear surfaces: AMD's addrlib, of tiled ones: image_tile.h. What only the driver of a real GPU can give
+// (tiling tables of gfx6 to gfx8, palettes of border colours) is refused by name. docs/isa-decisions.md has
+// the choices where no document speaks.
 #pragma once
 
 #include "device/semantics/image_format.h"
+#include "device/semantics/image_tile.h"
 
 namespace morgana::device::MORGANA_SIMD::image {
 
@@ -37,6 +39,7 @@ struct Image {
   bool unbound = false;           // reads as 0, writes are lost
   const char* refusal = nullptr;  // why this resource cannot be used
   TexelFormat format;
+  Tiling tiling;  // no equation: linear
 
   bool is_array() const {
     return type == kCube || type == kLineArray || type == kPlaneArray || type == kSampleArray;
@@ -85,10 +88,17 @@ inline Image decode_image(const uint32_t* words, bool short_form, bool gfx9) {
   }
   r.format = texel_format(r.data, r.numeric);
   r.refusal = r.format.refusal;
-  if (gfx9 ? tiling != 0 : !is_linear_index(tiling))
-    r.refusal =
-        gfx9 ? "the image is tiled (SW_MODE is not LINEAR): only linear images are executed"
-             : "the image is tiled (TILING_INDEX is not LINEAR_ALIGNED): only linear images are executed";
+  if (r.refusal) return r;
+  if (!gfx9) {
+    if (!is_linear_index(tiling))
+      r.refusal = "the image is tiled (TILING_INDEX is not LINEAR_ALIGNED): only linear images are executed";
+  } else if (tiling != 0) {
+    r.tiling = tiling_of(tiling, r.type == kVolume, r.format.bytes);
+    if (r.tiling.equation == nullptr || !r.has_rows())
+      r.refusal = "no such tiling (SW_MODE) of this type of image and size of texel";
+    else if (r.chain > 1 || r.first_level != 0 || r.levels > 1 || r.samples > 1)
+      r.refusal = "the image is tiled (SW_MODE) and has levels or samples: such images are not executed";
+  }
   return r;
 }
 
@@ -103,6 +113,7 @@ inline uint32_t power_of_two(uint32_t size) { return size <= 1 ? 1 : 1u << (32 -
 inline uint64_t texel_address(const Image& r, uint32_t level, uint32_t x, uint32_t y, uint32_t slice,
                               uint32_t sample) {
   const uint64_t bytes = r.format.bytes, plane = uint64_t{slice} * r.samples + sample;
+  if (r.tiling.equation != nullptr) return r.base + tiled_offset(r.tiling, r.pitch, r.height, x, y, slice);
   if (r.chained_slices) {
     uint64_t rows = 0, row = y;
     for (uint32_t l = 0; l < r.chain; l++) {
