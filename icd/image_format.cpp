@@ -127,8 +127,9 @@ uint32_t component(Number number, unsigned bits, bool srgb, uint32_t color) {
       if (srgb) return srgb_byte(as_float);
       return static_cast<uint32_t>(saturated(as_float * static_cast<float>(most), 0, most));
     case Number::snorm:
+      // The least number stands for -1 too, and nothing stores it.
       return static_cast<uint32_t>(
-          saturated(as_float * static_cast<float>(most_signed), -most_signed - 1, most_signed));
+          saturated(as_float * static_cast<float>(most_signed), -most_signed, most_signed));
     case Number::sint:
       return static_cast<uint32_t>(
           std::clamp<int64_t>(static_cast<int32_t>(color), -most_signed - 1, most_signed));

@@ -267,7 +267,7 @@ TEST_F(ImageTest, FillsConvertColours) {
       {{CL_INTENSITY, CL_UNORM_INT8}, {0.2f, 1, 1, 1}, {51}},
       {{CL_LUMINANCE, CL_UNORM_INT8}, {0.2f, 1, 1, 1}, {51}},
       {{CL_R, CL_SNORM_INT8}, {-1, 0, 0, 0}, {0x81}},
-      {{CL_RGBA, CL_SNORM_INT8}, {1, -2, 0.5f, kNan}, {127, 0x80, 64, 0}},  // 63.5 to even
+      {{CL_RGBA, CL_SNORM_INT8}, {1, -2, 0.5f, kNan}, {127, 0x81, 64, 0}},  // 63.5 to even
       {{CL_R, CL_UNORM_INT16}, {0.5f, 0, 0, 0}, {0, 0x80}},                 // 32767.5 to even
       {{CL_R, CL_SNORM_INT16}, {-0.5f, 0, 0, 0}, {0, 0xc0}},                // -16383.5 to even
       {{CL_R, CL_HALF_FLOAT}, {1 + 0x1p-11f, 0, 0, 0}, {0, 0x3c}},          // half way, to even
@@ -535,6 +535,91 @@ kernel void extents(read_only image3d_t a, read_only image1d_array_t b, global i
   to[5] = get_image_channel_order(a), to[6] = get_image_channel_data_type(a);
 }
 )";
+
+constexpr const char* kStores = R"(
+kernel void store(write_only image2d_t to, global const float4* colors) {
+  write_imagef(to, (int2)(get_global_id(0), 0), colors[get_global_id(0)]);
+}
+kernel void store_depth(write_only image2d_depth_t to, global const float4* colors) {
+  write_imagef(to, (int2)(get_global_id(0), 0), colors[get_global_id(0)].x);
+}
+kernel void store_int(write_only image2d_t to, global const int4* colors) {
+  write_imagei(to, (int2)(get_global_id(0), 0), colors[get_global_id(0)]);
+}
+kernel void store_uint(write_only image2d_t to, global const uint4* colors) {
+  write_imageui(to, (int2)(get_global_id(0), 0), colors[get_global_id(0)]);
+}
+)";
+
+const char* store_kernel(const cl_image_format& format) {
+  const cl_channel_type type = format.image_channel_data_type;
+  if (type >= CL_SIGNED_INT8 && type <= CL_SIGNED_INT32) return "store_int";
+  if (type >= CL_UNSIGNED_INT8 && type <= CL_UNSIGNED_INT32) return "store_uint";
+  return format.image_channel_order == CL_DEPTH ? "store_depth" : "store";
+}
+
+// One conversion rule for both: what a kernel stores, a fill stores, in every format on every device.
+TEST_F(ImageTest, KernelsStoreWhatFillsStore) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN(),
+                  kInf = std::numeric_limits<float>::infinity();
+  const std::vector<std::array<float, 4>> colors = {{0, 1, 0.5f, 0.25f},
+                                                    {-0.5f, 2, -2, 1e-3f},
+                                                    {kNan, kInf, -kInf, -0.f},
+                                                    {0.2f, 0.4f, 0.6f, 0.8f},
+                                                    {1 + 0x1p-11f, 65519, 65520, 0x1p-25f},
+                                                    {0x1p-15f, 0x1.8p-24f, -1, 1e30f},
+                                                    {0.002f, 0.0031308f, 0.04f, 0.999f}};
+  cl_uint count = 0;
+  clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 0, nullptr, &count);
+  std::vector<cl_device_id> devices(count);
+  clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, count, devices.data(), nullptr);
+  for (cl_device_id d : devices) {
+    clReleaseCommandQueue(queue);
+    clReleaseContext(context);
+    device = d;
+    cl_int error;
+    context = clCreateContext(nullptr, 1, &device, nullptr, nullptr, &error);
+    ASSERT_EQ(error, CL_SUCCESS);
+    queue = make_queue(0);
+    char name[64] = {};
+    clGetDeviceInfo(d, CL_DEVICE_NAME, sizeof name, name, nullptr);
+    cl_program program = make_program(kStores);
+    const size_t bytes = colors.size() * sizeof colors[0];
+    cl_mem of_colors = make_buffer(bytes);
+    EXPECT_EQ(clEnqueueWriteBuffer(queue, of_colors, CL_TRUE, 0, bytes, colors.data(), 0, nullptr, nullptr),
+              CL_SUCCESS);
+    for (const cl_image_format& format : formats(CL_MEM_WRITE_ONLY, CL_MEM_OBJECT_IMAGE2D)) {
+      cl_image_desc desc{};
+      desc.image_type = CL_MEM_OBJECT_IMAGE2D;
+      desc.image_width = colors.size();
+      desc.image_height = 2;
+      cl_mem image = make_image(desc, format);
+      const auto element = info<size_t>(image, CL_IMAGE_ELEMENT_SIZE);
+      cl_kernel kernel = make_kernel(program, store_kernel(format));
+      clSetKernelArg(kernel, 0, sizeof image, &image);
+      clSetKernelArg(kernel, 1, sizeof of_colors, &of_colors);
+      const size_t items = colors.size(), one[3] = {1, 1, 1}, zero[3] = {}, all[3] = {colors.size(), 2, 1};
+      EXPECT_EQ(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &items, nullptr, 0, nullptr, nullptr),
+                CL_SUCCESS);
+      for (size_t i = 0; i < colors.size(); ++i) {
+        const size_t below[3] = {i, 1, 0};
+        EXPECT_EQ(clEnqueueFillImage(queue, image, colors[i].data(), below, one, 0, nullptr, nullptr),
+                  CL_SUCCESS);
+      }
+      std::vector<uint8_t> texels(colors.size() * 2 * element);
+      EXPECT_EQ(
+          clEnqueueReadImage(queue, image, CL_TRUE, zero, all, 0, 0, texels.data(), 0, nullptr, nullptr),
+          CL_SUCCESS);
+      const auto middle = texels.begin() + static_cast<ptrdiff_t>(texels.size() / 2);
+      EXPECT_EQ(std::vector<uint8_t>(texels.begin(), middle), std::vector<uint8_t>(middle, texels.end()))
+          << name << std::hex << " " << format.image_channel_order << " " << format.image_channel_data_type;
+      clReleaseKernel(kernel);
+      clReleaseMemObject(image);
+    }
+    clReleaseMemObject(of_colors);
+    clReleaseProgram(program);
+  }
+}
 
 // One context over all devices: they share an image's memory, each with its own record.
 TEST_F(ImageTest, KernelsOfEveryDeviceSeeTheSameTexels) {
