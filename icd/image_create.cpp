@@ -1,6 +1,6 @@
 // Creation of images: clCreateImage, clCreateImageWithProperties and the deprecated clCreateImage2D, 3D.
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
 #include "icd/checks.h"
 #include "icd/svm.h"
@@ -176,27 +176,36 @@ void bring_in(const Image& image, uint8_t* to, const void* host_ptr) {
             image_rect(image, image.host_strides(), whole), byte_region(image, whole));
 }
 
+// The application's memory as it is, if every target can have texels where the application has them; else
+// NULL.
+cl_mem use_in_place(Context& context, const Request& request, const Description& d,
+                    const std::vector<cl_mem_properties>& properties) {
+  const size_t size = host_bytes(d);
+  std::optional<Image> image =
+      Image::create(context, d, {d.row_pitch, d.slice_pitch, size}, request.host_ptr);
+  if (!image) return nullptr;
+  Mem::Storage storage;
+  storage.address = static_cast<uint8_t*>(request.host_ptr);
+  storage.host_ptr = storage.address;
+  storage.registered = storage.address;
+  storage.svm = is_svm_range(request.host_ptr, size);
+  runtime::register_host(request.host_ptr, size, "image (host memory)");
+  return make<Mem>(context, nullptr, with_kernel_access(request.flags), size, storage, std::move(*image),
+                   properties)
+      .publish();
+}
+
+// Storage until an image takes it over.
+struct StorageOwner {
+  Mem::Storage storage;
+  ~StorageOwner() { release_storage(storage); }
+};
+
 Made<cl_mem> create_with_memory(Context& context, const Request& request, const Description& d,
                                 std::vector<cl_mem_properties> properties) {
   const bool uses = (request.flags & CL_MEM_USE_HOST_PTR) != 0;
-  const cl_mem_flags flags = with_kernel_access(request.flags);
-  const size_t host_size = host_bytes(d);
-  const bool is_svm = uses && is_svm_range(request.host_ptr, host_size);
-  if (uses) {
-    // In place, if every target can have texels where the application has them.
-    std::optional<Image> image =
-        Image::create(context, d, {d.row_pitch, d.slice_pitch, host_size}, request.host_ptr);
-    if (image) {
-      Mem::Storage storage;
-      storage.address = static_cast<uint8_t*>(request.host_ptr);
-      storage.host_ptr = storage.address;
-      storage.registered = storage.address;
-      storage.svm = is_svm;
-      runtime::register_host(request.host_ptr, host_size, "image (host memory)");
-      return make<Mem>(context, nullptr, flags, host_size, storage, std::move(*image), std::move(properties))
-          .publish();
-    }
-  }
+  if (uses)
+    if (cl_mem made = use_in_place(context, request, d, properties); made != nullptr) return made;
   const auto one_or = [](size_t extent) { return static_cast<uint32_t>(std::max<size_t>(extent, 1)); };
   const runtime::ImagePitches pitches =
       runtime::image_pitches(*find_format(d.format), image_kind(d.type), one_or(d.width), one_or(d.height),
@@ -205,19 +214,17 @@ Made<cl_mem> create_with_memory(Context& context, const Request& request, const 
   if (pitches.bytes > context.max_allocation()) return CL_MEM_OBJECT_ALLOCATION_FAILURE;
   Made<Mem::Storage> made = allocate_storage(context, pitches.bytes, "image");
   if (made.code != CL_SUCCESS) return made.code;
-  Mem::Storage storage = made.value;
-  std::optional<Image> image = Image::create(context, d, pitches, storage.address);
-  if (!image) {
-    release_storage(storage);
-    return CL_IMAGE_FORMAT_NOT_SUPPORTED;
-  }
-  if (request.host_ptr != nullptr) bring_in(*image, storage.address, request.host_ptr);
+  StorageOwner owner{made.value};
+  std::optional<Image> image = Image::create(context, d, pitches, owner.storage.address);
+  if (!image) return CL_IMAGE_FORMAT_NOT_SUPPORTED;
+  if (request.host_ptr != nullptr) bring_in(*image, owner.storage.address, request.host_ptr);
   if (uses) {
     image->set_host_copy(request.host_ptr);
-    storage.host_ptr = request.host_ptr;
-    storage.svm = is_svm;
+    owner.storage.host_ptr = request.host_ptr;
+    owner.storage.svm = is_svm_range(request.host_ptr, host_bytes(d));
   }
-  return make<Mem>(context, nullptr, flags, pitches.bytes, storage, std::move(*image), std::move(properties))
+  return make<Mem>(context, nullptr, with_kernel_access(request.flags), pitches.bytes,
+                   std::exchange(owner.storage, {}), std::move(*image), std::move(properties))
       .publish();
 }
 
