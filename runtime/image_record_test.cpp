@@ -386,11 +386,11 @@ struct Axis {
   int64_t at[2];
   double weight;
 };
-Axis resolve(double c, int64_t n, const SamplerShape& s) {
+Axis resolve(float c, int64_t n, const SamplerShape& s) {
   if (s.normalized) {
     if (s.addressing == Addressing::repeat) c -= std::floor(c);
     if (s.addressing == Addressing::mirrored_repeat) c = std::fabs(c - 2 * std::nearbyint(c / 2));
-    c *= static_cast<double>(n);
+    c *= static_cast<float>(n);
   }
   const auto addressed = [&](int64_t i) {
     if (s.addressing == Addressing::repeat) return i < 0 ? i + n : i >= n ? i - n : i;
@@ -398,8 +398,9 @@ Axis resolve(double c, int64_t n, const SamplerShape& s) {
     return std::clamp(i, int64_t{0}, n - 1);
   };
   if (!s.linear) return {{addressed(static_cast<int64_t>(std::floor(c))), 0}, 0};
-  const double low = std::floor(c - 0.5);
-  return {{addressed(static_cast<int64_t>(low)), addressed(static_cast<int64_t>(low) + 1)}, c - 0.5 - low};
+  c -= 0.5f;
+  const float low = std::floor(c);
+  return {{addressed(static_cast<int64_t>(low)), addressed(static_cast<int64_t>(low) + 1)}, c - low};
 }
 
 std::array<double, 4> sampled(Image& image, const Value& at, const SamplerShape& s) {

@@ -53,29 +53,30 @@ struct Axis {
 
 inline Axis resolve(float coordinate, bool normalized, uint32_t size, unsigned clamp, bool linear,
                     int offset) {
-  const auto n = static_cast<double>(size);
-  double c = coordinate == coordinate ? coordinate : 0;
-  // Reduced before it is scaled: a far coordinate keeps its fraction.
-  if (normalized && clamp == kWrap) c -= floor_of(c);
-  // Mirrored before it is scaled, as APIs define it: the border between two texels belongs to the same one
-  // from both sides.
-  if (normalized && clamp == kMirror) c = __builtin_fabs(c - 2 * __builtin_rint(c / 2));
-  double u = normalized ? c * n : c;
+  // In float: what APIs define, and what conformance suites compute.
+  const auto n = static_cast<float>(size);
+  float u = coordinate == coordinate ? coordinate : 0;
+  // Reduced before it is scaled: a far coordinate keeps its fraction. A border between two texels that
+  // mirrors each other belongs to the same one from both sides.
+  if (normalized && clamp == kWrap) u -= __builtin_floorf(u);
+  if (normalized && clamp == kMirror) u = __builtin_fabsf(u - 2 * __builtin_rintf(u / 2));
+  if (normalized) u *= n;
   if (u != u) u = 0;  // an infinity has no fraction
-  constexpr double kFar = 1 << 30;
+  constexpr float kFar = 1 << 30;
   u = u < -kFar ? -kFar : u > kFar ? kFar : u;
-  u += offset;
+  u += static_cast<float>(offset);
   if (clamp == kMirrorOnceHalfBorder && u < 0) u = -u;
   if (clamp == kHalfBorder || clamp == kMirrorOnceHalfBorder) u = u < 0 ? 0 : u > n ? n : u;
   Axis axis;
   if (!linear) {
-    auto i = static_cast<int64_t>(floor_of(u));
+    auto i = static_cast<int64_t>(__builtin_floorf(u));
     if ((clamp == kHalfBorder || clamp == kMirrorOnceHalfBorder) && i == static_cast<int64_t>(size)) i--;
     axis.at[0] = axis.at[1] = addressed(i, size, clamp);
     return axis;
   }
-  const double low = floor_of(u - 0.5);
-  axis.weight = static_cast<float>(u - 0.5 - low);
+  u -= 0.5f;
+  const float low = __builtin_floorf(u);
+  axis.weight = u - low;
   axis.at[0] = addressed(static_cast<int64_t>(low), size, clamp);
   axis.at[1] = addressed(static_cast<int64_t>(low) + 1, size, clamp);
   axis.count = 2;

@@ -275,35 +275,24 @@ INLINE uint texel_of(float f, int extent, uint addressing, bool* inside) {
   return i;
 }
 
-// OpenCL C 3.0, 6.15.15.2 and the OpenCL specification, 8.2. The product with the extent is kept as a sum of
-// two numbers, so that a texel's border is where exact arithmetic has it.
+// OpenCL C 3.0, 6.15.15.2 and the OpenCL specification, 8.2; in float, as the image instructions compute it.
 INLINE struct Axis resolve(float c, int extent, uint bits, bool linear) {
   uint addressing = bits & kAddressing;
-  float rest = 0.0f;
   if (bits & kNormalized) {
-    float n = extent, lost = 0.0f;
-    if (addressing == kRepeat) {
-      float whole = __builtin_floorf(c), fraction = c - whole;
-      lost = (c - (fraction + whole)) * n;
-      c = fraction;
-    }
+    if (addressing == kRepeat) c -= __builtin_floorf(c);
     if (addressing == kMirroredRepeat)
       c = __builtin_fabsf(__builtin_fmaf(__builtin_rintf(0.5f * c), -2.0f, c));
-    float product = c * n, sum = product + lost;
-    rest = __builtin_fmaf(c, n, -product) + (product - sum + lost);
-    c = sum;
+    c *= extent;
   }
   struct Axis axis;
   if (linear) {
     c -= 0.5f;
     float f = __builtin_floorf(c);
-    axis.weight = clamped(c - f + rest, 0.0f, 1.0f);
+    axis.weight = clamped(c - f, 0.0f, 1.0f);  // 0 for an infinite coordinate
     axis.at[0] = texel_of(f, extent, addressing, &axis.inside[0]);
     axis.at[1] = texel_of(f + 1.0f, extent, addressing, &axis.inside[1]);
   } else {
-    float f = __builtin_floorf(c);
-    f -= c - f + rest < 0.0f ? 1.0f : 0.0f;
-    axis.at[0] = axis.at[1] = texel_of(f, extent, addressing, &axis.inside[0]);
+    axis.at[0] = axis.at[1] = texel_of(__builtin_floorf(c), extent, addressing, &axis.inside[0]);
     axis.inside[1] = axis.inside[0];
     axis.weight = 0.0f;
   }
