@@ -104,7 +104,7 @@ struct ThreadState {
   bool registered;  // the thread's end will be noticed
   bool closed;      // ... and has been
 };
-[[gnu::tls_model("initial-exec")]] thread_local constinit ThreadState thread_state{};
+thread_local constinit ThreadState thread_state{};
 
 struct Closer {
   ~Closer() {

@@ -48,6 +48,19 @@ TEST_F(Exports, AreExactlyWhatALoaderLooksUp) {
   EXPECT_EQ(found, kExports);
 }
 
+// What uses initial-exec thread-locals takes its TLS from a small reserve of glibc's, and cannot be loaded
+// when others (the HIP door in the same process) have used it up.
+TEST_F(Exports, NeedNoStaticTls) {
+  FILE* readelf = popen("readelf -d " MORGANA_LIBRARY, "r");
+  ASSERT_NE(readelf, nullptr);
+  std::string dynamic;
+  std::array<char, 512> line;
+  while (fgets(line.data(), line.size(), readelf) != nullptr) dynamic += line.data();
+  EXPECT_EQ(pclose(readelf), 0);
+  EXPECT_NE(dynamic.find("NEEDED"), std::string::npos);
+  EXPECT_EQ(dynamic.find("STATIC_TLS"), std::string::npos);
+}
+
 TEST_F(Exports, EveryEntryIsFoundByName) {
 #define ENTRY(name) EXPECT_NE(find(#name), nullptr) << #name;
 #define TAGGED(name) ENTRY(name)

@@ -1,5 +1,6 @@
 #include "device/dispatch/guest_guard.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -19,15 +20,25 @@ struct Guard {
   GuestTrap trap;
 };
 
-// Initial-exec: readable in a signal handler on any thread without allocation.
-[[gnu::tls_model("initial-exec")]] thread_local Guard* current = nullptr;
-[[gnu::tls_model("initial-exec")]] thread_local int chain_depth = 0;
+// The thread's innermost Guard. A key instead of a thread_local: a signal handler may ask for it on any
+// thread without an allocation, and a library with static TLS (initial-exec) cannot be loaded once others
+// have used up the little that glibc keeps.
+class Current {
+ public:
+  Current() { pthread_key_create(&key_, nullptr); }
+  Guard* get() const { return static_cast<Guard*>(pthread_getspecific(key_)); }
+  void set(Guard* guard) { pthread_setspecific(key_, guard); }
+
+ private:
+  pthread_key_t key_ = PTHREAD_KEYS_MAX;  // when there is none to be had: nothing is guarded
+};
+Current current;
 
 constexpr std::array<int, 2> kSignals = {SIGSEGV, SIGBUS};
 constexpr int kMaxPrevious = 16;
 
 // The handlers that were installed before ours, oldest first. Grows when a program replaces ours and we step
-// in again. A handler that chains to the one it replaced calls ours a second time; `chain_depth` then leads
+// in again. A handler that chains to the one it replaced calls ours a second time; Delivery::depth then leads
 // one further back.
 struct Previous {
   struct sigaction action[kMaxPrevious];
@@ -35,6 +46,37 @@ struct Previous {
 };
 Previous previous[kSignals.size()];
 std::mutex install_mutex;
+
+// Signals that are with the handlers before ours. One is known by its siginfo_t, which lies in the frame that
+// the kernel made for it; our handler's frame tells whether it is called again from there (then it is deeper)
+// or by a new signal in the place of one whose handler jumped out.
+struct Delivery {
+  std::atomic<const siginfo_t*> info{nullptr};
+  const void* frame = nullptr;
+  int depth = 0;  // handlers that have had it
+};
+constexpr int kDeliveries = 64;
+Delivery deliveries[kDeliveries];
+std::atomic<unsigned> next_delivery{0};
+
+Delivery& delivery_of(const siginfo_t* info, const void* frame) {
+  for (Delivery& delivery : deliveries) {
+    const siginfo_t* known = delivery.info.load(std::memory_order_relaxed);
+    if (known == nullptr && delivery.info.compare_exchange_strong(known, info)) known = nullptr;
+    if (known != nullptr && known != info) continue;
+    if (known == nullptr || frame >= delivery.frame) {
+      delivery.frame = frame;
+      delivery.depth = 0;
+    }
+    return delivery;
+  }
+  // All are taken by handlers that jumped out.
+  Delivery& delivery = deliveries[next_delivery.fetch_add(1) % kDeliveries];
+  delivery.info.store(info);
+  delivery.frame = frame;
+  delivery.depth = 0;
+  return delivery;
+}
 
 size_t index_of(int signal) { return signal == SIGBUS; }
 
@@ -47,9 +89,10 @@ void die_by_default(int signal, const siginfo_t* info) {
 }
 
 // Calls the handler that would have run without us, as the kernel would.
-void chain(int signal, siginfo_t* info, void* context) {
+void chain(int signal, siginfo_t* info, void* context, const void* frame) {
+  Delivery& delivery = delivery_of(info, frame);
   Previous& list = previous[index_of(signal)];
-  const int at = list.count.load(std::memory_order_acquire) - 1 - chain_depth;
+  const int at = list.count.load(std::memory_order_acquire) - 1 - delivery.depth;
   if (at < 0) return die_by_default(signal, info);
   struct sigaction& action = list.action[at];
   const bool sent = info->si_code <= 0;
@@ -57,17 +100,17 @@ void chain(int signal, siginfo_t* info, void* context) {
   if (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN) return die_by_default(signal, info);
   const struct sigaction target = action;
   if (target.sa_flags & SA_RESETHAND) action.sa_handler = SIG_DFL;
-  chain_depth++;
+  delivery.depth++;
   if (target.sa_flags & SA_SIGINFO)
     target.sa_sigaction(signal, info, context);
   else
     target.sa_handler(signal);
-  chain_depth--;
+  if (--delivery.depth == 0) delivery.info.store(nullptr);
 }
 
 void on_signal(int signal, siginfo_t* info, void* context) {
-  Guard* guard = current;
-  if (guard == nullptr || info->si_code <= 0) return chain(signal, info, context);
+  Guard* const guard = current.get();
+  if (guard == nullptr || info->si_code <= 0) return chain(signal, info, context, __builtin_frame_address(0));
   const auto* user = static_cast<const ucontext_t*>(context);
   constexpr int kGeneralProtection = 13, kPageFault = 14;
   GuestTrap& trap = guard->trap;
@@ -78,7 +121,7 @@ void on_signal(int signal, siginfo_t* info, void* context) {
   trap.address = trap.has_address ? reinterpret_cast<uint64_t>(info->si_addr) : 0;
   trap.knows_direction = user->uc_mcontext.gregs[REG_TRAPNO] == kPageFault;
   trap.is_write = trap.knows_direction && (user->uc_mcontext.gregs[REG_ERR] & 2);
-  current = nullptr;
+  current.set(nullptr);
   pthread_sigmask(SIG_SETMASK, &user->uc_sigmask, nullptr);
   siglongjmp(guard->environment, 1);
 }
@@ -112,20 +155,20 @@ void ensure_guard_installed() {
 
 bool guarded(void (*body)(void*), void* argument, GuestTrap& trap) {
   Guard guard;
-  Guard* const outer = current;
+  Guard* const outer = current.get();
   if (sigsetjmp(guard.environment, 0) != 0) {
-    current = outer;
+    current.set(outer);
     trap = guard.trap;
     return false;
   }
-  current = &guard;
+  current.set(&guard);
   body(argument);
-  current = outer;
+  current.set(outer);
   return true;
 }
 
-GuardPause::GuardPause() : saved_(current) { current = nullptr; }
-GuardPause::~GuardPause() { current = static_cast<Guard*>(saved_); }
+GuardPause::GuardPause() : saved_(current.get()) { current.set(nullptr); }
+GuardPause::~GuardPause() { current.set(static_cast<Guard*>(saved_)); }
 
 bool read_guest(void* to, uint64_t address, uint64_t size) {
   struct Copy {
