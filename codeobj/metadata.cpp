@@ -329,7 +329,9 @@ Result<PrintfFormat> parse_printf_format(std::string_view text) {
   uint32_t count = 0;
   MORGANA_CHECK(number(format.id));
   MORGANA_CHECK(number(count));
-  for (uint32_t i = 0; i < count; ++i) {
+  // LLVM counts arguments that no conversion takes, but neither stores them nor gives their size. In the
+  // format itself colons are escaped.
+  for (uint32_t i = 0; i < count && text.find(':') != std::string_view::npos; ++i) {
     uint32_t size = 0;
     MORGANA_CHECK(number(size));
     format.arg_sizes.push_back(size);

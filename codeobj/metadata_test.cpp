@@ -164,7 +164,11 @@ TEST(metadata, printf_entries_come_apart) {
   EXPECT_EQ(entry->format, "a: %d\n%s: x");
   EXPECT_FALSE(parse_printf_format("").ok());
   EXPECT_FALSE(parse_printf_format("1").ok());
-  EXPECT_FALSE(parse_printf_format("1:4000000000:8").ok());
+  const auto surplus = parse_printf_format("1:4000000000:4:%d");
+  ASSERT_TRUE(surplus.ok());
+  EXPECT_EQ(surplus->arg_sizes, std::vector<uint32_t>{4});
+  EXPECT_EQ(surplus->format, "%d");
+  EXPECT_FALSE(parse_printf_format("1:2:4:x:%d").ok());
   EXPECT_FALSE(parse_printf_format("x:0:a").ok());
 }
 

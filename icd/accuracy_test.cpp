@@ -115,5 +115,103 @@ TEST_F(Accuracy, ArcTangentsOfSpecialValues) {
   clReleaseProgram(program);
 }
 
+// Zeros of sinpi and cospi (OpenCL C, "Additional Requirements Beyond C99 TC2") and the lower end of tgamma.
+TEST_F(Accuracy, ZerosOfSinpiAndCospiAndTheLowEndOfTgamma) {
+  cl_program program = make_program(R"(
+kernel void f_sinpi(global float* o, global const float* y, global const float* x) {
+  size_t i = get_global_id(0); o[i] = sinpi(y[i]);
+}
+kernel void f_cospi(global float* o, global const float* y, global const float* x) {
+  size_t i = get_global_id(0); o[i] = cospi(x[i]);
+}
+kernel void f_sinpi_double(global float* o, global const float* y, global const float* x) {
+  size_t i = get_global_id(0); o[i] = (float)sinpi((double)y[i]);
+}
+kernel void f_cospi_double(global float* o, global const float* y, global const float* x) {
+  size_t i = get_global_id(0); o[i] = (float)cospi((double2)(x[i], 0)).x;
+}
+kernel void f_tgamma(global float* o, global const float* y, global const float* x) {
+  size_t i = get_global_id(0); o[i] = tgamma(y[i]);
+}
+)");
+  std::vector<float> whole, halves;
+  for (float n : {0.0f, -0.0f, 1.0f, -1.0f, 2.0f, -2.0f, 3.0f, -3.0f, 4.0f, 1001.0f, -1001.0f, 8388608.0f}) {
+    whole.push_back(n);
+    halves.push_back(n + 0.5f);
+  }
+  halves.back() = -4194303.5f;
+  for (const char* name : {"f_sinpi", "f_sinpi_double", "f_cospi", "f_cospi_double"}) {
+    const std::vector<float> got = call(program, name, whole, halves);
+    for (size_t i = 0; i < whole.size(); ++i) {
+      const float want = name[2] == 's' ? std::copysign(0.0f, whole[i]) : 0.0f;
+      EXPECT_EQ(std::bit_cast<uint32_t>(got[i]), std::bit_cast<uint32_t>(want))
+          << name << "(" << (name[2] == 's' ? whole[i] : halves[i]) << ")";
+    }
+  }
+  const std::vector<float> arguments = {-31.36f, -30.5f, -33.25f, -2.5f, -0.25f, 0.5f, 4.0f, 34.5f};
+  const std::vector<float> got = call(program, "f_tgamma", arguments, arguments);
+  for (size_t i = 0; i < got.size(); ++i)
+    EXPECT_LT(error_in_ulps(got[i], std::tgamma(double{arguments[i]})), 1)
+        << "tgamma(" << arguments[i] << ") = " << got[i];
+  clReleaseProgram(program);
+}
+
+// Every half, in scalars and in pairs; for two arguments each with another one.
+TEST_F(Accuracy, HalfFunctionsAreWithinTwoUlps) {
+  size_t size = 0;
+  clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, 0, nullptr, &size);
+  std::string extensions(size, ' ');
+  clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, size, extensions.data(), nullptr);
+  const bool has_half = extensions.find("cl_khr_fp16") != std::string::npos;
+  const std::string source = R"(
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+#define F(NAME, SCALAR, PAIR) \
+  kernel void NAME(global float* o, global const float* y, global const float* x) { \
+    size_t i = get_global_id(0); half a = (half)y[i], b = (half)x[i]; half r = SCALAR; half2 v = PAIR; \
+    o[i] = r == v.y || (isnan(r) && isnan(v.y)) ? (float)r : 12345.0f; }
+F(h_sin, sin(a), sin((half2)(b, a)))
+F(h_sinpi, sinpi(a), sinpi((half2)(b, a)))
+F(h_cospi, cospi(a), cospi((half2)(b, a)))
+F(h_atan2, atan2(a, b), atan2((half2)(b, a), (half2)(a, b)))
+F(h_atan2pi, atan2pi(a, b), atan2pi((half2)(b, a), (half2)(a, b)))
+)";
+  if (!has_half) {  // says so, and means it
+    const char* text = source.c_str();
+    cl_program program = clCreateProgramWithSource(context, 1, &text, nullptr, nullptr);
+    EXPECT_EQ(clBuildProgram(program, 0, nullptr, "", nullptr, nullptr), CL_BUILD_PROGRAM_FAILURE);
+    clReleaseProgram(program);
+    return;
+  }
+  std::vector<float> y, x;
+  std::mt19937 random(2);
+  for (uint32_t bits = 0; bits < 65536; ++bits) {
+    y.push_back(static_cast<float>(std::bit_cast<_Float16>(static_cast<uint16_t>(bits))));
+    x.push_back(static_cast<float>(std::bit_cast<_Float16>(static_cast<uint16_t>(random()))));
+  }
+  const Function functions[] = {
+      {"h_sin", [](double a, double) { return std::sin(a); }},
+      {"h_sinpi", [](double a, double) { return std::sin(std::fmod(a, 2.0) * std::numbers::pi); }},
+      {"h_cospi", [](double a, double) { return std::cos(std::fmod(a, 2.0) * std::numbers::pi); }},
+      {"h_atan2", [](double a, double b) { return std::atan2(a, b); }},
+      {"h_atan2pi", [](double a, double b) { return std::atan2(a, b) / std::numbers::pi; }},
+  };
+  cl_program program = make_program(source.c_str());
+  for (const Function& function : functions) {
+    const std::vector<float> got = call(program, function.kernel, y, x);
+    for (size_t i = 0; i < y.size(); ++i) {
+      const double truth = function.truth(y[i], x[i]);
+      int exponent;
+      std::frexp(truth, &exponent);
+      const double ulp = std::ldexp(1.0, std::max(exponent, -13) - 11);
+      if (std::isnan(truth))
+        ASSERT_TRUE(std::isnan(got[i])) << function.kernel << "(" << y[i] << ", " << x[i] << ") = " << got[i];
+      else
+        ASSERT_LE(std::fabs(got[i] - truth), 2 * ulp)
+            << function.kernel << "(" << y[i] << ", " << x[i] << ") = " << got[i];
+    }
+  }
+  clReleaseProgram(program);
+}
+
 }  // namespace
 }  // namespace morgana::icd::test

@@ -4,12 +4,11 @@
 #include <cstring>
 
 #include "icd/extensions.h"
+#include "icd/identity.h"
 #include "icd/image.h"
 #include "icd/info.h"
 #include "icd/pipe.h"
 #include "icd/platform.h"
-#include "runtime/cache_digest.h"
-#include "runtime/compiler/compiler.h"
 #include "runtime/memory.h"
 #include "runtime/printf.h"
 
@@ -42,12 +41,12 @@ constexpr cl_device_svm_capabilities kSvm = CL_DEVICE_SVM_COARSE_GRAIN_BUFFER |
                                             CL_DEVICE_SVM_FINE_GRAIN_SYSTEM | CL_DEVICE_SVM_ATOMICS;
 
 cl_int c_versions(const InfoWriter& out) {
-  const cl_name_version versions[] = {
-      name_version("OpenCL C", CL_MAKE_VERSION(1, 0, 0)),
-      name_version("OpenCL C", CL_MAKE_VERSION(1, 1, 0)),
-      name_version("OpenCL C", CL_MAKE_VERSION(1, 2, 0)),
-      name_version("OpenCL C", CL_MAKE_VERSION(3, 0, 0)),
-  };
+  std::vector<cl_name_version> versions;
+  for (cl_version version : {CL_MAKE_VERSION(1, 0, 0), CL_MAKE_VERSION(1, 1, 0), CL_MAKE_VERSION(1, 2, 0)})
+    versions.push_back(name_version("OpenCL C", version));
+  if (identity().c_number == CL_MAKE_VERSION(2, 0, 0))
+    versions.push_back(name_version("OpenCL C", identity().c_number));
+  versions.push_back(name_version("OpenCL C", CL_MAKE_VERSION(3, 0, 0)));
   return out.array<cl_name_version>(versions);
 }
 
@@ -198,6 +197,7 @@ constexpr cl_device_info kSingleFpAtomics = 0x4231;
 constexpr cl_device_info kDoubleFpAtomics = 0x4232;
 constexpr cl_device_info kHalfFpAtomics = 0x4233;
 constexpr cl_device_info kKernelClock = 0x1076;
+constexpr cl_device_info kCxxVersion = 0x4230;  // cl_ext_cxx_for_opencl
 // Load and store, add, minimum and maximum, in global (bits 0 to 2) and in local memory (bits 16 to 18).
 constexpr cl_bitfield kFpAtomics = 0x70007;
 
@@ -226,31 +226,29 @@ cl_int optional_info(const Device& device, cl_device_info name, const InfoWriter
     case kSingleFpAtomics:
     case kDoubleFpAtomics: return out.value<cl_bitfield>(kFpAtomics);
     case kHalfFpAtomics: return out.value<cl_bitfield>(0);
-    case kKernelClock: return out.value<cl_bitfield>(7);  // device, work-group and sub-group
+    case kKernelClock:
+      return out.value<cl_bitfield>(7);  // device, work-group and sub-group
+    // CL_INVALID_VALUE where the extension is absent; -cl-std=CLC++ means C++ for OpenCL 1.0.
+    case kCxxVersion:
+      return has_extension(target, "cl_ext_cxx_for_opencl") ? out.value<cl_version>(CL_MAKE_VERSION(1, 0, 0))
+                                                            : CL_INVALID_VALUE;
     default: return absent_info(device, name, out);
   }
-}
-
-// Programs keep binaries by driver version (pyopencl, TensorFlow), so it names the build too.
-const std::string& driver_version() {
-  static const std::string version = fmt::format(
-      "{} ({})", kVersion, runtime::to_hex(runtime::sha256(runtime::compiler_identity())).substr(0, 8));
-  return version;
 }
 
 cl_int identity_info(const Device& device, cl_device_info name, const InfoWriter& out) {
   switch (name) {
     case CL_DEVICE_TYPE: return out.value<cl_device_type>(CL_DEVICE_TYPE_GPU);
     case CL_DEVICE_VENDOR_ID: return out.value<cl_uint>(0x1002);
-    case CL_DEVICE_NAME: return out.string(device.name());
-    case CL_DEVICE_VENDOR: return out.string("Advanced Micro Devices, Inc.");
-    case CL_DRIVER_VERSION: return out.string(driver_version());
+    case CL_DEVICE_NAME:
+      return out.string(identity().device_name.empty() ? device.name() : identity().device_name);
+    case CL_DEVICE_VENDOR: return out.string(identity().device_vendor);
+    case CL_DRIVER_VERSION: return out.string(identity().driver_version);
     case CL_DEVICE_PROFILE: return out.string("FULL_PROFILE");
-    case CL_DEVICE_VERSION: return out.string(fmt::format("OpenCL 3.0 Morgana {}", kVersion));
-    case CL_DEVICE_NUMERIC_VERSION: return out.value<cl_version>(CL_MAKE_VERSION(3, 0, 0));
-    // The highest version whose every feature is there: OpenCL C 2.0 asks for device-side enqueue and pipes.
-    case CL_DEVICE_OPENCL_C_VERSION: return out.string("OpenCL C 1.2 ");
-    case CL_DEVICE_OPENCL_C_NUMERIC_VERSION_KHR: return out.value<cl_version>(CL_MAKE_VERSION(1, 2, 0));
+    case CL_DEVICE_VERSION: return out.string(identity().device_version);
+    case CL_DEVICE_NUMERIC_VERSION: return out.value<cl_version>(identity().device_number);
+    case CL_DEVICE_OPENCL_C_VERSION: return out.string(identity().c_version);
+    case CL_DEVICE_OPENCL_C_NUMERIC_VERSION_KHR: return out.value<cl_version>(identity().c_number);
     case CL_DEVICE_OPENCL_C_ALL_VERSIONS: return c_versions(out);
     case CL_DEVICE_OPENCL_C_FEATURES: return out.array<cl_name_version>(device_features(device.target()));
     case CL_DEVICE_EXTENSIONS: return out.string(joined_names(device_extensions(device.target())));

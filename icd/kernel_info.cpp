@@ -130,15 +130,10 @@ cl_int local_size_for(const Kernel& kernel, const Kernel::Variant& variant, size
   return out.bytes(sizes.data(), dimensions * sizeof(size_t));
 }
 
-cl_int sub_group_info(cl_kernel kernel, cl_device_id device, cl_kernel_sub_group_info name,
+cl_int sub_group_info(const Kernel& kernel, const Kernel::Variant& variant, cl_kernel_sub_group_info name,
                       const SubGroupInput& input, const InfoWriter& out) {
-  // CL_INVALID_KERNEL if kernel is not a valid kernel object.
-  Kernel* k = find<Kernel>(kernel);
-  if (k == nullptr) return CL_INVALID_KERNEL;
-  const Kernel::Variant* variant = find_variant(*k, device);
-  if (variant == nullptr) return CL_INVALID_DEVICE;
-  const size_t wave = variant->device->spec().wave_size;
-  const size_t limit = k->work_group_limit(*variant);
+  const size_t wave = variant.device->spec().wave_size;
+  const size_t limit = kernel.work_group_limit(variant);
   std::vector<size_t> sizes;
   switch (name) {
     case CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE:
@@ -147,7 +142,7 @@ cl_int sub_group_info(cl_kernel kernel, cl_device_id device, cl_kernel_sub_group
       if (!read_sizes(input, 3, sizes)) return CL_INVALID_VALUE;
       size_t items = 1;
       for (size_t size : sizes) {
-        if (size == 0 || size > variant->device->spec().max_work_group_size) return CL_INVALID_VALUE;
+        if (size == 0 || size > variant.device->spec().max_work_group_size) return CL_INVALID_VALUE;
         items *= size;
       }
       return out.value<size_t>(name == CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE ? (items + wave - 1) / wave
@@ -155,7 +150,7 @@ cl_int sub_group_info(cl_kernel kernel, cl_device_id device, cl_kernel_sub_group
     }
     case CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT:
       if (!read_sizes(input, 1, sizes)) return CL_INVALID_VALUE;
-      return local_size_for(*k, *variant, sizes[0], out);
+      return local_size_for(kernel, variant, sizes[0], out);
     case CL_KERNEL_MAX_NUM_SUB_GROUPS: return out.value<size_t>((limit + wave - 1) / wave);
     case CL_KERNEL_COMPILE_NUM_SUB_GROUPS:
       return out.value<size_t>(0);  // no attribute asks for a number
@@ -221,8 +216,13 @@ cl_int CL_API_CALL clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device
                                            cl_kernel_sub_group_info param_name, size_t input_value_size,
                                            const void* input_value, size_t param_value_size,
                                            void* param_value, size_t* param_value_size_ret) {
-  return api(__func__, [&] {
-    return sub_group_info(kernel, device, param_name, {input_value_size, input_value},
+  return api(__func__, [&]() -> cl_int {
+    // CL_INVALID_KERNEL if kernel is not a valid kernel object.
+    Kernel* k = find<Kernel>(kernel);
+    if (k == nullptr) return CL_INVALID_KERNEL;
+    const Kernel::Variant* variant = find_variant(*k, device);
+    if (variant == nullptr) return CL_INVALID_DEVICE;
+    return sub_group_info(*k, *variant, param_name, {input_value_size, input_value},
                           InfoWriter(param_value_size, param_value, param_value_size_ret));
   });
 }
@@ -231,8 +231,6 @@ cl_int CL_API_CALL clGetKernelSubGroupInfoKHR(cl_kernel in_kernel, cl_device_id 
                                               cl_kernel_sub_group_info param_name, size_t input_value_size,
                                               const void* input_value, size_t param_value_size,
                                               void* param_value, size_t* param_value_size_ret) {
-  return api(__func__, [&] {
-    return sub_group_info(in_kernel, in_device, param_name, {input_value_size, input_value},
-                          InfoWriter(param_value_size, param_value, param_value_size_ret));
-  });
+  return clGetKernelSubGroupInfo(in_kernel, in_device, param_name, input_value_size, input_value,
+                                 param_value_size, param_value, param_value_size_ret);
 }

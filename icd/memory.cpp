@@ -80,7 +80,9 @@ Made<cl_mem> create_buffer(cl_context context, const cl_mem_properties* properti
 }  // namespace
 
 bool are_memory_flags(cl_mem_flags flags) {
-  if ((flags & ~(kKernelAccess | kHostPointer | kHostAccess)) != 0) return false;
+  // CL_MEM_KERNEL_READ_AND_WRITE is valid, although it means something to clGetSupportedImageFormats only.
+  constexpr cl_mem_flags kKnown = kKernelAccess | kHostPointer | kHostAccess | CL_MEM_KERNEL_READ_AND_WRITE;
+  if ((flags & ~kKnown) != 0) return false;
   if (!at_most_one(flags & kKernelAccess) || !at_most_one(flags & kHostAccess)) return false;
   return (flags & CL_MEM_USE_HOST_PTR) == 0 || (flags & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)) == 0;
 }

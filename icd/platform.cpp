@@ -2,6 +2,7 @@
 
 #include "icd/dispatch.h"
 #include "icd/extensions.h"
+#include "icd/identity.h"
 #include "icd/info.h"
 #include "runtime/queue.h"
 
@@ -88,14 +89,14 @@ extern "C" MORGANA_EXPORT cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id pl
     InfoWriter out(param_value_size, param_value, param_value_size_ret);
     switch (param_name) {
       case CL_PLATFORM_PROFILE: return out.string("FULL_PROFILE");
-      case CL_PLATFORM_VERSION: return out.string(fmt::format("OpenCL 3.0 Morgana {}", kVersion));
-      case CL_PLATFORM_NUMERIC_VERSION: return out.value<cl_version>(CL_MAKE_VERSION(3, 0, 0));
-      case CL_PLATFORM_NAME: return out.string("Morgana");
-      case CL_PLATFORM_VENDOR: return out.string("Morgana");
+      case CL_PLATFORM_VERSION: return out.string(identity().platform_version);
+      case CL_PLATFORM_NUMERIC_VERSION: return out.value<cl_version>(identity().platform_number);
+      case CL_PLATFORM_NAME: return out.string(identity().platform_name);
+      case CL_PLATFORM_VENDOR: return out.string(identity().platform_vendor);
       case CL_PLATFORM_EXTENSIONS: return out.string(joined_names(platform_extensions()));
       case CL_PLATFORM_EXTENSIONS_WITH_VERSION: return out.array<cl_name_version>(platform_extensions());
       case CL_PLATFORM_HOST_TIMER_RESOLUTION: return out.value<cl_ulong>(1);
-      case CL_PLATFORM_ICD_SUFFIX_KHR: return out.string("MORGANA");
+      case CL_PLATFORM_ICD_SUFFIX_KHR: return out.string(identity().platform_suffix);
       // CL_INVALID_VALUE if param_name is not one of the supported values.
       default: return CL_INVALID_VALUE;
     }

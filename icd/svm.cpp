@@ -158,6 +158,9 @@ cl_int CL_API_CALL clEnqueueSVMMap(cl_command_queue command_queue, cl_bool block
     // CL_INVALID_VALUE if svm_ptr is NULL, size is 0, or flags are not valid.
     constexpr cl_map_flags kKnown = CL_MAP_READ | CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION;
     if (svm_ptr == nullptr || size == 0 || (flags & ~kKnown) != 0) return CL_INVALID_VALUE;
+    // To invalidate excludes to read and to write ("Memory Map Flags").
+    const bool invalidates = (flags & CL_MAP_WRITE_INVALIDATE_REGION) != 0;
+    if (invalidates && flags != CL_MAP_WRITE_INVALIDATE_REGION) return CL_INVALID_VALUE;
     return submit(*queue, CL_COMMAND_SVM_MAP, {num_events_in_wait_list, event_wait_list, event}, blocking_map,
                   [] {});
   });

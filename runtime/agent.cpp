@@ -15,27 +15,35 @@
 namespace morgana::runtime {
 namespace {
 
-// The chip that stands behind each target: PCI device id (pci.ids), engine clock in MHz, L2 in bytes.
+// The chip that stands behind each target: PCI device id (pci.ids), the name that AMD's drivers show for it
+// (amdgpu.ids), engine clock in MHz, L2 in bytes.
 struct Chip {
   Target target;
   const char* features;  // of the target id
   uint32_t device_id;
+  const char* board;
   uint32_t clock_mhz;
   uint64_t l2_bytes;
 };
 
 constexpr uint64_t kMiB = 1024 * 1024;
 constexpr Chip kChips[] = {
-    {Target::gfx600, "", 0x6798, 1000, kMiB * 3 / 4},
-    {Target::gfx701, "", 0x67b0, 1000, kMiB},
-    {Target::gfx803, "", 0x7300, 1050, kMiB * 2},
-    {Target::gfx900, ":xnack-", 0x687f, 1630, kMiB * 4},
-    {Target::gfx906, ":sramecc+:xnack-", 0x66a1, 1725, kMiB * 4},
-    {Target::gfx908, ":sramecc+:xnack-", 0x738c, 1502, kMiB * 8},
-    {Target::gfx90a, ":sramecc+:xnack-", 0x740f, 1700, kMiB * 8},
-    {Target::gfx942, ":sramecc+:xnack-", 0x74a1, 2100, kMiB * 4},
-    {Target::gfx950, ":sramecc+:xnack-", 0x75a0, 2400, kMiB * 4},
+    {Target::gfx600, "", 0x6798, "AMD Radeon R9 200 / HD 7900 Series", 1000, kMiB * 3 / 4},
+    {Target::gfx701, "", 0x67b0, "AMD Radeon R9 200 Series", 1000, kMiB},
+    {Target::gfx803, "", 0x7300, "AMD Radeon R9 Fury Series", 1050, kMiB * 2},
+    {Target::gfx900, ":xnack-", 0x687f, "AMD Radeon RX Vega", 1630, kMiB * 4},
+    {Target::gfx906, ":sramecc+:xnack-", 0x66a1, "AMD Instinct MI60 / MI50", 1725, kMiB * 4},
+    {Target::gfx908, ":sramecc+:xnack-", 0x738c, "AMD Instinct MI100", 1502, kMiB * 8},
+    {Target::gfx90a, ":sramecc+:xnack-", 0x740f, "AMD Instinct MI210", 1700, kMiB * 8},
+    {Target::gfx942, ":sramecc+:xnack-", 0x74a1, "AMD Instinct MI300X", 2100, kMiB * 4},
+    {Target::gfx950, ":sramecc+:xnack-", 0x75a0, "AMD Instinct MI350X", 2400, kMiB * 4},
 };
+
+std::string board_name(const Chip& chip) {
+  if (options().identity == "amd") return chip.board;
+  const bool given = options().identity == "custom" && !options().board_name.empty();
+  return given ? options().board_name : "Morgana software GPU";
+}
 
 uint64_t host_memory() {
   return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
@@ -101,7 +109,7 @@ Result<AgentSpec> agent_spec(std::string_view processor) {
   spec.target = *target;
   spec.processor = processor;
   spec.target_id = fmt::format("amdgcn-amd-amdhsa--{}{}", processor, chip.features);
-  spec.board_name = "Morgana software GPU";
+  spec.board_name = board_name(chip);
   spec.device_id = chip.device_id;
   // The host's threads, not the chip's compute units: programs size their work by this number.
   spec.compute_units = host_threads();

@@ -114,19 +114,20 @@ std::string print_argument(const Conversion& conversion, Bytes argument) {
     return print_one("%" + conversion.flags + "s", std::string(text, strnlen(text, argument.size())).c_str());
   }
   if (conversion.vector == 0) return print_element(conversion, argument.data(), argument.size());
-  // Three-element vectors are stored as four. The modifier gives the element size; records round up to four
-  // bytes.
-  size_t stored = conversion.vector == 3 ? 4 : static_cast<size_t>(conversion.vector);
-  size_t size = argument.size() / stored;
+  // Three-element vectors are stored as four. The modifier gives the size of an element; where the vector
+  // does not fill words (two bytes), LLVM stores each element as a word.
+  const size_t stored = conversion.vector == 3 ? 4 : static_cast<size_t>(conversion.vector);
+  const size_t stride = argument.size() / stored;
+  size_t size = stride;
   if (conversion.length == "hh") size = 1;
   if (conversion.length == "h") size = 2;
   if (conversion.length == "hl") size = 4;
   if (conversion.length == "l") size = 8;
-  if (size == 0 || size * static_cast<size_t>(conversion.vector) > argument.size()) return "(?)";
+  if (size == 0 || size > stride) return "(?)";
   std::string text;
   for (int i = 0; i < conversion.vector; ++i) {
     if (i != 0) text += ',';
-    text += print_element(conversion, argument.data() + static_cast<size_t>(i) * size, size);
+    text += print_element(conversion, argument.data() + static_cast<size_t>(i) * stride, size);
   }
   return text;
 }

@@ -48,6 +48,10 @@ TEST(Printf, Vectors) {
     int8_t v[4] = {-1, 2, 3, 4};
   };
   EXPECT_EQ(Record().add(Char4{}).print("%v4hhd"), "-1,2,3,4");
+  struct WidenedChar2 {
+    int32_t v[2] = {0xfa, 0xfb};
+  };
+  EXPECT_EQ(Record().add(WidenedChar2{}).print("%#v2hhx"), "0xfa,0xfb");
   struct Short2 {
     uint16_t v[2] = {0xffff, 1};
   };

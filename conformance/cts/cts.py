@@ -20,13 +20,14 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 class Binary:
-    """A row of binaries.tsv: binary, folder, reduced arguments, full arguments, seconds, hollow subtests, note."""
+    """A row of binaries.tsv: binary, folder, reduced arguments, full arguments, seconds, hollow subtests, unnamed."""
 
     def __init__(self, fields):
         self.name, self.folder, reduced, full, limit, hollow = fields[:6]
         self.arguments = {"reduced": reduced.split(), "full": full.split()}
         self.limits = dict(zip(("reduced", "full"), (float(part) for part in limit.split("/"))))
         self.hollow = hollow.split()
+        self.unnamed = fields[6:] == ["unnamed"]
 
     def is_hollow(self, mode, subtest):
         if mode != "reduced":
@@ -94,7 +95,7 @@ def make_jobs(build, binaries, chosen, mode, limit=None):
         for subtest in list_subtests(path, arguments):
             if fnmatch.fnmatchcase(subtest, pattern):
                 jobs[name, subtest] = suite.Job(
-                    name, subtest, (str(path), *arguments, subtest), str(path.parent), limit or binary.limits[mode],
+                    name, subtest, (str(path), *arguments, *([] if binary.unnamed else [subtest])), str(path.parent), limit or binary.limits[mode],
                     binary.is_hollow(mode, subtest))
     return list(jobs.values()), paths, absent
 

@@ -26,6 +26,7 @@ class Piglit(suite.Front):
         found = re.findall(r'^PIGLIT: *(\{"result".*\})', output, re.M)
         if not found:
             return None
+        # A warning may mean that nothing was run: no pass.
         return {"pass": "pass", "skip": "skip"}.get(json.loads(found[-1])["result"], "fail")
 
 

@@ -199,6 +199,7 @@ echo 'PIGLIT: {"result": "skip" }';; esac
         self.assertFalse(binaries["test_integer_ops"].is_hollow("reduced", "quick_char_math"))
         self.assertTrue(binaries["test_integer_ops"].is_hollow("reduced", "char_math"))
         self.assertFalse(binaries["test_integer_ops"].is_hollow("full", "char_math"))
+        self.assertEqual([name for name, binary in binaries.items() if binary.unnamed], ["test_conversions"])
         expected = suite.Expectation((here / "expected.tsv").read_text())
         groups = {group for group, _ in expected.exact} | {row[0] for row in expected.patterns}
         self.assertLessEqual(groups, set(binaries))

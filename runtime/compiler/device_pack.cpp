@@ -3,8 +3,11 @@
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/Operator.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/Utils/Cloning.h>
@@ -150,6 +153,20 @@ void rename_generic_pointers(llvm::Module& module) {
   }
 }
 
+// The sources of AMD's library let signed sums overflow (abs_diff, abs), and its bitcode promises that they
+// do not; LLVM 22 takes that promise at its word: abs_diff(INT_MIN, INT_MAX) became INT_MIN - INT_MAX.
+void let_arithmetic_wrap(llvm::Module& module) {
+  for (llvm::Function& function : module)
+    for (llvm::Instruction& instruction : llvm::instructions(function))
+      if (llvm::isa<llvm::OverflowingBinaryOperator>(instruction)) {
+        instruction.setHasNoSignedWrap(false);
+        instruction.setHasNoUnsignedWrap(false);
+      } else if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+                 call != nullptr && call->getIntrinsicID() == llvm::Intrinsic::abs) {
+        call->setArgOperand(1, llvm::ConstantInt::getFalse(call->getContext()));
+      }
+}
+
 // printf stays out: a definition of it blocks LLVM's lowering to the buffered printf of the metadata.
 // The oclc_* constants are defined by the back end from the options of each build.
 bool is_packed(const llvm::GlobalValue& value) {
@@ -221,6 +238,7 @@ Result<std::string> make_device_pack(const std::vector<std::string>& files) {
       return make_error(ErrorCode::malformed, "device library '{}': {}", file,
                         llvm::toString(parsed.takeError()));
     rename_generic_pointers(**parsed);
+    let_arithmetic_wrap(**parsed);
     modules.push_back(std::move(*parsed));
     std::map<std::string, std::vector<llvm::GlobalValue*>> groups;
     for (llvm::GlobalValue& value : modules.back()->global_values())

@@ -38,6 +38,7 @@ class Frontend {
 
  private:
   std::vector<std::string> arguments() const;
+  bool may_use_media_ops() const;
 
   const BuildOptions& options_;
   const TargetDescription& target_;

@@ -1,0 +1,268 @@
+// Buffers, transfers and shared virtual memory: one row a condition, beyond those of negative_test.cpp.
+#include "icd/negative_support.h"
+
+namespace morgana::icd::test {
+namespace {
+
+TEST_F(Negative, SubBuffers) {
+  const cl_buffer_region whole{0, 1024}, part{0, 128};
+  cl_int error;
+  cl_mem sub = clCreateSubBuffer(buffer, 0, CL_BUFFER_CREATE_TYPE_REGION, &part, &error);
+  ASSERT_EQ(error, CL_SUCCESS);
+  cl_mem for_reading = make_buffer(1024, CL_MEM_READ_ONLY),
+         for_writing = make_buffer(1024, CL_MEM_WRITE_ONLY);
+  cl_mem hidden = make_buffer(1024, CL_MEM_HOST_NO_ACCESS);
+  auto create = [&](cl_mem parent, cl_mem_flags flags,
+                    cl_buffer_create_type type = CL_BUFFER_CREATE_TYPE_REGION) {
+    return code_of([&](cl_int* e) { return clCreateSubBuffer(parent, flags, type, &whole, e); });
+  };
+  check({
+      {"of a sub-buffer", CL_INVALID_MEM_OBJECT, [&] { return create(sub, 0); }},
+      {"of another type", CL_INVALID_VALUE, [&] { return create(buffer, 0, 0x4711); }},
+      {"without a region", CL_INVALID_VALUE,
+       [&] {
+         return code_of([&](cl_int* e) {
+           return clCreateSubBuffer(buffer, 0, CL_BUFFER_CREATE_TYPE_REGION, nullptr, e);
+         });
+       }},
+      {"unknown flag", CL_INVALID_VALUE, [&] { return create(buffer, cl_mem_flags{1} << 40); }},
+      {"two accesses", CL_INVALID_VALUE,
+       [&] { return create(buffer, CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY); }},
+      {"use a host pointer", CL_INVALID_VALUE, [&] { return create(buffer, CL_MEM_USE_HOST_PTR); }},
+      {"copy a host pointer", CL_INVALID_VALUE, [&] { return create(buffer, CL_MEM_COPY_HOST_PTR); }},
+      {"write what is for reading", CL_INVALID_VALUE, [&] { return create(for_reading, CL_MEM_WRITE_ONLY); }},
+      {"read and write what is for reading", CL_INVALID_VALUE,
+       [&] { return create(for_reading, CL_MEM_READ_WRITE); }},
+      {"read what is for writing", CL_INVALID_VALUE, [&] { return create(for_writing, CL_MEM_READ_ONLY); }},
+      {"read and write what is for writing", CL_INVALID_VALUE,
+       [&] { return create(for_writing, CL_MEM_READ_WRITE); }},
+      {"host reads what it may write", CL_INVALID_VALUE,
+       [&] { return create(write_only, CL_MEM_HOST_READ_ONLY); }},
+      {"host reads what it may not touch", CL_INVALID_VALUE,
+       [&] { return create(hidden, CL_MEM_HOST_READ_ONLY); }},
+      {"host writes what it may not touch", CL_INVALID_VALUE,
+       [&] { return create(hidden, CL_MEM_HOST_WRITE_ONLY); }},
+  });
+  for (cl_mem each : {sub, for_reading, for_writing, hidden}) EXPECT_EQ(clReleaseMemObject(each), CL_SUCCESS);
+}
+
+TEST_F(Negative, ReadsWritesAndCopies) {
+  cl_mem hidden = make_buffer(1024, CL_MEM_HOST_NO_ACCESS);
+  auto read = [&](cl_mem m, size_t offset, size_t size, void* p = nullptr) {
+    return clEnqueueReadBuffer(queue, m, CL_TRUE, offset, size, p, 0, nullptr, nullptr);
+  };
+  auto write = [&](cl_mem m, size_t offset, size_t size, const void* p) {
+    return clEnqueueWriteBuffer(queue, m, CL_TRUE, offset, size, p, 0, nullptr, nullptr);
+  };
+  auto copy = [&](cl_mem from, cl_mem to, size_t from_offset, size_t to_offset, size_t size) {
+    return clEnqueueCopyBuffer(queue, from, to, from_offset, to_offset, size, 0, nullptr, nullptr);
+  };
+  auto fill = [&](cl_mem m, size_t pattern_size) {
+    return clEnqueueFillBuffer(queue, m, host, pattern_size, 0, 128, 0, nullptr, nullptr);
+  };
+  auto migrate = [&](std::vector<cl_mem> list) {
+    return clEnqueueMigrateMemObjects(queue, static_cast<cl_uint>(list.size()), list.data(), 0, 0, nullptr,
+                                      nullptr);
+  };
+  check({
+      {"read what the host may not touch", CL_INVALID_OPERATION, [&] { return read(hidden, 0, 4, host); }},
+      {"read from behind the end", CL_INVALID_VALUE, [&] { return read(buffer, 1025, 1, host); }},
+      {"write dangling", CL_INVALID_MEM_OBJECT, [&] { return write(dangling, 0, 4, host); }},
+      {"write foreign", CL_INVALID_CONTEXT, [&] { return write(foreign, 0, 4, host); }},
+      {"write beyond", CL_INVALID_VALUE, [&] { return write(buffer, 1020, 5, host); }},
+      {"write from NULL", CL_INVALID_VALUE, [&] { return write(buffer, 0, 4, nullptr); }},
+      {"write what the host may not touch", CL_INVALID_OPERATION, [&] { return write(hidden, 0, 4, host); }},
+      {"copy from dangling", CL_INVALID_MEM_OBJECT, [&] { return copy(dangling, buffer, 0, 0, 4); }},
+      {"copy to dangling", CL_INVALID_MEM_OBJECT, [&] { return copy(buffer, dangling, 0, 0, 4); }},
+      {"copy from foreign", CL_INVALID_CONTEXT, [&] { return copy(foreign, buffer, 0, 0, 4); }},
+      {"copy to foreign", CL_INVALID_CONTEXT, [&] { return copy(buffer, foreign, 0, 0, 4); }},
+      {"copy from beyond", CL_INVALID_VALUE, [&] { return copy(buffer, read_only, 1020, 0, 8); }},
+      {"copy from far beyond", CL_INVALID_VALUE, [&] { return copy(buffer, read_only, SIZE_MAX, 0, 8); }},
+      {"fill dangling", CL_INVALID_MEM_OBJECT, [&] { return fill(dangling, 4); }},
+      {"fill foreign", CL_INVALID_CONTEXT, [&] { return fill(foreign, 4); }},
+      {"fill with nothing", CL_INVALID_VALUE, [&] { return fill(buffer, 0); }},
+      {"migrate dangling", CL_INVALID_MEM_OBJECT, [&] { return migrate({buffer, dangling}); }},
+      {"migrate foreign", CL_INVALID_CONTEXT, [&] { return migrate({buffer, foreign}); }},
+      {"migrate without list", CL_INVALID_VALUE,
+       [&] { return clEnqueueMigrateMemObjects(queue, 1, nullptr, 0, 0, nullptr, nullptr); }},
+  });
+  EXPECT_EQ(clReleaseMemObject(hidden), CL_SUCCESS);
+}
+
+TEST_F(Negative, MapsAndUnmaps) {
+  cl_mem hidden = make_buffer(1024, CL_MEM_HOST_NO_ACCESS);
+  auto map = [&](cl_mem m, cl_map_flags flags, size_t offset = 0, size_t size = 4) {
+    return code_of([&](cl_int* e) {
+      return clEnqueueMapBuffer(queue, m, CL_TRUE, flags, offset, size, 0, nullptr, nullptr, e);
+    });
+  };
+  check({
+      {"dangling", CL_INVALID_MEM_OBJECT, [&] { return map(dangling, CL_MAP_READ); }},
+      {"foreign", CL_INVALID_CONTEXT, [&] { return map(foreign, CL_MAP_READ); }},
+      {"beyond", CL_INVALID_VALUE, [&] { return map(buffer, CL_MAP_READ, 1020, 5); }},
+      {"far beyond", CL_INVALID_VALUE, [&] { return map(buffer, CL_MAP_READ, SIZE_MAX - 1, 4); }},
+      {"invalidate and write", CL_INVALID_VALUE,
+       [&] { return map(buffer, CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION); }},
+      {"invalidate what the host may only read", CL_INVALID_OPERATION,
+       [&] { return map(read_only, CL_MAP_WRITE_INVALIDATE_REGION); }},
+      {"read what the host may not touch", CL_INVALID_OPERATION, [&] { return map(hidden, CL_MAP_READ); }},
+      {"write what the host may not touch", CL_INVALID_OPERATION, [&] { return map(hidden, CL_MAP_WRITE); }},
+      {"unmap dangling", CL_INVALID_MEM_OBJECT,
+       [&] { return clEnqueueUnmapMemObject(queue, dangling, host, 0, nullptr, nullptr); }},
+      {"unmap NULL", CL_INVALID_VALUE,
+       [&] { return clEnqueueUnmapMemObject(queue, buffer, nullptr, 0, nullptr, nullptr); }},
+  });
+  cl_int error;
+  void* mapped = clEnqueueMapBuffer(queue, buffer, CL_TRUE, CL_MAP_READ, 0, 4, 0, nullptr, nullptr, &error);
+  EXPECT_EQ(clEnqueueUnmapMemObject(queue, read_only, mapped, 0, nullptr, nullptr), CL_INVALID_VALUE)
+      << "a mapping of another buffer";
+  EXPECT_EQ(clEnqueueUnmapMemObject(queue, buffer, mapped, 0, nullptr, nullptr), CL_SUCCESS);
+  EXPECT_EQ(clEnqueueUnmapMemObject(queue, buffer, mapped, 0, nullptr, nullptr), CL_INVALID_VALUE) << "twice";
+  EXPECT_EQ(clReleaseMemObject(hidden), CL_SUCCESS);
+}
+
+// Reads and writes of rectangles share their conditions.
+TEST_F(Negative, Rectangles) {
+  struct Box {
+    const char* what;
+    cl_int expected;
+    size_t buffer_origin[3], host_origin[3], region[3];
+    size_t buffer_row, buffer_slice, host_row, host_slice;
+  };
+  const Box boxes[] = {
+      {"no width", CL_INVALID_VALUE, {}, {}, {0, 1, 1}, 0, 0, 0, 0},
+      {"no height", CL_INVALID_VALUE, {}, {}, {1, 0, 1}, 0, 0, 0, 0},
+      {"no depth", CL_INVALID_VALUE, {}, {}, {1, 1, 0}, 0, 0, 0, 0},
+      {"row of the buffer too short", CL_INVALID_VALUE, {}, {}, {16, 2, 2}, 15, 0, 0, 0},
+      {"row of the host too short", CL_INVALID_VALUE, {}, {}, {16, 2, 2}, 0, 0, 15, 0},
+      {"slice of the buffer too small", CL_INVALID_VALUE, {}, {}, {16, 2, 2}, 16, 31, 0, 0},
+      {"slice of the buffer no multiple", CL_INVALID_VALUE, {}, {}, {16, 2, 2}, 16, 40, 0, 0},
+      {"slice of the host too small", CL_INVALID_VALUE, {}, {}, {16, 2, 2}, 0, 0, 16, 31},
+      {"slice of the host no multiple", CL_INVALID_VALUE, {}, {}, {16, 2, 2}, 0, 0, 16, 40},
+      {"too wide", CL_INVALID_VALUE, {}, {}, {1025, 1, 1}, 0, 0, 0, 0},
+      {"too many rows", CL_INVALID_VALUE, {}, {}, {16, 65, 1}, 0, 0, 0, 0},
+      {"too many slices", CL_INVALID_VALUE, {}, {}, {16, 8, 9}, 0, 0, 0, 0},
+      {"origin behind the end", CL_INVALID_VALUE, {1024, 0, 0}, {}, {1, 1, 1}, 0, 0, 0, 0},
+      {"origin beyond reason", CL_INVALID_VALUE, {0, SIZE_MAX, 0}, {}, {16, 1, 1}, 0, 0, 0, 0},
+  };
+  for (const Box& b : boxes) {
+    EXPECT_EQ(clEnqueueReadBufferRect(queue, buffer, CL_TRUE, b.buffer_origin, b.host_origin, b.region,
+                                      b.buffer_row, b.buffer_slice, b.host_row, b.host_slice, host, 0,
+                                      nullptr, nullptr),
+              b.expected)
+        << "read, " << b.what;
+    EXPECT_EQ(clEnqueueWriteBufferRect(queue, buffer, CL_TRUE, b.buffer_origin, b.host_origin, b.region,
+                                       b.buffer_row, b.buffer_slice, b.host_row, b.host_slice, host, 0,
+                                       nullptr, nullptr),
+              b.expected)
+        << "write, " << b.what;
+    EXPECT_EQ(
+        clEnqueueCopyBufferRect(queue, buffer, read_only, b.buffer_origin, b.host_origin, b.region,
+                                b.buffer_row, b.buffer_slice, b.host_row, b.host_slice, 0, nullptr, nullptr),
+        b.expected)
+        << "copy, " << b.what;
+  }
+  const size_t zero[3] = {}, region[3] = {16, 2, 1};
+  auto read = [&](cl_mem m, const size_t* at, const size_t* host_at, const size_t* r, void* p) {
+    return clEnqueueReadBufferRect(queue, m, CL_TRUE, at, host_at, r, 0, 0, 0, 0, p, 0, nullptr, nullptr);
+  };
+  auto write = [&](cl_mem m, const size_t* at, const size_t* host_at, const size_t* r, const void* p) {
+    return clEnqueueWriteBufferRect(queue, m, CL_TRUE, at, host_at, r, 0, 0, 0, 0, p, 0, nullptr, nullptr);
+  };
+  auto copy = [&](cl_mem from, cl_mem to, const size_t* at, const size_t* to_at, const size_t* r) {
+    return clEnqueueCopyBufferRect(queue, from, to, at, to_at, r, 0, 0, 0, 0, 0, nullptr, nullptr);
+  };
+  check({
+      {"read dangling", CL_INVALID_MEM_OBJECT, [&] { return read(dangling, zero, zero, region, host); }},
+      {"read foreign", CL_INVALID_CONTEXT, [&] { return read(foreign, zero, zero, region, host); }},
+      {"read without origin", CL_INVALID_VALUE, [&] { return read(buffer, nullptr, zero, region, host); }},
+      {"read without host origin", CL_INVALID_VALUE,
+       [&] { return read(buffer, zero, nullptr, region, host); }},
+      {"read without region", CL_INVALID_VALUE, [&] { return read(buffer, zero, zero, nullptr, host); }},
+      {"read to NULL", CL_INVALID_VALUE, [&] { return read(buffer, zero, zero, region, nullptr); }},
+      {"read what the host may write", CL_INVALID_OPERATION,
+       [&] { return read(write_only, zero, zero, region, host); }},
+      {"write dangling", CL_INVALID_MEM_OBJECT, [&] { return write(dangling, zero, zero, region, host); }},
+      {"write foreign", CL_INVALID_CONTEXT, [&] { return write(foreign, zero, zero, region, host); }},
+      {"write without origin", CL_INVALID_VALUE, [&] { return write(buffer, nullptr, zero, region, host); }},
+      {"write without host origin", CL_INVALID_VALUE,
+       [&] { return write(buffer, zero, nullptr, region, host); }},
+      {"write without region", CL_INVALID_VALUE, [&] { return write(buffer, zero, zero, nullptr, host); }},
+      {"write from NULL", CL_INVALID_VALUE, [&] { return write(buffer, zero, zero, region, nullptr); }},
+      {"write what the host may read", CL_INVALID_OPERATION,
+       [&] { return write(read_only, zero, zero, region, host); }},
+      {"copy from dangling", CL_INVALID_MEM_OBJECT,
+       [&] { return copy(dangling, buffer, zero, zero, region); }},
+      {"copy to dangling", CL_INVALID_MEM_OBJECT, [&] { return copy(buffer, dangling, zero, zero, region); }},
+      {"copy from foreign", CL_INVALID_CONTEXT, [&] { return copy(foreign, buffer, zero, zero, region); }},
+      {"copy to foreign", CL_INVALID_CONTEXT, [&] { return copy(buffer, foreign, zero, zero, region); }},
+      {"copy without origin", CL_INVALID_VALUE,
+       [&] { return copy(buffer, read_only, nullptr, zero, region); }},
+      {"copy without other origin", CL_INVALID_VALUE,
+       [&] { return copy(buffer, read_only, zero, nullptr, region); }},
+  });
+}
+
+TEST_F(Negative, SharedVirtualMemory) {
+  alignas(128) static uint8_t words[256];
+  auto fill = [&](void* at, const void* pattern, size_t pattern_size, size_t size) {
+    return clEnqueueSVMMemFill(queue, at, pattern, pattern_size, size, 0, nullptr, nullptr);
+  };
+  auto map = [&](void* at, cl_map_flags flags, size_t size) {
+    return clEnqueueSVMMap(queue, CL_TRUE, flags, at, size, 0, nullptr, nullptr);
+  };
+  auto migrate = [&](cl_uint count, const void** list, const size_t* sizes, cl_mem_migration_flags flags) {
+    return clEnqueueSVMMigrateMem(queue, count, list, sizes, flags, 0, nullptr, nullptr);
+  };
+  void* shared = clSVMAlloc(context, 0, 64, 0);
+  ASSERT_NE(shared, nullptr);
+  const void* list[] = {shared};
+  const size_t too_much[] = {65};
+  cl_bool yes = CL_TRUE;
+  check({
+      {"copy to NULL", CL_INVALID_VALUE,
+       [&] { return clEnqueueSVMMemcpy(queue, CL_TRUE, nullptr, words, 4, 0, nullptr, nullptr); }},
+      {"copy from NULL", CL_INVALID_VALUE,
+       [&] { return clEnqueueSVMMemcpy(queue, CL_TRUE, words, nullptr, 4, 0, nullptr, nullptr); }},
+      {"fill NULL", CL_INVALID_VALUE, [&] { return fill(nullptr, words, 4, 16); }},
+      {"fill unaligned", CL_INVALID_VALUE, [&] { return fill(words + 2, words, 4, 16); }},
+      {"fill without pattern", CL_INVALID_VALUE, [&] { return fill(words, nullptr, 4, 16); }},
+      {"fill with nothing", CL_INVALID_VALUE, [&] { return fill(words, words, 0, 16); }},
+      {"fill with 256 bytes", CL_INVALID_VALUE, [&] { return fill(words, words, 256, 256); }},
+      {"fill part of a pattern", CL_INVALID_VALUE, [&] { return fill(words, words, 4, 18); }},
+      {"map NULL", CL_INVALID_VALUE, [&] { return map(nullptr, CL_MAP_READ, 4); }},
+      {"map in an unknown way", CL_INVALID_VALUE, [&] { return map(words, 1 << 9, 4); }},
+      {"map to invalidate and read", CL_INVALID_VALUE,
+       [&] { return map(words, CL_MAP_READ | CL_MAP_WRITE_INVALIDATE_REGION, 4); }},
+      {"free count without list", CL_INVALID_VALUE,
+       [&] { return clEnqueueSVMFree(queue, 1, nullptr, nullptr, nullptr, 0, nullptr, nullptr); }},
+      {"migrate nothing", CL_INVALID_VALUE, [&] { return migrate(0, list, nullptr, 0); }},
+      {"migrate without list", CL_INVALID_VALUE, [&] { return migrate(1, nullptr, nullptr, 0); }},
+      {"migrate too much", CL_INVALID_VALUE, [&] { return migrate(1, list, too_much, 0); }},
+      {"migrate in an unknown way", CL_INVALID_VALUE, [&] { return migrate(1, list, nullptr, 1 << 9); }},
+      {"argument of no kernel", CL_INVALID_KERNEL,
+       [&] { return clSetKernelArgSVMPointer(reinterpret_cast<cl_kernel>(buffer), 0, shared); }},
+      {"argument of no index", CL_INVALID_ARG_INDEX,
+       [&] { return clSetKernelArgSVMPointer(kernel, 9, shared); }},
+      {"exec info of no kernel", CL_INVALID_KERNEL,
+       [&] {
+         return clSetKernelExecInfo(reinterpret_cast<cl_kernel>(buffer), CL_KERNEL_EXEC_INFO_SVM_PTRS,
+                                    sizeof list, list);
+       }},
+      {"exec info without value", CL_INVALID_VALUE,
+       [&] { return clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, sizeof list, nullptr); }},
+      {"exec info of part of a pointer", CL_INVALID_VALUE,
+       [&] { return clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, 7, list); }},
+      {"exec info of no size", CL_INVALID_VALUE,
+       [&] { return clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM, 0, &yes); }},
+      {"exec info of a wrong size", CL_INVALID_VALUE,
+       [&] { return clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM, 1, &yes); }},
+  });
+  EXPECT_EQ(clSVMAlloc(nullptr, 0, 64, 0), nullptr);
+  clSVMFree(nullptr, shared);  // no context: nothing happens
+  clSVMFree(context, nullptr);
+  clSVMFree(context, shared);
+}
+
+}  // namespace
+}  // namespace morgana::icd::test
