@@ -156,6 +156,30 @@ kernel void f_tgamma(global float* o, global const float* y, global const float*
   clReleaseProgram(program);
 }
 
+// Quotients of denormals, in the processor's own mode: 0 where it flushes them (gfx6 to gfx8), else exact.
+TEST_F(Accuracy, DenormalsDividedAreNumbers) {
+  cl_program program = make_program(R"(
+kernel void f_divide(global float* o, global const float* y, global const float* x) {
+  size_t i = get_global_id(0); o[i] = y[i] / x[i];
+}
+)");
+  cl_device_fp_config config = 0;
+  clGetDeviceInfo(device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof config, &config, nullptr);
+  const bool keeps = (config & CL_FP_DENORM) != 0;
+  const std::vector<float> y = {-0x1.fffffcp-127f, 0x1.d7ff54p-127f, 0x1p-149f, 3.0f, 0x1p-126f, 0x1p100f};
+  const std::vector<float> x = {-0x1.f4p+9f, 0x1.5ba162p-27f, 0.5f, 0x1p-130f, 4.0f, -0x1.8p-127f};
+  const std::vector<float> got = call(program, "f_divide", y, x);
+  auto flushed = [&](float value) {
+    return !keeps && std::fabs(value) < FLT_MIN ? std::copysign(0.0f, value) : value;
+  };
+  for (size_t i = 0; i < y.size(); ++i) {
+    const float want = flushed(flushed(y[i]) / flushed(x[i]));
+    EXPECT_EQ(std::bit_cast<uint32_t>(got[i]), std::bit_cast<uint32_t>(want))
+        << y[i] << " / " << x[i] << " = " << got[i];
+  }
+  clReleaseProgram(program);
+}
+
 // Every half, in scalars and in pairs; for two arguments each with another one.
 TEST_F(Accuracy, HalfFunctionsAreWithinTwoUlps) {
   size_t size = 0;
@@ -174,6 +198,10 @@ F(h_sinpi, sinpi(a), sinpi((half2)(b, a)))
 F(h_cospi, cospi(a), cospi((half2)(b, a)))
 F(h_atan2, atan2(a, b), atan2((half2)(b, a), (half2)(a, b)))
 F(h_atan2pi, atan2pi(a, b), atan2pi((half2)(b, a), (half2)(a, b)))
+F(h_rtn, convert_half_rtn((int)x[i]), convert_half2_rtn((int2)((int)x[i])))
+F(h_rtp, convert_half_rtp((long)x[i]), convert_half2_rtp((long2)((long)x[i])))
+F(h_rtz, convert_half_rtz((int)x[i]), convert_half2_rtz((int2)((int)x[i])))
+F(h_short, convert_half_rtn((short)x[i]), convert_half2_rtn((short2)((short)x[i])))
 )";
   if (!has_half) {  // says so, and means it
     const char* text = source.c_str();
@@ -210,6 +238,22 @@ F(h_atan2pi, atan2pi(a, b), atan2pi((half2)(b, a), (half2)(a, b)))
             << function.kernel << "(" << y[i] << ", " << x[i] << ") = " << got[i];
     }
   }
+
+  // Integers rounded to half: [what, down, up, to zero, a short down].
+  const std::vector<float> whole = {2049,  -2049, 32767, -32767, 40001, -40001,
+                                    65503, 65519, 1e9f,  -1e9f,  65536, 7};
+  constexpr float kInf = INFINITY;
+  const float down[] = {2048, -2050, 32752, -32768, 40000, -40032, 65472, 65504, 65504, -kInf, 65504, 7};
+  const float up[] = {2050, -2048, 32768, -32752, 40032, -40000, 65504, kInf, kInf, -65504, kInf, 7};
+  const float to_zero[] = {2048, -2048, 32752, -32752, 40000, -40000, 65472, 65504, 65504, -65504, 65504, 7};
+  auto same = [&](const char* name, const float* wanted, size_t count) {
+    const std::vector<float> got = call(program, name, whole, whole);
+    for (size_t i = 0; i < count; ++i) EXPECT_EQ(got[i], wanted[i]) << name << "(" << whole[i] << ")";
+  };
+  same("h_rtn", down, whole.size());
+  same("h_rtp", up, whole.size());
+  same("h_rtz", to_zero, whole.size());
+  same("h_short", down, 4);
   clReleaseProgram(program);
 }
 

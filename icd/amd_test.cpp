@@ -2,6 +2,7 @@
 // context, and whom they think they are talking to. And C++ for OpenCL, and integer functions at their ends.
 //
 // The names expected are those of the environment's MORGANA_IDENTITY; every test runs on every device.
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 
@@ -304,6 +305,30 @@ kernel void k(global ushort* in, global ushort* out) {
                                           0x3c01, 0x4001, 0x4201, 0x7777, 0x7777, 0x7777, 0x7777, 0x7777};
   for (size_t i = 0; i < devices.size(); ++i)
     EXPECT_EQ(run_on<uint16_t>(i, source, "", {3}, 24), expected) << text(devices[i], CL_DEVICE_NAME);
+}
+
+// cl_ext_float_atomics: additions to local memory happen one after another, by the lanes of a wave in their
+// order, so that the sum is, to the bit, one that some order gives.
+TEST_F(Amd, LocalDoubleSumsAreRoundedOnceAnAddition) {
+  const std::string source = R"(
+kernel void k(global double* in, global double* out) {
+  local double sum;
+  if (get_local_id(0) == 0) sum = 0.0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  atomic_fetch_add_explicit((volatile local atomic_double*)&sum, in[get_local_id(0)], memory_order_relaxed,
+                            memory_scope_work_group);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (get_local_id(0) == 0) out[0] = sum;
+})";
+  std::vector<double> values;
+  for (int i = 0; i < 64; ++i)
+    values.push_back(std::ldexp(i % 2 == 0 ? 1.0 + i : -1.0 / (i + 3), (i * 29) % 61 - 30));
+  double in_order = 0;
+  for (double value : values) in_order += value;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    const double sum = run_on<double>(i, source, "-cl-std=CL3.0", values, 1, 64)[0];
+    EXPECT_EQ(sum, in_order) << text(devices[i], CL_DEVICE_NAME);
+  }
 }
 
 // Integer functions where results leave the range of the type (OpenCL C 6.15.3).

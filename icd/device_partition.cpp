@@ -33,8 +33,10 @@ cl_int plan_equally(const Device& device, const cl_device_partition_property* pr
   // CL_INVALID_VALUE if values specified in properties are not valid.
   if (properties[1] <= 0 || properties[2] != 0) return CL_INVALID_VALUE;
   auto each = static_cast<cl_ulong>(properties[1]);
+  // CL_INVALID_DEVICE_PARTITION_COUNT if more compute units are requested than in_device has.
+  if (each > device.compute_units()) return CL_INVALID_DEVICE_PARTITION_COUNT;
   // CL_DEVICE_PARTITION_FAILED if in_device could not be further partitioned.
-  if (each >= device.compute_units()) return CL_DEVICE_PARTITION_FAILED;
+  if (each == device.compute_units()) return CL_DEVICE_PARTITION_FAILED;
   plan.units.assign(device.compute_units() / each, static_cast<cl_uint>(each));
   plan.partition.assign(properties, properties + 3);
   return CL_SUCCESS;

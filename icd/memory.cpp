@@ -50,7 +50,9 @@ Made<cl_mem> create_buffer(cl_context context, const cl_mem_properties* properti
     }
     copy.push_back(0);
   }
-  if (!are_memory_flags(flags)) return CL_INVALID_VALUE;
+  // CL_MEM_KERNEL_READ_AND_WRITE stands in the table of valid flags, although it means something to
+  // clGetSupportedImageFormats only.
+  if (!are_memory_flags(flags & ~cl_mem_flags{CL_MEM_KERNEL_READ_AND_WRITE})) return CL_INVALID_VALUE;
   // CL_INVALID_BUFFER_SIZE if size is 0 or greater than CL_DEVICE_MAX_MEM_ALLOC_SIZE for all devices in
   // context.
   if (size == 0 || size > c->max_allocation()) return CL_INVALID_BUFFER_SIZE;
@@ -80,9 +82,7 @@ Made<cl_mem> create_buffer(cl_context context, const cl_mem_properties* properti
 }  // namespace
 
 bool are_memory_flags(cl_mem_flags flags) {
-  // CL_MEM_KERNEL_READ_AND_WRITE is valid, although it means something to clGetSupportedImageFormats only.
-  constexpr cl_mem_flags kKnown = kKernelAccess | kHostPointer | kHostAccess | CL_MEM_KERNEL_READ_AND_WRITE;
-  if ((flags & ~kKnown) != 0) return false;
+  if ((flags & ~(kKernelAccess | kHostPointer | kHostAccess)) != 0) return false;
   if (!at_most_one(flags & kKernelAccess) || !at_most_one(flags & kHostAccess)) return false;
   return (flags & CL_MEM_USE_HOST_PTR) == 0 || (flags & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)) == 0;
 }

@@ -194,6 +194,9 @@ TEST_F(Negative, PlatformsAndPartitions) {
     EXPECT_EQ(partition({CL_DEVICE_PARTITION_EQUALLY, 1}, 1, some), CL_INVALID_VALUE) << "too little room";
     EXPECT_EQ(partition({CL_DEVICE_PARTITION_EQUALLY, static_cast<cl_device_partition_property>(units) + 1},
                         0, nullptr),
+              CL_INVALID_DEVICE_PARTITION_COUNT);
+    EXPECT_EQ(partition({CL_DEVICE_PARTITION_EQUALLY, static_cast<cl_device_partition_property>(units)}, 0,
+                        nullptr),
               CL_DEVICE_PARTITION_FAILED);
   }
   EXPECT_EQ(clGetExtensionFunctionAddressForPlatform(platform, nullptr), nullptr);

@@ -24,7 +24,7 @@ import threading
 import time
 
 RESULTS = ("pass", "fail", "skip", "crash", "timeout", "hollow")
-KEPT_OUTPUT = 64 * 1024  # of each end of a subtest's output; a faulting program can write without end
+KEPT_OUTPUT = 512 * 1024  # of each end of a subtest's output; a faulting program can write without end
 
 
 @dataclasses.dataclass(frozen=True)

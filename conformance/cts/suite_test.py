@@ -41,7 +41,7 @@ if name == "hangs":
 while name == "burns":
     pass
 if name == "floods":
-    for i in range(200):
+    for i in range(400):
         sys.stdout.write("%09d " % i * 1000)
     print("the end")
 with open(os.environ["CL_CONFORMANCE_RESULTS_FILENAME"], "w") as file:

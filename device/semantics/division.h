@@ -82,10 +82,13 @@ MORGANA_OP f32v v_div_fmas_f32(f32v a, f32v b, f32v c, mask post) { return div_f
 MORGANA_OP f64v v_div_fmas_f64(f64v a, f64v b, f64v c, mask post) { return div_fmas(a, b, c, post); }
 
 // The corner cases of quotient = numerator / denominator. A quotient whose exponents differ by less than
-// `underflow` vanishes; 0 turns that test off.
+// `underflow` vanishes; 0 turns that test off. Inputs are flushed
+// as those of div_scale are: the two must agree on what is zero.
 template <typename V>
-MORGANA_OP V div_fixup(V quotient, V denominator, V numerator, int underflow) {
+MORGANA_OP V div_fixup(const Mode& mode, V quotient, V denominator, V numerator, int underflow) {
   using U = uint_of<V>;
+  denominator = flush_input(mode, denominator);
+  numerator = flush_input(mode, numerator);
   const U sign = sign_bits(denominator) ^ sign_bits(numerator);
   const U d = magnitude_bits(denominator), n = magnitude_bits(numerator);
   const U inf = U(format_of<V>::exponent);
@@ -104,13 +107,13 @@ MORGANA_OP V div_fixup(V quotient, V denominator, V numerator, int underflow) {
   return as<V>(r);
 }
 MORGANA_OP f32v v_div_fixup_f32(const Mode& mode, f32v quotient, f32v denominator, f32v numerator) {
-  return flush_output(mode, div_fixup(quotient, denominator, numerator, -150));
+  return flush_output(mode, div_fixup(mode, quotient, denominator, numerator, -150));
 }
 MORGANA_OP f64v v_div_fixup_f64(const Mode& mode, f64v quotient, f64v denominator, f64v numerator) {
-  return flush_output(mode, div_fixup(quotient, denominator, numerator, -1075));
+  return flush_output(mode, div_fixup(mode, quotient, denominator, numerator, -1075));
 }
 MORGANA_OP f16v v_div_fixup_f16(const Mode& mode, f16v quotient, f16v denominator, f16v numerator) {
-  return flush_output(mode, div_fixup(quotient, denominator, numerator, 0));
+  return flush_output(mode, div_fixup(mode, quotient, denominator, numerator, 0));
 }
 MORGANA_OP f16v v_div_fixup_legacy_f16(const Mode& mode, f16v quotient, f16v denominator, f16v numerator) {
   return v_div_fixup_f16(mode, quotient, denominator, numerator);
