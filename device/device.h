@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "base/target.h"
 #include "codeobj/kernel_descriptor.h"
+#include "device/address_watch.h"
 #include "device/fault.h"
 
 namespace morgana::device {
@@ -60,6 +61,9 @@ class Device {
   // The trap handler of the dispatches that start from now on: TBA (code added before) and TMA. 0: none; then
   // faults are reported by the Fault that `run` returns.
   void set_trap_handler(uint64_t base, uint64_t memory);
+
+  // The address watches of the dispatches that start from now on.
+  void set_address_watches(const AddressWatches& watches);
 
   // Asks every running wave of this device; the last of several commands in quick succession counts. Traps
   // are ignored without a trap handler, and wait for a wave that is in it.

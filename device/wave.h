@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/target.h"
+#include "device/address_watch.h"
 #include "device/fault.h"
 
 namespace morgana::device {
@@ -56,6 +57,8 @@ inline constexpr uint32_t kExcpMemory = 1u << 8;
 inline constexpr uint32_t kExcpArithmetic = 0x7f;  // those that vector instructions raise
 inline constexpr uint32_t kTrapstsSavectx = 1u << 10;
 inline constexpr uint32_t kTrapstsIllegal = 1u << 11;
+inline constexpr uint32_t kTrapstsWatch1 = 1u << 12;  // ADDR_WATCH1 to 3: bits 12 to 14
+inline constexpr uint32_t kTrapstsWatches = 7u << 12 | kExcpAddressWatch;
 inline constexpr uint32_t kTrapstsCycle = 0x3fu << 16;  // EXCP_CYCLE
 inline constexpr uint32_t kTrapstsXnackError = 1u << 28;
 
@@ -109,9 +112,10 @@ struct alignas(256) Wave {
   uint32_t commands_seen = 0;  // of Device::command
   // Arithmetic exceptions are looked for even where MODE enables none, since the code reads TRAPSTS.
   bool tracks_exceptions = false;
-  bool observes = false;       // the instruction in execution reports its exceptions
-  uint32_t observed = 0;       // which ones, EXCP bits
-  uint32_t observed_lane = 0;  // the first lane with one of them that MODE enables
+  const AddressWatches* watches = nullptr;  // nullptr: none is set
+  bool observes = false;                    // the instruction in execution reports its exceptions
+  uint32_t observed = 0;                    // which ones, TRAPSTS bits
+  uint32_t observed_lane = 0;               // the first lane with one of them that MODE enables
 
   const Step* step =
       nullptr;  // the instruction in execution (kept current by instructions that may fault), or the next

@@ -27,14 +27,8 @@ KMT_EXPORT hsaKmtMapGraphicHandle(HSAuint32, HSAuint64, HSAuint64, HSAuint64, HS
 }
 KMT_EXPORT hsaKmtUnmapGraphicHandle(HSAuint32, HSAuint64, HSAuint64) { return absent(); }
 
-KMT_EXPORT hsaKmtDbgRegister(HSAuint32) { return absent(); }
-KMT_EXPORT hsaKmtDbgUnregister(HSAuint32) { return absent(); }
 KMT_EXPORT hsaKmtDbgWavefrontControl(HSAuint32, HSA_DBG_WAVEOP, HSA_DBG_WAVEMODE, HSAuint32,
                                      HsaDbgWaveMessage*) {
-  return absent();
-}
-KMT_EXPORT hsaKmtDbgAddressWatch(HSAuint32, HSAuint32, HSA_DBG_WATCH_MODE[], void*[], HSAuint64[],
-                                 HsaEvent*[]) {
   return absent();
 }
 KMT_EXPORT hsaKmtGetKernelDebugTrapVersionInfo(HSAuint32*, HSAuint32*) { return absent(); }

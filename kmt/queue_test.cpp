@@ -116,6 +116,51 @@ TEST_F(Aql, ADispatchRunsAndItsSignalWakesASleeper) {
   EXPECT_EQ(ring_[0].header & 0xff, uint16_t(PacketType::invalid));
 }
 
+TEST_F(Aql, AnAddressWatchIsSeenByTheDispatchesThatFollow) {
+  // Stores 1 at byte 1024 and up, then what TRAPSTS says.
+  const uint64_t kernel = make_kernel({
+      0xc0060080,
+      0x00000000,  // s_load_dwordx2 s[2:3], s[0:1], 0x0
+      0x24020082,  // v_lshlrev_b32 v1, 2, v0
+      0x7e040281,  // v_mov_b32 v2, 1
+      0xbf8cc07f,  // s_waitcnt lgkmcnt(0)
+      0xdc708400,
+      0x00020201,  // global_store_dword v1, v2, s[2:3] offset:1024
+      0xb884f803,  // s_getreg_b32 s4, hwreg(HW_REG_TRAPSTS)
+      0x7e040204,  // v_mov_b32 v2, s4
+      0xdc708000,
+      0x00020201,  // global_store_dword v1, v2, s[2:3]
+      0xbf810000,  // s_endpgm
+  });
+  auto* buffer = allocate<uint32_t>(kPage, kGpu);
+  auto** kernarg = allocate<uint32_t*>(64);
+  *kernarg = buffer;
+  const auto seen = [&] {
+    AmdSignal* signal = make_signal(1);
+    submit(dispatch(kernel, kernarg, signal));
+    EXPECT_TRUE(soon([&] { return value(signal) == 0; }));
+    return buffer[63];
+  };
+  HSA_DBG_WATCH_MODE modes[5] = {HSA_DBG_WATCH_READ, HSA_DBG_WATCH_NONREAD};
+  void* addresses[5] = {buffer + 256, buffer + 256};
+  HSAuint64 masks[5] = {~HSAuint64{0}, ~HSAuint64{0}};
+  HsaEvent* events[5] = {event_};
+  EXPECT_EQ(hsaKmtDbgRegister(99), HSAKMT_STATUS_INVALID_NODE_UNIT);
+  EXPECT_EQ(hsaKmtDbgAddressWatch(kGpu, 2, modes, addresses, masks, nullptr), HSAKMT_STATUS_ERROR);
+  ASSERT_EQ(hsaKmtDbgRegister(kGpu), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(hsaKmtDbgRegister(kGpu), HSAKMT_STATUS_ERROR) << "one debugger";
+  for (const HSAuint32 count : {0u, 5u})
+    EXPECT_EQ(hsaKmtDbgAddressWatch(kGpu, count, modes, addresses, masks, nullptr),
+              HSAKMT_STATUS_INVALID_PARAMETER);
+  EXPECT_EQ(hsaKmtDbgAddressWatch(kGpu, 1, modes, addresses, masks, events), HSAKMT_STATUS_NOT_SUPPORTED);
+  EXPECT_EQ(seen(), 0u);
+  ASSERT_EQ(hsaKmtDbgAddressWatch(kGpu, 2, modes, addresses, masks, nullptr), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(seen(), 1u << 12) << "the second watch is for stores";
+  ASSERT_EQ(hsaKmtDbgUnregister(kGpu), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(seen(), 0u);
+  EXPECT_EQ(hsaKmtDbgUnregister(kGpu), HSAKMT_STATUS_ERROR);
+}
+
 TEST_F(Aql, PacketsOfSeveralProducersGoRoundTheRing) {
   const uint64_t kernel = make_kernel(kCount);
   auto* counts = allocate<uint32_t>(kPage, kGpu);

@@ -209,6 +209,8 @@ def all_cases():
         c.lanes(TO803, text, inputs, {20: inputs[source]})
         c.list[-1][1]["in"]["m0"] = "00000002"
     transitions(c)
+    extrema(c)
+    far_turns(c)
     divisions(c)
     double_matrices(c)
     matrices(c)
@@ -263,7 +265,7 @@ def transitions(c):
     for name in ("v_mad_u16", "v_mad_i16"):
         c.lanes(["gfx803"], f"{name} v20, v0, v4, v8", {0: U, 4: V, 8: U, 20: V}, {20: [a * b + a & 0xFFFF for a, b in zip(U, V)]})
 
-    # Turns, within the 256 that gfx6 to gfx8 promise.
+    # Turns, within the 256 that gfx6 to gfx8 know.
     T = [0.0, 0.25, 0.5, 0.75, 1 / 12, -1 / 12, 1.125, -3.25, 255.25, -256.0, 200.25, -100.5, INF, NAN, 0.375, -0.625]
     T = [struct.unpack("<f", struct.pack("<f", x))[0] for x in T]
     exact = lambda x, f: round(turns(x, f)) if (4 * x) % 1 == 0 else turns(x, f)
@@ -274,6 +276,95 @@ def transitions(c):
     power = lambda x: NAN if x != x else INF if x == INF else 0.0 if x == -INF else 2.0 ** x
     c.lanes(["gfx701"], "v_exp_legacy_f32_e32 v20, v0", {0: [f32(x) for x in P]}, {20: [f32(power(x)) for x in P]})
     c.lanes(["gfx701"], "v_log_legacy_f32_e32 v20, v0", {0: [f32(x) for x in P]}, {20: [f32(log2(x)) for x in P]})
+
+
+# --- Minimum, maximum and median of gfx6 to gfx8: denormals stay whatever MODE says (docs/isa-decisions.md) ---
+
+
+class Format:
+    def __init__(self, bits, exponent_bits):
+        self.bits, self.mantissa = bits, bits - 1 - exponent_bits
+        self.sign, self.infinity = 1 << (bits - 1), ((1 << exponent_bits) - 1) << self.mantissa
+        self.quiet = 1 << (self.mantissa - 1)
+
+    def is_nan(self, x):
+        return x & (self.sign - 1) > self.infinity
+
+    def is_signaling(self, x):
+        return self.is_nan(x) and not x & self.quiet
+
+    def order(self, x):
+        """Integers in the order of the values, -0 below +0."""
+        return x if x < self.sign else -1 - (x - self.sign)
+
+    def extreme(self, pick, ieee, a, b):
+        for x in (a, b):
+            if ieee and self.is_signaling(x):
+                return x | self.quiet
+        if self.is_nan(a) or self.is_nan(b):
+            return b if self.is_nan(a) else a
+        return pick(a, b, key=self.order)
+
+    def extreme3(self, pick, ieee, a, b, c):
+        return self.extreme(pick, ieee, self.extreme(pick, ieee, a, b), c)
+
+    def median(self, ieee, a, b, c):
+        if any(map(self.is_nan, (a, b, c))):
+            return self.extreme3(min, ieee, a, b, c)
+        number = lambda x: 0 if x == self.sign else self.order(x)
+        top = number(self.extreme3(max, ieee, a, b, c))
+        rest = (b, c) if top == number(a) else (a, c) if top == number(b) else (a, b)
+        return self.extreme(max, ieee, *rest)
+
+    def samples(self):
+        """Zeros, the ends of the denormals, of the normal numbers, infinities, NaNs; both signs."""
+        least_normal = 1 << self.mantissa
+        positive = [0, 1, 2, least_normal - 1, least_normal, self.infinity - 1, self.infinity, self.infinity + self.quiet]
+        return positive + [x | self.sign for x in positive[:-1]] + [self.infinity + 1]
+
+
+F16_, F32_, F64_ = Format(16, 5), Format(32, 8), Format(64, 11)
+
+
+def extrema(c):
+    for form, suffix, targets in ((F32_, "f32", TO803), (F64_, "f64", TO803), (F16_, "f16", ["gfx803"])):
+        base = form.samples()
+        # Every pair of neighbours at some distance meets.
+        for shift in range(1, 16, 2):
+            x, y, z = base, base[shift:] + base[:shift], base[-3 * shift % 16:] + base[:-3 * shift % 16]
+            for denorm in (0, 15):
+                for ieee in (0, 1):
+                    def put(name, results, sources):
+                        wide = form.bits == 64
+                        text = ", ".join(f"v[{4 * i}:{4 * i + 1}]" if wide else f"v{4 * i}" for i in range(len(sources)))
+                        inputs = {4 * i: [v & M32 for v in s] for i, s in enumerate(sources)}
+                        out = {20: [v & M32 for v in results]}
+                        if wide:
+                            inputs.update({4 * i + 1: [v >> 32 for v in s] for i, s in enumerate(sources)})
+                            out[21] = [v >> 32 for v in results]
+                        c.lanes(targets, f"{name}_{suffix} {'v[20:21]' if wide else 'v20'}, {text}", inputs, out)
+                        c.list[-1][1]["mode"] = {"fp_round": 0, "fp_denorm": denorm, "ieee": ieee}
+
+                    put("v_min", [form.extreme(min, ieee, *p) for p in zip(x, y)], (x, y))
+                    put("v_max", [form.extreme(max, ieee, *p) for p in zip(x, y)], (x, y))
+                    if suffix != "f32":
+                        continue
+                    put("v_min3", [form.extreme3(min, ieee, *p) for p in zip(x, y, z)], (x, y, z))
+                    put("v_max3", [form.extreme3(max, ieee, *p) for p in zip(x, y, z)], (x, y, z))
+                    put("v_med3", [form.median(ieee, *p) for p in zip(x, y, z)], (x, y, z))
+
+
+def far_turns(c):
+    """Beyond 256 turns the sine is 0 and the cosine 1; an infinity has none."""
+    T = [256.0, -256.0, 256.25, -256.25, 257.5, 1000.25, -65504.0, 1024.125, 255.75, -255.25, INF, -INF, NAN, 0.25, -0.5, 300.0]
+    for name, f, beyond in (("sin", math.sin, 0.0), ("cos", math.cos, 1.0)):
+        values = [beyond if math.isfinite(x) and abs(x) > 256 else
+                  turns(x, f) if not math.isfinite(x) else float(round(turns(x, f))) for x in T]
+        c.lanes(TO803, f"v_{name}_f32_e32 v20, v0", {0: [f32(x) for x in T]}, {20: [f32(v) for v in values]})
+        halves = [struct.unpack("<e", struct.pack("<H", f16(x)))[0] for x in T]
+        values = [beyond if math.isfinite(x) and abs(x) > 256 else
+                  turns(x, f) if not math.isfinite(x) else float(round(turns(x, f))) for x in halves]
+        c.lanes(["gfx803"], f"v_{name}_f16_e32 v20, v0", {0: [f16(x) for x in T]}, {20: [f16(v) for v in values]})
 
 
 # --- The steps of a division, and the bits of 2 / pi ---

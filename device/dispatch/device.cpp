@@ -1,5 +1,7 @@
 #include "device/device.h"
 
+#include <mutex>
+
 #include "base/log.h"
 #include "base/options.h"
 #include "device/dispatch/global_share.h"
@@ -41,6 +43,8 @@ struct Device::Impl {
   std::atomic<uint64_t> trap_handler{0}, trap_memory{0};
   WaveCommands commands;
   GlobalShare global_share;
+  std::mutex watch_mutex;
+  AddressWatches watches;
 };
 
 Device::Device(Target target) : impl_(std::make_unique<Impl>(target)) {}
@@ -60,6 +64,11 @@ void Device::remove_code(uint64_t address) {
 void Device::set_trap_handler(uint64_t base, uint64_t memory) {
   impl_->trap_memory.store(memory, std::memory_order_relaxed);
   impl_->trap_handler.store(base, std::memory_order_release);
+}
+
+void Device::set_address_watches(const AddressWatches& watches) {
+  std::lock_guard lock(impl_->watch_mutex);
+  impl_->watches = watches;
 }
 
 void Device::command(WaveCommand command, uint8_t trap_id) {
@@ -82,6 +91,10 @@ Fault Device::run(const Launch& launch) {
   plan.trap_memory = impl_->trap_memory.load(std::memory_order_relaxed);
   plan.commands = &impl_->commands;
   plan.global_share = &impl_->global_share;
+  {
+    std::lock_guard lock(impl_->watch_mutex);
+    plan.watches = impl_->watches;
+  }
   Fault problem;
   if (!plan.prepare(problem) || !plan.bind_code(impl_->code, problem)) return problem;
   plan.request_kernel(impl_->tier);

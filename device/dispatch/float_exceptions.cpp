@@ -44,6 +44,12 @@ enum class Kind : uint8_t {
   to_integer,
   from_integer,
   convert,
+  to_halves,  // each operand to f16, in a rounding mode of the instruction's own
+  to_bfloats,
+  to_normalized,  // 1.0 becomes the largest integer
+  to_byte,
+  from_small,  // floats of 8 bits
+  small,       // conversions to and from small floats that judge themselves (vector_small.cpp)
   divide_fixup,
 };
 
@@ -59,6 +65,8 @@ Kind kind_of_compare(const isa::Inst& inst) {
 
 Kind kind_of(const isa::Inst& inst) {
   if (inst.row->format == isa::Format::VOPC) return kind_of_compare(inst);
+  const std::string_view name = inst.row->mnemonic;
+  if (name.starts_with("v_cvt_scalef32_") || name.starts_with("v_cvt_sr_")) return Kind::small;
   switch (inst.row->op) {
       // clang-format off: one long list
     case Op::v_add_f16: case Op::v_add_f32: case Op::v_add_f64: case Op::v_pk_add_f16: case Op::v_pk_add_f32: return Kind::add;
@@ -82,9 +90,12 @@ Kind kind_of(const isa::Inst& inst) {
     case Op::v_sqrt_f16: case Op::v_sqrt_f32: case Op::v_sqrt_f64: return Kind::root;
     case Op::v_log_f16: case Op::v_log_f32: case Op::v_log_clamp_f32: case Op::v_log_legacy_f32: return Kind::logarithm;
     case Op::v_exp_f16: case Op::v_exp_f32: case Op::v_exp_legacy_f32: return Kind::power;
-    case Op::v_sin_f16: case Op::v_sin_f32: case Op::v_cos_f16: case Op::v_cos_f32: return Kind::circular;
+    case Op::v_sin_f16: case Op::v_sin_f32: case Op::v_cos_f16: case Op::v_cos_f32:
+    case Op::v_sin_f16_gfx8: case Op::v_sin_f32_gfx6: case Op::v_cos_f16_gfx8: case Op::v_cos_f32_gfx6: return Kind::circular;
     case Op::v_ldexp_f16: case Op::v_ldexp_f32: case Op::v_ldexp_f64: return Kind::scale;
     case Op::v_min_f16: case Op::v_min_f32: case Op::v_min_f64: case Op::v_max_f16: case Op::v_max_f32: case Op::v_max_f64:
+    case Op::v_min_f16_gfx8: case Op::v_min_f32_gfx6: case Op::v_min_f64_gfx6: case Op::v_max_f16_gfx8: case Op::v_max_f32_gfx6:
+    case Op::v_max_f64_gfx6: case Op::v_min3_f32_gfx6: case Op::v_max3_f32_gfx6: case Op::v_med3_f32_gfx6:
     case Op::v_min_legacy_f32: case Op::v_max_legacy_f32: case Op::v_pk_min_f16: case Op::v_pk_max_f16:
     case Op::v_min3_f16: case Op::v_min3_f32: case Op::v_max3_f16: case Op::v_max3_f32: case Op::v_med3_f16: case Op::v_med3_f32:
     case Op::v_minimum3_f32: case Op::v_maximum3_f32: case Op::v_pk_minimum3_f16: case Op::v_pk_maximum3_f16:
@@ -96,6 +107,13 @@ Kind kind_of(const isa::Inst& inst) {
     case Op::v_cvt_rpi_i32_f32: case Op::v_cvt_flr_i32_f32: return Kind::to_integer;
     case Op::v_cvt_f32_i32: case Op::v_cvt_f32_u32: case Op::v_cvt_f16_i16: case Op::v_cvt_f16_u16: return Kind::from_integer;
     case Op::v_cvt_f16_f32: case Op::v_cvt_f32_f16: case Op::v_cvt_f32_f64: case Op::v_cvt_f64_f32: return Kind::convert;
+    case Op::v_cvt_pkrtz_f16_f32: case Op::v_cvt_pk_f16_f32: return Kind::to_halves;
+    case Op::v_cvt_pk_bf16_f32: return Kind::to_bfloats;
+    case Op::v_cvt_norm_i16_f16: case Op::v_cvt_norm_u16_f16: case Op::v_cvt_pknorm_i16_f32: case Op::v_cvt_pknorm_u16_f32:
+    case Op::v_cvt_pknorm_i16_f16: case Op::v_cvt_pknorm_u16_f16: return Kind::to_normalized;
+    case Op::v_cvt_pk_u8_f32: case Op::v_cvt_pkaccum_u8_f32: return Kind::to_byte;
+    case Op::v_cvt_f32_fp8: case Op::v_cvt_f32_bf8: case Op::v_cvt_pk_f32_fp8: case Op::v_cvt_pk_f32_bf8: return Kind::from_small;
+    case Op::v_cvt_pk_fp8_f32: case Op::v_cvt_pk_bf8_f32: return Kind::small;
     case Op::v_div_fixup_f16: case Op::v_div_fixup_legacy_f16: case Op::v_div_fixup_f32: case Op::v_div_fixup_f64: return Kind::divide_fixup;
     // clang-format on
     default: return Kind::none;
@@ -168,7 +186,7 @@ class Flags {
   uint32_t before_;
 };
 
-// What rounding a double to f16 raises. In rounding mode 0 the host's must be to even.
+// What rounding a double to f16 raises.
 uint32_t round_to_half(double number, unsigned round, bool keeps_denormals) {
   if (std::isnan(number) || std::isinf(number) || number == 0) return 0;
   const int exponent = std::ilogb(number);
@@ -178,7 +196,7 @@ uint32_t round_to_half(double number, unsigned round, bool keeps_denormals) {
   const double quotient = number / unit;  // a power of two: exact
   double rounded = 0;
   switch (round) {
-    case 0: rounded = std::nearbyint(quotient); break;
+    case 0: rounded = __builtin_roundeven(quotient); break;
     case 1: rounded = std::ceil(quotient); break;
     case 2: rounded = std::floor(quotient); break;
     default: rounded = std::trunc(quotient);
@@ -312,11 +330,62 @@ uint32_t power(const Operation& op, const Value& a) {
   return kExcpInexact | (a.number < smallest ? kExcpUnderflow : 0);
 }
 
-uint32_t circular(const Value& a) {
+uint32_t circular(const Value& a, Op op) {
   if (a.is_nan) return 0;
   if (std::isinf(a.number)) return kExcpInvalid;
+  const bool old = op == Op::v_sin_f16_gfx8 || op == Op::v_sin_f32_gfx6 || op == Op::v_cos_f16_gfx8 ||
+                   op == Op::v_cos_f32_gfx6;
+  if (old && std::fabs(a.number) > 256) return 0;
   const double eighths = a.number * 4;
   return eighths == std::trunc(eighths) ? 0 : kExcpInexact;
+}
+
+// What rounding to bf16, to nearest even, raises. f32 and bf16 have the same exponents.
+uint32_t round_to_bfloat(float number) {
+  const auto bits = __builtin_bit_cast(uint32_t, number) & 0x7fff'ffff;
+  if (bits >= 0x7f80'0000 || (bits & 0xffff) == 0) return 0;
+  const bool overflows = bits + 0x7fff + (bits >> 16 & 1) >= 0x7f80'0000;
+  return kExcpInexact | (overflows ? kExcpOverflow : 0) | (bits < 0x80'0000 ? kExcpUnderflow : 0);
+}
+
+// To the integer nearest to `number` times `high`, none below `low`.
+uint32_t round_to_normalized(double number, double low, double high) {
+  const double rounded = __builtin_roundeven(number * high);
+  if (rounded < low || rounded > high) return kExcpInvalid;
+  return rounded != number * high ? kExcpInexact : 0;
+}
+
+// Conversions whose operands are converted one by one.
+uint32_t converted(const Operation& op, const isa::Inst& inst, const Value* v, bool keeps) {
+  const Op which = inst.row->op;
+  uint32_t raised = 0;
+  for (int i = 0; i < op.sources; i++) {
+    if (v[i].is_nan) {
+      if (op.kind == Kind::to_normalized || op.kind == Kind::to_byte) raised |= kExcpInvalid;
+      continue;
+    }
+    const double number = v[i].is_denormal && !keeps ? 0 : v[i].number;
+    switch (op.kind) {
+      case Kind::to_halves:
+        raised |= round_to_half(number, which == Op::v_cvt_pkrtz_f16_f32 ? 3 : 0, op.mode->denorm16_64() & 2);
+        break;
+      case Kind::to_bfloats: raised |= round_to_bfloat(static_cast<float>(v[i].number)); break;
+      case Kind::to_normalized: {
+        const bool is_signed = which == Op::v_cvt_norm_i16_f16 || which == Op::v_cvt_pknorm_i16_f16 ||
+                               which == Op::v_cvt_pknorm_i16_f32;
+        raised |= round_to_normalized(number, is_signed ? -32767 : 0, is_signed ? 32767 : 65535);
+        break;
+      }
+      default: {
+        const double whole = std::trunc(number);
+        if (whole < 0 || whole > 255)
+          raised |= kExcpInvalid;
+        else if (op.reports_inexact && whole != number)
+          raised |= kExcpInexact;
+      }
+    }
+  }
+  return raised;
 }
 
 // Single-precision instructions that know no denormals, whatever the mode (guide 6.4, 12.8).
@@ -357,7 +426,11 @@ uint32_t evaluate(const Operation& op, const isa::Inst& inst, const uint64_t* bi
       return v[0].number == 0 || (v[0].is_denormal && !keeps) ? kExcpIntDivideByZero : 0;
     case Kind::logarithm: return operands | logarithm(v[0], !is_half(op.type));
     case Kind::power: return operands | power(op, v[0]);
-    case Kind::circular: return operands | circular(v[0]);
+    case Kind::circular: return operands | circular(v[0], inst.row->op);
+    case Kind::to_halves:
+    case Kind::to_bfloats:
+    case Kind::to_normalized:
+    case Kind::to_byte: return operands | converted(op, inst, v, keeps);
     case Kind::convert:
       if (op.type == Type::f64) {
         Flags flags(round, denorm);
@@ -414,6 +487,25 @@ uint32_t from_integer(const isa::Inst& inst, uint32_t bits) {
   return raised;
 }
 
+// The 8-bit code of a float that becomes an f32: exact, so that only what it is counts.
+uint32_t from_small(const Wave& wave, Op op, uint32_t code) {
+  const bool is_bf8 = op == Op::v_cvt_f32_bf8 || op == Op::v_cvt_pk_f32_bf8;
+  const uint32_t mantissa = is_bf8 ? 3 : 7, magnitude = code & 0x7f;
+  uint32_t raised = magnitude != 0 && magnitude <= mantissa ? kExcpDenormal : 0;
+  // gfx942's formats have no signaling NaN, and FP8 has none.
+  const bool has_signaling = is_bf8 && wave.target->target != Target::gfx942;
+  if (has_signaling && magnitude == 0x7d) raised |= kExcpInvalid;
+  return raised;
+}
+
+// Adds what a lane raised; the first lane with an enabled exception is remembered.
+void add_lane(Wave& wave, uint32_t raised, int lane, bool& found) {
+  wave.observed |= raised;
+  if (found || !(raised & wave.mode.excp_en() & kExcpArithmetic)) return;
+  found = true;
+  wave.observed_lane = static_cast<uint32_t>(lane);
+}
+
 }  // namespace
 
 namespace service {
@@ -424,11 +516,11 @@ void observe(Wave& wave, const Step* step, const uint32_t* const* src, uint64_t 
   const isa::Inst& inst = *step->inst;
   Operation op{kind_of(inst), inst.row->src[0], inst.row->dst[0], &wave.mode, inst.clamp, 0};
   for (int i = 0; i < 3 && src[i] != nullptr; i++) op.sources++;
-  if (op.kind == Kind::scale) op.sources = 1;
+  if (op.kind == Kind::scale || op.kind == Kind::to_byte) op.sources = 1;
   if (is_mixed(inst.row->op)) op.type = Type::f32;
-  const int parts = op.type == Type::pk_f16 || op.type == Type::pk_f32 ? 2 : 1;
-  const uint32_t enabled = wave.mode.excp_en();
-  uint32_t before = wave.observed & enabled;
+  const bool packed_codes = inst.row->op == Op::v_cvt_pk_f32_fp8 || inst.row->op == Op::v_cvt_pk_f32_bf8;
+  const int parts = op.type == Type::pk_f16 || op.type == Type::pk_f32 || packed_codes ? 2 : 1;
+  bool found = (wave.observed & wave.mode.excp_en()) != 0;
   for (uint64_t rest = lanes; rest != 0; rest &= rest - 1) {
     const int lane = __builtin_ctzll(rest);
     uint32_t raised = 0;
@@ -438,16 +530,26 @@ void observe(Wave& wave, const Step* step, const uint32_t* const* src, uint64_t 
         bits[i] = src[i][lane];
         const bool wide = op.type == Type::f64 && !(op.kind == Kind::scale && i == 1);
         if (wide) bits[i] |= uint64_t{src[i][kLanes + lane]} << 32;
-        if (part == 1) bits[i] = op.type == Type::pk_f16 ? bits[i] >> 16 : src[i][kLanes + lane];
+        if (part == 1 && !packed_codes)
+          bits[i] = op.type == Type::pk_f16 ? bits[i] >> 16 : src[i][kLanes + lane];
       }
-      raised |= op.kind == Kind::from_integer ? from_integer(inst, static_cast<uint32_t>(bits[0]))
-                                              : evaluate(op, inst, bits);
+      switch (op.kind) {
+        case Kind::from_integer: raised |= from_integer(inst, static_cast<uint32_t>(bits[0])); break;
+        case Kind::from_small:
+          raised |= from_small(wave, inst.row->op, static_cast<uint32_t>(bits[0] >> (8 * part)));
+          break;
+        default: raised |= evaluate(op, inst, bits);
+      }
     }
-    wave.observed |= raised;
-    if (before == 0 && (raised & enabled & kExcpArithmetic)) {
-      before = raised & enabled;
-      wave.observed_lane = static_cast<uint32_t>(lane);
-    }
+    add_lane(wave, raised, lane, found);
+  }
+}
+
+void observe_lanes(Wave& wave, const uint32_t* raised, uint64_t lanes) {
+  bool found = (wave.observed & wave.mode.excp_en()) != 0;
+  for (uint64_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const int lane = __builtin_ctzll(rest);
+    add_lane(wave, raised[lane], lane, found);
   }
 }
 

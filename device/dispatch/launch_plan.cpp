@@ -140,10 +140,15 @@ bool LaunchPlan::bind_code(CodeMap& map, Fault& problem) {
   return false;
 }
 
+bool LaunchPlan::has_watches() const {
+  return std::any_of(watches.begin(), watches.end(), [](const AddressWatch& w) { return w.is_set; });
+}
+
 bool LaunchPlan::can_compile() const {
-  // Trap handlers, enabled exceptions and single-stepping are the interpreter's.
+  // Trap handlers, enabled exceptions, address watches and single-stepping are the interpreter's.
   const auto& d = *launch.descriptor;
-  return !d.priv && d.exception_mask() == 0 && !d.debug_mode && trap_handler == 0 && !tracks_exceptions;
+  return !d.priv && d.exception_mask() == 0 && !d.debug_mode && trap_handler == 0 && !tracks_exceptions &&
+         !has_watches();
 }
 
 jit::Specialisation LaunchPlan::specialisation() const {
@@ -248,7 +253,8 @@ void LaunchPlan::init_wave(Wave& wave, const std::array<uint32_t, 3>& size) cons
 }
 
 // With a trap handler the command processor enables it for every wave, whatever the descriptor says, and lets
-// memory violations reach it (AMDGPUUsage: ENABLE_TRAP_HANDLER and ENABLE_EXCEPTION_MEMORY "must be 0").
+// memory violations and address watches reach it (AMDGPUUsage: ENABLE_TRAP_HANDLER, ENABLE_EXCEPTION_MEMORY
+// and ENABLE_EXCEPTION_ADDRESS_WATCH "must be 0").
 void LaunchPlan::init_traps(Wave& wave) const {
   const bool gfx9 = target.generation >= Generation::gfx9;
   wave.tba = gfx9 ? trap_handler : 0;
@@ -256,10 +262,12 @@ void LaunchPlan::init_traps(Wave& wave) const {
   wave.interrupt = 0;
   wave.observes = false;
   wave.tracks_exceptions = tracks_exceptions;
+  wave.watches = has_watches() ? &watches : nullptr;
   wave.commands_seen = commands ? WaveCommands::sequence(commands->last.load(std::memory_order_relaxed)) : 0;
   if (trap_handler == 0) return;
   wave.status |= kStatusTrapEn;
   wave.mode.bits |= kExcpMemory << 12;
+  if (wave.watches != nullptr) wave.mode.bits |= kExcpAddressWatch << 12;
   if (gfx9) return;
   // TBA and TMA are registers among the scalar operands.
   wave.s[108] = low(trap_handler);

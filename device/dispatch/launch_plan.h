@@ -53,6 +53,8 @@ class LaunchPlan {
   uint64_t trap_handler = 0, trap_memory = 0;
   const WaveCommands* commands = nullptr;  // of the Device; may be null
   GlobalShare* global_share = nullptr;     // of the Device
+  AddressWatches watches;                  // set before the first init_wave
+  bool has_watches() const;
   // Set by bind_code.
   CodeMap* code_map = nullptr;  // the regions that waves may jump to
   const Code* code = nullptr;

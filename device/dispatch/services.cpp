@@ -40,16 +40,8 @@ bool is_store(const isa::Inst* inst) {
 uint32_t touched_bytes(const Step* step) {
   const isa::Inst* inst = step->inst;
   if (inst == nullptr || inst->row == nullptr) return 4;
-  const isa::Type type = inst->row->flags & isa::kStore ? inst->row->src[1] : inst->row->dst[0];
-  switch (type) {
-    case isa::Type::b8:
-    case isa::Type::i8:
-    case isa::Type::u8: return 1;
-    case isa::Type::b16:
-    case isa::Type::i16:
-    case isa::Type::u16: return 2;
-    default: return 4 * static_cast<uint32_t>(isa::dwords(type));
-  }
+  const isa::Row& row = *inst->row;
+  return static_cast<uint32_t>(isa::bytes(row.flags & isa::kStore ? row.src[1] : row.dst[0]));
 }
 
 // The first lane of wave.access that touches the page of `address`, or -1; `address` becomes the lane's first

@@ -40,8 +40,12 @@ bool trap_instead(Wave& wave, const Step* step, FaultKind kind);
 // The arithmetic exceptions of an instruction whose operands have been fetched: 64 dwords for each register,
 // 16-bit values in the low half. Adds to wave.observed.
 void observe(Wave& wave, const Step* step, const uint32_t* const* src, uint64_t lanes);
+// The same, of an instruction that has judged itself: EXCP bits of each lane.
+void observe_lanes(Wave& wave, const uint32_t* raised, uint64_t lanes);
 // Whether the instruction can raise one.
 bool is_observable(const isa::Inst& inst);
+// Whether the addresses in wave.access hit wave.watches; adds to wave.observed.
+void observe_access(Wave& wave, const isa::Inst& inst);
 
 // Fills in Group::fault.
 void record_fault(Wave& wave, const Step* step, FaultKind kind, const char* detail, uint64_t address,

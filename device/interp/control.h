@@ -70,7 +70,8 @@ inline constexpr uint32_t kModeWatching = kExcpArithmetic << 12 | 1u << 11;
 // Whether the wave's next instructions mean more than they say.
 MORGANA_INLINE bool is_stepped(const Wave& wave) {
   if (wave.mode.bits & kModeIndexing) return true;
-  return ((wave.mode.bits & kModeWatching) || wave.tracks_exceptions) && !(wave.status & kStatusPriv);
+  return ((wave.mode.bits & kModeWatching) || wave.tracks_exceptions || wave.watches != nullptr) &&
+         !(wave.status & kStatusPriv);
 }
 
 // Goes on at `step`, instruction by instruction, until nothing asks for it any more.

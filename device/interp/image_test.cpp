@@ -81,7 +81,6 @@ std::array<uint32_t, 4> sampler(const Filter& f) {
 class Images : public testing::TestWithParam<Target> {
  protected:
   bool gfx9() const { return info(GetParam()).generation >= Generation::gfx9; }
-  bool samples() const { return GetParam() != Target::gfx90a; }
 
   // Runs one instruction on lane 0 with `address` in v0 and up; T# in s[8:15], S# in s[16:19], data in
   // v[20:24].
@@ -124,12 +123,28 @@ class Images : public testing::TestWithParam<Target> {
     return describe(GetParam(), memory_, spec);
   }
 };
+// Targets with 16-bit data, with all samplers (gfx90a has image_sample alone), and with image_gather4h.
+class HalfImages : public Images {};
+class SampledImages : public Images {};
+class RowGathers : public Images {};
+
+std::string target_name(const testing::TestParamInfo<Target>& instance) {
+  return std::string(morgana::info(instance.param).name);
+}
 INSTANTIATE_TEST_SUITE_P(Targets, Images,
                          testing::Values(Target::gfx600, Target::gfx701, Target::gfx803, Target::gfx900,
                                          Target::gfx906, Target::gfx908, Target::gfx90a),
-                         [](const auto& instance) {
-                           return std::string(morgana::info(instance.param).name);
-                         });
+                         target_name);
+INSTANTIATE_TEST_SUITE_P(Targets, HalfImages,
+                         testing::Values(Target::gfx803, Target::gfx900, Target::gfx906, Target::gfx908,
+                                         Target::gfx90a),
+                         target_name);
+INSTANTIATE_TEST_SUITE_P(Targets, SampledImages,
+                         testing::Values(Target::gfx600, Target::gfx701, Target::gfx803, Target::gfx900,
+                                         Target::gfx906, Target::gfx908),
+                         target_name);
+INSTANTIATE_TEST_SUITE_P(Targets, RowGathers, testing::Values(Target::gfx900, Target::gfx906, Target::gfx908),
+                         target_name);
 
 constexpr const char* kLoad = "001f00f000140200";     // image_load v[20:23], v[0:1], s[8:15] dmask:0xf unorm
 constexpr const char* kLoadMip = "001f04f000140200";  // image_load_mip v[20:23], v[0:2]
@@ -269,8 +284,7 @@ TEST_P(Images, DmaskPicksChannelsAndTfeAddsAStatus) {
   EXPECT_EQ(v(24), 0u);
 }
 
-TEST_P(Images, HalvesArePackedButOnGfx803) {
-  if (info(GetParam()).generation < Generation::gfx8) GTEST_SKIP() << "no D16";
+TEST_P(HalfImages, ArePackedButOnGfx803) {
   const Descriptor image = two_levels();
   ASSERT_EQ(run("001f00f000140280", {2, 1}, image), Exit::ended);  // image_load dmask:0xf unorm d16
   const uint32_t twelve = 0x4a00, and_a_quarter = 0x4a20;
@@ -457,8 +471,7 @@ constexpr SampleCase kSamplers[] = {
     {"image_gather4_c_lz_o", "00017cf100148200", kOffsets | kCompare | kLodZero | kGather},
 };
 
-TEST_P(Images, EverySamplerVariantTakesItsAddressesInOrder) {
-  if (!samples()) GTEST_SKIP() << "gfx90a has image_sample only";
+TEST_P(SampledImages, EverySamplerVariantTakesItsAddressesInOrder) {
   const Descriptor image = two_levels();
   for (const SampleCase& c : kSamplers) {
     const bool second_level = c.variant & (kGradients | kLod | kClamp);
@@ -536,8 +549,7 @@ TEST_P(Images, IntegersAreNotFiltered) {
   EXPECT_EQ(v(20), 6u);
 }
 
-TEST_P(Images, LevelsOfDetail) {
-  if (!samples()) GTEST_SKIP() << "gfx90a has no image_get_lod";
+TEST_P(SampledImages, LevelsOfDetail) {
   const Descriptor image = two_levels();
   constexpr const char* kGetLod = "000380f100148200";  // image_get_lod v[20:21] dmask:0x3
   // The quad's coordinates differ by two texels sideways: set for lane 1.
@@ -552,8 +564,7 @@ TEST_P(Images, LevelsOfDetail) {
   EXPECT_EQ(f(20), 500);
 }
 
-TEST_P(Images, GatherOfARow) {
-  if (GetParam() < Target::gfx900 || !samples()) GTEST_SKIP() << "no image_gather4h";
+TEST_P(RowGathers, FourTexelsFromXOn) {
   ASSERT_EQ(run("000108f100148200", {bits(0.375f), bits(0.375f)}, two_levels()), Exit::ended);
   EXPECT_EQ(f(20), 11);
   EXPECT_EQ(f(23), 13);

@@ -22,22 +22,6 @@ Handler select_memory(Target target, const isa::Inst& inst, Step& step) {
   }
 }
 
-namespace {
-
-uint32_t bytes_of(const isa::Operand& operand) {
-  switch (operand.type) {
-    case isa::Type::b8:
-    case isa::Type::i8:
-    case isa::Type::u8: return 1;
-    case isa::Type::b16:
-    case isa::Type::i16:
-    case isa::Type::u16: return 2;
-    default: return 4u * operand.dwords;
-  }
-}
-
-}  // namespace
-
 bool locate_access(Wave& wave) {
   using isa::Format;
   if (wave.access.address != nullptr) return true;
@@ -52,7 +36,7 @@ bool locate_access(Wave& wave) {
     default: return false;
   }
   const bool loads = inst.n_dst > 0 && inst.dst[0].present();
-  const uint32_t bytes = bytes_of(loads ? inst.dst[0] : inst.src[1]);
+  const auto bytes = static_cast<uint32_t>(isa::bytes((loads ? inst.dst[0] : inst.src[1]).type));
   wave.access = {at, wave.exec(), bytes == 0 ? 4 : bytes};
   return true;
 }

@@ -197,7 +197,7 @@ Handler select_image(Target target, const isa::Inst& inst, Step& step);
 
 // The 64-bit addresses of a FLAT or GLOBAL instruction; apertures are still aperture addresses.
 void flat_addresses(const Wave& wave, const Step* step, uint64_t* at);
-// The addresses of a buffer instruction, in or out of range.
+// The addresses of a buffer instruction; kNowhere of lanes out of range.
 void buffer_addresses(const Wave& wave, const Step* step, uint64_t* at);
 
 // After a host fault in wave.step: fills wave.access with the addresses that the instruction was about to

@@ -247,7 +247,8 @@ void buffer_addresses(const Wave& wave, const Step* step, uint64_t* at) {
   const Resource r = read_resource(wave, step);
   Indexed lanes;
   if (!(step->extra & kAddr64)) read_indexes(wave, step, r, lanes);
-  lane_addresses(wave, step, r, lanes, 0, false, at);
+  const uint64_t inside = lane_addresses(wave, step, r, lanes, 0, false, at);
+  point_nowhere(at, r.unbound ? 0 : inside);
 }
 
 #define CASE(name, ...) \

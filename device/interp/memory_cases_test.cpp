@@ -228,18 +228,19 @@ TEST(GlobalDataShare, IsZeroAtFirstAndLiesAtTheBaseOfM0) {
     // size.
     Rig rig(code.target, std::string(code.read) + code.write);
     for (uint32_t l = 0; l < kLanes; l++) rig.v(2, int(l)) = 4 * l, rig.v(3, int(l)) = 100 + l;
-    rig.wave().m0() = 0x1000u << 16 | 256;
+    rig.wave().m0() = 0x400u << 16 | 256;
     std::memset(rig.group().lds, 0xee, rig.group().lds_size);
     ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
     for (int l = 0; l < kLanes; l++) EXPECT_EQ(rig.v(4, l), 0u);
     ASSERT_EQ(rig.run(), Exit::ended);
     for (int l = 0; l < kLanes; l++) EXPECT_EQ(rig.v(4, l), l < 63 ? 100u + uint32_t(l) : 0u) << l;
     // The same place from another base.
-    rig.wave().m0() = 0x1010u << 16 | 16;
+    rig.wave().m0() = 0x410u << 16 | 16;
     ASSERT_EQ(rig.run(), Exit::ended);
     for (int l = 0; l < kLanes; l++) EXPECT_EQ(rig.v(4, l), l < 3 ? 104u + uint32_t(l) : 0u) << l;
-    // The end of the 64 KiB bounds every size.
-    rig.wave().m0() = 0xffe0u << 16 | 0xffff;
+    // The end of the share bounds every size: of 64 KiB, or gfx908's 4.
+    const uint32_t bytes = code.target == Target::gfx908 ? 0x1000 : 0x10000;
+    rig.wave().m0() = (bytes - 32) << 16 | 0xffff;
     ASSERT_EQ(rig.run(), Exit::ended);
     ASSERT_EQ(rig.run(), Exit::ended);
     for (int l = 0; l < kLanes; l++) EXPECT_EQ(rig.v(4, l), l < 7 ? 100u + uint32_t(l) : 0u) << l;

@@ -1,4 +1,4 @@
-// DS instructions with the GDS bit: what they do to LDS, done to the device's 64 KiB at M0's base, [31:16],
+// DS instructions with the GDS bit: what they do to LDS, done to the device's share at M0's base, [31:16],
 // as far as M0's size, [15:0], reaches (GCN3 guide, "M0": base and size of GDS). One wave's instruction is
 // atomic.
 #include "device/interp/control.h"
@@ -12,6 +12,9 @@ constexpr int kDwords = 2;  // of every DS instruction
 
 void done(Wave&, const Step*) {}
 
+// 64 KiB; gfx908 has 4 (MI200 guide, Figure 2; Linux: gfx_v9_0_set_gds_init).
+uint32_t share_bytes(const Wave& wave) { return wave.target->target == Target::gfx908 ? 4096 : kGdsBytes; }
+
 void gds(Wave& wave, const Step* step) {
   alignas(64) unsigned char storage[(kDwords + 1) * sizeof(Step)];
   __builtin_memset(storage, 0, sizeof storage);
@@ -23,14 +26,15 @@ void gds(Wave& wave, const Step* step) {
   local[kDwords].run.store(done, std::memory_order_relaxed);
 
   const bool counts = inst.row->op == isa::Op::ds_append || inst.row->op == isa::Op::ds_consume;
-  const uint32_t base = wave.m0() >> 16, size = counts ? kGdsBytes : wave.m0() & 0xffff;
+  const uint32_t total = share_bytes(wave), size = counts ? total : wave.m0() & 0xffff;
+  const uint32_t base = wave.m0() >> 16 < total ? wave.m0() >> 16 : total;
   Group& group = *wave.group;
   uint8_t* const lds = group.lds;
   const uint32_t lds_size = group.lds_size;
   const Step* const stepping = wave.stepping;
   if (stepping == nullptr) wave.stepping = step;
   group.lds = service::gds_enter(wave) + base;
-  group.lds_size = size < kGdsBytes - base ? size : kGdsBytes - base;
+  group.lds_size = size < total - base ? size : total - base;
   handler(wave, local);
   group.lds = lds;
   group.lds_size = lds_size;

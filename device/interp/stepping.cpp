@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-#include "device/interp/control.h"
+#include "device/interp/memory.h"
 #include "device/interp/vector_tables.h"
 
 namespace morgana::device::MORGANA_SIMD {
@@ -112,10 +112,21 @@ Watch watch(const Wave& wave, Step& copy) {
   return Watch::operands;
 }
 
+// A memory access through the L1 cache, which the address watches see (CDNA4 guide 3.10): what it is about to
+// touch is judged before its registers change.
+void watch_addresses(Wave& wave, const Step* local) {
+  const isa::Inst* inst = local->inst;
+  if (inst == nullptr || inst->row == nullptr) return;
+  if (!inst->src[0].present() && !inst->src[2].present()) return;  // cache control
+  wave.step = local;
+  if (locate_access(wave)) service::observe_access(wave, *inst);
+  wave.access = {};
+}
+
 const char* name_of_exception(uint32_t raised) {
   constexpr const char* kNames[] = {
-      "invalid operation", "denormal operand", "division by zero",        "overflow",
-      "underflow",         "inexact result",   "integer division by zero"};
+      "invalid operation", "denormal operand", "division by zero",         "overflow",
+      "underflow",         "inexact result",   "integer division by zero", "address watch"};
   return kNames[__builtin_ctz(raised)];
 }
 
@@ -123,13 +134,14 @@ const char* name_of_exception(uint32_t raised) {
 // on in its trap handler.
 bool after_watched(Wave& wave, const Step* step, Watch watched, bool debugs, bool is_counted) {
   if (watched == Watch::host_flags) wave.observed = _mm_getcsr() & 0x3f;
-  const uint32_t enabled = wave.observed & wave.mode.excp_en() & kExcpArithmetic;
+  uint32_t enabled = wave.observed & wave.mode.excp_en() & kExcpArithmetic;
+  if (wave.observed & kTrapstsWatches) enabled |= wave.mode.excp_en() & kExcpAddressWatch;
   const uint32_t before = wave.trapsts & wave.mode.excp_en() & kExcpArithmetic;
   wave.trapsts |= wave.observed;
   const bool handles = wave.status & kStatusTrapEn;
   if (enabled == 0 && !(handles && debugs)) return true;
   // EXCP_CYCLE: the phase, 16 lanes each, of the first enabled exception.
-  if (enabled != 0 && before == 0)
+  if ((enabled & kExcpArithmetic) && before == 0)
     wave.trapsts = (wave.trapsts & ~kTrapstsCycle) | (wave.observed_lane / 16) << 16;
   if (!is_counted) count_run(wave, step);
   wave.block = wave.step;
@@ -140,8 +152,9 @@ bool after_watched(Wave& wave, const Step* step, Watch watched, bool debugs, boo
     return false;
   }
   if (!handles)
-    service::record_fault(wave, step, FaultKind::float_exception, name_of_exception(enabled), 0,
-                          static_cast<int>(wave.observed_lane), false);
+    service::record_fault(wave, step,
+                          enabled & kExcpArithmetic ? FaultKind::float_exception : FaultKind::trap,
+                          name_of_exception(enabled), 0, static_cast<int>(wave.observed_lane), false);
   wave.step = wave.block = step;
   wave.exit = Exit::fault;
   return false;
@@ -180,6 +193,7 @@ bool run_one(Wave& wave, const Step* step) {
   const bool debugs = is_watched && wave.mode.debug();  // as it is when the instruction begins
   const Watch watched = is_watched ? watch(wave, local[0]) : Watch::none;
   wave.observes = watched == Watch::operands;
+  if (is_watched && wave.watches != nullptr) watch_addresses(wave, local);
   if (watched == Watch::host_flags) _mm_setcsr(_mm_getcsr() & ~0x3fu);
   // A jump stops at its target: it must not go on there with the modes ignored.
   const uint32_t budget = wave.budget;

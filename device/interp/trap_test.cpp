@@ -399,229 +399,95 @@ TEST(HostCommand, TrapsAndKillsRunningWaves) {
   EXPECT_EQ(fault.kind, FaultKind::none);
 }
 
-// --- Exceptions, instruction by instruction: TRAPSTS read by the program, none enabled ---
+// --- Address watch ---
 
-constexpr uint32_t kOne = 0x3f800000, kZero = 0, kTiny = 1, kHuge = 0x7f7fffff, kInfinity = 0x7f800000,
-                   kQuiet = 0x7fc00000, kSignaling = 0x7f800001, kThird = 0x3eaaaaab, kMinusOne = 0xbf800000;
+AddressWatches one_watch(size_t index, uint64_t address, uint64_t mask, WatchMode mode) {
+  AddressWatches watches;
+  watches[index] = {true, mode, address, mask};
+  return watches;
+}
 
-struct Raised {
-  const char* hex;
-  uint32_t a, b, c;
-  uint32_t expected;
-  uint32_t float_mode = 0xf0;
+constexpr uint64_t kEveryBit = ~uint64_t{0};
+
+// What a program sees in TRAPSTS after a load, a store and an atomic at lane * 4 of `base`.
+struct Seen {
+  uint32_t after_load, after_store, after_atomic;
+  bool operator==(const Seen&) const = default;
 };
-
-// Runs `hex` (v6 = f(v0, v2, v4), 64-bit operands in pairs) and returns EXCP.
-uint32_t raised(Target target, const Raised& test, bool wide) {
-  const char* getreg = target < Target::gfx803 ? " 03f800b9" : " 03f880b8";
+Seen seen(const AddressWatches& watches, uint64_t base) {
   RigOptions options;
-  options.float_mode = test.float_mode;
-  WaveRig rig(target, dwords_of_hex(std::string(test.hex) + getreg), options);
-  const uint32_t values[3] = {test.a, test.b, test.c};
-  for (int i = 0; i < 3; i++) {
-    double d = __builtin_bit_cast(float, values[i]);
-    if (values[i] == kTiny) d = 5e-324;
-    if (values[i] == kHuge) d = std::numeric_limits<double>::max();
-    uint64_t bits = __builtin_bit_cast(uint64_t, d);
-    if (values[i] == kSignaling) bits = 0x7ff0'0000'0000'0001;
-    for (int lane = 0; lane < kLanes; lane++) {
-      rig.v(2 * i, lane) = wide ? static_cast<uint32_t>(bits) : values[i];
-      if (wide) rig.v(2 * i + 1, lane) = static_cast<uint32_t>(bits >> 32);
-    }
-  }
+  options.watches = watches;
+  WaveRig rig(Target::gfx950,
+              dwords_of_hex("008050dc00000201 "  // global_load_dword v1, v0, s[2:3]
+                            "03f88ab8 "          // s_getreg_b32 s10, hwreg(HW_REG_TRAPSTS)
+                            "03f800ba00000000 "  // s_setreg_imm32_b32 hwreg(HW_REG_TRAPSTS), 0
+                            "008070dc00010200 "  // global_store_dword v0, v1, s[2:3]
+                            "03f88bb8 03f800ba00000000 "
+                            "008008dd00010200 "  // global_atomic_add v0, v1, s[2:3]
+                            "03f88cb8"),
+              options);
+  rig.s(2) = static_cast<uint32_t>(base);
+  rig.s(3) = static_cast<uint32_t>(base >> 32);
+  for (int lane = 0; lane < kLanes; lane++) rig.v(0, lane) = static_cast<uint32_t>(lane) * 4;
   EXPECT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
-  return rig.s(0);
+  return {rig.s(10), rig.s(11), rig.s(12)};
 }
 
-constexpr uint32_t kI = kExcpInvalid, kD = kExcpDenormal, kZ = kExcpDivideByZero, kO = kExcpOverflow,
-                   kU = kExcpUnderflow, kX = kExcpInexact;
-
-TEST(Exceptions, OfSingleFloats) {
-  const Raised cases[] = {
-      {"00050c02" /* v_add_f32 v6, v0, v2 */, kOne, kOne, 0, 0},
-      {"00050c02" /* v_add_f32 v6, v0, v2 */, kOne, kThird, 0, kX},
-      {"00050c02" /* v_add_f32 v6, v0, v2 */, kHuge, kHuge, 0, kO | kX},
-      {"00050c02" /* v_add_f32 v6, v0, v2 */, kSignaling, kOne, 0, kI},
-      {"00050c02" /* v_add_f32 v6, v0, v2 */, kQuiet, kOne, 0, 0},
-      {"00050c04" /* v_sub_f32 v6, v0, v2 */, kInfinity, kInfinity, 0, kI},
-      {"00050c02" /* v_add_f32 v6, v0, v2 */, kInfinity, kInfinity, 0, 0},
-      {"060001d100050240" /* v_add_f32_e64 v6, v0, -v2 */, kInfinity, kInfinity, 0, kI},
-      {"00050c02" /* v_add_f32 v6, v0, v2 */, kTiny, kOne, 0, kD | kX},
-      {"00050c02" /* v_add_f32 v6, v0, v2 */, kTiny, kOne, 0, 0, 0xc0},
-      {"00050c0a" /* v_mul_f32 v6, v0, v2 */, 0x00800000, kThird, 0, kU | kX},
-      {"00050c0a" /* v_mul_f32 v6, v0, v2 */, kInfinity, kZero, 0, kI},
-      {"0600cbd100051204" /* v_fma_f32 v6, v0, v2, v4 */, kOne, kOne, kOne, 0},
-      {"0600cbd100051204" /* v_fma_f32 v6, v0, v2, v4 */, kThird, kThird, kOne, kX},
-      {"00050c76" /* v_fmac_f32 v6, v0, v2 */, kInfinity, kZero, 0, kI},
-      {"00450c7e" /* v_rcp_f32 v6, v0 */, kZero, 0, 0, kZ},
-      {"00450c7e" /* v_rcp_f32 v6, v0 */, kOne, 0, 0, 0},
-      {"00450c7e" /* v_rcp_f32 v6, v0 */, kTiny, 0, 0, kZ},
-      {"00470c7e" /* v_rcp_iflag_f32 v6, v0 */, kZero, 0, 0, kExcpIntDivideByZero},
-      {"00470c7e" /* v_rcp_iflag_f32 v6, v0 */, kThird, 0, 0, 0},
-      {"00490c7e" /* v_rsq_f32 v6, v0 */, kZero, 0, 0, kZ},
-      {"00490c7e" /* v_rsq_f32 v6, v0 */, kMinusOne, 0, 0, kI},
-      {"004f0c7e" /* v_sqrt_f32 v6, v0 */, kMinusOne, 0, 0, kI},
-      {"00430c7e" /* v_log_f32 v6, v0 */, kZero, 0, 0, kZ},
-      {"00430c7e" /* v_log_f32 v6, v0 */, kMinusOne, 0, 0, kI},
-      {"00430c7e" /* v_log_f32 v6, v0 */, kOne, 0, 0, 0},
-      {"00410c7e" /* v_exp_f32 v6, v0 */, kHuge, 0, 0, kO | kX},
-      {"00410c7e" /* v_exp_f32 v6, v0 */, 0xc3160000, 0, 0, kU | kX},
-      {"00530c7e" /* v_sin_f32 v6, v0 */, kInfinity, 0, 0, kI},
-      {"00050c16" /* v_max_f32 v6, v0, v2 */, kSignaling, kOne, 0, kI},
-      {"00050c16" /* v_max_f32 v6, v0, v2 */, kQuiet, kOne, 0, 0},
-      {"003f0c7e" /* v_floor_f32 v6, v0 */, kThird, 0, 0, 0},
-      {"00110c7e" /* v_cvt_i32_f32 v6, v0 */, kThird, 0, 0, 0},
-      {"068048d100010000" /* v_cvt_i32_f32_e64 v6, v0 clamp */, kThird, 0, 0, kX},
-      {"00110c7e" /* v_cvt_i32_f32 v6, v0 */, kHuge, 0, 0, kI},
-      {"000f0c7e" /* v_cvt_u32_f32 v6, v0 */, kMinusOne, 0, 0, kI},
-      {"000b0c7e" /* v_cvt_f32_i32 v6, v0 */, 0x01000001, 0, 0, kX},
-      {"000b0c7e" /* v_cvt_f32_i32 v6, v0 */, 0x01000000, 0, 0, 0},
-      {"00150c7e" /* v_cvt_f16_f32 v6, v0 */, kHuge, 0, 0, kO | kX},
-      {"00150c7e" /* v_cvt_f16_f32 v6, v0 */, kThird, 0, 0, kX},
-      {"00150c7e" /* v_cvt_f16_f32 v6, v0 */, 0x33000001, 0, 0, kU | kX},
-      {"00150c7e" /* v_cvt_f16_f32 v6, v0 */, kOne, 0, 0, 0},
-      {"060088d200050200" /* v_ldexp_f32 v6, v0, v2 */, kOne, 200, 0, kO | kX},
-      {"0005827c" /* v_cmp_lt_f32 vcc, v0, v2 */, kQuiet, kOne, 0, 0},
-      {"0005827c" /* v_cmp_lt_f32 vcc, v0, v2 */, kSignaling, kOne, 0, kI},
-      {"6a8041d000050200" /* v_cmp_lt_f32_e64 vcc, v0, v2 clamp */, kQuiet, kOne, 0, kI},
-      {"0600ded100051204" /* v_div_fixup_f32 v6, v0, v2, v4 */, kOne, kZero, kOne, kZ},
-      {"0600ded100051204" /* v_div_fixup_f32 v6, v0, v2, v4 */, kOne, kZero, kZero, kI},
-      {"0600ded100051204" /* v_div_fixup_f32 v6, v0, v2, v4 */, kOne, kOne, kOne, 0},
-      {"00050c00" /* v_cndmask_b32 v6, v0, v2, vcc */, kSignaling, kSignaling, 0, 0},
-      {"00030c7e" /* v_mov_b32 v6, v0 */, kSignaling, 0, 0, 0},
-      {"0005207c" /* v_cmp_class_f32 vcc, v0, v2 */, kSignaling, 1, 0, 0},
-      {"0640b1d300010218" /* v_pk_mul_f32 v[6:7], v[0:1], v[0:1] */, kInfinity, 0, 0, 0},
-  };
-  for (const Raised& test : cases)
-    EXPECT_EQ(raised(Target::gfx950, test, false), test.expected)
-        << test.hex << " " << std::hex << test.a << " " << test.b;
-  EXPECT_EQ(raised(Target::gfx701, {"0005827c" /* v_cmps_lt_f32 vcc, v0, v2 */, kQuiet, kOne, 0, 0}, false),
-            kI);
-  EXPECT_EQ(raised(Target::gfx803, {"00050c2c" /* v_mac_f32 v6, v0, v2 */, kInfinity, kZero, 0, 0}, false),
-            kI);
+TEST(AddressWatch, ModesNumbersAndMasks) {
+  alignas(4096) static uint32_t memory[1024];
+  const auto base = reinterpret_cast<uint64_t>(memory);
+  const uint32_t first = kExcpAddressWatch, second = kTrapstsWatch1;
+  EXPECT_EQ(seen({}, base), (Seen{0, 0, 0}));
+  EXPECT_EQ(seen(one_watch(0, base, kEveryBit, WatchMode::all), base), (Seen{first, first, first}));
+  EXPECT_EQ(seen(one_watch(1, base, kEveryBit, WatchMode::read), base), (Seen{second, 0, 0}));
+  EXPECT_EQ(seen(one_watch(1, base, kEveryBit, WatchMode::non_read), base), (Seen{0, second, second}));
+  EXPECT_EQ(seen(one_watch(3, base, kEveryBit, WatchMode::atomic), base), (Seen{0, 0, 4 * second}));
+  // 64 lanes touch four lines.
+  EXPECT_EQ(seen(one_watch(0, base + 255, kEveryBit, WatchMode::read), base).after_load, first);
+  EXPECT_EQ(seen(one_watch(0, base + 256, kEveryBit, WatchMode::read), base).after_load, 0u);
+  EXPECT_EQ(seen(one_watch(0, base + 256, ~uint64_t{0x1ff}, WatchMode::read), base).after_load, first);
+  // Bits 63 to 30 count whatever the mask says.
+  EXPECT_EQ(seen(one_watch(0, base ^ uint64_t{1} << 32, 0, WatchMode::read), base).after_load, 0u);
+  EXPECT_EQ(seen(one_watch(0, base ^ uint64_t{1} << 29, 0, WatchMode::read), base).after_load, first);
 }
 
-TEST(Exceptions, OfDoubles) {
-  const Raised cases[] = {
-      {"060080d200050200" /* v_add_f64 v[6:7], v[0:1], v[2:3] */, kOne, kOne, 0, 0},
-      {"060080d200050200" /* v_add_f64 v[6:7], v[0:1], v[2:3] */, kHuge, kHuge, 0, kO | kX},
-      {"060080d200050200" /* v_add_f64 v[6:7], v[0:1], v[2:3] */, kTiny, kOne, 0, kD | kX},
-      {"060080d200050200" /* v_add_f64 v[6:7], v[0:1], v[2:3] */, kTiny, kOne, 0, 0, 0x30},
-      {"060081d200050200" /* v_mul_f64 v[6:7], v[0:1], v[2:3] */, kTiny, kThird, 0, kD | kU | kX},
-      {"0600ccd100051204" /* v_fma_f64 v[6:7], v[0:1], v[2:3], v[4:5] */, kInfinity, kZero, kOne, kI},
-      {"004b0c7e" /* v_rcp_f64 v[6:7], v[0:1] */, kZero, 0, 0, kZ},
-      {"00510c7e" /* v_sqrt_f64 v[6:7], v[0:1] */, kMinusOne, 0, 0, kI},
-      {"060083d200050200" /* v_max_f64 v[6:7], v[0:1], v[2:3] */, kSignaling, kOne, 0, kI},
-      {"0005c27c" /* v_cmp_lt_f64 vcc, v[0:1], v[2:3] */, kSignaling, kOne, 0, kI},
-      {"001f0c7e" /* v_cvt_f32_f64 v6, v[0:1] */, kHuge, 0, 0, kO | kX},
-      {"00070c7e" /* v_cvt_i32_f64 v6, v[0:1] */, kHuge, 0, 0, kI},
-      {"0600dfd100051204" /* v_div_fixup_f64 v[6:7], v[0:1], v[2:3], v[4:5] */, kOne, kZero, kOne, kZ},
-      {"060084d200810100" /* v_ldexp_f64 v[6:7], v[0:1], 64 */, kHuge, 0, 0, kO | kX},
-  };
-  for (const Raised& test : cases)
-    EXPECT_EQ(raised(Target::gfx950, test, true), test.expected)
-        << test.hex << " " << std::hex << test.a << " " << test.b;
-}
-
-TEST(Exceptions, OfHalves) {
-  const uint32_t one = 0x3c00, huge = 0x7bff, tiny = 1, third = 0x3555, infinity = 0x7c00, signaling = 0x7c01;
-  const Raised cases[] = {
-      {"00050c3e" /* v_add_f16 v6, v0, v2 */, one, one, 0, 0},
-      {"00050c3e" /* v_add_f16 v6, v0, v2 */, one, third, 0, kX},
-      {"00050c3e" /* v_add_f16 v6, v0, v2 */, huge, huge, 0, kO | kX},
-      {"00050c44" /* v_mul_f16 v6, v0, v2 */, 0x0400, third, 0, kU | kX},
-      {"00050c3e" /* v_add_f16 v6, v0, v2 */, tiny, 0, 0, kD},
-      {"00050c40" /* v_sub_f16 v6, v0, v2 */, infinity, infinity, 0, kI},
-      {"007b0c7e" /* v_rcp_f16 v6, v0 */, 0, 0, 0, kZ},
-      {"00050c5a" /* v_max_f16 v6, v0, v2 */, signaling, one, 0, kI},
-      {"060006d200051204" /* v_fma_f16 v6, v0, v2, v4 */, one, one, one, 0},
-      {"06408fd300050218" /* v_pk_add_f16 v6, v0, v2 */, one << 16 | one, one << 16 | one, 0, 0},
-      {"06408fd300050218" /* v_pk_add_f16 v6, v0, v2 */, huge << 16 | one, huge << 16 | one, 0, kO | kX},
-      {"064090d300050218" /* v_pk_mul_f16 v6, v0, v2 */, one << 16 | third, one << 16 | third, 0, kX},
-      {"00170c7e" /* v_cvt_f32_f16 v6, v0 */, signaling, 0, 0, kI},
-      {"00730c7e" /* v_cvt_f16_u16 v6, v0 */, 0xffff, 0, 0, kO | kX},
-      {"00790c7e" /* v_cvt_i16_f16 v6, v0 */, infinity, 0, 0, kI},
-      {"0005487c" /* v_cmp_gt_f16 vcc, v0, v2 */, signaling, one, 0, kI},
-  };
-  for (const Raised& test : cases)
-    EXPECT_EQ(raised(Target::gfx950, test, false), test.expected)
-        << test.hex << " " << std::hex << test.a << " " << test.b;
-}
-
-TEST(Exceptions, OfMixedOperationsWithHalfResults) {
-  const char* fused = "0600a1d300051204";  // v_fma_mixlo_f16 v6, v0, v2, v4, all three f32
-  const Raised cases[] = {
-      {fused, kOne, kOne, kOne, 0},
-      {fused, kOne, kThird, kZero, kX},      // exact in f32, not in f16
-      {fused, kHuge, kOne, kZero, kO | kX},  // the conversion overflows
-      {fused, kTiny, kOne, kZero, kD | kU | kX},
-      {fused, kInfinity, kZero, kOne, kI},
-      {fused, kSignaling, kOne, kOne, kI},
-      {fused, 0x33800000, kOne, kZero, 0},              // 2^-24, the least denormal of f16
-      {fused, 0x33800000, kOne, kZero, kU | kX, 0x30},  // flushed
-  };
-  for (const Raised& test : cases)
-    EXPECT_EQ(raised(Target::gfx950, test, false), test.expected) << std::hex << test.a << " " << test.b;
-  // v_mad_mixhi_f16 v6, v0, v2, v4
-  EXPECT_EQ(raised(Target::gfx900, {"0600a2d300051204", kThird, kThird, kOne, 0}, false), kX);
-  EXPECT_EQ(raised(Target::gfx900, {"0600a2d300051204", kOne, kOne, kOne, 0}, false), 0u);
-}
-
-TEST(Exceptions, SelectedBytesAndMovedLanesAreWhatCounts) {
-  // SDWA: the upper half of v0; DPP: lane 0 of each row reads lane 1.
-  EXPECT_EQ(
-      raised(
-          Target::gfx900,
-          {"f97a0c7e00060500" /* v_rcp_f16_sdwa v6, v0 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:WORD_1 */,
-           0x3c00, 0, 0, 0},
-          false),
-      kZ);
-  EXPECT_EQ(
-      raised(
-          Target::gfx900,
-          {"f97a0c7e00060400" /* v_rcp_f16_sdwa v6, v0 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:WORD_0 */,
-           0x3c00, 0, 0, 0},
-          false),
-      0u);
-  WaveRig rig(
-      Target::gfx900,
-      dwords_of_hex(
-          "fa440c7e00010111" /* v_rcp_f32_dpp v6, v0 row_shl:1 row_mask:0x1 bank_mask:0x1 */ " 03f880b8"));
-  for (int lane = 0; lane < kLanes; lane++) rig.v(0, lane) = kOne;
-  rig.v(0, 0) = rig.v(0, 20) = 0;  // read by nobody
-  ASSERT_EQ(rig.run(), Exit::ended);
-  EXPECT_EQ(rig.s(0), 0u);
-  rig.v(0, 2) = 0;
-  ASSERT_EQ(rig.run(), Exit::ended);
-  EXPECT_EQ(rig.s(0), kZ);
-}
-
-TEST(Exceptions, OfDoubleMatrices) {
+TEST(AddressWatch, EntersTheHandlerBehindTheInstruction) {
+  alignas(64) static uint32_t target[64];
+  Memory memory;
+  RigOptions options = with_handler(kRecorder, &memory);
+  options.watches = one_watch(2, reinterpret_cast<uint64_t>(target), kEveryBit, WatchMode::non_read);
   WaveRig rig(Target::gfx950,
-              dwords_of_hex("0600efd300051204 "  // v_mfma_f64_4x4x4_4b_f64 v[6:7], v[0:1], v[2:3], v[4:5]
-                            "034080b8 "          // s_getreg_b32 s0, hwreg(HW_REG_TRAPSTS, 0, 9)
-                            "0800c2d301073204 "  // v_mfma_f32_4x4x1_16b_f32 v[8:11], v1, v3, v[12:15]
-                            "034000ba00000000 "  // s_setreg_imm32_b32 hwreg(HW_REG_TRAPSTS, 0, 9), 0
-                            "034081b8"));        // s_getreg_b32 s1, hwreg(HW_REG_TRAPSTS, 0, 9)
-  for (int lane = 0; lane < kLanes; lane++)
-    for (int r = 0; r < 16; r++) rig.v(r, lane) = 0;
-  for (int lane = 0; lane < kLanes; lane++) rig.v(1, lane) = 0x7ff0'0000;
-  ASSERT_EQ(rig.run(), Exit::ended);
-  EXPECT_EQ(rig.s(0), kI) << "infinity times 0";
-  EXPECT_EQ(rig.s(1), 0u);
+              dwords_of_hex("008050dc00000201 "  // global_load_dword v1, v0, s[2:3]
+                            "008070dc00010200 "  // global_store_dword v0, v1, s[2:3]
+                            "070006b0"),         // s_movk_i32 s6, 0x7
+              options);
+  rig.s(2) = static_cast<uint32_t>(reinterpret_cast<uint64_t>(target));
+  rig.s(3) = static_cast<uint32_t>(reinterpret_cast<uint64_t>(target) >> 32);
+  for (int lane = 0; lane < kLanes; lane++) rig.v(0, lane) = 0;
+  ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+  ASSERT_EQ(memory.count, 1u);
+  EXPECT_EQ(memory.record[0].pc(), rig.entry() + 16);
+  EXPECT_EQ(memory.record[0].rewind(), 2u);
+  EXPECT_EQ(memory.record[0].trap_id(), 0u);
+  EXPECT_EQ(memory.record[0].trapsts, kTrapstsWatch1 << 1);
+  EXPECT_EQ(rig.s(6), 7u);
 }
 
-TEST(Exceptions, StickUntilTheProgramClearsThem) {
+TEST(AddressWatch, WithoutAHandlerAnEnabledWatchIsAFault) {
+  alignas(64) static uint32_t target[64];
+  RigOptions options;
+  options.watches = one_watch(0, reinterpret_cast<uint64_t>(target), kEveryBit, WatchMode::all);
   WaveRig rig(Target::gfx950,
-              dwords_of_hex("0045027e "          // v_rcp_f32_e32 v1, v0
-                            "02050202 "          // v_add_f32_e32 v1, v2, v2
-                            "034080b8 "          // s_getreg_b32 s0, hwreg(HW_REG_TRAPSTS, 0, 9)
-                            "830000ba00000000 "  // s_setreg_imm32_b32 hwreg(HW_REG_TRAPSTS, 2, 1), 0
-                            "034081b8"));        // s_getreg_b32 s1, hwreg(HW_REG_TRAPSTS, 0, 9)
-  for (int lane = 0; lane < kLanes; lane++) rig.v(0, lane) = 0, rig.v(2, lane) = kHuge;
-  ASSERT_EQ(rig.run(), Exit::ended);
-  EXPECT_EQ(rig.s(0), kZ | kO | kX);
-  EXPECT_EQ(rig.s(1), kO | kX);
+              dwords_of_hex("c10400ba01000000 "   // s_setreg_imm32_b32 hwreg(HW_REG_MODE, 19, 1), 1
+                            "008050dc00000201"),  // global_load_dword v1, v0, s[2:3]
+              options);
+  rig.s(2) = static_cast<uint32_t>(reinterpret_cast<uint64_t>(target));
+  rig.s(3) = static_cast<uint32_t>(reinterpret_cast<uint64_t>(target) >> 32);
+  for (int lane = 0; lane < kLanes; lane++) rig.v(0, lane) = lane == 5 ? 0 : 128;
+  EXPECT_EQ(rig.run(), Exit::fault);
+  EXPECT_EQ(rig.fault().kind, FaultKind::trap);
+  EXPECT_EQ(rig.fault().detail, "address watch");
+  EXPECT_EQ(rig.fault().lane, 5u);
 }
 
 }  // namespace

@@ -86,8 +86,8 @@ Handler select_vector(Target target, const isa::Inst& inst, Step& step) {
 }
 
 Handler observed_handler(Target target, const isa::Inst& inst, Step& step) {
-  if (select_lane(target, inst, step) || select_small(inst, step) || select_matrix(inst, step))
-    return nullptr;
+  if (select_lane(target, inst, step) || select_matrix(inst, step)) return nullptr;
+  if (const Handler handler = select_small(inst, step)) return handler;  // tells by itself
   return find_place(target, inst, step) ? general : nullptr;
 }
 

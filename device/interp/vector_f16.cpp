@@ -20,6 +20,8 @@ constexpr VectorOp kRows[] = {
     MORGANA_VOP_SLOW(v_madak_f16),
     MORGANA_VOP_SLOW(v_min_f16),
     MORGANA_VOP_SLOW(v_max_f16),
+    MORGANA_VOP_SLOW(v_min_f16_gfx8),
+    MORGANA_VOP_SLOW(v_max_f16_gfx8),
     MORGANA_VOP_SLOW(v_min3_f16),
     MORGANA_VOP_SLOW(v_max3_f16),
     MORGANA_VOP_SLOW(v_med3_f16),
@@ -38,6 +40,8 @@ constexpr VectorOp kRows[] = {
     MORGANA_VOP_SLOW(v_exp_f16),
     MORGANA_VOP_SLOW(v_sin_f16),
     MORGANA_VOP_SLOW(v_cos_f16),
+    MORGANA_VOP_SLOW(v_sin_f16_gfx8),
+    MORGANA_VOP_SLOW(v_cos_f16_gfx8),
     MORGANA_VOP_SLOW(v_div_fixup_f16),
     MORGANA_VOP_SLOW(v_div_fixup_legacy_f16),
 };

@@ -2,6 +2,7 @@
 //
 // They differ in formats, element count and which bits of a register OP_SEL names, so one handler serves all
 // of them from a table: element by element, each over the whole wave.
+#include "device/interp/code.h"
 #include "device/interp/vector_tables.h"
 #include "device/semantics/convert.h"
 #include "device/semantics/small_float.h"
@@ -120,6 +121,22 @@ f32v decode(Element e, bool fnuz, u32v code) {
   }
 }
 
+struct FieldWidths {
+  uint32_t bits, mantissa;
+};
+FieldWidths widths_of(Element e) {
+  switch (e) {
+    case Element::f32: return {32, 23};
+    case Element::f16: return {16, 10};
+    case Element::bf16: return {16, 7};
+    case Element::fp8:
+    case Element::fp6: return {static_cast<uint32_t>(bits_of_element(e)), 3};
+    case Element::bf8:
+    case Element::bf6: return {static_cast<uint32_t>(bits_of_element(e)), 2};
+    default: return {4, 1};
+  }
+}
+
 // f32 to f16 or bf16, stochastically: noise below the last bit, then truncation.
 u32v truncate_half(Element e, f32v x, u32v random) {
   const u32v magnitude = magnitude_bits(x), noise = e == Element::f16 ? random >> 19 : random >> 16;
@@ -134,26 +151,79 @@ struct Operands {
   uint32_t negate[2], keep[2];  // masks on the bits of a source element
 };
 
-// The code of one converted element.
-u32v convert(const Wave& wave, const Conversion& c, const Operands& in, u32v code, int source) {
+u32v bit_where(i32v condition, uint32_t bit) { return as<u32v>(condition) & bit; }
+
+// What the operand of a conversion raises by itself.
+u32v raised_by_source(const Wave& wave, Element from, bool fnuz, u32v code) {
+  const FieldWidths w = widths_of(from);
+  const u32v magnitude = code & ((1u << (w.bits - 1)) - 1);
+  const bool keeps = from != Element::f32 || !flushes_input<f32v>(wave.mode);
+  u32v raised = bit_where((magnitude != 0) & (magnitude < 1u << w.mantissa), keeps ? kExcpDenormal : 0);
+  const bool has_signaling = !is_small(from) || (from == Element::bf8 && !fnuz);
+  const uint32_t infinity = (1u << (w.bits - 1)) - (1u << w.mantissa);
+  if (has_signaling)
+    raised |= bit_where((magnitude > infinity) & ((magnitude & 1u << (w.mantissa - 1)) == 0), kExcpInvalid);
+  return raised;
+}
+
+// What rounding raises: `x` was scaled to `scaled` and that encoded as `code`.
+u32v raised_by_rounding(const Wave& wave, const Conversion& c, const Operands& in, f32v x, f32v scaled,
+                        u32v code) {
   const bool fnuz = wave.target->target == Target::gfx942;
-  f32v x = decode(c.from, fnuz, (code & in.keep[source]) ^ in.negate[source]);
+  const f32v result = decode(c.to, fnuz, code);
+  const i32v e = as<i32v>(in.scale_exponent) - 127;
+  const f32v back = c.scaled ? scale(scaled, is_small(c.to) ? e : -e) : scaled;
+  const i32v is_number = ~(is_nan(x) | is_inf(x) | is_nan(scaled));
+  const i32v inexact = is_number & ((magnitude_bits(back) != magnitude_bits(x)) |
+                                    (magnitude_bits(result) != magnitude_bits(scaled)));
+  i32v too_large = is_inf(scaled);
+  uint32_t lowest_normal = 1u << 23;
+  if (is_small(c.to)) {
+    constexpr uint32_t kMark = 1u << 16;
+    SmallFormat marked = format_of_element(c.to, fnuz);
+    lowest_normal = static_cast<uint32_t>(127 + 1 - marked.bias) << 23;
+    marked.overflow = kMark;
+    too_large |= (encode_small(marked, scaled, c.stochastic, in.random, false) & kMark) != 0;
+  } else if (c.to == Element::f16) {
+    lowest_normal = (127u - 14) << 23;
+    too_large |= abs_of(scaled) >= (c.stochastic ? 65536.0f : 65520.0f);
+  } else if (c.to == Element::bf16) {
+    too_large |= is_inf(result);
+  }
+  const i32v is_tiny = magnitude_bits(scaled) < lowest_normal;
+  return bit_where(inexact, kExcpInexact) | bit_where(inexact & is_tiny, kExcpUnderflow) |
+         bit_where(is_number & too_large, kExcpOverflow | kExcpInexact);
+}
+
+// The code of one converted element. `raised`: what it raises is added there; may be null.
+u32v convert(const Wave& wave, const Conversion& c, const Operands& in, u32v code, int source, u32v* raised) {
+  const bool fnuz = wave.target->target == Target::gfx942;
+  const u32v operand = (code & in.keep[source]) ^ in.negate[source];
+  f32v x = decode(c.from, fnuz, operand);
   if (c.from == Element::f32) x = flush_input(wave.mode, x);
+  const f32v unscaled = x;
   if (c.scaled) {
     const i32v e = as<i32v>(in.scale_exponent) - 127;
     x = scale(x, is_small(c.to) ? -e : e);
     x = e == 128 ? quiet_nan<f32v>() : x;
   }
+  u32v result;
   switch (c.to) {
-    case Element::f32: return as<u32v>(flush_output(wave.mode, x));
+    case Element::f32: result = as<u32v>(flush_output(wave.mode, x)); break;
     case Element::f16:
-      return c.stochastic ? truncate_half(c.to, x, in.random)
-                          : to<uint32_t>(as<u16v>(half_out(wave.mode, x)));
+      result =
+          c.stochastic ? truncate_half(c.to, x, in.random) : to<uint32_t>(as<u16v>(half_out(wave.mode, x)));
+      break;
     case Element::bf16:
-      return c.stochastic ? truncate_half(c.to, x, in.random) : to<uint32_t>(narrow_bf16(x));
+      result = c.stochastic ? truncate_half(c.to, x, in.random) : to<uint32_t>(narrow_bf16(x));
+      break;
     default:
-      return encode_small(format_of_element(c.to, fnuz), x, c.stochastic, in.random, wave.mode.fp16_ovfl());
+      result = encode_small(format_of_element(c.to, fnuz), x, c.stochastic, in.random, wave.mode.fp16_ovfl());
   }
+  if (raised != nullptr)
+    *raised |=
+        raised_by_source(wave, c.from, fnuz, operand) | raised_by_rounding(wave, c, in, unscaled, x, result);
+  return result;
 }
 
 // The first bit that OP_SEL names in a register of elements `bits` wide of which `count` are meant; `high`
@@ -184,14 +254,16 @@ int selected_bit(int bits, int count, bool half, uint32_t byte) {
   const int to_at = selected_bit(to_bits, c.count, inst.op_sel & 8, inst.op_sel >> 2);
   const int registers = (to_at + to_bits * c.count + 31) / 32;
   uint32_t* to = vgpr_dst(wave, step);
-  u32v result[32];
+  u32v result[32], raised = u32v(0);
   for (int r = 0; r < registers; r++) result[r] = *reinterpret_cast<const u32v*>(to + r * kLanes);
   for (int i = 0; i < c.count; i++) {
     const int source = c.two_sources ? i & 1 : 0, place = c.two_sources ? i / 2 : i;
     const u32v code = extract(in.data[source], from_at + place * from_bits, from_bits);
-    insert(result, to_at + i * to_bits, to_bits, convert(wave, c, in, code, source));
+    insert(result, to_at + i * to_bits, to_bits,
+           convert(wave, c, in, code, source, wave.observes ? &raised : nullptr));
     in.random = v_prng_b32(in.random);
   }
+  if (wave.observes) service::observe_lanes(wave, reinterpret_cast<const uint32_t*>(&raised), wave.exec());
   for (int r = 0; r < registers; r++) write_lanes(to + r * kLanes, result[r], wave.exec());
 }
 

@@ -37,7 +37,8 @@ INSTANTIATE_TEST_SUITE_P(Targets, TargetVectors,
                                          File{Target::gfx701, "older"}, File{Target::gfx803, "older"},
                                          File{Target::gfx900, "older"}, File{Target::gfx906, "older"},
                                          File{Target::gfx908, "older"}, File{Target::gfx90a, "older"},
-                                         File{Target::gfx942, "older"}, File{Target::gfx950, "older"}),
+                                         File{Target::gfx942, "older"}, File{Target::gfx950, "older"},
+                                         File{Target::gfx942, "edges"}, File{Target::gfx950, "edges"}),
                          [](const auto& instance) {
                            return std::string(morgana::info(instance.param.target).name) + "_" +
                                   instance.param.name;

@@ -76,8 +76,9 @@ enum class Type : uint8_t {
   mask,    // one bit per lane: a scalar register pair
 };
 
-// Dwords that a value of `type` occupies in registers.
+// Dwords that a value of `type` occupies in registers, and bytes in memory.
 int dwords(Type type);
+int bytes(Type type);
 
 // Every instruction by AMD's mnemonic; where one mnemonic means different things on different
 // generations, each meaning has its own name (the row gives both).

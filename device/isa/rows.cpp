@@ -179,4 +179,18 @@ int dwords(Type type) {
   }
 }
 
+int bytes(Type type) {
+  switch (type) {
+    case b8:
+    case i8:
+    case u8: return 1;
+    case b16:
+    case i16:
+    case u16:
+    case f16:
+    case bf16: return 2;
+    default: return 4 * dwords(type);
+  }
+}
+
 }  // namespace morgana::isa

@@ -170,6 +170,13 @@ Model selection(Op op) {
                         flushed(from_bits<F>(c), keep))));
   };
 }
+// A selection that keeps denormals whatever MODE says (min and max of gfx6 to gfx8).
+template <typename F, typename Op>
+Model keeping(Op op) {
+  return [op](const Modes& m, uint64_t a, uint64_t b, uint64_t c) {
+    return bits_of(F(op(m, from_bits<F>(a), from_bits<F>(b), from_bits<F>(c))));
+  };
+}
 // f16: the exact value of the operation, and the sign of a zero result.
 template <typename Op>
 Model half_arithmetic(Op op) {
@@ -306,6 +313,26 @@ std::vector<Case> cases() {
   list.push_back({"v_med3_f32", Target::gfx950, selection<F32>([](const Modes& m, F32 a, F32 b, F32 c) {
                     return median(m.ieee, a, b, c);
                   })});
+  for (const Target target : {Target::gfx600, Target::gfx701, Target::gfx803}) {
+    const auto add = [&](const char* name, const Model& model) { list.push_back({name, target, model}); };
+    add("v_min_f32",
+        keeping<F32>([](const Modes& m, F32 a, F32 b, F32) { return extremum<false>(m.ieee, a, b); }));
+    add("v_max_f32",
+        keeping<F32>([](const Modes& m, F32 a, F32 b, F32) { return extremum<true>(m.ieee, a, b); }));
+    add("v_min_f64",
+        keeping<F64>([](const Modes& m, F64 a, F64 b, F64) { return extremum<false>(m.ieee, a, b); }));
+    add("v_max_f64",
+        keeping<F64>([](const Modes& m, F64 a, F64 b, F64) { return extremum<true>(m.ieee, a, b); }));
+    add("v_min3_f32",
+        keeping<F32>([](const Modes& m, F32 a, F32 b, F32 c) { return extremum3<false>(m.ieee, a, b, c); }));
+    add("v_max3_f32",
+        keeping<F32>([](const Modes& m, F32 a, F32 b, F32 c) { return extremum3<true>(m.ieee, a, b, c); }));
+    add("v_med3_f32",
+        keeping<F32>([](const Modes& m, F32 a, F32 b, F32 c) { return median(m.ieee, a, b, c); }));
+    if (target == Target::gfx803) continue;
+    add("v_min_legacy_f32", keeping<F32>([](const Modes&, F32 a, F32 b, F32) { return a < b ? a : b; }));
+    add("v_max_legacy_f32", keeping<F32>([](const Modes&, F32 a, F32 b, F32) { return a >= b ? a : b; }));
+  }
   list.push_back({"v_minimum3_f32", Target::gfx950, selection<F32>([](const Modes&, F32 a, F32 b, F32 c) {
                     return ieee_extremum<false>(ieee_extremum<false>(a, b), c);
                   })});
@@ -484,6 +511,13 @@ std::vector<Case> cases() {
       half_selection([](const Modes& m, float a, float b, float) { return extremum<false>(m.ieee, a, b); });
   const auto max16 =
       half_selection([](const Modes& m, float a, float b, float) { return extremum<true>(m.ieee, a, b); });
+  // gfx8 keeps denormals whatever MODE says.
+  for (const auto& [name, model] : {std::pair{"v_min_f16", Model(min16)}, {"v_max_f16", Model(max16)}})
+    list.push_back({name, Target::gfx803, [model](const Modes& m, uint64_t a, uint64_t b, uint64_t c) {
+                      Modes kept = m;
+                      kept.wide.keep_in = true;
+                      return model(kept, a, b, c);
+                    }});
   list.push_back({"v_min_f16", Target::gfx950, min16});
   list.push_back({"v_max_f16", Target::gfx950, max16});
   list.push_back({"v_pk_min_f16", Target::gfx950, pairs(min16)});

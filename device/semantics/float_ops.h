@@ -9,14 +9,18 @@ namespace morgana::device::MORGANA_SIMD {
 
 // Maximum or minimum with IEEE rules (CDNA4 guide 12.7, V_MIN_F32, V_MAX_F32): -0 is less than +0, a NaN
 // loses against a number, and with MODE.IEEE a signalling NaN comes back quieted.
+template <typename V>
+MORGANA_OP V with_nan_rules(bool ieee, V a, V b, V r) {
+  r = is_nan(a) ? b : is_nan(b) ? a : r;
+  if (ieee) r = is_signaling(a) ? quiet(a) : is_signaling(b) ? quiet(b) : r;
+  return r;
+}
 template <bool Max, typename V>
 MORGANA_OP V extremum(bool ieee, V a, V b) {
   V r = Max ? (a > b ? a : b) : (a < b ? a : b);
   r = a == b ? as<V>(Max ? bits_of(a) & bits_of(b) : bits_of(a) | bits_of(b)) : r;
-  if (any((a != a) | (b != b))) [[unlikely]] {
-    r = is_nan(a) ? b : is_nan(b) ? a : r;
-    if (ieee) r = is_signaling(a) ? quiet(a) : is_signaling(b) ? quiet(b) : r;
-  }
+  if (any((a != a) | (b != b))) [[unlikely]]
+    r = with_nan_rules(ieee, a, b, r);
   return r;
 }
 template <bool Max, typename V>
@@ -33,6 +37,43 @@ MORGANA_OP V median(bool ieee, V a, V b, V c) {
   const auto unordered = is_nan(a) | is_nan(b) | is_nan(c);
   if (any(unordered)) [[unlikely]]
     r = unordered ? extremum3<false>(ieee, a, b, c) : r;
+  return r;
+}
+
+// The same on gfx6 to gfx8, which keep denormals whatever MODE says: integers in the order of the values
+// (-0 below +0) are compared, for the host may take denormals for zeros.
+template <typename V>
+MORGANA_OP sint_of<V> order_of(V v) {
+  constexpr int kSignBit = 8 * sizeof(element_of<V>) - 1;
+  const sint_of<V> bits = as<sint_of<V>>(v);
+  return bits ^ as<sint_of<V>>(as<uint_of<V>>(bits >> kSignBit) >> 1);
+}
+template <bool Max, typename V>
+MORGANA_OP V keeping_extremum(bool ieee, V a, V b) {
+  const sint_of<V> x = order_of(a), y = order_of(b);
+  const V r = Max ? (x > y ? a : b) : (x < y ? a : b);
+  if (any(is_nan(a) | is_nan(b))) [[unlikely]]
+    return with_nan_rules(ieee, a, b, r);
+  return r;
+}
+template <bool Max, typename V>
+MORGANA_OP V keeping_extremum3(bool ieee, V a, V b, V c) {
+  return keeping_extremum<Max>(ieee, keeping_extremum<Max>(ieee, a, b), c);
+}
+// As numbers: both zeros are one.
+template <typename V>
+MORGANA_OP sint_of<V> are_equal(V a, V b) {
+  return (bits_of(a) == bits_of(b)) | ((magnitude_bits(a) | magnitude_bits(b)) == 0);
+}
+template <typename V>
+MORGANA_OP V keeping_median(bool ieee, V a, V b, V c) {
+  const V top = keeping_extremum3<true>(ieee, a, b, c);
+  const V r = are_equal(top, a)   ? keeping_extremum<true>(ieee, b, c)
+              : are_equal(top, b) ? keeping_extremum<true>(ieee, a, c)
+                                  : keeping_extremum<true>(ieee, a, b);
+  const auto unordered = is_nan(a) | is_nan(b) | is_nan(c);
+  if (any(unordered)) [[unlikely]]
+    return unordered ? keeping_extremum3<false>(ieee, a, b, c) : r;
   return r;
 }
 

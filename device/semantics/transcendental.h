@@ -115,5 +115,9 @@ MORGANA_OP f32v v_cos_f32(f32v a) {
   const f32v y = flush(sine_of_turns(to<int32_t>(r == r ? k : f32v(0.0f)) + 1, r - k * 0.25f));
   return y == 0.0f ? f32v(0.0f) : y;
 }
+// gfx6 to gfx8 know 256 turns each way; beyond, the sine is 0 and the cosine 1.
+MORGANA_OP i32v beyond_256_turns(f32v a) { return (abs_of(a) > 256.0f) & !is_inf(a); }
+MORGANA_OP f32v v_sin_f32_gfx6(f32v a) { return beyond_256_turns(a) ? f32v(0.0f) : v_sin_f32(a); }
+MORGANA_OP f32v v_cos_f32_gfx6(f32v a) { return beyond_256_turns(a) ? f32v(1.0f) : v_cos_f32(a); }
 
 }  // namespace morgana::device::MORGANA_SIMD

@@ -72,6 +72,13 @@ MORGANA_OP f16v v_madak_f16(const Mode& mode, f16v a, f16v b, f16v k) { return h
 
 MORGANA_OP f16v v_min_f16(const Mode& mode, f16v a, f16v b) { return half::extremum<false>(mode, a, b); }
 MORGANA_OP f16v v_max_f16(const Mode& mode, f16v a, f16v b) { return half::extremum<true>(mode, a, b); }
+// gfx8: denormals stay, as in v_min_f32_gfx6.
+MORGANA_OP f16v v_min_f16_gfx8(const Mode& mode, f16v a, f16v b) {
+  return keeping_extremum<false>(mode.ieee(), a, b);
+}
+MORGANA_OP f16v v_max_f16_gfx8(const Mode& mode, f16v a, f16v b) {
+  return keeping_extremum<true>(mode.ieee(), a, b);
+}
 MORGANA_OP f16v v_min3_f16(const Mode& mode, f16v a, f16v b, f16v c) {
   return half::extremum3<false>(mode, a, b, c);
 }
@@ -122,5 +129,11 @@ MORGANA_OP f16v v_log_f16(const Mode& mode, f16v a) { return half_out(mode, v_lo
 MORGANA_OP f16v v_exp_f16(const Mode& mode, f16v a) { return half_out(mode, v_exp_f32(half_in(mode, a))); }
 MORGANA_OP f16v v_sin_f16(const Mode& mode, f16v a) { return half_out(mode, v_sin_f32(half_in(mode, a))); }
 MORGANA_OP f16v v_cos_f16(const Mode& mode, f16v a) { return half_out(mode, v_cos_f32(half_in(mode, a))); }
+MORGANA_OP f16v v_sin_f16_gfx8(const Mode& mode, f16v a) {
+  return half_out(mode, v_sin_f32_gfx6(half_in(mode, a)));
+}
+MORGANA_OP f16v v_cos_f16_gfx8(const Mode& mode, f16v a) {
+  return half_out(mode, v_cos_f32_gfx6(half_in(mode, a)));
+}
 
 }  // namespace morgana::device::MORGANA_SIMD

@@ -50,8 +50,32 @@ MORGANA_OP f32v v_min_f32(const Mode& mode, f32v a, f32v b) {
 MORGANA_OP f32v v_max_f32(const Mode& mode, f32v a, f32v b) {
   return extremum<true>(mode.ieee(), flush_input(mode, a), flush_input(mode, b));
 }
-MORGANA_OP f32v v_min_legacy_f32(f32v a, f32v b) { return a < b ? a : b; }
-MORGANA_OP f32v v_max_legacy_f32(f32v a, f32v b) { return a >= b ? a : b; }
+// gfx6 and gfx7, without IEEE's rules: what is not less (not at least as large) is the second operand.
+// Denormals are numbers whatever MODE says.
+MORGANA_OP f32v v_min_legacy_f32(f32v a, f32v b) {
+  const i32v unordered = is_nan(a) | is_nan(b);
+  return ((order_of(a) < order_of(b)) & ~are_equal(a, b) & ~unordered) ? a : b;
+}
+MORGANA_OP f32v v_max_legacy_f32(f32v a, f32v b) {
+  const i32v unordered = is_nan(a) | is_nan(b);
+  return (((order_of(a) >= order_of(b)) | are_equal(a, b)) & ~unordered) ? a : b;
+}
+// gfx6 to gfx8: denormals stay (docs/isa-decisions.md, "Rounding and denormals").
+MORGANA_OP f32v v_min_f32_gfx6(const Mode& mode, f32v a, f32v b) {
+  return keeping_extremum<false>(mode.ieee(), a, b);
+}
+MORGANA_OP f32v v_max_f32_gfx6(const Mode& mode, f32v a, f32v b) {
+  return keeping_extremum<true>(mode.ieee(), a, b);
+}
+MORGANA_OP f32v v_min3_f32_gfx6(const Mode& mode, f32v a, f32v b, f32v c) {
+  return keeping_extremum3<false>(mode.ieee(), a, b, c);
+}
+MORGANA_OP f32v v_max3_f32_gfx6(const Mode& mode, f32v a, f32v b, f32v c) {
+  return keeping_extremum3<true>(mode.ieee(), a, b, c);
+}
+MORGANA_OP f32v v_med3_f32_gfx6(const Mode& mode, f32v a, f32v b, f32v c) {
+  return keeping_median(mode.ieee(), a, b, c);
+}
 MORGANA_OP f32v v_min3_f32(const Mode& mode, f32v a, f32v b, f32v c) {
   return extremum3<false>(mode.ieee(), flush_input(mode, a), flush_input(mode, b), flush_input(mode, c));
 }

@@ -17,6 +17,13 @@ MORGANA_OP f64v v_min_f64(const Mode& mode, f64v a, f64v b) {
 MORGANA_OP f64v v_max_f64(const Mode& mode, f64v a, f64v b) {
   return extremum<true>(mode.ieee(), flush_input(mode, a), flush_input(mode, b));
 }
+// gfx6 to gfx8: denormals stay, as in v_min_f32_gfx6.
+MORGANA_OP f64v v_min_f64_gfx6(const Mode& mode, f64v a, f64v b) {
+  return keeping_extremum<false>(mode.ieee(), a, b);
+}
+MORGANA_OP f64v v_max_f64_gfx6(const Mode& mode, f64v a, f64v b) {
+  return keeping_extremum<true>(mode.ieee(), a, b);
+}
 
 MORGANA_OP f64v v_trunc_f64(f64v a) { return __builtin_elementwise_trunc(a); }
 MORGANA_OP f64v v_ceil_f64(f64v a) { return __builtin_elementwise_ceil(a); }

@@ -141,6 +141,14 @@ Kind kind_of(isa::Type type) {
   }
 }
 
+// The results of matrices have their element's type in the name only.
+Kind kind_of_result(const isa::Inst& inst) {
+  const std::string_view name = inst.row->mnemonic;
+  if (!(inst.row->flags & isa::kMfma)) return kind_of(inst.dst[0].type);
+  if (name.starts_with("v_mfma_f64")) return Kind::wide;
+  return name.find("c_i32") == name.npos && name.find("a_i32") == name.npos ? Kind::single : Kind::bits;
+}
+
 // --- One record ---
 
 std::string mnemonic_of(const Json& record) {
@@ -222,7 +230,7 @@ bool Case::compare_vector(WaveRig& rig, const std::string& name, const Json& wan
   const isa::Operand& dst = inst_.dst[0];
   const bool of_dst = (acc ? dst.is_agpr() : dst.is_vgpr()) && number >= dst.code - base &&
                       number < dst.code - base + dst.dwords;
-  const Kind kind = of_dst ? kind_of(dst.type) : Kind::bits;
+  const Kind kind = of_dst ? kind_of_result(inst_) : Kind::bits;
   const Tolerance tolerance = tolerance_of(mnemonic_);
   // One value stands for the one active lane.
   for (int lane = 0; lane < (want.is_array() ? lanes_of(want) : 1); lane++) {

@@ -44,6 +44,7 @@ WaveRig::WaveRig(Target target, std::vector<uint32_t> code, const RigOptions& op
   plan_->trap_handler = options.trap_base;
   plan_->trap_memory = options.trap_memory;
   plan_->global_share = &global_share_;
+  plan_->watches = options.watches;
   if (!handler_.empty()) {
     plan_->trap_handler = reinterpret_cast<uint64_t>(handler_.data());
     code_map_.add(plan_->trap_handler, Bytes(handler_.data(), handler_.size() * 4));

@@ -28,6 +28,7 @@ struct RigOptions {
   uint32_t exceptions = 0;             // EXCP bits 0 to 6 that the descriptor enables
   std::vector<uint32_t> trap_handler;  // empty: the built-in one, or what lies at trap_base
   uint64_t trap_base = 0, trap_memory = 0;
+  AddressWatches watches;
 };
 
 class WaveRig {
