@@ -235,6 +235,15 @@ class Classifier {
   Span span(const isa::Operand& operand) const {
     return {static_cast<uint16_t>(place(operand)), operand.dwords};
   }
+  // How many registers an image address has is for the resource to say; the instruction names the first. At
+  // most coordinates, slice, sample and level; with a sampler offsets, bias, reference, gradients,
+  // coordinates, clamp.
+  Span address_span(const isa::Inst& inst) const {
+    Span all = span(inst.src[0]);
+    const int most = inst.row->flags & isa::kSampler ? 13 : 5;
+    all.count = static_cast<decltype(all.count)>(std::min(most, 256 - all.first));
+    return all;
+  }
   static void scalar_operand(const isa::Operand& operand, ScalarSet& set) {
     if (operand.code < 128) {
       for (unsigned d = 0; d < operand.dwords && operand.code + d < 128u; d++) set.set(operand.code + d);
@@ -251,7 +260,8 @@ class Classifier {
       if (inst.src[s].is_scalar())
         scalar_operand(inst.src[s], i.s_reads);
       else
-        i.v_reads[i.n_v_reads++] = span(inst.src[s]);
+        i.v_reads[i.n_v_reads++] =
+            inst.row->format == Format::MIMG && s == 0 ? address_span(inst) : span(inst.src[s]);
     }
     for (int d = 0; d < inst.n_dst; d++) {
       if (!inst.dst[d].present()) continue;
