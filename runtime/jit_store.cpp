@@ -2,6 +2,7 @@
 
 #include "device/jit/object_store.h"
 #include "runtime/cache.h"
+#include "runtime/file_identity.h"
 
 namespace morgana::runtime {
 namespace {
@@ -23,7 +24,7 @@ class Store final : public device::jit::ObjectStore {
  private:
   static CacheKey key(std::string_view identity) {
     Hasher hasher;
-    hasher.add_field("jit").add_field(identity);
+    hasher.add_field("jit").add_field(program_identity()).add_field(identity);
     return hasher.finish();
   }
   DiskCache& cache_;

@@ -16,6 +16,12 @@ constexpr uint32_t kBudget = 2048;
 constexpr uint64_t kSlice = 2'000'000;
 // The slice doubles with every so many parked groups, so that long groups do not all become resident at once.
 constexpr uint32_t kParkedPerDoubling = 16;
+// How long a thread's share of work-groups should take, in steps of the time stamp counter: about ten
+// microseconds, so that the costs of taking it are small beside it.
+constexpr uint64_t kShareTime = 30'000;
+constexpr uint64_t kMaxShare = 1024;
+// Rounds between barriers after which a group that compiled code executes is looked at.
+constexpr uint32_t kRounds = 32;
 // A dispatch that lasts longer than this calls for helpers; a shorter one is done before they wake. In steps
 // of the time stamp counter, which is read in a third of the clock's time: about ten microseconds.
 constexpr uint64_t kAlone = 30'000;
@@ -34,6 +40,18 @@ class FloatScope {
  private:
   uint32_t csr_;
 };
+
+// All waves wait at the barrier; those that ended count as arrived (CDNA4 guide 4.3).
+void release_barrier(ResidentGroup& resident) {
+  Group& group = resident.group();
+  for (uint32_t i = 0; i < group.wave_count; i++) {
+    Wave& wave = resident.wave(i);
+    if (wave.exit != Exit::barrier) continue;
+    wave.exit = Exit::none;
+    wave.status &= ~kStatusInBarrier;
+  }
+  group.waves_at_barrier = 0;
+}
 
 }  // namespace
 
@@ -129,16 +147,7 @@ Job::State Job::run_group(ResidentGroup& resident) {
     if (group.waves_ended == group.wave_count) return State::finished;
     const bool released =
         group.waves_at_barrier > 0 && group.waves_at_barrier + group.waves_ended == group.wave_count;
-    if (released) {
-      // Waves that ended count as arrived (CDNA4 guide 4.3).
-      for (uint32_t i = 0; i < group.wave_count; i++) {
-        Wave& wave = resident.wave(i);
-        if (wave.exit != Exit::barrier) continue;
-        wave.exit = Exit::none;
-        wave.status &= ~kStatusInBarrier;
-      }
-      group.waves_at_barrier = 0;
-    }
+    if (released) release_barrier(resident);
     if (!released && all_slept) return State::sleeping;
     if (is_stopped()) return State::stopped;
     const uint64_t now = service::core_clock();
@@ -147,10 +156,93 @@ Job::State Job::run_group(ResidentGroup& resident) {
   }
 }
 
-std::unique_ptr<ResidentGroup> Job::start_next(std::unique_ptr<ResidentGroup>& spare) {
-  if (next_.load(std::memory_order_relaxed) >= plan_.group_count) return nullptr;
-  const uint64_t index = next_.fetch_add(1, std::memory_order_relaxed);
-  if (index >= plan_.group_count) return nullptr;
+namespace {
+
+// Groups of a share in compiled code, one after another.
+struct CompiledRun {
+  ResidentGroup& resident;
+  uint64_t next, end;    // groups to begin
+  uint32_t wave = 0;     // the one in execution
+  bool is_done = false;  // all ended; else the resident one is to be gone on with
+  static void run(void* argument) { static_cast<CompiledRun*>(argument)->run_groups(); }
+
+  void run_groups() {
+    jit::prepare(resident.wave(0));
+    while (run_group()) {
+      if (next == end) {
+        is_done = true;
+        return;
+      }
+      if (!resident.start_after(next++)) return;
+    }
+  }
+
+  // False: some wave did something else than to end or to wait at a barrier.
+  bool run_group() {
+    Group& group = resident.group();
+    uint64_t begin = 0;
+    for (uint32_t round = 1;; round++) {
+      if (round % kRounds == 0) {
+        const uint64_t now = __rdtsc();
+        if (begin == 0) begin = now;
+        if (now - begin > 100 * kShareTime) return false;
+      }
+      for (wave = 0; wave < group.wave_count; wave++) {
+        Wave& one = resident.wave(wave);
+        if (one.exit == Exit::ended) continue;
+        jit::run_compiled(one, resident.frame(one));
+        if (one.exit == Exit::ended) {
+          group.waves_ended++;
+        } else if (one.exit == Exit::barrier) {
+          group.waves_at_barrier++;
+          one.status |= kStatusInBarrier;
+        } else {
+          return false;
+        }
+      }
+      if (group.waves_ended == group.wave_count) return true;
+      release_barrier(resident);
+    }
+  }
+};
+
+}  // namespace
+
+// Groups of the share as long as compiled code does all that they do. Otherwise one is left in `resident` to
+// be gone on with: State::out_of_time.
+Job::State Job::run_share(ResidentGroup& resident, Share& share) {
+  CompiledRun run{resident, share.next, share.end};
+  GuestTrap trap;
+  const uint64_t begin = __rdtsc();
+  const bool trapped = !guarded(CompiledRun::run, &run, trap);
+  share.next = run.next;
+  if (trapped) {
+    _mm_setcsr(0x1f80);
+    record_trap(resident.wave(run.wave), trap);
+    return State::faulted;
+  }
+  const uint64_t elapsed = __rdtsc() - begin;
+  if (elapsed < kShareTime) share.size = std::min(2 * share.size, kMaxShare);
+  if (elapsed > 4 * kShareTime) share.size = std::max(share.size / 2, uint64_t{1});
+  return run.is_done ? State::finished : State::out_of_time;
+}
+
+// Takes groups that nobody has. The last ones are shared out in small pieces.
+bool Job::take_share(Share& share) {
+  const uint64_t begun = next_.load(std::memory_order_relaxed);
+  if (begun >= plan_.group_count) return false;
+  const uint64_t most = (plan_.group_count - begun) / (4 * static_cast<uint64_t>(thread_count()));
+  const uint64_t size = std::max(std::min(share.size, most), uint64_t{1});
+  const uint64_t index = next_.fetch_add(size, std::memory_order_relaxed);
+  if (index >= plan_.group_count) return false;
+  share.next = index;
+  share.end = std::min(index + size, plan_.group_count);
+  return true;
+}
+
+std::unique_ptr<ResidentGroup> Job::start_next(std::unique_ptr<ResidentGroup>& spare, Share& share) {
+  if (share.is_empty() && !take_share(share)) return nullptr;
+  const uint64_t index = share.next++;
   if (!spare) spare = std::make_unique<ResidentGroup>();
   if (!spare->start(plan_, index)) {
     Fault fault;
@@ -182,8 +274,8 @@ std::unique_ptr<ResidentGroup> Job::unpark() {
   return resident;
 }
 
-std::unique_ptr<ResidentGroup> Job::take_next(std::unique_ptr<ResidentGroup>& spare) {
-  if (auto fresh = start_next(spare)) return fresh;
+std::unique_ptr<ResidentGroup> Job::take_next(std::unique_ptr<ResidentGroup>& spare, Share& share) {
+  if (auto fresh = start_next(spare, share)) return fresh;
   return unpark();
 }
 
@@ -191,10 +283,20 @@ void Job::work() {
   FloatScope floats;
   if (start_time_ == 0) start_time_ = __rdtsc();
   std::unique_ptr<ResidentGroup> resident;
+  Share share;
   while (!is_stopped()) {
-    if (!resident) resident = take_next(spare_group);
+    State state = State::out_of_time;
+    if (!resident) {
+      resident = start_next(spare_group, share);
+      if (resident) {
+        if (resident->is_compiled()) state = run_share(*resident, share);
+        consider_helpers();
+      } else {
+        resident = unpark();
+      }
+    }
     if (!resident) break;
-    const State state = run_group(*resident);
+    if (state == State::out_of_time) state = run_group(*resident);
     switch (state) {
       case State::faulted: record(resident->group().fault); [[fallthrough]];
       case State::finished:
@@ -205,8 +307,8 @@ void Job::work() {
       case State::sleeping:
       case State::out_of_time:
         // Give way to a group that waits: this one may be waiting for what that one does.
-        if (has_work()) {
-          auto other = take_next(spare_group);
+        if (!share.is_empty() || has_work()) {
+          auto other = take_next(spare_group, share);
           if (other) {
             park(std::move(resident));
             resident = std::move(other);

@@ -36,11 +36,20 @@ class Job {
   friend class Pool;
   enum class State { finished, sleeping, out_of_time, faulted, stopped };
 
+  // Work-groups that a thread has taken and not begun yet.
+  struct Share {
+    uint64_t next = 0, end = 0;
+    uint64_t size = 1;  // of the next one
+    bool is_empty() const { return next == end; }
+  };
+
   State run_group(ResidentGroup& resident);
+  State run_share(ResidentGroup& resident, Share& share);
   bool run_round(ResidentGroup& resident, bool& all_slept, State& state);
   void run_wave(Wave& wave);
-  std::unique_ptr<ResidentGroup> take_next(std::unique_ptr<ResidentGroup>& spare);
-  std::unique_ptr<ResidentGroup> start_next(std::unique_ptr<ResidentGroup>& spare);
+  bool take_share(Share& share);
+  std::unique_ptr<ResidentGroup> take_next(std::unique_ptr<ResidentGroup>& spare, Share& share);
+  std::unique_ptr<ResidentGroup> start_next(std::unique_ptr<ResidentGroup>& spare, Share& share);
   void park(std::unique_ptr<ResidentGroup> resident);
   std::unique_ptr<ResidentGroup> unpark();
   uint64_t slice() const;
@@ -48,7 +57,7 @@ class Job {
   void consider_helpers();
 
   const LaunchPlan& plan_;
-  std::atomic<uint64_t> next_{0};  // first work-group that nobody has taken
+  std::atomic<uint64_t> next_{0};  // first work-group that nobody has in his share
   std::atomic<uint64_t> instructions_{0};
   std::atomic<bool> stop_{false};
   std::atomic<uint32_t> parked_count_{0};

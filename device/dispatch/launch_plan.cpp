@@ -244,12 +244,25 @@ void LaunchPlan::init_wave(Wave& wave, const std::array<uint32_t, 3>& size) cons
 
   wave.code = code;
   wave.step = wave.block = first_step;
-  wave.instructions = 0;
   wave.exit = Exit::none;
   wave.stepping = nullptr;
   wave.access = {};
   init_sgprs(wave);
   init_items(wave, size);
+}
+
+void LaunchPlan::renew_wave(Wave& wave, const std::array<uint32_t, 3>& size) const {
+  wave.step = wave.block = first_step;
+  wave.exit = Exit::none;
+  wave.commands_seen = commands ? WaveCommands::sequence(commands->last.load(std::memory_order_relaxed)) : 0;
+  init_sgprs(wave);
+  wave.exec() = initial_exec(wave, size);
+}
+
+uint64_t LaunchPlan::initial_exec(const Wave& wave, const std::array<uint32_t, 3>& size) const {
+  const uint32_t items = size[0] * size[1] * size[2], first = wave.index * kLanes;
+  const uint32_t count = std::min<uint32_t>(items - first, kLanes);
+  return count == kLanes ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
 }
 
 // With a trap handler the command processor enables it for every wave, whatever the descriptor says, and lets
@@ -327,10 +340,8 @@ void LaunchPlan::init_sgprs(Wave& wave) const {
 }
 
 void LaunchPlan::init_items(Wave& wave, const std::array<uint32_t, 3>& size) const {
-  const uint32_t items = size[0] * size[1] * size[2];
   const uint32_t first = wave.index * kLanes;
-  const uint32_t count = std::min<uint32_t>(items - first, kLanes);
-  wave.exec() = count == kLanes ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+  wave.exec() = initial_exec(wave, size);
   const unsigned dimensions = std::min<unsigned>(launch.descriptor->enable_vgpr_workitem_id, 2) + 1;
 
   uint32_t x = first % size[0], y = first / size[0] % size[1], z = first / size[0] / size[1];

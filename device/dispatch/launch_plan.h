@@ -78,8 +78,11 @@ class LaunchPlan {
   // Sets everything of `wave` but its storage pointers, which are set already. `size`: work-items of this
   // group.
   void init_wave(Wave& wave, const std::array<uint32_t, 3>& size) const;
+  // The same for a wave of the same index whose registers are those it began with, but for EXEC.
+  void renew_wave(Wave& wave, const std::array<uint32_t, 3>& size) const;
 
  private:
+  uint64_t initial_exec(const Wave& wave, const std::array<uint32_t, 3>& size) const;
   uint32_t initial_mode() const;
   void fill_user_sgprs();
   void init_traps(Wave& wave) const;

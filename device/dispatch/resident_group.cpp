@@ -41,13 +41,50 @@ bool ResidentGroup::start(const LaunchPlan& plan, uint64_t index) {
     wave.v = reinterpret_cast<uint32_t*>(registers + kRegisterBytes * i);
     wave.scratch = scratch + plan.scratch_wave_bytes() * i;
     wave.scratch_lane_bytes = plan.scratch_lane_bytes;
-    plan.init_wave(wave, size_);
-    const jit::Kernel* kernel = plan.compiled ? plan.compiled->kernel(~wave.exec() == 0) : nullptr;
-    if (kernel != nullptr)
-      kernel->enter(frames_[i]);
-    else
-      frames_[i].kernel = nullptr;
+    wave.instructions = 0;
+    start_wave(i);
   }
+  return true;
+}
+
+void ResidentGroup::start_wave(uint32_t i) {
+  Wave& wave = waves_[i];
+  plan_->init_wave(wave, size_);
+  const jit::Kernel* kernel = plan_->compiled ? plan_->compiled->kernel(~wave.exec() == 0) : nullptr;
+  if (kernel != nullptr)
+    kernel->enter(frames_[i]);
+  else
+    frames_[i].kernel = nullptr;
+}
+
+bool ResidentGroup::start_after(uint64_t index) {
+  const std::array<uint32_t, 3> id = plan_->group_id(index), size = plan_->group_size(id);
+  if (size != size_) {
+    const uint64_t executed = instructions();
+    start(*plan_, index);  // the storage is there
+    waves_[0].instructions += executed;
+    return is_compiled();
+  }
+  group_.id = id;
+  group_.waves_ended = group_.waves_at_barrier = 0;
+  bool is_compiled = true;
+  for (uint32_t i = 0; i < group_.wave_count; i++) {
+    jit::WaveFrame& frame = frames_[i];
+    if (frame.has_stored) {
+      start_wave(i);
+      is_compiled = is_compiled && frame.kernel != nullptr;
+    } else {
+      // The Wave still holds what it began with, but for EXEC, and needs the same kernel.
+      plan_->renew_wave(waves_[i], size_);
+      frame.entry = 0;
+    }
+  }
+  return is_compiled;
+}
+
+bool ResidentGroup::is_compiled() const {
+  for (uint32_t i = 0; i < group_.wave_count; i++)
+    if (frames_[i].kernel == nullptr) return false;
   return true;
 }
 

@@ -36,8 +36,14 @@ class ResidentGroup {
   // Sets up the group with linear index `index` of the launch. False: no memory for it.
   bool start(const LaunchPlan& plan, uint64_t index);
 
+  // The same after a group of the same launch that compiled code has run to its end. False: the interpreter is
+  // to run a part of this one.
+  bool start_after(uint64_t index);
+
   Group& group() { return group_; }
   Wave& wave(uint32_t i) { return waves_[i]; }
+  // All waves have a compiled kernel.
+  bool is_compiled() const;
   // What compiled code knows of the wave.
   jit::WaveFrame& frame(const Wave& wave) const { return frames_[wave.index]; }
   const LaunchPlan& plan() const { return *plan_; }
@@ -50,6 +56,8 @@ class ResidentGroup {
   uint64_t instructions() const;
 
  private:
+  void start_wave(uint32_t i);
+
   const LaunchPlan* plan_ = nullptr;
   Group group_;
   std::array<uint32_t, 3> size_{};

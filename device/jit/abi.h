@@ -29,6 +29,7 @@ struct WaveFrame {
   uint64_t first_address[4] = {};  // of lanes 0, 16, 32 and 48 in the vector access in execution
   uint32_t entry = 0;              // where to go on
   bool in_kernel = false;          // compiled code is executing; what the Wave holds of registers is stale
+  bool has_stored = false;         // compiled code has written registers into the Wave
   const Kernel* kernel = nullptr;  // nullptr: the interpreter executes the wave
 };
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "device/interp/code.h"
+#include "device/jit/divisions.h"
 
 namespace morgana::device::jit {
 namespace {
@@ -12,6 +13,8 @@ using isa::Format;
 using isa::Op;
 
 constexpr size_t kMaxInstructions = 30000;
+// Larger kernels are not given blocks of their own for a full EXEC after it has been written.
+constexpr size_t kMaxVersioned = 1000;
 
 bool is_memory_format(Format format) {
   switch (format) {
@@ -282,7 +285,12 @@ class Classifier {
     if (op == Op::s_cbranch_scc0 || op == Op::s_cbranch_scc1) i.s_reads.set(kScc);
     if (op == Op::s_cbranch_vccz || op == Op::s_cbranch_vccnz) i.s_reads.set(106), i.s_reads.set(107);
     if (i.s_writes.test(126) || i.s_writes.test(127)) i.writes_exec = true;
-    if (i.writes_exec) i.widens = may_widen(inst, i);
+    if (i.writes_exec) {
+      i.widens = may_widen(inst, i);
+      i.keeps_full = op == Op::s_or_saveexec_b64 ||
+                     (op == Op::s_or_b64 && inst.dst[0].code == isa::kExecLo &&
+                      (inst.src[0].code == isa::kExecLo || inst.src[1].code == isa::kExecLo));
+    }
     if (is_memory_format(inst.row->format)) i.s_reads.set(isa::kM0);
     const bool swaps = inst.n_dst > 1 && inst.dst[1].present() && !inst.dst[1].is_scalar();
     if (swaps || (inst.sdwa && inst.dst_unused == 2 && inst.dst_sel != 6) ||
@@ -347,6 +355,7 @@ class Builder {
     make_blocks();
     connect();
     collect_registers();
+    find_divisions(flow_, options_.mode);
     liveness();
     return true;
   }
@@ -385,7 +394,7 @@ class Builder {
         }
         if (!falls_through(i)) break;
         at += i.step->dwords;
-        if (ends_block(i)) leaders_.insert(at);
+        if (ends_block(i) || i.writes_exec) leaders_.insert(at);
       }
     }
     std::sort(list_.begin(), list_.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
@@ -395,6 +404,7 @@ class Builder {
   void make_blocks() {
     flow_.instructions = std::move(list_);
     auto& all = flow_.instructions;
+    flow_.tests_exec = all.size() <= kMaxVersioned;
     flow_.base = all.front().at;
     flow_.block_at.assign(all.back().at - flow_.base + 1, ~0u);
     for (uint32_t i = 0; i < all.size(); i++) {
@@ -408,13 +418,9 @@ class Builder {
     }
   }
 
-  const Instruction& last(const Block& block) const {
-    return flow_.instructions[block.first + block.count - 1];
-  }
-
   void connect() {
     for (uint32_t b = 0; b < flow_.blocks.size(); b++) {
-      const Instruction& end = last(flow_.blocks[b]);
+      const Instruction& end = flow_.last(flow_.blocks[b]);
       const auto link = [&](uint32_t to_dword) {
         const uint32_t to = flow_.block_of(to_dword);
         if (to == ~0u) return;
@@ -545,6 +551,13 @@ class Builder {
 };
 
 }  // namespace
+
+unsigned Flow::next_versions(const Block& block, unsigned version) const {
+  const Instruction& end = last(block);
+  if (!end.writes_exec || (version == 1 && end.keeps_full)) return 1u << version;
+  if (!tests_exec || (version == 0 && !end.widens)) return 1;
+  return 3;
+}
 
 bool analyse(Program& program, const Step* entry, const Library& library, const FlowOptions& options,
              Flow& flow) {

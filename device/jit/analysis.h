@@ -55,7 +55,9 @@ struct Instruction {
   bool crosses_lanes = false;  // reads lanes outside EXEC
   bool widens = false;         // may set bits of EXEC
   bool writes_exec = false;
+  bool keeps_full = false;      // leaves EXEC all ones if it was
   bool merges = false;          // active lanes keep a part of the destination's old value
+  bool divides = false;         // v_div_fixup whose result is source 2 / source 1 (divisions.h)
   bool is_result_dead = false;  // nobody reads what it writes to VGPRs
   bool keeps_old = true;        // inactive lanes' old values of some destination are needed afterwards
   VectorSet live;               // before it; memory accesses only
@@ -81,6 +83,15 @@ struct Flow {
   VectorSet vectors;         // registers that some instruction names
   ScalarSet scalars;
   ScalarSet wide;  // even codes whose pair is used as one 64-bit value
+
+  // A block is translated twice where that is worth it: for an EXEC of all ones (version 1), whose code needs
+  // no masks, and for any other (version 0). The version can change where an instruction writes EXEC, which
+  // therefore ends its block.
+  bool tests_exec = true;  // compare EXEC with all ones after it has been written
+
+  const Instruction& last(const Block& block) const { return instructions[block.first + block.count - 1]; }
+  // The versions of its successors that version `version` of a block may lead to: bit 0 and bit 1.
+  unsigned next_versions(const Block& block, unsigned version) const;
 
   uint32_t block_of(uint32_t dword) const {
     return dword < base || dword - base >= block_at.size() ? ~0u : block_at[dword - base];

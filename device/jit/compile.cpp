@@ -24,15 +24,18 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <mutex>
 #include <optional>
 
 #include "base/log.h"
+#include "base/options.h"
 #include "device/jit/kernel.h"
+#include "device/jit/lane_values.h"
 #include "device/jit/object_store.h"
+#include "device/jit/sink_cold.h"
+#include "device/jit/split_waves.h"
 #include "device/jit/translator.h"
 
 namespace morgana::device::jit {
@@ -128,6 +131,7 @@ void optimise(llvm::Module& module, llvm::Function& kernel, llvm::TargetMachine&
   f.addPass(llvm::EarlyCSEPass());
   f.addPass(llvm::InstCombinePass());
   f.addPass(llvm::SimplifyCFGPass());
+  f.addPass(LaneValuesPass());
   f.addPass(llvm::EarlyCSEPass(true));
   f.addPass(llvm::InstCombinePass());
   f.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), true));
@@ -135,6 +139,9 @@ void optimise(llvm::Module& module, llvm::Function& kernel, llvm::TargetMachine&
   f.addPass(llvm::InstCombinePass());
   f.addPass(llvm::ADCEPass());
   f.addPass(llvm::SimplifyCFGPass());
+  f.addPass(SinkColdPass());
+  const std::string_view host = level().name;
+  f.addPass(SplitWavesPass(host == "avx512" ? 4 : host == "avx2" ? 8 : 16));
 
   llvm::ModulePassManager m;
   m.addPass(llvm::AlwaysInlinerPass());
@@ -157,10 +164,10 @@ std::unique_ptr<llvm::TargetMachine> target_machine(const llvm::Function& kernel
                                   llvm::CodeGenOptLevel::Default, true));
 }
 
-// For whoever works on the JIT: MORGANA_JIT_DUMP names a folder that gets the IR of every kernel.
+// For whoever works on the JIT.
 void dump(const llvm::Module& module, uint64_t address, const char* stage) {
-  static const char* const folder = std::getenv("MORGANA_JIT_DUMP");
-  if (folder == nullptr) return;
+  const std::string& folder = options().jit_dump;
+  if (folder.empty()) return;
   std::error_code error;
   llvm::raw_fd_ostream out(fmt::format("{}/{:x}.{}.ll", folder, address, stage), error);
   if (!error) module.print(out, nullptr);
@@ -174,26 +181,16 @@ namespace {
 
 std::atomic<ObjectStore*> object_store{nullptr};
 
-// A change of the translator that changes its code must change this number.
-constexpr uint32_t kTranslatorVersion = 3;
-
 template <typename T>
 void append(std::string& to, const T& value) {
   to.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// All that the code of a kernel follows from.
-std::string identity(const Program& program, const Library& library, const Flow& flow,
-                     const Specialisation& key) {
-  std::string text = "jit object " LLVM_VERSION_STRING " ";
+// All that the code of a kernel follows from, beside this program.
+std::string identity(const Program& program, const Flow& flow, const Specialisation& key) {
+  std::string text = "LLVM " LLVM_VERSION_STRING " ";
   text += level().name;
   text += llvm::sys::getHostCPUName();
-  append(text, kTranslatorVersion);
-  append(text, library.fingerprint());
-  for (const size_t offset : {sizeof(Wave), offsetof(Wave, v), offsetof(Wave, scc), offsetof(Wave, exit),
-                              offsetof(Wave, step), offsetof(Wave, block), offsetof(Wave, stepping),
-                              offsetof(Wave, instructions), offsetof(Wave, scratch), sizeof(WaveFrame)})
-    append(text, offset);
   for (const uint32_t field :
        {key.mode, key.lds_size, key.acc_base, key.sgprs, key.vgprs, key.agprs, key.local[0], key.local[1],
         key.local[2], uint32_t{key.dimensions}, uint32_t{key.one_wave}, uint32_t{key.full_wave},
@@ -275,7 +272,7 @@ std::optional<Error> generate(const Library& library, const Flow& flow, Target t
   if (machine == nullptr) return failed("LLVM has no back end for this host");
   module->setDataLayout(machine->createDataLayout());
   module->setTargetTriple(machine->getTargetTriple());
-  if (std::getenv("MORGANA_JIT_DUMP") && llvm::verifyModule(*module, &llvm::errs()))
+  if (!options().jit_dump.empty() && llvm::verifyModule(*module, &llvm::errs()))
     return failed("invalid code");
   optimise(*module, *function, *machine);
   dump(*module, address, "opt");
@@ -328,7 +325,7 @@ Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entr
   const uint64_t address = program.pc(entry);
   Stored stored;
   ObjectStore* const store = object_store.load(std::memory_order_acquire);
-  const std::string name = store ? identity(program, *library, flow, key) : std::string();
+  const std::string name = store ? identity(program, flow, key) : std::string();
   std::optional<std::string> kept = store ? store->load(name) : std::nullopt;
   if (!kept || !unpack(*kept, flow, stored)) {
     stored = {};

@@ -58,10 +58,12 @@ bool is_eligible(const isa::Inst& inst) {
     const uint32_t dwords = operand.dwords ? operand.dwords : 1u;
     if (operand.is_vgpr()) return operand.code - isa::kVgprBase + dwords <= kVgprs;
     if (operand.is_agpr()) return false;
+    if (operand.code == 239) return dwords == 1;  // POPS_EXITING_WAVE_ID has no upper half
     return operand.code != 254 && (operand.code >= 106 || operand.code + dwords <= kSgprs);
   };
+  const bool swaps = name.find("swap") != name.npos;  // with a VGPR only
   for (int i = 0; i < inst.n_src; i++)
-    if (!fits(inst.src[i])) return false;
+    if (!fits(inst.src[i]) || (swaps && inst.src[i].present() && !inst.src[i].is_vgpr())) return false;
   for (int i = 0; i < inst.n_dst; i++)
     if (!fits(inst.dst[i])) return false;
   return true;

@@ -27,7 +27,7 @@ class Kernel {
 
  private:
   friend Result<std::shared_ptr<const Kernel>> compile(Program&, const Step*, const Specialisation&);
-  friend void run(Wave& wave, WaveFrame& frame);
+  friend void run_compiled(Wave& wave, WaveFrame& frame);
   struct Linked;
   Kernel();
   Specialisation key_;
@@ -43,5 +43,10 @@ Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entr
 // Executes a wave until it stops, as Level::run does: with the frame's kernel, or the interpreter once the
 // kernel has handed the wave over.
 void run(Wave& wave, WaveFrame& frame);
+
+// The same as far as the frame's kernel goes, with the host's float state that `prepare` has set for all
+// waves of a launch. Where the wave stops with Exit::none, `run` goes on with it.
+void prepare(Wave& wave);
+void run_compiled(Wave& wave, WaveFrame& frame);
 
 }  // namespace morgana::device::jit

@@ -90,9 +90,6 @@ std::unique_ptr<llvm::Module> Library::load(llvm::LLVMContext& context) const {
 }
 
 bool Library::read_tables() {
-  fingerprint_ = 14695981039346656037u;
-  for (size_t i = 0; i < size_; i++)
-    fingerprint_ = (fingerprint_ ^ static_cast<uint8_t>(data_[i])) * 1099511628211u;
   llvm::LLVMContext context;
   const auto module = load(context);
   if (!module || module->materializeMetadata()) return false;

@@ -47,15 +47,11 @@ class Library {
   // A module over `context` whose function bodies are read when they are materialized; nullptr on failure.
   std::unique_ptr<llvm::Module> load(llvm::LLVMContext& context) const;
 
-  // What tells one library from another, for the cache key.
-  uint64_t fingerprint() const { return fingerprint_; }
-
  private:
   Library() = default;
   bool read_tables();
   const char* data_ = nullptr;
   size_t size_ = 0;
-  uint64_t fingerprint_ = 0;
   std::unordered_map<int, VectorFunction> vector_;
   std::unordered_map<int, ScalarFunction> scalar_;
 };

@@ -35,54 +35,85 @@ MORGANA_INLINE Form form_of(Chunk offset, uint32_t mask) {
   return Form::other;
 }
 
-// N dwords of sixteen lanes, from `from` on (row) or all at `from` (same). False: not under this mask.
-template <int N>
-MORGANA_INLINE bool load_row(Lanes* data, int i, const uint8_t* from, uint32_t mask) {
-  if constexpr (N == 1 && kMaskedAccesses) {
-    data[0].chunk[i] = __builtin_masked_load(as_bools(mask), reinterpret_cast<const uint32_t*>(from));
-    return true;
-  } else {
-    if (mask != 0xffff) return false;
-    Chunk v[N];
-    for (int d = 0; d < N; d++) v[d] = peek<Chunk>(from + 64 * d);
-    split_records<N>(v);
-    for (int d = 0; d < N; d++) data[d].chunk[i] = v[d];
-    return true;
+// Whose memory a row lies in. All sixteen lanes' places in LDS are the group's, which one thread executes:
+// lanes outside the mask may be read, and written with what they hold.
+enum class Space : uint8_t { global, lds };
+
+// What lies in the page of an active lane can be read; lane 0 stands for the others.
+template <int Bytes>
+MORGANA_INLINE bool is_readable(const uint8_t* from, uint32_t mask, Space space) {
+  if (mask == 0xffff || space == Space::lds) return true;
+  const auto first = reinterpret_cast<uint64_t>(from);
+  return (mask & 1) && (first ^ (first + 16 * Bytes - 1)) < 4096;
+}
+// Records of sixteen lanes one by one, for the active ones.
+template <int Bytes>
+MORGANA_INLINE void copy_records(uint8_t* to, const uint8_t* from, uint32_t mask) {
+  for (; mask; mask &= mask - 1) {
+    const int at = Bytes * __builtin_ctz(mask);
+    __builtin_memcpy(to + at, from + at, Bytes);
   }
+}
+
+// N dwords of sixteen lanes, from `from` on (row) or all at `from` (same).
+template <int N>
+MORGANA_INLINE void load_row(Lanes* data, int i, const uint8_t* from, uint32_t mask, Space space) {
+  if constexpr (N == 1 && kMaskedAccesses) {
+    if (space == Space::global) {
+      data[0].chunk[i] = __builtin_masked_load(as_bools(mask), reinterpret_cast<const uint32_t*>(from));
+      return;
+    }
+  }
+  Chunk v[N] = {};
+  if (is_readable<4 * N>(from, mask, space)) [[likely]] {
+    for (int d = 0; d < N; d++) v[d] = peek<Chunk>(from + 64 * d);
+  } else {
+    copy_records<4 * N>(reinterpret_cast<uint8_t*>(v), from, mask);
+  }
+  split_records<N>(v);
+  for (int d = 0; d < N; d++) data[d].chunk[i] = v[d];
 }
 template <int N>
 MORGANA_INLINE void load_same(Lanes* data, int i, const uint8_t* from) {
   for (int d = 0; d < N; d++) data[d].chunk[i] = Chunk(peek<uint32_t>(from + 4 * d));
 }
 template <int N>
-MORGANA_INLINE bool store_row(const Lanes* data, int i, uint8_t* to, uint32_t mask) {
-  if (mask == 0xffff) {
-    Chunk v[N];
-    for (int d = 0; d < N; d++) v[d] = data[d].chunk[i];
-    join_records<N>(v);
-    for (int d = 0; d < N; d++) poke(to + 64 * d, v[d]);
-    return true;
-  }
+MORGANA_INLINE void store_row(const Lanes* data, int i, uint8_t* to, uint32_t mask, Space space) {
   if constexpr (N == 1 && kMaskedAccesses) {
-    __builtin_masked_store(as_bools(mask), data[0].chunk[i], reinterpret_cast<uint32_t*>(to));
-    return true;
+    if (mask != 0xffff && space == Space::global)
+      return __builtin_masked_store(as_bools(mask), data[0].chunk[i], reinterpret_cast<uint32_t*>(to));
   }
-  return false;
+  Chunk v[N];
+  for (int d = 0; d < N; d++) v[d] = data[d].chunk[i];
+  if (mask != 0xffff && space == Space::lds) {
+    // A masked store could not be forwarded to the loads behind it.
+    Chunk old[N];
+    for (int d = 0; d < N; d++) old[d] = peek<Chunk>(to + 64 * d);
+    split_records<N>(old);
+    for (int d = 0; d < N; d++) v[d] = blend(mask, v[d], old[d]);
+  }
+  join_records<N>(v);
+  if (mask != 0xffff && space == Space::global)
+    return copy_records<4 * N>(to, reinterpret_cast<const uint8_t*>(v), mask);
+  for (int d = 0; d < N; d++) poke(to + 64 * d, v[d]);
 }
 template <class T>
-MORGANA_INLINE bool load_narrow(Lanes* data, int i, const uint8_t* from, uint32_t mask) {
+MORGANA_INLINE void load_narrow(Lanes* data, int i, const uint8_t* from, uint32_t mask, Space space) {
   using Narrow = T __attribute__((ext_vector_type(16)));
   using Signed = int32_t __attribute__((ext_vector_type(16)));
-  if (mask != 0xffff) return false;
-  data[0].chunk[i] = __builtin_bit_cast(Chunk, __builtin_convertvector(peek<Narrow>(from), Signed));
-  return true;
+  Narrow v = {};
+  if (is_readable<sizeof(T)>(from, mask, space)) [[likely]]
+    v = peek<Narrow>(from);
+  else
+    copy_records<sizeof(T)>(reinterpret_cast<uint8_t*>(&v), from, mask);
+  data[0].chunk[i] = __builtin_bit_cast(Chunk, __builtin_convertvector(v, Signed));
 }
 template <class T>
-MORGANA_INLINE bool store_narrow(const Lanes* data, int i, uint8_t* to, uint32_t mask) {
+MORGANA_INLINE void store_narrow(const Lanes* data, int i, uint8_t* to, uint32_t mask) {
   using Narrow = T __attribute__((ext_vector_type(16)));
-  if (mask != 0xffff) return false;
-  poke(to, __builtin_convertvector(data[0].chunk[i], Narrow));
-  return true;
+  const Narrow v = __builtin_convertvector(data[0].chunk[i], Narrow);
+  if (mask != 0xffff) return copy_records<sizeof(T)>(to, reinterpret_cast<const uint8_t*>(&v), mask);
+  poke(to, v);
 }
 
 // The kinds of data: what a row and what one place means.
@@ -92,26 +123,26 @@ struct Dwords {
   static constexpr int kRegisters = N;
   using LoadLanes = LoadDwords<N>;
   using StoreLanes = StoreDwords<N>;
-  MORGANA_INLINE static bool load(Lanes* d, int i, const uint8_t* p, uint32_t m) {
-    return load_row<N>(d, i, p, m);
+  MORGANA_INLINE static void load(Lanes* d, int i, const uint8_t* p, uint32_t m, Space s) {
+    load_row<N>(d, i, p, m, s);
   }
   MORGANA_INLINE static void same(Lanes* d, int i, const uint8_t* p) { load_same<N>(d, i, p); }
-  MORGANA_INLINE static bool store(const Lanes* d, int i, uint8_t* p, uint32_t m) {
-    return store_row<N>(d, i, p, m);
+  MORGANA_INLINE static void store(const Lanes* d, int i, uint8_t* p, uint32_t m, Space s) {
+    store_row<N>(d, i, p, m, s);
   }
 };
 template <class T>
 struct Narrow {
   static constexpr int kSize = sizeof(T);
   static constexpr int kRegisters = 1;
-  MORGANA_INLINE static bool load(Lanes* d, int i, const uint8_t* p, uint32_t m) {
-    return load_narrow<T>(d, i, p, m);
+  MORGANA_INLINE static void load(Lanes* d, int i, const uint8_t* p, uint32_t m, Space s) {
+    load_narrow<T>(d, i, p, m, s);
   }
   MORGANA_INLINE static void same(Lanes* d, int i, const uint8_t* p) {
     d[0].chunk[i] = Chunk(static_cast<uint32_t>(static_cast<int32_t>(peek<T>(p))));
   }
-  MORGANA_INLINE static bool store(const Lanes* d, int i, uint8_t* p, uint32_t m) {
-    return store_narrow<T>(d, i, p, m);
+  MORGANA_INLINE static void store(const Lanes* d, int i, uint8_t* p, uint32_t m, Space s) {
+    store_narrow<T>(d, i, p, m);
   }
 };
 
@@ -128,9 +159,7 @@ MORGANA_INLINE bool load_offsets(jit::WaveFrame* frame, uint64_t base, const Lan
     const auto* from = reinterpret_cast<const uint8_t*>(base + at[0]);
     switch (form_of<Kind::kSize>(at, mask)) {
       case Form::idle: break;
-      case Form::row:
-        if (!Kind::load(data, i, from, mask)) return false;
-        break;
+      case Form::row: Kind::load(data, i, from, mask, Space::global); break;
       case Form::same: Kind::same(data, i, from); break;
       case Form::other: return false;
     }
@@ -148,7 +177,7 @@ MORGANA_INLINE bool store_offsets(jit::WaveFrame* frame, uint64_t base, const La
     const Form form = form_of<Kind::kSize>(at, mask);
     if (form == Form::idle) continue;
     if (form != Form::row) return false;
-    if (!Kind::store(data, i, reinterpret_cast<uint8_t*>(base + at[0]), mask)) return false;
+    Kind::store(data, i, reinterpret_cast<uint8_t*>(base + at[0]), mask, Space::global);
   }
   return true;
 }
@@ -195,7 +224,7 @@ MORGANA_INLINE bool load_shaped(jit::WaveFrame* frame, const uint64_t* base, uin
     const auto* from = reinterpret_cast<const uint8_t*>(base[i]);
     if (frame) frame->first_address[i] = base[i];
     if (rows >> i & 1) {
-      if (!Kind::load(data, i, from, mask)) return false;
+      if (mask != 0) Kind::load(data, i, from, mask, frame ? Space::global : Space::lds);
     } else if (linear || mask != 0) {
       Kind::same(data, i, from);
     }
@@ -208,7 +237,9 @@ MORGANA_INLINE bool store_shaped(jit::WaveFrame* frame, const uint64_t* base, ui
 #pragma clang loop unroll(full)
   for (int i = 0; i < kChunks; i++) {
     if (frame) frame->first_address[i] = base[i];
-    if (!Kind::store(data, i, reinterpret_cast<uint8_t*>(base[i]), chunk_mask(exec, i))) return false;
+    const uint32_t mask = chunk_mask(exec, i);
+    if (mask == 0) continue;
+    Kind::store(data, i, reinterpret_cast<uint8_t*>(base[i]), mask, frame ? Space::global : Space::lds);
   }
   return true;
 }
@@ -226,7 +257,8 @@ MORGANA_INLINE bool load_lds(uint8_t* lds, uint32_t limit, uint32_t add, const L
     switch (form_of<Kind::kSize>(at, mask)) {
       case Form::idle: break;
       case Form::row:
-        if (first + 16 * Kind::kSize > limit || !Kind::load(data, i, lds + first, mask)) return false;
+        if (first + 16 * Kind::kSize > limit) return false;
+        Kind::load(data, i, lds + first, mask, Space::lds);
         break;
       case Form::same:
         if (first + Kind::kSize > limit) return false;
@@ -247,8 +279,8 @@ MORGANA_INLINE bool store_lds(uint8_t* lds, uint32_t limit, uint32_t add, const 
     const uint64_t first = at[0];
     const Form form = form_of<Kind::kSize>(at, mask);
     if (form == Form::idle) continue;
-    if (form != Form::row || first + 16 * Kind::kSize > limit || !Kind::store(data, i, lds + first, mask))
-      return false;
+    if (form != Form::row || first + 16 * Kind::kSize > limit) return false;
+    Kind::store(data, i, lds + first, mask, Space::lds);
   }
   return true;
 }

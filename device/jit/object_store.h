@@ -12,7 +12,8 @@ namespace morgana::device::jit {
 class ObjectStore {
  public:
   virtual ~ObjectStore() = default;
-  // `identity`: all that the object was made from. What `load` returns is what was stored, unharmed.
+  // `identity`: all that the object was made from beside the program that made it and its libraries; an
+  // object that another build of them stored is not found. What `load` returns is what was stored, unharmed.
   virtual std::optional<std::string> load(std::string_view identity) = 0;
   virtual void store(std::string_view identity, std::string object) = 0;
 };

@@ -19,19 +19,25 @@ void Kernel::enter(WaveFrame& frame) const {
   frame.kernel = this;
 }
 
-void run(Wave& wave, WaveFrame& frame) {
-  if (frame.kernel == nullptr) return level().run(wave);
-  base::apply_mode(wave);
+void prepare(Wave& wave) { base::apply_mode(wave); }
+
+void run_compiled(Wave& wave, WaveFrame& frame) {
   wave.exit = Exit::none;
   frame.limit = kLimit;
   frame.in_kernel = true;
   frame.kernel->entry_(&wave, &frame);
   frame.in_kernel = false;
   if (wave.exit == Exit::fault) return;
-  if (frame.entry == kInterpret) frame.kernel = nullptr;
-  if (wave.exit == Exit::none) return level().run(wave);
+  if (frame.entry == kInterpret && wave.exit != Exit::ended) frame.kernel = nullptr;
   // Only a sleeping wave has budget left.
   if (wave.exit == Exit::quantum && frame.kernel == nullptr) wave.budget = 0;
+}
+
+void run(Wave& wave, WaveFrame& frame) {
+  if (frame.kernel == nullptr) return level().run(wave);
+  prepare(wave);
+  run_compiled(wave, frame);
+  if (wave.exit == Exit::none) level().run(wave);
 }
 
 }  // namespace morgana::device::jit

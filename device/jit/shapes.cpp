@@ -140,6 +140,15 @@ Shape bit_or(const Shape& a, const Shape& b) {
         std::all_of(high->lane.begin(), high->lane.end(), [&](uint32_t v) { return (v & below) == 0; });
     if (fits) return add(a, b);
   }
+  // The lanes differ in bits that neither unknown part has.
+  for (const auto& [high, low] : {std::pair{&a, &b}, std::pair{&b, &a}}) {
+    const uint8_t zeros = std::min({high->zeros, low->zeros, uint8_t{31}});
+    if (!high->is_known() || !low->is_known()) continue;
+    const bool apart =
+        std::all_of(low->lane.begin(), low->lane.end(), [&](uint32_t v) { return v >> zeros == 0; });
+    if (apart && std::all_of(high->lane.begin(), high->lane.end(), [](uint32_t v) { return v == 0; }))
+      return add(a, b);
+  }
   return pointwise(std::min(uniform_group(a), uniform_group(b)));
 }
 Shape multiply(const Shape& a, const Shape& b) {
@@ -164,7 +173,6 @@ bool is_small(const Shape& s) {
 struct Shapes::State {
   explicit State(size_t registers = 0) : vector(registers), pair(registers) {}
   std::vector<Shape> vector, pair;  // pair: of registers r and r + 1
-  bool is_full = false;             // EXEC is all ones
   bool is_reached = false;
 
   bool merge(const State& from) {
@@ -183,7 +191,6 @@ struct Shapes::State {
       if (vector[r].is_known()) take(vector[r], from.vector[r]);
       if (pair[r].is_known()) take(pair[r], from.pair[r]);
     }
-    if (is_full && !from.is_full) is_full = false, changed = true;
     return changed;
   }
 };
@@ -191,10 +198,8 @@ struct Shapes::State {
 Shapes::~Shapes() = default;
 
 // The initial registers of all waves of a work-group, joined.
-void Shapes::enter(const std::array<uint32_t, 3>& local, bool packed, int dimensions, State& state) const {
-  state.is_full = full_wave_;
-  state.is_reached = true;
-  if (!full_wave_ || local[0] == 0) return;
+void Shapes::enter(const std::array<uint32_t, 3>& local, bool packed, int dimensions, bool full_wave) {
+  if (!full_wave || local[0] == 0) return;
   const uint32_t items = local[0] * local[1] * local[2];
   std::array<Shape, 3> joined;
   for (uint32_t first = 0; first + kLanes <= items; first += kLanes) {
@@ -209,12 +214,12 @@ void Shapes::enter(const std::array<uint32_t, 3>& local, bool packed, int dimens
     }
     for (int d = 0; d < 3; d++) joined[d] = first == 0 ? id[d] : join(joined[d], id[d]);
   }
-  state.vector[0] = joined[0];
+  initial_[0] = joined[0];
   if (packed) return;
-  for (int d = 1; d < dimensions; d++) state.vector[d] = joined[d];
+  for (int d = 1; d < dimensions; d++) initial_[d] = joined[d];
 }
 
-void Shapes::step(const Instruction& i, State& state) const {
+void Shapes::step(const Instruction& i, bool is_full, State& state) const {
   const auto forget = [&](unsigned r) {
     state.vector[r] = Shape{};
     state.pair[r] = Shape{};
@@ -223,15 +228,11 @@ void Shapes::step(const Instruction& i, State& state) const {
   if (i.how == How::call_all) {
     std::fill(state.vector.begin(), state.vector.end(), Shape{});
     std::fill(state.pair.begin(), state.pair.end(), Shape{});
-    state.is_full = false;
     return;
   }
-  if (i.n_v_writes == 0) {
-    if (i.writes_exec) state.is_full = false;
-    return;
-  }
+  if (i.n_v_writes == 0) return;
   const isa::Inst& inst = *i.step->inst;
-  const bool holds = !i.keeps_old || state.is_full;
+  const bool holds = !i.keeps_old || is_full;
   const bool plain = i.how == How::vector && i.step->plain && inst.format != isa::Format::VOP3P && !i.merges;
   Shape result, result_pair;
   if (holds && plain) {
@@ -340,45 +341,52 @@ void Shapes::step(const Instruction& i, State& state) const {
       state.vector[to + 1] = pointwise(uniform_group(result_pair));
     }
   }
-  if (i.writes_exec) state.is_full = false;
 }
 
 Shapes::Shapes(const Flow& flow, const std::array<uint32_t, 3>& local, bool packed, int dimensions,
                bool full_wave)
-    : full_wave_(full_wave), before_(flow.instructions.size()), before_pair_(flow.instructions.size()) {
+    : before_(flow.instructions.size() * 2), before_pair_(flow.instructions.size() * 2) {
   const auto& blocks = flow.blocks;
   size_t registers = 4;  // the initial ones, and one behind the last
   for (size_t r = 0; r < kVectorRegisters; r++)
     if (flow.vectors.test(r)) registers = std::max(registers, r + 2);
-  std::vector<State> in(blocks.size(), State(registers));
-  enter(local, packed, dimensions, in[flow.entry_block]);
-  std::vector<uint32_t> pending{flow.entry_block};
+  // Nodes of the dataflow: block and version.
+  std::vector<State> in(blocks.size() * 2, State(registers));
+  enter(local, packed, dimensions, full_wave);
+  const uint32_t entry = 2 * flow.entry_block + full_wave;
+  in[entry].is_reached = true;
+  std::copy(initial_.begin(), initial_.end(), in[entry].vector.begin());
+  std::vector<uint32_t> pending{entry};
   while (!pending.empty()) {
-    const uint32_t b = pending.back();
+    const uint32_t node = pending.back(), b = node / 2, version = node % 2;
     pending.pop_back();
-    State state = in[b];
+    State state = in[node];
     for (uint32_t k = 0; k < blocks[b].count; k++) {
       const uint32_t number = blocks[b].first + k;
       const Instruction& i = flow.instructions[number];
       if (i.n_v_reads > 0 && (i.how == How::memory || i.how == How::lane)) {
         const unsigned r = i.v_reads[0].first;
-        before_[number] = state.vector[r];
-        before_pair_[number] = state.pair[r].is_known()
-                                   ? state.pair[r]
-                                   : regrouped(state.vector[r], uniform_group(state.vector[r + 1]));
+        before_[2 * number + version] = state.vector[r];
+        before_pair_[2 * number + version] =
+            state.pair[r].is_known() ? state.pair[r]
+                                     : regrouped(state.vector[r], uniform_group(state.vector[r + 1]));
       }
-      step(i, state);
+      step(i, version == 1, state);
     }
+    const unsigned versions = flow.next_versions(blocks[b], version);
     for (const uint32_t next : blocks[b].successors)
-      if (in[next].merge(state)) pending.push_back(next);
+      for (uint32_t v = 0; v < 2; v++)
+        if ((versions >> v & 1) && in[2 * next + v].merge(state)) pending.push_back(2 * next + v);
   }
-  for (const State& state : in) full_.push_back(state.is_reached && state.is_full);
+  for (const State& state : in) reached_.push_back(state.is_reached);
 }
 
-bool Shapes::is_uniform(uint32_t i) const { return uniform_group(before_[i]) == kLanes; }
+bool Shapes::is_uniform(uint32_t i, unsigned version) const {
+  return uniform_group(before_[2 * i + version]) == kLanes;
+}
 
-AddressShape Shapes::address(uint32_t i, uint32_t size, bool pair) const {
-  const Shape& shape = pair ? before_pair_[i] : before_[i];
+AddressShape Shapes::address(uint32_t i, unsigned version, uint32_t size, bool pair) const {
+  const Shape& shape = (pair ? before_pair_ : before_)[2 * i + version];
   AddressShape a;
   if (shape.group < 16) return a;
   for (int c = 0; c < 4; c++) {

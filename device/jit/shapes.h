@@ -46,21 +46,24 @@ class Shapes {
   Shapes(const Flow& flow, const std::array<uint32_t, 3>& local, bool packed, int dimensions, bool full_wave);
   ~Shapes();
 
-  // Of the address of instruction number `i` of the Flow, for records of `size` bytes. `pair`: 64 bits.
-  AddressShape address(uint32_t i, uint32_t size, bool pair) const;
+  // Of the address of instruction number `i` of the Flow in a block's version `version`, for records of
+  // `size` bytes. `pair`: 64 bits.
+  AddressShape address(uint32_t i, unsigned version, uint32_t size, bool pair) const;
   // Whether the VGPR that instruction number `i` reads as source 0 is the same in all lanes.
-  bool is_uniform(uint32_t i) const;
-  // Whether EXEC is all ones wherever block number `b` begins.
-  bool is_full(uint32_t b) const { return full_[b]; }
+  bool is_uniform(uint32_t i, unsigned version) const;
+  // Whether version `version` of block number `b` can be reached.
+  bool is_reached(uint32_t b, unsigned version) const { return reached_[2 * b + version]; }
+  // Of VGPR `r` at the beginning of the kernel.
+  const Shape& initial(unsigned r) const { return initial_[r]; }
 
  private:
   struct State;
-  void enter(const std::array<uint32_t, 3>& local, bool packed, int dimensions, State& state) const;
-  void step(const Instruction& i, State& state) const;
-  const bool full_wave_;
-  std::vector<Shape> before_;  // by instruction: of the address (or source 0)
+  void enter(const std::array<uint32_t, 3>& local, bool packed, int dimensions, bool full_wave);
+  void step(const Instruction& i, bool is_full, State& state) const;
+  std::array<Shape, 3> initial_;
+  std::vector<Shape> before_;  // by instruction and version: of the address (or source 0)
   std::vector<Shape> before_pair_;
-  std::vector<bool> full_;  // by block
+  std::vector<bool> reached_;  // by block and version
 };
 
 }  // namespace morgana::device::jit

@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
@@ -63,9 +64,8 @@ class Compilation {
 // One form of a kernel. Its state goes from waiting to done, once.
 struct Form {
   std::atomic<const Kernel*> kernel{nullptr};
-  std::shared_ptr<const Kernel> owner;  // of `kernel`; written before it
-  std::atomic<bool> is_wanted{false};
-  bool is_done = false;  // guarded by Tier's mutex
+  std::shared_ptr<const Kernel> owner;      // of `kernel`; written before it
+  bool is_wanted = false, is_done = false;  // guarded by Tier's mutex
 };
 
 class Forms final : public Request {
@@ -149,9 +149,10 @@ std::shared_ptr<const Request> Tier::request(Program& program, const Step* entry
   for (const bool which : {true, false}) {
     if (!(which ? full : partial)) continue;
     Form& form = forms->form[which];
+    const bool is_first = !std::exchange(form.is_wanted, true);
     if (policy() == Policy::before) {
       // The first launch compiles, the others wait for it.
-      if (!form.is_wanted.exchange(true)) {
+      if (is_first) {
         lock.unlock();
         impl_->build(*forms, which);
         lock.lock();
@@ -159,7 +160,7 @@ std::shared_ptr<const Request> Tier::request(Program& program, const Step* entry
         impl_->changed.notify_all();
       }
       impl_->changed.wait(lock, [&] { return form.is_done; });
-    } else if (!form.is_wanted.exchange(true)) {
+    } else if (is_first) {
       impl_->queue.emplace_back(forms, which);
       if (!impl_->thread.joinable()) impl_->thread = std::thread([impl = impl_.get()] { impl->work(); });
       impl_->changed.notify_all();

@@ -84,7 +84,7 @@ Access access_of(Op op) {
 llvm::Value* Translator::wide_bases(const Instruction& i, const AddressShape& shape, bool flat,
                                     Value** bases) {
   const unsigned at = place(i.step->inst->src[0]);
-  Value *low = vgpr(at), *high = vgpr(at + 1);
+  Value *low = active_vgpr(at), *high = active_vgpr(at + 1);
   const auto lane = [&](unsigned l) {
     Value* upper = b_.CreateZExt(b_.CreateExtractElement(high, l), i64_);
     return b_.CreateOr(b_.CreateShl(upper, 32), b_.CreateZExt(b_.CreateExtractElement(low, l), i64_));
@@ -113,7 +113,7 @@ llvm::Value* Translator::wide_bases(const Instruction& i, const AddressShape& sh
 // The same of 32-bit offsets: from the SGPR base of GLOBAL, or from LDS's beginning.
 llvm::Value* Translator::narrow_bases(const Instruction& i, const AddressShape& shape, Value** bases) {
   const bool is_lds = i.step->inst->format == isa::Format::DS;
-  Value* offsets = vgpr(place(i.step->inst->src[0]));
+  Value* offsets = active_vgpr(place(i.step->inst->src[0]));
   Value* base = is_lds ? nullptr : scalar_source(i, 2, 2);
   Value* guard = nullptr;
   for (unsigned c = 0; c < 4; c++) {
@@ -132,26 +132,40 @@ llvm::Value* Translator::narrow_bases(const Instruction& i, const AddressShape& 
   return guard;
 }
 
-// LDS is the group's own, and its waves share a host thread: an atomic without result is a plain addition.
-void Translator::lds_add(const Instruction& i) {
-  const isa::Inst& inst = *i.step->inst;
-  llvm::AllocaInst *address = temporary(lanes_), *data = temporary(lanes_);
-  b_.CreateAlignedStore(vgpr(place(inst.src[0])), address, llvm::Align(256));
-  b_.CreateAlignedStore(vgpr(place(inst.src[1])), data, llvm::Align(256));
+// Bytes of LDS that the instruction may touch: the segment's, and on old targets no more than M0 says.
+llvm::Value* Translator::lds_limit() {
   Value* limit = b_.getInt32(key_.lds_size);
-  if (target_.generation <= Generation::gfx8)
-    limit = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, limit, b_.CreateAnd(s32(isa::kM0), 0x1ffff));
-  Value* done =
-      call_library("morgana_add_lds_u32",
-                   {lds_, limit, b_.getInt32(static_cast<uint32_t>(inst.offset)), address, exec(), data});
+  if (target_.generation > Generation::gfx8) return limit;
+  return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, limit, b_.CreateAnd(s32(isa::kM0), 0x1ffff));
+}
+
+template <typename Fast>
+void Translator::guarded(const Instruction& i, Value* good, const Fast& fast) {
+  Block* quick = block("fast");
   Block* slow = block("slow");
   Block* on = block("on");
   llvm::MDBuilder weights(context_);
-  b_.CreateCondBr(done, on, slow, weights.createLikelyBranchWeights());
+  b_.CreateCondBr(good, quick, slow, weights.createLikelyBranchWeights());
+  b_.SetInsertPoint(quick);
+  fast();
+  b_.CreateBr(on);
   b_.SetInsertPoint(slow);
   call(i);
   b_.CreateBr(on);
   b_.SetInsertPoint(on);
+  forget_unmasked(i);
+}
+
+// LDS is the group's own, and its waves share a host thread: an atomic without result is a plain addition.
+void Translator::lds_add(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  llvm::AllocaInst *address = temporary(lanes_), *data = temporary(lanes_);
+  b_.CreateAlignedStore(active_vgpr(place(inst.src[0])), address, llvm::Align(256));
+  b_.CreateAlignedStore(active_vgpr(place(inst.src[1])), data, llvm::Align(256));
+  Value* done = call_library(
+      "morgana_add_lds_u32",
+      {lds_, lds_limit(), b_.getInt32(static_cast<uint32_t>(inst.offset)), address, exec(), data});
+  guarded(i, done, [] {});
 }
 
 // Dwords at an offset that all lanes share are neighbours in memory (device/dispatch/scratch.h).
@@ -159,7 +173,7 @@ void Translator::scratch(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   const bool stores = inst.row->flags & isa::kStore;
   const bool varies = i.step->kind[0] != Source::none;
-  if ((varies && !shapes_.is_uniform(number(i))) || (!stores && i.is_result_dead)) return call(i);
+  if ((varies && !shapes_.is_uniform(number(i), version_)) || (!stores && i.is_result_dead)) return call(i);
   const unsigned dwords = stores ? inst.src[1].dwords : inst.dst[0].dwords;
   Value* offset = b_.getInt32(static_cast<uint32_t>(inst.offset));
   if (i.step->kind[2] != Source::none) offset = b_.CreateAdd(offset, scalar_source(i, 2, 1));
@@ -168,29 +182,21 @@ void Translator::scratch(const Instruction& i) {
   Value* size = b_.CreateZExt(b_.CreateLoad(i32_, field(wave_, offsetof(Wave, scratch_lane_bytes))), i64_);
   Value* good =
       b_.CreateAnd(b_.CreateICmpULE(end, size), b_.CreateICmpEQ(b_.CreateAnd(offset, 3), b_.getInt32(0)));
-  Block* fast = block("fast");
-  Block* slow = block("slow");
-  Block* on = block("on");
-  llvm::MDBuilder weights(context_);
-  b_.CreateCondBr(good, fast, slow, weights.createLikelyBranchWeights());
-  b_.SetInsertPoint(fast);
-  Value* row = b_.CreateGEP(i8_, b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, scratch))),
-                            b_.CreateShl(b_.CreateZExt(offset, i64_), 6));
-  for (unsigned d = 0; d < dwords; d++) {
-    Value* at = field(row, size_t{d} * kLanes * 4);
-    Value* old = b_.CreateAlignedLoad(lanes_, at, llvm::Align(64));
-    if (stores) {
-      Value* value = b_.CreateSelect(exec_lanes(), vgpr(place(inst.src[1]) + d), old);
+  guarded(i, good, [&] {
+    Value* row = b_.CreateGEP(i8_, b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, scratch))),
+                              b_.CreateShl(b_.CreateZExt(offset, i64_), 6));
+    for (unsigned d = 0; d < dwords; d++) {
+      Value* at = field(row, size_t{d} * kLanes * 4);
+      if (!stores) {
+        set_vgpr(i, place(inst.dst[0]) + d, b_.CreateAlignedLoad(lanes_, at, llvm::Align(64)));
+        continue;
+      }
+      Value* value = active_vgpr(place(inst.src[1]) + d);
+      if (!is_full())
+        value = b_.CreateSelect(exec_lanes(), value, b_.CreateAlignedLoad(lanes_, at, llvm::Align(64)));
       b_.CreateAlignedStore(value, at, llvm::Align(64));
-    } else {
-      set_vgpr(i, place(inst.dst[0]) + d, old);
     }
-  }
-  b_.CreateBr(on);
-  b_.SetInsertPoint(slow);
-  call(i);
-  b_.CreateBr(on);
-  b_.SetInsertPoint(on);
+  });
 }
 
 void Translator::memory(const Instruction& i) {
@@ -203,20 +209,8 @@ void Translator::memory(const Instruction& i) {
   if (!stores && i.is_result_dead) return call(i);
   const bool is_lds = inst.format == isa::Format::DS;
   const unsigned parts = access.two ? 2 : 1;
-  auto* data_type = llvm::ArrayType::get(lanes_, access.dwords);
-  llvm::AllocaInst* data[2] = {temporary(data_type), access.two ? temporary(data_type) : nullptr};
-  const auto word = [&](unsigned part, unsigned d) { return field(data[part], d * kLanes * 4); };
-  if (stores)
-    for (unsigned p = 0; p < parts; p++)
-      for (unsigned d = 0; d < access.dwords; d++)
-        b_.CreateAlignedStore(vgpr(place(inst.src[1 + p]) + d), word(p, d), llvm::Align(256));
-
   const unsigned address_words = !is_lds && i.step->kind[2] == Source::none ? 2 : 1;
   const bool flat = inst.row->format == isa::Format::FLAT;
-  Value* mask = exec();
-  const std::string verb = stores ? "morgana_store_" : "morgana_load_";
-  Block* slow = block("slow");
-  llvm::MDBuilder weights(context_);
   uint32_t offset[2] = {static_cast<uint32_t>(inst.offset), 0};
   if (access.two) {
     const uint32_t unit = 4 * access.dwords * (inst.row->flags & isa::kStride64 ? 64 : 1);
@@ -225,55 +219,56 @@ void Translator::memory(const Instruction& i) {
   }
   // ds_write2 with equal offsets is one access.
   const unsigned used = stores && access.two && offset[1] == offset[0] ? 1 : parts;
-  Value* limit = nullptr;
-  if (is_lds) {
-    limit = b_.getInt32(key_.lds_size);
-    if (target_.generation <= Generation::gfx8)
-      limit = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, limit, b_.CreateAnd(s32(isa::kM0), 0x1ffff));
-  } else {
-    b_.CreateStore(step_address(i), field(wave_, offsetof(Wave, step)));
+  if (!is_lds) b_.CreateStore(step_address(i), field(wave_, offsetof(Wave, step)));
+
+  const AddressShape shape = shapes_.address(number(i), version_, access.size, address_words == 2);
+  bool is_shaped = shape.group > 1, is_row = is_full() && shape.group == kLanes, is_same = is_row;
+  for (uint32_t c = 0; c < 4; c++) {
+    is_shaped = is_shaped && (!stores || shape.form[c] == ChunkForm::row);
+    is_row = is_row && shape.form[c] == ChunkForm::row && shape.delta[c] == 16 * c * access.size;
+    is_same = is_same && shape.form[c] == ChunkForm::same && shape.delta[c] == 0;
   }
+  Value* bases[2][4] = {};
+  if (is_shaped) shaped_bases(i, shape, offset, used, access.size, bases);
+  // The whole wave as one vector, or as one value.
+  const bool is_plain = is_shaped && access.kind[0] == 'b' && ((is_row && access.dwords == 1) || is_same);
+  if (is_plain) {
+    for (unsigned p = 0; p < used; p++) {
+      if (!is_lds)
+        for (unsigned c = 0; c < 4; c++)
+          b_.CreateStore(bases[p][c], field(frame_, offsetof(WaveFrame, first_address) + 8 * c));
+      Value* at = b_.CreateIntToPtr(bases[p][0], ptr_);
+      for (unsigned d = 0; d < access.dwords; d++) {
+        if (stores)
+          b_.CreateAlignedStore(active_vgpr(place(inst.src[1 + p])), at, llvm::Align(1));
+        else if (is_row)
+          set_vgpr(i, place(inst.dst[0]) + p, b_.CreateAlignedLoad(lanes_, at, llvm::Align(1)));
+        else
+          set_vgpr(i, place(inst.dst[0]) + p * access.dwords + d,
+                   splat(b_.CreateAlignedLoad(i32_, field(at, 4 * d), llvm::Align(1))));
+      }
+    }
+    return;
+  }
+
+  auto* data_type = llvm::ArrayType::get(lanes_, access.dwords);
+  llvm::AllocaInst* data[2] = {temporary(data_type), access.two ? temporary(data_type) : nullptr};
+  const auto word = [&](unsigned part, unsigned d) { return field(data[part], d * kLanes * 4); };
+  if (stores)
+    for (unsigned p = 0; p < used; p++)
+      for (unsigned d = 0; d < access.dwords; d++)
+        b_.CreateAlignedStore(active_vgpr(place(inst.src[1 + p]) + d), word(p, d), llvm::Align(256));
+  Value* mask = exec();
+  const std::string verb = stores ? "morgana_store_" : "morgana_load_";
   Value* done = nullptr;
   const auto both = [&](Value* ok) { done = done ? b_.CreateAnd(done, ok) : ok; };
-
-  const AddressShape shape = shapes_.address(number(i), access.size, address_words == 2);
-  bool is_shaped = shape.group > 1;
-  for (const ChunkForm form : shape.form) is_shaped = is_shaped && (!stores || form == ChunkForm::row);
   if (is_shaped) {
-    Value* bases[4];
-    Value* guard = address_words == 2 ? wide_bases(i, shape, flat, bases) : narrow_bases(i, shape, bases);
-    if (is_lds) {
-      // Every part lies within LDS; no sum can wrap in 64 bits.
-      const uint64_t reach = std::max(offset[0], used > 1 ? offset[1] : 0) + uint64_t{access.size};
-      for (int c = 0; c < 4; c += shape.group == kLanes ? 4 : 1) {
-        Value* fits = b_.CreateICmpULE(b_.CreateAdd(bases[c], b_.getInt64(reach + shape.last[c])),
-                                       b_.CreateZExt(limit, i64_));
-        guard = guard ? b_.CreateAnd(guard, fits) : fits;
-      }
-    }
-    if (guard && !(llvm::isa<llvm::ConstantInt>(guard) && llvm::cast<llvm::ConstantInt>(guard)->isOne())) {
-      // Lanes without the expected shape, or out of range: rare enough to give the wave up.
-      Block* shaped = block("shaped");
-      Block* otherwise = block("otherwise");
-      b_.CreateCondBr(guard, shaped, otherwise, weights.createLikelyBranchWeights());
-      b_.SetInsertPoint(otherwise);
-      store_live(i.live, i.s_live);
-      leave(Exit::none, step_address(i), kInterpret);
-      b_.SetInsertPoint(shaped);
-    }
     uint32_t rows = 0;
     for (unsigned c = 0; c < 4; c++) rows |= (shape.form[c] == ChunkForm::row ? 1u : 0) << c;
+    Value* frame = is_lds ? llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_)) : frame_;
     for (unsigned p = 0; p < used; p++) {
       llvm::AllocaInst* table = temporary(llvm::ArrayType::get(i64_, 4));
-      for (unsigned c = 0; c < 4; c++) {
-        Value* base = bases[c];
-        if (is_lds)
-          base = b_.CreateAdd(b_.CreateAdd(b_.CreatePtrToInt(lds_, i64_), b_.getInt64(offset[p])), base);
-        else
-          base = b_.CreateAdd(base, b_.getInt64(static_cast<uint64_t>(int64_t{inst.offset})));
-        b_.CreateStore(base, field(table, c * 8));
-      }
-      Value* frame = is_lds ? llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_)) : frame_;
+      for (unsigned c = 0; c < 4; c++) b_.CreateStore(bases[p][c], field(table, c * 8));
       if (stores)
         both(call_library(verb + "shaped_" + access.kind, {frame, table, mask, data[p]}));
       else
@@ -285,13 +280,13 @@ void Translator::memory(const Instruction& i) {
     llvm::AllocaInst* address[2] = {};
     for (unsigned w = 0; w < address_words; w++) {
       address[w] = temporary(lanes_);
-      b_.CreateAlignedStore(vgpr(place(inst.src[0]) + w), address[w], llvm::Align(256));
+      b_.CreateAlignedStore(active_vgpr(place(inst.src[0]) + w), address[w], llvm::Align(256));
     }
     const auto imm = b_.getInt64(static_cast<uint64_t>(int64_t{inst.offset}));
     if (is_lds) {
       for (unsigned p = 0; p < used; p++)
         both(call_library(verb + "lds_" + access.kind,
-                          {lds_, limit, b_.getInt32(offset[p]), address[0], mask, data[p]}));
+                          {lds_, lds_limit(), b_.getInt32(offset[p]), address[0], mask, data[p]}));
     } else if (address_words == 1) {
       Value* base = b_.CreateAdd(scalar_source(i, 2, 2), imm);
       both(call_library(verb + "offsets_" + access.kind, {wave_, frame_, base, address[0], mask, data[0]}));
@@ -300,21 +295,49 @@ void Translator::memory(const Instruction& i) {
                         {wave_, frame_, imm, address[0], address[1], mask, b_.getInt1(flat), data[0]}));
     }
   }
-  Block* fast = block("fast");
-  Block* on = block("on");
-  b_.CreateCondBr(done, fast, slow, weights.createLikelyBranchWeights());
-  b_.SetInsertPoint(fast);
-  if (!stores) {
+  guarded(i, done, [&] {
+    if (stores) return;
     const unsigned to = place(inst.dst[0]);
     for (unsigned p = 0; p < parts; p++)
       for (unsigned d = 0; d < access.dwords; d++)
         set_vgpr(i, to + p * access.dwords + d, b_.CreateAlignedLoad(lanes_, word(p, d), llvm::Align(256)));
+  });
+}
+
+// The addresses of the chunks of every part of the access. Lanes that do not have the expected shape, or are
+// out of range, are rare enough to give the wave up.
+void Translator::shaped_bases(const Instruction& i, const AddressShape& shape, const uint32_t* offset,
+                              unsigned parts, uint32_t size, Value* (*at)[4]) {
+  const isa::Inst& inst = *i.step->inst;
+  const bool is_lds = inst.format == isa::Format::DS;
+  Value* bases[4];
+  Value* guard = !is_lds && i.step->kind[2] == Source::none
+                     ? wide_bases(i, shape, inst.row->format == isa::Format::FLAT, bases)
+                     : narrow_bases(i, shape, bases);
+  if (is_lds) {
+    // Every part lies within LDS; no sum can wrap in 64 bits.
+    const uint64_t reach = std::max(offset[0], parts > 1 ? offset[1] : 0) + uint64_t{size};
+    Value* limit = b_.CreateZExt(lds_limit(), i64_);
+    for (int c = 0; c < 4; c += shape.group == kLanes ? 4 : 1) {
+      Value* fits = b_.CreateICmpULE(b_.CreateAdd(bases[c], b_.getInt64(reach + shape.last[c])), limit);
+      guard = guard ? b_.CreateAnd(guard, fits) : fits;
+    }
   }
-  b_.CreateBr(on);
-  b_.SetInsertPoint(slow);
-  call(i);
-  b_.CreateBr(on);
-  b_.SetInsertPoint(on);
+  if (guard && !(llvm::isa<llvm::ConstantInt>(guard) && llvm::cast<llvm::ConstantInt>(guard)->isOne())) {
+    Block* shaped = block("shaped");
+    Block* otherwise = block("otherwise");
+    llvm::MDBuilder weights(context_);
+    b_.CreateCondBr(guard, shaped, otherwise, weights.createLikelyBranchWeights());
+    b_.SetInsertPoint(otherwise);
+    store_live(i.live, i.s_live);
+    leave(Exit::none, step_address(i), kInterpret);
+    b_.SetInsertPoint(shaped);
+  }
+  for (unsigned p = 0; p < parts; p++)
+    for (unsigned c = 0; c < 4; c++)
+      at[p][c] =
+          is_lds ? b_.CreateAdd(b_.CreateAdd(b_.CreatePtrToInt(lds_, i64_), b_.getInt64(offset[p])), bases[c])
+                 : b_.CreateAdd(bases[c], b_.getInt64(static_cast<uint64_t>(int64_t{inst.offset})));
 }
 
 }  // namespace morgana::device::jit

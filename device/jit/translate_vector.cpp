@@ -29,7 +29,7 @@ constexpr uint32_t kSign = 0x80000000u;
 llvm::Value* Translator::vector_source(const Instruction& i, int source, int word) {
   const isa::Inst& inst = *i.step->inst;
   const isa::Operand& operand = inst.src[source];
-  if (!operand.is_scalar()) return vgpr(place(operand) + static_cast<unsigned>(word));
+  if (!operand.is_scalar()) return active_vgpr(place(operand) + static_cast<unsigned>(word));
   const int dwords = i.vector && i.vector->src_registers[source] == 2 ? 2 : 1;
   Value* value = scalar_source(i, source, dwords);
   if (dwords == 2) value = b_.CreateTrunc(word ? b_.CreateLShr(value, 32) : value, i32_);
@@ -90,17 +90,45 @@ void Translator::write_result(const Instruction& i, unsigned count, Value** word
     if (inst.dst_unused == 1)
       placed = b_.CreateShl(b_.CreateAShr(b_.CreateShl(words[0], c(32 - bits)), c(32 - bits)), c(low));
     else if (inst.dst_unused == 2)
-      placed = b_.CreateOr(b_.CreateAnd(vgpr(to), c(~field_mask)), placed);
+      placed = b_.CreateOr(b_.CreateAnd(active_vgpr(to), c(~field_mask)), placed);
     return set_vgpr(i, to, placed);
   }
   if (!inst.sdwa && (inst.op_sel & 8) && is_half(inst.row->dst[0])) {
-    Value* merged = b_.CreateOr(b_.CreateShl(words[0], c(16)), b_.CreateAnd(vgpr(to), c(0xffff)));
+    Value* merged = b_.CreateOr(b_.CreateShl(words[0], c(16)), b_.CreateAnd(active_vgpr(to), c(0xffff)));
     return set_vgpr(i, to, merged);
   }
   for (unsigned r = 0; r < count; r++) set_vgpr(i, to + r, words[r]);
 }
 
+// The last instruction of a whole division: the steps before it are left without users.
+void Translator::division(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  const bool wide = inst.dst[0].dwords == 2;
+  llvm::Type* const type =
+      llvm::FixedVectorType::get(wide ? b_.getDoubleTy() : b_.getFloatTy(), static_cast<unsigned>(kLanes));
+  llvm::SmallVector<int, 2 * kLanes> zip;
+  for (int l = 0; l < kLanes; l++) zip.append({l, kLanes + l});
+  const auto source = [&](int s) {
+    Value* value = vector_source(i, s, 0);
+    if (wide) value = b_.CreateShuffleVector(value, vector_source(i, s, 1), zip);
+    return b_.CreateBitCast(value, type);
+  };
+  Value* quotient = b_.CreateFDiv(source(2), source(1));
+  Value* words[2] = {nullptr, nullptr};
+  if (!wide) {
+    words[0] = b_.CreateBitCast(quotient, lanes_);
+  } else {
+    Value* both = b_.CreateBitCast(quotient, llvm::FixedVectorType::get(i32_, 2 * kLanes));
+    llvm::SmallVector<int, kLanes> even, odd;
+    for (int l = 0; l < kLanes; l++) even.push_back(2 * l), odd.push_back(2 * l + 1);
+    words[0] = b_.CreateShuffleVector(both, even);
+    words[1] = b_.CreateShuffleVector(both, odd);
+  }
+  write_result(i, wide ? 2 : 1, words);
+}
+
 void Translator::vector(const Instruction& i) {
+  if (i.divides) return division(i);
   const isa::Inst& inst = *i.step->inst;
   const VectorFunction& f = *i.vector;
   llvm::AllocaInst* values = temporary(llvm::ArrayType::get(i8_, kValuesSize));
@@ -158,7 +186,7 @@ void Translator::lane(const Instruction& i) {
       Value* mask = exec();
       Value* first = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask, b_.getFalse());
       first = b_.CreateAnd(first, 63);  // no lane: lane 0
-      if (!inst.src[0].is_scalar() && shapes_.is_uniform(number(i))) first = b_.getInt64(0);
+      if (!inst.src[0].is_scalar() && shapes_.is_uniform(number(i), version_)) first = b_.getInt64(0);
       set_s32(inst.dst[0].code, of_lane(first));
       return;
     }
@@ -169,10 +197,12 @@ void Translator::lane(const Instruction& i) {
       const unsigned to = place(inst.dst[0]);
       Value* lane = b_.CreateAnd(scalar_source(i, 1, 1), 63);
       b_.CreateStore(b_.CreateInsertElement(vgpr(to), of_lane(b_.getInt32(0)), lane), vectors_[to]);
+      unmasked_[to] = nullptr;
       return;
     }
     default: {  // moves to, from and between AccVGPRs
-      Value* value = inst.src[0].is_scalar() ? splat(scalar_source(i, 0, 1)) : vgpr(place(inst.src[0]));
+      Value* value =
+          inst.src[0].is_scalar() ? splat(scalar_source(i, 0, 1)) : active_vgpr(place(inst.src[0]));
       return set_vgpr(i, place(inst.dst[0]), value);
     }
   }

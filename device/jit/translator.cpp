@@ -4,6 +4,7 @@
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/Support/Error.h>
 
+#include <algorithm>
 #include <cstddef>
 
 namespace morgana::device::jit {
@@ -30,7 +31,8 @@ Translator::Translator(llvm::Module& module, const Library& library, const Flow&
       lanes_(llvm::FixedVectorType::get(i32_, kLanes)),
       bools_(llvm::FixedVectorType::get(llvm::Type::getInt1Ty(context_), kLanes)),
       vectors_(kVectorRegisters, nullptr),
-      scalars_(128, nullptr) {}
+      scalars_(128, nullptr),
+      unmasked_(kVectorRegisters, nullptr) {}
 
 llvm::Function* Translator::translate() {
   // The attributes that decide about the host's instructions come from the library, so that it can be
@@ -53,12 +55,18 @@ llvm::Function* Translator::translate() {
       llvm::ConstantStruct::get(mode_type, llvm::ArrayRef<llvm::Constant*>{b_.getInt32(key_.mode)}), "mode");
 
   prologue_ = block("prologue");
-  for (const auto& guest : flow_.blocks)
-    blocks_.push_back(block(("at" + std::to_string(flow_.instructions[guest.first].at)).c_str()));
+  for (uint32_t i = 0; i < flow_.blocks.size(); i++)
+    for (unsigned version = 0; version < 2; version++) {
+      const std::string name =
+          (version ? "full" : "at") + std::to_string(flow_.instructions[flow_.blocks[i].first].at);
+      blocks_.push_back(shapes_.is_reached(i, version) ? block(name.c_str()) : nullptr);
+    }
   b_.SetInsertPoint(prologue_);
   make_registers();
   make_entries();
-  for (uint32_t i = 0; i < flow_.blocks.size(); i++) translate_block(i);
+  for (uint32_t i = 0; i < flow_.blocks.size(); i++)
+    for (version_ = 0; version_ < 2; version_++)
+      if (successor(i)) translate_block(i);
   return function_;
 }
 
@@ -116,9 +124,11 @@ void Translator::make_registers() {
 }
 
 void Translator::make_entries() {
-  entries_.push_back(flow_.entry_block);  // entry 0
+  entries_.push_back(2 * flow_.entry_block + key_.full_wave);  // entry 0
   for (uint32_t i = 0; i < flow_.blocks.size(); i++)
-    if (flow_.blocks[i].is_entry && i != flow_.entry_block) entries_.push_back(i);
+    for (uint32_t version = 0; version < 2; version++)
+      if (flow_.blocks[i].is_entry && shapes_.is_reached(i, version) && 2 * i + version != entries_[0])
+        entries_.push_back(2 * i + version);
   Value* which = b_.CreateLoad(i32_, field(frame_, offsetof(WaveFrame, entry)));
   Block* nowhere = block("nowhere");
   llvm::SwitchInst* choice = b_.CreateSwitch(which, nowhere, static_cast<unsigned>(entries_.size()));
@@ -126,13 +136,28 @@ void Translator::make_entries() {
     Block* entry = block("entry");
     choice->addCase(b_.getInt32(e), entry);
     b_.SetInsertPoint(entry);
-    const auto& guest = flow_.blocks[entries_[e]];
+    const auto& guest = flow_.blocks[entries_[e] / 2];
     load_live(guest.live_in, guest.s_live_in);
-    if (shapes_.is_full(entries_[e])) b_.CreateStore(b_.getInt64(~uint64_t{0}), exec_);
+    if (e == 0) enter_beginning();
     b_.CreateBr(blocks_[entries_[e]]);
   }
   b_.SetInsertPoint(nowhere);
   b_.CreateUnreachable();
+}
+
+// The work-item ids, as far as the local size says how they differ from lane to lane.
+void Translator::enter_beginning() {
+  for (unsigned r = 0; r < 3; r++) {
+    const Shape& shape = shapes_.initial(r);
+    if (shape.group != kLanes || vectors_[r] == nullptr) continue;
+    std::vector<uint32_t> lanes(shape.lane.begin(), shape.lane.end());
+    Value* ids = llvm::ConstantDataVector::get(context_, lanes);
+    if (!shape.is_constant()) {
+      Value* first = b_.CreateSub(b_.CreateLoad(i32_, wave_v(r)), b_.getInt32(lanes[0]));
+      ids = b_.CreateAdd(splat(first), ids);
+    }
+    b_.CreateStore(ids, vectors_[r]);
+  }
 }
 
 llvm::Value* Translator::wave_s(unsigned code) {
@@ -158,6 +183,7 @@ void Translator::load_live(const VectorSet& vectors, const ScalarSet& scalars) {
 }
 
 void Translator::store_live(const VectorSet& vectors, const ScalarSet& scalars) {
+  b_.CreateStore(b_.getInt8(1), field(frame_, offsetof(WaveFrame, has_stored)));
   for (unsigned r = 0; r < kVectorRegisters; r++)
     if (vectors_[r] && vectors.test(r)) b_.CreateAlignedStore(vgpr(r), wave_v(r), llvm::Align(64));
   for (unsigned code = 0; code < 126; code += 2) {
@@ -178,8 +204,18 @@ unsigned Translator::place(const isa::Operand& operand) const {
 
 // The lanes that EXEC has; the others keep what they held where somebody may see it.
 void Translator::set_vgpr(const Instruction& i, unsigned place, Value* lanes) {
-  if (i.keeps_old) lanes = b_.CreateSelect(exec_lanes(), lanes, vgpr(place));
+  unmasked_[place] = nullptr;
+  if (i.keeps_old && !is_full()) {
+    unmasked_[place] = lanes;
+    lanes = b_.CreateSelect(exec_lanes(), lanes, vgpr(place));
+  }
   b_.CreateStore(lanes, vectors_[place]);
+}
+
+// What an instruction writes has several origins, or another than set_vgpr.
+void Translator::forget_unmasked(const Instruction& i) {
+  for (int w = 0; w < i.n_v_writes; w++)
+    for (unsigned r = 0; r < i.v_writes[w].count; r++) unmasked_[i.v_writes[w].first + r] = nullptr;
 }
 
 llvm::Value* Translator::s32(unsigned code) {
@@ -249,21 +285,22 @@ void Translator::leave_to_interpreter(const Instruction& at) {
 
 void Translator::translate_block(uint32_t index) {
   const auto& guest = flow_.blocks[index];
-  b_.SetInsertPoint(blocks_[index]);
-  const Instruction* last = &flow_.instructions[guest.first + guest.count - 1];
+  b_.SetInsertPoint(successor(index));
+  if (is_full()) b_.CreateStore(b_.getInt64(~uint64_t{0}), exec_);
+  std::fill(unmasked_.begin(), unmasked_.end(), nullptr);
   for (uint32_t i = 0; i < guest.count; i++) translate_instruction(flow_.instructions[guest.first + i]);
-  finish_block(index, last);
+  finish_block(index);
 }
 
 // The way from the end of a block: through a check of the budget when it goes back.
-llvm::BasicBlock* Translator::edge(uint32_t, uint32_t to_dword, const Instruction& last) {
+llvm::BasicBlock* Translator::edge(uint32_t to_dword, const Instruction& last) {
   const uint32_t to = flow_.block_of(to_dword);
-  if (to_dword > last.at) return blocks_[to];
+  if (to_dword > last.at) return successor(to);
   Block* check = block("back");
   Block* give_way = block("give_way");
   b_.SetInsertPoint(check);
   llvm::MDBuilder weights(context_);
-  b_.CreateCondBr(b_.CreateICmpUGT(b_.CreateLoad(i64_, count_), limit_), give_way, blocks_[to],
+  b_.CreateCondBr(b_.CreateICmpUGT(b_.CreateLoad(i64_, count_), limit_), give_way, successor(to),
                   weights.createUnlikelyBranchWeights());
   b_.SetInsertPoint(give_way);
   store_live(flow_.blocks[to].live_in, flow_.blocks[to].s_live_in);
@@ -271,46 +308,55 @@ llvm::BasicBlock* Translator::edge(uint32_t, uint32_t to_dword, const Instructio
   return check;
 }
 
-void Translator::finish_block(uint32_t index, const Instruction* last) {
+void Translator::finish_block(uint32_t index) {
   const auto& guest = flow_.blocks[index];
+  const Instruction& last = flow_.last(guest);
   b_.CreateStore(b_.CreateAdd(b_.CreateLoad(i64_, count_), b_.getInt64(guest.count)), count_);
   Block* end = b_.GetInsertBlock();
-  const uint32_t next = last->at + last->step->dwords;
+  const uint32_t next = last.at + last.step->dwords;
   const auto resume = [&](Exit why) {
     const uint32_t to = flow_.block_of(next);
     store_live(flow_.blocks[to].live_in, flow_.blocks[to].s_live_in);
     uint32_t entry = 0;
-    while (entries_[entry] != to) entry++;
+    while (entries_[entry] != 2 * to + version_) entry++;
     leave(why, field(steps_, size_t{next} * kStepBytes), entry);
   };
-  switch (last->how) {
+  switch (last.how) {
     case How::end:
       if (key_.observe_everything) store_live(flow_.vectors, flow_.scalars);
-      leave(Exit::ended, step_address(*last), kInterpret);
+      leave(Exit::ended, step_address(last), kInterpret);
       return;
     case How::barrier: resume(Exit::barrier); return;
     case How::sleep: resume(Exit::quantum); return;
     case How::leave: {
       // The instruction itself has not been executed.
       b_.CreateStore(b_.CreateSub(b_.CreateLoad(i64_, count_), b_.getInt64(1)), count_);
-      leave_to_interpreter(*last);
+      leave_to_interpreter(last);
       return;
     }
     case How::jump: {
-      Block* to = edge(index, last->target, *last);
+      Block* to = edge(last.target, last);
       b_.SetInsertPoint(end);
       b_.CreateBr(to);
       return;
     }
     case How::branch: {
-      Value* condition = branch_condition(*last);
-      Block* taken = edge(index, last->target, *last);
+      Value* condition = branch_condition(last);
+      Block* taken = edge(last.target, last);
       b_.SetInsertPoint(end);
-      b_.CreateCondBr(condition, taken, blocks_[flow_.block_of(next)]);
+      b_.CreateCondBr(condition, taken, successor(flow_.block_of(next)));
       return;
     }
-    default: b_.CreateBr(blocks_[flow_.block_of(next)]);
+    default: break;
   }
+  const unsigned versions = flow_.next_versions(guest, version_);
+  const uint32_t to = 2 * flow_.block_of(next);
+  if (versions != 3) {
+    b_.CreateBr(blocks_[to + (versions >> 1)]);
+    return;
+  }
+  Value* full = b_.CreateICmpEQ(b_.CreateLoad(i64_, exec_), b_.getInt64(~uint64_t{0}));
+  b_.CreateCondBr(full, blocks_[to + 1], blocks_[to]);
 }
 
 void Translator::translate_instruction(const Instruction& i) {
@@ -363,6 +409,7 @@ void Translator::call(const Instruction& i) {
   const ScalarSet read = i.s_reads | i.s_writes;
   store_live({}, read);
   run_single(i);
+  forget_unmasked(i);
   each(i.v_writes, i.n_v_writes, [&](unsigned r) {
     b_.CreateStore(b_.CreateAlignedLoad(lanes_, wave_v(r), llvm::Align(64)), vectors_[r]);
   });
@@ -386,6 +433,7 @@ void Translator::call_all(const Instruction& i) {
   store_live(flow_.vectors, flow_.scalars);
   run_single(i);
   load_live(flow_.vectors, flow_.scalars);
+  std::fill(unmasked_.begin(), unmasked_.end(), nullptr);
   Value* mode = b_.CreateLoad(i32_, field(wave_, offsetof(Wave, mode)));
   Block* changed = block("changed");
   Block* on = block("on");

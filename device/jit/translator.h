@@ -3,6 +3,7 @@
 // Registers are allocas that mem2reg turns into values: a VGPR is <64 x i32>, EXEC, VCC and every SGPR pair
 // that some instruction takes as a whole an i64, other SGPRs i32. The function enters at the kernel's
 // beginning or after a barrier, with the live registers loaded from the Wave, and leaves with them stored.
+// Blocks exist in two versions (Flow::next_versions); in that of a full EXEC nothing is masked.
 // What it does not translate it calls the interpreter's handler for (one instruction, SingleStep), with just
 // the registers that the operands name brought into the Wave and back. Owned by one compilation.
 #pragma once
@@ -37,10 +38,12 @@ class Translator {
   // --- Frame (translator.cpp) ---
   void make_registers();
   void make_entries();
+  void enter_beginning();
   void translate_block(uint32_t index);
   void translate_instruction(const Instruction& i);
-  void finish_block(uint32_t index, const Instruction* last);
-  Block* edge(uint32_t from, uint32_t to_dword, const Instruction& last);
+  void finish_block(uint32_t index);
+  Block* edge(uint32_t to_dword, const Instruction& last);
+  Block* successor(uint32_t to) const { return blocks_[2 * to + version_]; }
   void load_live(const VectorSet& vectors, const ScalarSet& scalars);
   void store_live(const VectorSet& vectors, const ScalarSet& scalars);
   void leave(Exit why, Value* step, uint32_t entry);
@@ -48,12 +51,19 @@ class Translator {
 
   // --- Registers ---
   Value* vgpr(unsigned place) { return b_.CreateLoad(lanes_, vectors_[place]); }
+  // What the active lanes hold, without the lanes that EXEC protected: for lane-by-lane uses.
+  Value* active_vgpr(unsigned place) { return unmasked_[place] ? unmasked_[place] : vgpr(place); }
   void set_vgpr(const Instruction& i, unsigned place, Value* lanes);
+  void forget_unmasked(const Instruction& i);
   Value* s32(unsigned code);
   Value* s64(unsigned code);
   void set_s32(unsigned code, Value* value);
   void set_s64(unsigned code, Value* value);
-  Value* exec() { return b_.CreateLoad(i64_, exec_); }
+  bool is_full() const { return version_ == 1; }
+  Value* exec() {
+    if (is_full()) return b_.getInt64(~uint64_t{0});
+    return b_.CreateLoad(i64_, exec_);
+  }
   Value* exec_lanes() { return mask_lanes(exec()); }
   Value* mask_lanes(Value* bits) { return b_.CreateBitCast(bits, bools_); }
   Value* splat(Value* value) { return b_.CreateVectorSplat(kLanes, value); }
@@ -73,6 +83,7 @@ class Translator {
   Value* scalar_call(const Instruction& i, Value* const* sources);
   Value* branch_condition(const Instruction& i);
   void vector(const Instruction& i);
+  void division(const Instruction& i);
   void lane(const Instruction& i);
   Value* vector_source(const Instruction& i, int source, int word);
   void apply_modifiers(const Instruction& i, int source, int registers, Value** words);
@@ -81,6 +92,12 @@ class Translator {
   void memory(const Instruction& i);
   void lds_add(const Instruction& i);
   void scratch(const Instruction& i);
+  Value* lds_limit();
+  void shaped_bases(const Instruction& i, const AddressShape& shape, const uint32_t* offset, unsigned parts,
+                    uint32_t size, Value* (*at)[4]);
+  // Branches to what `fast` generates when `good`, else to the interpreter's handler; both go on behind it.
+  template <typename Fast>
+  void guarded(const Instruction& i, Value* good, const Fast& fast);
   Value* wide_bases(const Instruction& i, const AddressShape& shape, bool flat, Value** bases);
   Value* narrow_bases(const Instruction& i, const AddressShape& shape, Value** bases);
   void call(const Instruction& i);
@@ -111,8 +128,11 @@ class Translator {
   std::vector<llvm::AllocaInst*> vectors_, scalars_;
   llvm::AllocaInst *exec_ = nullptr, *scc_ = nullptr, *count_ = nullptr;
   Block* prologue_ = nullptr;
-  std::vector<Block*> blocks_;
-  std::vector<uint32_t> entries_;  // block indexes, by entry number
+  std::vector<Block*> blocks_;     // 2 * index + version
+  std::vector<uint32_t> entries_;  // 2 * index + version, by entry number
+  unsigned version_ = 0;           // of the block that is being translated
+  std::vector<Value*>
+      unmasked_;  // by place: the last result, as far as this block has written one under EXEC
   std::vector<const Step*> singles_;
 };
 

@@ -100,6 +100,22 @@ MORGANA_OP V power_of_two(sint_of<V> n) {
   return as<V>((n + format_of<V>::bias) << format_of<V>::mantissa);
 }
 
+#ifdef __AVX512F__
+// x * 2^n with one rounding, as the host has it.
+MORGANA_OP f32v scale(f32v x, i32v n) {
+  constexpr int kCount = kN / 16;
+  struct Parts {
+    vec<float, 16> part[kCount];
+  };
+  Parts value = __builtin_bit_cast(Parts, x);
+  const Parts power = __builtin_bit_cast(Parts, to<float>(n));
+  for (int i = 0; i < kCount; i++)
+    value.part[i] =
+        __builtin_ia32_scalefps512_mask(value.part[i], power.part[i], vec<float, 16>(0.0f), 0xffff, 4);
+  return __builtin_bit_cast(f32v, value);
+}
+#endif
+
 // x * 2^n with one rounding: the significand times two powers, of which the first product is exact and
 // normal, so that no denormal stands in between for the host to flush.
 template <typename V>

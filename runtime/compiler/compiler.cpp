@@ -1,13 +1,11 @@
 #include "runtime/compiler/compiler.h"
 
 #include <clang/Basic/Version.h>
-#include <dlfcn.h>
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/Linker/Linker.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
-#include <sys/stat.h>
 
 #include <mutex>
 
@@ -17,6 +15,7 @@
 #include "runtime/compiler/containment.h"
 #include "runtime/compiler/device_pack.h"
 #include "runtime/compiler/frontend.h"
+#include "runtime/file_identity.h"
 
 namespace morgana::runtime {
 namespace {
@@ -98,12 +97,6 @@ Result<std::string> link_elf(const Result<Object>& object, std::string& log) {
   return build_failed();
 }
 
-std::string file_identity(const std::string& path) {
-  struct stat status = {};
-  ::stat(path.c_str(), &status);
-  return fmt::format("{} {} {}.{:09}", path, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
-}
-
 }  // namespace
 
 Result<std::string> compile_source(const CompileInput& input, const BuildOptions& options,
@@ -175,10 +168,7 @@ bool is_bitcode(std::string_view bytes) {
 const std::string& compiler_identity() {
   static const std::string identity = [] {
     std::string text = clang::getClangFullVersion();
-    // The file that holds this very code, and with it the embedded device libraries.
-    Dl_info self = {};
-    if (::dladdr(reinterpret_cast<void*>(&is_bitcode), &self) != 0)
-      text += '\n' + file_identity(self.dli_fname);
+    text += '\n' + program_identity();  // and with it the embedded device libraries
     if (!options().device_libs.empty())
       for (const std::string& file : device_library_files(options().device_libs))
         text += '\n' + file_identity(file);

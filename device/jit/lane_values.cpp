@@ -1,0 +1,215 @@
+#include "device/jit/lane_values.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+namespace morgana::device::jit {
+namespace {
+
+using llvm::Value;
+
+// One element of a vector.
+struct Lane {
+  Value* vector;
+  unsigned number;
+  bool operator<(const Lane& other) const {
+    return vector != other.vector ? vector < other.vector : number < other.number;
+  }
+};
+
+unsigned length(const Value* vector) {
+  return llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements();
+}
+llvm::Type* element(const Value* vector) {
+  return llvm::cast<llvm::VectorType>(vector->getType())->getElementType();
+}
+
+class Scalars {
+ public:
+  // The scalar of a lane, or nullptr.
+  Value* get(const Lane& lane) {
+    wanted_.clear();
+    if (collect(lane)) return make(lane);
+    hopeless_.insert(lane);
+    return nullptr;
+  }
+
+ private:
+  static constexpr size_t kMost = 400;  // lanes that one may follow from
+
+  // The lanes that one is computed from.
+  struct Sources {
+    Lane lanes[3];
+    unsigned count = 0;
+    void add(Value* vector, unsigned number) { lanes[count++] = {vector, number}; }
+  };
+
+  // Nothing: the lane cannot be computed alone.
+  static std::optional<Sources> sources(const Lane& lane) {
+    Sources s;
+    Value* const v = lane.vector;
+    const unsigned n = lane.number;
+    if (auto* constant = llvm::dyn_cast<llvm::Constant>(v))
+      return constant->getAggregateElement(n) ? std::optional(s) : std::nullopt;
+    auto* i = llvm::dyn_cast<llvm::Instruction>(v);
+    if (i == nullptr) return std::nullopt;
+    const auto each_operand = [&](unsigned count) {
+      for (unsigned k = 0; k < count; k++) s.add(i->getOperand(k), n);
+      return s;
+    };
+    if (llvm::isa<llvm::BinaryOperator>(i))
+      return element(i)->isIntegerTy() ? std::optional(each_operand(2)) : std::nullopt;
+    if (llvm::isa<llvm::ICmpInst>(i))
+      return element(i->getOperand(0))->isIntegerTy() ? std::optional(each_operand(2)) : std::nullopt;
+    if (llvm::isa<llvm::TruncInst, llvm::ZExtInst, llvm::SExtInst, llvm::FreezeInst>(i))
+      return each_operand(1);
+    if (auto* select = llvm::dyn_cast<llvm::SelectInst>(i)) {
+      if (select->getCondition()->getType()->isVectorTy()) return each_operand(3);
+      s.add(select->getTrueValue(), n), s.add(select->getFalseValue(), n);
+      return s;
+    }
+    if (auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(i)) {
+      const int from = shuffle->getMaskValue(n);
+      if (from < 0) return std::nullopt;
+      const unsigned first = length(shuffle->getOperand(0));
+      const auto at = static_cast<unsigned>(from);
+      s.add(shuffle->getOperand(at >= first), at >= first ? at - first : at);
+      return s;
+    }
+    if (auto* insert = llvm::dyn_cast<llvm::InsertElementInst>(i)) {
+      const auto* at = llvm::dyn_cast<llvm::ConstantInt>(insert->getOperand(2));
+      if (at == nullptr) return std::nullopt;
+      if (at->getZExtValue() != n) s.add(insert->getOperand(0), n);
+      return s;
+    }
+    if (auto* cast = llvm::dyn_cast<llvm::BitCastInst>(i)) {
+      Value* from = cast->getOperand(0);
+      if (!element(i)->isIntegerTy()) return std::nullopt;
+      if (!from->getType()->isVectorTy())
+        return from->getType()->isIntegerTy() ? std::optional(s) : std::nullopt;
+      if (!element(from)->isIntegerTy()) return std::nullopt;
+      const unsigned to_length = length(i), from_length = length(from);
+      if (to_length >= from_length) {
+        s.add(from, n / (to_length / from_length));
+      } else if (from_length == 2 * to_length) {
+        s.add(from, 2 * n), s.add(from, 2 * n + 1);
+      } else {
+        return std::nullopt;
+      }
+      return s;
+    }
+    if (auto* load = llvm::dyn_cast<llvm::LoadInst>(i))
+      return load->isSimple() && element(i)->getScalarSizeInBits() % 8 == 0 ? std::optional(s) : std::nullopt;
+    return std::nullopt;
+  }
+
+  // All lanes that `root` follows from, into wanted_; loops are followed through their phis.
+  bool collect(const Lane& root) {
+    std::vector<Lane> pending{root};
+    while (!pending.empty()) {
+      const Lane lane = pending.back();
+      pending.pop_back();
+      if (made_.contains(lane) || !wanted_.insert(lane).second) continue;
+      if (hopeless_.contains(lane) || wanted_.size() > kMost) return false;
+      if (auto* phi = llvm::dyn_cast<llvm::PHINode>(lane.vector)) {
+        if (!element(phi)->isIntegerTy()) return false;
+        for (Value* from : phi->incoming_values()) pending.push_back({from, lane.number});
+        continue;
+      }
+      const auto from = sources(lane);
+      if (!from) return false;
+      for (unsigned k = 0; k < from->count; k++) pending.push_back(from->lanes[k]);
+    }
+    return true;
+  }
+
+  Value* make(const Lane& lane) {
+    if (const auto known = made_.find(lane); known != made_.end()) return known->second;
+    Value* const v = lane.vector;
+    const unsigned n = lane.number;
+    if (auto* constant = llvm::dyn_cast<llvm::Constant>(v)) return constant->getAggregateElement(n);
+    auto* const i = llvm::cast<llvm::Instruction>(v);
+    if (auto* phi = llvm::dyn_cast<llvm::PHINode>(i)) {
+      auto* made = llvm::PHINode::Create(element(v), phi->getNumIncomingValues(), "", phi->getIterator());
+      made_[lane] = made;
+      for (unsigned k = 0; k < phi->getNumIncomingValues(); k++)
+        made->addIncoming(make({phi->getIncomingValue(k), n}), phi->getIncomingBlock(k));
+      return made;
+    }
+    const Sources from = *sources(lane);
+    Value* operands[3] = {};
+    for (unsigned k = 0; k < from.count; k++) operands[k] = make(from.lanes[k]);
+    llvm::IRBuilder<> b(i->getParent(), std::next(i->getIterator()));
+    return made_[lane] = build(b, i, lane, operands);
+  }
+
+  static Value* build(llvm::IRBuilder<>& b, llvm::Instruction* i, const Lane& lane, Value* const* operands) {
+    llvm::Type* const type = element(i);
+    if (auto* binary = llvm::dyn_cast<llvm::BinaryOperator>(i))
+      return b.CreateBinOp(binary->getOpcode(), operands[0], operands[1]);
+    if (auto* compare = llvm::dyn_cast<llvm::ICmpInst>(i))
+      return b.CreateICmp(compare->getPredicate(), operands[0], operands[1]);
+    if (llvm::isa<llvm::FreezeInst>(i)) return b.CreateFreeze(operands[0]);
+    if (auto* cast = llvm::dyn_cast<llvm::CastInst>(i); cast && !llvm::isa<llvm::BitCastInst>(i))
+      return b.CreateCast(cast->getOpcode(), operands[0], type);
+    if (auto* select = llvm::dyn_cast<llvm::SelectInst>(i))
+      return operands[2] ? b.CreateSelect(operands[0], operands[1], operands[2])
+                         : b.CreateSelect(select->getCondition(), operands[0], operands[1]);
+    if (llvm::isa<llvm::ShuffleVectorInst>(i)) return operands[0];
+    if (auto* insert = llvm::dyn_cast<llvm::InsertElementInst>(i))
+      return operands[0] ? operands[0] : insert->getOperand(1);
+    if (auto* load = llvm::dyn_cast<llvm::LoadInst>(i)) {
+      b.SetInsertPoint(load);
+      const uint64_t bytes = type->getScalarSizeInBits() / 8;
+      Value* at = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), load->getPointerOperand(), bytes * lane.number);
+      return b.CreateAlignedLoad(type, at, llvm::commonAlignment(load->getAlign(), bytes * lane.number));
+    }
+    // Casts of bits: elements lie in order, the least significant first.
+    Value* whole = operands[0];
+    unsigned part = 0;
+    const unsigned bits = type->getScalarSizeInBits();
+    if (whole == nullptr) {
+      whole = i->getOperand(0);
+      part = lane.number;
+    } else if (operands[1]) {
+      Value* high = b.CreateShl(b.CreateZExt(operands[1], type), bits / 2);
+      return b.CreateOr(b.CreateZExt(whole, type), high);
+    } else {
+      part = lane.number % (whole->getType()->getIntegerBitWidth() / bits);
+    }
+    return b.CreateTrunc(b.CreateLShr(whole, uint64_t{part} * bits), type);
+  }
+
+  std::map<Lane, Value*> made_;
+  std::set<Lane> wanted_, hopeless_;
+};
+
+}  // namespace
+
+llvm::PreservedAnalyses LaneValuesPass::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+  std::vector<llvm::ExtractElementInst*> extracts;
+  for (llvm::BasicBlock& block : function)
+    for (llvm::Instruction& i : block)
+      if (auto* extract = llvm::dyn_cast<llvm::ExtractElementInst>(&i))
+        if (llvm::isa<llvm::ConstantInt>(extract->getIndexOperand()) && extract->getType()->isIntegerTy())
+          extracts.push_back(extract);
+  Scalars scalars;
+  bool changed = false;
+  for (llvm::ExtractElementInst* extract : extracts) {
+    const uint64_t number = llvm::cast<llvm::ConstantInt>(extract->getIndexOperand())->getZExtValue();
+    if (number >= length(extract->getVectorOperand())) continue;
+    Value* scalar = scalars.get({extract->getVectorOperand(), static_cast<unsigned>(number)});
+    if (scalar == nullptr) continue;
+    extract->replaceAllUsesWith(scalar);
+    changed = true;
+  }
+  return changed ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
+}
+
+}  // namespace morgana::device::jit

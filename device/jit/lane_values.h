@@ -1,0 +1,16 @@
+// A pass over translated kernels: single lanes of vectors that are read as scalars (addresses of the first
+// and the last lane, mostly) are computed as scalars, so that the vectors themselves need not be.
+#pragma once
+
+#include <llvm/IR/PassManager.h>
+
+namespace morgana::device::jit {
+
+// An extracted element is replaced when all that it follows from is known without extracting anything else:
+// constants, scalars and memory, through integer arithmetic, shuffles and loops.
+class LaneValuesPass : public llvm::PassInfoMixin<LaneValuesPass> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
+};
+
+}  // namespace morgana::device::jit

@@ -1,0 +1,422 @@
+#include "device/jit/split_waves.h"
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+#include <vector>
+
+#include "device/wave.h"
+
+namespace morgana::device::jit {
+namespace {
+
+using llvm::Instruction;
+using llvm::Type;
+using llvm::Value;
+using Parts = llvm::SmallVector<Value*, 8>;
+
+unsigned length(const Type* type) { return llvm::cast<llvm::FixedVectorType>(type)->getNumElements(); }
+Type* element(const Type* type) { return llvm::cast<llvm::FixedVectorType>(type)->getElementType(); }
+// One or more elements a lane.
+bool is_wave(const Type* type) {
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  return vector && vector->getNumElements() % kLanes == 0;
+}
+
+// Intrinsics that work element by element and are named by their result's type.
+bool is_elementwise(llvm::Intrinsic::ID id) {
+  using namespace llvm::Intrinsic;
+  switch (id) {
+    case fma:
+    case sqrt:
+    case floor:
+    case ceil:
+    case trunc:
+    case rint:
+    case nearbyint:
+    case roundeven:
+    case fabs:
+    case copysign:
+    case minnum:
+    case maxnum:
+    case minimum:
+    case maximum:
+    case umin:
+    case umax:
+    case smin:
+    case smax:
+    case fshl:
+    case fshr:
+    case ctpop:
+    case ctlz:
+    case cttz:
+    case llvm::Intrinsic::abs:
+    case uadd_sat:
+    case usub_sat:
+    case sadd_sat:
+    case ssub_sat:
+    case bswap:
+    case bitreverse: return true;
+    default: return false;
+  }
+}
+
+class Splitter {
+ public:
+  Splitter(llvm::Function& function, unsigned parts)
+      : function_(function), b_(function.getContext()), parts_(parts) {}
+
+  void run() {
+    std::vector<Instruction*> all;
+    for (llvm::BasicBlock* block : llvm::ReversePostOrderTraversal<llvm::Function*>(&function_))
+      for (Instruction& i : *block) all.push_back(&i);
+    for (Instruction* i : all) {
+      b_.SetInsertPoint(i);
+      if (split(i))
+        replaced_.push_back(i);
+      else
+        keep(i);
+    }
+    for (llvm::PHINode* phi : phis_) {
+      const Parts made = known_[phi];
+      for (unsigned k = 0; k < phi->getNumIncomingValues(); k++) {
+        const Parts from = parts_of(phi->getIncomingValue(k));
+        for (unsigned p = 0; p < parts_; p++)
+          llvm::cast<llvm::PHINode>(made[p])->addIncoming(from[p], phi->getIncomingBlock(k));
+      }
+    }
+    for (Instruction* i : replaced_)
+      if (!i->getType()->isVoidTy()) i->replaceAllUsesWith(llvm::PoisonValue::get(i->getType()));
+    for (Instruction* i : replaced_) i->eraseFromParent();
+  }
+
+  // Which part of the wave an instruction computes; parts(): none or all.
+  unsigned part_of(const Instruction* i) const {
+    const auto it = part_.find(i);
+    return it == part_.end() ? parts_ : it->second;
+  }
+
+ private:
+  Type* part_type(const Type* type) const {
+    return llvm::FixedVectorType::get(element(type), length(type) / parts_);
+  }
+
+  Parts parts_of(Value* value) {
+    if (const auto known = known_.find(value); known != known_.end()) return known->second;
+    Parts made;
+    const unsigned count = length(value->getType()) / parts_;
+    if (auto* constant = llvm::dyn_cast<llvm::Constant>(value)) {
+      for (unsigned p = 0; p < parts_; p++) {
+        llvm::SmallVector<llvm::Constant*, 32> elements;
+        for (unsigned k = 0; k < count; k++) elements.push_back(constant->getAggregateElement(p * count + k));
+        made.push_back(llvm::ConstantVector::get(elements));
+      }
+    } else {
+      // Made whole: its parts are taken out of it where it is made.
+      llvm::IRBuilder<>::InsertPointGuard guard(b_);
+      auto* i = llvm::cast<Instruction>(value);
+      b_.SetInsertPoint(i->getParent(), std::next(i->getIterator()));
+      for (unsigned p = 0; p < parts_; p++) {
+        llvm::SmallVector<int, 32> mask;
+        for (unsigned k = 0; k < count; k++) mask.push_back(static_cast<int>(p * count + k));
+        made.push_back(noted(b_.CreateShuffleVector(value, mask), p));
+      }
+    }
+    return known_[value] = made;
+  }
+
+  Value* noted(Value* value, unsigned part) {
+    if (auto* i = llvm::dyn_cast<Instruction>(value)) part_[i] = part;
+    return value;
+  }
+
+  // The whole of a value that was split, for an instruction that needs it so.
+  Value* whole(Value* value) {
+    Parts level = parts_of(value);
+    while (level.size() > 1) {
+      Parts next;
+      for (unsigned k = 0; k < level.size(); k += 2) {
+        llvm::SmallVector<int, 128> mask(2 * length(level[k]->getType()));
+        for (unsigned m = 0; m < mask.size(); m++) mask[m] = static_cast<int>(m);
+        next.push_back(b_.CreateShuffleVector(level[k], level[k + 1], mask));
+      }
+      level = next;
+    }
+    return level[0];
+  }
+
+  void keep(Instruction* i) {
+    for (llvm::Use& use : i->operands())
+      if (is_wave(use->getType()) && llvm::isa<Instruction>(use) && known_.contains(use) &&
+          split_.contains(use))
+        use.set(whole(use));
+  }
+
+  void put(Instruction* i, const Parts& made) {
+    known_[i] = made;
+    split_.insert(i);
+  }
+
+  bool split(Instruction* i) {
+    Type* const type = i->getType();
+    if (auto* store = llvm::dyn_cast<llvm::StoreInst>(i)) return split_store(store);
+    if (auto* extract = llvm::dyn_cast<llvm::ExtractElementInst>(i)) return split_extract(extract);
+    if (auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(i)) return split_shuffle(shuffle);
+    if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(i)) return split_intrinsic(call);
+    if (!is_wave(type)) return false;
+    if (auto* phi = llvm::dyn_cast<llvm::PHINode>(i)) {
+      Parts made;
+      for (unsigned p = 0; p < parts_; p++)
+        made.push_back(b_.CreatePHI(part_type(type), phi->getNumIncomingValues()));
+      put(i, made);
+      phis_.push_back(phi);
+      return true;
+    }
+    if (auto* load = llvm::dyn_cast<llvm::LoadInst>(i)) return split_load(load);
+    if (auto* insert = llvm::dyn_cast<llvm::InsertElementInst>(i)) return split_insert(insert);
+    if (llvm::isa<llvm::BitCastInst>(i) && !is_wave(i->getOperand(0)->getType())) return false;
+    if (!llvm::isa<llvm::BinaryOperator, llvm::UnaryOperator, llvm::CastInst, llvm::CmpInst, llvm::SelectInst,
+                   llvm::FreezeInst>(i))
+      return false;
+    std::vector<Parts> operands;
+    for (Value* operand : i->operands())
+      operands.push_back(is_wave(operand->getType()) ? parts_of(operand) : Parts(parts_, operand));
+    Parts made;
+    for (unsigned p = 0; p < parts_; p++) {
+      Instruction* clone = i->clone();
+      clone->mutateType(part_type(type));
+      for (unsigned k = 0; k < operands.size(); k++) clone->setOperand(k, operands[k][p]);
+      b_.Insert(clone);
+      made.push_back(noted(clone, p));
+    }
+    put(i, made);
+    return true;
+  }
+
+  uint64_t part_bytes(const Type* type) const {
+    return uint64_t{length(type)} / parts_ * element(type)->getScalarSizeInBits() / 8;
+  }
+  Value* part_address(Value* address, const Type* type, unsigned part) {
+    return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), address, part * part_bytes(type));
+  }
+
+  bool split_load(llvm::LoadInst* load) {
+    Type* const type = load->getType();
+    if (!load->isSimple() || element(type)->getScalarSizeInBits() % 8 != 0) return false;
+    Parts made;
+    for (unsigned p = 0; p < parts_; p++) {
+      Value* at = part_address(load->getPointerOperand(), type, p);
+      made.push_back(
+          noted(b_.CreateAlignedLoad(part_type(type), at,
+                                     llvm::commonAlignment(load->getAlign(), p * part_bytes(type))),
+                p));
+    }
+    put(load, made);
+    return true;
+  }
+
+  bool split_store(llvm::StoreInst* store) {
+    Type* const type = store->getValueOperand()->getType();
+    if (!is_wave(type) || !store->isSimple() || element(type)->getScalarSizeInBits() % 8 != 0) return false;
+    const Parts from = parts_of(store->getValueOperand());
+    for (unsigned p = 0; p < parts_; p++)
+      b_.CreateAlignedStore(from[p], part_address(store->getPointerOperand(), type, p),
+                            llvm::commonAlignment(store->getAlign(), p * part_bytes(type)));
+    return true;
+  }
+
+  bool split_extract(llvm::ExtractElementInst* extract) {
+    Value* const vector = extract->getVectorOperand();
+    const auto* at = llvm::dyn_cast<llvm::ConstantInt>(extract->getIndexOperand());
+    if (!is_wave(vector->getType()) || at == nullptr || at->getZExtValue() >= length(vector->getType()))
+      return false;
+    const unsigned count = length(vector->getType()) / parts_;
+    const auto index = static_cast<unsigned>(at->getZExtValue());
+    extract->replaceAllUsesWith(b_.CreateExtractElement(parts_of(vector)[index / count], index % count));
+    return true;
+  }
+
+  bool split_insert(llvm::InsertElementInst* insert) {
+    const auto* at = llvm::dyn_cast<llvm::ConstantInt>(insert->getOperand(2));
+    if (at == nullptr || at->getZExtValue() >= length(insert->getType())) return false;
+    Parts made = parts_of(insert->getOperand(0));
+    const unsigned count = length(insert->getType()) / parts_;
+    const auto index = static_cast<unsigned>(at->getZExtValue());
+    Value*& part = made[index / count];
+    part = noted(b_.CreateInsertElement(part, insert->getOperand(1), index % count), index / count);
+    put(insert, made);
+    return true;
+  }
+
+  // Every part of the result from at most two pieces: parts of the operands, or operands that are no longer
+  // than a part.
+  bool split_shuffle(llvm::ShuffleVectorInst* shuffle) {
+    Type* const type = shuffle->getType();
+    Value* const operand[2] = {shuffle->getOperand(0), shuffle->getOperand(1)};
+    const bool from_wave = is_wave(operand[0]->getType());
+    if (!is_wave(type) && !from_wave) return false;
+    if (Value* scalar = splat_source(shuffle); scalar && is_wave(type)) {
+      put(shuffle, Parts(parts_, b_.CreateVectorSplat(length(type) / parts_, scalar)));
+      return true;
+    }
+    const unsigned results = is_wave(type) ? parts_ : 1, count = length(type) / results;
+    const unsigned operand_length = length(operand[0]->getType());
+    const unsigned piece_length = from_wave ? operand_length / parts_ : operand_length;
+    struct Plan {
+      int piece[2] = {-1, -1};  // numbers among the pieces of both operands
+      llvm::SmallVector<int, 32> mask;
+    };
+    std::vector<Plan> plans(results);
+    for (unsigned r = 0; r < results; r++)
+      for (unsigned k = 0; k < count; k++) {
+        Plan& plan = plans[r];
+        const int from = shuffle->getMaskValue(r * count + k);
+        if (from < 0) {
+          plan.mask.push_back(-1);
+          continue;
+        }
+        const int piece = from / static_cast<int>(piece_length),
+                  in_piece = from % static_cast<int>(piece_length);
+        if (plan.piece[0] < 0) plan.piece[0] = piece;
+        if (plan.piece[0] != piece && plan.piece[1] < 0) plan.piece[1] = piece;
+        if (plan.piece[0] != piece && plan.piece[1] != piece) return false;
+        plan.mask.push_back(plan.piece[0] == piece ? in_piece : in_piece + static_cast<int>(piece_length));
+      }
+    const unsigned pieces = operand_length / piece_length;
+    const auto piece_value = [&](int number) -> Value* {
+      const auto n = static_cast<unsigned>(number);
+      return from_wave ? parts_of(operand[n / pieces])[n % pieces] : operand[n / pieces];
+    };
+    Parts made;
+    for (unsigned r = 0; r < results; r++) {
+      const Plan& plan = plans[r];
+      Type* const result = llvm::FixedVectorType::get(element(type), count);
+      if (plan.piece[0] < 0) {
+        made.push_back(llvm::PoisonValue::get(result));
+        continue;
+      }
+      Value* first = piece_value(plan.piece[0]);
+      bool same = plan.piece[1] < 0 && count == piece_length;
+      for (unsigned k = 0; k < count && same; k++)
+        same = plan.mask[k] < 0 || plan.mask[k] == static_cast<int>(k);
+      if (same) {
+        made.push_back(first);
+        continue;
+      }
+      Value* second =
+          plan.piece[1] < 0 ? llvm::PoisonValue::get(first->getType()) : piece_value(plan.piece[1]);
+      made.push_back(noted(b_.CreateShuffleVector(first, second, plan.mask), r));
+    }
+    if (is_wave(type))
+      put(shuffle, made);
+    else
+      shuffle->replaceAllUsesWith(made[0]);
+    return true;
+  }
+
+  // x when the shuffle repeats the x that was inserted as element 0.
+  static Value* splat_source(const llvm::ShuffleVectorInst* shuffle) {
+    if (!shuffle->isZeroEltSplat()) return nullptr;
+    const auto* insert = llvm::dyn_cast<llvm::InsertElementInst>(shuffle->getOperand(0));
+    const auto* at = insert ? llvm::dyn_cast<llvm::ConstantInt>(insert->getOperand(2)) : nullptr;
+    return at && at->isZero() ? insert->getOperand(1) : nullptr;
+  }
+
+  bool split_intrinsic(llvm::IntrinsicInst* call) {
+    const llvm::Intrinsic::ID id = call->getIntrinsicID();
+    Type* const type = call->getType();
+    if (!is_wave(type)) {
+      Instruction::BinaryOps op;
+      switch (id) {
+        case llvm::Intrinsic::vector_reduce_or: op = Instruction::Or; break;
+        case llvm::Intrinsic::vector_reduce_and: op = Instruction::And; break;
+        case llvm::Intrinsic::vector_reduce_xor: op = Instruction::Xor; break;
+        case llvm::Intrinsic::vector_reduce_add: op = Instruction::Add; break;
+        default: return false;
+      }
+      if (!is_wave(call->getArgOperand(0)->getType())) return false;
+      const Parts from = parts_of(call->getArgOperand(0));
+      Value* sum = from[0];
+      for (unsigned p = 1; p < parts_; p++) sum = b_.CreateBinOp(op, sum, from[p]);
+      call->replaceAllUsesWith(b_.CreateIntrinsic(id, {sum->getType()}, {sum}));
+      return true;
+    }
+    if (!is_elementwise(id)) return false;
+    std::vector<Parts> operands;
+    for (Value* operand : call->args())
+      operands.push_back(is_wave(operand->getType()) ? parts_of(operand) : Parts(parts_, operand));
+    Parts made;
+    for (unsigned p = 0; p < parts_; p++) {
+      llvm::SmallVector<Value*, 4> arguments;
+      for (const Parts& operand : operands) arguments.push_back(operand[p]);
+      llvm::CallInst* part = b_.CreateIntrinsic(id, {part_type(type)}, arguments);
+      part->copyIRFlags(call);
+      made.push_back(noted(part, p));
+    }
+    put(call, made);
+    return true;
+  }
+
+  llvm::Function& function_;
+  llvm::IRBuilder<> b_;
+  const unsigned parts_;
+  llvm::DenseMap<Value*, Parts> known_;
+  llvm::DenseSet<Value*> split_;
+  llvm::DenseMap<const Instruction*, unsigned> part_;
+  std::vector<llvm::PHINode*> phis_;
+  std::vector<Instruction*> replaced_;
+};
+
+// Between two instructions that touch memory: part after part, as far as dependencies allow.
+void order(const std::vector<Instruction*>& segment, Instruction* behind, const Splitter& splitter,
+           unsigned parts) {
+  llvm::DenseSet<const Instruction*> waiting;
+  for (const Instruction* i : segment) waiting.insert(i);
+  std::vector<Instruction*> left = segment, next;
+  for (unsigned part = 0; !left.empty(); part = (part + 1) % parts) {
+    next.clear();
+    for (Instruction* i : left) {
+      const unsigned own = splitter.part_of(i);
+      bool ready = own == part || own == parts;
+      for (const Value* operand : i->operands())
+        if (const auto* from = llvm::dyn_cast<Instruction>(operand); from && waiting.contains(from))
+          ready = false;
+      if (!ready) {
+        next.push_back(i);
+        continue;
+      }
+      waiting.erase(i);
+      i->moveBefore(behind->getIterator());
+    }
+    left.swap(next);
+  }
+}
+
+}  // namespace
+
+llvm::PreservedAnalyses SplitWavesPass::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+  Splitter splitter(function, parts_);
+  splitter.run();
+  constexpr size_t kWorthwhile = 16;
+  for (llvm::BasicBlock& block : function) {
+    std::vector<Instruction*> segment;
+    for (Instruction& i : llvm::make_early_inc_range(block)) {
+      if (llvm::isa<llvm::PHINode>(i)) continue;
+      if (!i.isTerminator() && !i.mayReadOrWriteMemory() && !i.mayHaveSideEffects()) {
+        segment.push_back(&i);
+        continue;
+      }
+      if (segment.size() >= kWorthwhile) order(segment, &i, splitter, parts_);
+      segment.clear();
+    }
+  }
+  return llvm::PreservedAnalyses::none();
+}
+
+}  // namespace morgana::device::jit
