@@ -25,10 +25,12 @@ TEST(Options, KeepTheDefaultWhenTheValueDoesNotParse) {
   Options values = parse_options([](const char* name) -> const char* {
     if (std::strcmp(name, "MORGANA_THREADS") == 0) return "many";
     if (std::strcmp(name, "MORGANA_DEVICES") == 0) return "gfx90a,gfx950";
+    if (std::strcmp(name, "MORGANA_MEMORY") == 0) return "-5";
     if (std::strcmp(name, "MORGANA_CACHE") == 0) return "off";
     return nullptr;
   });
   EXPECT_EQ(values.threads, 0);
+  EXPECT_EQ(values.memory, 0);
   EXPECT_EQ(values.devices, "gfx90a,gfx950");
   EXPECT_FALSE(values.cache);
 }

@@ -18,7 +18,7 @@ bool parse(const char* text, std::string& out) {
 bool parse(const char* text, int64_t& out) {
   std::string_view view = text;
   auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), out);
-  return error == std::errc() && end == view.data() + view.size();
+  return error == std::errc() && end == view.data() + view.size() && out >= 0;
 }
 
 bool parse(const char* text, bool& out) {

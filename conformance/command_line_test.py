@@ -38,6 +38,9 @@ class Info(unittest.TestCase):
         broken = run("info", SOURCE / "README.md")
         self.assertEqual(broken.returncode, 1)
         self.assertIn("README.md", broken.stderr)
+        folder = run("info", SOURCE)
+        self.assertEqual(folder.returncode, 1, folder.stderr)
+        self.assertIn(f"{SOURCE}: Is a directory", folder.stderr)
 
 
 class Disasm(unittest.TestCase):

@@ -76,6 +76,9 @@ class Device {
   // The host vector level in use: "avx512", "avx2" or "base" (MORGANA_SIMD).
   static const char* simd();
 
+  // Host threads that execute work-groups (MORGANA_THREADS).
+  static int threads();
+
   // Wave-instructions executed so far by all dispatches (for `morgana dispatch` and the benchmarks).
   uint64_t instructions() const;
 

@@ -1,6 +1,5 @@
 #include "runtime/agent.h"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -49,11 +48,11 @@ uint64_t host_memory() {
   return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-uint32_t host_threads() {
-  if (options().threads > 0) return static_cast<uint32_t>(std::min<int64_t>(options().threads, 4096));
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return static_cast<uint32_t>(CPU_COUNT(&set));
-  return static_cast<uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+// The host's half, or what the option says, up to the whole address space.
+uint64_t global_memory() {
+  constexpr int64_t kMost = int64_t{1} << 27;  // MiB
+  const auto wanted = static_cast<uint64_t>(std::min(options().memory, kMost));
+  return wanted > 0 ? wanted * kMiB : host_memory() / 2 / kMiB * kMiB;
 }
 
 std::string& default_devices() {
@@ -112,11 +111,9 @@ Result<AgentSpec> agent_spec(std::string_view processor) {
   spec.board_name = board_name(chip);
   spec.device_id = chip.device_id;
   // The host's threads, not the chip's compute units: programs size their work by this number.
-  spec.compute_units = host_threads();
+  spec.compute_units = static_cast<uint32_t>(device::Device::threads());
   spec.max_clock_mhz = chip.clock_mhz;
-  spec.global_memory =
-      options().memory > 0 ? static_cast<uint64_t>(options().memory) * kMiB : host_memory() / 2;
-  spec.global_memory = spec.global_memory / kMiB * kMiB;
+  spec.global_memory = global_memory();
   spec.max_allocation = spec.global_memory / 4 * 3 / kMiB * kMiB;
   spec.local_memory = info(*target).lds_bytes;
   spec.cache_bytes = chip.l2_bytes;

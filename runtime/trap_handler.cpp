@@ -1,8 +1,6 @@
 #include "runtime/trap_handler.h"
 
-#include <fstream>
-#include <iterator>
-
+#include "base/file.h"
 #include "base/options.h"
 #include "runtime/memory.h"
 
@@ -41,10 +39,9 @@ TrapHandler::~TrapHandler() {
 Result<std::unique_ptr<TrapHandler>> install_selected_trap_handler(Agent& agent, uint64_t memory) {
   const std::string& path = options().trap_handler;
   if (path.empty()) return std::unique_ptr<TrapHandler>();
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return make_error(ErrorCode::not_found, "MORGANA_TRAP_HANDLER: cannot read '{}'", path);
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-  auto handler = TrapHandler::install(agent, Bytes(bytes.data(), bytes.size()), memory);
+  auto bytes = read_file(path);
+  if (!bytes.ok()) return bytes.error().in("MORGANA_TRAP_HANDLER");
+  auto handler = TrapHandler::install(agent, Bytes(*bytes), memory);
   if (!handler.ok()) return handler.error().in(fmt::format("MORGANA_TRAP_HANDLER '{}'", path));
   return handler;
 }

@@ -45,13 +45,14 @@ static inline cl_program sample_build(const Sample* s, const char* source, const
   cl_int error;
   cl_program program = clCreateProgramWithSource(s->context, 1, &source, NULL, &error);
   CHECK(error);
-  if (clBuildProgram(program, 1, &s->device, options, NULL, NULL) != CL_SUCCESS) {
+  error = clBuildProgram(program, 1, &s->device, options, NULL, NULL);
+  if (error != CL_SUCCESS) {
     size_t size = 0;
     clGetProgramBuildInfo(program, s->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
     char* log = (char*)malloc(size + 1);
     clGetProgramBuildInfo(program, s->device, CL_PROGRAM_BUILD_LOG, size, log, NULL);
     log[size] = 0;
-    fprintf(stderr, "%s", log);
+    fprintf(stderr, "%sclBuildProgram: error %d\n", log, error);
     exit(1);
   }
   return program;

@@ -81,6 +81,8 @@ void Device::command(WaveCommand command, uint8_t trap_id) {
 
 const char* Device::simd() { return level().name; }
 
+int Device::threads() { return thread_count(); }
+
 uint64_t Device::instructions() const { return impl_->instructions.load(std::memory_order_relaxed); }
 
 Fault Device::run(const Launch& launch) {

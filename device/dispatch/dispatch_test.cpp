@@ -203,5 +203,20 @@ TEST(DispatchDeathTest, TheProcessExitsWithAnEndlessKernelRunning) {
       testing::ExitedWithCode(7), "");
 }
 
+TEST(DispatchDeathTest, WithoutHelperThreadsTheCallerDoesItAll) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        setenv("MORGANA_THREADS", "4", 1);
+        pthread_attr_t attributes;
+        pthread_attr_init(&attributes);
+        pthread_attr_setstacksize(&attributes, size_t{1} << 46);
+        pthread_setattr_default_np(&attributes);
+        expect_each_item_once({20000, 1, 1}, {64, 1, 1});
+        std::exit(testing::Test::HasFailure() ? 1 : 7);
+      },
+      testing::ExitedWithCode(7), "0 of 3 helper threads");
+}
+
 }  // namespace
 }  // namespace morgana::device

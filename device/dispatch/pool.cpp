@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <system_error>
 #include <thread>
 
+#include "base/log.h"
 #include "base/options.h"
 #include "device/dispatch/job.h"
 
@@ -70,16 +72,18 @@ Pool& Pool::get() {
   return *pool;
 }
 
-Pool::Pool() : threads_(thread_count() - 1) {
-  for (int i = 0; i < threads_; i++) {
-    // Signals meant for the program go to its own threads.
-    sigset_t all, before;
-    sigfillset(&all);
-    for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&all, fault);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::thread([this] { help(); }).detach();
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+Pool::Pool() {
+  // Signals meant for the program go to its own threads.
+  sigset_t all, before;
+  sigfillset(&all);
+  for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&all, fault);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    for (; threads_ < thread_count() - 1; threads_++) std::thread([this] { help(); }).detach();
+  } catch (const std::system_error& refused) {
+    log(LogLevel::warn, "{} of {} helper threads: {}", threads_, thread_count() - 1, refused.what());
   }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void Pool::list(Job& job) {

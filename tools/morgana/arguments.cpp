@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 
 #include "tools/morgana/commands.h"
 
@@ -13,14 +12,6 @@ namespace morgana::tools {
 int fail(std::string_view command, std::string_view message, int status) {
   fmt::print(stderr, "morgana {}: {}\n", command, message);
   return status;
-}
-
-Result<std::vector<uint8_t>> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return make_error(ErrorCode::not_found, "{}: {}", path, std::strerror(errno));
-  std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
-  if (file.bad()) return make_error(ErrorCode::io, "{}: {}", path, std::strerror(errno));
-  return bytes;
 }
 
 Status write_file(const std::string& path, std::span<const uint8_t> bytes) {

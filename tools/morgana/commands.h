@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file.h"
 #include "base/result.h"
 
 namespace morgana::tools {
@@ -25,8 +26,6 @@ int vectors_command(Words words);
 // Prints "morgana NAME: message" on standard error and returns `status`.
 int fail(std::string_view command, std::string_view message, int status = 1);
 
-// The whole of a file; `not_found` or `io` otherwise.
-Result<std::vector<uint8_t>> read_file(const std::string& path);
 Status write_file(const std::string& path, std::span<const uint8_t> bytes);
 
 // Removes "--name VALUE" or "--name=VALUE" from `words` and returns VALUE; an error when the value is

@@ -1,0 +1,27 @@
+#include "base/file.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+namespace morgana {
+
+// By stdio: a stream's buffer throws where a folder is read.
+Result<std::vector<uint8_t>> read_file(const std::string& path) {
+  const auto close = [](std::FILE* file) { std::fclose(file); };
+  const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen(path.c_str(), "rb"));
+  if (!file) return make_error(ErrorCode::not_found, "{}: {}", path, std::strerror(errno));
+  constexpr size_t kStep = 256 * 1024;
+  std::vector<uint8_t> bytes;
+  for (size_t size = 0;;) {
+    bytes.resize(size + kStep);
+    const size_t got = std::fread(bytes.data() + size, 1, kStep, file.get());
+    bytes.resize(size += got);
+    if (got < kStep) break;
+  }
+  if (std::ferror(file.get())) return make_error(ErrorCode::io, "{}: {}", path, std::strerror(errno));
+  return bytes;
+}
+
+}  // namespace morgana

@@ -1,0 +1,37 @@
+#include "base/file.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace morgana {
+namespace {
+
+TEST(ReadFile, GivesEveryByte) {
+  const std::string path = testing::TempDir() + "read_file_test";
+  std::vector<uint8_t> written(600'000);
+  for (size_t i = 0; i < written.size(); ++i) written[i] = static_cast<uint8_t>(i * 7 >> 3);
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(written.data()), static_cast<std::streamsize>(written.size()));
+  auto read = read_file(path);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_TRUE(*read == written);
+  std::ofstream(path, std::ios::trunc).flush();
+  read = read_file(path);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_TRUE(read->empty());
+  std::remove(path.c_str());
+}
+
+TEST(ReadFile, ErrorsNameThePath) {
+  auto missing = read_file("/nonexistent/file");
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().code, ErrorCode::not_found);
+  EXPECT_NE(missing.error().message.find("/nonexistent/file"), std::string::npos);
+  auto folder = read_file("/");
+  ASSERT_FALSE(folder.ok());
+  EXPECT_EQ(folder.error().code, ErrorCode::io);
+}
+
+}  // namespace
+}  // namespace morgana
