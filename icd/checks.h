@@ -45,7 +45,7 @@ cl_int submit(Queue& queue, cl_command_type type, const Waits& waits, cl_bool bl
   WaitList resolved;
   if (cl_int error = check_wait_list(queue.context(), waits.count, waits.list, resolved); error != CL_SUCCESS)
     return error;
-  return queue.enqueue(host_command(type, std::move(work)), resolved, waits.event, blocking == CL_TRUE);
+  return queue.enqueue(host_command(type, std::move(work)), resolved, waits.event, blocking != CL_FALSE);
 }
 
 // One side of a rectangular copy.

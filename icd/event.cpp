@@ -12,12 +12,10 @@ namespace {
 
 thread_local int t_callback_depth = 0;
 
-struct CallbackScope {
-  CallbackScope() { ++t_callback_depth; }
-  ~CallbackScope() { --t_callback_depth; }
-};
-
 }  // namespace
+
+CallbackScope::CallbackScope() { ++t_callback_depth; }
+CallbackScope::~CallbackScope() { --t_callback_depth; }
 
 bool Event::in_callback() { return t_callback_depth > 0; }
 

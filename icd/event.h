@@ -17,6 +17,16 @@ namespace morgana::icd {
 
 class Command;
 
+// While one lives, the thread is in a callback of the program, which may hold its own locks: it executes no
+// other commands meanwhile.
+class CallbackScope {
+ public:
+  CallbackScope();
+  ~CallbackScope();
+  CallbackScope(const CallbackScope&) = delete;
+  CallbackScope& operator=(const CallbackScope&) = delete;
+};
+
 class Event : public Object<Event> {
  public:
   using Callback = void(CL_CALLBACK*)(cl_event event, cl_int status, void* user_data);

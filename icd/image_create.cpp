@@ -216,7 +216,7 @@ Made<cl_mem> create_with_memory(Context& context, const Request& request, const 
   if (made.code != CL_SUCCESS) return made.code;
   StorageOwner owner{made.value};
   std::optional<Image> image = Image::create(context, d, pitches, owner.storage.address);
-  if (!image) return CL_IMAGE_FORMAT_NOT_SUPPORTED;
+  if (!image) return CL_MEM_OBJECT_ALLOCATION_FAILURE;  // larger than a record can say
   if (request.host_ptr != nullptr) bring_in(*image, owner.storage.address, request.host_ptr);
   if (uses) {
     image->set_host_copy(request.host_ptr);

@@ -200,7 +200,7 @@ bool is_view_of(const cl_image_format& view, const cl_image_format& image) {
   if (view.image_channel_data_type != image.image_channel_data_type) return false;
   static constexpr cl_channel_order kPairs[][2] = {
       {CL_sBGRA, CL_BGRA}, {CL_BGRA, CL_sBGRA}, {CL_sRGBA, CL_RGBA}, {CL_RGBA, CL_sRGBA}, {CL_sRGB, CL_RGB},
-      {CL_RGB, CL_sRGB},   {CL_sRGBx, CL_RGBx}, {CL_RGBx, CL_sRGBx}, {CL_DEPTH, CL_R}};
+      {CL_RGB, CL_sRGB},   {CL_sRGBx, CL_RGBx}, {CL_RGBx, CL_sRGBx}, {CL_R, CL_DEPTH}};
   return std::any_of(std::begin(kPairs), std::end(kPairs), [&](const cl_channel_order(&pair)[2]) {
     return pair[0] == image.image_channel_order && pair[1] == view.image_channel_order;
   });

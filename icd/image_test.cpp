@@ -457,6 +457,23 @@ TEST_F(ImageTest, ImagesShowTheTexelsOfBuffersAndImages) {
   clReleaseMemObject(line);
 }
 
+// clCreateImage, "image_channel_order of image_format and of mem_object": a depth image shows an R image, not
+// the other way round.
+TEST_F(ImageTest, ADepthImageMayShowAnImageOfReds) {
+  cl_image_desc desc = desc_of(CL_MEM_OBJECT_IMAGE2D);
+  cl_mem reds = make_image(desc, {CL_R, CL_FLOAT});
+  desc.mem_object = reds;
+  cl_mem depths = make_image(desc, {CL_DEPTH, CL_FLOAT});
+  EXPECT_EQ(info<size_t>(depths, CL_IMAGE_ROW_PITCH), info<size_t>(reds, CL_IMAGE_ROW_PITCH));
+  desc.mem_object = depths;
+  const cl_image_format red = {CL_R, CL_FLOAT};
+  cl_int error;
+  EXPECT_EQ(clCreateImage(context, 0, &red, &desc, nullptr, &error), nullptr);
+  EXPECT_EQ(error, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
+  clReleaseMemObject(depths);
+  clReleaseMemObject(reds);
+}
+
 TEST_F(ImageTest, ACommandKeepsItsImage) {
   cl_int error;
   cl_event gate = clCreateUserEvent(context, &error);

@@ -67,7 +67,7 @@ void* CL_API_CALL clEnqueueMapBuffer(cl_command_queue command_queue, cl_mem buff
     void* pointer = mem->data() + offset;
     mem->add_mapping(pointer, {});
     error = queue->enqueue(host_command(CL_COMMAND_MAP_BUFFER, [hold = Ref<Mem>(mem)] {}), waits, event,
-                           blocking_map == CL_TRUE);
+                           blocking_map != CL_FALSE);
     if (error == CL_SUCCESS) return pointer;
     mem->remove_mapping(pointer);
     return error;
@@ -103,7 +103,7 @@ void* CL_API_CALL clEnqueueMapImage(cl_command_queue command_queue, cl_mem image
                                         [hold = Ref<Mem>(mem), brings, box] {
                                           if (brings) move_host_copy(*hold, box, true);
                                         }),
-                           waits, event, blocking_map == CL_TRUE);
+                           waits, event, blocking_map != CL_FALSE);
     if (error != CL_SUCCESS) {
       mem->remove_mapping(place.first);
       return error;

@@ -223,7 +223,7 @@ cl_int build_program(Program& program, const std::vector<size_t>& indices, const
   // CL_INVALID_BUILD_OPTIONS if the build options are invalid.
   auto parsed = runtime::parse_build_options(with_appended(text), runtime::BuildStage::build);
   if (!parsed.ok()) {
-    log(LogLevel::info, "clBuildProgram: {}", parsed.error().message);
+    log(LogLevel::warn, "clBuildProgram: {}", parsed.error().message);
     return CL_INVALID_BUILD_OPTIONS;
   }
   // CL_INVALID_OPERATION if program was made by linking.

@@ -101,6 +101,7 @@ clEnqueueSVMFree(cl_command_queue command_queue, cl_uint num_svm_pointers, void*
     return submit(*queue, CL_COMMAND_SVM_FREE, {num_events_in_wait_list, event_wait_list, event}, CL_FALSE,
                   [pointers = std::move(pointers), command_queue, pfn_free_func, user_data]() mutable {
                     if (pfn_free_func != nullptr) {
+                      const CallbackScope scope;
                       pfn_free_func(command_queue, static_cast<cl_uint>(pointers.size()), pointers.data(),
                                     user_data);
                       return;

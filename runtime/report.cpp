@@ -15,6 +15,9 @@ namespace {
 // An address further than this from every allocation was not computed from one.
 constexpr uint64_t kFarAway = uint64_t{4} << 30;
 
+// Places whose faults are counted; a program that builds and faults for ever makes new ones all the time.
+constexpr size_t kKnownFaults = 4096;
+
 std::string describe(const Allocation& allocation) {
   return fmt::format("{} [{:#x}, {:#x}) of {} bytes", allocation.label, allocation.address,
                      allocation.address + allocation.size, allocation.size);
@@ -71,6 +74,7 @@ void print_report(const device::Fault& fault, std::string_view kernel, const std
   static std::mutex mutex;
   static auto& times = *new std::map<std::tuple<std::string, device::FaultKind, uint64_t>, uint64_t>;
   std::lock_guard lock(mutex);
+  if (times.size() > kKnownFaults) times.clear();
   const uint64_t count = ++times[{std::string(kernel), fault.kind, fault.pc}];
   if (count == 1 || fault.kind == device::FaultKind::none)
     std::fprintf(stderr, "%s\n", text.c_str());

@@ -1,10 +1,12 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
+#include "runtime/agent.h"
 #include "tools/morgana/commands.h"
 
 namespace morgana::tools {
@@ -34,6 +36,17 @@ Result<Doors> find_doors() {
     return make_error(ErrorCode::not_found, "neither libmorgana.so nor libhsakmt.so.1 under {}/lib",
                       prefix.string());
   return doors;
+}
+
+// A program that finds no device may well end as if all were fine; a wrong name is said before.
+Status check_devices(std::string_view names) {
+  while (!names.empty()) {
+    const size_t comma = std::min(names.find(','), names.size());
+    auto spec = runtime::agent_spec(names.substr(0, comma));
+    if (!spec.ok()) return std::move(spec).error();
+    names.remove_prefix(std::min(comma + 1, names.size()));
+  }
+  return {};
 }
 
 }  // namespace
@@ -66,7 +79,10 @@ int run_command(Words words) {
     const bool has_more = before != nullptr && *before != 0;
     setenv("LD_LIBRARY_PATH", (doors->rocm + (has_more ? ":" : "") + (has_more ? before : "")).c_str(), 1);
   }
-  if (devices->has_value()) setenv("MORGANA_DEVICES", (*devices)->c_str(), 1);
+  if (devices->has_value()) {
+    if (auto known = check_devices(**devices); !known.ok()) return fail("run", known.error().message, 2);
+    setenv("MORGANA_DEVICES", (*devices)->c_str(), 1);
+  }
 
   std::vector<std::string> storage(words.begin() + static_cast<ptrdiff_t>(i), words.end());
   std::vector<char*> arguments;
