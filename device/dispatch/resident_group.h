@@ -36,8 +36,8 @@ class ResidentGroup {
   // Sets up the group with linear index `index` of the launch. False: no memory for it.
   bool start(const LaunchPlan& plan, uint64_t index);
 
-  // The same after a group of the same launch that compiled code has run to its end. False: the interpreter is
-  // to run a part of this one.
+  // The same after a group of the same launch that compiled code has run to its end. False: the interpreter
+  // is to run a part of this one.
   bool start_after(uint64_t index);
 
   Group& group() { return group_; }

@@ -1,8 +1,8 @@
 // 32-bit reciprocals, roots, exponential, logarithm, sine and cosine.
 //
 // All flush denormal operands whatever MODE says. Greatest errors over all 2^32 operands on AVX-512
-// (docs/precision.md): rcp and sqrt 0.5 ulp, exp, sin and cos below 0.9, rsq and log 0.99. Polynomials are own
-// minimax fits.
+// (docs/precision.md): rcp and sqrt 0.5 ulp, exp, sin and cos below 0.9, rsq and log 0.99. Polynomials are
+// own minimax fits.
 #pragma once
 
 #include "device/semantics/float_ops.h"
