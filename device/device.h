@@ -35,6 +35,8 @@ struct Launch {
       nullptr;  // when it becomes true the dispatch stops with FaultKind::cancelled
   bool check_handlers =
       true;  // the program may have replaced the handler of guest faults since the last launch
+  // Takes M0 of the interrupt by which a runtime's trap handler reports the first fault (TrapUse::reports).
+  std::atomic<uint32_t>* interrupt = nullptr;
 };
 
 // What the host can make running waves do; each takes it before its next time slice.
@@ -43,6 +45,17 @@ enum class WaveCommand : uint8_t {
   trap,          // enter the trap handler, TTMP1.HT set
   save_context,  // TRAPSTS.SAVECTX, and enter the trap handler
   kill,          // end, as s_endpgm
+};
+
+// Who a trap handler is for.
+enum class TrapUse : uint8_t {
+  // A kernel's or a handler's author: the handler sees all that the documents send there, and what it does to
+  // a wave happens. Such waves are interpreted.
+  waves,
+  // A runtime's queue errors: what would be a Fault enters the handler, which tells the host by an interrupt
+  // message and halts the wave; then `run` returns that Fault with the message. Arithmetic exceptions are
+  // looked for only where MODE enables them. TTMP12 holds STATUS, as Linux's first-level handler leaves it.
+  reports,
 };
 
 class Device {
@@ -60,7 +73,7 @@ class Device {
 
   // The trap handler of the dispatches that start from now on: TBA (code added before) and TMA. 0: none; then
   // faults are reported by the Fault that `run` returns.
-  void set_trap_handler(uint64_t base, uint64_t memory);
+  void set_trap_handler(uint64_t base, uint64_t memory, TrapUse use = TrapUse::waves);
 
   // The address watches of the dispatches that start from now on.
   void set_address_watches(const AddressWatches& watches);

@@ -1,4 +1,5 @@
 // Events and queues.
+#include "base/options.h"
 #include "kmt/entry.h"
 #include "kmt/events.h"
 #include "kmt/nodes.h"
@@ -84,12 +85,17 @@ KMT_EXPORT hsaKmtAllocQueueGWS(HSA_QUEUEID id, HSAuint32 count, HSAuint32* first
   });
 }
 
+// The handler's memory becomes code with the first dispatch. TBA counts in 256 bytes.
 KMT_EXPORT hsaKmtSetTrapHandler(HSAuint32 node, void* code, HSAuint64 code_size, void* buffer,
                                 HSAuint64 buffer_size) {
   return entry([&] {
-    if (agent_of(node) == nullptr) return HSAKMT_STATUS_INVALID_NODE_UNIT;
-    if ((code == nullptr) != (code_size == 0) || (buffer == nullptr) != (buffer_size == 0))
+    runtime::Agent* const agent = agent_of(node);
+    if (agent == nullptr) return HSAKMT_STATUS_INVALID_NODE_UNIT;
+    const auto base = reinterpret_cast<uint64_t>(code);
+    if ((code == nullptr) != (code_size == 0) || (buffer == nullptr) != (buffer_size == 0) || base % 256 != 0)
       return HSAKMT_STATUS_INVALID_PARAMETER;
+    if (options().trap_handler.empty())  // a handler of the user's own stays
+      agent->device().set_trap_handler(base, reinterpret_cast<uint64_t>(buffer), device::TrapUse::reports);
     return HSAKMT_STATUS_SUCCESS;
   });
 }

@@ -365,6 +365,20 @@ TEST_F(Aql, FreedCodeLivesWhileItRuns) {
 }
 
 TEST_F(Aql, AbortIsAnException) { expect_error(dispatch(make_kernel(kAbort), nullptr, nullptr), 1); }
+// It is guest code: what it tells the host is what the runtime hears.
+TEST_F(Aql, ABoundTrapHandlerNamesTheException) {
+  auto* code = allocate<uint32_t>(kPage, kGpu, true);
+  const uint32_t words[] = {0xbefc00ff, 0x1000,  // m0 = a math error of doorbell 0
+                            0xbf800000,          // s_nop
+                            0xbf900001,          // s_sendmsg sendmsg(MSG_INTERRUPT)
+                            0xbf8d0001,          // s_sethalt 1
+                            0xbe801f6c};         // s_rfe_b64 ttmp[0:1]
+  std::memcpy(code, words, sizeof words);
+  EXPECT_EQ(hsaKmtSetTrapHandler(kGpu, code + 1, sizeof words, nullptr, 0), HSAKMT_STATUS_INVALID_PARAMETER);
+  ASSERT_EQ(hsaKmtSetTrapHandler(kGpu, code, sizeof words, nullptr, 0), HSAKMT_STATUS_SUCCESS);
+  expect_error(dispatch(make_kernel(kAbort), nullptr, nullptr), 3);
+  ASSERT_EQ(hsaKmtSetTrapHandler(kGpu, nullptr, 0, nullptr, 0), HSAKMT_STATUS_SUCCESS);
+}
 TEST_F(Aql, IllegalInstruction) { expect_error(dispatch(make_kernel({0xffff'ffff}), nullptr, nullptr), 4); }
 TEST_F(Aql, CodeThatIsNotExecutable) {
   expect_error(dispatch(handle(allocate<void>(kPage)), nullptr, nullptr), 18);

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstring>
+#include <optional>
 
 #include "device/dispatch/guest_guard.h"
 #include "runtime/dispatch.h"
@@ -19,6 +21,16 @@ constexpr uint64_t kReadIdOffset = offsetof(AmdQueue, read_dispatch_id);
 constexpr uint32_t kMaxWorkGroup = 1024;
 
 PacketType type_of(uint16_t header) { return static_cast<PacketType>(header & 0xff); }
+
+// What a trap handler for gfx9 sends: a doorbell in bits 0 to 9, a mask of exceptions above, counted from
+// QueueError 1 (ROCR's second-level handler, and Linux's driver that reads it).
+std::optional<QueueError> reported_error(uint32_t interrupt, Target target) {
+  if (info(target).generation < Generation::gfx9) return std::nullopt;
+  constexpr uint32_t kWaveErrors = 0x3f;
+  const uint32_t mask = interrupt >> 10 & kWaveErrors;
+  if (mask == 0) return std::nullopt;
+  return static_cast<QueueError>(std::countr_zero(mask) + 1);
+}
 
 // Guests' segment of a queue structure around a read index; nullptr when there is none.
 AmdQueue* enclosing_amd_queue(uint64_t read_index, uint64_t ring) {
@@ -161,17 +173,18 @@ bool AqlQueue::execute_dispatch(const DispatchPacket& packet, uint64_t slot) {
     return false;
   }
 
-  device::Launch launch = launch_of(packet, *kernel, entry);
-  launch.packet = slot;
-  launch.queue = reinterpret_cast<uint64_t>(amd_queue_);
-  launch.dispatch_id = next_;
-  launch.cancel = &stopping();
+  std::atomic<uint32_t> interrupt{0};
+  const PacketPlace place{.slot = slot,
+                          .queue = reinterpret_cast<uint64_t>(amd_queue_),
+                          .index = next_,
+                          .cancel = &stopping(),
+                          .interrupt = &interrupt};
   Timestamps times;
   times.start = device_clock();
-  const device::Fault fault = agent().device().run(launch);
+  const device::Fault fault = run_packet(agent(), packet, *kernel, entry, place);
   times.end = device_clock();
   if (fault.kind != device::FaultKind::none && fault.kind != device::FaultKind::cancelled)
-    fail_wave(fault, packet);
+    fail_wave(fault, packet, interrupt.load());
   owner().leave_code();
 
   return fault.kind == device::FaultKind::none && complete(packet.completion_signal, times) &&
@@ -293,7 +306,7 @@ void AqlQueue::fail_memory(uint64_t address, std::string text) {
   fail(std::move(failure));
 }
 
-void AqlQueue::fail_wave(const device::Fault& fault, const DispatchPacket& packet) {
+void AqlQueue::fail_wave(const device::Fault& fault, const DispatchPacket& packet, uint32_t interrupt) {
   using device::FaultKind;
   QueueFailure failure;
   failure.fault = fault;
@@ -310,6 +323,8 @@ void AqlQueue::fail_wave(const device::Fault& fault, const DispatchPacket& packe
     case FaultKind::float_exception: failure.error = QueueError::wave_math_error; break;
     default: failure.error = QueueError::wave_illegal_instruction; break;
   }
+  // What the runtime's trap handler reported goes before what we would call it.
+  if (const auto error = reported_error(interrupt, agent().target())) failure.error = *error;
   fail(std::move(failure));
 }
 

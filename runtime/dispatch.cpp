@@ -202,8 +202,8 @@ void Dispatch::bind_queue(uint64_t amd_queue) {
   if (queue_pointer_ != nullptr) *queue_pointer_ = amd_queue;
 }
 
-device::Launch launch_of(const DispatchPacket& packet, const codeobj::KernelDescriptor& kernel,
-                         uint64_t entry) {
+device::Fault run_packet(Agent& agent, const DispatchPacket& packet, const codeobj::KernelDescriptor& kernel,
+                         uint64_t entry, const PacketPlace& place) {
   device::Launch launch;
   launch.descriptor = &kernel;
   launch.entry = entry;
@@ -212,7 +212,13 @@ device::Launch launch_of(const DispatchPacket& packet, const codeobj::KernelDesc
   launch.kernarg = packet.kernarg_address;
   launch.private_bytes = packet.private_segment_size;
   launch.group_bytes = packet.group_segment_size;
-  return launch;
+  launch.packet = place.slot;
+  launch.queue = place.queue;
+  launch.dispatch_id = place.index;
+  launch.cancel = place.cancel;
+  launch.check_handlers = place.check_handlers;
+  launch.interrupt = place.interrupt;
+  return agent.device().run(launch);
 }
 
 }  // namespace morgana::runtime

@@ -79,8 +79,18 @@ class Dispatch {
   uint64_t* queue_pointer_ = nullptr;  // in the kernarg segment; null: the kernel has no such argument
 };
 
-// What a packet's own fields say of the launch. The caller adds whose queue and which slot it is.
-device::Launch launch_of(const DispatchPacket& packet, const codeobj::KernelDescriptor& kernel,
-                         uint64_t entry);
+// Where a packet lies, and what its queue wants of the launch.
+struct PacketPlace {
+  uint64_t slot = 0;   // that dispatch_ptr shows
+  uint64_t queue = 0;  // amd_queue_t that queue_ptr shows
+  uint64_t index = 0;  // of the packet in its queue
+  const std::atomic<bool>* cancel = nullptr;
+  bool check_handlers = true;
+  std::atomic<uint32_t>* interrupt = nullptr;  // see device::Launch
+};
+// A kernel dispatch packet executed, of any queue: what a command processor does between taking a packet and
+// completing it.
+device::Fault run_packet(Agent& agent, const DispatchPacket& packet, const codeobj::KernelDescriptor& kernel,
+                         uint64_t entry, const PacketPlace& place);
 
 }  // namespace morgana::runtime

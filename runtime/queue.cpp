@@ -294,14 +294,14 @@ void Queue::Impl::execute(uint64_t index, bool check_handlers) {
 
 device::Fault Queue::Impl::launch(Dispatch& dispatch, uint64_t index, bool check_handlers) {
   const DispatchPacket& packet = ring[index & (size - 1)];
-  device::Launch launch = launch_of(packet, dispatch.kernel().descriptor, dispatch.kernel().entry);
-  launch.packet = reinterpret_cast<uint64_t>(&packet);
-  launch.queue = reinterpret_cast<uint64_t>(descriptor);
-  launch.dispatch_id = index;
-  launch.cancel = &cancelled;
-  launch.check_handlers = check_handlers;
-  dispatch.bind_queue(launch.queue);
-  device::Fault fault = agent->device().run(launch);
+  const PacketPlace place{.slot = reinterpret_cast<uint64_t>(&packet),
+                          .queue = reinterpret_cast<uint64_t>(descriptor),
+                          .index = index,
+                          .cancel = &cancelled,
+                          .check_handlers = check_handlers};
+  dispatch.bind_queue(place.queue);
+  device::Fault fault =
+      run_packet(*agent, packet, dispatch.kernel().descriptor, dispatch.kernel().entry, place);
   if (dispatch.printf_buffer() != 0) flush_printf(dispatch);
   return fault;
 }

@@ -41,6 +41,7 @@ struct Device::Impl {
   jit::Tier tier;
   std::atomic<uint64_t> instructions{0};
   std::atomic<uint64_t> trap_handler{0}, trap_memory{0};
+  std::atomic<TrapUse> trap_use{TrapUse::waves};
   WaveCommands commands;
   GlobalShare global_share;
   std::mutex watch_mutex;
@@ -61,8 +62,9 @@ void Device::remove_code(uint64_t address) {
   impl_->code.remove(address);
 }
 
-void Device::set_trap_handler(uint64_t base, uint64_t memory) {
+void Device::set_trap_handler(uint64_t base, uint64_t memory, TrapUse use) {
   impl_->trap_memory.store(memory, std::memory_order_relaxed);
+  impl_->trap_use.store(use, std::memory_order_relaxed);
   impl_->trap_handler.store(base, std::memory_order_release);
 }
 
@@ -91,6 +93,7 @@ Fault Device::run(const Launch& launch) {
   LaunchPlan plan(impl_->target, launch);
   plan.trap_handler = impl_->trap_handler.load(std::memory_order_acquire);
   plan.trap_memory = impl_->trap_memory.load(std::memory_order_relaxed);
+  plan.trap_use = impl_->trap_use.load(std::memory_order_relaxed);
   plan.commands = &impl_->commands;
   plan.global_share = &impl_->global_share;
   {

@@ -131,7 +131,7 @@ bool LaunchPlan::bind_code(CodeMap& map, Fault& problem) {
   code = program;
   first_step = program ? program->at(entry) : nullptr;
   if (first_step != nullptr) {
-    const Program* handler = trap_handler != 0 ? map.find(trap_handler) : nullptr;
+    const Program* handler = trap_handler != 0 && !has_reporter() ? map.find(trap_handler) : nullptr;
     tracks_exceptions = program->reads_exceptions || (handler != nullptr && handler->reads_exceptions);
     return true;
   }
@@ -145,10 +145,11 @@ bool LaunchPlan::has_watches() const {
 }
 
 bool LaunchPlan::can_compile() const {
-  // Trap handlers, enabled exceptions, address watches and single-stepping are the interpreter's.
+  // Trap handlers that may change waves, enabled exceptions, address watches and single-stepping are the
+  // interpreter's.
   const auto& d = *launch.descriptor;
-  return !d.priv && d.exception_mask() == 0 && !d.debug_mode && trap_handler == 0 && !tracks_exceptions &&
-         !has_watches();
+  return !d.priv && d.exception_mask() == 0 && !d.debug_mode && (trap_handler == 0 || has_reporter()) &&
+         !tracks_exceptions && !has_watches();
 }
 
 jit::Specialisation LaunchPlan::specialisation() const {
@@ -210,6 +211,7 @@ uint32_t LaunchPlan::initial_mode() const {
   const auto& d = *launch.descriptor;
   return d.float_mode() | uint32_t{d.dx10_clamp} << 8 | uint32_t{d.ieee_mode} << 9 |
          uint32_t{d.debug_mode} << 11 | uint32_t{d.exception_mask()} << 12 |
+         (trap_handler != 0 ? kExcpMemory << 12 : 0) |
          (target.generation >= Generation::gfx9 ? uint32_t{d.fp16_ovfl} << 23 : 0);
 }
 
@@ -279,7 +281,6 @@ void LaunchPlan::init_traps(Wave& wave) const {
   wave.commands_seen = commands ? WaveCommands::sequence(commands->last.load(std::memory_order_relaxed)) : 0;
   if (trap_handler == 0) return;
   wave.status |= kStatusTrapEn;
-  wave.mode.bits |= kExcpMemory << 12;
   if (wave.watches != nullptr) wave.mode.bits |= kExcpAddressWatch << 12;
   if (gfx9) return;
   // TBA and TMA are registers among the scalar operands.

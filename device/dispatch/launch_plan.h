@@ -51,6 +51,8 @@ class LaunchPlan {
   uint64_t entry = 0;  // of the first instruction that is executed
   // The trap handler and its memory; 0: none, TRAP_EN is 0. Set before bind_code.
   uint64_t trap_handler = 0, trap_memory = 0;
+  TrapUse trap_use = TrapUse::waves;
+  bool has_reporter() const { return trap_handler != 0 && trap_use == TrapUse::reports; }
   const WaveCommands* commands = nullptr;  // of the Device; may be null
   GlobalShare* global_share = nullptr;     // of the Device
   AddressWatches watches;                  // set before the first init_wave

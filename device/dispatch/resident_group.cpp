@@ -27,6 +27,8 @@ bool ResidentGroup::start(const LaunchPlan& plan, uint64_t index) {
   size_ = plan.group_size(group_.id);
   group_.wave_count = (size_[0] * size_[1] * size_[2] + kLanes - 1) / kLanes;
   group_.waves_ended = group_.waves_at_barrier = 0;
+  group_.fault.kind = FaultKind::none;
+  lost_ = 0;
   group_.lds_size = plan.lds_bytes;
   // A page of slack: an access that straddles the segment's end is caught by its bound, not by luck.
   group_.lds = lds_.reserve(uint64_t{plan.lds_bytes} + 4096);

@@ -47,6 +47,9 @@ class ResidentGroup {
   // What compiled code knows of the wave.
   jit::WaveFrame& frame(const Wave& wave) const { return frames_[wave.index]; }
   const LaunchPlan& plan() const { return *plan_; }
+  // Whether the wave has left compiled code without the registers that its handler returns to.
+  bool is_lost(const Wave& wave) const { return lost_ >> wave.index & 1; }
+  void set_lost(const Wave& wave) const { lost_ |= 1u << wave.index; }
   // Work-items in each dimension: fewer than plan().group_size at the grid's edge.
   const std::array<uint32_t, 3>& size() const { return size_; }
 
@@ -60,6 +63,7 @@ class ResidentGroup {
 
   const LaunchPlan* plan_ = nullptr;
   Group group_;
+  mutable uint32_t lost_ = 0;  // a bit a wave
   std::array<uint32_t, 3> size_{};
   std::unique_ptr<Wave[]> waves_{new Wave[kMaxWaves]};
   std::unique_ptr<jit::WaveFrame[]> frames_{new jit::WaveFrame[kMaxWaves]};

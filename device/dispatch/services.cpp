@@ -96,6 +96,8 @@ bool enter_trap(Wave& wave, const Step* step, uint64_t pc, uint32_t rewind, uint
   const Step* const handler = find_step(wave, tba & ~uint64_t{3});
   if (handler == nullptr) {
     wave.code = from;
+    // Without its handler a runtime still learns of the fault itself.
+    if (static_cast<const ResidentGroup*>(wave.context)->plan().has_reporter()) return false;
     record_fault(wave, step, FaultKind::bad_jump, "no code is loaded at the trap handler's address", tba, -1,
                  false);
     return false;
@@ -104,6 +106,16 @@ bool enter_trap(Wave& wave, const Step* step, uint64_t pc, uint32_t rewind, uint
   wave.s[ttmp0] = static_cast<uint32_t>(pc);
   wave.s[ttmp0 + 1] = static_cast<uint32_t>(pc >> 32 & 0xffff) | (id & 0xff) << 16 |
                       (is_host ? 1u << 24 : 0) | (rewind & 0xf) << 25;
+  const auto& resident = *static_cast<const ResidentGroup*>(wave.context);
+  if (jit::WaveFrame& frame = resident.frame(wave); frame.in_kernel) {
+    resident.set_lost(wave);
+    frame.kernel = nullptr;  // the handler is interpreted
+  }
+  // STATUS as it was, and no saved IB_STS: what Linux's first-level handler gives the next.
+  if (gfx9 && resident.plan().has_reporter()) {
+    wave.s[ttmp0 + 12] = (wave.status & ~kStatusScc) | (wave.scc ? kStatusScc : 0);
+    wave.s[ttmp0 + 11] &= 0x03ff'ffff;
+  }
   wave.status |= kStatusPriv;
   wave.step = handler;
   return true;
@@ -111,6 +123,9 @@ bool enter_trap(Wave& wave, const Step* step, uint64_t pc, uint32_t rewind, uint
 
 bool trap_instead(Wave& wave, const Step* step, FaultKind kind) {
   if ((wave.status & (kStatusTrapEn | kStatusPriv)) != kStatusTrapEn) return false;
+  // ROCR's handler of gfx8 looks for the queue where only s_trap has put it.
+  const auto& resident = *static_cast<const ResidentGroup*>(wave.context);
+  if (resident.plan().has_reporter() && wave.target->generation < Generation::gfx9) return false;
   const Step* const at = wave.stepping ? wave.stepping : step;
   const uint64_t pc = wave.code->pc(at);
   switch (kind) {
@@ -155,6 +170,28 @@ void record_fault(Wave& wave, const Step* step, FaultKind kind, const char* deta
   if (kind == FaultKind::bad_jump && address != 0) fault.detail += fmt::format(" ({:#x})", address);
 }
 
+void note_fault(Wave& wave, const Step* step, FaultKind kind, const char* detail, uint64_t address, int lane,
+                bool is_write) {
+  const auto& resident = *static_cast<const ResidentGroup*>(wave.context);
+  if (resident.plan().has_reporter() && !(wave.status & kStatusPriv))
+    record_fault(wave, step, kind, detail, address, lane, is_write);
+}
+
+bool may_return(const Wave& wave) { return !static_cast<const ResidentGroup*>(wave.context)->is_lost(wave); }
+
+void report_halt(Wave& wave, const Step* step) {
+  HostScope host;
+  const auto& resident = *static_cast<const ResidentGroup*>(wave.context);
+  Fault& noted = wave.group->fault;
+  const LaunchPlan& plan = resident.plan();
+  if (!plan.has_reporter() || noted.kind == FaultKind::none || noted.wave != wave.index)
+    return record_fault(wave, step, FaultKind::trap, "the trap handler halted the wave", wave.interrupt, -1,
+                        false);
+  uint32_t nothing = 0;
+  if (plan.launch.interrupt != nullptr)
+    plan.launch.interrupt->compare_exchange_strong(nothing, wave.interrupt);
+}
+
 uint64_t core_clock() { return nanoseconds(CLOCK_MONOTONIC_RAW); }
 uint64_t real_time() { return nanoseconds(CLOCK_MONOTONIC_RAW) / 10; }
 
@@ -171,6 +208,8 @@ void record_trap(Wave& wave, const GuestTrap& trap) {
     wave.access = {addresses, wave.exec(), bytes};
     wave.block = wave.step;
   }
+  const auto& resident = *static_cast<const ResidentGroup*>(wave.context);
+  if (frame.in_kernel) resident.set_lost(wave);
   frame.in_kernel = false;
   frame.kernel = nullptr;
   if (wave.stepping) wave.step = wave.stepping;
@@ -183,11 +222,6 @@ void record_trap(Wave& wave, const GuestTrap& trap) {
     wave.stepping = nullptr;
     wave.observes = false;
   };
-  if (service::trap_instead(wave, step, kind)) {
-    count();
-    wave.exit = Exit::resume;
-    return;
-  }
   // The registers are as the instruction left them; asking them for addresses reads no guest memory.
   const bool has_lanes = wave.step->inst != nullptr && level().locate_access(wave);
   int lane = -1;
@@ -200,6 +234,12 @@ void record_trap(Wave& wave, const GuestTrap& trap) {
   const char* detail = trap.is_bus_error   ? "the mapping has no memory behind this address"
                        : !trap.has_address ? "not an address (bits 63 to 47 differ)"
                                            : "nothing mapped at this address that allows the access";
+  service::note_fault(wave, step, kind, detail, address, lane, is_write);
+  if (service::trap_instead(wave, step, kind)) {
+    count();
+    wave.exit = Exit::resume;
+    return;
+  }
   service::record_fault(wave, step, kind, detail, address, lane, is_write);
   count();
   wave.exit = Exit::fault;

@@ -4,6 +4,7 @@
 #include "device/interp/control.h"
 #include "device/interp/float_env.h"
 #include "device/interp/memory.h"
+#include "device/interp/trap_report.h"
 
 namespace morgana::device::MORGANA_SIMD {
 namespace {
@@ -52,6 +53,7 @@ void raise(Wave& wave, const Step* step, FaultKind kind, const char* detail, uin
            bool is_write) {
   if ((wave.status & kStatusTrapEn) && !(wave.status & kStatusPriv)) {
     const Step* const at = wave.block;
+    service::note_fault(wave, step, kind, detail, address, lane, is_write);
     if (service::trap_instead(wave, step, kind)) {
       wave.instructions += static_cast<uint32_t>(step->ordinal - at->ordinal) + 1;
       return resume(wave);

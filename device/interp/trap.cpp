@@ -2,6 +2,7 @@
 //
 // Spec: CDNA4 guide 3.10 and 12.5; what s_trap means without a handler: LLVM AMDGPUUsage "Trap Handler ABI".
 #include "device/interp/control.h"
+#include "device/interp/trap_report.h"
 
 namespace morgana::device::MORGANA_SIMD {
 namespace {
@@ -18,13 +19,14 @@ void enter(Wave& wave, const Step* step, uint64_t pc, uint32_t id) {
 // 1 and 3 are a debugger's, which is not there; 2 is llvm.trap.
 void s_trap(Wave& wave, const Step* step) {
   const uint32_t id = static_cast<uint32_t>(step->imm) & 0xff;
-  if (wave.status & kStatusTrapEn) return enter(wave, step, pc_of(wave, step), id);
-  switch (id) {
-    case 1:
-    case 3: MORGANA_NEXT(wave, step);
-    case 2: return raise(wave, step, FaultKind::trap, "s_trap 2: abort or failed assertion");
-    default: return raise(wave, step, FaultKind::trap, "s_trap with an id that only a debugger handles");
+  const char* const detail =
+      id == 2 ? "s_trap 2: abort or failed assertion" : "s_trap with an id that only a debugger handles";
+  if (wave.status & kStatusTrapEn) {
+    service::note_fault(wave, step, FaultKind::trap, detail, 0, -1, false);
+    return enter(wave, step, pc_of(wave, step), id);
   }
+  if (id == 1 || id == 3) MORGANA_NEXT(wave, step);
+  return raise(wave, step, FaultKind::trap, detail);
 }
 
 // S_RFE_B64, and S_RFE_RESTORE_B64, whose second operand only concerns instruction fetch (GCN3 guide).
@@ -39,8 +41,10 @@ void s_rfe(Wave& wave, const Step* step) {
   wave.status &= ~kStatusPriv;
   wave.block = wave.step = to;
   wave.stepping = nullptr;
-  if (wave.status & kStatusHalt)
-    return raise(wave, to, FaultKind::trap, "the trap handler halted the wave", wave.interrupt);
+  if ((wave.status & kStatusHalt) || !service::may_return(wave)) {
+    service::report_halt(wave, to);
+    return stop(wave, to, to, Exit::fault);
+  }
   // A context save that the handler has not acknowledged asks again.
   if ((wave.trapsts & kTrapstsSavectx) && !service::enter_trap(wave, to, pc, 0, 0, false)) {
     wave.exit = Exit::fault;

@@ -39,10 +39,12 @@ WaveRig::WaveRig(Target target, std::vector<uint32_t> code, const RigOptions& op
   launch_.grid = launch_.group = {options.items, 1, 1};
   launch_.group_bytes = options.group_bytes;
   launch_.private_bytes = options.private_bytes;
+  launch_.interrupt = &interrupt_;
   code_map_.add(launch_.entry, Bytes(code_.data(), code_.size() * 4));
   plan_ = std::make_unique<LaunchPlan>(target, launch_);
   plan_->trap_handler = options.trap_base;
   plan_->trap_memory = options.trap_memory;
+  plan_->trap_use = options.trap_use;
   plan_->global_share = &global_share_;
   plan_->watches = options.watches;
   if (!handler_.empty()) {

@@ -29,6 +29,7 @@ struct RigOptions {
   std::vector<uint32_t> trap_handler;  // empty: the built-in one, or what lies at trap_base
   uint64_t trap_base = 0, trap_memory = 0;
   AddressWatches watches;
+  TrapUse trap_use = TrapUse::waves;
 };
 
 class WaveRig {
@@ -53,6 +54,8 @@ class WaveRig {
   // Address of the first instruction.
   uint64_t entry() const { return launch_.entry; }
   const Fault& fault() const { return resident_fault(); }
+  // What a reporting trap handler has told the host.
+  uint32_t interrupt() const { return interrupt_.load(); }
 
  private:
   Exit execute();
@@ -60,6 +63,7 @@ class WaveRig {
   codeobj::KernelDescriptor descriptor_;
   std::vector<uint32_t> code_, handler_;
   Launch launch_;
+  std::atomic<uint32_t> interrupt_{0};
   CodeMap code_map_;
   GlobalShare global_share_;
   std::unique_ptr<LaunchPlan> plan_;
