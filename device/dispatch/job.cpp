@@ -218,8 +218,10 @@ Job::State Job::run_share(ResidentGroup& resident, Share& share) {
   share.next = run.next;
   if (trapped) {
     _mm_setcsr(0x1f80);
-    record_trap(resident.wave(run.wave), trap);
-    return State::faulted;
+    Wave& wave = resident.wave(run.wave);
+    record_trap(wave, trap);
+    // A runtime's trap handler has been entered; it is interpreted.
+    return wave.exit == Exit::resume ? State::out_of_time : State::faulted;
   }
   const uint64_t elapsed = __rdtsc() - begin;
   if (elapsed < kShareTime) share.size = std::min(2 * share.size, kMaxShare);
