@@ -186,10 +186,17 @@ float final_lod(const Context& c, const Request& q, float raw) {
 
 uint32_t channels_of(const Step* step) { return image_dmask(step) ? image_dmask(step) : 1; }
 
+// Whether every level of detail comes to the same: one level, one filter.
+bool is_flat(const Context& c) { return c.r.levels == 1 && ((c.s.mag ^ c.s.min) & 1) == 0; }
+
+image::Levels find_levels(const Context& c, int lane, Request& q) {
+  if (is_flat(c)) return image::levels_of(c.r, c.s, 0);
+  return image::levels_of(c.r, c.s, final_lod(c, q, raw_lod(c, lane, q)));
+}
+
 void sample(const Context& c, int lane, Results& results) {
   Request q = read_request(c.wave, c.step, c.r, lane);
-  const float lod = final_lod(c, q, raw_lod(c, lane, q));
-  const image::Levels levels = image::levels_of(c.r, c.s, lod);
+  const image::Levels levels = find_levels(c, lane, q);
   float sum[4], other[4];
   uint32_t value[4], ignored[4];
   sample_level(c, lane, q, c.r.first_level + levels.at[0], levels.linear, sum, value);
@@ -206,8 +213,7 @@ void sample(const Context& c, int lane, Results& results) {
 // Four texels of one channel: those that a linear filter would mix, or (gather4h) four in a row.
 void gather(const Context& c, int lane, Results& results) {
   Request q = read_request(c.wave, c.step, c.r, lane);
-  const float lod = final_lod(c, q, raw_lod(c, lane, q));
-  const image::Levels levels = image::levels_of(c.r, c.s, lod);
+  const image::Levels levels = find_levels(c, lane, q);
   const uint32_t level = c.r.first_level + levels.at[0];
   Context blending = c;
   blending.is_float = true;  // integers are not mixed, but the place is found the same way

@@ -262,6 +262,9 @@ kernel void f(read_only image2d_t a, write_only image3d_t b, sampler_t s, read_o
   float4 v = read_imagef(a, s, (float2)(get_global_id(0))) + read_imagef(a, in_text, (float2)(get_global_id(1)));
   write_imagef(b, (int4)(get_image_width(a)), v + read_imagef(c, s, (int2)(1, 2)));
 }
+kernel void h(read_only image2d_t a, write_only image3d_t b, sampler_t s) {
+  write_imagef(b, (int4)(get_global_id(2)), read_imagef(a, s, (float2)(get_global_id(2))));
+}
 #if __OPENCL_C_VERSION__ >= 200
 kernel void g(read_write image2d_t a, read_write image1d_buffer_t b) {
   write_imageui(a, (int2)(1, 2), read_imageui(b, 3) + read_imageui(a, (int2)(3, 4)));
@@ -283,6 +286,10 @@ kernel void g(read_write image2d_t a, read_write image1d_buffer_t b) {
       EXPECT_TRUE(built.ok()) << processor << " " << options << "\n" << built.log;
       for (const char* text : {"image", "sampler", "read_only", "write_only"})
         EXPECT_TRUE(built.object_has(text)) << text;
+      // Without image instructions: a called function would have the record in vector registers.
+      if (!info(*find_target(processor)).is_gfx940) continue;
+      for (const char* text : {"__morgana_image_", "_Z11read_imagef", "_Z12write_imagef"})
+        EXPECT_FALSE(built.object_has(text)) << processor << " " << options << " " << text;
     }
 }
 

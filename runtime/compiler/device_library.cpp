@@ -2,6 +2,7 @@
 
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/InstrTypes.h>
 #include <llvm/Linker/Linker.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Transforms/IPO/Internalize.h>
@@ -113,6 +114,19 @@ Status link_units(llvm::Module& module, const DevicePack& library, const DeviceS
   }
 }
 
+// OpenCL's image functions, which call those, are to be inlined as well: a record must stay in scalar
+// registers.
+void inline_image_functions(llvm::Module& module, const std::set<const llvm::Function*>& own) {
+  for (llvm::Function& function : module) {
+    if (!function.getName().starts_with("__morgana_image_")) continue;
+    for (llvm::User* user : function.users()) {
+      auto* call = llvm::dyn_cast<llvm::CallBase>(user);
+      if (call != nullptr && !own.contains(call->getFunction()))
+        call->getFunction()->addFnAttr(llvm::Attribute::AlwaysInline);
+    }
+  }
+}
+
 // Links the library into `module`, whose functions are all of the library's making but those in `own`.
 Status link_into(llvm::Module& module, const DevicePack& library, const DeviceSettings& settings,
                  const llvm::Function& model, const std::set<const llvm::Function*>& own) {
@@ -124,6 +138,7 @@ Status link_into(llvm::Module& module, const DevicePack& library, const DeviceSe
     for (const char* name : kInheritedAttributes)
       if (model.hasFnAttribute(name)) function.addFnAttr(model.getFnAttribute(name));
   }
+  inline_image_functions(module, own);
   return {};
 }
 

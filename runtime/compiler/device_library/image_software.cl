@@ -355,37 +355,40 @@ INLINE uint4 sample(ImagePointer image, SamplerPointer sampler, float x, float y
 
 // --- The functions ---
 
+// Always inlined: in a called function the record would be in vector registers, and its decisions per lane.
+#define FUNCTION __attribute__((always_inline))
+
 INLINE float4 floats(uint4 v) { return __builtin_astype(v, float4); }
 INLINE half4 halves(uint4 v) { return __builtin_convertvector(floats(v), half4); }
 INLINE uint4 words(float4 v) { return __builtin_astype(v, uint4); }
 INLINE uint4 widened(half4 v) { return words(__builtin_convertvector(v, float4)); }
 
-#define ACCESS(KIND, AT, X, Y, Z, ROWS, SLICES, LAYERS)                        \
-  float4 __morgana_image_load_##KIND(ImagePointer image, AT at) {              \
-    return floats(read(image, X, Y, Z, ROWS, SLICES, LAYERS));                 \
-  }                                                                            \
-  half4 __morgana_image_loadh_##KIND(ImagePointer image, AT at) {              \
-    return halves(read(image, X, Y, Z, ROWS, SLICES, LAYERS));                 \
-  }                                                                            \
-  void __morgana_image_store_##KIND(ImagePointer image, AT at, float4 value) { \
-    write(image, X, Y, Z, words(value), ROWS, SLICES, LAYERS);                 \
-  }                                                                            \
-  void __morgana_image_storeh_##KIND(ImagePointer image, AT at, half4 value) { \
-    write(image, X, Y, Z, widened(value), ROWS, SLICES, LAYERS);               \
+#define ACCESS(KIND, AT, X, Y, Z, ROWS, SLICES, LAYERS)                                 \
+  FUNCTION float4 __morgana_image_load_##KIND(ImagePointer image, AT at) {              \
+    return floats(read(image, X, Y, Z, ROWS, SLICES, LAYERS));                          \
+  }                                                                                     \
+  FUNCTION half4 __morgana_image_loadh_##KIND(ImagePointer image, AT at) {              \
+    return halves(read(image, X, Y, Z, ROWS, SLICES, LAYERS));                          \
+  }                                                                                     \
+  FUNCTION void __morgana_image_store_##KIND(ImagePointer image, AT at, float4 value) { \
+    write(image, X, Y, Z, words(value), ROWS, SLICES, LAYERS);                          \
+  }                                                                                     \
+  FUNCTION void __morgana_image_storeh_##KIND(ImagePointer image, AT at, half4 value) { \
+    write(image, X, Y, Z, widened(value), ROWS, SLICES, LAYERS);                        \
   }
-#define DEPTH(KIND, AT, Z, SLICES)                                                    \
-  float __morgana_image_load_##KIND(ImagePointer image, AT at) {                      \
-    return float_of(read(image, at.x, at.y, Z, 1, SLICES, SLICES).x);                 \
-  }                                                                                   \
-  void __morgana_image_store_##KIND(ImagePointer image, AT at, float value) {         \
-    write(image, at.x, at.y, Z, (uint4)(bits_of(value), 0, 0, 0), 1, SLICES, SLICES); \
+#define DEPTH(KIND, AT, Z, SLICES)                                                     \
+  FUNCTION float __morgana_image_load_##KIND(ImagePointer image, AT at) {              \
+    return float_of(read(image, at.x, at.y, Z, 1, SLICES, SLICES).x);                  \
+  }                                                                                    \
+  FUNCTION void __morgana_image_store_##KIND(ImagePointer image, AT at, float value) { \
+    write(image, at.x, at.y, Z, (uint4)(bits_of(value), 0, 0, 0), 1, SLICES, SLICES);  \
   }
-#define SAMPLE(KIND, AT, X, Y, Z, AXES, SLICE, SLICED)                                      \
-  float4 __morgana_image_sample_##KIND(ImagePointer image, SamplerPointer sampler, AT at) { \
-    return floats(sample(image, sampler, X, Y, Z, AXES, SLICE, SLICED));                    \
-  }                                                                                         \
-  half4 __morgana_image_sampleh_##KIND(ImagePointer image, SamplerPointer sampler, AT at) { \
-    return halves(sample(image, sampler, X, Y, Z, AXES, SLICE, SLICED));                    \
+#define SAMPLE(KIND, AT, X, Y, Z, AXES, SLICE, SLICED)                                               \
+  FUNCTION float4 __morgana_image_sample_##KIND(ImagePointer image, SamplerPointer sampler, AT at) { \
+    return floats(sample(image, sampler, X, Y, Z, AXES, SLICE, SLICED));                             \
+  }                                                                                                  \
+  FUNCTION half4 __morgana_image_sampleh_##KIND(ImagePointer image, SamplerPointer sampler, AT at) { \
+    return halves(sample(image, sampler, X, Y, Z, AXES, SLICE, SLICED));                             \
   }
 
 ACCESS(1D, int, at, 0, 0, 0, 0, 0)
@@ -403,9 +406,9 @@ SAMPLE(2D, float2, at.x, at.y, 0, 2, 0, 0)
 SAMPLE(2Da, float4, at.x, at.y, 0, 2, layer_of(image, at.z), 1)
 SAMPLE(3D, float4, at.x, at.y, at.z, 3, 0, 0)
 
-float __morgana_image_sample_2Dd(ImagePointer image, SamplerPointer sampler, float2 at) {
+FUNCTION float __morgana_image_sample_2Dd(ImagePointer image, SamplerPointer sampler, float2 at) {
   return float_of(sample(image, sampler, at.x, at.y, 0, 2, 0, 0).x);
 }
-float __morgana_image_sample_2Dad(ImagePointer image, SamplerPointer sampler, float4 at) {
+FUNCTION float __morgana_image_sample_2Dad(ImagePointer image, SamplerPointer sampler, float4 at) {
   return float_of(sample(image, sampler, at.x, at.y, 0, 2, layer_of(image, at.z), 1).x);
 }
