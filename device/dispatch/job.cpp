@@ -276,7 +276,10 @@ std::unique_ptr<ResidentGroup> Job::unpark() {
   return resident;
 }
 
-std::unique_ptr<ResidentGroup> Job::take_next(std::unique_ptr<ResidentGroup>& spare, Share& share) {
+std::unique_ptr<ResidentGroup> Job::take_next(std::unique_ptr<ResidentGroup>& spare, Share& share,
+                                              bool resumes) {
+  if (resumes)
+    if (auto parked = unpark()) return parked;
   if (auto fresh = start_next(spare, share)) return fresh;
   return unpark();
 }
@@ -286,8 +289,15 @@ void Job::work() {
   if (start_time_ == 0) start_time_ = __rdtsc();
   std::unique_ptr<ResidentGroup> resident;
   Share share;
+  // Whose turn it is: a group may wait for one that is parked as well as for one that nobody has begun. After
+  // a resumed group that ended come others that were parked, which may have waited for it.
+  bool resumes = false;
   while (!is_stopped()) {
     State state = State::out_of_time;
+    if (!resident && resumes) {
+      resident = unpark();
+      resumes = resident != nullptr;
+    }
     if (!resident) {
       resident = start_next(spare_group, share);
       if (resident) {
@@ -310,7 +320,8 @@ void Job::work() {
       case State::out_of_time:
         // Give way to a group that waits: this one may be waiting for what that one does.
         if (!share.is_empty() || has_work()) {
-          auto other = take_next(spare_group, share);
+          resumes = !resumes;
+          auto other = take_next(spare_group, share, resumes);
           if (other) {
             park(std::move(resident));
             resident = std::move(other);

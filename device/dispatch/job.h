@@ -48,7 +48,7 @@ class Job {
   bool run_round(ResidentGroup& resident, bool& all_slept, State& state);
   void run_wave(Wave& wave);
   bool take_share(Share& share);
-  std::unique_ptr<ResidentGroup> take_next(std::unique_ptr<ResidentGroup>& spare, Share& share);
+  std::unique_ptr<ResidentGroup> take_next(std::unique_ptr<ResidentGroup>& spare, Share& share, bool resumes);
   std::unique_ptr<ResidentGroup> start_next(std::unique_ptr<ResidentGroup>& spare, Share& share);
   void park(std::unique_ptr<ResidentGroup> resident);
   std::unique_ptr<ResidentGroup> unpark();
