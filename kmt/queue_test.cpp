@@ -414,9 +414,9 @@ TEST_F(Aql, AMemoryFaultIsTheNodes) {
   HsaEvent* fault = make_event(HSA_EVENTTYPE_MEMORY, true);
   submit(dispatch(make_kernel(kWild), nullptr, nullptr));
   ASSERT_EQ(hsaKmtWaitOnEvent(fault, 10'000), HSAKMT_STATUS_SUCCESS);
-  const HsaMemoryAccessFault& report = fault->EventData.EventData.MemoryAccessFault;
+  const HsaMemoryAccessFault& report = fault->EventData.EventData.MemoryAccessFault;  // packed: read by value
   EXPECT_EQ(report.NodeId, kGpu);
-  EXPECT_EQ(report.VirtualAddress, 0u);
+  EXPECT_EQ(+report.VirtualAddress, 0u);
   EXPECT_EQ(report.Failure.NotPresent, 1u);
   EXPECT_EQ(report.Flags, HSA_EVENTID_MEMORY_FATAL_PROCESS);
   EXPECT_EQ(value(error_), 0);
@@ -624,7 +624,7 @@ TEST_F(Sdma, WildCopiesAndUnknownPacketsEndInTheMemoryEvent) {
   auto* to = allocate<uint8_t>(kPage);
   submit({1, 63, 0, 0x40, 0, low(to), high(to)});
   ASSERT_EQ(hsaKmtWaitOnEvent(fault, 10'000), HSAKMT_STATUS_SUCCESS);
-  EXPECT_EQ(fault->EventData.EventData.MemoryAccessFault.VirtualAddress, 0x40u);
+  EXPECT_EQ(+fault->EventData.EventData.MemoryAccessFault.VirtualAddress, 0x40u);
   EXPECT_EQ(fault->EventData.EventData.MemoryAccessFault.Failure.NotPresent, 1u);
 }
 
