@@ -358,7 +358,11 @@ class Caller {
         clCreateCommandQueue(shared_.context, shared_.device, CL_QUEUE_PROFILING_ENABLE, &error);
     ok(error);
     const int value = 7;
-    ok(clEnqueueFillBuffer(brief, shared_.buffer, &value, sizeof value, 0, 256, 0, nullptr, nullptr));
+    // A buffer of its own: this queue may still be at work when the next one begins.
+    cl_mem filled = clCreateBuffer(shared_.context, 0, 256, nullptr, &error);
+    ok(error);
+    ok(clEnqueueFillBuffer(brief, filled, &value, sizeof value, 0, 256, 0, nullptr, nullptr));
+    ok(clReleaseMemObject(filled));
     ok(clReleaseCommandQueue(brief));
   }
 
