@@ -50,6 +50,16 @@ class Disasm(unittest.TestCase):
         self.assertIn("s_endpgm", text)
         self.assertIn(".amdhsa_", text)
 
+    def test_target(self):
+        text = run("disasm", "--target", "gfx803", TESTDATA / "plain.bundle").stdout
+        self.assertIn("s_endpgm", text)
+        self.assertIn("flat_load_", text)
+        self.assertNotIn("global_load_", text)  # of the entry for gfx90a
+        other = run("disasm", "--target", "gfx950", TESTDATA / "plain.bundle")
+        self.assertEqual(other.returncode, 1)
+        self.assertIn("no code object for gfx950", other.stderr)
+        self.assertEqual(run("disasm", "--target", "gfx1030", TESTDATA / "plain.bundle").returncode, 2)
+
     def test_table(self):
         good = "VOP2\t1\tv_add_f32\t02020202\tv_add_f32_e32 v1, s2, v1\t1\n"
         head = "format\topcode\tmnemonic\thex\tasm\troundtrip\n"

@@ -37,6 +37,18 @@ cl_int resolve_image(cl_command_queue command_queue, cl_mem image, Queue*& queue
   return has_images(queue->device().target()) ? CL_SUCCESS : CL_INVALID_OPERATION;
 }
 
+bool are_map_flags(cl_map_flags flags) {
+  constexpr cl_map_flags kKnown = CL_MAP_READ | CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION;
+  const bool invalidates = (flags & CL_MAP_WRITE_INVALIDATE_REGION) != 0;
+  return (flags & ~kKnown) == 0 && !(invalidates && (flags & (CL_MAP_READ | CL_MAP_WRITE)) != 0);
+}
+
+bool are_migration_flags(cl_mem_migration_flags flags) {
+  constexpr cl_mem_migration_flags kKnown =
+      CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
+  return (flags & ~kKnown) == 0;
+}
+
 cl_int make_rect(const size_t* origin, const size_t* region, size_t row_pitch, size_t slice_pitch,
                  Rect& rect) {
   if (origin == nullptr || region == nullptr) return CL_INVALID_VALUE;

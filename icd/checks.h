@@ -32,6 +32,10 @@ inline bool host_may_write(const Mem& mem) {
   return (mem.flags() & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS)) == 0;
 }
 
+// CL_INVALID_VALUE if map_flags, or migration flags, are not valid.
+bool are_map_flags(cl_map_flags flags);
+bool are_migration_flags(cl_mem_migration_flags flags);
+
 // The three last arguments of every enqueue function.
 struct Waits {
   cl_uint count;

@@ -6,13 +6,6 @@ using namespace morgana::icd;
 
 namespace {
 
-constexpr cl_map_flags kMapFlags = CL_MAP_READ | CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION;
-
-bool are_map_flags(cl_map_flags flags) {
-  bool invalidates = (flags & CL_MAP_WRITE_INVALIDATE_REGION) != 0;
-  return (flags & ~kMapFlags) == 0 && !(invalidates && (flags & (CL_MAP_READ | CL_MAP_WRITE)) != 0);
-}
-
 bool writes(cl_map_flags flags) { return (flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)) != 0; }
 
 // CL_INVALID_OPERATION if the flags of the buffer or image forbid the host this access.
@@ -146,9 +139,7 @@ cl_int CL_API_CALL clEnqueueMigrateMemObjects(cl_command_queue command_queue, cl
     if (queue == nullptr) return CL_INVALID_COMMAND_QUEUE;
     // CL_INVALID_VALUE if num_mem_objects is zero or mem_objects is NULL, or flags is not 0 or a known flag.
     if (num_mem_objects == 0 || mem_objects == nullptr) return CL_INVALID_VALUE;
-    if ((flags &
-         ~cl_mem_migration_flags{CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED}) != 0)
-      return CL_INVALID_VALUE;
+    if (!are_migration_flags(flags)) return CL_INVALID_VALUE;
     // CL_INVALID_MEM_OBJECT if any memory object is not valid; CL_INVALID_CONTEXT if its context is another.
     std::vector<Ref<Mem>> holds;
     for (cl_uint i = 0; i < num_mem_objects; ++i) {

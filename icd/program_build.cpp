@@ -42,8 +42,9 @@ void dump(const Device& device, const std::string& source, const Build& build) {
   std::string stem =
       fmt::format("{}/program-{}-{}", options().dump_dir, counter.fetch_add(1), device.spec().processor);
   auto write = [&](const char* suffix, std::string_view content) {
-    std::ofstream(stem + suffix, std::ios::binary)
-        .write(content.data(), static_cast<std::streamsize>(content.size()));
+    std::ofstream file(stem + suffix, std::ios::binary);
+    file.write(content.data(), static_cast<std::streamsize>(content.size()));
+    if (!file.flush()) log(LogLevel::warn, "MORGANA_DUMP_DIR: cannot write {}{}", stem, suffix);
   };
   if (!source.empty()) write(".cl", source);
   write(".options", build.options);

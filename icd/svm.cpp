@@ -157,11 +157,7 @@ cl_int CL_API_CALL clEnqueueSVMMap(cl_command_queue command_queue, cl_bool block
     Queue* queue = find_queue(command_queue);
     if (queue == nullptr) return CL_INVALID_COMMAND_QUEUE;
     // CL_INVALID_VALUE if svm_ptr is NULL, size is 0, or flags are not valid.
-    constexpr cl_map_flags kKnown = CL_MAP_READ | CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION;
-    if (svm_ptr == nullptr || size == 0 || (flags & ~kKnown) != 0) return CL_INVALID_VALUE;
-    // To invalidate excludes to read and to write ("Memory Map Flags").
-    const bool invalidates = (flags & CL_MAP_WRITE_INVALIDATE_REGION) != 0;
-    if (invalidates && flags != CL_MAP_WRITE_INVALIDATE_REGION) return CL_INVALID_VALUE;
+    if (svm_ptr == nullptr || size == 0 || !are_map_flags(flags)) return CL_INVALID_VALUE;
     return submit(*queue, CL_COMMAND_SVM_MAP, {num_events_in_wait_list, event_wait_list, event}, blocking_map,
                   [] {});
   });
@@ -190,9 +186,7 @@ cl_int CL_API_CALL clEnqueueSVMMigrateMem(cl_command_queue command_queue, cl_uin
     Queue* queue = find_queue(command_queue);
     if (queue == nullptr) return CL_INVALID_COMMAND_QUEUE;
     // CL_INVALID_VALUE if num_svm_pointers is zero, svm_pointers is NULL, or flags are not valid.
-    if (num_svm_pointers == 0 || svm_pointers == nullptr) return CL_INVALID_VALUE;
-    if ((flags &
-         ~cl_mem_migration_flags{CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED}) != 0)
+    if (num_svm_pointers == 0 || svm_pointers == nullptr || !are_migration_flags(flags))
       return CL_INVALID_VALUE;
     // CL_INVALID_VALUE if a range is not contained within an allocation of clSVMAlloc.
     for (cl_uint i = 0; i < num_svm_pointers; ++i)

@@ -51,16 +51,22 @@ void print_range(const codeobj::CodeObject& object, const codeobj::CodeRange& ra
   }
 }
 
-int disassemble_file(const std::string& path) {
+// `only`: the target whose code objects are wanted, when not all are.
+int disassemble_file(const std::string& path, std::optional<Target> only) {
   auto file = read_file(path);
   if (!file.ok()) return fail("disasm", file.error().message);
   auto text = codeobj::describe_file(Bytes(*file));
   if (!text.ok()) return fail("disasm", text.error().in(path).message);
   auto bundle = codeobj::Bundle::parse(Bytes(*file));
   if (!bundle.ok()) return fail("disasm", bundle.error().in(path).message);
+  const auto is_wanted = [&](const codeobj::BundleEntry& entry) {
+    return entry.target && (!only || entry.target->target() == only) && codeobj::is_code_object(entry.bytes);
+  };
+  if (only && std::none_of(bundle->entries().begin(), bundle->entries().end(), is_wanted))
+    return fail("disasm", fmt::format("{}: no code object for {}", path, info(*only).name));
   fmt::print("{}", *text);
   for (const codeobj::BundleEntry& entry : bundle->entries()) {
-    if (!entry.target || !codeobj::is_code_object(entry.bytes)) continue;
+    if (!is_wanted(entry)) continue;
     auto object = codeobj::CodeObject::parse(entry.bytes);
     if (!object.ok()) return fail("disasm", object.error().in(path).message);
     std::optional<codeobj::LineTable> lines;
@@ -78,14 +84,17 @@ int disasm_command(Words words) {
   auto table = take_option(own, "--tsv");
   if (!target_name.ok()) return fail("disasm", target_name.error().message, 2);
   if (!table.ok()) return fail("disasm", table.error().message, 2);
+  std::optional<Target> target;
+  if (target_name->has_value()) {
+    target = find_target(**target_name);
+    if (!target) return fail("disasm", fmt::format("no target '{}'", **target_name), 2);
+  }
   if (!table->has_value()) {
     if (own.size() != 1) return fail("disasm", "one file is needed: morgana disasm FILE", 2);
-    return disassemble_file(std::string(own.front()));
+    return disassemble_file(std::string(own.front()), target);
   }
   if (!nothing_left("disasm", own)) return 2;
-  if (!target_name->has_value()) return fail("disasm", "--tsv needs --target", 2);
-  auto target = find_target(**target_name);
-  if (!target) return fail("disasm", fmt::format("no target '{}'", **target_name), 2);
+  if (!target) return fail("disasm", "--tsv needs --target", 2);
   return compare_table(*target, **table);
 }
 
