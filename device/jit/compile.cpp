@@ -1,6 +1,7 @@
 // From a Flow to code in memory: the pass pipeline, the back end, the linker.
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/AsmParser/Parser.h>
 #include <llvm/Config/llvm-config.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -8,6 +9,7 @@
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
+#include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
@@ -151,6 +153,12 @@ void optimise(llvm::Module& module, llvm::Function& kernel, llvm::TargetMachine&
   f.run(kernel, functions);
 }
 
+// As the library's bitcode names it.
+const char* host_processor() {
+  const std::string_view host = level().name;
+  return host == "avx512" ? "x86-64-v4" : host == "avx2" ? "x86-64-v3" : "x86-64-v2";
+}
+
 std::unique_ptr<llvm::TargetMachine> target_machine(const llvm::Function& kernel) {
   std::string problem;
   const llvm::Triple triple(llvm::sys::getProcessTriple());
@@ -162,6 +170,15 @@ std::unique_ptr<llvm::TargetMachine> target_machine(const llvm::Function& kernel
   return std::unique_ptr<llvm::TargetMachine>(
       target->createTargetMachine(triple, cpu, features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
                                   llvm::CodeGenOptLevel::Default, true));
+}
+
+bool emit(llvm::Module& module, llvm::TargetMachine& machine, llvm::SmallVector<char, 0>& object) {
+  llvm::raw_svector_ostream stream(object);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile, true))
+    return false;
+  passes.run(module);
+  return true;
 }
 
 // For whoever works on the JIT.
@@ -278,11 +295,7 @@ std::optional<Error> generate(const Library& library, const Flow& flow, Target t
   dump(*module, address, "opt");
   const double optimised = cpu_milliseconds();
 
-  llvm::raw_svector_ostream stream(stored.object);
-  llvm::legacy::PassManager emit;
-  if (machine->addPassesToEmitFile(emit, stream, nullptr, llvm::CodeGenFileType::ObjectFile, true))
-    return failed("LLVM cannot emit objects");
-  emit.run(*module);
+  if (!emit(*module, *machine, stored.object)) return failed("LLVM cannot emit objects");
 
   for (const Step* single : translator.singles())
     for (const Instruction& i : flow.instructions)
@@ -361,6 +374,65 @@ Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entr
   log(LogLevel::debug, "jit: kernel at {:#x}: ready after {:.1f} ms{}", address, cpu_milliseconds() - begin,
       kept ? ", from the cache" : "");
   return std::shared_ptr<const Kernel>(std::move(kernel));
+}
+
+// --- LLVM's statics ---
+
+namespace {
+
+// What makes them: a vector that is no simple type, a call, constants of vectors, and one in a loop.
+constexpr char kSample[] = R"(
+define void @sample(ptr %p, i32 %n) {
+  switch i32 %n, label %end [
+    i32 0, label %row
+    i32 7, label %call
+  ]
+row:
+  %v = load <64 x i32>, ptr %p
+  %w = mul <64 x i32> %v, %v
+  store <64 x i32> %w, ptr %p
+  br label %end
+call:
+  call void @other(ptr %p)
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %call ], [ %next, %loop ]
+  %q = getelementptr <16 x float>, ptr %p, i64 %i
+  %x = load <16 x float>, ptr %q
+  %y = fmul <16 x float> %x, splat (float 3.0)
+  store <16 x float> %y, ptr %q
+  %next = add i64 %i, 1
+  %again = icmp ult i64 %next, 1000
+  br i1 %again, label %loop, label %end
+end:
+  ret void
+}
+declare void @other(ptr)
+)";
+
+}  // namespace
+
+void warm_up() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    const double begin = cpu_milliseconds();
+    initialize_llvm();
+    llvm::LLVMContext context;
+    llvm::SMDiagnostic problem;
+    const auto module = llvm::parseAssemblyString(kSample, problem, context);
+    llvm::Function* const sample = module ? module->getFunction("sample") : nullptr;
+    if (sample == nullptr) return log(LogLevel::error, "jit: {}", problem.getMessage().str());
+    sample->addFnAttr("target-cpu", host_processor());
+    const auto machine = target_machine(*sample);
+    if (machine == nullptr) return;  // nor will any kernel be compiled
+    module->setDataLayout(machine->createDataLayout());
+    module->setTargetTriple(machine->getTargetTriple());
+    optimise(*module, *sample, *machine);
+    llvm::SmallVector<char, 0> object;
+    (void)emit(*module, *machine, object);
+    (void)linker();
+    log(LogLevel::debug, "jit: LLVM is ready after {:.1f} ms", cpu_milliseconds() - begin);
+  });
 }
 
 }  // namespace morgana::device::jit

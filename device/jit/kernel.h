@@ -40,6 +40,10 @@ class Kernel {
 // Compiles the kernel that begins at `entry`, a step of `program`. An error says why it stays interpreted.
 Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entry, const Specialisation& key);
 
+// Makes what LLVM makes at first use and the process's exit destroys: handlers that are registered with
+// atexit afterwards run before the destruction of whatever `compile` uses. Once per process; any thread.
+void warm_up();
+
 // Executes a wave until it stops, as Level::run does: with the frame's kernel, or the interpreter once the
 // kernel has handed the wave over.
 void run(Wave& wave, WaveFrame& frame);

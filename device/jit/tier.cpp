@@ -45,16 +45,20 @@ void before_exit() {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
+// Before the first compilation, by the thread that asks for it: one that launches kernels does not exit
+// meanwhile.
+void register_exit() {
+  static const bool registered = [] {
+    warm_up();
+    pthread_atfork(nullptr, nullptr, [] { compilations.store(0); });  // threads do not survive fork
+    return std::atexit(before_exit) == 0;
+  }();
+  (void)registered;
+}
+
 class Compilation {
  public:
-  Compilation() {
-    static const bool registered = [] {
-      pthread_atfork(nullptr, nullptr, [] { compilations.store(0); });  // threads do not survive fork
-      return std::atexit(before_exit) == 0;
-    }();
-    (void)registered;
-    compilations.fetch_add(1);
-  }
+  Compilation() { compilations.fetch_add(1); }
   ~Compilation() { compilations.fetch_sub(1); }
   Compilation(const Compilation&) = delete;
   Compilation& operator=(const Compilation&) = delete;
@@ -140,6 +144,7 @@ Tier::~Tier() {
 std::shared_ptr<const Request> Tier::request(Program& program, const Step* entry, const Specialisation& key,
                                              bool full, bool partial) {
   if (policy() == Policy::off) return nullptr;
+  register_exit();
   std::unique_lock lock(impl_->mutex);
   std::shared_ptr<Forms> forms;
   auto& known = impl_->kernels[entry];
