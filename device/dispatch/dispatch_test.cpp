@@ -96,6 +96,25 @@ void look_back(uint32_t groups, uint32_t from, uint32_t to) {
 TEST(Dispatch, GroupsThatLookBackMakeProgress) { look_back(3000, 0, 1); }
 TEST(Dispatch, GroupsThatWaitForLaterOnesMakeProgress) { look_back(12, 1, 0); }
 
+// The whole chain waits until many groups are parked, in whatever order; then it must run off.
+TEST(Dispatch, GroupsThatLookBackMakeProgressAfterAStandstill) {
+  constexpr uint32_t kGroups = 400;
+  Device device(Target::gfx950);
+  TestKernel kernel("look_back", Target::gfx950);
+  std::vector<uint32_t> published(kGroups + 1);
+  kernel.launch.grid = {kGroups * 64, 1, 1};
+  kernel.launch.group = {64, 1, 1};
+  kernel.arguments = {address(published.data()), address(published.data() + 1)};
+  std::thread late([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    std::atomic_ref(published[0]).store(1);
+  });
+  const Fault fault = kernel.run(device);
+  late.join();
+  ASSERT_EQ(fault.kind, FaultKind::none);
+  EXPECT_EQ(published[kGroups], kGroups + 1);
+}
+
 // A software grid barrier: all groups have to be resident, and each round needs every one of them.
 TEST(Dispatch, ASoftwareGridBarrierIsPassedAgainAndAgain) {
   constexpr uint32_t kGroups = 8, kRounds = 12;

@@ -12,9 +12,13 @@ namespace {
 
 // Taken branches after which a wave lets the others of its group run.
 constexpr uint32_t kBudget = 2048;
-// A group runs this long before it gives way to other groups, if they wait (nanoseconds).
+// A group that begins runs this long before it gives way to other groups, if they wait (nanoseconds).
 constexpr uint64_t kSlice = 2'000'000;
-// The slice doubles with every so many parked groups, so that long groups do not all become resident at once.
+// A parked group that goes on runs this long: one that still waits should not cost those behind it much.
+constexpr uint64_t kTurn = 100'000;
+// Parked groups have this long among themselves before another one begins. It doubles with every so many of
+// them, so that long groups do not all become resident at once.
+constexpr uint64_t kRecess = 1'000'000;
 constexpr uint32_t kParkedPerDoubling = 16;
 // How long a thread's share of work-groups should take, in steps of the time stamp counter: about ten
 // microseconds, so that the costs of taking it are small beside it.
@@ -63,7 +67,7 @@ bool Job::is_stopped() const {
 
 uint64_t Job::instructions() const {
   uint64_t sum = instructions_.load(std::memory_order_relaxed);
-  for (const auto& resident : parked_) sum += resident->instructions();
+  for (const auto& [index, resident] : parked_) sum += resident->instructions();
   return sum;
 }
 
@@ -71,12 +75,6 @@ void Job::record(Fault fault) {
   std::lock_guard lock(mutex_);
   if (fault_.kind == FaultKind::none) fault_ = std::move(fault);
   stop_.store(true, std::memory_order_relaxed);
-}
-
-uint64_t Job::slice() const {
-  const uint32_t doublings =
-      std::min(parked_count_.load(std::memory_order_relaxed) / kParkedPerDoubling, 12u);
-  return kSlice << doublings;
 }
 
 // Asks for help once the launch has lasted long enough and what is left would last as long again.
@@ -94,7 +92,7 @@ void Job::run_wave(Wave& wave) {
   struct Call {
     static void run(void* argument) {
       Wave& wave = *static_cast<Wave*>(argument);
-      jit::run(wave, static_cast<const ResidentGroup*>(wave.context)->frame(wave));
+      jit::run(wave, resident_of(wave).frame(wave));
     }
   };
   wave.budget = kBudget;
@@ -137,7 +135,7 @@ bool Job::run_round(ResidentGroup& resident, bool& all_slept, State& state) {
   return true;
 }
 
-Job::State Job::run_group(ResidentGroup& resident) {
+Job::State Job::run_group(ResidentGroup& resident, uint64_t time) {
   Group& group = resident.group();
   uint64_t deadline = 0;  // set after the first round: most groups need only one
   while (true) {
@@ -151,7 +149,7 @@ Job::State Job::run_group(ResidentGroup& resident) {
     if (!released && all_slept) return State::sleeping;
     if (is_stopped()) return State::stopped;
     const uint64_t now = service::core_clock();
-    if (deadline == 0) deadline = now + slice();
+    if (deadline == 0) deadline = now + time;
     if (now > deadline) return State::out_of_time;
   }
 }
@@ -242,11 +240,11 @@ bool Job::take_share(Share& share) {
   return true;
 }
 
-std::unique_ptr<ResidentGroup> Job::start_next(std::unique_ptr<ResidentGroup>& spare, Share& share) {
+std::unique_ptr<ResidentGroup> Job::start_next(Share& share) {
   if (share.is_empty() && !take_share(share)) return nullptr;
   const uint64_t index = share.next++;
-  if (!spare) spare = std::make_unique<ResidentGroup>();
-  if (!spare->start(plan_, index)) {
+  if (!spare_group) spare_group = std::make_unique<ResidentGroup>();
+  if (!spare_group->start(plan_, index)) {
     Fault fault;
     fault.kind = FaultKind::memory;
     fault.detail = "no host memory for the registers, LDS and scratch of a work-group";
@@ -254,13 +252,14 @@ std::unique_ptr<ResidentGroup> Job::start_next(std::unique_ptr<ResidentGroup>& s
     record(std::move(fault));
     return nullptr;
   }
-  return std::move(spare);
+  return std::move(spare_group);
 }
 
 void Job::park(std::unique_ptr<ResidentGroup> resident) {
   {
     std::lock_guard lock(mutex_);
-    parked_.push_back(std::move(resident));
+    const uint64_t index = resident->index();
+    parked_.emplace(index, std::move(resident));
     parked_count_.store(static_cast<uint32_t>(parked_.size()), std::memory_order_relaxed);
   }
   if (helpers_called_.load(std::memory_order_relaxed)) Pool::get().wake();
@@ -270,17 +269,36 @@ std::unique_ptr<ResidentGroup> Job::unpark() {
   if (parked_count_.load(std::memory_order_relaxed) == 0) return nullptr;
   std::lock_guard lock(mutex_);
   if (parked_.empty()) return nullptr;
-  auto resident = std::move(parked_.front());
-  parked_.pop_front();
+  auto next = parked_.upper_bound(last_unparked_);
+  if (next == parked_.end()) next = parked_.begin();
+  last_unparked_ = next->first;
+  auto resident = std::move(next->second);
+  parked_.erase(next);
   parked_count_.store(static_cast<uint32_t>(parked_.size()), std::memory_order_relaxed);
   return resident;
 }
 
-std::unique_ptr<ResidentGroup> Job::take_next(std::unique_ptr<ResidentGroup>& spare, Share& share,
-                                              bool resumes) {
-  if (resumes)
+// All parked groups are to have their turns, and more until the recess ends.
+void Job::begin_turns(Turns& turns) const {
+  const uint32_t parked = parked_count_.load(std::memory_order_relaxed);
+  turns.left = parked;
+  turns.recess_end = service::core_clock() + (kRecess << std::min(parked / kParkedPerDoubling, 12u));
+}
+
+std::unique_ptr<ResidentGroup> Job::take_next(Share& share, Turns& turns) {
+  turns.is_fresh = false;
+  if (turns.left == 0 && turns.was_busy && service::core_clock() < turns.recess_end) {
+    turns.left = parked_count_.load(std::memory_order_relaxed);
+    turns.was_busy = false;
+  }
+  if (turns.left > 0) {
+    turns.left--;
     if (auto parked = unpark()) return parked;
-  if (auto fresh = start_next(spare, share)) return fresh;
+  }
+  if (auto fresh = start_next(share)) {
+    turns.is_fresh = true;
+    return fresh;
+  }
   return unpark();
 }
 
@@ -289,40 +307,35 @@ void Job::work() {
   if (start_time_ == 0) start_time_ = __rdtsc();
   std::unique_ptr<ResidentGroup> resident;
   Share share;
-  // Whose turn it is: a group may wait for one that is parked as well as for one that nobody has begun. After
-  // a resumed group that ended come others that were parked, which may have waited for it.
-  bool resumes = false;
+  Turns turns;
   while (!is_stopped()) {
-    State state = State::out_of_time;
-    if (!resident && resumes) {
-      resident = unpark();
-      resumes = resident != nullptr;
-    }
-    if (!resident) {
-      resident = start_next(spare_group, share);
-      if (resident) {
-        if (resident->is_compiled()) state = run_share(*resident, share);
-        consider_helpers();
-      } else {
-        resident = unpark();
-      }
-    }
+    if (!resident) resident = take_next(share, turns);
     if (!resident) break;
-    if (state == State::out_of_time) state = run_group(*resident);
+    State state = State::out_of_time;
+    if (turns.is_fresh) {
+      if (resident->is_compiled()) state = run_share(*resident, share);
+      consider_helpers();
+    }
+    if (state == State::out_of_time) state = run_group(*resident, turns.is_fresh ? kSlice : kTurn);
     switch (state) {
       case State::faulted: record(resident->group().fault); [[fallthrough]];
       case State::finished:
       case State::stopped:
         instructions_.fetch_add(resident->instructions(), std::memory_order_relaxed);
         spare_group = std::move(resident);
+        // Others may have waited for it.
+        if (!turns.is_fresh) turns.left = parked_count_.load(std::memory_order_relaxed);
         break;
       case State::sleeping:
       case State::out_of_time:
+        if (turns.is_fresh) begin_turns(turns);
+        turns.was_busy |= state == State::out_of_time;
+        turns.is_fresh = false;
+        // What it waits for may be on a thread that has no processor.
+        if (state == State::out_of_time) sched_yield();
         // Give way to a group that waits: this one may be waiting for what that one does.
         if (!share.is_empty() || has_work()) {
-          resumes = !resumes;
-          auto other = take_next(spare_group, share, resumes);
-          if (other) {
+          if (auto other = take_next(share, turns)) {
             park(std::move(resident));
             resident = std::move(other);
             break;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 
@@ -43,16 +44,25 @@ class Job {
     bool is_empty() const { return next == end; }
   };
 
-  State run_group(ResidentGroup& resident);
+  // Whose turn it is on a thread. A group may wait for one that is parked as well as for one that nobody has
+  // begun: when one that was begun has to wait, the parked ones go on for a while before the next is begun.
+  struct Turns {
+    bool is_fresh = false;  // the group that runs has just been begun
+    uint32_t left = 0;      // of the parked ones
+    bool was_busy = false;  // since all had a turn, one used up its time: not all sleep
+    uint64_t recess_end = 0;
+  };
+
+  State run_group(ResidentGroup& resident, uint64_t time);  // nanoseconds, or a little longer
   State run_share(ResidentGroup& resident, Share& share);
   bool run_round(ResidentGroup& resident, bool& all_slept, State& state);
   void run_wave(Wave& wave);
   bool take_share(Share& share);
-  std::unique_ptr<ResidentGroup> take_next(std::unique_ptr<ResidentGroup>& spare, Share& share, bool resumes);
-  std::unique_ptr<ResidentGroup> start_next(std::unique_ptr<ResidentGroup>& spare, Share& share);
+  std::unique_ptr<ResidentGroup> take_next(Share& share, Turns& turns);
+  void begin_turns(Turns& turns) const;
+  std::unique_ptr<ResidentGroup> start_next(Share& share);
   void park(std::unique_ptr<ResidentGroup> resident);
   std::unique_ptr<ResidentGroup> unpark();
-  uint64_t slice() const;
   void record(Fault fault);
   void consider_helpers();
 
@@ -65,7 +75,9 @@ class Job {
   uint64_t start_time_ = 0;
 
   std::mutex mutex_;
-  std::deque<std::unique_ptr<ResidentGroup>> parked_;
+  // By index, and resumed round and round in that order: groups most often wait for those before them.
+  std::map<uint64_t, std::unique_ptr<ResidentGroup>> parked_;
+  uint64_t last_unparked_ = 0;
   Fault fault_;
 
   // The pool's: threads at work besides the caller, guarded by the pool's mutex.

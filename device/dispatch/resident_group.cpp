@@ -23,6 +23,7 @@ uint8_t* LazyMemory::reserve(uint64_t size) {
 
 bool ResidentGroup::start(const LaunchPlan& plan, uint64_t index) {
   plan_ = &plan;
+  index_ = index;
   group_.id = plan.group_id(index);
   size_ = plan.group_size(group_.id);
   group_.wave_count = (size_[0] * size_[1] * size_[2] + kLanes - 1) / kLanes;
@@ -67,6 +68,7 @@ bool ResidentGroup::start_after(uint64_t index) {
     waves_[0].instructions += executed;
     return is_compiled();
   }
+  index_ = index;
   group_.id = id;
   group_.waves_ended = group_.waves_at_barrier = 0;
   bool is_compiled = true;

@@ -40,6 +40,7 @@ class ResidentGroup {
   // is to run a part of this one.
   bool start_after(uint64_t index);
 
+  uint64_t index() const { return index_; }
   Group& group() { return group_; }
   Wave& wave(uint32_t i) { return waves_[i]; }
   // All waves have a compiled kernel.
@@ -62,6 +63,7 @@ class ResidentGroup {
   void start_wave(uint32_t i);
 
   const LaunchPlan* plan_ = nullptr;
+  uint64_t index_ = 0;
   Group group_;
   mutable uint32_t lost_ = 0;  // a bit a wave
   std::array<uint32_t, 3> size_{};
@@ -69,5 +71,10 @@ class ResidentGroup {
   std::unique_ptr<jit::WaveFrame[]> frames_{new jit::WaveFrame[kMaxWaves]};
   LazyMemory registers_, lds_, scratch_;
 };
+
+// The group of a wave that executes.
+inline const ResidentGroup& resident_of(const Wave& wave) {
+  return *static_cast<const ResidentGroup*>(wave.context);
+}
 
 }  // namespace morgana::device

@@ -80,7 +80,7 @@ void decode(Wave& wave, const Step* step) {
 
 const Step* find_step(Wave& wave, uint64_t pc) {
   HostScope host;
-  const auto& resident = *static_cast<const ResidentGroup*>(wave.context);
+  const ResidentGroup& resident = resident_of(wave);
   Program* program = resident.plan().code_map->find(pc);
   if (program == nullptr) return nullptr;
   const Step* step = program->at(pc);
@@ -97,7 +97,7 @@ bool enter_trap(Wave& wave, const Step* step, uint64_t pc, uint32_t rewind, uint
   if (handler == nullptr) {
     wave.code = from;
     // Without its handler a runtime still learns of the fault itself.
-    if (static_cast<const ResidentGroup*>(wave.context)->plan().has_reporter()) return false;
+    if (resident_of(wave).plan().has_reporter()) return false;
     record_fault(wave, step, FaultKind::bad_jump, "no code is loaded at the trap handler's address", tba, -1,
                  false);
     return false;
@@ -106,7 +106,7 @@ bool enter_trap(Wave& wave, const Step* step, uint64_t pc, uint32_t rewind, uint
   wave.s[ttmp0] = static_cast<uint32_t>(pc);
   wave.s[ttmp0 + 1] = static_cast<uint32_t>(pc >> 32 & 0xffff) | (id & 0xff) << 16 |
                       (is_host ? 1u << 24 : 0) | (rewind & 0xf) << 25;
-  const auto& resident = *static_cast<const ResidentGroup*>(wave.context);
+  const ResidentGroup& resident = resident_of(wave);
   if (jit::WaveFrame& frame = resident.frame(wave); frame.in_kernel) {
     resident.set_lost(wave);
     frame.kernel = nullptr;  // the handler is interpreted
@@ -124,7 +124,7 @@ bool enter_trap(Wave& wave, const Step* step, uint64_t pc, uint32_t rewind, uint
 bool trap_instead(Wave& wave, const Step* step, FaultKind kind) {
   if ((wave.status & (kStatusTrapEn | kStatusPriv)) != kStatusTrapEn) return false;
   // ROCR's handler of gfx8 looks for the queue where only s_trap has put it.
-  const auto& resident = *static_cast<const ResidentGroup*>(wave.context);
+  const ResidentGroup& resident = resident_of(wave);
   if (resident.plan().has_reporter() && wave.target->generation < Generation::gfx9) return false;
   const Step* const at = wave.stepping ? wave.stepping : step;
   const uint64_t pc = wave.code->pc(at);
@@ -150,7 +150,7 @@ bool trap_instead(Wave& wave, const Step* step, FaultKind kind) {
 void record_fault(Wave& wave, const Step* step, FaultKind kind, const char* detail, uint64_t address,
                   int lane, bool is_write) {
   HostScope host;
-  const auto& resident = *static_cast<const ResidentGroup*>(wave.context);
+  const ResidentGroup& resident = resident_of(wave);
   const Step* const at = wave.stepping ? wave.stepping : step;
   Fault& fault = wave.group->fault;
   fault = Fault{};
@@ -172,16 +172,16 @@ void record_fault(Wave& wave, const Step* step, FaultKind kind, const char* deta
 
 void note_fault(Wave& wave, const Step* step, FaultKind kind, const char* detail, uint64_t address, int lane,
                 bool is_write) {
-  const auto& resident = *static_cast<const ResidentGroup*>(wave.context);
+  const ResidentGroup& resident = resident_of(wave);
   if (resident.plan().has_reporter() && !(wave.status & kStatusPriv))
     record_fault(wave, step, kind, detail, address, lane, is_write);
 }
 
-bool may_return(const Wave& wave) { return !static_cast<const ResidentGroup*>(wave.context)->is_lost(wave); }
+bool may_return(const Wave& wave) { return !resident_of(wave).is_lost(wave); }
 
 void report_halt(Wave& wave, const Step* step) {
   HostScope host;
-  const auto& resident = *static_cast<const ResidentGroup*>(wave.context);
+  const ResidentGroup& resident = resident_of(wave);
   Fault& noted = wave.group->fault;
   const LaunchPlan& plan = resident.plan();
   if (!plan.has_reporter() || noted.kind == FaultKind::none || noted.wave != wave.index)
@@ -199,7 +199,8 @@ uint64_t real_time() { return nanoseconds(CLOCK_MONOTONIC_RAW) / 10; }
 
 void record_trap(Wave& wave, const GuestTrap& trap) {
   alignas(64) uint64_t addresses[kLanes];
-  jit::WaveFrame& frame = static_cast<const ResidentGroup*>(wave.context)->frame(wave);
+  const ResidentGroup& resident = resident_of(wave);
+  jit::WaveFrame& frame = resident.frame(wave);
   if (frame.in_kernel && !wave.stepping && wave.access.address == nullptr) {
     // Compiled code keeps registers to itself, and tells where the first lane was going.
     const uint32_t bytes = touched_bytes(wave.step);
@@ -208,7 +209,6 @@ void record_trap(Wave& wave, const GuestTrap& trap) {
     wave.access = {addresses, wave.exec(), bytes};
     wave.block = wave.step;
   }
-  const auto& resident = *static_cast<const ResidentGroup*>(wave.context);
   if (frame.in_kernel) resident.set_lost(wave);
   frame.in_kernel = false;
   frame.kernel = nullptr;

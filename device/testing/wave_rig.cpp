@@ -90,7 +90,7 @@ Exit WaveRig::execute() {
   struct Call {
     static void run(void* argument) {
       Wave& wave = *static_cast<Wave*>(argument);
-      jit::run(wave, static_cast<const ResidentGroup*>(wave.context)->frame(wave));
+      jit::run(wave, resident_of(wave).frame(wave));
     }
   };
   do {
