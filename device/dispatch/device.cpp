@@ -44,6 +44,7 @@ struct Device::Impl {
   std::atomic<TrapUse> trap_use{TrapUse::waves};
   WaveCommands commands;
   GlobalShare global_share;
+  std::atomic<bool> has_watches{false};  // there have been some: a launch without takes no lock
   std::mutex watch_mutex;
   AddressWatches watches;
 };
@@ -71,6 +72,7 @@ void Device::set_trap_handler(uint64_t base, uint64_t memory, TrapUse use) {
 void Device::set_address_watches(const AddressWatches& watches) {
   std::lock_guard lock(impl_->watch_mutex);
   impl_->watches = watches;
+  impl_->has_watches.store(true, std::memory_order_release);
 }
 
 void Device::command(WaveCommand command, uint8_t trap_id) {
@@ -96,7 +98,7 @@ Fault Device::run(const Launch& launch) {
   plan.trap_use = impl_->trap_use.load(std::memory_order_relaxed);
   plan.commands = &impl_->commands;
   plan.global_share = &impl_->global_share;
-  {
+  if (impl_->has_watches.load(std::memory_order_acquire)) {
     std::lock_guard lock(impl_->watch_mutex);
     plan.watches = impl_->watches;
   }
