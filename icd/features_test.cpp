@@ -47,8 +47,8 @@ class Features : public OpenCl {
   // Runs kernel k(global int* out, more buffers...) over `global` items in groups of `local`; what is in
   // `out` then.
   std::vector<int> run(const std::string& source, size_t global, size_t local, size_t results,
-                       const std::vector<cl_mem>& more = {}) {
-    cl_program program = make_program(source.c_str(), "-cl-std=CL3.0");
+                       const std::vector<cl_mem>& more = {}, const std::string& options = "") {
+    cl_program program = make_program(source.c_str(), ("-cl-std=CL3.0 " + options).c_str());
     cl_kernel kernel = make_kernel(program, "k");
     cl_mem out = make_buffer(results * sizeof(int));
     const int zero = 0;
@@ -393,6 +393,33 @@ TEST_F(Features, BuffersTellTheirDeviceAddress) {
   clReleaseKernel(kernel);
   clReleaseProgram(program);
   for (cl_mem mem : {plain, part, buffer}) EXPECT_EQ(clReleaseMemObject(mem), CL_SUCCESS);
+}
+
+// Where the apertures of LDS and scratch are comes to a called function from its caller.
+TEST_F(Features, CalledFunctionsTakeGenericPointers) {
+  constexpr const char* kCalls = R"(
+__attribute__((noinline)) int pair(const int* at) { return at[0] + at[1] * (int)get_local_size(0); }
+kernel void k(global int* out) {
+  local int shared[65];
+  int own[8];
+  int item = get_local_id(0);
+  shared[item] = 3 * item;
+  if (item == 0) shared[64] = 7;
+  for (int i = 0; i < 8; ++i) own[i] = 100 * item + i;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  out[item] = pair(shared + item) + pair(own + item % 7);
+})";
+  on_each_device([&] {
+    if (!query<cl_bool>(CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT)) return;
+    for (const char* level : {"-O0", "-cl-opt-disable", "-O3"}) {
+      SCOPED_TRACE(level);
+      const std::vector<int> out = run(kCalls, 64, 64, 64, {}, level);
+      for (int i = 0; i < 64; ++i) {
+        const int next = i == 63 ? 7 : 3 * (i + 1), first = 100 * i + i % 7;
+        ASSERT_EQ(out[static_cast<size_t>(i)], 3 * i + next * 64 + first + (first + 1) * 64) << i;
+      }
+    }
+  });
 }
 
 TEST_F(Features, SubGroupQueriesAgreeWithTheKernel) {

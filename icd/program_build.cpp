@@ -32,6 +32,9 @@ runtime::TargetDescription describe(const Device& device) {
   target.processor = device.name();
   target.extensions = compiler_extensions(device.target());
   target.images = has_images(device.target());
+  // Before gfx9 there are no aperture registers. In objects of version 5 LLVM 22 then has functions that are
+  // called read the apertures behind a null pointer; in those of version 4 they find them in the queue.
+  if (info(device.target()).generation < Generation::gfx9) target.code_object_version = 4;
   return target;
 }
 

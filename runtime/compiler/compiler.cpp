@@ -7,6 +7,7 @@
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 
+#include <algorithm>
 #include <mutex>
 
 #include "base/options.h"
@@ -80,6 +81,15 @@ Result<std::unique_ptr<llvm::Module>> merge(Frontend& frontend,
   return program;
 }
 
+// gfx6 has no flat instructions: pointers of OpenCL C 2.0, which name no address space, get theirs from the
+// optimizer, or LLVM cannot select their accesses.
+BuildOptions feasible(BuildOptions options, const TargetDescription& target) {
+  const bool names_no_space = options.standard == "CL2.0" || options.standard.starts_with("CLC++");
+  if (names_no_space && target.processor.starts_with("gfx6"))
+    options.optimization = std::max(options.optimization, 1);
+  return options;
+}
+
 using Object = llvm::SmallVector<char, 0>;
 
 // LLD's turn. Its messages go to the log, where the one object is the program.
@@ -99,8 +109,9 @@ Result<std::string> link_elf(const Result<Object>& object, std::string& log) {
 
 }  // namespace
 
-Result<std::string> compile_source(const CompileInput& input, const BuildOptions& options,
+Result<std::string> compile_source(const CompileInput& input, const BuildOptions& given,
                                    const TargetDescription& target, std::string& log) {
+  const BuildOptions options = feasible(given, target);
   return contained<std::string>(log, [&]() -> Result<std::string> {
     Frontend frontend(options, target, log);
     MORGANA_CHECK(frontend.prepare(input));
@@ -111,8 +122,9 @@ Result<std::string> compile_source(const CompileInput& input, const BuildOptions
   });
 }
 
-Result<std::string> build_source(const CompileInput& input, const BuildOptions& options,
+Result<std::string> build_source(const CompileInput& input, const BuildOptions& given,
                                  const TargetDescription& target, std::string& log) {
+  const BuildOptions options = feasible(given, target);
   return link_elf(contained<Object>(log,
                                     [&]() -> Result<Object> {
                                       Frontend frontend(options, target, log);

@@ -464,6 +464,16 @@ TEST(Compiler, BackEndErrorsFailTheBuildOnly) {
   EXPECT_TRUE(build(kScale).ok());
 }
 
+TEST(Compiler, PointersOfNoAddressSpaceNeedNoFlatInstructions) {
+  constexpr const char* kSum =
+      "int sum(const int* at) { return at[0] + at[1]; }\n"
+      "kernel void f(global int* a) { int b[2] = {a[2], a[3]}; a[0] = sum(b) + sum(a); }\n";
+  for (const char* options : {"-cl-std=CL2.0 -O0", "-cl-std=clc++ -cl-opt-disable"}) {
+    Built built = build(kSum, options, "gfx600");
+    EXPECT_TRUE(built.ok()) << built.log;
+  }
+}
+
 // gfx600 cannot split a half: LLVM gives up with a fatal error, which would end the process.
 bool survives_fatal_error() {
   TargetDescription target = describe("gfx600");
