@@ -173,6 +173,12 @@ class Run(unittest.TestCase):
         self.assertEqual(result.returncode, 7)
         self.assertRegex(result.stdout, r"^/.*/libmorgana\.so gfx803$")
 
+    def test_judges_device_names(self):
+        self.assertEqual(run("run", "--devices", "gfx90a, gfx950", "--", "true").returncode, 0)
+        result = run("run", "--devices", "gfx90a,gfx999", "--", "true")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("gfx999", result.stderr)
+
     def test_no_such_program(self):
         self.assertEqual(run("run", "--", "/no/such/program").returncode, 127)
 

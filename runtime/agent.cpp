@@ -70,13 +70,7 @@ std::string_view selected_devices() {
 std::vector<Agent*> make_agents() {
   install_jit_store();
   std::vector<Agent*> list;
-  std::string_view names = selected_devices();
-  while (!names.empty()) {
-    size_t comma = std::min(names.find(','), names.size());
-    std::string_view name = names.substr(0, comma);
-    names.remove_prefix(std::min(comma + 1, names.size()));
-    name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
-    name = name.substr(0, name.find_last_not_of(' ') + 1);
+  for (std::string_view name : device_names(selected_devices())) {
     auto spec = agent_spec(name);
     if (!spec.ok()) {
       log(LogLevel::error, "MORGANA_DEVICES: {}", spec.error().message);
@@ -95,6 +89,18 @@ std::vector<Agent*> make_agents() {
 }
 
 }  // namespace
+
+std::vector<std::string_view> device_names(std::string_view list) {
+  std::vector<std::string_view> names;
+  while (!list.empty()) {
+    const size_t comma = std::min(list.find(','), list.size());
+    std::string_view name = list.substr(0, comma);
+    list.remove_prefix(std::min(comma + 1, list.size()));
+    name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
+    names.push_back(name.substr(0, name.find_last_not_of(' ') + 1));
+  }
+  return names;
+}
 
 Result<AgentSpec> agent_spec(std::string_view processor) {
   auto target = find_target(processor);

@@ -53,6 +53,9 @@ std::span<Agent* const> agents();
 // option's default. To be called before agents().
 void set_default_devices(std::string_view names);
 
+// The names in a list as MORGANA_DEVICES holds it: between commas, without the blanks around them.
+std::vector<std::string_view> device_names(std::string_view list);
+
 // The spec for a processor name, for tests and tools.
 Result<AgentSpec> agent_spec(std::string_view processor);
 

@@ -1,6 +1,5 @@
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -39,13 +38,9 @@ Result<Doors> find_doors() {
 }
 
 // A program that finds no device may well end as if all were fine; a wrong name is said before.
-Status check_devices(std::string_view names) {
-  while (!names.empty()) {
-    const size_t comma = std::min(names.find(','), names.size());
-    auto spec = runtime::agent_spec(names.substr(0, comma));
-    if (!spec.ok()) return std::move(spec).error();
-    names.remove_prefix(std::min(comma + 1, names.size()));
-  }
+Status check_devices(std::string_view list) {
+  for (std::string_view name : runtime::device_names(list))
+    if (auto spec = runtime::agent_spec(name); !spec.ok()) return std::move(spec).error();
   return {};
 }
 
