@@ -59,6 +59,17 @@ def compress(text, path):
     subprocess.run(["zstd", "-19", "-qf", "--rm", str(plain), "-o", str(path)], check=True)
 
 
+def write_vectors(target, records, path):
+    """Records with the encodings of their assembly text, one a line."""
+    lines = []
+    for record, code in zip(records, assemble(target, [r["asm"] for r in records])):
+        if code is None:
+            sys.exit(f"{target} has no {record['asm']}")
+        lines.append(json.dumps({**record, "hex": code}, separators=(",", ":")))
+    compress("\n".join(lines) + "\n", path)
+    print(target, len(lines), path.stat().st_size)
+
+
 def mfma_text(record, target):
     match = MFMA.match(record["m"])
     if not match or target not in ("gfx908", "gfx90a"):

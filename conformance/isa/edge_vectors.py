@@ -9,14 +9,13 @@ ties. Writes OUTDIR/<target>_edges.jsonl.zst; run by hand, the result is checked
 """
 import functools
 import itertools
-import json
 import math
 import pathlib
 import re
 import sys
 from fractions import Fraction
 
-from carry_vectors import assemble, compress
+from carry_vectors import write_vectors
 
 NAN, INF = float("nan"), float("inf")
 M32 = 0xFFFFFFFF
@@ -640,15 +639,7 @@ def records(target):
 def main():
     out = pathlib.Path(sys.argv[1])
     for target in ("gfx942", "gfx950"):
-        mine = records(target)
-        lines = []
-        for record, code in zip(mine, assemble(target, [r["asm"] for r in mine])):
-            if code is None:
-                sys.exit(f"{target} has no {record['asm']}")
-            lines.append(json.dumps({**record, "hex": code}, separators=(",", ":")))
-        path = out / f"{target}_edges.jsonl.zst"
-        compress("\n".join(lines) + "\n", path)
-        print(target, len(lines), path.stat().st_size)
+        write_vectors(target, records(target), out / f"{target}_edges.jsonl.zst")
 
 
 if __name__ == "__main__":

@@ -7,13 +7,12 @@ Expected values are computed here, from the formulas of the Southern Islands, Se
 instructions"), not by Morgana. Inputs are numbers whose results are exact, so that no rounding mode matters, and the
 special ones. Writes OUTDIR/<target>_older.jsonl.zst; run by hand, the result is checked in.
 """
-import json
 import math
 import pathlib
 import struct
 import sys
 
-from carry_vectors import assemble, compress
+from carry_vectors import write_vectors
 
 ALL = "gfx600 gfx701 gfx803 gfx900 gfx906 gfx908 gfx90a gfx942".split()
 GFX67, TO803, TO90A = ALL[:2], ALL[:3], ALL[:7]
@@ -720,15 +719,7 @@ def main():
     out = pathlib.Path(sys.argv[1])
     cases = all_cases()
     for target in ALL + ["gfx950"]:
-        mine = [record for targets, record in cases if target in targets]
-        lines = []
-        for record, code in zip(mine, assemble(target, [r["asm"] for r in mine])):
-            if code is None:
-                sys.exit(f"{target} has no {record['asm']}")
-            lines.append(json.dumps({**record, "hex": code}, separators=(",", ":")))
-        path = out / f"{target}_older.jsonl.zst"
-        compress("\n".join(lines) + "\n", path)
-        print(target, len(lines), path.stat().st_size)
+        write_vectors(target, [record for targets, record in cases if target in targets], out / f"{target}_older.jsonl.zst")
 
 
 if __name__ == "__main__":
