@@ -2,7 +2,7 @@
 // specification names for it.
 #include <functional>
 
-#include "icd/test_support.h"
+#include "icd/negative_support.h"
 
 namespace morgana::icd::test {
 namespace {
@@ -20,7 +20,7 @@ kernel void volume(read_only image3d_t image, global float4* to) { *to = read_im
 kernel void buffer(global int* to) { *to = 1; }
 )";
 
-class ImageNegative : public OpenCl {
+class ImageNegative : public RefusalTable {
  protected:
   void SetUp() override {
     OpenCl::SetUp();
@@ -70,21 +70,6 @@ class ImageNegative : public OpenCl {
     cl_mem made = clCreateImage(context, flags, &format, &desc, nullptr, &error);
     EXPECT_EQ(error, CL_SUCCESS);
     return made;
-  }
-
-  struct Row {
-    const char* what;
-    cl_int expected;
-    std::function<cl_int()> call;
-  };
-  static void check(const std::vector<Row>& rows) {
-    for (const Row& row : rows) EXPECT_EQ(row.call(), row.expected) << row.what;
-  }
-  template <typename Call>
-  static cl_int code_of(Call call) {
-    cl_int error = 12345;
-    EXPECT_EQ(call(&error), nullptr);
-    return error;
   }
 
   cl_image_format rgba{CL_RGBA, CL_UNORM_INT8};

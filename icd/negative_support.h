@@ -17,8 +17,28 @@ kernel __attribute__((reqd_work_group_size(8, 2, 1))) void required(global int* 
 kernel void none() {}
 )";
 
+// Rows of one condition each: what is wrong, the code that it must give, and the call.
+class RefusalTable : public OpenCl {
+ protected:
+  struct Row {
+    const char* what;
+    cl_int expected;
+    std::function<cl_int()> call;
+  };
+  static void check(const std::vector<Row>& rows) {
+    for (const Row& row : rows) EXPECT_EQ(row.call(), row.expected) << row.what;
+  }
+  // For functions that return an object: the code, with the object expected to be absent.
+  template <typename Call>
+  static cl_int code_of(Call call) {
+    cl_int error = 12345;
+    EXPECT_EQ(call(&error), nullptr);
+    return error;
+  }
+};
+
 // Objects of the right types, and things that are none.
-class Negative : public OpenCl {
+class Negative : public RefusalTable {
  protected:
   void SetUp() override {
     OpenCl::SetUp();
@@ -54,22 +74,6 @@ class Negative : public OpenCl {
     for (cl_mem m : {buffer, read_only, write_only, foreign}) clReleaseMemObject(m);
     clReleaseContext(other_context);
     OpenCl::TearDown();
-  }
-
-  struct Row {
-    const char* what;
-    cl_int expected;
-    std::function<cl_int()> call;
-  };
-  static void check(const std::vector<Row>& rows) {
-    for (const Row& row : rows) EXPECT_EQ(row.call(), row.expected) << row.what;
-  }
-  // For functions that return an object: the code, with the object expected to be absent.
-  template <typename Call>
-  static cl_int code_of(Call call) {
-    cl_int error = 12345;
-    EXPECT_EQ(call(&error), nullptr);
-    return error;
   }
 
   cl_mem buffer, read_only, write_only, foreign, dangling;
