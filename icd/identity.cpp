@@ -25,11 +25,10 @@ Identity honest() {
   return id;
 }
 
-// As AMD's runtime of ROCm 6 shows itself (clinfo of an MI250X). Programs keep binaries by driver version:
-// the build stands where AMD has a number, so that those of two builds are not mixed.
+// As AMD's runtime of ROCm 6 shows itself (clinfo of an MI250X), with its driver version: it does not name
+// the build.
 Identity amd() {
   Identity id = honest();
-  const std::string build = "3614.0";
   id.platform_name = "AMD Accelerated Parallel Processing";
   id.platform_vendor = "Advanced Micro Devices, Inc.";
   id.platform_version = "OpenCL 2.1 AMD-APP (3614.0)";
