@@ -12,13 +12,14 @@ Result<std::vector<uint8_t>> read_file(const std::string& path) {
   const auto close = [](std::FILE* file) { std::fclose(file); };
   const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen(path.c_str(), "rb"));
   if (!file) return make_error(ErrorCode::not_found, "{}: {}", path, std::strerror(errno));
-  constexpr size_t kStep = 256 * 1024;
+  constexpr size_t kStep = 256 * 1024, kMostBytes = size_t{2} << 30;
   std::vector<uint8_t> bytes;
   for (size_t size = 0;;) {
     bytes.resize(size + kStep);
     const size_t got = std::fread(bytes.data() + size, 1, kStep, file.get());
     bytes.resize(size += got);
     if (got < kStep) break;
+    if (size > kMostBytes) return make_error(ErrorCode::io, "{}: more than {} bytes", path, kMostBytes);
   }
   if (std::ferror(file.get())) return make_error(ErrorCode::io, "{}: {}", path, std::strerror(errno));
   return bytes;

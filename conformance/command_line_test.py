@@ -90,6 +90,14 @@ class Dispatch(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(struct.unpack("<64f", self.output.read_bytes()), tuple(2.5 * i for i in range(64)))
 
+    def test_refuses_what_is_no_number(self):
+        for options, complaint in ((["--arg", "i8:300"], "'300' is no integer number of 8 bits"),
+                                   (["--arg", "f32:x"], "'x' is no floating-point number of 32 bits"),
+                                   (["--repeat", "0"], "--repeat 0")):
+            result = run("dispatch", SOURCE / "conformance/testdata/scale_gfx90a.co", "--kernel", "scale", "--grid", 64, *options)
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn(complaint, result.stderr)
+
     def values(self):
         return list(struct.unpack("<64i", self.output.read_bytes()))
 

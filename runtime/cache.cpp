@@ -295,7 +295,9 @@ void DiskCache::make_room(uint64_t added) {
 }
 
 void DiskCache::complain(const std::string& what) {
-  if (!complained_.exchange(true)) log(LogLevel::info, "cache: {}; compiled programs are not kept", what);
+  // A home that cannot be written is common where programs are tested; a folder that somebody named is not.
+  const LogLevel level = options().cache_dir.empty() ? LogLevel::info : LogLevel::warn;
+  if (!complained_.exchange(true)) log(level, "cache: {}; compiled programs are not kept", what);
 }
 
 CacheStats DiskCache::stats() const {

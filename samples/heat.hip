@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <vector>
 
 namespace {
@@ -38,7 +39,7 @@ __global__ void step(const float* from, float* to) {
 }
 
 __global__ void greet(int plates) {
-  if (threadIdx.x == 0) printf("%d plates of %d x %d points\n", plates, kSide, kSide);
+  if (threadIdx.x == 0) printf("  %d plates of %d x %d points, says the device\n", plates, kSide, kSide);
 }
 
 std::vector<float> plate(int corner) {
@@ -111,7 +112,7 @@ int main() {
     CHECK(hipStreamDestroy(stream[p]));
   }
   const bool correct = worst < 1e-4f;
-  std::printf("heat         %-8.8s %10.3f ms  %s (largest error %g)\n", device.gcnArchName, milliseconds,
+  std::printf("heat         %-8.*s %10.3f ms  %s (largest error %g)\n", static_cast<int>(std::strcspn(device.gcnArchName, ":")), device.gcnArchName, milliseconds,
               correct ? "correct" : "WRONG", worst);
   return correct ? 0 : 1;
 }

@@ -95,6 +95,7 @@ Result<Launch> parse_launch(Views& words, const Launch* before) {
   if (repeat) {
     MORGANA_TRY(Sizes times, parse_sizes(*repeat, 0));
     launch.repeat = times.values[0];
+    if (launch.repeat == 0) return make_error(ErrorCode::invalid_argument, "--repeat 0 would run nothing");
   }
   return launch;
 }

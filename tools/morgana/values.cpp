@@ -26,7 +26,11 @@ Result<T> parse_number(std::string_view text) {
     auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (error == std::errc() && end == digits.data() + digits.size()) return value;
   }
-  return make_error(ErrorCode::invalid_argument, "'{}' is not a number of the type", text);
+  constexpr const char* kind = !std::is_integral_v<T> ? "floating-point"
+                               : std::is_signed_v<T>  ? "integer"
+                                                      : "unsigned";
+  return make_error(ErrorCode::invalid_argument, "'{}' is no {} number of {} bits", text, kind,
+                    8 * sizeof(T));
 }
 
 template <typename T, typename Wide = T>
