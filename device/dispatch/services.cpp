@@ -201,6 +201,13 @@ void record_trap(Wave& wave, const GuestTrap& trap) {
   alignas(64) uint64_t addresses[kLanes];
   const ResidentGroup& resident = resident_of(wave);
   jit::WaveFrame& frame = resident.frame(wave);
+  if (frame.in_kernel && frame.serial_step != 0) {
+    // The interpreter will come to the same fault.
+    wave.step = wave.block = frame.steps + (frame.serial_step - 1);
+    frame = {};
+    wave.exit = Exit::resume;
+    return;
+  }
   if (frame.in_kernel && !wave.stepping && wave.access.address == nullptr) {
     // Compiled code keeps registers to itself, and tells where the first lane was going.
     const uint32_t bytes = touched_bytes(wave.step);

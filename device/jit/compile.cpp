@@ -33,6 +33,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
+#include "device/jit/join_halves.h"
 #include "device/jit/kernel.h"
 #include "device/jit/lane_values.h"
 #include "device/jit/object_store.h"
@@ -93,7 +94,9 @@ void strip(llvm::Module& module, const llvm::Function* kernel) {
   for (bool more = true; more;) {
     more = false;
     for (llvm::Function& f : module) {
-      if (!f.isMaterializable() || f.use_empty()) continue;
+      if (!f.isMaterializable()) continue;
+      f.removeDeadConstantUsers();  // the rows of the tables
+      if (f.use_empty()) continue;
       if (auto error = f.materialize()) llvm::consumeError(std::move(error));
       more = true;
     }
@@ -136,6 +139,7 @@ void optimise(llvm::Module& module, llvm::Function& kernel, llvm::TargetMachine&
   f.addPass(LaneValuesPass());
   f.addPass(llvm::EarlyCSEPass(true));
   f.addPass(llvm::InstCombinePass());
+  f.addPass(JoinHalvesPass());
   f.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), true));
   f.addPass(llvm::GVNPass());
   f.addPass(llvm::InstCombinePass());

@@ -9,6 +9,8 @@
 #include <set>
 #include <vector>
 
+#include "device/jit/elementwise.h"
+
 namespace morgana::device::jit {
 namespace {
 
@@ -32,16 +34,18 @@ llvm::Type* element(const Value* vector) {
 
 class Scalars {
  public:
-  // The scalar of a lane, or nullptr.
-  Value* get(const Lane& lane) {
+  // The scalar of a lane, or nullptr. `all`: floats too, and however much there is to be computed.
+  Value* get(const Lane& lane, bool all) {
     wanted_.clear();
+    all_ = all;
     if (collect(lane)) return make(lane);
     hopeless_.insert(lane);
     return nullptr;
   }
 
  private:
-  static constexpr size_t kMost = 400;  // lanes that one may follow from
+  // Lanes that one may follow from.
+  static constexpr size_t kMost = 400, kMostOfAll = 10000;
 
   // The lanes that one is computed from.
   struct Sources {
@@ -51,7 +55,7 @@ class Scalars {
   };
 
   // Nothing: the lane cannot be computed alone.
-  static std::optional<Sources> sources(const Lane& lane) {
+  std::optional<Sources> sources(const Lane& lane) const {
     Sources s;
     Value* const v = lane.vector;
     const unsigned n = lane.number;
@@ -64,9 +68,20 @@ class Scalars {
       return s;
     };
     if (llvm::isa<llvm::BinaryOperator>(i))
-      return element(i)->isIntegerTy() ? std::optional(each_operand(2)) : std::nullopt;
-    if (llvm::isa<llvm::ICmpInst>(i))
-      return element(i->getOperand(0))->isIntegerTy() ? std::optional(each_operand(2)) : std::nullopt;
+      return is_welcome(element(i)) ? std::optional(each_operand(2)) : std::nullopt;
+    if (llvm::isa<llvm::CmpInst>(i))
+      return is_welcome(element(i->getOperand(0))) ? std::optional(each_operand(2)) : std::nullopt;
+    if (all_) {
+      if (llvm::isa<llvm::UnaryOperator, llvm::SIToFPInst, llvm::UIToFPInst, llvm::FPToSIInst,
+                    llvm::FPToUIInst, llvm::FPTruncInst, llvm::FPExtInst>(i))
+        return each_operand(1);
+      if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(i);
+          call && is_elementwise(call->getIntrinsicID())) {
+        for (Value* argument : call->args())
+          if (!argument->getType()->isVectorTy()) return std::nullopt;
+        return each_operand(call->arg_size());
+      }
+    }
     if (llvm::isa<llvm::TruncInst, llvm::ZExtInst, llvm::SExtInst, llvm::FreezeInst>(i))
       return each_operand(1);
     if (auto* select = llvm::dyn_cast<llvm::SelectInst>(i)) {
@@ -90,10 +105,10 @@ class Scalars {
     }
     if (auto* cast = llvm::dyn_cast<llvm::BitCastInst>(i)) {
       Value* from = cast->getOperand(0);
-      if (!element(i)->isIntegerTy()) return std::nullopt;
+      if (!is_welcome(element(i))) return std::nullopt;
       if (!from->getType()->isVectorTy())
         return from->getType()->isIntegerTy() ? std::optional(s) : std::nullopt;
-      if (!element(from)->isIntegerTy()) return std::nullopt;
+      if (!is_welcome(element(from))) return std::nullopt;
       const unsigned to_length = length(i), from_length = length(from);
       if (to_length >= from_length) {
         s.add(from, n / (to_length / from_length));
@@ -109,6 +124,8 @@ class Scalars {
     return std::nullopt;
   }
 
+  bool is_welcome(const llvm::Type* type) const { return type->isIntegerTy() || all_; }
+
   // All lanes that `root` follows from, into wanted_; loops are followed through their phis.
   bool collect(const Lane& root) {
     std::vector<Lane> pending{root};
@@ -116,9 +133,9 @@ class Scalars {
       const Lane lane = pending.back();
       pending.pop_back();
       if (made_.contains(lane) || !wanted_.insert(lane).second) continue;
-      if (hopeless_.contains(lane) || wanted_.size() > kMost) return false;
+      if (hopeless_.contains(lane) || wanted_.size() > (all_ ? kMostOfAll : kMost)) return false;
       if (auto* phi = llvm::dyn_cast<llvm::PHINode>(lane.vector)) {
-        if (!element(phi)->isIntegerTy()) return false;
+        if (!is_welcome(element(phi))) return false;
         for (Value* from : phi->incoming_values()) pending.push_back({from, lane.number});
         continue;
       }
@@ -151,10 +168,16 @@ class Scalars {
 
   static Value* build(llvm::IRBuilder<>& b, llvm::Instruction* i, const Lane& lane, Value* const* operands) {
     llvm::Type* const type = element(i);
+    if (llvm::isa<llvm::FPMathOperator>(i)) b.setFastMathFlags(i->getFastMathFlags());
+    if (auto* unary = llvm::dyn_cast<llvm::UnaryOperator>(i))
+      return b.CreateUnOp(unary->getOpcode(), operands[0]);
     if (auto* binary = llvm::dyn_cast<llvm::BinaryOperator>(i))
       return b.CreateBinOp(binary->getOpcode(), operands[0], operands[1]);
-    if (auto* compare = llvm::dyn_cast<llvm::ICmpInst>(i))
-      return b.CreateICmp(compare->getPredicate(), operands[0], operands[1]);
+    if (auto* compare = llvm::dyn_cast<llvm::CmpInst>(i))
+      return b.CreateCmp(compare->getPredicate(), operands[0], operands[1]);
+    if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(i))
+      return b.CreateIntrinsic(call->getIntrinsicID(), {type},
+                               llvm::ArrayRef<Value*>(operands, call->arg_size()));
     if (llvm::isa<llvm::FreezeInst>(i)) return b.CreateFreeze(operands[0]);
     if (auto* cast = llvm::dyn_cast<llvm::CastInst>(i); cast && !llvm::isa<llvm::BitCastInst>(i))
       return b.CreateCast(cast->getOpcode(), operands[0], type);
@@ -171,40 +194,58 @@ class Scalars {
       return b.CreateAlignedLoad(type, at, llvm::commonAlignment(load->getAlign(), bytes * lane.number));
     }
     // Casts of bits: elements lie in order, the least significant first.
-    Value* whole = operands[0];
-    unsigned part = 0;
+    const auto as_integer = [&](Value* value) {
+      return b.CreateBitCast(value, b.getIntNTy(value->getType()->getScalarSizeInBits()));
+    };
     const unsigned bits = type->getScalarSizeInBits();
-    if (whole == nullptr) {
-      whole = i->getOperand(0);
-      part = lane.number;
-    } else if (operands[1]) {
-      Value* high = b.CreateShl(b.CreateZExt(operands[1], type), bits / 2);
-      return b.CreateOr(b.CreateZExt(whole, type), high);
-    } else {
+    llvm::Type* const integer = b.getIntNTy(bits);
+    if (operands[1]) {
+      Value* high = b.CreateShl(b.CreateZExt(as_integer(operands[1]), integer), bits / 2);
+      return b.CreateBitCast(b.CreateOr(b.CreateZExt(as_integer(operands[0]), integer), high), type);
+    }
+    Value* whole = i->getOperand(0);
+    unsigned part = lane.number;
+    if (operands[0]) {
+      whole = as_integer(operands[0]);
       part = lane.number % (whole->getType()->getIntegerBitWidth() / bits);
     }
-    return b.CreateTrunc(b.CreateLShr(whole, uint64_t{part} * bits), type);
+    return b.CreateBitCast(b.CreateTrunc(b.CreateLShr(whole, uint64_t{part} * bits), integer), type);
   }
 
   std::map<Lane, Value*> made_;
   std::set<Lane> wanted_, hopeless_;
+  bool all_ = false;
 };
 
 }  // namespace
 
 llvm::PreservedAnalyses LaneValuesPass::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
   std::vector<llvm::ExtractElementInst*> extracts;
+  std::vector<llvm::CallInst*> firsts;
   for (llvm::BasicBlock& block : function)
-    for (llvm::Instruction& i : block)
-      if (auto* extract = llvm::dyn_cast<llvm::ExtractElementInst>(&i))
+    for (llvm::Instruction& i : block) {
+      if (auto* extract = llvm::dyn_cast<llvm::ExtractElementInst>(&i)) {
         if (llvm::isa<llvm::ConstantInt>(extract->getIndexOperand()) && extract->getType()->isIntegerTy())
           extracts.push_back(extract);
+      } else if (auto* call = llvm::dyn_cast<llvm::CallInst>(&i)) {
+        const llvm::Function* callee = call->getCalledFunction();
+        if (callee && callee->getName().starts_with(kFirstLane)) firsts.push_back(call);
+      }
+    }
   Scalars scalars;
   bool changed = false;
+  for (llvm::CallInst* call : firsts) {
+    Value* scalar = scalars.get({call->getArgOperand(0), 0}, true);
+    if (scalar == nullptr)
+      scalar = llvm::IRBuilder<>(call).CreateExtractElement(call->getArgOperand(0), uint64_t{0});
+    call->replaceAllUsesWith(scalar);
+    call->eraseFromParent();
+    changed = true;
+  }
   for (llvm::ExtractElementInst* extract : extracts) {
     const uint64_t number = llvm::cast<llvm::ConstantInt>(extract->getIndexOperand())->getZExtValue();
     if (number >= length(extract->getVectorOperand())) continue;
-    Value* scalar = scalars.get({extract->getVectorOperand(), static_cast<unsigned>(number)});
+    Value* scalar = scalars.get({extract->getVectorOperand(), static_cast<unsigned>(number)}, false);
     if (scalar == nullptr) continue;
     extract->replaceAllUsesWith(scalar);
     changed = true;

@@ -6,6 +6,10 @@
 
 namespace morgana::device::jit {
 
+// Functions whose name begins so, of a vector, stand for its first lane: code that runs for one lane after
+// another asks for it. Nothing is too much for these, floats included.
+inline constexpr const char* kFirstLane = "morgana.first_lane";
+
 // An extracted element is replaced when all that it follows from is known without extracting anything else:
 // constants, scalars and memory, through integer arithmetic, shuffles and loops.
 class LaneValuesPass : public llvm::PassInfoMixin<LaneValuesPass> {

@@ -342,8 +342,8 @@ struct Copy {
 };
 
 template <class Kind, bool Stores>
-MORGANA_INLINE bool by_address(Wave* wave, uint64_t base, const Lanes* low, const Lanes* high, bool flat,
-                               uint64_t exec, Lanes* data) {
+MORGANA_INLINE bool by_address(Wave* wave, jit::WaveFrame* frame, uint64_t base, const Lanes* low,
+                               const Lanes* high, bool flat, uint64_t exec, Lanes* data) {
   if constexpr (requires { typename Kind::LoadLanes; }) {
     using Load = typename Kind::LoadLanes;
     using Store = typename Kind::StoreLanes;
@@ -351,6 +351,7 @@ MORGANA_INLINE bool by_address(Wave* wave, uint64_t base, const Lanes* low, cons
     Copy<Kind::kRegisters> moved(data);
     const Lanes* const top = high ? upper.lanes : nullptr;
     if constexpr (Stores) return global_lanes<Store>(wave, base, lower.lanes, top, flat, exec, moved.lanes);
+    frame->gathers++;
     if (!global_lanes<Load>(wave, base, lower.lanes, top, flat, exec, moved.lanes)) return false;
     for (int d = 0; d < Kind::kRegisters; d++) data[d] = moved.lanes[d];
     return true;
@@ -426,22 +427,22 @@ extern "C" bool morgana_add_lds_u32(uint8_t* lds, uint32_t limit, uint32_t add, 
   extern "C" bool morgana_load_offsets_##name(Wave* w, jit::WaveFrame* f, uint64_t base,                     \
                                               const Lanes* offset, uint64_t exec, Lanes* data) {             \
     return load_offsets<Kind>(f, base, offset, exec, data) ||                                                \
-           by_address<Kind, false>(w, base, offset, nullptr, false, exec, data);                             \
+           by_address<Kind, false>(w, f, base, offset, nullptr, false, exec, data);                          \
   }                                                                                                          \
   extern "C" bool morgana_store_offsets_##name(Wave* w, jit::WaveFrame* f, uint64_t base,                    \
                                                const Lanes* offset, uint64_t exec, Lanes* data) {            \
     return store_offsets<Kind>(f, base, offset, exec, data) ||                                               \
-           by_address<Kind, true>(w, base, offset, nullptr, false, exec, data);                              \
+           by_address<Kind, true>(w, f, base, offset, nullptr, false, exec, data);                           \
   }                                                                                                          \
   extern "C" bool morgana_load_addresses_##name(Wave* w, jit::WaveFrame* f, int64_t imm, const Lanes* low,   \
                                                 const Lanes* high, uint64_t exec, bool flat, Lanes* data) {  \
     return load_addresses<Kind>(f, imm, low, high, exec, flat, data) ||                                      \
-           by_address<Kind, false>(w, static_cast<uint64_t>(imm), low, high, flat, exec, data);              \
+           by_address<Kind, false>(w, f, static_cast<uint64_t>(imm), low, high, flat, exec, data);           \
   }                                                                                                          \
   extern "C" bool morgana_store_addresses_##name(Wave* w, jit::WaveFrame* f, int64_t imm, const Lanes* low,  \
                                                  const Lanes* high, uint64_t exec, bool flat, Lanes* data) { \
     return store_addresses<Kind>(f, imm, low, high, exec, flat, data) ||                                     \
-           by_address<Kind, true>(w, static_cast<uint64_t>(imm), low, high, flat, exec, data);               \
+           by_address<Kind, true>(w, f, static_cast<uint64_t>(imm), low, high, flat, exec, data);            \
   }                                                                                                          \
   extern "C" bool morgana_load_lds_##name(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address,  \
                                           uint64_t exec, Lanes* data) {                                      \

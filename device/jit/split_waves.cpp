@@ -11,6 +11,7 @@
 
 #include <vector>
 
+#include "device/jit/elementwise.h"
 #include "device/wave.h"
 
 namespace morgana::device::jit {
@@ -27,44 +28,6 @@ Type* element(const Type* type) { return llvm::cast<llvm::FixedVectorType>(type)
 bool is_wave(const Type* type) {
   const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
   return vector && vector->getNumElements() % kLanes == 0;
-}
-
-// Intrinsics that work element by element and are named by their result's type.
-bool is_elementwise(llvm::Intrinsic::ID id) {
-  using namespace llvm::Intrinsic;
-  switch (id) {
-    case fma:
-    case sqrt:
-    case floor:
-    case ceil:
-    case trunc:
-    case rint:
-    case nearbyint:
-    case roundeven:
-    case fabs:
-    case copysign:
-    case minnum:
-    case maxnum:
-    case minimum:
-    case maximum:
-    case umin:
-    case umax:
-    case smin:
-    case smax:
-    case fshl:
-    case fshr:
-    case ctpop:
-    case ctlz:
-    case cttz:
-    case llvm::Intrinsic::abs:
-    case uadd_sat:
-    case usub_sat:
-    case sadd_sat:
-    case ssub_sat:
-    case bswap:
-    case bitreverse: return true;
-    default: return false;
-  }
 }
 
 class Splitter {

@@ -3,81 +3,11 @@
 
 #include <algorithm>
 
+#include "device/jit/memory_access.h"
 #include "device/jit/translator.h"
 
 namespace morgana::device::jit {
-namespace {
-
 using isa::Op;
-
-struct Access {
-  const char* kind = nullptr;  // the path's name
-  unsigned dwords = 1;
-  bool two = false;  // ds_read2, ds_write2
-  uint32_t size = 4;
-};
-
-Access kind_of(Op op) {
-  switch (op) {
-    case Op::global_load_dword:
-    case Op::global_store_dword:
-    case Op::flat_load_dword:
-    case Op::flat_store_dword:
-    case Op::ds_read_b32:
-    case Op::ds_write_b32: return {"b32"};
-    case Op::ds_read2_b32:
-    case Op::ds_read2st64_b32:
-    case Op::ds_write2_b32:
-    case Op::ds_write2st64_b32: return {"b32", 1, true};
-    case Op::global_load_dwordx2:
-    case Op::global_store_dwordx2:
-    case Op::flat_load_dwordx2:
-    case Op::flat_store_dwordx2:
-    case Op::ds_read_b64:
-    case Op::ds_write_b64: return {"b64", 2};
-    case Op::ds_read2_b64:
-    case Op::ds_read2st64_b64:
-    case Op::ds_write2_b64:
-    case Op::ds_write2st64_b64: return {"b64", 2, true};
-    case Op::global_load_dwordx3:
-    case Op::global_store_dwordx3:
-    case Op::flat_load_dwordx3:
-    case Op::flat_store_dwordx3:
-    case Op::ds_read_b96:
-    case Op::ds_write_b96: return {"b96", 3};
-    case Op::global_load_dwordx4:
-    case Op::global_store_dwordx4:
-    case Op::flat_load_dwordx4:
-    case Op::flat_store_dwordx4:
-    case Op::ds_read_b128:
-    case Op::ds_write_b128: return {"b128", 4};
-    case Op::global_load_ubyte:
-    case Op::flat_load_ubyte:
-    case Op::global_store_byte:
-    case Op::flat_store_byte:
-    case Op::ds_read_u8:
-    case Op::ds_write_b8: return {"u8"};
-    case Op::global_load_sbyte:
-    case Op::flat_load_sbyte:
-    case Op::ds_read_i8: return {"i8"};
-    case Op::global_load_ushort:
-    case Op::flat_load_ushort:
-    case Op::global_store_short:
-    case Op::flat_store_short:
-    case Op::ds_read_u16:
-    case Op::ds_write_b16: return {"u16"};
-    default: return {"i16"};
-  }
-}
-
-Access access_of(Op op) {
-  Access access = kind_of(op);
-  const char bits = access.kind[1];
-  access.size = bits == '8' ? 1 : access.kind[0] != 'b' ? 2 : 4 * access.dwords;
-  return access;
-}
-
-}  // namespace
 
 // The 64-bit base addresses of the chunks, without the immediate offset, of an address of 64 bits with a
 // known shape. The result says whether the shape is what the lanes have.
@@ -201,34 +131,47 @@ void Translator::scratch(const Instruction& i) {
 
 void Translator::memory(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
+  if (is_serial_) return serial_load(i);
   if (inst.row->format == isa::Format::SCRATCH) return scratch(i);
   if (inst.row->op == Op::ds_add_u32) return lds_add(i);
-  const Access access = access_of(inst.row->op);
+  Access access = access_of(inst.row->op);
   const bool stores = inst.row->flags & isa::kStore;
   // A load that nobody reads from is done for its faults: LLVM would drop it.
   if (!stores && i.is_result_dead) return call(i);
   const bool is_lds = inst.format == isa::Format::DS;
-  const unsigned parts = access.two ? 2 : 1;
+  unsigned parts = access.two ? 2 : 1;
   const unsigned address_words = !is_lds && i.step->kind[2] == Source::none ? 2 : 1;
   const bool flat = inst.row->format == isa::Format::FLAT;
-  uint32_t offset[2] = {static_cast<uint32_t>(inst.offset), 0};
+  int64_t offset[4] = {inst.offset};
   if (access.two) {
     const uint32_t unit = 4 * access.dwords * (inst.row->flags & isa::kStride64 ? 64 : 1);
-    offset[0] = inst.offset0 * unit;
-    offset[1] = inst.offset1 * unit;
+    offset[0] = int64_t{inst.offset0} * unit;
+    offset[1] = int64_t{inst.offset1} * unit;
   }
   // ds_write2 with equal offsets is one access.
-  const unsigned used = stores && access.two && offset[1] == offset[0] ? 1 : parts;
+  unsigned used = stores && access.two && offset[1] == offset[0] ? 1 : parts;
   if (!is_lds) b_.CreateStore(step_address(i), field(wave_, offsetof(Wave, step)));
 
-  const AddressShape shape = shapes_.address(number(i), version_, access.size, address_words == 2);
+  AddressShape shape = shapes_.address(number(i), version_, access.size, address_words == 2);
+  // Records that begin in neighbouring dwords are rows of dwords.
+  if (shape.group == 1 && !stores && !access.two && access.dwords > 1) {
+    shape = shapes_.address(number(i), version_, 4, address_words == 2);
+    if (std::any_of(shape.form, shape.form + 4, [](ChunkForm form) { return form != ChunkForm::row; }))
+      shape.group = 1;
+    if (shape.group > 1) {
+      access.kind = "b32";
+      parts = used = access.dwords;
+      access.dwords = 1, access.size = 4;
+      for (unsigned p = 1; p < parts; p++) offset[p] = offset[0] + 4 * p;
+    }
+  }
   bool is_shaped = shape.group > 1, is_row = is_full() && shape.group == kLanes, is_same = is_row;
   for (uint32_t c = 0; c < 4; c++) {
     is_shaped = is_shaped && (!stores || shape.form[c] == ChunkForm::row);
     is_row = is_row && shape.form[c] == ChunkForm::row && shape.delta[c] == 16 * c * access.size;
     is_same = is_same && shape.form[c] == ChunkForm::same && shape.delta[c] == 0;
   }
-  Value* bases[2][4] = {};
+  Value* bases[4][4] = {};
   if (is_shaped) shaped_bases(i, shape, offset, used, access.size, bases);
   // The whole wave as one vector, or as one value.
   const bool is_plain = is_shaped && access.kind[0] == 'b' && ((is_row && access.dwords == 1) || is_same);
@@ -252,7 +195,8 @@ void Translator::memory(const Instruction& i) {
   }
 
   auto* data_type = llvm::ArrayType::get(lanes_, access.dwords);
-  llvm::AllocaInst* data[2] = {temporary(data_type), access.two ? temporary(data_type) : nullptr};
+  llvm::AllocaInst* data[4] = {};
+  for (unsigned p = 0; p < parts; p++) data[p] = temporary(data_type);
   const auto word = [&](unsigned part, unsigned d) { return field(data[part], d * kLanes * 4); };
   if (stores)
     for (unsigned p = 0; p < used; p++)
@@ -285,8 +229,9 @@ void Translator::memory(const Instruction& i) {
     const auto imm = b_.getInt64(static_cast<uint64_t>(int64_t{inst.offset}));
     if (is_lds) {
       for (unsigned p = 0; p < used; p++)
-        both(call_library(verb + "lds_" + access.kind,
-                          {lds_, lds_limit(), b_.getInt32(offset[p]), address[0], mask, data[p]}));
+        both(call_library(
+            verb + "lds_" + access.kind,
+            {lds_, lds_limit(), b_.getInt32(static_cast<uint32_t>(offset[p])), address[0], mask, data[p]}));
     } else if (address_words == 1) {
       Value* base = b_.CreateAdd(scalar_source(i, 2, 2), imm);
       both(call_library(verb + "offsets_" + access.kind, {wave_, frame_, base, address[0], mask, data[0]}));
@@ -306,7 +251,7 @@ void Translator::memory(const Instruction& i) {
 
 // The addresses of the chunks of every part of the access. Lanes that do not have the expected shape, or are
 // out of range, are rare enough to give the wave up.
-void Translator::shaped_bases(const Instruction& i, const AddressShape& shape, const uint32_t* offset,
+void Translator::shaped_bases(const Instruction& i, const AddressShape& shape, const int64_t* offset,
                               unsigned parts, uint32_t size, Value* (*at)[4]) {
   const isa::Inst& inst = *i.step->inst;
   const bool is_lds = inst.format == isa::Format::DS;
@@ -316,7 +261,7 @@ void Translator::shaped_bases(const Instruction& i, const AddressShape& shape, c
                      : narrow_bases(i, shape, bases);
   if (is_lds) {
     // Every part lies within LDS; no sum can wrap in 64 bits.
-    const uint64_t reach = std::max(offset[0], parts > 1 ? offset[1] : 0) + uint64_t{size};
+    const uint64_t reach = static_cast<uint64_t>(*std::max_element(offset, offset + parts)) + size;
     Value* limit = b_.CreateZExt(lds_limit(), i64_);
     for (int c = 0; c < 4; c += shape.group == kLanes ? 4 : 1) {
       Value* fits = b_.CreateICmpULE(b_.CreateAdd(bases[c], b_.getInt64(reach + shape.last[c])), limit);
@@ -335,9 +280,10 @@ void Translator::shaped_bases(const Instruction& i, const AddressShape& shape, c
   }
   for (unsigned p = 0; p < parts; p++)
     for (unsigned c = 0; c < 4; c++)
-      at[p][c] =
-          is_lds ? b_.CreateAdd(b_.CreateAdd(b_.CreatePtrToInt(lds_, i64_), b_.getInt64(offset[p])), bases[c])
-                 : b_.CreateAdd(bases[c], b_.getInt64(static_cast<uint64_t>(int64_t{inst.offset})));
+      at[p][c] = is_lds ? b_.CreateAdd(b_.CreateAdd(b_.CreatePtrToInt(lds_, i64_),
+                                                    b_.getInt64(static_cast<uint64_t>(offset[p]))),
+                                       bases[c])
+                        : b_.CreateAdd(bases[c], b_.getInt64(static_cast<uint64_t>(offset[p])));
 }
 
 }  // namespace morgana::device::jit

@@ -64,9 +64,11 @@ llvm::Function* Translator::translate() {
   b_.SetInsertPoint(prologue_);
   make_registers();
   make_entries();
+  find_serial_loops();
   for (uint32_t i = 0; i < flow_.blocks.size(); i++)
     for (version_ = 0; version_ < 2; version_++)
       if (successor(i)) translate_block(i);
+  for (const auto& [index, serial] : serial_) translate_serial(index);
   return function_;
 }
 
@@ -225,6 +227,8 @@ llvm::Value* Translator::s32(unsigned code) {
   return b_.CreateTrunc(code & 1 ? b_.CreateLShr(both, 32) : both, i32_);
 }
 llvm::Value* Translator::s64(unsigned code) {
+  if (is_serial_ && bit_of_mask_.contains(code))
+    return b_.CreateSExt(b_.CreateLoad(b_.getInt1Ty(), bit_of_mask_[code]), i64_);
   if (!(code & 1) && flow_.wide.test(code)) return b_.CreateLoad(i64_, scalars_[code]);
   Value* low = b_.CreateZExt(s32(code), i64_);
   Value* high = b_.CreateZExt(s32(code + 1), i64_);
@@ -249,6 +253,10 @@ void Translator::set_s32(unsigned code, Value* value) {
 }
 void Translator::set_s64(unsigned code, Value* value) {
   if (code >= 108 && code < 124) return;
+  if (is_serial_) {
+    b_.CreateStore(b_.CreateTrunc(value, b_.getInt1Ty()), bit_of_mask_.at(code));
+    return;
+  }
   if (!(code & 1) && flow_.wide.test(code)) {
     b_.CreateStore(value, scalars_[code]);
     // What the Wave holds of EXEC is always right: handlers and fault reports read it.
@@ -288,6 +296,7 @@ void Translator::translate_block(uint32_t index) {
   b_.SetInsertPoint(successor(index));
   if (is_full()) b_.CreateStore(b_.getInt64(~uint64_t{0}), exec_);
   std::fill(unmasked_.begin(), unmasked_.end(), nullptr);
+  if (const auto serial = serial_.find(index); serial != serial_.end()) choose_serial(serial->second);
   for (uint32_t i = 0; i < guest.count; i++) translate_instruction(flow_.instructions[guest.first + i]);
   finish_block(index);
 }
@@ -298,14 +307,16 @@ llvm::BasicBlock* Translator::edge(uint32_t to_dword, const Instruction& last) {
   if (to_dword > last.at) return successor(to);
   Block* check = block("back");
   Block* give_way = block("give_way");
+  const auto serial = serial_.find(to);
+  Block* on = serial == serial_.end() ? successor(to) : serial->second.whole[version_];
   b_.SetInsertPoint(check);
   llvm::MDBuilder weights(context_);
-  b_.CreateCondBr(b_.CreateICmpUGT(b_.CreateLoad(i64_, count_), limit_), give_way, successor(to),
+  b_.CreateCondBr(b_.CreateICmpUGT(b_.CreateLoad(i64_, count_), limit_), give_way, on,
                   weights.createUnlikelyBranchWeights());
   b_.SetInsertPoint(give_way);
   store_live(flow_.blocks[to].live_in, flow_.blocks[to].s_live_in);
   leave(Exit::quantum, field(steps_, size_t{to_dword} * kStepBytes), kInterpret);
-  return check;
+  return serial == serial_.end() ? check : serial_again(serial->second, check);
 }
 
 void Translator::finish_block(uint32_t index) {

@@ -11,10 +11,12 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
+#include <map>
 #include <unordered_map>
 #include <vector>
 
 #include "device/jit/analysis.h"
+#include "device/jit/serial_loops.h"
 #include "device/jit/shapes.h"
 #include "device/jit/specialisation.h"
 
@@ -40,6 +42,19 @@ class Translator {
   void make_entries();
   void enter_beginning();
   void translate_block(uint32_t index);
+  // Loops lane by lane (translate_serial.cpp).
+  struct Serial {
+    SerialLoop loop;
+    uint32_t gathers = 0;  // that an iteration must have made for the next to go lane by lane
+    Block *begin = nullptr, *whole[2] = {};
+    llvm::GlobalVariable* hint = nullptr;  // how often still the loop begins lane by lane
+  };
+  void find_serial_loops();
+  void choose_serial(Serial& serial);
+  Block* serial_again(const Serial& serial, Block* whole);
+  void translate_serial(uint32_t index);
+  void serial_load(const Instruction& i);
+  Value* first_lane(Value* lanes);
   void translate_instruction(const Instruction& i);
   void finish_block(uint32_t index);
   Block* edge(uint32_t to_dword, const Instruction& last);
@@ -93,7 +108,7 @@ class Translator {
   void lds_add(const Instruction& i);
   void scratch(const Instruction& i);
   Value* lds_limit();
-  void shaped_bases(const Instruction& i, const AddressShape& shape, const uint32_t* offset, unsigned parts,
+  void shaped_bases(const Instruction& i, const AddressShape& shape, const int64_t* offset, unsigned parts,
                     uint32_t size, Value* (*at)[4]);
   // Branches to what `fast` generates when `good`, else to the interpreter's handler; both go on behind it.
   template <typename Fast>
@@ -128,9 +143,12 @@ class Translator {
   std::vector<llvm::AllocaInst*> vectors_, scalars_;
   llvm::AllocaInst *exec_ = nullptr, *scc_ = nullptr, *count_ = nullptr;
   Block* prologue_ = nullptr;
-  std::vector<Block*> blocks_;     // 2 * index + version
-  std::vector<uint32_t> entries_;  // 2 * index + version, by entry number
-  unsigned version_ = 0;           // of the block that is being translated
+  std::vector<Block*> blocks_;         // 2 * index + version
+  std::vector<uint32_t> entries_;      // 2 * index + version, by entry number
+  unsigned version_ = 0;               // of the block that is being translated
+  std::map<uint32_t, Serial> serial_;  // by block
+  bool is_serial_ = false;             // what is being translated runs for one lane: all lanes are alike
+  std::map<unsigned, llvm::AllocaInst*> bit_of_mask_;  // of that lane, by the mask's code
   std::vector<Value*>
       unmasked_;  // by place: the last result, as far as this block has written one under EXEC
   std::vector<const Step*> singles_;

@@ -1,0 +1,251 @@
+#include "device/jit/serial_loops.h"
+
+#include <algorithm>
+#include <array>
+
+namespace morgana::device::jit {
+namespace {
+
+using isa::Op;
+
+// Steps of a chain of results through one iteration, in cycles of the host: a lane alone waits for it.
+constexpr int kFloatSteps = 4, kMostSteps = 9;
+
+bool is_float(isa::Type type) {
+  using isa::Type;
+  return type == Type::f32 || type == Type::f64 || type == Type::f16 || type == Type::pk_f16 ||
+         type == Type::pk_f32;
+}
+
+// Bit by bit, so that a lane's bit follows from its own bits.
+bool is_bitwise(Op op) {
+  switch (op) {
+    case Op::s_mov_b64:
+    case Op::s_not_b64:
+    case Op::s_and_b64:
+    case Op::s_or_b64:
+    case Op::s_xor_b64:
+    case Op::s_andn2_b64:
+    case Op::s_orn2_b64:
+    case Op::s_nand_b64:
+    case Op::s_nor_b64:
+    case Op::s_xnor_b64: return true;
+    default: return false;
+  }
+}
+bool combine(Op op, bool a, bool b) {
+  switch (op) {
+    case Op::s_mov_b64: return a;
+    case Op::s_not_b64: return !a;
+    case Op::s_and_b64: return a && b;
+    case Op::s_or_b64: return a || b;
+    case Op::s_xor_b64: return a != b;
+    case Op::s_andn2_b64: return a && !b;
+    case Op::s_orn2_b64: return a || !b;
+    case Op::s_nand_b64: return !(a && b);
+    case Op::s_nor_b64: return !(a || b);
+    default: return a == b;
+  }
+}
+
+// The constants 0 and -1 are masks too.
+constexpr uint16_t kNone = 128, kAll = 193;
+bool is_mask_code(const Flow& flow, uint16_t code) {
+  if (code == kNone || code == kAll) return true;
+  return code < 128 && code % 2 == 0 && (code == isa::kExecLo || flow.wide.test(code));
+}
+
+VectorSet set_of(const Span* spans, int count) {
+  VectorSet set;
+  for (int s = 0; s < count; s++)
+    for (unsigned r = 0; r < spans[s].count && spans[s].first + r < kVectorRegisters; r++)
+      set.set(spans[s].first + r);
+  return set;
+}
+
+class Examiner {
+ public:
+  Examiner(const Flow& flow, uint32_t index)
+      : flow_(flow),
+        body_(flow.blocks[index]),
+        behind_(index + 2 < flow.blocks.size() ? &flow.blocks[index + 2] : nullptr) {}
+
+  bool examine() {
+    const uint32_t last = body_.count - 1;
+    for (uint32_t k = 0; k <= last; k++) {
+      const Instruction& i = at(k);
+      if (i.reads_all || i.crosses_lanes || i.writes_exec != (k == last)) return false;
+      if (!(i.how == How::scalar    ? scalar(i)
+            : i.how == How::vector  ? vector(i)
+            : i.how == How::memory  ? load(i, body_.first + k)
+            : i.how == How::nothing ? true
+                                    : false))
+        return false;
+    }
+    loop_.instructions = body_.count + 1;
+    // What counts as a mask is nowhere read as a number, and SCC says nothing of single lanes.
+    for (unsigned code = 0; code < 128; code++)
+      if (numbers_.test(code) && (loop_.masks.test(code & ~1u) || code == 126 || code == 127)) return false;
+    if (behind_->s_live_in.test(kScc) || body_.s_live_in.test(kScc)) return false;
+    return idles() && !waits();
+  }
+
+  SerialLoop take() { return std::move(loop_); }
+
+ private:
+  const Instruction& at(uint32_t k) const { return flow_.instructions[body_.first + k]; }
+
+  bool mask(const isa::Operand& operand, bool writes) {
+    if (operand.dwords != 2 || !is_mask_code(flow_, operand.code)) return false;
+    if (operand.code >= 128) return !writes;
+    if (operand.code == isa::kExecLo) return true;
+    loop_.masks.set(operand.code);
+    if (writes) loop_.set_masks.set(operand.code);
+    return true;
+  }
+
+  bool scalar(const Instruction& i) {
+    const isa::Inst& inst = *i.step->inst;
+    if (!is_bitwise(inst.row->op)) return false;
+    for (int s = 0; s < inst.n_src; s++)
+      if (!mask(inst.src[s], false)) return false;
+    return mask(inst.dst[0], true);
+  }
+
+  bool vector(const Instruction& i) {
+    const isa::Inst& inst = *i.step->inst;
+    const VectorFunction& f = *i.vector;
+    if (f.writes_exec || inst.row->op == Op::v_mbcnt_lo_u32_b32 || inst.row->op == Op::v_mbcnt_hi_u32_b32)
+      return false;
+    for (int s = 0; s < inst.n_src; s++) {
+      const isa::Operand& operand = inst.src[s];
+      if (!operand.present() || !operand.is_scalar()) continue;
+      if (s < f.n_src && f.src_registers[s] == 0) {
+        if (i.step->kind[s] != Source::none && !mask(operand, false)) return false;
+      } else if (operand.code < 128) {
+        for (unsigned d = 0; d < operand.dwords && operand.code + d < 128u; d++)
+          numbers_.set(operand.code + d);
+      } else if (operand.code >= 251 && operand.code <= 253) {
+        return false;
+      }
+    }
+    if (f.writes_mask && !mask(inst.dst[f.dst_registers ? 1 : 0], true)) return false;
+    read_and_write(i);
+    loop_.others++;
+    return true;
+  }
+
+  bool load(const Instruction& i, uint32_t number) {
+    const isa::Inst& inst = *i.step->inst;
+    if (inst.row->format != isa::Format::GLOBAL || (inst.row->flags & isa::kStore) || i.is_result_dead)
+      return false;
+    for (int s = 0; s < inst.n_src; s++)
+      if (inst.src[s].present() && inst.src[s].is_scalar())
+        for (unsigned d = 0; d < inst.src[s].dwords && inst.src[s].code + d < 128u; d++)
+          numbers_.set(inst.src[s].code + d);
+    read_and_write(i);
+    loop_.loads.push_back(number);
+    return true;
+  }
+
+  void read_and_write(const Instruction& i) {
+    const VectorSet written = set_of(i.v_writes, i.n_v_writes);
+    loop_.reads |= set_of(i.v_reads, i.n_v_reads) & ~loop_.writes;
+    if (i.merges) loop_.reads |= written & ~loop_.writes;
+    loop_.writes |= written;
+  }
+
+  // Whether an iteration leaves a lane outside EXEC as it is: whole waves iterate until the last lane is
+  // done.
+  bool idles() const {
+    std::vector<uint16_t> codes;
+    for (uint16_t code = 0; code < 126; code += 2)
+      if (loop_.masks.test(code)) codes.push_back(code);
+    if (codes.size() > 8) return false;
+    for (uint32_t bits = 0; bits < 1u << codes.size(); bits++) {
+      std::array<bool, 128> before{};
+      for (size_t c = 0; c < codes.size(); c++) before[codes[c]] = bits >> c & 1;
+      std::array<bool, 128> now = before;
+      const auto value = [&](const isa::Operand& operand) {
+        return operand.code == kAll || (operand.code < 128 && now[operand.code]);
+      };
+      for (uint32_t k = 0; k < body_.count; k++) {
+        const Instruction& i = at(k);
+        const isa::Inst& inst = *i.step->inst;
+        if (i.how == How::scalar)
+          now[inst.dst[0].code] =
+              combine(inst.row->op, value(inst.src[0]), inst.n_src > 1 && value(inst.src[1]));
+        else if (i.how == How::vector && i.vector->writes_mask)
+          now[inst.dst[i.vector->dst_registers ? 1 : 0].code] = false;
+      }
+      if (now[isa::kExecLo]) return false;
+      for (const uint16_t code : codes)
+        if (now[code] != before[code] && (behind_->s_live_in.test(code) || body_.s_live_in.test(code)))
+          return false;
+    }
+    return true;
+  }
+
+  // Whether a lane alone would wait for its own results: for loads whose addresses other loads gave, or for
+  // long chains of arithmetic from one iteration to the next.
+  bool waits() const {
+    VectorSet loaded;  // what follows from a load of this iteration
+    std::vector<int> steps(kVectorRegisters, 0);
+    const VectorSet carried = loop_.writes & body_.live_in;
+    VectorSet addresses;  // registers at the beginning of an iteration that addresses follow from
+    std::vector<VectorSet> origin(kVectorRegisters);
+    for (unsigned r = 0; r < kVectorRegisters; r++) origin[r].set(r);
+    for (uint32_t k = 0; k < body_.count; k++) {
+      const Instruction& i = at(k);
+      if (i.how != How::vector && i.how != How::memory) continue;
+      const bool loads = i.how == How::memory;
+      VectorSet read = set_of(i.v_reads, i.n_v_reads), from;
+      int most = 0;
+      bool follows = loads;
+      for (unsigned r = 0; r < kVectorRegisters; r++) {
+        if (!read.test(r)) continue;
+        most = std::max(most, steps[r]);
+        follows = follows || loaded.test(r);
+        from |= origin[r];
+      }
+      if (loads) addresses |= from;
+      const int own = i.step->inst->row->dst[0] == isa::Type::none ? 0
+                      : is_float(i.step->inst->row->dst[0])        ? kFloatSteps
+                                                                   : 1;
+      for (int w = 0; w < i.n_v_writes; w++)
+        for (unsigned r = i.v_writes[w].first; r < i.v_writes[w].first + i.v_writes[w].count; r++) {
+          loaded.set(r, follows);
+          steps[r] = loads ? 0 : most + own;
+          origin[r] = from;
+        }
+    }
+    for (unsigned r = 0; r < kVectorRegisters; r++)
+      if (carried.test(r) && ((loaded.test(r) && addresses.test(r)) || steps[r] > kMostSteps)) return true;
+    return false;
+  }
+
+  const Flow& flow_;
+  const Block& body_;
+  const Block* behind_;
+  SerialLoop loop_;
+  ScalarSet numbers_;  // scalars that are read as such
+};
+
+}  // namespace
+
+std::optional<SerialLoop> serial_loop(const Flow& flow, uint32_t index) {
+  if (index + 2 >= flow.blocks.size()) return std::nullopt;
+  const Block &body = flow.blocks[index], &end = flow.blocks[index + 1];
+  const Instruction& branch = flow.instructions[end.first];
+  if (!body.is_loop_header || end.count != 1 || branch.how != How::branch ||
+      branch.step->inst->row->op != Op::s_cbranch_execnz ||
+      branch.target != flow.instructions[body.first].at ||
+      flow.block_of(branch.at + branch.step->dwords) != index + 2 ||
+      body.successors != std::vector<uint32_t>{index + 1})
+    return std::nullopt;
+  Examiner examiner(flow, index);
+  if (!examiner.examine()) return std::nullopt;
+  return examiner.take();
+}
+
+}  // namespace morgana::device::jit
