@@ -258,6 +258,71 @@ TEST_P(Images, FormatsConvertBothWays) {
   EXPECT_EQ(f(20), 0);  // half of the least step, to even
 }
 
+// Components by the names of the formats, which list the last one first. Depth and stencil have a numeric
+// format each; the float of X24_8_32 is exact as it is.
+TEST_P(Images, PackedFormatsHoldTheirComponents) {
+  struct Packed {
+    int data;
+    std::vector<int> bits;  // of x, y, z, w
+    uint32_t bytes = 2;
+    bool has_stencil = false;
+  };
+  const std::vector<Packed> all = {{16, {5, 6, 5}},        {17, {5, 5, 5, 1}},     {18, {1, 5, 5, 5}},
+                                   {19, {4, 4, 4, 4}},     {20, {24, 8}, 4, true}, {21, {8, 24}, 4, true},
+                                   {22, {32, 8}, 8, true}, {57, {4, 4}, 1},        {58, {5, 5, 6}}};
+  for (const Packed& format : all)
+    for (const int numeric : {static_cast<int>(kUnorm), static_cast<int>(kUint)}) {
+      SCOPED_TRACE("data format " + std::to_string(format.data) + ", numeric " + std::to_string(numeric));
+      if (format.data == 22 && numeric == kUnorm) continue;
+      const uint64_t raw = 0x5e3f2d96'4b87c3a5;
+      std::memset(memory_, 0, 64);
+      std::memcpy(memory_ + format.bytes, &raw, format.bytes);
+      const Descriptor image =
+          describe(GetParam(), memory_, {.data = format.data, .numeric = numeric, .pitch = 64});
+      ASSERT_EQ(run(kLoad, {1, 0}, image), Exit::ended) << rig_->fault().detail;
+      uint64_t used = 0;
+      int at = 0;
+      for (size_t c = 0; c < format.bits.size(); c++) {
+        const uint64_t ones = (uint64_t{1} << format.bits[c]) - 1, value = raw >> at & ones;
+        used |= ones << at;
+        at += format.bits[c];
+        if (numeric == kUint || (format.has_stencil && c == 1))
+          EXPECT_EQ(v(20 + static_cast<int>(c)), value) << c;
+        else
+          EXPECT_EQ(f(20 + static_cast<int>(c)),
+                    static_cast<float>(static_cast<double>(value) / static_cast<double>(ones)))
+              << c;
+        data_[c] = v(20 + static_cast<int>(c));
+      }
+      ASSERT_EQ(run(kStore, {2, 0}, image), Exit::ended) << rig_->fault().detail;
+      uint64_t stored = 0;
+      std::memcpy(&stored, memory_ + 2 * format.bytes, format.bytes);
+      EXPECT_EQ(stored, raw & used);
+    }
+}
+
+TEST_P(Images, NumericFormatsOfBytes) {
+  struct Numbers {
+    int numeric;
+    float low, high;   // what 0x80 and 0x7f mean
+    float beyond;      // a value too large,
+    uint8_t greatest;  // and what is stored for it
+  };
+  for (const Numbers& n : {Numbers{2, 128, 127, 1000, 255}, Numbers{3, -128, 127, 1000, 127},
+                           Numbers{6, -1, 1, 2, 127}, Numbers{kSnorm, -1, 1, 2, 127}}) {
+    SCOPED_TRACE(n.numeric);
+    memory_[4] = 0x80, memory_[5] = 0x7f;
+    const Descriptor image = describe(GetParam(), memory_, {.data = k8888, .numeric = n.numeric});
+    ASSERT_EQ(run(kLoad, {1, 0}, image), Exit::ended) << rig_->fault().detail;
+    EXPECT_EQ(f(20), n.low);
+    EXPECT_EQ(f(21), n.high);
+    data_[0] = bits(n.beyond), data_[1] = bits(n.high);
+    ASSERT_EQ(run(kStore, {2, 0}, image), Exit::ended) << rig_->fault().detail;
+    EXPECT_EQ(memory_[8], n.greatest);
+    EXPECT_EQ(memory_[9], 0x7f);
+  }
+}
+
 TEST_P(Images, SelectsOrderComponentsAndGiveConstants) {
   memory_[0] = 10, memory_[1] = 20, memory_[2] = 30, memory_[3] = 40;
   Spec spec{.data = k8888, .numeric = kUint};
@@ -505,6 +570,20 @@ TEST_P(SampledImages, EverySamplerVariantTakesItsAddressesInOrder) {
       EXPECT_EQ(v(21), data_[1]) << c.name;
     }
   }
+}
+
+// DEPTH_COMPARE_FUNC: never, less, equal, less or equal, greater, not equal, greater or equal, always.
+TEST_P(SampledImages, CompareFunctions) {
+  const Descriptor image = two_levels();  // the texel in the first row's second place is 1
+  constexpr const char* kExpected[] = {"000", "100", "010", "110", "001", "101", "011", "111"};
+  for (int function = 0; function < 8; function++)
+    for (size_t i = 0; i < 3; i++) {
+      const float reference = static_cast<float>(i);  // less than, equal to, greater than the texel
+      ASSERT_EQ(run("0001a0f000148200", {bits(reference), bits(0.375f), bits(0.125f)}, image,
+                    {.compare = function}),
+                Exit::ended);
+      EXPECT_EQ(f(20), static_cast<float>(kExpected[function][i] - '0')) << function << ' ' << reference;
+    }
 }
 
 TEST_P(Images, LinearFilterMixesFourTexels) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -14,8 +15,13 @@
 
 #include "device/testing/wave_rig.h"
 
+#define MORGANA_SIMD tested
+#include "device/semantics/image_tile.h"
+
 namespace morgana::device {
 namespace {
+
+using namespace tested::image;
 
 struct Texel {
   uint32_t x, y, slice;
@@ -130,6 +136,40 @@ TEST_P(TiledImages, TexelsLieWhereAddrlibSays) {
     }
   }
   EXPECT_EQ(modes.size(), 23u);  // all but linear and what is reserved
+}
+
+// The places within a block of 64 KiB are a permutation: each coordinate has bits of its own, and together
+// they are all.
+TEST(TileEquations, GiveEachTexelAPlace) {
+  for (const auto& [micro, thick] : {std::pair(&kZOrder, false),
+                                     {&kStandard, false},
+                                     {&kDisplay, false},
+                                     {&kRotated, false},
+                                     {&kThickZOrder, true},
+                                     {&kThickStandard, true}})
+    for (uint32_t bytes_log2 = 0; bytes_log2 < 5; bytes_log2++) {
+      const TileEquation e = tile_equation(*micro, thick, bytes_log2);
+      ASSERT_EQ(e.exists, micro->bits[bytes_log2] != nullptr);
+      if (!e.exists) continue;
+      uint32_t all = (1u << bytes_log2) - 1, sum = 0;
+      for (int axis = 0; axis < 3; axis++) {
+        sum += e.bits[axis][16];
+        for (uint32_t bit = 0; bit < e.bits[axis][16]; bit++) {
+          const uint32_t place = e.part[axis][bit / 4][1u << bit % 4];
+          EXPECT_TRUE(std::has_single_bit(place)) << axis << ' ' << bit;
+          EXPECT_EQ(all & place, 0u) << axis << ' ' << bit;
+          all |= place;
+        }
+      }
+      EXPECT_EQ(sum, 16 - bytes_log2);
+      EXPECT_EQ(all, 0xffffu);
+      const Tiling known =
+          tiling_of(thick ? 8 + (micro == &kThickStandard)
+                          : 8 + (micro == &kStandard) + 2 * (micro == &kDisplay) + 3 * (micro == &kRotated),
+                    thick, 1u << bytes_log2);
+      ASSERT_NE(known.equation, nullptr);
+      EXPECT_EQ(std::memcmp(known.equation->part, e.part, sizeof e.part), 0);
+    }
 }
 
 // Every texel has bytes of its own.

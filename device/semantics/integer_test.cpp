@@ -459,5 +459,34 @@ TEST(ClampModels, SlidingDistancesSaturate) {
   }
 }
 
+// Vega guide 12.8: from tile (x_min, y_min) to (x_max, y_max), around the ends of a pattern of 4 by 4 tiles.
+TEST(IntegerModels, ScreenPartitionWalksTheRectangle) {
+  const isa::Row* row = row_of("v_screen_partition_4se_b32");
+  ASSERT_NE(row, nullptr);
+  for (const Target target : {Target::gfx900, Target::gfx90a, Target::gfx950}) {
+    const auto code = encode_vector(target, *row, VectorForm::plain);
+    ASSERT_TRUE(code.has_value());
+    WaveRig rig(target, code->words);
+    for (uint32_t first = 0; first < 256; first += kLanes) {
+      for (int lane = 0; lane < kLanes; lane++)
+        rig.v(0, lane) = (first + static_cast<uint32_t>(lane)) | (next_random() & 0xffffff00);
+      ASSERT_EQ(rig.run(), Exit::ended);
+      for (int lane = 0; lane < kLanes; lane++) {
+        const uint32_t operand = rig.v(0, lane);
+        const auto end = [&](int shift) { return operand >> shift & 3; };
+        uint32_t engines = 0;
+        for (uint32_t x = end(6);; x = (x + 1) % 4) {
+          for (uint32_t y = end(4);; y = (y + 1) % 4) {
+            engines |= 1u << ((x ^ y >> 1) % 2 * 2 + (y ^ x >> 1) % 2);
+            if (y == end(0)) break;
+          }
+          if (x == end(2)) break;
+        }
+        ASSERT_EQ(rig.v(kDestination, lane), engines) << std::hex << operand;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace morgana::device
