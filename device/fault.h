@@ -25,9 +25,13 @@ enum class FaultKind : uint8_t {
 
 const char* name(FaultKind kind);
 
+// Fault::address where the host could not tell: an operand that is no address, of an instruction without
+// lanes.
+inline constexpr uint64_t kUnknownAddress = ~uint64_t{0};
+
 struct Fault {
   FaultKind kind = FaultKind::none;
-  uint64_t pc = 0;          // address of the instruction
+  uint64_t pc = 0;          // address of the instruction; 0: no wave had begun
   std::string instruction;  // its disassembly
   uint64_t address = 0;     // memory faults: the first bad address
   bool is_write = false;

@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <string>
 
+#include "device/dispatch/held_pages.h"
+
 namespace morgana::kmt {
 namespace {
 
@@ -32,7 +34,7 @@ Kind kind_of(uint64_t begin, uint64_t end) {
     if (std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*x %*s %" SCNu64, &from, &to, access, &inode) != 4)
       continue;
     if (to <= covered) continue;
-    const bool is_writable = access[0] == 'r' && access[1] == 'w';
+    const bool is_writable = access[0] == 'r' && access[1] == 'w' && access[2] == '-';
     const Kind here = !is_writable       ? Kind::other
                       : access[3] == 's' ? Kind::shared
                       : inode == 0       ? Kind::anonymous
@@ -46,26 +48,29 @@ Kind kind_of(uint64_t begin, uint64_t end) {
   return ok && covered >= end ? kind : Kind::other;
 }
 
-// Replaces anonymous pages by the pages of a new file with the same contents; the file, or -1.
+}  // namespace
+
 int move_into_file(uint64_t begin, uint64_t size) {
-  const int file = memfd_create("morgana-registered", MFD_CLOEXEC);
+  const int file = memfd_create("morgana", MFD_CLOEXEC);
   if (file < 0) return -1;
   bool ok = ftruncate(file, static_cast<off_t>(size)) == 0;
+  device::HeldPages pages;
   for (uint64_t done = 0; ok && done < size; done += kPiece) {
     const uint64_t bytes = std::min(kPiece, size - done);
     void* const piece = reinterpret_cast<void*>(begin + done);
+    pages.hold(begin + done, bytes);
     // A bare system call: the pages hold the neighbours of the application's memory, which a sanitizer's
     // pwrite would not let anybody read.
     ok = syscall(SYS_pwrite64, file, piece, bytes, done) == static_cast<long>(bytes) &&
          mmap(piece, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, static_cast<off_t>(done)) !=
              MAP_FAILED;
+    if (!ok) mprotect(piece, bytes, PROT_READ | PROT_WRITE);
+    pages.release();
   }
   if (ok) return file;
   close(file);
   return -1;
 }
-
-}  // namespace
 
 uint64_t make_alias(uint64_t address, uint64_t size) {
   const uint64_t begin = address / kPage * kPage, end = (address + size + kPage - 1) / kPage * kPage;

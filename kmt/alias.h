@@ -11,9 +11,14 @@ namespace morgana::kmt {
 // Maps the pages of [address, address + size) a second time and returns where `address` is there; 0 when that
 // cannot be done (memory that is not writable, private memory of a file, the calling thread's stack).
 //
-// Private anonymous memory is moved into a file first, at its place, piece by piece: nothing else may write
-// to these pages meanwhile, and a forked child shares them with its parent from then on.
+// Private anonymous memory is moved into a file first, at its place (move_into_file), and a forked child
+// shares it with its parent from then on.
 uint64_t make_alias(uint64_t address, uint64_t size);
 void remove_alias(uint64_t alias, uint64_t size);
+
+// Replaces private anonymous pages by the pages of a new file with the same contents, piece by piece; the
+// file, or -1. Other threads may read and write the pages meanwhile (device/dispatch/held_pages.h says what
+// may not).
+int move_into_file(uint64_t begin, uint64_t size);
 
 }  // namespace morgana::kmt

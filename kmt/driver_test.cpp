@@ -3,6 +3,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+
 #include "kmt/test_rig.h"
 
 namespace morgana::kmt::test {
@@ -193,6 +195,60 @@ TEST_F(Memory, FineGrainedHostMemoryHasASecondAddress) {
   ASSERT_EQ(hsaKmtDeregisterMemory(const_cast<uint32_t*>(kConstant)), HSAKMT_STATUS_SUCCESS);
 }
 
+// Moves memory into a file again and again while another thread counts in `words`, which lie in its pages.
+template <typename Move>
+void expect_no_count_lost(std::vector<volatile uint32_t*> words, const Move& move) {
+  std::atomic<bool> stop{false};
+  std::atomic<uint32_t> counted{0};
+  std::thread neighbour([&] {
+    uint32_t n = 0;
+    while (!stop.load(std::memory_order_relaxed)) {
+      for (volatile uint32_t* word : words) *word = *word + 1;
+      counted.store(++n, std::memory_order_relaxed);
+    }
+  });
+  while (counted.load() < 1000) std::this_thread::yield();
+  move();
+  const uint32_t then = counted.load();
+  while (counted.load() < then + 1000) std::this_thread::yield();
+  stop = true;
+  neighbour.join();
+  for (volatile uint32_t* word : words) EXPECT_EQ(*word, counted.load());
+}
+
+TEST_F(Memory, RegisteringLosesNoWriteOfOtherThreads) {
+  HsaMemFlags flags{};
+  flags.ui32.HostAccess = 1;
+  for (int i = 0; i < 50; ++i) {
+    auto* mine = static_cast<uint8_t*>(
+        mmap(nullptr, 100 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    uint8_t* const range = mine + 100;
+    const uint64_t size = 100 * kPage - 300;
+    // Before, behind and within what is registered.
+    expect_no_count_lost({reinterpret_cast<uint32_t*>(mine), reinterpret_cast<uint32_t*>(mine + 50 * kPage),
+                          reinterpret_cast<uint32_t*>(mine + 100 * kPage - 8)},
+                         [&] {
+                           ASSERT_EQ(hsaKmtRegisterMemoryWithFlags(range, size, flags),
+                                     HSAKMT_STATUS_SUCCESS);
+                           HSAuint64 alternate = 0;
+                           ASSERT_EQ(hsaKmtMapMemoryToGPU(range, size, &alternate), HSAKMT_STATUS_SUCCESS);
+                           EXPECT_NE(alternate, 0u);
+                         });
+    ASSERT_EQ(hsaKmtDeregisterMemory(range), HSAKMT_STATUS_SUCCESS);
+    munmap(mine, 100 * kPage);
+  }
+}
+
+TEST_F(Memory, SharingLosesNoWriteOfOtherThreads) {
+  for (int i = 0; i < 50; ++i) {
+    auto* words = allocate<uint32_t>(40 * kPage, kGpu);
+    HsaSharedMemoryHandle handle{};
+    expect_no_count_lost({words, words + 20'000}, [&] {
+      ASSERT_EQ(hsaKmtShareMemory(words, 40 * kPage, &handle), HSAKMT_STATUS_SUCCESS);
+    });
+  }
+}
+
 TEST_F(Memory, IsSharedWithAnotherProcess) {
   auto* words = allocate<uint32_t>(2 * kPage, kGpu);
   words[7] = 42;
@@ -268,6 +324,10 @@ TEST_F(Event, WakesSleepersAlsoThroughItsMailbox) {
   EXPECT_EQ(hsaKmtWaitOnMultipleEvents(both, 2, true, 10'000), HSAKMT_STATUS_SUCCESS);
   setter.join();
   EXPECT_EQ(hsaKmtWaitOnMultipleEvents(both, 2, false, 0), HSAKMT_STATUS_WAIT_TIMEOUT);
+  // Who waits for both in vain leaves the one that was set.
+  ASSERT_EQ(hsaKmtSetEvent(one), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(hsaKmtWaitOnMultipleEvents(both, 2, true, 5), HSAKMT_STATUS_WAIT_TIMEOUT);
+  EXPECT_EQ(hsaKmtWaitOnEvent(one, 0), HSAKMT_STATUS_SUCCESS);
   HsaEvent fake = *one;
   EXPECT_EQ(hsaKmtSetEvent(&fake), HSAKMT_STATUS_INVALID_HANDLE);
   EXPECT_EQ(hsaKmtWaitOnEvent(&fake, 0), HSAKMT_STATUS_INVALID_HANDLE);

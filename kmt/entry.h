@@ -3,8 +3,11 @@
 
 #include <hsakmt.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <new>
+#include <vector>
 
 namespace morgana::kmt {
 
@@ -21,6 +24,15 @@ HSAKMT_STATUS entry(const Body& body) noexcept {
   } catch (...) {
     return HSAKMT_STATUS_ERROR;
   }
+}
+
+// Copies as many of `list` as the caller has room for.
+template <typename T>
+HSAKMT_STATUS give(const std::vector<T>& list, uint32_t room, T* to) {
+  if (room != 0 && to == nullptr) return HSAKMT_STATUS_INVALID_PARAMETER;
+  if (room > list.size()) return HSAKMT_STATUS_INVALID_PARAMETER;
+  std::copy_n(list.begin(), room, to);
+  return HSAKMT_STATUS_SUCCESS;
 }
 
 }  // namespace morgana::kmt

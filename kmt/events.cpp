@@ -19,6 +19,11 @@ struct Events::Event {
   HsaEvent event{};
   bool manual_reset = false;
   std::atomic<bool> is_set{false};
+  std::atomic<uint64_t> age{1};  // times that it was set, and one
+  void set() {
+    age.fetch_add(1);
+    is_set.store(true);
+  }
 };
 
 Events& Events::get() {
@@ -81,7 +86,7 @@ HSAKMT_STATUS Events::destroy(HsaEvent* event) {
 HSAKMT_STATUS Events::set(HsaEvent* event) {
   const auto found = find(event);
   if (!found) return HSAKMT_STATUS_INVALID_HANDLE;
-  found->is_set.store(true);
+  found->set();
   runtime::signal_hub().notify();
   return HSAKMT_STATUS_SUCCESS;
 }
@@ -97,8 +102,7 @@ HSAKMT_STATUS Events::reset(HsaEvent* event) {
 HSAKMT_STATUS Events::query(HsaEvent* event) {
   const auto found = find(event);
   if (!found) return HSAKMT_STATUS_INVALID_HANDLE;
-  const bool is_set = found->is_set.load() || mailbox(event->EventId)->load() != 0;
-  return is_set ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_WAIT_TIMEOUT;
+  return is_set(*found) ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_WAIT_TIMEOUT;
 }
 
 void Events::raise(uint32_t id) {
@@ -108,19 +112,24 @@ void Events::raise(uint32_t id) {
     std::lock_guard lock(mutex_);
     event = table_[id];
   }
-  if (event) event->is_set.store(true);
+  if (event) event->set();
   runtime::signal_hub().notify();
+}
+
+bool Events::is_set(const Event& event) const {
+  return event.is_set.load() || mailbox(event.event.EventId)->load() != 0;
 }
 
 // Whether the event is set; an event that resets itself is no more afterwards.
 bool Events::take(Event& event) {
+  if (event.manual_reset) return is_set(event);
   std::atomic<uint64_t>& mail = *mailbox(event.event.EventId);
-  if (event.manual_reset) return event.is_set.load() || mail.load() != 0;
   const bool by_mail = mail.load(std::memory_order_relaxed) != 0 && mail.exchange(0) != 0;
   return (event.is_set.load(std::memory_order_relaxed) && event.is_set.exchange(false)) || by_mail;
 }
 
-HSAKMT_STATUS Events::wait(HsaEvent* events[], uint32_t count, bool all, uint32_t milliseconds) {
+HSAKMT_STATUS Events::wait(HsaEvent* events[], uint32_t count, bool all, uint32_t milliseconds,
+                           uint64_t* ages) {
   std::vector<std::shared_ptr<Event>> wanted;
   wanted.reserve(count);
   {
@@ -137,17 +146,34 @@ HSAKMT_STATUS Events::wait(HsaEvent* events[], uint32_t count, bool all, uint32_
   constexpr uint64_t kMillisecond = 1'000'000;
   const uint64_t start = runtime::now_ns(), limit = uint64_t{milliseconds} * kMillisecond;
   runtime::Patience patience(runtime::signal_hub(), kLongestNap);
-  std::vector<bool> taken(count);
+  const auto has_aged = [&](uint32_t i) {
+    return ages != nullptr && ages[i] != 0 && ages[i] != wanted[i]->age.load();
+  };
+  const auto note_ages = [&](HSAKMT_STATUS status) {
+    for (uint32_t i = 0; ages != nullptr && i < count; ++i) ages[i] = wanted[i]->age.load();
+    return status;
+  };
   while (true) {
     patience.look();
-    uint32_t set = 0;
-    for (uint32_t i = 0; i < count; ++i) {
-      if (!taken[i]) taken[i] = take(*wanted[i]);
-      set += taken[i];
+    uint32_t ready = 0;
+    for (uint32_t i = 0; i < count; ++i) ready += is_set(*wanted[i]) || has_aged(i);
+    if (all ? ready == count : ready != 0) {
+      // Events that reset themselves go to one waiter. One that comes too late for some of them gives back
+      // what it has.
+      std::vector<bool> taken(count);
+      uint32_t got = 0;
+      for (uint32_t i = 0; i < count; ++i) {
+        taken[i] = take(*wanted[i]);
+        got += taken[i] || has_aged(i);
+      }
+      if (all ? got == count : got != 0) return note_ages(HSAKMT_STATUS_SUCCESS);
+      for (uint32_t i = 0; i < count; ++i)
+        if (taken[i] && !wanted[i]->manual_reset) wanted[i]->is_set.store(true);
+      runtime::signal_hub().notify();
     }
-    if (all ? set == count : set != 0) return HSAKMT_STATUS_SUCCESS;
     const uint64_t waited = runtime::now_ns() - start;
-    if (milliseconds != HSA_EVENTTIMEOUT_INFINITE && waited >= limit) return HSAKMT_STATUS_WAIT_TIMEOUT;
+    if (milliseconds != HSA_EVENTTIMEOUT_INFINITE && waited >= limit)
+      return note_ages(HSAKMT_STATUS_WAIT_TIMEOUT);
     patience.wait(milliseconds == HSA_EVENTTIMEOUT_INFINITE ? ~uint64_t{0} : limit - waited);
   }
 }
@@ -171,7 +197,7 @@ bool Events::report_memory_fault(uint32_t node, const device::Fault& fault, bool
     // A runtime that polls looks at the flags: they come last.
     std::atomic_thread_fence(std::memory_order_release);
     report.Flags = HSA_EVENTID_MEMORY_FATAL_PROCESS;
-    event->is_set.store(true);
+    event->set();
     any = true;
   }
   if (any) runtime::signal_hub().notify();

@@ -29,7 +29,10 @@ class Events {
   HSAKMT_STATUS set(HsaEvent* event);
   HSAKMT_STATUS reset(HsaEvent* event);
   HSAKMT_STATUS query(HsaEvent* event);
-  HSAKMT_STATUS wait(HsaEvent* events[], uint32_t count, bool all, uint32_t milliseconds);
+  // `ages`, if any: how often each event had been set when the caller last looked, 0: not known; what was set
+  // more often than that counts as set. They become what they are now.
+  HSAKMT_STATUS wait(HsaEvent* events[], uint32_t count, bool all, uint32_t milliseconds,
+                     uint64_t* ages = nullptr);
 
   // Sets the event of this number, if there is one.
   void raise(uint32_t id);
@@ -42,6 +45,7 @@ class Events {
   using Table = std::vector<std::shared_ptr<Event>>;
   Table::iterator slot_of(const HsaEvent* event);  // under mutex_
   std::shared_ptr<Event> find(const HsaEvent* event);
+  bool is_set(const Event& event) const;
   bool take(Event& event);
   std::atomic<uint64_t>* mailbox(uint32_t id) const;
 

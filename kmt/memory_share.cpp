@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string>
 
+#include "kmt/alias.h"
 #include "kmt/memory_table.h"
 #include "kmt/nodes.h"
 #include "runtime/memory.h"
@@ -33,11 +34,14 @@ enum Word {
 
 }  // namespace
 
-void MemoryTable::close_file(uint64_t address) {
-  const auto found = files_.find(address);
+void MemoryTable::leave_file(const Range& range) {
+  const auto found = files_.find(range.address);
   if (found == files_.end()) return;
   close(found->second);
   files_.erase(found);
+  // The other process may write on: what becomes of these addresses here is none of its business.
+  mmap(reinterpret_cast<void*>(range.address), range.size, PROT_READ | PROT_WRITE,
+       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
 HSAKMT_STATUS MemoryTable::share(void* address, uint64_t size, HsaSharedMemoryHandle& handle) {
@@ -49,20 +53,8 @@ HSAKMT_STATUS MemoryTable::share(void* address, uint64_t size, HsaSharedMemoryHa
   Range& range = *found->second;
   if (size != range.size || range.flags.ui32.Scratch) return HSAKMT_STATUS_INVALID_PARAMETER;
   if (!files_.contains(start)) {
-    const int file = memfd_create("morgana", MFD_CLOEXEC);
+    const int file = move_into_file(start, size);
     if (file < 0) return HSAKMT_STATUS_NO_MEMORY;
-    bool ok = ftruncate(file, static_cast<off_t>(size)) == 0;
-    for (uint64_t done = 0; ok && done < size;) {
-      const ssize_t n =
-          pwrite(file, reinterpret_cast<const void*>(start + done), size - done, static_cast<off_t>(done));
-      ok = n > 0;
-      done += ok ? static_cast<uint64_t>(n) : 0;
-    }
-    ok = ok && mmap(address, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) != MAP_FAILED;
-    if (!ok) {
-      close(file);
-      return HSAKMT_STATUS_NO_MEMORY;
-    }
     files_.emplace(start, file);
   }
   std::memset(&handle, 0, sizeof handle);

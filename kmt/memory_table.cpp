@@ -14,6 +14,8 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kHugePage = 2 * 1024 * 1024;
+// Bits of HsaMemFlags that runtimes of 2025 know: memory without an address, an address without memory.
+constexpr HSAuint32 kHalfAllocations = 3u << 18;
 
 const char* label_of(uint32_t node, HsaMemFlags flags) {
   if (flags.ui32.Scratch) return "scratch pool";
@@ -42,10 +44,19 @@ MemoryTable& MemoryTable::get() {
   return *table;
 }
 
-HSAKMT_STATUS MemoryTable::allocate(uint32_t node, uint64_t size, HsaMemFlags flags, void** address) {
-  if (size == 0 || size % kPage != 0) return HSAKMT_STATUS_INVALID_PARAMETER;
+uint64_t MemoryTable::available(uint32_t node) {
+  std::lock_guard lock(mutex_);
+  used_.resize(node_count());
+  return memory_size(node) - std::min(memory_size(node), used_[node]);
+}
+
+HSAKMT_STATUS MemoryTable::allocate(uint32_t node, uint64_t size, HsaMemFlags flags, void** address,
+                                    uint64_t alignment) {
+  if (size == 0 || size % kPage != 0 || (alignment & (alignment - 1)) != 0)
+    return HSAKMT_STATUS_INVALID_PARAMETER;
   if (node >= node_count()) return HSAKMT_STATUS_INVALID_NODE_UNIT;
-  if (flags.ui32.GDSMemory || flags.ui32.FixedAddress) return HSAKMT_STATUS_NOT_SUPPORTED;
+  if (flags.ui32.GDSMemory || flags.ui32.FixedAddress || (flags.Value & kHalfAllocations) != 0)
+    return HSAKMT_STATUS_NOT_SUPPORTED;
   if (flags.ui32.Scratch && node == kHostNode) return HSAKMT_STATUS_INVALID_NODE_UNIT;
   // Scratch is reserved, not taken: the device keeps what waves use elsewhere.
   const bool counts = !flags.ui32.Scratch;
@@ -56,7 +67,8 @@ HSAKMT_STATUS MemoryTable::allocate(uint32_t node, uint64_t size, HsaMemFlags fl
       return HSAKMT_STATUS_NO_MEMORY;
     if (counts) used_[node] += size;
   }
-  auto memory = runtime::allocate(size, size >= kHugePage ? kHugePage : kPage, label_of(node, flags));
+  auto memory = runtime::allocate(size, std::max(alignment, size >= kHugePage ? kHugePage : kPage),
+                                  label_of(node, flags));
   std::lock_guard lock(mutex_);
   if (!memory.ok()) {
     if (counts) used_[node] -= size;
@@ -90,8 +102,8 @@ HSAKMT_STATUS MemoryTable::free(void* address, uint64_t size) {
   owned_.erase(found);
   ++version_;
   if (!range->flags.ui32.Scratch) used_[range->node] -= range->size;
-  close_file(range->address);
   if (range->executed_by.empty()) {
+    leave_file(*range);
     runtime::release(address);
   } else {
     graveyard_.push_back(std::move(range));
@@ -105,6 +117,7 @@ void MemoryTable::bury() {
   if (running_ != 0) return;
   for (const auto& range : graveyard_) {
     forget_code(*range);
+    leave_file(*range);
     runtime::release(reinterpret_cast<void*>(range->address));
   }
   graveyard_.clear();

@@ -39,7 +39,11 @@ class MemoryTable {
  public:
   static MemoryTable& get();
 
-  HSAKMT_STATUS allocate(uint32_t node, uint64_t size, HsaMemFlags flags, void** address);
+  // `alignment`: a power of two; 0: a page, or a huge page for large sizes.
+  HSAKMT_STATUS allocate(uint32_t node, uint64_t size, HsaMemFlags flags, void** address,
+                         uint64_t alignment = 0);
+  // Bytes of the node that are left.
+  uint64_t available(uint32_t node);
   HSAKMT_STATUS free(void* address, uint64_t size);
   HSAKMT_STATUS add_user_range(void* address, uint64_t size, HsaMemFlags flags,
                                std::span<const uint32_t> nodes);
@@ -71,7 +75,7 @@ class MemoryTable {
   bool prepare_code(runtime::Agent& agent, uint64_t entry);
   void forget_code(Range& range);
   void bury();
-  void close_file(uint64_t address);
+  void leave_file(const Range& range);
 
   std::mutex mutex_;
   std::map<uint64_t, std::unique_ptr<Range>> owned_;       // allocated and imported, disjoint

@@ -35,15 +35,6 @@ uint64_t nanoseconds(clockid_t clock) {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
 }
 
-// Copies as many of `list` as the caller has room for.
-template <typename T>
-HSAKMT_STATUS give(const std::vector<T>& list, uint32_t room, T* to) {
-  if (room != 0 && to == nullptr) return HSAKMT_STATUS_INVALID_PARAMETER;
-  if (room > list.size()) return HSAKMT_STATUS_INVALID_PARAMETER;
-  std::copy_n(list.begin(), room, to);
-  return HSAKMT_STATUS_SUCCESS;
-}
-
 }  // namespace
 
 std::atomic<int>& open_count() {
@@ -86,15 +77,6 @@ KMT_EXPORT hsaKmtReleaseSystemProperties() {
   return entry([] { return HSAKMT_STATUS_SUCCESS; });
 }
 
-KMT_EXPORT hsaKmtGetNodeProperties(HSAuint32 node, HsaNodeProperties* properties) {
-  return entry([&] {
-    if (properties == nullptr) return HSAKMT_STATUS_INVALID_PARAMETER;
-    if (node >= node_count()) return HSAKMT_STATUS_INVALID_NODE_UNIT;
-    *properties = node_properties(node);
-    return HSAKMT_STATUS_SUCCESS;
-  });
-}
-
 KMT_EXPORT hsaKmtGetNodeMemoryProperties(HSAuint32 node, HSAuint32 count, HsaMemoryProperties* properties) {
   return entry([&] {
     if (node >= node_count()) return HSAKMT_STATUS_INVALID_NODE_UNIT;
@@ -107,13 +89,6 @@ KMT_EXPORT hsaKmtGetNodeCacheProperties(HSAuint32 node, HSAuint32 /*processor*/,
   return entry([&] {
     if (node >= node_count()) return HSAKMT_STATUS_INVALID_NODE_UNIT;
     return give(caches(node), count, properties);
-  });
-}
-
-KMT_EXPORT hsaKmtGetNodeIoLinkProperties(HSAuint32 node, HSAuint32 count, HsaIoLinkProperties* properties) {
-  return entry([&] {
-    if (node >= node_count()) return HSAKMT_STATUS_INVALID_NODE_UNIT;
-    return give(links(node), count, properties);
   });
 }
 

@@ -134,6 +134,14 @@ HSAKMT_STATUS Queues::destroy(HSA_QUEUEID id) {
   return HSAKMT_STATUS_SUCCESS;
 }
 
+HSAKMT_STATUS Queues::ring(HSA_QUEUEID id) {
+  std::lock_guard lock(mutex_);
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) return HSAKMT_STATUS_INVALID_HANDLE;
+  found->second->queue->ring();
+  return HSAKMT_STATUS_SUCCESS;
+}
+
 bool Queues::exists(HSA_QUEUEID id) {
   std::lock_guard lock(mutex_);
   return entries_.contains(id);

@@ -24,6 +24,8 @@ class Queues : public runtime::QueueOwner {
   // A percentage of 0 suspends the queue.
   HSAKMT_STATUS update(HSA_QUEUEID id, uint32_t percentage);
   HSAKMT_STATUS destroy(HSA_QUEUEID id);
+  // In place of a write to the doorbell.
+  HSAKMT_STATUS ring(HSA_QUEUEID id);
   bool exists(HSA_QUEUEID id);
 
   void raise_event(uint32_t event_id) override;

@@ -26,8 +26,9 @@ std::string describe(const Allocation& allocation) {
 }  // namespace
 
 std::string fault_address(const device::Fault& fault) {
-  std::string line =
-      fmt::format("  address     {:#x} ({})\n", fault.address, fault.is_write ? "write" : "read");
+  const char* const way = fault.is_write ? "write" : "read";
+  if (fault.address == device::kUnknownAddress) return fmt::format("  address     unknown ({})\n", way);
+  std::string line = fmt::format("  address     {:#x} ({})\n", fault.address, way);
   const auto nearest = nearest_allocation(fault.address);
   if (!nearest) return line + "  nearest     no allocation exists\n";
   const uint64_t end = nearest->address + nearest->size;
@@ -45,12 +46,16 @@ std::string fault_report(const device::Fault& fault, const FaultPlace& place) {
   std::string text = fmt::format("morgana: {}: kernel '{}' on {}\n", device::name(fault.kind), place.kernel,
                                  place.processor);
   if (fault.kind == device::FaultKind::cancelled) return text;
-  text += fmt::format("  work-item   ({}, {}, {}) of work-group ({}, {}, {}), wave {}, lane {}\n",
-                      fault.work_item[0], fault.work_item[1], fault.work_item[2], fault.work_group[0],
-                      fault.work_group[1], fault.work_group[2], fault.wave, fault.lane);
-  text += fmt::format(
-      "  pc          {:#x}{}\n", fault.pc,
-      place.function.empty() ? "" : fmt::format(" ({}+{:#x})", place.function, place.offset_in_function));
+  if (fault.pc == 0 && fault.kind != device::FaultKind::bad_jump) {
+    text += "  work-item   none: the kernel had not begun\n";
+  } else {
+    text += fmt::format("  work-item   ({}, {}, {}) of work-group ({}, {}, {}), wave {}, lane {}\n",
+                        fault.work_item[0], fault.work_item[1], fault.work_item[2], fault.work_group[0],
+                        fault.work_group[1], fault.work_group[2], fault.wave, fault.lane);
+    text += fmt::format(
+        "  pc          {:#x}{}\n", fault.pc,
+        place.function.empty() ? "" : fmt::format(" ({}+{:#x})", place.function, place.offset_in_function));
+  }
   if (!fault.instruction.empty()) text += fmt::format("  instruction {}\n", fault.instruction);
   if (!place.source.empty()) text += fmt::format("  source      {}\n", place.source);
   if (!fault.detail.empty()) text += fmt::format("  because     {}\n", fault.detail);

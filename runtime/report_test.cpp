@@ -26,6 +26,15 @@ TEST(FaultReport, NamesTheNearestAllocationOnlyIfItIsNear) {
   release(*memory);
 }
 
+TEST(FaultReport, InventsNoPlace) {
+  EXPECT_EQ(fault_address(memory_fault(device::kUnknownAddress, 0x1000)), "  address     unknown (read)\n");
+  const FaultPlace place{.kernel = "early", .processor = "gfx90a"};
+  const std::string text = fault_report(memory_fault(8, 0), place);
+  EXPECT_NE(text.find("the kernel had not begun"), std::string::npos) << text;
+  EXPECT_EQ(text.find("pc "), std::string::npos) << text;
+  EXPECT_NE(fault_report(memory_fault(8, 0x1234), place).find("pc          0x1234"), std::string::npos);
+}
+
 TEST(FaultReport, OfOneCauseIsPrintedOnce) {
   testing::internal::CaptureStderr();
   for (int i = 0; i < 5; ++i) print_report(memory_fault(1, 0x1234), "again", "the whole report");

@@ -76,6 +76,11 @@ void UserQueue::suspend(bool suspended) {
   if (!suspended) unpark();
 }
 
+void UserQueue::ring() {
+  __atomic_fetch_add(reinterpret_cast<uint64_t*>(memory_.doorbell), 1, __ATOMIC_SEQ_CST);
+  if (state_.load() == State::parked && !is_deaf()) unpark();
+}
+
 void UserQueue::look_now() { DoorbellWatch::get().look_now(); }
 
 void UserQueue::fail(QueueFailure failure) {

@@ -76,6 +76,8 @@ class UserQueue {
   Agent& agent() const { return agent_; }
   const Memory& memory() const { return memory_; }
 
+  // Rings the doorbell for a program that does not write it itself.
+  void ring();
   // The doorbells of all queues should be looked at without delay.
   static void look_now();
 

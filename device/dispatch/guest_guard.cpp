@@ -9,8 +9,11 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <mutex>
+
+#include "device/dispatch/held_pages.h"
 
 namespace morgana::device {
 namespace {
@@ -109,6 +112,12 @@ void chain(int signal, siginfo_t* info, void* context, const void* frame) {
 }
 
 void on_signal(int signal, siginfo_t* info, void* context) {
+  if (signal == SIGSEGV && info->si_code == SEGV_ACCERR) {
+    const int error = errno;
+    const bool again = await_held_page(reinterpret_cast<uint64_t>(info->si_addr));
+    errno = error;
+    if (again) return;
+  }
   Guard* const guard = current.get();
   if (guard == nullptr || info->si_code <= 0) return chain(signal, info, context, __builtin_frame_address(0));
   const auto* user = static_cast<const ucontext_t*>(context);

@@ -232,7 +232,7 @@ void record_trap(Wave& wave, const GuestTrap& trap) {
   // The registers are as the instruction left them; asking them for addresses reads no guest memory.
   const bool has_lanes = wave.step->inst != nullptr && level().locate_access(wave);
   int lane = -1;
-  uint64_t address = trap.address;
+  uint64_t address = trap.has_address ? trap.address : kUnknownAddress;
   if (has_lanes && wave.access.address != nullptr) {
     lane = trap.has_address ? first_lane_at(wave, address) : non_canonical_lane(wave);
     if (lane >= 0 && !trap.has_address) address = wave.access.address[lane];

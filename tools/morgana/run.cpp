@@ -68,11 +68,13 @@ int run_command(Words words) {
     setenv("OCL_ICD_VENDORS", doors->opencl.c_str(), 1);
     setenv("OCL_ICD_FILENAMES", doors->opencl.c_str(), 1);
   }
-  // AMD's runtime looks for its driver's library by name.
+  // AMD's runtime looks for its driver's library by name: that of ROCm 5 for libhsakmt.so.1, today's for
+  // libdtif.so when it is told to.
   if (!doors->rocm.empty()) {
     const char* before = std::getenv("LD_LIBRARY_PATH");
     const bool has_more = before != nullptr && *before != 0;
     setenv("LD_LIBRARY_PATH", (doors->rocm + (has_more ? ":" : "") + (has_more ? before : "")).c_str(), 1);
+    setenv("HSA_ENABLE_DTIF", "1", 0);
   }
   if (devices->has_value()) {
     if (auto known = check_devices(**devices); !known.ok()) return fail("run", known.error().message, 2);

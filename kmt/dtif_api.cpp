@@ -1,0 +1,172 @@
+// libdtif.so: what runtimes of 2025 look up in place of their own thunk (HSA_ENABLE_DTIF=1) and the thunk of
+// ROCm 5 does not have, or has with other structures.
+#include <algorithm>
+
+#include "kmt/dtif_types.h"
+#include "kmt/entry.h"
+#include "kmt/events.h"
+#include "kmt/memory_table.h"
+#include "kmt/nodes.h"
+#include "kmt/queues.h"
+
+namespace morgana::kmt {
+namespace {
+
+// From such firmware on a runtime expects gfx94x and gfx95x to give scratch back while queues work.
+constexpr uint32_t kFirmwareBeforeScratchReclaim = 23;
+
+DtifNodeProperties translate(const HsaNodeProperties& p, uint32_t node) {
+  DtifNodeProperties d{};
+  d.cpu_cores = p.NumCPUCores;
+  d.compute_cores = p.NumFComputeCores;
+  d.memory_banks = p.NumMemoryBanks;
+  d.caches = p.NumCaches;
+  d.links = p.NumIOLinks;
+  d.first_cpu = p.CComputeIdLo;
+  d.first_simd = p.FComputeIdLo;
+  d.capability = p.Capability;
+  d.waves_per_simd = p.MaxWavesPerSIMD;
+  d.lds_kilobytes = p.LDSSizeInKB;
+  d.gds_kilobytes = p.GDSSizeInKB;
+  d.wave_size = p.WaveFrontSize;
+  d.shader_banks = p.NumShaderBanks;
+  d.arrays = p.NumArrays;
+  d.cus_per_array = p.NumCUPerArray;
+  d.simds_per_cu = p.NumSIMDPerCU;
+  d.scratch_slots_per_cu = p.MaxSlotsScratchCU;
+  d.engine = p.EngineId;
+  if (d.engine.ui32.Major == 9 && d.engine.ui32.Minor >= 4)
+    d.engine.ui32.uCode = kFirmwareBeforeScratchReclaim;
+  d.vendor = p.VendorId;
+  d.device = p.DeviceId;
+  d.location = p.LocationId;
+  d.local_memory = p.LocalMemSize;
+  d.device_clock_mhz = p.MaxEngineClockMhzFCompute;
+  d.host_clock_mhz = p.MaxEngineClockMhzCCompute;
+  d.render_minor = p.DrmRenderMinor;
+  std::copy_n(p.MarketingName, HSA_PUBLIC_NAME_SIZE, d.marketing_name);
+  std::copy_n(p.AMDName, HSA_PUBLIC_NAME_SIZE, d.amd_name);
+  d.firmware = p.uCodeEngineVersions;
+  d.debug = p.DebugProperties;
+  d.hive = p.HiveID;
+  d.sdma_engines = p.NumSdmaEngines;
+  d.xgmi_sdma_engines = p.NumSdmaXgmiEngines;
+  d.queues_per_sdma_engine = p.NumSdmaQueuesPerEngine;
+  d.compute_queues = p.NumCpQueues;
+  d.gws = p.NumGws;
+  d.domain = p.Domain;
+  d.unique_id = p.UniqueID;
+  d.vgpr_bytes_per_cu = p.VGPRSizePerCU;
+  d.sgpr_bytes_per_cu = p.SGPRSizePerCU;
+  d.xccs = p.NumFComputeCores == 0 ? 0 : 1;
+  d.gpu_id = node;
+  return d;
+}
+
+DtifIoLinkProperties translate(const HsaIoLinkProperties& p) {
+  DtifIoLinkProperties d{};
+  d.type = p.IoLinkType;
+  d.version_major = p.VersionMajor;
+  d.version_minor = p.VersionMinor;
+  d.from = p.NodeFrom;
+  d.to = p.NodeTo;
+  d.weight = p.Weight;
+  d.minimum_latency = p.MinimumLatency;
+  d.maximum_latency = p.MaximumLatency;
+  d.minimum_bandwidth = p.MinimumBandwidth;
+  d.maximum_bandwidth = p.MaximumBandwidth;
+  d.transfer_size = p.RecTransferSize;
+  d.flags = p.Flags;
+  return d;
+}
+
+}  // namespace
+
+// The runtime's platform: something that is not null.
+extern "C" __attribute__((visibility("default"))) const void* DtifCreate(const char* /*user*/) {
+  static const char kPlatform = 0;
+  return &kPlatform;
+}
+extern "C" __attribute__((visibility("default"))) void DtifDestroy() {}
+
+// hsakmt.h gives these two the structures of ROCm 5; the caller's are today's.
+KMT_EXPORT hsaKmtGetNodeProperties(HSAuint32 node, HsaNodeProperties* properties) {
+  return entry([&] {
+    if (properties == nullptr) return HSAKMT_STATUS_INVALID_PARAMETER;
+    if (node >= node_count()) return HSAKMT_STATUS_INVALID_NODE_UNIT;
+    *reinterpret_cast<DtifNodeProperties*>(properties) = translate(node_properties(node), node);
+    return HSAKMT_STATUS_SUCCESS;
+  });
+}
+
+KMT_EXPORT hsaKmtGetNodeIoLinkProperties(HSAuint32 node, HSAuint32 count, HsaIoLinkProperties* properties) {
+  return entry([&] {
+    if (node >= node_count()) return HSAKMT_STATUS_INVALID_NODE_UNIT;
+    std::vector<DtifIoLinkProperties> list;
+    for (const HsaIoLinkProperties& link : links(node)) list.push_back(translate(link));
+    return give(list, count, reinterpret_cast<DtifIoLinkProperties*>(properties));
+  });
+}
+
+KMT_EXPORT hsaKmtModelEnabled(bool* is_enabled) {
+  return entry([&] {
+    if (is_enabled == nullptr) return HSAKMT_STATUS_INVALID_PARAMETER;
+    *is_enabled = false;  // of the thunk's own emulation, which has no clock
+    return HSAKMT_STATUS_SUCCESS;
+  });
+}
+
+KMT_EXPORT hsaKmtGetRuntimeCapabilities(HSAuint32* mask) {
+  return entry([&] {
+    if (mask == nullptr) return HSAKMT_STATUS_INVALID_PARAMETER;
+    *mask = 0;  // no core dumps
+    return HSAKMT_STATUS_SUCCESS;
+  });
+}
+
+KMT_EXPORT hsaKmtCheckRuntimeDebugSupport() {
+  return entry([] { return HSAKMT_STATUS_NOT_SUPPORTED; });
+}
+
+KMT_EXPORT hsaKmtAllocMemoryAlign(HSAuint32 node, HSAuint64 size, HSAuint64 alignment, HsaMemFlags flags,
+                                  void** address) {
+  return entry([&] {
+    if (address == nullptr) return HSAKMT_STATUS_INVALID_PARAMETER;
+    return MemoryTable::get().allocate(node, size, flags, address, alignment);
+  });
+}
+
+KMT_EXPORT hsaKmtAvailableMemory(HSAuint32 node, HSAuint64* bytes) {
+  return entry([&] {
+    if (bytes == nullptr) return HSAKMT_STATUS_INVALID_PARAMETER;
+    if (agent_of(node) == nullptr) return HSAKMT_STATUS_INVALID_NODE_UNIT;
+    *bytes = MemoryTable::get().available(node);
+    return HSAKMT_STATUS_SUCCESS;
+  });
+}
+
+KMT_EXPORT hsaKmtCreateQueueExt(HSAuint32 node, HSA_QUEUE_TYPE type, HSAuint32 percentage,
+                                HSA_QUEUE_PRIORITY priority, HSAuint32 /*any SDMA engine is as good*/,
+                                void* ring, HSAuint64 bytes, HsaEvent* event, HsaQueueResource* resource) {
+  constexpr auto kSdmaByEngine = static_cast<HSA_QUEUE_TYPE>(6);
+  return hsaKmtCreateQueue(node, type == kSdmaByEngine ? HSA_QUEUE_SDMA : type, percentage, priority, ring,
+                           bytes, event, resource);
+}
+
+KMT_EXPORT hsaKmtQueueRingDoorbell(HSA_QUEUEID id) {
+  return entry([&] { return Queues::get().ring(id); });
+}
+
+KMT_EXPORT hsaKmtWaitOnMultipleEvents_Ext(HsaEvent* events[], HSAuint32 count, bool all,
+                                          HSAuint32 milliseconds, uint64_t* ages) {
+  return entry([&] {
+    if (events == nullptr || count == 0) return HSAKMT_STATUS_INVALID_PARAMETER;
+    return Events::get().wait(events, count, all, milliseconds, ages);
+  });
+}
+
+KMT_EXPORT hsaKmtWaitOnEvent_Ext(HsaEvent* event, HSAuint32 milliseconds, uint64_t* age) {
+  return entry([&] { return Events::get().wait(&event, 1, true, milliseconds, age); });
+}
+
+}  // namespace morgana::kmt
