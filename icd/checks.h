@@ -29,8 +29,10 @@ inline bool host_may_read(const Mem& mem) {
   return (mem.flags() & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS)) == 0;
 }
 inline bool host_may_write(const Mem& mem) {
-  return (mem.flags() & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS)) == 0;
+  return (mem.flags() & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS | kMemImmutable)) == 0;
 }
+// CL_INVALID_OPERATION if what a copy or a fill is to write was created with CL_MEM_IMMUTABLE_EXT.
+inline bool is_immutable(const Mem& mem) { return (mem.flags() & kMemImmutable) != 0; }
 
 // CL_INVALID_VALUE if map_flags, or migration flags, are not valid.
 bool are_map_flags(cl_map_flags flags);

@@ -135,6 +135,7 @@ cl_int CL_API_CALL clEnqueueCopyBuffer(cl_command_queue command_queue, cl_mem sr
       return error;
     // CL_INVALID_VALUE if either region lies outside its buffer.
     if (!in_bounds(*src, src_offset, size) || !in_bounds(*dst, dst_offset, size)) return CL_INVALID_VALUE;
+    if (is_immutable(*dst)) return CL_INVALID_OPERATION;
     // CL_MEM_COPY_OVERLAP if the regions of one buffer, or of sub-buffers of one buffer, overlap.
     size_t from = src->origin() + src_offset, to = dst->origin() + dst_offset;
     if (&whole(*src) == &whole(*dst) && from < to + size && to < from + size) return CL_MEM_COPY_OVERLAP;
@@ -164,6 +165,7 @@ cl_int CL_API_CALL clEnqueueCopyBufferRect(cl_command_queue command_queue, cl_me
       return CL_INVALID_VALUE;
     // CL_INVALID_VALUE if either region lies outside its buffer.
     if (from.end > src->size() || to.end > dst->size()) return CL_INVALID_VALUE;
+    if (is_immutable(*dst)) return CL_INVALID_OPERATION;
     // CL_INVALID_VALUE if both are the same buffer and the pitches differ.
     bool equal_pitches = from.row_pitch == to.row_pitch && from.slice_pitch == to.slice_pitch;
     if (src == dst && !equal_pitches) return CL_INVALID_VALUE;
@@ -201,6 +203,7 @@ cl_int CL_API_CALL clEnqueueFillBuffer(cl_command_queue command_queue, cl_mem bu
     if (pattern == nullptr || !is_pattern_size(pattern_size)) return CL_INVALID_VALUE;
     // CL_INVALID_VALUE if offset and size are not a multiple of pattern_size.
     if (offset % pattern_size != 0 || size % pattern_size != 0) return CL_INVALID_VALUE;
+    if (is_immutable(*mem)) return CL_INVALID_OPERATION;
     std::array<uint8_t, 128> copy{};
     std::memcpy(copy.data(), pattern, pattern_size);
     return submit(*queue, CL_COMMAND_FILL_BUFFER, {num_events_in_wait_list, event_wait_list, event}, CL_FALSE,

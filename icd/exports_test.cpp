@@ -75,6 +75,13 @@ TEST_F(Exports, EveryEntryIsFoundByName) {
   EXPECT_EQ(find(nullptr), nullptr);
 }
 
+// Loaders answer some of these themselves, and differently.
+TEST_F(Exports, ExtensionFunctionsBelongToAPlatform) {
+  EXPECT_NE(dispatch->clGetExtensionFunctionAddressForPlatform(platform, "clIcdGetPlatformIDsKHR"), nullptr);
+  EXPECT_EQ(dispatch->clGetExtensionFunctionAddressForPlatform(nullptr, "clIcdGetPlatformIDsKHR"), nullptr);
+  EXPECT_EQ(dispatch->clGetExtensionFunctionAddressForPlatform(platform, "invalid_name"), nullptr);
+}
+
 TEST_F(Exports, EverySlotHoldsTheFunctionOfItsName) {
 #define ENTRY(name) EXPECT_EQ(reinterpret_cast<void*>(dispatch->name), find(#name)) << #name;
 #define TAGGED(name) EXPECT_EQ(reinterpret_cast<intptr_t>(dispatch->name), 0x4F50454E434C3331) << #name;

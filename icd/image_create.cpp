@@ -136,6 +136,7 @@ cl_int read_request(const Context& context, const Request& request, Description&
     if (cl_int error = read_pitches(desc, element, request.host_ptr != nullptr, d); error != CL_SUCCESS)
       return error;
   if (view.parent == nullptr && !fits_flags(request.host_ptr, request.flags)) return CL_INVALID_HOST_PTR;
+  if (view.parent == nullptr && !has_contents(request.flags)) return CL_INVALID_VALUE;
   if (view.parent != nullptr && request.host_ptr != nullptr) return CL_INVALID_HOST_PTR;
   // CL_IMAGE_FORMAT_NOT_SUPPORTED if no device in context supports the format.
   if (format == nullptr || !runtime::is_possible(*format, image_kind(d.type)))

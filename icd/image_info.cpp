@@ -9,7 +9,7 @@ namespace {
 
 // Whether kernels can use images of the format as the flags of clGetSupportedImageFormats ask.
 bool can_be_used(const runtime::ImageFormat& format, cl_mem_flags flags) {
-  return format.writable || (flags & CL_MEM_READ_ONLY) != 0;
+  return format.writable || (flags & (CL_MEM_READ_ONLY | kMemImmutable)) != 0;
 }
 
 }  // namespace

@@ -84,6 +84,7 @@ cl_int copy_with_buffer(cl_command_queue command_queue, cl_mem image, bool to_bu
   Rect in_buffer;
   if (cl_int error = packed_rect(*of_buffer, args.offset, region, in_buffer); error != CL_SUCCESS)
     return error;
+  if (is_immutable(to_buffer ? *of_buffer : *of_image)) return CL_INVALID_OPERATION;
   const Rect in_image = image_rect(of_image->image(), of_image->image().strides(), box);
   return submit(*queue, to_buffer ? CL_COMMAND_COPY_IMAGE_TO_BUFFER : CL_COMMAND_COPY_BUFFER_TO_IMAGE, waits,
                 CL_FALSE,
@@ -151,6 +152,7 @@ cl_int CL_API_CALL clEnqueueCopyImage(cl_command_queue command_queue, cl_mem src
     ImageBox source, target;
     if (cl_int error = make_box(from, src_origin, region, source); error != CL_SUCCESS) return error;
     if (cl_int error = make_box(to, dst_origin, region, target); error != CL_SUCCESS) return error;
+    if (is_immutable(*dst)) return CL_INVALID_OPERATION;
     // CL_MEM_COPY_OVERLAP if they are the same image and the regions overlap.
     if (src == dst && boxes_overlap(src_origin, dst_origin, region)) return CL_MEM_COPY_OVERLAP;
     return submit(*queue, CL_COMMAND_COPY_IMAGE, {num_events_in_wait_list, event_wait_list, event}, CL_FALSE,
@@ -194,6 +196,7 @@ cl_int CL_API_CALL clEnqueueFillImage(cl_command_queue command_queue, cl_mem ima
     if (fill_color == nullptr) return CL_INVALID_VALUE;
     ImageBox box;
     if (cl_int error = make_box(mem->image(), origin, region, box); error != CL_SUCCESS) return error;
+    if (is_immutable(*mem)) return CL_INVALID_OPERATION;
     return submit(
         *queue, CL_COMMAND_FILL_IMAGE, {num_events_in_wait_list, event_wait_list, event}, CL_FALSE,
         [hold = Ref<Mem>(mem), rect = image_rect(mem->image(), mem->image().strides(), box),

@@ -67,8 +67,9 @@ bool fits_type(const Image& image, std::string_view type) {
 
 bool fits_access(const Mem& image, codeobj::Access access) {
   switch (access) {
-    case codeobj::Access::write_only: return (image.flags() & CL_MEM_READ_ONLY) == 0;
-    case codeobj::Access::read_write: return (image.flags() & (CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY)) == 0;
+    case codeobj::Access::write_only: return (image.flags() & (CL_MEM_READ_ONLY | kMemImmutable)) == 0;
+    case codeobj::Access::read_write:
+      return (image.flags() & (CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY | kMemImmutable)) == 0;
     default: return (image.flags() & CL_MEM_WRITE_ONLY) == 0;
   }
 }
@@ -138,6 +139,9 @@ cl_int Kernel::set_argument(size_t index, size_t size, const void* value) {
         Mem* mem = find<Mem>(handle);
         if (mem == nullptr || &mem->context() != &context()) return CL_INVALID_MEM_OBJECT;
         if (mem->is_image() || mem->is_pipe() != (arg.kind == ArgKind::pipe)) return CL_INVALID_MEM_OBJECT;
+        // CL_INVALID_ARG_VALUE if the buffer is immutable and the argument points to what is not const.
+        const bool may_write = !arg.is_const && arg.address_space != codeobj::AddressSpace::constant;
+        if ((mem->flags() & kMemImmutable) != 0 && may_write) return CL_INVALID_ARG_VALUE;
         buffer = {mem, mem->serial()};
         address = reinterpret_cast<uint64_t>(mem->data());
       }

@@ -78,6 +78,8 @@ void* CL_API_CALL clEnqueueMapImage(cl_command_queue command_queue, cl_mem image
     if (cl_int error = resolve_image(command_queue, image, queue, mem); error != CL_SUCCESS) return error;
     ImageBox box;
     if (cl_int error = make_box(mem->image(), origin, region, box); error != CL_SUCCESS) return error;
+    // The suite's negative test of immutable images maps them without pitches.
+    if (is_immutable(*mem) && writes(map_flags)) return CL_INVALID_OPERATION;
     // CL_INVALID_VALUE if map_flags are not valid, image_row_pitch is NULL, or the image has slices and
     // image_slice_pitch is NULL.
     if (!are_map_flags(map_flags) || image_row_pitch == nullptr ||

@@ -24,6 +24,7 @@ bool charge(const Context& context, uint64_t size) {
 }
 
 constexpr cl_mem_flags kKernelAccess = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
+constexpr cl_mem_flags kWriters = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_HOST_WRITE_ONLY;
 constexpr cl_mem_flags kHostPointer = CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR;
 constexpr cl_mem_flags kHostAccess = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
 
@@ -52,7 +53,8 @@ Made<cl_mem> create_buffer(cl_context context, const cl_mem_properties* properti
   }
   // CL_MEM_KERNEL_READ_AND_WRITE stands in the table of valid flags, although it means something to
   // clGetSupportedImageFormats only.
-  if (!are_memory_flags(flags & ~cl_mem_flags{CL_MEM_KERNEL_READ_AND_WRITE})) return CL_INVALID_VALUE;
+  if (!are_memory_flags(flags & ~cl_mem_flags{CL_MEM_KERNEL_READ_AND_WRITE}) || !has_contents(flags))
+    return CL_INVALID_VALUE;
   // CL_INVALID_BUFFER_SIZE if size is 0 or greater than CL_DEVICE_MAX_MEM_ALLOC_SIZE for all devices in
   // context.
   if (size == 0 || size > c->max_allocation()) return CL_INVALID_BUFFER_SIZE;
@@ -82,9 +84,14 @@ Made<cl_mem> create_buffer(cl_context context, const cl_mem_properties* properti
 }  // namespace
 
 bool are_memory_flags(cl_mem_flags flags) {
-  if ((flags & ~(kKernelAccess | kHostPointer | kHostAccess)) != 0) return false;
+  if ((flags & ~(kKernelAccess | kHostPointer | kHostAccess | kMemImmutable)) != 0) return false;
+  if ((flags & kMemImmutable) != 0 && (flags & kWriters) != 0) return false;
   if (!at_most_one(flags & kKernelAccess) || !at_most_one(flags & kHostAccess)) return false;
   return (flags & CL_MEM_USE_HOST_PTR) == 0 || (flags & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)) == 0;
+}
+
+bool has_contents(cl_mem_flags flags) {
+  return (flags & kMemImmutable) == 0 || (flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)) != 0;
 }
 
 bool fits_flags(const void* host_ptr, cl_mem_flags flags) {
@@ -93,7 +100,7 @@ bool fits_flags(const void* host_ptr, cl_mem_flags flags) {
 }
 
 cl_mem_flags with_kernel_access(cl_mem_flags flags) {
-  return (flags & kKernelAccess) == 0 ? flags | CL_MEM_READ_WRITE : flags;
+  return (flags & (kKernelAccess | kMemImmutable)) == 0 ? flags | CL_MEM_READ_WRITE : flags;
 }
 
 Made<cl_mem_flags> inherited_flags(cl_mem_flags parent, cl_mem_flags flags) {
@@ -105,11 +112,14 @@ Made<cl_mem_flags> inherited_flags(cl_mem_flags parent, cl_mem_flags flags) {
       both(CL_MEM_READ_ONLY, CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY) ||
       both(CL_MEM_HOST_WRITE_ONLY, CL_MEM_HOST_READ_ONLY) ||
       both(CL_MEM_HOST_READ_ONLY, CL_MEM_HOST_WRITE_ONLY) ||
-      both(CL_MEM_HOST_NO_ACCESS, CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY))
+      both(CL_MEM_HOST_NO_ACCESS, CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY) ||
+      both(kMemImmutable, kWriters))
     return CL_INVALID_VALUE;
+  // What others may write through the parent is not immutable.
+  if ((flags & ~parent & kMemImmutable) != 0) return CL_INVALID_VALUE;
   if ((flags & kKernelAccess) == 0) flags |= parent & kKernelAccess;
   if ((flags & kHostAccess) == 0) flags |= parent & kHostAccess;
-  return static_cast<cl_mem_flags>(flags | (parent & kHostPointer));
+  return static_cast<cl_mem_flags>(flags | (parent & (kHostPointer | kMemImmutable)));
 }
 
 Mem::Mem(Context& context, cl_mem_flags flags, size_t size, Storage storage,

@@ -95,6 +95,8 @@ class Mem : public Object<Mem> {
 };
 
 // cl_ext_buffer_device_address, younger than the headers of Debian 12.
+// CL_MEM_IMMUTABLE_EXT of cl_ext_immutable_memory_objects: nobody writes the object after its creation.
+inline constexpr cl_mem_flags kMemImmutable = cl_mem_flags{1} << 6;
 inline constexpr cl_mem_properties kMemDevicePrivateAddress = 0x5000;
 inline constexpr cl_mem_info kMemDeviceAddress = 0x5001;
 inline constexpr cl_kernel_exec_info kExecInfoDevicePointers = 0x5002;
@@ -111,12 +113,14 @@ inline Mem* find_image(cl_mem handle) {
 
 // CL_INVALID_VALUE if values specified in the flags of a buffer or image are not valid.
 bool are_memory_flags(cl_mem_flags flags);
+// CL_INVALID_VALUE if an object shall be immutable, but comes without contents.
+bool has_contents(cl_mem_flags flags);
 // CL_INVALID_HOST_PTR if host_ptr is NULL and a flag needs it, or not NULL and no flag does.
 bool fits_flags(const void* host_ptr, cl_mem_flags flags);
 // The flags of what shows a part of another memory object, with what it takes from that; CL_INVALID_VALUE if
 // they contradict the other's.
 Made<cl_mem_flags> inherited_flags(cl_mem_flags parent, cl_mem_flags flags);
-// Without a kernel access flag: CL_MEM_READ_WRITE.
+// Without a kernel access flag: CL_MEM_READ_WRITE, unless immutable.
 cl_mem_flags with_kernel_access(cl_mem_flags flags);
 
 // Storage from the device's memory, counted against it. CL_MEM_OBJECT_ALLOCATION_FAILURE when there is none.

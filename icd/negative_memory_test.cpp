@@ -46,6 +46,102 @@ TEST_F(Negative, SubBuffers) {
   for (cl_mem each : {sub, for_reading, for_writing, hidden}) EXPECT_EQ(clReleaseMemObject(each), CL_SUCCESS);
 }
 
+TEST_F(Negative, ImmutableMemory) {
+  uint8_t contents[1024] = {1, 2, 3};
+  cl_int error;
+  constexpr cl_mem_flags kImmutable = cl_mem_flags{1} << 6, kCopied = kImmutable | CL_MEM_COPY_HOST_PTR;
+  cl_mem fixed = clCreateBuffer(context, kImmutable | CL_MEM_USE_HOST_PTR, sizeof contents, contents, &error);
+  ASSERT_EQ(error, CL_SUCCESS);
+  const cl_buffer_region whole{0, 1024};
+  cl_mem part = clCreateSubBuffer(fixed, 0, CL_BUFFER_CREATE_TYPE_REGION, &whole, &error);
+  ASSERT_EQ(error, CL_SUCCESS);
+  const cl_image_format format{CL_RGBA, CL_UNSIGNED_INT8};
+  cl_image_desc desc{};
+  desc.image_type = CL_MEM_OBJECT_IMAGE2D, desc.image_width = desc.image_height = 4;
+  cl_mem image = clCreateImage(context, kCopied, &format, &desc, contents, &error);
+  ASSERT_EQ(error, CL_SUCCESS);
+  cl_program taker = make_program(
+      "kernel void k(const global int* a, constant int* b, global int* c, read_only image2d_t d,"
+      " write_only image2d_t e, read_write image2d_t f) {}",
+      "-cl-std=CL3.0");
+  cl_kernel takes = make_kernel(taker, "k");
+  const size_t zero[3] = {}, one[3] = {1, 1, 1}, beside[3] = {1, 1, 0};
+  auto create = [&](cl_mem_flags flags, void* from) {
+    return code_of([&](cl_int* e) { return clCreateBuffer(context, flags, 1024, from, e); });
+  };
+  auto sub = [&](cl_mem of, cl_mem_flags flags) {
+    return code_of(
+        [&](cl_int* e) { return clCreateSubBuffer(of, flags, CL_BUFFER_CREATE_TYPE_REGION, &whole, e); });
+  };
+  auto map = [&](cl_map_flags flags) {
+    return code_of([&](cl_int* e) {
+      return clEnqueueMapBuffer(queue, part, CL_TRUE, flags, 0, 4, 0, nullptr, nullptr, e);
+    });
+  };
+  auto set = [&](cl_uint index, cl_mem value) { return clSetKernelArg(takes, index, sizeof value, &value); };
+  check({
+      {"without contents", CL_INVALID_VALUE, [&] { return create(kImmutable, nullptr); }},
+      {"for reading and writing", CL_INVALID_VALUE,
+       [&] { return create(kCopied | CL_MEM_READ_WRITE, contents); }},
+      {"for writing", CL_INVALID_VALUE, [&] { return create(kCopied | CL_MEM_WRITE_ONLY, contents); }},
+      {"for the host to write", CL_INVALID_VALUE,
+       [&] { return create(kCopied | CL_MEM_HOST_WRITE_ONLY, contents); }},
+      {"image without contents", CL_INVALID_VALUE,
+       [&] {
+         return code_of(
+             [&](cl_int* e) { return clCreateImage(context, kImmutable, &format, &desc, nullptr, e); });
+       }},
+      {"part that may be written", CL_INVALID_VALUE, [&] { return sub(fixed, CL_MEM_READ_WRITE); }},
+      {"part that the host may write", CL_INVALID_VALUE, [&] { return sub(fixed, CL_MEM_HOST_WRITE_ONLY); }},
+      {"part of what is written", CL_INVALID_VALUE, [&] { return sub(buffer, kImmutable); }},
+      {"write", CL_INVALID_OPERATION,
+       [&] { return clEnqueueWriteBuffer(queue, part, CL_TRUE, 0, 4, host, 0, nullptr, nullptr); }},
+      {"write a box", CL_INVALID_OPERATION,
+       [&] {
+         return clEnqueueWriteBufferRect(queue, fixed, CL_TRUE, zero, zero, one, 0, 0, 0, 0, host, 0, nullptr,
+                                         nullptr);
+       }},
+      {"copy to", CL_INVALID_OPERATION,
+       [&] { return clEnqueueCopyBuffer(queue, buffer, fixed, 0, 0, 4, 0, nullptr, nullptr); }},
+      {"copy a box to", CL_INVALID_OPERATION,
+       [&] {
+         return clEnqueueCopyBufferRect(queue, buffer, fixed, zero, zero, one, 0, 0, 0, 0, 0, nullptr,
+                                        nullptr);
+       }},
+      {"fill", CL_INVALID_OPERATION,
+       [&] { return clEnqueueFillBuffer(queue, fixed, host, 4, 0, 4, 0, nullptr, nullptr); }},
+      {"map to write", CL_INVALID_OPERATION, [&] { return map(CL_MAP_WRITE); }},
+      {"map to overwrite", CL_INVALID_OPERATION, [&] { return map(CL_MAP_WRITE_INVALIDATE_REGION); }},
+      {"write the image", CL_INVALID_OPERATION,
+       [&] {
+         return clEnqueueWriteImage(queue, image, CL_TRUE, zero, one, 0, 0, host, 0, nullptr, nullptr);
+       }},
+      {"fill the image", CL_INVALID_OPERATION,
+       [&] { return clEnqueueFillImage(queue, image, host, zero, one, 0, nullptr, nullptr); }},
+      {"copy to the image", CL_INVALID_OPERATION,
+       [&] { return clEnqueueCopyBufferToImage(queue, buffer, image, 0, zero, one, 0, nullptr, nullptr); }},
+      {"copy an image to the buffer", CL_INVALID_OPERATION,
+       [&] { return clEnqueueCopyImageToBuffer(queue, image, fixed, zero, one, 0, 0, nullptr, nullptr); }},
+      {"copy within the image", CL_INVALID_OPERATION,
+       [&] { return clEnqueueCopyImage(queue, image, image, zero, beside, one, 0, nullptr, nullptr); }},
+      {"to a pointer to const", CL_SUCCESS, [&] { return set(0, part); }},
+      {"to a constant pointer", CL_SUCCESS, [&] { return set(1, fixed); }},
+      {"to another pointer", CL_INVALID_ARG_VALUE, [&] { return set(2, part); }},
+      {"to an image for reading", CL_SUCCESS, [&] { return set(3, image); }},
+      {"to an image for writing", CL_INVALID_ARG_VALUE, [&] { return set(4, image); }},
+      {"to an image for both", CL_INVALID_ARG_VALUE, [&] { return set(5, image); }},
+      {"read", CL_SUCCESS,
+       [&] { return clEnqueueReadBuffer(queue, part, CL_TRUE, 0, 4, host, 0, nullptr, nullptr); }},
+      {"copy from", CL_SUCCESS,
+       [&] { return clEnqueueCopyBuffer(queue, fixed, buffer, 0, 0, 4, 0, nullptr, nullptr); }},
+  });
+  EXPECT_EQ(host[2], 3);
+  EXPECT_EQ(clFinish(queue), CL_SUCCESS);
+  clReleaseKernel(takes);
+  clReleaseProgram(taker);
+  for (cl_mem each : {part, fixed, image}) EXPECT_EQ(clReleaseMemObject(each), CL_SUCCESS);
+}
+
 TEST_F(Negative, ReadsWritesAndCopies) {
   cl_mem hidden = make_buffer(1024, CL_MEM_HOST_NO_ACCESS);
   auto read = [&](cl_mem m, size_t offset, size_t size, void* p = nullptr) {

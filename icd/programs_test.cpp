@@ -78,6 +78,12 @@ TEST_F(Programs, ABuildErrorHasALogAndAStatus) {
   clReleaseProgram(program);
 }
 
+TEST_F(Programs, PointersToOtherTypesAreWarnedOf) {
+  cl_program program = make_program("kernel void k(global ushort* p) { global uchar* q = p; *q = 1; }");
+  EXPECT_NE(build_log(program).find("warning: incompatible pointer types"), std::string::npos);
+  clReleaseProgram(program);
+}
+
 TEST_F(Programs, SourceInPiecesAndOptionsAreRemembered) {
   const char* pieces[] = {"kernel void k(global int* p)", " { p[0] = VALUE; } THIS IS CUT OFF"};
   size_t lengths[] = {0, 18};

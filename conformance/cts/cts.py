@@ -3,7 +3,8 @@
 
 BUILD_DIR is the CMake build folder of OpenCL-CTS, which is no part of this project. Subtests may be patterns. Which
 arguments make a binary's run reduced, and what it may take, stands in binaries.tsv; what must come out, in
-expected.tsv. Exit code 0: every subtest gave what is expected; 1: some did not; 2: nothing could be run.
+expected.tsv. Exit code 0: every subtest that was chosen gave what is expected; 1: some did not, or are not there;
+2: there is nothing to run with.
 """
 import argparse
 import fnmatch
@@ -50,8 +51,8 @@ class Cts(suite.Front):
             with open(os.path.join(folder, "results.json")) as file:
                 results = json.load(file)["results"]
         except (FileNotFoundError, json.JSONDecodeError, KeyError):
-            # A binary that gives up while initialising writes no file, but says what became of its tests.
-            if code == 0 and re.search(r"^SKIPPED \d+ of \d+ tests?\.", output, re.M):
+            # A binary that gives up while initialising writes no file, but says what became of its tests, or why.
+            if code == 0 and re.search(r"^SKIPPED \d+ of \d+ tests?\.|^\S+ is not supported on this device\. Skipping test\.$", output, re.M):
                 return "skip"
             return "fail" if re.search(r"^FAILED \d+ of \d+ tests?\.", output, re.M) else None
         verdict = results.get(job.name)
@@ -60,11 +61,13 @@ class Cts(suite.Front):
 
 
 def list_subtests(path, arguments):
-    """What the binary says it has."""
-    done = subprocess.run([str(path), *arguments, "--list"], cwd=path.parent, capture_output=True, timeout=60, text=True,
-                          env={**os.environ, "OCL_ICD_VENDORS": "/nonexistent", "OCL_ICD_FILENAMES": "/nonexistent"})
-    names = re.findall(r"^\t(\S+)$", done.stdout, re.M)
-    return names
+    """What the binary says it has; nothing when it does not say."""
+    try:
+        done = subprocess.run([str(path), *arguments, "--list"], cwd=path.parent, capture_output=True, timeout=60, text=True,
+                              env={**os.environ, "OCL_ICD_VENDORS": "/nonexistent", "OCL_ICD_FILENAMES": "/nonexistent"})
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return re.findall(r"^\t(\S+)$", done.stdout, re.M) if done.returncode == 0 else []
 
 
 def select(binaries, wanted):
@@ -82,22 +85,26 @@ def select(binaries, wanted):
 
 
 def make_jobs(build, binaries, chosen, mode, limit=None):
-    """The jobs, the binaries' paths, and the names of binaries that the build lacks."""
-    jobs, paths, absent = {}, {}, []
+    """The jobs, the binaries' paths, and sentences about binaries that cannot be run."""
+    jobs, paths, absent = {}, {}, {}
     for name, pattern in chosen:
         binary = binaries[name]
         path = build / "test_conformance" / binary.folder / name
         if not os.access(path, os.X_OK):
-            absent.append(name)
+            absent[name] = f"the build has no {name}"
+            continue
+        arguments = binary.arguments[mode]
+        subtests = list_subtests(path, arguments)
+        if not subtests:
+            absent[name] = f"{name} does not list its subtests"
             continue
         paths[name] = path
-        arguments = binary.arguments[mode]
-        for subtest in list_subtests(path, arguments):
+        for subtest in subtests:
             if fnmatch.fnmatchcase(subtest, pattern):
                 jobs[name, subtest] = suite.Job(
                     name, subtest, (str(path), *arguments, *([] if binary.unnamed else [subtest])), str(path.parent), limit or binary.limits[mode],
                     binary.is_hollow(mode, subtest))
-    return list(jobs.values()), paths, absent
+    return list(jobs.values()), paths, list(absent.values())
 
 
 def add_common_options(parser, out):
@@ -121,6 +128,10 @@ def environment(options, **more):
     return env
 
 
+def missing_sentences(vanished):
+    return [f"{group} {name}: expected, but the suite's build has no such subtest" for group, name in vanished]
+
+
 def say(text):
     print(text, flush=True)
 
@@ -140,24 +151,17 @@ def main(arguments):
         return 2
 
     binaries = read_binaries()
-    jobs, paths, absent = make_jobs(options.build.resolve(), binaries, select(binaries, options.binaries), mode, options.limit)
-    for name in absent:
-        say(f"the build has no {name}")
-    if not jobs:
-        say("cts: nothing to run")
-        return 2
+    chosen = select(binaries, options.binaries)
+    jobs, paths, absent = make_jobs(options.build.resolve(), binaries, chosen, mode, options.limit)
     expected = options.expected or HERE / "expected.tsv"
     expectation = suite.Expectation(expected.read_text(), expected)
-    vanished = [] if any(":" in b for b in options.binaries) else expectation.vanished(jobs)
-    for group, name in vanished:
-        say(f"WRONG {group} {name}: expected, but the suite has no such subtest")
+    missing = absent + missing_sentences(expectation.vanished(jobs, chosen))
     library = suite.digest(options.library)
     fingerprints = {name: f"{library} {suite.digest(path)} {' '.join(binaries[name].arguments[mode])}"
                     for name, path in paths.items()}
     more = {} if options.full else {"CL_WIMPY_MODE": "1"}
-    code = suite.run(Cts(), jobs, suite.Store(options.out), fingerprints, expectation, environment(options, **more),
-                     options.j, options.again, say, expected if options.record else None)
-    return 1 if vanished else code
+    return suite.run(Cts(), jobs, suite.Store(options.out), fingerprints, expectation, environment(options, **more),
+                     options.j, options.again, say, expected if options.record else None, missing)
 
 
 if __name__ == "__main__":

@@ -26,8 +26,7 @@ class Piglit(suite.Front):
         found = re.findall(r'^PIGLIT: *(\{"result".*\})', output, re.M)
         if not found:
             return None
-        # A warning may mean that nothing was run: no pass.
-        return {"pass": "pass", "skip": "skip"}.get(json.loads(found[-1])["result"], "fail")
+        return {"pass": "pass", "skip": "skip", "warn": "warn"}.get(json.loads(found[-1])["result"], "fail")
 
 
 def programs(source, build):
@@ -61,14 +60,13 @@ def main(arguments):
     jobs = [suite.Job(group, name, command, str(source), options.limit or LIMIT)
             for group, name, command in programs(source, build)
             if not wanted or any(group == g and fnmatch.fnmatchcase(name, p) for g, p in wanted)]
-    if not jobs:
-        cts.say("piglit: nothing to run")
-        return 2
     library, tester = suite.digest(options.library), suite.digest(build / "bin" / TESTER)
     expected = options.expected or HERE / "piglit_expected.tsv"
+    expectation = suite.Expectation(expected.read_text(), expected)
+    chosen = wanted or [(group, "*") for group in expectation.groups() | {job.group for job in jobs}]
     return suite.run(Piglit(), jobs, suite.Store(options.out), {job.group: f"{library} {tester}" for job in jobs},
-                     suite.Expectation(expected.read_text(), expected), cts.environment(options), options.j, options.again,
-                     cts.say, expected if options.record else None)
+                     expectation, cts.environment(options), options.j, options.again, cts.say,
+                     expected if options.record else None, cts.missing_sentences(expectation.vanished(jobs, chosen)))
 
 
 if __name__ == "__main__":

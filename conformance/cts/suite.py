@@ -5,6 +5,7 @@ as soon as it exists (so that an interrupted run goes on where it stopped), comp
 expectation and prints a table. Results:
 
   pass fail skip   as the suite says
+  warn             neither passed nor failed, by the suite's own word
   crash            the process ended without a verdict, or by a signal
   timeout          it used up its processor time, or hung
   hollow           in this mode the suite reports success without running anything: not run, never counted as passed
@@ -23,7 +24,7 @@ import tempfile
 import threading
 import time
 
-RESULTS = ("pass", "fail", "skip", "crash", "timeout", "hollow")
+RESULTS = ("pass", "fail", "skip", "crash", "timeout", "hollow", "warn")
 KEPT_OUTPUT = 512 * 1024  # of each end of a subtest's output; a faulting program can write without end
 
 
@@ -48,7 +49,7 @@ class Front:
         return {}
 
     def verdict(self, job, folder, code, output):
-        """One of pass, fail, skip, or None when there is no verdict."""
+        """One of pass, fail, skip, warn, or None when there is no verdict."""
         raise NotImplementedError
 
 
@@ -124,6 +125,12 @@ def digest(*paths):
             while block := file.read(1 << 20):
                 state.update(block)
     return state.hexdigest()[:16]
+
+
+def settings(environment):
+    """Of an environment, what results depend on besides the files: the switches of library and suite."""
+    return " ".join(f"{key}={value}" for key, value in sorted(environment.items())
+                    if key.startswith(("MORGANA_", "AMD_OCL_", "CL_")) and key != "MORGANA_CACHE_DIR")
 
 
 class Store:
@@ -217,16 +224,23 @@ class Expectation:
         lines += ["\t".join((*key, *row)).rstrip("\t") for key, row in sorted(exact.items())]
         path.write_text("\n".join(lines) + "\n")
 
-    def vanished(self, jobs):
-        """Rows for subtests that the suite does not have."""
-        groups = {job.group for job in jobs}
+    def groups(self):
+        return {group for group, _ in self.exact} | {row[0] for row in self.patterns}
+
+    def vanished(self, jobs, chosen):
+        """What was chosen, as (group, pattern), and cannot be judged: subtests that have a row but no job, and choices
+        that give no job at all."""
         names = {(job.group, job.name) for job in jobs}
-        return sorted(key for key in self.exact if key[0] in groups and key not in names)
+        missing = {key for key in self.exact if key not in names and
+                   any(key[0] == group and fnmatch.fnmatchcase(key[1], pattern) for group, pattern in chosen)}
+        empty = {(group, pattern) for group, pattern in chosen
+                 if not any(g == group and fnmatch.fnmatchcase(name, pattern) for g, name in names)}
+        return sorted(missing | empty)
 
 
 def table(results):
     """Markdown: one row a group, and the sum."""
-    lines = ["| binary | subtests | pass | fail | crash | time-out | skip | hollow | CPU s |", "|---|" + "---:|" * 8]
+    lines = ["| binary | subtests | pass | fail | crash | time-out | skip | hollow | warn | CPU s |", "|---|" + "---:|" * 9]
     total = dict.fromkeys(("n", "cpu") + RESULTS, 0)
     for group in sorted(results):
         row = dict.fromkeys(("n", "cpu") + RESULTS, 0)
@@ -242,16 +256,18 @@ def table(results):
 
 
 def _line(title, row):
-    cells = [row[key] or "" for key in ("n", "pass", "fail", "crash", "timeout", "skip", "hollow")]
+    cells = [row[key] or "" for key in ("n", "pass", "fail", "crash", "timeout", "skip", "hollow", "warn")]
     return "| " + " | ".join(str(c) for c in [title, *cells, f"{row['cpu']:.0f}"]) + " |"
 
 
 def run(front, jobs, store, fingerprints, expectation, environment, workers=1, again="", say=print,
-        record=None):
+        record=None, missing=()):
     """Runs what has no result yet; 0 when every result is the expected one. `again`: "" keeps earlier results,
     "bad" repeats those that were not expected, "all" repeats everything. `record`: the file that is to expect, from
-    now on, what came out."""
-    earlier = {group: store.load(group, fingerprint) for group, fingerprint in fingerprints.items()}
+    now on, what came out. `missing`: sentences about what should have been among the jobs; each is as bad as a
+    wrong result."""
+    earlier = {group: store.load(group, f"{fingerprint} {settings(environment)}".strip())
+               for group, fingerprint in fingerprints.items()}
     due = []
     for job in jobs:
         kept = earlier[job.group].get(job.name)
@@ -278,7 +294,7 @@ def run(front, jobs, store, fingerprints, expectation, environment, workers=1, a
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
-    results, wrong = {}, []
+    results, wrong = {}, list(missing)
     for job in jobs:
         outcome = store.groups[job.group]["subtests"][job.name]
         results.setdefault(job.group, {})[job.name] = outcome
@@ -291,5 +307,6 @@ def run(front, jobs, store, fingerprints, expectation, environment, workers=1, a
     say(table(results))
     for sentence in wrong:
         say(f"WRONG {sentence}")
-    say(f"{len(jobs)} subtests, {len(wrong)} not as expected")
+    absent = f", {len(missing)} missing" if missing else ""
+    say(f"{len(jobs)} subtests, {len(wrong) - len(missing)} not as expected{absent}")
     return 1 if wrong else 0
