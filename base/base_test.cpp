@@ -35,6 +35,13 @@ TEST(Options, KeepTheDefaultWhenTheValueDoesNotParse) {
   EXPECT_FALSE(values.cache);
 }
 
+TEST(Options, AnEmptyValueIsNone) {
+  const Options values = parse_options([](const char*) { return ""; });
+  EXPECT_EQ(values.devices, Options().devices);
+  EXPECT_EQ(values.log, Options().log);
+  EXPECT_TRUE(values.cache);
+}
+
 TEST(Target, EveryTableIsFoundByItsOwnName) {
   for (int i = 0; i < kTargetCount; ++i) {
     auto target = static_cast<Target>(i);

@@ -28,6 +28,9 @@ bool parse(const char* text, bool& out) {
   return false;
 }
 
+// An empty variable says as little as none: scripts clear them so.
+bool is_given(const char* text) { return text != nullptr && *text != '\0'; }
+
 std::string show(const std::string& value) { return value; }
 std::string show(int64_t value) { return std::to_string(value); }
 std::string show(bool value) { return value ? "on" : "off"; }
@@ -35,7 +38,7 @@ std::string show(bool value) { return value ? "on" : "off"; }
 template <typename T>
 void read_option(const char* (*lookup)(const char*), const char* variable, T& member) {
   const char* text = lookup(variable);
-  if (text == nullptr) return;
+  if (!is_given(text)) return;
   T value{};
   if (parse(text, value))
     member = value;
@@ -65,7 +68,7 @@ std::vector<OptionRow> option_rows(const Options& values) {
   std::vector<OptionRow> rows;
 #define OPTION(NAME, member, type, initial, text)                                           \
   rows.push_back({"MORGANA_" #NAME, show(values.member), show(initial_values.member), text, \
-                  std::getenv("MORGANA_" #NAME) != nullptr});
+                  is_given(std::getenv("MORGANA_" #NAME))});
 #include "base/options.def"
 #undef OPTION
   return rows;

@@ -25,8 +25,9 @@ std::string Device::name() const {
 namespace {
 
 struct Plan {
-  std::vector<cl_uint> units;                           // compute units of each sub-device
-  std::vector<cl_device_partition_property> partition;  // as given, with its terminator
+  std::vector<cl_uint> units;  // compute units of each sub-device
+  std::vector<cl_device_partition_property>
+      partition;  // as given, to the first 0, which is CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, too
 };
 
 cl_int plan_equally(const Device& device, const cl_device_partition_property* properties, Plan& plan) {
@@ -59,7 +60,6 @@ cl_int plan_by_counts(const Device& device, const cl_device_partition_property* 
   // CL_INVALID_VALUE if values specified in properties are not valid.
   if (count == 0) return CL_INVALID_VALUE;
   plan.partition.assign(properties, properties + count + 2);
-  plan.partition.push_back(0);
   return CL_SUCCESS;
 }
 

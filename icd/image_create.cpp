@@ -208,15 +208,22 @@ Made<cl_mem> create_with_memory(Context& context, const Request& request, const 
   if (uses)
     if (cl_mem made = use_in_place(context, request, d, properties); made != nullptr) return made;
   const auto one_or = [](size_t extent) { return static_cast<uint32_t>(std::max<size_t>(extent, 1)); };
-  const runtime::ImagePitches pitches =
-      runtime::image_pitches(*find_format(d.format), image_kind(d.type), one_or(d.width), one_or(d.height),
-                             one_or(d.depth), one_or(d.array_size));
+  const auto pitches_with = [&](runtime::RowLayout layout) {
+    return runtime::image_pitches(*find_format(d.format), image_kind(d.type), one_or(d.width),
+                                  one_or(d.height), one_or(d.depth), one_or(d.array_size), layout);
+  };
+  const runtime::ImagePitches pitches = pitches_with(runtime::RowLayout::of_all_targets);
   // CL_MEM_OBJECT_ALLOCATION_FAILURE if there is a failure to allocate memory for the image object.
   if (pitches.bytes > context.max_allocation()) return CL_MEM_OBJECT_ALLOCATION_FAILURE;
   Made<Mem::Storage> made = allocate_storage(context, pitches.bytes, "image");
   if (made.code != CL_SUCCESS) return made.code;
   StorageOwner owner{made.value};
-  std::optional<Image> image = Image::create(context, d, pitches, owner.storage.address);
+  // Programs take a mapping's rows for packed ones; where the targets can have them so, they are.
+  const auto lay_out = [&]() -> std::optional<Image> {
+    auto packed = Image::create(context, d, pitches_with(runtime::RowLayout::packed), owner.storage.address);
+    return packed ? std::move(packed) : Image::create(context, d, pitches, owner.storage.address);
+  };
+  std::optional<Image> image = lay_out();
   if (!image) return CL_MEM_OBJECT_ALLOCATION_FAILURE;  // larger than a record can say
   if (request.host_ptr != nullptr) bring_in(*image, owner.storage.address, request.host_ptr);
   if (uses) {

@@ -1,6 +1,7 @@
 #include "icd/kernel.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "icd/dispatch.h"
@@ -157,8 +158,16 @@ cl_int Kernel::set_argument(size_t index, size_t size, const void* value) {
       // CL_INVALID_ARG_VALUE if arg_value is not a valid value.
       if (value == nullptr) return CL_INVALID_ARG_VALUE;
       // CL_INVALID_ARG_SIZE if arg_size does not match the size of the data type.
-      if (size != arg.size) return CL_INVALID_ARG_SIZE;
-      store(index, Bytes(value, size));
+      if (size == arg.size) {
+        store(index, Bytes(value, size));
+      } else if (arg.type_name.ends_with('3') && size * 4 == size_t{arg.size} * 3) {
+        // Programs give vectors of three without the fourth element that pads them.
+        std::array<uint8_t, 32> padded{};
+        std::memcpy(padded.data(), value, std::min(size, padded.size()));
+        store(index, Bytes(padded.data(), std::min<size_t>(arg.size, padded.size())));
+      } else {
+        return CL_INVALID_ARG_SIZE;
+      }
       return CL_SUCCESS;
   }
 }

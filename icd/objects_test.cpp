@@ -153,12 +153,15 @@ TEST_F(Objects, MemoryThatIsNotThereIsRefused) {
   for (cl_mem buffer : buffers) clReleaseMemObject(buffer);
   cl_mem again = make_buffer(largest);
   clReleaseMemObject(again);
-  // SVM of the largest size is only reserved, and leaves room for buffers.
+  // SVM comes from the same memory, and gives it back.
   void* svm = clSVMAlloc(context, CL_MEM_READ_WRITE, largest, 0);
   EXPECT_NE(svm, nullptr);
+  EXPECT_EQ(clSVMAlloc(context, CL_MEM_READ_WRITE, largest, 0), nullptr);
+  EXPECT_EQ(clCreateBuffer(context, CL_MEM_READ_WRITE, largest, nullptr, &error), nullptr);
+  EXPECT_EQ(error, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+  clSVMFree(context, svm);
   again = make_buffer(largest);
   clReleaseMemObject(again);
-  clSVMFree(context, svm);
 }
 
 TEST_F(Objects, SubDevicesAreCountedAndWork) {
@@ -180,6 +183,14 @@ TEST_F(Objects, SubDevicesAreCountedAndWork) {
   cl_device_partition_property type[3] = {};
   clGetDeviceInfo(parts[0], CL_DEVICE_PARTITION_TYPE, sizeof type, type, nullptr);
   EXPECT_EQ(type[0], CL_DEVICE_PARTITION_EQUALLY);
+  const cl_device_partition_property counts[] = {CL_DEVICE_PARTITION_BY_COUNTS, 1,
+                                                 CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0};
+  cl_device_id counted;
+  ASSERT_EQ(clCreateSubDevices(device, counts, 1, &counted, nullptr), CL_SUCCESS);
+  size_t size = 0;
+  clGetDeviceInfo(counted, CL_DEVICE_PARTITION_TYPE, 0, nullptr, &size);
+  EXPECT_EQ(size, 3 * sizeof counts[0]) << "to the first 0";
+  EXPECT_EQ(clReleaseDevice(counted), CL_SUCCESS);
   cl_context own = clCreateContext(nullptr, 1, &parts[0], nullptr, nullptr, &error);
   ASSERT_EQ(error, CL_SUCCESS);
   cl_command_queue own_queue = clCreateCommandQueue(own, parts[0], 0, &error);

@@ -111,6 +111,9 @@ cl_program CL_API_CALL clCreateProgramWithBinary(cl_context context, cl_uint num
     for (cl_uint i = 0; i < num_devices; ++i) {
       Device* device = find<Device>(device_list[i]);
       if (device == nullptr || !c->has(device)) return CL_INVALID_DEVICE;
+      // Which of two binaries a device that is given twice would have, nothing says.
+      if (std::find(device_list, device_list + i, device_list[i]) != device_list + i)
+        return CL_INVALID_DEVICE;
       devices.emplace_back(device);
     }
     // CL_INVALID_VALUE if lengths or binaries is NULL, or any of their entries is zero or NULL.

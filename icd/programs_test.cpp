@@ -84,6 +84,30 @@ TEST_F(Programs, PointersToOtherTypesAreWarnedOf) {
   clReleaseProgram(program);
 }
 
+TEST_F(Programs, VectorsOfThreeComeWithOrWithoutTheirPadding) {
+  cl_program program = make_program(
+      "kernel void k(float3 f, long3 l, float4 v, global float* o) { o[0] = f.x + 10 * f.y + 100 * f.z; o[1] "
+      "= l.z; }");
+  cl_kernel kernel = make_kernel(program, "k");
+  const float f[4] = {1, 2, 3, 4};
+  const cl_long l[4] = {5, 6, 7, 8};
+  EXPECT_EQ(clSetKernelArg(kernel, 0, 16, f), CL_SUCCESS);
+  EXPECT_EQ(clSetKernelArg(kernel, 0, 12, f), CL_SUCCESS);
+  EXPECT_EQ(clSetKernelArg(kernel, 0, 8, f), CL_INVALID_ARG_SIZE);
+  EXPECT_EQ(clSetKernelArg(kernel, 1, 24, l), CL_SUCCESS);
+  EXPECT_EQ(clSetKernelArg(kernel, 2, 12, f), CL_INVALID_ARG_SIZE) << "no vector of three";
+  EXPECT_EQ(clSetKernelArg(kernel, 2, 16, f), CL_SUCCESS);
+  cl_mem out = make_buffer(8);
+  clSetKernelArg(kernel, 3, sizeof out, &out);
+  const size_t one = 1;
+  EXPECT_EQ(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &one, nullptr, 0, nullptr, nullptr),
+            CL_SUCCESS);
+  EXPECT_EQ(read<float>(out, 2), (std::vector<float>{321, 7}));
+  clReleaseMemObject(out);
+  clReleaseKernel(kernel);
+  clReleaseProgram(program);
+}
+
 TEST_F(Programs, SourceInPiecesAndOptionsAreRemembered) {
   const char* pieces[] = {"kernel void k(global int* p)", " { p[0] = VALUE; } THIS IS CUT OFF"};
   size_t lengths[] = {0, 18};

@@ -13,7 +13,7 @@ namespace {
 
 struct Table {
   std::mutex mutex;
-  std::map<uintptr_t, size_t> blocks;
+  std::map<uintptr_t, Mem::Storage> blocks;
 };
 
 Table& table() {
@@ -37,7 +37,8 @@ size_t svm_extent(const void* pointer) {
   std::lock_guard lock(all.mutex);
   auto above = all.blocks.upper_bound(address);
   if (above == all.blocks.begin()) return 0;
-  auto [start, length] = *std::prev(above);
+  const uintptr_t start = std::prev(above)->first;
+  const size_t length = std::prev(above)->second.charged;
   return address - start < length ? length - (address - start) : 0;
 }
 
@@ -47,12 +48,16 @@ bool is_svm_range(const void* pointer, size_t size) {
 }
 
 void free_svm(void* pointer) {
+  Mem::Storage storage;
   {
     Table& all = table();
     std::lock_guard lock(all.mutex);
-    if (all.blocks.erase(reinterpret_cast<uintptr_t>(pointer)) == 0) return;
+    auto found = all.blocks.find(reinterpret_cast<uintptr_t>(pointer));
+    if (found == all.blocks.end()) return;
+    storage = found->second;
+    all.blocks.erase(found);
   }
-  runtime::release(pointer);
+  release_storage(storage);
 }
 
 }  // namespace morgana::icd
@@ -70,12 +75,13 @@ void* CL_API_CALL clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t 
     // NULL if alignment is not a power of two, or larger than the largest data type that the device supports.
     if (alignment != 0 && (!std::has_single_bit(alignment) || alignment > kBaseAlignment))
       return CL_INVALID_VALUE;
-    auto memory = runtime::allocate(size, kBaseAlignment, "SVM");
-    if (!memory.ok()) return CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    // NULL if there is a failure to allocate resources: buffers, images and SVM share the device's memory.
+    Made<Mem::Storage> memory = allocate_storage(*c, size, "SVM");
+    if (memory.code != CL_SUCCESS) return memory.code;
     Table& all = table();
     std::lock_guard lock(all.mutex);
-    all.blocks.emplace(reinterpret_cast<uintptr_t>(*memory), size);
-    return *memory;
+    all.blocks.emplace(reinterpret_cast<uintptr_t>(memory.value.owned), memory.value);
+    return memory.value.owned;
   });
 }
 

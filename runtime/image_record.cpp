@@ -409,7 +409,7 @@ bool is_possible(const ImageFormat& format, ImageKind kind) {
 }
 
 ImagePitches image_pitches(const ImageFormat& format, ImageKind kind, uint32_t width, uint32_t height,
-                           uint32_t depth, uint32_t layers) {
+                           uint32_t depth, uint32_t layers, RowLayout layout) {
   ImagePitches p;
   p.row = uint64_t{width} * format.bytes;
   if (kind == ImageKind::line || kind == ImageKind::line_buffer) {
@@ -417,7 +417,7 @@ ImagePitches image_pitches(const ImageFormat& format, ImageKind kind, uint32_t w
     return p;
   }
   // Rows of a multiple of 64 texels: slices follow one another alike on all targets.
-  p.row = (uint64_t{width} + 63) / 64 * 64 * format.bytes;
+  if (layout == RowLayout::of_all_targets) p.row = (uint64_t{width} + 63) / 64 * 64 * format.bytes;
   p.slice = p.row * (kind == ImageKind::line_array ? 1 : height);
   p.bytes = p.slice * (kind == ImageKind::volume ? depth : is_array(kind) ? layers : 1);
   return p;

@@ -64,9 +64,11 @@ struct ImageShape {
   uint64_t base = 0;                                      // address of the first texel
 };
 
-// The pitches that memory of its own should have: they serve every target. The format must be known.
+// The pitches that memory of its own should have, such that they serve every target, or the packed ones,
+// which targets with image instructions may refuse. The format must be known.
+enum class RowLayout : uint8_t { of_all_targets, packed };
 ImagePitches image_pitches(const ImageFormat& format, ImageKind kind, uint32_t width, uint32_t height,
-                           uint32_t depth, uint32_t layers);
+                           uint32_t depth, uint32_t layers, RowLayout layout = RowLayout::of_all_targets);
 
 // --- Records ---
 

@@ -15,6 +15,7 @@ import unittest.mock
 
 import cts
 import piglit
+import programs
 import suite
 
 FAKE_CTS = '''#!{python}
@@ -231,6 +232,21 @@ echo 'PIGLIT: {"result": "skip" }';; esac
         self.assertIn("WRONG nothing *: expected, but", said.getvalue())
         self.assertIn("WRONG api thing: expected, but", said.getvalue())
 
+    def test_folders_of_programs(self):
+        for name, text in dict(good="echo fine", bad="echo fine; exit 1", absent="exit 77", mute="exit 0",
+                               dies="kill -SEGV $$", fed='test "$1 $2" = "1 2"').items():
+            self.file(f"programs/{name}", f"#!/bin/sh\n{text}\n", executable=True)
+        self.file("programs/data.txt", "no program", executable=True)
+        table = self.file("programs.tsv", "# head\nx\tmute\t\tfine\nx\tfed\t1 2\nx\tfed\t2 1\ny\tgood\t\tnothing\n")
+        runs, outputs = programs.read_rows(table)
+        jobs = programs.make_jobs("x", self.root / "programs", runs, 10)
+        suite.run(programs.Programs(outputs), jobs, suite.Store(self.root / "out"), {"x": ""}, suite.Expectation(""),
+                  dict(os.environ), say=self.lines.append)
+        found = json.loads((self.root / "out/x.json").read_text())["subtests"]
+        self.assertEqual({name: outcome["result"] for name, outcome in found.items()},
+                         dict(good="pass", bad="fail", absent="skip", mute="fail", dies="crash", fed_1_2="pass",
+                              fed_2_1="fail"))
+
     def test_the_checked_in_tables_are_sound(self):
         here = pathlib.Path(cts.__file__).parent
         binaries = cts.read_binaries()
@@ -241,6 +257,8 @@ echo 'PIGLIT: {"result": "skip" }';; esac
         expected = suite.Expectation((here / "expected.tsv").read_text())
         self.assertLessEqual(expected.groups(), set(binaries))
         suite.Expectation((here / "piglit_expected.tsv").read_text())
+        programs.read_rows()
+        suite.Expectation((here / "programs_expected.tsv").read_text())
 
 
 if __name__ == "__main__":

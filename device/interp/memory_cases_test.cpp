@@ -11,6 +11,9 @@
 
 #include "device/testing/wave_rig.h"
 
+#define MORGANA_SIMD memory_cases  // a copy of its own
+#include "device/semantics/formats.h"
+
 namespace morgana::device {
 namespace {
 
@@ -32,6 +35,20 @@ struct Rig : WaveRig {
   }
   std::vector<uint32_t> memory = std::vector<uint32_t>(4096);
 };
+
+// --- Data formats ---
+
+// Near ties, where the product in float is a tie and the exact one is none: 0.5 and 2.5 less or more a
+// little.
+TEST(Formats, NormalisedNumbersAreScaledInFloat) {
+  using namespace memory_cases::formats;
+  EXPECT_EQ(encode_component(0x3b008081, 8, kUnorm), 0u);
+  EXPECT_EQ(encode_component(0x3c20a0a1, 8, kUnorm), 2u);
+  EXPECT_EQ(encode_component(0x3c418306, 8, kSnorm), 2u);
+  EXPECT_EQ(encode_component(0x3ac0300c, 10, kUnorm), 2u);
+  EXPECT_EQ(encode_component(0x37c000c0, 16, kUnorm), 2u);
+  EXPECT_EQ(encode_component(0xb8400180, 16, kSnorm), 0xfffeu);
+}
 
 // --- Scalar memory ---
 

@@ -107,16 +107,26 @@ inline int64_t rounded(double value) {
   return whole + (rest > 0.5 || (rest == 0.5 && (whole & 1)) ? 1 : 0);
 }
 
+// A normalised number times the greatest integer of up to 16 bits, in float, to the nearest: the conversion
+// that OpenCL prefers for image stores (convert_uchar_sat_rte(f * 255.0f)), on every way into an image.
+inline int64_t scaled(float number, double low, uint32_t greatest) {
+  return rounded(static_cast<float>(clamped(number, low, 1)) * static_cast<float>(greatest));
+}
 // A 32-bit register value as the low `bits` bits of a component.
 inline uint32_t encode_component(uint32_t value, int bits, unsigned numeric) {
   const uint32_t ones = bits == 32 ? ~0u : (1u << bits) - 1;
-  const double top = ones >> 1, number = __builtin_bit_cast(float, value);
+  const double top = ones >> 1;
+  const float number = __builtin_bit_cast(float, value);
   const auto integer = static_cast<int32_t>(value);
   const auto limit = static_cast<int32_t>(ones >> 1);
   switch (numeric) {
-    case kUnorm: return static_cast<uint32_t>(rounded(clamped(number, 0, 1) * ones));
+    case kUnorm:
+      if (bits > 16) return static_cast<uint32_t>(rounded(clamped(number, 0, 1) * ones));
+      return static_cast<uint32_t>(scaled(number, 0, ones));
     case kSnorm:
-    case kSnormOgl: return static_cast<uint32_t>(rounded(clamped(number, -1, 1) * top)) & ones;
+    case kSnormOgl:
+      if (bits > 16) return static_cast<uint32_t>(rounded(clamped(number, -1, 1) * top)) & ones;
+      return static_cast<uint32_t>(scaled(number, -1, ones >> 1)) & ones;
     case kUscaled: return static_cast<uint32_t>(static_cast<int64_t>(clamped(number, 0, ones)));
     case kSscaled: return static_cast<uint32_t>(static_cast<int64_t>(clamped(number, -top - 1, top))) & ones;
     case kUint: return value < ones ? value : ones;

@@ -100,6 +100,23 @@ TEST_F(CachedTest, AChangedHeaderOnDiskIsSeen) {
   EXPECT_EQ(*build_with(kSource, options).object, two);
 }
 
+TEST_F(CachedTest, AnotherCurrentFolderHasOtherHeaders) {
+  constexpr const char* kSource = "#include \"a.h\"\nkernel void f(global int* a) { a[0] = V; }\n";
+  const fs::path before = fs::current_path();
+  std::string objects[2];
+  for (int i : {0, 1, 0, 1}) {
+    const std::string folder = root_ + "/beside" + std::to_string(i);
+    fs::create_directories(folder);
+    std::ofstream(folder + "/a.h") << "#define V " << i << "\n";
+    fs::current_path(folder);
+    const std::string object = *build_with(kSource).object;
+    EXPECT_TRUE(objects[i].empty() || object == objects[i]) << i;
+    objects[i] = object;
+  }
+  fs::current_path(before);
+  EXPECT_NE(objects[0], objects[1]);
+}
+
 TEST_F(CachedTest, CompilingAndLinkingAreKept) {
   CompileInput input;
   input.source = "kernel void f(global int* a) { a[0] = 1; }";

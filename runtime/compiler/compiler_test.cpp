@@ -445,6 +445,10 @@ TEST(Compiler, HeadersComeFromFolders) {
   constexpr const char* kSource = "#include \"disk.h\"\nkernel void f(global int* a) { a[0] = DISK; }\n";
   EXPECT_TRUE(build(kSource, "-I \"" + folder + "\"").ok());
   EXPECT_FALSE(build(kSource).ok());
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder);
+  EXPECT_TRUE(build(kSource).ok()) << "the host program's folder is searched, too";
+  std::filesystem::current_path(before);
   std::filesystem::remove_all(folder);
 }
 
