@@ -14,7 +14,7 @@ enum BufferFlag : uint32_t {
   kFormatBit = 1u << 12,    // data converts; DFMT is never a part of the stride
   kForceAlign = 1u << 13,   // dword accesses drop the two low address bits (gfx6 to gfx8)
   kElementSize = 1u << 14,  // the resource has an element size (gfx6 to gfx8); later it is 4
-  kByteRecords = 1u << 15,  // gfx8: NUM_RECORDS counts bytes for structured buffers too
+  kByteRecords = 1u << 15,  // gfx8: NUM_RECORDS counts bytes for structured buffers too, unless swizzled
 };
 
 enum class Check : uint8_t { none, offset, index, bytes };
@@ -47,14 +47,15 @@ MORGANA_INLINE Resource read_resource(const Wave& wave, const Step* step) {
   r.index_stride = 8u << (word[3] >> 21 & 3);
   r.add_tid = word[3] >> 23 & 1;
   if (step->extra & kElementSize) r.element = 2u << (word[3] >> 19 & 3);
-  const bool wide_stride = r.add_tid && !(step->extra & (kFormatBit | kElementSize));
+  const bool has_wide_stride = !(step->extra & kElementSize) || step->extra & kByteRecords;  // from gfx8 on
+  const bool wide_stride = has_wide_stride && r.add_tid && !(step->extra & kFormatBit);
   if (wide_stride) r.stride |= r.data() << 14;
   // An invalid format means an unbound resource, which reads 0 (9.1.4).
   r.unbound = (r.data() == 0 && !r.add_tid) || (word[0] | word[1] | word[2] | word[3]) == 0;
   if (step->extra & kAddr64 || (r.add_tid && !(step->extra & kIdxen)))
     r.check = Check::none;
   else if (step->extra & kIdxen && r.stride != 0)
-    r.check = step->extra & kByteRecords ? Check::bytes : Check::index;
+    r.check = step->extra & kByteRecords && !r.swizzle ? Check::bytes : Check::index;
   else
     r.check = Check::offset;
   return r;

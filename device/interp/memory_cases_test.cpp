@@ -449,6 +449,32 @@ TEST(MemoryOrder, OffsetsDoNotWrapAt32Bits) {
   munmap(pages, (1ull << 32) + 8192);
 }
 
+// gfx8: NUM_RECORDS counts strides in a swizzled structured buffer, bytes in a linear one; with ADD_TID the
+// data format extends the stride there as on gfx9.
+TEST(Buffer, RecordsAndWideStridesOfGfx8) {
+  constexpr const char* kLoad = "002050e002080280";  // buffer_load_dword v8, v2, s[8:11], 0 idxen
+  for (bool swizzled : {false, true}) {
+    Rig rig(Target::gfx803, kLoad);
+    rig.resource(8, 4, 40, 0x000a7000);  // element 4, index stride 8
+    if (swizzled) rig.s(9) |= 1u << 31;
+    for (int l = 0; l < kLanes; l++) rig.v(2, l) = uint32_t(l);
+    ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+    for (int l = 0; l < kLanes; l++)
+      EXPECT_EQ(rig.v(8, l), l < (swizzled ? 40 : 10) ? 0x1000u + uint32_t(l) : 0u) << l;
+  }
+  for (Target target : {Target::gfx701, Target::gfx803, Target::gfx900}) {
+    // DATA_FORMAT 8, which makes 128 KiB of stride.
+    Rig rig(target, target == Target::gfx701 ? "002030e002080280" : kLoad);
+    rig.memory.resize(1 << 18);
+    rig.memory[1 << 15] = 7;
+    rig.resource(8, target == Target::gfx701 ? 4 : 0, 1 << 20, 1u << 23 | 8u << 15);
+    rig.wave().exec() = 1;
+    rig.v(2, 0) = 1;
+    ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+    EXPECT_EQ(rig.v(8, 0), target == Target::gfx701 ? 0x1001u : 7u);
+  }
+}
+
 TEST(Buffer, BaseOfA64BitAddressMayBeNegative) {
   // clang folds a constant into the base: s_mov_b64 s[4:5], -4 (PolyBench-ACC's jacobi-2d on gfx600).
   Rig rig(Target::gfx600, "008030e002000180");

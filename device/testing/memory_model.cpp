@@ -363,7 +363,7 @@ class Model {
     uint64_t stride = w[1] >> 16 & 0x3fff;
     const bool swizzle = w[1] >> 31, add_tid = w[3] >> 23 & 1;
     const bool old = generation <= Generation::gfx8;
-    if (add_tid && !old) stride |= (w[3] >> 15 & 15) << 14;
+    if (add_tid && generation >= Generation::gfx8) stride |= (w[3] >> 15 & 15) << 14;
     const uint64_t element = old ? 2u << (w[3] >> 19 & 3) : 4, index_stride = 8u << (w[3] >> 21 & 3);
     const uint32_t records = w[2];
     const bool idxen = text_.has("idxen"), offen = text_.has("offen");
@@ -382,7 +382,8 @@ class Model {
                      dword = start + static_cast<uint32_t>(i) / 4 * 4;
       if (!(add_tid && !idxen)) {
         if (idxen && stride != 0) {
-          if (generation == Generation::gfx8 ? index * stride + dword >= records : index >= records)
+          if (generation == Generation::gfx8 && !swizzle ? index * stride + dword >= records
+                                                         : index >= records)
             return nullptr;
         } else if (dword >= records) {
           return nullptr;
