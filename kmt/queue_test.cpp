@@ -422,6 +422,13 @@ TEST_F(Aql, AMemoryFaultIsTheNodes) {
   EXPECT_EQ(value(error_), 0);
 }
 
+// A runtime that works without interrupts has no memory event.
+TEST_F(Aql, AMemoryFaultWithoutItsEventIsTheQueues) {
+  submit(dispatch(make_kernel(kWild), nullptr, nullptr));
+  constexpr int64_t kApertureViolation = 1 << 5;  // ROCR passes this one on, and not the memory violation's
+  EXPECT_TRUE(soon([&] { return value(error_) == kApertureViolation; })) << value(error_);
+}
+
 TEST_F(Aql, WildSignalsAreFaultsToo) {
   HsaEvent* fault = make_event(HSA_EVENTTYPE_MEMORY, true);
   submit(barrier(PacketType::barrier_and, {reinterpret_cast<AmdSignal*>(0x40)}, nullptr));

@@ -176,8 +176,10 @@ void Queues::tell_runtime(const Entry& entry, const runtime::UserQueue& queue,
   if ((is_memory || is_mute) && Events::get().report_memory_fault(entry.node, failure.fault, !is_memory))
     return;
   if (has_signal) {
-    __atomic_fetch_or(entry.error_reason, int64_t{1} << (static_cast<uint32_t>(failure.error) - 1),
-                      __ATOMIC_RELEASE);
+    // Without interrupts there is no memory event, and ROCR still leaves a memory violation of a queue to it;
+    // the next best that it passes on is an aperture violation.
+    const auto error = is_memory ? runtime::QueueError::wave_aperture_violation : failure.error;
+    __atomic_fetch_or(entry.error_reason, int64_t{1} << (static_cast<uint32_t>(error) - 1), __ATOMIC_RELEASE);
     Events::get().raise(entry.event_id);
     runtime::signal_hub().notify();
   } else if (aql != nullptr && aql->amd_queue() != nullptr) {
