@@ -157,6 +157,7 @@ class Classifier {
   }
 
   How memory(const isa::Inst& inst) const {
+    if (inst.row->flags & isa::kGws) return How::leave;  // waits, and is then executed again
     if (inst.tfe) return How::call_all;
     if (inst.lds || inst.gds || (inst.row->flags & (isa::kLdsDst | isa::kLdsSrc))) return How::call;
     switch (inst.row->op) {

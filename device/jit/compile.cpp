@@ -7,6 +7,7 @@
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
+#include <llvm/Object/ObjectFile.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/SourceMgr.h>
@@ -200,6 +201,19 @@ void dump(const llvm::Module& module, uint64_t address, const char* stage) {
 
 namespace {
 
+uint64_t code_bytes(const llvm::SmallVector<char, 0>& bytes) {
+  const llvm::MemoryBufferRef buffer(llvm::StringRef(bytes.data(), bytes.size()), "kernel");
+  auto object = llvm::object::ObjectFile::createObjectFile(buffer);
+  if (!object) {
+    llvm::consumeError(object.takeError());
+    return 0;
+  }
+  uint64_t size = 0;
+  for (const llvm::object::SectionRef& section : (*object)->sections())
+    if (section.isText()) size += section.getSize();
+  return size;
+}
+
 std::atomic<ObjectStore*> object_store{nullptr};
 
 template <typename T>
@@ -357,6 +371,7 @@ Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entr
   auto dylib = jit->createJITDylib(fmt::format("kernel{}", number++));
   if (!dylib) return failed(dylib.takeError());
   kernel->linked_->library = &*dylib;
+  kernel->shares_.host_bytes = code_bytes(stored.object);
   if (auto error = jit->addObjectFile(
           *dylib, std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(stored.object), false)))
     return failed(std::move(error));
@@ -364,6 +379,11 @@ Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entr
   if (!symbol) return failed(symbol.takeError());
   kernel->entry_ = symbol->toPtr<Entry>();
   kernel->key_ = key;
+  kernel->shares_.instructions = static_cast<uint32_t>(flow.instructions.size());
+  for (const Instruction& i : flow.instructions) {
+    kernel->shares_.by_handlers += i.how == How::call || i.how == How::call_all;
+    kernel->shares_.leaves += i.how == How::leave;
+  }
   kernel->steps_ = program.steps;
   const auto& singles = stored.singles;
   kernel->singles_ = std::make_unique<SingleStep[]>(singles.size());

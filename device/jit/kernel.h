@@ -25,12 +25,22 @@ class Kernel {
 
   const Specialisation& specialisation() const { return key_; }
 
+  // How its instructions are executed: by code of their own but for those.
+  struct Shares {
+    uint32_t instructions = 0;
+    uint32_t by_handlers = 0;  // of the interpreter, one at a time
+    uint32_t leaves = 0;       // from there on the interpreter executes the wave
+    uint64_t host_bytes = 0;   // of code, what it calls included
+  };
+  const Shares& shares() const { return shares_; }
+
  private:
   friend Result<std::shared_ptr<const Kernel>> compile(Program&, const Step*, const Specialisation&);
   friend void run_compiled(Wave& wave, WaveFrame& frame);
   struct Linked;
   Kernel();
   Specialisation key_;
+  Shares shares_;
   const Step* steps_ = nullptr;
   Entry entry_ = nullptr;
   std::unique_ptr<SingleStep[]> singles_;

@@ -151,6 +151,31 @@ Kind kind_of_result(const isa::Inst& inst) {
 
 // --- One record ---
 
+// What has executed the rig's code.
+std::string describe(const WaveRig& rig) {
+  if (rig.kernel() == nullptr) return "interpreter: " + rig.why_interpreted();
+  const jit::Kernel::Shares& shares = rig.kernel()->shares();
+  if (shares.leaves) return "compiled code, from some instruction on the interpreter";
+  return shares.by_handlers ? "compiled code, some instructions by handlers" : "compiled code";
+}
+
+const char* format_name(isa::Format format) {
+  static constexpr const char* kNames[] = {
+      "SOP2",  "SOPK",    "SOP1",   "SOPC", "SOPP", "SMRD",   "SMEM",    "VOP1",  "VOP2",  "VOPC", "VOP3",
+      "VOP3P", "VOP3PX2", "VINTRP", "DS",   "FLAT", "GLOBAL", "SCRATCH", "MUBUF", "MTBUF", "MIMG", "EXP"};
+  return kNames[static_cast<size_t>(format)];
+}
+
+// The encoding, with what lengthens it; matrices apart.
+std::string encoding_name(const isa::Inst& inst) {
+  if (inst.row == nullptr) return "?";
+  std::string text = format_name(inst.format);
+  if (inst.row->flags & (isa::kMfma | isa::kSmfmac)) text += " matrix";
+  if (inst.sdwa) text += " SDWA";
+  if (inst.dpp) text += " DPP";
+  return text;
+}
+
 std::string mnemonic_of(const Json& record) {
   if (record.contains("m")) return record.value("m", "");
   const std::string text = record.value("asm", "?");
@@ -170,7 +195,9 @@ class Case {
   enum class Outcome { passed, failed, unimplemented };
   Outcome run();
   const std::string& message() const { return message_; }
+  const std::string& executed_by() const { return executed_by_; }
   const isa::Row* row() const { return inst_.row; }
+  const isa::Inst& inst() const { return inst_; }
 
  private:
   Outcome run_scalar_cases(WaveRig& rig);
@@ -190,7 +217,7 @@ class Case {
   const Json& out_;
   Target target_;
   const VectorOptions& options_;
-  std::string mnemonic_, message_;
+  std::string mnemonic_, message_, executed_by_;
   isa::Inst inst_;
   uint64_t exec_ = ~uint64_t{0};
 };
@@ -214,7 +241,9 @@ void Case::set(WaveRig& rig, const std::string& name, const Json& value) {
 }
 
 bool Case::finished(WaveRig& rig, Outcome& outcome) {
-  if (options_.execute(rig) == Exit::ended) return true;
+  const Exit exit = options_.execute(rig);
+  executed_by_ = describe(rig);
+  if (exit == Exit::ended) return true;
   outcome = rig.group().fault.kind == FaultKind::unimplemented ? Outcome::unimplemented : Outcome::failed;
   return differ(
       fmt::format("stopped by a fault: {} {}", name(rig.group().fault.kind), rig.group().fault.detail));
@@ -356,6 +385,7 @@ class ObservedProgram {
       : record_(record), target_(target), options_(options) {}
   bool run();
   const std::string& message() const { return message_; }
+  const std::string& executed_by() const { return executed_by_; }
 
  private:
   bool differ(std::string what) {
@@ -367,7 +397,7 @@ class ObservedProgram {
   const Json& record_;
   Target target_;
   const VectorOptions& options_;
-  std::string message_;
+  std::string message_, executed_by_;
 };
 
 bool ObservedProgram::compare(WaveRig& rig, const std::string& name, const Json& want) {
@@ -402,7 +432,9 @@ bool ObservedProgram::run() {
   rig.s(80) = static_cast<uint32_t>(reinterpret_cast<uint64_t>(&argument));
   rig.s(81) = static_cast<uint32_t>(reinterpret_cast<uint64_t>(&argument) >> 32);
   for (int lane = 0; lane < kLanes; lane++) rig.v(255, lane) = static_cast<uint32_t>(lane);
-  if (options_.execute(rig) != Exit::ended)
+  const Exit exit = options_.execute(rig);
+  executed_by_ = describe(rig);
+  if (exit != Exit::ended)
     return differ(
         fmt::format("stopped by a fault: {} {}", name(rig.group().fault.kind), rig.group().fault.detail));
   for (const auto& [name, want] : record_["observed"].items())
@@ -454,6 +486,7 @@ void FileRun::run_case(const Json& record, int number, bool doubtful) {
   Case one(record, target_, options_);
   VectorReport::Count& count = report.by_mnemonic[mnemonic_of(record)];
   const Case::Outcome outcome = one.run();
+  if (!one.executed_by().empty()) report.executed_by[{encoding_name(one.inst()), one.executed_by()}]++;
   if (judge_announced(number, outcome == Case::Outcome::passed)) return;
   switch (outcome) {
     case Case::Outcome::passed:
@@ -481,6 +514,7 @@ Status FileRun::run(const Json& record, int number) {
     }
     ObservedProgram program(record, target_, options_);
     const bool passed = program.run();
+    report.executed_by[{"program", program.executed_by()}]++;
     if (judge_announced(number, passed)) return {};
     const std::string test = record.value("test", "?");
     VectorReport::Count& count = report.by_mnemonic[test.substr(0, test.rfind('.'))];

@@ -46,6 +46,8 @@ struct VectorReport {
   std::map<std::string, Count> by_mnemonic;
   Count total;
   int doubtful = 0;  // records left out
+  // Executed records by encoding and by what executed them.
+  std::map<std::pair<std::string, std::string>, int> executed_by;
   int expected_failures = 0;
   int not_on_target = 0;           // programs of another generation that have no translation
   std::set<const isa::Row*> rows;  // of single instructions whose record passed

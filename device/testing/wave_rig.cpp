@@ -2,6 +2,8 @@
 
 #include <immintrin.h>
 
+#include <utility>
+
 #include "base/options.h"
 #include "device/dispatch/services.h"
 
@@ -32,7 +34,9 @@ WaveRig::WaveRig(Target target, std::vector<uint32_t> code, const RigOptions& op
     : descriptor_(descriptor_for(target, options)),
       code_(std::move(code)),
       handler_(options.trap_handler),
-      code_map_(target) {
+      code_map_(target),
+      registers_are_lost_(options.registers_are_lost),
+      begins_full_(options.begins_full) {
   code_.push_back(kEndpgm);
   launch_.descriptor = &descriptor_;
   launch_.entry = reinterpret_cast<uint64_t>(code_.data());
@@ -62,30 +66,74 @@ Exit WaveRig::run() { return options().jit == "sync" ? run_compiled() : run_inte
 
 Exit WaveRig::run_interpreted() {
   resident_.frame(wave()).kernel = nullptr;
-  return execute();
+  start(wave());
+  return execute(wave());
 }
 
 Exit WaveRig::run_compiled() {
-  if (!is_compiled_ && plan_->can_compile()) {
-    jit::Specialisation key = plan_->specialisation();
-    key.observe_everything = true;
-    auto made = jit::compile(static_cast<Program&>(const_cast<Code&>(*plan_->code)), plan_->first_step, key);
-    if (made.ok()) kernel_ = std::move(made).value();
-  }
-  is_compiled_ = true;
+  compile();
   jit::WaveFrame& frame = resident_.frame(wave());
   frame.kernel = nullptr;
   if (kernel_) kernel_->enter(frame);
-  return execute();
+  start(wave());
+  return execute(wave());
 }
 
-Exit WaveRig::execute() {
-  ensure_guard_installed();
-  const uint32_t csr = _mm_getcsr();
-  Wave& w = wave();
+void WaveRig::compile() {
+  if (std::exchange(is_compiled_, true)) return;
+  if (!plan_->can_compile()) {
+    why_interpreted_ = "traps, exceptions or address watches";
+    return;
+  }
+  jit::Specialisation key = plan_->specialisation();
+  key.observe_everything = !registers_are_lost_;
+  key.full_wave = begins_full_;
+  if (begins_full_) key.local = launch_.group;
+  auto made = jit::compile(static_cast<Program&>(const_cast<Code&>(*plan_->code)), plan_->first_step, key);
+  if (made.ok())
+    kernel_ = std::move(made).value();
+  else
+    why_interpreted_ = made.error().message;
+}
+
+void WaveRig::restart() {
+  if (!resident_.start(*plan_, 0)) std::abort();
+}
+
+void WaveRig::start(Wave& w) {
   w.code = plan_->code;
   w.step = w.block = plan_->first_step;
   w.exit = Exit::none;
+}
+
+Exit WaveRig::run_group(bool compiled) {
+  if (compiled) compile();
+  Group& group = resident_.group();
+  for (uint32_t i = 0; i < group.wave_count; i++) {
+    jit::WaveFrame& frame = resident_.frame(wave(i));
+    frame.kernel = nullptr;
+    if (compiled && kernel_) kernel_->enter(frame);
+    start(wave(i));
+  }
+  constexpr int kMaxTurns = 100'000;
+  for (int turns = 0;;) {
+    uint32_t ended = 0;
+    for (uint32_t i = 0; i < group.wave_count; i++) {
+      Wave& one = wave(i);
+      while (one.exit != Exit::ended && one.exit != Exit::barrier) {
+        if (execute(one) == Exit::fault || ++turns > kMaxTurns) return one.exit;
+      }
+      if (one.exit == Exit::ended) ended++;
+    }
+    if (ended == group.wave_count) return Exit::ended;
+    for (uint32_t i = 0; i < group.wave_count; i++)
+      if (wave(i).exit == Exit::barrier) wave(i).exit = Exit::none;
+  }
+}
+
+Exit WaveRig::execute(Wave& w) {
+  ensure_guard_installed();
+  const uint32_t csr = _mm_getcsr();
   w.budget = 1'000'000;
   struct Call {
     static void run(void* argument) {

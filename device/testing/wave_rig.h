@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -30,6 +31,9 @@ struct RigOptions {
   uint64_t trap_base = 0, trap_memory = 0;
   AddressWatches watches;
   TrapUse trap_use = TrapUse::waves;
+  // What compiled code may assume: nobody looks at registers after the end; every lane is active at the
+  // beginning, with the work-item ids of this launch in the VGPRs.
+  bool registers_are_lost = false, begins_full = false;
 };
 
 class WaveRig {
@@ -51,6 +55,14 @@ class WaveRig {
   // The same by compiled code; what cannot be compiled is interpreted. `run` chooses it with
   // MORGANA_JIT=sync.
   Exit run_compiled();
+  // All waves of the group, one after another from barrier to barrier, until they have ended; a fault, or a
+  // wave that goes on too long, stops them.
+  Exit run_group(bool compiled);
+  // The state before the first instruction, as the launch makes it; LDS and scratch stay.
+  void restart();
+  // What `run_compiled` and `run_group` have; nullptr: all is interpreted, `why_interpreted` says why.
+  const jit::Kernel* kernel() const { return kernel_.get(); }
+  const std::string& why_interpreted() const { return why_interpreted_; }
   // Address of the first instruction.
   uint64_t entry() const { return launch_.entry; }
   const Fault& fault() const { return resident_fault(); }
@@ -58,7 +70,9 @@ class WaveRig {
   uint32_t interrupt() const { return interrupt_.load(); }
 
  private:
-  Exit execute();
+  Exit execute(Wave& wave);
+  void start(Wave& wave);
+  void compile();
   const Fault& resident_fault() const { return const_cast<WaveRig*>(this)->group().fault; }
   codeobj::KernelDescriptor descriptor_;
   std::vector<uint32_t> code_, handler_;
@@ -69,7 +83,9 @@ class WaveRig {
   std::unique_ptr<LaunchPlan> plan_;
   ResidentGroup resident_;
   std::shared_ptr<const jit::Kernel> kernel_;
+  std::string why_interpreted_;
   bool is_compiled_ = false;
+  const bool registers_are_lost_, begins_full_;
 };
 
 // "7f000102 ..." (bytes in memory order, blanks allowed) to dwords.

@@ -28,6 +28,7 @@ void print(std::string_view what, const device::VectorReport::Count& count) {
 struct Sum {
   std::map<std::string, device::VectorReport::Count> by_mnemonic;
   device::VectorReport::Count total;
+  std::map<std::pair<std::string, std::string>, int> executed_by;
   int not_on_target = 0, expected_failures = 0;
 };
 
@@ -72,10 +73,14 @@ int vectors_command(Words words) {
     for (const std::string& message : report->doubtful_messages) fmt::print("doubtful {}\n", message);
     for (const auto& [mnemonic, count] : report->by_mnemonic) add(sum.by_mnemonic[mnemonic], count);
     add(sum.total, report->total);
+    for (const auto& [what, count] : report->executed_by) sum.executed_by[what] += count;
     sum.not_on_target += report->not_on_target;
     sum.expected_failures += report->expected_failures;
   }
   for (const auto& [mnemonic, count] : sum.by_mnemonic) print(mnemonic, count);
+  if (tier->value_or("interp") != "interp")
+    for (const auto& [what, count] : sum.executed_by)
+      fmt::print("{:<14} {:>6} records by {}\n", what.first, count, what.second);
   if (sum.not_on_target)
     fmt::print("{} programs have no translation to this generation\n", sum.not_on_target);
   if (sum.expected_failures)

@@ -1,0 +1,278 @@
+#include "device/testing/differential.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "device/testing/wave_rig.h"
+
+namespace morgana::device {
+namespace {
+
+using Verdict = Comparison::Verdict;
+
+constexpr int kVgprs = 32, kAccumOffset = 64;
+
+// At one address in every process, since addresses get into registers.
+uint8_t* sandbox() {
+  static uint8_t* const memory = [] {
+    void* const wanted = reinterpret_cast<void*>(0x12'3450'0000);
+    void* const got = mmap(wanted, kSandboxBytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (got != wanted) std::abort();
+    return static_cast<uint8_t*>(got);
+  }();
+  return memory;
+}
+
+uint32_t value(Random& random) {
+  const auto bits = static_cast<uint32_t>(random.next() >> 16);
+  switch (random.below(4)) {
+    case 0: return bits & 0xff;
+    case 1: return 0x3f800000 + (bits & 0x07ffffff);  // floats of ordinary size
+    case 2: return 0x3c003c00 ^ (bits & 0x83ff83ff);  // halves of ordinary size
+    default: return bits;
+  }
+}
+
+void fill_bytes(Random& random, void* at, size_t size) {
+  for (size_t i = 0; i < size; i += 4) {
+    const uint32_t dword = value(random);
+    std::memcpy(static_cast<uint8_t*>(at) + i, &dword, 4);
+  }
+}
+
+void fill(WaveRig& rig, const Setting& setting, uint64_t seed) {
+  Random random(seed);
+  const auto base = reinterpret_cast<uint64_t>(sandbox());
+  fill_bytes(random, sandbox(), kSandboxBytes);
+  fill_bytes(random, rig.group().lds, rig.group().lds_size);
+  for (uint32_t w = 0; w < rig.group().wave_count; w++) {
+    Wave& wave = rig.wave(w);
+    const int ids = wave.target->packed_work_items ? 1 : 3;
+    for (int r = ids; r < kVgprs; r++)
+      for (int lane = 0; lane < kLanes; lane++)
+        wave.v[r * kLanes + lane] = r < static_cast<int>(kRandomVgprs) ? value(random) : 0;
+    for (uint32_t r = 0; r < kRandomAgprs; r++)
+      for (int lane = 0; lane < kLanes; lane++) wave.a[r * kLanes + lane] = value(random);
+    for (uint32_t s = 0; s < 108; s++) wave.s[s] = s < kRandomSgprs || s >= 106 ? value(random) : 0;
+    wave.s[kSandboxPair] = wave.s[kSandboxResource] = static_cast<uint32_t>(base);
+    wave.s[kSandboxPair + 1] = wave.s[kSandboxResource + 1] = static_cast<uint32_t>(base >> 32);
+    wave.s[kSandboxResource + 2] = kSandboxBytes;
+    wave.s[kSandboxResource + 3] = 0x24fac;  // one dword, unsigned
+    wave.m0() = random.one_in(2) ? ~0u : value(random);
+    wave.scc = random.below(2);
+    const uint64_t exec = random.next();
+    if (!setting.begins_full && random.one_in(2)) wave.exec() = exec;
+    fill_bytes(random, wave.scratch, size_t{wave.scratch_lane_bytes} * kLanes);
+  }
+}
+
+struct State {
+  Exit exit{};
+  FaultKind fault{};
+  std::vector<uint32_t> scalar;  // exactly equal
+  std::vector<uint32_t> vector;  // equal but for NaNs
+  std::vector<uint32_t> memory;  // the same
+};
+
+State capture(WaveRig& rig, const Setting& setting, Exit exit) {
+  State state;
+  state.exit = exit;
+  state.fault = rig.group().fault.kind;
+  const auto append = [](std::vector<uint32_t>& to, const void* from, size_t bytes) {
+    const size_t at = to.size();
+    to.resize(at + bytes / 4);
+    std::memcpy(to.data() + at, from, bytes);
+  };
+  append(state.memory, sandbox(), kSandboxBytes);
+  append(state.memory, rig.group().lds, rig.group().lds_size);
+  for (uint32_t w = 0; w < rig.group().wave_count; w++) {
+    const Wave& wave = rig.wave(w);
+    append(state.memory, wave.scratch, size_t{wave.scratch_lane_bytes} * kLanes);
+    if (setting.registers_are_lost) continue;
+    append(state.vector, wave.v, kVgprs * kLanes * 4);
+    append(state.vector, wave.a, kRandomAgprs * kLanes * 4);
+    append(state.scalar, wave.s, 128 * 4);
+    state.scalar.push_back(wave.scc);
+  }
+  return state;
+}
+
+bool is_nan(uint32_t bits) {
+  return (bits & 0x7fffffff) > 0x7f800000 || (bits & 0x7fff) > 0x7c00 || (bits >> 16 & 0x7fff) > 0x7c00 ||
+         (bits & 0x7ff00000) == 0x7ff00000;
+}
+
+Verdict compare(const State& interpreted, const State& compiled, std::string& what) {
+  if (interpreted.exit != compiled.exit || interpreted.fault != compiled.fault) {
+    what = fmt::format("ends as {} ({}), not {} ({})", static_cast<int>(compiled.exit), name(compiled.fault),
+                       static_cast<int>(interpreted.exit), name(interpreted.fault));
+    return Verdict::differs;
+  }
+  if (interpreted.exit == Exit::fault) return Verdict::same;  // what memory holds then is not said
+  Verdict verdict = Verdict::same;
+  const auto judge = [&](const std::vector<uint32_t>& a, const std::vector<uint32_t>& b, bool has_nans,
+                         const auto& place) {
+    for (size_t i = 0; i < a.size(); i++) {
+      if (a[i] == b[i]) continue;
+      if (has_nans && is_nan(a[i]) && is_nan(b[i])) {
+        if (verdict == Verdict::same) verdict = Verdict::same_but_nans;
+        continue;
+      }
+      if (verdict != Verdict::differs)
+        what = fmt::format("{}: {:08x}, interpreted {:08x}", place(i), b[i], a[i]);
+      verdict = Verdict::differs;
+    }
+  };
+  constexpr size_t kRows = kVgprs + kRandomAgprs;
+  judge(interpreted.scalar, compiled.scalar, false,
+        [](size_t i) { return fmt::format("wave {} s{}", i / 129, i % 129); });
+  judge(interpreted.vector, compiled.vector, true, [](size_t i) {
+    const size_t row = i / kLanes % kRows;
+    return fmt::format("wave {} {}{} lane {}", i / kLanes / kRows, row < kVgprs ? 'v' : 'a',
+                       row < kVgprs ? row : row - kVgprs, i % kLanes);
+  });
+  judge(interpreted.memory, compiled.memory, true,
+        [](size_t i) { return fmt::format("memory at {:#x}", i * 4); });
+  return verdict;
+}
+
+// Calls `action` with every list of pieces in the tree.
+template <typename F>
+void each_list(std::vector<Piece>& pieces, const F& action) {
+  action(pieces);
+  for (Piece& piece : pieces) {
+    each_list(piece.body, action);
+    each_list(piece.other, action);
+  }
+}
+
+}  // namespace
+
+Setting setting_of(const RandomKernel& kernel, uint64_t seed) {
+  Random random(seed * 31 + 7);
+  Setting setting;
+  setting.seed = seed;
+  setting.waves = random.one_in(3) ? 1 + random.below(3) : 1;
+  setting.registers_are_lost = kernel.stores_registers;
+  setting.begins_full = random.one_in(2);
+  return setting;
+}
+
+Comparison compare_tiers(Target target, const std::vector<uint32_t>& code, const Setting& setting,
+                         uint32_t states) {
+  RigOptions options;
+  options.vgprs = 128;
+  options.accum_offset = kAccumOffset;
+  options.items = setting.waves * kLanes;
+  options.group_bytes = kSandboxLds;
+  options.private_bytes = kSandboxPrivate;
+  options.registers_are_lost = setting.registers_are_lost;
+  options.begins_full = setting.begins_full;
+  WaveRig rig(target, code, options);
+  Comparison result;
+  for (uint32_t n = 0; n < states; n++) {
+    State state[2];
+    for (const bool compiled : {false, true}) {
+      rig.restart();
+      fill(rig, setting, setting.seed + n * 1'000'003);
+      const Exit exit = rig.run_group(compiled);
+      state[compiled] = capture(rig, setting, exit);
+    }
+    result.was_compiled = rig.kernel() != nullptr;
+    const Verdict verdict = compare(state[0], state[1], result.what);
+    if (verdict == Verdict::differs) result.what += fmt::format(" (state {})", n);
+    result.verdict = std::max(result.verdict, verdict);
+    if (verdict == Verdict::differs) break;
+  }
+  return result;
+}
+
+std::string minimised(RandomKernel kernel, const Setting& first) {
+  Setting setting = first;
+  const auto verdict = [&] { return compare_tiers(kernel.target, emit(kernel), setting).verdict; };
+  // The shortest beginning whose registers are not the same: when they differ in NaNs, those explain the
+  // rest.
+  {
+    RandomKernel part = kernel;
+    part.stores_registers = false;
+    Setting observed = setting;
+    observed.registers_are_lost = false;
+    const auto verdict_of = [&](size_t count) {
+      part.pieces.assign(kernel.pieces.begin(), kernel.pieces.begin() + static_cast<ptrdiff_t>(count));
+      return compare_tiers(part.target, emit(part), observed).verdict;
+    };
+    size_t same = 0, other = kernel.pieces.size();
+    if (verdict_of(other) == Verdict::differs) {
+      while (other - same > 1) {
+        const size_t middle = (same + other) / 2;
+        (verdict_of(middle) == Verdict::same ? same : other) = middle;
+      }
+      if (verdict_of(other) == Verdict::same_but_nans) return {};
+      kernel = part;
+      setting = observed;
+    }
+  }
+  // Without what the kernel may not need to differ.
+  for (const auto& [member, wanted] :
+       {std::pair{&Setting::registers_are_lost, false}, std::pair{&Setting::begins_full, false}}) {
+    const Setting before = setting;
+    const bool stored = kernel.stores_registers;
+    setting.*member = wanted;
+    if (member == &Setting::registers_are_lost) kernel.stores_registers = false;
+    if (setting == before || verdict() == Verdict::differs) continue;
+    setting = before;
+    kernel.stores_registers = stored;
+  }
+  if (setting.waves > 1) {
+    const uint32_t waves = std::exchange(setting.waves, 1);
+    if (verdict() != Verdict::differs) setting.waves = waves;
+  }
+  for (bool smaller = true; smaller;) {
+    smaller = false;
+    // Long runs first, then piece by piece; a structure may also become what is inside it.
+    for (size_t run = 16; run > 0; run /= 2)
+      each_list(kernel.pieces, [&](std::vector<Piece>& list) {
+        for (size_t at = list.size(); at-- > 0;) {
+          if (at + run > list.size()) continue;
+          const std::vector<Piece> before = list;
+          list.erase(list.begin() + static_cast<ptrdiff_t>(at),
+                     list.begin() + static_cast<ptrdiff_t>(at + run));
+          if (verdict() == Verdict::differs) {
+            smaller = true;
+            continue;
+          }
+          list = before;
+          if (run > 1 || list[at].kind == Piece::Kind::code) continue;
+          const Piece whole = list[at];
+          list.erase(list.begin() + static_cast<ptrdiff_t>(at));
+          list.insert(list.begin() + static_cast<ptrdiff_t>(at), whole.body.begin(), whole.body.end());
+          if (verdict() == Verdict::differs)
+            smaller = true;
+          else
+            list = before;
+        }
+      });
+  }
+  const std::vector<uint32_t> code = emit(kernel);
+  const Comparison difference = compare_tiers(kernel.target, code, setting);
+  // What the pieces before the last leave explains it when NaNs differ in it.
+  for (RandomKernel part = kernel; !part.pieces.empty();) {
+    part.pieces.pop_back();
+    part.stores_registers = false;
+    Setting observed = setting;
+    observed.registers_are_lost = false;
+    if (compare_tiers(kernel.target, emit(part), observed).verdict == Verdict::same_but_nans) return {};
+  }
+  std::string hex;
+  for (const uint32_t word : code) hex += fmt::format("{:08x} ", word);
+  return fmt::format("{} seed {} waves {} lost {} full {}: {}\n  {}\n{}", info(kernel.target).name,
+                     setting.seed, setting.waves, int{setting.registers_are_lost}, int{setting.begins_full},
+                     difference.what, hex, listing(kernel.target, code));
+}
+
+}  // namespace morgana::device

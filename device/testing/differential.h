@@ -1,0 +1,45 @@
+// One kernel on the interpreter and compiled, and whether they leave the same state: registers, LDS, scratch,
+// memory, and how it ended.
+//
+// For tests only; one thread at a time (the sandbox is the process's).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "device/testing/random_kernel.h"
+
+namespace morgana::device {
+
+struct Comparison {
+  enum class Verdict : uint8_t {
+    same,
+    // Only NaNs differ in their bits: which of two an operation passes on, the host's compiler chooses.
+    same_but_nans,
+    differs,
+  };
+  Verdict verdict = Verdict::same;
+  bool was_compiled = false;
+  std::string what;  // differs: the first difference
+};
+
+// How a kernel is run; follows from the seed of its state.
+struct Setting {
+  uint64_t seed = 0;  // of registers and memory
+  uint32_t waves = 1;
+  bool registers_are_lost = false;  // only memory is compared
+  bool begins_full = false;
+  bool operator==(const Setting&) const = default;
+};
+Setting setting_of(const RandomKernel& kernel, uint64_t seed);
+
+// Compiles once, runs on `states` states, the first of them `setting.seed`. Stops at the first difference.
+Comparison compare_tiers(Target target, const std::vector<uint32_t>& code, const Setting& setting,
+                         uint32_t states = 1);
+
+// The smallest kernel that still differs: pieces are taken away one after another. Empty when the difference
+// comes from a NaN's bits.
+std::string minimised(RandomKernel kernel, const Setting& setting);
+
+}  // namespace morgana::device
