@@ -8,12 +8,15 @@
 #include <llvm/IR/DiagnosticHandler.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Intrinsics.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/IPO/Internalize.h>
 
+#include "base/target.h"
 #include "runtime/compiler/device_library.h"
 
 namespace morgana::runtime {
@@ -184,6 +187,53 @@ void make_division_exact(llvm::Module& module) {
           instruction.setMetadata(llvm::LLVMContext::MD_fpmath, nullptr);
 }
 
+bool rounds_by_library(const TargetDescription& target) {
+  const auto table = find_target(processor_of(target.processor));
+  return table.has_value() && info(*table).generation == Generation::gfx6;
+}
+
+// gfx6 cannot round doubles to whole numbers, and LLVM's substitutes are not exact: calls of the device
+// library (rounding.cl) in their place. Whether there were any.
+bool round_by_library(llvm::Module& module) {
+  struct Row {
+    llvm::Intrinsic::ID intrinsic;
+    const char* name;
+  };
+  static constexpr Row kRows[] = {{llvm::Intrinsic::floor, "__morgana_floor_f64"},
+                                  {llvm::Intrinsic::ceil, "__morgana_ceil_f64"},
+                                  {llvm::Intrinsic::rint, "__morgana_rint_f64"},
+                                  {llvm::Intrinsic::nearbyint, "__morgana_rint_f64"},
+                                  {llvm::Intrinsic::roundeven, "__morgana_rint_f64"}};
+  llvm::Type* const number = llvm::Type::getDoubleTy(module.getContext());
+  std::vector<std::pair<llvm::CallInst*, const char*>> calls;
+  for (llvm::Function& function : module)
+    for (const Row& row : kRows)
+      if (function.getIntrinsicID() == row.intrinsic && function.getReturnType()->getScalarType() == number)
+        for (llvm::User* user : function.users())
+          if (auto* call = llvm::dyn_cast<llvm::CallInst>(user)) calls.emplace_back(call, row.name);
+  for (auto [call, name] : calls) {
+    llvm::IRBuilder<> build(call);
+    const llvm::FunctionCallee callee = module.getOrInsertFunction(name, number, number);
+    llvm::Value* result = nullptr;
+    if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(call->getType())) {
+      result = llvm::PoisonValue::get(vector);
+      for (unsigned i = 0; i < vector->getNumElements(); ++i)
+        result = build.CreateInsertElement(
+            result, build.CreateCall(callee, build.CreateExtractElement(call->getArgOperand(0), i)), i);
+    } else {
+      result = build.CreateCall(callee, call->getArgOperand(0));
+    }
+    call->replaceAllUsesWith(result);
+    call->eraseFromParent();
+  }
+  // LLVM knows OpenCL's functions by name, and would have the intrinsics back.
+  for (llvm::Function& function : module)
+    for (const char* name : {"_Z5floor", "_Z4ceil", "_Z4rint"})
+      if (!function.isDeclaration() && function.getName().starts_with(name))
+        function.setName("__morgana" + function.getName());
+  return !calls.empty();
+}
+
 }  // namespace
 
 void record_math_options(llvm::Module& module, const BuildOptions& options) {
@@ -204,6 +254,8 @@ Status emit_object(Frontend& frontend, const BuildOptions& options, const Target
   MORGANA_CHECK(lower_printf(target, module));
   make_division_exact(module);
   MORGANA_CHECK(link_libraries(module, options, target));
+  if (rounds_by_library(target) && round_by_library(module))
+    MORGANA_CHECK(link_libraries(module, options, target));
   internalize(module);
   clang::CompilerInstance& clang = frontend.clang();
   auto stream = std::make_unique<llvm::raw_svector_ostream>(object);

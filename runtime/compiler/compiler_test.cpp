@@ -358,6 +358,23 @@ TEST(Compiler, DivisionIsExactUnlessTheProgramAsksForLess) {
   EXPECT_NE(*build(kQuotient).object, *build(kQuotient, "-cl-fast-relaxed-math").object);
 }
 
+// LLVM's floor of double for gfx6, told by the greatest number below 1, is not exact
+// (device_library/rounding.cl).
+TEST(Compiler, DoublesAreRoundedExactlyWithoutInstructions) {
+  constexpr uint32_t kBelowOne = 0x3fefffff;
+  for (const char* call :
+       {"floor(a[1])", "floor((double3)(a[1])).y", "ceil(a[1])", "rint(a[1])", "fract(a[1], &b)"})
+    for (const char* options : {"-O2", "-O0"}) {
+      const Built built =
+          build(std::string("kernel void f(global double* a) { double b; a[0] = ") + call + "; }", options,
+                "gfx600");
+      ASSERT_TRUE(built.ok()) << call << options << built.log;
+      const std::string pattern(reinterpret_cast<const char*>(&kBelowOne), sizeof kBelowOne);
+      const bool of_fract = std::string_view(call).starts_with("fract");  // its own limit
+      EXPECT_EQ(built.object->find(pattern) != std::string::npos, of_fract) << call << options;
+    }
+}
+
 // The overlay of device_library/atan.cl, told by a coefficient that AMD's functions do not have.
 TEST(Compiler, ArcTangentsAreMorganasOnEveryTarget) {
   const std::string_view coefficient("\x55\xcc\x1f\x3d", 4);  // 0x1.3f98aap-5f
