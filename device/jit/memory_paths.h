@@ -21,18 +21,29 @@ MORGANA_INLINE uint32_t equal_lanes(Chunk a, Chunk b) {
 }
 MORGANA_INLINE bool covers(uint32_t equal, uint32_t mask) { return (mask & ~equal) == 0; }
 
-// What sixteen lanes' addresses look like.
+// What sixteen lanes' addresses look like. A row begins where lane 0 would access if it is not active.
 enum class Form : uint8_t { idle, row, same, other };
+struct Place {
+  Form form;
+  uint32_t first;  // of lane 0 (row), of all (same), of the first active lane
+};
+
+MORGANA_INLINE uint32_t first_active(Chunk offset, uint32_t mask) {
+  if (mask & 1) [[likely]]
+    return offset[0];
+  return offset[__builtin_ctz(mask)];
+}
 
 template <int Size>
-MORGANA_INLINE Form form_of(Chunk offset, uint32_t mask) {
-  if (mask == 0) return Form::idle;
-  if (!(mask & 1)) return Form::other;
-  const uint32_t first = offset[0];
-  if (first <= UINT32_MAX - 15 * Size && covers(equal_lanes(offset, kIota * Size + first), mask)) [[likely]]
-    return Form::row;
-  if (covers(equal_lanes(offset, Chunk(first)), mask)) return Form::same;
-  return Form::other;
+MORGANA_INLINE Place place_of(Chunk offset, uint32_t mask) {
+  if (mask == 0) return {Form::idle, 0};
+  const uint32_t first = first_active(offset, mask), before = Size * __builtin_ctz(mask);
+  const uint32_t start = first - before;
+  if (first >= before && start <= UINT32_MAX - 16 * Size &&
+      covers(equal_lanes(offset, kIota * Size + start), mask)) [[likely]]
+    return {Form::row, start};
+  if (covers(equal_lanes(offset, Chunk(first)), mask)) return {Form::same, first};
+  return {Form::other, first};
 }
 
 // Whose memory a row lies in. All sixteen lanes' places in LDS are the group's, which one thread executes:
@@ -120,6 +131,7 @@ MORGANA_INLINE void store_narrow(const Lanes* data, int i, uint8_t* to, uint32_t
 template <int N>
 struct Dwords {
   static constexpr int kSize = 4 * N;
+  static constexpr bool kIsDword = N == 1;
   static constexpr int kRegisters = N;
   using LoadLanes = LoadDwords<N>;
   using StoreLanes = StoreDwords<N>;
@@ -134,6 +146,7 @@ struct Dwords {
 template <class T>
 struct Narrow {
   static constexpr int kSize = sizeof(T);
+  static constexpr bool kIsDword = false;
   static constexpr int kRegisters = 1;
   MORGANA_INLINE static void load(Lanes* d, int i, const uint8_t* p, uint32_t m, Space s) {
     load_narrow<T>(d, i, p, m, s);
@@ -146,22 +159,65 @@ struct Narrow {
   }
 };
 
+// --- Dwords that lie close together ---
+
+// Whether the lanes of `mask` access whole dwords of the 128 bytes from `first` on.
+MORGANA_INLINE bool is_window(Chunk offset, uint32_t first, uint32_t mask) {
+  const Chunk index = offset - Chunk(first);
+  const Chunk outside = index & Chunk(~uint32_t{124});
+  return is_zero(blend(mask, outside, Chunk(0)));
+}
+// Two loads and a permutation for sixteen lanes. `from`: where 128 bytes can be read.
+MORGANA_INLINE Chunk from_window(const uint8_t* from, Chunk offset, uint32_t first) {
+  const Chunk low = peek<Chunk>(from), high = peek<Chunk>(from + 64);
+#ifdef __AVX512F__
+  using Sixteen32 = int __attribute__((vector_size(64)));
+  const Chunk index = (offset - Chunk(first)) >> 2;
+  return __builtin_bit_cast(Chunk, __builtin_ia32_vpermi2vard512(__builtin_bit_cast(Sixteen32, low),
+                                                                 __builtin_bit_cast(Sixteen32, index),
+                                                                 __builtin_bit_cast(Sixteen32, high)));
+#else
+  alignas(64) uint32_t words[32];
+  set_chunk(words, 0, low), set_chunk(words, 1, high);
+  Chunk v;
+  for (int l = 0; l < 16; l++) v[l] = words[(offset[l] - first) >> 2 & 31];
+  return v;
+#endif
+}
+#ifdef __AVX512F__
+inline constexpr bool kWindows = true;
+#else
+inline constexpr bool kWindows = false;
+#endif
+inline constexpr uint32_t kWindow = 128;
+// Whether the window lies in the page of its first byte, which some lane accesses.
+MORGANA_INLINE bool is_in_page(uint64_t at) { return (at ^ (at + kWindow - 1)) < 4096; }
+
 // --- Offsets of 32 bits from a base ---
 
 template <class Kind>
 MORGANA_INLINE bool load_offsets(jit::WaveFrame* frame, uint64_t base, const Lanes* offset, uint64_t exec,
                                  Lanes* data) {
-  for (int i = 0; i < kChunks; i++) frame->first_address[i] = base + offset->chunk[i][0];
 #pragma clang loop unroll(full)
   for (int i = 0; i < kChunks; i++) {
     const uint32_t mask = chunk_mask(exec, i);
     const Chunk at = offset->chunk[i];
-    const auto* from = reinterpret_cast<const uint8_t*>(base + at[0]);
-    switch (form_of<Kind::kSize>(at, mask)) {
+    const Place place = place_of<Kind::kSize>(at, mask);
+    const uint64_t first = base + place.first;
+    const auto* from = reinterpret_cast<const uint8_t*>(first);
+    frame->first_address[i] = first;
+    switch (place.form) {
       case Form::idle: break;
       case Form::row: Kind::load(data, i, from, mask, Space::global); break;
       case Form::same: Kind::same(data, i, from); break;
-      case Form::other: return false;
+      case Form::other:
+        if constexpr (Kind::kIsDword && kWindows) {
+          if (is_window(at, place.first, mask) && is_in_page(first)) {
+            data[0].chunk[i] = from_window(from, at, place.first);
+            break;
+          }
+        }
+        return false;
     }
   }
   return true;
@@ -169,24 +225,33 @@ MORGANA_INLINE bool load_offsets(jit::WaveFrame* frame, uint64_t base, const Lan
 template <class Kind>
 MORGANA_INLINE bool store_offsets(jit::WaveFrame* frame, uint64_t base, const Lanes* offset, uint64_t exec,
                                   const Lanes* data) {
-  for (int i = 0; i < kChunks; i++) frame->first_address[i] = base + offset->chunk[i][0];
 #pragma clang loop unroll(full)
   for (int i = 0; i < kChunks; i++) {
     const uint32_t mask = chunk_mask(exec, i);
-    const Chunk at = offset->chunk[i];
-    const Form form = form_of<Kind::kSize>(at, mask);
-    if (form == Form::idle) continue;
-    if (form != Form::row) return false;
-    Kind::store(data, i, reinterpret_cast<uint8_t*>(base + at[0]), mask, Space::global);
+    const Place place = place_of<Kind::kSize>(offset->chunk[i], mask);
+    if (place.form == Form::idle) continue;
+    if (place.form != Form::row) return false;
+    frame->first_address[i] = base + place.first;
+    Kind::store(data, i, reinterpret_cast<uint8_t*>(base + place.first), mask, Space::global);
   }
   return true;
 }
 
 // --- Addresses of 64 bits ---
 
+// What the first active lane holds.
+MORGANA_INLINE uint32_t first_of(const Lanes* lanes, uint64_t exec) {
+  if (exec & 1) [[likely]]
+    return lanes->chunk[0][0];
+  const int lane = __builtin_ctzll(exec);
+  Chunk chunk = lanes->chunk[0];
+#pragma clang loop unroll(full)
+  for (int i = 1; i < kChunks; i++) chunk = lane / 16 == i ? lanes->chunk[i] : chunk;
+  return chunk[lane % 16];
+}
+
 // The upper halves are all alike and name no aperture.
-MORGANA_INLINE bool same_high(const Lanes* high, uint64_t exec, bool flat) {
-  const uint32_t first = high->chunk[0][0];
+MORGANA_INLINE bool same_high(const Lanes* high, uint32_t first, uint64_t exec, bool flat) {
   if (flat && (first == kSharedBase >> 32 || first == kPrivateBase >> 32)) return false;
   Chunk differs = Chunk(0);
 #pragma clang loop unroll(full)
@@ -198,15 +263,19 @@ MORGANA_INLINE bool same_high(const Lanes* high, uint64_t exec, bool flat) {
 template <class Kind>
 MORGANA_INLINE bool load_addresses(jit::WaveFrame* frame, int64_t imm, const Lanes* low, const Lanes* high,
                                    uint64_t exec, bool flat, Lanes* data) {
-  if (!(exec & 1) || !same_high(high, exec, flat)) return false;
-  const uint64_t base = (uint64_t{high->chunk[0][0]} << 32) + static_cast<uint64_t>(imm);
+  if (exec == 0) return true;
+  const uint32_t upper = first_of(high, exec);
+  if (!same_high(high, upper, exec, flat)) return false;
+  const uint64_t base = (uint64_t{upper} << 32) + static_cast<uint64_t>(imm);
   return load_offsets<Kind>(frame, base, low, exec, data);
 }
 template <class Kind>
 MORGANA_INLINE bool store_addresses(jit::WaveFrame* frame, int64_t imm, const Lanes* low, const Lanes* high,
                                     uint64_t exec, bool flat, const Lanes* data) {
-  if (!(exec & 1) || !same_high(high, exec, flat)) return false;
-  const uint64_t base = (uint64_t{high->chunk[0][0]} << 32) + static_cast<uint64_t>(imm);
+  if (exec == 0) return true;
+  const uint32_t upper = first_of(high, exec);
+  if (!same_high(high, upper, exec, flat)) return false;
+  const uint64_t base = (uint64_t{upper} << 32) + static_cast<uint64_t>(imm);
   return store_offsets<Kind>(frame, base, low, exec, data);
 }
 
@@ -253,8 +322,9 @@ MORGANA_INLINE bool load_lds(uint8_t* lds, uint32_t limit, uint32_t add, const L
   for (int i = 0; i < kChunks; i++) {
     const uint32_t mask = chunk_mask(exec, i);
     const Chunk at = address->chunk[i] + add;
-    const uint64_t first = at[0];
-    switch (form_of<Kind::kSize>(at, mask)) {
+    const Place place = place_of<Kind::kSize>(at, mask);
+    const uint64_t first = place.first;
+    switch (place.form) {
       case Form::idle: break;
       case Form::row:
         if (first + 16 * Kind::kSize > limit) return false;
@@ -264,7 +334,14 @@ MORGANA_INLINE bool load_lds(uint8_t* lds, uint32_t limit, uint32_t add, const L
         if (first + Kind::kSize > limit) return false;
         Kind::same(data, i, lds + first);
         break;
-      case Form::other: return false;
+      case Form::other:
+        if constexpr (Kind::kIsDword && kWindows) {
+          if (is_window(at, place.first, mask) && first + kWindow <= limit) {
+            data[0].chunk[i] = from_window(lds + first, at, place.first);
+            break;
+          }
+        }
+        return false;
     }
   }
   return true;
@@ -276,10 +353,10 @@ MORGANA_INLINE bool store_lds(uint8_t* lds, uint32_t limit, uint32_t add, const 
   for (int i = 0; i < kChunks; i++) {
     const uint32_t mask = chunk_mask(exec, i);
     const Chunk at = address->chunk[i] + add;
-    const uint64_t first = at[0];
-    const Form form = form_of<Kind::kSize>(at, mask);
-    if (form == Form::idle) continue;
-    if (form != Form::row || first + 16 * Kind::kSize > limit) return false;
+    const Place place = place_of<Kind::kSize>(at, mask);
+    const uint64_t first = place.first;
+    if (place.form == Form::idle) continue;
+    if (place.form != Form::row || first + 16 * Kind::kSize > limit) return false;
     Kind::store(data, i, lds + first, mask, Space::lds);
   }
   return true;
