@@ -154,7 +154,11 @@ class OpenedDtif : public ::testing::Test {
 };
 
 TEST_F(OpenedDtif, GivesTodaysTopology) {
-  const auto properties = find<HSAKMT_STATUS(HSAuint32, DtifNodeProperties*)>("hsaKmtGetNodeProperties");
+  // Declared by hsakmt.h for the structures of ROCm 5.
+  const auto properties = [](HSAuint32 node, DtifNodeProperties* to) {
+    return find<HSAKMT_STATUS(HSAuint32, HsaNodeProperties*)>("hsaKmtGetNodeProperties")(
+        node, reinterpret_cast<HsaNodeProperties*>(to));
+  };
   DtifNodeProperties host{}, first{}, second{};
   ASSERT_EQ(properties(0, &host), HSAKMT_STATUS_SUCCESS);
   EXPECT_GT(host.cpu_cores, 0u);
@@ -173,8 +177,8 @@ TEST_F(OpenedDtif, GivesTodaysTopology) {
   EXPECT_EQ(properties(3, &second), HSAKMT_STATUS_INVALID_NODE_UNIT);
 
   DtifIoLinkProperties links[2] = {};
-  ASSERT_EQ(find<HSAKMT_STATUS(HSAuint32, HSAuint32, DtifIoLinkProperties*)>("hsaKmtGetNodeIoLinkProperties")(
-                1, 2, links),
+  ASSERT_EQ(find<HSAKMT_STATUS(HSAuint32, HSAuint32, HsaIoLinkProperties*)>("hsaKmtGetNodeIoLinkProperties")(
+                1, 2, reinterpret_cast<HsaIoLinkProperties*>(links)),
             HSAKMT_STATUS_SUCCESS);
   EXPECT_EQ(links[1].from, 1u);
   EXPECT_EQ(links[1].to, 2u);

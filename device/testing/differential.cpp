@@ -16,14 +16,17 @@ using Verdict = Comparison::Verdict;
 
 constexpr int kVgprs = 32, kAccumOffset = 64;
 
-// At one address in every process, since addresses get into registers.
+// At one address in every process, since addresses get into registers; at another where AddressSanitizer has
+// its shadow.
 uint8_t* sandbox() {
   static uint8_t* const memory = [] {
-    void* const wanted = reinterpret_cast<void*>(0x12'3450'0000);
-    void* const got = mmap(wanted, kSandboxBytes, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    if (got != wanted) std::abort();
-    return static_cast<uint8_t*>(got);
+    for (const uint64_t address : {0x12'3450'0000u, 0x2000'1234'0000u}) {
+      void* const wanted = reinterpret_cast<void*>(address);
+      void* const got = mmap(wanted, kSandboxBytes, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+      if (got == wanted) return static_cast<uint8_t*>(got);
+    }
+    std::abort();
   }();
   return memory;
 }
