@@ -26,8 +26,8 @@ namespace {
 
 struct Plan {
   std::vector<cl_uint> units;  // compute units of each sub-device
-  std::vector<cl_device_partition_property>
-      partition;  // as given, to the first 0, which is CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, too
+  // As given, to the first 0, which is CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, too.
+  std::vector<cl_device_partition_property> partition;
 };
 
 cl_int plan_equally(const Device& device, const cl_device_partition_property* properties, Plan& plan) {

@@ -94,8 +94,8 @@ class Mem : public Object<Mem> {
   std::multimap<void*, Mapping> mappings_;
 };
 
-// cl_ext_buffer_device_address, younger than the headers of Debian 12.
-// CL_MEM_IMMUTABLE_EXT of cl_ext_immutable_memory_objects: nobody writes the object after its creation.
+// Younger than the headers of Debian 12: CL_MEM_IMMUTABLE_EXT of cl_ext_immutable_memory_objects (nobody
+// writes the object after its creation), and what cl_ext_buffer_device_address has.
 inline constexpr cl_mem_flags kMemImmutable = cl_mem_flags{1} << 6;
 inline constexpr cl_mem_properties kMemDevicePrivateAddress = 0x5000;
 inline constexpr cl_mem_info kMemDeviceAddress = 0x5001;

@@ -3,8 +3,8 @@
 
 Every program in FOLDER is one test of SUITE, whatever it was built from: it passes when it ends with exit code 0 (and
 says what programs.tsv wants to see), and is skipped when it ends with 77. What must come out stands in
-programs_expected.tsv. Python files are run by pytest, a job a file, and passed when all that ran passed. Exit codes as
-those of cts.py.
+programs_expected.tsv. Python files are run by pytest, a job a file: passed when all that ran passed, skipped when
+nothing ran. Exit codes as those of cts.py.
 """
 import argparse
 import fnmatch
@@ -28,6 +28,8 @@ class Programs(suite.Front):
     def verdict(self, job, folder, code, output):
         if code == SKIPPED:
             return "skip"
+        if code == 0 and "pytest" in job.command and not re.search(r"\b\d+ passed\b", output):
+            return "skip"
         pattern = self.wanted_output.get((job.group, job.name), "")
         return "pass" if code == 0 and re.search(pattern, output) else "fail"
 
@@ -46,13 +48,18 @@ def read_rows(path=HERE / "programs.tsv"):
     return runs, outputs
 
 
+def programs_in(folder):
+    return [path for path in sorted(folder.iterdir()) if path.is_file() and
+            (path.name.startswith("test_") if path.suffix == ".py" else not path.suffix and os.access(path, os.X_OK))]
+
+
 def make_jobs(group, folder, runs, limit, python=sys.executable):
     jobs = []
-    for path in sorted(folder.iterdir()):
-        if path.suffix == ".py" and path.name.startswith("test_"):
+    for path in programs_in(folder):
+        if path.suffix == ".py":
             command = (python, "-m", "pytest", "-q", "-p", "no:cacheprovider", path.name)
             jobs.append(suite.Job(group, path.stem, command, str(folder), limit))
-        elif path.is_file() and not path.suffix and os.access(path, os.X_OK):
+        else:
             for name, arguments in runs.get((group, path.name), [(path.name, [])]):
                 jobs.append(suite.Job(group, name, (str(path), *arguments), str(folder), limit))
     return jobs
@@ -77,8 +84,9 @@ def main(arguments):
     expected = options.expected or HERE / "programs_expected.tsv"
     expectation = suite.Expectation(expected.read_text(), expected)
     missing = cts.missing_sentences(expectation.vanished(jobs, [(options.suite, pattern) for pattern in patterns]))
-    return suite.run(Programs(outputs), jobs, suite.Store(options.out), {options.suite: suite.digest(options.library)},
-                     expectation, cts.environment(options), options.j, options.again, cts.say,
+    fingerprint = suite.digest(options.library, *programs_in(folder))
+    return suite.run(Programs(outputs), jobs, suite.Store(options.out), {options.suite: fingerprint}, expectation,
+                     cts.environment(options), options.j, options.again, cts.say,
                      expected if options.record else None, missing)
 
 

@@ -237,15 +237,18 @@ echo 'PIGLIT: {"result": "skip" }';; esac
                                dies="kill -SEGV $$", fed='test "$1 $2" = "1 2"').items():
             self.file(f"programs/{name}", f"#!/bin/sh\n{text}\n", executable=True)
         self.file("programs/data.txt", "no program", executable=True)
+        for name, said in dict(some="2 passed, 1 skipped in 1 s", none="3 skipped in 1 s").items():
+            self.file(f"programs/test_{name}.py", said)
+        pytest = self.file("python", "#!/bin/sh\nfor last; do :; done; cat $last\n", executable=True)
         table = self.file("programs.tsv", "# head\nx\tmute\t\tfine\nx\tfed\t1 2\nx\tfed\t2 1\ny\tgood\t\tnothing\n")
         runs, outputs = programs.read_rows(table)
-        jobs = programs.make_jobs("x", self.root / "programs", runs, 10)
+        jobs = programs.make_jobs("x", self.root / "programs", runs, 10, str(pytest))
         suite.run(programs.Programs(outputs), jobs, suite.Store(self.root / "out"), {"x": ""}, suite.Expectation(""),
                   dict(os.environ), say=self.lines.append)
         found = json.loads((self.root / "out/x.json").read_text())["subtests"]
         self.assertEqual({name: outcome["result"] for name, outcome in found.items()},
                          dict(good="pass", bad="fail", absent="skip", mute="fail", dies="crash", fed_1_2="pass",
-                              fed_2_1="fail"))
+                              fed_2_1="fail", test_some="pass", test_none="skip"))
 
     def test_the_checked_in_tables_are_sound(self):
         here = pathlib.Path(cts.__file__).parent

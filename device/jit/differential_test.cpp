@@ -2,7 +2,7 @@
 //
 // MORGANA_DIFFERENTIAL_SECONDS: how long each target is tried (a few kernels without it),
 // MORGANA_DIFFERENTIAL_SEED: the first seed. A failure prints the smallest kernel that still differs; it
-// becomes a line of testdata/differences.txt.
+// becomes a test.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

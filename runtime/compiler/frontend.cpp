@@ -219,7 +219,7 @@ std::vector<std::string> Frontend::arguments() const {
         {"-I" + folder, "-fmacro-prefix-map=" + folder + "/=", "-fdebug-prefix-map=" + folder + "/="});
   }
   for (const std::string& folder : options_.include_dirs) result.push_back("-I" + folder);
-  // The host program's folder comes last: programs include what lies beside them and say so nowhere.
+  // The current folder comes last: programs include what lies beside them and say so nowhere.
   result.push_back("-I.");
   for (const std::string& flag : options_.clang_flags) result.push_back(flag);
   result.insert(result.end(), {"-x", "cl", kSourceName});

@@ -1,11 +1,9 @@
 // morgana_code_size: what the JIT makes of the kernels of kernels.cl.
 //
-//   morgana_code_size --check TABLE    exits 1 when a kernel's host code is larger than the table says, or so
-//   much
-//                                      smaller that the table is out of date, 77 when it has no rows of this
-//                                      level
-//   morgana_code_size --update TABLE   writes the rows of this host vector level (MORGANA_SIMD)
-//   morgana_code_size --times          instructions, bytes and CPU milliseconds: compiled, and from a cache
+//   --check TABLE    exits 1 when a kernel's host code is larger than the table says, or so much smaller that
+//                    the table is out of date, 77 when it has no rows of this level
+//   --update TABLE   writes the rows of this host vector level (MORGANA_SIMD)
+//   --times          instructions, bytes and CPU milliseconds: compiled, and from a cache
 #include <fmt/format.h>
 #include <sys/mman.h>
 
