@@ -36,7 +36,9 @@ void Command::finished(const device::Fault& fault) {
 }
 
 void Command::dependency_ended() {
-  if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) queue_->make_ready(*this);
+  // Once nothing is pending, another thread may run and delete the command of an in-order queue.
+  const Ref<Queue> queue = queue_;
+  if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) queue->make_ready(*this);
 }
 
 }  // namespace morgana::icd
