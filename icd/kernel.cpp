@@ -66,6 +66,16 @@ bool fits_type(const Image& image, std::string_view type) {
   return true;
 }
 
+constexpr uint32_t kLargestVectorOfThree = 32;
+
+// By its type's name, which may also be that of a structure ("mat3").
+bool is_vector_of_three(const codeobj::KernelArg& arg) {
+  static constexpr std::string_view kTypes[] = {"char3", "uchar3", "short3", "ushort3", "int3",   "uint3",
+                                                "long3", "ulong3", "half3",  "float3",  "double3"};
+  return arg.size <= kLargestVectorOfThree &&
+         std::find(std::begin(kTypes), std::end(kTypes), arg.type_name) != std::end(kTypes);
+}
+
 bool fits_access(const Mem& image, codeobj::Access access) {
   switch (access) {
     case codeobj::Access::write_only: return (image.flags() & (CL_MEM_READ_ONLY | kMemImmutable)) == 0;
@@ -160,11 +170,11 @@ cl_int Kernel::set_argument(size_t index, size_t size, const void* value) {
       // CL_INVALID_ARG_SIZE if arg_size does not match the size of the data type.
       if (size == arg.size) {
         store(index, Bytes(value, size));
-      } else if (arg.type_name.ends_with('3') && size * 4 == size_t{arg.size} * 3) {
+      } else if (is_vector_of_three(arg) && size * 4 == size_t{arg.size} * 3) {
         // Programs give vectors of three without the fourth element that pads them.
-        std::array<uint8_t, 32> padded{};
-        std::memcpy(padded.data(), value, std::min(size, padded.size()));
-        store(index, Bytes(padded.data(), std::min<size_t>(arg.size, padded.size())));
+        std::array<uint8_t, kLargestVectorOfThree> padded{};
+        std::memcpy(padded.data(), value, size);
+        store(index, Bytes(padded.data(), arg.size));
       } else {
         return CL_INVALID_ARG_SIZE;
       }

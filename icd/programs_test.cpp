@@ -86,8 +86,10 @@ TEST_F(Programs, PointersToOtherTypesAreWarnedOf) {
 
 TEST_F(Programs, VectorsOfThreeComeWithOrWithoutTheirPadding) {
   cl_program program = make_program(
+      "typedef struct { float3 row[3]; } mat3;\n"
       "kernel void k(float3 f, long3 l, float4 v, global float* o) { o[0] = f.x + 10 * f.y + 100 * f.z; o[1] "
-      "= l.z; }");
+      "= l.z; }\n"
+      "kernel void s(mat3 m, global float* o) { o[0] = m.row[2].z; }");
   cl_kernel kernel = make_kernel(program, "k");
   const float f[4] = {1, 2, 3, 4};
   const cl_long l[4] = {5, 6, 7, 8};
@@ -97,6 +99,11 @@ TEST_F(Programs, VectorsOfThreeComeWithOrWithoutTheirPadding) {
   EXPECT_EQ(clSetKernelArg(kernel, 1, 24, l), CL_SUCCESS);
   EXPECT_EQ(clSetKernelArg(kernel, 2, 12, f), CL_INVALID_ARG_SIZE) << "no vector of three";
   EXPECT_EQ(clSetKernelArg(kernel, 2, 16, f), CL_SUCCESS);
+  cl_kernel structure = make_kernel(program, "s");
+  const float rows[12] = {};
+  EXPECT_EQ(clSetKernelArg(structure, 0, 36, rows), CL_INVALID_ARG_SIZE) << "a structure is no vector";
+  EXPECT_EQ(clSetKernelArg(structure, 0, 48, rows), CL_SUCCESS);
+  clReleaseKernel(structure);
   cl_mem out = make_buffer(8);
   clSetKernelArg(kernel, 3, sizeof out, &out);
   const size_t one = 1;
