@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cinttypes>
@@ -26,6 +27,7 @@ struct Held {
   std::atomic<bool> is_held{false};
 };
 constexpr size_t kRemembered = 64;
+constexpr int kPatience = 200;  // milliseconds
 std::array<Held, kRemembered> ranges;
 std::atomic<uint64_t> serial{0};  // ranges so far
 std::mutex one_at_a_time;
@@ -46,11 +48,13 @@ class LastTry {
 };
 LastTry last_try;
 
-// Whether a thread of the process blocks SIGSEGV: a fault there ends the process.
-bool some_thread_is_deaf() {
+// Whether threads of the process block SIGSEGV: a fault there ends the process. One that runs may be about to
+// unblock it, since it has just been created (the C library begins threads so) or is in our handler.
+enum class Deaf { none, running, sleeping };
+Deaf deaf_threads() {
   DIR* const tasks = opendir("/proc/self/task");
-  if (tasks == nullptr) return true;
-  bool deaf = false;
+  if (tasks == nullptr) return Deaf::sleeping;
+  Deaf found = Deaf::none;
   while (const dirent* task = readdir(tasks)) {
     if (task->d_name[0] == '.') continue;
     char path[300], line[128];
@@ -58,13 +62,16 @@ bool some_thread_is_deaf() {
     std::FILE* const status = std::fopen(path, "re");
     if (status == nullptr) continue;  // has ended
     uint64_t blocked = 0;
-    while (std::fgets(line, sizeof line, status) != nullptr)
+    char state = 0;
+    while (std::fgets(line, sizeof line, status) != nullptr) {
+      std::sscanf(line, "State: %c", &state);
       if (std::sscanf(line, "SigBlk: %" SCNx64, &blocked) == 1) break;
+    }
     std::fclose(status);
-    deaf = deaf || (blocked >> (SIGSEGV - 1) & 1) != 0;
+    if (blocked >> (SIGSEGV - 1) & 1) found = std::max(found, state == 'S' ? Deaf::sleeping : Deaf::running);
   }
   closedir(tasks);
-  return deaf;
+  return found;
 }
 
 Held& entry_of(uint64_t number) { return ranges[number % kRemembered]; }
@@ -74,7 +81,12 @@ Held& entry_of(uint64_t number) { return ranges[number % kRemembered]; }
 HeldPages::HeldPages() {
   ensure_guard_installed();
   one_at_a_time.lock();
-  works_ = !some_thread_is_deaf();
+  Deaf deaf = deaf_threads();
+  for (int tries = 0; deaf == Deaf::running && tries < kPatience; tries++) {
+    usleep(1000);
+    deaf = deaf_threads();
+  }
+  works_ = deaf == Deaf::none;
 }
 
 HeldPages::~HeldPages() { one_at_a_time.unlock(); }
