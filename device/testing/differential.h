@@ -30,6 +30,7 @@ struct Setting {
   uint32_t waves = 1;
   bool registers_are_lost = false;  // only memory is compared
   bool begins_full = false;
+  bool exact = false;  // NaNs, too, are the same bit by bit
   bool operator==(const Setting&) const = default;
 };
 Setting setting_of(const RandomKernel& kernel, uint64_t seed);

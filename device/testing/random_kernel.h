@@ -56,6 +56,7 @@ struct RandomKernel {
   Target target{};
   std::vector<Piece> pieces;
   bool stores_registers = false;  // at the end, into the sandbox, under the EXEC of that point
+  bool exact = false;             // as in KernelKind
 };
 
 struct KernelKind {
