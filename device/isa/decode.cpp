@@ -90,16 +90,7 @@ Error not_an_instruction(const Decoder& decoder, const char* why) {
 }
 
 bool takes_modifiers(const Row& row, int source) {
-  switch (row.src[source]) {
-    case Type::f16:
-    case Type::bf16:
-    case Type::f32:
-    case Type::f64:
-    case Type::pk_f16:
-    case Type::pk_bf16:
-    case Type::pk_f32: return true;
-    default: return row.op == Op::v_cndmask_b32 && source < 2;
-  }
+  return is_float(row.src[source]) || (row.op == Op::v_cndmask_b32 && source < 2);
 }
 
 }  // namespace morgana::isa

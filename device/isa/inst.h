@@ -76,6 +76,19 @@ enum class Type : uint8_t {
   mask,    // one bit per lane: a scalar register pair
 };
 
+constexpr bool is_float(Type type) {
+  switch (type) {
+    case Type::f16:
+    case Type::bf16:
+    case Type::f32:
+    case Type::f64:
+    case Type::pk_f16:
+    case Type::pk_bf16:
+    case Type::pk_f32: return true;
+    default: return false;
+  }
+}
+
 // Dwords that a value of `type` occupies in registers, and bytes in memory.
 int dwords(Type type);
 int bytes(Type type);

@@ -11,10 +11,9 @@ using isa::Op;
 // Steps of a chain of results through one iteration, in cycles of the host: a lane alone waits for it.
 constexpr int kFloatSteps = 4, kMostSteps = 9;
 
-bool is_float(isa::Type type) {
-  using isa::Type;
-  return type == Type::f32 || type == Type::f64 || type == Type::f16 || type == Type::pk_f16 ||
-         type == Type::pk_f32;
+// A bf16 comes from a conversion, which is quicker.
+bool has_float_steps(isa::Type type) {
+  return isa::is_float(type) && type != isa::Type::bf16 && type != isa::Type::pk_bf16;
 }
 
 // Bit by bit, so that a lane's bit follows from its own bits.
@@ -210,7 +209,7 @@ class Examiner {
       }
       if (loads) addresses |= from;
       const int own = i.step->inst->row->dst[0] == isa::Type::none ? 0
-                      : is_float(i.step->inst->row->dst[0])        ? kFloatSteps
+                      : has_float_steps(i.step->inst->row->dst[0]) ? kFloatSteps
                                                                    : 1;
       for (int w = 0; w < i.n_v_writes; w++)
         for (unsigned r = i.v_writes[w].first; r < i.v_writes[w].first + i.v_writes[w].count; r++) {

@@ -69,19 +69,6 @@ bool contains_any(std::string_view name, std::initializer_list<const char*> part
   return std::any_of(parts.begin(), parts.end(),
                      [&](const char* part) { return name.find(part) != name.npos; });
 }
-bool is_float(isa::Type type) {
-  using isa::Type;
-  switch (type) {
-    case Type::f16:
-    case Type::bf16:
-    case Type::f32:
-    case Type::f64:
-    case Type::pk_f16:
-    case Type::pk_bf16:
-    case Type::pk_f32: return true;
-    default: return false;
-  }
-}
 
 // Whether the operand's registers are those of random instructions.
 bool fits(const isa::Operand& operand) {
@@ -119,7 +106,8 @@ bool is_eligible(const isa::Inst& inst, bool exact) {
     default: return false;
   }
   const bool is_matrix = inst.row->flags & (isa::kMfma | isa::kSmfmac);
-  if (exact && (is_float(inst.row->dst[0]) || is_float(inst.row->dst[1]) || is_matrix)) return false;
+  if (exact && (isa::is_float(inst.row->dst[0]) || isa::is_float(inst.row->dst[1]) || is_matrix))
+    return false;
   // The swaps exchange two vector registers (CDNA4 guide 16.9); LLVM's assembler refuses an SGPR, its
   // disassembler calls it invalid.
   const bool swaps = name.find("swap") != name.npos;
