@@ -316,7 +316,11 @@ void Job::work() {
       if (resident->is_compiled()) state = run_share(*resident, share);
       consider_helpers();
     }
-    if (state == State::out_of_time) state = run_group(*resident, turns.is_fresh ? kSlice : kTurn);
+    if (state == State::out_of_time) {
+      const uint64_t begin = __rdtsc();
+      state = run_group(*resident, turns.is_fresh ? kSlice : kTurn);
+      if (plan_.compiled && !resident->is_compiled()) plan_.compiled->interpreted(__rdtsc() - begin);
+    }
     switch (state) {
       case State::faulted: record(resident->group().fault); [[fallthrough]];
       case State::finished:

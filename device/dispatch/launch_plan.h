@@ -63,7 +63,7 @@ class LaunchPlan {
   const Step* first_step = nullptr;
   bool tracks_exceptions = false;  // the kernel's code or the trap handler reads TRAPSTS
 
-  std::shared_ptr<const jit::Request> compiled;  // nullptr: the kernel is interpreted
+  std::shared_ptr<jit::Request> compiled;  // nullptr: the kernel is interpreted
 
   // Whether compiled code knows the state that the waves begin in, and what it depends on.
   bool can_compile() const;

@@ -35,7 +35,8 @@ class Kernel {
   const Shares& shares() const { return shares_; }
 
  private:
-  friend Result<std::shared_ptr<const Kernel>> compile(Program&, const Step*, const Specialisation&);
+  friend Result<std::shared_ptr<const Kernel>> compile(Program&, const Step*, const Specialisation&,
+                                                       uint64_t);
   friend void run_compiled(Wave& wave, WaveFrame& frame);
   struct Linked;
   Kernel();
@@ -48,7 +49,10 @@ class Kernel {
 };
 
 // Compiles the kernel that begins at `entry`, a step of `program`. An error says why it stays interpreted.
-Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entry, const Specialisation& key);
+// nullptr: it would take longer than `worth`, in steps of the time stamp counter; what the store has is
+// always worth it.
+Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entry, const Specialisation& key,
+                                              uint64_t worth = UINT64_MAX);
 
 // Makes what LLVM makes at first use and the process's exit destroys: handlers that are registered with
 // atexit afterwards run before the destruction of whatever `compile` uses. Once per process; any thread.

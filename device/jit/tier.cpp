@@ -9,6 +9,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -18,6 +19,11 @@
 
 namespace morgana::device::jit {
 namespace {
+
+// What the interpreter spends on a kernel before the JIT looks at it, in steps of the time stamp counter:
+// about two milliseconds.
+constexpr uint64_t kFirstLook = 6'000'000;
+constexpr uint64_t kNever = UINT64_MAX;
 
 enum class Policy { off, background, before };
 
@@ -37,20 +43,20 @@ Policy policy() {
 // it.
 std::atomic<int> compilations{0};
 std::atomic<bool> is_exiting{false};
+std::atomic<bool> in_forked_child{false};
 
 void before_exit() {
   is_exiting.store(true);
   constexpr int kPatience = 10'000;  // milliseconds
-  for (int i = 0; i < kPatience && compilations.load() > 0; i++)
+  for (int i = 0; i < kPatience && compilations.load() > 0 && !in_forked_child.load(); i++)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
-// Before the first compilation, by the thread that asks for it: one that launches kernels does not exit
-// meanwhile.
+// Before the first compilation, by the thread that asks for it: a program waits for its launches before it
+// exits.
 void register_exit() {
   static const bool registered = [] {
     warm_up();
-    pthread_atfork(nullptr, nullptr, [] { compilations.store(0); });  // threads do not survive fork
     return std::atexit(before_exit) == 0;
   }();
   (void)registered;
@@ -65,29 +71,35 @@ class Compilation {
   bool may_begin() const { return !is_exiting.load(); }
 };
 
-// One form of a kernel. Its state goes from waiting to done, once.
+// One form of a kernel. Its state goes from wanted to done, once.
 struct Form {
   std::atomic<const Kernel*> kernel{nullptr};
-  std::shared_ptr<const Kernel> owner;      // of `kernel`; written before it
-  bool is_wanted = false, is_done = false;  // guarded by Tier's mutex
+  std::shared_ptr<const Kernel> owner;                         // of `kernel`; written before it
+  bool is_wanted = false, is_queued = false, is_done = false;  // guarded by Tier's mutex
 };
 
-class Forms final : public Request {
+struct Background;
+
+class Forms final : public Request, public std::enable_shared_from_this<Forms> {
  public:
-  Forms(Program& in, const Step* at, const Specialisation& with) : program(in), entry(at), key(with) {}
+  Forms(Background& of, Program& in, const Step* at, const Specialisation& with)
+      : tier(of), program(in), entry(at), key(with) {}
   const Kernel* kernel(bool full_wave) const override {
     return form[full_wave].kernel.load(std::memory_order_acquire);
   }
+  void interpreted(uint64_t time) override;
 
+  Background& tier;
   Program& program;
   const Step* const entry;
   const Specialisation key;
   Form form[2];
+  std::atomic<uint64_t> spent{0};  // by the interpreter
+  // From where on more of it calls the JIT; kNever: everything wanted is done or on its way.
+  std::atomic<uint64_t> patience{kNever};
 };
 
-}  // namespace
-
-struct Tier::Impl {
+struct Background {
   std::mutex mutex;
   std::condition_variable changed;
   std::map<const Step*, std::vector<std::shared_ptr<Forms>>> kernels;
@@ -96,19 +108,38 @@ struct Tier::Impl {
   bool stops = false;
   std::thread thread;
 
-  void build(Forms& forms, bool full) {
+  // False: it has not been worth while so far.
+  bool build(Forms& forms, bool full, uint64_t worth) {
     const Compilation compilation;
-    if (!compilation.may_begin()) return;
+    if (!compilation.may_begin()) return true;
     Specialisation key = forms.key;
     key.full_wave = full;
-    auto made = compile(forms.program, forms.entry, key);
+    auto made = compile(forms.program, forms.entry, key, worth);
     Form& form = forms.form[full];
+    if (made.ok() && *made == nullptr) return false;
     if (made.ok()) {
       form.owner = *made;
       form.kernel.store(form.owner.get(), std::memory_order_release);
     } else {
       log(LogLevel::info, "jit: the kernel at {:#x} stays interpreted: {}", forms.program.pc(forms.entry),
           made.error().message);
+    }
+    return true;
+  }
+
+  // In the background.
+  void enqueue(Forms& forms) {
+    for (const bool full : {true, false}) {
+      Form& form = forms.form[full];
+      if (!form.is_wanted || form.is_done || std::exchange(form.is_queued, true)) continue;
+      queue.emplace_back(forms.shared_from_this(), full);
+    }
+    changed.notify_all();
+    if (thread.joinable()) return;
+    try {
+      thread = std::thread([this] { work(); });
+    } catch (const std::system_error& refused) {
+      log(LogLevel::warn, "jit: no thread, kernels stay interpreted: {}", refused.what());
     }
   }
 
@@ -121,18 +152,41 @@ struct Tier::Impl {
       queue.pop_front();
       compiling = forms.get();
       lock.unlock();
-      build(*forms, full);
+      const uint64_t spent = forms->spent.load(std::memory_order_relaxed);
+      const bool is_done = build(*forms, full, spent);
       lock.lock();
       compiling = nullptr;
-      forms->form[full].is_done = true;
+      forms->form[full].is_done = is_done;
+      forms->form[full].is_queued = false;
+      if (!is_done) forms->patience.store(2 * spent, std::memory_order_relaxed);
       changed.notify_all();
     }
   }
 };
 
-Tier::Tier() : impl_(std::make_unique<Impl>()) {}
+void Forms::interpreted(uint64_t time) {
+  if (patience.load(std::memory_order_relaxed) == kNever) return;
+  if (spent.fetch_add(time, std::memory_order_relaxed) + time < patience.load(std::memory_order_relaxed))
+    return;
+  register_exit();
+  std::lock_guard lock(tier.mutex);
+  if (patience.exchange(kNever, std::memory_order_relaxed) != kNever) tier.enqueue(*this);
+}
+
+}  // namespace
+
+struct Tier::Impl : Background {};
+
+Tier::Tier() : impl_(std::make_unique<Impl>()) {
+  static const bool registered = pthread_atfork(nullptr, nullptr, [] { in_forked_child.store(true); }) == 0;
+  (void)registered;
+}
 
 Tier::~Tier() {
+  if (in_forked_child.load()) {
+    (void)impl_.release();
+    return;
+  }
   {
     std::lock_guard lock(impl_->mutex);
     impl_->stops = true;
@@ -141,16 +195,16 @@ Tier::~Tier() {
   if (impl_->thread.joinable()) impl_->thread.join();
 }
 
-std::shared_ptr<const Request> Tier::request(Program& program, const Step* entry, const Specialisation& key,
-                                             bool full, bool partial) {
-  if (policy() == Policy::off) return nullptr;
-  register_exit();
+std::shared_ptr<Request> Tier::request(Program& program, const Step* entry, const Specialisation& key,
+                                       bool full, bool partial) {
+  if (policy() == Policy::off || in_forked_child.load()) return nullptr;
+  if (policy() == Policy::before) register_exit();
   std::unique_lock lock(impl_->mutex);
   std::shared_ptr<Forms> forms;
   auto& known = impl_->kernels[entry];
   for (const auto& one : known)
     if (one->key == key) forms = one;
-  if (!forms) forms = known.emplace_back(std::make_shared<Forms>(program, entry, key));
+  if (!forms) forms = known.emplace_back(std::make_shared<Forms>(*impl_, program, entry, key));
   for (const bool which : {true, false}) {
     if (!(which ? full : partial)) continue;
     Form& form = forms->form[which];
@@ -159,22 +213,22 @@ std::shared_ptr<const Request> Tier::request(Program& program, const Step* entry
       // The first launch compiles, the others wait for it.
       if (is_first) {
         lock.unlock();
-        impl_->build(*forms, which);
+        impl_->build(*forms, which, kNever);
         lock.lock();
         form.is_done = true;
         impl_->changed.notify_all();
       }
       impl_->changed.wait(lock, [&] { return form.is_done; });
     } else if (is_first) {
-      impl_->queue.emplace_back(forms, which);
-      if (!impl_->thread.joinable()) impl_->thread = std::thread([impl = impl_.get()] { impl->work(); });
-      impl_->changed.notify_all();
+      const uint64_t spent = forms->spent.load(std::memory_order_relaxed);
+      forms->patience.store(std::max(spent, kFirstLook), std::memory_order_relaxed);
     }
   }
   return forms;
 }
 
 void Tier::remove(const Program* program) {
+  if (in_forked_child.load()) return;
   std::unique_lock lock(impl_->mutex);
   std::erase_if(impl_->queue, [&](const auto& job) { return &job.first->program == program; });
   impl_->changed.wait(lock, [&] { return !impl_->compiling || &impl_->compiling->program != program; });

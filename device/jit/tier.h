@@ -1,9 +1,10 @@
 // Tier: which kernels of a Device are compiled, and when.
 //
-// Owned by a Device, used by every thread that runs launches. With MORGANA_JIT=sync a kernel is compiled
-// before its first launch begins, with `on` in the background, so that launches switch to it between
-// work-groups; `off` interprets everything. A kernel that cannot be compiled is interpreted, and the log says
-// why once.
+// Owned by a Device, used by every thread that runs launches. With MORGANA_JIT=on a kernel that the
+// interpreter has spent some time on is compiled in the background, and launches switch to it between
+// work-groups; with `sync` it is compiled before its first launch begins; `off` interprets everything. A
+// kernel that cannot be compiled is interpreted, and the log says why once. A forked child interprets: LLVM's
+// locks may be held by threads that it does not have.
 #pragma once
 
 #include <memory>
@@ -19,6 +20,8 @@ class Request {
   // The form for a wave whose lanes are all active at the beginning, or for one with fewer; nullptr: not
   // (yet) compiled.
   virtual const Kernel* kernel(bool full_wave) const = 0;
+  // The interpreter has executed waves of the kernel for so many steps of the time stamp counter.
+  virtual void interpreted(uint64_t time) = 0;
 };
 
 class Tier {
@@ -30,8 +33,8 @@ class Tier {
 
   // The forms of the kernel that begins at `entry`. `full` and `partial`: which kinds of waves the launch
   // has. nullptr when the JIT is off.
-  std::shared_ptr<const Request> request(Program& program, const Step* entry, const Specialisation& key,
-                                         bool full, bool partial);
+  std::shared_ptr<Request> request(Program& program, const Step* entry, const Specialisation& key, bool full,
+                                   bool partial);
 
   // Forgets the kernels of a region and waits until none of them is being compiled.
   void remove(const Program* program);
