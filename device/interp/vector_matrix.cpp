@@ -101,7 +101,7 @@ Shape unpack(uint32_t v) {
 
 // --- Elements ---
 
-int bits_of_element(Element e) {
+constexpr int bits_of_element(Element e) {
   switch (e) {
     case Element::f64: return 64;
     case Element::f32:
@@ -122,32 +122,6 @@ Element element_of_field(uint8_t field) {
   return kElements[field & 7];
 }
 
-u32v raw_item(const uint32_t* lanes, int at, int bits) {
-  const auto* words = reinterpret_cast<const u32v*>(lanes);
-  u32v v = words[at / 32] >> static_cast<uint32_t>(at % 32);
-  if (at % 32 + bits > 32) v |= words[at / 32 + 1] << static_cast<uint32_t>(32 - at % 32);
-  return bits == 32 ? v : v & ((1u << bits) - 1);
-}
-
-// Item `item` of every lane, as f32 or, for i8, as an integer in f32's place.
-u32v decode_item(const Wave& wave, Element e, const uint32_t* lanes, int item) {
-  const int bits = bits_of_element(e);
-  const u32v v = raw_item(lanes, item * bits, bits);
-  const bool fnuz = wave.target->target == Target::gfx942;
-  switch (e) {
-    case Element::f32: return as<u32v>(flush_input(wave.mode, as<f32v>(v)));
-    case Element::xf32: return (v + 0xfff + (v >> 13 & 1)) & 0xffffe000u;  // ten bits of mantissa
-    case Element::f16: return as<u32v>(widen(as<f16v>(to<uint16_t>(v))));
-    case Element::bf16: return v << 16;
-    case Element::i8: return as<u32v>(as<i32v>(v << 24) >> 24);
-    case Element::fp8: return as<u32v>(decode_small(fnuz ? kFp8Fnuz : kFp8, v));
-    case Element::bf8: return as<u32v>(decode_small(fnuz ? kBf8Fnuz : kBf8, v));
-    case Element::fp6: return as<u32v>(decode_small(kFp6, v));
-    case Element::bf6: return as<u32v>(decode_small(kBf6, v));
-    default: return as<u32v>(decode_small(kFp4, v));
-  }
-}
-
 constexpr int kMaxItems = 32;
 
 // A decoded operand: items[item][lane]. f64 takes two of them.
@@ -155,31 +129,81 @@ struct alignas(256) Matrix {
   uint32_t items[kMaxItems][kLanes];
 };
 
+// An item's bits as f32 or, for i8, as an integer in f32's place.
+template <Element E>
+MORGANA_INLINE u32v decode(const Wave& wave, bool fnuz, u32v v) {
+  switch (E) {
+    case Element::f32: return as<u32v>(flush_input(wave.mode, as<f32v>(v)));
+    case Element::xf32: return (v + 0xfff + (v >> 13 & 1)) & 0xffffe000u;  // ten bits of mantissa
+    case Element::f16: return as<u32v>(widen(as<f16v>(to<uint16_t>(v))));
+    case Element::bf16: return v << 16;
+    case Element::i8: return as<u32v>(as<i32v>(v << 24) >> 24);
+    case Element::fp8: return as<u32v>(fnuz ? decode_small(kFp8Fnuz, v) : decode_small(kFp8, v));
+    case Element::bf8: return as<u32v>(fnuz ? decode_small(kBf8Fnuz, v) : decode_small(kBf8, v));
+    case Element::fp6: return as<u32v>(decode_small(kFp6, v));
+    case Element::bf6: return as<u32v>(decode_small(kBf6, v));
+    default: return as<u32v>(decode_small(kFp4, v));
+  }
+}
+
+// The items of all lanes. A broadcast register serves for every item.
+template <Element E>
+[[gnu::noinline]] void decode_items(const Wave& wave, const uint32_t* lanes, bool is_broadcast, int items,
+                                    Matrix& out) {
+  constexpr int kBits = bits_of_element(E);
+  constexpr uint32_t kMask = kBits == 32 ? ~0u : (1u << kBits % 32) - 1;
+  const bool fnuz = wave.target->target == Target::gfx942;
+  const auto* words = reinterpret_cast<const u32v*>(lanes);
+  const auto put = [&](int item, u32v v) __attribute__((always_inline)) {
+    *reinterpret_cast<u32v*>(out.items[item]) = decode<E>(wave, fnuz, v & kMask);
+  };
+  if (is_broadcast) {
+    for (int item = 0; item < items; item++) put(item, words[0]);
+  } else if constexpr (32 % kBits == 0) {
+    constexpr int kPerWord = 32 / kBits;  // divides the number of items
+    for (int item = 0; item < items; item += kPerWord) {
+      const u32v word = words[item / kPerWord];
+#pragma clang loop unroll(full)
+      for (int part = 0; part < kPerWord; part++)
+        put(item + part, word >> static_cast<uint32_t>(part * kBits));
+    }
+  } else {
+    for (int item = 0; item < items; item++) {
+      const int at = item * kBits;
+      u32v v = words[at / 32] >> static_cast<uint32_t>(at % 32);
+      if (at % 32 + kBits > 32) v |= words[at / 32 + 1] << static_cast<uint32_t>(32 - at % 32);
+      put(item, v);
+    }
+  }
+}
+
 // --- Places of elements (7.1.4, 7.1.5.1, 7.5) ---
 
 struct Place {
   int item, lane;  // lane of the row or column 0 of block 0
 };
 
-// Where k lies. A lane holds `per_lane` consecutive values of k, except that 32 items of 8 bits, and the
-// dense operand of the large sparse forms, come in two halves of K.
-Place place_of_k(int k, int k_total, int rows, int blocks, int per_lane, bool halves) {
-  if (halves) {
-    const int run = per_lane / 2, half = k / (k_total / 2), rest = k % (k_total / 2);
-    return {half * run + rest % run, rows * (rest / run)};
-  }
-  return {k % per_lane, rows * blocks * (k / per_lane)};
+// Where every k lies. A lane holds `per_lane` consecutive values of k, except that 32 items of 8 bits, and
+// the dense operand of the large sparse forms, come in two halves of K.
+void find_places_of_k(int k_total, int columns, int per_lane, bool halves, Place* places) {
+  const int parts = halves ? 2 : 1, run = per_lane / parts;
+  int k = 0;
+  for (int part = 1; part <= parts; part++)
+    for (int lane = 0; k < k_total / parts * part; lane += columns)
+      for (int item = 0; item < run; item++) places[k++] = {(part - 1) * run + item, lane};
 }
 
-// The first register (of `height` consecutive ones) and lane of row `i` of block `b` in C and D.
-Place place_of_row(const Shape& s, int b, int i) {
-  const int height = s.acc == Element::f64 ? 1 : 4;
-  const int per_block = s.m * s.m / height;
-  const int blocks_per_item = per_block >= kLanes ? 1 : kLanes / per_block;
-  const int rows_per_item = kLanes / blocks_per_item / s.m;
-  const int groups = s.m / (height * rows_per_item);
-  return {i % height + height * (i / (height * rows_per_item) + groups * (b / blocks_per_item)),
-          s.m * (i / height % rows_per_item + rows_per_item * (b % blocks_per_item))};
+// The first register (of `Height` consecutive ones) and lane of row `i` of block `b` in C and D.
+template <int M, int Height>
+MORGANA_INLINE Place place_of_row(int b, int i) {
+  constexpr int kPerBlock = M * M / Height;
+  constexpr int kBlocksPerItem = kPerBlock >= kLanes ? 1 : kLanes / kPerBlock;
+  constexpr int kRowsPerItem = kLanes / kBlocksPerItem / M;
+  constexpr int kGroups = M / (Height * kRowsPerItem);
+  const auto row = static_cast<unsigned>(i), block = static_cast<unsigned>(b);
+  return {static_cast<int>(row % Height +
+                           Height * (row / (Height * kRowsPerItem) + kGroups * (block / kBlocksPerItem))),
+          static_cast<int>(M * (row / Height % kRowsPerItem + kRowsPerItem * (block % kBlocksPerItem)))};
 }
 
 // The lane that B is read from (Table 29).
@@ -201,11 +225,10 @@ struct Product {
   const Shape& shape;
   const Matrix& a;
   const Matrix& b;
-  int a_lane_mask, a_lane_base;      // CBSZ and ABID: lane & mask + base
+  const Place *a_places, *b_places;  // of every k
   const uint32_t* index = nullptr;   // sparse: per lane, two bits for each item of A
   const uint8_t* scale_a = nullptr;  // per lane
   const uint8_t* scale_b = nullptr;
-  Place a_places[kMaxK]{}, b_places[kMaxK]{};  // of every k
 };
 
 template <typename T, int N>
@@ -216,7 +239,7 @@ MORGANA_INLINE vec<T, N> multiply_add(vec<T, N> x, vec<T, N> y, vec<T, N> z) {
     return __builtin_elementwise_fma(x, y, z);
 }
 
-// One row of D, accumulated onto `row`, in 32-bit elements.
+// One row of D, accumulated onto `row`, in 32-bit elements: of sparse and of scaled products.
 template <typename T, int N>
 void accumulate_row(const Product& p, int block, int i, T* row) {
   using V = vec<T, N>;
@@ -228,16 +251,14 @@ void accumulate_row(const Product& p, int block, int i, T* row) {
   for (int k = 0; k < k_of_a; k++) {
     const Place from_a = p.a_places[k];
     const int lane = i + s.m * block + from_a.lane;
-    const T x = __builtin_bit_cast(T, p.a.items[from_a.item][(lane & p.a_lane_mask) + p.a_lane_base]);
+    const T x = __builtin_bit_cast(T, p.a.items[from_a.item][lane]);
     int column = k;
     if (s.sparse) column = 4 * (k / 2) + static_cast<int>(p.index[lane] >> (2 * from_a.item) & 3);
     const Place from_b = p.b_places[column];
     const auto* y = reinterpret_cast<const Unaligned*>(&p.b.items[from_b.item][s.m * block + from_b.lane]);
     if (p.scale_a == nullptr) {
       sum = multiply_add<T, N>(V(x), *y, sum);
-      continue;
-    }
-    if constexpr (__is_same(T, float)) {
+    } else if constexpr (__is_same(T, float)) {
       // Scaled: the products of 32 values of k are added up, scaled, and only then added to D.
       part = multiply_add<T, N>(V(x), *y, part);
       if (k % 32 != 31) continue;
@@ -255,11 +276,40 @@ void accumulate_row(const Product& p, int block, int i, T* row) {
   *reinterpret_cast<Unaligned*>(row) = sum;
 }
 
+// As many rows of D at once as keep the host's multiply-adders busy: each sum is one chain of them.
+template <typename T, int N>
+void accumulate_rows(const Product& p, int block, int first, uint32_t* d) {
+  constexpr int kRows = N == 16 ? 8 : 4;
+  using V = vec<T, N>;
+  using Unaligned = T __attribute__((ext_vector_type(N), aligned(4)));
+  const Shape& s = p.shape;
+  V sum[kRows];
+  const auto row = [&](int r) __attribute__((always_inline)) {
+    const Place place = place_of_row<N, 4>(block, first + r);
+    return reinterpret_cast<Unaligned*>(d + place.item * kLanes + place.lane);
+  };
+  for (int r = 0; r < kRows; r++) sum[r] = *row(r);
+  const int lane = s.m * block;
+  for (int k = 0; k < s.k; k++) {
+    const Place from_a = p.a_places[k], from_b = p.b_places[k];
+    const uint32_t* x = &p.a.items[from_a.item][lane + first + from_a.lane];
+    const V y = *reinterpret_cast<const Unaligned*>(&p.b.items[from_b.item][lane + from_b.lane]);
+#pragma clang loop unroll(full)
+    for (int r = 0; r < kRows; r++) sum[r] = multiply_add<T, N>(V(__builtin_bit_cast(T, x[r])), y, sum[r]);
+  }
+  for (int r = 0; r < kRows; r++) *row(r) = sum[r];
+}
+
 template <typename T, int N>
 void accumulate(const Product& p, uint32_t* d) {
+  const bool is_plain = !p.shape.sparse && p.scale_a == nullptr;
   for (int block = 0; block < p.shape.blocks; block++) {
+    if (is_plain) {
+      for (int i = 0; i < N; i += N == 16 ? 8 : 4) accumulate_rows<T, N>(p, block, i, d);
+      continue;
+    }
     for (int i = 0; i < N; i++) {
-      const Place place = place_of_row(p.shape, block, i);
+      const Place place = place_of_row<N, 4>(block, i);
       accumulate_row<T, N>(p, block, i, reinterpret_cast<T*>(d + place.item * kLanes + place.lane));
     }
   }
@@ -287,15 +337,25 @@ uint32_t* destination(Wave& wave, const Step* step) {
 void decode_operand(Wave& wave, const Step* step, int i, Element e, int items, Matrix& out) {
   bool is_broadcast;
   const uint32_t* lanes = matrix_registers(wave, step, i, is_broadcast);
-  for (int item = 0; item < items; item++)
-    *reinterpret_cast<u32v*>(out.items[item]) = decode_item(wave, e, lanes, is_broadcast ? 0 : item);
+  switch (e) {
+    case Element::f32: return decode_items<Element::f32>(wave, lanes, is_broadcast, items, out);
+    case Element::xf32: return decode_items<Element::xf32>(wave, lanes, is_broadcast, items, out);
+    case Element::f16: return decode_items<Element::f16>(wave, lanes, is_broadcast, items, out);
+    case Element::bf16: return decode_items<Element::bf16>(wave, lanes, is_broadcast, items, out);
+    case Element::i8: return decode_items<Element::i8>(wave, lanes, is_broadcast, items, out);
+    case Element::fp8: return decode_items<Element::fp8>(wave, lanes, is_broadcast, items, out);
+    case Element::bf8: return decode_items<Element::bf8>(wave, lanes, is_broadcast, items, out);
+    case Element::fp6: return decode_items<Element::fp6>(wave, lanes, is_broadcast, items, out);
+    case Element::bf6: return decode_items<Element::bf6>(wave, lanes, is_broadcast, items, out);
+    default: return decode_items<Element::fp4>(wave, lanes, is_broadcast, items, out);
+  }
 }
 
-void permute_lanes(Matrix& m, int items, uint8_t blgp) {
-  if (blgp == 0) return;
+template <typename From>
+void permute_lanes(Matrix& m, int items, const From& from) {
   for (int item = 0; item < items; item++) {
     uint32_t moved[kLanes];
-    for (int lane = 0; lane < kLanes; lane++) moved[lane] = m.items[item][permuted_lane(blgp, lane)];
+    for (int lane = 0; lane < kLanes; lane++) moved[lane] = m.items[item][from(lane)];
     __builtin_memcpy(m.items[item], moved, sizeof moved);
   }
 }
@@ -321,7 +381,29 @@ void load_index(const Wave& wave, const Step* step, int items, uint32_t* index) 
   for (int lane = 0; lane < kLanes; lane++) index[lane] = lanes[lane] >> (bits * set);
 }
 
-// --- 64-bit floats: few and small, so element by element ---
+// --- 64-bit floats ---
+
+template <int M>
+void accumulate_doubles(const Shape& s, const double* a, const double* b, double* d) {
+  constexpr int kRows = 4;
+  using V = vec<double, M>;
+  using Unaligned = double __attribute__((ext_vector_type(M), aligned(8)));
+  for (int block = 0; block < s.blocks; block++)
+    for (int i = 0; i < M; i += kRows) {
+      const auto row = [&](int r) __attribute__((always_inline)) {
+        const Place place = place_of_row<M, 1>(block, i + r);
+        return reinterpret_cast<Unaligned*>(d + place.item * kLanes + place.lane);
+      };
+      V sum[kRows];
+      for (int r = 0; r < kRows; r++) sum[r] = *row(r);
+      for (int k = 0; k < s.k; k++) {
+        const int base = M * (block + s.blocks * k);
+        const V y = *reinterpret_cast<const Unaligned*>(b + base);
+        for (int r = 0; r < kRows; r++) sum[r] = __builtin_elementwise_fma(V(a[base + i + r]), y, sum[r]);
+      }
+      for (int r = 0; r < kRows; r++) *row(r) = sum[r];
+    }
+}
 
 void multiply_double(Wave& wave, const Step* step, const Shape& s, double* d) {
   const isa::Inst& inst = *step->inst;
@@ -334,17 +416,10 @@ void multiply_double(Wave& wave, const Step* step, const Shape& s, double* d) {
       (i == 0 ? a : b)[lane] = __builtin_bit_cast(double, bits);
     }
   }
-  for (int block = 0; block < s.blocks; block++)
-    for (int i = 0; i < s.m; i++) {
-      const Place place = place_of_row(s, block, i);
-      for (int j = 0; j < s.m; j++) {
-        double& sum = d[place.item * kLanes + place.lane + j];
-        for (int k = 0; k < s.k; k++) {
-          const int base = s.m * (block + s.blocks * k);
-          sum = __builtin_fma(a[base + i], b[base + j], sum);
-        }
-      }
-    }
+  if (s.m == 4)
+    accumulate_doubles<4>(s, a, b, d);
+  else
+    accumulate_doubles<16>(s, a, b, d);
 }
 
 [[gnu::noinline]] void execute_double(Wave& wave, const Step* step, const Shape& s) {
@@ -389,7 +464,8 @@ void multiply_double(Wave& wave, const Step* step, const Shape& s, double* d) {
   Matrix a, b;
   decode_operand(wave, step, 0, s.a, a_items, a);
   decode_operand(wave, step, 1, s.b, b_items, b);
-  Product p{s, a, b, kLanes - 1, 0};
+  Place a_places[kMaxK], b_places[kMaxK];
+  Product p{s, a, b, a_places, b_places};
   bool a_halves = false, b_halves = false;
   uint32_t index[kLanes];
   uint8_t scales[2][kLanes];
@@ -409,30 +485,32 @@ void multiply_double(Wave& wave, const Step* step, const Shape& s, double* d) {
     // each half.
     a_halves = b_halves = b_items * bits_of_element(s.b) > 128;
   } else {
-    permute_lanes(b, b_items, inst.blgp);
-    const int span = kLanes >> (inst.cbsz > 4 ? 4 : inst.cbsz);
-    p.a_lane_mask = span - 1;
-    p.a_lane_base = span * inst.abid & (kLanes - 1);
+    if (inst.blgp != 0) permute_lanes(b, b_items, [&](int l) { return permuted_lane(inst.blgp, l); });
+    // CBSZ and ABID: one of the groups of 64 >> CBSZ lanes serves for all.
+    const int span = kLanes >> (inst.cbsz > 4 ? 4 : inst.cbsz), base = span * inst.abid & (kLanes - 1);
+    if (span != kLanes) permute_lanes(a, a_items, [&](int l) { return (l & (span - 1)) + base; });
   }
 
   const int k_of_a = s.sparse ? s.k / 2 : s.k;
-  for (int k = 0; k < k_of_a; k++) p.a_places[k] = place_of_k(k, k_of_a, s.m, s.blocks, a_items, a_halves);
-  for (int k = 0; k < s.k; k++) p.b_places[k] = place_of_k(k, s.k, s.m, s.blocks, b_items, b_halves);
+  find_places_of_k(k_of_a, s.m * s.blocks, a_items, a_halves, a_places);
+  find_places_of_k(s.k, s.m * s.blocks, b_items, b_halves, b_places);
 
   const int values = s.blocks * s.m * s.m / kLanes;
-  alignas(256) uint32_t d[32 * kLanes];
-  uint32_t* to = destination(wave, step);
+  uint32_t* const to = destination(wave, step);
   bool is_broadcast = false;
   const uint32_t* c = s.sparse ? to : matrix_registers(wave, step, 2, is_broadcast);
-  for (int v = 0; v < values; v++)
-    *reinterpret_cast<u32v*>(d + v * kLanes) =
-        *reinterpret_cast<const u32v*>(c + (is_broadcast ? 0 : v * kLanes));
+  // A and B have been read: D can be summed up where it belongs.
+  if (c != to || is_broadcast) {
+    const size_t bytes = static_cast<size_t>(values) * kLanes * 4;
+    if (is_broadcast)
+      for (int v = 0; v < values; v++) __builtin_memcpy(to + v * kLanes, c, kLanes * 4);
+    else
+      __builtin_memmove(to, c, bytes);
+  }
   if (s.acc == Element::i8)
-    accumulate<int32_t>(p, d);
+    accumulate<int32_t>(p, to);
   else
-    accumulate<float>(p, d);
-  for (int v = 0; v < values; v++)
-    *reinterpret_cast<u32v*>(to + v * kLanes) = *reinterpret_cast<const u32v*>(d + v * kLanes);
+    accumulate<float>(p, to);
 }
 
 void matrix(Wave& wave, const Step* step) {

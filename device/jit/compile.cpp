@@ -198,6 +198,13 @@ void dump(const llvm::Module& module, uint64_t address, const char* stage) {
   llvm::raw_fd_ostream out(fmt::format("{}/{:x}.{}.ll", folder, address, stage), error);
   if (!error) module.print(out, nullptr);
 }
+void dump(const llvm::SmallVector<char, 0>& object, uint64_t address) {
+  const std::string& folder = options().jit_dump;
+  if (folder.empty()) return;
+  std::error_code error;
+  llvm::raw_fd_ostream out(fmt::format("{}/{:x}.o", folder, address), error);
+  if (!error) out.write(object.data(), object.size());
+}
 
 }  // namespace
 
@@ -318,6 +325,7 @@ std::optional<Error> generate(const Library& library, const Flow& flow, Target t
   const double optimised = cpu_milliseconds();
 
   if (!emit(*module, *machine, stored.object)) return failed("LLVM cannot emit objects");
+  dump(stored.object, address);
 
   for (const Step* single : translator.singles())
     for (const Instruction& i : flow.instructions)
@@ -401,8 +409,8 @@ Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entr
     behind.run.store(fell_through, std::memory_order_relaxed);
     behind.ordinal = copy->ordinal + 1;
   }
-  log(LogLevel::debug, "jit: kernel at {:#x}: ready after {:.1f} ms{}", address, cpu_milliseconds() - begin,
-      kept ? ", from the cache" : "");
+  log(LogLevel::debug, "jit: kernel at {:#x}: ready after {:.1f} ms at {}{}", address, cpu_milliseconds() - begin,
+      reinterpret_cast<const void*>(kernel->entry_), kept ? ", from the cache" : "");
   return std::shared_ptr<const Kernel>(std::move(kernel));
 }
 
