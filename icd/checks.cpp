@@ -92,9 +92,9 @@ bool rects_overlap(const Rect& a, const Rect& b, const size_t* region) {
   return false;
 }
 
-bool boxes_overlap(const size_t* a, const size_t* b, const size_t* region) {
+bool boxes_overlap(const size_t* a, const size_t* a_region, const size_t* b, const size_t* b_region) {
   for (int i = 0; i < 3; ++i)
-    if (a[i] >= b[i] + region[i] || b[i] >= a[i] + region[i]) return false;
+    if (a[i] >= b[i] + b_region[i] || b[i] >= a[i] + a_region[i]) return false;
   return true;
 }
 

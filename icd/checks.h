@@ -71,8 +71,8 @@ cl_int make_rect(const size_t* origin, const size_t* region, size_t row_pitch, s
 // Whether two rectangles of equal pitches and region share a byte (appendix "CL_MEM_COPY_OVERLAP").
 bool rects_overlap(const Rect& a, const Rect& b, const size_t* region);
 
-// The same of the boxes that origins and region describe, whatever the pitches.
-bool boxes_overlap(const size_t* a, const size_t* b, const size_t* region);
+// The same of the boxes that origins and regions describe, whatever the pitches.
+bool boxes_overlap(const size_t* a, const size_t* a_region, const size_t* b, const size_t* b_region);
 
 // Byte by byte in rising order of x, y, z, as far as anyone can tell.
 void copy_rect(uint8_t* dst, const Rect& to, const uint8_t* src, const Rect& from,

@@ -178,7 +178,7 @@ cl_int CL_API_CALL clEnqueueCopyBufferRect(cl_command_queue command_queue, cl_me
       // A zero pitch packs the rows of the region, so that every box beside the origin wraps into its
       // neighbours in memory. The suite (basic/bufferreadwriterect) takes the boxes for what counts then.
       bool packed = src_row_pitch == 0 || src_slice_pitch == 0;
-      if (src == dst && packed) overlap = boxes_overlap(src_origin, dst_origin, region);
+      if (src == dst && packed) overlap = boxes_overlap(src_origin, region, dst_origin, region);
       if (overlap) return CL_MEM_COPY_OVERLAP;
     }
     std::array<size_t, 3> extent{region[0], region[1], region[2]};

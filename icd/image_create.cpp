@@ -150,6 +150,8 @@ Made<cl_mem> create_view(Context& context, cl_mem_flags flags, const Description
   // CL_INVALID_VALUE if flags contradict those of the memory object.
   Made<cl_mem_flags> own = inherited_flags(view.parent->flags(), flags);
   if (own.code != CL_SUCCESS) return own.code;
+  // CL_INVALID_VALUE if the memory object is immutable and CL_MEM_IMMUTABLE_EXT is not set in flags.
+  if ((view.parent->flags() & ~flags & kMemImmutable) != 0) return CL_INVALID_VALUE;
   std::optional<Image> image = Image::create(context, d, view.pitches, view.parent->data());
   // CL_INVALID_IMAGE_FORMAT_DESCRIPTOR if the row pitch and base address do not follow the rules of 2D images
   // from buffers.
@@ -307,7 +309,8 @@ cl_mem CL_API_CALL clCreateImage3D(cl_context context, cl_mem_flags flags,
     desc.image_type = CL_MEM_OBJECT_IMAGE3D;
     desc.image_width = image_width;
     desc.image_height = image_height;
-    desc.image_depth = image_depth;
+    // CL_INVALID_IMAGE_SIZE if image_depth is less than 2: what has one slice is a 2D image.
+    desc.image_depth = image_depth > 1 ? image_depth : 0;
     desc.image_row_pitch = image_row_pitch;
     desc.image_slice_pitch = image_slice_pitch;
     return create_old(context, {flags, image_format, &desc, host_ptr});

@@ -77,6 +77,9 @@ cl_int copy_with_buffer(cl_command_queue command_queue, cl_mem image, bool to_bu
   Mem *of_image, *of_buffer;
   if (cl_int error = resolve_image(command_queue, image, queue, of_image); error != CL_SUCCESS) return error;
   if (cl_int error = resolve(command_queue, args.buffer, queue, of_buffer); error != CL_SUCCESS) return error;
+  // CL_INVALID_MEM_OBJECT if the image is a 1D image buffer object created from the buffer.
+  if (of_image->parent() == of_buffer && of_image->image().type() == CL_MEM_OBJECT_IMAGE1D_BUFFER)
+    return CL_INVALID_MEM_OBJECT;
   ImageBox box;
   if (cl_int error = make_box(of_image->image(), args.origin, args.region, box); error != CL_SUCCESS)
     return error;
@@ -154,7 +157,7 @@ cl_int CL_API_CALL clEnqueueCopyImage(cl_command_queue command_queue, cl_mem src
     if (cl_int error = make_box(to, dst_origin, region, target); error != CL_SUCCESS) return error;
     if (is_immutable(*dst)) return CL_INVALID_OPERATION;
     // CL_MEM_COPY_OVERLAP if they are the same image and the regions overlap.
-    if (src == dst && boxes_overlap(src_origin, dst_origin, region)) return CL_MEM_COPY_OVERLAP;
+    if (src == dst && boxes_overlap(src_origin, region, dst_origin, region)) return CL_MEM_COPY_OVERLAP;
     return submit(*queue, CL_COMMAND_COPY_IMAGE, {num_events_in_wait_list, event_wait_list, event}, CL_FALSE,
                   [a = Ref<Mem>(src), b = Ref<Mem>(dst), from_rect = image_rect(from, from.strides(), source),
                    to_rect = image_rect(to, to.strides(), target), bytes = byte_region(from, source)] {

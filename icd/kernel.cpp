@@ -92,10 +92,12 @@ cl_int Kernel::set_image(size_t index, size_t size, const void* value) {
   if (size != sizeof(cl_mem)) return CL_INVALID_ARG_SIZE;
   cl_mem handle = nullptr;
   if (value != nullptr) std::memcpy(&handle, value, sizeof handle);
-  // CL_INVALID_MEM_OBJECT if arg_value is not a valid memory object (of this context and type).
+  // CL_INVALID_CONTEXT if the object belongs to another context than the kernel.
   const codeobj::KernelArg& arg = argument(index);
-  Mem* mem = find_image(handle);
-  if (mem == nullptr || &mem->context() != &context() || !fits_type(mem->image(), arg.type_name))
+  Mem* mem = find<Mem>(handle);
+  if (mem != nullptr && &mem->context() != &context()) return CL_INVALID_CONTEXT;
+  // CL_INVALID_MEM_OBJECT if arg_value is not a valid memory object, or not valid for the argument.
+  if (mem == nullptr || !mem->is_image() || !fits_type(mem->image(), arg.type_name))
     return CL_INVALID_MEM_OBJECT;
   // CL_INVALID_ARG_VALUE if the image's flags forbid what the argument's access qualifier asks for.
   if (!fits_access(*mem, arg.access)) return CL_INVALID_ARG_VALUE;
@@ -112,9 +114,11 @@ cl_int Kernel::set_sampler(size_t index, size_t size, const void* value) {
   if (size != sizeof(cl_sampler)) return CL_INVALID_ARG_SIZE;
   cl_sampler handle = nullptr;
   if (value != nullptr) std::memcpy(&handle, value, sizeof handle);
-  // CL_INVALID_SAMPLER if arg_value is not a valid sampler object (of this context).
+  // CL_INVALID_SAMPLER if arg_value is not a valid sampler object.
   const Sampler* sampler = find<Sampler>(handle);
-  if (sampler == nullptr || &sampler->context() != &context()) return CL_INVALID_SAMPLER;
+  if (sampler == nullptr) return CL_INVALID_SAMPLER;
+  // CL_INVALID_CONTEXT if the object belongs to another context than the kernel.
+  if (&sampler->context() != &context()) return CL_INVALID_CONTEXT;
   for (Variant& variant : variants_) {
     const uint64_t record = sampler->record(variant.device->target());
     store(variant, index, Bytes(&record, sizeof record));
@@ -146,10 +150,12 @@ cl_int Kernel::set_argument(size_t index, size_t size, const void* value) {
       uint64_t address = 0;
       MemoryArgument buffer;
       if (handle != nullptr) {
-        // CL_INVALID_MEM_OBJECT if arg_value is not a valid memory object (of this context and kind).
+        // CL_INVALID_CONTEXT if the object belongs to another context than the kernel.
         Mem* mem = find<Mem>(handle);
-        if (mem == nullptr || &mem->context() != &context()) return CL_INVALID_MEM_OBJECT;
-        if (mem->is_image() || mem->is_pipe() != (arg.kind == ArgKind::pipe)) return CL_INVALID_MEM_OBJECT;
+        if (mem != nullptr && &mem->context() != &context()) return CL_INVALID_CONTEXT;
+        // CL_INVALID_MEM_OBJECT if arg_value is not a valid memory object, or not valid for the argument.
+        if (mem == nullptr || mem->is_image() || mem->is_pipe() != (arg.kind == ArgKind::pipe))
+          return CL_INVALID_MEM_OBJECT;
         // CL_INVALID_ARG_VALUE if the buffer is immutable and the argument points to what is not const.
         const bool may_write = !arg.is_const && arg.address_space != codeobj::AddressSpace::constant;
         if ((mem->flags() & kMemImmutable) != 0 && may_write) return CL_INVALID_ARG_VALUE;

@@ -159,6 +159,16 @@ cl_int sub_group_info(const Kernel& kernel, const Kernel::Variant& variant, cl_k
   }
 }
 
+cl_int query_sub_group(cl_kernel kernel, cl_device_id device, cl_kernel_sub_group_info name,
+                       const SubGroupInput& input, const InfoWriter& out) {
+  // CL_INVALID_KERNEL if kernel is not a valid kernel object.
+  Kernel* k = find<Kernel>(kernel);
+  if (k == nullptr) return CL_INVALID_KERNEL;
+  const Kernel::Variant* variant = find_variant(*k, device);
+  if (variant == nullptr) return CL_INVALID_DEVICE;
+  return sub_group_info(*k, *variant, name, input, out);
+}
+
 }  // namespace
 }  // namespace morgana::icd
 
@@ -216,14 +226,9 @@ cl_int CL_API_CALL clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device
                                            cl_kernel_sub_group_info param_name, size_t input_value_size,
                                            const void* input_value, size_t param_value_size,
                                            void* param_value, size_t* param_value_size_ret) {
-  return api(__func__, [&]() -> cl_int {
-    // CL_INVALID_KERNEL if kernel is not a valid kernel object.
-    Kernel* k = find<Kernel>(kernel);
-    if (k == nullptr) return CL_INVALID_KERNEL;
-    const Kernel::Variant* variant = find_variant(*k, device);
-    if (variant == nullptr) return CL_INVALID_DEVICE;
-    return sub_group_info(*k, *variant, param_name, {input_value_size, input_value},
-                          InfoWriter(param_value_size, param_value, param_value_size_ret));
+  return api(__func__, [&] {
+    return query_sub_group(kernel, device, param_name, {input_value_size, input_value},
+                           InfoWriter(param_value_size, param_value, param_value_size_ret));
   });
 }
 
@@ -231,6 +236,8 @@ cl_int CL_API_CALL clGetKernelSubGroupInfoKHR(cl_kernel in_kernel, cl_device_id 
                                               cl_kernel_sub_group_info param_name, size_t input_value_size,
                                               const void* input_value, size_t param_value_size,
                                               void* param_value, size_t* param_value_size_ret) {
-  return clGetKernelSubGroupInfo(in_kernel, in_device, param_name, input_value_size, input_value,
-                                 param_value_size, param_value, param_value_size_ret);
+  return api(__func__, [&] {
+    return query_sub_group(in_kernel, in_device, param_name, {input_value_size, input_value},
+                           InfoWriter(param_value_size, param_value, param_value_size_ret));
+  });
 }

@@ -14,6 +14,11 @@ cl_int check_host_access(const Mem& mem, cl_map_flags flags) {
   return writes(flags) && !host_may_write(mem) ? CL_INVALID_OPERATION : CL_SUCCESS;
 }
 
+// What a mapping of bytes shows (Mem::Mapping).
+ImageBox addresses(const void* first, size_t size) {
+  return {{reinterpret_cast<size_t>(first), 0, 0}, {size, 1, 1}};
+}
+
 // Moves a box of an image with a host copy to that copy, or back.
 void move_host_copy(const Mem& mem, const ImageBox& box, bool to_host) {
   const Image& image = mem.image();
@@ -58,7 +63,9 @@ void* CL_API_CALL clEnqueueMapBuffer(cl_command_queue command_queue, cl_mem buff
     if (cl_int denied = check_host_access(*mem, map_flags); denied != CL_SUCCESS) return denied;
 
     void* pointer = mem->data() + offset;
-    mem->add_mapping(pointer, {});
+    // CL_INVALID_OPERATION if mapping would lead to overlapping regions being mapped for writing.
+    if (!mem->add_mapping(pointer, {writes(map_flags), addresses(pointer, size)}))
+      return CL_INVALID_OPERATION;
     error = queue->enqueue(host_command(CL_COMMAND_MAP_BUFFER, [hold = Ref<Mem>(mem)] {}), waits, event,
                            blocking_map != CL_FALSE);
     if (error == CL_SUCCESS) return pointer;
@@ -91,7 +98,12 @@ void* CL_API_CALL clEnqueueMapImage(cl_command_queue command_queue, cl_mem image
     if (cl_int denied = check_host_access(*mem, map_flags); denied != CL_SUCCESS) return denied;
 
     const Place place = place_of(*mem, box);
-    mem->add_mapping(place.first, {writes(map_flags), box});
+    // CL_INVALID_OPERATION if mapping would lead to overlapping regions being mapped for writing.
+    const Image& of = mem->image();
+    const ImageBox shown = of.type() == CL_MEM_OBJECT_IMAGE1D_BUFFER
+                               ? addresses(place.first, box.region[0] * of.element_size())
+                               : box;
+    if (!mem->add_mapping(place.first, {writes(map_flags), shown})) return CL_INVALID_OPERATION;
     const bool brings =
         mem->image().host_copy() != nullptr && (map_flags & CL_MAP_WRITE_INVALIDATE_REGION) == 0;
     error = queue->enqueue(host_command(CL_COMMAND_MAP_IMAGE,

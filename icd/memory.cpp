@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "icd/checks.h"
 #include "icd/info.h"
 #include "icd/svm.h"
 #include "runtime/memory.h"
@@ -60,7 +61,7 @@ Made<cl_mem> create_buffer(cl_context context, const cl_mem_properties* properti
   if (size == 0 || size > c->max_allocation()) return CL_INVALID_BUFFER_SIZE;
   if (!fits_flags(host_ptr, flags)) return CL_INVALID_HOST_PTR;
   // CL_INVALID_BUFFER_SIZE if host_ptr came from clSVMAlloc and size exceeds what is left of that allocation.
-  size_t svm = (flags & CL_MEM_USE_HOST_PTR) != 0 ? svm_extent(host_ptr) : 0;
+  const size_t svm = host_ptr != nullptr ? svm_extent(host_ptr) : 0;
   if (svm != 0 && size > svm) return CL_INVALID_BUFFER_SIZE;
   flags = with_kernel_access(flags);
 
@@ -191,17 +192,40 @@ cl_uint Mem::map_count() {
   return static_cast<cl_uint>(mappings_.size());
 }
 
-void Mem::add_mapping(void* pointer, const Mapping& mapping) {
+Mem& Mem::writers() {
+  if (is_image() && image().type() != CL_MEM_OBJECT_IMAGE1D_BUFFER) return *this;
+  return parent_ ? parent_->writers() : *this;
+}
+
+bool Mem::add_mapping(void* pointer, const Mapping& mapping) {
+  if (mapping.writes) {
+    Mem& all = writers();
+    std::lock_guard lock(all.mutex_);
+    for (const auto& [other, box] : all.written_)
+      if (boxes_overlap(box.origin.data(), box.region.data(), mapping.box.origin.data(),
+                        mapping.box.region.data()))
+        return false;
+    all.written_.emplace(pointer, mapping.box);
+  }
   std::lock_guard lock(mutex_);
   mappings_.emplace(pointer, mapping);
+  return true;
 }
 
 std::optional<Mem::Mapping> Mem::remove_mapping(void* pointer) {
-  std::lock_guard lock(mutex_);
-  auto found = mappings_.find(pointer);
-  if (found == mappings_.end()) return std::nullopt;
-  const Mapping mapping = found->second;
-  mappings_.erase(found);
+  Mapping mapping;
+  {
+    std::lock_guard lock(mutex_);
+    auto found = mappings_.find(pointer);
+    if (found == mappings_.end()) return std::nullopt;
+    mapping = found->second;
+    mappings_.erase(found);
+  }
+  if (mapping.writes) {
+    Mem& all = writers();
+    std::lock_guard lock(all.mutex_);
+    all.written_.erase(pointer);
+  }
   return mapping;
 }
 

@@ -63,13 +63,15 @@ class Mem : public Object<Mem> {
 
   void add_destructor(Destructor callback, void* user_data);
 
-  // What a pointer that was handed out shows. The box counts for images.
+  // What a pointer that was handed out shows: a box of an image's texels, else (buffers, and images that show
+  // a line of one) the addresses in x.
   struct Mapping {
     bool writes = false;
     ImageBox box;
   };
   cl_uint map_count();
-  void add_mapping(void* pointer, const Mapping& mapping);
+  // False, and no mapping, if it would write what another one writes, also through a sub-buffer.
+  bool add_mapping(void* pointer, const Mapping& mapping);
   // Nothing when `pointer` is no current mapping.
   std::optional<Mapping> remove_mapping(void* pointer);
 
@@ -78,6 +80,9 @@ class Mem : public Object<Mem> {
     Destructor function;
     void* user_data;
   };
+
+  // The object that knows of all mappings that write these bytes.
+  Mem& writers();
 
   Ref<Context> context_;
   Ref<Mem> parent_;
@@ -92,6 +97,7 @@ class Mem : public Object<Mem> {
   std::mutex mutex_;
   std::vector<Callback> destructors_;
   std::multimap<void*, Mapping> mappings_;
+  std::map<void*, ImageBox> written_;  // of writers(): by the mappings of it, and of what shows its bytes
 };
 
 // Younger than the headers of Debian 12: CL_MEM_IMMUTABLE_EXT of cl_ext_immutable_memory_objects (nobody

@@ -4,6 +4,77 @@
 namespace morgana::icd::test {
 namespace {
 
+// Copies between sub-buffers of one buffer, which have bytes in common.
+TEST_F(Negative, OverlappingSubBuffers) {
+  const cl_buffer_region low{0, 512}, high{256, 512};
+  const size_t zero[3] = {}, row[3] = {512, 1, 1}, rows[3] = {16, 4, 1}, behind[3] = {600, 0, 0},
+               other[3] = {32, 0, 0};
+  cl_int error;
+  auto part = [&](const cl_buffer_region& region) {
+    return clCreateSubBuffer(buffer, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
+  };
+  cl_mem first = part(low), second = part(high);
+  auto rect = [&](cl_mem src, cl_mem dst, const size_t* to, const size_t* region, size_t from_slice = 0,
+                  size_t to_slice = 0) {
+    const size_t pitch = from_slice == 0 ? 0 : 32;
+    return clEnqueueCopyBufferRect(queue, src, dst, zero, to, region, pitch, from_slice, pitch, to_slice, 0,
+                                   nullptr, nullptr);
+  };
+  check({
+      {"bytes", CL_MEM_COPY_OVERLAP,
+       [&] { return clEnqueueCopyBuffer(queue, first, second, 0, 0, 512, 0, nullptr, nullptr); }},
+      {"bytes of the whole and a part", CL_MEM_COPY_OVERLAP,
+       [&] { return clEnqueueCopyBuffer(queue, buffer, second, 0, 0, 512, 0, nullptr, nullptr); }},
+      {"boxes", CL_MEM_COPY_OVERLAP, [&] { return rect(first, second, zero, row); }},
+      {"box out of the source", CL_INVALID_VALUE,
+       [&] {
+         return clEnqueueCopyBufferRect(queue, first, buffer, behind, zero, rows, 0, 0, 0, 0, 0, nullptr,
+                                        nullptr);
+       }},
+      {"box out of the target", CL_INVALID_VALUE, [&] { return rect(buffer, second, behind, rows); }},
+      {"slices of one buffer that differ", CL_INVALID_VALUE,
+       [&] { return rect(buffer, buffer, other, rows, 128, 256); }},
+  });
+  for (cl_mem each : {first, second}) EXPECT_EQ(clReleaseMemObject(each), CL_SUCCESS);
+}
+
+// Regions may overlap while nobody writes them.
+TEST_F(Negative, OverlappingMappings) {
+  cl_int error;
+  const cl_buffer_region end{512, 512};
+  cl_mem part = clCreateSubBuffer(buffer, 0, CL_BUFFER_CREATE_TYPE_REGION, &end, &error);
+  std::vector<std::pair<cl_mem, void*>> mapped;
+  auto map = [&](cl_mem m, cl_map_flags flags, size_t offset, size_t size) {
+    cl_int code;
+    void* pointer = clEnqueueMapBuffer(queue, m, CL_TRUE, flags, offset, size, 0, nullptr, nullptr, &code);
+    EXPECT_EQ(pointer != nullptr, code == CL_SUCCESS);
+    if (pointer != nullptr) mapped.emplace_back(m, pointer);
+    return code;
+  };
+  check({
+      {"write", CL_SUCCESS, [&] { return map(buffer, CL_MAP_WRITE, 64, 64); }},
+      {"read the same", CL_SUCCESS, [&] { return map(buffer, CL_MAP_READ, 64, 64); }},
+      {"write what is before", CL_SUCCESS, [&] { return map(buffer, CL_MAP_WRITE, 0, 64); }},
+      {"write what is behind", CL_SUCCESS,
+       [&] { return map(buffer, CL_MAP_WRITE_INVALIDATE_REGION, 128, 64); }},
+      {"write the same", CL_INVALID_OPERATION, [&] { return map(buffer, CL_MAP_WRITE, 64, 64); }},
+      {"write a byte of it", CL_INVALID_OPERATION,
+       [&] { return map(buffer, CL_MAP_READ | CL_MAP_WRITE, 127, 1); }},
+      {"invalidate what contains it", CL_INVALID_OPERATION,
+       [&] { return map(buffer, CL_MAP_WRITE_INVALIDATE_REGION, 0, 1024); }},
+      {"write a part", CL_SUCCESS, [&] { return map(part, CL_MAP_WRITE, 0, 64); }},
+      {"write the same of the whole", CL_INVALID_OPERATION,
+       [&] { return map(buffer, CL_MAP_WRITE, 512, 64); }},
+  });
+  for (const auto& [m, pointer] : mapped)
+    EXPECT_EQ(clEnqueueUnmapMemObject(queue, m, pointer, 0, nullptr, nullptr), CL_SUCCESS);
+  mapped.clear();
+  EXPECT_EQ(map(buffer, CL_MAP_WRITE, 0, 1024), CL_SUCCESS) << "after all is unmapped";
+  EXPECT_EQ(clEnqueueUnmapMemObject(queue, buffer, mapped[0].second, 0, nullptr, nullptr), CL_SUCCESS);
+  EXPECT_EQ(clFinish(queue), CL_SUCCESS);
+  EXPECT_EQ(clReleaseMemObject(part), CL_SUCCESS);
+}
+
 TEST_F(Negative, SubBuffers) {
   const cl_buffer_region whole{0, 1024}, part{0, 128};
   cl_int error;
@@ -49,7 +120,7 @@ TEST_F(Negative, SubBuffers) {
 TEST_F(Negative, ImmutableMemory) {
   uint8_t contents[1024] = {1, 2, 3};
   cl_int error;
-  constexpr cl_mem_flags kImmutable = cl_mem_flags{1} << 6, kCopied = kImmutable | CL_MEM_COPY_HOST_PTR;
+  constexpr cl_mem_flags kImmutable = kImmutableFlag, kCopied = kImmutable | CL_MEM_COPY_HOST_PTR;
   cl_mem fixed = clCreateBuffer(context, kImmutable | CL_MEM_USE_HOST_PTR, sizeof contents, contents, &error);
   ASSERT_EQ(error, CL_SUCCESS);
   const cl_buffer_region whole{0, 1024};
@@ -66,6 +137,7 @@ TEST_F(Negative, ImmutableMemory) {
       "-cl-std=CL3.0");
   cl_kernel takes = make_kernel(taker, "k");
   const size_t zero[3] = {}, one[3] = {1, 1, 1}, beside[3] = {1, 1, 0};
+  size_t row;
   auto create = [&](cl_mem_flags flags, void* from) {
     return code_of([&](cl_int* e) { return clCreateBuffer(context, flags, 1024, from, e); });
   };
@@ -112,6 +184,13 @@ TEST_F(Negative, ImmutableMemory) {
        [&] { return clEnqueueFillBuffer(queue, fixed, host, 4, 0, 4, 0, nullptr, nullptr); }},
       {"map to write", CL_INVALID_OPERATION, [&] { return map(CL_MAP_WRITE); }},
       {"map to overwrite", CL_INVALID_OPERATION, [&] { return map(CL_MAP_WRITE_INVALIDATE_REGION); }},
+      {"map the image to write", CL_INVALID_OPERATION,
+       [&] {
+         return code_of([&](cl_int* e) {
+           return clEnqueueMapImage(queue, image, CL_TRUE, CL_MAP_WRITE, zero, one, &row, nullptr, 0, nullptr,
+                                    nullptr, e);
+         });
+       }},
       {"write the image", CL_INVALID_OPERATION,
        [&] {
          return clEnqueueWriteImage(queue, image, CL_TRUE, zero, one, 0, 0, host, 0, nullptr, nullptr);
@@ -259,6 +338,7 @@ TEST_F(Negative, Rectangles) {
         << "copy, " << b.what;
   }
   const size_t zero[3] = {}, region[3] = {16, 2, 1};
+  cl_mem hidden = make_buffer(1024, CL_MEM_HOST_NO_ACCESS);
   auto read = [&](cl_mem m, const size_t* at, const size_t* host_at, const size_t* r, void* p) {
     return clEnqueueReadBufferRect(queue, m, CL_TRUE, at, host_at, r, 0, 0, 0, 0, p, 0, nullptr, nullptr);
   };
@@ -276,6 +356,10 @@ TEST_F(Negative, Rectangles) {
        [&] { return read(buffer, zero, nullptr, region, host); }},
       {"read without region", CL_INVALID_VALUE, [&] { return read(buffer, zero, zero, nullptr, host); }},
       {"read to NULL", CL_INVALID_VALUE, [&] { return read(buffer, zero, zero, region, nullptr); }},
+      {"read what the host may not touch", CL_INVALID_OPERATION,
+       [&] { return read(hidden, zero, zero, region, host); }},
+      {"write what the host may not touch", CL_INVALID_OPERATION,
+       [&] { return write(hidden, zero, zero, region, host); }},
       {"read what the host may write", CL_INVALID_OPERATION,
        [&] { return read(write_only, zero, zero, region, host); }},
       {"write dangling", CL_INVALID_MEM_OBJECT, [&] { return write(dangling, zero, zero, region, host); }},
@@ -297,6 +381,7 @@ TEST_F(Negative, Rectangles) {
       {"copy without other origin", CL_INVALID_VALUE,
        [&] { return copy(buffer, read_only, zero, nullptr, region); }},
   });
+  EXPECT_EQ(clReleaseMemObject(hidden), CL_SUCCESS);
 }
 
 TEST_F(Negative, SharedVirtualMemory) {
@@ -347,6 +432,10 @@ TEST_F(Negative, SharedVirtualMemory) {
        }},
       {"exec info without value", CL_INVALID_VALUE,
        [&] { return clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, sizeof list, nullptr); }},
+      {"exec info of device pointers without value", CL_INVALID_VALUE,
+       [&] { return clSetKernelExecInfo(kernel, kDevicePointersInfo, sizeof list, nullptr); }},
+      {"exec info of part of a device pointer", CL_INVALID_VALUE,
+       [&] { return clSetKernelExecInfo(kernel, kDevicePointersInfo, 7, list); }},
       {"exec info of part of a pointer", CL_INVALID_VALUE,
        [&] { return clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, 7, list); }},
       {"exec info of no size", CL_INVALID_VALUE,

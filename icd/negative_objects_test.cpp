@@ -171,7 +171,17 @@ TEST_F(Negative, PlatformsAndPartitions) {
     list.push_back(0);
     return clCreateSubDevices(device, list.data(), room, out, &count);
   };
+  using GetPlatforms = cl_int (*)(cl_uint, cl_platform_id*, cl_uint*);
+  using SetData = cl_int (*)(cl_platform_id, void*);
+  auto icd_platforms = extension<GetPlatforms>("clIcdGetPlatformIDsKHR");
+  auto set_data = extension<SetData>("clIcdSetPlatformDispatchDataKHR");
   check({
+      {"clIcdGetPlatformIDsKHR without entries", CL_INVALID_VALUE,
+       [&] { return icd_platforms(0, &id, nullptr); }},
+      {"clIcdGetPlatformIDsKHR nothing asked", CL_INVALID_VALUE,
+       [&] { return icd_platforms(1, nullptr, nullptr); }},
+      {"clIcdSetPlatformDispatchDataKHR", CL_INVALID_PLATFORM,
+       [&] { return set_data(as<cl_platform_id>(buffer), nullptr); }},
       {"clGetPlatformIDs without entries", CL_INVALID_VALUE,
        [&] { return clGetPlatformIDs(0, &id, nullptr); }},
       {"clGetPlatformIDs nothing asked", CL_INVALID_VALUE,
@@ -191,6 +201,13 @@ TEST_F(Negative, PlatformsAndPartitions) {
        [&] { return partition({CL_DEVICE_PARTITION_BY_COUNTS, -1, 0}, 0, nullptr); }},
   });
   if (units > 1) {
+    const auto all = static_cast<cl_device_partition_property>(units);
+    std::vector<cl_device_partition_property> too_many(units + 2, 1);
+    too_many[0] = CL_DEVICE_PARTITION_BY_COUNTS;
+    EXPECT_EQ(partition(too_many, 0, nullptr), CL_INVALID_DEVICE_PARTITION_COUNT);
+    EXPECT_EQ(partition({CL_DEVICE_PARTITION_BY_COUNTS, all, 1}, 0, nullptr),
+              CL_INVALID_DEVICE_PARTITION_COUNT)
+        << "more in all than there are";
     EXPECT_EQ(partition({CL_DEVICE_PARTITION_EQUALLY, 1}, 1, some), CL_INVALID_VALUE) << "too little room";
     EXPECT_EQ(partition({CL_DEVICE_PARTITION_EQUALLY, static_cast<cl_device_partition_property>(units) + 1},
                         0, nullptr),
@@ -219,6 +236,14 @@ TEST_F(Negative, ContextFromType) {
       {"user data without function", CL_INVALID_VALUE, [&] { return create({}, CL_DEVICE_TYPE_GPU, host); }},
       {"unknown property", CL_INVALID_PROPERTY,
        [&] { return create({CL_CONTEXT_PLATFORM, right, 0x7777, 1, 0}, CL_DEVICE_TYPE_GPU); }},
+      {"property of a value it cannot have", CL_INVALID_PROPERTY,
+       [&] {
+         return create({CL_CONTEXT_PLATFORM, right, CL_CONTEXT_INTEROP_USER_SYNC, 7, 0}, CL_DEVICE_TYPE_GPU);
+       }},
+      {"property twice", CL_INVALID_PROPERTY,
+       [&] {
+         return create({CL_CONTEXT_PLATFORM, right, CL_CONTEXT_PLATFORM, right, 0}, CL_DEVICE_TYPE_GPU);
+       }},
       {"no platform", CL_INVALID_PLATFORM,
        [&] { return create({CL_CONTEXT_PLATFORM, wrong, 0}, CL_DEVICE_TYPE_GPU); }},
       {"clCreateContext without platform", CL_INVALID_PLATFORM,

@@ -1,8 +1,13 @@
 // Programs, kernels and launches: one row a condition, beyond those of negative_test.cpp.
+#include <barrier>
+#include <thread>
+
 #include "icd/negative_support.h"
 
 namespace morgana::icd::test {
 namespace {
+
+using Suggest = cl_int (*)(cl_command_queue, cl_kernel, cl_uint, const size_t*, const size_t*, size_t*);
 
 class NegativeProgram : public Negative {
  protected:
@@ -91,6 +96,12 @@ TEST_F(NegativeProgram, Creation) {
        [&] { return clGetProgramBuildInfo(no_program, device, CL_PROGRAM_BUILD_LOG, 0, nullptr, nullptr); }},
       {"build info for no device", CL_INVALID_DEVICE,
        [&] { return clGetProgramBuildInfo(program, no_device, CL_PROGRAM_BUILD_LOG, 0, nullptr, nullptr); }},
+      {"release callback that no device calls", CL_INVALID_OPERATION,
+       [&] { return clSetProgramReleaseCallback(program, [](cl_program, void*) {}, nullptr); }},
+      {"constructors before building", CL_INVALID_PROGRAM_EXECUTABLE,
+       [&] { return clGetProgramInfo(unbuilt, CL_PROGRAM_SCOPE_GLOBAL_CTORS_PRESENT, 0, nullptr, nullptr); }},
+      {"destructors before building", CL_INVALID_PROGRAM_EXECUTABLE,
+       [&] { return clGetProgramInfo(unbuilt, CL_PROGRAM_SCOPE_GLOBAL_DTORS_PRESENT, 0, nullptr, nullptr); }},
       {"kernel count before building", CL_INVALID_PROGRAM_EXECUTABLE,
        [&] { return clGetProgramInfo(unbuilt, CL_PROGRAM_NUM_KERNELS, 0, nullptr, nullptr); }},
   });
@@ -112,6 +123,13 @@ TEST_F(NegativeProgram, Building) {
   ASSERT_EQ(error, CL_SUCCESS);
   auto notify = [](cl_program, void*) {};
   const char* names[] = {"a.h"};
+  const char* no_name[] = {nullptr};
+  const char* elsewhere = "kernel void a() {}";
+  cl_program foreign_program = clCreateProgramWithSource(other_context, 1, &elsewhere, nullptr, &error);
+  cl_program object = from_source("kernel void h(global int* p) { *p = 1; }");
+  ASSERT_EQ(clCompileProgram(object, 0, nullptr, "", 0, nullptr, nullptr, nullptr, nullptr), CL_SUCCESS);
+  cl_program linked = clLinkProgram(context, 0, nullptr, "", 1, &object, nullptr, nullptr, &error);
+  ASSERT_EQ(error, CL_SUCCESS);
   auto build = [&](cl_program p, cl_uint count, const cl_device_id* list) {
     return clBuildProgram(p, count, list, "", nullptr, nullptr);
   };
@@ -143,6 +161,16 @@ TEST_F(NegativeProgram, Building) {
        [&] { return compile(unbuilt, 0, nullptr, 1, &good, nullptr); }},
       {"compile with user data without function", CL_INVALID_VALUE,
        [&] { return clCompileProgram(unbuilt, 0, nullptr, "", 0, nullptr, nullptr, nullptr, host); }},
+      {"build what was linked", CL_INVALID_OPERATION, [&] { return build(linked, 0, nullptr); }},
+      {"compile what was linked", CL_INVALID_OPERATION, [&] { return compile(linked, 0, nullptr); }},
+      {"compile with a header of another context", CL_INVALID_CONTEXT,
+       [&] { return compile(unbuilt, 0, nullptr, 1, &foreign_program, names); }},
+      {"compile with a header that is none", CL_INVALID_PROGRAM,
+       [&] { return compile(unbuilt, 0, nullptr, 1, &no_program, names); }},
+      {"compile with a header without name", CL_INVALID_VALUE,
+       [&] { return compile(unbuilt, 0, nullptr, 1, &good, no_name); }},
+      {"link what is of another context", CL_INVALID_CONTEXT,
+       [&] { return link(context, 0, nullptr, 1, &foreign_program); }},
       {"compile what has no source", CL_INVALID_OPERATION, [&] { return compile(from_binary, 0, nullptr); }},
       {"compile with kernels attached", CL_INVALID_OPERATION, [&] { return compile(program, 0, nullptr); }},
       {"compile what does not parse", CL_COMPILE_PROGRAM_FAILURE, [&] { return compile(wrong, 0, nullptr); }},
@@ -163,6 +191,11 @@ TEST_F(NegativeProgram, Building) {
        }},
   });
   // A failed link gives a program, which has the log.
+  cl_program failed = clLinkProgram(context, 0, nullptr, "", 1, &open, nullptr, nullptr, &error);
+  EXPECT_EQ(error, CL_LINK_PROGRAM_FAILURE);
+  ASSERT_NE(failed, nullptr);
+  EXPECT_FALSE(build_log(failed).empty());
+  EXPECT_EQ(clReleaseProgram(failed), CL_SUCCESS);
   cl_program unlinked = clLinkProgram(context, 0, nullptr, "", 1, &open, notify, nullptr, &error);
   EXPECT_TRUE(error == CL_LINK_PROGRAM_FAILURE || error == CL_SUCCESS);  // with a function it may end later
   if (unlinked != nullptr) {
@@ -170,17 +203,53 @@ TEST_F(NegativeProgram, Building) {
               CL_INVALID_PROGRAM_EXECUTABLE);
     EXPECT_EQ(clReleaseProgram(unlinked), CL_SUCCESS);
   }
-  for (cl_program each : {wrong, open, good, from_binary}) EXPECT_EQ(clReleaseProgram(each), CL_SUCCESS);
+  for (cl_program each : {wrong, open, good, from_binary, foreign_program, object, linked})
+    EXPECT_EQ(clReleaseProgram(each), CL_SUCCESS);
+}
+
+// Of two builds of one program at a time one is refused: two threads begin until they have met.
+TEST_F(NegativeProgram, BuildsThatHaveNotEnded) {
+  std::string source;
+  for (int i = 0; i < 40; ++i)
+    source += "kernel void k" + std::to_string(i) + "(global float* p) { *p = sin(*p) * " +
+              std::to_string(i) + "; }\n";
+  cl_program large = from_source(source.c_str());
+  auto refused_once = [&](const std::function<cl_int()>& begin) {
+    for (int round = 0; round < 50; ++round) {
+      std::barrier<> together(2);
+      cl_int codes[2];
+      auto run = [&](int i) {
+        together.arrive_and_wait();
+        codes[i] = begin();
+      };
+      std::thread other(run, 1);
+      run(0);
+      other.join();
+      for (cl_int code : codes) EXPECT_TRUE(code == CL_SUCCESS || code == CL_INVALID_OPERATION) << code;
+      EXPECT_TRUE(codes[0] == CL_SUCCESS || codes[1] == CL_SUCCESS);
+      if (codes[0] != codes[1]) return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(refused_once([&] { return clBuildProgram(large, 0, nullptr, "", nullptr, nullptr); }));
+  EXPECT_TRUE(refused_once(
+      [&] { return clCompileProgram(large, 0, nullptr, "", 0, nullptr, nullptr, nullptr, nullptr); }));
+  EXPECT_EQ(clReleaseProgram(large), CL_SUCCESS);
 }
 
 TEST_F(NegativeProgram, Kernels) {
   cl_uint count;
   size_t size;
   size_t sizes[3] = {};
-  using Suggest = cl_int (*)(cl_command_queue, cl_kernel, cl_uint, const size_t*, const size_t*, size_t*);
-  auto suggest = reinterpret_cast<Suggest>(
-      clGetExtensionFunctionAddressForPlatform(platform, "clGetKernelSuggestedLocalWorkSizeKHR"));
-  ASSERT_NE(suggest, nullptr);
+  auto suggest = extension<Suggest>("clGetKernelSuggestedLocalWorkSizeKHR");
+  using SetPointer = cl_int (*)(cl_kernel, cl_uint, cl_ulong);
+  auto set_pointer = extension<SetPointer>("clSetKernelArgDevicePointerEXT");
+  using SubGroupInfo = decltype(&clGetKernelSubGroupInfo);
+  auto sub_group_khr = [&, f = extension<SubGroupInfo>("clGetKernelSubGroupInfoKHR")](
+                           cl_kernel k, cl_device_id d, cl_kernel_sub_group_info name, size_t input,
+                           size_t room) {
+    return f(k, d, name, input, input == 0 ? nullptr : sizes, room, room == 0 ? nullptr : host, &size);
+  };
   const size_t global[3] = {64, 1, 1}, zero[3] = {0, 1, 1}, far[3] = {SIZE_MAX - 3, 0, 0};
   check({
       {"create from no program", CL_INVALID_PROGRAM,
@@ -194,6 +263,24 @@ TEST_F(NegativeProgram, Kernels) {
       {"retain", CL_INVALID_KERNEL, [&] { return clRetainKernel(no_kernel); }},
       {"release", CL_INVALID_KERNEL, [&] { return clReleaseKernel(no_kernel); }},
       {"argument", CL_INVALID_KERNEL, [&] { return clSetKernelArg(no_kernel, 0, sizeof buffer, &buffer); }},
+      {"argument of another context", CL_INVALID_CONTEXT,
+       [&] { return clSetKernelArg(kernel, 0, sizeof foreign, &foreign); }},
+      {"device pointer of no kernel", CL_INVALID_KERNEL, [&] { return set_pointer(no_kernel, 0, 0); }},
+      {"device pointer of no argument", CL_INVALID_ARG_INDEX, [&] { return set_pointer(kernel, 4, 0); }},
+      {"device pointer for local memory", CL_INVALID_ARG_INDEX, [&] { return set_pointer(kernel, 1, 0); }},
+      {"device pointer for a value", CL_INVALID_ARG_INDEX, [&] { return set_pointer(kernel, 2, 0); }},
+      {"KHR sub-group info of no kernel", CL_INVALID_KERNEL,
+       [&] { return sub_group_khr(no_kernel, device, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE_KHR, 8, 0); }},
+      {"KHR sub-group info of no device", CL_INVALID_DEVICE,
+       [&] { return sub_group_khr(kernel, no_device, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE_KHR, 8, 0); }},
+      {"KHR sub-group info unknown", CL_INVALID_VALUE,
+       [&] { return sub_group_khr(kernel, device, 0, 8, 0); }},
+      {"KHR sub-group info without its input", CL_INVALID_VALUE,
+       [&] { return sub_group_khr(kernel, device, CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE_KHR, 0, 0); }},
+      {"KHR sub-group info with part of its input", CL_INVALID_VALUE,
+       [&] { return sub_group_khr(kernel, device, CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE_KHR, 7, 0); }},
+      {"KHR sub-group info into too little", CL_INVALID_VALUE,
+       [&] { return sub_group_khr(none, device, CL_KERNEL_MAX_NUM_SUB_GROUPS, 0, 4); }},
       {"argument of another type", CL_INVALID_MEM_OBJECT,
        [&] {
          cl_event wrong = user_event;
@@ -253,6 +340,14 @@ TEST_F(NegativeProgram, Launches) {
        [&] { return clEnqueueTask(queue, required, 0, nullptr, nullptr); }},
       {"kernel of another context", CL_INVALID_CONTEXT,
        [&] { return clEnqueueNDRangeKernel(queue, other, 1, nullptr, &one, nullptr, 0, nullptr, nullptr); }},
+      {"task of another context", CL_INVALID_CONTEXT,
+       [&] { return clEnqueueTask(queue, other, 0, nullptr, nullptr); }},
+      {"suggestion of another context", CL_INVALID_CONTEXT,
+       [&] {
+         size_t local;
+         return extension<Suggest>("clGetKernelSuggestedLocalWorkSizeKHR")(queue, other, 1, nullptr, &one,
+                                                                           &local);
+       }},
       {"third dimension beyond the device's", CL_INVALID_WORK_ITEM_SIZE,
        [&] { return clEnqueueNDRangeKernel(queue, none, 3, nullptr, wide, narrow, 0, nullptr, nullptr); }},
       {"native kernel", CL_INVALID_OPERATION,

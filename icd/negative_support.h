@@ -17,6 +17,12 @@ kernel __attribute__((reqd_work_group_size(8, 2, 1))) void required(global int* 
 kernel void none() {}
 )";
 
+// Younger than the headers of Debian 12.
+inline constexpr cl_mem_flags kImmutableFlag = cl_mem_flags{1} << 6;
+inline constexpr cl_mem_properties kPrivateAddressProperty = 0x5000;
+inline constexpr cl_mem_info kDeviceAddressInfo = 0x5001;
+inline constexpr cl_kernel_exec_info kDevicePointersInfo = 0x5002;
+
 // Rows of one condition each: what is wrong, the code that it must give, and the call.
 class RefusalTable : public OpenCl {
  protected:
@@ -27,6 +33,13 @@ class RefusalTable : public OpenCl {
   };
   static void check(const std::vector<Row>& rows) {
     for (const Row& row : rows) EXPECT_EQ(row.call(), row.expected) << row.what;
+  }
+  // A function that only its name finds.
+  template <typename Function>
+  Function extension(const char* name) {
+    void* found = clGetExtensionFunctionAddressForPlatform(platform, name);
+    EXPECT_NE(found, nullptr) << name;
+    return reinterpret_cast<Function>(found);
   }
   // For functions that return an object: the code, with the object expected to be absent.
   template <typename Call>

@@ -100,9 +100,40 @@ TEST_F(Negative, Queue) {
       return clCreateCommandQueueWithProperties(context, device, list.data(), error);
     });
   };
+  using CreateKhr = cl_command_queue (*)(cl_context, cl_device_id, const cl_queue_properties*, cl_int*);
+  auto create_khr = extension<CreateKhr>("clCreateCommandQueueWithPropertiesKHR");
+  auto khr = [&](cl_context c, cl_device_id d, std::vector<cl_queue_properties> list) {
+    return code_of([&](cl_int* error) { return create_khr(c, d, list.data(), error); });
+  };
   check({
       {"unknown property", CL_INVALID_VALUE, [&] { return create({0x1234, 1, 0}); }},
       {"unknown bit", CL_INVALID_VALUE, [&] { return create({CL_QUEUE_PROPERTIES, 1 << 20, 0}); }},
+      {"property twice", CL_INVALID_VALUE,
+       [&] { return create({CL_QUEUE_PROPERTIES, 0, CL_QUEUE_PROPERTIES, 0, 0}); }},
+      {"priority of an on-device queue", CL_INVALID_QUEUE_PROPERTIES,
+       [&] {
+         return create({CL_QUEUE_PROPERTIES, CL_QUEUE_ON_DEVICE | CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE,
+                        CL_QUEUE_PRIORITY_KHR, CL_QUEUE_PRIORITY_HIGH_KHR, 0});
+       }},
+      {"no device for properties", CL_INVALID_DEVICE,
+       [&] {
+         return code_of([&](cl_int* e) {
+           return clCreateCommandQueueWithProperties(context, reinterpret_cast<cl_device_id>(buffer), nullptr,
+                                                     e);
+         });
+       }},
+      {"on-device queue of the old function", CL_INVALID_QUEUE_PROPERTIES,
+       [&] {
+         return code_of(
+             [&](cl_int* e) { return clCreateCommandQueue(context, device, CL_QUEUE_ON_DEVICE, e); });
+       }},
+      {"KHR, no context", CL_INVALID_CONTEXT,
+       [&] { return khr(reinterpret_cast<cl_context>(buffer), device, {0}); }},
+      {"KHR, no device", CL_INVALID_DEVICE,
+       [&] { return khr(context, reinterpret_cast<cl_device_id>(buffer), {0}); }},
+      {"KHR, unknown property", CL_INVALID_VALUE, [&] { return khr(context, device, {0x1234, 1, 0}); }},
+      {"KHR, on-device queue", CL_INVALID_QUEUE_PROPERTIES,
+       [&] { return khr(context, device, {CL_QUEUE_PROPERTIES, CL_QUEUE_ON_DEVICE, 0}); }},
       {"on-device queue", CL_INVALID_QUEUE_PROPERTIES,
        [&] {
          return create({CL_QUEUE_PROPERTIES, CL_QUEUE_ON_DEVICE | CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0});
@@ -121,6 +152,8 @@ TEST_F(Negative, Queue) {
        [&] { return clGetCommandQueueInfo(queue, 1, 0, nullptr, nullptr); }},
       {"clSetDefaultDeviceCommandQueue", CL_INVALID_OPERATION,
        [&] { return clSetDefaultDeviceCommandQueue(context, device, queue); }},
+      {"clSetCommandQueueProperty of an unknown bit", CL_INVALID_VALUE,
+       [&] { return clSetCommandQueueProperty(queue, 1 << 20, CL_TRUE, nullptr); }},
       {"clSetCommandQueueProperty", CL_INVALID_OPERATION,
        [&] { return clSetCommandQueueProperty(queue, CL_QUEUE_PROFILING_ENABLE, CL_TRUE, nullptr); }},
       {"clEnqueueMarker without event", CL_INVALID_VALUE, [&] { return clEnqueueMarker(queue, nullptr); }},
@@ -156,16 +189,46 @@ TEST_F(Negative, Queue) {
 
 TEST_F(Negative, Buffer) {
   auto create = [&](cl_mem_flags flags, size_t size, void* pointer) {
-    return code_of([&](cl_int* error) { return clCreateBuffer(context, flags, size, pointer, error); });
+    const cl_int code =
+        code_of([&](cl_int* error) { return clCreateBuffer(context, flags, size, pointer, error); });
+    EXPECT_EQ(code_of([&](cl_int* error) {
+                return clCreateBufferWithProperties(context, nullptr, flags, size, pointer, error);
+              }),
+              code);
+    return code;
   };
   auto sub = [&](cl_mem parent, cl_mem_flags flags, cl_buffer_region region) {
     return code_of([&](cl_int* error) {
       return clCreateSubBuffer(parent, flags, CL_BUFFER_CREATE_TYPE_REGION, &region, error);
     });
   };
+  auto with = [&](std::vector<cl_mem_properties> list) {
+    return code_of(
+        [&](cl_int* e) { return clCreateBufferWithProperties(context, list.data(), 0, 16, nullptr, e); });
+  };
   cl_ulong largest = 0;
   clGetDeviceInfo(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof largest, &largest, nullptr);
+  void* shared = clSVMAlloc(context, 0, 64, 0);
+  ASSERT_NE(shared, nullptr);
   check({
+      {"property of a value it cannot have", CL_INVALID_PROPERTY,
+       [&] { return with({kPrivateAddressProperty, 7, 0}); }},
+      {"property twice", CL_INVALID_PROPERTY,
+       [&] { return with({kPrivateAddressProperty, CL_TRUE, kPrivateAddressProperty, CL_TRUE, 0}); }},
+      {"flag of shared memory", CL_INVALID_VALUE,
+       [&] { return create(CL_MEM_SVM_FINE_GRAIN_BUFFER, 16, nullptr); }},
+      {"read-write and read-only", CL_INVALID_VALUE,
+       [&] { return create(CL_MEM_READ_WRITE | CL_MEM_READ_ONLY, 16, nullptr); }},
+      {"use and allocate", CL_INVALID_VALUE,
+       [&] { return create(CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR, 16, host); }},
+      {"copy without pointer", CL_INVALID_HOST_PTR,
+       [&] { return create(CL_MEM_COPY_HOST_PTR, 16, nullptr); }},
+      {"more than the shared memory has", CL_INVALID_BUFFER_SIZE,
+       [&] { return create(CL_MEM_USE_HOST_PTR, 65, shared); }},
+      {"copy more than the shared memory has", CL_INVALID_BUFFER_SIZE,
+       [&] { return create(CL_MEM_COPY_HOST_PTR, 65, shared); }},
+      {"address of a buffer without the property", CL_INVALID_OPERATION,
+       [&] { return clGetMemObjectInfo(buffer, kDeviceAddressInfo, sizeof host, host, nullptr); }},
       {"size 0", CL_INVALID_BUFFER_SIZE, [&] { return create(0, 0, nullptr); }},
       {"over-large", CL_INVALID_BUFFER_SIZE, [&] { return create(0, largest + 1, nullptr); }},
       {"all of memory", CL_INVALID_BUFFER_SIZE, [&] { return create(0, SIZE_MAX, nullptr); }},
@@ -204,6 +267,7 @@ TEST_F(Negative, Buffer) {
       {"retain dangling", CL_INVALID_MEM_OBJECT, [&] { return clRetainMemObject(dangling); }},
       {"release dangling", CL_INVALID_MEM_OBJECT, [&] { return clReleaseMemObject(dangling); }},
   });
+  clSVMFree(context, shared);
 }
 
 TEST_F(Negative, Transfers) {
@@ -466,12 +530,21 @@ TEST_F(Negative, Pipes) {
       {"pipe that the host may read", CL_INVALID_VALUE,
        [&] { return create(CL_MEM_HOST_READ_ONLY, 4, 4, nullptr); }},
       {"read-only pipe", CL_INVALID_VALUE, [&] { return create(CL_MEM_READ_ONLY, 4, 4, nullptr); }},
+      {"immutable pipe", CL_INVALID_VALUE, [&] { return create(kImmutableFlag, 4, 4, nullptr); }},
+      {"pipe with an unknown flag", CL_INVALID_VALUE,
+       [&] { return create(cl_mem_flags{1} << 40, 4, 4, nullptr); }},
+      {"pipe of terabytes", CL_MEM_OBJECT_ALLOCATION_FAILURE,
+       [&] { return create(0, 1024, UINT32_MAX, nullptr); }},
       {"pipe with properties", CL_INVALID_VALUE, [&] { return create(0, 4, 4, properties); }},
       {"pipe of empty packets", CL_INVALID_PIPE_SIZE, [&] { return create(0, 0, 4, nullptr); }},
       {"pipe of no packets", CL_INVALID_PIPE_SIZE, [&] { return create(0, 4, 0, nullptr); }},
       {"pipe of large packets", CL_INVALID_PIPE_SIZE, [&] { return create(0, 1025, 4, nullptr); }},
       {"pipe info of a buffer", CL_INVALID_MEM_OBJECT,
        [&] { return clGetPipeInfo(buffer, CL_PIPE_PACKET_SIZE, 4, host, nullptr); }},
+      {"pipe info into too little", CL_INVALID_VALUE,
+       [&] { return clGetPipeInfo(pipe, CL_PIPE_PACKET_SIZE, 3, host, nullptr); }},
+      {"pipe unmapped", CL_INVALID_MEM_OBJECT,
+       [&] { return clEnqueueUnmapMemObject(queue, pipe, host, 0, nullptr, nullptr); }},
       {"pipe info unknown", CL_INVALID_VALUE, [&] { return clGetPipeInfo(pipe, 0, 4, host, nullptr); }},
       {"pipe read as a buffer", CL_INVALID_MEM_OBJECT,
        [&] { return clEnqueueReadBuffer(queue, pipe, CL_TRUE, 0, 4, host, 0, nullptr, nullptr); }},
@@ -494,6 +567,9 @@ TEST_F(Negative, Svm) {
   EXPECT_EQ(clSVMAlloc(context, CL_MEM_READ_WRITE | CL_MEM_SVM_ATOMICS, 64, 0), nullptr);
   EXPECT_EQ(clSVMAlloc(context, CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY, 64, 0), nullptr);
   EXPECT_EQ(clSVMAlloc(context, CL_MEM_READ_WRITE, SIZE_MAX, 0), nullptr);
+  EXPECT_EQ(clSVMAlloc(context, kImmutableFlag, 64, 0), nullptr);
+  EXPECT_EQ(clSVMAlloc(context, CL_MEM_USE_HOST_PTR, 64, 0), nullptr);
+  EXPECT_EQ(clSVMAlloc(context, cl_svm_mem_flags{1} << 40, 64, 0), nullptr);
   check({
       {"copy NULL", CL_INVALID_VALUE,
        [&] { return clEnqueueSVMMemcpy(queue, CL_TRUE, nullptr, &word, 4, 0, nullptr, nullptr); }},

@@ -337,6 +337,8 @@ cl_int CL_API_CALL clCompileProgram(cl_program program, cl_uint num_devices, con
     for (cl_uint i = 0; i < num_input_headers; ++i) {
       Program* header = find<Program>(input_headers[i]);
       if (header == nullptr) return CL_INVALID_PROGRAM;
+      // CL_INVALID_CONTEXT if the contexts of program and header are not the same.
+      if (&header->context() != &p->context()) return CL_INVALID_CONTEXT;
       if (header_include_names[i] == nullptr) return CL_INVALID_VALUE;
       builder.add_header(header_include_names[i], header->source());
     }
@@ -370,6 +372,8 @@ cl_program CL_API_CALL clLinkProgram(cl_context context, cl_uint num_devices, co
     for (cl_uint i = 0; i < num_input_programs; ++i) {
       Program* input = find<Program>(input_programs[i]);
       if (input == nullptr) return CL_INVALID_PROGRAM;
+      // CL_INVALID_CONTEXT if an input program's context is another than context.
+      if (&input->context() != c) return CL_INVALID_CONTEXT;
       programs.push_back(input);
     }
     // CL_INVALID_VALUE if pfn_notify is NULL but user_data is not NULL.

@@ -67,7 +67,8 @@ cl_int program_info(const Program& program, cl_program_info name, const InfoWrit
                                             : out.string(kernel_names(*executable));
     }
     case CL_PROGRAM_SCOPE_GLOBAL_CTORS_PRESENT:
-    case CL_PROGRAM_SCOPE_GLOBAL_DTORS_PRESENT: return out.value<cl_bool>(CL_FALSE);
+    case CL_PROGRAM_SCOPE_GLOBAL_DTORS_PRESENT:
+      return any_executable(program) ? out.value<cl_bool>(CL_FALSE) : CL_INVALID_PROGRAM_EXECUTABLE;
     // CL_INVALID_VALUE if param_name is not one of the supported values.
     default: return CL_INVALID_VALUE;
   }
