@@ -19,6 +19,38 @@ def run(*words, **environment):
                           env=dict(os.environ, **environment))
 
 
+class Help(unittest.TestCase):
+    VERBS = ("run", "info", "disasm", "isa", "vectors", "dispatch")
+
+    def test_of_all_and_of_each(self):
+        everything = run("help").stdout
+        self.assertEqual(run("--help").stdout, everything)
+        for verb in self.VERBS:
+            for words in ((verb, "--help"), (verb, "-h"), ("help", verb)):
+                result = run(*words)
+                self.assertEqual((result.returncode, result.stderr), (0, ""), words)
+                self.assertTrue(result.stdout.startswith(f"  morgana {verb}"), words)
+                self.assertIn(result.stdout, everything)
+        self.assertEqual(run("disasm", "file", "--help").returncode, 0)
+
+    def test_what_is_none(self):
+        for words in ((), ("nothing",), ("help", "nothing")):
+            result = run(*words)
+            self.assertEqual((result.returncode, result.stdout), (2, ""), words)
+            self.assertIn("morgana run", result.stderr)
+        # The program's own words.
+        self.assertEqual(run("run", "echo", "--help").stdout, subprocess.run(["echo", "--help"], capture_output=True,
+                                                                             text=True, check=True).stdout)
+
+    def test_options_that_are_none(self):
+        for words in (("run", "--bogus", "--", "true"), ("info", "--bogus"), ("disasm", "--bogus"), ("isa", "--bogus"),
+                      ("disasm", "--bogus", PASSES), ("vectors", "--bogus"),
+                      ("dispatch", PASSES, "--kernel", "reverse", "--grid", "1", "--bogus")):
+            result = run(*words)
+            self.assertEqual(result.returncode, 2, words)
+            self.assertIn("--bogus", result.stderr, words)
+
+
 class Info(unittest.TestCase):
     def test_platform_as_json(self):
         facts = json.loads(run("info", "--json", MORGANA_DEVICES="gfx90a,gfx950").stdout)

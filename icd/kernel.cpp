@@ -30,13 +30,18 @@ const Kernel::Variant* Kernel::variant(const Device* device) const {
   return nullptr;
 }
 
-void Kernel::store(Variant& variant, size_t index, Bytes value) {
-  if (Status status = variant.arguments.set(index, value); !status.ok())
-    log(LogLevel::warn, "kernel '{}': {}", name(), status.error().message);
+cl_int Kernel::store(Variant& variant, size_t index, Bytes value) {
+  Status status = variant.arguments.set(index, value);
+  if (status.ok()) return CL_SUCCESS;
+  // A code object whose metadata gives a pointer or an image another size than it has.
+  log(LogLevel::warn, "kernel '{}': {}", name(), status.error().message);
+  return CL_INVALID_ARG_SIZE;
 }
 
-void Kernel::store(size_t index, Bytes value) {
-  for (Variant& variant : variants_) store(variant, index, value);
+cl_int Kernel::store(size_t index, Bytes value) {
+  for (Variant& variant : variants_)
+    if (cl_int error = store(variant, index, value); error != CL_SUCCESS) return error;
+  return CL_SUCCESS;
 }
 
 namespace {
@@ -101,11 +106,12 @@ cl_int Kernel::set_image(size_t index, size_t size, const void* value) {
     return CL_INVALID_MEM_OBJECT;
   // CL_INVALID_ARG_VALUE if the image's flags forbid what the argument's access qualifier asks for.
   if (!fits_access(*mem, arg.access)) return CL_INVALID_ARG_VALUE;
-  memory_[index] = {mem, mem->serial()};
   for (Variant& variant : variants_) {
     const uint64_t record = mem->image().record(variant.device->target());
-    store(variant, index, Bytes(&record, sizeof record));
+    if (cl_int error = store(variant, index, Bytes(&record, sizeof record)); error != CL_SUCCESS)
+      return error;
   }
+  memory_[index] = {mem, mem->serial()};
   return CL_SUCCESS;
 }
 
@@ -121,7 +127,8 @@ cl_int Kernel::set_sampler(size_t index, size_t size, const void* value) {
   if (&sampler->context() != &context()) return CL_INVALID_CONTEXT;
   for (Variant& variant : variants_) {
     const uint64_t record = sampler->record(variant.device->target());
-    store(variant, index, Bytes(&record, sizeof record));
+    if (cl_int error = store(variant, index, Bytes(&record, sizeof record)); error != CL_SUCCESS)
+      return error;
   }
   return CL_SUCCESS;
 }
@@ -162,8 +169,8 @@ cl_int Kernel::set_argument(size_t index, size_t size, const void* value) {
         buffer = {mem, mem->serial()};
         address = reinterpret_cast<uint64_t>(mem->data());
       }
+      if (cl_int error = store(index, Bytes(&address, sizeof address)); error != CL_SUCCESS) return error;
       memory_[index] = buffer;
-      store(index, Bytes(&address, sizeof address));
       return CL_SUCCESS;
     }
     case ArgKind::image: return set_image(index, size, value);
@@ -174,17 +181,14 @@ cl_int Kernel::set_argument(size_t index, size_t size, const void* value) {
       // CL_INVALID_ARG_VALUE if arg_value is not a valid value.
       if (value == nullptr) return CL_INVALID_ARG_VALUE;
       // CL_INVALID_ARG_SIZE if arg_size does not match the size of the data type.
-      if (size == arg.size) {
-        store(index, Bytes(value, size));
-      } else if (is_vector_of_three(arg) && size * 4 == size_t{arg.size} * 3) {
+      if (size == arg.size) return store(index, Bytes(value, size));
+      if (is_vector_of_three(arg) && size * 4 == size_t{arg.size} * 3) {
         // Programs give vectors of three without the fourth element that pads them.
         std::array<uint8_t, kLargestVectorOfThree> padded{};
         std::memcpy(padded.data(), value, size);
-        store(index, Bytes(padded.data(), arg.size));
-      } else {
-        return CL_INVALID_ARG_SIZE;
+        return store(index, Bytes(padded.data(), arg.size));
       }
-      return CL_SUCCESS;
+      return CL_INVALID_ARG_SIZE;
   }
 }
 
@@ -193,8 +197,8 @@ cl_int Kernel::set_svm_pointer(size_t index, const void* pointer) {
   if (argument(index).kind != ArgKind::global_buffer) return CL_INVALID_ARG_VALUE;
   auto address = reinterpret_cast<uint64_t>(pointer);
   std::lock_guard lock(mutex_);
+  if (cl_int error = store(index, Bytes(&address, sizeof address)); error != CL_SUCCESS) return error;
   memory_[index] = {};
-  store(index, Bytes(&address, sizeof address));
   return CL_SUCCESS;
 }
 

@@ -64,8 +64,8 @@ class Kernel : public Object<Kernel> {
     uint64_t serial = 0;
   };
 
-  void store(size_t index, Bytes value);
-  void store(Variant& variant, size_t index, Bytes value);
+  cl_int store(size_t index, Bytes value);
+  cl_int store(Variant& variant, size_t index, Bytes value);
   cl_int set_image(size_t index, size_t size, const void* value);
   cl_int set_sampler(size_t index, size_t size, const void* value);
   cl_int hold_memory(std::vector<Ref<Mem>>& memory) const;

@@ -1,51 +1,64 @@
-// What the thunk offers and Morgana does not: debuggers, performance counters, graphics memory. Each says so.
+// What the thunk offers and Morgana does not: debuggers, performance counters, graphics memory. Each says so
+// once, when the log is asked for more than warnings: runtimes try what there is.
+#include "kmt/absent.h"
+
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "base/log.h"
 #include "kmt/entry.h"
 
 namespace morgana::kmt {
-namespace {
 
-HSAKMT_STATUS absent() {
-  return entry([] { return HSAKMT_STATUS_NOT_SUPPORTED; });
+HSAKMT_STATUS absent(const char* function) {
+  return entry([&] {
+    static std::mutex mutex;
+    static auto* said = new std::set<std::string>;  // runtimes may still call at exit
+    std::lock_guard lock(mutex);
+    if (said->insert(function).second) log(LogLevel::info, "{} is not supported", function);
+    return HSAKMT_STATUS_NOT_SUPPORTED;
+  });
 }
 
-}  // namespace
-
-KMT_EXPORT hsaKmtGetQueueInfo(HSA_QUEUEID, HsaQueueInfo*) { return absent(); }
+KMT_EXPORT hsaKmtGetQueueInfo(HSA_QUEUEID, HsaQueueInfo*) { return absent(__func__); }
 KMT_EXPORT hsaKmtProcessVMRead(HSAuint32, HsaMemoryRange*, HSAuint64, HsaMemoryRange*, HSAuint64,
                                HSAuint64*) {
-  return absent();
+  return absent(__func__);
 }
 KMT_EXPORT hsaKmtProcessVMWrite(HSAuint32, HsaMemoryRange*, HSAuint64, HsaMemoryRange*, HSAuint64,
                                 HSAuint64*) {
-  return absent();
+  return absent(__func__);
 }
 KMT_EXPORT hsaKmtRegisterGraphicsHandleToNodes(HSAuint64, HsaGraphicsResourceInfo*, HSAuint64, HSAuint32*) {
-  return absent();
+  return absent(__func__);
 }
 KMT_EXPORT hsaKmtMapGraphicHandle(HSAuint32, HSAuint64, HSAuint64, HSAuint64, HSAuint64, HSAuint64*) {
-  return absent();
+  return absent(__func__);
 }
-KMT_EXPORT hsaKmtUnmapGraphicHandle(HSAuint32, HSAuint64, HSAuint64) { return absent(); }
+KMT_EXPORT hsaKmtUnmapGraphicHandle(HSAuint32, HSAuint64, HSAuint64) { return absent(__func__); }
 
 KMT_EXPORT hsaKmtDbgWavefrontControl(HSAuint32, HSA_DBG_WAVEOP, HSA_DBG_WAVEMODE, HSAuint32,
                                      HsaDbgWaveMessage*) {
-  return absent();
+  return absent(__func__);
 }
-KMT_EXPORT hsaKmtGetKernelDebugTrapVersionInfo(HSAuint32*, HSAuint32*) { return absent(); }
+KMT_EXPORT hsaKmtGetKernelDebugTrapVersionInfo(HSAuint32*, HSAuint32*) { return absent(__func__); }
 
-KMT_EXPORT hsaKmtPmcGetCounterProperties(HSAuint32, HsaCounterProperties**) { return absent(); }
-KMT_EXPORT hsaKmtPmcRegisterTrace(HSAuint32, HSAuint32, HsaCounter*, HsaPmcTraceRoot*) { return absent(); }
-KMT_EXPORT hsaKmtPmcUnregisterTrace(HSAuint32, HSATraceId) { return absent(); }
-KMT_EXPORT hsaKmtPmcAcquireTraceAccess(HSAuint32, HSATraceId) { return absent(); }
-KMT_EXPORT hsaKmtPmcReleaseTraceAccess(HSAuint32, HSATraceId) { return absent(); }
-KMT_EXPORT hsaKmtPmcStartTrace(HSATraceId, void*, HSAuint64) { return absent(); }
-KMT_EXPORT hsaKmtPmcQueryTrace(HSATraceId) { return absent(); }
-KMT_EXPORT hsaKmtPmcStopTrace(HSATraceId) { return absent(); }
+KMT_EXPORT hsaKmtPmcGetCounterProperties(HSAuint32, HsaCounterProperties**) { return absent(__func__); }
+KMT_EXPORT hsaKmtPmcRegisterTrace(HSAuint32, HSAuint32, HsaCounter*, HsaPmcTraceRoot*) {
+  return absent(__func__);
+}
+KMT_EXPORT hsaKmtPmcUnregisterTrace(HSAuint32, HSATraceId) { return absent(__func__); }
+KMT_EXPORT hsaKmtPmcAcquireTraceAccess(HSAuint32, HSATraceId) { return absent(__func__); }
+KMT_EXPORT hsaKmtPmcReleaseTraceAccess(HSAuint32, HSATraceId) { return absent(__func__); }
+KMT_EXPORT hsaKmtPmcStartTrace(HSATraceId, void*, HSAuint64) { return absent(__func__); }
+KMT_EXPORT hsaKmtPmcQueryTrace(HSATraceId) { return absent(__func__); }
+KMT_EXPORT hsaKmtPmcStopTrace(HSATraceId) { return absent(__func__); }
 
-KMT_EXPORT hsaKmtSPMAcquire(HSAuint32) { return absent(); }
-KMT_EXPORT hsaKmtSPMRelease(HSAuint32) { return absent(); }
+KMT_EXPORT hsaKmtSPMAcquire(HSAuint32) { return absent(__func__); }
+KMT_EXPORT hsaKmtSPMRelease(HSAuint32) { return absent(__func__); }
 KMT_EXPORT hsaKmtSPMSetDestBuffer(HSAuint32, HSAuint32, HSAuint32*, HSAuint32*, void*, bool*) {
-  return absent();
+  return absent(__func__);
 }
 
 }  // namespace morgana::kmt

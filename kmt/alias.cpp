@@ -58,7 +58,10 @@ int move_into_file(uint64_t begin, uint64_t size) {
   for (uint64_t done = 0; ok && done < size; done += kPiece) {
     const uint64_t bytes = std::min(kPiece, size - done);
     void* const piece = reinterpret_cast<void*>(begin + done);
-    pages.hold(begin + done, bytes);
+    if (!pages.hold(begin + done, bytes)) {
+      ok = false;
+      break;
+    }
     // A bare system call: the pages hold the neighbours of the application's memory, which a sanitizer's
     // pwrite would not let anybody read.
     ok = syscall(SYS_pwrite64, file, piece, bytes, done) == static_cast<long>(bytes) &&

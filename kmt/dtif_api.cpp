@@ -91,21 +91,13 @@ extern "C" __attribute__((visibility("default"))) void DtifDestroy() {}
 
 // hsakmt.h gives these two the structures of ROCm 5; the caller's are today's.
 KMT_EXPORT hsaKmtGetNodeProperties(HSAuint32 node, HsaNodeProperties* properties) {
-  return entry([&] {
-    if (properties == nullptr) return HSAKMT_STATUS_INVALID_PARAMETER;
-    if (node >= node_count()) return HSAKMT_STATUS_INVALID_NODE_UNIT;
-    *reinterpret_cast<DtifNodeProperties*>(properties) = translate(node_properties(node), node);
-    return HSAKMT_STATUS_SUCCESS;
-  });
+  return give_node(node, reinterpret_cast<DtifNodeProperties*>(properties),
+                   [&](const HsaNodeProperties& ours) { return translate(ours, node); });
 }
 
 KMT_EXPORT hsaKmtGetNodeIoLinkProperties(HSAuint32 node, HSAuint32 count, HsaIoLinkProperties* properties) {
-  return entry([&] {
-    if (node >= node_count()) return HSAKMT_STATUS_INVALID_NODE_UNIT;
-    std::vector<DtifIoLinkProperties> list;
-    for (const HsaIoLinkProperties& link : links(node)) list.push_back(translate(link));
-    return give(list, count, reinterpret_cast<DtifIoLinkProperties*>(properties));
-  });
+  return give_links(node, count, reinterpret_cast<DtifIoLinkProperties*>(properties),
+                    [](const HsaIoLinkProperties& ours) { return translate(ours); });
 }
 
 KMT_EXPORT hsaKmtModelEnabled(bool* is_enabled) {

@@ -1,6 +1,7 @@
 // The functions of libdrm that runtimes look up in libdtif.so. A device handle is an agent; there are no
 // buffer objects, since no dma-buf is given out (dtif_absent.cpp).
 #include <cerrno>
+#include <new>
 
 #include "kmt/dtif_types.h"
 #include "kmt/entry.h"
@@ -14,6 +15,18 @@ runtime::Agent* agent_at(const void* handle) {
   for (const uint32_t node : gpu_nodes())
     if (agent_of(node) == handle) return agent_of(node);
   return nullptr;
+}
+
+// What `entry` is to the thunk's functions: nothing thrown leaves the library.
+template <typename Body>
+int drm_entry(const Body& body) noexcept {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    return -ENOMEM;
+  } catch (...) {
+    return -EIO;
+  }
 }
 
 }  // namespace
@@ -30,22 +43,26 @@ KMT_EXPORT hsaKmtGetAMDGPUDeviceHandle(HSAuint32 node, void** handle) {
 }
 
 DRM_EXPORT amdgpu_query_gpu_info(void* device, DrmGpuInfo* info) {
-  const runtime::Agent* agent = agent_at(device);
-  if (agent == nullptr || info == nullptr) return -EINVAL;
-  *info = {};
-  const runtime::AgentSpec& spec = agent->spec();
-  info->asic = spec.device_id;
-  info->engine_clock_khz = uint64_t{spec.max_clock_mhz} * 1000;
-  info->shader_engines = 1;
-  info->arrays_per_engine = 1;
-  info->counter_khz = runtime::kDeviceClockHz / 1000;
-  info->cus = spec.compute_units;
-  return 0;
+  return drm_entry([&] {
+    const runtime::Agent* agent = agent_at(device);
+    if (agent == nullptr || info == nullptr) return -EINVAL;
+    *info = {};
+    const runtime::AgentSpec& spec = agent->spec();
+    info->asic = spec.device_id;
+    info->engine_clock_khz = uint64_t{spec.max_clock_mhz} * 1000;
+    info->shader_engines = 1;
+    info->arrays_per_engine = 1;
+    info->counter_khz = runtime::kDeviceClockHz / 1000;
+    info->cus = spec.compute_units;
+    return 0;
+  });
 }
 
 // Devices come from the topology, never from a file.
 DRM_EXPORT amdgpu_device_initialize(int, uint32_t*, uint32_t*, void**) { return -ENODEV; }
-DRM_EXPORT amdgpu_device_deinitialize(void* device) { return agent_at(device) == nullptr ? -EINVAL : 0; }
+DRM_EXPORT amdgpu_device_deinitialize(void* device) {
+  return drm_entry([&] { return agent_at(device) == nullptr ? -EINVAL : 0; });
+}
 DRM_EXPORT amdgpu_bo_cpu_map(void*, void**) { return -EINVAL; }
 DRM_EXPORT amdgpu_bo_free(void*) { return -EINVAL; }
 DRM_EXPORT amdgpu_bo_export(void*, int, uint32_t*) { return -EINVAL; }

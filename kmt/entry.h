@@ -9,6 +9,8 @@
 #include <new>
 #include <vector>
 
+#include "kmt/nodes.h"
+
 namespace morgana::kmt {
 
 // How often the driver has been opened and not closed.
@@ -33,6 +35,30 @@ HSAKMT_STATUS give(const std::vector<T>& list, uint32_t room, T* to) {
   if (room > list.size()) return HSAKMT_STATUS_INVALID_PARAMETER;
   std::copy_n(list.begin(), room, to);
   return HSAKMT_STATUS_SUCCESS;
+}
+
+// An entry point that tells of a node.
+template <typename Body>
+HSAKMT_STATUS node_entry(uint32_t node, const Body& body) noexcept {
+  return entry([&] { return node < node_count() ? body() : HSAKMT_STATUS_INVALID_NODE_UNIT; });
+}
+
+// hsaKmtGetNodeProperties and hsaKmtGetNodeIoLinkProperties, with what makes the caller's structures of ours.
+template <typename To, typename Translate>
+HSAKMT_STATUS give_node(uint32_t node, To* to, const Translate& translate) noexcept {
+  return node_entry(node, [&] {
+    if (to == nullptr) return HSAKMT_STATUS_INVALID_PARAMETER;
+    *to = translate(node_properties(node));
+    return HSAKMT_STATUS_SUCCESS;
+  });
+}
+template <typename To, typename Translate>
+HSAKMT_STATUS give_links(uint32_t node, uint32_t room, To* to, const Translate& translate) noexcept {
+  return node_entry(node, [&] {
+    std::vector<To> list;
+    for (const HsaIoLinkProperties& link : links(node)) list.push_back(translate(link));
+    return give(list, room, to);
+  });
 }
 
 }  // namespace morgana::kmt

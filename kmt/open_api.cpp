@@ -78,24 +78,17 @@ KMT_EXPORT hsaKmtReleaseSystemProperties() {
 }
 
 KMT_EXPORT hsaKmtGetNodeMemoryProperties(HSAuint32 node, HSAuint32 count, HsaMemoryProperties* properties) {
-  return entry([&] {
-    if (node >= node_count()) return HSAKMT_STATUS_INVALID_NODE_UNIT;
-    return give(memory_banks(node), count, properties);
-  });
+  return node_entry(node, [&] { return give(memory_banks(node), count, properties); });
 }
 
 KMT_EXPORT hsaKmtGetNodeCacheProperties(HSAuint32 node, HSAuint32 /*processor*/, HSAuint32 count,
                                         HsaCacheProperties* properties) {
-  return entry([&] {
-    if (node >= node_count()) return HSAKMT_STATUS_INVALID_NODE_UNIT;
-    return give(caches(node), count, properties);
-  });
+  return node_entry(node, [&] { return give(caches(node), count, properties); });
 }
 
 KMT_EXPORT hsaKmtGetClockCounters(HSAuint32 node, HsaClockCounters* counters) {
-  return entry([&] {
+  return node_entry(node, [&] {
     if (counters == nullptr) return HSAKMT_STATUS_INVALID_PARAMETER;
-    if (node >= node_count()) return HSAKMT_STATUS_INVALID_NODE_UNIT;
     counters->GPUClockCounter = agent_of(node) == nullptr ? 0 : runtime::device_clock();
     counters->CPUClockCounter = nanoseconds(CLOCK_MONOTONIC_RAW);
     counters->SystemClockCounter = nanoseconds(CLOCK_BOOTTIME);

@@ -60,11 +60,11 @@ def main(arguments):
     jobs = [suite.Job(group, name, command, str(source), options.limit or LIMIT)
             for group, name, command in programs(source, build)
             if not wanted or any(group == g and fnmatch.fnmatchcase(name, p) for g, p in wanted)]
-    library, tester = suite.digest(options.library), suite.digest(build / "bin" / TESTER)
+    library, built = suite.digest(options.library), suite.digest(*sorted((build / "bin").glob("cl-*")))
     expected = options.expected or HERE / "piglit_expected.tsv"
     expectation = suite.Expectation(expected.read_text(), expected)
     chosen = wanted or [(group, "*") for group in expectation.groups() | {job.group for job in jobs}]
-    return suite.run(Piglit(), jobs, suite.Store(options.out), {job.group: f"{library} {tester}" for job in jobs},
+    return suite.run(Piglit(), jobs, suite.Store(options.out), {job.group: f"{library} {built}" for job in jobs},
                      expectation, cts.environment(options), options.j, options.again, cts.say,
                      expected if options.record else None, cts.missing_sentences(expectation.vanished(jobs, chosen)))
 

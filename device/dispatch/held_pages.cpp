@@ -91,13 +91,15 @@ HeldPages::HeldPages() {
 
 HeldPages::~HeldPages() { one_at_a_time.unlock(); }
 
-void HeldPages::hold(uint64_t begin, uint64_t size) {
-  if (!works_) return;
+bool HeldPages::hold(uint64_t begin, uint64_t size) {
+  if (!works_) return true;
   Held& entry = entry_of(serial.fetch_add(1));
   entry.begin.store(begin);
   entry.end.store(begin + size);
   entry.is_held.store(true);
-  mprotect(reinterpret_cast<void*>(begin), size, PROT_READ);
+  if (mprotect(reinterpret_cast<void*>(begin), size, PROT_READ) == 0) return true;
+  entry.is_held.store(false);
+  return false;
 }
 
 void HeldPages::release() {

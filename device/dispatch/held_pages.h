@@ -17,8 +17,9 @@ class HeldPages {
   HeldPages& operator=(const HeldPages&) = delete;
 
   // Whole pages, and not what the caller itself writes before `release`. Where some thread blocks SIGSEGV,
-  // and would end the process, they stay writable.
-  void hold(uint64_t begin, uint64_t size);
+  // and would end the process, they stay writable. False: the system refused, nothing is held, and what
+  // others write would be lost.
+  [[nodiscard]] bool hold(uint64_t begin, uint64_t size);
   // Writers go on. The pages must be writable again, or they fault in earnest.
   void release();
 

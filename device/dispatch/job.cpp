@@ -89,21 +89,11 @@ void Job::consider_helpers() {
 }
 
 void Job::run_wave(Wave& wave) {
-  struct Call {
-    static void run(void* argument) {
-      Wave& wave = *static_cast<Wave*>(argument);
-      jit::run(wave, resident_of(wave).frame(wave));
-    }
-  };
   wave.budget = kBudget;
   const uint64_t command = plan_.commands ? plan_.commands->last.load(std::memory_order_relaxed) : 0;
   if (WaveCommands::sequence(command) != wave.commands_seen && !take_command(wave, command)) return;
   do {
-    GuestTrap trap;
-    if (!guarded(Call::run, &wave, trap)) {
-      _mm_setcsr(0x1f80);
-      record_trap(wave, trap);
-    }
+    run_guarded(wave);
     // A handler that returns to what it was called for never ends, but it lets others run.
     if (wave.exit == Exit::resume && --wave.budget == 0) wave.exit = Exit::quantum;
   } while (wave.exit == Exit::resume);

@@ -272,4 +272,17 @@ bool take_command(Wave& wave, uint64_t word) {
   return false;
 }
 
+void run_guarded(Wave& wave) {
+  struct Call {
+    static void run(void* argument) {
+      Wave& called = *static_cast<Wave*>(argument);
+      jit::run(called, resident_of(called).frame(called));
+    }
+  };
+  GuestTrap trap;
+  if (guarded(Call::run, &wave, trap)) return;
+  _mm_setcsr(0x1f80);  // what the guest had set
+  record_trap(wave, trap);
+}
+
 }  // namespace morgana::device

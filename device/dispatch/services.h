@@ -10,6 +10,8 @@ namespace morgana::device {
 
 // Makes a Fault of a host trap that happened while `wave` was executing.
 void record_trap(Wave& wave, const GuestTrap& trap);
+// Lets a wave run until it stops; a guest access that the host refused is recorded.
+void run_guarded(Wave& wave);
 
 // Does to `wave` what the host asks for (a word of WaveCommands). False: the wave has stopped.
 bool take_command(Wave& wave, uint64_t word);

@@ -135,17 +135,9 @@ Exit WaveRig::execute(Wave& w) {
   ensure_guard_installed();
   const uint32_t csr = _mm_getcsr();
   w.budget = 1'000'000;
-  struct Call {
-    static void run(void* argument) {
-      Wave& wave = *static_cast<Wave*>(argument);
-      jit::run(wave, resident_of(wave).frame(wave));
-    }
-  };
   do {
-    GuestTrap trap;
-    const bool finished = guarded(Call::run, &w, trap);
+    run_guarded(w);
     _mm_setcsr(csr);
-    if (!finished) record_trap(w, trap);
   } while (w.exit == Exit::resume && --w.budget != 0);
   return w.exit;
 }

@@ -90,6 +90,8 @@ int disasm_command(Words words) {
     if (!target) return fail("disasm", fmt::format("no target '{}'", **target_name), 2);
   }
   if (!table->has_value()) {
+    for (const std::string_view path : own)
+      if (path.starts_with('-')) return nothing_left("disasm", {path}), 2;
     if (own.size() != 1) return fail("disasm", "one file is needed: morgana disasm FILE", 2);
     return disassemble_file(std::string(own.front()), target);
   }

@@ -2,38 +2,47 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <string_view>
 #include <vector>
 
 #include "tools/morgana/commands.h"
 
 namespace {
 
-constexpr const char* kHelp = R"(morgana: a GPU in software
-
-  morgana run [--devices LIST] -- PROGRAM [ARGS...]
+// What each verb takes, in the order of `morgana help`.
+struct Verb {
+  std::string_view name;
+  int (*run)(morgana::tools::Words words);
+  const char* help;
+};
+constexpr Verb kVerbs[] = {
+    {"run", morgana::tools::run_command, R"(  morgana run [--devices LIST] -- PROGRAM [ARGS...]
       Runs a program with Morgana as its only OpenCL platform. Touches no system file.
-
-  morgana info [--json]
+)"},
+    {"info", morgana::tools::info_command, R"(  morgana info [--json]
       Platform, agents, options and cache.
   morgana info FILE
       What a code object, offload bundle or HIP binary holds.
-
-  morgana disasm FILE [--target T]
+)"},
+    {"disasm", morgana::tools::disasm_command, R"(  morgana disasm FILE [--target T]
       Sections, symbols, kernel descriptors, metadata and disassembly of a code object (or bundle).
   morgana disasm --target T --tsv FILE
       Decodes the column `hex` and compares with the column `asm`; exits 1 on a difference.
-
-  morgana isa [--target T] [--coverage]
+)"},
+    {"isa", morgana::tools::isa_command, R"(  morgana isa [--target T] [--coverage]
       Every instruction form of a target (of all: without --target) with its state: semantics, graphics-only or
       missing. --coverage prints the counts of each target and what is missing; exits 1 when something is.
-
-  morgana vectors FILE... [--target T] [--tier interp|jit] [--except FILE] [--messages N]
+)"},
+    {"vectors", morgana::tools::vectors_command,
+     R"(  morgana vectors FILE... [--target T] [--tier interp|jit] [--except FILE] [--messages N]
       Executes semantic vectors (conformance/isa/README.md); passed and failed of each mnemonic, and in total. Records
       that one source alone vouches for are counted apart. Exits 1 on a failure of the others. --except names a list
       of records that are wrong (file name, line, reason; tab-separated); one that passes all the same is a failure.
-
-  morgana dispatch FILE LAUNCH [--then LAUNCH]... [--device GFX] [--buffer NAME=BUFFER]... [@WORDS]
+)"},
+    {"dispatch", morgana::tools::dispatch_command,
+     R"(  morgana dispatch FILE LAUNCH [--then LAUNCH]... [--device GFX] [--buffer NAME=BUFFER]... [@WORDS]
                    [--trap-handler FILE] [--trap-memory BUFFER]
       Runs kernels of a code object without a host program. A LAUNCH is
         --kernel NAME --grid X[,Y[,Z]] [--group X[,Y[,Z]]] [--offset X[,Y[,Z]]] [--lds BYTES] [--repeat N]
@@ -57,24 +66,48 @@ constexpr const char* kHelp = R"(morgana: a GPU in software
       @WORDS stands for the words of the file WORDS (lines that begin with # are comments). Example: two passes
         morgana dispatch sort.co --buffer data=inout:data.bin --kernel pass --grid 512 --arg buf:data --arg u32:0
                          --then --arg 1=u32:1
-)";
+)"},
+};
+
+bool asks_for_help(std::string_view word) { return word == "--help" || word == "-h"; }
+
+const Verb* find_verb(std::string_view name) {
+  for (const Verb& verb : kVerbs)
+    if (verb.name == name) return &verb;
+  return nullptr;
+}
+
+void print_help(std::FILE* to) {
+  fmt::print(to, "morgana: a GPU in software\n");
+  for (const Verb& verb : kVerbs) fmt::print(to, "\n{}", verb.help);
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
   std::vector<std::string_view> words(argv + 1, argv + argc);
-  if (words.empty() || words[0] == "help" || words[0] == "--help" || words[0] == "-h") {
-    fmt::print(words.empty() ? stderr : stdout, "{}", kHelp);
-    return words.empty() ? 2 : 0;
+  if (words.empty()) {
+    print_help(stderr);
+    return 2;
   }
-  std::string_view command = words[0];
   morgana::tools::Words rest = morgana::tools::Words(words).subspan(1);
-  if (command == "run") return morgana::tools::run_command(rest);
-  if (command == "info") return morgana::tools::info_command(rest);
-  if (command == "disasm") return morgana::tools::disasm_command(rest);
-  if (command == "isa") return morgana::tools::isa_command(rest);
-  if (command == "vectors") return morgana::tools::vectors_command(rest);
-  if (command == "dispatch") return morgana::tools::dispatch_command(rest);
-  fmt::print(stderr, "morgana: no command '{}'\n\n{}", command, kHelp);
-  return 2;
+  const bool is_help = words[0] == "help";
+  if (asks_for_help(words[0]) || (is_help && rest.empty())) {
+    print_help(stdout);
+    return 0;
+  }
+  const std::string_view name = is_help ? rest[0] : words[0];
+  const Verb* const verb = find_verb(name);
+  if (verb == nullptr) {
+    fmt::print(stderr, "morgana: no command '{}'\n\n", name);
+    print_help(stderr);
+    return 2;
+  }
+  // The words of a program that is run are its own.
+  const morgana::tools::Words own = verb->name == "run" && !rest.empty() ? rest.first(1) : rest;
+  if (is_help || std::any_of(own.begin(), own.end(), asks_for_help)) {
+    fmt::print("{}", verb->help);
+    return 0;
+  }
+  return verb->run(rest);
 }
