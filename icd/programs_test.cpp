@@ -320,6 +320,35 @@ TEST_F(Programs, EveryShapeOfRangeReachesEveryWorkItem) {
   clReleaseProgram(program);
 }
 
+// What a program may not rely on and does on hardware, where waves go on together behind a barrier: all have
+// read what the first wave overwrites when it comes round again (ViennaCL's house_update_QL).
+TEST_F(Programs, WavesReadBehindABarrierBeforeTheFirstComesRound) {
+  constexpr size_t kItems = 256, kRounds = 5;
+  cl_program program = make_program(R"(
+kernel void rounds(global int* out, local int* sums, int count) {
+  int id = get_local_id(0);
+  for (int round = 0; round < count; ++round) {
+    sums[id] = round * 1000 + id;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    int read = sums[0];
+    out[round * get_local_size(0) + id] = read;
+  }
+})");
+  cl_kernel kernel = make_kernel(program, "rounds");
+  cl_mem out = make_buffer(kItems * kRounds * sizeof(int));
+  const cl_int count = kRounds;
+  EXPECT_EQ(clSetKernelArg(kernel, 0, sizeof out, &out), CL_SUCCESS);
+  EXPECT_EQ(clSetKernelArg(kernel, 1, kItems * sizeof(int), nullptr), CL_SUCCESS);
+  EXPECT_EQ(clSetKernelArg(kernel, 2, sizeof count, &count), CL_SUCCESS);
+  EXPECT_EQ(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &kItems, &kItems, 0, nullptr, nullptr),
+            CL_SUCCESS);
+  const std::vector<int> values = read<int>(out, kItems * kRounds);
+  for (size_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], static_cast<int>(i / kItems * 1000)) << i;
+  clReleaseMemObject(out);
+  clReleaseKernel(kernel);
+  clReleaseProgram(program);
+}
+
 TEST_F(Programs, ClonesKeepTheirOwnArguments) {
   cl_program program = make_program("kernel void k(global int* p, int v) { p[0] = v; }");
   cl_kernel kernel = make_kernel(program, "k");

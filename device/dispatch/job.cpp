@@ -55,6 +55,7 @@ void release_barrier(ResidentGroup& resident) {
     wave.status &= ~kStatusInBarrier;
   }
   group.waves_at_barrier = 0;
+  resident.meet();
 }
 
 }  // namespace
@@ -103,7 +104,7 @@ void Job::run_wave(Wave& wave) {
 bool Job::run_round(ResidentGroup& resident, bool& all_slept, State& state) {
   Group& group = resident.group();
   for (uint32_t i = 0; i < group.wave_count; i++) {
-    Wave& wave = resident.wave(i);
+    Wave& wave = resident.in_turn(i);
     if (wave.exit == Exit::ended || wave.exit == Exit::barrier) continue;
     run_wave(wave);
     consider_helpers();
@@ -175,9 +176,10 @@ struct CompiledRun {
         if (begin == 0) begin = now;
         if (now - begin > 100 * kShareTime) return false;
       }
-      for (wave = 0; wave < group.wave_count; wave++) {
-        Wave& one = resident.wave(wave);
+      for (uint32_t turn = 0; turn < group.wave_count; turn++) {
+        Wave& one = resident.in_turn(turn);
         if (one.exit == Exit::ended) continue;
+        wave = one.index;
         jit::run_compiled(one, resident.frame(one));
         if (one.exit == Exit::ended) {
           group.waves_ended++;

@@ -30,6 +30,7 @@ bool ResidentGroup::start(const LaunchPlan& plan, uint64_t index) {
   group_.waves_ended = group_.waves_at_barrier = 0;
   group_.fault.kind = FaultKind::none;
   lost_ = 0;
+  has_met_ = false;
   group_.lds_size = plan.lds_bytes;
   // A page of slack: an access that straddles the segment's end is caught by its bound, not by luck.
   group_.lds = lds_.reserve(uint64_t{plan.lds_bytes} + 4096);
@@ -71,6 +72,7 @@ bool ResidentGroup::start_after(uint64_t index) {
   index_ = index;
   group_.id = id;
   group_.waves_ended = group_.waves_at_barrier = 0;
+  has_met_ = false;
   bool is_compiled = true;
   for (uint32_t i = 0; i < group_.wave_count; i++) {
     jit::WaveFrame& frame = frames_[i];

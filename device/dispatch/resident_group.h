@@ -43,6 +43,12 @@ class ResidentGroup {
   uint64_t index() const { return index_; }
   Group& group() { return group_; }
   Wave& wave(uint32_t i) { return waves_[i]; }
+  // The wave whose turn is the i-th: behind a barrier from the last to the first. Hardware lets all go on at
+  // once, so that what all of them read there and the first wave overwrites a while later (`sums[0]` of a
+  // reduction in a loop that lacks its second barrier) has been read by then; here, too.
+  Wave& in_turn(uint32_t i) { return waves_[has_met_ ? group_.wave_count - 1 - i : i]; }
+  // All waves have come to a barrier.
+  void meet() { has_met_ = true; }
   // All waves have a compiled kernel.
   bool is_compiled() const;
   // What compiled code knows of the wave.
@@ -66,6 +72,7 @@ class ResidentGroup {
   uint64_t index_ = 0;
   Group group_;
   mutable uint32_t lost_ = 0;  // a bit a wave
+  bool has_met_ = false;
   std::array<uint32_t, 3> size_{};
   std::unique_ptr<Wave[]> waves_{new Wave[kMaxWaves]};
   std::unique_ptr<jit::WaveFrame[]> frames_{new jit::WaveFrame[kMaxWaves]};
