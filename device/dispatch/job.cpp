@@ -89,7 +89,31 @@ void Job::consider_helpers() {
   if (!helpers_called_.exchange(true, std::memory_order_relaxed)) Pool::get().list(*this);
 }
 
+// The rest of the kernel is compiled, too, for a wave that takes long: from the step where it has just let
+// the others run, the head of a loop.
+void Job::resume_compiled(Wave& wave, jit::WaveFrame& frame, uint64_t time) {
+  if (!plan_.compiled || wave.mode.bits != plan_.initial_mode() || (wave.status & kStatusPriv)) return;
+  if (const jit::Kernel* rest = plan_.compiled->rest(wave.step, ~wave.exec() == 0, time)) {
+    rest->enter(frame);
+    frame.has_stored = true;
+  }
+}
+
+void Job::resume_compiled(ResidentGroup& resident, uint64_t time) {
+  for (uint32_t i = 0; i < resident.group().wave_count; i++) {
+    Wave& wave = resident.wave(i);
+    jit::WaveFrame& frame = resident.frame(wave);
+    if (frame.kernel == nullptr && wave.exit == Exit::quantum && wave.budget == 0 && !resident.is_lost(wave))
+      resume_compiled(wave, frame, time / resident.group().wave_count);
+  }
+}
+
 void Job::run_wave(Wave& wave) {
+  jit::WaveFrame& frame = resident_of(wave).frame(wave);
+  if (frame.gave_way && frame.kernel == nullptr) {
+    frame.gave_way = false;
+    resume_compiled(wave, frame, 0);
+  }
   wave.budget = kBudget;
   const uint64_t command = plan_.commands ? plan_.commands->last.load(std::memory_order_relaxed) : 0;
   if (WaveCommands::sequence(command) != wave.commands_seen && !take_command(wave, command)) return;
@@ -311,7 +335,11 @@ void Job::work() {
     if (state == State::out_of_time) {
       const uint64_t begin = __rdtsc();
       state = run_group(*resident, turns.is_fresh ? kSlice : kTurn);
-      if (plan_.compiled && !resident->is_compiled()) plan_.compiled->interpreted(__rdtsc() - begin);
+      if (plan_.compiled && !resident->is_compiled()) {
+        const uint64_t time = __rdtsc() - begin;
+        plan_.compiled->interpreted(time);
+        if (state == State::out_of_time) resume_compiled(*resident, time);
+      }
     }
     switch (state) {
       case State::faulted: record(resident->group().fault); [[fallthrough]];

@@ -57,6 +57,8 @@ class Job {
   State run_share(ResidentGroup& resident, Share& share);
   bool run_round(ResidentGroup& resident, bool& all_slept, State& state);
   void run_wave(Wave& wave);
+  void resume_compiled(Wave& wave, jit::WaveFrame& frame, uint64_t time);
+  void resume_compiled(ResidentGroup& resident, uint64_t time);
   bool take_share(Share& share);
   std::unique_ptr<ResidentGroup> take_next(Share& share, Turns& turns);
   void begin_turns(Turns& turns) const;

@@ -68,6 +68,7 @@ class LaunchPlan {
   // Whether compiled code knows the state that the waves begin in, and what it depends on.
   bool can_compile() const;
   jit::Specialisation specialisation() const;
+  uint32_t initial_mode() const;  // MODE's bits
   // Asks for the compiled forms of the kernel. After bind_code.
   void request_kernel(jit::Tier& tier);
 
@@ -85,7 +86,6 @@ class LaunchPlan {
 
  private:
   uint64_t initial_exec(const Wave& wave, const std::array<uint32_t, 3>& size) const;
-  uint32_t initial_mode() const;
   void fill_user_sgprs();
   void init_traps(Wave& wave) const;
   uint32_t gpr_alloc(uint32_t registers, uint32_t vgprs) const;

@@ -24,6 +24,7 @@ class Kernel;
 // One wave's view of the kernel that it executes.
 struct WaveFrame {
   const Step* steps = nullptr;     // of the code region
+  uint64_t code = 0;               // its address
   SingleStep* singles = nullptr;   // of the kernel, in the order of translation
   uint64_t limit = 0;              // instructions after which a loop gives way
   uint64_t first_address[4] = {};  // of lanes 0, 16, 32 and 48 in the vector access in execution
@@ -33,6 +34,7 @@ struct WaveFrame {
                              // it were there; 0: none does
   bool in_kernel = false;    // compiled code is executing; what the Wave holds of registers is stale
   bool has_stored = false;   // compiled code has written registers into the Wave
+  bool gave_way = false;     // it has stopped at the head of a loop after `limit` instructions
   const Kernel* kernel = nullptr;  // nullptr: the interpreter executes the wave
 };
 

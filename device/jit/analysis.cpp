@@ -5,6 +5,7 @@
 
 #include "device/interp/code.h"
 #include "device/jit/divisions.h"
+#include "device/jit/known_scalars.h"
 
 namespace morgana::device::jit {
 namespace {
@@ -96,8 +97,10 @@ class Classifier {
       case Op::s_incperflevel:
       case Op::s_decperflevel:
       case Op::s_ttracedata: return How::nothing;
-      case Op::s_setprio:
-      case Op::s_getpc_b64: return How::call;
+      case Op::s_setprio: return How::call;
+      case Op::s_getpc_b64: return How::get_pc;
+      case Op::s_call_b64: i.target = i.at + static_cast<uint32_t>(step.imm); return How::subroutine;
+      case Op::s_setpc_b64: return How::ret;
       case Op::s_movrels_b32:
       case Op::s_movrels_b64:
       case Op::s_movreld_b32:
@@ -307,6 +310,8 @@ class Classifier {
             op == Op::v_readfirstlane_b32 || op == Op::v_readlane_b32 || op == Op::v_writelane_b32;
         i.writes_all_lanes = op == Op::v_writelane_b32;
         break;
+      case How::subroutine:
+      case How::ret: i.reads_all = true; break;  // the interpreter may have to go on
       case How::call_all:
       case How::leave:
         i.reads_all = true;
@@ -334,6 +339,8 @@ bool ends_block(const Instruction& i) {
   switch (i.how) {
     case How::branch:
     case How::jump:
+    case How::subroutine:
+    case How::ret:
     case How::end:
     case How::barrier:
     case How::sleep:
@@ -342,9 +349,18 @@ bool ends_block(const Instruction& i) {
   }
 }
 bool falls_through(const Instruction& i) {
-  return i.how != How::jump && i.how != How::end && i.how != How::leave;
+  switch (i.how) {
+    case How::jump:
+    case How::subroutine:
+    case How::ret:
+    case How::end:
+    case How::leave: return false;
+    default: return true;
+  }
 }
-bool has_target(const Instruction& i) { return i.how == How::jump || i.how == How::branch; }
+bool has_target(const Instruction& i) {
+  return i.how == How::jump || i.how == How::branch || i.how == How::subroutine;
+}
 
 class Builder {
  public:
@@ -378,6 +394,7 @@ class Builder {
     while (!pending.empty()) {
       uint32_t at = pending.back();
       pending.pop_back();
+      KnownScalars known;
       while (!found_.contains(at)) {
         const Step* step = decoded(at);
         Instruction i = step ? classifier_.classify(step, at) : Instruction{};
@@ -385,6 +402,9 @@ class Builder {
           i.step = program_.steps + std::min<uint64_t>(at, program_.count);
           i.at = at;
           i.reads_all = true;
+        } else if (step->inst) {
+          find_subroutine(known, i);
+          known.execute(*step->inst, program_.pc(step + step->dwords));
         }
         if (found_.size() >= kMaxInstructions) return false;
         found_.insert(at);
@@ -393,6 +413,12 @@ class Builder {
           leaders_.insert(i.target);
           pending.push_back(i.target);
         }
+        if (i.how == How::subroutine) {
+          const uint32_t next = at + i.step->dwords;
+          flow_.returns.push_back(next);
+          leaders_.insert(next);
+          pending.push_back(next);
+        }
         if (!falls_through(i)) break;
         at += i.step->dwords;
         if (ends_block(i) || i.writes_exec) leaders_.insert(at);
@@ -400,6 +426,14 @@ class Builder {
     }
     std::sort(list_.begin(), list_.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
     return true;
+  }
+
+  void find_subroutine(const KnownScalars& known, Instruction& i) const {
+    if (i.step->inst->row->op != Op::s_swappc_b64) return;
+    const auto target = known.pair(i.step->inst->src[0]);
+    if (!target || !program_.contains(*target) || *target % 4 != 0) return;
+    i.how = How::subroutine;
+    i.target = static_cast<uint32_t>((*target - program_.address) / 4);
   }
 
   void make_blocks() {
@@ -430,6 +464,8 @@ class Builder {
         if (to_dword <= end.at) flow_.blocks[to].is_loop_header = true;
       };
       if (has_target(end)) link(end.target);
+      if (end.how == How::ret)
+        for (const uint32_t next : flow_.returns) link(next);
       if (falls_through(end)) {
         link(end.at + end.step->dwords);
         if (end.how == How::barrier || end.how == How::sleep)

@@ -25,6 +25,9 @@ enum class How : uint8_t {
   exec_op,  // the saveexec family
   branch,   // to `target`, conditionally
   jump,     // to `target`
+  get_pc,
+  subroutine,  // to `target`, if the operand says so
+  ret,         // to where a known subroutine was called from, if the operand says so
   end,
   barrier,
   sleep,
@@ -82,7 +85,8 @@ struct Flow {
   uint32_t entry_block = 0;  // where the kernel begins
   VectorSet vectors;         // registers that some instruction names
   ScalarSet scalars;
-  ScalarSet wide;  // even codes whose pair is used as one 64-bit value
+  ScalarSet wide;                 // even codes whose pair is used as one 64-bit value
+  std::vector<uint32_t> returns;  // dwords behind the calls of known subroutines
 
   // A block is translated twice where that is worth it: for an EXEC of all ones (version 1), whose code needs
   // no masks, and for any other (version 0). The version can change where an instruction writes EXEC, which

@@ -399,6 +399,7 @@ Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entr
     kernel->shares_.leaves += i.how == How::leave;
   }
   kernel->steps_ = program.steps;
+  kernel->address_ = program.address;
   const auto& singles = stored.singles;
   kernel->singles_ = std::make_unique<SingleStep[]>(singles.size());
   for (size_t i = 0; i < singles.size(); i++) {

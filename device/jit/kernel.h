@@ -43,14 +43,15 @@ class Kernel {
   Specialisation key_;
   Shares shares_;
   const Step* steps_ = nullptr;
+  uint64_t address_ = 0;
   Entry entry_ = nullptr;
   std::unique_ptr<SingleStep[]> singles_;
   std::unique_ptr<Linked> linked_;
 };
 
-// Compiles the kernel that begins at `entry`, a step of `program`. An error says why it stays interpreted.
-// nullptr: it would take longer than `worth`, in steps of the time stamp counter; what the store has is
-// always worth it.
+// Compiles the kernel that begins at `entry`, a step of `program`, or the rest of one from there on, given a
+// key without local size. An error says why it stays interpreted. nullptr: it would take longer than `worth`,
+// in steps of the time stamp counter; what the store has is always worth it.
 Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entry, const Specialisation& key,
                                               uint64_t worth = UINT64_MAX);
 

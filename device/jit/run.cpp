@@ -15,6 +15,7 @@ constexpr uint64_t kLimit = 1'000'000;
 void Kernel::enter(WaveFrame& frame) const {
   frame = {};
   frame.steps = steps_;
+  frame.code = address_;
   frame.singles = singles_.get();
   frame.kernel = this;
 }
@@ -24,13 +25,14 @@ void prepare(Wave& wave) { base::apply_mode(wave); }
 void run_compiled(Wave& wave, WaveFrame& frame) {
   wave.exit = Exit::none;
   frame.limit = kLimit;
+  frame.gave_way = false;
   frame.in_kernel = true;
   frame.kernel->entry_(&wave, &frame);
   frame.in_kernel = false;
   if (wave.exit == Exit::fault) return;
   if (frame.entry == kInterpret && wave.exit != Exit::ended) frame.kernel = nullptr;
   // Only a sleeping wave has budget left.
-  if (wave.exit == Exit::quantum && frame.kernel == nullptr) wave.budget = 0;
+  if (frame.gave_way) wave.budget = 0;
 }
 
 void run(Wave& wave, WaveFrame& frame) {

@@ -88,6 +88,7 @@ class Forms final : public Request, public std::enable_shared_from_this<Forms> {
     return form[full_wave].kernel.load(std::memory_order_acquire);
   }
   void interpreted(uint64_t time) override;
+  const Kernel* rest(const Step* at, bool full_wave, uint64_t time) override;
 
   Background& tier;
   Program& program;
@@ -97,6 +98,7 @@ class Forms final : public Request, public std::enable_shared_from_this<Forms> {
   std::atomic<uint64_t> spent{0};  // by the interpreter
   // From where on more of it calls the JIT; kNever: everything wanted is done or on its way.
   std::atomic<uint64_t> patience{kNever};
+  std::atomic<uint64_t> rest_spent{0}, rest_patience{kFirstLook};  // the same for the rest from any loop on
 };
 
 struct Background {
@@ -143,6 +145,44 @@ struct Background {
     }
   }
 
+  std::shared_ptr<Forms> find(Program& program, const Step* entry, const Specialisation& key) {
+    std::lock_guard lock(mutex);
+    return find_locked(program, entry, key);
+  }
+  std::shared_ptr<Forms> find_locked(Program& program, const Step* entry, const Specialisation& key) {
+    auto& known = kernels[entry];
+    for (const auto& one : known)
+      if (one->key == key) return one;
+    return known.emplace_back(std::make_shared<Forms>(*this, program, entry, key));
+  }
+
+  std::shared_ptr<Forms> request(Program& program, const Step* entry, const Specialisation& key, bool full,
+                                 bool partial) {
+    if (policy() == Policy::before) register_exit();
+    std::unique_lock lock(mutex);
+    const std::shared_ptr<Forms> forms = find_locked(program, entry, key);
+    for (const bool which : {true, false}) {
+      if (!(which ? full : partial)) continue;
+      Form& form = forms->form[which];
+      const bool is_first = !std::exchange(form.is_wanted, true);
+      if (policy() == Policy::before) {
+        // The first launch compiles, the others wait for it.
+        if (is_first) {
+          lock.unlock();
+          build(*forms, which, kNever);
+          lock.lock();
+          form.is_done = true;
+          changed.notify_all();
+        }
+        changed.wait(lock, [&] { return form.is_done; });
+      } else if (is_first) {
+        const uint64_t spent = forms->spent.load(std::memory_order_relaxed);
+        forms->patience.store(std::max(spent, kFirstLook), std::memory_order_relaxed);
+      }
+    }
+    return forms;
+  }
+
   void work() {
     std::unique_lock lock(mutex);
     while (true) {
@@ -173,6 +213,48 @@ void Forms::interpreted(uint64_t time) {
   if (patience.exchange(kNever, std::memory_order_relaxed) != kNever) tier.enqueue(*this);
 }
 
+// Whether a branch behind it goes back to `at`. Such a one has been executed, and so decoded.
+bool is_loop_head(const Program& program, const Step* at) {
+  for (const Step* step = at; step < program.steps + program.count;) {
+    const bool is_decoded = step->run.load(std::memory_order_acquire) != level().undecoded && step->inst;
+    if (is_decoded && step->inst->row->format == isa::Format::SOPP &&
+        (step->inst->row->flags & isa::kBranch) && step + step->imm == at)
+      return true;
+    step += is_decoded ? step->dwords : 1;
+  }
+  return false;
+}
+
+const Kernel* Forms::rest(const Step* at, bool full_wave, uint64_t time) {
+  if (in_forked_child.load() || at < program.steps || at >= program.steps + program.count) return nullptr;
+  const uint64_t waited = rest_spent.fetch_add(time, std::memory_order_relaxed) + time;
+  Specialisation unknown = key;
+  unknown.local = {};
+  const std::shared_ptr<Forms> forms = tier.find(program, at, unknown);
+  if (const Kernel* kernel = forms->kernel(full_wave)) return kernel;
+  // Each attempt wants as much again, so that compiling never takes more than interpreting has.
+  if (waited < rest_patience.load(std::memory_order_relaxed) || !is_loop_head(program, at)) return nullptr;
+  register_exit();
+  std::unique_lock lock(tier.mutex);
+  Form& form = forms->form[full_wave];
+  if (waited < rest_patience.load(std::memory_order_relaxed) || form.is_done || form.is_queued)
+    return nullptr;
+  rest_patience.store(2 * waited, std::memory_order_relaxed);
+  forms->spent.store(waited, std::memory_order_relaxed);
+  form.is_wanted = true;
+  if (policy() == Policy::background) {
+    tier.enqueue(*forms);
+    return nullptr;
+  }
+  form.is_queued = true;
+  lock.unlock();
+  const bool is_done = tier.build(*forms, full_wave, waited);
+  lock.lock();
+  form.is_done = is_done;
+  form.is_queued = false;
+  return forms->kernel(full_wave);
+}
+
 }  // namespace
 
 struct Tier::Impl : Background {};
@@ -198,33 +280,7 @@ Tier::~Tier() {
 std::shared_ptr<Request> Tier::request(Program& program, const Step* entry, const Specialisation& key,
                                        bool full, bool partial) {
   if (policy() == Policy::off || in_forked_child.load()) return nullptr;
-  if (policy() == Policy::before) register_exit();
-  std::unique_lock lock(impl_->mutex);
-  std::shared_ptr<Forms> forms;
-  auto& known = impl_->kernels[entry];
-  for (const auto& one : known)
-    if (one->key == key) forms = one;
-  if (!forms) forms = known.emplace_back(std::make_shared<Forms>(*impl_, program, entry, key));
-  for (const bool which : {true, false}) {
-    if (!(which ? full : partial)) continue;
-    Form& form = forms->form[which];
-    const bool is_first = !std::exchange(form.is_wanted, true);
-    if (policy() == Policy::before) {
-      // The first launch compiles, the others wait for it.
-      if (is_first) {
-        lock.unlock();
-        impl_->build(*forms, which, kNever);
-        lock.lock();
-        form.is_done = true;
-        impl_->changed.notify_all();
-      }
-      impl_->changed.wait(lock, [&] { return form.is_done; });
-    } else if (is_first) {
-      const uint64_t spent = forms->spent.load(std::memory_order_relaxed);
-      forms->patience.store(std::max(spent, kFirstLook), std::memory_order_relaxed);
-    }
-  }
-  return forms;
+  return impl_->request(program, entry, key, full, partial);
 }
 
 void Tier::remove(const Program* program) {

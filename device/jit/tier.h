@@ -22,6 +22,9 @@ class Request {
   virtual const Kernel* kernel(bool full_wave) const = 0;
   // The interpreter has executed waves of the kernel for so many steps of the time stamp counter.
   virtual void interpreted(uint64_t time) = 0;
+  // The rest of the kernel from `at` on, for a wave that has come there and has been interpreted for so long
+  // before. nullptr: not (yet) compiled, or `at` is not the head of a loop of this kernel's code.
+  virtual const Kernel* rest(const Step* at, bool full_wave, uint64_t time) = 0;
 };
 
 class Tier {

@@ -101,6 +101,33 @@ llvm::Value* Translator::branch_condition(const Instruction& i) {
   }
 }
 
+// Ends the block. The target that the analysis has found is compared with what the register says.
+void Translator::subroutine(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  if (inst.row->op == Op::s_swappc_b64) {
+    Block *other = block("other"), *known = block("known");
+    b_.CreateCondBr(b_.CreateICmpEQ(scalar_source(i, 0, 2), pc(i.target)), known, other);
+    b_.SetInsertPoint(other);
+    leave_to_interpreter(i);
+    b_.SetInsertPoint(known);
+  }
+  set_s64(inst.dst[0].code, pc(i.at + i.step->dwords));
+  Block* const end = b_.GetInsertBlock();
+  Block* const to = edge(i.target, i);
+  b_.SetInsertPoint(end);
+  b_.CreateBr(to);
+}
+
+// Ends the block.
+void Translator::ret(const Instruction& i) {
+  Block* const other = block("other");
+  Value* const offset = b_.CreateSub(scalar_source(i, 0, 2), code_);
+  llvm::SwitchInst* const where = b_.CreateSwitch(offset, other, static_cast<unsigned>(flow_.returns.size()));
+  for (const uint32_t to : flow_.returns) where->addCase(b_.getInt64(uint64_t{to} * 4), edge(to, i));
+  b_.SetInsertPoint(other);
+  leave_to_interpreter(i);
+}
+
 void Translator::scalar_load(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   Value* offset = b_.getInt64(static_cast<uint64_t>(int64_t{i.step->imm}));

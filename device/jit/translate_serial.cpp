@@ -233,6 +233,7 @@ void Translator::translate_serial(uint32_t index) {
   // The lane in execution begins anew.
   b_.SetInsertPoint(give_way);
   count();
+  b_.CreateStore(b_.getInt8(1), field(frame_, offsetof(WaveFrame, gave_way)));
   leave(Exit::quantum, step_address(flow_.instructions[body.first]), kInterpret);
   version_ = 0;
 }

@@ -120,6 +120,7 @@ void Translator::make_registers() {
   steps_ = b_.CreateLoad(ptr_, field(frame_, offsetof(WaveFrame, steps)), "steps");
   singles_base_ = b_.CreateLoad(ptr_, field(frame_, offsetof(WaveFrame, singles)), "singles");
   limit_ = b_.CreateLoad(i64_, field(frame_, offsetof(WaveFrame, limit)), "limit");
+  code_ = b_.CreateLoad(i64_, field(frame_, offsetof(WaveFrame, code)), "code");
   registers_ = b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, v)), "registers");
   Value* group = b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, group)));
   lds_ = b_.CreateLoad(ptr_, field(group, offsetof(Group, lds)), "lds");
@@ -284,7 +285,22 @@ void Translator::leave(Exit why, Value* step, uint32_t entry) {
   b_.CreateRetVoid();
 }
 
+// At the head of the loop that is block `to`. The wave goes on there, by this kernel if that is an entry.
+void Translator::give_way(uint32_t to) {
+  store_live(flow_.blocks[to].live_in, flow_.blocks[to].s_live_in);
+  b_.CreateStore(b_.getInt8(1), field(frame_, offsetof(WaveFrame, gave_way)));
+  const uint32_t dword = flow_.instructions[flow_.blocks[to].first].at;
+  leave(Exit::quantum, field(steps_, size_t{dword} * kStepBytes), entry_of(to));
+}
+
+uint32_t Translator::entry_of(uint32_t to) const {
+  const auto found = std::find(entries_.begin(), entries_.end(), 2 * to + version_);
+  return found == entries_.end() ? kInterpret : static_cast<uint32_t>(found - entries_.begin());
+}
+
+// Instead of executing `at`, the last of a block, which has been counted.
 void Translator::leave_to_interpreter(const Instruction& at) {
+  b_.CreateStore(b_.CreateSub(b_.CreateLoad(i64_, count_), b_.getInt64(1)), count_);
   store_live(flow_.vectors, flow_.scalars);
   leave(Exit::none, step_address(at), kInterpret);
 }
@@ -305,6 +321,8 @@ void Translator::translate_block(uint32_t index) {
 llvm::BasicBlock* Translator::edge(uint32_t to_dword, const Instruction& last) {
   const uint32_t to = flow_.block_of(to_dword);
   if (to_dword > last.at) return successor(to);
+  Block*& way = back_[2 * to + version_];
+  if (way) return way;
   Block* check = block("back");
   Block* give_way = block("give_way");
   const auto serial = serial_.find(to);
@@ -314,9 +332,8 @@ llvm::BasicBlock* Translator::edge(uint32_t to_dword, const Instruction& last) {
   b_.CreateCondBr(b_.CreateICmpUGT(b_.CreateLoad(i64_, count_), limit_), give_way, on,
                   weights.createUnlikelyBranchWeights());
   b_.SetInsertPoint(give_way);
-  store_live(flow_.blocks[to].live_in, flow_.blocks[to].s_live_in);
-  leave(Exit::quantum, field(steps_, size_t{to_dword} * kStepBytes), kInterpret);
-  return serial == serial_.end() ? check : serial_again(serial->second, check);
+  this->give_way(to);
+  return way = serial == serial_.end() ? check : serial_again(serial->second, check);
 }
 
 void Translator::finish_block(uint32_t index) {
@@ -328,9 +345,7 @@ void Translator::finish_block(uint32_t index) {
   const auto resume = [&](Exit why) {
     const uint32_t to = flow_.block_of(next);
     store_live(flow_.blocks[to].live_in, flow_.blocks[to].s_live_in);
-    uint32_t entry = 0;
-    while (entries_[entry] != 2 * to + version_) entry++;
-    leave(why, field(steps_, size_t{next} * kStepBytes), entry);
+    leave(why, field(steps_, size_t{next} * kStepBytes), entry_of(to));
   };
   switch (last.how) {
     case How::end:
@@ -339,12 +354,9 @@ void Translator::finish_block(uint32_t index) {
       return;
     case How::barrier: resume(Exit::barrier); return;
     case How::sleep: resume(Exit::quantum); return;
-    case How::leave: {
-      // The instruction itself has not been executed.
-      b_.CreateStore(b_.CreateSub(b_.CreateLoad(i64_, count_), b_.getInt64(1)), count_);
-      leave_to_interpreter(last);
-      return;
-    }
+    case How::leave: leave_to_interpreter(last); return;
+    case How::subroutine: subroutine(last); return;
+    case How::ret: ret(last); return;
     case How::jump: {
       Block* to = edge(last.target, last);
       b_.SetInsertPoint(end);
@@ -378,6 +390,7 @@ void Translator::translate_instruction(const Instruction& i) {
     case How::lane: return lane(i);
     case How::scalar_load: return scalar_load(i);
     case How::memory: return memory(i);
+    case How::get_pc: return set_s64(i.step->inst->dst[0].code, pc(i.at + i.step->dwords));
     case How::call: return call(i);
     case How::call_all: return call_all(i);
     default: return;

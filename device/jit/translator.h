@@ -62,6 +62,10 @@ class Translator {
   void load_live(const VectorSet& vectors, const ScalarSet& scalars);
   void store_live(const VectorSet& vectors, const ScalarSet& scalars);
   void leave(Exit why, Value* step, uint32_t entry);
+  void give_way(uint32_t to);
+  uint32_t entry_of(uint32_t to) const;
+  void subroutine(const Instruction& i);
+  void ret(const Instruction& i);
   void leave_to_interpreter(const Instruction& at);
 
   // --- Registers ---
@@ -90,6 +94,7 @@ class Translator {
     return static_cast<uint32_t>(&i - flow_.instructions.data());
   }
   Value* step_address(const Instruction& i);
+  Value* pc(uint32_t dword) { return b_.CreateAdd(code_, b_.getInt64(uint64_t{dword} * 4)); }
   unsigned place(const isa::Operand& operand) const;
 
   // --- Instructions ---
@@ -138,12 +143,13 @@ class Translator {
   llvm::Function* function_ = nullptr;
   Value *wave_ = nullptr, *frame_ = nullptr;
   Value *steps_ = nullptr, *singles_base_ = nullptr, *registers_ = nullptr, *lds_ = nullptr,
-        *limit_ = nullptr;
+        *limit_ = nullptr, *code_ = nullptr;
   llvm::GlobalVariable* mode_ = nullptr;
   std::vector<llvm::AllocaInst*> vectors_, scalars_;
   llvm::AllocaInst *exec_ = nullptr, *scc_ = nullptr, *count_ = nullptr;
   Block* prologue_ = nullptr;
   std::vector<Block*> blocks_;         // 2 * index + version
+  std::map<uint32_t, Block*> back_;    // how a loop goes back to its head, by 2 * index + version
   std::vector<uint32_t> entries_;      // 2 * index + version, by entry number
   unsigned version_ = 0;               // of the block that is being translated
   std::map<uint32_t, Serial> serial_;  // by block

@@ -164,6 +164,7 @@ Setting setting_of(const RandomKernel& kernel, uint64_t seed) {
   setting.waves = random.one_in(3) ? 1 + random.below(3) : 1;
   setting.registers_are_lost = kernel.stores_registers;
   setting.begins_full = random.one_in(2);
+  if (random.one_in(4)) setting.branches = 1 + random.below(8);
   return setting;
 }
 
@@ -184,10 +185,11 @@ Comparison compare_tiers(Target target, const std::vector<uint32_t>& code, const
     for (const bool compiled : {false, true}) {
       rig.restart();
       fill(rig, setting, setting.seed + n * 1'000'003);
-      const Exit exit = rig.run_group(compiled);
+      const Exit exit =
+          compiled && setting.branches ? rig.run_group_after(setting.branches) : rig.run_group(compiled);
       state[compiled] = capture(rig, setting, exit);
     }
-    result.was_compiled = rig.kernel() != nullptr;
+    result.was_compiled = setting.branches ? rig.why_interpreted().empty() : rig.kernel() != nullptr;
     const Verdict verdict = compare(state[0], state[1], setting.exact, result.what);
     if (verdict == Verdict::differs) result.what += fmt::format(" (state {})", n);
     result.verdict = std::max(result.verdict, verdict);
@@ -274,9 +276,10 @@ std::string minimised(RandomKernel kernel, const Setting& first) {
   }
   std::string hex;
   for (const uint32_t word : code) hex += fmt::format("{:08x} ", word);
-  return fmt::format("{} seed {} waves {} lost {} full {}: {}\n  {}\n{}", info(kernel.target).name,
-                     setting.seed, setting.waves, int{setting.registers_are_lost}, int{setting.begins_full},
-                     difference.what, hex, listing(kernel.target, code));
+  return fmt::format("{} seed {} waves {} lost {} full {} after {} branches: {}\n  {}\n{}",
+                     info(kernel.target).name, setting.seed, setting.waves, int{setting.registers_are_lost},
+                     int{setting.begins_full}, setting.branches, difference.what, hex,
+                     listing(kernel.target, code));
 }
 
 }  // namespace morgana::device

@@ -30,7 +30,8 @@ struct Setting {
   uint32_t waves = 1;
   bool registers_are_lost = false;  // only memory is compared
   bool begins_full = false;
-  bool exact = false;  // NaNs, too, are the same bit by bit
+  bool exact = false;     // NaNs, too, are the same bit by bit
+  uint32_t branches = 0;  // taken before compiled code goes on; 0: it is there from the beginning
   bool operator==(const Setting&) const = default;
 };
 Setting setting_of(const RandomKernel& kernel, uint64_t seed);

@@ -80,20 +80,22 @@ Exit WaveRig::run_compiled() {
 }
 
 void WaveRig::compile() {
-  if (std::exchange(is_compiled_, true)) return;
+  if (!std::exchange(is_compiled_, true)) kernel_ = compile_from(plan_->first_step, begins_full_);
+}
+
+std::shared_ptr<const jit::Kernel> WaveRig::compile_from(const Step* step, bool is_full) {
   if (!plan_->can_compile()) {
     why_interpreted_ = "traps, exceptions or address watches";
-    return;
+    return nullptr;
   }
   jit::Specialisation key = plan_->specialisation();
   key.observe_everything = !registers_are_lost_;
-  key.full_wave = begins_full_;
-  if (begins_full_) key.local = launch_.group;
-  auto made = jit::compile(static_cast<Program&>(const_cast<Code&>(*plan_->code)), plan_->first_step, key);
-  if (made.ok())
-    kernel_ = std::move(made).value();
-  else
-    why_interpreted_ = made.error().message;
+  key.full_wave = is_full;
+  if (begins_full_ && step == plan_->first_step) key.local = launch_.group;
+  auto made = jit::compile(static_cast<Program&>(const_cast<Code&>(*plan_->code)), step, key);
+  if (made.ok()) return std::move(made).value();
+  why_interpreted_ = made.error().message;
+  return nullptr;
 }
 
 void WaveRig::restart() {
@@ -115,13 +117,35 @@ Exit WaveRig::run_group(bool compiled) {
     if (compiled && kernel_) kernel_->enter(frame);
     start(wave(i));
   }
+  return run_waves(0);
+}
+
+Exit WaveRig::run_group_after(uint32_t branches) {
+  for (uint32_t i = 0; i < group().wave_count; i++) {
+    resident_.frame(wave(i)).kernel = nullptr;
+    start(wave(i));
+  }
+  return run_waves(branches);
+}
+
+// `branches`: as in run_group_after; 0: on every wave's own tier.
+Exit WaveRig::run_waves(uint32_t branches) {
+  Group& group = resident_.group();
+  std::vector<bool> goes_on(group.wave_count, branches == 0);
   constexpr int kMaxTurns = 100'000;
   for (int turns = 0;;) {
     uint32_t ended = 0;
     for (uint32_t i = 0; i < group.wave_count; i++) {
       Wave& one = wave(i);
       while (one.exit != Exit::ended && one.exit != Exit::barrier) {
-        if (execute(one) == Exit::fault || ++turns > kMaxTurns) return one.exit;
+        if (execute(one, goes_on[i] ? 1'000'000 : branches) == Exit::fault || ++turns > kMaxTurns)
+          return one.exit;
+        if (goes_on[i] || one.exit != Exit::quantum || one.budget != 0) continue;
+        goes_on[i] = true;
+        const bool is_full = ~one.exec() == 0;
+        const auto [rest, is_new] = rests_.try_emplace({one.step, is_full});
+        if (is_new) rest->second = compile_from(one.step, is_full);
+        if (rest->second) rest->second->enter(resident_.frame(one));
       }
       if (one.exit == Exit::ended) ended++;
     }
@@ -131,10 +155,10 @@ Exit WaveRig::run_group(bool compiled) {
   }
 }
 
-Exit WaveRig::execute(Wave& w) {
+Exit WaveRig::execute(Wave& w, uint32_t branches) {
   ensure_guard_installed();
   const uint32_t csr = _mm_getcsr();
-  w.budget = 1'000'000;
+  w.budget = branches;
   do {
     run_guarded(w);
     _mm_setcsr(csr);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -58,6 +59,8 @@ class WaveRig {
   // All waves of the group, one after another from barrier to barrier, until they have ended; a fault, or a
   // wave that goes on too long, stops them.
   Exit run_group(bool compiled);
+  // The same, each wave interpreted for so many taken branches and then compiled from where it is.
+  Exit run_group_after(uint32_t branches);
   // The state before the first instruction, as the launch makes it; LDS and scratch stay.
   void restart();
   // What `run_compiled` and `run_group` have; nullptr: all is interpreted, `why_interpreted` says why.
@@ -70,7 +73,9 @@ class WaveRig {
   uint32_t interrupt() const { return interrupt_.load(); }
 
  private:
-  Exit execute(Wave& wave);
+  Exit execute(Wave& wave, uint32_t branches = 1'000'000);
+  Exit run_waves(uint32_t branches);
+  std::shared_ptr<const jit::Kernel> compile_from(const Step* step, bool is_full);
   void start(Wave& wave);
   void compile();
   const Fault& resident_fault() const { return const_cast<WaveRig*>(this)->group().fault; }
@@ -83,6 +88,7 @@ class WaveRig {
   std::unique_ptr<LaunchPlan> plan_;
   ResidentGroup resident_;
   std::shared_ptr<const jit::Kernel> kernel_;
+  std::map<std::pair<const Step*, bool>, std::shared_ptr<const jit::Kernel>> rests_;
   std::string why_interpreted_;
   bool is_compiled_ = false;
   const bool registers_are_lost_, begins_full_;
