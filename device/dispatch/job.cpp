@@ -26,6 +26,8 @@ constexpr uint64_t kShareTime = 30'000;
 constexpr uint64_t kMaxShare = 1024;
 // Rounds between barriers after which a group that compiled code executes is looked at.
 constexpr uint32_t kRounds = 32;
+// What an instruction takes in the interpreter, in such steps: a thread without a processor spends nothing.
+constexpr uint64_t kMostPerInstruction = 100;
 // A dispatch that lasts longer than this calls for helpers; a shorter one is done before they wake. In steps
 // of the time stamp counter, which is read in a third of the clock's time: about ten microseconds.
 constexpr uint64_t kAlone = 30'000;
@@ -333,10 +335,11 @@ void Job::work() {
       consider_helpers();
     }
     if (state == State::out_of_time) {
-      const uint64_t begin = __rdtsc();
+      const uint64_t begin = __rdtsc(), executed = resident->instructions();
       state = run_group(*resident, turns.is_fresh ? kSlice : kTurn);
       if (plan_.compiled && !resident->is_compiled()) {
-        const uint64_t time = __rdtsc() - begin;
+        const uint64_t time = std::min<uint64_t>(__rdtsc() - begin,
+                                                 kMostPerInstruction * (resident->instructions() - executed));
         plan_.compiled->interpreted(time);
         if (state == State::out_of_time) resume_compiled(*resident, time);
       }
