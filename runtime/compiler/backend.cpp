@@ -16,6 +16,8 @@
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/IPO/Internalize.h>
 
+#include <algorithm>
+
 #include "base/target.h"
 #include "runtime/compiler/device_library.h"
 
@@ -187,9 +189,29 @@ void make_division_exact(llvm::Module& module) {
           instruction.setMetadata(llvm::LLVMContext::MD_fpmath, nullptr);
 }
 
-bool rounds_by_library(const TargetDescription& target) {
+bool is_gfx6(const TargetDescription& target) {
   const auto table = find_target(processor_of(target.processor));
   return table.has_value() && info(*table).generation == Generation::gfx6;
+}
+
+// gfx6 has no flat instructions. A pointer that names no address space gets one where its origin is seen, and
+// so what takes or returns such a pointer becomes part of its callers, whatever the program says of inlining.
+void inline_generic_pointers(llvm::Module& module) {
+  const auto is_generic = [](const llvm::Type* type) {
+    return type->isPointerTy() && type->getPointerAddressSpace() == 0;
+  };
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration() || is_kernel(function)) continue;
+    if (!is_generic(function.getReturnType()) &&
+        std::none_of(function.arg_begin(), function.arg_end(),
+                     [&](const llvm::Argument& argument) { return is_generic(argument.getType()); }))
+      continue;
+    function.removeFnAttr(llvm::Attribute::NoInline);
+    function.removeFnAttr(llvm::Attribute::OptimizeNone);
+    function.addFnAttr(llvm::Attribute::AlwaysInline);
+    for (llvm::User* user : function.users())
+      if (auto* call = llvm::dyn_cast<llvm::CallBase>(user)) call->removeFnAttr(llvm::Attribute::NoInline);
+  }
 }
 
 // gfx6 cannot round doubles to whole numbers, and LLVM's substitutes are not exact: calls of the device
@@ -254,9 +276,9 @@ Status emit_object(Frontend& frontend, const BuildOptions& options, const Target
   MORGANA_CHECK(lower_printf(target, module));
   make_division_exact(module);
   MORGANA_CHECK(link_libraries(module, options, target));
-  if (rounds_by_library(target) && round_by_library(module))
-    MORGANA_CHECK(link_libraries(module, options, target));
+  if (is_gfx6(target) && round_by_library(module)) MORGANA_CHECK(link_libraries(module, options, target));
   internalize(module);
+  if (is_gfx6(target)) inline_generic_pointers(module);
   clang::CompilerInstance& clang = frontend.clang();
   auto stream = std::make_unique<llvm::raw_svector_ostream>(object);
   clang::emitBackendOutput(clang, clang.getCodeGenOpts(), clang.getTarget().getDataLayoutString(), &module,

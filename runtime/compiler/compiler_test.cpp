@@ -489,10 +489,17 @@ TEST(Compiler, PointersOfNoAddressSpaceNeedNoFlatInstructions) {
   constexpr const char* kSum =
       "int sum(const int* at) { return at[0] + at[1]; }\n"
       "kernel void f(global int* a) { int b[2] = {a[2], a[3]}; a[0] = sum(b) + sum(a); }\n";
-  for (const char* options : {"-cl-std=CL2.0 -O0", "-cl-std=clc++ -cl-opt-disable"}) {
-    Built built = build(kSum, options, "gfx600");
-    EXPECT_TRUE(built.ok()) << built.log;
-  }
+  constexpr const char* kApart =
+      "__attribute__((noinline)) int* next(int* at) { return at + 1; }\n"
+      "__attribute__((noinline)) void put(int* to, int value) { *next(to) += value; }\n"
+      "kernel void f(global int* a) { local int l[2]; int b[2] = {a[0], a[1]}; l[1] = 0; put(b, 2); put(l, "
+      "b[1]);"
+      " put(a, l[1]); }\n";
+  for (const char* source : {kSum, kApart})
+    for (const char* options : {"-cl-std=CL2.0", "-cl-std=CL2.0 -O0", "-cl-std=clc++ -cl-opt-disable"}) {
+      Built built = build(source, options, "gfx600");
+      EXPECT_TRUE(built.ok()) << options << built.log;
+    }
 }
 
 // gfx600 cannot split a half: LLVM gives up with a fatal error, which would end the process.
