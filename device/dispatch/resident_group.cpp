@@ -32,10 +32,11 @@ bool ResidentGroup::start(const LaunchPlan& plan, uint64_t index) {
   lost_ = 0;
   has_met_ = false;
   group_.lds_size = plan.lds_bytes;
-  // A page of slack: an access that straddles the segment's end is caught by its bound, not by luck.
-  group_.lds = lds_.reserve(uint64_t{plan.lds_bytes} + 4096);
+  // Room on both sides: compiled code moves whole rows for the lanes of them that are active.
+  group_.lds = lds_.reserve(uint64_t{plan.lds_bytes} + 2 * jit::kLdsRoom);
   uint8_t* registers = registers_.reserve(kRegisterBytes * plan.waves_per_group);
   uint8_t* scratch = scratch_.reserve(plan.scratch_wave_bytes() * plan.waves_per_group + 256);
+  if (group_.lds != nullptr) group_.lds += jit::kLdsRoom;
   if (group_.lds == nullptr || registers == nullptr || scratch == nullptr) return false;
   for (uint32_t i = 0; i < group_.wave_count; i++) {
     Wave& wave = waves_[i];

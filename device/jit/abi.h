@@ -41,6 +41,10 @@ struct WaveFrame {
 // WaveFrame::entry of a wave that the interpreter goes on with.
 inline constexpr uint32_t kInterpret = ~0u;
 
+// Bytes before and behind LDS that may be read, and written with what they hold: a move of whole rows
+// includes the places of inactive lanes, which need not be in LDS.
+inline constexpr uint64_t kLdsRoom = 8192;
+
 using Entry = void (*)(Wave*, WaveFrame*);
 
 // Offsets in the Values of device/interp/vector_frame.h; semantics.cpp asserts them.

@@ -6,6 +6,7 @@
 #include "device/interp/code.h"
 #include "device/jit/divisions.h"
 #include "device/jit/known_scalars.h"
+#include "device/jit/liveness.h"
 
 namespace morgana::device::jit {
 namespace {
@@ -373,7 +374,7 @@ class Builder {
     connect();
     collect_registers();
     find_divisions(flow_, options_.mode);
-    liveness();
+    find_liveness(flow_, options_.observe_everything);
     return true;
   }
 
@@ -502,80 +503,6 @@ class Builder {
     for (int code = 0; code < 128; code += 2)
       if (flow_.scalars.test(code) || flow_.scalars.test(code + 1))
         flow_.scalars.set(code), flow_.scalars.set(code + 1);
-  }
-
-  // --- Liveness: of active lanes, of inactive lanes, of scalars ---
-
-  struct Live {
-    VectorSet active, inactive;
-    ScalarSet scalars;
-    bool operator==(const Live&) const = default;
-  };
-
-  static VectorSet set_of(const Span* spans, int count) {
-    VectorSet set;
-    for (int s = 0; s < count; s++)
-      for (unsigned r = 0; r < spans[s].count && spans[s].first + r < kVectorRegisters; r++)
-        set.set(spans[s].first + r);
-    return set;
-  }
-
-  void before(Instruction& i, Live& live) const {
-    if (i.how == How::end) {
-      live = {};
-      if (options_.observe_everything) live = {flow_.vectors, flow_.vectors, flow_.scalars};
-      return;
-    }
-    if (i.reads_all) {
-      live = {flow_.vectors, flow_.vectors, flow_.scalars};
-      return;
-    }
-    if (i.writes_exec) {
-      const VectorSet any = live.active | live.inactive;
-      if (i.widens) live.inactive = any;
-      live.active = any;
-    }
-    const VectorSet written = set_of(i.v_writes, i.n_v_writes);
-    i.keeps_old = (written & live.inactive).any();
-    i.is_result_dead = (written & (live.active | live.inactive)).none();
-    if (!i.merges) live.active &= ~written;
-    if (i.merges) live.active |= written;
-    const VectorSet read = set_of(i.v_reads, i.n_v_reads);
-    live.active |= read;
-    if (i.crosses_lanes) live.inactive |= read;
-    live.scalars &= ~i.s_writes;
-    live.scalars |= i.s_reads;
-    live.scalars.set(126), live.scalars.set(127);
-    if (i.how == How::memory) {
-      i.live = live.active | live.inactive;
-      i.s_live = live.scalars;
-    }
-  }
-
-  void liveness() {
-    auto& blocks = flow_.blocks;
-    std::vector<Live> in(blocks.size());
-    std::vector<bool> done(blocks.size());
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (size_t b = blocks.size(); b-- > 0;) {
-        Live live;
-        for (const uint32_t next : blocks[b].successors) {
-          live.active |= in[next].active;
-          live.inactive |= in[next].inactive;
-          live.scalars |= in[next].scalars;
-        }
-        for (uint32_t i = blocks[b].count; i-- > 0;) before(flow_.instructions[blocks[b].first + i], live);
-        if (done[b] && live == in[b]) continue;
-        done[b] = true;
-        in[b] = live;
-        changed = true;
-      }
-    }
-    for (size_t b = 0; b < blocks.size(); b++) {
-      blocks[b].live_in = in[b].active | in[b].inactive;
-      blocks[b].s_live_in = in[b].scalars;
-    }
   }
 
   Program& program_;

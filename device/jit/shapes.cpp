@@ -385,20 +385,10 @@ bool Shapes::is_uniform(uint32_t i, unsigned version) const {
   return uniform_group(before_[2 * i + version]) == kLanes;
 }
 
-AddressShape Shapes::address(uint32_t i, unsigned version, uint32_t size, bool pair) const {
+AddressShape Shapes::distances(uint32_t i, unsigned version, bool pair) const {
   const Shape& shape = (pair ? before_pair_ : before_)[2 * i + version];
   AddressShape a;
   if (shape.group < 16) return a;
-  for (int c = 0; c < 4; c++) {
-    const uint32_t* lane = &shape.lane[16 * c];
-    bool row = true, same = true;
-    for (uint32_t l = 0; l < 16; l++) {
-      row = row && lane[l] == lane[0] + l * size;
-      same = same && lane[l] == lane[0];
-    }
-    if (!row && !same) return a;
-    a.form[c] = row ? ChunkForm::row : ChunkForm::same;
-  }
   // Lanes of a group must not go down: the check of the last lane stands for all.
   const auto rises = [&](uint32_t lanes) {
     for (uint32_t l = 1; l < kLanes; l++)
@@ -406,15 +396,35 @@ AddressShape Shapes::address(uint32_t i, unsigned version, uint32_t size, bool p
     return true;
   };
   const uint32_t lanes = shape.group == kLanes && rises(kLanes) ? kLanes : 16;
-  if (!rises(lanes)) return AddressShape{};
+  if (!rises(lanes)) return a;
   for (uint32_t c = 0; c < 4; c++) {
     const uint32_t base = lanes == kLanes ? 0 : 16 * c;
     a.delta[c] = shape.lane[16 * c] - shape.lane[base];
     a.last[c] = shape.lane[base + lanes - 1] - shape.lane[base];
     a.value[c] = shape.lane[16 * c];
   }
+  for (uint32_t l = 0; l < kLanes; l++) a.lane[l] = shape.lane[l] - shape.lane[l / lanes * lanes];
+  a.stride = lanes == kLanes ? a.lane[1] : 0;
+  for (uint32_t l = 0; l < kLanes; l++)
+    if (a.lane[l] != l * a.stride) a.stride = 0;
   a.group = static_cast<uint8_t>(lanes);
   a.is_constant = shape.is_constant();
+  return a;
+}
+
+AddressShape Shapes::address(uint32_t i, unsigned version, uint32_t size, bool pair) const {
+  AddressShape a = distances(i, version, pair);
+  if (a.group == 1) return a;
+  for (uint32_t c = 0; c < 4; c++) {
+    const uint32_t* lane = &a.lane[16 * c];
+    bool row = true, same = true;
+    for (uint32_t l = 0; l < 16; l++) {
+      row = row && lane[l] == lane[0] + l * size;
+      same = same && lane[l] == lane[0];
+    }
+    if (!row && !same) return AddressShape{};
+    a.form[c] = row ? ChunkForm::row : ChunkForm::same;
+  }
   return a;
 }
 

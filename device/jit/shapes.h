@@ -37,7 +37,9 @@ struct AddressShape {
   uint32_t delta[4] = {};  // with group 64: of lane 16i to lane 0
   uint32_t last[4] = {};   // of a group's last lane to its first
   bool is_constant = false;
-  uint32_t value[4] = {};  // of lanes 16i, when constant
+  uint32_t value[4] = {};               // of lanes 16i, when constant
+  std::array<uint32_t, kLanes> lane{};  // of each lane to its group's first
+  uint32_t stride = 0;                  // of all lanes to the ones before, if they are alike in one group
 };
 
 class Shapes {
@@ -49,6 +51,8 @@ class Shapes {
   // Of the address of instruction number `i` of the Flow in a block's version `version`, for records of
   // `size` bytes. `pair`: 64 bits.
   AddressShape address(uint32_t i, unsigned version, uint32_t size, bool pair) const;
+  // The same where the lanes lie in no ChunkForm, though at known distances.
+  AddressShape distances(uint32_t i, unsigned version, bool pair) const;
   // Whether the VGPR that instruction number `i` reads as source 0 is the same in all lanes.
   bool is_uniform(uint32_t i, unsigned version) const;
   // Whether version `version` of block number `b` can be reached.

@@ -2,6 +2,7 @@
 #include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "device/jit/memory_access.h"
 #include "device/jit/translator.h"
@@ -40,11 +41,10 @@ llvm::Value* Translator::wide_bases(const Instruction& i, const AddressShape& sh
   return guard;
 }
 
-// The same of 32-bit offsets: from the SGPR base of GLOBAL, or from LDS's beginning.
+// The same of 32-bit offsets from the SGPR base of GLOBAL.
 llvm::Value* Translator::narrow_bases(const Instruction& i, const AddressShape& shape, Value** bases) {
-  const bool is_lds = i.step->inst->format == isa::Format::DS;
   Value* offsets = active_vgpr(place(i.step->inst->src[0]));
-  Value* base = is_lds ? nullptr : scalar_source(i, 2, 2);
+  Value* base = scalar_source(i, 2, 2);
   Value* guard = nullptr;
   for (unsigned c = 0; c < 4; c++) {
     if (c > 0 && shape.group == kLanes) {
@@ -52,9 +52,7 @@ llvm::Value* Translator::narrow_bases(const Instruction& i, const AddressShape& 
       continue;
     }
     Value* first = shape.is_constant ? b_.getInt32(shape.value[c]) : b_.CreateExtractElement(offsets, 16 * c);
-    bases[c] = b_.CreateZExt(first, i64_);
-    if (is_lds) continue;  // the check of the segment's end covers it
-    bases[c] = b_.CreateAdd(base, bases[c]);
+    bases[c] = b_.CreateAdd(base, b_.CreateZExt(first, i64_));
     if (shape.last[c] == 0) continue;
     Value* fits = b_.CreateICmpULE(first, b_.getInt32(~shape.last[c]));
     guard = guard ? b_.CreateAnd(guard, fits) : fits;
@@ -62,15 +60,7 @@ llvm::Value* Translator::narrow_bases(const Instruction& i, const AddressShape& 
   return guard;
 }
 
-// Bytes of LDS that the instruction may touch: the segment's, and on old targets no more than M0 says.
-llvm::Value* Translator::lds_limit() {
-  Value* limit = b_.getInt32(key_.lds_size);
-  if (target_.generation > Generation::gfx8) return limit;
-  return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, limit, b_.CreateAnd(s32(isa::kM0), 0x1ffff));
-}
-
-template <typename Fast>
-void Translator::guarded(const Instruction& i, Value* good, const Fast& fast) {
+void Translator::guarded(const Instruction& i, Value* good, llvm::function_ref<void()> fast) {
   Block* quick = block("fast");
   Block* slow = block("slow");
   Block* on = block("on");
@@ -84,18 +74,6 @@ void Translator::guarded(const Instruction& i, Value* good, const Fast& fast) {
   b_.CreateBr(on);
   b_.SetInsertPoint(on);
   forget_unmasked(i);
-}
-
-// LDS is the group's own, and its waves share a host thread: an atomic without result is a plain addition.
-void Translator::lds_add(const Instruction& i) {
-  const isa::Inst& inst = *i.step->inst;
-  llvm::AllocaInst *address = temporary(lanes_), *data = temporary(lanes_);
-  b_.CreateAlignedStore(active_vgpr(place(inst.src[0])), address, llvm::Align(256));
-  b_.CreateAlignedStore(active_vgpr(place(inst.src[1])), data, llvm::Align(256));
-  Value* done = call_library(
-      "morgana_add_lds_u32",
-      {lds_, lds_limit(), b_.getInt32(static_cast<uint32_t>(inst.offset)), address, exec(), data});
-  guarded(i, done, [] {});
 }
 
 // Dwords at an offset that all lanes share are neighbours in memory (device/dispatch/scratch.h).
@@ -172,7 +150,17 @@ void Translator::memory(const Instruction& i) {
     is_same = is_same && shape.form[c] == ChunkForm::same && shape.delta[c] == 0;
   }
   Value* bases[4][4] = {};
-  if (is_shaped) shaped_bases(i, shape, offset, used, access.size, bases);
+  Value* guard = nullptr;
+  if (is_lds && shape.group == 1 && access.kind[0] == 'b') {
+    const AddressShape apart = shapes_.distances(number(i), version_, false);
+    if (apart.group > 1 && (!stores || is_full())) return lds_apart(i, apart, access, offset, used);
+  }
+  if (is_shaped && is_lds) {
+    guard = lds_bases(i, shape, offset, used, access.size, bases);
+    if (is_full()) leave_unless(i, std::exchange(guard, nullptr));
+  } else if (is_shaped) {
+    shaped_bases(i, shape, offset, used, bases);
+  }
   // The whole wave as one vector, or as one value.
   const bool is_plain = is_shaped && access.kind[0] == 'b' && ((is_row && access.dwords == 1) || is_same);
   if (is_plain) {
@@ -202,88 +190,86 @@ void Translator::memory(const Instruction& i) {
     for (unsigned p = 0; p < used; p++)
       for (unsigned d = 0; d < access.dwords; d++)
         b_.CreateAlignedStore(active_vgpr(place(inst.src[1 + p]) + d), word(p, d), llvm::Align(256));
-  Value* mask = exec();
-  const std::string verb = stores ? "morgana_store_" : "morgana_load_";
-  Value* done = nullptr;
-  const auto both = [&](Value* ok) { done = done ? b_.CreateAnd(done, ok) : ok; };
-  if (is_shaped) {
-    uint32_t rows = 0;
-    for (unsigned c = 0; c < 4; c++) rows |= (shape.form[c] == ChunkForm::row ? 1u : 0) << c;
-    Value* frame = is_lds ? llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_)) : frame_;
-    for (unsigned p = 0; p < used; p++) {
-      llvm::AllocaInst* table = temporary(llvm::ArrayType::get(i64_, 4));
-      for (unsigned c = 0; c < 4; c++) b_.CreateStore(bases[p][c], field(table, c * 8));
-      if (stores)
-        both(call_library(verb + "shaped_" + access.kind, {frame, table, mask, data[p]}));
-      else
-        both(call_library(
-            verb + "shaped_" + access.kind,
-            {frame, table, b_.getInt32(rows), b_.getInt1(shape.group == kLanes), mask, data[p]}));
-    }
-  } else {
-    llvm::AllocaInst* address[2] = {};
-    for (unsigned w = 0; w < address_words; w++) {
-      address[w] = temporary(lanes_);
-      b_.CreateAlignedStore(active_vgpr(place(inst.src[0]) + w), address[w], llvm::Align(256));
-    }
-    const auto imm = b_.getInt64(static_cast<uint64_t>(int64_t{inst.offset}));
-    if (is_lds) {
-      for (unsigned p = 0; p < used; p++)
-        both(call_library(
-            verb + "lds_" + access.kind,
-            {lds_, lds_limit(), b_.getInt32(static_cast<uint32_t>(offset[p])), address[0], mask, data[p]}));
-    } else if (address_words == 1) {
-      Value* base = b_.CreateAdd(scalar_source(i, 2, 2), imm);
-      both(call_library(verb + "offsets_" + access.kind, {wave_, frame_, base, address[0], mask, data[0]}));
+  const auto move = [&] {
+    Value* mask = exec();
+    const std::string verb = stores ? "morgana_store_" : "morgana_load_";
+    Value* done = nullptr;
+    const auto both = [&](Value* ok) { done = done ? b_.CreateAnd(done, ok) : ok; };
+    if (is_shaped) {
+      uint32_t rows = 0;
+      for (unsigned c = 0; c < 4; c++) rows |= (shape.form[c] == ChunkForm::row ? 1u : 0) << c;
+      Value* frame = is_lds ? llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_)) : frame_;
+      for (unsigned p = 0; p < used; p++) {
+        llvm::AllocaInst* table = temporary(llvm::ArrayType::get(i64_, 4));
+        for (unsigned c = 0; c < 4; c++) b_.CreateStore(bases[p][c], field(table, c * 8));
+        if (stores)
+          both(call_library(verb + "shaped_" + access.kind, {frame, table, mask, data[p]}));
+        else
+          both(call_library(
+              verb + "shaped_" + access.kind,
+              {frame, table, b_.getInt32(rows), b_.getInt1(shape.group == kLanes), mask, data[p]}));
+      }
     } else {
-      both(call_library(verb + "addresses_" + access.kind,
-                        {wave_, frame_, imm, address[0], address[1], mask, b_.getInt1(flat), data[0]}));
+      llvm::AllocaInst* address[2] = {};
+      for (unsigned w = 0; w < address_words; w++) {
+        address[w] = temporary(lanes_);
+        b_.CreateAlignedStore(active_vgpr(place(inst.src[0]) + w), address[w], llvm::Align(256));
+      }
+      const auto imm = b_.getInt64(static_cast<uint64_t>(int64_t{inst.offset}));
+      if (is_lds) {
+        for (unsigned p = 0; p < used; p++)
+          both(call_library(
+              verb + "lds_" + access.kind,
+              {lds_, lds_limit(), b_.getInt32(static_cast<uint32_t>(offset[p])), address[0], mask, data[p]}));
+      } else if (address_words == 1) {
+        Value* base = b_.CreateAdd(scalar_source(i, 2, 2), imm);
+        both(call_library(verb + "offsets_" + access.kind, {wave_, frame_, base, address[0], mask, data[0]}));
+      } else {
+        both(call_library(verb + "addresses_" + access.kind,
+                          {wave_, frame_, imm, address[0], address[1], mask, b_.getInt1(flat), data[0]}));
+      }
     }
-  }
-  guarded(i, done, [&] {
+    return done;
+  };
+  const auto finish = [&] {
     if (stores) return;
     const unsigned to = place(inst.dst[0]);
     for (unsigned p = 0; p < parts; p++)
       for (unsigned d = 0; d < access.dwords; d++)
         set_vgpr(i, to + p * access.dwords + d, b_.CreateAlignedLoad(lanes_, word(p, d), llvm::Align(256)));
+  };
+  if (guard == nullptr) return guarded(i, move(), finish);
+  guarded(i, guard, [&] {
+    move();
+    finish();
   });
 }
 
 // The addresses of the chunks of every part of the access. Lanes that do not have the expected shape, or are
 // out of range, are rare enough to give the wave up.
 void Translator::shaped_bases(const Instruction& i, const AddressShape& shape, const int64_t* offset,
-                              unsigned parts, uint32_t size, Value* (*at)[4]) {
+                              unsigned parts, Value* (*at)[4]) {
   const isa::Inst& inst = *i.step->inst;
-  const bool is_lds = inst.format == isa::Format::DS;
   Value* bases[4];
-  Value* guard = !is_lds && i.step->kind[2] == Source::none
+  Value* guard = i.step->kind[2] == Source::none
                      ? wide_bases(i, shape, inst.row->format == isa::Format::FLAT, bases)
                      : narrow_bases(i, shape, bases);
-  if (is_lds) {
-    // Every part lies within LDS; no sum can wrap in 64 bits.
-    const uint64_t reach = static_cast<uint64_t>(*std::max_element(offset, offset + parts)) + size;
-    Value* limit = b_.CreateZExt(lds_limit(), i64_);
-    for (int c = 0; c < 4; c += shape.group == kLanes ? 4 : 1) {
-      Value* fits = b_.CreateICmpULE(b_.CreateAdd(bases[c], b_.getInt64(reach + shape.last[c])), limit);
-      guard = guard ? b_.CreateAnd(guard, fits) : fits;
-    }
-  }
-  if (guard && !(llvm::isa<llvm::ConstantInt>(guard) && llvm::cast<llvm::ConstantInt>(guard)->isOne())) {
-    Block* shaped = block("shaped");
-    Block* otherwise = block("otherwise");
-    llvm::MDBuilder weights(context_);
-    b_.CreateCondBr(guard, shaped, otherwise, weights.createLikelyBranchWeights());
-    b_.SetInsertPoint(otherwise);
-    store_live(i.live, i.s_live);
-    leave(Exit::none, step_address(i), kInterpret);
-    b_.SetInsertPoint(shaped);
-  }
+  leave_unless(i, guard);
   for (unsigned p = 0; p < parts; p++)
     for (unsigned c = 0; c < 4; c++)
-      at[p][c] = is_lds ? b_.CreateAdd(b_.CreateAdd(b_.CreatePtrToInt(lds_, i64_),
-                                                    b_.getInt64(static_cast<uint64_t>(offset[p]))),
-                                       bases[c])
-                        : b_.CreateAdd(bases[c], b_.getInt64(static_cast<uint64_t>(offset[p])));
+      at[p][c] = b_.CreateAdd(bases[c], b_.getInt64(static_cast<uint64_t>(offset[p])));
+}
+
+void Translator::leave_unless(const Instruction& i, Value* good) {
+  if (!good || (llvm::isa<llvm::ConstantInt>(good) && llvm::cast<llvm::ConstantInt>(good)->isOne())) return;
+  Block* on = block("shaped");
+  Block* otherwise = block("otherwise");
+  llvm::MDBuilder weights(context_);
+  b_.CreateCondBr(good, on, otherwise, weights.createLikelyBranchWeights());
+  b_.SetInsertPoint(otherwise);
+  store_live(i.live, i.s_live);
+  leave(Exit::none, step_address(i), kInterpret);
+  b_.SetInsertPoint(on);
 }
 
 }  // namespace morgana::device::jit

@@ -8,6 +8,7 @@
 // the registers that the operands name brought into the Wave and back. Owned by one compilation.
 #pragma once
 
+#include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "device/jit/analysis.h"
+#include "device/jit/memory_access.h"
 #include "device/jit/serial_loops.h"
 #include "device/jit/shapes.h"
 #include "device/jit/specialisation.h"
@@ -114,10 +116,19 @@ class Translator {
   void scratch(const Instruction& i);
   Value* lds_limit();
   void shaped_bases(const Instruction& i, const AddressShape& shape, const int64_t* offset, unsigned parts,
-                    uint32_t size, Value* (*at)[4]);
+                    Value* (*at)[4]);
+  void leave_unless(const Instruction& i, Value* good);
+  // LDS (translate_lds.cpp).
+  Value* lds_bases(const Instruction& i, const AddressShape& shape, const int64_t* offset, unsigned parts,
+                   uint32_t size, Value* (*at)[4]);
+  void lds_apart(const Instruction& i, const AddressShape& shape, const Access& access, const int64_t* offset,
+                 unsigned parts);
+  void load_apart(const Instruction& i, const AddressShape& shape, const Access& access,
+                  const int64_t* offset, unsigned parts, Value* (*at)[4]);
+  void store_apart(const Instruction& i, const AddressShape& shape, const Access& access,
+                   const int64_t* offset, unsigned parts, Value* (*at)[4]);
   // Branches to what `fast` generates when `good`, else to the interpreter's handler; both go on behind it.
-  template <typename Fast>
-  void guarded(const Instruction& i, Value* good, const Fast& fast);
+  void guarded(const Instruction& i, Value* good, llvm::function_ref<void()> fast);
   Value* wide_bases(const Instruction& i, const AddressShape& shape, bool flat, Value** bases);
   Value* narrow_bases(const Instruction& i, const AddressShape& shape, Value** bases);
   void call(const Instruction& i);

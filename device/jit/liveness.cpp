@@ -1,0 +1,179 @@
+#include "device/jit/liveness.h"
+
+#include <map>
+
+namespace morgana::device::jit {
+namespace {
+
+using isa::Op;
+
+// Where the lanes of a mask come from: all that it has are among these.
+struct Origin {
+  bool is_known = true;
+  bool from_exec = false;
+  uint8_t pairs[2] = {};
+  uint8_t n_pairs = 0;
+};
+
+Origin of_operand(const isa::Operand& operand) {
+  Origin o;
+  if (operand.code == isa::kExecLo && operand.dwords == 2) {
+    o.from_exec = true;
+  } else if (operand.code < 108 && operand.dwords == 2 && operand.code % 2 == 0) {
+    o.pairs[o.n_pairs++] = static_cast<uint8_t>(operand.code);
+  } else {
+    o.is_known = operand.code == 128;  // the constant 0 has no lanes
+  }
+  return o;
+}
+Origin either(const Origin& a, const Origin& b) {
+  Origin o = a;
+  o.is_known = a.is_known && b.is_known && a.n_pairs + b.n_pairs <= 2;
+  o.from_exec = a.from_exec || b.from_exec;
+  for (int k = 0; k < b.n_pairs && o.is_known; k++) o.pairs[o.n_pairs++] = b.pairs[k];
+  return o;
+}
+
+// Of the mask that `i` writes to its first destination, or to EXEC.
+Origin origin_of(const Instruction& i, bool to_exec) {
+  const isa::Inst& inst = *i.step->inst;
+  Origin unknown;
+  unknown.is_known = false;
+  if (i.how == How::vector) {
+    Origin active;
+    active.from_exec = true;
+    return i.vector->writes_mask ? active : unknown;
+  }
+  const auto source = [&](int s) { return of_operand(inst.src[s]); };
+  const isa::Operand exec{isa::kExecLo, isa::Type::b64, 2};
+  switch (inst.row->op) {
+    case Op::s_mov_b64: return source(0);
+    case Op::s_or_b64:
+    case Op::s_xor_b64:
+    case Op::s_cselect_b64: return either(source(0), source(1));
+    case Op::s_andn2_b64: return source(0);
+    case Op::s_and_b64: {
+      const Origin a = source(0), b = source(1);
+      return a.is_known && (a.n_pairs == 0 || !b.is_known || b.n_pairs > 0) ? a : b;
+    }
+    case Op::s_and_saveexec_b64:
+    case Op::s_andn1_saveexec_b64: return of_operand(exec);
+    case Op::s_or_saveexec_b64:
+    case Op::s_xor_saveexec_b64: return to_exec ? either(of_operand(exec), source(0)) : of_operand(exec);
+    case Op::s_andn2_saveexec_b64: return to_exec ? source(0) : of_operand(exec);
+    default: return unknown;
+  }
+}
+
+struct Live {
+  VectorSet active;
+  VectorSet inactive;                   // in any lanes
+  std::map<uint8_t, VectorSet> masked;  // in the lanes of the mask that an SGPR pair holds
+  ScalarSet scalars;
+  bool operator==(const Live&) const = default;
+
+  VectorSet not_active() const {
+    VectorSet all = inactive;
+    for (const auto& [pair, set] : masked) all |= set;
+    return all;
+  }
+  void add(const Live& other) {
+    active |= other.active;
+    inactive |= other.inactive;
+    for (const auto& [pair, set] : other.masked) masked[pair] |= set;
+    scalars |= other.scalars;
+  }
+  // `set` is live in the lanes that come from `origin`, and is known to be where those are active.
+  void add(const Origin& origin, const VectorSet& set) {
+    if (set.none()) return;
+    if (!origin.is_known) inactive |= set;
+    for (int k = 0; k < origin.n_pairs && origin.is_known; k++) masked[origin.pairs[k]] |= set;
+  }
+};
+
+VectorSet set_of(const Span* spans, int count) {
+  VectorSet set;
+  for (int s = 0; s < count; s++)
+    for (unsigned r = 0; r < spans[s].count && spans[s].first + r < kVectorRegisters; r++)
+      set.set(spans[s].first + r);
+  return set;
+}
+
+// Masks and EXEC, from what is live behind `i` to before it.
+void masks_before(const Instruction& i, Live& live) {
+  const VectorSet woken = live.active, rest = live.not_active();
+  const auto is_written = [&](uint8_t pair) { return i.s_writes.test(pair) || i.s_writes.test(pair + 1); };
+  std::map<uint8_t, VectorSet> overwritten;
+  for (auto it = live.masked.begin(); it != live.masked.end();)
+    it = is_written(it->first) ? (overwritten.insert(*it), live.masked.erase(it)) : std::next(it);
+  for (const auto& [pair, set] : overwritten) {
+    const isa::Inst& inst = *i.step->inst;
+    // Carry, comparison or saved EXEC: whichever of the destinations is the whole pair.
+    bool whole = false;
+    for (int d = 0; d < inst.n_dst; d++)
+      whole |= inst.dst[d].present() && inst.dst[d].code == pair && inst.dst[d].dwords == 2;
+    Origin unknown;
+    unknown.is_known = false;
+    live.add(whole ? origin_of(i, false) : unknown, set);
+  }
+  if (!i.writes_exec) return;
+  live.active |= rest;
+  if (i.widens) live.add(origin_of(i, true), woken);
+}
+
+void before(Instruction& i, Live& live, const Live& everything, bool observe_everything) {
+  if (i.how == How::end) {
+    live = observe_everything ? everything : Live{};
+    return;
+  }
+  if (i.reads_all) {
+    live = everything;
+    return;
+  }
+  masks_before(i, live);
+  const VectorSet written = set_of(i.v_writes, i.n_v_writes), inactive = live.not_active();
+  i.keeps_old = (written & inactive).any();
+  i.is_result_dead = (written & (live.active | inactive)).none();
+  if (i.merges)
+    live.active |= written;
+  else
+    live.active &= ~written;
+  const VectorSet read = set_of(i.v_reads, i.n_v_reads);
+  live.active |= read;
+  if (i.crosses_lanes) live.inactive |= read;
+  live.scalars &= ~i.s_writes;
+  live.scalars |= i.s_reads;
+  live.scalars.set(126), live.scalars.set(127);
+  if (i.how == How::memory) {
+    i.live = live.active | live.not_active();
+    i.s_live = live.scalars;
+  }
+}
+
+}  // namespace
+
+void find_liveness(Flow& flow, bool observe_everything) {
+  auto& blocks = flow.blocks;
+  const Live everything{flow.vectors, flow.vectors, {}, flow.scalars};
+  std::vector<Live> in(blocks.size());
+  std::vector<bool> done(blocks.size());
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t b = blocks.size(); b-- > 0;) {
+      Live live;
+      for (const uint32_t next : blocks[b].successors) live.add(in[next]);
+      for (uint32_t i = blocks[b].count; i-- > 0;)
+        before(flow.instructions[blocks[b].first + i], live, everything, observe_everything);
+      if (done[b] && live == in[b]) continue;
+      done[b] = true;
+      in[b] = live;
+      changed = true;
+    }
+  }
+  for (size_t b = 0; b < blocks.size(); b++) {
+    blocks[b].live_in = in[b].active | in[b].not_active();
+    blocks[b].s_live_in = in[b].scalars;
+  }
+}
+
+}  // namespace morgana::device::jit
