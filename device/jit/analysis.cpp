@@ -375,6 +375,7 @@ class Builder {
     collect_registers();
     find_divisions(flow_, options_.mode);
     find_liveness(flow_, options_.observe_everything);
+    find_unchanged(flow_);
     return true;
   }
 

@@ -68,11 +68,17 @@ struct Instruction {
   uint32_t target = 0;  // dword in the region that a branch goes to
 };
 
+// What an instruction may write.
+VectorSet written_vectors(const Instruction& i);
+
 struct Block {
   uint32_t first = 0, count = 0;  // instructions
   std::vector<uint32_t> successors, predecessors;
   VectorSet live_in;  // all lanes or the active ones
   ScalarSet s_live_in;
+  // At its beginning: registers whose values the Wave holds too. What writes a register takes it out.
+  VectorSet in_wave;
+  ScalarSet s_in_wave;
   bool is_loop_header = false;  // a back edge comes here
   bool is_entry = false;        // reached from outside: the beginning, after a barrier
 };

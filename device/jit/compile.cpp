@@ -410,8 +410,9 @@ Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entr
     behind.run.store(fell_through, std::memory_order_relaxed);
     behind.ordinal = copy->ordinal + 1;
   }
-  log(LogLevel::debug, "jit: kernel at {:#x}: ready after {:.1f} ms at {}{}", address, cpu_milliseconds() - begin,
-      reinterpret_cast<const void*>(kernel->entry_), kept ? ", from the cache" : "");
+  log(LogLevel::debug, "jit: kernel at {:#x}: ready after {:.1f} ms at {}{}", address,
+      cpu_milliseconds() - begin, reinterpret_cast<const void*>(kernel->entry_),
+      kept ? ", from the cache" : "");
   return std::shared_ptr<const Kernel>(std::move(kernel));
 }
 

@@ -176,4 +176,37 @@ void find_liveness(Flow& flow, bool observe_everything) {
   }
 }
 
+VectorSet written_vectors(const Instruction& i) {
+  return i.how == How::call_all ? ~VectorSet{} : set_of(i.v_writes, i.n_v_writes);
+}
+
+void find_unchanged(Flow& flow) {
+  auto& blocks = flow.blocks;
+  for (Block& block : blocks) {
+    block.in_wave = block.is_entry ? block.live_in : ~VectorSet{};
+    block.s_in_wave = block.is_entry ? block.s_live_in : ~ScalarSet{};
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Block& block : blocks) {
+      const How end = flow.last(block).how;
+      if (end == How::barrier || end == How::sleep) continue;  // goes on by an entry
+      VectorSet vectors = block.in_wave;
+      ScalarSet scalars = block.s_in_wave;
+      for (uint32_t k = 0; k < block.count; k++) {
+        const Instruction& i = flow.instructions[block.first + k];
+        vectors &= ~written_vectors(i);
+        scalars &= i.how == How::call_all ? ScalarSet{} : ~i.s_writes;
+      }
+      for (const uint32_t next : block.successors) {
+        Block& to = blocks[next];
+        if ((to.in_wave & ~vectors).none() && (to.s_in_wave & ~scalars).none()) continue;
+        to.in_wave &= vectors;
+        to.s_in_wave &= scalars;
+        changed = true;
+      }
+    }
+  }
+}
+
 }  // namespace morgana::device::jit

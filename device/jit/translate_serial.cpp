@@ -153,6 +153,7 @@ void Translator::translate_serial(uint32_t index) {
   // The Wave holds the state at the head of the loop from here on, lane by lane.
   b_.SetInsertPoint(enter);
   const VectorSet enters = (loop.reads | loop.writes) & body.live_in;
+  in_wave_ = body.in_wave, s_in_wave_ = body.s_in_wave;
   store_live(body.live_in | (loop.writes & behind.live_in), body.s_live_in | masks);
   Value* const single = field(frame_, offsetof(WaveFrame, serial_step));
   b_.CreateStore(b_.getInt32(flow_.instructions[body.first].at + 1), single);

@@ -188,9 +188,11 @@ void Translator::load_live(const VectorSet& vectors, const ScalarSet& scalars) {
 void Translator::store_live(const VectorSet& vectors, const ScalarSet& scalars) {
   b_.CreateStore(b_.getInt8(1), field(frame_, offsetof(WaveFrame, has_stored)));
   for (unsigned r = 0; r < kVectorRegisters; r++)
-    if (vectors_[r] && vectors.test(r)) b_.CreateAlignedStore(vgpr(r), wave_v(r), llvm::Align(64));
+    if (vectors_[r] && vectors.test(r) && !in_wave_.test(r))
+      b_.CreateAlignedStore(vgpr(r), wave_v(r), llvm::Align(64));
   for (unsigned code = 0; code < 126; code += 2) {
     if (!scalars_[code] || !(scalars.test(code) || scalars.test(code + 1))) continue;
+    if (s_in_wave_.test(code) && s_in_wave_.test(code + 1)) continue;
     if (flow_.wide.test(code)) {
       b_.CreateAlignedStore(s64(code), wave_s(code), llvm::Align(8));
     } else {
@@ -198,7 +200,7 @@ void Translator::store_live(const VectorSet& vectors, const ScalarSet& scalars) 
       b_.CreateStore(s32(code + 1), wave_s(code + 1));
     }
   }
-  if (scalars.test(kScc)) b_.CreateStore(b_.CreateLoad(i32_, scc_), wave_s(kScc));
+  if (scalars.test(kScc) && !s_in_wave_.test(kScc)) b_.CreateStore(b_.CreateLoad(i32_, scc_), wave_s(kScc));
 }
 
 unsigned Translator::place(const isa::Operand& operand) const {
@@ -313,7 +315,13 @@ void Translator::translate_block(uint32_t index) {
   if (is_full()) b_.CreateStore(b_.getInt64(~uint64_t{0}), exec_);
   std::fill(unmasked_.begin(), unmasked_.end(), nullptr);
   if (const auto serial = serial_.find(index); serial != serial_.end()) choose_serial(serial->second);
-  for (uint32_t i = 0; i < guest.count; i++) translate_instruction(flow_.instructions[guest.first + i]);
+  in_wave_ = guest.in_wave, s_in_wave_ = guest.s_in_wave;
+  for (uint32_t i = 0; i < guest.count; i++) {
+    const Instruction& instruction = flow_.instructions[guest.first + i];
+    translate_instruction(instruction);
+    in_wave_ &= ~written_vectors(instruction);
+    s_in_wave_ &= instruction.how == How::call_all ? ScalarSet{} : ~instruction.s_writes;
+  }
   finish_block(index);
 }
 

@@ -167,7 +167,9 @@ class Translator {
   bool is_serial_ = false;             // what is being translated runs for one lane: all lanes are alike
   std::map<unsigned, llvm::AllocaInst*> bit_of_mask_;  // of that lane, by the mask's code
   std::vector<Value*>
-      unmasked_;  // by place: the last result, as far as this block has written one under EXEC
+      unmasked_;       // by place: the last result, as far as this block has written one under EXEC
+  VectorSet in_wave_;  // registers whose values the Wave holds too, where code is being made
+  ScalarSet s_in_wave_;
   std::vector<const Step*> singles_;
 };
 
