@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 namespace morgana::device::jit {
 namespace {
@@ -289,7 +290,11 @@ void Translator::leave(Exit why, Value* step, uint32_t entry) {
 
 // At the head of the loop that is block `to`. The wave goes on there, by this kernel if that is an entry.
 void Translator::give_way(uint32_t to) {
+  // All ways back to the head have this in common.
+  const VectorSet in_wave = std::exchange(in_wave_, flow_.blocks[to].in_wave);
+  const ScalarSet s_in_wave = std::exchange(s_in_wave_, flow_.blocks[to].s_in_wave);
   store_live(flow_.blocks[to].live_in, flow_.blocks[to].s_live_in);
+  in_wave_ = in_wave, s_in_wave_ = s_in_wave;
   b_.CreateStore(b_.getInt8(1), field(frame_, offsetof(WaveFrame, gave_way)));
   const uint32_t dword = flow_.instructions[flow_.blocks[to].first].at;
   leave(Exit::quantum, field(steps_, size_t{dword} * kStepBytes), entry_of(to));
