@@ -13,7 +13,6 @@ namespace morgana::kmt {
 namespace {
 
 constexpr uint64_t kPage = 4096;
-constexpr uint64_t kHugePage = 2 * 1024 * 1024;
 // Bits of HsaMemFlags that runtimes of 2025 know: memory without an address, an address without memory.
 constexpr HSAuint32 kHalfAllocations = 3u << 18;
 
@@ -67,14 +66,12 @@ HSAKMT_STATUS MemoryTable::allocate(uint32_t node, uint64_t size, HsaMemFlags fl
       return HSAKMT_STATUS_NO_MEMORY;
     if (counts) used_[node] += size;
   }
-  auto memory = runtime::allocate(size, std::max(alignment, size >= kHugePage ? kHugePage : kPage),
-                                  label_of(node, flags));
+  auto memory = runtime::allocate(size, std::max(alignment, kPage), label_of(node, flags));
   std::lock_guard lock(mutex_);
   if (!memory.ok()) {
     if (counts) used_[node] -= size;
     return HSAKMT_STATUS_NO_MEMORY;
   }
-  if (size >= kHugePage && counts) madvise(*memory, size, MADV_HUGEPAGE);
   auto range = std::make_unique<Range>();
   range->address = reinterpret_cast<uint64_t>(*memory);
   range->size = size;
