@@ -71,6 +71,11 @@ class Device {
   void add_code(uint64_t address, uint64_t size);
   void remove_code(uint64_t address);
 
+  // Readies the compiler of hot kernels, once per process and in some milliseconds: for a thread that the
+  // program waits for before it exits, since what a process makes while it exits is destroyed too early.
+  // Without it the first launch that gets hot does so.
+  static void prepare_compiler();
+
   // The trap handler of the dispatches that start from now on: TBA (code added before) and TMA. 0: none; then
   // faults are reported by the Fault that `run` returns.
   void set_trap_handler(uint64_t base, uint64_t memory, TrapUse use = TrapUse::waves);

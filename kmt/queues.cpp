@@ -78,6 +78,7 @@ HSAKMT_STATUS Queues::create(uint32_t node, HSA_QUEUE_TYPE type, void* ring, uin
   const bool has_indices = resource.Queue_read_ptr_aql != nullptr && resource.Queue_write_ptr_aql != nullptr;
   if (type == HSA_QUEUE_COMPUTE_AQL && !has_indices) return HSAKMT_STATUS_INVALID_PARAMETER;
 
+  if (type == HSA_QUEUE_COMPUTE_AQL) device::Device::prepare_compiler();
   auto entry = std::make_shared<Entry>();
   entry->node = node;
   if (event != nullptr) entry->event_id = event->EventId;

@@ -60,6 +60,7 @@ Result<std::shared_ptr<Executable>> Executable::load(Agent& agent, Bytes code_ob
   }
   impl.loaded = std::move(loaded).value();
 
+  device::Device::prepare_compiler();
   for (const auto& segment : impl.loaded.segments) {
     if ((segment.flags & PF_X) == 0) continue;
     agent.device().add_code(segment.address, segment.size);

@@ -63,6 +63,8 @@ void Device::remove_code(uint64_t address) {
   impl_->code.remove(address);
 }
 
+void Device::prepare_compiler() { jit::make_ready(); }
+
 void Device::set_trap_handler(uint64_t base, uint64_t memory, TrapUse use) {
   impl_->trap_memory.store(memory, std::memory_order_relaxed);
   impl_->trap_use.store(use, std::memory_order_relaxed);

@@ -210,6 +210,7 @@ TEST(DispatchDeathTest, TheProcessExitsWithAnEndlessKernelRunning) {
       {
         // Neither is destroyed: the thread that uses them outlives main.
         static Device& device = *new Device(Target::gfx950);
+        Device::prepare_compiler();
         std::thread([] {
           static TestKernel& kernel = *new TestKernel("for_ever", Target::gfx950);
           kernel.launch.grid = {64 * 100, 1, 1};

@@ -100,7 +100,8 @@ struct Flow {
   bool tests_exec = true;  // compare EXEC with all ones after it has been written
 
   const Instruction& last(const Block& block) const { return instructions[block.first + block.count - 1]; }
-  // The versions of its successors that version `version` of a block may lead to: bit 0 and bit 1.
+  // The versions of its successors that version `version` of a block may lead to, as far as its last
+  // instruction tells: bit 0 and bit 1.
   unsigned next_versions(const Block& block, unsigned version) const;
 
   uint32_t block_of(uint32_t dword) const {

@@ -11,6 +11,8 @@ namespace {
 using isa::Op;
 using Lanes = std::array<uint32_t, kLanes>;
 
+constexpr uint16_t kMinusOne = 193;  // the inline constant's operand code
+
 uint8_t zeros_of(uint32_t value) { return value == 0 ? 32 : static_cast<uint8_t>(std::countr_zero(value)); }
 
 Shape constant(uint32_t value) {
@@ -173,6 +175,7 @@ bool is_small(const Shape& s) {
 struct Shapes::State {
   explicit State(size_t registers = 0) : vector(registers), pair(registers) {}
   std::vector<Shape> vector, pair;  // pair: of registers r and r + 1
+  ScalarSet full;                   // even codes whose pair is all ones: an EXEC that was saved
   bool is_reached = false;
 
   bool merge(const State& from) {
@@ -191,7 +194,44 @@ struct Shapes::State {
       if (vector[r].is_known()) take(vector[r], from.vector[r]);
       if (pair[r].is_known()) take(pair[r], from.pair[r]);
     }
+    changed = changed || (full & ~from.full).any();
+    full &= from.full;
     return changed;
+  }
+
+  bool is_full_pair(const isa::Operand& operand, bool exec_is_full) const {
+    if (operand.code == isa::kExecLo) return exec_is_full;
+    if (is_constant(operand.code)) return operand.code == kMinusOne;
+    return operand.is_scalar() && operand.code < 126 && full.test(operand.code);
+  }
+  // What `i` writes to scalar pairs. True: EXEC is all ones afterwards; only said of instructions that write
+  // it.
+  bool write_masks(const Instruction& i, bool exec_is_full) {
+    bool makes_full = false, saves_full = false;
+    if (i.how == How::scalar || i.how == How::exec_op) {
+      const isa::Inst& inst = *i.step->inst;
+      switch (inst.row->op) {
+        case Op::s_mov_b64: makes_full = is_full_pair(inst.src[0], exec_is_full); break;
+        case Op::s_or_b64:
+          makes_full = is_full_pair(inst.src[0], exec_is_full) || is_full_pair(inst.src[1], exec_is_full);
+          break;
+        case Op::s_or_saveexec_b64:
+          makes_full = exec_is_full || is_full_pair(inst.src[0], exec_is_full);
+          saves_full = exec_is_full;
+          break;
+        case Op::s_and_saveexec_b64:
+        case Op::s_xor_saveexec_b64:
+        case Op::s_andn2_saveexec_b64:
+        case Op::s_orn2_saveexec_b64:
+        case Op::s_andn1_saveexec_b64: saves_full = exec_is_full; break;
+        default: break;
+      }
+      if (i.how == How::scalar) saves_full = makes_full;
+    }
+    for (unsigned code = 0; code < 128; code += 2)
+      if (i.s_writes.test(code) || i.s_writes.test(code + 1)) full.reset(code);
+    if (saves_full && i.step->inst->dst[0].code < 126) full.set(i.step->inst->dst[0].code);
+    return makes_full && i.writes_exec;
   }
 };
 
@@ -226,6 +266,7 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) const {
     if (r > 0) state.pair[r - 1] = Shape{};
   };
   if (i.how == How::call_all) {
+    state.full.reset();
     std::fill(state.vector.begin(), state.vector.end(), Shape{});
     std::fill(state.pair.begin(), state.pair.end(), Shape{});
     return;
@@ -345,7 +386,9 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) const {
 
 Shapes::Shapes(const Flow& flow, const std::array<uint32_t, 3>& local, bool packed, int dimensions,
                bool full_wave)
-    : before_(flow.instructions.size() * 2), before_pair_(flow.instructions.size() * 2) {
+    : before_(flow.instructions.size() * 2),
+      before_pair_(flow.instructions.size() * 2),
+      next_versions_(flow.blocks.size() * 2) {
   const auto& blocks = flow.blocks;
   size_t registers = 4;  // the initial ones, and one behind the last
   for (size_t r = 0; r < kVectorRegisters; r++)
@@ -361,6 +404,7 @@ Shapes::Shapes(const Flow& flow, const std::array<uint32_t, 3>& local, bool pack
     const uint32_t node = pending.back(), b = node / 2, version = node % 2;
     pending.pop_back();
     State state = in[node];
+    bool makes_full = false;  // of the last instruction
     for (uint32_t k = 0; k < blocks[b].count; k++) {
       const uint32_t number = blocks[b].first + k;
       const Instruction& i = flow.instructions[number];
@@ -372,8 +416,10 @@ Shapes::Shapes(const Flow& flow, const std::array<uint32_t, 3>& local, bool pack
                                      : regrouped(state.vector[r], uniform_group(state.vector[r + 1]));
       }
       step(i, version == 1, state);
+      makes_full = state.write_masks(i, version == 1);
     }
-    const unsigned versions = flow.next_versions(blocks[b], version);
+    const unsigned versions = makes_full ? 2 : flow.next_versions(blocks[b], version);
+    next_versions_[node] = static_cast<uint8_t>(versions);
     for (const uint32_t next : blocks[b].successors)
       for (uint32_t v = 0; v < 2; v++)
         if ((versions >> v & 1) && in[2 * next + v].merge(state)) pending.push_back(2 * next + v);

@@ -57,6 +57,8 @@ class Shapes {
   bool is_uniform(uint32_t i, unsigned version) const;
   // Whether version `version` of block number `b` can be reached.
   bool is_reached(uint32_t b, unsigned version) const { return reached_[2 * b + version]; }
+  // The versions of its successors that version `version` of block number `b` may lead to: bit 0 and bit 1.
+  unsigned next_versions(uint32_t b, unsigned version) const { return next_versions_[2 * b + version]; }
   // Of VGPR `r` at the beginning of the kernel.
   const Shape& initial(unsigned r) const { return initial_[r]; }
 
@@ -68,6 +70,7 @@ class Shapes {
   std::vector<Shape> before_;  // by instruction and version: of the address (or source 0)
   std::vector<Shape> before_pair_;
   std::vector<bool> reached_;  // by block and version
+  std::vector<uint8_t> next_versions_;
 };
 
 }  // namespace morgana::device::jit

@@ -52,8 +52,7 @@ void before_exit() {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
-// Before the first compilation, by the thread that asks for it: a program waits for its launches before it
-// exits.
+// Before the first compilation.
 void register_exit() {
   static const bool registered = [] {
     warm_up();
@@ -258,6 +257,10 @@ const Kernel* Forms::rest(const Step* at, bool full_wave, uint64_t time) {
 }  // namespace
 
 struct Tier::Impl : Background {};
+
+void make_ready() {
+  if (policy() != Policy::off && !in_forked_child.load()) register_exit();
+}
 
 Tier::Tier() : impl_(std::make_unique<Impl>()) {
   static const bool registered = pthread_atfork(nullptr, nullptr, [] { in_forked_child.store(true); }) == 0;

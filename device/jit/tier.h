@@ -27,6 +27,9 @@ class Request {
   virtual const Kernel* rest(const Step* at, bool full_wave, uint64_t time) = 0;
 };
 
+// Readies LLVM, unless the JIT is off. See Device::prepare_compiler.
+void make_ready();
+
 class Tier {
  public:
   Tier();

@@ -385,7 +385,7 @@ void Translator::finish_block(uint32_t index) {
     }
     default: break;
   }
-  const unsigned versions = flow_.next_versions(guest, version_);
+  const unsigned versions = shapes_.next_versions(index, version_);
   const uint32_t to = 2 * flow_.block_of(next);
   if (versions != 3) {
     b_.CreateBr(blocks_[to + (versions >> 1)]);

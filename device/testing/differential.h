@@ -21,7 +21,8 @@ struct Comparison {
   };
   Verdict verdict = Verdict::same;
   bool was_compiled = false;
-  std::string what;  // differs: the first difference
+  bool is_refused = false;  // some word of the kernel looks like a read of TRAPSTS: it is never compiled
+  std::string what;         // differs: the first difference
 };
 
 // How a kernel is run; follows from the seed of its state.

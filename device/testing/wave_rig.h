@@ -66,6 +66,7 @@ class WaveRig {
   // What `run_compiled` and `run_group` have; nullptr: all is interpreted, `why_interpreted` says why.
   const jit::Kernel* kernel() const { return kernel_.get(); }
   const std::string& why_interpreted() const { return why_interpreted_; }
+  bool is_refused() const { return !plan_->can_compile(); }
   // Address of the first instruction.
   uint64_t entry() const { return launch_.entry; }
   const Fault& fault() const { return resident_fault(); }
