@@ -59,6 +59,13 @@ void Translator::scalar(const Instruction& i) {
     Value* value = scalar_source(i, next, kind == ScalarArgument::b64 ? 2 : 1);
     sources[next++] = b_.CreateZExt(value, i64_);
   }
+  if (inst.row->op == Op::s_lshr_b64) {
+    // LLVM 22's X86 back end never ends with (constant >> a) & b & c & d as a lane mask; so it sees no
+    // constant.
+    llvm::AllocaInst* const unseen = temporary(i64_);
+    b_.CreateStore(sources[0], unseen, true);
+    sources[0] = b_.CreateLoad(i64_, unseen, true);
+  }
   Value* result = scalar_call(i, sources);
   if (i.scalar->dst_dwords != 0) {
     const unsigned code = inst.dst[0].code;

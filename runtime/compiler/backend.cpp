@@ -189,6 +189,21 @@ void make_division_exact(llvm::Module& module) {
           instruction.setMetadata(llvm::LLVMContext::MD_fpmath, nullptr);
 }
 
+// All memory is the host's and takes every atomic operation, whoever shares it. LLVM, who fears memory behind
+// PCI Express, would make loops of compare-and-swap of those that all devices may see. Of integers only: an
+// addition of floats may round otherwise than the loop.
+void let_atomics_be_native(llvm::Module& module) {
+  llvm::MDNode* const yes = llvm::MDNode::get(module.getContext(), {});
+  for (llvm::Function& function : module)
+    for (llvm::BasicBlock& block : function)
+      for (llvm::Instruction& instruction : block)
+        if (auto* atomic = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction);
+            atomic && !atomic->isFloatingPointOperation()) {
+          atomic->setMetadata("amdgpu.no.remote.memory", yes);
+          atomic->setMetadata("amdgpu.no.fine.grained.memory", yes);
+        }
+}
+
 bool is_gfx6(const TargetDescription& target) {
   const auto table = find_target(processor_of(target.processor));
   return table.has_value() && info(*table).generation == Generation::gfx6;
@@ -278,6 +293,7 @@ Status emit_object(Frontend& frontend, const BuildOptions& options, const Target
   MORGANA_CHECK(link_libraries(module, options, target));
   if (is_gfx6(target) && round_by_library(module)) MORGANA_CHECK(link_libraries(module, options, target));
   internalize(module);
+  let_atomics_be_native(module);
   if (is_gfx6(target)) inline_generic_pointers(module);
   clang::CompilerInstance& clang = frontend.clang();
   auto stream = std::make_unique<llvm::raw_svector_ostream>(object);

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+
 #include <unistd.h>
+#include <cstring>
 
 #include <atomic>
 #include <csignal>
@@ -356,6 +358,25 @@ TEST(Compiler, DivisionIsExactUnlessTheProgramAsksForLess) {
   ASSERT_TRUE(build(kQuotient).ok());
   EXPECT_EQ(*build(kQuotient).object, *build(kQuotient, kExact).object);
   EXPECT_NE(*build(kQuotient).object, *build(kQuotient, "-cl-fast-relaxed-math").object);
+}
+
+// The widest scope costs nothing: no loop around a global_atomic_cmpswap (flat opcode 65 of the CDNA4 guide).
+TEST(Compiler, AtomicsOfAllDevicesAreNative) {
+  const auto has_swap = [](const std::string& operation) {
+    const Built built = build(
+        "kernel void f(volatile global atomic_int* a) { int e = 0; " + operation + "; }", "-cl-std=CL3.0");
+    EXPECT_TRUE(built.ok()) << built.log;
+    for (size_t at = 0; built.ok() && at + 4 <= built.object->size(); at += 4) {
+      uint32_t dword;
+      std::memcpy(&dword, built.object->data() + at, 4);
+      if ((dword & 0xfdfe0000) == 0xdd040000) return true;
+    }
+    return false;
+  };
+  EXPECT_FALSE(
+      has_swap("atomic_fetch_or_explicit(a, 1 << get_local_id(0), memory_order_relaxed, "
+               "memory_scope_all_svm_devices)"));
+  EXPECT_TRUE(has_swap("atomic_compare_exchange_strong(a, &e, 1)"));
 }
 
 // LLVM's floor of double for gfx6, told by the greatest number below 1, is not exact
