@@ -30,6 +30,7 @@ void Translator::find_serial_loops() {
   for (uint32_t index = 0; index < flow_.blocks.size(); index++) {
     std::optional<SerialLoop> loop = serial_loop(flow_, index);
     if (!loop || !blocks_[2 * index] || !blocks_[2 * (index + 2)]) continue;
+    if (((loop->reads | loop->writes) & homes_).any()) continue;
     const auto may_gather = [&](uint32_t load) {
       const isa::Inst& inst = *flow_.instructions[load].step->inst;
       const bool pair = flow_.instructions[load].step->kind[2] == Source::none;
@@ -179,7 +180,7 @@ void Translator::translate_serial(uint32_t index) {
   Value* const bit = b_.CreateShl(b_.getInt64(1), lane);
   Value* const at_first = b_.CreateLoad(i64_, allowance);
   each(enters, [&](unsigned r) {
-    b_.CreateStore(splat(b_.CreateLoad(i32_, b_.CreateGEP(i32_, wave_v(r), lane))), vectors_[r]);
+    put_vgpr(r, splat(b_.CreateLoad(i32_, b_.CreateGEP(i32_, wave_v(r), lane))));
   });
   each(loop.masks, [&](unsigned code) {
     Value* own = b_.CreateICmpNE(b_.CreateAnd(before[code], bit), b_.getInt64(0));
@@ -221,7 +222,7 @@ void Translator::translate_serial(uint32_t index) {
   };
   b_.SetInsertPoint(done);
   each((enters | loop.writes) & behind.live_in, [&](unsigned r) {
-    b_.CreateStore(b_.CreateAlignedLoad(lanes_, wave_v(r), llvm::Align(64)), vectors_[r]);
+    put_vgpr(r, b_.CreateAlignedLoad(lanes_, wave_v(r), kRegisterAlign));
   });
   each(loop.set_masks, [&](unsigned code) {
     if (masks.test(code))

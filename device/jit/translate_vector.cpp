@@ -197,7 +197,7 @@ void Translator::lane(const Instruction& i) {
     case Op::v_writelane_b32: {
       const unsigned to = place(inst.dst[0]);
       Value* lane = b_.CreateAnd(scalar_source(i, 1, 1), 63);
-      b_.CreateStore(b_.CreateInsertElement(vgpr(to), of_lane(b_.getInt32(0)), lane), vectors_[to]);
+      put_vgpr(to, b_.CreateInsertElement(vgpr(to), of_lane(b_.getInt32(0)), lane));
       unmasked_[to] = nullptr;
       return;
     }

@@ -63,6 +63,7 @@ llvm::Function* Translator::translate() {
       blocks_.push_back(shapes_.is_reached(i, version) ? block(name.c_str()) : nullptr);
     }
   b_.SetInsertPoint(prologue_);
+  choose_homes();
   make_registers();
   make_entries();
   find_serial_loops();
@@ -102,9 +103,28 @@ llvm::AllocaInst* Translator::temporary(llvm::Type* type) {
 
 // --- Registers ---
 
+void Translator::choose_homes() {
+  std::vector<int> gain(kVectorRegisters, 0);
+  for (const Instruction& i : flow_.instructions) {
+    const bool matrix = i.how == How::call && (i.step->inst->row->flags & (isa::kMfma | isa::kSmfmac));
+    const auto count = [&](const Span* spans, int n) {
+      for (int s = 0; s < n; s++)
+        for (unsigned r = 0; r < spans[s].count; r++) gain[spans[s].first + r] += matrix ? 2 : -1;
+    };
+    count(i.v_reads, i.n_v_reads);
+    count(i.v_writes, i.n_v_writes);
+  }
+  for (unsigned r = 0; r < kVectorRegisters; r++) homes_.set(r, gain[r] > 0);
+}
+
 void Translator::make_registers() {
+  if (homes_.any()) b_.CreateStore(b_.getInt8(1), field(frame_, offsetof(WaveFrame, has_stored)));
+  registers_ = b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, v)), "registers");
   for (unsigned r = 0; r < kVectorRegisters; r++)
-    if (flow_.vectors.test(r)) vectors_[r] = b_.CreateAlloca(lanes_, nullptr, "v" + std::to_string(r));
+    if (homes_.test(r))
+      vectors_[r] = wave_v(r);
+    else if (flow_.vectors.test(r))
+      vectors_[r] = b_.CreateAlloca(lanes_, nullptr, "v" + std::to_string(r));
   for (unsigned code = 0; code < 126; code += 2) {
     if (!flow_.scalars.test(code)) continue;
     if (flow_.wide.test(code)) {
@@ -122,7 +142,6 @@ void Translator::make_registers() {
   singles_base_ = b_.CreateLoad(ptr_, field(frame_, offsetof(WaveFrame, singles)), "singles");
   limit_ = b_.CreateLoad(i64_, field(frame_, offsetof(WaveFrame, limit)), "limit");
   code_ = b_.CreateLoad(i64_, field(frame_, offsetof(WaveFrame, code)), "code");
-  registers_ = b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, v)), "registers");
   Value* group = b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, group)));
   lds_ = b_.CreateLoad(ptr_, field(group, offsetof(Group, lds)), "lds");
 }
@@ -160,7 +179,7 @@ void Translator::enter_beginning() {
       Value* first = b_.CreateSub(b_.CreateLoad(i32_, wave_v(r)), b_.getInt32(lanes[0]));
       ids = b_.CreateAdd(splat(first), ids);
     }
-    b_.CreateStore(ids, vectors_[r]);
+    put_vgpr(r, ids);
   }
 }
 
@@ -171,8 +190,8 @@ llvm::Value* Translator::wave_v(unsigned place) { return field(registers_, size_
 
 void Translator::load_live(const VectorSet& vectors, const ScalarSet& scalars) {
   for (unsigned r = 0; r < kVectorRegisters; r++)
-    if (vectors_[r] && vectors.test(r))
-      b_.CreateStore(b_.CreateAlignedLoad(lanes_, wave_v(r), llvm::Align(64)), vectors_[r]);
+    if (vectors_[r] && !homes_.test(r) && vectors.test(r))
+      put_vgpr(r, b_.CreateAlignedLoad(lanes_, wave_v(r), kRegisterAlign));
   for (unsigned code = 0; code < 126; code += 2) {
     if (!scalars_[code] || !(scalars.test(code) || scalars.test(code + 1))) continue;
     if (flow_.wide.test(code)) {
@@ -189,8 +208,8 @@ void Translator::load_live(const VectorSet& vectors, const ScalarSet& scalars) {
 void Translator::store_live(const VectorSet& vectors, const ScalarSet& scalars) {
   b_.CreateStore(b_.getInt8(1), field(frame_, offsetof(WaveFrame, has_stored)));
   for (unsigned r = 0; r < kVectorRegisters; r++)
-    if (vectors_[r] && vectors.test(r) && !in_wave_.test(r))
-      b_.CreateAlignedStore(vgpr(r), wave_v(r), llvm::Align(64));
+    if (vectors_[r] && vectors.test(r) && !homes_.test(r) && !in_wave_.test(r))
+      b_.CreateAlignedStore(vgpr(r), wave_v(r), kRegisterAlign);
   for (unsigned code = 0; code < 126; code += 2) {
     if (!scalars_[code] || !(scalars.test(code) || scalars.test(code + 1))) continue;
     if (s_in_wave_.test(code) && s_in_wave_.test(code + 1)) continue;
@@ -215,7 +234,7 @@ void Translator::set_vgpr(const Instruction& i, unsigned place, Value* lanes) {
     unmasked_[place] = lanes;
     lanes = b_.CreateSelect(exec_lanes(), lanes, vgpr(place));
   }
-  b_.CreateStore(lanes, vectors_[place]);
+  put_vgpr(place, lanes);
 }
 
 // What an instruction writes has several origins, or another than set_vgpr.
@@ -440,7 +459,9 @@ void Translator::call(const Instruction& i) {
     for (int s = 0; s < count; s++)
       for (unsigned r = 0; r < spans[s].count; r++) action(spans[s].first + r);
   };
-  const auto save = [&](unsigned r) { b_.CreateAlignedStore(vgpr(r), wave_v(r), llvm::Align(64)); };
+  const auto save = [&](unsigned r) {
+    if (!homes_.test(r)) b_.CreateAlignedStore(vgpr(r), wave_v(r), kRegisterAlign);
+  };
   each(i.v_reads, i.n_v_reads, save);
   if (i.keeps_old || i.merges) each(i.v_writes, i.n_v_writes, save);
   const ScalarSet read = i.s_reads | i.s_writes;
@@ -448,7 +469,7 @@ void Translator::call(const Instruction& i) {
   run_single(i);
   forget_unmasked(i);
   each(i.v_writes, i.n_v_writes, [&](unsigned r) {
-    b_.CreateStore(b_.CreateAlignedLoad(lanes_, wave_v(r), llvm::Align(64)), vectors_[r]);
+    if (!homes_.test(r)) put_vgpr(r, b_.CreateAlignedLoad(lanes_, wave_v(r), kRegisterAlign));
   });
   ScalarSet written = i.s_writes;
   if (i.writes_exec) written.set(126);

@@ -3,6 +3,7 @@
 // Registers are allocas that mem2reg turns into values: a VGPR is <64 x i32>, EXEC, VCC and every SGPR pair
 // that some instruction takes as a whole an i64, other SGPRs i32. The function enters at the kernel's
 // beginning or after a barrier, with the live registers loaded from the Wave, and leaves with them stored.
+// VGPRs that mostly matrix instructions use stay in the Wave, where the handler works on them.
 // Blocks exist in two versions (Shapes::next_versions); in that of a full EXEC nothing is masked.
 // What it does not translate it calls the interpreter's handler for (one instruction, SingleStep), with just
 // the registers that the operands name brought into the Wave and back. Owned by one compilation.
@@ -24,6 +25,8 @@
 
 namespace morgana::device::jit {
 
+inline const llvm::Align kRegisterAlign(64);  // of a VGPR in the Wave
+
 class Translator {
  public:
   Translator(llvm::Module& module, const Library& library, const Flow& flow, Target target,
@@ -40,6 +43,7 @@ class Translator {
   using Block = llvm::BasicBlock;
 
   // --- Frame (translator.cpp) ---
+  void choose_homes();
   void make_registers();
   void make_entries();
   void enter_beginning();
@@ -71,7 +75,10 @@ class Translator {
   void leave_to_interpreter(const Instruction& at);
 
   // --- Registers ---
-  Value* vgpr(unsigned place) { return b_.CreateLoad(lanes_, vectors_[place]); }
+  Value* vgpr(unsigned place) { return b_.CreateAlignedLoad(lanes_, vectors_[place], kRegisterAlign); }
+  void put_vgpr(unsigned place, Value* lanes) {
+    b_.CreateAlignedStore(lanes, vectors_[place], kRegisterAlign);
+  }
   // What the active lanes hold, without the lanes that EXEC protected: for lane-by-lane uses.
   Value* active_vgpr(unsigned place) { return unmasked_[place] ? unmasked_[place] : vgpr(place); }
   void set_vgpr(const Instruction& i, unsigned place, Value* lanes);
@@ -156,7 +163,9 @@ class Translator {
   Value *steps_ = nullptr, *singles_base_ = nullptr, *registers_ = nullptr, *lds_ = nullptr,
         *limit_ = nullptr, *code_ = nullptr;
   llvm::GlobalVariable* mode_ = nullptr;
-  std::vector<llvm::AllocaInst*> vectors_, scalars_;
+  std::vector<Value*> vectors_;  // allocas, or places in the Wave
+  VectorSet homes_;              // which are the latter
+  std::vector<llvm::AllocaInst*> scalars_;
   llvm::AllocaInst *exec_ = nullptr, *scc_ = nullptr, *count_ = nullptr;
   Block* prologue_ = nullptr;
   std::vector<Block*> blocks_;         // 2 * index + version
