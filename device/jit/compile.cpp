@@ -2,6 +2,10 @@
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
 #include <llvm/AsmParser/Parser.h>
+#include <llvm/CodeGen/CodeGenTargetMachineImpl.h>
+#include <llvm/CodeGen/MachineModuleInfo.h>
+#include <llvm/CodeGen/Passes.h>
+#include <llvm/CodeGen/TargetPassConfig.h>
 #include <llvm/Config/llvm-config.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -181,11 +185,25 @@ std::unique_ptr<llvm::TargetMachine> target_machine(const llvm::Function& kernel
                                   llvm::CodeGenOptLevel::Default, true));
 }
 
-bool emit(llvm::Module& module, llvm::TargetMachine& machine, llvm::SmallVector<char, 0>& object) {
+bool emit(llvm::Module& module, const llvm::Function& kernel, llvm::TargetMachine& machine,
+          llvm::SmallVector<char, 0>& object) {
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile, true))
+  auto& host = static_cast<llvm::CodeGenTargetMachineImpl&>(machine);
+  llvm::TargetPassConfig* config = host.createPassConfig(passes);
+  config->setDisableVerify(true);
+  // Sinking would move what a later block uses into that block, and undo the order of the instructions.
+  if (kernel.hasFnAttribute(kIsCut)) config->disablePass(&llvm::MachineSinkingLegacyID);
+  auto* modules = new llvm::MachineModuleInfoWrapperPass(&machine);  // both are the pass manager's
+  passes.add(config);
+  passes.add(modules);
+  if (config->addISelPasses()) return false;
+  config->addMachinePasses();
+  config->setInitialized();
+  if (host.addAsmPrinter(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile,
+                         modules->getMMI().getContext()))
     return false;
+  passes.add(llvm::createFreeMachineFunctionPass());
   passes.run(module);
   return true;
 }
@@ -324,7 +342,7 @@ std::optional<Error> generate(const Library& library, const Flow& flow, Target t
   dump(*module, address, "opt");
   const double optimised = cpu_milliseconds();
 
-  if (!emit(*module, *machine, stored.object)) return failed("LLVM cannot emit objects");
+  if (!emit(*module, *function, *machine, stored.object)) return failed("LLVM cannot emit objects");
   dump(stored.object, address);
 
   for (const Step* single : translator.singles())
@@ -469,7 +487,7 @@ void warm_up() {
     module->setTargetTriple(machine->getTargetTriple());
     optimise(*module, *sample, *machine);
     llvm::SmallVector<char, 0> object;
-    (void)emit(*module, *machine, object);
+    (void)emit(*module, *sample, *machine, object);
     (void)linker();
     log(LogLevel::debug, "jit: LLVM is ready after {:.1f} ms", cpu_milliseconds() - begin);
   });

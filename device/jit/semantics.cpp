@@ -3,6 +3,7 @@
 //
 // Vector instructions come from the interpreter's own tables (Library reads their initializers), scalar ones
 // from the rows of the instruction set, memory accesses from memory_paths.h.
+#define MORGANA_CHUNK_OP [[gnu::noinline, gnu::const, maybe_unused]] static
 #define kRows kFloat32Rows
 #include "device/interp/vector_f32.cpp"
 #undef kRows

@@ -3,12 +3,16 @@
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 
+#include <algorithm>
+#include <climits>
 #include <vector>
 
 #include "device/jit/elementwise.h"
@@ -58,6 +62,9 @@ class Splitter {
       if (!i->getType()->isVoidTy()) i->replaceAllUsesWith(llvm::PoisonValue::get(i->getType()));
     for (Instruction* i : replaced_) i->eraseFromParent();
   }
+
+  // One value in all lanes of a part, made for each part anew.
+  const std::vector<llvm::ShuffleVectorInst*>& splats() const { return splats_; }
 
   // Which part of the wave an instruction computes; parts(): none or all.
   unsigned part_of(const Instruction* i) const {
@@ -225,9 +232,23 @@ class Splitter {
     const bool from_wave = is_wave(operand[0]->getType());
     if (!is_wave(type) && !from_wave) return false;
     if (Value* scalar = splat_source(shuffle); scalar && is_wave(type)) {
-      put(shuffle, Parts(parts_, b_.CreateVectorSplat(length(type) / parts_, scalar)));
+      Parts made;
+      for (unsigned p = 0; p < parts_; p++) {
+        Value* splat = noted(b_.CreateVectorSplat(length(type) / parts_, scalar), p);
+        if (auto* repeat = llvm::dyn_cast<llvm::ShuffleVectorInst>(splat)) {
+          noted(repeat->getOperand(0), p);
+          splats_.push_back(repeat);
+        }
+        made.push_back(noted(b_.CreateBitCast(splat, part_type(type)), p));
+      }
+      put(shuffle, made);
       return true;
     }
+    if (!from_wave)
+      if (const Parts joined = joined_parts(shuffle); !joined.empty()) {
+        put(shuffle, joined);
+        return true;
+      }
     const unsigned results = is_wave(type) ? parts_ : 1, count = length(type) / results;
     const unsigned operand_length = length(operand[0]->getType());
     const unsigned piece_length = from_wave ? operand_length / parts_ : operand_length;
@@ -283,12 +304,41 @@ class Splitter {
     return true;
   }
 
-  // x when the shuffle repeats the x that was inserted as element 0.
+  // x when the shuffle repeats the x that was inserted as element 0, perhaps as another type of its size.
   static Value* splat_source(const llvm::ShuffleVectorInst* shuffle) {
     if (!shuffle->isZeroEltSplat()) return nullptr;
-    const auto* insert = llvm::dyn_cast<llvm::InsertElementInst>(shuffle->getOperand(0));
+    const Value* from = shuffle->getOperand(0);
+    if (const auto* cast = llvm::dyn_cast<llvm::BitCastInst>(from);
+        cast && cast->getSrcTy()->isVectorTy() && length(cast->getSrcTy()) == length(cast->getDestTy()))
+      from = cast->getOperand(0);
+    const auto* insert = llvm::dyn_cast<llvm::InsertElementInst>(from);
     const auto* at = insert ? llvm::dyn_cast<llvm::ConstantInt>(insert->getOperand(2)) : nullptr;
     return at && at->isZero() ? insert->getOperand(1) : nullptr;
+  }
+
+  // The parts when shuffles have put them together two by two; else nothing.
+  Parts joined_parts(llvm::ShuffleVectorInst* shuffle) {
+    const unsigned count = length(shuffle->getType()) / parts_;
+    Parts made;
+    for (unsigned p = 0; p < parts_; p++) {
+      Value* from = shuffle;
+      int at = static_cast<int>(p * count);
+      while (auto* joins = llvm::dyn_cast<llvm::ShuffleVectorInst>(from)) {
+        const unsigned here = length(joins->getType());
+        if (here == count) break;
+        const int first = joins->getMaskValue(static_cast<unsigned>(at));
+        for (unsigned k = 0; k < count; k++)
+          if (first < 0 || joins->getMaskValue(static_cast<unsigned>(at) + k) != first + static_cast<int>(k))
+            return {};
+        const int boundary = static_cast<int>(length(joins->getOperand(0)->getType()));
+        from = joins->getOperand(first < boundary ? 0 : 1);
+        at = first < boundary ? first : first - boundary;
+        if (at % static_cast<int>(count) != 0) return {};
+      }
+      if (at != 0 || length(from->getType()) != count) return {};
+      made.push_back(from);
+    }
+    return made;
   }
 
   bool split_intrinsic(llvm::IntrinsicInst* call) {
@@ -334,16 +384,64 @@ class Splitter {
   llvm::DenseMap<const Instruction*, unsigned> part_;
   std::vector<llvm::PHINode*> phis_;
   std::vector<Instruction*> replaced_;
+  std::vector<llvm::ShuffleVectorInst*> splats_;
 };
+
+// How many of the host's vector registers a value takes.
+int registers_of(const Value* value) {
+  const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+  return type && type->getScalarSizeInBits() > 1 ? 1 : 0;
+}
+
+// Some instructions of one part, from the last to the first: always one whose operands add the fewest values
+// to those that live behind it. What the guest's compiler has interleaved is separated again: its registers
+// are many, the host's are few.
+std::vector<Instruction*> by_pressure(const std::vector<Instruction*>& group) {
+  llvm::DenseMap<const Value*, unsigned> position, users;
+  for (unsigned k = 0; k < group.size(); k++) position[group[k]] = k;
+  const auto each_operand = [&](const Instruction* i, const auto& action) {
+    llvm::SmallPtrSet<const Value*, 4> seen;
+    for (const Value* operand : i->operands())
+      if (position.contains(operand) && seen.insert(operand).second) action(operand);
+  };
+  for (const Instruction* i : group) each_operand(i, [&](const Value* operand) { users[operand]++; });
+  llvm::DenseSet<const Value*> live;
+  std::vector<Instruction*> ready, order;
+  for (Instruction* i : group)
+    if (!users.contains(i)) ready.push_back(i);
+  while (!ready.empty()) {
+    size_t best = 0;
+    int least = INT_MAX;
+    for (size_t k = 0; k < ready.size(); k++) {
+      int more = live.contains(ready[k]) ? -registers_of(ready[k]) : 0;
+      each_operand(ready[k],
+                   [&](const Value* operand) { more += live.contains(operand) ? 0 : registers_of(operand); });
+      if (more < least || (more == least && position[ready[k]] > position[ready[best]])) {
+        least = more;
+        best = k;
+      }
+    }
+    Instruction* const chosen = ready[best];
+    ready.erase(ready.begin() + static_cast<ptrdiff_t>(best));
+    order.push_back(chosen);
+    each_operand(chosen, [&](const Value* operand) {
+      live.insert(operand);
+      if (--users[operand] == 0) ready.push_back(group[position[operand]]);
+    });
+  }
+  std::reverse(order.begin(), order.end());
+  return order;
+}
 
 // Between two instructions that touch memory: part after part, as far as dependencies allow.
 void order(const std::vector<Instruction*>& segment, Instruction* behind, const Splitter& splitter,
            unsigned parts) {
   llvm::DenseSet<const Instruction*> waiting;
   for (const Instruction* i : segment) waiting.insert(i);
-  std::vector<Instruction*> left = segment, next;
+  std::vector<Instruction*> left = segment, next, group;
   for (unsigned part = 0; !left.empty(); part = (part + 1) % parts) {
     next.clear();
+    group.clear();
     for (Instruction* i : left) {
       const unsigned own = splitter.part_of(i);
       bool ready = own == part || own == parts;
@@ -355,9 +453,71 @@ void order(const std::vector<Instruction*>& segment, Instruction* behind, const 
         continue;
       }
       waiting.erase(i);
-      i->moveBefore(behind->getIterator());
+      group.push_back(i);
     }
+    for (Instruction* i : by_pressure(group)) i->moveBefore(behind->getIterator());
     left.swap(next);
+  }
+}
+
+// Whether memory stays as it is between a load and an instruction behind it; false also where it is unknown.
+bool is_unchanged_since(const llvm::LoadInst* load, const Instruction* at) {
+  constexpr int kBlocks = 32;
+  const llvm::BasicBlock* block = at->getParent();
+  const Instruction* i = at;
+  for (int blocks = 0; block && blocks < kBlocks; blocks++) {
+    for (i = i ? i->getPrevNode() : &block->back(); i; i = i->getPrevNode()) {
+      if (i == load) return true;
+      if (i->mayWriteToMemory()) return false;
+    }
+    block = block->getSinglePredecessor();
+  }
+  return false;
+}
+
+// A value that is loaded from LDS for all lanes is loaded again where a part needs it: no register has to
+// keep it. LDS is what one thread executes; elsewhere the parts could see different values.
+void load_again(const std::vector<llvm::ShuffleVectorInst*>& splats) {
+  for (llvm::ShuffleVectorInst* splat : splats) {
+    auto* insert = llvm::dyn_cast<llvm::InsertElementInst>(splat->getOperand(0));
+    auto* load = insert ? llvm::dyn_cast<llvm::LoadInst>(insert->getOperand(1)) : nullptr;
+    if (!load || !load->isSimple() || !is_marked_lds(load)) continue;
+    for (llvm::Use& use : llvm::make_early_inc_range(splat->uses())) {
+      auto* user = llvm::cast<Instruction>(use.getUser());
+      if (llvm::isa<llvm::PHINode>(user)) continue;
+      Instruction* at = user;
+      if (!is_unchanged_since(load, at)) at = &*user->getParent()->getFirstInsertionPt();
+      if (!is_unchanged_since(load, at)) continue;
+      Instruction* const value = load->clone();
+      value->insertBefore(at->getIterator());
+      Instruction* const in_vector = insert->clone();
+      in_vector->setOperand(1, value);
+      in_vector->insertBefore(at->getIterator());
+      Instruction* const repeated = splat->clone();
+      repeated->setOperand(0, in_vector);
+      repeated->insertBefore(at->getIterator());
+      use.set(repeated);
+    }
+    for (Instruction* i : {static_cast<Instruction*>(splat), static_cast<Instruction*>(insert)})
+      if (i->use_empty()) i->eraseFromParent();
+  }
+}
+
+// MORGANA_CHUNK_OP. Their branches cut straight-line code into blocks.
+void inline_chunk_functions(llvm::Function& function) {
+  std::vector<llvm::CallInst*> calls;
+  for (llvm::BasicBlock& block : function)
+    for (Instruction& i : block)
+      if (auto* call = llvm::dyn_cast<llvm::CallInst>(&i);
+          call && call->getCalledFunction() && !call->getCalledFunction()->isDeclaration() &&
+          call->getType()->isVectorTy() && call->doesNotAccessMemory())
+        calls.push_back(call);
+  if (!calls.empty()) function.addFnAttr(kIsCut);
+  for (llvm::CallInst* call : calls) {
+    llvm::Function* const callee = call->getCalledFunction();
+    llvm::InlineFunctionInfo info;
+    llvm::InlineFunction(*call, info);
+    if (callee->use_empty()) callee->eraseFromParent();
   }
 }
 
@@ -379,6 +539,8 @@ llvm::PreservedAnalyses SplitWavesPass::run(llvm::Function& function, llvm::Func
       segment.clear();
     }
   }
+  load_again(splitter.splats());
+  inline_chunk_functions(function);
   return llvm::PreservedAnalyses::none();
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "device/jit/memory_access.h"
+#include "device/jit/split_waves.h"
 #include "device/jit/translator.h"
 
 namespace morgana::device::jit {
@@ -174,9 +175,11 @@ void Translator::memory(const Instruction& i) {
           b_.CreateAlignedStore(active_vgpr(place(inst.src[1 + p])), at, llvm::Align(1));
         else if (is_row)
           set_vgpr(i, place(inst.dst[0]) + p, b_.CreateAlignedLoad(lanes_, at, llvm::Align(1)));
-        else
-          set_vgpr(i, place(inst.dst[0]) + p * access.dwords + d,
-                   splat(b_.CreateAlignedLoad(i32_, field(at, 4 * d), llvm::Align(1))));
+        else {
+          llvm::LoadInst* value = b_.CreateAlignedLoad(i32_, field(at, 4 * d), llvm::Align(1));
+          if (is_lds) mark_lds(value);
+          set_vgpr(i, place(inst.dst[0]) + p * access.dwords + d, splat(value));
+        }
       }
     }
     return;

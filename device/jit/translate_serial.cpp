@@ -179,9 +179,8 @@ void Translator::translate_serial(uint32_t index) {
   Value* const lane = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, remaining, b_.getTrue());
   Value* const bit = b_.CreateShl(b_.getInt64(1), lane);
   Value* const at_first = b_.CreateLoad(i64_, allowance);
-  each(enters, [&](unsigned r) {
-    put_vgpr(r, splat(b_.CreateLoad(i32_, b_.CreateGEP(i32_, wave_v(r), lane))));
-  });
+  each(enters,
+       [&](unsigned r) { put_vgpr(r, splat(b_.CreateLoad(i32_, b_.CreateGEP(i32_, wave_v(r), lane)))); });
   each(loop.masks, [&](unsigned code) {
     Value* own = b_.CreateICmpNE(b_.CreateAnd(before[code], bit), b_.getInt64(0));
     b_.CreateStore(masks.test(code) ? b_.getFalse() : own, bit_of_mask_[code]);
@@ -221,9 +220,8 @@ void Translator::translate_serial(uint32_t index) {
     b_.CreateStore(b_.CreateAdd(b_.CreateLoad(i64_, count_), executed), count_);
   };
   b_.SetInsertPoint(done);
-  each((enters | loop.writes) & behind.live_in, [&](unsigned r) {
-    put_vgpr(r, b_.CreateAlignedLoad(lanes_, wave_v(r), kRegisterAlign));
-  });
+  each((enters | loop.writes) & behind.live_in,
+       [&](unsigned r) { put_vgpr(r, b_.CreateAlignedLoad(lanes_, wave_v(r), kRegisterAlign)); });
   each(loop.set_masks, [&](unsigned code) {
     if (masks.test(code))
       b_.CreateStore(b_.CreateAlignedLoad(i64_, wave_s(code), llvm::Align(4)), scalars_[code]);

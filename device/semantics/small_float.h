@@ -6,6 +6,7 @@
 #pragma once
 
 #include "device/semantics/half.h"
+#include "device/semantics/vop_f32.h"
 
 namespace morgana::device::MORGANA_SIMD {
 
@@ -73,9 +74,6 @@ MORGANA_OP u32v encode_small(const SmallFormat& format, f32v x, bool stochastic,
 // Plain decodings of one or two codes (the frame has moved them to the low bits).
 MORGANA_OP f32v v_cvt_f32_fp8(u32v a) { return decode_small(kFp8, a & 0xff); }
 MORGANA_OP f32v v_cvt_f32_bf8(u32v a) { return decode_small(kBf8, a & 0xff); }
-struct PairOfF32 {
-  f32v low, high;
-};
 MORGANA_OP pk_f32v v_cvt_pk_f32_fp8(u32v a) {
   return as<pk_f32v>(PairOfF32{decode_small(kFp8, a & 0xff), decode_small(kFp8, a >> 8 & 0xff)});
 }

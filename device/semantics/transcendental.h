@@ -1,7 +1,7 @@
 // 32-bit reciprocals, roots, exponential, logarithm, sine and cosine.
 //
 // All flush denormal operands whatever MODE says. Greatest errors over all 2^32 operands on AVX-512
-// (docs/precision.md): rcp and sqrt 0.5 ulp, exp, sin and cos below 0.9, rsq and log 0.99. Polynomials are
+// (docs/precision.md): rcp and sqrt 0.5 ulp, exp, rsq, sin and cos below 0.9, log 0.99. Polynomials are
 // own minimax fits.
 #pragma once
 
@@ -14,27 +14,37 @@ MORGANA_OP f32v v_rcp_f32(f32v a) { return 1.0f / flush(a); }
 MORGANA_OP f32v v_rcp_iflag_f32(f32v a) { return v_rcp_f32(a); }
 MORGANA_OP f32v v_sqrt_f32(f32v a) { return __builtin_elementwise_sqrt(flush(a)); }
 #ifdef __AVX512F__
-// The host's estimate of 14 bits, sixteen lanes at a time, and one step of second order.
-MORGANA_OP f32v v_rsq_f32(f32v a) {
-  constexpr int kCount = kN / 16;
-  struct Parts {
-    vec<float, 16> part[kCount];
-  };
-  const auto estimate = [](f32v x) __attribute__((always_inline)) {
-    Parts parts = __builtin_bit_cast(Parts, x);
-    for (int i = 0; i < kCount; i++)
-      parts.part[i] = __builtin_ia32_rsqrt14ps512_mask(parts.part[i], vec<float, 16>(0.0f), 0xffff);
-    return __builtin_bit_cast(f32v, parts);
-  };
-  const f32v y = estimate(a);
-  const f32v error = polynomial_fma(-(a * y), y, f32v(1.0f));
-  const f32v correction = polynomial_fma(error, f32v(0.375f), f32v(0.5f));
-  f32v r = polynomial_fma(y * error, correction, y);
-  // Everything but positive normal numbers.
-  const i32v special = as<i32v>(bits_of(a) - 0x00800000u >= 0x7f000000u);
-  if (any(special)) [[unlikely]]
-    r = special ? estimate(flush(a)) : r;
+// The host's estimate of 14 bits and one Newton step. The estimate has few bits, and its square loses less
+// than its product with the operand would.
+using Chunk16 = vec<float, 16>;
+MORGANA_OP Chunk16 estimate_rsq(Chunk16 x) {
+  return __builtin_ia32_rsqrt14ps512_mask(x, Chunk16(0.0f), 0xffff);
+}
+MORGANA_OP Chunk16 refine_rsq(Chunk16 x, Chunk16 y) {
+  const Chunk16 error = __builtin_elementwise_fma(-x, y * y, Chunk16(1.0f));
+  const auto half = as<Chunk16>(bits_of(y) - 0x00800000u);  // y is normal; the multipliers have enough to do
+  return __builtin_elementwise_fma(half, error, y);
+}
+MORGANA_CHUNK_OP Chunk16 chunk_rsq(Chunk16 a) {
+  Chunk16 r = refine_rsq(a, estimate_rsq(a));
+  // Everything but positive normal numbers, and those whose root's square is denormal.
+  const auto bits = as<vec<uint32_t, 16>>(a);
+  const auto special = bits - 0x00800000u >= 0x7e000000u - 0x00800000u;
+  if (any(special)) [[unlikely]] {
+    const Chunk16 quarter = a * 0.25f;
+    const Chunk16 large = refine_rsq(quarter, estimate_rsq(quarter)) * 0.5f;
+    const auto is_large = bits - 0x7e000000u < 0x7f800000u - 0x7e000000u;
+    r = special ? (is_large ? large : estimate_rsq(flush(a))) : r;
+  }
   return r;
+}
+MORGANA_OP f32v v_rsq_f32(f32v a) {
+  struct Chunks {
+    Chunk16 chunk[kN / 16];
+  };
+  Chunks chunks = __builtin_bit_cast(Chunks, a);
+  for (Chunk16& chunk : chunks.chunk) chunk = chunk_rsq(chunk);
+  return __builtin_bit_cast(f32v, chunks);
 }
 #else
 MORGANA_OP f32v v_rsq_f32(f32v a) {

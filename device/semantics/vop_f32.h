@@ -129,11 +129,22 @@ MORGANA_OP f32v v_cubema_f32(f32v x, f32v y, f32v z) {
   return (z_major ? z : y_major ? y : x) * 2.0f;
 }
 
-// Two values in a register pair.
-MORGANA_OP pk_f32v v_pk_add_f32(pk_f32v a, pk_f32v b) { return a + b; }
-MORGANA_OP pk_f32v v_pk_mul_f32(pk_f32v a, pk_f32v b) { return a * b; }
+// Two values in a register pair: register by register, so that compiled code can take some lanes of both.
+struct PairOfF32 {
+  f32v low, high;
+};
+MORGANA_OP pk_f32v v_pk_add_f32(pk_f32v a, pk_f32v b) {
+  const auto x = as<PairOfF32>(a), y = as<PairOfF32>(b);
+  return as<pk_f32v>(PairOfF32{x.low + y.low, x.high + y.high});
+}
+MORGANA_OP pk_f32v v_pk_mul_f32(pk_f32v a, pk_f32v b) {
+  const auto x = as<PairOfF32>(a), y = as<PairOfF32>(b);
+  return as<pk_f32v>(PairOfF32{x.low * y.low, x.high * y.high});
+}
 MORGANA_OP pk_f32v v_pk_fma_f32(pk_f32v a, pk_f32v b, pk_f32v c) {
-  return __builtin_elementwise_fma(a, b, c);
+  const auto x = as<PairOfF32>(a), y = as<PairOfF32>(b), z = as<PairOfF32>(c);
+  return as<pk_f32v>(PairOfF32{__builtin_elementwise_fma(x.low, y.low, z.low),
+                               __builtin_elementwise_fma(x.high, y.high, z.high)});
 }
 
 }  // namespace morgana::device::MORGANA_SIMD
