@@ -33,8 +33,8 @@ Policy policy() {
     if (wanted == "off") return Policy::off;
     if (wanted == "on") return Policy::background;
     if (wanted == "sync") return Policy::before;
-    log(LogLevel::warn, "MORGANA_JIT={}: neither off, on nor sync", wanted);
-    return Policy::off;
+    log(LogLevel::warn, "MORGANA_JIT={}: neither off, on nor sync; taken for on", wanted);
+    return Policy::background;
   }();
   return chosen;
 }
@@ -144,22 +144,24 @@ struct Background {
     }
   }
 
-  std::shared_ptr<Forms> find(Program& program, const Step* entry, const Specialisation& key) {
-    std::lock_guard lock(mutex);
-    return find_locked(program, entry, key);
-  }
-  std::shared_ptr<Forms> find_locked(Program& program, const Step* entry, const Specialisation& key) {
-    auto& known = kernels[entry];
-    for (const auto& one : known)
+  // With the mutex.
+  std::shared_ptr<Forms> find(const Step* entry, const Specialisation& key) const {
+    const auto known = kernels.find(entry);
+    if (known == kernels.end()) return nullptr;
+    for (const auto& one : known->second)
       if (one->key == key) return one;
-    return known.emplace_back(std::make_shared<Forms>(*this, program, entry, key));
+    return nullptr;
+  }
+  std::shared_ptr<Forms> find_or_make(Program& program, const Step* entry, const Specialisation& key) {
+    if (auto known = find(entry, key)) return known;
+    return kernels[entry].emplace_back(std::make_shared<Forms>(*this, program, entry, key));
   }
 
   std::shared_ptr<Forms> request(Program& program, const Step* entry, const Specialisation& key, bool full,
                                  bool partial) {
     if (policy() == Policy::before) register_exit();
     std::unique_lock lock(mutex);
-    const std::shared_ptr<Forms> forms = find_locked(program, entry, key);
+    const std::shared_ptr<Forms> forms = find_or_make(program, entry, key);
     for (const bool which : {true, false}) {
       if (!(which ? full : partial)) continue;
       Form& form = forms->form[which];
@@ -227,17 +229,22 @@ bool is_loop_head(const Program& program, const Step* at) {
 const Kernel* Forms::rest(const Step* at, bool full_wave, uint64_t time) {
   if (in_forked_child.load() || at < program.steps || at >= program.steps + program.count) return nullptr;
   const uint64_t waited = rest_spent.fetch_add(time, std::memory_order_relaxed) + time;
+  const bool is_worth = waited >= rest_patience.load(std::memory_order_relaxed);
+  if (is_worth) register_exit();
   Specialisation unknown = key;
   unknown.local = {};
-  const std::shared_ptr<Forms> forms = tier.find(program, at, unknown);
-  if (const Kernel* kernel = forms->kernel(full_wave)) return kernel;
-  // Each attempt wants as much again, so that compiling never takes more than interpreting has.
-  if (waited < rest_patience.load(std::memory_order_relaxed) || !is_loop_head(program, at)) return nullptr;
-  register_exit();
   std::unique_lock lock(tier.mutex);
+  std::shared_ptr<Forms> forms = tier.find(at, unknown);
+  if (forms == nullptr) {
+    if (!is_worth) return nullptr;
+    forms = tier.find_or_make(program, at, unknown);
+    if (!is_loop_head(program, at)) forms->form[0].is_done = forms->form[1].is_done = true;
+  }
   Form& form = forms->form[full_wave];
-  if (waited < rest_patience.load(std::memory_order_relaxed) || form.is_done || form.is_queued)
+  if (const Kernel* kernel = forms->kernel(full_wave)) return kernel;
+  if (form.is_done || form.is_queued || waited < rest_patience.load(std::memory_order_relaxed))
     return nullptr;
+  // The next attempt wants as much again, so that compiling never takes more than interpreting has.
   rest_patience.store(2 * waited, std::memory_order_relaxed);
   forms->spent.store(waited, std::memory_order_relaxed);
   form.is_wanted = true;

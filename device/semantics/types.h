@@ -27,8 +27,8 @@
 
 // A function of device/semantics.
 #define MORGANA_OP [[gnu::always_inline, maybe_unused]] static inline
-// Sixteen lanes whose rare cases have a branch: compiled code inlines such functions after it has put one part
-// of the wave behind the other, which a branch over the whole wave would prevent.
+// Sixteen lanes whose rare cases have a branch: compiled code inlines such functions after it has put one
+// part of the wave behind the other, which a branch over the whole wave would prevent.
 #ifndef MORGANA_CHUNK_OP
 #define MORGANA_CHUNK_OP MORGANA_OP
 #endif
