@@ -481,12 +481,7 @@ class Builder {
 
   void collect_registers() {
     for (const Instruction& i : flow_.instructions) {
-      const auto add = [&](const Span& span) {
-        for (unsigned r = 0; r < span.count && span.first + r < kVectorRegisters; r++)
-          flow_.vectors.set(span.first + r);
-      };
-      for (int s = 0; s < i.n_v_reads; s++) add(i.v_reads[s]);
-      for (int s = 0; s < i.n_v_writes; s++) add(i.v_writes[s]);
+      flow_.vectors |= set_of(i.v_reads, i.n_v_reads) | set_of(i.v_writes, i.n_v_writes);
       flow_.scalars |= i.s_reads | i.s_writes;
       if (i.step->inst == nullptr) continue;
       const isa::Inst& inst = *i.step->inst;
@@ -516,6 +511,14 @@ class Builder {
 };
 
 }  // namespace
+
+VectorSet set_of(const Span* spans, int count) {
+  VectorSet set;
+  for (int s = 0; s < count; s++)
+    for (unsigned r = 0; r < spans[s].count && spans[s].first + r < kVectorRegisters; r++)
+      set.set(spans[s].first + r);
+  return set;
+}
 
 unsigned Flow::next_versions(const Block& block, unsigned version) const {
   const Instruction& end = last(block);

@@ -45,6 +45,9 @@ struct Span {
   uint8_t count = 0;
 };
 
+// The registers of `count` spans.
+VectorSet set_of(const Span* spans, int count);
+
 struct Instruction {
   const Step* step = nullptr;
   uint32_t at = 0;  // dword in the region

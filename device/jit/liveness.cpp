@@ -91,14 +91,6 @@ struct Live {
   }
 };
 
-VectorSet set_of(const Span* spans, int count) {
-  VectorSet set;
-  for (int s = 0; s < count; s++)
-    for (unsigned r = 0; r < spans[s].count && spans[s].first + r < kVectorRegisters; r++)
-      set.set(spans[s].first + r);
-  return set;
-}
-
 // Masks and EXEC, from what is live behind `i` to before it.
 void masks_before(const Instruction& i, Live& live) {
   const VectorSet woken = live.active, rest = live.not_active();

@@ -54,14 +54,6 @@ bool is_mask_code(const Flow& flow, uint16_t code) {
   return code < 128 && code % 2 == 0 && (code == isa::kExecLo || flow.wide.test(code));
 }
 
-VectorSet set_of(const Span* spans, int count) {
-  VectorSet set;
-  for (int s = 0; s < count; s++)
-    for (unsigned r = 0; r < spans[s].count && spans[s].first + r < kVectorRegisters; r++)
-      set.set(spans[s].first + r);
-  return set;
-}
-
 class Examiner {
  public:
   Examiner(const Flow& flow, uint32_t index)
