@@ -451,6 +451,68 @@ MORGANA_INLINE bool by_lds_address(uint8_t* lds, uint32_t limit, uint32_t add, c
   return false;
 }
 
+// --- Indices of records from a base, under a full EXEC ---
+
+// What are no four rows.
+template <class Kind>
+[[gnu::noinline]] static void index_lanes(Wave* wave, jit::WaveFrame* frame, uint64_t base,
+                                          const Lanes* index, bool is_signed, Lanes* data) {
+  using Signed = int32_t __attribute__((ext_vector_type(16)));
+  using Signed64 = int64_t __attribute__((ext_vector_type(16)));
+  Lanes low, high;
+  for (int i = 0; i < kChunks; i++) {
+    const Chunk at = index->chunk[i];
+    const Chunk64 wide =
+        is_signed
+            ? __builtin_bit_cast(Chunk64, __builtin_convertvector(__builtin_bit_cast(Signed, at), Signed64))
+            : __builtin_convertvector(at, Chunk64);
+    const Chunk64 address = wide * Chunk64(uint64_t{Kind::kSize}) + Chunk64(base);
+    low.chunk[i] = __builtin_convertvector(address, Chunk);
+    high.chunk[i] = __builtin_convertvector(address >> 32, Chunk);
+  }
+  if (!load_addresses<Kind>(frame, 0, &low, &high, ~uint64_t{0}, false, data))
+    by_address<Kind, false>(wave, frame, 0, &low, &high, false, ~uint64_t{0}, data);
+}
+
+template <class Kind>
+MORGANA_INLINE void load_index(Wave* wave, jit::WaveFrame* frame, uint64_t base, const Lanes* index,
+                               bool is_signed, Lanes* data) {
+  Chunk differs = Chunk(0);
+  bool wraps = false;
+#pragma clang loop unroll(full)
+  for (int i = 0; i < kChunks; i++) {
+    const uint32_t first = index->chunk[i][0];
+    differs |= index->chunk[i] ^ (kIota + first);
+    wraps |= first > (is_signed ? uint32_t{INT32_MAX} : UINT32_MAX) - 15 &&
+             (!is_signed || first <= uint32_t{INT32_MAX});
+  }
+  if (is_zero(differs) && !wraps) [[likely]] {
+#pragma clang loop unroll(full)
+    for (int i = 0; i < kChunks; i++) {
+      const uint32_t first = index->chunk[i][0];
+      const uint64_t wide = is_signed ? static_cast<uint64_t>(int64_t{static_cast<int32_t>(first)}) : first;
+      const uint64_t at = base + wide * Kind::kSize;
+      frame->first_address[i] = at;
+      Kind::load(data, i, reinterpret_cast<const uint8_t*>(at), 0xffff, Space::global);
+    }
+    return;
+  }
+  const Copy<1> lanes(index);
+  Copy<Kind::kRegisters> moved(data);
+  index_lanes<Kind>(wave, frame, base, lanes.lanes, is_signed, moved.lanes);
+  for (int d = 0; d < Kind::kRegisters; d++) data[d] = moved.lanes[d];
+}
+
+#define MORGANA_PATHS(name, Kind)                                                                          \
+  extern "C" void morgana_load_index_##name(Wave* w, jit::WaveFrame* f, uint64_t base, const Lanes* index, \
+                                            bool is_signed, Lanes* data) {                                 \
+    load_index<Kind>(w, f, base, index, is_signed, data);                                                  \
+  }
+MORGANA_PATHS(b32, Dwords<1>)
+MORGANA_PATHS(b64, Dwords<2>)
+MORGANA_PATHS(b128, Dwords<4>)
+#undef MORGANA_PATHS
+
 // Additions to LDS. The shape of the loop is worth a factor of ten: addresses leave the vector two at a time,
 // and the sum is one instruction on memory. False when a lane is out of range or misaligned; nothing has been
 // added then.

@@ -150,6 +150,7 @@ void Translator::memory(const Instruction& i) {
     is_row = is_row && shape.form[c] == ChunkForm::row && shape.delta[c] == 16 * c * access.size;
     is_same = is_same && shape.form[c] == ChunkForm::same && shape.delta[c] == 0;
   }
+  if (!stores && shape.group == 1 && load_by_index(i, access)) return;
   Value* bases[4][4] = {};
   Value* guard = nullptr;
   if (is_lds && shape.group == 1 && access.kind[0] == 'b') {

@@ -129,6 +129,7 @@ void Translator::division(const Instruction& i) {
 
 void Translator::vector(const Instruction& i) {
   if (i.divides) return division(i);
+  note_index(i);
   const isa::Inst& inst = *i.step->inst;
   const VectorFunction& f = *i.vector;
   llvm::AllocaInst* values = temporary(llvm::ArrayType::get(i8_, kValuesSize));

@@ -340,6 +340,8 @@ void Translator::translate_block(uint32_t index) {
   std::fill(unmasked_.begin(), unmasked_.end(), nullptr);
   if (const auto serial = serial_.find(index); serial != serial_.end()) choose_serial(serial->second);
   in_wave_ = guest.in_wave, s_in_wave_ = guest.s_in_wave;
+  first_ = guest.first;
+  index_.clear();
   for (uint32_t i = 0; i < guest.count; i++) {
     const Instruction& instruction = flow_.instructions[guest.first + i];
     translate_instruction(instruction);

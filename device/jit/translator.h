@@ -125,6 +125,16 @@ class Translator {
   void shaped_bases(const Instruction& i, const AddressShape& shape, const int64_t* offset, unsigned parts,
                     Value* (*at)[4]);
   void leave_unless(const Instruction& i, Value* good);
+  // Addresses from indices (translate_index.cpp).
+  struct Index {
+    const Instruction* address = nullptr;  // what computes base + (lanes << shift)
+    Value *lanes = nullptr, *base = nullptr;
+    unsigned shift = 0;
+    bool is_signed = false;
+  };
+  const Instruction* writer_of(const Instruction& i, unsigned place) const;
+  void note_index(const Instruction& i);
+  bool load_by_index(const Instruction& i, const Access& access);
   // LDS (translate_lds.cpp).
   Value* lds_bases(const Instruction& i, const AddressShape& shape, const int64_t* offset, unsigned parts,
                    uint32_t size, Value* (*at)[4]);
@@ -172,6 +182,8 @@ class Translator {
   std::map<uint32_t, Block*> back_;    // how a loop goes back to its head, by 2 * index + version
   std::vector<uint32_t> entries_;      // 2 * index + version, by entry number
   unsigned version_ = 0;               // of the block that is being translated
+  uint32_t first_ = 0;                 // its first instruction
+  std::map<unsigned, Index> index_;    // of that block, by the address's place
   std::map<uint32_t, Serial> serial_;  // by block
   bool is_serial_ = false;             // what is being translated runs for one lane: all lanes are alike
   std::map<unsigned, llvm::AllocaInst*> bit_of_mask_;  // of that lane, by the mask's code
