@@ -63,9 +63,6 @@ class Splitter {
     for (Instruction* i : replaced_) i->eraseFromParent();
   }
 
-  // One value in all lanes of a part, made for each part anew.
-  const std::vector<llvm::ShuffleVectorInst*>& splats() const { return splats_; }
-
   // Which part of the wave an instruction computes; parts(): none or all.
   unsigned part_of(const Instruction* i) const {
     const auto it = part_.find(i);
@@ -235,10 +232,7 @@ class Splitter {
       Parts made;
       for (unsigned p = 0; p < parts_; p++) {
         Value* splat = noted(b_.CreateVectorSplat(length(type) / parts_, scalar), p);
-        if (auto* repeat = llvm::dyn_cast<llvm::ShuffleVectorInst>(splat)) {
-          noted(repeat->getOperand(0), p);
-          splats_.push_back(repeat);
-        }
+        if (auto* repeat = llvm::dyn_cast<llvm::ShuffleVectorInst>(splat)) noted(repeat->getOperand(0), p);
         made.push_back(noted(b_.CreateBitCast(splat, part_type(type)), p));
       }
       put(shuffle, made);
@@ -384,7 +378,6 @@ class Splitter {
   llvm::DenseMap<const Instruction*, unsigned> part_;
   std::vector<llvm::PHINode*> phis_;
   std::vector<Instruction*> replaced_;
-  std::vector<llvm::ShuffleVectorInst*> splats_;
 };
 
 // How many of the host's vector registers a value takes.
@@ -475,9 +468,14 @@ bool is_unchanged_since(const llvm::LoadInst* load, const Instruction* at) {
   return false;
 }
 
-// A value that is loaded from LDS for all lanes is loaded again where a part needs it: no register has to
-// keep it. LDS is what one thread executes; elsewhere the parts could see different values.
-void load_again(const std::vector<llvm::ShuffleVectorInst*>& splats) {
+// A value that is loaded from LDS for all lanes of a part is loaded again where it is needed: no register has
+// to keep it. LDS is what one thread executes; elsewhere the parts could see different values.
+void load_again(llvm::Function& function) {
+  std::vector<llvm::ShuffleVectorInst*> splats;
+  for (llvm::BasicBlock& block : function)
+    for (Instruction& i : block)
+      if (auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(&i); shuffle && shuffle->isZeroEltSplat())
+        splats.push_back(shuffle);
   for (llvm::ShuffleVectorInst* splat : splats) {
     auto* insert = llvm::dyn_cast<llvm::InsertElementInst>(splat->getOperand(0));
     auto* load = insert ? llvm::dyn_cast<llvm::LoadInst>(insert->getOperand(1)) : nullptr;
@@ -539,7 +537,7 @@ llvm::PreservedAnalyses SplitWavesPass::run(llvm::Function& function, llvm::Func
       segment.clear();
     }
   }
-  load_again(splitter.splats());
+  load_again(function);
   inline_chunk_functions(function);
   return llvm::PreservedAnalyses::none();
 }

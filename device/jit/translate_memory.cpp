@@ -2,6 +2,7 @@
 #include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "device/jit/memory_access.h"
@@ -145,7 +146,9 @@ void Translator::memory(const Instruction& i) {
     }
   }
   bool is_shaped = shape.group > 1, is_row = is_full() && shape.group == kLanes, is_same = is_row;
+  bool is_same_by_chunk = is_full() && is_lds && !stores;
   for (uint32_t c = 0; c < 4; c++) {
+    is_same_by_chunk = is_same_by_chunk && shape.form[c] == ChunkForm::same;
     is_shaped = is_shaped && (!stores || shape.form[c] == ChunkForm::row);
     is_row = is_row && shape.form[c] == ChunkForm::row && shape.delta[c] == 16 * c * access.size;
     is_same = is_same && shape.form[c] == ChunkForm::same && shape.delta[c] == 0;
@@ -164,7 +167,8 @@ void Translator::memory(const Instruction& i) {
     shaped_bases(i, shape, offset, used, bases);
   }
   // The whole wave as one vector, or as one value.
-  const bool is_plain = is_shaped && access.kind[0] == 'b' && ((is_row && access.dwords == 1) || is_same);
+  const bool is_plain =
+      is_shaped && access.kind[0] == 'b' && ((is_row && access.dwords == 1) || is_same || is_same_by_chunk);
   if (is_plain) {
     for (unsigned p = 0; p < used; p++) {
       if (!is_lds)
@@ -176,6 +180,8 @@ void Translator::memory(const Instruction& i) {
           b_.CreateAlignedStore(active_vgpr(place(inst.src[1 + p])), at, llvm::Align(1));
         else if (is_row)
           set_vgpr(i, place(inst.dst[0]) + p, b_.CreateAlignedLoad(lanes_, at, llvm::Align(1)));
+        else if (!is_same)
+          set_vgpr(i, place(inst.dst[0]) + p * access.dwords + d, lds_by_chunk(bases[p], 4 * d));
         else {
           llvm::LoadInst* value = b_.CreateAlignedLoad(i32_, field(at, 4 * d), llvm::Align(1));
           if (is_lds) mark_lds(value);
@@ -247,6 +253,23 @@ void Translator::memory(const Instruction& i) {
     move();
     finish();
   });
+}
+
+// Sixteen lanes read one dword of LDS, the next sixteen another.
+llvm::Value* Translator::lds_by_chunk(Value* const* bases, unsigned offset) {
+  Value* chunks[4];
+  for (unsigned c = 0; c < 4; c++) {
+    llvm::LoadInst* value =
+        b_.CreateAlignedLoad(i32_, field(b_.CreateIntToPtr(bases[c], ptr_), offset), llvm::Align(1));
+    mark_lds(value);
+    chunks[c] = b_.CreateVectorSplat(kLanes / 4, value);
+  }
+  const auto join = [&](Value* low, Value* high, int lanes) {
+    llvm::SmallVector<int, kLanes> both(static_cast<size_t>(lanes));
+    std::iota(both.begin(), both.end(), 0);
+    return b_.CreateShuffleVector(low, high, both);
+  };
+  return join(join(chunks[0], chunks[1], kLanes / 2), join(chunks[2], chunks[3], kLanes / 2), kLanes);
 }
 
 // The addresses of the chunks of every part of the access. Lanes that do not have the expected shape, or are

@@ -136,6 +136,7 @@ class Translator {
   void note_index(const Instruction& i);
   bool load_by_index(const Instruction& i, const Access& access);
   // LDS (translate_lds.cpp).
+  Value* lds_by_chunk(Value* const* bases, unsigned offset);
   Value* lds_bases(const Instruction& i, const AddressShape& shape, const int64_t* offset, unsigned parts,
                    uint32_t size, Value* (*at)[4]);
   void lds_apart(const Instruction& i, const AddressShape& shape, const Access& access, const int64_t* offset,
