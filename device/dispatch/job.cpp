@@ -376,6 +376,8 @@ void Job::work() {
     instructions_.fetch_add(resident->instructions(), std::memory_order_relaxed);
     spare_group = std::move(resident);
   }
+  // Stores past the caches come in no order: what follows the launch must find them done.
+  if (plan_.streams_from != jit::kNeverStreams) _mm_sfence();
 }
 
 }  // namespace morgana::device

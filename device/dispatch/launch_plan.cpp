@@ -36,6 +36,10 @@ Fault impossible(FaultKind kind, std::string detail) {
   return fault;
 }
 
+// A launch that stores more than this evicts most of it before it ends. The last-level cache that one thread
+// has, of a few kinds of processors; what they say of it is often the sum of several.
+constexpr uint64_t kCacheBytes = 32 << 20;
+
 }  // namespace
 
 LaunchPlan::LaunchPlan(Target which, const Launch& requested) : launch(requested), target(info(which)) {}
@@ -61,6 +65,9 @@ bool LaunchPlan::prepare(Fault& problem) {
     return false;
   }
   group_count = groups_xy * groups[2];
+  constexpr uint8_t kWidest = 4;  // dwords of a row
+  for (uint8_t dwords = kWidest; dwords > 0 && group_count >= kCacheBytes / (4 * dwords * items); dwords--)
+    streams_from = dwords;
   waves_per_group = static_cast<uint32_t>((items + kLanes - 1) / kLanes);
   if (launch.group_bytes > target.lds_bytes) {
     problem = impossible(FaultKind::aperture, fmt::format("{} bytes of LDS where a work-group has {}",

@@ -44,6 +44,8 @@ class LaunchPlan {
   const TargetInfo& target;
   std::array<uint32_t, 3> groups{};  // work-groups in each dimension
   uint64_t group_count = 0;
+  // What all work-items store when each stores so many dwords does not fit into the processor's caches.
+  uint8_t streams_from = jit::kNeverStreams;
   uint32_t waves_per_group = 0;  // of a full group
   uint32_t lds_bytes = 0;        // rounded to the granule
   uint32_t scratch_lane_bytes = 0;

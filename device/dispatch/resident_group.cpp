@@ -57,7 +57,7 @@ void ResidentGroup::start_wave(uint32_t i) {
   plan_->init_wave(wave, size_);
   const jit::Kernel* kernel = plan_->compiled ? plan_->compiled->kernel(~wave.exec() == 0) : nullptr;
   if (kernel != nullptr)
-    kernel->enter(frames_[i]);
+    kernel->enter(frames_[i], plan_->streams_from);
   else
     frames_[i].kernel = nullptr;
 }

@@ -21,6 +21,8 @@ static_assert(sizeof(SingleStep) == 320);
 
 class Kernel;
 
+inline constexpr uint8_t kNeverStreams = 255;
+
 // One wave's view of the kernel that it executes.
 struct WaveFrame {
   const Step* steps = nullptr;     // of the code region
@@ -35,7 +37,9 @@ struct WaveFrame {
   bool in_kernel = false;    // compiled code is executing; what the Wave holds of registers is stale
   bool has_stored = false;   // compiled code has written registers into the Wave
   bool gave_way = false;     // it has stopped at the head of a loop after `limit` instructions
-  const Kernel* kernel = nullptr;  // nullptr: the interpreter executes the wave
+  uint32_t ahead = 0;        // bytes that loads of rows fetch ahead
+  uint8_t streams_from = kNeverStreams;  // rows of so many dwords a lane go past the caches
+  const Kernel* kernel = nullptr;        // nullptr: the interpreter executes the wave
 };
 
 // WaveFrame::entry of a wave that the interpreter goes on with.

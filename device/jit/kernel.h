@@ -21,7 +21,7 @@ class Kernel {
   Kernel& operator=(const Kernel&) = delete;
 
   // Makes `frame` that of a wave at the beginning of the kernel.
-  void enter(WaveFrame& frame) const;
+  void enter(WaveFrame& frame, uint8_t streams_from = kNeverStreams) const;
 
   const Specialisation& specialisation() const { return key_; }
 

@@ -108,6 +108,14 @@ MORGANA_INLINE void store_row(const Lanes* data, int i, uint8_t* to, uint32_t ma
     return copy_records<4 * N>(to, reinterpret_cast<const uint8_t*>(v), mask);
   for (int d = 0; d < N; d++) poke(to + 64 * d, v[d]);
 }
+// All sixteen lanes, past the caches. `to` is a multiple of 64.
+template <int N>
+MORGANA_INLINE void stream_row(const Lanes* data, int i, uint8_t* to) {
+  Chunk v[N];
+  for (int d = 0; d < N; d++) v[d] = data[d].chunk[i];
+  join_records<N>(v);
+  for (int d = 0; d < N; d++) __builtin_nontemporal_store(v[d], reinterpret_cast<Chunk*>(to) + d);
+}
 template <class T>
 MORGANA_INLINE void load_narrow(Lanes* data, int i, const uint8_t* from, uint32_t mask, Space space) {
   using Narrow = T __attribute__((ext_vector_type(16)));
@@ -610,5 +618,19 @@ MORGANA_PATHS(i8, Narrow<int8_t>)
 MORGANA_PATHS(u16, Narrow<uint16_t>)
 MORGANA_PATHS(i16, Narrow<int16_t>)
 #undef MORGANA_PATHS
+
+#define MORGANA_STREAM(name, N)                                                                       \
+  extern "C" bool morgana_stream_##name(jit::WaveFrame* f, const uint64_t* base, const Lanes* data) { \
+    _Pragma("clang loop unroll(full)") for (int i = 0; i < kChunks; i++) {                            \
+      f->first_address[i] = base[i];                                                                  \
+      stream_row<N>(data, i, reinterpret_cast<uint8_t*>(base[i]));                                    \
+    }                                                                                                 \
+    return true;                                                                                      \
+  }
+MORGANA_STREAM(b32, 1)
+MORGANA_STREAM(b64, 2)
+MORGANA_STREAM(b96, 3)
+MORGANA_STREAM(b128, 4)
+#undef MORGANA_STREAM
 
 }  // namespace morgana::device::MORGANA_SIMD

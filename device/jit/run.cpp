@@ -9,11 +9,16 @@ namespace {
 
 // A kernel that loops gives way to other waves after so many instructions, a few milliseconds.
 constexpr uint64_t kLimit = 1'000'000;
+// How far ahead of a launch that streams through memory its rows are fetched: eight waves of doubles, about
+// half a microsecond.
+constexpr uint32_t kAhead = 4096;
 
 }  // namespace
 
-void Kernel::enter(WaveFrame& frame) const {
+void Kernel::enter(WaveFrame& frame, uint8_t streams_from) const {
   frame = {};
+  frame.streams_from = streams_from;
+  frame.ahead = streams_from == kNeverStreams ? 0 : kAhead;
   frame.steps = steps_;
   frame.code = address_;
   frame.singles = singles_.get();

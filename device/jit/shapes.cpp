@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "device/program/constants.h"
 
@@ -173,14 +174,23 @@ bool is_small(const Shape& s) {
 }  // namespace
 
 struct Shapes::State {
+  // The lower half of a 64-bit sum, whose carry lies in a mask until the upper half is added.
+  struct HalfSum {
+    unsigned to = 0, mask = 0;  // the lower half's VGPR; the carry's code
+    // Of the two summands. pair, if known: that of VGPRs upper - 1 and upper.
+    Shape low[2], pair[2];
+    unsigned upper[2] = {};
+  };
   explicit State(size_t registers = 0) : vector(registers), pair(registers) {}
   std::vector<Shape> vector, pair;  // pair: of registers r and r + 1
+  std::vector<HalfSum> sums;        // within a block
   ScalarSet full;                   // even codes whose pair is all ones: an EXEC that was saved
   bool is_reached = false;
 
   bool merge(const State& from) {
     if (!is_reached) {
       *this = from;
+      sums.clear();
       return true;
     }
     bool changed = false;
@@ -204,6 +214,40 @@ struct Shapes::State {
     if (is_constant(operand.code)) return operand.code == kMinusOne;
     return operand.is_scalar() && operand.code < 126 && full.test(operand.code);
   }
+  // Forgets the sums whose lower half or carry `i` overwrites, and the summands whose upper half it does.
+  void overwrite_sums(const Instruction& i) {
+    const auto writes = [&](unsigned r) {
+      return std::any_of(i.v_writes, i.v_writes + i.n_v_writes,
+                         [&](const Span& s) { return r >= s.first && r < s.first + s.count; });
+    };
+    std::erase_if(sums, [&](const HalfSum& sum) {
+      return writes(sum.to) || i.s_writes.test(sum.mask) || i.s_writes.test(sum.mask + 1);
+    });
+    for (HalfSum& sum : sums)
+      for (int s = 0; s < 2; s++)
+        if (writes(sum.upper[s])) sum.pair[s] = Shape{};
+  }
+  // The shape of what v_addc_co_u32 makes whole: that of `sum` with the upper halves `inst` reads, of which
+  // `upper` gives the shapes.
+  static Shape whole_sum(const HalfSum& sum, const isa::Inst& inst, const Shape (&upper)[2]) {
+    Shape best;
+    for (const int first : {0, 1}) {
+      const auto summand = [&](int s) {
+        const int at = s ^ first;
+        const isa::Operand& operand = inst.src[at];
+        if (sum.pair[s].is_known() && operand.is_vgpr() && operand.code - isa::kVgprBase == sum.upper[s])
+          return sum.pair[s];
+        return regrouped(sum.low[s], uniform_group(upper[at]));
+      };
+      // One must not vary: of two, one may wrap upwards in some lanes and the other downwards in others.
+      const Shape x = summand(0), y = summand(1);
+      const Shape whole = add(x, y);
+      if (whole.group > best.group && std::max(uniform_group(x), uniform_group(y)) >= whole.group)
+        best = whole;
+    }
+    return best;
+  }
+
   // What `i` writes to scalar pairs. True: EXEC is all ones afterwards; only said of instructions that write
   // it.
   bool write_masks(const Instruction& i, bool exec_is_full) {
@@ -269,13 +313,16 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) const {
     state.full.reset();
     std::fill(state.vector.begin(), state.vector.end(), Shape{});
     std::fill(state.pair.begin(), state.pair.end(), Shape{});
+    state.sums.clear();
     return;
   }
-  if (i.n_v_writes == 0) return;
+  if (i.n_v_writes == 0) return state.overwrite_sums(i);
   const isa::Inst& inst = *i.step->inst;
   const bool holds = !i.keeps_old || is_full;
   const bool plain = i.how == How::vector && i.step->plain && inst.format != isa::Format::VOP3P && !i.merges;
   Shape result, result_pair;
+  Shape sum;                              // of a pair whose upper half is the result
+  std::optional<State::HalfSum> started;  // whose lower half it is
   if (holds && plain) {
     const auto at = [&](int s) -> Shape {
       if (s >= inst.n_src || !inst.src[s].present()) return Shape{};
@@ -301,8 +348,26 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) const {
     };
     switch (inst.row->op) {
       case Op::v_mov_b32: result = at(0); break;
-      case Op::v_add_u32:
-      case Op::v_add_co_u32: result = add(at(0), at(1)); break;
+      case Op::v_add_u32: result = add(at(0), at(1)); break;
+      case Op::v_add_co_u32: {
+        result = add(at(0), at(1));
+        started.emplace();
+        started->to = i.v_writes[0].first;
+        started->mask = inst.dst[1].code;
+        for (int s = 0; s < 2; s++) {
+          started->low[s] = at(s);
+          if (!inst.src[s].is_vgpr()) continue;
+          const unsigned r = inst.src[s].code - isa::kVgprBase;
+          started->pair[s] = state.pair[r];
+          started->upper[s] = r + 1;
+        }
+        break;
+      }
+      case Op::v_addc_co_u32:
+        for (const State::HalfSum& half : state.sums)
+          if (half.mask == inst.src[2].code && half.to + 1 == i.v_writes[0].first)
+            sum = State::whole_sum(half, inst, {at(0), at(1)});
+        break;
       case Op::v_sub_u32:
       case Op::v_sub_co_u32: result = add(at(0), at(1), ~0u); break;
       case Op::v_subrev_u32:
@@ -350,6 +415,7 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) const {
           const unsigned low = inst.src[1].code - isa::kVgprBase;
           const Shape shape = state.vector[low], sign = pointwise(uniform_group(shape));
           forget(low + 1);
+          state.overwrite_sums(i);
           state.vector[low + 1] = sign;
           state.pair[low] = shape;
           return;
@@ -374,8 +440,15 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) const {
   }
   for (int w = 0; w < i.n_v_writes; w++)
     for (unsigned r = 0; r < i.v_writes[w].count; r++) forget(i.v_writes[w].first + r);
+  state.overwrite_sums(i);
+  if (started && started->mask < 128) {
+    for (int s = 0; s < 2; s++)  // v_add_co_u32 v1, vcc, s0, v0
+      if (started->upper[s] == started->to) started->pair[s] = Shape{};
+    state.sums.push_back(*started);
+  }
   if (i.n_v_writes == 1) {
     const unsigned to = i.v_writes[0].first;
+    if (sum.is_known()) state.pair[to - 1] = sum;
     if (result.is_known()) state.vector[to] = result;
     if (result_pair.is_known()) {
       state.pair[to] = result_pair;

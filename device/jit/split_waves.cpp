@@ -192,9 +192,13 @@ class Splitter {
     Type* const type = store->getValueOperand()->getType();
     if (!is_wave(type) || !store->isSimple() || element(type)->getScalarSizeInBits() % 8 != 0) return false;
     const Parts from = parts_of(store->getValueOperand());
-    for (unsigned p = 0; p < parts_; p++)
-      b_.CreateAlignedStore(from[p], part_address(store->getPointerOperand(), type, p),
-                            llvm::commonAlignment(store->getAlign(), p * part_bytes(type)));
+    for (unsigned p = 0; p < parts_; p++) {
+      llvm::StoreInst* part =
+          b_.CreateAlignedStore(from[p], part_address(store->getPointerOperand(), type, p),
+                                llvm::commonAlignment(store->getAlign(), p * part_bytes(type)));
+      part->setMetadata(llvm::LLVMContext::MD_nontemporal,
+                        store->getMetadata(llvm::LLVMContext::MD_nontemporal));
+    }
     return true;
   }
 

@@ -166,6 +166,9 @@ void Translator::memory(const Instruction& i) {
   } else if (is_shaped) {
     shaped_bases(i, shape, offset, used, bases);
   }
+  const bool is_global_row = is_shaped && is_row && !is_lds && access.kind[0] == 'b';
+  if (is_global_row && !stores && streams_) load_ahead(bases[0][0], access.size);
+  Value* const streams = is_global_row && stores ? is_streamed(i, bases[0][0], access.dwords) : nullptr;
   // The whole wave as one vector, or as one value.
   const bool is_plain =
       is_shaped && access.kind[0] == 'b' && ((is_row && access.dwords == 1) || is_same || is_same_by_chunk);
@@ -177,7 +180,7 @@ void Translator::memory(const Instruction& i) {
       Value* at = b_.CreateIntToPtr(bases[p][0], ptr_);
       for (unsigned d = 0; d < access.dwords; d++) {
         if (stores)
-          b_.CreateAlignedStore(active_vgpr(place(inst.src[1 + p])), at, llvm::Align(1));
+          store_row(active_vgpr(place(inst.src[1 + p])), at, streams);
         else if (is_row)
           set_vgpr(i, place(inst.dst[0]) + p, b_.CreateAlignedLoad(lanes_, at, llvm::Align(1)));
         else if (!is_same)
@@ -212,7 +215,13 @@ void Translator::memory(const Instruction& i) {
       for (unsigned p = 0; p < used; p++) {
         llvm::AllocaInst* table = temporary(llvm::ArrayType::get(i64_, 4));
         for (unsigned c = 0; c < 4; c++) b_.CreateStore(bases[p][c], field(table, c * 8));
-        if (stores)
+        if (stores && streams) {
+          either(
+              streams,
+              [&] { call_library(std::string("morgana_stream_") + access.kind, {frame, table, data[p]}); },
+              [&] { call_library(verb + "shaped_" + access.kind, {frame, table, mask, data[p]}); });
+          both(b_.getTrue());
+        } else if (stores)
           both(call_library(verb + "shaped_" + access.kind, {frame, table, mask, data[p]}));
         else
           both(call_library(

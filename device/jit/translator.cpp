@@ -67,6 +67,7 @@ llvm::Function* Translator::translate() {
   make_registers();
   make_entries();
   find_serial_loops();
+  find_streams();
   for (uint32_t i = 0; i < flow_.blocks.size(); i++)
     for (version_ = 0; version_ < 2; version_++)
       if (successor(i)) translate_block(i);
@@ -338,6 +339,7 @@ void Translator::translate_block(uint32_t index) {
   b_.SetInsertPoint(successor(index));
   if (is_full()) b_.CreateStore(b_.getInt64(~uint64_t{0}), exec_);
   std::fill(unmasked_.begin(), unmasked_.end(), nullptr);
+  loaded_rows_.clear();
   if (const auto serial = serial_.find(index); serial != serial_.end()) choose_serial(serial->second);
   in_wave_ = guest.in_wave, s_in_wave_ = guest.s_in_wave;
   first_ = guest.first;

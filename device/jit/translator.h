@@ -135,6 +135,12 @@ class Translator {
   const Instruction* writer_of(const Instruction& i, unsigned place) const;
   void note_index(const Instruction& i);
   bool load_by_index(const Instruction& i, const Access& access);
+  // Kernels that stream through memory (translate_streams.cpp).
+  void find_streams();
+  void load_ahead(Value* base, uint32_t size);
+  void either(Value* condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise);
+  void store_row(Value* row, Value* to, Value* streams);
+  Value* is_streamed(const Instruction& i, Value* base, uint32_t dwords);
   // LDS (translate_lds.cpp).
   Value* lds_by_chunk(Value* const* bases, unsigned offset);
   Value* lds_bases(const Instruction& i, const AddressShape& shape, const int64_t* offset, unsigned parts,
@@ -189,8 +195,11 @@ class Translator {
   bool is_serial_ = false;             // what is being translated runs for one lane: all lanes are alike
   std::map<unsigned, llvm::AllocaInst*> bit_of_mask_;  // of that lane, by the mask's code
   std::vector<Value*>
-      unmasked_;       // by place: the last result, as far as this block has written one under EXEC
-  VectorSet in_wave_;  // registers whose values the Wave holds too, where code is being made
+      unmasked_;          // by place: the last result, as far as this block has written one under EXEC
+  bool streams_ = false;  // the kernel has no loops
+  std::vector<bool> may_stream_;     // by instruction: a store that may be seen late
+  std::vector<Value*> loaded_rows_;  // where this block has loaded rows from
+  VectorSet in_wave_;                // registers whose values the Wave holds too, where code is being made
   ScalarSet s_in_wave_;
   std::vector<const Step*> singles_;
 };

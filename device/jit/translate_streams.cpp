@@ -1,0 +1,96 @@
+// Kernels that stream through memory: rows are fetched ahead, and stored past the caches when the launch
+// stores more than they hold.
+#include <algorithm>
+
+#include "device/jit/translator.h"
+
+namespace morgana::device::jit {
+
+void Translator::either(Value* condition, llvm::function_ref<void()> then,
+                        llvm::function_ref<void()> otherwise) {
+  Block* yes = block("yes");
+  Block* no = block("no");
+  Block* on = block("on");
+  b_.CreateCondBr(condition, yes, no);
+  b_.SetInsertPoint(yes);
+  then();
+  b_.CreateBr(on);
+  b_.SetInsertPoint(no);
+  otherwise();
+  b_.CreateBr(on);
+  b_.SetInsertPoint(on);
+}
+
+// A row of dwords; past the caches when `streams`, if any, says so.
+void Translator::store_row(Value* row, Value* to, Value* streams) {
+  const auto store = [&] { b_.CreateAlignedStore(row, to, llvm::Align(1)); };
+  if (!streams) return store();
+  either(
+      streams,
+      [&] {
+        llvm::Metadata* one = llvm::ConstantAsMetadata::get(b_.getInt32(1));
+        b_.CreateAlignedStore(row, to, kRegisterAlign)
+            ->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(context_, one));
+      },
+      store);
+}
+
+// Stores of kernels without loops whose results may be seen late: what follows them neither waits for them
+// before it writes to memory nor is seen by other waves in any other way (amdgcn memory model: LLVM
+// AMDGPUUsage; the launch ends with a fence).
+void Translator::find_streams() {
+  const auto& all = flow_.instructions;
+  may_stream_.assign(all.size(), false);
+  streams_ =
+      std::none_of(flow_.blocks.begin(), flow_.blocks.end(), [](const auto& b) { return b.is_loop_header; });
+  if (!streams_) return;
+  bool writes = false, waits_and_writes = false;  // behind the instruction
+  for (size_t n = all.size(); n-- > 0;) {
+    const Instruction& i = all[n];
+    switch (i.how) {
+      case How::memory: {
+        const isa::Inst& inst = *i.step->inst;
+        const isa::Row& row = *inst.row;
+        const bool is_coherent = inst.glc || inst.scc || inst.sc0 || inst.sc1;
+        may_stream_[n] = !waits_and_writes && !is_coherent && (row.flags & isa::kStore) &&
+                         row.format != isa::Format::DS && row.format != isa::Format::SCRATCH;
+        writes = writes || (row.flags & (isa::kStore | isa::kAtomic));
+        break;
+      }
+      case How::nothing: waits_and_writes = waits_and_writes || writes; break;
+      case How::scalar:
+      case How::exec_op:
+      case How::branch:
+      case How::jump:
+      case How::end:
+      case How::vector:
+      case How::lane:
+      case How::scalar_load: break;
+      default: return;
+    }
+  }
+}
+
+// A wave's few loads follow each other too fast, and the next wave's too late, for the host to see that they
+// go through memory in order. They are in the second cache when their wave comes; the first one is small.
+void Translator::load_ahead(Value* base, uint32_t size) {
+  constexpr uint32_t kLine = 64, kSecondCache = 2, kData = 1;
+  loaded_rows_.push_back(base);
+  Value* ahead = b_.CreateZExt(b_.CreateLoad(i32_, field(frame_, offsetof(WaveFrame, ahead))), i64_);
+  Value* row = b_.CreateIntToPtr(b_.CreateAdd(base, ahead), ptr_);
+  for (uint32_t line = 0; line < size * kLanes; line += kLine)
+    b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {ptr_},
+                       {field(row, line), b_.getInt32(0), b_.getInt32(kSecondCache), b_.getInt32(kData)});
+}
+
+// Whether a row of `dwords` a lane goes past the caches to `base`. What was loaded from there lies in them.
+llvm::Value* Translator::is_streamed(const Instruction& i, Value* base, uint32_t dwords) {
+  if (!may_stream_[number(i)]) return nullptr;
+  Value* from = b_.CreateLoad(i8_, field(frame_, offsetof(WaveFrame, streams_from)));
+  Value* streams = b_.CreateAnd(b_.CreateICmpULE(from, b_.getInt8(static_cast<uint8_t>(dwords))),
+                                b_.CreateICmpEQ(b_.CreateAnd(base, 63), b_.getInt64(0)));
+  for (Value* row : loaded_rows_) streams = b_.CreateAnd(streams, b_.CreateICmpNE(row, base));
+  return streams;
+}
+
+}  // namespace morgana::device::jit
