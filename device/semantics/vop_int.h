@@ -238,13 +238,16 @@ MORGANA_OP i16v v_min3_i16(i16v a, i16v b, i16v c) { return minimum(minimum(a, b
 MORGANA_OP i16v v_max3_i16(i16v a, i16v b, i16v c) { return maximum(maximum(a, b), c); }
 MORGANA_OP i16v v_med3_i16(i16v a, i16v b, i16v c) { return middle(a, b, c); }
 
-// The truth table of three inputs, most significant input first (gfx950).
+// The truth table of three inputs, most significant input first (gfx950). Without branches, which would cut
+// compiled code into blocks until the table is known.
 template <typename V>
 MORGANA_OP V bitop3(uint32_t table, V a, V b, V c) {
   V r = V(0);
 #pragma clang loop unroll(full)
-  for (int i = 0; i < 8; i++)
-    if (table >> i & 1) r |= (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
+  for (int i = 0; i < 8; i++) {
+    const V all = V(static_cast<decltype(V{}[0])>(0u - (table >> i & 1)));
+    r |= all & (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
+  }
   return r;
 }
 MORGANA_OP u32v v_bitop3_b32(u32v a, u32v b, u32v c, immediate table) { return bitop3(table.value, a, b, c); }

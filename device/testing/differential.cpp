@@ -181,10 +181,11 @@ Comparison compare_tiers(Target target, const std::vector<uint32_t>& code, const
   WaveRig rig(target, code, options);
   Comparison result;
   for (uint32_t n = 0; n < states; n++) {
+    const uint64_t seed = setting.seed + n * 1'000'003;
     State state[2];
     for (const bool compiled : {false, true}) {
       rig.restart();
-      fill(rig, setting, setting.seed + n * 1'000'003);
+      fill(rig, setting, seed);
       const Exit exit =
           compiled && setting.branches ? rig.run_group_after(setting.branches) : rig.run_group(compiled);
       state[compiled] = capture(rig, setting, exit);
@@ -192,9 +193,11 @@ Comparison compare_tiers(Target target, const std::vector<uint32_t>& code, const
     result.was_compiled = setting.branches ? rig.why_interpreted().empty() : rig.kernel() != nullptr;
     result.is_refused = rig.is_refused();
     const Verdict verdict = compare(state[0], state[1], setting.exact, result.what);
-    if (verdict == Verdict::differs) result.what += fmt::format(" (state {})", n);
     result.verdict = std::max(result.verdict, verdict);
-    if (verdict == Verdict::differs) break;
+    if (verdict != Verdict::differs) continue;
+    result.what += fmt::format(" (state {})", n);
+    result.seed = seed;
+    break;
   }
   return result;
 }

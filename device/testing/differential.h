@@ -23,6 +23,7 @@ struct Comparison {
   bool was_compiled = false;
   bool is_refused = false;  // some word of the kernel looks like a read of TRAPSTS: it is never compiled
   std::string what;         // differs: the first difference
+  uint64_t seed = 0;        // and of the state that shows it
 };
 
 // How a kernel is run; follows from the seed of its state.
@@ -41,8 +42,8 @@ Setting setting_of(const RandomKernel& kernel, uint64_t seed);
 Comparison compare_tiers(Target target, const std::vector<uint32_t>& code, const Setting& setting,
                          uint32_t states = 1);
 
-// The smallest kernel that still differs: pieces are taken away one after another. Empty when the difference
-// comes from a NaN's bits.
+// The smallest kernel that still differs, on the state of `setting` alone (Comparison::seed): pieces are
+// taken away one after another. Empty when the difference comes from a NaN's bits.
 std::string minimised(RandomKernel kernel, const Setting& setting);
 
 }  // namespace morgana::device

@@ -3,7 +3,7 @@
 //   --check TABLE    exits 1 when a kernel's host code is larger than the table says, or so much smaller that
 //                    the table is out of date, 77 when it has no rows of this level
 //   --update TABLE   writes the rows of this host vector level (MORGANA_SIMD)
-//   --times          instructions, bytes and CPU milliseconds: compiled, and from a cache
+//   --times [NAME]   instructions, bytes and CPU milliseconds: compiled, and from a cache; of one kernel
 #include <fmt/format.h>
 #include <sys/mman.h>
 
@@ -33,6 +33,9 @@ constexpr uint32_t kGroup = 256;
 constexpr int kNotHere = 77;  // ctest: skipped
 // A change of the code by more than this is one that somebody should see; bytes, then parts of a hundred.
 constexpr uint64_t kSlack = 256, kPercent = 8;
+
+// The one kernel that is measured; empty: all.
+std::string_view only;
 
 double cpu_milliseconds() {
   timespec now;
@@ -116,6 +119,7 @@ Status measure_target(const char* processor, bool times, Results& results) {
       code.add(segment.address, Bytes(reinterpret_cast<void*>(segment.address), segment.size));
   for (size_t i = 0; i < loaded.kernels.size(); i++) {
     const codeobj::Kernel& kernel = object.kernels()[i];
+    if (!only.empty() && loaded.kernels[i].name != only) continue;
     auto measured = measure(target, code, kernel.descriptor, loaded.kernels[i].entry_address, times);
     if (!measured.ok()) return measured.error().in(loaded.kernels[i].name);
     results[{processor, loaded.kernels[i].name}] = *measured;
@@ -211,12 +215,15 @@ void print_times(const Results& results) {
 int main(int argc, char** argv) {
   const std::string_view verb = argc > 1 ? argv[1] : "";
   const bool times = verb == "--times";
-  if (!(times && argc == 2) && !((verb == "--check" || verb == "--update") && argc == 3)) {
-    fmt::print(stderr, "morgana_code_size --check TABLE | --update TABLE | --times\n");
+  if (!(times && argc <= 3) && !((verb == "--check" || verb == "--update") && argc == 3)) {
+    fmt::print(stderr, "morgana_code_size --check TABLE | --update TABLE | --times [NAME]\n");
     return 2;
   }
   OneObject store;
-  if (times) device::jit::set_object_store(&store);
+  if (times) {
+    device::jit::set_object_store(&store);
+    if (argc == 3) only = argv[2];
+  }
   device::jit::warm_up();
   Results results;
   for (const char* target : kTargets)
