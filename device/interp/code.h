@@ -73,6 +73,7 @@ struct Level {
   Handler fault;
   // The handler of an instruction that names registers beyond those of the wave that decoded it.
   Handler bounded;
+  const void* paths;  // for compiled kernels (jit/paths.h)
 };
 
 // The level in use: the best that the processor has and the option `simd` allows. Chosen at the first call.

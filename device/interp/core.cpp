@@ -6,6 +6,9 @@
 #include "device/interp/memory.h"
 #include "device/interp/trap_report.h"
 
+namespace morgana::device::jit {
+struct NamedPath;
+}
 namespace morgana::device::MORGANA_SIMD {
 namespace {
 
@@ -69,10 +72,11 @@ void apply_mode(Wave& wave) {
   _mm_setcsr(bits32);
 }
 
+extern const jit::NamedPath kPaths[];  // jit/paths.h
 extern const Level kLevel;
 const Level kLevel = {
 #define MORGANA_TEXT_(x) #x
 #define MORGANA_TEXT(x) MORGANA_TEXT_(x)
-    MORGANA_TEXT(MORGANA_SIMD), select, run, locate_access, undecoded, fault, bounded};
+    MORGANA_TEXT(MORGANA_SIMD), select, run, locate_access, undecoded, fault, bounded, kPaths};
 
 }  // namespace morgana::device::MORGANA_SIMD

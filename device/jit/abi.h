@@ -42,6 +42,12 @@ struct WaveFrame {
   const Kernel* kernel = nullptr;        // nullptr: the interpreter executes the wave
 };
 
+// What kernels call by name at the host's level (paths.h); the last has none.
+struct NamedPath {
+  const char* name;
+  const void* address;
+};
+
 // WaveFrame::entry of a wave that the interpreter goes on with.
 inline constexpr uint32_t kInterpret = ~0u;
 

@@ -74,13 +74,32 @@ void initialize_llvm() {
   });
 }
 
-// The process's linker. Never destroyed: kernels may outlive static destruction's order.
-llvm::orc::LLJIT* linker() {
-  static llvm::orc::LLJIT* const made = []() -> llvm::orc::LLJIT* {
-    auto jit = llvm::orc::LLJITBuilder().create();
-    if (jit) return jit->release();
-    log(LogLevel::error, "jit: {}", llvm::toString(jit.takeError()));
-    return nullptr;
+// The process's linker, and the library with what kernels call by name. Never destroyed: kernels may outlive
+// static destruction's order.
+struct Linker {
+  llvm::orc::LLJIT* jit = nullptr;
+  llvm::orc::JITDylib* paths = nullptr;
+};
+llvm::Error make(Linker& linker) {
+  auto jit = llvm::orc::LLJITBuilder().create();
+  if (!jit) return jit.takeError();
+  auto library = (*jit)->createJITDylib("paths");
+  if (!library) return library.takeError();
+  llvm::orc::SymbolMap symbols;
+  for (const auto* path = static_cast<const NamedPath*>(level().paths); path->name; path++)
+    symbols[(*jit)->mangleAndIntern(path->name)] = {
+        llvm::orc::ExecutorAddr::fromPtr(path->address),
+        llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  if (auto error = library->define(llvm::orc::absoluteSymbols(std::move(symbols)))) return error;
+  linker.paths = &*library;
+  linker.jit = jit->release();
+  return llvm::Error::success();
+}
+const Linker& linker() {
+  static const Linker made = [] {
+    Linker linker;
+    if (auto error = make(linker)) log(LogLevel::error, "jit: {}", llvm::toString(std::move(error)));
+    return linker;
   }();
   return made;
 }
@@ -126,7 +145,7 @@ void strip(llvm::Module& module, const llvm::Function* kernel) {
     if (global.use_empty() && global.isDeclaration()) global.eraseFromParent();
 }
 
-void optimise(llvm::Module& module, llvm::Function& kernel, llvm::TargetMachine& machine) {
+void optimise(llvm::Module& module, llvm::Function& kernel, llvm::TargetMachine& machine, bool quick) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager graphs;
@@ -143,18 +162,20 @@ void optimise(llvm::Module& module, llvm::Function& kernel, llvm::TargetMachine&
   f.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   f.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   f.addPass(llvm::EarlyCSEPass());
-  f.addPass(llvm::InstCombinePass());
+  if (!quick) {
+    f.addPass(llvm::InstCombinePass());
+    f.addPass(llvm::SimplifyCFGPass());
+    f.addPass(LaneValuesPass());
+    f.addPass(llvm::EarlyCSEPass(true));
+    f.addPass(llvm::InstCombinePass());
+    f.addPass(JoinHalvesPass());
+    f.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), true));
+    f.addPass(llvm::GVNPass());
+    f.addPass(llvm::InstCombinePass());
+    f.addPass(llvm::ADCEPass());
+  }
   f.addPass(llvm::SimplifyCFGPass());
-  f.addPass(LaneValuesPass());
-  f.addPass(llvm::EarlyCSEPass(true));
-  f.addPass(llvm::InstCombinePass());
-  f.addPass(JoinHalvesPass());
-  f.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), true));
-  f.addPass(llvm::GVNPass());
-  f.addPass(llvm::InstCombinePass());
-  f.addPass(llvm::ADCEPass());
-  f.addPass(llvm::SimplifyCFGPass());
-  f.addPass(SinkColdPass());
+  if (!quick) f.addPass(SinkColdPass());
   const std::string_view host = level().name;
   f.addPass(SplitWavesPass(host == "avx512" ? 4 : host == "avx2" ? 8 : 16));
 
@@ -172,7 +193,7 @@ const char* host_processor() {
   return host == "avx512" ? "x86-64-v4" : host == "avx2" ? "x86-64-v3" : "x86-64-v2";
 }
 
-std::unique_ptr<llvm::TargetMachine> target_machine(const llvm::Function& kernel) {
+std::unique_ptr<llvm::TargetMachine> target_machine(const llvm::Function& kernel, bool quick) {
   std::string problem;
   const llvm::Triple triple(llvm::sys::getProcessTriple());
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, problem);
@@ -180,9 +201,9 @@ std::unique_ptr<llvm::TargetMachine> target_machine(const llvm::Function& kernel
   const llvm::StringRef cpu = kernel.getFnAttribute("target-cpu").getValueAsString();
   const llvm::StringRef features = kernel.getFnAttribute("target-features").getValueAsString();
   llvm::TargetOptions options;
-  return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(triple, cpu, features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
-                                  llvm::CodeGenOptLevel::Default, true));
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, cpu, features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+      quick ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default, true));
 }
 
 bool emit(llvm::Module& module, const llvm::Function& kernel, llvm::TargetMachine& machine,
@@ -258,7 +279,8 @@ std::string identity(const Program& program, const Flow& flow, const Specialisat
   for (const uint32_t field :
        {key.mode, key.lds_size, key.acc_base, key.sgprs, key.vgprs, key.agprs, key.local[0], key.local[1],
         key.local[2], uint32_t{key.dimensions}, uint32_t{key.one_wave}, uint32_t{key.full_wave},
-        uint32_t{key.observe_everything}, static_cast<uint32_t>(program.target()), flow.entry_block})
+        uint32_t{key.observe_everything}, uint32_t{key.quick}, static_cast<uint32_t>(program.target()),
+        flow.entry_block})
     append(text, field);
   for (const Instruction& i : flow.instructions) {
     append(text, i.at);
@@ -313,7 +335,7 @@ struct Kernel::Linked {
 Kernel::Kernel() : linked_(std::make_unique<Linked>()) {}
 Kernel::~Kernel() {
   if (linked_->library == nullptr) return;
-  if (auto error = linker()->getExecutionSession().removeJITDylib(*linked_->library))
+  if (auto error = linker().jit->getExecutionSession().removeJITDylib(*linked_->library))
     llvm::consumeError(std::move(error));
 }
 
@@ -332,13 +354,13 @@ std::optional<Error> generate(const Library& library, const Flow& flow, Target t
   strip(*module, function);
   dump(*module, address, "raw");
   const double translated = cpu_milliseconds();
-  const auto machine = target_machine(*function);
+  const auto machine = target_machine(*function, key.quick);
   if (machine == nullptr) return failed("LLVM has no back end for this host");
   module->setDataLayout(machine->createDataLayout());
   module->setTargetTriple(machine->getTargetTriple());
   if (!options().jit_dump.empty() && llvm::verifyModule(*module, &llvm::errs()))
     return failed("invalid code");
-  optimise(*module, *function, *machine);
+  optimise(*module, *function, *machine, key.quick);
   dump(*module, address, "opt");
   const double optimised = cpu_milliseconds();
 
@@ -397,12 +419,13 @@ Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entr
   }
 
   std::shared_ptr<Kernel> kernel(new Kernel);
-  llvm::orc::LLJIT* const jit = linker();
+  llvm::orc::LLJIT* const jit = linker().jit;
   if (jit == nullptr) return failed("no linker");
   static std::atomic<uint64_t> number{0};
   auto dylib = jit->createJITDylib(fmt::format("kernel{}", number++));
   if (!dylib) return failed(dylib.takeError());
   kernel->linked_->library = &*dylib;
+  dylib->addToLinkOrder(*linker().paths);
   kernel->shares_.host_bytes = code_bytes(stored.object);
   if (auto error = jit->addObjectFile(
           *dylib, std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(stored.object), false)))
@@ -481,11 +504,11 @@ void warm_up() {
     llvm::Function* const sample = module ? module->getFunction("sample") : nullptr;
     if (sample == nullptr) return log(LogLevel::error, "jit: {}", problem.getMessage().str());
     sample->addFnAttr("target-cpu", host_processor());
-    const auto machine = target_machine(*sample);
+    const auto machine = target_machine(*sample, false);
     if (machine == nullptr) return;  // nor will any kernel be compiled
     module->setDataLayout(machine->createDataLayout());
     module->setTargetTriple(machine->getTargetTriple());
-    optimise(*module, *sample, *machine);
+    optimise(*module, *sample, *machine, false);
     llvm::SmallVector<char, 0> object;
     (void)emit(*module, *sample, *machine, object);
     (void)linker();

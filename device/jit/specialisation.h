@@ -16,6 +16,7 @@ struct Specialisation {
   bool one_wave = false;                     // in the group
   bool full_wave = false;                    // all 64 lanes are active at the beginning
   bool observe_everything = false;           // registers are read after the end (tests)
+  bool quick = false;                        // LLVM does as little as it can (tests)
   bool operator==(const Specialisation&) const = default;
 };
 

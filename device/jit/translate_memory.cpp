@@ -234,18 +234,18 @@ void Translator::memory(const Instruction& i) {
         address[w] = temporary(lanes_);
         b_.CreateAlignedStore(active_vgpr(place(inst.src[0]) + w), address[w], llvm::Align(256));
       }
-      const auto imm = b_.getInt64(static_cast<uint64_t>(int64_t{inst.offset}));
       if (is_lds) {
         for (unsigned p = 0; p < used; p++)
-          both(call_library(
-              verb + "lds_" + access.kind,
-              {lds_, lds_limit(), b_.getInt32(static_cast<uint32_t>(offset[p])), address[0], mask, data[p]}));
-      } else if (address_words == 1) {
-        Value* base = b_.CreateAdd(scalar_source(i, 2, 2), imm);
-        both(call_library(verb + "offsets_" + access.kind, {wave_, frame_, base, address[0], mask, data[0]}));
+          both(call_library(verb + "lds_" + access.kind,
+                            {frame_, lds_, lds_limit(), b_.getInt32(static_cast<uint32_t>(offset[p])),
+                             address[0], mask, data[p]}));
       } else {
-        both(call_library(verb + "addresses_" + access.kind,
-                          {wave_, frame_, imm, address[0], address[1], mask, b_.getInt1(flat), data[0]}));
+        Value* base = b_.getInt64(static_cast<uint64_t>(int64_t{inst.offset}));
+        if (address_words == 1) base = b_.CreateAdd(base, scalar_source(i, 2, 2));
+        Value* high = address[1];
+        if (high == nullptr) high = llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_));
+        both(call_library(verb + access.kind,
+                          {wave_, frame_, base, address[0], high, b_.getInt1(flat), mask, data[0]}));
       }
     }
     return done;
@@ -257,6 +257,10 @@ void Translator::memory(const Instruction& i) {
       for (unsigned d = 0; d < access.dwords; d++)
         set_vgpr(i, to + p * access.dwords + d, b_.CreateAlignedLoad(lanes_, word(p, d), llvm::Align(256)));
   };
+  if (is_shaped ? guard == nullptr : !is_lds && !flat) {
+    move();
+    return finish();
+  }
   if (guard == nullptr) return guarded(i, move(), finish);
   guarded(i, guard, [&] {
     move();

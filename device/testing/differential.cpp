@@ -41,11 +41,16 @@ uint32_t value(Random& random) {
   }
 }
 
+// Values made once: making them anew for every state would take longer than running it.
 void fill_bytes(Random& random, void* at, size_t size) {
-  for (size_t i = 0; i < size; i += 4) {
-    const uint32_t dword = value(random);
-    std::memcpy(static_cast<uint8_t*>(at) + i, &dword, 4);
-  }
+  static const std::vector<uint32_t> values = [] {
+    std::vector<uint32_t> made(1 << 18);
+    Random all(1);
+    for (uint32_t& dword : made) dword = value(all);
+    return made;
+  }();
+  const auto dwords = static_cast<uint32_t>(size / 4);
+  std::memcpy(at, values.data() + random.below(static_cast<uint32_t>(values.size()) - dwords), size);
 }
 
 void fill(WaveRig& rig, const Setting& setting, uint64_t seed) {
@@ -56,11 +61,9 @@ void fill(WaveRig& rig, const Setting& setting, uint64_t seed) {
   for (uint32_t w = 0; w < rig.group().wave_count; w++) {
     Wave& wave = rig.wave(w);
     const int ids = wave.target->packed_work_items ? 1 : 3;
-    for (int r = ids; r < kVgprs; r++)
-      for (int lane = 0; lane < kLanes; lane++)
-        wave.v[r * kLanes + lane] = r < static_cast<int>(kRandomVgprs) ? value(random) : 0;
-    for (uint32_t r = 0; r < kRandomAgprs; r++)
-      for (int lane = 0; lane < kLanes; lane++) wave.a[r * kLanes + lane] = value(random);
+    fill_bytes(random, wave.v + ids * kLanes, (kRandomVgprs - static_cast<uint32_t>(ids)) * kLanes * 4);
+    std::memset(wave.v + kRandomVgprs * kLanes, 0, (kVgprs - kRandomVgprs) * kLanes * 4);
+    fill_bytes(random, wave.a, kRandomAgprs * kLanes * 4);
     for (uint32_t s = 0; s < 108; s++) wave.s[s] = s < kRandomSgprs || s >= 106 ? value(random) : 0;
     wave.s[kSandboxPair] = wave.s[kSandboxResource] = static_cast<uint32_t>(base);
     wave.s[kSandboxPair + 1] = wave.s[kSandboxResource + 1] = static_cast<uint32_t>(base >> 32);
@@ -120,6 +123,7 @@ Verdict compare(const State& interpreted, const State& compiled, bool exact, std
   Verdict verdict = Verdict::same;
   const auto judge = [&](const std::vector<uint32_t>& a, const std::vector<uint32_t>& b, bool has_nans,
                          const auto& place) {
+    if (std::memcmp(a.data(), b.data(), a.size() * sizeof a[0]) == 0) return;
     for (size_t i = 0; i < a.size(); i++) {
       if (a[i] == b[i]) continue;
       if (has_nans && is_nan(a[i]) && is_nan(b[i])) {
@@ -178,6 +182,7 @@ Comparison compare_tiers(Target target, const std::vector<uint32_t>& code, const
   options.private_bytes = kSandboxPrivate;
   options.registers_are_lost = setting.registers_are_lost;
   options.begins_full = setting.begins_full;
+  options.quick = setting.quick;
   WaveRig rig(target, code, options);
   Comparison result;
   for (uint32_t n = 0; n < states; n++) {
@@ -280,9 +285,9 @@ std::string minimised(RandomKernel kernel, const Setting& first) {
   }
   std::string hex;
   for (const uint32_t word : code) hex += fmt::format("{:08x} ", word);
-  return fmt::format("{} seed {} waves {} lost {} full {} after {} branches: {}\n  {}\n{}",
+  return fmt::format("{} seed {} waves {} lost {} full {} quick {} after {} branches: {}\n  {}\n{}",
                      info(kernel.target).name, setting.seed, setting.waves, int{setting.registers_are_lost},
-                     int{setting.begins_full}, setting.branches, difference.what, hex,
+                     int{setting.begins_full}, int{setting.quick}, setting.branches, difference.what, hex,
                      listing(kernel.target, code));
 }
 

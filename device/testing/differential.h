@@ -33,6 +33,7 @@ struct Setting {
   bool registers_are_lost = false;  // only memory is compared
   bool begins_full = false;
   bool exact = false;     // NaNs, too, are the same bit by bit
+  bool quick = false;     // compiled with LLVM's passes left out (Specialisation::quick)
   uint32_t branches = 0;  // taken before compiled code goes on; 0: it is there from the beginning
   bool operator==(const Setting&) const = default;
 };

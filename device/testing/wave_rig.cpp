@@ -36,7 +36,8 @@ WaveRig::WaveRig(Target target, std::vector<uint32_t> code, const RigOptions& op
       handler_(options.trap_handler),
       code_map_(target),
       registers_are_lost_(options.registers_are_lost),
-      begins_full_(options.begins_full) {
+      begins_full_(options.begins_full),
+      quick_(options.quick) {
   code_.push_back(kEndpgm);
   launch_.descriptor = &descriptor_;
   launch_.entry = reinterpret_cast<uint64_t>(code_.data());
@@ -91,6 +92,7 @@ std::shared_ptr<const jit::Kernel> WaveRig::compile_from(const Step* step, bool 
   jit::Specialisation key = plan_->specialisation();
   key.observe_everything = !registers_are_lost_;
   key.full_wave = is_full;
+  key.quick = quick_;
   if (begins_full_ && step == plan_->first_step) key.local = launch_.group;
   auto made = jit::compile(static_cast<Program&>(const_cast<Code&>(*plan_->code)), step, key);
   if (made.ok()) return std::move(made).value();

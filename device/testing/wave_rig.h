@@ -35,6 +35,7 @@ struct RigOptions {
   // What compiled code may assume: nobody looks at registers after the end; every lane is active at the
   // beginning, with the work-item ids of this launch in the VGPRs.
   bool registers_are_lost = false, begins_full = false;
+  bool quick = false;  // Specialisation::quick
 };
 
 class WaveRig {
@@ -92,7 +93,7 @@ class WaveRig {
   std::map<std::pair<const Step*, bool>, std::shared_ptr<const jit::Kernel>> rests_;
   std::string why_interpreted_;
   bool is_compiled_ = false;
-  const bool registers_are_lost_, begins_full_;
+  const bool registers_are_lost_, begins_full_, quick_;
 };
 
 // "7f000102 ..." (bytes in memory order, blanks allowed) to dwords.

@@ -1,0 +1,135 @@
+// Kinds of data that memory instructions move, sixteen lanes at a time (a chunk): a row of neighbours in
+// memory, or all at one place. For the bitcode library (memory_paths.h) and for native code (paths.cpp), at
+// the host vector level of who includes it.
+#pragma once
+
+#include "device/interp/memory_move.h"
+
+namespace morgana::device::MORGANA_SIMD {
+
+// A register as four chunks.
+struct Lanes {
+  Chunk chunk[kChunks];
+};
+
+MORGANA_INLINE uint32_t equal_lanes(Chunk a, Chunk b) {
+  return __builtin_bit_cast(uint16_t, __builtin_convertvector(a == b, ChunkMask));
+}
+MORGANA_INLINE bool covers(uint32_t equal, uint32_t mask) { return (mask & ~equal) == 0; }
+
+// Whose memory a row lies in. All sixteen lanes' places in LDS are the group's, which one thread executes:
+// lanes outside the mask may be read, and written with what they hold.
+enum class Space : uint8_t { global, lds };
+
+// What lies in the page of an active lane can be read; lane 0 stands for the others.
+template <int Bytes>
+MORGANA_INLINE bool is_readable(const uint8_t* from, uint32_t mask, Space space) {
+  if (mask == 0xffff || space == Space::lds) return true;
+  const auto first = reinterpret_cast<uint64_t>(from);
+  return (mask & 1) && (first ^ (first + 16 * Bytes - 1)) < 4096;
+}
+// Records of sixteen lanes one by one, for the active ones.
+template <int Bytes>
+MORGANA_INLINE void copy_records(uint8_t* to, const uint8_t* from, uint32_t mask) {
+  for (; mask; mask &= mask - 1) {
+    const int at = Bytes * __builtin_ctz(mask);
+    __builtin_memcpy(to + at, from + at, Bytes);
+  }
+}
+
+// N dwords of sixteen lanes, from `from` on (row) or all at `from` (same).
+template <int N>
+MORGANA_INLINE void load_row(Lanes* data, int i, const uint8_t* from, uint32_t mask, Space space) {
+  if constexpr (N == 1 && kMaskedAccesses) {
+    if (space == Space::global) {
+      data[0].chunk[i] = __builtin_masked_load(as_bools(mask), reinterpret_cast<const uint32_t*>(from));
+      return;
+    }
+  }
+  Chunk v[N] = {};
+  if (is_readable<4 * N>(from, mask, space)) [[likely]] {
+    for (int d = 0; d < N; d++) v[d] = peek<Chunk>(from + 64 * d);
+  } else {
+    copy_records<4 * N>(reinterpret_cast<uint8_t*>(v), from, mask);
+  }
+  split_records<N>(v);
+  for (int d = 0; d < N; d++) data[d].chunk[i] = v[d];
+}
+template <int N>
+MORGANA_INLINE void load_same(Lanes* data, int i, const uint8_t* from) {
+  for (int d = 0; d < N; d++) data[d].chunk[i] = Chunk(peek<uint32_t>(from + 4 * d));
+}
+template <int N>
+MORGANA_INLINE void store_row(const Lanes* data, int i, uint8_t* to, uint32_t mask, Space space) {
+  if constexpr (N == 1 && kMaskedAccesses) {
+    if (mask != 0xffff && space == Space::global)
+      return __builtin_masked_store(as_bools(mask), data[0].chunk[i], reinterpret_cast<uint32_t*>(to));
+  }
+  Chunk v[N];
+  for (int d = 0; d < N; d++) v[d] = data[d].chunk[i];
+  if (mask != 0xffff && space == Space::lds) {
+    // A masked store could not be forwarded to the loads behind it.
+    Chunk old[N];
+    for (int d = 0; d < N; d++) old[d] = peek<Chunk>(to + 64 * d);
+    split_records<N>(old);
+    for (int d = 0; d < N; d++) v[d] = blend(mask, v[d], old[d]);
+  }
+  join_records<N>(v);
+  if (mask != 0xffff && space == Space::global)
+    return copy_records<4 * N>(to, reinterpret_cast<const uint8_t*>(v), mask);
+  for (int d = 0; d < N; d++) poke(to + 64 * d, v[d]);
+}
+template <class T>
+MORGANA_INLINE void load_narrow(Lanes* data, int i, const uint8_t* from, uint32_t mask, Space space) {
+  using Narrow = T __attribute__((ext_vector_type(16)));
+  using Signed = int32_t __attribute__((ext_vector_type(16)));
+  Narrow v = {};
+  if (is_readable<sizeof(T)>(from, mask, space)) [[likely]]
+    v = peek<Narrow>(from);
+  else
+    copy_records<sizeof(T)>(reinterpret_cast<uint8_t*>(&v), from, mask);
+  data[0].chunk[i] = __builtin_bit_cast(Chunk, __builtin_convertvector(v, Signed));
+}
+template <class T>
+MORGANA_INLINE void store_narrow(const Lanes* data, int i, uint8_t* to, uint32_t mask) {
+  using Narrow = T __attribute__((ext_vector_type(16)));
+  const Narrow v = __builtin_convertvector(data[0].chunk[i], Narrow);
+  if (mask != 0xffff) return copy_records<sizeof(T)>(to, reinterpret_cast<const uint8_t*>(&v), mask);
+  poke(to, v);
+}
+
+// The kinds: what a row and what one place means.
+template <int N>
+struct Dwords {
+  static constexpr int kSize = 4 * N;
+  static constexpr bool kIsDword = N == 1;
+  static constexpr int kRegisters = N;
+  using LoadLanes = LoadDwords<N>;  // each lane for itself
+  using StoreLanes = StoreDwords<N>;
+  MORGANA_INLINE static void load(Lanes* d, int i, const uint8_t* p, uint32_t m, Space s) {
+    load_row<N>(d, i, p, m, s);
+  }
+  MORGANA_INLINE static void same(Lanes* d, int i, const uint8_t* p) { load_same<N>(d, i, p); }
+  MORGANA_INLINE static void store(const Lanes* d, int i, uint8_t* p, uint32_t m, Space s) {
+    store_row<N>(d, i, p, m, s);
+  }
+};
+template <class T>
+struct Narrow {
+  static constexpr int kSize = sizeof(T);
+  static constexpr bool kIsDword = false;
+  static constexpr int kRegisters = 1;
+  using LoadLanes = LoadPart<T>;
+  using StoreLanes = StorePart<T>;
+  MORGANA_INLINE static void load(Lanes* d, int i, const uint8_t* p, uint32_t m, Space s) {
+    load_narrow<T>(d, i, p, m, s);
+  }
+  MORGANA_INLINE static void same(Lanes* d, int i, const uint8_t* p) {
+    d[0].chunk[i] = Chunk(static_cast<uint32_t>(static_cast<int32_t>(peek<T>(p))));
+  }
+  MORGANA_INLINE static void store(const Lanes* d, int i, uint8_t* p, uint32_t m, Space) {
+    store_narrow<T>(d, i, p, m);
+  }
+};
+
+}  // namespace morgana::device::MORGANA_SIMD

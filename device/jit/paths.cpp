@@ -1,0 +1,315 @@
+#include "device/jit/paths.h"
+
+namespace morgana::device::MORGANA_SIMD {
+namespace {
+
+// What sixteen lanes' addresses look like. A row begins where lane 0 would access if it is not active.
+enum class Form : uint8_t { idle, row, same, other };
+struct Place {
+  Form form;
+  uint32_t first;  // of lane 0 (row), of all (same), of the first active lane
+};
+
+MORGANA_INLINE uint32_t first_active(Chunk offset, uint32_t mask) {
+  if (mask & 1) [[likely]]
+    return offset[0];
+  return offset[__builtin_ctz(mask)];
+}
+
+template <int Size>
+MORGANA_INLINE Place place_of(Chunk offset, uint32_t mask) {
+  if (mask == 0) return {Form::idle, 0};
+  const uint32_t first = first_active(offset, mask), before = Size * __builtin_ctz(mask);
+  const uint32_t start = first - before;
+  if (first >= before && start <= UINT32_MAX - 16 * Size &&
+      covers(equal_lanes(offset, kIota * Size + start), mask)) [[likely]]
+    return {Form::row, start};
+  if (covers(equal_lanes(offset, Chunk(first)), mask)) return {Form::same, first};
+  return {Form::other, first};
+}
+
+// --- Dwords that lie close together ---
+
+inline constexpr uint32_t kWindow = 128;
+#ifdef __AVX512F__
+inline constexpr bool kWindows = true;
+// Two loads and a permutation for sixteen lanes. `from`: where 128 bytes can be read.
+MORGANA_INLINE Chunk from_window(const uint8_t* from, Chunk offset, uint32_t first) {
+  using Sixteen32 = int __attribute__((vector_size(64)));
+  const Chunk low = peek<Chunk>(from), high = peek<Chunk>(from + 64);
+  const Chunk index = (offset - Chunk(first)) >> 2;
+  return __builtin_bit_cast(Chunk, __builtin_ia32_vpermi2vard512(__builtin_bit_cast(Sixteen32, low),
+                                                                 __builtin_bit_cast(Sixteen32, index),
+                                                                 __builtin_bit_cast(Sixteen32, high)));
+}
+#else
+inline constexpr bool kWindows = false;
+[[maybe_unused]] Chunk from_window(const uint8_t*, Chunk, uint32_t);
+#endif
+// Whether the lanes of `mask` access whole dwords of the window from `first` on.
+[[maybe_unused]] MORGANA_INLINE bool is_window(Chunk offset, uint32_t first, uint32_t mask) {
+  const Chunk index = offset - Chunk(first);
+  const Chunk outside = index & Chunk(~uint32_t{124});
+  return is_zero(blend(mask, outside, Chunk(0)));
+}
+// Whether the window lies in the page of its first byte, which some lane accesses.
+[[maybe_unused]] MORGANA_INLINE bool is_in_page(uint64_t at) { return (at ^ (at + kWindow - 1)) < 4096; }
+
+// --- Offsets of 32 bits from a base ---
+
+template <class Kind>
+MORGANA_INLINE bool load_offsets(jit::WaveFrame* frame, uint64_t base, const Lanes* offset, uint64_t exec,
+                                 Lanes* data) {
+#pragma clang loop unroll(disable)
+  for (int i = 0; i < kChunks; i++) {
+    const uint32_t mask = chunk_mask(exec, i);
+    const Chunk at = offset->chunk[i];
+    const Place place = place_of<Kind::kSize>(at, mask);
+    const uint64_t first = base + place.first;
+    const auto* from = reinterpret_cast<const uint8_t*>(first);
+    frame->first_address[i] = first;
+    switch (place.form) {
+      case Form::idle: break;
+      case Form::row: Kind::load(data, i, from, mask, Space::global); break;
+      case Form::same: Kind::same(data, i, from); break;
+      case Form::other:
+        if constexpr (Kind::kIsDword && kWindows) {
+          if (is_window(at, place.first, mask) && is_in_page(first)) {
+            data[0].chunk[i] = from_window(from, at, place.first);
+            break;
+          }
+        }
+        return false;
+    }
+  }
+  return true;
+}
+template <class Kind>
+MORGANA_INLINE bool store_offsets(jit::WaveFrame* frame, uint64_t base, const Lanes* offset, uint64_t exec,
+                                  const Lanes* data) {
+#pragma clang loop unroll(disable)
+  for (int i = 0; i < kChunks; i++) {
+    const uint32_t mask = chunk_mask(exec, i);
+    const Place place = place_of<Kind::kSize>(offset->chunk[i], mask);
+    if (place.form == Form::idle) continue;
+    if (place.form != Form::row) return false;
+    frame->first_address[i] = base + place.first;
+    Kind::store(data, i, reinterpret_cast<uint8_t*>(base + place.first), mask, Space::global);
+  }
+  return true;
+}
+
+// --- Addresses of 64 bits ---
+
+// What the first active lane holds.
+MORGANA_INLINE uint32_t first_of(const Lanes* lanes, uint64_t exec) {
+  if (exec & 1) [[likely]]
+    return lanes->chunk[0][0];
+  const int lane = __builtin_ctzll(exec);
+  Chunk chunk = lanes->chunk[0];
+#pragma clang loop unroll(full)
+  for (int i = 1; i < kChunks; i++) chunk = lane / 16 == i ? lanes->chunk[i] : chunk;
+  return chunk[lane % 16];
+}
+
+// The upper halves are all alike.
+MORGANA_INLINE bool same_high(const Lanes* high, uint32_t first, uint64_t exec) {
+  Chunk differs = Chunk(0);
+#pragma clang loop unroll(full)
+  for (int i = 0; i < kChunks; i++)
+    differs |= blend(chunk_mask(exec, i), high->chunk[i] ^ Chunk(first), Chunk(0));
+  return is_zero(differs);
+}
+
+template <class Kind>
+MORGANA_INLINE bool load_addresses(jit::WaveFrame* frame, uint64_t imm, const Lanes* low, const Lanes* high,
+                                   uint64_t exec, Lanes* data) {
+  if (exec == 0) return true;
+  const uint32_t upper = first_of(high, exec);
+  if (!same_high(high, upper, exec)) return false;
+  const uint64_t base = (uint64_t{upper} << 32) + imm;
+  return load_offsets<Kind>(frame, base, low, exec, data);
+}
+template <class Kind>
+MORGANA_INLINE bool store_addresses(jit::WaveFrame* frame, uint64_t imm, const Lanes* low, const Lanes* high,
+                                    uint64_t exec, const Lanes* data) {
+  if (exec == 0) return true;
+  const uint32_t upper = first_of(high, exec);
+  if (!same_high(high, upper, exec)) return false;
+  const uint64_t base = (uint64_t{upper} << 32) + imm;
+  return store_offsets<Kind>(frame, base, low, exec, data);
+}
+
+// --- LDS ---
+
+template <class Kind>
+MORGANA_INLINE bool load_lds(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address, uint64_t exec,
+                             Lanes* data) {
+#pragma clang loop unroll(disable)
+  for (int i = 0; i < kChunks; i++) {
+    const uint32_t mask = chunk_mask(exec, i);
+    const Chunk at = address->chunk[i] + add;
+    const Place place = place_of<Kind::kSize>(at, mask);
+    const uint64_t first = place.first;
+    switch (place.form) {
+      case Form::idle: break;
+      case Form::row:
+        if (first + 16 * Kind::kSize > limit) return false;
+        Kind::load(data, i, lds + first, mask, Space::lds);
+        break;
+      case Form::same:
+        if (first + Kind::kSize > limit) return false;
+        Kind::same(data, i, lds + first);
+        break;
+      case Form::other:
+        if constexpr (Kind::kIsDword && kWindows) {
+          if (is_window(at, place.first, mask) && first + kWindow <= limit) {
+            data[0].chunk[i] = from_window(lds + first, at, place.first);
+            break;
+          }
+        }
+        return false;
+    }
+  }
+  return true;
+}
+template <class Kind>
+MORGANA_INLINE bool store_lds(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address, uint64_t exec,
+                              const Lanes* data) {
+#pragma clang loop unroll(disable)
+  for (int i = 0; i < kChunks; i++) {
+    const uint32_t mask = chunk_mask(exec, i);
+    const Chunk at = address->chunk[i] + add;
+    const Place place = place_of<Kind::kSize>(at, mask);
+    const uint64_t first = place.first;
+    if (place.form == Form::idle) continue;
+    if (place.form != Form::row || first + 16 * Kind::kSize > limit) return false;
+    Kind::store(data, i, lds + first, mask, Space::lds);
+  }
+  return true;
+}
+
+// --- One address a lane ---
+
+// The lanes outside `exec` point nowhere.
+template <class Move>
+MORGANA_INLINE void move_each(uint64_t* at, uint64_t exec, Lanes* data) {
+  point_nowhere(at, exec);
+  Data registers;
+  registers.to = reinterpret_cast<uint32_t*>(data);
+  registers.from = reinterpret_cast<const uint32_t*>(data);
+  Move::lanes(registers, at, exec);
+}
+
+template <class Move>
+MORGANA_INLINE void each_address(Wave* wave, uint64_t base, const Lanes* low, const Lanes* high,
+                                 uint64_t exec, Lanes* data) {
+  uint64_t* const at = address_room(*wave);
+  for (int i = 0; i < kChunks; i++) {
+    const Chunk upper = high ? high->chunk[i] : Chunk(0);
+    *reinterpret_cast<Chunk64*>(at + 16 * i) = (__builtin_convertvector(upper, Chunk64) << 32) +
+                                               __builtin_convertvector(low->chunk[i], Chunk64) + base;
+  }
+  const Touch touch(*wave, at, exec, Move::kBytes);
+  move_each<Move>(at, exec, data);
+}
+
+template <class Move>
+MORGANA_INLINE bool each_lds_address(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address,
+                                     uint64_t exec, Lanes* data) {
+  if (limit < Move::kBytes) return false;
+  alignas(128) uint64_t at[kLanes];
+  for (int i = 0; i < kChunks; i++) {
+    const Chunk offset = address->chunk[i] + add;
+    const Chunk outside = offset > limit - Move::kBytes ? Chunk(1) : Chunk(0);
+    if (!is_zero(blend(chunk_mask(exec, i), outside, Chunk(0)))) return false;
+    *reinterpret_cast<Chunk64*>(at + 16 * i) =
+        __builtin_convertvector(offset, Chunk64) + reinterpret_cast<uint64_t>(lds);
+  }
+  move_each<Move>(at, exec, data);
+  return true;
+}
+
+// --- What kernels call ---
+
+MORGANA_KEEPS_REGISTERS bool reaches_aperture(const Wave* wave, const Lanes* high) {
+  const uint64_t exec = wave->exec();
+  Chunk reaches = Chunk(0);
+  for (int i = 0; i < kChunks; i++) {
+    const Chunk shared = high->chunk[i] ^ Chunk(kSharedBase >> 32);
+    const Chunk own = high->chunk[i] ^ Chunk(kPrivateBase >> 32);
+    reaches |= blend(chunk_mask(exec, i), shared == 0 || own == 0 ? Chunk(1) : Chunk(0), Chunk(0));
+  }
+  return !is_zero(reaches);
+}
+
+// Flat: a call of another convention would save every vector register.
+template <class Kind>
+struct Entries {
+  [[gnu::flatten]] MORGANA_KEEPS_REGISTERS static void load(Wave* wave, jit::WaveFrame* frame, uint64_t base,
+                                                            const Lanes* low, const Lanes* high,
+                                                            Lanes* data) {
+    const uint64_t exec = wave->exec();
+    if (high ? load_addresses<Kind>(frame, base, low, high, exec, data)
+             : load_offsets<Kind>(frame, base, low, exec, data))
+      return;
+    frame->gathers++;
+    each_address<typename Kind::LoadLanes>(wave, base, low, high, exec, data);
+  }
+  [[gnu::flatten]] MORGANA_KEEPS_REGISTERS static void store(Wave* wave, jit::WaveFrame* frame, uint64_t base,
+                                                             const Lanes* low, const Lanes* high,
+                                                             Lanes* data) {
+    const uint64_t exec = wave->exec();
+    if (!(high ? store_addresses<Kind>(frame, base, low, high, exec, data)
+               : store_offsets<Kind>(frame, base, low, exec, data)))
+      each_address<typename Kind::StoreLanes>(wave, base, low, high, exec, data);
+  }
+  [[gnu::flatten]] MORGANA_KEEPS_REGISTERS static bool load_lds(uint8_t* lds, uint32_t limit, uint32_t add,
+                                                                const Lanes* address, uint64_t exec,
+                                                                Lanes* data) {
+    return morgana::device::MORGANA_SIMD::load_lds<Kind>(lds, limit, add, address, exec, data) ||
+           each_lds_address<typename Kind::LoadLanes>(lds, limit, add, address, exec, data);
+  }
+  [[gnu::flatten]] MORGANA_KEEPS_REGISTERS static bool store_lds(uint8_t* lds, uint32_t limit, uint32_t add,
+                                                                 const Lanes* address, uint64_t exec,
+                                                                 Lanes* data) {
+    return morgana::device::MORGANA_SIMD::store_lds<Kind>(lds, limit, add, address, exec, data) ||
+           each_lds_address<typename Kind::StoreLanes>(lds, limit, add, address, exec, data);
+  }
+  [[gnu::flatten]] MORGANA_KEEPS_REGISTERS static void load_index(Wave* wave, jit::WaveFrame* frame,
+                                                                  uint64_t base, const Lanes* index,
+                                                                  bool is_signed, Lanes* data) {
+    using Signed = int32_t __attribute__((ext_vector_type(16)));
+    using Signed64 = int64_t __attribute__((ext_vector_type(16)));
+    Lanes low, high;
+    for (int i = 0; i < kChunks; i++) {
+      const Chunk at = index->chunk[i];
+      const Chunk64 wide =
+          is_signed
+              ? __builtin_bit_cast(Chunk64, __builtin_convertvector(__builtin_bit_cast(Signed, at), Signed64))
+              : __builtin_convertvector(at, Chunk64);
+      const Chunk64 address = wide * Chunk64(uint64_t{Kind::kSize}) + Chunk64(base);
+      low.chunk[i] = __builtin_convertvector(address, Chunk);
+      high.chunk[i] = __builtin_convertvector(address >> 32, Chunk);
+    }
+    load(wave, frame, 0, &low, &high, data);
+  }
+};
+
+}  // namespace
+
+const jit::NamedPath kPaths[] = {
+#define MORGANA_PATH(name, function) {"morgana_path_" #name, reinterpret_cast<const void*>(function)},
+#define MORGANA_KIND(name, Kind)                             \
+  MORGANA_PATH(load_##name, Entries<Kind>::load)             \
+  MORGANA_PATH(store_##name, Entries<Kind>::store)           \
+  MORGANA_PATH(load_index_##name, Entries<Kind>::load_index) \
+  MORGANA_PATH(load_lds_##name, Entries<Kind>::load_lds)     \
+  MORGANA_PATH(store_lds_##name, Entries<Kind>::store_lds)
+    MORGANA_MEMORY_KINDS(MORGANA_KIND)                //
+    MORGANA_PATH(reaches_aperture, reaches_aperture)  //
+    {nullptr, nullptr}};
+#undef MORGANA_KIND
+#undef MORGANA_PATH
+
+}  // namespace morgana::device::MORGANA_SIMD

@@ -1,0 +1,48 @@
+// Accesses whose lanes need not have a shape: native code of the host vector level, so that kernels need not
+// contain it, nor LLVM compile it again for each. The linker of kernels finds it by name: of kind b32
+// morgana_path_load_b32 and so on.
+#pragma once
+
+#include "device/jit/abi.h"
+#include "device/jit/memory_kinds.h"
+
+// What compiled code has in the upper vector registers survives. Where the lower halves alone would
+// (AVX2, AVX), LLVM's convention loses them to vzeroupper.
+#ifdef __AVX512F__
+#define MORGANA_KEEPS_REGISTERS __attribute__((intel_ocl_bicc))
+#else
+#define MORGANA_KEEPS_REGISTERS
+#endif
+
+namespace morgana::device::MORGANA_SIMD {
+
+// None has more parameters than registers pass, nor is any called by a pointer: LLVM saves the frame pointer
+// around calls of this convention, and loses what it addresses by the stack pointer then.
+
+// The wave's active lanes at base + low + (high << 32); `high` may be null. Other lanes of loaded data become
+// anything.
+using GlobalPath = void MORGANA_KEEPS_REGISTERS(Wave*, jit::WaveFrame*, uint64_t base, const Lanes* low,
+                                                const Lanes* high, Lanes* data);
+// Whether some active lane's upper half of an address is that of an aperture.
+using AperturePath = bool MORGANA_KEEPS_REGISTERS(const Wave*, const Lanes* high);
+// Lanes of `exec` at lds + (address + add mod 2^32). False, having done nothing: some lane is out of range.
+using LdsPath = bool MORGANA_KEEPS_REGISTERS(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address,
+                                             uint64_t exec, Lanes* data);
+
+// All lanes at base + index * size of a record.
+using IndexPath = void MORGANA_KEEPS_REGISTERS(Wave*, jit::WaveFrame*, uint64_t base, const Lanes* index,
+                                               bool is_signed, Lanes* data);
+
+#define MORGANA_MEMORY_KINDS(X) \
+  X(b32, Dwords<1>)             \
+  X(b64, Dwords<2>)             \
+  X(b96, Dwords<3>)             \
+  X(b128, Dwords<4>)            \
+  X(u8, Narrow<uint8_t>)        \
+  X(i8, Narrow<int8_t>)         \
+  X(u16, Narrow<uint16_t>)      \
+  X(i16, Narrow<int16_t>)
+
+extern const jit::NamedPath kPaths[];
+
+}  // namespace morgana::device::MORGANA_SIMD
