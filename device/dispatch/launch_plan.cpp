@@ -256,7 +256,8 @@ void LaunchPlan::init_wave(Wave& wave, const std::array<uint32_t, 3>& size) cons
   wave.exit = Exit::none;
   wave.stepping = nullptr;
   wave.access = {};
-  init_sgprs(wave);
+  init_scratch_sgprs(wave);
+  init_group_sgprs(wave);
   init_items(wave, size);
 }
 
@@ -264,7 +265,7 @@ void LaunchPlan::renew_wave(Wave& wave, const std::array<uint32_t, 3>& size) con
   wave.step = wave.block = first_step;
   wave.exit = Exit::none;
   wave.commands_seen = commands ? WaveCommands::sequence(commands->last.load(std::memory_order_relaxed)) : 0;
-  init_sgprs(wave);
+  init_group_sgprs(wave);
   wave.exec() = initial_exec(wave, size);
 }
 
@@ -297,8 +298,7 @@ void LaunchPlan::init_traps(Wave& wave) const {
   wave.s[111] = high(trap_memory);
 }
 
-void LaunchPlan::init_sgprs(Wave& wave) const {
-  const auto& d = *launch.descriptor;
+void LaunchPlan::init_scratch_sgprs(Wave& wave) const {
   const uint64_t wave_offset = uint64_t{wave.index} * scratch_wave_bytes();
   const uint64_t arena = reinterpret_cast<uint64_t>(wave.scratch) - (scratch_lane_bytes ? wave_offset : 0);
   if (private_buffer_ >= 0) {
@@ -327,6 +327,15 @@ void LaunchPlan::init_sgprs(Wave& wave) const {
       v[1] = scratch_lane_bytes;
     }
   }
+  if (target.architected_flat_scratch) {
+    wave.s[102] = low(reinterpret_cast<uint64_t>(wave.scratch));
+    wave.s[103] = high(reinterpret_cast<uint64_t>(wave.scratch));
+  }
+  if (target.generation >= Generation::gfx9) wave.s[kTtmp0 + 11] = wave.index;
+}
+
+void LaunchPlan::init_group_sgprs(Wave& wave) const {
+  const auto& d = *launch.descriptor;
   uint32_t next = system_sgprs_;
   const auto add = [&](bool enabled, uint32_t value) {
     if (enabled && next < 104) wave.s[next++] = value;
@@ -338,13 +347,8 @@ void LaunchPlan::init_sgprs(Wave& wave) const {
   uint32_t group_info = group.wave_count | (wave.index == 0 ? 1u << 31 : 0);
   if (target.is_gfx940) group_info |= wave.index << 20;
   add(d.enable_sgpr_workgroup_info, group_info);
-  if (target.architected_flat_scratch) {
-    wave.s[102] = low(reinterpret_cast<uint64_t>(wave.scratch));
-    wave.s[103] = high(reinterpret_cast<uint64_t>(wave.scratch));
-  } else {
-    add(d.enable_private_segment, low(wave_offset));
-  }
-  if (target.generation >= Generation::gfx9) wave.s[kTtmp0 + 11] = wave.index;
+  if (!target.architected_flat_scratch)
+    add(d.enable_private_segment, low(uint64_t{wave.index} * scratch_wave_bytes()));
 }
 
 void LaunchPlan::init_items(Wave& wave, const std::array<uint32_t, 3>& size) const {

@@ -91,7 +91,8 @@ class LaunchPlan {
   void fill_user_sgprs();
   void init_traps(Wave& wave) const;
   uint32_t gpr_alloc(uint32_t registers, uint32_t vgprs) const;
-  void init_sgprs(Wave& wave) const;
+  void init_scratch_sgprs(Wave& wave) const;
+  void init_group_sgprs(Wave& wave) const;
   void init_items(Wave& wave, const std::array<uint32_t, 3>& size) const;
 
   // SGPRs that are the same for every wave, and where those go that differ.
