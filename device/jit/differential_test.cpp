@@ -95,6 +95,19 @@ TEST(DifferentialTest, AShiftedConstantIsALaneMask) {
   EXPECT_TRUE(result.was_compiled);
 }
 
+// Nor with the lanes of EXEC that are in a constant, compared again and again.
+TEST(DifferentialTest, AConstantIsAPartOfTheLaneMask) {
+  const KernelKind kind{.pieces = 60, .structured = false, .exact = true};
+  const uint64_t seed = 100001;
+  const RandomKernel kernel =
+      random_kernel(Target::gfx600, seed * 977 + static_cast<uint64_t>(Target::gfx600), kind);
+  Setting setting = setting_of(kernel, seed);
+  setting.quick = true;
+  const Comparison result = compare_tiers(Target::gfx600, emit(kernel), setting, 4);
+  EXPECT_EQ(result.verdict, Verdict::same) << result.what;
+  EXPECT_TRUE(result.was_compiled);
+}
+
 // A clock is never the same: that is seen, and found among other instructions.
 TEST(DifferentialTest, ADifferenceIsFound) {
   RandomKernel kernel = random_kernel(Target::gfx950, 5, {.pieces = 12});
