@@ -82,6 +82,10 @@ struct Block {
   // At its beginning: registers whose values the Wave holds too. What writes a register takes it out.
   VectorSet in_wave;
   ScalarSet s_in_wave;
+  // At its end: registers that the Wave is given once, before a loop with barriers that does not change them.
+  VectorSet given_to_wave;
+  // Of an entry: registers that must be loaded there. The others are not read before the next entry.
+  VectorSet needed;
   bool is_loop_header = false;  // a back edge comes here
   bool is_entry = false;        // reached from outside: the beginning, after a barrier
 };

@@ -71,6 +71,7 @@ class Scalars {
       return is_welcome(element(i)) ? std::optional(each_operand(2)) : std::nullopt;
     if (llvm::isa<llvm::CmpInst>(i))
       return is_welcome(element(i->getOperand(0))) ? std::optional(each_operand(2)) : std::nullopt;
+    if (auto* limits = llvm::dyn_cast<llvm::MinMaxIntrinsic>(i); limits) return each_operand(2);
     if (all_) {
       if (llvm::isa<llvm::UnaryOperator, llvm::SIToFPInst, llvm::UIToFPInst, llvm::FPToSIInst,
                     llvm::FPToUIInst, llvm::FPTruncInst, llvm::FPExtInst>(i))

@@ -172,7 +172,101 @@ VectorSet written_vectors(const Instruction& i) {
   return i.how == How::call_all ? ~VectorSet{} : set_of(i.v_writes, i.n_v_writes);
 }
 
-void find_unchanged(Flow& flow) {
+namespace {
+
+bool goes_on_by_entry(const Flow& flow, const Block& block) {
+  const How end = flow.last(block).how;
+  return end == How::barrier || end == How::sleep;
+}
+
+// Registers that a loop with barriers leaves as they are would be stored at every barrier, because those that
+// enter the loop have not been.
+void give_before_loops(Flow& flow) {
+  auto& blocks = flow.blocks;
+  for (uint32_t head = 0; head < blocks.size(); head++) {
+    if (!blocks[head].is_loop_header) continue;
+    // Blocks on the ways from the head back to it; the loop may be entered elsewhere.
+    std::vector<bool> reached(blocks.size()), inside(blocks.size());
+    const auto spread = [&](std::vector<uint32_t> pending, std::vector<bool>& set, bool forward) {
+      while (!pending.empty()) {
+        const uint32_t b = pending.back();
+        pending.pop_back();
+        if (set[b] || (!forward && !reached[b])) continue;
+        set[b] = true;
+        if (!forward && b == head) continue;
+        const auto& next = forward ? blocks[b].successors : blocks[b].predecessors;
+        pending.insert(pending.end(), next.begin(), next.end());
+      }
+    };
+    spread({head}, reached, true);
+    std::vector<uint32_t> latches;
+    const uint32_t at = flow.instructions[blocks[head].first].at;
+    for (const uint32_t from : blocks[head].predecessors)
+      if (flow.last(blocks[from]).at >= at) latches.push_back(from);
+    spread(latches, inside, false);
+    inside[head] = true;
+    bool has_barrier = false;
+    VectorSet written;
+    for (uint32_t b = 0; b < blocks.size(); b++) {
+      if (!inside[b]) continue;
+      has_barrier = has_barrier || goes_on_by_entry(flow, blocks[b]);
+      for (uint32_t k = 0; k < blocks[b].count; k++)
+        written |= written_vectors(flow.instructions[blocks[b].first + k]);
+    }
+    if (!has_barrier) continue;
+    for (uint32_t b = 0; b < blocks.size(); b++) {
+      if (!inside[b]) continue;
+      for (const uint32_t from : blocks[b].predecessors)
+        if (!inside[from] && !goes_on_by_entry(flow, blocks[from]))
+          blocks[from].given_to_wave |= blocks[b].live_in & ~written;
+    }
+  }
+}
+
+// What is read, or stored, on some way from `entry` to the next.
+VectorSet needed_from(const Flow& flow, uint32_t entry) {
+  const auto& blocks = flow.blocks;
+  std::vector<VectorSet> unchanged(blocks.size());
+  unchanged[entry] = blocks[entry].live_in;
+  VectorSet needed;
+  std::vector<uint32_t> pending{entry};
+  while (!pending.empty()) {
+    const uint32_t b = pending.back();
+    pending.pop_back();
+    VectorSet left = unchanged[b];
+    needed |= left & blocks[b].live_in & ~blocks[b].in_wave;
+    for (uint32_t k = 0; k < blocks[b].count; k++) {
+      const Instruction& i = flow.instructions[blocks[b].first + k];
+      VectorSet read = set_of(i.v_reads, i.n_v_reads);
+      const VectorSet written = written_vectors(i);
+      if (i.merges || i.keeps_old || i.how == How::lane) read |= set_of(i.v_writes, i.n_v_writes);
+      needed |= read & left;
+      left &= ~written;
+    }
+    if (goes_on_by_entry(flow, blocks[b])) continue;
+    for (const uint32_t next : blocks[b].successors) {
+      const VectorSet more = left & blocks[next].live_in & ~unchanged[next];
+      if (more.none()) continue;
+      unchanged[next] |= more;
+      pending.push_back(next);
+    }
+  }
+  return needed;
+}
+
+// What the Wave holds at the end of a block, from what it holds at its beginning.
+void at_end(const Flow& flow, const Block& block, VectorSet& vectors, ScalarSet& scalars) {
+  vectors = block.in_wave;
+  scalars = block.s_in_wave;
+  for (uint32_t k = 0; k < block.count; k++) {
+    const Instruction& i = flow.instructions[block.first + k];
+    vectors &= ~written_vectors(i);
+    scalars &= i.how == How::call_all ? ScalarSet{} : ~i.s_writes;
+  }
+  vectors |= block.given_to_wave;
+}
+
+void find_in_wave(Flow& flow) {
   auto& blocks = flow.blocks;
   for (Block& block : blocks) {
     block.in_wave = block.is_entry ? block.live_in : ~VectorSet{};
@@ -181,15 +275,10 @@ void find_unchanged(Flow& flow) {
   for (bool changed = true; changed;) {
     changed = false;
     for (const Block& block : blocks) {
-      const How end = flow.last(block).how;
-      if (end == How::barrier || end == How::sleep) continue;  // goes on by an entry
-      VectorSet vectors = block.in_wave;
-      ScalarSet scalars = block.s_in_wave;
-      for (uint32_t k = 0; k < block.count; k++) {
-        const Instruction& i = flow.instructions[block.first + k];
-        vectors &= ~written_vectors(i);
-        scalars &= i.how == How::call_all ? ScalarSet{} : ~i.s_writes;
-      }
+      if (goes_on_by_entry(flow, block)) continue;
+      VectorSet vectors;
+      ScalarSet scalars;
+      at_end(flow, block, vectors, scalars);
       for (const uint32_t next : block.successors) {
         Block& to = blocks[next];
         if ((to.in_wave & ~vectors).none() && (to.s_in_wave & ~scalars).none()) continue;
@@ -199,6 +288,46 @@ void find_unchanged(Flow& flow) {
       }
     }
   }
+}
+
+// A block that ends at a barrier would store what came from one of the blocks before it, on the ways from the
+// others too.
+bool give_before_barriers(Flow& flow) {
+  auto& blocks = flow.blocks;
+  bool gives = false;
+  for (const Block& block : blocks) {
+    if (!goes_on_by_entry(flow, block) || block.predecessors.size() < 2) continue;
+    VectorSet left = block.live_in;
+    for (uint32_t k = 0; k < block.count; k++) left &= ~written_vectors(flow.instructions[block.first + k]);
+    std::vector<VectorSet> held(block.predecessors.size());
+    VectorSet in_some;
+    for (size_t p = 0; p < held.size(); p++) {
+      const Block& from = blocks[block.predecessors[p]];
+      ScalarSet scalars;
+      at_end(flow, from, held[p], scalars);
+      if (goes_on_by_entry(flow, from))
+        held[p] = ~VectorSet{};
+      else
+        in_some |= held[p];
+    }
+    for (size_t p = 0; p < held.size(); p++) {
+      const VectorSet more = left & in_some & ~held[p];
+      blocks[block.predecessors[p]].given_to_wave |= more;
+      gives = gives || more.any();
+    }
+  }
+  return gives;
+}
+
+}  // namespace
+
+void find_unchanged(Flow& flow) {
+  auto& blocks = flow.blocks;
+  give_before_loops(flow);
+  find_in_wave(flow);
+  if (give_before_barriers(flow)) find_in_wave(flow);
+  for (uint32_t b = 0; b < blocks.size(); b++)
+    if (blocks[b].is_entry) blocks[b].needed = needed_from(flow, b);
 }
 
 }  // namespace morgana::device::jit

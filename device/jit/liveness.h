@@ -13,7 +13,8 @@ namespace morgana::device::jit {
 // Fills in Instruction::keeps_old, is_result_dead, live and s_live, and Block::live_in and s_live_in.
 void find_liveness(Flow& flow, bool observe_everything);
 
-// Fills in Block::in_wave and s_in_wave, after find_liveness: the function's entries load what is live.
+// Fills in what blocks say of registers that the Wave holds, after find_liveness: the function's entries load
+// what is live.
 void find_unchanged(Flow& flow);
 
 }  // namespace morgana::device::jit

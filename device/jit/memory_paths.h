@@ -266,6 +266,14 @@ extern "C" bool morgana_add_lds_u32(uint8_t* lds, uint32_t limit, uint32_t add, 
     return by_rows<Kind, true>(f, base, low, high, flat, exec, data) ||                                   \
            store_lanes<Kind>(w, f, morgana_path_store_##name, base, low, high, flat, data);               \
   }                                                                                                       \
+  extern "C" bool morgana_load_any_##name(Wave* w, jit::WaveFrame* f, uint64_t base, const Lanes* low,    \
+                                          const Lanes* high, bool flat, uint64_t, Lanes* data) {          \
+    return load_lanes<Kind>(w, f, morgana_path_load_##name, base, low, high, flat, data);                 \
+  }                                                                                                       \
+  extern "C" bool morgana_store_any_##name(Wave* w, jit::WaveFrame* f, uint64_t base, const Lanes* low,   \
+                                           const Lanes* high, bool flat, uint64_t, const Lanes* data) {   \
+    return store_lanes<Kind>(w, f, morgana_path_store_##name, base, low, high, flat, data);               \
+  }                                                                                                       \
   extern "C" bool morgana_load_lds_##name(jit::WaveFrame* f, uint8_t* lds, uint32_t limit, uint32_t add,  \
                                           const Lanes* address, uint64_t exec, Lanes* data) {             \
     if (by_lds_rows<Kind, false>(lds, limit, add, address, exec, data)) return true;                      \

@@ -42,8 +42,38 @@ MORGANA_INLINE Chunk from_window(const uint8_t* from, Chunk offset, uint32_t fir
                                                                  __builtin_bit_cast(Sixteen32, index),
                                                                  __builtin_bit_cast(Sixteen32, high)));
 }
+// Every lane's address is greater than the one before, as in the steps of a sorting network.
+MORGANA_INLINE bool is_rising(Chunk at) {
+  const Chunk before = __builtin_shufflevector(at, at, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
+  return (__builtin_bit_cast(uint16_t, __builtin_convertvector(at > before, ChunkMask)) | 1) == 0xffff;
+}
+// Stored as one value: LLVM would make a masked store of a blend with what lay there, which could not be
+// forwarded to the loads behind it.
+MORGANA_INLINE void poke_whole(uint8_t* to, Chunk value) {
+  using Loose = uint32_t __attribute__((ext_vector_type(16), aligned(1)));
+  *reinterpret_cast<volatile Loose*>(to) = value;
+}
+// Stores of rising lanes into the window at `to`, `index` dwords from it: the active lanes' values, spread
+// over the places that they go to.
+MORGANA_INLINE void to_window(uint8_t* to, Chunk index, uint32_t mask, Chunk value) {
+  using Sixteen32 = int __attribute__((vector_size(64)));
+  const auto spread = [](Sixteen32 values, uint32_t places) __attribute__((always_inline)) {
+    return __builtin_bit_cast(
+        Chunk, __builtin_ia32_expandsi512_mask(values, Sixteen32{}, static_cast<uint16_t>(places)));
+  };
+  const uint32_t places = __builtin_reduce_or(blend(mask, Chunk(1) << (index & 31), Chunk(0)));
+  const Sixteen32 active = __builtin_ia32_compresssi512_mask(__builtin_bit_cast(Sixteen32, value),
+                                                             Sixteen32{}, static_cast<uint16_t>(mask));
+  const uint32_t below = static_cast<uint32_t>(__builtin_popcount(places & 0xffff));
+  const Sixteen32 rest =
+      __builtin_ia32_permvarsi512(active, __builtin_bit_cast(Sixteen32, (kIota + below) & 15));
+  poke_whole(to, blend(places & 0xffff, spread(active, places & 0xffff), peek<Chunk>(to)));
+  poke_whole(to + 64, blend(places >> 16, spread(rest, places >> 16), peek<Chunk>(to + 64)));
+}
 #else
 inline constexpr bool kWindows = false;
+[[maybe_unused]] bool is_rising(Chunk);
+[[maybe_unused]] void to_window(uint8_t*, Chunk, uint32_t, Chunk);
 [[maybe_unused]] Chunk from_window(const uint8_t*, Chunk, uint32_t);
 #endif
 // Whether the lanes of `mask` access whole dwords of the window from `first` on.
@@ -52,8 +82,11 @@ inline constexpr bool kWindows = false;
   const Chunk outside = index & Chunk(~uint32_t{124});
   return is_zero(blend(mask, outside, Chunk(0)));
 }
-// Whether the window lies in the page of its first byte, which some lane accesses.
-[[maybe_unused]] MORGANA_INLINE bool is_in_page(uint64_t at) { return (at ^ (at + kWindow - 1)) < 4096; }
+// How far a window that begins at `at`, which some lane accesses, would reach into the next page.
+[[maybe_unused]] MORGANA_INLINE uint32_t beyond_page(uint64_t at) {
+  const uint32_t in_page = at & 4095;
+  return in_page > 4096 - kWindow ? in_page - (4096 - kWindow) : 0;
+}
 
 // --- Offsets of 32 bits from a base ---
 
@@ -74,8 +107,9 @@ MORGANA_INLINE bool load_offsets(jit::WaveFrame* frame, uint64_t base, const Lan
       case Form::same: Kind::same(data, i, from); break;
       case Form::other:
         if constexpr (Kind::kIsDword && kWindows) {
-          if (is_window(at, place.first, mask) && is_in_page(first)) {
-            data[0].chunk[i] = from_window(from, at, place.first);
+          const uint32_t back = beyond_page(first), start = place.first - back;
+          if (is_window(at, start, mask)) {
+            data[0].chunk[i] = from_window(from - back, at, start);
             break;
           }
         }
@@ -183,6 +217,15 @@ MORGANA_INLINE bool store_lds(uint8_t* lds, uint32_t limit, uint32_t add, const 
     const Place place = place_of<Kind::kSize>(at, mask);
     const uint64_t first = place.first;
     if (place.form == Form::idle) continue;
+    if constexpr (Kind::kIsDword && kWindows) {
+      // From a multiple of 64 on: what is stored here is loaded again as whole lines.
+      const uint32_t start = place.first & ~63u;
+      if (place.form == Form::other && uint64_t{start} + kWindow <= limit && is_window(at, start, mask) &&
+          is_rising(at)) {
+        to_window(lds + start, (at - Chunk(start)) >> 2, mask, data[0].chunk[i]);
+        continue;
+      }
+    }
     if (place.form != Form::row || first + 16 * Kind::kSize > limit) return false;
     Kind::store(data, i, lds + first, mask, Space::lds);
   }

@@ -71,6 +71,7 @@ Shape join(const Shape& a, const Shape& b) {
     y = normalised(regrouped(y, y.group / 2));
   }
   if (x.group == 1) return Shape{};
+  x.supposed = a.supposed || b.supposed;
   x.zeros = std::min({zeros, x.zeros, y.zeros});
   return x;
 }
@@ -209,6 +210,13 @@ struct Shapes::State {
     return changed;
   }
 
+  // What was supposed is known to compiled code only as long as it runs.
+  void forget_supposed() {
+    for (std::vector<Shape>* shapes : {&vector, &pair})
+      for (Shape& s : *shapes)
+        if (s.supposed) s = Shape{};
+  }
+
   bool is_full_pair(const isa::Operand& operand, bool exec_is_full) const {
     if (operand.code == isa::kExecLo) return exec_is_full;
     if (is_constant(operand.code)) return operand.code == kMinusOne;
@@ -231,6 +239,8 @@ struct Shapes::State {
   // `upper` gives the shapes.
   static Shape whole_sum(const HalfSum& sum, const isa::Inst& inst, const Shape (&upper)[2]) {
     Shape best;
+    for (int s = 0; s < 2; s++)
+      if (sum.low[s].supposed || sum.pair[s].supposed || upper[s].supposed) return best;
     for (const int first : {0, 1}) {
       const auto summand = [&](int s) {
         const int at = s ^ first;
@@ -303,7 +313,83 @@ void Shapes::enter(const std::array<uint32_t, 3>& local, bool packed, int dimens
   for (int d = 1; d < dimensions; d++) initial_[d] = joined[d];
 }
 
-void Shapes::step(const Instruction& i, bool is_full, State& state) const {
+// The shape of what `i` writes as if it, when it clamps or chooses, did nothing; and what is supposed for
+// that.
+void Shapes::suppose(const Instruction& i, bool is_full, const State& state, Shape& result,
+                     Shape& result_pair) {
+  const isa::Inst& inst = *i.step->inst;
+  Supposition made;
+  const auto at = [&](int s) {
+    const isa::Operand& operand = inst.src[s];
+    return operand.is_vgpr() ? state.vector[operand.code - isa::kVgprBase] : uniform();
+  };
+  const auto is_uniform = [&](int s) { return uniform_group(at(s)) == kLanes; };
+  // The one source of `count` that varies.
+  const auto varying = [&](int count) {
+    int found = -1;
+    for (int s = 0; s < count; s++) {
+      if (!inst.src[s].is_scalar() && !inst.src[s].is_vgpr()) return -1;
+      if (is_uniform(s)) continue;
+      if (found >= 0 || !at(s).is_known()) return -1;
+      found = s;
+    }
+    return found;
+  };
+  const auto clamp = [&](int sources, bool has_low, bool has_high, bool is_signed) {
+    const int value = varying(sources);
+    if (value < 0 || at(value).group != kLanes) return;
+    const Shape shape = at(value);
+    const auto distance = [&](int l) { return static_cast<int32_t>(shape.lane[l] - shape.lane[0]); };
+    int least = 0, greatest = 0;
+    for (int l = 1; l < kLanes; l++) {
+      if (distance(l) < distance(least)) least = l;
+      if (distance(l) > distance(greatest)) greatest = l;
+    }
+    if (int64_t{distance(greatest)} - distance(least) > INT32_MAX) return;
+    const int limit = value == 0 ? 1 : 0, other = sources == 3 ? 3 - value - limit : limit;
+    made.value = static_cast<int8_t>(value);
+    made.low = static_cast<int8_t>(has_low ? limit : -1);
+    made.high = static_cast<int8_t>(has_high ? other : -1);
+    made.is_signed = is_signed;
+    made.least = static_cast<uint8_t>(least), made.greatest = static_cast<uint8_t>(greatest);
+    result = shape;
+  };
+  if (!result.is_known() && !result_pair.is_known()) {
+    switch (inst.row->op) {
+      case Op::v_max_i32: clamp(2, true, false, true); break;
+      case Op::v_max_u32: clamp(2, true, false, false); break;
+      case Op::v_min_i32: clamp(2, false, true, true); break;
+      case Op::v_min_u32: clamp(2, false, true, false); break;
+      case Op::v_med3_i32: clamp(3, true, true, true); break;
+      case Op::v_med3_u32: clamp(3, true, true, false); break;
+      case Op::v_cndmask_b32:
+        if (const int value = varying(2); value >= 0) {
+          made.value = static_cast<int8_t>(value);
+          made.is_choice = true;
+          result = at(value);
+        }
+        break;
+      default: break;
+    }
+  }
+  for (int s = 0; s < inst.n_src; s++) {
+    if (!inst.src[s].is_vgpr() || i.vector->src_registers[s] == 0) continue;
+    const unsigned first = inst.src[s].code - isa::kVgprBase;
+    for (unsigned r = first; r < first + i.vector->src_registers[s]; r++)
+      if (state.vector[r].supposed || state.pair[r].supposed) made.from.push_back(static_cast<uint16_t>(r));
+  }
+  const uint32_t key = 2 * static_cast<uint32_t>(&i - flow_.instructions.data()) + is_full;
+  if ((!result.is_known() && !result_pair.is_known()) || (made.value < 0 && made.from.empty())) {
+    suppositions_.erase(key);
+    return;
+  }
+  result.supposed = result_pair.supposed = true;
+  for (int w = 0; w < i.n_v_writes; w++)
+    for (unsigned r = 0; r < i.v_writes[w].count; r++) supposed_registers_.set(i.v_writes[w].first + r);
+  suppositions_[key] = std::move(made);
+}
+
+void Shapes::step(const Instruction& i, bool is_full, State& state) {
   const auto forget = [&](unsigned r) {
     state.vector[r] = Shape{};
     state.pair[r] = Shape{};
@@ -413,11 +499,14 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) const {
         if (number(at(0), count) && count == 31 && inst.src[1].is_vgpr() &&
             inst.src[1].code + 1 == inst.dst[0].code) {
           const unsigned low = inst.src[1].code - isa::kVgprBase;
-          const Shape shape = state.vector[low], sign = pointwise(uniform_group(shape));
+          const Shape shape = state.vector[low];
+          Shape sign = pointwise(uniform_group(shape));
+          Shape pair = shape;
+          suppose(i, is_full, state, sign, pair);
           forget(low + 1);
           state.overwrite_sums(i);
           state.vector[low + 1] = sign;
-          state.pair[low] = shape;
+          state.pair[low] = pair;
           return;
         }
         break;
@@ -437,6 +526,7 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) const {
       const bool by_lane = inst.row->op == Op::v_mbcnt_lo_u32_b32 || inst.row->op == Op::v_mbcnt_hi_u32_b32;
       if (!by_lane) result = pointwise(group);
     }
+    suppose(i, is_full, state, result, result_pair);
   }
   for (int w = 0; w < i.n_v_writes; w++)
     for (unsigned r = 0; r < i.v_writes[w].count; r++) forget(i.v_writes[w].first + r);
@@ -453,6 +543,7 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) const {
     if (result_pair.is_known()) {
       state.pair[to] = result_pair;
       state.vector[to + 1] = pointwise(uniform_group(result_pair));
+      state.vector[to + 1].supposed = result_pair.supposed;
     }
   }
 }
@@ -461,6 +552,7 @@ Shapes::Shapes(const Flow& flow, const std::array<uint32_t, 3>& local, bool pack
                bool full_wave)
     : before_(flow.instructions.size() * 2),
       before_pair_(flow.instructions.size() * 2),
+      flow_(flow),
       next_versions_(flow.blocks.size() * 2) {
   const auto& blocks = flow.blocks;
   size_t registers = 4;  // the initial ones, and one behind the last
@@ -487,25 +579,53 @@ Shapes::Shapes(const Flow& flow, const std::array<uint32_t, 3>& local, bool pack
         before_pair_[2 * number + version] =
             state.pair[r].is_known() ? state.pair[r]
                                      : regrouped(state.vector[r], uniform_group(state.vector[r + 1]));
+        before_pair_[2 * number + version].supposed |= state.vector[r + 1].supposed;
       }
       step(i, version == 1, state);
       makes_full = state.write_masks(i, version == 1);
     }
     const unsigned versions = makes_full ? 2 : flow.next_versions(blocks[b], version);
     next_versions_[node] = static_cast<uint8_t>(versions);
-    for (const uint32_t next : blocks[b].successors)
+    for (const uint32_t next : blocks[b].successors) {
+      State* from = &state;
+      State known;
+      if (blocks[next].is_entry) known = state, known.forget_supposed(), from = &known;
       for (uint32_t v = 0; v < 2; v++)
-        if ((versions >> v & 1) && in[2 * next + v].merge(state)) pending.push_back(2 * next + v);
+        if ((versions >> v & 1) && in[2 * next + v].merge(*from)) pending.push_back(2 * next + v);
+    }
   }
   for (const State& state : in) reached_.push_back(state.is_reached);
+  for (uint32_t b = 0; b < blocks.size(); b++) {
+    if (!blocks[b].is_loop_header) continue;
+    for (unsigned r = 0; r < registers; r++) {
+      uint32_t value = 0, other = 0;
+      const State &some = in[2 * b], &full = in[2 * b + 1];
+      const auto holds = [&](const State& state, uint32_t& found) {
+        return !state.vector[r].supposed && number(state.vector[r], found);
+      };
+      if (some.is_reached && !holds(some, value)) continue;
+      if (full.is_reached && !holds(full, other)) continue;
+      if (!some.is_reached) value = other;
+      if (!full.is_reached) other = value;
+      if (value == other && reached_[2 * b] + reached_[2 * b + 1] > 0) numbers_[{b, r}] = value;
+    }
+  }
+}
+
+bool Shapes::number_at(uint32_t b, unsigned r, uint32_t& number) const {
+  const auto found = numbers_.find({b, r});
+  if (found != numbers_.end()) number = found->second;
+  return found != numbers_.end();
 }
 
 bool Shapes::is_uniform(uint32_t i, unsigned version) const {
-  return uniform_group(before_[2 * i + version]) == kLanes;
+  const Shape& shape = before(i, version, false);
+  return !shape.supposed && uniform_group(shape) == kLanes;
 }
 
-AddressShape Shapes::distances(uint32_t i, unsigned version, bool pair) const {
-  const Shape& shape = (pair ? before_pair_ : before_)[2 * i + version];
+namespace {
+
+AddressShape distances_of(const Shape& shape) {
   AddressShape a;
   if (shape.group < 16) return a;
   // Lanes of a group must not go down: the check of the last lane stands for all.
@@ -531,8 +651,8 @@ AddressShape Shapes::distances(uint32_t i, unsigned version, bool pair) const {
   return a;
 }
 
-AddressShape Shapes::address(uint32_t i, unsigned version, uint32_t size, bool pair) const {
-  AddressShape a = distances(i, version, pair);
+AddressShape address_of(const Shape& shape, uint32_t size) {
+  AddressShape a = distances_of(shape);
   if (a.group == 1) return a;
   for (uint32_t c = 0; c < 4; c++) {
     const uint32_t* lane = &a.lane[16 * c];
@@ -545,6 +665,22 @@ AddressShape Shapes::address(uint32_t i, unsigned version, uint32_t size, bool p
     a.form[c] = row ? ChunkForm::row : ChunkForm::same;
   }
   return a;
+}
+
+}  // namespace
+
+AddressShape Shapes::distances(uint32_t i, unsigned version, bool pair) const {
+  const Shape& shape = before(i, version, pair);
+  return shape.supposed ? AddressShape{} : distances_of(shape);
+}
+
+AddressShape Shapes::address(uint32_t i, unsigned version, uint32_t size, bool pair) const {
+  const Shape& shape = before(i, version, pair);
+  return shape.supposed ? AddressShape{} : address_of(shape, size);
+}
+
+AddressShape Shapes::supposed_address(uint32_t i, unsigned version, uint32_t size, bool pair) const {
+  return address_of(before(i, version, pair), size);
 }
 
 }  // namespace morgana::device::jit

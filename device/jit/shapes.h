@@ -7,9 +7,13 @@
 // A pair's shape describes a 64-bit value in the same way as long as nothing wrapped around 2^32 on the way;
 // all such wraps add the same sign, so code that relies on it compares the last lane of a group with the
 // first.
+//
+// Beyond that shapes can be supposed: that of an index as if it had not been clamped. What was supposed is
+// tested where the clamp is executed, and the outcome goes along with the registers (Supposition).
 #pragma once
 
 #include <array>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -18,8 +22,9 @@
 namespace morgana::device::jit {
 
 struct Shape {
-  uint8_t group = 1;  // lanes, a power of two; 1: nothing is known
-  uint8_t zeros = 0;  // 32: U is 0
+  uint8_t group = 1;      // lanes, a power of two; 1: nothing is known
+  uint8_t zeros = 0;      // 32: U is 0
+  bool supposed = false;  // all this holds when what was supposed on the way holds
   std::array<uint32_t, kLanes> lane{};
 
   bool is_known() const { return group > 1; }
@@ -42,6 +47,18 @@ struct AddressShape {
   uint32_t stride = 0;                  // of all lanes to the ones before, if they are alike in one group
 };
 
+// What an instruction's result has its shape from, when that is supposed.
+struct Supposition {
+  std::vector<uint16_t> from;  // VGPRs that are read and whose shapes are supposed
+  // A clamp that does nothing: source `value` lies between the sources `low` and `high` (-1: no such limit).
+  // Its least and its greatest lane are known. With both, either may be the greater one.
+  int8_t value = -1, low = -1, high = -1;
+  bool is_signed = false;
+  uint8_t least = 0, greatest = 0;
+  // A choice (v_cndmask_b32) that takes source `value` in all lanes.
+  bool is_choice = false;
+};
+
 class Shapes {
  public:
   // `local`: the work-group's size; zeros: not known.
@@ -51,10 +68,21 @@ class Shapes {
   // Of the address of instruction number `i` of the Flow in a block's version `version`, for records of
   // `size` bytes. `pair`: 64 bits.
   AddressShape address(uint32_t i, unsigned version, uint32_t size, bool pair) const;
+  // The same of an address whose shape is supposed, or not.
+  AddressShape supposed_address(uint32_t i, unsigned version, uint32_t size, bool pair) const;
+  // Of what instruction number `i` writes; nullptr: nothing is supposed.
+  const Supposition* supposition(uint32_t i, unsigned version) const {
+    const auto found = suppositions_.find(2 * i + version);
+    return found == suppositions_.end() ? nullptr : &found->second;
+  }
+  // VGPRs whose shape is supposed somewhere.
+  const VectorSet& supposed_registers() const { return supposed_registers_; }
   // The same where the lanes lie in no ChunkForm, though at known distances.
   AddressShape distances(uint32_t i, unsigned version, bool pair) const;
   // Whether the VGPR that instruction number `i` reads as source 0 is the same in all lanes.
   bool is_uniform(uint32_t i, unsigned version) const;
+  // Whether VGPR `r` holds one known number in all lanes wherever block number `b` begins.
+  bool number_at(uint32_t b, unsigned r, uint32_t& number) const;
   // Whether version `version` of block number `b` can be reached.
   bool is_reached(uint32_t b, unsigned version) const { return reached_[2 * b + version]; }
   // The versions of its successors that version `version` of block number `b` may lead to: bit 0 and bit 1.
@@ -65,11 +93,19 @@ class Shapes {
  private:
   struct State;
   void enter(const std::array<uint32_t, 3>& local, bool packed, int dimensions, bool full_wave);
-  void step(const Instruction& i, bool is_full, State& state) const;
+  void step(const Instruction& i, bool is_full, State& state);
+  void suppose(const Instruction& i, bool is_full, const State& state, Shape& result, Shape& result_pair);
+  const Shape& before(uint32_t i, unsigned version, bool pair) const {
+    return (pair ? before_pair_ : before_)[2 * i + version];
+  }
   std::array<Shape, 3> initial_;
   std::vector<Shape> before_;  // by instruction and version: of the address (or source 0)
   std::vector<Shape> before_pair_;
-  std::vector<bool> reached_;  // by block and version
+  std::map<uint32_t, Supposition> suppositions_;  // by instruction and version
+  VectorSet supposed_registers_;
+  const Flow& flow_;
+  std::map<std::pair<uint32_t, unsigned>, uint32_t> numbers_;  // by loop header and VGPR
+  std::vector<bool> reached_;                                  // by block and version
   std::vector<uint8_t> next_versions_;
 };
 

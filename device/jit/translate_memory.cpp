@@ -145,6 +145,11 @@ void Translator::memory(const Instruction& i) {
       for (unsigned p = 1; p < parts; p++) offset[p] = offset[0] + 4 * p;
     }
   }
+  Value* supposed = nullptr;
+  if (shape.group == 1 && !is_lds) {
+    shape = shapes_.supposed_address(number(i), version_, access.size, address_words == 2);
+    if (shape.group > 1) supposed = this->supposed(place(inst.src[0]), address_words);
+  }
   bool is_shaped = shape.group > 1, is_row = is_full() && shape.group == kLanes, is_same = is_row;
   bool is_same_by_chunk = is_full() && is_lds && !stores;
   for (uint32_t c = 0; c < 4; c++) {
@@ -164,7 +169,11 @@ void Translator::memory(const Instruction& i) {
     guard = lds_bases(i, shape, offset, used, access.size, bases);
     if (is_full()) leave_unless(i, std::exchange(guard, nullptr));
   } else if (is_shaped) {
-    shaped_bases(i, shape, offset, used, bases);
+    guard = shaped_bases(i, shape, offset, used, bases);
+    if (!supposed)
+      leave_unless(i, std::exchange(guard, nullptr));
+    else
+      guard = guard ? b_.CreateAnd(supposed, guard) : supposed;
   }
   const bool is_global_row = is_shaped && is_row && !is_lds && access.kind[0] == 'b';
   if (is_global_row && !stores && streams_) load_ahead(bases[0][0], access.size);
@@ -172,7 +181,7 @@ void Translator::memory(const Instruction& i) {
   // The whole wave as one vector, or as one value.
   const bool is_plain =
       is_shaped && access.kind[0] == 'b' && ((is_row && access.dwords == 1) || is_same || is_same_by_chunk);
-  if (is_plain) {
+  const auto move_plain = [&] {
     for (unsigned p = 0; p < used; p++) {
       if (!is_lds)
         for (unsigned c = 0; c < 4; c++)
@@ -192,8 +201,8 @@ void Translator::memory(const Instruction& i) {
         }
       }
     }
-    return;
-  }
+  };
+  if (is_plain && !supposed) return move_plain();
 
   auto* data_type = llvm::ArrayType::get(lanes_, access.dwords);
   llvm::AllocaInst* data[4] = {};
@@ -203,6 +212,21 @@ void Translator::memory(const Instruction& i) {
     for (unsigned p = 0; p < used; p++)
       for (unsigned d = 0; d < access.dwords; d++)
         b_.CreateAlignedStore(active_vgpr(place(inst.src[1 + p]) + d), word(p, d), llvm::Align(256));
+  const auto put_address = [&](unsigned word) -> Value* {
+    llvm::AllocaInst* lanes = temporary(lanes_);
+    b_.CreateAlignedStore(active_vgpr(place(inst.src[0]) + word), lanes, llvm::Align(256));
+    return lanes;
+  };
+  // Lanes of any form in global memory; `how` "any_": rows are rare among them.
+  const auto move_lanes = [&](const char* how) {
+    Value* base = b_.getInt64(static_cast<uint64_t>(int64_t{inst.offset}));
+    if (address_words == 1) base = b_.CreateAdd(base, scalar_source(i, 2, 2));
+    Value* const low = put_address(0);
+    Value* high = llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_));
+    if (address_words == 2) high = put_address(1);
+    return call_library(std::string(stores ? "morgana_store_" : "morgana_load_") + how + access.kind,
+                        {wave_, frame_, base, low, high, b_.getInt1(flat), exec(), data[0]});
+  };
   const auto move = [&] {
     Value* mask = exec();
     const std::string verb = stores ? "morgana_store_" : "morgana_load_";
@@ -229,23 +253,14 @@ void Translator::memory(const Instruction& i) {
               {frame, table, b_.getInt32(rows), b_.getInt1(shape.group == kLanes), mask, data[p]}));
       }
     } else {
-      llvm::AllocaInst* address[2] = {};
-      for (unsigned w = 0; w < address_words; w++) {
-        address[w] = temporary(lanes_);
-        b_.CreateAlignedStore(active_vgpr(place(inst.src[0]) + w), address[w], llvm::Align(256));
-      }
       if (is_lds) {
+        Value* const address = put_address(0);
         for (unsigned p = 0; p < used; p++)
           both(call_library(verb + "lds_" + access.kind,
                             {frame_, lds_, lds_limit(), b_.getInt32(static_cast<uint32_t>(offset[p])),
-                             address[0], mask, data[p]}));
+                             address, mask, data[p]}));
       } else {
-        Value* base = b_.getInt64(static_cast<uint64_t>(int64_t{inst.offset}));
-        if (address_words == 1) base = b_.CreateAdd(base, scalar_source(i, 2, 2));
-        Value* high = address[1];
-        if (high == nullptr) high = llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_));
-        both(call_library(verb + access.kind,
-                          {wave_, frame_, base, address[0], high, b_.getInt1(flat), mask, data[0]}));
+        both(move_lanes(""));
       }
     }
     return done;
@@ -260,6 +275,25 @@ void Translator::memory(const Instruction& i) {
   if (is_shaped ? guard == nullptr : !is_lds && !flat) {
     move();
     return finish();
+  }
+  if (supposed && is_shaped) {
+    Block *as_supposed = block("as_supposed"), *otherwise = block("otherwise"), *on = block("on");
+    llvm::MDBuilder weights(context_);
+    b_.CreateCondBr(guard, as_supposed, otherwise, weights.createLikelyBranchWeights());
+    b_.SetInsertPoint(as_supposed);
+    if (is_plain)
+      move_plain();
+    else
+      move(), finish();
+    b_.CreateBr(on);
+    b_.SetInsertPoint(otherwise);
+    if (flat)
+      guarded(i, move_lanes("any_"), finish);
+    else
+      move_lanes("any_"), finish();
+    b_.CreateBr(on);
+    b_.SetInsertPoint(on);
+    return forget_unmasked(i);
   }
   if (guard == nullptr) return guarded(i, move(), finish);
   guarded(i, guard, [&] {
@@ -285,21 +319,21 @@ llvm::Value* Translator::lds_by_chunk(Value* const* bases, unsigned offset) {
   return join(join(chunks[0], chunks[1], kLanes / 2), join(chunks[2], chunks[3], kLanes / 2), kLanes);
 }
 
-// The addresses of the chunks of every part of the access. Lanes that do not have the expected shape, or are
-// out of range, are rare enough to give the wave up.
-void Translator::shaped_bases(const Instruction& i, const AddressShape& shape, const int64_t* offset,
-                              unsigned parts, Value* (*at)[4]) {
+// The addresses of the chunks of every part of the access. The result says whether the lanes have the shape.
+llvm::Value* Translator::shaped_bases(const Instruction& i, const AddressShape& shape, const int64_t* offset,
+                                      unsigned parts, Value* (*at)[4]) {
   const isa::Inst& inst = *i.step->inst;
   Value* bases[4];
   Value* guard = i.step->kind[2] == Source::none
                      ? wide_bases(i, shape, inst.row->format == isa::Format::FLAT, bases)
                      : narrow_bases(i, shape, bases);
-  leave_unless(i, guard);
   for (unsigned p = 0; p < parts; p++)
     for (unsigned c = 0; c < 4; c++)
       at[p][c] = b_.CreateAdd(bases[c], b_.getInt64(static_cast<uint64_t>(offset[p])));
+  return guard;
 }
 
+// Lanes that do not have the expected shape, or are out of range, are rare enough to give the wave up.
 void Translator::leave_unless(const Instruction& i, Value* good) {
   if (!good || (llvm::isa<llvm::ConstantInt>(good) && llvm::cast<llvm::ConstantInt>(good)->isOne())) return;
   Block* on = block("shaped");

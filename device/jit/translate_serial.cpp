@@ -21,8 +21,28 @@ namespace {
 constexpr uint32_t kOthersPerGather = 6;
 // How many iterations of one lane count as one of the wave.
 constexpr uint64_t kLanesPerWave = 8;
+// Loops of so few instructions are made several times over, so that what is done once a round costs little.
+constexpr uint32_t kFewInstructions = 24;
+constexpr unsigned kCopies = 4;
 // How many waves believe in what one has found out.
 constexpr uint8_t kBelief = 100;
+
+// The mask whose lanes leave the loop with its last instruction, so that it has none of those that stay; -1:
+// not known.
+int mask_of_leavers(const Flow& flow, const jit::Block& body) {
+  for (uint32_t k = body.count; k-- > 0;) {
+    const Instruction& i = flow.instructions[body.first + k];
+    if (!i.writes_exec) continue;
+    const isa::Inst& inst = *i.step->inst;
+    if (inst.row->op != isa::Op::s_andn2_b64 || inst.src[0].code != isa::kExecLo || inst.src[1].code >= 108)
+      return -1;
+    const int code = inst.src[1].code;
+    for (uint32_t after = k + 1; after < body.count; after++)
+      if (flow.instructions[body.first + after].s_writes.test(static_cast<size_t>(code))) return -1;
+    return code;
+  }
+  return -1;
+}
 
 }  // namespace
 
@@ -179,8 +199,13 @@ void Translator::translate_serial(uint32_t index) {
   Value* const lane = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, remaining, b_.getTrue());
   Value* const bit = b_.CreateShl(b_.getInt64(1), lane);
   Value* const at_first = b_.CreateLoad(i64_, allowance);
-  each(enters,
-       [&](unsigned r) { put_vgpr(r, splat(b_.CreateLoad(i32_, b_.CreateGEP(i32_, wave_v(r), lane)))); });
+  Value* const own = b_.CreateGEP(i32_, registers_, lane);
+  const auto in_wave = [&](unsigned r) { return field(own, size_t{r} * kLanes * 4); };
+  each(enters, [&](unsigned r) {
+    uint32_t number;
+    const bool is_known = !loop.writes.test(r) && shapes_.number_at(index, r, number);
+    put_vgpr(r, splat(is_known ? static_cast<Value*>(b_.getInt32(number)) : b_.CreateLoad(i32_, in_wave(r))));
+  });
   each(loop.masks, [&](unsigned code) {
     Value* own = b_.CreateICmpNE(b_.CreateAnd(before[code], bit), b_.getInt64(0));
     b_.CreateStore(masks.test(code) ? b_.getFalse() : own, bit_of_mask_[code]);
@@ -188,17 +213,23 @@ void Translator::translate_serial(uint32_t index) {
   b_.CreateBr(iterate);
 
   b_.SetInsertPoint(iterate);
-  b_.CreateStore(b_.getTrue(), bit_of_mask_[isa::kExecLo]);
-  b_.CreateStore(b_.CreateSub(b_.CreateLoad(i64_, allowance), b_.getInt64(1)), allowance);
-  for (uint32_t k = 0; k < body.count; k++) translate_instruction(flow_.instructions[body.first + k]);
-  b_.CreateCondBr(b_.CreateLoad(bool_type, bit_of_mask_[isa::kExecLo]), back, end);
-  b_.SetInsertPoint(back);
-  b_.CreateCondBr(b_.CreateICmpEQ(b_.CreateLoad(i64_, allowance), b_.getInt64(0)), give_way, iterate,
+  const int leavers = mask_of_leavers(flow_, body);
+  const unsigned copies = body.count <= kFewInstructions ? kCopies : 1;
+  for (unsigned copy = 1; copy <= copies; copy++) {
+    b_.CreateStore(b_.getTrue(), bit_of_mask_[isa::kExecLo]);
+    b_.CreateStore(b_.CreateSub(b_.CreateLoad(i64_, allowance), b_.getInt64(1)), allowance);
+    for (uint32_t k = 0; k < body.count; k++) translate_instruction(flow_.instructions[body.first + k]);
+    Block* on = copy < copies ? block("iterate") : back;
+    b_.CreateCondBr(b_.CreateLoad(bool_type, bit_of_mask_[isa::kExecLo]), on, end);
+    b_.SetInsertPoint(on);
+    if (leavers >= 0 && bit_of_mask_.contains(static_cast<unsigned>(leavers)))
+      b_.CreateStore(b_.getFalse(), bit_of_mask_[static_cast<unsigned>(leavers)]);
+  }
+  b_.CreateCondBr(b_.CreateICmpSLE(b_.CreateLoad(i64_, allowance), b_.getInt64(0)), give_way, iterate,
                   weights.createUnlikelyBranchWeights());
 
   b_.SetInsertPoint(end);
-  each(loop.writes & behind.live_in,
-       [&](unsigned r) { b_.CreateStore(first_lane(vgpr(r)), b_.CreateGEP(i32_, wave_v(r), lane)); });
+  each(loop.writes & behind.live_in, [&](unsigned r) { b_.CreateStore(first_lane(vgpr(r)), in_wave(r)); });
   each(loop.set_masks, [&](unsigned code) {
     if (!masks.test(code)) return;
     Value* others = b_.CreateAnd(b_.CreateAlignedLoad(i64_, wave_s(code), llvm::Align(4)), b_.CreateNot(bit));
@@ -226,6 +257,8 @@ void Translator::translate_serial(uint32_t index) {
     if (masks.test(code))
       b_.CreateStore(b_.CreateAlignedLoad(i64_, wave_s(code), llvm::Align(4)), scalars_[code]);
   });
+  for (const auto& [r, holds] : supposed_)
+    if (loop.writes.test(r)) b_.CreateStore(b_.getFalse(), holds);
   b_.CreateStore(b_.getInt64(0), exec_);
   count();
   b_.CreateBr(blocks_[2 * (index + 2)]);

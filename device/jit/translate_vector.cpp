@@ -176,6 +176,55 @@ void Translator::vector(const Instruction& i) {
   }
 }
 
+llvm::Value* Translator::supposed(unsigned place, unsigned count) {
+  Value* all = b_.getTrue();
+  for (unsigned r = place; r < place + count; r++)
+    if (const auto found = supposed_.find(r); found != supposed_.end())
+      all = b_.CreateAnd(all, b_.CreateLoad(b_.getInt1Ty(), found->second));
+  return all;
+}
+
+llvm::Value* Translator::supposed(const Instruction& i) {
+  const Supposition* made = shapes_.supposition(number(i), version_);
+  Value* all = b_.getTrue();
+  if (made == nullptr) return all;
+  for (const uint16_t r : made->from) all = b_.CreateAnd(all, supposed(r, 1));
+  const auto require = [&](Value* condition) { all = b_.CreateAnd(all, condition); };
+  if (made->is_choice) {
+    const int64_t mask = made->value == 1 ? -1 : 0;
+    for (int s = 0; s < i.vector->n_src; s++)
+      if (i.vector->src_registers[s] == 0 && i.step->kind[s] != Source::none)
+        require(b_.CreateICmpEQ(scalar_source(i, s, 2), b_.getInt64(static_cast<uint64_t>(mask))));
+  } else if (made->value >= 0) {
+    const auto lane = [&](int source, unsigned l) {
+      return b_.CreateExtractElement(vector_source(i, source, 0), l);
+    };
+    const auto at_most = [&](Value* a, Value* b) {
+      require(made->is_signed ? b_.CreateICmpSLE(a, b) : b_.CreateICmpULE(a, b));
+    };
+    Value *least = lane(made->value, made->least), *greatest = lane(made->value, made->greatest);
+    at_most(least, greatest);  // nothing wraps in between
+    Value* low = made->low < 0 ? nullptr : lane(made->low, 0);
+    Value* high = made->high < 0 ? nullptr : lane(made->high, 0);
+    if (low && high) {
+      Value* const one = low;
+      const bool is_signed = made->is_signed;
+      low = b_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, one, high);
+      high = b_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, one, high);
+    }
+    if (low) at_most(low, least);
+    if (high) at_most(greatest, high);
+  }
+  return all;
+}
+
+void Translator::set_supposed(const Instruction& i, Value* holds) {
+  for (int w = 0; w < i.n_v_writes; w++)
+    for (unsigned r = i.v_writes[w].first; r < i.v_writes[w].first + i.v_writes[w].count; r++)
+      if (const auto found = supposed_.find(r); found != supposed_.end())
+        b_.CreateStore(holds, found->second);
+}
+
 // Lane reads and writes ignore EXEC; lane numbers wrap at 64.
 void Translator::lane(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;

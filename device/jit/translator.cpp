@@ -135,6 +135,11 @@ void Translator::make_registers() {
       scalars_[code + 1] = b_.CreateAlloca(i32_, nullptr, "s" + std::to_string(code + 1));
     }
   }
+  for (unsigned r = 0; r < kVectorRegisters; r++) {
+    if (!shapes_.supposed_registers().test(r)) continue;
+    supposed_[r] = b_.CreateAlloca(b_.getInt1Ty(), nullptr, "supposed" + std::to_string(r));
+    b_.CreateStore(b_.getFalse(), supposed_[r]);
+  }
   exec_ = scalars_[126] = b_.CreateAlloca(i64_, nullptr, "exec");
   scc_ = b_.CreateAlloca(i32_, nullptr, "scc");
   count_ = b_.CreateAlloca(i64_, nullptr, "count");
@@ -161,7 +166,7 @@ void Translator::make_entries() {
     choice->addCase(b_.getInt32(e), entry);
     b_.SetInsertPoint(entry);
     const auto& guest = flow_.blocks[entries_[e] / 2];
-    load_live(guest.live_in, guest.s_live_in);
+    load_live(e == 0 ? guest.live_in : guest.needed, guest.s_live_in);
     if (e == 0) enter_beginning();
     b_.CreateBr(blocks_[entries_[e]]);
   }
@@ -171,6 +176,7 @@ void Translator::make_entries() {
 
 // The work-item ids, as far as the local size says how they differ from lane to lane.
 void Translator::enter_beginning() {
+  for (const auto& [r, holds] : supposed_) b_.CreateStore(b_.getTrue(), holds);
   for (unsigned r = 0; r < 3; r++) {
     const Shape& shape = shapes_.initial(r);
     if (shape.group != kLanes || vectors_[r] == nullptr) continue;
@@ -346,10 +352,13 @@ void Translator::translate_block(uint32_t index) {
   index_.clear();
   for (uint32_t i = 0; i < guest.count; i++) {
     const Instruction& instruction = flow_.instructions[guest.first + i];
+    Value* const holds = supposed(instruction);
     translate_instruction(instruction);
+    set_supposed(instruction, holds);
     in_wave_ &= ~written_vectors(instruction);
     s_in_wave_ &= instruction.how == How::call_all ? ScalarSet{} : ~instruction.s_writes;
   }
+  if ((guest.given_to_wave & ~in_wave_).any()) store_live(guest.given_to_wave, {});
   finish_block(index);
 }
 

@@ -113,6 +113,10 @@ class Translator {
   Value* scalar_call(const Instruction& i, Value* const* sources);
   Value* branch_condition(const Instruction& i);
   void vector(const Instruction& i);
+  // What was supposed (Shapes): whether it holds, of what an instruction is to write, or of registers.
+  Value* supposed(const Instruction& i);
+  Value* supposed(unsigned place, unsigned count);
+  void set_supposed(const Instruction& i, Value* holds);
   void division(const Instruction& i);
   void lane(const Instruction& i);
   Value* vector_source(const Instruction& i, int source, int word);
@@ -123,8 +127,8 @@ class Translator {
   void lds_add(const Instruction& i);
   void scratch(const Instruction& i);
   Value* lds_limit();
-  void shaped_bases(const Instruction& i, const AddressShape& shape, const int64_t* offset, unsigned parts,
-                    Value* (*at)[4]);
+  Value* shaped_bases(const Instruction& i, const AddressShape& shape, const int64_t* offset, unsigned parts,
+                      Value* (*at)[4]);
   void leave_unless(const Instruction& i, Value* good);
   // Addresses from indices (translate_index.cpp).
   struct Index {
@@ -184,6 +188,7 @@ class Translator {
   std::vector<Value*> vectors_;  // allocas, or places in the Wave
   VectorSet homes_;              // which are the latter
   std::vector<llvm::AllocaInst*> scalars_;
+  std::map<unsigned, llvm::AllocaInst*> supposed_;  // by place: whether its supposed shape holds
   llvm::AllocaInst *exec_ = nullptr, *scc_ = nullptr, *count_ = nullptr;
   Block* prologue_ = nullptr;
   std::vector<Block*> blocks_;         // 2 * index + version
