@@ -461,7 +461,8 @@ Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entr
 
 namespace {
 
-// What makes them: a vector that is no simple type, a call, constants of vectors, and one in a loop.
+// What makes them: a vector that is no simple type, a call, constants of vectors, and one in a loop, of each
+// level's width.
 constexpr char kSample[] = R"(
 define void @sample(ptr %p, i32 %n) {
   switch i32 %n, label %end [
@@ -482,6 +483,12 @@ loop:
   %x = load <16 x float>, ptr %q
   %y = fmul <16 x float> %x, splat (float 3.0)
   store <16 x float> %y, ptr %q
+  %x8 = load <8 x float>, ptr %q
+  %y8 = fmul <8 x float> %x8, <float 1.0, float 2.0, float 3.0, float 4.0, float 5.0, float 6.0, float 7.0, float 9.0>
+  store <8 x float> %y8, ptr %q
+  %x4 = load <4 x float>, ptr %q
+  %y4 = fmul <4 x float> %x4, <float 1.0, float 2.0, float 3.0, float 5.0>
+  store <4 x float> %y4, ptr %q
   %next = add i64 %i, 1
   %again = icmp ult i64 %next, 1000
   br i1 %again, label %loop, label %end
