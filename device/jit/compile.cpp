@@ -42,6 +42,7 @@
 #include "device/jit/kernel.h"
 #include "device/jit/lane_values.h"
 #include "device/jit/object_store.h"
+#include "device/jit/opaque_masks.h"
 #include "device/jit/sink_cold.h"
 #include "device/jit/split_waves.h"
 #include "device/jit/translator.h"
@@ -178,6 +179,7 @@ void optimise(llvm::Module& module, llvm::Function& kernel, llvm::TargetMachine&
   if (!quick) f.addPass(SinkColdPass());
   const std::string_view host = level().name;
   f.addPass(SplitWavesPass(host == "avx512" ? 4 : host == "avx2" ? 8 : 16));
+  f.addPass(OpaqueMasksPass());
 
   llvm::ModulePassManager m;
   m.addPass(llvm::AlwaysInlinerPass());

@@ -1,24 +1,9 @@
 // Scalar instructions, branches and scalar loads.
-#include <llvm/IR/InlineAsm.h>
-
 #include "device/jit/translator.h"
 #include "device/program/constants.h"
 
 namespace morgana::device::jit {
 using isa::Op;
-
-// A constant that LLVM does not see: its X86 back end (22) never ends with a & constant & b & c & d as a lane
-// mask.
-llvm::Value* Translator::unseen(uint64_t bits) {
-  Value* const value = b_.getInt64(bits);
-  if (bits == 0 || ~bits == 0) return value;
-  auto* type = llvm::FunctionType::get(i64_, {i64_}, false);
-  llvm::CallInst* same = b_.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", false), {value});
-  same->setDoesNotAccessMemory();
-  same->setDoesNotThrow();
-  same->addFnAttr(llvm::Attribute::WillReturn);
-  return same;
-}
 
 // Source `source` as an i32 or (two dwords) an i64.
 llvm::Value* Translator::scalar_source(const Instruction& i, int source, int dwords) {
@@ -31,8 +16,7 @@ llvm::Value* Translator::scalar_source(const Instruction& i, int source, int dwo
   const unsigned code = operand.code;
   if (is_constant(operand.code)) {
     const Constant value = constant_value(operand.code, operand.type, inst.literal);
-    const uint64_t bits = value.low | uint64_t{value.high} << 32;
-    return dwords == 2 && inst.row->format <= isa::Format::SOPC ? unseen(bits) : constant(bits);
+    return constant(value.low | uint64_t{value.high} << 32);
   }
   if (i.step->kind[source] == Source::special || code >= 128) {
     switch (code) {
@@ -73,12 +57,6 @@ void Translator::scalar(const Instruction& i) {
     if (kind != ScalarArgument::b32 && kind != ScalarArgument::b64) continue;
     Value* value = scalar_source(i, next, kind == ScalarArgument::b64 ? 2 : 1);
     sources[next++] = b_.CreateZExt(value, i64_);
-  }
-  if (inst.row->op == Op::s_lshr_b64) {
-    // Nor does it end with (constant >> a) & b & c & d, wherever the constant comes from.
-    llvm::AllocaInst* const hidden = temporary(i64_);
-    b_.CreateStore(sources[0], hidden, true);
-    sources[0] = b_.CreateLoad(i64_, hidden, true);
   }
   Value* result = scalar_call(i, sources);
   if (i.scalar->dst_dwords != 0) {

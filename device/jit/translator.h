@@ -96,7 +96,6 @@ class Translator {
   Value* mask_lanes(Value* bits) { return b_.CreateBitCast(bits, bools_); }
   Value* splat(Value* value) { return b_.CreateVectorSplat(kLanes, value); }
   Value* scalar_source(const Instruction& i, int source, int dwords);
-  Value* unseen(uint64_t bits);
   Value* wave_s(unsigned code);
   Value* wave_v(unsigned place);
   Value* field(Value* base, size_t offset) { return b_.CreateConstInBoundsGEP1_64(i8_, base, offset); }
