@@ -108,7 +108,8 @@ MORGANA_INLINE bool load_offsets(jit::WaveFrame* frame, uint64_t base, const Lan
       case Form::other:
         if constexpr (Kind::kIsDword && kWindows) {
           const uint32_t back = beyond_page(first), start = place.first - back;
-          if (is_window(at, start, mask)) {
+          // Offsets that wrap within the window are far apart in memory.
+          if (start <= place.first && start <= UINT32_MAX - kWindow && is_window(at, start, mask)) {
             data[0].chunk[i] = from_window(from - back, at, start);
             break;
           }

@@ -234,7 +234,11 @@ void Translator::memory(const Instruction& i) {
     const auto both = [&](Value* ok) { done = done ? b_.CreateAnd(done, ok) : ok; };
     if (is_shaped) {
       uint32_t rows = 0;
-      for (unsigned c = 0; c < 4; c++) rows |= (shape.form[c] == ChunkForm::row ? 1u : 0) << c;
+      bool at_one_place = shape.group == kLanes;  // in LDS all places have been tested
+      for (unsigned c = 0; c < 4; c++) {
+        rows |= (shape.form[c] == ChunkForm::row ? 1u : 0) << c;
+        at_one_place = at_one_place && (is_lds || shape.delta[c] == 0);
+      }
       Value* frame = is_lds ? llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_)) : frame_;
       for (unsigned p = 0; p < used; p++) {
         llvm::AllocaInst* table = temporary(llvm::ArrayType::get(i64_, 4));
@@ -248,9 +252,8 @@ void Translator::memory(const Instruction& i) {
         } else if (stores)
           both(call_library(verb + "shaped_" + access.kind, {frame, table, mask, data[p]}));
         else
-          both(call_library(
-              verb + "shaped_" + access.kind,
-              {frame, table, b_.getInt32(rows), b_.getInt1(shape.group == kLanes), mask, data[p]}));
+          both(call_library(verb + "shaped_" + access.kind,
+                            {frame, table, b_.getInt32(rows), b_.getInt1(at_one_place), mask, data[p]}));
       }
     } else {
       if (is_lds) {

@@ -1,0 +1,97 @@
+// Loads that must not touch what only inactive lanes, or sums modulo 2^32, would address: compiled code
+// leaves the interpreter's registers.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstring>
+
+#include "device/testing/wave_rig.h"
+
+namespace morgana::device {
+namespace {
+
+constexpr size_t kPage = 4096;
+
+// Addresses of which only some pages are mapped.
+class Room {
+ public:
+  explicit Room(size_t bytes)
+      : bytes_(bytes),
+        at_(mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {}
+  ~Room() { munmap(at_, bytes_); }
+  bool exists() const { return at_ != MAP_FAILED; }
+  uint64_t base() const { return reinterpret_cast<uint64_t>(at_); }
+  void map(size_t offset) {
+    auto* const page = reinterpret_cast<uint32_t*>(base() + offset);
+    ASSERT_EQ(mprotect(page, kPage, PROT_READ | PROT_WRITE), 0);
+    for (uint32_t i = 0; i < kPage / 4; i++) page[i] = static_cast<uint32_t>(offset >> 10) + i;
+  }
+
+ private:
+  size_t bytes_;
+  void* at_;
+};
+
+// For gfx950; every sixteen lanes read a page of their own.
+//   v_lshrrev_b32 v1, 4, v0
+//   v_lshlrev_b32 v1, 12, v1
+//   s_mov_b64 exec, s[14:15]
+//   global_load_dword v2, v1, s[10:11]
+//   global_load_dwordx2 v[4:5], v1, s[10:11]
+//   global_load_ubyte v6, v1, s[10:11]
+//   s_waitcnt vmcnt(0)
+TEST(WildLanes, PlacesOfInactiveLanes) {
+  const std::vector<uint32_t> code =
+      dwords_of_hex("84000220 8c020224 0e01febe 008050dc01000a02 008054dc01000a04 008040dc01000a06 700f8cbf");
+  for (unsigned chunk = 0; chunk < 4; chunk++) {
+    Room room(4 * kPage);
+    ASSERT_TRUE(room.exists());
+    room.map(chunk * kPage);
+    RigOptions options;
+    options.begins_full = true;
+    WaveRig rig(Target::gfx950, code, options);
+    std::vector<uint32_t> loaded[2];
+    for (const bool compiled : {false, true}) {
+      rig.restart();
+      const uint64_t base = room.base(), exec = uint64_t{0x7ffe} << 16 * chunk;
+      std::memcpy(&rig.s(10), &base, 8);
+      std::memcpy(&rig.s(14), &exec, 8);
+      for (const int r : {2, 4, 5, 6})
+        for (int lane = 0; lane < kLanes; lane++) rig.v(r, lane) = 77;
+      EXPECT_EQ(compiled ? rig.run_compiled() : rig.run_interpreted(), Exit::ended) << chunk << compiled;
+      if (compiled) EXPECT_NE(rig.kernel(), nullptr) << rig.why_interpreted();
+      for (const int r : {2, 4, 5, 6})
+        for (int lane = 0; lane < kLanes; lane++) loaded[compiled].push_back(rig.v(r, lane));
+    }
+    EXPECT_EQ(loaded[0], loaded[1]) << chunk;
+  }
+}
+
+// global_load_dword v2, v1, s[10:11]; s_waitcnt vmcnt(0). Offsets from the SGPR base are not signed: a little
+// less than none is 4 GiB.
+TEST(WildLanes, OffsetsThatWrap) {
+  constexpr size_t kFar = size_t{1} << 32;
+  Room room(kFar + 4 * kPage);
+  ASSERT_TRUE(room.exists());
+  for (const size_t page : {size_t{0}, kPage, kFar, kFar + kPage}) room.map(page);
+  WaveRig rig(Target::gfx950, dwords_of_hex("008050dc01000a02 700f8cbf"));
+  for (const uint32_t first : {0u, 0xffff'fff0u}) {
+    std::vector<uint32_t> loaded[2];
+    for (const bool compiled : {false, true}) {
+      rig.restart();
+      const uint64_t base = room.base() + kPage - 64;
+      std::memcpy(&rig.s(10), &base, 8);
+      for (uint32_t lane = 0; lane < kLanes; lane++)
+        rig.v(1, static_cast<int>(lane)) = first + (lane % 3 == 1   ? 0x10u
+                                                    : lane % 3 == 2 ? 0xffff'fff0u
+                                                                    : 0u);
+      EXPECT_EQ(compiled ? rig.run_compiled() : rig.run_interpreted(), Exit::ended);
+      if (compiled) EXPECT_NE(rig.kernel(), nullptr) << rig.why_interpreted();
+      for (int lane = 0; lane < kLanes; lane++) loaded[compiled].push_back(rig.v(2, lane));
+    }
+    EXPECT_EQ(loaded[0], loaded[1]) << first;
+  }
+}
+
+}  // namespace
+}  // namespace morgana::device
