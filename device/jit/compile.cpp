@@ -205,7 +205,7 @@ std::unique_ptr<llvm::TargetMachine> target_machine(const llvm::Function& kernel
   llvm::TargetOptions options;
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
       triple, cpu, features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
-      quick ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default, true));
+      quick ? llvm::CodeGenOptLevel::Less : llvm::CodeGenOptLevel::Default, true));
 }
 
 bool emit(llvm::Module& module, const llvm::Function& kernel, llvm::TargetMachine& machine,

@@ -104,7 +104,8 @@ TEST(DifferentialTest, KernelsThatNeverEndedToCompile) {
     bool exact;
   };
   for (const Kernel& k : {Kernel{Target::gfx600, 100001, true}, Kernel{Target::gfx600, 52000, true},
-                          Kernel{Target::gfx803, 52000, true}, Kernel{Target::gfx90a, 5000008, true}}) {
+                          Kernel{Target::gfx803, 52000, true}, Kernel{Target::gfx600, 9000074, true},
+                          Kernel{Target::gfx90a, 5000008, true}}) {
     const KernelKind kind{.pieces = 60, .structured = false, .exact = k.exact};
     const RandomKernel kernel = random_kernel(k.target, k.seed * 977 + static_cast<uint64_t>(k.target), kind);
     Setting setting = setting_of(kernel, k.seed);
