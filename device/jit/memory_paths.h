@@ -31,6 +31,7 @@ MORGANA_INLINE bool load_shaped(jit::WaveFrame* frame, const uint64_t* base, uin
     if (rows >> i & 1) {
       if (mask != 0) Kind::load(data, i, from, mask, frame ? Space::global : Space::lds);
     } else if (linear || mask != 0) {
+      if (frame) frame->first_address[i] -= uint64_t{Kind::kSize} * __builtin_ctz(mask | 1u << 16);
       Kind::same(data, i, from);
     }
   }

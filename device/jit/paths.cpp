@@ -7,7 +7,8 @@ namespace {
 enum class Form : uint8_t { idle, row, same, other };
 struct Place {
   Form form;
-  uint32_t first;  // of lane 0 (row), of all (same), of the first active lane
+  uint32_t first;       // of lane 0 (row), of all (same), of the first active lane
+  uint32_t before = 0;  // from what a row's lane 0 would access to there
 };
 
 MORGANA_INLINE uint32_t first_active(Chunk offset, uint32_t mask) {
@@ -24,8 +25,8 @@ MORGANA_INLINE Place place_of(Chunk offset, uint32_t mask) {
   if (first >= before && start <= UINT32_MAX - 16 * Size &&
       covers(equal_lanes(offset, kIota * Size + start), mask)) [[likely]]
     return {Form::row, start};
-  if (covers(equal_lanes(offset, Chunk(first)), mask)) return {Form::same, first};
-  return {Form::other, first};
+  if (covers(equal_lanes(offset, Chunk(first)), mask)) return {Form::same, first, before};
+  return {Form::other, first, before};
 }
 
 // --- Dwords that lie close together ---
@@ -100,7 +101,7 @@ MORGANA_INLINE bool load_offsets(jit::WaveFrame* frame, uint64_t base, const Lan
     const Place place = place_of<Kind::kSize>(at, mask);
     const uint64_t first = base + place.first;
     const auto* from = reinterpret_cast<const uint8_t*>(first);
-    frame->first_address[i] = first;
+    frame->first_address[i] = first - place.before;
     switch (place.form) {
       case Form::idle: break;
       case Form::row: Kind::load(data, i, from, mask, Space::global); break;

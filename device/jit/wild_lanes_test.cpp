@@ -67,6 +67,31 @@ TEST(WildLanes, PlacesOfInactiveLanes) {
   }
 }
 
+// Of several lanes that read one place, the first that does so is named, and the place. Of known shape: the
+// code above; else: global_load_dword v2, v1, s[10:11].
+TEST(WildLanes, ReportsNameThePlace) {
+  Room room(2 * kPage);
+  ASSERT_TRUE(room.exists());
+  for (const bool has_shape : {false, true})
+    for (const bool compiled : {false, true}) {
+      RigOptions options;
+      options.begins_full = has_shape;
+      WaveRig rig(
+          Target::gfx950,
+          dwords_of_hex(has_shape ? "84000220 8c020224 0e01febe 008050dc01000a02" : "008050dc01000a02"),
+          options);
+      const uint64_t base = room.base() + 40, exec = 0x7ff0'0000;
+      std::memcpy(&rig.s(10), &base, 8);
+      std::memcpy(&rig.s(14), &exec, 8);
+      for (int lane = 0; lane < kLanes && !has_shape; lane++) rig.v(1, lane) = kPage;
+      if (!has_shape) rig.wave().exec() = exec;
+      EXPECT_EQ(compiled ? rig.run_compiled() : rig.run_interpreted(), Exit::fault);
+      if (compiled) EXPECT_NE(rig.kernel(), nullptr) << rig.why_interpreted();
+      EXPECT_EQ(rig.fault().address, base + kPage) << has_shape << compiled;
+      EXPECT_EQ(rig.fault().lane, 20u) << has_shape << compiled;
+    }
+}
+
 // global_load_dword v2, v1, s[10:11]; s_waitcnt vmcnt(0). Offsets from the SGPR base are not signed: a little
 // less than none is 4 GiB.
 TEST(WildLanes, OffsetsThatWrap) {
