@@ -41,16 +41,6 @@ struct ApiTable {
 
 SignalWait runtimes_relaxed, runtimes_acquire;
 
-// hsa_signal_condition_t.
-bool holds(uint32_t condition, int64_t value, int64_t compared) {
-  switch (condition) {
-    case 0: return value == compared;
-    case 1: return value != compared;
-    case 2: return value < compared;
-    default: return value >= compared;
-  }
-}
-
 // Whether this is a signal that may be waited for here, and how long a sleeper may go without looking at it.
 // What has an event is told of by all that write to it but guest code.
 bool is_ours(uint64_t handle, uint64_t& longest_nap) {
@@ -77,7 +67,7 @@ int64_t wait(uint64_t handle, uint32_t condition, int64_t compared, uint64_t tim
   for (bool first = true;; first = false) {
     patience.look();
     if (!runtime::load_signal(handle, value)) return runtimes(handle, condition, compared, timeout, state);
-    if (holds(condition, value, compared)) return value;
+    if (runtime::signal_condition_holds(condition, value, compared)) return value;
     const uint64_t waited = runtime::now_ns() - start;
     if (waited >= timeout) return value;
     // What is waited for may stand behind a doorbell that has just been rung.

@@ -225,12 +225,7 @@ bool AqlQueue::execute_barrier_value(const BarrierValuePacket& packet) {
     readable = load_signal(packet.signal, value);
     if (!readable || packet.signal == 0) return true;
     value &= packet.mask;
-    switch (packet.condition) {
-      case 0: return value == packet.value;
-      case 1: return value != packet.value;
-      case 2: return value < packet.value;
-      default: return value >= packet.value;
-    }
+    return signal_condition_holds(packet.condition, value, packet.value);
   });
   if (!readable) {
     fail_memory(packet.signal, "the signal of a barrier is no readable address");

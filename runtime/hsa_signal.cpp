@@ -54,6 +54,15 @@ bool load_signal(uint64_t handle, int64_t& value) {
       [&] { value = __atomic_load_n(&reinterpret_cast<const AmdSignal*>(handle)->value, __ATOMIC_ACQUIRE); });
 }
 
+bool signal_condition_holds(uint32_t condition, int64_t value, int64_t compared) {
+  switch (condition) {
+    case 0: return value == compared;
+    case 1: return value != compared;
+    case 2: return value < compared;
+    default: return value >= compared;
+  }
+}
+
 uint64_t device_clock() {
   timespec time;
   clock_gettime(CLOCK_MONOTONIC_RAW, &time);

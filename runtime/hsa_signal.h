@@ -37,6 +37,8 @@ struct Timestamps {
 [[nodiscard]] bool store_signal(uint64_t handle, int64_t value, EventSink& events);
 // The value; of no signal: 0, which satisfies a dependency.
 [[nodiscard]] bool load_signal(uint64_t handle, int64_t& value);
+// hsa_signal_condition_t: equal, not equal, less; any other: greater or equal.
+bool signal_condition_holds(uint32_t condition, int64_t value, int64_t compared);
 
 // The device's clock, 100 MHz: timestamps of signals, s_memrealtime.
 uint64_t device_clock();

@@ -520,6 +520,11 @@ VectorSet set_of(const Span* spans, int count) {
   return set;
 }
 
+bool writes_vector(const Instruction& i, unsigned place) {
+  return std::any_of(i.v_writes, i.v_writes + i.n_v_writes,
+                     [&](const Span& span) { return place - span.first < span.count; });
+}
+
 unsigned Flow::next_versions(const Block& block, unsigned version) const {
   const Instruction& end = last(block);
   if (!end.writes_exec || (version == 1 && end.keeps_full)) return 1u << version;

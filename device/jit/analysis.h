@@ -71,8 +71,9 @@ struct Instruction {
   uint32_t target = 0;  // dword in the region that a branch goes to
 };
 
-// What an instruction may write.
+// What an instruction may write, and whether one register is named as a result.
 VectorSet written_vectors(const Instruction& i);
+bool writes_vector(const Instruction& i, unsigned place);
 
 struct Block {
   uint32_t first = 0, count = 0;  // instructions

@@ -179,6 +179,12 @@ bool goes_on_by_entry(const Flow& flow, const Block& block) {
   return end == How::barrier || end == How::sleep;
 }
 
+VectorSet written_in(const Flow& flow, const Block& block) {
+  VectorSet written;
+  for (uint32_t k = 0; k < block.count; k++) written |= written_vectors(flow.instructions[block.first + k]);
+  return written;
+}
+
 // Registers that a loop with barriers leaves as they are would be stored at every barrier, because those that
 // enter the loop have not been.
 void give_before_loops(Flow& flow) {
@@ -210,8 +216,7 @@ void give_before_loops(Flow& flow) {
     for (uint32_t b = 0; b < blocks.size(); b++) {
       if (!inside[b]) continue;
       has_barrier = has_barrier || goes_on_by_entry(flow, blocks[b]);
-      for (uint32_t k = 0; k < blocks[b].count; k++)
-        written |= written_vectors(flow.instructions[blocks[b].first + k]);
+      written |= written_in(flow, blocks[b]);
     }
     if (!has_barrier) continue;
     for (uint32_t b = 0; b < blocks.size(); b++) {
@@ -256,14 +261,12 @@ VectorSet needed_from(const Flow& flow, uint32_t entry) {
 
 // What the Wave holds at the end of a block, from what it holds at its beginning.
 void at_end(const Flow& flow, const Block& block, VectorSet& vectors, ScalarSet& scalars) {
-  vectors = block.in_wave;
+  vectors = (block.in_wave & ~written_in(flow, block)) | block.given_to_wave;
   scalars = block.s_in_wave;
   for (uint32_t k = 0; k < block.count; k++) {
     const Instruction& i = flow.instructions[block.first + k];
-    vectors &= ~written_vectors(i);
     scalars &= i.how == How::call_all ? ScalarSet{} : ~i.s_writes;
   }
-  vectors |= block.given_to_wave;
 }
 
 void find_in_wave(Flow& flow) {
@@ -297,8 +300,7 @@ bool give_before_barriers(Flow& flow) {
   bool gives = false;
   for (const Block& block : blocks) {
     if (!goes_on_by_entry(flow, block) || block.predecessors.size() < 2) continue;
-    VectorSet left = block.live_in;
-    for (uint32_t k = 0; k < block.count; k++) left &= ~written_vectors(flow.instructions[block.first + k]);
+    const VectorSet left = block.live_in & ~written_in(flow, block);
     std::vector<VectorSet> held(block.predecessors.size());
     VectorSet in_some;
     for (size_t p = 0; p < held.size(); p++) {

@@ -20,9 +20,9 @@ extern "C" AperturePath morgana_path_reaches_aperture;
 // `base`: of lanes 0, 16, 32, 48; `rows`: bit i says whether chunk i is a row, or all at one address.
 // `linear`: chunks have no addresses of their own, so that none is wild when any lane is active.
 template <class Kind>
-MORGANA_INLINE bool load_shaped(jit::WaveFrame* frame, const uint64_t* base, uint32_t rows, bool linear,
+MORGANA_INLINE void load_shaped(jit::WaveFrame* frame, const uint64_t* base, uint32_t rows, bool linear,
                                 uint64_t exec, Lanes* data) {
-  if (exec == 0) return true;
+  if (exec == 0) return;
 #pragma clang loop unroll(full)
   for (int i = 0; i < kChunks; i++) {
     const uint32_t mask = chunk_mask(exec, i);
@@ -35,10 +35,9 @@ MORGANA_INLINE bool load_shaped(jit::WaveFrame* frame, const uint64_t* base, uin
       Kind::same(data, i, from);
     }
   }
-  return true;
 }
 template <class Kind>
-MORGANA_INLINE bool store_shaped(jit::WaveFrame* frame, const uint64_t* base, uint64_t exec,
+MORGANA_INLINE void store_shaped(jit::WaveFrame* frame, const uint64_t* base, uint64_t exec,
                                  const Lanes* data) {
 #pragma clang loop unroll(full)
   for (int i = 0; i < kChunks; i++) {
@@ -47,7 +46,6 @@ MORGANA_INLINE bool store_shaped(jit::WaveFrame* frame, const uint64_t* base, ui
     if (mask == 0) continue;
     Kind::store(data, i, reinterpret_cast<uint8_t*>(base[i]), mask, frame ? Space::global : Space::lds);
   }
-  return true;
 }
 
 // All sixteen lanes, past the caches. `to` is a multiple of 64.
@@ -91,14 +89,16 @@ MORGANA_INLINE bool store_lanes(Wave* wave, jit::WaveFrame* frame, GlobalPath* p
 }
 
 // Where the chunks begin, if each is a row of records of `Size` bytes: one test for all, without branches.
+// None may wrap, counted from `least`.
 template <int Size>
-MORGANA_INLINE bool are_rows(const Lanes* offset, Chunk differs, uint32_t (&start)[kChunks]) {
+MORGANA_INLINE bool are_rows(const Lanes* offset, Chunk differs, uint32_t (&start)[kChunks],
+                             uint32_t least = 0) {
   uint64_t last = 0;
 #pragma clang loop unroll(full)
   for (int i = 0; i < kChunks; i++) {
     start[i] = offset->chunk[i][0];
     differs |= offset->chunk[i] ^ (kIota * Size + start[i]);
-    last |= start[i] + uint64_t{15 * Size};
+    last |= (start[i] - least) + uint64_t{15 * Size};
   }
   return is_zero(differs) & (last >> 32 == 0);
 }
@@ -171,20 +171,12 @@ MORGANA_INLINE bool by_lds_rows(uint8_t* lds, uint32_t limit, uint32_t add, cons
 template <class Kind>
 MORGANA_INLINE void load_index(Wave* wave, jit::WaveFrame* frame, IndexPath* path, uint64_t base,
                                const Lanes* index, bool is_signed, Lanes* data) {
-  Chunk differs = Chunk(0);
-  bool wraps = false;
-#pragma clang loop unroll(full)
-  for (int i = 0; i < kChunks; i++) {
-    const uint32_t first = index->chunk[i][0];
-    differs |= index->chunk[i] ^ (kIota + first);
-    wraps |= first > (is_signed ? uint32_t{INT32_MAX} : UINT32_MAX) - 15 &&
-             (!is_signed || first <= uint32_t{INT32_MAX});
-  }
-  if (is_zero(differs) && !wraps) [[likely]] {
+  uint32_t first[kChunks];
+  if (are_rows<1>(index, Chunk(0), first, is_signed ? uint32_t{1} << 31 : 0)) [[likely]] {
 #pragma clang loop unroll(full)
     for (int i = 0; i < kChunks; i++) {
-      const uint32_t first = index->chunk[i][0];
-      const uint64_t wide = is_signed ? static_cast<uint64_t>(int64_t{static_cast<int32_t>(first)}) : first;
+      const uint64_t wide =
+          is_signed ? static_cast<uint64_t>(int64_t{static_cast<int32_t>(first[i])}) : first[i];
       const uint64_t at = base + wide * Kind::kSize;
       frame->first_address[i] = at;
       Kind::load(data, i, reinterpret_cast<const uint8_t*>(at), 0xffff, Space::global);
@@ -256,59 +248,58 @@ extern "C" bool morgana_add_lds_u32(uint8_t* lds, uint32_t limit, uint32_t add, 
 
 // --- What the translator calls, by name ---
 
-#define MORGANA_KIND(name, Kind)                                                                          \
-  extern "C" bool morgana_load_##name(Wave* w, jit::WaveFrame* f, uint64_t base, const Lanes* low,        \
-                                      const Lanes* high, bool flat, uint64_t exec, Lanes* data) {         \
-    return by_rows<Kind, false>(f, base, low, high, flat, exec, data) ||                                  \
-           load_lanes<Kind>(w, f, morgana_path_load_##name, base, low, high, flat, data);                 \
-  }                                                                                                       \
-  extern "C" bool morgana_store_##name(Wave* w, jit::WaveFrame* f, uint64_t base, const Lanes* low,       \
-                                       const Lanes* high, bool flat, uint64_t exec, const Lanes* data) {  \
-    return by_rows<Kind, true>(f, base, low, high, flat, exec, data) ||                                   \
-           store_lanes<Kind>(w, f, morgana_path_store_##name, base, low, high, flat, data);               \
-  }                                                                                                       \
-  extern "C" bool morgana_load_any_##name(Wave* w, jit::WaveFrame* f, uint64_t base, const Lanes* low,    \
-                                          const Lanes* high, bool flat, uint64_t, Lanes* data) {          \
-    return load_lanes<Kind>(w, f, morgana_path_load_##name, base, low, high, flat, data);                 \
-  }                                                                                                       \
-  extern "C" bool morgana_store_any_##name(Wave* w, jit::WaveFrame* f, uint64_t base, const Lanes* low,   \
-                                           const Lanes* high, bool flat, uint64_t, const Lanes* data) {   \
-    return store_lanes<Kind>(w, f, morgana_path_store_##name, base, low, high, flat, data);               \
-  }                                                                                                       \
-  extern "C" bool morgana_load_lds_##name(jit::WaveFrame* f, uint8_t* lds, uint32_t limit, uint32_t add,  \
-                                          const Lanes* address, uint64_t exec, Lanes* data) {             \
-    if (by_lds_rows<Kind, false>(lds, limit, add, address, exec, data)) return true;                      \
-    const Copy<1> at(address);                                                                            \
-    Lanes moved[Kind::kRegisters];                                                                        \
-    const bool done = morgana_path_load_lds_##name(lds, limit, add, at.lanes, exec, moved);               \
-    for (int d = 0; d < Kind::kRegisters; d++) data[d] = moved[d];                                        \
-    return done;                                                                                          \
-  }                                                                                                       \
-  extern "C" bool morgana_store_lds_##name(jit::WaveFrame* f, uint8_t* lds, uint32_t limit, uint32_t add, \
-                                           const Lanes* address, uint64_t exec, const Lanes* data) {      \
-    if (by_lds_rows<Kind, true>(lds, limit, add, address, exec, data)) return true;                       \
-    const Copy<1> at(address);                                                                            \
-    Copy<Kind::kRegisters> moved(data);                                                                   \
-    return morgana_path_store_lds_##name(lds, limit, add, at.lanes, exec, moved.lanes);                   \
-  }                                                                                                       \
-  extern "C" bool morgana_load_shaped_##name(jit::WaveFrame* f, const uint64_t* base, uint32_t rows,      \
-                                             bool linear, uint64_t exec, Lanes* data) {                   \
-    return load_shaped<Kind>(f, base, rows, linear, exec, data);                                          \
-  }                                                                                                       \
-  extern "C" bool morgana_store_shaped_##name(jit::WaveFrame* f, const uint64_t* base, uint64_t exec,     \
-                                              const Lanes* data) {                                        \
-    return store_shaped<Kind>(f, base, exec, data);                                                       \
+#define MORGANA_KIND(name, Kind)                                                                             \
+  extern "C" bool morgana_load_##name(Wave* w, jit::WaveFrame* f, uint64_t base, const Lanes* low,           \
+                                      const Lanes* high, bool flat, uint64_t exec, Lanes* data) {            \
+    return by_rows<Kind, false>(f, base, low, high, flat, exec, data) ||                                     \
+           load_lanes<Kind>(w, f, morgana_path_load_##name, base, low, high, flat, data);                    \
+  }                                                                                                          \
+  extern "C" bool morgana_store_##name(Wave* w, jit::WaveFrame* f, uint64_t base, const Lanes* low,          \
+                                       const Lanes* high, bool flat, uint64_t exec, const Lanes* data) {     \
+    return by_rows<Kind, true>(f, base, low, high, flat, exec, data) ||                                      \
+           store_lanes<Kind>(w, f, morgana_path_store_##name, base, low, high, flat, data);                  \
+  }                                                                                                          \
+  extern "C" bool morgana_load_any_##name(Wave* w, jit::WaveFrame* f, uint64_t base, const Lanes* low,       \
+                                          const Lanes* high, bool flat, uint64_t, Lanes* data) {             \
+    return load_lanes<Kind>(w, f, morgana_path_load_##name, base, low, high, flat, data);                    \
+  }                                                                                                          \
+  extern "C" bool morgana_store_any_##name(Wave* w, jit::WaveFrame* f, uint64_t base, const Lanes* low,      \
+                                           const Lanes* high, bool flat, uint64_t, const Lanes* data) {      \
+    return store_lanes<Kind>(w, f, morgana_path_store_##name, base, low, high, flat, data);                  \
+  }                                                                                                          \
+  extern "C" bool morgana_load_lds_##name(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address,  \
+                                          uint64_t exec, Lanes* data) {                                      \
+    if (by_lds_rows<Kind, false>(lds, limit, add, address, exec, data)) return true;                         \
+    const Copy<1> at(address);                                                                               \
+    Lanes moved[Kind::kRegisters];                                                                           \
+    const bool done = morgana_path_load_lds_##name(lds, limit, add, at.lanes, exec, moved);                  \
+    for (int d = 0; d < Kind::kRegisters; d++) data[d] = moved[d];                                           \
+    return done;                                                                                             \
+  }                                                                                                          \
+  extern "C" bool morgana_store_lds_##name(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address, \
+                                           uint64_t exec, const Lanes* data) {                               \
+    if (by_lds_rows<Kind, true>(lds, limit, add, address, exec, data)) return true;                          \
+    const Copy<1> at(address);                                                                               \
+    Copy<Kind::kRegisters> moved(data);                                                                      \
+    return morgana_path_store_lds_##name(lds, limit, add, at.lanes, exec, moved.lanes);                      \
+  }                                                                                                          \
+  extern "C" void morgana_load_shaped_##name(jit::WaveFrame* f, const uint64_t* base, uint32_t rows,         \
+                                             bool linear, uint64_t exec, Lanes* data) {                      \
+    load_shaped<Kind>(f, base, rows, linear, exec, data);                                                    \
+  }                                                                                                          \
+  extern "C" void morgana_store_shaped_##name(jit::WaveFrame* f, const uint64_t* base, uint64_t exec,        \
+                                              const Lanes* data) {                                           \
+    store_shaped<Kind>(f, base, exec, data);                                                                 \
   }
 MORGANA_MEMORY_KINDS(MORGANA_KIND)
 #undef MORGANA_KIND
 
 #define MORGANA_STREAM(name, N)                                                                       \
-  extern "C" bool morgana_stream_##name(jit::WaveFrame* f, const uint64_t* base, const Lanes* data) { \
+  extern "C" void morgana_stream_##name(jit::WaveFrame* f, const uint64_t* base, const Lanes* data) { \
     _Pragma("clang loop unroll(full)") for (int i = 0; i < kChunks; i++) {                            \
       f->first_address[i] = base[i];                                                                  \
       stream_row<N>(data, i, reinterpret_cast<uint8_t*>(base[i]));                                    \
     }                                                                                                 \
-    return true;                                                                                      \
   }
 MORGANA_STREAM(b32, 1)
 MORGANA_STREAM(b64, 2)

@@ -148,32 +148,17 @@ MORGANA_INLINE uint32_t first_of(const Lanes* lanes, uint64_t exec) {
   return chunk[lane % 16];
 }
 
-// The upper halves are all alike.
-MORGANA_INLINE bool same_high(const Lanes* high, uint32_t first, uint64_t exec) {
+// Whether the lanes of `exec` lie at offsets of 32 bits from one base, and which: `high`, if any, is alike in
+// all of them.
+MORGANA_INLINE bool has_one_base(const Lanes* high, uint64_t exec, uint64_t& base) {
+  if (high == nullptr || exec == 0) return true;
+  const uint32_t upper = first_of(high, exec);
   Chunk differs = Chunk(0);
 #pragma clang loop unroll(full)
   for (int i = 0; i < kChunks; i++)
-    differs |= blend(chunk_mask(exec, i), high->chunk[i] ^ Chunk(first), Chunk(0));
+    differs |= blend(chunk_mask(exec, i), high->chunk[i] ^ Chunk(upper), Chunk(0));
+  base += uint64_t{upper} << 32;
   return is_zero(differs);
-}
-
-template <class Kind>
-MORGANA_INLINE bool load_addresses(jit::WaveFrame* frame, uint64_t imm, const Lanes* low, const Lanes* high,
-                                   uint64_t exec, Lanes* data) {
-  if (exec == 0) return true;
-  const uint32_t upper = first_of(high, exec);
-  if (!same_high(high, upper, exec)) return false;
-  const uint64_t base = (uint64_t{upper} << 32) + imm;
-  return load_offsets<Kind>(frame, base, low, exec, data);
-}
-template <class Kind>
-MORGANA_INLINE bool store_addresses(jit::WaveFrame* frame, uint64_t imm, const Lanes* low, const Lanes* high,
-                                    uint64_t exec, const Lanes* data) {
-  if (exec == 0) return true;
-  const uint32_t upper = first_of(high, exec);
-  if (!same_high(high, upper, exec)) return false;
-  const uint64_t base = (uint64_t{upper} << 32) + imm;
-  return store_offsets<Kind>(frame, base, low, exec, data);
 }
 
 // --- LDS ---
@@ -295,9 +280,8 @@ struct Entries {
                                                             const Lanes* low, const Lanes* high,
                                                             Lanes* data) {
     const uint64_t exec = wave->exec();
-    if (high ? load_addresses<Kind>(frame, base, low, high, exec, data)
-             : load_offsets<Kind>(frame, base, low, exec, data))
-      return;
+    uint64_t common = base;
+    if (has_one_base(high, exec, common) && load_offsets<Kind>(frame, common, low, exec, data)) return;
     frame->gathers++;
     each_address<typename Kind::LoadLanes>(wave, base, low, high, exec, data);
   }
@@ -305,8 +289,8 @@ struct Entries {
                                                              const Lanes* low, const Lanes* high,
                                                              Lanes* data) {
     const uint64_t exec = wave->exec();
-    if (!(high ? store_addresses<Kind>(frame, base, low, high, exec, data)
-               : store_offsets<Kind>(frame, base, low, exec, data)))
+    uint64_t common = base;
+    if (!has_one_base(high, exec, common) || !store_offsets<Kind>(frame, common, low, exec, data))
       each_address<typename Kind::StoreLanes>(wave, base, low, high, exec, data);
   }
   [[gnu::flatten]] MORGANA_KEEPS_REGISTERS static bool load_lds(uint8_t* lds, uint32_t limit, uint32_t add,

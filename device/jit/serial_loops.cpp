@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "device/program/constants.h"
+
 namespace morgana::device::jit {
 namespace {
 
@@ -48,9 +50,9 @@ bool combine(Op op, bool a, bool b) {
 }
 
 // The constants 0 and -1 are masks too.
-constexpr uint16_t kNone = 128, kAll = 193;
+constexpr uint16_t kNone = 128;
 bool is_mask_code(const Flow& flow, uint16_t code) {
-  if (code == kNone || code == kAll) return true;
+  if (code == kNone || code == kMinusOne) return true;
   return code < 128 && code % 2 == 0 && (code == isa::kExecLo || flow.wide.test(code));
 }
 
@@ -158,7 +160,7 @@ class Examiner {
       for (size_t c = 0; c < codes.size(); c++) before[codes[c]] = bits >> c & 1;
       std::array<bool, 128> now = before;
       const auto value = [&](const isa::Operand& operand) {
-        return operand.code == kAll || (operand.code < 128 && now[operand.code]);
+        return operand.code == kMinusOne || (operand.code < 128 && now[operand.code]);
       };
       for (uint32_t k = 0; k < body_.count; k++) {
         const Instruction& i = at(k);

@@ -12,8 +12,6 @@ namespace {
 using isa::Op;
 using Lanes = std::array<uint32_t, kLanes>;
 
-constexpr uint16_t kMinusOne = 193;  // the inline constant's operand code
-
 uint8_t zeros_of(uint32_t value) { return value == 0 ? 32 : static_cast<uint8_t>(std::countr_zero(value)); }
 
 Shape constant(uint32_t value) {
@@ -224,16 +222,12 @@ struct Shapes::State {
   }
   // Forgets the sums whose lower half or carry `i` overwrites, and the summands whose upper half it does.
   void overwrite_sums(const Instruction& i) {
-    const auto writes = [&](unsigned r) {
-      return std::any_of(i.v_writes, i.v_writes + i.n_v_writes,
-                         [&](const Span& s) { return r >= s.first && r < s.first + s.count; });
-    };
     std::erase_if(sums, [&](const HalfSum& sum) {
-      return writes(sum.to) || i.s_writes.test(sum.mask) || i.s_writes.test(sum.mask + 1);
+      return writes_vector(i, sum.to) || i.s_writes.test(sum.mask) || i.s_writes.test(sum.mask + 1);
     });
     for (HalfSum& sum : sums)
       for (int s = 0; s < 2; s++)
-        if (writes(sum.upper[s])) sum.pair[s] = Shape{};
+        if (writes_vector(i, sum.upper[s])) sum.pair[s] = Shape{};
   }
   // The shape of what v_addc_co_u32 makes whole: that of `sum` with the upper halves `inst` reads, of which
   // `upper` gives the shapes.

@@ -13,8 +13,7 @@ const Instruction* Translator::writer_of(const Instruction& i, unsigned place) c
   constexpr int kFar = 64;
   const Instruction* const first = &flow_.instructions[first_];
   for (const Instruction* before = &i; before-- > first && &i - before < kFar;)
-    for (int w = 0; w < before->n_v_writes; w++)
-      if (const Span& span = before->v_writes[w]; place - span.first < span.count) return before;
+    if (writes_vector(*before, place)) return before;
   return nullptr;
 }
 

@@ -62,19 +62,23 @@ llvm::Value* Translator::narrow_bases(const Instruction& i, const AddressShape& 
   return guard;
 }
 
-void Translator::guarded(const Instruction& i, Value* good, llvm::function_ref<void()> fast) {
-  Block* quick = block("fast");
-  Block* slow = block("slow");
+void Translator::either(Value* condition, llvm::function_ref<void()> then,
+                        llvm::function_ref<void()> otherwise, llvm::MDNode* weights) {
+  Block* yes = block("yes");
+  Block* no = block("no");
   Block* on = block("on");
-  llvm::MDBuilder weights(context_);
-  b_.CreateCondBr(good, quick, slow, weights.createLikelyBranchWeights());
-  b_.SetInsertPoint(quick);
-  fast();
+  b_.CreateCondBr(condition, yes, no, weights);
+  b_.SetInsertPoint(yes);
+  then();
   b_.CreateBr(on);
-  b_.SetInsertPoint(slow);
-  call(i);
+  b_.SetInsertPoint(no);
+  otherwise();
   b_.CreateBr(on);
   b_.SetInsertPoint(on);
+}
+
+void Translator::guarded(const Instruction& i, Value* good, llvm::function_ref<void()> fast) {
+  either(good, fast, [&] { call(i); }, llvm::MDBuilder(context_).createLikelyBranchWeights());
   forget_unmasked(i);
 }
 
@@ -217,57 +221,6 @@ void Translator::memory(const Instruction& i) {
     b_.CreateAlignedStore(active_vgpr(place(inst.src[0]) + word), lanes, llvm::Align(256));
     return lanes;
   };
-  // Lanes of any form in global memory; `how` "any_": rows are rare among them.
-  const auto move_lanes = [&](const char* how) {
-    Value* base = b_.getInt64(static_cast<uint64_t>(int64_t{inst.offset}));
-    if (address_words == 1) base = b_.CreateAdd(base, scalar_source(i, 2, 2));
-    Value* const low = put_address(0);
-    Value* high = llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_));
-    if (address_words == 2) high = put_address(1);
-    return call_library(std::string(stores ? "morgana_store_" : "morgana_load_") + how + access.kind,
-                        {wave_, frame_, base, low, high, b_.getInt1(flat), exec(), data[0]});
-  };
-  const auto move = [&] {
-    Value* mask = exec();
-    const std::string verb = stores ? "morgana_store_" : "morgana_load_";
-    Value* done = nullptr;
-    const auto both = [&](Value* ok) { done = done ? b_.CreateAnd(done, ok) : ok; };
-    if (is_shaped) {
-      uint32_t rows = 0;
-      bool at_one_place = shape.group == kLanes;  // in LDS all places have been tested
-      for (unsigned c = 0; c < 4; c++) {
-        rows |= (shape.form[c] == ChunkForm::row ? 1u : 0) << c;
-        at_one_place = at_one_place && (is_lds || shape.delta[c] == 0);
-      }
-      Value* frame = is_lds ? llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_)) : frame_;
-      for (unsigned p = 0; p < used; p++) {
-        llvm::AllocaInst* table = temporary(llvm::ArrayType::get(i64_, 4));
-        for (unsigned c = 0; c < 4; c++) b_.CreateStore(bases[p][c], field(table, c * 8));
-        if (stores && streams) {
-          either(
-              streams,
-              [&] { call_library(std::string("morgana_stream_") + access.kind, {frame, table, data[p]}); },
-              [&] { call_library(verb + "shaped_" + access.kind, {frame, table, mask, data[p]}); });
-          both(b_.getTrue());
-        } else if (stores)
-          both(call_library(verb + "shaped_" + access.kind, {frame, table, mask, data[p]}));
-        else
-          both(call_library(verb + "shaped_" + access.kind,
-                            {frame, table, b_.getInt32(rows), b_.getInt1(at_one_place), mask, data[p]}));
-      }
-    } else {
-      if (is_lds) {
-        Value* const address = put_address(0);
-        for (unsigned p = 0; p < used; p++)
-          both(call_library(verb + "lds_" + access.kind,
-                            {frame_, lds_, lds_limit(), b_.getInt32(static_cast<uint32_t>(offset[p])),
-                             address, mask, data[p]}));
-      } else {
-        both(move_lanes(""));
-      }
-    }
-    return done;
-  };
   const auto finish = [&] {
     if (stores) return;
     const unsigned to = place(inst.dst[0]);
@@ -275,34 +228,62 @@ void Translator::memory(const Instruction& i) {
       for (unsigned d = 0; d < access.dwords; d++)
         set_vgpr(i, to + p * access.dwords + d, b_.CreateAlignedLoad(lanes_, word(p, d), llvm::Align(256)));
   };
-  if (is_shaped ? guard == nullptr : !is_lds && !flat) {
-    move();
-    return finish();
-  }
+  const std::string verb = stores ? "morgana_store_" : "morgana_load_";
+  const auto move_shaped = [&] {
+    uint32_t rows = 0;
+    bool at_one_place = shape.group == kLanes;  // in LDS all places have been tested
+    for (unsigned c = 0; c < 4; c++) {
+      rows |= (shape.form[c] == ChunkForm::row ? 1u : 0) << c;
+      at_one_place = at_one_place && (is_lds || shape.delta[c] == 0);
+    }
+    Value* frame = is_lds ? llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_)) : frame_;
+    for (unsigned p = 0; p < used; p++) {
+      llvm::AllocaInst* table = temporary(llvm::ArrayType::get(i64_, 4));
+      for (unsigned c = 0; c < 4; c++) b_.CreateStore(bases[p][c], field(table, c * 8));
+      const auto store = [&] {
+        call_library(verb + "shaped_" + access.kind, {frame, table, exec(), data[p]});
+      };
+      if (!stores)
+        call_library(verb + "shaped_" + access.kind,
+                     {frame, table, b_.getInt32(rows), b_.getInt1(at_one_place), exec(), data[p]});
+      else if (streams)
+        either(
+            streams,
+            [&] { call_library(std::string("morgana_stream_") + access.kind, {frame, table, data[p]}); },
+            store);
+      else
+        store();
+    }
+    finish();
+  };
+  // Lanes of any form in global memory; `how` "any_": rows are rare among them.
+  const auto move_lanes = [&](const char* how) {
+    Value* base = b_.getInt64(static_cast<uint64_t>(int64_t{inst.offset}));
+    if (address_words == 1) base = b_.CreateAdd(base, scalar_source(i, 2, 2));
+    Value* const low = put_address(0);
+    Value* high = llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_));
+    if (address_words == 2) high = put_address(1);
+    Value* done = call_library(verb + how + access.kind,
+                               {wave_, frame_, base, low, high, b_.getInt1(flat), exec(), data[0]});
+    if (flat) return guarded(i, done, finish);
+    finish();
+  };
   if (supposed && is_shaped) {
-    Block *as_supposed = block("as_supposed"), *otherwise = block("otherwise"), *on = block("on");
-    llvm::MDBuilder weights(context_);
-    b_.CreateCondBr(guard, as_supposed, otherwise, weights.createLikelyBranchWeights());
-    b_.SetInsertPoint(as_supposed);
-    if (is_plain)
-      move_plain();
-    else
-      move(), finish();
-    b_.CreateBr(on);
-    b_.SetInsertPoint(otherwise);
-    if (flat)
-      guarded(i, move_lanes("any_"), finish);
-    else
-      move_lanes("any_"), finish();
-    b_.CreateBr(on);
-    b_.SetInsertPoint(on);
+    either(
+        guard, [&] { is_plain ? move_plain() : move_shaped(); }, [&] { move_lanes("any_"); },
+        llvm::MDBuilder(context_).createLikelyBranchWeights());
     return forget_unmasked(i);
   }
-  if (guard == nullptr) return guarded(i, move(), finish);
-  guarded(i, guard, [&] {
-    move();
-    finish();
-  });
+  if (is_shaped && guard) return guarded(i, guard, move_shaped);
+  if (is_shaped) return move_shaped();
+  if (!is_lds) return move_lanes("");
+  Value* done = b_.getTrue();
+  Value* const address = put_address(0);
+  for (unsigned p = 0; p < used; p++)
+    done = b_.CreateAnd(done, call_library(verb + "lds_" + access.kind,
+                                           {lds_, lds_limit(), b_.getInt32(static_cast<uint32_t>(offset[p])),
+                                            address, exec(), data[p]}));
+  guarded(i, done, finish);
 }
 
 // Sixteen lanes read one dword of LDS, the next sixteen another.

@@ -6,21 +6,6 @@
 
 namespace morgana::device::jit {
 
-void Translator::either(Value* condition, llvm::function_ref<void()> then,
-                        llvm::function_ref<void()> otherwise) {
-  Block* yes = block("yes");
-  Block* no = block("no");
-  Block* on = block("on");
-  b_.CreateCondBr(condition, yes, no);
-  b_.SetInsertPoint(yes);
-  then();
-  b_.CreateBr(on);
-  b_.SetInsertPoint(no);
-  otherwise();
-  b_.CreateBr(on);
-  b_.SetInsertPoint(on);
-}
-
 // A row of dwords; past the caches when `streams`, if any, says so.
 void Translator::store_row(Value* row, Value* to, Value* streams) {
   const auto store = [&] { b_.CreateAlignedStore(row, to, llvm::Align(1)); };

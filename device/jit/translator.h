@@ -142,7 +142,6 @@ class Translator {
   // Kernels that stream through memory (translate_streams.cpp).
   void find_streams();
   void load_ahead(Value* base, uint32_t size);
-  void either(Value* condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise);
   void store_row(Value* row, Value* to, Value* streams);
   Value* is_streamed(const Instruction& i, Value* base, uint32_t dwords);
   // LDS (translate_lds.cpp).
@@ -155,6 +154,8 @@ class Translator {
                   const int64_t* offset, unsigned parts, Value* (*at)[4]);
   void store_apart(const Instruction& i, const AddressShape& shape, const Access& access,
                    const int64_t* offset, unsigned parts, Value* (*at)[4]);
+  void either(Value* condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise,
+              llvm::MDNode* weights = nullptr);
   // Branches to what `fast` generates when `good`, else to the interpreter's handler; both go on behind it.
   void guarded(const Instruction& i, Value* good, llvm::function_ref<void()> fast);
   Value* wide_bases(const Instruction& i, const AddressShape& shape, bool flat, Value** bases);
