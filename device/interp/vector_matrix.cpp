@@ -146,10 +146,9 @@ MORGANA_INLINE u32v decode(const Wave& wave, bool fnuz, u32v v) {
   }
 }
 
-// The items of all lanes. A broadcast register serves for every item.
+// The items of all lanes.
 template <Element E>
-[[gnu::noinline]] void decode_items(const Wave& wave, const uint32_t* lanes, bool is_broadcast, int items,
-                                    Matrix& out) {
+[[gnu::noinline]] void decode_items(const Wave& wave, const uint32_t* lanes, int items, Matrix& out) {
   constexpr int kBits = bits_of_element(E);
   constexpr uint32_t kMask = kBits == 32 ? ~0u : (1u << kBits % 32) - 1;
   const bool fnuz = wave.target->target == Target::gfx942;
@@ -157,9 +156,7 @@ template <Element E>
   const auto put = [&](int item, u32v v) __attribute__((always_inline)) {
     *reinterpret_cast<u32v*>(out.items[item]) = decode<E>(wave, fnuz, v & kMask);
   };
-  if (is_broadcast) {
-    for (int item = 0; item < items; item++) put(item, words[0]);
-  } else if constexpr (32 % kBits == 0) {
+  if constexpr (32 % kBits == 0) {
     constexpr int kPerWord = 32 / kBits;  // divides the number of items
     for (int item = 0; item < items; item += kPerWord) {
       const u32v word = words[item / kPerWord];
@@ -325,29 +322,28 @@ void accumulate(const Product& p, uint32_t* d) {
 
 // --- Operands ---
 
-// Source `i` as registers; a scalar or constant is broadcast to one register, which serves for all.
-const uint32_t* matrix_registers(Wave& wave, const Step* step, int i, bool& is_broadcast) {
-  is_broadcast = step->kind[i] != Source::vgpr && step->kind[i] != Source::agpr;
-  return source32(wave, step, i);
+// C as registers; a constant is broadcast to one register, which serves for all.
+const uint32_t* matrix_c(Wave& wave, const Step* step, bool& is_broadcast) {
+  is_broadcast = step->kind[2] != Source::vgpr && step->kind[2] != Source::agpr;
+  return source32(wave, step, 2);
 }
 uint32_t* destination(Wave& wave, const Step* step) {
   return step->inst->dst[0].is_agpr() ? agpr_dst(wave, step) : vgpr_dst(wave, step);
 }
 
 void decode_operand(Wave& wave, const Step* step, int i, Element e, int items, Matrix& out) {
-  bool is_broadcast;
-  const uint32_t* lanes = matrix_registers(wave, step, i, is_broadcast);
+  const uint32_t* lanes = registers(wave, step, i);
   switch (e) {
-    case Element::f32: return decode_items<Element::f32>(wave, lanes, is_broadcast, items, out);
-    case Element::xf32: return decode_items<Element::xf32>(wave, lanes, is_broadcast, items, out);
-    case Element::f16: return decode_items<Element::f16>(wave, lanes, is_broadcast, items, out);
-    case Element::bf16: return decode_items<Element::bf16>(wave, lanes, is_broadcast, items, out);
-    case Element::i8: return decode_items<Element::i8>(wave, lanes, is_broadcast, items, out);
-    case Element::fp8: return decode_items<Element::fp8>(wave, lanes, is_broadcast, items, out);
-    case Element::bf8: return decode_items<Element::bf8>(wave, lanes, is_broadcast, items, out);
-    case Element::fp6: return decode_items<Element::fp6>(wave, lanes, is_broadcast, items, out);
-    case Element::bf6: return decode_items<Element::bf6>(wave, lanes, is_broadcast, items, out);
-    default: return decode_items<Element::fp4>(wave, lanes, is_broadcast, items, out);
+    case Element::f32: return decode_items<Element::f32>(wave, lanes, items, out);
+    case Element::xf32: return decode_items<Element::xf32>(wave, lanes, items, out);
+    case Element::f16: return decode_items<Element::f16>(wave, lanes, items, out);
+    case Element::bf16: return decode_items<Element::bf16>(wave, lanes, items, out);
+    case Element::i8: return decode_items<Element::i8>(wave, lanes, items, out);
+    case Element::fp8: return decode_items<Element::fp8>(wave, lanes, items, out);
+    case Element::bf8: return decode_items<Element::bf8>(wave, lanes, items, out);
+    case Element::fp6: return decode_items<Element::fp6>(wave, lanes, items, out);
+    case Element::bf6: return decode_items<Element::bf6>(wave, lanes, items, out);
+    default: return decode_items<Element::fp4>(wave, lanes, items, out);
   }
 }
 
@@ -409,7 +405,7 @@ void multiply_double(Wave& wave, const Step* step, const Shape& s, double* d) {
   const isa::Inst& inst = *step->inst;
   alignas(256) double a[kLanes], b[kLanes];
   for (int i = 0; i < 2; i++) {
-    const uint32_t* lanes = source64(wave, step, i);
+    const uint32_t* lanes = registers(wave, step, i);
     const uint64_t sign = uint64_t{inst.blgp >> i & 1u} << 63;
     for (int lane = 0; lane < kLanes; lane++) {
       const uint64_t bits = (lanes[lane] | uint64_t{lanes[kLanes + lane]} << 32) ^ sign;
@@ -427,7 +423,7 @@ void multiply_double(Wave& wave, const Step* step, const Shape& s, double* d) {
   const int values = s.blocks * s.m * s.m / kLanes;
   double d[16 * kLanes];
   bool is_broadcast;
-  const uint32_t* c = matrix_registers(wave, step, 2, is_broadcast);
+  const uint32_t* c = matrix_c(wave, step, is_broadcast);
   const uint64_t sign = uint64_t{inst.blgp >> 2 & 1u} << 63;
   for (int v = 0; v < values; v++)
     for (int lane = 0; lane < kLanes; lane++) {
@@ -498,7 +494,7 @@ void multiply_double(Wave& wave, const Step* step, const Shape& s, double* d) {
   const int values = s.blocks * s.m * s.m / kLanes;
   uint32_t* const to = destination(wave, step);
   bool is_broadcast = false;
-  const uint32_t* c = s.sparse ? to : matrix_registers(wave, step, 2, is_broadcast);
+  const uint32_t* c = s.sparse ? to : matrix_c(wave, step, is_broadcast);
   // A and B have been read: D can be summed up where it belongs.
   if (c != to || is_broadcast) {
     const size_t bytes = static_cast<size_t>(values) * kLanes * 4;

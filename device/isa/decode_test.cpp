@@ -86,7 +86,10 @@ TEST(Tsv, source_spellings) {
 
 // --- Rows ---
 
-// The smallest encoding of `row`: its prefix and opcode, all operands zero.
+// Three VGPRs as sources: matrices take nothing else.
+constexpr uint32_t kVectors = kVgprBase | kVgprBase << 9 | kVgprBase << 18;
+
+// The smallest encoding of `row`: its prefix and opcode, all operands the first of their kind.
 std::vector<uint32_t> smallest(Target target, const Row& row, int op) {
   const bool old = info(target).generation <= Generation::gfx7;
   const uint32_t o = uint32_t(op);
@@ -102,8 +105,8 @@ std::vector<uint32_t> smallest(Target target, const Row& row, int op) {
     case Format::VOP2: return {o << 25, 0};
     case Format::VOPC: return {0x7c000000 | o << 17, 0};
     case Format::VOP3: return {0xd0000000 | o << (old ? 17 : 16), 0};
-    case Format::VOP3P: return {0xd3800000 | o << 16, 0};
-    case Format::VOP3PX2: return {0xd3ac0000, 0, 0xd3800000 | o << 16, 0};
+    case Format::VOP3P: return {0xd3800000 | o << 16, (row.flags & kMfma) ? kVectors : 0};
+    case Format::VOP3PX2: return {0xd3ac0000, 0, 0xd3800000 | o << 16, kVectors};
     case Format::VINTRP: return {(old ? 0xc8000000 : 0xd4000000) | o << 16, 0};
     case Format::DS: return {0xd8000000 | o << (old ? 18 : 17), 0};
     case Format::FLAT: return {0xdc000000 | o << 18, 0};
@@ -299,6 +302,24 @@ TEST(Hostile, reserved_codes_are_errors_that_name_the_dword) {
   EXPECT_FALSE(decode_words(Target::gfx900, {0x7e0202f8 | 1, 0x06060703}).ok());  // SDWA select 7
   EXPECT_FALSE(decode_words(Target::gfx900, {0x7e0202fa, 0xff015001}).ok());      // row_newbcast is gfx90a's
   EXPECT_FALSE(decode_words(Target::gfx900, {0x7ffe0902}).ok());                  // v_cvt_f64_i32 v[255:256]
+}
+
+// A constant or an SGPR is no matrix and no index (CDNA4 guide 7.5); a constant may be added.
+TEST(Hostile, matrices_are_vector_registers) {
+  const auto is_instruction = [](uint32_t opcode, uint32_t a, uint32_t b, uint32_t c) {
+    return decode_words(Target::gfx950, {0xd3800000 | opcode << 16, a | b << 9 | c << 18}).ok();
+  };
+  constexpr uint32_t kSmfmacF16 = 98, kMfmaF16 = 77, kMfmaF64 = 111, kOne = 242, kS4 = 4, kExecz = 252;
+  for (const uint32_t opcode : {kSmfmacF16, kMfmaF16, kMfmaF64}) {
+    const bool dense = opcode != kSmfmacF16;
+    EXPECT_TRUE(is_instruction(opcode, 260, 262, 266)) << opcode;
+    EXPECT_EQ(is_instruction(opcode, 260, 262, kOne), dense) << opcode;
+    for (const uint32_t scalar : {kOne, kS4, kExecz}) {
+      EXPECT_FALSE(is_instruction(opcode, scalar, 262, 266)) << opcode << " " << scalar;
+      EXPECT_FALSE(is_instruction(opcode, 260, scalar, 266)) << opcode << " " << scalar;
+    }
+    EXPECT_FALSE(is_instruction(opcode, 260, 262, kS4)) << opcode;
+  }
 }
 
 TEST(Hostile, random_bytes_never_crash) {

@@ -8,6 +8,7 @@ namespace {
 
 constexpr uint32_t kSdwa = 249, kDpp = 250;
 constexpr uint32_t kScalePrefix = 44;  // VOP3P opcode of v_mfma_ld_scale_b32
+constexpr uint32_t kFirstConstant = 128;
 
 // Builds an Inst: operands in assembly order, checked; then what is implicit.
 struct Reader {
@@ -301,7 +302,11 @@ void mfma_operands(Reader& reader, uint32_t word0, uint32_t word1) {
   reader.vector_destination(bits(word0, 0, 8), acc_cd);
   for (int i = 0; i < 3; i++) {
     const bool acc = i == 2 ? acc_cd && !reader.has(kSmfmac) : bits(word1, 27 + i, 1) != 0;
-    reader.source(bits(word1, 9 * i, 9), false, acc);
+    const uint32_t code = bits(word1, 9 * i, 9);
+    // A, B and an index are vector registers only (CDNA4 guide 7.5), C may be a constant.
+    const bool takes_constant = i == 2 && !reader.has(kSmfmac);
+    if (code < (takes_constant ? kFirstConstant : kVgprBase)) reader.fault = "takes no scalar there";
+    reader.source(code, false, acc);
   }
   switch (inst.row->op) {
     case Op::v_mfma_f32_16x16x128_f8f6f4:

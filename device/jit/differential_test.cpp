@@ -116,6 +116,21 @@ TEST(DifferentialTest, KernelsThatNeverEndedToCompile) {
   }
 }
 
+// An exponent that LLVM found to be zero left a signalling NaN as it was; read as an f32 it is a number.
+TEST(DifferentialTest, AProductByAPowerOfTwoQuietsNaNs) {
+  const std::vector<uint32_t> code = dwords_of_hex(
+      "13f199d2b0061a40"  // v_cvt_pknorm_i16_f16 v19, |48|, -v3 op_sel:[0,1,1] clamp
+      "2f2e2e6217272466"  // v_min_u16 v23, s47, v23; v_ldexp_f16 v18, v23, v19
+      "900c247695162628"  // v_fmac_f32 v18, 16, v6; v_or_b32 v19, 21, v11
+  );
+  Setting setting;
+  setting.seed = 1012000080;
+  setting.exact = true;
+  const Comparison result = compare_tiers(Target::gfx90a, code, setting, 4);
+  EXPECT_EQ(result.verdict, Verdict::same) << result.what;
+  EXPECT_TRUE(result.was_compiled);
+}
+
 // A clock is never the same: that is seen, and found among other instructions.
 TEST(DifferentialTest, ADifferenceIsFound) {
   RandomKernel kernel = random_kernel(Target::gfx950, 5, {.pieces = 12});

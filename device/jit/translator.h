@@ -118,6 +118,7 @@ class Translator {
   void set_supposed(const Instruction& i, Value* holds);
   void division(const Instruction& i);
   void lane(const Instruction& i);
+  Value* hidden(llvm::ConstantInt* constant);
   Value* vector_source(const Instruction& i, int source, int word);
   void apply_modifiers(const Instruction& i, int source, int registers, Value** words);
   void write_result(const Instruction& i, unsigned count, Value** words);

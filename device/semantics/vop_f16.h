@@ -115,7 +115,9 @@ MORGANA_OP f16v v_fract_f16(const Mode& mode, f16v a) {
 
 MORGANA_OP f16v v_ldexp_f16(const Mode& mode, f16v a, i16v n) {
   const i16v bounded = __builtin_elementwise_min(__builtin_elementwise_max(n, i16v(-60)), i16v(60));
-  return half_out(mode, half_in(mode, a) * power_of_two<f32v>(to<int32_t>(bounded)));
+  const f16v r = half_out(mode, half_in(mode, a) * power_of_two<f32v>(to<int32_t>(bounded)));
+  // Compilers leave the product by one out.
+  return is_nan(a) ? quiet(a) : r;
 }
 MORGANA_OP f16v v_frexp_mant_f16(const Mode& mode, f16v a) { return narrow(significand(half_in(mode, a))); }
 MORGANA_OP i16v v_frexp_exp_i16_f16(const Mode& mode, f16v a) {

@@ -114,13 +114,11 @@ bool is_eligible(const isa::Inst& inst, bool exact) {
   for (int i = 0; i < inst.n_src; i++) {
     const isa::Operand& source = inst.src[i];
     if (!fits(source) || (swaps && source.present() && !source.is_vgpr())) return false;
-    // So they do with more than two dwords, and with matrices, from SGPRs; a matrix may be added to an inline
-    // constant (CDNA4 guide 7.1).
+    // So they do with more than two dwords from SGPRs; what the decoder takes in a matrix instruction is the
+    // constant that may be added.
     const bool is_vector = inst.row->format >= Format::VOP1 && inst.row->format <= Format::VOP3PX2;
-    if (is_vector && source.present() && source.is_scalar()) {
-      const bool is_added = is_matrix && i == 2 && source.code >= kInline0;
-      if ((is_matrix || isa::dwords(source.type) > 2) && !is_added) return false;
-    }
+    if (is_vector && source.present() && source.is_scalar() && isa::dwords(source.type) > 2 && !is_matrix)
+      return false;
   }
   for (int i = 0; i < inst.n_dst; i++)
     if (!fits(inst.dst[i])) return false;

@@ -1,0 +1,96 @@
+// Products with one and sums with zero: they flush denormals and quiet NaNs, and compilers leave them out.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "device/testing/wave_rig.h"
+
+namespace morgana::device {
+namespace {
+
+// For gfx900: sources v2 (f32), v3 (packed f16) and v[4:5] (f64), results from v6 on.
+struct Case {
+  const char* text;
+  std::string_view hex;
+};
+constexpr Case kCases[] = {
+    {"v_mul_f32 v6, 1.0, v2", "f2040c0a"},
+    {"v_mul_f32 v6, -1.0, v2", "f3040c0a"},
+    {"v_mul_legacy_f32 v6, 1.0, v2", "f2040c08"},
+    {"v_sub_f32 v6, v2, 0", "060002d102010100"},
+    {"v_add_f32 v6, 0x80000000, v2", "ff040c0200000080"},
+    {"v_add_f32 v6, 0, |v2|", "060201d180040200"},
+    {"v_fma_f32 v6, 1.0, |v2|, 0", "0602cbd1f2040202"},
+    {"v_mad_f32 v6, v2, 1.0, -0", "0600c1d102e50182"},
+    {"v_mul_f16 v6, 1.0, v3", "f2060c44"},
+    {"v_pk_mul_f16 v6, v3, 1.0 op_sel_hi:[1,0]", "064090d303e50108"},
+    {"v_pk_add_f16 v6, v3, 0 neg_lo:[0,1] neg_hi:[0,1]", "06428fd303010158"},
+    {"v_ldexp_f16 v6, v3, 0", "060033d103010100"},
+    {"v_mul_f64 v[6:7], v[4:5], 1.0", "060081d204e50100"},
+};
+
+// Both signs of each.
+constexpr uint32_t kF32[] = {0, 1, 0x7fffff, 0x800000, 0x3f800000, 0x7f800000, 0x7f800001, 0x7fc12345};
+constexpr uint32_t kF16[] = {0, 1, 0x3ff, 0x400, 0x3c00, 0x7c00, 0x7c01, 0x7e23};
+constexpr uint64_t kF64[] = {0,
+                             1,
+                             0x000f'ffff'ffff'ffff,
+                             0x0010'0000'0000'0000,
+                             0x3ff0'0000'0000'0000,
+                             0x7ff0'0000'0000'0000,
+                             0x7ff0'0000'0000'0001,
+                             0x7ff8'1234'5678'9abc};
+
+void fill(WaveRig& rig) {
+  for (int lane = 0; lane < kLanes; lane++) {
+    const int n = lane % 8, other = (lane + lane / 16) % 8;
+    const uint32_t negative = lane / 8 % 2;
+    const uint64_t wide = kF64[n] | uint64_t{negative} << 63;
+    rig.v(2, lane) = kF32[n] | negative << 31;
+    rig.v(3, lane) = kF16[n] | negative << 15 | kF16[other] << 16;
+    rig.v(4, lane) = static_cast<uint32_t>(wide);
+    rig.v(5, lane) = static_cast<uint32_t>(wide >> 32);
+    rig.v(6, lane) = rig.v(7, lane) = 77;
+  }
+}
+
+// FLOAT_MODE: denormals kept, flushed in f32, flushed.
+class NeutralConstants : public testing::TestWithParam<uint32_t> {};
+
+TEST_P(NeutralConstants, TheOperationIsDone) {
+  for (const Case& one : kCases) {
+    RigOptions options;
+    options.float_mode = GetParam();
+    WaveRig rig(Target::gfx900, dwords_of_hex(one.hex), options);
+    std::vector<uint32_t> results[2];
+    for (const bool compiled : {false, true}) {
+      rig.restart();
+      fill(rig);
+      ASSERT_EQ(compiled ? rig.run_compiled() : rig.run_interpreted(), Exit::ended);
+      for (int r = 6; r < 8; r++)
+        for (int lane = 0; lane < kLanes; lane++) results[compiled].push_back(rig.v(r, lane));
+    }
+    ASSERT_NE(rig.kernel(), nullptr) << rig.why_interpreted();
+    EXPECT_EQ(results[0], results[1]) << one.text;
+  }
+}
+
+// What LLVM canonicalizes with.
+TEST_P(NeutralConstants, AProductWithOneIsCanonical) {
+  RigOptions options;
+  options.float_mode = GetParam();
+  WaveRig rig(Target::gfx900, dwords_of_hex(kCases[0].hex), options);
+  fill(rig);
+  ASSERT_EQ(rig.run_compiled(), Exit::ended);
+  const bool flushes = (GetParam() & 0x30) == 0;
+  EXPECT_EQ(rig.v(6, 1), flushes ? 0 : 1);
+  EXPECT_EQ(rig.v(6, 10), flushes ? 0x80000000 : 0x807fffff);
+  EXPECT_EQ(rig.v(6, 3), 0x800000);
+  EXPECT_EQ(rig.v(6, 6), 0x7fc00001);
+  EXPECT_EQ(rig.v(6, 7), 0x7fc12345);
+}
+
+INSTANTIATE_TEST_SUITE_P(FloatModes, NeutralConstants, testing::Values(0xf0, 0xc0, 0x00),
+                         [](const auto& mode) { return fmt::format("{:02x}", mode.param); });
+
+}  // namespace
+}  // namespace morgana::device
