@@ -16,6 +16,9 @@ namespace {
 using llvm::Instruction;
 using llvm::Value;
 
+// How far lanes are followed to constants: parts of a wave, joined twice, and what they were computed from.
+constexpr int kDepth = 8;
+
 class Hider {
  public:
   explicit Hider(llvm::Function& function) : function_(function), b_(function.getContext()) {}
@@ -51,10 +54,25 @@ class Hider {
     if (const auto* number = llvm::dyn_cast<llvm::ConstantInt>(value))
       return !number->isZero() && !number->isMinusOne();
     if (llvm::isa<llvm::Constant>(value)) return false;
-    if (const auto* cast = llvm::dyn_cast<llvm::BitCastInst>(value)) return !cast->getSrcTy()->isVectorTy();
+    if (const auto* cast = llvm::dyn_cast<llvm::BitCastInst>(value))
+      return !cast->getSrcTy()->isVectorTy() || may_fold(cast->getOperand(0), kDepth);
     // What shifts know, the back end may find out later.
     return llvm::isa<llvm::BinaryOperator, llvm::CastInst>(value) ||
            !llvm::computeKnownBits(value, function_.getDataLayout()).isUnknown();
+  }
+
+  // Whether lanes of `value` follow from constants: the back end evaluates more than the passes before it do,
+  // comparisons of denormals among it.
+  static bool may_fold(const Value* value, int depth) {
+    if (llvm::isa<llvm::UndefValue>(value)) return false;
+    if (llvm::isa<llvm::Constant>(value)) return true;
+    const auto* i = llvm::dyn_cast<Instruction>(value);
+    if (i == nullptr || depth == 0) return false;
+    const auto folds = [&](const Value* operand) { return may_fold(operand, depth - 1); };
+    if (is_inner(i) || llvm::isa<llvm::ShuffleVectorInst>(i))
+      return folds(i->getOperand(0)) || folds(i->getOperand(1));
+    return (llvm::isa<llvm::CmpInst, llvm::BinaryOperator, llvm::CastInst>(i)) &&
+           llvm::all_of(i->operands(), folds);
   }
 
   Value* hidden(Value* value, Instruction* user) {

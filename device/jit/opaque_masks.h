@@ -3,7 +3,7 @@
 //
 // The X86 back end of LLVM 22 never ends with some of the others: it moves what it knows of the bits of a & b
 // & c over conversions between masks and numbers, and back again. Random kernels have found constants,
-// shifted constants and numbers of 32 bits in such trees (differential_test.cpp).
+// shifted constants, numbers of 32 bits and comparisons of constants in such trees (differential_test.cpp).
 #pragma once
 
 #include <llvm/IR/PassManager.h>

@@ -81,7 +81,10 @@ bool is_neutral(Neutral wanted, Type type, uint64_t bits, int dwords) {
 llvm::Value* Translator::hidden(llvm::ConstantInt* constant) {
   llvm::IRBuilder<> at(prologue_, prologue_->getFirstInsertionPt());
   auto* type = llvm::FunctionType::get(constant->getType(), {constant->getType()}, false);
-  return at.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", false), {constant});
+  llvm::CallInst* same = at.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", false), {constant});
+  same->setDoesNotAccessMemory();
+  same->setDoesNotThrow();
+  return same;
 }
 
 // Dword `word` of source `source` for all lanes.
