@@ -1,4 +1,5 @@
 // Products with one and sums with zero: they flush denormals and quiet NaNs, and compilers leave them out.
+// Denormal constants: compilers compute with them as if nothing were flushed.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -26,6 +27,12 @@ constexpr Case kCases[] = {
     {"v_pk_add_f16 v6, v3, 0 neg_lo:[0,1] neg_hi:[0,1]", "06428fd303010158"},
     {"v_ldexp_f16 v6, v3, 0", "060033d103010100"},
     {"v_mul_f64 v[6:7], v[4:5], 1.0", "060081d204e50100"},
+    {"v_add_f64 v[6:7], 9, v[4:5]", "060080d289080200"},
+    {"v_madmk_f32 v6, 9, 0x7bc328e4, v2", "89040c2ee428c37b"},
+    {"v_mul_f32 v6, 60, 4.0", "060005d1bcec0100"},
+    {"v_mul_legacy_f32 v6, 11, v2", "8b040c08"},
+    {"v_fract_f32 v6, 60", "bc360c7e"},
+    {"v_max_f32 v6, 9, v2", "89040c16"},
 };
 
 // Both signs of each.

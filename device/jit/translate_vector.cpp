@@ -74,10 +74,24 @@ bool is_neutral(Neutral wanted, Type type, uint64_t bits, int dwords) {
   return false;
 }
 
+bool is_denormal(Type type, uint64_t bits) {
+  const int size = is_wide(type) ? 64 : 32;
+  const uint64_t magnitude = bits & (~uint64_t{0} >> (65 - size));
+  return magnitude != 0 && magnitude >> (size == 64 ? 52 : 23) == 0;
+}
+
 }  // namespace
 
-// A constant that LLVM does not know. It takes x * 1.0 for x, which is wrong where that flushes denormals or
-// quiets a NaN.
+// Constants with which LLVM would compute something else than the wave: it takes x * 1.0 for x, which is
+// wrong where that flushes denormals or quiets a NaN, and knows nothing of flushing when both operands are
+// constants.
+bool Translator::is_hidden(const isa::Inst& inst, int source, uint64_t bits, int dwords) const {
+  const Type type = inst.row->src[source];
+  if (is_neutral(neutral(inst.row->op, source), type, bits, dwords)) return true;
+  const Mode mode{key_.mode};
+  if (type == Type::f32 || type == Type::pk_f32) return mode.denorm32() != 3 && is_denormal(type, bits);
+  return type == Type::f64 && mode.denorm16_64() != 3 && is_denormal(type, bits);
+}
 llvm::Value* Translator::hidden(llvm::ConstantInt* constant) {
   llvm::IRBuilder<> at(prologue_, prologue_->getFirstInsertionPt());
   auto* type = llvm::FunctionType::get(constant->getType(), {constant->getType()}, false);
@@ -94,10 +108,8 @@ llvm::Value* Translator::vector_source(const Instruction& i, int source, int wor
   if (!operand.is_scalar()) return active_vgpr(place(operand) + static_cast<unsigned>(word));
   const int dwords = i.vector && i.vector->src_registers[source] == 2 ? 2 : 1;
   Value* value = scalar_source(i, source, dwords);
-  if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value);
-      constant && i.how == How::vector &&
-      is_neutral(neutral(inst.row->op, source), inst.row->src[source], constant->getZExtValue(), dwords))
-    value = hidden(constant);
+  if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value); constant && i.how == How::vector)
+    if (is_hidden(inst, source, constant->getZExtValue(), dwords)) value = hidden(constant);
   if (dwords == 2) value = b_.CreateTrunc(word ? b_.CreateLShr(value, 32) : value, i32_);
   return splat(value);
 }

@@ -169,6 +169,10 @@ Setting setting_of(const RandomKernel& kernel, uint64_t seed) {
   setting.registers_are_lost = kernel.stores_registers;
   setting.begins_full = random.one_in(2);
   if (random.one_in(4)) setting.branches = 1 + random.below(8);
+  if (random.one_in(3)) {
+    setting.ieee = random.one_in(2);
+    setting.dx10_clamp = random.one_in(2);
+  }
   return setting;
 }
 
@@ -183,6 +187,8 @@ Comparison compare_tiers(Target target, const std::vector<uint32_t>& code, const
   options.registers_are_lost = setting.registers_are_lost;
   options.begins_full = setting.begins_full;
   options.quick = setting.quick;
+  options.ieee = setting.ieee;
+  options.dx10_clamp = setting.dx10_clamp;
   WaveRig rig(target, code, options);
   Comparison result;
   for (uint32_t n = 0; n < states; n++) {
@@ -243,6 +249,11 @@ std::string minimised(RandomKernel kernel, const Setting& first) {
     setting = before;
     kernel.stores_registers = stored;
   }
+  if (!setting.ieee || !setting.dx10_clamp) {
+    const Setting before = setting;
+    setting.ieee = setting.dx10_clamp = true;
+    if (verdict() != Verdict::differs) setting = before;
+  }
   if (setting.waves > 1) {
     const uint32_t waves = std::exchange(setting.waves, 1);
     if (verdict() != Verdict::differs) setting.waves = waves;
@@ -285,10 +296,11 @@ std::string minimised(RandomKernel kernel, const Setting& first) {
   }
   std::string hex;
   for (const uint32_t word : code) hex += fmt::format("{:08x} ", word);
-  return fmt::format("{} seed {} waves {} lost {} full {} quick {} after {} branches: {}\n  {}\n{}",
-                     info(kernel.target).name, setting.seed, setting.waves, int{setting.registers_are_lost},
-                     int{setting.begins_full}, int{setting.quick}, setting.branches, difference.what, hex,
-                     listing(kernel.target, code));
+  return fmt::format(
+      "{} seed {} waves {} lost {} full {} quick {} IEEE {} DX10 {} after {} branches: {}\n  {}\n{}",
+      info(kernel.target).name, setting.seed, setting.waves, int{setting.registers_are_lost},
+      int{setting.begins_full}, int{setting.quick}, int{setting.ieee}, int{setting.dx10_clamp},
+      setting.branches, difference.what, hex, listing(kernel.target, code));
 }
 
 }  // namespace morgana::device
