@@ -30,6 +30,13 @@ __global__ void twice(T* a, T* sum, int n) {
   sum[i] = a[i] + T(1);
 }
 
+// Goes through memory several times its size.
+template <typename T>
+__global__ void rounds(T* a, const T* b, size_t n) {
+  for (size_t i = size_t{blockDim.x} * blockIdx.x + threadIdx.x; i < n; i += size_t{blockDim.x} * gridDim.x)
+    a[i] = b[i] + T(i);
+}
+
 template <typename T>
 T value(size_t i, unsigned salt) {
   return T((i * 2654435761u + salt) >> 8 & 0xffff);
@@ -72,11 +79,38 @@ bool run(const char* name, int n, int skew, int group) {
   return good;
 }
 
+template <typename T>
+bool run_rounds(const char* name, int group_count, int group, size_t n) {
+  std::vector<T> b(n), got(n);
+  for (size_t i = 0; i < n; i++) b[i] = value<T>(i, 5);
+  T *from, *to;
+  CHECK(hipMalloc(&from, n * sizeof(T)));
+  CHECK(hipMalloc(&to, n * sizeof(T)));
+  CHECK(hipMemcpy(from, b.data(), n * sizeof(T), hipMemcpyHostToDevice));
+  bool good = true;
+  for (int round = 0; round < 3 && good; round++) {
+    CHECK(hipMemset(to, 0, n * sizeof(T)));
+    rounds<T><<<group_count, group>>>(to, from, n);
+    CHECK(hipMemcpy(got.data(), to, n * sizeof(T), hipMemcpyDeviceToHost));
+    for (size_t i = 0; i < n && good; i++) {
+      good = got[i] == b[i] + T(i);
+      if (!good) std::printf("%s, round %d, element %zu: %g\n", name, round, i, double(got[i]));
+    }
+  }
+  CHECK(hipFree(from));
+  CHECK(hipFree(to));
+  std::printf("%s: %s\n", name, good ? "ok" : "wrong");
+  return good;
+}
+
 }  // namespace
 
 int main() {
   constexpr int kMany = 9 << 20;  // of floats: more than 32 MiB
   bool good = run<float>("float", kMany, 0, 256);
+  good &= run_rounds<float>("float, three rounds", kMany / 256, 256, 2 * size_t{kMany} + 300);
+  good &= run_rounds<double>("double, two rounds", kMany / 512, 256, size_t{kMany} - 77);
+  good &= run_rounds<double>("double, one round", kMany / 256, 256, size_t{kMany} - 1);
   good &= run<float>("float, skewed", kMany, 1, 256);
   good &= run<float>("float, a grid that ends within a wave", kMany - 37, 0, 1024);
   good &= run<double>("double", kMany / 2, 0, 1024);

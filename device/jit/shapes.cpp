@@ -70,6 +70,7 @@ Shape join(const Shape& a, const Shape& b) {
   }
   if (x.group == 1) return Shape{};
   x.supposed = a.supposed || b.supposed;
+  x.exact = a.exact && b.exact;
   x.zeros = std::min({zeros, x.zeros, y.zeros});
   return x;
 }
@@ -83,6 +84,20 @@ Shape add(const Shape& a, const Shape& b, uint32_t sign = 1) {
   return s;
 }
 
+// Of lane `l` to the first.
+uint32_t rise(const Shape& s, int l) { return s.lane[l] - s.lane[0]; }
+Shape exactly(Shape s) {
+  s.exact = true;
+  return s;
+}
+// Sums of pairs.
+Shape add_pairs(const Shape& a, const Shape& b) {
+  Shape sum = add(a, b);
+  sum.exact = a.exact && b.exact;
+  for (int l = 0; l < kLanes; l++) sum.exact = sum.exact && rise(a, l) + rise(b, l) >= rise(a, l);
+  return sum;
+}
+
 // The value if it is the same number in all lanes.
 bool number(const Shape& s, uint32_t& value) {
   value = s.lane[0];
@@ -92,6 +107,13 @@ bool number(const Shape& s, uint32_t& value) {
 bool is_disjoint(const Shape& s) {
   if (s.zeros >= 32) return true;
   return std::all_of(s.lane.begin(), s.lane.end(), [&](uint32_t v) { return v >> s.zeros == 0; });
+}
+// A pair of which no more is known than its halves.
+Shape pair_of(const Shape& low, const Shape& high) {
+  Shape pair = regrouped(low, uniform_group(high));
+  pair.exact = uniform_group(pair) == kLanes || (pair.group == kLanes && is_disjoint(pair) &&
+                                                 std::is_sorted(pair.lane.begin(), pair.lane.end()));
+  return pair;
 }
 template <typename F>
 Shape map(Shape s, const F& f) {
@@ -105,6 +127,13 @@ Shape shift_left(const Shape& a, const Shape& by) {
   count &= 31;
   Shape s = map(a, [&](uint32_t v) { return v << count; });
   s.zeros = static_cast<uint8_t>(std::min(32u, s.zeros + count));
+  return s;
+}
+Shape shift_pair(const Shape& a, const Shape& by, uint32_t most) {
+  uint32_t count;
+  if (!number(by, count) || count > most) return Shape{};
+  Shape s = shift_left(a, by);
+  for (int l = 0; l < kLanes; l++) s.exact = s.exact && rise(s, l) >> count == rise(a, l);
   return s;
 }
 Shape shift_right(const Shape& a, const Shape& by) {
@@ -168,6 +197,32 @@ Shape multiply(const Shape& a, const Shape& b) {
 bool is_small(const Shape& s) {
   return s.is_constant() &&
          std::all_of(s.lane.begin(), s.lane.end(), [](uint32_t v) { return v < 1u << 23; });
+}
+
+AddressShape distances_of(const Shape& shape) {
+  AddressShape a;
+  if (shape.group < 16) return a;
+  // Lanes of a group must not go down: the check of the last lane stands for all.
+  const auto rises = [&](uint32_t lanes) {
+    for (uint32_t l = 1; l < kLanes; l++)
+      if (l % lanes != 0 && shape.lane[l] - shape.lane[l - 1] > 1u << 20) return false;
+    return true;
+  };
+  const uint32_t lanes = shape.group == kLanes && rises(kLanes) ? kLanes : 16;
+  if (!rises(lanes)) return a;
+  for (uint32_t c = 0; c < 4; c++) {
+    const uint32_t base = lanes == kLanes ? 0 : 16 * c;
+    a.delta[c] = shape.lane[16 * c] - shape.lane[base];
+    a.last[c] = shape.lane[base + lanes - 1] - shape.lane[base];
+    a.value[c] = shape.lane[16 * c];
+  }
+  for (uint32_t l = 0; l < kLanes; l++) a.lane[l] = shape.lane[l] - shape.lane[l / lanes * lanes];
+  a.stride = lanes == kLanes ? a.lane[1] : 0;
+  for (uint32_t l = 0; l < kLanes; l++)
+    if (a.lane[l] != l * a.stride) a.stride = 0;
+  a.group = static_cast<uint8_t>(lanes);
+  a.is_constant = shape.is_constant();
+  return a;
 }
 
 }  // namespace
@@ -241,11 +296,11 @@ struct Shapes::State {
         const isa::Operand& operand = inst.src[at];
         if (sum.pair[s].is_known() && operand.is_vgpr() && operand.code - isa::kVgprBase == sum.upper[s])
           return sum.pair[s];
-        return regrouped(sum.low[s], uniform_group(upper[at]));
+        return pair_of(sum.low[s], upper[at]);
       };
       // One must not vary: of two, one may wrap upwards in some lanes and the other downwards in others.
       const Shape x = summand(0), y = summand(1);
-      const Shape whole = add(x, y);
+      const Shape whole = add_pairs(x, y);
       if (whole.group > best.group && std::max(uniform_group(x), uniform_group(y)) >= whole.group)
         best = whole;
     }
@@ -372,7 +427,7 @@ void Shapes::suppose(const Instruction& i, bool is_full, const State& state, Sha
     for (unsigned r = first; r < first + i.vector->src_registers[s]; r++)
       if (state.vector[r].supposed || state.pair[r].supposed) made.from.push_back(static_cast<uint16_t>(r));
   }
-  const uint32_t key = 2 * static_cast<uint32_t>(&i - flow_.instructions.data()) + is_full;
+  const uint32_t key = key_of(i, is_full);
   if ((!result.is_known() && !result_pair.is_known()) || (made.value < 0 && made.from.empty())) {
     suppositions_.erase(key);
     return;
@@ -381,6 +436,32 @@ void Shapes::suppose(const Instruction& i, bool is_full, const State& state, Sha
   for (int w = 0; w < i.n_v_writes; w++)
     for (unsigned r = 0; r < i.v_writes[w].count; r++) supposed_registers_.set(i.v_writes[w].first + r);
   suppositions_[key] = std::move(made);
+}
+
+void Shapes::compare(const Instruction& i, bool is_full, const State& state) {
+  rising_.erase(key_of(i, is_full));
+  switch (i.step->inst->row->op) {
+    case Op::v_cmp_lt_u64:
+    case Op::v_cmp_le_u64:
+    case Op::v_cmp_gt_u64:
+    case Op::v_cmp_ge_u64:
+    case Op::v_cmp_lt_i64:
+    case Op::v_cmp_le_i64:
+    case Op::v_cmp_gt_i64:
+    case Op::v_cmp_ge_i64: break;
+    default: return;
+  }
+  const auto alike = [](const Shape& shape) { return !shape.supposed && uniform_group(shape) == kLanes; };
+  for (const uint8_t s : {0, 1}) {
+    const isa::Operand &value = i.step->inst->src[s], &limit = i.step->inst->src[1 - s];
+    if (!value.is_vgpr() || limit.is_agpr()) continue;
+    const unsigned v = value.code - isa::kVgprBase, l = limit.code - isa::kVgprBase;
+    if (limit.is_vgpr() && !(alike(state.vector[l]) && alike(state.vector[l + 1]))) continue;
+    const Shape& shape = state.pair[v];
+    const AddressShape rising = distances_of(shape);
+    if (!shape.supposed && rising.group == kLanes && rising.last[0] != 0)
+      rising_[key_of(i, is_full)] = {s, rising.last[0]};
+  }
 }
 
 void Shapes::step(const Instruction& i, bool is_full, State& state) {
@@ -396,7 +477,10 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) {
     state.sums.clear();
     return;
   }
-  if (i.n_v_writes == 0) return state.overwrite_sums(i);
+  if (i.n_v_writes == 0) {
+    if (i.how == How::vector) compare(i, is_full, state);
+    return state.overwrite_sums(i);
+  }
   const isa::Inst& inst = *i.step->inst;
   const bool holds = !i.keeps_old || is_full;
   const bool plain = i.how == How::vector && i.step->plain && inst.format != isa::Format::VOP3P && !i.merges;
@@ -417,14 +501,11 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) {
       const isa::Operand& operand = inst.src[s];
       if (operand.is_vgpr()) {
         const unsigned r = operand.code - isa::kVgprBase;
-        if (state.pair[r].is_known()) return state.pair[r];
-        // Its lower half, when the upper is the same in all lanes.
-        const Shape& high = state.vector[r + 1];
-        return regrouped(state.vector[r], uniform_group(high));
+        return state.pair[r].is_known() ? state.pair[r] : pair_of(state.vector[r], state.vector[r + 1]);
       }
       if (is_constant(operand.code))
-        return constant(constant_value(operand.code, operand.type, inst.literal).low);
-      return uniform();
+        return exactly(constant(constant_value(operand.code, operand.type, inst.literal).low));
+      return exactly(uniform());
     };
     switch (inst.row->op) {
       case Op::v_mov_b32: result = at(0); break;
@@ -476,17 +557,20 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) {
         if (is_small(at(0)) && is_small(at(1))) result = add(multiply(at(0), at(1)), at(2));
         break;
       case Op::v_lshlrev_b64:
-        result_pair = shift_left(pair_at(1), at(0));
-        result = shift_left(at(1), at(0));
+        result_pair = shift_pair(pair_at(1), at(0), 31);
+        if (result_pair.is_known()) result = shift_left(at(1), at(0));
         break;
       case Op::v_lshl_add_u64:
-        result_pair = add(shift_left(pair_at(0), at(1)), pair_at(2));
-        result = add(shift_left(at(0), at(1)), at(2));
+        result_pair = add_pairs(shift_pair(pair_at(0), at(1), 4), pair_at(2));
+        if (result_pair.is_known()) result = add(shift_left(at(0), at(1)), at(2));
         break;
-      case Op::v_mad_u64_u32:
-        result_pair = add(multiply(at(0), at(1)), pair_at(2));
-        result = add(multiply(at(0), at(1)), at(2));
+      case Op::v_mad_u64_u32: {
+        Shape product = multiply(at(0), at(1));
+        product.exact = uniform_group(at(0)) == kLanes && uniform_group(at(1)) == kLanes;
+        result_pair = add_pairs(product, pair_at(2));
+        result = add(product, at(2));
         break;
+      }
       case Op::v_ashrrev_i32: {
         // The sign of the register below: a pair by sign extension.
         uint32_t count;
@@ -571,8 +655,7 @@ Shapes::Shapes(const Flow& flow, const std::array<uint32_t, 3>& local, bool pack
         const unsigned r = i.v_reads[0].first;
         before_[2 * number + version] = state.vector[r];
         before_pair_[2 * number + version] =
-            state.pair[r].is_known() ? state.pair[r]
-                                     : regrouped(state.vector[r], uniform_group(state.vector[r + 1]));
+            state.pair[r].is_known() ? state.pair[r] : pair_of(state.vector[r], state.vector[r + 1]);
         before_pair_[2 * number + version].supposed |= state.vector[r + 1].supposed;
       }
       step(i, version == 1, state);
@@ -591,6 +674,7 @@ Shapes::Shapes(const Flow& flow, const std::array<uint32_t, 3>& local, bool pack
   for (const State& state : in) reached_.push_back(state.is_reached);
   for (uint32_t b = 0; b < blocks.size(); b++) {
     if (!blocks[b].is_loop_header) continue;
+    if (in[2 * b + 1].is_reached) note_carried(b, in[2 * b + 1]);
     for (unsigned r = 0; r < registers; r++) {
       uint32_t value = 0, other = 0;
       const State &some = in[2 * b], &full = in[2 * b + 1];
@@ -606,6 +690,39 @@ Shapes::Shapes(const Flow& flow, const std::array<uint32_t, 3>& local, bool pack
   }
 }
 
+// The VGPRs that the loop at `b`, up to the last way back, changes and needs.
+void Shapes::note_carried(uint32_t b, const State& state) {
+  const Block& header = flow_.blocks[b];
+  uint32_t last = header.first;
+  for (const uint32_t from : header.predecessors)
+    last = std::max(last, flow_.blocks[from].first + flow_.blocks[from].count - 1);
+  VectorSet changed;
+  for (uint32_t n = header.first; n <= last; n++) changed |= written_vectors(flow_.instructions[n]);
+  changed &= header.live_in;
+  const auto note = [&](const Shape& shape, unsigned r, bool pair) {
+    Carried& carried = carried_[b].emplace_back();
+    carried.place = r, carried.pair = pair;
+    for (int l = 0; l < kLanes; l++) carried.lane[l] = rise(shape, l);
+  };
+  const auto serves = [](const Shape& shape) { return shape.group == kLanes && !shape.supposed; };
+  for (unsigned r = 0; r + 1 < state.vector.size(); r++) {
+    if (!changed.test(r)) continue;
+    const Shape& pair = state.pair[r];
+    if (changed.test(r + 1) && serves(pair) && pair.exact) {
+      note(pair, r, true);
+      r++;
+    } else if (serves(state.vector[r])) {
+      note(state.vector[r], r, false);
+    }
+  }
+}
+
+const std::vector<Carried>& Shapes::carried(uint32_t b) const {
+  static const std::vector<Carried> none;
+  const auto found = carried_.find(b);
+  return found == carried_.end() ? none : found->second;
+}
+
 bool Shapes::number_at(uint32_t b, unsigned r, uint32_t& number) const {
   const auto found = numbers_.find({b, r});
   if (found != numbers_.end()) number = found->second;
@@ -618,32 +735,6 @@ bool Shapes::is_uniform(uint32_t i, unsigned version) const {
 }
 
 namespace {
-
-AddressShape distances_of(const Shape& shape) {
-  AddressShape a;
-  if (shape.group < 16) return a;
-  // Lanes of a group must not go down: the check of the last lane stands for all.
-  const auto rises = [&](uint32_t lanes) {
-    for (uint32_t l = 1; l < kLanes; l++)
-      if (l % lanes != 0 && shape.lane[l] - shape.lane[l - 1] > 1u << 20) return false;
-    return true;
-  };
-  const uint32_t lanes = shape.group == kLanes && rises(kLanes) ? kLanes : 16;
-  if (!rises(lanes)) return a;
-  for (uint32_t c = 0; c < 4; c++) {
-    const uint32_t base = lanes == kLanes ? 0 : 16 * c;
-    a.delta[c] = shape.lane[16 * c] - shape.lane[base];
-    a.last[c] = shape.lane[base + lanes - 1] - shape.lane[base];
-    a.value[c] = shape.lane[16 * c];
-  }
-  for (uint32_t l = 0; l < kLanes; l++) a.lane[l] = shape.lane[l] - shape.lane[l / lanes * lanes];
-  a.stride = lanes == kLanes ? a.lane[1] : 0;
-  for (uint32_t l = 0; l < kLanes; l++)
-    if (a.lane[l] != l * a.stride) a.stride = 0;
-  a.group = static_cast<uint8_t>(lanes);
-  a.is_constant = shape.is_constant();
-  return a;
-}
 
 AddressShape address_of(const Shape& shape, uint32_t size) {
   AddressShape a = distances_of(shape);

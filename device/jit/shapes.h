@@ -25,6 +25,8 @@ struct Shape {
   uint8_t group = 1;      // lanes, a power of two; 1: nothing is known
   uint8_t zeros = 0;      // 32: U is 0
   bool supposed = false;  // all this holds when what was supposed on the way holds
+  // Of a pair: nothing wraps. Lane l holds lane 0's 64 bits + (lane[l] - lane[0] mod 2^32).
+  bool exact = false;
   std::array<uint32_t, kLanes> lane{};
 
   bool is_known() const { return group > 1; }
@@ -59,6 +61,21 @@ struct Supposition {
   bool is_choice = false;
 };
 
+// A comparison of 64-bit numbers, one of which is the same in all lanes while the other rises: when nothing
+// wraps between its first and its last lane, these two tell all.
+struct RisingComparison {
+  uint8_t source = 0;     // which of the two rises
+  uint32_t distance = 0;  // of its last lane to its first, unless something wraps
+};
+
+// A VGPR, or two, that a loop changes, though all lanes follow from the first one wherever an iteration
+// begins.
+struct Carried {
+  unsigned place = 0;
+  bool pair = false;
+  std::array<uint32_t, kLanes> lane{};  // to the first lane
+};
+
 class Shapes {
  public:
   // `local`: the work-group's size; zeros: not known.
@@ -75,6 +92,11 @@ class Shapes {
     const auto found = suppositions_.find(2 * i + version);
     return found == suppositions_.end() ? nullptr : &found->second;
   }
+  // Of instruction number `i`; nullptr: it is none.
+  const RisingComparison* rising_comparison(uint32_t i, unsigned version) const {
+    const auto found = rising_.find(2 * i + version);
+    return found == rising_.end() ? nullptr : &found->second;
+  }
   // VGPRs whose shape is supposed somewhere.
   const VectorSet& supposed_registers() const { return supposed_registers_; }
   // The same where the lanes lie in no ChunkForm, though at known distances.
@@ -83,6 +105,8 @@ class Shapes {
   bool is_uniform(uint32_t i, unsigned version) const;
   // Whether VGPR `r` holds one known number in all lanes wherever block number `b` begins.
   bool number_at(uint32_t b, unsigned r, uint32_t& number) const;
+  // Of loop header number `b`, for an EXEC of all ones.
+  const std::vector<Carried>& carried(uint32_t b) const;
   // Whether version `version` of block number `b` can be reached.
   bool is_reached(uint32_t b, unsigned version) const { return reached_[2 * b + version]; }
   // The versions of its successors that version `version` of block number `b` may lead to: bit 0 and bit 1.
@@ -95,6 +119,11 @@ class Shapes {
   void enter(const std::array<uint32_t, 3>& local, bool packed, int dimensions, bool full_wave);
   void step(const Instruction& i, bool is_full, State& state);
   void suppose(const Instruction& i, bool is_full, const State& state, Shape& result, Shape& result_pair);
+  void note_carried(uint32_t b, const State& state);
+  void compare(const Instruction& i, bool is_full, const State& state);
+  uint32_t key_of(const Instruction& i, bool is_full) const {
+    return 2 * static_cast<uint32_t>(&i - flow_.instructions.data()) + is_full;
+  }
   const Shape& before(uint32_t i, unsigned version, bool pair) const {
     return (pair ? before_pair_ : before_)[2 * i + version];
   }
@@ -102,9 +131,11 @@ class Shapes {
   std::vector<Shape> before_;  // by instruction and version: of the address (or source 0)
   std::vector<Shape> before_pair_;
   std::map<uint32_t, Supposition> suppositions_;  // by instruction and version
+  std::map<uint32_t, RisingComparison> rising_;   // likewise
   VectorSet supposed_registers_;
   const Flow& flow_;
   std::map<std::pair<uint32_t, unsigned>, uint32_t> numbers_;  // by loop header and VGPR
+  std::map<uint32_t, std::vector<Carried>> carried_;           // by loop header
   std::vector<bool> reached_;                                  // by block and version
   std::vector<uint8_t> next_versions_;
 };

@@ -5,6 +5,10 @@
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/ProfDataUtils.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+
+#include <numeric>
+#include <optional>
 
 namespace morgana::device::jit {
 namespace {
@@ -15,13 +19,34 @@ using Blocks = llvm::SmallPtrSet<const llvm::BasicBlock*, 16>;
 constexpr size_t kMostCopies = 12;
 constexpr unsigned kMostInAll = 4000;
 
-bool is_unlikely(const llvm::BasicBlock& block) {
-  const llvm::BasicBlock* before = block.getSinglePredecessor();
-  const auto* branch = before ? llvm::dyn_cast<llvm::BranchInst>(before->getTerminator()) : nullptr;
-  uint64_t taken, otherwise;
-  if (branch == nullptr || !branch->isConditional() || !llvm::extractBranchWeights(*branch, taken, otherwise))
-    return false;
-  return branch->getSuccessor(0) == &block ? taken * 100 < otherwise : otherwise * 100 < taken;
+// Which of the ways that a block ends with is, if one is.
+std::optional<unsigned> unlikely_way(const llvm::Instruction& end) {
+  llvm::SmallVector<uint32_t, 4> weights;
+  if (!llvm::isa<llvm::BranchInst, llvm::SwitchInst>(end) || !llvm::extractBranchWeights(end, weights))
+    return std::nullopt;
+  const uint64_t all = std::accumulate(weights.begin(), weights.end(), uint64_t{0});
+  for (unsigned way = 0; way < weights.size(); way++)
+    if (uint64_t{weights[way]} * 101 < all) return way;
+  return std::nullopt;
+}
+
+// The blocks that unlikely ways lead to, and what is reached from these alone; loops are not, into which
+// nothing should move.
+Blocks cold_blocks(llvm::Function& function) {
+  Blocks cold;
+  for (llvm::BasicBlock& block : llvm::make_early_inc_range(function)) {
+    llvm::Instruction* end = block.getTerminator();
+    const auto way = unlikely_way(*end);
+    if (!way) continue;
+    llvm::SplitCriticalEdge(end, *way);
+    const llvm::BasicBlock* to = end->getSuccessor(*way);
+    if (to->getSinglePredecessor()) cold.insert(to);
+  }
+  for (const llvm::BasicBlock* block : llvm::ReversePostOrderTraversal<const llvm::Function*>(&function))
+    if (!llvm::pred_empty(block) &&
+        llvm::all_of(llvm::predecessors(block), [&](const auto* before) { return cold.contains(before); }))
+      cold.insert(block);
+  return cold;
 }
 
 bool may_move(const llvm::Instruction& i) {
@@ -29,12 +54,19 @@ bool may_move(const llvm::Instruction& i) {
          !llvm::isa<llvm::PHINode, llvm::AllocaInst>(i);
 }
 
+// The block that must have the value.
+llvm::BasicBlock* block_of(const llvm::Use& use) {
+  auto* user = llvm::cast<llvm::Instruction>(use.getUser());
+  auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
+  return phi ? phi->getIncomingBlock(use) : user->getParent();
+}
+
 // Whether all uses lie in blocks of `cold` other than the instruction's own; which ones.
 bool cold_users(const llvm::Instruction& i, const Blocks& cold,
                 llvm::SmallSetVector<llvm::BasicBlock*, 8>& blocks) {
-  for (const llvm::User* user : i.users()) {
-    auto* block = const_cast<llvm::BasicBlock*>(llvm::cast<llvm::Instruction>(user)->getParent());
-    if (llvm::isa<llvm::PHINode>(user) || block == i.getParent() || !cold.contains(block)) return false;
+  for (const llvm::Use& use : i.uses()) {
+    llvm::BasicBlock* block = block_of(use);
+    if (block == i.getParent() || !cold.contains(block)) return false;
     blocks.insert(block);
     if (blocks.size() > kMostCopies) return false;
   }
@@ -44,9 +76,7 @@ bool cold_users(const llvm::Instruction& i, const Blocks& cold,
 }  // namespace
 
 llvm::PreservedAnalyses SinkColdPass::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
-  Blocks cold;
-  for (const llvm::BasicBlock& block : function)
-    if (is_unlikely(block)) cold.insert(&block);
+  const Blocks cold = cold_blocks(function);
   unsigned copies = 0;
   // Users first, so that operands follow them.
   for (llvm::BasicBlock* block : llvm::post_order(&function)) {
@@ -56,9 +86,7 @@ llvm::PreservedAnalyses SinkColdPass::run(llvm::Function& function, llvm::Functi
       for (llvm::BasicBlock* to : blocks) {
         llvm::Instruction* copy = i.clone();
         copy->insertBefore(*to, to->getFirstInsertionPt());
-        i.replaceUsesWithIf(copy, [to](const llvm::Use& use) {
-          return llvm::cast<llvm::Instruction>(use.getUser())->getParent() == to;
-        });
+        i.replaceUsesWithIf(copy, [to](const llvm::Use& use) { return block_of(use) == to; });
         copies++;
       }
       i.eraseFromParent();

@@ -180,7 +180,7 @@ void Translator::memory(const Instruction& i) {
       guard = guard ? b_.CreateAnd(supposed, guard) : supposed;
   }
   const bool is_global_row = is_shaped && is_row && !is_lds && access.kind[0] == 'b';
-  if (is_global_row && !stores && streams_) load_ahead(bases[0][0], access.size);
+  if (is_global_row && !stores && fetches_ahead_[number(i)]) load_ahead(bases[0][0], access.size);
   Value* const streams = is_global_row && stores ? is_streamed(i, bases[0][0], access.dwords) : nullptr;
   // The whole wave as one vector, or as one value.
   const bool is_plain =

@@ -2,6 +2,8 @@
 // stores more than they hold.
 #include <algorithm>
 
+#include <llvm/IR/IntrinsicsX86.h>
+
 #include "device/jit/translator.h"
 
 namespace morgana::device::jit {
@@ -20,15 +22,34 @@ void Translator::store_row(Value* row, Value* to, Value* streams) {
       store);
 }
 
-// Stores of kernels without loops whose results may be seen late: what follows them neither waits for them
-// before it writes to memory nor is seen by other waves in any other way (amdgcn memory model: LLVM
-// AMDGPUUsage; the launch ends with a fence).
+// Stores whose results may be seen late: what follows them, up to the end or the way back in a loop, where a
+// fence stands, neither waits for them before it writes to memory nor is seen by other waves in any other way
+// (amdgcn memory model: LLVM AMDGPUUsage; the launch ends with a fence). And the loads whose rows are fetched
+// ahead: those of kernels without loops, and of loops that store so.
 void Translator::find_streams() {
   const auto& all = flow_.instructions;
   may_stream_.assign(all.size(), false);
-  streams_ =
-      std::none_of(flow_.blocks.begin(), flow_.blocks.end(), [](const auto& b) { return b.is_loop_header; });
-  if (!streams_) return;
+  fetches_ahead_.assign(all.size(), false);
+  if (!serial_.empty()) return;
+  find_late_stores();
+  const auto goes_back = [](const Instruction& i) {
+    return (i.how == How::branch || i.how == How::jump) && i.target <= i.at;
+  };
+  if (std::none_of(all.begin(), all.end(), goes_back)) return fetches_ahead_.assign(all.size(), true);
+  for (size_t last = 0; last < all.size(); last++) {
+    if (!goes_back(all[last])) continue;
+    const size_t first = flow_.blocks[flow_.block_of(all[last].target)].first;
+    bool streams = false;
+    for (size_t n = first; n < last; n++) {
+      streams = streams || may_stream_[n];
+      if (goes_back(all[n])) streams = false, n = last;  // a loop around another
+    }
+    for (size_t n = first; n < last; n++) fetches_ahead_[n] = fetches_ahead_[n] || streams;
+  }
+}
+
+void Translator::find_late_stores() {
+  const auto& all = flow_.instructions;
   bool writes = false, waits_and_writes = false;  // behind the instruction
   for (size_t n = all.size(); n-- > 0;) {
     const Instruction& i = all[n];
@@ -54,6 +75,15 @@ void Translator::find_streams() {
       default: return;
     }
   }
+}
+
+// On the way back in a loop: what it stores next is seen after what it has stored.
+void Translator::fence_streams() {
+  if (std::find(may_stream_.begin(), may_stream_.end(), true) == may_stream_.end()) return;
+  Value* from = b_.CreateLoad(i8_, field(frame_, offsetof(WaveFrame, streams_from)));
+  either(
+      b_.CreateICmpNE(from, b_.getInt8(kNeverStreams)),
+      [&] { b_.CreateIntrinsic(b_.getVoidTy(), llvm::Intrinsic::x86_sse_sfence, {}); }, [] {});
 }
 
 // A wave's few loads follow each other too fast, and the next wave's too late, for the host to see that they

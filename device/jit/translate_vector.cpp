@@ -1,5 +1,6 @@
 // Vector instructions: operands with their modifiers, the library's function, results.
 #include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/MDBuilder.h>
 
 #include "device/jit/translator.h"
 #include "device/program/constants.h"
@@ -205,9 +206,54 @@ void Translator::division(const Instruction& i) {
   write_result(i, wide ? 2 : 1, words);
 }
 
+// By the first and the last lane, when the lanes between them can only do the same.
+bool Translator::compare_ends(const Instruction& i) {
+  const RisingComparison* rising = shapes_.rising_comparison(number(i), version_);
+  if (rising == nullptr || !is_full() || is_serial_) return false;
+  const isa::Inst& inst = *i.step->inst;
+  const auto lane = [&](int source, int l) {
+    Value* low = b_.CreateZExt(b_.CreateExtractElement(vector_source(i, source, 0), l), i64_);
+    Value* high = b_.CreateZExt(b_.CreateExtractElement(vector_source(i, source, 1), l), i64_);
+    return b_.CreateOr(low, b_.CreateShl(high, 32));
+  };
+  const bool is_signed = inst.row->src[0] == Type::i64;
+  const auto predicate = [&] {
+    using llvm::CmpInst;
+    switch (inst.row->op) {
+      case Op::v_cmp_lt_u64: return CmpInst::ICMP_ULT;
+      case Op::v_cmp_le_u64: return CmpInst::ICMP_ULE;
+      case Op::v_cmp_gt_u64: return CmpInst::ICMP_UGT;
+      case Op::v_cmp_ge_u64: return CmpInst::ICMP_UGE;
+      case Op::v_cmp_lt_i64: return CmpInst::ICMP_SLT;
+      case Op::v_cmp_le_i64: return CmpInst::ICMP_SLE;
+      case Op::v_cmp_gt_i64: return CmpInst::ICMP_SGT;
+      default: return CmpInst::ICMP_SGE;
+    }
+  }();
+  const auto holds = [&](Value* value, Value* limit) {
+    return rising->source == 0 ? b_.CreateICmp(predicate, value, limit)
+                               : b_.CreateICmp(predicate, limit, value);
+  };
+  Value *first = lane(rising->source, 0), *last = lane(rising->source, kLanes - 1);
+  Value* limit = lane(1 - rising->source, 0);
+  Value *of_first = holds(first, limit), *of_last = holds(last, limit);
+  Value* rises = is_signed ? b_.CreateICmpSLE(first, last) : b_.CreateICmpULE(first, last);
+  Value* whole = b_.CreateICmpEQ(b_.CreateSub(last, first), b_.getInt64(rising->distance));
+  Value* alike = b_.CreateAnd(b_.CreateAnd(rises, whole), b_.CreateICmpEQ(of_first, of_last));
+  llvm::MDBuilder weights(context_);
+  either(
+      alike, [&] { set_s64(inst.dst[0].code, b_.CreateSExt(of_first, i64_)); }, [&] { whole_vector(i); },
+      weights.createLikelyBranchWeights());
+  return true;
+}
+
 void Translator::vector(const Instruction& i) {
   if (i.divides) return division(i);
   note_index(i);
+  if (!compare_ends(i)) whole_vector(i);
+}
+
+void Translator::whole_vector(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   const VectorFunction& f = *i.vector;
   llvm::AllocaInst* values = temporary(llvm::ArrayType::get(i8_, kValuesSize));

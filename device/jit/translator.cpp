@@ -347,6 +347,7 @@ void Translator::translate_block(uint32_t index) {
   std::fill(unmasked_.begin(), unmasked_.end(), nullptr);
   loaded_rows_.clear();
   if (const auto serial = serial_.find(index); serial != serial_.end()) choose_serial(serial->second);
+  if (is_full() && guest.is_loop_header) put_carried(index);
   in_wave_ = guest.in_wave, s_in_wave_ = guest.s_in_wave;
   first_ = guest.first;
   index_.clear();
@@ -362,6 +363,25 @@ void Translator::translate_block(uint32_t index) {
   finish_block(index);
 }
 
+// At the head of a loop: vectors that follow from their first lane, so that this is all that goes round.
+void Translator::put_carried(uint32_t index) {
+  const auto lane = [&](unsigned place) { return b_.CreateExtractElement(vgpr(place), uint64_t{0}); };
+  for (const Carried& carried : shapes_.carried(index)) {
+    const unsigned r = carried.place;
+    if (!carried.pair) {
+      put_vgpr(r, b_.CreateAdd(splat(lane(r)), llvm::ConstantDataVector::get(context_, carried.lane)));
+      continue;
+    }
+    const std::vector<uint64_t> rises(carried.lane.begin(), carried.lane.end());
+    Value* first =
+        b_.CreateOr(b_.CreateZExt(lane(r), i64_), b_.CreateShl(b_.CreateZExt(lane(r + 1), i64_), 32));
+    Value* whole = b_.CreateAdd(b_.CreateVectorSplat(static_cast<unsigned>(kLanes), first),
+                                llvm::ConstantDataVector::get(context_, rises));
+    put_vgpr(r, b_.CreateTrunc(whole, lanes_));
+    put_vgpr(r + 1, b_.CreateTrunc(b_.CreateLShr(whole, 32), lanes_));
+  }
+}
+
 // The way from the end of a block: through a check of the budget when it goes back.
 llvm::BasicBlock* Translator::edge(uint32_t to_dword, const Instruction& last) {
   const uint32_t to = flow_.block_of(to_dword);
@@ -373,12 +393,36 @@ llvm::BasicBlock* Translator::edge(uint32_t to_dword, const Instruction& last) {
   const auto serial = serial_.find(to);
   Block* on = serial == serial_.end() ? successor(to) : serial->second.whole[version_];
   b_.SetInsertPoint(check);
+  fence_streams();
   llvm::MDBuilder weights(context_);
   b_.CreateCondBr(b_.CreateICmpUGT(b_.CreateLoad(i64_, count_), limit_), give_way, on,
                   weights.createUnlikelyBranchWeights());
   b_.SetInsertPoint(give_way);
   this->give_way(to);
   return way = serial == serial_.end() ? check : serial_again(serial->second, check);
+}
+
+// Where block number `index` leads when EXEC has not stayed full. Behind a comparison by which all lanes go
+// on or none does, but for the wave at the end, these are two ways.
+llvm::BasicBlock* Translator::none_or_partial(uint32_t index, uint32_t next) {
+  const auto& guest = flow_.blocks[index];
+  const Instruction& branch = flow_.last(flow_.blocks[next]);
+  const isa::Op op = branch.step->inst->row->op;
+  const uint32_t behind = op == isa::Op::s_cbranch_execz ? branch.target : branch.at + branch.step->dwords;
+  bool rises = false;
+  for (uint32_t n = guest.first; n < guest.first + guest.count; n++)
+    rises = rises || shapes_.rising_comparison(n, version_);
+  if (!rises || !is_full() || flow_.blocks[next].count != 1 || behind <= branch.at ||
+      (op != isa::Op::s_cbranch_execz && op != isa::Op::s_cbranch_execnz))
+    return blocks_[2 * next];
+  Block *test = block("not_full"), *none = block("none");
+  b_.SetInsertPoint(test);
+  b_.CreateCondBr(b_.CreateICmpEQ(b_.CreateLoad(i64_, exec_), b_.getInt64(0)), none, blocks_[2 * next],
+                  llvm::MDBuilder(context_).createLikelyBranchWeights());
+  b_.SetInsertPoint(none);
+  b_.CreateStore(b_.CreateAdd(b_.CreateLoad(i64_, count_), b_.getInt64(1)), count_);
+  b_.CreateBr(blocks_[2 * flow_.block_of(behind)]);
+  return test;
 }
 
 void Translator::finish_block(uint32_t index) {
@@ -424,7 +468,10 @@ void Translator::finish_block(uint32_t index) {
     return;
   }
   Value* full = b_.CreateICmpEQ(b_.CreateLoad(i64_, exec_), b_.getInt64(~uint64_t{0}));
-  b_.CreateCondBr(full, blocks_[to + 1], blocks_[to]);
+  Block* otherwise = none_or_partial(index, to / 2);
+  b_.SetInsertPoint(end);
+  b_.CreateCondBr(full, blocks_[to + 1], otherwise,
+                  otherwise == blocks_[to] ? nullptr : llvm::MDBuilder(context_).createBranchWeights(1, 1));
 }
 
 void Translator::translate_instruction(const Instruction& i) {

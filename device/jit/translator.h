@@ -63,12 +63,14 @@ class Translator {
   Value* first_lane(Value* lanes);
   void translate_instruction(const Instruction& i);
   void finish_block(uint32_t index);
+  Block* none_or_partial(uint32_t index, uint32_t next);
   Block* edge(uint32_t to_dword, const Instruction& last);
   Block* successor(uint32_t to) const { return blocks_[2 * to + version_]; }
   void load_live(const VectorSet& vectors, const ScalarSet& scalars);
   void store_live(const VectorSet& vectors, const ScalarSet& scalars);
   void leave(Exit why, Value* step, uint32_t entry);
   void give_way(uint32_t to);
+  void put_carried(uint32_t index);
   uint32_t entry_of(uint32_t to) const;
   void subroutine(const Instruction& i);
   void ret(const Instruction& i);
@@ -112,6 +114,8 @@ class Translator {
   Value* scalar_call(const Instruction& i, Value* const* sources);
   Value* branch_condition(const Instruction& i);
   void vector(const Instruction& i);
+  void whole_vector(const Instruction& i);
+  bool compare_ends(const Instruction& i);
   // What was supposed (Shapes): whether it holds, of what an instruction is to write, or of registers.
   Value* supposed(const Instruction& i);
   Value* supposed(unsigned place, unsigned count);
@@ -144,6 +148,8 @@ class Translator {
   bool load_by_index(const Instruction& i, const Access& access);
   // Kernels that stream through memory (translate_streams.cpp).
   void find_streams();
+  void find_late_stores();
+  void fence_streams();
   void load_ahead(Value* base, uint32_t size);
   void store_row(Value* row, Value* to, Value* streams);
   Value* is_streamed(const Instruction& i, Value* base, uint32_t dwords);
@@ -204,9 +210,9 @@ class Translator {
   bool is_serial_ = false;             // what is being translated runs for one lane: all lanes are alike
   std::map<unsigned, llvm::AllocaInst*> bit_of_mask_;  // of that lane, by the mask's code
   std::vector<Value*>
-      unmasked_;          // by place: the last result, as far as this block has written one under EXEC
-  bool streams_ = false;  // the kernel has no loops
+      unmasked_;  // by place: the last result, as far as this block has written one under EXEC
   std::vector<bool> may_stream_;     // by instruction: a store that may be seen late
+  std::vector<bool> fetches_ahead_;  // by instruction: a load whose row is fetched ahead
   std::vector<Value*> loaded_rows_;  // where this block has loaded rows from
   VectorSet in_wave_;                // registers whose values the Wave holds too, where code is being made
   ScalarSet s_in_wave_;
