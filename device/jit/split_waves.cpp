@@ -61,6 +61,9 @@ class Splitter {
     for (Instruction* i : replaced_)
       if (!i->getType()->isVoidTy()) i->replaceAllUsesWith(llvm::PoisonValue::get(i->getType()));
     for (Instruction* i : replaced_) i->eraseFromParent();
+    for (llvm::BasicBlock& block : function_)
+      for (Instruction& i : llvm::make_early_inc_range(block))
+        if (auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(&i)) put_together(shuffle);
   }
 
   // Which part of the wave an instruction computes; parts(): none or all.
@@ -223,6 +226,30 @@ class Splitter {
     part = noted(b_.CreateInsertElement(part, insert->getOperand(1), index % count), index / count);
     put(insert, made);
     return true;
+  }
+
+  // Halves of numbers that meet again: neighbours among what they were taken from.
+  void put_together(llvm::ShuffleVectorInst* shuffle) {
+    auto* first = llvm::dyn_cast<llvm::ShuffleVectorInst>(shuffle->getOperand(0));
+    auto* second = llvm::dyn_cast<llvm::ShuffleVectorInst>(shuffle->getOperand(1));
+    if (!first || !second || first->getOperand(0) != second->getOperand(0) ||
+        first->getOperand(1) != second->getOperand(1))
+      return;
+    const auto half = static_cast<int>(length(first->getType()));
+    llvm::SmallVector<int, 32> places;
+    for (const int k : shuffle->getShuffleMask()) {
+      if (k < 0) return;
+      places.push_back(k < half ? first->getMaskValue(static_cast<unsigned>(k))
+                                : second->getMaskValue(static_cast<unsigned>(k - half)));
+      if (places.back() < 0 || places.back() != places.front() + static_cast<int>(places.size()) - 1) return;
+    }
+    if (places.front() % static_cast<int>(places.size()) != 0) return;
+    b_.SetInsertPoint(shuffle);
+    Value* whole = b_.CreateShuffleVector(first->getOperand(0), first->getOperand(1), places);
+    if (const auto part = part_.find(shuffle); part != part_.end()) noted(whole, part->second);
+    shuffle->replaceAllUsesWith(whole);
+    for (Instruction* i : {shuffle, first, second})
+      if (i->use_empty()) part_.erase(i), i->eraseFromParent();
   }
 
   // Every part of the result from at most two pieces: parts of the operands, or operands that are no longer
