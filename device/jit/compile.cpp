@@ -164,6 +164,7 @@ void optimise(llvm::Module& module, llvm::Function& kernel, llvm::TargetMachine&
   f.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   f.addPass(llvm::EarlyCSEPass());
   if (!quick) {
+    f.addPass(JoinRowsPass());
     f.addPass(llvm::InstCombinePass());
     f.addPass(llvm::SimplifyCFGPass());
     f.addPass(LaneValuesPass());

@@ -90,6 +90,10 @@ class Translator {
   void set_s32(unsigned code, Value* value);
   void set_s64(unsigned code, Value* value);
   bool is_full() const { return version_ == 1; }
+  // Of the block that is being translated.
+  bool has_full_version() const {
+    return blocks_[2 * flow_.block_of(flow_.instructions[first_].at) + 1] != nullptr;
+  }
   Value* exec() {
     if (is_full()) return b_.getInt64(~uint64_t{0});
     return b_.CreateLoad(i64_, exec_);
