@@ -56,9 +56,18 @@ class Hider {
     if (llvm::isa<llvm::Constant>(value)) return false;
     if (const auto* cast = llvm::dyn_cast<llvm::BitCastInst>(value))
       return !cast->getSrcTy()->isVectorTy() || may_fold(cast->getOperand(0), kDepth);
+    // The back end looks farther through the values of other blocks.
+    if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(value))
+      return llvm::all_of(phi->incoming_values(), [&](Value* from) {
+        if (llvm::isa<llvm::ConstantInt>(from)) return true;
+        return is_inner(from) || llvm::isa<llvm::PHINode>(from) ? knows_bits(from) : has_known_bits(from);
+      });
     // What shifts know, the back end may find out later.
-    return llvm::isa<llvm::BinaryOperator, llvm::CastInst>(value) ||
-           !llvm::computeKnownBits(value, function_.getDataLayout()).isUnknown();
+    return llvm::isa<llvm::BinaryOperator, llvm::CastInst>(value) || knows_bits(value);
+  }
+
+  bool knows_bits(const Value* value) const {
+    return !llvm::computeKnownBits(value, function_.getDataLayout()).isUnknown();
   }
 
   // Whether lanes of `value` follow from constants: the back end evaluates more than the passes before it do,
@@ -69,7 +78,7 @@ class Hider {
     const auto* i = llvm::dyn_cast<Instruction>(value);
     if (i == nullptr || depth == 0) return false;
     const auto folds = [&](const Value* operand) { return may_fold(operand, depth - 1); };
-    if (is_inner(i) || llvm::isa<llvm::ShuffleVectorInst>(i))
+    if (i->getType()->isIntOrIntVectorTy(1) && (is_inner(i) || llvm::isa<llvm::ShuffleVectorInst>(i)))
       return folds(i->getOperand(0)) || folds(i->getOperand(1));
     return (llvm::isa<llvm::CmpInst, llvm::BinaryOperator, llvm::CastInst>(i)) &&
            llvm::all_of(i->operands(), folds);
