@@ -173,7 +173,6 @@ void optimise(llvm::Module& module, llvm::Function& kernel, llvm::TargetMachine&
     f.addPass(JoinHalvesPass());
     f.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), true));
     f.addPass(llvm::GVNPass());
-    f.addPass(llvm::InstCombinePass());
     f.addPass(llvm::ADCEPass());
   }
   f.addPass(llvm::SimplifyCFGPass());
