@@ -180,7 +180,8 @@ void Translator::memory(const Instruction& i) {
       guard = guard ? b_.CreateAnd(supposed, guard) : supposed;
   }
   const bool is_global_row = is_shaped && is_row && !is_lds && access.kind[0] == 'b';
-  if (is_global_row && !stores && fetches_ahead_[number(i)]) load_ahead(bases[0][0], access.size);
+  if (is_global_row && !stores && fetch_[number(i)] == Fetch::ahead) load_ahead(bases[0][0], access.size);
+  if (is_global_row && !stores && fetch_[number(i)] == Fetch::beside) load_beside(bases[0][0], access.size);
   Value* const streams = is_global_row && stores ? is_streamed(i, bases[0][0], access.dwords) : nullptr;
   // The whole wave as one vector, or as one value.
   const bool is_plain =

@@ -24,27 +24,45 @@ void Translator::store_row(Value* row, Value* to, Value* streams) {
 
 // Stores whose results may be seen late: what follows them, up to the end or the way back in a loop, where a
 // fence stands, neither waits for them before it writes to memory nor is seen by other waves in any other way
-// (amdgcn memory model: LLVM AMDGPUUsage; the launch ends with a fence). And the loads whose rows are fetched
-// ahead: those of kernels without loops, and of loops that store so.
+// (amdgcn memory model: LLVM AMDGPUUsage; the launch ends with a fence). And what loads fetch besides: those
+// of kernels without loops, and of loops that store so; those of loops that do little but load.
 void Translator::find_streams() {
   const auto& all = flow_.instructions;
   may_stream_.assign(all.size(), false);
-  fetches_ahead_.assign(all.size(), false);
+  fetch_.assign(all.size(), Fetch::none);
   if (!serial_.empty()) return;
   find_late_stores();
   const auto goes_back = [](const Instruction& i) {
     return (i.how == How::branch || i.how == How::jump) && i.target <= i.at;
   };
-  if (std::none_of(all.begin(), all.end(), goes_back)) return fetches_ahead_.assign(all.size(), true);
+  if (std::none_of(all.begin(), all.end(), goes_back)) return fetch_.assign(all.size(), Fetch::ahead);
   for (size_t last = 0; last < all.size(); last++) {
     if (!goes_back(all[last])) continue;
     const size_t first = flow_.blocks[flow_.block_of(all[last].target)].first;
-    bool streams = false;
+    constexpr unsigned kMostWork = 24;  // vector instructions of a loop that waits for memory
+    unsigned work = 0;
+    bool streams = false, sums = true, has_inner = false;
     for (size_t n = first; n < last; n++) {
+      const Instruction& i = all[n];
       streams = streams || may_stream_[n];
-      if (goes_back(all[n])) streams = false, n = last;  // a loop around another
+      has_inner = has_inner || goes_back(i);
+      if (i.how == How::memory) {
+        const isa::Row& row = *i.step->inst->row;
+        sums = sums && !(row.flags & (isa::kStore | isa::kAtomic)) &&
+               (row.format == isa::Format::GLOBAL || row.format == isa::Format::FLAT);
+      } else if (i.how == How::vector) {
+        work++;
+      } else if (i.how != How::scalar && i.how != How::exec_op && i.how != How::nothing) {
+        sums = false;
+      }
     }
-    for (size_t n = first; n < last; n++) fetches_ahead_[n] = fetches_ahead_[n] || streams;
+    const Fetch fetch = has_inner                   ? Fetch::none
+                        : streams                   ? Fetch::ahead
+                        : sums && work <= kMostWork ? Fetch::beside
+                                                    : Fetch::none;
+    if (fetch != Fetch::none)
+      std::fill(fetch_.begin() + static_cast<ptrdiff_t>(first), fetch_.begin() + static_cast<ptrdiff_t>(last),
+                fetch);
   }
 }
 
@@ -77,9 +95,15 @@ void Translator::find_late_stores() {
   }
 }
 
-// On the way back in a loop: what it stores next is seen after what it has stored.
-void Translator::fence_streams() {
-  if (std::find(may_stream_.begin(), may_stream_.end(), true) == may_stream_.end()) return;
+// On the way back in a loop, from instruction `last` to `first`: what it writes next is seen after what has
+// been stored.
+void Translator::fence_streams(uint32_t first, uint32_t last) {
+  const auto& all = flow_.instructions;
+  const bool writes = std::any_of(&all[first], &all[last], [](const Instruction& i) {
+    return i.how == How::memory ? (i.step->inst->row->flags & (isa::kStore | isa::kAtomic)) != 0
+                                : i.how == How::call || i.how == How::call_all;
+  });
+  if (!writes || std::find(may_stream_.begin(), may_stream_.end(), true) == may_stream_.end()) return;
   Value* from = b_.CreateLoad(i8_, field(frame_, offsetof(WaveFrame, streams_from)));
   either(
       b_.CreateICmpNE(from, b_.getInt8(kNeverStreams)),
@@ -89,10 +113,21 @@ void Translator::fence_streams() {
 // A wave's few loads follow each other too fast, and the next wave's too late, for the host to see that they
 // go through memory in order. They are in the second cache when their wave comes; the first one is small.
 void Translator::load_ahead(Value* base, uint32_t size) {
-  constexpr uint32_t kLine = 64, kSecondCache = 2, kData = 1;
   loaded_rows_.push_back(base);
   Value* ahead = b_.CreateZExt(b_.CreateLoad(i32_, field(frame_, offsetof(WaveFrame, ahead))), i64_);
-  Value* row = b_.CreateIntToPtr(b_.CreateAdd(base, ahead), ptr_);
+  fetch_row(b_.CreateAdd(base, ahead), size);
+}
+
+// What the waves behind this one will load in this iteration: a loop's own next rows may lie far apart, and
+// memory is fastest where it has just been read.
+void Translator::load_beside(Value* base, uint32_t size) {
+  constexpr uint64_t kRows = 4;
+  fetch_row(b_.CreateAdd(base, b_.getInt64(kRows * size * kLanes)), size);
+}
+
+void Translator::fetch_row(Value* base, uint32_t size) {
+  constexpr uint32_t kLine = 64, kSecondCache = 2, kData = 1;
+  Value* row = b_.CreateIntToPtr(base, ptr_);
   for (uint32_t line = 0; line < size * kLanes; line += kLine)
     b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {ptr_},
                        {field(row, line), b_.getInt32(0), b_.getInt32(kSecondCache), b_.getInt32(kData)});

@@ -393,7 +393,7 @@ llvm::BasicBlock* Translator::edge(uint32_t to_dword, const Instruction& last) {
   const auto serial = serial_.find(to);
   Block* on = serial == serial_.end() ? successor(to) : serial->second.whole[version_];
   b_.SetInsertPoint(check);
-  fence_streams();
+  fence_streams(flow_.blocks[to].first, number(last));
   llvm::MDBuilder weights(context_);
   b_.CreateCondBr(b_.CreateICmpUGT(b_.CreateLoad(i64_, count_), limit_), give_way, on,
                   weights.createUnlikelyBranchWeights());

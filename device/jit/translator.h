@@ -153,8 +153,10 @@ class Translator {
   // Kernels that stream through memory (translate_streams.cpp).
   void find_streams();
   void find_late_stores();
-  void fence_streams();
+  void fence_streams(uint32_t first, uint32_t last);
   void load_ahead(Value* base, uint32_t size);
+  void load_beside(Value* base, uint32_t size);
+  void fetch_row(Value* base, uint32_t size);
   void store_row(Value* row, Value* to, Value* streams);
   Value* is_streamed(const Instruction& i, Value* base, uint32_t dwords);
   // LDS (translate_lds.cpp).
@@ -215,8 +217,9 @@ class Translator {
   std::map<unsigned, llvm::AllocaInst*> bit_of_mask_;  // of that lane, by the mask's code
   std::vector<Value*>
       unmasked_;  // by place: the last result, as far as this block has written one under EXEC
-  std::vector<bool> may_stream_;     // by instruction: a store that may be seen late
-  std::vector<bool> fetches_ahead_;  // by instruction: a load whose row is fetched ahead
+  std::vector<bool> may_stream_;  // by instruction: a store that may be seen late
+  enum class Fetch : uint8_t { none, ahead, beside };
+  std::vector<Fetch> fetch_;         // by instruction: what a load of a row fetches besides
   std::vector<Value*> loaded_rows_;  // where this block has loaded rows from
   VectorSet in_wave_;                // registers whose values the Wave holds too, where code is being made
   ScalarSet s_in_wave_;
