@@ -440,6 +440,7 @@ void Shapes::suppose(const Instruction& i, bool is_full, const State& state, Sha
 
 void Shapes::compare(const Instruction& i, bool is_full, const State& state) {
   rising_.erase(key_of(i, is_full));
+  if (!i.step->plain) return;
   switch (i.step->inst->row->op) {
     case Op::v_cmp_lt_u64:
     case Op::v_cmp_le_u64:

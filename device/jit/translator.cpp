@@ -412,8 +412,8 @@ llvm::BasicBlock* Translator::none_or_partial(uint32_t index, uint32_t next) {
   bool rises = false;
   for (uint32_t n = guest.first; n < guest.first + guest.count; n++)
     rises = rises || shapes_.rising_comparison(n, version_);
-  if (!rises || !is_full() || flow_.blocks[next].count != 1 || behind <= branch.at ||
-      (op != isa::Op::s_cbranch_execz && op != isa::Op::s_cbranch_execnz))
+  if (!rises || !is_full() || branch.how != How::branch || flow_.blocks[next].count != 1 ||
+      behind <= branch.at || (op != isa::Op::s_cbranch_execz && op != isa::Op::s_cbranch_execnz))
     return blocks_[2 * next];
   Block *test = block("not_full"), *none = block("none");
   b_.SetInsertPoint(test);
