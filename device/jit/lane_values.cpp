@@ -3,6 +3,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/IntrinsicsX86.h>
 
 #include <map>
 #include <optional>
@@ -30,6 +31,23 @@ unsigned length(const Value* vector) {
 }
 llvm::Type* element(const Value* vector) {
   return llvm::cast<llvm::VectorType>(vector->getType())->getElementType();
+}
+
+bool is_truth_table(const llvm::Instruction* i) {
+  const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(i);
+  return call && call->getIntrinsicID() == llvm::Intrinsic::x86_avx512_pternlog_d_512;
+}
+
+// Of single lanes, as a sum of products.
+Value* truth_table(llvm::IRBuilder<>& b, const llvm::Instruction* i, Value* const* operands) {
+  const uint64_t table = llvm::cast<llvm::ConstantInt>(i->getOperand(3))->getZExtValue();
+  Value* sum = b.getInt32(0);
+  for (unsigned k = 0; k < 8; k++) {
+    if (!(table >> k & 1)) continue;
+    const auto factor = [&](unsigned n) { return k >> (2 - n) & 1 ? operands[n] : b.CreateNot(operands[n]); };
+    sum = b.CreateOr(sum, b.CreateAnd(b.CreateAnd(factor(0), factor(1)), factor(2)));
+  }
+  return sum;
 }
 
 class Scalars {
@@ -72,6 +90,7 @@ class Scalars {
     if (llvm::isa<llvm::CmpInst>(i))
       return is_welcome(element(i->getOperand(0))) ? std::optional(each_operand(2)) : std::nullopt;
     if (auto* limits = llvm::dyn_cast<llvm::MinMaxIntrinsic>(i); limits) return each_operand(2);
+    if (is_truth_table(i)) return each_operand(3);
     if (all_) {
       if (llvm::isa<llvm::UnaryOperator, llvm::SIToFPInst, llvm::UIToFPInst, llvm::FPToSIInst,
                     llvm::FPToUIInst, llvm::FPTruncInst, llvm::FPExtInst>(i))
@@ -176,6 +195,7 @@ class Scalars {
       return b.CreateBinOp(binary->getOpcode(), operands[0], operands[1]);
     if (auto* compare = llvm::dyn_cast<llvm::CmpInst>(i))
       return b.CreateCmp(compare->getPredicate(), operands[0], operands[1]);
+    if (is_truth_table(i)) return truth_table(b, i, operands);
     if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(i))
       return b.CreateIntrinsic(call->getIntrinsicID(), {type},
                                llvm::ArrayRef<Value*>(operands, call->arg_size()));

@@ -2,6 +2,12 @@
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/MDBuilder.h>
 
+#include <llvm/IR/IntrinsicsX86.h>
+
+#include <numeric>
+#include <string_view>
+
+#include "device/interp/code.h"
 #include "device/jit/translator.h"
 #include "device/program/constants.h"
 
@@ -247,8 +253,34 @@ bool Translator::compare_ends(const Instruction& i) {
   return true;
 }
 
+// One instruction of the host for any truth table, which the semantics' sums of products do not become.
+bool Translator::truth_table(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  if (inst.row->op != Op::v_bitop3_b32 || std::string_view(level().name) != "avx512") return false;
+  Value* const source[3] = {vector_source(i, 0, 0), vector_source(i, 1, 0), vector_source(i, 2, 0)};
+  constexpr int kPart = 16;
+  const auto row = [](int first, int count) {
+    llvm::SmallVector<int, kLanes> lanes(static_cast<size_t>(count));
+    std::iota(lanes.begin(), lanes.end(), first);
+    return lanes;
+  };
+  Value* parts[kLanes / kPart];
+  for (int p = 0; p < kLanes / kPart; p++) {
+    Value* arguments[4] = {};
+    for (int s = 0; s < 3; s++) arguments[s] = b_.CreateShuffleVector(source[s], row(p * kPart, kPart));
+    arguments[3] = b_.getInt32(inst.bitop3);
+    parts[p] = b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_pternlog_d_512, arguments);
+  }
+  Value* low = b_.CreateShuffleVector(parts[0], parts[1], row(0, 2 * kPart));
+  Value* high = b_.CreateShuffleVector(parts[2], parts[3], row(0, 2 * kPart));
+  Value* words[1] = {b_.CreateShuffleVector(low, high, row(0, kLanes))};
+  write_result(i, 1, words);
+  return true;
+}
+
 void Translator::vector(const Instruction& i) {
   if (i.divides) return division(i);
+  if (truth_table(i)) return;
   note_index(i);
   if (!compare_ends(i)) whole_vector(i);
 }

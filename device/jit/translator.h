@@ -125,6 +125,7 @@ class Translator {
   Value* supposed(unsigned place, unsigned count);
   void set_supposed(const Instruction& i, Value* holds);
   void division(const Instruction& i);
+  bool truth_table(const Instruction& i);
   void lane(const Instruction& i);
   // A constant of which LLVM knows nothing; which ones have to be.
   Value* hidden(llvm::ConstantInt* constant);
