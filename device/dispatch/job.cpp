@@ -80,14 +80,21 @@ void Job::record(Fault fault) {
   stop_.store(true, std::memory_order_relaxed);
 }
 
-// Asks for help once the launch has lasted long enough and what is left would last as long again.
+// Asks for help once the launch has lasted long enough and what is left would last as long again; at once
+// when one work-group will take that long, as it did before.
 void Job::consider_helpers() {
   if (helpers_called_.load(std::memory_order_relaxed) || !has_work()) return;
+  if (plan_.compiled && plan_.compiled->group_time.load(std::memory_order_relaxed) >= kAlone)
+    return call_helpers();
   const uint64_t elapsed = __rdtsc() - start_time_;
   if (elapsed < kAlone) return;
   const uint64_t started = std::min(next_.load(std::memory_order_relaxed), plan_.group_count);
   const bool all_run_through = parked_count_.load(std::memory_order_relaxed) == 0;
   if (all_run_through && (plan_.group_count - started) * (elapsed / started) < kAlone) return;
+  call_helpers();
+}
+
+void Job::call_helpers() {
   if (!helpers_called_.exchange(true, std::memory_order_relaxed)) Pool::get().list(*this);
 }
 
@@ -228,6 +235,7 @@ struct CompiledRun {
 // be gone on with: State::out_of_time.
 Job::State Job::run_share(ResidentGroup& resident, Share& share) {
   CompiledRun run{resident, share.next, share.end};
+  const uint64_t groups = 1 + share.end - share.next;
   GuestTrap trap;
   const uint64_t begin = __rdtsc();
   const bool trapped = !guarded(CompiledRun::run, &run, trap);
@@ -242,7 +250,9 @@ Job::State Job::run_share(ResidentGroup& resident, Share& share) {
   const uint64_t elapsed = __rdtsc() - begin;
   if (elapsed < kShareTime) share.size = std::min(2 * share.size, kMaxShare);
   if (elapsed > 4 * kShareTime) share.size = std::max(share.size / 2, uint64_t{1});
-  return run.is_done ? State::finished : State::out_of_time;
+  if (!run.is_done) return State::out_of_time;
+  if (plan_.compiled) plan_.compiled->group_time.store(elapsed / groups, std::memory_order_relaxed);
+  return State::finished;
 }
 
 // Takes groups that nobody has. The last ones are shared out in small pieces.
@@ -331,8 +341,8 @@ void Job::work() {
     if (!resident) break;
     State state = State::out_of_time;
     if (turns.is_fresh) {
-      if (resident->is_compiled()) state = run_share(*resident, share);
       consider_helpers();
+      if (resident->is_compiled()) state = run_share(*resident, share);
     }
     if (state == State::out_of_time) {
       const uint64_t begin = __rdtsc(), executed = resident->instructions();

@@ -67,6 +67,7 @@ class Job {
   std::unique_ptr<ResidentGroup> unpark();
   void record(Fault fault);
   void consider_helpers();
+  void call_helpers();
 
   const LaunchPlan& plan_;
   std::atomic<uint64_t> next_{0};  // first work-group that nobody has in his share

@@ -7,6 +7,7 @@
 // locks may be held by threads that it does not have.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "device/jit/kernel.h"
@@ -25,6 +26,9 @@ class Request {
   // The rest of the kernel from `at` on, for a wave that has come there and has been interpreted for so long
   // before. nullptr: not (yet) compiled, or `at` is not the head of a loop of this kernel's code.
   virtual const Kernel* rest(const Step* at, bool full_wave, uint64_t time) = 0;
+
+  // What a work-group took last in compiled code, in steps of the time stamp counter; 0: not known.
+  std::atomic<uint64_t> group_time{0};
 };
 
 // Readies LLVM, unless the JIT is off. See Device::prepare_compiler.
