@@ -133,6 +133,23 @@ TEST(DifferentialTest, AProductByAPowerOfTwoQuietsNaNs) {
   EXPECT_TRUE(result.was_compiled);
 }
 
+// LLVM's back end moved 16 bits into a mask register, or into a number that it took for extended.
+TEST(DifferentialTest, AHalfOfAMaskIsANumber) {
+  const std::vector<uint32_t> code = dwords_of_hex(
+      "0c2f1800"    // v_cndmask_b32 v12, v12, v23, vcc
+      "076a109a"    // s_pack_hh_b32_b16 s16, s7, vcc_lo
+      "1004dc7d");  // v_cmp_ge_u64 vcc, s[16:17], v[2:3]
+  for (const bool quick : {false, true}) {
+    Setting setting;
+    setting.seed = 3000500399;
+    setting.begins_full = false;
+    setting.quick = quick;
+    const Comparison result = compare_tiers(Target::gfx90a, code, setting, 4);
+    EXPECT_EQ(result.verdict, Verdict::same) << result.what;
+    EXPECT_TRUE(result.was_compiled);
+  }
+}
+
 // A clock is never the same: that is seen, and found among other instructions.
 TEST(DifferentialTest, ADifferenceIsFound) {
   RandomKernel kernel = random_kernel(Target::gfx950, 5, {.pieces = 12});

@@ -6,6 +6,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/PatternMatch.h>
 #include <llvm/Support/KnownBits.h>
 
 #include <vector>
@@ -31,6 +32,7 @@ class Hider {
             i.getType()->isIntOrIntVectorTy(1))
           masks.push_back(&i);
     for (Instruction* mask : masks) hide_leaves(mask);
+    hide_insertions();
   }
 
  private:
@@ -48,6 +50,21 @@ class Hider {
       else if (has_known_bits(use))
         use.set(hidden(use, user));
     }
+  }
+
+  // 8 or 16 bits put into a number: the back end (LLVM 22) selects a move into a part of a register, which it
+  // then takes for one that clears the upper half (zext), or does in a mask register, where it clears all.
+  void hide_insertions() {
+    for (llvm::BasicBlock& block : function_)
+      for (Instruction& i : llvm::make_early_inc_range(block)) {
+        if (i.getOpcode() != Instruction::Or || !i.getType()->isIntegerTy()) continue;
+        for (llvm::Use& use : i.operands()) {
+          using namespace llvm::PatternMatch;
+          const llvm::APInt* kept = nullptr;
+          if (match(use.get(), m_And(m_Value(), m_APInt(kept))) && (~*kept == 0xffff || ~*kept == 0xff))
+            use.set(hidden(use, &i));
+        }
+      }
   }
 
   bool has_known_bits(Value* value) {
@@ -92,7 +109,7 @@ class Hider {
       b_.SetInsertPoint(*instruction->getInsertionPointAfterDef());
     else
       b_.SetInsertPoint(user);
-    auto* type = llvm::FunctionType::get(b_.getInt64Ty(), {b_.getInt64Ty()}, false);
+    auto* type = llvm::FunctionType::get(value->getType(), {value->getType()}, false);
     llvm::CallInst* same = b_.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", false), {value});
     same->setDoesNotAccessMemory();
     same->setDoesNotThrow();
