@@ -148,6 +148,29 @@ TEST(RisingLoops, WrapWithinTheWave) {
   }
 }
 
+// In some lanes one of two summands has wrapped and the other has not: neither the first nor the last tells.
+TEST(RisingLoops, SumsOfTwoThatWrap) {
+  // v_mov_b32 v3, 0
+  // v_mov_b32 v5, 0
+  // v_lshlrev_b32 v2, 1, v0
+  // v_add_u32 v2, s6, v2
+  // v_sub_u32 v4, s7, v0
+  // v_lshl_add_u64 v[6:7], v[2:3], 0, v[4:5]        (or v_mad_u64_u32 v[6:7], vcc, v2, 1, v[4:5])
+  // v_cmp_gt_u64 vcc, s[18:19], v[6:7]
+  // v_cndmask_b32 v8, 0, 1, vcc
+  constexpr Code kSums[] = {
+      {Target::gfx950, "8002067e80020a7e81000424060404680700086a060008d202011104120cd87d080000d18002a901"},
+      {Target::gfx950, "8002067e80020a7e81000424060404680700086a066ae8d102031104120cd87d080000d18002a901"},
+      {Target::gfx90a, "8002067e80020a7e81000424060404680700086a066ae8d102031104120cd87d080000d18002a901"}};
+  for (const Code& code : kSums) {
+    WaveRig rig(code.target, dwords_of_hex(code.dwords), options());
+    rig.s(6) = 0xffffffec, rig.s(7) = 20, rig.s(18) = 100, rig.s(19) = 0;
+    EXPECT_EQ(rig.run_compiled(), Exit::ended);
+    for (uint32_t lane = 0; lane < kLanes; lane++)
+      EXPECT_EQ(rig.v(8, static_cast<int>(lane)), lane >= 10 && lane <= 20 ? 1u : 0u) << lane;
+  }
+}
+
 // Shifts by 32 and more leave nothing of the lower half.
 TEST(RisingLoops, AreNotWhatIsShiftedOut) {
   // v_mov_b32 v1, 0
@@ -173,6 +196,27 @@ TEST(RisingLoops, AreNotWhatIsShiftedOut) {
     EXPECT_EQ(rig.v(5, lane), 100u);
     EXPECT_EQ(rig.v(7, lane), 100u + static_cast<uint32_t>(lane));
   }
+}
+
+// The lower half is the same in all lanes, the upper one is not.
+TEST(RisingLoops, AreNotAlikeInTheUpperHalf) {
+  // v_mov_b32 v3, 0
+  // v_lshlrev_b32 v2, 1, v0
+  // v_add_u32 v2, s6, v2
+  // v_lshlrev_b64 v[6:7], 31, v[2:3]
+  // v_lshlrev_b32 v4, 2, v7
+  // global_load_dword v5, v4, s[10:11]
+  // s_waitcnt vmcnt(0)
+  WaveRig rig(Target::gfx950,
+              dwords_of_hex("8002067e810004240604046806008fd29f040200820e0824008050dc04000a05700f8cbf"),
+              options());
+  uint32_t from[kLanes + 2];
+  for (uint32_t i = 0; i < kLanes + 2; i++) from[i] = 100 + i;
+  const auto address = reinterpret_cast<uint64_t>(from);
+  std::memcpy(&rig.s(10), &address, 8);
+  rig.s(6) = 4;
+  EXPECT_EQ(rig.run_compiled(), Exit::ended);
+  for (int lane = 0; lane < kLanes; lane++) EXPECT_EQ(rig.v(5, lane), 102u + static_cast<uint32_t>(lane));
 }
 
 }  // namespace

@@ -90,12 +90,15 @@ Shape exactly(Shape s) {
   s.exact = true;
   return s;
 }
-// Sums of pairs.
+// Sums of pairs. Unless nothing wraps one must not vary: of two, one may wrap upwards in some lanes and the
+// other downwards in others, which their ends do not tell.
 Shape add_pairs(const Shape& a, const Shape& b) {
   Shape sum = add(a, b);
-  sum.exact = a.exact && b.exact;
+  sum.exact = a.exact && b.exact && sum.group == kLanes;
   for (int l = 0; l < kLanes; l++) sum.exact = sum.exact && rise(a, l) + rise(b, l) >= rise(a, l);
-  return sum;
+  if (sum.exact) return sum;
+  sum = regrouped(sum, std::max(uniform_group(a), uniform_group(b)));
+  return sum.is_known() ? sum : Shape{};
 }
 
 // The value if it is the same number in all lanes.
@@ -129,12 +132,19 @@ Shape shift_left(const Shape& a, const Shape& by) {
   s.zeros = static_cast<uint8_t>(std::min(32u, s.zeros + count));
   return s;
 }
+// Whether `s` holds `factor` times what `a` does, as far as lanes of a group differ: nothing is lost above.
+bool scales(const Shape& a, const Shape& s, uint64_t factor) {
+  for (int l = 0; l < kLanes; l++) {
+    const int first = l / a.group * a.group;
+    if (s.lane[l] - s.lane[first] != uint64_t{a.lane[l] - a.lane[first]} * factor) return false;
+  }
+  return true;
+}
 Shape shift_pair(const Shape& a, const Shape& by, uint32_t most) {
   uint32_t count;
   if (!number(by, count) || count > most) return Shape{};
-  Shape s = shift_left(a, by);
-  for (int l = 0; l < kLanes; l++) s.exact = s.exact && rise(s, l) >> count == rise(a, l);
-  return s;
+  const Shape s = shift_left(a, by);
+  return scales(a, s, uint64_t{1} << count) ? s : Shape{};
 }
 Shape shift_right(const Shape& a, const Shape& by) {
   uint32_t count;
@@ -191,6 +201,18 @@ Shape multiply(const Shape& a, const Shape& b) {
     return s;
   }
   Shape s = pointwise(std::min(uniform_group(a), uniform_group(b)));
+  return s;
+}
+// All 64 bits of it.
+Shape multiply_wide(const Shape& a, const Shape& b) {
+  Shape s = multiply(a, b);
+  uint32_t factor;
+  const bool by_second = number(b, factor);
+  s.exact = uniform_group(s) == kLanes;
+  if (!by_second && !number(a, factor)) return s;
+  const Shape& other = by_second ? a : b;
+  if (!scales(other, s, factor)) return Shape{};
+  s.exact = pair_of(other, constant(0)).exact;
   return s;
 }
 // Fits in 24 bits, as far as that is known.
@@ -298,11 +320,8 @@ struct Shapes::State {
           return sum.pair[s];
         return pair_of(sum.low[s], upper[at]);
       };
-      // One must not vary: of two, one may wrap upwards in some lanes and the other downwards in others.
-      const Shape x = summand(0), y = summand(1);
-      const Shape whole = add_pairs(x, y);
-      if (whole.group > best.group && std::max(uniform_group(x), uniform_group(y)) >= whole.group)
-        best = whole;
+      const Shape whole = add_pairs(summand(0), summand(1));
+      if (whole.group > best.group) best = whole;
     }
     return best;
   }
@@ -566,9 +585,8 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) {
         if (result_pair.is_known()) result = add(shift_left(at(0), at(1)), at(2));
         break;
       case Op::v_mad_u64_u32: {
-        Shape product = multiply(at(0), at(1));
-        product.exact = uniform_group(at(0)) == kLanes && uniform_group(at(1)) == kLanes;
-        result_pair = add_pairs(product, pair_at(2));
+        const Shape product = multiply(at(0), at(1));
+        result_pair = add_pairs(multiply_wide(at(0), at(1)), pair_at(2));
         result = add(product, at(2));
         break;
       }
