@@ -232,7 +232,7 @@ class Splitter {
   void put_together(llvm::ShuffleVectorInst* shuffle) {
     auto* first = llvm::dyn_cast<llvm::ShuffleVectorInst>(shuffle->getOperand(0));
     auto* second = llvm::dyn_cast<llvm::ShuffleVectorInst>(shuffle->getOperand(1));
-    if (!first || !second || first->getOperand(0) != second->getOperand(0) ||
+    if (!first || !second || first == second || first->getOperand(0) != second->getOperand(0) ||
         first->getOperand(1) != second->getOperand(1))
       return;
     const auto half = static_cast<int>(length(first->getType()));
