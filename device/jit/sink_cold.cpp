@@ -51,7 +51,7 @@ Blocks cold_blocks(llvm::Function& function) {
 
 bool may_move(const llvm::Instruction& i) {
   return !i.use_empty() && !i.isTerminator() && !i.mayReadOrWriteMemory() && !i.mayHaveSideEffects() &&
-         !llvm::isa<llvm::PHINode, llvm::AllocaInst>(i);
+         !llvm::isa<llvm::PHINode, llvm::AllocaInst, llvm::FreezeInst>(i);
 }
 
 // The block that must have the value.
