@@ -355,5 +355,16 @@ TEST(Exceptions, StickUntilTheProgramClearsThem) {
   EXPECT_EQ(rig.s(1), kO | kX);
 }
 
+// Found by random kernels: the second number of a pair of SGPRs was what lay behind the first one's lanes.
+TEST(ScaledConversions, ReadBothScalars) {
+  // v_cvt_scalef32_sr_pk_fp4_f32 v9, s[56:57], 27, s53 op_sel:[1,1,0,1]
+  WaveRig rig(Target::gfx950, dwords_of_hex("09583ed23836d500"));
+  rig.s(56) = rig.s(53) = 0x3f800000;  // 1
+  rig.s(57) = 0x40000000;              // 2
+  for (int lane = 0; lane < kLanes; lane++) rig.v(9, lane) = 0;
+  EXPECT_EQ(rig.run(), Exit::ended);
+  for (int lane = 0; lane < kLanes; lane++) EXPECT_EQ(rig.v(9, lane), 0x420000u) << lane;
+}
+
 }  // namespace
 }  // namespace morgana::device
