@@ -54,9 +54,7 @@ Value* whole_vector(Value* low, Value* high, llvm::Instruction* at) {
   Value *first = llvm::getSplatValue(low), *second = llvm::getSplatValue(high);
   if (!first || !second) return nullptr;
   Value* number = whole(first, second);
-  if (number == nullptr)
-    number = b.CreateOr(b.CreateShl(b.CreateZExt(second, type->getElementType()), 32),
-                        b.CreateZExt(first, type->getElementType()));
+  if (number == nullptr) number = join_dwords(b, first, second);
   return b.CreateVectorSplat(half->getNumElements(), number);
 }
 
@@ -119,7 +117,7 @@ llvm::PreservedAnalyses JoinHalvesPass::run(llvm::Function& function, llvm::Func
       Value* number = whole(first, second);
       if (number == nullptr) {
         llvm::IRBuilder<> b(from->getTerminator());
-        number = b.CreateOr(b.CreateShl(b.CreateZExt(second, type), 32), b.CreateZExt(first, type));
+        number = join_dwords(b, first, second);
       }
       joined->addIncoming(number, from);
     }

@@ -2,9 +2,16 @@
 // iterations of a loop, would put them together and take them apart again.
 #pragma once
 
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/PassManager.h>
 
 namespace morgana::device::jit {
+
+// Two dwords as one number of 64 bits.
+inline llvm::Value* join_dwords(llvm::IRBuilderBase& b, llvm::Value* low, llvm::Value* high) {
+  llvm::Value* const above = b.CreateShl(b.CreateZExt(high, b.getInt64Ty()), 32);
+  return b.CreateOr(b.CreateZExt(low, b.getInt64Ty()), above);
+}
 
 // Of single lanes, carried by loops.
 class JoinHalvesPass : public llvm::PassInfoMixin<JoinHalvesPass> {

@@ -109,11 +109,7 @@ class Hider {
       b_.SetInsertPoint(*instruction->getInsertionPointAfterDef());
     else
       b_.SetInsertPoint(user);
-    auto* type = llvm::FunctionType::get(value->getType(), {value->getType()}, false);
-    llvm::CallInst* same = b_.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", false), {value});
-    same->setDoesNotAccessMemory();
-    same->setDoesNotThrow();
-    return made = same;
+    return made = opaque(b_, value);
   }
 
   llvm::Function& function_;
@@ -123,6 +119,14 @@ class Hider {
 };
 
 }  // namespace
+
+Value* opaque(llvm::IRBuilderBase& b, Value* value) {
+  auto* type = llvm::FunctionType::get(value->getType(), {value->getType()}, false);
+  llvm::CallInst* same = b.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", false), {value});
+  same->setDoesNotAccessMemory();
+  same->setDoesNotThrow();
+  return same;
+}
 
 llvm::PreservedAnalyses OpaqueMasksPass::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
   Hider(function).run();

@@ -4,11 +4,16 @@
 // The X86 back end of LLVM 22 never ends with some of the others: it moves what it knows of the bits of a & b
 // & c over conversions between masks and numbers, and back again. Random kernels have found constants,
 // shifted constants, numbers of 32 bits and comparisons of constants in such trees (differential_test.cpp).
+// Numbers that 8 or 16 bits are put into are hidden, too: it loses their other bits.
 #pragma once
 
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/PassManager.h>
 
 namespace morgana::device::jit {
+
+// An integer of which LLVM does not know that it is `value`.
+llvm::Value* opaque(llvm::IRBuilderBase& b, llvm::Value* value);
 
 class OpaqueMasksPass : public llvm::PassInfoMixin<OpaqueMasksPass> {
  public:

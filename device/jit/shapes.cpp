@@ -460,17 +460,20 @@ void Shapes::suppose(const Instruction& i, bool is_full, const State& state, Sha
 void Shapes::compare(const Instruction& i, bool is_full, const State& state) {
   rising_.erase(key_of(i, is_full));
   if (!i.step->plain) return;
+  using Relation = RisingComparison::Relation;
+  Relation relation;
   switch (i.step->inst->row->op) {
     case Op::v_cmp_lt_u64:
+    case Op::v_cmp_lt_i64: relation = Relation::less; break;
     case Op::v_cmp_le_u64:
+    case Op::v_cmp_le_i64: relation = Relation::less_or_equal; break;
     case Op::v_cmp_gt_u64:
+    case Op::v_cmp_gt_i64: relation = Relation::greater; break;
     case Op::v_cmp_ge_u64:
-    case Op::v_cmp_lt_i64:
-    case Op::v_cmp_le_i64:
-    case Op::v_cmp_gt_i64:
-    case Op::v_cmp_ge_i64: break;
+    case Op::v_cmp_ge_i64: relation = Relation::greater_or_equal; break;
     default: return;
   }
+  const bool is_signed = i.step->inst->row->src[0] == isa::Type::i64;
   const auto alike = [](const Shape& shape) { return !shape.supposed && uniform_group(shape) == kLanes; };
   for (const uint8_t s : {0, 1}) {
     const isa::Operand &value = i.step->inst->src[s], &limit = i.step->inst->src[1 - s];
@@ -480,7 +483,7 @@ void Shapes::compare(const Instruction& i, bool is_full, const State& state) {
     const Shape& shape = state.pair[v];
     const AddressShape rising = distances_of(shape);
     if (!shape.supposed && rising.group == kLanes && rising.last[0] != 0)
-      rising_[key_of(i, is_full)] = {s, rising.last[0]};
+      rising_[key_of(i, is_full)] = {relation, is_signed, s, rising.last[0]};
   }
 }
 

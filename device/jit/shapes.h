@@ -64,6 +64,8 @@ struct Supposition {
 // A comparison of 64-bit numbers, one of which is the same in all lanes while the other rises: when nothing
 // wraps between its first and its last lane, these two tell all.
 struct RisingComparison {
+  enum class Relation : uint8_t { less, less_or_equal, greater, greater_or_equal } relation;
+  bool is_signed = false;
   uint8_t source = 0;     // which of the two rises
   uint32_t distance = 0;  // of its last lane to its first, unless something wraps
 };

@@ -8,6 +8,13 @@
 
 namespace morgana::device::jit {
 
+namespace {
+
+// A memory instruction.
+bool writes_memory(const Instruction& i) { return i.step->inst->row->flags & (isa::kStore | isa::kAtomic); }
+
+}  // namespace
+
 // A row of dwords; past the caches when `streams`, if any, says so.
 void Translator::store_row(Value* row, Value* to, Value* streams) {
   const auto store = [&] { b_.CreateAlignedStore(row, to, llvm::Align(1)); };
@@ -48,7 +55,7 @@ void Translator::find_streams() {
       has_inner = has_inner || goes_back(i);
       if (i.how == How::memory) {
         const isa::Row& row = *i.step->inst->row;
-        sums = sums && !(row.flags & (isa::kStore | isa::kAtomic)) &&
+        sums = sums && !writes_memory(i) &&
                (row.format == isa::Format::GLOBAL || row.format == isa::Format::FLAT);
       } else if (i.how == How::vector) {
         work++;
@@ -78,7 +85,7 @@ void Translator::find_late_stores() {
         const bool is_coherent = inst.glc || inst.scc || inst.sc0 || inst.sc1;
         may_stream_[n] = !waits_and_writes && !is_coherent && (row.flags & isa::kStore) &&
                          row.format != isa::Format::DS && row.format != isa::Format::SCRATCH;
-        writes = writes || (row.flags & (isa::kStore | isa::kAtomic));
+        writes = writes || writes_memory(i);
         break;
       }
       case How::nothing: waits_and_writes = waits_and_writes || writes; break;
@@ -100,8 +107,7 @@ void Translator::find_late_stores() {
 void Translator::fence_streams(uint32_t first, uint32_t last) {
   const auto& all = flow_.instructions;
   const bool writes = std::any_of(&all[first], &all[last], [](const Instruction& i) {
-    return i.how == How::memory ? (i.step->inst->row->flags & (isa::kStore | isa::kAtomic)) != 0
-                                : i.how == How::call || i.how == How::call_all;
+    return i.how == How::memory ? writes_memory(i) : i.how == How::call || i.how == How::call_all;
   });
   if (!writes || std::find(may_stream_.begin(), may_stream_.end(), true) == may_stream_.end()) return;
   Value* from = b_.CreateLoad(i8_, field(frame_, offsetof(WaveFrame, streams_from)));

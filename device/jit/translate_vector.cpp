@@ -1,5 +1,4 @@
 // Vector instructions: operands with their modifiers, the library's function, results.
-#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/MDBuilder.h>
 
 #include <llvm/IR/IntrinsicsX86.h>
@@ -8,6 +7,8 @@
 #include <string_view>
 
 #include "device/interp/code.h"
+#include "device/jit/join_halves.h"
+#include "device/jit/opaque_masks.h"
 #include "device/jit/translator.h"
 #include "device/program/constants.h"
 
@@ -101,11 +102,7 @@ bool Translator::is_hidden(const isa::Inst& inst, int source, uint64_t bits, int
 }
 llvm::Value* Translator::hidden(llvm::ConstantInt* constant) {
   llvm::IRBuilder<> at(prologue_, prologue_->getFirstInsertionPt());
-  auto* type = llvm::FunctionType::get(constant->getType(), {constant->getType()}, false);
-  llvm::CallInst* same = at.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", false), {constant});
-  same->setDoesNotAccessMemory();
-  same->setDoesNotThrow();
-  return same;
+  return opaque(at, constant);
 }
 
 // Dword `word` of source `source` for all lanes.
@@ -216,24 +213,19 @@ void Translator::division(const Instruction& i) {
 bool Translator::compare_ends(const Instruction& i) {
   const RisingComparison* rising = shapes_.rising_comparison(number(i), version_);
   if (rising == nullptr || !is_full() || is_serial_) return false;
-  const isa::Inst& inst = *i.step->inst;
   const auto lane = [&](int source, int l) {
-    Value* low = b_.CreateZExt(b_.CreateExtractElement(vector_source(i, source, 0), l), i64_);
-    Value* high = b_.CreateZExt(b_.CreateExtractElement(vector_source(i, source, 1), l), i64_);
-    return b_.CreateOr(low, b_.CreateShl(high, 32));
+    return join_dwords(b_, b_.CreateExtractElement(vector_source(i, source, 0), l),
+                       b_.CreateExtractElement(vector_source(i, source, 1), l));
   };
-  const bool is_signed = inst.row->src[0] == Type::i64;
+  const bool is_signed = rising->is_signed;
   const auto predicate = [&] {
     using llvm::CmpInst;
-    switch (inst.row->op) {
-      case Op::v_cmp_lt_u64: return CmpInst::ICMP_ULT;
-      case Op::v_cmp_le_u64: return CmpInst::ICMP_ULE;
-      case Op::v_cmp_gt_u64: return CmpInst::ICMP_UGT;
-      case Op::v_cmp_ge_u64: return CmpInst::ICMP_UGE;
-      case Op::v_cmp_lt_i64: return CmpInst::ICMP_SLT;
-      case Op::v_cmp_le_i64: return CmpInst::ICMP_SLE;
-      case Op::v_cmp_gt_i64: return CmpInst::ICMP_SGT;
-      default: return CmpInst::ICMP_SGE;
+    switch (rising->relation) {
+      case RisingComparison::Relation::less: return is_signed ? CmpInst::ICMP_SLT : CmpInst::ICMP_ULT;
+      case RisingComparison::Relation::less_or_equal:
+        return is_signed ? CmpInst::ICMP_SLE : CmpInst::ICMP_ULE;
+      case RisingComparison::Relation::greater: return is_signed ? CmpInst::ICMP_SGT : CmpInst::ICMP_UGT;
+      default: return is_signed ? CmpInst::ICMP_SGE : CmpInst::ICMP_UGE;
     }
   }();
   const auto holds = [&](Value* value, Value* limit) {
@@ -248,8 +240,8 @@ bool Translator::compare_ends(const Instruction& i) {
   Value* alike = b_.CreateAnd(b_.CreateAnd(rises, whole), b_.CreateICmpEQ(of_first, of_last));
   llvm::MDBuilder weights(context_);
   either(
-      alike, [&] { set_s64(inst.dst[0].code, b_.CreateSExt(of_first, i64_)); }, [&] { whole_vector(i); },
-      weights.createLikelyBranchWeights());
+      alike, [&] { set_s64(i.step->inst->dst[0].code, b_.CreateSExt(of_first, i64_)); },
+      [&] { whole_vector(i); }, weights.createLikelyBranchWeights());
   return true;
 }
 

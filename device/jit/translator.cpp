@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "device/jit/join_halves.h"
+
 namespace morgana::device::jit {
 namespace {
 
@@ -260,9 +262,8 @@ llvm::Value* Translator::s64(unsigned code) {
   if (is_serial_ && bit_of_mask_.contains(code))
     return b_.CreateSExt(b_.CreateLoad(b_.getInt1Ty(), bit_of_mask_[code]), i64_);
   if (!(code & 1) && flow_.wide.test(code)) return b_.CreateLoad(i64_, scalars_[code]);
-  Value* low = b_.CreateZExt(s32(code), i64_);
-  Value* high = b_.CreateZExt(s32(code + 1), i64_);
-  return b_.CreateOr(low, b_.CreateShl(high, 32));
+  Value* low = s32(code);
+  return join_dwords(b_, low, s32(code + 1));
 }
 void Translator::set_s32(unsigned code, Value* value) {
   if (code >= 108 && code < 124) return;  // TTMPs of an unprivileged wave
@@ -373,10 +374,10 @@ void Translator::put_carried(uint32_t index) {
       continue;
     }
     const std::vector<uint64_t> rises(carried.lane.begin(), carried.lane.end());
-    Value* first =
-        b_.CreateOr(b_.CreateZExt(lane(r), i64_), b_.CreateShl(b_.CreateZExt(lane(r + 1), i64_), 32));
-    Value* whole = b_.CreateAdd(b_.CreateVectorSplat(static_cast<unsigned>(kLanes), first),
-                                llvm::ConstantDataVector::get(context_, rises));
+    Value* first = lane(r);
+    Value* whole =
+        b_.CreateAdd(b_.CreateVectorSplat(static_cast<unsigned>(kLanes), join_dwords(b_, first, lane(r + 1))),
+                     llvm::ConstantDataVector::get(context_, rises));
     put_vgpr(r, b_.CreateTrunc(whole, lanes_));
     put_vgpr(r + 1, b_.CreateTrunc(b_.CreateLShr(whole, 32), lanes_));
   }
