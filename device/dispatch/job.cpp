@@ -81,11 +81,11 @@ void Job::record(Fault fault) {
 }
 
 // Asks for help once the launch has lasted long enough and what is left would last as long again; at once
-// when one work-group will take that long, as it did before.
+// when that is known from an earlier launch.
 void Job::consider_helpers() {
   if (helpers_called_.load(std::memory_order_relaxed) || !has_work()) return;
-  if (plan_.compiled && plan_.compiled->group_time.load(std::memory_order_relaxed) >= kAlone)
-    return call_helpers();
+  const uint64_t known = plan_.compiled ? plan_.compiled->group_time.load(std::memory_order_relaxed) : 0;
+  if (known >= kAlone || known * plan_.group_count >= 4 * kAlone) return call_helpers();
   const uint64_t elapsed = __rdtsc() - start_time_;
   if (elapsed < kAlone) return;
   const uint64_t started = std::min(next_.load(std::memory_order_relaxed), plan_.group_count);
@@ -251,7 +251,7 @@ Job::State Job::run_share(ResidentGroup& resident, Share& share) {
   if (elapsed < kShareTime) share.size = std::min(2 * share.size, kMaxShare);
   if (elapsed > 4 * kShareTime) share.size = std::max(share.size / 2, uint64_t{1});
   if (!run.is_done) return State::out_of_time;
-  if (plan_.compiled) plan_.compiled->group_time.store(elapsed / groups, std::memory_order_relaxed);
+  if (plan_.compiled) plan_.compiled->note_group_time(elapsed / groups);
   return State::finished;
 }
 
@@ -336,6 +336,7 @@ void Job::work() {
   std::unique_ptr<ResidentGroup> resident;
   Share share;
   Turns turns;
+  uint64_t executed = 0;
   while (!is_stopped()) {
     if (!resident) resident = take_next(share, turns);
     if (!resident) break;
@@ -345,11 +346,11 @@ void Job::work() {
       if (resident->is_compiled()) state = run_share(*resident, share);
     }
     if (state == State::out_of_time) {
-      const uint64_t begin = __rdtsc(), executed = resident->instructions();
+      const uint64_t begin = __rdtsc(), before = resident->instructions();
       state = run_group(*resident, turns.is_fresh ? kSlice : kTurn);
       if (plan_.compiled && !resident->is_compiled()) {
-        const uint64_t time = std::min<uint64_t>(__rdtsc() - begin,
-                                                 kMostPerInstruction * (resident->instructions() - executed));
+        const uint64_t time =
+            std::min<uint64_t>(__rdtsc() - begin, kMostPerInstruction * (resident->instructions() - before));
         plan_.compiled->interpreted(time);
         if (state == State::out_of_time) resume_compiled(*resident, time);
       }
@@ -358,7 +359,7 @@ void Job::work() {
       case State::faulted: record(resident->group().fault); [[fallthrough]];
       case State::finished:
       case State::stopped:
-        instructions_.fetch_add(resident->instructions(), std::memory_order_relaxed);
+        executed += resident->instructions();
         spare_group = std::move(resident);
         // Others may have waited for it.
         if (!turns.is_fresh) turns.left = parked_count_.load(std::memory_order_relaxed);
@@ -383,9 +384,10 @@ void Job::work() {
     }
   }
   if (resident) {
-    instructions_.fetch_add(resident->instructions(), std::memory_order_relaxed);
+    executed += resident->instructions();
     spare_group = std::move(resident);
   }
+  instructions_.fetch_add(executed, std::memory_order_relaxed);
   // Stores past the caches come in no order: what follows the launch must find them done.
   if (plan_.streams_from != jit::kNeverStreams) _mm_sfence();
 }

@@ -30,7 +30,7 @@ class Job {
   }
 
   const Fault& fault() const { return fault_; }
-  // Executed so far; exact when no thread works on the job.
+  // Executed by threads that have left the job, and by waiting groups.
   uint64_t instructions() const;
 
  private:
@@ -70,13 +70,14 @@ class Job {
   void call_helpers();
 
   const LaunchPlan& plan_;
-  std::atomic<uint64_t> next_{0};  // first work-group that nobody has in his share
-  std::atomic<uint64_t> instructions_{0};
   std::atomic<bool> stop_{false};
-  std::atomic<uint32_t> parked_count_{0};
   std::atomic<bool> helpers_called_{false};
+  std::atomic<uint32_t> parked_count_{0};
   uint64_t start_time_ = 0;
 
+  // First work-group that nobody has in his share: what all threads write, apart from what they read.
+  alignas(64) std::atomic<uint64_t> next_{0};
+  alignas(64) std::atomic<uint64_t> instructions_{0};
   std::mutex mutex_;
   // By index, and resumed round and round in that order: groups most often wait for those before them.
   std::map<uint64_t, std::unique_ptr<ResidentGroup>> parked_;
@@ -125,6 +126,7 @@ class Pool {
   std::mutex mutex_;
   std::condition_variable has_jobs_, job_left_;
   std::deque<Job*> jobs_;
+  std::atomic<uint64_t> listed_{0};  // jobs so far
   int threads_ = 0;
 };
 

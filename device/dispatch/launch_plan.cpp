@@ -12,6 +12,7 @@ namespace {
 
 constexpr uint32_t kMaxItems = 1024;
 constexpr uint32_t kTtmp0 = 108, kTtmp4 = kTtmp0 + 4;
+constexpr uint32_t kScalars = 128;  // what waves write of Wave::s; constants follow
 // Kernels that preload arguments begin with 256 bytes that load them for firmware that cannot (AMDGPUUsage
 // "Preloaded Kernel Arguments").
 constexpr uint64_t kPreloadPrologue = 256;
@@ -224,15 +225,6 @@ uint32_t LaunchPlan::initial_mode() const {
 
 void LaunchPlan::init_wave(Wave& wave, const std::array<uint32_t, 3>& size) const {
   const auto& d = *launch.descriptor;
-  std::memcpy(wave.s, sgprs_.data(), sizeof wave.s);
-  wave.scc = 0;
-  wave.mode.bits = initial_mode();
-  wave.status = kStatusValid | uint32_t{d.priority} << 1 | (wave.group->wave_count > 1 ? kStatusInGroup : 0) |
-                (scratch_lane_bytes ? kStatusScratchEn : 0) | (d.priv ? kStatusPriv : 0) |
-                (d.cdbg_user ? kStatusCondDbgUser : 0);
-  wave.trapsts = 0;
-  wave.ib_sts = wave.xcc_id = 0;
-  init_traps(wave);
   wave.hw_id = (wave.index & 15) | (wave.index & 3) << 4;
 
   wave.target = &target;
@@ -250,8 +242,22 @@ void LaunchPlan::init_wave(Wave& wave, const std::array<uint32_t, 3>& size) cons
   }
   wave.gpr_alloc = gpr_alloc(registers, wave.vgpr_count);
   wave.lds_alloc = (lds_bytes + 255) / 256 << 12;
-
   wave.code = code;
+  std::copy(sgprs_.begin() + kScalars, sgprs_.end(), wave.s + kScalars);
+  restart_wave(wave, size);
+}
+
+void LaunchPlan::restart_wave(Wave& wave, const std::array<uint32_t, 3>& size) const {
+  const auto& d = *launch.descriptor;
+  std::copy_n(sgprs_.begin(), kScalars, wave.s);
+  wave.scc = 0;
+  wave.mode.bits = initial_mode();
+  wave.status = kStatusValid | uint32_t{d.priority} << 1 | (wave.group->wave_count > 1 ? kStatusInGroup : 0) |
+                (scratch_lane_bytes ? kStatusScratchEn : 0) | (d.priv ? kStatusPriv : 0) |
+                (d.cdbg_user ? kStatusCondDbgUser : 0);
+  wave.trapsts = 0;
+  wave.ib_sts = wave.xcc_id = 0;
+  init_traps(wave);
   wave.step = wave.block = first_step;
   wave.exit = Exit::none;
   wave.stepping = nullptr;

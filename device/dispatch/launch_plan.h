@@ -83,7 +83,9 @@ class LaunchPlan {
   // Sets everything of `wave` but its storage pointers, which are set already. `size`: work-items of this
   // group.
   void init_wave(Wave& wave, const std::array<uint32_t, 3>& size) const;
-  // The same for a wave of the same index whose registers are those it began with, but for EXEC.
+  // The same for a wave that init_wave has set for a group of the same size.
+  void restart_wave(Wave& wave, const std::array<uint32_t, 3>& size) const;
+  // The same where its registers are those it began with, too, but for EXEC.
   void renew_wave(Wave& wave, const std::array<uint32_t, 3>& size) const;
 
  private:

@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 
+#include <utility>
+
 namespace morgana::device {
 
 LazyMemory::~LazyMemory() {
@@ -49,7 +51,13 @@ bool ResidentGroup::start(const LaunchPlan& plan, uint64_t index) {
     wave.instructions = 0;
     start_wave(i);
   }
+  set_doubts();
   return true;
+}
+
+// One group in sixteen: where all wrote what loops are known for, threads would wait for each other.
+void ResidentGroup::set_doubts() {
+  for (uint32_t i = 0; i < group_.wave_count; i++) frames_[i].has_doubts = index_ % 16 == 0;
 }
 
 void ResidentGroup::start_wave(uint32_t i) {
@@ -74,19 +82,16 @@ bool ResidentGroup::start_after(uint64_t index) {
   group_.id = id;
   group_.waves_ended = group_.waves_at_barrier = 0;
   has_met_ = false;
-  bool is_compiled = true;
   for (uint32_t i = 0; i < group_.wave_count; i++) {
     jit::WaveFrame& frame = frames_[i];
-    if (frame.has_stored) {
-      start_wave(i);
-      is_compiled = is_compiled && frame.kernel != nullptr;
-    } else {
-      // The Wave still holds what it began with, but for EXEC, and needs the same kernel.
+    frame.entry = 0;
+    if (std::exchange(frame.has_stored, false))
+      plan_->restart_wave(waves_[i], size_);
+    else
       plan_->renew_wave(waves_[i], size_);
-      frame.entry = 0;
-    }
   }
-  return is_compiled;
+  set_doubts();
+  return true;
 }
 
 bool ResidentGroup::is_compiled() const {

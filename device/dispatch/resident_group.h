@@ -67,6 +67,7 @@ class ResidentGroup {
 
  private:
   void start_wave(uint32_t i);
+  void set_doubts();
 
   const LaunchPlan* plan_ = nullptr;
   uint64_t index_ = 0;

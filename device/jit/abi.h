@@ -37,6 +37,7 @@ struct WaveFrame {
   bool in_kernel = false;    // compiled code is executing; what the Wave holds of registers is stale
   bool has_stored = false;   // compiled code has written registers into the Wave
   bool gave_way = false;     // it has stopped at the head of a loop after `limit` instructions
+  bool has_doubts = true;    // whether loops are better run lane by lane (serial_loops.h)
   uint32_t ahead = 0;        // bytes that loads of rows fetch ahead
   uint8_t streams_from = kNeverStreams;  // rows of so many dwords a lane go past the caches
   const Kernel* kernel = nullptr;        // nullptr: the interpreter executes the wave

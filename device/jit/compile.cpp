@@ -22,6 +22,7 @@
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar.h>
 #include <llvm/Transforms/Scalar/ADCE.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/GVN.h>
@@ -208,10 +209,27 @@ std::unique_ptr<llvm::TargetMachine> target_machine(const llvm::Function& kernel
       quick ? llvm::CodeGenOptLevel::Less : llvm::CodeGenOptLevel::Default, true));
 }
 
+// The back end's passes without loop strength reduction: it sees no addressing modes in the integers that
+// addresses are here, and gives the loops of single lanes more variables than they had.
+class BackEnd final : public llvm::legacy::PassManagerBase {
+ public:
+  void add(llvm::Pass* pass) override {
+    if (pass->getPassID() == reduction_->getPassID())
+      delete pass;
+    else
+      passes_.add(pass);
+  }
+  void run(llvm::Module& module) { passes_.run(module); }
+
+ private:
+  llvm::legacy::PassManager passes_;
+  const std::unique_ptr<llvm::Pass> reduction_{llvm::createLoopStrengthReducePass()};
+};
+
 bool emit(llvm::Module& module, const llvm::Function& kernel, llvm::TargetMachine& machine,
           llvm::SmallVector<char, 0>& object) {
   llvm::raw_svector_ostream stream(object);
-  llvm::legacy::PassManager passes;
+  BackEnd passes;
   auto& host = static_cast<llvm::CodeGenTargetMachineImpl&>(machine);
   llvm::TargetPassConfig* config = host.createPassConfig(passes);
   config->setDisableVerify(true);

@@ -27,8 +27,13 @@ class Request {
   // before. nullptr: not (yet) compiled, or `at` is not the head of a loop of this kernel's code.
   virtual const Kernel* rest(const Step* at, bool full_wave, uint64_t time) = 0;
 
-  // What a work-group took last in compiled code, in steps of the time stamp counter; 0: not known.
+  // What a work-group takes in compiled code, about, in steps of the time stamp counter; 0: not known.
   std::atomic<uint64_t> group_time{0};
+  void note_group_time(uint64_t time) {
+    // Written only when it changes: all threads read what lies beside it.
+    const uint64_t known = group_time.load(std::memory_order_relaxed);
+    if (time > 2 * known || 2 * time < known) group_time.store(time, std::memory_order_relaxed);
+  }
 };
 
 // Readies LLVM, unless the JIT is off. See Device::prepare_compiler.

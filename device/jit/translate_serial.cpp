@@ -24,8 +24,8 @@ constexpr uint64_t kLanesPerWave = 8;
 // Loops of so few instructions are made several times over, so that what is done once a round costs little.
 constexpr uint32_t kFewInstructions = 24;
 constexpr unsigned kCopies = 4;
-// How many waves believe in what one has found out.
-constexpr uint8_t kBelief = 100;
+// How many waves with doubts (WaveFrame::has_doubts) believe in what one has found out.
+constexpr uint8_t kBelief = 16;
 
 // The mask whose lanes leave the loop with its last instruction, so that it has none of those that stay; -1:
 // not known.
@@ -72,13 +72,16 @@ void Translator::find_serial_loops() {
 
 // At the head of the loop. Other threads change the hint too; whatever it is, the code is right.
 void Translator::choose_serial(Serial& serial) {
-  Block *sooner = block("sooner"), *whole = serial.whole[version_] = block("whole");
+  Block *sooner = block("sooner"), *doubt = block("doubt"), *whole = serial.whole[version_] = block("whole");
   llvm::LoadInst* hint = b_.CreateAlignedLoad(i8_, serial.hint, llvm::Align(1));
   hint->setAtomic(llvm::AtomicOrdering::Monotonic);
   Value* believes = b_.CreateICmpNE(hint, b_.getInt8(0));
   if (!is_full()) believes = b_.CreateAnd(believes, b_.CreateICmpNE(exec(), b_.getInt64(0)));
   b_.CreateCondBr(believes, sooner, whole);
   b_.SetInsertPoint(sooner);
+  Value* doubts = b_.CreateLoad(i8_, field(frame_, offsetof(WaveFrame, has_doubts)));
+  b_.CreateCondBr(b_.CreateICmpNE(doubts, b_.getInt8(0)), doubt, serial.begin);
+  b_.SetInsertPoint(doubt);
   llvm::StoreInst* less =
       b_.CreateAlignedStore(b_.CreateSub(hint, b_.getInt8(1)), serial.hint, llvm::Align(1));
   less->setAtomic(llvm::AtomicOrdering::Monotonic);
@@ -197,7 +200,7 @@ void Translator::translate_serial(uint32_t index) {
   b_.SetInsertPoint(next);
   Value* const remaining = b_.CreateLoad(i64_, left);
   Value* const lane = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, remaining, b_.getTrue());
-  Value* const bit = b_.CreateShl(b_.getInt64(1), lane);
+  const auto bit = [&] { return b_.CreateAnd(remaining, b_.CreateNeg(remaining)); };
   Value* const at_first = b_.CreateLoad(i64_, allowance);
   Value* const own = b_.CreateGEP(i32_, registers_, lane);
   const auto in_wave = [&](unsigned r) { return field(own, size_t{r} * kLanes * 4); };
@@ -207,7 +210,7 @@ void Translator::translate_serial(uint32_t index) {
     put_vgpr(r, splat(is_known ? static_cast<Value*>(b_.getInt32(number)) : b_.CreateLoad(i32_, in_wave(r))));
   });
   each(loop.masks, [&](unsigned code) {
-    Value* own = b_.CreateICmpNE(b_.CreateAnd(before[code], bit), b_.getInt64(0));
+    Value* own = b_.CreateICmpNE(b_.CreateAnd(before[code], bit()), b_.getInt64(0));
     b_.CreateStore(masks.test(code) ? b_.getFalse() : own, bit_of_mask_[code]);
   });
   b_.CreateBr(iterate);
@@ -232,8 +235,9 @@ void Translator::translate_serial(uint32_t index) {
   each(loop.writes & behind.live_in, [&](unsigned r) { b_.CreateStore(first_lane(vgpr(r)), in_wave(r)); });
   each(loop.set_masks, [&](unsigned code) {
     if (!masks.test(code)) return;
-    Value* others = b_.CreateAnd(b_.CreateAlignedLoad(i64_, wave_s(code), llvm::Align(4)), b_.CreateNot(bit));
-    b_.CreateAlignedStore(b_.CreateOr(others, b_.CreateAnd(s64(code), bit)), wave_s(code), llvm::Align(4));
+    Value* others =
+        b_.CreateAnd(b_.CreateAlignedLoad(i64_, wave_s(code), llvm::Align(4)), b_.CreateNot(bit()));
+    b_.CreateAlignedStore(b_.CreateOr(others, b_.CreateAnd(s64(code), bit())), wave_s(code), llvm::Align(4));
   });
   Value* const took = b_.CreateSub(at_first, b_.CreateLoad(i64_, allowance));
   b_.CreateStore(b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, b_.CreateLoad(i64_, longest), took),
