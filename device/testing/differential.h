@@ -32,8 +32,9 @@ struct Setting {
   uint32_t waves = 1;
   bool registers_are_lost = false;  // only memory is compared
   bool begins_full = false;
-  bool exact = false;  // NaNs, too, are the same bit by bit
-  bool quick = false;  // compiled with LLVM's passes left out (Specialisation::quick)
+  bool exact = false;         // NaNs, too, are the same bit by bit
+  bool without_nans = false;  // in what registers and memory hold at first
+  bool quick = false;         // compiled with LLVM's passes left out (Specialisation::quick)
   // Denormals are kept: where they are flushed, LLVM computes with constants as if they were not.
   bool ieee = true, dx10_clamp = true;
   uint32_t branches = 0;  // taken before compiled code goes on; 0: it is there from the beginning
