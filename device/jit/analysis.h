@@ -74,6 +74,10 @@ struct Instruction {
 // What an instruction may write, and whether one register is named as a result.
 VectorSet written_vectors(const Instruction& i);
 bool writes_vector(const Instruction& i, unsigned place);
+// Of a vector memory instruction.
+inline bool writes_memory(const Instruction& i) {
+  return i.step->inst->row->flags & (isa::kStore | isa::kAtomic);
+}
 
 struct Block {
   uint32_t first = 0, count = 0;  // instructions
@@ -108,6 +112,10 @@ struct Flow {
   bool tests_exec = true;  // compare EXEC with all ones after it has been written
 
   const Instruction& last(const Block& block) const { return instructions[block.first + block.count - 1]; }
+  // At a barrier, for example, the function returns; the next block is an entry.
+  bool goes_on_by_entry(const Block& block) const {
+    return last(block).how == How::barrier || last(block).how == How::sleep;
+  }
   // The versions of its successors that version `version` of a block may lead to, as far as its last
   // instruction tells: bit 0 and bit 1.
   unsigned next_versions(const Block& block, unsigned version) const;

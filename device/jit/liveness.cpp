@@ -174,11 +174,6 @@ VectorSet written_vectors(const Instruction& i) {
 
 namespace {
 
-bool goes_on_by_entry(const Flow& flow, const Block& block) {
-  const How end = flow.last(block).how;
-  return end == How::barrier || end == How::sleep;
-}
-
 VectorSet written_in(const Flow& flow, const Block& block) {
   VectorSet written;
   for (uint32_t k = 0; k < block.count; k++) written |= written_vectors(flow.instructions[block.first + k]);
@@ -215,14 +210,14 @@ void give_before_loops(Flow& flow) {
     VectorSet written;
     for (uint32_t b = 0; b < blocks.size(); b++) {
       if (!inside[b]) continue;
-      has_barrier = has_barrier || goes_on_by_entry(flow, blocks[b]);
+      has_barrier = has_barrier || flow.goes_on_by_entry(blocks[b]);
       written |= written_in(flow, blocks[b]);
     }
     if (!has_barrier) continue;
     for (uint32_t b = 0; b < blocks.size(); b++) {
       if (!inside[b]) continue;
       for (const uint32_t from : blocks[b].predecessors)
-        if (!inside[from] && !goes_on_by_entry(flow, blocks[from]))
+        if (!inside[from] && !flow.goes_on_by_entry(blocks[from]))
           blocks[from].given_to_wave |= blocks[b].live_in & ~written;
     }
   }
@@ -248,7 +243,7 @@ VectorSet needed_from(const Flow& flow, uint32_t entry) {
       needed |= read & left;
       left &= ~written;
     }
-    if (goes_on_by_entry(flow, blocks[b])) continue;
+    if (flow.goes_on_by_entry(blocks[b])) continue;
     for (const uint32_t next : blocks[b].successors) {
       const VectorSet more = left & blocks[next].live_in & ~unchanged[next];
       if (more.none()) continue;
@@ -278,7 +273,7 @@ void find_in_wave(Flow& flow) {
   for (bool changed = true; changed;) {
     changed = false;
     for (const Block& block : blocks) {
-      if (goes_on_by_entry(flow, block)) continue;
+      if (flow.goes_on_by_entry(block)) continue;
       VectorSet vectors;
       ScalarSet scalars;
       at_end(flow, block, vectors, scalars);
@@ -299,7 +294,7 @@ bool give_before_barriers(Flow& flow) {
   auto& blocks = flow.blocks;
   bool gives = false;
   for (const Block& block : blocks) {
-    if (!goes_on_by_entry(flow, block) || block.predecessors.size() < 2) continue;
+    if (!flow.goes_on_by_entry(block) || block.predecessors.size() < 2) continue;
     const VectorSet left = block.live_in & ~written_in(flow, block);
     std::vector<VectorSet> held(block.predecessors.size());
     VectorSet in_some;
@@ -307,7 +302,7 @@ bool give_before_barriers(Flow& flow) {
       const Block& from = blocks[block.predecessors[p]];
       ScalarSet scalars;
       at_end(flow, from, held[p], scalars);
-      if (goes_on_by_entry(flow, from))
+      if (flow.goes_on_by_entry(from))
         held[p] = ~VectorSet{};
       else
         in_some |= held[p];

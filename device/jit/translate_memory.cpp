@@ -323,10 +323,13 @@ llvm::Value* Translator::shaped_bases(const Instruction& i, const AddressShape& 
 void Translator::leave_unless(const Instruction& i, Value* good) {
   if (!good || (llvm::isa<llvm::ConstantInt>(good) && llvm::cast<llvm::ConstantInt>(good)->isOne())) return;
   Block* on = block("shaped");
-  Block* otherwise = block("otherwise");
+  Block* otherwise = checkpoint_ != kNowhere ? restart() : block("otherwise");
   llvm::MDBuilder weights(context_);
   b_.CreateCondBr(good, on, otherwise, weights.createLikelyBranchWeights());
+  b_.SetInsertPoint(on);
+  if (checkpoint_ != kNowhere) return;
   b_.SetInsertPoint(otherwise);
+  b_.CreateStore(b_.CreateAdd(b_.CreateLoad(i64_, count_), b_.getInt64(number(i) - first_)), count_);
   store_live(i.live, i.s_live);
   leave(Exit::none, step_address(i), kInterpret);
   b_.SetInsertPoint(on);

@@ -8,13 +8,6 @@
 
 namespace morgana::device::jit {
 
-namespace {
-
-// A memory instruction.
-bool writes_memory(const Instruction& i) { return i.step->inst->row->flags & (isa::kStore | isa::kAtomic); }
-
-}  // namespace
-
 // A row of dwords; past the caches when `streams`, if any, says so.
 void Translator::store_row(Value* row, Value* to, Value* streams) {
   const auto store = [&] { b_.CreateAlignedStore(row, to, llvm::Align(1)); };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "device/jit/join_halves.h"
@@ -64,6 +65,7 @@ llvm::Function* Translator::translate() {
           (version ? "full" : "at") + std::to_string(flow_.instructions[flow_.blocks[i].first].at);
       blocks_.push_back(shapes_.is_reached(i, version) ? block(name.c_str()) : nullptr);
     }
+  checkpoint_at_end_.assign(blocks_.size(), kNowhere);
   b_.SetInsertPoint(prologue_);
   choose_homes();
   make_registers();
@@ -350,6 +352,7 @@ void Translator::translate_block(uint32_t index) {
   if (const auto serial = serial_.find(index); serial != serial_.end()) choose_serial(serial->second);
   if (is_full() && guest.is_loop_header) put_carried(index);
   in_wave_ = guest.in_wave, s_in_wave_ = guest.s_in_wave;
+  checkpoint_ = checkpoint_of(index);
   first_ = guest.first;
   index_.clear();
   for (uint32_t i = 0; i < guest.count; i++) {
@@ -357,11 +360,46 @@ void Translator::translate_block(uint32_t index) {
     Value* const holds = supposed(instruction);
     translate_instruction(instruction);
     set_supposed(instruction, holds);
+    if (instruction.how == How::call_all || (instruction.how == How::memory && writes_memory(instruction)) ||
+        (written_vectors(instruction) & homes_).any())
+      checkpoint_ = kNowhere;
     in_wave_ &= ~written_vectors(instruction);
     s_in_wave_ &= instruction.how == How::call_all ? ScalarSet{} : ~instruction.s_writes;
   }
-  if ((guest.given_to_wave & ~in_wave_).any()) store_live(guest.given_to_wave, {});
+  if ((guest.given_to_wave & ~in_wave_).any()) {
+    store_live(guest.given_to_wave, {});
+    checkpoint_ = kNowhere;
+  }
+  checkpoint_at_end_[2 * index + version_] = checkpoint_;
   finish_block(index);
+}
+
+// The entry from which the way to this block always comes, having changed neither memory nor the Wave.
+uint32_t Translator::checkpoint_of(uint32_t index) const {
+  const bool is_entry = std::find(entries_.begin(), entries_.end(), 2 * index + version_) != entries_.end();
+  std::optional<uint32_t> common;
+  if (is_entry) common = index;
+  for (const uint32_t p : flow_.blocks[index].predecessors) {
+    if (flow_.goes_on_by_entry(flow_.blocks[p])) continue;
+    for (const uint32_t from : {2 * p, 2 * p + 1})
+      if (blocks_[from] && common.value_or(checkpoint_at_end_[from]) == checkpoint_at_end_[from])
+        common = checkpoint_at_end_[from];
+      else if (blocks_[from])
+        return kNowhere;
+  }
+  return common.value_or(kNowhere);
+}
+
+// Where the interpreter begins anew what has been executed from the checkpoint on.
+llvm::BasicBlock* Translator::restart() {
+  Block*& made = restarts_[checkpoint_];
+  if (made) return made;
+  made = block("restart");
+  const llvm::IRBuilder<>::InsertPointGuard guard(b_);
+  b_.SetInsertPoint(made);
+  b_.CreateStore(b_.getInt64(0), count_);
+  leave(Exit::none, step_address(flow_.instructions[flow_.blocks[checkpoint_].first]), kInterpret);
+  return made;
 }
 
 // At the head of a loop: vectors that follow from their first lane, so that this is all that goes round.
@@ -516,6 +554,7 @@ void Translator::run_single(const Instruction& i) {
 }
 
 void Translator::call(const Instruction& i) {
+  checkpoint_ = kNowhere;
   const auto each = [&](const Span* spans, int count, const auto& action) {
     for (int s = 0; s < count; s++)
       for (unsigned r = 0; r < spans[s].count; r++) action(spans[s].first + r);

@@ -71,6 +71,8 @@ class Translator {
   void leave(Exit why, Value* step, uint32_t entry);
   void give_way(uint32_t to);
   void put_carried(uint32_t index);
+  uint32_t checkpoint_of(uint32_t index) const;
+  Block* restart();
   uint32_t entry_of(uint32_t to) const;
   void subroutine(const Instruction& i);
   void ret(const Instruction& i);
@@ -224,6 +226,12 @@ class Translator {
   std::vector<Value*> loaded_rows_;  // where this block has loaded rows from
   VectorSet in_wave_;                // registers whose values the Wave holds too, where code is being made
   ScalarSet s_in_wave_;
+  // The entry block from which nothing has changed memory or the Wave, where code is being made, and at the
+  // ends of blocks by version. What gives a wave up there leaves it as it was.
+  static constexpr uint32_t kNowhere = ~0u;
+  uint32_t checkpoint_ = kNowhere;
+  std::vector<uint32_t> checkpoint_at_end_;
+  std::map<uint32_t, Block*> restarts_;
   std::vector<const Step*> singles_;
 };
 

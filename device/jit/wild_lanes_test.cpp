@@ -118,5 +118,54 @@ TEST(WildLanes, OffsetsThatWrap) {
   }
 }
 
+// What was expected to be a row wraps: at first, when the wave begins anew in the interpreter, as nothing has
+// been changed; behind the store, when it goes on there.
+//   v_lshl_add_u32 v1, v0, 2, s2
+//   v_mov_b32 v9, v0
+//   v_mov_b32 v0, 5
+//   s_mov_b32 s2, 1
+//   global_load_dword v2, v1, s[10:11]
+//   s_waitcnt vmcnt(0)
+//   v_add_u32 v2, 1, v2
+//   global_store_dword v1, v2, s[10:11]
+//   v_lshl_add_u32 v4, v9, 2, s3
+//   global_load_dword v5, v4, s[10:11]
+//   s_waitcnt vmcnt(0)
+TEST(WildLanes, RowsThatWrap) {
+  constexpr size_t kFar = size_t{1} << 32;
+  Room room(kFar + kPage);
+  ASSERT_TRUE(room.exists());
+  RigOptions options;
+  options.begins_full = true;
+  WaveRig rig(Target::gfx950,
+              dwords_of_hex("0100fdd100050900 0003127e 8502007e 810082be 008050dc01000a02 700f8cbf 81040468"
+                            "008070dc01020a00 0400fdd109050d00 008050dc04000a05 700f8cbf"),
+              options);
+  for (const uint32_t first : {0u, 0xffff'ff80u})
+    for (const uint32_t second : {0u, 0xffff'ff80u}) {
+      std::vector<uint32_t> left[2];
+      for (const bool compiled : {false, true}) {
+        for (const size_t page : {size_t{0}, kFar}) room.map(page);
+        rig.restart();
+        rig.wave().instructions = 0;
+        const uint64_t base = room.base() + 128;
+        std::memcpy(&rig.s(10), &base, 8);
+        rig.s(2) = first;
+        rig.s(3) = second;
+        EXPECT_EQ(compiled ? rig.run_compiled() : rig.run_interpreted(), Exit::ended);
+        if (compiled) EXPECT_NE(rig.kernel(), nullptr) << rig.why_interpreted();
+        for (const int r : {0, 1, 2, 4, 5, 9})
+          for (int lane = 0; lane < kLanes; lane++) left[compiled].push_back(rig.v(r, lane));
+        for (const size_t page : {size_t{0}, kFar}) {
+          const auto* const dwords = reinterpret_cast<const uint32_t*>(room.base() + page);
+          left[compiled].insert(left[compiled].end(), dwords, dwords + kPage / 4);
+        }
+        left[compiled].push_back(rig.s(2));
+        left[compiled].push_back(static_cast<uint32_t>(rig.wave().instructions));
+      }
+      EXPECT_EQ(left[0], left[1]) << first << " " << second;
+    }
+}
+
 }  // namespace
 }  // namespace morgana::device
