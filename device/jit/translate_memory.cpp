@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "device/jit/memory_access.h"
@@ -82,21 +83,62 @@ void Translator::guarded(const Instruction& i, Value* good, llvm::function_ref<v
   forget_unmasked(i);
 }
 
+namespace {
+
+unsigned scratch_dwords(const isa::Inst& inst) {
+  return inst.row->flags & isa::kStore ? inst.src[1].dwords : inst.dst[0].dwords;
+}
+
+// The SGPR that the offset in scratch is counted from, kNoBase without one; nullopt: it depends on more.
+constexpr unsigned kNoBase = ~0u;
+std::optional<unsigned> scratch_base(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  if (i.how != How::memory || inst.row->format != isa::Format::SCRATCH) return std::nullopt;
+  if (i.step->kind[0] != Source::none || inst.offset % 4 != 0) return std::nullopt;
+  if (i.step->kind[2] == Source::none) return kNoBase;
+  return inst.src[2].code < 106 ? std::optional<unsigned>(inst.src[2].code) : std::nullopt;
+}
+
+}  // namespace
+
+// Whether the access is known to lie in scratch: one comparison says it of all those at the same SGPR until
+// that changes, or the block ends.
+bool Translator::is_in_scratch(const Instruction& i) {
+  const std::optional<unsigned> base = scratch_base(i);
+  if (!base) return false;
+  uint32_t& checked = checked_scratch_[*base];
+  if (number(i) < checked) return true;
+  const auto& block = flow_.blocks[flow_.block_of(flow_.instructions[first_].at)];
+  int64_t begin = i.step->inst->offset, end = begin;
+  for (checked = number(i); checked < block.first + block.count; checked++) {
+    const Instruction& next = flow_.instructions[checked];
+    if (scratch_base(next) == base) {
+      begin = std::min<int64_t>(begin, next.step->inst->offset);
+      end = std::max<int64_t>(end, next.step->inst->offset + 4 * scratch_dwords(*next.step->inst));
+    }
+    if (next.how == How::call_all || (*base != kNoBase && next.s_writes.test(*base))) break;
+  }
+  Value* first = b_.getInt32(static_cast<uint32_t>(begin));
+  if (*base != kNoBase) first = b_.CreateAdd(first, scalar_source(i, 2, 1));
+  Value* size = b_.CreateZExt(b_.CreateLoad(i32_, field(wave_, offsetof(Wave, scratch_lane_bytes))), i64_);
+  Value* behind = b_.CreateAdd(b_.CreateZExt(first, i64_), b_.getInt64(static_cast<uint64_t>(end - begin)));
+  leave_unless(i, b_.CreateAnd(b_.CreateICmpULE(behind, size),
+                               b_.CreateICmpEQ(b_.CreateAnd(first, 3), b_.getInt32(0))));
+  return true;
+}
+
 // Dwords at an offset that all lanes share are neighbours in memory (device/dispatch/scratch.h).
 void Translator::scratch(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   const bool stores = inst.row->flags & isa::kStore;
   const bool varies = i.step->kind[0] != Source::none;
   if ((varies && !shapes_.is_uniform(number(i), version_)) || (!stores && i.is_result_dead)) return call(i);
-  const unsigned dwords = stores ? inst.src[1].dwords : inst.dst[0].dwords;
+  const unsigned dwords = scratch_dwords(inst);
+  const bool is_checked = is_in_scratch(i);
   Value* offset = b_.getInt32(static_cast<uint32_t>(inst.offset));
   if (i.step->kind[2] != Source::none) offset = b_.CreateAdd(offset, scalar_source(i, 2, 1));
   if (varies) offset = b_.CreateAdd(offset, b_.CreateExtractElement(vgpr(place(inst.src[0])), uint64_t{0}));
-  Value* end = b_.CreateAdd(b_.CreateZExt(offset, i64_), b_.getInt64(4 * dwords));
-  Value* size = b_.CreateZExt(b_.CreateLoad(i32_, field(wave_, offsetof(Wave, scratch_lane_bytes))), i64_);
-  Value* good =
-      b_.CreateAnd(b_.CreateICmpULE(end, size), b_.CreateICmpEQ(b_.CreateAnd(offset, 3), b_.getInt32(0)));
-  guarded(i, good, [&] {
+  const auto move = [&] {
     Value* row = b_.CreateGEP(i8_, b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, scratch))),
                               b_.CreateShl(b_.CreateZExt(offset, i64_), 6));
     for (unsigned d = 0; d < dwords; d++) {
@@ -110,7 +152,13 @@ void Translator::scratch(const Instruction& i) {
         value = b_.CreateSelect(exec_lanes(), value, b_.CreateAlignedLoad(lanes_, at, llvm::Align(64)));
       b_.CreateAlignedStore(value, at, llvm::Align(64));
     }
-  });
+  };
+  if (is_checked) return move();
+  Value* end = b_.CreateAdd(b_.CreateZExt(offset, i64_), b_.getInt64(4 * dwords));
+  Value* size = b_.CreateZExt(b_.CreateLoad(i32_, field(wave_, offsetof(Wave, scratch_lane_bytes))), i64_);
+  guarded(i,
+          b_.CreateAnd(b_.CreateICmpULE(end, size), b_.CreateICmpEQ(b_.CreateAnd(offset, 3), b_.getInt32(0))),
+          move);
 }
 
 void Translator::memory(const Instruction& i) {

@@ -349,6 +349,7 @@ void Translator::translate_block(uint32_t index) {
   if (is_full()) b_.CreateStore(b_.getInt64(~uint64_t{0}), exec_);
   std::fill(unmasked_.begin(), unmasked_.end(), nullptr);
   loaded_rows_.clear();
+  checked_scratch_.clear();
   if (const auto serial = serial_.find(index); serial != serial_.end()) choose_serial(serial->second);
   if (is_full() && guest.is_loop_header) put_carried(index);
   in_wave_ = guest.in_wave, s_in_wave_ = guest.s_in_wave;

@@ -139,6 +139,7 @@ class Translator {
   void memory(const Instruction& i);
   void lds_add(const Instruction& i);
   void scratch(const Instruction& i);
+  bool is_in_scratch(const Instruction& i);
   Value* lds_limit();
   Value* shaped_bases(const Instruction& i, const AddressShape& shape, const int64_t* offset, unsigned parts,
                       Value* (*at)[4]);
@@ -224,7 +225,9 @@ class Translator {
   enum class Fetch : uint8_t { none, ahead, beside };
   std::vector<Fetch> fetch_;         // by instruction: what a load of a row fetches besides
   std::vector<Value*> loaded_rows_;  // where this block has loaded rows from
-  VectorSet in_wave_;                // registers whose values the Wave holds too, where code is being made
+  // Instructions of this block before which accesses at an SGPR's offset are known to lie in scratch.
+  std::map<unsigned, uint32_t> checked_scratch_;
+  VectorSet in_wave_;  // registers whose values the Wave holds too, where code is being made
   ScalarSet s_in_wave_;
   // The entry block from which nothing has changed memory or the Wave, where code is being made, and at the
   // ends of blocks by version. What gives a wave up there leaves it as it was.

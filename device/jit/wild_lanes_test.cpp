@@ -167,5 +167,45 @@ TEST(WildLanes, RowsThatWrap) {
     }
 }
 
+// One comparison stands for all accesses at s3: inside, across the end, misaligned, beyond it, below it.
+//   scratch_store_dword off, v1, s3 offset:8
+//   v_add_u32 v1, 1, v1
+//   scratch_store_dword off, v1, s3 offset:60
+//   scratch_load_dword v2, off, s3 offset:8
+//   s_mov_b32 s3, 4
+//   scratch_load_dwordx2 v[4:5], off, s3 offset:4
+//   s_waitcnt vmcnt(0)
+TEST(WildLanes, ScratchAtOneRegister) {
+  constexpr uint32_t kBytes = 64;
+  RigOptions options;
+  options.private_bytes = kBytes;
+  for (const bool is_full : {false, true}) {
+    options.begins_full = is_full;
+    WaveRig rig(Target::gfx950,
+                dwords_of_hex("084070dc00010300 81020268 3c4070dc00010300 084050dc00000302 840083be"
+                              "044054dc00000304 700f8cbf"),
+                options);
+    for (const uint32_t base : {0u, 4u, 2u, 4096u, ~3u}) {
+      std::vector<uint32_t> left[2];
+      for (const bool compiled : {false, true}) {
+        rig.restart();
+        auto* const scratch = reinterpret_cast<uint32_t*>(rig.wave().scratch);
+        const size_t dwords = size_t{rig.wave().scratch_lane_bytes} / 4 * kLanes;
+        for (size_t i = 0; i < dwords; i++) scratch[i] = static_cast<uint32_t>(i);
+        rig.s(3) = base;
+        for (int lane = 0; lane < kLanes; lane++) rig.v(1, lane) = 1000 + static_cast<uint32_t>(lane);
+        left[compiled].push_back(
+            static_cast<uint32_t>(compiled ? rig.run_compiled() : rig.run_interpreted()));
+        if (compiled) EXPECT_NE(rig.kernel(), nullptr) << rig.why_interpreted();
+        left[compiled].push_back(static_cast<uint32_t>(rig.fault().kind));
+        left[compiled].insert(left[compiled].end(), scratch, scratch + dwords);
+        for (const int r : {1, 2, 4, 5})
+          for (int lane = 0; lane < kLanes; lane++) left[compiled].push_back(rig.v(r, lane));
+      }
+      EXPECT_EQ(left[0], left[1]) << is_full << " " << base;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace morgana::device
