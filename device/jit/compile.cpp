@@ -39,6 +39,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
+#include "device/jit/hide_constants.h"
 #include "device/jit/join_halves.h"
 #include "device/jit/kernel.h"
 #include "device/jit/lane_values.h"
@@ -147,7 +148,8 @@ void strip(llvm::Module& module, const llvm::Function* kernel) {
     if (global.use_empty() && global.isDeclaration()) global.eraseFromParent();
 }
 
-void optimise(llvm::Module& module, llvm::Function& kernel, llvm::TargetMachine& machine, bool quick) {
+void optimise(llvm::Module& module, llvm::Function& kernel, llvm::TargetMachine& machine, Mode mode,
+              bool quick) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager graphs;
@@ -163,6 +165,7 @@ void optimise(llvm::Module& module, llvm::Function& kernel, llvm::TargetMachine&
   // Twice: the first pass finds the pointers to operands, after which the operands can be promoted too.
   f.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   f.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  f.addPass(HideConstantsPass(mode));
   f.addPass(llvm::EarlyCSEPass());
   if (!quick) {
     f.addPass(JoinRowsPass());
@@ -180,6 +183,7 @@ void optimise(llvm::Module& module, llvm::Function& kernel, llvm::TargetMachine&
   if (!quick) f.addPass(SinkColdPass());
   const std::string_view host = level().name;
   f.addPass(SplitWavesPass(host == "avx512" ? 4 : host == "avx2" ? 8 : 16));
+  f.addPass(HideConstantsPass(mode));
   f.addPass(OpaqueMasksPass());
 
   llvm::ModulePassManager m;
@@ -380,7 +384,7 @@ std::optional<Error> generate(const Library& library, const Flow& flow, Target t
   module->setTargetTriple(machine->getTargetTriple());
   if (!options().jit_dump.empty() && llvm::verifyModule(*module, &llvm::errs()))
     return failed("invalid code");
-  optimise(*module, *function, *machine, key.quick);
+  optimise(*module, *function, *machine, Mode{key.mode}, key.quick);
   dump(*module, address, "opt");
   const double optimised = cpu_milliseconds();
 
@@ -535,7 +539,7 @@ void warm_up() {
     if (machine == nullptr) return;  // nor will any kernel be compiled
     module->setDataLayout(machine->createDataLayout());
     module->setTargetTriple(machine->getTargetTriple());
-    optimise(*module, *sample, *machine, false);
+    optimise(*module, *sample, *machine, Mode{}, false);
     llvm::SmallVector<char, 0> object;
     (void)emit(*module, *sample, *machine, object);
     (void)linker();

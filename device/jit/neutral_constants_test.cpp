@@ -33,6 +33,15 @@ constexpr Case kCases[] = {
     {"v_mul_legacy_f32 v6, 11, v2", "8b040c08"},
     {"v_fract_f32 v6, 60", "bc360c7e"},
     {"v_max_f32 v6, 9, v2", "89040c16"},
+    // In registers.
+    {"v_mov_b32 v7, 1.0; v_mul_f32 v6, v7, v2", "f2020e7e 07050c0a"},
+    {"s_mov_b32 s4, 1.0; v_mul_f32 v6, s4, v2", "f20084be 04040c0a"},
+    {"s_mov_b32 s4, -1.0; v_mul_f32 v6, v2, s4", "f30084be 060005d102090000"},
+    {"v_mov_b32 v7, 0x3c003c00; v_pk_mul_f16 v6, v3, v7", "ff020e7e003c003c 064090d3030f0218"},
+    {"s_mov_b32 s4, 0; s_mov_b32 s5, 0x3ff00000; v_mul_f64 v[6:7], v[4:5], s[4:5]",
+     "800084be ff0085be0000f03f 060081d204090000"},
+    {"s_mov_b32 s4, 9; v_mul_f32 v6, s4, 4.0", "890084be 060005d104ec0100"},
+    {"v_mov_b32 v7, 0x80000000; v_fma_f32 v6, v2, 1.0, v7", "ff020e7e00000080 0600cbd102e51d04"},
 };
 
 // Both signs of each.

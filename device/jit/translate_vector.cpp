@@ -8,7 +8,6 @@
 
 #include "device/interp/code.h"
 #include "device/jit/join_halves.h"
-#include "device/jit/opaque_masks.h"
 #include "device/jit/translator.h"
 #include "device/program/constants.h"
 
@@ -33,77 +32,7 @@ bool is_wide(Type type) {
 
 constexpr uint32_t kSign = 0x80000000u;
 
-// Which constant, zero or one of either sign, as source `source` leaves the others as they are.
-enum class Neutral : uint8_t { none, zero, one };
-Neutral neutral(Op op, int source) {
-  switch (op) {
-    case Op::v_mul_f16:
-    case Op::v_mul_f32:
-    case Op::v_mul_f64:
-    case Op::v_mul_legacy_f32:
-    case Op::v_pk_mul_f16:
-    case Op::v_pk_mul_f32: return Neutral::one;
-    case Op::v_add_f16:
-    case Op::v_add_f32:
-    case Op::v_add_f64:
-    case Op::v_pk_add_f16:
-    case Op::v_pk_add_f32:
-    case Op::v_sub_f16:
-    case Op::v_sub_f32:
-    case Op::v_subrev_f16:
-    case Op::v_subrev_f32: return Neutral::zero;
-    case Op::v_fma_f16:
-    case Op::v_fma_legacy_f16:
-    case Op::v_fma_f32:
-    case Op::v_fma_f64:
-    case Op::v_fmaak_f32:
-    case Op::v_mad_f16:
-    case Op::v_mad_legacy_f16:
-    case Op::v_mad_f32:
-    case Op::v_mad_legacy_f32:
-    case Op::v_madak_f16:
-    case Op::v_madak_f32:
-    case Op::v_pk_fma_f16:
-    case Op::v_pk_fma_f32: return source == 2 ? Neutral::zero : Neutral::none;
-    default: return Neutral::none;
-  }
-}
-
-// Whether the constant in `bits` is that one, or for packed numbers has it.
-bool is_neutral(Neutral wanted, Type type, uint64_t bits, int dwords) {
-  if (wanted == Neutral::none) return false;
-  const bool packed = is_packed_half(type) || is_packed_word(type);
-  const int size = is_half(type) || is_packed_half(type) ? 16 : is_wide(type) ? 64 : 32;
-  const uint64_t one = size == 16 ? 0x3c00 : size == 32 ? 0x3f800000 : 0x3ff0'0000'0000'0000;
-  for (int at = 0; at < (packed ? 32 * dwords : size); at += size) {
-    const uint64_t magnitude = bits >> at & (~uint64_t{0} >> (65 - size));
-    if (magnitude == (wanted == Neutral::one ? one : 0)) return true;
-  }
-  return false;
-}
-
-bool is_denormal(Type type, uint64_t bits) {
-  const int size = is_wide(type) ? 64 : 32;
-  const uint64_t magnitude = bits & (~uint64_t{0} >> (65 - size));
-  return magnitude != 0 && magnitude >> (size == 64 ? 52 : 23) == 0;
-}
-
 }  // namespace
-
-// Constants with which LLVM would compute something else than the wave: it takes x * 1.0 for x, which is
-// wrong where that flushes denormals or quiets a NaN, and knows nothing of flushing when both operands are
-// constants.
-bool Translator::is_hidden(const isa::Inst& inst, int source, uint64_t bits, int dwords) const {
-  const Type type = inst.row->src[source];
-  if (is_neutral(neutral(inst.row->op, source), type, bits, dwords)) return true;
-  const Mode mode{key_.mode};
-  if (type == Type::f32 || type == Type::pk_f32) return mode.denorm32() != 3 && is_denormal(type, bits);
-  return type == Type::f64 && mode.denorm16_64() != 3 && is_denormal(type, bits);
-}
-llvm::Value* Translator::hidden(llvm::ConstantInt* constant) {
-  llvm::IRBuilder<> at(prologue_, prologue_->getFirstInsertionPt());
-  return opaque(at, constant);
-}
 
 // Dword `word` of source `source` for all lanes.
 llvm::Value* Translator::vector_source(const Instruction& i, int source, int word) {
@@ -112,8 +41,6 @@ llvm::Value* Translator::vector_source(const Instruction& i, int source, int wor
   if (!operand.is_scalar()) return active_vgpr(place(operand) + static_cast<unsigned>(word));
   const int dwords = i.vector && i.vector->src_registers[source] == 2 ? 2 : 1;
   Value* value = scalar_source(i, source, dwords);
-  if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value); constant && i.how == How::vector)
-    if (is_hidden(inst, source, constant->getZExtValue(), dwords)) value = hidden(constant);
   if (dwords == 2) value = b_.CreateTrunc(word ? b_.CreateLShr(value, 32) : value, i32_);
   return splat(value);
 }

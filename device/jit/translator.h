@@ -130,8 +130,6 @@ class Translator {
   bool truth_table(const Instruction& i);
   void lane(const Instruction& i);
   // A constant of which LLVM knows nothing; which ones have to be.
-  Value* hidden(llvm::ConstantInt* constant);
-  bool is_hidden(const isa::Inst& inst, int source, uint64_t bits, int dwords) const;
   Value* vector_source(const Instruction& i, int source, int word);
   void apply_modifiers(const Instruction& i, int source, int registers, Value** words);
   void write_result(const Instruction& i, unsigned count, Value** words);

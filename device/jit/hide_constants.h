@@ -1,0 +1,23 @@
+// Constants with which LLVM would compute something else than the wave. It takes x * 1.0 and x + 0.0 for x,
+// which is wrong where they flush denormals or quiet a NaN, and when all operands are constants it flushes
+// nothing.
+#pragma once
+
+#include <llvm/IR/PassManager.h>
+
+#include "device/wave.h"
+
+namespace morgana::device::jit {
+
+// Before the passes that evaluate constants, and again where more functions have been inlined. What follows
+// from different constants by several ways is not found.
+class HideConstantsPass : public llvm::PassInfoMixin<HideConstantsPass> {
+ public:
+  explicit HideConstantsPass(Mode mode) : mode_(mode) {}
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
+
+ private:
+  Mode mode_;
+};
+
+}  // namespace morgana::device::jit
