@@ -194,6 +194,7 @@ Setting setting_of(const RandomKernel& kernel, uint64_t seed) {
   if (random.one_in(3)) {
     setting.ieee = random.one_in(2);
     setting.dx10_clamp = random.one_in(2);
+    setting.flushes = random.one_in(2);
   }
   return setting;
 }
@@ -211,6 +212,7 @@ Comparison compare_tiers(Target target, const std::vector<uint32_t>& code, const
   options.quick = setting.quick;
   options.ieee = setting.ieee;
   options.dx10_clamp = setting.dx10_clamp;
+  if (setting.flushes) options.float_mode = 0;
   WaveRig rig(target, code, options);
   Comparison result;
   for (uint32_t n = 0; n < states; n++) {
@@ -273,9 +275,10 @@ std::string minimised(RandomKernel kernel, const Setting& first) {
     setting = before;
     kernel.stores_registers = stored;
   }
-  if (!setting.ieee || !setting.dx10_clamp) {
+  if (!setting.ieee || !setting.dx10_clamp || setting.flushes) {
     const Setting before = setting;
     setting.ieee = setting.dx10_clamp = true;
+    setting.flushes = false;
     if (verdict() != Verdict::differs) setting = before;
   }
   if (setting.waves > 1) {
@@ -328,10 +331,11 @@ std::string minimised(RandomKernel kernel, const Setting& first) {
   std::string hex;
   for (const uint32_t word : code) hex += fmt::format("{:08x} ", word);
   return fmt::format(
-      "{} seed {} waves {} lost {} full {} quick {} IEEE {} DX10 {} after {} branches: {}\n  {}\n{}",
+      "{} seed {} waves {} lost {} full {} quick {} IEEE {} DX10 {} flushes {} after {} branches: {}\n  "
+      "{}\n{}",
       info(kernel.target).name, setting.seed, setting.waves, int{setting.registers_are_lost},
       int{setting.begins_full}, int{setting.quick}, int{setting.ieee}, int{setting.dx10_clamp},
-      setting.branches, difference.what, hex, listing(kernel.target, code));
+      int{setting.flushes}, setting.branches, difference.what, hex, listing(kernel.target, code));
 }
 
 }  // namespace morgana::device

@@ -35,8 +35,8 @@ struct Setting {
   bool exact = false;         // NaNs, too, are the same bit by bit
   bool without_nans = false;  // in what registers and memory hold at first
   bool quick = false;         // compiled with LLVM's passes left out (Specialisation::quick)
-  // Denormals are kept: where they are flushed, LLVM computes with constants as if they were not.
   bool ieee = true, dx10_clamp = true;
+  bool flushes = false;   // denormals, of all types
   uint32_t branches = 0;  // taken before compiled code goes on; 0: it is there from the beginning
   bool operator==(const Setting&) const = default;
 };
