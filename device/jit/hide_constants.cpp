@@ -29,9 +29,13 @@ class Hider {
         if (!computes(i)) continue;
         for (llvm::Use& use : i.operands()) {
           if (!use->getType()->isFPOrFPVectorTy()) continue;
-          const llvm::APFloat* number = number_of(use);
+          Constant* const constant = constant_of(use, kDepth);
+          if (constant == nullptr) continue;
+          const llvm::APFloat* number = number_of(constant);
           if (number && (is_neutral(i, use.getOperandNo(), *number) || is_flushed(*number)))
             use.set(hidden(*number, use->getType()));
+          else if (!number && has_flushed_lanes(*constant))
+            use.set(hidden_lanes(*constant));
         }
       }
   }
@@ -67,12 +71,21 @@ class Hider {
     return (is_float && mode_.denorm32() != 3) || (is_double && mode_.denorm16_64() != 3);
   }
 
-  // The number in all lanes, if it follows from constants.
-  const llvm::APFloat* number_of(Value* value) {
-    Constant* constant = constant_of(value, kDepth);
-    if (constant && constant->getType()->isVectorTy()) constant = constant->getSplatValue(true);
+  // The number in all lanes.
+  static const llvm::APFloat* number_of(const Constant* constant) {
+    if (constant->getType()->isVectorTy()) constant = constant->getSplatValue(true);
     const auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
     return number ? &number->getValueAPF() : nullptr;
+  }
+
+  // Work-item ids are denormals.
+  bool has_flushed_lanes(const Constant& constant) const {
+    const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(constant.getType());
+    for (unsigned lane = 0; vector && lane < vector->getNumElements(); lane++) {
+      const auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant.getAggregateElement(lane));
+      if (number && is_flushed(number->getValueAPF())) return true;
+    }
+    return false;
   }
 
   Constant* constant_of(Value* value, int depth) {
@@ -105,6 +118,16 @@ class Hider {
     Value* value = b.CreateBitCast(opaque(b, b.getInt(number.bitcastToAPInt())), type->getScalarType());
     const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
     return vector ? b.CreateVectorSplat(vector->getNumElements(), value) : value;
+  }
+
+  Value* hidden_lanes(Constant& constant) {
+    llvm::BasicBlock& entry = function_.getEntryBlock();
+    llvm::IRBuilder<> b(&entry, entry.getFirstInsertionPt());
+    const auto* vector = llvm::cast<llvm::FixedVectorType>(constant.getType());
+    const unsigned lanes = vector->getNumElements(), bits = vector->getScalarSizeInBits();
+    Value* const none = b.CreateVectorSplat(lanes, opaque(b, b.getIntN(bits, 0)));
+    return b.CreateBitCast(b.CreateXor(b.CreateBitCast(&constant, none->getType()), none),
+                           constant.getType());
   }
 
   llvm::Function& function_;

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <vector>
+
 #include "device/testing/wave_rig.h"
 
 namespace morgana::device {
@@ -72,10 +75,23 @@ void fill(WaveRig& rig) {
 // FLOAT_MODE: denormals kept, flushed in f32, flushed.
 class NeutralConstants : public testing::TestWithParam<uint32_t> {};
 
+// The work-item ids, known constants of the lanes, are denormals.
+constexpr Case kIdCases[] = {
+    {"v_mul_f32 v6, 4.0, v0", "f6000c0a"},
+    {"v_add_f32 v6, v0, v0", "00010c02"},
+    {"v_fract_f32 v6, v0", "00370c7e"},
+    {"v_mov_b32 v8, v0; v_mov_b32 v9, 0; v_mul_f64 v[6:7], v[8:9], 4.0",
+     "0003107e 8002127e 060081d208ed0100"},
+};
+
 TEST_P(NeutralConstants, TheOperationIsDone) {
-  for (const Case& one : kCases) {
+  std::vector<Case> cases(std::begin(kCases), std::end(kCases));
+  cases.insert(cases.end(), std::begin(kIdCases), std::end(kIdCases));
+  for (size_t n = 0; n < cases.size(); n++) {
+    const Case& one = cases[n];
     RigOptions options;
     options.float_mode = GetParam();
+    options.begins_full = n >= std::size(kCases);
     WaveRig rig(Target::gfx900, dwords_of_hex(one.hex), options);
     std::vector<uint32_t> results[2];
     for (const bool compiled : {false, true}) {

@@ -146,6 +146,7 @@ void Translator::make_registers() {
   }
   exec_ = scalars_[126] = b_.CreateAlloca(i64_, nullptr, "exec");
   scc_ = b_.CreateAlloca(i32_, nullptr, "scc");
+  began_with_ = b_.CreateAlloca(i64_, nullptr, "began_with");
   count_ = b_.CreateAlloca(i64_, nullptr, "count");
   b_.CreateStore(b_.getInt64(0), count_);
   steps_ = b_.CreateLoad(ptr_, field(frame_, offsetof(WaveFrame, steps)), "steps");
@@ -172,6 +173,9 @@ void Translator::make_entries() {
     const auto& guest = flow_.blocks[entries_[e] / 2];
     load_live(e == 0 ? guest.live_in : guest.needed, guest.s_live_in);
     if (e == 0) enter_beginning();
+    const bool is_full = entries_[e] & 1;
+    Value* const exec = is_full ? static_cast<Value*>(b_.getInt64(~uint64_t{0})) : b_.CreateLoad(i64_, exec_);
+    b_.CreateStore(exec, began_with_);
     b_.CreateBr(blocks_[entries_[e]]);
   }
   b_.SetInsertPoint(nowhere);
@@ -375,7 +379,8 @@ void Translator::translate_block(uint32_t index) {
   finish_block(index);
 }
 
-// The entry from which the way to this block always comes, having changed neither memory nor the Wave.
+// The entry from which the way to this block always comes, having changed neither memory nor the Wave but for
+// EXEC.
 uint32_t Translator::checkpoint_of(uint32_t index) const {
   const bool is_entry = std::find(entries_.begin(), entries_.end(), 2 * index + version_) != entries_.end();
   std::optional<uint32_t> common;
@@ -399,6 +404,7 @@ llvm::BasicBlock* Translator::restart() {
   const llvm::IRBuilder<>::InsertPointGuard guard(b_);
   b_.SetInsertPoint(made);
   b_.CreateStore(b_.getInt64(0), count_);
+  b_.CreateAlignedStore(b_.CreateLoad(i64_, began_with_), wave_s(126), llvm::Align(8));
   leave(Exit::none, step_address(flow_.instructions[flow_.blocks[checkpoint_].first]), kInterpret);
   return made;
 }

@@ -129,7 +129,6 @@ class Translator {
   void division(const Instruction& i);
   bool truth_table(const Instruction& i);
   void lane(const Instruction& i);
-  // A constant of which LLVM knows nothing; which ones have to be.
   Value* vector_source(const Instruction& i, int source, int word);
   void apply_modifiers(const Instruction& i, int source, int registers, Value** words);
   void write_result(const Instruction& i, unsigned count, Value** words);
@@ -207,6 +206,7 @@ class Translator {
   std::vector<llvm::AllocaInst*> scalars_;
   std::map<unsigned, llvm::AllocaInst*> supposed_;  // by place: whether its supposed shape holds
   llvm::AllocaInst *exec_ = nullptr, *scc_ = nullptr, *count_ = nullptr;
+  llvm::AllocaInst* began_with_ = nullptr;  // EXEC at the entry
   Block* prologue_ = nullptr;
   std::vector<Block*> blocks_;         // 2 * index + version
   std::map<uint32_t, Block*> back_;    // how a loop goes back to its head, by 2 * index + version
@@ -227,8 +227,8 @@ class Translator {
   std::map<unsigned, uint32_t> checked_scratch_;
   VectorSet in_wave_;  // registers whose values the Wave holds too, where code is being made
   ScalarSet s_in_wave_;
-  // The entry block from which nothing has changed memory or the Wave, where code is being made, and at the
-  // ends of blocks by version. What gives a wave up there leaves it as it was.
+  // The entry block from which nothing has changed memory or the Wave but for EXEC, where code is being made,
+  // and at the ends of blocks by version. What gives a wave up there leaves it as it was.
   static constexpr uint32_t kNowhere = ~0u;
   uint32_t checkpoint_ = kNowhere;
   std::vector<uint32_t> checkpoint_at_end_;

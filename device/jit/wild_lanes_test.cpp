@@ -167,6 +167,46 @@ TEST(WildLanes, RowsThatWrap) {
     }
 }
 
+// The row that wraps is that of a part of the lanes: the interpreter does not begin anew without the others.
+//   v_lshl_add_u32 v1, v0, 2, s2
+//   v_cmp_gt_u32 vcc, 32, v0
+//   s_and_saveexec_b64 s[4:5], vcc
+//   global_load_dword v2, v1, s[10:11]
+//   s_waitcnt vmcnt(0)
+//   s_or_b64 exec, exec, s[4:5]
+//   v_add_u32 v3, 7, v0
+TEST(WildLanes, RowsOfSomeLanesThatWrap) {
+  constexpr size_t kFar = size_t{1} << 32;
+  Room room(kFar + kPage);
+  ASSERT_TRUE(room.exists());
+  for (const size_t page : {size_t{0}, kFar}) room.map(page);
+  for (const bool is_full : {false, true}) {
+    RigOptions options;
+    options.begins_full = is_full;
+    WaveRig rig(
+        Target::gfx950,
+        dwords_of_hex("0100fdd100050900 a000987d 6a2084be 008050dc01000a02 700f8cbf 7e04fe87 87000668"),
+        options);
+    std::vector<uint32_t> left[2];
+    for (const bool compiled : {false, true}) {
+      rig.restart();
+      rig.wave().instructions = 0;
+      const uint64_t base = room.base() + 128;
+      std::memcpy(&rig.s(10), &base, 8);
+      rig.s(2) = 0xffff'ff80;
+      for (const int r : {2, 3})
+        for (int lane = 0; lane < kLanes; lane++) rig.v(r, lane) = 77;
+      EXPECT_EQ(compiled ? rig.run_compiled() : rig.run_interpreted(), Exit::ended);
+      if (compiled) EXPECT_NE(rig.kernel(), nullptr) << rig.why_interpreted();
+      for (const int r : {0, 1, 2, 3})
+        for (int lane = 0; lane < kLanes; lane++) left[compiled].push_back(rig.v(r, lane));
+      for (const int r : {4, 5, 126, 127}) left[compiled].push_back(rig.s(r));
+      left[compiled].push_back(static_cast<uint32_t>(rig.wave().instructions));
+    }
+    EXPECT_EQ(left[0], left[1]) << is_full;
+  }
+}
+
 // One comparison stands for all accesses at s3: inside, across the end, misaligned, beyond it, below it.
 //   scratch_store_dword off, v1, s3 offset:8
 //   v_add_u32 v1, 1, v1
