@@ -142,6 +142,7 @@ void strip(llvm::Module& module, const llvm::Function* kernel) {
       f.setLinkage(llvm::GlobalValue::InternalLinkage);
       f.removeFnAttr(llvm::Attribute::NoInline);  // calls say what is inlined
       f.removeFnAttr(llvm::Attribute::UWTable);
+      f.removeFnAttr("min-legal-vector-width");  // LLVM makes a subtarget for each, in a millisecond
     }
   }
   for (llvm::GlobalVariable& global : llvm::make_early_inc_range(module.globals()))
@@ -200,7 +201,7 @@ const char* host_processor() {
   return host == "avx512" ? "x86-64-v4" : host == "avx2" ? "x86-64-v3" : "x86-64-v2";
 }
 
-std::unique_ptr<llvm::TargetMachine> target_machine(const llvm::Function& kernel, bool quick) {
+std::unique_ptr<llvm::TargetMachine> make_target_machine(const llvm::Function& kernel, bool quick) {
   std::string problem;
   const llvm::Triple triple(llvm::sys::getProcessTriple());
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, problem);
@@ -212,6 +213,43 @@ std::unique_ptr<llvm::TargetMachine> target_machine(const llvm::Function& kernel
       triple, cpu, features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
       quick ? llvm::CodeGenOptLevel::Less : llvm::CodeGenOptLevel::Default, true));
 }
+
+// A TargetMachine for one compilation, kept for others: what it finds out about the processor takes several
+// milliseconds.
+class Machine {
+ public:
+  Machine(const llvm::Function& kernel, bool quick) : kept_(kept(quick)) {
+    {
+      std::lock_guard lock(kept_.mutex);
+      if (!kept_.machines.empty()) {
+        machine_ = std::move(kept_.machines.back());
+        kept_.machines.pop_back();
+      }
+    }
+    if (machine_ == nullptr) machine_ = make_target_machine(kernel, quick);
+  }
+  ~Machine() {
+    std::lock_guard lock(kept_.mutex);
+    if (machine_ != nullptr) kept_.machines.push_back(std::move(machine_));
+  }
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+  llvm::TargetMachine* get() const { return machine_.get(); }
+
+ private:
+  struct Kept {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<llvm::TargetMachine>> machines;
+  };
+  // Never destroyed, as the linker.
+  static Kept& kept(bool quick) {
+    static Kept* const all = new Kept[2];
+    return all[quick];
+  }
+
+  Kept& kept_;
+  std::unique_ptr<llvm::TargetMachine> machine_;
+};
 
 // The back end's passes without loop strength reduction: it sees no addressing modes in the integers that
 // addresses are here, and gives the loops of single lanes more variables than they had.
@@ -378,7 +416,8 @@ std::optional<Error> generate(const Library& library, const Flow& flow, Target t
   strip(*module, function);
   dump(*module, address, "raw");
   const double translated = cpu_milliseconds();
-  const auto machine = target_machine(*function, key.quick);
+  const Machine kept(*function, key.quick);
+  llvm::TargetMachine* const machine = kept.get();
   if (machine == nullptr) return failed("LLVM has no back end for this host");
   module->setDataLayout(machine->createDataLayout());
   module->setTargetTriple(machine->getTargetTriple());
@@ -535,7 +574,8 @@ void warm_up() {
     llvm::Function* const sample = module ? module->getFunction("sample") : nullptr;
     if (sample == nullptr) return log(LogLevel::error, "jit: {}", problem.getMessage().str());
     sample->addFnAttr("target-cpu", host_processor());
-    const auto machine = target_machine(*sample, false);
+    const Machine kept(*sample, false);
+    llvm::TargetMachine* const machine = kept.get();
     if (machine == nullptr) return;  // nor will any kernel be compiled
     module->setDataLayout(machine->createDataLayout());
     module->setTargetTriple(machine->getTargetTriple());

@@ -45,8 +45,7 @@ llvm::Function* Translator::translate() {
   if (model == nullptr) return nullptr;
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context_), {ptr_, ptr_}, false);
   function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, "kernel", module_);
-  for (const char* name :
-       {"target-cpu", "target-features", "tune-cpu", "prefer-vector-width", "min-legal-vector-width"})
+  for (const char* name : {"target-cpu", "target-features", "tune-cpu", "prefer-vector-width"})
     if (const llvm::Attribute a = model->getFnAttribute(name); a.isValid()) function_->addFnAttr(a);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
   function_->addFnAttr("denormal-fp-math", "dynamic,dynamic");
