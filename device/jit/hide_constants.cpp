@@ -51,21 +51,25 @@ class Hider {
                i);
   }
 
-  static bool is_neutral(const Instruction& i, unsigned operand, const llvm::APFloat& number) {
+  bool is_neutral(const Instruction& i, unsigned operand, const llvm::APFloat& number) const {
     const bool is_one = llvm::abs(number).isExactlyValue(1.0);
     switch (i.getOpcode()) {
       case Instruction::FMul: return is_one;
       case Instruction::FDiv: return is_one && operand == 1;
       case Instruction::FAdd:
       case Instruction::FSub: return number.isZero();
+      // It compares bits with zero, which a denormal is equal to.
+      case Instruction::FCmp: return number.isZero() && flushes(number);
       default: break;
     }
     const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
     return call && call->getIntrinsicID() == llvm::Intrinsic::fma && operand == 2 && number.isZero();
   }
 
-  bool is_flushed(const llvm::APFloat& number) const {
-    if (!number.isDenormal()) return false;
+  bool is_flushed(const llvm::APFloat& number) const { return number.isDenormal() && flushes(number); }
+
+  // Whether denormals of the number's type are.
+  bool flushes(const llvm::APFloat& number) const {
     const bool is_float = &number.getSemantics() == &llvm::APFloat::IEEEsingle();
     const bool is_double = &number.getSemantics() == &llvm::APFloat::IEEEdouble();
     return (is_float && mode_.denorm32() != 3) || (is_double && mode_.denorm16_64() != 3);

@@ -44,6 +44,8 @@ constexpr Case kCases[] = {
     {"s_mov_b32 s4, 0; s_mov_b32 s5, 0x3ff00000; v_mul_f64 v[6:7], v[4:5], s[4:5]",
      "800084be ff0085be0000f03f 060081d204090000"},
     {"s_mov_b32 s4, 9; v_mul_f32 v6, s4, 4.0", "890084be 060005d104ec0100"},
+    {"v_cmp_eq_f32 vcc, 0, v2; v_cndmask_b32 v6, 0, 4, vcc; v_lshrrev_b32 v7, 23, v2",
+     "8004847c 060000d18008a901 97040e20"},
     {"v_mov_b32 v7, 0x80000000; v_fma_f32 v6, v2, 1.0, v7", "ff020e7e00000080 0600cbd102e51d04"},
 };
 
