@@ -81,17 +81,21 @@ class Splitter {
     if (const auto known = known_.find(value); known != known_.end()) return known->second;
     Parts made;
     const unsigned count = length(value->getType()) / parts_;
-    if (auto* constant = llvm::dyn_cast<llvm::Constant>(value)) {
+    auto* constant = llvm::dyn_cast<llvm::Constant>(value);
+    if (constant && constant->getAggregateElement(0u)) {
       for (unsigned p = 0; p < parts_; p++) {
         llvm::SmallVector<llvm::Constant*, 32> elements;
         for (unsigned k = 0; k < count; k++) elements.push_back(constant->getAggregateElement(p * count + k));
         made.push_back(llvm::ConstantVector::get(elements));
       }
     } else {
-      // Made whole: its parts are taken out of it where it is made.
+      // Made whole: its parts are taken out of it where it is made. A constant may be an
+      // expression: dwords as bytes.
       llvm::IRBuilder<>::InsertPointGuard guard(b_);
-      auto* i = llvm::cast<Instruction>(value);
-      b_.SetInsertPoint(i->getParent(), std::next(i->getIterator()));
+      if (auto* i = llvm::dyn_cast<Instruction>(value))
+        b_.SetInsertPoint(i->getParent(), std::next(i->getIterator()));
+      else
+        b_.SetInsertPoint(&function_.getEntryBlock(), function_.getEntryBlock().getFirstInsertionPt());
       for (unsigned p = 0; p < parts_; p++) {
         llvm::SmallVector<int, 32> mask;
         for (unsigned k = 0; k < count; k++) mask.push_back(static_cast<int>(p * count + k));
