@@ -144,6 +144,7 @@ void Pool::help() {
     }
     lock.lock();
     if (--job->helpers_ == 0) job_left_.notify_all();
+    if (std::any_of(jobs_.begin(), jobs_.end(), [](const Job* other) { return other->has_work(); })) continue;
     lock.unlock();
     const uint64_t begin = __rdtsc(), seen = listed_.load(std::memory_order_relaxed);
     while (listed_.load(std::memory_order_relaxed) == seen && __rdtsc() - begin < kLook) _mm_pause();
