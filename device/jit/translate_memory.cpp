@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "device/jit/join_halves.h"
 #include "device/jit/memory_access.h"
 #include "device/jit/split_waves.h"
 #include "device/jit/translator.h"
@@ -20,8 +21,8 @@ llvm::Value* Translator::wide_bases(const Instruction& i, const AddressShape& sh
   const unsigned at = place(i.step->inst->src[0]);
   Value *low = active_vgpr(at), *high = active_vgpr(at + 1);
   const auto lane = [&](unsigned l) {
-    Value* upper = b_.CreateZExt(b_.CreateExtractElement(high, l), i64_);
-    return b_.CreateOr(b_.CreateShl(upper, 32), b_.CreateZExt(b_.CreateExtractElement(low, l), i64_));
+    Value* lower = b_.CreateExtractElement(low, l);
+    return join_dwords(b_, lower, b_.CreateExtractElement(high, l));
   };
   Value* guard = nullptr;
   const auto require = [&](Value* condition) { guard = guard ? b_.CreateAnd(guard, condition) : condition; };
@@ -120,11 +121,15 @@ bool Translator::is_in_scratch(const Instruction& i) {
   }
   Value* first = b_.getInt32(static_cast<uint32_t>(begin));
   if (*base != kNoBase) first = b_.CreateAdd(first, scalar_source(i, 2, 1));
-  Value* size = b_.CreateZExt(b_.CreateLoad(i32_, field(wave_, offsetof(Wave, scratch_lane_bytes))), i64_);
-  Value* behind = b_.CreateAdd(b_.CreateZExt(first, i64_), b_.getInt64(static_cast<uint64_t>(end - begin)));
-  leave_unless(i, b_.CreateAnd(b_.CreateICmpULE(behind, size),
-                               b_.CreateICmpEQ(b_.CreateAnd(first, 3), b_.getInt32(0))));
+  leave_unless(i, lies_in_scratch(first, static_cast<uint64_t>(end - begin)));
   return true;
+}
+
+// `bytes` of each lane, whole dwords, from `offset` on.
+llvm::Value* Translator::lies_in_scratch(Value* offset, uint64_t bytes) {
+  Value* end = b_.CreateAdd(b_.CreateZExt(offset, i64_), b_.getInt64(bytes));
+  Value* size = b_.CreateZExt(b_.CreateLoad(i32_, field(wave_, offsetof(Wave, scratch_lane_bytes))), i64_);
+  return b_.CreateAnd(b_.CreateICmpULE(end, size), b_.CreateICmpEQ(b_.CreateAnd(offset, 3), b_.getInt32(0)));
 }
 
 // Dwords at an offset that all lanes share are neighbours in memory (device/dispatch/scratch.h).
@@ -154,11 +159,7 @@ void Translator::scratch(const Instruction& i) {
     }
   };
   if (is_checked) return move();
-  Value* end = b_.CreateAdd(b_.CreateZExt(offset, i64_), b_.getInt64(4 * dwords));
-  Value* size = b_.CreateZExt(b_.CreateLoad(i32_, field(wave_, offsetof(Wave, scratch_lane_bytes))), i64_);
-  guarded(i,
-          b_.CreateAnd(b_.CreateICmpULE(end, size), b_.CreateICmpEQ(b_.CreateAnd(offset, 3), b_.getInt32(0))),
-          move);
+  guarded(i, lies_in_scratch(offset, 4 * dwords), move);
 }
 
 void Translator::memory(const Instruction& i) {

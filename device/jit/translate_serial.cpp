@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "device/jit/join_halves.h"
 #include "device/jit/lane_values.h"
 #include "device/jit/memory_access.h"
 #include "device/jit/translator.h"
@@ -120,13 +121,10 @@ void Translator::serial_load(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   const Access access = access_of(inst.row->op);
   const unsigned from = place(inst.src[0]), to = place(inst.dst[0]);
-  Value* address = b_.CreateZExt(first_lane(active_vgpr(from)), i64_);
-  if (i.step->kind[2] == Source::none) {
-    Value* high = b_.CreateZExt(first_lane(active_vgpr(from + 1)), i64_);
-    address = b_.CreateOr(b_.CreateShl(high, 32), address);
-  } else {
-    address = b_.CreateAdd(address, scalar_source(i, 2, 2));
-  }
+  Value* const low = first_lane(active_vgpr(from));
+  Value* address = i.step->kind[2] == Source::none
+                       ? join_dwords(b_, low, first_lane(active_vgpr(from + 1)))
+                       : b_.CreateAdd(b_.CreateZExt(low, i64_), scalar_source(i, 2, 2));
   address = b_.CreateAdd(address, b_.getInt64(static_cast<uint64_t>(int64_t{inst.offset})));
   Value* at = b_.CreateIntToPtr(address, ptr_);
   const auto set = [&](unsigned d, Value* value) { set_vgpr(i, to + d, splat(value)); };

@@ -137,6 +137,7 @@ class Translator {
   void lds_add(const Instruction& i);
   void scratch(const Instruction& i);
   bool is_in_scratch(const Instruction& i);
+  Value* lies_in_scratch(Value* offset, uint64_t bytes);
   Value* lds_limit();
   Value* shaped_bases(const Instruction& i, const AddressShape& shape, const int64_t* offset, unsigned parts,
                       Value* (*at)[4]);
