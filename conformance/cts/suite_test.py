@@ -203,7 +203,7 @@ class Suite(unittest.TestCase):
         self.run_cts("good")
         self.run_cts("good")
         self.assertIn("1 results of an earlier run, 0 to run", self.lines)
-        with unittest.mock.patch.dict(os.environ, MORGANA_SIMD="base"):
+        with unittest.mock.patch.dict(os.environ, MORGANA_THREADS="7"):
             self.run_cts("good")
         self.assertNotIn("1 results of an earlier run, 0 to run", self.lines)
 
