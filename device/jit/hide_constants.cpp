@@ -16,12 +16,30 @@ using llvm::Constant;
 using llvm::Instruction;
 using llvm::Value;
 
-// How far operands are followed to constants.
+// How far operands are followed to constants, and how many one can have.
 constexpr int kDepth = 16;
+constexpr size_t kMost = 4;
+
+// What a value is on some of the ways to it: all that it can be, or more than that.
+struct Constants {
+  llvm::SmallVector<Constant*, kMost> values;
+  bool are_all = false;
+
+  bool is_one() const { return are_all && values.size() == 1; }
+
+  void add(Constant* value) {
+    if (llvm::is_contained(values, value)) return;
+    if (values.size() == kMost)
+      are_all = false;
+    else
+      values.push_back(value);
+  }
+};
 
 class Hider {
  public:
-  Hider(llvm::Function& function, Mode mode) : function_(function), mode_(mode) {}
+  Hider(llvm::Function& function, Mode mode)
+      : function_(function), mode_(mode), follows_choices_(mode.denorm32() != 3 || mode.denorm16_64() != 3) {}
 
   void run() {
     for (llvm::BasicBlock& block : function_)
@@ -29,13 +47,11 @@ class Hider {
         if (!computes(i)) continue;
         for (llvm::Use& use : i.operands()) {
           if (!use->getType()->isFPOrFPVectorTy()) continue;
-          Constant* const constant = constant_of(use, kDepth);
-          if (constant == nullptr) continue;
-          const llvm::APFloat* number = number_of(constant);
-          if (number && (is_neutral(i, use.getOperandNo(), *number) || is_flushed(*number)))
-            use.set(hidden(*number, use->getType()));
-          else if (!number && has_flushed_lanes(*constant))
-            use.set(hidden_lanes(*constant));
+          const Constants constants = constants_of(use, kDepth);
+          const auto matters = [&](Constant* constant) { return is_to_hide(i, use, *constant); };
+          if (llvm::none_of(constants.values, matters)) continue;
+          llvm::IRBuilder<> b(&i);
+          use.set(constants.is_one() ? hidden(*constants.values[0]) : hidden_bits(b, use));
         }
       }
   }
@@ -49,6 +65,12 @@ class Hider {
     return (llvm::isa<llvm::BinaryOperator>(i) && i.getType()->isFPOrFPVectorTy()) ||
            llvm::isa<llvm::FCmpInst, llvm::FPExtInst, llvm::FPTruncInst, llvm::FPToSIInst, llvm::FPToUIInst>(
                i);
+  }
+
+  bool is_to_hide(const Instruction& i, const llvm::Use& use, const Constant& constant) const {
+    const llvm::APFloat* number = number_of(&constant);
+    return number ? is_neutral(i, use.getOperandNo(), *number) || is_flushed(*number)
+                  : has_flushed_lanes(constant);
   }
 
   bool is_neutral(const Instruction& i, unsigned operand, const llvm::APFloat& number) const {
@@ -92,51 +114,89 @@ class Hider {
     return false;
   }
 
-  Constant* constant_of(Value* value, int depth) {
-    if (auto* constant = llvm::dyn_cast<Constant>(value)) return constant;
+  Constants constants_of(Value* value, int depth) {
+    if (auto* constant = llvm::dyn_cast<Constant>(value)) return {{constant}, true};
     auto* i = llvm::dyn_cast<Instruction>(value);
-    if (i == nullptr || depth == 0) return nullptr;
-    const auto [at, is_new] = constants_.try_emplace(i, nullptr);
+    if (i == nullptr || depth == 0) return {};
+    const auto [at, is_new] = constants_.try_emplace(i);
     if (!is_new) return at->second;
-    Constant* const found = evaluate(*i, depth);
+    Constants found = evaluate(*i, depth);
+    if (!found.is_one() && !follows_choices_) found = {};
     return constants_[i] = found;
   }
 
-  Constant* evaluate(Instruction& i, int depth) {
-    const bool is_phi = llvm::isa<llvm::PHINode>(i);
-    if (!is_phi && !llvm::isa<llvm::BinaryOperator, llvm::CastInst, llvm::CmpInst, llvm::SelectInst,
-                              llvm::InsertElementInst, llvm::ShuffleVectorInst, llvm::ExtractElementInst>(i))
-      return nullptr;
-    llvm::SmallVector<Constant*, 4> operands;
+  Constants evaluate(Instruction& i, int depth) {
+    const bool is_phi = llvm::isa<llvm::PHINode>(i), is_select = llvm::isa<llvm::SelectInst>(i);
+    if (!is_phi && !is_select &&
+        !llvm::isa<llvm::UnaryOperator, llvm::BinaryOperator, llvm::CastInst, llvm::CmpInst,
+                   llvm::InsertElementInst, llvm::ShuffleVectorInst, llvm::ExtractElementInst,
+                   llvm::IntrinsicInst>(i))
+      return {};
+    llvm::SmallVector<Constants, 4> operands;
     for (Value* operand : i.operands()) {
-      operands.push_back(constant_of(operand, depth - 1));
-      if (operands.back() == nullptr) return nullptr;
+      operands.push_back(constants_of(operand, depth - 1));
+      if (operands.back().values.empty() && !is_phi && !is_select) return {};
     }
-    if (is_phi) return llvm::all_equal(operands) ? operands[0] : nullptr;
-    return llvm::ConstantFoldInstOperands(&i, operands, function_.getDataLayout());
+    if (is_phi) return one_of(operands);
+    if (is_select && !operands[0].is_one()) return one_of({operands[1], operands[2]});
+    return each_result(i, operands);
   }
 
-  Value* hidden(const llvm::APFloat& number, llvm::Type* type) {
+  static Constants one_of(llvm::ArrayRef<Constants> choices) {
+    Constants all{{}, true};
+    for (const Constants& choice : choices) {
+      all.are_all &= choice.are_all;
+      for (Constant* value : choice.values) all.add(value);
+    }
+    return all;
+  }
+
+  // Of every choice of constants as operands.
+  Constants each_result(Instruction& i, llvm::ArrayRef<Constants> operands) {
+    llvm::SmallVector<llvm::SmallVector<Constant*, 4>, kMost> choices{{}};
+    bool are_all = true;
+    for (const Constants& operand : operands) {
+      are_all &= operand.are_all;
+      decltype(choices) longer;
+      for (const auto& choice : choices)
+        for (Constant* value : operand.values) {
+          longer.push_back(choice);
+          longer.back().push_back(value);
+        }
+      choices = std::move(longer);
+    }
+    Constants results{{}, are_all};
+    for (const auto& choice : choices) {
+      Constant* const result = llvm::ConstantFoldInstOperands(&i, choice, function_.getDataLayout());
+      if (result == nullptr) return {};
+      results.add(result);
+    }
+    return results;
+  }
+
+  Value* hidden(Constant& constant) {
     llvm::BasicBlock& entry = function_.getEntryBlock();
     llvm::IRBuilder<> b(&entry, entry.getFirstInsertionPt());
-    Value* value = b.CreateBitCast(opaque(b, b.getInt(number.bitcastToAPInt())), type->getScalarType());
+    const llvm::APFloat* number = number_of(&constant);
+    if (number == nullptr) return hidden_bits(b, &constant);
+    llvm::Type* const type = constant.getType();
+    Value* value = b.CreateBitCast(opaque(b, b.getInt(number->bitcastToAPInt())), type->getScalarType());
     const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
     return vector ? b.CreateVectorSplat(vector->getNumElements(), value) : value;
   }
 
-  Value* hidden_lanes(Constant& constant) {
-    llvm::BasicBlock& entry = function_.getEntryBlock();
-    llvm::IRBuilder<> b(&entry, entry.getFirstInsertionPt());
-    const auto* vector = llvm::cast<llvm::FixedVectorType>(constant.getType());
-    const unsigned lanes = vector->getNumElements(), bits = vector->getScalarSizeInBits();
-    Value* const none = b.CreateVectorSplat(lanes, opaque(b, b.getIntN(bits, 0)));
-    return b.CreateBitCast(b.CreateXor(b.CreateBitCast(&constant, none->getType()), none),
-                           constant.getType());
+  static Value* hidden_bits(llvm::IRBuilderBase& b, Value* value) {
+    llvm::Type* const type = value->getType();
+    Value* none = opaque(b, b.getIntN(type->getScalarSizeInBits(), 0));
+    if (const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type))
+      none = b.CreateVectorSplat(vector->getNumElements(), none);
+    return b.CreateBitCast(b.CreateXor(b.CreateBitCast(value, none->getType()), none), type);
   }
 
   llvm::Function& function_;
   Mode mode_;
-  llvm::DenseMap<Instruction*, Constant*> constants_;
+  bool follows_choices_;
+  llvm::DenseMap<Instruction*, Constants> constants_;
 };
 
 }  // namespace

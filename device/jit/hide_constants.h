@@ -9,8 +9,9 @@
 
 namespace morgana::device::jit {
 
-// Before the passes that evaluate constants, and again where more functions have been inlined. What follows
-// from different constants by several ways is not found.
+// Before the passes that evaluate constants, and again where more functions have been inlined. Where
+// denormals are flushed, numbers that are constants in some lanes or by some ways only are found too: LLVM
+// moves operations to where their operands are chosen.
 class HideConstantsPass : public llvm::PassInfoMixin<HideConstantsPass> {
  public:
   explicit HideConstantsPass(Mode mode) : mode_(mode) {}
