@@ -150,6 +150,19 @@ TEST(DifferentialTest, AHalfOfAMaskIsANumber) {
   }
 }
 
+// LLVM's back end reversed the order of the halves, too.
+TEST(DifferentialTest, AHalfOfAMaskIsReversed) {
+  const std::vector<uint32_t> code = dwords_of_hex(
+      "0e0d1638"    // v_addc_co_u32 v11, vcc, v14, v6, vcc
+      "6b58187e");  // v_bfrev_b32 v12, vcc_hi
+  Setting setting;
+  setting.seed = 9100000008;
+  setting.begins_full = true;
+  const Comparison result = compare_tiers(Target::gfx90a, code, setting, 4);
+  EXPECT_EQ(result.verdict, Verdict::same) << result.what;
+  EXPECT_TRUE(result.was_compiled);
+}
+
 // A clock is never the same: that is seen, and found among other instructions.
 TEST(DifferentialTest, ADifferenceIsFound) {
   RandomKernel kernel = random_kernel(Target::gfx950, 5, {.pieces = 12});

@@ -126,6 +126,12 @@ class Hider {
   }
 
   Constants evaluate(Instruction& i, int depth) {
+    const bool extends = llvm::isa<llvm::ZExtInst, llvm::SExtInst>(i);
+    if (extends && i.getOperand(0)->getType()->isIntOrIntVectorTy(1) && follows_choices_)
+      return {{llvm::ConstantInt::getNullValue(i.getType()),
+               llvm::isa<llvm::ZExtInst>(i) ? llvm::ConstantInt::get(i.getType(), 1)
+                                            : llvm::ConstantInt::getAllOnesValue(i.getType())},
+              true};
     const bool is_phi = llvm::isa<llvm::PHINode>(i), is_select = llvm::isa<llvm::SelectInst>(i);
     if (!is_phi && !is_select &&
         !llvm::isa<llvm::UnaryOperator, llvm::BinaryOperator, llvm::CastInst, llvm::CmpInst,

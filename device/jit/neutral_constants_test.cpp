@@ -53,6 +53,10 @@ constexpr Case kCases[] = {
     {"v_cmp_le_f64 vcc, -4, v[4:5]; v_cndmask_b32 v8, 41, v2, vcc; v_rndne_f64 v[9:10], 0.15915494; "
      "v_rsq_f64 v[6:7], v[8:9]",
      "c408c67c a9041000 f832127e 084d0c7e"},
+    // 0 where VCC is not, which the branch tells.
+    {"v_cmp_ge_u32 vcc, 5, v2; s_and_saveexec_b64 s[8:9], vcc; s_cbranch_execz 2; "
+     "v_cmp_eq_f32 s[4:5], |src_vccz|, |v2|; s_mov_b64 exec, s[8:9]; v_cndmask_b32 v6, 0, 1, s[4:5]",
+     "8504967d 6a2088be 020088bf 040342d0fb040200 0801febe 060000d180021100"},
 };
 
 // Both signs of each.

@@ -33,6 +33,7 @@ class Hider {
           masks.push_back(&i);
     for (Instruction* mask : masks) hide_leaves(mask);
     hide_insertions();
+    hide_reversed();
   }
 
  private:
@@ -64,6 +65,22 @@ class Hider {
           if (match(use.get(), m_And(m_Value(), m_APInt(kept))) && (~*kept == 0xffff || ~*kept == 0xff))
             use.set(hidden(use, &i));
         }
+      }
+  }
+
+  // The bits of each of several numbers made of lanes: it reverses all of the lanes.
+  void hide_reversed() {
+    for (llvm::BasicBlock& block : function_)
+      for (Instruction& i : block) {
+        using namespace llvm::PatternMatch;
+        Value* lanes = nullptr;
+        if (!i.getType()->isVectorTy() || !match(&i, m_BitReverse(m_BitCast(m_Value(lanes)))) ||
+            !lanes->getType()->isIntOrIntVectorTy(1))
+          continue;
+        b_.SetInsertPoint(&i);
+        const unsigned count = llvm::cast<llvm::FixedVectorType>(lanes->getType())->getNumElements();
+        i.setOperand(0,
+                     b_.CreateBitCast(opaque(b_, b_.CreateBitCast(lanes, b_.getIntNTy(count))), i.getType()));
       }
   }
 

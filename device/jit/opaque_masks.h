@@ -4,7 +4,8 @@
 // The X86 back end of LLVM 22 never ends with some of the others: it moves what it knows of the bits of a & b
 // & c over conversions between masks and numbers, and back again. Random kernels have found constants,
 // shifted constants, numbers of 32 bits and comparisons of constants in such trees (differential_test.cpp).
-// Numbers that 8 or 16 bits are put into are hidden, too: it loses their other bits.
+// Hidden, too, are numbers that 8 or 16 bits are put into, whose other bits it loses, and those of which it
+// would reverse the order together with the bits.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
