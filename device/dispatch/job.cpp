@@ -195,15 +195,19 @@ struct CompiledRun {
         is_done = true;
         return;
       }
-      if (!resident.start_after(next++)) return;
+      next++;
+      if (!resident.start_next()) return;
     }
   }
 
   // False: some wave did something else than to end or to wait at a barrier.
   bool run_group() {
     Group& group = resident.group();
+    while (!resident.all_begun())
+      if (!run_wave(resident.begin_wave())) return false;
     uint64_t begin = 0;
-    for (uint32_t round = 1;; round++) {
+    for (uint32_t round = 1; group.waves_ended < group.wave_count; round++) {
+      if (group.waves_at_barrier > 0) release_barrier(resident);
       if (round % kRounds == 0) {
         const uint64_t now = __rdtsc();
         if (begin == 0) begin = now;
@@ -211,21 +215,23 @@ struct CompiledRun {
       }
       for (uint32_t turn = 0; turn < group.wave_count; turn++) {
         Wave& one = resident.in_turn(turn);
-        if (one.exit == Exit::ended) continue;
-        wave = one.index;
-        jit::run_compiled(one, resident.frame(one));
-        if (one.exit == Exit::ended) {
-          group.waves_ended++;
-        } else if (one.exit == Exit::barrier) {
-          group.waves_at_barrier++;
-          one.status |= kStatusInBarrier;
-        } else {
-          return false;
-        }
+        if (one.exit != Exit::ended && !run_wave(one)) return false;
       }
-      if (group.waves_ended == group.wave_count) return true;
-      release_barrier(resident);
     }
+    return true;
+  }
+
+  bool run_wave(Wave& one) {
+    wave = one.index;
+    jit::run_compiled(one, resident.frame(one));
+    if (one.exit == Exit::ended) {
+      resident.group().waves_ended++;
+      return true;
+    }
+    if (one.exit != Exit::barrier) return false;
+    resident.group().waves_at_barrier++;
+    one.status |= kStatusInBarrier;
+    return true;
   }
 };
 
@@ -239,6 +245,7 @@ Job::State Job::run_share(ResidentGroup& resident, Share& share) {
   GuestTrap trap;
   const uint64_t begin = __rdtsc();
   const bool trapped = !guarded(CompiledRun::run, &run, trap);
+  resident.begin_waves();
   share.next = run.next;
   if (trapped) {
     _mm_setcsr(0x1f80);

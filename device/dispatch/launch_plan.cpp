@@ -12,6 +12,7 @@ namespace {
 
 constexpr uint32_t kMaxItems = 1024;
 constexpr uint32_t kTtmp0 = 108, kTtmp4 = kTtmp0 + 4;
+constexpr uint32_t kSgprs = 104;
 constexpr uint32_t kScalars = 128;  // what waves write of Wave::s; constants follow
 // Kernels that preload arguments begin with 256 bytes that load them for firmware that cannot (AMDGPUUsage
 // "Preloaded Kernel Arguments").
@@ -57,6 +58,7 @@ bool LaunchPlan::prepare(Fault& problem) {
     }
     items *= launch.group[i];
     groups[i] = static_cast<uint32_t>((uint64_t{launch.grid[i]} + launch.group[i] - 1) / launch.group[i]);
+    is_even = is_even && launch.grid[i] % launch.group[i] == 0;
   }
   const uint64_t groups_xy = uint64_t{groups[0]} * groups[1];
   if (items > kMaxItems || (groups[2] != 0 && groups_xy > ~uint64_t{0} / groups[2])) {
@@ -103,7 +105,12 @@ bool LaunchPlan::prepare(Fault& problem) {
 
 void LaunchPlan::fill_user_sgprs() {
   const auto& d = *launch.descriptor;
-  system_sgprs_ = d.user_sgpr_count;
+  const bool has_id[] = {d.enable_sgpr_workgroup_id_x, d.enable_sgpr_workgroup_id_y,
+                         d.enable_sgpr_workgroup_id_z};
+  other_sgprs_ = d.user_sgpr_count;
+  for (uint8_t i = 0; i < 3; i++)
+    if (has_id[i] && other_sgprs_ < kSgprs)
+      group_id_[group_ids_++] = {static_cast<uint8_t>(other_sgprs_++), i};
   const auto put64 = [&](uint32_t first, uint64_t value) {
     sgprs_[first] = low(value);
     sgprs_[first + 1] = high(value);
@@ -182,16 +189,11 @@ jit::Specialisation LaunchPlan::specialisation() const {
 void LaunchPlan::request_kernel(jit::Tier& tier) {
   if (!can_compile()) return;
   uint32_t items = 1;
-  bool partial = false;
-  for (int i = 0; i < 3; i++) {
-    items *= launch.group[i];
-    partial = partial || launch.grid[i] % launch.group[i] != 0;
-  }
+  for (uint32_t size : launch.group) items *= size;
   jit::Specialisation key = specialisation();
-  if (!partial) key.local = launch.group;
-  partial = partial || items % kLanes != 0;
+  if (is_even) key.local = launch.group;
   compiled = tier.request(static_cast<Program&>(const_cast<Code&>(*code)), first_step, key, items >= kLanes,
-                          partial);
+                          !is_even || items % kLanes != 0);
 }
 
 std::array<uint32_t, 3> LaunchPlan::group_id(uint64_t index) const {
@@ -267,20 +269,6 @@ void LaunchPlan::restart_wave(Wave& wave, const std::array<uint32_t, 3>& size) c
   init_items(wave, size);
 }
 
-void LaunchPlan::renew_wave(Wave& wave, const std::array<uint32_t, 3>& size) const {
-  wave.step = wave.block = first_step;
-  wave.exit = Exit::none;
-  wave.commands_seen = commands ? WaveCommands::sequence(commands->last.load(std::memory_order_relaxed)) : 0;
-  init_group_sgprs(wave);
-  wave.exec() = initial_exec(wave, size);
-}
-
-uint64_t LaunchPlan::initial_exec(const Wave& wave, const std::array<uint32_t, 3>& size) const {
-  const uint32_t items = size[0] * size[1] * size[2], first = wave.index * kLanes;
-  const uint32_t count = std::min<uint32_t>(items - first, kLanes);
-  return count == kLanes ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
-}
-
 // With a trap handler the command processor enables it for every wave, whatever the descriptor says, and lets
 // memory violations and address watches reach it (AMDGPUUsage: ENABLE_TRAP_HANDLER, ENABLE_EXCEPTION_MEMORY
 // and ENABLE_EXCEPTION_ADDRESS_WATCH "must be 0").
@@ -292,7 +280,7 @@ void LaunchPlan::init_traps(Wave& wave) const {
   wave.observes = false;
   wave.tracks_exceptions = tracks_exceptions;
   wave.watches = has_watches() ? &watches : nullptr;
-  wave.commands_seen = commands ? WaveCommands::sequence(commands->last.load(std::memory_order_relaxed)) : 0;
+  wave.commands_seen = commands_seen();
   if (trap_handler == 0) return;
   wave.status |= kStatusTrapEn;
   if (wave.watches != nullptr) wave.mode.bits |= kExcpAddressWatch << 12;
@@ -342,15 +330,12 @@ void LaunchPlan::init_scratch_sgprs(Wave& wave) const {
 
 void LaunchPlan::init_group_sgprs(Wave& wave) const {
   const auto& d = *launch.descriptor;
-  uint32_t next = system_sgprs_;
+  put_group_id(wave);
+  uint32_t next = other_sgprs_;
   const auto add = [&](bool enabled, uint32_t value) {
-    if (enabled && next < 104) wave.s[next++] = value;
+    if (enabled && next < kSgprs) wave.s[next++] = value;
   };
-  const Group& group = *wave.group;
-  add(d.enable_sgpr_workgroup_id_x, group.id[0]);
-  add(d.enable_sgpr_workgroup_id_y, group.id[1]);
-  add(d.enable_sgpr_workgroup_id_z, group.id[2]);
-  uint32_t group_info = group.wave_count | (wave.index == 0 ? 1u << 31 : 0);
+  uint32_t group_info = wave.group->wave_count | (wave.index == 0 ? 1u << 31 : 0);
   if (target.is_gfx940) group_info |= wave.index << 20;
   add(d.enable_sgpr_workgroup_info, group_info);
   if (!target.architected_flat_scratch)
@@ -358,8 +343,9 @@ void LaunchPlan::init_group_sgprs(Wave& wave) const {
 }
 
 void LaunchPlan::init_items(Wave& wave, const std::array<uint32_t, 3>& size) const {
-  const uint32_t first = wave.index * kLanes;
-  wave.exec() = initial_exec(wave, size);
+  const uint32_t items = size[0] * size[1] * size[2], first = wave.index * kLanes;
+  const uint32_t count = std::min<uint32_t>(items - first, kLanes);
+  wave.exec() = count == kLanes ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
   const unsigned dimensions = std::min<unsigned>(launch.descriptor->enable_vgpr_workitem_id, 2) + 1;
 
   uint32_t x = first % size[0], y = first / size[0] % size[1], z = first / size[0] / size[1];

@@ -43,6 +43,7 @@ class LaunchPlan {
   const Launch& launch;
   const TargetInfo& target;
   std::array<uint32_t, 3> groups{};  // work-groups in each dimension
+  bool is_even = true;               // all of them are of the same size
   uint64_t group_count = 0;
   // What all work-items store when each stores so many dwords does not fit into the processor's caches.
   uint8_t streams_from = jit::kNeverStreams;
@@ -78,6 +79,11 @@ class LaunchPlan {
   bool bind_code(CodeMap& map, Fault& problem);
 
   std::array<uint32_t, 3> group_id(uint64_t index) const;
+  // The one that follows it.
+  std::array<uint32_t, 3> next_group(std::array<uint32_t, 3> id) const {
+    for (int i = 0; i < 3 && ++id[i] == groups[i]; i++) id[i] = 0;
+    return id;
+  }
   std::array<uint32_t, 3> group_size(const std::array<uint32_t, 3>& id) const;
 
   // Sets everything of `wave` but its storage pointers, which are set already. `size`: work-items of this
@@ -85,22 +91,41 @@ class LaunchPlan {
   void init_wave(Wave& wave, const std::array<uint32_t, 3>& size) const;
   // The same for a wave that init_wave has set for a group of the same size.
   void restart_wave(Wave& wave, const std::array<uint32_t, 3>& size) const;
-  // The same where its registers are those it began with, too, but for EXEC.
-  void renew_wave(Wave& wave, const std::array<uint32_t, 3>& size) const;
+  // The same where its registers are those it began with, too, but for EXEC: `exec`. `seen`: commands_seen().
+  void renew_wave(Wave& wave, uint64_t exec, uint32_t seen) const {
+    wave.step = wave.block = first_step;
+    wave.exit = Exit::none;
+    wave.commands_seen = seen;
+    wave.exec() = exec;
+    put_group_id(wave);
+  }
+
+  // The last command that a wave does not follow that begins now.
+  uint32_t commands_seen() const {
+    return commands ? WaveCommands::sequence(commands->last.load(std::memory_order_relaxed)) : 0;
+  }
 
  private:
-  uint64_t initial_exec(const Wave& wave, const std::array<uint32_t, 3>& size) const;
   void fill_user_sgprs();
   void init_traps(Wave& wave) const;
   uint32_t gpr_alloc(uint32_t registers, uint32_t vgprs) const;
   void init_scratch_sgprs(Wave& wave) const;
   void init_group_sgprs(Wave& wave) const;
+  void put_group_id(Wave& wave) const {
+    for (uint32_t i = 0; i < group_ids_; i++)
+      wave.s[group_id_[i].sgpr] = wave.group->id[group_id_[i].dimension];
+  }
   void init_items(Wave& wave, const std::array<uint32_t, 3>& size) const;
 
   // SGPRs that are the same for every wave, and where those go that differ.
   std::array<uint32_t, 256> sgprs_{};
   int private_buffer_ = -1, flat_scratch_ = -1;  // first SGPR of each, or -1
-  uint32_t system_sgprs_ = 0;                    // first SGPR after the user SGPRs
+  struct GroupId {
+    uint8_t sgpr, dimension;
+  };
+  GroupId group_id_[3];
+  uint32_t group_ids_ = 0;
+  uint32_t other_sgprs_ = 0;  // first system SGPR after those
 };
 
 }  // namespace morgana::device

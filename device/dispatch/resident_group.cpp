@@ -2,8 +2,6 @@
 
 #include <sys/mman.h>
 
-#include <utility>
-
 namespace morgana::device {
 
 LazyMemory::~LazyMemory() {
@@ -51,46 +49,36 @@ bool ResidentGroup::start(const LaunchPlan& plan, uint64_t index) {
     wave.instructions = 0;
     start_wave(i);
   }
-  set_doubts();
+  begun_ = group_.wave_count;
   return true;
-}
-
-// One group in sixteen: where all wrote what loops are known for, threads would wait for each other.
-void ResidentGroup::set_doubts() {
-  for (uint32_t i = 0; i < group_.wave_count; i++) frames_[i].has_doubts = index_ % 16 == 0;
 }
 
 void ResidentGroup::start_wave(uint32_t i) {
   Wave& wave = waves_[i];
   plan_->init_wave(wave, size_);
+  begins_with_[i] = wave.exec();
   const jit::Kernel* kernel = plan_->compiled ? plan_->compiled->kernel(~wave.exec() == 0) : nullptr;
   if (kernel != nullptr)
     kernel->enter(frames_[i], plan_->streams_from);
   else
     frames_[i].kernel = nullptr;
+  frames_[i].has_doubts = has_doubts();
 }
 
-bool ResidentGroup::start_after(uint64_t index) {
-  const std::array<uint32_t, 3> id = plan_->group_id(index), size = plan_->group_size(id);
-  if (size != size_) {
+bool ResidentGroup::start_next() {
+  const std::array<uint32_t, 3> id = plan_->next_group(group_.id);
+  if (!plan_->is_even && plan_->group_size(id) != size_) {
     const uint64_t executed = instructions();
-    start(*plan_, index);  // the storage is there
+    start(*plan_, index_ + 1);  // the storage is there
     waves_[0].instructions += executed;
     return is_compiled();
   }
-  index_ = index;
+  index_++;
   group_.id = id;
   group_.waves_ended = group_.waves_at_barrier = 0;
   has_met_ = false;
-  for (uint32_t i = 0; i < group_.wave_count; i++) {
-    jit::WaveFrame& frame = frames_[i];
-    frame.entry = 0;
-    if (std::exchange(frame.has_stored, false))
-      plan_->restart_wave(waves_[i], size_);
-    else
-      plan_->renew_wave(waves_[i], size_);
-  }
-  set_doubts();
+  begun_ = 0;
+  commands_seen_ = plan_->commands_seen();
   return true;
 }
 

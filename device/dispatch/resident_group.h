@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "device/dispatch/launch_plan.h"
 #include "device/wave.h"
@@ -36,9 +37,25 @@ class ResidentGroup {
   // Sets up the group with linear index `index` of the launch. False: no memory for it.
   bool start(const LaunchPlan& plan, uint64_t index);
 
-  // The same after a group of the same launch that compiled code has run to its end. False: the interpreter
-  // is to run a part of this one.
-  bool start_after(uint64_t index);
+  // The same for the next group of the launch, after one that compiled code has run to its end, but for its
+  // waves: `begin_wave` for each, or begin_waves. False: the interpreter is to run a part of it.
+  bool start_next();
+  bool all_begun() const { return begun_ == group_.wave_count; }
+  Wave& begin_wave() {
+    const uint32_t i = begun_++;
+    Wave& wave = waves_[i];
+    jit::WaveFrame& frame = frames_[i];
+    frame.entry = 0;
+    frame.has_doubts = has_doubts();
+    if (std::exchange(frame.has_stored, false))
+      plan_->restart_wave(wave, size_);
+    else
+      plan_->renew_wave(wave, begins_with_[i], commands_seen_);
+    return wave;
+  }
+  void begin_waves() {
+    while (!all_begun()) begin_wave();
+  }
 
   uint64_t index() const { return index_; }
   Group& group() { return group_; }
@@ -67,7 +84,8 @@ class ResidentGroup {
 
  private:
   void start_wave(uint32_t i);
-  void set_doubts();
+  // One group in sixteen: where all wrote what loops are known for, threads would wait for each other.
+  bool has_doubts() const { return index_ % 16 == 0; }
 
   const LaunchPlan* plan_ = nullptr;
   uint64_t index_ = 0;
@@ -75,6 +93,9 @@ class ResidentGroup {
   mutable uint32_t lost_ = 0;  // a bit a wave
   bool has_met_ = false;
   std::array<uint32_t, 3> size_{};
+  uint32_t begun_ = 0;                           // waves of the group
+  std::array<uint64_t, kMaxWaves> begins_with_;  // EXEC of each
+  uint32_t commands_seen_ = 0;                   // before the group was started
   std::unique_ptr<Wave[]> waves_{new Wave[kMaxWaves]};
   std::unique_ptr<jit::WaveFrame[]> frames_{new jit::WaveFrame[kMaxWaves]};
   LazyMemory registers_, lds_, scratch_;

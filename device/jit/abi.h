@@ -23,15 +23,19 @@ class Kernel;
 
 inline constexpr uint8_t kNeverStreams = 255;
 
+// WaveFrame::first_address.
+inline constexpr uint64_t kRow = ~uint64_t{0};
+
 // One wave's view of the kernel that it executes.
 struct WaveFrame {
-  const Step* steps = nullptr;     // of the code region
-  uint64_t code = 0;               // its address
-  SingleStep* singles = nullptr;   // of the kernel, in the order of translation
-  uint64_t limit = 0;              // instructions after which a loop gives way
-  uint64_t first_address[4] = {};  // of lanes 0, 16, 32 and 48 in the vector access in execution
-  uint32_t entry = 0;              // where to go on
-  uint32_t gathers = 0;            // loads by single addresses in this iteration of a loop (serial_loops.h)
+  const Step* steps = nullptr;    // of the code region
+  uint64_t code = 0;              // its address
+  SingleStep* singles = nullptr;  // of the kernel, in the order of translation
+  uint64_t limit = 0;             // instructions after which a loop gives way
+  // Of lanes 0, 16, 32 and 48 in the vector access in execution; the second kRow: all follow the first.
+  uint64_t first_address[4] = {};
+  uint32_t entry = 0;        // where to go on
+  uint32_t gathers = 0;      // loads by single addresses in this iteration of a loop (serial_loops.h)
   uint32_t serial_step = 0;  // 1 + where in `steps` the loop begins that runs lane by lane: the Wave is as if
                              // it were there; 0: none does
   bool in_kernel = false;    // compiled code is executing; what the Wave holds of registers is stale

@@ -18,6 +18,7 @@ constexpr uint32_t kAhead = 4096;
 void Kernel::enter(WaveFrame& frame, uint8_t streams_from) const {
   frame = {};
   frame.streams_from = streams_from;
+  frame.limit = kLimit;
   frame.ahead = streams_from == kNeverStreams ? 0 : kAhead;
   frame.steps = steps_;
   frame.code = address_;
@@ -28,14 +29,11 @@ void Kernel::enter(WaveFrame& frame, uint8_t streams_from) const {
 void prepare(Wave& wave) { base::apply_mode(wave); }
 
 void run_compiled(Wave& wave, WaveFrame& frame) {
-  wave.exit = Exit::none;
-  frame.limit = kLimit;
-  frame.gave_way = false;
   frame.in_kernel = true;
   frame.kernel->entry_(&wave, &frame);
   frame.in_kernel = false;
-  if (wave.exit == Exit::fault) return;
-  if (frame.entry == kInterpret && wave.exit != Exit::ended) frame.kernel = nullptr;
+  if (wave.exit == Exit::ended || wave.exit == Exit::fault) return;
+  if (frame.entry == kInterpret) frame.kernel = nullptr;
   // Only a sleeping wave has budget left.
   if (frame.gave_way) wave.budget = 0;
 }
@@ -43,6 +41,8 @@ void run_compiled(Wave& wave, WaveFrame& frame) {
 void run(Wave& wave, WaveFrame& frame) {
   if (frame.kernel == nullptr) return level().run(wave);
   prepare(wave);
+  wave.exit = Exit::none;
+  frame.gave_way = false;
   run_compiled(wave, frame);
   if (wave.exit == Exit::none) level().run(wave);
 }

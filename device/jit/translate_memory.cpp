@@ -238,8 +238,9 @@ void Translator::memory(const Instruction& i) {
   const auto move_plain = [&] {
     for (unsigned p = 0; p < used; p++) {
       if (!is_lds)
-        for (unsigned c = 0; c < 4; c++)
-          b_.CreateStore(bases[p][c], field(frame_, offsetof(WaveFrame, first_address) + 8 * c));
+        for (unsigned c = 0; c < (is_row ? 2 : 4); c++)
+          b_.CreateStore(is_row && c == 1 ? b_.getInt64(kRow) : bases[p][c],
+                         field(frame_, offsetof(WaveFrame, first_address) + 8 * c));
       Value* at = b_.CreateIntToPtr(bases[p][0], ptr_);
       for (unsigned d = 0; d < access.dwords; d++) {
         if (stores)

@@ -309,15 +309,20 @@ llvm::Value* Translator::step_address(const Instruction& i) {
 
 // --- Leaving ---
 
-// Ends the block: the function returns with wave.exit, and the wave goes on at `step`.
-void Translator::leave(Exit why, Value* step, uint32_t entry) {
+// Ends the block: the function returns with wave.exit.
+void Translator::stop(Exit why) {
   Value* executed = field(wave_, offsetof(Wave, instructions));
   b_.CreateStore(b_.CreateAdd(b_.CreateLoad(i64_, executed), b_.CreateLoad(i64_, count_)), executed);
+  b_.CreateStore(b_.getInt8(static_cast<uint8_t>(why)), field(wave_, offsetof(Wave, exit)));
+  b_.CreateRetVoid();
+}
+
+// The same, and the wave goes on at `step`.
+void Translator::leave(Exit why, Value* step, uint32_t entry) {
   b_.CreateStore(step, field(wave_, offsetof(Wave, step)));
   b_.CreateStore(step, field(wave_, offsetof(Wave, block)));
-  b_.CreateStore(b_.getInt8(static_cast<uint8_t>(why)), field(wave_, offsetof(Wave, exit)));
   b_.CreateStore(b_.getInt32(entry), field(frame_, offsetof(WaveFrame, entry)));
-  b_.CreateRetVoid();
+  stop(why);
 }
 
 // At the head of the loop that is block `to`. The wave goes on there, by this kernel if that is an entry.
@@ -483,7 +488,8 @@ void Translator::finish_block(uint32_t index) {
   };
   switch (last.how) {
     case How::end:
-      if (key_.observe_everything) store_live(flow_.vectors, flow_.scalars);
+      if (!key_.observe_everything) return stop(Exit::ended);
+      store_live(flow_.vectors, flow_.scalars);
       leave(Exit::ended, step_address(last), kInterpret);
       return;
     case How::barrier: resume(Exit::barrier); return;

@@ -68,6 +68,7 @@ class Translator {
   Block* successor(uint32_t to) const { return blocks_[2 * to + version_]; }
   void load_live(const VectorSet& vectors, const ScalarSet& scalars);
   void store_live(const VectorSet& vectors, const ScalarSet& scalars);
+  void stop(Exit why);
   void leave(Exit why, Value* step, uint32_t entry);
   void give_way(uint32_t to);
   void put_carried(uint32_t index);
