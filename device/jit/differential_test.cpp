@@ -163,6 +163,23 @@ TEST(DifferentialTest, AHalfOfAMaskIsReversed) {
   EXPECT_TRUE(result.was_compiled);
 }
 
+// s15 is 0, since nothing is ordered beside a NaN, and denormals of v10 are equal to it where they are
+// flushed.
+TEST(DifferentialTest, AMaskOfComparisonsWithANaNIsKnown) {
+  const std::vector<uint32_t> code = dwords_of_hex(
+      "0c84afd0c568e4a2"  // v_cmpsx_o_f32 s[12:13], neg(-5), s52
+      "112b8fbe"          // s_xnor_saveexec_b64 s[14:15], s[16:17]
+      "0f14a47c");        // v_cmpsx_eq_f32 vcc, s15, v10
+  Setting setting;
+  setting.seed = 9200000144;
+  setting.begins_full = false;
+  setting.flushes = true;
+  setting.ieee = setting.dx10_clamp = false;
+  const Comparison result = compare_tiers(Target::gfx600, code, setting, 4);
+  EXPECT_EQ(result.verdict, Verdict::same) << result.what;
+  EXPECT_TRUE(result.was_compiled);
+}
+
 // A clock is never the same: that is seen, and found among other instructions.
 TEST(DifferentialTest, ADifferenceIsFound) {
   RandomKernel kernel = random_kernel(Target::gfx950, 5, {.pieces = 12});

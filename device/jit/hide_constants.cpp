@@ -3,6 +3,7 @@
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/Analysis/ConstantFolding.h>
+#include <llvm/Analysis/InstructionSimplify.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -139,12 +140,20 @@ class Hider {
                    llvm::IntrinsicInst>(i))
       return {};
     llvm::SmallVector<Constants, 4> operands;
+    llvm::SmallVector<Value*, 4> known;
     for (Value* operand : i.operands()) {
       operands.push_back(constants_of(operand, depth - 1));
-      if (operands.back().values.empty() && !is_phi && !is_select) return {};
+      if (operands.back().values.empty() && !follows_choices_) return {};
+      known.push_back(operands.back().is_one() ? operands.back().values[0] : operand);
+    }
+    // Some follow from a part of the operands: no number is less than a NaN.
+    if (follows_choices_) {
+      Value* simple = llvm::simplifyInstructionWithOperands(&i, known, {function_.getDataLayout(), &i});
+      if (simple && simple != &i) return constants_of(simple, depth - 1);
     }
     if (is_phi) return one_of(operands);
     if (is_select && !operands[0].is_one()) return one_of({operands[1], operands[2]});
+    if (llvm::any_of(operands, [](const Constants& operand) { return operand.values.empty(); })) return {};
     return each_result(i, operands);
   }
 

@@ -132,4 +132,42 @@ struct Narrow {
   }
 };
 
+// --- Rows ---
+
+// Where the chunks begin, if each is a row of records of `Size` bytes: one test for all, without branches.
+// None may wrap, counted from `least`.
+template <int Size>
+MORGANA_INLINE bool are_rows(const Lanes* offset, Chunk differs, uint32_t (&start)[kChunks],
+                             uint32_t least = 0) {
+  uint64_t last = 0;
+#pragma clang loop unroll(full)
+  for (int i = 0; i < kChunks; i++) {
+    start[i] = offset->chunk[i][0];
+    differs |= offset->chunk[i] ^ (kIota * Size + start[i]);
+    last |= (start[i] - least) + uint64_t{15 * Size};
+  }
+  return is_zero(differs) & (last >> 32 == 0);
+}
+// Whether all lanes of LDS's addresses lie in rows; if so, the active ones are moved.
+template <class Kind, bool Stores, class D>
+MORGANA_INLINE bool by_lds_rows(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address,
+                                uint64_t exec, D* data) {
+  Lanes offset;
+#pragma clang loop unroll(full)
+  for (int i = 0; i < kChunks; i++) offset.chunk[i] = address->chunk[i] + add;
+  uint32_t start[kChunks], greatest = 0;
+  const bool good = are_rows<Kind::kSize>(&offset, Chunk(0), start);
+#pragma clang loop unroll(full)
+  for (int i = 0; i < kChunks; i++) greatest = start[i] > greatest ? start[i] : greatest;
+  if (!(good & (greatest + uint64_t{16 * Kind::kSize} <= limit))) return false;
+#pragma clang loop unroll(full)
+  for (int i = 0; i < kChunks; i++) {
+    if constexpr (Stores)
+      Kind::store(data, i, lds + start[i], chunk_mask(exec, i), Space::lds);
+    else
+      Kind::load(data, i, lds + start[i], chunk_mask(exec, i), Space::lds);
+  }
+  return true;
+}
+
 }  // namespace morgana::device::MORGANA_SIMD

@@ -88,20 +88,6 @@ MORGANA_INLINE bool store_lanes(Wave* wave, jit::WaveFrame* frame, GlobalPath* p
   return true;
 }
 
-// Where the chunks begin, if each is a row of records of `Size` bytes: one test for all, without branches.
-// None may wrap, counted from `least`.
-template <int Size>
-MORGANA_INLINE bool are_rows(const Lanes* offset, Chunk differs, uint32_t (&start)[kChunks],
-                             uint32_t least = 0) {
-  uint64_t last = 0;
-#pragma clang loop unroll(full)
-  for (int i = 0; i < kChunks; i++) {
-    start[i] = offset->chunk[i][0];
-    differs |= offset->chunk[i] ^ (kIota * Size + start[i]);
-    last |= (start[i] - least) + uint64_t{15 * Size};
-  }
-  return is_zero(differs) & (last >> 32 == 0);
-}
 // The upper halves are all alike and name no aperture.
 MORGANA_INLINE bool is_aperture(uint32_t high) {
   return (high == kSharedBase >> 32) | (high == kPrivateBase >> 32);
@@ -140,29 +126,6 @@ MORGANA_INLINE bool by_rows(jit::WaveFrame* frame, uint64_t base, const Lanes* l
   const bool good = are_rows<Kind::kSize>(low, high ? differences(high) : Chunk(0), start);
   if (!(good & !(flat & is_aperture(upper)))) return false;
   move_rows<Kind, Stores>(frame, base + (uint64_t{upper} << 32), start, data);
-  return true;
-}
-
-// The same of LDS.
-template <class Kind, bool Stores, class D>
-MORGANA_INLINE bool by_lds_rows(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address,
-                                uint64_t exec, D* data) {
-  if (!kInline<Kind> || exec != kAllLanes) return false;
-  Lanes offset;
-#pragma clang loop unroll(full)
-  for (int i = 0; i < kChunks; i++) offset.chunk[i] = address->chunk[i] + add;
-  uint32_t start[kChunks], greatest = 0;
-  const bool good = are_rows<Kind::kSize>(&offset, Chunk(0), start);
-#pragma clang loop unroll(full)
-  for (int i = 0; i < kChunks; i++) greatest = start[i] > greatest ? start[i] : greatest;
-  if (!(good & (greatest + uint64_t{16 * Kind::kSize} <= limit))) return false;
-#pragma clang loop unroll(full)
-  for (int i = 0; i < kChunks; i++) {
-    if constexpr (Stores)
-      Kind::store(data, i, lds + start[i], 0xffff, Space::lds);
-    else
-      Kind::load(data, i, lds + start[i], 0xffff, Space::lds);
-  }
   return true;
 }
 
@@ -269,7 +232,9 @@ extern "C" bool morgana_add_lds_u32(uint8_t* lds, uint32_t limit, uint32_t add, 
   }                                                                                                          \
   extern "C" bool morgana_load_lds_##name(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address,  \
                                           uint64_t exec, Lanes* data) {                                      \
-    if (by_lds_rows<Kind, false>(lds, limit, add, address, exec, data)) return true;                         \
+    if (kInline<Kind> && exec == kAllLanes &&                                                                \
+        by_lds_rows<Kind, false>(lds, limit, add, address, kAllLanes, data))                                 \
+      return true;                                                                                           \
     const Copy<1> at(address);                                                                               \
     Lanes moved[Kind::kRegisters];                                                                           \
     const bool done = morgana_path_load_lds_##name(lds, limit, add, at.lanes, exec, moved);                  \
@@ -278,7 +243,9 @@ extern "C" bool morgana_add_lds_u32(uint8_t* lds, uint32_t limit, uint32_t add, 
   }                                                                                                          \
   extern "C" bool morgana_store_lds_##name(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address, \
                                            uint64_t exec, const Lanes* data) {                               \
-    if (by_lds_rows<Kind, true>(lds, limit, add, address, exec, data)) return true;                          \
+    if (kInline<Kind> && exec == kAllLanes &&                                                                \
+        by_lds_rows<Kind, true>(lds, limit, add, address, kAllLanes, data))                                  \
+      return true;                                                                                           \
     const Copy<1> at(address);                                                                               \
     Copy<Kind::kRegisters> moved(data);                                                                      \
     return morgana_path_store_lds_##name(lds, limit, add, at.lanes, exec, moved.lanes);                      \

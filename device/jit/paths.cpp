@@ -32,13 +32,17 @@ MORGANA_INLINE Place place_of(Chunk offset, uint32_t mask) {
 // --- Dwords that lie close together ---
 
 inline constexpr uint32_t kWindow = 128;
+// Where the windows begin when all sixteens of a wave, active or not, lie alike in windows of theirs.
+struct Windows {
+  uint32_t start[kChunks];
+  Chunk index;  // in dwords
+};
 #ifdef __AVX512F__
 inline constexpr bool kWindows = true;
-// Two loads and a permutation for sixteen lanes. `from`: where 128 bytes can be read.
-MORGANA_INLINE Chunk from_window(const uint8_t* from, Chunk offset, uint32_t first) {
-  using Sixteen32 = int __attribute__((vector_size(64)));
+using Sixteen32 = int __attribute__((vector_size(64)));
+// Two loads and a permutation for sixteen lanes, `index` dwords from where 128 bytes can be read.
+MORGANA_INLINE Chunk from_window(const uint8_t* from, Chunk index) {
   const Chunk low = peek<Chunk>(from), high = peek<Chunk>(from + 64);
-  const Chunk index = (offset - Chunk(first)) >> 2;
   return __builtin_bit_cast(Chunk, __builtin_ia32_vpermi2vard512(__builtin_bit_cast(Sixteen32, low),
                                                                  __builtin_bit_cast(Sixteen32, index),
                                                                  __builtin_bit_cast(Sixteen32, high)));
@@ -54,28 +58,67 @@ MORGANA_INLINE void poke_whole(uint8_t* to, Chunk value) {
   using Loose = uint32_t __attribute__((ext_vector_type(16), aligned(1)));
   *reinterpret_cast<volatile Loose*>(to) = value;
 }
-// Stores of rising lanes into the window at `to`, `index` dwords from it: the active lanes' values, spread
-// over the places that they go to.
-MORGANA_INLINE void to_window(uint8_t* to, Chunk index, uint32_t mask, Chunk value) {
-  using Sixteen32 = int __attribute__((vector_size(64)));
-  const auto spread = [](Sixteen32 values, uint32_t places) __attribute__((always_inline)) {
+// Where rising lanes lie in a window: a bit a dword, and the lanes that go into its second half.
+struct Spread {
+  uint32_t places;
+  Sixteen32 rest;
+};
+MORGANA_INLINE Spread spread_of(Chunk bits) {
+  const uint32_t places = __builtin_reduce_or(bits);
+  const uint32_t below = static_cast<uint32_t>(__builtin_popcount(places & 0xffff));
+  return {places, __builtin_bit_cast(Sixteen32, (kIota + below) & 15)};
+}
+// Of `values`, those that go to `active` places.
+MORGANA_INLINE void poke_spread(uint8_t* to, const Spread& spread, Sixteen32 values, uint32_t active) {
+  const auto expand = [](Sixteen32 from, uint32_t places) __attribute__((always_inline)) {
     return __builtin_bit_cast(
-        Chunk, __builtin_ia32_expandsi512_mask(values, Sixteen32{}, static_cast<uint16_t>(places)));
+        Chunk, __builtin_ia32_expandsi512_mask(from, Sixteen32{}, static_cast<uint16_t>(places)));
   };
-  const uint32_t places = __builtin_reduce_or(blend(mask, Chunk(1) << (index & 31), Chunk(0)));
+  const Sixteen32 rest = __builtin_ia32_permvarsi512(values, spread.rest);
+  poke_whole(to, blend(active & 0xffff, expand(values, spread.places & 0xffff), peek<Chunk>(to)));
+  poke_whole(to + 64, blend(active >> 16, expand(rest, spread.places >> 16), peek<Chunk>(to + 64)));
+}
+// Stores into the window at `to`, `index` dwords from it.
+MORGANA_INLINE void to_window(uint8_t* to, Chunk index, uint32_t mask, Chunk value) {
+  const Spread spread = spread_of(blend(mask, Chunk(1) << (index & 31), Chunk(0)));
   const Sixteen32 active = __builtin_ia32_compresssi512_mask(__builtin_bit_cast(Sixteen32, value),
                                                              Sixteen32{}, static_cast<uint16_t>(mask));
-  const uint32_t below = static_cast<uint32_t>(__builtin_popcount(places & 0xffff));
-  const Sixteen32 rest =
-      __builtin_ia32_permvarsi512(active, __builtin_bit_cast(Sixteen32, (kIota + below) & 15));
-  poke_whole(to, blend(places & 0xffff, spread(active, places & 0xffff), peek<Chunk>(to)));
-  poke_whole(to + 64, blend(places >> 16, spread(rest, places >> 16), peek<Chunk>(to + 64)));
+  poke_spread(to, spread, active, spread.places);
+}
+MORGANA_INLINE bool are_windows(uint32_t limit, uint32_t add, const Lanes* address, Windows& found) {
+  const Chunk first = address->chunk[0] + add;
+  found.index = (first - Chunk(first[0] & ~63u)) >> 2;
+  if (found.index[15] >= kWindow / 4 || !is_rising(found.index)) return false;
+  uint32_t greatest = 0;
+  Chunk differs = Chunk(0);
+#pragma clang loop unroll(full)
+  for (int i = 0; i < kChunks; i++) {
+    const Chunk at = address->chunk[i] + add;
+    found.start[i] = at[0] & ~63u;
+    differs |= (at - Chunk(found.start[i])) ^ (found.index << 2);
+    greatest = found.start[i] > greatest ? found.start[i] : greatest;
+  }
+  return is_zero(differs) && greatest + uint64_t{kWindow} <= limit;
+}
+MORGANA_INLINE void to_windows(uint8_t* lds, const Windows& windows, uint64_t exec, const Lanes* data) {
+  const Spread spread = spread_of(Chunk(1) << (windows.index & 31));
+#pragma clang loop unroll(full)
+  for (int i = 0; i < kChunks; i++)
+    poke_spread(lds + windows.start[i], spread, __builtin_bit_cast(Sixteen32, data[0].chunk[i]),
+                __builtin_ia32_pdep_si(chunk_mask(exec, i), spread.places));
+}
+MORGANA_INLINE void from_windows(const uint8_t* lds, const Windows& windows, Lanes* data) {
+#pragma clang loop unroll(full)
+  for (int i = 0; i < kChunks; i++) data[0].chunk[i] = from_window(lds + windows.start[i], windows.index);
 }
 #else
 inline constexpr bool kWindows = false;
 [[maybe_unused]] bool is_rising(Chunk);
 [[maybe_unused]] void to_window(uint8_t*, Chunk, uint32_t, Chunk);
-[[maybe_unused]] Chunk from_window(const uint8_t*, Chunk, uint32_t);
+[[maybe_unused]] bool are_windows(uint32_t, uint32_t, const Lanes*, Windows&);
+[[maybe_unused]] void to_windows(uint8_t*, const Windows&, uint64_t, const Lanes*);
+[[maybe_unused]] void from_windows(const uint8_t*, const Windows&, Lanes*);
+[[maybe_unused]] Chunk from_window(const uint8_t*, Chunk);
 #endif
 // Whether the lanes of `mask` access whole dwords of the window from `first` on.
 [[maybe_unused]] MORGANA_INLINE bool is_window(Chunk offset, uint32_t first, uint32_t mask) {
@@ -111,7 +154,7 @@ MORGANA_INLINE bool load_offsets(jit::WaveFrame* frame, uint64_t base, const Lan
           const uint32_t back = beyond_page(first), start = place.first - back;
           // Offsets that wrap within the window are far apart in memory.
           if (start <= place.first && start <= UINT32_MAX - kWindow && is_window(at, start, mask)) {
-            data[0].chunk[i] = from_window(from - back, at, start);
+            data[0].chunk[i] = from_window(from - back, (at - Chunk(start)) >> 2);
             break;
           }
         }
@@ -166,6 +209,14 @@ MORGANA_INLINE bool has_one_base(const Lanes* high, uint64_t exec, uint64_t& bas
 template <class Kind>
 MORGANA_INLINE bool load_lds(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address, uint64_t exec,
                              Lanes* data) {
+  if (by_lds_rows<Kind, false>(lds, limit, add, address, exec, data)) return true;
+  if constexpr (Kind::kIsDword && kWindows) {
+    Windows windows;
+    if (are_windows(limit, add, address, windows)) {
+      from_windows(lds, windows, data);
+      return true;
+    }
+  }
 #pragma clang loop unroll(disable)
   for (int i = 0; i < kChunks; i++) {
     const uint32_t mask = chunk_mask(exec, i);
@@ -185,7 +236,7 @@ MORGANA_INLINE bool load_lds(uint8_t* lds, uint32_t limit, uint32_t add, const L
       case Form::other:
         if constexpr (Kind::kIsDword && kWindows) {
           if (is_window(at, place.first, mask) && first + kWindow <= limit) {
-            data[0].chunk[i] = from_window(lds + first, at, place.first);
+            data[0].chunk[i] = from_window(lds + first, (at - Chunk(place.first)) >> 2);
             break;
           }
         }
@@ -197,6 +248,14 @@ MORGANA_INLINE bool load_lds(uint8_t* lds, uint32_t limit, uint32_t add, const L
 template <class Kind>
 MORGANA_INLINE bool store_lds(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address, uint64_t exec,
                               const Lanes* data) {
+  if (by_lds_rows<Kind, true>(lds, limit, add, address, exec, data)) return true;
+  if constexpr (Kind::kIsDword && kWindows) {
+    Windows windows;
+    if (are_windows(limit, add, address, windows)) {
+      to_windows(lds, windows, exec, data);
+      return true;
+    }
+  }
 #pragma clang loop unroll(disable)
   for (int i = 0; i < kChunks; i++) {
     const uint32_t mask = chunk_mask(exec, i);
