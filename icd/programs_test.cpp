@@ -354,15 +354,15 @@ TEST_F(Programs, AWaveThatTakesLongLeavesItsGroup) {
   cl_program program = make_program(
       "kernel void k(global uint* out, local uint* s, uint turns) {\n"
       "  uint l = get_local_id(0), v = get_global_id(0);\n"
-      "  bool is_long = get_group_id(0) % 4 == 2 && l / 64 == 1;\n"
+      "  bool is_long = get_group_id(0) % 64 == 50 && l / 64 == 1;\n"
       "  for (uint i = 0; i < (is_long ? turns : 1); i++) v = v * 1664525u + 1013904223u;\n"
       "  s[l] = v;\n"
       "  barrier(CLK_LOCAL_MEM_FENCE);\n"
       "  atomic_add(&out[get_global_id(0)], s[255 - l]);\n"
       "}");
   cl_kernel kernel = make_kernel(program, "k");
-  constexpr size_t kItems = 2048, kLocal = 256;
-  constexpr cl_uint kTurns = 400'000;  // compiled code gives way after a million instructions
+  constexpr size_t kItems = 65536, kLocal = 256;  // enough for shares of several groups
+  constexpr cl_uint kTurns = 400'000;             // compiled code gives way after a million instructions
   cl_mem out = make_buffer(4 * kItems);
   const cl_uint zero = 0;
   clEnqueueFillBuffer(queue, out, &zero, 4, 0, 4 * kItems, 0, nullptr, nullptr);
@@ -373,7 +373,7 @@ TEST_F(Programs, AWaveThatTakesLongLeavesItsGroup) {
             CL_SUCCESS);
   std::vector<cl_uint> wanted(kItems);
   for (cl_uint i = 0; i < kItems; i++) {
-    const bool is_long = i / kLocal % 4 == 2 && i % kLocal / 64 == 1;
+    const bool is_long = i / kLocal % 64 == 50 && i % kLocal / 64 == 1;
     cl_uint v = i;
     for (cl_uint turn = 0; turn < (is_long ? kTurns : 1); turn++) v = v * 1664525u + 1013904223u;
     wanted[i / kLocal * kLocal + kLocal - 1 - i % kLocal] = v;
