@@ -118,6 +118,20 @@ TEST(DifferentialTest, KernelsThatNeverEndedToCompile) {
   }
 }
 
+// 48 lanes of a mask, x < x + 0, are known once the lanes' parts are apart: nor with this.
+TEST(DifferentialTest, PartsOfAMaskAreKnown) {
+  const std::vector<uint32_t> code = dwords_of_hex(
+      "102bac7c"    // v_cmpsx_ge_f32 vcc, v16, v21
+      "f20a1e48"    // v_mbcnt_hi_u32_b32 v15, 1.0, v5
+      "0f0b0c4e"    // v_subrev_i32 v6, vcc, v15, v5
+      "36262052");  // v_subb_u32 v16, vcc, s54, v19, vcc
+  Setting setting;
+  setting.quick = true;
+  const Comparison result = compare_tiers(Target::gfx600, code, setting, 4);
+  EXPECT_EQ(result.verdict, Verdict::same) << result.what;
+  EXPECT_TRUE(result.was_compiled);
+}
+
 // An exponent that LLVM found to be zero left a signalling NaN as it was; read as an f32 it is a number.
 TEST(DifferentialTest, AProductByAPowerOfTwoQuietsNaNs) {
   const std::vector<uint32_t> code = dwords_of_hex(

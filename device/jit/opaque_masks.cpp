@@ -2,6 +2,7 @@
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/Analysis/InstructionSimplify.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
@@ -106,16 +107,29 @@ class Hider {
 
   // Whether lanes of `value` follow from constants: the back end evaluates more than the passes before it do,
   // comparisons of denormals among it.
-  static bool may_fold(const Value* value, int depth) {
+  bool may_fold(Value* value, int depth) {
     if (llvm::isa<llvm::UndefValue>(value)) return false;
     if (llvm::isa<llvm::Constant>(value)) return true;
-    const auto* i = llvm::dyn_cast<Instruction>(value);
+    auto* i = llvm::dyn_cast<Instruction>(value);
     if (i == nullptr || depth == 0) return false;
-    const auto folds = [&](const Value* operand) { return may_fold(operand, depth - 1); };
+    const auto folds = [&](Value* operand) { return may_fold(operand, depth - 1); };
     if (i->getType()->isIntOrIntVectorTy(1) && (is_inner(i) || llvm::isa<llvm::ShuffleVectorInst>(i)))
       return folds(i->getOperand(0)) || folds(i->getOperand(1));
-    return (llvm::isa<llvm::CmpInst, llvm::BinaryOperator, llvm::CastInst>(i)) &&
-           llvm::all_of(i->operands(), folds);
+    if (!llvm::isa<llvm::CmpInst, llvm::BinaryOperator, llvm::CastInst>(i)) return false;
+    return llvm::isa<llvm::Constant>(simplified(i, depth)) || llvm::all_of(i->operands(), folds);
+  }
+
+  // x < x + 0 is known when the parts of a wave are apart.
+  Value* simplified(Value* value, int depth) {
+    auto* i = llvm::dyn_cast<Instruction>(value);
+    if (i == nullptr || depth == 0 || !llvm::isa<llvm::CmpInst, llvm::BinaryOperator, llvm::CastInst>(i))
+      return value;
+    const auto [at, is_new] = simplified_.try_emplace(i, i);
+    if (!is_new) return at->second;
+    llvm::SmallVector<Value*, 2> operands;
+    for (Value* operand : i->operands()) operands.push_back(simplified(operand, depth - 1));
+    Value* simple = llvm::simplifyInstructionWithOperands(i, operands, {function_.getDataLayout(), i});
+    return simplified_[i] = simple ? simple : i;
   }
 
   Value* hidden(Value* value, Instruction* user) {
@@ -133,6 +147,7 @@ class Hider {
   llvm::IRBuilder<> b_;
   llvm::SmallPtrSet<Instruction*, 16> done_;
   llvm::DenseMap<Value*, Value*> hidden_;
+  llvm::DenseMap<Instruction*, Value*> simplified_;
 };
 
 }  // namespace
