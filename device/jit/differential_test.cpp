@@ -118,7 +118,7 @@ TEST(DifferentialTest, KernelsThatNeverEndedToCompile) {
   }
 }
 
-// 48 lanes of a mask, x < x + 0, are known once the lanes' parts are apart: nor with this.
+// 48 lanes of a mask, x < x + 0, are known once the parts of a wave are apart: nor with this.
 TEST(DifferentialTest, PartsOfAMaskAreKnown) {
   const std::vector<uint32_t> code = dwords_of_hex(
       "102bac7c"    // v_cmpsx_ge_f32 vcc, v16, v21
