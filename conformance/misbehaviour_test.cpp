@@ -30,6 +30,21 @@ kernel void aborts(global int* p) {
 }
 kernel void endless(global volatile int* p) { while (p[0] == 0) {} }
 kernel void add(global int* p) { p[get_global_id(0)] += 1; }
+kernel void beyond_local(global int* p) {
+  local int part[64];
+  size_t i = get_global_id(0), l = get_local_id(0);
+  part[l] = p[i];
+  ulong address = (ulong)(int*)&part[l];
+  if (i == 135) address += 0x10000000;
+  __asm volatile("" : "+v"(address));
+  *(int*)address = 7;
+  p[i] = part[l];
+}
+kernel void sixteen_idle(global int* p, int n) {
+  size_t i = get_global_id(0), l = get_local_id(0);
+  p[i] = 1;
+  if (l < 16 || l >= 32) p[l < 48 || i > 63 ? i : i + n] = 2;
+}
 )";
 
 struct World {
@@ -142,6 +157,26 @@ TEST_F(Misbehaviour, AnOverrunNamesTheBuffer) {
   set(kernel, 0, buffer);
   set(kernel, 1, cl_int{1 << 18});
   expect_contains(report_of(kernel), {"kernel 'overrun'", " bytes past the end of buffer", "1048576 bytes"});
+  clReleaseMemObject(buffer);
+}
+
+// Compiled code keeps where four sixteens of a wave go; a row has one place for all.
+TEST_F(Misbehaviour, AStoreOfSomeLanesBehindARowNamesTheWorkItem) {
+  cl_kernel kernel = world_.kernel("sixteen_idle");
+  cl_mem buffer = world_.buffer(1 << 20);
+  set(kernel, 0, buffer);
+  set(kernel, 1, cl_int{1 << 18});
+  expect_contains(report_of(kernel),
+                  {"kernel 'sixteen_idle'", "(48, 0, 0)", " bytes past the end of buffer"});
+  clReleaseMemObject(buffer);
+}
+
+// The interpreter's handlers find it, in compiled code too.
+TEST_F(Misbehaviour, AFlatAddressBeyondLocalMemoryIsReported) {
+  cl_kernel kernel = world_.kernel("beyond_local");
+  cl_mem buffer = world_.buffer(1024);
+  set(kernel, 0, buffer);
+  expect_contains(report_of(kernel), {"kernel 'beyond_local'", "(135, 0, 0)", "flat_store_dword"});
   clReleaseMemObject(buffer);
 }
 

@@ -254,6 +254,7 @@ Job::State Job::run_share(ResidentGroup& resident, Share& share) {
     // A runtime's trap handler has been entered; it is interpreted.
     return wave.exit == Exit::resume ? State::out_of_time : State::faulted;
   }
+  if (resident.wave(run.wave).exit == Exit::fault) return State::faulted;
   const uint64_t elapsed = __rdtsc() - begin;
   if (elapsed < kShareTime) share.size = std::min(2 * share.size, kMaxShare);
   if (elapsed > 4 * kShareTime) share.size = std::max(share.size / 2, uint64_t{1});

@@ -91,11 +91,10 @@ class LaunchPlan {
   void init_wave(Wave& wave, const std::array<uint32_t, 3>& size) const;
   // The same for a wave that init_wave has set for a group of the same size.
   void restart_wave(Wave& wave, const std::array<uint32_t, 3>& size) const;
-  // The same where its registers are those it began with, too, but for EXEC: `exec`. `seen`: commands_seen().
-  void renew_wave(Wave& wave, uint64_t exec, uint32_t seen) const {
+  // The same where its registers are those it began with, too, but for EXEC; commands are the caller's.
+  void renew_wave(Wave& wave, uint64_t exec) const {
     wave.step = wave.block = first_step;
     wave.exit = Exit::none;
-    wave.commands_seen = seen;
     wave.exec() = exec;
     put_group_id(wave);
   }

@@ -50,7 +50,8 @@ class ResidentGroup {
     if (std::exchange(frame.has_stored, false))
       plan_->restart_wave(wave, size_);
     else
-      plan_->renew_wave(wave, begins_with_[i], commands_seen_);
+      plan_->renew_wave(wave, begins_with_[i]);
+    wave.commands_seen = commands_seen_;
     return wave;
   }
   void begin_waves() {

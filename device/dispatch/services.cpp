@@ -211,10 +211,7 @@ void record_trap(Wave& wave, const GuestTrap& trap) {
   if (frame.in_kernel && !wave.stepping && wave.access.address == nullptr) {
     // Compiled code keeps registers to itself, and tells where the first lane was going.
     const uint32_t bytes = touched_bytes(wave.step);
-    const auto& first = frame.first_address;
-    for (uint64_t lane = 0; lane < kLanes; lane++)
-      addresses[lane] =
-          first[1] == jit::kRow ? first[0] + lane * bytes : first[lane / 16] + lane % 16 * bytes;
+    for (uint32_t lane = 0; lane < kLanes; lane++) addresses[lane] = frame.address(lane, bytes);
     wave.access = {addresses, wave.exec(), bytes};
     wave.block = wave.step;
   }

@@ -23,19 +23,18 @@ class Kernel;
 
 inline constexpr uint8_t kNeverStreams = 255;
 
-// WaveFrame::first_address.
+// In place of the address of lane 16: the lanes follow the first.
 inline constexpr uint64_t kRow = ~uint64_t{0};
 
 // One wave's view of the kernel that it executes.
 struct WaveFrame {
-  const Step* steps = nullptr;    // of the code region
-  uint64_t code = 0;              // its address
-  SingleStep* singles = nullptr;  // of the kernel, in the order of translation
-  uint64_t limit = 0;             // instructions after which a loop gives way
-  // Of lanes 0, 16, 32 and 48 in the vector access in execution; the second kRow: all follow the first.
-  uint64_t first_address[4] = {};
-  uint32_t entry = 0;        // where to go on
-  uint32_t gathers = 0;      // loads by single addresses in this iteration of a loop (serial_loops.h)
+  const Step* steps = nullptr;     // of the code region
+  uint64_t code = 0;               // its address
+  SingleStep* singles = nullptr;   // of the kernel, in the order of translation
+  uint64_t limit = 0;              // instructions after which a loop gives way
+  uint64_t first_address[4] = {};  // of lanes 0, 16, 32 and 48 in the vector access in execution; or kRow
+  uint32_t entry = 0;              // where to go on
+  uint32_t gathers = 0;            // loads by single addresses in this iteration of a loop (serial_loops.h)
   uint32_t serial_step = 0;  // 1 + where in `steps` the loop begins that runs lane by lane: the Wave is as if
                              // it were there; 0: none does
   bool in_kernel = false;    // compiled code is executing; what the Wave holds of registers is stale
@@ -45,6 +44,12 @@ struct WaveFrame {
   uint32_t ahead = 0;        // bytes that loads of rows fetch ahead
   uint8_t streams_from = kNeverStreams;  // rows of so many dwords a lane go past the caches
   const Kernel* kernel = nullptr;        // nullptr: the interpreter executes the wave
+
+  // Where `lane` accesses `bytes`, if it is one of a row.
+  uint64_t address(uint32_t lane, uint32_t bytes) const {
+    if (first_address[1] == kRow) return first_address[0] + uint64_t{lane} * bytes;
+    return first_address[lane / 16] + uint64_t{lane % 16} * bytes;
+  }
 };
 
 // What kernels call by name at the host's level (paths.h); the last has none.

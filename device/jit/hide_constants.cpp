@@ -17,7 +17,8 @@ using llvm::Constant;
 using llvm::Instruction;
 using llvm::Value;
 
-// How far operands are followed to constants, and how many one can have.
+// How far operands are followed to constants, each once and from where that is first asked; and how many one
+// can have.
 constexpr int kDepth = 16;
 constexpr size_t kMost = 4;
 
@@ -46,11 +47,15 @@ class Hider {
     for (llvm::BasicBlock& block : function_)
       for (Instruction& i : block) {
         if (!computes(i)) continue;
+        // What constants make may be a denormal that is none.
+        const bool may_fold = follows_choices_ && llvm::all_of(i.operands(), [&](Value* operand) {
+                                return !constants_of(operand, kDepth).values.empty();
+                              });
         for (llvm::Use& use : i.operands()) {
           if (!use->getType()->isFPOrFPVectorTy()) continue;
           const Constants constants = constants_of(use, kDepth);
           const auto matters = [&](Constant* constant) { return is_to_hide(i, use, *constant); };
-          if (llvm::none_of(constants.values, matters)) continue;
+          if (!may_fold && llvm::none_of(constants.values, matters)) continue;
           llvm::IRBuilder<> b(&i);
           use.set(constants.is_one() ? hidden(*constants.values[0]) : hidden_bits(b, use));
         }

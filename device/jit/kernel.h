@@ -64,7 +64,8 @@ void warm_up();
 void run(Wave& wave, WaveFrame& frame);
 
 // The same as far as the frame's kernel goes, with the host's float state that `prepare` has set for all
-// waves of a launch. Where the wave stops with Exit::none, `run` goes on with it.
+// waves of a launch, for a wave that has not stopped (Exit::none, not given way). Where it stops with
+// Exit::none, `run` goes on with it.
 void prepare(Wave& wave);
 void run_compiled(Wave& wave, WaveFrame& frame);
 

@@ -1,6 +1,6 @@
 // Kinds of data that memory instructions move, sixteen lanes at a time (a chunk): a row of neighbours in
-// memory, or all at one place. For the bitcode library (memory_paths.h) and for native code (paths.cpp), at
-// the host vector level of who includes it.
+// memory, or all at one place; and what of them lies in rows. For the bitcode library (memory_paths.h) and
+// for native code (paths.cpp), at the host vector level of who includes it.
 #pragma once
 
 #include "device/interp/memory_move.h"

@@ -170,9 +170,9 @@ MORGANA_INLINE bool store_offsets(jit::WaveFrame* frame, uint64_t base, const La
   for (int i = 0; i < kChunks; i++) {
     const uint32_t mask = chunk_mask(exec, i);
     const Place place = place_of<Kind::kSize>(offset->chunk[i], mask);
+    frame->first_address[i] = base + place.first;
     if (place.form == Form::idle) continue;
     if (place.form != Form::row) return false;
-    frame->first_address[i] = base + place.first;
     Kind::store(data, i, reinterpret_cast<uint8_t*>(base + place.first), mask, Space::global);
   }
   return true;
