@@ -33,12 +33,11 @@ kernel void add(global int* p) { p[get_global_id(0)] += 1; }
 kernel void beyond_local(global int* p) {
   local int part[64];
   size_t i = get_global_id(0), l = get_local_id(0);
-  part[l] = p[i];
+  part[l] = atomic_inc(&p[i]);
   ulong address = (ulong)(int*)&part[l];
   if (i == 135) address += 0x10000000;
   __asm volatile("" : "+v"(address));
   *(int*)address = 7;
-  p[i] = part[l];
 }
 kernel void sixteen_idle(global int* p, int n) {
   size_t i = get_global_id(0), l = get_local_id(0);
@@ -171,12 +170,17 @@ TEST_F(Misbehaviour, AStoreOfSomeLanesBehindARowNamesTheWorkItem) {
   clReleaseMemObject(buffer);
 }
 
-// The interpreter's handlers find it, in compiled code too.
+// The interpreter's handlers find it, in compiled code too, and the wave is not begun again.
 TEST_F(Misbehaviour, AFlatAddressBeyondLocalMemoryIsReported) {
   cl_kernel kernel = world_.kernel("beyond_local");
   cl_mem buffer = world_.buffer(1024);
   set(kernel, 0, buffer);
   expect_contains(report_of(kernel), {"kernel 'beyond_local'", "(135, 0, 0)", "flat_store_dword"});
+  cl_command_queue queue = world_.queue();
+  cl_int begun = 0;
+  EXPECT_EQ(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 4 * 135, 4, &begun, 0, nullptr, nullptr), CL_SUCCESS);
+  EXPECT_EQ(begun, 1);
+  clReleaseCommandQueue(queue);
   clReleaseMemObject(buffer);
 }
 
