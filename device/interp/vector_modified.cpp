@@ -226,6 +226,11 @@ void finish_result(const Mode& mode, const isa::Inst& inst, uint32_t* result) {
       v = to<uint32_t>(as<u16v>(narrow(x)));
       break;
     }
+    case Type::pk_f32:
+      if (inst.row->format != isa::Format::VOP3P) break;
+      for (int r = 0; r < 2; r++)
+        word(result, r) = as<u32v>(finish_float(mode, inst, as<f32v>(word(result, r))));
+      break;
     case Type::pk_f16: {
       if (!inst.clamp) break;
       const auto x = widen(as<pk_f16v>(v));

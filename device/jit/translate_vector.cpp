@@ -231,10 +231,14 @@ void Translator::whole_vector(const Instruction& i) {
   b_.CreateStore(result, field(values, kValuesDst));
   call_library(inst.clamp && !f.clamped.empty() ? f.clamped : f.compute, {values});
   if (inst.omod || inst.clamp) {
-    const char* finish = inst.row->dst[0] == Type::f32   ? "morgana_finish_f32"
-                         : inst.row->dst[0] == Type::f64 ? "morgana_finish_f64"
-                                                         : nullptr;
-    if (finish) call_library(finish, {mode_, b_.getInt32(inst.omod), b_.getInt32(inst.clamp), result});
+    const Type type = inst.row->dst[0];
+    const bool is_pair = type == Type::pk_f32 && inst.row->format == isa::Format::VOP3P;
+    const char* finish = type == Type::f32 || is_pair ? "morgana_finish_f32"
+                         : type == Type::f64          ? "morgana_finish_f64"
+                                                      : nullptr;
+    for (unsigned r = 0; finish && r < (is_pair ? 2 : 1); r++)
+      call_library(finish,
+                   {mode_, b_.getInt32(inst.omod), b_.getInt32(inst.clamp), field(result, r * kLanes * 4)});
   }
   if (results) {
     Value* words[4];

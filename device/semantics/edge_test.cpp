@@ -367,6 +367,32 @@ TEST_P(EveryRow, OutputModifiersFollowTheirRules) {
   EXPECT_GT(checked, 1000);
 }
 
+// Both halves of packed results are clamped (CDNA4 guide 6.5).
+TEST(PackedFloats, AreClamped) {
+  for (const auto& [plain, clamped] :
+       {std::pair{"0640b1d300050218", "06c0b1d300050218"},     // v_pk_mul_f32 v[6:7], v[0:1], v[2:3]
+        std::pair{"0640b0d30005121c", "06c0b0d30005121c"}}) {  // v_pk_fma_f32 v[6:7], v[0:1], v[2:3], v[4:5]
+    std::vector<float> results[2];
+    for (const bool clamps : {false, true}) {
+      WaveRig rig(Target::gfx90a, dwords_of_hex(clamps ? clamped : plain));
+      for (int r = 0; r < 6; r++)
+        for (int lane = 0; lane < kLanes; lane++)
+          rig.v(r, lane) = kSpecials[static_cast<size_t>(lane * 7 + r * 5) % std::size(kSpecials)];
+      ASSERT_EQ(rig.run(), Exit::ended);
+      for (int r = 6; r < 8; r++)
+        for (int lane = 0; lane < kLanes; lane++)
+          results[clamps].push_back(std::bit_cast<float>(rig.v(r, lane)));
+    }
+    int changed = 0;
+    for (size_t i = 0; i < results[0].size(); i++) {
+      const float x = results[0][i], wanted = x > 0 ? std::min(x, 1.0f) : 0.0f;
+      EXPECT_TRUE(same(results[1][i], wanted)) << clamped << ": " << x << " to " << results[1][i];
+      changed += !same(x, wanted);
+    }
+    EXPECT_GT(changed, 10);
+  }
+}
+
 // abs and neg are changes of the operand's sign bit, abs first.
 TEST_P(EveryRow, InputModifiersChangeTheSign) {
   const State before = initial_state(false);
