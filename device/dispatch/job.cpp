@@ -183,7 +183,7 @@ namespace {
 // Groups of a share in compiled code, one after another.
 struct CompiledRun {
   ResidentGroup& resident;
-  uint64_t next, end;    // groups to begin
+  uint64_t end;          // behind the last group to begin
   uint32_t wave = 0;     // the one in execution
   bool is_done = false;  // all ended; else the resident one is to be gone on with
   static void run(void* argument) { static_cast<CompiledRun*>(argument)->run_groups(); }
@@ -191,11 +191,10 @@ struct CompiledRun {
   void run_groups() {
     jit::prepare(resident.wave(0));
     while (run_group()) {
-      if (next == end) {
+      if (resident.index() + 1 == end) {
         is_done = true;
         return;
       }
-      next++;
       if (!resident.start_next()) return;
     }
   }
@@ -240,13 +239,13 @@ struct CompiledRun {
 // Groups of the share as long as compiled code does all that they do. Otherwise one is left in `resident` to
 // be gone on with: State::out_of_time.
 Job::State Job::run_share(ResidentGroup& resident, Share& share) {
-  CompiledRun run{resident, share.next, share.end};
+  CompiledRun run{resident, share.end};
   const uint64_t groups = 1 + share.end - share.next;
   GuestTrap trap;
   const uint64_t begin = __rdtsc();
   const bool trapped = !guarded(CompiledRun::run, &run, trap);
   resident.begin_waves();
-  share.next = run.next;
+  share.next = resident.index() + 1;
   if (trapped) {
     _mm_setcsr(0x1f80);
     Wave& wave = resident.wave(run.wave);

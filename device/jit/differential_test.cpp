@@ -81,6 +81,12 @@ INSTANTIATE_TEST_SUITE_P(Targets, Differential,
                                          Target::gfx950),
                          [](const auto& target) { return std::string(morgana::info(target.param).name); });
 
+void expect_same(Target target, const std::vector<uint32_t>& code, const Setting& setting) {
+  const Comparison result = compare_tiers(target, code, setting, 4);
+  EXPECT_EQ(result.verdict, Verdict::same) << result.what;
+  EXPECT_TRUE(result.was_compiled);
+}
+
 // Random kernels found that LLVM's back end does not end with it: a constant, shifted, then three times a
 // part of it, as the carry of an addition.
 TEST(DifferentialTest, AShiftedConstantIsALaneMask) {
@@ -90,9 +96,7 @@ TEST(DifferentialTest, AShiftedConstantIsALaneMask) {
       "01050238");                  // v_addc_co_u32 v1, vcc, v1, v2, vcc
   Setting setting;
   setting.seed = 1;
-  const Comparison result = compare_tiers(Target::gfx950, code, setting, 4);
-  EXPECT_EQ(result.verdict, Verdict::same) << result.what;
-  EXPECT_TRUE(result.was_compiled);
+  expect_same(Target::gfx950, code, setting);
 }
 
 // Nor with these, of which the back end knows some bits that make the lane mask: constants, numbers of 32
@@ -112,9 +116,8 @@ TEST(DifferentialTest, KernelsThatNeverEndedToCompile) {
     const RandomKernel kernel = random_kernel(k.target, k.seed * 977 + static_cast<uint64_t>(k.target), kind);
     Setting setting = setting_of(kernel, k.seed);
     setting.quick = true;
-    const Comparison result = compare_tiers(k.target, emit(kernel), setting, 4);
-    EXPECT_EQ(result.verdict, Verdict::same) << k.seed << ": " << result.what;
-    EXPECT_TRUE(result.was_compiled);
+    SCOPED_TRACE(k.seed);
+    expect_same(k.target, emit(kernel), setting);
   }
 }
 
@@ -127,9 +130,7 @@ TEST(DifferentialTest, PartsOfAMaskAreKnown) {
       "36262052");  // v_subb_u32 v16, vcc, s54, v19, vcc
   Setting setting;
   setting.quick = true;
-  const Comparison result = compare_tiers(Target::gfx600, code, setting, 4);
-  EXPECT_EQ(result.verdict, Verdict::same) << result.what;
-  EXPECT_TRUE(result.was_compiled);
+  expect_same(Target::gfx600, code, setting);
 }
 
 // An exponent that LLVM found to be zero left a signalling NaN as it was; read as an f32 it is a number.
@@ -142,9 +143,7 @@ TEST(DifferentialTest, AProductByAPowerOfTwoQuietsNaNs) {
   Setting setting;
   setting.seed = 1012000080;
   setting.exact = true;
-  const Comparison result = compare_tiers(Target::gfx90a, code, setting, 4);
-  EXPECT_EQ(result.verdict, Verdict::same) << result.what;
-  EXPECT_TRUE(result.was_compiled);
+  expect_same(Target::gfx90a, code, setting);
 }
 
 // LLVM's back end moved 16 bits into a mask register, or into a number that it took for extended.
@@ -158,9 +157,7 @@ TEST(DifferentialTest, AHalfOfAMaskIsANumber) {
     setting.seed = 3000500399;
     setting.begins_full = false;
     setting.quick = quick;
-    const Comparison result = compare_tiers(Target::gfx90a, code, setting, 4);
-    EXPECT_EQ(result.verdict, Verdict::same) << result.what;
-    EXPECT_TRUE(result.was_compiled);
+    expect_same(Target::gfx90a, code, setting);
   }
 }
 
@@ -172,9 +169,7 @@ TEST(DifferentialTest, AHalfOfAMaskIsReversed) {
   Setting setting;
   setting.seed = 9100000008;
   setting.begins_full = true;
-  const Comparison result = compare_tiers(Target::gfx90a, code, setting, 4);
-  EXPECT_EQ(result.verdict, Verdict::same) << result.what;
-  EXPECT_TRUE(result.was_compiled);
+  expect_same(Target::gfx90a, code, setting);
 }
 
 // s15 is 0, since nothing is ordered beside a NaN, and denormals of v10 are equal to it where they are
@@ -189,9 +184,7 @@ TEST(DifferentialTest, AMaskOfComparisonsWithANaNIsKnown) {
   setting.begins_full = false;
   setting.flushes = true;
   setting.ieee = setting.dx10_clamp = false;
-  const Comparison result = compare_tiers(Target::gfx600, code, setting, 4);
-  EXPECT_EQ(result.verdict, Verdict::same) << result.what;
-  EXPECT_TRUE(result.was_compiled);
+  expect_same(Target::gfx600, code, setting);
 }
 
 // A clock is never the same: that is seen, and found among other instructions.

@@ -148,6 +148,15 @@ MORGANA_INLINE bool are_rows(const Lanes* offset, Chunk differs, uint32_t (&star
   }
   return is_zero(differs) & (last >> 32 == 0);
 }
+// Wide records are rare without a shape, and their rows long code.
+template <class Kind>
+inline constexpr bool kInline = Kind::kRegisters <= 2;
+
+// What kernels try themselves, native code need not.
+template <class Kind>
+MORGANA_INLINE bool tries_rows_inline(uint64_t exec) {
+  return kInline<Kind> && exec == kAllLanes;
+}
 // Whether all lanes of LDS's addresses lie in rows; if so, the active ones are moved.
 template <class Kind, bool Stores, class D>
 MORGANA_INLINE bool by_lds_rows(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address,

@@ -99,10 +99,6 @@ MORGANA_INLINE Chunk differences(const Lanes* high) {
   return differs;
 }
 
-// Wide records are rare without a shape, and their rows long code.
-template <class Kind>
-inline constexpr bool kInline = Kind::kRegisters <= 2;
-
 template <class Kind, bool Stores, class D>
 MORGANA_INLINE void move_rows(jit::WaveFrame* frame, uint64_t base, const uint32_t (&start)[kChunks],
                               D* data) {
@@ -120,7 +116,7 @@ MORGANA_INLINE void move_rows(jit::WaveFrame* frame, uint64_t base, const uint32
 template <class Kind, bool Stores, class D>
 MORGANA_INLINE bool by_rows(jit::WaveFrame* frame, uint64_t base, const Lanes* low, const Lanes* high,
                             bool flat, uint64_t exec, D* data) {
-  if (!kInline<Kind> || exec != kAllLanes) return false;
+  if (!tries_rows_inline<Kind>(exec)) return false;
   uint32_t start[kChunks];
   const uint32_t upper = high ? high->chunk[0][0] : 0;
   const bool good = are_rows<Kind::kSize>(low, high ? differences(high) : Chunk(0), start);
@@ -232,7 +228,7 @@ extern "C" bool morgana_add_lds_u32(uint8_t* lds, uint32_t limit, uint32_t add, 
   }                                                                                                          \
   extern "C" bool morgana_load_lds_##name(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address,  \
                                           uint64_t exec, Lanes* data) {                                      \
-    if (kInline<Kind> && exec == kAllLanes &&                                                                \
+    if (tries_rows_inline<Kind>(exec) &&                                                                     \
         by_lds_rows<Kind, false>(lds, limit, add, address, kAllLanes, data))                                 \
       return true;                                                                                           \
     const Copy<1> at(address);                                                                               \
@@ -243,8 +239,7 @@ extern "C" bool morgana_add_lds_u32(uint8_t* lds, uint32_t limit, uint32_t add, 
   }                                                                                                          \
   extern "C" bool morgana_store_lds_##name(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address, \
                                            uint64_t exec, const Lanes* data) {                               \
-    if (kInline<Kind> && exec == kAllLanes &&                                                                \
-        by_lds_rows<Kind, true>(lds, limit, add, address, kAllLanes, data))                                  \
+    if (tries_rows_inline<Kind>(exec) && by_lds_rows<Kind, true>(lds, limit, add, address, kAllLanes, data)) \
       return true;                                                                                           \
     const Copy<1> at(address);                                                                               \
     Copy<Kind::kRegisters> moved(data);                                                                      \

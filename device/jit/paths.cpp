@@ -209,7 +209,8 @@ MORGANA_INLINE bool has_one_base(const Lanes* high, uint64_t exec, uint64_t& bas
 template <class Kind>
 MORGANA_INLINE bool load_lds(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address, uint64_t exec,
                              Lanes* data) {
-  if (by_lds_rows<Kind, false>(lds, limit, add, address, exec, data)) return true;
+  if (!tries_rows_inline<Kind>(exec) && by_lds_rows<Kind, false>(lds, limit, add, address, exec, data))
+    return true;
   if constexpr (Kind::kIsDword && kWindows) {
     Windows windows;
     if (are_windows(limit, add, address, windows)) {
@@ -248,7 +249,8 @@ MORGANA_INLINE bool load_lds(uint8_t* lds, uint32_t limit, uint32_t add, const L
 template <class Kind>
 MORGANA_INLINE bool store_lds(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address, uint64_t exec,
                               const Lanes* data) {
-  if (by_lds_rows<Kind, true>(lds, limit, add, address, exec, data)) return true;
+  if (!tries_rows_inline<Kind>(exec) && by_lds_rows<Kind, true>(lds, limit, add, address, exec, data))
+    return true;
   if constexpr (Kind::kIsDword && kWindows) {
     Windows windows;
     if (are_windows(limit, add, address, windows)) {
