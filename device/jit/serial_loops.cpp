@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "device/jit/memory_access.h"
 #include "device/program/constants.h"
 
 namespace morgana::device::jit {
@@ -12,6 +13,8 @@ using isa::Op;
 
 // Steps of a chain of results through one iteration, in cycles of the host: a lane alone waits for it.
 constexpr int kFloatSteps = 4, kMostSteps = 9;
+// Lane by lane pays when there are no more other instructions than this for a gather.
+constexpr uint32_t kOthersPerGather = 6;
 
 // A bf16 comes from a conversion, which is quicker.
 bool has_float_steps(isa::Type type) {
@@ -226,7 +229,7 @@ class Examiner {
 
 }  // namespace
 
-std::optional<SerialLoop> serial_loop(const Flow& flow, uint32_t index) {
+std::optional<SerialLoop> serial_loop(const Flow& flow, const Shapes& shapes, uint32_t index) {
   if (index + 2 >= flow.blocks.size()) return std::nullopt;
   const Block &body = flow.blocks[index], &end = flow.blocks[index + 1];
   const Instruction& branch = flow.instructions[end.first];
@@ -236,9 +239,22 @@ std::optional<SerialLoop> serial_loop(const Flow& flow, uint32_t index) {
       flow.block_of(branch.at + branch.step->dwords) != index + 2 ||
       body.successors != std::vector<uint32_t>{index + 1})
     return std::nullopt;
+  if (!shapes.is_reached(index, 0) || !shapes.is_reached(index + 2, 0)) return std::nullopt;
   Examiner examiner(flow, index);
   if (!examiner.examine()) return std::nullopt;
-  return examiner.take();
+  SerialLoop loop = examiner.take();
+  const auto may_gather = [&](uint32_t load) {
+    const isa::Inst& inst = *flow.instructions[load].step->inst;
+    const bool pair = flow.instructions[load].step->kind[2] == Source::none;
+    for (unsigned version = 0; version < 2; version++)
+      if (shapes.is_reached(index, version) &&
+          shapes.address(load, version, access_of(inst.row->op).size, pair).group > 1)
+        return false;
+    return true;
+  };
+  loop.gathers = std::max(1u, (loop.others + kOthersPerGather - 1) / kOthersPerGather);
+  if (std::count_if(loop.loads.begin(), loop.loads.end(), may_gather) < loop.gathers) return std::nullopt;
+  return loop;
 }
 
 }  // namespace morgana::device::jit

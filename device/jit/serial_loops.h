@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "device/jit/analysis.h"
+#include "device/jit/shapes.h"
 
 namespace morgana::device::jit {
 
@@ -18,9 +19,11 @@ struct SerialLoop {
   ScalarSet set_masks;                    // those of them that the loop writes
   uint32_t instructions = 0, others = 0;  // others: vector instructions that load nothing
   std::vector<uint32_t> loads;            // numbers of the loads from memory
+  uint32_t gathers = 0;                   // that an iteration must have made for the next to go lane by lane
 };
 
-// The loop whose body is block `index` and, behind it, the block of the branch alone.
-std::optional<SerialLoop> serial_loop(const Flow& flow, uint32_t index);
+// The loop whose body is block `index` and, behind it, the block of the branch alone, if as many of its loads
+// may gather.
+std::optional<SerialLoop> serial_loop(const Flow& flow, const Shapes& shapes, uint32_t index);
 
 }  // namespace morgana::device::jit

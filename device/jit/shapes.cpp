@@ -649,10 +649,11 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) {
 }
 
 Shapes::Shapes(const Flow& flow, const std::array<uint32_t, 3>& local, bool packed, int dimensions,
-               bool full_wave)
+               bool full_wave, std::set<uint32_t> masked)
     : before_(flow.instructions.size() * 2),
       before_pair_(flow.instructions.size() * 2),
       flow_(flow),
+      masked_(std::move(masked)),
       next_versions_(flow.blocks.size() * 2) {
   const auto& blocks = flow.blocks;
   size_t registers = 4;  // the initial ones, and one behind the last
@@ -683,14 +684,16 @@ Shapes::Shapes(const Flow& flow, const std::array<uint32_t, 3>& local, bool pack
       step(i, version == 1, state);
       makes_full = state.write_masks(i, version == 1);
     }
-    const unsigned versions = makes_full ? 2 : flow.next_versions(blocks[b], version);
+    unsigned versions = makes_full ? 2 : flow.next_versions(blocks[b], version);
+    if (blocks[b].successors.size() == 1 && masked_.contains(blocks[b].successors[0])) versions = 1;
     next_versions_[node] = static_cast<uint8_t>(versions);
     for (const uint32_t next : blocks[b].successors) {
       State* from = &state;
       State known;
       if (blocks[next].is_entry) known = state, known.forget_supposed(), from = &known;
       for (uint32_t v = 0; v < 2; v++)
-        if ((versions >> v & 1) && in[2 * next + v].merge(*from)) pending.push_back(2 * next + v);
+        if (const uint32_t to = 2 * next + version_of(next, v); (versions >> v & 1) && in[to].merge(*from))
+          pending.push_back(to);
     }
   }
   for (const State& state : in) reached_.push_back(state.is_reached);

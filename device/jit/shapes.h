@@ -15,6 +15,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "device/jit/analysis.h"
@@ -80,8 +81,9 @@ struct Carried {
 
 class Shapes {
  public:
-  // `local`: the work-group's size; zeros: not known.
-  Shapes(const Flow& flow, const std::array<uint32_t, 3>& local, bool packed, int dimensions, bool full_wave);
+  // `local`: the work-group's size; zeros: not known. `masked`: blocks that have no version for a full EXEC.
+  Shapes(const Flow& flow, const std::array<uint32_t, 3>& local, bool packed, int dimensions, bool full_wave,
+         std::set<uint32_t> masked = {});
   ~Shapes();
 
   // Of the address of instruction number `i` of the Flow in a block's version `version`, for records of
@@ -111,6 +113,8 @@ class Shapes {
   const std::vector<Carried>& carried(uint32_t b) const;
   // Whether version `version` of block number `b` can be reached.
   bool is_reached(uint32_t b, unsigned version) const { return reached_[2 * b + version]; }
+  // The version of block number `b` that a jump from version `version` of another leads to.
+  unsigned version_of(uint32_t b, unsigned version) const { return masked_.contains(b) ? 0 : version; }
   // The versions of its successors that version `version` of block number `b` may lead to: bit 0 and bit 1.
   unsigned next_versions(uint32_t b, unsigned version) const { return next_versions_[2 * b + version]; }
   // Of VGPR `r` at the beginning of the kernel.
@@ -136,6 +140,7 @@ class Shapes {
   std::map<uint32_t, RisingComparison> rising_;   // likewise
   VectorSet supposed_registers_;
   const Flow& flow_;
+  const std::set<uint32_t> masked_;
   std::map<std::pair<uint32_t, unsigned>, uint32_t> numbers_;  // by loop header and VGPR
   std::map<uint32_t, std::vector<Carried>> carried_;           // by loop header
   std::vector<bool> reached_;                                  // by block and version

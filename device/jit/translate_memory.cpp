@@ -327,8 +327,8 @@ void Translator::memory(const Instruction& i) {
   }
   if (is_shaped && guard) return guarded(i, guard, move_shaped);
   if (is_shaped) return move_shaped();
-  // Lanes under a partial EXEC are never moved as rows, and a full one has its own version of the block.
-  if (!is_lds) return move_lanes(!is_full() && has_full_version() ? "any_" : "");
+  // Lanes under a partial EXEC are never moved as rows here.
+  if (!is_lds) return move_lanes(expects_partial() ? "any_" : "");
   Value* done = b_.getTrue();
   Value* const address = put_address(0);
   for (unsigned p = 0; p < used; p++)

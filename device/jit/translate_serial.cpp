@@ -18,8 +18,6 @@
 namespace morgana::device::jit {
 namespace {
 
-// Lane by lane pays when there are no more other instructions than this for a gather.
-constexpr uint32_t kOthersPerGather = 6;
 // How many iterations of one lane count as one of the wave.
 constexpr uint64_t kLanesPerWave = 8;
 // Loops of so few instructions are made several times over, so that what is done once a round costs little.
@@ -49,25 +47,11 @@ int mask_of_leavers(const Flow& flow, const jit::Block& body) {
 
 void Translator::find_serial_loops() {
   for (uint32_t index = 0; index < flow_.blocks.size(); index++) {
-    std::optional<SerialLoop> loop = serial_loop(flow_, index);
-    if (!loop || !blocks_[2 * index] || !blocks_[2 * (index + 2)]) continue;
-    if (((loop->reads | loop->writes) & homes_).any()) continue;
-    const auto may_gather = [&](uint32_t load) {
-      const isa::Inst& inst = *flow_.instructions[load].step->inst;
-      const bool pair = flow_.instructions[load].step->kind[2] == Source::none;
-      for (unsigned version = 0; version < 2; version++)
-        if (blocks_[2 * index + version] &&
-            shapes_.address(load, version, access_of(inst.row->op).size, pair).group > 1)
-          return false;
-      return true;
-    };
-    const auto gathers =
-        static_cast<uint32_t>(std::count_if(loop->loads.begin(), loop->loads.end(), may_gather));
-    const uint32_t needed = std::max(1u, (loop->others + kOthersPerGather - 1) / kOthersPerGather);
-    if (gathers < needed) continue;
+    std::optional<SerialLoop> loop = serial_loop(flow_, shapes_, index);
+    if (!loop || ((loop->reads | loop->writes) & homes_).any()) continue;
     auto* hint = new llvm::GlobalVariable(module_, i8_, false, llvm::GlobalValue::InternalLinkage,
                                           b_.getInt8(0), "hint");
-    serial_[index] = {std::move(*loop), needed, block("serial"), {}, hint};
+    serial_[index] = {std::move(*loop), block("serial"), {}, hint};
   }
 }
 
@@ -96,7 +80,7 @@ llvm::BasicBlock* Translator::serial_again(const Serial& serial, Block* whole) {
   Block *choice = block("choice"), *later = block("later");
   b_.SetInsertPoint(choice);
   Value* made = b_.CreateLoad(i32_, field(frame_, offsetof(WaveFrame, gathers)));
-  b_.CreateCondBr(b_.CreateICmpUGE(made, b_.getInt32(serial.gathers)), later, whole);
+  b_.CreateCondBr(b_.CreateICmpUGE(made, b_.getInt32(serial.loop.gathers)), later, whole);
   b_.SetInsertPoint(later);
   llvm::StoreInst* hint = b_.CreateAlignedStore(b_.getInt8(kBelief), serial.hint, llvm::Align(1));
   hint->setAtomic(llvm::AtomicOrdering::Monotonic);
@@ -144,7 +128,7 @@ void Translator::serial_load(const Instruction& i) {
 }
 
 void Translator::translate_serial(uint32_t index) {
-  const auto& [loop, gathers, begin, whole, hint] = serial_.at(index);
+  const auto& [loop, begin, whole, hint] = serial_.at(index);
   const auto &body = flow_.blocks[index], &behind = flow_.blocks[index + 2];
   version_ = 1;
   std::fill(unmasked_.begin(), unmasked_.end(), nullptr);

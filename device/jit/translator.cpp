@@ -15,6 +15,30 @@ namespace morgana::device::jit {
 namespace {
 
 constexpr size_t kStepBytes = sizeof(Step);
+constexpr uint32_t kShort = 16;  // instructions of a block that two versions are not worth it for
+
+// Loops that gather have one version, for any EXEC: a load that is not a row costs the same in both, and lane
+// by lane they know no EXEC.
+Shapes shapes_of(const Flow& flow, bool packed, const Specialisation& key) {
+  const auto shapes = [&](std::set<uint32_t> masked) {
+    return Shapes(flow, key.local, packed, key.dimensions, key.full_wave, std::move(masked));
+  };
+  Shapes made = shapes({});
+  std::set<uint32_t> gather;
+  for (uint32_t index = 0; index < flow.blocks.size(); index++)
+    if (made.is_reached(index, 1) && !flow.blocks[index].is_entry && serial_loop(flow, made, index))
+      gather.insert(index);
+  // So have short blocks before them that do not touch memory.
+  for (uint32_t index = static_cast<uint32_t>(flow.blocks.size()); index-- > 0;) {
+    const Block& block = flow.blocks[index];
+    const auto touches = [](const Instruction& i) { return i.how == How::memory || i.how == How::lane; };
+    const auto* const first = flow.instructions.data() + block.first;
+    if (!block.is_entry && block.count <= kShort && block.successors.size() == 1 &&
+        gather.contains(block.successors[0]) && std::none_of(first, first + block.count, touches))
+      gather.insert(index);
+  }
+  return gather.empty() ? std::move(made) : shapes(std::move(gather));
+}
 
 }  // namespace
 
@@ -25,7 +49,7 @@ Translator::Translator(llvm::Module& module, const Library& library, const Flow&
       b_(context_),
       library_(library),
       flow_(flow),
-      shapes_(flow, key.local, info(target).packed_work_items, key.dimensions, key.full_wave),
+      shapes_(shapes_of(flow, info(target).packed_work_items, key)),
       target_(info(target)),
       key_(key),
       i8_(llvm::Type::getInt8Ty(context_)),
@@ -73,7 +97,7 @@ llvm::Function* Translator::translate() {
   find_streams();
   for (uint32_t i = 0; i < flow_.blocks.size(); i++)
     for (version_ = 0; version_ < 2; version_++)
-      if (successor(i)) translate_block(i);
+      if (blocks_[2 * i + version_]) translate_block(i);
   for (const auto& [index, serial] : serial_) translate_serial(index);
   return function_;
 }
@@ -436,12 +460,13 @@ void Translator::put_carried(uint32_t index) {
 llvm::BasicBlock* Translator::edge(uint32_t to_dword, const Instruction& last) {
   const uint32_t to = flow_.block_of(to_dword);
   if (to_dword > last.at) return successor(to);
-  Block*& way = back_[2 * to + version_];
+  const unsigned version = shapes_.version_of(to, version_);
+  Block*& way = back_[2 * to + version];
   if (way) return way;
   Block* check = block("back");
   Block* give_way = block("give_way");
   const auto serial = serial_.find(to);
-  Block* on = serial == serial_.end() ? successor(to) : serial->second.whole[version_];
+  Block* on = serial == serial_.end() ? successor(to) : serial->second.whole[version];
   b_.SetInsertPoint(check);
   fence_streams(flow_.blocks[to].first, number(last));
   llvm::MDBuilder weights(context_);

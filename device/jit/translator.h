@@ -51,7 +51,6 @@ class Translator {
   // Loops lane by lane (translate_serial.cpp).
   struct Serial {
     SerialLoop loop;
-    uint32_t gathers = 0;  // that an iteration must have made for the next to go lane by lane
     Block *begin = nullptr, *whole[2] = {};
     llvm::GlobalVariable* hint = nullptr;  // how often still the loop begins lane by lane
   };
@@ -65,7 +64,7 @@ class Translator {
   void finish_block(uint32_t index);
   Block* none_or_partial(uint32_t index, uint32_t next);
   Block* edge(uint32_t to_dword, const Instruction& last);
-  Block* successor(uint32_t to) const { return blocks_[2 * to + version_]; }
+  Block* successor(uint32_t to) const { return blocks_[2 * to + shapes_.version_of(to, version_)]; }
   void load_live(const VectorSet& vectors, const ScalarSet& scalars);
   void store_live(const VectorSet& vectors, const ScalarSet& scalars);
   void stop(Exit why);
@@ -93,9 +92,11 @@ class Translator {
   void set_s32(unsigned code, Value* value);
   void set_s64(unsigned code, Value* value);
   bool is_full() const { return version_ == 1; }
-  // Of the block that is being translated.
-  bool has_full_version() const {
-    return blocks_[2 * flow_.block_of(flow_.instructions[first_].at) + 1] != nullptr;
+  // Whether the block that is being translated runs for a partial EXEC, or for a full one among other things,
+  // where nothing is lost.
+  bool expects_partial() const {
+    const uint32_t index = flow_.block_of(flow_.instructions[first_].at);
+    return !is_full() && (blocks_[2 * index + 1] != nullptr || shapes_.version_of(index, 1) == 0);
   }
   Value* exec() {
     if (is_full()) return b_.getInt64(~uint64_t{0});
