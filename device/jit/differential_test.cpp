@@ -187,6 +187,39 @@ TEST(DifferentialTest, AMaskOfComparisonsWithANaNIsKnown) {
   expect_same(Target::gfx600, code, setting);
 }
 
+// The root is 0, though LLVM evaluates it as 2^-530 or so: it is flushed what it is taken from.
+TEST(DifferentialTest, AConstantOfAFlushedOneIsNoConstant) {
+  const std::vector<uint32_t> code = dwords_of_hex(
+      "0e20f8d30e0336c4"    // v_smfmac_f32_16x16x64_bf8_bf8 v[14:17], v[14:15], v[1:4], v13 abid:4 blgp:6
+      "122c68d1aa206253"    // v_sqrt_f64 v[18:19], 42 mul:4
+      "121d1a40"            // v_sub_f16 v13, v18, v14
+      "152db87d16270846");  // v_cmpx_gt_u32 vcc, v21, v22; v_mac_f16 v4, v22, v19
+  Setting setting;
+  setting.seed = 9500000364;
+  setting.flushes = true;
+  setting.dx10_clamp = false;
+  expect_same(Target::gfx950, code, setting);
+}
+
+// LLVM knows that nothing is carried, so that VCC is 0, which denormals of v23 are equal to.
+TEST(DifferentialTest, ASumThatCarriesNothingMakesAMask) {
+  const std::vector<uint32_t> code = dwords_of_hex(
+      "00033e7e"          // v_mov_b32 v31, v0
+      "0dff5887ff3f0000"  // s_and_b32 s88, s13, 0x3fff
+      "803e3034"          // v_lshlrev_b32 v24, 0, v31
+      "5830304a"          // v_add_i32 v24, vcc, s88, v24
+      "ff303036ff7f0000"  // v_and_b32 v24, 0x7fff, v24
+      "841c1ce0180c1780"  // buffer_store_format_xyzw v[12:15], v24, s[92:95], 0 offen offset:3204
+      "11ddbbd06a2efa21"  // v_cmpsx_neq_f32 s[16:17], -|vcc_lo|, v23 clamp
+      "010088bf010082bf"  // s_cbranch_execz 1; s_branch 1
+      "172b0a2c");        // v_lshrrev_b32 v5, v23, v21
+  Setting setting;
+  setting.seed = 9500000048;
+  setting.begins_full = true;
+  setting.flushes = true;
+  expect_same(Target::gfx600, code, setting);
+}
+
 // A clock is never the same: that is seen, and found among other instructions.
 TEST(DifferentialTest, ADifferenceIsFound) {
   RandomKernel kernel = random_kernel(Target::gfx950, 5, {.pieces = 12});

@@ -2,6 +2,7 @@
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/SetVector.h>
 #include <llvm/Analysis/ConstantFolding.h>
 #include <llvm/Analysis/InstructionSimplify.h>
 #include <llvm/IR/Constants.h>
@@ -21,6 +22,8 @@ using llvm::Value;
 // can have.
 constexpr int kDepth = 16;
 constexpr size_t kMost = 4;
+// Of how many values one may be made whose bits are looked at.
+constexpr size_t kMostMoves = 64;
 
 // What a value is on some of the ways to it: all that it can be, or more than that.
 struct Constants {
@@ -52,10 +55,11 @@ class Hider {
                                 return !constants_of(operand, kDepth).values.empty();
                               });
         for (llvm::Use& use : i.operands()) {
-          if (!use->getType()->isFPOrFPVectorTy()) continue;
+          if (!is_number(use)) continue;
           const Constants constants = constants_of(use, kDepth);
           const auto matters = [&](Constant* constant) { return is_to_hide(i, use, *constant); };
-          if (!may_fold && llvm::none_of(constants.values, matters)) continue;
+          if (!may_fold && llvm::none_of(constants.values, matters) && !(follows_choices_ && has_bits(use)))
+            continue;
           llvm::IRBuilder<> b(&i);
           use.set(constants.is_one() ? hidden(*constants.values[0]) : hidden_bits(b, use));
         }
@@ -68,7 +72,7 @@ class Hider {
     if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i))
       return call->getIntrinsicID() != llvm::Intrinsic::fabs &&
              call->getIntrinsicID() != llvm::Intrinsic::copysign;
-    return (llvm::isa<llvm::BinaryOperator>(i) && i.getType()->isFPOrFPVectorTy()) ||
+    return (llvm::isa<llvm::BinaryOperator>(i) && is_number(&i)) ||
            llvm::isa<llvm::FCmpInst, llvm::FPExtInst, llvm::FPTruncInst, llvm::FPToSIInst, llvm::FPToUIInst>(
                i);
   }
@@ -120,6 +124,42 @@ class Hider {
     return false;
   }
 
+  // Whether it is made of integers by some way: LLVM may know more of their bits than what constants_of()
+  // finds, for example that a sum carries nothing.
+  static bool has_bits(Value* value) {
+    llvm::SmallSetVector<Value*, 16> values;
+    values.insert(value);
+    for (size_t n = 0; n < values.size(); n++) {
+      auto* i = llvm::dyn_cast<Instruction>(values[n]);
+      if (i == nullptr || llvm::isa<llvm::LoadInst, llvm::FCmpInst>(i) || is_opaque(i)) continue;
+      const bool is_intrinsic = llvm::isa<llvm::IntrinsicInst>(i),
+                 has_numbers = llvm::any_of(i->operands(), is_number);
+      if ((llvm::isa<llvm::CallInst>(i) && !is_intrinsic) || (computes(*i) && has_numbers)) continue;
+      const unsigned op = i->getOpcode();
+      const bool moves =
+          llvm::isa<llvm::CastInst, llvm::UnaryOperator, llvm::SelectInst, llvm::PHINode, llvm::FreezeInst,
+                    llvm::InsertElementInst, llvm::ShuffleVectorInst, llvm::ExtractElementInst>(i) ||
+          (is_intrinsic && has_numbers) || op == Instruction::And || op == Instruction::Or ||
+          op == Instruction::Xor || op == Instruction::Shl;
+      if (!moves || n == kMostMoves) return true;
+      // The condition of a choice does not tell what is chosen, nor do bits that are hidden already.
+      if (op == Instruction::Xor && is_opaque(i->getOperand(1))) continue;
+      for (Value* operand : llvm::drop_begin(i->operands(), op == Instruction::Select))
+        values.insert(operand);
+    }
+    return false;
+  }
+
+  static bool is_number(const Value* value) { return value->getType()->isFPOrFPVectorTy(); }
+
+  // Whether it comes from opaque().
+  static bool is_opaque(const Value* value) {
+    while (llvm::isa<llvm::InsertElementInst, llvm::ShuffleVectorInst>(value))
+      value = llvm::cast<Instruction>(value)->getOperand(llvm::isa<llvm::InsertElementInst>(value) ? 1 : 0);
+    const auto* call = llvm::dyn_cast<llvm::CallInst>(value);
+    return call && call->isInlineAsm();
+  }
+
   Constants constants_of(Value* value, int depth) {
     if (auto* constant = llvm::dyn_cast<Constant>(value)) return {{constant}, true};
     auto* i = llvm::dyn_cast<Instruction>(value);
@@ -151,6 +191,10 @@ class Hider {
       if (operands.back().values.empty() && !follows_choices_) return {};
       known.push_back(operands.back().is_one() ? operands.back().values[0] : operand);
     }
+    // LLVM does not learn what it makes of constants alone: they are all hidden from it.
+    if (follows_choices_ && computes(i) && llvm::any_of(i.operands(), is_number) &&
+        llvm::none_of(operands, [](const Constants& operand) { return operand.values.empty(); }))
+      return {};
     // Some follow from a part of the operands: no number is less than a NaN.
     if (follows_choices_) {
       Value* simple = llvm::simplifyInstructionWithOperands(&i, known, {function_.getDataLayout(), &i});

@@ -51,6 +51,8 @@ constexpr Case kCases[] = {
     {"v_mov_b32 v7, 0x1e3ce508; v_mul_f32 v6, v7, v7", "ff020e7e08e53c1e 070f0c0a"},
     {"v_rcp_f32 v6, 0x7f000000", "ff440c7e0000007f"},
     {"v_mov_b32 v7, 0x800000; v_fma_f32 v6, 0.5, v7, 0", "ff020e7e00008000 0600cbd1f00e0202"},
+    {"v_sqrt_f64 v[6:7], 42 mul:4", "060068d1aa000010"},
+    {"v_sqrt_f64 v[6:7], 42", "060068d1aa000000"},
     // By one of two ways; a NaN, -4 as bits, is never less, which LLVM sees later.
     {"v_cmp_le_f64 vcc, -4, v[4:5]; v_cndmask_b32 v8, 41, v2, vcc; v_mov_b32 v9, 0; v_rsq_f64 v[6:7], v[8:9]",
      "c408c67c a9041000 8002127e 084d0c7e"},
