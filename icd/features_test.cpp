@@ -48,6 +48,11 @@ class Features : public OpenCl {
   // `out` then.
   std::vector<int> run(const std::string& source, size_t global, size_t local, size_t results,
                        const std::vector<cl_mem>& more = {}, const std::string& options = "") {
+    return run_grid(source, {global}, {local}, results, more, options);
+  }
+  std::vector<int> run_grid(const std::string& source, const std::vector<size_t>& global,
+                            const std::vector<size_t>& local, size_t results,
+                            const std::vector<cl_mem>& more = {}, const std::string& options = "") {
     cl_program program = make_program(source.c_str(), ("-cl-std=CL3.0 " + options).c_str());
     cl_kernel kernel = make_kernel(program, "k");
     cl_mem out = make_buffer(results * sizeof(int));
@@ -56,7 +61,8 @@ class Features : public OpenCl {
     EXPECT_EQ(clSetKernelArg(kernel, 0, sizeof out, &out), CL_SUCCESS);
     for (cl_uint i = 0; i < more.size(); ++i)
       EXPECT_EQ(clSetKernelArg(kernel, i + 1, sizeof(cl_mem), &more[i]), CL_SUCCESS);
-    EXPECT_EQ(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &global, &local, 0, nullptr, nullptr),
+    EXPECT_EQ(clEnqueueNDRangeKernel(queue, kernel, static_cast<cl_uint>(global.size()), nullptr,
+                                     global.data(), local.data(), 0, nullptr, nullptr),
               CL_SUCCESS);
     std::vector<int> values = read<int>(out, results);
     clReleaseMemObject(out);
@@ -200,6 +206,28 @@ TEST_F(Features, ShufflesAndCoreSubGroupFunctions) {
       ASSERT_EQ(at[10], 6464) << i;
       ASSERT_EQ(at[11], i * (i + 1) / 2 * 3) << i;
     }
+  });
+}
+
+// A group at the grid's edge counts its work-items by its own size.
+TEST_F(Features, GroupsAtTheEdgeAreSmaller) {
+  const std::string source = R"(
+    kernel void k(global int* out) {
+      global int* at = out + get_global_linear_id() * 7;
+      uint width = get_local_size(0), items = width * get_local_size(1) * get_local_size(2);
+      uint i = (get_local_id(2) * get_local_size(1) + get_local_id(1)) * width + get_local_id(0);
+      at[0] = get_local_linear_id() == i;
+      at[1] = get_sub_group_id() * get_max_sub_group_size() + get_sub_group_local_id() == i;
+      at[2] = work_group_scan_inclusive_add(1) == i + 1;
+      at[3] = work_group_scan_exclusive_max(i) == (i > 0 ? i - 1 : 0);
+      at[4] = work_group_reduce_max((float)i) == items - 1;
+      at[5] = work_group_reduce_add(1) == items;
+      at[6] = work_group_broadcast(i, width - 1, 0, 0) == width - 1;
+    })";
+  constexpr size_t kResults = size_t{100} * 7 * 3 * 7;
+  on_each_device([&] {
+    const std::vector<int> values = run_grid(source, {100, 7, 3}, {64, 2, 2}, kResults);
+    for (size_t i = 0; i < kResults; ++i) ASSERT_EQ(values[i], 1) << "item " << i / 7 << ", check " << i % 7;
   });
 }
 
