@@ -126,6 +126,11 @@ MORGANA_INLINE const uint32_t* source64(Wave& wave, const Step* step, int i) {
   }
 }
 
+// Source `i` of one or two registers, or of more in VGPRs.
+MORGANA_INLINE const uint32_t* source(Wave& wave, const Step* step, int i, int registers) {
+  return registers == 2 ? source64(wave, step, i) : source32(wave, step, i);
+}
+
 // Source `i` as a value: what the fast frames use, since a scalar needs no trip through memory.
 MORGANA_INLINE Lanes32 read32(const Wave& wave, const Step* step, int i) {
   switch (step->kind[i]) {

@@ -151,7 +151,7 @@ void select_code(const isa::Inst& inst, u32v& value) {
 const uint32_t* operand(Wave& wave, const Step* step, const VectorOp& op, int i, mask& write) {
   const isa::Inst& inst = *step->inst;
   const int registers = op.src_registers[i];
-  const uint32_t* from = registers == 2 ? source64(wave, step, i) : source32(wave, step, i);
+  const uint32_t* from = source(wave, step, i, registers);
   if (registers > 2) return from;
   uint32_t* value = wave.operand[i];
   if (inst.dpp && i == 0) {
@@ -342,7 +342,7 @@ void write_masks(Wave& wave, const Step* step, const VectorOp& op, mask bits) {
   for (int i = 0; i < op.n_src; i++) {
     const int registers = op.src_registers[i];
     if (registers != 0)
-      values.src[i] = registers == 2 ? source64(wave, step, i) : source32(wave, step, i);
+      values.src[i] = source(wave, step, i, registers);
     else if (step->kind[i] != Source::none)
       values.mask_in = scalar64(wave, step, i);
   }

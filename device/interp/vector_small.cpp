@@ -239,8 +239,7 @@ int selected_bit(int bits, int count, bool half, uint32_t byte) {
   const int from_bits = bits_of_element(c.from), to_bits = bits_of_element(c.to);
   Operands in{};
   for (int i = 0; i < 2; i++) {
-    if (i == 0 || c.two_sources)
-      in.data[i] = inst.src[i].dwords == 2 ? source64(wave, step, i) : source32(wave, step, i);
+    if (i == 0 || c.two_sources) in.data[i] = source(wave, step, i, inst.src[i].dwords);
     const uint32_t sign = 1u << (from_bits - 1);
     in.negate[i] = !is_small(c.from) && (inst.neg >> i & 1) ? sign : 0;
     in.keep[i] = !is_small(c.from) && (inst.abs >> i & 1) ? ~sign : ~0u;

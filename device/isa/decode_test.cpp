@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <random>
@@ -86,13 +87,15 @@ TEST(Tsv, source_spellings) {
 
 // --- Rows ---
 
-// Three VGPRs as sources: matrices take nothing else.
+// Three VGPRs as sources: matrices and what is wider than 64 bits take nothing else.
 constexpr uint32_t kVectors = kVgprBase | kVgprBase << 9 | kVgprBase << 18;
 
 // The smallest encoding of `row`: its prefix and opcode, all operands the first of their kind.
 std::vector<uint32_t> smallest(Target target, const Row& row, int op) {
   const bool old = info(target).generation <= Generation::gfx7;
   const uint32_t o = uint32_t(op);
+  const bool wide =
+      std::any_of(std::begin(row.src), std::end(row.src), [](Type type) { return dwords(type) > 2; });
   switch (row.format) {
     case Format::SOP2: return {0x80000000 | o << 23, 0};
     case Format::SOPK: return {0xb0000000 | o << 23, 0};
@@ -104,7 +107,7 @@ std::vector<uint32_t> smallest(Target target, const Row& row, int op) {
     case Format::VOP1: return {0x7e000000 | o << 9, 0};
     case Format::VOP2: return {o << 25, 0};
     case Format::VOPC: return {0x7c000000 | o << 17, 0};
-    case Format::VOP3: return {0xd0000000 | o << (old ? 17 : 16), 0};
+    case Format::VOP3: return {0xd0000000 | o << (old ? 17 : 16), wide ? kVectors : 0};
     case Format::VOP3P: return {0xd3800000 | o << 16, (row.flags & kMfma) ? kVectors : 0};
     case Format::VOP3PX2: return {0xd3ac0000, 0, 0xd3800000 | o << 16, kVectors};
     case Format::VINTRP: return {(old ? 0xc8000000 : 0xd4000000) | o << 16, 0};
@@ -320,6 +323,14 @@ TEST(Hostile, matrices_are_vector_registers) {
     }
     EXPECT_FALSE(is_instruction(opcode, 260, 262, kS4)) << opcode;
   }
+}
+
+TEST(Hostile, no_scalar_has_more_than_64_bits) {
+  const auto is_instruction = [](uint32_t source) {  // v_cvt_scalef32_pk32_f32_fp6 v[0:31], SOURCE, v2
+    return decode_words(Target::gfx950, {0xd2560000, 0x00020400 | source}).ok();
+  };
+  EXPECT_TRUE(is_instruction(256 + 64));  // v[64:69]
+  for (const uint32_t scalar : {4u, 106u, 128u, 242u}) EXPECT_FALSE(is_instruction(scalar)) << scalar;
 }
 
 TEST(Hostile, random_bytes_never_crash) {

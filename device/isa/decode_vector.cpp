@@ -280,7 +280,10 @@ Result<Inst> decode_vop3(const Decoder& decoder) {
   if (is_vop3_interp(row->op)) {
     interp_sources(reader, word1, abs, neg);
   } else {
-    for (int i = 0; i < 3 && row->src[i] != Type::none; i++) reader.source(bits(word1, 9 * i, 9), false);
+    for (int i = 0; i < 3 && row->src[i] != Type::none; i++) {
+      reader.source(bits(word1, 9 * i, 9), false);
+      if (inst.src[i].is_scalar() && inst.src[i].dwords > 2) reader.fault = "more than 64 bits of a scalar";
+    }
     reader.modifiers(abs, neg);
     reader.swap_destination();
   }
