@@ -220,6 +220,19 @@ TEST(DifferentialTest, ASumThatCarriesNothingMakesAMask) {
   expect_same(Target::gfx600, code, setting);
 }
 
+// Sixteen bits put into half a mask, which LLVM would clear.
+TEST(DifferentialTest, HalfAMaskIsPacked) {
+  const std::vector<uint32_t> code = dwords_of_hex(
+      "00033e7e"    // v_mov_b32 v31, v0
+      "051f0236"    // v_subrev_co_u32 v1, vcc, v5, v15
+      "166ab699");  // s_pack_lh_b32_b16 s54, s22, vcc_lo
+  Setting setting;
+  setting.seed = 19742000323;
+  setting.begins_full = true;
+  setting.quick = true;
+  expect_same(Target::gfx900, code, setting);
+}
+
 // A clock is never the same: that is seen, and found among other instructions.
 TEST(DifferentialTest, ADifferenceIsFound) {
   RandomKernel kernel = random_kernel(Target::gfx950, 5, {.pieces = 12});

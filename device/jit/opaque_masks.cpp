@@ -63,7 +63,8 @@ class Hider {
         for (llvm::Use& use : i.operands()) {
           using namespace llvm::PatternMatch;
           const llvm::APInt* kept = nullptr;
-          if (match(use.get(), m_And(m_Value(), m_APInt(kept))) && (~*kept == 0xffff || ~*kept == 0xff))
+          if (match(use.get(), m_And(m_Value(), m_APInt(kept))) &&
+              (kept->countr_zero() == 8 || kept->countr_zero() == 16))
             use.set(hidden(use, &i));
         }
       }
