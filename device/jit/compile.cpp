@@ -180,7 +180,7 @@ void optimise(llvm::Module& module, llvm::Function& kernel, llvm::TargetMachine&
     f.addPass(llvm::GVNPass());
     f.addPass(llvm::ADCEPass());
   }
-  f.addPass(llvm::SimplifyCFGPass());
+  f.addPass(llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions().hoistCommonInsts(true)));
   if (!quick) f.addPass(SinkColdPass());
   const std::string_view host = level().name;
   f.addPass(SplitWavesPass(host == "avx512" ? 4 : host == "avx2" ? 8 : 16));
