@@ -131,7 +131,10 @@ class Hider {
     values.insert(value);
     for (size_t n = 0; n < values.size(); n++) {
       auto* i = llvm::dyn_cast<Instruction>(values[n]);
-      if (i == nullptr || llvm::isa<llvm::LoadInst, llvm::FCmpInst>(i) || is_opaque(i)) continue;
+      // What is converted from an integer is no denormal.
+      if (i == nullptr || is_opaque(i) ||
+          llvm::isa<llvm::LoadInst, llvm::FCmpInst, llvm::UIToFPInst, llvm::SIToFPInst>(i))
+        continue;
       const bool is_intrinsic = llvm::isa<llvm::IntrinsicInst>(i),
                  has_numbers = llvm::any_of(i->operands(), is_number);
       if ((llvm::isa<llvm::CallInst>(i) && !is_intrinsic) || (computes(*i) && has_numbers)) continue;
@@ -140,10 +143,12 @@ class Hider {
           llvm::isa<llvm::CastInst, llvm::UnaryOperator, llvm::SelectInst, llvm::PHINode, llvm::FreezeInst,
                     llvm::InsertElementInst, llvm::ShuffleVectorInst, llvm::ExtractElementInst>(i) ||
           (is_intrinsic && has_numbers) || op == Instruction::And || op == Instruction::Or ||
-          op == Instruction::Xor || op == Instruction::Shl;
+          op == Instruction::Xor || op == Instruction::Shl ||
+          ((op == Instruction::Add || op == Instruction::Sub) &&
+           llvm::any_of(i->operands(), llvm::IsaPred<Constant>));
       if (!moves || n == kMostMoves) return true;
       // The condition of a choice does not tell what is chosen, nor do bits that are hidden already.
-      if (op == Instruction::Xor && is_opaque(i->getOperand(1))) continue;
+      if (op == Instruction::Xor && llvm::any_of(i->operands(), is_opaque)) continue;
       for (Value* operand : llvm::drop_begin(i->operands(), op == Instruction::Select))
         values.insert(operand);
     }

@@ -184,7 +184,7 @@ class Examiner {
 
   // Whether a lane alone would wait for its own results: for loads whose addresses other loads gave, or for
   // long chains of arithmetic from one iteration to the next.
-  bool waits() const {
+  bool waits() {
     VectorSet loaded;  // what follows from a load of this iteration
     std::vector<int> steps(kVectorRegisters, 0);
     const VectorSet carried = loop_.writes & body_.live_in;
@@ -205,6 +205,7 @@ class Examiner {
         from |= origin[r];
       }
       if (loads) addresses |= from;
+      loop_.is_indirect |= loads && (read & loaded).any();
       const int own = i.step->inst->row->dst[0] == isa::Type::none ? 0
                       : has_float_steps(i.step->inst->row->dst[0]) ? kFloatSteps
                                                                    : 1;

@@ -20,6 +20,7 @@ struct SerialLoop {
   uint32_t instructions = 0, others = 0;  // others: vector instructions that load nothing
   std::vector<uint32_t> loads;            // numbers of the loads from memory
   uint32_t gathers = 0;                   // that an iteration must have made for the next to go lane by lane
+  bool is_indirect = false;               // a load has its address from another load of the same iteration
 };
 
 // The loop whose body is block `index` and, behind it, the block of the branch alone, if as many of its loads

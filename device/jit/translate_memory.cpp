@@ -327,7 +327,7 @@ void Translator::memory(const Instruction& i) {
   }
   if (is_shaped && guard) return guarded(i, guard, move_shaped);
   if (is_shaped) return move_shaped();
-  // Lanes under a partial EXEC are never moved as rows here.
+  // Lanes under a partial EXEC are never moved as rows here, nor where gathers are expected.
   if (!is_lds) return move_lanes(expects_partial() ? "any_" : "");
   Value* done = b_.getTrue();
   Value* const address = put_address(0);

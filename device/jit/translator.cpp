@@ -17,8 +17,8 @@ namespace {
 constexpr size_t kStepBytes = sizeof(Step);
 constexpr uint32_t kShort = 16;  // instructions of a block that two versions are not worth it for
 
-// Loops that gather have one version, for any EXEC: a load that is not a row costs the same in both, and lane
-// by lane they know no EXEC.
+// Loops that load from where other loads say have one version, for any EXEC: what gathers costs the same in
+// both, and lane by lane they know no EXEC.
 Shapes shapes_of(const Flow& flow, bool packed, const Specialisation& key) {
   const auto shapes = [&](std::set<uint32_t> masked) {
     return Shapes(flow, key.local, packed, key.dimensions, key.full_wave, std::move(masked));
@@ -26,8 +26,8 @@ Shapes shapes_of(const Flow& flow, bool packed, const Specialisation& key) {
   Shapes made = shapes({});
   std::set<uint32_t> gather;
   for (uint32_t index = 0; index < flow.blocks.size(); index++)
-    if (made.is_reached(index, 1) && !flow.blocks[index].is_entry && serial_loop(flow, made, index))
-      gather.insert(index);
+    if (made.is_reached(index, 1) && !flow.blocks[index].is_entry)
+      if (const auto loop = serial_loop(flow, made, index); loop && loop->is_indirect) gather.insert(index);
   // So have short blocks before them that do not touch memory.
   for (uint32_t index = static_cast<uint32_t>(flow.blocks.size()); index-- > 0;) {
     const Block& block = flow.blocks[index];
@@ -466,7 +466,7 @@ llvm::BasicBlock* Translator::edge(uint32_t to_dword, const Instruction& last) {
   Block* check = block("back");
   Block* give_way = block("give_way");
   const auto serial = serial_.find(to);
-  Block* on = serial == serial_.end() ? successor(to) : serial->second.whole[version];
+  Block* on = serial == serial_.end() ? blocks_[2 * to + version] : serial->second.whole[version];
   b_.SetInsertPoint(check);
   fence_streams(flow_.blocks[to].first, number(last));
   llvm::MDBuilder weights(context_);

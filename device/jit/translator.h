@@ -4,7 +4,7 @@
 // that some instruction takes as a whole an i64, other SGPRs i32. The function enters at the kernel's
 // beginning or after a barrier, with the live registers loaded from the Wave, and leaves with them stored.
 // VGPRs that mostly matrix instructions use stay in the Wave, where the handler works on them.
-// Blocks exist in two versions (Shapes::next_versions); in that of a full EXEC nothing is masked.
+// Most blocks exist in two versions (Shapes::next_versions); in that of a full EXEC nothing is masked.
 // What it does not translate it calls the interpreter's handler for (one instruction, SingleStep), with just
 // the registers that the operands name brought into the Wave and back. Owned by one compilation.
 #pragma once
