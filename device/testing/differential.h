@@ -22,6 +22,7 @@ struct Comparison {
   Verdict verdict = Verdict::same;
   bool was_compiled = false;
   bool is_refused = false;  // some word of the kernel looks like a read of TRAPSTS: it is never compiled
+  bool has_nans = false;    // some register differs as NaNs do, whatever else does
   std::string what;         // differs: the first difference
   uint64_t seed = 0;        // and of the state that shows it
 };
