@@ -4,6 +4,7 @@
 // No LLVM here. Owned by one compilation.
 #pragma once
 
+#include <algorithm>
 #include <bitset>
 #include <cstdint>
 #include <vector>
@@ -112,6 +113,13 @@ struct Flow {
   bool tests_exec = true;  // compare EXEC with all ones after it has been written
 
   const Instruction& last(const Block& block) const { return instructions[block.first + block.count - 1]; }
+  // The number of the last instruction that leads back to a loop's head.
+  uint32_t last_back(const Block& head) const {
+    uint32_t number = head.first;
+    for (const uint32_t from : head.predecessors)
+      number = std::max(number, blocks[from].first + blocks[from].count - 1);
+    return number;
+  }
   // At a barrier, for example, the function returns; the next block is an entry.
   bool goes_on_by_entry(const Block& block) const {
     return last(block).how == How::barrier || last(block).how == How::sleep;

@@ -94,9 +94,7 @@ TEST(DifferentialTest, AShiftedConstantIsALaneMask) {
       "8502ea8f"                    // s_lshr_b64 vcc, 5, s2
       "6a04ea86 6a06ea86 6a08ea86"  // s_and_b64 vcc, vcc, s[4:5]; s[6:7]; s[8:9]
       "01050238");                  // v_addc_co_u32 v1, vcc, v1, v2, vcc
-  Setting setting;
-  setting.seed = 1;
-  expect_same(Target::gfx950, code, setting);
+  expect_same(Target::gfx950, code, {.seed = 1});
 }
 
 // Nor with these, of which the back end knows some bits that make the lane mask: constants, numbers of 32
@@ -128,9 +126,7 @@ TEST(DifferentialTest, PartsOfAMaskAreKnown) {
       "f20a1e48"    // v_mbcnt_hi_u32_b32 v15, 1.0, v5
       "0f0b0c4e"    // v_subrev_i32 v6, vcc, v15, v5
       "36262052");  // v_subb_u32 v16, vcc, s54, v19, vcc
-  Setting setting;
-  setting.quick = true;
-  expect_same(Target::gfx600, code, setting);
+  expect_same(Target::gfx600, code, {.quick = true});
 }
 
 // An exponent that LLVM found to be zero left a signalling NaN as it was; read as an f32 it is a number.
@@ -140,10 +136,7 @@ TEST(DifferentialTest, AProductByAPowerOfTwoQuietsNaNs) {
       "2f2e2e6217272466"  // v_min_u16 v23, s47, v23; v_ldexp_f16 v18, v23, v19
       "900c247695162628"  // v_fmac_f32 v18, 16, v6; v_or_b32 v19, 21, v11
   );
-  Setting setting;
-  setting.seed = 1012000080;
-  setting.exact = true;
-  expect_same(Target::gfx90a, code, setting);
+  expect_same(Target::gfx90a, code, {.seed = 1012000080, .exact = true});
 }
 
 // LLVM's back end moved 16 bits into a mask register, or into a number that it took for extended.
@@ -166,10 +159,7 @@ TEST(DifferentialTest, AHalfOfAMaskIsReversed) {
   const std::vector<uint32_t> code = dwords_of_hex(
       "0e0d1638"    // v_addc_co_u32 v11, vcc, v14, v6, vcc
       "6b58187e");  // v_bfrev_b32 v12, vcc_hi
-  Setting setting;
-  setting.seed = 9100000008;
-  setting.begins_full = true;
-  expect_same(Target::gfx90a, code, setting);
+  expect_same(Target::gfx90a, code, {.seed = 9100000008, .begins_full = true});
 }
 
 // s15 is 0, since nothing is ordered beside a NaN, and denormals of v10 are equal to it where they are
@@ -179,12 +169,9 @@ TEST(DifferentialTest, AMaskOfComparisonsWithANaNIsKnown) {
       "0c84afd0c568e4a2"  // v_cmpsx_o_f32 s[12:13], neg(-5), s52
       "112b8fbe"          // s_xnor_saveexec_b64 s[14:15], s[16:17]
       "0f14a47c");        // v_cmpsx_eq_f32 vcc, s15, v10
-  Setting setting;
-  setting.seed = 9200000144;
-  setting.begins_full = false;
-  setting.flushes = true;
-  setting.ieee = setting.dx10_clamp = false;
-  expect_same(Target::gfx600, code, setting);
+  expect_same(
+      Target::gfx600, code,
+      {.seed = 9200000144, .begins_full = false, .ieee = false, .dx10_clamp = false, .flushes = true});
 }
 
 // The root is 0, though LLVM evaluates it as 2^-530 or so: it is flushed what it is taken from.
@@ -194,11 +181,7 @@ TEST(DifferentialTest, AConstantOfAFlushedOneIsNoConstant) {
       "122c68d1aa206253"    // v_sqrt_f64 v[18:19], 42 mul:4
       "121d1a40"            // v_sub_f16 v13, v18, v14
       "152db87d16270846");  // v_cmpx_gt_u32 vcc, v21, v22; v_mac_f16 v4, v22, v19
-  Setting setting;
-  setting.seed = 9500000364;
-  setting.flushes = true;
-  setting.dx10_clamp = false;
-  expect_same(Target::gfx950, code, setting);
+  expect_same(Target::gfx950, code, {.seed = 9500000364, .dx10_clamp = false, .flushes = true});
 }
 
 // LLVM knows that nothing is carried, so that VCC is 0, which denormals of v23 are equal to.
@@ -213,11 +196,7 @@ TEST(DifferentialTest, ASumThatCarriesNothingMakesAMask) {
       "11ddbbd06a2efa21"  // v_cmpsx_neq_f32 s[16:17], -|vcc_lo|, v23 clamp
       "010088bf010082bf"  // s_cbranch_execz 1; s_branch 1
       "172b0a2c");        // v_lshrrev_b32 v5, v23, v21
-  Setting setting;
-  setting.seed = 9500000048;
-  setting.begins_full = true;
-  setting.flushes = true;
-  expect_same(Target::gfx600, code, setting);
+  expect_same(Target::gfx600, code, {.seed = 9500000048, .begins_full = true, .flushes = true});
 }
 
 // Sixteen bits put into half a mask, which LLVM would clear.
@@ -226,11 +205,7 @@ TEST(DifferentialTest, HalfAMaskIsPacked) {
       "00033e7e"    // v_mov_b32 v31, v0
       "051f0236"    // v_subrev_co_u32 v1, vcc, v5, v15
       "166ab699");  // s_pack_lh_b32_b16 s54, s22, vcc_lo
-  Setting setting;
-  setting.seed = 19742000323;
-  setting.begins_full = true;
-  setting.quick = true;
-  expect_same(Target::gfx900, code, setting);
+  expect_same(Target::gfx900, code, {.seed = 19742000323, .begins_full = true, .quick = true});
 }
 
 // A clock is never the same: that is seen, and found among other instructions.

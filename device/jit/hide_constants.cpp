@@ -70,7 +70,7 @@ class Hider {
   // Numbers from numbers, other than by moving bits.
   static bool computes(const Instruction& i) {
     if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i))
-      return call->getIntrinsicID() != llvm::Intrinsic::fabs &&
+      return llvm::any_of(i.operands(), is_number) && call->getIntrinsicID() != llvm::Intrinsic::fabs &&
              call->getIntrinsicID() != llvm::Intrinsic::copysign;
     return (llvm::isa<llvm::BinaryOperator>(i) && is_number(&i)) ||
            llvm::isa<llvm::FCmpInst, llvm::FPExtInst, llvm::FPTruncInst, llvm::FPToSIInst, llvm::FPToUIInst>(
@@ -135,15 +135,14 @@ class Hider {
       if (i == nullptr || is_opaque(i) ||
           llvm::isa<llvm::LoadInst, llvm::FCmpInst, llvm::UIToFPInst, llvm::SIToFPInst>(i))
         continue;
-      const bool is_intrinsic = llvm::isa<llvm::IntrinsicInst>(i),
-                 has_numbers = llvm::any_of(i->operands(), is_number);
-      if ((llvm::isa<llvm::CallInst>(i) && !is_intrinsic) || (computes(*i) && has_numbers)) continue;
+      const bool is_intrinsic = llvm::isa<llvm::IntrinsicInst>(i);
+      if ((llvm::isa<llvm::CallInst>(i) && !is_intrinsic) || computes(*i)) continue;
       const unsigned op = i->getOpcode();
       const bool moves =
           llvm::isa<llvm::CastInst, llvm::UnaryOperator, llvm::SelectInst, llvm::PHINode, llvm::FreezeInst,
                     llvm::InsertElementInst, llvm::ShuffleVectorInst, llvm::ExtractElementInst>(i) ||
-          (is_intrinsic && has_numbers) || op == Instruction::And || op == Instruction::Or ||
-          op == Instruction::Xor || op == Instruction::Shl ||
+          (is_intrinsic && llvm::any_of(i->operands(), is_number)) || op == Instruction::And ||
+          op == Instruction::Or || op == Instruction::Xor || op == Instruction::Shl ||
           ((op == Instruction::Add || op == Instruction::Sub) &&
            llvm::any_of(i->operands(), llvm::IsaPred<Constant>));
       if (!moves || n == kMostMoves) return true;
@@ -197,7 +196,7 @@ class Hider {
       known.push_back(operands.back().is_one() ? operands.back().values[0] : operand);
     }
     // LLVM does not learn what it makes of constants alone: they are all hidden from it.
-    if (follows_choices_ && computes(i) && llvm::any_of(i.operands(), is_number) &&
+    if (follows_choices_ && computes(i) &&
         llvm::none_of(operands, [](const Constants& operand) { return operand.values.empty(); }))
       return {};
     // Some follow from a part of the operands: no number is less than a NaN.

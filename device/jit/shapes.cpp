@@ -718,9 +718,7 @@ Shapes::Shapes(const Flow& flow, const std::array<uint32_t, 3>& local, bool pack
 // The VGPRs that the loop at `b`, up to the last way back, changes and needs.
 void Shapes::note_carried(uint32_t b, const State& state) {
   const Block& header = flow_.blocks[b];
-  uint32_t last = header.first;
-  for (const uint32_t from : header.predecessors)
-    last = std::max(last, flow_.blocks[from].first + flow_.blocks[from].count - 1);
+  const uint32_t last = flow_.last_back(header);
   VectorSet changed;
   for (uint32_t n = header.first; n <= last; n++) changed |= written_vectors(flow_.instructions[n]);
   changed &= header.live_in;

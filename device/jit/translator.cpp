@@ -468,11 +468,7 @@ llvm::BasicBlock* Translator::edge(uint32_t to_dword, const Instruction& last) {
   const auto serial = serial_.find(to);
   Block* on = serial == serial_.end() ? blocks_[2 * to + version] : serial->second.whole[version];
   b_.SetInsertPoint(check);
-  // All ways back go through here.
-  uint32_t end = number(last);
-  for (const uint32_t p : flow_.blocks[to].predecessors)
-    end = std::max(end, flow_.blocks[p].first + flow_.blocks[p].count - 1);
-  fence_streams(flow_.blocks[to].first, end);
+  fence_streams(flow_.blocks[to].first, flow_.last_back(flow_.blocks[to]));  // all ways back go through here
   llvm::MDBuilder weights(context_);
   b_.CreateCondBr(b_.CreateICmpUGT(b_.CreateLoad(i64_, count_), limit_), give_way, on,
                   weights.createUnlikelyBranchWeights());

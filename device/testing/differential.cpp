@@ -316,11 +316,10 @@ std::string minimised(RandomKernel kernel, const Setting& first) {
   }
   const std::vector<uint32_t> code = emit(kernel);
   const Comparison difference = compare_tiers(kernel.target, code, setting);
-  // In a kernel that needs all its instructions to differ, NaNs that differ explain the rest.
-  if (!setting.exact && instructions_of(kernel.pieces) > 1 && difference.has_nans) return {};
-  // What one instruction leaves of NaNs others have made numbers of, when it takes all of them and no state
-  // without NaNs shows it.
+  // What one instruction leaves of NaNs others have made numbers of, when it takes all of them and NaNs
+  // differ, too, or no state without NaNs shows it.
   if (!setting.exact && instructions_of(kernel.pieces) > 1) {
+    if (difference.has_nans) return {};
     Setting ordinary = setting;
     ordinary.without_nans = true;
     if (compare_tiers(kernel.target, code, ordinary, 256).verdict != Verdict::differs) return {};
