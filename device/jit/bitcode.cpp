@@ -2,29 +2,31 @@
 
 #include <cstring>
 
-// The files are MORGANA_BITCODE_<LEVEL>, named by the build.
-#define EMBED(level, file)                                                                                   \
-  __asm__(".section .rodata\n.balign 16\n.globl morgana_bitcode_" #level "\n.hidden morgana_bitcode_" #level \
-          "\nmorgana_bitcode_" #level ":\n.incbin \"" file "\"\n.globl morgana_bitcode_" #level              \
-          "_end\n.hidden morgana_bitcode_" #level "_end\nmorgana_bitcode_" #level "_end:\n.previous\n");     \
-  extern "C" [[gnu::visibility("hidden")]] const char morgana_bitcode_##level[],                             \
-      morgana_bitcode_##level##_end[];
-EMBED(base, MORGANA_BITCODE_BASE)
-EMBED(avx2, MORGANA_BITCODE_AVX2)
-EMBED(avx512, MORGANA_BITCODE_AVX512)
+// The files are MORGANA_FUNCTIONS_<LEVEL> and MORGANA_TABLES_<LEVEL>, named by the build.
+#define EMBED(name, file)                                                                                    \
+  __asm__(".section .rodata\n.balign 16\n.globl morgana_" #name "\n.hidden morgana_" #name                   \
+          "\nmorgana_" #name ":\n.incbin \"" file "\"\n.globl morgana_" #name "_end\n.hidden morgana_" #name \
+          "_end\nmorgana_" #name "_end:\n.previous\n");                                                      \
+  extern "C" [[gnu::visibility("hidden")]] const char morgana_##name[], morgana_##name##_end[];
+EMBED(functions_base, MORGANA_FUNCTIONS_BASE)
+EMBED(functions_avx2, MORGANA_FUNCTIONS_AVX2)
+EMBED(functions_avx512, MORGANA_FUNCTIONS_AVX512)
+EMBED(tables_base, MORGANA_TABLES_BASE)
+EMBED(tables_avx2, MORGANA_TABLES_AVX2)
+EMBED(tables_avx512, MORGANA_TABLES_AVX512)
 
 namespace morgana::device::jit {
 
 EmbeddedBitcode embedded_bitcode(const char* level) {
-#define CHOOSE(name)                  \
-  if (std::strcmp(level, #name) == 0) \
-    return {morgana_bitcode_##name,   \
-            static_cast<size_t>(morgana_bitcode_##name##_end - morgana_bitcode_##name)};
+#define RANGE(name) {morgana_##name, static_cast<size_t>(morgana_##name##_end - morgana_##name)}
+#define CHOOSE(name) \
+  if (std::strcmp(level, #name) == 0) return {RANGE(functions_##name), RANGE(tables_##name)};
   CHOOSE(avx512)
   CHOOSE(avx2)
   CHOOSE(base)
 #undef CHOOSE
-  return {nullptr, 0};
+#undef RANGE
+  return {};
 }
 
 }  // namespace morgana::device::jit

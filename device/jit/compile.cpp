@@ -109,24 +109,11 @@ const Linker& linker() {
 
 // Leaves of the library only what the kernel calls.
 void strip(llvm::Module& module, const llvm::Function* kernel) {
-  for (llvm::GlobalVariable& global : llvm::make_early_inc_range(module.globals())) {
-    const auto* type = llvm::dyn_cast<llvm::ArrayType>(global.getValueType());
-    const auto* row = type ? llvm::dyn_cast<llvm::StructType>(type->getElementType()) : nullptr;
-    const bool table = row && row->hasName() &&
-                       (row->getName().ends_with("::VectorOp") || row->getName().ends_with("::ScalarOp"));
-    const bool family = global.getName().ends_with("OpsE");
-    if (table || family) {
-      global.setComdat(nullptr);
-      global.setInitializer(nullptr);
-      global.setLinkage(llvm::GlobalValue::ExternalLinkage);
-    }
-  }
   // What the kernel's functions call in turn.
   for (bool more = true; more;) {
     more = false;
     for (llvm::Function& f : module) {
       if (!f.isMaterializable()) continue;
-      f.removeDeadConstantUsers();  // the rows of the tables
       if (f.use_empty()) continue;
       if (auto error = f.materialize()) llvm::consumeError(std::move(error));
       more = true;
@@ -145,8 +132,12 @@ void strip(llvm::Module& module, const llvm::Function* kernel) {
       f.removeFnAttr("min-legal-vector-width");  // LLVM makes a subtarget for each, in a millisecond
     }
   }
-  for (llvm::GlobalVariable& global : llvm::make_early_inc_range(module.globals()))
-    if (global.use_empty() && global.isDeclaration()) global.eraseFromParent();
+  for (llvm::GlobalVariable& global : llvm::make_early_inc_range(module.globals())) {
+    if (global.use_empty())
+      global.eraseFromParent();
+    else if (!global.isDeclaration())
+      global.setLinkage(llvm::GlobalValue::PrivateLinkage);
+  }
 }
 
 void optimise(llvm::Module& module, llvm::Function& kernel, llvm::TargetMachine& machine, Mode mode,

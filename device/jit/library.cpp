@@ -65,6 +65,14 @@ ScalarFunction scalar_function(const llvm::Constant* row) {
   return f;
 }
 
+// Function bodies are read when they are materialized.
+std::unique_ptr<llvm::Module> read(std::string_view bitcode, llvm::LLVMContext& context) {
+  auto module = llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bitcode, "semantics"), context);
+  if (module) return std::move(*module);
+  llvm::consumeError(module.takeError());
+  return nullptr;
+}
+
 }  // namespace
 
 const Library* Library::get() {
@@ -72,9 +80,8 @@ const Library* Library::get() {
   static const Library* const library = []() -> const Library* {
     std::unique_ptr<Library> made(new Library);
     const EmbeddedBitcode bitcode = embedded_bitcode(level().name);
-    made->data_ = bitcode.data;
-    made->size_ = bitcode.size;
-    if (made->read_tables()) return made.release();
+    made->functions_ = bitcode.functions;
+    if (made->read_tables(bitcode.tables)) return made.release();
     log(LogLevel::error, "jit: the bitcode library cannot be read; kernels are interpreted");
     return nullptr;
   }();
@@ -82,17 +89,13 @@ const Library* Library::get() {
 }
 
 std::unique_ptr<llvm::Module> Library::load(llvm::LLVMContext& context) const {
-  const llvm::MemoryBufferRef buffer(llvm::StringRef(data_, size_), "semantics");
-  auto module = llvm::getLazyBitcodeModule(buffer, context);
-  if (module) return std::move(*module);
-  llvm::consumeError(module.takeError());
-  return nullptr;
+  return read(functions_, context);
 }
 
-bool Library::read_tables() {
+bool Library::read_tables(std::string_view bitcode) {
   llvm::LLVMContext context;
-  const auto module = load(context);
-  if (!module || module->materializeMetadata()) return false;
+  const auto module = read(bitcode, context);
+  if (!module) return false;
   for (const llvm::GlobalVariable& global : module->globals()) {
     if (!global.hasInitializer()) continue;
     const auto* table = global.getInitializer();

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "base/target.h"
@@ -49,9 +50,8 @@ class Library {
 
  private:
   Library() = default;
-  bool read_tables();
-  const char* data_ = nullptr;
-  size_t size_ = 0;
+  bool read_tables(std::string_view bitcode);
+  std::string_view functions_;
   std::unordered_map<int, VectorFunction> vector_;
   std::unordered_map<int, ScalarFunction> scalar_;
 };
