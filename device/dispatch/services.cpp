@@ -236,7 +236,7 @@ void record_trap(Wave& wave, const GuestTrap& trap) {
     lane = trap.has_address ? first_lane_at(wave, address) : non_canonical_lane(wave);
     if (lane >= 0 && !trap.has_address) address = wave.access.address[lane];
   }
-  const bool is_write = trap.knows_direction ? trap.is_write : is_store(wave.step->inst);
+  const bool is_write = trap.is_write || is_store(wave.step->inst);  // an atomic may have begun by reading
   const char* detail = trap.is_bus_error   ? "the mapping has no memory behind this address"
                        : !trap.has_address ? "not an address (bits 63 to 47 differ)"
                                            : "nothing mapped at this address that allows the access";

@@ -114,6 +114,16 @@ MORGANA_INLINE void point_nowhere(uint64_t* at, uint64_t mask) {
   }
 }
 
+// All bits in which the addresses of the lanes of `mask` differ from `from`.
+MORGANA_INLINE uint64_t differences(const uint64_t* at, uint64_t mask, uint64_t from) {
+  auto bits = Chunk64(0);
+  for (int i = 0; i < kChunks; i++) {
+    const Chunk64 chunk = *reinterpret_cast<const Chunk64*>(at + 16 * i) ^ from;
+    bits |= as_bools(chunk_mask(mask, i)) ? chunk : Chunk64(0);
+  }
+  return __builtin_reduce_or(bits);
+}
+
 // base + offset of each lane.
 MORGANA_INLINE void add_offsets(uint64_t* at, uint64_t base, const uint32_t* offset) {
   for (int i = 0; i < kChunks; i++)

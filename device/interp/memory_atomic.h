@@ -2,7 +2,7 @@
 // location.
 //
 // Memory that other host threads see is changed by host atomics, LDS by plain accesses: a work-group stays on
-// one host thread.
+// one host thread. Lanes at one address change it by one host atomic, as if nobody came between them.
 #pragma once
 
 #include <immintrin.h>
@@ -85,11 +85,40 @@ struct Atomic {
     constexpr bool kFloats = requires { Operation::computes_floats; };
     [[maybe_unused]] typename FloatScope<kFloats>::type environment;
     const atomics::Flush flush{data.input_flush, data.output_flush};
+    if constexpr (S == Sharing::host_threads)
+      if (at_one_address(at, exec)) return together(data, at, exec, flush);
     for (; exec; exec &= exec - 1) {
       const int l = __builtin_ctzll(exec);
       const T old = apply_atomic<Operation, S>(reinterpret_cast<void*>(at[l]), value(data.from, l),
-                                               data.from2 ? value(data.from2, l) : T{0}, flush);
+                                               value2(data, l), flush);
       if (data.to) set_value(data.to, l, old);
+    }
+  }
+
+  // More than one lane.
+  MORGANA_INLINE static bool at_one_address(const uint64_t* at, uint64_t exec) {
+    const uint64_t others = exec & (exec - 1);
+    if (others == 0) return false;
+    const uint64_t first = at[__builtin_ctzll(exec)];
+    return at[__builtin_ctzll(others)] == first && differences(at, others, first) == 0;
+  }
+
+  static void together(const Data& data, const uint64_t* at, uint64_t exec, atomics::Flush flush) {
+    auto* const p = reinterpret_cast<T*>(at[__builtin_ctzll(exec)]);
+    T before[kLanes];  // the destination may be a source, which another round needs
+    T seen = __atomic_load_n(p, __ATOMIC_RELAXED), last;
+    do {
+      last = seen;
+      for (uint64_t left = exec; left; left &= left - 1) {
+        const int l = __builtin_ctzll(left);
+        before[l] = last;
+        last = Operation::next(last, value(data.from, l), value2(data, l), flush);
+      }
+    } while (!__atomic_compare_exchange_n(p, &seen, last, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+    if (data.to == nullptr) return;
+    for (; exec; exec &= exec - 1) {
+      const int l = __builtin_ctzll(exec);
+      set_value(data.to, l, before[l]);
     }
   }
 
@@ -99,6 +128,7 @@ struct Atomic {
     else
       return static_cast<T>(from[l] | uint64_t{from[kLanes + l]} << 32);
   }
+  MORGANA_INLINE static T value2(const Data& data, int l) { return data.from2 ? value(data.from2, l) : T{0}; }
   MORGANA_INLINE static void set_value(uint32_t* to, int l, T value) {
     to[l] = static_cast<uint32_t>(value);
     if constexpr (sizeof(T) == 8) to[kLanes + l] = static_cast<uint32_t>(static_cast<uint64_t>(value) >> 32);

@@ -497,6 +497,51 @@ TEST(MemoryOrder, ReturningFloatAtomicKeepsDenormalsByGeneration) {
   }
 }
 
+// One after another, lowest first; the destination is a source.
+TEST(MemoryOrder, AtomicsOfLanesAtOneAddressSeeEachOther) {
+  const auto sum = [](uint64_t old, int l) {
+    return std::bit_cast<uint64_t>(std::bit_cast<double>(old) + std::bit_cast<double>(uint64_t(l + 1) << 52));
+  };
+  struct {
+    const char* hex;
+    bool is_wide, compares;
+    uint64_t (*next)(uint64_t old, int l);
+  } const cases[] = {
+      {"008005dd02047f04", false, true, [](uint64_t old, int l) { return old == uint64_t(l) ? l + 1 : old; }},
+      {"008085dd02047f04", true, true, [](uint64_t old, int l) { return old == uint64_t(l) ? l + 1 : old; }},
+      {"008009dd02047f04", false, false, [](uint64_t old, int l) { return old + l + 1; }},
+      {"00802ddd02047f04", false, false,
+       [](uint64_t old, int l) { return old >= uint64_t(l + 1) ? 0 : old + 1; }},
+      {"00803ddd02047f04", true, false, sum},
+  };
+  for (const auto& c : cases)
+    for (const uint64_t exec : {~uint64_t{0}, ~uint64_t{0x20}, uint64_t{6}, uint64_t{1} << 63}) {
+      Rig rig(Target::gfx942, c.hex);
+      const bool is_float = c.next == +sum;
+      rig.wave().exec() = exec;
+      rig.memory[8] = rig.memory[9] = 0;
+      rig.memory[10] = 77;
+      for (int l = 0; l < kLanes; l++) {
+        rig.address(l, rig.base() + (exec >> l & 1 ? 32 : 33));
+        const uint64_t data = is_float ? uint64_t(l + 1) << 52 : uint64_t(l + 1);
+        rig.v(4, l) = uint32_t(data), rig.v(5, l) = uint32_t(data >> 32);
+        if (!c.is_wide && c.compares) rig.v(5, l) = uint32_t(l);
+        if (c.is_wide && c.compares) rig.v(6, l) = uint32_t(l), rig.v(7, l) = 0;
+      }
+      ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+      uint64_t old = 0;
+      for (int l = 0; l < kLanes; l++) {
+        if (!(exec >> l & 1)) continue;
+        EXPECT_EQ(rig.v(4, l), uint32_t(old)) << c.hex << " lane " << l;
+        if (c.is_wide) EXPECT_EQ(rig.v(5, l), uint32_t(old >> 32)) << c.hex << " lane " << l;
+        old = c.next(old, l);
+      }
+      EXPECT_EQ(rig.memory[8], uint32_t(old)) << c.hex;
+      EXPECT_EQ(rig.memory[9], uint32_t(old >> 32)) << c.hex;
+      EXPECT_EQ(rig.memory[10], 77u);
+    }
+}
+
 // --- Transposing reads ---
 
 TEST(LdsTranspose, LaneMGetsColumnMOfItsTile) {

@@ -70,11 +70,12 @@ template <class Move>
   uint64_t* const at = address_room(wave);
   flat_addresses(wave, step, at);
   if constexpr (requires { Move::kAtomic; }) {
-    uint64_t misaligned = 0;
-    for (int l = 0; l < kLanes; l++) misaligned |= uint64_t{(at[l] & (Move::kBytes - 1)) != 0} << l;
-    if (misaligned &= exec)
+    if (differences(at, exec, 0) & (Move::kBytes - 1)) {
+      uint64_t misaligned = 0;
+      for (int l = 0; l < kLanes; l++) misaligned |= uint64_t{(at[l] & (Move::kBytes - 1)) != 0} << l;
       return fault_at(wave, step, FaultKind::misaligned, "an atomic needs a naturally aligned address",
-                      misaligned, at);
+                      misaligned & exec, at);
+    }
   }
   Private own;
   if (step->extra & kFormIsFlat && !resolve_apertures(wave, step, at, exec, Move::kBytes, own)) return false;
