@@ -174,9 +174,10 @@ void optimise(llvm::Module& module, llvm::Function& kernel, llvm::TargetMachine&
   f.addPass(llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions().hoistCommonInsts(true)));
   if (!quick) f.addPass(SinkColdPass());
   const std::string_view host = level().name;
-  f.addPass(SplitWavesPass(host == "avx512" ? 4 : host == "avx2" ? 8 : 16));
+  const unsigned parts = host == "avx512" ? 4 : host == "avx2" ? 8 : 16;
+  f.addPass(SplitWavesPass(parts));
   f.addPass(HideConstantsPass(mode));
-  f.addPass(OpaqueMasksPass());
+  f.addPass(OpaqueMasksPass(kLanes / parts));
 
   llvm::ModulePassManager m;
   m.addPass(llvm::AlwaysInlinerPass());

@@ -23,7 +23,8 @@ constexpr int kDepth = 8;
 
 class Hider {
  public:
-  explicit Hider(llvm::Function& function) : function_(function), b_(function.getContext()) {}
+  Hider(llvm::Function& function, unsigned lanes)
+      : function_(function), b_(function.getContext()), lanes_(lanes) {}
 
   void run() {
     std::vector<Instruction*> masks;
@@ -35,6 +36,7 @@ class Hider {
     for (Instruction* mask : masks) hide_leaves(mask);
     hide_insertions();
     hide_reversed();
+    hide_high_products();
   }
 
  private:
@@ -84,6 +86,33 @@ class Hider {
         i.setOperand(0,
                      b_.CreateBitCast(opaque(b_, b_.CreateBitCast(lanes, b_.getIntNTy(count))), i.getType()));
       }
+  }
+
+  // What is left of a product of 64 bits when 32 or more are shifted out: truncated to 16 bits, of factors
+  // that it finds to have 16, the back end takes it for a product of 16 bits shifted by 16 or more, which is
+  // nothing.
+  void hide_high_products() {
+    std::vector<Instruction*> products;
+    bool has_short = false;
+    for (llvm::BasicBlock& block : function_)
+      for (Instruction& i : block) {
+        const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(i.getType());
+        if (!llvm::isa<llvm::TruncInst>(i) || type == nullptr || type->getNumElements() != lanes_) continue;
+        has_short |= i.getType()->getScalarSizeInBits() == 16;
+        using namespace llvm::PatternMatch;
+        const llvm::APInt* by = nullptr;
+        if (match(i.getOperand(0), m_Shr(m_Mul(m_Value(), m_Value()), m_APInt(by))) && by->uge(32) &&
+            i.getOperand(0)->getType()->getScalarSizeInBits() == 64)
+          products.push_back(&i);
+      }
+    if (!has_short) return;
+    for (Instruction* i : products) {
+      b_.SetInsertPoint(i);
+      Value* high = b_.CreateTrunc(i->getOperand(0), i->getType()->getWithNewBitWidth(32));
+      high = b_.CreateTruncOrBitCast(opaque(b_, high), i->getType());
+      i->replaceAllUsesWith(high);
+      i->eraseFromParent();
+    }
   }
 
   bool has_known_bits(Value* value) {
@@ -146,6 +175,7 @@ class Hider {
 
   llvm::Function& function_;
   llvm::IRBuilder<> b_;
+  unsigned lanes_;
   llvm::SmallPtrSet<Instruction*, 16> done_;
   llvm::DenseMap<Value*, Value*> hidden_;
   llvm::DenseMap<Instruction*, Value*> simplified_;
@@ -155,14 +185,15 @@ class Hider {
 
 Value* opaque(llvm::IRBuilderBase& b, Value* value) {
   auto* type = llvm::FunctionType::get(value->getType(), {value->getType()}, false);
-  llvm::CallInst* same = b.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", false), {value});
+  const char* const registers = value->getType()->isVectorTy() ? "=v,0" : "=r,0";
+  llvm::CallInst* same = b.CreateCall(llvm::InlineAsm::get(type, "", registers, false), {value});
   same->setDoesNotAccessMemory();
   same->setDoesNotThrow();
   return same;
 }
 
 llvm::PreservedAnalyses OpaqueMasksPass::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
-  Hider(function).run();
+  Hider(function, lanes_).run();
   return llvm::PreservedAnalyses::none();
 }
 

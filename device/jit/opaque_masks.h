@@ -4,8 +4,8 @@
 // The X86 back end of LLVM 22 never ends with some of the others: it moves what it knows of the bits of a & b
 // & c over conversions between masks and numbers, and back again. Random kernels have found constants,
 // shifted constants, numbers of 32 bits and comparisons of constants in such trees (differential_test.cpp).
-// Hidden, too, are numbers that 8 or 16 bits are put into, whose other bits it loses, and those of which it
-// would reverse the order together with the bits.
+// Hidden, too, are numbers that 8 or 16 bits are put into, whose other bits it loses, those of which it would
+// reverse the order together with the bits, and the high halves of products beside numbers of 16 bits.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -13,12 +13,17 @@
 
 namespace morgana::device::jit {
 
-// An integer of which LLVM does not know that it is `value`.
+// An integer of which LLVM does not know that it is `value`, or a vector of one host register.
 llvm::Value* opaque(llvm::IRBuilderBase& b, llvm::Value* value);
 
 class OpaqueMasksPass : public llvm::PassInfoMixin<OpaqueMasksPass> {
  public:
+  // `lanes`: of a host register of 32-bit numbers.
+  explicit OpaqueMasksPass(unsigned lanes) : lanes_(lanes) {}
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
+
+ private:
+  unsigned lanes_;
 };
 
 }  // namespace morgana::device::jit
