@@ -16,7 +16,7 @@ bool try_guest(const Body& body, device::Fault& fault) {
   if (device::guarded(call, const_cast<Body*>(&body), trap)) return true;
   fault.kind = device::FaultKind::memory;
   fault.address = trap.address;
-  fault.is_write = trap.knows_direction && trap.is_write;
+  fault.is_write = trap.is_write;
   fault.detail = trap.has_address ? "nothing mapped at this address that allows the access"
                                   : "not an address (bits 63 to 47 differ)";
   return false;

@@ -128,8 +128,7 @@ void on_signal(int signal, siginfo_t* info, void* context) {
   trap.is_misaligned = signal == SIGBUS && info->si_code == BUS_ADRALN;
   trap.has_address = user->uc_mcontext.gregs[REG_TRAPNO] != kGeneralProtection;
   trap.address = trap.has_address ? reinterpret_cast<uint64_t>(info->si_addr) : 0;
-  trap.knows_direction = user->uc_mcontext.gregs[REG_TRAPNO] == kPageFault;
-  trap.is_write = trap.knows_direction && (user->uc_mcontext.gregs[REG_ERR] & 2);
+  trap.is_write = user->uc_mcontext.gregs[REG_TRAPNO] == kPageFault && (user->uc_mcontext.gregs[REG_ERR] & 2);
   current.set(nullptr);
   pthread_sigmask(SIG_SETMASK, &user->uc_sigmask, nullptr);
   siglongjmp(guard->environment, 1);

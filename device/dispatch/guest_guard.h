@@ -14,8 +14,7 @@ struct GuestTrap {
   bool is_bus_error = false;  // SIGBUS: mapped, and behind the end of its file
   bool has_address = false;   // false: a non-canonical address, which x86 does not report
   bool is_misaligned = false;
-  bool knows_direction = false;
-  bool is_write = false;
+  bool is_write = false;  // false, too, when the host does not say
   uint64_t address = 0;
 };
 

@@ -2,7 +2,7 @@
 // location.
 //
 // Memory that other host threads see is changed by host atomics, LDS by plain accesses: a work-group stays on
-// one host thread. Lanes at one address change it by one host atomic, as if nobody came between them.
+// one host thread. Lanes at one address change it by one host atomic, one after another, the lowest first.
 #pragma once
 
 #include <immintrin.h>

@@ -88,9 +88,9 @@ class Hider {
       }
   }
 
-  // What is left of a product of 64 bits when 32 or more are shifted out: truncated to 16 bits, of factors
-  // that it finds to have 16, the back end takes it for a product of 16 bits shifted by 16 or more, which is
-  // nothing.
+  // A product of 64 bits, shifted right by more than 16 and truncated to 16: of factors that it finds to fit
+  // in 16, signed, the back end shifts the upper half of a product of 16 bits instead, where no sign is left
+  // to shift in, or nothing at all.
   void hide_high_products() {
     std::vector<Instruction*> products;
     bool has_short = false;
@@ -100,9 +100,10 @@ class Hider {
         if (!llvm::isa<llvm::TruncInst>(i) || type == nullptr || type->getNumElements() != lanes_) continue;
         has_short |= i.getType()->getScalarSizeInBits() == 16;
         using namespace llvm::PatternMatch;
+        Value *from = i.getOperand(0), *shifted = nullptr;
         const llvm::APInt* by = nullptr;
-        if (match(i.getOperand(0), m_Shr(m_Mul(m_Value(), m_Value()), m_APInt(by))) && by->uge(32) &&
-            i.getOperand(0)->getType()->getScalarSizeInBits() == 64)
+        while (match(from, m_Shr(m_Value(shifted), m_APInt(by)))) from = shifted;
+        if (by && from->getType()->getScalarSizeInBits() == 64 && match(from, m_Mul(m_Value(), m_Value())))
           products.push_back(&i);
       }
     if (!has_short) return;
