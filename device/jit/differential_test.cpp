@@ -218,6 +218,16 @@ TEST(DifferentialTest, AHighProductIsShort) {
     expect_same(Target::gfx803, code, {.seed = 51050001121, .quick = quick});
 }
 
+// Found by the fuzzer.
+TEST(DifferentialTest, TheRootOfADenormalConstant) {
+  const std::vector<uint32_t> code = dwords_of_hex(
+      "00033e7e3c25a4be"          // v_mov_b32 v31, v0; s_nand_saveexec_b64 s[36:37], s[60:61]
+      "069aa1d3f2084a62a450047e"  // v_fma_mixlo_f16 v6, neg(1.0), -|v4|, 18 clamp; v_sqrt_f64 v[2:3], 36
+      "9c1ea07cee22f87c"          // v_cmpx_f_f32 vcc, 28, v15; v_cmpx_nle_f64 vcc, src_private_limit, v[17:18]
+      "120692d21f0642b4");        // v_trig_preop_f64 v[18:19], -s[30:31], v3 mul:4
+  expect_same(Target::gfx90a, code, {.seed = 161020000104, .flushes = true});
+}
+
 // A clock is never the same: that is seen, and found among other instructions.
 TEST(DifferentialTest, ADifferenceIsFound) {
   RandomKernel kernel = random_kernel(Target::gfx950, 5, {.pieces = 12});

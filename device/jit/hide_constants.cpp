@@ -9,6 +9,8 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicInst.h>
 
+#include <utility>
+
 #include "device/jit/opaque_masks.h"
 
 namespace morgana::device::jit {
@@ -18,8 +20,7 @@ using llvm::Constant;
 using llvm::Instruction;
 using llvm::Value;
 
-// How far operands are followed to constants, each once and from where that is first asked; and how many one
-// can have.
+// How far operands are followed to constants, and how many one can have.
 constexpr int kDepth = 16;
 constexpr size_t kMost = 4;
 // Of how many values one may be made whose bits are looked at.
@@ -39,6 +40,14 @@ struct Constants {
     else
       values.push_back(value);
   }
+};
+
+// The answer for an instruction, asked for at a depth that was left; less than whole: asked for with more of
+// it, it may be another.
+struct Known {
+  Constants constants;
+  int depth = 0;
+  bool is_whole = false;
 };
 
 class Hider {
@@ -167,12 +176,24 @@ class Hider {
   Constants constants_of(Value* value, int depth) {
     if (auto* constant = llvm::dyn_cast<Constant>(value)) return {{constant}, true};
     auto* i = llvm::dyn_cast<Instruction>(value);
-    if (i == nullptr || depth == 0) return {};
-    const auto [at, is_new] = constants_.try_emplace(i);
-    if (!is_new) return at->second;
+    if (i == nullptr) return {};
+    if (depth == 0) {
+      is_cut_ = true;
+      return {};
+    }
+    // What is being evaluated has been asked for from further up.
+    const auto [at, is_new] = known_.try_emplace(i);
+    if (!is_new && (at->second.is_whole || at->second.depth >= depth)) {
+      is_cut_ |= !at->second.is_whole;
+      return at->second.constants;
+    }
+    at->second = {{}, depth, false};
+    const bool was_cut = std::exchange(is_cut_, false);
     Constants found = evaluate(*i, depth);
     if (!found.is_one() && !follows_choices_) found = {};
-    return constants_[i] = found;
+    known_[i] = {found, depth, !is_cut_};
+    is_cut_ |= was_cut;
+    return found;
   }
 
   Constants evaluate(Instruction& i, int depth) {
@@ -264,7 +285,8 @@ class Hider {
   llvm::Function& function_;
   Mode mode_;
   bool follows_choices_;
-  llvm::DenseMap<Instruction*, Constants> constants_;
+  llvm::DenseMap<Instruction*, Known> known_;
+  bool is_cut_ = false;  // something that was asked for since was not followed to its end
 };
 
 }  // namespace
