@@ -18,9 +18,8 @@ using namespace std::chrono_literals;
 uint64_t address(const void* p) { return reinterpret_cast<uint64_t>(p); }
 
 // Runs count_items and checks that every work-item of the grid ran once and nothing else did.
-void expect_each_item_once(std::array<uint32_t, 3> grid, std::array<uint32_t, 3> group) {
-  Device device(Target::gfx950);
-  TestKernel kernel("count_items", Target::gfx950);
+void expect_each_item_once(Device& device, TestKernel& kernel, std::array<uint32_t, 3> grid,
+                           std::array<uint32_t, 3> group) {
   const uint32_t rows = 32, items = grid[0] * rows * grid[2];
   std::vector<uint32_t> counts(items + 4096);
   kernel.launch.grid = grid;
@@ -35,13 +34,31 @@ void expect_each_item_once(std::array<uint32_t, 3> grid, std::array<uint32_t, 3>
   }
 }
 
+void expect_each_item_once(std::array<uint32_t, 3> grid, std::array<uint32_t, 3> group) {
+  Device device(Target::gfx950);
+  TestKernel kernel("count_items", Target::gfx950);
+  expect_each_item_once(device, kernel, grid, group);
+}
+
+struct Size {
+  std::array<uint32_t, 3> grid, group;
+};
+constexpr Size kSizes[] = {
+    {{64, 1, 1}, {64, 1, 1}},    {{1000, 1, 1}, {256, 1, 1}}, {{1, 1, 1}, {1, 1, 1}},
+    {{13, 9, 3}, {8, 8, 1}},     {{100, 32, 2}, {32, 32, 1}}, {{7, 5, 1}, {64, 16, 1}},
+    {{256, 32, 1}, {128, 8, 1}}, {{200, 1, 1}, {100, 1, 1}},  {{390, 1, 1}, {130, 1, 1}},
+    {{640, 32, 1}, {320, 2, 1}}, {{48, 32, 1}, {24, 16, 1}},  {{40, 32, 1}, {40, 8, 1}},
+    {{36, 32, 1}, {12, 32, 1}},  {{768, 1, 1}, {768, 1, 1}}};
+
 TEST(Dispatch, EveryWorkItemRunsOnce) {
-  expect_each_item_once({64, 1, 1}, {64, 1, 1});
-  expect_each_item_once({1000, 1, 1}, {256, 1, 1});
-  expect_each_item_once({1, 1, 1}, {1, 1, 1});
-  expect_each_item_once({13, 9, 3}, {8, 8, 1});
-  expect_each_item_once({100, 32, 2}, {32, 32, 1});
-  expect_each_item_once({7, 5, 1}, {64, 16, 1});
+  for (const Size& size : kSizes) expect_each_item_once(size.grid, size.group);
+}
+
+// Sizes share compiled code, some from the beginning on.
+TEST(Dispatch, OneKernelRunsInGroupsOfManySizes) {
+  Device device(Target::gfx950);
+  TestKernel kernel("count_items", Target::gfx950);
+  for (const Size& size : kSizes) expect_each_item_once(device, kernel, size.grid, size.group);
 }
 
 TEST(Dispatch, AnEmptyGridSucceeds) {

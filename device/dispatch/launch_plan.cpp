@@ -191,7 +191,11 @@ void LaunchPlan::request_kernel(jit::Tier& tier) {
   uint32_t items = 1;
   for (uint32_t size : launch.group) items *= size;
   jit::Specialisation key = specialisation();
-  if (is_even) key.local = launch.group;
+  // Compiled code asks the size how the ids in a full wave differ from lane to lane: in one dimension they
+  // are 0 to 63, or 64 more in each wave.
+  if (is_even && items >= kLanes)
+    key.local = items == launch.group[0] ? std::array<uint32_t, 3>{items < 2 * kLanes ? 64u : 128u, 1, 1}
+                                         : launch.group;
   compiled = tier.request(static_cast<Program&>(const_cast<Code&>(*code)), first_step, key, items >= kLanes,
                           !is_even || items % kLanes != 0);
 }

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -24,6 +25,8 @@ namespace {
 // about two milliseconds.
 constexpr uint64_t kFirstLook = 6'000'000;
 constexpr uint64_t kNever = UINT64_MAX;
+// The sizes of work-groups that a kernel is compiled for apart; further ones share code for any size.
+constexpr int kGroupSizes = 4;
 
 enum class Policy { off, background, before };
 
@@ -157,11 +160,22 @@ struct Background {
     return kernels[entry].emplace_back(std::make_shared<Forms>(*this, program, entry, key));
   }
 
-  std::shared_ptr<Forms> request(Program& program, const Step* entry, const Specialisation& key, bool full,
+  bool has_many_sizes(const Step* entry) const {
+    const auto known = kernels.find(entry);
+    const auto is_for_one = [](const auto& forms) { return forms->key.local[0] != 0; };
+    return known != kernels.end() &&
+           std::count_if(known->second.begin(), known->second.end(), is_for_one) >= kGroupSizes;
+  }
+
+  std::shared_ptr<Forms> request(Program& program, const Step* entry, Specialisation key, bool full,
                                  bool partial) {
     if (policy() == Policy::before) register_exit();
     std::unique_lock lock(mutex);
-    const std::shared_ptr<Forms> forms = find_or_make(program, entry, key);
+    std::shared_ptr<Forms> forms = find(entry, key);
+    if (forms == nullptr) {
+      if (has_many_sizes(entry)) key.local = {};
+      forms = find_or_make(program, entry, key);
+    }
     for (const bool which : {true, false}) {
       if (!(which ? full : partial)) continue;
       Form& form = forms->form[which];
