@@ -17,12 +17,29 @@ extern "C" AperturePath morgana_path_reaches_aperture;
 
 // --- Addresses whose form is known ---
 
+// What a load leaves is stored once, at its end: LLVM takes long for variables that several blocks of a long
+// kernel write.
+template <class Kind>
+MORGANA_INLINE void put(Lanes* data, const Lanes (&loaded)[Kind::kRegisters]) {
+  for (int d = 0; d < Kind::kRegisters; d++) data[d] = loaded[d];
+}
+
 // `base`: of lanes 0, 16, 32, 48; `rows`: bit i says whether chunk i is a row, or all at one address.
-// `linear`: chunks have no addresses of their own, so that none is wild when any lane is active.
+// `linear`: chunks have no addresses of their own, so that none is wild when any lane is active. Without rows
+// all of global memory's are at one place.
 template <class Kind>
 MORGANA_INLINE void load_shaped(jit::WaveFrame* frame, const uint64_t* base, uint32_t rows, bool linear,
                                 uint64_t exec, Lanes* data) {
   if (exec == 0) return;
+  if (frame && linear && rows == 0) {
+    // The first active lane stands for all.
+    frame->first_address[0] = base[0] - uint64_t{Kind::kSize} * static_cast<uint64_t>(__builtin_ctzll(exec));
+    frame->first_address[1] = jit::kRow;
+    Kind::same(data, 0, reinterpret_cast<const uint8_t*>(base[0]));
+    for (int d = 0; d < Kind::kRegisters; d++)
+      for (int i = 1; i < kChunks; i++) data[d].chunk[i] = data[d].chunk[0];
+    return;
+  }
 #pragma clang loop unroll(full)
   for (int i = 0; i < kChunks; i++) {
     const uint32_t mask = chunk_mask(exec, i);
@@ -75,7 +92,7 @@ MORGANA_INLINE bool load_lanes(Wave* wave, jit::WaveFrame* frame, GlobalPath* pa
   if (flat && morgana_path_reaches_aperture(wave, upper.lanes)) return false;
   Lanes moved[Kind::kRegisters];
   path(wave, frame, base, lower.lanes, high ? upper.lanes : nullptr, moved);
-  for (int d = 0; d < Kind::kRegisters; d++) data[d] = moved[d];
+  put<Kind>(data, moved);
   return true;
 }
 template <class Kind>
@@ -145,13 +162,15 @@ MORGANA_INLINE void load_index(Wave* wave, jit::WaveFrame* frame, IndexPath* pat
   const Copy<1> lanes(index);
   Lanes moved[Kind::kRegisters];
   path(wave, frame, base, lanes.lanes, is_signed, moved);
-  for (int d = 0; d < Kind::kRegisters; d++) data[d] = moved[d];
+  put<Kind>(data, moved);
 }
 
 #define MORGANA_PATHS(name, Kind)                                                                          \
   extern "C" void morgana_load_index_##name(Wave* w, jit::WaveFrame* f, uint64_t base, const Lanes* index, \
                                             bool is_signed, Lanes* data) {                                 \
-    load_index<Kind>(w, f, morgana_path_load_index_##name, base, index, is_signed, data);                  \
+    Lanes loaded[Kind::kRegisters];                                                                        \
+    load_index<Kind>(w, f, morgana_path_load_index_##name, base, index, is_signed, loaded);                \
+    put<Kind>(data, loaded);                                                                               \
   }
 MORGANA_PATHS(b32, Dwords<1>)
 MORGANA_PATHS(b64, Dwords<2>)
@@ -210,8 +229,11 @@ extern "C" bool morgana_add_lds_u32(uint8_t* lds, uint32_t limit, uint32_t add, 
 #define MORGANA_KIND(name, Kind)                                                                             \
   extern "C" bool morgana_load_##name(Wave* w, jit::WaveFrame* f, uint64_t base, const Lanes* low,           \
                                       const Lanes* high, bool flat, uint64_t exec, Lanes* data) {            \
-    return by_rows<Kind, false>(f, base, low, high, flat, exec, data) ||                                     \
-           load_lanes<Kind>(w, f, morgana_path_load_##name, base, low, high, flat, data);                    \
+    Lanes loaded[Kind::kRegisters];                                                                          \
+    const bool done = by_rows<Kind, false>(f, base, low, high, flat, exec, loaded) ||                        \
+                      load_lanes<Kind>(w, f, morgana_path_load_##name, base, low, high, flat, loaded);       \
+    put<Kind>(data, loaded);                                                                                 \
+    return done;                                                                                             \
   }                                                                                                          \
   extern "C" bool morgana_store_##name(Wave* w, jit::WaveFrame* f, uint64_t base, const Lanes* low,          \
                                        const Lanes* high, bool flat, uint64_t exec, const Lanes* data) {     \
@@ -228,13 +250,16 @@ extern "C" bool morgana_add_lds_u32(uint8_t* lds, uint32_t limit, uint32_t add, 
   }                                                                                                          \
   extern "C" bool morgana_load_lds_##name(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address,  \
                                           uint64_t exec, Lanes* data) {                                      \
-    if (tries_rows_inline<Kind>(exec) &&                                                                     \
-        by_lds_rows<Kind, false>(lds, limit, add, address, kAllLanes, data))                                 \
-      return true;                                                                                           \
-    const Copy<1> at(address);                                                                               \
-    Lanes moved[Kind::kRegisters];                                                                           \
-    const bool done = morgana_path_load_lds_##name(lds, limit, add, at.lanes, exec, moved);                  \
-    for (int d = 0; d < Kind::kRegisters; d++) data[d] = moved[d];                                           \
+    Lanes loaded[Kind::kRegisters];                                                                          \
+    bool done = tries_rows_inline<Kind>(exec) &&                                                             \
+                by_lds_rows<Kind, false>(lds, limit, add, address, kAllLanes, loaded);                       \
+    if (!done) {                                                                                             \
+      const Copy<1> at(address);                                                                             \
+      Lanes moved[Kind::kRegisters];                                                                         \
+      done = morgana_path_load_lds_##name(lds, limit, add, at.lanes, exec, moved);                           \
+      put<Kind>(loaded, moved);                                                                              \
+    }                                                                                                        \
+    put<Kind>(data, loaded);                                                                                 \
     return done;                                                                                             \
   }                                                                                                          \
   extern "C" bool morgana_store_lds_##name(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address, \
@@ -247,7 +272,9 @@ extern "C" bool morgana_add_lds_u32(uint8_t* lds, uint32_t limit, uint32_t add, 
   }                                                                                                          \
   extern "C" void morgana_load_shaped_##name(jit::WaveFrame* f, const uint64_t* base, uint32_t rows,         \
                                              bool linear, uint64_t exec, Lanes* data) {                      \
-    load_shaped<Kind>(f, base, rows, linear, exec, data);                                                    \
+    Lanes loaded[Kind::kRegisters];                                                                          \
+    load_shaped<Kind>(f, base, rows, linear, exec, loaded);                                                  \
+    put<Kind>(data, loaded);                                                                                 \
   }                                                                                                          \
   extern "C" void morgana_store_shaped_##name(jit::WaveFrame* f, const uint64_t* base, uint64_t exec,        \
                                               const Lanes* data) {                                           \

@@ -199,6 +199,14 @@ void Translator::make_entries() {
     const bool is_full = entries_[e] & 1;
     Value* const exec = is_full ? static_cast<Value*>(b_.getInt64(~uint64_t{0})) : b_.CreateLoad(i64_, exec_);
     b_.CreateStore(exec, began_with_);
+    if (e == 0 && !is_full) {
+      // From here on it is known that a lane is active, until the kernel changes EXEC.
+      Block* idle = block("idle");
+      b_.CreateCondBr(b_.CreateICmpEQ(exec, b_.getInt64(0)), idle, blocks_[entries_[e]]);
+      b_.SetInsertPoint(idle);
+      leave(Exit::none, step_address(flow_.instructions[guest.first]), kInterpret);
+      continue;
+    }
     b_.CreateBr(blocks_[entries_[e]]);
   }
   b_.SetInsertPoint(nowhere);
