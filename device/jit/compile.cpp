@@ -243,12 +243,14 @@ class Machine {
   std::unique_ptr<llvm::TargetMachine> machine_;
 };
 
-// The back end's passes without loop strength reduction: it sees no addressing modes in the integers that
-// addresses are here, and gives the loops of single lanes more variables than they had.
+// The back end's passes without two. Loop strength reduction sees no addressing modes in the integers that
+// addresses are here, and gives the loops of single lanes more variables than they had. The move of operations
+// into mask registers makes an extension of 8 or 16 bits a kmov of that size, which LLVM 22 takes for a copy of
+// the whole register where that is spilled.
 class BackEnd final : public llvm::legacy::PassManagerBase {
  public:
   void add(llvm::Pass* pass) override {
-    if (pass->getPassID() == reduction_->getPassID())
+    if (pass->getPassID() == reduction_->getPassID() || pass->getPassName() == "X86 Domain Reassignment Pass")
       delete pass;
     else
       passes_.add(pass);

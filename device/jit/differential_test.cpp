@@ -228,6 +228,16 @@ TEST(DifferentialTest, TheRootOfADenormalConstant) {
   expect_same(Target::gfx90a, code, {.seed = 161020000104, .flushes = true});
 }
 
+TEST(DifferentialTest, HalfOfAMaskIsPacked) {
+  const std::vector<uint32_t> code = dwords_of_hex(
+      "00033e7e09d3c6d02e0c2eac"  // v_mov_b32 v31, v0; v_cmp_ge_i32 s[8:9], s46, v6 clamp mul:2
+      "0650bcd3071152dc"          // v_smfmac_f32_16x16x128_bf8_fp8 v[6:9], a[7:10], a[8:15], v20
+      "112495be08a6a099"          // s_orn2_saveexec_b64 s[20:21], s[16:17]; s_pack_lh_b32_b16 s32, s8, 38
+      "1788127e0d11487d1717145a"  // v_floor_f16 v9, s23; v_cmp_gt_i16 vcc, v13, v8; v_max_f16 v10, v23, v11
+      );
+  expect_same(Target::gfx950, code, {.seed = 201010000206, .begins_full = true, .quick = true});
+}
+
 // A clock is never the same: that is seen, and found among other instructions.
 TEST(DifferentialTest, ADifferenceIsFound) {
   RandomKernel kernel = random_kernel(Target::gfx950, 5, {.pieces = 12});
