@@ -244,9 +244,9 @@ class Machine {
 };
 
 // The back end's passes without two. Loop strength reduction sees no addressing modes in the integers that
-// addresses are here, and gives the loops of single lanes more variables than they had. The move of operations
-// into mask registers makes an extension of 8 or 16 bits a kmov of that size, which LLVM 22 takes for a copy of
-// the whole register where that is spilled.
+// addresses are here, and gives the loops of single lanes more variables than they had. The move of
+// operations into mask registers makes an extension of 8 or 16 bits a kmov of that size, which LLVM 22 takes
+// for a copy of the whole register where that is spilled.
 class BackEnd final : public llvm::legacy::PassManagerBase {
  public:
   void add(llvm::Pass* pass) override {
