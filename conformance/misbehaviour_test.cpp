@@ -150,6 +150,30 @@ TEST_F(Misbehaviour, AWildPointerIsReportedWithKernelLineAndWorkItem) {
   clReleaseMemObject(buffer);
 }
 
+// A batch may begin with other commands than kernels, after the program has replaced the handler of faults.
+TEST_F(Misbehaviour, AWildPointerBehindFillsIsReported) {
+  cl_kernel kernel = world_.kernel("wild");
+  cl_mem buffer = world_.buffer(1 << 24);
+  set(kernel, 0, buffer);
+  set(kernel, 1, cl_ulong{0x1000});
+  cl_command_queue queue = world_.queue();
+  const cl_uint one = 1;
+  for (int i = 0; i < 8; i++)
+    EXPECT_EQ(clEnqueueFillBuffer(queue, buffer, &one, sizeof one, 0, 1 << 24, 0, nullptr, nullptr),
+              CL_SUCCESS);
+  signal(SIGSEGV, SIG_DFL);
+  const size_t global = 256;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &global, nullptr, 0, nullptr, nullptr),
+            CL_SUCCESS);
+  EXPECT_LT(clFinish(queue), 0);
+  expect_contains(testing::internal::GetCapturedStderr(), {"kernel 'wild'", "0x1000 (write)"});
+  clReleaseCommandQueue(queue);
+  clReleaseKernel(kernel);
+  clReleaseMemObject(buffer);
+  expect_work_goes_on();
+}
+
 TEST_F(Misbehaviour, AnOverrunNamesTheBuffer) {
   cl_kernel kernel = world_.kernel("overrun");
   cl_mem buffer = world_.buffer(1 << 20);

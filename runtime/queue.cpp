@@ -43,8 +43,8 @@ constexpr uint64_t kStream = 16;
 // The queue's thread looks for such packets this often, so many times after the last activity.
 constexpr std::chrono::microseconds kNap{200};
 constexpr int kNaps = 5;
-// Between two packets with a launch, the program may have changed its signal handlers; a batch is looked
-// after once in so many.
+// Between two launches the program may have changed its signal handlers; they are looked after at the first
+// of a batch, and once in so many.
 constexpr uint64_t kHandlerCheck = 32;
 
 }  // namespace
@@ -68,7 +68,8 @@ struct Queue::Impl : std::enable_shared_from_this<Queue::Impl> {
   std::condition_variable doorbell;
   bool closing = false;
   Worker worker = Worker::awake;
-  bool prompt = false;  // leaving packets to waiting threads has only delayed them lately
+  uint64_t launches = 0;  // in this batch; of who has the role
+  bool prompt = false;    // leaving packets to waiting threads has only delayed them lately
 
   alignas(64) std::atomic<uint64_t> write_index{0};
   alignas(64) std::atomic<uint64_t> read_index{0};
@@ -93,8 +94,8 @@ struct Queue::Impl : std::enable_shared_from_this<Queue::Impl> {
   void wait(std::unique_lock<std::mutex>& lock, int& naps);
   uint64_t drain(const Condition* done);
   void make_room();
-  void execute(uint64_t index, bool check_handlers);
-  device::Fault launch(Dispatch& dispatch, uint64_t index, bool check_handlers);
+  void execute(uint64_t index);
+  device::Fault launch(Dispatch& dispatch, uint64_t index);
 };
 
 Result<std::unique_ptr<Queue>> Queue::create(Agent& agent, uint32_t size) {
@@ -249,10 +250,11 @@ void Queue::Impl::wait(std::unique_lock<std::mutex>& lock, int& naps) {
 uint64_t Queue::Impl::drain(const Condition* done) {
   const uint64_t first = read_index.load(std::memory_order_relaxed);
   uint64_t index = first;
+  launches = 0;
   while (index != write_index.load(std::memory_order_acquire)) {
     if (done != nullptr && (done->is_met(done->argument) || !tasks[index & (size - 1)]->allows_helper()))
       break;
-    execute(index, (index - first) % kHandlerCheck == 0);
+    execute(index);
     ++index;
     descriptor->read_dispatch_id = index;
     read_index.store(index);
@@ -273,7 +275,7 @@ void Queue::Impl::make_room() {
   room.notify_all();
 }
 
-void Queue::Impl::execute(uint64_t index, bool check_handlers) {
+void Queue::Impl::execute(uint64_t index) {
   Task* task = tasks[index & (size - 1)];
   device::Fault fault;
   bool skip = !task->begin();
@@ -285,20 +287,20 @@ void Queue::Impl::execute(uint64_t index, bool check_handlers) {
     fault.kind = device::FaultKind::cancelled;
   } else if (!skip) {
     if (Dispatch* dispatch = task->dispatch())
-      fault = launch(*dispatch, index, check_handlers);
+      fault = launch(*dispatch, index);
     else
       task->run();
   }
   task->finished(fault);
 }
 
-device::Fault Queue::Impl::launch(Dispatch& dispatch, uint64_t index, bool check_handlers) {
+device::Fault Queue::Impl::launch(Dispatch& dispatch, uint64_t index) {
   const DispatchPacket& packet = ring[index & (size - 1)];
   const PacketPlace place{.slot = reinterpret_cast<uint64_t>(&packet),
                           .queue = reinterpret_cast<uint64_t>(descriptor),
                           .index = index,
                           .cancel = &cancelled,
-                          .check_handlers = check_handlers};
+                          .check_handlers = launches++ % kHandlerCheck == 0};
   dispatch.bind_queue(place.queue);
   device::Fault fault =
       run_packet(*agent, packet, dispatch.kernel().descriptor, dispatch.kernel().entry, place);

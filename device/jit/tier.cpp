@@ -106,7 +106,9 @@ class Forms final : public Request, public std::enable_shared_from_this<Forms> {
 struct Background {
   std::mutex mutex;
   std::condition_variable changed;
-  std::map<const Step*, std::vector<std::shared_ptr<Forms>>> kernels;
+  // By where they begin: what launches begin with, and rests of kernels.
+  using Map = std::map<const Step*, std::vector<std::shared_ptr<Forms>>>;
+  Map kernels, rests;
   std::deque<std::pair<std::shared_ptr<Forms>, bool>> queue;
   const Forms* compiling = nullptr;  // by the background thread
   bool stops = false;
@@ -148,33 +150,38 @@ struct Background {
   }
 
   // With the mutex.
-  std::shared_ptr<Forms> find(const Step* entry, const Specialisation& key) const {
-    const auto known = kernels.find(entry);
-    if (known == kernels.end()) return nullptr;
+  static std::shared_ptr<Forms> find(const Map& in, const Step* entry, const Specialisation& key) {
+    const auto known = in.find(entry);
+    if (known == in.end()) return nullptr;
     for (const auto& one : known->second)
       if (one->key == key) return one;
     return nullptr;
   }
-  std::shared_ptr<Forms> find_or_make(Program& program, const Step* entry, const Specialisation& key) {
-    if (auto known = find(entry, key)) return known;
-    return kernels[entry].emplace_back(std::make_shared<Forms>(*this, program, entry, key));
+  std::shared_ptr<Forms> find_or_make(Map& in, Program& program, const Step* entry,
+                                      const Specialisation& key) {
+    if (auto known = find(in, entry, key)) return known;
+    return in[entry].emplace_back(std::make_shared<Forms>(*this, program, entry, key));
   }
 
-  bool has_many_sizes(const Step* entry) const {
+  // Whether launches like `key`'s have come with so many sizes.
+  bool has_many_sizes(const Step* entry, Specialisation key) const {
     const auto known = kernels.find(entry);
-    const auto is_for_one = [](const auto& forms) { return forms->key.local[0] != 0; };
+    const auto is_another = [&](const std::shared_ptr<Forms>& forms) {
+      key.local = forms->key.local;
+      return key.local[0] != 0 && forms->key == key;
+    };
     return known != kernels.end() &&
-           std::count_if(known->second.begin(), known->second.end(), is_for_one) >= kGroupSizes;
+           std::count_if(known->second.begin(), known->second.end(), is_another) >= kGroupSizes;
   }
 
   std::shared_ptr<Forms> request(Program& program, const Step* entry, Specialisation key, bool full,
                                  bool partial) {
     if (policy() == Policy::before) register_exit();
     std::unique_lock lock(mutex);
-    std::shared_ptr<Forms> forms = find(entry, key);
+    std::shared_ptr<Forms> forms = find(kernels, entry, key);
     if (forms == nullptr) {
-      if (has_many_sizes(entry)) key.local = {};
-      forms = find_or_make(program, entry, key);
+      if (has_many_sizes(entry, key)) key.local = {};
+      forms = find_or_make(kernels, program, entry, key);
     }
     for (const bool which : {true, false}) {
       if (!(which ? full : partial)) continue;
@@ -248,10 +255,10 @@ const Kernel* Forms::rest(const Step* at, bool full_wave, uint64_t time) {
   Specialisation unknown = key;
   unknown.local = {};
   std::unique_lock lock(tier.mutex);
-  std::shared_ptr<Forms> forms = tier.find(at, unknown);
+  std::shared_ptr<Forms> forms = tier.find(tier.rests, at, unknown);
   if (forms == nullptr) {
     if (!is_worth) return nullptr;
-    forms = tier.find_or_make(program, at, unknown);
+    forms = tier.find_or_make(tier.rests, program, at, unknown);
     if (!is_loop_head(program, at)) forms->form[0].is_done = forms->form[1].is_done = true;
   }
   Form& form = forms->form[full_wave];
@@ -312,9 +319,10 @@ void Tier::remove(const Program* program) {
   std::unique_lock lock(impl_->mutex);
   std::erase_if(impl_->queue, [&](const auto& job) { return &job.first->program == program; });
   impl_->changed.wait(lock, [&] { return !impl_->compiling || &impl_->compiling->program != program; });
-  std::erase_if(impl_->kernels, [&](const auto& entry) {
-    return !entry.second.empty() && &entry.second.front()->program == program;
-  });
+  for (auto* map : {&impl_->kernels, &impl_->rests})
+    std::erase_if(*map, [&](const auto& entry) {
+      return !entry.second.empty() && &entry.second.front()->program == program;
+    });
 }
 
 }  // namespace morgana::device::jit
