@@ -19,6 +19,7 @@ namespace {
 //   global_load_dword v30, v[12:13], off
 //   global_load_dword v31, v[12:13], off offset:16
 //   v_mov_b32 v15, 0
+//   v_mov_b32 v25, v15
 //   v_lshl_add_u64 v[14:15], v[14:15], 3, s[12:13]
 //   global_load_dwordx2 v[32:33], v[14:15], off
 //   v_ashrrev_i32 v17, 31, v16
@@ -29,12 +30,14 @@ namespace {
 //   v_add_u32 v20, 4, v20
 //   v_lshl_add_u64 v[22:23], v[20:21], 2, s[12:13]
 //   global_load_dword v38, v[22:23], off
+//   v_lshl_add_u64 v[26:27], v[24:25], 2, s[12:13]
+//   global_load_dword v39, v[26:27], off
 //   s_waitcnt vmcnt(0)
 constexpr std::string_view kCode =
     "0e01febe9f1416220c0008d20a052900008050dc0c007f1e108050dc0c007f1f"
-    "80021e7e0e0008d20e073100008054dc0e007f209f202222120008d210093100"
-    "8002207ee09f5cdc12007f229f282a2284282868160008d214053100008050dc"
-    "16007f26700f8cbf";
+    "80021e7e0f03327e0e0008d20e073100008054dc0e007f209f202222120008d2"
+    "100931008002207ee09f5cdc12007f229f282a2284282868160008d214053100"
+    "008050dc16007f261a0008d218053100008050dc1a007f27700f8cbf";
 
 constexpr uint32_t kRecords = 1024;
 using Indices = std::function<int32_t(int)>;
@@ -53,14 +56,14 @@ class Index : public testing::Test {
       const int32_t at = index(lane);
       const auto small = static_cast<uint32_t>(at) % (kRecords - 16);
       rig.v(10, lane) = static_cast<uint32_t>(at);
-      rig.v(14, lane) = rig.v(20, lane) = small;
+      rig.v(14, lane) = rig.v(20, lane) = rig.v(24, lane) = small;
       rig.v(16, lane) = small + 2;
-      for (int r = 30; r < 39; r++) rig.v(r, lane) = 77;
+      for (int r = 30; r < 40; r++) rig.v(r, lane) = 77;
     }
     EXPECT_EQ(compiled ? rig.run_compiled() : rig.run_interpreted(), Exit::ended);
     if (compiled) EXPECT_NE(rig.kernel(), nullptr) << rig.why_interpreted();
     std::vector<uint32_t> loaded;
-    for (int r = 30; r < 39; r++)
+    for (int r = 30; r < 40; r++)
       for (int lane = 0; lane < kLanes; lane++) loaded.push_back(rig.v(r, lane));
     return loaded;
   }

@@ -17,6 +17,25 @@ const Instruction* Translator::writer_of(const Instruction& i, unsigned place) c
   return nullptr;
 }
 
+namespace {
+
+// Whether the first source is this constant.
+bool is_number(const isa::Inst& inst, uint32_t wanted) {
+  const isa::Operand& source = inst.src[0];
+  return is_constant(source.code) && constant_value(source.code, source.type, inst.literal).low == wanted;
+}
+
+}  // namespace
+
+// A zero in every lane, or a copy of one.
+bool Translator::writes_zero(const Instruction& i) const {
+  const isa::Inst& inst = *i.step->inst;
+  if (inst.row->op != Op::v_mov_b32 || inst.sdwa || inst.dpp) return false;
+  if (!inst.src[0].is_vgpr()) return is_number(inst, 0);
+  const Instruction* const from = writer_of(i, place(inst.src[0]));
+  return from && writes_zero(*from);
+}
+
 // v_lshl_add_u64 of a pair whose upper half is the sign of the lower one, or zero.
 void Translator::note_index(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
@@ -27,17 +46,13 @@ void Translator::note_index(const Instruction& i) {
   const Instruction* const upper = writer_of(i, low + 1);
   if (upper == nullptr || upper->step->inst->sdwa || upper->n_v_writes != 1) return;
   const isa::Inst& sign = *upper->step->inst;
-  const auto is_number = [&](uint32_t wanted) {
-    return is_constant(sign.src[0].code) &&
-           constant_value(sign.src[0].code, sign.src[0].type, sign.literal).low == wanted;
-  };
   bool is_signed = false;
-  if (sign.row->op == Op::v_ashrrev_i32 && is_number(31) && sign.src[1].is_vgpr() &&
+  if (sign.row->op == Op::v_ashrrev_i32 && is_number(sign, 31) && sign.src[1].is_vgpr() &&
       place(sign.src[1]) == low) {
     const Instruction* const lower = writer_of(i, low);
     if (lower > upper) return;
     is_signed = true;
-  } else if (sign.row->op != Op::v_mov_b32 || !is_number(0)) {
+  } else if (!writes_zero(*upper)) {
     return;
   }
   const uint64_t shift =

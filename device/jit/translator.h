@@ -152,6 +152,7 @@ class Translator {
     bool is_signed = false;
   };
   const Instruction* writer_of(const Instruction& i, unsigned place) const;
+  bool writes_zero(const Instruction& i) const;
   void note_index(const Instruction& i);
   bool load_by_index(const Instruction& i, const Access& access);
   // Kernels that stream through memory (translate_streams.cpp).
