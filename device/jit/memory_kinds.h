@@ -134,6 +134,13 @@ struct Narrow {
 
 // --- Rows ---
 
+// Stored as one value: LLVM would make a masked store of a blend with what lay there, which could not be
+// forwarded to the loads behind it.
+MORGANA_INLINE void poke_whole(uint8_t* to, Chunk value) {
+  typedef Chunk Loose __attribute__((aligned(1)));  // an alias-declaration would keep the vector's alignment
+  *reinterpret_cast<volatile Loose*>(to) = value;
+}
+
 // Where the chunks begin, if each is a row of records of `Size` bytes: one test for all, without branches.
 // None may wrap, counted from `least`.
 template <int Size>
@@ -157,6 +164,18 @@ template <class Kind>
 MORGANA_INLINE bool tries_rows_inline(uint64_t exec) {
   return kInline<Kind> && exec == kAllLanes;
 }
+// Stores to LDS under a partial EXEC are tried, too: what has been loaded from there has asked the same of
+// the same addresses.
+template <class Kind>
+#ifdef __AVX512F__
+inline constexpr bool kStoresPartialRows = Kind::kIsDword;
+#else
+inline constexpr bool kStoresPartialRows = false;
+#endif
+template <class Kind>
+MORGANA_INLINE bool tries_lds_stores_inline(uint64_t exec) {
+  return kStoresPartialRows<Kind> || tries_rows_inline<Kind>(exec);
+}
 // Whether all lanes of LDS's addresses lie in rows; if so, the active ones are moved.
 template <class Kind, bool Stores, class D>
 MORGANA_INLINE bool by_lds_rows(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address,
@@ -171,10 +190,14 @@ MORGANA_INLINE bool by_lds_rows(uint8_t* lds, uint32_t limit, uint32_t add, cons
   if (!(good & (greatest + uint64_t{16 * Kind::kSize} <= limit))) return false;
 #pragma clang loop unroll(full)
   for (int i = 0; i < kChunks; i++) {
-    if constexpr (Stores)
-      Kind::store(data, i, lds + start[i], chunk_mask(exec, i), Space::lds);
+    uint8_t* const row = lds + start[i];
+    const uint32_t mask = chunk_mask(exec, i);
+    if constexpr (Stores && kStoresPartialRows<Kind>)
+      poke_whole(row, blend(mask, data[0].chunk[i], peek<Chunk>(row)));
+    else if constexpr (Stores)
+      Kind::store(data, i, row, mask, Space::lds);
     else
-      Kind::load(data, i, lds + start[i], chunk_mask(exec, i), Space::lds);
+      Kind::load(data, i, row, mask, Space::lds);
   }
   return true;
 }

@@ -264,7 +264,8 @@ extern "C" bool morgana_add_lds_u32(uint8_t* lds, uint32_t limit, uint32_t add, 
   }                                                                                                          \
   extern "C" bool morgana_store_lds_##name(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address, \
                                            uint64_t exec, const Lanes* data) {                               \
-    if (tries_rows_inline<Kind>(exec) && by_lds_rows<Kind, true>(lds, limit, add, address, kAllLanes, data)) \
+    if (tries_lds_stores_inline<Kind>(exec) &&                                                               \
+        by_lds_rows<Kind, true>(lds, limit, add, address, exec, data))                                       \
       return true;                                                                                           \
     const Copy<1> at(address);                                                                               \
     Copy<Kind::kRegisters> moved(data);                                                                      \

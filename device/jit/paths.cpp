@@ -29,13 +29,20 @@ MORGANA_INLINE Place place_of(Chunk offset, uint32_t mask) {
   return {Form::other, first, before};
 }
 
+MORGANA_INLINE uint32_t lane_in_memory(const Lanes* lanes, int lane) {
+  return reinterpret_cast<const volatile uint32_t*>(lanes)[lane];
+}
+
 // --- Dwords that lie close together ---
 
 inline constexpr uint32_t kWindow = 128;
-// Where the windows begin when all sixteens of a wave, active or not, lie alike in windows of theirs.
+// When all sixteens of a wave, active or not, lie alike in windows of theirs.
+struct RunTable;
 struct Windows {
-  uint32_t start[kChunks];
-  Chunk index;  // in dwords
+  uint32_t start[kChunks];  // of the windows
+  uint32_t first;           // where lane 0 lies, in dwords
+  Chunk index;              // where all lie
+  const RunTable* runs;
 };
 #ifdef __AVX512F__
 inline constexpr bool kWindows = true;
@@ -52,60 +59,92 @@ MORGANA_INLINE bool is_rising(Chunk at) {
   const Chunk before = __builtin_shufflevector(at, at, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
   return (__builtin_bit_cast(uint16_t, __builtin_convertvector(at > before, ChunkMask)) | 1) == 0xffff;
 }
-// Stored as one value: LLVM would make a masked store of a blend with what lay there, which could not be
-// forwarded to the loads behind it.
-MORGANA_INLINE void poke_whole(uint8_t* to, Chunk value) {
-  using Loose = uint32_t __attribute__((ext_vector_type(16), aligned(1)));
-  *reinterpret_cast<volatile Loose*>(to) = value;
+MORGANA_INLINE Chunk broadcast_from_memory(const Lanes* lanes, int lane) {
+  Chunk all;
+  asm("vpbroadcastd %1, %0" : "=v"(all) : "m"(lanes->chunk[lane / 16]));
+  return all;
 }
-// Where rising lanes lie in a window: a bit a dword, and the lanes that go into its second half.
-struct Spread {
-  uint32_t places;
-  Sixteen32 rest;
-};
-MORGANA_INLINE Spread spread_of(Chunk bits) {
+// Stores into the window at `to`, `index` dwords from it: a bit a dword says where lanes lie.
+MORGANA_INLINE void to_window(uint8_t* to, Chunk index, uint32_t mask, Chunk value) {
+  const Chunk bits = blend(mask, Chunk(1) << (index & 31), Chunk(0));
   const uint32_t places = __builtin_reduce_or(bits);
   const uint32_t below = static_cast<uint32_t>(__builtin_popcount(places & 0xffff));
-  return {places, __builtin_bit_cast(Sixteen32, (kIota + below) & 15)};
-}
-// Of `values`, those that go to `active` places.
-MORGANA_INLINE void poke_spread(uint8_t* to, const Spread& spread, Sixteen32 values, uint32_t active) {
-  const auto expand = [](Sixteen32 from, uint32_t places) __attribute__((always_inline)) {
-    return __builtin_bit_cast(
-        Chunk, __builtin_ia32_expandsi512_mask(from, Sixteen32{}, static_cast<uint16_t>(places)));
+  const auto poke_half = [](uint8_t* half, Sixteen32 values, uint32_t active) __attribute__((always_inline)) {
+    const Sixteen32 spread =
+        __builtin_ia32_expandsi512_mask(values, Sixteen32{}, static_cast<uint16_t>(active));
+    poke_whole(half, blend(active, __builtin_bit_cast(Chunk, spread), peek<Chunk>(half)));
   };
-  const Sixteen32 rest = __builtin_ia32_permvarsi512(values, spread.rest);
-  poke_whole(to, blend(active & 0xffff, expand(values, spread.places & 0xffff), peek<Chunk>(to)));
-  poke_whole(to + 64, blend(active >> 16, expand(rest, spread.places >> 16), peek<Chunk>(to + 64)));
-}
-// Stores into the window at `to`, `index` dwords from it.
-MORGANA_INLINE void to_window(uint8_t* to, Chunk index, uint32_t mask, Chunk value) {
-  const Spread spread = spread_of(blend(mask, Chunk(1) << (index & 31), Chunk(0)));
   const Sixteen32 active = __builtin_ia32_compresssi512_mask(__builtin_bit_cast(Sixteen32, value),
                                                              Sixteen32{}, static_cast<uint16_t>(mask));
-  poke_spread(to, spread, active, spread.places);
+  const Sixteen32 rest =
+      __builtin_ia32_permvarsi512(active, __builtin_bit_cast(Sixteen32, (kIota + below) & 15));
+  poke_half(to, active, places & 0xffff);
+  poke_half(to + 64, rest, places >> 16);
 }
-MORGANA_INLINE bool are_windows(uint32_t limit, uint32_t add, const Lanes* address, Windows& found) {
-  const Chunk first = address->chunk[0] + add;
-  found.index = (first - Chunk(first[0] & ~63u)) >> 2;
-  if (found.index[15] >= kWindow / 4 || !is_rising(found.index)) return false;
-  uint32_t greatest = 0;
-  Chunk differs = Chunk(0);
-#pragma clang loop unroll(full)
-  for (int i = 0; i < kChunks; i++) {
-    const Chunk at = address->chunk[i] + add;
-    found.start[i] = at[0] & ~63u;
-    differs |= (at - Chunk(found.start[i])) ^ (found.index << 2);
-    greatest = found.start[i] > greatest ? found.start[i] : greatest;
+
+// Runs of lanes with gaps of their own length: one of two interleaved arrays, the steps of a sorting network.
+struct alignas(64) RunTable {
+  uint32_t index[16];    // in dwords, of a lane from lane 0
+  uint8_t lane[3 * 16];  // of each dword, from 16 before lane 0 on
+  uint32_t places;       // a bit a dword where lanes lie
+};
+constexpr RunTable run_table(uint32_t run) {
+  RunTable table = {};
+  for (uint32_t l = 0; l < 16; l++) {
+    table.index[l] = 2 * l - l % run;
+    table.places |= 1u << table.index[l];
+    table.lane[16 + table.index[l]] = static_cast<uint8_t>(l);
   }
-  return is_zero(differs) && greatest + uint64_t{kWindow} <= limit;
+  return table;
+}
+// By the length of a run; what has none here lies where no lanes do.
+inline constexpr RunTable kRuns[9] = {{}, run_table(1), run_table(2), {},          run_table(4),
+                                      {}, {},           {},           run_table(8)};
+
+// Reads lanes from memory: taken out of vectors and broadcast again they would wait for the one port that
+// shuffles.
+MORGANA_INLINE bool are_windows(uint32_t limit, uint32_t add, const Lanes* address, Windows& found) {
+  const uint32_t first = lane_in_memory(address, 0) + add;
+  // Lane 7, not 15: the upper half of a vector just stored is not forwarded to a load of one dword.
+  const uint32_t run = 15 - (lane_in_memory(address, 7) - lane_in_memory(address, 0)) / 4;
+  found.first = first % 64 / 4;
+  if (run > 8 || found.first > run) return false;
+  found.runs = &kRuns[run];
+  const Chunk from_first = address->chunk[0] - broadcast_from_memory(address, 0);
+  found.index = (from_first >> 2) + found.first;
+  Chunk differs = from_first ^ (peek<Chunk>(reinterpret_cast<const uint8_t*>(found.runs->index)) << 2);
+  uint32_t greatest = found.start[0] = first & ~63u, misplaced = first & 3;
+#pragma clang loop unroll(full)
+  for (int i = 1; i < kChunks; i++) {
+    const uint32_t start = lane_in_memory(address, 16 * i) + add;
+    misplaced |= (start ^ first) & 63;
+    found.start[i] = start & ~63u;
+    greatest = found.start[i] > greatest ? found.start[i] : greatest;
+    differs |= (address->chunk[i] - broadcast_from_memory(address, 16 * i)) ^ from_first;
+  }
+  return is_zero(differs) && misplaced == 0 && greatest + uint64_t{kWindow} <= limit;
 }
 MORGANA_INLINE void to_windows(uint8_t* lds, const Windows& windows, uint64_t exec, const Lanes* data) {
-  const Spread spread = spread_of(Chunk(1) << (windows.index & 31));
+  const uint32_t places = windows.runs->places << windows.first;
+  const auto lanes_of = [&](int half) __attribute__((always_inline)) {
+    using Bytes = uint8_t __attribute__((ext_vector_type(16)));
+    return __builtin_convertvector(peek<Bytes>(windows.runs->lane + 16 * (half + 1) - windows.first),
+                                   Sixteen32);
+  };
+  const Sixteen32 low = lanes_of(0), high = lanes_of(1);
 #pragma clang loop unroll(full)
-  for (int i = 0; i < kChunks; i++)
-    poke_spread(lds + windows.start[i], spread, __builtin_bit_cast(Sixteen32, data[0].chunk[i]),
-                __builtin_ia32_pdep_si(chunk_mask(exec, i), spread.places));
+  for (int i = 0; i < kChunks; i++) {
+    const auto poke_half = [&](uint8_t* half, Sixteen32 lanes,
+                               uint32_t active) __attribute__((always_inline)) {
+      const Sixteen32 moved =
+          __builtin_ia32_permvarsi512(__builtin_bit_cast(Sixteen32, data[0].chunk[i]), lanes);
+      poke_whole(half, blend(active, __builtin_bit_cast(Chunk, moved), peek<Chunk>(half)));
+    };
+    uint8_t* const to = lds + windows.start[i];
+    const uint32_t active = __builtin_ia32_pdep_si(chunk_mask(exec, i), places);
+    poke_half(to, low, active & 0xffff);
+    poke_half(to + 64, high, active >> 16);
+  }
 }
 MORGANA_INLINE void from_windows(const uint8_t* lds, const Windows& windows, Lanes* data) {
 #pragma clang loop unroll(full)
@@ -207,9 +246,14 @@ MORGANA_INLINE bool has_one_base(const Lanes* high, uint64_t exec, uint64_t& bas
 // --- LDS ---
 
 template <class Kind>
+MORGANA_INLINE bool may_be_row(const Lanes* address) {
+  return lane_in_memory(address, 1) - lane_in_memory(address, 0) == Kind::kSize;
+}
+template <class Kind>
 MORGANA_INLINE bool load_lds(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address, uint64_t exec,
                              Lanes* data) {
-  if (!tries_rows_inline<Kind>(exec) && by_lds_rows<Kind, false>(lds, limit, add, address, exec, data))
+  if (!tries_rows_inline<Kind>(exec) && may_be_row<Kind>(address) &&
+      by_lds_rows<Kind, false>(lds, limit, add, address, exec, data))
     return true;
   if constexpr (Kind::kIsDword && kWindows) {
     Windows windows;
@@ -249,7 +293,8 @@ MORGANA_INLINE bool load_lds(uint8_t* lds, uint32_t limit, uint32_t add, const L
 template <class Kind>
 MORGANA_INLINE bool store_lds(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address, uint64_t exec,
                               const Lanes* data) {
-  if (!tries_rows_inline<Kind>(exec) && by_lds_rows<Kind, true>(lds, limit, add, address, exec, data))
+  if (!tries_lds_stores_inline<Kind>(exec) && may_be_row<Kind>(address) &&
+      by_lds_rows<Kind, true>(lds, limit, add, address, exec, data))
     return true;
   if constexpr (Kind::kIsDword && kWindows) {
     Windows windows;
