@@ -67,6 +67,14 @@ void run(Wave& wave, WaveFrame& frame);
 // waves of a launch, for a wave that has not stopped (Exit::none, not given way). Where it stops with
 // Exit::none, `run` goes on with it.
 void prepare(Wave& wave);
-void run_compiled(Wave& wave, WaveFrame& frame);
+inline void run_compiled(Wave& wave, WaveFrame& frame) {
+  frame.in_kernel = true;
+  frame.kernel->entry_(&wave, &frame);
+  frame.in_kernel = false;
+  if (wave.exit == Exit::ended || wave.exit == Exit::fault) return;
+  if (frame.entry == kInterpret) frame.kernel = nullptr;
+  // Only a sleeping wave has budget left.
+  if (frame.gave_way) wave.budget = 0;
+}
 
 }  // namespace morgana::device::jit

@@ -28,16 +28,6 @@ void Kernel::enter(WaveFrame& frame, uint8_t streams_from) const {
 
 void prepare(Wave& wave) { base::apply_mode(wave); }
 
-void run_compiled(Wave& wave, WaveFrame& frame) {
-  frame.in_kernel = true;
-  frame.kernel->entry_(&wave, &frame);
-  frame.in_kernel = false;
-  if (wave.exit == Exit::ended || wave.exit == Exit::fault) return;
-  if (frame.entry == kInterpret) frame.kernel = nullptr;
-  // Only a sleeping wave has budget left.
-  if (frame.gave_way) wave.budget = 0;
-}
-
 void run(Wave& wave, WaveFrame& frame) {
   if (frame.kernel == nullptr) return level().run(wave);
   prepare(wave);
