@@ -11,8 +11,8 @@ namespace morgana::device {
 namespace {
 
 constexpr int kPatterns = 12;
-constexpr uint32_t kLds = 5120,
-                   kBytes = 8192;  // whole granules of LDS; what else is in memory there is not read
+constexpr uint32_t kLds = 5120;    // whole granules
+constexpr uint32_t kBytes = 8192;  // of memory there (jit::kLdsRoom); behind LDS zeros are read all the same
 
 // For each of v10 to v21: ds_read_b32 v30, v10; ds_write_b32 v10, v9 offset:2048; global_load_dword v50,
 // v10, s[10:11]; global_store_dword v10, v9, s[12:13]. At last s_waitcnt.

@@ -159,17 +159,18 @@ MORGANA_INLINE bool are_rows(const Lanes* offset, Chunk differs, uint32_t (&star
 template <class Kind>
 inline constexpr bool kInline = Kind::kRegisters <= 2;
 
-// What kernels try themselves, native code need not.
+// What kernels try themselves, native code need not: under a full EXEC all, ...
 template <class Kind>
 MORGANA_INLINE bool tries_rows_inline(uint64_t exec) {
   return kInline<Kind> && exec == kAllLanes;
 }
-// Stores to LDS under a partial EXEC are tried, too: what has been loaded from there has asked the same of
-// the same addresses.
-template <class Kind>
+// ... and stores of dwords to LDS under a partial one. Often a load under the full one has asked the same of
+// the same addresses (if (a[i] > b) a[i] = b). Without mask registers it would be long code.
 #ifdef __AVX512F__
+template <class Kind>
 inline constexpr bool kStoresPartialRows = Kind::kIsDword;
 #else
+template <class Kind>
 inline constexpr bool kStoresPartialRows = false;
 #endif
 template <class Kind>

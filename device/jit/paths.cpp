@@ -36,8 +36,8 @@ MORGANA_INLINE uint32_t lane_in_memory(const Lanes* lanes, int lane) {
 // --- Dwords that lie close together ---
 
 inline constexpr uint32_t kWindow = 128;
-// When all sixteens of a wave, active or not, lie alike in windows of theirs.
 struct RunTable;
+// Where the lanes of a wave lie when all its sixteens, active or not, do alike, each in a window of its own.
 struct Windows {
   uint32_t start[kChunks];  // of the windows
   uint32_t first;           // where lane 0 lies, in dwords
@@ -97,7 +97,7 @@ constexpr RunTable run_table(uint32_t run) {
   }
   return table;
 }
-// By the length of a run; what has none here lies where no lanes do.
+// By the length of a run. The others are all zeros, and lanes at one place have no such length.
 inline constexpr RunTable kRuns[9] = {{}, run_table(1), run_table(2), {},          run_table(4),
                                       {}, {},           {},           run_table(8)};
 
@@ -105,7 +105,8 @@ inline constexpr RunTable kRuns[9] = {{}, run_table(1), run_table(2), {},       
 // shuffles.
 MORGANA_INLINE bool are_windows(uint32_t limit, uint32_t add, const Lanes* address, Windows& found) {
   const uint32_t first = lane_in_memory(address, 0) + add;
-  // Lane 7, not 15: the upper half of a vector just stored is not forwarded to a load of one dword.
+  // Lane 7 lies 15 - run dwords from lane 0. Not lane 15: the upper half of a vector just stored is not
+  // forwarded to a load of one dword.
   const uint32_t run = 15 - (lane_in_memory(address, 7) - lane_in_memory(address, 0)) / 4;
   found.first = first % 64 / 4;
   if (run > 8 || found.first > run) return false;
