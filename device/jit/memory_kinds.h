@@ -134,11 +134,11 @@ struct Narrow {
 
 // --- Rows ---
 
-// Stored as one value: LLVM would make a masked store of a blend with what lay there, which could not be
-// forwarded to the loads behind it.
-MORGANA_INLINE void poke_whole(uint8_t* to, Chunk value) {
+// Stores the lanes of `mask` as one value with what lies there: LLVM would make a masked store of it, which
+// could not be forwarded to the loads behind it.
+MORGANA_INLINE void poke_lanes(uint8_t* to, uint32_t mask, Chunk value) {
   typedef Chunk Loose __attribute__((aligned(1)));  // an alias-declaration would keep the vector's alignment
-  *reinterpret_cast<volatile Loose*>(to) = value;
+  *reinterpret_cast<volatile Loose*>(to) = blend(mask, value, peek<Chunk>(to));
 }
 
 // Where the chunks begin, if each is a row of records of `Size` bytes: one test for all, without branches.
@@ -194,7 +194,7 @@ MORGANA_INLINE bool by_lds_rows(uint8_t* lds, uint32_t limit, uint32_t add, cons
     uint8_t* const row = lds + start[i];
     const uint32_t mask = chunk_mask(exec, i);
     if constexpr (Stores && kStoresPartialRows<Kind>)
-      poke_whole(row, blend(mask, data[0].chunk[i], peek<Chunk>(row)));
+      poke_lanes(row, mask, data[0].chunk[i]);
     else if constexpr (Stores)
       Kind::store(data, i, row, mask, Space::lds);
     else

@@ -59,9 +59,9 @@ MORGANA_INLINE bool is_rising(Chunk at) {
   const Chunk before = __builtin_shufflevector(at, at, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
   return (__builtin_bit_cast(uint16_t, __builtin_convertvector(at > before, ChunkMask)) | 1) == 0xffff;
 }
-MORGANA_INLINE Chunk broadcast_from_memory(const Lanes* lanes, int lane) {
+MORGANA_INLINE Chunk broadcast_first(const Chunk& lanes) {
   Chunk all;
-  asm("vpbroadcastd %1, %0" : "=v"(all) : "m"(lanes->chunk[lane / 16]));
+  asm("vpbroadcastd %1, %0" : "=v"(all) : "m"(lanes));
   return all;
 }
 // Stores into the window at `to`, `index` dwords from it: a bit a dword says where lanes lie.
@@ -72,7 +72,7 @@ MORGANA_INLINE void to_window(uint8_t* to, Chunk index, uint32_t mask, Chunk val
   const auto poke_half = [](uint8_t* half, Sixteen32 values, uint32_t active) __attribute__((always_inline)) {
     const Sixteen32 spread =
         __builtin_ia32_expandsi512_mask(values, Sixteen32{}, static_cast<uint16_t>(active));
-    poke_whole(half, blend(active, __builtin_bit_cast(Chunk, spread), peek<Chunk>(half)));
+    poke_lanes(half, active, __builtin_bit_cast(Chunk, spread));
   };
   const Sixteen32 active = __builtin_ia32_compresssi512_mask(__builtin_bit_cast(Sixteen32, value),
                                                              Sixteen32{}, static_cast<uint16_t>(mask));
@@ -111,7 +111,7 @@ MORGANA_INLINE bool are_windows(uint32_t limit, uint32_t add, const Lanes* addre
   found.first = first % 64 / 4;
   if (run > 8 || found.first > run) return false;
   found.runs = &kRuns[run];
-  const Chunk from_first = address->chunk[0] - broadcast_from_memory(address, 0);
+  const Chunk from_first = address->chunk[0] - broadcast_first(address->chunk[0]);
   found.index = (from_first >> 2) + found.first;
   Chunk differs = from_first ^ (peek<Chunk>(reinterpret_cast<const uint8_t*>(found.runs->index)) << 2);
   uint32_t greatest = found.start[0] = first & ~63u, misplaced = first & 3;
@@ -121,7 +121,7 @@ MORGANA_INLINE bool are_windows(uint32_t limit, uint32_t add, const Lanes* addre
     misplaced |= (start ^ first) & 63;
     found.start[i] = start & ~63u;
     greatest = found.start[i] > greatest ? found.start[i] : greatest;
-    differs |= (address->chunk[i] - broadcast_from_memory(address, 16 * i)) ^ from_first;
+    differs |= (address->chunk[i] - broadcast_first(address->chunk[i])) ^ from_first;
   }
   return is_zero(differs) && misplaced == 0 && greatest + uint64_t{kWindow} <= limit;
 }
@@ -139,7 +139,7 @@ MORGANA_INLINE void to_windows(uint8_t* lds, const Windows& windows, uint64_t ex
                                uint32_t active) __attribute__((always_inline)) {
       const Sixteen32 moved =
           __builtin_ia32_permvarsi512(__builtin_bit_cast(Sixteen32, data[0].chunk[i]), lanes);
-      poke_whole(half, blend(active, __builtin_bit_cast(Chunk, moved), peek<Chunk>(half)));
+      poke_lanes(half, active, __builtin_bit_cast(Chunk, moved));
     };
     uint8_t* const to = lds + windows.start[i];
     const uint32_t active = __builtin_ia32_pdep_si(chunk_mask(exec, i), places);
