@@ -32,6 +32,20 @@ bool is_wide(Type type) {
 
 constexpr uint32_t kSign = 0x80000000u;
 
+// The 64-bit numbers of all lanes from their lower and upper dwords, and back: JoinRowsPass knows both forms.
+llvm::Value* zipped(llvm::IRBuilderBase& b, llvm::Value* low, llvm::Value* high, llvm::Type* number) {
+  llvm::SmallVector<int, 2 * kLanes> zip;
+  for (int l = 0; l < kLanes; l++) zip.append({l, kLanes + l});
+  return b.CreateBitCast(b.CreateShuffleVector(low, high, zip), llvm::FixedVectorType::get(number, kLanes));
+}
+void unzip(llvm::IRBuilderBase& b, llvm::Value* numbers, llvm::Value** words) {
+  llvm::Value* both = b.CreateBitCast(numbers, llvm::FixedVectorType::get(b.getInt32Ty(), 2 * kLanes));
+  llvm::SmallVector<int, kLanes> even, odd;
+  for (int l = 0; l < kLanes; l++) even.push_back(2 * l), odd.push_back(2 * l + 1);
+  words[0] = b.CreateShuffleVector(both, even);
+  words[1] = b.CreateShuffleVector(both, odd);
+}
+
 }  // namespace
 
 // Dword `word` of source `source` for all lanes.
@@ -79,10 +93,19 @@ void Translator::apply_modifiers(const Instruction& i, int source, int registers
     if (neg_hi) words[1] = b_.CreateXor(words[1], c(kSign));
   } else {
     if (op_sel && is_half(type)) words[0] = b_.CreateLShr(words[0], c(16));
-    Value*& top = words[is_wide(type) && registers == 2];
-    const uint32_t sign = is_half(type) ? 0x8000u : kSign;
-    if (abs) top = b_.CreateAnd(top, c(~sign));
-    if (neg) top = b_.CreateXor(top, c(sign));
+    if (!neg && !abs) return;
+    // The sign of a double is no float's, for LLVM: it negates a factor for a product, but not a NaN.
+    const bool wide = is_wide(type) && registers == 2;
+    Value* number = wide ? zipped(b_, words[0], words[1], b_.getInt64Ty()) : words[0];
+    const llvm::APInt sign = wide            ? llvm::APInt::getSignMask(64)
+                             : is_half(type) ? llvm::APInt(32, 0x8000)
+                                             : llvm::APInt::getSignMask(32);
+    if (abs) number = b_.CreateAnd(number, splat(b_.getInt(~sign)));
+    if (neg) number = b_.CreateXor(number, splat(b_.getInt(sign)));
+    if (wide)
+      unzip(b_, number, words);
+    else
+      words[0] = number;
   }
 }
 
@@ -113,26 +136,17 @@ void Translator::write_result(const Instruction& i, unsigned count, Value** word
 void Translator::division(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   const bool wide = inst.dst[0].dwords == 2;
-  llvm::Type* const type =
-      llvm::FixedVectorType::get(wide ? b_.getDoubleTy() : b_.getFloatTy(), static_cast<unsigned>(kLanes));
-  llvm::SmallVector<int, 2 * kLanes> zip;
-  for (int l = 0; l < kLanes; l++) zip.append({l, kLanes + l});
-  const auto source = [&](int s) {
+  const auto source = [&](int s) -> Value* {
     Value* value = vector_source(i, s, 0);
-    if (wide) value = b_.CreateShuffleVector(value, vector_source(i, s, 1), zip);
-    return b_.CreateBitCast(value, type);
+    if (wide) return zipped(b_, value, vector_source(i, s, 1), b_.getDoubleTy());
+    return b_.CreateBitCast(value, llvm::FixedVectorType::get(b_.getFloatTy(), kLanes));
   };
   Value* quotient = b_.CreateFDiv(source(2), source(1));
   Value* words[2] = {nullptr, nullptr};
-  if (!wide) {
+  if (wide)
+    unzip(b_, quotient, words);
+  else
     words[0] = b_.CreateBitCast(quotient, lanes_);
-  } else {
-    Value* both = b_.CreateBitCast(quotient, llvm::FixedVectorType::get(i32_, 2 * kLanes));
-    llvm::SmallVector<int, kLanes> even, odd;
-    for (int l = 0; l < kLanes; l++) even.push_back(2 * l), odd.push_back(2 * l + 1);
-    words[0] = b_.CreateShuffleVector(both, even);
-    words[1] = b_.CreateShuffleVector(both, odd);
-  }
   write_result(i, wide ? 2 : 1, words);
 }
 
