@@ -241,9 +241,9 @@ TEST(DifferentialTest, HalfOfAMaskIsPacked) {
 // A NaN that is a half of a double is negated, which LLVM did before the product that makes the NaN.
 TEST(DifferentialTest, AHalfOfADoubleIsANaN) {
   const std::vector<uint32_t> code = dwords_of_hex(
-      "8e2c0012b800100e"    // v_mul_i32_i24 v0, 14, v22; v_mul_legacy_f32 v8, 56, v0
-      "0f54c7d007393c72"    // v_cmps_le_f64 s[14:15], -v[7:8], -s[28:29] mul:4
-      "1403102c");          // v_lshrrev_b32 v8, v20, v1
+      "8e2c0012b800100e"  // v_mul_i32_i24 v0, 14, v22; v_mul_legacy_f32 v8, 56, v0
+      "0f54c7d007393c72"  // v_cmps_le_f64 s[14:15], -v[7:8], -s[28:29] mul:4
+      "1403102c");        // v_lshrrev_b32 v8, v20, v1
   expect_same(Target::gfx600, code, {.seed = 241061000683});
 }
 
