@@ -84,8 +84,8 @@ class Job {
   uint64_t last_unparked_ = 0;
   Fault fault_;
 
-  // The pool's: threads at work besides the caller, guarded by the pool's mutex.
-  int helpers_ = 0;
+  // The pool's: threads at work besides the caller, changed under the pool's mutex.
+  std::atomic<int> helpers_{0};
   bool is_listed_ = false;
 };
 

@@ -21,9 +21,15 @@ std::atomic<int> running{0};
 std::atomic<Pool*> instance{nullptr};
 std::mutex instance_mutex;
 
-// How long a helper that is out of work looks for more before it sleeps, in steps of the time stamp counter:
-// about twenty microseconds, which is less than waking it takes. The next launch often follows at once.
+// How long a thread looks whether it is to go on before it sleeps, in steps of the time stamp counter: about
+// twenty microseconds, which is less than waking it takes. A helper out of work: the next launch often
+// follows at once. Whose launch it is: the others are in their last groups.
 constexpr uint64_t kLook = 60'000;
+
+template <typename Condition>
+void look_for(const Condition& is_met) {
+  for (const uint64_t begin = __rdtsc(); !is_met() && __rdtsc() - begin < kLook;) _mm_pause();
+}
 
 // Threads do not survive fork: the child starts with a new pool, and the old one's memory is given up.
 void after_fork() {
@@ -112,8 +118,10 @@ void Pool::wake() {
 
 bool Pool::leave(Job& job) {
   if (!job.is_listed_) return false;  // nobody but the caller could have listed it
+  const auto may_leave = [&] { return job.helpers_.load(std::memory_order_relaxed) == 0 || job.has_work(); };
+  look_for(may_leave);
   std::unique_lock lock(mutex_);
-  job_left_.wait(lock, [&] { return job.helpers_ == 0 || job.has_work(); });
+  job_left_.wait(lock, may_leave);
   if (job.has_work()) return true;
   std::erase(jobs_, &job);
   return false;
@@ -146,8 +154,9 @@ void Pool::help() {
     if (--job->helpers_ == 0) job_left_.notify_all();
     if (std::any_of(jobs_.begin(), jobs_.end(), [](const Job* other) { return other->has_work(); })) continue;
     lock.unlock();
-    const uint64_t begin = __rdtsc(), seen = listed_.load(std::memory_order_relaxed);
-    while (listed_.load(std::memory_order_relaxed) == seen && __rdtsc() - begin < kLook) _mm_pause();
+    look_for([&, seen = listed_.load(std::memory_order_relaxed)] {
+      return listed_.load(std::memory_order_relaxed) != seen;
+    });
     lock.lock();
   }
 }
