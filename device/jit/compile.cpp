@@ -43,6 +43,7 @@
 #include "device/jit/join_halves.h"
 #include "device/jit/kernel.h"
 #include "device/jit/lane_values.h"
+#include "device/jit/llvm_guard.h"
 #include "device/jit/object_store.h"
 #include "device/jit/opaque_masks.h"
 #include "device/jit/sink_cold.h"
@@ -55,6 +56,8 @@ namespace {
 // What compiling takes, in steps of the time stamp counter: 15 ms and 0.7 ms, half of what was measured,
 // because it runs beside the launches.
 constexpr uint64_t kCost = 45'000'000, kCostPerInstruction = 2'100'000;
+// What it may take, in seconds of processor time: some twenty times of the most that was measured.
+constexpr double kLimit = 30, kLimitPerInstruction = 0.02;
 
 Error failed(std::string why) { return Error{ErrorCode::unsupported, std::move(why)}; }
 Error failed(llvm::Error error) { return failed(llvm::toString(std::move(error))); }
@@ -398,8 +401,8 @@ Kernel::~Kernel() {
 namespace {
 
 // Compiles: the long way. An error says why not.
-std::optional<Error> generate(const Library& library, const Flow& flow, Target target,
-                              const Specialisation& key, uint64_t address, Stored& stored) {
+std::optional<Error> generate_unguarded(const Library& library, const Flow& flow, Target target,
+                                        const Specialisation& key, uint64_t address, Stored& stored) {
   const double begin = cpu_milliseconds();
   llvm::LLVMContext context;
   const auto module = library.load(context);
@@ -436,6 +439,24 @@ std::optional<Error> generate(const Library& library, const Flow& flow, Target t
       address, flow.instructions.size(), stored.singles.size(), translated - begin, optimised - translated,
       cpu_milliseconds() - optimised);
   return std::nullopt;
+}
+
+std::optional<Error> generate(const Library& library, const Flow& flow, Target target,
+                              const Specialisation& key, uint64_t address, Stored& stored) {
+  struct Made {
+    std::optional<Error> problem;
+    Stored stored;
+  };
+  auto made = std::make_unique<Made>();
+  const double limit = kLimit + kLimitPerInstruction * static_cast<double>(flow.instructions.size());
+  const auto why = guarded(
+      limit, [&] { made->problem = generate_unguarded(library, flow, target, key, address, made->stored); });
+  if (why) {
+    (void)made.release();  // LLVM was left in the middle of it
+    return failed("LLVM: " + *why);
+  }
+  stored = std::move(made->stored);
+  return std::move(made->problem);
 }
 
 }  // namespace

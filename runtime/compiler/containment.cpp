@@ -2,12 +2,13 @@
 
 #include <llvm/Support/ErrorHandling.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
 
 #include <cstring>
 #include <mutex>
+
+#include "base/leavable.h"
 
 namespace morgana::runtime {
 namespace {
@@ -15,22 +16,10 @@ namespace {
 constexpr size_t kStackBytes = size_t{32} << 20;
 constexpr size_t kAlternateStackBytes = size_t{64} << 10;  // SIGSTKSZ is too small for AVX-512 state
 
-struct Escape {
-  sigjmp_buf jump;
-  char reason[512];  // written in a signal handler: no allocation
-};
-
-thread_local Escape* escape = nullptr;
-
-[[noreturn]] void leave(const char* reason) {
-  std::strncpy(escape->reason, reason, sizeof escape->reason - 1);
-  siglongjmp(escape->jump, 1);
-}
-
 // When no contained function runs on this thread, another user of the same LLVM failed: return, and LLVM
 // exits as it would without Morgana.
 void on_fatal_error(void*, const char* reason, bool) {
-  if (escape != nullptr) leave(reason);
+  if (may_leave()) leave(reason);
 }
 
 // Hardware faults. The handlers are process-wide, so they stand only while a build runs and pass on whatever
@@ -49,7 +38,7 @@ SignalState& signals() {
 }
 
 void on_signal(int number, siginfo_t* info, void* context) {
-  if (escape != nullptr) leave(strsignal(number));
+  if (may_leave()) leave(strsignal(number));
   for (size_t i = 0; i < kSignalCount; ++i) {
     if (kSignals[i] != number) continue;
     const struct sigaction& previous = signals().previous[i];
@@ -94,8 +83,7 @@ class SignalGuard {
 
 struct Job {
   const std::function<void()>* function;
-  Escape landing = {};
-  bool completed = false;
+  std::optional<std::string> why_left = std::nullopt;
 };
 
 void* run(void* argument) {
@@ -107,12 +95,7 @@ void* run(void* argument) {
   stack.ss_size = kAlternateStackBytes;
   if (alternate != MAP_FAILED) ::sigaltstack(&stack, nullptr);
 
-  escape = &job->landing;
-  if (sigsetjmp(job->landing.jump, 1) == 0) {
-    (*job->function)();
-    job->completed = true;
-  }
-  escape = nullptr;
+  job->why_left = leavable(*job->function);
 
   if (alternate != MAP_FAILED) {
     stack_t none = {};
@@ -151,8 +134,8 @@ bool run_contained(const std::function<void()>& function, std::string& reason) {
     return false;
   }
   pthread_join(thread, nullptr);
-  if (!job.completed) reason = job.landing.reason;
-  return job.completed;
+  if (job.why_left) reason = *job.why_left;
+  return !job.why_left;
 }
 
 }  // namespace morgana::runtime

@@ -1,0 +1,66 @@
+#include "device/jit/llvm_guard.h"
+
+#include <gtest/gtest.h>
+#include <llvm/ADT/APInt.h>
+#include <llvm/Support/ErrorHandling.h>
+#include <signal.h>
+
+#include <thread>
+#include <vector>
+
+namespace morgana::device::jit {
+namespace {
+
+constexpr double kShort = 0.05;  // seconds
+
+// Allocates in every round, as LLVM's back end would.
+void never_end() {
+  llvm::APInt number(4096, 3);
+  while (number != 0) {
+    number = number.udiv(llvm::APInt(4096, 7)) + 1;
+    number = number * number + 5;
+  }
+}
+
+TEST(LlvmGuard, WorkIsDone) {
+  bool done = false;
+  EXPECT_EQ(guarded(kShort, [&] { done = true; }), std::nullopt);
+  EXPECT_TRUE(done);
+}
+
+TEST(LlvmGuard, WhatDoesNotEndIsLeft) {
+  sigset_t before, after;
+  pthread_sigmask(SIG_SETMASK, nullptr, &before);
+  for (int round = 0; round < 3; round++) EXPECT_EQ(guarded(kShort, never_end), "it does not end");
+  pthread_sigmask(SIG_SETMASK, nullptr, &after);
+  for (int signal = 1; signal <= SIGRTMAX; signal++)
+    EXPECT_EQ(sigismember(&before, signal), sigismember(&after, signal)) << signal;
+  // What was left does not come back later.
+  EXPECT_EQ(guarded(10, [] { (void)llvm::APInt(4096, 3).udiv(llvm::APInt(4096, 7)); }), std::nullopt);
+}
+
+TEST(LlvmGuard, AFatalErrorIsOne) {
+  for (int round = 0; round < 3; round++)
+    EXPECT_EQ(guarded(kShort, [] { llvm::report_fatal_error("cannot select"); }), "cannot select");
+}
+
+// Each thread by its own time, with all signals blocked as the pool's threads have them.
+TEST(LlvmGuard, ThreadsAreLeftOneByOne) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; t++)
+    threads.emplace_back([t] {
+      sigset_t all;
+      sigfillset(&all);
+      pthread_sigmask(SIG_SETMASK, &all, nullptr);
+      for (int round = 0; round < 4; round++) {
+        if (t % 2)
+          EXPECT_EQ(guarded(kShort, never_end), "it does not end");
+        else
+          EXPECT_EQ(guarded(10, [] { (void)llvm::APInt(4096, 3).udiv(llvm::APInt(4096, 7)); }), std::nullopt);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace morgana::device::jit
