@@ -34,7 +34,7 @@ class Differential : public testing::TestWithParam<Target> {
     const uint64_t seconds = number_of("MORGANA_DIFFERENTIAL_SECONDS", 0);
     const uint64_t begin = number_of("MORGANA_DIFFERENTIAL_SEED", 1);
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-    uint64_t tried = 0, compiled = 0, instructions = 0, executed = 0, nans = 0, failures = 0, refused = 0;
+    uint64_t tried = 0, instructions = 0, executed = 0, nans = 0, failures = 0;
     for (uint64_t seed = begin; failures < 5; seed++, tried++) {
       if (seconds ? std::chrono::steady_clock::now() > end : tried == kernels) break;
       KernelKind one = kind;
@@ -47,8 +47,10 @@ class Differential : public testing::TestWithParam<Target> {
       setting.quick = seconds ? seed % 4 != 0 : seed % 4 == 3;
       const uint32_t states = seconds && !setting.quick ? kManyStates : kStates;
       const Comparison result = compare_tiers(GetParam(), code, setting, states);
-      compiled += result.was_compiled;
-      refused += result.is_refused && !result.was_compiled;
+      if (!result.was_compiled && !result.is_refused) {
+        ADD_FAILURE() << "kernel " << seed << " is interpreted: " << result.why_interpreted;
+        failures++;
+      }
       const uint64_t count = count_instructions(GetParam(), code);
       instructions += count;
       executed += count * states;
@@ -63,7 +65,6 @@ class Differential : public testing::TestWithParam<Target> {
       failures++;
       ADD_FAILURE() << "kernel " << seed << ": " << result.what << "\n" << smallest;
     }
-    EXPECT_EQ(compiled + refused, tried);
     all_instructions += instructions;
     fmt::print(
         "{}: {} kernels, {} random instructions ({} so far), {} with their states; {} kernels differ in NaNs "
@@ -98,7 +99,8 @@ TEST(DifferentialTest, AShiftedConstantIsALaneMask) {
 }
 
 // Nor with these, of which the back end knows some bits that make the lane mask: constants, numbers of 32
-// bits, comparisons of denormals, what other blocks leave.
+// bits, comparisons of denormals, what other blocks leave, a number of lanes that is 0. The last one became a
+// constant of gigabytes.
 TEST(DifferentialTest, KernelsThatNeverEndedToCompile) {
   struct Kernel {
     Target target;
@@ -109,7 +111,8 @@ TEST(DifferentialTest, KernelsThatNeverEndedToCompile) {
        {Kernel{Target::gfx600, 100001, true}, Kernel{Target::gfx600, 52000, true},
         Kernel{Target::gfx803, 52000, true}, Kernel{Target::gfx600, 9000074, true},
         Kernel{Target::gfx90a, 5000008, true}, Kernel{Target::gfx600, 2000000521, true},
-        Kernel{Target::gfx803, 1000100590, true}, Kernel{Target::gfx803, 5000100234, false}}) {
+        Kernel{Target::gfx803, 1000100590, true}, Kernel{Target::gfx803, 5000100234, false},
+        Kernel{Target::gfx950, 261010000149, false}, Kernel{Target::gfx600, 271000000227, false}}) {
     const KernelKind kind{.pieces = 60, .structured = false, .exact = k.exact};
     const RandomKernel kernel = random_kernel(k.target, k.seed * 977 + static_cast<uint64_t>(k.target), kind);
     Setting setting = setting_of(kernel, k.seed);

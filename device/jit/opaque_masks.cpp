@@ -136,6 +136,11 @@ class Hider {
     return !llvm::computeKnownBits(value, function_.getDataLayout()).isUnknown();
   }
 
+  static bool is_pure(const Instruction* i) {
+    return llvm::isa<llvm::CmpInst, llvm::BinaryOperator, llvm::CastInst>(i) ||
+           (llvm::isa<llvm::IntrinsicInst>(i) && !i->mayReadOrWriteMemory());
+  }
+
   // Whether lanes of `value` follow from constants: the back end evaluates more than the passes before it do,
   // comparisons of denormals among it.
   bool may_fold(Value* value, int depth) {
@@ -146,15 +151,14 @@ class Hider {
     const auto folds = [&](Value* operand) { return may_fold(operand, depth - 1); };
     if (i->getType()->isIntOrIntVectorTy(1) && (is_inner(i) || llvm::isa<llvm::ShuffleVectorInst>(i)))
       return folds(i->getOperand(0)) || folds(i->getOperand(1));
-    if (!llvm::isa<llvm::CmpInst, llvm::BinaryOperator, llvm::CastInst>(i)) return false;
+    if (!is_pure(i)) return false;
     return llvm::isa<llvm::Constant>(simplified(i, depth)) || llvm::all_of(i->operands(), folds);
   }
 
   // x < x + 0 is known when the parts of a wave are apart.
   Value* simplified(Value* value, int depth) {
     auto* i = llvm::dyn_cast<Instruction>(value);
-    if (i == nullptr || depth == 0 || !llvm::isa<llvm::CmpInst, llvm::BinaryOperator, llvm::CastInst>(i))
-      return value;
+    if (i == nullptr || depth == 0 || !is_pure(i)) return value;
     const auto [at, is_new] = simplified_.try_emplace(i, i);
     if (!is_new) return at->second;
     llvm::SmallVector<Value*, 2> operands;

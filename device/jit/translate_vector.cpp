@@ -94,18 +94,19 @@ void Translator::apply_modifiers(const Instruction& i, int source, int registers
   } else {
     if (op_sel && is_half(type)) words[0] = b_.CreateLShr(words[0], c(16));
     if (!neg && !abs) return;
-    // The sign of a double is no float's, for LLVM: it negates a factor for a product, but not a NaN.
-    const bool wide = is_wide(type) && registers == 2;
-    Value* number = wide ? zipped(b_, words[0], words[1], b_.getInt64Ty()) : words[0];
-    const llvm::APInt sign = wide            ? llvm::APInt::getSignMask(64)
-                             : is_half(type) ? llvm::APInt(32, 0x8000)
-                                             : llvm::APInt::getSignMask(32);
+    Value*& top = words[is_wide(type) && registers == 2];
+    if (&top == words || llvm::isa<llvm::Constant>(top)) {
+      const uint32_t sign = is_half(type) ? 0x8000u : kSign;
+      if (abs) top = b_.CreateAnd(top, c(~sign));
+      if (neg) top = b_.CreateXor(top, c(sign));
+      return;
+    }
+    // LLVM is not to see the sign of a float in it: to negate a product it negates a factor, but no NaN.
+    const llvm::APInt sign = llvm::APInt::getSignMask(64);
+    Value* number = zipped(b_, words[0], words[1], b_.getInt64Ty());
     if (abs) number = b_.CreateAnd(number, splat(b_.getInt(~sign)));
     if (neg) number = b_.CreateXor(number, splat(b_.getInt(sign)));
-    if (wide)
-      unzip(b_, number, words);
-    else
-      words[0] = number;
+    unzip(b_, number, words);
   }
 }
 

@@ -229,6 +229,7 @@ Comparison compare_tiers(Target target, const std::vector<uint32_t>& code, const
       state[compiled] = capture(rig, setting, exit);
     }
     result.was_compiled = setting.branches ? rig.why_interpreted().empty() : rig.kernel() != nullptr;
+    result.why_interpreted = rig.why_interpreted();
     result.is_refused = rig.is_refused();
     const Verdict verdict = compare(state[0], state[1], setting.exact, result);
     result.verdict = std::max(result.verdict, verdict);

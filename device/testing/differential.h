@@ -21,6 +21,7 @@ struct Comparison {
   };
   Verdict verdict = Verdict::same;
   bool was_compiled = false;
+  std::string why_interpreted;
   bool is_refused = false;  // some word of the kernel looks like a read of TRAPSTS: it is never compiled
   bool has_nans = false;    // some register differs as NaNs do, whatever else does
   std::string what;         // differs: the first difference
