@@ -8,12 +8,13 @@
 namespace morgana {
 
 // Calls `function`: nothing when it returns, else the reason that leave() was given. No destructor of what
-// was left runs, and what that had allocated is lost.
-std::optional<std::string> leavable(const std::function<void()>& function);
+// was left runs, and what that had allocated is lost. `at_faults`: may be left by handlers of hardware
+// faults, too.
+std::optional<std::string> leavable(const std::function<void()>& function, bool at_faults = false);
 
 // Whether this thread is inside of leavable(). These two may be called by signal handlers; the signal mask
-// becomes that of the call.
-bool may_leave();
+// and the floating-point environment become those of the call.
+bool may_leave(bool at_fault = false);
 [[noreturn]] void leave(const char* reason);
 
 }  // namespace morgana

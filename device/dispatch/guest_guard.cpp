@@ -1,7 +1,5 @@
 #include "device/dispatch/guest_guard.h"
 
-#include <limits.h>
-#include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -13,6 +11,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "base/thread_pointer.h"
 #include "device/dispatch/held_pages.h"
 
 namespace morgana::device {
@@ -23,19 +22,7 @@ struct Guard {
   GuestTrap trap;
 };
 
-// The thread's innermost Guard. A key instead of a thread_local: a signal handler may ask for it on any
-// thread without an allocation, and a library with static TLS (initial-exec) cannot be loaded once others
-// have used up the little that glibc keeps.
-class Current {
- public:
-  Current() { pthread_key_create(&key_, nullptr); }
-  Guard* get() const { return static_cast<Guard*>(pthread_getspecific(key_)); }
-  void set(Guard* guard) { pthread_setspecific(key_, guard); }
-
- private:
-  pthread_key_t key_ = PTHREAD_KEYS_MAX;  // when there is none to be had: nothing is guarded
-};
-Current current;
+ThreadPointer<Guard> current;  // the thread's innermost
 
 constexpr std::array<int, 2> kSignals = {SIGSEGV, SIGBUS};
 constexpr int kMaxPrevious = 16;

@@ -118,10 +118,10 @@ void Pool::wake() {
 
 bool Pool::leave(Job& job) {
   if (!job.is_listed_) return false;  // nobody but the caller could have listed it
-  const auto may_leave = [&] { return job.helpers_.load(std::memory_order_relaxed) == 0 || job.has_work(); };
-  look_for(may_leave);
+  const auto is_over = [&] { return job.helpers_.load(std::memory_order_relaxed) == 0 || job.has_work(); };
+  look_for(is_over);
   std::unique_lock lock(mutex_);
-  job_left_.wait(lock, may_leave);
+  job_left_.wait(lock, is_over);
   if (job.has_work()) return true;
   std::erase(jobs_, &job);
   return false;

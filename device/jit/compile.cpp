@@ -56,7 +56,7 @@ namespace {
 // What compiling takes, in steps of the time stamp counter: 15 ms and 0.7 ms, half of what was measured,
 // because it runs beside the launches.
 constexpr uint64_t kCost = 45'000'000, kCostPerInstruction = 2'100'000;
-// What it may take, in seconds of processor time: some twenty times of the most that was measured.
+// What it may take, in seconds of processor time.
 constexpr double kLimit = 30, kLimitPerInstruction = 0.02;
 
 Error failed(std::string why) { return Error{ErrorCode::unsupported, std::move(why)}; }
@@ -449,11 +449,11 @@ std::optional<Error> generate(const Library& library, const Flow& flow, Target t
   };
   auto made = std::make_unique<Made>();
   const double limit = kLimit + kLimitPerInstruction * static_cast<double>(flow.instructions.size());
-  const auto why = guarded(
+  const auto why = within_limits(
       limit, [&] { made->problem = generate_unguarded(library, flow, target, key, address, made->stored); });
   if (why) {
     (void)made.release();  // LLVM was left in the middle of it
-    return failed("LLVM: " + *why);
+    return make_error(ErrorCode::build_failed, "LLVM: {}", *why);
   }
   stored = std::move(made->stored);
   return std::move(made->problem);

@@ -6,18 +6,22 @@
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdint>
+#include <mutex>
 
 #include "base/leavable.h"
+#include "base/thread_pointer.h"
 
 namespace morgana::device::jit {
 namespace {
 
-// Once the limit is over, until LLVM is met outside of malloc.
 constexpr long kAgain = 2'000'000;  // ns
 
 // The executable segment that LLVM is in.
@@ -42,70 +46,107 @@ void on_error(void*, const char* reason, bool) {
   if (may_leave()) leave(reason);
 }
 
-void on_time(int, siginfo_t*, void* context) {
-  const auto* host = static_cast<const ucontext_t*>(context);
-  const auto at = static_cast<uintptr_t>(host->uc_mcontext.gregs[REG_RIP]);
-  if (may_leave() && at >= llvm_text.begin && at < llvm_text.end) leave("it does not end");
-}
-
-// The signal, or 0 when the program uses all of them.
-int time_signal() {
-  static const int found = [] {
-    dl_iterate_phdr(find_text, nullptr);
-    llvm::install_fatal_error_handler(on_error);
-    for (int signal = SIGRTMAX; signal >= SIGRTMIN; signal--) {
-      struct sigaction action{};
-      if (sigaction(signal, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) continue;
-      action = {};
-      action.sa_sigaction = on_time;
-      action.sa_flags = SA_SIGINFO | SA_RESTART;
-      if (sigaction(signal, &action, nullptr) == 0) return signal;
-    }
-    return 0;
-  }();
-  return found;
-}
-
-// Sends the signal when this thread has used up its time, as long as it is ours.
+// The time signal of a thread, set up when its time begins. Once it is over the signal comes again and again
+// until LLVM is met outside of malloc.
 class Timer {
  public:
-  explicit Timer(double limit) {
-    const int signal = time_signal();
-    struct sigaction action{};
-    if (signal == 0 || sigaction(signal, nullptr, &action) != 0 || action.sa_sigaction != on_time) return;
-    sigevent event{};
-    event.sigev_notify = SIGEV_THREAD_ID;
-    event.sigev_signo = signal;
-    event._sigev_un._tid = gettid();
-    if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer_) != 0) return;
-    is_set_ = true;
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, signal);
-    pthread_sigmask(SIG_UNBLOCK, &set, &before_);
-    itimerspec time{};
-    time.it_value.tv_sec = static_cast<time_t>(limit);
-    time.it_value.tv_nsec = static_cast<long>((limit - static_cast<double>(time.it_value.tv_sec)) * 1e9);
-    time.it_interval.tv_nsec = kAgain;
-    timer_settime(timer_, 0, &time, nullptr);
-  }
-  ~Timer() {
-    if (!is_set_) return;
-    timer_delete(timer_);
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
+  explicit Timer(double limit);
+  ~Timer();
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
 
  private:
+  static void on_signal(int signal, siginfo_t* info, void* context);
+  static int choose_signal();
+  void set(time_t seconds, long nanoseconds);
+
   timer_t timer_{};
   sigset_t before_{};
   bool is_set_ = false;
+  static ThreadPointer<Timer> own;
 };
+ThreadPointer<Timer> Timer::own;
+
+void Timer::on_signal(int signal, siginfo_t* info, void* context) {
+  auto* host = static_cast<ucontext_t*>(context);
+  const auto at = static_cast<uintptr_t>(host->uc_mcontext.gregs[REG_RIP]);
+  Timer* const timer = own.get();
+  if (timer == nullptr) {
+    // Nobody's who waits for it: what it does without a handler.
+    if (info->si_code != SI_TIMER) std::signal(signal, SIG_DFL), raise(signal);
+  } else if (info->si_code != SI_TIMER || info->si_value.sival_ptr != timer) {
+    // The program's, who waits for it on a thread that blocks it: this one does from now on, and has no limit
+    // any more.
+    sigaddset(&host->uc_sigmask, signal);
+    const int error = errno;
+    syscall(SYS_rt_sigqueueinfo, getpid(), signal, info);
+    errno = error;
+  } else if (may_leave() && at >= llvm_text.begin && at < llvm_text.end) {
+    leave("it did not end in time");
+  } else {
+    timer->set(0, kAgain);
+  }
+}
+
+// The signal, or 0 when the program uses all of them.
+int Timer::choose_signal() {
+  for (int signal = SIGRTMAX; signal >= SIGRTMIN; signal--) {
+    struct sigaction action{};
+    if (sigaction(signal, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) continue;
+    action = {};
+    action.sa_sigaction = on_signal;
+    action.sa_flags = SA_SIGINFO | SA_RESTART;
+    if (sigaction(signal, &action, nullptr) == 0) return signal;
+  }
+  return 0;
+}
+
+void Timer::set(time_t seconds, long nanoseconds) {
+  itimerspec time{};
+  time.it_value = {seconds, nanoseconds};
+  timer_settime(timer_, 0, &time, nullptr);
+}
+
+Timer::Timer(double limit) {
+  static const int signal = choose_signal();
+  struct sigaction action{};
+  if (signal == 0 || sigaction(signal, nullptr, &action) != 0 || action.sa_sigaction != on_signal) return;
+  sigevent event{};
+  event.sigev_notify = SIGEV_THREAD_ID;
+  event.sigev_signo = signal;
+  event.sigev_value.sival_ptr = this;
+  event._sigev_un._tid = gettid();
+  if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer_) != 0) return;
+  is_set_ = true;
+  own.set(this);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal);
+  pthread_sigmask(SIG_UNBLOCK, &set, &before_);
+  const auto seconds = static_cast<time_t>(limit);
+  this->set(seconds, static_cast<long>((limit - static_cast<double>(seconds)) * 1e9));
+}
+
+Timer::~Timer() {
+  if (!is_set_) return;
+  timer_delete(timer_);
+  own.set(nullptr);
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+void prepare() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    dl_iterate_phdr(find_text, nullptr);
+    llvm::install_fatal_error_handler(on_error);
+    llvm::install_bad_alloc_error_handler(on_error);
+  });
+}
 
 }  // namespace
 
-std::optional<std::string> guarded(double limit, const std::function<void()>& work) {
+std::optional<std::string> within_limits(double limit, const std::function<void()>& work) {
+  prepare();
   const Timer timer(limit);
   const void* const stack = llvm::SavePrettyStackState();
   const std::optional<std::string> why = leavable(work);

@@ -12,8 +12,9 @@ namespace morgana::device::jit {
 // else why it was left in the middle: nothing in its frames is destroyed, and what LLVM had allocated is
 // lost.
 //
-// The time is told by a real-time signal to this thread alone, one that the program did not use when the
-// first guard was set up. It is left only where LLVM itself is executed, not inside malloc.
-std::optional<std::string> guarded(double limit, const std::function<void()>& work);
+// The time is told by a real-time signal to this thread alone, one that the program did not use when it was
+// first called, and whose handler stays; others of that number are passed on. LLVM is left only where it is
+// itself executed, not inside malloc.
+std::optional<std::string> within_limits(double limit, const std::function<void()>& work);
 
 }  // namespace morgana::device::jit

@@ -4,9 +4,12 @@
 #include <llvm/ADT/APInt.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <thread>
 #include <vector>
+
+#include "base/leavable.h"
 
 namespace morgana::device::jit {
 namespace {
@@ -24,24 +27,50 @@ void never_end() {
 
 TEST(LlvmGuard, WorkIsDone) {
   bool done = false;
-  EXPECT_EQ(guarded(kShort, [&] { done = true; }), std::nullopt);
+  EXPECT_EQ(within_limits(kShort, [&] { done = true; }), std::nullopt);
   EXPECT_TRUE(done);
 }
 
 TEST(LlvmGuard, WhatDoesNotEndIsLeft) {
   sigset_t before, after;
   pthread_sigmask(SIG_SETMASK, nullptr, &before);
-  for (int round = 0; round < 3; round++) EXPECT_EQ(guarded(kShort, never_end), "it does not end");
+  for (int round = 0; round < 3; round++)
+    EXPECT_EQ(within_limits(kShort, never_end), "it did not end in time");
   pthread_sigmask(SIG_SETMASK, nullptr, &after);
   for (int signal = 1; signal <= SIGRTMAX; signal++)
     EXPECT_EQ(sigismember(&before, signal), sigismember(&after, signal)) << signal;
   // What was left does not come back later.
-  EXPECT_EQ(guarded(10, [] { (void)llvm::APInt(4096, 3).udiv(llvm::APInt(4096, 7)); }), std::nullopt);
+  EXPECT_EQ(within_limits(10, [] { (void)llvm::APInt(4096, 3).udiv(llvm::APInt(4096, 7)); }), std::nullopt);
 }
 
 TEST(LlvmGuard, AFatalErrorIsOne) {
   for (int round = 0; round < 3; round++)
-    EXPECT_EQ(guarded(kShort, [] { llvm::report_fatal_error("cannot select"); }), "cannot select");
+    EXPECT_EQ(within_limits(kShort, [] { llvm::report_fatal_error("cannot select"); }), "cannot select");
+}
+
+TEST(LlvmGuard, AnExceptionGoesThrough) {
+  EXPECT_THROW(within_limits(kShort, [] { throw 1; }), int);
+  EXPECT_FALSE(may_leave());
+}
+
+TEST(LlvmGuard, TheProgramsSignalsAreItsOwn) {
+  // Blocked on all threads and waited for, which the guard takes for not used.
+  sigset_t all, before;
+  sigemptyset(&all);
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; signal++) sigaddset(&all, signal);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  const auto why = within_limits(10, [] {
+    for (int signal = SIGRTMIN; signal <= SIGRTMAX; signal++) kill(getpid(), signal);
+    (void)llvm::APInt(4096, 3).udiv(llvm::APInt(4096, 7));
+  });
+  EXPECT_EQ(why, std::nullopt);
+  const timespec at_once{};
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; signal++) {
+    siginfo_t info{};
+    EXPECT_GT(sigtimedwait(&all, &info, &at_once), 0) << signal;
+    EXPECT_EQ(info.si_pid, getpid());
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 // Each thread by its own time, with all signals blocked as the pool's threads have them.
@@ -54,9 +83,10 @@ TEST(LlvmGuard, ThreadsAreLeftOneByOne) {
       pthread_sigmask(SIG_SETMASK, &all, nullptr);
       for (int round = 0; round < 4; round++) {
         if (t % 2)
-          EXPECT_EQ(guarded(kShort, never_end), "it does not end");
+          EXPECT_EQ(within_limits(kShort, never_end), "it did not end in time");
         else
-          EXPECT_EQ(guarded(10, [] { (void)llvm::APInt(4096, 3).udiv(llvm::APInt(4096, 7)); }), std::nullopt);
+          EXPECT_EQ(within_limits(10, [] { (void)llvm::APInt(4096, 3).udiv(llvm::APInt(4096, 7)); }),
+                    std::nullopt);
       }
     });
   for (std::thread& thread : threads) thread.join();

@@ -97,6 +97,7 @@ class Forms final : public Request, public std::enable_shared_from_this<Forms> {
   const Step* const entry;
   const Specialisation key;
   Form form[2];
+  bool is_given_up = false;        // guarded by the mutex
   std::atomic<uint64_t> spent{0};  // by the interpreter
   // From where on more of it calls the JIT; kNever: everything wanted is done or on its way.
   std::atomic<uint64_t> patience{kNever};
@@ -117,7 +118,7 @@ struct Background {
   // False: it has not been worth while so far.
   bool build(Forms& forms, bool full, uint64_t worth) {
     const Compilation compilation;
-    if (!compilation.may_begin()) return true;
+    if (!compilation.may_begin() || is_given_up(forms)) return true;
     Specialisation key = forms.key;
     key.full_wave = full;
     auto made = compile(forms.program, forms.entry, key, worth);
@@ -129,8 +130,20 @@ struct Background {
     } else {
       log(LogLevel::info, "jit: the kernel at {:#x} stays interpreted: {}", forms.program.pc(forms.entry),
           made.error().message);
+      std::lock_guard lock(mutex);
+      forms.is_given_up = made.error().code == ErrorCode::build_failed;
     }
     return true;
+  }
+
+  // Whether LLVM has been left in the middle of what begins there: other forms would take as long.
+  bool is_given_up(const Forms& forms) {
+    std::lock_guard lock(mutex);
+    for (const Map* in : {&kernels, &rests})
+      if (const auto known = in->find(forms.entry); known != in->end())
+        for (const auto& one : known->second)
+          if (one->is_given_up) return true;
+    return false;
   }
 
   // In the background.

@@ -38,7 +38,7 @@ SignalState& signals() {
 }
 
 void on_signal(int number, siginfo_t* info, void* context) {
-  if (may_leave()) leave(strsignal(number));
+  if (may_leave(true)) leave(strsignal(number));
   for (size_t i = 0; i < kSignalCount; ++i) {
     if (kSignals[i] != number) continue;
     const struct sigaction& previous = signals().previous[i];
@@ -95,7 +95,7 @@ void* run(void* argument) {
   stack.ss_size = kAlternateStackBytes;
   if (alternate != MAP_FAILED) ::sigaltstack(&stack, nullptr);
 
-  job->why_left = leavable(*job->function);
+  job->why_left = leavable(*job->function, true);
 
   if (alternate != MAP_FAILED) {
     stack_t none = {};
