@@ -14,6 +14,9 @@
 namespace morgana::device::jit {
 using isa::Op;
 
+// Of registers that the ways out for lanes without the expected shape store.
+constexpr size_t kMostRowsLeft = 1000;
+
 // The 64-bit base addresses of the chunks, without the immediate offset, of an address of 64 bits with a
 // known shape. The result says whether the shape is what the lanes have.
 llvm::Value* Translator::wide_bases(const Instruction& i, const AddressShape& shape, bool flat,
@@ -223,6 +226,8 @@ void Translator::memory(const Instruction& i) {
     if (is_full()) leave_unless(i, std::exchange(guard, nullptr));
   } else if (is_shaped) {
     guard = shaped_bases(i, shape, offset, used, bases);
+    if (!supposed && guard && !llvm::isa<llvm::Constant>(guard) && is_dear_to_leave(i))
+      supposed = b_.getTrue();
     if (!supposed)
       leave_unless(i, std::exchange(guard, nullptr));
     else
@@ -367,6 +372,17 @@ llvm::Value* Translator::shaped_bases(const Instruction& i, const AddressShape& 
     for (unsigned c = 0; c < 4; c++)
       at[p][c] = b_.CreateAdd(bases[c], b_.getInt64(static_cast<uint64_t>(offset[p])));
   return guard;
+}
+
+// Every way out of a kernel stores all registers that live there: of many accesses among many registers
+// nothing else would be left to compile. The rows count that the ways out before store.
+bool Translator::is_dear_to_leave(const Instruction& i) {
+  if (checkpoint_ != kNowhere) return false;
+  size_t rows = 0;
+  for (unsigned r = 0; r < kVectorRegisters; r++) rows += is_stored_live(r, i.live);
+  if (rows_left_ + rows > kMostRowsLeft) return true;
+  rows_left_ += rows;
+  return false;
 }
 
 // Lanes that do not have the expected shape, or are out of range, are rare enough to give the wave up.

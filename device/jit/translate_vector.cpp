@@ -101,8 +101,8 @@ void Translator::apply_modifiers(const Instruction& i, int source, int registers
       if (neg) top = b_.CreateXor(top, c(sign));
       return;
     }
-    // In the upper dword alone, LLVM would negate a factor of the float product that made it: a NaN then keeps
-    // its sign.
+    // In the upper dword alone, LLVM would negate a factor of the float product that made it: a NaN then
+    // keeps its sign.
     const llvm::APInt sign = llvm::APInt::getSignMask(64);
     Value* number = zipped(b_, words[0], words[1], b_.getInt64Ty());
     if (abs) number = b_.CreateAnd(number, splat(b_.getInt(~sign)));

@@ -254,8 +254,7 @@ void Translator::load_live(const VectorSet& vectors, const ScalarSet& scalars) {
 void Translator::store_live(const VectorSet& vectors, const ScalarSet& scalars) {
   b_.CreateStore(b_.getInt8(1), field(frame_, offsetof(WaveFrame, has_stored)));
   for (unsigned r = 0; r < kVectorRegisters; r++)
-    if (vectors_[r] && vectors.test(r) && !homes_.test(r) && !in_wave_.test(r))
-      b_.CreateAlignedStore(vgpr(r), wave_v(r), kRegisterAlign);
+    if (is_stored_live(r, vectors)) b_.CreateAlignedStore(vgpr(r), wave_v(r), kRegisterAlign);
   for (unsigned code = 0; code < 126; code += 2) {
     if (!scalars_[code] || !(scalars.test(code) || scalars.test(code + 1))) continue;
     if (s_in_wave_.test(code) && s_in_wave_.test(code + 1)) continue;

@@ -66,6 +66,9 @@ class Translator {
   Block* edge(uint32_t to_dword, const Instruction& last);
   Block* successor(uint32_t to) const { return blocks_[2 * to + shapes_.version_of(to, version_)]; }
   void load_live(const VectorSet& vectors, const ScalarSet& scalars);
+  bool is_stored_live(unsigned r, const VectorSet& live) const {
+    return vectors_[r] && live.test(r) && !homes_.test(r) && !in_wave_.test(r);
+  }
   void store_live(const VectorSet& vectors, const ScalarSet& scalars);
   void stop(Exit why);
   void leave(Exit why, Value* step, uint32_t entry);
@@ -143,6 +146,7 @@ class Translator {
   Value* lds_limit();
   Value* shaped_bases(const Instruction& i, const AddressShape& shape, const int64_t* offset, unsigned parts,
                       Value* (*at)[4]);
+  bool is_dear_to_leave(const Instruction& i);
   void leave_unless(const Instruction& i, Value* good);
   // Addresses from indices (translate_index.cpp).
   struct Index {
@@ -235,6 +239,7 @@ class Translator {
   // and at the ends of blocks by version. What gives a wave up there leaves it as it was.
   static constexpr uint32_t kNowhere = ~0u;
   uint32_t checkpoint_ = kNowhere;
+  size_t rows_left_ = 0;
   std::vector<uint32_t> checkpoint_at_end_;
   std::map<uint32_t, Block*> restarts_;
   std::vector<const Step*> singles_;

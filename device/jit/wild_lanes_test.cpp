@@ -167,6 +167,48 @@ TEST(WildLanes, RowsThatWrap) {
     }
 }
 
+// Among so many registers that the later ways out would be dear: lanes that are no row are stored there.
+TEST(WildLanes, RowsThatWrapAmongManyRegisters) {
+  constexpr size_t kFar = size_t{1} << 32;
+  constexpr uint32_t kRegisters = 90, kStores = 24;
+  Room room(kFar + kPage);
+  ASSERT_TRUE(room.exists());
+  // v_lshl_add_u32 v1, v0, 2, s2; the same into v2 with s3; global_store_dword v1, v0, s[10:11]
+  std::vector<uint32_t> code = dwords_of_hex("0100fdd100050900 0200fdd100050d00 008070dc01000a00");
+  for (uint32_t r = 10; r < 10 + kRegisters; r++)
+    code.push_back(0x68000000 | r << 17 | (128 + r % 64));  // v_add_u32 vr, r % 64, v0
+  for (uint32_t n = 0; n < kStores; n++) {
+    code.push_back(0xdc708000 | 128 * (n % 12));                    // global_store_dword
+    code.push_back(0x000a0000 | (10 + n) << 8 | (n < 20 ? 1 : 2));  //   v1 or v2, vn, s[10:11] offset
+  }
+  RigOptions options;
+  options.begins_full = true;
+  WaveRig rig(Target::gfx950, code, options);
+  for (const uint32_t first : {0u, 0xffff'ff80u})
+    for (const uint32_t second : {0u, 0xffff'ff80u}) {
+      std::vector<uint32_t> left[2];
+      for (const bool compiled : {false, true}) {
+        for (const size_t page : {size_t{0}, kFar}) room.map(page);
+        rig.restart();
+        rig.wave().instructions = 0;
+        const uint64_t base = room.base() + 128;
+        std::memcpy(&rig.s(10), &base, 8);
+        rig.s(2) = first;
+        rig.s(3) = second;
+        EXPECT_EQ(compiled ? rig.run_compiled() : rig.run_interpreted(), Exit::ended);
+        if (compiled) EXPECT_NE(rig.kernel(), nullptr) << rig.why_interpreted();
+        for (int r = 0; r < 128; r++)
+          for (int lane = 0; lane < kLanes; lane++) left[compiled].push_back(rig.v(r, lane));
+        for (const size_t page : {size_t{0}, kFar}) {
+          const auto* const dwords = reinterpret_cast<const uint32_t*>(room.base() + page);
+          left[compiled].insert(left[compiled].end(), dwords, dwords + kPage / 4);
+        }
+        left[compiled].push_back(static_cast<uint32_t>(rig.wave().instructions));
+      }
+      EXPECT_EQ(left[0], left[1]) << first << " " << second;
+    }
+}
+
 // The row that wraps is that of a part of the lanes: the interpreter does not begin anew without the others.
 //   v_lshl_add_u32 v1, v0, 2, s2
 //   v_cmp_gt_u32 vcc, 32, v0
