@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "device/interp/code.h"
 #include "device/testing/differential.h"
 #include "device/testing/wave_rig.h"
 
@@ -267,6 +268,28 @@ TEST(DifferentialTest, ADifferenceIsFound) {
   EXPECT_NE(smallest.find("s_memtime s[0:1]"), smallest.npos) << smallest;
   // The copy of the work-item ids, and the clock.
   EXPECT_EQ(smallest.find("    3  "), smallest.npos) << smallest;
+}
+
+// Of two NaNs, one of them a constant that every state has, the tiers pass on another: what a loop makes of
+// it is none.
+TEST(DifferentialTest, NaNsInALoopAreNoDifference) {
+  RandomKernel kernel = random_kernel(Target::gfx90a, 5, {.pieces = 12});
+  Piece lanes, loop;
+  lanes.kind = Piece::Kind::divergent;
+  lanes.words = {0x7d881504};                      // v_cmp_gt_i32 vcc, v4, v10
+  lanes.body.emplace_back().words = {0x78080aec};  // v_pk_fmac_f16 v4, src_shared_limit, v5
+  loop.kind = Piece::Kind::loop;
+  loop.count = 3;
+  loop.body = {lanes};
+  kernel.pieces = {loop};
+  kernel.stores_registers = false;
+  Setting setting;
+  setting.seed = 281050000183;
+  setting.quick = true;
+  const bool differs = std::string_view(level().name) == "avx512";
+  EXPECT_EQ(compare_tiers(kernel.target, emit(kernel), setting).verdict,
+            differs ? Verdict::differs : Verdict::same);
+  if (differs) EXPECT_EQ(minimised(kernel, setting), "");
 }
 
 // A difference that only some states show is looked for in one that does.

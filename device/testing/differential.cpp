@@ -173,6 +173,17 @@ size_t instructions_of(const std::vector<Piece>& pieces) {
   return count;
 }
 
+// The instructions of all structures, once.
+std::vector<Piece> straightened(const std::vector<Piece>& pieces) {
+  std::vector<Piece> all;
+  for (const Piece& piece : pieces) {
+    if (!piece.words.empty()) all.emplace_back().words = piece.words;
+    for (const auto* inner : {&piece.body, &piece.other})
+      for (Piece& one : straightened(*inner)) all.push_back(std::move(one));
+  }
+  return all;
+}
+
 // Calls `action` with every list of pieces in the tree.
 template <typename F>
 void each_list(std::vector<Piece>& pieces, const F& action) {
@@ -325,14 +336,15 @@ std::string minimised(RandomKernel kernel, const Setting& first) {
     ordinary.without_nans = true;
     if (compare_tiers(kernel.target, code, ordinary, 256).verdict != Verdict::differs) return {};
   }
-  // What the pieces before the last leave explains it when NaNs differ in it.
-  for (RandomKernel part = kernel; !part.pieces.empty();) {
-    part.pieces.pop_back();
-    part.stores_registers = false;
-    Setting observed = setting;
-    observed.registers_are_lost = false;
-    if (compare_tiers(kernel.target, emit(part), observed).verdict == Verdict::same_but_nans) return {};
-  }
+  // What the pieces before the last leave explains it when NaNs differ in it, or what the instructions leave
+  // that a loop repeats.
+  Setting observed = setting;
+  observed.registers_are_lost = false;
+  for (std::vector<Piece> pieces : {kernel.pieces, straightened(kernel.pieces)})
+    for (; !pieces.empty(); pieces.pop_back()) {
+      const RandomKernel part{kernel.target, pieces, false, kernel.exact};
+      if (compare_tiers(part.target, emit(part), observed).verdict == Verdict::same_but_nans) return {};
+    }
   std::string hex;
   for (const uint32_t word : code) hex += fmt::format("{:08x} ", word);
   return fmt::format(
