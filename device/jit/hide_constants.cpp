@@ -95,7 +95,8 @@ class Hider {
   bool is_neutral(const Instruction& i, unsigned operand, const llvm::APFloat& number) const {
     const bool is_one = llvm::abs(number).isExactlyValue(1.0);
     switch (i.getOpcode()) {
-      case Instruction::FMul: return is_one;
+      // A zero is the product with what is neither infinite nor a NaN.
+      case Instruction::FMul: return is_one || number.isZero();
       case Instruction::FDiv: return is_one && operand == 1;
       case Instruction::FAdd:
       case Instruction::FSub: return number.isZero();
@@ -104,7 +105,7 @@ class Hider {
       default: break;
     }
     const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
-    return call && call->getIntrinsicID() == llvm::Intrinsic::fma && operand == 2 && number.isZero();
+    return call && call->getIntrinsicID() == llvm::Intrinsic::fma && number.isZero();
   }
 
   bool is_flushed(const llvm::APFloat& number) const { return number.isDenormal() && flushes(number); }

@@ -1,6 +1,6 @@
 // Constants with which LLVM would compute something else than the wave. It takes x * 1.0 and x + 0.0 for x,
-// which is wrong where they flush denormals or quiet a NaN, and when all operands are constants it flushes
-// nothing.
+// and 0.0 * 2.0 + x, which is wrong where they flush denormals or quiet a NaN, and when all operands are
+// constants it flushes nothing.
 #pragma once
 
 #include <llvm/IR/PassManager.h>

@@ -36,6 +36,12 @@ constexpr Case kCases[] = {
     {"v_mul_legacy_f32 v6, 11, v2", "8b040c08"},
     {"v_fract_f32 v6, 60", "bc360c7e"},
     {"v_max_f32 v6, 9, v2", "89040c16"},
+    {"v_fma_f32 v6, 0, neg(4.0), v2", "0600cbd180ec0944"},
+    {"v_fma_f32 v6, -0.5, 0, v2", "0600cbd1f1000904"},
+    {"v_fma_f64 v[6:7], 0, neg(4.0), v[4:5]", "0600ccd180ec1144"},
+    {"v_cvt_f32_u32 v8, v2; v_mul_f32 v9, neg(0), v8; v_add_f32 v6, v9, v2",
+     "020d107e 090005d180100220 09050c02"},
+    {"v_cvt_f32_u32 v8, v2; v_fma_f32 v6, v8, neg(0), v2", "020d107e 0600cbd108010944"},
     // In registers.
     {"v_mov_b32 v7, 1.0; v_mul_f32 v6, v7, v2", "f2020e7e 07050c0a"},
     {"s_mov_b32 s4, 1.0; v_mul_f32 v6, s4, v2", "f20084be 04040c0a"},
