@@ -75,7 +75,7 @@ constexpr WideFunction kFloat64[] = {
 };
 
 // A program that applies a VOP1 instruction to many registers: v[kResults + i] = f(v[i]).
-constexpr int kRegisters = 64, kResults = 64, kBatch = kRegisters * kLanes;
+constexpr int kRegisters = 16, kResults = 64, kBatch = kRegisters * kLanes;
 
 std::vector<uint32_t> program(const char* mnemonic, Target target, int step) {
   for (const isa::Row& row : isa::all_rows()) {
@@ -188,7 +188,7 @@ Row measure(const Function& f, uint64_t stride) {
   }
   if (stride == 1) return row;
   // Around every power of two, which includes zeros, denormals, infinities and NaNs.
-  for (uint32_t exponent = 0; exponent < 512; exponent += 128) {
+  for (uint32_t exponent = 0; exponent < 512; exponent += kBatch / 32) {
     for (uint32_t i = 0; i < kBatch; i++) operands[i] = ((exponent + i / 32) << 23) + (i & 31) - 16;
     batch();
   }
