@@ -239,9 +239,9 @@ class Translator {
   // and at the ends of blocks by version. What gives a wave up there leaves it as it was.
   static constexpr uint32_t kNowhere = ~0u;
   uint32_t checkpoint_ = kNowhere;
-  size_t rows_left_ = 0;
   std::vector<uint32_t> checkpoint_at_end_;
   std::map<uint32_t, Block*> restarts_;
+  size_t rows_left_ = 0;  // that the ways out of leave_unless() store so far
   std::vector<const Step*> singles_;
 };
 

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <numeric>
 
 #include "device/testing/wave_rig.h"
 
@@ -118,6 +119,35 @@ TEST(WildLanes, OffsetsThatWrap) {
   }
 }
 
+// Each of the offsets in s2 and s3 lets its row wrap or not: both tiers leave the same in `registers`, in the
+// pages at the beginning and at `far`, and in s2, and count the same instructions.
+void expect_alike_where_rows_wrap(WaveRig& rig, Room& room, size_t far, const std::vector<int>& registers) {
+  for (const uint32_t first : {0u, 0xffff'ff80u})
+    for (const uint32_t second : {0u, 0xffff'ff80u}) {
+      std::vector<uint32_t> left[2];
+      for (const bool compiled : {false, true}) {
+        for (const size_t page : {size_t{0}, far}) room.map(page);
+        rig.restart();
+        rig.wave().instructions = 0;
+        const uint64_t base = room.base() + 128;
+        std::memcpy(&rig.s(10), &base, 8);
+        rig.s(2) = first;
+        rig.s(3) = second;
+        EXPECT_EQ(compiled ? rig.run_compiled() : rig.run_interpreted(), Exit::ended);
+        if (compiled) EXPECT_NE(rig.kernel(), nullptr) << rig.why_interpreted();
+        for (const int r : registers)
+          for (int lane = 0; lane < kLanes; lane++) left[compiled].push_back(rig.v(r, lane));
+        for (const size_t page : {size_t{0}, far}) {
+          const auto* const dwords = reinterpret_cast<const uint32_t*>(room.base() + page);
+          left[compiled].insert(left[compiled].end(), dwords, dwords + kPage / 4);
+        }
+        left[compiled].push_back(rig.s(2));
+        left[compiled].push_back(static_cast<uint32_t>(rig.wave().instructions));
+      }
+      EXPECT_EQ(left[0], left[1]) << first << " " << second;
+    }
+}
+
 // What was expected to be a row wraps: at first, when the wave begins anew in the interpreter, as nothing has
 // been changed; behind the store, when it goes on there.
 //   v_lshl_add_u32 v1, v0, 2, s2
@@ -141,30 +171,7 @@ TEST(WildLanes, RowsThatWrap) {
               dwords_of_hex("0100fdd100050900 0003127e 8502007e 810082be 008050dc01000a02 700f8cbf 81040468"
                             "008070dc01020a00 0400fdd109050d00 008050dc04000a05 700f8cbf"),
               options);
-  for (const uint32_t first : {0u, 0xffff'ff80u})
-    for (const uint32_t second : {0u, 0xffff'ff80u}) {
-      std::vector<uint32_t> left[2];
-      for (const bool compiled : {false, true}) {
-        for (const size_t page : {size_t{0}, kFar}) room.map(page);
-        rig.restart();
-        rig.wave().instructions = 0;
-        const uint64_t base = room.base() + 128;
-        std::memcpy(&rig.s(10), &base, 8);
-        rig.s(2) = first;
-        rig.s(3) = second;
-        EXPECT_EQ(compiled ? rig.run_compiled() : rig.run_interpreted(), Exit::ended);
-        if (compiled) EXPECT_NE(rig.kernel(), nullptr) << rig.why_interpreted();
-        for (const int r : {0, 1, 2, 4, 5, 9})
-          for (int lane = 0; lane < kLanes; lane++) left[compiled].push_back(rig.v(r, lane));
-        for (const size_t page : {size_t{0}, kFar}) {
-          const auto* const dwords = reinterpret_cast<const uint32_t*>(room.base() + page);
-          left[compiled].insert(left[compiled].end(), dwords, dwords + kPage / 4);
-        }
-        left[compiled].push_back(rig.s(2));
-        left[compiled].push_back(static_cast<uint32_t>(rig.wave().instructions));
-      }
-      EXPECT_EQ(left[0], left[1]) << first << " " << second;
-    }
+  expect_alike_where_rows_wrap(rig, room, kFar, {0, 1, 2, 4, 5, 9});
 }
 
 // Among so many registers that the later ways out would be dear: lanes that are no row are stored there.
@@ -184,29 +191,9 @@ TEST(WildLanes, RowsThatWrapAmongManyRegisters) {
   RigOptions options;
   options.begins_full = true;
   WaveRig rig(Target::gfx950, code, options);
-  for (const uint32_t first : {0u, 0xffff'ff80u})
-    for (const uint32_t second : {0u, 0xffff'ff80u}) {
-      std::vector<uint32_t> left[2];
-      for (const bool compiled : {false, true}) {
-        for (const size_t page : {size_t{0}, kFar}) room.map(page);
-        rig.restart();
-        rig.wave().instructions = 0;
-        const uint64_t base = room.base() + 128;
-        std::memcpy(&rig.s(10), &base, 8);
-        rig.s(2) = first;
-        rig.s(3) = second;
-        EXPECT_EQ(compiled ? rig.run_compiled() : rig.run_interpreted(), Exit::ended);
-        if (compiled) EXPECT_NE(rig.kernel(), nullptr) << rig.why_interpreted();
-        for (int r = 0; r < 128; r++)
-          for (int lane = 0; lane < kLanes; lane++) left[compiled].push_back(rig.v(r, lane));
-        for (const size_t page : {size_t{0}, kFar}) {
-          const auto* const dwords = reinterpret_cast<const uint32_t*>(room.base() + page);
-          left[compiled].insert(left[compiled].end(), dwords, dwords + kPage / 4);
-        }
-        left[compiled].push_back(static_cast<uint32_t>(rig.wave().instructions));
-      }
-      EXPECT_EQ(left[0], left[1]) << first << " " << second;
-    }
+  std::vector<int> registers(128);
+  std::iota(registers.begin(), registers.end(), 0);
+  expect_alike_where_rows_wrap(rig, room, kFar, registers);
 }
 
 // The row that wraps is that of a part of the lanes: the interpreter does not begin anew without the others.
