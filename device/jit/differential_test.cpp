@@ -113,7 +113,8 @@ TEST(DifferentialTest, KernelsThatNeverEndedToCompile) {
         Kernel{Target::gfx803, 52000, true}, Kernel{Target::gfx600, 9000074, true},
         Kernel{Target::gfx90a, 5000008, true}, Kernel{Target::gfx600, 2000000521, true},
         Kernel{Target::gfx803, 1000100590, true}, Kernel{Target::gfx803, 5000100234, false},
-        Kernel{Target::gfx950, 261010000149, false}, Kernel{Target::gfx600, 271000000227, false}}) {
+        Kernel{Target::gfx950, 261010000149, false}, Kernel{Target::gfx600, 271000000227, false},
+        Kernel{Target::gfx900, 301000001006, true}}) {
     const KernelKind kind{.pieces = 60, .structured = false, .exact = k.exact};
     const RandomKernel kernel = random_kernel(k.target, k.seed * 977 + static_cast<uint64_t>(k.target), kind);
     Setting setting = setting_of(kernel, k.seed);

@@ -152,6 +152,9 @@ class Hider {
     if (i->getType()->isIntOrIntVectorTy(1) && (is_inner(i) || llvm::isa<llvm::ShuffleVectorInst>(i)))
       return folds(i->getOperand(0)) || folds(i->getOperand(1));
     if (!is_pure(i)) return false;
+    // A class is looked up by a shift down to the lowest bit, and single lanes of what is shifted may be
+    // known.
+    if (i->getType()->isIntOrIntVectorTy(1) && llvm::isa<llvm::TruncInst>(i)) return true;
     return llvm::isa<llvm::Constant>(simplified(i, depth)) || llvm::all_of(i->operands(), folds);
   }
 
