@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "bench/memory_size.h"
+
 namespace {
 
 double now(clockid_t clock) {
@@ -74,13 +76,12 @@ double fma_peak(int threads) {
   return best;
 }
 
-// a = b + s * c in single precision, as saxpy's counterpart; 12 bytes an element, arrays far larger than
-// caches.
+// a = b + s * c in single precision, as saxpy's counterpart; 12 bytes an element, arrays of its size.
 double triad(int threads) {
-  constexpr size_t kCount = size_t{24} << 20;
-  auto make = [](float value) {
-    auto array = std::make_unique<float[]>(kCount);
-    std::fill_n(array.get(), kCount, value);
+  const size_t count = bench::beyond_caches();
+  auto make = [&](float value) {
+    auto array = std::make_unique<float[]>(count);
+    std::fill_n(array.get(), count, value);
     return array;
   };
   auto a = make(0), b = make(1), c = make(2);
@@ -88,11 +89,11 @@ double triad(int threads) {
   for (int trial = 0; trial < 8; ++trial) {
     const double seconds = timed(threads, [&](int index) {
       const auto part = static_cast<size_t>(index), parts = static_cast<size_t>(threads);
-      const size_t from = kCount * part / parts, to = kCount * (part + 1) / parts;
+      const size_t from = count * part / parts, to = count * (part + 1) / parts;
       for (size_t i = from; i < to; ++i) a[i] = b[i] + 3.0f * c[i];
       sink = a[from];
     });
-    best = std::max(best, 12.0 * kCount / seconds / 1e9);
+    best = std::max(best, 12.0 * static_cast<double>(count) / seconds / 1e9);
   }
   return best;
 }

@@ -2,21 +2,20 @@
 #include <cmath>
 
 #include "bench/case.h"
+#include "bench/memory_size.h"
 
 namespace bench {
 namespace {
 
 class Saxpy final : public KernelCase {
  public:
-  Saxpy() : KernelCase(12e-9 * kCount, "GB/s") {}
+  Saxpy() : KernelCase(12e-9 * static_cast<double>(beyond_caches()), "GB/s") {}
 
  private:
-  static constexpr size_t kCount = size_t{24} << 20;  // several times the last-level cache
-
   void prepare(const Gpu& gpu) override {
     Random random(1);
-    x_ = random.reals(kCount, -1, 1);
-    y_ = random.reals(kCount, -1, 1);
+    x_ = random.reals(count_, -1, 1);
+    y_ = random.reals(count_, -1, 1);
     out_ = gpu.buffer(y_);
     kernel_ = Kernel(gpu.build("kernel void saxpy(float a, global const float* x, global float* y) {\n"
                                "  size_t i = get_global_id(0);\n"
@@ -26,15 +25,15 @@ class Saxpy final : public KernelCase {
     kernel_.args(0.5f, gpu.buffer(x_), out_);
   }
   void launch(const Gpu& gpu) override {
-    kernel_.enqueue(gpu, {{kCount}, {256}});
+    kernel_.enqueue(gpu, {{count_}, {256}});
     ++launches_;
   }
   double error(const Gpu& gpu) override {
     std::vector<float> wanted = y_;
-    for (size_t i = 0; i < kCount; i += 97)
+    for (size_t i = 0; i < count_; i += 97)
       for (int n = 0; n < launches_; ++n) wanted[i] = std::fma(0.5f, x_[i], wanted[i]);
-    std::vector<float> got = gpu.read<float>(out_, kCount);
-    for (size_t i = 0; i < kCount; ++i)
+    std::vector<float> got = gpu.read<float>(out_, count_);
+    for (size_t i = 0; i < count_; ++i)
       if (i % 97 != 0) {
         // Between the samples: the sum of that many steps, whatever their rounding.
         wanted[i] = static_cast<float>(y_[i] + 0.5 * launches_ * double{x_[i]});
@@ -47,6 +46,7 @@ class Saxpy final : public KernelCase {
   std::vector<float> x_, y_;
   cl_mem out_ = nullptr;
   Kernel kernel_;
+  const size_t count_ = beyond_caches();
   int launches_ = 0;
 };
 

@@ -20,9 +20,12 @@ constexpr uint64_t kTurn = 100'000;
 // them, so that long groups do not all become resident at once.
 constexpr uint64_t kRecess = 1'000'000;
 constexpr uint32_t kParkedPerDoubling = 16;
-// How long a thread's share of work-groups should take, in steps of the time stamp counter: about ten
-// microseconds, so that the costs of taking it are small beside it.
-constexpr uint64_t kShareTime = 30'000;
+// How long a thread's share of work-groups should take, in steps of the time stamp counter: about fifty
+// microseconds, so that the costs of taking it are small beside it. The first rows of a share that streams
+// through memory come late, which nobody has fetched ahead.
+constexpr uint64_t kShareTime = 120'000;
+// How long compiled code stays with a group between looks at the others, in such steps.
+constexpr uint64_t kMostRounds = 3'000'000;
 constexpr uint64_t kMaxShare = 1024;
 // Rounds between barriers after which a group that compiled code executes is looked at.
 constexpr uint32_t kRounds = 32;
@@ -210,7 +213,7 @@ struct CompiledRun {
       if (round % kRounds == 0) {
         const uint64_t now = __rdtsc();
         if (begin == 0) begin = now;
-        if (now - begin > 100 * kShareTime) return false;
+        if (now - begin > kMostRounds) return false;
       }
       for (uint32_t turn = 0; turn < group.wave_count; turn++) {
         Wave& one = resident.in_turn(turn);

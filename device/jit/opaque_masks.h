@@ -3,9 +3,10 @@
 //
 // The X86 back end of LLVM 22 never ends with some of the others: it moves what it knows of the bits of a & b
 // & c over conversions between masks and numbers, and back again. Random kernels have found constants,
-// shifted constants, numbers of 32 bits and comparisons of constants in such trees (differential_test.cpp).
-// Hidden, too, are numbers that 8 or 16 bits are put into, whose other bits it loses, those of which it would
-// reverse the order together with the bits, and the high halves of products beside numbers of 16 bits.
+// shifted constants, numbers of 32 bits, comparisons of constants and classes looked up in masks of which
+// some lanes are constant in such trees (differential_test.cpp). Hidden, too, are numbers that 8 or 16 bits
+// are put into, whose other bits it loses, those of which it would reverse the order together with the bits,
+// and the high halves of products beside numbers of 16 bits.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
