@@ -9,7 +9,7 @@
 namespace bench {
 
 // Elements of an array of floats as large as the last-level cache that the processor reports, 96 MiB at
-// least, in MiB: two of them go through it in turn and leave nothing of each other.
+// least, in whole MiB: two of them go through it in turn and leave nothing of each other.
 inline size_t beyond_caches() {
   const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
   const size_t bytes = std::max(cache > 0 ? static_cast<size_t>(cache) : 0, size_t{96} << 20);
