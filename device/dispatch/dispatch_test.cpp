@@ -22,6 +22,7 @@ void expect_each_item_once(Device& device, TestKernel& kernel, std::array<uint32
                            std::array<uint32_t, 3> group) {
   const uint32_t rows = 32, items = grid[0] * rows * grid[2];
   std::vector<uint32_t> counts(items + 4096);
+  kernel.descriptor.enable_sgpr_workgroup_info = false;  // as compilers leave it: waves begin alike
   kernel.launch.grid = grid;
   kernel.launch.group = group;
   // The kernel takes work-group ids times group size; z groups are one item deep.

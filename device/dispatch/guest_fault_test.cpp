@@ -31,6 +31,7 @@ class Pages {
 Fault touch(const char* name, uint64_t address, uint64_t stride, uint32_t items = 64) {
   Device device(Target::gfx950);
   TestKernel kernel(name, Target::gfx950);
+  kernel.descriptor.enable_sgpr_workgroup_info = false;  // as compilers leave it: waves begin alike
   kernel.launch.grid = kernel.launch.group = {items, 1, 1};
   kernel.arguments = {address, stride};
   return kernel.run(device);

@@ -205,6 +205,11 @@ struct CompiledRun {
   // False: some wave did something else than to end or to wait at a barrier.
   bool run_group() {
     Group& group = resident.group();
+    if (resident.loops_over_waves()) {
+      const Wave* const other = resident.run_loop();
+      if (other != nullptr) wave = other->index;
+      return other == nullptr;
+    }
     while (!resident.all_begun())
       if (!run_wave(resident.begin_wave())) return false;
     uint64_t begin = 0;
@@ -251,7 +256,7 @@ Job::State Job::run_share(ResidentGroup& resident, Share& share) {
   share.next = resident.index() + 1;
   if (trapped) {
     _mm_setcsr(0x1f80);
-    Wave& wave = resident.wave(run.wave);
+    Wave& wave = resident.loops_over_waves() ? resident.leave_loop() : resident.wave(run.wave);
     record_trap(wave, trap);
     // A runtime's trap handler has been entered; it is interpreted.
     return wave.exit == Exit::resume ? State::out_of_time : State::faulted;

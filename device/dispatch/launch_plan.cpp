@@ -17,6 +17,8 @@ constexpr uint32_t kScalars = 128;  // what waves write of Wave::s; constants fo
 // Kernels that preload arguments begin with 256 bytes that load them for firmware that cannot (AMDGPUUsage
 // "Preloaded Kernel Arguments").
 constexpr uint64_t kPreloadPrologue = 256;
+// Instructions of a kernel that is small beside what it takes to begin and to end a wave.
+constexpr uint32_t kMostLooped = 64;
 
 uint32_t low(uint64_t value) { return static_cast<uint32_t>(value); }
 uint32_t high(uint64_t value) { return static_cast<uint32_t>(value >> 32); }
@@ -122,7 +124,10 @@ void LaunchPlan::fill_user_sgprs() {
       case UserSgpr::private_segment_buffer: private_buffer_ = static_cast<int>(first); break;
       case UserSgpr::dispatch_ptr: put64(first, launch.packet); break;
       case UserSgpr::queue_ptr: put64(first, launch.queue); break;
-      case UserSgpr::kernarg_segment_ptr: put64(first, launch.kernarg); break;
+      case UserSgpr::kernarg_segment_ptr:
+        put64(first, launch.kernarg);
+        kernarg_ = static_cast<int>(first);
+        break;
       case UserSgpr::dispatch_id: put64(first, launch.dispatch_id); break;
       case UserSgpr::flat_scratch_init: flat_scratch_ = static_cast<int>(first); break;
       case UserSgpr::private_segment_size: sgprs_[first] = scratch_lane_bytes; break;
@@ -183,6 +188,11 @@ jit::Specialisation LaunchPlan::specialisation() const {
     key.agprs = target.has_agprs ? key.vgprs : 0;
   else if (registers > key.acc_base)
     key.agprs = registers - key.acc_base;
+  // The waves of a group begin with the same SGPRs but for TTMPs.
+  if (!key.one_wave && scratch_lane_bytes == 0 && !d.enable_sgpr_workgroup_info) {
+    key.most_looped = kMostLooped;
+    if (kernarg_ >= 0) key.kernarg = static_cast<uint8_t>(kernarg_);
+  }
   return key;
 }
 

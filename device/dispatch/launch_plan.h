@@ -99,6 +99,11 @@ class LaunchPlan {
     put_group_id(wave);
   }
 
+  void put_group_id(Wave& wave) const {
+    for (uint32_t i = 0; i < group_ids_; i++)
+      wave.s[group_id_[i].sgpr] = wave.group->id[group_id_[i].dimension];
+  }
+
   // The last command that a wave does not follow that begins now.
   uint32_t commands_seen() const {
     return commands ? WaveCommands::sequence(commands->last.load(std::memory_order_relaxed)) : 0;
@@ -110,15 +115,11 @@ class LaunchPlan {
   uint32_t gpr_alloc(uint32_t registers, uint32_t vgprs) const;
   void init_scratch_sgprs(Wave& wave) const;
   void init_group_sgprs(Wave& wave) const;
-  void put_group_id(Wave& wave) const {
-    for (uint32_t i = 0; i < group_ids_; i++)
-      wave.s[group_id_[i].sgpr] = wave.group->id[group_id_[i].dimension];
-  }
   void init_items(Wave& wave, const std::array<uint32_t, 3>& size) const;
 
   // SGPRs that are the same for every wave, and where those go that differ.
   std::array<uint32_t, 256> sgprs_{};
-  int private_buffer_ = -1, flat_scratch_ = -1;  // first SGPR of each, or -1
+  int private_buffer_ = -1, flat_scratch_ = -1, kernarg_ = -1;  // first SGPR of each, or -1
   struct GroupId {
     uint8_t sgpr, dimension;
   };

@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+
 namespace morgana::device {
 
 LazyMemory::~LazyMemory() {
@@ -50,6 +52,11 @@ bool ResidentGroup::start(const LaunchPlan& plan, uint64_t index) {
     start_wave(i);
   }
   begun_ = group_.wave_count;
+  commands_seen_ = plan.commands_seen();
+  const jit::Kernel* const kernel = frames_[0].kernel;
+  const auto has_it = [kernel](const jit::WaveFrame& frame) { return frame.kernel == kernel; };
+  loops_ = kernel != nullptr && kernel->loops_over_waves() &&
+           std::all_of(frames_.get(), frames_.get() + group_.wave_count, has_it);
   return true;
 }
 
@@ -61,7 +68,7 @@ void ResidentGroup::start_wave(uint32_t i) {
   if (kernel != nullptr)
     kernel->enter(frames_[i], plan_->streams_from);
   else
-    frames_[i].kernel = nullptr;
+    frames_[i] = {};
   frames_[i].has_doubts = has_doubts();
 }
 
@@ -80,6 +87,40 @@ bool ResidentGroup::start_next() {
   begun_ = 0;
   commands_seen_ = plan_->commands_seen();
   return true;
+}
+
+Wave* ResidentGroup::run_loop() {
+  if (!all_begun()) begin_alike();
+  for (uint32_t i = 0; i < group_.wave_count; i++) frames_[i].in_kernel = true;
+  Wave* const end = waves_.get() + group_.wave_count;
+  if (jit::run_compiled(waves_.get(), frames_.get(), end) == end) return nullptr;
+  Wave& current = leave_loop();
+  jit::come_out(current, frame(current));
+  return &current;
+}
+
+// What the loop needs of waves that have run through it in the group before: it reads their first SGPRs once.
+void ResidentGroup::begin_alike() {
+  for (uint32_t i = 0; i < group_.wave_count; i++) {
+    if (std::exchange(frames_[i].has_stored, false))
+      plan_->restart_wave(waves_[i], size_);
+    else
+      plan_->put_group_id(waves_[i]);
+  }
+  waves_[group_.wave_count - 1].exit = Exit::none;
+  begun_ = group_.wave_count;
+}
+
+Wave& ResidentGroup::leave_loop() {
+  Wave& current = *frames_[0].current;
+  for (uint32_t i = 0; i < group_.wave_count; i++) {
+    frames_[i].in_kernel = i == current.index;
+    waves_[i].commands_seen = commands_seen_;
+    if (i < current.index) waves_[i].exit = Exit::ended;
+    if (i > current.index) plan_->renew_wave(waves_[i], begins_with_[i]);
+  }
+  group_.waves_ended = current.index;
+  return current;
 }
 
 bool ResidentGroup::is_compiled() const {

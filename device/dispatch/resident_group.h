@@ -58,6 +58,15 @@ class ResidentGroup {
     while (!all_begun()) begin_wave();
   }
 
+  // All waves have a compiled kernel that loops over them.
+  bool loops_over_waves() const { return loops_; }
+  // Runs them by it, behind start() or start_next(), with the host's float state that jit::prepare sets.
+  // The wave that did something else than to end, with those behind it as they begin; nullptr: all have
+  // ended.
+  Wave* run_loop();
+  // Behind a guest fault in it: the same.
+  Wave& leave_loop();
+
   uint64_t index() const { return index_; }
   Group& group() { return group_; }
   Wave& wave(uint32_t i) { return waves_[i]; }
@@ -85,6 +94,7 @@ class ResidentGroup {
 
  private:
   void start_wave(uint32_t i);
+  void begin_alike();
   // One group in sixteen: where all wrote what loops are known for, threads would wait for each other.
   bool has_doubts() const { return index_ % 16 == 0; }
 
@@ -94,6 +104,7 @@ class ResidentGroup {
   mutable uint32_t lost_ = 0;  // a bit a wave
   bool has_met_ = false;
   std::array<uint32_t, 3> size_{};
+  bool loops_ = false;
   uint32_t begun_ = 0;                           // waves of the group
   std::array<uint64_t, kMaxWaves> begins_with_;  // EXEC of each
   uint32_t commands_seen_ = 0;                   // before the group was started

@@ -36,6 +36,11 @@ bool is_store(const isa::Inst* inst) {
   return inst != nullptr && inst->row != nullptr && (inst->row->flags & (isa::kStore | isa::kAtomic));
 }
 
+bool is_scalar(const isa::Inst* inst) {
+  return inst != nullptr && inst->row != nullptr &&
+         (inst->row->format == isa::Format::SMRD || inst->row->format == isa::Format::SMEM);
+}
+
 // Bytes that a lane of a memory instruction touches.
 uint32_t touched_bytes(const Step* step) {
   const isa::Inst* inst = step->inst;
@@ -212,7 +217,7 @@ void record_trap(Wave& wave, const GuestTrap& trap) {
     // Compiled code keeps registers to itself, and tells where the first lane was going.
     const uint32_t bytes = touched_bytes(wave.step);
     for (uint32_t lane = 0; lane < kLanes; lane++) addresses[lane] = frame.address(lane, bytes);
-    wave.access = {addresses, wave.exec(), bytes};
+    if (!is_scalar(wave.step->inst)) wave.access = {addresses, wave.exec(), bytes};
     wave.block = wave.step;
   }
   if (frame.in_kernel) resident.set_lost(wave);

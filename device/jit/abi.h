@@ -44,6 +44,7 @@ struct WaveFrame {
   uint32_t ahead = 0;        // bytes that loads of rows fetch ahead
   uint8_t streams_from = kNeverStreams;  // rows of so many dwords a lane go past the caches
   const Kernel* kernel = nullptr;        // nullptr: the interpreter executes the wave
+  Wave* current = nullptr;  // of a kernel that loops over waves, in the first one's frame: which it executes
 
   // Where `lane` accesses `bytes`, if it is one of a row.
   uint64_t address(uint32_t lane, uint32_t bytes) const {
@@ -65,7 +66,9 @@ inline constexpr uint32_t kInterpret = ~0u;
 // includes the places of inactive lanes, which need not be in LDS.
 inline constexpr uint64_t kLdsRoom = 8192;
 
-using Entry = void (*)(Wave*, WaveFrame*);
+// A wave and its frame. Kernels that loop over waves go on with those behind it until one does something else
+// than to end, or `end` is reached.
+using Entry = void (*)(Wave*, WaveFrame*, Wave* end);
 
 // Offsets in the Values of device/interp/vector_frame.h; semantics.cpp asserts them.
 inline constexpr uint32_t kValuesMode = 0, kValuesSrc = 8, kValuesMaskIn = 40, kValuesImmediate = 48,

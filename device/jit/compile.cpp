@@ -338,8 +338,8 @@ std::string identity(const Program& program, const Flow& flow, const Specialisat
   for (const uint32_t field :
        {key.mode, key.lds_size, key.acc_base, key.sgprs, key.vgprs, key.agprs, key.local[0], key.local[1],
         key.local[2], uint32_t{key.dimensions}, uint32_t{key.one_wave}, uint32_t{key.full_wave},
-        uint32_t{key.observe_everything}, uint32_t{key.quick}, static_cast<uint32_t>(program.target()),
-        flow.entry_block})
+        uint32_t{key.observe_everything}, uint32_t{key.quick}, key.most_looped, uint32_t{key.kernarg},
+        static_cast<uint32_t>(program.target()), flow.entry_block})
     append(text, field);
   for (const Instruction& i : flow.instructions) {
     append(text, i.at);
@@ -512,6 +512,7 @@ Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entr
   if (!symbol) return failed(symbol.takeError());
   kernel->entry_ = symbol->toPtr<Entry>();
   kernel->key_ = key;
+  kernel->loops_over_waves_ = loops_over_waves(flow, key);
   kernel->shares_.instructions = static_cast<uint32_t>(flow.instructions.size());
   for (const Instruction& i : flow.instructions) {
     kernel->shares_.by_handlers += i.how == How::call || i.how == How::call_all;

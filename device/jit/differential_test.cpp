@@ -35,11 +35,12 @@ class Differential : public testing::TestWithParam<Target> {
     const uint64_t seconds = number_of("MORGANA_DIFFERENTIAL_SECONDS", 0);
     const uint64_t begin = number_of("MORGANA_DIFFERENTIAL_SEED", 1);
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-    uint64_t tried = 0, instructions = 0, executed = 0, nans = 0, failures = 0;
+    uint64_t tried = 0, loops = 0, instructions = 0, executed = 0, nans = 0, failures = 0;
     for (uint64_t seed = begin; failures < 5; seed++, tried++) {
       if (seconds ? std::chrono::steady_clock::now() > end : tried == kernels) break;
       KernelKind one = kind;
       one.exact = seed % 3 != 0;
+      one.stores_registers = seed % 5 < 2;
       const RandomKernel kernel =
           random_kernel(GetParam(), seed * 977 + static_cast<uint64_t>(GetParam()), one);
       const std::vector<uint32_t> code = emit(kernel);
@@ -56,6 +57,7 @@ class Differential : public testing::TestWithParam<Target> {
       instructions += count;
       executed += count * states;
       if (result.verdict == Verdict::same_but_nans) nans++;
+      if (result.loops) loops++;
       if (result.verdict != Verdict::differs) continue;
       setting.seed = result.seed;
       const std::string smallest = minimised(kernel, setting);
@@ -68,9 +70,9 @@ class Differential : public testing::TestWithParam<Target> {
     }
     all_instructions += instructions;
     fmt::print(
-        "{}: {} kernels, {} random instructions ({} so far), {} with their states; {} kernels differ in NaNs "
-        "only\n",
-        info(GetParam()).name, tried, instructions, all_instructions, executed, nans);
+        "{}: {} kernels ({} loop over waves), {} random instructions ({} so far), {} with their states; {} "
+        "kernels differ in NaNs only\n",
+        info(GetParam()).name, tried, loops, instructions, all_instructions, executed, nans);
     std::fflush(stdout);
   }
 };

@@ -24,6 +24,8 @@ class Kernel {
   void enter(WaveFrame& frame, uint8_t streams_from = kNeverStreams) const;
 
   const Specialisation& specialisation() const { return key_; }
+  // Whether it executes all waves of a group by itself (run_compiled).
+  bool loops_over_waves() const { return loops_over_waves_; }
 
   // How its instructions are executed: by code of their own but for those.
   struct Shares {
@@ -38,10 +40,12 @@ class Kernel {
   friend Result<std::shared_ptr<const Kernel>> compile(Program&, const Step*, const Specialisation&,
                                                        uint64_t);
   friend void run_compiled(Wave& wave, WaveFrame& frame);
+  friend Wave* run_compiled(Wave* begin, WaveFrame* frames, Wave* end);
   struct Linked;
   Kernel();
   Specialisation key_;
   Shares shares_;
+  bool loops_over_waves_ = false;
   const Step* steps_ = nullptr;
   uint64_t address_ = 0;
   Entry entry_ = nullptr;
@@ -67,14 +71,25 @@ void run(Wave& wave, WaveFrame& frame);
 // waves of a launch, for a wave that has not stopped (Exit::none, not given way). Where it stops with
 // Exit::none, `run` goes on with it.
 void prepare(Wave& wave);
-inline void run_compiled(Wave& wave, WaveFrame& frame) {
-  frame.in_kernel = true;
-  frame.kernel->entry_(&wave, &frame);
+inline void come_out(Wave& wave, WaveFrame& frame) {
   frame.in_kernel = false;
   if (wave.exit == Exit::ended || wave.exit == Exit::fault) return;
   if (frame.entry == kInterpret) frame.kernel = nullptr;
   // Only a sleeping wave has budget left.
   if (frame.gave_way) wave.budget = 0;
+}
+inline void run_compiled(Wave& wave, WaveFrame& frame) {
+  frame.in_kernel = true;
+  frame.kernel->entry_(&wave, &frame, &wave + 1);
+  come_out(wave, frame);
+}
+
+// The same for the waves of a group that begins, by a kernel that loops over them; the caller has marked them
+// as `in_kernel`. `end`: all have ended, of which only the last one's `exit` tells. Else the wave that has
+// not: those behind it have not begun.
+inline Wave* run_compiled(Wave* begin, WaveFrame* frames, Wave* end) {
+  frames->kernel->entry_(begin, frames, end);
+  return frames->current;
 }
 
 }  // namespace morgana::device::jit

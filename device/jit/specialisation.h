@@ -6,6 +6,8 @@
 
 namespace morgana::device::jit {
 
+inline constexpr uint8_t kNoKernarg = 255;
+
 struct Specialisation {
   uint32_t mode = 0;  // MODE's bits
   uint32_t lds_size = 0;
@@ -14,9 +16,13 @@ struct Specialisation {
   std::array<uint32_t, 3> local{};           // size of every work-group; zeros: they differ
   uint8_t dimensions = 1;                    // of the work-item ids in VGPRs
   bool one_wave = false;                     // in the group
-  bool full_wave = false;                    // all 64 lanes are active at the beginning
-  bool observe_everything = false;           // registers are read after the end (tests)
-  bool quick = false;                        // LLVM does as little as it can (tests)
+  // Waves of a group begin with the same SGPRs, and a kernel of at most so many instructions may loop over
+  // them; 0: none may.
+  uint32_t most_looped = 0;
+  uint8_t kernarg = kNoKernarg;     // first SGPR of the pointer to the arguments, where kernels may loop so
+  bool full_wave = false;           // all 64 lanes are active at the beginning
+  bool observe_everything = false;  // registers are read after the end (tests)
+  bool quick = false;               // LLVM does as little as it can (tests)
   bool operator==(const Specialisation&) const = default;
 };
 

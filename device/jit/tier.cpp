@@ -267,6 +267,7 @@ const Kernel* Forms::rest(const Step* at, bool full_wave, uint64_t time) {
   if (is_worth) register_exit();
   Specialisation unknown = key;
   unknown.local = {};
+  unknown.most_looped = 0;  // its waves differ
   std::unique_lock lock(tier.mutex);
   std::shared_ptr<Forms> forms = tier.find(tier.rests, at, unknown);
   if (forms == nullptr) {

@@ -167,6 +167,7 @@ void Translator::scratch(const Instruction& i) {
 
 void Translator::memory(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
+  const bool had_noted_row = std::exchange(has_noted_row_, false);
   if (is_serial_) return serial_load(i);
   if (inst.row->format == isa::Format::SCRATCH) return scratch(i);
   if (inst.row->op == Op::ds_add_u32) return lds_add(i);
@@ -244,8 +245,10 @@ void Translator::memory(const Instruction& i) {
     for (unsigned p = 0; p < used; p++) {
       if (!is_lds)
         for (unsigned c = 0; c < (is_row ? 2 : 4); c++)
-          b_.CreateStore(is_row && c == 1 ? b_.getInt64(kRow) : bases[p][c],
-                         field(frame_, offsetof(WaveFrame, first_address) + 8 * c));
+          if (!is_row || c == 0 || !had_noted_row)
+            b_.CreateStore(is_row && c == 1 ? b_.getInt64(kRow) : bases[p][c],
+                           field(frame_, offsetof(WaveFrame, first_address) + 8 * c));
+      has_noted_row_ = is_lds ? had_noted_row : is_row && !supposed;
       Value* at = b_.CreateIntToPtr(bases[p][0], ptr_);
       for (unsigned d = 0; d < access.dwords; d++) {
         if (stores)

@@ -127,7 +127,8 @@ void Translator::ret(const Instruction& i) {
   leave_to_interpreter(i);
 }
 
-void Translator::scalar_load(const Instruction& i) {
+// What the destination's dwords get; where one is none, the one before it has both.
+std::vector<llvm::Value*> Translator::load_scalars(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   Value* offset = b_.getInt64(static_cast<uint64_t>(int64_t{i.step->imm}));
   if (i.step->kind[1] != Source::none)
@@ -142,7 +143,14 @@ void Translator::scalar_load(const Instruction& i) {
     loaded[d] = b_.CreateAlignedLoad(pair ? i64_ : i32_, field(from, d * 4), llvm::Align(4));
     d += pair ? 2 : 1;
   }
-  for (unsigned d = 0; d < dwords; d++) {
+  return loaded;
+}
+
+void Translator::scalar_load(const Instruction& i) {
+  const auto known = loaded_for_all_.find(number(i));
+  const std::vector<Value*> loaded = known == loaded_for_all_.end() ? load_scalars(i) : known->second;
+  const unsigned code = i.step->inst->dst[0].code;
+  for (unsigned d = 0; d < loaded.size(); d++) {
     if (loaded[d] == nullptr) continue;
     if (loaded[d]->getType() == i64_)
       set_s64(code + d, loaded[d]);

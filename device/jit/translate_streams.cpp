@@ -113,7 +113,7 @@ void Translator::fence_streams(uint32_t first, uint32_t last) {
 // go through memory in order. They are in the second cache when their wave comes; the first one is small.
 void Translator::load_ahead(Value* base, uint32_t size) {
   loaded_rows_.push_back(base);
-  Value* ahead = b_.CreateZExt(b_.CreateLoad(i32_, field(frame_, offsetof(WaveFrame, ahead))), i64_);
+  Value* ahead = b_.CreateZExt(of_all_frames(i32_, offsetof(WaveFrame, ahead)), i64_);
   fetch_row(b_.CreateAdd(base, ahead), size);
 }
 
@@ -135,7 +135,7 @@ void Translator::fetch_row(Value* base, uint32_t size) {
 // Whether a row of `dwords` a lane goes past the caches to `base`. What was loaded from there lies in them.
 llvm::Value* Translator::is_streamed(const Instruction& i, Value* base, uint32_t dwords) {
   if (!may_stream_[number(i)]) return nullptr;
-  Value* from = b_.CreateLoad(i8_, field(frame_, offsetof(WaveFrame, streams_from)));
+  Value* from = of_all_frames(i8_, offsetof(WaveFrame, streams_from));
   Value* streams = b_.CreateAnd(b_.CreateICmpULE(from, b_.getInt8(static_cast<uint8_t>(dwords))),
                                 b_.CreateICmpEQ(b_.CreateAnd(base, 63), b_.getInt64(0)));
   for (Value* row : loaded_rows_) streams = b_.CreateAnd(streams, b_.CreateICmpNE(row, base));

@@ -67,7 +67,7 @@ llvm::Function* Translator::translate() {
   // inlined.
   llvm::Function* model = function("morgana_finish_f32");
   if (model == nullptr) return nullptr;
-  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context_), {ptr_, ptr_}, false);
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context_), {ptr_, ptr_, ptr_}, false);
   function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, "kernel", module_);
   for (const char* name : {"target-cpu", "target-features", "tune-cpu", "prefer-vector-width"})
     if (const llvm::Attribute a = model->getFnAttribute(name); a.isValid()) function_->addFnAttr(a);
@@ -92,7 +92,10 @@ llvm::Function* Translator::translate() {
   b_.SetInsertPoint(prologue_);
   choose_homes();
   make_registers();
-  make_entries();
+  if (loops_over_waves(flow_, key_))
+    make_wave_loop();
+  else
+    make_entries();
   find_serial_loops();
   find_streams();
   for (uint32_t i = 0; i < flow_.blocks.size(); i++)
@@ -195,22 +198,27 @@ void Translator::make_entries() {
     b_.SetInsertPoint(entry);
     const auto& guest = flow_.blocks[entries_[e] / 2];
     load_live(e == 0 ? guest.live_in : guest.needed, guest.s_live_in);
-    if (e == 0) enter_beginning();
-    const bool is_full = entries_[e] & 1;
-    Value* const exec = is_full ? static_cast<Value*>(b_.getInt64(~uint64_t{0})) : b_.CreateLoad(i64_, exec_);
-    b_.CreateStore(exec, began_with_);
-    if (e == 0 && !is_full) {
-      // From here on it is known that a lane is active, until the kernel changes EXEC.
-      Block* idle = block("idle");
-      b_.CreateCondBr(b_.CreateICmpEQ(exec, b_.getInt64(0)), idle, blocks_[entries_[e]]);
-      b_.SetInsertPoint(idle);
-      leave(Exit::none, step_address(flow_.instructions[guest.first]), kInterpret);
-      continue;
-    }
-    b_.CreateBr(blocks_[entries_[e]]);
+    enter(e);
   }
   b_.SetInsertPoint(nowhere);
   b_.CreateUnreachable();
+}
+
+// To the block of entry `e`, with its registers loaded.
+void Translator::enter(uint32_t e) {
+  if (e == 0) enter_beginning();
+  const bool is_full = entries_[e] & 1;
+  Value* const exec = is_full ? static_cast<Value*>(b_.getInt64(~uint64_t{0})) : b_.CreateLoad(i64_, exec_);
+  b_.CreateStore(exec, began_with_);
+  if (e != 0 || is_full) {
+    b_.CreateBr(blocks_[entries_[e]]);
+    return;
+  }
+  // From here on it is known that a lane is active, until the kernel changes EXEC.
+  Block* idle = block("idle");
+  b_.CreateCondBr(b_.CreateICmpEQ(exec, b_.getInt64(0)), idle, blocks_[entries_[e]]);
+  b_.SetInsertPoint(idle);
+  leave(Exit::none, step_address(flow_.instructions[flow_.blocks[entries_[e] / 2].first]), kInterpret);
 }
 
 // The work-item ids, as far as the local size says how they differ from lane to lane.
@@ -234,10 +242,14 @@ llvm::Value* Translator::wave_s(unsigned code) {
 }
 llvm::Value* Translator::wave_v(unsigned place) { return field(registers_, size_t{place} * kLanes * 4); }
 
-void Translator::load_live(const VectorSet& vectors, const ScalarSet& scalars) {
+void Translator::load_vectors(const VectorSet& vectors) {
   for (unsigned r = 0; r < kVectorRegisters; r++)
     if (vectors_[r] && !homes_.test(r) && vectors.test(r))
       put_vgpr(r, b_.CreateAlignedLoad(lanes_, wave_v(r), kRegisterAlign));
+}
+
+void Translator::load_live(const VectorSet& vectors, const ScalarSet& scalars) {
+  load_vectors(vectors);
   for (unsigned code = 0; code < 126; code += 2) {
     if (!scalars_[code] || !(scalars.test(code) || scalars.test(code + 1))) continue;
     if (flow_.wide.test(code)) {
@@ -340,10 +352,18 @@ llvm::Value* Translator::step_address(const Instruction& i) {
 
 // --- Leaving ---
 
-// Ends the block: the function returns with wave.exit.
-void Translator::stop(Exit why) {
+void Translator::count_instructions() {
   Value* executed = field(wave_, offsetof(Wave, instructions));
   b_.CreateStore(b_.CreateAdd(b_.CreateLoad(i64_, executed), b_.CreateLoad(i64_, count_)), executed);
+}
+
+// Ends the block: the function returns with wave.exit, or goes on with the next wave.
+void Translator::stop(Exit why) {
+  if (ended_ && why == Exit::ended) {
+    b_.CreateBr(ended_);
+    return;
+  }
+  count_instructions();
   b_.CreateStore(b_.getInt8(static_cast<uint8_t>(why)), field(wave_, offsetof(Wave, exit)));
   b_.CreateRetVoid();
 }
@@ -388,6 +408,7 @@ void Translator::translate_block(uint32_t index) {
   if (is_full()) b_.CreateStore(b_.getInt64(~uint64_t{0}), exec_);
   std::fill(unmasked_.begin(), unmasked_.end(), nullptr);
   loaded_rows_.clear();
+  has_noted_row_ = false;
   checked_scratch_.clear();
   if (const auto serial = serial_.find(index); serial != serial_.end()) choose_serial(serial->second);
   if (is_full() && guest.is_loop_header) put_carried(index);

@@ -27,12 +27,15 @@ namespace morgana::device::jit {
 
 inline const llvm::Align kRegisterAlign(64);  // of a VGPR in the Wave
 
+// Whether the kernel executes all waves of a group by itself.
+bool loops_over_waves(const Flow& flow, const Specialisation& key);
+
 class Translator {
  public:
   Translator(llvm::Module& module, const Library& library, const Flow& flow, Target target,
              const Specialisation& key);
 
-  // The function `kernel`: void(Wave*, WaveFrame*). nullptr: the library lacks something.
+  // The function `kernel`, an Entry. nullptr: the library lacks something.
   llvm::Function* translate();
 
   // The steps that compiled code runs by the interpreter's handlers, in the order of WaveFrame::singles.
@@ -46,6 +49,7 @@ class Translator {
   void choose_homes();
   void make_registers();
   void make_entries();
+  void enter(uint32_t e);
   void enter_beginning();
   void translate_block(uint32_t index);
   // Loops lane by lane (translate_serial.cpp).
@@ -65,11 +69,13 @@ class Translator {
   Block* none_or_partial(uint32_t index, uint32_t next);
   Block* edge(uint32_t to_dword, const Instruction& last);
   Block* successor(uint32_t to) const { return blocks_[2 * to + shapes_.version_of(to, version_)]; }
+  void load_vectors(const VectorSet& vectors);
   void load_live(const VectorSet& vectors, const ScalarSet& scalars);
   bool is_stored_live(unsigned r, const VectorSet& live) const {
     return vectors_[r] && live.test(r) && !homes_.test(r) && !in_wave_.test(r);
   }
   void store_live(const VectorSet& vectors, const ScalarSet& scalars);
+  void count_instructions();
   void stop(Exit why);
   void leave(Exit why, Value* step, uint32_t entry);
   void give_way(uint32_t to);
@@ -137,6 +143,7 @@ class Translator {
   Value* vector_source(const Instruction& i, int source, int word);
   void apply_modifiers(const Instruction& i, int source, int registers, Value** words);
   void write_result(const Instruction& i, unsigned count, Value** words);
+  std::vector<Value*> load_scalars(const Instruction& i);
   void scalar_load(const Instruction& i);
   void memory(const Instruction& i);
   void lds_add(const Instruction& i);
@@ -168,6 +175,10 @@ class Translator {
   void fetch_row(Value* base, uint32_t size);
   void store_row(Value* row, Value* to, Value* streams);
   Value* is_streamed(const Instruction& i, Value* base, uint32_t dwords);
+  // Kernels that loop over waves (translate_waves.cpp).
+  void make_wave_loop();
+  void load_for_all();
+  Value* of_all_frames(llvm::Type* type, size_t offset);
   // LDS (translate_lds.cpp).
   Value* lds_by_chunk(Value* const* bases, unsigned offset);
   Value* lds_bases(const Instruction& i, const AddressShape& shape, const int64_t* offset, unsigned parts,
@@ -231,6 +242,7 @@ class Translator {
   enum class Fetch : uint8_t { none, ahead, beside };
   std::vector<Fetch> fetch_;         // by instruction: what a load of a row fetches besides
   std::vector<Value*> loaded_rows_;  // where this block has loaded rows from
+  bool has_noted_row_ = false;       // the frame says of this block's last access that it was a row
   // Instructions of this block before which accesses at an SGPR's offset are known to lie in scratch.
   std::map<unsigned, uint32_t> checked_scratch_;
   VectorSet in_wave_;  // registers whose values the Wave holds too, where code is being made
@@ -241,6 +253,11 @@ class Translator {
   uint32_t checkpoint_ = kNowhere;
   std::vector<uint32_t> checkpoint_at_end_;
   std::map<uint32_t, Block*> restarts_;
+  // Of a kernel that loops over waves: where s_endpgm leads, and what is loaded before the first one, by the
+  // instruction's number and by the place in a WaveFrame.
+  Block* ended_ = nullptr;
+  std::map<uint32_t, std::vector<Value*>> loaded_for_all_;
+  std::map<size_t, Value*> of_all_frames_;
   size_t rows_left_ = 0;  // that the ways out of leave_unless() store so far
   std::vector<const Step*> singles_;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -73,6 +74,13 @@ void fill(WaveRig& rig, const Setting& setting, uint64_t seed) {
     fill_bytes(random, wave.v + ids * kLanes, (kRandomVgprs - static_cast<uint32_t>(ids)) * kLanes * 4);
     std::memset(wave.v + kRandomVgprs * kLanes, 0, (kVgprs - kRandomVgprs) * kLanes * 4);
     fill_bytes(random, wave.a, kRandomAgprs * kLanes * 4);
+    // Those of the first wave where compiled code takes them for the same.
+    if (w > 0 && setting.loops) {
+      std::copy_n(rig.wave().s, 128, wave.s);
+      wave.scc = rig.wave().scc;
+      fill_bytes(random, wave.scratch, size_t{wave.scratch_lane_bytes} * kLanes);
+      continue;
+    }
     for (uint32_t s = 0; s < 108; s++) wave.s[s] = s < kRandomSgprs || s >= 106 ? value(random) : 0;
     wave.s[kSandboxPair] = wave.s[kSandboxResource] = static_cast<uint32_t>(base);
     wave.s[kSandboxPair + 1] = wave.s[kSandboxResource + 1] = static_cast<uint32_t>(base >> 32);
@@ -205,6 +213,10 @@ Setting setting_of(const RandomKernel& kernel, uint64_t seed) {
   setting.registers_are_lost = kernel.stores_registers;
   setting.begins_full = random.one_in(2);
   if (random.one_in(4)) setting.branches = 1 + random.below(8);
+  if (setting.registers_are_lost && setting.begins_full && setting.branches == 0 && random.one_in(2)) {
+    setting.loops = true;
+    setting.waves = 2 + random.below(2);
+  }
   if (random.one_in(3)) {
     setting.ieee = random.one_in(2);
     setting.dx10_clamp = random.one_in(2);
@@ -224,6 +236,7 @@ Comparison compare_tiers(Target target, const std::vector<uint32_t>& code, const
   options.registers_are_lost = setting.registers_are_lost;
   options.begins_full = setting.begins_full;
   options.quick = setting.quick;
+  options.loops_over_waves = setting.loops;
   options.ieee = setting.ieee;
   options.dx10_clamp = setting.dx10_clamp;
   if (setting.flushes) options.float_mode = 0;
@@ -235,11 +248,13 @@ Comparison compare_tiers(Target target, const std::vector<uint32_t>& code, const
     for (const bool compiled : {false, true}) {
       rig.restart();
       fill(rig, setting, seed);
-      const Exit exit =
-          compiled && setting.branches ? rig.run_group_after(setting.branches) : rig.run_group(compiled);
+      const Exit exit = compiled && setting.branches ? rig.run_group_after(setting.branches)
+                        : compiled && setting.loops  ? rig.run_loop()
+                                                     : rig.run_group(compiled);
       state[compiled] = capture(rig, setting, exit);
     }
     result.was_compiled = setting.branches ? rig.why_interpreted().empty() : rig.kernel() != nullptr;
+    result.loops = rig.kernel() != nullptr && rig.kernel()->loops_over_waves();
     result.why_interpreted = rig.why_interpreted();
     result.is_refused = rig.is_refused();
     const Verdict verdict = compare(state[0], state[1], setting.exact, result);
@@ -348,11 +363,13 @@ std::string minimised(RandomKernel kernel, const Setting& first) {
   std::string hex;
   for (const uint32_t word : code) hex += fmt::format("{:08x} ", word);
   return fmt::format(
-      "{} seed {} waves {} lost {} full {} quick {} IEEE {} DX10 {} flushes {} after {} branches: {}\n  "
-      "{}\n{}",
+      "{} seed {} waves {} lost {} full {} quick {} IEEE {} DX10 {} flushes {} after {} branches, loops {}: "
+      "{}\n"
+      "  {}\n{}",
       info(kernel.target).name, setting.seed, setting.waves, int{setting.registers_are_lost},
       int{setting.begins_full}, int{setting.quick}, int{setting.ieee}, int{setting.dx10_clamp},
-      int{setting.flushes}, setting.branches, difference.what, hex, listing(kernel.target, code));
+      int{setting.flushes}, setting.branches, int{setting.loops}, difference.what, hex,
+      listing(kernel.target, code));
 }
 
 }  // namespace morgana::device

@@ -21,6 +21,7 @@ struct Comparison {
   };
   Verdict verdict = Verdict::same;
   bool was_compiled = false;
+  bool loops = false;  // over the waves
   std::string why_interpreted;
   bool is_refused = false;  // some word of the kernel looks like a read of TRAPSTS: it is never compiled
   bool has_nans = false;    // some register differs as NaNs do, whatever else does
@@ -40,6 +41,7 @@ struct Setting {
   bool ieee = true, dx10_clamp = true;
   bool flushes = false;   // denormals, of all types
   uint32_t branches = 0;  // taken before compiled code goes on; 0: it is there from the beginning
+  bool loops = false;     // over the waves, where the kernel can
   bool operator==(const Setting&) const = default;
 };
 Setting setting_of(const RandomKernel& kernel, uint64_t seed);

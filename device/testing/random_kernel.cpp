@@ -287,7 +287,7 @@ class Generator {
     made.target = target_;
     made.exact = kind_.exact;
     while (left_ > 0) made.pieces.push_back(piece(0, false));
-    made.stores_registers = kind_.structured && random_.one_in(2);
+    made.stores_registers = (kind_.structured && random_.one_in(2)) || kind_.stores_registers;
     return made;
   }
 

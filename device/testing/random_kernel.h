@@ -61,7 +61,8 @@ struct RandomKernel {
 
 struct KernelKind {
   uint32_t pieces = 40;
-  bool structured = true;  // else a straight line
+  bool structured = true;         // else a straight line
+  bool stores_registers = false;  // at the end; structured kernels may in any case
   // No instruction with a float result: which of two NaNs an operation passes on, the host's compiler
   // chooses.
   bool exact = false;

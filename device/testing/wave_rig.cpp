@@ -37,7 +37,9 @@ WaveRig::WaveRig(Target target, std::vector<uint32_t> code, const RigOptions& op
       code_map_(target),
       registers_are_lost_(options.registers_are_lost),
       begins_full_(options.begins_full),
-      quick_(options.quick) {
+      quick_(options.quick),
+      loops_over_waves_(options.loops_over_waves),
+      kernarg_(options.kernarg) {
   code_.push_back(kEndpgm);
   launch_.descriptor = &descriptor_;
   launch_.entry = reinterpret_cast<uint64_t>(code_.data());
@@ -94,6 +96,8 @@ std::shared_ptr<const jit::Kernel> WaveRig::compile_from(const Step* step, bool 
   key.full_wave = is_full;
   key.quick = quick_;
   if (begins_full_ && step == plan_->first_step) key.local = launch_.group;
+  key.most_looped = loops_over_waves_ && step == plan_->first_step ? UINT32_MAX : 0;
+  key.kernarg = kernarg_;
   auto made = jit::compile(static_cast<Program&>(const_cast<Code&>(*plan_->code)), step, key);
   if (made.ok()) return std::move(made).value();
   why_interpreted_ = made.error().message;
@@ -110,16 +114,41 @@ void WaveRig::start(Wave& w) {
   w.exit = Exit::none;
 }
 
-Exit WaveRig::run_group(bool compiled) {
+void WaveRig::start_waves(bool compiled) {
   if (compiled) compile();
-  Group& group = resident_.group();
-  for (uint32_t i = 0; i < group.wave_count; i++) {
+  for (uint32_t i = 0; i < group().wave_count; i++) {
     jit::WaveFrame& frame = resident_.frame(wave(i));
     frame.kernel = nullptr;
     if (compiled && kernel_) kernel_->enter(frame);
     start(wave(i));
   }
+}
+
+Exit WaveRig::run_group(bool compiled) {
+  start_waves(compiled);
   return run_waves(0);
+}
+
+Exit WaveRig::run_loop() {
+  start_waves(true);
+  if (!kernel_ || !kernel_->loops_over_waves()) return run_waves(0);
+  ensure_guard_installed();
+  const uint32_t csr = _mm_getcsr();
+  GuestTrap trap;
+  const bool trapped = !guarded(
+      [](void* argument) {
+        auto& resident = *static_cast<ResidentGroup*>(argument);
+        jit::prepare(resident.wave(0));
+        resident.run_loop();
+      },
+      &resident_, trap);
+  _mm_setcsr(csr);
+  if (trapped) record_trap(resident_.leave_loop(), trap);
+  const Group& group = resident_.group();
+  for (uint32_t i = 0; i < group.wave_count; i++)
+    if (wave(i).exit == Exit::fault) return Exit::fault;
+  // All but the last may have ended without a word.
+  return wave(group.wave_count - 1).exit == Exit::ended ? Exit::ended : run_waves(0);
 }
 
 Exit WaveRig::run_group_after(uint32_t branches) {

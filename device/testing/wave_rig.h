@@ -36,6 +36,9 @@ struct RigOptions {
   // beginning, with the work-item ids of this launch in the VGPRs.
   bool registers_are_lost = false, begins_full = false;
   bool quick = false;  // Specialisation::quick
+  // For run_loop; waves begin with the same SGPRs.
+  bool loops_over_waves = false;
+  uint8_t kernarg = jit::kNoKernarg;  // Specialisation::kernarg
 };
 
 class WaveRig {
@@ -62,6 +65,8 @@ class WaveRig {
   Exit run_group(bool compiled);
   // The same, each wave interpreted for so many taken branches and then compiled from where it is.
   Exit run_group_after(uint32_t branches);
+  // Like run_group(true), by a kernel that loops over the waves, as far as that goes.
+  Exit run_loop();
   // The state before the first instruction, as the launch makes it; LDS and scratch stay.
   void restart();
   // What `run_compiled` and `run_group` have; nullptr: all is interpreted, `why_interpreted` says why.
@@ -79,6 +84,7 @@ class WaveRig {
   Exit run_waves(uint32_t branches);
   std::shared_ptr<const jit::Kernel> compile_from(const Step* step, bool is_full);
   void start(Wave& wave);
+  void start_waves(bool compiled);
   void compile();
   const Fault& resident_fault() const { return const_cast<WaveRig*>(this)->group().fault; }
   codeobj::KernelDescriptor descriptor_;
@@ -93,7 +99,8 @@ class WaveRig {
   std::map<std::pair<const Step*, bool>, std::shared_ptr<const jit::Kernel>> rests_;
   std::string why_interpreted_;
   bool is_compiled_ = false;
-  const bool registers_are_lost_, begins_full_, quick_;
+  const bool registers_are_lost_, begins_full_, quick_, loops_over_waves_;
+  const uint8_t kernarg_;
 };
 
 // "7f000102 ..." (bytes in memory order, blanks allowed) to dwords.

@@ -1,0 +1,123 @@
+// Kernels that execute all waves of a group, one after another: what a wave of a small kernel costs is, for
+// the most part, to begin and to end it.
+//
+// The prologue reads what all waves begin with. Block "wave" makes the registers those of a wave at its
+// beginning; s_endpgm leads to "ended", which goes on with the next one.
+#include <algorithm>
+
+#include <llvm/IR/Constants.h>
+
+#include "device/jit/translator.h"
+
+namespace morgana::device::jit {
+namespace {
+
+bool names_matrices(const Instruction& i) {
+  return i.how == How::call && (i.step->inst->row->flags & (isa::kMfma | isa::kSmfmac));
+}
+
+}  // namespace
+
+bool loops_over_waves(const Flow& flow, const Specialisation& key) {
+  if (flow.instructions.size() > key.most_looped || key.observe_everything || !key.full_wave) return false;
+  const auto comes_back = [&](const Block& block) {
+    return block.is_loop_header || (block.is_entry && &block != &flow.blocks[flow.entry_block]);
+  };
+  if (std::any_of(flow.blocks.begin(), flow.blocks.end(), comes_back)) return false;
+  // TTMP registers tell the waves apart, and registers that stay in the Wave are few waves' at a time.
+  for (unsigned code = 108; code < 124; code++)
+    if (flow.blocks[flow.entry_block].s_live_in.test(code)) return false;
+  return std::none_of(flow.instructions.begin(), flow.instructions.end(), names_matrices);
+}
+
+void Translator::make_wave_loop() {
+  const auto& begin = flow_.blocks[flow_.entry_block];
+  version_ = 1;
+  entries_.push_back(2 * flow_.entry_block + 1);
+  // What all waves have in common.
+  Value *const first_wave = wave_, *const first_frame = frame_;
+  const auto note_current = [&](Value* wave) {
+    b_.CreateStore(wave, field(first_frame, offsetof(WaveFrame, current)));
+  };
+  note_current(first_wave);
+  load_live({}, begin.s_live_in);
+  load_for_all();
+  std::vector<std::pair<llvm::AllocaInst*, Value*>> common;
+  const auto keep = [&](llvm::AllocaInst* a) {
+    common.emplace_back(a, b_.CreateLoad(a->getAllocatedType(), a));
+  };
+  for (unsigned code = 0; code < 126; code++)
+    if (scalars_[code] && (begin.s_live_in.test(code) || begin.s_live_in.test(code ^ 1)))
+      keep(scalars_[code]);
+  if (begin.s_live_in.test(kScc)) keep(scc_);
+  for (const auto& [r, holds] : supposed_) keep(holds);
+
+  Block* const wave = block("wave");
+  ended_ = block("ended");
+  b_.CreateBr(wave);
+  b_.SetInsertPoint(wave);
+  llvm::PHINode *const this_wave = b_.CreatePHI(ptr_, 2, "this_wave"), *const this_frame = b_.CreatePHI(
+                                                                           ptr_, 2, "this_frame");
+  wave_ = this_wave, frame_ = this_frame;
+  note_current(wave_);
+  // Of the wave before it nothing is left.
+  for (unsigned r = 0; r < kVectorRegisters; r++)
+    if (vectors_[r]) b_.CreateStore(llvm::UndefValue::get(lanes_), vectors_[r]);
+  for (unsigned code = 0; code < 126; code++)
+    if (scalars_[code])
+      b_.CreateStore(llvm::UndefValue::get(scalars_[code]->getAllocatedType()), scalars_[code]);
+  for (const auto& [alloca, value] : common) b_.CreateStore(value, alloca);
+  b_.CreateStore(b_.getInt64(0), count_);
+  b_.CreateStore(b_.getInt64(~uint64_t{0}), exec_);
+  const auto writes_exec = [](const Instruction& i) { return i.writes_exec; };
+  if (std::any_of(flow_.instructions.begin(), flow_.instructions.end(), writes_exec))
+    b_.CreateAlignedStore(b_.getInt64(~uint64_t{0}), wave_s(126), llvm::Align(8));
+  registers_ = b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, v)), "registers");
+  load_vectors(begin.live_in);
+  enter(0);
+
+  b_.SetInsertPoint(ended_);
+  count_instructions();
+  Value* const next = field(wave_, sizeof(Wave));
+  this_wave->addIncoming(first_wave, prologue_);
+  this_frame->addIncoming(first_frame, prologue_);
+  this_wave->addIncoming(next, ended_);
+  this_frame->addIncoming(field(frame_, sizeof(WaveFrame)), ended_);
+  Block* const done = block("done");
+  b_.CreateCondBr(b_.CreateICmpEQ(next, function_->getArg(2)), done, wave);
+  b_.SetInsertPoint(done);
+  note_current(next);
+  b_.CreateStore(b_.getInt8(static_cast<uint8_t>(Exit::ended)), field(wave_, offsetof(Wave, exit)));
+  b_.CreateRetVoid();
+}
+
+// The loads of kernel arguments at the beginning.
+void Translator::load_for_all() {
+  const auto& begin = flow_.blocks[flow_.entry_block];
+  ScalarSet kernarg, written;
+  if (key_.kernarg != kNoKernarg) kernarg.set(key_.kernarg).set(key_.kernarg + 1u);
+  for (uint32_t n = begin.first; n < begin.first + begin.count; n++) {
+    const Instruction& i = flow_.instructions[n];
+    const bool goes_on = i.how == How::nothing || i.how == How::scalar || i.how == How::exec_op ||
+                         i.how == How::get_pc || i.how == How::vector || i.how == How::lane ||
+                         i.how == How::scalar_load;
+    if (!goes_on) return;
+    ScalarSet reads = i.s_reads;
+    reads.reset(isa::kM0);  // named by every access
+    if (i.how == How::scalar_load && reads == kernarg && (written & kernarg).none())
+      loaded_for_all_[n] = load_scalars(i);
+    written |= i.s_writes;
+  }
+}
+
+llvm::Value* Translator::of_all_frames(llvm::Type* type, size_t offset) {
+  if (!ended_) return b_.CreateLoad(type, field(frame_, offset));
+  Value*& value = of_all_frames_[offset];
+  if (value == nullptr) {
+    llvm::IRBuilder<> at(prologue_->getTerminator());
+    value = at.CreateLoad(type, at.CreateConstInBoundsGEP1_64(i8_, function_->getArg(1), offset));
+  }
+  return value;
+}
+
+}  // namespace morgana::device::jit
