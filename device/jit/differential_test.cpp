@@ -103,12 +103,12 @@ TEST(DifferentialTest, AShiftedConstantIsALaneMask) {
 
 // Nor with these, of which the back end knows some bits that make the lane mask: constants, numbers of 32
 // bits, comparisons of denormals, what other blocks leave, a number of lanes that is 0, classes of which some
-// lanes are known. 271000000227 became a constant of gigabytes.
+// lanes are known; nor with bits inverted twice. 271000000227 became a constant of gigabytes.
 TEST(DifferentialTest, KernelsThatNeverEndedToCompile) {
   struct Kernel {
     Target target;
     uint64_t seed;
-    bool exact;
+    bool exact, stores_registers = false;
   };
   for (const Kernel& k :
        {Kernel{Target::gfx600, 100001, true}, Kernel{Target::gfx600, 52000, true},
@@ -116,8 +116,9 @@ TEST(DifferentialTest, KernelsThatNeverEndedToCompile) {
         Kernel{Target::gfx90a, 5000008, true}, Kernel{Target::gfx600, 2000000521, true},
         Kernel{Target::gfx803, 1000100590, true}, Kernel{Target::gfx803, 5000100234, false},
         Kernel{Target::gfx950, 261010000149, false}, Kernel{Target::gfx600, 271000000227, false},
-        Kernel{Target::gfx900, 301000001006, true}}) {
-    const KernelKind kind{.pieces = 60, .structured = false, .exact = k.exact};
+        Kernel{Target::gfx900, 301000001006, true}, Kernel{Target::gfx900, 361000000197, false, true}}) {
+    const KernelKind kind{
+        .pieces = 60, .structured = false, .stores_registers = k.stores_registers, .exact = k.exact};
     const RandomKernel kernel = random_kernel(k.target, k.seed * 977 + static_cast<uint64_t>(k.target), kind);
     Setting setting = setting_of(kernel, k.seed);
     setting.quick = true;
@@ -252,6 +253,14 @@ TEST(DifferentialTest, AHalfOfADoubleIsANaN) {
       "0f54c7d007393c72"  // v_cmps_le_f64 s[14:15], -v[7:8], -s[28:29] mul:4
       "1403102c");        // v_lshrrev_b32 v8, v20, v1
   expect_same(Target::gfx600, code, {.seed = 241061000683});
+}
+
+// Lanes' parts overlap: all lanes' first ones are stored before the second.
+TEST(DifferentialTest, PartsOfLanesOverlapInLds) {
+  const std::vector<uint32_t> code = dwords_of_hex(
+      "00033e7eff003026ff1f0000"  // v_mov_b32 v31, v0; v_and_b32 v24, 0x1fff, v0
+      "13169cd818060400");        // ds_write2_b64 v24, v[6:7], v[4:5] offset0:19 offset1:22
+  expect_same(Target::gfx803, code, {.seed = 351004000060, .begins_full = true});
 }
 
 // A clock is never the same: that is seen, and found among other instructions.

@@ -37,6 +37,7 @@ class Hider {
     hide_insertions();
     hide_reversed();
     hide_high_products();
+    join_inversions();
   }
 
  private:
@@ -114,6 +115,24 @@ class Hider {
       i->replaceAllUsesWith(high);
       i->eraseFromParent();
     }
+  }
+
+  // Bits inverted twice by constants, one of which is made of the other (constant hoisting): the back end
+  // takes the two apart and together for ever. ((bits ^ first) & kept) ^ second.
+  void join_inversions() {
+    for (llvm::BasicBlock& block : function_)
+      for (Instruction& i : llvm::make_early_inc_range(block)) {
+        using namespace llvm::PatternMatch;
+        Value *inner = nullptr, *bits = nullptr;
+        const llvm::APInt *first = nullptr, *kept = nullptr, *second = nullptr;
+        if (!i.getType()->isIntegerTy() || !match(&i, m_Xor(m_Value(inner), m_APInt(second)))) continue;
+        if (Value* all = nullptr; match(inner, m_And(m_Value(all), m_APInt(kept)))) inner = all;
+        if (!match(inner, m_Xor(m_Value(bits), m_APInt(first)))) continue;
+        b_.SetInsertPoint(&i);
+        if (kept) bits = b_.CreateAnd(bits, *kept);
+        i.setOperand(0, bits);
+        i.setOperand(1, b_.getInt((kept ? *first & *kept : *first) ^ *second));
+      }
   }
 
   bool has_known_bits(Value* value) {

@@ -1,5 +1,6 @@
 // LDS: bounds, additions, and accesses whose lanes lie at known distances.
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "device/jit/memory_access.h"
@@ -83,6 +84,18 @@ unsigned record_dwords(const AddressShape& shape) {
   for (unsigned l = 0; l < kLanes; l++)
     if (shape.lane[l] - shape.lane[l / kChunkLanes * kChunkLanes] != l % kChunkLanes * stride) return 0;
   return stride / 4;
+}
+
+// Whether some lane's second part may lie where a lane of a later chunk puts its first.
+bool may_cross(const AddressShape& shape, const int64_t* offset, uint32_t size) {
+  if (shape.group != kLanes && !shape.is_constant) return true;
+  const auto place = [&](unsigned lane) {
+    return int64_t{shape.lane[lane]} + (shape.group == kLanes ? 0 : shape.value[lane / kChunkLanes]);
+  };
+  for (unsigned later = kChunkLanes; later < kLanes; later++)
+    for (unsigned lane = 0; lane < later / kChunkLanes * kChunkLanes; lane++)
+      if (std::abs(place(later) + offset[0] - place(lane) - offset[1]) < size) return true;
+  return false;
 }
 
 }  // namespace
@@ -220,6 +233,25 @@ void Translator::store_apart(const Instruction& i, const AddressShape& shape, co
     Value* address = b_.CreateAdd(to, b_.getInt64(static_cast<uint64_t>(add)));
     b_.CreateAlignedStore(value, b_.CreateIntToPtr(address, ptr_), llvm::Align(1));
   };
+  const auto store_part = [&](unsigned p, unsigned c) {
+    Vectors words;
+    for (unsigned d = 0; d < dwords; d++) words.push_back(chunk(p, d, c));
+    if (dwords == 3) words.push_back(words[2]);
+    const Vectors records = join_records(b_, words);
+    const auto whole = static_cast<unsigned>(words.size());
+    for (unsigned l = 0; l < kChunkLanes; l++) {
+      Value* from = records[l * whole / kChunkLanes];
+      const unsigned first = l * whole % kChunkLanes;
+      Value* value = dwords == 1 ? b_.CreateExtractElement(from, first) : piece(b_, from, first, dwords);
+      store(value, at[p][c], int64_t{shape.lane[16 * c + l]} - int64_t{shape.lane[16 * c]});
+    }
+  };
+  // The first part of all lanes is stored before the second.
+  if (parts == 2 && may_cross(shape, offset, access.size)) {
+    for (unsigned p = 0; p < parts; p++)
+      for (unsigned c = 0; c < 4; c++) store_part(p, c);
+    return;
+  }
   // Two halves of a record.
   const bool fills =
       parts == 2 && dwords != 3 && record_dwords(shape) == 2 * dwords && offset[1] == offset[0] + 4 * dwords;
@@ -231,19 +263,7 @@ void Translator::store_apart(const Instruction& i, const AddressShape& shape, co
       for (unsigned v = 0; v < records.size(); v++) store(records[v], at[0][c], 64 * int64_t{v});
       continue;
     }
-    for (unsigned p = 0; p < parts; p++) {
-      Vectors words;
-      for (unsigned d = 0; d < dwords; d++) words.push_back(chunk(p, d, c));
-      if (dwords == 3) words.push_back(words[2]);
-      const Vectors records = join_records(b_, words);
-      const auto whole = static_cast<unsigned>(words.size());
-      for (unsigned l = 0; l < kChunkLanes; l++) {
-        Value* from = records[l * whole / kChunkLanes];
-        const unsigned first = l * whole % kChunkLanes;
-        Value* value = dwords == 1 ? b_.CreateExtractElement(from, first) : piece(b_, from, first, dwords);
-        store(value, at[p][c], int64_t{shape.lane[16 * c + l]} - int64_t{shape.lane[16 * c]});
-      }
-    }
+    for (unsigned p = 0; p < parts; p++) store_part(p, c);
   }
 }
 
