@@ -6,8 +6,8 @@
 // shifted constants, numbers of 32 bits, comparisons of constants and classes looked up in masks of which
 // some lanes are constant in such trees (differential_test.cpp). Hidden, too, are numbers that 8 or 16 bits
 // are put into, whose other bits it loses, those of which it would reverse the order together with the bits,
-// and the high halves of products beside numbers of 16 bits. Bits that constants invert twice are inverted once,
-// for the same reason as masks.
+// and the high halves of products beside numbers of 16 bits. Bits that constants invert twice are inverted
+// once, for the same reason as masks.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>

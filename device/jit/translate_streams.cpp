@@ -25,7 +25,8 @@ void Translator::store_row(Value* row, Value* to, Value* streams) {
 // Stores whose results may be seen late: what follows them, up to the end or the way back in a loop, where a
 // fence stands, neither waits for them before it writes to memory nor is seen by other waves in any other way
 // (amdgcn memory model: LLVM AMDGPUUsage; the launch ends with a fence). And what loads fetch besides: those
-// of kernels without loops, and of loops that store so; those of loops that do little but load.
+// of kernels without loops, and of loops that store so; those of loops that do little but load. Where a
+// kernel loops over waves, the host sees by itself that they go through memory in order.
 void Translator::find_streams() {
   const auto& all = flow_.instructions;
   may_stream_.assign(all.size(), false);
@@ -35,6 +36,7 @@ void Translator::find_streams() {
   const auto goes_back = [](const Instruction& i) {
     return (i.how == How::branch || i.how == How::jump) && i.target <= i.at;
   };
+  if (ended_) return;
   if (std::none_of(all.begin(), all.end(), goes_back)) return fetch_.assign(all.size(), Fetch::ahead);
   for (size_t last = 0; last < all.size(); last++) {
     if (!goes_back(all[last])) continue;
@@ -113,7 +115,7 @@ void Translator::fence_streams(uint32_t first, uint32_t last) {
 // go through memory in order. They are in the second cache when their wave comes; the first one is small.
 void Translator::load_ahead(Value* base, uint32_t size) {
   loaded_rows_.push_back(base);
-  Value* ahead = b_.CreateZExt(of_all_frames(i32_, offsetof(WaveFrame, ahead)), i64_);
+  Value* ahead = b_.CreateZExt(b_.CreateLoad(i32_, field(frame_, offsetof(WaveFrame, ahead))), i64_);
   fetch_row(b_.CreateAdd(base, ahead), size);
 }
 
@@ -135,7 +137,8 @@ void Translator::fetch_row(Value* base, uint32_t size) {
 // Whether a row of `dwords` a lane goes past the caches to `base`. What was loaded from there lies in them.
 llvm::Value* Translator::is_streamed(const Instruction& i, Value* base, uint32_t dwords) {
   if (!may_stream_[number(i)]) return nullptr;
-  Value* from = of_all_frames(i8_, offsetof(WaveFrame, streams_from));
+  Value* from = streams_from_;
+  if (from == nullptr) from = b_.CreateLoad(i8_, field(frame_, offsetof(WaveFrame, streams_from)));
   Value* streams = b_.CreateAnd(b_.CreateICmpULE(from, b_.getInt8(static_cast<uint8_t>(dwords))),
                                 b_.CreateICmpEQ(b_.CreateAnd(base, 63), b_.getInt64(0)));
   for (Value* row : loaded_rows_) streams = b_.CreateAnd(streams, b_.CreateICmpNE(row, base));

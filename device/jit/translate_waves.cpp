@@ -42,6 +42,7 @@ void Translator::make_wave_loop() {
   note_current(first_wave);
   load_live({}, begin.s_live_in);
   load_for_all();
+  streams_from_ = b_.CreateLoad(i8_, field(first_frame, offsetof(WaveFrame, streams_from)));
   std::vector<std::pair<llvm::AllocaInst*, Value*>> common;
   const auto keep = [&](llvm::AllocaInst* a) {
     common.emplace_back(a, b_.CreateLoad(a->getAllocatedType(), a));
@@ -108,16 +109,6 @@ void Translator::load_for_all() {
       loaded_for_all_[n] = load_scalars(i);
     written |= i.s_writes;
   }
-}
-
-llvm::Value* Translator::of_all_frames(llvm::Type* type, size_t offset) {
-  if (!ended_) return b_.CreateLoad(type, field(frame_, offset));
-  Value*& value = of_all_frames_[offset];
-  if (value == nullptr) {
-    llvm::IRBuilder<> at(prologue_->getTerminator());
-    value = at.CreateLoad(type, at.CreateConstInBoundsGEP1_64(i8_, function_->getArg(1), offset));
-  }
-  return value;
 }
 
 }  // namespace morgana::device::jit

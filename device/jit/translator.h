@@ -178,7 +178,6 @@ class Translator {
   // Kernels that loop over waves (translate_waves.cpp).
   void make_wave_loop();
   void load_for_all();
-  Value* of_all_frames(llvm::Type* type, size_t offset);
   // LDS (translate_lds.cpp).
   Value* lds_by_chunk(Value* const* bases, unsigned offset);
   Value* lds_bases(const Instruction& i, const AddressShape& shape, const int64_t* offset, unsigned parts,
@@ -254,10 +253,10 @@ class Translator {
   std::vector<uint32_t> checkpoint_at_end_;
   std::map<uint32_t, Block*> restarts_;
   // Of a kernel that loops over waves: where s_endpgm leads, and what is loaded before the first one, by the
-  // instruction's number and by the place in a WaveFrame.
+  // instruction's number.
   Block* ended_ = nullptr;
   std::map<uint32_t, std::vector<Value*>> loaded_for_all_;
-  std::map<size_t, Value*> of_all_frames_;
+  Value* streams_from_ = nullptr;
   size_t rows_left_ = 0;  // that the ways out of leave_unless() store so far
   std::vector<const Step*> singles_;
 };
