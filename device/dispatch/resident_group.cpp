@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace morgana::device {
 
@@ -90,29 +91,47 @@ bool ResidentGroup::start_next() {
 }
 
 Wave* ResidentGroup::run_loop() {
-  if (!all_begun()) begin_alike();
-  for (uint32_t i = 0; i < group_.wave_count; i++) frames_[i].in_kernel = true;
+  if (!all_begun())
+    begin_alike();
+  else
+    for (uint32_t i = 0; i < group_.wave_count; i++) frames_[i].in_kernel = true;
   Wave* const end = waves_.get() + group_.wave_count;
   if (jit::run_compiled(waves_.get(), frames_.get(), end) == end) return nullptr;
-  Wave& current = leave_loop();
+  Wave& current = leave_loop(nullptr);
   jit::come_out(current, frame(current));
   return &current;
 }
 
-// What the loop needs of waves that have run through it in the group before: it reads their first SGPRs once.
+// What the loop needs of waves that have run through it in the group before: it reads the first one's SGPRs.
 void ResidentGroup::begin_alike() {
   for (uint32_t i = 0; i < group_.wave_count; i++) {
-    if (std::exchange(frames_[i].has_stored, false))
-      plan_->restart_wave(waves_[i], size_);
-    else
-      plan_->put_group_id(waves_[i]);
+    if (!frames_[i].has_stored) continue;
+    frames_[i].has_stored = false;
+    plan_->restart_wave(waves_[i], size_);
   }
+  plan_->put_group_id(waves_[0]);
   waves_[group_.wave_count - 1].exit = Exit::none;
   begun_ = group_.wave_count;
 }
 
-Wave& ResidentGroup::leave_loop() {
-  Wave& current = *frames_[0].current;
+namespace {
+
+// Of the access that has been noted, rather than of a load before it.
+bool is_noted(const jit::WaveFrame& notes, const GuestTrap& trap) {
+  if (trap.has_address) return trap.is_write;
+  const auto is_canonical = [](uint64_t address) {
+    const int64_t top = static_cast<int64_t>(address) >> 47;
+    return top == 0 || top == -1;
+  };
+  const bool is_row = notes.first_address[1] == jit::kRow;
+  return !std::all_of(notes.first_address, notes.first_address + (is_row ? 1 : 4), is_canonical);
+}
+
+}  // namespace
+
+Wave& ResidentGroup::leave_loop(const GuestTrap* trap) {
+  const jit::WaveFrame& notes = frames_[0];
+  Wave& current = *notes.current;
   for (uint32_t i = 0; i < group_.wave_count; i++) {
     frames_[i].in_kernel = i == current.index;
     waves_[i].commands_seen = commands_seen_;
@@ -120,6 +139,17 @@ Wave& ResidentGroup::leave_loop() {
     if (i > current.index) plan_->renew_wave(waves_[i], begins_with_[i]);
   }
   group_.waves_ended = current.index;
+  jit::WaveFrame& frame = frames_[current.index];
+  if (!frame.has_stored) plan_->put_group_id(current);
+  if (trap == nullptr || current.stepping) return current;
+  if (frame.kernel->reads_first() && !is_noted(notes, *trap)) {
+    // The interpreter will come to the same fault.
+    plan_->renew_wave(current, begins_with_[current.index]);
+    frame.serial_step = 1 + static_cast<uint32_t>(plan_->first_step - frame.steps);
+  } else {
+    current.step = notes.step;
+    std::memmove(frame.first_address, notes.first_address, sizeof notes.first_address);
+  }
   return current;
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include "device/dispatch/guest_guard.h"
 #include "device/dispatch/launch_plan.h"
 #include "device/wave.h"
 
@@ -64,8 +65,8 @@ class ResidentGroup {
   // The wave that did something else than to end, with those behind it as they begin; nullptr: all have
   // ended.
   Wave* run_loop();
-  // Behind a guest fault in it: the same.
-  Wave& leave_loop();
+  // Behind a guest fault in it, if any: the same.
+  Wave& leave_loop(const GuestTrap* trap);
 
   uint64_t index() const { return index_; }
   Group& group() { return group_; }

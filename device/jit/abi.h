@@ -44,7 +44,10 @@ struct WaveFrame {
   uint32_t ahead = 0;        // bytes that loads of rows fetch ahead
   uint8_t streams_from = kNeverStreams;  // rows of so many dwords a lane go past the caches
   const Kernel* kernel = nullptr;        // nullptr: the interpreter executes the wave
-  Wave* current = nullptr;  // of a kernel that loops over waves, in the first one's frame: which it executes
+  // Of a kernel that loops over waves, in the first one's frame, as is first_address then: which one it
+  // executes, and the access that has been noted last.
+  Wave* current = nullptr;
+  const Step* step = nullptr;
 
   // Where `lane` accesses `bytes`, if it is one of a row.
   uint64_t address(uint32_t lane, uint32_t bytes) const {

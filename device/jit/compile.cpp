@@ -513,6 +513,7 @@ Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entr
   kernel->entry_ = symbol->toPtr<Entry>();
   kernel->key_ = key;
   kernel->loops_over_waves_ = loops_over_waves(flow, key);
+  kernel->reads_first_ = reads_first(flow);
   kernel->shares_.instructions = static_cast<uint32_t>(flow.instructions.size());
   for (const Instruction& i : flow.instructions) {
     kernel->shares_.by_handlers += i.how == How::call || i.how == How::call_all;

@@ -26,6 +26,9 @@ class Kernel {
   const Specialisation& specialisation() const { return key_; }
   // Whether it executes all waves of a group by itself (run_compiled).
   bool loops_over_waves() const { return loops_over_waves_; }
+  // Of those: waves that write do not load afterwards. Only what writes is noted; a wave whose load faults is
+  // as it began.
+  bool reads_first() const { return reads_first_; }
 
   // How its instructions are executed: by code of their own but for those.
   struct Shares {
@@ -45,7 +48,7 @@ class Kernel {
   Kernel();
   Specialisation key_;
   Shares shares_;
-  bool loops_over_waves_ = false;
+  bool loops_over_waves_ = false, reads_first_ = false;
   const Step* steps_ = nullptr;
   uint64_t address_ = 0;
   Entry entry_ = nullptr;

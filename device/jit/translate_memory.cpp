@@ -187,7 +187,7 @@ void Translator::memory(const Instruction& i) {
   }
   // ds_write2 with equal offsets is one access.
   unsigned used = stores && access.two && offset[1] == offset[0] ? 1 : parts;
-  if (!is_lds) b_.CreateStore(step_address(i), field(wave_, offsetof(Wave, step)));
+  if (!is_lds && is_noted(i)) note_step(i);
 
   AddressShape shape = shapes_.address(number(i), version_, access.size, address_words == 2);
   // Records that begin in neighbouring dwords are rows of dwords.
@@ -235,20 +235,22 @@ void Translator::memory(const Instruction& i) {
       guard = guard ? b_.CreateAnd(supposed, guard) : supposed;
   }
   const bool is_global_row = is_shaped && is_row && !is_lds && access.kind[0] == 'b';
-  if (is_global_row && !stores && fetch_[number(i)] == Fetch::ahead) load_ahead(bases[0][0], access.size);
-  if (is_global_row && !stores && fetch_[number(i)] == Fetch::beside) load_beside(bases[0][0], access.size);
+  if (is_global_row && !stores) {
+    loaded_rows_.push_back(bases[0][0]);
+    if (fetch_[number(i)] == Fetch::ahead) load_ahead(bases[0][0], access.size);
+    if (fetch_[number(i)] == Fetch::beside) load_beside(bases[0][0], access.size);
+  }
   Value* const streams = is_global_row && stores ? is_streamed(i, bases[0][0], access.dwords) : nullptr;
   // The whole wave as one vector, or as one value.
   const bool is_plain =
       is_shaped && access.kind[0] == 'b' && ((is_row && access.dwords == 1) || is_same || is_same_by_chunk);
   const auto move_plain = [&] {
     for (unsigned p = 0; p < used; p++) {
-      if (!is_lds)
-        for (unsigned c = 0; c < (is_row ? 2 : 4); c++)
-          if (!is_row || c == 0 || !had_noted_row)
-            b_.CreateStore(is_row && c == 1 ? b_.getInt64(kRow) : bases[p][c],
-                           field(frame_, offsetof(WaveFrame, first_address) + 8 * c));
-      has_noted_row_ = is_lds ? had_noted_row : is_row && !supposed;
+      if (!is_lds && is_noted(i))
+        for (unsigned c = 0; c < (is_row ? 1 : 4); c++)
+          b_.CreateStore(bases[p][c], field(notes_, offsetof(WaveFrame, first_address) + 8 * c));
+      if (!is_lds && is_noted(i) && is_row && !had_noted_row) note_row(i, !supposed);
+      has_noted_row_ = is_lds || !is_noted(i) ? had_noted_row : is_row && !supposed;
       Value* at = b_.CreateIntToPtr(bases[p][0], ptr_);
       for (unsigned d = 0; d < access.dwords; d++) {
         if (stores)
@@ -295,7 +297,7 @@ void Translator::memory(const Instruction& i) {
       rows |= (shape.form[c] == ChunkForm::row ? 1u : 0) << c;
       at_one_place = at_one_place && (is_lds || shape.delta[c] == 0);
     }
-    Value* frame = is_lds ? llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_)) : frame_;
+    Value* frame = is_lds ? llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_)) : notes_;
     for (unsigned p = 0; p < used; p++) {
       llvm::AllocaInst* table = temporary(llvm::ArrayType::get(i64_, 4));
       for (unsigned c = 0; c < 4; c++) b_.CreateStore(bases[p][c], field(table, c * 8));
@@ -323,7 +325,7 @@ void Translator::memory(const Instruction& i) {
     Value* high = llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_));
     if (address_words == 2) high = put_address(1);
     Value* done = call_library(verb + how + access.kind,
-                               {wave_, frame_, base, low, high, b_.getInt1(flat), exec(), data[0]});
+                               {wave_, notes_, base, low, high, b_.getInt1(flat), exec(), data[0]});
     if (flat) return guarded(i, done, finish);
     finish();
   };

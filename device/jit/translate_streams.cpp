@@ -114,7 +114,6 @@ void Translator::fence_streams(uint32_t first, uint32_t last) {
 // A wave's few loads follow each other too fast, and the next wave's too late, for the host to see that they
 // go through memory in order. They are in the second cache when their wave comes; the first one is small.
 void Translator::load_ahead(Value* base, uint32_t size) {
-  loaded_rows_.push_back(base);
   Value* ahead = b_.CreateZExt(b_.CreateLoad(i32_, field(frame_, offsetof(WaveFrame, ahead))), i64_);
   fetch_row(b_.CreateAdd(base, ahead), size);
 }

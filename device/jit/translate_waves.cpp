@@ -4,6 +4,7 @@
 // The prologue reads what all waves begin with. Block "wave" makes the registers those of a wave at its
 // beginning; s_endpgm leads to "ended", which goes on with the next one.
 #include <algorithm>
+#include <utility>
 
 #include <llvm/IR/Constants.h>
 
@@ -30,6 +31,58 @@ bool loops_over_waves(const Flow& flow, const Specialisation& key) {
   return std::none_of(flow.instructions.begin(), flow.instructions.end(), names_matrices);
 }
 
+bool reads_first(const Flow& flow) {
+  bool has_written = false;
+  uint32_t last = 0;
+  for (const Instruction& i : flow.instructions) {
+    if (i.at < std::exchange(last, i.at)) return false;
+    switch (i.how) {
+      case How::memory:
+        if (writes_memory(i)) {
+          has_written = true;
+          break;
+        }
+        [[fallthrough]];
+      case How::scalar_load:
+        if (has_written) return false;
+        break;
+      case How::call:
+      case How::call_all: has_written = true; break;
+      case How::subroutine:
+      case How::ret: return false;
+      default: break;
+    }
+  }
+  return true;
+}
+
+// Whether the kernel notes nothing else.
+bool Translator::is_noted_once(const Instruction& i) const {
+  if (!ended_ || !reads_first_ || blocks_[2 * flow_.block_of(flow_.instructions[first_].at)] != nullptr)
+    return false;
+  return std::none_of(flow_.instructions.begin(), flow_.instructions.end(), [&](const Instruction& other) {
+    return &other != &i && other.how == How::memory && writes_memory(other);
+  });
+}
+
+// Which access comes.
+void Translator::note_step(const Instruction& i) {
+  if (!ended_) {
+    b_.CreateStore(step_address(i), field(wave_, offsetof(Wave, step)));
+    return;
+  }
+  const llvm::IRBuilder<>::InsertPointGuard guard(b_);
+  if (is_noted_once(i)) b_.SetInsertPoint(prologue_->getTerminator());
+  b_.CreateStore(step_address(i), field(notes_, offsetof(WaveFrame, step)));
+}
+
+// That its lanes are a row; `always`: there is no other way to access.
+void Translator::note_row(const Instruction& i, bool always) {
+  const llvm::IRBuilder<>::InsertPointGuard guard(b_);
+  if (always && is_noted_once(i)) b_.SetInsertPoint(prologue_->getTerminator());
+  b_.CreateStore(b_.getInt64(kRow), field(notes_, offsetof(WaveFrame, first_address) + 8));
+}
+
 void Translator::make_wave_loop() {
   const auto& begin = flow_.blocks[flow_.entry_block];
   version_ = 1;
@@ -40,6 +93,8 @@ void Translator::make_wave_loop() {
     b_.CreateStore(wave, field(first_frame, offsetof(WaveFrame, current)));
   };
   note_current(first_wave);
+  ended_ = block("ended");
+  reads_first_ = reads_first(flow_);
   load_live({}, begin.s_live_in);
   load_for_all();
   streams_from_ = b_.CreateLoad(i8_, field(first_frame, offsetof(WaveFrame, streams_from)));
@@ -54,7 +109,6 @@ void Translator::make_wave_loop() {
   for (const auto& [r, holds] : supposed_) keep(holds);
 
   Block* const wave = block("wave");
-  ended_ = block("ended");
   b_.CreateBr(wave);
   b_.SetInsertPoint(wave);
   llvm::PHINode *const this_wave = b_.CreatePHI(ptr_, 2, "this_wave"), *const this_frame = b_.CreatePHI(
@@ -68,7 +122,7 @@ void Translator::make_wave_loop() {
     if (scalars_[code])
       b_.CreateStore(llvm::UndefValue::get(scalars_[code]->getAllocatedType()), scalars_[code]);
   for (const auto& [alloca, value] : common) b_.CreateStore(value, alloca);
-  b_.CreateStore(b_.getInt64(0), count_);
+  b_.CreateStore(b_.CreateLoad(i64_, count_), count_before_);
   b_.CreateStore(b_.getInt64(~uint64_t{0}), exec_);
   const auto writes_exec = [](const Instruction& i) { return i.writes_exec; };
   if (std::any_of(flow_.instructions.begin(), flow_.instructions.end(), writes_exec))
@@ -78,7 +132,6 @@ void Translator::make_wave_loop() {
   enter(0);
 
   b_.SetInsertPoint(ended_);
-  count_instructions();
   Value* const next = field(wave_, sizeof(Wave));
   this_wave->addIncoming(first_wave, prologue_);
   this_frame->addIncoming(first_frame, prologue_);
@@ -88,6 +141,7 @@ void Translator::make_wave_loop() {
   b_.CreateCondBr(b_.CreateICmpEQ(next, function_->getArg(2)), done, wave);
   b_.SetInsertPoint(done);
   note_current(next);
+  count_instructions();
   b_.CreateStore(b_.getInt8(static_cast<uint8_t>(Exit::ended)), field(wave_, offsetof(Wave, exit)));
   b_.CreateRetVoid();
 }

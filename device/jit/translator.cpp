@@ -74,7 +74,7 @@ llvm::Function* Translator::translate() {
   function_->addFnAttr(llvm::Attribute::NoUnwind);
   function_->addFnAttr("denormal-fp-math", "dynamic,dynamic");
   wave_ = function_->getArg(0);
-  frame_ = function_->getArg(1);
+  frame_ = notes_ = function_->getArg(1);
 
   auto* mode_type = llvm::StructType::get(context_, llvm::ArrayRef<llvm::Type*>{i32_});
   mode_ = new llvm::GlobalVariable(
@@ -174,7 +174,9 @@ void Translator::make_registers() {
   scc_ = b_.CreateAlloca(i32_, nullptr, "scc");
   began_with_ = b_.CreateAlloca(i64_, nullptr, "began_with");
   count_ = b_.CreateAlloca(i64_, nullptr, "count");
+  count_before_ = b_.CreateAlloca(i64_, nullptr, "count_before");
   b_.CreateStore(b_.getInt64(0), count_);
+  b_.CreateStore(b_.getInt64(0), count_before_);
   steps_ = b_.CreateLoad(ptr_, field(frame_, offsetof(WaveFrame, steps)), "steps");
   singles_base_ = b_.CreateLoad(ptr_, field(frame_, offsetof(WaveFrame, singles)), "singles");
   limit_ = b_.CreateLoad(i64_, field(frame_, offsetof(WaveFrame, limit)), "limit");
@@ -413,6 +415,7 @@ void Translator::translate_block(uint32_t index) {
   if (const auto serial = serial_.find(index); serial != serial_.end()) choose_serial(serial->second);
   if (is_full() && guest.is_loop_header) put_carried(index);
   in_wave_ = guest.in_wave, s_in_wave_ = guest.s_in_wave;
+  if (ended_) s_in_wave_.reset();  // only the first wave has those of this group
   checkpoint_ = checkpoint_of(index);
   first_ = guest.first;
   index_.clear();
@@ -459,7 +462,7 @@ llvm::BasicBlock* Translator::restart() {
   made = block("restart");
   const llvm::IRBuilder<>::InsertPointGuard guard(b_);
   b_.SetInsertPoint(made);
-  b_.CreateStore(b_.getInt64(0), count_);
+  b_.CreateStore(b_.CreateLoad(i64_, count_before_), count_);
   b_.CreateAlignedStore(b_.CreateLoad(i64_, began_with_), wave_s(126), llvm::Align(8));
   leave(Exit::none, step_address(flow_.instructions[flow_.blocks[checkpoint_].first]), kInterpret);
   return made;
@@ -614,6 +617,7 @@ void Translator::run_single(const Instruction& i) {
   llvm::MDBuilder weights(context_);
   b_.CreateCondBr(stopped, out, on, weights.createUnlikelyBranchWeights());
   b_.SetInsertPoint(out);
+  if (ended_) count_instructions();  // of the waves before, too
   b_.CreateRetVoid();
   b_.SetInsertPoint(on);
 }

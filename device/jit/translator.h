@@ -29,6 +29,8 @@ inline const llvm::Align kRegisterAlign(64);  // of a VGPR in the Wave
 
 // Whether the kernel executes all waves of a group by itself.
 bool loops_over_waves(const Flow& flow, const Specialisation& key);
+// Of such a kernel: nothing is loaded behind the first thing that is written.
+bool reads_first(const Flow& flow);
 
 class Translator {
  public:
@@ -178,6 +180,10 @@ class Translator {
   // Kernels that loop over waves (translate_waves.cpp).
   void make_wave_loop();
   void load_for_all();
+  bool is_noted(const Instruction& i) const { return !ended_ || !reads_first_ || writes_memory(i); }
+  bool is_noted_once(const Instruction& i) const;
+  void note_step(const Instruction& i);
+  void note_row(const Instruction& i, bool always);
   // LDS (translate_lds.cpp).
   Value* lds_by_chunk(Value* const* bases, unsigned offset);
   Value* lds_bases(const Instruction& i, const AddressShape& shape, const int64_t* offset, unsigned parts,
@@ -216,6 +222,7 @@ class Translator {
 
   llvm::Function* function_ = nullptr;
   Value *wave_ = nullptr, *frame_ = nullptr;
+  Value* notes_ = nullptr;  // the frame that says where an access goes
   Value *steps_ = nullptr, *singles_base_ = nullptr, *registers_ = nullptr, *lds_ = nullptr,
         *limit_ = nullptr, *code_ = nullptr;
   llvm::GlobalVariable* mode_ = nullptr;
@@ -224,7 +231,7 @@ class Translator {
   std::vector<llvm::AllocaInst*> scalars_;
   std::map<unsigned, llvm::AllocaInst*> supposed_;  // by place: whether its supposed shape holds
   llvm::AllocaInst *exec_ = nullptr, *scc_ = nullptr, *count_ = nullptr;
-  llvm::AllocaInst* began_with_ = nullptr;  // EXEC at the entry
+  llvm::AllocaInst *began_with_ = nullptr, *count_before_ = nullptr;  // EXEC and count_ at the entry
   Block* prologue_ = nullptr;
   std::vector<Block*> blocks_;         // 2 * index + version
   std::map<uint32_t, Block*> back_;    // how a loop goes back to its head, by 2 * index + version
@@ -255,6 +262,7 @@ class Translator {
   // Of a kernel that loops over waves: where s_endpgm leads, and what is loaded before the first one, by the
   // instruction's number.
   Block* ended_ = nullptr;
+  bool reads_first_ = false;
   std::map<uint32_t, std::vector<Value*>> loaded_for_all_;
   Value* streams_from_ = nullptr;
   size_t rows_left_ = 0;  // that the ways out of leave_unless() store so far

@@ -143,8 +143,12 @@ Exit WaveRig::run_loop() {
       },
       &resident_, trap);
   _mm_setcsr(csr);
-  if (trapped) record_trap(resident_.leave_loop(), trap);
   const Group& group = resident_.group();
+  if (trapped) {
+    Wave& faulted = resident_.leave_loop(&trap);
+    record_trap(faulted, trap);
+    return faulted.exit == Exit::resume ? run_waves(0) : faulted.exit;
+  }
   for (uint32_t i = 0; i < group.wave_count; i++)
     if (wave(i).exit == Exit::fault) return Exit::fault;
   // All but the last may have ended without a word.
