@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <memory>
 
 #include "device/testing/wave_rig.h"
 
@@ -87,27 +88,93 @@ TEST_F(WaveLoop, AWaveLeaves) {
       "14000468 008070dc01020400");         // v_add_u32 v2, s20, v0; global_store_dword v1, v2, s[4:5]
 }
 
-TEST_F(WaveLoop, AFaultNamesItsWave) {
-  // v_lshlrev_b32 v1, 12, v0; global_store_dword v1, v0, s[4:5]
-  WaveRig rig(Target::gfx950, dwords_of_hex("8c000224 008070dc01000400"), options());
-  constexpr uint32_t kBad = 2 * kLanes + 5;
+// Rows of 64 dwords at `from` and `to`, of which the third wave's lie in a page that must not be accessed:
+// from lane 5 on where the pages begin 5 lanes before it.
+class WaveLoopFault : public testing::Test {
+ protected:
+  static constexpr uint32_t kBad = 2 * kLanes + 5;
+
+  WaveLoopFault()
+      : pages_(static_cast<uint8_t*>(
+            mmap(nullptr, 4 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {}
+  ~WaveLoopFault() override { munmap(pages_, 4 * kPage); }
+
+  // Lane 5 of the third wave begins the page.
+  uint64_t before(uint32_t page) const {
+    return reinterpret_cast<uint64_t>(pages_) + page * kPage - 4 * kBad;
+  }
+  void protect(uint32_t page, int protection) { mprotect(pages_ + page * kPage, kPage, protection); }
+
+  // s[4:5]: `from`, s[6:7]: `to`.
+  const Fault& run(std::string_view code, uint64_t from, uint64_t to) {
+    rig_ = std::make_unique<WaveRig>(Target::gfx950, dwords_of_hex(code), options());
+    for (uint32_t w = 0; w < kWaves; w++) {
+      std::memcpy(&rig_->wave(w).s[4], &from, 8);
+      std::memcpy(&rig_->wave(w).s[6], &to, 8);
+    }
+    EXPECT_EQ(rig_->run_loop(), Exit::fault);
+    EXPECT_TRUE(rig_->kernel() != nullptr && rig_->kernel()->loops_over_waves());
+    return rig_->fault();
+  }
+  void expect(const Fault& fault, uint64_t address, bool is_write, std::string_view instruction) {
+    EXPECT_EQ(fault.kind, FaultKind::memory);
+    EXPECT_EQ(fault.address, address);
+    EXPECT_EQ(fault.is_write, is_write);
+    EXPECT_EQ(fault.instruction, instruction);
+    EXPECT_EQ(fault.work_item[0], fault.wave * kLanes + fault.lane);
+  }
+
+  // v_lshlrev_b32 v1, 2, v0; global_load_dword v2, v1, s[4:5]; s_waitcnt vmcnt(0); v_add_u32 v2, 1, v2;
+  // global_store_dword v1, v2, s[6:7]
+  static constexpr std::string_view kAddOne = "82000224 008050dc01000402 700f8cbf 81040468 008070dc01020600";
+  // v_lshlrev_b32 v1, 2, v0; global_store_dword v1, v0, s[6:7]; global_load_dword v2, v1, s[4:5];
+  // s_waitcnt vmcnt(0); global_store_dword v1, v2, s[6:7]
+  static constexpr std::string_view kStoresFirst =
+      "82000224 008070dc01000600 008050dc01000402 700f8cbf 008070dc01020600";
+  static constexpr std::string_view kLoad = "global_load_dword v2, v1, s[4:5]";
+
+  uint8_t* const pages_;
+  std::unique_ptr<WaveRig> rig_;
+};
+
+TEST_F(WaveLoopFault, AStoreNamesItsWave) {
+  protect(1, PROT_READ);
+  const Fault& fault = run(kAddOne, before(3), before(1));
+  expect(fault, reinterpret_cast<uint64_t>(pages_) + kPage, true, "global_store_dword v1, v2, s[6:7]");
+  EXPECT_EQ(fault.work_item[0], kBad);
+  EXPECT_EQ(*reinterpret_cast<uint32_t*>(before(1) + 4 * (2 * kLanes - 1)), 1u)
+      << "the second wave has ended";
+  EXPECT_EQ(rig_->wave(3).exit, Exit::none) << "the fourth has not begun";
+}
+
+// Nothing is noted of loads that come first.
+TEST_F(WaveLoopFault, ALoadNamesItsWave) {
+  protect(1, PROT_NONE);
+  for (const std::string_view code : {kAddOne, kStoresFirst}) {
+    const Fault& fault = run(code, before(1), before(3));
+    expect(fault, reinterpret_cast<uint64_t>(pages_) + kPage, false, kLoad);
+    EXPECT_EQ(fault.work_item[0], kBad);
+    EXPECT_EQ(rig_->wave(3).exit, Exit::none);
+  }
+}
+
+// The host does not say where it was going.
+TEST_F(WaveLoopFault, AddressesThatAreNone) {
+  constexpr uint64_t kNone = 0x7f00'0000'0000'0000;
+  expect(run(kAddOne, kNone, before(1)), kNone, false, kLoad);
+  expect(run(kAddOne, before(1), kNone), kNone, true, "global_store_dword v1, v2, s[6:7]");
+  expect(run(kStoresFirst, kNone, before(1)), kNone, false, kLoad);
+}
+
+// Each lane in a page of its own: v_lshlrev_b32 v1, 12, v0; global_store_dword v1, v0, s[4:5]
+TEST_F(WaveLoopFault, LanesApart) {
   auto* const pages = static_cast<uint8_t*>(
       mmap(nullptr, kItems * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   mprotect(pages + kBad * kPage, kPage, PROT_NONE);
-  for (uint32_t w = 0; w < kWaves; w++) {
-    const auto at = reinterpret_cast<uint64_t>(pages);
-    std::memcpy(&rig.wave(w).s[4], &at, 8);
-  }
-  EXPECT_EQ(rig.run_loop(), Exit::fault);
-  EXPECT_TRUE(rig.kernel() != nullptr && rig.kernel()->loops_over_waves());
-  EXPECT_EQ(rig.fault().kind, FaultKind::memory);
-  EXPECT_EQ(rig.fault().wave, 2u);
-  EXPECT_EQ(rig.fault().lane, 5u);
-  EXPECT_EQ(rig.fault().work_item[0], kBad);
-  EXPECT_EQ(rig.fault().address, reinterpret_cast<uint64_t>(pages) + kBad * kPage);
-  EXPECT_EQ(rig.fault().instruction, "global_store_dword v1, v0, s[4:5]");
-  EXPECT_EQ(pages[(kBad - kLanes) * kPage], kBad - kLanes) << "the second wave has ended";
-  EXPECT_EQ(rig.wave(3).exit, Exit::none) << "the fourth has not begun";
+  const auto first = reinterpret_cast<uint64_t>(pages);
+  const Fault& fault = run("8c000224 008070dc01000400", first, 0);
+  expect(fault, first + kBad * kPage, true, "global_store_dword v1, v0, s[4:5]");
+  EXPECT_EQ(fault.work_item[0], kBad);
   munmap(pages, kItems * kPage);
 }
 
