@@ -62,6 +62,21 @@ TEST(Dispatch, OneKernelRunsInGroupsOfManySizes) {
   for (const Size& size : kSizes) expect_each_item_once(device, kernel, size.grid, size.group);
 }
 
+// Every second row of groups asks for the id in an SGPR that its code does not name, and only that once.
+TEST(Dispatch, WavesKnowTheirGroup) {
+  Device device(Target::gfx900);
+  TestKernel kernel("find_group", Target::gfx900);
+  kernel.descriptor.enable_sgpr_workgroup_info = false;
+  constexpr uint32_t kGroups = 4, kRows = 64, kSize = 128;
+  std::vector<uint32_t> found(kGroups * kRows * kSize);
+  kernel.launch.grid = {kGroups * kSize, kRows, 1};
+  kernel.launch.group = {kSize, 1, 1};
+  kernel.arguments = {address(found.data())};
+  const Fault fault = kernel.run(device);
+  ASSERT_EQ(fault.kind, FaultKind::none) << fault.detail;
+  for (uint32_t i = 0; i < found.size(); i++) ASSERT_EQ(found[i], i / (kGroups * kSize) % 2) << "item " << i;
+}
+
 TEST(Dispatch, AnEmptyGridSucceeds) {
   Device device(Target::gfx950);
   TestKernel kernel("for_ever", Target::gfx950);

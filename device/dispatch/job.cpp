@@ -193,7 +193,7 @@ struct CompiledRun {
 
   void run_groups() {
     jit::prepare(resident.wave(0));
-    while (run_group()) {
+    while (resident.loops_over_waves() ? run_loop() : run_group()) {
       if (resident.index() + 1 == end) {
         is_done = true;
         return;
@@ -202,14 +202,15 @@ struct CompiledRun {
     }
   }
 
-  // False: some wave did something else than to end or to wait at a barrier.
+  // False, here and below: some wave did something else than to end or to wait at a barrier.
+  bool run_loop() {
+    const Wave* const other = resident.run_loop(end);
+    if (other != nullptr) wave = other->index;
+    return other == nullptr;
+  }
+
   bool run_group() {
     Group& group = resident.group();
-    if (resident.loops_over_waves()) {
-      const Wave* const other = resident.run_loop();
-      if (other != nullptr) wave = other->index;
-      return other == nullptr;
-    }
     while (!resident.all_begun())
       if (!run_wave(resident.begin_wave())) return false;
     uint64_t begin = 0;

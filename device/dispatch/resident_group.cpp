@@ -90,13 +90,21 @@ bool ResidentGroup::start_next() {
   return true;
 }
 
-Wave* ResidentGroup::run_loop() {
+Wave* ResidentGroup::run_loop(uint64_t end) {
   if (!all_begun())
     begin_alike();
   else
     for (uint32_t i = 0; i < group_.wave_count; i++) frames_[i].in_kernel = true;
-  Wave* const end = waves_.get() + group_.wave_count;
-  if (jit::run_compiled(waves_.get(), frames_.get(), end) == end) return nullptr;
+  // In uneven launches the last group of a row has another size.
+  const uint32_t row = plan_->groups[0] - (plan_->is_even ? 0 : 1);
+  Wave *const begin = waves_.get(), *const behind = begin + group_.wave_count;
+  while (jit::run_compiled(begin, frames_.get(), behind) == behind) {
+    if (index_ + 1 == end || group_.id[0] + 1 >= row) return nullptr;
+    index_++;
+    group_.id[0]++;
+    commands_seen_ = plan_->commands_seen();
+    begin_alike();
+  }
   Wave& current = leave_loop(nullptr);
   jit::come_out(current, frame(current));
   return &current;
@@ -104,27 +112,30 @@ Wave* ResidentGroup::run_loop() {
 
 // What the loop needs of waves that have run through it in the group before: it reads the first one's SGPRs.
 void ResidentGroup::begin_alike() {
-  for (uint32_t i = 0; i < group_.wave_count; i++) {
-    if (!frames_[i].has_stored) continue;
-    frames_[i].has_stored = false;
-    plan_->restart_wave(waves_[i], size_);
-  }
   plan_->put_group_id(waves_[0]);
   waves_[group_.wave_count - 1].exit = Exit::none;
   begun_ = group_.wave_count;
+  if (frames_[0].kernel->is_closed()) return;
+  for (uint32_t i = 0; i < group_.wave_count; i++) {
+    if (std::exchange(frames_[i].has_stored, false))
+      plan_->restart_wave(waves_[i], size_);
+    else
+      plan_->put_group_id(waves_[i]);
+  }
 }
 
 namespace {
 
-// Of the access that has been noted, rather than of a load before it.
-bool is_noted(const jit::WaveFrame& notes, const GuestTrap& trap) {
+// Whether the trap is of the store that has been noted, rather than of a load before it. Where the host does
+// not say where it was going, that is no address; records of a row have 16 bytes at most.
+bool is_of_store(const jit::WaveFrame& notes, const GuestTrap& trap) {
   if (trap.has_address) return trap.is_write;
   const auto is_canonical = [](uint64_t address) {
     const int64_t top = static_cast<int64_t>(address) >> 47;
     return top == 0 || top == -1;
   };
-  const bool is_row = notes.first_address[1] == jit::kRow;
-  return !std::all_of(notes.first_address, notes.first_address + (is_row ? 1 : 4), is_canonical);
+  return notes.writer == notes.current || !is_canonical(notes.first_address[0]) ||
+         !is_canonical(notes.first_address[0] + 16 * kLanes - 1);
 }
 
 }  // namespace
@@ -140,9 +151,10 @@ Wave& ResidentGroup::leave_loop(const GuestTrap* trap) {
   }
   group_.waves_ended = current.index;
   jit::WaveFrame& frame = frames_[current.index];
-  if (!frame.has_stored) plan_->put_group_id(current);
+  // What it named of them it has brought there itself.
+  if (frame.kernel->is_closed() && !frame.has_stored) plan_->put_group_id(current);
   if (trap == nullptr || current.stepping) return current;
-  if (frame.kernel->reads_first() && !is_noted(notes, *trap)) {
+  if (frame.kernel->reads_first() && !is_of_store(notes, *trap)) {
     // The interpreter will come to the same fault.
     plan_->renew_wave(current, begins_with_[current.index]);
     frame.serial_step = 1 + static_cast<uint32_t>(plan_->first_step - frame.steps);

@@ -61,10 +61,10 @@ class ResidentGroup {
 
   // All waves have a compiled kernel that loops over them.
   bool loops_over_waves() const { return loops_; }
-  // Runs them by it, behind start() or start_next(), with the host's float state that jit::prepare sets.
-  // The wave that did something else than to end, with those behind it as they begin; nullptr: all have
-  // ended.
-  Wave* run_loop();
+  // Runs them by it, behind start() or start_next(), with the host's float state that jit::prepare sets, and
+  // the groups that follow in the same row, below index `end`. The wave that did something else than to end,
+  // with those behind it as they begin; nullptr: all have ended of what is the last group now.
+  Wave* run_loop(uint64_t end);
   // Behind a guest fault in it, if any: the same.
   Wave& leave_loop(const GuestTrap* trap);
 

@@ -35,8 +35,8 @@ struct WaveFrame {
   uint64_t first_address[4] = {};  // of lanes 0, 16, 32 and 48 in the vector access in execution; or kRow
   uint32_t entry = 0;              // where to go on
   uint32_t gathers = 0;            // loads by single addresses in this iteration of a loop (serial_loops.h)
-  uint32_t serial_step = 0;  // 1 + where in `steps` the loop begins that runs lane by lane: the Wave is as if
-                             // it were there; 0: none does
+  uint32_t serial_step = 0;  // 1 + where in `steps` the loop begins that runs lane by lane, or what else is
+                             // executed again after a fault: the Wave is as if it were there; 0: nothing is
   bool in_kernel = false;    // compiled code is executing; what the Wave holds of registers is stale
   bool has_stored = false;   // compiled code has written registers into the Wave
   bool gave_way = false;     // it has stopped at the head of a loop after `limit` instructions
@@ -48,6 +48,7 @@ struct WaveFrame {
   // executes, and the access that has been noted last.
   Wave* current = nullptr;
   const Step* step = nullptr;
+  Wave* writer = nullptr;  // of the group, the last that has begun to store what is no row
 
   // Where `lane` accesses `bytes`, if it is one of a row.
   uint64_t address(uint32_t lane, uint32_t bytes) const {

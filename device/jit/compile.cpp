@@ -514,6 +514,7 @@ Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entr
   kernel->key_ = key;
   kernel->loops_over_waves_ = loops_over_waves(flow, key);
   kernel->reads_first_ = reads_first(flow);
+  kernel->is_closed_ = is_closed(flow);
   kernel->shares_.instructions = static_cast<uint32_t>(flow.instructions.size());
   for (const Instruction& i : flow.instructions) {
     kernel->shares_.by_handlers += i.how == How::call || i.how == How::call_all;

@@ -29,6 +29,8 @@ class Kernel {
   // Of those: waves that write do not load afterwards. Only what writes is noted; a wave whose load faults is
   // as it began.
   bool reads_first() const { return reads_first_; }
+  // Only a wave that leaves it asks for registers in its Wave, or brings some there.
+  bool is_closed() const { return is_closed_; }
 
   // How its instructions are executed: by code of their own but for those.
   struct Shares {
@@ -48,7 +50,7 @@ class Kernel {
   Kernel();
   Specialisation key_;
   Shares shares_;
-  bool loops_over_waves_ = false, reads_first_ = false;
+  bool loops_over_waves_ = false, reads_first_ = false, is_closed_ = false;
   const Step* steps_ = nullptr;
   uint64_t address_ = 0;
   Entry entry_ = nullptr;

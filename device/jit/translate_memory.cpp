@@ -268,6 +268,7 @@ void Translator::memory(const Instruction& i) {
     }
   };
   if (is_plain && !supposed) return move_plain();
+  if (stores && !is_lds) note_writer(i);
 
   auto* data_type = llvm::ArrayType::get(lanes_, access.dwords);
   llvm::AllocaInst* data[4] = {};
@@ -297,7 +298,7 @@ void Translator::memory(const Instruction& i) {
       rows |= (shape.form[c] == ChunkForm::row ? 1u : 0) << c;
       at_one_place = at_one_place && (is_lds || shape.delta[c] == 0);
     }
-    Value* frame = is_lds ? llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_)) : notes_;
+    Value* frame = is_lds ? llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_)) : notes(i);
     for (unsigned p = 0; p < used; p++) {
       llvm::AllocaInst* table = temporary(llvm::ArrayType::get(i64_, 4));
       for (unsigned c = 0; c < 4; c++) b_.CreateStore(bases[p][c], field(table, c * 8));
@@ -325,7 +326,7 @@ void Translator::memory(const Instruction& i) {
     Value* high = llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_));
     if (address_words == 2) high = put_address(1);
     Value* done = call_library(verb + how + access.kind,
-                               {wave_, notes_, base, low, high, b_.getInt1(flat), exec(), data[0]});
+                               {wave_, notes(i), base, low, high, b_.getInt1(flat), exec(), data[0]});
     if (flat) return guarded(i, done, finish);
     finish();
   };

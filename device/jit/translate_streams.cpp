@@ -33,10 +33,10 @@ void Translator::find_streams() {
   fetch_.assign(all.size(), Fetch::none);
   if (!serial_.empty()) return;
   find_late_stores();
+  if (ended_) return;
   const auto goes_back = [](const Instruction& i) {
     return (i.how == How::branch || i.how == How::jump) && i.target <= i.at;
   };
-  if (ended_) return;
   if (std::none_of(all.begin(), all.end(), goes_back)) return fetch_.assign(all.size(), Fetch::ahead);
   for (size_t last = 0; last < all.size(); last++) {
     if (!goes_back(all[last])) continue;

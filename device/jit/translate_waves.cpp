@@ -25,7 +25,7 @@ bool loops_over_waves(const Flow& flow, const Specialisation& key) {
     return block.is_loop_header || (block.is_entry && &block != &flow.blocks[flow.entry_block]);
   };
   if (std::any_of(flow.blocks.begin(), flow.blocks.end(), comes_back)) return false;
-  // TTMP registers tell the waves apart, and registers that stay in the Wave are few waves' at a time.
+  // TTMP registers tell the waves apart, and no registers stay in the Wave (choose_homes).
   for (unsigned code = 108; code < 124; code++)
     if (flow.blocks[flow.entry_block].s_live_in.test(code)) return false;
   return std::none_of(flow.instructions.begin(), flow.instructions.end(), names_matrices);
@@ -56,6 +56,13 @@ bool reads_first(const Flow& flow) {
   return true;
 }
 
+bool is_closed(const Flow& flow) {
+  return std::none_of(flow.instructions.begin(), flow.instructions.end(), [](const Instruction& i) {
+    return i.how == How::call || i.how == How::call_all || i.how == How::leave || i.how == How::subroutine ||
+           i.how == How::ret;
+  });
+}
+
 // Whether the kernel notes nothing else.
 bool Translator::is_noted_once(const Instruction& i) const {
   if (!ended_ || !reads_first_ || blocks_[2 * flow_.block_of(flow_.instructions[first_].at)] != nullptr)
@@ -83,16 +90,40 @@ void Translator::note_row(const Instruction& i, bool always) {
   b_.CreateStore(b_.getInt64(kRow), field(notes_, offsetof(WaveFrame, first_address) + 8));
 }
 
+// Which wave stores, where the address in the notes does not tell.
+void Translator::note_writer(const Instruction& i) {
+  if (!ended_ || !reads_first_) return;
+  b_.CreateStore(wave_, field(notes_, offsetof(WaveFrame, writer)));
+  const llvm::IRBuilder<>::InsertPointGuard guard(b_);
+  b_.SetInsertPoint(prologue_->getTerminator());
+  b_.CreateStore(llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_)),
+                 field(notes_, offsetof(WaveFrame, writer)));
+}
+
+// The frame that native code is to note an access in.
+llvm::Value* Translator::notes(const Instruction& i) {
+  if (is_noted(i)) return notes_;
+  if (unread_ == nullptr) unread_ = temporary(llvm::ArrayType::get(i8_, sizeof(WaveFrame)));
+  return unread_;
+}
+
 void Translator::make_wave_loop() {
   const auto& begin = flow_.blocks[flow_.entry_block];
   version_ = 1;
   entries_.push_back(2 * flow_.entry_block + 1);
   // What all waves have in common.
   Value *const first_wave = wave_, *const first_frame = frame_;
+  const auto writes_exec = [](const Instruction& i) { return i.writes_exec; };
+  const bool has_written_exec =
+      std::any_of(flow_.instructions.begin(), flow_.instructions.end(), writes_exec);
+  const auto renew_exec = [&] {
+    if (has_written_exec) b_.CreateAlignedStore(b_.getInt64(~uint64_t{0}), wave_s(126), llvm::Align(8));
+  };
   const auto note_current = [&](Value* wave) {
     b_.CreateStore(wave, field(first_frame, offsetof(WaveFrame, current)));
   };
   note_current(first_wave);
+  renew_exec();
   ended_ = block("ended");
   reads_first_ = reads_first(flow_);
   load_live({}, begin.s_live_in);
@@ -124,9 +155,7 @@ void Translator::make_wave_loop() {
   for (const auto& [alloca, value] : common) b_.CreateStore(value, alloca);
   b_.CreateStore(b_.CreateLoad(i64_, count_), count_before_);
   b_.CreateStore(b_.getInt64(~uint64_t{0}), exec_);
-  const auto writes_exec = [](const Instruction& i) { return i.writes_exec; };
-  if (std::any_of(flow_.instructions.begin(), flow_.instructions.end(), writes_exec))
-    b_.CreateAlignedStore(b_.getInt64(~uint64_t{0}), wave_s(126), llvm::Align(8));
+  renew_exec();
   registers_ = b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, v)), "registers");
   load_vectors(begin.live_in);
   enter(0);
@@ -157,10 +186,9 @@ void Translator::load_for_all() {
                          i.how == How::get_pc || i.how == How::vector || i.how == How::lane ||
                          i.how == How::scalar_load;
     if (!goes_on) return;
-    ScalarSet reads = i.s_reads;
-    reads.reset(isa::kM0);  // named by every access
-    if (i.how == How::scalar_load && reads == kernarg && (written & kernarg).none())
-      loaded_for_all_[n] = load_scalars(i);
+    const bool is_argument = i.how == How::scalar_load && i.step->kind[1] == Source::none &&
+                             (i.s_reads & kernarg) == kernarg && kernarg.any();
+    if (is_argument && (written & kernarg).none()) loaded_for_all_[n] = load_scalars(i);
     written |= i.s_writes;
   }
 }

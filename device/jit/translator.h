@@ -31,6 +31,8 @@ inline const llvm::Align kRegisterAlign(64);  // of a VGPR in the Wave
 bool loops_over_waves(const Flow& flow, const Specialisation& key);
 // Of such a kernel: nothing is loaded behind the first thing that is written.
 bool reads_first(const Flow& flow);
+// Nobody sees registers that it does not name, and only a wave that leaves it brings any into the Wave.
+bool is_closed(const Flow& flow);
 
 class Translator {
  public:
@@ -183,6 +185,8 @@ class Translator {
   bool is_noted(const Instruction& i) const { return !ended_ || !reads_first_ || writes_memory(i); }
   bool is_noted_once(const Instruction& i) const;
   void note_step(const Instruction& i);
+  void note_writer(const Instruction& i);
+  Value* notes(const Instruction& i);
   void note_row(const Instruction& i, bool always);
   // LDS (translate_lds.cpp).
   Value* lds_by_chunk(Value* const* bases, unsigned offset);
@@ -265,7 +269,8 @@ class Translator {
   bool reads_first_ = false;
   std::map<uint32_t, std::vector<Value*>> loaded_for_all_;
   Value* streams_from_ = nullptr;
-  size_t rows_left_ = 0;  // that the ways out of leave_unless() store so far
+  llvm::AllocaInst* unread_ = nullptr;  // where native code notes what nobody asks for
+  size_t rows_left_ = 0;                // that the ways out of leave_unless() store so far
   std::vector<const Step*> singles_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <memory>
+#include <string>
 
 #include "device/testing/wave_rig.h"
 
@@ -71,6 +72,15 @@ TEST_F(WaveLoop, EveryWaveBeginsAlike) {
       {5000});
 }
 
+// The offset of an argument is in M0, which has been written before.
+TEST_F(WaveLoop, AnOffsetIsNoPartOfTheBeginning) {
+  expect_same(
+      "8800fcbe 850100c07c000000"   // s_mov_b32 m0, 8; s_load_dword s6, s[10:11], m0
+      "7fc08cbf 82000224 0602047e"  // s_waitcnt lgkmcnt(0); v_lshlrev_b32 v1, 2, v0; v_mov_b32 v2, s6
+      "008070dc01020400",           // global_store_dword v1, v2, s[4:5]
+      {5000});
+}
+
 // An instruction that the interpreter's handler executes brings registers into the Wave.
 TEST_F(WaveLoop, HandlersLeaveTheNextWaveAlone) {
   expect_same(
@@ -131,6 +141,19 @@ class WaveLoopFault : public testing::Test {
   // s_waitcnt vmcnt(0); global_store_dword v1, v2, s[6:7]
   static constexpr std::string_view kStoresFirst =
       "82000224 008070dc01000600 008050dc01000402 700f8cbf 008070dc01020600";
+  // The same as kAddOne at index v3 of `from`, which begins with the indices:
+  // v_lshlrev_b32 v1, 2, v0; v_lshlrev_b32 v4, 2, v0; global_load_dword v3, v4, s[4:5]; s_waitcnt vmcnt(0);
+  // v_lshlrev_b32 v3, 2, v3; global_load_dword v2, v3, s[4:5]; s_waitcnt vmcnt(0); v_add_u32 v2, v1, v2;
+  // global_store_dword v1, v2, s[6:7]
+  static constexpr std::string_view kGathers =
+      "82000224 82000824 008050dc04000403 700f8cbf 82060624 008050dc03000402 700f8cbf 01050468 "
+      "008070dc01020600";
+  // Beyond those 69 dwords: v_lshlrev_b32 v1, 2, v0; v_add_u32 v3, 69, v1; v_and_b32 v3, 255, v3;
+  // v_lshlrev_b32 v3, 2, v3; global_load_dword v2, v3, s[4:5]; s_waitcnt vmcnt(0); v_add_u32 v2, v1, v2;
+  // global_store_dword v1, v2, s[6:7]
+  static constexpr std::string_view kScattered =
+      "82000224 ff00061045000000 ff060626ff000000 82060624 008050dc03000402 700f8cbf 02010468 "
+      "008070dc01020600";
   static constexpr std::string_view kLoad = "global_load_dword v2, v1, s[4:5]";
 
   uint8_t* const pages_;
@@ -164,6 +187,24 @@ TEST_F(WaveLoopFault, AddressesThatAreNone) {
   expect(run(kAddOne, kNone, before(1)), kNone, false, kLoad);
   expect(run(kAddOne, before(1), kNone), kNone, true, "global_store_dword v1, v2, s[6:7]");
   expect(run(kStoresFirst, kNone, before(1)), kNone, false, kLoad);
+}
+
+// Native code loads, and notes nothing of it.
+TEST_F(WaveLoopFault, GathersAreLoads) {
+  constexpr uint64_t kNone = 0x7f00'0000'0000'0000;
+  constexpr std::string_view kStore = "global_store_dword v1, v2, s[6:7]";
+  for (const std::string_view more : {"", "048070dc01020600"}) {
+    const Fault& fault = run(std::string(kScattered) + std::string(more), kNone, before(1));
+    EXPECT_EQ(fault.instruction, "global_load_dword v2, v3, s[4:5]");
+    EXPECT_FALSE(fault.is_write);
+    EXPECT_EQ(fault.wave, 0u);
+  }
+  expect(run(kScattered, before(1), kNone), kNone, true, kStore);
+  for (uint32_t k = 0; k < kItems; k++) reinterpret_cast<uint32_t*>(pages_ + 2 * kPage)[k] = k ^ 16;
+  protect(1, PROT_READ);
+  const Fault& fault = run(kGathers, reinterpret_cast<uint64_t>(pages_) + 2 * kPage, before(1));
+  expect(fault, reinterpret_cast<uint64_t>(pages_) + kPage, true, kStore);
+  EXPECT_EQ(fault.work_item[0], kBad);
 }
 
 // Each lane in a page of its own: v_lshlrev_b32 v1, 12, v0; global_store_dword v1, v0, s[4:5]

@@ -139,7 +139,7 @@ Exit WaveRig::run_loop() {
       [](void* argument) {
         auto& resident = *static_cast<ResidentGroup*>(argument);
         jit::prepare(resident.wave(0));
-        resident.run_loop();
+        resident.run_loop(resident.index() + 1);
       },
       &resident_, trap);
   _mm_setcsr(csr);
