@@ -108,62 +108,25 @@ llvm::Value* Translator::notes(const Instruction& i) {
 }
 
 void Translator::make_wave_loop() {
-  const auto& begin = flow_.blocks[flow_.entry_block];
   version_ = 1;
   entries_.push_back(2 * flow_.entry_block + 1);
-  // What all waves have in common.
-  Value *const first_wave = wave_, *const first_frame = frame_;
-  const auto writes_exec = [](const Instruction& i) { return i.writes_exec; };
-  const bool has_written_exec =
-      std::any_of(flow_.instructions.begin(), flow_.instructions.end(), writes_exec);
-  const auto renew_exec = [&] {
-    if (has_written_exec) b_.CreateAlignedStore(b_.getInt64(~uint64_t{0}), wave_s(126), llvm::Align(8));
-  };
-  const auto note_current = [&](Value* wave) {
-    b_.CreateStore(wave, field(first_frame, offsetof(WaveFrame, current)));
-  };
-  note_current(first_wave);
-  renew_exec();
   ended_ = block("ended");
   reads_first_ = reads_first(flow_);
-  load_live({}, begin.s_live_in);
-  load_for_all();
-  streams_from_ = b_.CreateLoad(i8_, field(first_frame, offsetof(WaveFrame, streams_from)));
-  std::vector<std::pair<llvm::AllocaInst*, Value*>> common;
-  const auto keep = [&](llvm::AllocaInst* a) {
-    common.emplace_back(a, b_.CreateLoad(a->getAllocatedType(), a));
-  };
-  for (unsigned code = 0; code < 126; code++)
-    if (scalars_[code] && (begin.s_live_in.test(code) || begin.s_live_in.test(code ^ 1)))
-      keep(scalars_[code]);
-  if (begin.s_live_in.test(kScc)) keep(scc_);
-  for (const auto& [r, holds] : supposed_) keep(holds);
-
+  note_current(wave_);
+  const Registers common = load_common();
   Block* const wave = block("wave");
   b_.CreateBr(wave);
   b_.SetInsertPoint(wave);
   llvm::PHINode *const this_wave = b_.CreatePHI(ptr_, 2, "this_wave"), *const this_frame = b_.CreatePHI(
                                                                            ptr_, 2, "this_frame");
+  this_wave->addIncoming(wave_, prologue_);
+  this_frame->addIncoming(frame_, prologue_);
   wave_ = this_wave, frame_ = this_frame;
   note_current(wave_);
-  // Of the wave before it nothing is left.
-  for (unsigned r = 0; r < kVectorRegisters; r++)
-    if (vectors_[r]) b_.CreateStore(llvm::UndefValue::get(lanes_), vectors_[r]);
-  for (unsigned code = 0; code < 126; code++)
-    if (scalars_[code])
-      b_.CreateStore(llvm::UndefValue::get(scalars_[code]->getAllocatedType()), scalars_[code]);
-  for (const auto& [alloca, value] : common) b_.CreateStore(value, alloca);
-  b_.CreateStore(b_.CreateLoad(i64_, count_), count_before_);
-  b_.CreateStore(b_.getInt64(~uint64_t{0}), exec_);
-  renew_exec();
-  registers_ = b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, v)), "registers");
-  load_vectors(begin.live_in);
-  enter(0);
+  begin_wave(common);
 
   b_.SetInsertPoint(ended_);
   Value* const next = field(wave_, sizeof(Wave));
-  this_wave->addIncoming(first_wave, prologue_);
-  this_frame->addIncoming(first_frame, prologue_);
   this_wave->addIncoming(next, ended_);
   this_frame->addIncoming(field(frame_, sizeof(WaveFrame)), ended_);
   Block* const done = block("done");
@@ -173,6 +136,50 @@ void Translator::make_wave_loop() {
   count_instructions();
   b_.CreateStore(b_.getInt8(static_cast<uint8_t>(Exit::ended)), field(wave_, offsetof(Wave, exit)));
   b_.CreateRetVoid();
+}
+
+void Translator::note_current(Value* wave) {
+  b_.CreateStore(wave, field(notes_, offsetof(WaveFrame, current)));
+}
+
+// Before the first wave: what all have in common.
+Translator::Registers Translator::load_common() {
+  const auto& live = flow_.blocks[flow_.entry_block].s_live_in;
+  renew_exec();
+  load_live({}, live);
+  load_for_all();
+  streams_from_ = b_.CreateLoad(i8_, field(notes_, offsetof(WaveFrame, streams_from)));
+  Registers common;
+  const auto keep = [&](llvm::AllocaInst* a) {
+    common.emplace_back(a, b_.CreateLoad(a->getAllocatedType(), a));
+  };
+  for (unsigned code = 0; code < 126; code++)
+    if (scalars_[code] && (live.test(code) || live.test(code ^ 1))) keep(scalars_[code]);
+  if (live.test(kScc)) keep(scc_);
+  for (const auto& [r, holds] : supposed_) keep(holds);
+  return common;
+}
+
+// The registers of a wave at its beginning; of the one before it nothing is left.
+void Translator::begin_wave(const Registers& common) {
+  for (unsigned r = 0; r < kVectorRegisters; r++)
+    if (vectors_[r]) b_.CreateStore(llvm::UndefValue::get(lanes_), vectors_[r]);
+  for (llvm::AllocaInst* scalar : scalars_)
+    if (scalar && scalar != exec_) b_.CreateStore(llvm::UndefValue::get(scalar->getAllocatedType()), scalar);
+  for (const auto& [alloca, value] : common) b_.CreateStore(value, alloca);
+  b_.CreateStore(b_.CreateLoad(i64_, count_), count_before_);
+  b_.CreateStore(b_.getInt64(~uint64_t{0}), exec_);
+  renew_exec();
+  registers_ = b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, v)), "registers");
+  load_vectors(flow_.blocks[flow_.entry_block].live_in);
+  enter(0);
+}
+
+// What the Wave holds of EXEC, which the wave before or the group before may have left otherwise.
+void Translator::renew_exec() {
+  const auto writes_exec = [](const Instruction& i) { return i.writes_exec; };
+  if (std::any_of(flow_.instructions.begin(), flow_.instructions.end(), writes_exec))
+    b_.CreateAlignedStore(b_.getInt64(~uint64_t{0}), wave_s(126), llvm::Align(8));
 }
 
 // The loads of kernel arguments at the beginning.

@@ -15,6 +15,7 @@
 
 #include <map>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "device/jit/analysis.h"
@@ -180,7 +181,12 @@ class Translator {
   void store_row(Value* row, Value* to, Value* streams);
   Value* is_streamed(const Instruction& i, Value* base, uint32_t dwords);
   // Kernels that loop over waves (translate_waves.cpp).
+  using Registers = std::vector<std::pair<llvm::AllocaInst*, Value*>>;
   void make_wave_loop();
+  Registers load_common();
+  void begin_wave(const Registers& common);
+  void note_current(Value* wave);
+  void renew_exec();
   void load_for_all();
   bool is_noted(const Instruction& i) const { return !ended_ || !reads_first_ || writes_memory(i); }
   bool is_noted_once(const Instruction& i) const;
