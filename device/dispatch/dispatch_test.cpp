@@ -62,19 +62,21 @@ TEST(Dispatch, OneKernelRunsInGroupsOfManySizes) {
   for (const Size& size : kSizes) expect_each_item_once(device, kernel, size.grid, size.group);
 }
 
-// Every second row of groups asks for the id in an SGPR that its code does not name, and only that once.
+// The second of three groups in a row asks for an id in an SGPR that its code does not name. Four in a row
+// have room.
 TEST(Dispatch, WavesKnowTheirGroup) {
   Device device(Target::gfx900);
   TestKernel kernel("find_group", Target::gfx900);
   kernel.descriptor.enable_sgpr_workgroup_info = false;
-  constexpr uint32_t kGroups = 4, kRows = 64, kSize = 128;
-  std::vector<uint32_t> found(kGroups * kRows * kSize);
-  kernel.launch.grid = {kGroups * kSize, kRows, 1};
+  constexpr uint32_t kGroups = 3, kLayers = 64, kSize = 128;
+  std::vector<uint32_t> found(4 * kLayers * kSize);
+  kernel.launch.grid = {kGroups * kSize, 1, kLayers};
   kernel.launch.group = {kSize, 1, 1};
   kernel.arguments = {address(found.data())};
   const Fault fault = kernel.run(device);
   ASSERT_EQ(fault.kind, FaultKind::none) << fault.detail;
-  for (uint32_t i = 0; i < found.size(); i++) ASSERT_EQ(found[i], i / (kGroups * kSize) % 2) << "item " << i;
+  for (uint32_t i = 0; i < found.size(); i++)
+    ASSERT_EQ(found[i], i / kSize % 4 == 1 ? 1u : 0u) << "item " << i;
 }
 
 TEST(Dispatch, AnEmptyGridSucceeds) {
