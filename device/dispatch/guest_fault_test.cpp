@@ -61,6 +61,26 @@ TEST(GuestFault, WriteToReadOnlyMemoryInTheSecondWave) {
   EXPECT_EQ(fault.work_item[0], 100u);
 }
 
+TEST(GuestFault, ALaterGroupIsNamed) {
+  Pages pages(6);
+  pages.protect(3, PROT_READ);
+  Device device(Target::gfx950);
+  TestKernel kernel("write_items", Target::gfx950);
+  kernel.descriptor.enable_sgpr_workgroup_info = false;
+  kernel.launch.grid = {40 * 128, 1, 1};
+  kernel.launch.group = {128, 1, 1};
+  const uint64_t first = pages.address() + 148;
+  kernel.arguments = {first};
+  const Fault fault = kernel.run(device);
+  EXPECT_EQ(fault.kind, FaultKind::memory);
+  EXPECT_EQ(fault.address, pages.address() + 3 * kPage);
+  EXPECT_EQ(fault.work_group[0], 23u);
+  EXPECT_EQ(fault.wave, 1u);
+  EXPECT_EQ(fault.lane, 27u);
+  EXPECT_EQ(fault.work_item[0], 23 * 128 + 64 + 27u);
+  EXPECT_EQ(reinterpret_cast<uint32_t*>(first)[23 * 128 + 63], 4 * (23 * 128 + 63u));
+}
+
 TEST(GuestFault, NullAndNonCanonicalAddresses) {
   Fault fault = touch("read", 0, 4);
   EXPECT_EQ(fault.kind, FaultKind::memory);

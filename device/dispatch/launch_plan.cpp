@@ -192,6 +192,7 @@ jit::Specialisation LaunchPlan::specialisation() const {
   if (!key.one_wave && scratch_lane_bytes == 0 && !d.enable_sgpr_workgroup_info) {
     key.most_looped = kMostLooped;
     if (kernarg_ >= 0) key.kernarg = static_cast<uint8_t>(kernarg_);
+    if (d.enable_sgpr_workgroup_id_x && group_ids_ > 0) key.group_id = group_id_[0].sgpr;
   }
   return key;
 }

@@ -96,18 +96,23 @@ Wave* ResidentGroup::run_loop(uint64_t end) {
   else
     for (uint32_t i = 0; i < group_.wave_count; i++) frames_[i].in_kernel = true;
   // In uneven launches the last group of a row has another size.
-  const uint32_t row = plan_->groups[0] - (plan_->is_even ? 0 : 1);
-  Wave *const begin = waves_.get(), *const behind = begin + group_.wave_count;
-  while (jit::run_compiled(begin, frames_.get(), behind) == behind) {
-    if (index_ + 1 == end || group_.id[0] + 1 >= row) return nullptr;
-    index_++;
-    group_.id[0]++;
-    commands_seen_ = plan_->commands_seen();
-    begin_alike();
+  const uint32_t row = plan_->groups[0] - (plan_->is_even ? 0 : 1), id = group_.id[0];
+  const bool goes_on = frames_[0].kernel->is_closed() && id < row;
+  const uint64_t groups = goes_on ? std::min<uint64_t>(row - id, end - index_) : 1;
+  Wave* const behind = waves_.get() + group_.wave_count;
+  if (jit::run_compiled(waves_.get(), frames_.get(), behind, static_cast<uint32_t>(groups)) == behind) {
+    go_on(frames_[0].group);
+    return nullptr;
   }
   Wave& current = leave_loop(nullptr);
   jit::come_out(current, frame(current));
   return &current;
+}
+
+// So many groups further in the row.
+void ResidentGroup::go_on(uint32_t groups) {
+  index_ += groups;
+  group_.id[0] += groups;
 }
 
 // What the loop needs of waves that have run through it in the group before: it reads the first one's SGPRs.
@@ -143,6 +148,7 @@ bool is_of_store(const jit::WaveFrame& notes, const GuestTrap& trap) {
 Wave& ResidentGroup::leave_loop(const GuestTrap* trap) {
   const jit::WaveFrame& notes = frames_[0];
   Wave& current = *notes.current;
+  go_on(notes.group);
   for (uint32_t i = 0; i < group_.wave_count; i++) {
     frames_[i].in_kernel = i == current.index;
     waves_[i].commands_seen = commands_seen_;

@@ -96,6 +96,7 @@ class ResidentGroup {
  private:
   void start_wave(uint32_t i);
   void begin_alike();
+  void go_on(uint32_t groups);
   // One group in sixteen: where all wrote what loops are known for, threads would wait for each other.
   bool has_doubts() const { return index_ % 16 == 0; }
 

@@ -49,6 +49,7 @@ struct WaveFrame {
   Wave* current = nullptr;
   const Step* step = nullptr;
   Wave* writer = nullptr;  // of the group, the last that has begun to store what is no row
+  uint32_t group = 0;      // which one, counted from 0
 
   // Where `lane` accesses `bytes`, if it is one of a row.
   uint64_t address(uint32_t lane, uint32_t bytes) const {
@@ -70,9 +71,10 @@ inline constexpr uint32_t kInterpret = ~0u;
 // includes the places of inactive lanes, which need not be in LDS.
 inline constexpr uint64_t kLdsRoom = 8192;
 
-// A wave and its frame. Kernels that loop over waves go on with those behind it until one does something else
-// than to end, or `end` is reached.
-using Entry = void (*)(Wave*, WaveFrame*, Wave* end);
+// A wave and its frame. Kernels that loop over waves go on with those behind it up to `end`, and then with
+// the same for the groups that follow in the row, `groups` in all, until a wave does something else than to
+// end.
+using Entry = void (*)(Wave*, WaveFrame*, Wave* end, uint32_t groups);
 
 // Offsets in the Values of device/interp/vector_frame.h; semantics.cpp asserts them.
 inline constexpr uint32_t kValuesMode = 0, kValuesSrc = 8, kValuesMaskIn = 40, kValuesImmediate = 48,

@@ -339,7 +339,7 @@ std::string identity(const Program& program, const Flow& flow, const Specialisat
        {key.mode, key.lds_size, key.acc_base, key.sgprs, key.vgprs, key.agprs, key.local[0], key.local[1],
         key.local[2], uint32_t{key.dimensions}, uint32_t{key.one_wave}, uint32_t{key.full_wave},
         uint32_t{key.observe_everything}, uint32_t{key.quick}, key.most_looped, uint32_t{key.kernarg},
-        static_cast<uint32_t>(program.target()), flow.entry_block})
+        uint32_t{key.group_id}, static_cast<uint32_t>(program.target()), flow.entry_block})
     append(text, field);
   for (const Instruction& i : flow.instructions) {
     append(text, i.at);

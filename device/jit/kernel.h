@@ -45,7 +45,7 @@ class Kernel {
   friend Result<std::shared_ptr<const Kernel>> compile(Program&, const Step*, const Specialisation&,
                                                        uint64_t);
   friend void run_compiled(Wave& wave, WaveFrame& frame);
-  friend Wave* run_compiled(Wave* begin, WaveFrame* frames, Wave* end);
+  friend Wave* run_compiled(Wave* begin, WaveFrame* frames, Wave* end, uint32_t groups);
   struct Linked;
   Kernel();
   Specialisation key_;
@@ -85,15 +85,16 @@ inline void come_out(Wave& wave, WaveFrame& frame) {
 }
 inline void run_compiled(Wave& wave, WaveFrame& frame) {
   frame.in_kernel = true;
-  frame.kernel->entry_(&wave, &frame, &wave + 1);
+  frame.kernel->entry_(&wave, &frame, &wave + 1, 1);
   come_out(wave, frame);
 }
 
 // The same for the waves of a group that begins, by a kernel that loops over them; the caller has marked them
-// as `in_kernel`. `end`: all have ended, of which only the last one's `exit` tells. Else the wave that has
-// not: those behind it have not begun.
-inline Wave* run_compiled(Wave* begin, WaveFrame* frames, Wave* end) {
-  frames->kernel->entry_(begin, frames, end);
+// as `in_kernel`. Then, if the kernel is closed, for the groups that follow in the row: WaveFrame::group is
+// the last that has begun. `end`: all have ended, of which only the last wave's `exit` tells. Else the wave
+// that has not: those behind it have not begun.
+inline Wave* run_compiled(Wave* begin, WaveFrame* frames, Wave* end, uint32_t groups) {
+  frames->kernel->entry_(begin, frames, end, groups);
   return frames->current;
 }
 

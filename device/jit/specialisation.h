@@ -6,7 +6,7 @@
 
 namespace morgana::device::jit {
 
-inline constexpr uint8_t kNoKernarg = 255;
+inline constexpr uint8_t kNoSgpr = 255;
 
 struct Specialisation {
   uint32_t mode = 0;  // MODE's bits
@@ -19,7 +19,9 @@ struct Specialisation {
   // Waves of a group begin with the same SGPRs, and a kernel of at most so many instructions may loop over
   // them; 0: none may.
   uint32_t most_looped = 0;
-  uint8_t kernarg = kNoKernarg;     // first SGPR of the pointer to the arguments, where kernels may loop so
+  // Where kernels may loop so: the first SGPR of the pointer to the arguments, and that of the group's first
+  // id.
+  uint8_t kernarg = kNoSgpr, group_id = kNoSgpr;
   bool full_wave = false;           // all 64 lanes are active at the beginning
   bool observe_everything = false;  // registers are read after the end (tests)
   bool quick = false;               // LLVM does as little as it can (tests)

@@ -2,7 +2,8 @@
 // the most part, to begin and to end it.
 //
 // The prologue reads what all waves begin with. Block "wave" makes the registers those of a wave at its
-// beginning; s_endpgm leads to "ended", which goes on with the next one.
+// beginning; s_endpgm leads to "ended", which goes on with the next one, and behind the last with the first
+// of the next group, of whose SGPRs only the first id differs.
 #include <algorithm>
 #include <utility>
 
@@ -95,7 +96,7 @@ void Translator::note_writer(const Instruction& i) {
   if (!ended_ || !reads_first_) return;
   b_.CreateStore(wave_, field(notes_, offsetof(WaveFrame, writer)));
   const llvm::IRBuilder<>::InsertPointGuard guard(b_);
-  b_.SetInsertPoint(prologue_->getTerminator());
+  b_.SetInsertPoint(group_begins_->getTerminator());
   b_.CreateStore(llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_)),
                  field(notes_, offsetof(WaveFrame, writer)));
 }
@@ -112,15 +113,23 @@ void Translator::make_wave_loop() {
   entries_.push_back(2 * flow_.entry_block + 1);
   ended_ = block("ended");
   reads_first_ = reads_first(flow_);
+  note_group(b_.getInt32(0));
   note_current(wave_);
   const Registers common = load_common();
   Block* const wave = block("wave");
+  group_begins_ = block("group");
+  b_.CreateBr(group_begins_);
+  b_.SetInsertPoint(group_begins_);
+  llvm::PHINode* const group = b_.CreatePHI(i32_, 2, "group");
+  group->addIncoming(b_.getInt32(0), prologue_);
+  group_ = group;
+  note_group(group_);
   b_.CreateBr(wave);
   b_.SetInsertPoint(wave);
   llvm::PHINode *const this_wave = b_.CreatePHI(ptr_, 2, "this_wave"), *const this_frame = b_.CreatePHI(
                                                                            ptr_, 2, "this_frame");
-  this_wave->addIncoming(wave_, prologue_);
-  this_frame->addIncoming(frame_, prologue_);
+  this_wave->addIncoming(wave_, group_begins_);
+  this_frame->addIncoming(frame_, group_begins_);
   wave_ = this_wave, frame_ = this_frame;
   note_current(wave_);
   begin_wave(common);
@@ -129,8 +138,12 @@ void Translator::make_wave_loop() {
   Value* const next = field(wave_, sizeof(Wave));
   this_wave->addIncoming(next, ended_);
   this_frame->addIncoming(field(frame_, sizeof(WaveFrame)), ended_);
-  Block* const done = block("done");
-  b_.CreateCondBr(b_.CreateICmpEQ(next, function_->getArg(2)), done, wave);
+  Block *const group_ended = block("group_ended"), *const done = block("done");
+  b_.CreateCondBr(b_.CreateICmpEQ(next, function_->getArg(2)), group_ended, wave);
+  b_.SetInsertPoint(group_ended);
+  Value* const next_group = b_.CreateAdd(group_, b_.getInt32(1));
+  group->addIncoming(next_group, group_ended);
+  b_.CreateCondBr(b_.CreateICmpEQ(next_group, function_->getArg(3)), done, group_begins_);
   b_.SetInsertPoint(done);
   note_current(next);
   count_instructions();
@@ -140,6 +153,10 @@ void Translator::make_wave_loop() {
 
 void Translator::note_current(Value* wave) {
   b_.CreateStore(wave, field(notes_, offsetof(WaveFrame, current)));
+}
+
+void Translator::note_group(Value* number) {
+  b_.CreateStore(number, field(notes_, offsetof(WaveFrame, group)));
 }
 
 // Before the first wave: what all have in common.
@@ -167,6 +184,9 @@ void Translator::begin_wave(const Registers& common) {
   for (llvm::AllocaInst* scalar : scalars_)
     if (scalar && scalar != exec_) b_.CreateStore(llvm::UndefValue::get(scalar->getAllocatedType()), scalar);
   for (const auto& [alloca, value] : common) b_.CreateStore(value, alloca);
+  const unsigned id = key_.group_id;
+  if (id != kNoSgpr && flow_.blocks[flow_.entry_block].s_live_in.test(id))
+    set_s32(id, b_.CreateAdd(s32(id), group_));
   b_.CreateStore(b_.CreateLoad(i64_, count_), count_before_);
   b_.CreateStore(b_.getInt64(~uint64_t{0}), exec_);
   renew_exec();
@@ -186,7 +206,7 @@ void Translator::renew_exec() {
 void Translator::load_for_all() {
   const auto& begin = flow_.blocks[flow_.entry_block];
   ScalarSet kernarg, written;
-  if (key_.kernarg != kNoKernarg) kernarg.set(key_.kernarg).set(key_.kernarg + 1u);
+  if (key_.kernarg != kNoSgpr) kernarg.set(key_.kernarg).set(key_.kernarg + 1u);
   for (uint32_t n = begin.first; n < begin.first + begin.count; n++) {
     const Instruction& i = flow_.instructions[n];
     const bool goes_on = i.how == How::nothing || i.how == How::scalar || i.how == How::exec_op ||

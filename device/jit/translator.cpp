@@ -67,7 +67,7 @@ llvm::Function* Translator::translate() {
   // inlined.
   llvm::Function* model = function("morgana_finish_f32");
   if (model == nullptr) return nullptr;
-  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context_), {ptr_, ptr_, ptr_}, false);
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context_), {ptr_, ptr_, ptr_, i32_}, false);
   function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, "kernel", module_);
   for (const char* name : {"target-cpu", "target-features", "tune-cpu", "prefer-vector-width"})
     if (const llvm::Attribute a = model->getFnAttribute(name); a.isValid()) function_->addFnAttr(a);

@@ -186,6 +186,7 @@ class Translator {
   Registers load_common();
   void begin_wave(const Registers& common);
   void note_current(Value* wave);
+  void note_group(Value* number);
   void renew_exec();
   void load_for_all();
   bool is_noted(const Instruction& i) const { return !ended_ || !reads_first_ || writes_memory(i); }
@@ -275,6 +276,8 @@ class Translator {
   bool reads_first_ = false;
   std::map<uint32_t, std::vector<Value*>> loaded_for_all_;
   Value* streams_from_ = nullptr;
+  Block* group_begins_ = nullptr;
+  Value* group_ = nullptr;
   llvm::AllocaInst* unread_ = nullptr;  // where native code notes what nobody asks for
   size_t rows_left_ = 0;                // that the ways out of leave_unless() store so far
   std::vector<const Step*> singles_;

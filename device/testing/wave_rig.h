@@ -38,7 +38,7 @@ struct RigOptions {
   bool quick = false;  // Specialisation::quick
   // For run_loop; waves begin with the same SGPRs.
   bool loops_over_waves = false;
-  uint8_t kernarg = jit::kNoKernarg;  // Specialisation::kernarg
+  uint8_t kernarg = jit::kNoSgpr;  // Specialisation::kernarg
 };
 
 class WaveRig {
