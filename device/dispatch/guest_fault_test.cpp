@@ -61,6 +61,17 @@ TEST(GuestFault, WriteToReadOnlyMemoryInTheSecondWave) {
   EXPECT_EQ(fault.work_item[0], 100u);
 }
 
+// Its full wave runs alone.
+TEST(GuestFault, AGroupHasAPartialWave) {
+  Pages pages(100);
+  pages.protect(37, PROT_READ);
+  const Fault fault = touch("write", pages.address(), kPage, 100);
+  EXPECT_EQ(fault.address, pages.address() + 37 * kPage);
+  EXPECT_TRUE(fault.is_write);
+  EXPECT_EQ(fault.work_item[0], 37u);
+  EXPECT_EQ(fault.instruction, "global_store_dword v[2:3], v1, off");
+}
+
 TEST(GuestFault, ALaterGroupIsNamed) {
   Pages pages(6);
   pages.protect(3, PROT_READ);

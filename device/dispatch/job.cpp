@@ -257,7 +257,7 @@ Job::State Job::run_share(ResidentGroup& resident, Share& share) {
   share.next = resident.index() + 1;
   if (trapped) {
     _mm_setcsr(0x1f80);
-    Wave& wave = resident.loops_over_waves() ? resident.leave_loop(&trap) : resident.wave(run.wave);
+    Wave& wave = resident.loops_over_waves() ? resident.leave_loop() : resident.wave(run.wave);
     record_trap(wave, trap);
     // A runtime's trap handler has been entered; it is interpreted.
     return wave.exit == Exit::resume ? State::out_of_time : State::faulted;

@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cstring>
 
 namespace morgana::device {
 
@@ -104,7 +103,7 @@ Wave* ResidentGroup::run_loop(uint64_t end) {
     go_on(frames_[0].group);
     return nullptr;
   }
-  Wave& current = leave_loop(nullptr);
+  Wave& current = leave_loop();
   jit::come_out(current, frame(current));
   return &current;
 }
@@ -129,23 +128,7 @@ void ResidentGroup::begin_alike() {
   }
 }
 
-namespace {
-
-// Whether the trap is of the store that has been noted, rather than of a load before it. Where the host does
-// not say where it was going, that is no address; records of a row have 16 bytes at most.
-bool is_of_store(const jit::WaveFrame& notes, const GuestTrap& trap) {
-  if (trap.has_address) return trap.is_write;
-  const auto is_canonical = [](uint64_t address) {
-    const int64_t top = static_cast<int64_t>(address) >> 47;
-    return top == 0 || top == -1;
-  };
-  return notes.writer == notes.current || !is_canonical(notes.first_address[0]) ||
-         !is_canonical(notes.first_address[0] + 16 * kLanes - 1);
-}
-
-}  // namespace
-
-Wave& ResidentGroup::leave_loop(const GuestTrap* trap) {
+Wave& ResidentGroup::leave_loop() {
   const jit::WaveFrame& notes = frames_[0];
   Wave& current = *notes.current;
   go_on(notes.group);
@@ -157,17 +140,10 @@ Wave& ResidentGroup::leave_loop(const GuestTrap* trap) {
   }
   group_.waves_ended = current.index;
   jit::WaveFrame& frame = frames_[current.index];
+  frame.current = notes.current, frame.step = notes.step, frame.writer = notes.writer;
+  if (current.index != 0) std::copy_n(notes.first_address, 4, frame.first_address);
   // What it named of them it has brought there itself.
   if (frame.kernel->is_closed() && !frame.has_stored) plan_->put_group_id(current);
-  if (trap == nullptr || current.stepping) return current;
-  if (frame.kernel->reads_first() && !is_of_store(notes, *trap)) {
-    // The interpreter will come to the same fault.
-    plan_->renew_wave(current, begins_with_[current.index]);
-    frame.serial_step = 1 + static_cast<uint32_t>(plan_->first_step - frame.steps);
-  } else {
-    current.step = notes.step;
-    std::memmove(frame.first_address, notes.first_address, sizeof notes.first_address);
-  }
   return current;
 }
 

@@ -9,7 +9,6 @@
 #include <memory>
 #include <utility>
 
-#include "device/dispatch/guest_guard.h"
 #include "device/dispatch/launch_plan.h"
 #include "device/wave.h"
 
@@ -66,7 +65,7 @@ class ResidentGroup {
   // with those behind it as they begin; nullptr: all have ended of what is the last group now.
   Wave* run_loop(uint64_t end);
   // Behind a guest fault in it, if any: the same.
-  Wave& leave_loop(const GuestTrap* trap);
+  Wave& leave_loop();
 
   uint64_t index() const { return index_; }
   Group& group() { return group_; }

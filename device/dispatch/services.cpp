@@ -72,6 +72,19 @@ int non_canonical_lane(const Wave& wave) {
   return -1;
 }
 
+// What a kernel that loops over waves has noted: whether the trap is of the store, rather than of a load
+// before it. Where the host does not say where it was going, that is no address; records of a row have 16
+// bytes at most.
+bool is_of_store(const jit::WaveFrame& notes, const GuestTrap& trap) {
+  if (trap.has_address) return trap.is_write;
+  const auto is_canonical = [](uint64_t address) {
+    const int64_t top = static_cast<int64_t>(address) >> 47;
+    return top == 0 || top == -1;
+  };
+  return notes.writer == notes.current || !is_canonical(notes.first_address[0]) ||
+         !is_canonical(notes.first_address[0] + 16 * kLanes - 1);
+}
+
 }  // namespace
 
 namespace service {
@@ -206,6 +219,13 @@ void record_trap(Wave& wave, const GuestTrap& trap) {
   alignas(64) uint64_t addresses[kLanes];
   const ResidentGroup& resident = resident_of(wave);
   jit::WaveFrame& frame = resident.frame(wave);
+  if (frame.in_kernel && !wave.stepping && frame.kernel->loops_over_waves()) {
+    wave.step = frame.step;
+    if (frame.kernel->reads_first() && !is_of_store(frame, trap)) {
+      resident.plan().renew_wave(wave, ~uint64_t{0});
+      frame.serial_step = 1 + static_cast<uint32_t>(wave.step - frame.steps);
+    }
+  }
   if (frame.in_kernel && frame.serial_step != 0) {
     // The interpreter will come to the same fault.
     wave.step = wave.block = frame.steps + (frame.serial_step - 1);

@@ -145,7 +145,7 @@ Exit WaveRig::run_loop() {
   _mm_setcsr(csr);
   const Group& group = resident_.group();
   if (trapped) {
-    Wave& faulted = resident_.leave_loop(&trap);
+    Wave& faulted = resident_.leave_loop();
     record_trap(faulted, trap);
     return faulted.exit == Exit::resume ? run_waves(0) : faulted.exit;
   }
