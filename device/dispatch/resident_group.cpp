@@ -116,11 +116,10 @@ void ResidentGroup::go_on(uint32_t groups) {
 
 // What the loop needs of waves that have run through it in the group before: it reads the first one's SGPRs.
 void ResidentGroup::begin_alike() {
-  plan_->put_group_id(waves_[0]);
   waves_[group_.wave_count - 1].exit = Exit::none;
   begun_ = group_.wave_count;
-  if (frames_[0].kernel->is_closed()) return;
-  for (uint32_t i = 0; i < group_.wave_count; i++) {
+  const uint32_t asked = frames_[0].kernel->is_closed() ? 1 : group_.wave_count;
+  for (uint32_t i = 0; i < asked; i++) {
     if (std::exchange(frames_[i].has_stored, false))
       plan_->restart_wave(waves_[i], size_);
     else

@@ -63,12 +63,16 @@ int first_lane_at(const Wave& wave, uint64_t& address) {
   return -1;
 }
 
-// The first lane whose address x86 cannot even form (bits 63:47 are not all alike), or -1.
+// Whether x86 can form the address: bits 63:47 are all alike.
+bool is_canonical(uint64_t address) {
+  const int64_t top = static_cast<int64_t>(address) >> 47;
+  return top == 0 || top == -1;
+}
+
+// The first lane whose address is none, or -1.
 int non_canonical_lane(const Wave& wave) {
-  for (int lane = 0; lane < kLanes; lane++) {
-    const int64_t top = static_cast<int64_t>(wave.access.address[lane]) >> 47;
-    if ((wave.access.lanes >> lane & 1) && top != 0 && top != -1) return lane;
-  }
+  for (int lane = 0; lane < kLanes; lane++)
+    if ((wave.access.lanes >> lane & 1) && !is_canonical(wave.access.address[lane])) return lane;
   return -1;
 }
 
@@ -77,10 +81,6 @@ int non_canonical_lane(const Wave& wave) {
 // bytes at most.
 bool is_of_store(const jit::WaveFrame& notes, const GuestTrap& trap) {
   if (trap.has_address) return trap.is_write;
-  const auto is_canonical = [](uint64_t address) {
-    const int64_t top = static_cast<int64_t>(address) >> 47;
-    return top == 0 || top == -1;
-  };
   return notes.writer == notes.current || !is_canonical(notes.first_address[0]) ||
          !is_canonical(notes.first_address[0] + 16 * kLanes - 1);
 }

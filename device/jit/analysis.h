@@ -80,6 +80,11 @@ inline bool writes_memory(const Instruction& i) {
   return i.step->inst->row->flags & (isa::kStore | isa::kAtomic);
 }
 
+// A matrix instruction, which the interpreter's handler executes.
+inline bool is_matrix(const Instruction& i) {
+  return i.how == How::call && (i.step->inst->row->flags & (isa::kMfma | isa::kSmfmac));
+}
+
 struct Block {
   uint32_t first = 0, count = 0;  // instructions
   std::vector<uint32_t> successors, predecessors;

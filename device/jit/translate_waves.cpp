@@ -12,13 +12,6 @@
 #include "device/jit/translator.h"
 
 namespace morgana::device::jit {
-namespace {
-
-bool names_matrices(const Instruction& i) {
-  return i.how == How::call && (i.step->inst->row->flags & (isa::kMfma | isa::kSmfmac));
-}
-
-}  // namespace
 
 bool loops_over_waves(const Flow& flow, const Specialisation& key) {
   if (flow.instructions.size() > key.most_looped || key.observe_everything || !key.full_wave) return false;
@@ -29,7 +22,7 @@ bool loops_over_waves(const Flow& flow, const Specialisation& key) {
   // TTMP registers tell the waves apart, and no registers stay in the Wave (choose_homes).
   for (unsigned code = 108; code < 124; code++)
     if (flow.blocks[flow.entry_block].s_live_in.test(code)) return false;
-  return std::none_of(flow.instructions.begin(), flow.instructions.end(), names_matrices);
+  return std::none_of(flow.instructions.begin(), flow.instructions.end(), is_matrix);
 }
 
 bool reads_first(const Flow& flow) {

@@ -137,7 +137,7 @@ llvm::AllocaInst* Translator::temporary(llvm::Type* type) {
 void Translator::choose_homes() {
   std::vector<int> gain(kVectorRegisters, 0);
   for (const Instruction& i : flow_.instructions) {
-    const bool matrix = i.how == How::call && (i.step->inst->row->flags & (isa::kMfma | isa::kSmfmac));
+    const bool matrix = is_matrix(i);
     const auto count = [&](const Span* spans, int n) {
       for (int s = 0; s < n; s++)
         for (unsigned r = 0; r < spans[s].count; r++) gain[spans[s].first + r] += matrix ? 2 : -1;
