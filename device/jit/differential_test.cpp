@@ -117,7 +117,8 @@ TEST(DifferentialTest, KernelsThatNeverEndedToCompile) {
         Kernel{Target::gfx90a, 5000008, true}, Kernel{Target::gfx600, 2000000521, true},
         Kernel{Target::gfx803, 1000100590, true}, Kernel{Target::gfx803, 5000100234, false},
         Kernel{Target::gfx950, 261010000149, false}, Kernel{Target::gfx600, 271000000227, false},
-        Kernel{Target::gfx900, 301000001006, true}, Kernel{Target::gfx900, 361000000197, false, true}}) {
+        Kernel{Target::gfx900, 301000001006, true}, Kernel{Target::gfx900, 361000000197, false, true},
+        Kernel{Target::gfx90a, 501000000846, false}}) {
     const KernelKind kind{
         .pieces = 60, .structured = false, .stores_registers = k.stores_registers, .exact = k.exact};
     const RandomKernel kernel = random_kernel(k.target, k.seed * 977 + static_cast<uint64_t>(k.target), kind);

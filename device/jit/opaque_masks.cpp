@@ -19,7 +19,7 @@ using llvm::Instruction;
 using llvm::Value;
 
 // How far lanes are followed to constants: parts of a wave, joined twice, and what they were computed from.
-constexpr int kDepth = 8;
+constexpr int kDepth = 12;
 
 class Hider {
  public:
@@ -170,6 +170,14 @@ class Hider {
     const auto folds = [&](Value* operand) { return may_fold(operand, depth - 1); };
     if (i->getType()->isIntOrIntVectorTy(1) && (is_inner(i) || llvm::isa<llvm::ShuffleVectorInst>(i)))
       return folds(i->getOperand(0)) || folds(i->getOperand(1));
+    // Scalars that other blocks leave, in every lane.
+    if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(i))
+      return phi->getType()->isIntegerTy() &&
+             llvm::all_of(phi->incoming_values(), [&](Value* from) { return knows_bits(from); });
+    if (llvm::isa<llvm::ShuffleVectorInst, llvm::InsertElementInst>(i))
+      return llvm::all_of(i->operands(), [&](Value* operand) {
+        return llvm::isa<llvm::UndefValue>(operand) || folds(operand);
+      });
     if (!is_pure(i)) return false;
     // A class is looked up by a shift down to the lowest bit, and single lanes of what is shifted may be
     // known.
