@@ -109,7 +109,7 @@ TEST(DifferentialTest, KernelsThatNeverEndedToCompile) {
   struct Kernel {
     Target target;
     uint64_t seed;
-    bool exact, stores_registers = false;
+    bool exact, stores_registers = false, structured = false;
   };
   for (const Kernel& k :
        {Kernel{Target::gfx600, 100001, true}, Kernel{Target::gfx600, 52000, true},
@@ -118,9 +118,12 @@ TEST(DifferentialTest, KernelsThatNeverEndedToCompile) {
         Kernel{Target::gfx803, 1000100590, true}, Kernel{Target::gfx803, 5000100234, false},
         Kernel{Target::gfx950, 261010000149, false}, Kernel{Target::gfx600, 271000000227, false},
         Kernel{Target::gfx900, 301000001006, true}, Kernel{Target::gfx900, 361000000197, false, true},
-        Kernel{Target::gfx90a, 501000000846, false}}) {
-    const KernelKind kind{
-        .pieces = 60, .structured = false, .stores_registers = k.stores_registers, .exact = k.exact};
+        Kernel{Target::gfx90a, 501000000846, false},
+        Kernel{Target::gfx900, 531000000379, true, false, true}}) {
+    const KernelKind kind{.pieces = k.structured ? 40U : 60U,
+                          .structured = k.structured,
+                          .stores_registers = k.stores_registers,
+                          .exact = k.exact};
     const RandomKernel kernel = random_kernel(k.target, k.seed * 977 + static_cast<uint64_t>(k.target), kind);
     Setting setting = setting_of(kernel, k.seed);
     setting.quick = true;

@@ -1,14 +1,10 @@
 #include "device/jit/opaque_masks.h"
 
 #include <llvm/ADT/DenseMap.h>
-#include <llvm/ADT/SmallPtrSet.h>
-#include <llvm/Analysis/InstructionSimplify.h>
-#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/PatternMatch.h>
-#include <llvm/Support/KnownBits.h>
 
 #include <vector>
 
@@ -18,22 +14,13 @@ namespace {
 using llvm::Instruction;
 using llvm::Value;
 
-// How far lanes are followed to constants: parts of a wave, joined twice, and what they were computed from.
-constexpr int kDepth = 12;
-
 class Hider {
  public:
   Hider(llvm::Function& function, unsigned lanes)
       : function_(function), b_(function.getContext()), lanes_(lanes) {}
 
   void run() {
-    std::vector<Instruction*> masks;
-    for (llvm::BasicBlock& block : function_)
-      for (Instruction& i : block)
-        if (llvm::isa<llvm::BitCastInst>(i) && i.getOperand(0)->getType()->isIntegerTy(64) &&
-            i.getType()->isIntOrIntVectorTy(1))
-          masks.push_back(&i);
-    for (Instruction* mask : masks) hide_leaves(mask);
+    hide_carries();
     hide_insertions();
     hide_reversed();
     hide_high_products();
@@ -41,20 +28,19 @@ class Hider {
   }
 
  private:
-  static bool is_inner(const Value* value) {
-    const auto* op = llvm::dyn_cast<llvm::BinaryOperator>(value);
-    return op && (op->getOpcode() == Instruction::And || op->getOpcode() == Instruction::Or ||
-                  op->getOpcode() == Instruction::Xor);
-  }
-
-  void hide_leaves(Instruction* user) {
-    if (!done_.insert(user).second) return;
-    for (llvm::Use& use : user->operands()) {
-      if (is_inner(use))
-        hide_leaves(llvm::cast<Instruction>(use));
-      else if (has_known_bits(use))
-        use.set(hidden(use, user));
-    }
+  // Bits of a number added to or subtracted from lanes: the back end adds them as 0 or 1 or subtracts them as
+  // 0 or -1, and back again, for ever when it finds that all of them are 0.
+  void hide_carries() {
+    for (llvm::BasicBlock& block : function_)
+      for (Instruction& i : block) {
+        if (!llvm::isa<llvm::ZExtInst, llvm::SExtInst>(i) ||
+            !i.getOperand(0)->getType()->isIntOrIntVectorTy(1))
+          continue;
+        Value* lanes = i.getOperand(0);
+        while (auto* part = llvm::dyn_cast<llvm::ShuffleVectorInst>(lanes)) lanes = part->getOperand(0);
+        auto* cast = llvm::dyn_cast<llvm::BitCastInst>(lanes);
+        if (cast && cast->getSrcTy()->isIntegerTy()) cast->setOperand(0, hidden(cast->getOperand(0), cast));
+      }
   }
 
   // 8 or 16 bits put into a number: the back end (LLVM 22) selects a move into a part of a register, which it
@@ -135,68 +121,6 @@ class Hider {
       }
   }
 
-  bool has_known_bits(Value* value) {
-    if (const auto* number = llvm::dyn_cast<llvm::ConstantInt>(value))
-      return !number->isZero() && !number->isMinusOne();
-    if (llvm::isa<llvm::Constant>(value)) return false;
-    if (const auto* cast = llvm::dyn_cast<llvm::BitCastInst>(value))
-      return !cast->getSrcTy()->isVectorTy() || may_fold(cast->getOperand(0), kDepth);
-    // The back end looks farther through the values of other blocks.
-    if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(value))
-      return llvm::all_of(phi->incoming_values(), [&](Value* from) {
-        if (llvm::isa<llvm::ConstantInt>(from)) return true;
-        return is_inner(from) || llvm::isa<llvm::PHINode>(from) ? knows_bits(from) : has_known_bits(from);
-      });
-    // What shifts know, the back end may find out later.
-    return llvm::isa<llvm::BinaryOperator, llvm::CastInst>(value) || knows_bits(value);
-  }
-
-  bool knows_bits(const Value* value) const {
-    return !llvm::computeKnownBits(value, function_.getDataLayout()).isUnknown();
-  }
-
-  static bool is_pure(const Instruction* i) {
-    return llvm::isa<llvm::CmpInst, llvm::BinaryOperator, llvm::CastInst>(i) ||
-           (llvm::isa<llvm::IntrinsicInst>(i) && !i->mayReadOrWriteMemory());
-  }
-
-  // Whether lanes of `value` follow from constants: the back end evaluates more than the passes before it do,
-  // comparisons of denormals among it.
-  bool may_fold(Value* value, int depth) {
-    if (llvm::isa<llvm::UndefValue>(value)) return false;
-    if (llvm::isa<llvm::Constant>(value)) return true;
-    auto* i = llvm::dyn_cast<Instruction>(value);
-    if (i == nullptr || depth == 0) return false;
-    const auto folds = [&](Value* operand) { return may_fold(operand, depth - 1); };
-    if (i->getType()->isIntOrIntVectorTy(1) && (is_inner(i) || llvm::isa<llvm::ShuffleVectorInst>(i)))
-      return folds(i->getOperand(0)) || folds(i->getOperand(1));
-    // Scalars that other blocks leave, in every lane.
-    if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(i))
-      return phi->getType()->isIntegerTy() &&
-             llvm::all_of(phi->incoming_values(), [&](Value* from) { return knows_bits(from); });
-    if (llvm::isa<llvm::ShuffleVectorInst, llvm::InsertElementInst>(i))
-      return llvm::all_of(i->operands(), [&](Value* operand) {
-        return llvm::isa<llvm::UndefValue>(operand) || folds(operand);
-      });
-    if (!is_pure(i)) return false;
-    // A class is looked up by a shift down to the lowest bit, and single lanes of what is shifted may be
-    // known.
-    if (i->getType()->isIntOrIntVectorTy(1) && llvm::isa<llvm::TruncInst>(i)) return true;
-    return llvm::isa<llvm::Constant>(simplified(i, depth)) || llvm::all_of(i->operands(), folds);
-  }
-
-  // x < x + 0 is known when the parts of a wave are apart.
-  Value* simplified(Value* value, int depth) {
-    auto* i = llvm::dyn_cast<Instruction>(value);
-    if (i == nullptr || depth == 0 || !is_pure(i)) return value;
-    const auto [at, is_new] = simplified_.try_emplace(i, i);
-    if (!is_new) return at->second;
-    llvm::SmallVector<Value*, 2> operands;
-    for (Value* operand : i->operands()) operands.push_back(simplified(operand, depth - 1));
-    Value* simple = llvm::simplifyInstructionWithOperands(i, operands, {function_.getDataLayout(), i});
-    return simplified_[i] = simple ? simple : i;
-  }
-
   Value* hidden(Value* value, Instruction* user) {
     Value*& made = hidden_[value];
     auto* instruction = llvm::dyn_cast<Instruction>(value);
@@ -211,9 +135,7 @@ class Hider {
   llvm::Function& function_;
   llvm::IRBuilder<> b_;
   unsigned lanes_;
-  llvm::SmallPtrSet<Instruction*, 16> done_;
   llvm::DenseMap<Value*, Value*> hidden_;
-  llvm::DenseMap<Instruction*, Value*> simplified_;
 };
 
 }  // namespace

@@ -1,13 +1,11 @@
-// A pass over translated kernels, the last: lane masks are made of numbers of which LLVM's back end knows no
-// bit.
+// A pass over translated kernels, the last: it keeps from LLVM's back end what the one of LLVM 22 does not
+// end with, or makes wrong code of.
 //
-// The X86 back end of LLVM 22 never ends with some of the others: it moves what it knows of the bits of a & b
-// & c over conversions between masks and numbers, and back again. Random kernels have found constants,
-// shifted constants, numbers of 32 bits, comparisons of constants and classes looked up in masks of which
-// some lanes are constant in such trees (differential_test.cpp). Hidden, too, are numbers that 8 or 16 bits
-// are put into, whose other bits it loses, those of which it would reverse the order together with the bits,
-// and the high halves of products beside numbers of 16 bits. Bits that constants invert twice are inverted
-// once, for the same reason as masks.
+// Lanes of a number that are added to numbers (carries) are lanes of which it knows no bit: random kernels
+// have found many numbers of which it finds some bits to be 0, and then does not end (differential_test.cpp).
+// Hidden, too, are numbers that 8 or 16 bits are put into, whose other bits it loses, those of which it would
+// reverse the order together with the bits, and the high halves of products beside numbers of 16 bits. Bits
+// that constants invert twice are inverted once.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
