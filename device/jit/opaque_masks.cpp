@@ -1,6 +1,7 @@
 #include "device/jit/opaque_masks.h"
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Instructions.h>
@@ -32,15 +33,19 @@ class Hider {
   // 0 or -1, and back again, for ever when it finds that all of them are 0.
   void hide_carries() {
     for (llvm::BasicBlock& block : function_)
-      for (Instruction& i : block) {
-        if (!llvm::isa<llvm::ZExtInst, llvm::SExtInst>(i) ||
-            !i.getOperand(0)->getType()->isIntOrIntVectorTy(1))
-          continue;
-        Value* lanes = i.getOperand(0);
-        while (auto* part = llvm::dyn_cast<llvm::ShuffleVectorInst>(lanes)) lanes = part->getOperand(0);
-        auto* cast = llvm::dyn_cast<llvm::BitCastInst>(lanes);
-        if (cast && cast->getSrcTy()->isIntegerTy()) cast->setOperand(0, hidden(cast->getOperand(0), cast));
-      }
+      for (Instruction& i : block)
+        if (llvm::isa<llvm::ZExtInst, llvm::SExtInst>(i) && i.getType()->isVectorTy())
+          hide_numbers(i.getOperand(0));
+  }
+
+  // Those that lanes are made of.
+  void hide_numbers(Value* lanes) {
+    auto* i = llvm::dyn_cast<Instruction>(lanes);
+    if (i == nullptr || !i->getType()->isIntOrIntVectorTy(1) || !done_.insert(i).second) return;
+    if (llvm::isa<llvm::BitCastInst>(i) && i->getOperand(0)->getType()->isIntegerTy())
+      i->setOperand(0, hidden(i->getOperand(0), i));
+    else if (llvm::isa<llvm::BinaryOperator, llvm::SelectInst, llvm::ShuffleVectorInst>(i))
+      for (Value* operand : i->operands()) hide_numbers(operand);
   }
 
   // 8 or 16 bits put into a number: the back end (LLVM 22) selects a move into a part of a register, which it
@@ -135,6 +140,7 @@ class Hider {
   llvm::Function& function_;
   llvm::IRBuilder<> b_;
   unsigned lanes_;
+  llvm::SmallPtrSet<Instruction*, 16> done_;
   llvm::DenseMap<Value*, Value*> hidden_;
 };
 
