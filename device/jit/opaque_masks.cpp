@@ -44,7 +44,7 @@ class Hider {
     if (i == nullptr || !i->getType()->isIntOrIntVectorTy(1) || !done_.insert(i).second) return;
     if (llvm::isa<llvm::BitCastInst>(i) && i->getOperand(0)->getType()->isIntegerTy())
       i->setOperand(0, hidden(i->getOperand(0), i));
-    else if (llvm::isa<llvm::BinaryOperator, llvm::SelectInst, llvm::ShuffleVectorInst>(i))
+    else if (llvm::isa<llvm::BinaryOperator, llvm::FreezeInst, llvm::SelectInst, llvm::ShuffleVectorInst>(i))
       for (Value* operand : i->operands()) hide_numbers(operand);
   }
 
