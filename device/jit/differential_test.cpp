@@ -132,6 +132,17 @@ TEST(DifferentialTest, KernelsThatNeverEndedToCompile) {
   }
 }
 
+// Lanes of a comparison and of a number of which 56 are known to be 0: nor with their sum.
+TEST(DifferentialTest, ANumberOfLanesAndAComparisonAreAdded) {
+  const std::vector<uint32_t> code = dwords_of_hex(
+      "02870286 8102848e"                      // s_and_b32 s2, s2, 7; s_lshl_b64 s[4:5], 1, s2
+      "0105927d 040000d18002a901"              // v_cmp_lt_u32 vcc, v1, v2; v_cndmask_b32 v4, 0, 1, vcc
+      "050000d180021100"                       // v_cndmask_b32 v5, 0, 1, s[4:5]
+      "040b0826 01090668"                      // v_and_b32 v4, v4, v5; v_add_u32 v3, v1, v4
+      "8002087e 80020a7e 8001eabe 800184be");  // v4 = v5 = vcc = s[4:5] = 0
+  expect_same(Target::gfx950, code, {.begins_full = true});
+}
+
 // 48 lanes of a mask, x < x + 0, are known once the parts of a wave are apart: nor with this.
 TEST(DifferentialTest, PartsOfAMaskAreKnown) {
   const std::vector<uint32_t> code = dwords_of_hex(
