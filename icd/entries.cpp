@@ -1,4 +1,4 @@
-#include "icd/dispatch.h"
+#include "icd/entries.h"
 
 #include <atomic>
 #include <cstdint>

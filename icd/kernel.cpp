@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "icd/dispatch.h"
+#include "icd/entries.h"
 #include "icd/info.h"
 #include "icd/sampler.h"
 

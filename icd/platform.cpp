@@ -1,6 +1,6 @@
 #include "icd/platform.h"
 
-#include "icd/dispatch.h"
+#include "icd/entries.h"
 #include "icd/extensions.h"
 #include "icd/identity.h"
 #include "icd/info.h"

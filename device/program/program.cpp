@@ -13,8 +13,8 @@
 
 namespace morgana::device {
 
-// What Steps point to. Grows, never moves, dies with the Program.
-struct Program::Pool {
+// Instructions and constants that steps point to. Grows, never moves, dies with the Program.
+struct Program::Backing {
   std::deque<isa::Inst> instructions;
   struct Key {
     uint32_t low, high;
@@ -102,7 +102,7 @@ bool may_read_trapsts(Bytes code, Target target) {
 }  // namespace
 
 Program::Program(Target target, uint64_t code_address, Bytes code)
-    : target_(target), code_(code), pool_(std::make_unique<Pool>()) {
+    : target_(target), code_(code), backing_(std::make_unique<Backing>()) {
   address = code_address;
   count = code.size() / 4;
   reads_exceptions = may_read_trapsts(code, target);
@@ -181,7 +181,7 @@ Program::Decoded Program::decode_one(uint64_t index, const Allocation& have) {
   const Bytes bytes(code_.data() + index * 4, code_.size() - index * 4);
   Result<isa::Inst> result = isa::decode(target_, bytes);
   if (!result.ok()) return failed(FaultKind::illegal_instruction, "not an instruction of this target");
-  const isa::Inst& inst = pool_->instructions.emplace_back(*result);
+  const isa::Inst& inst = backing_->instructions.emplace_back(*result);
   step.inst = &inst;
   step.dwords = inst.size / 4;
   if (index + step.dwords > count)
@@ -230,11 +230,11 @@ void Program::fill_operands(const isa::Inst& inst, Step& step) {
   if (n_constants == 0 && (inst.row->flags & isa::kLiteralK))
     constants[n_constants++] = {inst.literal, 0, false};
   if (n_constants == 1) {
-    step.constants = pool_->constant(constants[0]);
+    step.constants = backing_->constant(constants[0]);
   } else if (n_constants > 1) {
-    uint32_t* block = pool_->blocks(static_cast<size_t>(n_constants));
+    uint32_t* block = backing_->blocks(static_cast<size_t>(n_constants));
     for (int i = 0; i < n_constants; i++)
-      std::memcpy(block + i * 2 * kLanes, pool_->constant(constants[i]), 2 * kLanes * 4);
+      std::memcpy(block + i * 2 * kLanes, backing_->constant(constants[i]), 2 * kLanes * 4);
     step.constants = block;
   }
   const isa::Operand& dst = inst.dst[0];

@@ -40,7 +40,7 @@ class Program : public Code {
   void decode(const Step* step, const Allocation& have);
 
  private:
-  struct Pool;
+  struct Backing;  // what steps point to
   struct Decoded {
     uint64_t index;
     Handler handler;
@@ -55,7 +55,7 @@ class Program : public Code {
   Bytes code_;
   Step* storage_ = nullptr;  // one step per dword and one past the end; reserved lazily
   std::mutex mutex_;
-  std::unique_ptr<Pool> pool_;
+  std::unique_ptr<Backing> backing_;
 };
 
 // The code regions of a Device.
