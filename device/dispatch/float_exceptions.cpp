@@ -1,9 +1,9 @@
 // The arithmetic exceptions of vector instructions, lane by lane (CDNA4 guide 3.10, IEEE 754-2008 chapter 7).
 //
-// The handlers compute for speed, with steps in between and with lanes that do not execute, so the host's
-// flags say nothing about the instruction. Here each executing lane's operation is done once more, alone, in
-// the wave's rounding and denormal mode, and MXCSR tells: its flags are EXCP's six floating-point ones, in
-// the same order. Operations that the host lacks are judged by their operands.
+// Handlers compute in several steps, and also for lanes that do not execute, so the host's flags say nothing
+// about the instruction. Here the operation of each executing lane is done once more, alone, in the wave's
+// rounding and denormal mode. MXCSR's flags then tell what it raised: they are EXCP's six floating-point
+// ones, in the same order. Operations that the host lacks are judged by their operands.
 #include <immintrin.h>
 
 #include <cmath>
@@ -169,7 +169,8 @@ Value double_value(uint64_t bits) {
 
 // --- The host's flags ---
 
-// The wave's float mode while it lives, flags clear; the float environment of before afterwards.
+// While it lives the host computes in the wave's float mode, and the flags begin clear. Puts the float
+// environment of before back.
 class Flags {
  public:
   Flags(unsigned round, unsigned denorm) : before_(_mm_getcsr()) {
@@ -487,7 +488,7 @@ uint32_t from_integer(const isa::Inst& inst, uint32_t bits) {
   return raised;
 }
 
-// The 8-bit code of a float that becomes an f32: exact, so that only what it is counts.
+// A float of 8 bits becomes an f32 exactly, so only its kind (NaN, denormal) can raise something.
 uint32_t from_small(const Wave& wave, Op op, uint32_t code) {
   const bool is_bf8 = op == Op::v_cvt_f32_bf8 || op == Op::v_cvt_pk_f32_bf8;
   const uint32_t mantissa = is_bf8 ? 3 : 7, magnitude = code & 0x7f;
@@ -498,7 +499,7 @@ uint32_t from_small(const Wave& wave, Op op, uint32_t code) {
   return raised;
 }
 
-// Adds what a lane raised; the first lane with an enabled exception is remembered.
+// Adds what a lane raised, and remembers the first lane with an exception that is enabled.
 void add_lane(Wave& wave, uint32_t raised, int lane, bool& found) {
   wave.observed |= raised;
   if (found || !(raised & wave.mode.excp_en() & kExcpArithmetic)) return;

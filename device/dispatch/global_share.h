@@ -1,7 +1,7 @@
 // GlobalShare: a device's global data share and the resources that ds_gws_* name.
 //
-// Owned by the Device; it outlives launches (a kernel of its own initialises it). Waves of any thread reach
-// it through the services of device/interp/memory_gws.h, under its mutexes.
+// Owned by the Device. Its content outlives a launch, since one kernel initialises what the next one uses.
+// Waves on any thread reach it through the services of device/interp/memory_gws.h, which lock.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@ namespace morgana::device {
 
 struct GlobalShare {
   struct Resource {
-    uint32_t counter = 0;  // of a barrier: waves that are still to come, but one; of a semaphore: its value
-    uint64_t generation = 0;                            // barriers passed
+    uint32_t counter = 0;     // barrier: waves that are still to come, less one; semaphore: its value
+    uint64_t generation = 0;  // barriers passed
     std::unordered_map<const Wave*, uint64_t> waiting;  // the generation in which each wave arrived
   };
   std::mutex mutex;

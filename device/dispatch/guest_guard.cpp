@@ -22,14 +22,14 @@ struct Guard {
   GuestTrap trap;
 };
 
-ThreadPointer<Guard> current;  // the thread's innermost
+ThreadPointer<Guard> current;  // the innermost guard of the thread
 
 constexpr std::array<int, 2> kSignals = {SIGSEGV, SIGBUS};
 constexpr int kMaxPrevious = 16;
 
-// The handlers that were installed before ours, oldest first. Grows when a program replaces ours and we step
-// in again. A handler that chains to the one it replaced calls ours a second time; Delivery::depth then leads
-// one further back.
+// The handlers that were installed before ours, oldest first. The list grows when a program replaces ours and
+// we go before it again. A program's handler may call the one that it replaced, which is ours: then
+// Delivery::depth says how far back in the list we have come.
 struct Previous {
   struct sigaction action[kMaxPrevious];
   std::atomic<int> count{0};
@@ -37,9 +37,10 @@ struct Previous {
 Previous previous[kSignals.size()];
 std::mutex install_mutex;
 
-// Signals that are with the handlers before ours. One is known by its siginfo_t, which lies in the frame that
-// the kernel made for it; our handler's frame tells whether it is called again from there (then it is deeper)
-// or by a new signal in the place of one whose handler jumped out.
+// A signal that we have passed on to the handlers before ours. Its siginfo_t identifies it, since that lies
+// in the frame that the kernel made for the signal. The same siginfo_t may come again for two reasons. Either
+// such a handler has called ours: then the frame of our handler is deeper in the stack. Or that handler has
+// jumped out, and the kernel has made a frame for a new signal at the same place.
 struct Delivery {
   std::atomic<const siginfo_t*> info{nullptr};
   const void* frame = nullptr;
@@ -60,7 +61,7 @@ Delivery& delivery_of(const siginfo_t* info, const void* frame) {
     }
     return delivery;
   }
-  // All are taken by handlers that jumped out.
+  // All entries belong to signals whose handlers jumped out.
   Delivery& delivery = deliveries[next_delivery.fetch_add(1) % kDeliveries];
   delivery.info.store(info);
   delivery.frame = frame;
@@ -74,7 +75,7 @@ void die_by_default(int signal, const siginfo_t* info) {
   struct sigaction action{};
   action.sa_handler = SIG_DFL;
   sigaction(signal, &action, nullptr);
-  // A fault comes again when the handler returns; a signal that somebody sent has to be sent again.
+  // A fault comes again when the handler returns; a signal that somebody has sent does not.
   if (info->si_code <= 0) syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), signal);
 }
 
@@ -128,13 +129,13 @@ void install(int signal) {
   Previous& list = previous[index_of(signal)];
   int count = list.count.load(std::memory_order_relaxed);
   if (count == kMaxPrevious) {
-    // Programs that swap handlers for ever: forget the oldest.
+    // The program swaps handlers for ever: forget the oldest.
     for (int i = 1; i < kMaxPrevious; i++) list.action[i - 1] = list.action[i];
     count--;
   }
   list.action[count] = now;
   list.count.store(count + 1, std::memory_order_release);
-  // The same stack, mask and restart behaviour as the handler we stand before.
+  // Stack, mask and restarting as the handler behind ours wants them.
   struct sigaction ours = now;
   ours.sa_sigaction = on_signal;
   ours.sa_flags = SA_SIGINFO | (now.sa_flags & (SA_ONSTACK | SA_RESTART | SA_NODEFER));

@@ -1,7 +1,8 @@
 // Guest accesses that the host's MMU refuses: SIGSEGV and SIGBUS while a thread executes guest code.
 //
-// The handler reacts only on a thread that is inside `guarded`; every other fault goes to whatever handler
-// the host program had, called as the kernel would have called it. Any thread may call everything here.
+// Morgana's handler acts only on a thread that is inside `guarded`. Every other fault goes to the handler
+// that the host program had, which is called as the kernel would have called it. Any thread may call
+// everything here.
 #pragma once
 
 #include <csetjmp>
@@ -11,22 +12,22 @@ namespace morgana::device {
 
 // What the signal said.
 struct GuestTrap {
-  bool is_bus_error = false;  // SIGBUS: mapped, and behind the end of its file
+  bool is_bus_error = false;  // SIGBUS: the page is mapped, but lies behind the end of its file
   bool has_address = false;   // false: a non-canonical address, which x86 does not report
   bool is_misaligned = false;
-  bool is_write = false;  // false, too, when the host does not say
+  bool is_write = false;  // false also when the host does not say
   uint64_t address = 0;
 };
 
-// Makes sure that the handler is installed; called before every dispatch, since the host program may have
-// installed its own in between (which then is chained to).
+// Installs the handler unless it is there. To be called before a launch: the host program may have replaced
+// it since the last one. Ours then goes before the program's, and passes on what is not ours.
 void ensure_guard_installed();
 
-// Calls body(argument); false when a guest access in it trapped, in which case body was abandoned where it
-// stood.
+// Calls body(argument). False: a guest access in it trapped; `body` was abandoned where it stood, and no
+// destructor ran.
 bool guarded(void (*body)(void*), void* argument, GuestTrap& trap);
 
-// While one lives, the thread's faults are the host's: for host code called from guest code.
+// For host code that guest code calls: while one lives, a fault of this thread is a host's fault.
 class GuardPause {
  public:
   GuardPause();

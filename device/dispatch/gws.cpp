@@ -63,7 +63,7 @@ void gws_sema_v(Wave& wave, uint32_t resource, uint32_t count) {
   with_resource(wave, resource, [&](GlobalShare::Resource& r) { r.counter += count; });
 }
 
-// Everybody who waits may pass, nobody else.
+// All waves that wait may pass, and no others.
 void gws_sema_release_all(Wave& wave, uint32_t resource) {
   with_resource(wave, resource, [](GlobalShare::Resource& r) {
     r.counter = 0;

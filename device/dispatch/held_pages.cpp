@@ -20,8 +20,8 @@
 namespace morgana::device {
 namespace {
 
-// The last ranges, since a thread may come to its handler when the range is free again. What a handler reads
-// while an entry changes costs one more try.
+// The last ranges that were held: a thread may reach its handler only after the range has been released. A
+// handler that reads an entry while it changes tries its write once more than necessary.
 struct Held {
   std::atomic<uint64_t> begin{0}, end{0};
   std::atomic<bool> is_held{false};
@@ -32,7 +32,8 @@ std::array<Held, kRemembered> ranges;
 std::atomic<uint64_t> serial{0};  // ranges so far
 std::mutex one_at_a_time;
 
-// What a thread tried again last: a fault that comes twice at one serial is not ours.
+// What a thread last tried again. When the same fault comes a second time and no range was held in between,
+// it has another cause.
 class LastTry {
  public:
   LastTry() { pthread_key_create(&key_, nullptr); }
@@ -48,8 +49,9 @@ class LastTry {
 };
 LastTry last_try;
 
-// Whether threads of the process block SIGSEGV: a fault there ends the process. One that runs may be about to
-// unblock it, since it has just been created (the C library begins threads so) or is in our handler.
+// Whether a thread of the process blocks SIGSEGV: a fault there would end the process. A thread that blocks
+// it and is running may be about to unblock it: the C library starts threads so, and our handler blocks it
+// too.
 enum class Deaf { none, running, sleeping };
 Deaf deaf_threads() {
   DIR* const tasks = opendir("/proc/self/task");

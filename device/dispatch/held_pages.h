@@ -1,8 +1,8 @@
-// Pages that are replaced under a running program: while they are held they are read-only, and threads that
-// write to them wait in the SIGSEGV handler until they are released, so that no write is lost.
+// HeldPages: replaces pages under a running program without losing a write.
 //
-// System calls do not wait: one that writes to held pages for another thread fails with EFAULT. One HeldPages
-// lives at a time; others wait in the constructor. Any thread.
+// Held pages are read-only. A thread that writes to one waits in the SIGSEGV handler until it is released,
+// and then writes again. System calls do not wait: one that writes to a held page for another thread fails
+// with EFAULT. One HeldPages lives at a time; a second constructor waits for the first to go. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,19 @@ class HeldPages {
   HeldPages(const HeldPages&) = delete;
   HeldPages& operator=(const HeldPages&) = delete;
 
-  // Whole pages, and not what the caller itself writes before `release`. Where some thread blocks SIGSEGV,
-  // and would end the process, they stay writable. False: the system refused, nothing is held, and what
-  // others write would be lost.
+  // Holds whole pages, which the caller itself must not write to before `release`. When some thread of the
+  // process blocks SIGSEGV, a fault there would end the process: then the pages stay writable. False: the
+  // system refused; nothing is held, and what others write would be lost.
   [[nodiscard]] bool hold(uint64_t begin, uint64_t size);
-  // Writers go on. The pages must be writable again, or they fault in earnest.
+  // Lets the writers go on. The pages must be writable by now, or the writers fault for good.
   void release();
 
  private:
   bool works_ = false;
 };
 
-// For the SIGSEGV handler: a write to `address` was refused. Waits while the page is held; true when the
-// write should be tried again.
+// For the SIGSEGV handler, when a write to `address` was refused. Waits while the page is held. True: the
+// write is to be tried again.
 bool await_held_page(uint64_t address);
 
 }  // namespace morgana::device

@@ -16,29 +16,30 @@ constexpr uint32_t kBudget = 2048;
 constexpr uint64_t kSlice = 2'000'000;
 // A parked group that goes on runs this long: one that still waits should not cost those behind it much.
 constexpr uint64_t kTurn = 100'000;
-// Parked groups have this long among themselves before another one begins. It doubles with every so many of
-// them, so that long groups do not all become resident at once.
+// Parked groups have this long among themselves before another group begins. The time doubles with every
+// kParkedPerDoubling of them, so that long groups do not all become resident at once.
 constexpr uint64_t kRecess = 1'000'000;
 constexpr uint32_t kParkedPerDoubling = 16;
 // How long a thread's share of work-groups should take, in steps of the time stamp counter: about fifty
-// microseconds, so that the costs of taking it are small beside it. The first rows of a share that streams
-// through memory come late, which nobody has fetched ahead.
+// microseconds. Taking a share then costs little beside it; and of a share that streams through memory the
+// first rows come late, since nobody has fetched them ahead.
 constexpr uint64_t kShareTime = 120'000;
-// How long compiled code stays with a group between looks at the others, in such steps.
+// How long compiled code may stay with one group before the other groups are looked at, in such steps.
 constexpr uint64_t kMostRounds = 3'000'000;
 constexpr uint64_t kMaxShare = 1024;
-// Rounds between barriers after which a group that compiled code executes is looked at.
+// Compiled code goes from barrier to barrier in rounds; after so many of them it looks at the clock.
 constexpr uint32_t kRounds = 32;
-// What an instruction takes in the interpreter, in such steps: a thread without a processor spends nothing.
+// The most that an instruction is taken to cost in the interpreter, in such steps: the time that the thread
+// had no processor is not to count.
 constexpr uint64_t kMostPerInstruction = 100;
-// A dispatch that lasts longer than this calls for helpers; a shorter one is done before they wake. In steps
-// of the time stamp counter, which is read in a third of the clock's time: about ten microseconds.
+// A launch that lasts longer than this calls for helpers; a shorter one is over before they wake. About ten
+// microseconds, in steps of the time stamp counter: reading that costs a third of asking the clock.
 constexpr uint64_t kAlone = 30'000;
 
-// A finished group's storage, kept by its thread for the next.
+// The storage of a finished group, which its thread keeps for the next one.
 thread_local std::unique_ptr<ResidentGroup> spare_group;
 
-// The float environment of the calling thread, put back when guest code is done.
+// Puts the float environment of the calling thread back when guest code is done.
 class FloatScope {
  public:
   FloatScope() : csr_(_mm_getcsr()) {}
@@ -83,8 +84,8 @@ void Job::record(Fault fault) {
   stop_.store(true, std::memory_order_relaxed);
 }
 
-// Asks for help once the launch has lasted long enough and what is left would last as long again; at once
-// when that is known from an earlier launch.
+// Calls for helpers when the launch has lasted for kAlone and the rest would last as long again; at once when
+// an earlier launch tells that it will.
 void Job::consider_helpers() {
   if (helpers_called_.load(std::memory_order_relaxed) || !has_work()) return;
   const uint64_t known = plan_.compiled ? plan_.compiled->group_time.load(std::memory_order_relaxed) : 0;
@@ -101,8 +102,8 @@ void Job::call_helpers() {
   if (!helpers_called_.exchange(true, std::memory_order_relaxed)) Pool::get().list(*this);
 }
 
-// The rest of the kernel is compiled, too, for a wave that takes long: from the step where it has just let
-// the others run, the head of a loop.
+// For a wave that takes long: goes on in compiled code. The wave has just let the others run, and so stands
+// at the head of a loop; the rest of the kernel from there on is compiled as a kernel of its own.
 void Job::resume_compiled(Wave& wave, jit::WaveFrame& frame, uint64_t time) {
   if (!plan_.compiled || wave.mode.bits != plan_.initial_mode() || (wave.status & kStatusPriv)) return;
   if (const jit::Kernel* rest = plan_.compiled->rest(wave.step, ~wave.exec() == 0, time)) {
@@ -131,12 +132,12 @@ void Job::run_wave(Wave& wave) {
   if (WaveCommands::sequence(command) != wave.commands_seen && !take_command(wave, command)) return;
   do {
     run_guarded(wave);
-    // A handler that returns to what it was called for never ends, but it lets others run.
+    // A trap handler that returns to the instruction that trapped never ends: the budget lets others run.
     if (wave.exit == Exit::resume && --wave.budget == 0) wave.exit = Exit::quantum;
   } while (wave.exit == Exit::resume);
 }
 
-// Lets every wave that can run do so once. False: the group left the ordinary course, see `state`.
+// Lets every wave that can run do so once. False: a wave has faulted or the launch was stopped (`state`).
 bool Job::run_round(ResidentGroup& resident, bool& all_slept, State& state) {
   Group& group = resident.group();
   for (uint32_t i = 0; i < group.wave_count; i++) {
@@ -188,7 +189,7 @@ struct CompiledRun {
   ResidentGroup& resident;
   uint64_t end;          // behind the last group to begin
   uint32_t wave = 0;     // the one in execution
-  bool is_done = false;  // all ended; else the resident one is to be gone on with
+  bool is_done = false;  // all have ended; otherwise the caller goes on with the resident one
   static void run(void* argument) { static_cast<CompiledRun*>(argument)->run_groups(); }
 
   void run_groups() {
@@ -202,7 +203,7 @@ struct CompiledRun {
     }
   }
 
-  // False, here and below: some wave did something else than to end or to wait at a barrier.
+  // Here and below, false: a wave has done something else than end or wait at a barrier.
   bool run_loop() {
     const Wave* const other = resident.run_loop(end);
     if (other != nullptr) wave = other->index;
@@ -245,8 +246,8 @@ struct CompiledRun {
 
 }  // namespace
 
-// Groups of the share as long as compiled code does all that they do. Otherwise one is left in `resident` to
-// be gone on with: State::out_of_time.
+// Executes the groups of the share as long as compiled code does all that they do. State::out_of_time: it did
+// not do all of the one that is in `resident`; the caller goes on with that one.
 Job::State Job::run_share(ResidentGroup& resident, Share& share) {
   CompiledRun run{resident, share.end};
   const uint64_t groups = 1 + share.end - share.next;
@@ -259,7 +260,7 @@ Job::State Job::run_share(ResidentGroup& resident, Share& share) {
     _mm_setcsr(0x1f80);
     Wave& wave = resident.loops_over_waves() ? resident.leave_loop() : resident.wave(run.wave);
     record_trap(wave, trap);
-    // A runtime's trap handler has been entered; it is interpreted.
+    // Exit::resume: the runtime's trap handler has been entered, which the interpreter executes.
     return wave.exit == Exit::resume ? State::out_of_time : State::faulted;
   }
   if (resident.wave(run.wave).exit == Exit::fault) return State::faulted;
@@ -271,7 +272,7 @@ Job::State Job::run_share(ResidentGroup& resident, Share& share) {
   return State::finished;
 }
 
-// Takes groups that nobody has. The last ones are shared out in small pieces.
+// Takes groups that nobody has taken. Shares become smaller towards the end, so that threads finish together.
 bool Job::take_share(Share& share) {
   const uint64_t begun = next_.load(std::memory_order_relaxed);
   if (begun >= plan_.group_count) return false;
@@ -322,7 +323,7 @@ std::unique_ptr<ResidentGroup> Job::unpark() {
   return resident;
 }
 
-// All parked groups are to have their turns, and more until the recess ends.
+// Every parked group is to have a turn, and further ones until the recess ends.
 void Job::begin_turns(Turns& turns) const {
   const uint32_t parked = parked_count_.load(std::memory_order_relaxed);
   turns.left = parked;
@@ -377,7 +378,7 @@ void Job::work() {
       case State::stopped:
         executed += resident->instructions();
         spare_group = std::move(resident);
-        // Others may have waited for it.
+        // Others may have waited for this one.
         if (!turns.is_fresh) turns.left = parked_count_.load(std::memory_order_relaxed);
         break;
       case State::sleeping:
@@ -385,9 +386,9 @@ void Job::work() {
         if (turns.is_fresh) begin_turns(turns);
         turns.was_busy |= state == State::out_of_time;
         turns.is_fresh = false;
-        // What it waits for may be on a thread that has no processor.
+        // What the group waits for may be on a thread that has no processor.
         if (state == State::out_of_time) sched_yield();
-        // Give way to a group that waits: this one may be waiting for what that one does.
+        // Give way to another group: this one may wait for what that one does.
         if (!share.is_empty() || has_work()) {
           if (auto other = take_next(share, turns)) {
             park(std::move(resident));
@@ -404,7 +405,8 @@ void Job::work() {
     spare_group = std::move(resident);
   }
   instructions_.fetch_add(executed, std::memory_order_relaxed);
-  // Stores past the caches come in no order: what follows the launch must find them done.
+  // Stores past the caches have no order: without the fence, what follows the launch might not find them
+  // done.
   if (plan_.streams_from != jit::kNeverStreams) _mm_sfence();
 }
 

@@ -23,14 +23,14 @@ class Job {
 
   // A fault, the host's cancellation, or the process's end.
   bool is_stopped() const;
-  // Something that a thread could start or resume.
+  // Whether a thread could begin a work-group or go on with a parked one.
   bool has_work() const {
     return !is_stopped() && (next_.load(std::memory_order_relaxed) < plan_.group_count ||
                              parked_count_.load(std::memory_order_relaxed) > 0);
   }
 
   const Fault& fault() const { return fault_; }
-  // Executed by threads that have left the job, and by waiting groups.
+  // Wave-instructions of threads that have left the job, and of parked groups.
   uint64_t instructions() const;
 
  private:
@@ -40,17 +40,17 @@ class Job {
   // Work-groups that a thread has taken and not begun yet.
   struct Share {
     uint64_t next = 0, end = 0;
-    uint64_t size = 1;  // of the next one
+    uint64_t size = 1;  // how many to take the next time
     bool is_empty() const { return next == end; }
   };
 
-  // Whose turn it is on a thread. A group may wait for one that is parked as well as for one that nobody has
-  // begun: when one that was begun has to wait, the parked ones go on for a while before the next is begun.
+  // Which group a thread takes next. A group may wait for a parked one, or for one that nobody has begun. So
+  // when a group that was begun has to wait, the parked ones go on for a while before the next is begun.
   struct Turns {
-    bool is_fresh = false;  // the group that runs has just been begun
-    uint32_t left = 0;      // of the parked ones
-    bool was_busy = false;  // since all had a turn, one used up its time: not all sleep
-    uint64_t recess_end = 0;
+    bool is_fresh = false;    // the group that runs has just been begun
+    uint32_t left = 0;        // parked groups that are still to have their turn
+    bool was_busy = false;    // one of them has used up its time since all had a turn: not all sleep
+    uint64_t recess_end = 0;  // until then parked groups go on among themselves
   };
 
   State run_group(ResidentGroup& resident, uint64_t time);  // nanoseconds, or a little longer
@@ -75,28 +75,29 @@ class Job {
   std::atomic<uint32_t> parked_count_{0};
   uint64_t start_time_ = 0;
 
-  // First work-group that nobody has in his share: what all threads write, apart from what they read.
+  // The first work-group that is in nobody's share. All threads write these two, so they have cache lines of
+  // their own.
   alignas(64) std::atomic<uint64_t> next_{0};
   alignas(64) std::atomic<uint64_t> instructions_{0};
   std::mutex mutex_;
-  // By index, and resumed round and round in that order: groups most often wait for those before them.
+  // By index. They go on in that order, round and round, since groups most often wait for those before them.
   std::map<uint64_t, std::unique_ptr<ResidentGroup>> parked_;
   uint64_t last_unparked_ = 0;
   Fault fault_;
 
-  // The pool's: threads at work besides the caller, changed under the pool's mutex.
+  // Belong to the pool: the threads at work besides the caller. Changed under the pool's mutex.
   std::atomic<int> helpers_{0};
   bool is_listed_ = false;
 };
 
-// Number of threads that the option asks for.
+// How many threads execute work-groups (MORGANA_THREADS).
 int thread_count();
 
 // True once the process is exiting: guest code must not go on.
 bool process_is_exiting();
 
-// Lives while its thread uses a Device. The process's exit waits for all of them, for a bounded time, so that
-// nothing a launch uses is destroyed under it.
+// Lives while its thread uses a Device. The exit of the process waits for all of them, for a bounded time, so
+// that nothing is destroyed that a launch uses.
 class Running {
  public:
   Running();
@@ -112,10 +113,10 @@ class Pool {
 
   // Lets helpers join `job`.
   void list(Job& job);
-  // Wakes helpers for a group that was parked.
+  // Wakes a helper for a group that was parked.
   void wake();
-  // Waits until `job` has no helper and gets none. Returns true when there is work again that the caller
-  // could do.
+  // Waits until no helper is in `job`, and takes it off the list. True: there is work again, and the caller
+  // is to do it and come back.
   bool leave(Job& job);
 
  private:
@@ -126,7 +127,7 @@ class Pool {
   std::mutex mutex_;
   std::condition_variable has_jobs_, job_left_;
   std::deque<Job*> jobs_;
-  std::atomic<uint64_t> listed_{0};  // jobs so far
+  std::atomic<uint64_t> listed_{0};  // jobs that were listed so far
   int threads_ = 0;
 };
 

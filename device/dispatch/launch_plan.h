@@ -1,7 +1,8 @@
 // LaunchPlan: what all work-groups of one launch share, and the initial state of a wave.
 //
-// Made once per Device::run, read by all threads that work on it. Order and meaning of initial registers:
-// LLVM AMDGPUUsage "Initial Kernel Execution State" for gfx6 to gfx9, CDNA4 ISA guide 3.13.
+// Made once per Device::run; all threads that work on the launch read it. For order and meaning of the
+// initial registers see LLVM AMDGPUUsage "Initial Kernel Execution State" for gfx6 to gfx9, and CDNA4 ISA
+// guide 3.13.
 #pragma once
 
 #include <array>

@@ -21,9 +21,10 @@ std::atomic<int> running{0};
 std::atomic<Pool*> instance{nullptr};
 std::mutex instance_mutex;
 
-// How long a thread looks whether it is to go on before it sleeps, in steps of the time stamp counter: about
-// twenty microseconds, which is less than waking it takes. A helper out of work: the next launch often
-// follows at once. Whose launch it is: the others are in their last groups.
+// How long a thread looks for a reason to go on before it sleeps, in steps of the time stamp counter: about
+// twenty microseconds, less than it takes to wake it. A helper that has run out of work looks for the next
+// launch, which often follows at once. The launch's own thread looks whether the others have finished their
+// last groups.
 constexpr uint64_t kLook = 60'000;
 
 template <typename Condition>
@@ -66,8 +67,8 @@ Running::~Running() { running.fetch_sub(1); }
 
 bool process_is_exiting() { return exiting.load(std::memory_order_relaxed); }
 
-// Never destroyed: helpers may still run while the process exits. They hold no resource but memory, and stop
-// executing guest code when `exiting` is set.
+// Never destroyed: helpers may still run while the process exits. They own nothing but memory, and leave
+// guest code when `exiting` is set.
 Pool& Pool::get() {
   if (Pool* pool = instance.load(std::memory_order_acquire)) return *pool;
   std::lock_guard lock(instance_mutex);
@@ -84,7 +85,7 @@ Pool& Pool::get() {
 }
 
 Pool::Pool() {
-  // Signals meant for the program go to its own threads.
+  // Signals that are meant for the program go to its own threads.
   sigset_t all, before;
   sigfillset(&all);
   for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&all, fault);
@@ -117,7 +118,7 @@ void Pool::wake() {
 }
 
 bool Pool::leave(Job& job) {
-  if (!job.is_listed_) return false;  // nobody but the caller could have listed it
+  if (!job.is_listed_) return false;  // only the caller lists it
   const auto is_over = [&] { return job.helpers_.load(std::memory_order_relaxed) == 0 || job.has_work(); };
   look_for(is_over);
   std::unique_lock lock(mutex_);
@@ -127,7 +128,7 @@ bool Pool::leave(Job& job) {
   return false;
 }
 
-// The next job with work, round robin among the launches in execution.
+// The next job that has work. The launches in execution take turns.
 Job* Pool::pick() {
   for (size_t i = 0; i < jobs_.size(); i++) {
     Job* job = jobs_.front();

@@ -34,7 +34,7 @@ bool ResidentGroup::start(const LaunchPlan& plan, uint64_t index) {
   lost_ = 0;
   has_met_ = false;
   group_.lds_size = plan.lds_bytes;
-  // Room on both sides: compiled code moves whole rows for the lanes of them that are active.
+  // Room on both sides: compiled code moves whole rows also when only some of their lanes are active.
   group_.lds = lds_.reserve(uint64_t{plan.lds_bytes} + 2 * jit::kLdsRoom);
   uint8_t* registers = registers_.reserve(kRegisterBytes * plan.waves_per_group);
   uint8_t* scratch = scratch_.reserve(plan.scratch_wave_bytes() * plan.waves_per_group + 256);
@@ -108,13 +108,14 @@ Wave* ResidentGroup::run_loop(uint64_t end) {
   return &current;
 }
 
-// So many groups further in the row.
+// Makes this the group that lies `groups` further in the row.
 void ResidentGroup::go_on(uint32_t groups) {
   index_ += groups;
   group_.id[0] += groups;
 }
 
-// What the loop needs of waves that have run through it in the group before: it reads the first one's SGPRs.
+// Prepares the waves for the loop after it has run them for the group before. The loop reads the SGPRs of the
+// first wave only.
 void ResidentGroup::begin_alike() {
   waves_[group_.wave_count - 1].exit = Exit::none;
   begun_ = group_.wave_count;
@@ -141,7 +142,7 @@ Wave& ResidentGroup::leave_loop() {
   jit::WaveFrame& frame = frames_[current.index];
   frame.current = notes.current, frame.step = notes.step, frame.writer = notes.writer;
   if (current.index != 0) std::copy_n(notes.first_address, 4, frame.first_address);
-  // What it named of them it has brought there itself.
+  // A kernel that names the group's id has stored it there itself.
   if (frame.kernel->is_closed() && !frame.has_stored) plan_->put_group_id(current);
   return current;
 }

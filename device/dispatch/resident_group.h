@@ -1,7 +1,7 @@
 // ResidentGroup: a work-group in execution with everything its waves need: registers, LDS, scratch.
 //
-// One host thread at a time executes it; between time slices it may move to another thread. Storage is
-// reserved lazily and reused for group after group.
+// One host thread at a time executes it; between two turns it may move to another thread. Its storage becomes
+// real when it is touched, and serves one group after another.
 #pragma once
 
 #include <array>
@@ -37,8 +37,9 @@ class ResidentGroup {
   // Sets up the group with linear index `index` of the launch. False: no memory for it.
   bool start(const LaunchPlan& plan, uint64_t index);
 
-  // The same for the next group of the launch, after one that compiled code has run to its end, but for its
-  // waves: `begin_wave` for each, or begin_waves. False: the interpreter is to run a part of it.
+  // Sets up the next group of the launch, behind one that compiled code has run to its end. Its waves are
+  // still to be begun, by begin_wave one by one or by begin_waves. False: the interpreter is to run a part of
+  // it.
   bool start_next();
   bool all_begun() const { return begun_ == group_.wave_count; }
   Wave& begin_wave() {
@@ -60,19 +61,21 @@ class ResidentGroup {
 
   // All waves have a compiled kernel that loops over them.
   bool loops_over_waves() const { return loops_; }
-  // Runs them by it, behind start() or start_next(), with the host's float state that jit::prepare sets, and
-  // the groups that follow in the same row, below index `end`. The wave that did something else than to end,
-  // with those behind it as they begin; nullptr: all have ended of what is the last group now.
+  // Has that kernel execute all waves of the group, and the groups that follow in the same row below index
+  // `end`. To be called behind start() or start_next(), in the float state that jit::prepare sets. Returns
+  // the wave that did something else than end; those behind it stand at their beginning. nullptr: all waves
+  // have ended, also of the last group, which this is now.
   Wave* run_loop(uint64_t end);
-  // Behind a guest fault in it, if any: the same.
+  // Behind a guest fault in run_loop: the wave that faulted; those behind it stand at their beginning.
   Wave& leave_loop();
 
   uint64_t index() const { return index_; }
   Group& group() { return group_; }
   Wave& wave(uint32_t i) { return waves_[i]; }
-  // The wave whose turn is the i-th: behind a barrier from the last to the first. Hardware lets all go on at
-  // once, so that what all of them read there and the first wave overwrites a while later (`sums[0]` of a
-  // reduction in a loop that lacks its second barrier) has been read by then; here, too.
+  // The wave whose turn is the i-th. Behind a barrier the turns go from the last wave to the first: on
+  // hardware all waves go on at once, so all have read what lies there before the first one comes round to
+  // overwrite it
+  // (`sums[0]` of a reduction in a loop that lacks its second barrier). In this order that holds here, too.
   Wave& in_turn(uint32_t i) { return waves_[has_met_ ? group_.wave_count - 1 - i : i]; }
   // All waves have come to a barrier.
   void meet() { has_met_ = true; }
@@ -81,7 +84,8 @@ class ResidentGroup {
   // What compiled code knows of the wave.
   jit::WaveFrame& frame(const Wave& wave) const { return frames_[wave.index]; }
   const LaunchPlan& plan() const { return *plan_; }
-  // Whether the wave has left compiled code without the registers that its handler returns to.
+  // Whether the wave's registers were lost with the compiled code that it left: a trap handler could not
+  // return.
   bool is_lost(const Wave& wave) const { return lost_ >> wave.index & 1; }
   void set_lost(const Wave& wave) const { lost_ |= 1u << wave.index; }
   // Work-items in each dimension: fewer than plan().group_size at the grid's edge.
@@ -96,7 +100,8 @@ class ResidentGroup {
   void start_wave(uint32_t i);
   void begin_alike();
   void go_on(uint32_t groups);
-  // One group in sixteen: where all wrote what loops are known for, threads would wait for each other.
+  // One group in sixteen asks anew whether loops run better lane by lane. If all did, threads would wait for
+  // each other at what they note.
   bool has_doubts() const { return index_ % 16 == 0; }
 
   const LaunchPlan* plan_ = nullptr;

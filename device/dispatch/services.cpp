@@ -18,7 +18,7 @@ uint64_t nanoseconds(clockid_t clock) {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// Host code called from guest code: its faults are Morgana's own, and it expects the default float
+// For host code that guest code calls: a fault in it is Morgana's own, and it expects the default float
 // environment.
 class HostScope {
  public:
@@ -49,8 +49,9 @@ uint32_t touched_bytes(const Step* step) {
   return static_cast<uint32_t>(isa::bytes(row.flags & isa::kStore ? row.src[1] : row.dst[0]));
 }
 
-// The first lane of wave.access that touches the page of `address`, or -1; `address` becomes the lane's first
-// byte in it. Host code accesses several lanes at once in any order, and the host names one of them.
+// The first lane of wave.access that touches the page of `address`, or -1. `address` becomes the first byte
+// that the lane touches there. (Host code accesses several lanes at once, in any order; the host names any of
+// them.)
 int first_lane_at(const Wave& wave, uint64_t& address) {
   constexpr uint64_t kPage = 4096;
   const uint64_t page = address / kPage;
@@ -69,16 +70,16 @@ bool is_canonical(uint64_t address) {
   return top == 0 || top == -1;
 }
 
-// The first lane whose address is none, or -1.
+// The first lane whose address x86 cannot form, or -1.
 int non_canonical_lane(const Wave& wave) {
   for (int lane = 0; lane < kLanes; lane++)
     if ((wave.access.lanes >> lane & 1) && !is_canonical(wave.access.address[lane])) return lane;
   return -1;
 }
 
-// What a kernel that loops over waves has noted: whether the trap is of the store, rather than of a load
-// before it. Where the host does not say where it was going, that is no address; records of a row have 16
-// bytes at most.
+// For a kernel that loops over waves: whether its store trapped, rather than a load before it. The host may
+// not say which address was wanted; then that was one that x86 cannot form, and the noted addresses tell (a
+// lane of a row touches 16 bytes at most).
 bool is_of_store(const jit::WaveFrame& notes, const GuestTrap& trap) {
   if (trap.has_address) return trap.is_write;
   return notes.writer == notes.current || !is_canonical(notes.first_address[0]) ||
@@ -114,7 +115,7 @@ bool enter_trap(Wave& wave, const Step* step, uint64_t pc, uint32_t rewind, uint
   const Step* const handler = find_step(wave, tba & ~uint64_t{3});
   if (handler == nullptr) {
     wave.code = from;
-    // Without its handler a runtime still learns of the fault itself.
+    // The runtime's handler is not there: the runtime learns of the fault itself.
     if (resident_of(wave).plan().has_reporter()) return false;
     record_fault(wave, step, FaultKind::bad_jump, "no code is loaded at the trap handler's address", tba, -1,
                  false);
@@ -129,7 +130,7 @@ bool enter_trap(Wave& wave, const Step* step, uint64_t pc, uint32_t rewind, uint
     resident.set_lost(wave);
     frame.kernel = nullptr;  // the handler is interpreted
   }
-  // STATUS as it was, and no saved IB_STS: what Linux's first-level handler gives the next.
+  // As Linux's first-level handler leaves them for the runtime's: STATUS as it was, no saved IB_STS.
   if (gfx9 && resident.plan().has_reporter()) {
     wave.s[ttmp0 + 12] = (wave.status & ~kStatusScc) | (wave.scc ? kStatusScc : 0);
     wave.s[ttmp0 + 11] &= 0x03ff'ffff;
@@ -141,14 +142,14 @@ bool enter_trap(Wave& wave, const Step* step, uint64_t pc, uint32_t rewind, uint
 
 bool trap_instead(Wave& wave, const Step* step, FaultKind kind) {
   if ((wave.status & (kStatusTrapEn | kStatusPriv)) != kStatusTrapEn) return false;
-  // ROCR's handler of gfx8 looks for the queue where only s_trap has put it.
+  // ROCR's handler for gfx8 looks for the queue in a register that only an s_trap's code has set.
   const ResidentGroup& resident = resident_of(wave);
   if (resident.plan().has_reporter() && wave.target->generation < Generation::gfx9) return false;
   const Step* const at = wave.stepping ? wave.stepping : step;
   const uint64_t pc = wave.code->pc(at);
   switch (kind) {
     case FaultKind::illegal_instruction:
-      // Its size is not known, so the handler is shown the instruction itself.
+      // The instruction's size is not known, so the handler gets the address of the instruction itself.
       wave.trapsts |= kTrapstsIllegal;
       return enter_trap(wave, at, pc, 0, 0, false);
     case FaultKind::memory:
@@ -227,14 +228,14 @@ void record_trap(Wave& wave, const GuestTrap& trap) {
     }
   }
   if (frame.in_kernel && frame.serial_step != 0) {
-    // The interpreter will come to the same fault.
+    // The interpreter goes on from here and will come to the same fault.
     wave.step = wave.block = frame.steps + (frame.serial_step - 1);
     frame = {};
     wave.exit = Exit::resume;
     return;
   }
   if (frame.in_kernel && !wave.stepping && wave.access.address == nullptr) {
-    // Compiled code keeps registers to itself, and tells where the first lane was going.
+    // Compiled code has the registers, and has noted where the first lane was going.
     const uint32_t bytes = touched_bytes(wave.step);
     for (uint32_t lane = 0; lane < kLanes; lane++) addresses[lane] = frame.address(lane, bytes);
     if (!is_scalar(wave.step->inst)) wave.access = {addresses, wave.exec(), bytes};
@@ -253,7 +254,7 @@ void record_trap(Wave& wave, const GuestTrap& trap) {
     wave.stepping = nullptr;
     wave.observes = false;
   };
-  // The registers are as the instruction left them; asking them for addresses reads no guest memory.
+  // The registers are as the instruction left them. Computing addresses from them reads no guest memory.
   const bool has_lanes = wave.step->inst != nullptr && level().locate_access(wave);
   int lane = -1;
   uint64_t address = trap.has_address ? trap.address : kUnknownAddress;

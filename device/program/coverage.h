@@ -1,5 +1,5 @@
-// Which instructions of a target execute: what the interpreter's choice of handlers says to one encoding of
-// every form of every row.
+// Which instructions of a target the interpreter executes. One encoding of every form of every row is
+// decoded, and the level is asked whether it has a handler for it.
 //
 // Callable from any thread.
 #pragma once

@@ -126,7 +126,8 @@ const Step* Program::at(uint64_t pc) {
   return steps + index;
 }
 
-// Makes the step runnable: it decodes itself when reached. The step behind the last faults.
+// Gives the step the handler that decodes it when a wave reaches it; the step behind the last one gets a
+// handler that faults.
 void Program::prepare(uint64_t index) {
   Step& step = storage_[index];
   if (step.run.load(std::memory_order_relaxed) != nullptr) return;

@@ -1,8 +1,9 @@
 // Program: one region of guest code, decoded into Steps as execution reaches it.
 //
-// A CodeMap owns the Programs of a Device and finds them by address. Steps are published with release order
-// and never change afterwards, so waves on any thread execute a Program while another thread decodes more of
-// it. Decoding goes along a whole straight run (up to a terminator) so that the run can be numbered.
+// A CodeMap owns the Programs of a Device and finds them by address. A step is published with release order
+// and does not change afterwards, so waves on any thread execute a Program while another thread decodes more
+// of it. Decoding takes a whole straight run at a time, up to an instruction that ends it: only then can the
+// steps of the run be numbered.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@
 
 namespace morgana::device {
 
-// Registers that a wave has: what lies beyond them is handled as the hardware does (CDNA4 guide 3.6.1).
+// How many registers a wave has. Instructions may name others; then hardware's rule holds (CDNA4 guide
+// 3.6.1).
 struct Allocation {
   uint32_t sgprs, vgprs, agprs;
 };
@@ -35,8 +37,9 @@ class Program : public Code {
 
   Target target() const { return target_; }
 
-  // Decodes the run that starts at `step`, for a wave with `have`. Called by the initial handler. Kernels
-  // that share code agree on the registers it uses, or one of them is wrong: the first to come here decides.
+  // Decodes the straight run that starts at `step`. Called by the handler of steps that are not decoded yet.
+  // `have` is what the wave has that came here first. It decides for all others, too: kernels that share code
+  // use the same registers.
   void decode(const Step* step, const Allocation& have);
 
  private:
