@@ -258,7 +258,7 @@ std::vector<DiskCache::File> DiskCache::scan() const {
        it.increment(error)) {
     struct stat status;
     if (::stat(it->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
-    // Left behind by a process that died while writing.
+    // A process that died while it was writing has left this behind.
     if (it->path().filename().string().starts_with(kTemporaryPrefix)) {
       if (status.st_mtim.tv_sec < an_hour_ago) ::unlink(it->path().c_str());
       continue;
@@ -270,8 +270,8 @@ std::vector<DiskCache::File> DiskCache::scan() const {
   return files;
 }
 
-// The folder is looked at when this process first stores and when its own count exceeds the limit; other
-// processes' entries may exceed it meanwhile, until one of them looks.
+// Looks at the folder when this process stores for the first time, and when its own count exceeds the limit.
+// Other processes store meanwhile, so the folder may exceed the limit until one of them looks.
 void DiskCache::make_room(uint64_t added) {
   std::lock_guard lock(mutex_);
   if (total_ && *total_ + added <= limit_) {
@@ -295,7 +295,8 @@ void DiskCache::make_room(uint64_t added) {
 }
 
 void DiskCache::complain(const std::string& what) {
-  // A home that cannot be written is common where programs are tested; a folder that somebody named is not.
+  // A home that cannot be written is common where programs are tested. That is no warning, unless somebody
+  // named the folder.
   const LogLevel level = options().cache_dir.empty() ? LogLevel::info : LogLevel::warn;
   if (!complained_.exchange(true)) log(level, "cache: {}; compiled programs are not kept", what);
 }

@@ -1,10 +1,9 @@
-// The disk cache: what the compiler made of a source is found again by the hash of everything that went into
-// it.
+// The disk cache: keeps what the compiler made, under the hash of everything that went into it.
 //
-// One folder per user, shared by any number of processes and threads without locks: an entry is written under
-// another name and renamed, never changed, and believed only when its header and hash are right. Whatever is
-// damaged or stale is removed and counts as absent. Nothing here fails a build: a cache that cannot be
-// written says so once in the log (info) and is silent.
+// A user has one folder. Any number of processes and threads share it without locks: an entry is written
+// under another name, renamed, and never changed; a reader believes it only when header and hash are right.
+// Entries that are damaged or stale are removed and count as absent. No build fails because of the cache:
+// when it cannot be written, the log says so once.
 #pragma once
 
 #include <atomic>
@@ -23,8 +22,8 @@ namespace morgana::runtime {
 
 using CacheKey = Digest;
 
-// What a build learnt about one path of the disk. An entry is valid while all its paths would answer the
-// same.
+// What a build learnt about one path of the disk. An entry is valid as long as all its paths would still say
+// the same.
 struct FileStamp {
   enum class State : uint8_t { missing, present, content };
   std::string path;  // as it was asked for; relative paths belong to the process's working folder
@@ -38,10 +37,11 @@ struct CacheEntry {
   std::vector<FileStamp> files;
 };
 
-// The bytes of an entry file, and back; parsing takes any bytes. The key guards against renamed files.
+// An entry as the bytes of a file, and back. Parsing accepts any bytes and refuses what is no entry of this
+// key, as a file that somebody renamed.
 std::string write_cache_entry(const CacheKey& key, const CacheEntry& entry);
 Result<CacheEntry> parse_cache_entry(Bytes file, const CacheKey& key);
-// The part of an entry file behind its header; exposed for the fuzzer, since a hash guards it otherwise.
+// The part of an entry file behind its header. Here for the fuzzer, which could not get past the hash.
 Result<CacheEntry> parse_cache_body(Bytes body);
 
 struct CacheStats {

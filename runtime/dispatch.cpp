@@ -24,13 +24,12 @@ constexpr uint32_t align_up(uint32_t value, uint32_t alignment) {
 }
 
 uint32_t local_alignment(const codeobj::KernelArg& arg) {
-  // Local memory that a pointer's type does not bound further is aligned for the largest vector, 16 longs.
+  // Without an alignment in the metadata, local memory is aligned for the largest vector: 16 longs.
   return arg.pointee_align != 0 && std::has_single_bit(arg.pointee_align) ? arg.pointee_align : 128;
 }
 
-// The value of an implicit argument (AMDGPUUsage ".value_kind"); arguments of features that this runtime does
-// not offer (device-side enqueue, hostcall, multi-grid, device heap) are null, as that table prescribes for
-// them.
+// The value of an implicit argument (AMDGPUUsage ".value_kind"). Arguments of features that this runtime
+// lacks (device-side enqueue, hostcall, multi-grid, device heap) are null, as that table prescribes.
 uint64_t implicit_value(ArgKind kind, const Geometry& g, uint32_t dynamic_lds, uint64_t printf_buffer) {
   auto blocks = [&](int i) { return g.global[i] / g.local[i]; };
   auto remainder = [&](int i) { return g.global[i] % g.local[i]; };

@@ -79,7 +79,7 @@ class Dispatch {
   uint64_t* queue_pointer_ = nullptr;  // in the kernarg segment; null: the kernel has no such argument
 };
 
-// Where a packet lies, and what its queue wants of the launch.
+// Where a packet lies, and how its queue wants it to be launched.
 struct PacketPlace {
   uint64_t slot = 0;   // that dispatch_ptr shows
   uint64_t queue = 0;  // amd_queue_t that queue_ptr shows
@@ -88,8 +88,8 @@ struct PacketPlace {
   bool check_handlers = true;
   std::atomic<uint32_t>* interrupt = nullptr;  // see device::Launch
 };
-// A kernel dispatch packet executed, of any queue: what a command processor does between taking a packet and
-// completing it.
+// Executes a kernel dispatch packet of any queue: what a command processor does after it has taken the packet
+// and before it completes it.
 device::Fault run_packet(Agent& agent, const DispatchPacket& packet, const codeobj::KernelDescriptor& kernel,
                          uint64_t entry, const PacketPlace& place);
 

@@ -51,14 +51,14 @@ class Executable {
   std::span<const Variable> variables() const { return variables_; }
   const codeobj::CodeObject& code_object() const;
 
-  // Where a symbol of the object lies, if it has one of that name in memory; and its function of lowest
+  // The address of the symbol of that name, if the object has it in memory; the function at the lowest
   // address.
   std::optional<uint64_t> symbol_address(std::string_view name) const;
   std::optional<uint64_t> first_function() const;
 
   // "file.cl:12" of the code address, when the object has line information; else empty.
   std::string source_line(uint64_t pc) const;
-  // The kernel or function whose code holds `pc`; else empty. And how far into it `pc` lies.
+  // The kernel or function whose code holds `pc`, else empty; and the offset of `pc` in it.
   std::string function_at(uint64_t pc) const;
   uint64_t offset_in_function(uint64_t pc) const;
 

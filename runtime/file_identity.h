@@ -1,5 +1,5 @@
-// What tells one version of a file from another without reading it: for the keys of cached things that a
-// program made, which a new build of it must not find. Any thread.
+// What tells one version of a file from another without reading it. It is part of the keys of what a program
+// keeps in the cache, so that a new build of the program does not find it. Any thread.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@ namespace morgana::runtime {
 // Path, size and time of the last change.
 std::string file_identity(const std::string& path);
 
-// Of the file that holds this very code: the library that Morgana was linked into, with all that is embedded
-// in it.
+// The identity of the file that holds this code: the library that Morgana was linked into, with all that it
+// embeds.
 const std::string& program_identity();
 
 }  // namespace morgana::runtime

@@ -60,7 +60,7 @@ constexpr TypeRow kTypes[] = {
     {kUint16, 16, kUint},   {kUint32, 32, kUint},   {kHalf, 16, kFloating},    {kFloat, 32, kFloating},
 };
 
-// The components in memory, first the one at the lowest address, that red, green, blue and alpha come from.
+// From which component in memory red, green, blue and alpha come. X is the component at the lowest address.
 struct OrderRow {
   uint32_t order;
   uint32_t channels;
@@ -153,7 +153,7 @@ bool is_array(ImageKind kind) { return kind == ImageKind::line_array || kind == 
 bool has_slices(ImageKind kind) { return is_array(kind) || kind == ImageKind::volume; }
 bool has_image_instructions(Target target) { return !info(target).is_gfx940; }
 
-// Whether rows and slices lie as the target's texture unit would have them.
+// Whether rows and slices lie where the target's texture unit looks for them.
 Status check_pitches(Target target, const ImageShape& s, const ImageFormat& format) {
   const auto refuse = [](const char* why) {
     return make_error(ErrorCode::invalid_argument, "image: {}", why);
@@ -256,10 +256,11 @@ enum Word : int {
   kBits = kShift + 4
 };
 
-// Components of 8 or 16 bits; fields within 16 or 32 bits; components of 32 bits; four of those.
+// How a texel is taken apart: components of 8 or 16 bits; fields within 16 or 32 bits; one or two components
+// of 32 bits; four of those.
 enum Class : uint32_t { kHalves, kFields, kWords, kQuad };
 
-// What components are, as those functions number it.
+// The kind of a component, by those functions' numbers.
 uint32_t kind_of(uint32_t numeric) {
   switch (numeric) {
     case kSnorm: return 1;
@@ -280,7 +281,7 @@ void write_inverse(double number, uint32_t& high, uint32_t& low) {
   low = bits_of(static_cast<float>(1 / number - rounded));
 }
 
-// The number that is 1 in a channel that the format lacks.
+// What stands for 1 in a channel that the format lacks.
 uint32_t one_of(const Texel& t) {
   switch (t.numeric) {
     case kUint:
@@ -292,7 +293,7 @@ uint32_t one_of(const Texel& t) {
 }
 
 bool is_signed(const Texel& t) { return t.numeric == kSnorm || t.numeric == kSint; }
-// The component that a channel shows, or -1.
+// The component that a channel reads, or -1.
 int component_of(const Texel& t, int channel) {
   return t.select[channel] >= kX ? t.select[channel] - kX : -1;
 }
@@ -301,7 +302,7 @@ int component_of(const Texel& t, int channel) {
 // there is none, from the first shifted left by a byte, 8 to 11 the signs of bytes 1, 3, 5 and 7.
 constexpr uint32_t kZeroByte = 0x0c;
 
-// The 16 bits of a component: widened as `decode_halves` has it.
+// Selects the 16 bits of a component, widened as `decode_halves` expects them.
 uint32_t load_selector(const Texel& t, int component) {
   if (component < 0) return kZeroByte | kZeroByte << 8;
   const auto k = static_cast<uint32_t>(component);
@@ -311,7 +312,7 @@ uint32_t load_selector(const Texel& t, int component) {
   return k | (t.numeric == kUint ? kZeroByte : k) << 8;
 }
 
-// The byte of a texel among the 16 bits of each of the channels.
+// Selects a byte of a texel from the channels, which have 16 bits each.
 uint32_t store_selector(const Texel& t, uint32_t byte) {
   const uint32_t size = t.bits[0] / 8;
   for (uint32_t c = 0; c < 4; c++)
@@ -416,7 +417,7 @@ ImagePitches image_pitches(const ImageFormat& format, ImageKind kind, uint32_t w
     p.bytes = p.slice = p.row;
     return p;
   }
-  // Rows of a multiple of 64 texels: slices follow one another alike on all targets.
+  // With rows of a multiple of 64 texels the slices have the same distance on all targets.
   if (layout == RowLayout::of_all_targets) p.row = (uint64_t{width} + 63) / 64 * 64 * format.bytes;
   p.slice = p.row * (kind == ImageKind::line_array ? 1 : height);
   p.bytes = p.slice * (kind == ImageKind::volume ? depth : is_array(kind) ? layers : 1);

@@ -1,11 +1,10 @@
 // What an OpenCL image or sampler is in device memory: the record that a kernel argument points to.
 //
 // Pure data and functions, callable from any thread; the memory of images and records belongs to the caller.
-// On targets with image instructions (gfx600 to gfx90a) a record begins with the resource (T#, V# for
-// buffers) or sampler (S#) that they take; the words behind, and all of a record on gfx940 and later, are
-// what Morgana's built-in functions read (runtime/compiler/device_library/image*.cl). Texels lie linearly,
-// the same on every target, so that agents of different targets share an image's memory: each needs a record
-// of its own.
+// On targets with image instructions (gfx600 to gfx90a) a record begins with what those take: a resource (T#,
+// V# for buffers) or a sampler (S#). Morgana's built-in functions (runtime/compiler/device_library/image*.cl)
+// read the words behind it, and on gfx940 and later the whole record. Texels lie linearly and alike on all
+// targets: agents of different targets share the memory of an image, and each has a record of its own.
 //
 // Channel orders and types are OpenCL's numbers (CL_RGBA is 0x10B5, CL_UNORM_INT8 0x10D2).
 #pragma once
@@ -24,7 +23,7 @@ enum class ImageKind : uint8_t { line, line_array, line_buffer, plane, plane_arr
 
 // --- Formats ---
 
-// What an image of a format can be, in kernels. The host's reads, writes, copies and fills take every format.
+// What kernels can do with an image of a format. The host reads, writes, copies and fills every format.
 struct ImageFormat {
   uint32_t order = 0, type = 0;
   uint32_t bytes = 0;     // of a texel
@@ -32,12 +31,12 @@ struct ImageFormat {
   bool writable = false;  // by write_only and read_write images; all formats can be read
 };
 
-// All that are known, the same for every target.
+// All formats that are known. They are the same for every target.
 std::span<const ImageFormat> image_formats();
 // Null when it is not known.
 const ImageFormat* find_image_format(uint32_t order, uint32_t type);
-// Whether images of a kind can have a format (buffers: what buffer instructions convert; depth: planes and
-// their arrays).
+// Whether images of a kind can have a format. Buffers can have what buffer instructions convert; depth
+// formats are for planes and their arrays.
 bool is_possible(const ImageFormat& format, ImageKind kind);
 
 // --- Extents and pitches ---
@@ -46,7 +45,7 @@ inline constexpr uint32_t kMaxImageWidth = 16384;   // and height, of lines and 
 inline constexpr uint32_t kMaxVolumeExtent = 8192;  // width, height and depth of volumes
 inline constexpr uint32_t kMaxImageLayers = 8192;
 inline constexpr uint32_t kMaxImageBufferTexels = 1u << 27;
-// Of the first texel, in bytes: of every kind but line_buffer, which needs a multiple of its texel's size.
+// Alignment of the first texel in bytes. A line_buffer needs a multiple of its texel's size only.
 inline constexpr size_t kImageBaseAlign = 256;
 // Planes have rows of any multiple of a texel; 2D images from buffers may have any such pitch
 // (CL_DEVICE_IMAGE_PITCH_ALIGNMENT 1).
@@ -64,8 +63,8 @@ struct ImageShape {
   uint64_t base = 0;                                      // address of the first texel
 };
 
-// The pitches that memory of its own should have, such that they serve every target, or the packed ones,
-// which targets with image instructions may refuse. The format must be known.
+// The pitches for memory of an image's own: such that every target takes them, or packed ones, which targets
+// with image instructions may refuse. The format must be known.
 enum class RowLayout : uint8_t { of_all_targets, packed };
 ImagePitches image_pitches(const ImageFormat& format, ImageKind kind, uint32_t width, uint32_t height,
                            uint32_t depth, uint32_t layers, RowLayout layout = RowLayout::of_all_targets);
@@ -75,10 +74,10 @@ ImagePitches image_pitches(const ImageFormat& format, ImageKind kind, uint32_t w
 inline constexpr size_t kImageRecordWords = 64, kImageRecordBytes = 256, kImageRecordAlign = 256;
 inline constexpr size_t kSamplerRecordWords = 8, kSamplerRecordBytes = 32, kSamplerRecordAlign = 32;
 
-// Writes the record of an image for one target. Refused (invalid_argument, with the reason) is what the
-// target's resources cannot say: extents beyond the limits above, a base or pitches that image_pitches would
-// not give, an unknown format. Host memory that a program brings (CL_MEM_USE_HOST_PTR) is tried this way:
-// where it is refused, the image needs memory of its own.
+// Writes the record of an image for one target. Refuses (invalid_argument, with the reason) what the target's
+// resources cannot express: extents beyond the limits above, a base or pitches that image_pitches would not
+// give, an unknown format. That is also how to find out about host memory that a program brings
+// (CL_MEM_USE_HOST_PTR): when it is refused, the image needs memory of its own.
 Status write_image_record(Target target, const ImageShape& shape,
                           std::span<uint32_t, kImageRecordWords> record);
 

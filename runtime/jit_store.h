@@ -3,8 +3,8 @@
 
 namespace morgana::runtime {
 
-// Makes the process's cache, if it has one, the JIT's object store. Called before the first agent is made;
-// any number of times.
+// Makes the cache of the process, if it has one, the JIT's object store. To be called before the first agent
+// is made; further calls do nothing.
 void install_jit_store();
 
 }  // namespace morgana::runtime

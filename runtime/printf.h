@@ -1,8 +1,8 @@
 // Buffered printf: kernels append records to a buffer, the host prints them after the dispatch.
 //
-// The buffer begins with two dwords, bytes used and bytes available; each record is the dword id of a format
-// string of the code object's metadata and the arguments behind it, each a multiple of four bytes (LLVM
-// AMDGPUUsage, "amdhsa.printf"; the layout that __printf_alloc of AMD's device library writes).
+// The buffer begins with two dwords: bytes used, bytes available. A record is the id of a format string of
+// the code object's metadata (one dword) and the arguments, each a multiple of four bytes. Layout: LLVM
+// AMDGPUUsage, "amdhsa.printf", and what __printf_alloc of AMD's device library writes.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ void flush_printf(const Dispatch& dispatch);
 // One record's text: OpenCL C 3.0, 6.15.14 "printf".
 std::string format_printf(const codeobj::PrintfFormat& format, Bytes arguments);
 
-// The text of all records; a record that does not parse ends the text with a note.
+// The text of all records. It ends with a note at the first record that does not parse.
 std::string format_records(std::span<const codeobj::PrintfFormat> formats, Bytes records);
 
 }  // namespace morgana::runtime

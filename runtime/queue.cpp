@@ -38,20 +38,21 @@ namespace {
 
 // Packets that a submitter leaves to whoever waits for them before it wakes the queue's thread after all.
 constexpr uint64_t kBacklog = 256;
-// A thread that executed so many at a stretch is in a stream of launches.
+// A thread that has executed so many packets without a pause is in the midst of a stream of launches.
 constexpr uint64_t kStream = 16;
-// The queue's thread looks for such packets this often, so many times after the last activity.
+// The queue's thread looks this often for packets that nobody woke it for, and so many times after the last
+// activity before it sleeps for good.
 constexpr std::chrono::microseconds kNap{200};
 constexpr int kNaps = 5;
-// Between two launches the program may have changed its signal handlers; they are looked after at the first
-// of a batch, and once in so many.
+// The program may change its signal handlers between two launches. Ours is put in place again at the first
+// launch of a batch, and at every so many.
 constexpr uint64_t kHandlerCheck = 32;
 
 }  // namespace
 
-// The ring is an array of AQL packets in guest-visible memory; `tasks` runs parallel to it and says who is
-// told. Indices grow without bound, as AQL's do. The mutex guards the submitting side and the thread's
-// sleep; the holder of the role reads and completes packets without it.
+// The ring is an array of AQL packets in memory that guests see. `tasks` has the task of each packet. Indices
+// grow without bound, as AQL's do. The mutex protects the submitting side and the sleep of the queue's
+// thread; the command processor reads and completes packets without it.
 struct Queue::Impl : std::enable_shared_from_this<Queue::Impl> {
   enum class Worker { awake, napping, sleeping };
 
@@ -63,17 +64,17 @@ struct Queue::Impl : std::enable_shared_from_this<Queue::Impl> {
 
   std::mutex mutex;
   std::condition_variable room;      // the ring is no longer full
-  std::deque<Task*> overflow;        // submitted by the command processor itself while the ring was full
+  std::deque<Task*> overflow;        // what the command processor itself submitted while the ring was full
   std::atomic<uint32_t> crowded{0};  // threads that wait for room, and tasks in `overflow`
   std::condition_variable doorbell;
   bool closing = false;
   Worker worker = Worker::awake;
-  uint64_t launches = 0;  // in this batch; of who has the role
-  bool prompt = false;    // leaving packets to waiting threads has only delayed them lately
+  uint64_t launches = 0;  // in this batch; the command processor's
+  bool prompt = false;    // nobody came to help of late: wake the queue's thread at once
 
   alignas(64) std::atomic<uint64_t> write_index{0};
   alignas(64) std::atomic<uint64_t> read_index{0};
-  std::atomic<std::thread::id> processor{};  // who holds the role; no thread's id: nobody
+  std::atomic<std::thread::id> processor{};  // the command processor; no thread's id: there is none
   std::atomic<bool> cancelled{false};
   std::atomic<uint64_t> cancel_until{0};  // packets below this index are skipped
 
@@ -139,7 +140,7 @@ void Queue::submit(Task* task, Start start) {
   std::unique_lock lock = lock_briefly(q.mutex);
   if (!q.has_room() || !q.overflow.empty()) {
     q.crowded.fetch_add(1);
-    // The command processor's own thread would wait for itself.
+    // The command processor would wait for itself.
     if (on_processor_thread()) {
       q.overflow.push_back(task);
       return;
@@ -220,7 +221,7 @@ void Queue::Impl::serve() {
       lock.lock();
     } while (pending());
     processor.store({});
-    // The next is near.
+    // In a stream of launches the next one is near.
     if (streak >= kStream) {
       lock.unlock();
       spin_until([this] { return pending(); });
@@ -246,7 +247,7 @@ void Queue::Impl::wait(std::unique_lock<std::mutex>& lock, int& naps) {
   worker = Worker::awake;
 }
 
-// Executes packets; the calling thread has the role. Returns how many.
+// Executes packets until `done`, and returns how many. The calling thread is the command processor.
 uint64_t Queue::Impl::drain(const Condition* done) {
   const uint64_t first = read_index.load(std::memory_order_relaxed);
   uint64_t index = first;

@@ -1,11 +1,11 @@
 // Queue: an AQL queue of an agent and the command processor that empties it.
 //
-// The command processor is a role: one thread at a time takes packets, in order, and completes each before
-// the next, so that a packet's barrier bit is always honoured. The queue has a thread of its own for it, but
-// a thread that waits for the queue does the work itself (`help`) when the queue's thread has not begun: a
-// short kernel is done before another thread would have woken. Kernel dispatches run on the agent's Device;
-// host tasks (copies, callbacks) are vendor packets that call back into the front end. `submit` may be called
-// from any thread and blocks only while the ring is full.
+// The command processor is a role that one thread at a time has. It takes packets in order and completes each
+// before the next, which honours every packet's barrier bit. The queue has a thread of its own for the role.
+// But a thread that waits for the queue takes it (`help`) when the queue's thread has not begun: a short
+// kernel is done before another thread would have woken. Kernel dispatches run on the agent's Device; host
+// tasks (copies, callbacks) are vendor packets, which call back into the front end. Any thread may call
+// `submit`, which blocks only while the ring is full.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@
 
 namespace morgana::runtime {
 
-// One entry of the queue. The front end derives from it; the queue calls it on the thread that is its command
-// processor. The front end keeps the task alive until `finished` has been called.
+// One entry of the queue. The front end derives from it and keeps it alive until `finished` has been called.
+// The queue calls it on the thread that is its command processor, and holds no lock meanwhile.
 class Task {
  public:
   virtual ~Task() = default;
@@ -45,14 +45,14 @@ class Queue {
   Queue& operator=(const Queue&) = delete;
 
   Agent& agent() const;
-  // When the queue's own thread starts on a task. `soon`: within a fraction of a millisecond, at once when
-  // many wait or somebody flushes; for tasks whose submitter is likely to wait for them.
+  // When the queue's own thread begins with a task. `soon` is for tasks whose submitter will probably wait
+  // for them: within a fraction of a millisecond, or at once when many tasks wait or somebody flushes.
   enum class Start { now, soon };
   void submit(Task* task, Start start = Start::now);
-  // Starts what is submitted now.
+  // Has the queue's thread begin now with what was submitted.
   void flush();
-  // Executes packets on the calling thread until `done()` is true, nothing is left, or another thread does so
-  // already. To be called outside of tasks.
+  // Executes packets on the calling thread until `done()` is true or no packet is left. Returns at once when
+  // another thread is the command processor. Not to be called from a task.
   template <typename Done>
   void help(const Done& done) {
     help({[](const void* d) { return (*static_cast<const Done*>(d))(); }, &done});
@@ -77,8 +77,8 @@ class Queue {
 // Whether more than one processor is there, so that spinning may see another thread's progress.
 bool may_spin();
 
-// Waits for what is likely to happen soon: false when it has not after about the time that sleeping and being
-// woken would take.
+// Spins for what will probably happen soon. False: it has not happened in about the time that it takes to
+// sleep and be woken.
 template <typename Done>
 bool spin_until(const Done& done);
 

@@ -1,4 +1,4 @@
-// From whatever bytes a program hands over to one linked code object: ELF, relocatable ELF, offload bundle,
+// Makes one linked code object of whatever bytes a program hands over: ELF, relocatable ELF, offload bundle,
 // compressed bundle, HIP fat binary.
 #pragma once
 

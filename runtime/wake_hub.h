@@ -1,8 +1,8 @@
 // WakeHub: where threads sleep until a signal, an event or a doorbell may have changed.
 //
-// Signals are plain memory that the host program, guest code and command processors write; only some writers
-// say so. A waiter therefore looks at its condition, sleeps here until somebody notifies or a moment has
-// passed, and looks again. One hub serves the process. Callable from any thread.
+// Signals are plain memory. The host program, guest code and command processors write them, and only some of
+// them tell anybody. So who waits looks at its condition, sleeps here until somebody notifies or a moment has
+// passed, and looks again. One hub serves all signals and events of the process. Callable from any thread.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@ namespace morgana::runtime {
 
 class WakeHub {
  public:
-  // Taken before the condition is looked at; `sleep` returns at once when a notification came since.
+  // To be taken before the condition is looked at: `sleep` returns at once when somebody has notified since.
   uint32_t ticket() const { return epoch_.load(std::memory_order_acquire); }
   // Sleeps until a notification, or for `nanoseconds`.
   void sleep(uint32_t ticket, uint64_t nanoseconds);
@@ -24,7 +24,7 @@ class WakeHub {
   std::atomic<uint32_t> sleepers_{0};
 };
 
-// Of completion signals and events.
+// The hub of completion signals and events.
 WakeHub& signal_hub();
 
 // Looks at a condition ever less often: pauses, then naps that double up to a limit.
