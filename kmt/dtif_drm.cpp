@@ -6,7 +6,7 @@
 #include "kmt/dtif_types.h"
 #include "kmt/entry.h"
 #include "kmt/nodes.h"
-#include "runtime/hsa_signal.h"
+#include "runtime/hsa/signal.h"
 
 namespace morgana::kmt {
 namespace {

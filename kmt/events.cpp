@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "runtime/hsa/user_queue.h"
+#include "runtime/hsa/wake_hub.h"
 #include "runtime/memory.h"
 #include "runtime/queue.h"
-#include "runtime/user_queue.h"
-#include "runtime/wake_hub.h"
 
 namespace morgana::kmt {
 namespace {

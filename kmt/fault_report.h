@@ -1,7 +1,7 @@
 // The report of a queue that stopped, on standard error: the same lines as for an OpenCL kernel.
 #pragma once
 
-#include "runtime/user_queue.h"
+#include "runtime/hsa/user_queue.h"
 
 namespace morgana::kmt {
 

@@ -11,7 +11,7 @@
 
 #include "codeobj/code_object.h"
 #include "codeobj/line_table.h"
-#include "runtime/guest_access.h"
+#include "runtime/hsa/guest_access.h"
 
 namespace morgana::kmt {
 namespace {

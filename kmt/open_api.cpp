@@ -8,7 +8,7 @@
 #include "kmt/loaded_code.h"
 #include "kmt/nodes.h"
 #include "kmt/queues.h"
-#include "runtime/hsa_signal.h"
+#include "runtime/hsa/signal.h"
 
 namespace morgana::kmt {
 namespace {

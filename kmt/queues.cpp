@@ -8,9 +8,9 @@
 #include "kmt/fault_report.h"
 #include "kmt/memory_table.h"
 #include "kmt/nodes.h"
-#include "runtime/aql_queue.h"
+#include "runtime/hsa/aql_queue.h"
+#include "runtime/hsa/sdma_queue.h"
 #include "runtime/memory.h"
-#include "runtime/sdma_queue.h"
 
 namespace morgana::kmt {
 namespace {

@@ -11,7 +11,7 @@
 #include <mutex>
 #include <vector>
 
-#include "runtime/user_queue.h"
+#include "runtime/hsa/user_queue.h"
 
 namespace morgana::kmt {
 

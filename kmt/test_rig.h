@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "runtime/aql.h"
-#include "runtime/hsa_packets.h"
-#include "runtime/hsa_signal.h"
+#include "runtime/hsa/packets.h"
+#include "runtime/hsa/signal.h"
 
 namespace morgana::kmt::test {
 

@@ -12,11 +12,11 @@
 #include <string>
 
 #include "base/options.h"
-#include "runtime/guest_access.h"
-#include "runtime/hsa_signal.h"
+#include "runtime/hsa/guest_access.h"
+#include "runtime/hsa/signal.h"
+#include "runtime/hsa/user_queue.h"
+#include "runtime/hsa/wake_hub.h"
 #include "runtime/queue.h"
-#include "runtime/user_queue.h"
-#include "runtime/wake_hub.h"
 
 namespace morgana::kmt {
 namespace {

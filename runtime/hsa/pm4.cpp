@@ -1,8 +1,8 @@
-#include "runtime/pm4.h"
+#include "runtime/hsa/pm4.h"
 
 #include <fmt/format.h>
 
-#include "runtime/guest_access.h"
+#include "runtime/hsa/guest_access.h"
 
 namespace morgana::runtime {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/wake_hub.h"
+#include "runtime/hsa/wake_hub.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>

@@ -13,8 +13,8 @@
 
 #include "device/fault.h"
 #include "runtime/agent.h"
-#include "runtime/hsa_signal.h"
-#include "runtime/wake_hub.h"
+#include "runtime/hsa/signal.h"
+#include "runtime/hsa/wake_hub.h"
 
 namespace morgana::runtime {
 

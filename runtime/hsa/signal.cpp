@@ -1,9 +1,9 @@
-#include "runtime/hsa_signal.h"
+#include "runtime/hsa/signal.h"
 
 #include <time.h>
 
-#include "runtime/guest_access.h"
-#include "runtime/wake_hub.h"
+#include "runtime/hsa/guest_access.h"
+#include "runtime/hsa/wake_hub.h"
 
 namespace morgana::runtime {
 namespace {

@@ -1,12 +1,12 @@
-#include "runtime/sdma_queue.h"
+#include "runtime/hsa/sdma_queue.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/guest_access.h"
-#include "runtime/sdma_atomic.h"
+#include "runtime/hsa/guest_access.h"
+#include "runtime/hsa/sdma_atomic.h"
 
 namespace morgana::runtime {
 namespace {

@@ -1,11 +1,11 @@
-#include "runtime/user_queue.h"
+#include "runtime/hsa/user_queue.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include "device/dispatch/guest_guard.h"
-#include "runtime/doorbell_watch.h"
+#include "runtime/hsa/doorbell_watch.h"
 #include "runtime/queue.h"
 
 namespace morgana::runtime {

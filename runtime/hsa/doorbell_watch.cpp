@@ -1,4 +1,4 @@
-#include "runtime/doorbell_watch.h"
+#include "runtime/hsa/doorbell_watch.h"
 
 #include <pthread.h>
 #include <sys/prctl.h>
@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "runtime/hsa/user_queue.h"
 #include "runtime/queue.h"
-#include "runtime/user_queue.h"
 
 namespace morgana::runtime {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/aql_queue.h"
+#include "runtime/hsa/aql_queue.h"
 
 #include <fmt/format.h>
 
@@ -10,8 +10,8 @@
 
 #include "device/dispatch/guest_guard.h"
 #include "runtime/dispatch.h"
-#include "runtime/guest_access.h"
-#include "runtime/pm4.h"
+#include "runtime/hsa/guest_access.h"
+#include "runtime/hsa/pm4.h"
 
 namespace morgana::runtime {
 namespace {

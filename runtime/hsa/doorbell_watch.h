@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "runtime/wake_hub.h"
+#include "runtime/hsa/wake_hub.h"
 
 namespace morgana::runtime {
 

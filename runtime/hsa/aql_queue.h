@@ -12,8 +12,8 @@
 
 #include "codeobj/kernel_descriptor.h"
 #include "runtime/aql.h"
-#include "runtime/hsa_packets.h"
-#include "runtime/user_queue.h"
+#include "runtime/hsa/packets.h"
+#include "runtime/hsa/user_queue.h"
 
 namespace morgana::runtime {
 

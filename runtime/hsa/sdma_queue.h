@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "runtime/user_queue.h"
+#include "runtime/hsa/user_queue.h"
 
 namespace morgana::runtime {
 

@@ -1,4 +1,4 @@
-#include "runtime/sdma_atomic.h"
+#include "runtime/hsa/sdma_atomic.h"
 
 #include <algorithm>
 #include <type_traits>
