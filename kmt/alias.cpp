@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <string>
 
-#include "device/dispatch/held_pages.h"
+#include "device/held_pages.h"
 
 namespace morgana::kmt {
 namespace {

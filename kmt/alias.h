@@ -17,7 +17,7 @@ uint64_t make_alias(uint64_t address, uint64_t size);
 void remove_alias(uint64_t alias, uint64_t size);
 
 // Replaces private anonymous pages by the pages of a new file with the same contents, piece by piece; the
-// file, or -1. Other threads may read and write the pages meanwhile (device/dispatch/held_pages.h says what
+// file, or -1. Other threads may read and write the pages meanwhile (device/held_pages.h says what
 // may not).
 int move_into_file(uint64_t begin, uint64_t size);
 

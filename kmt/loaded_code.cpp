@@ -11,7 +11,7 @@
 
 #include "codeobj/code_object.h"
 #include "codeobj/line_table.h"
-#include "runtime/hsa/guest_access.h"
+#include "device/guest_access.h"
 
 namespace morgana::kmt {
 namespace {
@@ -32,11 +32,11 @@ std::vector<Loaded> loaded_objects() {
   std::vector<Loaded> list;
   if (debug == nullptr) return list;
   const link_map* map = nullptr;
-  if (!runtime::try_guest([&] { map = debug->r_map; })) return list;
+  if (!device::try_guest([&] { map = debug->r_map; })) return list;
   while (map != nullptr && list.size() < kMaxObjects) {
     link_map entry{};
     char name[kMaxName] = {};
-    const bool ok = runtime::try_guest([&] {
+    const bool ok = device::try_guest([&] {
       entry = *map;
       for (size_t i = 0; entry.l_name != nullptr && i + 1 < kMaxName && entry.l_name[i] != 0; ++i)
         name[i] = entry.l_name[i];

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-#include "device/wave.h"
+#include "device/apertures.h"
 #include "runtime/memory.h"
 
 namespace morgana::kmt {
@@ -196,11 +196,10 @@ HsaNodeProperties node_properties(uint32_t node) {
 
 std::vector<HsaMemoryProperties> memory_banks(uint32_t node) {
   if (agent_of(node) == nullptr) return {bank(HSA_HEAPTYPE_SYSTEM, host_memory())};
-  constexpr uint64_t kAperture = uint64_t{1} << 32;
   std::vector<HsaMemoryProperties> list = {
       bank(HSA_HEAPTYPE_FRAME_BUFFER_PUBLIC, memory_size(node)),
       bank(HSA_HEAPTYPE_GPU_LDS, info(agent_of(node)->target()).lds_bytes, device::kSharedBase),
-      bank(HSA_HEAPTYPE_GPU_SCRATCH, kAperture, device::kPrivateBase)};
+      bank(HSA_HEAPTYPE_GPU_SCRATCH, device::kApertureBytes, device::kPrivateBase)};
   if (remapped_registers() != 0) list.push_back(bank(HSA_HEAPTYPE_MMIO_REMAP, kPage, remapped_registers()));
   return list;
 }

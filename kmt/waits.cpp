@@ -12,7 +12,7 @@
 #include <string>
 
 #include "base/options.h"
-#include "runtime/hsa/guest_access.h"
+#include "device/guest_access.h"
 #include "runtime/hsa/signal.h"
 #include "runtime/hsa/user_queue.h"
 #include "runtime/hsa/wake_hub.h"
@@ -47,7 +47,7 @@ bool is_ours(uint64_t handle, uint64_t& longest_nap) {
   constexpr int64_t kUserSignal = 1;
   constexpr uint64_t kWithEvent = 500'000, kWithout = 50'000;  // ns
   int64_t kind = 0;
-  const bool readable = runtime::try_guest([&] {
+  const bool readable = device::try_guest([&] {
     const auto& signal = *reinterpret_cast<const runtime::AmdSignal*>(handle);
     kind = signal.kind;
     longest_nap = signal.event_mailbox != 0 ? kWithEvent : kWithout;

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "device/wave.h"
+#include "device/apertures.h"
 #include "runtime/memory.h"
 #include "runtime/printf.h"
 

@@ -1,13 +1,13 @@
 #include "runtime/jit_store.h"
 
-#include "device/jit/object_store.h"
+#include "device/object_store.h"
 #include "runtime/cache.h"
 #include "runtime/file_identity.h"
 
 namespace morgana::runtime {
 namespace {
 
-class Store final : public device::jit::ObjectStore {
+class Store final : public device::ObjectStore {
  public:
   explicit Store(DiskCache& cache) : cache_(cache) {}
   std::optional<std::string> load(std::string_view identity) override {
@@ -37,7 +37,7 @@ void install_jit_store() {
     DiskCache* const cache = DiskCache::of_process();
     return cache ? new Store(*cache) : nullptr;  // as immortal as the cache
   }();
-  device::jit::set_object_store(store);
+  device::set_object_store(store);
 }
 
 }  // namespace morgana::runtime

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/spin_lock.h"
-#include "device/wave.h"
+#include "device/apertures.h"
 #include "runtime/memory.h"
 #include "runtime/printf.h"
 

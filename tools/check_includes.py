@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Judges every #include against the direction of the house (docs/architecture.md).
 
-A folder may include itself and the folders listed for it; foreign headers that belong to one place
-(OpenCL, LLVM) may be included only there. Prints every violation and exits 1 when there is one.
+A top folder may include itself and the folders listed for it; of `device`, others see the public headers only.
+Inside `device` and `runtime` the folders have directions of their own. Foreign headers that belong to one
+place (OpenCL, LLVM) may be included only there. Prints every violation and exits 1 when there is one.
 """
 import pathlib
 import re
@@ -11,7 +12,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# folder: folders whose headers it may include
+# top folder: top folders whose headers it may include
 ALLOWED = {
     "base": set(),
     "codeobj": {"base"},
@@ -24,6 +25,41 @@ ALLOWED = {
     "bench": {"bench"},
     "conformance": {"base", "codeobj", "device", "runtime"},
 }
+
+# top folder: what others may include of it. Where a folder is not listed they may include all of it.
+PUBLIC = {
+    "device": re.compile(r"^device/([^/]+|isa/(codes|decode|example|inst|tsv))\.h$"),
+}
+# What those who measure the device may include beside that.
+TOOLS = ("tools", "conformance")
+TOOLS_PUBLIC = re.compile(r"^device/testing/")
+
+# Inside a top folder. Room: the rooms whose headers it may include beside its own; "." are the files that lie
+# directly in the top folder. Every room has a row. Tests may include every room of their top folder.
+ROOMS = {
+    "device": {
+        ".": {"isa"},
+        "isa": set(),
+        "state": {"."},
+        "semantics": {"state"},
+        "interp": {".", "isa", "state", "semantics"},
+        "program": {".", "isa", "state", "interp"},
+        "lift": {".", "isa", "state"},
+        "opt": {".", "isa", "state", "lift"},
+        "jit": {".", "isa", "state", "semantics", "interp", "program"},
+        "dispatch": {".", "isa", "state", "interp", "program", "jit"},
+        "testing": {".", "isa", "state", "semantics", "interp", "program", "lift", "opt", "jit", "dispatch"},
+    },
+    "runtime": {
+        ".": set(),
+        "hsa": {"."},
+        "compiler": {"."},
+    },
+}
+# Headers that only their own room includes.
+PRIVATE = re.compile(r"/(internal|tsv_source)\.h$")
+TEST = re.compile(r"_(test|bench|fuzz)\.(cpp|h)$")
+
 # pattern of a foreign header: path prefixes that may include it
 FOREIGN = {
     r"^CL/": ("icd/", "samples/", "bench/", "conformance/", "tools/morgana/"),
@@ -40,25 +76,55 @@ def files():
     return [f for f in listed if f.endswith((".h", ".cpp", ".def"))]
 
 
-def violations(path):
-    folder = path.split("/")[0]
-    for number, line in enumerate((ROOT / path).read_text(errors="replace").split("\n"), 1):
+def place(path):
+    """Top folder and room of a file: ("device", "isa"), ("device", ".")."""
+    parts = path.split("/")
+    return parts[0], parts[1] if len(parts) > 2 else "."
+
+
+def problem_between(path, header):
+    """Why the file at `path` may not include the project's `header`, or None."""
+    folder, room = place(path)
+    target, target_room = place(header)
+    if target not in ALLOWED:
+        return f"name the folder: {header}" if "/" not in header else None
+    if target != folder:
+        if target not in ALLOWED.get(folder, set()):
+            return f"{folder} may not include {header}"
+        if target in PUBLIC and not PUBLIC[target].match(header):
+            if not (folder in TOOLS and TOOLS_PUBLIC.match(header)):
+                return f"{header} is no public header of {target}"
+        return None
+    if folder not in ROOMS or room == target_room:
+        return None
+    if room not in ROOMS[folder]:
+        return f"{folder}/{room} has no row in ROOMS of tools/check_includes.py"
+    if PRIVATE.search(header):
+        return f"{header} is of {target}/{target_room} alone"
+    if target_room not in ROOMS[folder][room] and not TEST.search(path):
+        return f"{folder}/{room} may not include {header}"
+    if folder in PUBLIC and PUBLIC[folder].match(path) and not PUBLIC[folder].match(header):
+        return f"a public header may not include {header}"
+    return None
+
+
+def violations(path, text):
+    for number, line in enumerate(text.split("\n"), 1):
         match = INCLUDE.match(line)
         if not match:
             continue
         quoted, header = match.group(1) == '"', match.group(2)
-        target = header.split("/")[0]
-        if quoted and target in ALLOWED and target != folder and target not in ALLOWED.get(folder, set()):
-            yield f"{path}:{number}: {folder} may not include {header}"
-        if quoted and "/" not in header:
-            yield f"{path}:{number}: name the folder: {header}"
+        problem = problem_between(path, header) if quoted else None
+        if problem:
+            yield f"{path}:{number}: {problem}"
         for pattern, places in FOREIGN.items():
             if re.search(pattern, header) and not path.startswith(places):
                 yield f"{path}:{number}: {header} belongs to {', '.join(places)}"
 
 
 def main():
-    found = [v for path in files() if (ROOT / path).exists() for v in violations(path)]
+    found = [v for path in files() if (ROOT / path).exists()
+             for v in violations(path, (ROOT / path).read_text(errors="replace"))]
     print("\n".join(found) if found else "includes: every direction is right")
     return 1 if found else 0
 

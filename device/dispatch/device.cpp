@@ -5,9 +5,9 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "device/dispatch/global_share.h"
-#include "device/dispatch/guest_guard.h"
 #include "device/dispatch/job.h"
 #include "device/dispatch/launch_plan.h"
+#include "device/guest_access.h"
 #include "device/program/program.h"
 
 namespace morgana::device {

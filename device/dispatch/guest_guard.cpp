@@ -12,7 +12,7 @@
 #include <mutex>
 
 #include "base/thread_pointer.h"
-#include "device/dispatch/held_pages.h"
+#include "device/guest_access.h"
 
 namespace morgana::device {
 namespace {
@@ -165,6 +165,17 @@ bool guarded(void (*body)(void*), void* argument, GuestTrap& trap) {
 
 GuardPause::GuardPause() : saved_(current.get()) { current.set(nullptr); }
 GuardPause::~GuardPause() { current.set(static_cast<Guard*>(saved_)); }
+
+bool try_guest(void (*body)(void*), void* argument, Fault& fault) {
+  GuestTrap trap;
+  if (guarded(body, argument, trap)) return true;
+  fault.kind = FaultKind::memory;
+  fault.address = trap.address;
+  fault.is_write = trap.is_write;
+  fault.detail = trap.has_address ? "nothing mapped at this address that allows the access"
+                                  : "not an address (bits 63 to 47 differ)";
+  return false;
+}
 
 bool read_guest(void* to, uint64_t address, uint64_t size) {
   struct Copy {

@@ -1,4 +1,5 @@
-// Guest accesses that the host's MMU refuses: SIGSEGV and SIGBUS while a thread executes guest code.
+// Guest accesses that the host's MMU refuses: SIGSEGV and SIGBUS while a thread executes guest code. What the
+// rest of the project has of it is device/guest_access.h.
 //
 // Morgana's handler acts only on a thread that is inside `guarded`. Every other fault goes to the handler
 // that the host program had, which is called as the kernel would have called it. Any thread may call
@@ -19,10 +20,6 @@ struct GuestTrap {
   uint64_t address = 0;
 };
 
-// Installs the handler unless it is there. To be called before a launch: the host program may have replaced
-// it since the last one. Ours then goes before the program's, and passes on what is not ours.
-void ensure_guard_installed();
-
 // Calls body(argument). False: a guest access in it trapped; `body` was abandoned where it stood, and no
 // destructor ran.
 bool guarded(void (*body)(void*), void* argument, GuestTrap& trap);
@@ -39,7 +36,8 @@ class GuardPause {
   void* saved_;
 };
 
-// Copies guest memory; false when it is not readable.
-bool read_guest(void* to, uint64_t address, uint64_t size);
+// For the SIGSEGV handler: a write to `address` was refused. Waits while the page is held
+// (device/held_pages.h); true when the write should be tried again.
+bool await_held_page(uint64_t address);
 
 }  // namespace morgana::device

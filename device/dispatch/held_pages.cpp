@@ -1,4 +1,4 @@
-#include "device/dispatch/held_pages.h"
+#include "device/held_pages.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -16,6 +16,7 @@
 #include <mutex>
 
 #include "device/dispatch/guest_guard.h"
+#include "device/guest_access.h"
 
 namespace morgana::device {
 namespace {

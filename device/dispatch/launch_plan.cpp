@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "device/dispatch/guest_guard.h"
+#include "device/guest_access.h"
 
 namespace morgana::device {
 namespace {

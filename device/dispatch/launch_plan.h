@@ -13,7 +13,7 @@
 #include "device/device.h"
 #include "device/jit/tier.h"
 #include "device/program/program.h"
-#include "device/wave.h"
+#include "device/state/wave.h"
 
 namespace morgana::device {
 

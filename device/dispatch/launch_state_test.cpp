@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "device/interp/code.h"
+#include "device/state/wave.h"
 #include "device/testing/test_kernels.h"
-#include "device/wave.h"
 
 namespace morgana::device {
 namespace {

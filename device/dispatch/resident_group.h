@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "device/dispatch/launch_plan.h"
-#include "device/wave.h"
+#include "device/state/wave.h"
 
 namespace morgana::device {
 

@@ -3,6 +3,7 @@
 // The hex is LLVM's encoding of the assembly beside it (llvm-mc -triple=amdgcn -mcpu=... -show-encoding).
 #include <gtest/gtest.h>
 
+#include "device/apertures.h"
 #include "device/testing/wave_rig.h"
 
 namespace morgana::device {

@@ -1,4 +1,5 @@
 // S_GETREG and S_SETREG: the hardware registers that a wave can see.
+#include "device/apertures.h"
 #include "device/interp/control.h"
 
 namespace morgana::device::MORGANA_SIMD {

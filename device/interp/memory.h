@@ -7,8 +7,8 @@
 // wave.access holds the addresses, so that locate_access can find them again after a fault.
 #pragma once
 
-#include "device/dispatch/scratch.h"
 #include "device/interp/control.h"
+#include "device/state/scratch.h"
 
 namespace morgana::device::MORGANA_SIMD {
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "device/apertures.h"
 #include "device/testing/wave_rig.h"
 
 #define MORGANA_SIMD memory_cases  // a copy of its own

@@ -1,5 +1,6 @@
 // LDS atomics (CDNA4 guide 11.3.1, 12.12). A work-group stays on one host thread, so they are plain
 // read-modify-writes: the loop over the lanes is what costs, and has a fast shape for whole waves.
+#include "device/apertures.h"
 #include "device/interp/memory_ds.h"
 
 namespace morgana::device::MORGANA_SIMD {

@@ -2,6 +2,7 @@
 //
 // Fast paths, inline: all lanes active and their addresses a progression, or all the same. Everything else
 // goes through one address a lane.
+#include "device/apertures.h"
 #include "device/interp/memory_atomic.h"
 #include "device/interp/memory_scratch.h"
 

@@ -1,4 +1,4 @@
-// Scratch (private segment) by per-lane byte offsets: the layout rule of device/dispatch/scratch.h.
+// Scratch (private segment) by per-lane byte offsets: the layout rule of device/state/scratch.h.
 #pragma once
 
 #include "device/interp/memory_move.h"

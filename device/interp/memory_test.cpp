@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "device/dispatch/scratch.h"
+#include "device/apertures.h"
+#include "device/state/scratch.h"
 #include "device/testing/memory_model.h"
 #include "device/testing/wave_rig.h"
 

@@ -7,6 +7,7 @@
 // which is how two adjacent VGPRs lie in memory. Wider operands are only ever registers.
 #pragma once
 
+#include "device/apertures.h"
 #include "device/interp/step.h"
 
 #ifndef MORGANA_SIMD

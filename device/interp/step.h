@@ -14,7 +14,7 @@
 #include <cstdint>
 
 #include "device/isa/inst.h"
-#include "device/wave.h"
+#include "device/state/wave.h"
 
 namespace morgana::device {
 

@@ -7,8 +7,8 @@
 #include <set>
 #include <sstream>
 
+#include "device/coverage.h"
 #include "device/isa/decode.h"
-#include "device/program/coverage.h"
 #include "device/testing/vectors.h"
 
 namespace morgana::device {

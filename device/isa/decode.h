@@ -23,6 +23,9 @@ std::string disassemble(Target target, const Inst& inst);
 std::span<const Row> rows(Format format);
 std::span<const Row> all_rows();
 
+// The opcode of `row`'s VOP3 form (its own, or that of the promoted VOP1, VOP2, VOPC), or -1.
+int vop3_opcode(Target target, const Row& row);
+
 // AMD's mnemonic of an op ("v_add_f32").
 const char* name(Op op);
 

@@ -27,9 +27,6 @@ constexpr int32_t signed_bits(uint64_t word, int low, int count) {
 // The row with `opcode` in `format` on `target`, or nullptr. Constant time.
 const Row* find_row(Target target, Format format, uint32_t opcode);
 
-// The opcode of `row`'s VOP3 form (its own, or that of the promoted VOP1, VOP2, VOPC), or -1.
-int vop3_opcode(Target target, const Row& row);
-
 // Sets a register operand and its span.
 Operand vgpr(uint32_t number, Type type, int dwords);
 Operand scalar(uint32_t code, Type type, int dwords);

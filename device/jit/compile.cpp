@@ -44,11 +44,11 @@
 #include "device/jit/kernel.h"
 #include "device/jit/lane_values.h"
 #include "device/jit/llvm_guard.h"
-#include "device/jit/object_store.h"
 #include "device/jit/opaque_masks.h"
 #include "device/jit/sink_cold.h"
 #include "device/jit/split_waves.h"
 #include "device/jit/translator.h"
+#include "device/object_store.h"
 
 namespace morgana::device::jit {
 namespace {
@@ -385,8 +385,6 @@ bool unpack(const std::string& bytes, const Flow& flow, Stored& stored) {
 
 }  // namespace
 
-void set_object_store(ObjectStore* store) { object_store.store(store, std::memory_order_release); }
-
 struct Kernel::Linked {
   llvm::orc::JITDylib* library = nullptr;
 };
@@ -606,3 +604,9 @@ void warm_up() {
 }
 
 }  // namespace morgana::device::jit
+
+namespace morgana::device {
+
+void set_object_store(ObjectStore* store) { jit::object_store.store(store, std::memory_order_release); }
+
+}  // namespace morgana::device

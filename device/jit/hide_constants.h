@@ -5,7 +5,7 @@
 
 #include <llvm/IR/PassManager.h>
 
-#include "device/wave.h"
+#include "device/state/wave.h"
 
 namespace morgana::device::jit {
 

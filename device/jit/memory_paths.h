@@ -3,6 +3,7 @@
 // addresses: apertures, or out of LDS; the interpreter's handler does the access then.
 #pragma once
 
+#include "device/apertures.h"
 #include "device/jit/paths.h"
 
 namespace morgana::device::MORGANA_SIMD {

@@ -1,5 +1,7 @@
 #include "device/jit/paths.h"
 
+#include "device/apertures.h"
+
 namespace morgana::device::MORGANA_SIMD {
 namespace {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "device/jit/elementwise.h"
-#include "device/wave.h"
+#include "device/state/wave.h"
 
 namespace morgana::device::jit {
 namespace {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "device/apertures.h"
 #include "device/jit/join_halves.h"
 #include "device/jit/memory_access.h"
 #include "device/jit/split_waves.h"
@@ -135,7 +136,7 @@ llvm::Value* Translator::lies_in_scratch(Value* offset, uint64_t bytes) {
   return b_.CreateAnd(b_.CreateICmpULE(end, size), b_.CreateICmpEQ(b_.CreateAnd(offset, 3), b_.getInt32(0)));
 }
 
-// Dwords at an offset that all lanes share are neighbours in memory (device/dispatch/scratch.h).
+// Dwords at an offset that all lanes share are neighbours in memory (device/state/scratch.h).
 void Translator::scratch(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   const bool stores = inst.row->flags & isa::kStore;

@@ -1,4 +1,5 @@
 // Scalar instructions, branches and scalar loads.
+#include "device/apertures.h"
 #include "device/jit/translator.h"
 #include "device/program/constants.h"
 

@@ -1,8 +1,7 @@
-#include "device/program/coverage.h"
+#include "device/coverage.h"
 
 #include "device/interp/code.h"
 #include "device/isa/decode.h"
-#include "device/isa/internal.h"
 
 namespace morgana::device {
 namespace {

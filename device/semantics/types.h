@@ -13,7 +13,7 @@
 
 #include <cstdint>
 
-#include "device/wave.h"
+#include "device/state/wave.h"
 
 #ifndef MORGANA_SIMD
 #error "device/semantics is compiled with MORGANA_SIMD=base|avx2|avx512"

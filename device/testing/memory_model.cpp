@@ -6,7 +6,8 @@
 #include <functional>
 #include <sstream>
 
-#include "device/wave.h"
+#include "device/apertures.h"
+#include "device/state/wave.h"
 
 namespace morgana::device {
 namespace {

@@ -38,7 +38,7 @@ struct MemoryState {
   std::vector<uint8_t> scratch;  // bytes of lane l: scratch[l * scratch_lane_bytes ...]
   uint32_t scratch_lane_bytes = 0;
   // Where the swizzled private buffer lies: its dwords are those of `scratch`, spread as
-  // device/dispatch/scratch.h says.
+  // device/state/scratch.h says.
   bool unsupported = false;  // the model does not know the instruction
 };
 

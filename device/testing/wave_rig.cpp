@@ -6,6 +6,7 @@
 
 #include "base/options.h"
 #include "device/dispatch/services.h"
+#include "device/guest_access.h"
 
 namespace morgana::device {
 namespace {

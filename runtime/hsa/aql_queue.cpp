@@ -8,13 +8,14 @@
 #include <cstring>
 #include <optional>
 
-#include "device/dispatch/guest_guard.h"
+#include "device/guest_access.h"
 #include "runtime/dispatch.h"
-#include "runtime/hsa/guest_access.h"
 #include "runtime/hsa/pm4.h"
 
 namespace morgana::runtime {
 namespace {
+
+using device::try_guest;
 
 constexpr uint64_t kPacketSize = 64;
 constexpr uint64_t kReadIdOffset = offsetof(AmdQueue, read_dispatch_id);

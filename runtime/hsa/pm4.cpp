@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "runtime/hsa/guest_access.h"
+#include "device/guest_access.h"
 
 namespace morgana::runtime {
 namespace {
+
+using device::try_guest;
 
 // Opcodes of type 3 packets (Linux, soc15d.h).
 constexpr uint32_t kNop = 0x10, kIndirectBuffer = 0x3f, kReleaseMem = 0x49, kAcquireMem = 0x58;

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/hsa/guest_access.h"
+#include "device/guest_access.h"
 #include "runtime/hsa/sdma_atomic.h"
 
 namespace morgana::runtime {
 namespace {
+
+using device::try_guest;
 
 enum Opcode : uint32_t {
   kNop = 0,

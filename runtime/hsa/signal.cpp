@@ -2,11 +2,13 @@
 
 #include <time.h>
 
-#include "runtime/hsa/guest_access.h"
+#include "device/guest_access.h"
 #include "runtime/hsa/wake_hub.h"
 
 namespace morgana::runtime {
 namespace {
+
+using device::try_guest;
 
 // Changes a signal by `change`, then tells its event and whoever waits.
 template <typename Change>

@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "device/dispatch/guest_guard.h"
+#include "device/guest_access.h"
 #include "runtime/hsa/doorbell_watch.h"
 #include "runtime/queue.h"
 

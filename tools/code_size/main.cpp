@@ -19,14 +19,13 @@
 #include "codeobj/code_object.h"
 #include "codeobj/kernel_descriptor.h"
 #include "codeobj/loader.h"
-#include "device/dispatch/launch_plan.h"
-#include "device/jit/object_store.h"
+#include "device/device.h"
+#include "device/object_store.h"
+#include "device/testing/kernel_code.h"
 #include "runtime/compiler/compiler.h"
 
 namespace morgana {
 namespace {
-
-using Shares = device::jit::Kernel::Shares;
 
 constexpr const char* kTargets[] = {"gfx90a", "gfx950"};
 constexpr uint32_t kGroup = 256;
@@ -44,7 +43,7 @@ double cpu_milliseconds() {
 }
 
 // The latest object, as a disk cache keeps it.
-class OneObject final : public device::jit::ObjectStore {
+class OneObject final : public device::ObjectStore {
  public:
   std::optional<std::string> load(std::string_view identity) override {
     return identity == identity_ ? std::optional(object_) : std::nullopt;
@@ -59,7 +58,7 @@ class OneObject final : public device::jit::ObjectStore {
 };
 
 struct Measured {
-  Shares shares;
+  device::KernelCode code;
   double compile = 0, load = 0;  // CPU milliseconds
 };
 using Results = std::map<std::pair<std::string, std::string>, Measured>;  // by target and kernel
@@ -78,27 +77,14 @@ Result<std::string> build(const char* processor) {
   return built;
 }
 
-Result<Measured> measure(Target target, device::CodeMap& code, const codeobj::KernelDescriptor& descriptor,
+Result<Measured> measure(device::KernelCompiler& compiler, const codeobj::KernelDescriptor& descriptor,
                          uint64_t entry, bool times) {
-  device::Launch launch;
-  launch.descriptor = &descriptor;
-  launch.entry = entry;
-  launch.grid = launch.group = {kGroup, 1, 1};
-  launch.group_bytes = descriptor.group_segment_fixed_size;
-  device::LaunchPlan plan(target, launch);
-  device::Fault problem;
-  if (!plan.prepare(problem) || !plan.bind_code(code, problem))
-    return make_error(ErrorCode::unsupported, "{}", problem.detail);
-  device::jit::Specialisation key = plan.specialisation();
-  key.local = launch.group;
-  key.full_wave = true;
   Measured result;
   for (const bool again : {false, true}) {
     if (again && !times) break;
     const double begin = cpu_milliseconds();
-    MORGANA_TRY(const auto kernel, device::jit::compile(*code.find(entry), plan.first_step, key));
+    MORGANA_TRY(result.code, compiler.compile(descriptor, entry, kGroup));
     (again ? result.load : result.compile) = cpu_milliseconds() - begin;
-    result.shares = kernel->shares();
   }
   return result;
 }
@@ -113,14 +99,13 @@ Status measure_target(const char* processor, bool times, Results& results) {
     return mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   };
   MORGANA_TRY(const codeobj::LoadedCode loaded, codeobj::load(object, callbacks));
-  device::CodeMap code(target);
+  device::KernelCompiler compiler(target);
   for (const codeobj::LoadedSegment& segment : loaded.segments)
-    if (segment.flags & PF_X)
-      code.add(segment.address, Bytes(reinterpret_cast<void*>(segment.address), segment.size));
+    if (segment.flags & PF_X) compiler.add_code(segment.address, segment.size);
   for (size_t i = 0; i < loaded.kernels.size(); i++) {
     const codeobj::Kernel& kernel = object.kernels()[i];
     if (!only.empty() && loaded.kernels[i].name != only) continue;
-    auto measured = measure(target, code, kernel.descriptor, loaded.kernels[i].entry_address, times);
+    auto measured = measure(compiler, kernel.descriptor, loaded.kernels[i].entry_address, times);
     if (!measured.ok()) return measured.error().in(loaded.kernels[i].name);
     results[{processor, loaded.kernels[i].name}] = *measured;
   }
@@ -153,8 +138,8 @@ Status update(const std::string& path, const Results& results) {
   const std::string level = device::Device::simd();
   std::erase_if(rows, [&](const Row& row) { return row.level == level; });
   for (const auto& [name, measured] : results)
-    rows.push_back({level, name.first, name.second, measured.shares.instructions, measured.shares.by_handlers,
-                    measured.shares.host_bytes});
+    rows.push_back({level, name.first, name.second, measured.code.instructions, measured.code.by_handlers,
+                    measured.code.host_bytes});
   std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
     return std::tie(a.level, a.target, a.kernel) < std::tie(b.level, b.target, b.kernel);
   });
@@ -185,10 +170,10 @@ int check(const std::string& path, const Results& results) {
       wrong++;
       continue;
     }
-    const uint64_t now = found->second.shares.host_bytes, slack = kSlack + row.bytes * kPercent / 100;
+    const uint64_t now = found->second.code.host_bytes, slack = kSlack + row.bytes * kPercent / 100;
     if (now <= row.bytes + slack && now + slack >= row.bytes) continue;
     fmt::print("{} {}: {} bytes of host code, {} in the table; {} guest instructions, {} in the table\n",
-               row.target, row.kernel, now, row.bytes, found->second.shares.instructions, row.instructions);
+               row.target, row.kernel, now, row.bytes, found->second.code.instructions, row.instructions);
     wrong++;
   }
   if (known == 0) {
@@ -208,8 +193,8 @@ void print_times(const Results& results) {
       "| kernel | target | instructions | by handlers | host bytes | compile, ms | from the cache, ms |\n"
       "|---|---|---|---|---|---|---|\n");
   for (const auto& [name, m] : results)
-    fmt::print("| {} | {} | {} | {} | {} | {:.0f} | {:.1f} |\n", name.second, name.first,
-               m.shares.instructions, m.shares.by_handlers, m.shares.host_bytes, m.compile, m.load);
+    fmt::print("| {} | {} | {} | {} | {} | {:.0f} | {:.1f} |\n", name.second, name.first, m.code.instructions,
+               m.code.by_handlers, m.code.host_bytes, m.compile, m.load);
 }
 
 int main(int argc, char** argv) {
@@ -221,10 +206,9 @@ int main(int argc, char** argv) {
   }
   OneObject store;
   if (times) {
-    device::jit::set_object_store(&store);
+    device::set_object_store(&store);
     if (argc == 3) only = argv[2];
   }
-  device::jit::warm_up();
   Results results;
   for (const char* target : kTargets)
     if (auto done = measure_target(target, times, results); !done.ok()) {

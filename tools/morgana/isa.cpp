@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "device/program/coverage.h"
+#include "device/coverage.h"
 #include "tools/morgana/commands.h"
 
 namespace morgana::tools {

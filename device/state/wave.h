@@ -87,11 +87,6 @@ struct Group {
   Fault fault;  // valid when a wave exited with Exit::fault
 };
 
-// Bases of the shared (LDS) and private (scratch) apertures: non-canonical addresses, as on hardware.
-// An aperture is the 4 GiB whose upper dword equals the base's.
-inline constexpr uint64_t kSharedBase = 0x0001'0000'0000'0000;
-inline constexpr uint64_t kPrivateBase = 0x0002'0000'0000'0000;
-
 struct alignas(256) Wave {
   // The scalar operand space, indexed by operand code: SGPRs (0..101/103), FLAT_SCRATCH, XNACK_MASK, VCC
   // (106), TTMPs, M0 (124), EXEC (126), inline constants (128..208, 240..248, as 32-bit values). Apertures

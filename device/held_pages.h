@@ -27,8 +27,4 @@ class HeldPages {
   bool works_ = false;
 };
 
-// For the SIGSEGV handler, when a write to `address` was refused. Waits while the page is held. True: the
-// write is to be tried again.
-bool await_held_page(uint64_t address);
-
 }  // namespace morgana::device

@@ -1,4 +1,5 @@
-// Where compiled kernels are kept between processes: the runtime's disk cache, which device/ does not know.
+// Where compiled kernels are kept between processes: the runtime's disk cache, which the device does not
+// know.
 //
 // Set once, before the first launch; the store lives as long as the process. Callable from any thread.
 #pragma once
@@ -7,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace morgana::device::jit {
+namespace morgana::device {
 
 class ObjectStore {
  public:
@@ -20,4 +21,4 @@ class ObjectStore {
 
 void set_object_store(ObjectStore* store);
 
-}  // namespace morgana::device::jit
+}  // namespace morgana::device
