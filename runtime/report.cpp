@@ -1,10 +1,14 @@
 #include "runtime/report.h"
 
+#include <unistd.h>
+
 #include <bit>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <tuple>
+#include <utility>
 
 #include "base/options.h"
 #include "runtime/memory.h"
@@ -17,6 +21,41 @@ constexpr uint64_t kFarAway = uint64_t{4} << 30;
 
 // Places whose faults are counted; a program that builds and faults for ever makes new ones all the time.
 constexpr size_t kKnownFaults = 4096;
+
+// How often the faults of each place have come. Never destroyed: queues may still run at exit.
+struct Repeats {
+  using Place = std::tuple<std::string, device::FaultKind, uint64_t>;
+  struct Count {
+    uint64_t times = 0;
+    uint64_t said = 0;  // of them: what standard error knows
+  };
+  std::mutex mutex;
+  std::map<Place, Count> places;
+  pid_t process = getpid();
+
+  // A forked child begins with its parent's counts.
+  void forget_parent() {
+    if (std::exchange(process, getpid()) != getpid()) places.clear();
+  }
+  void print_totals() {
+    for (auto& [place, count] : places) {
+      if (count.times == std::exchange(count.said, count.times)) continue;
+      const auto& [kernel, kind, pc] = place;
+      fmt::print(stderr, "morgana: {}: kernel '{}' at pc {:#x}, {} times in all\n", device::name(kind),
+                 kernel, pc, count.times);
+    }
+  }
+};
+
+Repeats& repeats() {
+  static auto* all = new Repeats;
+  return *all;
+}
+
+void at_exit_print_totals() {
+  static const bool registered = std::atexit(print_fault_totals) == 0;
+  (void)registered;
+}
 
 std::string describe(const Allocation& allocation) {
   return fmt::format("{} [{:#x}, {:#x}) of {} bytes", allocation.label, allocation.address,
@@ -76,16 +115,31 @@ std::string fault_report(const device::Fault& fault, const Dispatch& dispatch) {
 
 void print_report(const device::Fault& fault, std::string_view kernel, const std::string& text) {
   if (!options().fault_report) return;
-  static std::mutex mutex;
-  static auto& times = *new std::map<std::tuple<std::string, device::FaultKind, uint64_t>, uint64_t>;
-  std::lock_guard lock(mutex);
-  if (times.size() > kKnownFaults) times.clear();
-  const uint64_t count = ++times[{std::string(kernel), fault.kind, fault.pc}];
-  if (count == 1 || fault.kind == device::FaultKind::none)
+  Repeats& all = repeats();
+  std::lock_guard lock(all.mutex);
+  all.forget_parent();
+  if (all.places.size() > kKnownFaults) {
+    all.print_totals();
+    all.places.clear();
+  }
+  Repeats::Count& count = all.places[{std::string(kernel), fault.kind, fault.pc}];
+  ++count.times;
+  if (count.times == 2) at_exit_print_totals();
+  if (count.times == 1 || fault.kind == device::FaultKind::none)
     std::fprintf(stderr, "%s\n", text.c_str());
-  else if (std::has_single_bit(count))
+  else if (std::has_single_bit(count.times))
     fmt::print(stderr, "morgana: {}: kernel '{}' at pc {:#x} again, {} times so far\n",
-               device::name(fault.kind), kernel, fault.pc, count);
+               device::name(fault.kind), kernel, fault.pc, count.times);
+  else
+    return;
+  count.said = count.times;
+}
+
+void print_fault_totals() {
+  Repeats& all = repeats();
+  std::lock_guard lock(all.mutex);
+  all.forget_parent();
+  all.print_totals();
 }
 
 }  // namespace morgana::runtime

@@ -25,8 +25,11 @@ std::string fault_report(const device::Fault& fault, const Dispatch& dispatch);
 // The lines about the address of a memory fault.
 std::string fault_address(const device::Fault& fault);
 
-// Writes the report to standard error (MORGANA_FAULT_REPORT); of a fault that repeats at one place only its
-// count, each time that doubles. Failures without a fault are never shortened. Callable from any thread.
+// Writes the report to standard error (MORGANA_FAULT_REPORT). A fault that repeats at one place is not
+// reported again: a line gives its count each time that doubles, and another one the total when the process
+// exits. Failures without a fault are always written. Callable from any thread.
 void print_report(const device::Fault& fault, std::string_view kernel, const std::string& text);
+// Writes the totals that have not been written yet. The exit of the process does so by itself.
+void print_fault_totals();
 
 }  // namespace morgana::runtime

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "runtime/memory.h"
 
 namespace morgana::runtime {
@@ -44,6 +46,21 @@ TEST(FaultReport, OfOneCauseIsPrintedOnce) {
             "morgana: memory violation: kernel 'again' at pc 0x1234 again, 2 times so far\n"
             "morgana: memory violation: kernel 'again' at pc 0x1234 again, 4 times so far\n"
             "another place\n");
+  testing::internal::CaptureStderr();
+  print_fault_totals();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "morgana: memory violation: kernel 'again' at pc 0x1234, 5 times in all\n");
+  testing::internal::CaptureStderr();
+  print_fault_totals();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "what has been said is not said again";
+}
+
+TEST(FaultReport, TheEndOfTheProcessSaysHowOftenAFaultCame) {
+  const auto faults_and_ends = [] {
+    for (int i = 0; i < 3; ++i) print_report(memory_fault(1, 0x4321), "often", "the report");
+    std::exit(0);
+  };
+  EXPECT_EXIT(faults_and_ends(), testing::ExitedWithCode(0), "'often' at pc 0x4321, 3 times in all");
 }
 
 }  // namespace
