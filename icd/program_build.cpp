@@ -1,7 +1,11 @@
 // Building: clBuildProgram, clCompileProgram, clLinkProgram. Builds run on the calling thread, also when
 // there is a callback, which is called before the function returns.
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 
@@ -38,21 +42,43 @@ runtime::TargetDescription describe(const Device& device) {
   return target;
 }
 
-// MORGANA_DUMP_DIR: what went in and what came out, numbered in the order of building.
+// The folder of MORGANA_DUMP_DIR, made when it is missing. Empty: nothing is dumped; the log says why, unless
+// nobody asked.
+const std::string& dump_folder() {
+  static const std::string folder = [] {
+    const std::string& wanted = options().dump_dir;
+    if (wanted.empty()) return std::string();
+    std::error_code error;
+    std::filesystem::create_directories(wanted, error);
+    if (!error) return wanted;
+    log(LogLevel::warn, "MORGANA_DUMP_DIR: {}: {}; nothing is dumped", wanted, error.message());
+    return std::string();
+  }();
+  return folder;
+}
+
+void dump(const std::string& path, std::string_view content) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(content.data(), static_cast<std::streamsize>(content.size()));
+  if (file.flush()) return;
+  const int error = errno;
+  static std::atomic<bool> said{false};
+  if (!said.exchange(true))
+    log(LogLevel::warn, "MORGANA_DUMP_DIR: {}: {}; the log does not say so of further files", path,
+        std::strerror(error));
+}
+
+// What went into a build and what came out, numbered in the order of building.
 void dump(const Device& device, const std::string& source, const Build& build) {
-  if (options().dump_dir.empty()) return;
+  if (dump_folder().empty()) return;
   static std::atomic<unsigned> counter{0};
-  std::string stem =
-      fmt::format("{}/program-{}-{}", options().dump_dir, counter.fetch_add(1), device.spec().processor);
-  auto write = [&](const char* suffix, std::string_view content) {
-    std::ofstream file(stem + suffix, std::ios::binary);
-    file.write(content.data(), static_cast<std::streamsize>(content.size()));
-    if (!file.flush()) log(LogLevel::warn, "MORGANA_DUMP_DIR: cannot write {}{}", stem, suffix);
-  };
-  if (!source.empty()) write(".cl", source);
-  write(".options", build.options);
-  write(".log", build.log);
-  if (build.binary) write(build.type == CL_PROGRAM_BINARY_TYPE_EXECUTABLE ? ".co" : ".bc", *build.binary);
+  const std::string stem =
+      fmt::format("{}/program-{}-{}", dump_folder(), counter.fetch_add(1), device.spec().processor);
+  if (!source.empty()) dump(stem + ".cl", source);
+  dump(stem + ".options", build.options);
+  dump(stem + ".log", build.log);
+  const bool is_executable = build.type == CL_PROGRAM_BINARY_TYPE_EXECUTABLE;
+  if (build.binary) dump(stem + (is_executable ? ".co" : ".bc"), *build.binary);
 }
 
 // Makes `build` an executable from ELF bytes.
