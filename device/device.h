@@ -94,6 +94,9 @@ class Device {
   // The host vector level in use: "avx512", "avx2" or "base" (MORGANA_SIMD).
   static const char* simd();
 
+  // Lanes of 32 bits that a vector of that level has.
+  static uint32_t simd_lanes();
+
   // Host threads that execute work-groups (MORGANA_THREADS).
   static int threads();
 

@@ -97,6 +97,23 @@ TEST_F(Amd, SaysWhoItIsSupposedToBe) {
     cl_uint vendor = 0;
     clGetDeviceInfo(each, CL_DEVICE_VENDOR_ID, sizeof vendor, &vendor, nullptr);
     EXPECT_EQ(vendor, 0x1002u);
+    const auto number = [&](cl_device_info name) {
+      cl_uint value = 0;
+      EXPECT_EQ(clGetDeviceInfo(each, name, sizeof value, &value, nullptr), CL_SUCCESS);
+      return value;
+    };
+    // What programs compute the device's peak from.
+    const cl_uint lanes = number(CL_DEVICE_SIMD_PER_COMPUTE_UNIT_AMD) * number(CL_DEVICE_SIMD_WIDTH_AMD) *
+                          number(CL_DEVICE_SIMD_INSTRUCTION_WIDTH_AMD);
+    const cl_uint clock = number(CL_DEVICE_MAX_CLOCK_FREQUENCY);
+    if (identity == "amd") {
+      EXPECT_EQ(lanes, 64u);
+      if (text(each, CL_DEVICE_NAME).starts_with("gfx950")) EXPECT_EQ(clock, 2400u);
+    } else {
+      EXPECT_TRUE(lanes == 8 || lanes == 16 || lanes == 32) << lanes << " lanes: two of the host's vectors";
+      EXPECT_GE(clock, 100u);
+      EXPECT_LE(clock, 10'000u);
+    }
     if (identity == "amd") {
       EXPECT_TRUE(text(each, CL_DEVICE_NAME).starts_with("gfx"));
       EXPECT_EQ(text(each, CL_DEVICE_VENDOR), amd);

@@ -107,7 +107,7 @@ cl_int amd_info(const Device& device, cl_device_info name, const InfoWriter& out
     case CL_DEVICE_BOARD_NAME_AMD: return out.string(spec.board_name);
     case CL_DEVICE_GLOBAL_FREE_MEMORY_AMD: return free_memory(device, out);
     case CL_DEVICE_SIMD_PER_COMPUTE_UNIT_AMD: return out.value<cl_uint>(spec.simds_per_cu);
-    case CL_DEVICE_SIMD_WIDTH_AMD: return out.value<cl_uint>(16);
+    case CL_DEVICE_SIMD_WIDTH_AMD: return out.value<cl_uint>(spec.simd_width);
     case CL_DEVICE_SIMD_INSTRUCTION_WIDTH_AMD: return out.value<cl_uint>(1);
     case CL_DEVICE_WAVEFRONT_WIDTH_AMD: return out.value<cl_uint>(spec.wave_size);
     case CL_DEVICE_GLOBAL_MEM_CHANNELS_AMD: return out.value<cl_uint>(1);

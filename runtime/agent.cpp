@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
+#include "runtime/host_clock.h"
 #include "runtime/jit_store.h"
 #include "runtime/trap_handler.h"
 
@@ -88,6 +89,23 @@ std::vector<Agent*> make_agents() {
   return list;
 }
 
+// Programs compute a device's peak from these numbers (BOINC: two operations a lane and clock).
+void set_speed(AgentSpec& spec, const Chip& chip) {
+  if (options().identity == "amd") {
+    constexpr uint32_t kSimds = 4, kWidth = 16;  // of a compute unit of GCN and CDNA
+    spec.simds_per_cu = kSimds;
+    spec.simd_width = kWidth;
+    spec.max_clock_mhz = chip.clock_mhz;
+    return;
+  }
+  // The processors of today multiply and add two vectors a clock, or fewer.
+  constexpr uint32_t kVectorUnits = 2;
+  spec.simds_per_cu = kVectorUnits;
+  spec.simd_width = device::Device::simd_lanes();
+  static const uint32_t clock = host_clock_mhz();
+  spec.max_clock_mhz = clock != 0 ? clock : chip.clock_mhz;
+}
+
 }  // namespace
 
 std::vector<std::string_view> device_names(std::string_view list) {
@@ -118,7 +136,7 @@ Result<AgentSpec> agent_spec(std::string_view processor) {
   spec.device_id = chip.device_id;
   // The host's threads, not the chip's compute units: programs size their work by this number.
   spec.compute_units = static_cast<uint32_t>(device::Device::threads());
-  spec.max_clock_mhz = chip.clock_mhz;
+  set_speed(spec, chip);
   spec.global_memory = global_memory();
   spec.max_allocation = spec.global_memory / 4 * 3 / kMiB * kMiB;
   spec.local_memory = info(*target).lds_bytes;

@@ -14,7 +14,8 @@
 
 namespace morgana::runtime {
 
-// What one agent is. Sizes in bytes, clocks in MHz.
+// What one agent is. Sizes in bytes, clocks in MHz. Compute units times SIMDs times width times clock is what
+// the host can do at most; with MORGANA_IDENTITY=amd it is the chip's, but for the number of compute units.
 struct AgentSpec {
   Target target{};
   std::string processor;   // "gfx950": what kernels are compiled for
@@ -22,7 +23,8 @@ struct AgentSpec {
   std::string board_name;  // "Morgana software GPU"
   uint32_t device_id = 0;  // PCI id of the chip that the agent stands for
   uint32_t compute_units = 0;
-  uint32_t simds_per_cu = 4;
+  uint32_t simds_per_cu = 0;
+  uint32_t simd_width = 0;  // lanes
   uint32_t max_clock_mhz = 0;
   uint32_t wave_size = 64;
   uint32_t max_work_group_size = 1024;

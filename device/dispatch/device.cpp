@@ -87,6 +87,11 @@ void Device::command(WaveCommand command, uint8_t trap_id) {
 
 const char* Device::simd() { return level().name; }
 
+uint32_t Device::simd_lanes() {
+  const Level* const used = &level();
+  return used == &avx512::kLevel ? 16 : used == &avx2::kLevel ? 8 : 4;
+}
+
 int Device::threads() { return thread_count(); }
 
 uint64_t Device::instructions() const { return impl_->instructions.load(std::memory_order_relaxed); }
