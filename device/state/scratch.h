@@ -1,32 +1,32 @@
-// Where the scratch (private segment) of a wave lies, so that every way of addressing it meets the same
-// bytes.
+// Where the scratch (private segment) of a wave lies. Every way of addressing it must meet the same bytes.
 //
-// The rule: dword d of lane l lies at wave.scratch + (d * 64 + l) * 4, for d below scratch_lane_bytes / 4.
-// Byte b of lane l is therefore at wave.scratch + (b / 4) * 256 + l * 4 + b % 4 (`scratch_offset`).
-// `wave.scratch` is a host address, 256-byte aligned; scratch_lane_bytes is a multiple of 4 (and so the
-// wave's slice is a multiple of 256 bytes). Unaligned and multi-dword accesses split at dword boundaries.
+// The rule: dword d of lane l lies at wave.scratch + (d * 64 + l) * 4, for d below scratch_lane_bytes / 4. So
+// byte b of lane l lies at wave.scratch + (b / 4) * 256 + l * 4 + b % 4 (`scratch_offset`). `wave.scratch` is
+// a host address at a multiple of 256. scratch_lane_bytes is a multiple of 4, and so a wave's part is one of
+// 256. Accesses that are unaligned or have several dwords are split at dword boundaries.
 //
-// 1. MUBUF/MTBUF with the private segment buffer (gfx6 to gfx90a; user SGPRs s[0:3] as launch_state builds
-// them):
-//      base          = pool: the host address of the executing thread's scratch arena
-//      stride        = 0, swizzle_enable = 1, index_stride = 3 (64), element_size = 1 (4 bytes),
-//      add_tid_enable = 1 num_records   = the arena's size
-//    The instruction's SOFFSET is the wave's scratch byte offset (SGPR, plus what the code adds to SP, which
-//    counts bytes of the whole wave: 64 times the bytes of one lane). The swizzled-address formula of the ISA
-//    documents (index = thread id, since ADD_TID; stride 0; offset = inst_offset + vgpr_offset):
+// A per-lane offset b is in range when b + size <= wave.scratch_lane_bytes; beyond it is FaultKind::aperture.
+//
+// 1. MUBUF and MTBUF through the private segment buffer (gfx6 to gfx90a). The arena is the scratch of a whole
+//    group. LaunchPlan::init_scratch_sgprs writes this resource:
+//      base: the arena's address               num_records: the arena's bytes
+//      stride 0, swizzle_enable, add_tid_enable, index_stride 3 (64 lanes), element_size 1 (4 bytes)
+//    SOFFSET of the instruction is the wave's byte offset in the arena, and what the code has added to SP.
+//    That counts bytes of the whole wave: 64 times the bytes of one lane. The ISA documents' formula for
+//    swizzled addresses (the index is the thread id because of ADD_TID) gives
+//
 //      address = base + soffset + ((offset / 4) * 64 + lane) * 4 + offset % 4
-//    which is the rule above with wave.scratch = base + wave offset: no special case, the general buffer code
-//    serves. Every dword of a multi-dword access is addressed on its own (offset + 4 * i).
-// 2. SCRATCH instructions and FLAT into the private aperture: the address or offset counts bytes of one lane:
-//      gfx9 to gfx90a: FLAT_SCRATCH is set by the kernel's prologue to FLAT_SCRATCH_INIT + wave offset, which
-//      is wave.scratch's address; SCRATCH offset b of lane l is scratch_offset(b, l) from wave.scratch.
-//      gfx940+: the same, with FLAT_SCRATCH set at launch. SADDR of SCRATCH counts bytes of one lane (not of
-//      the wave). The low dword of an aperture address is the same byte offset b.
-//    gfx7, 8: FLAT_SCRATCH_LO = bytes per lane, FLAT_SCRATCH_HI = wave's offset in the arena / 256; again
-//    wave.scratch. Handlers use wave.scratch, not the FLAT_SCRATCH registers: the prologue can only set them
-//    to one value that works.
-// 3. A per-lane offset b is in range when b + size <= wave.scratch_lane_bytes; beyond it is
-// FaultKind::aperture.
+//
+//    where `offset` is the instruction's and the VGPR's. That is the rule above, so the general code for
+//    buffers serves. Each dword of a wider access is addressed on its own (offset + 4 * i).
+//
+// 2. SCRATCH instructions, and FLAT into the private aperture. Their offset counts bytes of one lane, and so
+//    does the low dword of an aperture's address. Handlers use wave.scratch and not the FLAT_SCRATCH
+//    registers, since a kernel can only set those to the one value that works:
+//      gfx940 and later: FLAT_SCRATCH is wave.scratch when the wave begins. SADDR counts bytes of one lane.
+//      gfx9 to gfx90a:   the kernel sets it to FLAT_SCRATCH_INIT + wave offset, which is wave.scratch.
+//      gfx7 and gfx8:    FLAT_SCRATCH_LO is the bytes of a lane, FLAT_SCRATCH_HI the wave's offset in the
+//                        arena / 256: wave.scratch again.
 #pragma once
 
 #include <cstdint>

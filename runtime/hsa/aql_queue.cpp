@@ -23,8 +23,9 @@ constexpr uint32_t kMaxWorkGroup = 1024;
 
 PacketType type_of(uint16_t header) { return static_cast<PacketType>(header & 0xff); }
 
-// What a trap handler for gfx9 sends: a doorbell in bits 0 to 9, a mask of exceptions above, counted from
-// QueueError 1 (ROCR's second-level handler, and Linux's driver that reads it).
+// The error in the interrupt message of a gfx9 trap handler: a doorbell in bits 0 to 9, a mask of exceptions
+// above, whose lowest bit is QueueError 1 (as ROCR's second-level handler writes it and Linux's driver reads
+// it).
 std::optional<QueueError> reported_error(uint32_t interrupt, Target target) {
   if (info(target).generation < Generation::gfx9) return std::nullopt;
   constexpr uint32_t kWaveErrors = 0x3f;
@@ -33,7 +34,7 @@ std::optional<QueueError> reported_error(uint32_t interrupt, Target target) {
   return static_cast<QueueError>(std::countr_zero(mask) + 1);
 }
 
-// Guests' segment of a queue structure around a read index; nullptr when there is none.
+// The amd_queue_t that the read index is a part of; nullptr: it is part of none.
 AmdQueue* enclosing_amd_queue(uint64_t read_index, uint64_t ring) {
   if (read_index % 64 != 0) return nullptr;  // amd_queue_t is aligned, and 0x80 lies on a cache line
   auto* queue = reinterpret_cast<AmdQueue*>(read_index - kReadIdOffset);
@@ -57,7 +58,7 @@ AqlQueue::AqlQueue(Agent& agent, const Memory& memory, QueueOwner& owner)
 
 AqlQueue::~AqlQueue() { stop(); }
 
-// The doorbell says that there is more; how much the write index says, in the manner of AMD's hardware.
+// The doorbell tells that there are more packets, the write index how many: so does AMD's hardware.
 void AqlQueue::find_limit() {
   if (!rang()) return;
   uint64_t written = limit_;
@@ -94,7 +95,7 @@ UserQueue::Progress AqlQueue::step() {
   return Progress::worked;
 }
 
-// False: the queue failed or is stopping; the packet stays in the ring.
+// False: the queue has failed or is stopping; the packet stays in the ring.
 bool AqlQueue::execute(const Packet& packet, uint64_t slot) {
   switch (type_of(packet.header)) {
     case PacketType::kernel_dispatch: return execute_dispatch(packet.dispatch, slot);
@@ -103,7 +104,7 @@ bool AqlQueue::execute(const Packet& packet, uint64_t slot) {
     case PacketType::vendor_specific: return execute_vendor(packet, slot);
     default: break;
   }
-  // On gfx7 and gfx8 PM4 commands take the place of a whole packet; their first dword says so.
+  // On gfx7 and gfx8 PM4 commands may stand in the place of a whole packet; their first dword tells.
   uint32_t first;
   std::memcpy(&first, &packet, sizeof first);
   if (first >> 30 == 3 && (packet.header & 0xfd) == 0) return execute_vendor(packet, slot);
@@ -123,8 +124,7 @@ const codeobj::KernelDescriptor* AqlQueue::descriptor(uint64_t address) {
   if (!try_guest([&] { std::memcpy(bytes.data(), reinterpret_cast<const void*>(address), bytes.size()); }))
     return nullptr;
   if (has_descriptor_ && bytes == descriptor_bytes_) return &descriptor_;
-  // Hardware does not tell the two layouts apart: what it reads lies at the same places in an
-  // amd_kernel_code_t.
+  // An amd_kernel_code_t serves as well: what hardware reads of it lies where a descriptor has it.
   auto decoded = codeobj::decode_kernel_descriptor(Bytes(bytes.data(), bytes.size()), agent().target());
   if (!decoded.ok()) return nullptr;
   descriptor_ = std::move(decoded).value();
@@ -133,7 +133,7 @@ const codeobj::KernelDescriptor* AqlQueue::descriptor(uint64_t address) {
   return &descriptor_;
 }
 
-// The checks that AMD's command processor makes of a dispatch packet.
+// Checks what AMD's command processor checks of a dispatch packet.
 bool AqlQueue::check(const DispatchPacket& p) {
   const auto refuse = [&](QueueError error, std::string text) {
     fail_packet(error, std::move(text), p.kernel_object);
@@ -196,7 +196,7 @@ bool AqlQueue::execute_barrier(const BarrierPacket& packet, bool all) {
   const uint64_t start = device_clock();
   uint64_t bad = 0;
   const bool met = wait_until([&] {
-    // A null dependency is satisfied for AND and not for OR; an OR without any dependency waits for nothing.
+    // A null dependency counts as met by an AND and as not met by an OR. An OR of nulls alone does not wait.
     bool any = packet.dependency[0] == 0, every = true;
     for (uint64_t dependency : packet.dependency) any = any && dependency == 0;
     for (uint64_t dependency : packet.dependency) {
@@ -319,7 +319,7 @@ void AqlQueue::fail_wave(const device::Fault& fault, const DispatchPacket& packe
     case FaultKind::float_exception: failure.error = QueueError::wave_math_error; break;
     default: failure.error = QueueError::wave_illegal_instruction; break;
   }
-  // What the runtime's trap handler reported goes before what we would call it.
+  // The error that the runtime's trap handler reported goes before ours.
   if (const auto error = reported_error(interrupt, agent().target())) failure.error = *error;
   fail(std::move(failure));
 }

@@ -1,10 +1,9 @@
 // AqlQueue: the command processor of a user-mode AQL queue.
 //
-// Takes packets in order and completes each before the next, so that barrier bits and fences are always
-// honoured. A packet whose header is still INVALID stalls the queue. When `read_index` is the
-// read_dispatch_id of an amd_queue_t, that structure is used as AMD's command processor uses it: the
-// dynamic-scratch handshake, profiling, and queue_ptr of kernels. Errors go to the owner, and the queue
-// stops.
+// It takes packets in order and completes each before the next, which honours barrier bits and fences. A
+// packet whose header is still INVALID stalls the queue. When `read_index` is the read_dispatch_id of an
+// amd_queue_t, that structure is used as AMD's command processor uses it: for the dynamic-scratch handshake,
+// for profiling, and as the queue_ptr of kernels. On an error the queue tells its owner and stops.
 #pragma once
 
 #include <array>
@@ -58,7 +57,7 @@ class AqlQueue : public UserQueue {
   const uint64_t packets_;  // in the ring
   AmdQueue* amd_queue_ = nullptr;
   uint64_t next_ = 0;   // index of the packet to take
-  uint64_t limit_ = 0;  // packets below it were announced by the doorbell
+  uint64_t limit_ = 0;  // the doorbell has announced the packets below it
 
   std::array<uint8_t, codeobj::kKernelDescriptorSize> descriptor_bytes_{};  // of `descriptor_`
   bool has_descriptor_ = false;

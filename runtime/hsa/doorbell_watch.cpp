@@ -13,7 +13,7 @@
 namespace morgana::runtime {
 namespace {
 
-// The nap (ns) after so many nanoseconds of silence.
+// How long to nap after so much silence (both in ns).
 uint64_t nap_after(uint64_t silence) {
   if (silence < 1'000'000) return 20'000;
   if (silence < 20'000'000) return 100'000;
@@ -51,7 +51,7 @@ void DoorbellWatch::look_now() {
   wake_.notify();
 }
 
-// Wakes the queues whose doorbells rang; whether there was one.
+// Wakes the queues whose doorbells rang. True: there was one.
 bool DoorbellWatch::look() {
   bool any = false;
   std::lock_guard lock(mutex_);

@@ -1,6 +1,6 @@
-// DoorbellWatch: the one thread that looks at the doorbells of queues whose own threads sleep.
+// DoorbellWatch: one thread that looks at the doorbells of all queues whose own threads sleep.
 //
-// Its naps grow with the time since a doorbell last rang. Started with the first queue; lives until the
+// Its naps grow with the time since a doorbell last rang. The first queue starts it; it lives until the
 // process ends. Callable from any thread.
 #pragma once
 
@@ -27,7 +27,7 @@ class DoorbellWatch {
   std::mutex mutex_;
   std::vector<UserQueue*> queues_;
   bool running_ = false;
-  int process_ = 0;  // that the thread belongs to
+  int process_ = 0;  // the one that has the thread
   std::atomic<bool> asked_{false};
   WakeHub wake_;
 };

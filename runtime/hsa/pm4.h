@@ -1,4 +1,4 @@
-// PM4 commands that come inside AQL queues: cache maintenance that runtimes send as indirect buffers.
+// PM4 commands inside AQL queues. Runtimes send them for cache maintenance, as indirect buffers.
 #pragma once
 
 #include <cstdint>

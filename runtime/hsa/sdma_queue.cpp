@@ -28,7 +28,7 @@ enum Opcode : uint32_t {
 enum CopyKind : uint32_t { kLinear = 0, kLinearWindow = 4 };
 
 constexpr uint32_t kMaxPacket = 16;      // dwords that a packet with a fixed length may have
-constexpr uint64_t kPiece = 256 * 1024;  // bytes that are copied between looks at `stopping`
+constexpr uint64_t kPiece = 256 * 1024;  // bytes that are copied before `stopping` is looked at again
 constexpr uint32_t kPollForever = 0xfff;
 
 uint64_t address(const uint32_t* p) { return p[0] | uint64_t{p[1]} << 32; }
@@ -67,7 +67,7 @@ void SdmaQueue::store_index(uint64_t value) {
 void SdmaQueue::find_limit() {
   if (!rang()) return;
   const uint64_t written = load_index(memory().write_index);
-  // A wrapped index stands for the next position of that remainder.
+  // An index that wraps means the next position with that remainder.
   limit_ = wide_ ? std::max(limit_, written) : next_ + (written - next_) % memory().bytes;
   limit_ = std::min(limit_, next_ + memory().bytes);
 }
@@ -115,7 +115,7 @@ SdmaQueue::Outcome SdmaQueue::access_failed(const device::Fault& fault, const ch
 
 SdmaQueue::Outcome SdmaQueue::execute(const uint32_t* p, uint32_t available, uint32_t& length) {
   const uint32_t opcode = p[0] & 0xff, kind = p[0] >> 8 & 0xff;
-  // Lengths in dwords; what lacks a dword is a damaged ring.
+  // Lengths are in dwords. A packet that lacks one means that the ring is damaged.
   switch (opcode) {
     case kNop: length = 1 + bits(p[0], 16, 14); break;
     case kCopy: length = kind == kLinear ? 7 : 13; break;
@@ -176,7 +176,7 @@ SdmaQueue::Outcome SdmaQueue::copy_linear(const uint32_t* p) {
   return Outcome::done;
 }
 
-// A box of elements out of one pitched volume into another.
+// Copies a box of elements from one pitched volume into another.
 SdmaQueue::Outcome SdmaQueue::copy_window(const uint32_t* p) {
   const uint32_t element = bits(p[0], 29, 3);
   if (element > 4) return refuse(fmt::format("elements of 2^{} bytes", element));
@@ -248,7 +248,7 @@ SdmaQueue::Outcome SdmaQueue::write(uint64_t packet_address, const uint32_t* p) 
 }
 
 SdmaQueue::Outcome SdmaQueue::poll(const uint32_t* p) {
-  if (p[0] >> 31 == 0) return Outcome::done;  // a register: the flush of the host data path
+  if (p[0] >> 31 == 0) return Outcome::done;  // polls a register: that is the flush of the host data path
   const uint32_t function = bits(p[0], 28, 3), reference = p[3], mask = p[4];
   const uint32_t limit = bits(p[5], 16, 12);
   uint32_t tries = 0;

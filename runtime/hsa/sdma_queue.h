@@ -1,8 +1,8 @@
-// SdmaQueue: a system DMA engine's queue: copies, fills, fences, polls, atomics, timestamps.
+// SdmaQueue: the queue of a system DMA engine: copies, fills, fences, polls, atomics, timestamps.
 //
-// The ring holds packets of varying length; indices count bytes. From gfx9 on they are 64 bits wide and grow
-// without bound, before they have 32 bits and wrap with the ring, and sizes are not stored minus one. Packet
-// layouts: Linux, vega10_sdma_pkt_open.h and cik_sdma.c.
+// Packets have different lengths, and indices count bytes. From gfx9 on an index has 64 bits and grows
+// without bound, and sizes are stored less one. Before gfx9 an index has 32 bits and wraps with the ring, and
+// sizes are stored as they are. Packet layouts: Linux, vega10_sdma_pkt_open.h and cik_sdma.c.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ class SdmaQueue : public UserQueue {
   Outcome refuse(std::string text);
   Outcome access_failed(const device::Fault& fault, const char* what);
 
-  const bool wide_;                // 64-bit indices, sizes stored minus one
+  const bool wide_;                // 64-bit indices, sizes stored less one
   uint64_t next_ = 0, limit_ = 0;  // bytes
 };
 

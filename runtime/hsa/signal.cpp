@@ -10,14 +10,14 @@ namespace {
 
 using device::try_guest;
 
-// Changes a signal by `change`, then tells its event and whoever waits.
+// Changes a signal by `change`, then sets its event and wakes whoever waits.
 template <typename Change>
 bool change_signal(uint64_t handle, EventSink& events, const Change& change) {
   if (handle == 0) return true;
   uint32_t event = 0;
   const bool ok = try_guest([&] {
     auto* signal = reinterpret_cast<AmdSignal*>(handle);
-    // Once the value has changed the program may free the signal: what tells the event is read before.
+    // As soon as the value has changed the program may free the signal, so the mailbox is read before.
     const uint64_t mailbox = signal->event_mailbox;
     const uint32_t id = signal->event_id;
     change(*signal);

@@ -21,7 +21,7 @@ struct alignas(64) AmdSignal {
 };
 static_assert(sizeof(AmdSignal) == 64);
 
-// Who hears that a signal with an event was written (the interrupt of hardware).
+// Who is told that a signal with an event was written; on hardware an interrupt tells.
 class EventSink {
  public:
   virtual ~EventSink() = default;
@@ -32,10 +32,10 @@ struct Timestamps {
   uint64_t start = 0, end = 0;
 };
 
-// What packets do to signals. A handle of 0 is no signal. False: the handle is no readable, writable address.
+// What packets do to signals. A handle of 0 means no signal. False: the address is not readable and writable.
 [[nodiscard]] bool complete_signal(uint64_t handle, const Timestamps* times, EventSink& events);
 [[nodiscard]] bool store_signal(uint64_t handle, int64_t value, EventSink& events);
-// The value; of no signal: 0, which satisfies a dependency.
+// Reads the value. Without a signal it is 0, which satisfies a dependency.
 [[nodiscard]] bool load_signal(uint64_t handle, int64_t& value);
 // hsa_signal_condition_t: equal, not equal, less; any other: greater or equal.
 bool signal_condition_holds(uint32_t condition, int64_t value, int64_t compared);

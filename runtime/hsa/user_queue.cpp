@@ -11,7 +11,7 @@
 namespace morgana::runtime {
 namespace {
 
-// A thread that has worked looks at its doorbell for so long before it parks.
+// How long a thread that has worked looks at its doorbell before it parks.
 constexpr uint64_t kAttention = 50'000;  // ns
 
 }  // namespace
@@ -98,7 +98,7 @@ void UserQueue::unpark() {
 void UserQueue::park() {
   const uint32_t ticket = wake_.ticket();
   state_.store(State::parked);
-  // Between the last look and now the doorbell may have rung.
+  // The doorbell may have rung since the last look.
   const bool ring = !is_deaf() && doorbell() != seen_doorbell_.load(std::memory_order_relaxed);
   constexpr uint64_t kForever = 3'600'000'000'000;
   if (!ring && !is_stopping() && state_.load() == State::parked) wake_.sleep(ticket, kForever);

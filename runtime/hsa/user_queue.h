@@ -1,9 +1,9 @@
-// UserQueue: a queue in user memory: ring, read and write index and doorbell, all plain memory that a program
-// writes directly, and the thread that empties it.
+// UserQueue: a queue in a program's memory, and the thread that empties it. Ring, read index, write index and
+// doorbell are plain memory, which the program writes directly. Kinds: AqlQueue, SdmaQueue.
 //
-// Nothing tells us of a write to a doorbell. The queue's thread looks at its own for a while after it has
-// worked, then leaves that to one watcher thread that serves all queues and naps the longer the less happens;
-// `look_now` wakes it, for callers that know of somebody waiting. Kinds: AqlQueue, SdmaQueue.
+// Nothing tells us when a program writes to a doorbell. The queue's thread looks at its own for a while after
+// it has worked. Then one watcher thread looks at the doorbells of all queues that sleep; it naps the longer
+// the less happens. Who knows that somebody waits wakes it by `look_now`.
 #pragma once
 
 #include <atomic>
@@ -38,20 +38,20 @@ enum class QueueError : uint32_t {
 };
 const char* name(QueueError error);
 
-// A queue that stopped. `fault.kind` is `memory` where the MMU refused an access, also one of the command
-// processor's own.
+// Why a queue stopped. `fault.kind` is `memory` when the MMU refused an access, of a kernel or of the command
+// processor itself.
 struct QueueFailure {
   QueueError error{};
   device::Fault fault;
-  uint64_t kernel_object = 0;  // of the dispatch that failed; 0: something else
+  uint64_t kernel_object = 0;  // of the dispatch that failed; 0: it was no dispatch
   std::string text;            // what is wrong, in words
 };
 
-// The driver's side of a queue; called on the queue's thread.
+// The driver's side of a queue. The queue's thread calls it.
 class QueueOwner : public EventSink {
  public:
-  // Code at `entry` is about to run: registers the memory it lies in with the agent's device and keeps it
-  // until leave_code. False: there is no executable memory.
+  // Code at `entry` is about to run. Makes the memory that it lies in known to the agent's device, and keeps
+  // it until leave_code. False: no executable memory is there.
   virtual bool enter_code(Agent& agent, uint64_t entry) = 0;
   virtual void leave_code() = 0;
   // The queue has stopped and will do nothing more.
@@ -71,19 +71,19 @@ class UserQueue {
   UserQueue& operator=(const UserQueue&) = delete;
 
   void start();
-  // A suspended queue takes no further packet; the one in execution goes on.
+  // A suspended queue takes no further packet; the packet in execution goes on.
   void suspend(bool suspended);
   Agent& agent() const { return agent_; }
   const Memory& memory() const { return memory_; }
 
   // Rings the doorbell for a program that does not write it itself.
   void ring();
-  // The doorbells of all queues should be looked at without delay.
+  // Has the doorbells of all queues looked at without delay.
   static void look_now();
 
  protected:
-  enum class Progress { worked, idle, stalled };  // stalled: something is there and cannot be done yet
-  // One step; on the queue's thread.
+  enum class Progress { worked, idle, stalled };  // stalled: a packet is there that cannot be executed yet
+  // Takes a packet, if there is one. Called on the queue's thread.
   virtual Progress step() = 0;
   // To be called first by derived destructors.
   void stop();
@@ -91,7 +91,7 @@ class UserQueue {
   QueueOwner& owner() const { return owner_; }
   bool is_stopping() const { return stopping_.load(std::memory_order_relaxed); }
   const std::atomic<bool>& stopping() const { return stopping_; }
-  // Whether the doorbell was written since the last call.
+  // Whether the doorbell has been written since the last call.
   bool rang();
   // Stops the queue for good.
   void fail(QueueFailure failure);
@@ -111,7 +111,7 @@ class UserQueue {
   Agent& agent_;
   const Memory memory_;
   QueueOwner& owner_;
-  int process_ = 0;  // that the thread belongs to: it does not exist in a forked child
+  int process_ = 0;  // the one that has the thread: a forked child has not
   std::thread thread_;
   std::atomic<bool> stopping_{false}, suspended_{false}, failed_{false};
   std::atomic<uint64_t> seen_doorbell_;
