@@ -20,7 +20,7 @@ constexpr uint64_t kNearStack = 256 * 1024;
 
 enum class Kind { shared, anonymous, other };
 
-// What the pages [begin, end) are, by /proc/self/maps. Shared pages must lie in one mapping.
+// What kind of pages [begin, end) are, by /proc/self/maps. Shared pages must lie in one mapping.
 Kind kind_of(uint64_t begin, uint64_t end) {
   std::FILE* maps = std::fopen("/proc/self/maps", "re");
   if (maps == nullptr) return Kind::other;
@@ -62,8 +62,8 @@ int move_into_file(uint64_t begin, uint64_t size) {
       ok = false;
       break;
     }
-    // A bare system call: the pages hold the neighbours of the application's memory, which a sanitizer's
-    // pwrite would not let anybody read.
+    // A bare system call: a sanitizer's pwrite would object to the bytes of the pages that lie beside the
+    // application's memory.
     ok = syscall(SYS_pwrite64, file, piece, bytes, done) == static_cast<long>(bytes) &&
          mmap(piece, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, static_cast<off_t>(done)) !=
              MAP_FAILED;
@@ -77,7 +77,7 @@ int move_into_file(uint64_t begin, uint64_t size) {
 
 uint64_t make_alias(uint64_t address, uint64_t size) {
   const uint64_t begin = address / kPage * kPage, end = (address + size + kPage - 1) / kPage * kPage;
-  // Below the caller's frame lies what this function itself writes.
+  // Below the caller's frame lies the stack that this function itself writes.
   const auto frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   if (begin < frame + kPage && end > frame - kNearStack) return 0;
   void* alias = MAP_FAILED;

@@ -1,7 +1,7 @@
 // A second address of the program's own memory.
 //
-// On hardware, host memory that is registered gets an address of its own on the GPU, and HIP depends on the
-// two being different: it keeps both in one table and removes both. Callable from any thread.
+// On hardware, host memory that is registered gets a second address, on the GPU. HIP keeps both addresses in
+// one table and removes both, so they have to be different. Callable from any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@ namespace morgana::kmt {
 // Maps the pages of [address, address + size) a second time and returns where `address` is there; 0 when that
 // cannot be done (memory that is not writable, private memory of a file, the calling thread's stack).
 //
-// Private anonymous memory is moved into a file first, at its place (move_into_file), and a forked child
-// shares it with its parent from then on.
+// Private anonymous memory is first moved into a file and stays at its address (move_into_file). From then on
+// a forked child shares it with its parent.
 uint64_t make_alias(uint64_t address, uint64_t size);
 void remove_alias(uint64_t alias, uint64_t size);
 
-// Replaces private anonymous pages by the pages of a new file with the same contents, piece by piece; the
-// file, or -1. Other threads may read and write the pages meanwhile (device/held_pages.h says what
-// may not).
+// Replaces private anonymous pages by the pages of a new file with the same contents, piece by piece. Returns
+// the file, or -1. Other threads may read and write the pages meanwhile; device/held_pages.h says what may
+// not.
 int move_into_file(uint64_t begin, uint64_t size);
 
 }  // namespace morgana::kmt

@@ -1,5 +1,5 @@
-// The functions of libdrm that runtimes look up in libdtif.so. A device handle is an agent; there are no
-// buffer objects, since no dma-buf is given out (dtif_absent.cpp).
+// The functions of libdrm that runtimes look up in libdtif.so. A device handle stands for an agent. There are
+// no buffer objects, since Morgana gives out no dma-buf (dtif_absent.cpp).
 #include <cerrno>
 #include <new>
 
@@ -17,7 +17,7 @@ runtime::Agent* agent_at(const void* handle) {
   return nullptr;
 }
 
-// What `entry` is to the thunk's functions: nothing thrown leaves the library.
+// As `entry` for the thunk's functions: lets no exception out of the library.
 template <typename Body>
 int drm_entry(const Body& body) noexcept {
   try {

@@ -58,7 +58,7 @@ struct DtifNodeProperties {
   HSAuint32 gpu_id;
   HSAuint32 family;
 };
-// 12 bytes more than before; the last 12 were reserved there.
+// Today's structure is 12 bytes longer, and uses the 12 that were reserved at the end of the older one.
 static_assert(sizeof(DtifNodeProperties) == sizeof(HsaNodeProperties) + 12);
 
 struct DtifIoLinkProperties {
@@ -69,7 +69,7 @@ struct DtifIoLinkProperties {
   HSAuint32 minimum_latency, maximum_latency;
   HSAuint32 minimum_bandwidth, maximum_bandwidth;
   HSAuint32 transfer_size;
-  HSAuint32 sdma_engines;  // a mask of those that are best; 0: any
+  HSAuint32 sdma_engines;  // a mask of the engines that suit best; 0: any
   HSA_LINKPROPERTY flags;
 };
 static_assert(sizeof(DtifIoLinkProperties) == sizeof(HsaIoLinkProperties) + 4);

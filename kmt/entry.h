@@ -1,4 +1,5 @@
-// What every entry point of the thunk does: answers "not opened", lets no exception out.
+// What every entry point of the thunk does: it answers "not opened" before hsaKmtOpenKFD, and lets no
+// exception out of the library.
 #pragma once
 
 #include <hsakmt.h>
@@ -43,7 +44,8 @@ HSAKMT_STATUS node_entry(uint32_t node, const Body& body) noexcept {
   return entry([&] { return node < node_count() ? body() : HSAKMT_STATUS_INVALID_NODE_UNIT; });
 }
 
-// hsaKmtGetNodeProperties and hsaKmtGetNodeIoLinkProperties, with what makes the caller's structures of ours.
+// hsaKmtGetNodeProperties and hsaKmtGetNodeIoLinkProperties; `translate` makes the caller's structure of
+// ours.
 template <typename To, typename Translate>
 HSAKMT_STATUS give_node(uint32_t node, To* to, const Translate& translate) noexcept {
   return node_entry(node, [&] {

@@ -120,7 +120,7 @@ bool Events::is_set(const Event& event) const {
   return event.is_set.load() || mailbox(event.event.EventId)->load() != 0;
 }
 
-// Whether the event is set; an event that resets itself is no more afterwards.
+// Whether the event is set. Resets it if it is one that resets itself.
 bool Events::take(Event& event) {
   if (event.manual_reset) return is_set(event);
   std::atomic<uint64_t>& mail = *mailbox(event.event.EventId);
@@ -141,7 +141,7 @@ HSAKMT_STATUS Events::wait(HsaEvent* events[], uint32_t count, bool all, uint32_
       wanted.push_back(table_[id]);
     }
   }
-  // Somebody waits: what it waits for may stand behind a doorbell that has just been rung.
+  // The packet that sets the event may have been announced by a doorbell just now.
   runtime::UserQueue::look_now();
   constexpr uint64_t kMillisecond = 1'000'000;
   const uint64_t start = runtime::now_ns(), limit = uint64_t{milliseconds} * kMillisecond;
@@ -158,8 +158,8 @@ HSAKMT_STATUS Events::wait(HsaEvent* events[], uint32_t count, bool all, uint32_
     uint32_t ready = 0;
     for (uint32_t i = 0; i < count; ++i) ready += is_set(*wanted[i]) || has_aged(i);
     if (all ? ready == count : ready != 0) {
-      // Events that reset themselves go to one waiter. One that comes too late for some of them gives back
-      // what it has.
+      // An event that resets itself goes to one waiter. A waiter that comes too late for one of several gives
+      // back the others.
       std::vector<bool> taken(count);
       uint32_t got = 0;
       for (uint32_t i = 0; i < count; ++i) {
@@ -194,7 +194,7 @@ bool Events::report_memory_fault(uint32_t node, const device::Fault& fault, bool
       report.Failure.NoExecute = 1;
     else
       report.Failure.NotPresent = 1;
-    // A runtime that polls looks at the flags: they come last.
+    // A runtime that polls looks at the flags, so they are written last.
     std::atomic_thread_fence(std::memory_order_release);
     report.Flags = HSA_EVENTID_MEMORY_FATAL_PROCESS;
     event->set();

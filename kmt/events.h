@@ -1,9 +1,9 @@
-// Events: what a runtime's threads sleep on until a completion signal, a fault or the runtime itself wakes
+// Events: a runtime's threads sleep on them until a completion signal, a fault or the runtime itself wakes
 // them.
 //
-// An event of kind SIGNAL has a slot in the mailbox page; whoever writes its number there (a command
-// processor, guest code before s_sendmsg, SDMA) has set it. Command processors also call `raise`; guest code
-// cannot, so waiters look at the mailbox from time to time. Callable from any thread.
+// An event of kind SIGNAL has a slot in the mailbox page. Whoever writes the event's number there (a command
+// processor, guest code before s_sendmsg, SDMA) sets the event. Command processors also call `raise`. Guest
+// code cannot, so who waits looks at the mailbox from time to time. Callable from any thread.
 #pragma once
 
 #include <hsakmt.h>
@@ -29,8 +29,8 @@ class Events {
   HSAKMT_STATUS set(HsaEvent* event);
   HSAKMT_STATUS reset(HsaEvent* event);
   HSAKMT_STATUS query(HsaEvent* event);
-  // `ages`, if any: how often each event had been set when the caller last looked, 0: not known; what was set
-  // more often than that counts as set. They become what they are now.
+  // `ages` may be null. It says how often each event had been set when the caller last looked (0: not known):
+  // an event that has been set more often counts as set. On return it has today's numbers.
   HSAKMT_STATUS wait(HsaEvent* events[], uint32_t count, bool all, uint32_t milliseconds,
                      uint64_t* ages = nullptr);
 

@@ -111,7 +111,8 @@ std::vector<uint8_t> fetch(std::string_view uri) {
   return file ? bytes : std::vector<uint8_t>{};
 }
 
-// The runtime loads an object as a whole: it holds what lies between its lowest and highest loaded address.
+// Whether `address` lies between the object's lowest and highest loaded address: a runtime loads objects
+// whole.
 bool holds(const codeobj::CodeObject& object, uint64_t bias, uint64_t address) {
   for (const codeobj::ElfSymbol& symbol : object.symbols())
     if (address >= bias + symbol.value &&

@@ -39,7 +39,7 @@ void MemoryTable::leave_file(const Range& range) {
   if (found == files_.end()) return;
   close(found->second);
   files_.erase(found);
-  // The other process may write on: what becomes of these addresses here is none of its business.
+  // The other process may go on writing to the file: these addresses get other pages here.
   mmap(reinterpret_cast<void*>(range.address), range.size, PROT_READ | PROT_WRITE,
        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }

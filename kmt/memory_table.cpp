@@ -13,7 +13,8 @@ namespace morgana::kmt {
 namespace {
 
 constexpr uint64_t kPage = 4096;
-// Bits of HsaMemFlags that runtimes of 2025 know: memory without an address, an address without memory.
+// Two bits of HsaMemFlags that runtimes of 2025 know: memory without an address, and an address without
+// memory.
 constexpr HSAuint32 kHalfAllocations = 3u << 18;
 
 const char* label_of(uint32_t node, HsaMemFlags flags) {
@@ -57,7 +58,7 @@ HSAKMT_STATUS MemoryTable::allocate(uint32_t node, uint64_t size, HsaMemFlags fl
   if (flags.ui32.GDSMemory || flags.ui32.FixedAddress || (flags.Value & kHalfAllocations) != 0)
     return HSAKMT_STATUS_NOT_SUPPORTED;
   if (flags.ui32.Scratch && node == kHostNode) return HSAKMT_STATUS_INVALID_NODE_UNIT;
-  // Scratch is reserved, not taken: the device keeps what waves use elsewhere.
+  // Scratch counts for nothing: what waves use as scratch lies elsewhere.
   const bool counts = !flags.ui32.Scratch;
   {
     std::lock_guard lock(mutex_);
@@ -177,7 +178,7 @@ HSAKMT_STATUS MemoryTable::add_user_range(void* address, uint64_t size, HsaMemFl
   range->flags = flags;
   range->type = HSA_POINTER_REGISTERED_USER;
   range->registered_nodes.assign(nodes.begin(), nodes.end());
-  // Coarse-grained registrations are those of single copies: nobody sees their addresses.
+  // A coarse-grained registration lasts for one copy, and nobody sees its address.
   if (flags.ui32.HostAccess && !flags.ui32.CoarseGrain) range->alias = make_alias(start, size);
   users_.emplace(start, std::move(range));
   runtime::register_host(address, size, "registered host memory");
@@ -215,7 +216,8 @@ HSAKMT_STATUS MemoryTable::map(void* address, uint64_t size, std::optional<std::
       if (agent_of(node) == nullptr) return HSAKMT_STATUS_INVALID_NODE_UNIT;
   std::lock_guard lock(mutex_);
   Range* range = find_exact(start);
-  // Registrations may begin at one place and end at several: runtimes let go of an earlier one late.
+  // Several registrations may begin at one place and end at different ones: runtimes give up an earlier one
+  // late.
   const auto same = users_.equal_range(start);
   for (auto it = same.first; it != same.second; ++it)
     if (it->second->size == size || range->size < size) range = it->second.get();
@@ -284,7 +286,7 @@ bool MemoryTable::prepare_code(runtime::Agent& agent, uint64_t entry) {
   if (known_.agent == &agent && known_.entry == entry && known_.version == version_) return true;
   const Range* home = find(entry);
   if (home == nullptr || home->is_ring || !home->flags.ui32.ExecuteAccess) return false;
-  // Code calls into other code objects, so all of it becomes known; a freed range was forgotten by `free`.
+  // Code calls into other code objects, so all ranges become known. `free` makes devices forget a range.
   for (const auto& [address, range] : owned_) {
     if (!range->flags.ui32.ExecuteAccess || range->is_ring) continue;
     if (std::ranges::find(range->executed_by, &agent) != range->executed_by.end()) continue;

@@ -1,8 +1,8 @@
 // MemoryTable: every range of memory that a runtime has allocated, registered or imported through the thunk.
 //
-// GPU and host addresses are the same, but for the program's own memory when it is registered as fine-grained
-// (hipHostRegister), which has a second one: mapping is bookkeeping, for pointer queries, and says which
-// agents may execute code from a range. Callable from any thread.
+// GPU and host addresses are the same. Only the program's own memory has a second address when it is
+// registered as fine-grained (hipHostRegister). So mapping is bookkeeping: it serves pointer queries, and
+// says which agents may execute code of a range. Callable from any thread.
 #pragma once
 
 #include <hsakmt.h>
@@ -22,7 +22,7 @@ namespace morgana::kmt {
 
 struct Range {
   uint64_t address = 0, size = 0;
-  uint64_t alias = 0;  // where devices see the program's own memory; 0: at `address`
+  uint64_t alias = 0;  // the program's own memory: its address on devices; 0: `address`
   uint32_t node = 0;
   HsaMemFlags flags{};
   HSA_POINTER_TYPE type = HSA_POINTER_ALLOCATED;
@@ -60,12 +60,14 @@ class MemoryTable {
   HSAKMT_STATUS import(const HsaSharedMemoryHandle& handle, std::span<const uint32_t> nodes, void** address,
                        uint64_t* size);
 
-  // Whether a ring was counted twice: on gfx7 and gfx8 runtimes ask for rings that are mapped twice in a row.
+  // Whether `bytes` counts the ring twice: on gfx7 and gfx8 runtimes ask for rings that are mapped twice in a
+  // row.
   bool is_doubled(uint64_t ring, uint64_t bytes);
   // A range that holds packets of a queue.
   void mark_ring(uint64_t address);
-  // Makes every executable range known to the agent's device; false when `entry` lies in none. Until as many
-  // calls of leave_code, code that is freed stays where it is, since waves may stand in it.
+  // Makes every executable range known to the agent's device. False: `entry` lies in none. Each call is
+  // followed by one of leave_code; until then code that is freed stays where it is, since waves may stand in
+  // it.
   bool enter_code(runtime::Agent& agent, uint64_t entry);
   void leave_code();
 

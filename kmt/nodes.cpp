@@ -17,7 +17,7 @@ constexpr uint32_t kSimdsPerCu = 4;
 constexpr uint64_t kPage = 4096;
 // Fine-grained device memory exists on parts that are linked by xGMI; their hive has one number.
 constexpr uint64_t kHive = 0x4d6f7267616e61;
-// Firmware new enough for everything that runtimes make depend on it.
+// So new that runtimes miss nothing.
 constexpr uint32_t kEngineFirmware = 1000, kSdmaFirmware = 1000;
 constexpr uint32_t kMaxWavesPerSimd = 8;
 constexpr uint32_t kLinkWeight = 20;  // one hop over PCIe

@@ -13,9 +13,10 @@
 namespace morgana::kmt {
 namespace {
 
-// Of Linux's driver that the interface stands for: events, SRAM ECC and exceptions as runtimes expect them.
+// The version of Linux's driver that we answer for: one with the events, SRAM ECC and exceptions that
+// runtimes expect.
 constexpr HSAuint32 kMajor = 1, kMinor = 9;
-// The newest targets that AMD's HIP of this interface's time (5.2) knows.
+// The newest target that AMD's HIP 5.2 knows.
 constexpr const char* kDefaultDevices = "gfx90a";
 // GB_ADDR_CONFIG. Gfx9: one pipe of 256 bytes, one bank, one shader engine, so that no tiling swizzles pipes
 // or banks (device/semantics/image_tile.h computes addresses for this). Before: as Linux's driver programs
@@ -141,7 +142,8 @@ KMT_EXPORT hsaKmtGetTileConfig(HSAuint32 node, HsaGpuTileConfig* config) {
 }
 
 KMT_EXPORT hsaKmtSetXNACKMode(HSAint32 enable) {
-  // Code of either mode runs; what is reported is fixed, as on a system that cannot retry faults.
+  // Code of both XNACK modes runs. XNACK is reported as off for good, as on a system that cannot retry
+  // faults.
   return entry([&] { return enable == 0 ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_NOT_SUPPORTED; });
 }
 

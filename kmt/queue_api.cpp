@@ -66,8 +66,8 @@ KMT_EXPORT hsaKmtDestroyQueue(HSA_QUEUEID id) {
   return entry([&] { return Queues::get().destroy(id); });
 }
 
-// Work-groups go to host threads, which no mask describes; a mask is a hint here, as it is for correctness on
-// hardware.
+// Accepts any mask and does nothing: work-groups go to host threads, which no mask describes. On hardware,
+// too, a mask changes speed only.
 KMT_EXPORT hsaKmtSetQueueCUMask(HSA_QUEUEID id, HSAuint32 count, HSAuint32* mask) {
   return entry([&] {
     if (mask == nullptr || count == 0 || count % 32 != 0) return HSAKMT_STATUS_INVALID_PARAMETER;

@@ -56,7 +56,7 @@ bool Queues::take_doorbell(Entry& entry) {
     if (page.taken[i]) continue;
     page.taken[i] = true;
     entry.doorbell = i;
-    // No packet index: a program's first write is always a change.
+    // A value that is no packet index: so a program's first write is a change.
     __atomic_store_n(reinterpret_cast<uint64_t*>(doorbell_address(entry)), ~uint64_t{0}, __ATOMIC_RELEASE);
     return true;
   }
@@ -128,7 +128,7 @@ HSAKMT_STATUS Queues::destroy(HSA_QUEUEID id) {
     entry = found->second;
     entries_.erase(found);
   }
-  // Its thread may be telling us of a fault: it must not find us holding the lock.
+  // This waits for the queue's thread, which may be telling us of a fault and need the lock.
   entry->queue.reset();
   std::lock_guard lock(mutex_);
   pages_[entry->node].taken[entry->doorbell] = false;
@@ -169,7 +169,7 @@ void Queues::queue_failed(runtime::UserQueue& queue, const runtime::QueueFailure
 
 void Queues::tell_runtime(const Entry& entry, const runtime::UserQueue& queue,
                           const runtime::QueueFailure& failure) {
-  // A fault of memory is the node's, not the queue's: runtimes leave it to the memory event.
+  // Runtimes expect a memory fault as the node's memory event, not as an error of the queue.
   const auto* aql = dynamic_cast<const runtime::AqlQueue*>(&queue);
   const bool is_memory = failure.error == runtime::QueueError::wave_memory_violation;
   const bool has_signal = entry.error_reason != nullptr;
@@ -177,8 +177,8 @@ void Queues::tell_runtime(const Entry& entry, const runtime::UserQueue& queue,
   if ((is_memory || is_mute) && Events::get().report_memory_fault(entry.node, failure.fault, !is_memory))
     return;
   if (has_signal) {
-    // Without interrupts there is no memory event, and ROCR still leaves a memory violation of a queue to it;
-    // the next best that it passes on is an aperture violation.
+    // Without interrupts there is no memory event, and yet ROCR ignores a queue's memory violation because of
+    // it. An aperture violation is the nearest that ROCR passes on.
     const auto error = is_memory ? runtime::QueueError::wave_aperture_violation : failure.error;
     __atomic_fetch_or(entry.error_reason, int64_t{1} << (static_cast<uint32_t>(error) - 1), __ATOMIC_RELEASE);
     Events::get().raise(entry.event_id);

@@ -1,5 +1,5 @@
-// Attributes of ranges of the program's own memory (managed memory). All memory is everybody's here: they are
-// kept, split and merged by page range, and told back.
+// Attributes of ranges of the program's own memory (managed memory). Every device reaches all memory here, so
+// they have no effect: they are kept by page range, split where ranges meet, and told back.
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -109,7 +109,8 @@ void apply(const HSA_SVM_ATTRIBUTE& attribute, Attributes& to) {
   }
 }
 
-// What is true of the whole range: a location that all share, flags that all have, the least access.
+// What is true of the whole range: the location that all pieces share, the flags that all have, the least
+// access.
 void collect(HSA_SVM_ATTRIBUTE& attribute, uint64_t start, uint64_t end) {
   bool is_first = true;
   const uint32_t node = attribute.value;

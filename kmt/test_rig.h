@@ -1,5 +1,5 @@
-// What the tests of the thunk share: an opened driver, memory, kernels as bytes, AQL and SDMA queues driven
-// by hand, as a runtime would.
+// What the tests of the thunk share: an opened driver, memory, kernels as bytes, and AQL and SDMA queues that
+// they write by hand, as a runtime does.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace morgana::kmt::test {
 inline constexpr HSAuint32 kGpu = 1;
 inline constexpr uint64_t kPage = 4096;
 
-// Polls for what should happen soon.
+// Polls until the condition holds, for a bounded time.
 template <typename Condition>
 bool soon(const Condition& condition) {
   for (int i = 0; i < 20'000; ++i) {
