@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/spin.h"
 #include "icd/command.h"
 #include "icd/info.h"
 #include "icd/queue.h"
@@ -28,7 +29,7 @@ Event::Event(Queue& queue, cl_command_type type)
 
 Event::~Event() = default;
 
-void Event::stamp(size_t index) { times_[index].store(runtime::now_ns(), std::memory_order_relaxed); }
+void Event::stamp(size_t index) { times_[index].store(now_ns(), std::memory_order_relaxed); }
 
 void Event::submitted() {
   stamp(1);
@@ -88,7 +89,7 @@ void Event::wait() {
   if (in_callback() && has_ended()) return;
   auto settled = [this] { return settled_.load(std::memory_order_acquire) != 0; };
   if (queue_ && !in_callback()) queue_->help(settled);
-  if (runtime::spin_until(settled)) return;
+  if (spin_until(settled)) return;
   while (!settled()) settled_.wait(0, std::memory_order_acquire);
 }
 

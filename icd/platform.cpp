@@ -1,10 +1,10 @@
 #include "icd/platform.h"
 
+#include "base/clock.h"
 #include "icd/entries.h"
 #include "icd/extensions.h"
 #include "icd/identity.h"
 #include "icd/info.h"
-#include "runtime/queue.h"
 
 namespace morgana::icd {
 
@@ -149,7 +149,7 @@ cl_int CL_API_CALL clGetDeviceAndHostTimer(cl_device_id device, cl_ulong* device
     if (find<Device>(device) == nullptr) return CL_INVALID_DEVICE;
     // CL_INVALID_VALUE if host_timestamp or device_timestamp is NULL.
     if (device_timestamp == nullptr || host_timestamp == nullptr) return CL_INVALID_VALUE;
-    *device_timestamp = *host_timestamp = runtime::now_ns();
+    *device_timestamp = *host_timestamp = now_ns();
     return CL_SUCCESS;
   });
 }
@@ -160,7 +160,7 @@ cl_int CL_API_CALL clGetHostTimer(cl_device_id device, cl_ulong* host_timestamp)
     if (find<Device>(device) == nullptr) return CL_INVALID_DEVICE;
     // CL_INVALID_VALUE if host_timestamp is NULL.
     if (host_timestamp == nullptr) return CL_INVALID_VALUE;
-    *host_timestamp = runtime::now_ns();
+    *host_timestamp = now_ns();
     return CL_SUCCESS;
   });
 }

@@ -1,6 +1,6 @@
 #include "icd/queue.h"
 
-#include "base/spin_lock.h"
+#include "base/spin.h"
 #include "icd/info.h"
 
 namespace morgana::icd {
@@ -130,7 +130,7 @@ void Queue::wait_for_count() {
   }
   auto done = [&] { return retired_.load(std::memory_order_acquire) >= target; };
   if (!Event::in_callback()) help(done);
-  if (runtime::spin_until(done)) return;
+  if (spin_until(done)) return;
   std::unique_lock lock = lock_briefly(mutex_);
   while (!done()) {
     wake_at_ = std::min(wake_at_, target);

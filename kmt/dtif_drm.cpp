@@ -3,10 +3,10 @@
 #include <cerrno>
 #include <new>
 
+#include "device/clock.h"
 #include "kmt/dtif_types.h"
 #include "kmt/entry.h"
 #include "kmt/nodes.h"
-#include "runtime/hsa/signal.h"
 
 namespace morgana::kmt {
 namespace {
@@ -52,7 +52,7 @@ DRM_EXPORT amdgpu_query_gpu_info(void* device, DrmGpuInfo* info) {
     info->engine_clock_khz = uint64_t{spec.max_clock_mhz} * 1000;
     info->shader_engines = 1;
     info->arrays_per_engine = 1;
-    info->counter_khz = runtime::kDeviceClockHz / 1000;
+    info->counter_khz = device::kClockHz / 1000;
     info->cus = spec.compute_units;
     return 0;
   });

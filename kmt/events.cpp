@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "runtime/hsa/user_queue.h"
 #include "runtime/hsa/wake_hub.h"
 #include "runtime/memory.h"
-#include "runtime/queue.h"
 
 namespace morgana::kmt {
 namespace {
@@ -144,7 +144,7 @@ HSAKMT_STATUS Events::wait(HsaEvent* events[], uint32_t count, bool all, uint32_
   // The packet that sets the event may have been announced by a doorbell just now.
   runtime::UserQueue::look_now();
   constexpr uint64_t kMillisecond = 1'000'000;
-  const uint64_t start = runtime::now_ns(), limit = uint64_t{milliseconds} * kMillisecond;
+  const uint64_t start = now_ns(), limit = uint64_t{milliseconds} * kMillisecond;
   runtime::Patience patience(runtime::signal_hub(), kLongestNap);
   const auto has_aged = [&](uint32_t i) {
     return ages != nullptr && ages[i] != 0 && ages[i] != wanted[i]->age.load();
@@ -171,7 +171,7 @@ HSAKMT_STATUS Events::wait(HsaEvent* events[], uint32_t count, bool all, uint32_
         if (taken[i] && !wanted[i]->manual_reset) wanted[i]->is_set.store(true);
       runtime::signal_hub().notify();
     }
-    const uint64_t waited = runtime::now_ns() - start;
+    const uint64_t waited = now_ns() - start;
     if (milliseconds != HSA_EVENTTIMEOUT_INFINITE && waited >= limit)
       return note_ages(HSAKMT_STATUS_WAIT_TIMEOUT);
     patience.wait(milliseconds == HSA_EVENTTIMEOUT_INFINITE ? ~uint64_t{0} : limit - waited);

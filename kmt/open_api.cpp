@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <mutex>
 
+#include "base/clock.h"
+#include "device/clock.h"
 #include "kmt/entry.h"
 #include "kmt/loaded_code.h"
 #include "kmt/nodes.h"
@@ -29,12 +31,6 @@ constexpr HSAuint32 kSixteenBanks = 2;
 // GB_TILE_MODE: every tile mode is linear, aligned.
 constexpr HSAuint32 kLinearAligned = 1 << 2;
 constexpr HSAuint32 kTileModes = 32, kMacroTileModes = 16;
-
-uint64_t nanoseconds(clockid_t clock) {
-  timespec time;
-  clock_gettime(clock, &time);
-  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
-}
 
 }  // namespace
 
@@ -90,7 +86,7 @@ KMT_EXPORT hsaKmtGetNodeCacheProperties(HSAuint32 node, HSAuint32 /*processor*/,
 KMT_EXPORT hsaKmtGetClockCounters(HSAuint32 node, HsaClockCounters* counters) {
   return node_entry(node, [&] {
     if (counters == nullptr) return HSAKMT_STATUS_INVALID_PARAMETER;
-    counters->GPUClockCounter = agent_of(node) == nullptr ? 0 : runtime::device_clock();
+    counters->GPUClockCounter = agent_of(node) == nullptr ? 0 : device::device_clock();
     counters->CPUClockCounter = nanoseconds(CLOCK_MONOTONIC_RAW);
     counters->SystemClockCounter = nanoseconds(CLOCK_BOOTTIME);
     counters->SystemClockFrequencyHz = 1'000'000'000;

@@ -11,12 +11,12 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/clock.h"
 #include "base/options.h"
 #include "device/guest_access.h"
 #include "runtime/hsa/signal.h"
 #include "runtime/hsa/user_queue.h"
 #include "runtime/hsa/wake_hub.h"
-#include "runtime/queue.h"
 
 namespace morgana::kmt {
 namespace {
@@ -62,13 +62,13 @@ int64_t wait(uint64_t handle, uint32_t condition, int64_t compared, uint64_t tim
   int64_t value = 0;
   if (handle == 0 || condition > 3 || !is_ours(handle, longest_nap))
     return runtimes(handle, condition, compared, timeout, state);
-  const uint64_t start = runtime::now_ns();
+  const uint64_t start = now_ns();
   runtime::Patience patience(runtime::signal_hub(), longest_nap);
   for (bool first = true;; first = false) {
     patience.look();
     if (!runtime::load_signal(handle, value)) return runtimes(handle, condition, compared, timeout, state);
     if (runtime::signal_condition_holds(condition, value, compared)) return value;
-    const uint64_t waited = runtime::now_ns() - start;
+    const uint64_t waited = now_ns() - start;
     if (waited >= timeout) return value;
     // What is waited for may stand behind a doorbell that has just been rung.
     if (first) runtime::UserQueue::look_now();

@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <time.h>
 
 #include <atomic>
 #include <bit>
@@ -13,26 +12,12 @@
 #include <thread>
 #include <vector>
 
-#include "base/spin_lock.h"
+#include "base/spin.h"
 #include "device/apertures.h"
 #include "runtime/memory.h"
 #include "runtime/printf.h"
 
 namespace morgana::runtime {
-
-uint64_t now_ns() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<uint64_t>(time.tv_sec) * 1000000000 + static_cast<uint64_t>(time.tv_nsec);
-}
-
-bool may_spin() {
-  static const bool several = [] {
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) != 0 || CPU_COUNT(&set) > 1;
-  }();
-  return several;
-}
 
 namespace {
 

@@ -74,28 +74,4 @@ class Queue {
   std::shared_ptr<Impl> impl_;  // shared with the threads that process it
 };
 
-// Whether more than one processor is there, so that spinning may see another thread's progress.
-bool may_spin();
-
-// Spins for what will probably happen soon. False: it has not happened in about the time that it takes to
-// sleep and be woken.
-template <typename Done>
-bool spin_until(const Done& done);
-
-// Host time in nanoseconds, the clock of profiling and of s_memrealtime (CLOCK_MONOTONIC).
-uint64_t now_ns();
-
-template <typename Done>
-bool spin_until(const Done& done) {
-  constexpr uint64_t kLimit = 20'000;  // ns
-  if (done()) return true;
-  if (!may_spin()) return false;
-  for (const uint64_t start = now_ns(); now_ns() - start < kLimit;)
-    for (int i = 0; i < 8; ++i) {
-      if (done()) return true;
-      __builtin_ia32_pause();
-    }
-  return false;
-}
-
 }  // namespace morgana::runtime

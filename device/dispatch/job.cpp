@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "device/dispatch/services.h"
 
 namespace morgana::device {
@@ -20,21 +21,21 @@ constexpr uint64_t kTurn = 100'000;
 // kParkedPerDoubling of them, so that long groups do not all become resident at once.
 constexpr uint64_t kRecess = 1'000'000;
 constexpr uint32_t kParkedPerDoubling = 16;
-// How long a thread's share of work-groups should take, in steps of the time stamp counter: about fifty
-// microseconds. Taking a share then costs little beside it; and of a share that streams through memory the
-// first rows come late, since nobody has fetched them ahead.
-constexpr uint64_t kShareTime = 120'000;
-// How long compiled code may stay with one group before the other groups are looked at, in such steps.
-constexpr uint64_t kMostRounds = 3'000'000;
+// How long a thread's share of work-groups should take, in microseconds. Taking a share then costs little
+// beside it; and of a share that streams through memory the first rows come late, since nobody has fetched
+// them ahead.
+constexpr uint64_t kShareUs = 50;
+// How long compiled code may stay with one group before the other groups are looked at, in microseconds.
+constexpr uint64_t kMostRoundsUs = 1000;
 constexpr uint64_t kMaxShare = 1024;
 // Compiled code goes from barrier to barrier in rounds; after so many of them it looks at the clock.
 constexpr uint32_t kRounds = 32;
-// The most that an instruction is taken to cost in the interpreter, in such steps: the time that the thread
-// had no processor is not to count.
-constexpr uint64_t kMostPerInstruction = 100;
-// A launch that lasts longer than this calls for helpers; a shorter one is over before they wake. About ten
-// microseconds, in steps of the time stamp counter: reading that costs a third of asking the clock.
-constexpr uint64_t kAlone = 30'000;
+// The instructions that the interpreter is taken to execute in a microsecond at least: the time that the
+// thread had no processor is not to count.
+constexpr uint64_t kLeastPerUs = 30;
+// A launch that lasts longer than this calls for helpers; a shorter one is over before they wake. In
+// microseconds.
+constexpr uint64_t kAloneUs = 10;
 
 // The storage of a finished group, which its thread keeps for the next one.
 thread_local std::unique_ptr<ResidentGroup> spare_group;
@@ -84,17 +85,18 @@ void Job::record(Fault fault) {
   stop_.store(true, std::memory_order_relaxed);
 }
 
-// Calls for helpers when the launch has lasted for kAlone and the rest would last as long again; at once when
-// an earlier launch tells that it will.
+// Calls for helpers when the launch has lasted for kAloneUs and the rest would last as long again; at once
+// when an earlier launch tells that it will.
 void Job::consider_helpers() {
   if (helpers_called_.load(std::memory_order_relaxed) || !has_work()) return;
   const uint64_t known = plan_.compiled ? plan_.compiled->group_time.load(std::memory_order_relaxed) : 0;
-  if (known >= kAlone || known * plan_.group_count >= 4 * kAlone) return call_helpers();
-  const uint64_t elapsed = __rdtsc() - start_time_;
-  if (elapsed < kAlone) return;
+  const uint64_t alone = ticks_of_us(kAloneUs);
+  if (known >= alone || known * plan_.group_count >= 4 * alone) return call_helpers();
+  const uint64_t elapsed = ticks() - start_time_;
+  if (elapsed < alone) return;
   const uint64_t started = std::min(next_.load(std::memory_order_relaxed), plan_.group_count);
   const bool all_run_through = parked_count_.load(std::memory_order_relaxed) == 0;
-  if (all_run_through && (plan_.group_count - started) * (elapsed / started) < kAlone) return;
+  if (all_run_through && (plan_.group_count - started) * (elapsed / started) < alone) return;
   call_helpers();
 }
 
@@ -218,9 +220,9 @@ struct CompiledRun {
     for (uint32_t round = 1; group.waves_ended < group.wave_count; round++) {
       if (group.waves_at_barrier > 0) release_barrier(resident);
       if (round % kRounds == 0) {
-        const uint64_t now = __rdtsc();
+        const uint64_t now = ticks();
         if (begin == 0) begin = now;
-        if (now - begin > kMostRounds) return false;
+        if (now - begin > ticks_of_us(kMostRoundsUs)) return false;
       }
       for (uint32_t turn = 0; turn < group.wave_count; turn++) {
         Wave& one = resident.in_turn(turn);
@@ -252,7 +254,7 @@ Job::State Job::run_share(ResidentGroup& resident, Share& share) {
   CompiledRun run{resident, share.end};
   const uint64_t groups = 1 + share.end - share.next;
   GuestTrap trap;
-  const uint64_t begin = __rdtsc();
+  const uint64_t begin = ticks();
   const bool trapped = !guarded(CompiledRun::run, &run, trap);
   resident.begin_waves();
   share.next = resident.index() + 1;
@@ -264,9 +266,10 @@ Job::State Job::run_share(ResidentGroup& resident, Share& share) {
     return wave.exit == Exit::resume ? State::out_of_time : State::faulted;
   }
   if (resident.wave(run.wave).exit == Exit::fault) return State::faulted;
-  const uint64_t elapsed = __rdtsc() - begin;
-  if (elapsed < kShareTime) share.size = std::min(2 * share.size, kMaxShare);
-  if (elapsed > 4 * kShareTime) share.size = std::max(share.size / 2, uint64_t{1});
+  const uint64_t elapsed = ticks() - begin;
+  const uint64_t wanted = ticks_of_us(kShareUs);
+  if (elapsed < wanted) share.size = std::min(2 * share.size, kMaxShare);
+  if (elapsed > 4 * wanted) share.size = std::max(share.size / 2, uint64_t{1});
   if (!run.is_done) return State::out_of_time;
   if (plan_.compiled) plan_.compiled->note_group_time(elapsed / groups);
   return State::finished;
@@ -349,7 +352,7 @@ std::unique_ptr<ResidentGroup> Job::take_next(Share& share, Turns& turns) {
 
 void Job::work() {
   FloatScope floats;
-  if (start_time_ == 0) start_time_ = __rdtsc();
+  if (start_time_ == 0) start_time_ = ticks();
   std::unique_ptr<ResidentGroup> resident;
   Share share;
   Turns turns;
@@ -363,11 +366,11 @@ void Job::work() {
       if (resident->is_compiled()) state = run_share(*resident, share);
     }
     if (state == State::out_of_time) {
-      const uint64_t begin = __rdtsc(), before = resident->instructions();
+      const uint64_t begin = ticks(), before = resident->instructions();
       state = run_group(*resident, turns.is_fresh ? kSlice : kTurn);
       if (plan_.compiled && !resident->is_compiled()) {
-        const uint64_t time =
-            std::min<uint64_t>(__rdtsc() - begin, kMostPerInstruction * (resident->instructions() - before));
+        const uint64_t most = ticks_of_us(resident->instructions() - before) / kLeastPerUs;
+        const uint64_t time = std::min(ticks() - begin, most);
         plan_.compiled->interpreted(time);
         if (state == State::out_of_time) resume_compiled(*resident, time);
       }

@@ -1,4 +1,3 @@
-#include <immintrin.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -11,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
+#include "base/spin.h"
 #include "device/dispatch/job.h"
 
 namespace morgana::device {
@@ -20,17 +20,6 @@ std::atomic<bool> exiting{false};
 std::atomic<int> running{0};
 std::atomic<Pool*> instance{nullptr};
 std::mutex instance_mutex;
-
-// How long a thread looks for a reason to go on before it sleeps, in steps of the time stamp counter: about
-// twenty microseconds, less than it takes to wake it. A helper that has run out of work looks for the next
-// launch, which often follows at once. The launch's own thread looks whether the others have finished their
-// last groups.
-constexpr uint64_t kLook = 60'000;
-
-template <typename Condition>
-void look_for(const Condition& is_met) {
-  for (const uint64_t begin = __rdtsc(); !is_met() && __rdtsc() - begin < kLook;) _mm_pause();
-}
 
 // Threads do not survive fork: the child starts with a new pool, and the old one's memory is given up.
 void after_fork() {
@@ -120,7 +109,7 @@ void Pool::wake() {
 bool Pool::leave(Job& job) {
   if (!job.is_listed_) return false;  // only the caller lists it
   const auto is_over = [&] { return job.helpers_.load(std::memory_order_relaxed) == 0 || job.has_work(); };
-  look_for(is_over);
+  spin_until(is_over);
   std::unique_lock lock(mutex_);
   job_left_.wait(lock, is_over);
   if (job.has_work()) return true;
@@ -155,7 +144,8 @@ void Pool::help() {
     if (--job->helpers_ == 0) job_left_.notify_all();
     if (std::any_of(jobs_.begin(), jobs_.end(), [](const Job* other) { return other->has_work(); })) continue;
     lock.unlock();
-    look_for([&, seen = listed_.load(std::memory_order_relaxed)] {
+    // The next launch often follows at once.
+    spin_until([&, seen = listed_.load(std::memory_order_relaxed)] {
       return listed_.load(std::memory_order_relaxed) != seen;
     });
     lock.lock();

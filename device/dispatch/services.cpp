@@ -2,21 +2,16 @@
 
 #include <fmt/format.h>
 #include <immintrin.h>
-#include <time.h>
 
 #include <algorithm>
 
+#include "base/clock.h"
+#include "device/clock.h"
 #include "device/isa/decode.h"
 #include "device/program/program.h"
 
 namespace morgana::device {
 namespace {
-
-uint64_t nanoseconds(clockid_t clock) {
-  timespec now;
-  clock_gettime(clock, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 // For host code that guest code calls: a fault in it is Morgana's own, and it expects the default float
 // environment.
@@ -212,9 +207,11 @@ void report_halt(Wave& wave, const Step* step) {
 }
 
 uint64_t core_clock() { return nanoseconds(CLOCK_MONOTONIC_RAW); }
-uint64_t real_time() { return nanoseconds(CLOCK_MONOTONIC_RAW) / 10; }
+uint64_t real_time() { return device_clock(); }
 
 }  // namespace service
+
+uint64_t device_clock() { return nanoseconds(CLOCK_MONOTONIC_RAW) / (1'000'000'000 / kClockHz); }
 
 void record_trap(Wave& wave, const GuestTrap& trap) {
   alignas(64) uint64_t addresses[kLanes];

@@ -33,10 +33,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <ctime>
 #include <mutex>
 #include <optional>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "device/jit/hide_constants.h"
@@ -53,20 +53,15 @@
 namespace morgana::device::jit {
 namespace {
 
-// What compiling takes, in steps of the time stamp counter: 15 ms and 0.7 ms, half of what was measured,
-// because it runs beside the launches.
-constexpr uint64_t kCost = 45'000'000, kCostPerInstruction = 2'100'000;
+// What compiling takes, in microseconds: half of what was measured, because it runs beside the launches.
+constexpr uint64_t kCostUs = 15'000, kCostPerInstructionUs = 700;
 // What it may take, in seconds of processor time.
 constexpr double kLimit = 30, kLimitPerInstruction = 0.02;
 
 Error failed(std::string why) { return Error{ErrorCode::unsupported, std::move(why)}; }
 Error failed(llvm::Error error) { return failed(llvm::toString(std::move(error))); }
 
-double cpu_milliseconds() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
-}
+double cpu_milliseconds() { return static_cast<double>(nanoseconds(CLOCK_THREAD_CPUTIME_ID)) * 1e-6; }
 
 void fell_through(Wave&, const Step*) {}
 
@@ -487,7 +482,7 @@ Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entr
   const std::string name = store ? identity(program, flow, key) : std::string();
   std::optional<std::string> kept = store ? store->load(name) : std::nullopt;
   if (!kept || !unpack(*kept, flow, stored)) {
-    if (worth < kCost + kCostPerInstruction * flow.instructions.size())
+    if (worth < ticks_of_us(kCostUs + kCostPerInstructionUs * flow.instructions.size()))
       return std::shared_ptr<const Kernel>();
     stored = {};
     if (auto problem = generate(*library, flow, program.target(), key, address, stored)) return *problem;

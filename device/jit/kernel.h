@@ -60,7 +60,7 @@ class Kernel {
 
 // Compiles the kernel that begins at `entry`, a step of `program`, or the rest of one from there on, given a
 // key without local size. An error says why it stays interpreted. nullptr: it would take longer than `worth`,
-// in steps of the time stamp counter; what the store has is always worth it.
+// in ticks (base/clock.h); what the store has is always worth it.
 Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entry, const Specialisation& key,
                                               uint64_t worth = UINT64_MAX);
 

@@ -15,15 +15,15 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/options.h"
 
 namespace morgana::device::jit {
 namespace {
 
-// What the interpreter spends on a kernel before the JIT looks at it, in steps of the time stamp counter:
-// about two milliseconds.
-constexpr uint64_t kFirstLook = 6'000'000;
+// What the interpreter spends on a kernel before the JIT looks at it.
+uint64_t first_look() { return ticks_of_us(2000); }
 constexpr uint64_t kNever = UINT64_MAX;
 // The sizes of work-groups that a kernel is compiled for apart; further ones share code for any size.
 constexpr int kGroupSizes = 4;
@@ -101,7 +101,7 @@ class Forms final : public Request, public std::enable_shared_from_this<Forms> {
   std::atomic<uint64_t> spent{0};  // by the interpreter
   // From where on more of it calls the JIT; kNever: everything wanted is done or on its way.
   std::atomic<uint64_t> patience{kNever};
-  std::atomic<uint64_t> rest_spent{0}, rest_patience{kFirstLook};  // the same for the rest from any loop on
+  std::atomic<uint64_t> rest_spent{0}, rest_patience{first_look()};  // the same for the rest from any loop on
 };
 
 struct Background {
@@ -212,7 +212,7 @@ struct Background {
         changed.wait(lock, [&] { return form.is_done; });
       } else if (is_first) {
         const uint64_t spent = forms->spent.load(std::memory_order_relaxed);
-        forms->patience.store(std::max(spent, kFirstLook), std::memory_order_relaxed);
+        forms->patience.store(std::max(spent, first_look()), std::memory_order_relaxed);
       }
     }
     return forms;

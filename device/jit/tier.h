@@ -21,13 +21,13 @@ class Request {
   // The form for a wave whose lanes are all active at the beginning, or for one with fewer; nullptr: not
   // (yet) compiled.
   virtual const Kernel* kernel(bool full_wave) const = 0;
-  // The interpreter has executed waves of the kernel for so many steps of the time stamp counter.
+  // The interpreter has executed waves of the kernel for so many ticks (base/clock.h).
   virtual void interpreted(uint64_t time) = 0;
   // The rest of the kernel from `at` on, for a wave that has come there and has been interpreted for so long
   // before. nullptr: not (yet) compiled, or `at` is not the head of a loop of this kernel's code.
   virtual const Kernel* rest(const Step* at, bool full_wave, uint64_t time) = 0;
 
-  // What a work-group takes in compiled code, about, in steps of the time stamp counter; 0: not known.
+  // What a work-group takes in compiled code, about, in ticks (base/clock.h); 0: not known.
   std::atomic<uint64_t> group_time{0};
   void note_group_time(uint64_t time) {
     // Written only when it changes: all threads read what lies beside it.

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <optional>
 
+#include "device/clock.h"
 #include "device/guest_access.h"
 #include "runtime/dispatch.h"
 #include "runtime/hsa/pm4.h"
@@ -181,9 +182,9 @@ bool AqlQueue::execute_dispatch(const DispatchPacket& packet, uint64_t slot) {
                           .cancel = &stopping(),
                           .interrupt = &interrupt};
   Timestamps times;
-  times.start = device_clock();
+  times.start = device::device_clock();
   const device::Fault fault = run_packet(agent(), packet, *kernel, entry, place);
-  times.end = device_clock();
+  times.end = device::device_clock();
   if (fault.kind != device::FaultKind::none && fault.kind != device::FaultKind::cancelled)
     fail_wave(fault, packet, interrupt.load());
   owner().leave_code();
@@ -193,7 +194,7 @@ bool AqlQueue::execute_dispatch(const DispatchPacket& packet, uint64_t slot) {
 }
 
 bool AqlQueue::execute_barrier(const BarrierPacket& packet, bool all) {
-  const uint64_t start = device_clock();
+  const uint64_t start = device::device_clock();
   uint64_t bad = 0;
   const bool met = wait_until([&] {
     // A null dependency counts as met by an AND and as not met by an OR. An OR of nulls alone does not wait.
@@ -215,11 +216,11 @@ bool AqlQueue::execute_barrier(const BarrierPacket& packet, bool all) {
     fail_memory(bad, "a dependency of a barrier is no readable address");
     return false;
   }
-  return met && complete(packet.completion_signal, {start, device_clock()});
+  return met && complete(packet.completion_signal, {start, device::device_clock()});
 }
 
 bool AqlQueue::execute_barrier_value(const BarrierValuePacket& packet) {
-  const uint64_t start = device_clock();
+  const uint64_t start = device::device_clock();
   bool readable = true;
   const bool met = wait_until([&] {
     int64_t value;
@@ -232,11 +233,11 @@ bool AqlQueue::execute_barrier_value(const BarrierValuePacket& packet) {
     fail_memory(packet.signal, "the signal of a barrier is no readable address");
     return false;
   }
-  return met && complete(packet.completion_signal, {start, device_clock()});
+  return met && complete(packet.completion_signal, {start, device::device_clock()});
 }
 
 bool AqlQueue::execute_vendor(const Packet& packet, uint64_t slot) {
-  const uint64_t start = device_clock();
+  const uint64_t start = device::device_clock();
   uint32_t first;
   std::memcpy(&first, &packet, sizeof first);
   const bool is_bare_pm4 = first >> 30 == 3;
@@ -253,7 +254,7 @@ bool AqlQueue::execute_vendor(const Packet& packet, uint64_t slot) {
     fail_packet(QueueError::packet_vendor_unsupported, result.text);
     return false;
   }
-  return is_bare_pm4 || complete(packet.vendor.completion_signal, {start, device_clock()});
+  return is_bare_pm4 || complete(packet.vendor.completion_signal, {start, device::device_clock()});
 }
 
 // Tells the runtime something through queue_inactive_signal and waits until it has answered with 0.

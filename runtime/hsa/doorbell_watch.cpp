@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/clock.h"
 #include "runtime/hsa/user_queue.h"
-#include "runtime/queue.h"
 
 namespace morgana::runtime {
 namespace {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "device/clock.h"
 #include "device/guest_access.h"
 #include "runtime/hsa/sdma_atomic.h"
 
@@ -149,7 +150,7 @@ SdmaQueue::Outcome SdmaQueue::execute(const uint32_t* p, uint32_t available, uin
     case kAtomic: return atomic(p);
     case kFill: return fill(p);
     case kTimestamp: {
-      const uint64_t now = device_clock();
+      const uint64_t now = device::device_clock();
       if (!try_guest([&] { std::memcpy(reinterpret_cast<void*>(address(p + 1)), &now, sizeof now); }, fault))
         return access_failed(fault, "a timestamp goes to no writable address");
       break;

@@ -1,7 +1,5 @@
 #include "runtime/hsa/signal.h"
 
-#include <time.h>
-
 #include "device/guest_access.h"
 #include "runtime/hsa/wake_hub.h"
 
@@ -63,12 +61,6 @@ bool signal_condition_holds(uint32_t condition, int64_t value, int64_t compared)
     case 2: return value < compared;
     default: return value >= compared;
   }
-}
-
-uint64_t device_clock() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC_RAW, &time);
-  return (static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec)) / 10;
 }
 
 }  // namespace morgana::runtime

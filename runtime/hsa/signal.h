@@ -40,8 +40,4 @@ struct Timestamps {
 // hsa_signal_condition_t: equal, not equal, less; any other: greater or equal.
 bool signal_condition_holds(uint32_t condition, int64_t value, int64_t compared);
 
-// The device's clock, 100 MHz: timestamps of signals, s_memrealtime.
-uint64_t device_clock();
-inline constexpr uint64_t kDeviceClockHz = 100'000'000;
-
 }  // namespace morgana::runtime

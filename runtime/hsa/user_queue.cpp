@@ -4,9 +4,9 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/spin.h"
 #include "device/guest_access.h"
 #include "runtime/hsa/doorbell_watch.h"
-#include "runtime/queue.h"
 
 namespace morgana::runtime {
 namespace {
@@ -126,7 +126,7 @@ void UserQueue::serve() {
     if (progress == Progress::worked) {
       last_work = now_ns();
     } else if (may_spin() && now_ns() - last_work < kAttention) {
-      for (int i = 0; i < 16; ++i) __builtin_ia32_pause();
+      spin_pause(16);
     } else {
       park();
     }

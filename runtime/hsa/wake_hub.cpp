@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <climits>
 
-#include "runtime/queue.h"
+#include "base/spin.h"
 
 namespace morgana::runtime {
 namespace {
@@ -41,7 +41,7 @@ WakeHub& signal_hub() {
 void Patience::wait(uint64_t at_most) {
   if (spun_ < kSpinFor && may_spin()) {
     const uint64_t start = now_ns();
-    for (int i = 0; i < 16; ++i) __builtin_ia32_pause();
+    spin_pause(16);
     spun_ += std::max<uint64_t>(now_ns() - start, 1);
     return;
   }

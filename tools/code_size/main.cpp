@@ -9,12 +9,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <ctime>
 #include <fstream>
 #include <map>
 #include <sstream>
 #include <tuple>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "codeobj/code_object.h"
 #include "codeobj/kernel_descriptor.h"
@@ -36,11 +36,7 @@ constexpr uint64_t kSlack = 256, kPercent = 8;
 // The one kernel that is measured; empty: all.
 std::string_view only;
 
-double cpu_milliseconds() {
-  timespec now;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
-}
+double cpu_milliseconds() { return static_cast<double>(nanoseconds(CLOCK_PROCESS_CPUTIME_ID)) * 1e-6; }
 
 // The latest object, as a disk cache keeps it.
 class OneObject final : public device::ObjectStore {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <sstream>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "runtime/queue.h"
 #include "runtime/report.h"
@@ -22,12 +23,12 @@ class OneDispatch final : public runtime::Task {
  public:
   explicit OneDispatch(runtime::Dispatch& dispatch) : dispatch_(dispatch) {}
   bool begin() override {
-    start_ = runtime::now_ns();
+    start_ = now_ns();
     return true;
   }
   runtime::Dispatch* dispatch() override { return &dispatch_; }
   void finished(const device::Fault& fault) override {
-    nanoseconds_ = runtime::now_ns() - start_;
+    nanoseconds_ = now_ns() - start_;
     done_.set_value(fault);
   }
   device::Fault wait() { return done_.get_future().get(); }
