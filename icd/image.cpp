@@ -52,8 +52,8 @@ std::optional<Image> Image::create(const Context& context, const Description& de
   const auto one_or = [](size_t extent) { return static_cast<uint32_t>(std::max<size_t>(extent, 1)); };
   runtime::ImageShape shape;
   shape.kind = image_kind(description.type);
-  shape.order = description.format.image_channel_order;
-  shape.type = description.format.image_channel_data_type;
+  shape.order = channel_order(description.format);
+  shape.type = channel_type(description.format);
   shape.width = one_or(description.width);
   shape.height = one_or(description.height);
   shape.depth = one_or(description.depth);

@@ -7,7 +7,22 @@
 #include <initializer_list>
 
 namespace morgana::icd {
+using runtime::ChannelOrder;
+using runtime::ChannelType;
+
 namespace {
+
+// The runtime's names stand in the order of OpenCL's numbers.
+constexpr cl_channel_order number(ChannelOrder order) { return CL_R + static_cast<cl_channel_order>(order); }
+constexpr cl_channel_type number(ChannelType type) {
+  return CL_SNORM_INT8 + static_cast<cl_channel_type>(type);
+}
+static_assert(number(ChannelOrder::rgba) == CL_RGBA && number(ChannelOrder::luminance) == CL_LUMINANCE &&
+              number(ChannelOrder::depth) == CL_DEPTH && number(ChannelOrder::abgr) == CL_ABGR);
+static_assert(number(ChannelType::unorm16) == CL_UNORM_INT16 &&
+              number(ChannelType::sint8) == CL_SIGNED_INT8 &&
+              number(ChannelType::uint8) == CL_UNSIGNED_INT8 && number(ChannelType::float32) == CL_FLOAT &&
+              number(ChannelType::unorm101010_2) == CL_UNORM_INT_101010_2);
 
 bool is_one_of(cl_uint value, std::initializer_list<cl_uint> list) {
   return std::find(list.begin(), list.end(), value) != list.end();
@@ -194,6 +209,23 @@ bool is_valid_format(const cl_image_format& format) {
     case CL_DEPTH_STENCIL: return is_one_of(type, {CL_UNORM_INT24, CL_FLOAT});
     default: return is_srgb(format.image_channel_order) && type == CL_UNORM_INT8;
   }
+}
+
+ChannelOrder channel_order(const cl_image_format& format) {
+  return static_cast<ChannelOrder>(format.image_channel_order - number(ChannelOrder{}));
+}
+
+ChannelType channel_type(const cl_image_format& format) {
+  return static_cast<ChannelType>(format.image_channel_data_type - number(ChannelType{}));
+}
+
+cl_image_format image_format(const runtime::ImageFormat& format) {
+  return {number(format.order), number(format.type)};
+}
+
+const runtime::ImageFormat* find_format(const cl_image_format& format) {
+  if (!is_valid_format(format)) return nullptr;
+  return runtime::find_image_format(channel_order(format), channel_type(format));
 }
 
 bool is_view_of(const cl_image_format& view, const cl_image_format& image) {

@@ -18,9 +18,13 @@ bool is_valid_format(const cl_image_format& format);
 // Whether a 2D image of one format may show the texels of another in a format of another channel order.
 bool is_view_of(const cl_image_format& view, const cl_image_format& image);
 
-inline const runtime::ImageFormat* find_format(const cl_image_format& format) {
-  return runtime::find_image_format(format.image_channel_order, format.image_channel_data_type);
-}
+// What the runtime calls a format. Only valid ones have a name there.
+runtime::ChannelOrder channel_order(const cl_image_format& format);
+runtime::ChannelType channel_type(const cl_image_format& format);
+cl_image_format image_format(const runtime::ImageFormat& format);
+
+// Null: not valid, or not offered.
+const runtime::ImageFormat* find_format(const cl_image_format& format);
 
 // Bytes of clEnqueueFillImage's colour: four components of 32 bits, one for depth images.
 size_t color_bytes(const cl_image_format& format);

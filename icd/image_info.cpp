@@ -36,8 +36,7 @@ cl_int CL_API_CALL clGetSupportedImageFormats(cl_context context, cl_mem_flags f
     if (any_device_has_images(*c))
       for (const runtime::ImageFormat& format : runtime::image_formats()) {
         if (!can_be_used(format, flags) || !runtime::is_possible(format, image_kind(image_type))) continue;
-        if (image_formats != nullptr && count < num_entries)
-          image_formats[count] = {format.order, format.type};
+        if (image_formats != nullptr && count < num_entries) image_formats[count] = image_format(format);
         ++count;
       }
     if (num_image_formats != nullptr) *num_image_formats = count;

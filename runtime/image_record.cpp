@@ -8,87 +8,58 @@
 namespace morgana::runtime {
 namespace {
 
-// Channel orders and types by OpenCL's numbers (OpenCL 3.0, 5.3.1.1).
-enum Order : uint32_t {
-  kR = 0x10B0,
-  kA = 0x10B1,
-  kRG = 0x10B2,
-  kRA = 0x10B3,
-  kRGB = 0x10B4,
-  kRGBA = 0x10B5,
-  kBGRA = 0x10B6,
-  kARGB = 0x10B7,
-  kIntensity = 0x10B8,
-  kLuminance = 0x10B9,
-  kDepth = 0x10BD,
-  kSRGBA = 0x10C1,
-  kSBGRA = 0x10C2,
-  kABGR = 0x10C3
-};
-enum Type : uint32_t {
-  kSnorm8 = 0x10D0,
-  kSnorm16,
-  kUnorm8,
-  kUnorm16,
-  kUnorm565,
-  kUnorm555,
-  kUnorm101010,
-  kSint8,
-  kSint16,
-  kSint32,
-  kUint8,
-  kUint16,
-  kUint32,
-  kHalf,
-  kFloat,
-  kUnorm101010Alpha = 0x10E0
-};
+using Order = ChannelOrder;
+using Type = ChannelType;
 
 // How texels and resources name the components: numeric formats and destination selects of T# and V#.
 enum Numeric : uint32_t { kUnorm = 0, kSnorm = 1, kUint = 4, kSint = 5, kFloating = 7, kSrgb = 9 };
 enum Select : uint8_t { kZero = 0, kOne = 1, kX = 4, kY, kZ, kW };
 
 struct TypeRow {
-  uint32_t type;
+  Type type;
   uint32_t bits;  // of a component; 0 for packed types
   Numeric numeric;
 };
 constexpr TypeRow kTypes[] = {
-    {kSnorm8, 8, kSnorm},   {kSnorm16, 16, kSnorm}, {kUnorm8, 8, kUnorm},      {kUnorm16, 16, kUnorm},
-    {kUnorm565, 0, kUnorm}, {kUnorm555, 0, kUnorm}, {kUnorm101010, 0, kUnorm}, {kUnorm101010Alpha, 0, kUnorm},
-    {kSint8, 8, kSint},     {kSint16, 16, kSint},   {kSint32, 32, kSint},      {kUint8, 8, kUint},
-    {kUint16, 16, kUint},   {kUint32, 32, kUint},   {kHalf, 16, kFloating},    {kFloat, 32, kFloating},
+    {Type::snorm8, 8, kSnorm},      {Type::snorm16, 16, kSnorm},      {Type::unorm8, 8, kUnorm},
+    {Type::unorm16, 16, kUnorm},    {Type::unorm565, 0, kUnorm},      {Type::unorm555, 0, kUnorm},
+    {Type::unorm101010, 0, kUnorm}, {Type::unorm101010_2, 0, kUnorm}, {Type::sint8, 8, kSint},
+    {Type::sint16, 16, kSint},      {Type::sint32, 32, kSint},        {Type::uint8, 8, kUint},
+    {Type::uint16, 16, kUint},      {Type::uint32, 32, kUint},        {Type::float16, 16, kFloating},
+    {Type::float32, 32, kFloating},
 };
 
 // From which component in memory red, green, blue and alpha come. X is the component at the lowest address.
 struct OrderRow {
-  uint32_t order;
+  Order order;
   uint32_t channels;
   uint8_t select[4];
-  std::vector<uint32_t> types;
+  std::vector<Type> types;
 };
 const std::vector<OrderRow>& orders() {
-  static const std::vector<uint32_t> all = {kSnorm8, kSnorm16, kUnorm8, kUnorm16, kSint8, kSint16,
-                                            kSint32, kUint8,   kUint16, kUint32,  kHalf,  kFloat};
-  static const std::vector<uint32_t> grey = {kSnorm8, kSnorm16, kUnorm8, kUnorm16, kHalf, kFloat};
-  static const std::vector<uint32_t> bytes = {kUnorm8, kSnorm8, kSint8, kUint8};
+  static const std::vector<Type> all = {Type::snorm8, Type::snorm16, Type::unorm8,  Type::unorm16,
+                                        Type::sint8,  Type::sint16,  Type::sint32,  Type::uint8,
+                                        Type::uint16, Type::uint32,  Type::float16, Type::float32};
+  static const std::vector<Type> grey = {Type::snorm8,  Type::snorm16, Type::unorm8,
+                                         Type::unorm16, Type::float16, Type::float32};
+  static const std::vector<Type> bytes = {Type::unorm8, Type::snorm8, Type::sint8, Type::uint8};
   static const std::vector<OrderRow> rows = {
-      {kR, 1, {kX, kZero, kZero, kOne}, all},
-      {kA, 1, {kZero, kZero, kZero, kX}, all},
-      {kRG, 2, {kX, kY, kZero, kOne}, all},
-      {kRA, 2, {kX, kZero, kZero, kY}, all},
-      {kRGBA, 4, {kX, kY, kZ, kW}, all},
-      {kBGRA, 4, {kZ, kY, kX, kW}, bytes},
-      {kARGB, 4, {kY, kZ, kW, kX}, bytes},
-      {kABGR, 4, {kW, kZ, kY, kX}, bytes},
-      {kIntensity, 1, {kX, kX, kX, kX}, grey},
-      {kLuminance, 1, {kX, kX, kX, kOne}, grey},
-      {kDepth, 1, {kX, kZero, kZero, kOne}, {kUnorm16, kFloat}},
-      {kSRGBA, 4, {kX, kY, kZ, kW}, {kUnorm8}},
-      {kSBGRA, 4, {kZ, kY, kX, kW}, {kUnorm8}},
+      {Order::r, 1, {kX, kZero, kZero, kOne}, all},
+      {Order::a, 1, {kZero, kZero, kZero, kX}, all},
+      {Order::rg, 2, {kX, kY, kZero, kOne}, all},
+      {Order::ra, 2, {kX, kZero, kZero, kY}, all},
+      {Order::rgba, 4, {kX, kY, kZ, kW}, all},
+      {Order::bgra, 4, {kZ, kY, kX, kW}, bytes},
+      {Order::argb, 4, {kY, kZ, kW, kX}, bytes},
+      {Order::abgr, 4, {kW, kZ, kY, kX}, bytes},
+      {Order::intensity, 1, {kX, kX, kX, kX}, grey},
+      {Order::luminance, 1, {kX, kX, kX, kOne}, grey},
+      {Order::depth, 1, {kX, kZero, kZero, kOne}, {Type::unorm16, Type::float32}},
+      {Order::srgba, 4, {kX, kY, kZ, kW}, {Type::unorm8}},
+      {Order::sbgra, 4, {kZ, kY, kX, kW}, {Type::unorm8}},
       // Packed: red is the highest of the fields.
-      {kRGB, 3, {kZ, kY, kX, kOne}, {kUnorm565, kUnorm555, kUnorm101010}},
-      {kRGBA, 4, {kW, kZ, kY, kX}, {kUnorm101010Alpha}},
+      {Order::rgb, 3, {kZ, kY, kX, kOne}, {Type::unorm565, Type::unorm555, Type::unorm101010}},
+      {Order::rgba, 4, {kW, kZ, kY, kX}, {Type::unorm101010_2}},
   };
   return rows;
 }
@@ -112,17 +83,18 @@ uint32_t data_format(uint32_t channels, uint32_t bits) {
 
 Texel make_texel(const OrderRow& order, const TypeRow& type) {
   Texel t;
-  t.numeric = order.order == kSRGBA || order.order == kSBGRA ? uint32_t{kSrgb} : uint32_t{type.numeric};
+  t.numeric =
+      order.order == Order::srgba || order.order == Order::sbgra ? uint32_t{kSrgb} : uint32_t{type.numeric};
   std::copy_n(order.select, 4, t.select);
   const auto packed = [&](uint32_t data, std::array<uint8_t, 4> bits) {
     t.data = data;
     std::ranges::copy(bits, t.bits);
   };
   switch (type.type) {
-    case kUnorm565: packed(16, {5, 6, 5}); break;
-    case kUnorm555: packed(17, {5, 5, 5, 1}); break;
-    case kUnorm101010: packed(9, {10, 10, 10, 2}); break;
-    case kUnorm101010Alpha: packed(8, {2, 10, 10, 10}); break;
+    case Type::unorm565: packed(16, {5, 6, 5}); break;
+    case Type::unorm555: packed(17, {5, 5, 5, 1}); break;
+    case Type::unorm101010: packed(9, {10, 10, 10, 2}); break;
+    case Type::unorm101010_2: packed(8, {2, 10, 10, 10}); break;
     default:
       t.data = data_format(order.channels, type.bits);
       std::fill_n(t.bits, order.channels, static_cast<uint8_t>(type.bits));
@@ -136,14 +108,14 @@ const std::vector<Texel>& texels() {
   static const std::vector<Texel> all = [] {
     std::vector<Texel> made;
     for (const OrderRow& order : orders())
-      for (const uint32_t type : order.types)
+      for (const Type type : order.types)
         made.push_back(make_texel(order, *std::ranges::find(kTypes, type, &TypeRow::type)));
     return made;
   }();
   return all;
 }
 
-const Texel* find_texel(uint32_t order, uint32_t type) {
+const Texel* find_texel(Order order, Type type) {
   for (const Texel& t : texels())
     if (t.format.order == order && t.format.type == type) return &t;
   return nullptr;
@@ -373,8 +345,8 @@ void write_channels(const Texel& t, uint32_t* w) {
 }
 
 void write_shape(const ImageShape& s, const Texel& t, uint32_t* w) {
-  w[kChannelType] = s.type;
-  w[kChannelOrder] = s.order;
+  w[kChannelType] = static_cast<uint32_t>(s.type);
+  w[kChannelOrder] = static_cast<uint32_t>(s.order);
   w[kWidth] = s.width;
   w[kHeight] = s.height;
   w[kDepthWord] = s.depth;
@@ -398,15 +370,15 @@ std::span<const ImageFormat> image_formats() {
   return all;
 }
 
-const ImageFormat* find_image_format(uint32_t order, uint32_t type) {
+const ImageFormat* find_image_format(Order order, Type type) {
   const Texel* t = find_texel(order, type);
   return t == nullptr ? nullptr : &t->format;
 }
 
 bool is_possible(const ImageFormat& format, ImageKind kind) {
-  if (format.order == kDepth) return kind == ImageKind::plane || kind == ImageKind::plane_array;
+  if (format.order == Order::depth) return kind == ImageKind::plane || kind == ImageKind::plane_array;
   if (kind != ImageKind::line_buffer) return true;
-  return format.order != kRGB && format.order != kSRGBA && format.order != kSBGRA;
+  return format.order != Order::rgb && format.order != Order::srgba && format.order != Order::sbgra;
 }
 
 ImagePitches image_pitches(const ImageFormat& format, ImageKind kind, uint32_t width, uint32_t height,

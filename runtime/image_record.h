@@ -5,8 +5,6 @@
 // V# for buffers) or a sampler (S#). Morgana's built-in functions (runtime/compiler/device_library/image*.cl)
 // read the words behind it, and on gfx940 and later the whole record. Texels lie linearly and alike on all
 // targets: agents of different targets share the memory of an image, and each has a record of its own.
-//
-// Channel orders and types are OpenCL's numbers (CL_RGBA is 0x10B5, CL_UNORM_INT8 0x10D2).
 #pragma once
 
 #include <cstddef>
@@ -23,9 +21,55 @@ enum class ImageKind : uint8_t { line, line_array, line_buffer, plane, plane_arr
 
 // --- Formats ---
 
+// Which channels a texel has and in which order they lie, and what each of them is. The enumerators stand in
+// the order of OpenCL's numbers (5.3.1.1), so that the queries of OpenCL C add a constant to a record's word
+// (device_library/image.h) and a front end one to its own number.
+enum class ChannelOrder : uint8_t {
+  r,
+  a,
+  rg,
+  ra,
+  rgb,
+  rgba,
+  bgra,
+  argb,
+  intensity,
+  luminance,
+  rx,
+  rgx,
+  rgbx,
+  depth,
+  depth_stencil,
+  srgb,
+  srgbx,
+  srgba,
+  sbgra,
+  abgr,
+};
+enum class ChannelType : uint8_t {
+  snorm8,
+  snorm16,
+  unorm8,
+  unorm16,
+  unorm565,
+  unorm555,
+  unorm101010,
+  sint8,
+  sint16,
+  sint32,
+  uint8,
+  uint16,
+  uint32,
+  float16,
+  float32,
+  unorm24,
+  unorm101010_2,
+};
+
 // What kernels can do with an image of a format. The host reads, writes, copies and fills every format.
 struct ImageFormat {
-  uint32_t order = 0, type = 0;
+  ChannelOrder order{};
+  ChannelType type{};
   uint32_t bytes = 0;     // of a texel
   uint32_t channels = 0;  // in memory
   bool writable = false;  // by write_only and read_write images; all formats can be read
@@ -34,7 +78,7 @@ struct ImageFormat {
 // All formats that are known. They are the same for every target.
 std::span<const ImageFormat> image_formats();
 // Null when it is not known.
-const ImageFormat* find_image_format(uint32_t order, uint32_t type);
+const ImageFormat* find_image_format(ChannelOrder order, ChannelType type);
 // Whether images of a kind can have a format. Buffers can have what buffer instructions convert; depth
 // formats are for planes and their arrays.
 bool is_possible(const ImageFormat& format, ImageKind kind);
@@ -57,7 +101,8 @@ struct ImagePitches {
 // Everything about an image but its samples and levels, of which there is one.
 struct ImageShape {
   ImageKind kind = ImageKind::plane;
-  uint32_t order = 0, type = 0;
+  ChannelOrder order{};
+  ChannelType type{};
   uint32_t width = 1, height = 1, depth = 1, layers = 1;  // 1 where the kind has none
   ImagePitches pitches;                                   // slice counts for volumes and arrays
   uint64_t base = 0;                                      // address of the first texel

@@ -90,17 +90,8 @@ kernel void query(read_only image1d_t a, write_only image1d_array_t b, read_only
 }
 )";
 
-// OpenCL's numbers.
-enum : uint32_t { kOrderR = 0x10B0, kOrderRGBA = 0x10B5, kOrderBGRA = 0x10B6, kOrderDepth = 0x10BD };
-enum : uint32_t {
-  kUnorm8 = 0x10D2,
-  kUnorm16 = 0x10D3,
-  kSint8 = 0x10D7,
-  kUint8 = 0x10DA,
-  kUint32 = 0x10DC,
-  kHalf = 0x10DD,
-  kFloat = 0x10DE
-};
+using Order = ChannelOrder;
+using Type = ChannelType;
 
 struct Run final : Task {
   std::unique_ptr<Dispatch> work;
@@ -178,7 +169,7 @@ struct Sampler {
 // An image with memory of its own.
 class Image {
  public:
-  Image(Target target, ImageKind kind, uint32_t order, uint32_t type, uint32_t width, uint32_t height = 1,
+  Image(Target target, ImageKind kind, Order order, Type type, uint32_t width, uint32_t height = 1,
         uint32_t deep = 1)
       : format_(*find_image_format(order, type)) {
     shape_.kind = kind;
@@ -218,26 +209,26 @@ class Image {
   uint32_t* record_;
 };
 
-uint32_t type_bits(uint32_t type) {
+uint32_t type_bits(Type type) {
   switch (type) {
-    case 0x10D0:
-    case 0x10D2:
-    case 0x10D7:
-    case 0x10DA: return 8;
-    case 0x10D1:
-    case 0x10D3:
-    case 0x10D8:
-    case 0x10DB:
-    case 0x10DD: return 16;
-    case 0x10D9:
-    case 0x10DC:
-    case 0x10DE: return 32;
+    case Type::snorm8:
+    case Type::unorm8:
+    case Type::sint8:
+    case Type::uint8: return 8;
+    case Type::snorm16:
+    case Type::unorm16:
+    case Type::sint16:
+    case Type::uint16:
+    case Type::float16: return 16;
+    case Type::sint32:
+    case Type::uint32:
+    case Type::float32: return 32;
     default: return 0;
   }
 }
-bool is_signed_int(uint32_t type) { return type >= 0x10D7 && type <= 0x10D9; }
-bool is_unsigned_int(uint32_t type) { return type >= 0x10DA && type <= 0x10DC; }
-char value_kind(uint32_t type) { return is_signed_int(type) ? 'i' : is_unsigned_int(type) ? 'u' : 'f'; }
+bool is_signed_int(Type type) { return type >= Type::sint8 && type <= Type::sint32; }
+bool is_unsigned_int(Type type) { return type >= Type::uint8 && type <= Type::uint32; }
+char value_kind(Type type) { return is_signed_int(type) ? 'i' : is_unsigned_int(type) ? 'u' : 'f'; }
 
 void Image::fill(std::mt19937& random) {
   const uint32_t slices = std::max(shape_.depth, shape_.layers), bits = type_bits(shape_.type);
@@ -250,32 +241,37 @@ void Image::fill(std::mt19937& random) {
           if (bits == 0) break;
           uint8_t* const component = at + i * bits / 8;
           // Neither the second name of -1 nor NaNs: their bits may change.
-          if (shape_.type == 0x10D0 && *component == 0x80) *component = 0x81;
-          if (shape_.type == 0x10D1 && component[0] == 0 && component[1] == 0x80) *component = 1;
-          if (shape_.type == kHalf && (component[1] & 0x7c) == 0x7c) component[1] ^= 0x40;
-          if (shape_.type == kFloat) {
+          if (shape_.type == Type::snorm8 && *component == 0x80) *component = 0x81;
+          if (shape_.type == Type::snorm16 && component[0] == 0 && component[1] == 0x80) *component = 1;
+          if (shape_.type == Type::float16 && (component[1] & 0x7c) == 0x7c) component[1] ^= 0x40;
+          if (shape_.type == Type::float32) {
             const float value = static_cast<float>(random() % 4096) / 1024 - 2;
             std::memcpy(component, &value, 4);
           }
         }
         // Bits that no field has.
-        if (shape_.type == 0x10D5) at[1] &= 0x7f;
-        if (shape_.type == 0x10D6) at[3] &= 0x3f;
+        if (shape_.type == Type::unorm555) at[1] &= 0x7f;
+        if (shape_.type == Type::unorm101010) at[3] &= 0x3f;
       }
 }
 
 // --- What the specification says a texel is (OpenCL 3.0, 5.3.1.1; OpenCL C 6.15.15) ---
 
-float component_value(uint32_t raw, uint32_t bits, uint32_t type) {
+float component_value(uint32_t raw, uint32_t bits, Type type) {
   const double ones = std::ldexp(1, static_cast<int>(bits)) - 1,
                top = std::ldexp(1, static_cast<int>(bits) - 1) - 1;
   const auto number = static_cast<int32_t>(raw << (32 - bits)) >> (32 - bits);
-  if (type == 0x10D0 || type == 0x10D1) return static_cast<float>(std::max(-1.0, number / top));
+  if (type == Type::snorm8 || type == Type::snorm16) return static_cast<float>(std::max(-1.0, number / top));
   if (is_signed_int(type)) return __builtin_bit_cast(float, number);
   if (is_unsigned_int(type)) return __builtin_bit_cast(float, raw);
-  if (type == kHalf) return static_cast<float>(__builtin_bit_cast(_Float16, static_cast<uint16_t>(raw)));
-  if (type == kFloat) return __builtin_bit_cast(float, raw);
+  if (type == Type::float16)
+    return static_cast<float>(__builtin_bit_cast(_Float16, static_cast<uint16_t>(raw)));
+  if (type == Type::float32) return __builtin_bit_cast(float, raw);
   return static_cast<float>(raw / ones);
+}
+
+std::string describe(const ImageFormat& format) {
+  return fmt::format("order {}, type {}", static_cast<int>(format.order), static_cast<int>(format.type));
 }
 
 using Value = std::array<float, 4>;  // bits of integers for integer formats
@@ -289,10 +285,10 @@ Value decode(const ImageFormat& format, const uint8_t* texel) {
     return component_value(dword >> low & ((1u << bits) - 1), bits, format.type);
   };
   switch (format.type) {
-    case 0x10D4: return {field(11, 5), field(5, 6), field(0, 5), 1};
-    case 0x10D5: return {field(10, 5), field(5, 5), field(0, 5), 1};
-    case 0x10D6: return {field(20, 10), field(10, 10), field(0, 10), 1};
-    case 0x10E0: return {field(22, 10), field(12, 10), field(2, 10), field(0, 2)};
+    case Type::unorm565: return {field(11, 5), field(5, 6), field(0, 5), 1};
+    case Type::unorm555: return {field(10, 5), field(5, 5), field(0, 5), 1};
+    case Type::unorm101010: return {field(20, 10), field(10, 10), field(0, 10), 1};
+    case Type::unorm101010_2: return {field(22, 10), field(12, 10), field(2, 10), field(0, 2)};
     default: break;
   }
   const uint32_t bits = type_bits(format.type);
@@ -306,20 +302,20 @@ Value decode(const ImageFormat& format, const uint8_t* texel) {
     return v <= 0.04045f ? v / 12.92f : static_cast<float>(std::pow((v + 0.055) / 1.055, 2.4));
   };
   switch (format.order) {
-    case 0x10B0: return {c(0), 0, 0, one};
-    case 0x10B1: return {0, 0, 0, c(0)};
-    case 0x10B2: return {c(0), c(1), 0, one};
-    case 0x10B3: return {c(0), 0, 0, c(1)};
-    case 0x10B5: return {c(0), c(1), c(2), c(3)};
-    case 0x10B6: return {c(2), c(1), c(0), c(3)};
-    case 0x10B7: return {c(1), c(2), c(3), c(0)};
-    case 0x10B8: return {c(0), c(0), c(0), c(0)};
-    case 0x10B9: return {c(0), c(0), c(0), one};
-    case 0x10BD: return {c(0), 0, 0, one};
-    case 0x10C1: return {linear(0), linear(1), linear(2), c(3)};
-    case 0x10C2: return {linear(2), linear(1), linear(0), c(3)};
-    case 0x10C3: return {c(3), c(2), c(1), c(0)};
-    default: ADD_FAILURE() << "order " << format.order; return {};
+    case Order::r: return {c(0), 0, 0, one};
+    case Order::a: return {0, 0, 0, c(0)};
+    case Order::rg: return {c(0), c(1), 0, one};
+    case Order::ra: return {c(0), 0, 0, c(1)};
+    case Order::rgba: return {c(0), c(1), c(2), c(3)};
+    case Order::bgra: return {c(2), c(1), c(0), c(3)};
+    case Order::argb: return {c(1), c(2), c(3), c(0)};
+    case Order::intensity: return {c(0), c(0), c(0), c(0)};
+    case Order::luminance: return {c(0), c(0), c(0), one};
+    case Order::depth: return {c(0), 0, 0, one};
+    case Order::srgba: return {linear(0), linear(1), linear(2), c(3)};
+    case Order::sbgra: return {linear(2), linear(1), linear(0), c(3)};
+    case Order::abgr: return {c(3), c(2), c(1), c(0)};
+    default: ADD_FAILURE() << describe(format); return {};
   }
 }
 
@@ -327,10 +323,6 @@ void expect_same(const Value& got, const Value& wanted, const std::string& what)
   for (int i = 0; i < 4; i++)
     EXPECT_EQ(__builtin_bit_cast(uint32_t, got[i]), __builtin_bit_cast(uint32_t, wanted[i]))
         << what << ", channel " << i << ": " << got[i] << " for " << wanted[i];
-}
-
-std::string describe(const ImageFormat& format) {
-  return fmt::format("order {:x}, type {:x}", format.order, format.type);
 }
 
 class Images : public ::testing::TestWithParam<const char*> {
@@ -358,7 +350,7 @@ TEST_P(Images, EveryFormatIsReadAndWrittenInEveryKind) {
   std::mt19937 random(1);
   for (const ImageFormat& format : image_formats())
     for (const KindCase& k : kKinds) {
-      if (!is_possible(format, k.kind) || format.order == kOrderDepth) continue;
+      if (!is_possible(format, k.kind) || format.order == Order::depth) continue;
       SCOPED_TRACE(describe(format) + " " + k.name);
       Image from(target(), k.kind, format.order, format.type, k.width, k.height, k.deep);
       Image to(target(), k.kind, format.order, format.type, k.width, k.height, k.deep);
@@ -446,7 +438,7 @@ std::vector<SamplerShape> samplers(bool linear) {
 void check_sampling(Machine& machine, const char* kernel, Image& image, std::mt19937& random) {
   constexpr uint32_t kCount = 192;
   const char kind = value_kind(image.format().type);
-  const double error = image.format().type == kHalf ? 0.3 : 4e-6;  // of the largest numbers
+  const double error = image.format().type == Type::float16 ? 0.3 : 4e-6;  // of the largest numbers
   for (const SamplerShape& shape : samplers(kind == 'f')) {
     SCOPED_TRACE(fmt::format("{} {} addressing {} linear {} normalized {}", kernel, describe(image.format()),
                              static_cast<int>(shape.addressing), shape.linear, shape.normalized));
@@ -484,14 +476,14 @@ void check_sampling(Machine& machine, const char* kernel, Image& image, std::mt1
 TEST_P(Images, SamplersFindTheTexelsOfTheSpecification) {
   ASSERT_TRUE(machine().ok());
   std::mt19937 random(2);
-  for (const auto& [order, type] : std::vector<std::pair<uint32_t, uint32_t>>{{kOrderRGBA, kUnorm8},
-                                                                              {kOrderR, kFloat},
-                                                                              {kOrderBGRA, kUnorm8},
-                                                                              {0x10B1, kUnorm16},
-                                                                              {0x10B2, kHalf},
-                                                                              {kOrderRGBA, kSint8},
-                                                                              {0x10C1, kUnorm8},
-                                                                              {kOrderRGBA, kFloat}})
+  for (const auto& [order, type] : std::vector<std::pair<Order, Type>>{{Order::rgba, Type::unorm8},
+                                                                       {Order::r, Type::float32},
+                                                                       {Order::bgra, Type::unorm8},
+                                                                       {Order::a, Type::unorm16},
+                                                                       {Order::rg, Type::float16},
+                                                                       {Order::rgba, Type::sint8},
+                                                                       {Order::srgba, Type::unorm8},
+                                                                       {Order::rgba, Type::float32}})
     for (const KindCase& k : kKinds) {
       if (k.kind == ImageKind::line_buffer) continue;
       Image image(target(), k.kind, order, type, k.width, k.height, k.deep);
@@ -503,7 +495,7 @@ TEST_P(Images, SamplersFindTheTexelsOfTheSpecification) {
 
 TEST_P(Images, IntegerCoordinatesAndTheirBorders) {
   std::mt19937 random(3);
-  Image image(target(), ImageKind::plane, kOrderR, kUint8, 37, 9);
+  Image image(target(), ImageKind::plane, Order::r, Type::uint8, 37, 9);
   image.fill(random);
   for (const Addressing addressing : {Addressing::clamp_to_edge, Addressing::clamp}) {
     const SamplerShape shape{false, addressing, false};
@@ -522,10 +514,10 @@ TEST_P(Images, IntegerCoordinatesAndTheirBorders) {
 
 TEST_P(Images, DepthImagesAreOneNumber) {
   std::mt19937 random(4);
-  for (const uint32_t type : {kUnorm16, kFloat}) {
-    Image plane(target(), ImageKind::plane, kOrderDepth, type, 64, 4);
-    Image array(target(), ImageKind::plane_array, kOrderDepth, type, 64, 4, 5);
-    Image to(target(), ImageKind::plane, kOrderDepth, type, 64, 4);
+  for (const Type type : {Type::unorm16, Type::float32}) {
+    Image plane(target(), ImageKind::plane, Order::depth, type, 64, 4);
+    Image array(target(), ImageKind::plane_array, Order::depth, type, 64, 4, 5);
+    Image to(target(), ImageKind::plane, Order::depth, type, 64, 4);
     plane.fill(random);
     array.fill(random);
     const SamplerShape shape{true, Addressing::clamp, true};
@@ -549,7 +541,7 @@ TEST_P(Images, DepthImagesAreOneNumber) {
 
 TEST_P(Images, SamplersInTheProgramsText) {
   std::mt19937 random(5);
-  Image image(target(), ImageKind::plane, kOrderRGBA, kUnorm8, 37, 9);
+  Image image(target(), ImageKind::plane, Order::rgba, Type::unorm8, 37, 9);
   image.fill(random);
   const Sampler unused(target(), {});
   std::vector<Value> at(128), out(128);
@@ -565,7 +557,7 @@ TEST_P(Images, SamplersInTheProgramsText) {
 }
 
 TEST_P(Images, ReadAndWriteAndNothingOutside) {
-  Image image(target(), ImageKind::plane, kOrderR, kUint32, 70, 3);
+  Image image(target(), ImageKind::plane, Order::r, Type::uint32, 70, 3);
   for (uint32_t y = 0; y < 3; y++)
     for (uint32_t x = 0; x < 128; x++) {
       const uint32_t value = x + 1000 * y;
@@ -581,16 +573,17 @@ TEST_P(Images, ReadAndWriteAndNothingOutside) {
 }
 
 TEST_P(Images, Queries) {
-  Image line(target(), ImageKind::line, 0x10B9, kHalf, 1000),
-      lines(target(), ImageKind::line_array, kOrderRGBA, kFloat, 5, 1, 7);
-  Image buffer(target(), ImageKind::line_buffer, kOrderRGBA, kUint8, 100000);
-  Image plane(target(), ImageKind::plane, kOrderBGRA, kUnorm8, 300, 200),
-      planes(target(), ImageKind::plane_array, 0x10B4, 0x10D4, 30, 20, 9);
-  Image volume(target(), ImageKind::volume, kOrderRGBA, kUnorm8, 30, 20, 11),
-      depth(target(), ImageKind::plane, kOrderDepth, kFloat, 6, 5);
-  const std::vector<int32_t> wanted = {1000,   kHalf, 0x10B9, 5,   7,   kOrderRGBA,  100000,
-                                       kUint8, 300,   200,    300, 200, 20,          9,
-                                       0x10B4, 20,    11,     11,  5,   kOrderDepth, kFloat};
+  Image line(target(), ImageKind::line, Order::luminance, Type::float16, 1000),
+      lines(target(), ImageKind::line_array, Order::rgba, Type::float32, 5, 1, 7);
+  Image buffer(target(), ImageKind::line_buffer, Order::rgba, Type::uint8, 100000);
+  Image plane(target(), ImageKind::plane, Order::bgra, Type::unorm8, 300, 200),
+      planes(target(), ImageKind::plane_array, Order::rgb, Type::unorm565, 30, 20, 9);
+  Image volume(target(), ImageKind::volume, Order::rgba, Type::unorm8, 30, 20, 11),
+      depth(target(), ImageKind::plane, Order::depth, Type::float32, 6, 5);
+  // Orders and types in OpenCL's numbers.
+  const std::vector<int32_t> wanted = {1000,   0x10DD, 0x10B9, 5,   7,   0x10B5, 100000,
+                                       0x10DA, 300,    200,    300, 200, 20,     9,
+                                       0x10B4, 20,     11,     11,  5,   0x10BD, 0x10DE};
   std::vector<int32_t> out(wanted.size());
   machine().run("query",
                 {line.record(), lines.record(), buffer.record(), plane.record(), planes.record(),
@@ -600,11 +593,11 @@ TEST_P(Images, Queries) {
 }
 
 TEST(ImageRecord, RefusesWhatResourcesCannotSay) {
-  const ImageFormat& rgba = *find_image_format(kOrderRGBA, kUnorm8);
+  const ImageFormat& rgba = *find_image_format(Order::rgba, Type::unorm8);
   ImageShape good;
   good.kind = ImageKind::plane_array;
-  good.order = kOrderRGBA;
-  good.type = kUnorm8;
+  good.order = Order::rgba;
+  good.type = Type::unorm8;
   good.width = good.height = 100;
   good.layers = 3;
   good.pitches = image_pitches(rgba, good.kind, 100, 100, 1, 3);
@@ -620,14 +613,14 @@ TEST(ImageRecord, RefusesWhatResourcesCannotSay) {
     EXPECT_FALSE(accepts(target, [](ImageShape& s) { s.base += 64; }));
     EXPECT_FALSE(accepts(target, [](ImageShape& s) { s.width = 0; }));
     EXPECT_FALSE(accepts(target, [](ImageShape& s) { s.width = kMaxImageWidth + 1; }));
-    EXPECT_FALSE(accepts(target, [](ImageShape& s) { s.type = 0x10D4; }));
+    EXPECT_FALSE(accepts(target, [](ImageShape& s) { s.type = Type::unorm565; }));
     EXPECT_FALSE(accepts(target, [](ImageShape& s) { s.pitches.row = 399; }));
     EXPECT_FALSE(accepts(target, [](ImageShape& s) { s.pitches.row = 396; }));
     EXPECT_FALSE(accepts(target, [](ImageShape& s) { s.pitches.slice -= 1; }));
     EXPECT_EQ(accepts(target, [](ImageShape& s) { s.pitches.slice += 1024; }), target == Target::gfx942);
   }
-  EXPECT_EQ(find_image_format(kOrderRGBA, 0x10D4), nullptr);
-  EXPECT_FALSE(is_possible(*find_image_format(kOrderDepth, kFloat), ImageKind::volume));
+  EXPECT_EQ(find_image_format(Order::rgba, Type::unorm565), nullptr);
+  EXPECT_FALSE(is_possible(*find_image_format(Order::depth, Type::float32), ImageKind::volume));
 }
 
 }  // namespace

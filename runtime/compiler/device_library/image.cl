@@ -9,20 +9,20 @@
 // --- Queries, of every kind of image and access ---
 
 #define OF(IMAGE) ((ImagePointer)__builtin_astype(image, ImagePointer))
-#define QUERY(NAME, FIELD, IMAGE)                                 \
-  F int NAME(read_only IMAGE image) { return OF(image)->FIELD; }  \
-  F int NAME(write_only IMAGE image) { return OF(image)->FIELD; } \
-  F int NAME(read_write IMAGE image) { return OF(image)->FIELD; }
+#define QUERY(NAME, VALUE, IMAGE)                                 \
+  F int NAME(read_only IMAGE image) { return OF(image)->VALUE; }  \
+  F int NAME(write_only IMAGE image) { return OF(image)->VALUE; } \
+  F int NAME(read_write IMAGE image) { return OF(image)->VALUE; }
 #define DIMENSIONS2(ACCESS, IMAGE) \
   F int2 get_image_dim(ACCESS IMAGE image) { return (int2)(OF(image)->width, OF(image)->height); }
 #define DIMENSIONS3(ACCESS, IMAGE)                                           \
   F int4 get_image_dim(ACCESS IMAGE image) {                                 \
     return (int4)(OF(image)->width, OF(image)->height, OF(image)->depth, 0); \
   }
-#define LINE(IMAGE)                               \
-  QUERY(get_image_width, width, IMAGE)            \
-  QUERY(get_image_channel_data_type, type, IMAGE) \
-  QUERY(get_image_channel_order, order, IMAGE)
+#define LINE(IMAGE)                                                \
+  QUERY(get_image_width, width, IMAGE)                             \
+  QUERY(get_image_channel_data_type, type + kFirstType, IMAGE)     \
+  QUERY(get_image_channel_order, order + kFirstOrder, IMAGE)
 #define PLANE(IMAGE) \
   LINE(IMAGE)        \
   QUERY(get_image_height, height, IMAGE)

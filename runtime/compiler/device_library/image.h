@@ -13,6 +13,10 @@ typedef uint uint2 __attribute__((ext_vector_type(2)));
 typedef uint uint4 __attribute__((ext_vector_type(4)));
 typedef uint uint8 __attribute__((ext_vector_type(8)));
 
+// OpenCL's numbers of the first order and type that the runtime knows: CLK_R and CLK_SNORM_INT8. Those that
+// follow stand in the same order (runtime/image_record.h: ChannelOrder, ChannelType).
+enum { kFirstOrder = 0x10B0, kFirstType = 0x10D0 };
+
 struct Image {
   uint8 resource;  // T#, or V# in its first half
   uint type, order, width, height, depth, layers, row_pitch, numeric;
