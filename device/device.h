@@ -15,6 +15,7 @@
 #include "codeobj/kernel_descriptor.h"
 #include "device/address_watch.h"
 #include "device/fault.h"
+#include "device/host_level.h"
 
 namespace morgana::device {
 
@@ -91,8 +92,8 @@ class Device {
   // started were not started.
   Fault run(const Launch& launch);
 
-  // The host vector level in use: "avx512", "avx2" or "base" (MORGANA_SIMD).
-  static const char* simd();
+  // The host vector level in use (MORGANA_SIMD).
+  static HostLevel host_level();
 
   // Lanes of 32 bits that a vector of that level has.
   static uint32_t simd_lanes();

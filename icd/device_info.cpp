@@ -25,7 +25,7 @@ cl_device_fp_config single_fp(Target target) {
 
 // Work-items that every kernel can have in a group: clang compiles OpenCL kernels without a work-group
 // attribute for 256. With reqd_work_group_size or amdgpu_flat_work_group_size a kernel may have up to the
-// agent's 1024.
+// agent's max_work_group_size.
 constexpr size_t kKernelWorkGroupSize = 256;
 
 // Constant buffers and program-scope variables are plain memory; programs size test data by these two limits.

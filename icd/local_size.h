@@ -11,6 +11,7 @@ struct LocalSizeRequest {
   uint32_t dimensions = 1;
   std::array<uint64_t, 3> global{1, 1, 1};
   size_t limit = 256;       // work-items that a group may have
+  size_t wave = 1;          // lanes of a wave of the device
   bool must_divide = true;  // uniform work-groups only
 };
 

@@ -70,7 +70,11 @@ cl_int read_local(const Range& range, Kernel& kernel, const Kernel::Variant& var
     if (metadata.reqd_workgroup_size) {
       geometry.local = *metadata.reqd_workgroup_size;
     } else {
-      LocalSizeRequest request{range.dimensions, {1, 1, 1}, limit, metadata.uniform_work_group_size};
+      LocalSizeRequest request{range.dimensions,
+                               {1, 1, 1},
+                               limit,
+                               variant.device->spec().wave_size,
+                               metadata.uniform_work_group_size};
       for (int i = 0; i < 3; ++i) request.global[i] = geometry.global[i];
       geometry.local = choose_local_size(request);
     }

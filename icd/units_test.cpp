@@ -71,7 +71,7 @@ TEST(FillPattern, RepeatsToTheEnd) {
 TEST(LocalSize, FillsWavesAndDividesWhenItMust) {
   auto choose = [](uint32_t dimensions, std::array<uint64_t, 3> global, bool must_divide,
                    size_t limit = 256) {
-    return choose_local_size({dimensions, global, limit, must_divide});
+    return choose_local_size({dimensions, global, limit, 64, must_divide});
   };
   using Size = std::array<uint32_t, 3>;
   EXPECT_EQ(choose(1, {1 << 20, 1, 1}, true), (Size{256, 1, 1}));

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "base/target.h"
 #include "device/device.h"
+#include "device/limits.h"
 
 namespace morgana::runtime {
 
@@ -26,8 +27,8 @@ struct AgentSpec {
   uint32_t simds_per_cu = 0;
   uint32_t simd_width = 0;  // lanes
   uint32_t max_clock_mhz = 0;
-  uint32_t wave_size = 64;
-  uint32_t max_work_group_size = 1024;
+  uint32_t wave_size = device::kLanes;
+  uint32_t max_work_group_size = device::kMaxGroupItems;
   uint64_t global_memory = 0;
   uint64_t max_allocation = 0;
   uint32_t local_memory = 0;  // per work-group

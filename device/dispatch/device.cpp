@@ -19,12 +19,18 @@ const Level& choose_level() {
   // registers.
   const bool has_avx2 = __builtin_cpu_supports("x86-64-v3");
   const bool has_avx512 = __builtin_cpu_supports("x86-64-v4");
-  const std::string& wanted = options().simd;
-  if (wanted == "base") return base::kLevel;
-  if (wanted == "avx2" && has_avx2) return avx2::kLevel;
-  if (wanted == "avx512" && has_avx512) return avx512::kLevel;
-  if (wanted != "auto") log(LogLevel::warn, "MORGANA_SIMD={}: not available on this processor", wanted);
-  return has_avx512 ? avx512::kLevel : has_avx2 ? avx2::kLevel : base::kLevel;
+  const HostLevel best = has_avx512 ? HostLevel::avx512 : has_avx2 ? HostLevel::avx2 : HostLevel::base;
+  const std::string& option = options().simd;
+  const auto wanted = find_host_level(option);
+  const bool is_there = wanted && *wanted <= best;
+  if (!is_there && option != "auto")
+    log(LogLevel::warn, "MORGANA_SIMD={}: not available on this processor", option);
+  switch (is_there ? *wanted : best) {
+    case HostLevel::avx512: return avx512::kLevel;
+    case HostLevel::avx2: return avx2::kLevel;
+    case HostLevel::base: break;
+  }
+  return base::kLevel;
 }
 
 }  // namespace
@@ -85,7 +91,7 @@ void Device::command(WaveCommand command, uint8_t trap_id) {
   } while (!impl_->commands.last.compare_exchange_weak(last, next));
 }
 
-const char* Device::simd() { return level().name; }
+HostLevel Device::host_level() { return level().host; }
 
 uint32_t Device::simd_lanes() {
   const Level* const used = &level();

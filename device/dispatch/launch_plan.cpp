@@ -10,7 +10,6 @@
 namespace morgana::device {
 namespace {
 
-constexpr uint32_t kMaxItems = 1024;
 constexpr uint32_t kTtmp0 = 108, kTtmp4 = kTtmp0 + 4;
 constexpr uint32_t kSgprs = 104;
 constexpr uint32_t kScalars = 128;  // what waves write of Wave::s; constants follow
@@ -53,7 +52,7 @@ bool LaunchPlan::prepare(Fault& problem) {
   uint64_t items = 1;
   group_count = 1;
   for (int i = 0; i < 3; i++) {
-    if (launch.group[i] == 0 || launch.group[i] > kMaxItems) {
+    if (launch.group[i] == 0 || launch.group[i] > kMaxGroupItems) {
       problem = impossible(FaultKind::unimplemented,
                            fmt::format("work-group size {} in dimension {}", launch.group[i], i));
       return false;
@@ -63,7 +62,7 @@ bool LaunchPlan::prepare(Fault& problem) {
     is_even = is_even && launch.grid[i] % launch.group[i] == 0;
   }
   const uint64_t groups_xy = uint64_t{groups[0]} * groups[1];
-  if (items > kMaxItems || (groups[2] != 0 && groups_xy > ~uint64_t{0} / groups[2])) {
+  if (items > kMaxGroupItems || (groups[2] != 0 && groups_xy > ~uint64_t{0} / groups[2])) {
     problem = impossible(FaultKind::unimplemented,
                          fmt::format("a work-group of {} work-items in a grid of {} x {} x {}", items,
                                      launch.grid[0], launch.grid[1], launch.grid[2]));

@@ -17,9 +17,6 @@
 
 namespace morgana::device {
 
-// Registers behind a wave's last that no instruction can name, so that every encodable register is storage:
-// 256 VGPRs, 256 AccVGPRs, and the longest operand (32 dwords) starting at the last one.
-inline constexpr uint32_t kRegisterSlots = 256 + 256 + 32;
 // Bytes of registers per wave. The extra slots keep equal registers of different waves out of one cache set.
 inline constexpr uint64_t kRegisterBytes = uint64_t{kRegisterSlots + 17} * kLanes * 4;
 

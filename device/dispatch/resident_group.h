@@ -14,7 +14,7 @@
 
 namespace morgana::device {
 
-inline constexpr uint32_t kMaxWaves = 16;  // 1024 work-items (CDNA4 guide 4.3)
+inline constexpr uint32_t kMaxWaves = kMaxGroupItems / kLanes;
 
 // Memory from the operating system that becomes real page by page when touched.
 class LazyMemory {

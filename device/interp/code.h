@@ -4,6 +4,7 @@
 // inline std function compiled for AVX-512 must not become the copy that the linker keeps for everyone.
 #pragma once
 
+#include "device/host_level.h"
 #include "device/interp/step.h"
 
 namespace morgana::device {
@@ -59,7 +60,7 @@ uint64_t real_time();
 
 // One compiled level of the interpreter.
 struct Level {
-  const char* name;
+  HostLevel host;
   // Chooses the handler; nullptr: no semantics.
   Handler (*select)(Target target, const isa::Inst& inst, Step& step);
   // Executes from wave.step until wave.exit is set. Leaves the host's float environment as the wave wants it.

@@ -74,9 +74,6 @@ void apply_mode(Wave& wave) {
 
 extern const jit::NamedPath kPaths[];  // jit/paths.h
 extern const Level kLevel;
-const Level kLevel = {
-#define MORGANA_TEXT_(x) #x
-#define MORGANA_TEXT(x) MORGANA_TEXT_(x)
-    MORGANA_TEXT(MORGANA_SIMD), select, run, locate_access, undecoded, fault, bounded, kPaths};
+const Level kLevel = {HostLevel::MORGANA_SIMD, select, run, locate_access, undecoded, fault, bounded, kPaths};
 
 }  // namespace morgana::device::MORGANA_SIMD

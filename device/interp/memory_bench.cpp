@@ -107,7 +107,7 @@ double cycles(const Case& c) {
 
 int main(int count, char** arguments) {
   using namespace morgana::device;
-  fmt::print("level {}\n", Device::simd());
+  fmt::print("level {}\n", name(Device::host_level()));
   for (const Case& c : kCases)
     if (count < 2 || std::string(c.name).find(arguments[1]) != std::string::npos)
       fmt::print("{:45} {:7.1f}\n", c.name, cycles(c));

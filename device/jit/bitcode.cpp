@@ -1,7 +1,5 @@
 #include "device/jit/bitcode.h"
 
-#include <cstring>
-
 // The files are MORGANA_FUNCTIONS_<LEVEL> and MORGANA_TABLES_<LEVEL>, named by the build.
 #define EMBED(name, file)                                                                                    \
   __asm__(".section .rodata\n.balign 16\n.globl morgana_" #name "\n.hidden morgana_" #name                   \
@@ -17,16 +15,18 @@ EMBED(tables_avx512, MORGANA_TABLES_AVX512)
 
 namespace morgana::device::jit {
 
-EmbeddedBitcode embedded_bitcode(const char* level) {
-#define RANGE(name) {morgana_##name, static_cast<size_t>(morgana_##name##_end - morgana_##name)}
-#define CHOOSE(name) \
-  if (std::strcmp(level, #name) == 0) return {RANGE(functions_##name), RANGE(tables_##name)};
-  CHOOSE(avx512)
-  CHOOSE(avx2)
-  CHOOSE(base)
-#undef CHOOSE
+EmbeddedBitcode embedded_bitcode(HostLevel level) {
+#define RANGE(name)                                                            \
+  {                                                                            \
+    morgana_##name, static_cast<size_t>(morgana_##name##_end - morgana_##name) \
+  }
+  switch (level) {
+    case HostLevel::avx512: return {RANGE(functions_avx512), RANGE(tables_avx512)};
+    case HostLevel::avx2: return {RANGE(functions_avx2), RANGE(tables_avx2)};
+    case HostLevel::base: break;
+  }
+  return {RANGE(functions_base), RANGE(tables_base)};
 #undef RANGE
-  return {};
 }
 
 }  // namespace morgana::device::jit

@@ -3,6 +3,8 @@
 
 #include <string_view>
 
+#include "device/host_level.h"
+
 namespace morgana::device::jit {
 
 // Two modules: the functions, and the tables of which functions belong to which ops. Apart, because every
@@ -11,7 +13,6 @@ struct EmbeddedBitcode {
   std::string_view functions, tables;
 };
 
-// `level`: "base", "avx2" or "avx512".
-EmbeddedBitcode embedded_bitcode(const char* level);
+EmbeddedBitcode embedded_bitcode(HostLevel level);
 
 }  // namespace morgana::device::jit

@@ -171,8 +171,8 @@ void optimise(llvm::Module& module, llvm::Function& kernel, llvm::TargetMachine&
   }
   f.addPass(llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions().hoistCommonInsts(true)));
   if (!quick) f.addPass(SinkColdPass());
-  const std::string_view host = level().name;
-  const unsigned parts = host == "avx512" ? 4 : host == "avx2" ? 8 : 16;
+  const HostLevel host = level().host;
+  const unsigned parts = host == HostLevel::avx512 ? 4 : host == HostLevel::avx2 ? 8 : 16;
   f.addPass(SplitWavesPass(parts));
   f.addPass(HideConstantsPass(mode));
   f.addPass(OpaqueMasksPass(kLanes / parts));
@@ -187,8 +187,12 @@ void optimise(llvm::Module& module, llvm::Function& kernel, llvm::TargetMachine&
 
 // As the library's bitcode names it.
 const char* host_processor() {
-  const std::string_view host = level().name;
-  return host == "avx512" ? "x86-64-v4" : host == "avx2" ? "x86-64-v3" : "x86-64-v2";
+  switch (level().host) {
+    case HostLevel::avx512: return "x86-64-v4";
+    case HostLevel::avx2: return "x86-64-v3";
+    case HostLevel::base: break;
+  }
+  return "x86-64-v2";
 }
 
 std::unique_ptr<llvm::TargetMachine> make_target_machine(const llvm::Function& kernel, bool quick) {
@@ -328,7 +332,7 @@ void append(std::string& to, const T& value) {
 // All that the code of a kernel follows from, beside this program.
 std::string identity(const Program& program, const Flow& flow, const Specialisation& key) {
   std::string text = "LLVM " LLVM_VERSION_STRING " ";
-  text += level().name;
+  text += name(level().host);
   text += llvm::sys::getHostCPUName();
   for (const uint32_t field :
        {key.mode, key.lds_size, key.acc_base, key.sgprs, key.vgprs, key.agprs, key.local[0], key.local[1],

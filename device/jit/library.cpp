@@ -79,7 +79,7 @@ const Library* Library::get() {
   // Never destroyed: compilations may outlive static destruction.
   static const Library* const library = []() -> const Library* {
     std::unique_ptr<Library> made(new Library);
-    const EmbeddedBitcode bitcode = embedded_bitcode(level().name);
+    const EmbeddedBitcode bitcode = embedded_bitcode(level().host);
     made->functions_ = bitcode.functions;
     if (made->read_tables(bitcode.tables)) return made.release();
     log(LogLevel::error, "jit: the bitcode library cannot be read; kernels are interpreted");

@@ -191,7 +191,7 @@ bool Translator::compare_ends(const Instruction& i) {
 // One instruction of the host for any truth table, which the semantics' sums of products do not become.
 bool Translator::truth_table(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
-  if (inst.row->op != Op::v_bitop3_b32 || std::string_view(level().name) != "avx512") return false;
+  if (inst.row->op != Op::v_bitop3_b32 || level().host != HostLevel::avx512) return false;
   Value* const source[3] = {vector_source(i, 0, 0), vector_source(i, 1, 0), vector_source(i, 2, 0)};
   constexpr int kPart = 16;
   const auto row = [](int first, int count) {

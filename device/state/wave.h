@@ -10,10 +10,13 @@
 #include "base/target.h"
 #include "device/address_watch.h"
 #include "device/fault.h"
+#include "device/limits.h"
 
 namespace morgana::device {
 
-inline constexpr int kLanes = 64;
+// Vector registers that an instruction can name or touch: 256 VGPRs, 256 AccVGPRs, and the longest operand
+// (32 dwords) starting at the last one. All are storage, whatever the kernel allocated.
+inline constexpr int kRegisterSlots = 256 + 256 + 32;
 
 struct Step;
 struct Wave;

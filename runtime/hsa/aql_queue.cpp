@@ -20,7 +20,6 @@ using device::try_guest;
 
 constexpr uint64_t kPacketSize = 64;
 constexpr uint64_t kReadIdOffset = offsetof(AmdQueue, read_dispatch_id);
-constexpr uint32_t kMaxWorkGroup = 1024;
 
 PacketType type_of(uint16_t header) { return static_cast<PacketType>(header & 0xff); }
 
@@ -148,9 +147,10 @@ bool AqlQueue::check(const DispatchPacket& p) {
                               p.grid_size_x, p.grid_size_y, p.grid_size_z, p.workgroup_size_x,
                               p.workgroup_size_y, p.workgroup_size_z));
   const uint64_t items = uint64_t{p.workgroup_size_x} * p.workgroup_size_y * p.workgroup_size_z;
-  if (items > kMaxWorkGroup)
+  const uint32_t most = agent().spec().max_work_group_size;
+  if (items > most)
     return refuse(QueueError::packet_work_group_size,
-                  fmt::format("a work-group of {}; the device has at most {}", items, kMaxWorkGroup));
+                  fmt::format("a work-group of {}; the device has at most {}", items, most));
   if (p.group_segment_size > agent().spec().local_memory)
     return refuse(QueueError::packet_group_segment,
                   fmt::format("{} bytes of group memory; the device has {}", p.group_segment_size,

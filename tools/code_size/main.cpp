@@ -131,7 +131,7 @@ Result<std::vector<Row>> read_table(const std::string& path) {
 Status update(const std::string& path, const Results& results) {
   std::vector<Row> rows;
   if (auto before = read_table(path); before.ok()) rows = std::move(before).value();
-  const std::string level = device::Device::simd();
+  const std::string level = name(device::Device::host_level());
   std::erase_if(rows, [&](const Row& row) { return row.level == level; });
   for (const auto& [name, measured] : results)
     rows.push_back({level, name.first, name.second, measured.code.instructions, measured.code.by_handlers,
@@ -156,7 +156,7 @@ int check(const std::string& path, const Results& results) {
     return 1;
   }
   int wrong = 0, known = 0;
-  const std::string level = device::Device::simd();
+  const std::string level = name(device::Device::host_level());
   for (const Row& row : *rows) {
     if (row.level != level) continue;
     known++;

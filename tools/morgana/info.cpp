@@ -16,7 +16,7 @@ constexpr double kMiB = 1024.0 * 1024.0;
 nlohmann::ordered_json gather() {
   nlohmann::ordered_json all;
   all["platform"] = {
-      {"name", "Morgana"}, {"version", MORGANA_VERSION}, {"interpreter", device::Device::simd()}};
+      {"name", "Morgana"}, {"version", MORGANA_VERSION}, {"interpreter", name(device::Device::host_level())}};
   for (runtime::Agent* agent : runtime::agents()) {
     const runtime::AgentSpec& spec = agent->spec();
     all["agents"].push_back({{"name", spec.processor},

@@ -332,7 +332,7 @@ int main_of(int argc, char** argv) {
   };
   fmt::print(
       "level: {}\n| instruction | target | max ulp | worst operand | operands |\n|---|---|---|---|---|\n",
-      device::level().name);
+      name(device::Device::host_level()));
   for (const Function& f : kFloat32)
     if (wanted(f.mnemonic)) print(f.mnemonic, f.target, measure(f, stride), 8, 1.0);
   for (const Function& f : kFloat16)

@@ -1,0 +1,11 @@
+// Limits of every target that others need to know. What differs from target to target is base/target.h.
+#pragma once
+
+#include <cstdint>
+
+namespace morgana::device {
+
+inline constexpr int kLanes = 64;                 // of a wave
+inline constexpr uint32_t kMaxGroupItems = 1024;  // work-items of a work-group (CDNA4 guide 4.3)
+
+}  // namespace morgana::device
