@@ -53,7 +53,24 @@ struct Device::Impl {
   std::atomic<bool> has_watches{false};  // there have been some: a launch without takes no lock
   std::mutex watch_mutex;
   AddressWatches watches;
+
+  // Of a launch that starts now.
+  LaunchSetting setting();
 };
+
+LaunchSetting Device::Impl::setting() {
+  LaunchSetting now;
+  now.trap_handler = trap_handler.load(std::memory_order_acquire);
+  now.trap_memory = trap_memory.load(std::memory_order_relaxed);
+  now.trap_use = trap_use.load(std::memory_order_relaxed);
+  if (has_watches.load(std::memory_order_acquire)) {
+    std::lock_guard lock(watch_mutex);
+    now.watches = watches;
+  }
+  now.commands = &commands;
+  now.global_share = &global_share;
+  return now;
+}
 
 Device::Device(Target target) : impl_(std::make_unique<Impl>(target)) {}
 Device::~Device() = default;
@@ -105,20 +122,11 @@ uint64_t Device::instructions() const { return impl_->instructions.load(std::mem
 Fault Device::run(const Launch& launch) {
   Running running;
   if (launch.check_handlers) ensure_guard_installed();
-  LaunchPlan plan(impl_->target, launch);
-  plan.trap_handler = impl_->trap_handler.load(std::memory_order_acquire);
-  plan.trap_memory = impl_->trap_memory.load(std::memory_order_relaxed);
-  plan.trap_use = impl_->trap_use.load(std::memory_order_relaxed);
-  plan.commands = &impl_->commands;
-  plan.global_share = &impl_->global_share;
-  if (impl_->has_watches.load(std::memory_order_acquire)) {
-    std::lock_guard lock(impl_->watch_mutex);
-    plan.watches = impl_->watches;
-  }
   Fault problem;
-  if (!plan.prepare(problem) || !plan.bind_code(impl_->code, problem)) return problem;
-  plan.request_kernel(impl_->tier);
-  Job job(plan);
+  const auto plan =
+      LaunchPlan::make(impl_->target, launch, impl_->setting(), impl_->code, &impl_->tier, problem);
+  if (!plan) return problem;
+  Job job(*plan);
   do job.work();
   while (Pool::get().leave(job));
   impl_->instructions.fetch_add(job.instructions(), std::memory_order_relaxed);

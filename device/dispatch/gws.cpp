@@ -5,7 +5,7 @@
 namespace morgana::device {
 namespace {
 
-GlobalShare& share_of(Wave& wave) { return *resident_of(wave).plan().global_share; }
+GlobalShare& share_of(Wave& wave) { return *resident_of(wave).plan().setting.global_share; }
 
 template <typename Body>
 auto with_resource(Wave& wave, uint32_t index, const Body& body) {

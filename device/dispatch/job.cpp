@@ -130,7 +130,8 @@ void Job::run_wave(Wave& wave) {
     resume_compiled(wave, frame, 0);
   }
   wave.budget = kBudget;
-  const uint64_t command = plan_.commands ? plan_.commands->last.load(std::memory_order_relaxed) : 0;
+  const uint64_t command =
+      plan_.setting.commands ? plan_.setting.commands->last.load(std::memory_order_relaxed) : 0;
   if (WaveCommands::sequence(command) != wave.commands_seen && !take_command(wave, command)) return;
   do {
     run_guarded(wave);

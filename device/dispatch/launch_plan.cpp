@@ -45,10 +45,20 @@ constexpr uint64_t kCacheBytes = 32 << 20;
 
 }  // namespace
 
-LaunchPlan::LaunchPlan(Target which, const Launch& requested) : launch(requested), target(info(which)) {}
+LaunchPlan::LaunchPlan(Key, Target which, const Launch& requested, const LaunchSetting& with, CodeMap& code)
+    : launch(requested), target(info(which)), setting(with), code_map(code) {}
 
-bool LaunchPlan::prepare(Fault& problem) {
-  const auto& d = *launch.descriptor;
+std::optional<LaunchPlan> LaunchPlan::make(Target target, const Launch& launch, const LaunchSetting& setting,
+                                           CodeMap& code, jit::Tier* tier, Fault& problem) {
+  std::optional<LaunchPlan> plan(std::in_place, Key(), target, launch, setting, code);
+  if (!plan->take_sizes(problem) || !plan->fill_sgprs(problem) || !plan->find_entry(problem))
+    plan.reset();
+  else if (tier != nullptr)
+    plan->request_kernel(*tier);
+  return plan;
+}
+
+bool LaunchPlan::take_sizes(Fault& problem) {
   uint64_t items = 1;
   group_count = 1;
   for (int i = 0; i < 3; i++) {
@@ -89,7 +99,11 @@ bool LaunchPlan::prepare(Fault& problem) {
     return false;
   }
   scratch_lane_bytes = round_up(launch.private_bytes, kLaneUnit);
-  entry = launch.entry + (d.kernarg_preload_length > 0 ? kPreloadPrologue : 0);
+  return true;
+}
+
+bool LaunchPlan::fill_sgprs(Fault& problem) {
+  const auto& d = *launch.descriptor;
   fill_constants(sgprs_);
   fill_user_sgprs();
   for (const codeobj::UserSgprRange& range : d.user_sgprs()) {
@@ -133,7 +147,7 @@ void LaunchPlan::fill_user_sgprs() {
       case UserSgpr::grid_workgroup_count_x: sgprs_[first] = groups[0]; break;
       case UserSgpr::grid_workgroup_count_y: sgprs_[first] = groups[1]; break;
       case UserSgpr::grid_workgroup_count_z: sgprs_[first] = groups[2]; break;
-      case UserSgpr::kernarg_preload: break;  // `prepare` reads them
+      case UserSgpr::kernarg_preload: break;  // `fill_sgprs` reads them
     }
   }
   if (target.generation >= Generation::gfx9) {
@@ -144,13 +158,14 @@ void LaunchPlan::fill_user_sgprs() {
   }
 }
 
-bool LaunchPlan::bind_code(CodeMap& map, Fault& problem) {
-  Program* program = map.find(entry);
-  code_map = &map;
+bool LaunchPlan::find_entry(Fault& problem) {
+  entry = launch.entry + (launch.descriptor->kernarg_preload_length > 0 ? kPreloadPrologue : 0);
+  Program* program = code_map.find(entry);
   code = program;
   first_step = program ? program->at(entry) : nullptr;
   if (first_step != nullptr) {
-    const Program* handler = trap_handler != 0 && !has_reporter() ? map.find(trap_handler) : nullptr;
+    const uint64_t at = setting.trap_handler;
+    const Program* handler = at != 0 && !has_reporter() ? code_map.find(at) : nullptr;
     tracks_exceptions = program->reads_exceptions || (handler != nullptr && handler->reads_exceptions);
     return true;
   }
@@ -160,15 +175,16 @@ bool LaunchPlan::bind_code(CodeMap& map, Fault& problem) {
 }
 
 bool LaunchPlan::has_watches() const {
-  return std::any_of(watches.begin(), watches.end(), [](const AddressWatch& w) { return w.is_set; });
+  return std::any_of(setting.watches.begin(), setting.watches.end(),
+                     [](const AddressWatch& w) { return w.is_set; });
 }
 
 bool LaunchPlan::can_compile() const {
   // Trap handlers that may change waves, enabled exceptions, address watches and single-stepping are the
   // interpreter's.
   const auto& d = *launch.descriptor;
-  return !d.priv && d.exception_mask() == 0 && !d.debug_mode && (trap_handler == 0 || has_reporter()) &&
-         !tracks_exceptions && !has_watches();
+  return !d.priv && d.exception_mask() == 0 && !d.debug_mode &&
+         (setting.trap_handler == 0 || has_reporter()) && !tracks_exceptions && !has_watches();
 }
 
 jit::Specialisation LaunchPlan::specialisation() const {
@@ -235,7 +251,7 @@ uint32_t LaunchPlan::initial_mode() const {
   const auto& d = *launch.descriptor;
   return d.float_mode() | uint32_t{d.dx10_clamp} << 8 | uint32_t{d.ieee_mode} << 9 |
          uint32_t{d.debug_mode} << 11 | uint32_t{d.exception_mask()} << 12 |
-         (trap_handler != 0 ? kExcpMemory << 12 : 0) |
+         (setting.trap_handler != 0 ? kExcpMemory << 12 : 0) |
          (target.generation >= Generation::gfx9 ? uint32_t{d.fp16_ovfl} << 23 : 0);
 }
 
@@ -288,22 +304,22 @@ void LaunchPlan::restart_wave(Wave& wave, const std::array<uint32_t, 3>& size) c
 // and ENABLE_EXCEPTION_ADDRESS_WATCH "must be 0").
 void LaunchPlan::init_traps(Wave& wave) const {
   const bool gfx9 = target.generation >= Generation::gfx9;
-  wave.tba = gfx9 ? trap_handler : 0;
-  wave.tma = gfx9 ? trap_memory : 0;
+  wave.tba = gfx9 ? setting.trap_handler : 0;
+  wave.tma = gfx9 ? setting.trap_memory : 0;
   wave.interrupt = 0;
   wave.observes = false;
   wave.tracks_exceptions = tracks_exceptions;
-  wave.watches = has_watches() ? &watches : nullptr;
+  wave.watches = has_watches() ? &setting.watches : nullptr;
   wave.commands_seen = commands_seen();
-  if (trap_handler == 0) return;
+  if (setting.trap_handler == 0) return;
   wave.status |= kStatusTrapEn;
   if (wave.watches != nullptr) wave.mode.bits |= kExcpAddressWatch << 12;
   if (gfx9) return;
   // TBA and TMA are registers among the scalar operands.
-  wave.s[108] = low(trap_handler);
-  wave.s[109] = high(trap_handler);
-  wave.s[110] = low(trap_memory);
-  wave.s[111] = high(trap_memory);
+  wave.s[108] = low(setting.trap_handler);
+  wave.s[109] = high(setting.trap_handler);
+  wave.s[110] = low(setting.trap_memory);
+  wave.s[111] = high(setting.trap_memory);
 }
 
 void LaunchPlan::init_scratch_sgprs(Wave& wave) const {

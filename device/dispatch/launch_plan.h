@@ -1,13 +1,15 @@
 // LaunchPlan: what all work-groups of one launch share, and the initial state of a wave.
 //
-// Made once per Device::run; all threads that work on the launch read it. For order and meaning of the
-// initial registers see LLVM AMDGPUUsage "Initial Kernel Execution State" for gfx6 to gfx9, and CDNA4 ISA
-// guide 3.13.
+// LaunchPlan::make makes it whole, once per Device::run; then it is const, and all threads that work on the
+// launch read it. For order and meaning of the initial registers see LLVM AMDGPUUsage "Initial Kernel
+// Execution State" for gfx6 to gfx9, and CDNA4 ISA guide 3.13.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "device/device.h"
@@ -30,16 +32,35 @@ struct WaveCommands {
   static uint8_t trap_id(uint64_t word) { return static_cast<uint8_t>(word); }
 };
 
-class LaunchPlan {
- public:
-  LaunchPlan(Target target, const Launch& launch);
+// What a Device says to a launch that starts.
+struct LaunchSetting {
+  uint64_t trap_handler = 0, trap_memory = 0;  // 0: none, TRAP_EN is 0
+  TrapUse trap_use = TrapUse::waves;
+  AddressWatches watches;
+  const WaveCommands* commands = nullptr;  // nullptr: there are none
+  GlobalShare* global_share = nullptr;
+};
 
-  // Reads what the launch needs from guest memory (preloaded kernel arguments). False: `problem` says why the
-  // launch is impossible.
-  bool prepare(Fault& problem);
+class LaunchPlan {
+  // Lets `make` alone construct.
+  class Key {
+    friend class LaunchPlan;
+    Key() = default;
+  };
+
+ public:
+  // `launch`, `code` and what `setting` points to outlive the plan. `tier`: who compiles the kernel; nullptr:
+  // nobody. Reads preloaded kernel arguments from guest memory. Nothing: `problem` says why the launch is
+  // impossible.
+  static std::optional<LaunchPlan> make(Target target, const Launch& launch, const LaunchSetting& setting,
+                                        CodeMap& code, jit::Tier* tier, Fault& problem);
+  LaunchPlan(Key, Target target, const Launch& launch, const LaunchSetting& setting, CodeMap& code);
 
   const Launch& launch;
   const TargetInfo& target;
+  const LaunchSetting setting;
+  bool has_reporter() const { return setting.trap_handler != 0 && setting.trap_use == TrapUse::reports; }
+  CodeMap& code_map;                 // the regions that waves may jump to
   std::array<uint32_t, 3> groups{};  // work-groups in each dimension
   bool is_even = true;               // all of them are of the same size
   uint64_t group_count = 0;
@@ -50,16 +71,6 @@ class LaunchPlan {
   uint32_t scratch_lane_bytes = 0;
   uint64_t scratch_wave_bytes() const { return uint64_t{scratch_lane_bytes} * kLanes; }
   uint64_t entry = 0;  // of the first instruction that is executed
-  // The trap handler and its memory; 0: none, TRAP_EN is 0. Set before bind_code.
-  uint64_t trap_handler = 0, trap_memory = 0;
-  TrapUse trap_use = TrapUse::waves;
-  bool has_reporter() const { return trap_handler != 0 && trap_use == TrapUse::reports; }
-  const WaveCommands* commands = nullptr;  // of the Device; may be null
-  GlobalShare* global_share = nullptr;     // of the Device
-  AddressWatches watches;                  // set before the first init_wave
-  bool has_watches() const;
-  // Set by bind_code.
-  CodeMap* code_map = nullptr;  // the regions that waves may jump to
   const Code* code = nullptr;
   const Step* first_step = nullptr;
   bool tracks_exceptions = false;  // the kernel's code or the trap handler reads TRAPSTS
@@ -70,11 +81,6 @@ class LaunchPlan {
   bool can_compile() const;
   jit::Specialisation specialisation() const;
   uint32_t initial_mode() const;  // MODE's bits
-  // Asks for the compiled forms of the kernel. After bind_code.
-  void request_kernel(jit::Tier& tier);
-
-  // Looks up the entry point. False: no code is loaded there.
-  bool bind_code(CodeMap& map, Fault& problem);
 
   std::array<uint32_t, 3> group_id(uint64_t index) const;
   // The one that follows it.
@@ -104,10 +110,18 @@ class LaunchPlan {
 
   // The last command that a wave does not follow that begins now.
   uint32_t commands_seen() const {
-    return commands ? WaveCommands::sequence(commands->last.load(std::memory_order_relaxed)) : 0;
+    const WaveCommands* const all = setting.commands;
+    return all ? WaveCommands::sequence(all->last.load(std::memory_order_relaxed)) : 0;
   }
 
  private:
+  // The steps of `make`, in this order. False: the launch is impossible.
+  bool take_sizes(Fault& problem);
+  bool fill_sgprs(Fault& problem);
+  bool find_entry(Fault& problem);
+  void request_kernel(jit::Tier& tier);
+
+  bool has_watches() const;
   void fill_user_sgprs();
   void init_traps(Wave& wave) const;
   uint32_t gpr_alloc(uint32_t registers, uint32_t vgprs) const;

@@ -25,14 +25,13 @@ Result<KernelCode> KernelCompiler::compile(const codeobj::KernelDescriptor& desc
   launch.entry = entry;
   launch.grid = launch.group = {items, 1, 1};
   launch.group_bytes = descriptor.group_segment_fixed_size;
-  LaunchPlan plan(impl_->target, launch);
   Fault problem;
-  if (!plan.prepare(problem) || !plan.bind_code(impl_->code, problem))
-    return make_error(ErrorCode::unsupported, "{}", problem.detail);
-  jit::Specialisation key = plan.specialisation();
+  const auto plan = LaunchPlan::make(impl_->target, launch, {}, impl_->code, nullptr, problem);
+  if (!plan) return make_error(ErrorCode::unsupported, "{}", problem.detail);
+  jit::Specialisation key = plan->specialisation();
   key.local = launch.group;
   key.full_wave = true;
-  MORGANA_TRY(const auto kernel, jit::compile(*impl_->code.find(entry), plan.first_step, key));
+  MORGANA_TRY(const auto kernel, jit::compile(*impl_->code.find(entry), plan->first_step, key));
   const jit::Kernel::Shares& shares = kernel->shares();
   return KernelCode{shares.instructions, shares.by_handlers, shares.host_bytes};
 }

@@ -49,19 +49,21 @@ WaveRig::WaveRig(Target target, std::vector<uint32_t> code, const RigOptions& op
   launch_.private_bytes = options.private_bytes;
   launch_.interrupt = &interrupt_;
   code_map_.add(launch_.entry, Bytes(code_.data(), code_.size() * 4));
-  plan_ = std::make_unique<LaunchPlan>(target, launch_);
-  plan_->trap_handler = options.trap_base;
-  plan_->trap_memory = options.trap_memory;
-  plan_->trap_use = options.trap_use;
-  plan_->global_share = &global_share_;
-  plan_->watches = options.watches;
+  LaunchSetting setting;
+  setting.trap_handler = options.trap_base;
+  setting.trap_memory = options.trap_memory;
+  setting.trap_use = options.trap_use;
+  setting.watches = options.watches;
+  setting.global_share = &global_share_;
   if (!handler_.empty()) {
-    plan_->trap_handler = reinterpret_cast<uint64_t>(handler_.data());
-    code_map_.add(plan_->trap_handler, Bytes(handler_.data(), handler_.size() * 4));
+    setting.trap_handler = reinterpret_cast<uint64_t>(handler_.data());
+    code_map_.add(setting.trap_handler, Bytes(handler_.data(), handler_.size() * 4));
   }
   Fault problem;
-  if (!plan_->prepare(problem) || !plan_->bind_code(code_map_, problem) || !resident_.start(*plan_, 0))
-    std::abort();
+  const auto plan = LaunchPlan::make(target, launch_, setting, code_map_, nullptr, problem);
+  if (!plan) std::abort();
+  plan_ = std::make_unique<const LaunchPlan>(*plan);
+  if (!resident_.start(*plan_, 0)) std::abort();
 }
 
 WaveRig::~WaveRig() = default;

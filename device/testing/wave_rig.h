@@ -93,7 +93,7 @@ class WaveRig {
   std::atomic<uint32_t> interrupt_{0};
   CodeMap code_map_;
   GlobalShare global_share_;
-  std::unique_ptr<LaunchPlan> plan_;
+  std::unique_ptr<const LaunchPlan> plan_;
   ResidentGroup resident_;
   std::shared_ptr<const jit::Kernel> kernel_;
   std::map<std::pair<const Step*, bool>, std::shared_ptr<const jit::Kernel>> rests_;
