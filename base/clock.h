@@ -1,7 +1,7 @@
 // The host's clocks: nanoseconds of the system's, and ticks of the processor's time stamp counter.
 //
-// Reading the counter costs a third of asking the system. It is for spans of one thread that are compared with
-// each other or with a limit; how fast it counts is measured once. Callable from any thread.
+// Reading the counter costs a third of asking the system. It is for spans of one thread that are compared
+// with each other or with a limit; how fast it counts is measured once. Callable from any thread.
 #pragma once
 
 #include <time.h>

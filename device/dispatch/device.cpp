@@ -111,8 +111,12 @@ void Device::command(WaveCommand command, uint8_t trap_id) {
 HostLevel Device::host_level() { return level().host; }
 
 uint32_t Device::simd_lanes() {
-  const Level* const used = &level();
-  return used == &avx512::kLevel ? 16 : used == &avx2::kLevel ? 8 : 4;
+  switch (host_level()) {
+    case HostLevel::avx512: return 16;
+    case HostLevel::avx2: return 8;
+    case HostLevel::base: break;
+  }
+  return 4;
 }
 
 int Device::threads() { return thread_count(); }
