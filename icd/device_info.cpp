@@ -9,6 +9,7 @@
 #include "icd/info.h"
 #include "icd/pipe.h"
 #include "icd/platform.h"
+#include "runtime/compiler/spirv/spirv.h"
 #include "runtime/memory.h"
 #include "runtime/printf.h"
 
@@ -175,7 +176,7 @@ cl_int image_info(const Device& device, cl_device_info name, const InfoWriter& o
   }
 }
 
-// Device-side queues and intermediate languages: absent, and said so everywhere the same.
+// Device-side queues and built-in kernels: absent, and said so everywhere the same.
 cl_int absent_info(const Device& device, cl_device_info name, const InfoWriter& out) {
   switch (name) {
     case CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES: return out.value<cl_device_device_enqueue_capabilities>(0);
@@ -184,11 +185,39 @@ cl_int absent_info(const Device& device, cl_device_info name, const InfoWriter& 
     case CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE:
     case CL_DEVICE_MAX_ON_DEVICE_QUEUES:
     case CL_DEVICE_MAX_ON_DEVICE_EVENTS: return out.value<cl_uint>(0);
-    case CL_DEVICE_IL_VERSION: return out.string("");
-    case CL_DEVICE_ILS_WITH_VERSION: return out.bytes(nullptr, 0);
     case CL_DEVICE_BUILT_IN_KERNELS: return out.string("");
     case CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION: return out.bytes(nullptr, 0);
     default: return image_info(device, name, out);
+  }
+}
+
+// Of cl_khr_spirv_queries, younger than the headers of Debian 12.
+constexpr cl_device_info kSpirvInstructionSets = 0x12B9;
+constexpr cl_device_info kSpirvExtensions = 0x12BA;
+constexpr cl_device_info kSpirvCapabilities = 0x12BB;
+
+// The versions of SPIR-V, the newest first, and what a module may name.
+cl_int il_info(const Device& device, cl_device_info name, const InfoWriter& out) {
+  const auto support = [&] {
+    return runtime::spirv_support(compiler_extensions(device.target()), has_images(device.target()));
+  };
+  switch (name) {
+    case CL_DEVICE_IL_VERSION: {
+      std::string versions;
+      for (unsigned minor = runtime::kNewestSpirvMinor + 1; minor-- > 0;)
+        versions += fmt::format("{}SPIR-V_1.{}", versions.empty() ? "" : " ", minor);
+      return out.string(versions);
+    }
+    case CL_DEVICE_ILS_WITH_VERSION: {
+      std::vector<cl_name_version> versions;
+      for (unsigned minor = runtime::kNewestSpirvMinor + 1; minor-- > 0;)
+        versions.push_back(name_version("SPIR-V", CL_MAKE_VERSION(1, minor, 0)));
+      return out.array<cl_name_version>(versions);
+    }
+    case kSpirvInstructionSets: return out.array<const char*>(support().instruction_sets);
+    case kSpirvExtensions: return out.array<const char*>(support().extensions);
+    case kSpirvCapabilities: return out.array<cl_uint>(support().capabilities);
+    default: return absent_info(device, name, out);
   }
 }
 
@@ -232,7 +261,7 @@ cl_int optional_info(const Device& device, cl_device_info name, const InfoWriter
     case kCxxVersion:
       return has_extension(target, "cl_ext_cxx_for_opencl") ? out.value<cl_version>(CL_MAKE_VERSION(1, 0, 0))
                                                             : CL_INVALID_VALUE;
-    default: return absent_info(device, name, out);
+    default: return il_info(device, name, out);
   }
 }
 

@@ -9,6 +9,16 @@ namespace {
 
 using Suggest = cl_int (*)(cl_command_queue, cl_kernel, cl_uint, const size_t*, const size_t*, size_t*);
 
+// A SPIR-V module of one specialization constant: SpecId 7, 32 bits, 42 by default.
+constexpr uint32_t kSpecialized[] = {0x07230203, 0x00010000, 0,  3, 0,  // version 1.0, ids below 3
+                                     0x00020011, 4,                     // OpCapability Addresses
+                                     0x00020011, 5,                     // OpCapability Linkage
+                                     0x00020011, 6,                     // OpCapability Kernel
+                                     0x0003000e, 2,          2,         // OpMemoryModel Physical64 OpenCL
+                                     0x00040047, 2,          1,  7,     // OpDecorate %2 SpecId 7
+                                     0x00040015, 1,          32, 0,     // %1 = OpTypeInt 32 0
+                                     0x00040032, 1,          2,  42};   // %2 = OpSpecConstant %1 42
+
 class NegativeProgram : public Negative {
  protected:
   void SetUp() override {
@@ -41,6 +51,11 @@ TEST_F(NegativeProgram, Creation) {
     return code_of(
         [&](cl_int* e) { return clCreateProgramWithBinary(c, count, list, sizes, bytes, status, e); });
   };
+  using CreateIl = cl_program (*)(cl_context, const void*, size_t, cl_int*);
+  const auto create_il = extension<CreateIl>("clCreateProgramWithILKHR");
+  cl_int error;
+  cl_program il = clCreateProgramWithIL(context, kSpecialized, sizeof kSpecialized, &error);
+  ASSERT_EQ(error, CL_SUCCESS);
   auto built_in = [&](cl_context c, cl_uint count, const cl_device_id* list, const char* names) {
     return code_of([&](cl_int* e) { return clCreateProgramWithBuiltInKernels(c, count, list, names, e); });
   };
@@ -84,6 +99,24 @@ TEST_F(NegativeProgram, Creation) {
        [&] {
          return code_of([&](cl_int* e) { return clCreateProgramWithIL(no_context, junk, sizeof junk, e); });
        }},
+      {"IL of no length", CL_INVALID_VALUE,
+       [&] { return code_of([&](cl_int* e) { return clCreateProgramWithIL(context, junk, 0, e); }); }},
+      {"IL that is NULL", CL_INVALID_VALUE,
+       [&] { return code_of([&](cl_int* e) { return clCreateProgramWithIL(context, nullptr, 4, e); }); }},
+      {"IL without context, KHR", CL_INVALID_CONTEXT,
+       [&] { return code_of([&](cl_int* e) { return create_il(no_context, junk, sizeof junk, e); }); }},
+      {"IL of no length, KHR", CL_INVALID_VALUE,
+       [&] { return code_of([&](cl_int* e) { return create_il(context, junk, 0, e); }); }},
+      {"IL that is NULL, KHR", CL_INVALID_VALUE,
+       [&] { return code_of([&](cl_int* e) { return create_il(context, nullptr, 4, e); }); }},
+      {"IL that is none, KHR", CL_INVALID_VALUE,
+       [&] { return code_of([&](cl_int* e) { return create_il(context, junk, sizeof junk, e); }); }},
+      {"no such specialization constant", CL_INVALID_SPEC_ID,
+       [&] { return clSetProgramSpecializationConstant(il, 8, 4, host); }},
+      {"specialization constant of another size", CL_INVALID_VALUE,
+       [&] { return clSetProgramSpecializationConstant(il, 7, 8, host); }},
+      {"specialization constant without value", CL_INVALID_VALUE,
+       [&] { return clSetProgramSpecializationConstant(il, 7, 4, nullptr); }},
       {"retain", CL_INVALID_PROGRAM, [&] { return clRetainProgram(no_program); }},
       {"release", CL_INVALID_PROGRAM, [&] { return clReleaseProgram(no_program); }},
       {"release callback", CL_INVALID_PROGRAM,
@@ -105,6 +138,7 @@ TEST_F(NegativeProgram, Creation) {
       {"kernel count before building", CL_INVALID_PROGRAM_EXECUTABLE,
        [&] { return clGetProgramInfo(unbuilt, CL_PROGRAM_NUM_KERNELS, 0, nullptr, nullptr); }},
   });
+  EXPECT_EQ(clReleaseProgram(il), CL_SUCCESS);
 }
 
 TEST_F(NegativeProgram, Building) {

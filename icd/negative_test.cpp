@@ -366,7 +366,7 @@ TEST_F(Negative, ProgramsAndKernels) {
            return clCreateProgramWithBinary(context, 1, &device, &zero, junks, nullptr, e);
          });
        }},
-      {"IL", CL_INVALID_OPERATION,
+      {"IL that is none", CL_INVALID_VALUE,
        [&] {
          return code_of([&](cl_int* e) { return clCreateProgramWithIL(context, junk, sizeof junk, e); });
        }},
@@ -375,7 +375,7 @@ TEST_F(Negative, ProgramsAndKernels) {
          return code_of(
              [&](cl_int* e) { return clCreateProgramWithBuiltInKernels(context, 1, &device, "nothing", e); });
        }},
-      {"specialization constant", CL_INVALID_OPERATION,
+      {"specialization constant of source text", CL_INVALID_PROGRAM,
        [&] { return clSetProgramSpecializationConstant(program, 0, 4, &value); }},
       {"build options", CL_INVALID_BUILD_OPTIONS,
        [&] { return clBuildProgram(unbuilt, 0, nullptr, "-no-such-option", nullptr, nullptr); }},

@@ -4,15 +4,16 @@
 #include <cstring>
 
 #include "icd/program_binary.h"
-#include "runtime/compiler/compiler.h"
 
 namespace morgana::icd {
 
-Program::Program(Context& context, std::vector<Ref<Device>> devices, Origin origin, std::string source)
+Program::Program(Context& context, std::vector<Ref<Device>> devices, Origin origin, std::string content,
+                 std::vector<runtime::SpecConstant> constants)
     : context_(&context),
       devices_(std::move(devices)),
       origin_(origin),
-      source_(std::move(source)),
+      content_(std::move(content)),
+      constants_(std::move(constants)),
       builds_(devices_.size()) {}
 
 Program::~Program() = default;
@@ -31,6 +32,31 @@ Build Program::build(size_t index) const {
 void Program::set_build(size_t index, Build build) {
   std::lock_guard lock(mutex_);
   builds_[index] = std::move(build);
+}
+
+runtime::CompileInput Program::input() const {
+  runtime::CompileInput input;
+  input.source = content_;
+  if (origin_ == Origin::il) input.language = runtime::Language::spirv;
+  std::lock_guard lock(mutex_);
+  input.specialization = specialization_;
+  return input;
+}
+
+const runtime::SpecConstant* Program::find_constant(cl_uint id) const {
+  for (const runtime::SpecConstant& constant : constants_)
+    if (constant.id == id) return &constant;
+  return nullptr;
+}
+
+void Program::specialize(runtime::SpecValue value) {
+  std::lock_guard lock(mutex_);
+  auto place = std::lower_bound(specialization_.begin(), specialization_.end(), value,
+                                [](const auto& a, const auto& b) { return a.id < b.id; });
+  if (place != specialization_.end() && place->id == value.id)
+    *place = value;
+  else
+    specialization_.insert(place, value);
 }
 
 bool Program::begin_build(std::span<const size_t> indices, const std::string& options) {
@@ -71,6 +97,23 @@ cl_int accept_binary(Device& device, Bytes bytes, Build& build) {
   return CL_SUCCESS;
 }
 
+Made<cl_program> create_with_il(cl_context context, const void* il, size_t length) {
+  // CL_INVALID_CONTEXT if context is not a valid context.
+  Context* c = find<Context>(context);
+  if (c == nullptr) return CL_INVALID_CONTEXT;
+  // CL_INVALID_VALUE if il is NULL or if length is zero.
+  if (il == nullptr || length == 0) return CL_INVALID_VALUE;
+  // CL_INVALID_VALUE if the memory that il points to does not contain well-formed intermediate language.
+  std::string bytes(static_cast<const char*>(il), length);
+  auto constants = runtime::inspect_spirv(bytes);
+  if (!constants.ok()) {
+    log(LogLevel::warn, "clCreateProgramWithIL: {}", constants.error().message);
+    return CL_INVALID_VALUE;
+  }
+  std::vector<Ref<Device>> devices(c->devices().begin(), c->devices().end());
+  return make<Program>(*c, std::move(devices), Program::Origin::il, std::move(bytes), *constants).publish();
+}
+
 }  // namespace
 }  // namespace morgana::icd
 
@@ -93,6 +136,35 @@ cl_program CL_API_CALL clCreateProgramWithSource(cl_context context, cl_uint cou
     }
     std::vector<Ref<Device>> devices(c->devices().begin(), c->devices().end());
     return make<Program>(*c, std::move(devices), Program::Origin::source, std::move(source)).publish();
+  });
+}
+
+cl_program CL_API_CALL clCreateProgramWithIL(cl_context context, const void* il, size_t length,
+                                             cl_int* errcode_ret) {
+  return api_create<cl_program>(__func__, errcode_ret, [&] { return create_with_il(context, il, length); });
+}
+
+cl_program CL_API_CALL clCreateProgramWithILKHR(cl_context context, const void* il, size_t length,
+                                                cl_int* errcode_ret) {
+  return api_create<cl_program>(__func__, errcode_ret, [&] { return create_with_il(context, il, length); });
+}
+
+cl_int CL_API_CALL clSetProgramSpecializationConstant(cl_program program, cl_uint spec_id, size_t spec_size,
+                                                      const void* spec_value) {
+  return api(__func__, [&]() -> cl_int {
+    // CL_INVALID_PROGRAM if program is not a valid program object created from an intermediate language.
+    Program* p = find<Program>(program);
+    if (p == nullptr || p->origin() != Program::Origin::il) return CL_INVALID_PROGRAM;
+    // CL_INVALID_SPEC_ID if spec_id is not a valid specialization constant identifier.
+    const runtime::SpecConstant* constant = p->find_constant(spec_id);
+    if (constant == nullptr) return CL_INVALID_SPEC_ID;
+    // CL_INVALID_VALUE if spec_size does not match the size of the constant, or spec_value is NULL.
+    runtime::SpecValue value{spec_id, 0};
+    if (spec_size != constant->bytes || spec_size > sizeof value.bits || spec_value == nullptr)
+      return CL_INVALID_VALUE;
+    std::memcpy(&value.bits, spec_value, spec_size);
+    p->specialize(value);
+    return CL_SUCCESS;
   });
 }
 

@@ -1,4 +1,4 @@
-// Program: source or binaries, and for each of its devices what was built from them.
+// Program: source, intermediate language or binaries, and for each of its devices what was built from them.
 //
 // A mutex guards the builds; one build of a program runs at a time. Any thread.
 #pragma once
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "icd/context.h"
+#include "runtime/compiler/compiler.h"
 #include "runtime/executable.h"
 
 namespace morgana::icd {
@@ -28,15 +29,25 @@ struct Build {
 
 class Program : public Object<Program> {
  public:
-  enum class Origin { source, binary, linked };
+  enum class Origin { source, il, binary, linked };
 
-  Program(Context& context, std::vector<Ref<Device>> devices, Origin origin, std::string source);
+  // `content`: text of origin source, a SPIR-V module of origin il, else nothing.
+  Program(Context& context, std::vector<Ref<Device>> devices, Origin origin, std::string content,
+          std::vector<runtime::SpecConstant> constants = {});
   ~Program();
 
   Context& context() const { return *context_; }
   std::span<const Ref<Device>> devices() const { return devices_; }
   Origin origin() const { return origin_; }
-  const std::string& source() const { return source_; }
+  std::string_view source() const { return origin_ == Origin::source ? content_ : std::string_view(); }
+  std::string_view il() const { return origin_ == Origin::il ? content_ : std::string_view(); }
+  bool can_compile() const { return origin_ == Origin::source || origin_ == Origin::il; }
+  // What the compiler is given.
+  runtime::CompileInput input() const;
+
+  // Of origin il: whether there is such a constant, and of which size.
+  const runtime::SpecConstant* find_constant(cl_uint id) const;
+  void specialize(runtime::SpecValue value);
 
   // The index of a device of this program, or -1.
   int index_of(const Device* device) const;
@@ -57,12 +68,14 @@ class Program : public Object<Program> {
   Ref<Context> context_;
   const std::vector<Ref<Device>> devices_;
   const Origin origin_;
-  const std::string source_;
+  const std::string content_;
+  const std::vector<runtime::SpecConstant> constants_;
   std::atomic<uint32_t> kernels_{0};
 
   mutable std::mutex mutex_;
   std::vector<Build> builds_;  // parallel to devices_
   bool building_ = false;
+  std::vector<runtime::SpecValue> specialization_;  // ordered by id
 };
 
 }  // namespace morgana::icd

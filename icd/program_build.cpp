@@ -69,12 +69,13 @@ void dump(const std::string& path, std::string_view content) {
 }
 
 // What went into a build and what came out, numbered in the order of building.
-void dump(const Device& device, const std::string& source, const Build& build) {
+void dump(const Device& device, std::string_view source, std::string_view il, const Build& build) {
   if (dump_folder().empty()) return;
   static std::atomic<unsigned> counter{0};
   const std::string stem =
       fmt::format("{}/program-{}-{}", dump_folder(), counter.fetch_add(1), device.spec().processor);
   if (!source.empty()) dump(stem + ".cl", source);
+  if (!il.empty()) dump(stem + ".spv", il);
   dump(stem + ".options", build.options);
   dump(stem + ".log", build.log);
   const bool is_executable = build.type == CL_PROGRAM_BINARY_TYPE_EXECUTABLE;
@@ -113,9 +114,9 @@ class Builder {
 
   Build build(Device& device, const Program& program, const Build& before) {
     Build build = fresh();
-    if (program.origin() == Program::Origin::source) {
+    if (program.can_compile()) {
       Output& output = once(device, [&](std::string& log) {
-        return runtime::cached_build(runtime::DiskCache::of_process(), {program.source(), headers_}, options_,
+        return runtime::cached_build(runtime::DiskCache::of_process(), program.input(), options_,
                                      describe(device), log);
       });
       take_executable(device, output, build);
@@ -133,18 +134,20 @@ class Builder {
         take_executable(device, output, build);
       }
     }
-    dump(device, program.source(), build);
+    dump(device, program.source(), program.il(), build);
     return build;
   }
 
   Build compile(Device& device, const Program& program) {
     Build build = fresh();
     Output& output = once(device, [&](std::string& log) {
-      return runtime::cached_compile(runtime::DiskCache::of_process(), {program.source(), headers_}, options_,
-                                     describe(device), log);
+      runtime::CompileInput input = program.input();
+      if (program.origin() == Program::Origin::source) input.headers = headers_;
+      return runtime::cached_compile(runtime::DiskCache::of_process(), input, options_, describe(device),
+                                     log);
     });
     take_bitcode(device, CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT, output, build);
-    dump(device, program.source(), build);
+    dump(device, program.source(), program.il(), build);
     return build;
   }
 
@@ -157,7 +160,7 @@ class Builder {
       take_bitcode(device, CL_PROGRAM_BINARY_TYPE_LIBRARY, output, build);
     else
       take_executable(device, output, build);
-    dump(device, std::string(), build);
+    dump(device, {}, {}, build);
     return build;
   }
 
@@ -366,10 +369,10 @@ cl_int CL_API_CALL clCompileProgram(cl_program program, cl_uint num_devices, con
       // CL_INVALID_CONTEXT if the contexts of program and header are not the same.
       if (&header->context() != &p->context()) return CL_INVALID_CONTEXT;
       if (header_include_names[i] == nullptr) return CL_INVALID_VALUE;
-      builder.add_header(header_include_names[i], header->source());
+      builder.add_header(header_include_names[i], std::string(header->source()));
     }
-    // CL_INVALID_OPERATION if program has no source.
-    if (p->origin() != Program::Origin::source) return CL_INVALID_OPERATION;
+    // CL_INVALID_OPERATION if program has no source or intermediate language.
+    if (!p->can_compile()) return CL_INVALID_OPERATION;
     // CL_INVALID_OPERATION if a previous build has not completed, or kernel objects are attached to program.
     if (!p->begin_build(indices, options == nullptr ? "" : options)) return CL_INVALID_OPERATION;
     bool success =

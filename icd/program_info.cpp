@@ -55,7 +55,7 @@ cl_int program_info(const Program& program, cl_program_info name, const InfoWrit
       return out.array<cl_device_id>(handles);
     }
     case CL_PROGRAM_SOURCE: return out.string(program.source());
-    case CL_PROGRAM_IL: return out.bytes(nullptr, 0);
+    case CL_PROGRAM_IL: return out.bytes(program.il().data(), program.il().size());
     case CL_PROGRAM_BINARY_SIZES: return binary_sizes(program, out);
     case CL_PROGRAM_BINARIES: return binaries(program, out);
     case CL_PROGRAM_NUM_KERNELS:

@@ -64,6 +64,7 @@ TEST = re.compile(r"_(test|bench|fuzz)\.(cpp|h)$")
 FOREIGN = {
     r"^CL/": ("icd/", "samples/", "bench/", "conformance/", "tools/morgana/"),
     r"^(llvm|clang|lld)/": ("device/jit/", "runtime/compiler/", "codeobj/link."),
+    r"^spirv": ("runtime/compiler/spirv/", "icd/il_test.cpp"),
     r"^hsa": ("kmt/",),
 }
 

@@ -32,6 +32,8 @@ CacheKey source_key(std::string_view stage, const CompileInput& input, const Bui
   Hasher hasher = start_key(stage, options, target);
   hasher.add_field(input.source).add_number(input.headers.size());
   for (const Header& header : input.headers) hasher.add_field(header.name).add_field(header.text);
+  hasher.add_number(static_cast<uint64_t>(input.language)).add_number(input.specialization.size());
+  for (const SpecValue& value : input.specialization) hasher.add_number(value.id).add_number(value.bits);
   return hasher.finish();
 }
 

@@ -16,6 +16,7 @@
 #include "runtime/compiler/containment.h"
 #include "runtime/compiler/device_pack.h"
 #include "runtime/compiler/frontend.h"
+#include "runtime/compiler/spirv/translate.h"
 #include "runtime/file_identity.h"
 
 namespace morgana::runtime {
@@ -90,6 +91,40 @@ BuildOptions feasible(BuildOptions options, const TargetDescription& target) {
   return options;
 }
 
+// The options that count for SPIR-V: what the specification says of preprocessor, language and floating-point
+// arithmetic is for source text.
+BuildOptions effective(BuildOptions options, const CompileInput& input, const TargetDescription& target) {
+  if (input.language == Language::spirv) {
+    options.macros.clear();
+    options.include_dirs.clear();
+    options.clang_flags.clear();
+    options.standard = "CL2.0";  // generic pointers
+    options.unsafe_math = options.finite_math = options.no_signed_zeros = false;
+  }
+  return feasible(std::move(options), target);
+}
+
+// Runs the front half of a build: source text or SPIR-V to a module; null when there were errors, which the
+// log has.
+std::unique_ptr<llvm::Module> parse(Frontend& frontend, const CompileInput& input,
+                                    const TargetDescription& target) {
+  auto module = frontend.parse();
+  if (module == nullptr || input.language != Language::spirv) return module;
+  const Status status = translate_spirv(input.source, input.specialization,
+                                        spirv_support(target.extensions, target.images), *module);
+  if (status.ok()) return module;
+  frontend.log() << "error: " << status.error().message << '\n';
+  return nullptr;
+}
+
+// What Clang gets to read.
+CompileInput clang_input(const CompileInput& input) {
+  if (input.language != Language::spirv) return input;
+  CompileInput models;
+  models.source = kSpirvModels;
+  return models;
+}
+
 using Object = llvm::SmallVector<char, 0>;
 
 // LLD's turn. Its messages go to the log, where the one object is the program.
@@ -111,11 +146,12 @@ Result<std::string> link_elf(const Result<Object>& object, std::string& log) {
 
 Result<std::string> compile_source(const CompileInput& input, const BuildOptions& given,
                                    const TargetDescription& target, std::string& log) {
-  const BuildOptions options = feasible(given, target);
+  const BuildOptions options = effective(given, input, target);
+  const CompileInput read = clang_input(input);
   return contained<std::string>(log, [&]() -> Result<std::string> {
     Frontend frontend(options, target, log);
-    MORGANA_CHECK(frontend.prepare(input));
-    auto module = frontend.parse();
+    MORGANA_CHECK(frontend.prepare(read));
+    auto module = parse(frontend, input, target);
     if (module == nullptr) return build_failed();
     record_math_options(*module, options);
     return write_bitcode(*module);
@@ -124,12 +160,13 @@ Result<std::string> compile_source(const CompileInput& input, const BuildOptions
 
 Result<std::string> build_source(const CompileInput& input, const BuildOptions& given,
                                  const TargetDescription& target, std::string& log) {
-  const BuildOptions options = feasible(given, target);
+  const BuildOptions options = effective(given, input, target);
+  const CompileInput read = clang_input(input);
   return link_elf(contained<Object>(log,
                                     [&]() -> Result<Object> {
                                       Frontend frontend(options, target, log);
-                                      MORGANA_CHECK(frontend.prepare(input));
-                                      auto module = frontend.parse();
+                                      MORGANA_CHECK(frontend.prepare(read));
+                                      auto module = parse(frontend, input, target);
                                       if (module == nullptr) return build_failed();
                                       record_math_options(*module, options);
                                       Object object;
@@ -170,6 +207,13 @@ Result<std::string> link_objects(const std::vector<std::string_view>& objects, c
                                       return object;
                                     }),
                   log);
+}
+
+Result<std::vector<SpecConstant>> inspect_spirv(std::string_view bytes) {
+  std::string log;
+  auto constants = contained<std::vector<SpecConstant>>(log, [&] { return spirv_constants(bytes); });
+  if (!log.empty()) return make_error(ErrorCode::malformed, "invalid SPIR-V: {}", log);
+  return constants;
 }
 
 bool is_bitcode(std::string_view bytes) {

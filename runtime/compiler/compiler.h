@@ -1,4 +1,4 @@
-// The OpenCL C compiler: source text to AMDGPU code objects, in process (Clang, LLVM, LLD).
+// The compiler: OpenCL C or SPIR-V to AMDGPU code objects, in process (Clang, LLVM, LLD).
 //
 // Every function may be called from any thread at any time; several builds run side by side. Nothing is
 // written to standard output or standard error, and no input ends the process: what the compiler has to
@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "runtime/cache.h"
 #include "runtime/compiler/build_options.h"
+#include "runtime/compiler/spirv/spirv.h"
 
 namespace morgana::runtime {
 
@@ -33,10 +34,14 @@ struct Header {
   std::string text;
 };
 
+enum class Language { opencl_c, spirv };
+
 struct CompileInput {
-  std::string_view source;
+  std::string_view source;  // text, or the bytes of a SPIR-V module
   std::vector<Header> headers;
   std::vector<FileStamp>* files = nullptr;  // receives what the build asked of the disk, when not null
+  Language language = Language::opencl_c;
+  std::vector<SpecValue> specialization;  // of SPIR-V
 };
 
 // The name that diagnostics and DWARF give to a program's source text.
@@ -54,6 +59,10 @@ Result<std::string> link_objects(const std::vector<std::string_view>& objects, c
 // Source to an executable code object.
 Result<std::string> build_source(const CompileInput& input, const BuildOptions& options,
                                  const TargetDescription& target, std::string& log);
+
+// Validates a SPIR-V module and lists its specialization constants; malformed, with what is wrong, when it is
+// not valid.
+Result<std::vector<SpecConstant>> inspect_spirv(std::string_view bytes);
 
 // Whether the bytes are bitcode that link_objects takes.
 bool is_bitcode(std::string_view bytes);

@@ -1,0 +1,314 @@
+// Programs from SPIR-V, from clCreateProgramWithIL to results. Modules are written as assembly.
+#include <spirv-tools/libspirv.h>
+
+#include <cstring>
+
+#include "icd/test_support.h"
+
+namespace morgana::icd::test {
+namespace {
+
+// What most modules begin with; a test adds capabilities, entry points, types and code.
+constexpr const char* kHead = R"(
+OpCapability Addresses
+OpCapability Linkage
+OpCapability Kernel
+OpCapability Int64
+OpCapability Int8
+)";
+constexpr const char* kTypes = R"(
+%void = OpTypeVoid
+%bool = OpTypeBool
+%uint = OpTypeInt 32 0
+%ulong = OpTypeInt 64 0
+%uchar = OpTypeInt 8 0
+%float = OpTypeFloat 32
+%v3ulong = OpTypeVector %ulong 3
+%ptr_input = OpTypePointer Input %v3ulong
+%ptr_uint = OpTypePointer CrossWorkgroup %uint
+%kernel_type = OpTypeFunction %void %ptr_uint
+%uint_0 = OpConstant %uint 0
+%uint_1 = OpConstant %uint 1
+%uint_2 = OpConstant %uint 2
+%uint_3 = OpConstant %uint 3
+%uint_5 = OpConstant %uint 5
+%uint_10 = OpConstant %uint 10
+)";
+
+class Il : public OpenCl {
+ protected:
+  static std::vector<uint32_t> assemble(const std::string& text,
+                                        spv_target_env version = SPV_ENV_UNIVERSAL_1_4) {
+    spv_context tools = spvContextCreate(version);
+    spv_binary binary = nullptr;
+    spv_diagnostic diagnostic = nullptr;
+    const spv_result_t result = spvTextToBinary(tools, text.data(), text.size(), &binary, &diagnostic);
+    EXPECT_EQ(result, SPV_SUCCESS) << (diagnostic == nullptr ? "" : diagnostic->error) << " in line "
+                                   << (diagnostic == nullptr ? 0 : diagnostic->position.line);
+    std::vector<uint32_t> words;
+    if (result == SPV_SUCCESS) words.assign(binary->code, binary->code + binary->wordCount);
+    spvBinaryDestroy(binary);
+    spvDiagnosticDestroy(diagnostic);
+    spvContextDestroy(tools);
+    return words;
+  }
+  cl_program create(const std::vector<uint32_t>& words) {
+    cl_int error;
+    cl_program made = clCreateProgramWithIL(context, words.data(), words.size() * sizeof(uint32_t), &error);
+    EXPECT_EQ(error, CL_SUCCESS);
+    return made;
+  }
+  cl_program make_il(const std::string& text, const char* options = "") {
+    cl_program made = create(assemble(text));
+    EXPECT_EQ(clBuildProgram(made, 0, nullptr, options, nullptr, nullptr), CL_SUCCESS) << build_log(made);
+    return made;
+  }
+  // What kernel k(global uint* out) of `items` work-items leaves in a buffer that held 0, 1, 2, ...
+  std::vector<cl_uint> run(cl_program program, size_t items, const char* name = "k") {
+    std::vector<cl_uint> values(items);
+    for (size_t i = 0; i < items; ++i) values[i] = static_cast<cl_uint>(i);
+    cl_kernel kernel = make_kernel(program, name);
+    cl_mem buffer = make_buffer(items * sizeof(cl_uint), CL_MEM_COPY_HOST_PTR, values.data());
+    EXPECT_EQ(clSetKernelArg(kernel, 0, sizeof buffer, &buffer), CL_SUCCESS);
+    EXPECT_EQ(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &items, nullptr, 0, nullptr, nullptr),
+              CL_SUCCESS);
+    values = read<cl_uint>(buffer, items);
+    clReleaseMemObject(buffer);
+    clReleaseKernel(kernel);
+    return values;
+  }
+  // A module with a kernel k(global uint* %out) whose body has %id, the address %place and the value %given
+  // there, and ends by storing %result.
+  static std::string kernel(const std::string& body, const std::string& capabilities = "",
+                            const std::string& types = "", const std::string& decorations = "") {
+    return std::string(kHead) + capabilities +
+           "%std = OpExtInstImport \"OpenCL.std\"\nOpMemoryModel Physical64 OpenCL\n" +
+           "OpEntryPoint Kernel %k \"k\" %global_id\n" + decorations +
+           "OpDecorate %global_id BuiltIn GlobalInvocationId\nOpDecorate %global_id Constant\n" + kTypes +
+           types + R"(
+%global_id = OpVariable %ptr_input Input
+%k = OpFunction %void None %kernel_type
+%out = OpFunctionParameter %ptr_uint
+%begin = OpLabel
+%ids = OpLoad %v3ulong %global_id Aligned 32
+%id = OpCompositeExtract %ulong %ids 0
+%place = OpInBoundsPtrAccessChain %ptr_uint %out %id
+%given = OpLoad %uint %place Aligned 4
+)" + body + R"(
+OpStore %place %result Aligned 4
+OpReturn
+OpFunctionEnd
+)";
+  }
+};
+
+TEST_F(Il, LoopsAndSwitches) {
+  // result = sum over j < given of (j % 3 == 0 ? 10 : j % 3 == 1 ? j : 2), by two phis and a switch.
+  cl_program program = make_il(kernel(R"(
+OpBranch %loop
+%loop = OpLabel
+%j = OpPhi %uint %uint_0 %begin %next_j %latch
+%sum = OpPhi %uint %uint_0 %begin %next_sum %latch
+%more = OpULessThan %bool %j %given
+OpLoopMerge %end %latch DontUnroll
+OpBranchConditional %more %body %end
+%body = OpLabel
+%rest = OpUMod %uint %j %uint_3
+OpSelectionMerge %latch None
+OpSwitch %rest %otherwise 0 %latch 1 %one
+%one = OpLabel
+OpBranch %latch
+%otherwise = OpLabel
+OpBranch %latch
+%latch = OpLabel
+%add = OpPhi %uint %uint_10 %body %j %one %uint_2 %otherwise
+%next_sum = OpIAdd %uint %sum %add
+%next_j = OpIAdd %uint %j %uint_1
+OpBranch %loop
+%end = OpLabel
+%result = OpCopyObject %uint %sum
+)"));
+  const std::vector<cl_uint> values = run(program, 100);
+  for (cl_uint i = 0; i < 100; ++i) {
+    cl_uint expected = 0;
+    for (cl_uint j = 0; j < i; ++j) expected += j % 3 == 0 ? 10 : j % 3 == 1 ? j : 2;
+    EXPECT_EQ(values[i], expected) << i;
+  }
+  clReleaseProgram(program);
+}
+
+TEST_F(Il, ExtendedInstructionsAreThoseOfOpenClC) {
+  cl_program program = make_il(kernel(R"(
+%as_float = OpConvertUToF %float %given
+%sine = OpExtInst %float %std sin %as_float
+%greatest = OpExtInst %uint %std u_max %given %uint_5
+%bits = OpBitcast %uint %sine
+%result = OpIAdd %uint %bits %greatest
+)"));
+  cl_program source = make_program(
+      "kernel void k(global uint* out) { size_t i = get_global_id(0);"
+      "out[i] = as_uint(sin((float)out[i])) + max(out[i], 5u); }");
+  EXPECT_EQ(run(program, 200), run(source, 200));
+  clReleaseProgram(program);
+  clReleaseProgram(source);
+}
+
+TEST_F(Il, SpecializationConstants) {
+  const std::string text = kernel(
+      "%scaled = OpIMul %uint %given %factor\n"
+      "%shifted = OpIAdd %uint %scaled %double\n"
+      "%result = OpSelect %uint %enabled %shifted %uint_0\n",
+      "",
+      "%factor = OpSpecConstant %uint 2\n"
+      "%enabled = OpSpecConstantTrue %bool\n"
+      "%double = OpSpecConstantOp %uint IMul %factor %uint_2\n",
+      "OpDecorate %factor SpecId 3\nOpDecorate %enabled SpecId 4\n");
+  cl_program program = create(assemble(text));
+  ASSERT_EQ(clBuildProgram(program, 0, nullptr, "", nullptr, nullptr), CL_SUCCESS) << build_log(program);
+  EXPECT_EQ(run(program, 8)[7], 7u * 2 + 4);
+  const cl_uint seven = 7;
+  ASSERT_EQ(clSetProgramSpecializationConstant(program, 3, sizeof seven, &seven), CL_SUCCESS);
+  ASSERT_EQ(clBuildProgram(program, 0, nullptr, "", nullptr, nullptr), CL_SUCCESS) << build_log(program);
+  EXPECT_EQ(run(program, 8)[7], 7u * 7 + 14);
+  const cl_uchar off = 0;
+  ASSERT_EQ(clSetProgramSpecializationConstant(program, 4, sizeof off, &off), CL_SUCCESS);
+  ASSERT_EQ(clBuildProgram(program, 0, nullptr, "", nullptr, nullptr), CL_SUCCESS) << build_log(program);
+  EXPECT_EQ(run(program, 8)[7], 0u);
+  clReleaseProgram(program);
+}
+
+TEST_F(Il, LinksWithSourceAndWithIl) {
+  // The kernel calls twice(), which source text or another module defines.
+  const std::string caller = std::string(kHead) + R"(
+OpMemoryModel Physical64 OpenCL
+OpEntryPoint Kernel %k "k"
+OpDecorate %twice LinkageAttributes "twice" Import
+)" + kTypes + R"(
+%twice_type = OpTypeFunction %uint %uint
+%twice = OpFunction %uint None %twice_type
+%x = OpFunctionParameter %uint
+OpFunctionEnd
+%k = OpFunction %void None %kernel_type
+%out = OpFunctionParameter %ptr_uint
+%begin = OpLabel
+%result = OpFunctionCall %uint %twice %uint_5
+OpStore %out %result Aligned 4
+OpReturn
+OpFunctionEnd
+)";
+  const std::string callee = std::string(kHead) + R"(
+OpMemoryModel Physical64 OpenCL
+OpDecorate %twice LinkageAttributes "twice" Export
+)" + kTypes + R"(
+%twice_type = OpTypeFunction %uint %uint
+%twice = OpFunction %uint None %twice_type
+%x = OpFunctionParameter %uint
+%begin = OpLabel
+%result = OpIMul %uint %x %uint_2
+OpReturnValue %result
+OpFunctionEnd
+)";
+  const char* text = "uint twice(uint x) { return x + x + 1; }";
+  cl_int error;
+  cl_program kernel = create(assemble(caller));
+  cl_program from_il = create(assemble(callee));
+  cl_program from_source = clCreateProgramWithSource(context, 1, &text, nullptr, &error);
+  for (cl_program one : {kernel, from_il, from_source})
+    ASSERT_EQ(clCompileProgram(one, 0, nullptr, "", 0, nullptr, nullptr, nullptr, nullptr), CL_SUCCESS)
+        << build_log(one);
+  for (auto [other, expected] : {std::pair{from_il, 10u}, std::pair{from_source, 11u}}) {
+    const cl_program parts[] = {kernel, other};
+    cl_program linked = clLinkProgram(context, 0, nullptr, "", 2, parts, nullptr, nullptr, &error);
+    ASSERT_EQ(error, CL_SUCCESS) << build_log(linked);
+    EXPECT_EQ(run(linked, 1)[0], expected);
+    clReleaseProgram(linked);
+  }
+  // Alone it lacks the function.
+  EXPECT_EQ(clBuildProgram(kernel, 0, nullptr, "", nullptr, nullptr), CL_BUILD_PROGRAM_FAILURE);
+  EXPECT_NE(build_log(kernel).find("twice"), std::string::npos) << build_log(kernel);
+  for (cl_program one : {kernel, from_il, from_source}) clReleaseProgram(one);
+}
+
+TEST_F(Il, QueriesTellWhatTheModuleSays) {
+  const std::vector<uint32_t> words =
+      assemble(kernel("%result = OpCopyObject %uint %given\n", "", "",
+                      "OpExecutionMode %k LocalSize 8 2 1\nOpName %out \"destination\"\n"));
+  cl_program program = create(words);
+  std::vector<uint32_t> told(words.size());
+  size_t size = 0;
+  ASSERT_EQ(clGetProgramInfo(program, CL_PROGRAM_IL, words.size() * 4, told.data(), &size), CL_SUCCESS);
+  EXPECT_EQ(size, words.size() * 4);
+  EXPECT_EQ(told, words);
+  ASSERT_EQ(clBuildProgram(program, 0, nullptr, "", nullptr, nullptr), CL_SUCCESS) << build_log(program);
+  cl_kernel kernel = make_kernel(program, "k");
+  size_t group[3] = {};
+  ASSERT_EQ(clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof group, group,
+                                     nullptr),
+            CL_SUCCESS);
+  EXPECT_EQ(group[0], 8u);
+  EXPECT_EQ(group[1], 2u);
+  char text[64] = {};
+  ASSERT_EQ(clGetKernelArgInfo(kernel, 0, CL_KERNEL_ARG_NAME, sizeof text, text, nullptr), CL_SUCCESS);
+  EXPECT_STREQ(text, "destination");
+  ASSERT_EQ(clGetKernelArgInfo(kernel, 0, CL_KERNEL_ARG_TYPE_NAME, sizeof text, text, nullptr), CL_SUCCESS);
+  EXPECT_STREQ(text, "uint*");
+  cl_kernel_arg_address_qualifier space = 0;
+  ASSERT_EQ(clGetKernelArgInfo(kernel, 0, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof space, &space, nullptr),
+            CL_SUCCESS);
+  EXPECT_EQ(space, cl_kernel_arg_address_qualifier{CL_KERNEL_ARG_ADDRESS_GLOBAL});
+  char versions[256] = {};
+  ASSERT_EQ(clGetDeviceInfo(device, CL_DEVICE_IL_VERSION, sizeof versions, versions, nullptr), CL_SUCCESS);
+  EXPECT_STREQ(versions, "SPIR-V_1.6 SPIR-V_1.5 SPIR-V_1.4 SPIR-V_1.3 SPIR-V_1.2 SPIR-V_1.1 SPIR-V_1.0");
+  clReleaseKernel(kernel);
+  clReleaseProgram(program);
+}
+
+TEST_F(Il, EveryVersionIsRead) {
+  for (spv_target_env version :
+       {SPV_ENV_UNIVERSAL_1_0, SPV_ENV_UNIVERSAL_1_1, SPV_ENV_UNIVERSAL_1_2, SPV_ENV_UNIVERSAL_1_3,
+        SPV_ENV_UNIVERSAL_1_4, SPV_ENV_UNIVERSAL_1_5, SPV_ENV_UNIVERSAL_1_6}) {
+    cl_program program = create(assemble(kernel("%result = OpIMul %uint %given %uint_3\n"), version));
+    EXPECT_EQ(clBuildProgram(program, 0, nullptr, "", nullptr, nullptr), CL_SUCCESS) << build_log(program);
+    EXPECT_EQ(run(program, 4)[3], 9u);
+    clReleaseProgram(program);
+  }
+}
+
+TEST_F(Il, WhatTheDeviceCannotDoIsSaid) {
+  cl_program program =
+      create(assemble(kernel("%result = OpCopyObject %uint %given\n", "OpCapability DeviceEnqueue\n")));
+  EXPECT_EQ(clBuildProgram(program, 0, nullptr, "", nullptr, nullptr), CL_BUILD_PROGRAM_FAILURE);
+  EXPECT_NE(build_log(program).find("capability"), std::string::npos) << build_log(program);
+  clReleaseProgram(program);
+}
+
+// Every byte of a module changed once: an error or a program.
+TEST_F(Il, ChangedBytesAreRefusedOrBuilt) {
+  const std::vector<uint32_t> words = assemble(kernel(R"(
+%other = OpExtInst %uint %std u_max %given %uint_5
+%result = OpIMul %uint %other %uint_3
+)"));
+  unsigned refused = 0, failed = 0, built = 0;
+  for (size_t i = 0; i < words.size() * 4; ++i) {
+    std::vector<uint32_t> changed = words;
+    reinterpret_cast<uint8_t*>(changed.data())[i] ^= static_cast<uint8_t>(1 + i * 37 % 255);
+    cl_int error;
+    cl_program program = clCreateProgramWithIL(context, changed.data(), changed.size() * 4, &error);
+    if (program == nullptr) {
+      EXPECT_EQ(error, CL_INVALID_VALUE);
+      ++refused;
+      continue;
+    }
+    error = clBuildProgram(program, 0, nullptr, "-cl-opt-disable", nullptr, nullptr);
+    EXPECT_TRUE(error == CL_SUCCESS || error == CL_BUILD_PROGRAM_FAILURE) << error;
+    if (error != CL_SUCCESS)
+      EXPECT_EQ(build_log(program).find("failed: "), std::string::npos) << build_log(program);
+    ++(error == CL_SUCCESS ? built : failed);
+    clReleaseProgram(program);
+  }
+  EXPECT_GT(refused, 0u);
+  EXPECT_GT(built, 0u);
+}
+
+}  // namespace
+}  // namespace morgana::icd::test

@@ -1,0 +1,173 @@
+#include "runtime/compiler/spirv/binary.h"
+
+#include <cstring>
+
+namespace morgana::runtime::spirv {
+namespace {
+
+constexpr size_t kHeaderWords = 5;
+constexpr uint32_t kBoundWord = 3;
+constexpr uint32_t kMostIds = 0x3fffff;  // the limit that the specification recommends
+
+struct Context {
+  spv_context context = spvContextCreate(SPV_ENV_UNIVERSAL_1_6);
+  ~Context() { spvContextDestroy(context); }
+};
+
+struct Diagnostic {
+  spv_diagnostic diagnostic = nullptr;
+  ~Diagnostic() { spvDiagnosticDestroy(diagnostic); }
+  Error error(std::string_view what) const {
+    std::string_view text = diagnostic != nullptr && diagnostic->error != nullptr ? diagnostic->error : "";
+    while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+    return make_error(ErrorCode::malformed, "{}{}{}", what, text.empty() ? "" : ": ", text);
+  }
+};
+
+Status validate(const Context& context, std::span<const uint32_t> words) {
+  struct Options {
+    spv_validator_options options = spvValidatorOptionsCreate();
+    ~Options() { spvValidatorOptionsDestroy(options); }
+  } options;
+  // Producers of kernels rely on pointers of other types than what they point to.
+  spvValidatorOptionsSetRelaxLogicalPointer(options.options, true);
+  spv_const_binary_t binary{words.data(), words.size()};
+  Diagnostic diagnostic;
+  if (spvValidateWithOptions(context.context, options.options, &binary, &diagnostic.diagnostic) !=
+      SPV_SUCCESS)
+    return diagnostic.error("invalid SPIR-V");
+  return {};
+}
+
+}  // namespace
+
+uint64_t Instruction::literal(size_t index) const {
+  if (index >= size()) return 0;
+  std::span<const uint32_t> words = operands_[index].words;
+  return words[0] | (words.size() > 1 ? uint64_t{words[1]} << 32 : 0);
+}
+
+std::string_view Instruction::text(size_t index) const {
+  if (index >= size()) return {};
+  std::span<const uint32_t> words = operands_[index].words;
+  const auto* start = reinterpret_cast<const char*>(words.data());
+  return {start, strnlen(start, words.size() * sizeof(uint32_t))};
+}
+
+Result<std::unique_ptr<Binary>> Binary::read(std::string_view bytes) {
+  if (bytes.size() % sizeof(uint32_t) != 0 || bytes.size() < kHeaderWords * sizeof(uint32_t))
+    return make_error(ErrorCode::malformed, "invalid SPIR-V: {} bytes are no module", bytes.size());
+  std::vector<uint32_t> words(bytes.size() / sizeof(uint32_t));
+  std::memcpy(words.data(), bytes.data(), bytes.size());
+  const bool swapped = words[0] != spv::MagicNumber;
+  const uint32_t bound = swapped ? __builtin_bswap32(words[kBoundWord]) : words[kBoundWord];
+  if (bound > kMostIds) return make_error(ErrorCode::malformed, "invalid SPIR-V: {} ids", bound);
+
+  const Context context;
+  MORGANA_CHECK(validate(context, words));
+  auto binary = std::make_unique<Binary>();
+  binary->bound_ = bound;
+  // Never moved while they grow: spans point into them.
+  binary->words_.reserve(words.size());
+  binary->operands_.reserve(words.size());
+  Diagnostic diagnostic;
+  if (spvBinaryParse(context.context, binary.get(), words.data(), words.size(), nullptr, add,
+                     &diagnostic.diagnostic) != SPV_SUCCESS)
+    return diagnostic.error("invalid SPIR-V");
+  binary->index();
+  return binary;
+}
+
+spv_result_t Binary::add(void* pointer, const spv_parsed_instruction_t* parsed) {
+  auto& binary = *static_cast<Binary*>(pointer);
+  const size_t first_operand = binary.operands_.size();
+  for (uint16_t i = 0; i < parsed->num_operands; ++i) {
+    const spv_parsed_operand_t& operand = parsed->operands[i];
+    if (operand.type == SPV_OPERAND_TYPE_TYPE_ID || operand.type == SPV_OPERAND_TYPE_RESULT_ID) continue;
+    const size_t first_word = binary.words_.size();
+    if (binary.words_.capacity() - first_word < operand.num_words ||
+        binary.operands_.capacity() == binary.operands_.size())
+      return SPV_ERROR_INVALID_BINARY;
+    binary.words_.insert(binary.words_.end(), parsed->words + operand.offset,
+                         parsed->words + operand.offset + operand.num_words);
+    binary.operands_.push_back(
+        {operand.type, std::span<const uint32_t>(binary.words_).subspan(first_word, operand.num_words)});
+  }
+  binary.instructions_.emplace_back(static_cast<spv::Op>(parsed->opcode), parsed->type_id, parsed->result_id,
+                                    parsed->ext_inst_type,
+                                    std::span<const Operand>(binary.operands_).subspan(first_operand));
+  return SPV_SUCCESS;
+}
+
+void Binary::index_decoration(const Instruction& in) {
+  Decoration decoration{.by = &in};
+  switch (in.op()) {
+    case spv::OpDecorate:
+    case spv::OpDecorateId:
+    case spv::OpDecorateString:
+      decoration.kind = static_cast<spv::Decoration>(in.word(1));
+      decoration.first = 2;
+      break;
+    case spv::OpMemberDecorate:
+    case spv::OpMemberDecorateString:
+      decoration.member = in.word(1);
+      decoration.kind = static_cast<spv::Decoration>(in.word(2));
+      decoration.first = 3;
+      break;
+    default: return;
+  }
+  decorations_[in.word(0)].push_back(decoration);
+}
+
+void Binary::index() {
+  definitions_.resize(bound_);
+  for (size_t i = 0; i < instructions_.size(); ++i) {
+    const Instruction& in = instructions_[i];
+    if (in.result() != 0 && in.result() < bound_) definitions_[in.result()] = static_cast<uint32_t>(i + 1);
+    index_decoration(in);
+    if (in.op() == spv::OpName) names_.emplace(in.word(0), in.text(1));
+    if (in.op() == spv::OpExecutionMode || in.op() == spv::OpExecutionModeId)
+      modes_[in.word(0)].push_back(&in);
+  }
+  // What is said of a group is said of its targets.
+  for (const Instruction& in : instructions_) {
+    if (in.op() == spv::OpGroupDecorate)
+      for (size_t i = 1; i < in.size(); ++i)
+        for (const Decoration& decoration : std::vector<Decoration>(decorations_[in.word(0)]))
+          decorations_[in.word(i)].push_back(decoration);
+    if (in.op() == spv::OpGroupMemberDecorate)
+      for (size_t i = 1; i + 1 < in.size(); i += 2)
+        for (Decoration decoration : std::vector<Decoration>(decorations_[in.word(0)])) {
+          decoration.member = in.word(i + 1);
+          decorations_[in.word(i)].push_back(decoration);
+        }
+  }
+}
+
+const Instruction& Binary::definition(uint32_t id) const {
+  static const Instruction none;
+  return id < bound_ && definitions_[id] != 0 ? instructions_[definitions_[id] - 1] : none;
+}
+
+std::string_view Binary::name(uint32_t id) const {
+  const auto found = names_.find(id);
+  return found == names_.end() ? std::string_view() : found->second;
+}
+
+std::span<const Decoration> Binary::decorations(uint32_t id) const {
+  const auto found = decorations_.find(id);
+  return found == decorations_.end() ? std::span<const Decoration>() : found->second;
+}
+
+const Decoration* Binary::find(uint32_t id, spv::Decoration kind) const {
+  for (const Decoration& decoration : decorations(id))
+    if (decoration.kind == kind && decoration.member == Decoration::kWhole) return &decoration;
+  return nullptr;
+}
+
+std::span<const Instruction* const> Binary::modes(uint32_t function) const {
+  const auto found = modes_.find(function);
+  return found == modes_.end() ? std::span<const Instruction* const>() : found->second;
+}
+
+}  // namespace morgana::runtime::spirv
