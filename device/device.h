@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "base/result.h"
 #include "base/target.h"
@@ -18,6 +19,25 @@
 #include "device/host_level.h"
 
 namespace morgana::device {
+
+// Where waves were when a dispatch that did not end was stopped.
+struct WavePlace {
+  uint64_t pc = 0;                       // of the next instruction
+  bool is_at_barrier = false;            // they wait for others of their work-group
+  uint64_t count = 0;                    // waves
+  std::array<uint32_t, 3> work_group{};  // of the first one
+  uint32_t wave = 0;
+};
+
+// Who is told of a dispatch that takes long.
+class LaunchWatch {
+ public:
+  virtual ~LaunchWatch() = default;
+  // Once, on a thread that executes the dispatch.
+  virtual void still_running() = 0;
+  // Before `run` returns FaultKind::cancelled, with the reason as its detail, at the time limit.
+  virtual void was_stopped(std::vector<WavePlace> places) = 0;
+};
 
 // One kernel dispatch, as the command processor hands it over. Addresses are guest addresses, which are host
 // addresses.
@@ -36,6 +56,10 @@ struct Launch {
       nullptr;  // when it becomes true the dispatch stops with FaultKind::cancelled
   bool check_handlers =
       true;  // the program may have replaced the handler of guest faults since the last launch
+  LaunchWatch* watch = nullptr;
+  // Nanoseconds, up to a tenth of a second late; 0: never. After `notice_after` the watch is told, after
+  // `time_limit` the dispatch ends with FaultKind::cancelled.
+  uint64_t notice_after = 0, time_limit = 0;
   // Takes M0 of the interrupt by which a runtime's trap handler reports the first fault (TrapUse::reports).
   std::atomic<uint32_t>* interrupt = nullptr;
 };

@@ -131,7 +131,7 @@ Made<Mem::Storage> allocate_storage(const Context& context, size_t size, const c
   if (!charge(context, size)) return CL_MEM_OBJECT_ALLOCATION_FAILURE;
   // Images that show a buffer's texels begin at multiples of what T# can say.
   static_assert(runtime::kImageBaseAlign % kBaseAlignment == 0);
-  auto memory = runtime::allocate(size, runtime::kImageBaseAlign, name);
+  auto memory = runtime::allocate(size, runtime::kImageBaseAlign, name, runtime::Use::data);
   if (!memory.ok()) {
     g_charged.fetch_sub(size);
     return CL_MEM_OBJECT_ALLOCATION_FAILURE;

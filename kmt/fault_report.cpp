@@ -9,6 +9,11 @@ void print_fault_report(const runtime::QueueFailure& failure, const runtime::Age
   runtime::FaultPlace place;
   place.processor = agent.spec().processor;
   find_place(failure.kernel_object, failure.fault.pc, place);
+  for (const device::WavePlace& waves : failure.stopped) {
+    runtime::FaultPlace at;
+    find_place(failure.kernel_object, waves.pc, at);
+    place.waves.push_back({waves, at.function, at.offset_in_function, at.source});
+  }
   std::string text;
   if (failure.kernel_object != 0 && failure.fault.kind != device::FaultKind::none) {
     if (place.kernel.empty()) place.kernel = fmt::format("at {:#x}", failure.kernel_object);

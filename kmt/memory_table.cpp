@@ -67,7 +67,8 @@ HSAKMT_STATUS MemoryTable::allocate(uint32_t node, uint64_t size, HsaMemFlags fl
       return HSAKMT_STATUS_NO_MEMORY;
     if (counts) used_[node] += size;
   }
-  auto memory = runtime::allocate(size, std::max(alignment, kPage), label_of(node, flags));
+  auto memory =
+      runtime::allocate(size, std::max(alignment, kPage), label_of(node, flags), runtime::Use::data);
   std::lock_guard lock(mutex_);
   if (!memory.ok()) {
     if (counts) used_[node] -= size;

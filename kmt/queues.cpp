@@ -6,11 +6,13 @@
 #include "base/options.h"
 #include "kmt/events.h"
 #include "kmt/fault_report.h"
+#include "kmt/loaded_code.h"
 #include "kmt/memory_table.h"
 #include "kmt/nodes.h"
 #include "runtime/hsa/aql_queue.h"
 #include "runtime/hsa/sdma_queue.h"
 #include "runtime/memory.h"
+#include "runtime/report.h"
 
 namespace morgana::kmt {
 namespace {
@@ -155,6 +157,12 @@ bool Queues::enter_code(runtime::Agent& agent, uint64_t entry) {
 }
 
 void Queues::leave_code() { MemoryTable::get().leave_code(); }
+
+std::string Queues::kernel_name(uint64_t kernel_object) {
+  runtime::FaultPlace place;
+  find_place(kernel_object, 0, place);
+  return place.kernel;
+}
 
 void Queues::queue_failed(runtime::UserQueue& queue, const runtime::QueueFailure& failure) {
   if (options().fault_report) print_fault_report(failure, queue.agent());

@@ -31,6 +31,7 @@ class Queues : public runtime::QueueOwner {
   void raise_event(uint32_t event_id) override;
   bool enter_code(runtime::Agent& agent, uint64_t entry) override;
   void leave_code() override;
+  std::string kernel_name(uint64_t kernel_object) override;
   void queue_failed(runtime::UserQueue& queue, const runtime::QueueFailure& failure) override;
 
  private:

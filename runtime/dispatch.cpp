@@ -8,6 +8,8 @@
 #include "device/apertures.h"
 #include "runtime/memory.h"
 #include "runtime/printf.h"
+#include "runtime/report.h"
+#include "runtime/watchdog.h"
 
 namespace morgana::runtime {
 namespace {
@@ -197,6 +199,15 @@ Dispatch::~Dispatch() {
   if (kernarg_ != nullptr) give_block(kernarg_, kernarg_size_);
 }
 
+void Dispatch::check_buffers() const {
+  for (const uint32_t offset : kernel_->pointers) {
+    uint64_t pointer;
+    std::memcpy(&pointer, kernarg_ + offset, sizeof pointer);
+    if (pointer == 0 || is_whole(pointer)) continue;
+    if (const auto overrun = take_overrun(pointer)) report_overrun(*overrun, this);
+  }
+}
+
 void Dispatch::bind_queue(uint64_t amd_queue) {
   if (queue_pointer_ != nullptr) *queue_pointer_ = amd_queue;
 }
@@ -217,6 +228,9 @@ device::Fault run_packet(Agent& agent, const DispatchPacket& packet, const codeo
   launch.cancel = place.cancel;
   launch.check_handlers = place.check_handlers;
   launch.interrupt = place.interrupt;
+  launch.watch = place.watch;
+  launch.notice_after = time_limits().notice;
+  launch.time_limit = time_limits().end;
   return agent.device().run(launch);
 }
 

@@ -65,6 +65,11 @@ class Dispatch {
   const DispatchPacket& packet() const { return packet_; }
   uint64_t printf_buffer() const { return printf_buffer_; }
   const std::shared_ptr<Executable>& executable() const { return executable_; }
+  // Reports what was written close behind the ends of the buffers that the kernel was given.
+  void check_buffers() const;
+  // Where its waves were, if it was stopped at the time limit.
+  const std::vector<device::WavePlace>& stopped() const { return stopped_; }
+  void set_stopped(std::vector<device::WavePlace> places) { stopped_ = std::move(places); }
   // Writes the queue's address where the kernel expects it (hidden_queue_ptr).
   void bind_queue(uint64_t amd_queue);
 
@@ -76,6 +81,7 @@ class Dispatch {
   uint64_t printf_buffer_ = 0;  // 0: the kernel does not print
   uint8_t* kernarg_ = nullptr;
   size_t kernarg_size_ = 0;
+  std::vector<device::WavePlace> stopped_;
   uint64_t* queue_pointer_ = nullptr;  // in the kernarg segment; null: the kernel has no such argument
 };
 
@@ -87,6 +93,7 @@ struct PacketPlace {
   const std::atomic<bool>* cancel = nullptr;
   bool check_handlers = true;
   std::atomic<uint32_t>* interrupt = nullptr;  // see device::Launch
+  device::LaunchWatch* watch = nullptr;
 };
 // Executes a kernel dispatch packet of any queue: what a command processor does after it has taken the packet
 // and before it completes it.

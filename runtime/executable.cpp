@@ -29,6 +29,14 @@ Status check_runs_on(const codeobj::CodeObject& object, const AgentSpec& agent) 
                     object.target_id().str(), agent.processor);
 }
 
+std::vector<uint32_t> pointer_offsets(const codeobj::KernelMetadata& kernel) {
+  std::vector<uint32_t> offsets;
+  for (const codeobj::KernelArg& arg : kernel.args)
+    if (arg.kind == codeobj::ArgKind::global_buffer && arg.size == sizeof(uint64_t))
+      offsets.push_back(arg.offset);
+  return offsets;
+}
+
 }  // namespace
 
 Result<std::string> Executable::processor_of(Bytes code_object) {
@@ -78,7 +86,8 @@ Result<std::shared_ptr<Executable>> Executable::load(Agent& agent, Bytes code_ob
     const codeobj::Kernel& parsed = impl.object.kernels()[i];
     const codeobj::LoadedKernel& placed = impl.loaded.kernels[i];
     executable->kernels_.push_back({parsed.name, &parsed.metadata, parsed.descriptor,
-                                    placed.descriptor_address, placed.entry_address, executable.get()});
+                                    placed.descriptor_address, placed.entry_address, executable.get(),
+                                    pointer_offsets(parsed.metadata)});
   }
   for (const auto& variable : impl.loaded.variables)
     executable->variables_.push_back({variable.name, variable.address, variable.size});

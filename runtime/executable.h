@@ -26,6 +26,7 @@ struct Kernel {
   uint64_t descriptor_address = 0;  // AQL kernel_object
   uint64_t entry = 0;
   Executable* executable = nullptr;
+  std::vector<uint32_t> pointers;  // explicit arguments that are addresses of memory: offsets in kernarg
 };
 
 struct Variable {

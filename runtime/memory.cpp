@@ -1,48 +1,34 @@
 #include "runtime/memory.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
-#include <cstdlib>
+#include <cerrno>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <mutex>
-#include <new>
+
+#include "runtime/address_space.h"
+#include "runtime/report.h"
+#include "runtime/slabs.h"
 
 namespace morgana::runtime {
 namespace {
 
-constexpr uint64_t kMapThreshold = 64 * 1024;  // from here on pages come from the kernel, zeroed when touched
+constexpr uint64_t kPage = 4096;
+// Of guards, and of what GPUs map at once.
+constexpr uint64_t kGranule = 64 * 1024;
 
 // Large allocations lie in huge pages where the system has them: fewer faults at the first touch, and kernels
 // that stream through them miss fewer translations.
 constexpr uint64_t kHugePage = 2 * 1024 * 1024;
 
-struct Block {
-  Allocation allocation;
-  void* mapping = nullptr;  // null: from the heap
-  uint64_t mapping_size = 0;
-};
-
-// Blocks by address. Registered host ranges may overlap each other and stand in a table of their own.
-struct Table {
-  std::mutex mutex;
-  std::map<uint64_t, Block> owned;
-  std::multimap<uint64_t, Allocation> registered;
-  uint64_t bytes = 0;
-};
-
-Table& table() {
-  static auto* instance = new Table;  // outlives every static destructor: queues may still run at exit
-  return *instance;
-}
-
-uint64_t page_size() {
-  static const uint64_t size = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  return size;
-}
+// Addresses of large blocks that were freed are given again after so many bytes, or so many blocks.
+constexpr uint64_t kQuarantinedBytes = uint64_t{64} << 30;
+constexpr size_t kQuarantinedBlocks = 4096;
 
 uint64_t round_up(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
@@ -50,74 +36,166 @@ bool holds(const Allocation& allocation, uint64_t address) {
   return address >= allocation.address && address - allocation.address < allocation.size;
 }
 
+// An allocation with pages of its own: inaccessible ones, those it lies in, and a tail as MORGANA_GUARD has
+// it.
+struct Block {
+  Allocation allocation;
+  uint64_t begin = 0, size = 0;  // of all
+  uint64_t canary = 0;           // bytes behind the allocation's end that hold one
+
+  uint64_t end() const { return allocation.address + allocation.size; }
+};
+
+// Blocks by address. Registered host ranges may overlap each other and stand in a table of their own.
+struct Table {
+  std::mutex mutex;
+  AddressSpace space{AddressSpace::kMost};
+  std::map<uint64_t, Block> blocks;  // freed ones, too, while nobody gets their addresses
+  std::deque<uint64_t> quarantine;   // addresses of those, oldest first
+  uint64_t quarantined = 0;
+  std::multimap<uint64_t, Allocation> registered;
+  std::atomic<uint64_t> bytes{0};
+  Slabs slabs{space, mutex};
+};
+
+Table& table() {
+  static auto* instance = new Table;  // outlives every static destructor: queues may still run at exit
+  return *instance;
+}
+
+// Where the parts of a block lie.
+struct Layout {
+  uint64_t lead, body, tail;  // bytes
+  uint64_t start;             // of the allocation, in the body
+  int tail_access;
+
+  Layout(uint64_t size, uint64_t alignment, bool is_reserved) {
+    // Reserved addresses cost nothing; others may be counted.
+    const uint64_t guard = is_reserved ? kGranule : kPage;
+    const GuardMode mode = guard_mode();
+    lead = guard;
+    body = round_up(std::max<uint64_t>(size, 1), kPage);
+    start = mode == GuardMode::strict && alignment < kPage ? (body - size) / alignment * alignment : 0;
+    tail = mode == GuardMode::strict ? 0 : guard;
+    tail_access = mode == GuardMode::off ? PROT_READ | PROT_WRITE : PROT_READ;
+  }
+  uint64_t total() const { return round_up(lead + body + tail + kPage, lead); }
+};
+
+Error out_of_memory(uint64_t size) {
+  return make_error(ErrorCode::out_of_memory, "no memory for {} bytes: {}", size, std::strerror(errno));
+}
+
+Result<Block> map_block(Table& all, uint64_t size, uint64_t alignment) {
+  const Layout layout(size, alignment, all.space.size() != 0);
+  if (size >= kHugePage) alignment = std::max(alignment, kHugePage);
+  Block block;
+  std::lock_guard lock(all.mutex);
+  block.size = layout.total();
+  block.begin = all.space.take(block.size, layout.lead, std::max({alignment, kPage, layout.lead}));
+  if (block.begin == 0) return out_of_memory(size);
+  const uint64_t body = block.begin + layout.lead;
+  const auto open = [](uint64_t at, uint64_t bytes, int access) {
+    return mprotect(reinterpret_cast<void*>(at), bytes, access) == 0;
+  };
+  if (!open(body, layout.body, PROT_READ | PROT_WRITE) ||
+      (layout.tail != 0 && !open(body + layout.body, layout.tail, layout.tail_access))) {
+    Error error = out_of_memory(size);
+    if (all.space.vacate(block.begin, block.size)) all.space.give(block.begin, block.size);
+    return error;
+  }
+  if (size >= kHugePage) madvise(reinterpret_cast<void*>(body), layout.body, MADV_HUGEPAGE);
+  block.allocation.address = body + layout.start;
+  block.allocation.size = size;
+  if (guard_mode() != GuardMode::off) block.canary = layout.body - layout.start - size;
+  return block;
+}
+
+// The mutex is held.
+void forget_oldest(Table& all) {
+  const auto oldest = all.blocks.find(all.quarantine.front());
+  all.quarantine.pop_front();
+  all.quarantined -= oldest->second.size;
+  all.space.give(oldest->second.begin, oldest->second.size);
+  all.blocks.erase(oldest);
+}
+
+// The mutex is held.
+void unmap_block(Table& all, std::map<uint64_t, Block>::iterator found) {
+  Block& block = found->second;
+  if (!all.space.vacate(block.begin, block.size)) {
+    all.blocks.erase(found);
+    return;
+  }
+  block.allocation.freed = true;
+  all.quarantine.push_back(found->first);
+  all.quarantined += block.size;
+  while (all.quarantined > kQuarantinedBytes || all.quarantine.size() > kQuarantinedBlocks)
+    forget_oldest(all);
+}
+
+// The mutex is held. The block around `address`, or the end of the table.
+std::map<uint64_t, Block>::iterator block_at(Table& all, uint64_t address) {
+  const auto above = all.blocks.upper_bound(address);
+  if (above == all.blocks.begin()) return all.blocks.end();
+  const auto below = std::prev(above);
+  return address - below->second.begin < below->second.size ? below : all.blocks.end();
+}
+
+std::optional<Overrun> overrun_of(const Block& block) {
+  if (block.allocation.freed) return std::nullopt;
+  auto damage = take_damage(block.end(), block.canary);
+  if (!damage) return std::nullopt;
+  return Overrun{block.allocation, std::move(*damage)};
+}
+
+}  // namespace
+
 uint64_t distance(const Allocation& allocation, uint64_t address) {
   if (address < allocation.address) return allocation.address - address;
   return holds(allocation, address) ? 0 : address - (allocation.address + allocation.size) + 1;
 }
 
-}  // namespace
-
-Result<void*> allocate(uint64_t size, uint64_t alignment, std::string label) {
+Result<void*> allocate(uint64_t size, uint64_t alignment, std::string label, Use use) {
   if (!std::has_single_bit(alignment))
     return make_error(ErrorCode::invalid_argument, "alignment {} is not a power of two", alignment);
-  alignment = std::max<uint64_t>(alignment, 64);
-  if (size > uint64_t{1} << 47)
+  alignment = std::max(alignment, Slabs::kAlignment);
+  if (size > uint64_t{1} << 47 || alignment > uint64_t{1} << 47)
     return make_error(ErrorCode::out_of_memory, "{} bytes exceed the address space", size);
-
-  Block block;
-  block.allocation.size = size;
-  block.allocation.label = std::move(label);
-  void* pointer = nullptr;
-  if (size < kMapThreshold && alignment <= page_size()) {
-    uint64_t rounded = round_up(std::max<uint64_t>(size, 1), alignment);
-    pointer = std::aligned_alloc(alignment, rounded);
-    if (pointer == nullptr) return make_error(ErrorCode::out_of_memory, "no memory for {} bytes", size);
-    std::memset(pointer, 0, rounded);
-  } else {
-    // One inaccessible page on either side turns an overrun into a fault instead of damage to a neighbour.
-    if (size >= kHugePage) alignment = std::max(alignment, kHugePage);
-    uint64_t guard = page_size();
-    uint64_t slack = alignment > page_size() ? alignment : 0;
-    block.mapping_size = guard + slack + round_up(size, page_size()) + guard;
-    block.mapping =
-        mmap(nullptr, block.mapping_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (block.mapping == MAP_FAILED)
-      return make_error(ErrorCode::out_of_memory, "no memory for {} bytes: {}", size, std::strerror(errno));
-    uint64_t start =
-        round_up(reinterpret_cast<uint64_t>(block.mapping) + guard, std::max(alignment, page_size()));
-    pointer = reinterpret_cast<void*>(start);
-    if (mprotect(pointer, round_up(size, page_size()), PROT_READ | PROT_WRITE) != 0) {
-      int error = errno;
-      munmap(block.mapping, block.mapping_size);
-      return make_error(ErrorCode::out_of_memory, "no memory for {} bytes: {}", size, std::strerror(error));
-    }
-    if (size >= kHugePage) madvise(pointer, round_up(size, page_size()), MADV_HUGEPAGE);
-  }
-  block.allocation.address = reinterpret_cast<uint64_t>(pointer);
-
   Table& all = table();
+  if (size <= Slabs::kMostBytes && alignment <= Slabs::kAlignment && guard_mode() != GuardMode::strict) {
+    const uint64_t address = all.slabs.allocate(size, use, std::move(label));
+    if (address == 0) return make_error(ErrorCode::out_of_memory, "no memory for {} bytes", size);
+    all.bytes.fetch_add(size, std::memory_order_relaxed);
+    return reinterpret_cast<void*>(address);
+  }
+  MORGANA_TRY(Block block, map_block(all, size, alignment));
+  block.allocation.label = std::move(label);
+  const uint64_t address = block.allocation.address;
+  fill_canary(block.end(), block.canary);
   std::lock_guard lock(all.mutex);
-  all.bytes += size;
-  all.owned.emplace(block.allocation.address, std::move(block));
-  return pointer;
+  all.bytes.fetch_add(size, std::memory_order_relaxed);
+  all.blocks.emplace(address, std::move(block));
+  return reinterpret_cast<void*>(address);
 }
 
 void release(void* pointer) {
   if (pointer == nullptr) return;
-  Block block;
-  {
-    Table& all = table();
+  const auto address = reinterpret_cast<uint64_t>(pointer);
+  Table& all = table();
+  std::optional<Overrun> overrun;
+  Allocation slot;
+  if (all.slabs.release(address, slot, overrun)) {
+    all.bytes.fetch_sub(slot.size, std::memory_order_relaxed);
+  } else {
     std::lock_guard lock(all.mutex);
-    auto found = all.owned.find(reinterpret_cast<uint64_t>(pointer));
-    if (found == all.owned.end()) return;
-    block = std::move(found->second);
-    all.bytes -= block.allocation.size;
-    all.owned.erase(found);
+    const auto found = all.blocks.find(address);
+    if (found == all.blocks.end() || found->second.allocation.freed) return;
+    overrun = overrun_of(found->second);
+    all.bytes.fetch_sub(found->second.allocation.size, std::memory_order_relaxed);
+    unmap_block(all, found);
   }
-  if (block.mapping != nullptr)
-    munmap(block.mapping, block.mapping_size);
-  else
-    std::free(pointer);
+  if (overrun) report_overrun(*overrun, nullptr);
 }
 
 void register_host(const void* pointer, uint64_t size, std::string label) {
@@ -136,17 +214,19 @@ void unregister_host(const void* pointer) {
 
 std::optional<Allocation> nearest_allocation(uint64_t address) {
   Table& all = table();
-  std::lock_guard lock(all.mutex);
-  const Allocation* best = nullptr;
-  auto consider = [&](const Allocation& candidate) {
-    if (best == nullptr || distance(candidate, address) < distance(*best, address)) best = &candidate;
+  std::optional<Allocation> best = all.slabs.nearest(address);
+  const auto consider = [&](const Allocation& candidate) {
+    if (candidate.freed && !holds(candidate, address)) return false;
+    if (!best || distance(candidate, address) < distance(*best, address)) best = candidate;
+    return true;
   };
-  auto above = all.owned.upper_bound(address);
-  if (above != all.owned.end()) consider(above->second.allocation);
-  if (above != all.owned.begin()) consider(std::prev(above)->second.allocation);
+  std::lock_guard lock(all.mutex);
+  const auto above = all.blocks.upper_bound(address);
+  for (auto it = above; it != all.blocks.end() && !consider(it->second.allocation); ++it) continue;
+  for (auto it = above; it != all.blocks.begin() && !consider(std::prev(it)->second.allocation); --it)
+    continue;
   for (const auto& [start, allocation] : all.registered) consider(allocation);
-  if (best == nullptr) return std::nullopt;
-  return *best;
+  return best;
 }
 
 std::optional<Allocation> find_allocation(uint64_t address) {
@@ -155,10 +235,23 @@ std::optional<Allocation> find_allocation(uint64_t address) {
   return nearest;
 }
 
-uint64_t allocated_bytes() {
+bool is_whole(uint64_t address) {
   Table& all = table();
+  if (all.slabs.knows(address)) return all.slabs.is_whole(address);
   std::lock_guard lock(all.mutex);
-  return all.bytes;
+  const auto found = block_at(all, address);
+  if (found == all.blocks.end() || found->second.allocation.freed) return true;
+  return is_canary(found->second.end(), found->second.canary);
 }
+
+std::optional<Overrun> take_overrun(uint64_t address) {
+  Table& all = table();
+  if (all.slabs.knows(address)) return all.slabs.take_overrun(address);
+  std::lock_guard lock(all.mutex);
+  const auto found = block_at(all, address);
+  return found == all.blocks.end() ? std::nullopt : overrun_of(found->second);
+}
+
+uint64_t allocated_bytes() { return table().bytes.load(std::memory_order_relaxed); }
 
 }  // namespace morgana::runtime

@@ -16,6 +16,7 @@
 #include "device/apertures.h"
 #include "runtime/memory.h"
 #include "runtime/printf.h"
+#include "runtime/watchdog.h"
 
 namespace morgana::runtime {
 
@@ -280,17 +281,38 @@ void Queue::Impl::execute(uint64_t index) {
   task->finished(fault);
 }
 
+namespace {
+
+class RunningNotice final : public device::LaunchWatch {
+ public:
+  explicit RunningNotice(Dispatch& dispatch) : dispatch_(dispatch) {}
+  void still_running() override {
+    print_running_notice(dispatch_.kernel().name, dispatch_.executable()->agent().spec().processor);
+  }
+  void was_stopped(std::vector<device::WavePlace> places) override {
+    dispatch_.set_stopped(std::move(places));
+  }
+
+ private:
+  Dispatch& dispatch_;
+};
+
+}  // namespace
+
 device::Fault Queue::Impl::launch(Dispatch& dispatch, uint64_t index) {
   const DispatchPacket& packet = ring[index & (size - 1)];
+  RunningNotice notice(dispatch);
   const PacketPlace place{.slot = reinterpret_cast<uint64_t>(&packet),
                           .queue = reinterpret_cast<uint64_t>(descriptor),
                           .index = index,
                           .cancel = &cancelled,
-                          .check_handlers = launches++ % kHandlerCheck == 0};
+                          .check_handlers = launches++ % kHandlerCheck == 0,
+                          .watch = &notice};
   dispatch.bind_queue(place.queue);
   device::Fault fault =
       run_packet(*agent, packet, dispatch.kernel().descriptor, dispatch.kernel().entry, place);
   if (dispatch.printf_buffer() != 0) flush_printf(dispatch);
+  dispatch.check_buffers();
   return fault;
 }
 

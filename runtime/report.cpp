@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
-#include <tuple>
 #include <utility>
 
 #include "base/options.h"
@@ -22,15 +21,15 @@ constexpr uint64_t kFarAway = uint64_t{4} << 30;
 // Places whose faults are counted; a program that builds and faults for ever makes new ones all the time.
 constexpr size_t kKnownFaults = 4096;
 
-// How often the faults of each place have come. Never destroyed: queues may still run at exit.
+// How often each thing that is reported has come, by the words that name it. Never destroyed: queues may
+// still run at exit.
 struct Repeats {
-  using Place = std::tuple<std::string, device::FaultKind, uint64_t>;
   struct Count {
     uint64_t times = 0;
     uint64_t said = 0;  // of them: what standard error knows
   };
   std::mutex mutex;
-  std::map<Place, Count> places;
+  std::map<std::string, Count> places;
   pid_t process = getpid();
 
   // A forked child begins with its parent's counts.
@@ -38,12 +37,9 @@ struct Repeats {
     if (std::exchange(process, getpid()) != getpid()) places.clear();
   }
   void print_totals() {
-    for (auto& [place, count] : places) {
-      if (count.times == std::exchange(count.said, count.times)) continue;
-      const auto& [kernel, kind, pc] = place;
-      fmt::print(stderr, "morgana: {}: kernel '{}' at pc {:#x}, {} times in all\n", device::name(kind),
-                 kernel, pc, count.times);
-    }
+    for (auto& [place, count] : places)
+      if (count.times != std::exchange(count.said, count.times))
+        fmt::print(stderr, "morgana: {}, {} times in all\n", place, count.times);
   }
 };
 
@@ -58,8 +54,31 @@ void at_exit_print_totals() {
 }
 
 std::string describe(const Allocation& allocation) {
-  return fmt::format("{} [{:#x}, {:#x}) of {} bytes", allocation.label, allocation.address,
-                     allocation.address + allocation.size, allocation.size);
+  return fmt::format("{} [{:#x}, {:#x}) of {} bytes{}", allocation.label, allocation.address,
+                     allocation.address + allocation.size, allocation.size,
+                     allocation.freed ? ", which was freed" : "");
+}
+
+// The whole text once; `place` in one line each time that the number of such reports has doubled.
+void print_counted(const std::string& place, const std::string& text) {
+  if (!options().fault_report) return;
+  Repeats& all = repeats();
+  std::lock_guard lock(all.mutex);
+  all.forget_parent();
+  if (all.places.size() > kKnownFaults) {
+    all.print_totals();
+    all.places.clear();
+  }
+  Repeats::Count& count = all.places[place];
+  ++count.times;
+  if (count.times == 2) at_exit_print_totals();
+  if (count.times == 1)
+    std::fprintf(stderr, "%s\n", text.c_str());
+  else if (std::has_single_bit(count.times))
+    fmt::print(stderr, "morgana: {} again, {} times so far\n", place, count.times);
+  else
+    return;
+  count.said = count.times;
 }
 
 }  // namespace
@@ -81,10 +100,32 @@ std::string fault_address(const device::Fault& fault) {
                             is_before ? "before" : "past the end of", describe(*nearest));
 }
 
+namespace {
+
+std::string waves_report(const FaultPlace& place) {
+  std::string text;
+  for (const WavesPlace& code : place.waves) {
+    const device::WavePlace& waves = code.at;
+    text += fmt::format(
+        "  {} {} {} {} pc {:#x}{}{}, first: wave {} of work-group ({}, {}, {})\n",
+        text.empty() ? "waves      " : "           ", waves.count, waves.count == 1 ? "wave" : "waves",
+        waves.is_at_barrier ? "waiting at the barrier before" : "at", waves.pc,
+        code.function.empty() ? "" : fmt::format(" ({}+{:#x})", code.function, code.offset_in_function),
+        code.source.empty() ? "" : fmt::format(", {}", code.source), waves.wave, waves.work_group[0],
+        waves.work_group[1], waves.work_group[2]);
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string fault_report(const device::Fault& fault, const FaultPlace& place) {
   std::string text = fmt::format("morgana: {}: kernel '{}' on {}\n", device::name(fault.kind), place.kernel,
                                  place.processor);
-  if (fault.kind == device::FaultKind::cancelled) return text;
+  if (fault.kind == device::FaultKind::cancelled)
+    return fault.detail.empty()
+               ? text
+               : text + fmt::format("  because     {}\n", fault.detail) + waves_report(place);
   if (fault.pc == 0 && fault.kind != device::FaultKind::bad_jump) {
     text += "  work-item   none: the kernel had not begun\n";
   } else {
@@ -110,29 +151,44 @@ std::string fault_report(const device::Fault& fault, const Dispatch& dispatch) {
   place.function = executable.function_at(fault.pc);
   place.offset_in_function = executable.offset_in_function(fault.pc);
   place.source = executable.source_line(fault.pc);
+  for (const device::WavePlace& waves : dispatch.stopped())
+    place.waves.push_back({waves, executable.function_at(waves.pc), executable.offset_in_function(waves.pc),
+                           executable.source_line(waves.pc)});
   return fault_report(fault, place);
 }
 
-void print_report(const device::Fault& fault, std::string_view kernel, const std::string& text) {
-  if (!options().fault_report) return;
-  Repeats& all = repeats();
-  std::lock_guard lock(all.mutex);
-  all.forget_parent();
-  if (all.places.size() > kKnownFaults) {
-    all.print_totals();
-    all.places.clear();
+std::string overrun_report(const Overrun& overrun, const FaultPlace& place) {
+  const Damage& damage = overrun.damage;
+  std::string text =
+      place.kernel.empty()
+          ? std::string("morgana: write past the end: found when the memory was freed\n")
+          : fmt::format("morgana: write past the end: kernel '{}' on {}\n", place.kernel, place.processor);
+  text += fmt::format("  allocation  {}\n", describe(overrun.allocation));
+  text += fmt::format("  written     {} bytes, the first {} and the last {} bytes past the end\n",
+                      damage.bytes, damage.first, damage.last);
+  text += fmt::format("  values      {}\n", damage.values);
+  return text;
+}
+
+void report_overrun(const Overrun& overrun, const Dispatch* dispatch) {
+  FaultPlace place;
+  if (dispatch != nullptr) {
+    place.kernel = dispatch->kernel().name;
+    place.processor = dispatch->executable()->agent().spec().processor;
   }
-  Repeats::Count& count = all.places[{std::string(kernel), fault.kind, fault.pc}];
-  ++count.times;
-  if (count.times == 2) at_exit_print_totals();
-  if (count.times == 1 || fault.kind == device::FaultKind::none)
-    std::fprintf(stderr, "%s\n", text.c_str());
-  else if (std::has_single_bit(count.times))
-    fmt::print(stderr, "morgana: {}: kernel '{}' at pc {:#x} again, {} times so far\n",
-               device::name(fault.kind), kernel, fault.pc, count.times);
-  else
+  const Allocation& allocation = overrun.allocation;
+  print_counted(
+      fmt::format("write past the end of {} of {} bytes: {}", allocation.label, allocation.size,
+                  dispatch == nullptr ? "found when it was freed" : fmt::format("kernel '{}'", place.kernel)),
+      overrun_report(overrun, place));
+}
+
+void print_report(const device::Fault& fault, std::string_view kernel, const std::string& text) {
+  if (fault.kind == device::FaultKind::none) {
+    if (options().fault_report) std::fprintf(stderr, "%s\n", text.c_str());
     return;
-  count.said = count.times;
+  }
+  print_counted(fmt::format("{}: kernel '{}' at pc {:#x}", device::name(fault.kind), kernel, fault.pc), text);
 }
 
 void print_fault_totals() {

@@ -6,8 +6,17 @@
 
 #include "device/fault.h"
 #include "runtime/dispatch.h"
+#include "runtime/memory.h"
 
 namespace morgana::runtime {
+
+// Where waves were that did not end.
+struct WavesPlace {
+  device::WavePlace at;
+  std::string function;
+  uint64_t offset_in_function = 0;
+  std::string source;
+};
 
 // Where a fault happened, as far as the code objects tell; what is empty is left out.
 struct FaultPlace {
@@ -15,7 +24,8 @@ struct FaultPlace {
   std::string processor;
   std::string function;
   uint64_t offset_in_function = 0;
-  std::string source;  // "file.cl:12"
+  std::string source;             // "file.cl:12"
+  std::vector<WavesPlace> waves;  // of a dispatch that was stopped at the time limit
 };
 
 // Several lines: kernel, work-item, PC, instruction, source line, address and the nearest allocation.
@@ -24,6 +34,10 @@ std::string fault_report(const device::Fault& fault, const Dispatch& dispatch);
 
 // The lines about the address of a memory fault.
 std::string fault_address(const device::Fault& fault);
+
+// Writes behind an allocation's end: on standard error, as `print_report` does. `dispatch`: what has just
+// ended and was given the allocation; null: found when the allocation was freed.
+void report_overrun(const Overrun& overrun, const Dispatch* dispatch);
 
 // Writes the report to standard error (MORGANA_FAULT_REPORT). A fault that repeats at one place is not
 // reported again: a line gives its count each time that doubles, and another one the total when the process

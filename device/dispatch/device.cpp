@@ -134,7 +134,7 @@ Fault Device::run(const Launch& launch) {
   do job.work();
   while (Pool::get().leave(job));
   impl_->instructions.fetch_add(job.instructions(), std::memory_order_relaxed);
-  if (job.fault().kind != FaultKind::none) return job.fault();
+  if (Fault fault = job.take_fault(); fault.kind != FaultKind::none) return fault;
   if (job.is_stopped()) problem.kind = FaultKind::cancelled;
   return problem;
 }

@@ -196,6 +196,35 @@ TEST(Dispatch, LeavesTheCallersFloatEnvironmentAlone) {
   EXPECT_EQ(_mm_getcsr(), before);
 }
 
+TEST(Dispatch, TimeLimitEndsAKernelAndTellsWhereItsWavesAre) {
+  struct Watch final : LaunchWatch {
+    void still_running() override { told++; }
+    void was_stopped(std::vector<WavePlace> stopped) override { places = std::move(stopped); }
+    std::atomic<int> told{0};
+    std::vector<WavePlace> places;
+  } watch;
+  Device device(Target::gfx950);
+  TestKernel kernel("for_ever", Target::gfx950);
+  kernel.launch.grid = {64 * 7, 1, 1};
+  kernel.launch.group = {64, 1, 1};
+  kernel.launch.watch = &watch;
+  kernel.launch.notice_after = 100'000'000;
+  kernel.launch.time_limit = 500'000'000;
+  const Fault fault = kernel.run(device);
+  EXPECT_EQ(fault.kind, FaultKind::cancelled);
+  EXPECT_EQ(watch.told, 1);
+  ASSERT_FALSE(watch.places.empty());
+  EXPECT_EQ(fault.pc, watch.places[0].pc);
+  uint64_t waves = 0;
+  for (const WavePlace& place : watch.places) {
+    EXPECT_GE(place.pc, kernel.launch.entry);
+    EXPECT_FALSE(place.is_at_barrier);
+    waves += place.count;
+  }
+  EXPECT_GE(waves, 1u);
+  EXPECT_LE(waves, 7u);
+}
+
 TEST(Dispatch, CancelStopsAnEndlessKernelWhileOthersRun) {
   Device device(Target::gfx950);
   std::atomic<bool> cancel{false};

@@ -1,5 +1,6 @@
 #include "device/dispatch/job.h"
 
+#include <fmt/format.h>
 #include <immintrin.h>
 #include <sched.h>
 
@@ -36,6 +37,10 @@ constexpr uint64_t kLeastPerUs = 30;
 // A launch that lasts longer than this calls for helpers; a shorter one is over before they wake. In
 // microseconds.
 constexpr uint64_t kAloneUs = 10;
+// A dispatch that has lasted so long is held against its time limits by the system's clock, in microseconds.
+constexpr uint64_t kLongUs = 100'000;
+// Places of waves that are told at most.
+constexpr size_t kMostPlaces = 64;
 
 // The storage of a finished group, which its thread keeps for the next one.
 thread_local std::unique_ptr<ResidentGroup> spare_group;
@@ -83,6 +88,59 @@ void Job::record(Fault fault) {
   std::lock_guard lock(mutex_);
   if (fault_.kind == FaultKind::none) fault_ = std::move(fault);
   stop_.store(true, std::memory_order_relaxed);
+}
+
+// The host's time limits. Called again and again by a dispatch that takes long.
+void Job::look_at_clock() {
+  const Launch& launch = plan_.launch;
+  if (launch.notice_after == 0 && launch.time_limit == 0) return;
+  const uint64_t now = service::core_clock();
+  bool tells = false;
+  {
+    std::lock_guard lock(mutex_);
+    if (watched_since_ == 0) watched_since_ = now;
+    const uint64_t elapsed = now - watched_since_;
+    if (!has_told_ && launch.notice_after != 0 && elapsed >= launch.notice_after) tells = has_told_ = true;
+    if (launch.time_limit != 0 && elapsed >= launch.time_limit && fault_.kind == FaultKind::none) {
+      fault_.kind = FaultKind::cancelled;
+      fault_.detail =
+          fmt::format("it had not ended after {:.1f} seconds", static_cast<double>(launch.time_limit) / 1e9);
+      has_expired_.store(true, std::memory_order_relaxed);
+      stop_.store(true, std::memory_order_relaxed);
+    }
+  }
+  if (tells && launch.watch != nullptr) launch.watch->still_running();
+}
+
+// Adds where the waves of a group are to the fault of a dispatch that was too long.
+void Job::note_waves(ResidentGroup& resident) {
+  if (!has_expired_.load(std::memory_order_relaxed)) return;
+  std::lock_guard lock(mutex_);
+  for (uint32_t i = 0; i < resident.group().wave_count; i++) {
+    const Wave& wave = resident.wave(i);
+    if (wave.exit == Exit::ended) continue;
+    const uint64_t pc = wave.code->pc(wave.step);
+    const bool waits = wave.exit == Exit::barrier;
+    auto same = std::ranges::find_if(
+        places_, [&](const WavePlace& place) { return place.pc == pc && place.is_at_barrier == waits; });
+    if (same == places_.end()) {
+      if (places_.size() == kMostPlaces) continue;
+      same = places_.insert(places_.end(), {pc, waits, 0, resident.group().id, wave.index});
+    }
+    same->count++;
+  }
+}
+
+Fault Job::take_fault() {
+  for (const auto& [index, resident] : parked_) note_waves(*resident);
+  if (!places_.empty()) {
+    fault_.pc = places_.front().pc;
+    fault_.work_group = places_.front().work_group;
+    fault_.wave = places_.front().wave;
+  }
+  if (has_expired_.load(std::memory_order_relaxed) && plan_.launch.watch != nullptr)
+    plan_.launch.watch->was_stopped(std::move(places_));
+  return std::move(fault_);
 }
 
 // Calls for helpers when the launch has lasted for kAloneUs and the rest would last as long again; at once
@@ -359,6 +417,7 @@ void Job::work() {
   Turns turns;
   uint64_t executed = 0;
   while (!is_stopped()) {
+    if (ticks() - start_time_ > ticks_of_us(kLongUs)) look_at_clock();
     if (!resident) resident = take_next(share, turns);
     if (!resident) break;
     State state = State::out_of_time;
@@ -380,6 +439,7 @@ void Job::work() {
       case State::faulted: record(resident->group().fault); [[fallthrough]];
       case State::finished:
       case State::stopped:
+        if (state == State::stopped) note_waves(*resident);
         executed += resident->instructions();
         spare_group = std::move(resident);
         // Others may have waited for this one.
@@ -405,6 +465,7 @@ void Job::work() {
     }
   }
   if (resident) {
+    note_waves(*resident);
     executed += resident->instructions();
     spare_group = std::move(resident);
   }

@@ -29,7 +29,8 @@ class Job {
                              parked_count_.load(std::memory_order_relaxed) > 0);
   }
 
-  const Fault& fault() const { return fault_; }
+  // Once no thread is at work.
+  Fault take_fault();
   // Wave-instructions of threads that have left the job, and of parked groups.
   uint64_t instructions() const;
 
@@ -66,6 +67,8 @@ class Job {
   void park(std::unique_ptr<ResidentGroup> resident);
   std::unique_ptr<ResidentGroup> unpark();
   void record(Fault fault);
+  void look_at_clock();
+  void note_waves(ResidentGroup& resident);
   void consider_helpers();
   void call_helpers();
 
@@ -84,6 +87,10 @@ class Job {
   std::map<uint64_t, std::unique_ptr<ResidentGroup>> parked_;
   uint64_t last_unparked_ = 0;
   Fault fault_;
+  uint64_t watched_since_ = 0;  // core clock; 0: it has not taken long yet
+  bool has_told_ = false;
+  std::vector<WavePlace> places_;  // of waves, once has_expired_
+  std::atomic<bool> has_expired_{false};
 
   // Belong to the pool: the threads at work besides the caller. Changed under the pool's mutex.
   std::atomic<int> helpers_{0};

@@ -12,6 +12,7 @@
 #include "device/guest_access.h"
 #include "runtime/dispatch.h"
 #include "runtime/hsa/pm4.h"
+#include "runtime/watchdog.h"
 
 namespace morgana::runtime {
 namespace {
@@ -158,6 +159,29 @@ bool AqlQueue::check(const DispatchPacket& p) {
   return true;
 }
 
+namespace {
+
+class RunningNotice final : public device::LaunchWatch {
+ public:
+  RunningNotice(QueueOwner& owner, const Agent& agent, uint64_t kernel_object)
+      : owner_(owner), agent_(agent), kernel_object_(kernel_object) {}
+  void still_running() override {
+    std::string name = owner_.kernel_name(kernel_object_);
+    if (name.empty()) name = fmt::format("at {:#x}", kernel_object_);
+    print_running_notice(name, agent_.spec().processor);
+  }
+  void was_stopped(std::vector<device::WavePlace> places) override { stopped = std::move(places); }
+
+  std::vector<device::WavePlace> stopped;
+
+ private:
+  QueueOwner& owner_;
+  const Agent& agent_;
+  uint64_t kernel_object_;
+};
+
+}  // namespace
+
 bool AqlQueue::execute_dispatch(const DispatchPacket& packet, uint64_t slot) {
   if (!check(packet)) return false;
   const codeobj::KernelDescriptor* kernel = descriptor(packet.kernel_object);
@@ -176,17 +200,20 @@ bool AqlQueue::execute_dispatch(const DispatchPacket& packet, uint64_t slot) {
   }
 
   std::atomic<uint32_t> interrupt{0};
+  RunningNotice notice(owner(), agent(), packet.kernel_object);
   const PacketPlace place{.slot = slot,
                           .queue = reinterpret_cast<uint64_t>(amd_queue_),
                           .index = next_,
                           .cancel = &stopping(),
-                          .interrupt = &interrupt};
+                          .interrupt = &interrupt,
+                          .watch = &notice};
   Timestamps times;
   times.start = device::device_clock();
   const device::Fault fault = run_packet(agent(), packet, *kernel, entry, place);
   times.end = device::device_clock();
-  if (fault.kind != device::FaultKind::none && fault.kind != device::FaultKind::cancelled)
-    fail_wave(fault, packet, interrupt.load());
+  if (fault.kind != device::FaultKind::none &&
+      (fault.kind != device::FaultKind::cancelled || !fault.detail.empty()))
+    fail_wave(fault, packet, interrupt.load(), std::move(notice.stopped));
   owner().leave_code();
 
   return fault.kind == device::FaultKind::none && complete(packet.completion_signal, times) &&
@@ -303,10 +330,12 @@ void AqlQueue::fail_memory(uint64_t address, std::string text) {
   fail(std::move(failure));
 }
 
-void AqlQueue::fail_wave(const device::Fault& fault, const DispatchPacket& packet, uint32_t interrupt) {
+void AqlQueue::fail_wave(const device::Fault& fault, const DispatchPacket& packet, uint32_t interrupt,
+                         std::vector<device::WavePlace> stopped) {
   using device::FaultKind;
   QueueFailure failure;
   failure.fault = fault;
+  failure.stopped = std::move(stopped);
   failure.kernel_object = packet.kernel_object;
   failure.text = device::name(fault.kind);
   switch (fault.kind) {
@@ -318,6 +347,8 @@ void AqlQueue::fail_wave(const device::Fault& fault, const DispatchPacket& packe
       failure.error = fault.detail.starts_with("s_trap 2") ? QueueError::wave_abort : QueueError::wave_trap;
       break;
     case FaultKind::float_exception: failure.error = QueueError::wave_math_error; break;
+    // What a driver reports that resets a device which hangs.
+    case FaultKind::cancelled: failure.error = QueueError::wave_abort; break;
     default: failure.error = QueueError::wave_illegal_instruction; break;
   }
   // The error that the runtime's trap handler reported goes before ours.

@@ -52,7 +52,8 @@ class AqlQueue : public UserQueue {
   const codeobj::KernelDescriptor* descriptor(uint64_t address);
   void fail_packet(QueueError error, std::string text, uint64_t kernel_object = 0);
   void fail_memory(uint64_t address, std::string text);
-  void fail_wave(const device::Fault& fault, const DispatchPacket& packet, uint32_t interrupt);
+  void fail_wave(const device::Fault& fault, const DispatchPacket& packet, uint32_t interrupt,
+                 std::vector<device::WavePlace> stopped);
 
   const uint64_t packets_;  // in the ring
   AmdQueue* amd_queue_ = nullptr;

@@ -43,8 +43,9 @@ const char* name(QueueError error);
 struct QueueFailure {
   QueueError error{};
   device::Fault fault;
-  uint64_t kernel_object = 0;  // of the dispatch that failed; 0: it was no dispatch
-  std::string text;            // what is wrong, in words
+  uint64_t kernel_object = 0;              // of the dispatch that failed; 0: it was no dispatch
+  std::string text;                        // what is wrong, in words
+  std::vector<device::WavePlace> stopped;  // where waves were at the time limit
 };
 
 // The driver's side of a queue. The queue's thread calls it.
@@ -54,6 +55,8 @@ class QueueOwner : public EventSink {
   // it until leave_code. False: no executable memory is there.
   virtual bool enter_code(Agent& agent, uint64_t entry) = 0;
   virtual void leave_code() = 0;
+  // The name of the kernel whose descriptor lies there; empty: not known.
+  virtual std::string kernel_name(uint64_t) { return {}; }
   // The queue has stopped and will do nothing more.
   virtual void queue_failed(UserQueue& queue, const QueueFailure& failure) = 0;
 };

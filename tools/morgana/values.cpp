@@ -130,7 +130,8 @@ Result<uint64_t> Buffers::make(std::string_view spec) {
     }
     MORGANA_TRY(buffer.size, parse_count(digits));
   }
-  MORGANA_TRY(buffer.memory, runtime::allocate(buffer.size, 4096, fmt::format("buffer {}", spec)));
+  MORGANA_TRY(buffer.memory,
+              runtime::allocate(buffer.size, 4096, fmt::format("buffer {}", spec), runtime::Use::data));
   if (!content.empty()) std::memcpy(buffer.memory, content.data(), content.size());
   buffers_.push_back(buffer);
   return reinterpret_cast<uint64_t>(buffer.memory);
