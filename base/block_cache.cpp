@@ -6,6 +6,8 @@
 #include <new>
 #include <vector>
 
+#include "base/fork_safe.h"
+
 namespace morgana {
 namespace {
 
@@ -63,7 +65,7 @@ void to_heap(Chain chain) {
 }
 
 struct Depot {
-  std::mutex mutex;
+  ForkSafe<std::mutex> mutex;
   std::vector<Chain> chains;
 
   Depot() { chains.reserve(kDepotChains); }

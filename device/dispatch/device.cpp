@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "base/fork_safe.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "device/dispatch/global_share.h"
@@ -51,7 +52,7 @@ struct Device::Impl {
   WaveCommands commands;
   GlobalShare global_share;
   std::atomic<bool> has_watches{false};  // there have been some: a launch without takes no lock
-  std::mutex watch_mutex;
+  ForkSafe<std::mutex> watch_mutex;
   AddressWatches watches;
 
   // Of a launch that starts now.

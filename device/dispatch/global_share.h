@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/fork_safe.h"
 #include "device/interp/memory_gws.h"
 
 namespace morgana::device {
@@ -20,9 +21,9 @@ struct GlobalShare {
     uint64_t generation = 0;  // barriers passed
     std::unordered_map<const Wave*, uint64_t> waiting;  // the generation in which each wave arrived
   };
-  std::mutex mutex;
+  ForkSafe<std::mutex> mutex;
   std::array<Resource, kGwsResources> resources;
-  std::mutex memory_mutex;
+  ForkSafe<std::mutex> memory_mutex;
   std::vector<uint8_t> memory = std::vector<uint8_t>(kGdsBytes);
 };
 

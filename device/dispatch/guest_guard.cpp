@@ -11,6 +11,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "base/fork_safe.h"
 #include "base/thread_pointer.h"
 #include "device/guest_access.h"
 
@@ -35,7 +36,7 @@ struct Previous {
   std::atomic<int> count{0};
 };
 Previous previous[kSignals.size()];
-std::mutex install_mutex;
+ForkSafe<std::mutex> install_mutex;
 
 // A signal that we have passed on to the handlers before ours. Its siginfo_t identifies it, since that lies
 // in the frame that the kernel made for the signal. The same siginfo_t may come again for two reasons. Either

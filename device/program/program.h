@@ -13,6 +13,7 @@
 #include <shared_mutex>
 
 #include "base/bytes.h"
+#include "base/fork_safe.h"
 #include "base/target.h"
 #include "device/interp/code.h"
 
@@ -57,7 +58,7 @@ class Program : public Code {
   Target target_;
   Bytes code_;
   Step* storage_ = nullptr;  // one step per dword and one past the end; reserved lazily
-  std::mutex mutex_;
+  ForkSafe<std::mutex> mutex_;
   std::unique_ptr<Backing> backing_;
 };
 
@@ -74,7 +75,7 @@ class CodeMap {
 
  private:
   Target target_;
-  mutable std::shared_mutex mutex_;
+  mutable ForkSafe<std::shared_mutex> mutex_;
   std::map<uint64_t, std::unique_ptr<Program>> programs_;
 };
 

@@ -1,0 +1,51 @@
+#include "base/fork_safe.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <shared_mutex>
+#include <thread>
+
+namespace morgana {
+namespace {
+
+// Threads hold the locks most of the time; every child finds them free.
+TEST(ForkSafe, LocksAreFreeInAChild) {
+#if __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "ThreadSanitizer does not follow locks that a fork handler takes";
+#endif
+  ForkSafe<std::mutex> mutex;
+  ForkSafe<std::shared_mutex> shared;
+  std::atomic<bool> is_over{false};
+  const auto keep = [&](auto& lock) {
+    while (!is_over) {
+      {
+        std::scoped_lock held(lock);
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  };
+  std::thread holder([&] { keep(mutex); }), other([&] { keep(shared); });
+  for (int i = 0; i < 50; i++) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);
+      std::scoped_lock both(mutex, shared);
+      _exit(0);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_EQ(status, 0) << "child " << i;
+  }
+  is_over = true;
+  holder.join();
+  other.join();
+}
+
+}  // namespace
+}  // namespace morgana
