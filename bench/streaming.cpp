@@ -198,7 +198,7 @@ kernel void convolve(global const float* in, global float* out, constant float* 
             const int u = std::min(std::max(x + i, 0), int{kWidth} - 1);
             const int v = std::min(std::max(y + j, 0), int{kHeight} - 1);
             sum += picture_[static_cast<size_t>(v) * kWidth + static_cast<size_t>(u)] *
-                   filter_[static_cast<size_t>((j + 2) * 5 + i + 2)];
+                   filter_[static_cast<size_t>(j + 2) * 5 + static_cast<size_t>(i + 2)];
           }
         wanted[static_cast<size_t>(y) * kWidth + static_cast<size_t>(x)] = sum;
       }

@@ -13,7 +13,7 @@ std::string attributes(const Kernel& kernel) {
   if (kernel.program().origin() == Program::Origin::binary) return "";
   const codeobj::KernelMetadata& metadata = kernel.metadata();
   std::string text;
-  auto add = [&](std::string attribute) { text += (text.empty() ? "" : " ") + attribute; };
+  auto add = [&](const std::string& attribute) { text += (text.empty() ? "" : " ") + attribute; };
   auto size = [](const char* name, const codeobj::Dim3& d) {
     return fmt::format("{}({},{},{})", name, d[0], d[1], d[2]);
   };

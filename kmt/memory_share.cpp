@@ -5,9 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <string>
 
+#include "base/log.h"
 #include "kmt/alias.h"
 #include "kmt/memory_table.h"
 #include "kmt/nodes.h"
@@ -40,8 +42,9 @@ void MemoryTable::leave_file(const Range& range) {
   close(found->second);
   files_.erase(found);
   // The other process may go on writing to the file: these addresses get other pages here.
-  mmap(reinterpret_cast<void*>(range.address), range.size, PROT_READ | PROT_WRITE,
-       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  if (mmap(reinterpret_cast<void*>(range.address), range.size, PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+    log(LogLevel::warn, "shared memory at {:#x} stays mapped: {}", range.address, strerror(errno));
 }
 
 HSAKMT_STATUS MemoryTable::share(void* address, uint64_t size, HsaSharedMemoryHandle& handle) {

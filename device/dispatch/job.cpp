@@ -465,7 +465,7 @@ void Job::work() {
     }
   }
   if (resident) {
-    note_waves(*resident);
+    note_waves(*resident);  // NOLINT(bugprone-use-after-move): null where it was moved
     executed += resident->instructions();
     spare_group = std::move(resident);
   }

@@ -222,7 +222,7 @@ TEST_P(TiledImages, SamplersAndAtomicsFindTheSameTexels) {
 }
 
 TEST_P(TiledImages, WhatIsNotExecutedIsNamed) {
-  const auto refused = [&](Surface s, uint32_t word3, uint32_t word5) {
+  const auto refused = [&](const Surface& s, uint32_t word3, uint32_t word5) {
     lay_out(s);
     image_[3] |= word3;
     image_[5] |= word5;

@@ -512,7 +512,7 @@ TEST(MemoryOrder, AtomicsOfLanesAtOneAddressSeeEachOther) {
       {"008085dd02047f04", true, true, [](uint64_t old, int l) { return old == uint64_t(l) ? l + 1 : old; }},
       {"008009dd02047f04", false, false, [](uint64_t old, int l) { return old + l + 1; }},
       {"00802ddd02047f04", false, false,
-       [](uint64_t old, int l) { return old >= uint64_t(l + 1) ? 0 : old + 1; }},
+       [](uint64_t old, int l) { return old >= uint64_t(l) + 1 ? 0 : old + 1; }},
       {"00803ddd02047f04", true, false, sum},
   };
   for (const auto& c : cases)

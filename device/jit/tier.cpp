@@ -47,6 +47,7 @@ Policy policy() {
 std::atomic<int> compilations{0};
 std::atomic<bool> is_exiting{false};
 std::atomic<bool> in_forked_child{false};
+std::atomic<uint64_t> forms_made{0};
 
 void before_exit() {
   is_exiting.store(true);
@@ -127,6 +128,7 @@ struct Background {
     if (made.ok()) {
       form.owner = *made;
       form.kernel.store(form.owner.get(), std::memory_order_release);
+      forms_made.fetch_add(1, std::memory_order_relaxed);
     } else {
       log(LogLevel::info, "jit: the kernel at {:#x} stays interpreted: {}", forms.program.pc(forms.entry),
           made.error().message);
@@ -303,6 +305,8 @@ struct Tier::Impl : Background {};
 void make_ready() {
   if (policy() != Policy::off && !in_forked_child.load()) register_exit();
 }
+
+uint64_t compiled_forms() { return forms_made.load(std::memory_order_relaxed); }
 
 Tier::Tier() : impl_(std::make_unique<Impl>()) {
   static const bool registered = pthread_atfork(nullptr, nullptr, [] { in_forked_child.store(true); }) == 0;

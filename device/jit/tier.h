@@ -39,6 +39,9 @@ class Request {
 // Readies LLVM, unless the JIT is off. See Device::prepare_compiler.
 void make_ready();
 
+// Forms of kernels that this process has compiled so far, or found in the cache.
+uint64_t compiled_forms();
+
 class Tier {
  public:
   Tier();

@@ -248,7 +248,7 @@ class Model {
 
   uint32_t& reg(const Register& r, int d, int lane) {
     auto& file = r.file == 'a' ? state_.a : state_.v;
-    return file[static_cast<size_t>((r.number + d) * kLanes + lane)];
+    return file[static_cast<size_t>(r.number + d) * kLanes + static_cast<size_t>(lane)];
   }
   uint32_t scalar(const std::string& text) const {
     const Register r = register_of(text);
@@ -579,7 +579,7 @@ class Model {
       for (int k = 0; k < (off0 == off1 ? 1 : 2); k++)
         for (int lane = 0; lane < kLanes; lane++)
           if (active(lane))
-            move({4 * dwords, false, false, true}, register_of(ops[static_cast<size_t>(k + 1)]), lane,
+            move({4 * dwords, false, false, true}, register_of(ops[static_cast<size_t>(k) + 1]), lane,
                  place_at(reg(register_of(ops[0]), 0, lane) + (k ? off1 : off0) * unit, 4 * dwords), false);
       return true;
     }
@@ -599,7 +599,7 @@ class Model {
         old[dwords * k] = static_cast<uint32_t>(value);
         if (dwords == 2) old[2 * k + 1] = static_cast<uint32_t>(value >> 32);
         if (load || !inside) continue;
-        const Register data = register_of(ops[static_cast<size_t>(k + 2)]);
+        const Register data = register_of(ops[static_cast<size_t>(k) + 2]);
         for (int i = 0; i < 4 * dwords; i++)
           *place(i) = static_cast<uint8_t>(reg(data, i / 4, lane) >> (8 * (i % 4)));
       }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 
@@ -39,13 +40,32 @@ TestKernel::TestKernel(const std::string& name, Target target) {
 }
 
 Fault TestKernel::run(Device& device) {
+  launch.kernarg = reinterpret_cast<uint64_t>(arguments.data());
+  load(device);
+  Fault fault = device.run(launch);
+  unload(device);
+  return fault;
+}
+
+void TestKernel::load(Device& device) {
   launch.descriptor = &descriptor;
   launch.entry = reinterpret_cast<uint64_t>(code_.data());
-  launch.kernarg = reinterpret_cast<uint64_t>(arguments.data());
   device.add_code(launch.entry, code_.size() * 4);
-  Fault fault = device.run(launch);
-  device.remove_code(launch.entry);
-  return fault;
+}
+
+Fault TestKernel::launch_with(Device& device, const std::vector<uint64_t>& own, uint32_t groups,
+                              uint32_t size) const {
+  Launch copy = launch;
+  copy.kernarg = reinterpret_cast<uint64_t>(own.data());
+  copy.grid = {groups * size, 1, 1};
+  copy.group = {size, 1, 1};
+  return device.run(copy);
+}
+
+void TestKernel::unload(Device& device) { device.remove_code(launch.entry); }
+
+void TestKernel::replace_literal(uint32_t from, uint32_t to) {
+  std::replace(code_.begin(), code_.end(), from, to);
 }
 
 }  // namespace morgana::device

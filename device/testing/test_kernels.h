@@ -26,6 +26,15 @@ class TestKernel {
   // Registers the code with `device`, runs, unregisters.
   Fault run(Device& device);
 
+  // The same in three steps, for launches that share the code. `own` stands for the object's arguments,
+  // `groups` of `size` work-items for its grid and group; any thread.
+  void load(Device& device);
+  Fault launch_with(Device& device, const std::vector<uint64_t>& own, uint32_t groups, uint32_t size) const;
+  void unload(Device& device);
+
+  // Puts another number into the place of a literal, before the code is loaded.
+  void replace_literal(uint32_t from, uint32_t to);
+
  private:
   std::vector<uint32_t> code_;
 };

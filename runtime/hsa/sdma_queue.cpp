@@ -97,7 +97,7 @@ UserQueue::Progress SdmaQueue::step() {
   return Progress::worked;
 }
 
-SdmaQueue::Outcome SdmaQueue::refuse(std::string text) {
+SdmaQueue::Outcome SdmaQueue::refuse(const std::string& text) {
   QueueFailure failure;
   failure.error = QueueError::packet_unsupported;
   failure.text = "SDMA: " + text;

@@ -32,7 +32,7 @@ class SdmaQueue : public UserQueue {
   Outcome write(uint64_t packet_address, const uint32_t* packet);
   Outcome poll(const uint32_t* packet);
   Outcome atomic(const uint32_t* packet);
-  Outcome refuse(std::string text);
+  Outcome refuse(const std::string& text);
   Outcome access_failed(const device::Fault& fault, const char* what);
 
   const bool wide_;                // 64-bit indices, sizes stored less one

@@ -13,7 +13,7 @@ constexpr const char* kFormats[] = {
     "VOP3P", "VOP3PX2", "VINTRP", "DS",   "FLAT", "GLOBAL", "SCRATCH", "MUBUF", "MTBUF", "MIMG", "EXP"};
 
 std::string format_of(const device::RowCoverage& row) {
-  const std::string own = kFormats[static_cast<int>(row.row->format)];
+  std::string own = kFormats[static_cast<int>(row.row->format)];
   switch (row.form) {
     case isa::Form::plain: return own;
     case isa::Form::vop3: return "VOP3";
