@@ -120,8 +120,6 @@ Kind kind_of(const isa::Inst& inst) {
   }
 }
 
-bool is_half(Type type) { return type == Type::f16 || type == Type::pk_f16; }
-
 // --- One value of each width, as a double that holds it exactly ---
 
 struct Value {
@@ -324,8 +322,8 @@ uint32_t logarithm(const Value& a, bool flushes) {
 
 uint32_t power(const Operation& op, const Value& a) {
   if (a.is_nan || std::isinf(a.number)) return 0;
-  if (a.number == 0 || (a.is_denormal && !is_half(op.type))) return 0;
-  const double largest = is_half(op.type) ? 16 : 128, smallest = is_half(op.type) ? -14 : -126;
+  if (a.number == 0 || (a.is_denormal && !is_f16(op.type))) return 0;
+  const double largest = is_f16(op.type) ? 16 : 128, smallest = is_f16(op.type) ? -14 : -126;
   if (a.number >= largest) return kExcpOverflow | kExcpInexact;
   if (a.number == std::trunc(a.number) && a.number >= smallest) return 0;
   return kExcpInexact | (a.number < smallest ? kExcpUnderflow : 0);
@@ -408,7 +406,7 @@ bool always_flushes(Kind kind) {
 uint32_t evaluate(const Operation& op, const isa::Inst& inst, const uint64_t* bits) {
   Value v[3] = {};
   for (int i = 0; i < op.sources; i++)
-    v[i] = is_half(op.type)       ? half_value(static_cast<uint32_t>(bits[i]) & 0xffff)
+    v[i] = is_f16(op.type)        ? half_value(static_cast<uint32_t>(bits[i]) & 0xffff)
            : op.type == Type::f64 ? double_value(bits[i])
                                   : float_value(static_cast<uint32_t>(bits[i]));
   const bool narrow = op.type == Type::f32 || op.type == Type::pk_f32;
@@ -425,7 +423,7 @@ uint32_t evaluate(const Operation& op, const isa::Inst& inst, const uint64_t* bi
     case Kind::divide_fixup: return (operands & ~(v[0].is_signaling ? kExcpInvalid : 0)) | fixup(v[1], v[2]);
     case Kind::reciprocal_integer:
       return v[0].number == 0 || (v[0].is_denormal && !keeps) ? kExcpIntDivideByZero : 0;
-    case Kind::logarithm: return operands | logarithm(v[0], !is_half(op.type));
+    case Kind::logarithm: return operands | logarithm(v[0], !is_f16(op.type));
     case Kind::power: return operands | power(op, v[0]);
     case Kind::circular: return operands | circular(v[0], inst.row->op);
     case Kind::to_halves:
@@ -445,8 +443,8 @@ uint32_t evaluate(const Operation& op, const isa::Inst& inst, const uint64_t* bi
                                       op.mode->denorm16_64() & 2);
     default: break;
   }
-  Flags flags(round, is_half(op.type) ? 3 : denorm);
-  if (is_half(op.type)) return operands | on_half(op, v);
+  Flags flags(round, is_f16(op.type) ? 3 : denorm);
+  if (is_f16(op.type)) return operands | on_half(op, v);
   if (op.type == Type::f64) {
     double x[3];
     std::memcpy(x, bits, sizeof x);
@@ -463,11 +461,6 @@ uint32_t evaluate(const Operation& op, const isa::Inst& inst, const uint64_t* bi
   volatile float sum = op.kind == Kind::fused ? std::fma(x[0], x[1], x[2]) : product + x[2];
   const Flags half(op.mode->round16_64(), 3);
   return raised | round_to_half(sum, op.mode->round16_64(), op.mode->denorm16_64() & 2);
-}
-
-bool is_mixed(Op op) {
-  return op == Op::v_fma_mix_f32 || op == Op::v_fma_mixlo_f16 || op == Op::v_fma_mixhi_f16 ||
-         op == Op::v_mad_mix_f32 || op == Op::v_mad_mixlo_f16 || op == Op::v_mad_mixhi_f16;
 }
 
 // An integer of at most 32 bits; exact in f32 when 24 of them suffice, in f16 11.
@@ -518,7 +511,7 @@ void observe(Wave& wave, const Step* step, const uint32_t* const* src, uint64_t 
   Operation op{kind_of(inst), inst.row->src[0], inst.row->dst[0], &wave.mode, inst.clamp, 0};
   for (int i = 0; i < 3 && src[i] != nullptr; i++) op.sources++;
   if (op.kind == Kind::scale || op.kind == Kind::to_byte) op.sources = 1;
-  if (is_mixed(inst.row->op)) op.type = Type::f32;
+  if (is_mix(inst.row->op)) op.type = Type::f32;
   const bool packed_codes = inst.row->op == Op::v_cvt_pk_f32_fp8 || inst.row->op == Op::v_cvt_pk_f32_bf8;
   const int parts = op.type == Type::pk_f16 || op.type == Type::pk_f32 || packed_codes ? 2 : 1;
   bool found = (wave.observed & wave.mode.excp_en()) != 0;

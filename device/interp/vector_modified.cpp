@@ -14,33 +14,6 @@ namespace {
 
 using isa::Type;
 
-bool is_half(Type type) {
-  switch (type) {
-    case Type::b16:
-    case Type::i16:
-    case Type::u16:
-    case Type::f16:
-    case Type::bf16: return true;
-    default: return false;
-  }
-}
-bool is_packed_half(Type type) {
-  switch (type) {
-    case Type::pk_b16:
-    case Type::pk_i16:
-    case Type::pk_u16:
-    case Type::pk_f16:
-    case Type::pk_bf16: return true;
-    default: return false;
-  }
-}
-bool is_packed_word(Type type) { return type == Type::pk_f32 || type == Type::pk_b32; }
-bool is_mixed(isa::Op op) {
-  using isa::Op;
-  return op == Op::v_fma_mix_f32 || op == Op::v_fma_mixlo_f16 || op == Op::v_fma_mixhi_f16 ||
-         op == Op::v_mad_mix_f32 || op == Op::v_mad_mixlo_f16 || op == Op::v_mad_mixhi_f16;
-}
-
 MORGANA_INLINE u32v& word(uint32_t* lanes, int i) { return *reinterpret_cast<u32v*>(lanes + i * kLanes); }
 
 // --- DPP ---
@@ -133,7 +106,7 @@ void packed_word_operand(const Modifiers& m, uint32_t* value) {
 
 void signs_of(Type type, const Modifiers& m, uint32_t* value) {
   const bool wide = type == Type::f64 || type == Type::b64 || type == Type::i64 || type == Type::u64;
-  const uint32_t sign = is_half(type) ? 0x8000u : 0x80000000u;
+  const uint32_t sign = is_16_bit(type) ? 0x8000u : 0x80000000u;
   u32v& v = word(value, wide ? 1 : 0);
   v = apply_signs(v, m.abs ? sign : 0, m.neg ? sign : 0);
 }
@@ -167,14 +140,14 @@ const uint32_t* operand(Wave& wave, const Step* step, const VectorOp& op, int i,
   const Type type = inst.row->src[i];
   const Modifiers m = modifiers(inst, i);
   if (inst.sdwa && i < 2) word(value, 0) = select_sdwa(word(value, 0), inst.src_sel[i], inst.sext >> i & 1);
-  if (is_mixed(op.op)) {
+  if (is_mix(op.op)) {
     mix_operand(wave.mode, m, value);
-  } else if (is_packed_half(type) && !inst.sdwa) {
+  } else if (is_packed_16_bit(type) && !inst.sdwa) {
     packed_half_operand(inst, m, value);
-  } else if (is_packed_word(type)) {
+  } else if (is_packed_32_bit(type)) {
     packed_word_operand(m, value);
   } else {
-    if (m.op_sel && is_half(type)) word(value, 0) = word(value, 0) >> 16;
+    if (m.op_sel && is_16_bit(type)) word(value, 0) = word(value, 0) >> 16;
     signs_of(type, m, value);
   }
   return value;
@@ -286,7 +259,7 @@ void write_result(Wave& wave, const Step* step, const VectorOp& op, uint32_t* re
   const bool low = op.op == Op::v_fma_mixlo_f16 || op.op == Op::v_mad_mixlo_f16;
   if (inst.sdwa && !is_from_byte(op.op) && !is_from_half(op.op))
     return write_sdwa(inst, word(result, 0), to, write);
-  if (high || (inst.op_sel & 8 && is_half(inst.row->dst[0])))
+  if (high || (inst.op_sel & 8 && is_16_bit(inst.row->dst[0])))
     return write_lanes(to, word(result, 0) << 16 | (word(to, 0) & 0xffff), write);
   if (low) return write_lanes(to, (word(to, 0) & 0xffff0000u) | word(result, 0), write);
   for (int r = 0; r < op.dst_registers; r++) write_lanes(to + r * kLanes, word(result, r), write);

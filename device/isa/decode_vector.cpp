@@ -383,18 +383,6 @@ Result<Inst> decode_vop3p(const Decoder& decoder) {
 
 }  // namespace
 
-bool is_mix(Op op) {
-  switch (op) {
-    case Op::v_mad_mix_f32:
-    case Op::v_mad_mixlo_f16:
-    case Op::v_mad_mixhi_f16:
-    case Op::v_fma_mix_f32:
-    case Op::v_fma_mixlo_f16:
-    case Op::v_fma_mixhi_f16: return true;
-    default: return false;
-  }
-}
-
 bool valid_dpp_ctrl(const TargetInfo& target, uint32_t ctrl) {
   if (ctrl <= 0xff) return true;                                    // quad_perm
   if (ctrl > 0x100 && ctrl < 0x130) return (ctrl & 0xf) != 0;       // row_shl, row_shr, row_ror

@@ -89,6 +89,28 @@ constexpr bool is_float(Type type) {
   }
 }
 
+// What files of several vector levels call as well (device/interp): inlined, so that no copy is left for the
+// linker to merge.
+#define MORGANA_PREDICATE [[gnu::always_inline]] constexpr bool
+
+// One value of 16 bits; two of them in a dword.
+MORGANA_PREDICATE is_16_bit(Type type) {
+  return type == Type::b16 || type == Type::i16 || type == Type::u16 || type == Type::f16 ||
+         type == Type::bf16;
+}
+MORGANA_PREDICATE is_packed_16_bit(Type type) {
+  return type == Type::pk_b16 || type == Type::pk_i16 || type == Type::pk_u16 || type == Type::pk_f16 ||
+         type == Type::pk_bf16;
+}
+// One value of 64 bits; two of 32 bits in a register pair.
+MORGANA_PREDICATE is_64_bit(Type type) {
+  return type == Type::b64 || type == Type::i64 || type == Type::u64 || type == Type::f64 ||
+         type == Type::mask;
+}
+MORGANA_PREDICATE is_packed_32_bit(Type type) { return type == Type::pk_f32 || type == Type::pk_b32; }
+// IEEE half precision, alone or packed.
+MORGANA_PREDICATE is_f16(Type type) { return type == Type::f16 || type == Type::pk_f16; }
+
 // Dwords that a value of `type` occupies in registers, and bytes in memory.
 int dwords(Type type);
 int bytes(Type type);
@@ -104,6 +126,13 @@ enum class Op : uint16_t {
 #undef INST_ALSO
   count
 };
+
+// v_mad_mix*, v_fma_mix*: each source is an f32 or either half of a dword.
+MORGANA_PREDICATE is_mix(Op op) {
+  return op == Op::v_mad_mix_f32 || op == Op::v_mad_mixlo_f16 || op == Op::v_mad_mixhi_f16 ||
+         op == Op::v_fma_mix_f32 || op == Op::v_fma_mixlo_f16 || op == Op::v_fma_mixhi_f16;
+}
+#undef MORGANA_PREDICATE
 
 // Properties of a row.
 enum Flag : uint32_t {

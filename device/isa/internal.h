@@ -47,9 +47,6 @@ Error not_an_instruction(const Decoder& decoder, const char* why);
 // Whether abs and neg apply to explicit source `source` of a VALU row: those read as floats.
 bool takes_modifiers(const Row& row, int source);
 
-// v_mad_mix*, v_fma_mix*: VOP3P whose sources take abs and neg, as VOP3's do.
-bool is_mix(Op op);
-
 // Whether DPP_CTRL `ctrl` names a lane pattern of the target.
 bool valid_dpp_ctrl(const TargetInfo& target, uint32_t ctrl);
 

@@ -80,16 +80,15 @@ const char* float_name(uint32_t value) {
 // Inline constants 240..248 as f16 bits.
 constexpr uint16_t kHalves[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118};
 
-bool is_half(Type type) { return type == Type::f16 || type == Type::bf16; }
-bool is_short(Type type) { return type == Type::i16 || type == Type::u16 || type == Type::b16; }
+bool is_16_bit_integer(Type type) { return is_16_bit(type) && !is_float(type); }
 
 bool is_inline_integer(uint32_t value) { return value <= 64 || value >= 0xfffffff0; }
 
 // Whether an inline constant of the same value exists.
 bool is_inline(Type type, uint32_t value, Generation generation) {
   if (type == Type::f64) return false;  // the literal is the high half
-  if (is_short(type)) return value <= 64;
-  if (is_half(type))
+  if (is_16_bit_integer(type)) return value <= 64;
+  if (is_16_bit(type))
     return value <= 64 || value >= 0xfff0 ||
            std::find(std::begin(kHalves), std::end(kHalves), value) != std::end(kHalves);
   if (dwords(type) == 2) return value <= 64;
@@ -106,8 +105,9 @@ std::string literal(const Inst& inst, Type type, Generation generation) {
   }
   if ((inst.row->flags & kLiteralK) != 0) return fmt::format("{:#x}", value);
   // 16-bit operands read the low half. What the assembler would make an inline constant is written lit().
-  const uint32_t low = is_half(type) || is_short(type) ? value & 0xffff : value;
-  if (is_inline(type, is_half(type) ? low : value, generation)) return fmt::format("lit({:#x})", value);
+  const uint32_t low = is_16_bit(type) ? value & 0xffff : value;
+  if (is_inline(type, is_16_bit_integer(type) ? value : low, generation))
+    return fmt::format("lit({:#x})", value);
   return fmt::format("{:#x}", low);
 }
 
@@ -121,7 +121,8 @@ std::string print_operand(Target target, const Inst& inst, const Operand& operan
   if (code == kLiteral) return literal(inst, operand.type, info(target).generation);
   if (code >= 128 && code <= 192) return fmt::format("{}", code - 128);
   if (code >= 193 && code <= 208) return fmt::format("-{}", code - 192);
-  if (code >= 240 && code <= 248 && is_short(operand.type)) return fmt::format("{:#x}", kHalves[code - 240]);
+  if (code >= 240 && code <= 248 && is_16_bit_integer(operand.type))
+    return fmt::format("{:#x}", kHalves[code - 240]);
   if (code >= 240 && code <= 247) return kFloats[code - 240];
   if (code == 248) return operand.dwords == 2 ? "0.15915494309189532" : "0.15915494";
   return scalar_name(code, operand.dwords, info(target).generation);

@@ -36,15 +36,6 @@ bool is_scalar_format(Format format) {
   return format == Format::SOP2 || format == Format::SOPK || format == Format::SOP1 ||
          format == Format::SOPC || format == Format::SOPP;
 }
-bool is_mixed_precision(Op op) {
-  return op == Op::v_fma_mix_f32 || op == Op::v_fma_mixlo_f16 || op == Op::v_fma_mixhi_f16 ||
-         op == Op::v_mad_mix_f32 || op == Op::v_mad_mixlo_f16 || op == Op::v_mad_mixhi_f16;
-}
-bool is_half(isa::Type type) {
-  using isa::Type;
-  return type == Type::b16 || type == Type::i16 || type == Type::u16 || type == Type::f16 ||
-         type == Type::bf16;
-}
 
 // Whether the saveexec family's member `op` only takes lanes away.
 bool narrows(Op op) {
@@ -138,7 +129,7 @@ class Classifier {
       default: break;
     }
     i.vector = library_.vector(inst.row->op, target_);
-    if (i.vector == nullptr || inst.dpp || is_mixed_precision(inst.row->op)) return How::call;
+    if (i.vector == nullptr || inst.dpp || is_mix(inst.row->op)) return How::call;
     if (needs_other_environment(*i.vector)) return How::call;
     for (int s = 0; s < i.vector->n_src; s++) {
       const isa::Operand& operand = inst.src[s];
@@ -149,7 +140,7 @@ class Classifier {
     const isa::Type result = inst.row->dst[0];
     if ((inst.omod || inst.clamp) && (result == isa::Type::f16 || result == isa::Type::pk_f16))
       return How::call;
-    if (inst.sdwa && inst.dst_sel == 6 && !inst.clamp && is_half(result)) return How::call;
+    if (inst.sdwa && inst.dst_sel == 6 && !inst.clamp && is_16_bit(result)) return How::call;
     (void)step;
     return How::vector;
   }

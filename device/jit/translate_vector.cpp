@@ -17,19 +17,6 @@ namespace {
 using isa::Op;
 using isa::Type;
 
-bool is_half(Type type) {
-  return type == Type::b16 || type == Type::i16 || type == Type::u16 || type == Type::f16 ||
-         type == Type::bf16;
-}
-bool is_packed_half(Type type) {
-  return type == Type::pk_b16 || type == Type::pk_i16 || type == Type::pk_u16 || type == Type::pk_f16 ||
-         type == Type::pk_bf16;
-}
-bool is_packed_word(Type type) { return type == Type::pk_f32 || type == Type::pk_b32; }
-bool is_wide(Type type) {
-  return type == Type::f64 || type == Type::b64 || type == Type::i64 || type == Type::u64;
-}
-
 constexpr uint32_t kSign = 0x80000000u;
 
 // The 64-bit numbers of all lanes from their lower and upper dwords, and back: JoinRowsPass knows both forms.
@@ -75,7 +62,7 @@ void Translator::apply_modifiers(const Instruction& i, int source, int registers
     Value* top = b_.CreateShl(words[0], c(32 - bits - low));
     words[0] = inst.sext >> source & 1 ? b_.CreateAShr(top, c(32 - bits)) : b_.CreateLShr(top, c(32 - bits));
   }
-  if (is_packed_half(type) && !inst.sdwa) {
+  if (is_packed_16_bit(type) && !inst.sdwa) {
     const bool vop3p = inst.format == isa::Format::VOP3P;
     const bool low_from_high = vop3p && op_sel, high_from_high = !vop3p || op_sel_hi;
     if (low_from_high || !high_from_high) {
@@ -85,18 +72,18 @@ void Translator::apply_modifiers(const Instruction& i, int source, int registers
     }
     const uint32_t flip = (neg ? 0x8000u : 0) | ((vop3p ? neg_hi : abs) ? kSign : 0);
     if (flip) words[0] = b_.CreateXor(words[0], c(flip));
-  } else if (is_packed_word(type)) {
+  } else if (is_packed_32_bit(type)) {
     Value* const pair[2] = {words[0], words[1]};
     words[0] = pair[op_sel];
     words[1] = pair[op_sel_hi];
     if (neg) words[0] = b_.CreateXor(words[0], c(kSign));
     if (neg_hi) words[1] = b_.CreateXor(words[1], c(kSign));
   } else {
-    if (op_sel && is_half(type)) words[0] = b_.CreateLShr(words[0], c(16));
+    if (op_sel && is_16_bit(type)) words[0] = b_.CreateLShr(words[0], c(16));
     if (!neg && !abs) return;
-    Value*& top = words[is_wide(type) && registers == 2];
+    Value*& top = words[is_64_bit(type) && registers == 2];
     if (&top == words || llvm::isa<llvm::Constant>(top)) {
-      const uint32_t sign = is_half(type) ? 0x8000u : kSign;
+      const uint32_t sign = is_16_bit(type) ? 0x8000u : kSign;
       if (abs) top = b_.CreateAnd(top, c(~sign));
       if (neg) top = b_.CreateXor(top, c(sign));
       return;
@@ -127,7 +114,7 @@ void Translator::write_result(const Instruction& i, unsigned count, Value** word
       placed = b_.CreateOr(b_.CreateAnd(active_vgpr(to), c(~field_mask)), placed);
     return set_vgpr(i, to, placed);
   }
-  if (!inst.sdwa && (inst.op_sel & 8) && is_half(inst.row->dst[0])) {
+  if (!inst.sdwa && (inst.op_sel & 8) && is_16_bit(inst.row->dst[0])) {
     Value* merged = b_.CreateOr(b_.CreateShl(words[0], c(16)), b_.CreateAnd(active_vgpr(to), c(0xffff)));
     return set_vgpr(i, to, merged);
   }

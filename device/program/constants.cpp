@@ -16,20 +16,7 @@ constexpr uint64_t kFloat64[] = {0x3fe0000000000000, 0xbfe0000000000000, 0x3ff00
                                  0xbff0000000000000, 0x4000000000000000, 0xc000000000000000,
                                  0x4010000000000000, 0xc010000000000000, 0x3fc45f306dc9c882};
 
-bool is_float16(Type type) { return type == Type::f16 || type == Type::pk_f16; }
-bool is_bfloat16(Type type) { return type == Type::bf16 || type == Type::pk_bf16; }
-bool is_wide(Type type) {
-  switch (type) {
-    case Type::b64:
-    case Type::i64:
-    case Type::u64:
-    case Type::f64:
-    case Type::mask: return true;
-    default: return false;
-  }
-}
-// Two dwords of which a constant supplies each the same way.
-bool is_pair(Type type) { return type == Type::pk_f32 || type == Type::pk_b32; }
+bool is_bf16(Type type) { return type == Type::bf16 || type == Type::pk_bf16; }
 
 Constant wide_value(uint64_t value) {
   return {static_cast<uint32_t>(value), static_cast<uint32_t>(value >> 32), true};
@@ -38,8 +25,8 @@ Constant wide_value(uint64_t value) {
 Constant literal_value(Type type, uint32_t literal) {
   if (type == Type::f64) return {0, literal, true};
   if (type == Type::i64) return wide_value(static_cast<uint64_t>(int64_t{static_cast<int32_t>(literal)}));
-  if (is_wide(type)) return {literal, 0, true};
-  return {literal, literal, is_pair(type)};
+  if (is_64_bit(type)) return {literal, 0, true};
+  return {literal, literal, is_packed_32_bit(type)};
 }
 
 }  // namespace
@@ -52,16 +39,16 @@ Constant constant_value(uint16_t code, Type type, uint32_t literal) {
   if (code == isa::kLiteral) return literal_value(type, literal);
   if (code <= 208) {
     const int64_t value = code <= 192 ? int64_t{code} - 128 : 192 - int64_t{code};
-    if (is_wide(type)) return wide_value(static_cast<uint64_t>(value));
-    return {static_cast<uint32_t>(value), static_cast<uint32_t>(value), is_pair(type)};
+    if (is_64_bit(type)) return wide_value(static_cast<uint64_t>(value));
+    return {static_cast<uint32_t>(value), static_cast<uint32_t>(value), is_packed_32_bit(type)};
   }
   const int index = code - 240;
-  if (type == Type::f64 || is_wide(type)) return wide_value(kFloat64[index]);
-  if (is_float16(type)) return {kFloat16[index], 0, false};
+  if (is_64_bit(type)) return wide_value(kFloat64[index]);
+  if (is_f16(type)) return {kFloat16[index], 0, false};
   // A bfloat16 constant is the rounded upper half of the f32 one; only 1 / (2 pi) has more bits, and rounds
   // up.
-  if (is_bfloat16(type)) return {index == 8 ? 0x3e23u : kFloat32[index] >> 16, 0, false};
-  return {kFloat32[index], kFloat32[index], is_pair(type)};
+  if (is_bf16(type)) return {index == 8 ? 0x3e23u : kFloat32[index] >> 16, 0, false};
+  return {kFloat32[index], kFloat32[index], is_packed_32_bit(type)};
 }
 
 }  // namespace morgana::device
