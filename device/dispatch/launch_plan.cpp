@@ -10,9 +10,8 @@
 namespace morgana::device {
 namespace {
 
-constexpr uint32_t kTtmp0 = 108, kTtmp4 = kTtmp0 + 4;
-constexpr uint32_t kSgprs = 104;
-constexpr uint32_t kScalars = 128;  // what waves write of Wave::s; constants follow
+constexpr uint32_t kTtmp0 = isa::kTtmp, kTtmp4 = kTtmp0 + 4;
+constexpr uint32_t kSgprs = isa::sgpr_end(Generation::gfx6);  // the most of any generation
 // Kernels that preload arguments begin with 256 bytes that load them for firmware that cannot (AMDGPUUsage
 // "Preloaded Kernel Arguments").
 constexpr uint64_t kPreloadPrologue = 256;
@@ -25,11 +24,11 @@ uint32_t round_up(uint32_t value, uint32_t unit) { return (value + unit - 1) / u
 
 // Inline constants read as the 32-bit values that scalar instructions see.
 void fill_constants(std::array<uint32_t, 256>& s) {
-  for (int i = 0; i <= 64; i++) s[128 + i] = static_cast<uint32_t>(i);
-  for (int i = 1; i <= 16; i++) s[192 + i] = static_cast<uint32_t>(-i);
+  for (uint32_t code = isa::kInlineZero; code <= isa::kInlineMinusSixteen; code++)
+    s[code] = static_cast<uint32_t>(isa::inline_integer(code));
   constexpr uint32_t kFloats[] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000,
                                   0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
-  std::copy(std::begin(kFloats), std::end(kFloats), s.begin() + 240);
+  std::copy(std::begin(kFloats), std::end(kFloats), s.begin() + isa::kInlineHalf);
 }
 
 Fault impossible(FaultKind kind, std::string detail) {
@@ -275,13 +274,13 @@ void LaunchPlan::init_wave(Wave& wave, const std::array<uint32_t, 3>& size) cons
   wave.gpr_alloc = gpr_alloc(registers, wave.vgpr_count);
   wave.lds_alloc = (lds_bytes + 255) / 256 << 12;
   wave.code = code;
-  std::copy(sgprs_.begin() + kScalars, sgprs_.end(), wave.s + kScalars);
+  std::copy(sgprs_.begin() + isa::kRegisterEnd, sgprs_.end(), wave.s + isa::kRegisterEnd);
   restart_wave(wave, size);
 }
 
 void LaunchPlan::restart_wave(Wave& wave, const std::array<uint32_t, 3>& size) const {
   const auto& d = *launch.descriptor;
-  std::copy_n(sgprs_.begin(), kScalars, wave.s);
+  std::copy_n(sgprs_.begin(), isa::kRegisterEnd, wave.s);
   wave.scc = 0;
   wave.mode.bits = initial_mode();
   wave.status = kStatusValid | uint32_t{d.priority} << 1 | (wave.group->wave_count > 1 ? kStatusInGroup : 0) |
@@ -316,10 +315,10 @@ void LaunchPlan::init_traps(Wave& wave) const {
   if (wave.watches != nullptr) wave.mode.bits |= kExcpAddressWatch << 12;
   if (gfx9) return;
   // TBA and TMA are registers among the scalar operands.
-  wave.s[108] = low(setting.trap_handler);
-  wave.s[109] = high(setting.trap_handler);
-  wave.s[110] = low(setting.trap_memory);
-  wave.s[111] = high(setting.trap_memory);
+  wave.s[isa::kTba] = low(setting.trap_handler);
+  wave.s[isa::kTba + 1] = high(setting.trap_handler);
+  wave.s[isa::kTma] = low(setting.trap_memory);
+  wave.s[isa::kTma + 1] = high(setting.trap_memory);
 }
 
 void LaunchPlan::init_scratch_sgprs(Wave& wave) const {

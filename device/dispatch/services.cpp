@@ -104,8 +104,8 @@ const Step* find_step(Wave& wave, uint64_t pc) {
 
 bool enter_trap(Wave& wave, const Step* step, uint64_t pc, uint32_t rewind, uint32_t id, bool is_host) {
   const bool gfx9 = wave.target->generation >= Generation::gfx9;
-  const uint32_t ttmp0 = gfx9 ? 108 : 112;
-  const uint64_t tba = gfx9 ? wave.tba : wave.s[108] | uint64_t{wave.s[109]} << 32;
+  const uint32_t ttmp0 = isa::first_ttmp(wave.target->generation);
+  const uint64_t tba = gfx9 ? wave.tba : wave.s[isa::kTba] | uint64_t{wave.s[isa::kTba + 1]} << 32;
   const Code* const from = wave.code;
   const Step* const handler = find_step(wave, tba & ~uint64_t{3});
   if (handler == nullptr) {

@@ -79,7 +79,7 @@ void run_stepping(Wave& wave, const Step* step);
 
 // Whether `code` names an SGPR of those that a wave is allocated (not FLAT_SCRATCH, XNACK_MASK, VCC, ...).
 MORGANA_INLINE bool is_sgpr(const Wave& wave, uint32_t code) {
-  return code < (wave.target->generation >= Generation::gfx8 ? 102u : 104u);
+  return code < isa::sgpr_end(wave.target->generation);
 }
 
 // An instruction that names registers which the wave does not have (CDNA4 guide 3.6.1).

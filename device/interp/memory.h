@@ -193,7 +193,7 @@ MORGANA_INLINE Data data_of(Wave& wave, const Step* step) {
 MORGANA_INLINE uint32_t lds_limit(const Wave& wave, const Step* step) {
   const uint32_t size = wave.group->lds_size;
   if (!(step->extra & kClampM0)) return size;
-  const uint32_t clamp = wave.s[124] & 0x1ffff;  // CDNA4 guide 11.3.1
+  const uint32_t clamp = wave.m0() & 0x1ffff;  // CDNA4 guide 11.3.1
   return clamp < size ? clamp : size;
 }
 

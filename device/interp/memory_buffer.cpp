@@ -210,7 +210,7 @@ void buffer_to_lds(Wave& wave, const Step* step) {
   alignas(64) uint32_t loaded[kRecord / 4 * kLanes];
   const Resource r = read_resource(wave, step);
   if (!buffer_lanes<Move>(wave, step, r, Data{loaded})) return;
-  const uint64_t base = uint64_t{wave.s[124] & 0x3ffff} + r.inst_offset;
+  const uint64_t base = uint64_t{wave.m0() & 0x3ffff} + r.inst_offset;
   for (uint64_t left = wave.exec(); left; left &= left - 1) {
     const int l = __builtin_ctzll(left);
     const uint64_t to = base + uint64_t{kStride} * static_cast<unsigned>(l);
@@ -224,7 +224,7 @@ void buffer_store_lds_dword(Wave& wave, const Step* step) {
   wave.step = step;
   alignas(64) uint32_t stored[kLanes] = {};
   const Resource r = read_resource(wave, step);
-  const uint64_t base = uint64_t{wave.s[124] & 0xffff} + r.inst_offset;
+  const uint64_t base = uint64_t{wave.m0() & 0xffff} + r.inst_offset;
   for (unsigned l = 0; l < kLanes; l++)
     if (base + 4 * l + 4 <= wave.group->lds_size) stored[l] = peek<uint32_t>(wave.group->lds + base + 4 * l);
   if (!buffer_lanes<StoreDwords<1>>(wave, step, r, Data{nullptr, stored})) return;

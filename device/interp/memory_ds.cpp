@@ -248,7 +248,7 @@ void ds_read_tr(Wave& wave, const Step* step) {
 // --- Addresses by lane number ---
 
 void addtid_addresses(const Wave& wave, const Step* step, uint32_t* address) {
-  const uint32_t base = (wave.s[124] & 0xffff) + static_cast<uint32_t>(step->imm);
+  const uint32_t base = (wave.m0() & 0xffff) + static_cast<uint32_t>(step->imm);
   for (int i = 0; i < kChunks; i++) set_chunk(address, i, (kIota + 16 * i) * 4 + base);
 }
 template <class Move>

@@ -161,7 +161,7 @@ void ds_condxchg32_rtn_b64(Wave& wave, const Step* step) {
 template <int Sign>
 void ds_count(Wave& wave, const Step* step) {
   const uint64_t exec = wave.exec();
-  const uint32_t base = step->extra & kGlobalShare ? 0 : wave.s[124];
+  const uint32_t base = step->extra & kGlobalShare ? 0 : wave.m0();
   const uint32_t at = base + static_cast<uint32_t>(step->imm);
   uint32_t old = 0;
   if (exec && at + uint64_t{4} <= wave.group->lds_size) {

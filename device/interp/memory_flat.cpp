@@ -241,7 +241,7 @@ void load_to_lds(Wave& wave, const Step* step) {
   alignas(64) uint32_t loaded[kRecord / 4 * kLanes];
   const Data data{loaded};
   if (!(Scratch ? scratch_lanes<Move>(wave, step, data) : flat_lanes<Move>(wave, step, data))) return;
-  const uint64_t base = (wave.s[124] & 0x3fffc) + static_cast<uint64_t>(int64_t{step->imm});
+  const uint64_t base = (wave.m0() & 0x3fffc) + static_cast<uint64_t>(int64_t{step->imm});
   for (uint64_t left = wave.exec(); left; left &= left - 1) {
     const int l = __builtin_ctzll(left);
     const uint64_t to = base + uint64_t{kStride} * static_cast<unsigned>(l);

@@ -137,7 +137,7 @@ void load_format_lds(Wave& wave, const Step* step) {
   wave.step = step;
   alignas(64) uint32_t loaded[4 * kLanes];
   load_lanes(wave, step, loaded);
-  const uint64_t base = uint64_t{wave.s[124] & 0x3ffff} + static_cast<uint32_t>(step->imm);
+  const uint64_t base = uint64_t{wave.m0() & 0x3ffff} + static_cast<uint32_t>(step->imm);
   for (uint64_t left = wave.exec(); left; left &= left - 1) {
     const auto l = static_cast<unsigned>(__builtin_ctzll(left));
     if (base + 4 * l + 4 <= wave.group->lds_size) poke(wave.group->lds + base + 4 * l, loaded[l]);

@@ -41,7 +41,7 @@ MORGANA_INLINE BufferPlace buffer_place(const Wave& wave, const Step* step) {
 template <int N>
 MORGANA_INLINE void write_dwords(Wave& wave, const Step* step, const uint32_t* value) {
   const auto code = static_cast<uint32_t>(step->dst);
-  if (code - 108u < 16u) [[unlikely]] {
+  if (isa::is_trap_register(code)) [[unlikely]] {
     for (int i = 0; i < N; i++) write_scalar32(wave, code + i, value[i]);
     return;
   }
@@ -125,7 +125,8 @@ void cache_control(Wave& wave, const Step* step) { MORGANA_NEXT(wave, step); }
 
 // SDATA is SGPRs, VCC or TTMPs, whole (CDNA4 guide 8.1, 8.4); what else an encoding names is not executed.
 bool is_data(uint32_t code, uint32_t dwords) {
-  return code + dwords <= 106 || (code == 106 && dwords <= 2) || (code >= 108 && code + dwords <= 124);
+  return code + dwords <= isa::kVccLo || (code == isa::kVccLo && dwords <= 2) ||
+         (code >= isa::kTba && code + dwords <= isa::kTrapRegisterEnd);
 }
 
 }  // namespace

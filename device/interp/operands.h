@@ -27,23 +27,24 @@ namespace MORGANA_SIMD {
 
 // --- Scalars ---
 
-// SRC_SHARED_BASE, _LIMIT, SRC_PRIVATE_BASE, _LIMIT: codes 235 to 238 (CDNA4 guide 5.2). What is useful of a
+// SRC_SHARED_BASE, _LIMIT, SRC_PRIVATE_BASE, _LIMIT (CDNA4 guide 5.2). What is useful of a
 // base is in its high dword, which only a 64-bit read sees.
 MORGANA_INLINE uint64_t read_aperture(uint32_t code) {
-  const uint64_t base = code < 237 ? kSharedBase : kPrivateBase;
-  return code & 1 ? base : base | 0xffff'ffff;
+  const uint64_t base = code < isa::kSrcPrivateBase ? kSharedBase : kPrivateBase;
+  const bool is_limit = code == isa::kSrcSharedLimit || code == isa::kSrcPrivateLimit;
+  return is_limit ? base | 0xffff'ffff : base;
 }
 
 // VCCZ, EXECZ, SCC, the apertures, and the TTMPs, which read as 0 unless the wave is privileged (CDNA4
 // guide 3.10).
 MORGANA_INLINE uint32_t read_special(const Wave& wave, uint32_t code) {
   switch (code) {
-    case 251: return wave.vcc() == 0;
-    case 252: return wave.exec() == 0;
-    case 253: return wave.scc;
+    case isa::kSrcVccz: return wave.vcc() == 0;
+    case isa::kSrcExecz: return wave.exec() == 0;
+    case isa::kSrcScc: return wave.scc;
     default:
-      if (code >= 108 && code < 124) return wave.status & kStatusPriv ? wave.s[code] : 0;
-      if (code >= 235 && code <= 238) return static_cast<uint32_t>(read_aperture(code));
+      if (isa::is_trap_register(code)) return wave.status & kStatusPriv ? wave.s[code] : 0;
+      if (isa::is_aperture(code)) return static_cast<uint32_t>(read_aperture(code));
       return 0;
   }
 }
@@ -64,15 +65,15 @@ MORGANA_INLINE uint64_t scalar64(const Wave& wave, const Step* step, int i) {
     return wave.s[index] | uint64_t{wave.s[index + 1]} << 32;
   if (step->kind[i] == Source::constant)
     return step->constants[index] | uint64_t{step->constants[index + kLanes]} << 32;
-  if (index >= 235 && index <= 238) return read_aperture(static_cast<uint32_t>(index));
-  const uint32_t low = read_special(wave, static_cast<uint32_t>(index));
-  const bool is_ttmp = index >= 108 && index < 124;
-  return low | (is_ttmp ? uint64_t{read_special(wave, static_cast<uint32_t>(index) + 1)} << 32 : 0);
+  const auto code = static_cast<uint32_t>(index);
+  if (isa::is_aperture(code)) return read_aperture(code);
+  const uint32_t low = read_special(wave, code);
+  return low | (isa::is_trap_register(code) ? uint64_t{read_special(wave, code + 1)} << 32 : 0);
 }
 
 // Writes a scalar destination. TTMPs ignore writes of an unprivileged wave.
 MORGANA_INLINE void write_scalar32(Wave& wave, uint32_t code, uint32_t value) {
-  if (code - 108u < 16u && !(wave.status & kStatusPriv)) [[unlikely]]
+  if (isa::is_trap_register(code) && !(wave.status & kStatusPriv)) [[unlikely]]
     return;
   wave.s[code] = value;
 }

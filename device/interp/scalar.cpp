@@ -202,7 +202,7 @@ void use_scalar_file(const isa::Inst& inst, Step& step, int i) {
 
 Handler select_scalar(Target target, const isa::Inst& inst, Step& step) {
   step.imm = static_cast<int16_t>(inst.simm16);
-  bool plain = !(inst.n_dst > 0 && inst.dst[0].code >= 108 && inst.dst[0].code < 124);
+  bool plain = !(inst.n_dst > 0 && isa::is_trap_register(inst.dst[0].code));
   for (int i = 0; i < inst.n_src && i < 4; i++) {
     use_scalar_file(inst, step, i);
     plain = plain && step.kind[i] == Source::scalar;

@@ -142,9 +142,9 @@ MORGANA_INLINE void write_register(uint32_t* to, u32v lanes, mask exec) {
 
 // A lane mask into a scalar register pair, in one store where nothing forbids it.
 MORGANA_INLINE void write_mask(Wave& wave, uint32_t code, mask value) {
-  if (code - 108u < 16u) [[unlikely]]
+  if (isa::is_trap_register(code)) [[unlikely]]
     return write_scalar64(wave, code, value);
-  if (code >= 128) [[unlikely]]
+  if (code >= isa::kRegisterEnd) [[unlikely]]
     return;  // read-only (isa::Inst::dst)
   __builtin_memcpy(&wave.s[code], &value, sizeof value);
 }

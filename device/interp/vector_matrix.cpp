@@ -364,7 +364,7 @@ void load_scales(const Wave& wave, const isa::Inst& inst, int which, uint8_t* sc
     if (operand.is_vgpr())
       scales[lane] = uint8_t(wave.v[(operand.code - isa::kVgprBase) * kLanes + lane] >> (8 * byte));
     else
-      scales[lane] = uint8_t(wave.s[operand.code & 255] >> 23);
+      scales[lane] = uint8_t(wave.s[operand.code] >> 23);
   }
 }
 

@@ -43,18 +43,14 @@ namespace {
 // Operand codes of each generation (CDNA4 guide 5.2 and 6.2, LLVM for the older ones): SGPRs and special
 // registers may be written, constants and status bits only read.
 constexpr bool is_scalar_register(Generation generation, uint32_t code) {
-  if (code == 106 || code == 107 || code == 124 || code == 126 || code == 127) return true;  // VCC, M0, EXEC
-  if (code >= 108 && code <= 123) return true;                                               // TBA, TMA, TTMP
-  if (code <= 103) return true;
-  return code <= 105 && generation >= Generation::gfx7;  // FLAT_SCRATCH (gfx7), XNACK_MASK
+  if (code < kVccLo) return code < sgpr_end(Generation::gfx6) || generation >= Generation::gfx7;
+  return code < kRegisterEnd && code != kM0 + 1;
 }
 
 constexpr bool is_constant(Generation generation, uint32_t code) {
-  if (code >= 128 && code <= 208) return true;
-  if (code >= 235 && code <= 239) return generation >= Generation::gfx9;
-  if (code >= 240 && code <= 247) return true;
-  if (code == 248) return generation >= Generation::gfx8;
-  return code >= 251 && code <= 255;
+  if (is_aperture(code) || code == kSrcPopsExitingWaveId) return generation >= Generation::gfx9;
+  if (code == kInlineTurn) return generation >= Generation::gfx8;
+  return is_inline_integer(code) || is_inline_float(code) || (code >= kSrcVccz && code <= kLiteral);
 }
 
 struct CodeTable {

@@ -1,6 +1,8 @@
 // The door of the memory decoders, and what they share.
 #include "device/isa/memory.h"
 
+#include <algorithm>
+
 namespace morgana::isa {
 
 Error bad_encoding(const Decoder& decoder, const char* what) {
@@ -34,16 +36,16 @@ namespace {
 struct Group {
   uint32_t begin, end;
 };
-constexpr Group kGroupsGfx6[] = {{0, 104},   {106, 108}, {108, 110}, {110, 112},
-                                 {112, 124}, {124, 125}, {126, 128}};
-constexpr Group kGroupsGfx7[] = {{0, 106},   {106, 108}, {108, 110}, {110, 112},
-                                 {112, 124}, {124, 125}, {126, 128}};
-constexpr Group kGroupsGfx9[] = {{0, 106}, {106, 108}, {108, 124}, {124, 125}, {126, 128}};
+constexpr Group kSpecial[] = {{kVccLo, kVccHi + 1}, {kM0, kM0 + 1}, {kExecLo, kExecHi + 1}};
+constexpr Group kTraps[] = {{kTba, kTma}, {kTma, kTtmpGfx6}, {kTtmpGfx6, kTrapRegisterEnd}};
+constexpr Group kTrapsGfx9[] = {{kTtmp, kTrapRegisterEnd}};
 
-std::span<const Group> groups(Generation generation) {
-  if (generation == Generation::gfx6) return kGroupsGfx6;
-  if (generation < Generation::gfx9) return kGroupsGfx7;
-  return kGroupsGfx9;
+bool is_span(Generation generation, uint32_t code, uint32_t dwords) {
+  const auto within = [&](const Group& group) { return code >= group.begin && code + dwords <= group.end; };
+  const uint32_t numbered = generation == Generation::gfx6 ? sgpr_end(generation) : uint32_t{kVccLo};
+  return within({0, numbered}) || std::ranges::any_of(kSpecial, within) ||
+         (generation >= Generation::gfx9 ? std::ranges::any_of(kTrapsGfx9, within)
+                                         : std::ranges::any_of(kTraps, within));
 }
 
 }  // namespace
@@ -51,21 +53,14 @@ std::span<const Group> groups(Generation generation) {
 Result<Operand> scalar_operand(const Decoder& decoder, uint32_t code, Type type, int dwords) {
   // Spans are aligned; the hardware ignores the low bits (CDNA4 guide 5.2).
   if (dwords >= 2) code &= dwords == 2 ? ~1u : ~3u;
-  for (const Group& group : groups(decoder.target.generation))
-    if (code >= group.begin && code + uint32_t(dwords) <= group.end)
-      return Operand{uint16_t(code), type, uint8_t(dwords)};
+  if (is_span(decoder.target.generation, code, uint32_t(dwords)))
+    return Operand{uint16_t(code), type, uint8_t(dwords)};
   return bad_encoding(decoder, "no such scalar registers");
 }
 
 Result<Operand> scalar_source(const Decoder& decoder, uint32_t code, Type type) {
-  if (code < 128) return scalar_operand(decoder, code, type, 1);
-  const bool gfx9 = decoder.target.generation >= Generation::gfx9;
-  const bool gfx8 = decoder.target.generation >= Generation::gfx8;
-  const bool inline_integer = code <= 208;
-  const bool aperture = gfx9 && code >= 235 && code <= 239;
-  const bool inline_float = code >= 240 && code <= (gfx8 ? 248u : 247u);
-  const bool flag = code >= 251 && code <= 253;
-  if (!inline_integer && !aperture && !inline_float && !flag)
+  if (code < kRegisterEnd) return scalar_operand(decoder, code, type, 1);
+  if (!scalar_readable(decoder.target, code, type) || code == kSrcLdsDirect || code == kLiteral)
     return bad_encoding(decoder, "no such scalar source");
   return Operand{uint16_t(code), type, 1};
 }

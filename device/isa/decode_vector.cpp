@@ -6,9 +6,7 @@
 namespace morgana::isa {
 namespace {
 
-constexpr uint32_t kSdwa = 249, kDpp = 250;
 constexpr uint32_t kScalePrefix = 44;  // VOP3P opcode of v_mfma_ld_scale_b32
-constexpr uint32_t kFirstConstant = 128;
 
 // Builds an Inst: operands in assembly order, checked; then what is implicit.
 struct Reader {
@@ -80,9 +78,9 @@ struct Reader {
   void scalar_destination(uint32_t code) {
     const Type type = row().dst[inst.n_dst];
     // As LLVM has it, a lane mask may also go to a read-only register, where the write has no effect.
-    const bool read_only = type == Type::mask &&
-                           ((code >= 235 && code <= 239) || (code >= 251 && code <= 254)) &&
-                           scalar_readable(decoder.target, code, type);
+    const bool is_state =
+        is_aperture(code) || code == kSrcPopsExitingWaveId || (code >= kSrcVccz && code <= kSrcLdsDirect);
+    const bool read_only = type == Type::mask && is_state && scalar_readable(decoder.target, code, type);
     if (!scalar_writable(decoder.target, code, type) && !read_only) fault = "reserved scalar destination";
     add_destination(scalar(aligned(code, type), type, dwords(type)));
   }
@@ -308,7 +306,7 @@ void mfma_operands(Reader& reader, uint32_t word0, uint32_t word1) {
     const uint32_t code = bits(word1, 9 * i, 9);
     // A, B and an index are vector registers only (CDNA4 guide 7.5), C may be a constant.
     const bool takes_constant = i == 2 && !reader.has(kSmfmac);
-    if (code < (takes_constant ? kFirstConstant : kVgprBase)) reader.fault = "takes no scalar there";
+    if (code < (takes_constant ? kRegisterEnd : kVgprBase)) reader.fault = "takes no scalar there";
     reader.source(code, false, acc);
   }
   switch (inst.row->op) {

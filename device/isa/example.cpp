@@ -5,8 +5,7 @@
 namespace morgana::isa {
 namespace {
 
-constexpr uint32_t kVgpr = kVgprBase;  // VGPR 0 in a 9-bit source field
-constexpr uint32_t kSdwaSource = 249, kDppSource = 250;
+constexpr uint32_t kVgpr = kVgprBase;                          // VGPR 0 in a 9-bit source field
 constexpr uint32_t kSdwaWord = 6u << 8 | 6u << 16 | 6u << 24;  // whole dwords
 constexpr uint32_t kDppMasks = 0xffu << 24;
 
@@ -107,9 +106,9 @@ std::vector<uint32_t> example(Target target, const Row& row, Form form) {
     switch (form) {
       case Form::plain: code = plain(target, row, uint32_t(opcode), sources); break;
       case Form::vop3: code = vop3(target, uint32_t(opcode), sources); break;
-      case Form::sdwa: code = short_form(row, uint32_t(opcode), kSdwaSource, {kSdwaWord}); break;
+      case Form::sdwa: code = short_form(row, uint32_t(opcode), kSdwa, {kSdwaWord}); break;
       case Form::dpp:
-        code = short_form(row, uint32_t(opcode), kDppSource, {kDppMasks | sources.dpp_ctrl << 8});
+        code = short_form(row, uint32_t(opcode), kDpp, {kDppMasks | sources.dpp_ctrl << 8});
         break;
     }
     if (decodes_to(target, row, form, code)) return code;

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/target.h"
+#include "device/isa/codes.h"
 
 namespace morgana::isa {
 
@@ -184,12 +185,11 @@ struct Row {
 };
 
 // One operand code space for every encoding:
-//   0..255    the scalar operand codes of the ISA documents (SGPR, VCC, TTMP, M0, EXEC, inline constants, 255
-//   literal) 256..511  VGPR 0..255 512..767  AccVGPR 0..255
+//   0..255    scalar operands (codes.h)
+//   256..511  VGPR 0..255
+//   512..767  AccVGPR 0..255
 inline constexpr uint16_t kVgprBase = 256;
 inline constexpr uint16_t kAgprBase = 512;
-inline constexpr uint16_t kLiteral = 255;
-inline constexpr uint16_t kVccLo = 106, kM0 = 124, kExecLo = 126;
 
 struct Operand {
   uint16_t code = 0;
@@ -212,7 +212,8 @@ struct Inst {
   bool vop3b = false;  // VOP3 with an SDST field
   uint8_t size = 0;    // bytes: 4, 8, 12 or 16
   uint8_t n_dst = 0, n_src = 0;
-  std::array<Operand, 2> dst{};  // a lane mask's code may be 128 or more: read-only, the write has no effect
+  std::array<Operand, 2>
+      dst{};  // a lane mask's code may be kRegisterEnd or more: read-only, the write has no effect
   std::array<Operand, 5>
       src{};  // explicit sources in assembly order, then implicit ones (VCC in, tied destination)
   uint8_t n_explicit_src = 0;  // how many of them the assembly text shows

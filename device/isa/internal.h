@@ -38,7 +38,7 @@ bool scalar_writable(const TargetInfo& target, uint32_t code, Type type);
 // The first register of a scalar operand of `type`: pairs are aligned, the hardware ignores the low bit
 // (CDNA4 guide 5.2).
 inline uint32_t aligned(uint32_t code, Type type) {
-  return code < 128 && dwords(type) == 2 ? code & ~1u : code;
+  return code < kRegisterEnd && dwords(type) == 2 ? code & ~1u : code;
 }
 
 // malformed: names the first dword.

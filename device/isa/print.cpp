@@ -24,38 +24,37 @@ std::string pair(const char* name, uint32_t code, uint32_t low, int dwords) {
 
 std::string special(uint32_t code, int dwords, Generation generation) {
   switch (code) {
-    case 106:
-    case 107: return pair("vcc", code, 106, dwords);
-    case 108:
-    case 109: return pair("tba", code, 108, dwords);
-    case 110:
-    case 111: return pair("tma", code, 110, dwords);
-    case 124: return "m0";
-    case 126:
-    case 127: return pair("exec", code, 126, dwords);
-    case 235: return "src_shared_base";
-    case 236: return "src_shared_limit";
-    case 237: return "src_private_base";
-    case 238: return "src_private_limit";
-    case 239: return "src_pops_exiting_wave_id";
-    case 251: return "src_vccz";
-    case 252: return "src_execz";
-    case 253: return "src_scc";
-    case 254: return "src_lds_direct";
+    case kVccLo:
+    case kVccHi: return pair("vcc", code, kVccLo, dwords);
+    case kTba:
+    case kTba + 1: return pair("tba", code, kTba, dwords);
+    case kTma:
+    case kTma + 1: return pair("tma", code, kTma, dwords);
+    case kM0: return "m0";
+    case kExecLo:
+    case kExecHi: return pair("exec", code, kExecLo, dwords);
+    case kSrcSharedBase: return "src_shared_base";
+    case kSrcSharedLimit: return "src_shared_limit";
+    case kSrcPrivateBase: return "src_private_base";
+    case kSrcPrivateLimit: return "src_private_limit";
+    case kSrcPopsExitingWaveId: return "src_pops_exiting_wave_id";
+    case kSrcVccz: return "src_vccz";
+    case kSrcExecz: return "src_execz";
+    case kSrcScc: return "src_scc";
+    case kSrcLdsDirect: return "src_lds_direct";
     default: break;
   }
-  if (generation == Generation::gfx7 && (code == 104 || code == 105))
-    return pair("flat_scratch", code, 104, dwords);
-  if (generation >= Generation::gfx8 && (code == 102 || code == 103))
-    return pair("flat_scratch", code, 102, dwords);
-  if (generation >= Generation::gfx8 && (code == 104 || code == 105))
-    return pair("xnack_mask", code, 104, dwords);
+  const uint32_t even = code & ~1u;
+  if (generation == Generation::gfx7 && even == kFlatScratchGfx7)
+    return pair("flat_scratch", code, even, dwords);
+  if (generation >= Generation::gfx8 && even == kFlatScratch) return pair("flat_scratch", code, even, dwords);
+  if (generation >= Generation::gfx8 && even == kXnackMask) return pair("xnack_mask", code, even, dwords);
   return {};
 }
 
 std::string scalar_name(uint32_t code, int dwords, Generation generation) {
-  const uint32_t ttmp = generation == Generation::gfx9 ? 108 : 112;
-  if (code >= ttmp && code <= 123) {
+  const uint32_t ttmp = first_ttmp(generation);
+  if (code >= ttmp && code < kTrapRegisterEnd) {
     if (dwords <= 1) return fmt::format("ttmp{}", code - ttmp);
     return fmt::format("ttmp[{}:{}]", code - ttmp, code - ttmp + uint32_t(dwords) - 1);
   }
@@ -77,12 +76,12 @@ const char* float_name(uint32_t value) {
   }
 }
 
-// Inline constants 240..248 as f16 bits.
+// The inline floats as f16 bits.
 constexpr uint16_t kHalves[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118};
 
 bool is_16_bit_integer(Type type) { return is_16_bit(type) && !is_float(type); }
 
-bool is_inline_integer(uint32_t value) { return value <= 64 || value >= 0xfffffff0; }
+bool fits_inline_integer(uint32_t value) { return value <= 64 || value >= 0xfffffff0; }
 
 // Whether an inline constant of the same value exists.
 bool is_inline(Type type, uint32_t value, Generation generation) {
@@ -92,14 +91,14 @@ bool is_inline(Type type, uint32_t value, Generation generation) {
     return value <= 64 || value >= 0xfff0 ||
            std::find(std::begin(kHalves), std::end(kHalves), value) != std::end(kHalves);
   if (dwords(type) == 2) return value <= 64;
-  return is_inline_integer(value) || float_name(value) != nullptr ||
+  return fits_inline_integer(value) || float_name(value) != nullptr ||
          (value == 0x3e22f983 && generation >= Generation::gfx8);
 }
 
 std::string literal(const Inst& inst, Type type, Generation generation) {
   const uint32_t value = inst.literal;
   if (inst.row->op == Op::s_setreg_imm32_b32) {
-    if (is_inline_integer(value)) return fmt::format("{}", int32_t(value));
+    if (fits_inline_integer(value)) return fmt::format("{}", int32_t(value));
     if (const char* name = float_name(value)) return name;
     return fmt::format("{:#x}", value);
   }
@@ -119,12 +118,12 @@ std::string print_operand(Target target, const Inst& inst, const Operand& operan
   if (operand.is_agpr()) return span('a', operand.code - kAgprBase, operand.dwords);
   const uint32_t code = operand.code;
   if (code == kLiteral) return literal(inst, operand.type, info(target).generation);
-  if (code >= 128 && code <= 192) return fmt::format("{}", code - 128);
-  if (code >= 193 && code <= 208) return fmt::format("-{}", code - 192);
-  if (code >= 240 && code <= 248 && is_16_bit_integer(operand.type))
-    return fmt::format("{:#x}", kHalves[code - 240]);
-  if (code >= 240 && code <= 247) return kFloats[code - 240];
-  if (code == 248) return operand.dwords == 2 ? "0.15915494309189532" : "0.15915494";
+  if (is_inline_integer(code)) return fmt::format("{}", inline_integer(code));
+  if (is_inline_float(code)) {
+    if (is_16_bit_integer(operand.type)) return fmt::format("{:#x}", kHalves[code - kInlineHalf]);
+    if (code == kInlineTurn) return operand.dwords == 2 ? "0.15915494309189532" : "0.15915494";
+    return kFloats[code - kInlineHalf];
+  }
   return scalar_name(code, operand.dwords, info(target).generation);
 }
 

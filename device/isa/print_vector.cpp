@@ -35,9 +35,7 @@ std::string modified(const std::string& text, const Operand& operand, bool neg, 
   if (abs) return fmt::format("{}|{}|", neg ? "-" : "", text);
   if (!neg) return text;
   const bool constant =
-      operand.is_scalar() &&
-      ((operand.code >= 128 && operand.code <= 248 && (operand.code <= 208 || operand.code >= 240)) ||
-       operand.code == kLiteral);
+      is_inline_integer(operand.code) || is_inline_float(operand.code) || operand.code == kLiteral;
   return constant ? fmt::format("neg({})", text) : "-" + text;
 }
 

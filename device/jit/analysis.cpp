@@ -106,7 +106,7 @@ class Classifier {
     i.scalar = library_.scalar(inst.row->op);
     if (i.scalar == nullptr) return How::leave;
     for (int s = 0; s < inst.n_src; s++)
-      if (inst.src[s].code == 254) return How::call_all;
+      if (inst.src[s].code == isa::kSrcLdsDirect) return How::call_all;
     return inst.row->flags & isa::kWritesExec ? How::exec_op : How::scalar;
   }
 
@@ -121,7 +121,7 @@ class Classifier {
       case Op::v_accvgpr_write_b32:
       case Op::v_accvgpr_mov_b32:
         for (int s = 0; s < inst.n_src; s++)
-          if (inst.src[s].code == 254) return How::call;
+          if (inst.src[s].code == isa::kSrcLdsDirect) return How::call;
         return inst.dpp || inst.sdwa ? How::call : How::lane;
       case Op::v_movreld_b32:
       case Op::v_movrels_b32:
@@ -134,7 +134,7 @@ class Classifier {
     for (int s = 0; s < i.vector->n_src; s++) {
       const isa::Operand& operand = inst.src[s];
       if (i.vector->src_registers[s] == 0) continue;
-      if (operand.code == 254 || !operand.present()) return How::call;
+      if (operand.code == isa::kSrcLdsDirect || !operand.present()) return How::call;
       if (i.vector->src_registers[s] > 2 && operand.is_scalar()) return How::call;
     }
     const isa::Type result = inst.row->dst[0];
@@ -161,7 +161,7 @@ class Classifier {
       case Op::s_load_dwordx4:
       case Op::s_load_dwordx8:
       case Op::s_load_dwordx16:
-        return inst.dst[0].code + inst.dst[0].dwords <= 106 ? How::scalar_load : How::call;
+        return inst.dst[0].code + inst.dst[0].dwords <= isa::kVccLo ? How::scalar_load : How::call;
       case Op::global_load_dword:
       case Op::global_load_dwordx2:
       case Op::global_load_dwordx3:
@@ -244,11 +244,12 @@ class Classifier {
     return all;
   }
   static void scalar_operand(const isa::Operand& operand, ScalarSet& set) {
-    if (operand.code < 128) {
-      for (unsigned d = 0; d < operand.dwords && operand.code + d < 128u; d++) set.set(operand.code + d);
-    } else if (operand.code == 251) {
-      set.set(106), set.set(107);
-    } else if (operand.code == 253) {
+    if (operand.code < isa::kRegisterEnd) {
+      for (unsigned d = 0; d < operand.dwords && operand.code + d < isa::kRegisterEnd; d++)
+        set.set(operand.code + d);
+    } else if (operand.code == isa::kSrcVccz) {
+      set.set(isa::kVccLo), set.set(isa::kVccHi);
+    } else if (operand.code == isa::kSrcScc) {
       set.set(kScc);
     }
   }
@@ -279,8 +280,9 @@ class Classifier {
       if (i.scalar->conditional) i.s_reads |= i.s_writes;
     }
     if (op == Op::s_cbranch_scc0 || op == Op::s_cbranch_scc1) i.s_reads.set(kScc);
-    if (op == Op::s_cbranch_vccz || op == Op::s_cbranch_vccnz) i.s_reads.set(106), i.s_reads.set(107);
-    if (i.s_writes.test(126) || i.s_writes.test(127)) i.writes_exec = true;
+    if (op == Op::s_cbranch_vccz || op == Op::s_cbranch_vccnz)
+      i.s_reads.set(isa::kVccLo), i.s_reads.set(isa::kVccHi);
+    if (i.s_writes.test(isa::kExecLo) || i.s_writes.test(isa::kExecHi)) i.writes_exec = true;
     if (i.writes_exec) {
       i.widens = may_widen(inst, i);
       i.keeps_full = op == Op::s_or_saveexec_b64 ||
@@ -477,7 +479,7 @@ class Builder {
       if (i.step->inst == nullptr) continue;
       const isa::Inst& inst = *i.step->inst;
       const auto pair = [&](const isa::Operand& operand) {
-        if (operand.is_scalar() && operand.dwords == 2 && operand.code < 128)
+        if (operand.is_scalar() && operand.dwords == 2 && operand.code < isa::kRegisterEnd)
           flow_.wide.set(operand.code & ~1u);
       };
       for (int s = 0; s < inst.n_src; s++) pair(inst.src[s]);
@@ -485,9 +487,10 @@ class Builder {
         if (i.how != How::scalar_load) pair(inst.dst[d]);
     }
     flow_.scalars.set(kScc);
-    for (const int code : {106, 107, 126, 127}) flow_.scalars.set(code);
-    flow_.wide.set(106), flow_.wide.set(126);
-    for (int code = 0; code < 128; code += 2)
+    for (const uint16_t code : {isa::kVccLo, isa::kVccHi, isa::kExecLo, isa::kExecHi})
+      flow_.scalars.set(code);
+    flow_.wide.set(isa::kVccLo), flow_.wide.set(isa::kExecLo);
+    for (int code = 0; code < isa::kRegisterEnd; code += 2)
       if (flow_.scalars.test(code) || flow_.scalars.test(code + 1))
         flow_.scalars.set(code), flow_.scalars.set(code + 1);
   }

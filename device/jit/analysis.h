@@ -15,7 +15,7 @@
 namespace morgana::device::jit {
 
 // VGPRs and AccVGPRs by their place behind Wave::v; scalar operand codes, and SCC.
-inline constexpr int kVectorRegisters = kRegisterSlots, kScc = 128, kScalarRegisters = 129;
+inline constexpr int kVectorRegisters = kRegisterSlots, kScc = isa::kRegisterEnd, kScalarRegisters = kScc + 1;
 using VectorSet = std::bitset<kVectorRegisters>;
 using ScalarSet = std::bitset<kScalarRegisters>;
 

@@ -8,8 +8,6 @@ namespace {
 
 using isa::Op;
 
-constexpr uint16_t kOne = 242;  // the inline constant 1.0
-
 // The instructions of one block, with the definitions that reach their operands.
 class Sequence {
  public:
@@ -28,12 +26,12 @@ class Sequence {
             const isa::Operand& operand = inst.src[s];
             if (operand.is_vgpr())
               reaching_[k].of[s][d] = vectors[operand.code - isa::kVgprBase + d];
-            else if (operand.code + d < 128u)
+            else if (operand.code + d < isa::kRegisterEnd)
               reaching_[k].of[s][d] = scalars[operand.code + d];
           }
         reaching_[k].vcc = scalars[isa::kVccLo];
       } else if (i.how == How::scalar && i.step->inst->row->op == Op::s_mov_b64 &&
-                 i.step->inst->src[0].code < 128) {
+                 i.step->inst->src[0].code < isa::kRegisterEnd) {
         reaching_[k].of[0][0] = scalars[i.step->inst->src[0].code];
       }
       const int number = first_ + static_cast<int>(k);
@@ -124,7 +122,8 @@ class Sequence {
   bool is_same(Value a, Value b) const {
     const isa::Inst &x = instruction(a.at), &y = instruction(b.at);
     const isa::Operand &p = x.src[a.source], &q = y.src[b.source];
-    if (p.code != q.code || p.dwords != q.dwords || p.is_agpr() || p.code == 254 || x.literal != y.literal)
+    if (p.code != q.code || p.dwords != q.dwords || p.is_agpr() || p.code == isa::kSrcLdsDirect ||
+        x.literal != y.literal)
       return false;
     for (int d = 0; d < 2; d++)
       if (reaching(a.at).of[a.source][d] != reaching(b.at).of[b.source][d]) return false;
@@ -163,7 +162,7 @@ class Sequence {
       if (definition(factor) != r) continue;
       const int e = definition(error);
       const auto g = e < 0 ? std::nullopt : fma(e);
-      if (!g || !g->negated || instruction(g->c.at).src[g->c.source].code != kOne) continue;
+      if (!g || !g->negated || instruction(g->c.at).src[g->c.source].code != isa::kInlineOne) continue;
       const int a = definition(g->a), b = definition(g->b);
       if ((a == d && b == r) || (a == r && b == d)) return r;
     }

@@ -24,7 +24,7 @@ class KnownScalars {
  private:
   std::optional<uint32_t> source(const isa::Inst& inst, int s, uint32_t dword) const;
 
-  std::array<std::optional<uint32_t>, 128> value_;
+  std::array<std::optional<uint32_t>, isa::kRegisterEnd> value_;
   std::optional<bool> carry_;  // SCC after s_add_u32
 };
 

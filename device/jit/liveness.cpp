@@ -19,10 +19,10 @@ Origin of_operand(const isa::Operand& operand) {
   Origin o;
   if (operand.code == isa::kExecLo && operand.dwords == 2) {
     o.from_exec = true;
-  } else if (operand.code < 108 && operand.dwords == 2 && operand.code % 2 == 0) {
+  } else if (operand.code < isa::kTba && operand.dwords == 2 && operand.code % 2 == 0) {
     o.pairs[o.n_pairs++] = static_cast<uint8_t>(operand.code);
   } else {
-    o.is_known = operand.code == 128;  // the constant 0 has no lanes
+    o.is_known = operand.code == isa::kInlineZero;  // the constant 0 has no lanes
   }
   return o;
 }
@@ -135,7 +135,7 @@ void before(Instruction& i, Live& live, const Live& everything, bool observe_eve
   if (i.crosses_lanes) live.inactive |= read;
   live.scalars &= ~i.s_writes;
   live.scalars |= i.s_reads;
-  live.scalars.set(126), live.scalars.set(127);
+  live.scalars.set(isa::kExecLo), live.scalars.set(isa::kExecHi);
   if (i.how == How::memory) {
     i.live = live.active | live.not_active();
     i.s_live = live.scalars;

@@ -53,10 +53,10 @@ bool combine(Op op, bool a, bool b) {
 }
 
 // The constants 0 and -1 are masks too.
-constexpr uint16_t kNone = 128;
+constexpr uint16_t kNone = isa::kInlineZero;
 bool is_mask_code(const Flow& flow, uint16_t code) {
-  if (code == kNone || code == kMinusOne) return true;
-  return code < 128 && code % 2 == 0 && (code == isa::kExecLo || flow.wide.test(code));
+  if (code == kNone || code == isa::kInlineMinusOne) return true;
+  return code < isa::kRegisterEnd && code % 2 == 0 && (code == isa::kExecLo || flow.wide.test(code));
 }
 
 class Examiner {
@@ -80,8 +80,10 @@ class Examiner {
     }
     loop_.instructions = body_.count + 1;
     // What counts as a mask is nowhere read as a number, and SCC says nothing of single lanes.
-    for (unsigned code = 0; code < 128; code++)
-      if (numbers_.test(code) && (loop_.masks.test(code & ~1u) || code == 126 || code == 127)) return false;
+    for (unsigned code = 0; code < isa::kRegisterEnd; code++)
+      if (numbers_.test(code) &&
+          (loop_.masks.test(code & ~1u) || code == isa::kExecLo || code == isa::kExecHi))
+        return false;
     if (behind_->s_live_in.test(kScc) || body_.s_live_in.test(kScc)) return false;
     return idles() && !waits();
   }
@@ -93,7 +95,7 @@ class Examiner {
 
   bool mask(const isa::Operand& operand, bool writes) {
     if (operand.dwords != 2 || !is_mask_code(flow_, operand.code)) return false;
-    if (operand.code >= 128) return !writes;
+    if (operand.code >= isa::kRegisterEnd) return !writes;
     if (operand.code == isa::kExecLo) return true;
     loop_.masks.set(operand.code);
     if (writes) loop_.set_masks.set(operand.code);
@@ -118,10 +120,10 @@ class Examiner {
       if (!operand.present() || !operand.is_scalar()) continue;
       if (s < f.n_src && f.src_registers[s] == 0) {
         if (i.step->kind[s] != Source::none && !mask(operand, false)) return false;
-      } else if (operand.code < 128) {
-        for (unsigned d = 0; d < operand.dwords && operand.code + d < 128u; d++)
+      } else if (operand.code < isa::kRegisterEnd) {
+        for (unsigned d = 0; d < operand.dwords && operand.code + d < isa::kRegisterEnd; d++)
           numbers_.set(operand.code + d);
-      } else if (operand.code >= 251 && operand.code <= 253) {
+      } else if (operand.code >= isa::kSrcVccz && operand.code <= isa::kSrcScc) {
         return false;
       }
     }
@@ -137,7 +139,7 @@ class Examiner {
       return false;
     for (int s = 0; s < inst.n_src; s++)
       if (inst.src[s].present() && inst.src[s].is_scalar())
-        for (unsigned d = 0; d < inst.src[s].dwords && inst.src[s].code + d < 128u; d++)
+        for (unsigned d = 0; d < inst.src[s].dwords && inst.src[s].code + d < isa::kRegisterEnd; d++)
           numbers_.set(inst.src[s].code + d);
     read_and_write(i);
     loop_.loads.push_back(number);
@@ -155,15 +157,16 @@ class Examiner {
   // done.
   bool idles() const {
     std::vector<uint16_t> codes;
-    for (uint16_t code = 0; code < 126; code += 2)
+    for (uint16_t code = 0; code < isa::kExecLo; code += 2)
       if (loop_.masks.test(code)) codes.push_back(code);
     if (codes.size() > 8) return false;
     for (uint32_t bits = 0; bits < 1u << codes.size(); bits++) {
-      std::array<bool, 128> before{};
+      std::array<bool, isa::kRegisterEnd> before{};
       for (size_t c = 0; c < codes.size(); c++) before[codes[c]] = bits >> c & 1;
-      std::array<bool, 128> now = before;
+      std::array<bool, isa::kRegisterEnd> now = before;
       const auto value = [&](const isa::Operand& operand) {
-        return operand.code == kMinusOne || (operand.code < 128 && now[operand.code]);
+        return operand.code == isa::kInlineMinusOne ||
+               (operand.code < isa::kRegisterEnd && now[operand.code]);
       };
       for (uint32_t k = 0; k < body_.count; k++) {
         const Instruction& i = at(k);

@@ -294,8 +294,8 @@ struct Shapes::State {
 
   bool is_full_pair(const isa::Operand& operand, bool exec_is_full) const {
     if (operand.code == isa::kExecLo) return exec_is_full;
-    if (is_constant(operand.code)) return operand.code == kMinusOne;
-    return operand.is_scalar() && operand.code < 126 && full.test(operand.code);
+    if (is_constant(operand.code)) return operand.code == isa::kInlineMinusOne;
+    return operand.is_scalar() && operand.code < isa::kExecLo && full.test(operand.code);
   }
   // Forgets the sums whose lower half or carry `i` overwrites, and the summands whose upper half it does.
   void overwrite_sums(const Instruction& i) {
@@ -350,9 +350,9 @@ struct Shapes::State {
       }
       if (i.how == How::scalar) saves_full = makes_full;
     }
-    for (unsigned code = 0; code < 128; code += 2)
+    for (unsigned code = 0; code < isa::kRegisterEnd; code += 2)
       if (i.s_writes.test(code) || i.s_writes.test(code + 1)) full.reset(code);
-    if (saves_full && i.step->inst->dst[0].code < 126) full.set(i.step->inst->dst[0].code);
+    if (saves_full && i.step->inst->dst[0].code < isa::kExecLo) full.set(i.step->inst->dst[0].code);
     return makes_full && i.writes_exec;
   }
 };
@@ -631,7 +631,7 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) {
   for (int w = 0; w < i.n_v_writes; w++)
     for (unsigned r = 0; r < i.v_writes[w].count; r++) forget(i.v_writes[w].first + r);
   state.overwrite_sums(i);
-  if (started && started->mask < 128) {
+  if (started && started->mask < isa::kRegisterEnd) {
     for (int s = 0; s < 2; s++)  // v_add_co_u32 v1, vcc, s0, v0
       if (started->upper[s] == started->to) started->pair[s] = Shape{};
     state.sums.push_back(*started);

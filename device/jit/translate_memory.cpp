@@ -101,7 +101,7 @@ std::optional<unsigned> scratch_base(const Instruction& i) {
   if (i.how != How::memory || inst.row->format != isa::Format::SCRATCH) return std::nullopt;
   if (i.step->kind[0] != Source::none || inst.offset % 4 != 0) return std::nullopt;
   if (i.step->kind[2] == Source::none) return kNoBase;
-  return inst.src[2].code < 106 ? std::optional<unsigned>(inst.src[2].code) : std::nullopt;
+  return inst.src[2].code < isa::kVccLo ? std::optional<unsigned>(inst.src[2].code) : std::nullopt;
 }
 
 }  // namespace

@@ -19,18 +19,15 @@ llvm::Value* Translator::scalar_source(const Instruction& i, int source, int dwo
     const Constant value = constant_value(operand.code, operand.type, inst.literal);
     return constant(value.low | uint64_t{value.high} << 32);
   }
-  if (i.step->kind[source] == Source::special || code >= 128) {
+  if (i.step->kind[source] == Source::special || code >= isa::kRegisterEnd) {
     switch (code) {
-      case 251: return widened(b_.CreateICmpEQ(s64(isa::kVccLo), b_.getInt64(0)));
-      case 252: return widened(b_.CreateICmpEQ(exec(), b_.getInt64(0)));
-      case 253: return widened(b_.CreateLoad(i32_, scc_));
-      case 235:
-      case 236:
-      case 237:
-      case 238: {
-        const uint64_t base = code < 237 ? kSharedBase : kPrivateBase;
-        return constant(code & 1 ? base : base | 0xffff'ffff);
-      }
+      case isa::kSrcVccz: return widened(b_.CreateICmpEQ(s64(isa::kVccLo), b_.getInt64(0)));
+      case isa::kSrcExecz: return widened(b_.CreateICmpEQ(exec(), b_.getInt64(0)));
+      case isa::kSrcScc: return widened(b_.CreateLoad(i32_, scc_));
+      case isa::kSrcSharedBase: return constant(kSharedBase);
+      case isa::kSrcSharedLimit: return constant(kSharedBase | 0xffff'ffff);
+      case isa::kSrcPrivateBase: return constant(kPrivateBase);
+      case isa::kSrcPrivateLimit: return constant(kPrivateBase | 0xffff'ffff);
       default: return constant(0);
     }
   }

@@ -33,7 +33,8 @@ int mask_of_leavers(const Flow& flow, const jit::Block& body) {
     const Instruction& i = flow.instructions[body.first + k];
     if (!i.writes_exec) continue;
     const isa::Inst& inst = *i.step->inst;
-    if (inst.row->op != isa::Op::s_andn2_b64 || inst.src[0].code != isa::kExecLo || inst.src[1].code >= 108)
+    if (inst.row->op != isa::Op::s_andn2_b64 || inst.src[0].code != isa::kExecLo ||
+        inst.src[1].code >= isa::kTba)
       return -1;
     const int code = inst.src[1].code;
     for (uint32_t after = k + 1; after < body.count; after++)

@@ -253,7 +253,7 @@ void Translator::whole_vector(const Instruction& i) {
     Value* bits = b_.CreateLoad(i64_, field(values, kValuesMaskOut));
     bits = is_serial_ ? b_.CreateSExt(first_lane(mask_lanes(bits)), i64_) : b_.CreateAnd(bits, exec());
     const unsigned code = results ? inst.dst[1].code : inst.dst[0].code;
-    if (code < 128) set_s64(code, bits);
+    if (code < isa::kRegisterEnd) set_s64(code, bits);
     if (f.writes_exec) set_s64(isa::kExecLo, bits);
   }
 }

@@ -20,7 +20,7 @@ bool loops_over_waves(const Flow& flow, const Specialisation& key) {
   };
   if (std::any_of(flow.blocks.begin(), flow.blocks.end(), comes_back)) return false;
   // TTMP registers tell the waves apart, and no registers stay in the Wave (choose_homes).
-  for (unsigned code = 108; code < 124; code++)
+  for (unsigned code = isa::kTba; code < isa::kTrapRegisterEnd; code++)
     if (flow.blocks[flow.entry_block].s_live_in.test(code)) return false;
   return std::none_of(flow.instructions.begin(), flow.instructions.end(), is_matrix);
 }
@@ -163,7 +163,7 @@ Translator::Registers Translator::load_common() {
   const auto keep = [&](llvm::AllocaInst* a) {
     common.emplace_back(a, b_.CreateLoad(a->getAllocatedType(), a));
   };
-  for (unsigned code = 0; code < 126; code++)
+  for (unsigned code = 0; code < isa::kExecLo; code++)
     if (scalars_[code] && (live.test(code) || live.test(code ^ 1))) keep(scalars_[code]);
   if (live.test(kScc)) keep(scc_);
   for (const auto& [r, holds] : supposed_) keep(holds);
@@ -192,7 +192,7 @@ void Translator::begin_wave(const Registers& common) {
 void Translator::renew_exec() {
   const auto writes_exec = [](const Instruction& i) { return i.writes_exec; };
   if (std::any_of(flow_.instructions.begin(), flow_.instructions.end(), writes_exec))
-    b_.CreateAlignedStore(b_.getInt64(~uint64_t{0}), wave_s(126), llvm::Align(8));
+    b_.CreateAlignedStore(b_.getInt64(~uint64_t{0}), wave_s(isa::kExecLo), llvm::Align(8));
 }
 
 // The loads of kernel arguments at the beginning.

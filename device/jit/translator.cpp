@@ -59,7 +59,7 @@ Translator::Translator(llvm::Module& module, const Library& library, const Flow&
       lanes_(llvm::FixedVectorType::get(i32_, kLanes)),
       bools_(llvm::FixedVectorType::get(llvm::Type::getInt1Ty(context_), kLanes)),
       vectors_(kVectorRegisters, nullptr),
-      scalars_(128, nullptr),
+      scalars_(isa::kRegisterEnd, nullptr),
       unmasked_(kVectorRegisters, nullptr) {}
 
 llvm::Function* Translator::translate() {
@@ -156,7 +156,7 @@ void Translator::make_registers() {
       vectors_[r] = wave_v(r);
     else if (flow_.vectors.test(r))
       vectors_[r] = b_.CreateAlloca(lanes_, nullptr, "v" + std::to_string(r));
-  for (unsigned code = 0; code < 126; code += 2) {
+  for (unsigned code = 0; code < isa::kExecLo; code += 2) {
     if (!flow_.scalars.test(code)) continue;
     if (flow_.wide.test(code)) {
       scalars_[code] = b_.CreateAlloca(i64_, nullptr, "s" + std::to_string(code));
@@ -170,7 +170,7 @@ void Translator::make_registers() {
     supposed_[r] = b_.CreateAlloca(b_.getInt1Ty(), nullptr, "supposed" + std::to_string(r));
     b_.CreateStore(b_.getFalse(), supposed_[r]);
   }
-  exec_ = scalars_[126] = b_.CreateAlloca(i64_, nullptr, "exec");
+  exec_ = scalars_[isa::kExecLo] = b_.CreateAlloca(i64_, nullptr, "exec");
   scc_ = b_.CreateAlloca(i32_, nullptr, "scc");
   began_with_ = b_.CreateAlloca(i64_, nullptr, "began_with");
   count_ = b_.CreateAlloca(i64_, nullptr, "count");
@@ -252,7 +252,7 @@ void Translator::load_vectors(const VectorSet& vectors) {
 
 void Translator::load_live(const VectorSet& vectors, const ScalarSet& scalars) {
   load_vectors(vectors);
-  for (unsigned code = 0; code < 126; code += 2) {
+  for (unsigned code = 0; code < isa::kExecLo; code += 2) {
     if (!scalars_[code] || !(scalars.test(code) || scalars.test(code + 1))) continue;
     if (flow_.wide.test(code)) {
       b_.CreateStore(b_.CreateAlignedLoad(i64_, wave_s(code), llvm::Align(8)), scalars_[code]);
@@ -261,7 +261,7 @@ void Translator::load_live(const VectorSet& vectors, const ScalarSet& scalars) {
       b_.CreateStore(b_.CreateLoad(i32_, wave_s(code + 1)), scalars_[code + 1]);
     }
   }
-  b_.CreateStore(b_.CreateAlignedLoad(i64_, wave_s(126), llvm::Align(8)), exec_);
+  b_.CreateStore(b_.CreateAlignedLoad(i64_, wave_s(isa::kExecLo), llvm::Align(8)), exec_);
   if (scalars.test(kScc)) b_.CreateStore(b_.CreateLoad(i32_, wave_s(kScc)), scc_);
 }
 
@@ -269,7 +269,7 @@ void Translator::store_live(const VectorSet& vectors, const ScalarSet& scalars) 
   b_.CreateStore(b_.getInt8(1), field(frame_, offsetof(WaveFrame, has_stored)));
   for (unsigned r = 0; r < kVectorRegisters; r++)
     if (is_stored_live(r, vectors)) b_.CreateAlignedStore(vgpr(r), wave_v(r), kRegisterAlign);
-  for (unsigned code = 0; code < 126; code += 2) {
+  for (unsigned code = 0; code < isa::kExecLo; code += 2) {
     if (!scalars_[code] || !(scalars.test(code) || scalars.test(code + 1))) continue;
     if (s_in_wave_.test(code) && s_in_wave_.test(code + 1)) continue;
     if (flow_.wide.test(code)) {
@@ -316,7 +316,7 @@ llvm::Value* Translator::s64(unsigned code) {
   return join_dwords(b_, low, s32(code + 1));
 }
 void Translator::set_s32(unsigned code, Value* value) {
-  if (code >= 108 && code < 124) return;  // TTMPs of an unprivileged wave
+  if (isa::is_trap_register(code)) return;  // TTMPs of an unprivileged wave
   const unsigned even = code & ~1u;
   if (!flow_.wide.test(even)) {
     b_.CreateStore(value, scalars_[code]);
@@ -330,10 +330,10 @@ void Translator::set_s32(unsigned code, Value* value) {
     both = b_.CreateOr(b_.CreateAnd(both, 0xffff'ffff'0000'0000), wide);
   }
   b_.CreateStore(both, scalars_[even]);
-  if (even == 126) b_.CreateAlignedStore(both, wave_s(126), llvm::Align(8));
+  if (even == isa::kExecLo) b_.CreateAlignedStore(both, wave_s(isa::kExecLo), llvm::Align(8));
 }
 void Translator::set_s64(unsigned code, Value* value) {
-  if (code >= 108 && code < 124) return;
+  if (isa::is_trap_register(code)) return;
   if (is_serial_) {
     b_.CreateStore(b_.CreateTrunc(value, b_.getInt1Ty()), bit_of_mask_.at(code));
     return;
@@ -341,7 +341,7 @@ void Translator::set_s64(unsigned code, Value* value) {
   if (!(code & 1) && flow_.wide.test(code)) {
     b_.CreateStore(value, scalars_[code]);
     // What the Wave holds of EXEC is always right: handlers and fault reports read it.
-    if (code == 126) b_.CreateAlignedStore(value, wave_s(126), llvm::Align(8));
+    if (code == isa::kExecLo) b_.CreateAlignedStore(value, wave_s(isa::kExecLo), llvm::Align(8));
     return;
   }
   set_s32(code, b_.CreateTrunc(value, i32_));
@@ -463,7 +463,7 @@ llvm::BasicBlock* Translator::restart() {
   const llvm::IRBuilder<>::InsertPointGuard guard(b_);
   b_.SetInsertPoint(made);
   b_.CreateStore(b_.CreateLoad(i64_, count_before_), count_);
-  b_.CreateAlignedStore(b_.CreateLoad(i64_, began_with_), wave_s(126), llvm::Align(8));
+  b_.CreateAlignedStore(b_.CreateLoad(i64_, began_with_), wave_s(isa::kExecLo), llvm::Align(8));
   leave(Exit::none, step_address(flow_.instructions[flow_.blocks[checkpoint_].first]), kInterpret);
   return made;
 }
@@ -641,8 +641,8 @@ void Translator::call(const Instruction& i) {
     if (!homes_.test(r)) put_vgpr(r, b_.CreateAlignedLoad(lanes_, wave_v(r), kRegisterAlign));
   });
   ScalarSet written = i.s_writes;
-  if (i.writes_exec) written.set(126);
-  for (unsigned code = 0; code < 128; code += 2)
+  if (i.writes_exec) written.set(isa::kExecLo);
+  for (unsigned code = 0; code < isa::kRegisterEnd; code += 2)
     if (scalars_[code] && (written.test(code) || written.test(code + 1))) {
       if (flow_.wide.test(code)) {
         b_.CreateStore(b_.CreateAlignedLoad(i64_, wave_s(code), llvm::Align(8)), scalars_[code]);

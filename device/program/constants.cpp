@@ -7,7 +7,7 @@ namespace {
 
 using isa::Type;
 
-// Codes 240 to 248: 0.5, -0.5, 1, -1, 2, -2, 4, -4, 1 / (2 pi), in every float format (CDNA4 guide 6.2 and
+// The inline floats: 0.5, -0.5, 1, -1, 2, -2, 4, -4, 1 / (2 pi), in every float format (CDNA4 guide 6.2 and
 // Table 24).
 constexpr uint32_t kFloat32[] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000,
                                  0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
@@ -32,17 +32,17 @@ Constant literal_value(Type type, uint32_t literal) {
 }  // namespace
 
 bool is_constant(uint16_t code) {
-  return (code >= 128 && code <= 208) || (code >= 240 && code <= 248) || code == isa::kLiteral;
+  return isa::is_inline_integer(code) || isa::is_inline_float(code) || code == isa::kLiteral;
 }
 
 Constant constant_value(uint16_t code, Type type, uint32_t literal) {
   if (code == isa::kLiteral) return literal_value(type, literal);
-  if (code <= 208) {
-    const int64_t value = code <= 192 ? int64_t{code} - 128 : 192 - int64_t{code};
+  if (isa::is_inline_integer(code)) {
+    const int64_t value = isa::inline_integer(code);
     if (is_64_bit(type)) return wide_value(static_cast<uint64_t>(value));
     return {static_cast<uint32_t>(value), static_cast<uint32_t>(value), is_packed_32_bit(type)};
   }
-  const int index = code - 240;
+  const int index = code - isa::kInlineHalf;
   if (is_64_bit(type)) return wide_value(kFloat64[index]);
   if (is_f16(type)) return {kFloat16[index], 0, false};
   // A bfloat16 constant is the rounded upper half of the f32 one; only 1 / (2 pi) has more bits, and rounds

@@ -12,8 +12,6 @@ struct Constant {
   bool wide = false;  // 64 bits
 };
 
-inline constexpr uint16_t kMinusOne = 193;  // the inline constant's operand code
-
 // True for the operand codes that stand for a value: inline integers and floats, and the literal.
 bool is_constant(uint16_t code);
 

@@ -59,8 +59,8 @@ struct Program::Backing {
 namespace {
 
 bool is_special(uint16_t code, Target target) {
-  const uint16_t first_ttmp = info(target).generation >= Generation::gfx9 ? 108 : 112;
-  return (code >= first_ttmp && code < 124) || (code >= 235 && code <= 238) || (code >= 251 && code <= 254);
+  return (code >= isa::first_ttmp(info(target).generation) && code < isa::kTrapRegisterEnd) ||
+         isa::is_aperture(code) || (code >= isa::kSrcVccz && code <= isa::kSrcLdsDirect);
 }
 
 bool is_relative_branch(const isa::Inst& inst) {
@@ -78,7 +78,7 @@ bool exceeds(const isa::Operand& operand, const Allocation& have, uint32_t sgpr_
 
 // Whether the instruction names a register beyond `have`.
 bool exceeds(const isa::Inst& inst, const Allocation& have, Target target) {
-  const uint32_t sgpr_codes = info(target).generation >= Generation::gfx8 ? 102 : 104;
+  const uint32_t sgpr_codes = isa::sgpr_end(info(target).generation);
   for (int i = 0; i < inst.n_dst; i++)
     if (exceeds(inst.dst[i], have, sgpr_codes)) return true;
   for (int i = 0; i < inst.n_src; i++)

@@ -11,6 +11,7 @@
 #include "device/address_watch.h"
 #include "device/fault.h"
 #include "device/limits.h"
+#include "device/isa/codes.h"
 
 namespace morgana::device {
 
@@ -91,9 +92,8 @@ struct Group {
 };
 
 struct alignas(256) Wave {
-  // The scalar operand space, indexed by operand code: SGPRs (0..101/103), FLAT_SCRATCH, XNACK_MASK, VCC
-  // (106), TTMPs, M0 (124), EXEC (126), inline constants (128..208, 240..248, as 32-bit values). Apertures
-  // (235..238), VCCZ, EXECZ and SCC (251..253) are computed when read.
+  // The scalar operand space, indexed by operand code (isa/codes.h): registers, and inline constants as
+  // 32-bit values. Apertures, VCCZ, EXECZ and SCC are computed when read.
   alignas(64) uint32_t s[256];
 
   // Register n, lane l: v[n * 64 + l]. On targets with one unified file `a` points into the same storage.
@@ -105,7 +105,7 @@ struct alignas(256) Wave {
   Mode mode;
   uint32_t status = 0, trapsts = 0, hw_id = 0;
   uint32_t gpr_alloc = 0, lds_alloc = 0, ib_sts = 0, xcc_id = 0;
-  uint64_t tba = 0, tma = 0;   // trap handler and its memory; gfx6 to gfx8 have them in s[108:111]
+  uint64_t tba = 0, tma = 0;   // trap handler and its memory; gfx6 to gfx8 have them in s[kTba], s[kTma]
   uint32_t interrupt = 0;      // M0 of the last s_sendmsg(MSG_INTERRUPT)
   uint32_t commands_seen = 0;  // of Device::command
   // Arithmetic exceptions are looked for even where MODE enables none, since the code reads TRAPSTS.
@@ -152,11 +152,12 @@ struct alignas(256) Wave {
   // Room for broadcast or modified operands: four operands of up to two dwords a lane.
   alignas(256) uint32_t operand[4][2 * kLanes];
 
-  uint64_t& exec() { return reinterpret_cast<uint64_t&>(s[126]); }
-  uint64_t exec() const { return reinterpret_cast<const uint64_t&>(s[126]); }
-  uint64_t& vcc() { return reinterpret_cast<uint64_t&>(s[106]); }
-  uint64_t vcc() const { return reinterpret_cast<const uint64_t&>(s[106]); }
-  uint32_t& m0() { return s[124]; }
+  uint64_t& exec() { return reinterpret_cast<uint64_t&>(s[isa::kExecLo]); }
+  uint64_t exec() const { return reinterpret_cast<const uint64_t&>(s[isa::kExecLo]); }
+  uint64_t& vcc() { return reinterpret_cast<uint64_t&>(s[isa::kVccLo]); }
+  uint64_t vcc() const { return reinterpret_cast<const uint64_t&>(s[isa::kVccLo]); }
+  uint32_t& m0() { return s[isa::kM0]; }
+  uint32_t m0() const { return s[isa::kM0]; }
 };
 
 }  // namespace morgana::device

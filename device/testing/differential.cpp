@@ -76,12 +76,13 @@ void fill(WaveRig& rig, const Setting& setting, uint64_t seed) {
     fill_bytes(random, wave.a, kRandomAgprs * kLanes * 4);
     // Those of the first wave where compiled code takes them for the same.
     if (w > 0 && setting.loops) {
-      std::copy_n(rig.wave().s, 128, wave.s);
+      std::copy_n(rig.wave().s, isa::kRegisterEnd, wave.s);
       wave.scc = rig.wave().scc;
       fill_bytes(random, wave.scratch, size_t{wave.scratch_lane_bytes} * kLanes);
       continue;
     }
-    for (uint32_t s = 0; s < 108; s++) wave.s[s] = s < kRandomSgprs || s >= 106 ? value(random) : 0;
+    for (uint32_t s = 0; s < isa::kTba; s++)
+      wave.s[s] = s < kRandomSgprs || s >= isa::kVccLo ? value(random) : 0;
     wave.s[kSandboxPair] = wave.s[kSandboxResource] = static_cast<uint32_t>(base);
     wave.s[kSandboxPair + 1] = wave.s[kSandboxResource + 1] = static_cast<uint32_t>(base >> 32);
     wave.s[kSandboxResource + 2] = kSandboxBytes;
@@ -119,7 +120,7 @@ State capture(WaveRig& rig, const Setting& setting, Exit exit) {
     if (setting.registers_are_lost) continue;
     append(state.vector, wave.v, kVgprs * kLanes * 4);
     append(state.vector, wave.a, kRandomAgprs * kLanes * 4);
-    append(state.scalar, wave.s, 128 * 4);
+    append(state.scalar, wave.s, isa::kRegisterEnd * 4);
     state.scalar.push_back(wave.scc);
   }
   return state;
@@ -162,8 +163,9 @@ Verdict compare(const State& interpreted, const State& compiled, bool exact, Com
     }
   };
   constexpr size_t kRows = kVgprs + kRandomAgprs;
-  judge(interpreted.scalar, compiled.scalar, false, 1,
-        [](size_t i) { return fmt::format("wave {} s{}", i / 129, i % 129); });
+  judge(interpreted.scalar, compiled.scalar, false, 1, [](size_t i) {
+    return fmt::format("wave {} s{}", i / (isa::kRegisterEnd + 1), i % (isa::kRegisterEnd + 1));
+  });
   judge(interpreted.vector, compiled.vector, !exact, kLanes, [](size_t i) {
     const size_t row = i / kLanes % kRows;
     return fmt::format("wave {} {}{} lane {}", i / kLanes / kRows, row < kVgprs ? 'v' : 'a',

@@ -410,7 +410,7 @@ class Model {
       loaded[d] = static_cast<uint32_t>(read([&](int i) { return place(4 * d + i); }, 4, in));
     }
     const uint32_t size = shape.bytes < 4 ? 4 : static_cast<uint32_t>(shape.bytes);
-    const uint64_t at = (state_.s[124] & 0x3fffc) + static_cast<uint64_t>(offset_) +
+    const uint64_t at = (state_.s[isa::kM0] & 0x3fffc) + static_cast<uint64_t>(offset_) +
                         static_cast<uint64_t>(lane) * (size > 4 ? 16 : 4);
     if (at + size > state_.lds.size()) return;
     std::memcpy(&state_.lds[at], loaded, size);
@@ -475,7 +475,7 @@ class Model {
   uint64_t lds_limit() const {
     const uint64_t size = state_.lds.size();
     if (info(state_.target).generation >= Generation::gfx9) return size;
-    return std::min<uint64_t>(size, state_.s[124] & 0x1ffff);
+    return std::min<uint64_t>(size, state_.s[isa::kM0] & 0x1ffff);
   }
 
   bool ds(const std::string& name) {
@@ -496,7 +496,7 @@ class Model {
       for (int lane = 0; lane < kLanes; lane++)
         if (active(lane))
           move({4, false, !store, store}, register_of(ops[0]), lane,
-               place_at((state_.s[124] & 0xffff) + static_cast<uint32_t>(offset_) +
+               place_at((state_.s[isa::kM0] & 0xffff) + static_cast<uint32_t>(offset_) +
                             4u * static_cast<uint32_t>(lane),
                         4),
                false);
@@ -630,7 +630,7 @@ class Model {
 
   bool count(int sign) {
     const Register to = register_of(text_.operands[0]);
-    const uint64_t at = uint32_t(state_.s[124] + static_cast<uint32_t>(offset_));
+    const uint64_t at = uint32_t(state_.s[isa::kM0] + static_cast<uint32_t>(offset_));
     uint32_t old = 0;
     if (at + 4 <= state_.lds.size() && state_.exec != 0) {
       std::memcpy(&old, &state_.lds[at], 4);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/target.h"
+#include "device/isa/codes.h"
 
 namespace morgana::device {
 
@@ -30,7 +31,7 @@ struct MemoryState {
   Target target{};
   uint64_t exec = 0;
   uint32_t mode = 0;
-  std::array<uint32_t, 128> s{};
+  std::array<uint32_t, isa::kRegisterEnd> s{};
   std::vector<uint32_t> v, a;   // register n, lane l: [n * 64 + l]
   std::vector<uint8_t> memory;  // guest memory that starts at memory_base
   uint64_t memory_base = 0;

@@ -18,7 +18,8 @@ constexpr uint32_t saved_exec(uint32_t depth) { return 64 + 2 * depth; }
 constexpr uint32_t scalar_counter(uint32_t depth) { return 80 + depth; }
 constexpr uint32_t kReturn = 84, kCallee = 86, kOffset = 88;
 constexpr uint32_t kAddress = 24, kCounters = 26, kItem = 31;  // VGPRs
-constexpr uint32_t kVcc = 106, kExec = 126, kInline0 = 128, kLiteral = 255;
+constexpr uint32_t kVcc = isa::kVccLo, kExec = isa::kExecLo, kInline0 = isa::kInlineZero,
+                   kLiteral = isa::kLiteral;
 constexpr uint32_t kOutput = 0xa000;  // where registers are stored in the end
 
 // --- Encodings ---
@@ -78,8 +79,8 @@ bool fits(const isa::Operand& operand) {
   if (operand.is_vgpr()) return operand.code - isa::kVgprBase + dwords <= kRandomVgprs;
   // A pair of POPS_EXITING_WAVE_ID: LLVM encodes it, no document says what its upper half reads as, and
   // CDNA4's table of operands has nothing at that code.
-  if (operand.code == 239) return dwords == 1;
-  if (operand.code == 254) return false;  // LDS_DIRECT needs M0 within LDS
+  if (operand.code == isa::kSrcPopsExitingWaveId) return dwords == 1;
+  if (operand.code == isa::kSrcLdsDirect) return false;  // LDS_DIRECT needs M0 within LDS
   return operand.code + dwords <= kRandomSgprs || operand.code == kVcc || operand.code == kVcc + 1 ||
          operand.code >= isa::kM0;
 }

@@ -44,7 +44,7 @@ inline std::optional<VectorCode> encode_vector(Target target, const isa::Row& ro
   VectorCode code;
 
   if (is_short && form != VectorForm::vop3) {
-    uint32_t src0 = form == VectorForm::sdwa ? 249 : form == VectorForm::dpp ? 250 : kVgpr;
+    uint32_t src0 = form == VectorForm::sdwa ? isa::kSdwa : form == VectorForm::dpp ? isa::kDpp : kVgpr;
     uint32_t dst = kDestination, src1 = kSecond;
     if (row.flags & isa::kScalarDst) dst = kMaskDst;
     if (row.op == isa::Op::v_readlane_b32 || row.op == isa::Op::v_writelane_b32) src1 = kLaneNumber;

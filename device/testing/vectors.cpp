@@ -66,10 +66,10 @@ uint32_t scalar_register(WaveRig& rig, const std::string& name) {
   Wave& wave = rig.wave();
   if (name == "scc") return wave.scc;
   if (name == "m0") return wave.m0();
-  if (name == "exec_lo") return wave.s[126];
-  if (name == "exec_hi") return wave.s[127];
-  if (name == "vcc_lo" || name == "vcc") return wave.s[106];
-  if (name == "vcc_hi") return wave.s[107];
+  if (name == "exec_lo") return wave.s[isa::kExecLo];
+  if (name == "exec_hi") return wave.s[isa::kExecHi];
+  if (name == "vcc_lo" || name == "vcc") return wave.s[isa::kVccLo];
+  if (name == "vcc_hi") return wave.s[isa::kVccHi];
   const int s = register_number(name, 's');
   return s >= 0 ? wave.s[s] : 0;
 }
