@@ -7,6 +7,7 @@
 #include <immintrin.h>
 
 #include "device/interp/operands.h"
+#include "device/interp/vector_op.h"
 
 namespace morgana::device::MORGANA_SIMD {
 
@@ -18,13 +19,6 @@ MORGANA_INLINE uint32_t host_float_bits(unsigned round, unsigned denorm) {
   return kMasked | rounding | (denorm & 1 ? 0 : kFlushInput) | (denorm & 2 ? 0 : kFlushOutput);
 }
 
-// What an instruction computes in.
-enum class Environment : uint8_t {
-  single,      // MODE's f32 fields: what MXCSR holds
-  wide,        // MODE's f16/f64 fields
-  conversion,  // the f16/f64 rounding; operand and result flush by hand, each as its own format's field says
-  nearest,     // to nearest even whatever MODE says, nothing flushed but by hand
-};
 MORGANA_INLINE uint32_t host_float_bits(const Mode& mode, Environment environment) {
   switch (environment) {
     case Environment::single: return host_float_bits(mode.round32(), mode.denorm32());

@@ -8,6 +8,7 @@
 
 #include "device/interp/float_env.h"
 #include "device/interp/operands.h"
+#include "device/interp/vector_op.h"
 #include "device/semantics/types.h"
 
 namespace morgana::device::MORGANA_SIMD {
@@ -149,30 +150,7 @@ MORGANA_INLINE void write_mask(Wave& wave, uint32_t code, mask value) {
   __builtin_memcpy(&wave.s[code], &value, sizeof value);
 }
 
-// --- What the general frame knows of an instruction ---
-
-struct Values {
-  const Mode* mode;
-  const uint32_t* src[4];
-  mask mask_in;
-  uint32_t immediate;
-  uint32_t* dst;  // room for four registers
-  mask mask_out;
-};
-using Compute = void (*)(Values& values);
-
-struct VectorOp {
-  isa::Op op;
-  Handler plain;  // nullptr: plain instructions go through the thunk
-  Compute compute;
-  Compute clamped;  // with the CLAMP bit, where that saturates an integer result
-  uint8_t n_src;
-  uint8_t src_registers[4];  // 0: a mask or an immediate
-  uint8_t dst_registers;     // 0: the result is a mask
-  bool writes_mask;
-  bool writes_exec;
-  Environment environment;
-};
+// --- The general frame ---
 
 // The handlers of the general frame: for any instruction, and for one without modifiers. step.extra is the
 // instruction's place in the tables of vector.cpp.

@@ -76,16 +76,18 @@ inline constexpr uint64_t kLdsRoom = 8192;
 // end.
 using Entry = void (*)(Wave*, WaveFrame*, Wave* end, uint32_t groups);
 
-// Offsets in the Values of device/interp/vector_frame.h; semantics.cpp asserts them.
-inline constexpr uint32_t kValuesMode = 0, kValuesSrc = 8, kValuesMaskIn = 40, kValuesImmediate = 48,
-                          kValuesDst = 56, kValuesMaskOut = 64, kValuesSize = 72;
-
 // How semantics.cpp describes a function of device/semantics/scalar.h.
 enum class ScalarArgument : uint8_t { none, b32, b64, scc, simm, uimm };
 struct ScalarResult {
   uint64_t value;
   uint32_t scc;
   uint32_t write;
+};
+struct ScalarOp {
+  isa::Op op;
+  void (*run)(const uint64_t* src, uint32_t scc, int32_t imm, ScalarResult* out);
+  ScalarArgument argument[4];
+  uint8_t count, dst_dwords, writes_scc, conditional;
 };
 
 }  // namespace morgana::device::jit

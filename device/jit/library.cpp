@@ -2,14 +2,17 @@
 
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/DataLayout.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/MemoryBuffer.h>
 
+#include <cstddef>
 #include <cstring>
 
 #include "base/log.h"
 #include "device/interp/code.h"
+#include "device/interp/vector_op.h"
 #include "device/jit/bitcode.h"
 
 namespace morgana::device::jit {
@@ -18,50 +21,52 @@ namespace {
 uint64_t number(const llvm::Constant* constant) {
   return llvm::cast<llvm::ConstantInt>(constant)->getZExtValue();
 }
-uint64_t field(const llvm::Constant* row, unsigned i) { return number(row->getAggregateElement(i)); }
-std::string function_name(const llvm::Constant* row, unsigned i) {
-  const auto* function = llvm::dyn_cast<llvm::Function>(row->getAggregateElement(i));
-  return function ? function->getName().str() : std::string();
-}
 
-// The columns of VectorOp.
-enum VectorColumn {
-  kOp,
-  kPlain,
-  kCompute,
-  kClamped,
-  kSources,
-  kSrcRegisters,
-  kDstRegisters,
-  kWritesMask,
-  kWritesExec,
-  kEnvironment
+// A row of a table; a field is named by its offset in the struct.
+class Row {
+ public:
+  Row(const llvm::Constant* row, const llvm::DataLayout& layout)
+      : row_(row), fields_(*layout.getStructLayout(llvm::cast<llvm::StructType>(row->getType()))) {}
+
+  uint64_t at(size_t offset) const { return number(field(offset)); }
+  uint8_t byte(size_t offset) const { return static_cast<uint8_t>(at(offset)); }
+  uint64_t element(size_t offset, unsigned i) const { return number(field(offset)->getAggregateElement(i)); }
+  std::string function(size_t offset) const {
+    const auto* function = llvm::dyn_cast<llvm::Function>(field(offset));
+    return function ? function->getName().str() : std::string();
+  }
+
+ private:
+  const llvm::Constant* field(size_t offset) const {
+    return row_->getAggregateElement(fields_.getElementContainingOffset(offset));
+  }
+  const llvm::Constant* row_;
+  const llvm::StructLayout& fields_;
 };
 
-VectorFunction vector_function(const llvm::Constant* row) {
+VectorFunction vector_function(const Row& row) {
   VectorFunction f;
-  f.compute = function_name(row, kCompute);
-  f.clamped = function_name(row, kClamped);
-  f.n_src = static_cast<uint8_t>(field(row, kSources));
+  f.compute = row.function(offsetof(VectorOp, compute));
+  f.clamped = row.function(offsetof(VectorOp, clamped));
+  f.n_src = row.byte(offsetof(VectorOp, n_src));
   for (unsigned i = 0; i < 4; i++)
-    f.src_registers[i] =
-        static_cast<uint8_t>(number(row->getAggregateElement(kSrcRegisters)->getAggregateElement(i)));
-  f.dst_registers = static_cast<uint8_t>(field(row, kDstRegisters));
-  f.writes_mask = field(row, kWritesMask);
-  f.writes_exec = field(row, kWritesExec);
-  f.environment = static_cast<uint8_t>(field(row, kEnvironment));
+    f.src_registers[i] = static_cast<uint8_t>(row.element(offsetof(VectorOp, src_registers), i));
+  f.dst_registers = row.byte(offsetof(VectorOp, dst_registers));
+  f.writes_mask = row.at(offsetof(VectorOp, writes_mask));
+  f.writes_exec = row.at(offsetof(VectorOp, writes_exec));
+  f.environment = row.byte(offsetof(VectorOp, environment));
   return f;
 }
 
-ScalarFunction scalar_function(const llvm::Constant* row) {
+ScalarFunction scalar_function(const Row& row) {
   ScalarFunction f;
-  f.run = function_name(row, 1);
+  f.run = row.function(offsetof(ScalarOp, run));
   for (unsigned i = 0; i < 4; i++)
-    f.argument[i] = static_cast<ScalarArgument>(number(row->getAggregateElement(2)->getAggregateElement(i)));
-  f.count = static_cast<uint8_t>(field(row, 3));
-  f.dst_dwords = static_cast<uint8_t>(field(row, 4));
-  f.writes_scc = field(row, 5);
-  f.conditional = field(row, 6);
+    f.argument[i] = static_cast<ScalarArgument>(row.element(offsetof(ScalarOp, argument), i));
+  f.count = row.byte(offsetof(ScalarOp, count));
+  f.dst_dwords = row.byte(offsetof(ScalarOp, dst_dwords));
+  f.writes_scc = row.at(offsetof(ScalarOp, writes_scc));
+  f.conditional = row.at(offsetof(ScalarOp, conditional));
   return f;
 }
 
@@ -105,12 +110,12 @@ bool Library::read_tables(std::string_view bitcode) {
     if (row_type == nullptr || !row_type->hasName()) continue;
     const llvm::StringRef row_name = row_type->getName();
     for (unsigned i = 0; i < type->getNumElements(); i++) {
-      const llvm::Constant* row = table->getAggregateElement(i);
+      const Row row(table->getAggregateElement(i), module->getDataLayout());
       if (row_name.ends_with("::VectorOp")) {
-        vector_.emplace(static_cast<int>(field(row, kOp)), vector_function(row));
+        vector_.emplace(static_cast<int>(row.at(offsetof(VectorOp, op))), vector_function(row));
       } else if (row_name.ends_with("::ScalarOp")) {
         ScalarFunction f = scalar_function(row);
-        if (!f.run.empty()) scalar_.emplace(static_cast<int>(field(row, 0)), std::move(f));
+        if (!f.run.empty()) scalar_.emplace(static_cast<int>(row.at(offsetof(ScalarOp, op))), std::move(f));
       }
     }
   }

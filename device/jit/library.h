@@ -19,7 +19,7 @@ class Module;
 
 namespace morgana::device::jit {
 
-// A vector instruction's row (VectorOp of device/interp/vector_frame.h) with functions by name.
+// A vector instruction's row (VectorOp of device/interp/vector_op.h) with functions by name.
 struct VectorFunction {
   std::string compute, clamped;  // clamped: empty when CLAMP does not saturate an integer
   uint8_t n_src = 0;

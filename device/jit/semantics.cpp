@@ -48,6 +48,7 @@ struct NoFunction {};
 namespace scalar {
 
 using jit::ScalarArgument;
+using jit::ScalarOp;
 using jit::ScalarResult;
 
 // The arguments as the translator hands them over: source operands in order, SCC, the immediate.
@@ -149,13 +150,6 @@ struct Function<F> {
   using Result = Outcome<R>;
 };
 
-struct ScalarOp {
-  isa::Op op;
-  void (*run)(const uint64_t* src, uint32_t scc, int32_t imm, ScalarResult* out);
-  ScalarArgument argument[4];
-  uint8_t count, dst_dwords, writes_scc, conditional;
-};
-
 template <auto Name>
 constexpr ScalarOp scalar_op(isa::Op op) {
   using N = decltype(Name);
@@ -187,12 +181,6 @@ namespace MORGANA_SIMD {
 
 // Of device/interp/memory.h, for the library's own use.
 const uint8_t kNowhere[16] = {};
-
-using jit::kValuesDst;
-static_assert(offsetof(Values, mode) == jit::kValuesMode && offsetof(Values, src) == jit::kValuesSrc &&
-              offsetof(Values, mask_in) == jit::kValuesMaskIn &&
-              offsetof(Values, immediate) == jit::kValuesImmediate && offsetof(Values, dst) == kValuesDst &&
-              offsetof(Values, mask_out) == jit::kValuesMaskOut && sizeof(Values) == jit::kValuesSize);
 
 extern "C" void morgana_finish_f32(const Mode* mode, uint32_t omod, uint32_t clamp, uint32_t* result) {
   isa::Inst inst{};

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "device/interp/code.h"
+#include "device/interp/vector_op.h"
 #include "device/jit/join_halves.h"
 #include "device/jit/translator.h"
 #include "device/program/constants.h"
@@ -210,14 +211,14 @@ void Translator::vector(const Instruction& i) {
 void Translator::whole_vector(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   const VectorFunction& f = *i.vector;
-  llvm::AllocaInst* values = temporary(llvm::ArrayType::get(i8_, kValuesSize));
-  b_.CreateStore(mode_, field(values, kValuesMode));
-  b_.CreateStore(b_.getInt32(inst.bitop3), field(values, kValuesImmediate));
+  llvm::AllocaInst* values = temporary(llvm::ArrayType::get(i8_, sizeof(Values)));
+  b_.CreateStore(mode_, field(values, offsetof(Values, mode)));
+  b_.CreateStore(b_.getInt32(inst.bitop3), field(values, offsetof(Values, immediate)));
   for (int s = 0; s < f.n_src; s++) {
     const int registers = f.src_registers[s];
     if (registers == 0) {
       if (i.step->kind[s] != Source::none)
-        b_.CreateStore(scalar_source(i, s, 2), field(values, kValuesMaskIn));
+        b_.CreateStore(scalar_source(i, s, 2), field(values, offsetof(Values, mask_in)));
       continue;
     }
     Value* words[4];
@@ -227,11 +228,11 @@ void Translator::whole_vector(const Instruction& i) {
     for (int r = 0; r < registers; r++)
       b_.CreateAlignedStore(words[r], field(operand, static_cast<unsigned>(r) * kLanes * 4),
                             llvm::Align(256));
-    b_.CreateStore(operand, field(values, kValuesSrc + 8u * static_cast<unsigned>(s)));
+    b_.CreateStore(operand, field(values, offsetof(Values, src) + sizeof(void*) * static_cast<unsigned>(s)));
   }
   const unsigned results = f.dst_registers;
   llvm::AllocaInst* result = temporary(llvm::ArrayType::get(lanes_, results ? results : 1));
-  b_.CreateStore(result, field(values, kValuesDst));
+  b_.CreateStore(result, field(values, offsetof(Values, dst)));
   call_library(inst.clamp && !f.clamped.empty() ? f.clamped : f.compute, {values});
   if (inst.omod || inst.clamp) {
     const Type type = inst.row->dst[0];
@@ -250,7 +251,7 @@ void Translator::whole_vector(const Instruction& i) {
     write_result(i, results, words);
   }
   if (f.writes_mask) {
-    Value* bits = b_.CreateLoad(i64_, field(values, kValuesMaskOut));
+    Value* bits = b_.CreateLoad(i64_, field(values, offsetof(Values, mask_out)));
     bits = is_serial_ ? b_.CreateSExt(first_lane(mask_lanes(bits)), i64_) : b_.CreateAnd(bits, exec());
     const unsigned code = results ? inst.dst[1].code : inst.dst[0].code;
     if (code < isa::kRegisterEnd) set_s64(code, bits);
