@@ -254,11 +254,13 @@ void buffer_addresses(const Wave& wave, const Step* step, uint64_t* at) {
 #define CASE(name, ...) \
   case Op::buffer_##name: return choose<__VA_ARGS__>(inst)
 #define ATOMIC(name, ...) \
-  case Op::buffer_atomic_##name: return buffer_atomic<__VA_ARGS__>
+  case Op::buffer_atomic_##name: return buffer_atomic<atomics::__VA_ARGS__>;
+#define ATOMIC_BITS(name, operation, type, wide_type) \
+  ATOMIC(name, operation<type>)                       \
+  ATOMIC(name##_x2, operation<wide_type>)
 
 Handler select_buffer(Target target, const isa::Inst& inst, Step& step) {
   using isa::Op;
-  namespace op = atomics;
   const Generation generation = info(target).generation;
   step.imm = inst.offset;
   if (inst.n_dst > 0 && inst.dst[0].is_agpr()) step.extra |= kAgprDst;
@@ -303,46 +305,15 @@ Handler select_buffer(Target target, const isa::Inst& inst, Step& step) {
       CASE(store_dwordx2, StoreDwords<2>);
       CASE(store_dwordx3, StoreDwords<3>);
       CASE(store_dwordx4, StoreDwords<4>);
-      ATOMIC(swap, op::swap<uint32_t>);
-      ATOMIC(cmpswap, op::cmpswap<uint32_t>);
-      ATOMIC(add, op::add<uint32_t>);
-      ATOMIC(sub, op::sub<uint32_t>);
-      ATOMIC(smin, op::min<int32_t>);
-      ATOMIC(umin, op::min<uint32_t>);
-      ATOMIC(smax, op::max<int32_t>);
-      ATOMIC(umax, op::max<uint32_t>);
-      ATOMIC(and, op::and_<uint32_t>);
-      ATOMIC(or, op::or_<uint32_t>);
-      ATOMIC(xor, op::xor_<uint32_t>);
-      ATOMIC(inc, op::inc<uint32_t>);
-      ATOMIC(dec, op::dec<uint32_t>);
-      ATOMIC(swap_x2, op::swap<uint64_t>);
-      ATOMIC(cmpswap_x2, op::cmpswap<uint64_t>);
-      ATOMIC(add_x2, op::add<uint64_t>);
-      ATOMIC(sub_x2, op::sub<uint64_t>);
-      ATOMIC(smin_x2, op::min<int64_t>);
-      ATOMIC(umin_x2, op::min<uint64_t>);
-      ATOMIC(smax_x2, op::max<int64_t>);
-      ATOMIC(umax_x2, op::max<uint64_t>);
-      ATOMIC(and_x2, op::and_<uint64_t>);
-      ATOMIC(or_x2, op::or_<uint64_t>);
-      ATOMIC(xor_x2, op::xor_<uint64_t>);
-      ATOMIC(inc_x2, op::inc<uint64_t>);
-      ATOMIC(dec_x2, op::dec<uint64_t>);
     case Op::buffer_atomic_add_f32:
       if (!info(target).is_gfx940) step.extra &= ~kKeepDenorms;
-      return buffer_atomic<op::float_add<uint32_t>>;
-      ATOMIC(add_f64, op::float_add<uint64_t>);
-      ATOMIC(min_f64, op::float_min<uint64_t>);
-      ATOMIC(max_f64, op::float_max<uint64_t>);
-      ATOMIC(pk_add_f16, op::pk_add_f16);
-      ATOMIC(pk_add_bf16, op::pk_add_bf16);
-      ATOMIC(fcmpswap, op::float_cmpswap<uint32_t>);
-      ATOMIC(fmin, op::float_min<uint32_t>);
-      ATOMIC(fmax, op::float_max<uint32_t>);
-      ATOMIC(fcmpswap_x2, op::float_cmpswap<uint64_t>);
-      ATOMIC(fmin_x2, op::float_min<uint64_t>);
-      ATOMIC(fmax_x2, op::float_max<uint64_t>);
+      return buffer_atomic<atomics::float_add<uint32_t>>;
+#define ATOMIC_EXCHANGE(name, operation) ATOMIC_BITS(name, operation, uint32_t, uint64_t)
+#define ATOMIC_INTEGER(name, lds, narrow, wide, operation, type, wide_type) \
+  ATOMIC_BITS(name, operation, type, wide_type)
+#define ATOMIC_FLOAT(name, operation) ATOMIC_BITS(name, operation, uint32_t, uint64_t)
+#define ATOMIC_TYPED(name, ...) ATOMIC(name, __VA_ARGS__)
+#include "device/interp/atomics.def"
     default: return select_buffer_format(inst, step);
   }
 }

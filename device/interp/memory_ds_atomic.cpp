@@ -175,94 +175,47 @@ void ds_count(Wave& wave, const Step* step) {
 
 }  // namespace
 
-// name, RTN name, operation
-#define PLAIN(name, handler) \
-  case Op::ds_##name: return handler;
-#define BOTH(name, rtn, ...) \
-  case Op::ds_##name:        \
-  case Op::ds_##rtn: return ds_atomic<__VA_ARGS__>;
-#define SRC2(name, ...) \
-  case Op::ds_##name: return ds_src2<__VA_ARGS__>;
+// ds_<name>_<suffix> with its _rtn form; its _src2 form.
+#define BOTH(name, suffix, ...)  \
+  case Op::ds_##name##_##suffix: \
+  case Op::ds_##name##_rtn_##suffix: return ds_atomic<atomics::__VA_ARGS__>;
+#define SRC2(name, suffix, ...) \
+  case Op::ds_##name##_src2_##suffix: return ds_src2<atomics::__VA_ARGS__>;
+#define EVERY(name, suffix, ...)  \
+  BOTH(name, suffix, __VA_ARGS__) \
+  SRC2(name, suffix, __VA_ARGS__)
 
 Handler select_ds_atomic(const isa::Inst& inst) {
   using isa::Op;
-  namespace op = atomics;
   switch (inst.row->op) {
-    BOTH(add_u32, add_rtn_u32, op::add<uint32_t>)
-    BOTH(sub_u32, sub_rtn_u32, op::sub<uint32_t>)
-    BOTH(rsub_u32, rsub_rtn_u32, op::rsub<uint32_t>)
-    BOTH(inc_u32, inc_rtn_u32, op::inc<uint32_t>)
-    BOTH(dec_u32, dec_rtn_u32, op::dec<uint32_t>)
-    BOTH(min_i32, min_rtn_i32, op::min<int32_t>)
-    BOTH(max_i32, max_rtn_i32, op::max<int32_t>)
-    BOTH(min_u32, min_rtn_u32, op::min<uint32_t>)
-    BOTH(max_u32, max_rtn_u32, op::max<uint32_t>)
-    BOTH(and_b32, and_rtn_b32, op::and_<uint32_t>)
-    BOTH(or_b32, or_rtn_b32, op::or_<uint32_t>)
-    BOTH(xor_b32, xor_rtn_b32, op::xor_<uint32_t>)
-    BOTH(mskor_b32, mskor_rtn_b32, op::mskor<uint32_t>)
-    BOTH(cmpst_b32, cmpst_rtn_b32, op::cmpst<uint32_t>)
-    BOTH(cmpst_f32, cmpst_rtn_f32, op::float_cmpst<uint32_t>)
-    BOTH(min_f32, min_rtn_f32, op::float_min<uint32_t>)
-    BOTH(max_f32, max_rtn_f32, op::float_max<uint32_t>)
-    BOTH(add_f32, add_rtn_f32, op::float_add<uint32_t>)
-    BOTH(pk_add_f16, pk_add_rtn_f16, op::pk_add_f16)
-    BOTH(pk_add_bf16, pk_add_rtn_bf16, op::pk_add_bf16)
-    PLAIN(wrxchg_rtn_b32, ds_atomic<op::swap<uint32_t>>)
-    PLAIN(wrap_rtn_b32, ds_atomic<op::wrap<uint32_t>>)
-    BOTH(add_u64, add_rtn_u64, op::add<uint64_t>)
-    BOTH(sub_u64, sub_rtn_u64, op::sub<uint64_t>)
-    BOTH(rsub_u64, rsub_rtn_u64, op::rsub<uint64_t>)
-    BOTH(inc_u64, inc_rtn_u64, op::inc<uint64_t>)
-    BOTH(dec_u64, dec_rtn_u64, op::dec<uint64_t>)
-    BOTH(min_i64, min_rtn_i64, op::min<int64_t>)
-    BOTH(max_i64, max_rtn_i64, op::max<int64_t>)
-    BOTH(min_u64, min_rtn_u64, op::min<uint64_t>)
-    BOTH(max_u64, max_rtn_u64, op::max<uint64_t>)
-    BOTH(and_b64, and_rtn_b64, op::and_<uint64_t>)
-    BOTH(or_b64, or_rtn_b64, op::or_<uint64_t>)
-    BOTH(xor_b64, xor_rtn_b64, op::xor_<uint64_t>)
-    BOTH(mskor_b64, mskor_rtn_b64, op::mskor<uint64_t>)
-    BOTH(cmpst_b64, cmpst_rtn_b64, op::cmpst<uint64_t>)
-    BOTH(cmpst_f64, cmpst_rtn_f64, op::float_cmpst<uint64_t>)
-    BOTH(min_f64, min_rtn_f64, op::float_min<uint64_t>)
-    BOTH(max_f64, max_rtn_f64, op::float_max<uint64_t>)
-    BOTH(add_f64, add_rtn_f64, op::float_add<uint64_t>)
-    PLAIN(wrxchg_rtn_b64, ds_atomic<op::swap<uint64_t>>)
-    PLAIN(condxchg32_rtn_b64, ds_condxchg32_rtn_b64)
-    PLAIN(append, ds_count<1>)
-    PLAIN(consume, ds_count<-1>)
-    SRC2(add_src2_u32, op::add<uint32_t>)
-    SRC2(sub_src2_u32, op::sub<uint32_t>)
-    SRC2(rsub_src2_u32, op::rsub<uint32_t>)
-    SRC2(inc_src2_u32, op::inc<uint32_t>)
-    SRC2(dec_src2_u32, op::dec<uint32_t>)
-    SRC2(min_src2_i32, op::min<int32_t>)
-    SRC2(max_src2_i32, op::max<int32_t>)
-    SRC2(min_src2_u32, op::min<uint32_t>)
-    SRC2(max_src2_u32, op::max<uint32_t>)
-    SRC2(and_src2_b32, op::and_<uint32_t>)
-    SRC2(or_src2_b32, op::or_<uint32_t>)
-    SRC2(xor_src2_b32, op::xor_<uint32_t>)
-    SRC2(write_src2_b32, op::swap<uint32_t>)
-    SRC2(min_src2_f32, op::float_min<uint32_t>)
-    SRC2(max_src2_f32, op::float_max<uint32_t>)
-    SRC2(add_src2_f32, op::float_add<uint32_t>)
-    SRC2(add_src2_u64, op::add<uint64_t>)
-    SRC2(sub_src2_u64, op::sub<uint64_t>)
-    SRC2(rsub_src2_u64, op::rsub<uint64_t>)
-    SRC2(inc_src2_u64, op::inc<uint64_t>)
-    SRC2(dec_src2_u64, op::dec<uint64_t>)
-    SRC2(min_src2_i64, op::min<int64_t>)
-    SRC2(max_src2_i64, op::max<int64_t>)
-    SRC2(min_src2_u64, op::min<uint64_t>)
-    SRC2(max_src2_u64, op::max<uint64_t>)
-    SRC2(and_src2_b64, op::and_<uint64_t>)
-    SRC2(or_src2_b64, op::or_<uint64_t>)
-    SRC2(xor_src2_b64, op::xor_<uint64_t>)
-    SRC2(write_src2_b64, op::swap<uint64_t>)
-    SRC2(min_src2_f64, op::float_min<uint64_t>)
-    SRC2(max_src2_f64, op::float_max<uint64_t>)
+#define ATOMIC_INTEGER(name, lds, narrow, wide, operation, type, wide_type) \
+  EVERY(lds, narrow, operation<type>)                                       \
+  EVERY(lds, wide, operation<wide_type>)
+#include "device/interp/atomics.def"
+    EVERY(rsub, u32, rsub<uint32_t>)
+    EVERY(rsub, u64, rsub<uint64_t>)
+    EVERY(min, f32, float_min<uint32_t>)
+    EVERY(min, f64, float_min<uint64_t>)
+    EVERY(max, f32, float_max<uint32_t>)
+    EVERY(max, f64, float_max<uint64_t>)
+    EVERY(add, f32, float_add<uint32_t>)
+    BOTH(add, f64, float_add<uint64_t>)
+    BOTH(pk_add, f16, pk_add_f16)
+    BOTH(pk_add, bf16, pk_add_bf16)
+    BOTH(mskor, b32, mskor<uint32_t>)
+    BOTH(mskor, b64, mskor<uint64_t>)
+    BOTH(cmpst, b32, cmpst<uint32_t>)
+    BOTH(cmpst, b64, cmpst<uint64_t>)
+    BOTH(cmpst, f32, float_cmpst<uint32_t>)
+    BOTH(cmpst, f64, float_cmpst<uint64_t>)
+    SRC2(write, b32, swap<uint32_t>)
+    SRC2(write, b64, swap<uint64_t>)
+    case Op::ds_wrxchg_rtn_b32: return ds_atomic<atomics::swap<uint32_t>>;
+    case Op::ds_wrxchg_rtn_b64: return ds_atomic<atomics::swap<uint64_t>>;
+    case Op::ds_wrap_rtn_b32: return ds_atomic<atomics::wrap<uint32_t>>;
+    case Op::ds_condxchg32_rtn_b64: return ds_condxchg32_rtn_b64;
+    case Op::ds_append: return ds_count<1>;
+    case Op::ds_consume: return ds_count<-1>;
     default: return nullptr;
   }
 }

@@ -278,16 +278,18 @@ Handler choose_atomic() {
   case Op::flat_##name:   \
   case Op::global_##name: \
   case Op::scratch_##name
-#define ATOMIC(name)           \
+#define ATOMIC(name, ...)      \
   case Op::flat_atomic_##name: \
-  case Op::global_atomic_##name
+  case Op::global_atomic_##name: return choose_atomic<atomics::__VA_ARGS__>();
+#define ATOMIC_BITS(name, operation, type, wide_type) \
+  ATOMIC(name, operation<type>)                       \
+  ATOMIC(name##_x2, operation<wide_type>)
 #define TO_LDS(name)               \
   case Op::global_load_lds_##name: \
   case Op::scratch_load_lds_##name
 
 Handler select_flat(Target target, const isa::Inst& inst, Step& step) {
   using isa::Op;
-  namespace op = atomics;
   const bool flat = inst.row->format == isa::Format::FLAT;
   if (inst.n_dst > 0 && inst.dst[0].is_agpr()) step.extra |= kAgprDst;
   if (inst.row->flags & isa::kAtomic && inst.n_dst > 0 && inst.dst[0].present()) step.extra |= kReturnsOld;
@@ -324,50 +326,20 @@ Handler select_flat(Target target, const isa::Inst& inst, Step& step) {
     TO_LDS(sshort) : return choose<LoadPart<int16_t>>(inst, step);
     TO_LDS(dword) : return choose<LoadDwords<1>>(inst, step);
     case Op::global_load_lds_dwordx3: return choose<LoadDwords<3>>(inst, step);
-    case Op::global_load_lds_dwordx4:
-      return choose<LoadDwords<4>>(inst, step);
-
-      ATOMIC(swap) : return choose_atomic<op::swap<uint32_t>>();
-      ATOMIC(cmpswap) : return choose_atomic<op::cmpswap<uint32_t>>();
-      ATOMIC(add) : return choose_atomic<op::add<uint32_t>>();
-      ATOMIC(sub) : return choose_atomic<op::sub<uint32_t>>();
-      ATOMIC(smin) : return choose_atomic<op::min<int32_t>>();
-      ATOMIC(umin) : return choose_atomic<op::min<uint32_t>>();
-      ATOMIC(smax) : return choose_atomic<op::max<int32_t>>();
-      ATOMIC(umax) : return choose_atomic<op::max<uint32_t>>();
-      ATOMIC(and) : return choose_atomic<op::and_<uint32_t>>();
-      ATOMIC(or) : return choose_atomic<op::or_<uint32_t>>();
-      ATOMIC(xor) : return choose_atomic<op::xor_<uint32_t>>();
-      ATOMIC(inc) : return choose_atomic<op::inc<uint32_t>>();
-      ATOMIC(dec) : return choose_atomic<op::dec<uint32_t>>();
-      ATOMIC(swap_x2) : return choose_atomic<op::swap<uint64_t>>();
-      ATOMIC(cmpswap_x2) : return choose_atomic<op::cmpswap<uint64_t>>();
-      ATOMIC(add_x2) : return choose_atomic<op::add<uint64_t>>();
-      ATOMIC(sub_x2) : return choose_atomic<op::sub<uint64_t>>();
-      ATOMIC(smin_x2) : return choose_atomic<op::min<int64_t>>();
-      ATOMIC(umin_x2) : return choose_atomic<op::min<uint64_t>>();
-      ATOMIC(smax_x2) : return choose_atomic<op::max<int64_t>>();
-      ATOMIC(umax_x2) : return choose_atomic<op::max<uint64_t>>();
-      ATOMIC(and_x2) : return choose_atomic<op::and_<uint64_t>>();
-      ATOMIC(or_x2) : return choose_atomic<op::or_<uint64_t>>();
-      ATOMIC(xor_x2) : return choose_atomic<op::xor_<uint64_t>>();
-      ATOMIC(inc_x2) : return choose_atomic<op::inc<uint64_t>>();
-      ATOMIC(dec_x2) : return choose_atomic<op::dec<uint64_t>>();
-      ATOMIC(add_f32)
-          :  // L2 flushes (CDNA4 guide, Table 53), but LLVM takes gfx940 and later to keep denormals.
-            if (!info(target).is_gfx940) step.extra &= ~kKeepDenorms;
-      return choose_atomic<op::float_add<uint32_t>>();
-      ATOMIC(add_f64) : return choose_atomic<op::float_add<uint64_t>>();
-      ATOMIC(min_f64) : return choose_atomic<op::float_min<uint64_t>>();
-      ATOMIC(max_f64) : return choose_atomic<op::float_max<uint64_t>>();
-      ATOMIC(pk_add_f16) : return choose_atomic<op::pk_add_f16>();
-      ATOMIC(pk_add_bf16) : return choose_atomic<op::pk_add_bf16>();
-    case Op::flat_atomic_fcmpswap: return choose_atomic<op::float_cmpswap<uint32_t>>();
-    case Op::flat_atomic_fmin: return choose_atomic<op::float_min<uint32_t>>();
-    case Op::flat_atomic_fmax: return choose_atomic<op::float_max<uint32_t>>();
-    case Op::flat_atomic_fcmpswap_x2: return choose_atomic<op::float_cmpswap<uint64_t>>();
-    case Op::flat_atomic_fmin_x2: return choose_atomic<op::float_min<uint64_t>>();
-    case Op::flat_atomic_fmax_x2: return choose_atomic<op::float_max<uint64_t>>();
+    case Op::global_load_lds_dwordx4: return choose<LoadDwords<4>>(inst, step);
+    case Op::flat_atomic_add_f32:
+    case Op::global_atomic_add_f32:
+      // L2 flushes (CDNA4 guide, Table 53), but LLVM takes gfx940 and later to keep denormals.
+      if (!info(target).is_gfx940) step.extra &= ~kKeepDenorms;
+      return choose_atomic<atomics::float_add<uint32_t>>();
+#define ATOMIC_EXCHANGE(name, operation) ATOMIC_BITS(name, operation, uint32_t, uint64_t)
+#define ATOMIC_INTEGER(name, lds, narrow, wide, operation, type, wide_type) \
+  ATOMIC_BITS(name, operation, type, wide_type)
+#define ATOMIC_FLOAT(name, operation)                                                \
+  case Op::flat_atomic_##name: return choose_atomic<atomics::operation<uint32_t>>(); \
+  case Op::flat_atomic_##name##_x2: return choose_atomic<atomics::operation<uint64_t>>();
+#define ATOMIC_TYPED(name, ...) ATOMIC(name, __VA_ARGS__)
+#include "device/interp/atomics.def"
     default: return nullptr;
   }
 }

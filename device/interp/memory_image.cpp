@@ -184,15 +184,12 @@ void image_get_resinfo(Wave& wave, const Step* step) {
 }  // namespace
 
 // DMASK of an atomic says how wide it is: one dword of data, or two.
-#define ATOMIC(name, operation, narrow, wide) \
-  case Op::image_atomic_##name:               \
-    return is_wide ? image_atomic<op::operation<wide>> : image_atomic<op::operation<narrow>>
-#define BITS(name, operation) ATOMIC(name, operation, uint32_t, uint64_t)
-#define SIGNED(name, operation) ATOMIC(name, operation, int32_t, int64_t)
+#define ATOMIC(name, operation, type, wide_type) \
+  case Op::image_atomic_##name:                  \
+    return is_wide ? image_atomic<atomics::operation<wide_type>> : image_atomic<atomics::operation<type>>;
 
 Handler select_image(Target target, const isa::Inst& inst, Step& step) {
   using isa::Op;
-  namespace op = atomics;
   const Generation generation = info(target).generation;
   const uint32_t flags = inst.row->flags;
   uint32_t extra = uint32_t{inst.dmask} << kImgDmaskShift;
@@ -218,25 +215,12 @@ Handler select_image(Target target, const isa::Inst& inst, Step& step) {
     case Op::image_store: return image_store;
     case Op::image_store_mip_pck: step.extra |= kImgMip | kImgRaw; return image_store;
     case Op::image_store_pck: step.extra |= kImgRaw; return image_store;
-    case Op::image_get_resinfo:
-      return image_get_resinfo;
-      BITS(swap, swap);
-      BITS(cmpswap, cmpswap);
-      BITS(add, add);
-      BITS(sub, sub);
-      BITS(rsub, rsub);
-      SIGNED(smin, min);
-      BITS(umin, min);
-      SIGNED(smax, max);
-      BITS(umax, max);
-      BITS(and, and_);
-      BITS(or, or_);
-      BITS(xor, xor_);
-      BITS(inc, inc);
-      BITS(dec, dec);
-      BITS(fcmpswap, float_cmpswap);
-      BITS(fmin, float_min);
-      BITS(fmax, float_max);
+    case Op::image_get_resinfo: return image_get_resinfo; ATOMIC(rsub, rsub, uint32_t, uint64_t)
+#define ATOMIC_EXCHANGE(name, operation) ATOMIC(name, operation, uint32_t, uint64_t)
+#define ATOMIC_INTEGER(name, lds, narrow, wide, operation, type, wide_type) \
+  ATOMIC(name, operation, type, wide_type)
+#define ATOMIC_FLOAT(name, operation) ATOMIC(name, operation, uint32_t, uint64_t)
+#include "device/interp/atomics.def"
     default: return nullptr;
   }
 }

@@ -131,13 +131,15 @@ bool is_data(uint32_t code, uint32_t dwords) {
 
 }  // namespace
 
-#define ATOMIC(name, operation)                                \
-  case Op::s_atomic_##name: return s_atomic<operation, false>; \
-  case Op::s_buffer_atomic_##name: return s_atomic<operation, true>;
+#define ATOMIC(name, ...)                                                 \
+  case Op::s_atomic_##name: return s_atomic<atomics::__VA_ARGS__, false>; \
+  case Op::s_buffer_atomic_##name: return s_atomic<atomics::__VA_ARGS__, true>;
+#define ATOMIC_BITS(name, operation, type, wide_type) \
+  ATOMIC(name, operation<type>)                       \
+  ATOMIC(name##_x2, operation<wide_type>)
 
 Handler select_smem(Target target, const isa::Inst& inst, Step& step) {
   using isa::Op;
-  namespace op = atomics;
   step.imm = 0;
   if (inst.offset_imm)
     step.imm = inst.offset_is_dwords ? static_cast<int32_t>(uint32_t(inst.offset) * 4) : inst.offset;
@@ -187,34 +189,11 @@ Handler select_smem(Target target, const isa::Inst& inst, Step& step) {
     case Op::s_dcache_discard:
     case Op::s_dcache_discard_x2:
     case Op::s_atc_probe:
-    case Op::s_atc_probe_buffer:
-      return cache_control;
-      ATOMIC(swap, op::swap<uint32_t>)
-      ATOMIC(cmpswap, op::cmpswap<uint32_t>)
-      ATOMIC(add, op::add<uint32_t>)
-      ATOMIC(sub, op::sub<uint32_t>)
-      ATOMIC(smin, op::min<int32_t>)
-      ATOMIC(umin, op::min<uint32_t>)
-      ATOMIC(smax, op::max<int32_t>)
-      ATOMIC(umax, op::max<uint32_t>)
-      ATOMIC(and, op::and_<uint32_t>)
-      ATOMIC(or, op::or_<uint32_t>)
-      ATOMIC(xor, op::xor_<uint32_t>)
-      ATOMIC(inc, op::inc<uint32_t>)
-      ATOMIC(dec, op::dec<uint32_t>)
-      ATOMIC(swap_x2, op::swap<uint64_t>)
-      ATOMIC(cmpswap_x2, op::cmpswap<uint64_t>)
-      ATOMIC(add_x2, op::add<uint64_t>)
-      ATOMIC(sub_x2, op::sub<uint64_t>)
-      ATOMIC(smin_x2, op::min<int64_t>)
-      ATOMIC(umin_x2, op::min<uint64_t>)
-      ATOMIC(smax_x2, op::max<int64_t>)
-      ATOMIC(umax_x2, op::max<uint64_t>)
-      ATOMIC(and_x2, op::and_<uint64_t>)
-      ATOMIC(or_x2, op::or_<uint64_t>)
-      ATOMIC(xor_x2, op::xor_<uint64_t>)
-      ATOMIC(inc_x2, op::inc<uint64_t>)
-      ATOMIC(dec_x2, op::dec<uint64_t>)
+    case Op::s_atc_probe_buffer: return cache_control;
+#define ATOMIC_EXCHANGE(name, operation) ATOMIC_BITS(name, operation, uint32_t, uint64_t)
+#define ATOMIC_INTEGER(name, lds, narrow, wide, operation, type, wide_type) \
+  ATOMIC_BITS(name, operation, type, wide_type)
+#include "device/interp/atomics.def"
     default: return nullptr;
   }
 }
