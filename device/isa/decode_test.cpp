@@ -83,6 +83,28 @@ TEST(Tsv, source_spellings) {
   EXPECT_TRUE(same_instruction(mov, "v_mov_b32_e32 v1, v2", "v_mov_b32 v1, v2"));
   EXPECT_FALSE(same_instruction(mov, "v_mov_b32_e32 v1, v2", "v_mov_b32 v1, v3"));
   EXPECT_FALSE(same_instruction(mov, "v_mov_b32_e32 v1, v2", "v_mov_b32 v1"));
+  const Inst exchange = *decode_words(Target::gfx600, {0xd9ba0300, 0x01080605});
+  const std::string text = "ds_wrxchg2_rtn_b64 v[1:4], v5, v[6:7], v[8:9] offset1:3 gds";
+  EXPECT_EQ(disassemble(Target::gfx600, exchange), text);
+  EXPECT_TRUE(same_instruction(exchange, text,
+                               "ds_wrxchg2_rtn_b64 v[1:4], v5, v[6:7], v[8:9] offset0:0 offset1:3 gds"));
+  EXPECT_FALSE(same_instruction(exchange, text,
+                                "ds_wrxchg2_rtn_b64 v[1:4], v5, v[6:7], v[8:9] offset0:1 offset1:3 gds"));
+  // A register by its number, and a float that the assembler takes for 0.
+  const Inst setreg = *decode_words(Target::gfx600, {0xba800036, 0});
+  EXPECT_TRUE(same_instruction(setreg, disassemble(Target::gfx600, setreg), "s_setreg_imm32_b32 54, 1.0"));
+  EXPECT_FALSE(same_instruction(setreg, disassemble(Target::gfx600, setreg), "s_setreg_imm32_b32 54, 2"));
+}
+
+TEST(Text, as_llvm_writes_it) {
+  EXPECT_EQ(text_of(Target::gfx600, {0xba800036, 0}), "s_setreg_imm32_b32 hwreg(54, 0, 1), 0");
+  EXPECT_EQ(text_of(Target::gfx600, {0xba80f836, 0x3f800000}), "s_setreg_imm32_b32 hwreg(54), 1.0");
+  EXPECT_EQ(text_of(Target::gfx803, {0xba001e2f, 0x3e22f983}),
+            "s_setreg_imm32_b32 hwreg(47, 24, 4), 0.15915494");
+  EXPECT_EQ(text_of(Target::gfx950, {0xd2336e75, 0x05c3772c}),
+            "v_bitop3_b16 v117, v44, v187, v112 bitop3:0x30 op_sel:[1,0,1,1]");
+  EXPECT_EQ(text_of(Target::gfx942, {0x7ede0501}), "v_readfirstlane_b32 ttmp3, v1");
+  EXPECT_FALSE(decode_words(Target::gfx942, {0x7f000501}).ok());  // LLVM: 0/*Invalid immediate*/
 }
 
 // --- Rows ---

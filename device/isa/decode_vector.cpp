@@ -131,7 +131,7 @@ Short split(uint32_t word) {
 
 void short_destination(Reader& reader, const Short& fields) {
   if (fields.format == Format::VOPC) return reader.vcc_destination();
-  if (reader.has(kScalarDst)) return reader.scalar_destination(fields.dst & 0x7f);
+  if (reader.has(kScalarDst)) return reader.scalar_destination(fields.dst);
   reader.vector_destination(fields.dst, reader.row().op == Op::v_accvgpr_mov_b32);
   if (reader.row().dst[1] == Type::mask) reader.vcc_destination();
 }

@@ -79,6 +79,8 @@ const char* float_name(uint32_t value) {
 // The inline floats as f16 bits.
 constexpr uint16_t kHalves[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118};
 
+constexpr uint32_t kTurn = 0x3e22f983;  // 1 / (2 pi)
+
 bool is_16_bit_integer(Type type) { return is_16_bit(type) && !is_float(type); }
 
 bool fits_inline_integer(uint32_t value) { return value <= 64 || value >= 0xfffffff0; }
@@ -92,7 +94,7 @@ bool is_inline(Type type, uint32_t value, Generation generation) {
            std::find(std::begin(kHalves), std::end(kHalves), value) != std::end(kHalves);
   if (dwords(type) == 2) return value <= 64;
   return fits_inline_integer(value) || float_name(value) != nullptr ||
-         (value == 0x3e22f983 && generation >= Generation::gfx8);
+         (value == kTurn && generation >= Generation::gfx8);
 }
 
 std::string literal(const Inst& inst, Type type, Generation generation) {
@@ -100,6 +102,7 @@ std::string literal(const Inst& inst, Type type, Generation generation) {
   if (inst.row->op == Op::s_setreg_imm32_b32) {
     if (fits_inline_integer(value)) return fmt::format("{}", int32_t(value));
     if (const char* name = float_name(value)) return name;
+    if (value == kTurn && generation >= Generation::gfx8) return "0.15915494";
     return fmt::format("{:#x}", value);
   }
   if ((inst.row->flags & kLiteralK) != 0) return fmt::format("{:#x}", value);

@@ -114,6 +114,9 @@ bool places_result(Op op) {
 std::string vop3_tail(const Inst& inst) {
   std::string text;
   if (inst.attr_high) text += " high";
+  if (inst.bitop3 != 0)
+    text += inst.bitop3 <= 10 ? fmt::format(" bitop3:{}", inst.bitop3)
+                              : fmt::format(" bitop3:{:#x}", inst.bitop3);
   const bool interp_f16 = (inst.row->flags & kGraphics) != 0;
   if (inst.op_sel != 0 && !interp_f16) {
     const int n = inst.n_explicit_src;
@@ -122,9 +125,6 @@ std::string vop3_tail(const Inst& inst) {
     else
       text += list("op_sel", (inst.op_sel & ((1u << n) - 1)) | (inst.op_sel >> 3 & 1u) << n, n + 1);
   }
-  if (inst.bitop3 != 0)
-    text += inst.bitop3 <= 10 ? fmt::format(" bitop3:{}", inst.bitop3)
-                              : fmt::format(" bitop3:{:#x}", inst.bitop3);
   text += output_modifiers(inst);
   return text;
 }

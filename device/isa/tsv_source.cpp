@@ -90,9 +90,22 @@ bool same_first_register(std::string_view a, std::string_view b) {
   return !first(a).empty() && first(a) == first(b);
 }
 
+// Source may say what the text leaves out: modifiers that are 0.
+std::string without_zeros(std::string text) {
+  for (const std::string_view zero : {" offset:0", " offset0:0", " offset1:0"}) {
+    const size_t at = text.find(zero), end = at + zero.size();
+    if (at != std::string::npos && (end == text.size() || text[end] == ' ')) text.erase(at, zero.size());
+  }
+  return text;
+}
+
 bool same_operand(const Inst& inst, size_t index, const std::string& canonical, const std::string& source) {
-  if (canonical == source) return true;
+  if (canonical == source || canonical == without_zeros(source)) return true;
   if (inst.format == Format::MIMG && index == 1) return same_first_register(canonical, source);
+  if (inst.row->op == Op::s_setreg_imm32_b32 && index == 1) {
+    const auto value = immediate(source);
+    return value && *value == inst.literal;
+  }
   if (has_simm16(inst)) {
     const auto value = immediate(source);
     return value && *value == inst.simm16;
