@@ -186,6 +186,15 @@ bool LaunchPlan::can_compile() const {
          (setting.trap_handler == 0 || has_reporter()) && !tracks_exceptions && !has_watches();
 }
 
+// Where the AccVGPRs begin: behind the VGPRs, or in the unified file, where only the allocation ends what a
+// VGPR can name (CDNA4 guide 3.6.1): v[acc_base + n] is a[n].
+uint32_t LaunchPlan::acc_base() const {
+  const auto& d = *launch.descriptor;
+  const uint32_t registers = std::max(d.vgpr_count, 4u);
+  if (!target.unified_vgprs) return 256;
+  return std::min(d.accum_offset ? uint32_t{d.accum_offset} : registers, 256u);
+}
+
 jit::Specialisation LaunchPlan::specialisation() const {
   const auto& d = *launch.descriptor;
   const uint32_t registers = std::max(d.vgpr_count, 4u);
@@ -193,11 +202,10 @@ jit::Specialisation LaunchPlan::specialisation() const {
   key.mode = initial_mode();
   key.lds_size = lds_bytes;
   key.one_wave = waves_per_group == 1;
-  key.acc_base =
-      target.unified_vgprs ? std::min(d.accum_offset ? uint32_t{d.accum_offset} : registers, 256u) : 256;
+  key.acc_base = acc_base();
   key.dimensions = static_cast<uint8_t>(std::min<unsigned>(d.enable_vgpr_workitem_id, 2) + 1);
   key.sgprs = d.sgpr_count;
-  key.vgprs = target.unified_vgprs ? key.acc_base : std::min(registers, 256u);
+  key.vgprs = std::min(registers, 256u);
   if (!target.unified_vgprs)
     key.agprs = target.has_agprs ? key.vgprs : 0;
   else if (registers > key.acc_base)
@@ -239,11 +247,11 @@ std::array<uint32_t, 3> LaunchPlan::group_size(const std::array<uint32_t, 3>& id
 
 // GPR_ALLOC: sizes as their units say, less one. gfx90a moved VGPR_SIZE for ACCV_OFF (CDNA4 guide Table 21;
 // the older layout and the unit of eight as Linux's context-save handlers read them).
-uint32_t LaunchPlan::gpr_alloc(uint32_t registers, uint32_t vgprs) const {
+uint32_t LaunchPlan::gpr_alloc(uint32_t registers, uint32_t base) const {
   const uint32_t sgprs = launch.descriptor->sgpr_count;
   const uint32_t sgpr_size = (sgprs >= 16 ? sgprs / 16 - 1 : 0) << 24;
   if (!target.unified_vgprs) return sgpr_size | (registers / 4 - 1) << 8;
-  return sgpr_size | (registers / 8 - (registers >= 8)) << 6 | (vgprs / 4 - (vgprs >= 4)) << 12;
+  return sgpr_size | (registers / 8 - (registers >= 8)) << 6 | (base / 4 - (base >= 4)) << 12;
 }
 
 uint32_t LaunchPlan::initial_mode() const {
@@ -260,18 +268,14 @@ void LaunchPlan::init_wave(Wave& wave, const std::array<uint32_t, 3>& size) cons
 
   wave.target = &target;
   wave.sgpr_count = d.sgpr_count;
-  const uint32_t registers = std::max(d.vgpr_count, 4u);
-  if (target.unified_vgprs) {
-    const uint32_t accum = d.accum_offset ? d.accum_offset : registers;
-    wave.vgpr_count = std::min(accum, 256u);
-    wave.agpr_count = registers > accum ? registers - accum : 0;
-    wave.a = wave.v + uint64_t{std::min(accum, 256u)} * kLanes;
-  } else {
-    wave.vgpr_count = std::min(registers, 256u);
+  const uint32_t registers = std::max(d.vgpr_count, 4u), base = acc_base();
+  wave.vgpr_count = std::min(registers, 256u);
+  wave.a = wave.v + uint64_t{base} * kLanes;
+  if (target.unified_vgprs)
+    wave.agpr_count = registers > base ? registers - base : 0;
+  else
     wave.agpr_count = target.has_agprs ? wave.vgpr_count : 0;
-    wave.a = wave.v + 256 * kLanes;
-  }
-  wave.gpr_alloc = gpr_alloc(registers, wave.vgpr_count);
+  wave.gpr_alloc = gpr_alloc(registers, base);
   wave.lds_alloc = (lds_bytes + 255) / 256 << 12;
   wave.code = code;
   std::copy(sgprs_.begin() + isa::kRegisterEnd, sgprs_.end(), wave.s + isa::kRegisterEnd);

@@ -124,7 +124,8 @@ class LaunchPlan {
   bool has_watches() const;
   void fill_user_sgprs();
   void init_traps(Wave& wave) const;
-  uint32_t gpr_alloc(uint32_t registers, uint32_t vgprs) const;
+  uint32_t acc_base() const;
+  uint32_t gpr_alloc(uint32_t registers, uint32_t base) const;
   void init_scratch_sgprs(Wave& wave) const;
   void init_group_sgprs(Wave& wave) const;
   void init_items(Wave& wave, const std::array<uint32_t, 3>& size) const;

@@ -1,4 +1,5 @@
 // The choice of handler for a vector instruction.
+#include "device/interp/control.h"
 #include "device/interp/vector_tables.h"
 
 namespace morgana::device::MORGANA_SIMD {
@@ -72,10 +73,86 @@ bool find_place(Target target, const isa::Inst& inst, Step& step) {
   return true;
 }
 
+// --- LDS_DIRECT: a value of LDS that every lane reads, as M0 says (Vega guide 3.7 and 11.3.1) ---
+
+bool reads_lds_direct(const Step& step) {
+  return step.kind[0] == Source::special && step.src[0] == isa::kSrcLdsDirect;
+}
+
+// M0[15:0] is the address in bytes, M0[18:16] the type. What lies behind the end of LDS reads as 0. False
+// after a fault: the address is not the type's, or there is no such type. A wave without lanes reads nothing.
+bool read_lds_direct(Wave& wave, const Step* step, uint32_t& value) {
+  enum DataType : uint32_t { kU8, kU16, kB32, kI8 = 4, kI16 };
+  constexpr uint32_t kBytes[] = {1, 2, 4, 0, 1, 2, 0, 0};
+  value = 0;
+  if (wave.exec() == 0) return true;
+  const uint32_t at = wave.m0() & 0xffff, type = wave.m0() >> 16 & 7, bytes = kBytes[type];
+  wave.step = step;
+  if (bytes == 0) {
+    raise(wave, step, FaultKind::illegal_instruction, "M0[18:16] names no data type of LDS_DIRECT");
+    return false;
+  }
+  if (at % bytes != 0) {
+    raise(wave, step, FaultKind::misaligned, "LDS_DIRECT needs a naturally aligned address",
+          kSharedBase + at);
+    return false;
+  }
+  if (at + bytes > wave.group->lds_size) return true;
+  const uint8_t* const from = wave.group->lds + at;
+  uint16_t half;
+  switch (type) {
+    case kU8: value = *from; break;
+    case kI8: value = static_cast<uint32_t>(static_cast<int8_t>(*from)); break;
+    case kU16:
+      __builtin_memcpy(&half, from, sizeof half);
+      value = half;
+      break;
+    case kI16:
+      __builtin_memcpy(&half, from, sizeof half);
+      value = static_cast<uint32_t>(static_cast<int16_t>(half));
+      break;
+    default: __builtin_memcpy(&value, from, sizeof value); break;
+  }
+  return true;
+}
+
+void done(Wave&, const Step*) {}
+
+// Runs the instruction from a copy that reads the value like an SGPR: the place of the operand's code is
+// free.
+void lds_direct(Wave& wave, const Step* step) {
+  constexpr int kMaxDwords = 2;
+  alignas(64) unsigned char storage[(kMaxDwords + 1) * sizeof(Step)];
+  __builtin_memset(storage, 0, sizeof storage);
+  Step* const local = reinterpret_cast<Step*>(storage);
+  __builtin_memcpy(storage, static_cast<const void*>(step), sizeof(Step));
+  if (!read_lds_direct(wave, step, wave.s[isa::kSrcLdsDirect])) return;
+  local->kind[0] = Source::scalar;
+  local[step->dwords].run.store(done, std::memory_order_relaxed);
+  const Target target = wave.target->target;
+  Handler handler = wave.observes ? observed_handler(target, *step->inst, *local) : nullptr;
+  if (handler == nullptr) handler = select_vector(target, *step->inst, *local);
+  const Step* const stepping = wave.stepping;
+  if (stepping == nullptr) wave.stepping = step;
+  handler(wave, local);
+  wave.stepping = stepping;
+  if (wave.exit != Exit::none) {
+    if (wave.step == local) wave.step = step;
+    return;
+  }
+  MORGANA_NEXT(wave, step);
+}
+
 }  // namespace
 
 Handler select_vector(Target target, const isa::Inst& inst, Step& step) {
   if (inst.row->flags & isa::kGraphics) return nullptr;
+  if (reads_lds_direct(step)) {
+    Step as_scalar_operand;
+    __builtin_memcpy(static_cast<void*>(&as_scalar_operand), static_cast<const void*>(&step), sizeof(Step));
+    as_scalar_operand.kind[0] = Source::scalar;
+    return select_vector(target, inst, as_scalar_operand) ? lds_direct : nullptr;
+  }
   if (const Handler handler = select_lane(target, inst, step)) return handler;
   if (const Handler handler = select_small(inst, step)) return handler;
   if (const Handler handler = select_matrix(inst, step)) return handler;
@@ -86,6 +163,7 @@ Handler select_vector(Target target, const isa::Inst& inst, Step& step) {
 }
 
 Handler observed_handler(Target target, const isa::Inst& inst, Step& step) {
+  if (reads_lds_direct(step)) return lds_direct;
   if (select_lane(target, inst, step) || select_matrix(inst, step)) return nullptr;
   if (const Handler handler = select_small(inst, step)) return handler;  // tells by itself
   return find_place(target, inst, step) ? general : nullptr;

@@ -359,12 +359,18 @@ void permute_lanes(Matrix& m, int items, const From& from) {
 // The scale bytes of matrix A (0) or B (1): a byte of a VGPR, or the exponent of an inline float (7.2.1).
 void load_scales(const Wave& wave, const isa::Inst& inst, int which, uint8_t* scales) {
   const isa::Operand& operand = inst.src[3 + which];
+  const bool is_stored = operand.code < isa::kTba || isa::is_inline_integer(operand.code) ||
+                         isa::is_inline_float(operand.code) || operand.code == isa::kM0 ||
+                         operand.code == isa::kExecLo || operand.code == isa::kExecHi;
+  const uint32_t scalar = operand.is_vgpr() ? 0
+                          : is_stored       ? wave.s[operand.code]
+                                            : read_special(wave, operand.code);
   const int byte = (inst.scale_op_sel >> which & 1) | (inst.scale_op_sel_hi >> which & 1) << 1;
   for (int lane = 0; lane < kLanes; lane++) {
     if (operand.is_vgpr())
       scales[lane] = uint8_t(wave.v[(operand.code - isa::kVgprBase) * kLanes + lane] >> (8 * byte));
     else
-      scales[lane] = uint8_t(wave.s[operand.code] >> 23);
+      scales[lane] = uint8_t(scalar >> 23);
   }
 }
 

@@ -72,6 +72,7 @@ constexpr CodeTable kCodes = make_code_table();
 
 bool scalar_readable(const TargetInfo& target, uint32_t code, Type type) {
   if (code == kM0 && dwords(type) > 1) return false;
+  if (code == kSrcLdsDirect && (dwords(type) > 1 || target.unified_vgprs)) return false;
   return code < 256 && kCodes.readable[int(target.generation) - 6][code];
 }
 

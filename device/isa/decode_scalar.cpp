@@ -12,7 +12,8 @@ struct Reader {
 
   void source(uint32_t code) {
     const Type type = inst.row->src[inst.n_src];
-    if (!scalar_readable(decoder.target, code, type)) fault = "reserved source operand";
+    if (!scalar_readable(decoder.target, code, type) || code == kSrcLdsDirect)
+      fault = "reserved source operand";
     if (code == kLiteral) literal = true;
     inst.src[inst.n_src++] = scalar(aligned(code, type), type, dwords(type));
     inst.n_explicit_src = inst.n_src;

@@ -8,6 +8,31 @@ namespace {
 
 constexpr uint32_t kScalePrefix = 44;  // VOP3P opcode of v_mfma_ld_scale_b32
 
+// LLVM's "REV" opcodes, whose first source LDS_DIRECT cannot be: the hardware exchanges their operands.
+bool is_reversed(Op op) {
+  switch (op) {
+    case Op::v_subrev_f32:
+    case Op::v_subrev_f16:
+    case Op::v_subrev_u32:
+    case Op::v_subrev_u16:
+    case Op::v_subrev_co_u32:
+    case Op::v_subbrev_co_u32:
+    case Op::v_lshlrev_b16:
+    case Op::v_lshlrev_b32:
+    case Op::v_lshlrev_b64:
+    case Op::v_lshrrev_b16:
+    case Op::v_lshrrev_b32:
+    case Op::v_lshrrev_b64:
+    case Op::v_ashrrev_i16:
+    case Op::v_ashrrev_i32:
+    case Op::v_ashrrev_i64:
+    case Op::v_pk_lshlrev_b16:
+    case Op::v_pk_lshrrev_b16:
+    case Op::v_pk_ashrrev_i16: return true;
+    default: return false;
+  }
+}
+
 // Builds an Inst: operands in assembly order, checked; then what is implicit.
 struct Reader {
   const Decoder& decoder;
@@ -42,6 +67,8 @@ struct Reader {
   void scalar_source(uint32_t code, bool literal_allowed) {
     const Type type = next_type();
     if (!scalar_readable(decoder.target, code, type)) fault = "reserved source operand";
+    if (code == kSrcLdsDirect && (inst.n_src > 0 || inst.sdwa || is_reversed(row().op)))
+      fault = "takes no LDS_DIRECT there";
     if (code == kLiteral) {
       if (!literal_allowed) fault = "takes no literal";
       literal = true;

@@ -105,12 +105,11 @@ class Classifier {
     if (inst.row->flags & (isa::kBranch | isa::kTerminator)) return How::leave;
     i.scalar = library_.scalar(inst.row->op);
     if (i.scalar == nullptr) return How::leave;
-    for (int s = 0; s < inst.n_src; s++)
-      if (inst.src[s].code == isa::kSrcLdsDirect) return How::call_all;
     return inst.row->flags & isa::kWritesExec ? How::exec_op : How::scalar;
   }
 
   How vector(const isa::Inst& inst, const Step& step, Instruction& i) const {
+    if (inst.n_src > 0 && inst.src[0].code == isa::kSrcLdsDirect) return How::call;
     switch (inst.row->op) {
       case Op::v_nop:
       case Op::v_clrexcp: return How::nothing;
@@ -119,10 +118,7 @@ class Classifier {
       case Op::v_writelane_b32:
       case Op::v_accvgpr_read_b32:
       case Op::v_accvgpr_write_b32:
-      case Op::v_accvgpr_mov_b32:
-        for (int s = 0; s < inst.n_src; s++)
-          if (inst.src[s].code == isa::kSrcLdsDirect) return How::call;
-        return inst.dpp || inst.sdwa ? How::call : How::lane;
+      case Op::v_accvgpr_mov_b32: return inst.dpp || inst.sdwa ? How::call : How::lane;
       case Op::v_movreld_b32:
       case Op::v_movrels_b32:
       case Op::v_movrelsd_b32: return How::call_all;
@@ -134,7 +130,7 @@ class Classifier {
     for (int s = 0; s < i.vector->n_src; s++) {
       const isa::Operand& operand = inst.src[s];
       if (i.vector->src_registers[s] == 0) continue;
-      if (operand.code == isa::kSrcLdsDirect || !operand.present()) return How::call;
+      if (!operand.present()) return How::call;
       if (i.vector->src_registers[s] > 2 && operand.is_scalar()) return How::call;
     }
     const isa::Type result = inst.row->dst[0];
@@ -251,6 +247,8 @@ class Classifier {
       set.set(isa::kVccLo), set.set(isa::kVccHi);
     } else if (operand.code == isa::kSrcScc) {
       set.set(kScc);
+    } else if (operand.code == isa::kSrcLdsDirect) {
+      set.set(isa::kM0);
     }
   }
 

@@ -60,7 +60,8 @@ namespace {
 
 bool is_special(uint16_t code, Target target) {
   return (code >= isa::first_ttmp(info(target).generation) && code < isa::kTrapRegisterEnd) ||
-         isa::is_aperture(code) || (code >= isa::kSrcVccz && code <= isa::kSrcLdsDirect);
+         isa::is_aperture(code) || code == isa::kSrcPopsExitingWaveId ||
+         (code >= isa::kSrcVccz && code <= isa::kSrcLdsDirect);
 }
 
 bool is_relative_branch(const isa::Inst& inst) {

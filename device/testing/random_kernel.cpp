@@ -77,10 +77,7 @@ bool fits(const isa::Operand& operand) {
   const uint32_t dwords = operand.dwords ? operand.dwords : 1u;
   if (operand.is_agpr()) return operand.code - isa::kAgprBase + dwords <= kRandomAgprs;
   if (operand.is_vgpr()) return operand.code - isa::kVgprBase + dwords <= kRandomVgprs;
-  // A pair of POPS_EXITING_WAVE_ID: LLVM encodes it, no document says what its upper half reads as, and
-  // CDNA4's table of operands has nothing at that code.
-  if (operand.code == isa::kSrcPopsExitingWaveId) return dwords == 1;
-  if (operand.code == isa::kSrcLdsDirect) return false;  // LDS_DIRECT needs M0 within LDS
+  if (operand.code == isa::kSrcLdsDirect) return false;  // needs an address and a type in M0
   return operand.code + dwords <= kRandomSgprs || operand.code == kVcc || operand.code == kVcc + 1 ||
          operand.code >= isa::kM0;
 }
