@@ -40,7 +40,7 @@ ROOMS = {
     "device": {
         ".": {"isa"},
         "isa": set(),
-        "state": {"."},
+        "state": {".", "isa"},
         "semantics": {"state"},
         "interp": {".", "isa", "state", "semantics"},
         "program": {".", "isa", "state", "interp"},
