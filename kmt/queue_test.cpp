@@ -369,7 +369,7 @@ TEST_F(Aql, AbortIsAnException) { expect_error(dispatch(make_kernel(kAbort), nul
 TEST_F(Aql, ABoundTrapHandlerNamesTheException) {
   auto* code = allocate<uint32_t>(kPage, kGpu, true);
   const uint32_t words[] = {0xbefc00ff, 0x1000,  // m0 = a math error of doorbell 0
-                            0xbf800000,          // s_nop
+                            0xbf800000,          // s_nop 0
                             0xbf900001,          // s_sendmsg sendmsg(MSG_INTERRUPT)
                             0xbf8d0001,          // s_sethalt 1
                             0xbe801f6c};         // s_rfe_b64 ttmp[0:1]

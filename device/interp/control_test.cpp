@@ -304,7 +304,8 @@ TEST(Control, FaultsNameWhatHappened) {
   EXPECT_EQ(fault_of(Target::gfx950, "ffffffff").kind, FaultKind::illegal_instruction);
   EXPECT_EQ(fault_of(Target::gfx950, "01008dbf").kind, FaultKind::trap);      // s_sethalt 1
   EXPECT_EQ(fault_of(Target::gfx950, "ff7f82bf").kind, FaultKind::bad_jump);  // s_branch 32767
-  fault = fault_of(Target::gfx950, "0f0000b0 000001b0 001d80be");             // s_setpc_b64 s[0:1] with 15
+  fault = fault_of(Target::gfx950,
+                   "0f0000b0 000001b0 001d80be");  // s_movk_i32 s0, 0xf; s_movk_i32 s1, 0; s_setpc_b64 s[0:1]
   EXPECT_EQ(fault.kind, FaultKind::bad_jump);
   EXPECT_EQ(fault.address, 12u);
 }

@@ -158,7 +158,7 @@ TEST(Exceptions, OfHalves) {
 }
 
 TEST(Exceptions, OfMixedOperationsWithHalfResults) {
-  const char* fused = "0600a1d300051204";  // v_fma_mixlo_f16 v6, v0, v2, v4, all three f32
+  const char* fused = "0600a1d300051204";  // v_fma_mixlo_f16 v6, v0, v2, v4: all three f32
   const Raised cases[] = {
       {fused, kOne, kOne, kOne, 0},
       {fused, kOne, kThird, kZero, kX},      // exact in f32, not in f16
@@ -337,7 +337,7 @@ TEST(Exceptions, OfSmallFloats) {
 }
 
 TEST(Exceptions, BeyondTheirTurnsOldSinesAreExact) {
-  const char* sine = "006b0c7e";                                              // v_sin_f32 v6, v0 on gfx701
+  const char* sine = "006b0c7e";                                              // v_sin_f32 v6, v0 (gfx701)
   EXPECT_EQ(raised(Target::gfx701, {sine, 0x43804000, 0, 0, 0}, false), 0u);  // 256.5
   EXPECT_EQ(raised(Target::gfx701, {sine, kThird, 0, 0, 0}, false), kX);
 }

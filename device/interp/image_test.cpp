@@ -146,9 +146,10 @@ INSTANTIATE_TEST_SUITE_P(Targets, SampledImages,
 INSTANTIATE_TEST_SUITE_P(Targets, RowGathers, testing::Values(Target::gfx900, Target::gfx906, Target::gfx908),
                          target_name);
 
-constexpr const char* kLoad = "001f00f000140200";     // image_load v[20:23], v[0:1], s[8:15] dmask:0xf unorm
-constexpr const char* kLoadMip = "001f04f000140200";  // image_load_mip v[20:23], v[0:2]
-constexpr const char* kLoadArray = "005100f000140200";  // image_load v20, v[0:2] dmask:0x1 unorm da
+constexpr const char* kLoad = "001f00f000140200";  // image_load v[20:23], v[0:1], s[8:15] dmask:0xf unorm
+constexpr const char* kLoadMip =
+    "001f04f000140200";  // image_load_mip v[20:23], v[0:2], s[8:15] dmask:0xf unorm
+constexpr const char* kLoadArray = "005100f000140200";  // image_load v20, v[0:2], s[8:15] dmask:0x1 unorm da
 constexpr const char* kStore = "001f20f000140200";
 constexpr const char* kStoreMip = "001f24f000140200";
 constexpr const char* kSample =
@@ -339,7 +340,8 @@ TEST_P(Images, SelectsOrderComponentsAndGiveConstants) {
 
 TEST_P(Images, DmaskPicksChannelsAndTfeAddsAStatus) {
   const Descriptor image = two_levels();
-  ASSERT_EQ(run("001500f000140200", {2, 1}, image), Exit::ended);  // image_load v[20:21] dmask:0x5
+  ASSERT_EQ(run("001500f000140200", {2, 1}, image),
+            Exit::ended);  // image_load v[20:21], v[0:1], s[8:15] dmask:0x5 unorm
   EXPECT_EQ(f(20), 12);
   EXPECT_EQ(f(21), 12.5f);
   EXPECT_EQ(v(22), data_[2]);
@@ -351,7 +353,8 @@ TEST_P(Images, DmaskPicksChannelsAndTfeAddsAStatus) {
 
 TEST_P(HalfImages, ArePackedButOnGfx803) {
   const Descriptor image = two_levels();
-  ASSERT_EQ(run("001f00f000140280", {2, 1}, image), Exit::ended);  // image_load dmask:0xf unorm d16
+  ASSERT_EQ(run("001f00f000140280", {2, 1}, image),
+            Exit::ended);  // image_load v[20:21], v0, s[8:15] dmask:0xf unorm d16
   const uint32_t twelve = 0x4a00, and_a_quarter = 0x4a20;
   if (GetParam() == Target::gfx803) {
     EXPECT_EQ(v(20), twelve);
@@ -630,7 +633,8 @@ TEST_P(Images, IntegersAreNotFiltered) {
 
 TEST_P(SampledImages, LevelsOfDetail) {
   const Descriptor image = two_levels();
-  constexpr const char* kGetLod = "000380f100148200";  // image_get_lod v[20:21] dmask:0x3
+  constexpr const char* kGetLod =
+      "000380f100148200";  // image_get_lod v[20:21], v[0:1], s[8:15], s[16:19] dmask:0x3
   // The quad's coordinates differ by two texels sideways: set for lane 1.
   ASSERT_EQ(run(kGetLod, {bits(0.25f), bits(0.25f)}, image), Exit::ended);
   rig_->v(0, 1) = bits(0.75f);

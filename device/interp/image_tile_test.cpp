@@ -52,9 +52,11 @@ std::vector<Surface> surfaces() {
 
 constexpr const char* kLoad = "005f00f000140200";   // image_load v[20:23], v[0:2], s[8:15] dmask:0xf unorm da
 constexpr const char* kStore = "005f20f000140200";  // image_store
-constexpr const char* kSample = "004f80f000148200";  // image_sample v[20:23], v[0:2], s[8:15], s[16:19] da
-constexpr const char* kGather = "004101f100148200";  // image_gather4 v[20:23], v[0:2] dmask:0x1 da
-constexpr const char* kAdd = "005148f000140200";     // image_atomic_add v20, v[0:2] dmask:0x1 unorm da
+constexpr const char* kSample =
+    "004f80f000148200";  // image_sample v[20:23], v[0:2], s[8:15], s[16:19] dmask:0xf da
+constexpr const char* kGather =
+    "004101f100148200";  // image_gather4 v[20:24], v[0:2], s[8:15], s[16:19] dmask:0x1 tfe da
+constexpr const char* kAdd = "005148f000140200";  // image_atomic_add v20, v[0:2], s[8:15] dmask:0x1 unorm da
 
 enum Type : uint32_t { kVolume = 10, kPlaneArray = 13 };
 enum Numeric : uint32_t { kUint = 4 };

@@ -361,7 +361,7 @@ TEST(MemoryFaults, InactiveLanesTouchNothing) {
 }
 
 TEST(MemoryFaults, NonCanonicalAddressesAndWrites) {
-  Rig rig(Target::gfx950, "008008dd02067f00");  // global_atomic_add v[2:3], v6
+  Rig rig(Target::gfx950, "008008dd02067f00");  // global_atomic_add v[2:3], v6, off
   for (int l = 0; l < kLanes; l++) rig.address(l, rig.base());
   rig.address(9, 0x1234'5678'0000'0000);
   ASSERT_EQ(rig.run(), Exit::fault);

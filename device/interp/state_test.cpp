@@ -60,29 +60,61 @@ TEST(OutOfRange, VectorSourcesReadVgpr0AndResultsAreDropped) {
   options.accum_offset = 8;
   options.group_bytes = 1024;
   WaveRig rig(Target::gfx950,
-              dwords_of_hex("0803027e "          // v_mov_b32_e32 v1, v8
-                            "0203127e "          // v_mov_b32_e32 v9, v2
-                            "060080d208110200 "  // v_add_f64 v[6:7], v[8:9], v[8:9]
-                            "02071432 "          // v_add_co_u32_e32 v10, vcc, v2, v3
-                            "0a03087e "          // v_mov_b32_e32 v4, v10
+              dwords_of_hex("1003027e "          // v_mov_b32_e32 v1, v16
+                            "0203227e "          // v_mov_b32_e32 v17, v2
+                            "060080d210210200 "  // v_add_f64 v[6:7], v[16:17], v[16:17]
+                            "02072432 "          // v_add_co_u32_e32 v18, vcc, v2, v3
+                            "1203087e "          // v_mov_b32_e32 v4, v18
                             "c8070a68 "          // v_add_u32_e32 v5, v200, v3
                             "0040d8d308010018 "  // v_accvgpr_read_b32 v0, a8
                             "0940d9d303010018 "  // v_accvgpr_write_b32 a9, v3
                             "0240d8d307010018 "  // v_accvgpr_read_b32 v2, a7
-                            "00006cd803000009"),
-              options);  // ds_read_b32 v9, v3
+                            "00006cd803000011"),
+              options);  // ds_read_b32 v17, v3
   fill(rig, 8);
   for (int lane = 0; lane < kLanes; lane++) rig.a(0, lane) = 5000, rig.a(7, lane) = 5007;
   rig.wave().vcc() = 0x123;
-  const uint32_t before = rig.v(9, 3);
+  const uint32_t before = rig.v(17, 3);
   ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
   EXPECT_EQ(rig.v(1, 3), 3u);
-  EXPECT_EQ(rig.v(9, 3), before);
+  EXPECT_EQ(rig.v(17, 3), before);
   EXPECT_EQ(rig.wave().vcc(), 0x123u) << "with several results none is written";
   EXPECT_EQ(rig.v(4, 3), 3u);
   EXPECT_EQ(rig.v(5, 3), 3u + 303);
   EXPECT_EQ(rig.v(0, 3), 5000u) << "AccVGPR 0";
   EXPECT_EQ(rig.v(2, 3), 5007u);
+}
+
+// One file holds both kinds, and only the allocation ends it: v[accum_offset + n] is a[n].
+TEST(UnifiedFile, AccVgprsAreVgprsBehindTheOffset) {
+  for (const Target target : {Target::gfx90a, Target::gfx942, Target::gfx950})
+    for (const bool compiled : {false, true}) {
+      RigOptions options;
+      options.vgprs = 64;
+      options.accum_offset = 4;
+      WaveRig rig(target,
+                  dwords_of_hex("8702507e "          // v_mov_b32_e32 v40, 7
+                                "0140d8d324010018 "  // v_accvgpr_read_b32 v1, a36
+                                "28515068 "          // v_add_u32_e32 v40, v40, v40
+                                "24a5047e "          // v_accvgpr_mov_b32 a2, a36
+                                "8902087e "          // v_mov_b32_e32 v4, 9
+                                "0240d8d300010018 "  // v_accvgpr_read_b32 v2, a0
+                                "0140d9d38b000018 "  // v_accvgpr_write_b32 a1, 11
+                                "0503067e "          // v_mov_b32_e32 v3, v5
+                                "8d02807e "          // v_mov_b32_e32 v64, 13
+                                "40030e7e"),         // v_mov_b32_e32 v7, v64
+                  options);
+      fill(rig, 65);
+      ASSERT_EQ(compiled ? rig.run_compiled() : rig.run_interpreted(), Exit::ended) << rig.fault().detail;
+      SCOPED_TRACE(testing::Message() << info(target).name << " compiled " << compiled);
+      EXPECT_EQ(rig.v(1, 3), 7u);
+      EXPECT_EQ(rig.a(36, 3), 14u);
+      EXPECT_EQ(rig.v(6, 3), 14u) << "a2";
+      EXPECT_EQ(rig.v(2, 3), 9u);
+      EXPECT_EQ(rig.v(3, 3), 11u);
+      EXPECT_EQ(rig.v(64, 3), 6403u) << "beyond the allocation";
+      EXPECT_EQ(rig.v(7, 3), 3u) << "v0";
+    }
 }
 
 TEST(OutOfRange, TheSameStepsServeAWaveThatHasTheRegisters) {
@@ -173,7 +205,9 @@ TEST(GprIndexing, SpecialRoles) {
 
 TEST(GprIndexing, TheModeOperandIsTheRawField) {
   // S1's field 255 is no literal: its low four bits enable all.
-  WaveRig rig(Target::gfx900, dwords_of_hex("00ff11bf 0203027e 00009cbf"));  // v_mov_b32_e32 v1, v2 between
+  WaveRig rig(Target::gfx900,
+              dwords_of_hex("00ff11bf 0203027e 00009cbf"));  // s_set_gpr_idx_on s0, 0xff; v_mov_b32_e32 v1,
+                                                             // v2; s_set_gpr_idx_off
   indexed(rig, 4);
   EXPECT_EQ(rig.v(5, 2), 602u);
   EXPECT_EQ(rig.wave().m0() & 0xf0ff, 0xf004u);
@@ -243,20 +277,21 @@ TEST(Vskip, SkipsMemoryAndLdsAsWell) {
 
 TEST(ForkAndJoin, NestedForksByAddressVisitEveryLaneOnce) {
   // Two forks, one in the other; each leaf adds EXEC to its own pair of sums.
-  WaveRig rig(Target::gfx900, dwords_of_hex("001cc6be "          // s_getpc_b64 s[70:71]
-                                            "46ff48802c000000 "  // s_add_u32 s72, s70, outer_pass-base
-                                            "47804982 "          // s_addc_u32 s73, s71, 0
-                                            "3c488094 "          // s_cbranch_g_fork s[60:61], s[72:73]
-                                            "02003eb8 "          // s_cbranch_i_fork s[62:63], inner_pass
-                                            "287e2880 "          // s_add_u32 s40, s40, exec_lo
-                                            "010082bf "          // s_branch inner_join
-                                            "297e2980 "          // s_add_u32 s41, s41, exec_lo
-                                            "4117cbb8 "    // s_getreg_b32 s75, hwreg(HW_REG_MODE, 29, 3)
-                                            "4c2e80be "    // s_cbranch_join s76
-                                            "010082bf "    // s_branch outer_join
-                                            "2a7e2a80 "    // s_add_u32 s42, s42, exec_lo
-                                            "4d2e80be "    // s_cbranch_join s77
-                                            "7e00abbe"));  // s_mov_b32 s43, exec_lo
+  WaveRig rig(Target::gfx900,
+              dwords_of_hex("001cc6be "          // s_getpc_b64 s[70:71]
+                            "46ff48802c000000 "  // s_add_u32 s72, s70, lit(0x2c): outer_pass - base
+                            "47804982 "          // s_addc_u32 s73, s71, 0
+                            "3c488094 "          // s_cbranch_g_fork s[60:61], s[72:73]
+                            "02003eb8 "          // s_cbranch_i_fork s[62:63], inner_pass
+                            "287e2880 "          // s_add_u32 s40, s40, exec_lo
+                            "010082bf "          // s_branch inner_join
+                            "297e2980 "          // s_add_u32 s41, s41, exec_lo
+                            "4117cbb8 "          // s_getreg_b32 s75, hwreg(HW_REG_MODE, 29, 3)
+                            "4c2e80be "          // s_cbranch_join s76
+                            "010082bf "          // s_branch outer_join
+                            "2a7e2a80 "          // s_add_u32 s42, s42, exec_lo
+                            "4d2e80be "          // s_cbranch_join s77
+                            "7e00abbe"));        // s_mov_b32 s43, exec_lo
   for (int i = 40; i < 44; i++) rig.s(i) = 0;
   rig.wave().exec() = 0xff;
   rig.s(60) = 0xe0, rig.s(61) = 0;  // outer: 3 pass, 5 fail

@@ -192,10 +192,10 @@ TEST(DecodeMemory, CodeThatEndsWithinTheInstructionIsMalformed) {
 
 TEST(DecodeMemory, RegistersOutsideTheFilesAreMalformed) {
   const std::pair<Target, const char*> cases[] = {
-      {Target::gfx900, "000054e000ff0080"},  // buffer_load_dwordx2 v[255:256]
-      {Target::gfx900, "000050dcff000001"},  // flat_load_dword, address v[255:256]
+      {Target::gfx900, "000054e000ff0080"},  // refused: buffer_load_dwordx2 v[255:256]
+      {Target::gfx900, "000050dcff000001"},  // refused: address v[255:256]
       {Target::gfx900, "000054e000001f80"},  // resource s[124:127]
-      {Target::gfx900, "021a12c000000000"},  // s_load_dwordx16 s[104:119]
+      {Target::gfx900, "021a12c000000000"},  // s[104:119] of s_load_dwordx16
       {Target::gfx900, "000050e0000000ff"},  // literal as SOFFSET
       {Target::gfx600, "ff0200c0"},          // literal offset, which came with gfx7
   };

@@ -229,7 +229,8 @@ TEST(Inst, tied_destination_is_the_last_source) {
 }
 
 TEST(Inst, literals) {
-  const Inst madmk = *decode_words(Target::gfx900, {0x2e020702, 0x3f800001});  // v_madmk_f32 v1, v2, K, v3
+  const Inst madmk =
+      *decode_words(Target::gfx900, {0x2e020702, 0x3f800001});  // v_madmk_f32 v1, v2, 0x3f800001, v3
   ASSERT_EQ(madmk.n_explicit_src, 3);
   EXPECT_EQ(madmk.src[1].code, kLiteral);
   EXPECT_EQ(madmk.literal, 0x3f800001u);
@@ -326,7 +327,7 @@ TEST(Hostile, reserved_codes_are_errors_that_name_the_dword) {
   EXPECT_NE(result.error().message.find("0x7e0002d1"), std::string::npos);
   EXPECT_FALSE(decode_words(Target::gfx900, {0x7e0202f8 | 1, 0x06060703}).ok());  // SDWA select 7
   EXPECT_FALSE(decode_words(Target::gfx900, {0x7e0202fa, 0xff015001}).ok());      // row_newbcast is gfx90a's
-  EXPECT_FALSE(decode_words(Target::gfx900, {0x7ffe0902}).ok());                  // v_cvt_f64_i32 v[255:256]
+  EXPECT_FALSE(decode_words(Target::gfx900, {0x7ffe0902}).ok());  // refused: v_cvt_f64_i32 v[255:256]
 }
 
 // A constant or an SGPR is no matrix and no index (CDNA4 guide 7.5); a constant may be added.

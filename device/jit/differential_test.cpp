@@ -97,7 +97,7 @@ void expect_same(Target target, const std::vector<uint32_t>& code, const Setting
 TEST(DifferentialTest, AShiftedConstantIsALaneMask) {
   const std::vector<uint32_t> code = dwords_of_hex(
       "8502ea8f"                    // s_lshr_b64 vcc, 5, s2
-      "6a04ea86 6a06ea86 6a08ea86"  // s_and_b64 vcc, vcc, s[4:5]; s[6:7]; s[8:9]
+      "6a04ea86 6a06ea86 6a08ea86"  // s_and_b64 vcc, vcc, s[4:5]; vcc, vcc, s[6:7]; vcc, vcc, s[8:9]
       "01050238");                  // v_addc_co_u32 v1, vcc, v1, v2, vcc
   expect_same(Target::gfx950, code, {.seed = 1});
 }
@@ -246,7 +246,8 @@ TEST(DifferentialTest, AHighProductIsShort) {
 TEST(DifferentialTest, TheRootOfADenormalConstant) {
   const std::vector<uint32_t> code = dwords_of_hex(
       "00033e7e3c25a4be"          // v_mov_b32 v31, v0; s_nand_saveexec_b64 s[36:37], s[60:61]
-      "069aa1d3f2084a62a450047e"  // v_fma_mixlo_f16 v6, neg(1.0), -|v4|, 18 clamp; v_sqrt_f64 v[2:3], 36
+      "069aa1d3f2084a62a450047e"  // v_fma_mixlo_f16 v6, neg(1.0), -|v4|, 18 op_sel:[1,1,0] clamp; v_sqrt_f64
+                                  // v[2:3], 36
       "9c1ea07cee22f87c"    // v_cmpx_f_f32 vcc, 28, v15; v_cmpx_nle_f64 vcc, src_private_limit, v[17:18]
       "120692d21f0642b4");  // v_trig_preop_f64 v[18:19], -s[30:31], v3 mul:4
   expect_same(Target::gfx90a, code, {.seed = 161020000104, .flushes = true});
@@ -255,8 +256,8 @@ TEST(DifferentialTest, TheRootOfADenormalConstant) {
 TEST(DifferentialTest, HalfOfAMaskIsPacked) {
   const std::vector<uint32_t> code = dwords_of_hex(
       "00033e7e09d3c6d02e0c2eac"  // v_mov_b32 v31, v0; v_cmp_ge_i32 s[8:9], s46, v6 clamp mul:2
-      "0650bcd3071152dc"          // v_smfmac_f32_16x16x128_bf8_fp8 v[6:9], a[7:10], a[8:15], v20
-      "112495be08a6a099"          // s_orn2_saveexec_b64 s[20:21], s[16:17]; s_pack_lh_b32_b16 s32, s8, 38
+      "0650bcd3071152dc"  // v_smfmac_f32_16x16x128_bf8_fp8 v[6:9], a[7:10], a[8:15], v20 abid:10 blgp:6
+      "112495be08a6a099"  // s_orn2_saveexec_b64 s[20:21], s[16:17]; s_pack_lh_b32_b16 s32, s8, 38
       "1788127e0d11487d1717145a"  // v_floor_f16 v9, s23; v_cmp_gt_i16 vcc, v13, v8; v_max_f16 v10, v23, v11
   );
   expect_same(Target::gfx950, code, {.seed = 201010000206, .begins_full = true, .quick = true});

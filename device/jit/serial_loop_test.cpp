@@ -17,7 +17,7 @@ constexpr std::string_view kLoop =
     "1803107e 1903127e 800184be"         // v_mov_b32 v8, v24; v9, v25; s_mov_b64 s[4:5], 0
     "008050dc06007f02 008050dc08007f0b"  // global_load_dword v2, v[6:7], off; v11, v[8:9], off
     "81080868 040b9c7d"                  // v_add_u32 v4, 1, v4; v_cmp_ge_u32 vcc, v4, v5
-    "060008d206011102 080008d208011102"  // v_lshl_add_u64 v[6:7], v[6:7], 0, 4; the same of v[8:9]
+    "060008d206011102 080008d208011102"  // v_lshl_add_u64 v[6:7], v[6:7], 0, 4; v[8:9], v[8:9], 0, 4
     "6a048487 710f8cbf"                  // s_or_b64 s[4:5], vcc, s[4:5]; s_waitcnt vmcnt(1)
     "0c0008d202052900"                   // v_lshl_add_u64 v[12:13], v[2:3], 2, s[10:11]
     "008050dc0c007f02 700f8cbf"          // global_load_dword v2, v[12:13], off; s_waitcnt vmcnt(0)

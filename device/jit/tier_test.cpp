@@ -10,7 +10,7 @@ namespace morgana::device::jit {
 namespace {
 
 TEST(Tier, FurtherSizesOfGroupsShareCode) {
-  const uint32_t code[] = {0xbf82ffff, 0xbf810000};  // s_branch to itself; s_endpgm
+  const uint32_t code[] = {0xbf82ffff, 0xbf810000};  // s_branch L; s_endpgm
   const auto address = reinterpret_cast<uint64_t>(code);
   Program program(Target::gfx950, address, Bytes(code, sizeof code));
   const Step* const entry = program.at(address);

@@ -84,7 +84,8 @@ TEST_F(WaveLoop, AnOffsetIsNoPartOfTheBeginning) {
 // An instruction that the interpreter's handler executes brings registers into the Wave.
 TEST_F(WaveLoop, HandlersLeaveTheNextWaveAlone) {
   expect_same(
-      "0c02047e fa02047e001101ff"  // v_mov_b32 v2, s12; v_mov_b32_dpp v2, v0 row_shr:1
+      "0c02047e fa02047e001101ff"  // v_mov_b32 v2, s12; v_mov_b32_dpp v2, v0 row_shr:1 row_mask:0xf
+                                   // bank_mask:0xf
       "85008cbe 82000224"          // s_mov_b32 s12, 5; v_lshlrev_b32 v1, 2, v0
       "008070dc01020400");         // global_store_dword v1, v2, s[4:5]
 }

@@ -183,7 +183,7 @@ TEST(WildLanes, RowsThatWrapAmongManyRegisters) {
   // v_lshl_add_u32 v1, v0, 2, s2; the same into v2 with s3; global_store_dword v1, v0, s[10:11]
   std::vector<uint32_t> code = dwords_of_hex("0100fdd100050900 0200fdd100050d00 008070dc01000a00");
   for (uint32_t r = 10; r < 10 + kRegisters; r++)
-    code.push_back(0x68000000 | r << 17 | (128 + r % 64));  // v_add_u32 vr, r % 64, v0
+    code.push_back(0x68000000 | r << 17 | (128 + r % 64));  // vr: v_add_u32 of r % 64 and v0
   for (uint32_t n = 0; n < kStores; n++) {
     code.push_back(0xdc708000 | 128 * (n % 12));                    // global_store_dword
     code.push_back(0x000a0000 | (10 + n) << 8 | (n < 20 ? 1 : 2));  //   v1 or v2, vn, s[10:11] offset

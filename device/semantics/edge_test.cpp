@@ -370,8 +370,9 @@ TEST_P(EveryRow, OutputModifiersFollowTheirRules) {
 // Both halves of packed results are clamped (CDNA4 guide 6.5).
 TEST(PackedFloats, AreClamped) {
   for (const auto& [plain, clamped] :
-       {std::pair{"0640b1d300050218", "06c0b1d300050218"},     // v_pk_mul_f32 v[6:7], v[0:1], v[2:3]
-        std::pair{"0640b0d30005121c", "06c0b0d30005121c"}}) {  // v_pk_fma_f32 v[6:7], v[0:1], v[2:3], v[4:5]
+       {std::pair{"0640b1d300050218", "06c0b1d300050218"},  // v_pk_mul_f32 v[6:7], v[0:1], v[2:3] clamp
+        std::pair{"0640b0d30005121c",
+                  "06c0b0d30005121c"}}) {  // v_pk_fma_f32 v[6:7], v[0:1], v[2:3], v[4:5] clamp
     std::vector<float> results[2];
     for (const bool clamps : {false, true}) {
       WaveRig rig(Target::gfx90a, dwords_of_hex(clamps ? clamped : plain));
