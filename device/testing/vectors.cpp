@@ -14,13 +14,9 @@
 #include "device/testing/wave_rig.h"
 
 namespace morgana::device {
-namespace {
-
-using Json = nlohmann::json;
-
-constexpr uint64_t kMaxFile = uint64_t{256} << 20;
 
 Result<std::string> read_text(const std::string& path) {
+  constexpr uint64_t kMaxFile = uint64_t{256} << 20;
   std::ifstream file(path, std::ios::binary);
   if (!file) return make_error(ErrorCode::io, "cannot open {}", path);
   std::stringstream buffer;
@@ -36,6 +32,10 @@ Result<std::string> read_text(const std::string& path) {
     return make_error(ErrorCode::malformed, "{}: {}", path, ZSTD_getErrorName(got));
   return text;
 }
+
+namespace {
+
+using Json = nlohmann::json;
 
 uint64_t hex_value(const Json& value) {
   uint64_t number = 0;

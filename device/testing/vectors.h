@@ -54,6 +54,9 @@ struct VectorReport {
   std::vector<std::string> messages, doubtful_messages;
 };
 
+// The text of a file, unpacked if it ends in .zst. An error if it cannot be read, or is too large.
+Result<std::string> read_text(const std::string& path);
+
 // Adds the lines of a file to `options.expected_failures`: file name, line, reason, tab-separated; # begins a
 // comment.
 Status read_expected_failures(const std::string& path, VectorOptions& options);

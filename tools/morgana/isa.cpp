@@ -1,8 +1,12 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 
 #include "device/coverage.h"
+#include "device/isa/decode.h"
+#include "device/testing/instruction_tests.h"
 #include "tools/morgana/commands.h"
 
 namespace morgana::tools {
@@ -46,10 +50,31 @@ int print_counts(const TargetInfo& target) {
   return count[RowState::missing];
 }
 
+// Tests that go over all rows of the tables name none.
+int print_tests(std::string_view mnemonic) {
+  const auto rows = isa::all_rows();
+  if (std::none_of(rows.begin(), rows.end(), [&](const isa::Row& row) { return mnemonic == row.mnemonic; }))
+    return fail("isa", fmt::format("no target has an instruction '{}'", mnemonic), 2);
+  const auto tests = device::tests_of_instruction(MORGANA_SOURCE_DIR, mnemonic);
+  if (!tests.ok())
+    return fail("isa",
+                fmt::format("--tests reads the sources that this was built from: {}", tests.error().message));
+  for (const device::InstructionTest& test : *tests) {
+    fmt::print("{}\t{}\n", test.path,
+               test.names.empty() ? fmt::format("{} records", test.count)
+                                  : fmt::format("{}", fmt::join(test.names, " ")));
+  }
+  if (tests->empty()) fmt::print("nothing names {}\n", mnemonic);
+  return tests->empty() ? 1 : 0;
+}
+
 }  // namespace
 
 int isa_command(Words words) {
   std::vector<std::string_view> own(words.begin(), words.end());
+  const auto tests_of = take_option(own, "--tests");
+  if (!tests_of.ok()) return fail("isa", tests_of.error().message, 2);
+  if (tests_of->has_value()) return nothing_left("isa", own) ? print_tests(**tests_of) : 2;
   const bool counts = take_flag(own, "--coverage");
   auto target_name = take_option(own, "--target");
   if (!target_name.ok()) return fail("isa", target_name.error().message, 2);

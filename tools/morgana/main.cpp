@@ -34,6 +34,9 @@ constexpr Verb kVerbs[] = {
     {"isa", morgana::tools::isa_command, R"(  morgana isa [--target T] [--coverage]
       Every instruction form of a target (of all: without --target) with its state: semantics, graphics-only or
       missing. --coverage prints the counts of each target and what is missing; exits 1 when something is.
+  morgana isa --tests MNEMONIC
+      What tests an instruction: files of records and how many, test functions that name it. Reads the sources that
+      this was built from; exits 1 when nothing names it.
 )"},
     {"vectors", morgana::tools::vectors_command,
      R"(  morgana vectors FILE... [--target T] [--tier interp|jit] [--except FILE] [--messages N]
