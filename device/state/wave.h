@@ -10,8 +10,8 @@
 #include "base/target.h"
 #include "device/address_watch.h"
 #include "device/fault.h"
-#include "device/limits.h"
 #include "device/isa/codes.h"
+#include "device/limits.h"
 
 namespace morgana::device {
 
