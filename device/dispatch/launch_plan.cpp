@@ -355,8 +355,8 @@ void LaunchPlan::init_scratch_sgprs(Wave& wave) const {
     }
   }
   if (target.architected_flat_scratch) {
-    wave.s[102] = low(reinterpret_cast<uint64_t>(wave.scratch));
-    wave.s[103] = high(reinterpret_cast<uint64_t>(wave.scratch));
+    wave.s[isa::kFlatScratch] = low(reinterpret_cast<uint64_t>(wave.scratch));
+    wave.s[isa::kFlatScratch + 1] = high(reinterpret_cast<uint64_t>(wave.scratch));
   }
   if (target.generation >= Generation::gfx9) wave.s[kTtmp0 + 11] = wave.index;
 }
