@@ -1,5 +1,6 @@
-// What the thunk offers and Morgana does not: debuggers, performance counters, graphics memory. Each says so
-// once, when the log is asked for more than warnings: runtimes try what there is.
+// What the thunk offers and Morgana does not behind this door: debuggers, performance counters, graphics
+// memory, virtual memory objects. Each says so once, when the log is asked for more than warnings: runtimes
+// try what there is.
 #include "kmt/absent.h"
 
 #include <mutex>
@@ -60,5 +61,33 @@ KMT_EXPORT hsaKmtSPMRelease(HSAuint32) { return absent(__func__); }
 KMT_EXPORT hsaKmtSPMSetDestBuffer(HSAuint32, HSAuint32, HSAuint32*, HSAuint32*, void*, bool*) {
   return absent(__func__);
 }
+
+// Of later thunks: virtual memory objects and dma-buf, the debugger's calls, program counter sampling, the
+// event log, pages of address sanitizers.
+KMT_EXPORT hsaKmtRegisterGraphicsHandleToNodesExt(HSAuint64, HsaGraphicsResourceInfo*, HSAuint64, HSAuint32*,
+                                                  HSAuint32) {
+  return absent(__func__);
+}
+KMT_EXPORT hsaKmtExportDMABufHandle(void*, HSAuint64, int*, HSAuint64*) { return absent(__func__); }
+
+KMT_EXPORT hsaKmtDebugTrapIoctl(void*, HSA_QUEUEID*, HSAuint64*) { return absent(__func__); }
+KMT_EXPORT hsaKmtDbgEnable(void**, HSAuint32*) { return absent(__func__); }
+KMT_EXPORT hsaKmtDbgDisable() { return absent(__func__); }
+KMT_EXPORT hsaKmtDbgGetDeviceData(void**, HSAuint32*, HSAuint32*) { return absent(__func__); }
+KMT_EXPORT hsaKmtDbgGetQueueData(void**, HSAuint32*, HSAuint32*, bool) { return absent(__func__); }
+
+KMT_EXPORT hsaKmtOpenSMI(HSAuint32, int*) { return absent(__func__); }
+
+KMT_EXPORT hsaKmtReplaceAsanHeaderPage(void*) { return absent(__func__); }
+KMT_EXPORT hsaKmtReturnAsanHeaderPage(void*) { return absent(__func__); }
+
+KMT_EXPORT hsaKmtPcSamplingSupport() { return absent(__func__); }
+KMT_EXPORT hsaKmtPcSamplingQueryCapabilities(HSAuint32, void*, HSAuint32, HSAuint32*) {
+  return absent(__func__);
+}
+KMT_EXPORT hsaKmtPcSamplingCreate(HSAuint32, void*, HSAuint32*) { return absent(__func__); }
+KMT_EXPORT hsaKmtPcSamplingDestroy(HSAuint32, HSAuint32) { return absent(__func__); }
+KMT_EXPORT hsaKmtPcSamplingStart(HSAuint32, HSAuint32) { return absent(__func__); }
+KMT_EXPORT hsaKmtPcSamplingStop(HSAuint32, HSAuint32) { return absent(__func__); }
 
 }  // namespace morgana::kmt

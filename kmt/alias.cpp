@@ -75,17 +75,25 @@ int move_into_file(uint64_t begin, uint64_t size) {
   return -1;
 }
 
-uint64_t make_alias(uint64_t address, uint64_t size) {
+namespace {
+
+// Maps the pages once more, at `at` or (0) where there is room.
+uint64_t map_again(uint64_t address, uint64_t size, uint64_t at) {
   const uint64_t begin = address / kPage * kPage, end = (address + size + kPage - 1) / kPage * kPage;
   // Below the caller's frame lies the stack that this function itself writes.
   const auto frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   if (begin < frame + kPage && end > frame - kNearStack) return 0;
+  void* const place = reinterpret_cast<void*>(at);
   void* alias = MAP_FAILED;
   switch (kind_of(begin, end)) {
-    case Kind::shared: alias = mremap(reinterpret_cast<void*>(begin), 0, end - begin, MREMAP_MAYMOVE); break;
+    case Kind::shared:
+      alias = mremap(reinterpret_cast<void*>(begin), 0, end - begin,
+                     MREMAP_MAYMOVE | (at != 0 ? MREMAP_FIXED : 0), place);
+      break;
     case Kind::anonymous:
       if (const int file = move_into_file(begin, end - begin); file >= 0) {
-        alias = mmap(nullptr, end - begin, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        alias =
+            mmap(place, end - begin, PROT_READ | PROT_WRITE, MAP_SHARED | (at != 0 ? MAP_FIXED : 0), file, 0);
         close(file);
       }
       break;
@@ -93,6 +101,12 @@ uint64_t make_alias(uint64_t address, uint64_t size) {
   }
   return alias == MAP_FAILED ? 0 : reinterpret_cast<uint64_t>(alias) + (address - begin);
 }
+
+}  // namespace
+
+uint64_t make_alias(uint64_t address, uint64_t size) { return map_again(address, size, 0); }
+
+bool make_alias_at(uint64_t address, uint64_t size, uint64_t at) { return map_again(address, size, at) != 0; }
 
 void remove_alias(uint64_t alias, uint64_t size) {
   const uint64_t begin = alias / kPage * kPage, end = (alias + size + kPage - 1) / kPage * kPage;

@@ -14,6 +14,8 @@ namespace morgana::kmt {
 // Private anonymous memory is first moved into a file and stays at its address (move_into_file). From then on
 // a forked child shares it with its parent.
 uint64_t make_alias(uint64_t address, uint64_t size);
+// The same at pages that the caller has reserved; false: it cannot be done.
+bool make_alias_at(uint64_t address, uint64_t size, uint64_t at);
 void remove_alias(uint64_t alias, uint64_t size);
 
 // Replaces private anonymous pages by the pages of a new file with the same contents, piece by piece. Returns

@@ -4,16 +4,10 @@
 
 #include "kmt/dtif_types.h"
 #include "kmt/entry.h"
-#include "kmt/events.h"
-#include "kmt/memory_table.h"
 #include "kmt/nodes.h"
-#include "kmt/queues.h"
 
 namespace morgana::kmt {
 namespace {
-
-// From such firmware on a runtime expects gfx94x and gfx95x to give scratch back while queues work.
-constexpr uint32_t kFirmwareBeforeScratchReclaim = 23;
 
 DtifNodeProperties translate(const HsaNodeProperties& p, uint32_t node) {
   DtifNodeProperties d{};
@@ -35,8 +29,7 @@ DtifNodeProperties translate(const HsaNodeProperties& p, uint32_t node) {
   d.simds_per_cu = p.NumSIMDPerCU;
   d.scratch_slots_per_cu = p.MaxSlotsScratchCU;
   d.engine = p.EngineId;
-  if (d.engine.ui32.Major == 9 && d.engine.ui32.Minor >= 4)
-    d.engine.ui32.uCode = kFirmwareBeforeScratchReclaim;
+  d.engine.ui32.uCode = engine_firmware(node) & 0x3ff;
   d.vendor = p.VendorId;
   d.device = p.DeviceId;
   d.location = p.LocationId;
@@ -60,6 +53,7 @@ DtifNodeProperties translate(const HsaNodeProperties& p, uint32_t node) {
   d.sgpr_bytes_per_cu = p.SGPRSizePerCU;
   d.xccs = p.NumFComputeCores == 0 ? 0 : 1;
   d.gpu_id = node;
+  d.family = family_of(node);
   return d;
 }
 
@@ -106,59 +100,6 @@ KMT_EXPORT hsaKmtModelEnabled(bool* is_enabled) {
     *is_enabled = false;  // of the thunk's own emulation, which has no clock
     return HSAKMT_STATUS_SUCCESS;
   });
-}
-
-KMT_EXPORT hsaKmtGetRuntimeCapabilities(HSAuint32* mask) {
-  return entry([&] {
-    if (mask == nullptr) return HSAKMT_STATUS_INVALID_PARAMETER;
-    *mask = 0;  // no core dumps
-    return HSAKMT_STATUS_SUCCESS;
-  });
-}
-
-KMT_EXPORT hsaKmtCheckRuntimeDebugSupport() {
-  return entry([] { return HSAKMT_STATUS_NOT_SUPPORTED; });
-}
-
-KMT_EXPORT hsaKmtAllocMemoryAlign(HSAuint32 node, HSAuint64 size, HSAuint64 alignment, HsaMemFlags flags,
-                                  void** address) {
-  return entry([&] {
-    if (address == nullptr) return HSAKMT_STATUS_INVALID_PARAMETER;
-    return MemoryTable::get().allocate(node, size, flags, address, alignment);
-  });
-}
-
-KMT_EXPORT hsaKmtAvailableMemory(HSAuint32 node, HSAuint64* bytes) {
-  return entry([&] {
-    if (bytes == nullptr) return HSAKMT_STATUS_INVALID_PARAMETER;
-    if (agent_of(node) == nullptr) return HSAKMT_STATUS_INVALID_NODE_UNIT;
-    *bytes = MemoryTable::get().available(node);
-    return HSAKMT_STATUS_SUCCESS;
-  });
-}
-
-KMT_EXPORT hsaKmtCreateQueueExt(HSAuint32 node, HSA_QUEUE_TYPE type, HSAuint32 percentage,
-                                HSA_QUEUE_PRIORITY priority, HSAuint32 /*any SDMA engine is as good*/,
-                                void* ring, HSAuint64 bytes, HsaEvent* event, HsaQueueResource* resource) {
-  constexpr auto kSdmaByEngine = static_cast<HSA_QUEUE_TYPE>(6);
-  return hsaKmtCreateQueue(node, type == kSdmaByEngine ? HSA_QUEUE_SDMA : type, percentage, priority, ring,
-                           bytes, event, resource);
-}
-
-KMT_EXPORT hsaKmtQueueRingDoorbell(HSA_QUEUEID id) {
-  return entry([&] { return Queues::get().ring(id); });
-}
-
-KMT_EXPORT hsaKmtWaitOnMultipleEvents_Ext(HsaEvent* events[], HSAuint32 count, bool all,
-                                          HSAuint32 milliseconds, uint64_t* ages) {
-  return entry([&] {
-    if (events == nullptr || count == 0) return HSAKMT_STATUS_INVALID_PARAMETER;
-    return Events::get().wait(events, count, all, milliseconds, ages);
-  });
-}
-
-KMT_EXPORT hsaKmtWaitOnEvent_Ext(HsaEvent* event, HSAuint32 milliseconds, uint64_t* age) {
-  return entry([&] { return Events::get().wait(&event, 1, true, milliseconds, age); });
 }
 
 }  // namespace morgana::kmt

@@ -10,7 +10,6 @@
 namespace morgana::kmt {
 namespace {
 
-constexpr uint32_t kMaxEvents = 4096;        // as Linux's driver; ids 1 to 4095
 constexpr uint64_t kLongestNap = 1'000'000;  // ns between looks at the mailboxes
 
 }  // namespace
@@ -33,10 +32,13 @@ Events& Events::get() {
 
 Events::Events() : table_(kMaxEvents) {
   auto memory = runtime::allocate(kMaxEvents * sizeof(uint64_t), 4096, "event mailboxes");
-  if (memory.ok()) mailboxes_ = static_cast<std::atomic<uint64_t>*>(*memory);
+  if (memory.ok()) own_mailboxes_ = static_cast<std::atomic<uint64_t>*>(*memory);
+  mailboxes_ = own_mailboxes_;
 }
 
-std::atomic<uint64_t>* Events::mailbox(uint32_t id) const { return mailboxes_ + id; }
+std::atomic<uint64_t>* Events::mailbox(uint32_t id) const {
+  return mailboxes_.load(std::memory_order_relaxed) + id;
+}
 
 HSAKMT_STATUS Events::create(const HsaEventDescriptor& descriptor, bool manual_reset, bool is_signaled,
                              HsaEvent** event) {
@@ -60,6 +62,27 @@ HSAKMT_STATUS Events::create(const HsaEventDescriptor& descriptor, bool manual_r
     made.event.EventData.HWData2 = reinterpret_cast<HSAuint64>(mailbox(id));
   *event = &made.event;
   return HSAKMT_STATUS_SUCCESS;
+}
+
+HsaEvent* Events::at(uint32_t id) {
+  std::lock_guard lock(mutex_);
+  return id < kMaxEvents && table_[id] ? &table_[id]->event : nullptr;
+}
+
+void Events::use_mailboxes(std::atomic<uint64_t>* mailboxes) {
+  std::lock_guard lock(mutex_);
+  for (uint32_t id = 1; id < kMaxEvents; ++id)
+    if (table_[id]) {
+      mailboxes[id].store(mailbox(id)->load());
+      if (table_[id]->event.EventData.HWData2 != 0)
+        table_[id]->event.EventData.HWData2 = reinterpret_cast<HSAuint64>(mailboxes + id);
+    }
+  mailboxes_ = mailboxes;
+}
+
+void Events::leave_mailboxes(uint64_t address, uint64_t size) {
+  const auto now = reinterpret_cast<uint64_t>(mailboxes_.load());
+  if (now >= address && now - address < size) use_mailboxes(own_mailboxes_);
 }
 
 Events::Table::iterator Events::slot_of(const HsaEvent* event) {

@@ -25,6 +25,13 @@ class Events {
 
   HSAKMT_STATUS create(const HsaEventDescriptor& descriptor, bool manual_reset, bool is_signaled,
                        HsaEvent** event);
+  // The event of this number; nullptr: none.
+  HsaEvent* at(uint32_t id);
+  // Memory of the caller's for kMaxEvents mailboxes, in place of the table's own. Events that exist move.
+  void use_mailboxes(std::atomic<uint64_t>* mailboxes);
+  // The memory [address, address + size) goes: if the mailboxes lie there, back to the table's own.
+  void leave_mailboxes(uint64_t address, uint64_t size);
+  static constexpr uint32_t kMaxEvents = 4096;  // as Linux's driver; ids 1 to 4095
   HSAKMT_STATUS destroy(HsaEvent* event);
   HSAKMT_STATUS set(HsaEvent* event);
   HSAKMT_STATUS reset(HsaEvent* event);
@@ -51,7 +58,8 @@ class Events {
 
   std::mutex mutex_;
   Table table_;  // by id; null: free
-  std::atomic<uint64_t>* mailboxes_ = nullptr;
+  std::atomic<uint64_t>* own_mailboxes_ = nullptr;
+  std::atomic<std::atomic<uint64_t>*> mailboxes_{nullptr};
 };
 
 }  // namespace morgana::kmt

@@ -47,6 +47,20 @@ void MemoryTable::leave_file(const Range& range) {
     log(LogLevel::warn, "shared memory at {:#x} stays mapped: {}", range.address, strerror(errno));
 }
 
+int MemoryTable::move_to_file(const Range& range) {
+  if (const auto found = files_.find(range.address); found != files_.end()) return found->second;
+  const int file = move_into_file(range.address, range.size);
+  if (file >= 0) files_.emplace(range.address, file);
+  return file;
+}
+
+int MemoryTable::file_of(uint64_t address) {
+  std::lock_guard lock(mutex_);
+  const auto found = owned_.find(address);
+  if (found == owned_.end() || found->second->flags.ui32.Scratch) return -1;
+  return move_to_file(*found->second);
+}
+
 HSAKMT_STATUS MemoryTable::share(void* address, uint64_t size, HsaSharedMemoryHandle& handle) {
   const auto start = reinterpret_cast<uint64_t>(address);
   std::lock_guard lock(mutex_);
@@ -55,15 +69,12 @@ HSAKMT_STATUS MemoryTable::share(void* address, uint64_t size, HsaSharedMemoryHa
     return HSAKMT_STATUS_INVALID_PARAMETER;
   Range& range = *found->second;
   if (size != range.size || range.flags.ui32.Scratch) return HSAKMT_STATUS_INVALID_PARAMETER;
-  if (!files_.contains(start)) {
-    const int file = move_into_file(start, size);
-    if (file < 0) return HSAKMT_STATUS_NO_MEMORY;
-    files_.emplace(start, file);
-  }
+  const int file = move_to_file(range);
+  if (file < 0) return HSAKMT_STATUS_NO_MEMORY;
   std::memset(&handle, 0, sizeof handle);
   handle[kWordMagic] = kMagic;
   handle[kWordProcess] = static_cast<HSAuint32>(getpid());
-  handle[kWordFile] = static_cast<HSAuint32>(files_.at(start));
+  handle[kWordFile] = static_cast<HSAuint32>(file);
   handle[kWordNode] = range.node;
   handle[kWordPagesLow] = static_cast<HSAuint32>(size / kPage);
   handle[kWordPagesHigh] = static_cast<HSAuint32>(size / kPage >> 32);

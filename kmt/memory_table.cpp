@@ -1,6 +1,9 @@
 #include "kmt/memory_table.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -17,11 +20,16 @@ constexpr uint64_t kPage = 4096;
 // memory.
 constexpr HSAuint32 kHalfAllocations = 3u << 18;
 
+constexpr uint64_t kHugePage = 2 * 1024 * 1024;
+
 const char* label_of(uint32_t node, HsaMemFlags flags) {
   if (flags.ui32.Scratch) return "scratch pool";
   if (flags.ui32.ExecuteAccess) return "executable memory";
   return node == kHostNode ? "host memory" : "device memory";
 }
+
+// Past the entry points that a preloaded library may stand for, which would ask `keeps`.
+void unmap_pages(uint64_t address, uint64_t size) { syscall(SYS_munmap, address, size); }
 
 void report(const Range& range, HsaPointerInfo& info) {
   info.Type = range.type;
@@ -85,6 +93,44 @@ HSAKMT_STATUS MemoryTable::allocate(uint32_t node, uint64_t size, HsaMemFlags fl
   return HSAKMT_STATUS_SUCCESS;
 }
 
+HSAKMT_STATUS MemoryTable::place(uint64_t address, uint64_t size, uint32_t node, HsaMemFlags flags,
+                                 Origin origin, int file, uint64_t offset) {
+  if (address == 0 || address % kPage != 0 || size == 0 || size % kPage != 0)
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  if (node >= node_count()) return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  void* const pages = reinterpret_cast<void*>(address);
+  std::lock_guard lock(mutex_);
+  const auto above = owned_.lower_bound(address);
+  if ((above != owned_.end() && above->first < address + size) ||
+      (above != owned_.begin() && std::prev(above)->second->holds(address)))
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  used_.resize(node_count());
+  if (size > memory_size(node) - std::min(memory_size(node), used_[node])) return HSAKMT_STATUS_NO_MEMORY;
+  int own_file = -1;
+  if (origin == Origin::placed) {
+    const int sharing = file >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    if (file >= 0 && (own_file = fcntl(file, F_DUPFD_CLOEXEC, 0)) < 0) return HSAKMT_STATUS_NO_MEMORY;
+    if (mmap(pages, size, PROT_READ | PROT_WRITE, sharing | MAP_FIXED, file, static_cast<off_t>(offset)) ==
+        MAP_FAILED) {
+      if (own_file >= 0) close(own_file);
+      return HSAKMT_STATUS_NO_MEMORY;
+    }
+    if (file < 0 && size >= kHugePage) madvise(pages, size, MADV_HUGEPAGE);
+  }
+  auto range = std::make_unique<Range>();
+  range->address = address;
+  range->size = size;
+  range->node = node;
+  range->flags = flags;
+  range->origin = origin;
+  if (own_file >= 0) files_.insert_or_assign(address, own_file);
+  runtime::register_host(pages, size, label_of(node, flags));
+  used_[node] += size;
+  ++version_;
+  owned_.insert_or_assign(address, std::move(range));
+  return HSAKMT_STATUS_SUCCESS;
+}
+
 // The devices forget the range before its memory goes.
 void MemoryTable::forget_code(Range& range) {
   for (runtime::Agent* agent : range.executed_by) agent->device().remove_code(range.address);
@@ -102,9 +148,9 @@ HSAKMT_STATUS MemoryTable::free(void* address, uint64_t size) {
   ++version_;
   if (!range->flags.ui32.Scratch) used_[range->node] -= range->size;
   if (range->executed_by.empty()) {
-    leave_file(*range);
-    runtime::release(address);
+    let_go(*range);
   } else {
+    dig_grave(*range);
     graveyard_.push_back(std::move(range));
     bury();
   }
@@ -116,10 +162,60 @@ void MemoryTable::bury() {
   if (running_ != 0) return;
   for (const auto& range : graveyard_) {
     forget_code(*range);
-    leave_file(*range);
-    runtime::release(reinterpret_cast<void*>(range->address));
+    let_go(*range);
+    if (fill_grave(*range)) unmap_pages(range->address, range->size);
   }
   graveyard_.clear();
+}
+
+void MemoryTable::dig_grave(const Range& range) {
+  if (range.origin != Origin::placed) return;
+  std::lock_guard lock(graves_mutex_);
+  graves_.push_back({range.address, range.size});
+  grave_count_ = graves_.size();
+}
+
+// Whether the program has given its addresses up.
+bool MemoryTable::fill_grave(const Range& range) {
+  std::lock_guard lock(graves_mutex_);
+  const auto found = std::ranges::find(graves_, range.address, &Grave::address);
+  if (found == graves_.end()) return false;
+  const bool is_given_up = found->is_given_up;
+  graves_.erase(found);
+  grave_count_ = graves_.size();
+  return is_given_up;
+}
+
+bool MemoryTable::keeps(uint64_t address, uint64_t size) {
+  if (grave_count_.load(std::memory_order_relaxed) == 0) return false;
+  std::lock_guard lock(graves_mutex_);
+  const uint64_t end = address + size;
+  for (Grave& grave : graves_) {
+    const uint64_t grave_end = grave.address + grave.size;
+    if (address >= grave_end || grave.address >= end) continue;
+    if (address <= grave.address && grave_end <= end) grave.is_given_up = true;
+    if (address < grave.address) unmap_pages(address, grave.address - address);
+    if (grave_end < end) unmap_pages(grave_end, end - grave_end);
+    return true;
+  }
+  return false;
+}
+
+// Gives a range's pages back.
+void MemoryTable::let_go(const Range& range) {
+  void* const address = reinterpret_cast<void*>(range.address);
+  if (range.origin == Origin::allocated) {
+    leave_file(range);
+    runtime::release(address);
+    return;
+  }
+  runtime::unregister_host(address);
+  if (range.origin == Origin::program) return;
+  if (const auto found = files_.find(range.address); found != files_.end()) {
+    close(found->second);
+    files_.erase(found);
+  }
+  mmap(address, range.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 bool MemoryTable::enter_code(runtime::Agent& agent, uint64_t entry) {

@@ -7,6 +7,7 @@
 
 #include <hsakmt.h>
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -20,12 +21,20 @@
 
 namespace morgana::kmt {
 
+// Whose pages a range's are.
+enum class Origin {
+  allocated,  // runtime::allocate's
+  placed,     // put where the caller has reserved addresses; the reservation is left when the range goes
+  program     // the program's own, at their place
+};
+
 struct Range {
   uint64_t address = 0, size = 0;
   uint64_t alias = 0;  // the program's own memory: its address on devices; 0: `address`
   uint32_t node = 0;
   HsaMemFlags flags{};
   HSA_POINTER_TYPE type = HSA_POINTER_ALLOCATED;
+  Origin origin = Origin::allocated;
   uint32_t references = 1;  // registrations of the same range
   std::vector<uint32_t> registered_nodes, mapped_nodes;
   void* user_data = nullptr;
@@ -44,7 +53,18 @@ class MemoryTable {
                          uint64_t alignment = 0);
   // Bytes of the node that are left.
   uint64_t available(uint32_t node);
+  // A range at addresses that the caller chose. `placed` gets zeroed pages there, or those of `file` (which
+  // stays the caller's) from `offset` on.
+  HSAKMT_STATUS place(uint64_t address, uint64_t size, uint32_t node, HsaMemFlags flags, Origin origin,
+                      int file = -1, uint64_t offset = 0);
+  // Of what `allocate` and `place` made.
   HSAKMT_STATUS free(void* address, uint64_t size);
+  // The file that holds an allocation's pages, which move there at the first call; stays the table's. -1: no
+  // such allocation, or no memory.
+  int file_of(uint64_t address);
+  // Whether addresses that the program wants to give up hold code that was freed and may still run. They go
+  // back to the system when it ends.
+  bool keeps(uint64_t address, uint64_t size);
   HSAKMT_STATUS add_user_range(void* address, uint64_t size, HsaMemFlags flags,
                                std::span<const uint32_t> nodes);
   HSAKMT_STATUS remove_range(void* address);
@@ -77,7 +97,11 @@ class MemoryTable {
   bool prepare_code(runtime::Agent& agent, uint64_t entry);
   void forget_code(Range& range);
   void bury();
+  void dig_grave(const Range& range);
+  bool fill_grave(const Range& range);
+  void let_go(const Range& range);
   void leave_file(const Range& range);
+  int move_to_file(const Range& range);
 
   std::mutex mutex_;
   std::map<uint64_t, std::unique_ptr<Range>> owned_;       // allocated and imported, disjoint
@@ -87,6 +111,15 @@ class MemoryTable {
   std::map<uint64_t, int> files_;
   uint32_t running_ = 0;                           // dispatches between enter_code and leave_code
   std::vector<std::unique_ptr<Range>> graveyard_;  // freed code that waits for them
+  // Of those in the graveyard the ones that the program placed. Under a lock of their own, which nothing else
+  // is done under: an allocator's munmap may ask.
+  struct Grave {
+    uint64_t address = 0, size = 0;
+    bool is_given_up = false;  // the program has unmapped it
+  };
+  std::mutex graves_mutex_;
+  std::vector<Grave> graves_;
+  std::atomic<size_t> grave_count_{0};
   // The last entry that prepare_code found, and the table's state then.
   uint64_t version_ = 1;
   struct Known {

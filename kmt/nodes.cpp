@@ -141,6 +141,23 @@ uint32_t node_of(const runtime::Agent& agent) {
 
 std::span<const uint32_t> gpu_nodes() { return gpus(); }
 
+uint32_t family_of(uint32_t node) {
+  const runtime::Agent* agent = agent_of(node);
+  if (agent == nullptr) return 0;
+  switch (info(agent->target()).generation) {
+    case Generation::gfx6: return 110;
+    case Generation::gfx7: return 120;
+    case Generation::gfx8: return 130;
+    default: return 141;
+  }
+}
+
+uint32_t engine_firmware(uint32_t node) {
+  constexpr uint32_t kBeforeScratchReclaim = 23;
+  const HSA_ENGINE_ID engine = node_properties(node).EngineId;
+  return engine.ui32.Major == 9 && engine.ui32.Minor >= 4 ? kBeforeScratchReclaim : engine.ui32.uCode;
+}
+
 uint64_t memory_size(uint32_t node) {
   const runtime::Agent* agent = agent_of(node);
   return agent == nullptr ? host_memory() : agent->spec().global_memory;

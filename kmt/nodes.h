@@ -28,6 +28,12 @@ std::vector<HsaMemoryProperties> memory_banks(uint32_t node);
 std::vector<HsaCacheProperties> caches(uint32_t node);
 std::vector<HsaIoLinkProperties> links(uint32_t node);
 
+// The chip's family as amdgpu numbers it (AMDGPU_FAMILY_* of amdgpu_drm.h); 0: the host's.
+uint32_t family_of(uint32_t node);
+// The command processor's firmware. For gfx94x and gfx95x older than what node_properties says: from some
+// version on current runtimes expect these to give scratch back while queues work.
+uint32_t engine_firmware(uint32_t node);
+
 // Bytes that may be allocated with this node preferred.
 uint64_t memory_size(uint32_t node);
 

@@ -49,7 +49,9 @@ KMT_EXPORT hsaKmtCreateQueue(HSAuint32 node, HSA_QUEUE_TYPE type, HSAuint32 perc
     if (resource == nullptr || percentage > 100 || priority < HSA_QUEUE_PRIORITY_MINIMUM ||
         priority > HSA_QUEUE_PRIORITY_MAXIMUM)
       return HSAKMT_STATUS_INVALID_PARAMETER;
-    return Queues::get().create(node, type, ring, bytes, event, *resource);
+    if (type == HSA_QUEUE_SDMA || type == HSA_QUEUE_SDMA_XGMI)  // the queue has indices of its own
+      resource->Queue_read_ptr_aql = resource->Queue_write_ptr_aql = nullptr;
+    return Queues::get().create(node, type, ring, bytes, event == nullptr ? 0 : event->EventId, *resource);
   });
 }
 

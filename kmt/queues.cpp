@@ -1,5 +1,9 @@
 #include "kmt/queues.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <bit>
 
 #include "base/log.h"
@@ -17,8 +21,11 @@
 namespace morgana::kmt {
 namespace {
 
-constexpr uint32_t kDoorbells = 128;      // of a node
 constexpr uint64_t kDoorbellStride = 64;  // a cache line each; trap handlers find a queue by bits 3 to 12
+constexpr uint32_t kDoorbells = Queues::kDoorbellBytes / kDoorbellStride;
+// Before gfx9 a doorbell has four bytes and lies at that multiple of its queue's number, in a page of 4 KiB.
+constexpr uint32_t kNumberedDoorbells = 4096 / kDoorbellStride;
+constexpr uint64_t kNumberedWidth = 4;
 
 // What a runtime without an exception signal reads in queue_inactive_signal.
 int64_t legacy_code(runtime::QueueError error) {
@@ -46,16 +53,53 @@ Queues& Queues::get() {
   return *queues;
 }
 
+// Doorbells lie in a file, since runtimes may map them at an address of their own.
+bool Queues::make_page(Page& page) {
+  const int file = memfd_create("morgana-doorbells", MFD_CLOEXEC);
+  if (file < 0) return false;
+  void* const memory = ftruncate(file, kDoorbellBytes) == 0
+                           ? mmap(nullptr, kDoorbellBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
+                           : MAP_FAILED;
+  if (memory == MAP_FAILED) {
+    close(file);
+    return false;
+  }
+  runtime::register_host(memory, kDoorbellBytes, "doorbells");
+  page.address = reinterpret_cast<uint64_t>(memory);
+  page.file = file;
+  page.taken.resize(kDoorbells);
+  return true;
+}
+
+int Queues::doorbell_file(uint32_t node) {
+  std::lock_guard lock(mutex_);
+  const auto found = pages_.find(node);
+  return found == pages_.end() ? -1 : found->second.file;
+}
+
+uint64_t Queues::doorbell_place(HSA_QUEUEID id) {
+  std::lock_guard lock(mutex_);
+  const auto found = entries_.find(id);
+  return found == entries_.end() ? 0 : found->second->doorbell * kDoorbellStride;
+}
+
+bool Queues::numbers_doorbells(uint32_t node) {
+  return info(agent_of(node)->target()).generation < Generation::gfx9;
+}
+
 bool Queues::take_doorbell(Entry& entry) {
   Page& page = pages_[entry.node];
-  if (page.address == 0) {
-    auto memory = runtime::allocate(kDoorbells * kDoorbellStride, 4096, "doorbells");
-    if (!memory.ok()) return false;
-    page.address = reinterpret_cast<uint64_t>(*memory);
-    page.taken.resize(kDoorbells);
-  }
-  for (uint32_t i = 0; i < kDoorbells; ++i) {
-    if (page.taken[i]) continue;
+  if (page.address == 0 && !make_page(page)) return false;
+  const bool numbered = numbers_doorbells(entry.node);
+  // Numbers are the process's: what one such node has taken no other may.
+  const auto is_taken = [&](uint32_t i) {
+    return std::ranges::any_of(pages_, [&](const auto& other) {
+      return (other.first == entry.node || (numbered && numbers_doorbells(other.first))) &&
+             !other.second.taken.empty() && other.second.taken[i];
+    });
+  };
+  for (uint32_t i = 0; i < (numbered ? kNumberedDoorbells : kDoorbells); ++i) {
+    if (is_taken(i)) continue;
     page.taken[i] = true;
     entry.doorbell = i;
     // A value that is no packet index: so a program's first write is a change.
@@ -69,7 +113,7 @@ uint64_t Queues::doorbell_address(const Entry& entry) {
   return pages_[entry.node].address + entry.doorbell * kDoorbellStride;
 }
 
-HSAKMT_STATUS Queues::create(uint32_t node, HSA_QUEUE_TYPE type, void* ring, uint64_t bytes, HsaEvent* event,
+HSAKMT_STATUS Queues::create(uint32_t node, HSA_QUEUE_TYPE type, void* ring, uint64_t bytes, uint32_t event,
                              HsaQueueResource& resource) {
   runtime::Agent* agent = agent_of(node);
   if (agent == nullptr) return HSAKMT_STATUS_INVALID_NODE_UNIT;
@@ -83,7 +127,7 @@ HSAKMT_STATUS Queues::create(uint32_t node, HSA_QUEUE_TYPE type, void* ring, uin
   if (type == HSA_QUEUE_COMPUTE_AQL) device::Device::prepare_compiler();
   auto entry = std::make_shared<Entry>();
   entry->node = node;
-  if (event != nullptr) entry->event_id = event->EventId;
+  entry->event_id = event;
   entry->error_reason = resource.ErrorReason;
   runtime::UserQueue::Memory memory;
   memory.ring = reinterpret_cast<uint64_t>(ring);
@@ -92,7 +136,7 @@ HSAKMT_STATUS Queues::create(uint32_t node, HSA_QUEUE_TYPE type, void* ring, uin
   if (!take_doorbell(*entry)) return HSAKMT_STATUS_OUT_OF_RESOURCES;
   memory.doorbell = doorbell_address(*entry);
   MemoryTable::get().mark_ring(memory.ring);
-  if (is_sdma(type)) {
+  if (is_sdma(type) && !has_indices) {
     entry->indices = std::make_unique<uint64_t[]>(2);
     resource.Queue_read_ptr_aql = &entry->indices[0];
     resource.Queue_write_ptr_aql = &entry->indices[1];
@@ -105,7 +149,8 @@ HSAKMT_STATUS Queues::create(uint32_t node, HSA_QUEUE_TYPE type, void* ring, uin
     if (MemoryTable::get().is_doubled(memory.ring, bytes)) memory.bytes /= 2;
     entry->queue = std::make_unique<runtime::AqlQueue>(*agent, memory, *this);
   }
-  resource.QueueId = next_id_++;
+  resource.QueueId =
+      numbers_doorbells(node) ? entry->doorbell * kDoorbellStride / kNumberedWidth : next_id_++;
   resource.QueueDoorBell = memory.doorbell;
   entries_.emplace(resource.QueueId, entry);
   entry->queue->start();

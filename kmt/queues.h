@@ -19,8 +19,17 @@ class Queues : public runtime::QueueOwner {
  public:
   static Queues& get();
 
-  HSAKMT_STATUS create(uint32_t node, HSA_QUEUE_TYPE type, void* ring, uint64_t bytes, HsaEvent* event,
+  // `event`: the number of the one that exceptions set; 0: none. An SDMA queue whose resource names no
+  // indices gets its own.
+  HSAKMT_STATUS create(uint32_t node, HSA_QUEUE_TYPE type, void* ring, uint64_t bytes, uint32_t event,
                        HsaQueueResource& resource);
+  // The file behind a node's doorbells, which stays the table's, and where one of them lies in it. -1: the
+  // node has no queue yet.
+  int doorbell_file(uint32_t node);
+  uint64_t doorbell_place(HSA_QUEUEID id);
+  // Before gfx9 a queue's number says where its doorbell lies.
+  static bool numbers_doorbells(uint32_t node);
+  static constexpr uint64_t kDoorbellBytes = 128 * 64;  // of a node
   // A percentage of 0 suspends the queue.
   HSAKMT_STATUS update(HSA_QUEUEID id, uint32_t percentage);
   HSAKMT_STATUS destroy(HSA_QUEUEID id);
@@ -45,15 +54,19 @@ class Queues : public runtime::QueueOwner {
   // Doorbells of a node: a page of slots, as hardware has it.
   struct Page {
     uint64_t address = 0;
+    int file = -1;
     std::vector<bool> taken;
   };
+  bool make_page(Page& page);
   bool take_doorbell(Entry& entry);
   uint64_t doorbell_address(const Entry& entry);
   void tell_runtime(const Entry& entry, const runtime::UserQueue& queue,
                     const runtime::QueueFailure& failure);
 
+  // Numbers that say where a doorbell lies are below.
+  static constexpr uint64_t kFirstId = 1024;
   std::mutex mutex_;
-  uint64_t next_id_ = 1;
+  uint64_t next_id_ = kFirstId;
   std::map<HSA_QUEUEID, std::shared_ptr<Entry>> entries_;
   std::map<uint32_t, Page> pages_;
 };

@@ -3,13 +3,11 @@
 // The thread that waits for a launch spins in the runtime: HIP asks for an active wait, and of several that
 // wait for one signal the runtime lets only the first sleep, which is its own handler. On hardware a
 // processor is free for that; here it is one of those that execute the launch. The runtime hands its table of
-// functions to the libraries that HSA_TOOLS_LIB names, so this one names itself before the runtime reads that
-// variable, and puts a wait that sleeps where the table has the runtime's. The table's layout:
-// hsa_api_trace.h, of which every version so far keeps these places.
+// functions to the libraries that HSA_TOOLS_LIB names; this one is among them (tool_name.h), and puts a wait
+// that sleeps where the table has the runtime's. The table's layout: hsa_api_trace.h, of which every version
+// so far keeps these places.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <string>
 
 #include "base/clock.h"
 #include "base/options.h"
@@ -20,8 +18,6 @@
 
 namespace morgana::kmt {
 namespace {
-
-constexpr char kVariable[] = "HSA_TOOLS_LIB", kThisLibrary[] = "libhsakmt.so.1";
 
 using SignalWait = int64_t (*)(uint64_t signal, uint32_t condition, int64_t value, uint64_t timeout,
                                uint32_t state);
@@ -74,14 +70,6 @@ int64_t wait(uint64_t handle, uint32_t condition, int64_t compared, uint64_t tim
     if (first) runtime::UserQueue::look_now();
     patience.wait(timeout - waited);
   }
-}
-
-__attribute__((constructor)) void name_this_library() {
-  const char* before = std::getenv(kVariable);
-  const std::string others = before == nullptr ? "" : before;
-  if (others.find(kThisLibrary) != std::string::npos) return;
-  // First, so that a tool that watches the program's calls sees these as well.
-  setenv(kVariable, (others.empty() ? kThisLibrary : kThisLibrary + (" " + others)).c_str(), 1);
 }
 
 }  // namespace

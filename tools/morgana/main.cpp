@@ -18,7 +18,8 @@ struct Verb {
   const char* help;
 };
 constexpr Verb kVerbs[] = {
-    {"run", morgana::tools::run_command, R"(  morgana run [--devices LIST] -- PROGRAM [ARGS...]
+    {"run", morgana::tools::run_command,
+     R"(  morgana run [--devices LIST] [--door thunk|kfd|both] -- PROGRAM [ARGS...]
       Runs a program with Morgana as its only OpenCL platform. Touches no system file.
 )"},
     {"info", morgana::tools::info_command, R"(  morgana info [--json]

@@ -44,6 +44,13 @@ Status check_devices(std::string_view list) {
   return {};
 }
 
+// Puts `first` before what a list between colons holds.
+void put_before(const char* variable, const std::string& first) {
+  const char* before = std::getenv(variable);
+  const bool has_more = before != nullptr && *before != 0;
+  setenv(variable, (first + (has_more ? ":" : "") + (has_more ? before : "")).c_str(), 1);
+}
+
 }  // namespace
 
 int run_command(Words words) {
@@ -53,6 +60,11 @@ int run_command(Words words) {
   if (i < words.size()) ++i;
   auto devices = take_option(own, "--devices");
   if (!devices.ok()) return fail("run", devices.error().message, 2);
+  auto door = take_option(own, "--door");
+  if (!door.ok()) return fail("run", door.error().message, 2);
+  const std::string rocm_door = door->value_or("both");
+  if (rocm_door != "both" && rocm_door != "thunk" && rocm_door != "kfd")
+    return fail("run", fmt::format("--door {}: thunk, kfd or both", rocm_door), 2);
   // Without "--" the first word that is no option of ours begins the program.
   if (i >= words.size() && !own.empty() && !own.front().starts_with('-')) {
     i = words.size() - own.size();
@@ -68,13 +80,12 @@ int run_command(Words words) {
     setenv("OCL_ICD_VENDORS", doors->opencl.c_str(), 1);
     setenv("OCL_ICD_FILENAMES", doors->opencl.c_str(), 1);
   }
-  // AMD's runtime looks for its driver's library by name: that of ROCm 5 for libhsakmt.so.1, today's for
-  // libdtif.so when it is told to.
+  // A runtime that is linked with the thunk looks for its library by name. One that has the thunk in itself
+  // opens the driver's files, which the preloaded library stands for.
   if (!doors->rocm.empty()) {
-    const char* before = std::getenv("LD_LIBRARY_PATH");
-    const bool has_more = before != nullptr && *before != 0;
-    setenv("LD_LIBRARY_PATH", (doors->rocm + (has_more ? ":" : "") + (has_more ? before : "")).c_str(), 1);
-    setenv("HSA_ENABLE_DTIF", "1", 0);
+    const std::string kfd = doors->rocm + "/libmorgana_kfd.so";
+    if (rocm_door != "kfd") put_before("LD_LIBRARY_PATH", doors->rocm);
+    if (rocm_door != "thunk" && access(kfd.c_str(), R_OK) == 0) put_before("LD_PRELOAD", kfd);
   }
   if (devices->has_value()) {
     if (auto known = check_devices(**devices); !known.ok()) return fail("run", known.error().message, 2);

@@ -1,5 +1,5 @@
-// The functions of libdrm that runtimes look up in libdtif.so. A device handle stands for an agent. There are
-// no buffer objects, since Morgana gives out no dma-buf (dtif_absent.cpp).
+// The functions of libdrm that runtimes call on a device handle of the thunk's. A handle is an agent; there
+// are no buffer objects behind this door, since no dma-buf is given out (absent.cpp).
 #include <cerrno>
 #include <new>
 

@@ -1,0 +1,176 @@
+#include "kmt/kfd/buffers.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "kmt/alias.h"
+#include "kmt/events.h"
+#include "kmt/kfd/driver.h"
+#include "kmt/kfd/status.h"
+#include "kmt/kfd/uapi.h"
+#include "kmt/memory_table.h"
+#include "runtime/memory.h"
+
+namespace morgana::kmt::kfd {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+
+HsaMemFlags flags_of(uint32_t flags) {
+  HsaMemFlags to{};
+  to.ui32.HostAccess = (flags & kPublic) != 0;
+  to.ui32.ExecuteAccess = (flags & kExecutable) != 0;
+  to.ui32.AQLQueueMemory = (flags & kAqlQueue) != 0;
+  return to;
+}
+
+int new_file(uint64_t size) {
+  const int file = memfd_create("morgana", MFD_CLOEXEC);
+  if (file < 0) return -errno;
+  if (ftruncate(file, static_cast<off_t>(size)) == 0) return file;
+  const int error = -errno;
+  close(file);
+  return error;
+}
+
+}  // namespace
+
+uint64_t buffer_file_size(int file) {
+  struct stat status{};
+  if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size <= 0) return 0;
+  return static_cast<uint64_t>(status.st_size) % kPage == 0 ? static_cast<uint64_t>(status.st_size) : 0;
+}
+
+Buffers& Buffers::get() {
+  static auto* buffers = new Buffers;  // outlives every static destructor
+  return *buffers;
+}
+
+int Buffers::insert(Buffer buffer, uint64_t& handle) {
+  std::lock_guard lock(mutex_);
+  do next_handle_ = next_handle_ % kLastMapNumber + 1;
+  while (table_.contains(next_handle_));
+  handle = next_handle_;
+  table_.emplace(handle, std::move(buffer));
+  return 0;
+}
+
+int Buffers::allocate(Buffer wanted, uint64_t& handle) {
+  if (wanted.size == 0 || wanted.size % kPage != 0) return -EINVAL;
+  if ((wanted.flags & kDoorbell) != 0) return insert(wanted, handle);  // pages come with its mapping
+  if (wanted.address == 0) {
+    const int file = new_file(wanted.size);
+    if (file < 0) return file;
+    wanted.file = file;
+    return insert(wanted, handle);
+  }
+  // The second half of a queue's ring shows the first again: devices wrap the ring themselves.
+  if ((wanted.flags & kAqlQueue) != 0) wanted.size /= 2;
+  const bool is_user = (wanted.flags & kUserPointer) != 0;
+  wanted.is_alias = is_user && wanted.user_address != wanted.address;
+  if (wanted.is_alias && !make_alias_at(wanted.user_address, wanted.size, wanted.address)) return -EFAULT;
+  const int result =
+      error_of(MemoryTable::get().place(wanted.address, wanted.size, wanted.node, flags_of(wanted.flags),
+                                        is_user ? Origin::program : Origin::placed));
+  return result != 0 ? result : insert(wanted, handle);
+}
+
+int Buffers::free(uint64_t handle) {
+  Buffer buffer;
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = table_.find(handle);
+    if (found == table_.end()) return -EINVAL;
+    buffer = found->second;
+    table_.erase(found);
+  }
+  if (buffer.file >= 0) close(buffer.file);
+  if (buffer.address == 0 || (buffer.flags & kDoorbell) != 0) return 0;
+  Events::get().leave_mailboxes(buffer.address, buffer.size);
+  const int result = error_of(MemoryTable::get().free(reinterpret_cast<void*>(buffer.address), buffer.size));
+  if (buffer.is_alias)  // the reservation stays
+    mmap(reinterpret_cast<void*>(buffer.address), buffer.size, PROT_NONE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  return result;
+}
+
+bool Buffers::find(uint64_t handle, Buffer& buffer) {
+  std::lock_guard lock(mutex_);
+  const auto found = table_.find(handle);
+  if (found == table_.end()) return false;
+  buffer = found->second;
+  return true;
+}
+
+bool Buffers::set_metadata(uint64_t handle, std::vector<uint32_t> metadata) {
+  std::lock_guard lock(mutex_);
+  const auto found = table_.find(handle);
+  if (found == table_.end()) return false;
+  found->second.metadata = std::move(metadata);
+  return true;
+}
+
+int Buffers::file_of(uint64_t handle) {
+  Buffer buffer;
+  if (!find(handle, buffer)) return -EINVAL;
+  const int file = buffer.file >= 0 ? buffer.file : MemoryTable::get().file_of(buffer.address);
+  return file < 0 ? -ENOMEM : file;
+}
+
+int Buffers::export_file(uint64_t handle, bool close_on_exec) {
+  const int file = file_of(handle);
+  if (file < 0) return file;
+  const int copy = fcntl(file, close_on_exec ? F_DUPFD_CLOEXEC : F_DUPFD, 0);
+  return copy < 0 ? -errno : copy;
+}
+
+int Buffers::import_file(int file, uint64_t address, uint32_t node, uint64_t& handle) {
+  Buffer buffer;
+  buffer.size = buffer_file_size(file);
+  buffer.node = node;
+  buffer.address = address;
+  buffer.flags = kVram | kPublic;
+  if (buffer.size == 0) return -EINVAL;
+  if (address != 0) {
+    const HSAKMT_STATUS status =
+        MemoryTable::get().place(address, buffer.size, node, flags_of(buffer.flags), Origin::placed, file);
+    if (status != HSAKMT_STATUS_SUCCESS) return error_of(status);
+  } else if ((buffer.file = fcntl(file, F_DUPFD_CLOEXEC, 0)) < 0) {
+    return -errno;
+  }
+  return insert(buffer, handle);
+}
+
+long Buffers::map(uint64_t handle, void* address, size_t size, int protection, int flags, uint64_t offset) {
+  Buffer buffer;
+  if (!find(handle, buffer) || size == 0 || offset > buffer.size || size > buffer.size - offset)
+    return -EINVAL;
+  const auto at = reinterpret_cast<uint64_t>(address);
+  // The pages are there already, and stay: what the host may not touch the devices still do.
+  if (buffer.address != 0 && at == buffer.address + offset) return static_cast<long>(at);
+  const int file = file_of(handle);
+  if (file < 0) return file;
+  void* const mapped = mmap(address, size, protection, flags, file, static_cast<off_t>(offset));
+  return mapped == MAP_FAILED ? -errno : reinterpret_cast<long>(mapped);
+}
+
+int Buffers::map_at(uint64_t handle, uint64_t address, uint64_t size, uint64_t offset, bool executable) {
+  Buffer buffer;
+  if (!find(handle, buffer) || size == 0 || size % kPage != 0 || address % kPage != 0 || address == 0 ||
+      offset % kPage != 0 || offset > buffer.size || size > buffer.size - offset)
+    return -EINVAL;
+  const int file = file_of(handle);
+  if (file < 0) return file;
+  return error_of(MemoryTable::get().place(
+      address, size, buffer.node, flags_of(executable ? kExecutable : 0u), Origin::placed, file, offset));
+}
+
+int Buffers::unmap_at(uint64_t address, uint64_t size) {
+  return error_of(MemoryTable::get().free(reinterpret_cast<void*>(address), size));
+}
+
+}  // namespace morgana::kmt::kfd

@@ -1,0 +1,399 @@
+// The kfd door as a program meets it that has the thunk in itself: this test runs with the preloaded library
+// and walks the driver's files and ioctls. Nothing of ROCm is needed, and nothing of Morgana is linked.
+#include <dirent.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include "kmt/kfd/uapi.h"
+#include "runtime/aql.h"
+#include "runtime/hsa/packets.h"
+#include "runtime/hsa/signal.h"
+
+namespace morgana::kmt::kfd::test {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr uint32_t kGpu = 1;  // the first device's number is its node's
+
+template <typename Arguments>
+int call(int file, unsigned type, unsigned number, Arguments& arguments) {
+  return ioctl(file, _IOC(_IOC_READ | _IOC_WRITE, type, number, sizeof arguments), &arguments);
+}
+template <typename Arguments>
+int kfd_call(int file, Kfd number, Arguments& arguments) {
+  return call(file, kKfdType, static_cast<unsigned>(number), arguments);
+}
+template <typename Arguments>
+int drm_call(int file, Drm number, Arguments& arguments) {
+  return call(file, kDrmType, static_cast<unsigned>(number), arguments);
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::map<std::string, uint64_t> properties(const std::string& path) {
+  std::map<std::string, uint64_t> list;
+  std::stringstream text(text_of(path));
+  for (std::string name; text >> name;) text >> list[name];
+  return list;
+}
+
+template <typename Condition>
+bool soon(const Condition& condition) {
+  for (int i = 0; i < 20'000; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+  }
+  return false;
+}
+
+// Reserved addresses, as the thunk takes them before it asks for memory.
+uint64_t reserve(uint64_t size) {
+  void* address = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return address == MAP_FAILED ? 0 : reinterpret_cast<uint64_t>(address);
+}
+
+class DriverFiles : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    kfd_ = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+    render_ = open("/dev/dri/renderD128", O_RDWR | O_CLOEXEC);
+    ASSERT_GE(kfd_, 0);
+    ASSERT_GE(render_, 0);
+  }
+  void TearDown() override {
+    for (uint64_t handle : handles_) {
+      FreeMemory args{handle};
+      EXPECT_EQ(kfd_call(kfd_, Kfd::free_memory, args), 0);
+    }
+    close(render_);
+    close(kfd_);
+  }
+  AllocMemory allocate(uint64_t size, uint32_t flags, uint64_t address) {
+    AllocMemory args{};
+    args.address = address;
+    args.size = size;
+    args.gpu = kGpu;
+    args.flags = flags;
+    EXPECT_EQ(kfd_call(kfd_, Kfd::alloc_memory, args), 0) << strerror(errno);
+    handles_.push_back(args.handle);
+    return args;
+  }
+  // Memory that host and device see.
+  template <typename T>
+  T* memory(uint64_t size, uint32_t flags = kGtt | kPublic) {
+    const AllocMemory made = allocate(size, flags, reserve(size));
+    void* at = mmap(reinterpret_cast<void*>(made.address), size, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_FIXED, render_, static_cast<off_t>(made.mmap_offset));
+    EXPECT_EQ(reinterpret_cast<uint64_t>(at), made.address);
+    uint32_t gpus[] = {kGpu};
+    MapMemory map{made.handle, reinterpret_cast<uint64_t>(gpus), 1, 0};
+    EXPECT_EQ(kfd_call(kfd_, Kfd::map_memory, map), 0);
+    EXPECT_EQ(map.done, 1u);
+    return static_cast<T*>(at);
+  }
+
+  int kfd_ = -1, render_ = -1;
+  std::vector<uint64_t> handles_;
+};
+
+TEST_F(DriverFiles, FilesLookLikeTheDriversOwn) {
+  struct stat status{};
+  ASSERT_EQ(stat("/dev/kfd", &status), 0);
+  EXPECT_TRUE(S_ISCHR(status.st_mode));
+  ASSERT_EQ(fstat(render_, &status), 0);
+  EXPECT_TRUE(S_ISCHR(status.st_mode));
+  EXPECT_EQ(major(status.st_rdev), 226u);
+  EXPECT_EQ(minor(status.st_rdev), 128u);
+  const int copy = dup(render_);
+  DrmVersion version{};
+  EXPECT_EQ(drm_call(copy, Drm::version, version), 0);
+  EXPECT_EQ(version.major, 3);
+  EXPECT_EQ(version.name_length, 6u);
+  close(copy);
+  EXPECT_EQ(access("/dev/dri/renderD129", F_OK), 0);  // the test runs with two devices
+  EXPECT_NE(access("/dev/dri/renderD130", F_OK), 0);
+  EXPECT_EQ(open("/dev/dri/renderD130", O_RDWR), -1);
+  EXPECT_EQ(errno, ENOENT);
+  // Other files are what they were.
+  EXPECT_EQ(stat("/dev/null", &status), 0);
+  EXPECT_EQ(open("/dev/kfdx", O_RDWR), -1);
+  EXPECT_EQ(ioctl(STDIN_FILENO, _IOC(_IOC_READ, kKfdType, 1, 8), &version), -1);
+}
+
+TEST_F(DriverFiles, TopologyTellsOfTheDevices) {
+  DIR* nodes = opendir("/sys/class/kfd/kfd/topology/nodes");
+  ASSERT_NE(nodes, nullptr);
+  int count = 0;
+  while (const dirent* entry = readdir(nodes)) count += entry->d_name[0] != '.';
+  closedir(nodes);
+  EXPECT_EQ(count, 3);
+  EXPECT_EQ(text_of("/sys/devices/virtual/kfd/kfd/topology/nodes/0/gpu_id"), "0\n");
+  EXPECT_EQ(text_of("/sys/class/kfd/kfd/topology/nodes/2/gpu_id"), "2\n");
+  const auto gpu = properties("/sys/class/kfd/kfd/topology/nodes/1/properties");
+  EXPECT_EQ(gpu.at("gfx_target_version"), 90010u);
+  EXPECT_EQ(gpu.at("drm_render_minor"), 128u);
+  EXPECT_EQ(gpu.at("io_links_count"), 1u);
+  EXPECT_EQ(gpu.at("p2p_links_count"), 1u);
+  EXPECT_GT(gpu.at("simd_count"), 0u);
+  const auto bank = properties("/sys/class/kfd/kfd/topology/nodes/1/mem_banks/0/properties");
+  EXPECT_EQ(bank.at("heap_type"), 1u);
+  EXPECT_GT(bank.at("size_in_bytes"), 0u);
+  EXPECT_EQ(properties("/sys/class/kfd/kfd/topology/nodes/1/p2p_links/0/properties").at("node_to"), 2u);
+  EXPECT_EQ(text_of("/sys/dev/char/226:128/device/vendor"), "0x1002\n");
+}
+
+TEST_F(DriverFiles, ChildrenSeeItToo) {
+  EXPECT_EQ(system("test -c /dev/kfd && test \"$(cat /sys/module/amdgpu/initstate)\" = live"), 0);
+}
+
+TEST_F(DriverFiles, WhatIsWrongIsRefused) {
+  GetVersion version{};
+  ASSERT_EQ(kfd_call(kfd_, Kfd::get_version, version), 0);
+  EXPECT_EQ(version.major, 1u);
+  EXPECT_EQ(call(kfd_, kKfdType, 0x7f, version), -1);
+  EXPECT_EQ(errno, EOPNOTSUPP);
+  EXPECT_EQ(ioctl(kfd_, _IOC(_IOC_READ, kKfdType, 1, 8), reinterpret_cast<void*>(16)), -1);
+  EXPECT_EQ(errno, EFAULT);
+  FreeMemory free{12345};
+  EXPECT_EQ(kfd_call(kfd_, Kfd::free_memory, free), -1);
+  EXPECT_EQ(errno, EINVAL);
+  AllocMemory alloc{};
+  alloc.size = kPage;
+  alloc.gpu = 9;
+  alloc.flags = kVram;
+  EXPECT_EQ(kfd_call(kfd_, Kfd::alloc_memory, alloc), -1);
+  alloc.gpu = kGpu;
+  alloc.size = 100;
+  EXPECT_EQ(kfd_call(kfd_, Kfd::alloc_memory, alloc), -1);
+  OneEvent event{4000, 0};
+  EXPECT_EQ(kfd_call(kfd_, Kfd::set_event, event), -1);
+  EXPECT_EQ(mmap(nullptr, kPage, PROT_READ, MAP_SHARED, kfd_, 0), MAP_FAILED);
+  CreateQueue queue{};
+  queue.gpu = kGpu;
+  queue.type = QueueType::compute_aql;
+  queue.percentage = 101;
+  EXPECT_EQ(kfd_call(kfd_, Kfd::create_queue, queue), -1);
+}
+
+TEST_F(DriverFiles, AperturesCoverTheHostsAddresses) {
+  Apertures list[4] = {};
+  GetAperturesNew args{reinterpret_cast<uint64_t>(list), 4, 0};
+  ASSERT_EQ(kfd_call(kfd_, Kfd::get_process_apertures_new, args), 0);
+  ASSERT_EQ(args.count, 2u);
+  EXPECT_EQ(list[0].gpu, kGpu);
+  EXPECT_EQ(list[0].gpuvm_limit, (uint64_t{1} << 47) - 1);
+  EXPECT_GT(list[0].lds_base, list[0].gpuvm_limit);
+  EXPECT_GT(list[0].scratch_base, list[0].lds_limit);
+}
+
+TEST_F(DriverFiles, MemoryIsCountedZeroedAndGivenBack) {
+  AvailableMemory before{0, kGpu, 0}, during = before, after = before;
+  ASSERT_EQ(kfd_call(kfd_, Kfd::available_memory, before), 0);
+  const uint64_t size = 64 * kPage, address = reserve(size);
+  AllocMemory made{};
+  made.address = address;
+  made.size = size;
+  made.gpu = kGpu;
+  made.flags = kVram;
+  ASSERT_EQ(kfd_call(kfd_, Kfd::alloc_memory, made), 0);
+  // The thunk maps what the host may not touch without access; the devices still see it.
+  EXPECT_EQ(mmap(reinterpret_cast<void*>(address), size, PROT_NONE, MAP_SHARED | MAP_FIXED, render_,
+                 static_cast<off_t>(made.mmap_offset)),
+            reinterpret_cast<void*>(address));
+  ASSERT_EQ(kfd_call(kfd_, Kfd::available_memory, during), 0);
+  EXPECT_EQ(during.bytes, before.bytes - size);
+  EXPECT_EQ(*reinterpret_cast<uint64_t*>(address + size - 8), 0u);
+  // The same pages once more, elsewhere.
+  *reinterpret_cast<uint64_t*>(address + 16) = 42;
+  void* other =
+      mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, render_, static_cast<off_t>(made.mmap_offset));
+  ASSERT_NE(other, MAP_FAILED);
+  EXPECT_EQ(static_cast<uint64_t*>(other)[2], 42u);
+  static_cast<uint64_t*>(other)[3] = 43;
+  EXPECT_EQ(*reinterpret_cast<uint64_t*>(address + 24), 43u);
+  FreeMemory free{made.handle};
+  ASSERT_EQ(kfd_call(kfd_, Kfd::free_memory, free), 0);
+  ASSERT_EQ(kfd_call(kfd_, Kfd::available_memory, after), 0);
+  EXPECT_EQ(after.bytes, before.bytes);
+  munmap(other, size);
+  munmap(reinterpret_cast<void*>(address), size);
+}
+
+TEST_F(DriverFiles, VirtualMemoryObjectsAreMappedWhereAsked) {
+  AllocMemory object = allocate(4 * kPage, kVram, 0);
+  ExportDmabuf exported{object.handle, O_CLOEXEC, 0};
+  ASSERT_EQ(kfd_call(kfd_, Kfd::export_dmabuf, exported), 0);
+  Prime imported{};
+  imported.file = static_cast<int32_t>(exported.file);
+  ASSERT_EQ(drm_call(render_, Drm::prime_file_to_handle, imported), 0);
+  const uint64_t address = reserve(2 * kPage);
+  GemVa map{};
+  map.handle = imported.handle;
+  map.operation = 1;
+  map.flags = 2 | 4;
+  map.address = address;
+  map.offset = kPage;
+  map.size = 2 * kPage;
+  ASSERT_EQ(drm_call(render_, Drm::gem_va, map), 0);
+  *reinterpret_cast<uint64_t*>(address) = 7;
+  uint64_t seen = 0;
+  EXPECT_EQ(pread(static_cast<int>(exported.file), &seen, 8, kPage), 8);
+  EXPECT_EQ(seen, 7u);
+  map.offset = 3 * kPage;
+  EXPECT_EQ(drm_call(render_, Drm::gem_va, map), -1);  // beyond the object
+  map.operation = 2;
+  EXPECT_EQ(drm_call(render_, Drm::gem_va, map), 0);
+  GemClose closed{imported.handle, 0};
+  EXPECT_EQ(drm_call(render_, Drm::gem_close, closed), 0);
+  close(static_cast<int>(exported.file));
+  munmap(reinterpret_cast<void*>(address), 2 * kPage);
+}
+
+TEST_F(DriverFiles, MemoryIsSharedWithAnotherProcess) {
+  const AllocMemory made = allocate(2 * kPage, kVram | kPublic, reserve(2 * kPage));
+  auto* words = reinterpret_cast<uint32_t*>(made.address);
+  words[7] = 42;
+  IpcExport shared{};
+  shared.handle = made.handle;
+  shared.gpu = kGpu;
+  ASSERT_EQ(kfd_call(kfd_, Kfd::ipc_export, shared), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    IpcImport import{};
+    std::memcpy(import.share, shared.share, sizeof import.share);
+    import.gpu = kGpu;
+    import.address = reserve(2 * kPage);
+    bool ok = kfd_call(kfd_, Kfd::ipc_import, import) == 0;
+    auto* theirs = reinterpret_cast<uint32_t*>(import.address);
+    ok = ok && theirs[7] == 42;
+    if (ok) theirs[8] = 43;
+    import.share[2] ^= 1;
+    _exit(ok && kfd_call(kfd_, Kfd::ipc_import, import) == -1 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(words[8], 43u);
+}
+
+TEST_F(DriverFiles, PacketsRunAndTheirEventsWakeSleepers) {
+  // Mailboxes, an event, a signal that has it.
+  const AllocMemory page = allocate(8 * kPage, kGtt, reserve(8 * kPage));
+  CreateEvent event{};
+  event.page = page.handle;
+  event.auto_reset = 1;
+  ASSERT_EQ(kfd_call(kfd_, Kfd::create_event, event), 0);
+  EXPECT_NE(event.page, 0u);
+  auto* signal = new (memory<void>(kPage)) runtime::AmdSignal;
+  signal->kind = 1;
+  signal->value = 1;
+  signal->event_mailbox = page.address + event.slot * sizeof(uint64_t);
+  signal->event_id = event.event;
+  // A queue and its doorbell.
+  auto* ring = memory<uint8_t>(kPage, kGtt | kPublic | kExecutable);
+  auto* indices = memory<uint64_t>(kPage);
+  CreateQueue queue{};
+  queue.gpu = kGpu;
+  queue.type = QueueType::compute_aql;
+  queue.percentage = 100;
+  queue.priority = 7;
+  queue.ring = reinterpret_cast<uint64_t>(ring);
+  queue.ring_bytes = kPage;
+  queue.read_index = reinterpret_cast<uint64_t>(&indices[0]);
+  queue.write_index = reinterpret_cast<uint64_t>(&indices[16]);
+  ASSERT_EQ(kfd_call(kfd_, Kfd::create_queue, queue), 0);
+  constexpr uint64_t kDoorbellPage = 8192;
+  const uint64_t doorbells = reserve(kDoorbellPage);
+  allocate(kDoorbellPage, kDoorbell, doorbells);
+  ASSERT_NE(
+      mmap(reinterpret_cast<void*>(doorbells), kDoorbellPage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+           kfd_, static_cast<off_t>(queue.doorbell_offset / kDoorbellPage * kDoorbellPage)),
+      MAP_FAILED);
+  auto* doorbell = reinterpret_cast<uint64_t*>(doorbells + queue.doorbell_offset % kDoorbellPage);
+
+  // Somebody sleeps before the packet is there.
+  EventData data{};
+  data.event = event.event;
+  WaitEvents wait{reinterpret_cast<uint64_t>(&data), 1, 1, 20'000, 9};
+  std::thread sleeper([&] { EXPECT_EQ(kfd_call(kfd_, Kfd::wait_events, wait), 0); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  runtime::BarrierPacket packet{};
+  packet.completion_signal = reinterpret_cast<uint64_t>(signal);
+  std::memcpy(ring + 4, reinterpret_cast<const uint8_t*>(&packet) + 4, 60);
+  indices[16] = 1;
+  __atomic_store_n(reinterpret_cast<uint32_t*>(ring), uint32_t(runtime::PacketType::barrier_and),
+                   __ATOMIC_RELEASE);
+  __atomic_store_n(doorbell, uint64_t{0}, __ATOMIC_RELEASE);
+  EXPECT_TRUE(soon([&] { return __atomic_load_n(&signal->value, __ATOMIC_ACQUIRE) == 0; }));
+  sleeper.join();
+  EXPECT_EQ(wait.result, 0u);
+  EXPECT_GT(data.last_age, 1u);
+  // It reset itself; nothing is waited for in vain for longer than asked.
+  data.last_age = 0;
+  wait.milliseconds = 1;
+  EXPECT_EQ(kfd_call(kfd_, Kfd::wait_events, wait), 0);
+  EXPECT_EQ(wait.result, 1u);
+  OneEvent number{queue.queue, 0};
+  EXPECT_EQ(kfd_call(kfd_, Kfd::destroy_queue, number), 0);
+  EXPECT_EQ(kfd_call(kfd_, Kfd::destroy_queue, number), -1);
+  number.event = event.event;
+  EXPECT_EQ(kfd_call(kfd_, Kfd::destroy_event, number), 0);
+}
+
+TEST_F(DriverFiles, RangesOfTheProgramsMemoryKeepTheirAttributes) {
+  struct {
+    Svm head;
+    uint32_t attributes[2][2];
+  } args{};
+  args.head.start = reserve(kPage);
+  args.head.size = kPage;
+  args.head.count = 2;
+  constexpr uint32_t kPreferred = 0, kAccess = 2;
+  args.attributes[0][0] = kPreferred;
+  args.attributes[0][1] = kGpu;
+  args.attributes[1][0] = kAccess;
+  args.attributes[1][1] = kGpu;
+  ASSERT_EQ(kfd_call(kfd_, Kfd::svm, args), 0);
+  args.head.operation = 1;
+  args.attributes[0][1] = 0;
+  ASSERT_EQ(kfd_call(kfd_, Kfd::svm, args), 0);
+  EXPECT_EQ(args.attributes[0][1], kGpu);
+  args.head.count = 3;  // more than there are
+  EXPECT_EQ(kfd_call(kfd_, Kfd::svm, args), -1);
+}
+
+TEST_F(DriverFiles, DevicesDescribeThemselvesToLibdrm) {
+  uint32_t works = 0;
+  DrmInfo info{reinterpret_cast<uint64_t>(&works), 4, static_cast<uint32_t>(Info::accel_working), {}};
+  ASSERT_EQ(drm_call(render_, Drm::info, info), 0);
+  EXPECT_EQ(works, 1u);
+  DeviceInfo device{};
+  info = {reinterpret_cast<uint64_t>(&device), sizeof device, static_cast<uint32_t>(Info::device), {}};
+  ASSERT_EQ(drm_call(render_, Drm::info, info), 0);
+  EXPECT_EQ(device.family, 141u);
+  EXPECT_EQ(device.counter_khz, 100'000u);
+  info.query = 0xffff;
+  EXPECT_EQ(drm_call(render_, Drm::info, info), -1);
+}
+
+}  // namespace
+}  // namespace morgana::kmt::kfd::test
