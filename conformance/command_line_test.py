@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import struct
 import subprocess
 import sys
@@ -20,7 +21,7 @@ def run(*words, **environment):
 
 
 class Help(unittest.TestCase):
-    VERBS = ("run", "info", "disasm", "isa", "vectors", "dispatch")
+    VERBS = ("run", "doctor", "info", "disasm", "isa", "vectors", "dispatch")
 
     def test_of_all_and_of_each(self):
         everything = run("help").stdout
@@ -43,7 +44,7 @@ class Help(unittest.TestCase):
                                                                              text=True, check=True).stdout)
 
     def test_options_that_are_none(self):
-        for words in (("run", "--bogus", "--", "true"), ("info", "--bogus"), ("disasm", "--bogus"), ("isa", "--bogus"),
+        for words in (("run", "--bogus", "--", "true"), ("doctor", "--bogus"), ("info", "--bogus"), ("disasm", "--bogus"), ("isa", "--bogus"),
                       ("disasm", "--bogus", PASSES), ("vectors", "--bogus"),
                       ("dispatch", PASSES, "--kernel", "reverse", "--grid", "1", "--bogus")):
             result = run(*words)
@@ -205,6 +206,50 @@ class Dispatch(unittest.TestCase):
                      "--arg", "null", "--arg", "null", "--arg", "f32:1")
         self.assertEqual(result.returncode, 1)
         self.assertIn("address     0x0 (read)", result.stderr)
+
+
+# A program that executes a kernel: two launches.
+PROGRAM = [MORGANA, "dispatch", str(PASSES), "--kernel", "reverse", "--grid", "64", "--lds", "256", "--arg", "zero:256",
+           "--arg", "i32:1", "--repeat", "2"]
+REPORT = re.compile(r"^morgana: (\d+) kernels?, (\d+) launch(?:es)?, (\d+) builds?.*, (\d+) faults?, in (\d+) process", re.M)
+
+
+class Summary(unittest.TestCase):
+    def test_says_what_ran(self):
+        result = run("run", "--summary", "--require", "--", *PROGRAM)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(REPORT.search(result.stderr).groups(), ("1", "2", "0", "0", "1"))
+        self.assertRegex(result.stderr, r"(?m)^ +2 +0 +reverse$")
+
+    def test_counts_children_and_runs_within(self):
+        words = " ".join(PROGRAM)
+        inner = f"{MORGANA} run --summary -- {words}"
+        result = run("run", "--summary", "--", "sh", "-c", f"{words} && env -u HOME {words} && {inner} & wait; {words}")
+        reports = REPORT.findall(result.stderr)
+        self.assertEqual(reports, [("1", "2", "0", "0", "1"), ("1", "8", "0", "0", "4")])
+
+    def test_of_a_program_that_dies(self):
+        result = run("run", "--summary", "--", "sh", "-c", " ".join(PROGRAM) + "; kill -9 $$")
+        self.assertEqual(result.returncode, 128 + 9)
+        self.assertEqual(REPORT.search(result.stderr).group(2), "2")
+
+    def test_require_fails_a_program_that_runs_nothing(self):
+        result = run("run", "--require", "true")
+        self.assertEqual(result.returncode, 3)
+        self.assertIn("executed no kernel", result.stderr)
+        self.assertEqual(run("run", "--require", "--", "sh", "-c", "exit 7").returncode, 7)
+        self.assertEqual(run("run", "--require", "--", *PROGRAM).returncode, 0)
+        self.assertEqual(run("run", "--require", "--", "/no/such/program").returncode, 127)
+        # Without it nothing is asked, and the words of the program are its own.
+        self.assertEqual(run("run", "true").returncode, 0)
+        self.assertEqual(run("run", "--require", "sh", "-c", "exit 5", "--summary").returncode, 5)
+
+    def test_terminating_the_launcher_ends_the_program(self):
+        with subprocess.Popen([MORGANA, "run", "--summary", "--", "sh", "-c", "echo ready; exec sleep 60"],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as launcher:
+            self.assertEqual(launcher.stdout.readline(), b"ready\n")
+            launcher.terminate()
+            self.assertEqual(launcher.wait(timeout=30), 128 + 15)
 
 
 class Run(unittest.TestCase):

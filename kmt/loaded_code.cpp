@@ -6,7 +6,11 @@
 #include <atomic>
 #include <charconv>
 #include <fstream>
+#include <mutex>
+#include <set>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "codeobj/code_object.h"
@@ -142,6 +146,29 @@ void find_place(uint64_t kernel_object, uint64_t pc, runtime::FaultPlace& place)
     if (auto lines = codeobj::LineTable::read(*object); lines.ok())
       if (auto line = lines->find(address)) place.source = fmt::format("{}:{}", line->file, line->line);
   }
+}
+
+std::string loaded_kernel_name(uint64_t kernel_object, uint64_t code_version) {
+  static std::mutex mutex;
+  static auto& names = *new std::unordered_map<uint64_t, std::string>;
+  static auto& known = *new std::set<std::pair<uint64_t, std::string>>;  // objects, by place and URI
+  static uint64_t version = 0;
+  std::lock_guard lock(mutex);
+  if (version != code_version) {
+    names.clear();
+    known.clear();
+    version = code_version;
+  }
+  if (const auto found = names.find(kernel_object); found != names.end()) return found->second;
+  for (const Loaded& loaded : loaded_objects()) {
+    if (!known.emplace(loaded.bias, loaded.uri).second) continue;
+    const std::vector<uint8_t> bytes = fetch(loaded.uri);
+    auto object = codeobj::CodeObject::parse(Bytes(bytes.data(), bytes.size()));
+    if (!object.ok()) continue;
+    for (const codeobj::Kernel& kernel : object->kernels())
+      names.emplace(loaded.bias + kernel.descriptor_address, kernel.name);
+  }
+  return names[kernel_object];
 }
 
 }  // namespace morgana::kmt

@@ -134,6 +134,7 @@ HSAKMT_STATUS MemoryTable::place(uint64_t address, uint64_t size, uint32_t node,
 // The devices forget the range before its memory goes.
 void MemoryTable::forget_code(Range& range) {
   for (runtime::Agent* agent : range.executed_by) agent->device().remove_code(range.address);
+  if (!range.executed_by.empty()) ++code_version_;
   range.executed_by.clear();
   ++version_;
 }
@@ -229,6 +230,11 @@ void MemoryTable::leave_code() {
   std::lock_guard lock(mutex_);
   --running_;
   if (!graveyard_.empty()) bury();
+}
+
+uint64_t MemoryTable::code_version() {
+  std::lock_guard lock(mutex_);
+  return code_version_;
 }
 
 Range* MemoryTable::find(uint64_t address) {

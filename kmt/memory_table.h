@@ -90,6 +90,8 @@ class MemoryTable {
   // it.
   bool enter_code(runtime::Agent& agent, uint64_t entry);
   void leave_code();
+  // Changes whenever code that was executed has gone.
+  uint64_t code_version();
 
  private:
   Range* find(uint64_t address);
@@ -121,7 +123,7 @@ class MemoryTable {
   std::vector<Grave> graves_;
   std::atomic<size_t> grave_count_{0};
   // The last entry that prepare_code found, and the table's state then.
-  uint64_t version_ = 1;
+  uint64_t version_ = 1, code_version_ = 1;
   struct Known {
     runtime::Agent* agent = nullptr;
     uint64_t entry = 0, version = 0;

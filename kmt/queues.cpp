@@ -204,9 +204,7 @@ bool Queues::enter_code(runtime::Agent& agent, uint64_t entry) {
 void Queues::leave_code() { MemoryTable::get().leave_code(); }
 
 std::string Queues::kernel_name(uint64_t kernel_object) {
-  runtime::FaultPlace place;
-  find_place(kernel_object, 0, place);
-  return place.kernel;
+  return loaded_kernel_name(kernel_object, MemoryTable::get().code_version());
 }
 
 void Queues::queue_failed(runtime::UserQueue& queue, const runtime::QueueFailure& failure) {

@@ -16,6 +16,7 @@
 #include "device/apertures.h"
 #include "runtime/memory.h"
 #include "runtime/printf.h"
+#include "runtime/run_summary.h"
 #include "runtime/watchdog.h"
 
 namespace morgana::runtime {
@@ -33,6 +34,11 @@ constexpr int kNaps = 5;
 // The program may change its signal handlers between two launches. Ours is put in place again at the first
 // launch of a batch, and at every so many.
 constexpr uint64_t kHandlerCheck = 32;
+
+RunSummary::Kernel* counts_of(const Kernel& kernel) {
+  RunSummary* const summary = RunSummary::of_process();
+  return summary == nullptr ? nullptr : &summary->kernel(kernel.name);
+}
 
 }  // namespace
 
@@ -309,8 +315,11 @@ device::Fault Queue::Impl::launch(Dispatch& dispatch, uint64_t index) {
                           .check_handlers = launches++ % kHandlerCheck == 0,
                           .watch = &notice};
   dispatch.bind_queue(place.queue);
+  RunSummary::Kernel* const counts = counts_of(dispatch.kernel());
+  RunSummary::count_launch(counts);
   device::Fault fault =
       run_packet(*agent, packet, dispatch.kernel().descriptor, dispatch.kernel().entry, place);
+  RunSummary::count_end(counts, fault);
   if (dispatch.printf_buffer() != 0) flush_printf(dispatch);
   dispatch.check_buffers();
   return fault;

@@ -1,5 +1,7 @@
 #include "runtime/compiler/cached.h"
 
+#include "runtime/run_summary.h"
+
 namespace morgana::runtime {
 namespace {
 
@@ -37,16 +39,26 @@ CacheKey source_key(std::string_view stage, const CompileInput& input, const Bui
   return hasher.finish();
 }
 
+void count(RunSummary::Build outcome) {
+  if (RunSummary* summary = RunSummary::of_process()) summary->count_build(outcome);
+}
+
+Result<std::string> counted(Result<std::string> made) {
+  count(made.ok() ? RunSummary::Build::made : RunSummary::Build::failed);
+  return made;
+}
+
 // Answers from the cache, or runs `make(entry)`, which fills the entry's log and files, and keeps what it
 // made.
 template <typename Make>
 Result<std::string> remember(DiskCache& cache, const CacheKey& key, std::string& log, Make make) {
   if (auto entry = cache.load(key)) {
     log += entry->log;
+    count(RunSummary::Build::cached);
     return std::move(entry->object);
   }
   CacheEntry entry;
-  Result<std::string> made = make(entry);
+  Result<std::string> made = counted(make(entry));
   log += entry.log;
   if (!made.ok()) return made;
   entry.object = std::move(*made);
@@ -58,7 +70,7 @@ template <typename Compile>
 Result<std::string> remember_source(DiskCache* cache, std::string_view stage, const CompileInput& input,
                                     const BuildOptions& options, const TargetDescription& target,
                                     std::string& log, Compile compile) {
-  if (cache == nullptr) return compile(input, options, target, log);
+  if (cache == nullptr) return counted(compile(input, options, target, log));
   return remember(*cache, source_key(stage, input, options, target), log, [&](CacheEntry& entry) {
     CompileInput recorded = input;
     recorded.files = &entry.files;
@@ -81,7 +93,7 @@ Result<std::string> cached_compile(DiskCache* cache, const CompileInput& input, 
 Result<std::string> cached_link(DiskCache* cache, const std::vector<std::string_view>& objects,
                                 const BuildOptions& options, const TargetDescription& target,
                                 std::string& log) {
-  if (cache == nullptr) return link_objects(objects, options, target, log);
+  if (cache == nullptr) return counted(link_objects(objects, options, target, log));
   Hasher hasher = start_key("link", options, target);
   for (std::string_view object : objects) hasher.add_field(object);
   return remember(*cache, hasher.finish(), log,

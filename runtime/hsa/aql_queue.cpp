@@ -12,6 +12,7 @@
 #include "device/guest_access.h"
 #include "runtime/dispatch.h"
 #include "runtime/hsa/pm4.h"
+#include "runtime/run_summary.h"
 #include "runtime/watchdog.h"
 
 namespace morgana::runtime {
@@ -44,6 +45,12 @@ AmdQueue* enclosing_amd_queue(uint64_t read_index, uint64_t ring) {
     found = queue->read_dispatch_id_field_base_byte_offset == kReadIdOffset && queue->base_address == ring;
   });
   return readable && found ? queue : nullptr;
+}
+
+// Where a run's summary counts the kernel; null: nobody asked for one.
+RunSummary::Kernel* counts_of(QueueOwner& owner, uint64_t kernel_object) {
+  RunSummary* const summary = RunSummary::of_process();
+  return summary == nullptr ? nullptr : &summary->kernel(owner.kernel_name(kernel_object));
 }
 
 }  // namespace
@@ -209,7 +216,10 @@ bool AqlQueue::execute_dispatch(const DispatchPacket& packet, uint64_t slot) {
                           .watch = &notice};
   Timestamps times;
   times.start = device::device_clock();
+  RunSummary::Kernel* const counts = counts_of(owner(), packet.kernel_object);
+  RunSummary::count_launch(counts);
   const device::Fault fault = run_packet(agent(), packet, *kernel, entry, place);
+  RunSummary::count_end(counts, fault);
   times.end = device::device_clock();
   if (fault.kind != device::FaultKind::none &&
       (fault.kind != device::FaultKind::cancelled || !fault.detail.empty()))

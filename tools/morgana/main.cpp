@@ -19,8 +19,14 @@ struct Verb {
 };
 constexpr Verb kVerbs[] = {
     {"run", morgana::tools::run_command,
-     R"(  morgana run [--devices LIST] [--door thunk|kfd|both] -- PROGRAM [ARGS...]
-      Runs a program with Morgana as its only OpenCL platform. Touches no system file.
+     R"(  morgana run [--devices LIST] [--door thunk|kfd|both] [--require] [--summary] -- PROGRAM [ARGS...]
+      Runs a program with Morgana as its only OpenCL platform, and under AMD's HIP. Touches no system file. Ends with the
+      program's status. --require ends with 3 when the program, which ended with 0, executed no kernel. --summary
+      says on standard error what the program and its children ran: kernels, launches, builds, faults.
+)"},
+    {"doctor", morgana::tools::doctor_command, R"(  morgana doctor
+      Looks at what Morgana needs here: OpenCL loader and ICD files, other platforms, ROCm runtimes, options, limits, cache;
+      runs a kernel. Each line is right or says what to do; exits 1 when something is wrong.
 )"},
     {"info", morgana::tools::info_command, R"(  morgana info [--json]
       Platform, agents, options and cache.

@@ -1,103 +1,128 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 
-#include "runtime/agent.h"
+#include "codeobj/describe.h"
+#include "runtime/run_summary.h"
+#include "tools/morgana/child.h"
 #include "tools/morgana/commands.h"
+#include "tools/morgana/doors.h"
 
 namespace morgana::tools {
 namespace {
 
-// Empty: not built.
-struct Doors {
-  std::string opencl;  // libmorgana.so
-  std::string rocm;    // the folder of libhsakmt.so.1
+using runtime::RunSummary;
+
+constexpr int kNothingRan = 3;  // the status of --require
+
+struct Request {
+  std::vector<std::string> program;
+  std::optional<std::string> devices;
+  RocmDoor door = RocmDoor::both;
+  bool summary = false, require = false;
 };
 
-// The libraries beside this program: ../lib in a build tree and in an installation under a prefix.
-Result<Doors> find_doors() {
-  std::error_code error;
-  auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return make_error(ErrorCode::io, "/proc/self/exe: {}", error.message());
-  auto prefix = self.parent_path().parent_path();
-  Doors doors;
-  for (const char* place : {"lib", "lib/x86_64-linux-gnu", "lib64"}) {
-    auto library = prefix / place / "libmorgana.so";
-    if (doors.opencl.empty() && std::filesystem::exists(library, error)) doors.opencl = library.string();
-    for (const char* folder : {"rocm", "morgana/rocm"})
-      if (auto rocm = prefix / place / folder; std::filesystem::exists(rocm / "libhsakmt.so.1", error))
-        doors.rocm = rocm.string();
+Result<Request> parse(Words words) {
+  Request request;
+  std::vector<std::string_view> own;
+  size_t i = 0;
+  while (i < words.size() && words[i] != "--") own.push_back(words[i++]);
+  if (i < words.size()) ++i;
+  MORGANA_TRY(request.devices, take_option(own, "--devices"));
+  std::optional<std::string> door;
+  MORGANA_TRY(door, take_option(own, "--door"));
+  if (door) {
+    MORGANA_TRY(request.door, parse_rocm_door(*door));
   }
-  if (doors.opencl.empty() && doors.rocm.empty())
-    return make_error(ErrorCode::not_found, "neither libmorgana.so nor libhsakmt.so.1 under {}/lib",
-                      prefix.string());
-  return doors;
+  // Without "--" the first word that is no option of ours begins the program.
+  const auto is_option = [](std::string_view word) { return word.starts_with('-'); };
+  const auto program = std::find_if_not(own.begin(), own.end(), is_option);
+  if (i >= words.size() && program != own.end()) {
+    i = words.size() - static_cast<size_t>(own.end() - program);
+    own.erase(program, own.end());
+  }
+  request.summary = take_flag(own, "--summary");
+  request.require = take_flag(own, "--require");
+  if (!own.empty())
+    return make_error(ErrorCode::invalid_argument, "'{}' is not understood (see morgana help)", own.front());
+  if (i >= words.size())
+    return make_error(ErrorCode::invalid_argument, "no program given: morgana run -- PROGRAM [ARGS...]");
+  request.program.assign(words.begin() + static_cast<ptrdiff_t>(i), words.end());
+  return request;
 }
 
-// A program that finds no device may well end as if all were fine; a wrong name is said before.
-Status check_devices(std::string_view list) {
-  for (std::string_view name : runtime::device_names(list))
-    if (auto spec = runtime::agent_spec(name); !spec.ok()) return std::move(spec).error();
-  return {};
+std::string number_of(uint64_t count, std::string_view one, std::string_view ending = "s") {
+  return fmt::format("{} {}{}", count, one, count == 1 ? "" : ending);
 }
 
-// Puts `first` before what a list between colons holds.
-void put_before(const char* variable, const std::string& first) {
-  const char* before = std::getenv(variable);
-  const bool has_more = before != nullptr && *before != 0;
-  setenv(variable, (first + (has_more ? ":" : "") + (has_more ? before : "")).c_str(), 1);
+// Whether the program launched a kernel of its own.
+bool ran(const RunSummary::Counts& counts) {
+  return std::any_of(counts.kernels.begin(), counts.kernels.end(),
+                     [](const RunSummary::KernelCounts& kernel) { return kernel.is_of_program(); });
+}
+
+void print(const RunSummary::Counts& counts) {
+  uint64_t launches = 0, faults = 0;
+  for (const auto& kernel : counts.kernels) {
+    launches += kernel.launches;
+    faults += kernel.faults;
+  }
+  std::string builds = number_of(counts.builds, "build");
+  if (counts.cached_builds != 0) builds += fmt::format(" ({} from the cache)", counts.cached_builds);
+  if (counts.failed_builds != 0) builds += fmt::format(" ({} failed)", counts.failed_builds);
+  fmt::print(stderr, "morgana: {}, {}, {}, {}, in {}\n", number_of(counts.kernels.size(), "kernel"),
+             number_of(launches, "launch", "es"), builds, number_of(faults, "fault"),
+             number_of(counts.processes, "process", "es"));
+  if (counts.kernels.empty()) return;
+  fmt::print(stderr, "  {:>10} {:>7}  kernel\n", "launches", "faults");
+  for (const auto& kernel : counts.kernels)
+    fmt::print(stderr, "  {:>10} {:>7}  {}\n", kernel.launches, kernel.faults,
+               kernel.name.empty() ? "(nameless: AMD's runtime)" : codeobj::printable(kernel.name));
+}
+
+// Waits for the program and says what it ran.
+int run_counted(const Request& request) {
+  auto summary = RunSummary::create();
+  if (!summary.ok()) return fail("run", summary.error().message);
+  // A run within a run counts for both.
+  const char* const variable = std::getenv(RunSummary::kVariable);
+  const std::string outer = variable == nullptr ? "" : variable;
+  setenv(RunSummary::kVariable, summary->path().c_str(), 1);
+  auto status = run_child(request.program);
+  if (!status.ok())
+    return fail("run", status.error().message, status.error().code == ErrorCode::not_found ? 127 : 126);
+  const RunSummary::Counts counts = summary->counts();
+  if (!outer.empty())
+    if (auto whole = RunSummary::open(outer); whole.ok()) whole->add(counts);
+  if (request.summary) print(counts);
+  if (*status != 0 || !request.require || ran(counts)) return *status;
+  return fail("run", "the program ended well, but executed no kernel on Morgana", kNothingRan);
 }
 
 }  // namespace
 
 int run_command(Words words) {
-  std::vector<std::string_view> own;
-  size_t i = 0;
-  while (i < words.size() && words[i] != "--") own.push_back(words[i++]);
-  if (i < words.size()) ++i;
-  auto devices = take_option(own, "--devices");
-  if (!devices.ok()) return fail("run", devices.error().message, 2);
-  auto door = take_option(own, "--door");
-  if (!door.ok()) return fail("run", door.error().message, 2);
-  const std::string rocm_door = door->value_or("both");
-  if (rocm_door != "both" && rocm_door != "thunk" && rocm_door != "kfd")
-    return fail("run", fmt::format("--door {}: thunk, kfd or both", rocm_door), 2);
-  // Without "--" the first word that is no option of ours begins the program.
-  if (i >= words.size() && !own.empty() && !own.front().starts_with('-')) {
-    i = words.size() - own.size();
-    own.clear();
-  }
-  if (!nothing_left("run", own)) return 2;
-  if (i >= words.size()) return fail("run", "no program given: morgana run -- PROGRAM [ARGS...]", 2);
+  auto request = parse(words);
+  if (!request.ok()) return fail("run", request.error().message, 2);
   auto doors = find_doors();
   if (!doors.ok()) return fail("run", doors.error().message);
+  if (request->devices) {
+    if (auto known = check_devices(*request->devices); !known.ok())
+      return fail("run", known.error().message, 2);
+    setenv("MORGANA_DEVICES", request->devices->c_str(), 1);
+  }
+  enter(*doors, request->door);
+  if (request->summary || request->require) return run_counted(*request);
 
-  // ocl-icd reads OCL_ICD_VENDORS, the Khronos loader OCL_ICD_FILENAMES and, for its search, OCL_ICD_VENDORS.
-  if (!doors->opencl.empty()) {
-    setenv("OCL_ICD_VENDORS", doors->opencl.c_str(), 1);
-    setenv("OCL_ICD_FILENAMES", doors->opencl.c_str(), 1);
-  }
-  // A runtime that is linked with the thunk looks for its library by name. One that has the thunk in itself
-  // opens the driver's files, which the preloaded library stands for.
-  if (!doors->rocm.empty()) {
-    const std::string kfd = doors->rocm + "/libmorgana_kfd.so";
-    if (rocm_door != "kfd") put_before("LD_LIBRARY_PATH", doors->rocm);
-    if (rocm_door != "thunk" && access(kfd.c_str(), R_OK) == 0) put_before("LD_PRELOAD", kfd);
-  }
-  if (devices->has_value()) {
-    if (auto known = check_devices(**devices); !known.ok()) return fail("run", known.error().message, 2);
-    setenv("MORGANA_DEVICES", (*devices)->c_str(), 1);
-  }
-
-  std::vector<std::string> storage(words.begin() + static_cast<ptrdiff_t>(i), words.end());
   std::vector<char*> arguments;
-  for (std::string& word : storage) arguments.push_back(word.data());
+  for (std::string& word : request->program) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   execvp(arguments[0], arguments.data());
-  return fail("run", fmt::format("{}: {}", storage[0], std::strerror(errno)), errno == ENOENT ? 127 : 126);
+  return fail("run", fmt::format("{}: {}", request->program[0], std::strerror(errno)),
+              errno == ENOENT ? 127 : 126);
 }
 
 }  // namespace morgana::tools
