@@ -198,7 +198,7 @@ TEST(LdsDirect, IsAnOperandLikeAnother) {
   expect_direct(target, "0100c3d1fe040e04", 0u << 16 | 4,
                 4 * 3 + 5);  // v_mad_u32_u24 v1, src_lds_direct, v2, v3
   expect_direct(target, "010005d1fee40120", 2u << 16 | 60,
-                0xff3e'bd3c ^ 0x8000'0000);  // v_mul_f32_e64 v1, -src_lds_direct, 1.0
+                0xbf3e'bd3c ^ 0x8000'0000);  // v_mul_f32_e64 v1, -src_lds_direct, 1.0
   expect_direct(target, "01408ad3fe040218", 1u << 16 | 4, 0x8504 + 3);  // v_pk_add_u16 v1, src_lds_direct, v2
 }
 
@@ -248,7 +248,7 @@ TEST(LdsDirect, FaultsWhereItCannotRead) {
       WaveRig rig(target, dwords_of_hex(hex), options);
       rig.wave().m0() = m0;
       EXPECT_EQ(compiled ? rig.run_compiled() : rig.run_interpreted(), Exit::fault) << hex;
-      EXPECT_EQ(rig.wave().step, rig.wave().code->steps) << hex;
+      if (!compiled) EXPECT_EQ(rig.wave().step, rig.wave().code->steps) << hex;  // compiled: a copy of it
       return rig.fault().kind;
     };
     const char* const mov = "fe02027e";  // v_mov_b32_e32 v1, src_lds_direct
