@@ -109,9 +109,9 @@ using Status = Result<void>;
 #define MORGANA_CONCAT(a, b) MORGANA_CONCAT_(a, b)
 
 // Returns the error of `expr` from the enclosing function, if it has one.
-#define MORGANA_CHECK(expr)                                           \
-  do {                                                                \
-    if (auto status_ = (expr); !status_.ok()) return status_.error(); \
+#define MORGANA_CHECK(expr)                                                  \
+  do {                                                                       \
+    if (const auto& status_ = (expr); !status_.ok()) return status_.error(); \
   } while (false)
 
 // Declares `decl` from the value of `expr`, or returns its error.
