@@ -1,6 +1,6 @@
-// What the thunk offers and Morgana does not behind this door: debuggers, performance counters, graphics
-// memory, virtual memory objects. Each says so once, when the log is asked for more than warnings: runtimes
-// try what there is.
+// The thunk's entry points that Morgana does not have: debuggers, performance counters, graphics memory,
+// dma-buf. Each returns NOT_SUPPORTED. Runtimes call some of them at every start to see what there is, so the
+// log mentions an entry point once, and only at level info.
 #include "kmt/absent.h"
 
 #include <mutex>
@@ -15,7 +15,7 @@ namespace morgana::kmt {
 HSAKMT_STATUS absent(const char* function) {
   return entry([&] {
     static std::mutex mutex;
-    static auto* said = new std::set<std::string>;  // runtimes may still call at exit
+    static auto* said = new std::set<std::string>;  // never destroyed: runtimes still call at exit
     std::lock_guard lock(mutex);
     if (said->insert(function).second) log(LogLevel::info, "{} is not supported", function);
     return HSAKMT_STATUS_NOT_SUPPORTED;
@@ -62,8 +62,8 @@ KMT_EXPORT hsaKmtSPMSetDestBuffer(HSAuint32, HSAuint32, HSAuint32*, HSAuint32*, 
   return absent(__func__);
 }
 
-// Of later thunks: virtual memory objects and dma-buf, the debugger's calls, program counter sampling, the
-// event log, pages of address sanitizers.
+// The rest came with later versions of the thunk: graphics handles with flags, dma-buf, the debugger's
+// second interface, the SMI event log, the address sanitizer's header pages, sampling of the program counter.
 KMT_EXPORT hsaKmtRegisterGraphicsHandleToNodesExt(HSAuint64, HsaGraphicsResourceInfo*, HSAuint64, HSAuint32*,
                                                   HSAuint32) {
   return absent(__func__);

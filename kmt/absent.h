@@ -1,12 +1,12 @@
-// What an entry point does that Morgana does not have. Any thread.
+// The answer of entry points that Morgana does not have. Any thread.
 #pragma once
 
 #include <hsakmt.h>
 
 namespace morgana::kmt {
 
-// HSAKMT_STATUS_NOT_SUPPORTED (or "not opened"), with a line of the log the first time that `function` is
-// called.
+// Returns HSAKMT_STATUS_NOT_SUPPORTED, or HSAKMT_STATUS_KERNEL_IO_CHANNEL_NOT_OPENED before hsaKmtOpenKFD.
+// The first call for each `function` writes a line to the log.
 HSAKMT_STATUS absent(const char* function);
 
 }  // namespace morgana::kmt

@@ -1,5 +1,6 @@
-// libdtif.so: what runtimes of 2025 look up in place of their own thunk (HSA_ENABLE_DTIF=1) and the thunk of
-// ROCm 5 does not have, or has with other structures.
+// The entry points of libdtif.so that differ from ROCm 5's thunk. With HSA_ENABLE_DTIF=1 a ROCR runtime of
+// 2025 loads libdtif.so and takes every thunk function from it. Most are those of libhsakmt.so; the ones
+// below are new there, or take structures that have grown since (dtif_types.h).
 #include <algorithm>
 
 #include "kmt/dtif_types.h"
@@ -76,14 +77,14 @@ DtifIoLinkProperties translate(const HsaIoLinkProperties& p) {
 
 }  // namespace
 
-// The runtime's platform: something that is not null.
+// The runtime only asks whether the platform's handle is null.
 extern "C" __attribute__((visibility("default"))) const void* DtifCreate(const char* /*user*/) {
   static const char kPlatform = 0;
   return &kPlatform;
 }
 extern "C" __attribute__((visibility("default"))) void DtifDestroy() {}
 
-// hsakmt.h gives these two the structures of ROCm 5; the caller's are today's.
+// hsakmt.h declares these two with the structures of ROCm 5. The caller passes pointers to today's.
 KMT_EXPORT hsaKmtGetNodeProperties(HSAuint32 node, HsaNodeProperties* properties) {
   return give_node(node, reinterpret_cast<DtifNodeProperties*>(properties),
                    [&](const HsaNodeProperties& ours) { return translate(ours, node); });
@@ -97,7 +98,7 @@ KMT_EXPORT hsaKmtGetNodeIoLinkProperties(HSAuint32 node, HSAuint32 count, HsaIoL
 KMT_EXPORT hsaKmtModelEnabled(bool* is_enabled) {
   return entry([&] {
     if (is_enabled == nullptr) return HSAKMT_STATUS_INVALID_PARAMETER;
-    *is_enabled = false;  // of the thunk's own emulation, which has no clock
+    *is_enabled = false;  // the thunk's own emulator of a device
     return HSAKMT_STATUS_SUCCESS;
   });
 }

@@ -115,8 +115,7 @@ std::vector<uint8_t> fetch(std::string_view uri) {
   return file ? bytes : std::vector<uint8_t>{};
 }
 
-// Whether `address` lies between the object's lowest and highest loaded address: a runtime loads objects
-// whole.
+// Whether a symbol of the object, loaded at `bias`, covers `address`.
 bool holds(const codeobj::CodeObject& object, uint64_t bias, uint64_t address) {
   for (const codeobj::ElfSymbol& symbol : object.symbols())
     if (address >= bias + symbol.value &&
@@ -151,7 +150,7 @@ void find_place(uint64_t kernel_object, uint64_t pc, runtime::FaultPlace& place)
 std::string loaded_kernel_name(uint64_t kernel_object, uint64_t code_version) {
   static std::mutex mutex;
   static auto& names = *new std::unordered_map<uint64_t, std::string>;
-  static auto& known = *new std::set<std::pair<uint64_t, std::string>>;  // objects, by place and URI
+  static auto& known = *new std::set<std::pair<uint64_t, std::string>>;  // objects already read: bias and URI
   static uint64_t version = 0;
   std::lock_guard lock(mutex);
   if (version != code_version) {

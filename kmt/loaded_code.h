@@ -1,8 +1,9 @@
-// The code objects that a runtime has loaded, found through the debugger's list that it hands to
-// RuntimeEnable (r_debug, as a dynamic linker's: AMD's "loader URI" convention).
+// The code objects that a runtime has loaded.
 //
-// Read when a fault is reported, and for the names of kernels in a run's summary; the list belongs to the
-// runtime and is never trusted. Any thread.
+// A runtime keeps a list of them for debuggers and passes its address to hsaKmtRuntimeEnable. The list is an
+// r_debug like a dynamic linker's, whose names are URIs (AMD's "loader URI" convention). It is read when a
+// fault is reported, and for kernels' names in the summary of a run. The list belongs to the runtime: every
+// read may fail and no content is trusted. Any thread.
 #pragma once
 
 #include <cstdint>

@@ -15,9 +15,10 @@ namespace {
 
 constexpr uint32_t kSimdsPerCu = 4;
 constexpr uint64_t kPage = 4096;
-// Fine-grained device memory exists on parts that are linked by xGMI; their hive has one number.
+// HIP offers fine-grained device memory only on devices of an xGMI hive (a node with a hive id that is not
+// 0).
 constexpr uint64_t kHive = 0x4d6f7267616e61;
-// So new that runtimes miss nothing.
+// Higher than every version that a runtime asks for before it uses a feature.
 constexpr uint32_t kEngineFirmware = 1000, kSdmaFirmware = 1000;
 constexpr uint32_t kMaxWavesPerSimd = 8;
 constexpr uint32_t kLinkWeight = 20;  // one hop over PCIe
@@ -83,7 +84,7 @@ HSA_CAPABILITY capability(const runtime::AgentSpec& spec) {
   const Generation generation = info(spec.target).generation;
   c.ui32.QueueSizePowerOfTwo = 1;
   c.ui32.AQLQueueDoubleMap = 0;
-  // How a doorbell is written: gfx9 takes 64-bit packet indices, gfx8 32-bit ones, gfx7 ring offsets.
+  // What a program writes to a doorbell: 2 is a 64-bit packet index, 1 a 32-bit one, 0 an offset in the ring.
   c.ui32.DoorbellType = generation >= Generation::gfx9 ? 2 : generation == Generation::gfx8 ? 1 : 0;
   c.ui32.SRAM_EDCSupport = spec.target_id.find("sramecc+") != std::string::npos;
   c.ui32.CoherentHostAccess = 1;
@@ -91,7 +92,7 @@ HSA_CAPABILITY capability(const runtime::AgentSpec& spec) {
   return c;
 }
 
-// Where programs may write to flush the host data path: memory that nobody reads.
+// On hardware a write to this page flushes the host data path. Here it is memory that nobody reads.
 uint64_t remapped_registers() {
   static const uint64_t page = [] {
     auto memory = runtime::allocate(kPage, kPage, "remapped registers");

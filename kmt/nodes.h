@@ -28,10 +28,11 @@ std::vector<HsaMemoryProperties> memory_banks(uint32_t node);
 std::vector<HsaCacheProperties> caches(uint32_t node);
 std::vector<HsaIoLinkProperties> links(uint32_t node);
 
-// The chip's family as amdgpu numbers it (AMDGPU_FAMILY_* of amdgpu_drm.h); 0: the host's.
+// The chip's family: AMDGPU_FAMILY_* of amdgpu_drm.h. 0 for the host's node.
 uint32_t family_of(uint32_t node);
-// The command processor's firmware. For gfx94x and gfx95x older than what node_properties says: from some
-// version on current runtimes expect these to give scratch back while queues work.
+// The version of the command processor's firmware that runtimes of 2025 are told. For gfx94x and gfx95x it is
+// lower than that of node_properties: above it these runtimes expect that scratch can be taken back from a
+// queue that is working, which Morgana does not do.
 uint32_t engine_firmware(uint32_t node);
 
 // Bytes that may be allocated with this node preferred.

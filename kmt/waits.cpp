@@ -1,11 +1,12 @@
-// Waiting for signals in the place of AMD's runtime.
+// A wait for a signal that sleeps, in the place of the ROCR runtime's, which spins.
 //
-// The thread that waits for a launch spins in the runtime: HIP asks for an active wait, and of several that
-// wait for one signal the runtime lets only the first sleep, which is its own handler. On hardware a
-// processor is free for that; here it is one of those that execute the launch. The runtime hands its table of
-// functions to the libraries that HSA_TOOLS_LIB names; this one is among them (tool_name.h), and puts a wait
-// that sleeps where the table has the runtime's. The table's layout: hsa_api_trace.h, of which every version
-// so far keeps these places.
+// HIP asks for an active wait. Even for a blocked one the runtime lets only one thread sleep on a signal's
+// event, and that is its own handler. On hardware the spinning thread has a processor to itself; here it
+// takes one from the threads that execute the launch.
+//
+// The runtime gives its table of functions to every library that HSA_TOOLS_LIB names. This library names
+// itself there (tool_name.h) and replaces the two wait functions of the table. The layout is that of
+// hsa_api_trace.h; every version so far has these two functions at the same offset.
 #include <cstddef>
 #include <cstdint>
 
@@ -37,8 +38,9 @@ struct ApiTable {
 
 SignalWait runtimes_relaxed, runtimes_acquire;
 
-// Whether this is a signal that may be waited for here, and how long a sleeper may go without looking at it.
-// What has an event is told of by all that write to it but guest code.
+// Whether `handle` is a user signal, the kind that can be waited for here. `longest_nap` is then how long a
+// sleeper may go without looking at the value. Host code that writes a signal with an event also sets the
+// event, which wakes the sleepers; guest code and signals without an event are only noticed by looking.
 bool is_ours(uint64_t handle, uint64_t& longest_nap) {
   constexpr int64_t kUserSignal = 1;
   constexpr uint64_t kWithEvent = 500'000, kWithout = 50'000;  // ns
@@ -51,7 +53,7 @@ bool is_ours(uint64_t handle, uint64_t& longest_nap) {
   return readable && kind == kUserSignal;
 }
 
-// `timeout` counts by the clock of hsaKmtGetClockCounters: nanoseconds.
+// `timeout` is in ticks of the clock of hsaKmtGetClockCounters, which are nanoseconds.
 template <SignalWait& runtimes>
 int64_t wait(uint64_t handle, uint32_t condition, int64_t compared, uint64_t timeout, uint32_t state) {
   uint64_t longest_nap = 0;
@@ -66,7 +68,7 @@ int64_t wait(uint64_t handle, uint32_t condition, int64_t compared, uint64_t tim
     if (runtime::signal_condition_holds(condition, value, compared)) return value;
     const uint64_t waited = now_ns() - start;
     if (waited >= timeout) return value;
-    // What is waited for may stand behind a doorbell that has just been rung.
+    // A doorbell may have been rung that no thread has seen: its packets may complete this signal.
     if (first) runtime::UserQueue::look_now();
     patience.wait(timeout - waited);
   }
@@ -75,7 +77,7 @@ int64_t wait(uint64_t handle, uint32_t condition, int64_t compared, uint64_t tim
 }  // namespace
 }  // namespace morgana::kmt
 
-// Called by the runtime when it has initialised itself (hsa_api_trace.h, the tools' interface).
+// The runtime calls it at the end of its initialisation (hsa_api_trace.h, the interface of tools).
 extern "C" __attribute__((visibility("default"))) bool OnLoad(void* api_table, uint64_t /*version*/,
                                                               uint64_t /*failed*/, const char* const*) {
   using namespace morgana::kmt;

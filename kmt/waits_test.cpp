@@ -1,4 +1,4 @@
-// Waiting in the runtime's place: through its table of functions, as it hands that out.
+// The wait functions that OnLoad puts into the runtime's table.
 #include <atomic>
 #include <cstdlib>
 #include <string>
@@ -70,7 +70,7 @@ TEST_F(Waits, EndsInVainWhenTheTimeIsOver) {
   EXPECT_EQ(asked, 0);
 }
 
-// Several at once sleep, and hear of a write by whoever makes it: with the event, and without.
+// Several threads sleep on one signal. A write wakes all of them, whether the signal has an event or not.
 TEST_F(Waits, EverySleeperIsWoken) {
   for (HsaEvent* event : {make_event(), static_cast<HsaEvent*>(nullptr)}) {
     runtime::AmdSignal* signal = make_signal(2, event);
