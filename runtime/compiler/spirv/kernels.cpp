@@ -1,5 +1,6 @@
 // What a kernel's declaration says of it: work-group sizes, and the metadata from which LLVM writes the
 // description of its arguments.
+#include "device/limits.h"
 #include "runtime/compiler/spirv/reader.h"
 
 namespace morgana::runtime::spirv {
@@ -15,9 +16,6 @@ std::string_view part_of(std::string_view list, size_t index) {
   return list.substr(0, list.find(','));
 }
 
-constexpr uint32_t kMostWorkItems = 1024;
-constexpr uint32_t kWaveSize = 64;
-
 }  // namespace
 
 Status Reader::set_modes(llvm::Function& kernel, uint32_t id) {
@@ -30,7 +28,7 @@ Status Reader::set_modes(llvm::Function& kernel, uint32_t id) {
   const auto require_size = [&](std::span<const uint64_t> size) -> Status {
     uint64_t all = 1;
     for (uint64_t one : size) {
-      if (one == 0 || one > kMostWorkItems || (all *= one) > kMostWorkItems)
+      if (one == 0 || one > device::kMaxGroupItems || (all *= one) > device::kMaxGroupItems)
         return make_error(ErrorCode::build_failed, "a work-group size that no device has");
     }
     numbers("reqd_work_group_size", size);
@@ -71,9 +69,9 @@ Status Reader::set_modes(llvm::Function& kernel, uint32_t id) {
       }
       case spv::ExecutionModeContractionOff: break;
       case spv::ExecutionModeSubgroupSize:
-        if (words[0] != kWaveSize)
+        if (words[0] != device::kLanes)
           return make_error(ErrorCode::build_failed, "sub-groups of {} work-items; the device has {}",
-                            words[0], kWaveSize);
+                            words[0], device::kLanes);
         break;
       default: return make_error(ErrorCode::unsupported, "execution mode {} is not supported", mode->word(1));
     }
