@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
+#include "base/log.h"
 #include "kmt/alias.h"
 #include "kmt/nodes.h"
 #include "runtime/memory.h"
@@ -109,7 +111,10 @@ HSAKMT_STATUS MemoryTable::place(uint64_t address, uint64_t size, uint32_t node,
   int own_file = -1;
   if (origin == Origin::placed) {
     const int sharing = file >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    if (file >= 0 && (own_file = fcntl(file, F_DUPFD_CLOEXEC, 0)) < 0) return HSAKMT_STATUS_NO_MEMORY;
+    if (file >= 0) {
+      own_file = fcntl(file, F_DUPFD_CLOEXEC, 0);
+      if (own_file < 0) return HSAKMT_STATUS_NO_MEMORY;
+    }
     if (mmap(pages, size, PROT_READ | PROT_WRITE, sharing | MAP_FIXED, file, static_cast<off_t>(offset)) ==
         MAP_FAILED) {
       if (own_file >= 0) close(own_file);
@@ -216,7 +221,13 @@ void MemoryTable::let_go(const Range& range) {
     close(found->second);
     files_.erase(found);
   }
-  mmap(address, range.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  leave_reserved(address, range.size);
+}
+
+void leave_reserved(void* address, uint64_t size) {
+  if (mmap(address, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) ==
+      MAP_FAILED)
+    log(LogLevel::warn, "memory at {} stays mapped: {}", address, std::strerror(errno));
 }
 
 bool MemoryTable::enter_code(runtime::Agent& agent, uint64_t entry) {

@@ -130,4 +130,7 @@ class MemoryTable {
   } known_;
 };
 
+// Gives the pages back to the host; their addresses stay reserved.
+void leave_reserved(void* address, uint64_t size);
+
 }  // namespace morgana::kmt

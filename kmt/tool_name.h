@@ -2,6 +2,7 @@
 // C++ runtime.
 #pragma once
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -17,12 +18,10 @@ inline void name_as_tool(const char* library) {
     return;
   }
   if (std::strstr(others, library) != nullptr) return;
-  const size_t first = std::strlen(library), rest = std::strlen(others);
-  auto* list = static_cast<char*>(std::malloc(first + 1 + rest + 1));
+  const size_t size = std::strlen(library) + 1 + std::strlen(others) + 1;
+  auto* list = static_cast<char*>(std::malloc(size));
   if (list == nullptr) return;
-  std::memcpy(list, library, first);
-  list[first] = ' ';
-  std::memcpy(list + first + 1, others, rest + 1);
+  std::snprintf(list, size, "%s %s", library, others);
   setenv(kVariable, list, 1);
   std::free(list);
 }

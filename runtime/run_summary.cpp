@@ -121,9 +121,9 @@ RunSummary::Kernel& RunSummary::kernel(std::string_view name) {
     Kernel& row = table_->kernels[(hash + i) % kKernels];
     uint64_t owner = row.hash.load(std::memory_order_relaxed);
     if (owner == 0 && row.hash.compare_exchange_strong(owner, hash)) {
-      const size_t length = std::min(name.size(), kLongestName);
-      std::copy_n(name.data(), length, row.name.data());
-      row.name_length.store(static_cast<uint32_t>(length), std::memory_order_release);
+      const std::string_view kept = name.substr(0, kLongestName);
+      std::ranges::copy(kept, row.name.begin());
+      row.name_length.store(static_cast<uint32_t>(kept.size()), std::memory_order_release);
       return row;
     }
     if (owner == hash) return row;

@@ -92,9 +92,7 @@ int Buffers::free(uint64_t handle) {
   if (buffer.address == 0 || (buffer.flags & kDoorbell) != 0) return 0;
   Events::get().leave_mailboxes(buffer.address, buffer.size);
   const int result = error_of(MemoryTable::get().free(reinterpret_cast<void*>(buffer.address), buffer.size));
-  if (buffer.is_alias)  // the reservation stays
-    mmap(reinterpret_cast<void*>(buffer.address), buffer.size, PROT_NONE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  if (buffer.is_alias) leave_reserved(reinterpret_cast<void*>(buffer.address), buffer.size);
   return result;
 }
 
@@ -139,8 +137,9 @@ int Buffers::import_file(int file, uint64_t address, uint32_t node, uint64_t& ha
     const HSAKMT_STATUS status =
         MemoryTable::get().place(address, buffer.size, node, flags_of(buffer.flags), Origin::placed, file);
     if (status != HSAKMT_STATUS_SUCCESS) return error_of(status);
-  } else if ((buffer.file = fcntl(file, F_DUPFD_CLOEXEC, 0)) < 0) {
-    return -errno;
+  } else {
+    buffer.file = fcntl(file, F_DUPFD_CLOEXEC, 0);
+    if (buffer.file < 0) return -errno;
   }
   return insert(buffer, handle);
 }

@@ -96,7 +96,9 @@ const Door* door() {
 class Path {
  public:
   explicit Path(const char* path) : path_(path) {
-    if (!is_ours(path) || (door_ = door()) == nullptr) return;
+    if (!is_ours(path)) return;
+    door_ = door();
+    if (door_ == nullptr) return;
     const size_t folder = strlen(door_->root), rest = strlen(path);
     if (folder + rest >= sizeof text_) return;
     memcpy(text_, door_->root, folder);

@@ -28,7 +28,8 @@ Status Reader::set_modes(llvm::Function& kernel, uint32_t id) {
   const auto require_size = [&](std::span<const uint64_t> size) -> Status {
     uint64_t all = 1;
     for (uint64_t one : size) {
-      if (one == 0 || one > device::kMaxGroupItems || (all *= one) > device::kMaxGroupItems)
+      all = one > device::kMaxGroupItems ? 0 : all * one;
+      if (all == 0 || all > device::kMaxGroupItems)
         return make_error(ErrorCode::build_failed, "a work-group size that no device has");
     }
     numbers("reqd_work_group_size", size);
