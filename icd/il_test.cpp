@@ -229,6 +229,36 @@ OpFunctionEnd
   for (cl_program one : {kernel, from_il, from_source}) clReleaseProgram(one);
 }
 
+// As LLVM writes it, and as the specification does: a pointer to the format's array, and to its first byte.
+TEST_F(Il, PrintsByFormatsOfEitherType) {
+  const char* types = R"(
+%uint_4 = OpConstant %uint 4
+%uchar_37 = OpConstant %uchar 37
+%uchar_117 = OpConstant %uchar 117
+%uchar_10 = OpConstant %uchar 10
+%uchar_0 = OpConstant %uchar 0
+%array = OpTypeArray %uchar %uint_4
+%ptr_array = OpTypePointer UniformConstant %array
+%ptr_byte = OpTypePointer UniformConstant %uchar
+%text = OpConstantComposite %array %uchar_37 %uchar_117 %uchar_10 %uchar_0
+%format = OpVariable %ptr_array UniformConstant %text
+)";
+  for (const char* print : {"%printed = OpExtInst %uint %std printf %format %given\n",
+                            "%first = OpInBoundsAccessChain %ptr_byte %format %uint_0\n"
+                            "%printed = OpExtInst %uint %std printf %first %given\n"}) {
+    // 1.3: from 1.4 on the entry point would have to name the format.
+    cl_program program =
+        create(assemble(kernel(std::string(print) + "%result = OpIAdd %uint %printed %uint_5\n", "", types),
+                        SPV_ENV_UNIVERSAL_1_3));
+    ASSERT_EQ(clBuildProgram(program, 0, nullptr, "", nullptr, nullptr), CL_SUCCESS) << build_log(program);
+    testing::internal::CaptureStdout();
+    EXPECT_EQ(run(program, 3), std::vector<cl_uint>(3, 5));
+    std::fflush(stdout);
+    EXPECT_EQ(testing::internal::GetCapturedStdout(), "0\n1\n2\n");
+    clReleaseProgram(program);
+  }
+}
+
 TEST_F(Il, QueriesTellWhatTheModuleSays) {
   const std::vector<uint32_t> words =
       assemble(kernel("%result = OpCopyObject %uint %given\n", "", "",

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "runtime/compiler/spirv/printf_format.h"
+
 namespace morgana::runtime::spirv {
 namespace {
 
@@ -60,11 +62,17 @@ Result<std::unique_ptr<Binary>> Binary::read(std::string_view bytes) {
   std::vector<uint32_t> words(bytes.size() / sizeof(uint32_t));
   std::memcpy(words.data(), bytes.data(), bytes.size());
   const bool swapped = words[0] != spv::MagicNumber;
-  const uint32_t bound = swapped ? __builtin_bswap32(words[kBoundWord]) : words[kBoundWord];
+  uint32_t bound = swapped ? __builtin_bswap32(words[kBoundWord]) : words[kBoundWord];
   if (bound > kMostIds) return make_error(ErrorCode::malformed, "invalid SPIR-V: {} ids", bound);
 
   const Context context;
-  MORGANA_CHECK(validate(context, words));
+  if (Status valid = validate(context, words); !valid.ok()) {
+    std::optional<std::vector<uint32_t>> mended = with_formats_of_bytes(context.context, words);
+    if (!mended) return valid.error();
+    MORGANA_CHECK(validate(context, *mended));
+    words = std::move(*mended);
+    bound = words[kBoundWord];
+  }
   auto binary = std::make_unique<Binary>();
   binary->bound_ = bound;
   // Never moved while they grow: spans point into them.
