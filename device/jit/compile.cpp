@@ -449,7 +449,7 @@ std::optional<Error> generate(const Library& library, const Flow& flow, Target t
   const auto why = within_limits(
       limit, [&] { made->problem = generate_unguarded(library, flow, target, key, address, made->stored); });
   if (why) {
-    (void)made.release();  // LLVM was left in the middle of it
+    [[maybe_unused]] const Made* left = made.release();  // LLVM is in the middle of it
     return make_error(ErrorCode::build_failed, "LLVM: {}", *why);
   }
   stored = std::move(made->stored);
