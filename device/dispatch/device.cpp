@@ -83,8 +83,7 @@ void Device::add_code(uint64_t address, uint64_t size) {
 }
 
 void Device::remove_code(uint64_t address) {
-  impl_->tier.remove(impl_->code.find(address));
-  impl_->code.remove(address);
+  if (auto program = impl_->code.remove(address)) impl_->tier.remove(std::move(program));
 }
 
 void Device::prepare_compiler() { jit::make_ready(); }

@@ -1,79 +1,35 @@
-// From a Flow to code in memory: the pass pipeline, the back end, the linker.
-#include <llvm/Analysis/CGSCCPassManager.h>
-#include <llvm/Analysis/LoopAnalysisManager.h>
-#include <llvm/AsmParser/Parser.h>
-#include <llvm/CodeGen/CodeGenTargetMachineImpl.h>
-#include <llvm/CodeGen/MachineModuleInfo.h>
-#include <llvm/CodeGen/Passes.h>
-#include <llvm/CodeGen/TargetPassConfig.h>
+// From a kernel's code to one that is linked: what the store has, or what the translator and LLVM make.
 #include <llvm/Config/llvm-config.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
-#include <llvm/IR/LegacyPassManager.h>
-#include <llvm/IR/Verifier.h>
-#include <llvm/MC/TargetRegistry.h>
 #include <llvm/Object/ObjectFile.h>
-#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
-#include <llvm/Support/SourceMgr.h>
-#include <llvm/Support/TargetSelect.h>
-#include <llvm/Support/raw_ostream.h>
-#include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Host.h>
-#include <llvm/Transforms/IPO/AlwaysInliner.h>
-#include <llvm/Transforms/IPO/GlobalDCE.h>
-#include <llvm/Transforms/InstCombine/InstCombine.h>
-#include <llvm/Transforms/Scalar.h>
-#include <llvm/Transforms/Scalar/ADCE.h>
-#include <llvm/Transforms/Scalar/EarlyCSE.h>
-#include <llvm/Transforms/Scalar/GVN.h>
-#include <llvm/Transforms/Scalar/LICM.h>
-#include <llvm/Transforms/Scalar/LoopPassManager.h>
-#include <llvm/Transforms/Scalar/SROA.h>
-#include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
 #include <algorithm>
 #include <cstring>
 #include <mutex>
 #include <optional>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/options.h"
-#include "device/jit/hide_constants.h"
-#include "device/jit/join_halves.h"
+#include "device/jit/backend.h"
 #include "device/jit/kernel.h"
-#include "device/jit/lane_values.h"
 #include "device/jit/llvm_guard.h"
-#include "device/jit/opaque_masks.h"
-#include "device/jit/sink_cold.h"
-#include "device/jit/split_waves.h"
 #include "device/jit/translator.h"
 #include "device/object_store.h"
 
 namespace morgana::device::jit {
 namespace {
 
-// What compiling takes, in microseconds: half of what was measured, because it runs beside the launches.
-constexpr uint64_t kCostUs = 15'000, kCostPerInstructionUs = 700;
-// What it may take, in seconds of processor time.
+// What LLVM may take, in seconds of processor time.
 constexpr double kLimit = 30, kLimitPerInstruction = 0.02;
 
 Error failed(std::string why) { return Error{ErrorCode::unsupported, std::move(why)}; }
 Error failed(llvm::Error error) { return failed(llvm::toString(std::move(error))); }
 
-double cpu_milliseconds() { return static_cast<double>(nanoseconds(CLOCK_THREAD_CPUTIME_ID)) * 1e-6; }
-
 void fell_through(Wave&, const Step*) {}
-
-void initialize_llvm() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
-  });
-}
 
 // The process's linker, and the library with what kernels call by name. Never destroyed: kernels may outlive
 // static destruction's order.
@@ -138,176 +94,7 @@ void strip(llvm::Module& module, const llvm::Function* kernel) {
   }
 }
 
-void optimise(llvm::Module& module, llvm::Function& kernel, llvm::TargetMachine& machine, Mode mode,
-              bool quick) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graphs;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graphs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graphs, modules);
-
-  llvm::FunctionPassManager f;
-  // Twice: the first pass finds the pointers to operands, after which the operands can be promoted too.
-  f.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
-  f.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
-  f.addPass(HideConstantsPass(mode));
-  f.addPass(llvm::EarlyCSEPass());
-  if (!quick) {
-    f.addPass(JoinRowsPass());
-    f.addPass(llvm::InstCombinePass());
-    f.addPass(llvm::SimplifyCFGPass());
-    f.addPass(LaneValuesPass());
-    f.addPass(llvm::EarlyCSEPass(true));
-    f.addPass(llvm::InstCombinePass());
-    f.addPass(JoinHalvesPass());
-    f.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), true));
-    f.addPass(llvm::GVNPass());
-    f.addPass(llvm::ADCEPass());
-  }
-  f.addPass(llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions().hoistCommonInsts(true)));
-  if (!quick) f.addPass(SinkColdPass());
-  const HostLevel host = level().host;
-  const unsigned parts = host == HostLevel::avx512 ? 4 : host == HostLevel::avx2 ? 8 : 16;
-  f.addPass(SplitWavesPass(parts));
-  f.addPass(HideConstantsPass(mode));
-  f.addPass(OpaqueMasksPass(kLanes / parts));
-
-  llvm::ModulePassManager m;
-  m.addPass(llvm::AlwaysInlinerPass());
-  m.addPass(llvm::GlobalDCEPass());
-  m.run(module, modules);
-  // What is left of the library beside the kernel has been optimised when the library was made.
-  f.run(kernel, functions);
-}
-
-// As the library's bitcode names it.
-const char* host_processor() {
-  switch (level().host) {
-    case HostLevel::avx512: return "x86-64-v4";
-    case HostLevel::avx2: return "x86-64-v3";
-    case HostLevel::base: break;
-  }
-  return "x86-64-v2";
-}
-
-std::unique_ptr<llvm::TargetMachine> make_target_machine(const llvm::Function& kernel, bool quick) {
-  std::string problem;
-  const llvm::Triple triple(llvm::sys::getProcessTriple());
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, problem);
-  if (target == nullptr) return nullptr;
-  const llvm::StringRef cpu = kernel.getFnAttribute("target-cpu").getValueAsString();
-  const llvm::StringRef features = kernel.getFnAttribute("target-features").getValueAsString();
-  llvm::TargetOptions options;
-  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      triple, cpu, features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
-      quick ? llvm::CodeGenOptLevel::Less : llvm::CodeGenOptLevel::Default, true));
-}
-
-// A TargetMachine for one compilation, kept for others: what it finds out about the processor takes several
-// milliseconds.
-class Machine {
- public:
-  Machine(const llvm::Function& kernel, bool quick) : kept_(kept(quick)) {
-    {
-      std::lock_guard lock(kept_.mutex);
-      if (!kept_.machines.empty()) {
-        machine_ = std::move(kept_.machines.back());
-        kept_.machines.pop_back();
-      }
-    }
-    if (machine_ == nullptr) machine_ = make_target_machine(kernel, quick);
-  }
-  ~Machine() {
-    std::lock_guard lock(kept_.mutex);
-    if (machine_ != nullptr) kept_.machines.push_back(std::move(machine_));
-  }
-  Machine(const Machine&) = delete;
-  Machine& operator=(const Machine&) = delete;
-  llvm::TargetMachine* get() const { return machine_.get(); }
-
- private:
-  struct Kept {
-    std::mutex mutex;
-    std::vector<std::unique_ptr<llvm::TargetMachine>> machines;
-  };
-  // Never destroyed, as the linker.
-  static Kept& kept(bool quick) {
-    static Kept* const all = new Kept[2];
-    return all[quick];
-  }
-
-  Kept& kept_;
-  std::unique_ptr<llvm::TargetMachine> machine_;
-};
-
-// The back end's passes without two. Loop strength reduction sees no addressing modes in the integers that
-// addresses are here, and gives the loops of single lanes more variables than they had. The move of
-// operations into mask registers makes an extension of 8 or 16 bits a kmov of that size, which LLVM 22 takes
-// for a copy of the whole register where that is spilled.
-class BackEnd final : public llvm::legacy::PassManagerBase {
- public:
-  void add(llvm::Pass* pass) override {
-    if (pass->getPassID() == reduction_->getPassID() || pass->getPassName() == "X86 Domain Reassignment Pass")
-      delete pass;
-    else
-      passes_.add(pass);
-  }
-  void run(llvm::Module& module) { passes_.run(module); }
-
- private:
-  llvm::legacy::PassManager passes_;
-  const std::unique_ptr<llvm::Pass> reduction_{llvm::createLoopStrengthReducePass()};
-};
-
-bool emit(llvm::Module& module, const llvm::Function& kernel, llvm::TargetMachine& machine,
-          llvm::SmallVector<char, 0>& object) {
-  llvm::raw_svector_ostream stream(object);
-  BackEnd passes;
-  auto& host = static_cast<llvm::CodeGenTargetMachineImpl&>(machine);
-  llvm::TargetPassConfig* config = host.createPassConfig(passes);
-  config->setDisableVerify(true);
-  // Sinking would move what a later block uses into that block, and undo the order of the instructions.
-  if (kernel.hasFnAttribute(kIsCut)) config->disablePass(&llvm::MachineSinkingLegacyID);
-  auto* modules = new llvm::MachineModuleInfoWrapperPass(&machine);  // both are the pass manager's
-  passes.add(config);
-  passes.add(modules);
-  if (config->addISelPasses()) return false;
-  config->addMachinePasses();
-  config->setInitialized();
-  if (host.addAsmPrinter(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile,
-                         modules->getMMI().getContext()))
-    return false;
-  passes.add(llvm::createFreeMachineFunctionPass());
-  passes.run(module);
-  return true;
-}
-
-// For whoever works on the JIT.
-void dump(const llvm::Module& module, uint64_t address, const char* stage) {
-  const std::string& folder = options().jit_dump;
-  if (folder.empty()) return;
-  std::error_code error;
-  llvm::raw_fd_ostream out(fmt::format("{}/{:x}.{}.ll", folder, address, stage), error);
-  if (!error) module.print(out, nullptr);
-}
-void dump(const llvm::SmallVector<char, 0>& object, uint64_t address) {
-  const std::string& folder = options().jit_dump;
-  if (folder.empty()) return;
-  std::error_code error;
-  llvm::raw_fd_ostream out(fmt::format("{}/{:x}.o", folder, address), error);
-  if (!error) out.write(object.data(), object.size());
-}
-
-}  // namespace
-
 // --- Objects on disk ---
-
-namespace {
 
 uint64_t code_bytes(const llvm::SmallVector<char, 0>& bytes) {
   const llvm::MemoryBufferRef buffer(llvm::StringRef(bytes.data(), bytes.size()), "kernel");
@@ -329,7 +116,7 @@ void append(std::string& to, const T& value) {
   to.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// All that the code of a kernel follows from, beside this program.
+// All that the code of a kernel follows from, beside this program and how quickly it was made.
 std::string identity(const Program& program, const Flow& flow, const Specialisation& key) {
   std::string text = "LLVM " LLVM_VERSION_STRING " ";
   text += name(level().host);
@@ -337,8 +124,8 @@ std::string identity(const Program& program, const Flow& flow, const Specialisat
   for (const uint32_t field :
        {key.mode, key.lds_size, key.acc_base, key.sgprs, key.vgprs, key.agprs, key.local[0], key.local[1],
         key.local[2], uint32_t{key.dimensions}, uint32_t{key.one_wave}, uint32_t{key.full_wave},
-        uint32_t{key.observe_everything}, uint32_t{key.quick}, key.most_looped, uint32_t{key.kernarg},
-        uint32_t{key.group_id}, static_cast<uint32_t>(program.target()), flow.entry_block})
+        uint32_t{key.observe_everything}, key.most_looped, uint32_t{key.kernarg}, uint32_t{key.group_id},
+        static_cast<uint32_t>(program.target()), flow.entry_block})
     append(text, field);
   for (const Instruction& i : flow.instructions) {
     append(text, i.at);
@@ -373,10 +160,10 @@ bool unpack(const std::string& bytes, const Flow& flow, Stored& stored) {
     return false;
   stored.singles.resize(count);
   std::memcpy(stored.singles.data(), bytes.data() + sizeof count, uint64_t{count} * 4);
-  for (const uint32_t at : stored.singles) {
-    const auto same = [at](const Instruction& i) { return i.at == at; };
-    if (std::none_of(flow.instructions.begin(), flow.instructions.end(), same)) return false;
-  }
+  std::unordered_set<uint32_t> places;
+  for (const Instruction& i : flow.instructions) places.insert(i.at);
+  for (const uint32_t at : stored.singles)
+    if (!places.contains(at)) return false;
   const char* begin = bytes.data() + sizeof count + uint64_t{count} * 4;
   stored.object.assign(begin, bytes.data() + bytes.size());
   return true;
@@ -395,76 +182,30 @@ Kernel::~Kernel() {
     llvm::consumeError(std::move(error));
 }
 
-namespace {
+// --- One compilation ---
 
-// Compiles: the long way. An error says why not.
-std::optional<Error> generate_unguarded(const Library& library, const Flow& flow, Target target,
-                                        const Specialisation& key, uint64_t address, Stored& stored) {
-  const double begin = cpu_milliseconds();
-  llvm::LLVMContext context;
-  const auto module = library.load(context);
-  if (module == nullptr) return failed("the bitcode library cannot be read");
-  Translator translator(*module, library, flow, target, key);
-  llvm::Function* function = translator.translate();
-  if (function == nullptr) return failed("the bitcode library lacks a function");
-  strip(*module, function);
-  dump(*module, address, "raw");
-  const double translated = cpu_milliseconds();
-  const Machine kept(*function, key.quick);
-  llvm::TargetMachine* const machine = kept.get();
-  if (machine == nullptr) return failed("LLVM has no back end for this host");
-  module->setDataLayout(machine->createDataLayout());
-  module->setTargetTriple(machine->getTargetTriple());
-  if (!options().jit_dump.empty() && llvm::verifyModule(*module, &llvm::errs()))
-    return failed("invalid code");
-  optimise(*module, *function, *machine, Mode{key.mode}, key.quick);
-  dump(*module, address, "opt");
-  const double optimised = cpu_milliseconds();
+struct Compilation::Parts {
+  Program& program;
+  const uint64_t address;
+  const Library& library;
+  Specialisation key;
+  Flow flow;
+  std::string identity;  // without `quick`
+  Stored stored;
+  ObjectStore* const store = object_store.load(std::memory_order_acquire);
 
-  if (!emit(*module, *function, *machine, stored.object)) return failed("LLVM cannot emit objects");
-  dump(stored.object, address);
+  std::string name() const { return identity + (key.quick ? " quick" : " full"); }
+  // Under which the store counts how often this was interrupted.
+  std::string note() const { return "interrupted " + name(); }
+};
 
-  for (const Step* single : translator.singles())
-    for (const Instruction& i : flow.instructions)
-      if (i.step == single) {
-        stored.singles.push_back(i.at);
-        break;
-      }
-  log(LogLevel::info,
-      "jit: kernel at {:#x}: {} instructions, {} by handlers; translate {:.1f} ms, optimise {:.1f}, emit "
-      "{:.1f}",
-      address, flow.instructions.size(), stored.singles.size(), translated - begin, optimised - translated,
-      cpu_milliseconds() - optimised);
-  return std::nullopt;
-}
+Compilation::Compilation(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Compilation::~Compilation() = default;
 
-std::optional<Error> generate(const Library& library, const Flow& flow, Target target,
-                              const Specialisation& key, uint64_t address, Stored& stored) {
-  struct Made {
-    std::optional<Error> problem;
-    Stored stored;
-  };
-  auto made = std::make_unique<Made>();
-  const double limit = kLimit + kLimitPerInstruction * static_cast<double>(flow.instructions.size());
-  const auto why = within_limits(
-      limit, [&] { made->problem = generate_unguarded(library, flow, target, key, address, made->stored); });
-  if (why) {
-    [[maybe_unused]] const Made* left = made.release();  // LLVM is in the middle of it
-    return make_error(ErrorCode::build_failed, "LLVM: {}", *why);
-  }
-  stored = std::move(made->stored);
-  return std::move(made->problem);
-}
-
-}  // namespace
-
-Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entry, const Specialisation& key,
-                                              uint64_t worth) {
-  const double begin = cpu_milliseconds();
+Result<std::unique_ptr<Compilation>> Compilation::begin(Program& program, const Step* entry,
+                                                        const Specialisation& key) {
   const Library* library = Library::get();
   if (library == nullptr) return failed("no bitcode library");
-  initialize_llvm();
-
   Mode mode;
   mode.bits = key.mode;
   // LLVM folds constants by rounding to nearest even.
@@ -477,22 +218,101 @@ Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entr
   options.mode = mode;
   options.have = {key.sgprs, key.vgprs, key.agprs};
   options.observe_everything = key.observe_everything;
-  Flow flow;
-  if (!analyse(program, entry, *library, options, flow)) return failed("too many instructions");
+  std::unique_ptr<Parts> parts(new Parts{program, program.pc(entry), *library, key, {}, {}, {}});
+  if (!analyse(program, entry, *library, options, parts->flow)) return failed("too many instructions");
+  if (parts->store != nullptr) parts->identity = identity(program, parts->flow, key);
+  return std::unique_ptr<Compilation>(new Compilation(std::move(parts)));
+}
 
-  const uint64_t address = program.pc(entry);
-  Stored stored;
-  ObjectStore* const store = object_store.load(std::memory_order_acquire);
-  const std::string name = store ? identity(program, flow, key) : std::string();
-  std::optional<std::string> kept = store ? store->load(name) : std::nullopt;
-  if (!kept || !unpack(*kept, flow, stored)) {
-    if (worth < ticks_of_us(kCostUs + kCostPerInstructionUs * flow.instructions.size()))
-      return std::shared_ptr<const Kernel>();
-    stored = {};
-    if (auto problem = generate(*library, flow, program.target(), key, address, stored)) return *problem;
-    if (store) store->store(name, pack(stored));
+uint32_t Compilation::instructions() const { return static_cast<uint32_t>(parts_->flow.instructions.size()); }
+
+void Compilation::choose(bool quick) {
+  parts_->key.quick = quick;
+  parts_->stored = {};
+}
+
+bool Compilation::find() {
+  if (parts_->store == nullptr) return false;
+  const auto kept = parts_->store->load(parts_->name());
+  return kept && unpack(*kept, parts_->flow, parts_->stored);
+}
+
+uint32_t Compilation::interruptions() const {
+  const auto note = parts_->store ? parts_->store->load(parts_->note()) : std::nullopt;
+  uint32_t count = 0;
+  if (note && note->size() == sizeof count) std::memcpy(&count, note->data(), sizeof count);
+  return count;
+}
+
+void Compilation::note_interruption() {
+  if (parts_->store == nullptr) return;
+  std::string note;
+  append(note, interruptions() + 1);
+  parts_->store->store(parts_->note(), std::move(note));
+}
+
+namespace {
+
+// What the translator and LLVM make of a kernel.
+struct Made {
+  std::optional<std::string> problem;
+  std::vector<const Step*> singles;
+  llvm::SmallVector<char, 0> object;
+  double translate = 0, optimise = 0, emit = 0;  // milliseconds
+};
+
+void make(const Library& library, const Flow& flow, Target target, const Specialisation& key,
+          uint64_t address, Made& made) {
+  const double begin = thread_milliseconds();
+  llvm::LLVMContext context;
+  const auto module = library.load(context);
+  if (module == nullptr) return void(made.problem = "the bitcode library cannot be read");
+  Translator translator(*module, library, flow, target, key);
+  llvm::Function* function = translator.translate();
+  if (function == nullptr) return void(made.problem = "the bitcode library lacks a function");
+  strip(*module, function);
+  made.singles = translator.singles();
+  const double translated = thread_milliseconds();
+  double optimised = translated;
+  made.problem = make_object(*module, *function, Mode{key.mode}, key.quick, address, made.object, optimised);
+  made.translate = translated - begin;
+  made.optimise = optimised - translated;
+  made.emit = thread_milliseconds() - optimised;
+}
+
+}  // namespace
+
+Status Compilation::generate() {
+  const Flow& flow = parts_->flow;
+  auto made = std::make_unique<Made>();
+  const double limit = kLimit + kLimitPerInstruction * static_cast<double>(flow.instructions.size());
+  const auto why = within_limits(limit, [&] {
+    make(parts_->library, flow, parts_->program.target(), parts_->key, parts_->address, *made);
+  });
+  if (why) {
+    [[maybe_unused]] const Made* const left = made.release();  // LLVM was left in the middle of it
+    if (is_llvm_closed()) note_interruption();
+    return make_error(ErrorCode::build_failed, "LLVM: {}", *why);
   }
+  if (made->problem) return failed(*made->problem);
 
+  std::unordered_map<const Step*, uint32_t> places;
+  for (const Instruction& i : flow.instructions) places.emplace(i.step, i.at);
+  for (const Step* single : made->singles) parts_->stored.singles.push_back(places.at(single));
+  parts_->stored.object = std::move(made->object);
+  if (parts_->store) parts_->store->store(parts_->name(), pack(parts_->stored));
+  log(LogLevel::info,
+      "jit: kernel at {:#x}: {} instructions, {} by handlers; translate {:.1f} ms, optimise {:.1f}, emit "
+      "{:.1f}",
+      parts_->address, flow.instructions.size(), parts_->stored.singles.size(), made->translate,
+      made->optimise, made->emit);
+  return {};
+}
+
+Result<std::shared_ptr<const Kernel>> Compilation::link() {
+  const Program& program = parts_->program;
+  const Flow& flow = parts_->flow;
+  Stored& stored = parts_->stored;
   std::shared_ptr<Kernel> kernel(new Kernel);
   llvm::orc::LLJIT* const jit = linker().jit;
   if (jit == nullptr) return failed("no linker");
@@ -508,8 +328,8 @@ Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entr
   auto symbol = jit->lookup(*dylib, "kernel");
   if (!symbol) return failed(symbol.takeError());
   kernel->entry_ = symbol->toPtr<Entry>();
-  kernel->key_ = key;
-  kernel->loops_over_waves_ = loops_over_waves(flow, key);
+  kernel->key_ = parts_->key;
+  kernel->loops_over_waves_ = loops_over_waves(flow, parts_->key);
   kernel->reads_first_ = reads_first(flow);
   kernel->is_closed_ = is_closed(flow);
   kernel->shares_.instructions = static_cast<uint32_t>(flow.instructions.size());
@@ -529,76 +349,25 @@ Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entr
     behind.run.store(fell_through, std::memory_order_relaxed);
     behind.ordinal = copy->ordinal + 1;
   }
-  log(LogLevel::debug, "jit: kernel at {:#x}: ready after {:.1f} ms at {}{}", address,
-      cpu_milliseconds() - begin, reinterpret_cast<const void*>(kernel->entry_),
-      kept ? ", from the cache" : "");
+  log(LogLevel::debug, "jit: kernel at {:#x}: linked at {}", parts_->address,
+      reinterpret_cast<const void*>(kernel->entry_));
   return std::shared_ptr<const Kernel>(std::move(kernel));
 }
 
-// --- LLVM's statics ---
-
-namespace {
-
-// What makes them: a vector that is no simple type, a call, constants of vectors, and one in a loop, of each
-// level's width.
-constexpr char kSample[] = R"(
-define void @sample(ptr %p, i32 %n) {
-  switch i32 %n, label %end [
-    i32 0, label %row
-    i32 7, label %call
-  ]
-row:
-  %v = load <64 x i32>, ptr %p
-  %w = mul <64 x i32> %v, %v
-  store <64 x i32> %w, ptr %p
-  br label %end
-call:
-  call void @other(ptr %p)
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %call ], [ %next, %loop ]
-  %q = getelementptr <16 x float>, ptr %p, i64 %i
-  %x = load <16 x float>, ptr %q
-  %y = fmul <16 x float> %x, splat (float 3.0)
-  store <16 x float> %y, ptr %q
-  %x8 = load <8 x float>, ptr %q
-  %y8 = fmul <8 x float> %x8, <float 1.0, float 2.0, float 3.0, float 4.0, float 5.0, float 6.0, float 7.0, float 9.0>
-  store <8 x float> %y8, ptr %q
-  %x4 = load <4 x float>, ptr %q
-  %y4 = fmul <4 x float> %x4, <float 1.0, float 2.0, float 3.0, float 5.0>
-  store <4 x float> %y4, ptr %q
-  %next = add i64 %i, 1
-  %again = icmp ult i64 %next, 1000
-  br i1 %again, label %loop, label %end
-end:
-  ret void
+Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entry,
+                                              const Specialisation& key) {
+  MORGANA_TRY(const auto compilation, Compilation::begin(program, entry, key));
+  if (!compilation->find()) MORGANA_CHECK(compilation->generate());
+  return compilation->link();
 }
-declare void @other(ptr)
-)";
-
-}  // namespace
 
 void warm_up() {
   static std::once_flag once;
   std::call_once(once, [] {
-    const double begin = cpu_milliseconds();
-    initialize_llvm();
-    llvm::LLVMContext context;
-    llvm::SMDiagnostic problem;
-    const auto module = llvm::parseAssemblyString(kSample, problem, context);
-    llvm::Function* const sample = module ? module->getFunction("sample") : nullptr;
-    if (sample == nullptr) return log(LogLevel::error, "jit: {}", problem.getMessage().str());
-    sample->addFnAttr("target-cpu", host_processor());
-    const Machine kept(*sample, false);
-    llvm::TargetMachine* const machine = kept.get();
-    if (machine == nullptr) return;  // nor will any kernel be compiled
-    module->setDataLayout(machine->createDataLayout());
-    module->setTargetTriple(machine->getTargetTriple());
-    optimise(*module, *sample, *machine, Mode{}, false);
-    llvm::SmallVector<char, 0> object;
-    (void)emit(*module, *sample, *machine, object);
+    const double begin = thread_milliseconds();
+    make_statics();
     (void)linker();
-    log(LogLevel::debug, "jit: LLVM is ready after {:.1f} ms", cpu_milliseconds() - begin);
+    log(LogLevel::debug, "jit: LLVM is ready after {:.1f} ms", thread_milliseconds() - begin);
   });
 }
 

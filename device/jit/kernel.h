@@ -42,8 +42,7 @@ class Kernel {
   const Shares& shares() const { return shares_; }
 
  private:
-  friend Result<std::shared_ptr<const Kernel>> compile(Program&, const Step*, const Specialisation&,
-                                                       uint64_t);
+  friend class Compilation;
   friend void run_compiled(Wave& wave, WaveFrame& frame);
   friend Wave* run_compiled(Wave* begin, WaveFrame* frames, Wave* end, uint32_t groups);
   struct Linked;
@@ -58,11 +57,39 @@ class Kernel {
   std::unique_ptr<Linked> linked_;
 };
 
-// Compiles the kernel that begins at `entry`, a step of `program`, or the rest of one from there on, given a
-// key without local size. An error says why it stays interpreted. nullptr: it would take longer than `worth`,
-// in ticks (base/clock.h); what the store has is always worth it.
-Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entry, const Specialisation& key,
-                                              uint64_t worth = UINT64_MAX);
+// How a kernel is compiled, step by step. One thread at a time.
+class Compilation {
+ public:
+  // Of the kernel that begins at `entry`, a step of `program`, or of the rest of one from there on, given a
+  // key without local size. This reads the guest's code, and later steps only what it noted, and the
+  // Program's Steps. An error says why the kernel stays interpreted.
+  static Result<std::unique_ptr<Compilation>> begin(Program& program, const Step* entry,
+                                                    const Specialisation& key);
+  ~Compilation();
+  Compilation(const Compilation&) = delete;
+  Compilation& operator=(const Compilation&) = delete;
+
+  uint32_t instructions() const;
+  // How it is compiled: Specialisation::quick, which `begin` is given.
+  void choose(bool quick);
+  // Whether the store has the code.
+  bool find();
+  // How often processes ended while they were at `generate`.
+  uint32_t interruptions() const;
+  // Makes the code, and gives it to the store. ErrorCode::build_failed: LLVM was left in the middle.
+  Status generate();
+  // After `find` or `generate`, once.
+  Result<std::shared_ptr<const Kernel>> link();
+
+ private:
+  struct Parts;
+  explicit Compilation(std::unique_ptr<Parts> parts);
+  void note_interruption();
+  std::unique_ptr<Parts> parts_;
+};
+
+// All of these steps. An error says why the kernel stays interpreted.
+Result<std::shared_ptr<const Kernel>> compile(Program& program, const Step* entry, const Specialisation& key);
 
 // Makes what LLVM makes at first use and the process's exit destroys: handlers that are registered with
 // atexit afterwards run before the destruction of whatever `compile` uses. Once per process; any thread.

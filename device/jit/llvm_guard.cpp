@@ -11,10 +11,20 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
 #include <mutex>
+#include <vector>
+
+#if __has_feature(address_sanitizer)
+#include <sanitizer/lsan_interface.h>
+using MayLeak = __lsan::ScopedDisabler;  // what is left in the middle is lost
+#else
+struct MayLeak {};
+#endif
 
 #include "base/leavable.h"
 #include "base/thread_pointer.h"
@@ -23,6 +33,9 @@ namespace morgana::device::jit {
 namespace {
 
 constexpr long kAgain = 2'000'000;  // ns
+
+std::atomic<bool> is_closed{false};
+constexpr const char* kClosed = "the process ends";
 
 // The executable segment that LLVM is in.
 struct Text {
@@ -54,6 +67,8 @@ class Timer {
   ~Timer();
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
+  // The time of all threads is over. Any thread.
+  static void end_all();
 
  private:
   static void on_signal(int signal, siginfo_t* info, void* context);
@@ -64,8 +79,22 @@ class Timer {
   sigset_t before_{};
   bool is_set_ = false;
   static ThreadPointer<Timer> own;
+  // Those of all threads. Never destroyed: threads may compile while the process exits.
+  struct All {
+    std::mutex mutex;
+    std::vector<Timer*> timers;
+  };
+  static All& all() {
+    static All& of_process = *new All;
+    return of_process;
+  }
 };
 ThreadPointer<Timer> Timer::own;
+
+void Timer::end_all() {
+  std::lock_guard lock(all().mutex);
+  for (Timer* timer : all().timers) timer->set(0, 1);
+}
 
 void Timer::on_signal(int signal, siginfo_t* info, void* context) {
   auto* host = static_cast<ucontext_t*>(context);
@@ -82,7 +111,7 @@ void Timer::on_signal(int signal, siginfo_t* info, void* context) {
     syscall(SYS_rt_sigqueueinfo, getpid(), signal, info);
     errno = error;
   } else if (may_leave() && at >= llvm_text.begin && at < llvm_text.end) {
-    leave("it did not end in time");
+    leave(is_closed.load(std::memory_order_relaxed) ? kClosed : "it did not end in time");
   } else {
     timer->set(0, kAgain);
   }
@@ -123,12 +152,22 @@ Timer::Timer(double limit) {
   sigemptyset(&set);
   sigaddset(&set, signal);
   pthread_sigmask(SIG_UNBLOCK, &set, &before_);
+  std::lock_guard lock(all().mutex);
+  all().timers.push_back(this);
+  if (is_closed.load()) {
+    this->set(0, 1);
+    return;
+  }
   const auto seconds = static_cast<time_t>(limit);
   this->set(seconds, static_cast<long>((limit - static_cast<double>(seconds)) * 1e9));
 }
 
 Timer::~Timer() {
   if (!is_set_) return;
+  {
+    std::lock_guard lock(all().mutex);
+    std::erase(all().timers, this);
+  }
   timer_delete(timer_);
   own.set(nullptr);
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
@@ -147,11 +186,20 @@ void prepare() {
 
 std::optional<std::string> within_limits(double limit, const std::function<void()>& work) {
   prepare();
+  if (is_closed.load()) return kClosed;
+  [[maybe_unused]] const MayLeak may_leak;
   const Timer timer(limit);
   const void* const stack = llvm::SavePrettyStackState();
   const std::optional<std::string> why = leavable(work);
   if (why) llvm::RestorePrettyStackState(stack);
   return why;
 }
+
+void close_llvm() {
+  is_closed.store(true);
+  Timer::end_all();
+}
+
+bool is_llvm_closed() { return is_closed.load(); }
 
 }  // namespace morgana::device::jit

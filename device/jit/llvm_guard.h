@@ -17,4 +17,9 @@ namespace morgana::device::jit {
 // itself executed, not inside malloc.
 std::optional<std::string> within_limits(double limit, const std::function<void()>& work);
 
+// For the end of the process, which destroys what LLVM uses: all threads leave LLVM as if their time were
+// over, and none enters it any more. Returns at once; who called within_limits is told.
+void close_llvm();
+bool is_llvm_closed();
+
 }  // namespace morgana::device::jit

@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cstdlib>
 #include <thread>
 #include <vector>
 
@@ -71,6 +73,31 @@ TEST(LlvmGuard, TheProgramsSignalsAreItsOwn) {
     EXPECT_EQ(info.si_pid, getpid());
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+// At the end of the process threads leave LLVM at once, and stay outside.
+TEST(LlvmGuardDeathTest, ClosedLlvmIsLeft) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        std::atomic<int> inside{0};
+        std::vector<std::thread> threads;
+        bool was_told[3] = {};
+        for (bool& told : was_told)
+          threads.emplace_back([&] {
+            told = within_limits(600, [&] {
+                     inside++;
+                     never_end();
+                   }) == "the process ends";
+          });
+        while (inside < 3) std::this_thread::yield();
+        close_llvm();
+        for (std::thread& thread : threads) thread.join();
+        bool entered = false;
+        const auto why = within_limits(600, [&] { entered = true; });
+        std::_Exit(was_told[0] && was_told[1] && was_told[2] && why && !entered ? 7 : 1);
+      },
+      testing::ExitedWithCode(7), "");
 }
 
 // Each thread by its own time, with all signals blocked as the pool's threads have them.

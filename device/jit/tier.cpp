@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "device/jit/llvm_guard.h"
 
 namespace morgana::device::jit {
 namespace {
@@ -42,8 +43,13 @@ Policy policy() {
   return chosen;
 }
 
-// The process's exit destroys LLVM's globals: it waits for compilations in progress, and none begins after
-// it.
+// Half of what compiling takes, in microseconds, because it runs beside the launches.
+constexpr uint64_t kCostUs = 15'000, kCostPerInstructionUs = 700;
+// A kernel whose compilation the end of a process interrupted is compiled at once by the next one, unless
+// that has happened so often.
+constexpr uint32_t kAtOnce = 3;
+
+// The process's exit destroys LLVM's globals: compilations in progress leave LLVM, and none begins after it.
 std::atomic<int> compilations{0};
 std::atomic<bool> is_exiting{false};
 std::atomic<bool> in_forked_child{false};
@@ -51,8 +57,10 @@ std::atomic<uint64_t> forms_made{0};
 
 void before_exit() {
   is_exiting.store(true);
+  if (in_forked_child.load()) return;
+  close_llvm();
   constexpr int kPatience = 10'000;  // milliseconds
-  for (int i = 0; i < kPatience && compilations.load() > 0 && !in_forked_child.load(); i++)
+  for (int i = 0; i < kPatience && compilations.load() > 0; i++)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
@@ -65,12 +73,12 @@ void register_exit() {
   (void)registered;
 }
 
-class Compilation {
+class Compiling {
  public:
-  Compilation() { compilations.fetch_add(1); }
-  ~Compilation() { compilations.fetch_sub(1); }
-  Compilation(const Compilation&) = delete;
-  Compilation& operator=(const Compilation&) = delete;
+  Compiling() { compilations.fetch_add(1); }
+  ~Compiling() { compilations.fetch_sub(1); }
+  Compiling(const Compiling&) = delete;
+  Compiling& operator=(const Compiling&) = delete;
   bool may_begin() const { return !is_exiting.load(); }
 };
 
@@ -113,29 +121,62 @@ struct Background {
   Map kernels, rests;
   std::deque<std::pair<std::shared_ptr<Forms>, bool>> queue;
   const Forms* compiling = nullptr;  // by the background thread
+  bool reads_code = false;           // it still needs the guest's code
+  std::unique_ptr<Program> orphan;   // whose code is gone, and whose steps it still needs
   bool stops = false;
   std::thread thread;
 
   // False: it has not been worth while so far.
   bool build(Forms& forms, bool full, uint64_t worth) {
-    const Compilation compilation;
-    if (!compilation.may_begin() || is_given_up(forms)) return true;
+    const Compiling compiling_now;
+    if (!compiling_now.may_begin() || is_given_up(forms)) return true;
     Specialisation key = forms.key;
     key.full_wave = full;
-    auto made = compile(forms.program, forms.entry, key, worth);
-    Form& form = forms.form[full];
+    auto made = build(forms, key, worth);
     if (made.ok() && *made == nullptr) return false;
     if (made.ok()) {
+      Form& form = forms.form[full];
       form.owner = *made;
       form.kernel.store(form.owner.get(), std::memory_order_release);
       forms_made.fetch_add(1, std::memory_order_relaxed);
-    } else {
+    } else if (!is_exiting.load()) {
       log(LogLevel::info, "jit: the kernel at {:#x} stays interpreted: {}", forms.program.pc(forms.entry),
           made.error().message);
       std::lock_guard lock(mutex);
       forms.is_given_up = made.error().code == ErrorCode::build_failed;
     }
     return true;
+  }
+
+  // nullptr: it has not been worth while so far, or nobody needs it any more.
+  Result<std::shared_ptr<const Kernel>> build(const Forms& forms, const Specialisation& key, uint64_t worth) {
+    MORGANA_TRY(const auto compilation, Compilation::begin(forms.program, forms.entry, key));
+    code_was_read(forms);
+    if (is_orphan(forms)) return std::shared_ptr<const Kernel>();
+    if (!compilation->find()) {
+      const uint64_t cost =
+          ticks_of_us(kCostUs + kCostPerInstructionUs * uint64_t{compilation->instructions()});
+      const auto is_promised = [&] {
+        const uint32_t interruptions = compilation->interruptions();
+        return interruptions > 0 && interruptions <= kAtOnce;
+      };
+      if (worth < cost && !is_promised()) return std::shared_ptr<const Kernel>();
+      MORGANA_CHECK(compilation->generate());
+    }
+    if (is_orphan(forms)) return std::shared_ptr<const Kernel>();
+    return compilation->link();
+  }
+
+  // Of what launches compile the code stays there.
+  void code_was_read(const Forms& forms) {
+    std::lock_guard lock(mutex);
+    if (compiling != &forms) return;
+    reads_code = false;
+    changed.notify_all();
+  }
+  bool is_orphan(const Forms& forms) {
+    std::lock_guard lock(mutex);
+    return compiling == &forms && orphan != nullptr;
   }
 
   // Whether LLVM has been left in the middle of what begins there: other forms would take as long.
@@ -228,11 +269,14 @@ struct Background {
       auto [forms, full] = std::move(queue.front());
       queue.pop_front();
       compiling = forms.get();
+      reads_code = true;
       lock.unlock();
       const uint64_t spent = forms->spent.load(std::memory_order_relaxed);
       const bool is_done = build(*forms, full, spent);
       lock.lock();
       compiling = nullptr;
+      reads_code = false;
+      const auto unused = std::move(orphan);
       forms->form[full].is_done = is_done;
       forms->form[full].is_queued = false;
       if (!is_done) forms->patience.store(2 * spent, std::memory_order_relaxed);
@@ -332,15 +376,17 @@ std::shared_ptr<Request> Tier::request(Program& program, const Step* entry, cons
   return impl_->request(program, entry, key, full, partial);
 }
 
-void Tier::remove(const Program* program) {
+void Tier::remove(std::unique_ptr<Program> program) {
   if (in_forked_child.load()) return;
   std::unique_lock lock(impl_->mutex);
-  std::erase_if(impl_->queue, [&](const auto& job) { return &job.first->program == program; });
-  impl_->changed.wait(lock, [&] { return !impl_->compiling || &impl_->compiling->program != program; });
+  std::erase_if(impl_->queue, [&](const auto& job) { return &job.first->program == program.get(); });
   for (auto* map : {&impl_->kernels, &impl_->rests})
     std::erase_if(*map, [&](const auto& entry) {
-      return !entry.second.empty() && &entry.second.front()->program == program;
+      return !entry.second.empty() && &entry.second.front()->program == program.get();
     });
+  const auto is_compiled = [&] { return impl_->compiling && &impl_->compiling->program == program.get(); };
+  impl_->changed.wait(lock, [&] { return !is_compiled() || !impl_->reads_code; });
+  if (is_compiled()) impl_->orphan = std::move(program);
 }
 
 }  // namespace morgana::device::jit

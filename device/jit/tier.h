@@ -54,8 +54,9 @@ class Tier {
   std::shared_ptr<Request> request(Program& program, const Step* entry, const Specialisation& key, bool full,
                                    bool partial);
 
-  // Forgets the kernels of a region and waits until none of them is being compiled.
-  void remove(const Program* program);
+  // Forgets the kernels of a region, whose code may be gone afterwards. A compilation of one goes on, for the
+  // store; the Program is destroyed when it has ended.
+  void remove(std::unique_ptr<Program> program);
 
  private:
   struct Impl;

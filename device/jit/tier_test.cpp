@@ -3,7 +3,21 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
 #include "base/options.h"
+#include "device/object_store.h"
 #include "device/program/program.h"
 
 namespace morgana::device::jit {
@@ -12,7 +26,8 @@ namespace {
 TEST(Tier, FurtherSizesOfGroupsShareCode) {
   const uint32_t code[] = {0xbf82ffff, 0xbf810000};  // s_branch L; s_endpgm
   const auto address = reinterpret_cast<uint64_t>(code);
-  Program program(Target::gfx950, address, Bytes(code, sizeof code));
+  auto owner = std::make_unique<Program>(Target::gfx950, address, Bytes(code, sizeof code));
+  Program& program = *owner;
   const Step* const entry = program.at(address);
   Tier tier;
   const auto request = [&](uint32_t width) {
@@ -34,7 +49,162 @@ TEST(Tier, FurtherSizesOfGroupsShareCode) {
   for (const auto& one : own) EXPECT_NE(shared, one);
   EXPECT_EQ(request(48), shared);
   EXPECT_EQ(request(24), own[2]);
-  tier.remove(&program);
+  tier.remove(std::move(owner));
+}
+
+// Notes what is stored, and lets a test wait for a compilation that asks it.
+class Shelf final : public ObjectStore {
+ public:
+  std::optional<std::string> load(std::string_view identity) override {
+    std::unique_lock lock(mutex_);
+    asked_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return !holds_; });
+    if (interruptions_ > 0 && identity.starts_with("interrupted "))
+      return std::string(reinterpret_cast<const char*>(&interruptions_), sizeof interruptions_);
+    const auto found = objects_.find(std::string(identity));
+    return found == objects_.end() ? std::nullopt : std::optional(found->second);
+  }
+  void store(std::string_view identity, std::string object) override {
+    std::lock_guard lock(mutex_);
+    objects_[std::string(identity)] = std::move(object);
+    changed_.notify_all();
+  }
+  void set_interruptions(uint32_t count) { interruptions_ = count; }  // before it is used
+  void hold() {
+    std::lock_guard lock(mutex_);
+    holds_ = true;
+  }
+  void let_go() {
+    std::lock_guard lock(mutex_);
+    holds_ = false;
+    changed_.notify_all();
+  }
+  bool wait_until_asked() {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return asked_; });
+  }
+  bool wait_for_an_object() {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return !objects_.empty(); });
+  }
+  size_t size() {
+    std::lock_guard lock(mutex_);
+    return objects_.size();
+  }
+  bool has_note() {
+    std::lock_guard lock(mutex_);
+    return std::any_of(objects_.begin(), objects_.end(),
+                       [](const auto& object) { return object.first.starts_with("interrupted "); });
+  }
+
+ private:
+  static constexpr auto kPatience = std::chrono::minutes(2);
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool asked_ = false, holds_ = false;
+  uint32_t interruptions_ = 0;
+  std::map<std::string, std::string> objects_;
+};
+
+// So many multiply-adds, and their end.
+std::vector<uint32_t> long_code(size_t count) {
+  std::vector<uint32_t> code;
+  for (uint32_t i = 0; i < count; i++) {
+    code.push_back(0xd1cb0000 | i % 61);                                          // v_fma_f32 v[i % 61], ...
+    code.push_back((256 + i % 53) | (256 + i % 47) << 9 | (256 + i % 59) << 18);  // v, v, v
+  }
+  code.push_back(0xbf810000);  // s_endpgm
+  return code;
+}
+
+Specialisation key_of_long_code() {
+  Specialisation key;
+  key.sgprs = 16;
+  key.vgprs = 64;
+  key.observe_everything = true;
+  return key;
+}
+
+std::unique_ptr<Program> program_of(const std::vector<uint32_t>& code) {
+  return std::make_unique<Program>(Target::gfx950, reinterpret_cast<uint64_t>(code.data()),
+                                   Bytes(code.data(), code.size() * 4));
+}
+
+// In the background.
+void begin_to_compile(Tier& tier, Program& program, uint64_t time = ticks_of_us(100'000'000)) {
+  const Step* const entry = program.at(program.address);
+  program.decode(entry, {16, 64, 0});
+  tier.request(program, entry, key_of_long_code(), true, false)->interpreted(time);
+}
+
+// Code that is removed while it is compiled may go; what was compiled is kept.
+TEST(Tier, RemovedCodeIsCompiledForTheStore) {
+  if (options().jit != "on") GTEST_SKIP() << "in the background only";
+  static Shelf& shelf = *new Shelf;  // compilations of other tests may still ask it
+  set_object_store(&shelf);
+  shelf.hold();
+  Tier tier;
+  auto code = std::make_unique<std::vector<uint32_t>>(long_code(40));
+  auto program = program_of(*code);
+  begin_to_compile(tier, *program);
+  ASSERT_TRUE(shelf.wait_until_asked());
+  const uint64_t forms = compiled_forms();
+  tier.remove(std::move(program));
+  std::fill(code->begin(), code->end(), 0);
+  code.reset();
+  EXPECT_EQ(shelf.size(), 0u);
+  shelf.let_go();
+  EXPECT_TRUE(shelf.wait_for_an_object());
+  set_object_store(nullptr);
+  EXPECT_FALSE(shelf.has_note());
+  EXPECT_EQ(compiled_forms(), forms) << "nobody can use it";
+}
+
+// The next process knows of a compilation that the end of this one interrupted.
+TEST(TierDeathTest, TheProcessExitsFromAKernelThatTakesLong) {
+  if (options().jit != "on") GTEST_SKIP() << "in the background only";
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EXIT(
+      {
+        static Shelf& shelf = *new Shelf;
+        set_object_store(&shelf);
+        warm_up();
+        std::atexit([] {
+          // Runs after the tier's handler, which is registered later.
+          if (shelf.has_note() && shelf.size() == 1) std::fputs("a note was kept\n", stderr);
+        });
+        static Tier& tier = *new Tier;
+        static auto& code = *new auto(long_code(8000));
+        begin_to_compile(tier, *program_of(code).release());
+        if (!shelf.wait_until_asked()) std::exit(1);
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        std::exit(7);
+      },
+      testing::ExitedWithCode(7), "a note was kept");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+}
+
+// What a process was interrupted at is compiled by the next one as soon as it is met, unless that never ends.
+TEST(Tier, AnInterruptedCompilationBeginsAtOnce) {
+  if (options().jit != "on") GTEST_SKIP() << "in the background only";
+  const std::vector<uint32_t> code = long_code(40);
+  for (const uint32_t times : {0, 1, 3, 4}) {
+    Shelf own, *const shelf = &own;
+    shelf->set_interruptions(times);
+    set_object_store(shelf);
+    {
+      Tier tier;
+      auto program = program_of(code);
+      begin_to_compile(tier, *program, ticks_of_us(2100));
+      ASSERT_TRUE(shelf->wait_until_asked());
+      if (times == 1 || times == 3) EXPECT_TRUE(shelf->wait_for_an_object());
+      tier.remove(std::move(program));
+    }
+    set_object_store(nullptr);
+    EXPECT_EQ(shelf->size(), times == 1 || times == 3 ? 1u : 0u) << times;
+  }
 }
 
 }  // namespace

@@ -254,9 +254,10 @@ void CodeMap::add(uint64_t address, Bytes code) {
   programs_.insert_or_assign(address, std::move(program));
 }
 
-void CodeMap::remove(uint64_t address) {
+std::unique_ptr<Program> CodeMap::remove(uint64_t address) {
   std::unique_lock lock(mutex_);
-  programs_.erase(address);
+  auto found = programs_.extract(address);
+  return found.empty() ? nullptr : std::move(found.mapped());
 }
 
 Program* CodeMap::find(uint64_t pc) const {

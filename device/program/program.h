@@ -68,7 +68,7 @@ class CodeMap {
   explicit CodeMap(Target target) : target_(target) {}
 
   void add(uint64_t address, Bytes code);
-  void remove(uint64_t address);
+  std::unique_ptr<Program> remove(uint64_t address);  // what was added there
 
   // The program that `pc` lies in, or nullptr. Valid until its region is removed.
   Program* find(uint64_t pc) const;
