@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "runtime/compiler/spirv/printf_format.h"
+#include "runtime/compiler/spirv/producers.h"
 
 namespace morgana::runtime::spirv {
 namespace {
@@ -67,7 +67,7 @@ Result<std::unique_ptr<Binary>> Binary::read(std::string_view bytes) {
 
   const Context context;
   if (Status valid = validate(context, words); !valid.ok()) {
-    std::optional<std::vector<uint32_t>> mended = with_formats_of_bytes(context.context, words);
+    std::optional<std::vector<uint32_t>> mended = as_meant(context.context, words);
     if (!mended) return valid.error();
     MORGANA_CHECK(validate(context, *mended));
     words = std::move(*mended);

@@ -152,9 +152,12 @@ Status Reader::declare(const Instruction& in, std::span<const Instruction> param
   const auto entry = entry_points_.find(in.result());
   const bool is_kernel = entry != entry_points_.end();
   const Decoration* linkage = binary_.find(in.result(), spv::DecorationLinkageAttributes);
-  const std::string_view name = is_kernel            ? entry->second
-                                : linkage != nullptr ? linkage->text(0)
-                                                     : binary_.name(in.result());
+  // LLVM leaves functions of OpenCL C for which it knows no instruction as imports.
+  const bool is_import = linkage != nullptr && linkage->word(1) == spv::LinkageTypeImport;
+  const std::string name = std::string(is_kernel            ? entry->second
+                                       : is_import          ? for_amdgcn(linkage->text(0))
+                                       : linkage != nullptr ? linkage->text(0)
+                                                            : binary_.name(in.result()));
   if (name.starts_with("llvm."))
     return make_error(ErrorCode::unsupported, "a function with a name of LLVM's");
 
@@ -172,7 +175,7 @@ Status Reader::declare(const Instruction& in, std::span<const Instruction> param
                                                     ? llvm::GlobalValue::ExternalLinkage
                                                 : is_once ? llvm::GlobalValue::LinkOnceODRLinkage
                                                           : llvm::GlobalValue::InternalLinkage,
-                                                llvm::StringRef(name.data(), name.size()), module_);
+                                                name, module_);
   const llvm::Function& model = is_kernel ? *models_.kernel : *models_.function;
   function->setAttributes(llvm::AttributeList().addFnAttributes(
       context(), llvm::AttrBuilder(context(), model.getAttributes().getFnAttrs())));

@@ -68,6 +68,12 @@ Result<llvm::Value*> Reader::access_chain(const Instruction& in, Values v, bool 
     if (!index->getType()->isIntegerTy()) return make_error(ErrorCode::unsupported, "an index of that type");
     indices.push_back(index);
   }
+  // LLVM 22 writes an offset in bytes from the start of an array in this form, with a pointer to a byte as
+  // the result, where it is a constant.
+  llvm::Type* const told = memory_type(binary_.definition(in.type()).word(1));
+  if (has_element && indices.size() == 2 && base->isArrayTy() && at != told && told == build_.getInt8Ty() &&
+      llvm::isa<llvm::Constant>(indices[0]) && llvm::cast<llvm::Constant>(indices[0])->isNullValue())
+    return build_.CreateInBoundsGEP(told, v[0], indices[1]);
   return in_bounds ? build_.CreateInBoundsGEP(base, v[0], indices) : build_.CreateGEP(base, v[0], indices);
 }
 

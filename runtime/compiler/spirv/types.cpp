@@ -183,9 +183,13 @@ std::string Reader::code(uint32_t id, char sign, bool constant) const {
       const unsigned space = type(id)->getPointerAddressSpace();
       if (space != kGeneric) text += "U3AS" + std::to_string(space);
       if (constant) text += 'K';
+      // One to an array is one to its elements.
+      uint32_t pointee = in.word(1);
+      while (binary_.definition(pointee).op() == spv::OpTypeArray)
+        pointee = binary_.definition(pointee).word(0);
       // A pointer's pointee is never again a pointer where the library is concerned.
-      if (binary_.definition(in.word(1)).op() == spv::OpTypePointer) return text + "v";
-      return text + code(in.word(1), sign);
+      if (binary_.definition(pointee).op() == spv::OpTypePointer) return text + "v";
+      return text + code(pointee, sign);
     }
     case spv::OpTypeImage: return image_code(in);
     case spv::OpTypeSampler: return "11ocl_sampler";
