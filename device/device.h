@@ -9,6 +9,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -37,6 +39,14 @@ class LaunchWatch {
   virtual void still_running() = 0;
   // Before `run` returns FaultKind::cancelled, with the reason as its detail, at the time limit.
   virtual void was_stopped(std::vector<WavePlace> places) = 0;
+  // What the log calls the kernel; empty: it has no name. Before or during the dispatch.
+  virtual std::string kernel_name() { return {}; }
+  // On a thread that executes the dispatch: the interpreter has spent so many seconds of processor time on
+  // the kernel, in this and earlier dispatches, and why it does. Once a kernel.
+  virtual void was_interpreted(double seconds, std::string_view why) {
+    static_cast<void>(seconds);
+    static_cast<void>(why);
+  }
 };
 
 // One kernel dispatch, as the command processor hands it over. Addresses are guest addresses, which are host

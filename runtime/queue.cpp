@@ -298,6 +298,11 @@ class RunningNotice final : public device::LaunchWatch {
   void was_stopped(std::vector<device::WavePlace> places) override {
     dispatch_.set_stopped(std::move(places));
   }
+  std::string kernel_name() override { return dispatch_.kernel().name; }
+  void was_interpreted(double seconds, std::string_view why) override {
+    print_interpreted_notice(dispatch_.kernel().name, dispatch_.executable()->agent().spec().processor,
+                             seconds, why);
+  }
 
  private:
   Dispatch& dispatch_;

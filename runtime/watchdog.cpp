@@ -40,15 +40,40 @@ const TimeLimits& time_limits() {
   return limits;
 }
 
+namespace {
+
+// What is said once a kernel.
+class Told {
+ public:
+  bool is_first(std::string_view kernel) {
+    std::lock_guard lock(mutex_);
+    return kernels_.emplace(kernel).second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string, std::less<>> kernels_;
+};
+
+}  // namespace
+
 void print_running_notice(std::string_view kernel, std::string_view processor) {
-  static std::mutex mutex;
-  static auto& told = *new std::set<std::string, std::less<>>;
-  std::lock_guard lock(mutex);
-  if (!told.emplace(kernel).second) return;
+  static auto& told = *new Told;  // launches may outlive static destruction
+  if (!told.is_first(kernel)) return;
   fmt::print(stderr,
              "morgana: kernel '{}' on {} has been running for {} seconds (MORGANA_WATCHDOG=SECONDS ends such "
              "kernels)\n",
              kernel, processor, time_limits().notice / kSecond);
+}
+
+void print_interpreted_notice(std::string_view kernel, std::string_view processor, double seconds,
+                              std::string_view why) {
+  static auto& told = *new Told;
+  if (!told.is_first(kernel)) return;
+  fmt::print(stderr,
+             "morgana: kernel '{}' on {} has been interpreted for {:.0f} seconds of processor time: {} "
+             "(MORGANA_LOG=info says more)\n",
+             kernel, processor, seconds, why);
 }
 
 }  // namespace morgana::runtime

@@ -1,4 +1,4 @@
-// Watchdog: how long kernels may run (MORGANA_WATCHDOG), and the notice that one takes long. Any thread.
+// Watchdog: how long kernels may run (MORGANA_WATCHDOG), and the notices that one takes long. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -19,5 +19,8 @@ const TimeLimits& time_limits();
 
 // On standard error, once a kernel.
 void print_running_notice(std::string_view kernel, std::string_view processor);
+// Likewise: it is interpreted, not compiled, and why.
+void print_interpreted_notice(std::string_view kernel, std::string_view processor, double seconds,
+                              std::string_view why);
 
 }  // namespace morgana::runtime

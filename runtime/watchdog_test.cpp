@@ -28,5 +28,15 @@ TEST(Watchdog, SaysOnceThatAKernelStillRuns) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
 }
 
+TEST(Watchdog, SaysOnceThatAKernelIsInterpreted) {
+  testing::internal::CaptureStderr();
+  print_interpreted_notice("slow", "gfx90a", 2.1, "its code reads TRAPSTS");
+  print_interpreted_notice("slow", "gfx90a", 2.1, "it is being compiled");
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(text,
+            "morgana: kernel 'slow' on gfx90a has been interpreted for 2 seconds of processor time: its code "
+            "reads TRAPSTS (MORGANA_LOG=info says more)\n");
+}
+
 }  // namespace
 }  // namespace morgana::runtime

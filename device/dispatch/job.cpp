@@ -431,7 +431,7 @@ void Job::work() {
       if (plan_.compiled && !resident->is_compiled()) {
         const uint64_t most = ticks_of_us(resident->instructions() - before) / kLeastPerUs;
         const uint64_t time = std::min(ticks() - begin, most);
-        plan_.compiled->interpreted(time);
+        plan_.compiled->interpreted(time, plan_.launch.watch);
         if (state == State::out_of_time) resume_compiled(*resident, time);
       }
     }

@@ -178,12 +178,14 @@ bool LaunchPlan::has_watches() const {
                      [](const AddressWatch& w) { return w.is_set; });
 }
 
-bool LaunchPlan::can_compile() const {
-  // Trap handlers that may change waves, enabled exceptions, address watches and single-stepping are the
-  // interpreter's.
+const char* LaunchPlan::why_interpreted() const {
   const auto& d = *launch.descriptor;
-  return !d.priv && d.exception_mask() == 0 && !d.debug_mode &&
-         (setting.trap_handler == 0 || has_reporter()) && !tracks_exceptions && !has_watches();
+  if (d.priv || d.debug_mode) return "it is privileged or debugged";
+  if (d.exception_mask() != 0) return "it enables arithmetic exceptions";
+  if (setting.trap_handler != 0 && !has_reporter()) return "a trap handler may change its waves";
+  if (tracks_exceptions) return "its code reads TRAPSTS";
+  if (has_watches()) return "addresses are watched";
+  return nullptr;
 }
 
 // Where the AccVGPRs begin: behind the VGPRs, or in the unified file, where only the allocation ends what a
@@ -220,7 +222,10 @@ jit::Specialisation LaunchPlan::specialisation() const {
 }
 
 void LaunchPlan::request_kernel(jit::Tier& tier) {
-  if (!can_compile()) return;
+  if (const char* why = why_interpreted()) {
+    compiled = tier.refuse(static_cast<const Program&>(*code), first_step, why, launch.watch);
+    return;
+  }
   uint32_t items = 1;
   for (uint32_t size : launch.group) items *= size;
   jit::Specialisation key = specialisation();
@@ -230,7 +235,7 @@ void LaunchPlan::request_kernel(jit::Tier& tier) {
     key.local = items == launch.group[0] ? std::array<uint32_t, 3>{items < 2 * kLanes ? 64u : 128u, 1, 1}
                                          : launch.group;
   compiled = tier.request(static_cast<Program&>(const_cast<Code&>(*code)), first_step, key, items >= kLanes,
-                          !is_even || items % kLanes != 0);
+                          !is_even || items % kLanes != 0, launch.watch);
 }
 
 std::array<uint32_t, 3> LaunchPlan::group_id(uint64_t index) const {

@@ -75,10 +75,11 @@ class LaunchPlan {
   const Step* first_step = nullptr;
   bool tracks_exceptions = false;  // the kernel's code or the trap handler reads TRAPSTS
 
-  std::shared_ptr<jit::Request> compiled;  // nullptr: the kernel is interpreted
+  std::shared_ptr<jit::Request> compiled;  // nullptr: there is no JIT
 
   // Whether compiled code knows the state that the waves begin in, and what it depends on.
-  bool can_compile() const;
+  bool can_compile() const { return why_interpreted() == nullptr; }
+  const char* why_interpreted() const;  // nullptr: it can be compiled
   jit::Specialisation specialisation() const;
   uint32_t initial_mode() const;  // MODE's bits
 

@@ -191,6 +191,7 @@ struct Compilation::Parts {
   Specialisation key;
   Flow flow;
   std::string identity;  // without `quick`
+  std::string label;     // for the log
   Stored stored;
   ObjectStore* const store = object_store.load(std::memory_order_acquire);
 
@@ -218,13 +219,16 @@ Result<std::unique_ptr<Compilation>> Compilation::begin(Program& program, const 
   options.mode = mode;
   options.have = {key.sgprs, key.vgprs, key.agprs};
   options.observe_everything = key.observe_everything;
-  std::unique_ptr<Parts> parts(new Parts{program, program.pc(entry), *library, key, {}, {}, {}});
+  std::unique_ptr<Parts> parts(new Parts{program, program.pc(entry), *library, key, {}, {}, {}, {}});
+  parts->label = fmt::format("kernel at {:#x}", parts->address);
   if (!analyse(program, entry, *library, options, parts->flow)) return failed("too many instructions");
   if (parts->store != nullptr) parts->identity = identity(program, parts->flow, key);
   return std::unique_ptr<Compilation>(new Compilation(std::move(parts)));
 }
 
 uint32_t Compilation::instructions() const { return static_cast<uint32_t>(parts_->flow.instructions.size()); }
+
+void Compilation::set_name(std::string name) { parts_->label = std::move(name); }
 
 void Compilation::choose(bool quick) {
   parts_->key.quick = quick;
@@ -302,10 +306,10 @@ Status Compilation::generate() {
   parts_->stored.object = std::move(made->object);
   if (parts_->store) parts_->store->store(parts_->name(), pack(parts_->stored));
   log(LogLevel::info,
-      "jit: kernel at {:#x}: {} instructions, {} by handlers; translate {:.1f} ms, optimise {:.1f}, emit "
+      "jit: {}: compiled{}: {} instructions, {} by handlers; translate {:.1f} ms, optimise {:.1f}, emit "
       "{:.1f}",
-      parts_->address, flow.instructions.size(), parts_->stored.singles.size(), made->translate,
-      made->optimise, made->emit);
+      parts_->label, parts_->key.quick ? " quickly" : "", flow.instructions.size(),
+      parts_->stored.singles.size(), made->translate, made->optimise, made->emit);
   return {};
 }
 
@@ -349,8 +353,7 @@ Result<std::shared_ptr<const Kernel>> Compilation::link() {
     behind.run.store(fell_through, std::memory_order_relaxed);
     behind.ordinal = copy->ordinal + 1;
   }
-  log(LogLevel::debug, "jit: kernel at {:#x}: linked at {}", parts_->address,
-      reinterpret_cast<const void*>(kernel->entry_));
+  log(LogLevel::debug, "jit: {}: linked at {}", parts_->label, reinterpret_cast<const void*>(kernel->entry_));
   return std::shared_ptr<const Kernel>(std::move(kernel));
 }
 

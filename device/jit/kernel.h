@@ -70,6 +70,8 @@ class Compilation {
   Compilation& operator=(const Compilation&) = delete;
 
   uint32_t instructions() const;
+  // What the log calls the kernel; "kernel at 0x..." otherwise.
+  void set_name(std::string name);
   // How it is compiled: Specialisation::quick, which `begin` is given.
   void choose(bool quick);
   // Whether the store has the code.

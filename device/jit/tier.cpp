@@ -10,14 +10,17 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/fork_safe.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "device/device.h"
 #include "device/jit/llvm_guard.h"
 
 namespace morgana::device::jit {
@@ -26,6 +29,8 @@ namespace {
 // What the interpreter spends on a kernel before the JIT looks at it.
 uint64_t first_look() { return ticks_of_us(2000); }
 constexpr uint64_t kNever = UINT64_MAX;
+// After so long somebody is told that a kernel is interpreted.
+constexpr uint64_t kSlowUs = 2'000'000;
 // The sizes of work-groups that a kernel is compiled for apart; further ones share code for any size.
 constexpr int kGroupSizes = 4;
 
@@ -89,25 +94,76 @@ struct Form {
   bool is_wanted = false, is_queued = false, is_done = false;  // guarded by Tier's mutex
 };
 
+// Counts what the interpreter spends on a kernel.
+class Interpreted {
+ public:
+  // How much it is now. Whoever calls is told by `is_slow` once that somebody should know.
+  uint64_t add(uint64_t time, bool& is_slow) {
+    const uint64_t before = spent_.fetch_add(time, std::memory_order_relaxed), limit = ticks_of_us(kSlowUs);
+    is_slow = before < limit && before + time >= limit;
+    return before + time;
+  }
+  void set(uint64_t time) { spent_.store(time, std::memory_order_relaxed); }
+  uint64_t get() const { return spent_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<uint64_t> spent_{0};
+};
+
+double milliseconds(uint64_t ticks) {
+  return static_cast<double>(ticks) / static_cast<double>(ticks_of_us(1000));
+}
+
+// Of a kernel that nobody compiles.
+class Refused final : public Request {
+ public:
+  explicit Refused(const char* because) : why(because) {}
+  const Kernel* kernel(bool) const override { return nullptr; }
+  void interpreted(uint64_t time, LaunchWatch* watch) override {
+    bool is_slow;
+    const uint64_t spent = spent_.add(time, is_slow);
+    if (is_slow && watch != nullptr) watch->was_interpreted(milliseconds(spent) / 1000, why);
+  }
+  const Kernel* rest(const Step*, bool, uint64_t) override { return nullptr; }
+
+  const char* const why;
+
+ private:
+  Interpreted spent_;
+};
+
+// Empty where nobody reads it. Before any lock is taken: who knows the name may need one.
+std::string name_for_log(const Program& program, const Step* entry, LaunchWatch* watch) {
+  if (!log_enabled(LogLevel::info)) return {};
+  const std::string name = watch != nullptr ? watch->kernel_name() : std::string();
+  return name.empty() ? fmt::format("kernel at {:#x}", program.pc(entry)) : fmt::format("kernel '{}'", name);
+}
+
 struct Background;
 
 class Forms final : public Request, public std::enable_shared_from_this<Forms> {
  public:
-  Forms(Background& of, Program& in, const Step* at, const Specialisation& with)
-      : tier(of), program(in), entry(at), key(with) {}
+  Forms(Background& of, Program& in, const Step* at, const Specialisation& with, std::string called)
+      : tier(of), program(in), entry(at), key(with), name(std::move(called)) {}
   const Kernel* kernel(bool full_wave) const override {
     return form[full_wave].kernel.load(std::memory_order_acquire);
   }
-  void interpreted(uint64_t time) override;
+  void interpreted(uint64_t time, LaunchWatch* watch) override;
   const Kernel* rest(const Step* at, bool full_wave, uint64_t time) override;
 
   Background& tier;
   Program& program;
   const Step* const entry;
   const Specialisation key;
+  const std::string name;  // for the log; empty where nobody reads it
   Form form[2];
-  bool is_given_up = false;        // guarded by the mutex
-  std::atomic<uint64_t> spent{0};  // by the interpreter
+  // Guarded by the mutex.
+  bool is_given_up = false;
+  std::string why_interpreted;  // for good
+  uint64_t launches = 0;
+  uint32_t instructions = 0;  // 0: not known
+
+  Interpreted spent;
   // From where on more of it calls the JIT; kNever: everything wanted is done or on its way.
   std::atomic<uint64_t> patience{kNever};
   std::atomic<uint64_t> rest_spent{0}, rest_patience{first_look()};  // the same for the rest from any loop on
@@ -140,18 +196,19 @@ struct Background {
       form.kernel.store(form.owner.get(), std::memory_order_release);
       forms_made.fetch_add(1, std::memory_order_relaxed);
     } else if (!is_exiting.load()) {
-      log(LogLevel::info, "jit: the kernel at {:#x} stays interpreted: {}", forms.program.pc(forms.entry),
-          made.error().message);
+      log(LogLevel::info, "jit: {}: stays interpreted: {}", forms.name, made.error().message);
       std::lock_guard lock(mutex);
+      forms.why_interpreted = "it cannot be compiled, " + made.error().message;
       forms.is_given_up = made.error().code == ErrorCode::build_failed;
     }
     return true;
   }
 
   // nullptr: it has not been worth while so far, or nobody needs it any more.
-  Result<std::shared_ptr<const Kernel>> build(const Forms& forms, const Specialisation& key, uint64_t worth) {
+  Result<std::shared_ptr<const Kernel>> build(Forms& forms, const Specialisation& key, uint64_t worth) {
     MORGANA_TRY(const auto compilation, Compilation::begin(forms.program, forms.entry, key));
-    code_was_read(forms);
+    if (!forms.name.empty()) compilation->set_name(forms.name);
+    code_was_read(forms, compilation->instructions());
     if (is_orphan(forms)) return std::shared_ptr<const Kernel>();
     if (!compilation->find()) {
       const uint64_t cost =
@@ -160,16 +217,41 @@ struct Background {
         const uint32_t interruptions = compilation->interruptions();
         return interruptions > 0 && interruptions <= kAtOnce;
       };
-      if (worth < cost && !is_promised()) return std::shared_ptr<const Kernel>();
+      if (worth < cost && !is_promised()) {
+        log(LogLevel::info,
+            "jit: {}: not compiled yet: {} instructions take some {:.0f} ms, and it was interpreted for "
+            "{:.0f} "
+            "ms",
+            forms.name, compilation->instructions(), 2 * milliseconds(cost), milliseconds(worth));
+        return std::shared_ptr<const Kernel>();
+      }
       MORGANA_CHECK(compilation->generate());
+      log_ready(forms, key, "compiled");
+    } else {
+      log_ready(forms, key, "from the cache");
     }
     if (is_orphan(forms)) return std::shared_ptr<const Kernel>();
     return compilation->link();
   }
 
+  // Says which form there is, and when.
+  void log_ready(const Forms& forms, const Specialisation& key, const char* from) {
+    if (!log_enabled(LogLevel::info)) return;
+    std::unique_lock lock(mutex);
+    const uint64_t launches = forms.launches;
+    lock.unlock();
+    log(LogLevel::info, "jit: {}: {}, for {} waves{}, after {} launches and {:.1f} ms of interpretation",
+        forms.name, from, key.full_wave ? "full" : "partial",
+        key.local[0] == 0
+            ? ""
+            : fmt::format(" of groups of {} x {} x {}", key.local[0], key.local[1], key.local[2]),
+        launches, milliseconds(forms.spent.get()));
+  }
+
   // Of what launches compile the code stays there.
-  void code_was_read(const Forms& forms) {
+  void code_was_read(Forms& forms, uint32_t instructions) {
     std::lock_guard lock(mutex);
+    forms.instructions = instructions;
     if (compiling != &forms) return;
     reads_code = false;
     changed.notify_all();
@@ -213,10 +295,21 @@ struct Background {
       if (one->key == key) return one;
     return nullptr;
   }
-  std::shared_ptr<Forms> find_or_make(Map& in, Program& program, const Step* entry,
-                                      const Specialisation& key) {
+  std::shared_ptr<Forms> find_or_make(Map& in, Program& program, const Step* entry, const Specialisation& key,
+                                      std::string name) {
     if (auto known = find(in, entry, key)) return known;
-    return in[entry].emplace_back(std::make_shared<Forms>(*this, program, entry, key));
+    return in[entry].emplace_back(std::make_shared<Forms>(*this, program, entry, key, std::move(name)));
+  }
+
+  // Why waves of it are interpreted, for whoever waits for it.
+  std::string why_interpreted(const Forms& forms) {
+    std::lock_guard lock(mutex);
+    if (!forms.why_interpreted.empty()) return forms.why_interpreted;
+    if (compiling == &forms) return fmt::format("it is being compiled, {} instructions", forms.instructions);
+    if (forms.form[0].is_queued || forms.form[1].is_queued) return "others are compiled before it";
+    if (forms.form[0].kernel.load() || forms.form[1].kernel.load())
+      return "it is compiled, but its waves leave that code or began before";
+    return fmt::format("compiling its {} instructions has not been worth while so far", forms.instructions);
   }
 
   // Whether launches like `key`'s have come with so many sizes.
@@ -231,14 +324,15 @@ struct Background {
   }
 
   std::shared_ptr<Forms> request(Program& program, const Step* entry, Specialisation key, bool full,
-                                 bool partial) {
+                                 bool partial, std::string name) {
     if (policy() == Policy::before) register_exit();
     std::unique_lock lock(mutex);
     std::shared_ptr<Forms> forms = find(kernels, entry, key);
     if (forms == nullptr) {
       if (has_many_sizes(entry, key)) key.local = {};
-      forms = find_or_make(kernels, program, entry, key);
+      forms = find_or_make(kernels, program, entry, key, std::move(name));
     }
+    forms->launches++;
     for (const bool which : {true, false}) {
       if (!(which ? full : partial)) continue;
       Form& form = forms->form[which];
@@ -254,7 +348,7 @@ struct Background {
         }
         changed.wait(lock, [&] { return form.is_done; });
       } else if (is_first) {
-        const uint64_t spent = forms->spent.load(std::memory_order_relaxed);
+        const uint64_t spent = forms->spent.get();
         forms->patience.store(std::max(spent, first_look()), std::memory_order_relaxed);
       }
     }
@@ -271,7 +365,7 @@ struct Background {
       compiling = forms.get();
       reads_code = true;
       lock.unlock();
-      const uint64_t spent = forms->spent.load(std::memory_order_relaxed);
+      const uint64_t spent = forms->spent.get();
       const bool is_done = build(*forms, full, spent);
       lock.lock();
       compiling = nullptr;
@@ -285,10 +379,12 @@ struct Background {
   }
 };
 
-void Forms::interpreted(uint64_t time) {
-  if (patience.load(std::memory_order_relaxed) == kNever) return;
-  if (spent.fetch_add(time, std::memory_order_relaxed) + time < patience.load(std::memory_order_relaxed))
-    return;
+void Forms::interpreted(uint64_t time, LaunchWatch* watch) {
+  bool is_slow;
+  const uint64_t now = spent.add(time, is_slow);
+  if (is_slow && watch != nullptr)
+    watch->was_interpreted(milliseconds(now) / 1000, tier.why_interpreted(*this));
+  if (now < patience.load(std::memory_order_relaxed)) return;
   register_exit();
   std::lock_guard lock(tier.mutex);
   if (patience.exchange(kNever, std::memory_order_relaxed) != kNever) tier.enqueue(*this);
@@ -318,7 +414,8 @@ const Kernel* Forms::rest(const Step* at, bool full_wave, uint64_t time) {
   std::shared_ptr<Forms> forms = tier.find(tier.rests, at, unknown);
   if (forms == nullptr) {
     if (!is_worth) return nullptr;
-    forms = tier.find_or_make(tier.rests, program, at, unknown);
+    std::string called = name.empty() ? name : fmt::format("{} from {:#x} on", name, program.pc(at));
+    forms = tier.find_or_make(tier.rests, program, at, unknown, std::move(called));
     if (!is_loop_head(program, at)) forms->form[0].is_done = forms->form[1].is_done = true;
   }
   Form& form = forms->form[full_wave];
@@ -327,7 +424,7 @@ const Kernel* Forms::rest(const Step* at, bool full_wave, uint64_t time) {
     return nullptr;
   // The next attempt wants as much again, so that compiling never takes more than interpreting has.
   rest_patience.store(2 * waited, std::memory_order_relaxed);
-  forms->spent.store(waited, std::memory_order_relaxed);
+  forms->spent.set(waited);
   form.is_wanted = true;
   if (policy() == Policy::background) {
     tier.enqueue(*forms);
@@ -344,7 +441,11 @@ const Kernel* Forms::rest(const Step* at, bool full_wave, uint64_t time) {
 
 }  // namespace
 
-struct Tier::Impl : Background {};
+struct Tier::Impl : Background {
+  // Also in a forked child.
+  ForkSafe<std::mutex> refused_mutex;
+  std::map<const Step*, std::shared_ptr<Refused>> refused;
+};
 
 void make_ready() {
   if (policy() != Policy::off && !in_forked_child.load()) register_exit();
@@ -371,12 +472,32 @@ Tier::~Tier() {
 }
 
 std::shared_ptr<Request> Tier::request(Program& program, const Step* entry, const Specialisation& key,
-                                       bool full, bool partial) {
-  if (policy() == Policy::off || in_forked_child.load()) return nullptr;
-  return impl_->request(program, entry, key, full, partial);
+                                       bool full, bool partial, LaunchWatch* watch) {
+  if (policy() == Policy::off) return nullptr;
+  if (in_forked_child.load()) return refuse(program, entry, "a forked process does not compile", watch);
+  return impl_->request(program, entry, key, full, partial, name_for_log(program, entry, watch));
+}
+
+std::shared_ptr<Request> Tier::refuse(const Program& program, const Step* entry, const char* why,
+                                      LaunchWatch* watch) {
+  if (policy() == Policy::off) return nullptr;
+  const std::string name = name_for_log(program, entry, watch);
+  std::lock_guard lock(impl_->refused_mutex);
+  std::shared_ptr<Refused>& known = impl_->refused[entry];
+  if (known == nullptr || known->why != why) {
+    if (known == nullptr) log(LogLevel::info, "jit: {}: stays interpreted: {}", name, why);
+    known = std::make_shared<Refused>(why);
+  }
+  return known;
 }
 
 void Tier::remove(std::unique_ptr<Program> program) {
+  {
+    const Step* const begin = program->steps;
+    std::lock_guard lock(impl_->refused_mutex);
+    std::erase_if(impl_->refused,
+                  [&](const auto& one) { return one.first >= begin && one.first < begin + program->count; });
+  }
   if (in_forked_child.load()) return;
   std::unique_lock lock(impl_->mutex);
   std::erase_if(impl_->queue, [&](const auto& job) { return &job.first->program == program.get(); });

@@ -12,6 +12,10 @@
 
 #include "device/jit/kernel.h"
 
+namespace morgana::device {
+class LaunchWatch;
+}
+
 namespace morgana::device::jit {
 
 // What a launch has of its kernel: nothing at first, later its compiled forms. Any thread.
@@ -21,8 +25,9 @@ class Request {
   // The form for a wave whose lanes are all active at the beginning, or for one with fewer; nullptr: not
   // (yet) compiled.
   virtual const Kernel* kernel(bool full_wave) const = 0;
-  // The interpreter has executed waves of the kernel for so many ticks (base/clock.h).
-  virtual void interpreted(uint64_t time) = 0;
+  // The interpreter has executed waves of the kernel for so many ticks (base/clock.h). `watch`, if any, is
+  // told when that has become long.
+  virtual void interpreted(uint64_t time, LaunchWatch* watch) = 0;
   // The rest of the kernel from `at` on, for a wave that has come there and has been interpreted for so long
   // before. nullptr: not (yet) compiled, or `at` is not the head of a loop of this kernel's code.
   virtual const Kernel* rest(const Step* at, bool full_wave, uint64_t time) = 0;
@@ -50,9 +55,12 @@ class Tier {
   Tier& operator=(const Tier&) = delete;
 
   // The forms of the kernel that begins at `entry`. `full` and `partial`: which kinds of waves the launch
-  // has. nullptr when the JIT is off.
+  // has. `watch`, if any, knows the kernel's name. nullptr when the JIT is off.
   std::shared_ptr<Request> request(Program& program, const Step* entry, const Specialisation& key, bool full,
-                                   bool partial);
+                                   bool partial, LaunchWatch* watch = nullptr);
+  // The same for a launch that nobody compiles.
+  std::shared_ptr<Request> refuse(const Program& program, const Step* entry, const char* why,
+                                  LaunchWatch* watch = nullptr);
 
   // Forgets the kernels of a region, whose code may be gone afterwards. A compilation of one goes on, for the
   // store; the Program is destroyed when it has ended.

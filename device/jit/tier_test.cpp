@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/options.h"
+#include "device/device.h"
 #include "device/object_store.h"
 #include "device/program/program.h"
 
@@ -135,7 +136,7 @@ std::unique_ptr<Program> program_of(const std::vector<uint32_t>& code) {
 void begin_to_compile(Tier& tier, Program& program, uint64_t time = ticks_of_us(100'000'000)) {
   const Step* const entry = program.at(program.address);
   program.decode(entry, {16, 64, 0});
-  tier.request(program, entry, key_of_long_code(), true, false)->interpreted(time);
+  tier.request(program, entry, key_of_long_code(), true, false)->interpreted(time, nullptr);
 }
 
 // Code that is removed while it is compiled may go; what was compiled is kept.
@@ -205,6 +206,95 @@ TEST(Tier, AnInterruptedCompilationBeginsAtOnce) {
     set_object_store(nullptr);
     EXPECT_EQ(shelf->size(), times == 1 || times == 3 ? 1u : 0u) << times;
   }
+}
+
+// What is said of a launch of the kernel `long`.
+class Watch final : public LaunchWatch {
+ public:
+  void still_running() override {}
+  void was_stopped(std::vector<WavePlace>) override {}
+  std::string kernel_name() override { return "long"; }
+  void was_interpreted(double seconds, std::string_view why) override {
+    EXPECT_GE(seconds, 2);
+    said.emplace_back(why);
+  }
+  std::vector<std::string> said;
+};
+
+TEST(Tier, WhoIsInterpretedForLongIsToldOnce) {
+  const std::vector<uint32_t> code = long_code(4);
+  auto program = program_of(code);
+  const Step* const entry = program->at(program->address);
+  Tier tier;
+  Watch watch;
+  for (int launch = 0; launch < 4; launch++) {
+    const auto request = tier.refuse(*program, entry, "addresses are watched", &watch);
+    if (options().jit == "off") {
+      EXPECT_EQ(request, nullptr) << "who switched it off knows";
+      continue;
+    }
+    EXPECT_EQ(request->kernel(true), nullptr);
+    request->interpreted(ticks_of_us(900'000), &watch);
+    EXPECT_EQ(watch.said.size(), launch < 2 ? 0u : 1u);
+  }
+  if (options().jit != "off") EXPECT_EQ(watch.said, std::vector<std::string>{"addresses are watched"});
+  tier.remove(std::move(program));
+}
+
+TEST(Tier, WhoIsInterpretedWhileItIsCompiledIsTold) {
+  if (options().jit != "on") GTEST_SKIP() << "in the background only";
+  static Shelf& shelf = *new Shelf;
+  set_object_store(&shelf);
+  shelf.hold();
+  const std::vector<uint32_t> code = long_code(40);
+  Watch watch;
+  {
+    Tier tier;
+    auto program = program_of(code);
+    begin_to_compile(tier, *program, ticks_of_us(1'000'000));
+    ASSERT_TRUE(shelf.wait_until_asked());
+    const Step* const entry = program->at(program->address);
+    tier.request(*program, entry, key_of_long_code(), true, false)
+        ->interpreted(ticks_of_us(1'500'000), &watch);
+    shelf.let_go();
+    tier.remove(std::move(program));
+  }
+  set_object_store(nullptr);
+  ASSERT_EQ(watch.said.size(), 1u);
+  EXPECT_EQ(watch.said[0], "it is being compiled, 41 instructions");
+}
+
+// The log of a kernel that is compiled, and of the same one in the next process.
+TEST(TierDeathTest, TheLogNamesKernelsAndSaysWhy) {
+  if (options().jit != "on") GTEST_SKIP() << "in the background only";
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  setenv("MORGANA_LOG", "info", 1);  // for the child
+  const auto log_of = [](uint64_t time) {
+    static Shelf& shelf = *new Shelf;
+    set_object_store(&shelf);
+    const std::vector<uint32_t> code = long_code(40);
+    for (int process = 0; process < 2; process++) {
+      Tier tier;
+      Watch watch;
+      auto program = program_of(code);
+      const Step* const entry = program->at(program->address);
+      program->decode(entry, {16, 64, 0});
+      const auto request = tier.request(*program, entry, key_of_long_code(), true, false, &watch);
+      request->interpreted(time, &watch);
+      if (time > ticks_of_us(10'000))
+        while (request->kernel(true) == nullptr) std::this_thread::yield();
+      else
+        shelf.wait_until_asked();
+    }
+    std::exit(7);
+  };
+  EXPECT_EXIT(log_of(ticks_of_us(100'000'000)), testing::ExitedWithCode(7),
+              "kernel 'long': compiled: 41 instructions, 0 by handlers.*\n"
+              ".*kernel 'long': compiled, for full waves, after 1 launches and .* of interpretation\n"
+              ".*kernel 'long': from the cache, for full waves, after 1 launches");
+  EXPECT_EXIT(log_of(ticks_of_us(3'000)), testing::ExitedWithCode(7),
+              "kernel 'long': not compiled yet: 41 instructions take some .* ms");
+  unsetenv("MORGANA_LOG");
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ void KernelCompiler::add_code(uint64_t address, uint64_t size) {
 }
 
 Result<KernelCode> KernelCompiler::compile(const codeobj::KernelDescriptor& descriptor, uint64_t entry,
-                                           uint32_t items) {
+                                           uint32_t items, bool quick) {
   Launch launch;
   launch.descriptor = &descriptor;
   launch.entry = entry;
@@ -31,6 +31,7 @@ Result<KernelCode> KernelCompiler::compile(const codeobj::KernelDescriptor& desc
   jit::Specialisation key = plan->specialisation();
   key.local = launch.group;
   key.full_wave = true;
+  key.quick = quick;
   MORGANA_TRY(const auto kernel, jit::compile(*impl_->code.find(entry), plan->first_step, key));
   const jit::Kernel::Shares& shares = kernel->shares();
   return KernelCode{shares.instructions, shares.by_handlers, shares.host_bytes};

@@ -31,7 +31,9 @@ class KernelCompiler {
   void add_code(uint64_t address, uint64_t size);
 
   // The kernel that begins at `entry`, for full waves of work-groups of `items` work-items in one dimension.
-  Result<KernelCode> compile(const codeobj::KernelDescriptor& descriptor, uint64_t entry, uint32_t items);
+  // `quick`: as it is compiled first (jit::Specialisation::quick).
+  Result<KernelCode> compile(const codeobj::KernelDescriptor& descriptor, uint64_t entry, uint32_t items,
+                             bool quick = false);
 
  private:
   struct Impl;

@@ -172,16 +172,21 @@ class RunningNotice final : public device::LaunchWatch {
  public:
   RunningNotice(QueueOwner& owner, const Agent& agent, uint64_t kernel_object)
       : owner_(owner), agent_(agent), kernel_object_(kernel_object) {}
-  void still_running() override {
-    std::string name = owner_.kernel_name(kernel_object_);
-    if (name.empty()) name = fmt::format("at {:#x}", kernel_object_);
-    print_running_notice(name, agent_.spec().processor);
+  void still_running() override { print_running_notice(name_or_place(), agent_.spec().processor); }
+  std::string kernel_name() override { return owner_.kernel_name(kernel_object_); }
+  void was_interpreted(double seconds, std::string_view why) override {
+    print_interpreted_notice(name_or_place(), agent_.spec().processor, seconds, why);
   }
   void was_stopped(std::vector<device::WavePlace> places) override { stopped = std::move(places); }
 
   std::vector<device::WavePlace> stopped;
 
  private:
+  std::string name_or_place() {
+    std::string name = kernel_name();
+    return name.empty() ? fmt::format("at {:#x}", kernel_object_) : name;
+  }
+
   QueueOwner& owner_;
   const Agent& agent_;
   uint64_t kernel_object_;
