@@ -29,11 +29,19 @@ foreach(target ${targets})
 endforeach()
 file(CONFIGURE OUTPUT ${PACKAGED}/left_out.cpp CONTENT "${text}")
 
+# The limits of LLVM's code (device/jit/llvm_guard.cpp): the linker keeps the order of its arguments. pack.sh looks whether it did.
+foreach(mark begin end)
+  file(CONFIGURE OUTPUT ${PACKAGED}/llvm_${mark}.c CONTENT "// Written by CMake.\nvoid morgana_llvm_${mark}(void) {}\n")
+  add_library(packaged_llvm_${mark} STATIC EXCLUDE_FROM_ALL ${PACKAGED}/llvm_${mark}.c)
+  set(llvm_${mark} -Wl,--whole-archive $<TARGET_FILE:packaged_llvm_${mark}> -Wl,--no-whole-archive)
+endforeach()
+
 # Members of archives come in when they are needed, so that all may be named.
 file(GLOB archives ${MORGANA_LLVM_ROOT}/lib/libLLVM*.a ${MORGANA_LLVM_ROOT}/lib/libclang*.a)
 string(REPLACE ";" "|" targets "${targets}")
 list(FILTER archives EXCLUDE REGEX "/libLLVM(${targets})")
 list(PREPEND archives ${MORGANA_LLVM_ROOT}/lib/liblldELF.a ${MORGANA_LLVM_ROOT}/lib/liblldCommon.a)
+set(archives ${llvm_begin} ${archives} ${llvm_end})
 foreach(name zstd z SPIRV-Tools)
   find_library(MORGANA_STATIC_${name} lib${name}.a REQUIRED)
   list(APPEND archives ${MORGANA_STATIC_${name}})
@@ -65,9 +73,9 @@ add_library(packaged_core SHARED EXCLUDE_FROM_ALL ${PACKAGED}/left_out.cpp
   $<TARGET_OBJECTS:morgana_interp_base> $<TARGET_OBJECTS:morgana_interp_avx2> $<TARGET_OBJECTS:morgana_interp_avx512>)
 target_include_directories(packaged_core SYSTEM PRIVATE ${MORGANA_LLVM_ROOT}/include)
 target_compile_options(packaged_core PRIVATE -fno-rtti)
-add_dependencies(packaged_core packaged_objects packaged_fmt)
+add_dependencies(packaged_core packaged_objects packaged_fmt packaged_llvm_begin packaged_llvm_end)
 target_link_options(packaged_core PRIVATE ${packaged_flags} -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/core_exports.map
-  -Wl,-Bsymbolic -Wl,-z,nodelete -Wl,--no-undefined)
+  -Wl,-Bsymbolic -Wl,-z,nodelete -Wl,--no-undefined -Wl,--no-call-graph-profile-sort -Wl,-Map=${PACKAGED}/core.map)
 target_link_libraries(packaged_core PRIVATE -Wl,--whole-archive ${objects} -Wl,--no-whole-archive $<TARGET_FILE:packaged_fmt> ${archives})
 set_target_properties(packaged_core PROPERTIES OUTPUT_NAME morgana_core LINKER_LANGUAGE CXX
   LINK_DEPENDS "${CMAKE_SOURCE_DIR}/cmake/core_exports.map;${objects}" LIBRARY_OUTPUT_DIRECTORY ${PACKAGED}/lib/morgana)

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Tries the packages in bare roots of Debian, one line a check: check.py --packages DIR --bin DIR ROOT...
 
-A ROOT is a folder that `mmdebstrap bookworm|trixie|forky ROOT` made. It is used as it is: what the checks need besides is installed in
-it from the network (loader, clinfo, PyOpenCL, PoCL), and no LLVM until the last of them. To be run as root. Exits 1 when a check fails.
+A ROOT is a folder that `mmdebstrap bookworm|trixie|forky ROOT` made. What the checks need besides is installed in it from the network:
+loader, clinfo, PyOpenCL; PoCL and its LLVM when no LLVM may be there no longer. Then the recipes of docs/ci.md run. To be run as root.
+Exits 1 when a check fails.
 """
 import argparse
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -107,8 +109,40 @@ class Root:
 
         self.check("beside PoCL and its LLVM", f"dpkg -i /work/{self.deb.name}; "
                    "apt-get install -y -qq --no-install-recommends pocl-opencl-icd; python3 /work/two_platforms.py", "two platforms: ")
-        self.run("apt-get remove -y -qq morgana pocl-opencl-icd; apt-get autoremove -y -qq; rm -rf /work")
+        self.run(REMOVE + "; apt-get purge -y -qq pocl-opencl-icd python3-pyopencl; apt-get autoremove --purge -y -qq")
+        self.recipes()
+        self.run("rm -rf /work")
         return self.failed
+
+    def recipes(self):
+        """Every recipe of docs/ci.md as it is printed. `curl` gives the file of that name in /work; ./my-tests is a sample."""
+        text = (HERE.parent / "docs/ci.md").read_text()
+        shell = "".join(re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+        gitlab = next(block for block in re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL) if "image:" in block)
+        lines = "".join(line[6:] + "\n" for line in gitlab.splitlines() if line.startswith("    - ") and "MORGANA_DEVICES" not in line)
+        action = (HERE.parent / "action.yml").read_text()
+        step = "".join(line[8:] + "\n" for line in action.split("run: |\n")[1].split("    - if:")[0].splitlines())
+        docker = next(line[4:] for line in (HERE.parent / "Dockerfile").read_text().splitlines() if line.startswith("RUN "))
+        place = self.path / "work"
+        (place / "packaging").mkdir()
+        shutil.copy(HERE / "ci.sh", place / "packaging")
+        (place / "curl").write_text('#!/bin/sh\nfor last; do :; done\nfile=/work/$(basename "$last")\n'
+                                    'case "$*" in *-fsSLO*) cp "$file" . ;; *" -o "*) while [ "$1" != -o ]; do shift; done; cp "$file" "$2" ;; '
+                                    '*) cat "$file" ;; esac\n')
+        begin = ("mkdir -p /usr/local/bin /root/job; install -m 755 /work/curl /usr/local/bin/curl; PATH=/usr/local/bin:$PATH; "
+                 "cd /root/job; cp /work/samples/build/bin/saxpy my-tests\n")
+        self.check("recipes: plain shell", begin + shell, "saxpy")
+        for device in ("gfx90a", "gfx942"):
+            self.check(f"recipes: GitLab, {device}", begin + "rm -rf /opt/*; export CI_PROJECT_DIR=$PWD MORGANA_CACHE_DIR=$PWD/.morgana-cache "
+                       f"MORGANA_DEVICES={device}\n" + lines + "ls .morgana-cache/*\n", device)
+        for package in (self.tarball.name, self.deb.name):
+            self.check(f"recipes: GitHub, {package}", begin + "touch path; export GITHUB_ACTION_PATH=/work GITHUB_ENV=$PWD/env GITHUB_PATH=$PWD/path "
+                       f"PACKAGE=https://example.org/{package} FOLDER= MORGANA_DEVICES=gfx90a\ncat >step <<'STEP'\n{step}STEP\nbash -e step\n"
+                       "cat env path; unset MORGANA_DEVICES; set -a; . ./env; set +a; PATH=$(head -n 1 path):$PATH\n"
+                       "./my-tests; morgana run --require --summary -- ./my-tests", "gfx90a")
+        self.run(REMOVE)
+        self.check("recipes: Dockerfile", f"{begin}cp /work/{self.deb.name} /tmp; {docker}; ./my-tests; morgana doctor", "saxpy")
+        self.run(f"{REMOVE}; rm -rf /root/job /root/morgana /root/.cache/morgana /usr/local/bin/curl /opt/morgana-*")
 
     def no_trace(self, before):
         traces = sorted(self.files() ^ before)

@@ -37,6 +37,16 @@ check_exports() {
   [ -z "$strange" ] || fail "libmorgana_core.so exports $strange"
 }
 
+# LLVM's code, and no other, lies between its two marks (device/jit/llvm_guard.cpp).
+check_order() {
+  awk '/:\(\.text/ {
+      if (/llvm_begin\.c/) inside = ++marks
+      else if (/llvm_end\.c/) { inside = 0; ++marks }
+      else if (!!inside != (/\/lib(LLVM|clang|lld)[A-Za-z0-9]*\.a\(/ ? 1 : 0)) { print "out of its place: " $0; exit 1 }
+    }
+    END { if (marks != 2) exit 1 }' "$tree/core.map" >&2 || fail "the linker did not keep the order"
+}
+
 # put_tree FOLDER: what both packages have.
 put_tree() {
   local doc=$1/share/doc/morgana library
@@ -55,6 +65,7 @@ put_tree() {
 
 check_needs
 check_exports
+check_order
 rm -rf "$out"
 mkdir -p "$out"
 stage=$(mktemp -d)

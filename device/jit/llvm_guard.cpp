@@ -29,6 +29,11 @@ struct MayLeak {};
 #include "base/leavable.h"
 #include "base/thread_pointer.h"
 
+// Where LLVM is linked statically it lies between these two (cmake/package.cmake).
+extern "C" {
+[[gnu::weak, gnu::visibility("hidden")]] extern const char morgana_llvm_begin[], morgana_llvm_end[];
+}
+
 namespace morgana::device::jit {
 namespace {
 
@@ -37,7 +42,7 @@ constexpr long kAgain = 2'000'000;  // ns
 std::atomic<bool> is_closed{false};
 constexpr const char* kClosed = "the process ends";
 
-// The executable segment that LLVM is in.
+// Where LLVM's code is, and nobody else's: between those two, or its library's executable segment.
 struct Text {
   uintptr_t begin = 0, end = 0;
 };
@@ -176,7 +181,11 @@ Timer::~Timer() {
 void prepare() {
   static std::once_flag once;
   std::call_once(once, [] {
-    dl_iterate_phdr(find_text, nullptr);
+    if (morgana_llvm_begin != nullptr)
+      llvm_text = {reinterpret_cast<uintptr_t>(morgana_llvm_begin),
+                   reinterpret_cast<uintptr_t>(morgana_llvm_end)};
+    else
+      dl_iterate_phdr(find_text, nullptr);
     llvm::install_fatal_error_handler(on_error);
     llvm::install_bad_alloc_error_handler(on_error);
   });
