@@ -229,6 +229,44 @@ OpFunctionEnd
   for (cl_program one : {kernel, from_il, from_source}) clReleaseProgram(one);
 }
 
+// A function that the linker is to have once: from either part, also where the part that has it does not use
+// it.
+TEST_F(Il, LinksFunctionsOfWhichOneIsKept) {
+  const auto part = [&](bool has_kernel, bool has_twice) {
+    std::string text =
+        std::string(kHead) + "OpExtension \"SPV_KHR_linkonce_odr\"\nOpMemoryModel Physical64 OpenCL\n";
+    if (has_kernel) text += "OpEntryPoint Kernel %k \"k\"\n";
+    text += std::string("OpDecorate %twice LinkageAttributes \"twice\" ") +
+            (has_twice ? "LinkOnceODR\n" : "Import\n") + kTypes +
+            "%twice_type = OpTypeFunction %uint %uint\n%twice = OpFunction %uint None %twice_type\n" +
+            "%x = OpFunctionParameter %uint\n";
+    if (has_twice) text += "%first = OpLabel\n%double = OpIMul %uint %x %uint_2\nOpReturnValue %double\n";
+    text += "OpFunctionEnd\n";
+    if (has_kernel)
+      text += R"(
+%k = OpFunction %void None %kernel_type
+%out = OpFunctionParameter %ptr_uint
+%begin = OpLabel
+%result = OpFunctionCall %uint %twice %uint_5
+OpStore %out %result Aligned 4
+OpReturn
+OpFunctionEnd
+)";
+    cl_program made = create(assemble(text));
+    EXPECT_EQ(clCompileProgram(made, 0, nullptr, "", 0, nullptr, nullptr, nullptr, nullptr), CL_SUCCESS)
+        << build_log(made);
+    return made;
+  };
+  for (bool kernel_has : {true, false}) {
+    const cl_program parts[] = {part(false, true), part(true, kernel_has)};
+    cl_int error;
+    cl_program linked = clLinkProgram(context, 0, nullptr, "", 2, parts, nullptr, nullptr, &error);
+    ASSERT_EQ(error, CL_SUCCESS) << build_log(linked);
+    EXPECT_EQ(run(linked, 1)[0], 10u);
+    for (cl_program one : {linked, parts[0], parts[1]}) clReleaseProgram(one);
+  }
+}
+
 // As LLVM writes it, and as the specification does: a pointer to the format's array, and to its first byte.
 TEST_F(Il, PrintsByFormatsOfEitherType) {
   const char* types = R"(
@@ -257,6 +295,17 @@ TEST_F(Il, PrintsByFormatsOfEitherType) {
     EXPECT_EQ(testing::internal::GetCapturedStdout(), "0\n1\n2\n");
     clReleaseProgram(program);
   }
+}
+
+TEST_F(Il, NanSaturatesToZero) {
+  cl_program program = make_il(
+      kernel("%bits = OpIMul %uint %given %uint_nan\n"
+             "%number = OpBitcast %float %bits\n"
+             "%whole = OpConvertFToS %uint %number\n"
+             "%result = OpIAdd %uint %whole %uint_5\n",
+             "", "%uint_nan = OpConstant %uint 0x7fc00000\n", "OpDecorate %whole SaturatedConversion\n"));
+  EXPECT_EQ(run(program, 2), std::vector<cl_uint>(2, 5));
+  clReleaseProgram(program);
 }
 
 TEST_F(Il, QueriesTellWhatTheModuleSays) {

@@ -76,10 +76,12 @@ kernel void halves_in_memory(global uint* data) {
   vstore4(as_uint4(vloada_half4(4, place)), 4, own);
 }
 
+// NaN saturates to 0 from SPIR-V; OpenCL C leaves it open.
 #define CONVERSIONS(T, U)                                                                                     \
   kernel void T##_from_##U(global uint* data) {                                                               \
     global uint* own = data + 32 * get_global_id(0);                                                          \
-    const U##4 given = ((global U##4*)own)[0];                                                                \
+    U##4 given = ((global U##4*)own)[0];                                                                      \
+    given = select(given, (U##4)1, given != given);                                                           \
     global T##4* out = (global T##4*)own;                                                                     \
     const T##4 s = convert_##T##4_sat(given), e = convert_##T##4_sat_rte(given), z = convert_##T##4_sat_rtz(given);   \
     const T##4 p = convert_##T##4_sat_rtp(given), n = convert_##T##4_sat_rtn(given);                          \

@@ -128,7 +128,7 @@ Result<llvm::Constant*> Reader::make_variable(const Instruction& in) {
   auto* variable = new llvm::GlobalVariable(
       module_, content, space == kConstant || has(in, spv::DecorationConstant),
       linkage == nullptr                    ? llvm::GlobalValue::InternalLinkage
-      : kind == spv::LinkageTypeLinkOnceODR ? llvm::GlobalValue::LinkOnceODRLinkage
+      : kind == spv::LinkageTypeLinkOnceODR ? llvm::GlobalValue::WeakODRLinkage
                                             : llvm::GlobalValue::ExternalLinkage,
       initial, llvm::StringRef(name.data(), name.size()), nullptr, llvm::GlobalValue::NotThreadLocal, space);
   if (linkage != nullptr) variable->setVisibility(llvm::GlobalValue::HiddenVisibility);

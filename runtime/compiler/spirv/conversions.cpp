@@ -42,7 +42,11 @@ Result<llvm::Value*> Reader::convert(const Instruction& in, Values v, char from,
   if ((rounding != nullptr && (from_float || to_float)) || saturate) {
     const std::string name = "convert_" + c_name(code(in.type(), to)) + (saturate ? "_sat" : "") +
                              (rounding != nullptr ? rounding_suffix(rounding->word(0)) : "");
-    return call(name, result, {argument(in, v, 0, from)});
+    llvm::Value* const converted = call(name, result, {argument(in, v, 0, from)});
+    if (!saturate || !from_float || to_float) return converted;
+    // OpenCL C leaves it open what becomes of NaN.
+    return build_.CreateSelect(build_.CreateFCmpUNO(v[0], v[0]), llvm::Constant::getNullValue(result),
+                               converted);
   }
   if (from_float && to_float) return build_.CreateFPCast(v[0], result);
   if (from_float) return to == 's' ? build_.CreateFPToSI(v[0], result) : build_.CreateFPToUI(v[0], result);

@@ -170,10 +170,11 @@ Status Reader::declare(const Instruction& in, std::span<const Instruction> param
     structures.push_back(i);
   }
   const bool is_once = linkage != nullptr && linkage->word(1) == spv::LinkageTypeLinkOnceODR;
+  // Weak: LLVM's linker drops a function of kind "link once" that its own module does not use.
   auto* const function = llvm::Function::Create(llvm::FunctionType::get(plain->getReturnType(), types, false),
                                                 is_kernel || (linkage != nullptr && !is_once)
                                                     ? llvm::GlobalValue::ExternalLinkage
-                                                : is_once ? llvm::GlobalValue::LinkOnceODRLinkage
+                                                : is_once ? llvm::GlobalValue::WeakODRLinkage
                                                           : llvm::GlobalValue::InternalLinkage,
                                                 name, module_);
   const llvm::Function& model = is_kernel ? *models_.kernel : *models_.function;
