@@ -76,6 +76,16 @@ class Info(unittest.TestCase):
         self.assertIn(f"{SOURCE}: Is a directory", folder.stderr)
 
 
+def spirv_module():
+    """kernel void k(global uint* out) { *out = 5; }"""
+    instructions = [(17, 4), (17, 5), (17, 6), (14, 2, 2), (15, 6, 1, 0x6B), (19, 2), (21, 3, 32, 0), (32, 4, 5, 3), (33, 5, 2, 4),
+                    (43, 3, 6, 5), (54, 2, 1, 0, 5), (55, 4, 7), (248, 8), (62, 7, 6, 2, 4), (253,), (56,)]
+    words = [0x07230203, 0x00010300, 0, 9, 0]
+    for op, *operands in instructions:
+        words += [(len(operands) + 1) << 16 | op, *operands]
+    return struct.pack(f"<{len(words)}I", *words)
+
+
 class Disasm(unittest.TestCase):
     def test_object_with_lines(self):
         text = run("disasm", TESTDATA / "gfx942_v5_dwarf5.co").stdout
@@ -92,6 +102,30 @@ class Disasm(unittest.TestCase):
         self.assertEqual(other.returncode, 1)
         self.assertIn("no code object for gfx950", other.stderr)
         self.assertEqual(run("disasm", "--target", "gfx1030", TESTDATA / "plain.bundle").returncode, 2)
+
+    def test_spirv(self):
+        with tempfile.NamedTemporaryFile("wb", suffix=".spv") as module:
+            module.write(spirv_module())
+            module.flush()
+            built = run("disasm", "--target", "gfx803", module.name)
+            self.assertEqual(built.returncode, 0, built.stderr)
+            text = built.stdout
+            self.assertIn("flat_store_dword", text)
+            self.assertIn("gfx803", text)
+            no_target = run("disasm", module.name)
+            self.assertEqual(no_target.returncode, 1)
+            self.assertIn("name one", no_target.stderr)
+            launch = run("dispatch", module.name, "--device", "gfx950", "--kernel", "k", "--grid", "1", 
+                         "--buffer", f"out=out:{module.name}.out:4", "--arg", "buf:out")
+            self.assertEqual(launch.returncode, 0, launch.stderr)
+            result = pathlib.Path(module.name + ".out")
+            self.assertEqual(result.read_bytes(), struct.pack("<I", 5))
+            result.unlink()
+            module.write(b"more")
+            module.flush()
+            broken = run("disasm", "--target", "gfx803", module.name)
+            self.assertEqual(broken.returncode, 1)
+            self.assertIn("SPIR-V", broken.stderr)
 
     def test_table(self):
         good = "VOP2\t1\tv_add_f32\t02020202\tv_add_f32_e32 v1, s2, v1\t1\n"

@@ -6,6 +6,7 @@
 #include "device/isa/decode.h"
 #include "device/isa/tsv.h"
 #include "tools/morgana/commands.h"
+#include "tools/morgana/program.h"
 
 namespace morgana::tools {
 namespace {
@@ -53,7 +54,7 @@ void print_range(const codeobj::CodeObject& object, const codeobj::CodeRange& ra
 
 // `only`: the target whose code objects are wanted, when not all are.
 int disassemble_file(const std::string& path, std::optional<Target> only) {
-  auto file = read_file(path);
+  auto file = read_program(path, only ? std::string(info(*only).name) : "");
   if (!file.ok()) return fail("disasm", file.error().message);
   auto text = codeobj::describe_file(Bytes(*file));
   if (!text.ok()) return fail("disasm", text.error().in(path).message);

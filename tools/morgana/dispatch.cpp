@@ -11,6 +11,7 @@
 #include "runtime/report.h"
 #include "runtime/trap_handler.h"
 #include "tools/morgana/commands.h"
+#include "tools/morgana/program.h"
 #include "tools/morgana/values.h"
 
 namespace morgana::tools {
@@ -225,7 +226,7 @@ Result<std::unique_ptr<runtime::TrapHandler>> install_trap_handler(const Request
 }
 
 Status run(const Request& request) {
-  MORGANA_TRY(std::vector<uint8_t> file, read_file(request.file));
+  MORGANA_TRY(std::vector<uint8_t> file, read_program(request.file, request.device));
   std::string processor = request.device;
   if (processor.empty()) {
     MORGANA_TRY(processor, runtime::Executable::processor_of(Bytes(file)));

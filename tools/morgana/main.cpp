@@ -34,7 +34,8 @@ constexpr Verb kVerbs[] = {
       What a code object, offload bundle or HIP binary holds.
 )"},
     {"disasm", morgana::tools::disasm_command, R"(  morgana disasm FILE [--target T]
-      Sections, symbols, kernel descriptors, metadata and disassembly of a code object (or bundle).
+      Sections, symbols, kernel descriptors, metadata and disassembly of a code object (or bundle), or of what a
+      SPIR-V module is built to for --target.
   morgana disasm --target T --tsv FILE
       Decodes the column `hex` and compares with the column `asm`; exits 1 on a difference.
 )"},
@@ -54,7 +55,8 @@ constexpr Verb kVerbs[] = {
     {"dispatch", morgana::tools::dispatch_command,
      R"(  morgana dispatch FILE LAUNCH [--then LAUNCH]... [--device GFX] [--buffer NAME=BUFFER]... [@WORDS]
                    [--trap-handler FILE] [--trap-memory BUFFER]
-      Runs kernels of a code object without a host program. A LAUNCH is
+      Runs kernels of a code object (or of a SPIR-V module, which is built for --device) without a host program.
+      A LAUNCH is
         --kernel NAME --grid X[,Y[,Z]] [--group X[,Y[,Z]]] [--offset X[,Y[,Z]]] [--lds BYTES] [--repeat N]
         [--arg VALUE]... [--zero-rest]
       --grid counts work-items; --lds is dynamic local memory that no argument points to. Hidden arguments are
