@@ -130,6 +130,7 @@ Fault Device::run(const Launch& launch) {
   const auto plan =
       LaunchPlan::make(impl_->target, launch, impl_->setting(), impl_->code, &impl_->tier, problem);
   if (!plan) return problem;
+  if (plan->compiled) plan->compiled->give_room();
   Job job(*plan);
   do job.work();
   while (Pool::get().leave(job));

@@ -159,6 +159,9 @@ void Job::consider_helpers() {
 }
 
 void Job::call_helpers() {
+  // The second processor compiles.
+  if (thread_count() <= 2 && plan_.compiled && plan_.compiled->is_compiling.load(std::memory_order_relaxed))
+    return;
   if (!helpers_called_.exchange(true, std::memory_order_relaxed)) Pool::get().list(*this);
 }
 

@@ -86,6 +86,8 @@ void optimise(llvm::Module& module, llvm::Function& kernel, llvm::TargetMachine&
     f.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), true));
     f.addPass(llvm::GVNPass());
     f.addPass(llvm::ADCEPass());
+  } else {
+    f.addPass(LaneValuesPass());  // nothing else makes code of kFirstLane
   }
   f.addPass(llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions().hoistCommonInsts(true)));
   if (!quick) f.addPass(SinkColdPass());

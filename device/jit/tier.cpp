@@ -48,8 +48,13 @@ Policy policy() {
   return chosen;
 }
 
-// Half of what compiling takes, in microseconds, because it runs beside the launches.
-constexpr uint64_t kCostUs = 15'000, kCostPerInstructionUs = 700;
+// What compiling takes of processor time, in microseconds, as far as the process has not seen it.
+constexpr double kCostUs = 8'000, kCostPerInstructionUs = 600;
+// A kernel is compiled when it was interpreted for this part of that: what has run for long goes on for long,
+// and compiled code takes a fraction of the interpreter's time.
+constexpr double kWorth = 0.5;
+// Who compiles gets less than this of a processor: all are busy.
+constexpr double kBusy = 0.8;
 // A kernel whose compilation the end of a process interrupted is compiled at once by the next one, unless
 // that has happened so often.
 constexpr uint32_t kAtOnce = 3;
@@ -114,6 +119,26 @@ double milliseconds(uint64_t ticks) {
   return static_cast<double>(ticks) / static_cast<double>(ticks_of_us(1000));
 }
 
+uint64_t thread_ns() { return nanoseconds(CLOCK_THREAD_CPUTIME_ID); }
+
+// What compiling takes on this host, learnt from every compilation. Any thread.
+class Cost {
+ public:
+  // In ticks.
+  uint64_t of(uint32_t instructions) const {
+    return ticks_of_us(static_cast<uint64_t>(factor_.load(std::memory_order_relaxed) * guess(instructions)));
+  }
+  void learn(uint32_t instructions, uint64_t ns) {
+    const double seen = std::clamp(static_cast<double>(ns) / 1000 / guess(instructions), 0.2, 10.0);
+    factor_.store((factor_.load(std::memory_order_relaxed) + seen) / 2, std::memory_order_relaxed);
+  }
+
+ private:
+  static double guess(uint32_t instructions) { return kCostUs + kCostPerInstructionUs * instructions; }
+  std::atomic<double> factor_{1};
+};
+Cost cost;
+
 // Of a kernel that nobody compiles.
 class Refused final : public Request {
  public:
@@ -125,6 +150,7 @@ class Refused final : public Request {
     if (is_slow && watch != nullptr) watch->was_interpreted(milliseconds(spent) / 1000, why);
   }
   const Kernel* rest(const Step*, bool, uint64_t) override { return nullptr; }
+  void give_room() override {}
 
   const char* const why;
 
@@ -150,6 +176,7 @@ class Forms final : public Request, public std::enable_shared_from_this<Forms> {
   }
   void interpreted(uint64_t time, LaunchWatch* watch) override;
   const Kernel* rest(const Step* at, bool full_wave, uint64_t time) override;
+  void give_room() override;
 
   Background& tier;
   Program& program;
@@ -162,6 +189,7 @@ class Forms final : public Request, public std::enable_shared_from_this<Forms> {
   std::string why_interpreted;  // for good
   uint64_t launches = 0;
   uint32_t instructions = 0;  // 0: not known
+  uint64_t given_ns = 0;      // that launches have waited
 
   Interpreted spent;
   // From where on more of it calls the JIT; kNever: everything wanted is done or on its way.
@@ -178,7 +206,11 @@ struct Background {
   std::deque<std::pair<std::shared_ptr<Forms>, bool>> queue;
   const Forms* compiling = nullptr;  // by the background thread
   bool reads_code = false;           // it still needs the guest's code
-  std::unique_ptr<Program> orphan;   // whose code is gone, and whose steps it still needs
+  struct Since {
+    uint64_t wall = 0, processor = 0;
+  } compiling_since;                // by its clocks, in ns
+  clockid_t processor_clock{};      // of the background thread
+  std::unique_ptr<Program> orphan;  // whose code is gone, and whose steps it still needs
   bool stops = false;
   std::thread thread;
 
@@ -211,21 +243,25 @@ struct Background {
     code_was_read(forms, compilation->instructions());
     if (is_orphan(forms)) return std::shared_ptr<const Kernel>();
     if (!compilation->find()) {
-      const uint64_t cost =
-          ticks_of_us(kCostUs + kCostPerInstructionUs * uint64_t{compilation->instructions()});
+      const uint32_t instructions = compilation->instructions();
+      const uint64_t price = cost.of(instructions);
+      const auto enough = static_cast<uint64_t>(kWorth * static_cast<double>(price));
       const auto is_promised = [&] {
         const uint32_t interruptions = compilation->interruptions();
         return interruptions > 0 && interruptions <= kAtOnce;
       };
-      if (worth < cost && !is_promised()) {
+      if (worth < enough && !is_promised()) {
         log(LogLevel::info,
             "jit: {}: not compiled yet: {} instructions take some {:.0f} ms, and it was interpreted for "
             "{:.0f} "
             "ms",
-            forms.name, compilation->instructions(), 2 * milliseconds(cost), milliseconds(worth));
+            forms.name, instructions, milliseconds(price), milliseconds(worth));
+        forms.patience.store(enough, std::memory_order_relaxed);
         return std::shared_ptr<const Kernel>();
       }
+      const uint64_t begin = thread_ns();
       MORGANA_CHECK(compilation->generate());
+      cost.learn(instructions, thread_ns() - begin);
       log_ready(forms, key, "compiled");
     } else {
       log_ready(forms, key, "from the cache");
@@ -357,23 +393,30 @@ struct Background {
 
   void work() {
     std::unique_lock lock(mutex);
+    pthread_getcpuclockid(pthread_self(), &processor_clock);
     while (true) {
       changed.wait(lock, [&] { return stops || !queue.empty(); });
       if (stops) return;
-      auto [forms, full] = std::move(queue.front());
-      queue.pop_front();
+      // What takes a second does not keep waiting what takes milliseconds. 0: not looked at yet.
+      const auto next = std::min_element(queue.begin(), queue.end(), [](const auto& a, const auto& b) {
+        return a.first->instructions < b.first->instructions;
+      });
+      auto [forms, full] = std::move(*next);
+      queue.erase(next);
       compiling = forms.get();
+      compiling_since = {now_ns(), thread_ns()};
+      forms->is_compiling.store(true);
       reads_code = true;
       lock.unlock();
       const uint64_t spent = forms->spent.get();
       const bool is_done = build(*forms, full, spent);
+      forms->is_compiling.store(false);
       lock.lock();
       compiling = nullptr;
       reads_code = false;
       const auto unused = std::move(orphan);
       forms->form[full].is_done = is_done;
       forms->form[full].is_queued = false;
-      if (!is_done) forms->patience.store(2 * spent, std::memory_order_relaxed);
       changed.notify_all();
     }
   }
@@ -388,6 +431,24 @@ void Forms::interpreted(uint64_t time, LaunchWatch* watch) {
   register_exit();
   std::lock_guard lock(tier.mutex);
   if (patience.exchange(kNever, std::memory_order_relaxed) != kNever) tier.enqueue(*this);
+}
+
+void Forms::give_room() {
+  if (!is_compiling.load(std::memory_order_relaxed)) return;
+  constexpr uint64_t kLeast = 2'000'000, kMost = 2'000'000'000;  // ns
+  std::unique_lock lock(tier.mutex);
+  if (tier.compiling != this) return;
+  const uint64_t begin = now_ns(), wall = begin - tier.compiling_since.wall;
+  const uint64_t processor = nanoseconds(tier.processor_clock) - tier.compiling_since.processor;
+  if (wall < kLeast || static_cast<double>(processor) > kBusy * static_cast<double>(wall)) return;
+  // At its pace so far the compilation would take `wall / processor` times its cost.
+  const double pace = static_cast<double>(wall) / static_cast<double>(std::max<uint64_t>(processor, 100'000));
+  const double whole = pace * 1e6 * milliseconds(cost.of(instructions));
+  const uint64_t most = whole < static_cast<double>(kMost) ? static_cast<uint64_t>(whole) : kMost;
+  if (given_ns >= most) return;
+  tier.changed.wait_for(lock, std::chrono::nanoseconds(most - given_ns),
+                        [&] { return tier.compiling != this; });
+  given_ns += now_ns() - begin;
 }
 
 // Whether a branch behind it goes back to `at`. Such a one has been executed, and so decoded.
@@ -460,7 +521,7 @@ Tier::Tier() : impl_(std::make_unique<Impl>()) {
 
 Tier::~Tier() {
   if (in_forked_child.load()) {
-    (void)impl_.release();
+    [[maybe_unused]] const Impl* const left = impl_.release();  // its thread and locks are the parent's
     return;
   }
   {

@@ -32,6 +32,13 @@ class Request {
   // before. nullptr: not (yet) compiled, or `at` is not the head of a loop of this kernel's code.
   virtual const Kernel* rest(const Step* at, bool full_wave, uint64_t time) = 0;
 
+  // Whether it is being compiled in the background. On a machine that has no processor for that beside those
+  // that interpret, launches had better leave it one.
+  std::atomic<bool> is_compiling{false};
+  // Waits for that where all processors are busy: what is interpreted meanwhile takes several times the
+  // processor time that it takes once the kernel is compiled. Not for ever.
+  virtual void give_room() = 0;
+
   // What a work-group takes in compiled code, about, in ticks (base/clock.h); 0: not known.
   std::atomic<uint64_t> group_time{0};
   void note_group_time(uint64_t time) {

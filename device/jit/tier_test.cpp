@@ -43,9 +43,9 @@ TEST(Tier, FurtherSizesOfGroupsShareCode) {
   const std::shared_ptr<Request> own[] = {request(8), request(16), request(24), request(32)};
   for (const auto& one : own)
     for (const auto& other : own) EXPECT_EQ(one == other, &one == &other);
-  // A wave that is interpreted comes back to the beginning, a loop, long before that is worth a compilation.
+  // A wave that is interpreted comes back to the beginning, a loop, before anybody looks at it.
   program.decode(entry, {104, 256, 0});
-  EXPECT_EQ(own[0]->rest(entry, true, 10'000'000), nullptr);
+  EXPECT_EQ(own[0]->rest(entry, true, ticks_of_us(1000)), nullptr);
   const auto shared = request(40);
   for (const auto& one : own) EXPECT_NE(shared, one);
   EXPECT_EQ(request(48), shared);
@@ -58,7 +58,7 @@ class Shelf final : public ObjectStore {
  public:
   std::optional<std::string> load(std::string_view identity) override {
     std::unique_lock lock(mutex_);
-    asked_ = true;
+    asked_++;
     changed_.notify_all();
     changed_.wait(lock, [&] { return !holds_; });
     if (interruptions_ > 0 && identity.starts_with("interrupted "))
@@ -69,6 +69,7 @@ class Shelf final : public ObjectStore {
   void store(std::string_view identity, std::string object) override {
     std::lock_guard lock(mutex_);
     objects_[std::string(identity)] = std::move(object);
+    lengths_.push_back(identity.size());
     changed_.notify_all();
   }
   void set_interruptions(uint32_t count) { interruptions_ = count; }  // before it is used
@@ -83,11 +84,20 @@ class Shelf final : public ObjectStore {
   }
   bool wait_until_asked() {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kPatience, [&] { return asked_; });
+    return changed_.wait_for(lock, kPatience, [&] { return asked_ > 0; });
   }
   bool wait_for_an_object() {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kPatience, [&] { return !objects_.empty(); });
+  }
+  size_t asked() {
+    std::lock_guard lock(mutex_);
+    return asked_;
+  }
+  // Of the identities, which the kernels' code is a part of, in the order of the objects.
+  std::vector<size_t> lengths() {
+    std::lock_guard lock(mutex_);
+    return lengths_;
   }
   size_t size() {
     std::lock_guard lock(mutex_);
@@ -103,7 +113,9 @@ class Shelf final : public ObjectStore {
   static constexpr auto kPatience = std::chrono::minutes(2);
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool asked_ = false, holds_ = false;
+  size_t asked_ = 0;
+  bool holds_ = false;
+  std::vector<size_t> lengths_;
   uint32_t interruptions_ = 0;
   std::map<std::string, std::string> objects_;
 };
@@ -206,6 +218,96 @@ TEST(Tier, AnInterruptedCompilationBeginsAtOnce) {
     set_object_store(nullptr);
     EXPECT_EQ(shelf->size(), times == 1 || times == 3 ? 1u : 0u) << times;
   }
+}
+
+// What is not yet worth a compilation is looked at once, and again when it is.
+TEST(Tier, AKernelIsLookedAtAgainWhenItIsWorthIt) {
+  if (options().jit != "on") GTEST_SKIP() << "in the background only";
+  static Shelf& shelf = *new Shelf;
+  set_object_store(&shelf);
+  const std::vector<uint32_t> code = long_code(100);
+  {
+    Tier tier;
+    auto program = program_of(code);
+    begin_to_compile(tier, *program, ticks_of_us(2100));
+    const Step* const entry = program->at(program->address);
+    const auto request = tier.request(*program, entry, key_of_long_code(), true, false);
+    constexpr size_t kQuestions = 2;  // for the object, and for a note
+    while (shelf.asked() < kQuestions) std::this_thread::yield();
+    for (int i = 0; i < 20; i++) {
+      request->interpreted(ticks_of_us(100), nullptr);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_EQ(shelf.asked(), kQuestions);
+    while (shelf.size() == 0) {
+      request->interpreted(ticks_of_us(10'000), nullptr);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    tier.remove(std::move(program));
+  }
+  set_object_store(nullptr);
+}
+
+// What takes long does not keep others waiting.
+TEST(Tier, ShortKernelsAreCompiledFirst) {
+  if (options().jit != "on") GTEST_SKIP() << "in the background only";
+  static Shelf& shelf = *new Shelf;
+  set_object_store(&shelf);
+  const std::vector<uint32_t> code[] = {long_code(20), long_code(200), long_code(100)};
+  {
+    Tier tier;
+    std::unique_ptr<Program> programs[3];
+    std::shared_ptr<Request> requests[3];
+    for (int i = 0; i < 3; i++) {
+      programs[i] = program_of(code[i]);
+      begin_to_compile(tier, *programs[i], ticks_of_us(2100));
+      requests[i] =
+          tier.request(*programs[i], programs[i]->at(programs[i]->address), key_of_long_code(), true, false);
+    }
+    while (shelf.asked() < 6) std::this_thread::yield();
+    while (requests[2]->is_compiling) std::this_thread::yield();
+    shelf.hold();
+    requests[0]->interpreted(ticks_of_us(10'000'000), nullptr);
+    while (shelf.asked() < 7) std::this_thread::yield();
+    EXPECT_TRUE(requests[0]->is_compiling);
+    for (int i = 1; i < 3; i++) requests[i]->interpreted(ticks_of_us(10'000'000), nullptr);
+    EXPECT_FALSE(requests[1]->is_compiling);
+    shelf.let_go();
+    for (const auto& request : requests)
+      while (request->kernel(true) == nullptr) std::this_thread::yield();
+    const std::vector<size_t> lengths = shelf.lengths();
+    ASSERT_EQ(lengths.size(), 3u);
+    EXPECT_LT(lengths[0], lengths[1]);
+    EXPECT_LT(lengths[1], lengths[2]);
+    for (auto& program : programs) tier.remove(std::move(program));
+  }
+  set_object_store(nullptr);
+}
+
+// A launch of a kernel that is being compiled waits for it where all processors are busy; here the compiling
+// thread gets none because the store keeps it.
+TEST(Tier, LaunchesGiveACompilationRoom) {
+  if (options().jit != "on") GTEST_SKIP() << "in the background only";
+  static Shelf& shelf = *new Shelf;
+  set_object_store(&shelf);
+  const std::vector<uint32_t> code = long_code(40);
+  {
+    Tier tier;
+    auto program = program_of(code);
+    shelf.hold();
+    begin_to_compile(tier, *program);
+    ASSERT_TRUE(shelf.wait_until_asked());
+    const auto request =
+        tier.request(*program, program->at(program->address), key_of_long_code(), true, false);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    // Not for ever.
+    for (int launch = 0; launch < 5; launch++) request->give_room();
+    EXPECT_EQ(request->kernel(true), nullptr);
+    shelf.let_go();
+    while (request->kernel(true) == nullptr) request->give_room();
+    tier.remove(std::move(program));
+  }
+  set_object_store(nullptr);
 }
 
 // What is said of a launch of the kernel `long`.
