@@ -19,18 +19,36 @@ endif()
 
 set(MORGANA_WARNINGS -Wall -Wextra -Werror -Wno-unused-parameter -Wno-missing-field-initializers)
 
-# morgana_library(NAME SOURCES a.cpp ... DEPS target ...): a static library morgana_NAME.
+# morgana_headers(NAME FLAGS ... DEPS target ...): headers/NAME.h, compiled in advance; reading the standard library, GoogleTest or
+# LLVM is more than a half of what a source file costs. A target shares it by REUSE_FROM if its flags are the same.
+# -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON does without and finds what a file forgot to include.
+function(morgana_headers name)
+  cmake_parse_arguments(ARG "" "" "FLAGS;DEPS" ${ARGN})
+  add_library(headers_${name} OBJECT ${CMAKE_SOURCE_DIR}/cmake/headers/empty.cpp)
+  target_include_directories(headers_${name} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_compile_options(headers_${name} PRIVATE ${ARG_FLAGS})
+  target_link_libraries(headers_${name} PRIVATE fmt::fmt ${ARG_DEPS})
+  target_precompile_headers(headers_${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/headers/${name}.h)
+endfunction()
+
+# morgana_library(NAME SOURCES a.cpp ... DEPS target ... [HEADERS llvm|none]): a static library morgana_NAME.
 function(morgana_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "HEADERS" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
   add_library(morgana_${name} STATIC ${ARG_SOURCES})
   target_include_directories(morgana_${name} PUBLIC ${CMAKE_SOURCE_DIR})
   target_compile_options(morgana_${name} PRIVATE ${MORGANA_WARNINGS})
   target_link_libraries(morgana_${name} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
+  if(NOT ARG_HEADERS)
+    set(ARG_HEADERS standard)
+  endif()
+  if(NOT ARG_HEADERS STREQUAL none)
+    target_precompile_headers(morgana_${name} REUSE_FROM headers_${ARG_HEADERS})
+  endif()
 endfunction()
 
 # morgana_entry(NAME COMMAND program ...): one ctest entry. Its labels are the folders it is declared in (`./dev test ROOM`), and
 # LABELS: `guest` executes kernels, so that the gate repeats it compiled; `threads` and `parsers` are repeated under sanitizers.
-# NEEDS target ...: what must be built besides the program. SHARDS n: several entries, NAME, NAME_2, ..., of a GoogleTest program.
+# NEEDS target ...: what must be built besides the program. SHARDS n: several entries, NAME_1, NAME_2, ..., of a GoogleTest program.
 # Extra arguments of ctest: TIMEOUT (seconds), ENVIRONMENT, SKIP (the exit code that means skipped).
 function(morgana_entry name)
   if(NOT MORGANA_TESTS)
@@ -64,9 +82,7 @@ function(morgana_entry name)
     if(ARG_SHARDS GREATER 1)
       math(EXPR index "${shard} - 1")
       list(APPEND environment GTEST_TOTAL_SHARDS=${ARG_SHARDS} GTEST_SHARD_INDEX=${index})
-      if(shard GREATER 1)
-        set(test ${name}_${shard})
-      endif()
+      set(test ${name}_${shard})
     endif()
     add_test(NAME ${test} COMMAND ${ARG_COMMAND} COMMAND_EXPAND_LISTS)
     set_tests_properties(${test} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${labels}" ENVIRONMENT "${environment}")
@@ -82,13 +98,16 @@ function(morgana_test name)
   if(NOT MORGANA_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "TIMEOUT;SHARDS" "SOURCES;DEPS;NEEDS;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT;SHARDS;HEADERS" "SOURCES;DEPS;NEEDS;LABELS;ENVIRONMENT" ${ARGN})
   add_executable(${name}_test ${ARG_SOURCES})
   target_include_directories(${name}_test PRIVATE ${CMAKE_SOURCE_DIR})
   target_compile_options(${name}_test PRIVATE ${MORGANA_WARNINGS})
   target_compile_definitions(${name}_test PRIVATE MORGANA_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                                   MORGANA_BINARY_DIR="${CMAKE_BINARY_DIR}")
   target_link_libraries(${name}_test PRIVATE ${ARG_DEPS} GTest::gtest GTest::gtest_main)
+  if(NOT ARG_HEADERS STREQUAL none)
+    target_precompile_headers(${name}_test REUSE_FROM headers_test)
+  endif()
   if(ARG_NEEDS)
     add_dependencies(${name}_test ${ARG_NEEDS})
   endif()

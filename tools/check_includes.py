@@ -63,7 +63,7 @@ TEST = re.compile(r"_(test|bench|fuzz)\.(cpp|h)$")
 # pattern of a foreign header: path prefixes that may include it
 FOREIGN = {
     r"^CL/": ("icd/", "samples/", "bench/", "conformance/", "tools/morgana/"),
-    r"^(llvm|clang|lld)/": ("device/jit/", "runtime/compiler/", "codeobj/link."),
+    r"^(llvm|clang|lld)/": ("device/jit/", "runtime/compiler/", "codeobj/link.", "cmake/headers/llvm.h"),
     r"^spirv": ("runtime/compiler/spirv/", "icd/il_test.cpp"),
     r"^hsa": ("kmt/",),
 }

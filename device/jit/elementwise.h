@@ -7,38 +7,38 @@ namespace morgana::device::jit {
 
 // Intrinsics that work element by element and are named by their result's type.
 inline bool is_elementwise(llvm::Intrinsic::ID id) {
-  using namespace llvm::Intrinsic;
+  namespace of = llvm::Intrinsic;
   switch (id) {
-    case fma:
-    case sqrt:
-    case floor:
-    case ceil:
-    case trunc:
-    case rint:
-    case nearbyint:
-    case roundeven:
-    case fabs:
-    case copysign:
-    case minnum:
-    case maxnum:
-    case minimum:
-    case maximum:
-    case umin:
-    case umax:
-    case smin:
-    case smax:
-    case fshl:
-    case fshr:
-    case ctpop:
-    case ctlz:
-    case cttz:
-    case llvm::Intrinsic::abs:
-    case uadd_sat:
-    case usub_sat:
-    case sadd_sat:
-    case ssub_sat:
-    case bswap:
-    case bitreverse: return true;
+    case of::fma:
+    case of::sqrt:
+    case of::floor:
+    case of::ceil:
+    case of::trunc:
+    case of::rint:
+    case of::nearbyint:
+    case of::roundeven:
+    case of::fabs:
+    case of::copysign:
+    case of::minnum:
+    case of::maxnum:
+    case of::minimum:
+    case of::maximum:
+    case of::umin:
+    case of::umax:
+    case of::smin:
+    case of::smax:
+    case of::fshl:
+    case of::fshr:
+    case of::ctpop:
+    case of::ctlz:
+    case of::cttz:
+    case of::abs:
+    case of::uadd_sat:
+    case of::usub_sat:
+    case of::sadd_sat:
+    case of::ssub_sat:
+    case of::bswap:
+    case of::bitreverse: return true;
     default: return false;
   }
 }

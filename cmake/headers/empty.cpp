@@ -1,0 +1,1 @@
+// Only the header that is compiled in advance with it counts.
