@@ -42,7 +42,11 @@ Registry& registry() {
           registry().mutex.unlock();
         },
         [] {
-          for (ForkSafeLock* lock : registry().locks) lock->make_new();
+          for (ForkSafeLock* lock : registry().locks) {
+            lock->let_go();
+            lock->make_new();
+          }
+          registry().mutex.unlock();
           new (&registry().mutex) std::mutex;
         });
     return *new Registry;

@@ -81,6 +81,13 @@ bool is_of_store(const jit::WaveFrame& notes, const GuestTrap& trap) {
          !is_canonical(notes.first_address[0] + 16 * kLanes - 1);
 }
 
+// What the interpreter executes it has seen published (Step::run). ThreadSanitizer does not watch the
+// interpreter and learns it here.
+void see_published(const Wave& wave, const Step* step) {
+  for (const Step* one : {step, wave.block, wave.stepping})
+    if (one != nullptr) (void)one->run.load(std::memory_order_acquire);
+}
+
 }  // namespace
 
 namespace service {
@@ -164,6 +171,7 @@ bool trap_instead(Wave& wave, const Step* step, FaultKind kind) {
 void record_fault(Wave& wave, const Step* step, FaultKind kind, const char* detail, uint64_t address,
                   int lane, bool is_write) {
   HostScope host;
+  see_published(wave, step);
   const ResidentGroup& resident = resident_of(wave);
   const Step* const at = wave.stepping ? wave.stepping : step;
   Fault& fault = wave.group->fault;
@@ -242,6 +250,7 @@ void record_trap(Wave& wave, const GuestTrap& trap) {
   frame.in_kernel = false;
   frame.kernel = nullptr;
   if (wave.stepping) wave.step = wave.stepping;
+  see_published(wave, wave.step);
   const FaultKind kind = trap.is_misaligned ? FaultKind::misaligned : FaultKind::memory;
   const Step* const step = wave.step;
   const auto count = [&] {

@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -294,7 +296,11 @@ Status Compilation::generate() {
     make(parts_->library, flow, parts_->program.target(), parts_->key, parts_->address, *made);
   });
   if (why) {
-    [[maybe_unused]] const Made* const left = made.release();  // LLVM was left in the middle of it
+    // LLVM was left in the middle of it: it is kept, and no leak.
+    static std::mutex mutex;
+    static auto& left = *new std::vector<std::unique_ptr<Made>>;
+    std::lock_guard lock(mutex);
+    left.push_back(std::move(made));
     if (is_llvm_closed()) note_interruption();
     return make_error(ErrorCode::build_failed, "LLVM: {}", *why);
   }

@@ -14,6 +14,10 @@
 
 namespace morgana::device::jit {
 
+// UBSan looks for a function's type in front of its code. What LLVM's JIT makes has none, and may begin a
+// page.
+#define MORGANA_CALLS_COMPILED __attribute__((no_sanitize("function")))
+
 class Kernel {
  public:
   ~Kernel();
@@ -112,7 +116,7 @@ inline void come_out(Wave& wave, WaveFrame& frame) {
   // Only a sleeping wave has budget left.
   if (frame.gave_way) wave.budget = 0;
 }
-inline void run_compiled(Wave& wave, WaveFrame& frame) {
+MORGANA_CALLS_COMPILED inline void run_compiled(Wave& wave, WaveFrame& frame) {
   frame.in_kernel = true;
   frame.kernel->entry_(&wave, &frame, &wave + 1, 1);
   come_out(wave, frame);
@@ -122,7 +126,7 @@ inline void run_compiled(Wave& wave, WaveFrame& frame) {
 // as `in_kernel`. Then, if the kernel is closed, for the groups that follow in the row: WaveFrame::group is
 // the last that has begun. `end`: all have ended, of which only the last wave's `exit` tells. Else the wave
 // that has not: those behind it have not begun.
-inline Wave* run_compiled(Wave* begin, WaveFrame* frames, Wave* end, uint32_t groups) {
+MORGANA_CALLS_COMPILED inline Wave* run_compiled(Wave* begin, WaveFrame* frames, Wave* end, uint32_t groups) {
   frames->kernel->entry_(begin, frames, end, groups);
   return frames->current;
 }

@@ -12,8 +12,10 @@ using isa::Op;
 const Instruction* Translator::writer_of(const Instruction& i, unsigned place) const {
   constexpr int kFar = 64;
   const Instruction* const first = &flow_.instructions[first_];
-  for (const Instruction* before = &i; before-- > first && &i - before < kFar;)
+  for (const Instruction* before = &i; before > first && &i - before < kFar - 1;) {
+    --before;
     if (writes_vector(*before, place)) return before;
+  }
   return nullptr;
 }
 

@@ -14,10 +14,14 @@ namespace morgana::tools {
 namespace {
 
 volatile pid_t passed_to = 0;
+volatile int came_early = 0;  // a signal from before the child's number was known
 
 void pass_on(int signal) {
   const int before = errno;
-  if (passed_to > 0) ::kill(passed_to, signal);
+  if (passed_to > 0)
+    ::kill(passed_to, signal);
+  else
+    came_early = signal;
   errno = before;
 }
 
@@ -81,6 +85,7 @@ Result<int> run_child(std::vector<std::string> words) {
   const Signals signals;
   MORGANA_TRY(const pid_t child, spawn(words, signals.defaults(), nullptr));
   passed_to = child;
+  if (came_early != 0) ::kill(child, came_early);
   const int status = wait_for(child);
   passed_to = 0;
   return status;
