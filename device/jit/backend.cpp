@@ -116,6 +116,7 @@ const char* host_processor() {
 }
 
 std::unique_ptr<llvm::TargetMachine> make_target_machine(const llvm::Function& kernel, bool quick) {
+  initialize_llvm();
   std::string problem;
   const llvm::Triple triple(llvm::sys::getProcessTriple());
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, problem);
@@ -281,7 +282,6 @@ std::optional<std::string> make_object(llvm::Module& module, llvm::Function& ker
 }
 
 void make_statics() {
-  initialize_llvm();
   llvm::LLVMContext context;
   llvm::SMDiagnostic problem;
   const auto module = llvm::parseAssemblyString(kSample, problem, context);

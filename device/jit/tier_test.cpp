@@ -124,8 +124,9 @@ class Shelf final : public ObjectStore {
 std::vector<uint32_t> long_code(size_t count) {
   std::vector<uint32_t> code;
   for (uint32_t i = 0; i < count; i++) {
-    code.push_back(0xd1cb0000 | i % 61);                                          // v_fma_f32 v[i % 61], ...
-    code.push_back((256 + i % 53) | (256 + i % 47) << 9 | (256 + i % 59) << 18);  // v, v, v
+    constexpr uint32_t kFma = 0xd1cb0000;  // VOP3, fused multiply-add
+    code.push_back(kFma | i % 61);
+    code.push_back((256 + i % 53) | (256 + i % 47) << 9 | (256 + i % 59) << 18);
   }
   code.push_back(0xbf810000);  // s_endpgm
   return code;

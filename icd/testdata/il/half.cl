@@ -11,7 +11,8 @@ kernel void halves(global uint* data) {
   own[4] = BITS(fmin(a, b)) ^ BITS(fmax(b, c)) << 16;
   own[5] = BITS(floor(a)) ^ BITS(rint(b)) << 16;
   own[6] = (a < b) | (b == c) << 1 | isnan(a) << 2 | isinf(b) << 3 | signbit(c) << 4;
-  own[7] = (uint)convert_int_sat(a) ^ (uint)convert_short_sat_rte(b);
+  // Not of NaN, of which OpenCL says no more than that it should become 0: from source it becomes the least half.
+  own[7] = (uint)convert_int_sat(isnan(a) ? 0.0h : a) ^ (uint)convert_short_sat_rte(isnan(b) ? 0.0h : b);
   own[8] = as_uint((float)a * 0.5f) ^ BITS(convert_half_rtz(as_float(own[8])));
   own[9] = BITS(convert_half((int)own[9] >> 16)) ^ BITS(a * b + c) << 16;
 }
