@@ -292,7 +292,12 @@ TEST(DifferentialTest, ADifferenceIsFound) {
   loop.body = {clock};
   kernel.pieces.insert(kernel.pieces.begin() + 1, loop);
   const Setting setting = setting_of(kernel, 5);
-  EXPECT_EQ(compare_tiers(kernel.target, emit(kernel), setting).verdict, Verdict::differs);
+  // Where the clock reads like a NaN for a moment, only NaNs differ.
+  Verdict verdict = Verdict::same_but_nans;
+  for (int tries = 0; tries < 20 && verdict == Verdict::same_but_nans; ++tries) {
+    verdict = compare_tiers(kernel.target, emit(kernel), setting).verdict;
+  }
+  EXPECT_EQ(verdict, Verdict::differs);
   const std::string smallest = minimised(kernel, setting);
   EXPECT_NE(smallest.find("s_memtime s[0:1]"), smallest.npos) << smallest;
   // The copy of the work-item ids, and the clock.
