@@ -177,6 +177,17 @@ TEST_F(Il, SpecializationConstants) {
   clReleaseProgram(program);
 }
 
+// A kernel that stores what twice() makes of 5.
+constexpr const char* kCallsTwice = R"(
+%k = OpFunction %void None %kernel_type
+%out = OpFunctionParameter %ptr_uint
+%begin = OpLabel
+%result = OpFunctionCall %uint %twice %uint_5
+OpStore %out %result Aligned 4
+OpReturn
+OpFunctionEnd
+)";
+
 TEST_F(Il, LinksWithSourceAndWithIl) {
   // The kernel calls twice(), which source text or another module defines.
   const std::string caller = std::string(kHead) + R"(
@@ -188,14 +199,7 @@ OpDecorate %twice LinkageAttributes "twice" Import
 %twice = OpFunction %uint None %twice_type
 %x = OpFunctionParameter %uint
 OpFunctionEnd
-%k = OpFunction %void None %kernel_type
-%out = OpFunctionParameter %ptr_uint
-%begin = OpLabel
-%result = OpFunctionCall %uint %twice %uint_5
-OpStore %out %result Aligned 4
-OpReturn
-OpFunctionEnd
-)";
+)" + kCallsTwice;
   const std::string callee = std::string(kHead) + R"(
 OpMemoryModel Physical64 OpenCL
 OpDecorate %twice LinkageAttributes "twice" Export
@@ -242,16 +246,7 @@ TEST_F(Il, LinksFunctionsOfWhichOneIsKept) {
             "%x = OpFunctionParameter %uint\n";
     if (has_twice) text += "%first = OpLabel\n%double = OpIMul %uint %x %uint_2\nOpReturnValue %double\n";
     text += "OpFunctionEnd\n";
-    if (has_kernel)
-      text += R"(
-%k = OpFunction %void None %kernel_type
-%out = OpFunctionParameter %ptr_uint
-%begin = OpLabel
-%result = OpFunctionCall %uint %twice %uint_5
-OpStore %out %result Aligned 4
-OpReturn
-OpFunctionEnd
-)";
+    if (has_kernel) text += kCallsTwice;
     cl_program made = create(assemble(text));
     EXPECT_EQ(clCompileProgram(made, 0, nullptr, "", 0, nullptr, nullptr, nullptr, nullptr), CL_SUCCESS)
         << build_log(made);

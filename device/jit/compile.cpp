@@ -118,7 +118,7 @@ void append(std::string& to, const T& value) {
   to.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// All that the code of a kernel follows from, beside this program and how quickly it was made.
+// All that the code of a kernel follows from, beside this program.
 std::string identity(const Program& program, const Flow& flow, const Specialisation& key) {
   std::string text = "LLVM " LLVM_VERSION_STRING " ";
   text += name(level().host);
@@ -126,8 +126,8 @@ std::string identity(const Program& program, const Flow& flow, const Specialisat
   for (const uint32_t field :
        {key.mode, key.lds_size, key.acc_base, key.sgprs, key.vgprs, key.agprs, key.local[0], key.local[1],
         key.local[2], uint32_t{key.dimensions}, uint32_t{key.one_wave}, uint32_t{key.full_wave},
-        uint32_t{key.observe_everything}, key.most_looped, uint32_t{key.kernarg}, uint32_t{key.group_id},
-        static_cast<uint32_t>(program.target()), flow.entry_block})
+        uint32_t{key.observe_everything}, uint32_t{key.quick}, key.most_looped, uint32_t{key.kernarg},
+        uint32_t{key.group_id}, static_cast<uint32_t>(program.target()), flow.entry_block})
     append(text, field);
   for (const Instruction& i : flow.instructions) {
     append(text, i.at);
@@ -192,14 +192,13 @@ struct Compilation::Parts {
   const Library& library;
   Specialisation key;
   Flow flow;
-  std::string identity;  // without `quick`
+  std::string identity;  // in the store
   std::string label;     // for the log
   Stored stored;
   ObjectStore* const store = object_store.load(std::memory_order_acquire);
 
-  std::string name() const { return identity + (key.quick ? " quick" : " full"); }
   // Under which the store counts how often this was interrupted.
-  std::string note() const { return "interrupted " + name(); }
+  std::string note() const { return "interrupted " + identity; }
 };
 
 Compilation::Compilation(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -232,14 +231,9 @@ uint32_t Compilation::instructions() const { return static_cast<uint32_t>(parts_
 
 void Compilation::set_name(std::string name) { parts_->label = std::move(name); }
 
-void Compilation::choose(bool quick) {
-  parts_->key.quick = quick;
-  parts_->stored = {};
-}
-
 bool Compilation::find() {
   if (parts_->store == nullptr) return false;
-  const auto kept = parts_->store->load(parts_->name());
+  const auto kept = parts_->store->load(parts_->identity);
   return kept && unpack(*kept, parts_->flow, parts_->stored);
 }
 
@@ -290,17 +284,14 @@ void make(const Library& library, const Flow& flow, Target target, const Special
 
 Status Compilation::generate() {
   const Flow& flow = parts_->flow;
-  auto made = std::make_unique<Made>();
+  std::unique_ptr<Made> made;
   const double limit = kLimit + kLimitPerInstruction * static_cast<double>(flow.instructions.size());
   const auto why = within_limits(limit, [&] {
+    made = std::make_unique<Made>();
     make(parts_->library, flow, parts_->program.target(), parts_->key, parts_->address, *made);
   });
   if (why) {
-    // LLVM was left in the middle of it: it is kept, and no leak.
-    static std::mutex mutex;
-    static auto& left = *new std::vector<std::unique_ptr<Made>>;
-    std::lock_guard lock(mutex);
-    left.push_back(std::move(made));
+    [[maybe_unused]] const Made* const left = made.release();  // LLVM was left in the middle of it
     if (is_llvm_closed()) note_interruption();
     return make_error(ErrorCode::build_failed, "LLVM: {}", *why);
   }
@@ -310,7 +301,7 @@ Status Compilation::generate() {
   for (const Instruction& i : flow.instructions) places.emplace(i.step, i.at);
   for (const Step* single : made->singles) parts_->stored.singles.push_back(places.at(single));
   parts_->stored.object = std::move(made->object);
-  if (parts_->store) parts_->store->store(parts_->name(), pack(parts_->stored));
+  if (parts_->store) parts_->store->store(parts_->identity, pack(parts_->stored));
   log(LogLevel::info,
       "jit: {}: compiled{}: {} instructions, {} by handlers; translate {:.1f} ms, optimise {:.1f}, emit "
       "{:.1f}",

@@ -76,8 +76,6 @@ class Compilation {
   uint32_t instructions() const;
   // What the log calls the kernel; "kernel at 0x..." otherwise.
   void set_name(std::string name);
-  // How it is compiled: Specialisation::quick, which `begin` is given.
-  void choose(bool quick);
   // Whether the store has the code.
   bool find();
   // How often processes ended while they were at `generate`.

@@ -120,6 +120,18 @@ class Shelf final : public ObjectStore {
   std::map<std::string, std::string> objects_;
 };
 
+// For what happens in the background alone.
+class TierInBackground : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (options().jit != "on") GTEST_SKIP() << "in the background only";
+    set_object_store(&shelf);
+  }
+  void TearDown() override { set_object_store(nullptr); }
+
+  Shelf shelf;
+};
+
 // So many multiply-adds, and their end.
 std::vector<uint32_t> long_code(size_t count) {
   std::vector<uint32_t> code;
@@ -153,10 +165,7 @@ void begin_to_compile(Tier& tier, Program& program, uint64_t time = ticks_of_us(
 }
 
 // Code that is removed while it is compiled may go; what was compiled is kept.
-TEST(Tier, RemovedCodeIsCompiledForTheStore) {
-  if (options().jit != "on") GTEST_SKIP() << "in the background only";
-  static Shelf& shelf = *new Shelf;  // compilations of other tests may still ask it
-  set_object_store(&shelf);
+TEST_F(TierInBackground, RemovedCodeIsCompiledForTheStore) {
   shelf.hold();
   Tier tier;
   auto code = std::make_unique<std::vector<uint32_t>>(long_code(40));
@@ -170,7 +179,6 @@ TEST(Tier, RemovedCodeIsCompiledForTheStore) {
   EXPECT_EQ(shelf.size(), 0u);
   shelf.let_go();
   EXPECT_TRUE(shelf.wait_for_an_object());
-  set_object_store(nullptr);
   EXPECT_FALSE(shelf.has_note());
   EXPECT_EQ(compiled_forms(), forms) << "nobody can use it";
 }
@@ -201,8 +209,7 @@ TEST(TierDeathTest, TheProcessExitsFromAKernelThatTakesLong) {
 }
 
 // What a process was interrupted at is compiled by the next one as soon as it is met, unless that never ends.
-TEST(Tier, AnInterruptedCompilationBeginsAtOnce) {
-  if (options().jit != "on") GTEST_SKIP() << "in the background only";
+TEST_F(TierInBackground, AnInterruptedCompilationBeginsAtOnce) {
   const std::vector<uint32_t> code = long_code(40);
   for (const uint32_t times : {0, 1, 3, 4}) {
     Shelf own, *const shelf = &own;
@@ -222,93 +229,74 @@ TEST(Tier, AnInterruptedCompilationBeginsAtOnce) {
 }
 
 // What is not yet worth a compilation is looked at once, and again when it is.
-TEST(Tier, AKernelIsLookedAtAgainWhenItIsWorthIt) {
-  if (options().jit != "on") GTEST_SKIP() << "in the background only";
-  static Shelf& shelf = *new Shelf;
-  set_object_store(&shelf);
+TEST_F(TierInBackground, AKernelIsLookedAtAgainWhenItIsWorthIt) {
   const std::vector<uint32_t> code = long_code(100);
-  {
-    Tier tier;
-    auto program = program_of(code);
-    begin_to_compile(tier, *program, ticks_of_us(2100));
-    const Step* const entry = program->at(program->address);
-    const auto request = tier.request(*program, entry, key_of_long_code(), true, false);
-    constexpr size_t kQuestions = 2;  // for the object, and for a note
-    while (shelf.asked() < kQuestions) std::this_thread::yield();
-    for (int i = 0; i < 20; i++) {
-      request->interpreted(ticks_of_us(100), nullptr);
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    EXPECT_EQ(shelf.asked(), kQuestions);
-    while (shelf.size() == 0) {
-      request->interpreted(ticks_of_us(10'000), nullptr);
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    tier.remove(std::move(program));
+  Tier tier;
+  auto program = program_of(code);
+  begin_to_compile(tier, *program, ticks_of_us(2100));
+  const Step* const entry = program->at(program->address);
+  const auto request = tier.request(*program, entry, key_of_long_code(), true, false);
+  constexpr size_t kQuestions = 2;  // for the object, and for a note
+  while (shelf.asked() < kQuestions) std::this_thread::yield();
+  for (int i = 0; i < 20; i++) {
+    request->interpreted(ticks_of_us(100), nullptr);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  set_object_store(nullptr);
+  EXPECT_EQ(shelf.asked(), kQuestions);
+  while (shelf.size() == 0) {
+    request->interpreted(ticks_of_us(10'000), nullptr);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  tier.remove(std::move(program));
 }
 
 // What takes long does not keep others waiting.
-TEST(Tier, ShortKernelsAreCompiledFirst) {
-  if (options().jit != "on") GTEST_SKIP() << "in the background only";
-  static Shelf& shelf = *new Shelf;
-  set_object_store(&shelf);
+TEST_F(TierInBackground, ShortKernelsAreCompiledFirst) {
   const std::vector<uint32_t> code[] = {long_code(20), long_code(200), long_code(100)};
-  {
-    Tier tier;
-    std::unique_ptr<Program> programs[3];
-    std::shared_ptr<Request> requests[3];
-    for (int i = 0; i < 3; i++) {
-      programs[i] = program_of(code[i]);
-      begin_to_compile(tier, *programs[i], ticks_of_us(2100));
-      requests[i] =
-          tier.request(*programs[i], programs[i]->at(programs[i]->address), key_of_long_code(), true, false);
-    }
-    while (shelf.asked() < 6) std::this_thread::yield();
-    while (requests[2]->is_compiling) std::this_thread::yield();
-    shelf.hold();
-    requests[0]->interpreted(ticks_of_us(10'000'000), nullptr);
-    while (shelf.asked() < 7) std::this_thread::yield();
-    EXPECT_TRUE(requests[0]->is_compiling);
-    for (int i = 1; i < 3; i++) requests[i]->interpreted(ticks_of_us(10'000'000), nullptr);
-    EXPECT_FALSE(requests[1]->is_compiling);
-    shelf.let_go();
-    for (const auto& request : requests)
-      while (request->kernel(true) == nullptr) std::this_thread::yield();
-    const std::vector<size_t> lengths = shelf.lengths();
-    ASSERT_EQ(lengths.size(), 3u);
-    EXPECT_LT(lengths[0], lengths[1]);
-    EXPECT_LT(lengths[1], lengths[2]);
-    for (auto& program : programs) tier.remove(std::move(program));
+  Tier tier;
+  std::unique_ptr<Program> programs[3];
+  std::shared_ptr<Request> requests[3];
+  for (int i = 0; i < 3; i++) {
+    programs[i] = program_of(code[i]);
+    begin_to_compile(tier, *programs[i], ticks_of_us(2100));
+    requests[i] =
+        tier.request(*programs[i], programs[i]->at(programs[i]->address), key_of_long_code(), true, false);
   }
-  set_object_store(nullptr);
+  while (shelf.asked() < 6) std::this_thread::yield();
+  while (requests[2]->is_compiling) std::this_thread::yield();
+  shelf.hold();
+  requests[0]->interpreted(ticks_of_us(10'000'000), nullptr);
+  while (shelf.asked() < 7) std::this_thread::yield();
+  EXPECT_TRUE(requests[0]->is_compiling);
+  for (int i = 1; i < 3; i++) requests[i]->interpreted(ticks_of_us(10'000'000), nullptr);
+  EXPECT_FALSE(requests[1]->is_compiling);
+  shelf.let_go();
+  for (const auto& request : requests)
+    while (request->kernel(true) == nullptr) std::this_thread::yield();
+  const std::vector<size_t> lengths = shelf.lengths();
+  ASSERT_EQ(lengths.size(), 3u);
+  EXPECT_LT(lengths[0], lengths[1]);
+  EXPECT_LT(lengths[1], lengths[2]);
+  for (auto& program : programs) tier.remove(std::move(program));
 }
 
 // A launch of a kernel that is being compiled waits for it where all processors are busy; here the compiling
 // thread gets none because the store keeps it.
-TEST(Tier, LaunchesGiveACompilationRoom) {
-  if (options().jit != "on") GTEST_SKIP() << "in the background only";
-  static Shelf& shelf = *new Shelf;
-  set_object_store(&shelf);
+TEST_F(TierInBackground, LaunchesGiveACompilationRoom) {
   const std::vector<uint32_t> code = long_code(40);
-  {
-    Tier tier;
-    auto program = program_of(code);
-    shelf.hold();
-    begin_to_compile(tier, *program);
-    ASSERT_TRUE(shelf.wait_until_asked());
-    const auto request =
-        tier.request(*program, program->at(program->address), key_of_long_code(), true, false);
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    // Not for ever.
-    for (int launch = 0; launch < 5; launch++) request->give_room();
-    EXPECT_EQ(request->kernel(true), nullptr);
-    shelf.let_go();
-    while (request->kernel(true) == nullptr) request->give_room();
-    tier.remove(std::move(program));
-  }
-  set_object_store(nullptr);
+  Tier tier;
+  auto program = program_of(code);
+  shelf.hold();
+  begin_to_compile(tier, *program);
+  ASSERT_TRUE(shelf.wait_until_asked());
+  const auto request = tier.request(*program, program->at(program->address), key_of_long_code(), true, false);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  // Not for ever.
+  for (int launch = 0; launch < 5; launch++) request->give_room();
+  EXPECT_EQ(request->kernel(true), nullptr);
+  shelf.let_go();
+  while (request->kernel(true) == nullptr) request->give_room();
+  tier.remove(std::move(program));
 }
 
 // What is said of a launch of the kernel `long`.
@@ -344,25 +332,18 @@ TEST(Tier, WhoIsInterpretedForLongIsToldOnce) {
   tier.remove(std::move(program));
 }
 
-TEST(Tier, WhoIsInterpretedWhileItIsCompiledIsTold) {
-  if (options().jit != "on") GTEST_SKIP() << "in the background only";
-  static Shelf& shelf = *new Shelf;
-  set_object_store(&shelf);
+TEST_F(TierInBackground, WhoIsInterpretedWhileItIsCompiledIsTold) {
   shelf.hold();
   const std::vector<uint32_t> code = long_code(40);
   Watch watch;
-  {
-    Tier tier;
-    auto program = program_of(code);
-    begin_to_compile(tier, *program, ticks_of_us(1'000'000));
-    ASSERT_TRUE(shelf.wait_until_asked());
-    const Step* const entry = program->at(program->address);
-    tier.request(*program, entry, key_of_long_code(), true, false)
-        ->interpreted(ticks_of_us(1'500'000), &watch);
-    shelf.let_go();
-    tier.remove(std::move(program));
-  }
-  set_object_store(nullptr);
+  Tier tier;
+  auto program = program_of(code);
+  begin_to_compile(tier, *program, ticks_of_us(1'000'000));
+  ASSERT_TRUE(shelf.wait_until_asked());
+  const Step* const entry = program->at(program->address);
+  tier.request(*program, entry, key_of_long_code(), true, false)->interpreted(ticks_of_us(1'500'000), &watch);
+  shelf.let_go();
+  tier.remove(std::move(program));
   ASSERT_EQ(watch.said.size(), 1u);
   EXPECT_EQ(watch.said[0], "it is being compiled, 41 instructions");
 }

@@ -31,7 +31,7 @@ class KernelCompiler {
   void add_code(uint64_t address, uint64_t size);
 
   // The kernel that begins at `entry`, for full waves of work-groups of `items` work-items in one dimension.
-  // `quick`: as it is compiled first (jit::Specialisation::quick).
+  // `quick`: with most of LLVM's passes left out (jit::Specialisation::quick).
   Result<KernelCode> compile(const codeobj::KernelDescriptor& descriptor, uint64_t entry, uint32_t items,
                              bool quick = false);
 

@@ -5,22 +5,14 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
-#include <cstring>
 
+#include "base/bytes.h"
 #include "base/file.h"
+#include "runtime/compiler/spirv/spirv.h"
 #include "tools/morgana/doors.h"
 
 namespace morgana::tools {
 namespace {
-
-constexpr uint32_t kMagic = 0x07230203;  // in either byte order
-
-bool is_spirv(const std::vector<uint8_t>& bytes) {
-  uint32_t first = 0;
-  if (bytes.size() < sizeof first) return false;
-  std::memcpy(&first, bytes.data(), sizeof first);
-  return first == kMagic || first == __builtin_bswap32(kMagic);
-}
 
 // Through the library, so that this program needs no compiler of its own.
 Result<std::vector<uint8_t>> build(const std::vector<uint8_t>& module, const std::string& target) {
@@ -72,7 +64,7 @@ Result<std::vector<uint8_t>> build(const std::vector<uint8_t>& module, const std
 
 Result<std::vector<uint8_t>> read_program(const std::string& path, const std::string& target) {
   MORGANA_TRY(std::vector<uint8_t> bytes, read_file(path));
-  if (!is_spirv(bytes)) return bytes;
+  if (!runtime::is_spirv(Bytes(bytes).text())) return bytes;
   if (target.empty())
     return make_error(ErrorCode::invalid_argument, "{} is SPIR-V, which is built for a target: name one",
                       path);

@@ -1,7 +1,6 @@
 #include "runtime/compiler/spirv/spirv.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "runtime/compiler/spirv/binary.h"
 
@@ -67,13 +66,6 @@ Result<std::vector<SpecConstant>> spirv_constants(std::string_view bytes) {
     if (decoration != nullptr) constants.push_back({decoration->word(0), bytes_of(*binary, in)});
   }
   return constants;
-}
-
-bool is_spirv(std::string_view bytes) {
-  uint32_t first = 0;
-  if (bytes.size() < sizeof first) return false;
-  std::memcpy(&first, bytes.data(), sizeof first);
-  return first == spv::MagicNumber || first == __builtin_bswap32(spv::MagicNumber);
 }
 
 }  // namespace morgana::runtime

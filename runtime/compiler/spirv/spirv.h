@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,12 @@ SpirvSupport spirv_support(const std::vector<std::string>& extensions, bool imag
 Result<std::vector<SpecConstant>> spirv_constants(std::string_view bytes);
 
 // Whether bytes begin as a module does, of either byte order.
-bool is_spirv(std::string_view bytes);
+inline bool is_spirv(std::string_view bytes) {
+  constexpr uint32_t kMagicNumber = 0x07230203;  // SPIR-V 1.6, 2.3
+  uint32_t first = 0;
+  if (bytes.size() < sizeof first) return false;
+  std::memcpy(&first, bytes.data(), sizeof first);
+  return first == kMagicNumber || first == __builtin_bswap32(kMagicNumber);
+}
 
 }  // namespace morgana::runtime
