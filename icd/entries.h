@@ -21,9 +21,7 @@ void* find_entry(std::string_view name);
 
 }  // namespace morgana::icd
 
-// cl_khr_icd 2.0 and cl_ext_buffer_device_address: younger than the headers of Debian 12.
+// cl_ext_buffer_device_address: younger than the headers of Debian 12.
 extern "C" {
-void* CL_API_CALL clIcdGetFunctionAddressForPlatformKHR(cl_platform_id platform, const char* func_name);
-cl_int CL_API_CALL clIcdSetPlatformDispatchDataKHR(cl_platform_id platform, void* disp_data);
 cl_int CL_API_CALL clSetKernelArgDevicePointerEXT(cl_kernel kernel, cl_uint arg_index, cl_ulong arg_value);
 }

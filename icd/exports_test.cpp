@@ -12,8 +12,7 @@
 namespace {
 
 const std::set<std::string> kExports = {"clGetExtensionFunctionAddress", "clGetPlatformInfo",
-                                        "clIcdGetPlatformIDsKHR", "clIcdGetFunctionAddressForPlatformKHR",
-                                        "clIcdSetPlatformDispatchDataKHR"};
+                                        "clIcdGetPlatformIDsKHR"};
 
 class Exports : public ::testing::Test {
  protected:
@@ -63,12 +62,10 @@ TEST_F(Exports, NeedNoStaticTls) {
 
 TEST_F(Exports, EveryEntryIsFoundByName) {
 #define ENTRY(name) EXPECT_NE(find(#name), nullptr) << #name;
-#define TAGGED(name) ENTRY(name)
 #define EXTRA(name) ENTRY(name)
 #define EMPTY(name) EXPECT_EQ(find(#name), nullptr) << #name;
 #include "icd/entries.def"
 #undef ENTRY
-#undef TAGGED
 #undef EXTRA
 #undef EMPTY
   EXPECT_EQ(find("clNoSuchFunction"), nullptr);
@@ -84,37 +81,12 @@ TEST_F(Exports, ExtensionFunctionsBelongToAPlatform) {
 
 TEST_F(Exports, EverySlotHoldsTheFunctionOfItsName) {
 #define ENTRY(name) EXPECT_EQ(reinterpret_cast<void*>(dispatch->name), find(#name)) << #name;
-#define TAGGED(name) EXPECT_EQ(reinterpret_cast<intptr_t>(dispatch->name), 0x4F50454E434C3331) << #name;
 #define EXTRA(name)
 #define EMPTY(name) EXPECT_EQ(dispatch->name, nullptr) << #name;
 #include "icd/entries.def"
 #undef ENTRY
-#undef TAGGED
 #undef EXTRA
 #undef EMPTY
-}
-
-TEST_F(Exports, SecondIcdVersionKeepsTheLoadersData) {
-  auto address =
-      reinterpret_cast<void* (*)(cl_platform_id, const char*)>(find("clIcdGetFunctionAddressForPlatformKHR"));
-  auto set = reinterpret_cast<cl_int (*)(cl_platform_id, void*)>(find("clIcdSetPlatformDispatchDataKHR"));
-  ASSERT_NE(address, nullptr);
-  ASSERT_NE(set, nullptr);
-  EXPECT_NE(address(platform, "clCreateBuffer"), nullptr);
-  EXPECT_EQ(address(nullptr, "clCreateBuffer"), nullptr);
-  int mark = 0;
-  EXPECT_EQ(set(nullptr, &mark), CL_INVALID_PLATFORM);
-  EXPECT_EQ(set(platform, &mark), CL_SUCCESS);
-  // cl_khr_icd 2.0: the pointer stands behind the dispatch pointer of every object.
-  EXPECT_EQ(reinterpret_cast<void**>(platform)[1], &mark);
-  auto create = reinterpret_cast<cl_api_clCreateContextFromType>(find("clCreateContextFromType"));
-  auto release = reinterpret_cast<cl_api_clReleaseContext>(find("clReleaseContext"));
-  cl_int error;
-  cl_context context = create(nullptr, CL_DEVICE_TYPE_ALL, nullptr, nullptr, &error);
-  ASSERT_EQ(error, CL_SUCCESS);
-  EXPECT_EQ(reinterpret_cast<void**>(context)[1], &mark);
-  EXPECT_EQ(release(context), CL_SUCCESS);
-  EXPECT_EQ(set(platform, nullptr), CL_SUCCESS);
 }
 
 }  // namespace

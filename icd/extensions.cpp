@@ -53,7 +53,7 @@ std::vector<cl_name_version> device_extensions(Target target) { return rows(targ
 std::vector<cl_name_version> device_features(Target target) { return rows(target, true); }
 
 std::vector<cl_name_version> platform_extensions() {
-  std::vector<cl_name_version> list{name_version("cl_khr_icd", CL_MAKE_VERSION(2, 0, 0))};
+  std::vector<cl_name_version> list{name_version("cl_khr_icd", CL_MAKE_VERSION(1, 0, 0))};
   for (const Row& row : kRows) {
     bool everywhere = std::all_of(runtime::agents().begin(), runtime::agents().end(),
                                   [&](runtime::Agent* agent) { return offered(row, agent->target()); });

@@ -172,16 +172,12 @@ TEST_F(Negative, PlatformsAndPartitions) {
     return clCreateSubDevices(device, list.data(), room, out, &count);
   };
   using GetPlatforms = cl_int (*)(cl_uint, cl_platform_id*, cl_uint*);
-  using SetData = cl_int (*)(cl_platform_id, void*);
   auto icd_platforms = extension<GetPlatforms>("clIcdGetPlatformIDsKHR");
-  auto set_data = extension<SetData>("clIcdSetPlatformDispatchDataKHR");
   check({
       {"clIcdGetPlatformIDsKHR without entries", CL_INVALID_VALUE,
        [&] { return icd_platforms(0, &id, nullptr); }},
       {"clIcdGetPlatformIDsKHR nothing asked", CL_INVALID_VALUE,
        [&] { return icd_platforms(1, nullptr, nullptr); }},
-      {"clIcdSetPlatformDispatchDataKHR", CL_INVALID_PLATFORM,
-       [&] { return set_data(as<cl_platform_id>(buffer), nullptr); }},
       {"clGetPlatformIDs without entries", CL_INVALID_VALUE,
        [&] { return clGetPlatformIDs(0, &id, nullptr); }},
       {"clGetPlatformIDs nothing asked", CL_INVALID_VALUE,

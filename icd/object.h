@@ -1,9 +1,9 @@
 // Object<T>: what every handle points to, and Ref<T>, a counted reference to it.
 //
-// The dispatch pointer comes first (cl_khr_icd), the loader's data second (cl_khr_icd 2.0). An object counts
-// the application's references, which CL_*_REFERENCE_COUNT reports, apart from the sum of all references; it
-// lives while any is left, so that a context outlives its queues. Counting is thread-safe; what else is, each
-// type says.
+// The dispatch pointer comes first (cl_khr_icd 1.0; 2.0 puts data of the loader behind it, which
+// ocl-icd 2.3.3, Debian 13's, moves when there is another platform). An object counts the application's
+// references, which CL_*_REFERENCE_COUNT reports, apart from the sum of all references; it lives while any is
+// left, so that a context outlives its queues. Counting is thread-safe; what else is, each type says.
 #pragma once
 
 #include <atomic>
@@ -17,8 +17,6 @@
 namespace morgana::icd {
 
 extern const cl_icd_dispatch kDispatch;
-// What clIcdSetPlatformDispatchDataKHR was given: every object made afterwards carries it.
-void* loader_data();
 
 // The handle type of an object type, and the error that an invalid handle gives.
 template <typename T>
@@ -54,7 +52,6 @@ class Object {
 
   HandleOf<T> handle() const { return reinterpret_cast<HandleOf<T>>(const_cast<Object*>(this)); }
   cl_uint reference_count() const { return api_refs_.load(std::memory_order_relaxed); }
-  void set_loader_data(void* data) { loader_data_ = data; }
   // Differs for any two objects that ever had this type.
   uint64_t serial() const { return serial_; }
 
@@ -93,7 +90,6 @@ class Object {
   }
 
   const cl_icd_dispatch* dispatch_ = &kDispatch;
-  void* loader_data_ = loader_data();
   std::atomic<cl_uint> refs_{1};
   std::atomic<cl_uint> api_refs_{0};
   const uint64_t serial_;

@@ -41,7 +41,7 @@ def main(arguments):
         refused += counts
         if code != 0:
             wrong.append(f"{program} ends with {code}")
-    entries = re.findall(r"^(?:ENTRY|TAGGED|EXTRA)\((\w+)\)", ENTRIES.read_text(), re.MULTILINE)
+    entries = re.findall(r"^(?:ENTRY|EXTRA)\((\w+)\)", ENTRIES.read_text(), re.MULTILINE)
     listed = {entry for entry, _ in conditions}
     wrong += [f"{entry} has no row" for entry in entries if entry not in listed]
     wrong += [f"{entry} is no entry point" for entry in sorted(listed - set(entries))]
