@@ -203,6 +203,34 @@ class Dispatch(unittest.TestCase):
         self.assertEqual(struct.unpack("<64f", self.output.read_bytes()),
                          tuple(2.0 * i for i in range(32, 64)) + (0.0,) * 32)
 
+    def test_arguments_as_a_block(self):
+        start = ("dispatch", SOURCE / "conformance/testdata/scale_gfx90a.co", "--kernel", "scale", "--grid", 64,
+                 "--buffer", f"in=in:{self.input}", "--buffer", f"out=out:{self.output}:256")
+        block = pathlib.Path(self.folder.name) / "block.bin"
+        block.write_bytes(struct.pack("<QQf", 0, 0, 3))
+        result = run(*start, "--kernarg", f"{block},0=buf:in,8=buf:out")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(struct.unpack("<64f", self.output.read_bytes()), tuple(3.0 * i for i in range(64)))
+        result = run(*start, "--kernarg", f"{block},0=buf:in,8=buf:out", "--arg", "factor=f32:2", "--then",
+                     "--arg", f"in=file:{block},0=buf:in+128", "--grid", 32)
+        self.assertIn("takes 8 bytes, not 20", result.stderr)
+        struct_file = pathlib.Path(self.folder.name) / "pointer.bin"
+        struct_file.write_bytes(bytes(8))
+        result = run(*start, "--kernarg", f"{block},0=buf:in,8=buf:out", "--arg", "factor=f32:2", "--then",
+                     "--arg", f"in=file:{struct_file},0=buf:in+128", "--grid", 32)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(struct.unpack("<64f", self.output.read_bytes()),
+                         tuple(2.0 * (i + 32 if i < 32 else i) for i in range(64)))
+        for kernarg, message in ((f"{block},0=buf:in,16=buf:out", "has 20 bytes: no address fits at 16"),
+                                 (f"{block},0=buf:nothing", "no --buffer 'nothing'"),
+                                 (f"{block},0=null", "'0=null' is not OFFSET=buf:NAME"),
+                                 (f"{struct_file},0=buf:in", "takes 3 arguments; 1 given"),
+                                 (self.input, "has 20 bytes, not 256"),
+                                 ("/no/such/file", "No such file")):
+            result = run(*start, "--kernarg", kernarg)
+            self.assertEqual(result.returncode, 1, kernarg)
+            self.assertIn(message, result.stderr)
+
     def test_what_is_wrong_with_launches_is_said(self):
         start = ("--kernel", "step", "--grid", "64", "--arg", "zero:256", "--arg", "i32:1")
         for words, message in (

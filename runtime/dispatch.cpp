@@ -113,6 +113,20 @@ Status Arguments::set_local(size_t index, uint32_t size) {
   return {};
 }
 
+Status Arguments::set_segment(Bytes bytes) {
+  const uint64_t most = std::max<uint64_t>(bytes_.size(), kernel_->metadata->kernarg_segment_size);
+  if (bytes.size() > most)
+    return make_error(ErrorCode::invalid_argument, "the kernarg segment of kernel '{}' has {} bytes, not {}",
+                      kernel_->name, most, bytes.size());
+  bytes_.resize(std::max<size_t>(bytes_.size(), bytes.size()));
+  std::copy_n(bytes.data(), bytes.size(), bytes_.begin());
+  for (size_t i = 0; i < explicit_.size(); ++i)
+    if (explicit_[i]->kind != ArgKind::dynamic_shared_pointer &&
+        explicit_[i]->offset + explicit_[i]->size <= bytes.size())
+      set_[i] = true;
+  return {};
+}
+
 uint32_t Arguments::dynamic_local_bytes() const {
   uint32_t fixed = kernel_->metadata->group_segment_fixed_size;
   uint32_t end = fixed;

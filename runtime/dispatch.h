@@ -34,6 +34,8 @@ class Arguments {
   Status set(size_t index, Bytes value);
   // Gives a dynamic_shared_pointer (__local) argument `size` bytes.
   Status set_local(size_t index, uint32_t size);
+  // Copies the beginning of the kernarg segment: every argument that lies in it is set, but for __local ones.
+  Status set_segment(Bytes bytes);
   bool is_set(size_t index) const { return set_[index]; }
   // Dynamic LDS that no argument points to (HIP's extern __shared__), behind that of the __local arguments.
   void set_dynamic_local(uint32_t size) { dynamic_local_ = size; }

@@ -46,6 +46,7 @@ struct Launch {
   runtime::Geometry geometry;
   bool continues = false;  // the same kernel as the launch before: what is not given keeps its value
   std::vector<std::string> arguments;
+  std::string kernarg;
   bool zero_rest = false;
   uint32_t dynamic_local = 0;
   uint32_t repeat = 1;
@@ -73,6 +74,8 @@ Result<Launch> parse_launch(Views& words, const Launch* before) {
   launch.continues = before != nullptr && (!kernel || *kernel == before->kernel);
   if (kernel) launch.kernel = *kernel;
   MORGANA_TRY(launch.arguments, take_options(words, "--arg"));
+  MORGANA_TRY(auto kernarg, take_option(words, "--kernarg"));
+  if (kernarg || !launch.continues) launch.kernarg = kernarg.value_or("");
   launch.zero_rest = take_flag(words, "--zero-rest");
   if (grid) {
     MORGANA_TRY(Sizes sizes, parse_sizes(*grid, 1));
@@ -169,16 +172,23 @@ Status set_arguments(const Launch& launch, Arguments& arguments, Buffers& buffer
     if (!value.ok()) return value.error().in(fmt::format("--arg {}", text));
     values[index] = std::move(*value);
   }
+  if (!launch.kernarg.empty()) {
+    auto segment = make_block(launch.kernarg, buffers);
+    Status status = segment.ok() ? arguments.set_segment(Bytes(*segment)) : segment.error();
+    if (!status.ok()) return status.error().in(fmt::format("--kernarg {}", launch.kernarg));
+  }
   size_t given = 0;
   for (size_t i = 0; i < arguments.count(); ++i) {
-    if (!values[i] && launch.zero_rest && arguments.arg(i).kind == codeobj::ArgKind::by_value)
+    const bool is_given = values[i] || arguments.is_set(i);
+    if (!is_given && launch.zero_rest && arguments.arg(i).kind == codeobj::ArgKind::by_value)
       values[i] = Value{std::vector<uint8_t>(arguments.arg(i).size), false, 0};
-    given += values[i].has_value();
+    given += is_given || values[i];
   }
   if (given != arguments.count() || next > arguments.count())
     return make_error(ErrorCode::invalid_argument, "kernel '{}' takes {} arguments; {} given", launch.kernel,
                       arguments.count(), std::max(given, next));
   for (size_t i = 0; i < arguments.count(); ++i) {
+    if (!values[i]) continue;
     Status status = give(arguments, i, *values[i]);
     if (!status.ok()) return status.error();
   }

@@ -58,21 +58,25 @@ constexpr Verb kVerbs[] = {
       Runs kernels of a code object (or of a SPIR-V module, which is built for --device) without a host program.
       A LAUNCH is
         --kernel NAME --grid X[,Y[,Z]] [--group X[,Y[,Z]]] [--offset X[,Y[,Z]]] [--lds BYTES] [--repeat N]
-        [--arg VALUE]... [--zero-rest]
+        [--arg VALUE]... [--kernarg BLOCK] [--zero-rest]
       --grid counts work-items; --lds is dynamic local memory that no argument points to. Hidden arguments are
       filled in. One --arg for each argument, in order, or --arg WHICH=VALUE with its index (from 0) or name;
+      --kernarg gives them all as one BLOCK, as the kernarg segment has them, which --arg then changes;
       --zero-rest gives 0 to by-value arguments that are not given. Behind --then, what is not given stays as in
       the launch before (the arguments, too, as long as it is the same kernel). VALUE is
         i8:V u8:V i16:V u16:V i32:V u32:V i64:V u64:V f16:V f32:V f64:V   a scalar (several: f32:1,2,3,4)
         local:BYTES         local memory, for a __local pointer
         null                a null pointer
         buf:NAME[+BYTES]    a --buffer, or a place in it
+        file:BLOCK          a by-value argument: a struct
         a BUFFER            of its own
       BUFFER is
         in:FILE             the file's bytes
         inout:FILE[:OUT]    the same, written to OUT (or back to FILE) after the last launch
         out:FILE:BYTES      zeros, written to FILE after the last launch
         zero:BYTES          zeros
+      BLOCK is
+        FILE[,OFFSET=buf:NAME[+BYTES]]...   the file's bytes with addresses of buffers put in
       --trap-handler gives the waves a trap handler (a code object; it begins at the symbol trap_entry), and
       --trap-memory the BUFFER that TMA shows it.
       @WORDS stands for the words of the file WORDS (lines that begin with # are comments). Example: two passes

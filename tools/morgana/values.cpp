@@ -165,12 +165,37 @@ Status Buffers::write_files() const {
   return {};
 }
 
+Result<std::vector<uint8_t>> make_block(std::string_view spec, const Buffers& buffers) {
+  auto [path, rest, has_rest] = split(spec, spec.find(','));
+  MORGANA_TRY(std::vector<uint8_t> bytes, read_file(std::string(path)));
+  while (has_rest) {
+    const Split word = split(rest, rest.find(','));
+    const auto [digits, place, has_place] = split(word.head, word.head.find('='));
+    if (!has_place || !place.starts_with("buf:"))
+      return make_error(ErrorCode::invalid_argument, "'{}' is not OFFSET=buf:NAME", word.head);
+    MORGANA_TRY(const uint64_t offset, parse_count(digits));
+    MORGANA_TRY(const uint64_t address, buffers.find(place.substr(std::strlen("buf:"))));
+    if (!Bytes(bytes).contains(offset, sizeof address))
+      return make_error(ErrorCode::invalid_argument, "{} has {} bytes: no address fits at {}", path,
+                        bytes.size(), offset);
+    std::memcpy(bytes.data() + offset, &address, sizeof address);
+    rest = word.tail;
+    has_rest = word.found;
+  }
+  return bytes;
+}
+
 Result<Value> make_value(std::string_view spec, Buffers& buffers) {
   auto [kind, rest, has_rest] = split(spec, spec.find(':'));
   if (kind == "null") return pointer_value(0);
   if (kind == "local") {
     MORGANA_TRY(uint32_t size, parse_number<uint32_t>(rest));
     return Value{{}, true, size};
+  }
+  if (kind == "file") {
+    Value value;
+    MORGANA_TRY(value.bytes, make_block(rest, buffers));
+    return value;
   }
   if (kind == "buf") {
     MORGANA_TRY(uint64_t address, buffers.find(rest));

@@ -56,6 +56,8 @@ struct Value {
   bool local = false;  // `local_size` bytes of LDS instead of `bytes`
   uint32_t local_size = 0;
 };
+// "FILE[,OFFSET=buf:NAME[+BYTES]]...": the file's bytes, with addresses of buffers put in.
+Result<std::vector<uint8_t>> make_block(std::string_view spec, const Buffers& buffers);
 Result<Value> make_value(std::string_view spec, Buffers& buffers);
 Status give(runtime::Arguments& arguments, size_t index, const Value& value);
 
