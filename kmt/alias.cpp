@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
-#include <string>
+#include <vector>
 
 #include "device/held_pages.h"
 
@@ -18,34 +18,35 @@ constexpr uint64_t kPage = 4096;
 constexpr uint64_t kPiece = 64 * 1024;
 constexpr uint64_t kNearStack = 256 * 1024;
 
-enum class Kind { shared, anonymous, other };
+// Pages of one kind: shared ones are of one mapping.
+struct Stretch {
+  uint64_t begin = 0, end = 0;
+  bool is_shared = false;
+};
 
-// What kind of pages [begin, end) are, by /proc/self/maps. Shared pages must lie in one mapping.
-Kind kind_of(uint64_t begin, uint64_t end) {
+// [begin, end) in its parts, by /proc/self/maps. Empty: some of it is not there, or cannot be written.
+std::vector<Stretch> stretches(uint64_t begin, uint64_t end) {
+  std::vector<Stretch> list;
   std::FILE* maps = std::fopen("/proc/self/maps", "re");
-  if (maps == nullptr) return Kind::other;
+  if (maps == nullptr) return list;
   uint64_t covered = begin;
-  Kind kind = Kind::other;
-  bool is_first = true, ok = true;
   char line[512];
-  while (ok && covered < end && std::fgets(line, sizeof line, maps) != nullptr) {
-    uint64_t from = 0, to = 0, inode = 0;
+  while (covered < end && std::fgets(line, sizeof line, maps) != nullptr) {
+    uint64_t from = 0, to = 0;
     char access[5] = {};
-    if (std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*x %*s %" SCNu64, &from, &to, access, &inode) != 4)
-      continue;
-    if (to <= covered) continue;
-    const bool is_writable = access[0] == 'r' && access[1] == 'w' && access[2] == '-';
-    const Kind here = !is_writable       ? Kind::other
-                      : access[3] == 's' ? Kind::shared
-                      : inode == 0       ? Kind::anonymous
-                                         : Kind::other;
-    ok = from <= covered && here != Kind::other && (is_first || (here == kind && here == Kind::anonymous));
-    kind = here;
-    is_first = false;
-    covered = to;
+    if (std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", &from, &to, access) != 3 || to <= covered) continue;
+    if (from > covered || access[0] != 'r' || access[1] != 'w' || access[2] != '-') break;
+    const bool is_shared = access[3] == 's';
+    const uint64_t until = std::min(to, end);
+    if (!is_shared && !list.empty() && !list.back().is_shared)
+      list.back().end = until;
+    else
+      list.push_back({covered, until, is_shared});
+    covered = until;
   }
   std::fclose(maps);
-  return ok && covered >= end ? kind : Kind::other;
+  if (covered < end) list.clear();
+  return list;
 }
 
 }  // namespace
@@ -77,29 +78,44 @@ int move_into_file(uint64_t begin, uint64_t size) {
 
 namespace {
 
+// Maps the pages of the stretch once more at `place`, which is reserved.
+bool map_stretch(const Stretch& stretch, uint64_t place) {
+  const uint64_t size = stretch.end - stretch.begin;
+  void* const at = reinterpret_cast<void*>(place);
+  if (stretch.is_shared)
+    return mremap(reinterpret_cast<void*>(stretch.begin), 0, size, MREMAP_MAYMOVE | MREMAP_FIXED, at) !=
+           MAP_FAILED;
+  const int file = move_into_file(stretch.begin, size);
+  if (file < 0) return false;
+  const bool ok = mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) != MAP_FAILED;
+  close(file);
+  return ok;
+}
+
 // Maps the pages once more, at `at` or (0) where there is room.
 uint64_t map_again(uint64_t address, uint64_t size, uint64_t at) {
   const uint64_t begin = address / kPage * kPage, end = (address + size + kPage - 1) / kPage * kPage;
   // Below the caller's frame lies the stack that this function itself writes.
   const auto frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   if (begin < frame + kPage && end > frame - kNearStack) return 0;
-  void* const place = reinterpret_cast<void*>(at);
-  void* alias = MAP_FAILED;
-  switch (kind_of(begin, end)) {
-    case Kind::shared:
-      alias = mremap(reinterpret_cast<void*>(begin), 0, end - begin,
-                     MREMAP_MAYMOVE | (at != 0 ? MREMAP_FIXED : 0), place);
-      break;
-    case Kind::anonymous:
-      if (const int file = move_into_file(begin, end - begin); file >= 0) {
-        alias =
-            mmap(place, end - begin, PROT_READ | PROT_WRITE, MAP_SHARED | (at != 0 ? MAP_FIXED : 0), file, 0);
-        close(file);
-      }
-      break;
-    case Kind::other: break;
-  }
-  return alias == MAP_FAILED ? 0 : reinterpret_cast<uint64_t>(alias) + (address - begin);
+  const std::vector<Stretch> list = stretches(begin, end);
+  if (list.empty()) return 0;
+  const auto reserve = [&](uint64_t where, int flags) {
+    return mmap(reinterpret_cast<void*>(where), end - begin, PROT_NONE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+  };
+  void* const place = at != 0 ? reinterpret_cast<void*>(at) : reserve(0, 0);
+  if (place == MAP_FAILED) return 0;
+  const auto alias = reinterpret_cast<uint64_t>(place);
+  if (std::ranges::all_of(list, [&](const Stretch& stretch) {
+        return map_stretch(stretch, alias + (stretch.begin - begin));
+      }))
+    return alias + (address - begin);
+  if (at == 0)
+    munmap(place, end - begin);
+  else
+    reserve(at, MAP_FIXED);
+  return 0;
 }
 
 }  // namespace

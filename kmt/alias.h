@@ -9,16 +9,17 @@
 namespace morgana::kmt {
 
 // Maps the pages of [address, address + size) a second time and returns where `address` is there; 0 when that
-// cannot be done (memory that is not writable, private memory of a file, the calling thread's stack).
+// cannot be done (memory that is not writable, the calling thread's stack). The range may lie in several
+// mappings.
 //
-// Private anonymous memory is first moved into a file and stays at its address (move_into_file). From then on
-// a forked child shares it with its parent.
+// Private memory is first moved into a file and stays at its address (move_into_file). From then on a forked
+// child shares it with its parent.
 uint64_t make_alias(uint64_t address, uint64_t size);
 // The same at pages that the caller has reserved; false: it cannot be done.
 bool make_alias_at(uint64_t address, uint64_t size, uint64_t at);
 void remove_alias(uint64_t alias, uint64_t size);
 
-// Replaces private anonymous pages by the pages of a new file with the same contents, piece by piece. Returns
+// Replaces private pages by the pages of a new file with the same contents, piece by piece. Returns
 // the file, or -1. Other threads may read and write the pages meanwhile; device/held_pages.h says what may
 // not.
 int move_into_file(uint64_t begin, uint64_t size);

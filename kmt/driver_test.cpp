@@ -195,6 +195,40 @@ TEST_F(Memory, FineGrainedHostMemoryHasASecondAddress) {
   ASSERT_EQ(hsaKmtDeregisterMemory(const_cast<uint32_t*>(kConstant)), HSAKMT_STATUS_SUCCESS);
 }
 
+TEST_F(Memory, RegistersAnewInOtherPieces) {
+  constexpr uint64_t kPiece = 16 * kPage;
+  auto* mine = static_cast<uint8_t*>(
+      mmap(nullptr, 6 * kPiece, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  HsaMemFlags flags{};
+  flags.ui32.HostAccess = 1;
+  const auto expect_second_address = [&](uint8_t* begin, uint64_t size) {
+    HSAuint64 alternate = 0;
+    ASSERT_EQ(hsaKmtRegisterMemoryWithFlags(begin, size, flags), HSAKMT_STATUS_SUCCESS);
+    ASSERT_EQ(hsaKmtMapMemoryToGPU(begin, size, &alternate), HSAKMT_STATUS_SUCCESS);
+    ASSERT_NE(alternate, 0u);
+    auto* other = reinterpret_cast<uint8_t*>(alternate);
+    for (uint64_t at = 0; at < size; at += kPage) {
+      EXPECT_EQ(other[at], begin[at]);
+      other[at] += 1;
+      EXPECT_EQ(other[at], begin[at]);
+    }
+    ASSERT_EQ(hsaKmtDeregisterMemory(begin), HSAKMT_STATUS_SUCCESS);
+  };
+  for (uint64_t at = 0; at < 6 * kPiece; at += kPage) mine[at] = static_cast<uint8_t>(at / kPage);
+  // Pieces of their own, then two and two with what no piece has been, then all.
+  for (int piece : {0, 1, 2}) expect_second_address(mine + piece * kPiece, kPiece);
+  for (int piece : {0, 2}) expect_second_address(mine + piece * kPiece, 2 * kPiece);
+  expect_second_address(mine, 6 * kPiece - 10);
+  const int times[] = {3, 3, 3, 2, 1, 1};
+  for (uint64_t at = 0; at < 6 * kPiece; at += kPage)
+    EXPECT_EQ(mine[at], static_cast<uint8_t>(at / kPage + times[at / kPiece]));
+  munmap(mine, 6 * kPiece);
+  // Pages of the program's own file.
+  static uint8_t variables[3 * kPage] = {1};
+  variables[0] = 2;
+  expect_second_address(variables, sizeof variables);
+}
+
 // Races with what moves its page, which is what the tests are about.
 [[clang::no_sanitize("thread")]] void count_up(volatile uint32_t* word) { *word = *word + 1; }
 
