@@ -111,7 +111,7 @@ bool reads_as(Target target, const std::vector<uint32_t>& dwords, std::string_vi
     if (is_mnemonic(first_word(one)))
       mnemonic = first_word(one);
     else
-      one = mnemonic + " " + one;
+      one = fmt::format("{} {}", mnemonic, one);
     if (!says(*inst, canonical, one)) return false;
     text = end == text.npos ? std::string_view() : text.substr(end + 2);
     if (at < dwords.size() && text.empty()) return false;

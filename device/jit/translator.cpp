@@ -37,7 +37,8 @@ Shapes shapes_of(const Flow& flow, bool packed, const Specialisation& key) {
         gather.contains(block.successors[0]) && std::none_of(first, first + block.count, touches))
       gather.insert(index);
   }
-  return gather.empty() ? std::move(made) : shapes(std::move(gather));
+  if (gather.empty()) return made;
+  return shapes(std::move(gather));
 }
 
 }  // namespace

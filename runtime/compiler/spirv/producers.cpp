@@ -201,7 +201,7 @@ class Rewriter {
 }  // namespace
 
 std::optional<std::vector<uint32_t>> as_meant(const spv_context_t* context, std::span<const uint32_t> words) {
-  const std::optional<std::vector<uint32_t>> shortened = with_short_nulls(words);
+  std::optional<std::vector<uint32_t>> shortened = with_short_nulls(words);
   if (shortened) words = *shortened;
   Rewriter rewriter;
   if (spvBinaryParse(context, &rewriter, words.data(), words.size(), Rewriter::header, Rewriter::instruction,
