@@ -31,6 +31,8 @@ struct WavePlace {
   uint32_t wave = 0;
 };
 
+class CheckHost;
+
 // Who is told of a dispatch that takes long.
 class LaunchWatch {
  public:
@@ -67,6 +69,7 @@ struct Launch {
   bool check_handlers =
       true;  // the program may have replaced the handler of guest faults since the last launch
   LaunchWatch* watch = nullptr;
+  CheckHost* checks = nullptr;  // what the kernel is checked for (checks.h); null: nothing
   // Nanoseconds, up to a tenth of a second late; 0: never. After `notice_after` the watch is told, after
   // `time_limit` the dispatch ends with FaultKind::cancelled.
   uint64_t notice_after = 0, time_limit = 0;

@@ -207,6 +207,10 @@ std::string Queues::kernel_name(uint64_t kernel_object) {
   return loaded_kernel_name(kernel_object, MemoryTable::get().code_version());
 }
 
+void Queues::find_place(uint64_t kernel_object, uint64_t pc, runtime::FaultPlace& place) {
+  kmt::find_place(kernel_object, pc, place);
+}
+
 void Queues::queue_failed(runtime::UserQueue& queue, const runtime::QueueFailure& failure) {
   if (options().fault_report) print_fault_report(failure, queue.agent());
   std::shared_ptr<Entry> entry;

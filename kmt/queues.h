@@ -41,6 +41,7 @@ class Queues : public runtime::QueueOwner {
   bool enter_code(runtime::Agent& agent, uint64_t entry) override;
   void leave_code() override;
   std::string kernel_name(uint64_t kernel_object) override;
+  void find_place(uint64_t kernel_object, uint64_t pc, runtime::FaultPlace& place) override;
   void queue_failed(runtime::UserQueue& queue, const runtime::QueueFailure& failure) override;
 
  private:

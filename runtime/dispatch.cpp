@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "device/apertures.h"
+#include "runtime/checking.h"
 #include "runtime/memory.h"
 #include "runtime/printf.h"
 #include "runtime/report.h"
@@ -245,6 +246,7 @@ device::Fault run_packet(Agent& agent, const DispatchPacket& packet, const codeo
   launch.watch = place.watch;
   launch.notice_after = time_limits().notice;
   launch.time_limit = time_limits().end;
+  if (checks_wanted() != 0) return run_checked(agent.device(), launch, *place.code);
   return agent.device().run(launch);
 }
 

@@ -87,6 +87,8 @@ class Dispatch {
   uint64_t* queue_pointer_ = nullptr;  // in the kernarg segment; null: the kernel has no such argument
 };
 
+class CodePlaces;
+
 // Where a packet lies, and how its queue wants it to be launched.
 struct PacketPlace {
   uint64_t slot = 0;   // that dispatch_ptr shows
@@ -96,6 +98,7 @@ struct PacketPlace {
   bool check_handlers = true;
   std::atomic<uint32_t>* interrupt = nullptr;  // see device::Launch
   device::LaunchWatch* watch = nullptr;
+  CodePlaces* code = nullptr;  // whose code it executes, for what checks find (checking.h)
 };
 // Executes a kernel dispatch packet of any queue: what a command processor does after it has taken the packet
 // and before it completes it.

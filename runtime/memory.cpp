@@ -12,6 +12,7 @@
 #include <mutex>
 
 #include "runtime/address_space.h"
+#include "runtime/known_memory.h"
 #include "runtime/report.h"
 #include "runtime/slabs.h"
 
@@ -250,6 +251,22 @@ std::optional<Overrun> take_overrun(uint64_t address) {
   std::lock_guard lock(all.mutex);
   const auto found = block_at(all, address);
   return found == all.blocks.end() ? std::nullopt : overrun_of(found->second);
+}
+
+device::KnownMemory known_memory(uint64_t address) {
+  using State = device::KnownMemory::State;
+  const auto nearest = nearest_allocation(address);
+  if (nearest && holds(*nearest, address))
+    return {nearest->freed ? State::freed : State::known, nearest->address, nearest->address + nearest->size};
+  Table& all = table();
+  const bool is_device = all.space.size() != 0
+                             ? all.space.holds(address)
+                             : nearest && !nearest->registered && distance(*nearest, address) < kGranule;
+  // The program's own memory goes on behind what it registered; an overrun looks like that, too.
+  if (is_device || (nearest && nearest->registered && distance(*nearest, address) < kPage))
+    return {State::outside, address, address + 1};
+  constexpr uint64_t kLine = 64;
+  return {State::foreign, address, (address | (kLine - 1)) + 1};
 }
 
 uint64_t allocated_bytes() { return table().bytes.load(std::memory_order_relaxed); }

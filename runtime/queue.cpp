@@ -14,6 +14,7 @@
 
 #include "base/spin.h"
 #include "device/apertures.h"
+#include "runtime/checking.h"
 #include "runtime/memory.h"
 #include "runtime/printf.h"
 #include "runtime/run_summary.h"
@@ -308,17 +309,28 @@ class RunningNotice final : public device::LaunchWatch {
   Dispatch& dispatch_;
 };
 
+class DispatchPlaces final : public CodePlaces {
+ public:
+  explicit DispatchPlaces(const Dispatch& dispatch) : dispatch_(dispatch) {}
+  FaultPlace place_of(uint64_t pc) override { return runtime::place_of(dispatch_, pc); }
+
+ private:
+  const Dispatch& dispatch_;
+};
+
 }  // namespace
 
 device::Fault Queue::Impl::launch(Dispatch& dispatch, uint64_t index) {
   const DispatchPacket& packet = ring[index & (size - 1)];
   RunningNotice notice(dispatch);
+  DispatchPlaces places(dispatch);
   const PacketPlace place{.slot = reinterpret_cast<uint64_t>(&packet),
                           .queue = reinterpret_cast<uint64_t>(descriptor),
                           .index = index,
                           .cancel = &cancelled,
                           .check_handlers = launches++ % kHandlerCheck == 0,
-                          .watch = &notice};
+                          .watch = &notice,
+                          .code = &places};
   dispatch.bind_queue(place.queue);
   RunSummary::Kernel* const counts = counts_of(dispatch.kernel());
   RunSummary::count_launch(counts);

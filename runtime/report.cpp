@@ -143,14 +143,20 @@ std::string fault_report(const device::Fault& fault, const FaultPlace& place) {
   return text;
 }
 
-std::string fault_report(const device::Fault& fault, const Dispatch& dispatch) {
+FaultPlace place_of(const Dispatch& dispatch, uint64_t pc) {
   const Executable& executable = *dispatch.executable();
   FaultPlace place;
   place.kernel = dispatch.kernel().name;
   place.processor = executable.agent().spec().processor;
-  place.function = executable.function_at(fault.pc);
-  place.offset_in_function = executable.offset_in_function(fault.pc);
-  place.source = executable.source_line(fault.pc);
+  place.function = executable.function_at(pc);
+  place.offset_in_function = executable.offset_in_function(pc);
+  place.source = executable.source_line(pc);
+  return place;
+}
+
+std::string fault_report(const device::Fault& fault, const Dispatch& dispatch) {
+  const Executable& executable = *dispatch.executable();
+  FaultPlace place = place_of(dispatch, fault.pc);
   for (const device::WavePlace& waves : dispatch.stopped())
     place.waves.push_back({waves, executable.function_at(waves.pc), executable.offset_in_function(waves.pc),
                            executable.source_line(waves.pc)});

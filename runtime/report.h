@@ -28,6 +28,8 @@ struct FaultPlace {
   std::vector<WavesPlace> waves;  // of a dispatch that was stopped at the time limit
 };
 
+FaultPlace place_of(const Dispatch& dispatch, uint64_t pc);
+
 // Several lines: kernel, work-item, PC, instruction, source line, address and the nearest allocation.
 std::string fault_report(const device::Fault& fault, const FaultPlace& place);
 std::string fault_report(const device::Fault& fault, const Dispatch& dispatch);

@@ -19,7 +19,7 @@
 namespace morgana::runtime {
 namespace {
 
-constexpr uint64_t kMagic = 0x31'59'52'4d'4d'55'53'4d;  // "MSUMMRY1"
+constexpr uint64_t kMagic = 0x32'59'52'4d'4d'55'53'4d;  // "MSUMMRY2"
 constexpr size_t kKernels = 4096;
 constexpr size_t kLongestName = 228;
 
@@ -49,6 +49,7 @@ struct RunSummary::Kernel {
 
 struct RunSummary::Table {
   Counter magic, processes, builds, cached_builds, failed_builds;
+  Counter checked, unchecked, findings, suppressed;
   std::array<Kernel, kKernels> kernels;
   Kernel others;  // when the rows are used up
 };
@@ -144,6 +145,15 @@ void RunSummary::count_end(Kernel* kernel, const device::Fault& fault) {
 
 void RunSummary::count_process() { increment(table_->processes); }
 
+void RunSummary::count_checked(bool completely) {
+  increment(table_->checked);
+  if (!completely) increment(table_->unchecked);
+}
+
+void RunSummary::count_finding(bool is_suppressed) {
+  increment(is_suppressed ? table_->suppressed : table_->findings);
+}
+
 void RunSummary::count_build(Build outcome) {
   increment(table_->builds);
   if (outcome == Build::cached) increment(table_->cached_builds);
@@ -155,11 +165,9 @@ bool RunSummary::KernelCounts::is_of_program() const {
 }
 
 RunSummary::Counts RunSummary::counts() const {
-  Counts counts{table_->processes.load(),
-                table_->builds.load(),
-                table_->cached_builds.load(),
-                table_->failed_builds.load(),
-                {}};
+  Counts counts{table_->processes.load(),     table_->builds.load(),     table_->cached_builds.load(),
+                table_->failed_builds.load(), table_->checked.load(),    table_->unchecked.load(),
+                table_->findings.load(),      table_->suppressed.load(), {}};
   for (const Kernel& row : table_->kernels) {
     if (row.launches.load() == 0) continue;
     const size_t length = std::min<size_t>(row.name_length.load(std::memory_order_acquire), kLongestName);
@@ -178,6 +186,10 @@ void RunSummary::add(const Counts& counts) {
   increment(table_->builds, counts.builds);
   increment(table_->cached_builds, counts.cached_builds);
   increment(table_->failed_builds, counts.failed_builds);
+  increment(table_->checked, counts.checked);
+  increment(table_->unchecked, counts.unchecked);
+  increment(table_->findings, counts.findings);
+  increment(table_->suppressed, counts.suppressed);
   for (const KernelCounts& more : counts.kernels) {
     Kernel& row = kernel(more.name);
     increment(row.launches, more.launches);

@@ -46,6 +46,9 @@ class RunSummary {
   static void count_end(Kernel* kernel, const device::Fault& fault);
   void count_build(Build outcome);
   void count_process();
+  // Of dispatches under checks (checking.h).
+  void count_checked(bool completely);
+  void count_finding(bool is_suppressed);
 
   struct KernelCounts {
     std::string name;
@@ -56,7 +59,9 @@ class RunSummary {
   struct Counts {
     uint64_t processes = 0;  // that built or launched something
     uint64_t builds = 0, cached_builds = 0, failed_builds = 0;
-    std::vector<KernelCounts> kernels;  // most launches first, then by name
+    uint64_t checked = 0, unchecked = 0;    // dispatches; unchecked: of those, some part was not
+    uint64_t findings = 0, suppressed = 0;  // of checks
+    std::vector<KernelCounts> kernels;      // most launches first, then by name
   };
   Counts counts() const;
   // Adds what another run counted.

@@ -47,8 +47,9 @@ ROOMS = {
         "lift": {".", "isa", "state"},
         "opt": {".", "isa", "state", "lift"},
         "jit": {".", "isa", "state", "semantics", "interp", "program"},
-        "dispatch": {".", "isa", "state", "interp", "program", "jit"},
-        "testing": {".", "isa", "state", "semantics", "interp", "program", "lift", "opt", "jit", "dispatch"},
+        "observe": {".", "isa", "state", "interp"},
+        "dispatch": {".", "isa", "state", "interp", "observe", "program", "jit"},
+        "testing": {".", "isa", "state", "semantics", "interp", "program", "lift", "opt", "observe", "jit", "dispatch"},
     },
     "runtime": {
         ".": set(),

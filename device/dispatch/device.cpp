@@ -9,6 +9,7 @@
 #include "device/dispatch/job.h"
 #include "device/dispatch/launch_plan.h"
 #include "device/guest_access.h"
+#include "device/observe/checker.h"
 #include "device/program/program.h"
 
 namespace morgana::device {
@@ -127,8 +128,10 @@ Fault Device::run(const Launch& launch) {
   Running running;
   if (launch.check_handlers) ensure_guard_installed();
   Fault problem;
-  const auto plan =
-      LaunchPlan::make(impl_->target, launch, impl_->setting(), impl_->code, &impl_->tier, problem);
+  std::optional<Checker> checker;
+  if (launch.checks != nullptr) checker.emplace(launch);
+  const auto plan = LaunchPlan::make(impl_->target, launch, impl_->setting(), impl_->code, &impl_->tier,
+                                     checker ? &*checker : nullptr, problem);
   if (!plan) return problem;
   if (plan->compiled) plan->compiled->give_room();
   Job job(*plan);

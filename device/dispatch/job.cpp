@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "device/dispatch/services.h"
+#include "device/observe/observer.h"
 
 namespace morgana::device {
 namespace {
@@ -68,6 +69,7 @@ void release_barrier(ResidentGroup& resident) {
   }
   group.waves_at_barrier = 0;
   resident.meet();
+  if (Observer* const observer = resident.plan().observer) observer->barrier(group);
 }
 
 }  // namespace
@@ -159,6 +161,7 @@ void Job::consider_helpers() {
 }
 
 void Job::call_helpers() {
+  if (plan_.observer != nullptr) return;
   // The second processor compiles.
   if (thread_count() <= 2 && plan_.compiled && plan_.compiled->is_compiling.load(std::memory_order_relaxed))
     return;
@@ -234,7 +237,10 @@ Job::State Job::run_group(ResidentGroup& resident, uint64_t time) {
     State state = State::finished;
     bool all_slept = true;
     if (!run_round(resident, all_slept, state)) return state;
-    if (group.waves_ended == group.wave_count) return State::finished;
+    if (group.waves_ended == group.wave_count) {
+      if (plan_.observer != nullptr) plan_.observer->group_ends(group);
+      return State::finished;
+    }
     const bool released =
         group.waves_at_barrier > 0 && group.waves_at_barrier + group.waves_ended == group.wave_count;
     if (released) release_barrier(resident);

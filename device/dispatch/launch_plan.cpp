@@ -48,11 +48,13 @@ LaunchPlan::LaunchPlan(Key, Target which, const Launch& requested, const LaunchS
     : launch(requested), target(info(which)), setting(with), code_map(code) {}
 
 std::optional<LaunchPlan> LaunchPlan::make(Target target, const Launch& launch, const LaunchSetting& setting,
-                                           CodeMap& code, jit::Tier* tier, Fault& problem) {
+                                           CodeMap& code, jit::Tier* tier, Observer* observer,
+                                           Fault& problem) {
   std::optional<LaunchPlan> plan(std::in_place, Key(), target, launch, setting, code);
+  plan->observer = observer;
   if (!plan->take_sizes(problem) || !plan->fill_sgprs(problem) || !plan->find_entry(problem))
     plan.reset();
-  else if (tier != nullptr)
+  else if (tier != nullptr && observer == nullptr)
     plan->request_kernel(*tier);
   return plan;
 }
@@ -317,11 +319,12 @@ void LaunchPlan::init_traps(Wave& wave) const {
   wave.interrupt = 0;
   wave.observes = false;
   wave.tracks_exceptions = tracks_exceptions;
-  wave.watches = has_watches() ? &setting.watches : nullptr;
+  const bool watches = has_watches();
+  wave.watches = watches || observer != nullptr ? &setting.watches : nullptr;
   wave.commands_seen = commands_seen();
   if (setting.trap_handler == 0) return;
   wave.status |= kStatusTrapEn;
-  if (wave.watches != nullptr) wave.mode.bits |= kExcpAddressWatch << 12;
+  if (watches) wave.mode.bits |= kExcpAddressWatch << 12;
   if (gfx9) return;
   // TBA and TMA are registers among the scalar operands.
   wave.s[isa::kTba] = low(setting.trap_handler);

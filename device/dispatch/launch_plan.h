@@ -22,6 +22,7 @@ namespace morgana::device {
 // Bytes of registers per wave. The extra slots keep equal registers of different waves out of one cache set.
 inline constexpr uint64_t kRegisterBytes = uint64_t{kRegisterSlots + 17} * kLanes * 4;
 
+class Observer;
 struct GlobalShare;
 
 // What the host asks of running waves (Device::command): a sequence number above the command and a trap id.
@@ -50,10 +51,10 @@ class LaunchPlan {
 
  public:
   // `launch`, `code` and what `setting` points to outlive the plan. `tier`: who compiles the kernel; nullptr:
-  // nobody. Reads preloaded kernel arguments from guest memory. Nothing: `problem` says why the launch is
-  // impossible.
+  // nobody. `observer`: nullptr: nobody. Reads preloaded kernel arguments from guest memory. Nothing:
+  // `problem` says why the launch is impossible.
   static std::optional<LaunchPlan> make(Target target, const Launch& launch, const LaunchSetting& setting,
-                                        CodeMap& code, jit::Tier* tier, Fault& problem);
+                                        CodeMap& code, jit::Tier* tier, Observer* observer, Fault& problem);
   LaunchPlan(Key, Target target, const Launch& launch, const LaunchSetting& setting, CodeMap& code);
 
   const Launch& launch;
@@ -74,6 +75,8 @@ class LaunchPlan {
   const Code* code = nullptr;
   const Step* first_step = nullptr;
   bool tracks_exceptions = false;  // the kernel's code or the trap handler reads TRAPSTS
+
+  Observer* observer = nullptr;  // is told what the waves do; they are interpreted step by step then
 
   std::shared_ptr<jit::Request> compiled;  // nullptr: there is no JIT
 

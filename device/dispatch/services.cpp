@@ -13,20 +13,6 @@
 namespace morgana::device {
 namespace {
 
-// For host code that guest code calls: a fault in it is Morgana's own, and it expects the default float
-// environment.
-class HostScope {
- public:
-  HostScope() : csr_(_mm_getcsr()) { _mm_setcsr(0x1f80); }
-  ~HostScope() { _mm_setcsr(csr_); }
-  HostScope(const HostScope&) = delete;
-  HostScope& operator=(const HostScope&) = delete;
-
- private:
-  GuardPause pause_;
-  uint32_t csr_;
-};
-
 bool is_store(const isa::Inst* inst) {
   return inst != nullptr && inst->row != nullptr && (inst->row->flags & (isa::kStore | isa::kAtomic));
 }

@@ -3,10 +3,26 @@
 // Internal to device/dispatch.
 #pragma once
 
+#include <immintrin.h>
+
 #include "device/dispatch/guest_guard.h"
 #include "device/dispatch/resident_group.h"
 
 namespace morgana::device {
+
+// For host code that guest code calls: a fault in it is Morgana's own, and it expects the default float
+// environment.
+class HostScope {
+ public:
+  HostScope() : csr_(_mm_getcsr()) { _mm_setcsr(0x1f80); }
+  ~HostScope() { _mm_setcsr(csr_); }
+  HostScope(const HostScope&) = delete;
+  HostScope& operator=(const HostScope&) = delete;
+
+ private:
+  GuardPause pause_;
+  uint32_t csr_;
+};
 
 // Makes a Fault of a host trap that happened while `wave` was executing.
 void record_trap(Wave& wave, const GuestTrap& trap);

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "device/interp/memory.h"
+#include "device/interp/observed_step.h"
 #include "device/interp/vector_tables.h"
 
 namespace morgana::device::MORGANA_SIMD {
@@ -112,15 +113,24 @@ Watch watch(const Wave& wave, Step& copy) {
   return Watch::operands;
 }
 
-// A memory access through the L1 cache, which the address watches see (CDNA4 guide 3.10): what it is about to
-// touch is judged before its registers change.
-void watch_addresses(Wave& wave, const Step* local) {
+// What the wave is about to do is shown to who watches: address watches, which see accesses through the L1
+// cache (CDNA4 guide 3.10) before registers change, and the launch's observer. False: the wave is to stop.
+bool watch_step(Wave& wave, const Step* step, const Step* local) {
   const isa::Inst* inst = local->inst;
-  if (inst == nullptr || inst->row == nullptr) return;
-  if (!inst->src[0].present() && !inst->src[2].present()) return;  // cache control
+  if (inst == nullptr || inst->row == nullptr) return true;
+  const bool accesses = inst->src[0].present() || inst->src[2].present();  // else: cache control
   wave.step = local;
-  if (locate_access(wave)) service::observe_access(wave, *inst);
+  if (accesses && locate_access(wave)) {
+    for (uint64_t left = wave.access.lanes; left; left &= left - 1) {
+      const int l = __builtin_ctzll(left);
+      if (wave.access.address[l] == reinterpret_cast<uint64_t>(kNowhere))
+        wave.access.lanes &= ~(uint64_t{1} << l);
+    }
+    service::observe_access(wave, *inst);
+  }
+  const bool goes_on = service::observe_step(wave, step);
   wave.access = {};
+  return goes_on;
 }
 
 const char* name_of_exception(uint32_t raised) {
@@ -193,7 +203,12 @@ bool run_one(Wave& wave, const Step* step) {
   const bool debugs = is_watched && wave.mode.debug();  // as it is when the instruction begins
   const Watch watched = is_watched ? watch(wave, local[0]) : Watch::none;
   wave.observes = watched == Watch::operands;
-  if (is_watched && wave.watches != nullptr) watch_addresses(wave, local);
+  if (is_watched && wave.watches != nullptr && !watch_step(wave, step, local)) {
+    count_run(wave, step);
+    wave.step = wave.block = step;
+    wave.exit = Exit::fault;
+    return false;
+  }
   if (watched == Watch::host_flags) _mm_setcsr(_mm_getcsr() & ~0x3fu);
   // A jump stops at its target: it must not go on there with the modes ignored.
   const uint32_t budget = wave.budget;

@@ -26,7 +26,7 @@ Result<KernelCode> KernelCompiler::compile(const codeobj::KernelDescriptor& desc
   launch.grid = launch.group = {items, 1, 1};
   launch.group_bytes = descriptor.group_segment_fixed_size;
   Fault problem;
-  const auto plan = LaunchPlan::make(impl_->target, launch, {}, impl_->code, nullptr, problem);
+  const auto plan = LaunchPlan::make(impl_->target, launch, {}, impl_->code, nullptr, nullptr, problem);
   if (!plan) return make_error(ErrorCode::unsupported, "{}", problem.detail);
   jit::Specialisation key = plan->specialisation();
   key.local = launch.group;

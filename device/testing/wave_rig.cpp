@@ -60,7 +60,7 @@ WaveRig::WaveRig(Target target, std::vector<uint32_t> code, const RigOptions& op
     code_map_.add(setting.trap_handler, Bytes(handler_.data(), handler_.size() * 4));
   }
   Fault problem;
-  const auto plan = LaunchPlan::make(target, launch_, setting, code_map_, nullptr, problem);
+  const auto plan = LaunchPlan::make(target, launch_, setting, code_map_, nullptr, nullptr, problem);
   if (!plan) std::abort();
   plan_ = std::make_unique<const LaunchPlan>(*plan);
   if (!resident_.start(*plan_, 0)) std::abort();

@@ -10,6 +10,7 @@
 
 #include "device/clock.h"
 #include "device/guest_access.h"
+#include "runtime/checking.h"
 #include "runtime/dispatch.h"
 #include "runtime/hsa/pm4.h"
 #include "runtime/run_summary.h"
@@ -168,7 +169,7 @@ bool AqlQueue::check(const DispatchPacket& p) {
 
 namespace {
 
-class RunningNotice final : public device::LaunchWatch {
+class RunningNotice final : public device::LaunchWatch, public CodePlaces {
  public:
   RunningNotice(QueueOwner& owner, const Agent& agent, uint64_t kernel_object)
       : owner_(owner), agent_(agent), kernel_object_(kernel_object) {}
@@ -178,6 +179,14 @@ class RunningNotice final : public device::LaunchWatch {
     print_interpreted_notice(name_or_place(), agent_.spec().processor, seconds, why);
   }
   void was_stopped(std::vector<device::WavePlace> places) override { stopped = std::move(places); }
+
+  FaultPlace place_of(uint64_t pc) override {
+    FaultPlace place;
+    place.processor = agent_.spec().processor;
+    owner_.find_place(kernel_object_, pc, place);
+    if (place.kernel.empty()) place.kernel = name_or_place();
+    return place;
+  }
 
   std::vector<device::WavePlace> stopped;
 
@@ -218,7 +227,8 @@ bool AqlQueue::execute_dispatch(const DispatchPacket& packet, uint64_t slot) {
                           .index = next_,
                           .cancel = &stopping(),
                           .interrupt = &interrupt,
-                          .watch = &notice};
+                          .watch = &notice,
+                          .code = &notice};
   Timestamps times;
   times.start = device::device_clock();
   RunSummary::Kernel* const counts = counts_of(owner(), packet.kernel_object);

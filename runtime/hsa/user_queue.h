@@ -19,6 +19,7 @@
 namespace morgana::runtime {
 
 class UserQueue;
+struct FaultPlace;
 
 // Why a queue stopped, numbered as Linux's driver numbers exceptions (EC_QUEUE_*, EC_DEVICE_* of
 // kfd_ioctl.h).
@@ -57,6 +58,10 @@ class QueueOwner : public EventSink {
   virtual void leave_code() = 0;
   // The name of the kernel whose descriptor lies there; empty: not known.
   virtual std::string kernel_name(uint64_t) { return {}; }
+  // Adds what is known of the code at `pc` (runtime/report.h).
+  virtual void find_place(uint64_t kernel_object, uint64_t pc, FaultPlace& place) {
+    static_cast<void>(kernel_object), static_cast<void>(pc), static_cast<void>(place);
+  }
   // The queue has stopped and will do nothing more.
   virtual void queue_failed(UserQueue& queue, const QueueFailure& failure) = 0;
 };

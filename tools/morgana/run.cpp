@@ -4,8 +4,12 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <optional>
+#include <utility>
 
 #include "codeobj/describe.h"
+#include "runtime/checking.h"
 #include "runtime/run_summary.h"
 #include "tools/morgana/child.h"
 #include "tools/morgana/commands.h"
@@ -23,7 +27,29 @@ struct Request {
   std::optional<std::string> devices;
   RocmDoor door = RocmDoor::both;
   bool summary = false, require = false;
+  bool checks = false;  // MORGANA_CHECK is set, by --check or before
 };
+
+// What programs are checked for goes to them in the environment.
+Result<bool> take_checks(std::vector<std::string_view>& words) {
+  constexpr std::pair<const char*, const char*> kOptions[] = {{"--check", "MORGANA_CHECK"},
+                                                              {"--report", "MORGANA_CHECK_REPORT"},
+                                                              {"--suppress", "MORGANA_CHECK_SUPPRESS"}};
+  for (const auto& [option, variable] : kOptions) {
+    std::optional<std::string> value;
+    MORGANA_TRY(value, take_option(words, option));
+    if (value) setenv(variable, value->c_str(), 1);
+  }
+  if (take_flag(words, "--stop-on-first")) setenv("MORGANA_CHECK_STOP", "1", 1);
+  const char* const checks = std::getenv("MORGANA_CHECK");
+  MORGANA_TRY(const uint8_t wanted, runtime::parse_checks(checks == nullptr ? "" : checks));
+  // Findings are added line by line, by every process of the run.
+  if (const char* const report = std::getenv("MORGANA_CHECK_REPORT"); report != nullptr && wanted != 0) {
+    std::ofstream file(report, std::ios::trunc);
+    if (!file) return make_error(ErrorCode::io, "{}: not writable", report);
+  }
+  return wanted != 0;
+}
 
 Result<Request> parse(Words words) {
   Request request;
@@ -44,6 +70,7 @@ Result<Request> parse(Words words) {
     i = words.size() - static_cast<size_t>(own.end() - program);
     own.erase(program, own.end());
   }
+  MORGANA_TRY(request.checks, take_checks(own));
   request.summary = take_flag(own, "--summary");
   request.require = take_flag(own, "--require");
   if (!own.empty())
@@ -83,6 +110,17 @@ void print(const RunSummary::Counts& counts) {
                kernel.name.empty() ? "(nameless: AMD's runtime)" : codeobj::printable(kernel.name));
 }
 
+// Says what checks found, and gives the status: 1 for findings; 2 where something was not checked, so that a
+// check that did not run is no success.
+int end_checked(const RunSummary::Counts& counts, int status) {
+  fmt::print(stderr, "{}\n",
+             runtime::checked_line(counts.checked, counts.kernels.size(), counts.unchecked, counts.findings,
+                                   counts.suppressed));
+  if (counts.findings != 0) return 1;
+  if (status != 0) return status;
+  return counts.unchecked != 0 || counts.checked == 0 ? 2 : 0;
+}
+
 // Waits for the program and says what it ran.
 int run_counted(const Request& request) {
   auto summary = RunSummary::create();
@@ -98,6 +136,7 @@ int run_counted(const Request& request) {
   if (!outer.empty())
     if (auto whole = RunSummary::open(outer); whole.ok()) whole->add(counts);
   if (request.summary) print(counts);
+  if (request.checks) return end_checked(counts, *status);
   if (*status != 0 || !request.require || ran(counts)) return *status;
   return fail("run", "the program ended well, but executed no kernel on Morgana", kNothingRan);
 }
@@ -115,7 +154,7 @@ int run_command(Words words) {
     setenv("MORGANA_DEVICES", request->devices->c_str(), 1);
   }
   enter(*doors, request->door);
-  if (request->summary || request->require) return run_counted(*request);
+  if (request->summary || request->require || request->checks) return run_counted(*request);
 
   std::vector<char*> arguments;
   for (std::string& word : request->program) arguments.push_back(word.data());

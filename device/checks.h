@@ -1,0 +1,81 @@
+// Checks: what a launch may be looked at for while it is interpreted, what was found, and what a checker asks
+// of whoever knows the memory.
+//
+// The host of a launch's checks lives as long as `Device::run`. It is called on the thread that executes the
+// launch; those of several launches may be called at once.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace morgana::device {
+
+enum class Check : uint8_t {
+  memory = 1,   // accesses outside of allocations, of LDS and of scratch
+  race = 2,     // accesses to one place that nothing orders
+  init = 4,     // values that nobody has written and that matter
+  barrier = 8,  // barriers that not all work-items reach
+};
+inline constexpr uint8_t kAllChecks = 15;
+
+enum class FindingKind : uint8_t {
+  out_of_bounds,
+  use_after_free,
+  lds_out_of_bounds,
+  scratch_out_of_bounds,
+  race,
+  uninitialized,
+  barrier_divergence,
+};
+// "out-of-bounds"; what suppressions and reports call it.
+const char* name(FindingKind kind);
+
+enum class Space : uint8_t { global, lds, scratch };
+const char* name(Space space);
+
+// One of the instructions that a finding is about, and the work-item that executed it.
+struct FindingSide {
+  uint64_t pc = 0;
+  std::string instruction;
+  std::string what;  // "write of 4 bytes"
+  bool writes = false;
+  std::array<uint32_t, 3> work_group{};
+  std::array<uint32_t, 3> work_item{};  // global id (without the global offset)
+  uint32_t wave = 0, lane = 0;
+};
+
+struct Finding {
+  FindingKind kind{};
+  Space space = Space::global;
+  bool has_address = false;
+  uint64_t address = 0;            // in its space: of LDS and scratch an offset
+  std::vector<FindingSide> sides;  // the later one first; never empty
+  std::string detail;              // what else is to be said, as a sentence
+};
+
+// What is known of an address: everything in [begin, end) is alike.
+struct KnownMemory {
+  enum class State : uint8_t {
+    known,    // an allocation
+    foreign,  // nothing is known: the host program's own memory, as far as it exists
+    outside,  // none may be here
+    freed,
+  };
+  State state = State::foreign;
+  uint64_t begin = 0, end = 0;
+};
+
+class CheckHost {
+ public:
+  virtual ~CheckHost() = default;
+  virtual uint8_t checks() const = 0;  // Check bits
+  virtual KnownMemory memory_at(uint64_t address) = 0;
+  // True: the kernel is to end, as by a fault.
+  virtual bool found(const Finding& finding) = 0;
+  // Something of the launch could not be checked, and why.
+  virtual void unchecked(const char* why) = 0;
+};
+
+}  // namespace morgana::device

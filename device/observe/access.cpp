@@ -1,0 +1,175 @@
+#include "device/observe/access.h"
+
+#include <algorithm>
+
+#include "device/apertures.h"
+
+namespace morgana::device {
+namespace {
+
+using isa::Format;
+using isa::Op;
+
+const uint32_t* registers(const Wave& wave, const isa::Operand& operand) {
+  const uint32_t code = operand.code;
+  return operand.is_agpr() ? wave.a + uint64_t{code - isa::kAgprBase} * kLanes
+                           : wave.v + uint64_t{code - isa::kVgprBase} * kLanes;
+}
+
+uint64_t pair(const Wave& wave, uint32_t code) { return wave.s[code] | uint64_t{wave.s[code + 1]} << 32; }
+
+bool is_coherent(const isa::Inst& inst) { return inst.glc || inst.sc0 || inst.sc1; }
+
+// Direction and size of an access; false: none.
+bool describe(const isa::Inst& inst, Access& access) {
+  const uint32_t flags = inst.row->flags;
+  access.is_atomic = flags & isa::kAtomic;
+  access.writes = flags & (isa::kStore | isa::kAtomic);
+  access.reads = !(flags & isa::kStore);
+  access.is_coherent = access.is_atomic || is_coherent(inst);
+  const isa::Operand& loaded = inst.dst[0];
+  const isa::Operand& stored = inst.src[1];
+  const bool loads = inst.n_dst > 0 && loaded.present();
+  auto bytes = static_cast<uint32_t>(isa::bytes((loads ? loaded : stored).type));
+  if (!loads && (flags & isa::kCmpswap)) bytes /= 2;
+  if (flags & isa::kLdsDst) bytes = 1;  // the type of what goes to LDS is not among the operands
+  access.bytes = bytes == 0 ? 4 : bytes;
+  access.data = access.writes && !access.is_atomic ? 1 : -1;
+  return true;
+}
+
+bool moves_lds(Op op) {
+  switch (op) {
+    case Op::ds_nop:
+    case Op::ds_swizzle_b32:
+    case Op::ds_permute_b32:
+    case Op::ds_bpermute_b32:
+    case Op::ds_append:
+    case Op::ds_consume:
+    case Op::ds_ordered_count: return false;
+    default: return true;
+  }
+}
+
+size_t lds_accesses(const Wave& wave, const isa::Inst& inst, std::array<Access, 4>& out) {
+  const uint32_t flags = inst.row->flags;
+  if (inst.gds || (flags & isa::kGws) || !inst.src[0].present() || !moves_lds(inst.row->op)) return 0;
+  Access& first = out[0];
+  first = {};
+  describe(inst, first);
+  first.space = Space::lds;
+  first.lanes = wave.exec();
+  const bool has_two = flags & isa::kTwoOffsets;
+  if (has_two && inst.n_dst > 0 && inst.dst[0].present() && !(flags & isa::kAtomic)) first.bytes /= 2;
+  const uint32_t unit = first.bytes * (flags & isa::kStride64 ? 64 : 1);
+  const uint32_t* const at = registers(wave, inst.src[0]);
+  const auto fill = [&](Access& access, uint32_t offset) {
+    for (int l = 0; l < kLanes; l++) access.address[l] = at[l] + offset;  // 32 bits
+  };
+  fill(first, has_two ? inst.offset0 * unit : static_cast<uint32_t>(inst.offset));
+  if (!has_two) return 1;
+  out[1] = first;
+  if (out[1].data > 0) out[1].data = 2;
+  out[1].part = 1;
+  fill(out[1], inst.offset1 * unit);
+  return 2;
+}
+
+size_t scratch_accesses(const Wave& wave, const isa::Inst& inst, std::array<Access, 4>& out) {
+  Access& access = out[0];
+  access = {};
+  describe(inst, access);
+  access.space = Space::scratch;
+  access.lanes = wave.exec();
+  auto base = static_cast<uint32_t>(inst.offset);
+  if (inst.src[2].present()) base += wave.s[inst.src[2].code];
+  const uint32_t* const varies = inst.src[0].present() ? registers(wave, inst.src[0]) : nullptr;
+  for (int l = 0; l < kLanes; l++) access.address[l] = varies != nullptr ? base + varies[l] : base;
+  return 1;
+}
+
+size_t scalar_accesses(const Wave& wave, const isa::Inst& inst, std::array<Access, 4>& out) {
+  const bool loads = inst.n_dst > 0 && inst.dst[0].present();
+  const bool stores = inst.n_src > 2 && inst.src[2].present();
+  if (!inst.src[0].present() || (!loads && !stores)) return 0;
+  Access& access = out[0];
+  access = {};
+  access.is_atomic = inst.row->flags & isa::kAtomic;
+  access.is_coherent = access.is_atomic || inst.glc;
+  access.writes = stores;
+  access.reads = !stores || access.is_atomic;
+  access.lanes = 1;
+  access.bytes = 4u * (loads ? inst.dst[0] : inst.src[2]).dwords;
+  int64_t offset = 0;
+  if (inst.offset_imm)
+    offset = inst.offset_is_dwords ? int64_t{static_cast<uint32_t>(inst.offset)} * 4 : inst.offset;
+  if (inst.src[1].present()) offset += wave.s[inst.src[1].code];
+  const uint32_t code = inst.src[0].code;
+  if (inst.src[0].dwords == 4) {
+    const uint64_t base = pair(wave, code) & 0xffff'ffff'fffc;
+    const uint64_t stride = wave.s[code + 1] >> 16 & 0x3fff;
+    const uint64_t size = stride == 0 ? wave.s[code + 2] : stride * wave.s[code + 2];
+    const uint64_t first = static_cast<uint64_t>(offset) & ~uint64_t{3};
+    if (first >= size) return 0;
+    access.bytes = static_cast<uint32_t>(std::min<uint64_t>(access.bytes, (size - first) & ~uint64_t{3}));
+    access.address[0] = base + first;
+    return access.bytes != 0 ? 1 : 0;
+  }
+  access.address[0] = (pair(wave, code) + static_cast<uint64_t>(offset)) & ~uint64_t{3};
+  return 1;
+}
+
+// Sorts the lanes of addresses that may lie in an aperture or in the group's scratch by the space that they
+// lie in.
+size_t vector_accesses(const Wave& wave, const isa::Inst& inst, std::array<Access, 4>& out) {
+  if (wave.access.address == nullptr || (inst.row->flags & isa::kFormat)) return 0;
+  Access whole{};
+  describe(inst, whole);
+  for (Access& access : out) {
+    access = whole;
+    access.lanes = 0;
+  }
+  const uint64_t slice = uint64_t{wave.scratch_lane_bytes} * kLanes;
+  const auto own = reinterpret_cast<uint64_t>(wave.scratch);
+  const uint64_t arena = own - slice * wave.index, arena_size = slice * wave.group->wave_count;
+  for (uint64_t left = wave.access.lanes; left != 0; left &= left - 1) {
+    const int lane = __builtin_ctzll(left);
+    uint64_t address = wave.access.address[lane];
+    size_t space = 0;
+    if (address - kSharedBase < kApertureBytes || address - kPrivateBase < kApertureBytes) {
+      space = address - kSharedBase < kApertureBytes ? 1 : 2;
+      address &= kApertureBytes - 1;
+    } else if (address - arena < arena_size) {
+      const uint64_t offset = address - own;  // of another wave's: too large
+      address = offset / 256 * 4 + offset % 4;
+      space = 2;
+    }
+    out[space].lanes |= uint64_t{1} << lane;
+    out[space].address[static_cast<size_t>(lane)] = address;
+  }
+  out[0].space = Space::global, out[1].space = Space::lds, out[2].space = Space::scratch;
+  size_t count = 0;
+  for (size_t i = 0; i < 3; i++) {
+    if (out[i].lanes == 0) continue;
+    if (count != i) out[count] = out[i];
+    count++;
+  }
+  return count;
+}
+
+}  // namespace
+
+size_t accesses_of(const Wave& wave, const isa::Inst& inst, std::array<Access, 4>& out) {
+  switch (inst.row->format) {
+    case Format::SMRD:
+    case Format::SMEM: return scalar_accesses(wave, inst, out);
+    case Format::DS: return lds_accesses(wave, inst, out);
+    case Format::SCRATCH: return scratch_accesses(wave, inst, out);
+    case Format::FLAT:
+    case Format::GLOBAL:
+    case Format::MUBUF: return vector_accesses(wave, inst, out);
+    default: return 0;
+  }
+}
+
+}  // namespace morgana::device

@@ -1,0 +1,15 @@
+// What memory an instruction is about to touch.
+#pragma once
+
+#include <array>
+
+#include "device/observe/observer.h"
+
+namespace morgana::device {
+
+// Fills `out` and returns how many. `wave.access` has the addresses of flat and buffer instructions, as
+// Level::locate_access gives them. Image instructions, the global data share and buffer accesses that convert
+// formats are left out.
+size_t accesses_of(const Wave& wave, const isa::Inst& inst, std::array<Access, 4>& out);
+
+}  // namespace morgana::device

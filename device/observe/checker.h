@@ -1,0 +1,24 @@
+// Checker: the Observer that makes findings; one launch's.
+#pragma once
+
+#include <optional>
+
+#include "device/observe/memory_check.h"
+
+namespace morgana::device {
+
+class Checker final : public Observer {
+ public:
+  // `launch` and its check host outlive it.
+  explicit Checker(const Launch& launch);
+  void group_begins(const Group& group, const std::array<uint32_t, 3>& size, const Wave* waves) override;
+  bool before(const Moment& moment) override;
+  void barrier(const Group& group) override;
+  void group_ends(const Group& group) override;
+
+ private:
+  Reporter reporter_;
+  std::optional<MemoryCheck> memory_;
+};
+
+}  // namespace morgana::device

@@ -1,0 +1,108 @@
+#include "device/observe/memory_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace morgana::device {
+namespace {
+
+// Ranges that are remembered; a kernel has some buffers.
+constexpr size_t kRemembered = 32;
+// Scalar loads come in powers of two: what they read beyond what was asked for lies in the same 16 bytes.
+constexpr uint64_t kScalarUnit = 16;
+constexpr uint64_t kLeastArguments = 256, kPacketBytes = 64, kQueueBytes = 256;
+
+bool is_scalar(const isa::Inst& inst) {
+  return inst.row->format == isa::Format::SMEM || inst.row->format == isa::Format::SMRD;
+}
+
+}  // namespace
+
+MemoryCheck::MemoryCheck(const Launch& launch, Reporter& reporter) : launch_(launch), reporter_(reporter) {
+  const auto own = [this](uint64_t address, uint64_t bytes) {
+    if (address != 0) own_.push_back({KnownMemory::State::known, address, address + bytes});
+  };
+  // The descriptor may say less than what is there (hidden arguments of old code objects).
+  own(launch.kernarg, std::max<uint64_t>(launch.descriptor->kernarg_size, kLeastArguments));
+  own(launch.packet, kPacketBytes);
+  own(launch.queue, kQueueBytes);
+}
+
+KnownMemory MemoryCheck::memory_at(uint64_t address) {
+  const auto holds = [&](const KnownMemory& known) { return address >= known.begin && address < known.end; };
+  if (const auto found = std::ranges::find_if(known_, holds); found != known_.end()) {
+    if (found != known_.begin()) std::rotate(known_.begin(), found, found + 1);
+    return known_.front();
+  }
+  const auto own = std::ranges::find_if(own_, holds);
+  const KnownMemory memory = own != own_.end() ? *own : reporter_.host().memory_at(address);
+  if (memory.state == KnownMemory::State::outside) return memory;
+  if (known_.size() == kRemembered) known_.pop_back();
+  known_.insert(known_.begin(), memory);
+  return memory;
+}
+
+void MemoryCheck::report(const Moment& moment, const Access& access, uint32_t lane, FindingKind kind,
+                         uint64_t address, std::string detail) {
+  const Wave& wave = moment.wave;
+  Finding finding;
+  finding.kind = kind;
+  finding.space = access.space;
+  finding.has_address = true;
+  finding.address = address;
+  finding.detail = std::move(detail);
+  finding.sides.push_back(reporter_.side(wave, {moment.pc, reporter_.items().index_of(wave.group->id),
+                                                wave.index, lane, describe(access), access.writes}));
+  reporter_.report(std::move(finding));
+}
+
+void MemoryCheck::look_at_global(const Moment& moment, const Access& access) {
+  for (uint64_t left = access.lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(__builtin_ctzll(left));
+    uint64_t at = access.address[lane], end = at + access.bytes;
+    // What follows the first dword of a scalar load was perhaps not asked for.
+    if (is_scalar(moment.inst) && access.reads)
+      end = at + 4 > (end & ~(kScalarUnit - 1)) ? at + 4 : end & ~(kScalarUnit - 1);
+    while (at < end) {
+      const KnownMemory memory = memory_at(at);
+      if (memory.state == KnownMemory::State::outside || memory.state == KnownMemory::State::freed) {
+        const bool freed = memory.state == KnownMemory::State::freed;
+        const FindingKind kind = freed ? FindingKind::use_after_free : FindingKind::out_of_bounds;
+        if (reporter_.is_new(kind, moment.pc)) report(moment, access, lane, kind, at, "");
+        return;
+      }
+      at = std::max(memory.end, at + 1);
+    }
+  }
+}
+
+// LDS and scratch.
+void MemoryCheck::look_at_part(const Moment& moment, const Access& access, uint64_t size, FindingKind kind) {
+  for (uint64_t left = access.lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(__builtin_ctzll(left));
+    const uint64_t at = access.address[lane];
+    if (at < size && access.bytes <= size - at) continue;
+    if (reporter_.is_new(kind, moment.pc))
+      report(moment, access, lane, kind, at,
+             fmt::format("the {} has {} bytes of {}", access.space == Space::lds ? "work-group" : "work-item",
+                         size, name(access.space)));
+    return;
+  }
+}
+
+void MemoryCheck::before(const Moment& moment) {
+  for (const Access& access : moment.accesses) {
+    switch (access.space) {
+      case Space::global: look_at_global(moment, access); break;
+      case Space::lds:
+        look_at_part(moment, access, launch_.group_bytes, FindingKind::lds_out_of_bounds);
+        break;
+      case Space::scratch:
+        look_at_part(moment, access, launch_.private_bytes, FindingKind::scratch_out_of_bounds);
+        break;
+    }
+  }
+}
+
+}  // namespace morgana::device

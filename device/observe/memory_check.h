@@ -1,0 +1,29 @@
+// MemoryCheck: accesses that lie in no allocation, or outside of the LDS or the scratch that was asked for.
+#pragma once
+
+#include <vector>
+
+#include "device/observe/reporter.h"
+
+namespace morgana::device {
+
+class MemoryCheck {
+ public:
+  // All outlive it.
+  MemoryCheck(const Launch& launch, Reporter& reporter);
+  void before(const Moment& moment);
+
+ private:
+  KnownMemory memory_at(uint64_t address);
+  void look_at_global(const Moment& moment, const Access& access);
+  void look_at_part(const Moment& moment, const Access& access, uint64_t size, FindingKind kind);
+  void report(const Moment& moment, const Access& access, uint32_t lane, FindingKind kind, uint64_t address,
+              std::string detail);
+
+  const Launch& launch_;
+  Reporter& reporter_;
+  std::vector<KnownMemory> own_;    // what the launch itself reads: arguments, packet, queue
+  std::vector<KnownMemory> known_;  // lately used first
+};
+
+}  // namespace morgana::device

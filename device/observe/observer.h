@@ -1,0 +1,53 @@
+// Observer: who is told what a launch does while it does it: each instruction before it is executed, with the
+// memory that it is about to touch, barriers, the begin and the end of groups and waves.
+//
+// A launch with an Observer is executed by one thread, which calls it. Whoever executes waves calls it, the
+// interpreter from its steps; launches without one never come here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "device/checks.h"
+#include "device/isa/inst.h"
+#include "device/state/wave.h"
+
+namespace morgana::device {
+
+// One access of some lanes: an instruction makes up to four.
+struct Access {
+  Space space = Space::global;
+  bool reads = false, writes = false;
+  bool is_atomic = false;  // the device does it in one
+  bool is_coherent =
+      false;           // past the caches that not all waves share: what volatile and atomic accesses are
+  uint32_t bytes = 0;  // of each lane
+  uint64_t lanes = 0;  // scalar accesses: lane 0
+  int data = -1;       // stores: which source holds the value
+  int part = 0;        // of two values that one instruction moves
+  // Of lanes in `lanes`. LDS: in the group's; scratch: in the work-item's.
+  alignas(64) std::array<uint64_t, kLanes> address;
+};
+
+// An instruction that a wave is about to execute.
+struct Moment {
+  const Wave& wave;
+  const isa::Inst& inst;
+  uint64_t pc;
+  std::span<const Access> accesses;
+};
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  // `size`: its work-items.
+  virtual void group_begins(const Group& group, const std::array<uint32_t, 3>& size, const Wave* waves) = 0;
+  // False: the wave is to end with a Fault.
+  virtual bool before(const Moment& moment) = 0;
+  // All waves that have not ended wait at barriers, and go on now.
+  virtual void barrier(const Group& group) = 0;
+  virtual void group_ends(const Group& group) = 0;
+};
+
+}  // namespace morgana::device

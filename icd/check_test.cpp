@@ -1,0 +1,162 @@
+// Kernels under checks: each fault is found, named and counted once, and its clean twin gives no finding. The
+// environment of the tests sets MORGANA_CHECK.
+#include <fnmatch.h>
+
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <sstream>
+
+#include "icd/test_support.h"
+
+namespace morgana::icd::test {
+namespace {
+
+class Check : public OpenCl {
+ protected:
+  // Executes kernel `k` of the source with a buffer of `elements` ints, and returns what was reported.
+  std::string check(const char* source, size_t elements, size_t items, size_t group, size_t local_bytes = 0) {
+    cl_program program = make_program(source, "-g");
+    const std::vector<cl_int> zeros(elements);
+    cl_mem buffer =
+        make_buffer(elements * sizeof(cl_int), CL_MEM_COPY_HOST_PTR, const_cast<cl_int*>(zeros.data()));
+    const std::string report = launch(program, buffer, items, group, local_bytes);
+    clReleaseMemObject(buffer);
+    clReleaseProgram(program);
+    return report;
+  }
+
+  std::string launch(cl_program program, cl_mem buffer, size_t items, size_t group, size_t local_bytes) {
+    cl_kernel kernel = make_kernel(program, "k");
+    clSetKernelArg(kernel, 0, sizeof buffer, &buffer);
+    if (local_bytes != 0) clSetKernelArg(kernel, 1, local_bytes, nullptr);
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &items, &group, 0, nullptr, nullptr),
+              CL_SUCCESS);
+    clFinish(queue);
+    clReleaseKernel(kernel);
+    return testing::internal::GetCapturedStderr();
+  }
+};
+
+bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+TEST_F(Check, AWriteBehindABufferIsNamedWithLineWorkItemAndDistance) {
+  const std::string report =
+      check("kernel void k(global int* to) {\n  to[get_global_id(0)] = 1;\n}\n", 100, 128, 64);
+  EXPECT_TRUE(has(report, "out-of-bounds: kernel 'k'")) << report;
+  EXPECT_TRUE(has(report, "what        write of 4 bytes")) << report;
+  EXPECT_TRUE(has(report, "work-item   (100, 0, 0) of work-group (1, 0, 0), wave 0, lane 36")) << report;
+  EXPECT_TRUE(has(report, ":2\n")) << report;
+  EXPECT_TRUE(has(report, "0 bytes past the end of buffer")) << report;
+  EXPECT_TRUE(has(report, "of 400 bytes")) << report;
+}
+
+TEST_F(Check, AReadOfOneByteTooManyIsNamed) {
+  const std::string report =
+      check("kernel void k(global char* to) { to[0] = to[get_global_id(0) + 1]; }", 16, 64, 64);
+  EXPECT_TRUE(has(report, "what        read of 1 byte\n")) << report;
+  EXPECT_TRUE(has(report, "work-item   (63, 0, 0)")) << report;
+}
+
+TEST_F(Check, ABufferThatIsUsedToItsLastByteIsClean) {
+  EXPECT_EQ(check("kernel void k(global int* to) { to[get_global_id(0)] += 1; }", 100, 100, 50), "");
+}
+
+TEST_F(Check, ABufferThatWasFreedIsNamed) {
+  void* const svm = clSVMAlloc(context, CL_MEM_READ_WRITE, 256, 0);
+  ASSERT_NE(svm, nullptr);
+  cl_program program = make_program("kernel void k(global int* to) { to[get_global_id(0)] = 1; }", "-g");
+  cl_kernel kernel = make_kernel(program, "k");
+  ASSERT_EQ(clSetKernelArgSVMPointer(kernel, 0, svm), CL_SUCCESS);
+  clSVMFree(context, svm);
+  const size_t items = 64;
+  testing::internal::CaptureStderr();
+  clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &items, &items, 0, nullptr, nullptr);
+  clFinish(queue);
+  const std::string report = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(has(report, "use-after-free: kernel 'k'") || has(report, "out-of-bounds: kernel 'k'"))
+      << report;
+  clReleaseKernel(kernel);
+  clReleaseProgram(program);
+}
+
+constexpr const char* kLocal = R"(
+kernel void k(global int* to, local int* mine) {
+  size_t i = get_local_id(0);
+  mine[i] = i;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  to[i] = mine[63 - i];
+}
+)";
+
+TEST_F(Check, LocalMemoryEndsWhereItsArgumentSays) {
+  const std::string report = check(kLocal, 64, 64, 64, 63 * sizeof(cl_int));
+  EXPECT_TRUE(has(report, "lds-out-of-bounds: kernel 'k'")) << report;
+  EXPECT_TRUE(has(report, "offset 252 of LDS")) << report;
+  EXPECT_TRUE(has(report, "the work-group has 252 bytes of LDS")) << report;
+}
+
+TEST_F(Check, LocalMemoryOfTheRightSizeIsClean) {
+  EXPECT_EQ(check(kLocal, 64, 64, 64, 64 * sizeof(cl_int)), "");
+}
+
+TEST_F(Check, PrivateMemoryIsTheWorkItems) {
+  EXPECT_EQ(check(R"(kernel void k(global int* to) {
+    int own[40];
+    for (int i = 0; i < 40; ++i) own[i] = to[i] + i;
+    to[get_global_id(0)] = own[to[get_global_id(0)] & 31];
+  })",
+                  64, 64, 64),
+            "");
+}
+
+TEST_F(Check, MemoryOfTheProgramIsKnown) {
+  std::vector<cl_int> own(64);
+  cl_program program = make_program("kernel void k(global int* to) { to[get_global_id(0)] = 1; }", "-g");
+  cl_mem buffer = make_buffer(own.size() * sizeof(cl_int), CL_MEM_USE_HOST_PTR, own.data());
+  EXPECT_EQ(launch(program, buffer, 64, 64, 0), "");
+  EXPECT_TRUE(has(launch(program, buffer, 65, 65, 0), "out-of-bounds: kernel 'k'"));
+  clReleaseMemObject(buffer);
+  clReleaseProgram(program);
+}
+
+// The text between the fences that begin with the first and the second of these lines.
+std::string example(const std::string& page, const char* begin) {
+  const size_t from = page.find(begin);
+  if (from == std::string::npos) return {};
+  return page.substr(from, page.find("```", from) - from);
+}
+
+// "..." stands for what differs from run to run.
+bool matches(const std::string& pattern, const std::string& line) {
+  return fnmatch(std::regex_replace(pattern, std::regex("\\.\\.\\."), "*").c_str(), line.c_str(), 0) == 0;
+}
+
+std::string without_brackets(std::string line) {
+  for (char& c : line)
+    if (c == '[' || c == ']') c = '|';
+  return line;
+}
+
+TEST_F(Check, TheExampleOfTheDocument) {
+  std::ifstream file(MORGANA_SOURCE_DIR "/docs/checking.md");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  std::string source = example(page, "kernel void fill(");
+  ASSERT_NE(source, "");
+  source.replace(source.find("fill"), 4, "k");
+  std::istringstream expected(example(page, "morgana: out-of-bounds: kernel 'fill'"));
+  std::istringstream report(check(source.c_str(), 100, 128, 64));
+  int lines = 0;
+  for (std::string pattern, line; std::getline(expected, pattern) && !pattern.empty(); lines++) {
+    ASSERT_TRUE(std::getline(report, line));
+    pattern = std::regex_replace(pattern, std::regex("fill"), "k");
+    pattern = std::regex_replace(pattern, std::regex("gfx950"), "gfx*");
+    if (has(pattern, "instruction")) pattern = "  instruction *_store_dword *";  // by target
+    EXPECT_TRUE(matches(without_brackets(pattern), without_brackets(line))) << pattern << "\n" << line;
+  }
+  EXPECT_EQ(lines, 8);
+}
+
+}  // namespace
+}  // namespace morgana::icd::test

@@ -1,0 +1,41 @@
+// Checks of kernels (MORGANA_CHECK): what is found is printed, written to a report and counted. Any thread.
+//
+// A process counts for the run that it belongs to (run_summary.h), which says the total; without one it says
+// its own when it exits.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "device/checks.h"
+#include "device/device.h"
+#include "runtime/report.h"
+
+namespace morgana::runtime {
+
+// Bits of device::Check: "memory,race", "all"; empty: none.
+Result<uint8_t> parse_checks(std::string_view list);
+// Of this process.
+uint8_t checks_wanted();
+
+// Whose code a dispatch executes.
+class CodePlaces {
+ public:
+  virtual ~CodePlaces() = default;
+  virtual FaultPlace place_of(uint64_t pc) = 0;
+};
+
+// Executes the launch under the checks of this process.
+device::Fault run_checked(device::Device& device, device::Launch& launch, CodePlaces& code);
+
+// "checked: 3 dispatches, 1 kernels, 0 unchecked, 2 findings".
+std::string checked_line(uint64_t dispatches, uint64_t kernels, uint64_t unchecked, uint64_t findings,
+                         uint64_t suppressed);
+
+// Several lines that a person reads, and the same as an object of JSON. `places`: of each side.
+std::string finding_text(const device::Finding& finding, const std::vector<FaultPlace>& places);
+std::string finding_json(const device::Finding& finding, const std::vector<FaultPlace>& places);
+
+}  // namespace morgana::runtime
