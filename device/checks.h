@@ -15,10 +15,9 @@ namespace morgana::device {
 enum class Check : uint8_t {
   memory = 1,   // accesses outside of allocations, of LDS and of scratch
   race = 2,     // accesses to one place that nothing orders
-  init = 4,     // values that nobody has written and that matter
-  barrier = 8,  // barriers that not all work-items reach
+  barrier = 4,  // barriers that not all work-items reach
 };
-inline constexpr uint8_t kAllChecks = 15;
+inline constexpr uint8_t kAllChecks = 7;
 
 enum class FindingKind : uint8_t {
   out_of_bounds,
@@ -26,7 +25,6 @@ enum class FindingKind : uint8_t {
   lds_out_of_bounds,
   scratch_out_of_bounds,
   race,
-  uninitialized,
   barrier_divergence,
 };
 // "out-of-bounds"; what suppressions and reports call it.

@@ -16,7 +16,7 @@ class Check : public OpenCl {
  protected:
   // Executes kernel `k` of the source with a buffer of `elements` ints, and returns what was reported.
   std::string check(const char* source, size_t elements, size_t items, size_t group, size_t local_bytes = 0) {
-    cl_program program = make_program(source, "-g");
+    cl_program program = make_program(source, "-g -cl-std=CL3.0");
     const std::vector<cl_int> zeros(elements);
     cl_mem buffer =
         make_buffer(elements * sizeof(cl_int), CL_MEM_COPY_HOST_PTR, const_cast<cl_int*>(zeros.data()));
@@ -119,6 +119,117 @@ TEST_F(Check, MemoryOfTheProgramIsKnown) {
   EXPECT_TRUE(has(launch(program, buffer, 65, 65, 0), "out-of-bounds: kernel 'k'"));
   clReleaseMemObject(buffer);
   clReleaseProgram(program);
+}
+
+constexpr const char* kTurned = R"(
+kernel void k(global int* to) {
+  local int mine[128];
+  size_t i = get_local_id(0);
+  mine[i] = i;
+  BARRIER
+  to[get_global_id(0)] = mine[127 - i];
+}
+)";
+
+TEST_F(Check, ALocalRaceIsNamedWithBothSides) {
+  const std::string report = check((std::string("#define BARRIER\n") + kTurned).c_str(), 128, 128, 128);
+  EXPECT_TRUE(has(report, "race: kernel 'k'")) << report;
+  EXPECT_TRUE(has(report, "against     ")) << report;
+  EXPECT_TRUE(has(report, "no barrier lies between")) << report;
+  EXPECT_TRUE(has(report, "of LDS")) << report;
+}
+
+TEST_F(Check, ABarrierBetweenIsClean) {
+  const std::string source = std::string("#define BARRIER barrier(CLK_LOCAL_MEM_FENCE);\n") + kTurned;
+  EXPECT_EQ(check(source.c_str(), 256, 256, 128), "");
+}
+
+TEST_F(Check, WorkGroupsThatWriteOnePlaceRace) {
+  const std::string report = check("kernel void k(global int* to) { to[0] = get_group_id(0); }", 1, 128, 64);
+  EXPECT_TRUE(has(report, "race: kernel 'k'")) << report;
+  EXPECT_TRUE(has(report, "different work-groups")) << report;
+}
+
+TEST_F(Check, AtomicsThatWriteOnePlaceAreClean) {
+  EXPECT_EQ(check("kernel void k(global int* to) { atomic_add(to + get_global_id(0) % 3, 1); }", 3, 256, 64),
+            "");
+}
+
+TEST_F(Check, BytesSideBySideAreClean) {
+  EXPECT_EQ(check("kernel void k(global char* to) { if (get_local_id(0) == 0) to[get_group_id(0)] = 1; }", 4,
+                  16 * 64, 64),
+            "");
+}
+
+TEST_F(Check, AReadOfWhatAtomicsWriteRaces) {
+  const std::string report = check(R"(kernel void k(global int* to) {
+    local int count;
+    if (get_local_id(0) == 0) count = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    atomic_inc(&count);
+    to[get_global_id(0)] = count;
+  })",
+                                   128, 128, 128);
+  EXPECT_TRUE(has(report, "race: kernel 'k'")) << report;
+}
+
+// The last work-group adds up what the others left: the atomic and the fences around it order that.
+TEST_F(Check, TheLastWorkGroupMayReadAllIsClean) {
+  EXPECT_EQ(check(R"(kernel void k(global int* to) {
+    local int is_last;
+    if (get_local_id(0) == 0) {
+      to[1 + get_group_id(0)] = get_group_id(0);
+      atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_seq_cst, memory_scope_device);
+      is_last = atomic_fetch_add_explicit((global atomic_int*)to, 1, memory_order_relaxed, memory_scope_device) ==
+                get_num_groups(0) - 1;
+      atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_seq_cst, memory_scope_device);
+      if (is_last) {
+        int sum = 0;
+        for (int i = 0; i < get_num_groups(0); ++i) sum += to[1 + i];
+        to[40] = sum;
+      }
+    }
+  })",
+                  64, 8 * 64, 64, 0),
+            "");
+}
+
+TEST_F(Check, ABarrierThatSomeWavesPassByIsNamed) {
+  const std::string report = check(R"(kernel void k(global int* to) {
+    if (get_local_id(0) < 64) barrier(CLK_GLOBAL_MEM_FENCE);
+    to[get_global_id(0)] = 1;
+  })",
+                                   128, 128, 128);
+  EXPECT_TRUE(has(report, "barrier-divergence: kernel 'k'")) << report;
+  EXPECT_TRUE(has(report, "have ended without the barrier")) << report;
+}
+
+TEST_F(Check, ABarrierThatSomeLanesPassByIsNamed) {
+  const std::string report = check(R"(kernel void k(global int* to) {
+    if (get_local_id(0) < 7) {
+      to[get_global_id(0)] = 1;
+      barrier(CLK_GLOBAL_MEM_FENCE);
+    }
+    to[get_global_id(0)] += 1;
+  })",
+                                   64, 64, 64);
+  EXPECT_TRUE(has(report, "barrier-divergence: kernel 'k'")) << report;
+  EXPECT_TRUE(has(report, "work-items of the wave went past the barrier")) << report;
+}
+
+TEST_F(Check, BarriersInALoopAreClean) {
+  EXPECT_EQ(check(R"(kernel void k(global int* to) {
+    local int mine[128];
+    size_t i = get_local_id(0);
+    mine[i] = to[i];
+    for (int d = 64; d > 0; d /= 2) {
+      barrier(CLK_LOCAL_MEM_FENCE);
+      if (i < d) mine[i] += mine[i + d];
+    }
+    if (i == 0) to[get_group_id(0)] = mine[0];
+  })",
+                  128, 128, 128),
+            "");
 }
 
 // The text between the fences that begin with the first and the second of these lines.

@@ -29,7 +29,6 @@ constexpr size_t kMostFindings = 100;
 constexpr std::pair<std::string_view, uint8_t> kNames[] = {
     {"memory", static_cast<uint8_t>(device::Check::memory)},
     {"race", static_cast<uint8_t>(device::Check::race)},
-    {"init", static_cast<uint8_t>(device::Check::init)},
     {"barrier", static_cast<uint8_t>(device::Check::barrier)},
     {"all", device::kAllChecks},
 };
@@ -196,8 +195,7 @@ Result<uint8_t> parse_checks(std::string_view list) {
       is_known = true;
     }
     if (!is_known)
-      return make_error(ErrorCode::invalid_argument, "'{}' is no check: memory, race, init, barrier, all",
-                        word);
+      return make_error(ErrorCode::invalid_argument, "'{}' is no check: memory, race, barrier, all", word);
   }
   return checks;
 }

@@ -20,8 +20,8 @@ uint64_t pair(const Wave& wave, uint32_t code) { return wave.s[code] | uint64_t{
 
 bool is_coherent(const isa::Inst& inst) { return inst.glc || inst.sc0 || inst.sc1; }
 
-// Direction and size of an access; false: none.
-bool describe(const isa::Inst& inst, Access& access) {
+// Direction and size of an access.
+void describe(const isa::Inst& inst, Access& access) {
   const uint32_t flags = inst.row->flags;
   access.is_atomic = flags & isa::kAtomic;
   access.writes = flags & (isa::kStore | isa::kAtomic);
@@ -35,7 +35,6 @@ bool describe(const isa::Inst& inst, Access& access) {
   if (flags & isa::kLdsDst) bytes = 1;  // the type of what goes to LDS is not among the operands
   access.bytes = bytes == 0 ? 4 : bytes;
   access.data = access.writes && !access.is_atomic ? 1 : -1;
-  return true;
 }
 
 bool moves_lds(Op op) {

@@ -5,16 +5,30 @@ namespace morgana::device {
 Checker::Checker(const Launch& launch) : reporter_(launch, *launch.checks) {
   const uint8_t wanted = launch.checks->checks();
   if (wanted & static_cast<uint8_t>(Check::memory)) memory_.emplace(launch, reporter_);
+  if (wanted & static_cast<uint8_t>(Check::race)) race_.emplace(launch, reporter_);
+  if (wanted & static_cast<uint8_t>(Check::barrier)) barrier_.emplace(reporter_);
 }
 
-void Checker::group_begins(const Group&, const std::array<uint32_t, 3>&, const Wave*) {}
+void Checker::group_begins(const Group& group, const std::array<uint32_t, 3>&, const Wave* waves) {
+  if (race_) race_->group_begins(group);
+  if (barrier_) barrier_->group_begins(group, waves);
+}
 
 bool Checker::before(const Moment& moment) {
   if (memory_) memory_->before(moment);
+  if (race_) race_->before(moment);
+  if (barrier_) barrier_->before(moment);
   return !reporter_.wants_stop();
 }
 
-void Checker::barrier(const Group&) {}
-void Checker::group_ends(const Group&) {}
+void Checker::barrier(const Group& group) {
+  if (race_) race_->barrier(group);
+  if (barrier_) barrier_->barrier(group);
+}
+
+void Checker::group_ends(const Group& group) {
+  if (race_) race_->group_ends(group);
+  if (barrier_) barrier_->group_ends(group);
+}
 
 }  // namespace morgana::device

@@ -3,7 +3,9 @@
 
 #include <optional>
 
+#include "device/observe/barrier_check.h"
 #include "device/observe/memory_check.h"
+#include "device/observe/race_check.h"
 
 namespace morgana::device {
 
@@ -19,6 +21,8 @@ class Checker final : public Observer {
  private:
   Reporter reporter_;
   std::optional<MemoryCheck> memory_;
+  std::optional<RaceCheck> race_;
+  std::optional<BarrierCheck> barrier_;
 };
 
 }  // namespace morgana::device

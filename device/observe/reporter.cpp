@@ -15,7 +15,6 @@ const char* name(FindingKind kind) {
     case FindingKind::lds_out_of_bounds: return "lds-out-of-bounds";
     case FindingKind::scratch_out_of_bounds: return "scratch-out-of-bounds";
     case FindingKind::race: return "race";
-    case FindingKind::uninitialized: return "uninitialized";
     case FindingKind::barrier_divergence: return "barrier-divergence";
   }
   return "finding";

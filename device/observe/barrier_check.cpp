@@ -1,0 +1,80 @@
+#include "device/observe/barrier_check.h"
+
+#include <algorithm>
+
+namespace morgana::device {
+namespace {
+
+using isa::Op;
+
+uint32_t first_lane(uint64_t lanes) { return lanes != 0 ? static_cast<uint32_t>(__builtin_ctzll(lanes)) : 0; }
+
+}  // namespace
+
+void BarrierCheck::group_begins(const Group& group, const Wave* waves) {
+  GroupState& state = groups_[&group];
+  state = {};
+  state.first = waves;
+  for (uint32_t i = 0; i < group.wave_count; i++) state.waves[i].lanes = waves[i].exec();
+}
+
+void BarrierCheck::report(const Wave& wave, uint64_t pc, uint32_t lane, const char* what, const Doer& other,
+                          const char* why) {
+  Finding finding;
+  finding.kind = FindingKind::barrier_divergence;
+  finding.detail = why;
+  finding.sides.push_back(
+      reporter_.side(wave, {pc, reporter_.items().index_of(wave.group->id), wave.index, lane, what}));
+  finding.sides.push_back(reporter_.side(wave, other));
+  reporter_.report(std::move(finding));
+}
+
+void BarrierCheck::before(const Moment& moment) {
+  const Wave& wave = moment.wave;
+  WaveState& state = groups_[wave.group].waves[wave.index];
+  if (moment.inst.row->op == Op::s_barrier) {
+    state.pc = moment.pc;
+    state.waits = true;
+    state.missing = state.lanes & ~wave.exec();
+    return;
+  }
+  // Where a work-item that skipped the barrier does something that others see. Work-items that have returned
+  // never come back; registers are saved to scratch with all lanes on.
+  if (state.missing == 0) return;
+  for (const Access& access : moment.accesses) {
+    const bool is_scalar =
+        moment.inst.row->format == isa::Format::SMEM || moment.inst.row->format == isa::Format::SMRD;
+    const uint64_t back = is_scalar || access.space == Space::scratch ? 0 : access.lanes & state.missing;
+    if (back == 0) continue;
+    const uint64_t group = reporter_.items().index_of(wave.group->id);
+    report(wave, state.pc, first_lane(state.lanes & ~state.missing),
+           "barrier that a part of the wave came to",
+           {moment.pc, group, wave.index, first_lane(back), describe(access), access.writes},
+           "work-items of the wave went past the barrier");
+    state.missing = 0;
+  }
+}
+
+void BarrierCheck::barrier(const Group& group) {
+  GroupState& state = groups_[&group];
+  const uint64_t index = reporter_.items().index_of(group.id);
+  const auto waiting = std::find_if(state.waves.begin(), state.waves.begin() + group.wave_count,
+                                    [](const WaveState& wave) { return wave.waits; });
+  if (waiting == state.waves.begin() + group.wave_count) return;
+  const auto one = static_cast<uint32_t>(waiting - state.waves.begin());
+  const Wave& wave = state.first[one];
+  for (uint32_t i = 0; i < group.wave_count; i++) {
+    const WaveState& other = state.waves[i];
+    const uint64_t pc = other.waits ? other.pc : wave.code->pc(state.first[i].step);
+    if (other.waits && other.pc == waiting->pc) continue;
+    const Doer doer{pc, index, i, first_lane(other.lanes),
+                    other.waits ? "wave at another barrier" : "wave that has ended"};
+    report(wave, waiting->pc, first_lane(waiting->lanes), "barrier", doer,
+           other.waits ? "waves of one work-group wait at different barriers"
+                       : "waves of the work-group have ended without the barrier");
+    break;
+  }
+  for (WaveState& one_of : state.waves) one_of.waits = false;
+}
+
+}  // namespace morgana::device

@@ -1,0 +1,37 @@
+// BarrierCheck: the waves of a group that go on together came from different barriers, or some have ended
+// without one; lanes that a barrier left out go on behind it.
+#pragma once
+
+#include <unordered_map>
+
+#include "device/observe/reporter.h"
+
+namespace morgana::device {
+
+class BarrierCheck {
+ public:
+  explicit BarrierCheck(Reporter& reporter) : reporter_(reporter) {}
+  void group_begins(const Group& group, const Wave* waves);
+  void before(const Moment& moment);
+  void barrier(const Group& group);
+  void group_ends(const Group& group) { groups_.erase(&group); }
+
+ private:
+  struct WaveState {
+    uint64_t pc = 0;       // of the barrier that it came to last
+    uint64_t lanes = 0;    // that it began with
+    uint64_t missing = 0;  // of them, those that its last barrier left out
+    bool waits = false;
+  };
+  struct GroupState {
+    std::array<WaveState, kMaxGroupItems / kLanes> waves;
+    const Wave* first = nullptr;
+  };
+  void report(const Wave& wave, uint64_t pc, uint32_t lane, const char* what, const Doer& other,
+              const char* why);
+
+  Reporter& reporter_;
+  std::unordered_map<const Group*, GroupState> groups_;
+};
+
+}  // namespace morgana::device

@@ -1,0 +1,183 @@
+#include "device/observe/race_check.h"
+
+#include <string_view>
+
+namespace morgana::device {
+namespace {
+
+using isa::Format;
+using isa::Op;
+
+// Rows of a launch: 256 bytes of memory each, for which nine times as much is kept.
+constexpr size_t kMostRows = 400'000;
+// Waves that an atomic's clock knows.
+constexpr size_t kMostKnown = 4096;
+
+bool invalidates(const isa::Inst& inst) {
+  const std::string_view name = inst.row->mnemonic;
+  return name.starts_with("buffer_wbinvl1") || name.starts_with("buffer_inv");
+}
+
+// s_waitcnt that waits for all vector memory, or for all of LDS.
+bool waits_for_all(const isa::Inst& inst, Generation generation) {
+  const uint32_t vector = (inst.simm16 & 0xf) | (generation >= Generation::gfx9 ? inst.simm16 >> 14 << 4 : 0);
+  return vector == 0 || (inst.simm16 >> 8 & 0xf) == 0;
+}
+
+}  // namespace
+
+void RaceCheck::group_begins(const Group& group) {
+  GroupState& state = groups_[&group];
+  state.lds.assign(group.lds_size / 4 + 1, {});
+  const uint64_t index = reporter_.items().index_of(group.id);
+  for (uint32_t i = 0; i < kGroupWaves; i++) {
+    state.waves[i] = {};
+    state.waves[i].number = static_cast<uint32_t>(index * kGroupWaves + i + 1);
+  }
+}
+
+// All know what all have done.
+void RaceCheck::barrier(const Group& group) {
+  GroupState& state = groups_[&group];
+  Clock all;
+  for (uint32_t i = 0; i < group.wave_count; i++) {
+    all.learn(state.waves[i].known);
+    all.learn(state.waves[i].number, state.waves[i].time);
+  }
+  for (uint32_t i = 0; i < group.wave_count; i++) {
+    state.waves[i].known = all;
+    state.waves[i].time++;
+    state.waves[i].has_stores = false;
+  }
+}
+
+RaceCheck::Cell* RaceCheck::cell_at(Space space, uint64_t address, GroupState& group) {
+  if (space == Space::lds) return address / 4 < group.lds.size() ? &group.lds[address / 4] : nullptr;
+  const uint64_t row = address / kRowBytes;
+  std::unique_ptr<Row>& cells = rows_[row];
+  if (cells == nullptr) {
+    if (rows_.size() > kMostRows) {
+      rows_.erase(row);
+      if (!is_full_) reporter_.host().unchecked("it touches more memory than races are looked for in");
+      is_full_ = true;
+      return nullptr;
+    }
+    cells = std::make_unique<Row>();
+  }
+  return &(*cells)[address % kRowBytes / 4];
+}
+
+bool RaceCheck::is_ordered(const WaveClock& wave, const Mark& before) const {
+  return before.wave == 0 || before.wave == wave.number || wave.known.of(before.wave) >= before.time;
+}
+
+void RaceCheck::compare(const Moment& moment, const Access& access, const Mark& now, const Mark& before,
+                        bool wrote, uint64_t address) {
+  if ((now.bytes & before.bytes) == 0 || is_ordered(*current_, before)) return;
+  if (now.is_atomic && before.is_atomic) return;
+  // A load past the caches and a store are how flags are polled; atomic stores look like others.
+  if (now.is_coherent && before.is_coherent) return;
+  if (wrote != access.writes && (wrote ? now.is_coherent : before.is_coherent)) return;
+  const uint64_t other = launch_.entry + static_cast<uint64_t>(int64_t{before.at} * 4);
+  if (!reporter_.is_new(FindingKind::race, moment.pc, other)) return;
+  const Wave& wave = moment.wave;
+  Finding finding;
+  finding.kind = FindingKind::race;
+  finding.space = access.space;
+  finding.has_address = true;
+  finding.address = address;
+  finding.sides.push_back(reporter_.side(wave, {moment.pc, reporter_.items().index_of(wave.group->id),
+                                                wave.index, now.lane, describe(access), access.writes}));
+  const uint64_t group = (before.wave - 1) / kGroupWaves;
+  finding.sides.push_back(reporter_.side(wave, {other, group, (before.wave - 1) % kGroupWaves, before.lane,
+                                                before.is_atomic ? "atomic access"
+                                                : wrote          ? "write"
+                                                                 : "read",
+                                                wrote}));
+  finding.detail = group == reporter_.items().index_of(wave.group->id)
+                       ? "no barrier lies between the two waves' accesses"
+                       : "nothing orders accesses of different work-groups but atomics and the kernel's end";
+  reporter_.report(std::move(finding));
+}
+
+// Atomics and loads past the caches learn from who wrote there, and tell those who will read.
+void RaceCheck::synchronize(const Moment& moment, const Access& access, uint64_t address, const Cell& cell,
+                            WaveClock& wave) {
+  const bool loads = access.reads && moment.inst.n_dst > 0 && moment.inst.dst[0].present();
+  if (loads) {
+    Clock learnt;
+    if (cell.write.wave != 0) learnt.learn(cell.write.wave, cell.write.time - 1);
+    if (const auto released = released_.find(address); released != released_.end())
+      learnt.learn(released->second);
+    wave.known.learn(learnt, wave.group_begin());
+    if (access.space == Space::global) wave.loaded.learn(learnt);
+  }
+  if (!access.is_atomic) return;
+  Clock& released =
+      released_[access.space == Space::global ? address : ~(uint64_t{wave.group_begin()} << 20 | address)];
+  if (released.size() >= kMostKnown) {
+    if (!is_full_) reporter_.host().unchecked("more waves meet at one atomic than are kept in mind");
+    is_full_ = true;
+    return;
+  }
+  released.learn(wave.number, wave.released());
+  released.learn(wave.known);
+}
+
+void RaceCheck::touch(const Moment& moment, const Access& access, uint32_t lane, GroupState& group) {
+  const uint64_t begin = access.address[lane], end = begin + access.bytes;
+  for (uint64_t at = begin & ~uint64_t{3}; at < end; at += 4) {
+    Cell* const cell = cell_at(access.space, at, group);
+    if (cell == nullptr) return;
+    Mark now{current_->number,
+             current_->time,
+             static_cast<int32_t>(static_cast<int64_t>(moment.pc - launch_.entry) / 4),
+             static_cast<uint8_t>(lane),
+             0,
+             access.is_atomic,
+             access.is_coherent};
+    for (uint64_t i = 0; i < 4; i++)
+      if (at + i >= begin && at + i < end) now.bytes |= static_cast<uint8_t>(1 << i);
+    if (access.is_coherent && access.reads) synchronize(moment, access, at, *cell, *current_);
+    compare(moment, access, now, cell->write, true, begin);
+    if (access.writes) {
+      compare(moment, access, now, cell->read, false, begin);
+      compare(moment, access, now, cell->other, false, begin);
+      // Bytes of one dword that one wave writes one by one.
+      if (cell->write.wave == now.wave && cell->write.time == now.time) now.bytes |= cell->write.bytes;
+      cell->write = now;
+    } else {
+      if (cell->read.wave != now.wave && cell->read.wave != 0) cell->other = cell->read;
+      if (cell->read.wave == now.wave && cell->read.time == now.time) now.bytes |= cell->read.bytes;
+      cell->read = now;
+    }
+  }
+}
+
+// What the wave waits for and forgets.
+void RaceCheck::follow(const Moment& moment, WaveClock& wave) {
+  const isa::Inst& inst = moment.inst;
+  if (inst.row->op == Op::s_waitcnt) {
+    if (!wave.has_stores || !waits_for_all(inst, moment.wave.target->generation)) return;
+    wave.time++;
+    wave.has_stores = false;
+  } else if (inst.row->format == Format::MUBUF && invalidates(inst)) {
+    wave.known.learn(wave.loaded);
+    wave.loaded.clear();
+  }
+}
+
+void RaceCheck::before(const Moment& moment) {
+  const Wave& wave = moment.wave;
+  GroupState& group = groups_[wave.group];
+  current_ = &group.waves[wave.index];
+  follow(moment, *current_);
+  for (const Access& access : moment.accesses) {
+    if (access.space == Space::scratch) continue;
+    for (uint64_t left = access.lanes; left != 0; left &= left - 1)
+      touch(moment, access, static_cast<uint32_t>(__builtin_ctzll(left)), group);
+    current_->has_stores |= access.writes;
+  }
+}
+
+}  // namespace morgana::device

@@ -1,0 +1,63 @@
+// RaceCheck: two waves access one place, one of them writes, and nothing orders the two: neither a barrier of
+// their group nor an atomic access that one makes behind its stores and the other reads before.
+//
+// A wave counts as one thread: its lanes go in step. Needs no unlucky schedule, since it compares what orders
+// the accesses and not when they came.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "device/observe/clocks.h"
+#include "device/observe/reporter.h"
+
+namespace morgana::device {
+
+class RaceCheck {
+ public:
+  RaceCheck(const Launch& launch, Reporter& reporter) : launch_(launch), reporter_(reporter) {}
+  void group_begins(const Group& group);
+  void before(const Moment& moment);
+  void barrier(const Group& group);
+  void group_ends(const Group& group) { groups_.erase(&group); }
+
+ private:
+  // Who accessed a dword last.
+  struct Mark {
+    uint32_t wave = 0;  // 0: nobody
+    uint32_t time = 0;
+    int32_t at = 0;               // the instruction: dwords from the kernel's entry
+    uint8_t lane = 0, bytes = 0;  // bytes: a bit each
+    bool is_atomic = false, is_coherent = false;
+  };
+  // The last write, and two readers of different waves.
+  struct Cell {
+    Mark write, read, other;
+  };
+  static constexpr uint64_t kRowBytes = 256;
+  using Row = std::array<Cell, kRowBytes / 4>;
+  struct GroupState {
+    std::vector<Cell> lds;
+    std::array<WaveClock, kGroupWaves> waves;
+  };
+
+  Cell* cell_at(Space space, uint64_t address, GroupState& group);
+  void touch(const Moment& moment, const Access& access, uint32_t lane, GroupState& group);
+  void compare(const Moment& moment, const Access& access, const Mark& now, const Mark& before, bool wrote,
+               uint64_t address);
+  bool is_ordered(const WaveClock& wave, const Mark& before) const;
+  void synchronize(const Moment& moment, const Access& access, uint64_t address, const Cell& cell,
+                   WaveClock& wave);
+  void follow(const Moment& moment, WaveClock& wave);
+
+  const Launch& launch_;
+  Reporter& reporter_;
+  std::unordered_map<const Group*, GroupState> groups_;
+  std::unordered_map<uint64_t, std::unique_ptr<Row>> rows_;  // by address / kRowBytes
+  std::unordered_map<uint64_t, Clock> released_;  // by address of atomics: what those who write there know
+  WaveClock* current_ = nullptr;
+  bool is_full_ = false;
+};
+
+}  // namespace morgana::device
