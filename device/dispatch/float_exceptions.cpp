@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "device/interp/code.h"
+#include "device/isa/effects.h"
 
 namespace morgana::device {
 namespace {
@@ -19,39 +20,7 @@ namespace {
 using isa::Op;
 using isa::Type;
 
-enum class Kind : uint8_t {
-  none,
-  add,
-  subtract,
-  subtract_reversed,
-  multiply,
-  multiply_legacy,  // 0 times anything is 0
-  fused,            // a * b + c
-  separate,         // a * b, then + c
-  legacy_separate,
-  divide_fmas,
-  reciprocal,
-  reciprocal_integer,  // raises integer division by zero only
-  reciprocal_root,
-  root,
-  logarithm,
-  power,
-  circular,
-  scale,   // ldexp
-  select,  // min, max, med3, rounding to integers, frexp: signals NaNs only
-  compare,
-  compare_signaling,
-  to_integer,
-  from_integer,
-  convert,
-  to_halves,  // each operand to f16, in a rounding mode of the instruction's own
-  to_bfloats,
-  to_normalized,  // 1.0 becomes the largest integer
-  to_byte,
-  from_small,  // floats of 8 bits
-  small,       // conversions to and from small floats that judge themselves (vector_small.cpp)
-  divide_fixup,
-};
+using Kind = isa::Float;
 
 Kind kind_of_compare(const isa::Inst& inst) {
   const std::string_view name = inst.row->mnemonic;
@@ -65,59 +34,7 @@ Kind kind_of_compare(const isa::Inst& inst) {
 
 Kind kind_of(const isa::Inst& inst) {
   if (inst.row->format == isa::Format::VOPC) return kind_of_compare(inst);
-  const std::string_view name = inst.row->mnemonic;
-  if (name.starts_with("v_cvt_scalef32_") || name.starts_with("v_cvt_sr_")) return Kind::small;
-  switch (inst.row->op) {
-      // clang-format off: one long list
-    case Op::v_add_f16: case Op::v_add_f32: case Op::v_add_f64: case Op::v_pk_add_f16: case Op::v_pk_add_f32: return Kind::add;
-    case Op::v_sub_f16: case Op::v_sub_f32: return Kind::subtract;
-    case Op::v_subrev_f16: case Op::v_subrev_f32: return Kind::subtract_reversed;
-    case Op::v_mul_f16: case Op::v_mul_f32: case Op::v_mul_f64: case Op::v_pk_mul_f16: case Op::v_pk_mul_f32: return Kind::multiply;
-    case Op::v_mul_legacy_f32: return Kind::multiply_legacy;
-    case Op::v_fma_f16: case Op::v_fma_legacy_f16: case Op::v_fma_f32: case Op::v_fma_f64: case Op::v_fmac_f32: case Op::v_fmac_f64:
-    case Op::v_fmamk_f32: case Op::v_fmaak_f32: case Op::v_pk_fma_f16: case Op::v_pk_fma_f32: case Op::v_pk_fmac_f16:
-    case Op::v_fma_mix_f32: case Op::v_fma_mixlo_f16: case Op::v_fma_mixhi_f16: case Op::v_mad_mix_f32: return Kind::fused;
-    case Op::v_mad_mixlo_f16: case Op::v_mad_mixhi_f16: return Kind::separate;
-    case Op::v_mad_f32: case Op::v_mad_f16: case Op::v_mad_legacy_f16: case Op::v_mac_f32: case Op::v_mac_f16: case Op::v_madmk_f32:
-    case Op::v_madak_f32: case Op::v_madmk_f16: case Op::v_madak_f16: return Kind::separate;
-    case Op::v_mad_legacy_f32: case Op::v_mac_legacy_f32: return Kind::legacy_separate;
-    case Op::v_div_fmas_f32: case Op::v_div_fmas_f64: return Kind::divide_fmas;
-    case Op::v_rcp_f16: case Op::v_rcp_f32: case Op::v_rcp_f64: case Op::v_rcp_clamp_f32: case Op::v_rcp_legacy_f32: case Op::v_rcp_clamp_f64:
-      return Kind::reciprocal;
-    case Op::v_rcp_iflag_f32: return Kind::reciprocal_integer;
-    case Op::v_rsq_f16: case Op::v_rsq_f32: case Op::v_rsq_f64: case Op::v_rsq_clamp_f32: case Op::v_rsq_legacy_f32: case Op::v_rsq_clamp_f64:
-      return Kind::reciprocal_root;
-    case Op::v_sqrt_f16: case Op::v_sqrt_f32: case Op::v_sqrt_f64: return Kind::root;
-    case Op::v_log_f16: case Op::v_log_f32: case Op::v_log_clamp_f32: case Op::v_log_legacy_f32: return Kind::logarithm;
-    case Op::v_exp_f16: case Op::v_exp_f32: case Op::v_exp_legacy_f32: return Kind::power;
-    case Op::v_sin_f16: case Op::v_sin_f32: case Op::v_cos_f16: case Op::v_cos_f32:
-    case Op::v_sin_f16_gfx8: case Op::v_sin_f32_gfx6: case Op::v_cos_f16_gfx8: case Op::v_cos_f32_gfx6: return Kind::circular;
-    case Op::v_ldexp_f16: case Op::v_ldexp_f32: case Op::v_ldexp_f64: return Kind::scale;
-    case Op::v_min_f16: case Op::v_min_f32: case Op::v_min_f64: case Op::v_max_f16: case Op::v_max_f32: case Op::v_max_f64:
-    case Op::v_min_f16_gfx8: case Op::v_min_f32_gfx6: case Op::v_min_f64_gfx6: case Op::v_max_f16_gfx8: case Op::v_max_f32_gfx6:
-    case Op::v_max_f64_gfx6: case Op::v_min3_f32_gfx6: case Op::v_max3_f32_gfx6: case Op::v_med3_f32_gfx6:
-    case Op::v_min_legacy_f32: case Op::v_max_legacy_f32: case Op::v_pk_min_f16: case Op::v_pk_max_f16:
-    case Op::v_min3_f16: case Op::v_min3_f32: case Op::v_max3_f16: case Op::v_max3_f32: case Op::v_med3_f16: case Op::v_med3_f32:
-    case Op::v_minimum3_f32: case Op::v_maximum3_f32: case Op::v_pk_minimum3_f16: case Op::v_pk_maximum3_f16:
-    case Op::v_fract_f16: case Op::v_fract_f32: case Op::v_fract_f64: case Op::v_trunc_f16: case Op::v_trunc_f32: case Op::v_trunc_f64:
-    case Op::v_ceil_f16: case Op::v_ceil_f32: case Op::v_ceil_f64: case Op::v_floor_f16: case Op::v_floor_f32: case Op::v_floor_f64:
-    case Op::v_rndne_f16: case Op::v_rndne_f32: case Op::v_rndne_f64: case Op::v_frexp_mant_f16: case Op::v_frexp_mant_f32:
-    case Op::v_frexp_mant_f64: case Op::v_frexp_exp_i16_f16: case Op::v_frexp_exp_i32_f32: case Op::v_frexp_exp_i32_f64: return Kind::select;
-    case Op::v_cvt_i32_f32: case Op::v_cvt_u32_f32: case Op::v_cvt_i32_f64: case Op::v_cvt_u32_f64: case Op::v_cvt_i16_f16: case Op::v_cvt_u16_f16:
-    case Op::v_cvt_rpi_i32_f32: case Op::v_cvt_flr_i32_f32: return Kind::to_integer;
-    case Op::v_cvt_f32_i32: case Op::v_cvt_f32_u32: case Op::v_cvt_f16_i16: case Op::v_cvt_f16_u16: return Kind::from_integer;
-    case Op::v_cvt_f16_f32: case Op::v_cvt_f32_f16: case Op::v_cvt_f32_f64: case Op::v_cvt_f64_f32: return Kind::convert;
-    case Op::v_cvt_pkrtz_f16_f32: case Op::v_cvt_pk_f16_f32: return Kind::to_halves;
-    case Op::v_cvt_pk_bf16_f32: return Kind::to_bfloats;
-    case Op::v_cvt_norm_i16_f16: case Op::v_cvt_norm_u16_f16: case Op::v_cvt_pknorm_i16_f32: case Op::v_cvt_pknorm_u16_f32:
-    case Op::v_cvt_pknorm_i16_f16: case Op::v_cvt_pknorm_u16_f16: return Kind::to_normalized;
-    case Op::v_cvt_pk_u8_f32: case Op::v_cvt_pkaccum_u8_f32: return Kind::to_byte;
-    case Op::v_cvt_f32_fp8: case Op::v_cvt_f32_bf8: case Op::v_cvt_pk_f32_fp8: case Op::v_cvt_pk_f32_bf8: return Kind::from_small;
-    case Op::v_cvt_pk_fp8_f32: case Op::v_cvt_pk_bf8_f32: return Kind::small;
-    case Op::v_div_fixup_f16: case Op::v_div_fixup_legacy_f16: case Op::v_div_fixup_f32: case Op::v_div_fixup_f64: return Kind::divide_fixup;
-    // clang-format on
-    default: return Kind::none;
-  }
+  return isa::effects(inst.row->op).floats;
 }
 
 // --- One value of each width, as a double that holds it exactly ---

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "device/interp/code.h"
+#include "device/isa/effects.h"
 #include "device/jit/divisions.h"
 #include "device/jit/known_scalars.h"
 #include "device/jit/liveness.h"
@@ -11,6 +12,7 @@
 namespace morgana::device::jit {
 namespace {
 
+using isa::Control;
 using isa::Format;
 using isa::Op;
 
@@ -32,14 +34,15 @@ bool is_memory_format(Format format) {
     default: return false;
   }
 }
+// Of those that are no function of the vector tables: single lanes, and moves (AccVGPRs).
+bool is_lane_move(const isa::Inst& inst) {
+  const isa::Effects& effects = isa::effects(inst.row->op);
+  if (inst.row->dst[1] != isa::Type::none || (inst.row->flags & (isa::kMfma | isa::kSmfmac))) return false;
+  return effects.kind == isa::Class::cross || effects.result.is_leaf(isa::Fn::source);
+}
 bool is_scalar_format(Format format) {
   return format == Format::SOP2 || format == Format::SOPK || format == Format::SOP1 ||
          format == Format::SOPC || format == Format::SOPP;
-}
-
-// Whether the saveexec family's member `op` only takes lanes away.
-bool narrows(Op op) {
-  return op == Op::s_and_saveexec_b64 || op == Op::s_andn1_saveexec_b64 || op == Op::s_andn1_wrexec_b64;
 }
 
 class Classifier {
@@ -71,38 +74,23 @@ class Classifier {
   }
 
   How scalar(const isa::Inst& inst, const Step& step, Instruction& i) const {
-    switch (inst.row->op) {
-      case Op::s_branch: i.target = i.at + static_cast<uint32_t>(step.imm); return How::jump;
-      case Op::s_cbranch_scc0:
-      case Op::s_cbranch_scc1:
-      case Op::s_cbranch_vccz:
-      case Op::s_cbranch_vccnz:
-      case Op::s_cbranch_execz:
-      case Op::s_cbranch_execnz: i.target = i.at + static_cast<uint32_t>(step.imm); return How::branch;
-      case Op::s_endpgm:
-      case Op::s_endpgm_saved: return How::end;
-      case Op::s_barrier: return options_.one_wave ? How::nothing : How::barrier;
-      case Op::s_sleep: return (step.imm & 0x7f) == 0 ? How::nothing : How::sleep;
-      case Op::s_nop:
-      case Op::s_waitcnt:
-      case Op::s_icache_inv:
-      case Op::s_incperflevel:
-      case Op::s_decperflevel:
-      case Op::s_ttracedata: return How::nothing;
-      case Op::s_setprio: return How::call;
-      case Op::s_getpc_b64: return How::get_pc;
-      case Op::s_call_b64: i.target = i.at + static_cast<uint32_t>(step.imm); return How::subroutine;
-      case Op::s_setpc_b64: return How::ret;
-      case Op::s_movrels_b32:
-      case Op::s_movrels_b64:
-      case Op::s_movreld_b32:
-      case Op::s_movreld_b64:
-      case Op::s_getreg_b32:
-      case Op::s_setreg_b32:
-      case Op::s_setreg_imm32_b32: return How::call_all;
-      default: break;
+    const isa::Effects& effects = isa::effects(inst.row->op);
+    switch (effects.control) {
+      case Control::none: break;
+      case Control::jump: i.target = i.at + static_cast<uint32_t>(step.imm); return How::jump;
+      case Control::branch: i.target = i.at + static_cast<uint32_t>(step.imm); return How::branch;
+      case Control::call: i.target = i.at + static_cast<uint32_t>(step.imm); return How::subroutine;
+      case Control::set_pc: return How::ret;
+      case Control::end: return How::end;
+      case Control::barrier: return options_.one_wave ? How::nothing : How::barrier;
+      case Control::sleep: return (step.imm & 0x7f) == 0 ? How::nothing : How::sleep;
+      case Control::swap_pc:
+      case Control::leave: return How::leave;
     }
-    if (inst.row->flags & (isa::kBranch | isa::kTerminator)) return How::leave;
+    if (effects.kind == isa::Class::nothing) return How::nothing;
+    if (effects.kind == isa::Class::opaque)
+      return effects.writes & isa::kStateAny ? How::call_all : How::call;
+    if (effects.result.is_leaf(isa::Fn::next_pc)) return How::get_pc;
     i.scalar = library_.scalar(inst.row->op);
     if (i.scalar == nullptr) return How::leave;
     return inst.row->flags & isa::kWritesExec ? How::exec_op : How::scalar;
@@ -110,21 +98,11 @@ class Classifier {
 
   How vector(const isa::Inst& inst, const Step& step, Instruction& i) const {
     if (inst.n_src > 0 && inst.src[0].code == isa::kSrcLdsDirect) return How::call;
-    switch (inst.row->op) {
-      case Op::v_nop:
-      case Op::v_clrexcp: return How::nothing;
-      case Op::v_readfirstlane_b32:
-      case Op::v_readlane_b32:
-      case Op::v_writelane_b32:
-      case Op::v_accvgpr_read_b32:
-      case Op::v_accvgpr_write_b32:
-      case Op::v_accvgpr_mov_b32: return inst.dpp || inst.sdwa ? How::call : How::lane;
-      case Op::v_movreld_b32:
-      case Op::v_movrels_b32:
-      case Op::v_movrelsd_b32: return How::call_all;
-      default: break;
-    }
+    const isa::Effects& effects = isa::effects(inst.row->op);
+    if (effects.kind == isa::Class::nothing) return How::nothing;
+    if (effects.writes & isa::kStateAny) return How::call_all;
     i.vector = library_.vector(inst.row->op, target_);
+    if (i.vector == nullptr && is_lane_move(inst)) return inst.dpp || inst.sdwa ? How::call : How::lane;
     if (i.vector == nullptr || inst.dpp || is_mix(inst.row->op)) return How::call;
     if (needs_other_environment(*i.vector)) return How::call;
     for (int s = 0; s < i.vector->n_src; s++) {
@@ -151,74 +129,12 @@ class Classifier {
     if (inst.row->flags & isa::kGws) return How::leave;  // waits, and is then executed again
     if (inst.tfe) return How::call_all;
     if (inst.lds || inst.gds || (inst.row->flags & (isa::kLdsDst | isa::kLdsSrc))) return How::call;
-    switch (inst.row->op) {
-      case Op::s_load_dword:
-      case Op::s_load_dwordx2:
-      case Op::s_load_dwordx4:
-      case Op::s_load_dwordx8:
-      case Op::s_load_dwordx16:
-        return inst.dst[0].code + inst.dst[0].dwords <= isa::kVccLo ? How::scalar_load : How::call;
-      case Op::global_load_dword:
-      case Op::global_load_dwordx2:
-      case Op::global_load_dwordx3:
-      case Op::global_load_dwordx4:
-      case Op::global_load_ubyte:
-      case Op::global_load_sbyte:
-      case Op::global_load_ushort:
-      case Op::global_load_sshort:
-      case Op::global_store_dword:
-      case Op::global_store_dwordx2:
-      case Op::global_store_dwordx3:
-      case Op::global_store_dwordx4:
-      case Op::global_store_byte:
-      case Op::global_store_short:
-      case Op::flat_load_dword:
-      case Op::flat_load_dwordx2:
-      case Op::flat_load_dwordx3:
-      case Op::flat_load_dwordx4:
-      case Op::flat_load_ubyte:
-      case Op::flat_load_sbyte:
-      case Op::flat_load_ushort:
-      case Op::flat_load_sshort:
-      case Op::flat_store_dword:
-      case Op::flat_store_dwordx2:
-      case Op::flat_store_dwordx3:
-      case Op::flat_store_dwordx4:
-      case Op::flat_store_byte:
-      case Op::flat_store_short:
-      case Op::scratch_load_dword:
-      case Op::scratch_load_dwordx2:
-      case Op::scratch_load_dwordx3:
-      case Op::scratch_load_dwordx4:
-      case Op::scratch_store_dword:
-      case Op::scratch_store_dwordx2:
-      case Op::scratch_store_dwordx3:
-      case Op::scratch_store_dwordx4:
-      case Op::ds_add_u32:
-      case Op::ds_read_b32:
-      case Op::ds_read_b64:
-      case Op::ds_read_b96:
-      case Op::ds_read_b128:
-      case Op::ds_read_u8:
-      case Op::ds_read_i8:
-      case Op::ds_read_u16:
-      case Op::ds_read_i16:
-      case Op::ds_read2_b32:
-      case Op::ds_read2st64_b32:
-      case Op::ds_read2_b64:
-      case Op::ds_read2st64_b64:
-      case Op::ds_write_b32:
-      case Op::ds_write_b64:
-      case Op::ds_write_b96:
-      case Op::ds_write_b128:
-      case Op::ds_write_b8:
-      case Op::ds_write_b16:
-      case Op::ds_write2_b32:
-      case Op::ds_write2st64_b32:
-      case Op::ds_write2_b64:
-      case Op::ds_write2st64_b64: return How::memory;
-      default: return How::call;
-    }
+    const isa::MemoryAccess& access = isa::effects(inst.row->op).access;
+    if (access.space == isa::Space::constant && access.direction == isa::Direction::load)
+      return inst.dst[0].code + inst.dst[0].dwords <= isa::kVccLo ? How::scalar_load : How::call;
+    // Bytes and shorts of scratch are rare.
+    const bool serves = access.space != isa::Space::scratch || access.element == isa::Type::b32;
+    return (access.is_plain && serves) || inst.row->op == Op::ds_add_u32 ? How::memory : How::call;
   }
 
   // --- Registers ---
@@ -270,6 +186,7 @@ class Classifier {
     }
     const uint32_t flags = inst.row->flags;
     const Op op = inst.row->op;
+    const isa::Effects& effects = isa::effects(op);
     if (flags & isa::kWritesExec) i.writes_exec = true;
     if (i.scalar) {
       for (const ScalarArgument argument : i.scalar->argument)
@@ -277,15 +194,14 @@ class Classifier {
       if (i.scalar->writes_scc || i.how == How::exec_op) i.s_writes.set(kScc);
       if (i.scalar->conditional) i.s_reads |= i.s_writes;
     }
-    if (op == Op::s_cbranch_scc0 || op == Op::s_cbranch_scc1) i.s_reads.set(kScc);
-    if (op == Op::s_cbranch_vccz || op == Op::s_cbranch_vccnz)
-      i.s_reads.set(isa::kVccLo), i.s_reads.set(isa::kVccHi);
+    if (i.how == How::branch) {
+      if (effects.reads & isa::kStateScc) i.s_reads.set(kScc);
+      if (effects.reads & isa::kStateVcc) i.s_reads.set(isa::kVccLo), i.s_reads.set(isa::kVccHi);
+    }
     if (i.s_writes.test(isa::kExecLo) || i.s_writes.test(isa::kExecHi)) i.writes_exec = true;
     if (i.writes_exec) {
       i.widens = may_widen(inst, i);
-      i.keeps_full = op == Op::s_or_saveexec_b64 ||
-                     (op == Op::s_or_b64 && inst.dst[0].code == isa::kExecLo &&
-                      (inst.src[0].code == isa::kExecLo || inst.src[1].code == isa::kExecLo));
+      i.keeps_full = isa::fills(exec_rule(inst, i), true, [&](int s) { return is_exec(inst.src[s]); });
     }
     if (is_memory_format(inst.row->format)) i.s_reads.set(isa::kM0);
     const bool swaps = inst.n_dst > 1 && inst.dst[1].present() && !inst.dst[1].is_scalar();
@@ -313,13 +229,17 @@ class Classifier {
     }
   }
 
+  static bool is_exec(const isa::Operand& operand) { return operand.code == isa::kExecLo; }
+  // What EXEC becomes, of an instruction that writes it.
+  static const isa::Expression& exec_rule(const isa::Inst& inst, const Instruction& i) {
+    static constexpr isa::Expression kUnknown;
+    const isa::Effects& effects = isa::effects(inst.row->op);
+    if (i.how == How::exec_op) return is_exec(inst.dst[0]) ? kUnknown : effects.exec;
+    return i.how == How::scalar && is_exec(inst.dst[0]) ? effects.result : kUnknown;
+  }
   static bool may_widen(const isa::Inst& inst, const Instruction& i) {
-    const Op op = inst.row->op;
-    if (i.how == How::exec_op) return !narrows(op) || inst.dst[0].code == isa::kExecLo;
     if (inst.row->format == Format::VOPC || i.vector) return false;  // v_cmpx
-    if (op == Op::s_and_b64) return inst.src[0].code != isa::kExecLo && inst.src[1].code != isa::kExecLo;
-    if (op == Op::s_andn2_b64) return inst.src[0].code != isa::kExecLo;
-    return true;
+    return !isa::narrows(exec_rule(inst, i), [&](int s) { return is_exec(inst.src[s]); });
   }
 
   const Library& library_;

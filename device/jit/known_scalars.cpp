@@ -1,19 +1,22 @@
 #include "device/jit/known_scalars.h"
 
-#include "device/program/constants.h"
+#include "device/isa/constants.h"
 
 namespace morgana::device::jit {
 
-using isa::Op;
-
-std::optional<uint32_t> KnownScalars::source(const isa::Inst& inst, int s, uint32_t dword) const {
+std::optional<isa::Number> KnownScalars::operand(const isa::Inst& inst, int s) const {
   const isa::Operand& operand = inst.src[s];
-  if (is_constant(operand.code)) {
-    const Constant value = constant_value(operand.code, operand.type, inst.literal);
-    return dword == 0 ? value.low : value.high;
+  const int width = 32 * operand.dwords;
+  if (isa::is_constant(operand.code)) {
+    const isa::Constant value = isa::constant_value(operand.code, operand.type, inst.literal);
+    return isa::number_of(value.low | uint64_t{value.high} << 32, width);
   }
-  return operand.is_scalar() && operand.code + dword < value_.size() ? value_[operand.code + dword]
-                                                                     : std::nullopt;
+  if (width == 64) {
+    const auto value = pair(operand);
+    return value ? std::optional(isa::number_of(*value, width)) : std::nullopt;
+  }
+  const bool is_known = operand.is_scalar() && operand.code < value_.size() && value_[operand.code];
+  return is_known ? std::optional(isa::number_of(*value_[operand.code], width)) : std::nullopt;
 }
 
 std::optional<uint64_t> KnownScalars::pair(const isa::Operand& operand) const {
@@ -24,32 +27,50 @@ std::optional<uint64_t> KnownScalars::pair(const isa::Operand& operand) const {
 }
 
 void KnownScalars::execute(const isa::Inst& inst, uint64_t next) {
-  std::optional<uint32_t> result[2];
-  std::optional<bool> carry;
-  switch (inst.row->op) {
-    case Op::s_getpc_b64: result[0] = static_cast<uint32_t>(next), result[1] = next >> 32; break;
-    case Op::s_mov_b32: result[0] = source(inst, 0, 0), carry = carry_; break;
-    case Op::s_mov_b64: result[0] = source(inst, 0, 0), result[1] = source(inst, 0, 1), carry = carry_; break;
-    case Op::s_add_u32:
-    case Op::s_addc_u32: {
-      const auto a = source(inst, 0, 0), b = source(inst, 1, 0);
-      const bool adds_carry = inst.row->op == Op::s_addc_u32;
-      if (!a || !b || (adds_carry && !carry_)) break;
-      const uint64_t sum = uint64_t{*a} + *b + (adds_carry && *carry_);
-      result[0] = static_cast<uint32_t>(sum);
-      carry = sum >> 32 != 0;
-      break;
+  using Known = std::optional<isa::Number>;
+  struct Numbers {
+    const KnownScalars& known;
+    const isa::Inst& inst;
+    uint64_t next;
+    Known result;
+
+    Known leaf(const isa::Term& term) const {
+      switch (term.fn) {
+        case isa::Fn::source: return known.operand(inst, term.value);
+        case isa::Fn::constant: return isa::constant_of(term);
+        case isa::Fn::signed_immediate:
+          return isa::number_of(static_cast<uint64_t>(int64_t{static_cast<int16_t>(inst.simm16)}), 32);
+        case isa::Fn::unsigned_immediate: return isa::number_of(inst.simm16, 32);
+        case isa::Fn::scc: return known.scc_ ? Known(isa::number_of(*known.scc_, 1)) : std::nullopt;
+        case isa::Fn::next_pc: return isa::number_of(next, 64);
+        case isa::Fn::result: return result;
+        default: return std::nullopt;
+      }
     }
-    default: break;
+    Known apply(isa::Fn fn, const Known* v) const {
+      isa::Number numbers[3];
+      for (int n = 0; n < isa::arguments(fn); n++) {
+        if (!v[n]) return std::nullopt;
+        numbers[n] = *v[n];
+      }
+      return isa::compute(fn, numbers);
+    }
+  };
+  const isa::Effects& effects = isa::effects(inst.row->op);
+  Numbers numbers{*this, inst, next, std::nullopt};
+  if (effects.kind == isa::Class::scalar) numbers.result = isa::evaluate<Known>(effects.result, numbers);
+  if (effects.writes & isa::kStateScc) {
+    const Known scc = isa::evaluate<Known>(effects.scc, numbers);
+    scc_ = scc ? std::optional(scc->bits != 0) : std::nullopt;
   }
   for (int d = 0; d < inst.n_dst; d++) {
     const isa::Operand& operand = inst.dst[d];
     if (!operand.present() || !operand.is_scalar()) continue;
     for (uint32_t i = 0; i < operand.dwords && operand.code + i < value_.size(); i++)
-      value_[operand.code + i] = d == 0 && i < 2 ? result[i] : std::nullopt;
+      value_[operand.code + i] = d == 0 && i < 2 && numbers.result
+                                     ? std::optional(static_cast<uint32_t>(numbers.result->bits >> 32 * i))
+                                     : std::nullopt;
   }
-  // Only scalar instructions write SCC; those that do not are taken for ones that do.
-  carry_ = carry;
 }
 
 }  // namespace morgana::device::jit

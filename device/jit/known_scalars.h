@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "device/isa/inst.h"
+#include "device/isa/effects.h"
 
 namespace morgana::device::jit {
 
@@ -22,10 +22,10 @@ class KnownScalars {
   std::optional<uint64_t> pair(const isa::Operand& operand) const;
 
  private:
-  std::optional<uint32_t> source(const isa::Inst& inst, int s, uint32_t dword) const;
+  std::optional<isa::Number> operand(const isa::Inst& inst, int s) const;
 
   std::array<std::optional<uint32_t>, isa::kRegisterEnd> value_;
-  std::optional<bool> carry_;  // SCC after s_add_u32
+  std::optional<bool> scc_;
 };
 
 }  // namespace morgana::device::jit

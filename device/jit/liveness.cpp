@@ -2,10 +2,10 @@
 
 #include <map>
 
+#include "device/isa/effects.h"
+
 namespace morgana::device::jit {
 namespace {
-
-using isa::Op;
 
 // Where the lanes of a mask come from: all that it has are among these.
 struct Origin {
@@ -44,25 +44,28 @@ Origin origin_of(const Instruction& i, bool to_exec) {
     active.from_exec = true;
     return i.vector->writes_mask ? active : unknown;
   }
-  const auto source = [&](int s) { return of_operand(inst.src[s]); };
-  const isa::Operand exec{isa::kExecLo, isa::Type::b64, 2};
-  switch (inst.row->op) {
-    case Op::s_mov_b64: return source(0);
-    case Op::s_or_b64:
-    case Op::s_xor_b64:
-    case Op::s_cselect_b64: return either(source(0), source(1));
-    case Op::s_andn2_b64: return source(0);
-    case Op::s_and_b64: {
-      const Origin a = source(0), b = source(1);
-      return a.is_known && (a.n_pairs == 0 || !b.is_known || b.n_pairs > 0) ? a : b;
+  // Bit by bit: of two of which a lane must have both, either tells.
+  struct Origins {
+    const isa::Inst& inst;
+    Origin unknown;
+    Origin leaf(const isa::Term& term) const {
+      if (term.fn == isa::Fn::exec) return of_operand({isa::kExecLo, isa::Type::b64, 2});
+      return term.fn == isa::Fn::source ? of_operand(inst.src[term.value]) : unknown;
     }
-    case Op::s_and_saveexec_b64:
-    case Op::s_andn1_saveexec_b64: return of_operand(exec);
-    case Op::s_or_saveexec_b64:
-    case Op::s_xor_saveexec_b64: return to_exec ? either(of_operand(exec), source(0)) : of_operand(exec);
-    case Op::s_andn2_saveexec_b64: return to_exec ? source(0) : of_operand(exec);
-    default: return unknown;
-  }
+    Origin apply(isa::Fn fn, const Origin* v) const {
+      switch (fn) {
+        case isa::Fn::bit_and:
+          return v[0].is_known && (v[0].n_pairs == 0 || !v[1].is_known || v[1].n_pairs > 0) ? v[0] : v[1];
+        case isa::Fn::bit_or:
+        case isa::Fn::bit_xor: return either(v[0], v[1]);
+        case isa::Fn::select: return either(v[1], v[2]);
+        default: return unknown;
+      }
+    }
+  };
+  const isa::Effects& effects = isa::effects(inst.row->op);
+  const isa::Expression& value = to_exec && !effects.exec.empty() ? effects.exec : effects.result;
+  return value.empty() ? unknown : isa::evaluate<Origin>(value, Origins{inst, unknown});
 }
 
 struct Live {

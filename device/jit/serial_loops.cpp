@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <array>
 
-#include "device/jit/memory_access.h"
-#include "device/program/constants.h"
+#include "device/isa/constants.h"
+#include "device/isa/effects.h"
 
 namespace morgana::device::jit {
 namespace {
-
-using isa::Op;
 
 // Steps of a chain of results through one iteration, in cycles of the host: a lane alone waits for it.
 constexpr int kFloatSteps = 4, kMostSteps = 9;
@@ -22,34 +20,25 @@ bool has_float_steps(isa::Type type) {
 }
 
 // Bit by bit, so that a lane's bit follows from its own bits.
-bool is_bitwise(Op op) {
-  switch (op) {
-    case Op::s_mov_b64:
-    case Op::s_not_b64:
-    case Op::s_and_b64:
-    case Op::s_or_b64:
-    case Op::s_xor_b64:
-    case Op::s_andn2_b64:
-    case Op::s_orn2_b64:
-    case Op::s_nand_b64:
-    case Op::s_nor_b64:
-    case Op::s_xnor_b64: return true;
-    default: return false;
-  }
+bool is_bitwise(const isa::Expression& value) {
+  struct Bitwise {
+    bool leaf(const isa::Term& term) const { return term.fn == isa::Fn::source; }
+    bool apply(isa::Fn fn, const bool* v) const {
+      if (fn == isa::Fn::invert) return v[0];
+      return (fn == isa::Fn::bit_and || fn == isa::Fn::bit_or || fn == isa::Fn::bit_xor) && v[0] && v[1];
+    }
+  };
+  return !value.empty() && isa::evaluate<bool>(value, Bitwise{});
 }
-bool combine(Op op, bool a, bool b) {
-  switch (op) {
-    case Op::s_mov_b64: return a;
-    case Op::s_not_b64: return !a;
-    case Op::s_and_b64: return a && b;
-    case Op::s_or_b64: return a || b;
-    case Op::s_xor_b64: return a != b;
-    case Op::s_andn2_b64: return a && !b;
-    case Op::s_orn2_b64: return a || !b;
-    case Op::s_nand_b64: return !(a && b);
-    case Op::s_nor_b64: return !(a || b);
-    default: return a == b;
-  }
+// One lane's bit.
+template <class Source>
+bool combine(const isa::Expression& value, const Source& source) {
+  struct Bits {
+    const Source& source;
+    isa::Number leaf(const isa::Term& term) const { return {source(term.value), 1}; }
+    isa::Number apply(isa::Fn fn, const isa::Number* v) const { return isa::compute(fn, v); }
+  };
+  return isa::evaluate<isa::Number>(value, Bits{source}).bits != 0;
 }
 
 // The constants 0 and -1 are masks too.
@@ -104,7 +93,7 @@ class Examiner {
 
   bool scalar(const Instruction& i) {
     const isa::Inst& inst = *i.step->inst;
-    if (!is_bitwise(inst.row->op)) return false;
+    if (!is_bitwise(isa::effects(inst.row->op).result)) return false;
     for (int s = 0; s < inst.n_src; s++)
       if (!mask(inst.src[s], false)) return false;
     return mask(inst.dst[0], true);
@@ -113,8 +102,7 @@ class Examiner {
   bool vector(const Instruction& i) {
     const isa::Inst& inst = *i.step->inst;
     const VectorFunction& f = *i.vector;
-    if (f.writes_exec || inst.row->op == Op::v_mbcnt_lo_u32_b32 || inst.row->op == Op::v_mbcnt_hi_u32_b32)
-      return false;
+    if (f.writes_exec || isa::effects(inst.row->op).kind == isa::Class::position) return false;
     for (int s = 0; s < inst.n_src; s++) {
       const isa::Operand& operand = inst.src[s];
       if (!operand.present() || !operand.is_scalar()) continue;
@@ -173,7 +161,7 @@ class Examiner {
         const isa::Inst& inst = *i.step->inst;
         if (i.how == How::scalar)
           now[inst.dst[0].code] =
-              combine(inst.row->op, value(inst.src[0]), inst.n_src > 1 && value(inst.src[1]));
+              combine(isa::effects(inst.row->op).result, [&](int s) { return value(inst.src[s]); });
         else if (i.how == How::vector && i.vector->writes_mask)
           now[inst.dst[i.vector->dst_registers ? 1 : 0].code] = false;
       }
@@ -238,7 +226,7 @@ std::optional<SerialLoop> serial_loop(const Flow& flow, const Shapes& shapes, ui
   const Block &body = flow.blocks[index], &end = flow.blocks[index + 1];
   const Instruction& branch = flow.instructions[end.first];
   if (!body.is_loop_header || end.count != 1 || branch.how != How::branch ||
-      branch.step->inst->row->op != Op::s_cbranch_execnz ||
+      isa::branch_test(branch.step->inst->row->op) != isa::BranchTest{isa::Fn::exec, true} ||
       branch.target != flow.instructions[body.first].at ||
       flow.block_of(branch.at + branch.step->dwords) != index + 2 ||
       body.successors != std::vector<uint32_t>{index + 1})
@@ -252,7 +240,7 @@ std::optional<SerialLoop> serial_loop(const Flow& flow, const Shapes& shapes, ui
     const bool pair = flow.instructions[load].step->kind[2] == Source::none;
     for (unsigned version = 0; version < 2; version++)
       if (shapes.is_reached(index, version) &&
-          shapes.address(load, version, access_of(inst.row->op).size, pair).group > 1)
+          shapes.address(load, version, access_bytes(isa::effects(inst.row->op).access), pair).group > 1)
         return false;
     return true;
   };

@@ -4,7 +4,8 @@
 #include <bit>
 #include <optional>
 
-#include "device/program/constants.h"
+#include "device/isa/constants.h"
+#include "device/isa/effects.h"
 
 namespace morgana::device::jit {
 namespace {
@@ -220,6 +221,43 @@ bool is_small(const Shape& s) {
   return s.is_constant() &&
          std::all_of(s.lane.begin(), s.lane.end(), [](uint32_t v) { return v < 1u << 23; });
 }
+// What a part of an instruction's rule gives: of 64 bits the lower half, and the pair.
+struct Value {
+  Shape low, pair;
+  bool is_wide = false;
+};
+Value value_of(isa::Fn fn, const Value* v) {
+  const auto narrow = [](Shape low) { return Value{low, {}, false}; };
+  const Shape &a = v[0].low, &b = v[1].low;
+  const auto each = [&] {
+    uint8_t group = uniform_group(a);
+    for (int n = 1; n < isa::arguments(fn); n++) group = std::min(group, uniform_group(v[n].low));
+    return pointwise(group);
+  };
+  if (fn == isa::Fn::to_64) return {a, pair_of(a, constant(0)), true};
+  if (v[0].is_wide) {
+    switch (fn) {
+      case isa::Fn::add: return {add(a, b), add_pairs(v[0].pair, v[1].pair), true};
+      case isa::Fn::multiply: return {multiply(a, b), multiply_wide(a, b), true};
+      case isa::Fn::shift_left: {
+        const Shape pair = shift_pair(v[0].pair, b, 31);
+        return {pair.is_known() ? shift_left(a, b) : Shape{}, pair, true};
+      }
+      default: return {{}, {}, isa::width_of(fn, 64, 64) == 64};
+    }
+  }
+  switch (fn) {
+    case isa::Fn::add: return narrow(add(a, b));
+    case isa::Fn::subtract: return narrow(add(a, b, ~0u));
+    case isa::Fn::multiply: return narrow(multiply(a, b));
+    case isa::Fn::bit_and: return narrow(bit_and(a, b));
+    case isa::Fn::bit_or: return narrow(bit_or(a, b));
+    case isa::Fn::shift_left: return narrow(shift_left(a, b));
+    case isa::Fn::shift_right: return narrow(shift_right(a, b));
+    case isa::Fn::sign_to_64: return {{}, {}, true};
+    default: return narrow(each());
+  }
+}
 
 AddressShape distances_of(const Shape& shape) {
   AddressShape a;
@@ -294,7 +332,7 @@ struct Shapes::State {
 
   bool is_full_pair(const isa::Operand& operand, bool exec_is_full) const {
     if (operand.code == isa::kExecLo) return exec_is_full;
-    if (is_constant(operand.code)) return operand.code == isa::kInlineMinusOne;
+    if (isa::is_constant(operand.code)) return operand.code == isa::kInlineMinusOne;
     return operand.is_scalar() && operand.code < isa::kExecLo && full.test(operand.code);
   }
   // Forgets the sums whose lower half or carry `i` overwrites, and the summands whose upper half it does.
@@ -332,22 +370,11 @@ struct Shapes::State {
     bool makes_full = false, saves_full = false;
     if (i.how == How::scalar || i.how == How::exec_op) {
       const isa::Inst& inst = *i.step->inst;
-      switch (inst.row->op) {
-        case Op::s_mov_b64: makes_full = is_full_pair(inst.src[0], exec_is_full); break;
-        case Op::s_or_b64:
-          makes_full = is_full_pair(inst.src[0], exec_is_full) || is_full_pair(inst.src[1], exec_is_full);
-          break;
-        case Op::s_or_saveexec_b64:
-          makes_full = exec_is_full || is_full_pair(inst.src[0], exec_is_full);
-          saves_full = exec_is_full;
-          break;
-        case Op::s_and_saveexec_b64:
-        case Op::s_xor_saveexec_b64:
-        case Op::s_andn2_saveexec_b64:
-        case Op::s_orn2_saveexec_b64:
-        case Op::s_andn1_saveexec_b64: saves_full = exec_is_full; break;
-        default: break;
-      }
+      const isa::Effects& effects = isa::effects(inst.row->op);
+      const auto is_full = [&](int source) { return is_full_pair(inst.src[source], exec_is_full); };
+      makes_full = inst.dst[0].dwords == 2 &&
+                   isa::fills(i.how == How::scalar ? effects.result : effects.exec, exec_is_full, is_full);
+      saves_full = exec_is_full && effects.result.is_leaf(isa::Fn::exec);
       if (i.how == How::scalar) saves_full = makes_full;
     }
     for (unsigned code = 0; code < isa::kRegisterEnd; code += 2)
@@ -423,21 +450,26 @@ void Shapes::suppose(const Instruction& i, bool is_full, const State& state, Sha
     result = shape;
   };
   if (!result.is_known() && !result_pair.is_known()) {
-    switch (inst.row->op) {
-      case Op::v_max_i32: clamp(2, true, false, true); break;
-      case Op::v_max_u32: clamp(2, true, false, false); break;
-      case Op::v_min_i32: clamp(2, false, true, true); break;
-      case Op::v_min_u32: clamp(2, false, true, false); break;
-      case Op::v_med3_i32: clamp(3, true, true, true); break;
-      case Op::v_med3_u32: clamp(3, true, true, false); break;
-      case Op::v_cndmask_b32:
-        if (const int value = varying(2); value >= 0) {
-          made.value = static_cast<int8_t>(value);
-          made.is_choice = true;
-          result = at(value);
-        }
-        break;
-      default: break;
+    const isa::Expression& value = isa::effects(inst.row->op).result;
+    using namespace isa::rule;
+    if (value == greatest_signed(s0, s1)) {
+      clamp(2, true, false, true);
+    } else if (value == greatest(s0, s1)) {
+      clamp(2, true, false, false);
+    } else if (value == least_signed(s0, s1)) {
+      clamp(2, false, true, true);
+    } else if (value == least(s0, s1)) {
+      clamp(2, false, true, false);
+    } else if (value == median_signed(s0, s1, s2)) {
+      clamp(3, true, true, true);
+    } else if (value == median(s0, s1, s2)) {
+      clamp(3, true, true, false);
+    } else if (value == select(s2, s1, s0)) {
+      if (const int varied = varying(2); varied >= 0) {
+        made.value = static_cast<int8_t>(varied);
+        made.is_choice = true;
+        result = at(varied);
+      }
     }
   }
   for (int s = 0; s < inst.n_src; s++) {
@@ -462,17 +494,22 @@ void Shapes::compare(const Instruction& i, bool is_full, const State& state) {
   if (!i.step->plain) return;
   using Relation = RisingComparison::Relation;
   Relation relation;
-  switch (i.step->inst->row->op) {
-    case Op::v_cmp_lt_u64:
-    case Op::v_cmp_lt_i64: relation = Relation::less; break;
-    case Op::v_cmp_le_u64:
-    case Op::v_cmp_le_i64: relation = Relation::less_or_equal; break;
-    case Op::v_cmp_gt_u64:
-    case Op::v_cmp_gt_i64: relation = Relation::greater; break;
-    case Op::v_cmp_ge_u64:
-    case Op::v_cmp_ge_i64: relation = Relation::greater_or_equal; break;
-    default: return;
-  }
+  if (i.step->inst->src[0].dwords != 2 || (i.step->inst->row->flags & isa::kWritesExec)) return;
+  using namespace isa::rule;
+  const isa::Expression& value = isa::effects(i.step->inst->row->op).result;
+  const auto is = [&](const isa::Expression& number, const isa::Expression& is_signed) {
+    return value == number || value == is_signed;
+  };
+  if (is(less(s0, s1), less_signed(s0, s1)))
+    relation = Relation::less;
+  else if (is(less_equal(s0, s1), less_equal_signed(s0, s1)))
+    relation = Relation::less_or_equal;
+  else if (is(less(s1, s0), less_signed(s1, s0)))
+    relation = Relation::greater;
+  else if (is(less_equal(s1, s0), less_equal_signed(s1, s0)))
+    relation = Relation::greater_or_equal;
+  else
+    return;
   const bool is_signed = i.step->inst->row->src[0] == isa::Type::i64;
   const auto alike = [](const Shape& shape) { return !shape.supposed && uniform_group(shape) == kLanes; };
   for (const uint8_t s : {0, 1}) {
@@ -516,8 +553,8 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) {
       const isa::Operand& operand = inst.src[s];
       if (operand.is_vgpr()) return state.vector[operand.code - isa::kVgprBase];
       if (operand.is_agpr()) return Shape{};
-      if (is_constant(operand.code))
-        return constant(constant_value(operand.code, operand.type, inst.literal).low);
+      if (isa::is_constant(operand.code))
+        return constant(isa::constant_value(operand.code, operand.type, inst.literal).low);
       return uniform();
     };
     const auto pair_at = [&](int s) -> Shape {
@@ -526,92 +563,59 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) {
         const unsigned r = operand.code - isa::kVgprBase;
         return state.pair[r].is_known() ? state.pair[r] : pair_of(state.vector[r], state.vector[r + 1]);
       }
-      if (is_constant(operand.code))
-        return exactly(constant(constant_value(operand.code, operand.type, inst.literal).low));
+      if (isa::is_constant(operand.code))
+        return exactly(constant(isa::constant_value(operand.code, operand.type, inst.literal).low));
       return exactly(uniform());
     };
-    switch (inst.row->op) {
-      case Op::v_mov_b32: result = at(0); break;
-      case Op::v_add_u32: result = add(at(0), at(1)); break;
-      case Op::v_add_co_u32: {
-        result = add(at(0), at(1));
-        started.emplace();
-        started->to = i.v_writes[0].first;
-        started->mask = inst.dst[1].code;
-        for (int s = 0; s < 2; s++) {
-          started->low[s] = at(s);
-          if (!inst.src[s].is_vgpr()) continue;
-          const unsigned r = inst.src[s].code - isa::kVgprBase;
-          started->pair[s] = state.pair[r];
-          started->upper[s] = r + 1;
-        }
-        break;
+    struct Values {
+      const decltype(at)& source;
+      const decltype(pair_at)& pair;
+      const isa::Inst& inst;
+      Value leaf(const isa::Term& term) const {
+        if (term.fn == isa::Fn::constant) return {constant(static_cast<uint32_t>(term.value)), {}, false};
+        if (term.fn != isa::Fn::source) return {};
+        const bool is_mask = inst.src[term.value].type == isa::Type::mask;
+        if (inst.src[term.value].dwords == 2 && !is_mask) return {source(term.value), pair(term.value), true};
+        return is_mask ? Value{} : Value{source(term.value), {}, false};
       }
-      case Op::v_addc_co_u32:
-        for (const State::HalfSum& half : state.sums)
-          if (half.mask == inst.src[2].code && half.to + 1 == i.v_writes[0].first)
-            sum = State::whole_sum(half, inst, {at(0), at(1)});
-        break;
-      case Op::v_sub_u32:
-      case Op::v_sub_co_u32: result = add(at(0), at(1), ~0u); break;
-      case Op::v_subrev_u32:
-      case Op::v_subrev_co_u32: result = add(at(1), at(0), ~0u); break;
-      case Op::v_add3_u32: result = add(add(at(0), at(1)), at(2)); break;
-      case Op::v_lshlrev_b32: result = shift_left(at(1), at(0)); break;
-      case Op::v_lshrrev_b32: result = shift_right(at(1), at(0)); break;
-      case Op::v_lshl_add_u32: result = add(shift_left(at(0), at(1)), at(2)); break;
-      case Op::v_add_lshl_u32: result = shift_left(add(at(0), at(1)), at(2)); break;
-      case Op::v_lshl_or_b32: result = bit_or(shift_left(at(0), at(1)), at(2)); break;
-      case Op::v_and_b32: result = bit_and(at(0), at(1)); break;
-      case Op::v_or_b32: result = bit_or(at(0), at(1)); break;
-      case Op::v_and_or_b32: result = bit_or(bit_and(at(0), at(1)), at(2)); break;
-      case Op::v_bfe_u32: {
-        uint32_t width;
-        if (number(at(2), width))
-          result = bit_and(shift_right(at(0), at(1)),
-                           constant((width & 31) == 0 ? 0 : ~0u >> (32 - (width & 31))));
-        break;
+      Value apply(isa::Fn fn, const Value* v) const { return value_of(fn, v); }
+    };
+    const isa::Expression& rule = isa::effects(inst.row->op).result;
+    const Value value = isa::evaluate<Value>(rule, Values{at, pair_at, inst});
+    result = value.low, result_pair = value.pair;
+    const bool cuts = inst.row->op == Op::v_mul_u32_u24 || inst.row->op == Op::v_mad_u32_u24;
+    if (cuts && !(is_small(at(0)) && is_small(at(1)))) result = {};
+    if (inst.row->op == Op::v_add_co_u32) {
+      started.emplace();
+      started->to = i.v_writes[0].first;
+      started->mask = inst.dst[1].code;
+      for (int s = 0; s < 2; s++) {
+        started->low[s] = at(s);
+        if (!inst.src[s].is_vgpr()) continue;
+        const unsigned r = inst.src[s].code - isa::kVgprBase;
+        started->pair[s] = state.pair[r];
+        started->upper[s] = r + 1;
       }
-      case Op::v_mul_lo_u32: result = multiply(at(0), at(1)); break;
-      case Op::v_mul_u32_u24:
-        if (is_small(at(0)) && is_small(at(1))) result = multiply(at(0), at(1));
-        break;
-      case Op::v_mad_u32_u24:
-        if (is_small(at(0)) && is_small(at(1))) result = add(multiply(at(0), at(1)), at(2));
-        break;
-      case Op::v_lshlrev_b64:
-        result_pair = shift_pair(pair_at(1), at(0), 31);
-        if (result_pair.is_known()) result = shift_left(at(1), at(0));
-        break;
-      case Op::v_lshl_add_u64:
-        result_pair = add_pairs(shift_pair(pair_at(0), at(1), 4), pair_at(2));
-        if (result_pair.is_known()) result = add(shift_left(at(0), at(1)), at(2));
-        break;
-      case Op::v_mad_u64_u32: {
-        const Shape product = multiply(at(0), at(1));
-        result_pair = add_pairs(multiply_wide(at(0), at(1)), pair_at(2));
-        result = add(product, at(2));
-        break;
+    } else if (inst.row->op == Op::v_addc_co_u32) {
+      for (const State::HalfSum& half : state.sums)
+        if (half.mask == inst.src[2].code && half.to + 1 == i.v_writes[0].first)
+          sum = State::whole_sum(half, inst, {at(0), at(1)});
+    } else if (inst.row->op == Op::v_ashrrev_i32) {
+      // The sign of the register below: a pair by sign extension.
+      uint32_t count;
+      if (number(at(0), count) && count == 31 && inst.src[1].is_vgpr() &&
+          inst.src[1].code + 1 == inst.dst[0].code) {
+        const unsigned low = inst.src[1].code - isa::kVgprBase;
+        const Shape shape = state.vector[low];
+        Shape sign = pointwise(uniform_group(shape));
+        Shape pair = shape;
+        suppose(i, is_full, state, sign, pair);
+        forget(low + 1);
+        state.overwrite_sums(i);
+        state.vector[low + 1] = sign;
+        state.pair[low] = pair;
+        return;
       }
-      case Op::v_ashrrev_i32: {
-        // The sign of the register below: a pair by sign extension.
-        uint32_t count;
-        if (number(at(0), count) && count == 31 && inst.src[1].is_vgpr() &&
-            inst.src[1].code + 1 == inst.dst[0].code) {
-          const unsigned low = inst.src[1].code - isa::kVgprBase;
-          const Shape shape = state.vector[low];
-          Shape sign = pointwise(uniform_group(shape));
-          Shape pair = shape;
-          suppose(i, is_full, state, sign, pair);
-          forget(low + 1);
-          state.overwrite_sums(i);
-          state.vector[low + 1] = sign;
-          state.pair[low] = pair;
-          return;
-        }
-        break;
-      }
-      default: break;
     }
     if (!result.is_known() && i.vector->dst_registers == 1) {
       // Lane by lane, the same operands give the same result.
@@ -623,8 +627,7 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) {
           group = std::min(group, i.vector->src_registers[s] == 1 ? uniform_group(at(s)) : uint8_t{1});
         }
       }
-      const bool by_lane = inst.row->op == Op::v_mbcnt_lo_u32_b32 || inst.row->op == Op::v_mbcnt_hi_u32_b32;
-      if (!by_lane) result = pointwise(group);
+      if (isa::effects(inst.row->op).kind != isa::Class::position) result = pointwise(group);
     }
     suppose(i, is_full, state, result, result_pair);
   }

@@ -1,9 +1,9 @@
 // Loads at base + (index << shift), where the index is a number of 32 bits in every lane and nothing is known
 // of how it varies (a clamped column, a remainder): whether the lanes are neighbours is asked of the index,
 // so that on the likely way no address is computed but those of the rows.
+#include "device/isa/constants.h"
 #include "device/jit/memory_access.h"
 #include "device/jit/translator.h"
-#include "device/program/constants.h"
 
 namespace morgana::device::jit {
 using isa::Op;
@@ -24,7 +24,8 @@ namespace {
 // Whether the first source is this constant.
 bool is_number(const isa::Inst& inst, uint32_t wanted) {
   const isa::Operand& source = inst.src[0];
-  return is_constant(source.code) && constant_value(source.code, source.type, inst.literal).low == wanted;
+  return isa::is_constant(source.code) &&
+         isa::constant_value(source.code, source.type, inst.literal).low == wanted;
 }
 
 }  // namespace
@@ -43,7 +44,7 @@ bool Translator::writes_zero(const Instruction& i) const {
 void Translator::note_index(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   if (!is_full() || is_serial_ || inst.row->op != Op::v_lshl_add_u64 || !inst.src[0].is_vgpr() ||
-      !is_constant(inst.src[1].code) || !inst.src[2].is_scalar())
+      !isa::is_constant(inst.src[1].code) || !inst.src[2].is_scalar())
     return;
   const unsigned low = place(inst.src[0]);
   const Instruction* const upper = writer_of(i, low + 1);
@@ -58,8 +59,8 @@ void Translator::note_index(const Instruction& i) {
   } else if (!writes_zero(*upper)) {
     return;
   }
-  const uint64_t shift =
-      constant_value(inst.src[1].code, inst.src[1].type, inst.literal).low & 7;  // more than 4: by three bits
+  const uint64_t shift = isa::constant_value(inst.src[1].code, inst.src[1].type, inst.literal).low &
+                         7;  // more than 4: by three bits
   index_[place(inst.dst[0])] = {&i, vgpr(low), scalar_source(i, 2, 2), static_cast<unsigned>(shift),
                                 is_signed};
 }

@@ -1,7 +1,7 @@
 // Scalar instructions, branches and scalar loads.
 #include "device/apertures.h"
+#include "device/isa/constants.h"
 #include "device/jit/translator.h"
-#include "device/program/constants.h"
 
 namespace morgana::device::jit {
 using isa::Op;
@@ -15,8 +15,8 @@ llvm::Value* Translator::scalar_source(const Instruction& i, int source, int dwo
   };
   const auto widened = [&](Value* value) { return b_.CreateZExt(value, dwords == 2 ? i64_ : i32_); };
   const unsigned code = operand.code;
-  if (is_constant(operand.code)) {
-    const Constant value = constant_value(operand.code, operand.type, inst.literal);
+  if (isa::is_constant(operand.code)) {
+    const isa::Constant value = isa::constant_value(operand.code, operand.type, inst.literal);
     return constant(value.low | uint64_t{value.high} << 32);
   }
   if (i.step->kind[source] == Source::special || code >= isa::kRegisterEnd) {
@@ -81,21 +81,19 @@ void Translator::exec_op(const Instruction& i) {
   Value* before = exec();
   Value* const sources[4] = {scalar_source(i, 0, 2), before, nullptr, nullptr};
   Value* after = b_.CreateLoad(i64_, scalar_call(i, sources));
-  const bool saves = inst.row->op != Op::s_andn1_wrexec_b64 && inst.row->op != Op::s_andn2_wrexec_b64;
+  const bool saves = isa::effects(inst.row->op).result.is_leaf(isa::Fn::exec);
   set_s64(inst.dst[0].code, saves ? before : after);
   set_s64(isa::kExecLo, after);
   b_.CreateStore(b_.CreateZExt(b_.CreateICmpNE(after, b_.getInt64(0)), i32_), scc_);
 }
 
 llvm::Value* Translator::branch_condition(const Instruction& i) {
-  switch (i.step->inst->row->op) {
-    case Op::s_cbranch_scc0: return b_.CreateICmpEQ(b_.CreateLoad(i32_, scc_), b_.getInt32(0));
-    case Op::s_cbranch_scc1: return b_.CreateICmpNE(b_.CreateLoad(i32_, scc_), b_.getInt32(0));
-    case Op::s_cbranch_vccz: return b_.CreateICmpEQ(s64(isa::kVccLo), b_.getInt64(0));
-    case Op::s_cbranch_vccnz: return b_.CreateICmpNE(s64(isa::kVccLo), b_.getInt64(0));
-    case Op::s_cbranch_execz: return b_.CreateICmpEQ(exec(), b_.getInt64(0));
-    default: return b_.CreateICmpNE(exec(), b_.getInt64(0));
-  }
+  const isa::BranchTest test = isa::branch_test(i.step->inst->row->op);
+  Value* value = test.of == isa::Fn::scc   ? b_.CreateLoad(i32_, scc_)
+                 : test.of == isa::Fn::vcc ? s64(isa::kVccLo)
+                                           : exec();
+  Value* zero = llvm::ConstantInt::get(value->getType(), 0);
+  return test.nonzero ? b_.CreateICmpNE(value, zero) : b_.CreateICmpEQ(value, zero);
 }
 
 // Ends the block. The target that the analysis has found is compared with what the register says.

@@ -8,9 +8,9 @@
 
 #include "device/interp/code.h"
 #include "device/interp/vector_op.h"
+#include "device/isa/constants.h"
 #include "device/jit/join_halves.h"
 #include "device/jit/translator.h"
-#include "device/program/constants.h"
 
 namespace morgana::device::jit {
 namespace {

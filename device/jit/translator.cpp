@@ -514,13 +514,14 @@ llvm::BasicBlock* Translator::edge(uint32_t to_dword, const Instruction& last) {
 llvm::BasicBlock* Translator::none_or_partial(uint32_t index, uint32_t next) {
   const auto& guest = flow_.blocks[index];
   const Instruction& branch = flow_.last(flow_.blocks[next]);
-  const isa::Op op = branch.step->inst->row->op;
-  const uint32_t behind = op == isa::Op::s_cbranch_execz ? branch.target : branch.at + branch.step->dwords;
+  const isa::BranchTest looks =
+      branch.how == How::branch ? isa::branch_test(branch.step->inst->row->op) : isa::BranchTest{};
+  const uint32_t behind = looks.nonzero ? branch.at + branch.step->dwords : branch.target;
   bool rises = false;
   for (uint32_t n = guest.first; n < guest.first + guest.count; n++)
     rises = rises || shapes_.rising_comparison(n, version_);
-  if (!rises || !is_full() || branch.how != How::branch || flow_.blocks[next].count != 1 ||
-      behind <= branch.at || (op != isa::Op::s_cbranch_execz && op != isa::Op::s_cbranch_execnz))
+  if (!rises || !is_full() || looks.of != isa::Fn::exec || flow_.blocks[next].count != 1 ||
+      behind <= branch.at)
     return blocks_[2 * next];
   Block *test = block("not_full"), *none = block("none");
   b_.SetInsertPoint(test);

@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "device/isa/constants.h"
 #include "device/isa/decode.h"
-#include "device/program/constants.h"
 
 namespace morgana::device {
 
@@ -34,7 +34,7 @@ struct Program::Backing {
   std::unordered_map<Key, const uint32_t*, Hash> constants;
 
   // `kLanes` copies of the low dword, then of the high dword.
-  const uint32_t* constant(const Constant& constant) {
+  const uint32_t* constant(const isa::Constant& constant) {
     const Key key{constant.low, constant.high, constant.wide};
     auto [it, is_new] = constants.try_emplace(key, nullptr);
     if (is_new) {
@@ -208,7 +208,7 @@ Program::Decoded Program::decode_one(uint64_t index, const Allocation& have) {
 
 void Program::fill_operands(const isa::Inst& inst, Step& step) {
   const int operands = inst.n_src < 4 ? inst.n_src : 4;
-  Constant constants[4];
+  isa::Constant constants[4];
   int n_constants = 0;
   for (int i = 0; i < operands; i++) {
     const isa::Operand& operand = inst.src[i];
@@ -220,10 +220,10 @@ void Program::fill_operands(const isa::Inst& inst, Step& step) {
     } else if (operand.is_agpr()) {
       step.kind[i] = Source::agpr;
       step.src[i] = (operand.code - isa::kAgprBase) * kLanes * 4;
-    } else if (is_constant(operand.code)) {
+    } else if (isa::is_constant(operand.code)) {
       step.kind[i] = Source::constant;
       step.src[i] = n_constants * 2 * kLanes;
-      constants[n_constants++] = constant_value(operand.code, operand.type, inst.literal);
+      constants[n_constants++] = isa::constant_value(operand.code, operand.type, inst.literal);
     } else {
       step.kind[i] = is_special(operand.code, target_) ? Source::special : Source::scalar;
       step.src[i] = operand.code;

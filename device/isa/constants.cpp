@@ -1,11 +1,9 @@
-#include "device/program/constants.h"
+#include "device/isa/constants.h"
 
 #include <bit>
 
-namespace morgana::device {
+namespace morgana::isa {
 namespace {
-
-using isa::Type;
 
 // The inline floats: 0.5, -0.5, 1, -1, 2, -2, 4, -4, 1 / (2 pi), in every float format (CDNA4 guide 6.2 and
 // Table 24).
@@ -32,17 +30,17 @@ Constant literal_value(Type type, uint32_t literal) {
 }  // namespace
 
 bool is_constant(uint16_t code) {
-  return isa::is_inline_integer(code) || isa::is_inline_float(code) || code == isa::kLiteral;
+  return is_inline_integer(code) || is_inline_float(code) || code == kLiteral;
 }
 
 Constant constant_value(uint16_t code, Type type, uint32_t literal) {
-  if (code == isa::kLiteral) return literal_value(type, literal);
-  if (isa::is_inline_integer(code)) {
-    const int64_t value = isa::inline_integer(code);
+  if (code == kLiteral) return literal_value(type, literal);
+  if (is_inline_integer(code)) {
+    const int64_t value = inline_integer(code);
     if (is_64_bit(type)) return wide_value(static_cast<uint64_t>(value));
     return {static_cast<uint32_t>(value), static_cast<uint32_t>(value), is_packed_32_bit(type)};
   }
-  const int index = code - isa::kInlineHalf;
+  const int index = code - kInlineHalf;
   if (is_64_bit(type)) return wide_value(kFloat64[index]);
   if (is_f16(type)) return {kFloat16[index], 0, false};
   // A bfloat16 constant is the rounded upper half of the f32 one; only 1 / (2 pi) has more bits, and rounds
@@ -51,4 +49,4 @@ Constant constant_value(uint16_t code, Type type, uint32_t literal) {
   return {kFloat32[index], kFloat32[index], is_packed_32_bit(type)};
 }
 
-}  // namespace morgana::device
+}  // namespace morgana::isa

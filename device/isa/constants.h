@@ -5,7 +5,7 @@
 
 #include "device/isa/inst.h"
 
-namespace morgana::device {
+namespace morgana::isa {
 
 struct Constant {
   uint32_t low = 0, high = 0;
@@ -16,6 +16,6 @@ struct Constant {
 bool is_constant(uint16_t code);
 
 // The value of operand code `code` read as `type`. `literal` is the instruction's literal dword.
-Constant constant_value(uint16_t code, isa::Type type, uint32_t literal);
+Constant constant_value(uint16_t code, Type type, uint32_t literal);
 
-}  // namespace morgana::device
+}  // namespace morgana::isa
