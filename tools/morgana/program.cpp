@@ -2,6 +2,7 @@
 
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
+#include <CL/cl_icd.h>
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -21,13 +22,13 @@ Result<std::vector<uint8_t>> build(const std::vector<uint8_t>& module, const std
   void* const library = dlopen(doors.opencl.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return make_error(ErrorCode::not_found, "{}", dlerror());
   using GetPlatforms = cl_int(cl_uint, cl_platform_id*, cl_uint*);
-  using Find = void*(cl_platform_id, const char*);
   auto* const platforms = reinterpret_cast<GetPlatforms*>(dlsym(library, "clIcdGetPlatformIDsKHR"));
-  auto* const find = reinterpret_cast<Find*>(dlsym(library, "clIcdGetFunctionAddressForPlatformKHR"));
   cl_platform_id platform = nullptr;
-  if (platforms == nullptr || find == nullptr || platforms(1, &platform, nullptr) != CL_SUCCESS)
+  if (platforms == nullptr || platforms(1, &platform, nullptr) != CL_SUCCESS)
     return make_error(ErrorCode::internal, "{} has no platform", doors.opencl);
-#define ENTRY(name) auto* const name##_ = reinterpret_cast<decltype(::name)*>(find(platform, #name))
+  // As a loader calls them: objects begin with a table of entry points (cl_khr_icd).
+  const auto& table = **reinterpret_cast<const cl_icd_dispatch* const*>(platform);
+#define ENTRY(name) auto* const name##_ = table.name
   ENTRY(clGetDeviceIDs);
   ENTRY(clCreateContext);
   ENTRY(clCreateProgramWithIL);
