@@ -101,6 +101,21 @@ TEST_F(Check, LocalMemoryOfTheRightSizeIsClean) {
   EXPECT_EQ(check(kLocal, 64, 64, 64, 64 * sizeof(cl_int)), "");
 }
 
+// Each of the two values lies at its own offset, counted in values.
+TEST_F(Check, AnExchangeOfTwoValuesInLocalMemoryIsClean) {
+  constexpr const char* kExchange = R"cl(
+kernel void k(global int* to, local int* mine) {
+  mine[2] = mine[3] = 5;
+  long both;
+  __asm__ volatile("s_mov_b32 m0, -1\n"
+                   "ds_wrxchg2_rtn_b32 %0, %1, %2, %3 offset0:2 offset1:3\n"
+                   "s_waitcnt lgkmcnt(0)" : "=v"(both) : "v"(mine), "v"(7), "v"(8) : "m0", "memory");
+  to[0] = (int)both;
+}
+)cl";
+  EXPECT_EQ(check(kExchange, 64, 1, 1, 4 * sizeof(cl_int)), "");
+}
+
 TEST_F(Check, PrivateMemoryIsTheWorkItems) {
   EXPECT_EQ(check(R"(kernel void k(global int* to) {
     int own[40];

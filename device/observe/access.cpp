@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "device/apertures.h"
+#include "device/isa/effects.h"
 
 namespace morgana::device {
 namespace {
 
 using isa::Format;
-using isa::Op;
 
 const uint32_t* registers(const Wave& wave, const isa::Operand& operand) {
   const uint32_t code = operand.code;
@@ -22,44 +22,26 @@ bool is_coherent(const isa::Inst& inst) { return inst.glc || inst.sc0 || inst.sc
 
 // Direction and size of an access.
 void describe(const isa::Inst& inst, Access& access) {
-  const uint32_t flags = inst.row->flags;
-  access.is_atomic = flags & isa::kAtomic;
-  access.writes = flags & (isa::kStore | isa::kAtomic);
-  access.reads = !(flags & isa::kStore);
+  const isa::MemoryAccess& moved = isa::effects(inst.row->op).access;
+  access.is_atomic = moved.direction == isa::Direction::atomic;
+  access.writes = moved.direction != isa::Direction::load;
+  access.reads = moved.direction != isa::Direction::store;
   access.is_coherent = access.is_atomic || is_coherent(inst);
-  const isa::Operand& loaded = inst.dst[0];
-  const isa::Operand& stored = inst.src[1];
-  const bool loads = inst.n_dst > 0 && loaded.present();
-  auto bytes = static_cast<uint32_t>(isa::bytes((loads ? loaded : stored).type));
-  if (!loads && (flags & isa::kCmpswap)) bytes /= 2;
-  if (flags & isa::kLdsDst) bytes = 1;  // the type of what goes to LDS is not among the operands
-  access.bytes = bytes == 0 ? 4 : bytes;
+  // What comes from LDS or goes there has no operand; of what goes there the row does not say how much.
+  access.bytes = moved.count != 0 ? isa::access_bytes(moved) : inst.row->flags & isa::kLdsDst ? 1 : 4;
   access.data = access.writes && !access.is_atomic ? 1 : -1;
-}
-
-bool moves_lds(Op op) {
-  switch (op) {
-    case Op::ds_nop:
-    case Op::ds_swizzle_b32:
-    case Op::ds_permute_b32:
-    case Op::ds_bpermute_b32:
-    case Op::ds_append:
-    case Op::ds_consume:
-    case Op::ds_ordered_count: return false;
-    default: return true;
-  }
 }
 
 size_t lds_accesses(const Wave& wave, const isa::Inst& inst, std::array<Access, 4>& out) {
   const uint32_t flags = inst.row->flags;
-  if (inst.gds || (flags & isa::kGws) || !inst.src[0].present() || !moves_lds(inst.row->op)) return 0;
+  const isa::MemoryAccess& moved = isa::effects(inst.row->op).access;
+  if (inst.gds || (flags & isa::kGws) || !inst.src[0].present() || moved.space != isa::Space::lds) return 0;
   Access& first = out[0];
   first = {};
   describe(inst, first);
   first.space = Space::lds;
   first.lanes = wave.exec();
-  const bool has_two = flags & isa::kTwoOffsets;
-  if (has_two && inst.n_dst > 0 && inst.dst[0].present() && !(flags & isa::kAtomic)) first.bytes /= 2;
+  const bool has_two = moved.addresses == 2;
   const uint32_t unit = first.bytes * (flags & isa::kStride64 ? 64 : 1);
   const uint32_t* const at = registers(wave, inst.src[0]);
   const auto fill = [&](Access& access, uint32_t offset) {
