@@ -59,7 +59,7 @@ bool ResidentGroup::start(const LaunchPlan& plan, uint64_t index) {
   const auto has_it = [kernel](const jit::WaveFrame& frame) { return frame.kernel == kernel; };
   loops_ = kernel != nullptr && kernel->loops_over_waves() &&
            std::all_of(frames_.get(), frames_.get() + group_.wave_count, has_it);
-  if (plan.observer != nullptr) plan.observer->group_begins(group_, size_, waves_.get());
+  if (plan.observer != nullptr) plan.observer->group_begins(group_, waves_.get());
   return true;
 }
 

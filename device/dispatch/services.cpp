@@ -18,8 +18,7 @@ bool is_store(const isa::Inst* inst) {
 }
 
 bool is_scalar(const isa::Inst* inst) {
-  return inst != nullptr && inst->row != nullptr &&
-         (inst->row->format == isa::Format::SMRD || inst->row->format == isa::Format::SMEM);
+  return inst != nullptr && inst->row != nullptr && isa::is_scalar_memory(inst->row->format);
 }
 
 // Bytes that a lane of a memory instruction touches.

@@ -10,7 +10,7 @@ namespace {
 using Table = std::array<Effects, static_cast<size_t>(Op::count)>;
 
 constexpr bool is_memory(Format format) {
-  return format == Format::SMRD || format == Format::SMEM || (format >= Format::DS && format <= Format::MIMG);
+  return is_scalar_memory(format) || (format >= Format::DS && format <= Format::MIMG);
 }
 constexpr bool is_scalar(Format format) { return format <= Format::SMEM; }
 

@@ -167,7 +167,7 @@ class Examiner {
     const auto address = reinterpret_cast<uint64_t>(buffer_.data()) + kBufferBytes / 2;
     const isa::Format format = inst_.row->format;
     if (format < isa::Format::SMRD || (is_vector() && format < isa::Format::DS)) return;
-    if (format == isa::Format::SMRD || format == isa::Format::SMEM)
+    if (isa::is_scalar_memory(format))
       r.s[inst_.src[0].code] = static_cast<uint32_t>(address), r.s[inst_.src[0].code + 1] = address >> 32;
     if (inst_.src[1].present() && inst_.src[1].is_scalar() && inst_.src[1].code < isa::kRegisterEnd)
       r.s[inst_.src[1].code] = 16;

@@ -37,6 +37,7 @@ enum class Format : uint8_t {
   MIMG,
   EXP,
 };
+constexpr bool is_scalar_memory(Format format) { return format == Format::SMRD || format == Format::SMEM; }
 
 // How the bits of an operand are read: decides register count, inline constants and literals.
 enum class Type : uint8_t {

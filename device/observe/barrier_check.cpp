@@ -41,9 +41,8 @@ void BarrierCheck::before(const Moment& moment) {
   // Where a work-item that skipped the barrier does something that others see. Work-items that have returned
   // never come back; registers are saved to scratch with all lanes on.
   if (state.missing == 0) return;
+  const bool is_scalar = isa::is_scalar_memory(moment.inst.row->format);
   for (const Access& access : moment.accesses) {
-    const bool is_scalar =
-        moment.inst.row->format == isa::Format::SMEM || moment.inst.row->format == isa::Format::SMRD;
     const uint64_t back = is_scalar || access.space == Space::scratch ? 0 : access.lanes & state.missing;
     if (back == 0) continue;
     const uint64_t group = reporter_.items().index_of(wave.group->id);

@@ -9,7 +9,7 @@ Checker::Checker(const Launch& launch) : reporter_(launch, *launch.checks) {
   if (wanted & static_cast<uint8_t>(Check::barrier)) barrier_.emplace(reporter_);
 }
 
-void Checker::group_begins(const Group& group, const std::array<uint32_t, 3>&, const Wave* waves) {
+void Checker::group_begins(const Group& group, const Wave* waves) {
   if (race_) race_->group_begins(group);
   if (barrier_) barrier_->group_begins(group, waves);
 }

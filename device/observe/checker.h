@@ -13,7 +13,7 @@ class Checker final : public Observer {
  public:
   // `launch` and its check host outlive it.
   explicit Checker(const Launch& launch);
-  void group_begins(const Group& group, const std::array<uint32_t, 3>& size, const Wave* waves) override;
+  void group_begins(const Group& group, const Wave* waves) override;
   bool before(const Moment& moment) override;
   void barrier(const Group& group) override;
   void group_ends(const Group& group) override;

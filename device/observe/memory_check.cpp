@@ -13,10 +13,6 @@ constexpr size_t kRemembered = 32;
 constexpr uint64_t kScalarUnit = 16;
 constexpr uint64_t kLeastArguments = 256, kPacketBytes = 64, kQueueBytes = 256;
 
-bool is_scalar(const isa::Inst& inst) {
-  return inst.row->format == isa::Format::SMEM || inst.row->format == isa::Format::SMRD;
-}
-
 }  // namespace
 
 MemoryCheck::MemoryCheck(const Launch& launch, Reporter& reporter) : launch_(launch), reporter_(reporter) {
@@ -62,7 +58,7 @@ void MemoryCheck::look_at_global(const Moment& moment, const Access& access) {
     const auto lane = static_cast<uint32_t>(__builtin_ctzll(left));
     uint64_t at = access.address[lane], end = at + access.bytes;
     // What follows the first dword of a scalar load was perhaps not asked for.
-    if (is_scalar(moment.inst) && access.reads)
+    if (isa::is_scalar_memory(moment.inst.row->format) && access.reads)
       end = at + 4 > (end & ~(kScalarUnit - 1)) ? at + 4 : end & ~(kScalarUnit - 1);
     while (at < end) {
       const KnownMemory memory = memory_at(at);

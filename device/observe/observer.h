@@ -41,8 +41,7 @@ struct Moment {
 class Observer {
  public:
   virtual ~Observer() = default;
-  // `size`: its work-items.
-  virtual void group_begins(const Group& group, const std::array<uint32_t, 3>& size, const Wave* waves) = 0;
+  virtual void group_begins(const Group& group, const Wave* waves) = 0;
   // False: the wave is to end with a Fault.
   virtual bool before(const Moment& moment) = 0;
   // All waves that have not ended wait at barriers, and go on now.

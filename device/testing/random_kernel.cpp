@@ -164,7 +164,7 @@ constexpr Format kMemoryFormats[] = {Format::DS,    Format::FLAT,    Format::GLO
 bool is_eligible_memory(const isa::Row& row, bool exact) {
   if (row.flags & (isa::kGraphics | isa::kLdsDst | isa::kLdsSrc | isa::kGws)) return false;
   const std::string_view name = row.mnemonic;
-  if (row.format == Format::SMEM || row.format == Format::SMRD) return name.starts_with("s_load_dword");
+  if (isa::is_scalar_memory(row.format)) return name.starts_with("s_load_dword");
   if (exact && contains_any(name, {"_f16", "_f32", "_f64", "_bf16", "fadd", "fmin", "fmax", "fcmp"}))
     return false;
   return !contains_any(name, {"gws", "ordered", "append", "consume", "gs_", "swizzle", "wbinv", "wbl2", "inv",
