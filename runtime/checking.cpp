@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 #include <fnmatch.h>
-#include <unistd.h>
+#include <nlohmann/json.hpp>
 
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -159,19 +158,6 @@ class Host final : public device::CheckHost {
   CodePlaces& code_;
 };
 
-std::string escaped(std::string_view text) {
-  std::string made;
-  for (const char c : text) {
-    if (c == '"' || c == '\\')
-      made += {'\\', c};
-    else if (static_cast<unsigned char>(c) < 0x20)
-      made += fmt::format("\\u{:04x}", c);
-    else
-      made += c;
-  }
-  return made;
-}
-
 std::string address_text(const Finding& finding) {
   if (finding.space != device::Space::global)
     return fmt::format("  address     offset {} of {}\n", finding.address, device::name(finding.space));
@@ -225,14 +211,7 @@ std::string finding_text(const Finding& finding, const std::vector<FaultPlace>& 
     const device::FindingSide& side = finding.sides[i];
     const FaultPlace& place = places[i];
     text += fmt::format("  {} {}\n", i == 0 ? "what       " : "against    ", side.what);
-    text += fmt::format("  work-item   ({}, {}, {}) of work-group ({}, {}, {}), wave {}, lane {}\n",
-                        side.work_item[0], side.work_item[1], side.work_item[2], side.work_group[0],
-                        side.work_group[1], side.work_group[2], side.wave, side.lane);
-    text += fmt::format(
-        "  pc          {:#x}{}\n", side.pc,
-        place.function.empty() ? "" : fmt::format(" ({}+{:#x})", place.function, place.offset_in_function));
-    if (!side.instruction.empty()) text += fmt::format("  instruction {}\n", side.instruction);
-    if (!place.source.empty()) text += fmt::format("  source      {}\n", place.source);
+    text += work_item_lines(side, place) + instruction_lines(side.instruction, place);
   }
   if (!finding.detail.empty()) text += fmt::format("  because     {}\n", finding.detail);
   if (finding.has_address) text += address_text(finding);
@@ -240,32 +219,38 @@ std::string finding_text(const Finding& finding, const std::vector<FaultPlace>& 
 }
 
 std::string finding_json(const Finding& finding, const std::vector<FaultPlace>& places) {
-  std::string text =
-      fmt::format(R"({{"kind":"{}","kernel":"{}","processor":"{}")", device::name(finding.kind),
-                  escaped(places[0].kernel), escaped(places[0].processor));
-  if (finding.has_address)
-    text += fmt::format(R"(,"space":"{}","address":"{:#x}")", device::name(finding.space), finding.address);
+  using Json = nlohmann::ordered_json;
+  Json made = {
+      {"kind", device::name(finding.kind)}, {"kernel", places[0].kernel}, {"processor", places[0].processor}};
+  if (finding.has_address) {
+    made["space"] = device::name(finding.space);
+    made["address"] = fmt::format("{:#x}", finding.address);
+  }
   if (finding.has_address && finding.space == device::Space::global) {
     if (const auto nearest = nearest_allocation(finding.address))
-      text += fmt::format(
-          R"(,"allocation":{{"label":"{}","address":"{:#x}","size":{},"freed":{},"distance":{}}})",
-          escaped(nearest->label), nearest->address, nearest->size, nearest->freed,
-          distance(*nearest, finding.address));
+      made["allocation"] = {{"label", nearest->label},
+                            {"address", fmt::format("{:#x}", nearest->address)},
+                            {"size", nearest->size},
+                            {"freed", nearest->freed},
+                            {"distance", distance(*nearest, finding.address)}};
   }
-  if (!finding.detail.empty()) text += fmt::format(R"(,"because":"{}")", escaped(finding.detail));
-  text += R"(,"sides":[)";
+  if (!finding.detail.empty()) made["because"] = finding.detail;
+  Json& sides = made["sides"] = Json::array();
   for (size_t i = 0; i < finding.sides.size(); i++) {
     const device::FindingSide& side = finding.sides[i];
-    const auto triple = [](const std::array<uint32_t, 3>& id) {
-      return fmt::format("[{},{},{}]", id[0], id[1], id[2]);
-    };
-    text += fmt::format(
-        R"({}{{"what":"{}","pc":"{:#x}","function":"{}","offset":{},"source":"{}","instruction":"{}","work_item":{},"work_group":{},"wave":{},"lane":{}}})",
-        i == 0 ? "" : ",", escaped(side.what), side.pc, escaped(places[i].function),
-        places[i].offset_in_function, escaped(places[i].source), escaped(side.instruction),
-        triple(side.work_item), triple(side.work_group), side.wave, side.lane);
+    sides.push_back({{"what", side.what},
+                     {"pc", fmt::format("{:#x}", side.pc)},
+                     {"function", places[i].function},
+                     {"offset", places[i].offset_in_function},
+                     {"source", places[i].source},
+                     {"instruction", side.instruction},
+                     {"work_item", side.work_item},
+                     {"work_group", side.work_group},
+                     {"wave", side.wave},
+                     {"lane", side.lane}});
   }
-  return text + "]}";
+  // Names come from code objects and may be no UTF-8.
+  return made.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 device::Fault run_checked(device::Device& device, device::Launch& launch, CodePlaces& code) {

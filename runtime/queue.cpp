@@ -290,7 +290,7 @@ void Queue::Impl::execute(uint64_t index) {
 
 namespace {
 
-class RunningNotice final : public device::LaunchWatch {
+class RunningNotice final : public device::LaunchWatch, public CodePlaces {
  public:
   explicit RunningNotice(Dispatch& dispatch) : dispatch_(dispatch) {}
   void still_running() override {
@@ -304,18 +304,10 @@ class RunningNotice final : public device::LaunchWatch {
     print_interpreted_notice(dispatch_.kernel().name, dispatch_.executable()->agent().spec().processor,
                              seconds, why);
   }
-
- private:
-  Dispatch& dispatch_;
-};
-
-class DispatchPlaces final : public CodePlaces {
- public:
-  explicit DispatchPlaces(const Dispatch& dispatch) : dispatch_(dispatch) {}
   FaultPlace place_of(uint64_t pc) override { return runtime::place_of(dispatch_, pc); }
 
  private:
-  const Dispatch& dispatch_;
+  Dispatch& dispatch_;
 };
 
 }  // namespace
@@ -323,14 +315,13 @@ class DispatchPlaces final : public CodePlaces {
 device::Fault Queue::Impl::launch(Dispatch& dispatch, uint64_t index) {
   const DispatchPacket& packet = ring[index & (size - 1)];
   RunningNotice notice(dispatch);
-  DispatchPlaces places(dispatch);
   const PacketPlace place{.slot = reinterpret_cast<uint64_t>(&packet),
                           .queue = reinterpret_cast<uint64_t>(descriptor),
                           .index = index,
                           .cancel = &cancelled,
                           .check_handlers = launches++ % kHandlerCheck == 0,
                           .watch = &notice,
-                          .code = &places};
+                          .code = &notice};
   dispatch.bind_queue(place.queue);
   RunSummary::Kernel* const counts = counts_of(dispatch.kernel());
   RunSummary::count_launch(counts);

@@ -119,6 +119,13 @@ std::string waves_report(const FaultPlace& place) {
 
 }  // namespace
 
+std::string instruction_lines(const std::string& instruction, const FaultPlace& place) {
+  std::string text;
+  if (!instruction.empty()) text += fmt::format("  instruction {}\n", instruction);
+  if (!place.source.empty()) text += fmt::format("  source      {}\n", place.source);
+  return text;
+}
+
 std::string fault_report(const device::Fault& fault, const FaultPlace& place) {
   std::string text = fmt::format("morgana: {}: kernel '{}' on {}\n", device::name(fault.kind), place.kernel,
                                  place.processor);
@@ -129,15 +136,9 @@ std::string fault_report(const device::Fault& fault, const FaultPlace& place) {
   if (fault.pc == 0 && fault.kind != device::FaultKind::bad_jump) {
     text += "  work-item   none: the kernel had not begun\n";
   } else {
-    text += fmt::format("  work-item   ({}, {}, {}) of work-group ({}, {}, {}), wave {}, lane {}\n",
-                        fault.work_item[0], fault.work_item[1], fault.work_item[2], fault.work_group[0],
-                        fault.work_group[1], fault.work_group[2], fault.wave, fault.lane);
-    text += fmt::format(
-        "  pc          {:#x}{}\n", fault.pc,
-        place.function.empty() ? "" : fmt::format(" ({}+{:#x})", place.function, place.offset_in_function));
+    text += work_item_lines(fault, place);
   }
-  if (!fault.instruction.empty()) text += fmt::format("  instruction {}\n", fault.instruction);
-  if (!place.source.empty()) text += fmt::format("  source      {}\n", place.source);
+  text += instruction_lines(fault.instruction, place);
   if (!fault.detail.empty()) text += fmt::format("  because     {}\n", fault.detail);
   if (fault.kind == device::FaultKind::memory) text += fault_address(fault);
   return text;

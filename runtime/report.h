@@ -1,6 +1,8 @@
 // The fault report: what a person reads when a kernel does something wrong.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <string>
 #include <string_view>
 
@@ -29,6 +31,20 @@ struct FaultPlace {
 };
 
 FaultPlace place_of(const Dispatch& dispatch, uint64_t pc);
+
+// The lines of a report that say who did it and where: `doer` is a device::Fault or a FindingSide.
+template <class Doer>
+std::string work_item_lines(const Doer& doer, const FaultPlace& place) {
+  return fmt::format("  work-item   ({}, {}, {}) of work-group ({}, {}, {}), wave {}, lane {}\n",
+                     doer.work_item[0], doer.work_item[1], doer.work_item[2], doer.work_group[0],
+                     doer.work_group[1], doer.work_group[2], doer.wave, doer.lane) +
+         fmt::format("  pc          {:#x}{}\n", doer.pc,
+                     place.function.empty()
+                         ? ""
+                         : fmt::format(" ({}+{:#x})", place.function, place.offset_in_function));
+}
+// Those that say what, as far as it is known.
+std::string instruction_lines(const std::string& instruction, const FaultPlace& place);
 
 // Several lines: kernel, work-item, PC, instruction, source line, address and the nearest allocation.
 std::string fault_report(const device::Fault& fault, const FaultPlace& place);
