@@ -48,7 +48,7 @@ uint64_t lane_addresses(const Wave& wave, const Step* step, const Resource& r, c
     inside = kAllLanes;
   } else {
     for (int l = 0; l < kLanes; l++) {
-      const uint32_t offset = lanes.offset[l] + add;
+      const uint64_t offset = uint64_t{lanes.offset[l]} + add;
       at[l] = buffer_address(r, lanes.index[l], offset);
       inside |= uint64_t{in_range(r, lanes.index[l], offset)} << l;
     }
@@ -92,7 +92,7 @@ template <class Move>
       const Touch touch(wave, at, inside, Move::kBytes);
       move_staged<Move>(data, inside, [&](int l, int i) {
         return reinterpret_cast<uint8_t*>(
-            buffer_address(r, lanes.index[l], lanes.offset[l] + static_cast<uint32_t>(i)));
+            buffer_address(r, lanes.index[l], uint64_t{lanes.offset[l]} + static_cast<uint32_t>(i)));
       });
       return true;
     }
@@ -253,6 +253,10 @@ void buffer_addresses(const Wave& wave, const Step* step, uint64_t* at) {
 
 #define CASE(name, ...) \
   case Op::buffer_##name: return choose<__VA_ARGS__>(inst)
+#define HALF(name, type, part)                                                           \
+  case Op::buffer_##name:                                                                \
+    return loads_halves_alone(target) ? choose<LoadPart<type, Part::part##_alone>>(inst) \
+                                      : choose<LoadPart<type, Part::part>>(inst)
 #define ATOMIC(name, ...) \
   case Op::buffer_atomic_##name: return buffer_atomic<atomics::__VA_ARGS__>;
 #define ATOMIC_BITS(name, operation, type, wide_type) \
@@ -287,12 +291,12 @@ Handler select_buffer(Target target, const isa::Inst& inst, Step& step) {
       CASE(load_sbyte, LoadPart<int8_t>);
       CASE(load_ushort, LoadPart<uint16_t>);
       CASE(load_sshort, LoadPart<int16_t>);
-      CASE(load_ubyte_d16, LoadPart<uint8_t, Part::low>);
-      CASE(load_ubyte_d16_hi, LoadPart<uint8_t, Part::high>);
-      CASE(load_sbyte_d16, LoadPart<int8_t, Part::low>);
-      CASE(load_sbyte_d16_hi, LoadPart<int8_t, Part::high>);
-      CASE(load_short_d16, LoadPart<uint16_t, Part::low>);
-      CASE(load_short_d16_hi, LoadPart<uint16_t, Part::high>);
+      HALF(load_ubyte_d16, uint8_t, low);
+      HALF(load_ubyte_d16_hi, uint8_t, high);
+      HALF(load_sbyte_d16, int8_t, low);
+      HALF(load_sbyte_d16_hi, int8_t, high);
+      HALF(load_short_d16, uint16_t, low);
+      HALF(load_short_d16_hi, uint16_t, high);
       CASE(load_dword, LoadDwords<1>);
       CASE(load_dwordx2, LoadDwords<2>);
       CASE(load_dwordx3, LoadDwords<3>);

@@ -68,14 +68,14 @@ struct Indexed {
 };
 void read_indexes(const Wave& wave, const Step* step, const Resource& r, Indexed& lanes);
 
-// Address of byte `add` behind the lane's offset.
-MORGANA_INLINE uint64_t buffer_address(const Resource& r, uint32_t index, uint32_t offset) {
+// Where `offset` lies. A lane's own offset has 32 bits; what comes to it within an access does not wrap.
+MORGANA_INLINE uint64_t buffer_address(const Resource& r, uint32_t index, uint64_t offset) {
   if (!r.swizzle) return r.base + uint64_t{r.stride} * index + offset;
   const uint64_t index_high = index / r.index_stride, index_low = index % r.index_stride;
   const uint64_t offset_high = offset / r.element * r.element, offset_low = offset % r.element;
   return r.base + (index_high * r.stride + offset_high) * r.index_stride + index_low * r.element + offset_low;
 }
-MORGANA_INLINE bool in_range(const Resource& r, uint32_t index, uint32_t offset) {
+MORGANA_INLINE bool in_range(const Resource& r, uint32_t index, uint64_t offset) {
   switch (r.check) {
     case Check::none: return true;
     case Check::offset: return offset < r.records;

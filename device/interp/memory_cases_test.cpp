@@ -657,6 +657,39 @@ TEST(BufferFormats, StoresConvertBack) {
   }
 }
 
+// rocBLAS stores what lies beside the matrix at offset -1: no dword of it comes round to the buffer's begin.
+TEST(BufferStores, DwordsBehindTheLastOffsetAreOutOfRange) {
+  for (Target target : {Target::gfx803, Target::gfx90a}) {
+    Rig rig(target,
+            "001074e002060280"    // buffer_store_dwordx2 v[6:7], v2, s[8:11], 0 offen
+            "001054e0020a0280");  // buffer_load_dwordx2 v[10:11], v2, s[8:11], 0 offen
+    rig.resource(8, 0, 1024);
+    for (uint32_t l = 0; l < kLanes; l++) rig.v(2, int(l)) = 0u - (1 + l % 8);
+    ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+    for (uint32_t i = 0; i < 4; i++) EXPECT_EQ(rig.memory[i], 0x1000 + i);
+    for (int l = 0; l < kLanes; l++) {
+      EXPECT_EQ(rig.v(10, l), 0u);
+      EXPECT_EQ(rig.v(11, l), 0u);
+    }
+  }
+}
+
+// Two halves that lie apart are joined by OR in rocBLAS's kernels, which hardware with ECC allows.
+TEST(BufferLoads, HalvesClearTheOtherWhereRegistersHaveEcc) {
+  for (Target target : {Target::gfx900, Target::gfx90a}) {
+    const bool clears = target == Target::gfx90a;
+    for (bool high : {false, true}) {
+      Rig rig(target, high ? "001094e002060280" : "001090e002060280");  // buffer_load_short_d16[_hi] v6
+      rig.memory[0] = 0x44332211;
+      rig.resource(8, 0, 1024);
+      for (int l = 0; l < kLanes; l++) rig.v(2, l) = 0;
+      ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+      const uint32_t old = clears ? 0 : 0xdead0006;
+      EXPECT_EQ(rig.v(6, 1), high ? 0x22110000 | (old & 0xffff) : 0x2211 | (old & 0xffff0000));
+    }
+  }
+}
+
 TEST(BufferFormats, SelectsAndD16) {
   Rig rig(Target::gfx950, "00200ce002060280");
   rig.memory[0] = 0x44332211;

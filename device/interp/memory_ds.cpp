@@ -340,6 +340,9 @@ void ds_nop(Wave& wave, const Step* step) { MORGANA_NEXT(wave, step); }
 
 #define CASE(name, handler) \
   case Op::ds_##name: return handler
+#define HALF(name, type, part)                                                    \
+  CASE(name, (loads_halves_alone(target) ? ds<LoadPart<type, Part::part##_alone>> \
+                                         : ds<LoadPart<type, Part::part>>))
 
 Handler select_ds(Target target, const isa::Inst& inst, Step& step) {
   using isa::Op;
@@ -367,12 +370,12 @@ Handler select_shared(Target target, const isa::Inst& inst, Step& step) {
     CASE(read_i8, ds<LoadPart<int8_t>>);
     CASE(read_u16, ds<LoadPart<uint16_t>>);
     CASE(read_i16, ds<LoadPart<int16_t>>);
-    CASE(read_u8_d16, (ds<LoadPart<uint8_t, Part::low>>));
-    CASE(read_u8_d16_hi, (ds<LoadPart<uint8_t, Part::high>>));
-    CASE(read_i8_d16, (ds<LoadPart<int8_t, Part::low>>));
-    CASE(read_i8_d16_hi, (ds<LoadPart<int8_t, Part::high>>));
-    CASE(read_u16_d16, (ds<LoadPart<uint16_t, Part::low>>));
-    CASE(read_u16_d16_hi, (ds<LoadPart<uint16_t, Part::high>>));
+    HALF(read_u8_d16, uint8_t, low);
+    HALF(read_u8_d16_hi, uint8_t, high);
+    HALF(read_i8_d16, int8_t, low);
+    HALF(read_i8_d16_hi, int8_t, high);
+    HALF(read_u16_d16, uint16_t, low);
+    HALF(read_u16_d16_hi, uint16_t, high);
     CASE(read2_b32, ds_read2<1>);
     CASE(read2st64_b32, ds_read2<1>);
     CASE(read2_b64, ds_read2<2>);

@@ -284,6 +284,10 @@ Handler choose_atomic() {
 #define ATOMIC_BITS(name, operation, type, wide_type) \
   ATOMIC(name, operation<type>)                       \
   ATOMIC(name##_x2, operation<wide_type>)
+#define HALF(name, type, part)                                                                     \
+  EVERY(name)                                                                                      \
+      : return loads_halves_alone(target) ? choose<LoadPart<type, Part::part##_alone>>(inst, step) \
+                                          : choose<LoadPart<type, Part::part>>(inst, step)
 #define TO_LDS(name)               \
   case Op::global_load_lds_##name: \
   case Op::scratch_load_lds_##name
@@ -302,12 +306,12 @@ Handler select_flat(Target target, const isa::Inst& inst, Step& step) {
     EVERY(load_sbyte) : return choose<LoadPart<int8_t>>(inst, step);
     EVERY(load_ushort) : return choose<LoadPart<uint16_t>>(inst, step);
     EVERY(load_sshort) : return choose<LoadPart<int16_t>>(inst, step);
-    EVERY(load_ubyte_d16) : return choose<LoadPart<uint8_t, Part::low>>(inst, step);
-    EVERY(load_ubyte_d16_hi) : return choose<LoadPart<uint8_t, Part::high>>(inst, step);
-    EVERY(load_sbyte_d16) : return choose<LoadPart<int8_t, Part::low>>(inst, step);
-    EVERY(load_sbyte_d16_hi) : return choose<LoadPart<int8_t, Part::high>>(inst, step);
-    EVERY(load_short_d16) : return choose<LoadPart<uint16_t, Part::low>>(inst, step);
-    EVERY(load_short_d16_hi) : return choose<LoadPart<uint16_t, Part::high>>(inst, step);
+    HALF(load_ubyte_d16, uint8_t, low);
+    HALF(load_ubyte_d16_hi, uint8_t, high);
+    HALF(load_sbyte_d16, int8_t, low);
+    HALF(load_sbyte_d16_hi, int8_t, high);
+    HALF(load_short_d16, uint16_t, low);
+    HALF(load_short_d16_hi, uint16_t, high);
     EVERY(load_dword) : return choose<LoadDwords<1>>(inst, step);
     EVERY(load_dwordx2) : return choose<LoadDwords<2>>(inst, step);
     EVERY(load_dwordx3) : return choose<LoadDwords<3>>(inst, step);

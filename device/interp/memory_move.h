@@ -13,8 +13,14 @@
 
 namespace morgana::device::MORGANA_SIMD {
 
-// Where 16-bit or narrower data lies in the register.
-enum class Part : uint8_t { whole, low, high };
+// Where 16-bit or narrower data lies in the register. `_alone`: a load clears the other half.
+enum class Part : uint8_t { whole, low, high, low_alone, high_alone };
+
+// Registers with ECC are written whole, so that D16 loads clear the half that they do not load. rocBLAS joins
+// two of them by OR.
+inline bool loads_halves_alone(Target target) {
+  return info(target).generation == Generation::gfx9 && target != Target::gfx900;
+}
 
 // The host has loads and stores of some dwords that do not touch the others.
 #ifdef __AVX2__
@@ -203,6 +209,8 @@ struct LoadPart {
   MORGANA_INLINE static Chunk placed(Chunk v, Chunk old) {
     if constexpr (P == Part::low) return (v & 0xffff) | (old & 0xffff0000);
     if constexpr (P == Part::high) return v << 16 | (old & 0xffff);
+    if constexpr (P == Part::low_alone) return v & 0xffff;
+    if constexpr (P == Part::high_alone) return v << 16;
     return v;
   }
 };

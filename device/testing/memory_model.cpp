@@ -301,6 +301,8 @@ class Model {
       const int unused = 32 - 8 * shape.bytes;
       if (shape.is_signed) value = static_cast<uint32_t>(static_cast<int32_t>(value << unused) >> unused);
       uint32_t& to = reg(r, 0, lane);
+      // With ECC a register is written whole.
+      if (info(state_.target).generation == Generation::gfx9 && state_.target != Target::gfx900) to = 0;
       to = !shape.d16   ? value
            : shape.high ? (to & 0xffff) | value << 16
                         : (to & 0xffff0000) | (value & 0xffff);
@@ -379,8 +381,8 @@ class Model {
     const uint32_t start = imm + (offen ? reg(vaddr, idxen ? 1 : 0, lane) : 0);
     if (add_tid) index += static_cast<uint32_t>(lane);
     return [=, this](int i) -> uint8_t* {
-      const uint32_t offset = start + static_cast<uint32_t>(i),
-                     dword = start + static_cast<uint32_t>(i) / 4 * 4;
+      const uint64_t offset = uint64_t{start} + static_cast<uint32_t>(i),
+                     dword = uint64_t{start} + static_cast<uint32_t>(i) / 4 * 4;
       if (!(add_tid && !idxen)) {
         if (idxen && stride != 0) {
           if (generation == Generation::gfx8 && !swizzle ? index * stride + dword >= records
