@@ -3,7 +3,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+
+#include "base/log.h"
 
 namespace morgana {
 
@@ -23,6 +26,15 @@ Result<std::vector<uint8_t>> read_file(const std::string& path) {
   }
   if (std::ferror(file.get())) return make_error(ErrorCode::io, "{}: {}", path, std::strerror(errno));
   return bytes;
+}
+
+std::string output_folder(const char* option, const std::string& wanted) {
+  if (wanted.empty()) return {};
+  std::error_code error;
+  std::filesystem::create_directories(wanted, error);
+  if (!error) return wanted;
+  log(LogLevel::warn, "{}: {}: {}; nothing is dumped", option, wanted, error.message());
+  return {};
 }
 
 }  // namespace morgana

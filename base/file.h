@@ -1,4 +1,4 @@
-// Reading whole files. Pure functions; any thread.
+// Whole files, and folders for output. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -12,5 +12,9 @@ namespace morgana {
 // The bytes of a file, pipe or device. What cannot be opened is `not_found`, what cannot be read (a folder,
 // more than 2 GiB) `io`; both name the path.
 Result<std::vector<uint8_t>> read_file(const std::string& path);
+
+// The folder that an option names for output, made when it is missing. Empty: nobody asked, or it cannot be
+// made, which the log says. `option`: "MORGANA_DUMP_DIR".
+std::string output_folder(const char* option, const std::string& wanted);
 
 }  // namespace morgana

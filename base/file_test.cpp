@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 namespace morgana {
@@ -31,6 +32,19 @@ TEST(ReadFile, ErrorsNameThePath) {
   auto folder = read_file("/");
   ASSERT_FALSE(folder.ok());
   EXPECT_EQ(folder.error().code, ErrorCode::io);
+}
+
+TEST(OutputFolder, IsMadeOrNone) {
+  const std::filesystem::path root = std::filesystem::path(testing::TempDir()) / "output_folder_test";
+  const std::string folder = (root / "a/b").string();
+  EXPECT_EQ(output_folder("MORGANA_DUMP_DIR", folder), folder);
+  EXPECT_TRUE(std::filesystem::is_directory(folder));
+  EXPECT_EQ(output_folder("MORGANA_DUMP_DIR", ""), "");
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(output_folder("MORGANA_DUMP_DIR", "/proc/nowhere"), "");
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("MORGANA_DUMP_DIR: /proc/nowhere"),
+            std::string::npos);
+  std::filesystem::remove_all(root);
 }
 
 }  // namespace

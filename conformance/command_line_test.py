@@ -263,6 +263,15 @@ class Dispatch(unittest.TestCase):
             self.assertNotEqual(result.returncode, 0)
             self.assertIn(message, result.stderr)
 
+    def test_the_compiler_writes_what_it_makes(self):
+        """The folder is made, and what the cache holds is written, too."""
+        for name in ("first", "second"):
+            folder = pathlib.Path(self.folder.name) / "dump" / name
+            result = run("dispatch", PASSES, "--kernel", "reverse", "--grid", 64, "--lds", 256, "--arg", "zero:256",
+                         "--arg", "i32:1", MORGANA_JIT="sync", MORGANA_JIT_DUMP=folder, MORGANA_CACHE_DIR=self.folder.name)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.assertEqual({"".join(file.suffixes) for file in folder.iterdir()}, {".raw.ll", ".opt.ll", ".o"})
+
     def test_a_fault_is_reported(self):
         result = run("dispatch", SOURCE / "conformance/testdata/scale_gfx90a.co", "--kernel", "scale", "--grid", 64,
                      "--arg", "null", "--arg", "null", "--arg", "f32:1")

@@ -5,10 +5,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <map>
 
+#include "base/file.h"
 #include "base/options.h"
 #include "icd/extensions.h"
 #include "icd/image.h"
@@ -42,18 +42,8 @@ runtime::TargetDescription describe(const Device& device) {
   return target;
 }
 
-// The folder of MORGANA_DUMP_DIR, made when it is missing. Empty: nothing is dumped; the log says why, unless
-// nobody asked.
 const std::string& dump_folder() {
-  static const std::string folder = [] {
-    const std::string& wanted = options().dump_dir;
-    if (wanted.empty()) return std::string();
-    std::error_code error;
-    std::filesystem::create_directories(wanted, error);
-    if (!error) return wanted;
-    log(LogLevel::warn, "MORGANA_DUMP_DIR: {}: {}; nothing is dumped", wanted, error.message());
-    return std::string();
-  }();
+  static const std::string folder = output_folder("MORGANA_DUMP_DIR", options().dump_dir);
   return folder;
 }
 

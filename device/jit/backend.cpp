@@ -33,6 +33,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "device/interp/code.h"
@@ -208,20 +209,28 @@ bool emit(llvm::Module& module, const llvm::Function& kernel, llvm::TargetMachin
   return true;
 }
 
-// For whoever works on the JIT.
-void dump(const llvm::Module& module, uint64_t address, const char* stage) {
-  const std::string& folder = options().jit_dump;
-  if (folder.empty()) return;
+// MORGANA_JIT_DUMP. Empty: nothing is dumped.
+const std::string& dump_folder() {
+  static const std::string folder = output_folder("MORGANA_JIT_DUMP", options().jit_dump);
+  return folder;
+}
+
+// Null: nothing is dumped there.
+std::unique_ptr<llvm::raw_fd_ostream> dump_file(const std::string& name) {
+  if (dump_folder().empty()) return nullptr;
+  const std::string path = dump_folder() + "/" + name;
   std::error_code error;
-  llvm::raw_fd_ostream out(fmt::format("{}/{:x}.{}.ll", folder, address, stage), error);
-  if (!error) module.print(out, nullptr);
+  auto out = std::make_unique<llvm::raw_fd_ostream>(path, error);
+  if (!error) return out;
+  log(LogLevel::warn, "MORGANA_JIT_DUMP: {}: {}", path, error.message());
+  out->clear_error();
+  return nullptr;
+}
+void dump(const llvm::Module& module, uint64_t address, const char* stage) {
+  if (auto out = dump_file(fmt::format("{:x}.{}.ll", address, stage))) module.print(*out, nullptr);
 }
 void dump(const llvm::SmallVector<char, 0>& object, uint64_t address) {
-  const std::string& folder = options().jit_dump;
-  if (folder.empty()) return;
-  std::error_code error;
-  llvm::raw_fd_ostream out(fmt::format("{}/{:x}.o", folder, address), error);
-  if (!error) out.write(object.data(), object.size());
+  if (auto out = dump_file(fmt::format("{:x}.o", address))) out->write(object.data(), object.size());
 }
 
 // What makes LLVM's statics: a vector that is no simple type, a call, constants of vectors, and one in a
@@ -272,7 +281,7 @@ std::optional<std::string> make_object(llvm::Module& module, llvm::Function& ker
   if (machine == nullptr) return "LLVM has no back end for this host";
   module.setDataLayout(machine->createDataLayout());
   module.setTargetTriple(machine->getTargetTriple());
-  if (!options().jit_dump.empty() && llvm::verifyModule(module, &llvm::errs())) return "invalid code";
+  if (!dump_folder().empty() && llvm::verifyModule(module, &llvm::errs())) return "invalid code";
   optimise(module, kernel, *machine, mode, quick);
   dump(module, address, "opt");
   optimised = thread_milliseconds();

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/options.h"
 #include "device/jit/backend.h"
 #include "device/jit/kernel.h"
 #include "device/jit/llvm_guard.h"
@@ -232,7 +233,8 @@ uint32_t Compilation::instructions() const { return static_cast<uint32_t>(parts_
 void Compilation::set_name(std::string name) { parts_->label = std::move(name); }
 
 bool Compilation::find() {
-  if (parts_->store == nullptr) return false;
+  // What comes from the store cannot be dumped.
+  if (parts_->store == nullptr || !options().jit_dump.empty()) return false;
   const auto kept = parts_->store->load(parts_->identity);
   return kept && unpack(*kept, parts_->flow, parts_->stored);
 }
