@@ -116,6 +116,13 @@ class Doctor(unittest.TestCase):
         # ocl-icd puts the platform with most GPUs first.
         self.finds("platforms", "Other, Morgana", OCL_ICD_VENDORS=vendors)
 
+    def test_a_driver_that_crashes_is_named(self):
+        for name, source in (("asked", OTHER_DRIVER.replace("  table[1] =", "  *(volatile int*)0 = 1;\n  table[1] =")),
+                             ("opened", "__attribute__((constructor)) static void begin(void) { __builtin_trap(); }")):
+            vendors = self.icd_files(bad=str(self.library(f"lib{name}.so", source)), morgana=str(LIBRARY))
+            result = self.finds("ICD file", "bad.icd: a process that", OCL_ICD_VENDORS=vendors)
+            self.assertIn("was ended by signal", result.stdout)
+
     def test_loader_is_old(self):
         self.library("old/libOpenCL.so.1", OLD_LOADER)
         self.finds("loader", "too old", LD_LIBRARY_PATH=str(self.folder / "old"))

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -120,6 +121,7 @@ void probe_icd_files() {
     say({"icd", "OCL_ICD_VENDORS", place.string(), dlerror()});
   }
   for (const fs::path& file : files) {
+    say({"opens", file.string()});  // the last line where the library ends this process
     std::ifstream stream(file);
     std::string library;
     std::getline(stream, library);
@@ -175,11 +177,20 @@ struct Probe {
   }
 };
 
-Probe probe() {
+std::string how_it_ended(int status) {
+  if (status == 128 + SIGALRM) return fmt::format("did not end within {} seconds", kProbeSeconds);
+  if (status > 128) return fmt::format("was ended by signal {} ({})", status - 128, strsignal(status - 128));
+  return fmt::format("ended with status {}", status);
+}
+
+// With OCL_ICD_VENDORS as it is, or as given.
+Probe probe(const std::string& vendors = "") {
   Probe probe;
   std::error_code error;
-  auto output =
-      capture_child({fs::read_symlink("/proc/self/exe", error).string(), "doctor", "--probe-opencl"});
+  std::vector<std::string> words = {fs::read_symlink("/proc/self/exe", error).string(), "doctor",
+                                    "--probe-opencl"};
+  if (!vendors.empty()) words.insert(words.begin(), {"env", "OCL_ICD_VENDORS=" + vendors});
+  auto output = capture_child(std::move(words));
   if (!output.ok()) {
     probe.failure = output.error().message;
     return probe;
@@ -198,9 +209,30 @@ Probe probe() {
     fields.resize(std::max<size_t>(fields.size(), 4));
     probe.lines.push_back(std::move(fields));
   }
-  if (output->status != 0)
-    probe.failure = fmt::format("ended with {} while it looked at the platforms", output->status);
+  if (output->status != 0) probe.failure = how_it_ended(output->status);
   return probe;
+}
+
+// The looking at platforms failed: whose fault it is.
+void find_culprit(const Probe& failed, Findings& findings) {
+  constexpr const char* kRemedy = "remove that ICD file, or use `morgana run`";
+  if (failed.lines.back()[0] == "opens")
+    return findings.wrong(
+        "ICD file",
+        fmt::format("{}: a process that opens its library {}", failed.lines.back()[1], failed.failure),
+        kRemedy);
+  bool is_found = false;
+  for (const Fields& line : failed.all("icd")) {
+    if (!line[3].empty()) continue;
+    const Probe alone = probe(line[1]);
+    if (alone.failure.empty()) continue;
+    findings.wrong("ICD file", fmt::format("{}: a process that asks it alone {}", line[1], alone.failure),
+                   kRemedy);
+    is_found = true;
+  }
+  if (!is_found)
+    findings.wrong("platforms", fmt::format("a process that asks all of them {}", failed.failure),
+                   "remove ICD files one by one, or use `morgana run`");
 }
 
 void judge_loader(const Probe& probe, Findings& findings) {
@@ -272,15 +304,14 @@ void examine_opencl(const Doors& doors, Findings& findings) {
   judge_loader(now, findings);
   judge_icd_files(now, findings);
   judge_platforms(now, findings);
-  if (!now.failure.empty())
-    findings.wrong("platforms", now.failure,
-                   "remove the ICD files of other platforms one by one, or use `morgana run`");
+  if (!now.failure.empty()) find_culprit(now, findings);
   if (doors.opencl.empty()) return;
   enter(doors);
   const Probe run = probe();
   const auto kernel = run.all("kernel");
   if (!run.failure.empty())
-    findings.wrong("morgana run", run.failure, "this is a defect of Morgana");
+    findings.wrong("morgana run", fmt::format("a kernel's process {}", run.failure),
+                   "this is a defect of Morgana");
   else if (kernel.empty())
     findings.wrong(
         "morgana run", "Morgana is no platform under `morgana run`",
