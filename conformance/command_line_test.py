@@ -224,7 +224,8 @@ class Dispatch(unittest.TestCase):
         for kernarg, message in ((f"{block},0=buf:in,16=buf:out", "has 20 bytes: no address fits at 16"),
                                  (f"{block},0=buf:nothing", "no --buffer 'nothing'"),
                                  (f"{block},0=null", "'0=null' is not OFFSET=buf:NAME"),
-                                 (f"{struct_file},0=buf:in", "takes 3 arguments; 1 given"),
+                                 (f"{struct_file},0=buf:in", "takes 3 arguments; 1 given; its kernarg segment has 20 bytes"),
+                                 (f"in:{block}", f"--kernarg: in:{block}: No such file or directory (a BLOCK begins with the name"),
                                  (self.input, "has 20 bytes, not 256"),
                                  ("/no/such/file", "No such file")):
             result = run(*start, "--kernarg", kernarg)
@@ -321,6 +322,135 @@ class Summary(unittest.TestCase):
             self.assertEqual(launcher.stdout.readline(), b"ready\n")
             launcher.terminate()
             self.assertEqual(launcher.wait(timeout=30), 128 + 15)
+
+
+def check(*words, program=PROGRAM, **environment):
+    return run("run", *words, "--", *program, **environment)
+
+
+class Checks(unittest.TestCase):
+    """`reverse` writes 64 ints, each past the end of a buffer that holds fewer."""
+    SHORT = [word.replace("zero:256", "zero:192") for word in PROGRAM]
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.report = self.folder / "report.json"
+
+    def kinds(self):
+        return [json.loads(line)["kind"] for line in self.report.read_text().splitlines()]
+
+    def suppress(self, text):
+        path = self.folder / "suppress.txt"
+        path.write_text(text)
+        return f"--suppress={path}"
+
+    def test_clean(self):
+        result = check("--check=all")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stderr, "checked: 2 dispatches, 1 kernels, 0 unchecked, 0 findings\n")
+
+    def test_findings_are_lines_of_a_report_that_is_begun_anew(self):
+        self.report.write_text("old\n")
+        for _ in range(2):
+            result = check("--check=memory", f"--report={self.report}", program=self.SHORT)
+            self.assertEqual(result.returncode, 1, result.stderr)
+            self.assertEqual(self.kinds(), ["out-of-bounds"] * 2)  # the read and the write
+            self.assertIn("checked: 2 dispatches, 1 kernels, 0 unchecked, 2 findings\n", result.stderr)
+            self.assertNotIn("past-the-end", result.stderr)
+            self.assertNotIn("past the end:", result.stderr)
+
+    def test_writes_past_the_end_without_the_memory_check(self):
+        result = check("--check=race", f"--report={self.report}", program=self.SHORT)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertEqual(result.stderr.count("write-past-the-end: kernel 'reverse'"), 1)
+        self.assertIn(" 1 findings\n", result.stderr)
+        found = json.loads(self.report.read_text())
+        self.assertEqual((found["kind"], found["kernel"], found["allocation"]["size"], found["written"]["first"]),
+                         ("write-past-the-end", "reverse", 192, 0))
+        result = check("--check=race", self.suppress("write-past-the-end rev*\n"), program=self.SHORT)
+        self.assertEqual((result.returncode, result.stderr),
+                         (0, "checked: 2 dispatches, 1 kernels, 0 unchecked, 0 findings, 1 suppressed\n"))
+
+    def test_what_is_suppressed_is_counted(self):
+        result = check("--check=memory", self.suppress("# all of it\nout-of-* reverse\n"), program=self.SHORT)
+        self.assertEqual((result.returncode, result.stderr),
+                         (0, "checked: 2 dispatches, 1 kernels, 0 unchecked, 0 findings, 2 suppressed\n"))
+
+    def test_stop_on_first(self):
+        result = check("--check=memory", "--stop-on-first", f"--report={self.report}", program=self.SHORT)
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(self.kinds(), ["out-of-bounds"])
+        self.assertIn("checked: 1 dispatches, 1 kernels, 0 unchecked, 1 findings\n", result.stderr)
+        # What is suppressed stops nothing.
+        result = check("--check=memory", "--stop-on-first", self.suppress("out-of-bounds"), program=self.SHORT)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_faults_count_once(self):
+        # Past the buffer there is no memory, and nothing is known of address 0.
+        far = [MORGANA, "dispatch", str(PASSES), "--kernel", "step", "--grid", "65536", "--arg", f"zero:{1 << 17}", "--arg", "i32:1",
+               "--arg", "i32:1"]
+        null = [word.replace(f"zero:{1 << 17}", "null") for word in far]
+        for checks, kinds, program in (("memory", ["out-of-bounds"] * 2, far), ("race", ["memory-violation"], far),
+                                       ("memory", ["memory-violation"], null)):
+            result = check(f"--check={checks}", f"--report={self.report}", program=program)
+            self.assertEqual(result.returncode, 1, result.stderr)
+            self.assertIn("memory violation: kernel 'step'", result.stderr)
+            self.assertEqual(self.kinds(), kinds, checks)
+            self.assertIn(f" {len(kinds)} findings\n", result.stderr)
+        side = json.loads(self.report.read_text())["sides"][0]
+        self.assertEqual((side["what"], side["function"]), ("read", "step"))
+        result = check("--check=race", self.suppress("memory-violation"), program=null)
+        self.assertEqual(result.returncode, 1)  # the program's own
+        self.assertIn(" 0 findings, 1 suppressed\n", result.stderr)
+
+    def test_what_is_wrong_with_options_is_said(self):
+        for words, complaint in (
+            ((f"--report={self.report}",), "--report needs --check"),
+            (("--stop-on-first",), "--stop-on-first needs --check"),
+            (("--suppress=/dev/null",), "--suppress needs --check"),
+            (("--check=memory", "--report=/no/such/folder/file"), "/no/such/folder/file: not writable"),
+            (("--check=memory", "--suppress=/no/such/file"), "/no/such/file: not readable"),
+            (("--check=bogus",), "'bogus' is no check"),
+            (("--check=",), "--check needs a value"),
+        ):
+            result = check(*words)
+            self.assertEqual(result.returncode, 2, words)
+            self.assertIn(complaint, result.stderr)
+            self.assertNotIn("checked:", result.stderr)
+        for text, complaint in (("race *\nout-of-bound k\n", "suppress.txt:2: 'out-of-bound' is no kind"),
+                                ("race a b c\n", "suppress.txt:1: 'c' is too much")):
+            option = self.suppress(text)
+            for words, environment in (((option,), {}), ((), {"MORGANA_CHECK_SUPPRESS": option.partition("=")[2]})):
+                result = check("--check=race", *words, **environment)
+                self.assertEqual(result.returncode, 2, text)
+                self.assertIn(complaint, result.stderr)
+
+    def test_paths_are_those_of_the_caller(self):
+        program = ["sh", "-c", "cd /; exec \"$@\"", "sh", *self.SHORT]
+        (self.folder / "all.txt").write_text("*\n")
+        words = [MORGANA, "run", "--check=memory", "--report=report.json", "--suppress=all.txt", "--", *program]
+        result = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("0 findings, 2 suppressed", result.stderr)
+        words.remove("--suppress=all.txt")
+        subprocess.run(words, cwd=self.folder, capture_output=True, timeout=60, check=False)
+        self.assertEqual(len(self.kinds()), 2)
+
+    def test_dispatches_without_a_run(self):
+        result = run(*PROGRAM[1:], MORGANA_CHECK="all")
+        self.assertEqual((result.returncode, result.stderr),
+                         (0, "checked: 2 dispatches, 1 kernels, 0 unchecked, 0 findings\n"))
+        result = run(*self.SHORT[1:], MORGANA_CHECK="all")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("out-of-bounds: kernel 'reverse'", result.stderr)
+        result = run(*self.SHORT[1:], MORGANA_CHECK="bogus")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("'bogus' is no check", result.stderr)
+        result = run(*PROGRAM[1:], MORGANA_CHECK="all", MORGANA_CHECK_SUPPRESS=self.suppress("bogus\n").partition("=")[2])
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("suppress.txt:1: 'bogus' is no kind", result.stderr)
 
 
 class Run(unittest.TestCase):

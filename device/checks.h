@@ -26,6 +26,7 @@ enum class FindingKind : uint8_t {
   scratch_out_of_bounds,
   race,
   barrier_divergence,
+  last = barrier_divergence,
 };
 // "out-of-bounds"; what suppressions and reports call it.
 const char* name(FindingKind kind);

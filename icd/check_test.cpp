@@ -232,6 +232,29 @@ TEST_F(Check, ABarrierThatSomeLanesPassByIsNamed) {
   EXPECT_TRUE(has(report, "work-items of the wave went past the barrier")) << report;
 }
 
+// Nothing else shows that they skipped the first one.
+TEST_F(Check, ABarrierThatOtherLanesMeetBehindAnotherIsNamed) {
+  const std::string report = check(R"(kernel void k(global int* to) {
+    if (get_local_id(0) < 7) barrier(CLK_GLOBAL_MEM_FENCE);
+    barrier(CLK_GLOBAL_MEM_FENCE);
+  })",
+                                   1, 64, 64);
+  EXPECT_TRUE(has(report, "barrier-divergence: kernel 'k'")) << report;
+  EXPECT_TRUE(has(report, "against     barrier that the others came to")) << report;
+}
+
+TEST_F(Check, BarriersBehindAReturnOfSomeLanesIsClean) {
+  EXPECT_EQ(check(R"(kernel void k(global int* to) {
+    if (get_local_id(0) >= 50) return;
+    to[get_local_id(0)] = 1;
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    to[49 - get_local_id(0)] += 1;
+    barrier(CLK_GLOBAL_MEM_FENCE);
+  })",
+                  50, 64, 64),
+            "");
+}
+
 TEST_F(Check, BarriersInALoopAreClean) {
   EXPECT_EQ(check(R"(kernel void k(global int* to) {
     local int mine[128];
@@ -282,6 +305,8 @@ TEST_F(Check, TheExampleOfTheDocument) {
     EXPECT_TRUE(matches(without_brackets(pattern), without_brackets(line))) << pattern << "\n" << line;
   }
   EXPECT_EQ(lines, 8);
+  const std::string rest{std::istreambuf_iterator<char>(report), {}};
+  EXPECT_EQ(rest, "\n");
 }
 
 }  // namespace

@@ -1,13 +1,20 @@
 #include "runtime/checking.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <fnmatch.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <functional>
+#include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -32,35 +39,93 @@ constexpr std::pair<std::string_view, uint8_t> kNames[] = {
     {"all", device::kAllChecks},
 };
 
-// A line of the file that MORGANA_CHECK_SUPPRESS names.
+constexpr std::string_view kOverrun = "write-past-the-end";
+
+// "memory-violation".
+std::string kind_of(device::FaultKind fault) {
+  std::string kind = device::name(fault);
+  std::ranges::replace(kind, ' ', '-');
+  return kind;
+}
+
+// What lines of suppressions may name.
+const std::vector<std::string>& all_kinds() {
+  static const auto* const all = [] {
+    auto* kinds = new std::vector<std::string>{std::string(kOverrun)};
+    for (int i = 0; i <= static_cast<int>(device::FindingKind::last); i++)
+      kinds->push_back(device::name(static_cast<device::FindingKind>(i)));
+    for (int i = 1; i <= static_cast<int>(device::FaultKind::cancelled); i++)
+      kinds->push_back(kind_of(static_cast<device::FaultKind>(i)));
+    return kinds;
+  }();
+  return *all;
+}
+
+bool matches(const std::string& pattern, const std::string& text) {
+  return fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
+}
+
+// Something that counts, whoever found it.
+struct Found {
+  std::string kind;
+  std::string place;  // tells those of one kind and kernel apart
+  std::vector<FaultPlace> places;
+  std::function<std::string()> text;  // none: others print it
+  std::function<std::string()> json;
+};
+
+// A line of a file of suppressions.
 struct Suppression {
   std::string kind, kernel = "*", source = "*";
 
-  bool covers(const Finding& finding, const std::vector<FaultPlace>& places) const {
-    const auto matches = [](const std::string& pattern, const std::string& text) {
-      return fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
-    };
-    if (!matches(kind, device::name(finding.kind)) || !matches(kernel, places[0].kernel)) return false;
-    if (source == "*") return true;
-    for (const FaultPlace& place : places)
-      if (matches(source, place.source)) return true;
-    return false;
+  bool covers(const Found& found) const {
+    if (!matches(kind, found.kind) || !matches(kernel, found.places[0].kernel)) return false;
+    return source == "*" || std::ranges::any_of(found.places, [&](const FaultPlace& place) {
+             return matches(source, place.source);
+           });
   }
 };
 
-std::vector<Suppression> read_suppressions(const std::string& path) {
+// Nothing: a line without words.
+Result<std::optional<Suppression>> parse_suppression(const std::string& line) {
+  std::istringstream words(line.substr(0, line.find('#')));
+  Suppression one;
+  if (!(words >> one.kind)) return std::optional<Suppression>{};
+  if (std::ranges::none_of(all_kinds(), [&](const auto& kind) { return matches(one.kind, kind); }))
+    return make_error(ErrorCode::invalid_argument, "'{}' is no kind of finding: {}", one.kind,
+                      fmt::join(all_kinds(), ", "));
+  if (words >> one.kernel) words >> one.source;
+  if (std::string more; words >> more)
+    return make_error(ErrorCode::invalid_argument, "'{}' is too much: KIND KERNEL SOURCE", more);
+  return std::optional{std::move(one)};
+}
+
+// Calls `wrong` with what is wrong with the file or with a line, which is left out.
+std::vector<Suppression> read_suppressions(const std::string& path,
+                                           const std::function<void(const Error&)>& wrong) {
   std::vector<Suppression> all;
-  if (path.empty()) return all;
   std::ifstream file(path);
-  if (!file) log(LogLevel::warn, "MORGANA_CHECK_SUPPRESS={}: not readable", path);
+  if (!file || std::filesystem::is_directory(path)) {
+    wrong(make_error(ErrorCode::io, "{}: not readable", path));
+    return all;
+  }
+  size_t number = 0;
   for (std::string line; std::getline(file, line);) {
-    std::istringstream words(line.substr(0, line.find('#')));
-    Suppression one;
-    if (!(words >> one.kind)) continue;
-    if (words >> one.kernel) words >> one.source;
-    all.push_back(std::move(one));
+    number++;
+    auto one = parse_suppression(line);
+    if (!one.ok())
+      wrong(one.error().in(fmt::format("{}:{}", path, number)));
+    else if (*one)
+      all.push_back(std::move(**one));
   }
   return all;
+}
+
+std::vector<Suppression> wanted_suppressions() {
+  if (options().check_suppress.empty()) return {};
+  return read_suppressions(options().check_suppress, [](const Error& error) {
+    log(LogLevel::warn, "MORGANA_CHECK_SUPPRESS: {}", error.message);
+  });
 }
 
 // What this process has found. Never destroyed: queues may still run at exit.
@@ -71,31 +136,35 @@ class Findings {
     return *all;
   }
 
-  void add(const Finding& finding, const std::vector<FaultPlace>& places);
-  // A fault of a kernel, whose report others write.
-  void add_fault() {
-    std::lock_guard lock(mutex_);
-    count(false);
-  }
+  // False: it is suppressed.
+  bool add(const Found& found);
+  // An out-of-bounds write was added, suppressed or not.
+  void explain_overruns() { overruns_are_explained_.store(true); }
+  bool overruns_are_explained() const { return overruns_are_explained_.load(); }
   void add_dispatch(const std::string& kernel, bool completely);
+  CheckCounts counts();
   void print_total();
 
  private:
-  Findings() : suppressions_(read_suppressions(options().check_suppress)) {
+  Findings() : suppressions_(wanted_suppressions()) {
+    // The program may go to another folder.
+    if (!options().check_report.empty()) report_ = std::filesystem::absolute(options().check_report);
     std::atexit([] { get().print_total(); });
   }
   void count(bool is_suppressed);
 
   std::mutex mutex_;
   const std::vector<Suppression> suppressions_;
-  std::set<std::string> known_;  // by kernel, kind and instructions
+  std::string report_;
+  std::map<std::string, bool> known_;  // by kind, kernel and place; whether it is suppressed
   std::set<std::string> kernels_;
   size_t written_ = 0;
-  uint64_t dispatches_ = 0, unchecked_ = 0, findings_ = 0, suppressed_ = 0;
+  CheckCounts counts_;
+  std::atomic<bool> overruns_are_explained_ = false;
 };
 
 void Findings::count(bool is_suppressed) {
-  (is_suppressed ? suppressed_ : findings_)++;
+  (is_suppressed ? counts_.suppressed : counts_.findings)++;
   if (RunSummary* const summary = RunSummary::of_process()) summary->count_finding(is_suppressed);
 }
 
@@ -107,32 +176,39 @@ void append(const std::string& path, const std::string& line) {
   std::fclose(file);
 }
 
-void Findings::add(const Finding& finding, const std::vector<FaultPlace>& places) {
-  std::string key = fmt::format("{} {}", device::name(finding.kind), places[0].kernel);
-  for (const device::FindingSide& side : finding.sides) key += fmt::format(" {:#x}", side.pc);
+bool Findings::add(const Found& found) {
+  std::string key = fmt::format("{} {} {}", found.kind, found.places[0].kernel, found.place);
   std::lock_guard lock(mutex_);
-  if (!known_.insert(std::move(key)).second) return;
-  for (const Suppression& suppression : suppressions_)
-    if (suppression.covers(finding, places)) return count(true);
-  count(false);
+  const auto [known, is_new] = known_.try_emplace(std::move(key), false);
+  if (!is_new) return !known->second;
+  const bool is_suppressed =
+      std::ranges::any_of(suppressions_, [&](const Suppression& one) { return one.covers(found); });
+  known->second = is_suppressed;
+  count(is_suppressed);
+  if (is_suppressed) return false;
   if (written_++ == kMostFindings) fmt::print(stderr, "morgana: further findings are counted, not printed\n");
-  if (written_ > kMostFindings) return;
-  fmt::print(stderr, "{}\n", finding_text(finding, places));
-  if (!options().check_report.empty()) append(options().check_report, finding_json(finding, places) + "\n");
+  if (written_ > kMostFindings) return true;
+  if (found.text) fmt::print(stderr, "{}\n", found.text());
+  if (!report_.empty()) append(report_, found.json() + "\n");
+  return true;
 }
 
 void Findings::add_dispatch(const std::string& kernel, bool completely) {
   std::lock_guard lock(mutex_);
-  dispatches_++;
-  if (!completely) unchecked_++;
+  counts_.dispatches++;
+  if (!completely) counts_.unchecked++;
   kernels_.insert(kernel);
   if (RunSummary* const summary = RunSummary::of_process()) summary->count_checked(completely);
 }
 
-void Findings::print_total() {
-  if (RunSummary::of_process() != nullptr) return;
+CheckCounts Findings::counts() {
   std::lock_guard lock(mutex_);
-  fmt::print(stderr, "{}\n", checked_line(dispatches_, kernels_.size(), unchecked_, findings_, suppressed_));
+  counts_.kernels = kernels_.size();
+  return counts_;
+}
+
+void Findings::print_total() {
+  if (RunSummary::of_process() == nullptr) fmt::print(stderr, "{}\n", checked_line(counts()));
 }
 
 // What checks of one launch ask and tell.
@@ -142,11 +218,21 @@ class Host final : public device::CheckHost {
   uint8_t checks() const override { return checks_wanted(); }
   device::KnownMemory memory_at(uint64_t address) override { return known_memory(address); }
   bool found(const Finding& finding) override {
-    std::vector<FaultPlace> places;
-    for (const device::FindingSide& side : finding.sides) places.push_back(code_.place_of(side.pc));
-    Findings::get().add(finding, places);
-    return has_stopped = options().check_stop;
+    Found found{device::name(finding.kind), "", {}, {}, {}};
+    for (const device::FindingSide& side : finding.sides) {
+      found.places.push_back(code_.place_of(side.pc));
+      found.place += fmt::format(" {:#x}", side.pc);
+    }
+    found.text = [&] { return finding_text(finding, found.places); };
+    found.json = [&] { return finding_json(finding, found.places); };
+    named_.insert(finding.sides[0].pc);
+    if (finding.kind == device::FindingKind::out_of_bounds && finding.sides[0].writes)
+      Findings::get().explain_overruns();
+    const bool stops = Findings::get().add(found) && options().check_stop;
+    has_stopped |= stops;
+    return stops;
   }
+  bool has_named(uint64_t pc) const { return named_.contains(pc); }
   void unchecked(const char* why) override {
     if (std::exchange(is_complete, false))
       log(LogLevel::warn, "a part of the kernel was not checked: {}", why);
@@ -156,6 +242,7 @@ class Host final : public device::CheckHost {
 
  private:
   CodePlaces& code_;
+  std::set<uint64_t> named_;  // instructions that findings are about
 };
 
 std::string address_text(const Finding& finding) {
@@ -196,12 +283,27 @@ uint8_t checks_wanted() {
   return wanted;
 }
 
-std::string checked_line(uint64_t dispatches, uint64_t kernels, uint64_t unchecked, uint64_t findings,
-                         uint64_t suppressed) {
-  std::string line = fmt::format("checked: {} dispatches, {} kernels, {} unchecked, {} findings", dispatches,
-                                 kernels, unchecked, findings);
-  if (suppressed != 0) line += fmt::format(", {} suppressed", suppressed);
+Status judge_suppressions(const std::string& path) {
+  Status status;
+  read_suppressions(path, [&](const Error& error) {
+    if (status.ok()) status = error;
+  });
+  return status;
+}
+
+CheckCounts checked_so_far() { return Findings::get().counts(); }
+
+std::string checked_line(const CheckCounts& counts) {
+  std::string line = fmt::format("checked: {} dispatches, {} kernels, {} unchecked, {} findings",
+                                 counts.dispatches, counts.kernels, counts.unchecked, counts.findings);
+  if (counts.suppressed != 0) line += fmt::format(", {} suppressed", counts.suppressed);
   return line;
+}
+
+int checked_status(const CheckCounts& counts, int status) {
+  if (counts.findings != 0) return 1;
+  if (status != 0) return status;
+  return counts.unchecked != 0 || counts.dispatches == 0 ? 2 : 0;
 }
 
 std::string finding_text(const Finding& finding, const std::vector<FaultPlace>& places) {
@@ -218,52 +320,115 @@ std::string finding_text(const Finding& finding, const std::vector<FaultPlace>& 
   return text;
 }
 
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Names come from code objects and may be no UTF-8.
+std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+Json json_of(std::string_view kind, const FaultPlace& place) {
+  return {{"kind", kind}, {"kernel", place.kernel}, {"processor", place.processor}};
+}
+
+Json json_of(const Allocation& allocation) {
+  return {{"label", allocation.label},
+          {"address", fmt::format("{:#x}", allocation.address)},
+          {"size", allocation.size},
+          {"freed", allocation.freed}};
+}
+
+void add_address(Json& made, device::Space space, uint64_t address) {
+  made["space"] = device::name(space);
+  made["address"] = fmt::format("{:#x}", address);
+  if (space != device::Space::global) return;
+  const auto nearest = nearest_allocation(address);
+  if (!nearest) return;
+  made["allocation"] = json_of(*nearest);
+  made["allocation"]["distance"] = distance(*nearest, address);
+}
+
+// `doer` is a device::Fault or a FindingSide.
+template <class Doer>
+Json json_of(const Doer& doer, std::string_view what, const FaultPlace& place) {
+  return {{"what", what},
+          {"pc", fmt::format("{:#x}", doer.pc)},
+          {"function", place.function},
+          {"offset", place.offset_in_function},
+          {"source", place.source},
+          {"instruction", doer.instruction},
+          {"work_item", doer.work_item},
+          {"work_group", doer.work_group},
+          {"wave", doer.wave},
+          {"lane", doer.lane}};
+}
+
+std::string fault_json(const device::Fault& fault, const FaultPlace& place) {
+  Json made = json_of(kind_of(fault.kind), place);
+  const bool has_address =
+      fault.kind == device::FaultKind::memory && fault.address != device::kUnknownAddress;
+  if (has_address) add_address(made, device::Space::global, fault.address);
+  if (!fault.detail.empty()) made["because"] = fault.detail;
+  Json& sides = made["sides"] = Json::array();
+  if (fault.pc != 0 || fault.kind == device::FaultKind::bad_jump)
+    sides.push_back(json_of(fault, has_address ? fault.is_write ? "write" : "read" : "", place));
+  return line_of(made);
+}
+
+std::string overrun_json(const Overrun& overrun, const FaultPlace& place) {
+  Json made = json_of(kOverrun, place);
+  made["allocation"] = json_of(overrun.allocation);
+  made["written"] = {{"bytes", overrun.damage.bytes},
+                     {"first", overrun.damage.first},
+                     {"last", overrun.damage.last},
+                     {"values", overrun.damage.values}};
+  return line_of(made);
+}
+
+// What the kernel was ended by, as far as no finding has named it.
+void add_fault(const device::Fault& fault, const std::string& kernel, CodePlaces& code) {
+  Found found{kind_of(fault.kind), "", {code.place_of(fault.pc)}, {}, {}};
+  found.places[0].kernel = kernel;
+  // Where a kernel was that did not end changes from run to run.
+  if (fault.kind != device::FaultKind::cancelled) found.place = fmt::format("{:#x}", fault.pc);
+  found.json = [&] { return fault_json(fault, found.places[0]); };
+  Findings::get().add(found);
+}
+
+}  // namespace
+
 std::string finding_json(const Finding& finding, const std::vector<FaultPlace>& places) {
-  using Json = nlohmann::ordered_json;
-  Json made = {
-      {"kind", device::name(finding.kind)}, {"kernel", places[0].kernel}, {"processor", places[0].processor}};
-  if (finding.has_address) {
-    made["space"] = device::name(finding.space);
-    made["address"] = fmt::format("{:#x}", finding.address);
-  }
-  if (finding.has_address && finding.space == device::Space::global) {
-    if (const auto nearest = nearest_allocation(finding.address))
-      made["allocation"] = {{"label", nearest->label},
-                            {"address", fmt::format("{:#x}", nearest->address)},
-                            {"size", nearest->size},
-                            {"freed", nearest->freed},
-                            {"distance", distance(*nearest, finding.address)}};
-  }
+  Json made = json_of(device::name(finding.kind), places[0]);
+  if (finding.has_address) add_address(made, finding.space, finding.address);
   if (!finding.detail.empty()) made["because"] = finding.detail;
   Json& sides = made["sides"] = Json::array();
-  for (size_t i = 0; i < finding.sides.size(); i++) {
-    const device::FindingSide& side = finding.sides[i];
-    sides.push_back({{"what", side.what},
-                     {"pc", fmt::format("{:#x}", side.pc)},
-                     {"function", places[i].function},
-                     {"offset", places[i].offset_in_function},
-                     {"source", places[i].source},
-                     {"instruction", side.instruction},
-                     {"work_item", side.work_item},
-                     {"work_group", side.work_group},
-                     {"wave", side.wave},
-                     {"lane", side.lane}});
-  }
-  // Names come from code objects and may be no UTF-8.
-  return made.dump(-1, ' ', false, Json::error_handler_t::replace);
+  for (size_t i = 0; i < finding.sides.size(); i++)
+    sides.push_back(json_of(finding.sides[i], finding.sides[i].what, places[i]));
+  return line_of(made);
+}
+
+void found_overrun(const Overrun& overrun, const FaultPlace& place) {
+  Findings& findings = Findings::get();
+  if (findings.overruns_are_explained()) return;
+  const Allocation& allocation = overrun.allocation;
+  findings.add({std::string(kOverrun),
+                fmt::format("{} {}", allocation.label, allocation.size),
+                {place},
+                [&] { return overrun_report(overrun, place, kOverrun); },
+                [&] { return overrun_json(overrun, place); }});
 }
 
 device::Fault run_checked(device::Device& device, device::Launch& launch, CodePlaces& code) {
-  Findings& findings = Findings::get();
   Host host(code);
   launch.checks = &host;
   device::Fault fault = device.run(launch);
   launch.checks = nullptr;
-  findings.add_dispatch(code.place_of(launch.entry).kernel, host.is_complete);
+  const std::string kernel = code.place_of(launch.entry).kernel;
+  Findings::get().add_dispatch(kernel, host.is_complete);
   // The program's own cancelling gives no detail.
   const bool ended_well = fault.kind == device::FaultKind::none ||
                           (fault.kind == device::FaultKind::cancelled && fault.detail.empty());
-  if (!ended_well && !host.has_stopped) findings.add_fault();
+  if (!ended_well && !host.has_stopped && !host.has_named(fault.pc)) add_fault(fault, kernel, code);
   return fault;
 }
 

@@ -30,9 +30,25 @@ class CodePlaces {
 // Executes the launch under the checks of this process.
 device::Fault run_checked(device::Device& device, device::Launch& launch, CodePlaces& code);
 
+// A write behind an allocation's end that its canary shows. Not a finding of its own where the memory check
+// has named a write outside of an allocation. `place` has no kernel where none is known.
+void found_overrun(const Overrun& overrun, const FaultPlace& place);
+
+// What is wrong with a file of suppressions, if anything is.
+Status judge_suppressions(const std::string& path);
+
+struct CheckCounts {
+  uint64_t dispatches = 0, kernels = 0;
+  uint64_t unchecked = 0;  // dispatches of which a part was not
+  uint64_t findings = 0, suppressed = 0;
+};
+// Of this process.
+CheckCounts checked_so_far();
 // "checked: 3 dispatches, 1 kernels, 0 unchecked, 2 findings".
-std::string checked_line(uint64_t dispatches, uint64_t kernels, uint64_t unchecked, uint64_t findings,
-                         uint64_t suppressed);
+std::string checked_line(const CheckCounts& counts);
+// What a tool ends with that ends with `status` otherwise: 1 for findings; 2 where something was not checked,
+// so that a check that did not run is no success.
+int checked_status(const CheckCounts& counts, int status);
 
 // Several lines that a person reads, and the same as an object of JSON. `places`: of each side.
 std::string finding_text(const device::Finding& finding, const std::vector<FaultPlace>& places);

@@ -115,10 +115,9 @@ Status Arguments::set_local(size_t index, uint32_t size) {
 }
 
 Status Arguments::set_segment(Bytes bytes) {
-  const uint64_t most = std::max<uint64_t>(bytes_.size(), kernel_->metadata->kernarg_segment_size);
-  if (bytes.size() > most)
+  if (bytes.size() > segment_bytes())
     return make_error(ErrorCode::invalid_argument, "the kernarg segment of kernel '{}' has {} bytes, not {}",
-                      kernel_->name, most, bytes.size());
+                      kernel_->name, segment_bytes(), bytes.size());
   bytes_.resize(std::max<size_t>(bytes_.size(), bytes.size()));
   std::copy_n(bytes.data(), bytes.size(), bytes_.begin());
   for (size_t i = 0; i < explicit_.size(); ++i)
@@ -126,6 +125,10 @@ Status Arguments::set_segment(Bytes bytes) {
         explicit_[i]->offset + explicit_[i]->size <= bytes.size())
       set_[i] = true;
   return {};
+}
+
+uint64_t Arguments::segment_bytes() const {
+  return std::max<uint64_t>(bytes_.size(), kernel_->metadata->kernarg_segment_size);
 }
 
 uint32_t Arguments::dynamic_local_bytes() const {

@@ -37,6 +37,7 @@ class Arguments {
   // Copies the beginning of the kernarg segment: every argument that lies in it is set, but for __local ones.
   Status set_segment(Bytes bytes);
   bool is_set(size_t index) const { return set_[index]; }
+  uint64_t segment_bytes() const;
   // Dynamic LDS that no argument points to (HIP's extern __shared__), behind that of the __local arguments.
   void set_dynamic_local(uint32_t size) { dynamic_local_ = size; }
   // Bytes of dynamic LDS, with the alignment of the __local arguments, on top of the kernel's own.

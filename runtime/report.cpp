@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/options.h"
+#include "runtime/checking.h"
 #include "runtime/memory.h"
 
 namespace morgana::runtime {
@@ -164,12 +165,12 @@ std::string fault_report(const device::Fault& fault, const Dispatch& dispatch) {
   return fault_report(fault, place);
 }
 
-std::string overrun_report(const Overrun& overrun, const FaultPlace& place) {
+std::string overrun_report(const Overrun& overrun, const FaultPlace& place, std::string_view kind) {
   const Damage& damage = overrun.damage;
   std::string text =
       place.kernel.empty()
-          ? std::string("morgana: write past the end: found when the memory was freed\n")
-          : fmt::format("morgana: write past the end: kernel '{}' on {}\n", place.kernel, place.processor);
+          ? fmt::format("morgana: {}: found when the memory was freed\n", kind)
+          : fmt::format("morgana: {}: kernel '{}' on {}\n", kind, place.kernel, place.processor);
   text += fmt::format("  allocation  {}\n", describe(overrun.allocation));
   text += fmt::format("  written     {} bytes, the first {} and the last {} bytes past the end\n",
                       damage.bytes, damage.first, damage.last);
@@ -183,11 +184,12 @@ void report_overrun(const Overrun& overrun, const Dispatch* dispatch) {
     place.kernel = dispatch->kernel().name;
     place.processor = dispatch->executable()->agent().spec().processor;
   }
+  if (checks_wanted() != 0) return found_overrun(overrun, place);
   const Allocation& allocation = overrun.allocation;
   print_counted(
       fmt::format("write past the end of {} of {} bytes: {}", allocation.label, allocation.size,
                   dispatch == nullptr ? "found when it was freed" : fmt::format("kernel '{}'", place.kernel)),
-      overrun_report(overrun, place));
+      overrun_report(overrun, place, "write past the end"));
 }
 
 void print_report(const device::Fault& fault, std::string_view kernel, const std::string& text) {

@@ -53,9 +53,11 @@ std::string fault_report(const device::Fault& fault, const Dispatch& dispatch);
 // The lines about the address of a memory fault.
 std::string fault_address(const device::Fault& fault);
 
-// Writes behind an allocation's end: on standard error, as `print_report` does. `dispatch`: what has just
-// ended and was given the allocation; null: found when the allocation was freed.
+// Writes behind an allocation's end: on standard error, as `print_report` does; under checks it is theirs.
+// `dispatch`: what has just ended and was given the allocation; null: found when the allocation was freed.
 void report_overrun(const Overrun& overrun, const Dispatch* dispatch);
+// `kind`: what it is called there. `place` has no kernel where none is known.
+std::string overrun_report(const Overrun& overrun, const FaultPlace& place, std::string_view kind);
 
 // Writes the report to standard error (MORGANA_FAULT_REPORT). A fault that repeats at one place is not
 // reported again: a line gives its count each time that doubles, and another one the total when the process

@@ -32,7 +32,17 @@ void BarrierCheck::report(const Wave& wave, uint64_t pc, uint32_t lane, const ch
 void BarrierCheck::before(const Moment& moment) {
   const Wave& wave = moment.wave;
   WaveState& state = groups_[wave.group].waves[wave.index];
+  const auto report_missing = [&](uint64_t back, std::string what, bool writes) {
+    report(wave, state.pc, first_lane(state.lanes & ~state.missing),
+           "barrier that a part of the wave came to",
+           {moment.pc, reporter_.items().index_of(wave.group->id), wave.index, first_lane(back),
+            std::move(what), writes},
+           "work-items of the wave went past the barrier");
+    state.missing = 0;
+  };
   if (moment.inst.row->op == Op::s_barrier) {
+    if (const uint64_t back = wave.exec() & state.missing; back != 0)
+      report_missing(back, "barrier that the others came to", false);
     state.pc = moment.pc;
     state.waits = true;
     state.missing = state.lanes & ~wave.exec();
@@ -45,12 +55,7 @@ void BarrierCheck::before(const Moment& moment) {
   for (const Access& access : moment.accesses) {
     const uint64_t back = is_scalar || access.space == Space::scratch ? 0 : access.lanes & state.missing;
     if (back == 0) continue;
-    const uint64_t group = reporter_.items().index_of(wave.group->id);
-    report(wave, state.pc, first_lane(state.lanes & ~state.missing),
-           "barrier that a part of the wave came to",
-           {moment.pc, group, wave.index, first_lane(back), describe(access), access.writes},
-           "work-items of the wave went past the barrier");
-    state.missing = 0;
+    report_missing(back, describe(access), access.writes);
   }
 }
 

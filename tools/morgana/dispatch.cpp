@@ -7,6 +7,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/options.h"
+#include "runtime/checking.h"
 #include "runtime/queue.h"
 #include "runtime/report.h"
 #include "runtime/trap_handler.h"
@@ -175,7 +177,11 @@ Status set_arguments(const Launch& launch, Arguments& arguments, Buffers& buffer
   if (!launch.kernarg.empty()) {
     auto segment = make_block(launch.kernarg, buffers);
     Status status = segment.ok() ? arguments.set_segment(Bytes(*segment)) : segment.error();
-    if (!status.ok()) return status.error().in(fmt::format("--kernarg {}", launch.kernarg));
+    if (!status.ok()) {
+      Error error = status.error().in("--kernarg");
+      if (Buffers::describes(launch.kernarg)) error.message += " (a BLOCK begins with the name of its file)";
+      return error;
+    }
   }
   size_t given = 0;
   for (size_t i = 0; i < arguments.count(); ++i) {
@@ -184,9 +190,13 @@ Status set_arguments(const Launch& launch, Arguments& arguments, Buffers& buffer
       values[i] = Value{std::vector<uint8_t>(arguments.arg(i).size), false, 0};
     given += is_given || values[i];
   }
-  if (given != arguments.count() || next > arguments.count())
-    return make_error(ErrorCode::invalid_argument, "kernel '{}' takes {} arguments; {} given", launch.kernel,
-                      arguments.count(), std::max(given, next));
+  if (given != arguments.count() || next > arguments.count()) {
+    Error error = make_error(ErrorCode::invalid_argument, "kernel '{}' takes {} arguments; {} given",
+                             launch.kernel, arguments.count(), std::max(given, next));
+    if (!launch.kernarg.empty())
+      error.message += fmt::format("; its kernarg segment has {} bytes", arguments.segment_bytes());
+    return error;
+  }
   for (size_t i = 0; i < arguments.count(); ++i) {
     if (!values[i]) continue;
     Status status = give(arguments, i, *values[i]);
@@ -286,8 +296,11 @@ int dispatch_command(Words words) {
   if (!expanded.ok()) return fail("dispatch", expanded.error().message, 2);
   auto request = parse_request(Views(expanded->begin(), expanded->end()));
   if (!request.ok()) return fail("dispatch", request.error().message, 2);
+  const auto checks = runtime::parse_checks(options().check);
+  if (!checks.ok()) return fail("dispatch", "MORGANA_CHECK: " + checks.error().message, 2);
   Status status = run(*request);
-  return status.ok() ? 0 : fail("dispatch", status.error().message);
+  if (!status.ok()) return fail("dispatch", status.error().message);
+  return *checks == 0 ? 0 : runtime::checked_status(runtime::checked_so_far(), 0);
 }
 
 }  // namespace morgana::tools

@@ -26,7 +26,7 @@ constexpr Verb kVerbs[] = {
       program's status. --require ends with 3 when the program, which ended with 0, executed no kernel. --summary
       says on standard error what the program and its children ran: kernels, launches, builds, faults. --check
       looks for what is wrong in kernels, says it on standard error, and ends with 1 when it found something, with
-      2 when it could not check everything (docs/checking.md).
+      2 when it could not check everything; --report begins FILE.json anew (docs/checking.md).
 )"},
     {"doctor", morgana::tools::doctor_command, R"(  morgana doctor
       Looks at what Morgana needs here: OpenCL loader and ICD files, other platforms, ROCm runtimes, options, limits, cache;
@@ -65,22 +65,23 @@ constexpr Verb kVerbs[] = {
         [--arg VALUE]... [--kernarg BLOCK] [--zero-rest]
       --grid counts work-items; --lds is dynamic local memory that no argument points to. Hidden arguments are
       filled in. One --arg for each argument, in order, or --arg WHICH=VALUE with its index (from 0) or name;
-      --kernarg gives them all as one BLOCK, as the kernarg segment has them, which --arg then changes;
+      --kernarg gives them all as one BLOCK, the bytes of the kernarg segment, which --arg then changes;
       --zero-rest gives 0 to by-value arguments that are not given. Behind --then, what is not given stays as in
       the launch before (the arguments, too, as long as it is the same kernel). VALUE is
         i8:V u8:V i16:V u16:V i32:V u32:V i64:V u64:V f16:V f32:V f64:V   a scalar (several: f32:1,2,3,4)
         local:BYTES         local memory, for a __local pointer
         null                a null pointer
         buf:NAME[+BYTES]    a --buffer, or a place in it
-        file:BLOCK          a by-value argument: a struct
+        file:BLOCK          the bytes of a by-value argument: a struct
         a BUFFER            of its own
       BUFFER is
         in:FILE             the file's bytes
         inout:FILE[:OUT]    the same, written to OUT (or back to FILE) after the last launch
         out:FILE:BYTES      zeros, written to FILE after the last launch
         zero:BYTES          zeros
-      BLOCK is
-        FILE[,OFFSET=buf:NAME[+BYTES]]...   the file's bytes with addresses of buffers put in
+      BLOCK is a file of bytes, into which addresses of buffers are put, each at its offset in bytes:
+        FILE[,OFFSET=buf:NAME[+BYTES]]...
+      With MORGANA_CHECK it ends with 1 when checks found something and with 2 when they did not check everything.
       --trap-handler gives the waves a trap handler (a code object; it begins at the symbol trap_entry), and
       --trap-memory the BUFFER that TMA shows it.
       @WORDS stands for the words of the file WORDS (lines that begin with # are comments). Example: two passes

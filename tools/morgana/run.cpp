@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <utility>
@@ -30,25 +31,47 @@ struct Request {
   bool checks = false;  // MORGANA_CHECK is set, by --check or before
 };
 
+// Programs may go to another folder.
+void make_absolute(const char* variable) {
+  const char* const path = std::getenv(variable);
+  if (path != nullptr && *path != 0) setenv(variable, std::filesystem::absolute(path).c_str(), 1);
+}
+
 // What programs are checked for goes to them in the environment.
 Result<bool> take_checks(std::vector<std::string_view>& words) {
   constexpr std::pair<const char*, const char*> kOptions[] = {{"--check", "MORGANA_CHECK"},
                                                               {"--report", "MORGANA_CHECK_REPORT"},
                                                               {"--suppress", "MORGANA_CHECK_SUPPRESS"}};
+  const char* given = nullptr;
   for (const auto& [option, variable] : kOptions) {
     std::optional<std::string> value;
     MORGANA_TRY(value, take_option(words, option));
-    if (value) setenv(variable, value->c_str(), 1);
+    if (!value) continue;
+    if (value->empty()) return make_error(ErrorCode::invalid_argument, "{} needs a value", option);
+    given = option;
+    setenv(variable, value->c_str(), 1);
   }
-  if (take_flag(words, "--stop-on-first")) setenv("MORGANA_CHECK_STOP", "1", 1);
+  if (take_flag(words, "--stop-on-first")) {
+    given = "--stop-on-first";
+    setenv("MORGANA_CHECK_STOP", "1", 1);
+  }
   const char* const checks = std::getenv("MORGANA_CHECK");
   MORGANA_TRY(const uint8_t wanted, runtime::parse_checks(checks == nullptr ? "" : checks));
+  if (wanted == 0) {
+    if (given != nullptr) return make_error(ErrorCode::invalid_argument, "{} needs --check=LIST", given);
+    return false;
+  }
+  make_absolute("MORGANA_CHECK_REPORT");
+  make_absolute("MORGANA_CHECK_SUPPRESS");
+  if (const char* const path = std::getenv("MORGANA_CHECK_SUPPRESS"); path != nullptr && *path != 0) {
+    MORGANA_CHECK(runtime::judge_suppressions(path));
+  }
   // Findings are added line by line, by every process of the run.
-  if (const char* const report = std::getenv("MORGANA_CHECK_REPORT"); report != nullptr && wanted != 0) {
+  if (const char* const report = std::getenv("MORGANA_CHECK_REPORT"); report != nullptr && *report != 0) {
     std::ofstream file(report, std::ios::trunc);
     if (!file) return make_error(ErrorCode::io, "{}: not writable", report);
   }
-  return wanted != 0;
+  return true;
 }
 
 Result<Request> parse(Words words) {
@@ -110,15 +133,12 @@ void print(const RunSummary::Counts& counts) {
                kernel.name.empty() ? "(nameless: AMD's runtime)" : codeobj::printable(kernel.name));
 }
 
-// Says what checks found, and gives the status: 1 for findings; 2 where something was not checked, so that a
-// check that did not run is no success.
+// Says what checks found, and gives the status.
 int end_checked(const RunSummary::Counts& counts, int status) {
-  fmt::print(stderr, "{}\n",
-             runtime::checked_line(counts.checked, counts.kernels.size(), counts.unchecked, counts.findings,
-                                   counts.suppressed));
-  if (counts.findings != 0) return 1;
-  if (status != 0) return status;
-  return counts.unchecked != 0 || counts.checked == 0 ? 2 : 0;
+  const runtime::CheckCounts checked{counts.checked, counts.kernels.size(), counts.unchecked, counts.findings,
+                                     counts.suppressed};
+  fmt::print(stderr, "{}\n", runtime::checked_line(checked));
+  return runtime::checked_status(checked, status);
 }
 
 // Waits for the program and says what it ran.
