@@ -39,7 +39,8 @@ MORGANA_INLINE Resource read_resource(const Wave& wave, const Step* step) {
   r.word3 = word[3];
   // 48 bits with a sign: with a 64-bit VGPR address compilers fold a negative constant into the base.
   const int64_t base = static_cast<int64_t>((word[0] | uint64_t{word[1]} << 32) << 16) >> 16;
-  r.base = static_cast<uint64_t>(base) + scalar32(wave, step, 3);
+  const uint32_t scalar_offset = scalar32(wave, step, 3);
+  r.base = static_cast<uint64_t>(base) + scalar_offset;
   r.stride = word[1] >> 16 & 0x3fff;
   r.swizzle = word[1] >> 31;
   r.records = word[2];
@@ -58,6 +59,8 @@ MORGANA_INLINE Resource read_resource(const Wave& wave, const Step* step) {
     r.check = step->extra & kByteRecords && !r.swizzle ? Check::bytes : Check::index;
   else
     r.check = Check::offset;
+  // Offsets count from the scalar one on.
+  if (r.check == Check::offset) r.records -= std::min(r.records, scalar_offset);
   return r;
 }
 

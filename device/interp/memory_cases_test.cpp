@@ -674,6 +674,25 @@ TEST(BufferStores, DwordsBehindTheLastOffsetAreOutOfRange) {
   }
 }
 
+// rocBLAS reads rows of a tile by scalar offsets, and what is left of a matrix ends within them.
+TEST(BufferLoads, ScalarOffsetsCountForTheRange) {
+  for (Target target : {Target::gfx701, Target::gfx803, Target::gfx90a, Target::gfx950}) {
+    Rig rig(target, target == Target::gfx701
+                        ? "001030e002060204"  // buffer_load_dword v6, v2, s[8:11], s4 offen
+                        : "001050e002060204");
+    rig.resource(8, 0, 16);
+    rig.s(4) = 8;
+    for (uint32_t l = 0; l < kLanes; l++) rig.v(2, int(l)) = l * 4;
+    ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+    EXPECT_EQ(rig.v(6, 0), 0x1002u);
+    EXPECT_EQ(rig.v(6, 1), 0x1003u);
+    for (int l = 2; l < kLanes; l++) EXPECT_EQ(rig.v(6, l), 0u);
+    rig.s(4) = 20;
+    ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+    EXPECT_EQ(rig.v(6, 0), 0u);
+  }
+}
+
 // Two halves that lie apart are joined by OR in rocBLAS's kernels, which hardware with ECC allows.
 TEST(BufferLoads, HalvesClearTheOtherWhereRegistersHaveEcc) {
   for (Target target : {Target::gfx900, Target::gfx90a}) {

@@ -362,7 +362,8 @@ class Model {
                      const std::string& soffset) {
     const uint32_t* w = &state_.s[static_cast<size_t>(register_of(resource).number)];
     const Generation generation = info(state_.target).generation;
-    const uint64_t base = (w[0] | uint64_t{w[1] & 0xffff} << 32) + scalar(soffset);
+    const uint64_t scalar_offset = scalar(soffset);
+    const uint64_t base = (w[0] | uint64_t{w[1] & 0xffff} << 32) + scalar_offset;
     uint64_t stride = w[1] >> 16 & 0x3fff;
     const bool swizzle = w[1] >> 31, add_tid = w[3] >> 23 & 1;
     const bool old = generation <= Generation::gfx8;
@@ -388,7 +389,7 @@ class Model {
           if (generation == Generation::gfx8 && !swizzle ? index * stride + dword >= records
                                                          : index >= records)
             return nullptr;
-        } else if (dword >= records) {
+        } else if (dword + scalar_offset >= records) {
           return nullptr;
         }
       }
