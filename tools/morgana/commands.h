@@ -21,6 +21,7 @@ int dispatch_command(Words words);
 int doctor_command(Words words);
 int info_command(Words words);
 int disasm_command(Words words);
+int ir_command(Words words);
 int isa_command(Words words);
 int vectors_command(Words words);
 

@@ -1,0 +1,40 @@
+// A kernel's instructions and blocks: what can be reached from where it begins, decoded.
+//
+// Owned by one lifting. Bytes are hostile: what is no instruction, or lies outside, ends its block.
+#pragma once
+
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/target.h"
+#include "device/isa/inst.h"
+
+namespace morgana::device::lift {
+
+struct Decoded {
+  uint32_t pc = 0;  // bytes from the beginning of the code
+  isa::Inst inst;
+  uint32_t next() const { return pc + inst.size; }
+};
+
+// A straight run, left at its end only.
+struct Run {
+  uint32_t pc = 0;
+  uint32_t first = 0, count = 0;  // of Code::instructions
+  // Where it goes: to `target` if its last instruction branches, and to what follows.
+  uint32_t target = kNowhere, next = kNowhere;
+  static constexpr uint32_t kNowhere = ~0u;  // otherwise a number in Code::runs
+};
+
+struct Code {
+  Target target{};
+  std::vector<Decoded> instructions;
+  std::vector<Run> runs;  // by address
+  uint32_t entry = 0;     // in runs
+};
+
+// `entry`: bytes from the beginning of `code`. Without any run when nothing can be decoded there, or too
+// much.
+Code read_code(Target target, Bytes code, uint32_t entry);
+
+}  // namespace morgana::device::lift

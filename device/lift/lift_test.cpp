@@ -1,0 +1,92 @@
+// Every instruction of every target in every form is lifted, verified, printed and read back; and what the
+// rules of single instructions come to, as text.
+#include "device/lift/lift.h"
+
+#include <gtest/gtest.h>
+
+#include "device/isa/decode.h"
+#include "device/isa/example.h"
+#include "device/lift/text.h"
+#include "device/lift/verify.h"
+#include "device/testing/random_kernel.h"
+#include "device/testing/wave_rig.h"
+
+namespace morgana::device::lift {
+namespace {
+
+constexpr uint32_t kEndpgm = 0xbf810000;
+
+Function lifted(Target target, std::vector<uint32_t> code, bool observe) {
+  LiftOptions options;
+  options.observe_everything = observe;
+  auto made = lift(read_code(target, Bytes(code.data(), code.size() * 4), 0), options);
+  return made.ok() ? std::move(made).value() : Function{};
+}
+
+void expect_sound(const Function& function, const std::string& what) {
+  ASSERT_EQ(verify(function), "") << what << "\n" << print(function);
+  const std::string text = print(function);
+  const auto again = parse(text);
+  ASSERT_TRUE(again.ok()) << what << ": " << again.error().message << "\n" << text;
+  EXPECT_EQ(verify(*again), "") << what;
+  EXPECT_EQ(print(*again), text) << what;
+}
+
+TEST(Lift, EveryInstruction) {
+  int count = 0;
+  for (int t = 0; t < kTargetCount; t++)
+    for (const isa::Row& row : isa::all_rows())
+      for (const isa::Form form : isa::kForms) {
+        std::vector<uint32_t> code = isa::example(static_cast<Target>(t), row, form);
+        if (code.empty()) continue;
+        code.push_back(kEndpgm);
+        count++;
+        expect_sound(lifted(static_cast<Target>(t), code, true), row.mnemonic);
+        if (testing::Test::HasFailure()) return;
+      }
+  EXPECT_GT(count, 5000);
+}
+
+TEST(Lift, RandomKernels) {
+  for (int t = 0; t < kTargetCount; t++)
+    for (uint64_t seed = 0; seed < 30; seed++) {
+      std::vector<uint32_t> code = emit(random_kernel(static_cast<Target>(t), seed, KernelKind{}));
+      code.push_back(kEndpgm);
+      expect_sound(lifted(static_cast<Target>(t), code, seed % 2), std::to_string(seed));
+      if (testing::Test::HasFailure()) return;
+    }
+}
+
+// The values of the block where the code begins, without numbers and places.
+std::string values_of(const char* hex) {
+  std::vector<uint32_t> code = dwords_of_hex(hex);
+  code.push_back(kEndpgm);
+  const Function function = lifted(Target::gfx90a, code, true);
+  EXPECT_EQ(verify(function), "");
+  std::string text;
+  for (const ValueId id : function.blocks[1].values) {
+    const Value& value = function[id];
+    if (value.operation == Operation::exit) continue;
+    text += value.operation == Operation::compute ? name(value.fn) : name(value.operation);
+    text += "." + std::string(name(value.kind)) + " ";
+  }
+  return text;
+}
+
+TEST(Lift, RulesBecomeValues) {
+  EXPECT_EQ(values_of("03050268"), "add.lanes32 mask.mask merge.lanes32 ");  // v_add_u32_e32 v1, v3, v2
+  EXPECT_EQ(values_of("01020480"), "add.s32 add.s32 less.bit ");             // s_add_u32 s4, s1, s2
+  // s_and_saveexec_b64 s[4:5], s[2:3]
+  EXPECT_EQ(values_of("022084be"), "and.s64 constant.s64 equal.bit invert.bit and.s64 ");
+}
+
+TEST(Lift, BytesThatAreNoCodeAreAWayOut) {
+  const Function function = lifted(Target::gfx90a, {0x7e000300, 0xffffffff}, true);  // v_mov_b32_e32 v0, v0
+  EXPECT_EQ(verify(function), "");
+  EXPECT_EQ(function.blocks.back().ending, Ending::leave);
+  const std::vector<uint32_t> nothing{0xffffffff};
+  EXPECT_FALSE(lift(read_code(Target::gfx90a, Bytes(nothing.data(), 4), 0)).ok());
+}
+
+}  // namespace
+}  // namespace morgana::device::lift

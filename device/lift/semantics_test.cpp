@@ -1,0 +1,136 @@
+// What is lifted means what the interpreter does: random kernels, and every instruction with a rule, on both.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "device/isa/decode.h"
+#include "device/lift/lift.h"
+#include "device/lift/text.h"
+#include "device/lift/verify.h"
+#include "device/testing/ir_evaluator.h"
+#include "device/testing/random_kernel.h"
+
+namespace morgana::device {
+namespace {
+
+constexpr uint32_t kEndpgm = 0xbf810000;
+
+RigOptions rig_options() {
+  RigOptions options;
+  options.group_bytes = kSandboxLds;
+  options.private_bytes = kSandboxPrivate;
+  return options;
+}
+
+uint32_t number(Random& random) {
+  switch (random.below(4)) {
+    case 0: return random.below(256);
+    case 1: return 0x3f80'0000 + random.below(0x0100'0000);
+    default: return static_cast<uint32_t>(random.next());
+  }
+}
+
+class Sandbox {
+ public:
+  Sandbox() : memory_(new (std::align_val_t(kSandboxBytes)) uint8_t[kSandboxBytes]) {}
+  ~Sandbox() { operator delete[](memory_, std::align_val_t(kSandboxBytes)); }
+  Sandbox(const Sandbox&) = delete;
+  Sandbox& operator=(const Sandbox&) = delete;
+
+  std::vector<uint8_t> bytes() const { return {memory_, memory_ + kSandboxBytes}; }
+  void fill(WaveRig& rig, uint64_t seed) const {
+    Random random(seed);
+    const auto fill_bytes = [&](uint8_t* at, size_t size) {
+      for (size_t b = 0; b + 4 <= size; b += 4) {
+        const uint32_t dword = number(random);
+        std::memcpy(at + b, &dword, 4);
+      }
+    };
+    fill_bytes(memory_, kSandboxBytes);
+    fill_bytes(rig.group().lds, kSandboxLds);
+    Wave& wave = rig.wave();
+    fill_bytes(wave.scratch, size_t{wave.scratch_lane_bytes} * kLanes);
+    fill_bytes(reinterpret_cast<uint8_t*>(wave.v), size_t{kRandomVgprs} * kLanes * 4);
+    std::memset(wave.v + kRandomVgprs * kLanes, 0, 8 * kLanes * 4);
+    fill_bytes(reinterpret_cast<uint8_t*>(wave.a), size_t{kRandomAgprs} * kLanes * 4);
+    for (unsigned s = 0; s < isa::kTba; s++)
+      wave.s[s] = s < kRandomSgprs || s >= isa::kVccLo ? number(random) : 0;
+    const auto base = reinterpret_cast<uint64_t>(memory_);
+    wave.s[kSandboxPair] = wave.s[kSandboxResource] = static_cast<uint32_t>(base);
+    wave.s[kSandboxPair + 1] = wave.s[kSandboxResource + 1] = static_cast<uint32_t>(base >> 32);
+    wave.s[kSandboxResource + 2] = kSandboxBytes;
+    wave.s[kSandboxResource + 3] = 0x24fac;
+    wave.m0() = ~0u;
+    wave.scc = random.below(2);
+    wave.exec() = random.next();
+  }
+
+ private:
+  uint8_t* memory_;
+};
+
+// All that the two must leave alike.
+std::string difference(WaveRig& a, WaveRig& b, const std::vector<uint8_t>& memory_a,
+                       const std::vector<uint8_t>& memory_b) {
+  const Wave &x = a.wave(), &y = b.wave();
+  for (unsigned s = 0; s < isa::kRegisterEnd; s++)
+    if (x.s[s] != y.s[s] && !isa::is_trap_register(s)) return "scalar " + std::to_string(s);
+  if (x.scc != y.scc) return "SCC";
+  for (unsigned at = 0; at < 32 * kLanes; at++)
+    if (x.v[at] != y.v[at])
+      return "v" + std::to_string(at / kLanes) + ", lane " + std::to_string(at % kLanes);
+  for (unsigned at = 0; at < kRandomAgprs * kLanes; at++)
+    if (x.a[at] != y.a[at]) return "a" + std::to_string(at / kLanes);
+  if (std::memcmp(a.group().lds, b.group().lds, kSandboxLds) != 0) return "LDS";
+  if (std::memcmp(x.scratch, y.scratch, size_t{x.scratch_lane_bytes} * kLanes) != 0) return "scratch";
+  return memory_a == memory_b ? "" : "memory";
+}
+
+enum class Outcome { same, left, differs };
+
+Outcome compare(Target target, const std::vector<uint32_t>& code, uint64_t seed, std::string& what) {
+  std::vector<uint32_t> words = code;
+  words.push_back(kEndpgm);
+  lift::LiftOptions options;
+  options.observe_everything = true;
+  options.acc_base = info(target).unified_vgprs ? rig_options().accum_offset : 256;
+  const auto function =
+      lift::lift(lift::read_code(target, Bytes(words.data(), words.size() * 4), 0), options);
+  if (!function.ok()) return what = function.error().message, Outcome::differs;
+  const Sandbox sandbox;
+  WaveRig interpreted(target, code, rig_options()), evaluated(target, code, rig_options());
+  sandbox.fill(interpreted, seed);
+  if (interpreted.run_interpreted() != Exit::ended) return Outcome::left;
+  const std::vector<uint8_t> memory = sandbox.bytes();
+  sandbox.fill(evaluated, seed);
+  IrEvaluator evaluator(target, words, *function, interpreted.entry(), rig_options());
+  const auto ending = evaluator.run(evaluated.wave());
+  if (ending != lift::Ending::end) return Outcome::left;
+  what = difference(interpreted, evaluated, memory, sandbox.bytes());
+  return what.empty() ? Outcome::same : Outcome::differs;
+}
+
+class LiftOfTarget : public testing::TestWithParam<int> {};
+
+TEST_P(LiftOfTarget, MeansWhatTheInterpreterDoes) {
+  const auto target = static_cast<Target>(GetParam());
+  int same = 0, left = 0;
+  for (uint64_t seed = 1; seed <= 60; seed++) {
+    KernelKind kind;
+    kind.pieces = 12;
+    kind.structured = seed % 3 != 0;
+    const std::vector<uint32_t> code = emit(random_kernel(target, seed, kind));
+    std::string what;
+    const Outcome outcome = compare(target, code, seed, what);
+    ASSERT_NE(outcome, Outcome::differs) << what << ", seed " << seed << "\n" << listing(target, code);
+    (outcome == Outcome::same ? same : left)++;
+  }
+  EXPECT_GT(same, left);
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, LiftOfTarget, testing::Range(0, kTargetCount), [](const auto& target) {
+  return std::string(::morgana::info(static_cast<Target>(target.param)).name);
+});
+
+}  // namespace
+}  // namespace morgana::device

@@ -1,0 +1,331 @@
+#include "device/testing/ir_evaluator.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "device/apertures.h"
+#include "device/isa/decode.h"
+#include "device/state/scratch.h"
+
+namespace morgana::device {
+
+using lift::Kind;
+using lift::Operation;
+using lift::Register;
+using lift::Value;
+using lift::ValueId;
+
+struct IrEvaluator::Instruction {
+  isa::Inst inst;
+  std::unique_ptr<WaveRig> rig;
+};
+
+IrEvaluator::IrEvaluator(Target target, const std::vector<uint32_t>& code, const lift::Function& function,
+                         uint64_t entry, const RigOptions& options)
+    : target_(target),
+      code_(code),
+      function_(function),
+      entry_(entry),
+      options_(options),
+      values_(function.values.size()) {}
+
+IrEvaluator::~IrEvaluator() = default;
+
+// --- Registers of a wave ---
+
+// The registers behind Wave::v, by their place: AccVGPRs lie elsewhere where the file is not unified.
+namespace {
+uint32_t* lanes_at(const Wave& wave, Register code) {
+  const unsigned place = code - lift::kVector;
+  return place >= 256 && !wave.target->unified_vgprs ? wave.a + (place - 256) * kLanes
+                                                     : wave.v + place * kLanes;
+}
+}  // namespace
+
+IrEvaluator::Lanes IrEvaluator::read(const Wave& wave, Register code, Kind kind) const {
+  Lanes lanes{};
+  if (code == lift::kScc) {
+    lanes[0] = wave.scc;
+  } else if (code < isa::kRegisterEnd) {
+    lanes[0] = wave.s[code] | (kind == Kind::s64 ? uint64_t{wave.s[code + 1]} << 32 : 0);
+  } else if (code >= lift::kVector) {
+    for (unsigned l = 0; l < kLanes; l++) {
+      lanes[l] = lanes_at(wave, code)[l];
+      if (kind == Kind::lanes64)
+        lanes[l] |= uint64_t{lanes_at(wave, static_cast<Register>(code + 1))[l]} << 32;
+    }
+  }
+  return lanes;
+}
+
+void IrEvaluator::write(Wave& wave, Register code, Kind kind, const Lanes& from) {
+  if (code == lift::kScc) {
+    wave.scc = static_cast<uint32_t>(from[0]);
+  } else if (code < isa::kRegisterEnd) {
+    wave.s[code] = static_cast<uint32_t>(from[0]);
+    if (kind == Kind::s64) wave.s[code + 1] = static_cast<uint32_t>(from[0] >> 32);
+  } else if (code >= lift::kVector) {
+    for (unsigned l = 0; l < kLanes; l++) {
+      lanes_at(wave, code)[l] = static_cast<uint32_t>(from[l]);
+      if (kind == Kind::lanes64)
+        lanes_at(wave, static_cast<Register>(code + 1))[l] = static_cast<uint32_t>(from[l] >> 32);
+    }
+  }
+}
+
+Register IrEvaluator::place(const isa::Operand& operand) const {
+  if (!operand.is_agpr()) return operand.code;
+  const unsigned base = info(target_).unified_vgprs ? options_.accum_offset : 256;
+  return static_cast<Register>(lift::kVector + base + operand.code - isa::kAgprBase);
+}
+
+// --- Single instructions ---
+
+const isa::Inst& IrEvaluator::instruction_at(uint32_t pc) {
+  rig_at(pc);
+  return instructions_[pc]->inst;
+}
+
+WaveRig& IrEvaluator::rig_at(uint32_t pc) {
+  std::unique_ptr<Instruction>& slot = instructions_[pc];
+  if (slot) return *slot->rig;
+  const uint32_t* const words = code_.data() + pc / 4;
+  const auto inst = isa::decode(target_, Bytes(words, (code_.size() - pc / 4) * 4));
+  slot = std::make_unique<Instruction>();
+  slot->inst = *inst;
+  slot->rig =
+      std::make_unique<WaveRig>(target_, std::vector<uint32_t>(words, words + inst->size / 4), options_);
+  return *slot->rig;
+}
+
+// LDS and scratch of the wave to that of `rig`, or back.
+void IrEvaluator::move_memory(WaveRig& rig, bool back) const {
+  Wave& other = rig.wave();
+  const auto move = [&](uint8_t* here, uint8_t* there, size_t size) {
+    if (size != 0) std::memcpy(back ? here : there, back ? there : here, size);
+  };
+  move(wave_->group->lds, other.group->lds, wave_->group->lds_size);
+  move(wave_->scratch, other.scratch, size_t{wave_->scratch_lane_bytes} * kLanes);
+}
+
+void IrEvaluator::function(ValueId id, Lanes& to) {
+  const Value& value = function_[id];
+  const isa::Inst& inst = instruction_at(value.pc);
+  if (isa::effects(value.op).result.has(isa::Fn::next_pc)) {
+    to[0] = entry_ + value.pc + inst.size;
+    return;
+  }
+  WaveRig& rig = rig_at(value.pc);
+  rig.restart();
+  Wave& wave = rig.wave();
+  wave.exec() = ~uint64_t{0};
+  // The number of a scalar operand stands in every lane.
+  for (int s = 0; s < inst.n_src; s++) {
+    const isa::Operand& operand = inst.src[s];
+    if (operand.is_scalar() && operand.code >= isa::kRegisterEnd) continue;
+    Lanes lanes = argument(value, static_cast<size_t>(s));
+    if (kind(value.arguments[static_cast<size_t>(s)]) == Kind::mask) {
+      uint64_t bits = 0;
+      for (unsigned l = 0; l < kLanes; l++) bits |= (lanes[l] & 1) << l;
+      lanes[0] = bits;
+    }
+    const bool lanes_there = !operand.is_scalar();
+    write(wave, place(operand), lift::kind_of(32 * operand.dwords, lanes_there), lanes);
+  }
+  if (rig.run_interpreted() != Exit::ended) return;
+  const isa::Operand& result = inst.dst[0];
+  if (value.kind == Kind::mask) {
+    const uint64_t bits = read(wave, result.code, Kind::s64)[0];
+    for (unsigned l = 0; l < kLanes; l++) to[l] = bits >> l & 1;
+    return;
+  }
+  to = read(wave, place(result), value.kind);
+  if (inst.n_dst > 1 && inst.dst[1].present()) {
+    Lanes mask{};
+    const uint64_t bits = read(wave, inst.dst[1].code, Kind::s64)[0];
+    for (unsigned l = 0; l < kLanes; l++) mask[l] = bits >> l & 1;
+    parts_[id] = {to, mask};
+  }
+}
+
+void IrEvaluator::call(ValueId id) {
+  const Value& value = function_[id];
+  WaveRig& rig = rig_at(value.pc);
+  rig.restart();
+  Wave& wave = rig.wave();
+  for (size_t r = 0; r < value.registers.size(); r++)
+    write(wave, value.registers[r], kind(value.arguments[r + 1]), argument(value, r + 1));
+  move_memory(rig, false);
+  rig.run_interpreted();
+  move_memory(rig, true);
+  std::vector<Lanes>& parts = parts_[id];
+  parts.clear();
+  for (const Register code : value.writes) {
+    const auto first = static_cast<Register>(code & ~lift::kPair);
+    parts.push_back(read(wave, first, lift::kind_of_register(first, (code & lift::kPair) != 0)));
+  }
+}
+
+// --- Memory ---
+
+// One byte; nullptr: there is none.
+uint8_t* IrEvaluator::memory_of(isa::Space space, uint64_t address, int lane) const {
+  if (space == isa::Space::flat && address - kSharedBase < kApertureBytes)
+    return memory_of(isa::Space::lds, address - kSharedBase, lane);
+  if (space == isa::Space::flat && address - kPrivateBase < kApertureBytes)
+    return memory_of(isa::Space::scratch, address - kPrivateBase, lane);
+  if (space == isa::Space::lds)
+    return address < wave_->group->lds_size ? wave_->group->lds + address : nullptr;
+  if (space == isa::Space::scratch)
+    return address < wave_->scratch_lane_bytes ? wave_->scratch + scratch_offset(address, lane) : nullptr;
+  return reinterpret_cast<uint8_t*>(address);
+}
+
+void IrEvaluator::access(ValueId id) {
+  const Value& value = function_[id];
+  const lift::AccessForm& form = value.access;
+  const bool by_lane = lift::is_by_lane(form.space);
+  const size_t at = by_lane ? 2 : 1;
+  const auto size = static_cast<uint32_t>(isa::bytes(form.element));
+  const bool narrow = size < 4;
+  const unsigned dwords = narrow ? 1 : form.count * size / 4, places = form.two ? 2 : 1;
+  std::vector<Lanes>& parts = parts_[id];
+  parts.assign(size_t{dwords} * places, Lanes{});
+  for (int lane = 0; lane < (by_lane ? kLanes : 1); lane++) {
+    const auto l = static_cast<unsigned>(lane);
+    if (by_lane && !(argument(value, 1)[l] & 1)) continue;
+    for (unsigned place = 0; place < places; place++)
+      for (unsigned d = 0; d < dwords; d++) {
+        const int64_t offset = (place == 0 ? form.offset : form.second) + int64_t{4 * d};
+        uint64_t address = argument(value, at)[l] + static_cast<uint64_t>(offset);
+        if (form.space == isa::Space::constant) address = (address - 4 * d) / 4 * 4 + 4 * d;
+        if (form.space == isa::Space::scratch) address = static_cast<uint32_t>(address);
+        uint32_t data = 0;
+        const bool stores = form.direction == isa::Direction::store;
+        if (stores) data = static_cast<uint32_t>(argument(value, at + 1 + place * dwords + d)[l]);
+        bool is_there = true;
+        for (uint32_t b = 0; b < (narrow ? size : 4); b++) {
+          uint8_t* const byte = memory_of(form.space, address + b, lane);
+          is_there = is_there && byte != nullptr;
+          if (byte == nullptr) continue;
+          if (stores)
+            *byte = static_cast<uint8_t>(data >> 8 * b);
+          else
+            data |= uint32_t{*byte} << 8 * b;
+        }
+        if (stores || !is_there) continue;
+        if (form.element == isa::Type::i8) data = static_cast<uint32_t>(static_cast<int8_t>(data));
+        if (form.element == isa::Type::i16) data = static_cast<uint32_t>(static_cast<int16_t>(data));
+        parts[place * dwords + d][l] = data;
+      }
+  }
+}
+
+// By the interpreter, at the lowest address and what the lanes' are above it.
+void IrEvaluator::atomic(ValueId id) {
+  const Value& value = function_[id];
+  const isa::Inst& inst = instruction_at(value.pc);
+  WaveRig& rig = rig_at(value.pc);
+  rig.restart();
+  Wave& wave = rig.wave();
+  const Lanes &mask = argument(value, 1), &address = argument(value, 2);
+  uint64_t exec = 0, least = ~uint64_t{0};
+  for (unsigned l = 0; l < kLanes; l++) {
+    exec |= (mask[l] & 1) << l;
+    if (mask[l] & 1) least = std::min(least, address[l]);
+  }
+  wave.exec() = exec;
+  wave.m0() = ~0u;
+  const bool has_base = inst.format == isa::Format::GLOBAL && inst.src[2].present();
+  Lanes index = address;
+  if (has_base) {
+    for (uint64_t& lane : index) lane -= least;
+    write(wave, place(inst.src[2]), Kind::s64, {least});
+  }
+  write(wave, place(inst.src[0]), inst.src[0].dwords == 2 ? Kind::lanes64 : Kind::lanes32, index);
+  size_t next = 3;
+  for (int s = 1; s <= (inst.format == isa::Format::DS ? 2 : 1) && s < inst.n_src; s++)
+    for (unsigned d = 0; d < inst.src[s].dwords; d++)
+      write(wave, static_cast<Register>(place(inst.src[s]) + d), Kind::lanes32, argument(value, next++));
+  if (next < value.arguments.size()) wave.m0() = static_cast<uint32_t>(argument(value, next)[0]);
+  move_memory(rig, false);
+  rig.run_interpreted();
+  move_memory(rig, true);
+  std::vector<Lanes>& parts = parts_[id];
+  parts.clear();
+  for (unsigned d = 0; d < (inst.n_dst > 0 ? inst.dst[0].dwords : 0u); d++)
+    parts.push_back(read(wave, static_cast<Register>(place(inst.dst[0]) + d), Kind::lanes32));
+}
+
+// --- Values ---
+
+void IrEvaluator::compute(const Value& value, Lanes& to) const {
+  const int count = lift::has_lanes(value.kind) ? kLanes : 1;
+  for (int lane = 0; lane < count; lane++) {
+    isa::Number numbers[3];
+    for (size_t n = 0; n < value.arguments.size(); n++)
+      numbers[n] = isa::number_of(argument(value, n)[static_cast<unsigned>(lane)],
+                                  lift::bits_of(kind(value.arguments[n])));
+    to[static_cast<unsigned>(lane)] = isa::compute(value.fn, numbers).bits;
+  }
+}
+
+void IrEvaluator::evaluate(ValueId id) {
+  const Value& value = function_[id];
+  Lanes to{};
+  switch (value.operation) {
+    case Operation::input: to = read(*wave_, static_cast<Register>(value.number), value.kind); break;
+    case Operation::constant:
+      to[0] = static_cast<uint64_t>(value.number) & isa::ones(lift::bits_of(value.kind));
+      break;
+    case Operation::compute: compute(value, to); break;
+    case Operation::splat: to.fill(argument(value, 0)[0]); break;
+    case Operation::join:
+      for (unsigned l = 0; l < kLanes; l++) to[l] = argument(value, 0)[l] | argument(value, 1)[l] << 32;
+      break;
+    case Operation::mask:
+      for (unsigned l = 0; l < kLanes; l++) to[l] = argument(value, 0)[0] >> l & 1;
+      break;
+    case Operation::bits:
+      for (unsigned l = 0; l < kLanes; l++) to[0] |= (argument(value, 0)[l] & 1) << l;
+      break;
+    case Operation::merge:
+      for (unsigned l = 0; l < kLanes; l++) to[l] = argument(value, argument(value, 0)[l] & 1 ? 1 : 2)[l];
+      break;
+    case Operation::function: function(id, to); break;
+    case Operation::call: call(id); break;
+    case Operation::access:
+      if (value.access.direction == isa::Direction::atomic) return atomic(id);
+      access(id);
+      break;
+    case Operation::part: to = parts_[value.arguments[0]][static_cast<size_t>(value.number)]; break;
+    case Operation::exit:
+    case Operation::parameter: return;
+  }
+  values_[id] = to;
+}
+
+std::optional<lift::Ending> IrEvaluator::run(Wave& wave, uint32_t most) {
+  wave_ = &wave;
+  for (uint32_t b = 0; most > 0; most--) {
+    const lift::Block& block = function_.blocks[b];
+    for (const ValueId id : block.values) evaluate(id);
+    if (block.edges.empty() || block.ending == lift::Ending::call) {
+      const Value& exit = function_[block.value];
+      std::vector<Lanes> values;
+      for (size_t r = 0; r < exit.registers.size(); r++) values.push_back(argument(exit, r));
+      for (size_t r = 0; r < exit.registers.size(); r++)
+        write(wave, exit.registers[r], kind(exit.arguments[r]), values[r]);
+      return block.ending;
+    }
+    const bool takes_second = block.ending == lift::Ending::branch && values_[block.value][0] == 0;
+    const lift::Edge& edge = block.edges[takes_second ? 1 : 0];
+    std::vector<Lanes> values;
+    for (const ValueId id : edge.arguments) values.push_back(values_[id]);
+    b = edge.block;
+    for (size_t p = 0; p < values.size(); p++) values_[function_.blocks[b].parameters[p]] = values[p];
+  }
+  return std::nullopt;
+}
+
+}  // namespace morgana::device

@@ -1,0 +1,59 @@
+// What wave IR means, executed value by value: for tests, which compare it with the interpreter. Functions
+// and calls are executed by the interpreter, each instruction alone; everything else here.
+//
+// One thread; slow.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "device/lift/ir.h"
+#include "device/testing/wave_rig.h"
+
+namespace morgana::device {
+
+class IrEvaluator {
+ public:
+  // `code` is what `function` was lifted from, `entry` the address that it has, `options` how its waves are
+  // started.
+  IrEvaluator(Target target, const std::vector<uint32_t>& code, const lift::Function& function,
+              uint64_t entry, const RigOptions& options);
+  ~IrEvaluator();
+
+  // From the registers, LDS and scratch of `wave` on, which get what the function leaves. How it ended, or
+  // nullopt: it has not, after `most` blocks.
+  std::optional<lift::Ending> run(Wave& wave, uint32_t most = 100'000);
+
+ private:
+  using Lanes = std::array<uint64_t, kLanes>;  // numbers of the wave: in the first
+
+  void evaluate(lift::ValueId id);
+  void compute(const lift::Value& value, Lanes& to) const;
+  void function(lift::ValueId id, Lanes& to);
+  void atomic(lift::ValueId id);
+  lift::Register place(const isa::Operand& operand) const;
+  void call(lift::ValueId id);
+  void access(lift::ValueId id);
+  uint8_t* memory_of(isa::Space space, uint64_t address, int lane) const;
+  WaveRig& rig_at(uint32_t pc);
+  const isa::Inst& instruction_at(uint32_t pc);
+  void move_memory(WaveRig& rig, bool back) const;
+  Lanes read(const Wave& wave, lift::Register code, lift::Kind kind) const;
+  static void write(Wave& wave, lift::Register code, lift::Kind kind, const Lanes& from);
+  const Lanes& argument(const lift::Value& value, size_t n) const { return values_[value.arguments[n]]; }
+  lift::Kind kind(lift::ValueId id) const { return function_[id].kind; }
+
+  struct Instruction;
+  const Target target_;
+  const std::vector<uint32_t> code_;
+  const lift::Function& function_;
+  const uint64_t entry_;
+  const RigOptions options_;
+  std::vector<Lanes> values_;
+  std::map<uint32_t, std::unique_ptr<Instruction>> instructions_;
+  std::map<lift::ValueId, std::vector<Lanes>> parts_;  // of calls, accesses and functions
+  Wave* wave_ = nullptr;
+};
+
+}  // namespace morgana::device
