@@ -35,9 +35,13 @@ class Builder {
   ValueId convert(Operation operation, Kind kind, ValueId value);
   ValueId part(ValueId of, int64_t number, Kind kind);
   Kind kind(ValueId id) const { return function_[id].kind; }
+  // The number that a mask is in registers.
+  Kind mask_number() const { return function_.width == 64 ? Kind::s64 : Kind::s32; }
 
   ValueId read(Register code, bool pair = false);
   void write(Register code, ValueId value, bool pair = false);
+  ValueId read_mask(Register code) { return read(code, function_.width == 64); }
+  void write_mask(Register code, ValueId number) { write(code, number, function_.width == 64); }
 
   // Fills in parameters, drops what nobody uses.
   Function finish();

@@ -61,11 +61,14 @@ struct Reader {
 
 }  // namespace
 
-Code read_code(Target target, Bytes bytes, uint32_t entry) {
+Result<Code> read_code(Target target, Bytes bytes, uint32_t entry) {
   Code code;
   code.target = target;
   Reader reader{target, bytes, {}, {}};
-  if (!reader.reach(entry)) return code;
+  if (!reader.reach(entry))
+    return make_error(ErrorCode::malformed, "more than {} instructions", kMostInstructions);
+  if (!reader.found.contains(entry))
+    return make_error(ErrorCode::malformed, "no instruction at {:#x}, where the code begins", entry);
   std::map<uint32_t, uint32_t> run_at;
   uint32_t expected = ~0u;
   for (const auto& [pc, inst] : reader.found) {
@@ -89,9 +92,7 @@ Code read_code(Target target, Bytes bytes, uint32_t entry) {
     if (has_target(control)) run.target = run_of(target_of(last));
     if (falls_through(control)) run.next = run_of(last.next());
   }
-  const uint32_t first = run_of(entry);
-  if (first == Run::kNowhere) code.runs.clear();
-  code.entry = first;
+  code.entry = run_of(entry);
   return code;
 }
 

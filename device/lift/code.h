@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/result.h"
 #include "base/target.h"
 #include "device/isa/inst.h"
 
@@ -33,8 +34,7 @@ struct Code {
   uint32_t entry = 0;     // in runs
 };
 
-// `entry`: bytes from the beginning of `code`. Without any run when nothing can be decoded there, or too
-// much.
-Code read_code(Target target, Bytes code, uint32_t entry);
+// `entry`: bytes from the beginning of `code`. An error when nothing can be decoded there, or too much.
+Result<Code> read_code(Target target, Bytes code, uint32_t entry);
 
 }  // namespace morgana::device::lift

@@ -42,6 +42,8 @@ class Finder {
 
   void index() {
     is_pending_.resize(f_.values.size());
+    is_initial_.resize(f_.values.size());
+    for (const ValueId id : f_.blocks[0].values) is_initial_[id] = true;
     incoming_.resize(f_.values.size());
     reached_.resize(f_.blocks.size());
     for (uint32_t b = 0; b < f_.blocks.size(); b++) {
@@ -77,7 +79,7 @@ class Finder {
 
   void update(ValueId id) {
     const Value& value = f_[id];
-    Fact fact = value.operation == Operation::parameter ? parameter(id) : of(value);
+    Fact fact = value.operation == Operation::parameter ? parameter(id) : of(id);
     if (!fact.is_reached() || fact == facts_[id]) return;
     // Never stronger than it was: what followed from that has been used.
     if (facts_[id].is_reached()) fact = join(facts_[id], fact, value.kind);
@@ -101,15 +103,25 @@ class Finder {
     return fact;
   }
 
-  Fact of(const Value& value) const {
+  // What is known of a register, or of its halves.
+  Fact initial(Register code, Kind kind) const {
+    for (const InitialFact& known : initial_)
+      if (known.code == code && known.kind == kind) return known.fact;
+    if (bits_of(kind) != 64) return unknown(kind);
+    const Kind half = kind_of(32, has_lanes(kind));
+    return join_halves(initial(code, half), initial(static_cast<Register>(code + 1), half), kind);
+  }
+
+  Fact of(ValueId id) const {
+    const Value& value = f_[id];
     std::vector<Fact> arguments;
     for (const ValueId id : value.arguments) {
       arguments.push_back(facts_[id]);
       if (!facts_[id].is_reached() && bits_of(f_[id].kind) != 0) return {};
     }
-    if (value.operation == Operation::input)
-      for (const InitialFact& known : initial_)
-        if (known.code == value.number) return known.fact;
+    // Inputs of other blocks are what a call of guest code has left.
+    if (value.operation == Operation::input && is_initial_[id])
+      return initial(static_cast<Register>(value.number), value.kind);
     return transfer(f_, value, arguments);
   }
 
@@ -119,7 +131,7 @@ class Finder {
   std::vector<std::vector<ValueId>> users_;
   std::vector<int> changes_;
   std::vector<std::vector<Incoming>> incoming_;
-  std::vector<bool> is_pending_, reached_;
+  std::vector<bool> is_pending_, reached_, is_initial_;
   std::deque<ValueId> pending_;
 };
 

@@ -35,9 +35,10 @@ struct Fact {
   bool operator==(const Fact&) const = default;
 };
 
-// Of a register at the beginning: nothing is known of others.
+// Of a register at the beginning, or of a pair as one number: nothing is known of others.
 struct InitialFact {
   Register code;
+  Kind kind;
   Fact fact;
 };
 

@@ -24,8 +24,9 @@ std::string facts_of(const std::string& values, ValueId of) {
   const auto function = parse(text);
   if (!function.ok()) return function.error().message;
   if (std::string wrong = verify(*function); !wrong.empty()) return wrong;
-  const auto facts = find_facts(*function, {{kVector, affine_fact(1, 0, 1023, Kind::lanes32)},
-                                            {isa::kExecLo, constant_fact(~uint64_t{0}, Kind::s64)}});
+  const auto facts =
+      find_facts(*function, {{kVector, Kind::lanes32, affine_fact(1, 0, 1023, Kind::lanes32)},
+                             {isa::kExecLo, Kind::s64, constant_fact(~uint64_t{0}, Kind::s64)}});
   return describe(facts[of], (*function)[of].kind);
 }
 
@@ -101,7 +102,8 @@ block2() @0
 )");
   ASSERT_TRUE(function.ok()) << function.error().message;
   ASSERT_EQ(verify(*function), "");
-  const auto facts = find_facts(*function, {{kVector, affine_fact(4, 0, 4092, Kind::lanes32)}});
+  const auto facts =
+      find_facts(*function, {{kVector, Kind::lanes32, affine_fact(4, 0, 4092, Kind::lanes32)}});
   EXPECT_EQ(describe(facts[3], Kind::lanes32), "stride 4");
   EXPECT_EQ(describe(facts[7], Kind::lanes32), "stride 4");
   EXPECT_EQ(describe(facts[4], Kind::s32), "");

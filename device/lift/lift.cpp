@@ -19,8 +19,8 @@ namespace {
 bool is_plain(const Operand& operand) {
   if (!operand.present() || !operand.is_scalar()) return true;
   if (operand.code < isa::kRegisterEnd) return !isa::is_trap_register(operand.code);
-  return isa::is_constant(operand.code) || operand.code == isa::kSrcVccz || operand.code == isa::kSrcExecz ||
-         operand.code == isa::kSrcScc;
+  return isa::is_constant(operand.code) || isa::is_aperture(operand.code) || operand.code == isa::kSrcVccz ||
+         operand.code == isa::kSrcExecz || operand.code == isa::kSrcScc;
 }
 bool are_plain(const Inst& inst) {
   const auto of = [](const auto& operands, int count) {
@@ -41,17 +41,21 @@ struct ScalarAlgebra {
   Lifter& lifter;
   const Inst& inst;
   ValueId result = kNoValue;
+  bool of_masks = false;  // constants are compared with masks
 
   Builder& builder() const { return lifter.builder_; }
   ValueId leaf(const isa::Term& term) const {
     switch (term.fn) {
       case Fn::source: return lifter.operands_.scalar(inst, term.value);
-      case Fn::constant: return builder().constant(term.value, term.wide ? Kind::s64 : Kind::s32);
+      case Fn::constant:
+        return builder().constant(term.value, !term.wide  ? Kind::s32
+                                              : !of_masks ? Kind::s64
+                                                          : builder().mask_number());
       case Fn::signed_immediate: return builder().constant(static_cast<int16_t>(inst.simm16), Kind::s32);
       case Fn::unsigned_immediate: return builder().constant(inst.simm16, Kind::s32);
       case Fn::scc: return builder().read(kScc);
-      case Fn::vcc: return builder().read(isa::kVccLo, true);
-      case Fn::exec: return builder().read(isa::kExecLo, true);
+      case Fn::vcc: return builder().read_mask(isa::kVccLo);
+      case Fn::exec: return builder().read_mask(isa::kExecLo);
       case Fn::old: return builder().read(inst.dst[0].code, inst.dst[0].dwords == 2);
       default: return result;
     }
@@ -91,8 +95,8 @@ struct LaneAlgebra {
 Lifter::Lifter(const Code& code, const LiftOptions& options)
     : code_(code),
       options_(options),
-      named_(find_registers(code, options.acc_base)),
-      builder_(64, named_.pairs),
+      named_(find_registers(code, options.acc_base, options.width)),
+      builder_(options.width, named_.pairs),
       operands_(builder_, options.acc_base) {}
 
 // --- Instructions ---
@@ -104,7 +108,11 @@ void Lifter::instruction(const Decoded& at) {
   if (effects.kind == Class::nothing) return;
   if (are_plain(inst)) {
     switch (effects.kind) {
-      case Class::scalar: return scalar_instruction(inst, effects);
+      case Class::scalar:
+        // What has 64 lanes in its name.
+        if (options_.width != 64 && ((effects.reads | effects.writes) & (isa::kStateExec | isa::kStateVcc)))
+          break;
+        return scalar_instruction(inst, effects);
       case Class::lanes:
         if (lane_instruction(inst, effects) || function_instruction(inst)) return;
         break;
@@ -134,7 +142,7 @@ void Lifter::scalar_instruction(const Inst& inst, const Effects& effects) {
   const ValueId scc = effects.scc.empty() ? kNoValue : isa::evaluate<ValueId>(effects.scc, algebra);
   const ValueId exec = effects.exec.empty() ? kNoValue : isa::evaluate<ValueId>(effects.exec, algebra);
   if (algebra.result != kNoValue) operands_.set_scalar(inst.dst[0], algebra.result);
-  if (exec != kNoValue) builder_.write(isa::kExecLo, exec, true);
+  if (exec != kNoValue) builder_.write_mask(isa::kExecLo, exec);
   if (scc != kNoValue) builder_.write(kScc, scc);
 }
 
@@ -230,7 +238,8 @@ void Lifter::end_block(const Run& run, const Decoded& last) {
   };
   switch (effects.control) {
     case Control::branch: {
-      const ValueId condition = isa::evaluate<ValueId>(effects.condition, ScalarAlgebra{*this, last.inst});
+      const ValueId condition =
+          isa::evaluate<ValueId>(effects.condition, ScalarAlgebra{*this, last.inst, kNoValue, true});
       const uint32_t taken = way(run.target, target, here), other = way(run.next, last.next(), here);
       return finish(Ending::branch, condition, {taken, other});
     }
@@ -279,9 +288,6 @@ Function Lifter::run() {
   return builder_.finish();
 }
 
-Result<Function> lift(const Code& code, const LiftOptions& options) {
-  if (code.runs.empty()) return make_error(ErrorCode::malformed, "no code that can be lifted");
-  return Lifter(code, options).run();
-}
+Function lift(const Code& code, const LiftOptions& options) { return Lifter(code, options).run(); }
 
 }  // namespace morgana::device::lift

@@ -72,18 +72,21 @@ bool Lifter::access_instruction(const Inst& inst, const Effects& effects) {
   if (!(row.is_plain || is_atomic) || inst.lds || inst.gds || inst.tfe) return false;
   const bool is_lds = row.space == Space::lds;
   const bool has_result = inst.dst[0].present() && inst.n_dst > 0;
+  // Two stores at one place are one, of DATA0.
+  const bool is_one = row.direction == Direction::store && inst.offset0 == inst.offset1;
+  const bool two = row.addresses == 2 && !is_one;
   Value access;
   access.operation = Operation::access, access.kind = Kind::memory, access.op = inst.row->op;
-  access.access = {row.space,          row.direction,           row.element, row.count,
-                   row.addresses == 2, is_atomic && has_result, inst.offset, 0};
+  access.access = {row.space, row.direction,           row.element, row.count,
+                   two,       is_atomic && has_result, inst.offset, 0};
   if (row.addresses == 2) {
     const int unit = static_cast<int>(access_bytes(row)) * (inst.row->flags & isa::kStride64 ? 64 : 1);
-    access.access.offset = inst.offset0 * unit, access.access.second = inst.offset1 * unit;
+    access.access.offset = inst.offset0 * unit, access.access.second = two ? inst.offset1 * unit : 0;
   }
   const ValueId memory = builder_.read(kMemory), mask = operands_.exec_mask(), address = address_of(inst);
   access.arguments = {memory, mask, address};
   // What is stored or combined, dword by dword; DATA1 of LDS stands in the place of SADDR.
-  const int last = is_lds ? 2 : 1;
+  const int last = is_lds && !(row.addresses == 2 && is_one) ? 2 : 1;
   for (int s = 1; s <= last && s < inst.n_src; s++)
     for (unsigned d = 0; d < inst.src[s].dwords; d++)
       access.arguments.push_back(builder_.read(static_cast<Register>(operands_.place(inst.src[s]) + d)));

@@ -19,8 +19,8 @@ constexpr uint32_t kEndpgm = 0xbf810000;
 Function lifted(Target target, std::vector<uint32_t> code, bool observe) {
   LiftOptions options;
   options.observe_everything = observe;
-  auto made = lift(read_code(target, Bytes(code.data(), code.size() * 4), 0), options);
-  return made.ok() ? std::move(made).value() : Function{};
+  const auto read = read_code(target, Bytes(code.data(), code.size() * 4), 0);
+  return read.ok() ? lift(*read, options) : Function{};
 }
 
 void expect_sound(const Function& function, const std::string& what) {
@@ -80,12 +80,28 @@ TEST(Lift, RulesBecomeValues) {
   EXPECT_EQ(values_of("022084be"), "and.s64 constant.s64 equal.bit invert.bit and.s64 ");
 }
 
+// The same with waves of 32 lanes: masks are numbers of 32 bits.
+TEST(Lift, MasksAreAsWideAsAWave) {
+  // v_cmp_lt_u32_e32 vcc, v0, v1; v_cndmask_b32_e32 v1, v3, v2, vcc; s_cbranch_vccnz to the end; s_nop
+  std::vector<uint32_t> code = dwords_of_hex("0003927d03050200010087bf000080bf");
+  code.push_back(kEndpgm);
+  LiftOptions options;
+  options.width = 32;
+  options.observe_everything = true;
+  const auto read = read_code(Target::gfx90a, Bytes(code.data(), code.size() * 4), 0);
+  ASSERT_TRUE(read.ok());
+  const Function function = lift(*read, options);
+  EXPECT_EQ(function.width, 32);
+  expect_sound(function, "wave32");
+  EXPECT_NE(print(function).find("bits.s32"), std::string::npos) << print(function);
+}
+
 TEST(Lift, BytesThatAreNoCodeAreAWayOut) {
   const Function function = lifted(Target::gfx90a, {0x7e000300, 0xffffffff}, true);  // v_mov_b32_e32 v0, v0
   EXPECT_EQ(verify(function), "");
   EXPECT_EQ(function.blocks.back().ending, Ending::leave);
   const std::vector<uint32_t> nothing{0xffffffff};
-  EXPECT_FALSE(lift(read_code(Target::gfx90a, Bytes(nothing.data(), 4), 0)).ok());
+  EXPECT_FALSE(read_code(Target::gfx90a, Bytes(nothing.data(), 4), 0).ok());
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "device/apertures.h"
 #include "device/isa/constants.h"
 
 namespace morgana::device::lift {
@@ -15,7 +16,7 @@ Register place_of(const isa::Operand& operand, uint32_t acc_base) {
   return static_cast<Register>(kVector + acc_base + operand.code - isa::kAgprBase);
 }
 
-Named find_registers(const Code& code, uint32_t acc_base) {
+Named find_registers(const Code& code, uint32_t acc_base, int width) {
   Named found;
   std::bitset<kRegisters> named;
   std::vector<int> uses(kRegisters);
@@ -31,7 +32,7 @@ Named find_registers(const Code& code, uint32_t acc_base) {
   }
   for (const Register mask : {isa::kVccLo, isa::kExecLo}) {
     named.set(mask), named.set(mask + 1u);
-    uses[mask] = 1 << 30;
+    if (width == 64) uses[mask] = 1 << 30;
   }
   named.set(kScc);
   // Those that are used most often first; none overlap.
@@ -51,17 +52,30 @@ Named find_registers(const Code& code, uint32_t acc_base) {
 
 ValueId Operands::scalar(const Inst& inst, int s) {
   const Operand& operand = inst.src[static_cast<unsigned>(s)];
-  const bool wide = operand.dwords == 2;
+  const bool wide =
+      operand.type == isa::Type::mask ? builder_.mask_number() == Kind::s64 : operand.dwords == 2;
   if (operand.code < isa::kRegisterEnd) return builder_.read(operand.code, wide);
   if (isa::is_constant(operand.code)) {
     const isa::Constant value = isa::constant_value(operand.code, operand.type, inst.literal);
     const uint64_t number = value.low | (wide ? uint64_t{value.high} << 32 : 0);
     return builder_.constant(static_cast<int64_t>(number), wide ? Kind::s64 : Kind::s32);
   }
-  if (operand.code == isa::kSrcScc) return builder_.compute(Fn::to_32, Kind::s32, {builder_.read(kScc)});
-  const ValueId mask = builder_.read(operand.code == isa::kSrcVccz ? isa::kVccLo : isa::kExecLo, true);
-  const ValueId is_zero = builder_.compute(Fn::equal, Kind::bit, {mask, builder_.constant(0, Kind::s64)});
-  return builder_.compute(Fn::to_32, Kind::s32, {is_zero});
+  if (isa::is_aperture(operand.code)) {
+    const bool is_limit = operand.code == isa::kSrcSharedLimit || operand.code == isa::kSrcPrivateLimit;
+    const uint64_t base = operand.code < isa::kSrcPrivateBase ? kSharedBase : kPrivateBase;
+    return builder_.constant(static_cast<int64_t>(base | (is_limit ? 0xffff'ffff : 0)),
+                             wide ? Kind::s64 : Kind::s32);
+  }
+  const ValueId bit = special(operand.code);
+  return wide ? builder_.compute(Fn::to_64, Kind::s64, {builder_.compute(Fn::to_32, Kind::s32, {bit})})
+              : builder_.compute(Fn::to_32, Kind::s32, {bit});
+}
+
+// SCC, VCCZ, EXECZ.
+ValueId Operands::special(Register code) {
+  if (code == isa::kSrcScc) return builder_.read(kScc);
+  const ValueId mask = builder_.read_mask(code == isa::kSrcVccz ? isa::kVccLo : isa::kExecLo);
+  return builder_.compute(Fn::equal, Kind::bit, {mask, builder_.constant(0, builder_.mask_number())});
 }
 
 ValueId Operands::splat(ValueId value) {
@@ -79,7 +93,7 @@ ValueId Operands::mask_operand(const Inst& inst, int s) {
 }
 
 ValueId Operands::exec_mask() {
-  return builder_.convert(Operation::mask, Kind::mask, builder_.read(isa::kExecLo, true));
+  return builder_.convert(Operation::mask, Kind::mask, builder_.read_mask(isa::kExecLo));
 }
 
 void Operands::set_scalar(const Operand& to, ValueId value) {
@@ -97,9 +111,9 @@ void Operands::set_lanes(Register code, ValueId value, bool pair) {
 // Lanes that are not active get 0.
 void Operands::set_mask(const Operand& to, ValueId mask, bool writes_exec) {
   const ValueId active = builder_.compute(Fn::bit_and, Kind::mask, {mask, exec_mask()});
-  const ValueId bits = builder_.convert(Operation::bits, Kind::s64, active);
-  if (to.code < isa::kRegisterEnd) builder_.write(to.code, bits, true);
-  if (writes_exec) builder_.write(isa::kExecLo, bits, true);
+  const ValueId bits = builder_.convert(Operation::bits, builder_.mask_number(), active);
+  if (to.code < isa::kRegisterEnd) builder_.write_mask(to.code, bits);
+  if (writes_exec) builder_.write_mask(isa::kExecLo, bits);
 }
 
 }  // namespace morgana::device::lift

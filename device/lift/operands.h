@@ -13,7 +13,7 @@ struct Named {
   std::vector<Register> registers;
   PairSet pairs;
 };
-Named find_registers(const Code& code, uint32_t acc_base);
+Named find_registers(const Code& code, uint32_t acc_base, int width);
 
 class Operands {
  public:
@@ -33,6 +33,8 @@ class Operands {
   void set_mask(const isa::Operand& to, ValueId mask, bool writes_exec);
 
  private:
+  ValueId special(Register code);
+
   Builder& builder_;
   const uint32_t acc_base_;
 };

@@ -271,22 +271,23 @@ Fact join(const Fact& a, const Fact& b, Kind kind) {
   return fact;
 }
 
+Fact join_halves(const Fact& lower, const Fact& upper, Kind kind) {
+  Fact fact = pointwise({lower, upper}, kind);
+  fact.zeros = lower.zeros | upper.zeros << 32, fact.ones = lower.ones | upper.ones << 32;
+  if (upper.is_constant()) {
+    const Fact wide = widen(lower, kind, false);
+    fact.shape = wide.shape, fact.stride = wide.stride;
+    fact.least = upper.least << 32 | lower.least, fact.greatest = upper.least << 32 | lower.greatest;
+  }
+  return agreed(fact, kind);
+}
+
 Fact transfer(const Function& f, const Value& v, const std::vector<Fact>& a) {
   switch (v.operation) {
     case Operation::constant: return constant_fact(static_cast<uint64_t>(v.number), v.kind);
     case Operation::compute: return agreed(compute(f, v, a), v.kind);
     case Operation::splat: return a[0];
-    case Operation::join: {
-      Fact fact = pointwise(a, v.kind);
-      fact.zeros = a[0].zeros | a[1].zeros << 32, fact.ones = a[0].ones | a[1].ones << 32;
-      if (a[1].is_constant()) {
-        const uint64_t upper = a[1].least << 32;
-        Fact low = widen(a[0], v.kind, false);
-        fact.shape = low.shape, fact.stride = low.stride;
-        fact.least = upper | a[0].least, fact.greatest = upper | a[0].greatest;
-      }
-      return agreed(fact, v.kind);
-    }
+    case Operation::join: return join_halves(a[0], a[1], v.kind);
     case Operation::mask: {
       const bool constant = a[0].is_constant();
       if (constant && a[0].least == 0) return constant_fact(0, v.kind);

@@ -7,6 +7,7 @@ namespace morgana::device::lift {
 
 // What holds of either.
 Fact join(const Fact& a, const Fact& b, Kind kind);
+Fact join_halves(const Fact& lower, const Fact& upper, Kind kind);
 Fact without_range(Fact fact, Kind kind);
 
 // `arguments`: as in `value`; those of bits or lanes are reached.

@@ -140,7 +140,8 @@ class Verifier {
   const char* kinds(const Value& v) const {
     const size_t n = v.arguments.size();
     switch (v.operation) {
-      case Operation::input: return n == 0 && v.number < kRegisters ? nullptr : "no register";
+      case Operation::input:
+        return n == 0 && v.number >= 0 && v.number < kRegisters ? nullptr : "no register";
       case Operation::constant:
         return n == 0 && (v.kind == Kind::s32 || v.kind == Kind::s64 || v.kind == Kind::bit) ? nullptr
                                                                                              : "no constant";
@@ -198,8 +199,8 @@ class Verifier {
     if (of.operation == Operation::function)
       return v.number == 1 && v.kind == Kind::mask ? nullptr : "no such part";
     if (of.operation == Operation::access)
-      return bits_of(v.kind) == 32 && v.number < 16 ? nullptr : "no such part";
-    if (of.operation != Operation::call || v.number >= static_cast<int64_t>(of.writes.size()))
+      return bits_of(v.kind) == 32 && v.number >= 0 && v.number < 16 ? nullptr : "no such part";
+    if (of.operation != Operation::call || v.number < 0 || v.number >= static_cast<int64_t>(of.writes.size()))
       return "no such part";
     const Register code = of.writes[static_cast<size_t>(v.number)];
     return v.kind == kind_of_register(static_cast<Register>(code & ~kPair), (code & kPair) != 0)

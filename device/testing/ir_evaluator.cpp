@@ -81,21 +81,41 @@ Register IrEvaluator::place(const isa::Operand& operand) const {
 
 // --- Single instructions ---
 
-const isa::Inst& IrEvaluator::instruction_at(uint32_t pc) {
-  rig_at(pc);
-  return instructions_[pc]->inst;
+namespace {
+// Vector sources that are EXEC become other SGPRs, which the instruction does not name: the lanes of a
+// function are all active.
+void replace_exec(const isa::Inst& inst, std::vector<uint32_t>& words) {
+  const auto names = [&](unsigned code) {
+    const auto is_near = [&](const isa::Operand& o) {
+      return o.present() && o.code + 1 >= code && o.code <= code + 1;
+    };
+    return std::any_of(inst.src.begin(), inst.src.begin() + inst.n_src, is_near) ||
+           std::any_of(inst.dst.begin(), inst.dst.begin() + inst.n_dst, is_near);
+  };
+  uint32_t other = 90;
+  while (names(other)) other -= 4;
+  const bool is_long = inst.format == isa::Format::VOP3 || inst.format == isa::Format::VOP3P;
+  for (int s = 0; s < (is_long ? 3 : 1); s++) {
+    uint32_t& word = words[is_long ? 1 : 0];
+    const uint32_t code = word >> (9 * s) & 0x1ff;
+    if (code == isa::kExecLo || code == isa::kExecHi) word += (other - isa::kExecLo) << (9 * s);
+  }
 }
+}  // namespace
 
-WaveRig& IrEvaluator::rig_at(uint32_t pc) {
+IrEvaluator::Instruction& IrEvaluator::instruction_at(uint32_t pc, bool is_function) {
   std::unique_ptr<Instruction>& slot = instructions_[pc];
-  if (slot) return *slot->rig;
-  const uint32_t* const words = code_.data() + pc / 4;
-  const auto inst = isa::decode(target_, Bytes(words, (code_.size() - pc / 4) * 4));
+  if (slot) return *slot;
+  const uint32_t* const first = code_.data() + pc / 4;
   slot = std::make_unique<Instruction>();
-  slot->inst = *inst;
-  slot->rig =
-      std::make_unique<WaveRig>(target_, std::vector<uint32_t>(words, words + inst->size / 4), options_);
-  return *slot->rig;
+  slot->inst = *isa::decode(target_, Bytes(first, (code_.size() - pc / 4) * 4));
+  std::vector<uint32_t> words(first, first + slot->inst.size / 4);
+  if (is_function && slot->inst.format > isa::Format::SMEM) {
+    replace_exec(slot->inst, words);
+    slot->inst = *isa::decode(target_, Bytes(words.data(), words.size() * 4));
+  }
+  slot->rig = std::make_unique<WaveRig>(target_, words, options_);
+  return *slot;
 }
 
 // LDS and scratch of the wave to that of `rig`, or back.
@@ -110,15 +130,23 @@ void IrEvaluator::move_memory(WaveRig& rig, bool back) const {
 
 void IrEvaluator::function(ValueId id, Lanes& to) {
   const Value& value = function_[id];
-  const isa::Inst& inst = instruction_at(value.pc);
+  const Instruction& instruction = instruction_at(value.pc, true);
+  const isa::Inst& inst = instruction.inst;
   if (isa::effects(value.op).result.has(isa::Fn::next_pc)) {
     to[0] = entry_ + value.pc + inst.size;
     return;
   }
-  WaveRig& rig = rig_at(value.pc);
+  WaveRig& rig = *instruction.rig;
   rig.restart();
   Wave& wave = rig.wave();
+  // Where EXEC is zero nobody asks for a lane.
   wave.exec() = ~uint64_t{0};
+  for (int s = 0; s < inst.n_src; s++) {
+    const uint64_t number = argument(value, static_cast<size_t>(s))[0];
+    if (inst.src[s].code == isa::kSrcScc) wave.scc = static_cast<uint32_t>(number);
+    if (inst.src[s].code == isa::kSrcVccz) wave.vcc() = number == 0;
+    if (inst.src[s].code == isa::kSrcExecz && !lift::has_lanes(value.kind)) wave.exec() = number == 0;
+  }
   // The number of a scalar operand stands in every lane.
   for (int s = 0; s < inst.n_src; s++) {
     const isa::Operand& operand = inst.src[s];
@@ -150,7 +178,7 @@ void IrEvaluator::function(ValueId id, Lanes& to) {
 
 void IrEvaluator::call(ValueId id) {
   const Value& value = function_[id];
-  WaveRig& rig = rig_at(value.pc);
+  WaveRig& rig = *instruction_at(value.pc).rig;
   rig.restart();
   Wave& wave = rig.wave();
   for (size_t r = 0; r < value.registers.size(); r++)
@@ -181,51 +209,68 @@ uint8_t* IrEvaluator::memory_of(isa::Space space, uint64_t address, int lane) co
   return reinterpret_cast<uint8_t*>(address);
 }
 
+// One dword, or what is narrower, of a lane: stored, or loaded and extended. What is not there reads as 0.
+void IrEvaluator::move_dword(const lift::AccessForm& form, uint64_t address, int lane, uint64_t& data) const {
+  const auto size = std::min<uint32_t>(4, static_cast<uint32_t>(isa::bytes(form.element)));
+  const bool stores = form.direction == isa::Direction::store;
+  uint32_t loaded = 0;
+  bool is_there = true;
+  for (uint32_t b = 0; b < size; b++) {
+    uint8_t* const byte = memory_of(form.space, address + b, lane);
+    is_there = is_there && byte != nullptr;
+    if (byte == nullptr) continue;
+    if (stores)
+      *byte = static_cast<uint8_t>(data >> 8 * b);
+    else
+      loaded |= uint32_t{*byte} << 8 * b;
+  }
+  if (stores) return;
+  if (form.element == isa::Type::i8) loaded = static_cast<uint32_t>(static_cast<int8_t>(loaded));
+  if (form.element == isa::Type::i16) loaded = static_cast<uint32_t>(static_cast<int16_t>(loaded));
+  data = is_there ? loaded : 0;
+}
+
+// All lanes at the first place, then all at the second.
 void IrEvaluator::access(ValueId id) {
   const Value& value = function_[id];
   const lift::AccessForm& form = value.access;
-  const bool by_lane = lift::is_by_lane(form.space);
+  const bool by_lane = lift::is_by_lane(form.space), is_lds = form.space == isa::Space::lds;
+  const bool stores = form.direction == isa::Direction::store;
   const size_t at = by_lane ? 2 : 1;
-  const auto size = static_cast<uint32_t>(isa::bytes(form.element));
-  const bool narrow = size < 4;
-  const unsigned dwords = narrow ? 1 : form.count * size / 4, places = form.two ? 2 : 1;
+  const auto size = static_cast<uint32_t>(isa::bytes(form.element)) * form.count;
+  const unsigned dwords = std::max(1u, size / 4), places = form.two ? 2 : 1;
+  // Where M0 is an argument it bounds LDS.
+  const size_t data_end = at + 1 + (stores ? size_t{dwords} * places : 0);
+  uint64_t lds_size = wave_->group->lds_size;
+  if (is_lds && value.arguments.size() > data_end)
+    lds_size = std::min(lds_size, argument(value, data_end)[0] & 0x1ffff);
   std::vector<Lanes>& parts = parts_[id];
   parts.assign(size_t{dwords} * places, Lanes{});
-  for (int lane = 0; lane < (by_lane ? kLanes : 1); lane++) {
-    const auto l = static_cast<unsigned>(lane);
-    if (by_lane && !(argument(value, 1)[l] & 1)) continue;
-    for (unsigned place = 0; place < places; place++)
+  for (unsigned place = 0; place < places; place++)
+    for (int lane = 0; lane < (by_lane ? kLanes : 1); lane++) {
+      const auto l = static_cast<unsigned>(lane);
+      if (by_lane && !(argument(value, 1)[l] & 1)) continue;
+      const auto offset = static_cast<uint64_t>(int64_t{place == 0 ? form.offset : form.second});
+      uint64_t address = argument(value, at)[l] + offset;
+      if (!by_lane) address &= ~uint64_t{3};
+      if (is_lds || form.space == isa::Space::scratch) address = static_cast<uint32_t>(address);
+      // LDS has all of it or nothing.
+      if (is_lds && address + size > lds_size) continue;
       for (unsigned d = 0; d < dwords; d++) {
-        const int64_t offset = (place == 0 ? form.offset : form.second) + int64_t{4 * d};
-        uint64_t address = argument(value, at)[l] + static_cast<uint64_t>(offset);
-        if (form.space == isa::Space::constant) address = (address - 4 * d) / 4 * 4 + 4 * d;
-        if (form.space == isa::Space::scratch) address = static_cast<uint32_t>(address);
-        uint32_t data = 0;
-        const bool stores = form.direction == isa::Direction::store;
-        if (stores) data = static_cast<uint32_t>(argument(value, at + 1 + place * dwords + d)[l]);
-        bool is_there = true;
-        for (uint32_t b = 0; b < (narrow ? size : 4); b++) {
-          uint8_t* const byte = memory_of(form.space, address + b, lane);
-          is_there = is_there && byte != nullptr;
-          if (byte == nullptr) continue;
-          if (stores)
-            *byte = static_cast<uint8_t>(data >> 8 * b);
-          else
-            data |= uint32_t{*byte} << 8 * b;
-        }
-        if (stores || !is_there) continue;
-        if (form.element == isa::Type::i8) data = static_cast<uint32_t>(static_cast<int8_t>(data));
-        if (form.element == isa::Type::i16) data = static_cast<uint32_t>(static_cast<int16_t>(data));
-        parts[place * dwords + d][l] = data;
+        const unsigned part = place * dwords + d;
+        uint64_t data = stores ? argument(value, at + 1 + part)[l] : 0;
+        move_dword(form, address + 4 * d, lane, data);
+        if (!stores) parts[part][l] = data;
       }
-  }
+    }
 }
 
 // By the interpreter, at the lowest address and what the lanes' are above it.
 void IrEvaluator::atomic(ValueId id) {
   const Value& value = function_[id];
-  const isa::Inst& inst = instruction_at(value.pc);
-  WaveRig& rig = rig_at(value.pc);
+  const Instruction& instruction = instruction_at(value.pc);
+  const isa::Inst& inst = instruction.inst;
+  WaveRig& rig = *instruction.rig;
   rig.restart();
   Wave& wave = rig.wave();
   const Lanes &mask = argument(value, 1), &address = argument(value, 2);
@@ -270,6 +315,11 @@ void IrEvaluator::compute(const Value& value, Lanes& to) const {
   }
 }
 
+void IrEvaluator::set(ValueId id, const Lanes& to) {
+  values_[id] = to;
+  if (watcher_) watcher_(id, to);
+}
+
 void IrEvaluator::evaluate(ValueId id) {
   const Value& value = function_[id];
   Lanes to{};
@@ -302,7 +352,7 @@ void IrEvaluator::evaluate(ValueId id) {
     case Operation::exit:
     case Operation::parameter: return;
   }
-  values_[id] = to;
+  set(id, to);
 }
 
 std::optional<lift::Ending> IrEvaluator::run(Wave& wave, uint32_t most) {
@@ -323,7 +373,7 @@ std::optional<lift::Ending> IrEvaluator::run(Wave& wave, uint32_t most) {
     std::vector<Lanes> values;
     for (const ValueId id : edge.arguments) values.push_back(values_[id]);
     b = edge.block;
-    for (size_t p = 0; p < values.size(); p++) values_[function_.blocks[b].parameters[p]] = values[p];
+    for (size_t p = 0; p < values.size(); p++) set(function_.blocks[b].parameters[p], values[p]);
   }
   return std::nullopt;
 }

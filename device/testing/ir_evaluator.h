@@ -4,6 +4,7 @@
 // One thread; slow.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,30 +22,34 @@ class IrEvaluator {
               uint64_t entry, const RigOptions& options);
   ~IrEvaluator();
 
+  using Lanes = std::array<uint64_t, kLanes>;  // numbers of the wave: in the first
+
+  // Is told each value that is found, and each that an edge gives a parameter.
+  void watch(std::function<void(lift::ValueId, const Lanes&)> watcher) { watcher_ = std::move(watcher); }
+
   // From the registers, LDS and scratch of `wave` on, which get what the function leaves. How it ended, or
   // nullopt: it has not, after `most` blocks.
   std::optional<lift::Ending> run(Wave& wave, uint32_t most = 100'000);
 
  private:
-  using Lanes = std::array<uint64_t, kLanes>;  // numbers of the wave: in the first
-
+  void set(lift::ValueId id, const Lanes& to);
   void evaluate(lift::ValueId id);
   void compute(const lift::Value& value, Lanes& to) const;
   void function(lift::ValueId id, Lanes& to);
   void atomic(lift::ValueId id);
   lift::Register place(const isa::Operand& operand) const;
   void call(lift::ValueId id);
+  void move_dword(const lift::AccessForm& form, uint64_t address, int lane, uint64_t& data) const;
   void access(lift::ValueId id);
   uint8_t* memory_of(isa::Space space, uint64_t address, int lane) const;
-  WaveRig& rig_at(uint32_t pc);
-  const isa::Inst& instruction_at(uint32_t pc);
+  struct Instruction;
+  Instruction& instruction_at(uint32_t pc, bool is_function = false);
   void move_memory(WaveRig& rig, bool back) const;
   Lanes read(const Wave& wave, lift::Register code, lift::Kind kind) const;
   static void write(Wave& wave, lift::Register code, lift::Kind kind, const Lanes& from);
   const Lanes& argument(const lift::Value& value, size_t n) const { return values_[value.arguments[n]]; }
   lift::Kind kind(lift::ValueId id) const { return function_[id].kind; }
 
-  struct Instruction;
   const Target target_;
   const std::vector<uint32_t> code_;
   const lift::Function& function_;
@@ -53,6 +58,7 @@ class IrEvaluator {
   std::vector<Lanes> values_;
   std::map<uint32_t, std::unique_ptr<Instruction>> instructions_;
   std::map<lift::ValueId, std::vector<Lanes>> parts_;  // of calls, accesses and functions
+  std::function<void(lift::ValueId, const Lanes&)> watcher_;
   Wave* wave_ = nullptr;
 };
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
-#include <cstdio>
+#include <map>
+#include <optional>
 
 #include "codeobj/bundle.h"
 #include "codeobj/code_object.h"
@@ -11,65 +12,125 @@
 #include "device/lift/text.h"
 #include "device/lift/verify.h"
 #include "tools/morgana/commands.h"
+#include "tools/morgana/program.h"
 
 namespace morgana::tools {
 namespace {
 
+using device::lift::Code;
+using device::lift::Fact;
 using device::lift::Function;
 using device::lift::ValueId;
 
 struct Wanted {
-  std::string kernel;
+  std::string kernel;  // empty: all
   std::optional<Target> target;
-  bool facts = false;
+  bool facts = false, check = false;
 };
 
-// Each value's facts, and of the first value of an instruction its assembly.
-std::string comment(const Function& function, const device::lift::Code& code,
-                    const std::vector<device::lift::Fact>& facts, ValueId id) {
-  std::string text;
-  if (!facts.empty()) text = device::lift::describe(facts[id], function[id].kind);
-  if (id > 0 && function[id - 1].pc == function[id].pc) return text;
-  for (const device::lift::Decoded& at : code.instructions)
-    if (at.pc == function[id].pc)
-      return text + (text.empty() ? "" : "  ; ") + isa::disassemble(code.target, at.inst);
-  return text;
-}
+struct Lifted {
+  Code code;
+  Function function;
+};
 
-int print_kernel(const codeobj::CodeObject& object, const codeobj::Kernel& kernel, const Wanted& wanted) {
+// A function that is well-formed, or an error that says why there is none.
+Result<Lifted> lift_kernel(const codeobj::CodeObject& object, const codeobj::Kernel& kernel) {
   for (const codeobj::CodeRange& range : codeobj::code_ranges(object)) {
     if (kernel.entry_address < range.address || kernel.entry_address - range.address >= range.bytes.size())
       continue;
     const auto entry = static_cast<uint32_t>(kernel.entry_address - range.address);
-    const device::lift::Code code = device::lift::read_code(object.target(), range.bytes, entry);
+    auto code = device::lift::read_code(object.target(), range.bytes, entry);
+    if (!code.ok()) return code.error();
     device::lift::LiftOptions options;
     if (info(object.target()).unified_vgprs) options.acc_base = kernel.descriptor.accum_offset;
-    const auto function = device::lift::lift(code, options);
-    if (!function.ok()) return fail("ir", function.error().message);
-    if (const std::string wrong = device::lift::verify(*function); !wrong.empty()) return fail("ir", wrong);
-    const auto facts = wanted.facts ? device::lift::find_facts(*function) : std::vector<device::lift::Fact>{};
-    fmt::print("; {}\n{}", codeobj::printable(kernel.name), device::lift::print(*function, [&](ValueId id) {
-                 return comment(*function, code, facts, id);
-               }));
-    return 0;
+    Lifted lifted{std::move(code).value(), {}};
+    lifted.function = device::lift::lift(lifted.code, options);
+    if (const std::string wrong = device::lift::verify(lifted.function); !wrong.empty())
+      return make_error(ErrorCode::internal, "the lifted function is not well-formed: {}", wrong);
+    return lifted;
   }
-  return fail("ir", "the kernel's code is not in the file");
+  return make_error(ErrorCode::malformed, "the kernel's code is not in the file");
 }
 
-int print_file(const std::string& path, const Wanted& wanted) {
-  auto file = read_file(path);
+// Each value's facts, and of the first value of an instruction its assembly.
+void print_kernel(const codeobj::Kernel& kernel, const Lifted& lifted, bool with_facts) {
+  const auto facts = with_facts ? device::lift::find_facts(lifted.function) : std::vector<Fact>{};
+  std::map<uint32_t, const isa::Inst*> instructions;
+  for (const device::lift::Decoded& at : lifted.code.instructions) instructions[at.pc] = &at.inst;
+  uint32_t last = ~0u;
+  const auto comment = [&](ValueId id) {
+    const device::lift::Value& value = lifted.function[id];
+    std::string text;
+    if (!facts.empty()) text = device::lift::describe(facts[id], value.kind);
+    if (value.operation == device::lift::Operation::input ||
+        value.operation == device::lift::Operation::parameter || value.pc == last)
+      return text;
+    last = value.pc;
+    const auto found = instructions.find(last);
+    if (found == instructions.end()) return text;
+    return text + (text.empty() ? "" : "  ; ") + isa::disassemble(lifted.code.target, *found->second);
+  };
+  fmt::print("; {}\n{}", codeobj::printable(kernel.name), device::lift::print(lifted.function, comment));
+}
+
+// One line: how much there is of what, and whether the text form comes back as it was.
+bool check_kernel(const codeobj::CodeObject& object, const codeobj::Kernel& kernel, const Lifted& lifted) {
+  const Function& function = lifted.function;
+  size_t values = 0, calls = 0, leaves = 0;
+  for (const device::lift::Block& block : function.blocks) {
+    values += block.values.size();
+    leaves += block.ending == device::lift::Ending::leave;
+    for (const ValueId id : block.values) calls += function[id].operation == device::lift::Operation::call;
+  }
+  const std::string text = device::lift::print(function);
+  const auto again = device::lift::parse(text);
+  const bool same = again.ok() && device::lift::verify(*again).empty() && device::lift::print(*again) == text;
+  fmt::print("{} {}: {} instructions, {} blocks, {} values, {} calls of the interpreter, {} ways out{}\n",
+             info(object.target()).name, codeobj::printable(kernel.name), lifted.code.instructions.size(),
+             function.blocks.size(), values, calls, leaves,
+             same         ? ""
+             : again.ok() ? "; its text is read as something else"
+                          : "; its text cannot be read: " + again.error().message);
+  return same;
+}
+
+// How many kernels there are of those wanted; `failed`: of how many nothing came.
+int do_object(const codeobj::CodeObject& object, const Wanted& wanted, int& failed) {
+  int count = 0;
+  for (const codeobj::Kernel& kernel : object.kernels()) {
+    if (!wanted.kernel.empty() && kernel.name != wanted.kernel) continue;
+    count++;
+    const auto lifted = lift_kernel(object, kernel);
+    if (!lifted.ok()) {
+      fail("ir", fmt::format("{}: {}", codeobj::printable(kernel.name), lifted.error().message));
+      failed++;
+    } else if (!wanted.check) {
+      print_kernel(kernel, *lifted, wanted.facts);
+    } else if (!check_kernel(object, kernel, *lifted)) {
+      failed++;
+    }
+  }
+  return count;
+}
+
+int do_file(const std::string& path, const Wanted& wanted) {
+  auto file = read_program(path, wanted.target ? std::string(info(*wanted.target).name) : "");
   if (!file.ok()) return fail("ir", file.error().message);
   auto bundle = codeobj::Bundle::parse(Bytes(*file));
   if (!bundle.ok()) return fail("ir", bundle.error().in(path).message);
+  int count = 0, failed = 0;
   for (const codeobj::BundleEntry& entry : bundle->entries()) {
-    const bool fits = entry.target && (!wanted.target || entry.target->target() == wanted.target);
+    const bool fits = entry.target && (!wanted.target || entry.target->target() == *wanted.target);
     if (!fits || !codeobj::is_code_object(entry.bytes)) continue;
     auto object = codeobj::CodeObject::parse(entry.bytes);
     if (!object.ok()) return fail("ir", object.error().in(path).message);
-    if (const codeobj::Kernel* kernel = object->kernel(wanted.kernel))
-      return print_kernel(*object, *kernel, wanted);
+    count += do_object(*object, wanted, failed);
+    if (!wanted.kernel.empty() && count > 0 && !wanted.check) break;
   }
-  return fail("ir", fmt::format("{}: no kernel '{}'", path, wanted.kernel));
+  if (count == 0)
+    return fail("ir", wanted.kernel.empty() ? fmt::format("{}: no kernels", path)
+                                            : fmt::format("{}: no kernel '{}'", path, wanted.kernel));
+  return failed == 0 ? 0 : 1;
 }
 
 }  // namespace
@@ -82,15 +143,15 @@ int ir_command(Words words) {
   if (!kernel.ok()) return fail("ir", kernel.error().message, 2);
   if (!target.ok()) return fail("ir", target.error().message, 2);
   wanted.facts = take_flag(own, "--facts");
-  if (!kernel->has_value()) return fail("ir", "--kernel is needed", 2);
-  wanted.kernel = **kernel;
+  wanted.check = take_flag(own, "--check");
+  if (kernel->has_value()) wanted.kernel = **kernel;
   if (target->has_value()) {
     wanted.target = find_target(**target);
     if (!wanted.target) return fail("ir", fmt::format("no target '{}'", **target), 2);
   }
   if (own.size() != 1 || own.front().starts_with('-'))
-    return fail("ir", "one file is needed: morgana ir FILE --kernel K", 2);
-  return print_file(std::string(own.front()), wanted);
+    return fail("ir", "one file is needed: morgana ir FILE [--kernel K]", 2);
+  return do_file(std::string(own.front()), wanted);
 }
 
 }  // namespace morgana::tools

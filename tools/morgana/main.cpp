@@ -43,8 +43,9 @@ constexpr Verb kVerbs[] = {
   morgana disasm --target T --tsv FILE
       Decodes the column `hex` and compares with the column `asm`; exits 1 on a difference.
 )"},
-    {"ir", morgana::tools::ir_command, R"(  morgana ir FILE --kernel K [--target T] [--facts]
-      A kernel of a code object (or bundle) as wave IR (docs/wave-ir.md). --facts adds what is known of each value.
+    {"ir", morgana::tools::ir_command, R"(  morgana ir FILE [--kernel K] [--target T] [--facts | --check]
+      The kernels of a code object (or bundle) as wave IR (docs/wave-ir.md). --facts adds what is known of each
+      value; --check prints one line a kernel, and exits 1 when one has no IR, or none that its text gives again.
 )"},
     {"isa", morgana::tools::isa_command, R"(  morgana isa [--target T] [--coverage]
       Every instruction form of a target (of all: without --target) with its state: semantics, graphics-only or
