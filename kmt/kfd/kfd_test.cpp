@@ -149,6 +149,9 @@ TEST_F(DriverFiles, TopologyTellsOfTheDevices) {
   EXPECT_EQ(text_of("/sys/devices/virtual/kfd/kfd/topology/nodes/0/gpu_id"), "0\n");
   EXPECT_EQ(text_of("/sys/class/kfd/kfd/topology/nodes/2/gpu_id"), "2\n");
   const auto gpu = properties("/sys/class/kfd/kfd/topology/nodes/1/properties");
+  // A thunk that reads less than both bits here never enables the runtime, and kernels have no names.
+  const uint64_t debugs = 1u << 15 | 1u << 29;
+  EXPECT_EQ(gpu.at("capability") & debugs, debugs);
   EXPECT_EQ(gpu.at("gfx_target_version"), 90010u);
   EXPECT_EQ(gpu.at("drm_render_minor"), 128u);
   EXPECT_EQ(gpu.at("io_links_count"), 1u);

@@ -18,6 +18,10 @@
 namespace morgana::kmt::kfd {
 namespace {
 
+// Bits of `capability`: without them the thunk does not tell the driver of the runtime's list of code
+// objects.
+constexpr uint32_t kDebugTrap = 1u << 15, kDebugFirmware = 1u << 29;
+
 namespace fs = std::filesystem;
 
 // Paths below the root, and what each holds. A link's text begins with '>'.
@@ -80,7 +84,7 @@ std::string node_text(uint32_t node, uint32_t host_links, uint32_t peer_links) {
     text.add("max_engine_clk_fcompute", p.MaxEngineClockMhzFCompute)
         .add("local_mem_size", HSAuint64{p.LocalMemSize})
         .add("fw_version", engine_firmware(node))
-        .add("capability", p.Capability.Value)
+        .add("capability", p.Capability.Value | kDebugTrap | kDebugFirmware)
         .add("capability2", 0)
         .add("debug_prop", HSAuint64{p.DebugProperties.Value})
         .add("sdma_fw_version", p.uCodeEngineVersions.uCodeSDMA)
