@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 
 namespace morgana::codeobj {
 namespace {
@@ -335,6 +336,7 @@ Result<std::string> describe_file(Bytes bytes) {
 
 std::vector<CodeRange> code_ranges(const CodeObject& object) {
   std::map<uint32_t, std::vector<CodeRange>> by_section;
+  std::set<uint64_t> unsized;  // where code begins of which no symbol says the size
   const auto& sections = object.elf().sections();
   for (const ElfSection& section : sections)
     if (section.type == SHT_PROGBITS && (section.flags & SHF_EXECINSTR) != 0 && !section.bytes.empty())
@@ -356,6 +358,7 @@ std::vector<CodeRange> code_ranges(const CodeObject& object) {
       size = size > skip ? size - skip : 0;
     }
     if (offset >= section.bytes.size()) continue;
+    if (size == 0) unsized.insert(base_of(section) + offset);
     if (size == 0 || size > section.bytes.size() - offset) size = section.bytes.size() - offset;
     found->second.push_back({std::string(symbol.name), std::string(section.name), base_of(section) + offset,
                              Bytes(section.bytes.data() + offset, size)});
@@ -365,6 +368,14 @@ std::vector<CodeRange> code_ranges(const CodeObject& object) {
     const ElfSection& section = sections[index];
     if (found.empty()) found.push_back({"", std::string(section.name), base_of(section), section.bytes});
     std::ranges::sort(found, {}, &CodeRange::address);
+    // Code of unknown size ends where other code begins.
+    uint64_t next = UINT64_MAX;
+    for (size_t i = found.size(); i-- > 0;) {
+      CodeRange& range = found[i];
+      if (i + 1 < found.size() && found[i + 1].address > range.address) next = found[i + 1].address;
+      if (unsized.contains(range.address))
+        range.bytes = Bytes(range.bytes.data(), std::min<uint64_t>(range.bytes.size(), next - range.address));
+    }
     std::ranges::move(found, std::back_inserter(ranges));
   }
   return ranges;

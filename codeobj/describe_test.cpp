@@ -63,6 +63,30 @@ TEST(describe, code_ranges_are_the_functions) {
   EXPECT_EQ(ranges[0].bytes.size(), 4u);
 }
 
+// As in rocBLAS's kernels.
+TEST(describe, code_of_unknown_size_ends_where_other_code_begins) {
+  auto file = read_testdata("gfx942_v5_dwarf5.co");
+  const auto sized = CodeObject::parse(view(file));
+  const auto expected = code_ranges(*sized);
+  auto patched = file;
+  for (const ElfSection& section : sized->elf().sections()) {
+    if (section.type != SHT_SYMTAB && section.type != SHT_DYNSYM) continue;
+    const auto begin = static_cast<size_t>(section.bytes.data() - view(file).data());
+    for (size_t at = begin; at < begin + section.bytes.size(); at += sizeof(Elf64_Sym)) {
+      auto* const symbol = reinterpret_cast<Elf64_Sym*>(patched.data() + at);
+      if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC) symbol->st_size = 0;
+    }
+  }
+  const auto object = CodeObject::parse(view(patched));
+  const auto ranges = code_ranges(*object);
+  ASSERT_EQ(ranges.size(), expected.size());
+  for (size_t i = 0; i < ranges.size(); i++) {
+    EXPECT_EQ(ranges[i].address, expected[i].address);
+    EXPECT_GE(ranges[i].bytes.size(), expected[i].bytes.size());
+    if (i > 0) EXPECT_LE(ranges[i - 1].address + ranges[i - 1].bytes.size(), ranges[i].address);
+  }
+}
+
 TEST(describe, names_cannot_write_to_the_terminal) {
   EXPECT_EQ(printable("a\x1b[31m\"\\\n\x7f"), "a\\x1b[31m\\\"\\\\\\n\\x7f");
 }
