@@ -46,7 +46,7 @@ ROOMS = {
         "program": {".", "isa", "state", "interp"},
         "lift": {".", "isa", "state"},
         "opt": {".", "isa", "state", "lift"},
-        "jit": {".", "isa", "state", "semantics", "interp", "program"},
+        "jit": {".", "isa", "lift", "state", "semantics", "interp", "program"},
         "observe": {".", "isa", "state", "interp"},
         "dispatch": {".", "isa", "state", "interp", "observe", "program", "jit"},
         "testing": {".", "isa", "state", "semantics", "interp", "program", "lift", "opt", "observe", "jit", "dispatch"},

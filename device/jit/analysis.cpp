@@ -6,8 +6,9 @@
 #include "device/interp/code.h"
 #include "device/isa/effects.h"
 #include "device/jit/divisions.h"
-#include "device/jit/known_scalars.h"
 #include "device/jit/liveness.h"
+#include "device/lift/facts.h"
+#include "device/lift/lift.h"
 
 namespace morgana::device::jit {
 namespace {
@@ -307,7 +308,7 @@ class Builder {
     while (!pending.empty()) {
       uint32_t at = pending.back();
       pending.pop_back();
-      KnownScalars known;
+      std::vector<const Step*> path;
       while (!found_.contains(at)) {
         const Step* step = decoded(at);
         Instruction i = step ? classifier_.classify(step, at) : Instruction{};
@@ -316,8 +317,8 @@ class Builder {
           i.at = at;
           i.reads_all = true;
         } else if (step->inst) {
-          find_subroutine(known, i);
-          known.execute(*step->inst, program_.pc(step + step->dwords));
+          path.push_back(step);
+          find_subroutine(path, i);
         }
         if (found_.size() >= kMaxInstructions) return false;
         found_.insert(at);
@@ -341,12 +342,28 @@ class Builder {
     return true;
   }
 
-  void find_subroutine(const KnownScalars& known, Instruction& i) const {
-    if (i.step->inst->row->op != Op::s_swappc_b64) return;
-    const auto target = known.pair(i.step->inst->src[0]);
-    if (!target || !program_.contains(*target) || *target % 4 != 0) return;
+  // Who is called, where that follows from the code before it, the way compilers compute the addresses of
+  // functions. A guess: execution may come into the middle of `path` with other values; what the call makes
+  // of it compares.
+  void find_subroutine(const std::vector<const Step*>& path, Instruction& i) const {
+    if (isa::effects(i.step->inst->row->op).control != Control::swap_pc) return;
+    std::vector<lift::Decoded> code;
+    for (const Step* step : path)
+      code.push_back({static_cast<uint32_t>(step - program_.steps) * 4, *step->inst});
+    lift::LiftOptions options;
+    options.acc_base = options_.acc_base;
+    options.address = program_.address;
+    const lift::Function function =
+        lift::lift(lift::straight_run(program_.target(), std::move(code)), options);
+    const auto facts = lift::find_facts(function);
+    const auto call = std::find_if(function.blocks.begin(), function.blocks.end(),
+                                   [](const lift::Block& b) { return b.ending == lift::Ending::call; });
+    const lift::Value& exit = function[call->value];
+    const auto callee = std::find(exit.registers.begin(), exit.registers.end(), lift::kCallee);
+    const lift::Fact& target = facts[exit.arguments[static_cast<size_t>(callee - exit.registers.begin())]];
+    if (!target.is_constant() || !program_.contains(target.least) || target.least % 4 != 0) return;
     i.how = How::subroutine;
-    i.target = static_cast<uint32_t>((*target - program_.address) / 4);
+    i.target = static_cast<uint32_t>((target.least - program_.address) / 4);
   }
 
   void make_blocks() {

@@ -26,6 +26,7 @@ class Builder {
   // Where values are added, and which instruction they come from.
   void set_block(uint32_t block) { block_ = block; }
   void set_pc(uint32_t pc) { pc_ = pc; }
+  uint32_t pc() const { return pc_; }
   Block& block() { return function_.blocks[block_]; }
 
   ValueId add(Value value);

@@ -61,6 +61,15 @@ struct Reader {
 
 }  // namespace
 
+Code straight_run(Target target, std::vector<Decoded> instructions) {
+  Code code;
+  code.target = target;
+  code.instructions = std::move(instructions);
+  code.runs.push_back({code.instructions.front().pc, 0, static_cast<uint32_t>(code.instructions.size()),
+                       Run::kNowhere, Run::kNowhere});
+  return code;
+}
+
 Result<Code> read_code(Target target, Bytes bytes, uint32_t entry) {
   Code code;
   code.target = target;

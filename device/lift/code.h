@@ -34,6 +34,9 @@ struct Code {
   uint32_t entry = 0;     // in runs
 };
 
+// Instructions that follow each other, as code of one run.
+Code straight_run(Target target, std::vector<Decoded> instructions);
+
 // `entry`: bytes from the beginning of `code`. An error when nothing can be decoded there, or too much.
 Result<Code> read_code(Target target, Bytes code, uint32_t entry);
 

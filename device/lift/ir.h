@@ -24,11 +24,11 @@ enum class Kind : uint8_t {
   exit,    // where registers' values go
 };
 
-// A register of the guest: codes of scalar operands, SCC, and the vector registers by their place behind
-// Wave::v (AccVGPRs have places behind accum_offset or 256).
+// A register of the guest: codes of scalar operands, SCC, memory, where a call goes, and the vector registers
+// by their place behind Wave::v (AccVGPRs have places behind accum_offset or 256).
 using Register = uint16_t;
-inline constexpr Register kScc = isa::kRegisterEnd, kMemory = kScc + 1, kVector = isa::kVgprBase,
-                          kRegisters = kVector + 256 + 256 + 32;
+inline constexpr Register kScc = isa::kRegisterEnd, kMemory = kScc + 1, kCallee = kScc + 2,
+                          kVector = isa::kVgprBase, kRegisters = kVector + 256 + 256 + 32;
 // Of what a call writes: this register and the next one, as one value.
 inline constexpr Register kPair = 0x8000;
 
@@ -87,7 +87,8 @@ enum class Ending : uint8_t {
   jump,
   branch,   // to the first edge if `value` is set, else to the second
   barrier,  // and on to the edge
-  call,     // of guest code; `value` says what registers hold; what it leaves are inputs of the edge's block
+  call,     // of guest code; `value` says what registers hold, and `callee`; what it leaves are inputs of the
+            // edge's block
   end,      // of the wave
   leave,    // the interpreter goes on at `pc`
 };
@@ -144,6 +145,7 @@ constexpr Kind kind_of(int bits, bool lanes) {
 constexpr Kind kind_of_register(Register code, bool pair) {
   if (code == kScc) return Kind::bit;
   if (code == kMemory) return Kind::memory;
+  if (code == kCallee) return Kind::s64;
   return kind_of(pair ? 64 : 32, code >= kVector);
 }
 // Of memory: accesses of each lane have a mask.

@@ -130,7 +130,10 @@ void Lifter::instruction(const Decoded& at) {
 
 void Lifter::scalar_instruction(const Inst& inst, const Effects& effects) {
   ScalarAlgebra algebra{*this, inst};
-  if (effects.result.empty() ? inst.n_dst > 0 : effects.result.has(Fn::next_pc)) {
+  if (effects.result.has(Fn::next_pc) && options_.address) {
+    const uint64_t next = *options_.address + builder_.pc() + inst.size;
+    algebra.result = builder_.constant(static_cast<int64_t>(next), Kind::s64);
+  } else if (effects.result.empty() ? inst.n_dst > 0 : effects.result.has(Fn::next_pc)) {
     Value function;
     function.operation = Operation::function, function.op = inst.row->op;
     function.kind = inst.dst[0].dwords == 2 ? Kind::s64 : Kind::s32;
@@ -199,7 +202,7 @@ bool Lifter::function_instruction(const Inst& inst) {
 
 // --- Blocks ---
 
-ValueId Lifter::exit_value() {
+ValueId Lifter::exit_value(ValueId callee) {
   Value exit;
   exit.operation = Operation::exit, exit.kind = Kind::exit;
   for (const Register code : named_.registers) {
@@ -208,6 +211,7 @@ ValueId Lifter::exit_value() {
   }
   exit.registers.push_back(kMemory);
   exit.arguments.push_back(builder_.read(kMemory));
+  if (callee != kNoValue) exit.registers.push_back(kCallee), exit.arguments.push_back(callee);
   return builder_.add(std::move(exit));
 }
 
@@ -249,7 +253,8 @@ void Lifter::end_block(const Run& run, const Decoded& last) {
     case Control::barrier: return finish(Ending::barrier, kNoValue, {way(run.next, last.next(), here)});
     case Control::call:
     case Control::swap_pc: {
-      const ValueId exit = exit_value();
+      const bool by_register = effects.control == Control::swap_pc;
+      const ValueId exit = exit_value(by_register ? operands_.scalar(last.inst, 0) : kNoValue);
       const uint32_t to = way(run.next, last.next(), here), entry = builder_.add_block(last.next(), true);
       builder_.set_block(entry);
       finish(Ending::jump, kNoValue, {to});

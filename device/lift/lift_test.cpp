@@ -6,6 +6,7 @@
 
 #include "device/isa/decode.h"
 #include "device/isa/example.h"
+#include "device/lift/facts.h"
 #include "device/lift/text.h"
 #include "device/lift/verify.h"
 #include "device/testing/random_kernel.h"
@@ -94,6 +95,22 @@ TEST(Lift, MasksAreAsWideAsAWave) {
   EXPECT_EQ(function.width, 32);
   expect_sound(function, "wave32");
   EXPECT_NE(print(function).find("bits.s32"), std::string::npos) << print(function);
+}
+
+// s_getpc_b64 s[0:1]; s_add_u32 s0, s0, 0x1000; s_addc_u32 s1, s1, 0; s_swappc_b64 s[30:31], s[0:1]
+TEST(Lift, WhoIsCalledIsAFact) {
+  const std::vector<uint32_t> code = dwords_of_hex("001c80be00ff00800010000001800182001e9ebe");
+  auto read = read_code(Target::gfx90a, Bytes(code.data(), code.size() * 4), 0);
+  ASSERT_TRUE(read.ok());
+  LiftOptions options;
+  options.address = 0x7000'ffff'f000;  // the lower half wraps
+  const Function function = lift(straight_run(Target::gfx90a, read->instructions), options);
+  expect_sound(function, "call");
+  ASSERT_EQ(function.blocks[1].ending, Ending::call);
+  const Value& exit = function[function.blocks[1].value];
+  ASSERT_EQ(exit.registers.back(), kCallee);
+  EXPECT_EQ(describe(find_facts(function)[exit.arguments.back()], Kind::s64),
+            std::to_string(0x7000'ffff'f000 + 4 + 0x1000));
 }
 
 TEST(Lift, BytesThatAreNoCodeAreAWayOut) {

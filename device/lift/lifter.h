@@ -32,7 +32,7 @@ class Lifter {
   // --- Blocks ---
   void run_block(const Run& run);
   void end_block(const Run& run, const Decoded& last);
-  ValueId exit_value();
+  ValueId exit_value(ValueId callee = kNoValue);
 
   const Code& code_;
   const LiftOptions options_;

@@ -102,6 +102,7 @@ std::string name_of(Register code) {
     case isa::kExecLo: return "exec";
     case kScc: return "scc";
     case kMemory: return "memory";
+    case kCallee: return "callee";
     default: return (code >= kVector ? "v" : "s") + std::to_string(code >= kVector ? code - kVector : code);
   }
 }

@@ -29,7 +29,7 @@ std::optional<isa::Op> op_named(std::string_view word) {
 
 std::optional<Register> register_named(std::string_view word) {
   for (const Register code :
-       {Register{isa::kVccLo}, Register{isa::kM0}, Register{isa::kExecLo}, kScc, kMemory})
+       {Register{isa::kVccLo}, Register{isa::kM0}, Register{isa::kExecLo}, kScc, kMemory, kCallee})
     if (word == name_of(code)) return code;
   if (word.size() < 2 || (word[0] != 's' && word[0] != 'v')) return std::nullopt;
   const unsigned first = word[0] == 'v' ? unsigned{kVector} : 0;

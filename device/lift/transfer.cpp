@@ -201,6 +201,12 @@ Fact unary(Fn fn, const Fact& a, Kind kind, int bits) {
 
 Fact compute(const Function& f, const Value& v, const std::vector<Fact>& a) {
   const int bits = bits_of(f[v.arguments[0]].kind);
+  if (std::all_of(a.begin(), a.end(), [](const Fact& fact) { return fact.is_constant(); })) {
+    isa::Number numbers[3];
+    for (size_t n = 0; n < a.size(); n++)
+      numbers[n] = isa::number_of(a[n].least, bits_of(f[v.arguments[n]].kind));
+    return constant_fact(isa::compute(v.fn, numbers).bits, v.kind);
+  }
   switch (v.fn) {
     case Fn::add: return add(a[0], a[1], v.kind);
     case Fn::subtract: return subtract(a[0], a[1], v.kind);
