@@ -16,8 +16,13 @@ enum class Check : uint8_t {
   memory = 1,   // accesses outside of allocations, of LDS and of scratch
   race = 2,     // accesses to one place that nothing orders
   barrier = 4,  // barriers that not all work-items reach
+  init = 8,     // values that nobody has written
 };
-inline constexpr uint8_t kAllChecks = 7;
+inline constexpr uint8_t kAllChecks = 15;
+
+// What global memory holds where nobody has written, in each aligned dword, while Check::init is wanted:
+// whoever makes such memory fills it so.
+inline constexpr uint32_t kUnwritten = 0x8d5e'c3b7;
 
 enum class FindingKind : uint8_t {
   out_of_bounds,
@@ -26,7 +31,8 @@ enum class FindingKind : uint8_t {
   scratch_out_of_bounds,
   race,
   barrier_divergence,
-  last = barrier_divergence,
+  uninitialized,
+  last = uninitialized,
 };
 // "out-of-bounds"; what suppressions and reports call it.
 const char* name(FindingKind kind);

@@ -270,6 +270,66 @@ TEST_F(Check, BarriersInALoopAreClean) {
             "");
 }
 
+// What is read is the buffer's, and nobody has written there.
+TEST_F(Check, ABufferThatNobodyHasWrittenIsNamedWhereItsValueIsUsed) {
+  cl_program program = make_program(R"(kernel void k(global int* to) {
+    if (to[get_global_id(0)] > 5) to[64 + get_global_id(0)] = 1;
+  })",
+                                    "-g");
+  cl_mem buffer = make_buffer(128 * sizeof(cl_int), 0, nullptr);
+  const std::string report = launch(program, buffer, 64, 64, 0);
+  EXPECT_TRUE(has(report, "uninitialized: kernel 'k'")) << report;
+  const cl_int zero = 0;
+  clEnqueueFillBuffer(queue, buffer, &zero, sizeof zero, 0, 64 * sizeof zero, 0, nullptr, nullptr);
+  EXPECT_EQ(launch(program, buffer, 64, 64, 0), "");
+  clReleaseMemObject(buffer);
+  clReleaseProgram(program);
+}
+
+TEST_F(Check, LocalMemoryThatNobodyHasWrittenIsNamed) {
+  constexpr const char* kSource = R"(kernel void k(global int* to) {
+    local int mine[64];
+    int i = get_local_id(0);
+    if (i != 7 ALL) mine[i] = i;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    to[i] = mine[i] + 1;
+  })";
+  const std::string report = check((std::string("#define ALL\n") + kSource).c_str(), 64, 64, 64);
+  EXPECT_TRUE(has(report, "uninitialized: kernel 'k'")) << report;
+  EXPECT_TRUE(has(report, "work-item   (7, 0, 0)")) << report;
+  EXPECT_TRUE(has(report, "because     what is stored depends on")) << report;
+  EXPECT_EQ(check((std::string("#define ALL || true\n") + kSource).c_str(), 64, 64, 64), "");
+}
+
+TEST_F(Check, PrivateMemoryThatNobodyHasWrittenIsNamed) {
+  const std::string report = check(R"(kernel void k(global int* to) {
+    volatile int own[40];
+    for (int i = 0; i < 39; ++i) own[i] = i;
+    to[get_global_id(0)] = to[own[get_global_id(0)] & 63];
+  })",
+                                   64, 40, 40);
+  EXPECT_TRUE(has(report, "uninitialized: kernel 'k'")) << report;
+  EXPECT_TRUE(has(report, "work-item   (39, 0, 0)")) << report;
+  EXPECT_TRUE(has(report, "because     the address depends on")) << report;
+}
+
+// Bytes between members and the fourth part of vectors of three.
+TEST_F(Check, PaddingIsClean) {
+  EXPECT_EQ(check(R"(
+    typedef struct { char a; int b; char c; } Padded;
+    kernel void k(global int* to) {
+      Padded one;
+      one.a = 1, one.b = 2, one.c = 3;
+      volatile local Padded other;
+      global Padded* all = (global Padded*)to;
+      all[get_global_id(0)] = one;
+      global float3* vectors = (global float3*)(to + 16);
+      vectors[get_global_id(0)] = (float3)(1, 2, get_global_id(0));
+    })",
+                  64, 4, 4),
+            "");
+}
+
 // The text between the fences that begin with the first and the second of these lines.
 std::string example(const std::string& page, const char* begin) {
   const size_t from = page.find(begin);

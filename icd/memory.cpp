@@ -7,6 +7,7 @@
 #include "icd/checks.h"
 #include "icd/info.h"
 #include "icd/svm.h"
+#include "runtime/checking.h"
 #include "runtime/memory.h"
 
 namespace morgana::icd {
@@ -77,7 +78,10 @@ Made<cl_mem> create_buffer(cl_context context, const cl_mem_properties* properti
     Made<Mem::Storage> made = allocate_storage(*c, size, "buffer");
     if (made.code != CL_SUCCESS) return made.code;
     storage = made.value;
-    if ((flags & CL_MEM_COPY_HOST_PTR) != 0) std::memcpy(storage.address, host_ptr, size);
+    if ((flags & CL_MEM_COPY_HOST_PTR) != 0)
+      std::memcpy(storage.address, host_ptr, size);
+    else
+      runtime::mark_unwritten(storage.address, size);
   }
   return make<Mem>(*c, flags, size, storage, std::move(copy)).publish();
 }

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "icd/checks.h"
+#include "runtime/checking.h"
 #include "runtime/memory.h"
 
 namespace morgana::icd {
@@ -78,6 +79,7 @@ void* CL_API_CALL clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t 
     // NULL if there is a failure to allocate resources: buffers, images and SVM share the device's memory.
     Made<Mem::Storage> memory = allocate_storage(*c, size, "SVM");
     if (memory.code != CL_SUCCESS) return memory.code;
+    runtime::mark_unwritten(memory.value.owned, size);
     Table& all = table();
     std::lock_guard lock(all.mutex);
     all.blocks.emplace(reinterpret_cast<uintptr_t>(memory.value.owned), memory.value);

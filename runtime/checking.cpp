@@ -36,6 +36,7 @@ constexpr std::pair<std::string_view, uint8_t> kNames[] = {
     {"memory", static_cast<uint8_t>(device::Check::memory)},
     {"race", static_cast<uint8_t>(device::Check::race)},
     {"barrier", static_cast<uint8_t>(device::Check::barrier)},
+    {"init", static_cast<uint8_t>(device::Check::init)},
     {"all", device::kAllChecks},
 };
 
@@ -268,7 +269,8 @@ Result<uint8_t> parse_checks(std::string_view list) {
       is_known = true;
     }
     if (!is_known)
-      return make_error(ErrorCode::invalid_argument, "'{}' is no check: memory, race, barrier, all", word);
+      return make_error(ErrorCode::invalid_argument, "'{}' is no check: memory, race, barrier, init, all",
+                        word);
   }
   return checks;
 }
@@ -304,6 +306,11 @@ int checked_status(const CheckCounts& counts, int status) {
   if (counts.findings != 0) return 1;
   if (status != 0) return status;
   return counts.unchecked != 0 || counts.dispatches == 0 ? 2 : 0;
+}
+
+void mark_unwritten(void* memory, size_t size) {
+  if (checks_wanted() & static_cast<uint8_t>(device::Check::init))
+    std::fill_n(static_cast<uint32_t*>(memory), size / sizeof device::kUnwritten, device::kUnwritten);
 }
 
 std::string finding_text(const Finding& finding, const std::vector<FaultPlace>& places) {

@@ -37,6 +37,10 @@ void found_overrun(const Overrun& overrun, const FaultPlace& place);
 // What is wrong with a file of suppressions, if anything is.
 Status judge_suppressions(const std::string& path);
 
+// Memory is handed out of which kernels are to read nothing before somebody has written there: marks it for
+// Check::init, if that is wanted.
+void mark_unwritten(void* memory, size_t size);
+
 struct CheckCounts {
   uint64_t dispatches = 0, kernels = 0;
   uint64_t unchecked = 0;  // dispatches of which a part was not

@@ -7,17 +7,20 @@ Checker::Checker(const Launch& launch) : reporter_(launch, *launch.checks) {
   if (wanted & static_cast<uint8_t>(Check::memory)) memory_.emplace(launch, reporter_);
   if (wanted & static_cast<uint8_t>(Check::race)) race_.emplace(launch, reporter_);
   if (wanted & static_cast<uint8_t>(Check::barrier)) barrier_.emplace(reporter_);
+  if (wanted & static_cast<uint8_t>(Check::init)) init_.emplace(launch, reporter_);
 }
 
 void Checker::group_begins(const Group& group, const Wave* waves) {
   if (race_) race_->group_begins(group);
   if (barrier_) barrier_->group_begins(group, waves);
+  if (init_) init_->group_begins(group, waves);
 }
 
 bool Checker::before(const Moment& moment) {
   if (memory_) memory_->before(moment);
   if (race_) race_->before(moment);
   if (barrier_) barrier_->before(moment);
+  if (init_) init_->before(moment);
   return !reporter_.wants_stop();
 }
 
@@ -29,6 +32,7 @@ void Checker::barrier(const Group& group) {
 void Checker::group_ends(const Group& group) {
   if (race_) race_->group_ends(group);
   if (barrier_) barrier_->group_ends(group);
+  if (init_) init_->group_ends(group);
 }
 
 }  // namespace morgana::device

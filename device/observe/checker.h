@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "device/observe/barrier_check.h"
+#include "device/observe/init_check.h"
 #include "device/observe/memory_check.h"
 #include "device/observe/race_check.h"
 
@@ -23,6 +24,7 @@ class Checker final : public Observer {
   std::optional<MemoryCheck> memory_;
   std::optional<RaceCheck> race_;
   std::optional<BarrierCheck> barrier_;
+  std::optional<InitCheck> init_;
 };
 
 }  // namespace morgana::device

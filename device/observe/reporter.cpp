@@ -16,6 +16,7 @@ const char* name(FindingKind kind) {
     case FindingKind::scratch_out_of_bounds: return "scratch-out-of-bounds";
     case FindingKind::race: return "race";
     case FindingKind::barrier_divergence: return "barrier-divergence";
+    case FindingKind::uninitialized: return "uninitialized";
   }
   return "finding";
 }
