@@ -330,6 +330,32 @@ TEST_F(Check, PaddingIsClean) {
             "");
 }
 
+// Processors with ECC clear the half that such a load does not load.
+TEST_F(Check, AHalfThatIsLoadedAloneIsCleanWhereItClearsTheOther) {
+  EXPECT_EQ(check(R"cl(kernel void k(global int* to) {
+    int high = 0;
+#ifdef __GFX9__
+    __asm__ volatile("global_load_short_d16 v60, %1, off\n"
+                     "s_waitcnt vmcnt(0)\n"
+                     "v_lshrrev_b32 %0, 16, v60" : "=v"(high) : "v"(to) : "v60", "memory");
+#endif
+    to[get_global_id(0) + high] = 1;
+  })cl",
+                  64, 64, 64),
+            "");
+}
+
+TEST_F(Check, ARegisterWithItselfAndOtherLanesIsNotNothing) {
+  const std::string report = check(R"cl(kernel void k(global int* to) {
+    int mixed;
+    __asm__ volatile("v_xor_b32_dpp v60, v61, v61 row_shr:1 row_mask:0xf bank_mask:0xf\n"
+                     "v_and_b32 %0, 1, v60" : "=v"(mixed) : : "v60", "v61");
+    to[get_global_id(0) * 2 + mixed] = 1;
+  })cl",
+                                   128, 64, 64);
+  EXPECT_TRUE(has(report, "nobody has written")) << report;
+}
+
 // The text between the fences that begin with the first and the second of these lines.
 std::string example(const std::string& page, const char* begin) {
   const size_t from = page.find(begin);

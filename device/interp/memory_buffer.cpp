@@ -253,10 +253,10 @@ void buffer_addresses(const Wave& wave, const Step* step, uint64_t* at) {
 
 #define CASE(name, ...) \
   case Op::buffer_##name: return choose<__VA_ARGS__>(inst)
-#define HALF(name, type, part)                                                           \
-  case Op::buffer_##name:                                                                \
-    return loads_halves_alone(target) ? choose<LoadPart<type, Part::part##_alone>>(inst) \
-                                      : choose<LoadPart<type, Part::part>>(inst)
+#define HALF(name, type, part)                                                                \
+  case Op::buffer_##name:                                                                     \
+    return isa::loads_halves_alone(target) ? choose<LoadPart<type, Part::part##_alone>>(inst) \
+                                           : choose<LoadPart<type, Part::part>>(inst)
 #define ATOMIC(name, ...) \
   case Op::buffer_atomic_##name: return buffer_atomic<atomics::__VA_ARGS__>;
 #define ATOMIC_BITS(name, operation, type, wide_type) \

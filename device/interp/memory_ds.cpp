@@ -340,9 +340,9 @@ void ds_nop(Wave& wave, const Step* step) { MORGANA_NEXT(wave, step); }
 
 #define CASE(name, handler) \
   case Op::ds_##name: return handler
-#define HALF(name, type, part)                                                    \
-  CASE(name, (loads_halves_alone(target) ? ds<LoadPart<type, Part::part##_alone>> \
-                                         : ds<LoadPart<type, Part::part>>))
+#define HALF(name, type, part)                                                         \
+  CASE(name, (isa::loads_halves_alone(target) ? ds<LoadPart<type, Part::part##_alone>> \
+                                              : ds<LoadPart<type, Part::part>>))
 
 Handler select_ds(Target target, const isa::Inst& inst, Step& step) {
   using isa::Op;

@@ -284,10 +284,10 @@ Handler choose_atomic() {
 #define ATOMIC_BITS(name, operation, type, wide_type) \
   ATOMIC(name, operation<type>)                       \
   ATOMIC(name##_x2, operation<wide_type>)
-#define HALF(name, type, part)                                                                     \
-  EVERY(name)                                                                                      \
-      : return loads_halves_alone(target) ? choose<LoadPart<type, Part::part##_alone>>(inst, step) \
-                                          : choose<LoadPart<type, Part::part>>(inst, step)
+#define HALF(name, type, part)                                                                          \
+  EVERY(name)                                                                                           \
+      : return isa::loads_halves_alone(target) ? choose<LoadPart<type, Part::part##_alone>>(inst, step) \
+                                               : choose<LoadPart<type, Part::part>>(inst, step)
 #define TO_LDS(name)               \
   case Op::global_load_lds_##name: \
   case Op::scratch_load_lds_##name

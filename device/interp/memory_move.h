@@ -10,17 +10,12 @@
 #pragma once
 
 #include "device/interp/memory.h"
+#include "device/isa/effects.h"
 
 namespace morgana::device::MORGANA_SIMD {
 
 // Where 16-bit or narrower data lies in the register. `_alone`: a load clears the other half.
 enum class Part : uint8_t { whole, low, high, low_alone, high_alone };
-
-// Registers with ECC are written whole, so that D16 loads clear the half that they do not load. rocBLAS joins
-// two of them by OR.
-inline bool loads_halves_alone(Target target) {
-  return info(target).generation == Generation::gfx9 && target != Target::gfx900;
-}
 
 // The host has loads and stores of some dwords that do not touch the others.
 #ifdef __AVX2__

@@ -165,4 +165,10 @@ bool fills(const Expression& e, bool exec_is_full, const IsFull& is_full) {
   return evaluate<bool>(e, Full{exec_is_full, is_full});
 }
 
+// Registers with ECC are written whole, so that D16 loads clear the half that they do not load. rocBLAS joins
+// two of them by OR.
+inline bool loads_halves_alone(Target target) {
+  return info(target).generation == Generation::gfx9 && target != Target::gfx900;
+}
+
 }  // namespace morgana::isa

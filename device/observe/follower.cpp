@@ -35,8 +35,10 @@ uint32_t taken(const isa::Inst& inst, size_t source) {
 
 // Of one register with itself there is nothing left.
 bool cancels(const isa::Inst& inst, const isa::Expression& value) {
-  return (value.is(Fn::bit_xor) || value.is(Fn::subtract)) && value.count == 3 && inst.n_src >= 2 &&
-         inst.src[0].code == inst.src[1].code && inst.src[0].code != isa::kLiteral;
+  const bool takes_the_same = !inst.dpp && (!inst.sdwa || inst.src_sel[0] == inst.src_sel[1]) &&
+                              ((inst.op_sel ^ inst.op_sel >> 1) & 1) == 0;
+  return takes_the_same && (value.is(Fn::bit_xor) || value.is(Fn::subtract)) && value.count == 3 &&
+         inst.n_src >= 2 && inst.src[0].code == inst.src[1].code && inst.src[0].code != isa::kLiteral;
 }
 
 }  // namespace

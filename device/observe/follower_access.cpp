@@ -141,7 +141,9 @@ void Follower::follow_access() {
     for (const Access& access : moment_.accesses) load_scalars(access);
     return;
   }
-  if (loads && effects_.access.half) {
+  const bool is_whole =
+      !effects_.access.half || (isa::loads_halves_alone(wave_.target->target) && !effects_.access.converts);
+  if (loads && !is_whole) {
     const uint32_t kept = inst_.row->flags & isa::kD16Hi ? 0xffffu : 0xffff'0000u;
     for_lanes(exec_, [&](uint32_t l) { vector(to, 0, l) &= kept; });
   } else if (loads) {

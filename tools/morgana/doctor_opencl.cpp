@@ -303,8 +303,10 @@ void examine_opencl(const Doors& doors, Findings& findings) {
   const Probe now = probe();
   judge_loader(now, findings);
   judge_icd_files(now, findings);
-  judge_platforms(now, findings);
-  if (!now.failure.empty()) find_culprit(now, findings);
+  if (now.failure.empty())
+    judge_platforms(now, findings);
+  else
+    find_culprit(now, findings);
   if (doors.opencl.empty()) return;
   enter(doors);
   const Probe run = probe();
