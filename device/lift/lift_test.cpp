@@ -114,7 +114,8 @@ TEST(Lift, WhoIsCalledIsAFact) {
 }
 
 TEST(Lift, BytesThatAreNoCodeAreAWayOut) {
-  const Function function = lifted(Target::gfx90a, {0x7e000300, 0xffffffff}, true);  // v_mov_b32_e32 v0, v0
+  constexpr uint32_t kCopy = 0x7e000300;  // v_mov_b32_e32 v0, v0
+  const Function function = lifted(Target::gfx90a, {kCopy, 0xffffffff}, true);
   EXPECT_EQ(verify(function), "");
   EXPECT_EQ(function.blocks.back().ending, Ending::leave);
   const std::vector<uint32_t> nothing{0xffffffff};
