@@ -27,14 +27,6 @@ namespace MORGANA_SIMD {
 
 // --- Scalars ---
 
-// SRC_SHARED_BASE, _LIMIT, SRC_PRIVATE_BASE, _LIMIT (CDNA4 guide 5.2). What is useful of a
-// base is in its high dword, which only a 64-bit read sees.
-MORGANA_INLINE uint64_t read_aperture(uint32_t code) {
-  const uint64_t base = code < isa::kSrcPrivateBase ? kSharedBase : kPrivateBase;
-  const bool is_limit = code == isa::kSrcSharedLimit || code == isa::kSrcPrivateLimit;
-  return is_limit ? base | 0xffff'ffff : base;
-}
-
 // VCCZ, EXECZ, SCC, the apertures, and the TTMPs, which read as 0 unless the wave is privileged (CDNA4
 // guide 3.10).
 MORGANA_INLINE uint32_t read_special(const Wave& wave, uint32_t code) {
@@ -44,7 +36,7 @@ MORGANA_INLINE uint32_t read_special(const Wave& wave, uint32_t code) {
     case isa::kSrcScc: return wave.scc;
     default:
       if (isa::is_trap_register(code)) return wave.status & kStatusPriv ? wave.s[code] : 0;
-      if (isa::is_aperture(code)) return static_cast<uint32_t>(read_aperture(code));
+      if (isa::is_aperture(code)) return static_cast<uint32_t>(aperture_value(code));
       return 0;
   }
 }
@@ -66,7 +58,7 @@ MORGANA_INLINE uint64_t scalar64(const Wave& wave, const Step* step, int i) {
   if (step->kind[i] == Source::constant)
     return step->constants[index] | uint64_t{step->constants[index + kLanes]} << 32;
   const auto code = static_cast<uint32_t>(index);
-  if (isa::is_aperture(code)) return read_aperture(code);
+  if (isa::is_aperture(code)) return aperture_value(code);
   const uint32_t low = read_special(wave, code);
   return low | (isa::is_trap_register(code) ? uint64_t{read_special(wave, code + 1)} << 32 : 0);
 }

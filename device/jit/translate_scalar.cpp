@@ -24,11 +24,7 @@ llvm::Value* Translator::scalar_source(const Instruction& i, int source, int dwo
       case isa::kSrcVccz: return widened(b_.CreateICmpEQ(s64(isa::kVccLo), b_.getInt64(0)));
       case isa::kSrcExecz: return widened(b_.CreateICmpEQ(exec(), b_.getInt64(0)));
       case isa::kSrcScc: return widened(b_.CreateLoad(i32_, scc_));
-      case isa::kSrcSharedBase: return constant(kSharedBase);
-      case isa::kSrcSharedLimit: return constant(kSharedBase | 0xffff'ffff);
-      case isa::kSrcPrivateBase: return constant(kPrivateBase);
-      case isa::kSrcPrivateLimit: return constant(kPrivateBase | 0xffff'ffff);
-      default: return constant(0);
+      default: return constant(isa::is_aperture(code) ? aperture_value(code) : 0);
     }
   }
   return dwords == 2 ? s64(code) : s32(code);

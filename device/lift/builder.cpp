@@ -94,12 +94,7 @@ ValueId Builder::read(Register code, bool pair) {
     if (wide) slots.try_emplace(static_cast<Register>(lower + 1), Slot{value, 1});
     return slots[at];
   };
-  if (!pair) {
-    const Slot slot = find(code);
-    if (slot.half < 0) return slot.value;
-    const ValueId value = half(slot);
-    return value;
-  }
+  if (!pair) return half(find(code));
   const Slot low = find(code), high = find(static_cast<Register>(code + 1));
   if (low.half == 0 && high.half == 1 && low.value == high.value) return low.value;
   Value value;

@@ -61,9 +61,7 @@ ValueId Operands::scalar(const Inst& inst, int s) {
     return builder_.constant(static_cast<int64_t>(number), wide ? Kind::s64 : Kind::s32);
   }
   if (isa::is_aperture(operand.code)) {
-    const bool is_limit = operand.code == isa::kSrcSharedLimit || operand.code == isa::kSrcPrivateLimit;
-    const uint64_t base = operand.code < isa::kSrcPrivateBase ? kSharedBase : kPrivateBase;
-    return builder_.constant(static_cast<int64_t>(base | (is_limit ? 0xffff'ffff : 0)),
+    return builder_.constant(static_cast<int64_t>(aperture_value(operand.code)),
                              wide ? Kind::s64 : Kind::s32);
   }
   const ValueId bit = special(operand.code);

@@ -12,8 +12,6 @@ using isa::Op;
 using isa::Operand;
 using isa::Type;
 
-constexpr uint32_t kAll = ~uint32_t{0};
-
 // Functions that put parts of their operands side by side: open where all of them are.
 bool gathers(std::string_view mnemonic) {
   constexpr std::string_view kBegins[] = {"v_perm_",   "v_align",   "v_pack_",   "v_cvt_pk", "v_pk_",
@@ -27,10 +25,10 @@ bool is_wide(const Operand& operand) { return operand.type == Type::mask || oper
 uint32_t taken(const isa::Inst& inst, size_t source) {
   if (inst.sdwa && source < 2) {
     const uint8_t select = inst.src_sel[source];
-    return select < 4 ? 0xffu << select * 8 : select == 4 ? 0xffffu : select == 5 ? 0xffff'0000u : kAll;
+    return select < 4 ? 0xffu << select * 8 : select == 4 ? 0xffffu : select == 5 ? 0xffff'0000u : kAllBits;
   }
   if (isa::is_16_bit(inst.src[source].type)) return inst.op_sel >> source & 1 ? 0xffff'0000u : 0xffffu;
-  return kAll;
+  return kAllBits;
 }
 
 // Of one register with itself there is nothing left.
@@ -115,22 +113,18 @@ bool Follower::is_wholly_open(const Operand& operand) const {
   if (operand.is_scalar()) {
     if (operand.code >= isa::kRegisterEnd) return false;
     for (uint32_t d = 0; d < operand.dwords; d++)
-      if (open_.scalar[operand.code + d] != kAll) return false;
+      if (open_.scalar[operand.code + d] != kAllBits) return false;
     return true;
   }
   const uint32_t* const at = open_.vector.data() + slot(operand) * kLanes;
-  return std::all_of(at, at + size_t{operand.dwords} * kLanes, [](uint32_t bits) { return bits == kAll; });
+  return std::all_of(at, at + size_t{operand.dwords} * kLanes,
+                     [](uint32_t bits) { return bits == kAllBits; });
 }
 
 void Follower::set_scalar(const Operand& operand, uint64_t open) {
   if (!operand.present() || operand.code >= isa::kRegisterEnd) return;
   const bool wide = is_wide(operand);
-  if (operand.code == isa::kExecLo || operand.code == isa::kExecHi) {
-    if (open != 0)
-      report(static_cast<uint32_t>(__builtin_ctzll(open)) % kLanes, "choice of lanes",
-             "which lanes go on depends on a value that nobody has written");
-    return;
-  }
+  if (operand.code == isa::kExecLo || operand.code == isa::kExecHi) return report_choice(open);
   open_.scalar[operand.code] = static_cast<uint32_t>(open);
   if (wide) open_.scalar[operand.code + 1] = static_cast<uint32_t>(open >> 32);
 }
@@ -171,6 +165,12 @@ void Follower::report(uint32_t lane, std::string what, const char* why, const Ac
       reporter_.side(wave_, {moment_.pc, reporter_.items().index_of(wave_.group->id), wave_.index, lane,
                              std::move(what), access != nullptr && access->writes}));
   reporter_.report(std::move(finding));
+}
+
+void Follower::report_choice(uint64_t open) {
+  if (open == 0) return;
+  report(static_cast<uint32_t>(__builtin_ctzll(open)), "choice of lanes",
+         "which lanes go on depends on a value that nobody has written");
 }
 
 Shadowed Follower::Algebra::leaf(const isa::Term& term) const {
@@ -221,9 +221,7 @@ void Follower::follow_scalar() {
   const Shadowed scc = sets_scc ? isa::evaluate<Shadowed>(effects_.scc, algebra) : Shadowed{};
   const Shadowed exec = effects_.exec.empty() ? Shadowed{} : isa::evaluate<Shadowed>(effects_.exec, algebra);
   if (sets_scc) open_.scc = scc.open != 0;
-  if (exec.open != 0)
-    report(static_cast<uint32_t>(__builtin_ctzll(exec.open)), "choice of lanes",
-           "which lanes go on depends on a value that nobody has written");
+  report_choice(exec.open);
   if (exec.open != 0 && sets_scc) open_.scc = false;
   if (inst_.n_dst > 0) set_scalar(inst_.dst[0], algebra.result.open);
 }
@@ -300,7 +298,7 @@ void Follower::follow_function(uint32_t lane, std::array<uint64_t, 2>& masks) {
       if (open) masks[d] |= uint64_t{1} << lane;
       continue;
     }
-    uint32_t written = kAll, kept = 0;
+    uint32_t written = kAllBits, kept = 0;
     if (inst_.sdwa && inst_.dst_sel != 6) {
       written = inst_.dst_sel < 4 ? 0xffu << inst_.dst_sel * 8 : inst_.dst_sel == 4 ? 0xffffu : 0xffff'0000u;
       if (inst_.dst_unused == 2) kept = ~written;
@@ -332,9 +330,7 @@ void Follower::follow_lanes() {
   for_lanes(exec_, [&](uint32_t l) { follow_lane(l, exact, masks); });
   for (size_t d = 0; d < inst_.n_dst; d++)
     if (inst_.dst[d].present() && inst_.dst[d].is_scalar()) set_scalar(inst_.dst[d], masks[d]);
-  if ((inst_.row->flags & isa::kWritesExec) && masks[0] != 0)
-    report(static_cast<uint32_t>(__builtin_ctzll(masks[0])), "choice of lanes",
-           "which lanes go on depends on a value that nobody has written");
+  if (inst_.row->flags & isa::kWritesExec) report_choice(masks[0]);
 }
 
 void Follower::follow_cross() {
@@ -356,7 +352,7 @@ void Follower::follow_cross() {
   for (size_t d = 0; d < inst_.n_dst; d++) {
     const Operand& target = inst_.dst[d];
     if (!target.present() || target.is_scalar()) continue;
-    std::fill_n(&vector(target, 0, 0), size_t{target.dwords} * kLanes, open ? kAll : 0);
+    std::fill_n(&vector(target, 0, 0), size_t{target.dwords} * kLanes, open ? kAllBits : 0);
   }
 }
 

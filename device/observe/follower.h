@@ -57,6 +57,8 @@ class Follower {
   void load(const Access& access);
   void look_at_operands(const Access& access);
 
+  // Of EXEC that is written: the open bits.
+  void report_choice(uint64_t open);
   void report(uint32_t lane, std::string what, const char* why, const Access* access = nullptr);
 
   // Of one lane, or without one of the wave.

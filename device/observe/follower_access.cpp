@@ -12,8 +12,6 @@ using isa::Format;
 using isa::Operand;
 using isa::Type;
 
-constexpr uint32_t kAll = ~uint32_t{0};
-
 }  // namespace
 
 // The shadow of a byte; null: it has none.
@@ -43,7 +41,7 @@ void Follower::load_scalars(const Access& access) {
   const Operand& to = inst_.dst[0];
   for (uint32_t d = 0; d < to.dwords && d < access.bytes / 4; d++)
     if (to.code + d < isa::kRegisterEnd && is_unwritten(access.address[0] + d * 4))
-      open_.scalar[to.code + d] = kAll;
+      open_.scalar[to.code + d] = kAllBits;
 }
 
 void Follower::look_at_addresses() {
@@ -77,7 +75,7 @@ void Follower::look_at_addresses() {
 // copied with them; of four dwords the last may be what fills up a vector of three.
 void Follower::store_globally(const Access& access, const Operand& data) {
   const uint32_t dwords = (access.bytes + 3) / 4;
-  uint32_t bits = access.bytes >= 4 ? kAll : access.bytes == 2 ? 0xffffu : 0xffu;
+  uint32_t bits = access.bytes >= 4 ? kAllBits : access.bytes == 2 ? 0xffffu : 0xffu;
   if (inst_.row->flags & isa::kD16Hi) bits <<= 16;
   for_lanes(access.lanes, [&](uint32_t l) {
     uint32_t open = 0;
@@ -123,7 +121,7 @@ void Follower::look_at_operands(const Access& access) {
     if (!data.present() || data.is_scalar() || (i == 2 && inst_.format != Format::DS)) continue;
     for_lanes(access.lanes, [&](uint32_t l) {
       for (uint32_t d = 0; d < data.dwords; d++)
-        if (vector(data, d, l) == kAll)
+        if (vector(data, d, l) == kAllBits)
           report(l, describe(access), "an atomic's operand depends on a value that nobody has written",
                  &access);
     });

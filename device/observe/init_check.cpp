@@ -9,7 +9,6 @@ namespace {
 
 // System SGPRs behind the user's: three ids of the work-group, information, the scratch offset.
 constexpr uint32_t kSystemSgprs = 5;
-constexpr uint32_t kAll = ~uint32_t{0};
 
 }  // namespace
 
@@ -23,13 +22,13 @@ void InitCheck::group_begins(const Group& group, const Wave* waves) {
     const Wave& wave = waves[i];
     OpenWave& one = open.waves[i];
     one = {};
-    one.vector.assign(size_t{kRegisterSlots} * kLanes, kAll);
+    one.vector.assign(size_t{kRegisterSlots} * kLanes, kAllBits);
     const size_t items =
         wave.target->packed_work_items ? 1 : std::min<size_t>(descriptor.enable_vgpr_workitem_id, 2) + 1;
     std::fill_n(one.vector.begin(), items * kLanes, 0);
     std::fill(one.scalar.begin() + std::min<uint32_t>(given, isa::kFlatScratch),
-              one.scalar.begin() + isa::kFlatScratch, kAll);
-    one.scalar[isa::kVccLo] = one.scalar[isa::kVccHi] = kAll;
+              one.scalar.begin() + isa::kFlatScratch, kAllBits);
+    one.scalar[isa::kVccLo] = one.scalar[isa::kVccHi] = kAllBits;
     one.scratch.assign(size_t{wave.scratch_lane_bytes} * kLanes, 0xff);
   }
 }

@@ -14,6 +14,8 @@
 
 namespace morgana::device {
 
+inline constexpr uint32_t kAllBits = ~uint32_t{0};  // the bits of a register
+
 // What is open, a bit each.
 struct OpenWave {
   std::vector<uint32_t> vector;  // by register, AccVGPRs as they lie behind the VGPRs, and lane
