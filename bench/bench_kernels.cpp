@@ -150,6 +150,7 @@ const std::vector<Entry>& entries() {
       {"radix_sort", make_radix},
       {"small_launches", make_small_launches},
       {"launch", make_launch},
+      {"command_buffer", make_command_buffer},
       {"build", make_build},
   };
   return all;

@@ -164,6 +164,7 @@ std::unique_ptr<Case> make_sha256();
 std::unique_ptr<Case> make_fft();
 std::unique_ptr<Case> make_launch();
 std::unique_ptr<Case> make_small_launches();
+std::unique_ptr<Case> make_command_buffer();
 std::unique_ptr<Case> make_build();
 
 }  // namespace bench

@@ -27,7 +27,7 @@ POCL = pathlib.Path("/etc/OpenCL/vendors/pocl.icd")
 TWELVE = ("saxpy", "nbody", "mandelbrot", "sgemm_tiled", "sgemm_naive", "reduction", "histogram", "conv5x5", "bitonic",
           "black_scholes", "spmv", "sha256")
 MORE = ("mfma_bf16", "mfma_fp8", "fft", "transpose", "radix_sort", "small_launches")
-OTHERS = ("launch", "build")
+OTHERS = ("launch", "command_buffer", "build")
 # What bounds a case: multiply-adds (per processor second, against one thread) or memory (wall, all threads).
 BY_FMA = {"nbody", "sgemm_tiled", "sgemm_naive", "conv5x5", "mfma_bf16", "mfma_fp8", "fft"}
 BY_MEMORY = {"saxpy", "reduction", "transpose"}

@@ -8,33 +8,43 @@ namespace morgana::icd {
 
 namespace {
 
-cl_int resolve_as(Mem* (*find_as)(cl_mem), cl_command_queue command_queue, cl_mem memobj, Queue*& queue,
-                  Mem*& mem) {
-  queue = find_queue(command_queue);
-  if (queue == nullptr) return CL_INVALID_COMMAND_QUEUE;
+cl_int resolve_as(Mem* (*find_as)(cl_mem), const Context& context, cl_mem memobj, Mem*& mem) {
   mem = find_as(memobj);
   if (mem == nullptr) return CL_INVALID_MEM_OBJECT;
-  return &mem->context() == &queue->context() ? CL_SUCCESS : CL_INVALID_CONTEXT;
+  return &mem->context() == &context ? CL_SUCCESS : CL_INVALID_CONTEXT;
+}
+
+Mem* find_buffer_or_image(cl_mem handle) {
+  Mem* found = find<Mem>(handle);
+  return found == nullptr || found->is_pipe() ? nullptr : found;
 }
 
 }  // namespace
 
+cl_int resolve(const Context& context, cl_mem memobj, Mem*& mem) {
+  return resolve_as(find_buffer, context, memobj, mem);
+}
+
+cl_int resolve_image(const Context& context, const Device& device, cl_mem image, Mem*& mem) {
+  if (cl_int error = resolve_as(find_image, context, image, mem); error != CL_SUCCESS) return error;
+  return has_images(device.target()) ? CL_SUCCESS : CL_INVALID_OPERATION;
+}
+
 cl_int resolve(cl_command_queue command_queue, cl_mem memobj, Queue*& queue, Mem*& mem) {
-  return resolve_as(find_buffer, command_queue, memobj, queue, mem);
+  queue = find_queue(command_queue);
+  return queue == nullptr ? CL_INVALID_COMMAND_QUEUE : resolve(queue->context(), memobj, mem);
 }
 
 cl_int resolve_memory(cl_command_queue command_queue, cl_mem memobj, Queue*& queue, Mem*& mem) {
-  auto not_a_pipe = [](cl_mem handle) -> Mem* {
-    Mem* found = find<Mem>(handle);
-    return found == nullptr || found->is_pipe() ? nullptr : found;
-  };
-  return resolve_as(not_a_pipe, command_queue, memobj, queue, mem);
+  queue = find_queue(command_queue);
+  return queue == nullptr ? CL_INVALID_COMMAND_QUEUE
+                          : resolve_as(find_buffer_or_image, queue->context(), memobj, mem);
 }
 
 cl_int resolve_image(cl_command_queue command_queue, cl_mem image, Queue*& queue, Mem*& mem) {
-  if (cl_int error = resolve_as(find_image, command_queue, image, queue, mem); error != CL_SUCCESS)
-    return error;
-  return has_images(queue->device().target()) ? CL_SUCCESS : CL_INVALID_OPERATION;
+  queue = find_queue(command_queue);
+  return queue == nullptr ? CL_INVALID_COMMAND_QUEUE
+                          : resolve_image(queue->context(), queue->device(), image, mem);
 }
 
 bool are_map_flags(cl_map_flags flags) {

@@ -13,7 +13,13 @@ namespace morgana::icd {
 // memobj is not a valid memory object; CL_INVALID_CONTEXT if their contexts differ.
 cl_int resolve(cl_command_queue command_queue, cl_mem memobj, Queue*& queue, Mem*& mem);
 
-// The same of a memory object that must be a buffer or an image.
+// CL_INVALID_MEM_OBJECT if memobj is not a valid buffer object; CL_INVALID_CONTEXT if it is another
+// context's.
+cl_int resolve(const Context& context, cl_mem memobj, Mem*& mem);
+// The same of an image. CL_INVALID_OPERATION if the device does not support images.
+cl_int resolve_image(const Context& context, const Device& device, cl_mem image, Mem*& mem);
+
+// Of a queue and a memory object that must be a buffer or an image.
 cl_int resolve_memory(cl_command_queue command_queue, cl_mem memobj, Queue*& queue, Mem*& mem);
 // The same of one that must be an image. CL_INVALID_OPERATION if the queue's device does not support images.
 cl_int resolve_image(cl_command_queue command_queue, cl_mem image, Queue*& queue, Mem*& mem);

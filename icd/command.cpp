@@ -22,9 +22,9 @@ void Command::finished(const device::Fault& fault) {
     // value.
     status = CL_OUT_OF_RESOURCES;
     queue->note_fault();
-    if (runtime::Dispatch* faulty = dispatch()) {
-      const std::string report = runtime::fault_report(fault, *faulty);
-      runtime::print_report(fault, faulty->kernel().name, report);
+    if (runtime::Dispatch* launch = faulty()) {
+      const std::string report = runtime::fault_report(fault, *launch);
+      runtime::print_report(fault, launch->kernel().name, report);
       queue->context().report(report);
     }
   }

@@ -37,6 +37,8 @@ class Command : public runtime::Task {
  protected:
   // Lets go of what the command uses.
   virtual void drop() = 0;
+  // The dispatch that a fault came from, or nullptr.
+  virtual runtime::Dispatch* faulty() { return dispatch(); }
 
  private:
   friend class Queue;

@@ -2,7 +2,7 @@
 // forms.
 #include <cstring>
 
-#include "icd/checks.h"
+#include "icd/operations.h"
 
 namespace morgana::icd {
 namespace {
@@ -63,13 +63,82 @@ cl_int read_or_write_rect(cl_command_queue command_queue, cl_mem buffer, bool re
 // The buffer that owns the bytes.
 const Mem& whole(const Mem& mem) { return mem.parent() == nullptr ? mem : *mem.parent(); }
 
-cl_int resolve_pair(cl_command_queue command_queue, cl_mem src_buffer, cl_mem dst_buffer, Queue*& queue,
-                    Mem*& src, Mem*& dst) {
-  if (cl_int error = resolve(command_queue, src_buffer, queue, src); error != CL_SUCCESS) return error;
-  return resolve(command_queue, dst_buffer, queue, dst);
+cl_int resolve_pair(const Sink& sink, cl_mem src_buffer, cl_mem dst_buffer, Mem*& src, Mem*& dst) {
+  if (sink.error() != CL_SUCCESS) return sink.error();
+  if (cl_int error = resolve(sink.context(), src_buffer, src); error != CL_SUCCESS) return error;
+  return resolve(sink.context(), dst_buffer, dst);
 }
 
 }  // namespace
+
+cl_int copy_buffer(const Sink& sink, cl_mem src_buffer, cl_mem dst_buffer, size_t src_offset,
+                   size_t dst_offset, size_t size) {
+  Mem *src, *dst;
+  if (cl_int error = resolve_pair(sink, src_buffer, dst_buffer, src, dst); error != CL_SUCCESS) return error;
+  // CL_INVALID_VALUE if either region lies outside its buffer.
+  if (!in_bounds(*src, src_offset, size) || !in_bounds(*dst, dst_offset, size)) return CL_INVALID_VALUE;
+  if (is_immutable(*dst)) return CL_INVALID_OPERATION;
+  // CL_MEM_COPY_OVERLAP if the regions of one buffer, or of sub-buffers of one buffer, overlap.
+  size_t from = src->origin() + src_offset, to = dst->origin() + dst_offset;
+  if (&whole(*src) == &whole(*dst) && from < to + size && to < from + size) return CL_MEM_COPY_OVERLAP;
+  return sink.take(CL_COMMAND_COPY_BUFFER,
+                   [a = Ref<Mem>(src), b = Ref<Mem>(dst), src_offset, dst_offset, size] {
+                     std::memmove(b->data() + dst_offset, a->data() + src_offset, size);
+                   });
+}
+
+cl_int copy_buffer_rect(const Sink& sink, cl_mem src_buffer, cl_mem dst_buffer, const RectCopy& copy) {
+  Mem *src, *dst;
+  if (cl_int error = resolve_pair(sink, src_buffer, dst_buffer, src, dst); error != CL_SUCCESS) return error;
+  // CL_INVALID_VALUE if an origin or region is NULL, a region element is 0, or a pitch does not fit.
+  Rect from, to;
+  if (make_rect(copy.src_origin, copy.region, copy.src_row_pitch, copy.src_slice_pitch, from) != CL_SUCCESS ||
+      make_rect(copy.dst_origin, copy.region, copy.dst_row_pitch, copy.dst_slice_pitch, to) != CL_SUCCESS)
+    return CL_INVALID_VALUE;
+  // CL_INVALID_VALUE if either region lies outside its buffer.
+  if (from.end > src->size() || to.end > dst->size()) return CL_INVALID_VALUE;
+  if (is_immutable(*dst)) return CL_INVALID_OPERATION;
+  // CL_INVALID_VALUE if both are the same buffer and the pitches differ.
+  bool equal_pitches = from.row_pitch == to.row_pitch && from.slice_pitch == to.slice_pitch;
+  if (src == dst && !equal_pitches) return CL_INVALID_VALUE;
+  // CL_MEM_COPY_OVERLAP if the regions of one buffer, or of sub-buffers of one buffer, overlap.
+  if (&whole(*src) == &whole(*dst)) {
+    Rect a = from, b = to;
+    a.start += src->origin(), a.end += src->origin();
+    b.start += dst->origin(), b.end += dst->origin();
+    bool overlap = equal_pitches ? rects_overlap(a, b, copy.region) : a.start < b.end && b.start < a.end;
+    // A zero pitch packs the rows of the region, so that every box beside the origin wraps into its
+    // neighbours in memory. The suite (basic/bufferreadwriterect) takes the boxes for what counts then.
+    bool packed = copy.src_row_pitch == 0 || copy.src_slice_pitch == 0;
+    if (src == dst && packed)
+      overlap = boxes_overlap(copy.src_origin, copy.region, copy.dst_origin, copy.region);
+    if (overlap) return CL_MEM_COPY_OVERLAP;
+  }
+  std::array<size_t, 3> extent{copy.region[0], copy.region[1], copy.region[2]};
+  return sink.take(CL_COMMAND_COPY_BUFFER_RECT, [a = Ref<Mem>(src), b = Ref<Mem>(dst), from, to, extent] {
+    copy_rect(b->data(), to, a->data(), from, extent);
+  });
+}
+
+cl_int fill_buffer(const Sink& sink, cl_mem buffer, const Fill& fill) {
+  if (sink.error() != CL_SUCCESS) return sink.error();
+  Mem* mem;
+  if (cl_int error = resolve(sink.context(), buffer, mem); error != CL_SUCCESS) return error;
+  // CL_INVALID_VALUE if offset or offset + size lie outside the buffer.
+  if (!in_bounds(*mem, fill.offset, fill.size)) return CL_INVALID_VALUE;
+  // CL_INVALID_VALUE if pattern is NULL or pattern_size is not one of 1, 2, 4 ... 128.
+  if (fill.pattern == nullptr || !is_pattern_size(fill.pattern_size)) return CL_INVALID_VALUE;
+  // CL_INVALID_VALUE if offset and size are not a multiple of pattern_size.
+  if (fill.offset % fill.pattern_size != 0 || fill.size % fill.pattern_size != 0) return CL_INVALID_VALUE;
+  if (is_immutable(*mem)) return CL_INVALID_OPERATION;
+  std::array<uint8_t, 128> copy{};
+  std::memcpy(copy.data(), fill.pattern, fill.pattern_size);
+  return sink.take(CL_COMMAND_FILL_BUFFER, [hold = Ref<Mem>(mem), copy, pattern_size = fill.pattern_size,
+                                            offset = fill.offset, size = fill.size] {
+    fill_pattern(hold->data() + offset, size, copy.data(), pattern_size);
+  });
+}
+
 }  // namespace morgana::icd
 
 using namespace morgana::icd;
@@ -127,22 +196,9 @@ cl_int CL_API_CALL clEnqueueCopyBuffer(cl_command_queue command_queue, cl_mem sr
                                        size_t src_offset, size_t dst_offset, size_t size,
                                        cl_uint num_events_in_wait_list, const cl_event* event_wait_list,
                                        cl_event* event) {
-  return api(__func__, [&]() -> cl_int {
-    Queue* queue;
-    Mem *src, *dst;
-    if (cl_int error = resolve_pair(command_queue, src_buffer, dst_buffer, queue, src, dst);
-        error != CL_SUCCESS)
-      return error;
-    // CL_INVALID_VALUE if either region lies outside its buffer.
-    if (!in_bounds(*src, src_offset, size) || !in_bounds(*dst, dst_offset, size)) return CL_INVALID_VALUE;
-    if (is_immutable(*dst)) return CL_INVALID_OPERATION;
-    // CL_MEM_COPY_OVERLAP if the regions of one buffer, or of sub-buffers of one buffer, overlap.
-    size_t from = src->origin() + src_offset, to = dst->origin() + dst_offset;
-    if (&whole(*src) == &whole(*dst) && from < to + size && to < from + size) return CL_MEM_COPY_OVERLAP;
-    return submit(*queue, CL_COMMAND_COPY_BUFFER, {num_events_in_wait_list, event_wait_list, event}, CL_FALSE,
-                  [a = Ref<Mem>(src), b = Ref<Mem>(dst), src_offset, dst_offset, size] {
-                    std::memmove(b->data() + dst_offset, a->data() + src_offset, size);
-                  });
+  return api(__func__, [&] {
+    return copy_buffer(Sink(command_queue, {num_events_in_wait_list, event_wait_list, event}), src_buffer,
+                       dst_buffer, src_offset, dst_offset, size);
   });
 }
 
@@ -152,40 +208,10 @@ cl_int CL_API_CALL clEnqueueCopyBufferRect(cl_command_queue command_queue, cl_me
                                            size_t src_row_pitch, size_t src_slice_pitch, size_t dst_row_pitch,
                                            size_t dst_slice_pitch, cl_uint num_events_in_wait_list,
                                            const cl_event* event_wait_list, cl_event* event) {
-  return api(__func__, [&]() -> cl_int {
-    Queue* queue;
-    Mem *src, *dst;
-    if (cl_int error = resolve_pair(command_queue, src_buffer, dst_buffer, queue, src, dst);
-        error != CL_SUCCESS)
-      return error;
-    // CL_INVALID_VALUE if an origin or region is NULL, a region element is 0, or a pitch does not fit.
-    Rect from, to;
-    if (make_rect(src_origin, region, src_row_pitch, src_slice_pitch, from) != CL_SUCCESS ||
-        make_rect(dst_origin, region, dst_row_pitch, dst_slice_pitch, to) != CL_SUCCESS)
-      return CL_INVALID_VALUE;
-    // CL_INVALID_VALUE if either region lies outside its buffer.
-    if (from.end > src->size() || to.end > dst->size()) return CL_INVALID_VALUE;
-    if (is_immutable(*dst)) return CL_INVALID_OPERATION;
-    // CL_INVALID_VALUE if both are the same buffer and the pitches differ.
-    bool equal_pitches = from.row_pitch == to.row_pitch && from.slice_pitch == to.slice_pitch;
-    if (src == dst && !equal_pitches) return CL_INVALID_VALUE;
-    // CL_MEM_COPY_OVERLAP if the regions of one buffer, or of sub-buffers of one buffer, overlap.
-    if (&whole(*src) == &whole(*dst)) {
-      Rect a = from, b = to;
-      a.start += src->origin(), a.end += src->origin();
-      b.start += dst->origin(), b.end += dst->origin();
-      bool overlap = equal_pitches ? rects_overlap(a, b, region) : a.start < b.end && b.start < a.end;
-      // A zero pitch packs the rows of the region, so that every box beside the origin wraps into its
-      // neighbours in memory. The suite (basic/bufferreadwriterect) takes the boxes for what counts then.
-      bool packed = src_row_pitch == 0 || src_slice_pitch == 0;
-      if (src == dst && packed) overlap = boxes_overlap(src_origin, region, dst_origin, region);
-      if (overlap) return CL_MEM_COPY_OVERLAP;
-    }
-    std::array<size_t, 3> extent{region[0], region[1], region[2]};
-    return submit(*queue, CL_COMMAND_COPY_BUFFER_RECT, {num_events_in_wait_list, event_wait_list, event},
-                  CL_FALSE, [a = Ref<Mem>(src), b = Ref<Mem>(dst), from, to, extent] {
-                    copy_rect(b->data(), to, a->data(), from, extent);
-                  });
+  return api(__func__, [&] {
+    return copy_buffer_rect(
+        Sink(command_queue, {num_events_in_wait_list, event_wait_list, event}), src_buffer, dst_buffer,
+        {src_origin, dst_origin, region, src_row_pitch, src_slice_pitch, dst_row_pitch, dst_slice_pitch});
   });
 }
 
@@ -193,22 +219,8 @@ cl_int CL_API_CALL clEnqueueFillBuffer(cl_command_queue command_queue, cl_mem bu
                                        size_t pattern_size, size_t offset, size_t size,
                                        cl_uint num_events_in_wait_list, const cl_event* event_wait_list,
                                        cl_event* event) {
-  return api(__func__, [&]() -> cl_int {
-    Queue* queue;
-    Mem* mem;
-    if (cl_int error = resolve(command_queue, buffer, queue, mem); error != CL_SUCCESS) return error;
-    // CL_INVALID_VALUE if offset or offset + size lie outside the buffer.
-    if (!in_bounds(*mem, offset, size)) return CL_INVALID_VALUE;
-    // CL_INVALID_VALUE if pattern is NULL or pattern_size is not one of 1, 2, 4 ... 128.
-    if (pattern == nullptr || !is_pattern_size(pattern_size)) return CL_INVALID_VALUE;
-    // CL_INVALID_VALUE if offset and size are not a multiple of pattern_size.
-    if (offset % pattern_size != 0 || size % pattern_size != 0) return CL_INVALID_VALUE;
-    if (is_immutable(*mem)) return CL_INVALID_OPERATION;
-    std::array<uint8_t, 128> copy{};
-    std::memcpy(copy.data(), pattern, pattern_size);
-    return submit(*queue, CL_COMMAND_FILL_BUFFER, {num_events_in_wait_list, event_wait_list, event}, CL_FALSE,
-                  [hold = Ref<Mem>(mem), copy, pattern_size, offset, size] {
-                    fill_pattern(hold->data() + offset, size, copy.data(), pattern_size);
-                  });
+  return api(__func__, [&] {
+    return fill_buffer(Sink(command_queue, {num_events_in_wait_list, event_wait_list, event}), buffer,
+                       {pattern, pattern_size, offset, size});
   });
 }

@@ -1,5 +1,6 @@
 #include "icd/entries.h"
 
+#include "icd/entries_khr.h"
 #include "icd/object.h"
 #include "icd/platform.h"
 

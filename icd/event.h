@@ -94,6 +94,8 @@ class Event : public Object<Event> {
 // A wait list as entry points receive it, resolved and checked.
 struct WaitList {
   std::vector<Event*> events;
+  // Of Morgana's own: a command that comes after it, however it ended; or nullptr.
+  Event* after = nullptr;
 };
 
 // CL_INVALID_EVENT_WAIT_LIST if event_wait_list is NULL and num_events_in_wait_list > 0, or the reverse, or

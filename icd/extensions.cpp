@@ -14,18 +14,24 @@ struct Row {
   Generation first;
   bool compiler;
   bool feature;
+  bool of_several = false;
 };
 
 constexpr Row kRows[] = {
 #define EXTENSION(name, major, minor, patch, first, compiler) \
   {#name, CL_MAKE_VERSION(major, minor, patch), Generation::first, compiler, false},
+#define EXTENSION_OF_SEVERAL(name, major, minor, patch, first, compiler) \
+  {#name, CL_MAKE_VERSION(major, minor, patch), Generation::first, compiler, false, true},
 #define FEATURE(name, first) {#name, CL_MAKE_VERSION(3, 0, 0), Generation::first, true, true},
 #include "icd/extensions.def"
 #undef EXTENSION
+#undef EXTENSION_OF_SEVERAL
 #undef FEATURE
 };
 
-bool offered(const Row& row, Target target) { return info(target).generation >= row.first; }
+bool offered(const Row& row, Target target) {
+  return info(target).generation >= row.first && (!row.of_several || runtime::agents().size() > 1);
+}
 
 std::vector<cl_name_version> rows(Target target, bool feature) {
   std::vector<cl_name_version> list;

@@ -1,7 +1,7 @@
 // Transfers of images: read, write, copy, fill, and copies from and to buffers.
 #include <cstring>
 
-#include "icd/checks.h"
+#include "icd/operations.h"
 
 namespace morgana::icd {
 namespace {
@@ -64,19 +64,12 @@ cl_int packed_rect(const Mem& buffer, size_t offset, const std::array<size_t, 3>
   return CL_SUCCESS;
 }
 
-struct BufferSide {
-  cl_mem buffer;
-  size_t offset;
-  const size_t* origin;
-  const size_t* region;
-};
-
-cl_int copy_with_buffer(cl_command_queue command_queue, cl_mem image, bool to_buffer, const BufferSide& args,
-                        const Waits& waits) {
-  Queue* queue;
+cl_int copy_with_buffer(const Sink& sink, cl_mem image, bool to_buffer, const BufferSide& args) {
+  if (sink.error() != CL_SUCCESS) return sink.error();
   Mem *of_image, *of_buffer;
-  if (cl_int error = resolve_image(command_queue, image, queue, of_image); error != CL_SUCCESS) return error;
-  if (cl_int error = resolve(command_queue, args.buffer, queue, of_buffer); error != CL_SUCCESS) return error;
+  if (cl_int error = resolve_image(sink.context(), sink.device(), image, of_image); error != CL_SUCCESS)
+    return error;
+  if (cl_int error = resolve(sink.context(), args.buffer, of_buffer); error != CL_SUCCESS) return error;
   // CL_INVALID_MEM_OBJECT if the image is a 1D image buffer object created from the buffer.
   if (of_image->parent() == of_buffer && of_image->image().type() == CL_MEM_OBJECT_IMAGE1D_BUFFER)
     return CL_INVALID_MEM_OBJECT;
@@ -89,14 +82,13 @@ cl_int copy_with_buffer(cl_command_queue command_queue, cl_mem image, bool to_bu
     return error;
   if (is_immutable(to_buffer ? *of_buffer : *of_image)) return CL_INVALID_OPERATION;
   const Rect in_image = image_rect(of_image->image(), of_image->image().strides(), box);
-  return submit(*queue, to_buffer ? CL_COMMAND_COPY_IMAGE_TO_BUFFER : CL_COMMAND_COPY_BUFFER_TO_IMAGE, waits,
-                CL_FALSE,
-                [a = Ref<Mem>(of_image), b = Ref<Mem>(of_buffer), to_buffer, in_image, in_buffer, region] {
-                  if (to_buffer)
-                    copy_rect(b->data(), in_buffer, a->data(), in_image, region);
-                  else
-                    copy_rect(a->data(), in_image, b->data(), in_buffer, region);
-                });
+  return sink.take(to_buffer ? CL_COMMAND_COPY_IMAGE_TO_BUFFER : CL_COMMAND_COPY_BUFFER_TO_IMAGE,
+                   [a = Ref<Mem>(of_image), b = Ref<Mem>(of_buffer), to_buffer, in_image, in_buffer, region] {
+                     if (to_buffer)
+                       copy_rect(b->data(), in_buffer, a->data(), in_image, region);
+                     else
+                       copy_rect(a->data(), in_image, b->data(), in_buffer, region);
+                   });
 }
 
 void fill_box(uint8_t* memory, const Rect& rect, const std::array<size_t, 3>& region, const Texel& texel,
@@ -111,6 +103,60 @@ void fill_box(uint8_t* memory, const Rect& rect, const std::array<size_t, 3>& re
 }
 
 }  // namespace
+
+cl_int copy_image(const Sink& sink, cl_mem src_image, cl_mem dst_image, const size_t* src_origin,
+                  const size_t* dst_origin, const size_t* region) {
+  if (sink.error() != CL_SUCCESS) return sink.error();
+  Mem *src, *dst;
+  if (cl_int error = resolve_image(sink.context(), sink.device(), src_image, src); error != CL_SUCCESS)
+    return error;
+  if (cl_int error = resolve_image(sink.context(), sink.device(), dst_image, dst); error != CL_SUCCESS)
+    return error;
+  const Image &from = src->image(), &to = dst->image();
+  // CL_IMAGE_FORMAT_MISMATCH if src_image and dst_image do not use the same image format.
+  if (from.format().image_channel_order != to.format().image_channel_order ||
+      from.format().image_channel_data_type != to.format().image_channel_data_type)
+    return CL_IMAGE_FORMAT_MISMATCH;
+  ImageBox source, target;
+  if (cl_int error = make_box(from, src_origin, region, source); error != CL_SUCCESS) return error;
+  if (cl_int error = make_box(to, dst_origin, region, target); error != CL_SUCCESS) return error;
+  if (is_immutable(*dst)) return CL_INVALID_OPERATION;
+  // CL_MEM_COPY_OVERLAP if they are the same image and the regions overlap.
+  if (src == dst && boxes_overlap(src_origin, region, dst_origin, region)) return CL_MEM_COPY_OVERLAP;
+  return sink.take(
+      CL_COMMAND_COPY_IMAGE,
+      [a = Ref<Mem>(src), b = Ref<Mem>(dst), from_rect = image_rect(from, from.strides(), source),
+       to_rect = image_rect(to, to.strides(), target),
+       bytes = byte_region(from, source)] { copy_rect(b->data(), to_rect, a->data(), from_rect, bytes); });
+}
+
+cl_int copy_image_to_buffer(const Sink& sink, cl_mem src_image, const BufferSide& to) {
+  return copy_with_buffer(sink, src_image, true, to);
+}
+
+cl_int copy_buffer_to_image(const Sink& sink, cl_mem dst_image, const BufferSide& from) {
+  return copy_with_buffer(sink, dst_image, false, from);
+}
+
+cl_int fill_image(const Sink& sink, cl_mem image, const void* fill_color, const size_t* origin,
+                  const size_t* region) {
+  if (sink.error() != CL_SUCCESS) return sink.error();
+  Mem* mem;
+  if (cl_int error = resolve_image(sink.context(), sink.device(), image, mem); error != CL_SUCCESS)
+    return error;
+  // CL_INVALID_VALUE if fill_color is NULL.
+  if (fill_color == nullptr) return CL_INVALID_VALUE;
+  ImageBox box;
+  if (cl_int error = make_box(mem->image(), origin, region, box); error != CL_SUCCESS) return error;
+  if (is_immutable(*mem)) return CL_INVALID_OPERATION;
+  return sink.take(
+      CL_COMMAND_FILL_IMAGE,
+      [hold = Ref<Mem>(mem), rect = image_rect(mem->image(), mem->image().strides(), box),
+       bytes = byte_region(mem->image(), box), texel = pack_color(mem->image().format(), fill_color)] {
+        fill_box(hold->data(), rect, bytes, texel, hold->image().element_size());
+      });
+}
+
 }  // namespace morgana::icd
 
 using namespace morgana::icd;
@@ -142,27 +188,9 @@ cl_int CL_API_CALL clEnqueueCopyImage(cl_command_queue command_queue, cl_mem src
                                       const size_t* src_origin, const size_t* dst_origin,
                                       const size_t* region, cl_uint num_events_in_wait_list,
                                       const cl_event* event_wait_list, cl_event* event) {
-  return api(__func__, [&]() -> cl_int {
-    Queue* queue;
-    Mem *src, *dst;
-    if (cl_int error = resolve_image(command_queue, src_image, queue, src); error != CL_SUCCESS) return error;
-    if (cl_int error = resolve_image(command_queue, dst_image, queue, dst); error != CL_SUCCESS) return error;
-    const Image &from = src->image(), &to = dst->image();
-    // CL_IMAGE_FORMAT_MISMATCH if src_image and dst_image do not use the same image format.
-    if (from.format().image_channel_order != to.format().image_channel_order ||
-        from.format().image_channel_data_type != to.format().image_channel_data_type)
-      return CL_IMAGE_FORMAT_MISMATCH;
-    ImageBox source, target;
-    if (cl_int error = make_box(from, src_origin, region, source); error != CL_SUCCESS) return error;
-    if (cl_int error = make_box(to, dst_origin, region, target); error != CL_SUCCESS) return error;
-    if (is_immutable(*dst)) return CL_INVALID_OPERATION;
-    // CL_MEM_COPY_OVERLAP if they are the same image and the regions overlap.
-    if (src == dst && boxes_overlap(src_origin, region, dst_origin, region)) return CL_MEM_COPY_OVERLAP;
-    return submit(*queue, CL_COMMAND_COPY_IMAGE, {num_events_in_wait_list, event_wait_list, event}, CL_FALSE,
-                  [a = Ref<Mem>(src), b = Ref<Mem>(dst), from_rect = image_rect(from, from.strides(), source),
-                   to_rect = image_rect(to, to.strides(), target), bytes = byte_region(from, source)] {
-                    copy_rect(b->data(), to_rect, a->data(), from_rect, bytes);
-                  });
+  return api(__func__, [&] {
+    return copy_image(Sink(command_queue, {num_events_in_wait_list, event_wait_list, event}), src_image,
+                      dst_image, src_origin, dst_origin, region);
   });
 }
 
@@ -172,8 +200,8 @@ cl_int CL_API_CALL clEnqueueCopyImageToBuffer(cl_command_queue command_queue, cl
                                               cl_uint num_events_in_wait_list,
                                               const cl_event* event_wait_list, cl_event* event) {
   return api(__func__, [&] {
-    return copy_with_buffer(command_queue, src_image, true, {dst_buffer, dst_offset, src_origin, region},
-                            {num_events_in_wait_list, event_wait_list, event});
+    return copy_image_to_buffer(Sink(command_queue, {num_events_in_wait_list, event_wait_list, event}),
+                                src_image, {dst_buffer, dst_offset, src_origin, region});
   });
 }
 
@@ -182,8 +210,8 @@ cl_int CL_API_CALL clEnqueueCopyBufferToImage(cl_command_queue command_queue, cl
                                               const size_t* region, cl_uint num_events_in_wait_list,
                                               const cl_event* event_wait_list, cl_event* event) {
   return api(__func__, [&] {
-    return copy_with_buffer(command_queue, dst_image, false, {src_buffer, src_offset, dst_origin, region},
-                            {num_events_in_wait_list, event_wait_list, event});
+    return copy_buffer_to_image(Sink(command_queue, {num_events_in_wait_list, event_wait_list, event}),
+                                dst_image, {src_buffer, src_offset, dst_origin, region});
   });
 }
 
@@ -191,20 +219,8 @@ cl_int CL_API_CALL clEnqueueFillImage(cl_command_queue command_queue, cl_mem ima
                                       const size_t* origin, const size_t* region,
                                       cl_uint num_events_in_wait_list, const cl_event* event_wait_list,
                                       cl_event* event) {
-  return api(__func__, [&]() -> cl_int {
-    Queue* queue;
-    Mem* mem;
-    if (cl_int error = resolve_image(command_queue, image, queue, mem); error != CL_SUCCESS) return error;
-    // CL_INVALID_VALUE if fill_color is NULL.
-    if (fill_color == nullptr) return CL_INVALID_VALUE;
-    ImageBox box;
-    if (cl_int error = make_box(mem->image(), origin, region, box); error != CL_SUCCESS) return error;
-    if (is_immutable(*mem)) return CL_INVALID_OPERATION;
-    return submit(
-        *queue, CL_COMMAND_FILL_IMAGE, {num_events_in_wait_list, event_wait_list, event}, CL_FALSE,
-        [hold = Ref<Mem>(mem), rect = image_rect(mem->image(), mem->image().strides(), box),
-         bytes = byte_region(mem->image(), box), texel = pack_color(mem->image().format(), fill_color)] {
-          fill_box(hold->data(), rect, bytes, texel, hold->image().element_size());
-        });
+  return api(__func__, [&] {
+    return fill_image(Sink(command_queue, {num_events_in_wait_list, event_wait_list, event}), image,
+                      fill_color, origin, region);
   });
 }

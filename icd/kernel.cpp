@@ -244,6 +244,20 @@ cl_int Kernel::make_dispatch(const Variant& variant, const runtime::Geometry& ge
   return CL_SUCCESS;
 }
 
+cl_int Kernel::check_exec_info(cl_kernel_exec_info name, size_t size, const void* value) {
+  // CL_INVALID_VALUE if param_name is not valid, param_value is NULL, or its size is not valid; an empty list
+  // of pointers takes an earlier one back.
+  switch (name) {
+    case CL_KERNEL_EXEC_INFO_SVM_PTRS:
+    case kExecInfoDevicePointers:
+      if (value == nullptr && size == 0) return CL_SUCCESS;
+      return value == nullptr || size == 0 || size % sizeof(void*) != 0 ? CL_INVALID_VALUE : CL_SUCCESS;
+    case CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM:
+      return value != nullptr && size == sizeof(cl_bool) ? CL_SUCCESS : CL_INVALID_VALUE;
+    default: return CL_INVALID_VALUE;
+  }
+}
+
 namespace {
 
 // CL_INVALID_KERNEL_DEFINITION if the function's arguments differ between devices.
@@ -387,20 +401,6 @@ cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info par
   return api(__func__, [&]() -> cl_int {
     // CL_INVALID_KERNEL if kernel is not a valid kernel object.
     if (find<Kernel>(kernel) == nullptr) return CL_INVALID_KERNEL;
-    // CL_INVALID_VALUE if param_name is not valid, param_value is NULL, or its size is not valid; an empty
-    // list of pointers takes an earlier one back. Kernels reach all memory of the process, so there is
-    // nothing to remember.
-    bool empty = param_value == nullptr && param_value_size == 0;
-    switch (param_name) {
-      case CL_KERNEL_EXEC_INFO_SVM_PTRS:
-      case kExecInfoDevicePointers:
-        if (empty) return CL_SUCCESS;
-        return param_value == nullptr || param_value_size == 0 || param_value_size % sizeof(void*) != 0
-                   ? CL_INVALID_VALUE
-                   : CL_SUCCESS;
-      case CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM:
-        return param_value != nullptr && param_value_size == sizeof(cl_bool) ? CL_SUCCESS : CL_INVALID_VALUE;
-      default: return CL_INVALID_VALUE;
-    }
+    return Kernel::check_exec_info(param_name, param_value_size, param_value);
   });
 }

@@ -55,6 +55,9 @@ class Kernel : public Object<Kernel> {
   cl_int make_dispatch(const Variant& variant, const runtime::Geometry& geometry,
                        std::unique_ptr<runtime::Dispatch>& dispatch, std::vector<Ref<Mem>>& memory);
   cl_int check_arguments(const Variant& variant);
+  // The checks of clSetKernelExecInfo. Kernels reach all memory of the process, so there is nothing to
+  // remember.
+  static cl_int check_exec_info(cl_kernel_exec_info name, size_t size, const void* value);
 
  private:
   // A memory object as argument: not a reference (the specification), but never mistaken for a later one

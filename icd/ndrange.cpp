@@ -1,6 +1,7 @@
-// Kernel launches: clEnqueueNDRangeKernel, clEnqueueTask and cl_khr_suggested_local_work_size.
+// Kernel launches: their ranges, clEnqueueNDRangeKernel, clEnqueueTask and cl_khr_suggested_local_work_size.
+#include "icd/ndrange.h"
+
 #include "icd/checks.h"
-#include "icd/kernel.h"
 #include "icd/local_size.h"
 
 namespace morgana::icd {
@@ -21,26 +22,6 @@ class KernelCommand final : public Command {
   std::unique_ptr<runtime::Dispatch> dispatch_;
   std::vector<Ref<Mem>> buffers_;
 };
-
-struct Range {
-  cl_uint dimensions;
-  const size_t* offset;
-  const size_t* global;
-  const size_t* local;
-};
-
-// CL_INVALID_COMMAND_QUEUE, CL_INVALID_KERNEL, CL_INVALID_CONTEXT if queue and kernel differ in context, and
-// CL_INVALID_PROGRAM_EXECUTABLE if there is no executable for the queue's device.
-cl_int resolve_launch(cl_command_queue command_queue, cl_kernel kernel, Queue*& queue, Kernel*& k,
-                      const Kernel::Variant*& variant) {
-  queue = find_queue(command_queue);
-  if (queue == nullptr) return CL_INVALID_COMMAND_QUEUE;
-  k = find<Kernel>(kernel);
-  if (k == nullptr) return CL_INVALID_KERNEL;
-  if (&k->context() != &queue->context()) return CL_INVALID_CONTEXT;
-  variant = k->variant(&queue->device());
-  return variant == nullptr ? CL_INVALID_PROGRAM_EXECUTABLE : CL_SUCCESS;
-}
 
 // Global size and offset; `empty` when there is nothing to execute.
 cl_int read_global(const Range& range, runtime::Geometry& geometry, bool& empty) {
@@ -99,23 +80,73 @@ cl_int read_local(const Range& range, Kernel& kernel, const Kernel::Variant& var
   return CL_SUCCESS;
 }
 
+}  // namespace
+
+RangeValues RangeValues::of(const Range& range) {
+  RangeValues values;
+  values.dimensions = range.dimensions;
+  values.chosen = range.local == nullptr;
+  for (cl_uint i = 0; i < std::min<cl_uint>(range.dimensions, 3); ++i) {
+    if (range.offset != nullptr) values.offset[i] = range.offset[i];
+    if (range.global != nullptr) values.global[i] = range.global[i];
+    if (range.local != nullptr) values.local[i] = range.local[i];
+  }
+  return values;
+}
+
+cl_int resolve_launch(const Context& context, const Device& device, cl_kernel kernel, Launch& launch) {
+  launch.kernel = find<Kernel>(kernel);
+  if (launch.kernel == nullptr) return CL_INVALID_KERNEL;
+  if (&launch.kernel->context() != &context) return CL_INVALID_CONTEXT;
+  launch.variant = launch.kernel->variant(&device);
+  return launch.variant == nullptr ? CL_INVALID_PROGRAM_EXECUTABLE : CL_SUCCESS;
+}
+
+cl_int read_range(const Range& range, Launch& launch) {
+  launch.geometry = {};
+  if (cl_int error = read_global(range, launch.geometry, launch.empty); error != CL_SUCCESS) return error;
+  if (launch.empty) return CL_SUCCESS;
+  cl_int error = read_local(range, *launch.kernel, *launch.variant, launch.geometry);
+  if (error != CL_SUCCESS) return error;
+  const bool fits =
+      launch.kernel->local_bytes(*launch.variant) <= launch.variant->device->spec().local_memory;
+  return fits ? CL_SUCCESS : CL_OUT_OF_RESOURCES;
+}
+
+bool is_uniform(const runtime::Geometry& geometry) {
+  for (int i = 0; i < 3; ++i)
+    if (geometry.global[i] % geometry.local[i] != 0) return false;
+  return true;
+}
+
+cl_int make_step(const Launch& launch, std::shared_ptr<Step>& step) {
+  if (launch.empty) return CL_SUCCESS;
+  std::unique_ptr<runtime::Dispatch> dispatch;
+  std::vector<Ref<Mem>> memory;
+  cl_int error = launch.kernel->make_dispatch(*launch.variant, launch.geometry, dispatch, memory);
+  if (error == CL_SUCCESS) step = std::make_shared<KernelStep>(std::move(dispatch), std::move(memory));
+  return error;
+}
+
+namespace {
+
+// CL_INVALID_COMMAND_QUEUE, and what is wrong with the kernel.
+cl_int resolve_launch(cl_command_queue command_queue, cl_kernel kernel, Queue*& queue, Launch& launch) {
+  queue = find_queue(command_queue);
+  if (queue == nullptr) return CL_INVALID_COMMAND_QUEUE;
+  cl_int error = resolve_launch(queue->context(), queue->device(), kernel, launch);
+  // CL_INVALID_KERNEL_ARGS if the kernel argument values have not been specified.
+  return error != CL_SUCCESS ? error : launch.kernel->check_arguments(*launch.variant);
+}
+
 cl_int enqueue_kernel(cl_command_queue command_queue, cl_kernel kernel, cl_command_type type,
                       const Range& range, const Waits& waits) {
   Queue* queue;
-  Kernel* k;
-  const Kernel::Variant* variant;
-  if (cl_int error = resolve_launch(command_queue, kernel, queue, k, variant); error != CL_SUCCESS)
-    return error;
-  // CL_INVALID_KERNEL_ARGS if the kernel argument values have not been specified.
-  if (cl_int error = k->check_arguments(*variant); error != CL_SUCCESS) return error;
-  runtime::Geometry geometry;
-  bool empty;
-  if (cl_int error = read_global(range, geometry, empty); error != CL_SUCCESS) return error;
+  Launch launch;
+  if (cl_int error = resolve_launch(command_queue, kernel, queue, launch); error != CL_SUCCESS) return error;
+  if (cl_int error = read_range(range, launch); error != CL_SUCCESS) return error;
   // An empty range only waits for its dependencies.
-  if (empty) return submit(*queue, type, waits, CL_FALSE, [] {});
-  if (cl_int error = read_local(range, *k, *variant, geometry); error != CL_SUCCESS) return error;
-  // CL_OUT_OF_RESOURCES if the device lacks local memory for the kernel.
-  if (k->local_bytes(*variant) > queue->device().spec().local_memory) return CL_OUT_OF_RESOURCES;
+  if (launch.empty) return submit(*queue, type, waits, CL_FALSE, [] {});
   WaitList resolved;
   if (cl_int error = check_wait_list(queue->context(), waits.count, waits.list, resolved);
       error != CL_SUCCESS)
@@ -123,8 +154,8 @@ cl_int enqueue_kernel(cl_command_queue command_queue, cl_kernel kernel, cl_comma
 
   std::unique_ptr<runtime::Dispatch> dispatch;
   std::vector<Ref<Mem>> buffers;
-  if (cl_int error = k->make_dispatch(*variant, geometry, dispatch, buffers); error != CL_SUCCESS)
-    return error;
+  cl_int error = launch.kernel->make_dispatch(*launch.variant, launch.geometry, dispatch, buffers);
+  if (error != CL_SUCCESS) return error;
   return queue->enqueue(std::make_unique<KernelCommand>(type, std::move(dispatch), std::move(buffers)),
                         resolved, waits.event);
 }
@@ -162,22 +193,18 @@ cl_int CL_API_CALL clGetKernelSuggestedLocalWorkSizeKHR(cl_command_queue command
                                                         size_t* suggested_local_work_size) {
   return api(__func__, [&]() -> cl_int {
     Queue* queue;
-    Kernel* k;
-    const Kernel::Variant* variant;
-    if (cl_int error = resolve_launch(command_queue, kernel, queue, k, variant); error != CL_SUCCESS)
+    Launch launch;
+    if (cl_int error = resolve_launch(command_queue, kernel, queue, launch); error != CL_SUCCESS)
       return error;
-    // CL_INVALID_KERNEL_ARGS if the kernel argument values have not been specified.
-    if (cl_int error = k->check_arguments(*variant); error != CL_SUCCESS) return error;
-    runtime::Geometry geometry;
-    bool empty;
     Range range{work_dim, global_work_offset, global_work_size, nullptr};
-    if (cl_int error = read_global(range, geometry, empty); error != CL_SUCCESS) return error;
+    if (cl_int error = read_global(range, launch.geometry, launch.empty); error != CL_SUCCESS) return error;
     // CL_INVALID_GLOBAL_WORK_SIZE if global_work_size is NULL or any of its values is 0.
-    if (empty) return CL_INVALID_GLOBAL_WORK_SIZE;
+    if (launch.empty) return CL_INVALID_GLOBAL_WORK_SIZE;
     // CL_INVALID_VALUE if suggested_local_work_size is NULL.
     if (suggested_local_work_size == nullptr) return CL_INVALID_VALUE;
-    if (cl_int error = read_local(range, *k, *variant, geometry); error != CL_SUCCESS) return error;
-    for (cl_uint i = 0; i < work_dim; ++i) suggested_local_work_size[i] = geometry.local[i];
+    cl_int error = read_local(range, *launch.kernel, *launch.variant, launch.geometry);
+    if (error != CL_SUCCESS) return error;
+    for (cl_uint i = 0; i < work_dim; ++i) suggested_local_work_size[i] = launch.geometry.local[i];
     return CL_SUCCESS;
   });
 }

@@ -28,6 +28,9 @@ Platform& Platform::get() {
 
 namespace {
 
+// Of cl_khr_command_buffer_multi_device, younger than the headers of Debian 12.
+constexpr cl_platform_info kPlatformCommandBufferCapabilities = 0x0908;
+
 bool is_device_type(cl_device_type type) {
   constexpr cl_device_type kKnown = CL_DEVICE_TYPE_DEFAULT | CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU |
                                     CL_DEVICE_TYPE_ACCELERATOR | CL_DEVICE_TYPE_CUSTOM;
@@ -96,6 +99,9 @@ extern "C" MORGANA_EXPORT cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id pl
       case CL_PLATFORM_EXTENSIONS: return out.string(joined_names(platform_extensions()));
       case CL_PLATFORM_EXTENSIONS_WITH_VERSION: return out.array<cl_name_version>(platform_extensions());
       case CL_PLATFORM_HOST_TIMER_RESOLUTION: return out.value<cl_ulong>(1);
+      case kPlatformCommandBufferCapabilities:
+        // Of a platform with several devices: universal synchronization.
+        return Platform::get().devices().size() > 1 ? out.value<cl_bitfield>(1) : CL_INVALID_VALUE;
       case CL_PLATFORM_ICD_SUFFIX_KHR: return out.string(identity().platform_suffix);
       // CL_INVALID_VALUE if param_name is not one of the supported values.
       default: return CL_INVALID_VALUE;

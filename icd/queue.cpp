@@ -62,6 +62,7 @@ void Queue::add_dependencies(Command& command, const WaitList& waits, Order orde
     // Earlier commands of an in-order queue have ended anyway when this one begins.
     if (!in_order() || event->queue() != this) wait_for(*event);
   }
+  if (waits.after != nullptr && (!in_order() || waits.after->queue() != this)) wait_for(*waits.after);
   if (in_order()) return;
   if (barrier_) wait_for(*barrier_);
   if (order != Order::none && waits.events.empty())

@@ -5,7 +5,7 @@
 #include <map>
 #include <mutex>
 
-#include "icd/checks.h"
+#include "icd/operations.h"
 #include "runtime/checking.h"
 #include "runtime/memory.h"
 
@@ -59,6 +59,32 @@ void free_svm(void* pointer) {
     all.blocks.erase(found);
   }
   release_storage(storage);
+}
+
+cl_int copy_svm(const Sink& sink, void* dst_ptr, const void* src_ptr, size_t size) {
+  if (sink.error() != CL_SUCCESS) return sink.error();
+  // CL_INVALID_VALUE if dst_ptr or src_ptr is NULL.
+  if (dst_ptr == nullptr || src_ptr == nullptr) return CL_INVALID_VALUE;
+  // CL_MEM_COPY_OVERLAP if the regions overlap.
+  auto to = reinterpret_cast<uintptr_t>(dst_ptr), from = reinterpret_cast<uintptr_t>(src_ptr);
+  if (to < from ? size > from - to : size > to - from) return CL_MEM_COPY_OVERLAP;
+  return sink.take(CL_COMMAND_SVM_MEMCPY, [dst_ptr, src_ptr, size] { std::memcpy(dst_ptr, src_ptr, size); });
+}
+
+cl_int fill_svm(const Sink& sink, void* svm_ptr, const Fill& fill) {
+  if (sink.error() != CL_SUCCESS) return sink.error();
+  // CL_INVALID_VALUE if svm_ptr or pattern is NULL, pattern_size is not one of 1, 2, 4 ... 128, svm_ptr is
+  // not aligned to it, or size is not a multiple of it.
+  if (svm_ptr == nullptr || fill.pattern == nullptr || !is_pattern_size(fill.pattern_size))
+    return CL_INVALID_VALUE;
+  if (reinterpret_cast<uintptr_t>(svm_ptr) % fill.pattern_size != 0 || fill.size % fill.pattern_size != 0)
+    return CL_INVALID_VALUE;
+  std::array<uint8_t, 128> copy{};
+  std::memcpy(copy.data(), fill.pattern, fill.pattern_size);
+  return sink.take(CL_COMMAND_SVM_MEMFILL,
+                   [svm_ptr, copy, pattern_size = fill.pattern_size, size = fill.size] {
+                     fill_pattern(static_cast<uint8_t*>(svm_ptr), size, copy.data(), pattern_size);
+                   });
 }
 
 }  // namespace morgana::icd
@@ -122,38 +148,18 @@ clEnqueueSVMFree(cl_command_queue command_queue, cl_uint num_svm_pointers, void*
 cl_int CL_API_CALL clEnqueueSVMMemcpy(cl_command_queue command_queue, cl_bool blocking_copy, void* dst_ptr,
                                       const void* src_ptr, size_t size, cl_uint num_events_in_wait_list,
                                       const cl_event* event_wait_list, cl_event* event) {
-  return api(__func__, [&]() -> cl_int {
-    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue.
-    Queue* queue = find_queue(command_queue);
-    if (queue == nullptr) return CL_INVALID_COMMAND_QUEUE;
-    // CL_INVALID_VALUE if dst_ptr or src_ptr is NULL.
-    if (dst_ptr == nullptr || src_ptr == nullptr) return CL_INVALID_VALUE;
-    // CL_MEM_COPY_OVERLAP if the regions overlap.
-    auto to = reinterpret_cast<uintptr_t>(dst_ptr), from = reinterpret_cast<uintptr_t>(src_ptr);
-    if (to < from ? size > from - to : size > to - from) return CL_MEM_COPY_OVERLAP;
-    return submit(*queue, CL_COMMAND_SVM_MEMCPY, {num_events_in_wait_list, event_wait_list, event},
-                  blocking_copy, [dst_ptr, src_ptr, size] { std::memcpy(dst_ptr, src_ptr, size); });
+  return api(__func__, [&] {
+    const Sink sink(command_queue, {num_events_in_wait_list, event_wait_list, event}, blocking_copy);
+    return copy_svm(sink, dst_ptr, src_ptr, size);
   });
 }
 
 cl_int CL_API_CALL clEnqueueSVMMemFill(cl_command_queue command_queue, void* svm_ptr, const void* pattern,
                                        size_t pattern_size, size_t size, cl_uint num_events_in_wait_list,
                                        const cl_event* event_wait_list, cl_event* event) {
-  return api(__func__, [&]() -> cl_int {
-    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue.
-    Queue* queue = find_queue(command_queue);
-    if (queue == nullptr) return CL_INVALID_COMMAND_QUEUE;
-    // CL_INVALID_VALUE if svm_ptr or pattern is NULL, pattern_size is not one of 1, 2, 4 ... 128, svm_ptr is
-    // not aligned to it, or size is not a multiple of it.
-    if (svm_ptr == nullptr || pattern == nullptr || !is_pattern_size(pattern_size)) return CL_INVALID_VALUE;
-    if (reinterpret_cast<uintptr_t>(svm_ptr) % pattern_size != 0 || size % pattern_size != 0)
-      return CL_INVALID_VALUE;
-    std::array<uint8_t, 128> copy{};
-    std::memcpy(copy.data(), pattern, pattern_size);
-    return submit(*queue, CL_COMMAND_SVM_MEMFILL, {num_events_in_wait_list, event_wait_list, event}, CL_FALSE,
-                  [svm_ptr, copy, pattern_size, size] {
-                    fill_pattern(static_cast<uint8_t*>(svm_ptr), size, copy.data(), pattern_size);
-                  });
+  return api(__func__, [&] {
+    return fill_svm(Sink(command_queue, {num_events_in_wait_list, event_wait_list, event}), svm_ptr,
+                    {pattern, pattern_size, 0, size});
   });
 }
 

@@ -198,6 +198,7 @@ void flush_printf(const Dispatch& dispatch) {
   std::string text = format_records(dispatch.executable()->printf_formats(), records);
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
+  std::atomic_ref<uint32_t>(header[0]).store(0);
 }
 
 }  // namespace morgana::runtime

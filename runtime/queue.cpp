@@ -88,6 +88,7 @@ struct Queue::Impl : std::enable_shared_from_this<Queue::Impl> {
   void wait(std::unique_lock<std::mutex>& lock, int& naps);
   uint64_t drain(const Condition* done);
   void make_room();
+  class TaskLauncher;
   void execute(uint64_t index);
   device::Fault launch(Dispatch& dispatch, uint64_t index);
 };
@@ -269,6 +270,20 @@ void Queue::Impl::make_room() {
   room.notify_all();
 }
 
+// Puts the packets of a task's dispatches into the task's own slot, one after the other.
+class Queue::Impl::TaskLauncher final : public Launcher {
+ public:
+  TaskLauncher(Impl& queue, uint64_t index) : queue_(queue), index_(index) {}
+  device::Fault launch(Dispatch& dispatch) override {
+    queue_.ring[index_ & (queue_.size - 1)] = dispatch.packet();
+    return queue_.launch(dispatch, index_);
+  }
+
+ private:
+  Impl& queue_;
+  const uint64_t index_;
+};
+
 void Queue::Impl::execute(uint64_t index) {
   Task* task = tasks[index & (size - 1)];
   device::Fault fault;
@@ -280,10 +295,12 @@ void Queue::Impl::execute(uint64_t index) {
   if (cancelled.load()) {
     fault.kind = device::FaultKind::cancelled;
   } else if (!skip) {
-    if (Dispatch* dispatch = task->dispatch())
+    if (Dispatch* dispatch = task->dispatch()) {
       fault = launch(*dispatch, index);
-    else
-      task->run();
+    } else {
+      TaskLauncher launcher(*this, index);
+      fault = task->run_with(launcher);
+    }
   }
   task->finished(fault);
 }
@@ -325,8 +342,8 @@ device::Fault Queue::Impl::launch(Dispatch& dispatch, uint64_t index) {
   dispatch.bind_queue(place.queue);
   RunSummary::Kernel* const counts = counts_of(dispatch.kernel());
   RunSummary::count_launch(counts);
-  device::Fault fault =
-      run_packet(*agent, packet, dispatch.kernel().descriptor, dispatch.kernel().entry, place);
+  device::Fault fault = run_packet(dispatch.executable()->agent(), packet, dispatch.kernel().descriptor,
+                                   dispatch.kernel().entry, place);
   RunSummary::count_end(counts, fault);
   if (dispatch.printf_buffer() != 0) flush_printf(dispatch);
   dispatch.check_buffers();

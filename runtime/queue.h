@@ -17,6 +17,15 @@
 
 namespace morgana::runtime {
 
+// Executes dispatches for a task that has several, one after the other, on the command processor's thread.
+class Launcher {
+ public:
+  virtual device::Fault launch(Dispatch& dispatch) = 0;
+
+ protected:
+  ~Launcher() = default;
+};
+
 // One entry of the queue. The front end derives from it and keeps it alive until `finished` has been called.
 // The queue calls it on the thread that is its command processor, and holds no lock meanwhile.
 class Task {
@@ -29,6 +38,11 @@ class Task {
   virtual Dispatch* dispatch() { return nullptr; }
   // The work of a host task.
   virtual void run() {}
+  // The same of one that launches dispatches itself; it should end with the first fault.
+  virtual device::Fault run_with(Launcher& /*launcher*/) {
+    run();
+    return {};
+  }
   // False: only the queue's own thread may execute it, not one that waits for it.
   virtual bool allows_helper() const { return true; }
   // Called last. `fault.kind` is none after success. May destroy the task.

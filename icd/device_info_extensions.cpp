@@ -1,0 +1,148 @@
+// clGetDeviceInfo: what the extensions and features of extensions.def bring along, and what is absent.
+#include "icd/device_info.h"
+#include "icd/extensions.h"
+#include "icd/image.h"
+#include "icd/mutable_command.h"
+#include "icd/pipe.h"
+#include "runtime/compiler/spirv/spirv.h"
+
+namespace morgana::icd {
+namespace {
+
+// v_dot4_i32_i8 and v_dot4_u32_u8; bytes of different signs are multiplied one by one. The device library
+// (integer.cl) goes by the same targets.
+cl_device_integer_dot_product_acceleration_properties_khr dot_acceleration(Target target) {
+  const bool fast = target >= Target::gfx906;
+  cl_device_integer_dot_product_acceleration_properties_khr result{};
+  result.signed_accelerated = fast;
+  result.unsigned_accelerated = fast;
+  result.accumulating_saturating_signed_accelerated = fast;
+  result.accumulating_saturating_unsigned_accelerated = fast;
+  return result;
+}
+
+// Device-side queues and built-in kernels: absent, and said so everywhere the same.
+cl_int absent_info(const Device& device, cl_device_info name, const InfoWriter& out) {
+  switch (name) {
+    case CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES: return out.value<cl_device_device_enqueue_capabilities>(0);
+    case CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES: return out.value<cl_command_queue_properties>(0);
+    case CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE:
+    case CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE:
+    case CL_DEVICE_MAX_ON_DEVICE_QUEUES:
+    case CL_DEVICE_MAX_ON_DEVICE_EVENTS: return out.value<cl_uint>(0);
+    case CL_DEVICE_BUILT_IN_KERNELS: return out.string("");
+    case CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION: return out.bytes(nullptr, 0);
+    // CL_INVALID_VALUE if param_name is not one of the supported values.
+    default: return CL_INVALID_VALUE;
+  }
+}
+
+// Of cl_khr_spirv_queries, younger than the headers of Debian 12.
+constexpr cl_device_info kSpirvInstructionSets = 0x12B9;
+constexpr cl_device_info kSpirvExtensions = 0x12BA;
+constexpr cl_device_info kSpirvCapabilities = 0x12BB;
+
+// The versions of SPIR-V, the newest first, and what a module may name.
+cl_int il_info(const Device& device, cl_device_info name, const InfoWriter& out) {
+  const auto support = [&] {
+    return runtime::spirv_support(compiler_extensions(device.target()), has_images(device.target()));
+  };
+  switch (name) {
+    case CL_DEVICE_IL_VERSION: {
+      std::string versions;
+      for (unsigned minor = runtime::kNewestSpirvMinor + 1; minor-- > 0;)
+        versions += fmt::format("{}SPIR-V_1.{}", versions.empty() ? "" : " ", minor);
+      return out.string(versions);
+    }
+    case CL_DEVICE_ILS_WITH_VERSION: {
+      std::vector<cl_name_version> versions;
+      for (unsigned minor = runtime::kNewestSpirvMinor + 1; minor-- > 0;)
+        versions.push_back(name_version("SPIR-V", CL_MAKE_VERSION(1, minor, 0)));
+      return out.array<cl_name_version>(versions);
+    }
+    case kSpirvInstructionSets: return out.array<const char*>(support().instruction_sets);
+    case kSpirvExtensions: return out.array<const char*>(support().extensions);
+    case kSpirvCapabilities: return out.array<cl_uint>(support().capabilities);
+    default: return absent_info(device, name, out);
+  }
+}
+
+// Of cl_ext_float_atomics and cl_khr_kernel_clock, younger than the headers of Debian 12.
+constexpr cl_device_info kSingleFpAtomics = 0x4231;
+constexpr cl_device_info kDoubleFpAtomics = 0x4232;
+constexpr cl_device_info kHalfFpAtomics = 0x4233;
+constexpr cl_device_info kKernelClock = 0x1076;
+constexpr cl_device_info kCxxVersion = 0x4230;  // cl_ext_cxx_for_opencl
+// Load and store, add, minimum and maximum, in global (bits 0 to 2) and in local memory (bits 16 to 18).
+constexpr cl_bitfield kFpAtomics = 0x70007;
+
+// Of cl_khr_command_buffer and cl_khr_command_buffer_multi_device, likewise.
+constexpr cl_device_info kCommandBufferQueueProperties = 0x129A;
+constexpr cl_device_info kCommandBufferSyncDeviceCount = 0x12AB;
+constexpr cl_device_info kCommandBufferSyncDevices = 0x12AC;
+
+// cl_khr_command_buffer and its layers: kernels may print, executions of a buffer may overlap (they follow
+// each other); where there are several devices it may have several queues, and all synchronize with each
+// other.
+cl_int command_buffer_info(const Device& device, cl_device_info name, const InfoWriter& out) {
+  constexpr cl_bitfield kPrintf = 1, kSimultaneous = 4, kSeveralQueues = 16;
+  const bool multi_device = has_extension(device.target(), "cl_khr_command_buffer_multi_device");
+  switch (name) {
+    case CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR:
+      return out.value<cl_bitfield>(kPrintf | kSimultaneous | (multi_device ? kSeveralQueues : 0));
+    case CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR:
+      return out.value<cl_command_queue_properties>(0);
+    case kCommandBufferQueueProperties:
+      return out.value<cl_command_queue_properties>(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE |
+                                                    CL_QUEUE_PROFILING_ENABLE);
+    case kCommandBufferSyncDeviceCount:
+      if (!multi_device) return CL_INVALID_VALUE;
+      return out.value<cl_uint>(static_cast<cl_uint>(Platform::get().devices().size()));
+    case kCommandBufferSyncDevices: {
+      std::vector<cl_device_id> handles;
+      if (!multi_device) return CL_INVALID_VALUE;
+      for (const Device* other : Platform::get().devices()) handles.push_back(other->handle());
+      return out.array<cl_device_id>(handles);
+    }
+    case CL_DEVICE_MUTABLE_DISPATCH_CAPABILITIES_KHR: return out.value<cl_bitfield>(kAllFields);
+    default: return il_info(device, name, out);
+  }
+}
+
+}  // namespace
+
+cl_int extension_info(const Device& device, cl_device_info name, const InfoWriter& out) {
+  const Target target = device.target();
+  const runtime::AgentSpec& spec = device.spec();
+  const bool pipes = has_pipes(target);
+  switch (name) {
+    case CL_DEVICE_PIPE_SUPPORT: return out.value<cl_bool>(pipes);
+    case CL_DEVICE_MAX_PIPE_ARGS: return out.value<cl_uint>(pipes ? kMaxPipeArguments : 0);
+    case CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS: return out.value<cl_uint>(pipes ? kMaxReservations : 0);
+    case CL_DEVICE_PIPE_MAX_PACKET_SIZE: return out.value<cl_uint>(pipes ? kMaxPacketSize : 0);
+    case CL_DEVICE_MAX_NUM_SUB_GROUPS: return out.value<cl_uint>(spec.max_work_group_size / spec.wave_size);
+    // Waves of a work-group that wait for each other are run in turn.
+    case CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS: return out.value<cl_bool>(CL_TRUE);
+    case CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT:
+      return out.value<cl_bool>(has_feature(target, "__opencl_c_work_group_collective_functions"));
+    case CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES_KHR:
+      return out.value<cl_device_integer_dot_product_capabilities_khr>(
+          CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT_KHR |
+          CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT_PACKED_KHR);
+    case CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_8BIT_KHR:
+    case CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_4x8BIT_PACKED_KHR:
+      return out.value<cl_device_integer_dot_product_acceleration_properties_khr>(dot_acceleration(target));
+    case kSingleFpAtomics:
+    case kDoubleFpAtomics: return out.value<cl_bitfield>(kFpAtomics);
+    case kHalfFpAtomics: return out.value<cl_bitfield>(0);
+    case kKernelClock:
+      return out.value<cl_bitfield>(7);  // device, work-group and sub-group
+    // CL_INVALID_VALUE where the extension is absent; -cl-std=CLC++ means C++ for OpenCL 1.0.
+    case kCxxVersion:
+      return has_extension(target, "cl_ext_cxx_for_opencl") ? out.value<cl_version>(CL_MAKE_VERSION(1, 0, 0))
+                                                            : CL_INVALID_VALUE;
+    default: return command_buffer_info(device, name, out);
+  }
+}
+
+}  // namespace morgana::icd

@@ -1,0 +1,57 @@
+// Step: one recorded command of a command buffer, ready to be executed any number of times.
+//
+// Immutable after it has been made, and shared by the buffer and by the executions of it that are under way,
+// which never overlap. Executed on a queue's command processor.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "icd/memory.h"
+#include "runtime/queue.h"
+
+namespace morgana::icd {
+
+class Step {
+ public:
+  Step() = default;
+  Step(const Step&) = delete;
+  Step& operator=(const Step&) = delete;
+  virtual ~Step() = default;
+  virtual device::Fault run(runtime::Launcher& launcher) = 0;
+  // The dispatch that it launches, or nullptr.
+  virtual runtime::Dispatch* dispatch() { return nullptr; }
+};
+
+// The steps of a buffer, in the order in which they were recorded. Whatever a command waits for was recorded
+// before it, so that this order honours every dependency.
+using Steps = std::vector<std::shared_ptr<Step>>;
+
+// Runs `work` on the host; `work` holds references to what it uses.
+template <typename Work>
+class HostStep final : public Step {
+ public:
+  explicit HostStep(Work work) : work_(std::move(work)) {}
+  device::Fault run(runtime::Launcher& /*launcher*/) override {
+    work_();
+    return {};
+  }
+
+ private:
+  Work work_;
+};
+
+class KernelStep final : public Step {
+ public:
+  KernelStep(std::unique_ptr<runtime::Dispatch> dispatch, std::vector<Ref<Mem>> memory)
+      : dispatch_(std::move(dispatch)), memory_(std::move(memory)) {}
+  device::Fault run(runtime::Launcher& launcher) override { return launcher.launch(*dispatch_); }
+  runtime::Dispatch* dispatch() override { return dispatch_.get(); }
+
+ private:
+  const std::unique_ptr<runtime::Dispatch> dispatch_;
+  const std::vector<Ref<Mem>> memory_;
+};
+
+}  // namespace morgana::icd
