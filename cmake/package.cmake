@@ -49,7 +49,7 @@ endforeach()
 
 # The rooms' objects, in which the functions of namespace morgana are shown: the compiler has hidden them. Those of the interpreter's
 # levels stay hidden.
-set(rooms base codeobj codeobj_link isa lift jit device device_testing device_vectors cache run_summary runtime compiler_assemble spirv
+set(rooms base codeobj codeobj_link isa lift jit device device_testing device_vectors cache run_summary capsule runtime compiler_assemble spirv
   device_pack compiler)
 set(objects)
 foreach(room ${rooms})

@@ -1,0 +1,278 @@
+#include "runtime/capsule.h"
+
+#include <bit>
+#include <cstring>
+
+#include "codeobj/byte_cursor.h"
+#include "device/fault.h"
+
+namespace morgana::runtime {
+namespace {
+
+using codeobj::ByteCursor;
+
+constexpr std::string_view kMagic = "MORGANA\n";
+constexpr uint64_t kHeader = 8 + 4 + 4 + 8 + 8;
+constexpr uint32_t kMostText = 1 << 20;
+enum : uint8_t { kFreed = 1, kRegistered = 2 };
+
+class Writer {
+ public:
+  template <typename T>
+  void put(T value) {
+    static_assert(std::is_integral_v<T>);
+    const auto* const bytes = reinterpret_cast<const uint8_t*>(&value);
+    out.insert(out.end(), bytes, bytes + sizeof value);
+  }
+  void put(const void* data, size_t size) {
+    const auto* const bytes = static_cast<const uint8_t*>(data);
+    out.insert(out.end(), bytes, bytes + size);
+  }
+  void put_text(const std::string& text) {
+    put(static_cast<uint32_t>(text.size()));
+    put(text.data(), text.size());
+  }
+  std::vector<uint8_t> out;
+};
+
+void put_body(Writer& to, const Capsule& from) {
+  to.put_text(from.target);
+  to.put_text(from.kernel);
+  const Capsule::Launch& launch = from.launch;
+  for (const uint64_t address :
+       {launch.entry, launch.kernel_object, launch.kernarg, launch.packet, launch.queue, launch.dispatch_id})
+    to.put(address);
+  for (const uint32_t size : launch.grid) to.put(size);
+  for (const uint32_t size : launch.group) to.put(size);
+  to.put(launch.private_bytes);
+  to.put(launch.group_bytes);
+  to.put(from.descriptor.data(), from.descriptor.size());
+  to.put(from.seed);
+  to.put(from.outcome.fault);
+  to.put(static_cast<uint8_t>(from.outcome.is_write));
+  to.put(from.outcome.pc);
+  to.put(from.outcome.address);
+  to.put(from.code_bias);
+  to.put(uint64_t{from.code_object.size()});
+  to.put(from.code_object.data(), from.code_object.size());
+  to.put(static_cast<uint32_t>(from.code.size()));
+  for (const Capsule::Region& region : from.code) {
+    to.put(region.address);
+    to.put(region.size);
+  }
+  to.put(static_cast<uint32_t>(from.allocations.size()));
+  for (const Capsule::Allocation& one : from.allocations) {
+    to.put(one.address);
+    to.put(one.size);
+    to.put(static_cast<uint8_t>((one.is_freed ? kFreed : 0) | (one.is_registered ? kRegistered : 0)));
+    to.put_text(one.label);
+  }
+  to.put(static_cast<uint32_t>(from.pieces.size()));
+  for (const Capsule::Piece& piece : from.pieces) {
+    to.put(piece.address);
+    to.put(piece.size);
+    to.put(piece.flags);
+    to.put(piece.after);
+    to.put(piece.bytes.data(), piece.bytes.size());
+  }
+}
+
+// Reads a body. Every part fails by `wrong`, of which the first stays.
+class Reader {
+ public:
+  explicit Reader(Bytes bytes) : bytes_(bytes), in_(bytes) {}
+
+  Result<Capsule> read() {
+    read_launch();
+    read_code();
+    read_allocations();
+    read_pieces();
+    if (in_.failed()) wrong("cut short");
+    if (!in_.at_end()) wrong("more bytes than it says");
+    if (!wrong_.empty())
+      return make_error(ErrorCode::malformed, "a damaged capsule: {} (at byte {} of its body)", wrong_,
+                        in_.offset());
+    return std::move(made_);
+  }
+
+ private:
+  void wrong(const char* what) {
+    if (wrong_.empty()) wrong_ = what;
+  }
+  bool stopped() {
+    if (in_.failed()) wrong("cut short");
+    return !wrong_.empty();
+  }
+
+  // The next `size` bytes; empty where there are not so many.
+  Bytes take(uint64_t size) {
+    const uint64_t at = in_.offset();
+    in_.skip(size);
+    return in_.failed() ? Bytes() : Bytes(bytes_.data() + at, size);
+  }
+  std::string take_text() {
+    const uint32_t size = in_.read<uint32_t>();
+    if (size > kMostText) wrong("a text of more than a megabyte");
+    return wrong_.empty() ? std::string(take(size).text()) : std::string();
+  }
+  // How many entries follow, of which each has at least `least` bytes.
+  uint32_t take_count(uint64_t least) {
+    const uint32_t count = in_.read<uint32_t>();
+    if (stopped() || count > (bytes_.size() - in_.offset()) / least) {
+      wrong("more entries than it has bytes for");
+      return 0;
+    }
+    return count;
+  }
+  bool take_range(uint64_t& address, uint64_t& size) {
+    address = in_.read<uint64_t>();
+    size = in_.read<uint64_t>();
+    if (address >= Capsule::kAddresses || size > Capsule::kAddresses - address)
+      wrong("a range outside of the addresses of programs");
+    return !stopped();
+  }
+
+  void read_launch() {
+    made_.target = take_text();
+    made_.kernel = take_text();
+    Capsule::Launch& launch = made_.launch;
+    for (uint64_t* address : {&launch.entry, &launch.kernel_object, &launch.kernarg, &launch.packet,
+                              &launch.queue, &launch.dispatch_id})
+      *address = in_.read<uint64_t>();
+    for (uint32_t& size : launch.grid) size = in_.read<uint32_t>();
+    for (uint32_t& size : launch.group) size = in_.read<uint32_t>();
+    launch.private_bytes = in_.read<uint32_t>();
+    launch.group_bytes = in_.read<uint32_t>();
+    made_.descriptor = in_.read<std::array<uint8_t, 64>>();
+    made_.seed = in_.read<uint64_t>();
+    made_.outcome.fault = in_.read<uint8_t>();
+    const uint8_t is_write = in_.read<uint8_t>();
+    made_.outcome.is_write = is_write != 0;
+    made_.outcome.pc = in_.read<uint64_t>();
+    made_.outcome.address = in_.read<uint64_t>();
+    if (made_.outcome.fault > static_cast<uint8_t>(device::FaultKind::cancelled) || is_write > 1)
+      wrong("an outcome that there is not");
+  }
+
+  void read_code() {
+    made_.code_bias = in_.read<uint64_t>();
+    const uint64_t size = in_.read<uint64_t>();
+    if (stopped()) return;
+    const Bytes object = take(size);
+    made_.code_object.assign(object.begin(), object.end());
+    constexpr uint64_t kLeast = 16;
+    for (uint32_t left = take_count(kLeast); left != 0 && !stopped(); --left) {
+      Capsule::Region region;
+      if (take_range(region.address, region.size)) made_.code.push_back(region);
+    }
+  }
+
+  void read_allocations() {
+    constexpr uint64_t kLeast = 21;
+    for (uint32_t left = take_count(kLeast); left != 0 && !stopped(); --left) {
+      Capsule::Allocation one;
+      if (!take_range(one.address, one.size)) return;
+      const uint8_t flags = in_.read<uint8_t>();
+      if (flags > (kFreed | kRegistered)) wrong("an allocation of a kind that there is not");
+      one.is_freed = (flags & kFreed) != 0;
+      one.is_registered = (flags & kRegistered) != 0;
+      one.label = take_text();
+      made_.allocations.push_back(std::move(one));
+    }
+  }
+
+  void read_pieces() {
+    constexpr uint64_t kLeast = 19;
+    uint64_t end = 0;
+    for (uint32_t left = take_count(kLeast); left != 0 && !stopped(); --left) {
+      Capsule::Piece piece;
+      piece.address = in_.read<uint64_t>();
+      piece.size = in_.read<uint16_t>();
+      piece.flags = in_.read<uint8_t>();
+      piece.after = in_.read<uint64_t>();
+      if (stopped()) return;
+      if (piece.flags > (Piece::zero | Piece::readonly | Piece::shared))
+        return wrong("a piece of memory of a kind that there is not");
+      if (piece.address >= Capsule::kAddresses || piece.size == 0 ||
+          piece.size > Capsule::kPage - piece.address % Capsule::kPage)
+        return wrong("a piece of memory that is no part of a page");
+      if (piece.address < end) return wrong("pieces of memory that are not in order");
+      end = piece.address + piece.size;
+      if ((piece.flags & Piece::zero) == 0) {
+        const Bytes bytes = take(piece.size);
+        piece.bytes.assign(bytes.begin(), bytes.end());
+      }
+      made_.pieces.push_back(std::move(piece));
+    }
+  }
+
+  using Piece = Capsule::Piece;
+  Bytes bytes_;
+  ByteCursor in_;
+  Capsule made_;
+  std::string wrong_;
+};
+
+}  // namespace
+
+// Four sums of products side by side, so that they overlap in time.
+uint64_t hash_bytes(const void* data, size_t size) {
+  constexpr uint64_t kFactors[4] = {0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f, 0x165667b19e3779f9,
+                                    0x27d4eb2f165667c5};
+  constexpr size_t kStep = 32;
+  uint64_t lanes[4] = {1, 2, 3, 4};
+  const auto* bytes = static_cast<const uint8_t*>(data);
+  const auto mix = [&](const uint8_t* from) {
+    uint64_t words[4];
+    std::memcpy(words, from, sizeof words);
+    for (int i = 0; i < 4; i++)
+      lanes[i] = std::rotl((lanes[i] ^ words[i]) * kFactors[i], 29) + kFactors[3 - i];
+  };
+  size_t left = size;
+  for (; left >= kStep; left -= kStep, bytes += kStep) mix(bytes);
+  uint8_t rest[kStep] = {};
+  std::memcpy(rest, bytes, left);
+  mix(rest);
+  uint64_t hash = size;
+  for (const uint64_t lane : lanes) {
+    hash = (hash ^ lane) * kFactors[0];
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+std::vector<uint8_t> write_capsule(const Capsule& capsule) {
+  Writer body;
+  put_body(body, capsule);
+  Writer file;
+  file.out.reserve(kHeader + body.out.size());
+  file.put(kMagic.data(), kMagic.size());
+  file.put(Capsule::kVersion);
+  file.put(uint32_t{0});
+  file.put(uint64_t{body.out.size()});
+  file.put(hash_bytes(body.out.data(), body.out.size()));
+  file.put(body.out.data(), body.out.size());
+  return std::move(file.out);
+}
+
+Result<Capsule> parse_capsule_body(Bytes body) { return Reader(body).read(); }
+
+Result<Capsule> parse_capsule(Bytes file) {
+  if (!file.contains(0, kHeader) || file.text().substr(0, kMagic.size()) != kMagic)
+    return make_error(ErrorCode::malformed, "not a capsule");
+  ByteCursor header(file, kMagic.size());
+  const uint32_t version = header.read<uint32_t>(), flags = header.read<uint32_t>();
+  if (version != Capsule::kVersion || flags != 0)
+    return make_error(ErrorCode::unsupported, "a capsule of version {}.{}; this is a reader of version {}",
+                      version, flags, Capsule::kVersion);
+  const uint64_t size = header.read<uint64_t>(), hash = header.read<uint64_t>();
+  if (size != file.size() - kHeader)
+    return make_error(ErrorCode::malformed, "a damaged capsule: {} bytes instead of {}",
+                      file.size() - kHeader, size);
+  const Bytes body(file.data() + kHeader, size);
+  if (hash_bytes(body.data(), body.size()) != hash)
+    return make_error(ErrorCode::malformed, "a damaged capsule: its bytes are not those that were written");
+  return parse_capsule_body(body);
+}
+
+}  // namespace morgana::runtime
