@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/result.h"
 #include "base/target.h"
 #include "codeobj/kernel_descriptor.h"
@@ -32,6 +33,7 @@ struct WavePlace {
 };
 
 class CheckHost;
+class TouchedPages;
 
 // Who is told of a dispatch that takes long.
 class LaunchWatch {
@@ -70,6 +72,8 @@ struct Launch {
       true;  // the program may have replaced the handler of guest faults since the last launch
   LaunchWatch* watch = nullptr;
   CheckHost* checks = nullptr;  // what the kernel is checked for (checks.h); null: nothing
+  TouchedPages* touched =
+      nullptr;  // watches which pages the launch touches (touched_pages.h); null: nothing does
   // Nanoseconds, up to a tenth of a second late; 0: never. After `notice_after` the watch is told, after
   // `time_limit` the dispatch ends with FaultKind::cancelled.
   uint64_t notice_after = 0, time_limit = 0;
@@ -108,6 +112,8 @@ class Device {
   // Guest code at [address, address + size) may be executed from now until remove_code returns.
   void add_code(uint64_t address, uint64_t size);
   void remove_code(uint64_t address);
+  // The guest code that was added around `pc`; empty: none.
+  Bytes code_around(uint64_t pc) const;
 
   // Readies the compiler of hot kernels, once per process and in some milliseconds: for a thread that the
   // program waits for before it exits, since what a process makes while it exits is destroyed too early.

@@ -147,6 +147,18 @@ void find_place(uint64_t kernel_object, uint64_t pc, runtime::FaultPlace& place)
   }
 }
 
+runtime::CodeImage loaded_code_object(uint64_t kernel_object) {
+  for (const Loaded& loaded : loaded_objects()) {
+    if (kernel_object < loaded.bias) continue;
+    std::vector<uint8_t> bytes = fetch(loaded.uri);
+    auto object = codeobj::CodeObject::parse(Bytes(bytes.data(), bytes.size()));
+    if (!object.ok()) continue;
+    for (const codeobj::Kernel& kernel : object->kernels())
+      if (loaded.bias + kernel.descriptor_address == kernel_object) return {loaded.bias, std::move(bytes)};
+  }
+  return {};
+}
+
 std::string loaded_kernel_name(uint64_t kernel_object, uint64_t code_version) {
   static std::mutex mutex;
   static auto& names = *new std::unordered_map<uint64_t, std::string>;

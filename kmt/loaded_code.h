@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "runtime/checking.h"
 #include "runtime/report.h"
 
 namespace morgana::kmt {
@@ -17,6 +18,9 @@ void set_loader_list(const void* r_debug);
 
 // Adds kernel, function and source line to `place` as far as the code objects tell.
 void find_place(uint64_t kernel_object, uint64_t pc, runtime::FaultPlace& place);
+
+// The code object that has the kernel.
+runtime::CodeImage loaded_code_object(uint64_t kernel_object);
 
 // The kernel's name; empty: no code object of the list has it. Remembered as long as `code_version` stays the
 // same.

@@ -106,7 +106,7 @@ HSAKMT_STATUS MemoryTable::import(const HsaSharedMemoryHandle& handle, std::span
   range->registered_nodes.assign(nodes.begin(), nodes.end());
   *address = memory;
   *size = bytes;
-  runtime::register_host(memory, bytes, "memory of another process");
+  runtime::register_host(memory, bytes, "memory of another process", true);
   std::lock_guard lock(mutex_);
   ++version_;
   owned_.insert_or_assign(range->address, std::move(range));

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "kmt/alias.h"
 #include "kmt/nodes.h"
+#include "runtime/known_memory.h"
 #include "runtime/memory.h"
 
 namespace morgana::kmt {
@@ -129,7 +130,7 @@ HSAKMT_STATUS MemoryTable::place(uint64_t address, uint64_t size, uint32_t node,
   range->flags = flags;
   range->origin = origin;
   if (own_file >= 0) files_.insert_or_assign(address, own_file);
-  runtime::register_host(pages, size, label_of(node, flags));
+  runtime::register_host(pages, size, label_of(node, flags), origin == Origin::placed);
   used_[node] += size;
   ++version_;
   owned_.insert_or_assign(address, std::move(range));
@@ -146,6 +147,7 @@ void MemoryTable::forget_code(Range& range) {
 
 HSAKMT_STATUS MemoryTable::free(void* address, uint64_t size) {
   if (address == nullptr) return HSAKMT_STATUS_INVALID_PARAMETER;
+  runtime::HeldMemory::wait_for_none();
   std::lock_guard lock(mutex_);
   const auto found = owned_.find(reinterpret_cast<uint64_t>(address));
   if (found == owned_.end() || found->second->type != HSA_POINTER_ALLOCATED) return HSAKMT_STATUS_ERROR;
@@ -301,6 +303,7 @@ HSAKMT_STATUS MemoryTable::add_user_range(void* address, uint64_t size, HsaMemFl
 
 HSAKMT_STATUS MemoryTable::remove_range(void* address) {
   const auto start = reinterpret_cast<uint64_t>(address);
+  runtime::HeldMemory::wait_for_none();
   std::lock_guard lock(mutex_);
   if (const auto user = users_.find(start); user != users_.end()) {
     if (--user->second->references != 0) return HSAKMT_STATUS_SUCCESS;

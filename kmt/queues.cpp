@@ -207,6 +207,8 @@ std::string Queues::kernel_name(uint64_t kernel_object) {
   return loaded_kernel_name(kernel_object, MemoryTable::get().code_version());
 }
 
+runtime::CodeImage Queues::code_object(uint64_t kernel_object) { return loaded_code_object(kernel_object); }
+
 void Queues::find_place(uint64_t kernel_object, uint64_t pc, runtime::FaultPlace& place) {
   kmt::find_place(kernel_object, pc, place);
 }

@@ -42,6 +42,7 @@ class Queues : public runtime::QueueOwner {
   void leave_code() override;
   std::string kernel_name(uint64_t kernel_object) override;
   void find_place(uint64_t kernel_object, uint64_t pc, runtime::FaultPlace& place) override;
+  runtime::CodeImage code_object(uint64_t kernel_object) override;
   void queue_failed(runtime::UserQueue& queue, const runtime::QueueFailure& failure) override;
 
  private:

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "device/checks.h"
@@ -20,11 +21,18 @@ Result<uint8_t> parse_checks(std::string_view list);
 // Of this process.
 uint8_t checks_wanted();
 
+// A code object as a file, and what lies between its addresses and those that it was loaded to.
+struct CodeImage {
+  uint64_t bias = 0;
+  std::vector<uint8_t> bytes;  // none: not known
+};
+
 // Whose code a dispatch executes.
 class CodePlaces {
  public:
   virtual ~CodePlaces() = default;
   virtual FaultPlace place_of(uint64_t pc) = 0;
+  virtual CodeImage code_object() { return {}; }
 };
 
 // Executes the launch under the checks of this process.

@@ -9,6 +9,7 @@
 #include "runtime/checking.h"
 #include "runtime/memory.h"
 #include "runtime/printf.h"
+#include "runtime/record.h"
 #include "runtime/report.h"
 #include "runtime/watchdog.h"
 
@@ -165,8 +166,14 @@ Result<std::unique_ptr<Dispatch>> Dispatch::create(std::shared_ptr<Executable> e
     size = std::max(size, uint64_t{arg.offset} + arg.size);
   // Kernels read kernarg in blocks of up to 16 dwords, beyond its end.
   size = (size + kImplicitBytes + 63) / 64 * 64;
-  auto* kernarg = static_cast<uint8_t*>(take_block(size));
-  dispatch->kernarg_ = kernarg;
+  dispatch->kernarg_is_device_memory_ = recording_wanted();
+  if (dispatch->kernarg_is_device_memory_) {
+    MORGANA_TRY(void* memory, allocate(size, 64, "kernel arguments"));
+    dispatch->kernarg_ = static_cast<uint8_t*>(memory);
+  } else {
+    dispatch->kernarg_ = static_cast<uint8_t*>(take_block(size));
+  }
+  uint8_t* const kernarg = dispatch->kernarg_;
   dispatch->kernarg_size_ = size;
   std::copy(arguments.bytes_.begin(), arguments.bytes_.end(), kernarg);
   std::memset(kernarg + arguments.bytes_.size(), 0, size - arguments.bytes_.size());
@@ -214,7 +221,10 @@ Result<std::unique_ptr<Dispatch>> Dispatch::create(std::shared_ptr<Executable> e
 
 Dispatch::~Dispatch() {
   release(reinterpret_cast<void*>(printf_buffer_));
-  if (kernarg_ != nullptr) give_block(kernarg_, kernarg_size_);
+  if (kernarg_is_device_memory_)
+    release(kernarg_);
+  else if (kernarg_ != nullptr)
+    give_block(kernarg_, kernarg_size_);
 }
 
 void Dispatch::check_buffers() const {
@@ -249,8 +259,11 @@ device::Fault run_packet(Agent& agent, const DispatchPacket& packet, const codeo
   launch.watch = place.watch;
   launch.notice_after = time_limits().notice;
   launch.time_limit = time_limits().end;
-  if (checks_wanted() != 0) return run_checked(agent.device(), launch, *place.code);
-  return agent.device().run(launch);
+  const auto run = [&] {
+    return checks_wanted() != 0 ? run_checked(agent.device(), launch, *place.code)
+                                : agent.device().run(launch);
+  };
+  return recording_wanted() ? run_recorded(agent, packet, launch, *place.code, run) : run();
 }
 
 }  // namespace morgana::runtime

@@ -84,6 +84,7 @@ class Dispatch {
   uint64_t printf_buffer_ = 0;  // 0: the kernel does not print
   uint8_t* kernarg_ = nullptr;
   size_t kernarg_size_ = 0;
+  bool kernarg_is_device_memory_ = false;  // a recording finds it there again
   std::vector<device::WavePlace> stopped_;
   uint64_t* queue_pointer_ = nullptr;  // in the kernarg segment; null: the kernel has no such argument
 };

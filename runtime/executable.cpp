@@ -109,6 +109,8 @@ const Kernel* Executable::kernel(std::string_view name) const {
 
 const codeobj::CodeObject& Executable::code_object() const { return impl_->object; }
 
+uint64_t Executable::bias() const { return impl_->loaded.bias; }
+
 std::optional<uint64_t> Executable::symbol_address(std::string_view name) const {
   for (const codeobj::ElfSymbol& symbol : impl_->object.symbols())
     if (symbol.name == name && symbol.section != SHN_UNDEF && symbol.section < SHN_LORESERVE)

@@ -51,6 +51,8 @@ class Executable {
   const Kernel* kernel(std::string_view name) const;
   std::span<const Variable> variables() const { return variables_; }
   const codeobj::CodeObject& code_object() const;
+  // What is added to the file's addresses.
+  uint64_t bias() const;
 
   // The address of the symbol of that name, if the object has it in memory; the function at the lowest
   // address.

@@ -1,6 +1,7 @@
 #include "runtime/memory.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -41,8 +42,9 @@ bool holds(const Allocation& allocation, uint64_t address) {
 // it.
 struct Block {
   Allocation allocation;
-  uint64_t begin = 0, size = 0;  // of all
-  uint64_t canary = 0;           // bytes behind the allocation's end that hold one
+  uint64_t begin = 0, size = 0;           // of all
+  uint64_t lead = 0, body = 0, tail = 0;  // bytes: inaccessible, of the allocation, readable
+  uint64_t canary = 0;                    // bytes behind the allocation's end that hold one
 
   uint64_t end() const { return allocation.address + allocation.size; }
 };
@@ -56,6 +58,9 @@ struct Table {
   uint64_t quarantined = 0;
   std::multimap<uint64_t, Allocation> registered;
   std::atomic<uint64_t> bytes{0};
+  std::atomic<bool> is_held{false};   // HeldMemory lives; written under the mutex
+  std::vector<uint64_t> freed;        // since then
+  std::vector<Capsule::Region> made;  // likewise, of small allocations
   Slabs slabs{space, mutex};
 };
 
@@ -93,6 +98,9 @@ Result<Block> map_block(Table& all, uint64_t size, uint64_t alignment) {
   Block block;
   std::lock_guard lock(all.mutex);
   block.size = layout.total();
+  block.lead = layout.lead;
+  block.body = layout.body;
+  block.tail = layout.tail;
   block.begin = all.space.take(block.size, layout.lead, std::max({alignment, kPage, layout.lead}));
   if (block.begin == 0) return out_of_memory(size);
   const uint64_t body = block.begin + layout.lead;
@@ -168,6 +176,10 @@ Result<void*> allocate(uint64_t size, uint64_t alignment, std::string label, Use
     const uint64_t address = all.slabs.allocate(size, use, std::move(label));
     if (address == 0) return make_error(ErrorCode::out_of_memory, "no memory for {} bytes", size);
     all.bytes.fetch_add(size, std::memory_order_relaxed);
+    if (all.is_held.load(std::memory_order_relaxed)) {
+      std::lock_guard lock(all.mutex);
+      all.made.push_back({address, size + kMostCanary});
+    }
     return reinterpret_cast<void*>(address);
   }
   MORGANA_TRY(Block block, map_block(all, size, alignment));
@@ -192,6 +204,7 @@ void release(void* pointer) {
     std::lock_guard lock(all.mutex);
     const auto found = all.blocks.find(address);
     if (found == all.blocks.end() || found->second.allocation.freed) return;
+    if (all.is_held) return all.freed.push_back(address);
     overrun = overrun_of(found->second);
     all.bytes.fetch_sub(found->second.allocation.size, std::memory_order_relaxed);
     unmap_block(all, found);
@@ -199,11 +212,11 @@ void release(void* pointer) {
   if (overrun) report_overrun(*overrun, nullptr);
 }
 
-void register_host(const void* pointer, uint64_t size, std::string label) {
+void register_host(const void* pointer, uint64_t size, std::string label, bool paged) {
   Table& all = table();
   std::lock_guard lock(all.mutex);
   auto address = reinterpret_cast<uint64_t>(pointer);
-  all.registered.emplace(address, Allocation{address, size, std::move(label), true});
+  all.registered.emplace(address, Allocation{address, size, std::move(label), true, false, paged});
 }
 
 void unregister_host(const void* pointer) {
@@ -267,6 +280,113 @@ device::KnownMemory known_memory(uint64_t address) {
     return {State::outside, address, address + 1};
   constexpr uint64_t kLine = 64;
   return {State::foreign, address, (address | (kLine - 1)) + 1};
+}
+
+std::vector<Allocation> allocations_in(uint64_t begin, uint64_t end) {
+  Table& all = table();
+  std::vector<Allocation> list;
+  all.slabs.collect(begin, end, list);
+  std::lock_guard lock(all.mutex);
+  const auto meets = [&](const Allocation& one) {
+    return one.address < end && one.address + one.size > begin;
+  };
+  auto it = all.blocks.lower_bound(begin);
+  if (it != all.blocks.begin()) --it;
+  for (; it != all.blocks.end() && it->first < end; ++it)
+    if (meets(it->second.allocation)) list.push_back(it->second.allocation);
+  for (const auto& [start, allocation] : all.registered)
+    if (meets(allocation)) list.push_back(allocation);
+  std::ranges::sort(list, {}, &Allocation::address);
+  return list;
+}
+
+std::vector<Allocation> registered_memory() {
+  Table& all = table();
+  std::lock_guard lock(all.mutex);
+  std::vector<Allocation> list;
+  for (const auto& [start, allocation] : all.registered)
+    if (!allocation.paged) list.push_back(allocation);
+  return list;
+}
+
+HeldMemory::HeldMemory() {
+  Table& all = table();
+  all.slabs.collect_pages(pages_);
+  std::lock_guard lock(all.mutex);
+  all.is_held = true;
+  for (const auto& [address, block] : all.blocks) {
+    if (block.allocation.freed) continue;
+    const uint64_t body = block.begin + block.lead;
+    pages_.push_back({body, block.body, true});
+    if (block.tail != 0) pages_.push_back({body + block.body, block.tail, guard_mode() == GuardMode::off});
+  }
+  for (const auto& [address, range] : all.registered)
+    if (range.paged && range.address % kPage == 0)
+      pages_.push_back({range.address, round_up(range.size, kPage), true});
+}
+
+HeldMemory::~HeldMemory() {
+  std::vector<uint64_t> freed;
+  {
+    Table& all = table();
+    std::lock_guard lock(all.mutex);
+    all.is_held = false;
+    all.made.clear();
+    freed.swap(all.freed);
+  }
+  for (const uint64_t address : freed) release(reinterpret_cast<void*>(address));
+}
+
+std::vector<Capsule::Region> HeldMemory::made() {
+  Table& all = table();
+  std::lock_guard lock(all.mutex);
+  std::vector<Capsule::Region> list = all.made;
+  std::ranges::sort(list, {}, &Capsule::Region::address);
+  return list;
+}
+
+void HeldMemory::wait_for_none() {
+  Table& all = table();
+  while (true) {
+    {
+      std::lock_guard lock(all.mutex);
+      if (!all.is_held) return;
+    }
+    usleep(100);
+  }
+}
+
+Status place_pages(uint64_t begin, uint64_t end) {
+  Table& all = table();
+  void* const at = reinterpret_cast<void*>(begin);
+  std::vector<device::TouchedPages::Region> slabs;
+  all.slabs.collect_pages(slabs);
+  std::lock_guard lock(all.mutex);
+  const bool is_ours = all.space.holds(begin) && all.space.holds(end - 1);
+  const auto above = all.blocks.lower_bound(end);
+  bool is_free = above == all.blocks.begin() || std::prev(above)->second.size == 0 ||
+                 std::prev(above)->second.begin + std::prev(above)->second.size <= begin;
+  for (const auto& slab : slabs) is_free = is_free && (slab.begin >= end || slab.begin + slab.size <= begin);
+  // Within the reserved addresses nothing lies but what the table knows.
+  const bool ok = is_ours
+                      ? is_free && mprotect(at, end - begin, PROT_READ | PROT_WRITE) == 0
+                      : mmap(at, end - begin, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == at;
+  if (ok) return {};
+  return make_error(ErrorCode::io, "the addresses {:#x} to {:#x} are not free in this process", begin, end);
+}
+
+void adopt(const Allocation& allocation) {
+  Table& all = table();
+  std::lock_guard lock(all.mutex);
+  if (allocation.registered) {
+    all.registered.emplace(allocation.address, allocation);
+    return;
+  }
+  Block block;
+  block.allocation = allocation;
+  block.begin = allocation.address;
+  all.blocks.emplace(allocation.address, std::move(block));
 }
 
 uint64_t allocated_bytes() { return table().bytes.load(std::memory_order_relaxed); }

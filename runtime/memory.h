@@ -22,6 +22,7 @@ struct Allocation {
   std::string label;        // "buffer", "SVM", "code object"
   bool registered = false;  // the application's own memory
   bool freed = false;       // not handed out again since
+  bool paged = false;       // registered: whole pages, in which nothing else lies
 };
 
 // How far `address` lies outside; 0: inside.
@@ -37,8 +38,10 @@ Result<void*> allocate(uint64_t size, uint64_t alignment, std::string label, Use
 // Frees what allocate returned; nullptr is allowed. Overruns that nobody has noticed yet are reported.
 void release(void* pointer);
 
-// Makes host memory known by name until unregistered.
-void register_host(const void* pointer, uint64_t size, std::string label);
+// Makes host memory known by name until unregistered. `paged`: it consists of whole pages that the caller has
+// mapped for reading and writing, and that hold nothing else; see HeldMemory (known_memory.h) before they are
+// unmapped.
+void register_host(const void* pointer, uint64_t size, std::string label, bool paged = false);
 void unregister_host(const void* pointer);
 
 // The allocation that holds `address`, freed ones included.

@@ -322,6 +322,11 @@ class RunningNotice final : public device::LaunchWatch, public CodePlaces {
                              seconds, why);
   }
   FaultPlace place_of(uint64_t pc) override { return runtime::place_of(dispatch_, pc); }
+  CodeImage code_object() override {
+    const Executable& executable = *dispatch_.executable();
+    const Bytes bytes = executable.code_object().bytes();
+    return {executable.bias(), {bytes.begin(), bytes.end()}};
+  }
 
  private:
   Dispatch& dispatch_;

@@ -233,6 +233,29 @@ std::optional<Overrun> Slabs::take_overrun(uint64_t address) const {
   return Overrun{std::move(allocation), std::move(*damage)};
 }
 
+void Slabs::collect(uint64_t begin, uint64_t end, std::vector<Allocation>& list) const {
+  std::lock_guard lock(mutex_);
+  auto it = slabs_.upper_bound(begin);
+  if (it != slabs_.begin()) --it;
+  for (; it != slabs_.end() && it->first < end; ++it) {
+    const Slab& slab = *it->second;
+    const uint64_t from = std::max(begin, slab.begin), to = std::min(end, slab.begin + slab.bytes);
+    for (uint32_t i = from < to ? slab.slot_of(from) : slab.fresh; i < slab.fresh && slab.address_of(i) < to;
+         ++i) {
+      const uint64_t in_use = slab.sizes[i].load(std::memory_order_acquire);
+      if (in_use != 0 && slab.address_of(i) + in_use - 1 > from) list.push_back(slab.describe(i, in_use - 1));
+    }
+  }
+}
+
+void Slabs::collect_pages(std::vector<device::TouchedPages::Region>& pages) const {
+  std::lock_guard lock(mutex_);
+  for (const auto& [begin, slab] : slabs_) {
+    pages.push_back({begin, slab->bytes, true});
+    pages.push_back({begin + slab->bytes, kGranule, guard_mode() == GuardMode::off});
+  }
+}
+
 std::optional<Allocation> Slabs::nearest(uint64_t address) const {
   std::lock_guard lock(mutex_);
   std::optional<Allocation> best;

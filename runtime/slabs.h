@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "device/touched_pages.h"
 #include "runtime/address_space.h"
 #include "runtime/memory.h"
 
@@ -43,6 +44,9 @@ class Slabs {
   // Of the slot in use that holds `address`, if any.
   bool is_whole(uint64_t address) const;
   std::optional<Overrun> take_overrun(uint64_t address) const;
+  // Adds the allocations that have bytes in [begin, end), and the pages of all slabs.
+  void collect(uint64_t begin, uint64_t end, std::vector<Allocation>& list) const;
+  void collect_pages(std::vector<device::TouchedPages::Region>& pages) const;
   // The allocation nearest to an address.
   std::optional<Allocation> nearest(uint64_t address) const;
 

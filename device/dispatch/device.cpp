@@ -87,6 +87,11 @@ void Device::remove_code(uint64_t address) {
   if (auto program = impl_->code.remove(address)) impl_->tier.remove(std::move(program));
 }
 
+Bytes Device::code_around(uint64_t pc) const {
+  const Program* const program = impl_->code.find(pc);
+  return program == nullptr ? Bytes() : program->code();
+}
+
 void Device::prepare_compiler() { jit::make_ready(); }
 
 void Device::set_trap_handler(uint64_t base, uint64_t memory, TrapUse use) {

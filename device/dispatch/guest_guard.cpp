@@ -103,7 +103,8 @@ void chain(int signal, siginfo_t* info, void* context, const void* frame) {
 void on_signal(int signal, siginfo_t* info, void* context) {
   if (signal == SIGSEGV && info->si_code == SEGV_ACCERR) {
     const int error = errno;
-    const bool again = await_held_page(reinterpret_cast<uint64_t>(info->si_addr));
+    const auto address = reinterpret_cast<uint64_t>(info->si_addr);
+    const bool again = take_touch(address) || await_held_page(address);
     errno = error;
     if (again) return;
   }

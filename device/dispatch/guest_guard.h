@@ -8,6 +8,7 @@
 
 #include <csetjmp>
 #include <cstdint>
+#include <mutex>
 
 namespace morgana::device {
 
@@ -39,5 +40,11 @@ class GuardPause {
 // For the SIGSEGV handler: a write to `address` was refused. Waits while the page is held
 // (device/held_pages.h); true when the write should be tried again.
 bool await_held_page(uint64_t address);
+// Likewise: an access to `address` was refused. True when it should be tried again, since the page was one
+// that is watched (device/touched_pages.h).
+bool take_touch(uint64_t address);
+
+// Of whoever changes the protection of pages that threads use.
+std::mutex& page_mutex();
 
 }  // namespace morgana::device

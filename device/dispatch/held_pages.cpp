@@ -1,8 +1,6 @@
 #include "device/held_pages.h"
 
 #include <dirent.h>
-#include <limits.h>
-#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -16,7 +14,9 @@
 #include <mutex>
 
 #include "device/dispatch/guest_guard.h"
+#include "device/dispatch/last_try.h"
 #include "device/guest_access.h"
+#include "device/touched_pages.h"
 
 namespace morgana::device {
 namespace {
@@ -31,23 +31,7 @@ constexpr size_t kRemembered = 64;
 constexpr int kPatience = 200;  // milliseconds
 std::array<Held, kRemembered> ranges;
 std::atomic<uint64_t> serial{0};  // ranges so far
-std::mutex one_at_a_time;
 
-// What a thread last tried again. When the same fault comes a second time and no range was held in between,
-// it has another cause.
-class LastTry {
- public:
-  LastTry() { pthread_key_create(&key_, nullptr); }
-  bool is_second(uint64_t mark) {
-    void* const now = reinterpret_cast<void*>(mark);
-    if (pthread_getspecific(key_) == now) return true;
-    pthread_setspecific(key_, now);
-    return false;
-  }
-
- private:
-  pthread_key_t key_ = PTHREAD_KEYS_MAX;
-};
 LastTry last_try;
 
 // Whether a thread of the process blocks SIGSEGV: a fault there would end the process. A thread that blocks
@@ -81,18 +65,27 @@ Held& entry_of(uint64_t number) { return ranges[number % kRemembered]; }
 
 }  // namespace
 
-HeldPages::HeldPages() {
-  ensure_guard_installed();
-  one_at_a_time.lock();
+std::mutex& page_mutex() {
+  static auto* const one_at_a_time = new std::mutex;
+  return *one_at_a_time;
+}
+
+bool all_threads_take_faults() {
   Deaf deaf = deaf_threads();
   for (int tries = 0; deaf == Deaf::running && tries < kPatience; tries++) {
     usleep(1000);
     deaf = deaf_threads();
   }
-  works_ = deaf == Deaf::none;
+  return deaf == Deaf::none;
 }
 
-HeldPages::~HeldPages() { one_at_a_time.unlock(); }
+HeldPages::HeldPages() {
+  ensure_guard_installed();
+  page_mutex().lock();
+  works_ = all_threads_take_faults();
+}
+
+HeldPages::~HeldPages() { page_mutex().unlock(); }
 
 bool HeldPages::hold(uint64_t begin, uint64_t size) {
   if (!works_) return true;
@@ -116,8 +109,7 @@ bool await_held_page(uint64_t address) {
     known = true;
     while (entry.is_held.load()) syscall(SYS_sched_yield);
   }
-  constexpr int kSerialBits = 16;
-  return known && !last_try.is_second(address << kSerialBits | (serial.load() & 0xffff));
+  return known && !last_try.is_second(address, serial.load());
 }
 
 }  // namespace morgana::device

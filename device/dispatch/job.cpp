@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "device/dispatch/services.h"
 #include "device/observe/observer.h"
+#include "device/touched_pages.h"
 
 namespace morgana::device {
 namespace {
@@ -420,6 +421,7 @@ std::unique_ptr<ResidentGroup> Job::take_next(Share& share, Turns& turns) {
 
 void Job::work() {
   FloatScope floats;
+  const TouchedPages::Thread watched(plan_.launch.touched);
   if (start_time_ == 0) start_time_ = ticks();
   std::unique_ptr<ResidentGroup> resident;
   Share share;

@@ -37,6 +37,7 @@ class Program : public Code {
   const Step* at(uint64_t pc);
 
   Target target() const { return target_; }
+  Bytes code() const { return code_; }
 
   // Decodes the straight run that starts at `step`. Called by the handler of steps that are not decoded yet.
   // `have` is what the wave has that came here first. It decides for all others, too: kernels that share code

@@ -188,6 +188,8 @@ class RunningNotice final : public device::LaunchWatch, public CodePlaces {
     return place;
   }
 
+  CodeImage code_object() override { return owner_.code_object(kernel_object_); }
+
   std::vector<device::WavePlace> stopped;
 
  private:

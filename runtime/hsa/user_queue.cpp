@@ -6,9 +6,12 @@
 
 #include "base/spin.h"
 #include "device/guest_access.h"
+#include "runtime/checking.h"
 #include "runtime/hsa/doorbell_watch.h"
 
 namespace morgana::runtime {
+
+CodeImage QueueOwner::code_object(uint64_t) { return {}; }
 namespace {
 
 // How long a thread that has worked looks at its doorbell before it parks.

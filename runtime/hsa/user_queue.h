@@ -20,6 +20,7 @@ namespace morgana::runtime {
 
 class UserQueue;
 struct FaultPlace;
+struct CodeImage;
 
 // Why a queue stopped, numbered as Linux's driver numbers exceptions (EC_QUEUE_*, EC_DEVICE_* of
 // kfd_ioctl.h).
@@ -62,6 +63,8 @@ class QueueOwner : public EventSink {
   virtual void find_place(uint64_t kernel_object, uint64_t pc, FaultPlace& place) {
     static_cast<void>(kernel_object), static_cast<void>(pc), static_cast<void>(place);
   }
+  // The code object that holds the kernel (runtime/checking.h).
+  virtual CodeImage code_object(uint64_t kernel_object);
   // The queue has stopped and will do nothing more.
   virtual void queue_failed(UserQueue& queue, const QueueFailure& failure) = 0;
 };

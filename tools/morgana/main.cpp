@@ -92,6 +92,15 @@ constexpr Verb kVerbs[] = {
         morgana dispatch sort.co --buffer data=inout:data.bin --kernel pass --grid 512 --arg buf:data --arg u32:0
                          --then --arg 1=u32:1
 )"},
+    {"replay", morgana::tools::replay_command,
+     R"(  morgana replay FILE [--jit=off|sync] [--check=memory,race,barrier,init|all] [--compare FILE]
+      Executes a dispatch again that a program made under MORGANA_RECORD=DIR[:REGEX], on the memory that it found then
+      and at the same addresses, by one thread (or MORGANA_THREADS). Ends with 0 when every byte is as it was
+      recorded, or the same fault came at the same instruction; with 1 when not, naming the first differences; with 2
+      when it cannot be replayed. --compare replays another capsule of the kernel, too, and names the first bytes in
+      which the two results differ (then 1). --check looks for what is wrong, and ends with 1 when it finds something
+      (docs/replay.md).
+)"},
 };
 
 bool asks_for_help(std::string_view word) { return word == "--help" || word == "-h"; }

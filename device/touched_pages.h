@@ -1,0 +1,73 @@
+// TouchedPages: finds which pages a dispatch touches, and keeps what they held before.
+//
+// While one lives its pages are closed: nobody can access them. Whoever touches one comes into the SIGSEGV
+// handler, which keeps an image of the page, opens it, and lets the access happen. Accesses of the program's
+// threads go the same way. System calls do not: one that another thread makes with the address of a closed
+// page fails with EFAULT.
+//
+// One lives at a time, and no HeldPages with it: a second constructor waits for the first to go. Its pages
+// must stay mapped as long. Any thread may construct one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+
+namespace morgana::device {
+
+// False: a thread of the process blocks SIGSEGV, and a fault there would end the process. Takes some 10 us a
+// thread.
+bool all_threads_take_faults();
+
+class TouchedPages {
+ public:
+  static constexpr uint64_t kPage = 4096;
+
+  // Whole pages that can be accessed now.
+  struct Region {
+    uint64_t begin = 0, size = 0;
+    bool is_writable = true;
+  };
+  struct Page {
+    uint64_t address = 0;
+    const uint8_t* before = nullptr;  // a page of bytes, which live as long as the TouchedPages
+    bool is_writable = true;
+    bool by_kernel = false;  // touched first by a thread that executes the launch (Launch::touched)
+  };
+
+  // Fails, with everything open, where the system refuses; closes nothing yet.
+  static Result<std::unique_ptr<TouchedPages>> create(std::vector<Region> regions);
+  ~TouchedPages();
+  TouchedPages(const TouchedPages&) = delete;
+  TouchedPages& operator=(const TouchedPages&) = delete;
+
+  [[nodiscard]] Status close();
+  // Touches pages in advance.
+  void touch(uint64_t address, uint64_t size, bool by_kernel);
+  // Opens what is still closed. From now on pages are not watched, and `pages` may be asked.
+  void open();
+  // By rising address.
+  std::vector<Page> pages() const;
+
+  // Lives while its thread executes the launch that is watched; null: none is.
+  class Thread {
+   public:
+    explicit Thread(TouchedPages* pages);
+    ~Thread();
+    Thread(const Thread&) = delete;
+    Thread& operator=(const Thread&) = delete;
+
+   private:
+    bool is_set_;
+  };
+
+ private:
+  struct Impl;
+  explicit TouchedPages(std::unique_ptr<Impl> impl);
+  friend bool take_touch(uint64_t address);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace morgana::device

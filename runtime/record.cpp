@@ -1,0 +1,330 @@
+#include "runtime/record.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <regex>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "device/guest_access.h"
+#include "device/touched_pages.h"
+#include "runtime/capsule.h"
+#include "runtime/known_memory.h"
+
+namespace morgana::runtime {
+namespace {
+
+using device::TouchedPages;
+
+constexpr uint64_t kPage = TouchedPages::kPage;
+// How long a dispatch waits for another one to have been recorded.
+constexpr std::chrono::seconds kPatience{1};
+// Kernel arguments whose descriptor does not say how many there are.
+constexpr uint64_t kMostKernarg = 4096;
+// Behind the arguments kernels may read as many bytes more.
+constexpr uint64_t kBlock = 64;
+constexpr uint64_t kQueueBytes = sizeof(AmdQueue);
+
+// Where recordings go. Never destroyed: queues may still run at exit.
+struct Recorder {
+  std::string folder;  // empty: nobody asked, or it cannot be
+  std::optional<std::regex> kernels;
+  std::timed_mutex mutex;  // one dispatch at a time
+  std::atomic<bool> has_failed{false}, has_skipped{false};
+  uint32_t number = 0;  // of the last file
+  uint64_t looked = 0;  // recordings since the threads of the process were looked at
+
+  Recorder() {
+    const std::string& wanted = options().record;
+    const size_t colon = wanted.find(':');
+    if (colon != std::string::npos) {
+      try {
+        kernels.emplace(wanted.substr(colon + 1));
+      } catch (const std::regex_error& error) {
+        log(LogLevel::warn, "MORGANA_RECORD={}: {}; nothing is recorded", wanted, error.what());
+        return;
+      }
+    }
+    folder = output_folder("MORGANA_RECORD", wanted.substr(0, colon));
+    // The program may go to another folder.
+    if (!folder.empty()) folder = std::filesystem::absolute(folder);
+  }
+
+  static Recorder& get() {
+    static auto* const recorder = new Recorder;
+    return *recorder;
+  }
+
+  bool wants(const std::string& kernel) const {
+    return !has_failed.load(std::memory_order_relaxed) && (!kernels || std::regex_search(kernel, *kernels));
+  }
+  // Once: nothing more is recorded.
+  void fail(const std::string& why) {
+    if (!has_failed.exchange(true)) log(LogLevel::warn, "MORGANA_RECORD: {}; nothing more is recorded", why);
+  }
+};
+
+// Kernels' names may be anything.
+std::string file_name(uint32_t number, const std::string& kernel) {
+  constexpr size_t kMostName = 100;
+  std::string name = fmt::format("{:04}-", number);
+  for (const char c : kernel.substr(0, kMostName))
+    name += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' ? c : '_';
+  if (kernel.empty()) name += "nameless";
+  return name + ".mgd";
+}
+
+// Other processes of the program record there, too.
+Status write_new_file(Recorder& recorder, const std::string& kernel, const std::vector<uint8_t>& bytes) {
+  std::string path;
+  int file = -1;
+  do {
+    path = recorder.folder + "/" + file_name(++recorder.number, kernel);
+    file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  } while (file < 0 && errno == EEXIST);
+  size_t done = 0;
+  while (file >= 0 && done < bytes.size()) {
+    const ssize_t written = write(file, bytes.data() + done, bytes.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) break;
+    done += static_cast<size_t>(written);
+  }
+  const int error = errno;
+  if (file >= 0) close(file);
+  if (file >= 0 && done == bytes.size()) return {};
+  if (file >= 0) unlink(path.c_str());
+  return make_error(ErrorCode::io, "{}: {}", path, std::strerror(error));
+}
+
+// A stretch of the program's own memory, which is not watched: all of it is kept.
+struct Stretch {
+  uint64_t begin = 0, end = 0;
+};
+
+// Memory outside of the watched pages that the kernel can come to by its arguments: those themselves, and
+// what was registered where one of them points to.
+std::vector<Stretch> foreign_memory(const std::vector<TouchedPages::Region>& pages, uint64_t kernarg,
+                                    uint64_t size) {
+  std::vector<Stretch> list;
+  const auto is_watched = [&](uint64_t address) {
+    return std::ranges::any_of(pages,
+                               [&](const auto& region) { return address - region.begin < region.size; });
+  };
+  std::vector<uint64_t> words(size / sizeof(uint64_t));
+  if (kernarg == 0 || !device::read_guest(words.data(), kernarg, words.size() * sizeof(uint64_t)))
+    return list;
+  if (!is_watched(kernarg)) list.push_back({kernarg, kernarg + size});
+  for (const Allocation& one : registered_memory())
+    if (!is_watched(one.address) &&
+        std::ranges::any_of(words, [&](uint64_t word) { return word - one.address < one.size; }))
+      list.push_back({one.address, one.address + one.size});
+  std::ranges::sort(list, {}, &Stretch::begin);
+  std::vector<Stretch> merged;
+  for (const Stretch& one : list) {
+    if (merged.empty() || one.begin > merged.back().end)
+      merged.push_back(one);
+    else
+      merged.back().end = std::max(merged.back().end, one.end);
+  }
+  return merged;
+}
+
+bool is_zero(const uint8_t* bytes, size_t size) {
+  return size == 0 || (bytes[0] == 0 && std::memcmp(bytes, bytes + 1, size - 1) == 0);
+}
+
+// Makes a capsule of one launch.
+class Recording {
+ public:
+  Recording(Agent& agent, const DispatchPacket& packet, const device::Launch& launch) : agent_(agent) {
+    made_.target = agent.spec().processor;
+    made_.launch = {.entry = launch.entry,
+                    .kernel_object = packet.kernel_object,
+                    .kernarg = launch.kernarg,
+                    .packet = launch.packet,
+                    .queue = launch.queue,
+                    .dispatch_id = launch.dispatch_id,
+                    .grid = launch.grid,
+                    .group = launch.group,
+                    .private_bytes = launch.private_bytes,
+                    .group_bytes = launch.group_bytes};
+    kernarg_bytes_ =
+        launch.descriptor->kernarg_size != 0 ? launch.descriptor->kernarg_size + kBlock : kMostKernarg;
+    kernarg_bytes_ = std::min<uint64_t>(kernarg_bytes_, kMostKernarg);
+  }
+
+  // Watches the memory from now on.
+  Status begin(const std::string& kernel, CodeImage image) {
+    made_.kernel = kernel;
+    made_.code_bias = image.bias;
+    made_.code_object = std::move(image.bytes);
+    if (!device::read_guest(made_.descriptor.data(), made_.launch.kernel_object, made_.descriptor.size()))
+      return make_error(ErrorCode::not_found, "the kernel's descriptor is not readable");
+    keep_foreign(foreign_memory(memory_.pages(), made_.launch.kernarg, kernarg_bytes_));
+    MORGANA_TRY(pages_, TouchedPages::create(memory_.pages()));
+    MORGANA_CHECK(pages_->close());
+    // The program and its runtime write to these at any time.
+    pages_->touch(made_.launch.packet, sizeof(DispatchPacket), false);
+    if (made_.launch.kernarg != 0) pages_->touch(made_.launch.kernarg, kernarg_bytes_, false);
+    if (made_.launch.queue != 0) pages_->touch(made_.launch.queue, kQueueBytes, false);
+    // What of the code is decoded already would not be read again.
+    if (const Bytes code = agent_.device().code_around(made_.launch.entry); !code.empty()) {
+      made_.code.push_back({reinterpret_cast<uint64_t>(code.data()), code.size()});
+      pages_->touch(made_.code.back().address, code.size(), true);
+    }
+    return {};
+  }
+
+  TouchedPages* pages() { return pages_.get(); }
+
+  // The launch has ended.
+  Capsule end(const device::Fault& fault) {
+    pages_->open();
+    made_.outcome = {.fault = static_cast<uint8_t>(fault.kind),
+                     .is_write = fault.is_write,
+                     .pc = fault.pc,
+                     .address = fault.kind == device::FaultKind::memory ? fault.address : 0};
+    const std::vector<Capsule::Region> made = memory_.made();
+    for (const TouchedPages::Page& page : pages_->pages()) add_page(page, made);
+    for (auto& [piece, at] : foreign_) add(std::move(piece), foreign_bytes_.data() + at);
+    std::ranges::sort(made_.pieces, {}, &Capsule::Piece::address);
+    name_allocations(fault);
+    return std::move(made_);
+  }
+
+ private:
+  // `made`: allocations that are younger than the launch; who made them has written there.
+  void add_page(const TouchedPages::Page& page, const std::vector<Capsule::Region>& made) {
+    uint64_t at = page.address;
+    const uint64_t end = at + kPage;
+    const auto add_up_to = [&](uint64_t to, bool is_shared) {
+      if (to <= at) return;
+      Capsule::Piece piece{
+          .address = at, .size = static_cast<uint16_t>(to - at), .flags = 0, .after = 0, .bytes = {}};
+      if (!page.is_writable) piece.flags |= Capsule::Piece::readonly;
+      if (is_shared || !page.by_kernel) piece.flags |= Capsule::Piece::shared;
+      add(std::move(piece), page.before + (at - page.address));
+      at = to;
+    };
+    for (const Capsule::Region& one : made) {
+      if (one.address >= end || one.address + one.size <= at) continue;
+      add_up_to(one.address, false);
+      add_up_to(std::min(end, one.address + one.size), true);
+    }
+    add_up_to(end, false);
+  }
+
+  void add(Capsule::Piece piece, const uint8_t* before) {
+    if ((piece.flags & Capsule::Piece::shared) == 0)
+      piece.after = hash_bytes(reinterpret_cast<const void*>(piece.address), piece.size);
+    if (is_zero(before, piece.size))
+      piece.flags |= Capsule::Piece::zero;
+    else
+      piece.bytes.assign(before, before + piece.size);
+    made_.pieces.push_back(std::move(piece));
+  }
+
+  void keep_foreign(const std::vector<Stretch>& list) {
+    for (const Stretch& one : list)
+      for (uint64_t at = one.begin; at < one.end;) {
+        const uint64_t end = std::min(one.end, at / kPage * kPage + kPage);
+        const auto size = static_cast<uint16_t>(end - at);
+        const size_t kept = foreign_bytes_.size();
+        foreign_bytes_.resize(kept + size);
+        if (device::read_guest(foreign_bytes_.data() + kept, at, size))
+          foreign_.push_back(
+              {Capsule::Piece{.address = at, .size = size, .flags = 0, .after = 0, .bytes = {}}, kept});
+        else
+          foreign_bytes_.resize(kept);
+        at = end;
+      }
+  }
+
+  // What lies in the pieces, and beside the address of a fault.
+  void name_allocations(const device::Fault& fault) {
+    std::vector<Allocation> list;
+    uint64_t named = 0;  // all up to there are in the list
+    for (const Capsule::Piece& piece : made_.pieces) {
+      const uint64_t end = piece.address + piece.size;
+      if (end <= named) continue;
+      for (Allocation& one : allocations_in(std::max(piece.address, named), end)) {
+        if (list.empty() || list.back().address != one.address) list.push_back(std::move(one));
+        named = std::max(named, list.back().address + list.back().size);
+      }
+      named = std::max(named, end);
+    }
+    if (fault.kind == device::FaultKind::memory && fault.address < Capsule::kAddresses)
+      if (auto nearest = nearest_allocation(fault.address)) list.push_back(*nearest);
+    std::ranges::sort(list, {}, &Allocation::address);
+    const auto last = std::ranges::unique(list, {}, &Allocation::address);
+    list.erase(last.begin(), last.end());
+    for (Allocation& one : list)
+      made_.allocations.push_back({.address = one.address,
+                                   .size = one.size,
+                                   .is_freed = one.freed,
+                                   .is_registered = one.registered,
+                                   .label = std::move(one.label)});
+  }
+
+  Agent& agent_;
+  uint64_t kernarg_bytes_ = 0;
+  HeldMemory memory_;
+  std::unique_ptr<TouchedPages> pages_;
+  std::vector<std::pair<Capsule::Piece, size_t>> foreign_;  // and where its bytes lie
+  std::vector<uint8_t> foreign_bytes_;
+  Capsule made_;
+};
+
+}  // namespace
+
+bool recording_wanted() {
+  static const bool wanted = !options().record.empty() && !Recorder::get().folder.empty();
+  return wanted;
+}
+
+device::Fault run_recorded(Agent& agent, const DispatchPacket& packet, device::Launch& launch,
+                           CodePlaces& code, const std::function<device::Fault()>& run) {
+  Recorder& recorder = Recorder::get();
+  device::ensure_guard_installed();
+  const std::string kernel = launch.watch->kernel_name();
+  if (!recorder.wants(kernel)) return run();
+  std::unique_lock one(recorder.mutex, kPatience);
+  if (!one.owns_lock()) {
+    if (!recorder.has_skipped.exchange(true))
+      log(LogLevel::warn,
+          "MORGANA_RECORD: kernel '{}' waited for long for another to be recorded; it and others that do are "
+          "not",
+          kernel);
+    return run();
+  }
+  constexpr uint64_t kLook = 64;
+  if (recorder.looked++ % kLook == 0 && !device::all_threads_take_faults()) {
+    recorder.fail(
+        "a thread of the program blocks SIGSEGV, and would end the process when it touches memory that is "
+        "watched");
+    return run();
+  }
+  CodeImage image = code.code_object();
+  Recording recording(agent, packet, launch);
+  if (const Status begun = recording.begin(kernel, std::move(image)); !begun.ok()) {
+    recorder.fail(begun.error().message);
+    return run();
+  }
+  launch.touched = recording.pages();
+  const device::Fault fault = run();
+  launch.touched = nullptr;
+  const Status written = write_new_file(recorder, kernel, write_capsule(recording.end(fault)));
+  if (!written.ok()) recorder.fail(written.error().message);
+  return fault;
+}
+
+}  // namespace morgana::runtime
