@@ -21,7 +21,7 @@ def run(*words, **environment):
 
 
 class Help(unittest.TestCase):
-    VERBS = ("run", "doctor", "info", "disasm", "isa", "vectors", "dispatch")
+    VERBS = ("run", "doctor", "info", "disasm", "isa", "vectors", "dispatch", "replay")
 
     def test_of_all_and_of_each(self):
         everything = run("help").stdout
@@ -45,7 +45,7 @@ class Help(unittest.TestCase):
 
     def test_options_that_are_none(self):
         for words in (("run", "--bogus", "--", "true"), ("doctor", "--bogus"), ("info", "--bogus"), ("disasm", "--bogus"), ("isa", "--bogus"),
-                      ("disasm", "--bogus", PASSES), ("vectors", "--bogus"),
+                      ("disasm", "--bogus", PASSES), ("vectors", "--bogus"), ("replay", "--bogus"),
                       ("dispatch", PASSES, "--kernel", "reverse", "--grid", "1", "--bogus")):
             result = run(*words)
             self.assertEqual(result.returncode, 2, words)

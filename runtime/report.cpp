@@ -12,6 +12,7 @@
 #include "base/options.h"
 #include "runtime/checking.h"
 #include "runtime/memory.h"
+#include "runtime/record.h"
 
 namespace morgana::runtime {
 namespace {
@@ -197,7 +198,12 @@ void print_report(const device::Fault& fault, std::string_view kernel, const std
     if (options().fault_report) std::fprintf(stderr, "%s\n", text.c_str());
     return;
   }
-  print_counted(fmt::format("{}: kernel '{}' at pc {:#x}", device::name(fault.kind), kernel, fault.pc), text);
+  const bool is_to_be_had = fault.kind != device::FaultKind::cancelled && !recording_wanted();
+  print_counted(
+      fmt::format("{}: kernel '{}' at pc {:#x}", device::name(fault.kind), kernel, fault.pc),
+      text + (is_to_be_had
+                  ? "  again       MORGANA_RECORD=DIR keeps it in a file, morgana replay FILE repeats it\n"
+                  : ""));
 }
 
 void print_fault_totals() {

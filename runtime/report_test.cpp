@@ -39,13 +39,15 @@ TEST(FaultReport, InventsNoPlace) {
 
 TEST(FaultReport, OfOneCauseIsPrintedOnce) {
   testing::internal::CaptureStderr();
-  for (int i = 0; i < 5; ++i) print_report(memory_fault(1, 0x1234), "again", "the whole report");
-  print_report(memory_fault(1, 0x1238), "again", "another place");
+  for (int i = 0; i < 5; ++i) print_report(memory_fault(1, 0x1234), "again", "the whole report\n");
+  print_report(memory_fault(1, 0x1238), "again", "another place\n");
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "the whole report\n"
+            "  again       MORGANA_RECORD=DIR keeps it in a file, morgana replay FILE repeats it\n\n"
             "morgana: memory violation: kernel 'again' at pc 0x1234 again, 2 times so far\n"
             "morgana: memory violation: kernel 'again' at pc 0x1234 again, 4 times so far\n"
-            "another place\n");
+            "another place\n"
+            "  again       MORGANA_RECORD=DIR keeps it in a file, morgana replay FILE repeats it\n\n");
   testing::internal::CaptureStderr();
   print_fault_totals();
   EXPECT_EQ(testing::internal::GetCapturedStderr(),

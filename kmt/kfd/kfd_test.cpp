@@ -111,6 +111,45 @@ class DriverFiles : public ::testing::Test {
     return static_cast<T*>(at);
   }
 
+  // buffer[work-item id] += 1 by the second packet of a ring, for gfx90a and later: kernarg in s[0:1].
+  void count_by_kernel(uint8_t* slot, uint64_t* write_index, uint64_t* doorbell) {
+    auto* code = memory<uint8_t>(kPage, kGtt | kPublic | kExecutable);
+    constexpr int64_t kEntry = 256;
+    constexpr uint32_t kRsrc1 = 3 << 18 | 1 << 6 | 1, kRsrc2 = 2 << 1, kRsrc3 = 1;
+    constexpr uint16_t kProperties = 1 << 3;
+    constexpr uint32_t kCode[] = {0xc0060080, 0x00000000,  // s_load_dwordx2 s[2:3], s[0:1], 0x0
+                                  0x24020082,              // v_lshlrev_b32 v1, 2, v0
+                                  0x7e040281,              // v_mov_b32 v2, 1
+                                  0xbf8cc07f,              // s_waitcnt lgkmcnt(0)
+                                  0xdd088000, 0x00020201,  // global_atomic_add v1, v2, s[2:3]
+                                  0xbf810000};             // s_endpgm
+    std::memcpy(code + 16, &kEntry, sizeof kEntry);
+    std::memcpy(code + 44, &kRsrc3, sizeof kRsrc3);
+    std::memcpy(code + 48, &kRsrc1, sizeof kRsrc1);
+    std::memcpy(code + 52, &kRsrc2, sizeof kRsrc2);
+    std::memcpy(code + 56, &kProperties, sizeof kProperties);
+    std::memcpy(code + kEntry, kCode, sizeof kCode);
+    auto* counts = memory<uint32_t>(kPage, kVram | kPublic);
+    auto** kernarg = memory<uint32_t*>(kPage);
+    *kernarg = counts;
+    auto* signal = new (memory<void>(kPage)) runtime::AmdSignal;
+    signal->kind = 1;
+    signal->value = 1;
+    runtime::DispatchPacket packet;
+    packet.header = runtime::packet_header(runtime::PacketType::kernel_dispatch, true);
+    packet.setup = 1;
+    packet.workgroup_size_x = packet.grid_size_x = 64;
+    packet.workgroup_size_y = packet.workgroup_size_z = packet.grid_size_y = packet.grid_size_z = 1;
+    packet.kernel_object = reinterpret_cast<uint64_t>(code);
+    packet.kernarg_address = reinterpret_cast<uint64_t>(kernarg);
+    packet.completion_signal = reinterpret_cast<uint64_t>(signal);
+    std::memcpy(slot, &packet, sizeof packet);
+    __atomic_store_n(write_index, uint64_t{2}, __ATOMIC_RELEASE);
+    __atomic_store_n(doorbell, uint64_t{1}, __ATOMIC_RELEASE);
+    EXPECT_TRUE(soon([&] { return __atomic_load_n(&signal->value, __ATOMIC_ACQUIRE) == 0; }));
+    for (uint32_t i = 0; i < 100; ++i) EXPECT_EQ(counts[i], i < 64 ? 1u : 0u) << i;
+  }
+
   int kfd_ = -1, render_ = -1;
   std::vector<uint64_t> handles_;
 };
@@ -349,6 +388,7 @@ TEST_F(DriverFiles, PacketsRunAndTheirEventsWakeSleepers) {
   EXPECT_TRUE(soon([&] { return __atomic_load_n(&signal->value, __ATOMIC_ACQUIRE) == 0; }));
   sleeper.join();
   EXPECT_EQ(wait.result, 0u);
+  count_by_kernel(ring + 64, indices + 16, doorbell);
   EXPECT_GT(data.last_age, 1u);
   // It reset itself; nothing is waited for in vain for longer than asked.
   data.last_age = 0;
