@@ -49,7 +49,10 @@ Result<Request> parse(Words words) {
   // The order of work-groups is the same every time.
   setenv("MORGANA_THREADS", "1", 0);
   unsetenv("MORGANA_RECORD");
-  if (own.size() != 1 || own[0].starts_with('-'))
+  for (const std::string_view word : own)
+    if (word.starts_with('-'))
+      return make_error(ErrorCode::invalid_argument, "'{}' is not understood (see morgana help)", word);
+  if (own.size() != 1)
     return make_error(ErrorCode::invalid_argument, "one FILE is needed, {} given", own.size());
   request.file = own[0];
   request.other = other.value_or("");
