@@ -1,5 +1,6 @@
 #include "runtime/capsule.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -16,23 +17,89 @@ constexpr uint64_t kHeader = 8 + 4 + 4 + 8 + 8;
 constexpr uint32_t kMostText = 1 << 20;
 enum : uint8_t { kFreed = 1, kRegistered = 2 };
 
+// What hash_bytes() gives, of bytes that come in parts.
+class Hash {
+ public:
+  void add(Bytes bytes) {
+    size_ += bytes.size();
+    size_t at = 0;
+    if (pending_ != 0) {
+      at = std::min(kStep - pending_, bytes.size());
+      std::memcpy(rest_ + pending_, bytes.data(), at);
+      pending_ += at;
+      if (pending_ < kStep) return;
+      mix(rest_);
+      pending_ = 0;
+    }
+    for (; bytes.size() - at >= kStep; at += kStep) mix(bytes.data() + at);
+    pending_ = bytes.size() - at;
+    if (pending_ != 0) std::memcpy(rest_, bytes.data() + at, pending_);
+  }
+
+  uint64_t finish() {
+    std::memset(rest_ + pending_, 0, kStep - pending_);
+    mix(rest_);
+    uint64_t hash = size_;
+    for (const uint64_t lane : lanes_) {
+      hash = (hash ^ lane) * kFactors[0];
+      hash ^= hash >> 32;
+    }
+    return hash;
+  }
+
+ private:
+  static constexpr size_t kStep = 32;
+  static constexpr uint64_t kFactors[4] = {0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f, 0x165667b19e3779f9,
+                                           0x27d4eb2f165667c5};
+  // Four sums of products side by side, so that they overlap in time.
+  void mix(const uint8_t* from) {
+    uint64_t words[4];
+    std::memcpy(words, from, sizeof words);
+    for (int i = 0; i < 4; i++)
+      lanes_[i] = std::rotl((lanes_[i] ^ words[i]) * kFactors[i], 29) + kFactors[3 - i];
+  }
+
+  uint64_t lanes_[4] = {1, 2, 3, 4};
+  uint64_t size_ = 0;
+  uint8_t rest_[kStep] = {};
+  size_t pending_ = 0;
+};
+
+// Collects a body: small parts that are copied, and large ones that stay where they are.
 class Writer {
  public:
   template <typename T>
   void put(T value) {
     static_assert(std::is_integral_v<T>);
-    const auto* const bytes = reinterpret_cast<const uint8_t*>(&value);
-    out.insert(out.end(), bytes, bytes + sizeof value);
+    put_copy(&value, sizeof value);
   }
-  void put(const void* data, size_t size) {
+  void put_copy(const void* data, size_t size) {
     const auto* const bytes = static_cast<const uint8_t*>(data);
-    out.insert(out.end(), bytes, bytes + size);
+    if (parts_.empty() || !parts_.back().is_copied) parts_.push_back({true, copied_.size(), {}, 0});
+    copied_.insert(copied_.end(), bytes, bytes + size);
+    parts_.back().size += size;
   }
   void put_text(const std::string& text) {
     put(static_cast<uint32_t>(text.size()));
-    put(text.data(), text.size());
+    put_copy(text.data(), text.size());
   }
-  std::vector<uint8_t> out;
+  void put_view(Bytes bytes) {
+    if (!bytes.empty()) parts_.push_back({false, 0, bytes, bytes.size()});
+  }
+  void list(std::vector<Bytes>& to) const {
+    for (const Part& part : parts_)
+      to.push_back(part.is_copied ? Bytes(copied_.data() + part.at, part.size) : part.view);
+  }
+
+ private:
+  struct Part {
+    bool is_copied = false;
+    size_t at = 0;  // in copied_
+    Bytes view;
+    size_t size = 0;
+  };
+  std::vector<uint8_t> copied_;
+  std::vector<Part> parts_;
 };
 
 void put_body(Writer& to, const Capsule& from) {
@@ -46,7 +113,7 @@ void put_body(Writer& to, const Capsule& from) {
   for (const uint32_t size : launch.group) to.put(size);
   to.put(launch.private_bytes);
   to.put(launch.group_bytes);
-  to.put(from.descriptor.data(), from.descriptor.size());
+  to.put_copy(from.descriptor.data(), from.descriptor.size());
   to.put(from.seed);
   to.put(from.outcome.fault);
   to.put(static_cast<uint8_t>(from.outcome.is_write));
@@ -54,7 +121,7 @@ void put_body(Writer& to, const Capsule& from) {
   to.put(from.outcome.address);
   to.put(from.code_bias);
   to.put(uint64_t{from.code_object.size()});
-  to.put(from.code_object.data(), from.code_object.size());
+  to.put_view(from.code_object);
   to.put(static_cast<uint32_t>(from.code.size()));
   for (const Capsule::Region& region : from.code) {
     to.put(region.address);
@@ -73,7 +140,7 @@ void put_body(Writer& to, const Capsule& from) {
     to.put(piece.size);
     to.put(piece.flags);
     to.put(piece.after);
-    to.put(piece.bytes.data(), piece.bytes.size());
+    to.put_view(piece.bytes);
   }
 }
 
@@ -158,8 +225,7 @@ class Reader {
     made_.code_bias = in_.read<uint64_t>();
     const uint64_t size = in_.read<uint64_t>();
     if (stopped()) return;
-    const Bytes object = take(size);
-    made_.code_object.assign(object.begin(), object.end());
+    made_.code_object = take(size);
     constexpr uint64_t kLeast = 16;
     for (uint32_t left = take_count(kLeast); left != 0 && !stopped(); --left) {
       Capsule::Region region;
@@ -198,11 +264,8 @@ class Reader {
         return wrong("a piece of memory that is no part of a page");
       if (piece.address < end) return wrong("pieces of memory that are not in order");
       end = piece.address + piece.size;
-      if ((piece.flags & Piece::zero) == 0) {
-        const Bytes bytes = take(piece.size);
-        piece.bytes.assign(bytes.begin(), bytes.end());
-      }
-      made_.pieces.push_back(std::move(piece));
+      if ((piece.flags & Piece::zero) == 0) piece.bytes = take(piece.size);
+      made_.pieces.push_back(piece);
     }
   }
 
@@ -215,44 +278,41 @@ class Reader {
 
 }  // namespace
 
-// Four sums of products side by side, so that they overlap in time.
 uint64_t hash_bytes(const void* data, size_t size) {
-  constexpr uint64_t kFactors[4] = {0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f, 0x165667b19e3779f9,
-                                    0x27d4eb2f165667c5};
-  constexpr size_t kStep = 32;
-  uint64_t lanes[4] = {1, 2, 3, 4};
-  const auto* bytes = static_cast<const uint8_t*>(data);
-  const auto mix = [&](const uint8_t* from) {
-    uint64_t words[4];
-    std::memcpy(words, from, sizeof words);
-    for (int i = 0; i < 4; i++)
-      lanes[i] = std::rotl((lanes[i] ^ words[i]) * kFactors[i], 29) + kFactors[3 - i];
-  };
-  size_t left = size;
-  for (; left >= kStep; left -= kStep, bytes += kStep) mix(bytes);
-  uint8_t rest[kStep] = {};
-  std::memcpy(rest, bytes, left);
-  mix(rest);
-  uint64_t hash = size;
-  for (const uint64_t lane : lanes) {
-    hash = (hash ^ lane) * kFactors[0];
-    hash ^= hash >> 32;
+  Hash hash;
+  hash.add({data, size});
+  return hash.finish();
+}
+
+bool write_capsule(const Capsule& capsule, const std::function<bool(std::span<const Bytes> parts)>& take) {
+  Writer header, body;
+  put_body(body, capsule);
+  std::vector<Bytes> parts;
+  body.list(parts);
+  Hash hash;
+  uint64_t size = 0;
+  for (const Bytes part : parts) {
+    hash.add(part);
+    size += part.size();
   }
-  return hash;
+  header.put_copy(kMagic.data(), kMagic.size());
+  header.put(Capsule::kVersion);
+  header.put(uint32_t{0});
+  header.put(size);
+  header.put(hash.finish());
+  std::vector<Bytes> all;
+  header.list(all);
+  all.insert(all.end(), parts.begin(), parts.end());
+  return take(all);
 }
 
 std::vector<uint8_t> write_capsule(const Capsule& capsule) {
-  Writer body;
-  put_body(body, capsule);
-  Writer file;
-  file.out.reserve(kHeader + body.out.size());
-  file.put(kMagic.data(), kMagic.size());
-  file.put(Capsule::kVersion);
-  file.put(uint32_t{0});
-  file.put(uint64_t{body.out.size()});
-  file.put(hash_bytes(body.out.data(), body.out.size()));
-  file.put(body.out.data(), body.out.size());
-  return std::move(file.out);
+  std::vector<uint8_t> file;
+  write_capsule(capsule, [&](std::span<const Bytes> parts) {
+    for (const Bytes part : parts) file.insert(file.end(), part.begin(), part.end());
+    return true;
+  });
+  return file;
 }
 
 Result<Capsule> parse_capsule_body(Bytes body) { return Reader(body).read(); }

@@ -26,10 +26,15 @@
 //
 // Nothing in it tells when or where it was made: two recordings of one dispatch with the same memory are
 // equal byte for byte. Plain data: any thread.
+//
+// Bytes in a Capsule are views, of the file that it was read from or of what a recording keeps, which live
+// longer.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -75,9 +80,8 @@ struct Capsule {
     uint64_t address = 0;
     uint16_t size = 0;  // at most a page
     uint8_t flags = 0;
-    uint64_t after = 0;          // hash_bytes() of what the dispatch left
-    std::vector<uint8_t> bytes;  // `size` of them, or none
-    bool operator==(const Piece&) const = default;
+    uint64_t after = 0;  // hash_bytes() of what the dispatch left
+    Bytes bytes;         // `size` of them, or none
   };
 
   std::string target, kernel;
@@ -86,11 +90,10 @@ struct Capsule {
   uint64_t seed = 0;
   Outcome outcome;
   uint64_t code_bias = 0;
-  std::vector<uint8_t> code_object;
+  Bytes code_object;
   std::vector<Region> code;
   std::vector<Allocation> allocations;
   std::vector<Piece> pieces;
-  bool operator==(const Capsule&) const = default;
 };
 
 // 64 bits that differ where the bytes do, but for one pair in 2^64; no protection against who means to
@@ -98,6 +101,8 @@ struct Capsule {
 uint64_t hash_bytes(const void* data, size_t size);
 
 std::vector<uint8_t> write_capsule(const Capsule& capsule);
+// Hands the file's bytes, in parts, to `take`, and returns what that does.
+bool write_capsule(const Capsule& capsule, const std::function<bool(std::span<const Bytes> parts)>& take);
 // Malformed: not such a file, damaged, or cut short; unsupported: of another version.
 Result<Capsule> parse_capsule(Bytes file);
 // The body alone, whose hash the caller has no need to see.

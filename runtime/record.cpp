@@ -1,6 +1,7 @@
 #include "runtime/record.h"
 
 #include <fcntl.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -83,25 +84,39 @@ std::string file_name(uint32_t number, const std::string& kernel) {
   return name + ".mgd";
 }
 
+bool write_parts(int file, std::span<const Bytes> parts) {
+  constexpr size_t kMost = 512;  // IOV_MAX is 1024
+  std::vector<iovec> list;
+  for (const Bytes part : parts) list.push_back({const_cast<uint8_t*>(part.data()), part.size()});
+  for (size_t next = 0; next < list.size();) {
+    const ssize_t written =
+        writev(file, list.data() + next, static_cast<int>(std::min(kMost, list.size() - next)));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    auto left = static_cast<size_t>(written);
+    while (next < list.size() && left >= list[next].iov_len) left -= list[next++].iov_len;
+    if (left == 0) continue;
+    list[next].iov_base = static_cast<uint8_t*>(list[next].iov_base) + left;
+    list[next].iov_len -= left;
+  }
+  return true;
+}
+
 // Other processes of the program record there, too.
-Status write_new_file(Recorder& recorder, const std::string& kernel, const std::vector<uint8_t>& bytes) {
+Status write_new_file(Recorder& recorder, const Capsule& capsule) {
   std::string path;
   int file = -1;
   do {
-    path = recorder.folder + "/" + file_name(++recorder.number, kernel);
+    path = recorder.folder + "/" + file_name(++recorder.number, capsule.kernel);
     file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   } while (file < 0 && errno == EEXIST);
-  size_t done = 0;
-  while (file >= 0 && done < bytes.size()) {
-    const ssize_t written = write(file, bytes.data() + done, bytes.size() - done);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) break;
-    done += static_cast<size_t>(written);
-  }
+  if (file < 0) return make_error(ErrorCode::io, "{}: {}", path, std::strerror(errno));
+  const bool ok =
+      write_capsule(capsule, [&](std::span<const Bytes> parts) { return write_parts(file, parts); });
   const int error = errno;
-  if (file >= 0) close(file);
-  if (file >= 0 && done == bytes.size()) return {};
-  if (file >= 0) unlink(path.c_str());
+  close(file);
+  if (ok) return {};
+  unlink(path.c_str());
   return make_error(ErrorCode::io, "{}: {}", path, std::strerror(error));
 }
 
@@ -166,7 +181,8 @@ class Recording {
   Status begin(const std::string& kernel, CodeImage image) {
     made_.kernel = kernel;
     made_.code_bias = image.bias;
-    made_.code_object = std::move(image.bytes);
+    image_ = std::move(image.bytes);
+    made_.code_object = Bytes(image_);
     if (!device::read_guest(made_.descriptor.data(), made_.launch.kernel_object, made_.descriptor.size()))
       return make_error(ErrorCode::not_found, "the kernel's descriptor is not readable");
     keep_foreign(foreign_memory(memory_.pages(), made_.launch.kernarg, kernarg_bytes_));
@@ -186,8 +202,8 @@ class Recording {
 
   TouchedPages* pages() { return pages_.get(); }
 
-  // The launch has ended.
-  Capsule end(const device::Fault& fault) {
+  // The launch has ended. The capsule has views of this.
+  const Capsule& end(const device::Fault& fault) {
     pages_->open();
     made_.outcome = {.fault = static_cast<uint8_t>(fault.kind),
                      .is_write = fault.is_write,
@@ -195,10 +211,10 @@ class Recording {
                      .address = fault.kind == device::FaultKind::memory ? fault.address : 0};
     const std::vector<Capsule::Region> made = memory_.made();
     for (const TouchedPages::Page& page : pages_->pages()) add_page(page, made);
-    for (auto& [piece, at] : foreign_) add(std::move(piece), foreign_bytes_.data() + at);
+    for (const auto& [piece, at] : foreign_) add(piece, foreign_bytes_.data() + at);
     std::ranges::sort(made_.pieces, {}, &Capsule::Piece::address);
     name_allocations(fault);
-    return std::move(made_);
+    return made_;
   }
 
  private:
@@ -212,7 +228,7 @@ class Recording {
           .address = at, .size = static_cast<uint16_t>(to - at), .flags = 0, .after = 0, .bytes = {}};
       if (!page.is_writable) piece.flags |= Capsule::Piece::readonly;
       if (is_shared || !page.by_kernel) piece.flags |= Capsule::Piece::shared;
-      add(std::move(piece), page.before + (at - page.address));
+      add(piece, page.before + (at - page.address));
       at = to;
     };
     for (const Capsule::Region& one : made) {
@@ -229,11 +245,14 @@ class Recording {
     if (is_zero(before, piece.size))
       piece.flags |= Capsule::Piece::zero;
     else
-      piece.bytes.assign(before, before + piece.size);
-    made_.pieces.push_back(std::move(piece));
+      piece.bytes = Bytes(before, piece.size);
+    made_.pieces.push_back(piece);
   }
 
   void keep_foreign(const std::vector<Stretch>& list) {
+    uint64_t total = 0;
+    for (const Stretch& one : list) total += one.end - one.begin;
+    foreign_bytes_.reserve(total);
     for (const Stretch& one : list)
       for (uint64_t at = one.begin; at < one.end;) {
         const uint64_t end = std::min(one.end, at / kPage * kPage + kPage);
@@ -280,7 +299,7 @@ class Recording {
   HeldMemory memory_;
   std::unique_ptr<TouchedPages> pages_;
   std::vector<std::pair<Capsule::Piece, size_t>> foreign_;  // and where its bytes lie
-  std::vector<uint8_t> foreign_bytes_;
+  std::vector<uint8_t> foreign_bytes_, image_;
   Capsule made_;
 };
 
@@ -322,7 +341,7 @@ device::Fault run_recorded(Agent& agent, const DispatchPacket& packet, device::L
   launch.touched = recording.pages();
   const device::Fault fault = run();
   launch.touched = nullptr;
-  const Status written = write_new_file(recorder, kernel, write_capsule(recording.end(fault)));
+  const Status written = write_new_file(recorder, recording.end(fault));
   if (!written.ok()) recorder.fail(written.error().message);
   return fault;
 }

@@ -93,7 +93,7 @@ bool is_in_pieces(const Capsule& capsule, const Capsule::Region& region) {
 class Places final : public CodePlaces {
  public:
   explicit Places(const Capsule& capsule) : capsule_(capsule) {
-    auto object = codeobj::CodeObject::parse(Bytes(capsule.code_object));
+    auto object = codeobj::CodeObject::parse(capsule.code_object);
     if (!object.ok()) return;
     object_ = std::move(object).value();
     if (auto lines = codeobj::LineTable::read(*object_); lines.ok()) lines_ = std::move(lines).value();

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/thread_pointer.h"
 #include "device/dispatch/guest_guard.h"
@@ -18,10 +19,22 @@ namespace morgana::device {
 namespace {
 
 constexpr uint64_t kPage = TouchedPages::kPage;
-// Pages that are opened together where as many before them are open: a stream through memory.
+// Pages are opened a few at a time where others beside them are open, since an access that is refused
+// costs as much as many pages: after a run of open ones as many more, and the rest of an aligned group of
+// which so many are.
 constexpr uint64_t kMostTogether = 16;
+struct Group {
+  uint64_t pages, open;
+};
+constexpr Group kGroups[] = {{256, 128}, {16, 2}};
 
-enum : uint8_t { kClosed, kOpen, kOpenByKernel };
+// What is known of a page: 0, or twice the number of its image (from 1 on), and 1 when the kernel touched it
+// first.
+constexpr uint32_t kClosed = 0;
+enum class Toucher : uint32_t { program = 0, kernel = 1 };
+
+// Images of earlier recordings are written over: fresh memory costs more than the copy.
+constexpr uint64_t kMostKept = 64 << 20;
 
 bool protect(uint64_t address, uint64_t size, int access) {
   return mprotect(reinterpret_cast<void*>(address), size, access) == 0;
@@ -32,6 +45,32 @@ uint8_t* reserve(uint64_t size) {
   void* const at = mmap(nullptr, std::max(size, kPage), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return at == MAP_FAILED ? nullptr : static_cast<uint8_t*>(at);
+}
+
+// Room for images that is kept from one recording to the next. Under page_mutex.
+class SpareImages {
+ public:
+  uint8_t* take(uint64_t size) {
+    if (size <= size_ && at_ != nullptr) return std::exchange(at_, nullptr);
+    if (at_ != nullptr) munmap(at_, size_);
+    size_ = std::max(size, kPage);
+    at_ = nullptr;
+    uint8_t* const made = reserve(size_);
+    if (made != nullptr) madvise(made, size_, MADV_HUGEPAGE);
+    return made;
+  }
+  void give(uint8_t* at, uint64_t used) {
+    at_ = at;
+    if (used > kMostKept) madvise(at_ + kMostKept, size_ - kMostKept, MADV_DONTNEED);
+  }
+
+ private:
+  uint8_t* at_ = nullptr;
+  uint64_t size_ = 0;  // also of what was taken
+};
+SpareImages& spare_images() {
+  static auto* const spare = new SpareImages;
+  return *spare;
 }
 
 // A handler owns it with all signals of its thread blocked, so that no other handler waits for it there.
@@ -69,10 +108,12 @@ struct TouchedPages::Impl {
     uint64_t end() const { return region.begin + region.size; }
   };
 
-  bool touch(uint64_t address, uint8_t how);
+  bool touch(uint64_t address, Toucher by);
   // Pages [from, to) of an area, of which some may be open already. The lock is held.
-  bool open_pages(const Area& area, uint64_t from, uint64_t to, uint8_t how);
-  bool open_run(const Area& area, uint64_t from, uint64_t to, uint8_t how);
+  bool open_pages(const Area& area, uint64_t from, uint64_t to, Toucher by);
+  bool open_run(const Area& area, uint64_t from, uint64_t to, Toucher by);
+  // The pages [from, to) around one that was touched.
+  std::pair<uint64_t, uint64_t> together(const Area& area, uint64_t page) const;
   const Area* area_of(uint64_t address) const;
   void open_all();
 
@@ -81,14 +122,15 @@ struct TouchedPages::Impl {
   const TouchedPages* owner = nullptr;
   std::vector<Area> areas;  // by rising address
   uint64_t count = 0;       // of pages
-  uint8_t* states = nullptr;
-  uint8_t* images = nullptr;  // a page for each
+  uint32_t* states = nullptr;
+  uint8_t* images = nullptr;  // room for all, in the order in which they are touched
+  uint32_t used = 0;          // of them
   std::atomic<bool> lock{false};
   bool is_closed = false;
 
   ~Impl() {
-    if (states != nullptr) munmap(states, std::max(count, kPage));
-    if (images != nullptr) munmap(images, std::max(count * kPage, kPage));
+    if (states != nullptr) munmap(states, std::max(count * sizeof *states, kPage));
+    if (images != nullptr) spare_images().give(images, uint64_t{used} * kPage);
   }
 };
 
@@ -103,42 +145,53 @@ const TouchedPages::Impl::Area* TouchedPages::Impl::area_of(uint64_t address) co
 }
 
 // Closed pages only. While their images are made they can be read, and who writes comes here and waits.
-bool TouchedPages::Impl::open_run(const Area& area, uint64_t from, uint64_t to, uint8_t how) {
+bool TouchedPages::Impl::open_run(const Area& area, uint64_t from, uint64_t to, Toucher by) {
   const uint64_t begin = area.region.begin + from * kPage, size = (to - from) * kPage;
   if (!protect(begin, size, PROT_READ)) return false;
-  std::memcpy(images + (area.first + from) * kPage, reinterpret_cast<const void*>(begin), size);
-  std::memset(states + area.first + from, how, to - from);
+  std::memcpy(images + uint64_t{used} * kPage, reinterpret_cast<const void*>(begin), size);
+  for (uint64_t page = from; page < to; page++)
+    states[area.first + page] = ++used << 1 | static_cast<uint32_t>(by);
   return !area.region.is_writable || protect(begin, size, PROT_READ | PROT_WRITE);
 }
 
-bool TouchedPages::Impl::open_pages(const Area& area, uint64_t from, uint64_t to, uint8_t how) {
-  const uint8_t* const state = states + area.first;
+bool TouchedPages::Impl::open_pages(const Area& area, uint64_t from, uint64_t to, Toucher by) {
+  const uint32_t* const state = states + area.first;
   for (uint64_t page = from; page < to;) {
     uint64_t end = page + 1;
     if (state[page] == kClosed) {
       while (end < to && state[end] == kClosed) end++;
-      if (!open_run(area, page, end, how)) return false;
+      if (!open_run(area, page, end, by)) return false;
     }
     page = end;
   }
   return true;
 }
 
-bool TouchedPages::Impl::touch(uint64_t address, uint8_t how) {
+std::pair<uint64_t, uint64_t> TouchedPages::Impl::together(const Area& area, uint64_t page) const {
+  const uint32_t* const state = states + area.first;
+  const uint64_t pages = area.region.size / kPage;
+  for (const Group& group : kGroups) {
+    const uint64_t begin = page / group.pages * group.pages, end = std::min(begin + group.pages, pages);
+    const auto open = end - begin - static_cast<uint64_t>(std::count(state + begin, state + end, kClosed));
+    if (open >= group.open) return {begin, end};
+  }
+  uint64_t before = 0;
+  while (before < kMostTogether && before < page && state[page - 1 - before] != kClosed) before++;
+  return {page, std::min(page + std::max<uint64_t>(before, 1), pages)};
+}
+
+bool TouchedPages::Impl::touch(uint64_t address, Toucher by) {
   const Area* const area = area_of(address);
   if (area == nullptr) return false;
   const SignalLock held(lock);
   if (!is_closed) return false;
-  const uint8_t* const state = states + area->first;
   const uint64_t page = (address - area->region.begin) / kPage, pages = area->region.size / kPage;
   // Another thread was faster; where only reading is allowed it may be another fault.
-  if (state[page] != kClosed) return area->region.is_writable;
-  uint64_t together = 0;
-  while (together < kMostTogether && together < page && state[page - 1 - together] != kClosed) together++;
-  const uint64_t end = std::min(page + std::max<uint64_t>(together, 1), pages);
-  if (open_pages(*area, page, end, how)) return true;
+  if (states[area->first + page] != kClosed) return area->region.is_writable;
+  const auto [from, to] = together(*area, page);
+  if (open_pages(*area, from, to, by)) return true;
   // So many ranges of differing protection are more than the system has. The whole region is one.
-  return protect(area->region.begin, area->region.size, PROT_READ) && open_pages(*area, 0, pages, how) &&
+  return protect(area->region.begin, area->region.size, PROT_READ) && open_pages(*area, 0, pages, by) &&
          (!area->region.is_writable ||
           protect(area->region.begin, area->region.size, PROT_READ | PROT_WRITE));
 }
@@ -157,7 +210,8 @@ bool take_touch(uint64_t address) {
   visitors.fetch_add(1);
   Impl* const now = Impl::current.load();
   const bool touched =
-      now != nullptr && now->touch(address, launch_of_thread.get() == now->owner ? kOpenByKernel : kOpen);
+      now != nullptr &&
+      now->touch(address, launch_of_thread.get() == now->owner ? Toucher::kernel : Toucher::program);
   visitors.fetch_sub(1);
   // Another thread may have opened the page, or all, since the access was refused.
   return touched || !last_try.is_second(address, serial.load());
@@ -178,6 +232,7 @@ TouchedPages::TouchedPages(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) 
 
 TouchedPages::~TouchedPages() {
   open();
+  impl_.reset();
   page_mutex().unlock();
 }
 
@@ -189,12 +244,14 @@ Result<std::unique_ptr<TouchedPages>> TouchedPages::create(std::vector<Region> r
     impl->areas.push_back({region, impl->count});
     impl->count += region.size / kPage;
   }
-  impl->states = reserve(impl->count);
-  impl->images = reserve(impl->count * kPage);
-  if (impl->states == nullptr || impl->images == nullptr)
-    return make_error(ErrorCode::out_of_memory, "no addresses for the images of {} pages: {}", impl->count,
+  std::unique_ptr<TouchedPages> made(new TouchedPages(std::move(impl)));
+  Impl& all = *made->impl_;
+  all.states = reinterpret_cast<uint32_t*>(reserve(all.count * sizeof(uint32_t)));
+  all.images = spare_images().take(all.count * kPage);
+  if (all.states == nullptr || all.images == nullptr)
+    return make_error(ErrorCode::out_of_memory, "no addresses for the images of {} pages: {}", all.count,
                       std::strerror(errno));
-  return std::unique_ptr<TouchedPages>(new TouchedPages(std::move(impl)));
+  return made;
 }
 
 Status TouchedPages::close() {
@@ -213,7 +270,7 @@ Status TouchedPages::close() {
 void TouchedPages::touch(uint64_t address, uint64_t size, bool by_kernel) {
   const uint64_t first = address / kPage * kPage;
   for (uint64_t page = first; page < address + size; page += kPage)
-    impl_->touch(page, by_kernel ? kOpenByKernel : kOpen);
+    impl_->touch(page, by_kernel ? Toucher::kernel : Toucher::program);
 }
 
 void TouchedPages::open() {
@@ -228,10 +285,10 @@ std::vector<TouchedPages::Page> TouchedPages::pages() const {
   for (const Impl::Area& area : impl_->areas) {
     const uint64_t pages = area.region.size / kPage;
     for (uint64_t i = 0; i < pages; i++) {
-      const uint8_t state = impl_->states[area.first + i];
+      const uint32_t state = impl_->states[area.first + i];
       if (state == kClosed) continue;
-      list.push_back({area.region.begin + i * kPage, impl_->images + (area.first + i) * kPage,
-                      area.region.is_writable, state == kOpenByKernel});
+      list.push_back({area.region.begin + i * kPage, impl_->images + uint64_t{(state >> 1) - 1} * kPage,
+                      area.region.is_writable, (state & 1) != 0});
     }
   }
   return list;

@@ -59,8 +59,9 @@ Result<Request> parse(Words words) {
   return request;
 }
 
-Result<Capsule> read_capsule(const std::string& path) {
-  MORGANA_TRY(const std::vector<uint8_t> bytes, read_file(path));
+// `bytes` becomes the file's, of which the capsule has views.
+Result<Capsule> read_capsule(const std::string& path, std::vector<uint8_t>& bytes) {
+  MORGANA_TRY(bytes, read_file(path));
   auto capsule = runtime::parse_capsule(Bytes(bytes));
   if (!capsule.ok()) return capsule.error().in(path);
   return capsule;
@@ -229,10 +230,11 @@ bool judge(const Capsule& capsule, const runtime::Replayed& replayed) {
 }
 
 Result<int> run(const Request& request, char** argv) {
-  MORGANA_TRY(const Capsule capsule, read_capsule(request.file));
+  std::vector<uint8_t> file, other_file;
+  MORGANA_TRY(const Capsule capsule, read_capsule(request.file, file));
   std::optional<Memory> other;
   if (!request.other.empty()) {
-    MORGANA_TRY(const Capsule second, read_capsule(request.other));
+    MORGANA_TRY(const Capsule second, read_capsule(request.other, other_file));
     MORGANA_TRY(other, replay_apart(second, request.other));
   }
   if (const Status placed = runtime::place_memory(capsule); !placed.ok())
