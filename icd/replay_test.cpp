@@ -59,7 +59,7 @@ class Replay : public OpenCl {
     folder = std::getenv("MORGANA_RECORD");
     // A recording of this process has the folder already; only its files go.
     if (fs::exists(folder))
-      for (const auto& entry : fs::directory_iterator(folder)) fs::remove(entry.path());
+      for (const auto& entry : fs::directory_iterator(folder)) fs::remove_all(entry.path());
   }
 
   // The files of a kernel's dispatches, oldest first.
@@ -369,6 +369,82 @@ TEST_F(Replay, DamagedFilesAreRefusedAndChangedOnesEndNobody) {
   changed.pieces.back().after ^= 1;
   const int status = status_of(changed);
   EXPECT_EQ(status, (capsule.pieces.back().flags & runtime::Capsule::Piece::shared) != 0 ? 0 : 1);
+}
+
+// The blocks of a page that begin with "$ ".
+struct Step {
+  std::string command;
+  std::vector<std::string> lines;  // of output
+};
+std::vector<Step> steps_of(const std::string& page) {
+  std::vector<Step> steps;
+  std::istringstream lines(page);
+  bool is_inside = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("```")) is_inside = false;
+    if (line.starts_with("$ ")) {
+      steps.push_back({line.substr(2), {}});
+      is_inside = true;
+    } else if (is_inside) {
+      steps.back().lines.push_back(line);
+    }
+  }
+  return steps;
+}
+
+// "..." stands for what differs from run to run.
+bool matches(std::string pattern, std::string line) {
+  for (std::string* text : {&pattern, &line})
+    for (char& c : *text)
+      if (c == '[' || c == ']') c = '|';
+  return fnmatch(std::regex_replace(pattern, std::regex("\\.\\.\\."), "*").c_str(), line.c_str(), 0) == 0;
+}
+
+TEST_F(Replay, TheExampleOfTheDocument) {
+  std::ifstream file(MORGANA_SOURCE_DIR "/docs/replay.md");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  const size_t from = page.find("kernel void fill(");
+  ASSERT_NE(from, std::string::npos);
+  const std::string source = page.substr(from, page.find("```", from) - from);
+  cl_program program = make_program(source.c_str(), "-g");
+  cl_kernel kernel = make_kernel(program, "fill");
+  cl_mem buffer = make_buffer(400);
+  clSetKernelArg(kernel, 0, sizeof buffer, &buffer);
+  testing::internal::CaptureStderr();
+  for (cl_int value : {7, 8}) {
+    clSetKernelArg(kernel, 1, sizeof value, &value);
+    run(kernel, 128, 64);
+  }
+  testing::internal::GetCapturedStderr();
+  clReleaseMemObject(buffer);
+  clReleaseKernel(kernel);
+  clReleaseProgram(program);
+
+  const std::vector<std::string> files = capsules("fill");
+  ASSERT_EQ(files.size(), 2u);
+  const std::string there = folder + "/capsules/";
+  fs::create_directories(there);
+  fs::rename(files[0], there + "0001-fill.mgd");
+  fs::rename(files[1], there + "0002-fill.mgd");
+  const std::vector<Step> steps = steps_of(page);
+  ASSERT_EQ(steps.size(), 3u);
+  constexpr int kStatus[] = {0, 1, 1};
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const std::string prefix = "morgana replay ";
+    ASSERT_TRUE(steps[i].command.starts_with(prefix));
+    const Ended ended =
+        replay(std::regex_replace(steps[i].command.substr(prefix.size()), std::regex("capsules/"), there));
+    EXPECT_EQ(ended.status, kStatus[i]) << ended.output;
+    std::istringstream lines(std::regex_replace(ended.output, std::regex(there), "capsules/"));
+    for (const std::string& pattern : steps[i].lines) {
+      std::string line;
+      std::getline(lines, line);
+      EXPECT_TRUE(matches(pattern, line)) << pattern << "\n" << line;
+    }
+    const std::string rest{std::istreambuf_iterator<char>(lines), {}};
+    EXPECT_EQ(rest, "");
+  }
+  fs::remove_all(there);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -198,6 +199,8 @@ void print_head(const Capsule& capsule) {
   fmt::print("kernel '{}' on {}: {} work-items in groups of {}, {} bytes of memory\n",
              codeobj::printable(capsule.kernel), codeobj::printable(capsule.target),
              size_text(capsule.launch.grid), size_text(capsule.launch.group), bytes);
+  // Reports go to standard error.
+  std::fflush(stdout);
 }
 
 std::string outcome_text(uint8_t kind, uint64_t pc) {
@@ -248,6 +251,7 @@ Result<int> run(const Request& request, char** argv) {
                differences == 0 ? "equal" : "differs, the first above");
     if (differences != 0) status = kDiffers;
   }
+  std::fflush(stdout);
   if (runtime::checks_wanted() == 0) return status;
   return runtime::checked_status(runtime::checked_so_far(), status);
 }
