@@ -1,30 +1,56 @@
-// Loops that are better run lane by lane: they mostly load from one address a lane (gathers), so that
-// whole-wave code would do 64 loads an instruction anyway, and wait for the lane that takes longest.
+// Loops that are better run lane by lane: they mostly access one address a lane, so that whole-wave code
+// would do 64 accesses an instruction anyway, and wait for the lane that takes longest.
 //
-// Such a loop is one straight run of instructions that a branch on EXEC ends. The lanes know nothing of each
-// other: lane masks are only combined bit by bit, and nothing is stored. Owned by one compilation.
+// Such a loop holds no other, and ends for a lane when that leaves EXEC. The lanes know nothing of each
+// other: masks are only combined bit by bit (lane_paths.h), and registers for the whole wave do not change.
+// Lanes may store: what one lane stores where another one of its wave loads in the same loop is a race
+// whatever their order, and atomics come in some order. Owned by one compilation.
 #pragma once
 
-#include <optional>
+#include <vector>
 
 #include "device/jit/analysis.h"
+#include "device/jit/lane_paths.h"
 #include "device/jit/shapes.h"
 
 namespace morgana::device::jit {
 
 struct SerialLoop {
-  VectorSet reads;                        // what a lane needs at its beginning
-  VectorSet writes;                       // what it leaves behind
+  Loop loop;
+  uint32_t behind = 0;  // the block that it leads to
+  LanePaths paths;
+  VectorSet reads, writes;
   ScalarSet masks;                        // even codes of the pairs that hold one bit a lane, without EXEC
   ScalarSet set_masks;                    // those of them that the loop writes
-  uint32_t instructions = 0, others = 0;  // others: vector instructions that load nothing
-  std::vector<uint32_t> loads;            // numbers of the loads from memory
+  uint32_t instructions = 0, others = 0;  // others: vector instructions that touch no memory
+  std::vector<uint32_t> accesses;         // numbers of the instructions that do
   uint32_t gathers = 0;                   // that an iteration must have made for the next to go lane by lane
   bool is_indirect = false;               // a load has its address from another load of the same iteration
+
+  uint32_t head() const { return loop.head(); }
 };
 
-// The loop whose body is block `index` and, behind it, the block of the branch alone, if as many of its loads
-// may gather.
-std::optional<SerialLoop> serial_loop(const Flow& flow, const Shapes& shapes, uint32_t index);
+std::vector<SerialLoop> serial_loops(const Flow& flow, const Shapes& shapes);
+
+// The operation of a memory atomic that such a loop may hold, and whether it is of 64 bits.
+enum class SerialAtomic : uint8_t {
+  none,
+  exchange,
+  compare_exchange,
+  add,
+  subtract,
+  min_signed,
+  min,
+  max_signed,
+  max,
+  bit_and,
+  bit_or,
+  bit_xor,
+};
+struct SerialAtomicForm {
+  SerialAtomic operation = SerialAtomic::none;
+  bool wide = false;
+};
+SerialAtomicForm serial_atomic(isa::Op op);
 
 }  // namespace morgana::device::jit

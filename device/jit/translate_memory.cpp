@@ -169,7 +169,7 @@ void Translator::scratch(const Instruction& i) {
 void Translator::memory(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   const bool had_noted_row = std::exchange(has_noted_row_, false);
-  if (is_serial_) return serial_load(i);
+  if (is_serial_) return serial_access(i);
   if (inst.row->format == isa::Format::SCRATCH) return scratch(i);
   if (inst.row->op == Op::ds_add_u32) return lds_add(i);
   Access access = access_of(inst.row->op);

@@ -26,67 +26,45 @@ constexpr unsigned kCopies = 4;
 // How many waves with doubts (WaveFrame::has_doubts) believe in what one has found out.
 constexpr uint8_t kBelief = 16;
 
-// The mask whose lanes leave the loop with its last instruction, so that it has none of those that stay; -1:
-// not known.
-int mask_of_leavers(const Flow& flow, const jit::Block& body) {
-  for (uint32_t k = body.count; k-- > 0;) {
-    const Instruction& i = flow.instructions[body.first + k];
-    if (!i.writes_exec) continue;
-    const isa::Inst& inst = *i.step->inst;
-    if (inst.row->op != isa::Op::s_andn2_b64 || inst.src[0].code != isa::kExecLo ||
-        inst.src[1].code >= isa::kTba)
-      return -1;
-    const int code = inst.src[1].code;
-    for (uint32_t after = k + 1; after < body.count; after++)
-      if (flow.instructions[body.first + after].s_writes.test(static_cast<size_t>(code))) return -1;
-    return code;
-  }
-  return -1;
-}
-
 }  // namespace
 
 void Translator::find_serial_loops() {
-  for (uint32_t index = 0; index < flow_.blocks.size(); index++) {
-    std::optional<SerialLoop> loop = serial_loop(flow_, shapes_, index);
-    if (!loop || ((loop->reads | loop->writes) & homes_).any()) continue;
+  for (SerialLoop& loop : serial_loops(flow_, shapes_)) {
+    if (((loop.reads | loop.writes) & homes_).any()) continue;
     auto* hint = new llvm::GlobalVariable(module_, i8_, false, llvm::GlobalValue::InternalLinkage,
                                           b_.getInt8(0), "hint");
-    serial_[index] = {std::move(*loop), block("serial"), {}, hint};
+    const uint32_t head = loop.head();
+    serial_[head] = {std::move(loop), block("serial"), {}, hint};
   }
 }
 
-// At the head of the loop. Other threads change the hint too; whatever it is, the code is right.
+// At the head of the loop, which the wave comes to from before it or after an iteration. Other threads change
+// the hint too; whatever it is, the code is right.
 void Translator::choose_serial(Serial& serial) {
-  Block *sooner = block("sooner"), *doubt = block("doubt"), *whole = serial.whole[version_] = block("whole");
+  Block *sooner = block("sooner"), *doubt = block("doubt"), *no_hint = block("no_hint"),
+        *learnt = block("learnt"), *whole = serial.whole[version_] = block("whole");
+  const auto atomically = [](auto* access) { access->setAtomic(llvm::AtomicOrdering::Monotonic); };
   llvm::LoadInst* hint = b_.CreateAlignedLoad(i8_, serial.hint, llvm::Align(1));
-  hint->setAtomic(llvm::AtomicOrdering::Monotonic);
+  atomically(hint);
   Value* believes = b_.CreateICmpNE(hint, b_.getInt8(0));
-  if (!is_full()) believes = b_.CreateAnd(believes, b_.CreateICmpNE(exec(), b_.getInt64(0)));
-  b_.CreateCondBr(believes, sooner, whole);
+  Value* is_any = is_full() ? static_cast<Value*>(b_.getTrue()) : b_.CreateICmpNE(exec(), b_.getInt64(0));
+  b_.CreateCondBr(b_.CreateAnd(believes, is_any), sooner, no_hint);
   b_.SetInsertPoint(sooner);
   Value* doubts = b_.CreateLoad(i8_, field(frame_, offsetof(WaveFrame, has_doubts)));
   b_.CreateCondBr(b_.CreateICmpNE(doubts, b_.getInt8(0)), doubt, serial.begin);
   b_.SetInsertPoint(doubt);
-  llvm::StoreInst* less =
-      b_.CreateAlignedStore(b_.CreateSub(hint, b_.getInt8(1)), serial.hint, llvm::Align(1));
-  less->setAtomic(llvm::AtomicOrdering::Monotonic);
+  atomically(b_.CreateAlignedStore(b_.CreateSub(hint, b_.getInt8(1)), serial.hint, llvm::Align(1)));
+  b_.CreateBr(serial.begin);
+  b_.SetInsertPoint(no_hint);
+  Value* const gathers = field(frame_, offsetof(WaveFrame, gathers));
+  Value* made = b_.CreateLoad(i32_, gathers);
+  b_.CreateStore(b_.getInt32(0), gathers);
+  b_.CreateCondBr(b_.CreateAnd(b_.CreateICmpUGE(made, b_.getInt32(serial.loop.gathers)), is_any), learnt,
+                  whole);
+  b_.SetInsertPoint(learnt);
+  atomically(b_.CreateAlignedStore(b_.getInt8(kBelief), serial.hint, llvm::Align(1)));
   b_.CreateBr(serial.begin);
   b_.SetInsertPoint(whole);
-  b_.CreateStore(b_.getInt32(0), field(frame_, offsetof(WaveFrame, gathers)));
-}
-
-// Before the next iteration.
-llvm::BasicBlock* Translator::serial_again(const Serial& serial, Block* whole) {
-  Block *choice = block("choice"), *later = block("later");
-  b_.SetInsertPoint(choice);
-  Value* made = b_.CreateLoad(i32_, field(frame_, offsetof(WaveFrame, gathers)));
-  b_.CreateCondBr(b_.CreateICmpUGE(made, b_.getInt32(serial.loop.gathers)), later, whole);
-  b_.SetInsertPoint(later);
-  llvm::StoreInst* hint = b_.CreateAlignedStore(b_.getInt8(kBelief), serial.hint, llvm::Align(1));
-  hint->setAtomic(llvm::AtomicOrdering::Monotonic);
-  b_.CreateBr(serial.begin);
-  return choice;
 }
 
 llvm::Value* Translator::first_lane(Value* lanes) {
@@ -102,40 +80,157 @@ llvm::Value* Translator::first_lane(Value* lanes) {
   return call;
 }
 
-void Translator::serial_load(const Instruction& i) {
+llvm::Value* Translator::serial_address(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
-  const Access access = access_of(inst.row->op);
-  const unsigned from = place(inst.src[0]), to = place(inst.dst[0]);
+  const unsigned from = place(inst.src[0]);
   Value* const low = first_lane(active_vgpr(from));
   Value* address = i.step->kind[2] == Source::none
                        ? join_dwords(b_, low, first_lane(active_vgpr(from + 1)))
                        : b_.CreateAdd(b_.CreateZExt(low, i64_), scalar_source(i, 2, 2));
   address = b_.CreateAdd(address, b_.getInt64(static_cast<uint64_t>(int64_t{inst.offset})));
-  Value* at = b_.CreateIntToPtr(address, ptr_);
-  const auto set = [&](unsigned d, Value* value) { set_vgpr(i, to + d, splat(value)); };
+  return b_.CreateIntToPtr(address, ptr_);
+}
+
+void Translator::serial_access(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  const Access access = access_of(inst.row->op);
+  Value* const at = serial_address(i);
+  const auto data = [&](unsigned d) { return first_lane(active_vgpr(place(inst.src[1]) + d)); };
+  const auto set = [&](unsigned d, Value* value) { set_vgpr(i, place(inst.dst[0]) + d, splat(value)); };
+  const bool stores = writes_memory(i);
   if (access.size < 4) {
-    Value* value = b_.CreateAlignedLoad(b_.getIntNTy(8 * access.size), at, llvm::Align(1));
+    llvm::Type* const part = b_.getIntNTy(8 * access.size);
+    if (stores) {
+      b_.CreateAlignedStore(b_.CreateTrunc(data(0), part), at, llvm::Align(1));
+      return;
+    }
+    Value* value = b_.CreateAlignedLoad(part, at, llvm::Align(1));
     return set(0, access.kind[0] == 'u' ? b_.CreateZExt(value, i32_) : b_.CreateSExt(value, i32_));
   }
   // All is loaded before anything is written, two dwords at once.
   Value* loaded[4] = {};
-  for (unsigned d = 0; d < access.dwords; d += 2)
-    loaded[d] = b_.CreateAlignedLoad(d + 1 < access.dwords ? i64_ : i32_, field(at, 4 * d), llvm::Align(1));
-  for (unsigned d = 0; d < access.dwords; d++) {
+  for (unsigned d = 0; d < access.dwords; d += 2) {
+    const bool two = d + 1 < access.dwords;
+    if (!stores)
+      loaded[d] = b_.CreateAlignedLoad(two ? i64_ : i32_, field(at, 4 * d), llvm::Align(1));
+    else
+      b_.CreateAlignedStore(two ? join_dwords(b_, data(d), data(d + 1)) : data(d), field(at, 4 * d),
+                            llvm::Align(1));
+  }
+  for (unsigned d = 0; !stores && d < access.dwords; d++) {
     Value* value = loaded[d & ~1u];
     if (d & 1) value = b_.CreateLShr(value, 32);
     set(d, b_.CreateTrunc(value, i32_));
   }
 }
 
-void Translator::translate_serial(uint32_t index) {
-  const auto& [loop, begin, whole, hint] = serial_.at(index);
-  const auto &body = flow_.blocks[index], &behind = flow_.blocks[index + 2];
-  version_ = 1;
+void Translator::serial_atomic(const Instruction& i, SerialAtomicForm form) {
+  const isa::Inst& inst = *i.step->inst;
+  Value* const at = serial_address(i);
+  const unsigned size = form.wide ? 8 : 4;
+  // The interpreter reports what is not aligned.
+  Block* const aligned = block("aligned");
+  Value* const rest = b_.CreateAnd(b_.CreatePtrToInt(at, i64_), b_.getInt64(size - 1));
+  b_.CreateCondBr(b_.CreateICmpEQ(rest, b_.getInt64(0)), aligned, begin_lane_anew_,
+                  llvm::MDBuilder(context_).createLikelyBranchWeights());
+  b_.SetInsertPoint(aligned);
+  const auto data = [&](unsigned number) -> Value* {
+    const unsigned from = place(inst.src[1]) + number * size / 4;
+    Value* const low = first_lane(active_vgpr(from));
+    return form.wide ? join_dwords(b_, low, first_lane(active_vgpr(from + 1))) : low;
+  };
+  constexpr auto kOrder = llvm::AtomicOrdering::SequentiallyConsistent;
+  Value* old = nullptr;
+  if (form.operation == SerialAtomic::compare_exchange) {
+    old = b_.CreateExtractValue(
+        b_.CreateAtomicCmpXchg(at, data(1), data(0), llvm::Align(size), kOrder, kOrder), 0);
+  } else {
+    using Rmw = llvm::AtomicRMWInst;
+    static constexpr Rmw::BinOp kOperations[] = {Rmw::BAD_BINOP, Rmw::Xchg, Rmw::BAD_BINOP, Rmw::Add,
+                                                 Rmw::Sub,       Rmw::Min,  Rmw::UMin,      Rmw::Max,
+                                                 Rmw::UMax,      Rmw::And,  Rmw::Or,        Rmw::Xor};
+    old = b_.CreateAtomicRMW(kOperations[static_cast<size_t>(form.operation)], at, data(0), llvm::Align(size),
+                             kOrder);
+  }
+  if (i.n_v_writes == 0) return;
+  const unsigned to = place(inst.dst[0]);
+  set_vgpr(i, to, splat(b_.CreateTrunc(old, i32_)));
+  if (form.wide) set_vgpr(i, to + 1, splat(b_.CreateTrunc(b_.CreateLShr(old, 32), i32_)));
+}
+
+// A block for one lane that is active or not: then it only has its masks' bits to keep up.
+void Translator::serial_block(uint32_t index, bool is_active) {
+  const auto& guest = flow_.blocks[index];
   std::fill(unmasked_.begin(), unmasked_.end(), nullptr);
+  for (uint32_t n = guest.first; n < guest.first + guest.count; n++) {
+    const Instruction& i = flow_.instructions[n];
+    const isa::Inst& inst = *i.step->inst;
+    if (i.how == How::scalar) {
+      scalar(i);
+    } else if (i.how == How::exec_op) {
+      exec_op(i);
+    } else if (is_active) {
+      if (i.how == How::call)
+        serial_atomic(i, jit::serial_atomic(inst.row->op));
+      else
+        translate_instruction(i);
+    } else if (i.how == How::vector && i.vector->writes_mask) {
+      const unsigned code = inst.dst[i.vector->dst_registers ? 1 : 0].code;
+      if (code < isa::kRegisterEnd) set_s64(code, b_.getInt64(0));
+    }
+  }
+}
+
+// One iteration of one lane, from `begin` to `back` at the head again, or to `end`.
+void Translator::serial_iteration(const SerialLoop& loop, Block* begin, Block* back, Block* end,
+                                  llvm::AllocaInst* allowance) {
+  std::map<LanePaths::Place, Block*> places;
+  for (const auto& [place, known] : loop.paths.places) places[place] = block(place.second ? "lane" : "idle");
+  const auto way = [&](uint32_t to, bool is_active) {
+    if (to == loop.behind) return end;
+    if (to == loop.head() && is_active) return back;
+    return places.at({to, is_active});
+  };
+  b_.SetInsertPoint(begin);
+  b_.CreateStore(b_.CreateSub(b_.CreateLoad(i64_, allowance), b_.getInt64(1)), allowance);
+  b_.CreateBr(places.at({loop.head(), true}));
+  for (const auto& [place, known] : loop.paths.places) {
+    const auto [number, is_active] = place;
+    b_.SetInsertPoint(places.at(place));
+    const auto know = [&](unsigned code, LaneBits bit) {
+      if ((known.first | known.second) & bit)
+        b_.CreateStore(b_.getInt1(known.first & bit), bit_of_mask_.at(code));
+    };
+    know(isa::kExecLo, kActive);
+    for (size_t c = 0; c < loop.paths.codes.size(); c++) know(loop.paths.codes[c], LaneBits{2} << c);
+    serial_block(number, is_active);
+    const Instruction& last = flow_.last(flow_.blocks[number]);
+    const uint32_t on = flow_.block_of(last.at + last.step->dwords);
+    const bool may_stop = on == loop.behind || places.contains({on, false});
+    const bool may_go_on = places.contains({on, true});
+    if (last.how == How::jump)
+      b_.CreateBr(way(flow_.block_of(last.target), is_active));
+    else if (last.how == How::branch)
+      b_.CreateBr(way(
+          isa::branch_test(last.step->inst->row->op).nonzero == is_active ? flow_.block_of(last.target) : on,
+          is_active));
+    else if (may_stop && may_go_on)
+      b_.CreateCondBr(b_.CreateLoad(b_.getInt1Ty(), bit_of_mask_[isa::kExecLo]), way(on, true),
+                      way(on, false));
+    else
+      b_.CreateBr(way(on, may_go_on));
+  }
+}
+
+void Translator::translate_serial(const Serial& serial) {
+  const SerialLoop& loop = serial.loop;
+  const uint32_t index = loop.head();
+  const auto &body = flow_.blocks[index], &behind = flow_.blocks[loop.behind];
+  version_ = 1;
   Block *enter = block("enter"), *next = block("next_lane"), *iterate = block("iterate"),
         *back = block("again"), *give_way = block("give_way"), *end = block("lane_done"),
         *done = block("serial_done");
+  begin_lane_anew_ = block("lane_anew");
   llvm::MDBuilder weights(context_);
   llvm::Type* const bool_type = b_.getInt1Ty();
   const auto each = [&](const auto& set, const auto& action) {
@@ -148,13 +243,13 @@ void Translator::translate_serial(uint32_t index) {
     if (behind.s_live_in.test(code) || body.s_live_in.test(code)) masks.set(code), masks.set(code + 1);
   });
 
-  b_.SetInsertPoint(begin);
+  b_.SetInsertPoint(serial.begin);
   Value* const all = b_.CreateLoad(i64_, exec_);
   Value* set = b_.getInt64(0);
   each(loop.set_masks, [&](unsigned code) {
     if (body.s_live_in.test(code)) set = b_.CreateOr(set, s64(code));
   });
-  b_.CreateCondBr(b_.CreateICmpEQ(b_.CreateAnd(set, all), b_.getInt64(0)), enter, whole[0],
+  b_.CreateCondBr(b_.CreateICmpEQ(b_.CreateAnd(set, all), b_.getInt64(0)), enter, serial.whole[0],
                   weights.createLikelyBranchWeights());
 
   // The Wave holds the state at the head of the loop from here on, lane by lane.
@@ -198,30 +293,29 @@ void Translator::translate_serial(uint32_t index) {
   });
   b_.CreateBr(iterate);
 
-  b_.SetInsertPoint(iterate);
-  const int leavers = mask_of_leavers(flow_, body);
-  const unsigned copies = body.count <= kFewInstructions ? kCopies : 1;
-  for (unsigned copy = 1; copy <= copies; copy++) {
-    b_.CreateStore(b_.getTrue(), bit_of_mask_[isa::kExecLo]);
-    b_.CreateStore(b_.CreateSub(b_.CreateLoad(i64_, allowance), b_.getInt64(1)), allowance);
-    for (uint32_t k = 0; k < body.count; k++) translate_instruction(flow_.instructions[body.first + k]);
-    Block* on = copy < copies ? block("iterate") : back;
-    b_.CreateCondBr(b_.CreateLoad(bool_type, bit_of_mask_[isa::kExecLo]), on, end);
-    b_.SetInsertPoint(on);
-    if (leavers >= 0 && bit_of_mask_.contains(static_cast<unsigned>(leavers)))
-      b_.CreateStore(b_.getFalse(), bit_of_mask_[static_cast<unsigned>(leavers)]);
-  }
+  // The loop itself, some iterations of it.
+  const unsigned copies = loop.instructions <= kFewInstructions ? kCopies : 1;
+  std::vector<Block*> heads;
+  for (unsigned copy = 0; copy < copies; copy++) heads.push_back(copy == 0 ? iterate : block("iterate"));
+  for (unsigned copy = 0; copy < copies; copy++)
+    serial_iteration(loop, heads[copy], copy + 1 < copies ? heads[copy + 1] : back, end, allowance);
+
+  b_.SetInsertPoint(back);
   b_.CreateCondBr(b_.CreateICmpSLE(b_.CreateLoad(i64_, allowance), b_.getInt64(0)), give_way, iterate,
                   weights.createUnlikelyBranchWeights());
 
+  // What the lane leaves behind, or has when it gives way.
+  const auto keep = [&](const VectorSet& vectors, const ScalarSet& scalars) {
+    each(loop.writes & vectors, [&](unsigned r) { b_.CreateStore(first_lane(vgpr(r)), in_wave(r)); });
+    each(loop.set_masks & scalars, [&](unsigned code) {
+      Value* others =
+          b_.CreateAnd(b_.CreateAlignedLoad(i64_, wave_s(code), llvm::Align(4)), b_.CreateNot(bit()));
+      b_.CreateAlignedStore(b_.CreateOr(others, b_.CreateAnd(s64(code), bit())), wave_s(code),
+                            llvm::Align(4));
+    });
+  };
   b_.SetInsertPoint(end);
-  each(loop.writes & behind.live_in, [&](unsigned r) { b_.CreateStore(first_lane(vgpr(r)), in_wave(r)); });
-  each(loop.set_masks, [&](unsigned code) {
-    if (!masks.test(code)) return;
-    Value* others =
-        b_.CreateAnd(b_.CreateAlignedLoad(i64_, wave_s(code), llvm::Align(4)), b_.CreateNot(bit()));
-    b_.CreateAlignedStore(b_.CreateOr(others, b_.CreateAnd(s64(code), bit())), wave_s(code), llvm::Align(4));
-  });
+  keep(behind.live_in, masks);
   Value* const took = b_.CreateSub(at_first, b_.CreateLoad(i64_, allowance));
   b_.CreateStore(b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, b_.CreateLoad(i64_, longest), took),
                  longest);
@@ -229,6 +323,9 @@ void Translator::translate_serial(uint32_t index) {
   b_.CreateStore(others, left);
   b_.CreateAlignedStore(others, wave_s(isa::kExecLo), llvm::Align(8));
   b_.CreateCondBr(b_.CreateICmpNE(others, b_.getInt64(0)), next, done);
+
+  b_.SetInsertPoint(give_way);
+  keep(body.live_in, body.s_live_in);
   is_serial_ = false;
   bit_of_mask_.clear();
 
@@ -237,6 +334,14 @@ void Translator::translate_serial(uint32_t index) {
     Value* executed = b_.CreateMul(b_.CreateLoad(i64_, longest), b_.getInt64(loop.instructions));
     b_.CreateStore(b_.CreateAdd(b_.CreateLoad(i64_, count_), executed), count_);
   };
+  count();
+  b_.CreateStore(b_.getInt8(1), field(frame_, offsetof(WaveFrame, gave_way)));
+  leave(Exit::quantum, step_address(flow_.instructions[body.first]), kInterpret);
+
+  b_.SetInsertPoint(begin_lane_anew_);
+  count();
+  leave(Exit::none, step_address(flow_.instructions[body.first]), kInterpret);
+
   b_.SetInsertPoint(done);
   each((enters | loop.writes) & behind.live_in,
        [&](unsigned r) { put_vgpr(r, b_.CreateAlignedLoad(lanes_, wave_v(r), kRegisterAlign)); });
@@ -248,13 +353,7 @@ void Translator::translate_serial(uint32_t index) {
     if (loop.writes.test(r)) b_.CreateStore(b_.getFalse(), holds);
   b_.CreateStore(b_.getInt64(0), exec_);
   count();
-  b_.CreateBr(blocks_[2 * (index + 2)]);
-
-  // The lane in execution begins anew.
-  b_.SetInsertPoint(give_way);
-  count();
-  b_.CreateStore(b_.getInt8(1), field(frame_, offsetof(WaveFrame, gave_way)));
-  leave(Exit::quantum, step_address(flow_.instructions[body.first]), kInterpret);
+  b_.CreateBr(blocks_[2 * loop.behind]);
   version_ = 0;
 }
 

@@ -25,9 +25,8 @@ Shapes shapes_of(const Flow& flow, bool packed, const Specialisation& key) {
   };
   Shapes made = shapes({});
   std::set<uint32_t> gather;
-  for (uint32_t index = 0; index < flow.blocks.size(); index++)
-    if (made.is_reached(index, 1) && !flow.blocks[index].is_entry)
-      if (const auto loop = serial_loop(flow, made, index); loop && loop->is_indirect) gather.insert(index);
+  for (const SerialLoop& loop : serial_loops(flow, made))
+    if (loop.is_indirect) gather.insert(loop.loop.blocks.begin(), loop.loop.blocks.end());
   // So have short blocks before them that do not touch memory.
   for (uint32_t index = static_cast<uint32_t>(flow.blocks.size()); index-- > 0;) {
     const Block& block = flow.blocks[index];
@@ -102,7 +101,7 @@ llvm::Function* Translator::translate() {
   for (uint32_t i = 0; i < flow_.blocks.size(); i++)
     for (version_ = 0; version_ < 2; version_++)
       if (blocks_[2 * i + version_]) translate_block(i);
-  for (const auto& [index, serial] : serial_) translate_serial(index);
+  for (const auto& [head, serial] : serial_) translate_serial(serial);
   return function_;
 }
 
@@ -497,8 +496,7 @@ llvm::BasicBlock* Translator::edge(uint32_t to_dword, const Instruction& last) {
   if (way) return way;
   Block* check = block("back");
   Block* give_way = block("give_way");
-  const auto serial = serial_.find(to);
-  Block* on = serial == serial_.end() ? blocks_[2 * to + version] : serial->second.whole[version];
+  Block* on = blocks_[2 * to + version];
   b_.SetInsertPoint(check);
   fence_streams(flow_.blocks[to].first, flow_.last_back(flow_.blocks[to]));  // all ways back go through here
   llvm::MDBuilder weights(context_);
@@ -506,7 +504,7 @@ llvm::BasicBlock* Translator::edge(uint32_t to_dword, const Instruction& last) {
                   weights.createUnlikelyBranchWeights());
   b_.SetInsertPoint(give_way);
   this->give_way(to);
-  return way = serial == serial_.end() ? check : serial_again(serial->second, check);
+  return way = check;
 }
 
 // Where block number `index` leads when EXEC has not stayed full. Behind a comparison by which all lanes go

@@ -65,9 +65,13 @@ class Translator {
   };
   void find_serial_loops();
   void choose_serial(Serial& serial);
-  Block* serial_again(const Serial& serial, Block* whole);
-  void translate_serial(uint32_t index);
-  void serial_load(const Instruction& i);
+  void translate_serial(const Serial& serial);
+  void serial_iteration(const SerialLoop& loop, Block* begin, Block* back, Block* end,
+                        llvm::AllocaInst* allowance);
+  void serial_block(uint32_t index, bool is_active);
+  Value* serial_address(const Instruction& i);
+  void serial_access(const Instruction& i);
+  void serial_atomic(const Instruction& i, SerialAtomicForm form);
   Value* first_lane(Value* lanes);
   void translate_instruction(const Instruction& i);
   void finish_block(uint32_t index);
@@ -113,6 +117,7 @@ class Translator {
     return !is_full() && (blocks_[2 * index + 1] != nullptr || shapes_.version_of(index, 1) == 0);
   }
   Value* exec() {
+    if (is_serial_) return s64(isa::kExecLo);
     if (is_full()) return b_.getInt64(~uint64_t{0});
     return b_.CreateLoad(i64_, exec_);
   }
@@ -250,9 +255,10 @@ class Translator {
   unsigned version_ = 0;               // of the block that is being translated
   uint32_t first_ = 0;                 // its first instruction
   std::map<unsigned, Index> index_;    // of that block, by the address's place
-  std::map<uint32_t, Serial> serial_;  // by block
+  std::map<uint32_t, Serial> serial_;  // by the head's block
   bool is_serial_ = false;             // what is being translated runs for one lane: all lanes are alike
   std::map<unsigned, llvm::AllocaInst*> bit_of_mask_;  // of that lane, by the mask's code
+  Block* begin_lane_anew_ = nullptr;                   // by the interpreter
   std::vector<Value*>
       unmasked_;  // by place: the last result, as far as this block has written one under EXEC
   std::vector<bool> may_stream_;  // by instruction: a store that may be seen late

@@ -76,6 +76,12 @@ Exit WaveRig::run_interpreted() {
   return execute(wave());
 }
 
+Exit WaveRig::go_on() {
+  resident_.frame(wave()).kernel = nullptr;
+  wave().exit = Exit::none;
+  return execute(wave());
+}
+
 Exit WaveRig::run_compiled() {
   compile();
   jit::WaveFrame& frame = resident_.frame(wave());

@@ -60,6 +60,8 @@ class WaveRig {
   // The same by compiled code; what cannot be compiled is interpreted. `run` chooses it with
   // MORGANA_JIT=sync.
   Exit run_compiled();
+  // A wave that has given way goes on, interpreted.
+  Exit go_on();
   // All waves of the group, one after another from barrier to barrier, until they have ended; a fault, or a
   // wave that goes on too long, stops them.
   Exit run_group(bool compiled);
