@@ -624,6 +624,10 @@ void Translator::run_single(const Instruction& i) {
 
 void Translator::call(const Instruction& i) {
   checkpoint_ = kNowhere;
+  if (!serial_.empty() && jit::serial_atomic(i.step->inst->row->op).operation != SerialAtomic::none) {
+    Value* const gathers = field(frame_, offsetof(WaveFrame, gathers));
+    b_.CreateStore(b_.CreateAdd(b_.CreateLoad(i32_, gathers), b_.getInt32(1)), gathers);
+  }
   const auto each = [&](const Span* spans, int count, const auto& action) {
     for (int s = 0; s < count; s++)
       for (unsigned r = 0; r < spans[s].count; r++) action(spans[s].first + r);
