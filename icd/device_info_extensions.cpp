@@ -67,6 +67,25 @@ cl_int il_info(const Device& device, cl_device_info name, const InfoWriter& out)
   }
 }
 
+// CL_DEVICE_EXTERNAL_MEMORY_IMPORT_ASSUME_LINEAR_IMAGES_HANDLE_TYPES_KHR, younger than the headers of
+// Debian 12.
+constexpr cl_device_info kLinearImageHandleTypes = 0x2052;
+
+// cl_khr_semaphore, cl_khr_external_semaphore and cl_khr_external_memory: file descriptors, and images lie
+// linearly in what they show.
+cl_int sharing_info(const Device& device, cl_device_info name, const InfoWriter& out) {
+  switch (name) {
+    case CL_DEVICE_SEMAPHORE_TYPES_KHR: return out.value<cl_semaphore_type_khr>(CL_SEMAPHORE_TYPE_BINARY_KHR);
+    case CL_DEVICE_SEMAPHORE_IMPORT_HANDLE_TYPES_KHR:
+    case CL_DEVICE_SEMAPHORE_EXPORT_HANDLE_TYPES_KHR:
+      return out.value<cl_external_semaphore_handle_type_khr>(CL_SEMAPHORE_HANDLE_OPAQUE_FD_KHR);
+    case CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR:
+    case kLinearImageHandleTypes:
+      return out.value<cl_external_memory_handle_type_khr>(CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR);
+    default: return il_info(device, name, out);
+  }
+}
+
 // Of cl_ext_float_atomics and cl_khr_kernel_clock, younger than the headers of Debian 12.
 constexpr cl_device_info kSingleFpAtomics = 0x4231;
 constexpr cl_device_info kDoubleFpAtomics = 0x4232;
@@ -105,7 +124,7 @@ cl_int command_buffer_info(const Device& device, cl_device_info name, const Info
       return out.array<cl_device_id>(handles);
     }
     case CL_DEVICE_MUTABLE_DISPATCH_CAPABILITIES_KHR: return out.value<cl_bitfield>(kAllFields);
-    default: return il_info(device, name, out);
+    default: return sharing_info(device, name, out);
   }
 }
 

@@ -98,4 +98,38 @@ cl_int CL_API_CALL clGetMutableCommandInfoKHR(cl_mutable_command_khr command,
                                               cl_mutable_command_info_khr param_name, size_t param_value_size,
                                               void* param_value, size_t* param_value_size_ret);
 
+// cl_khr_semaphore 1.0.0 and cl_khr_external_semaphore 1.0.1.
+cl_semaphore_khr CL_API_CALL clCreateSemaphoreWithPropertiesKHR(cl_context context,
+                                                                const cl_semaphore_properties_khr* sema_props,
+                                                                cl_int* errcode_ret);
+cl_int CL_API_CALL clRetainSemaphoreKHR(cl_semaphore_khr sema_object);
+cl_int CL_API_CALL clReleaseSemaphoreKHR(cl_semaphore_khr sema_object);
+cl_int CL_API_CALL clEnqueueWaitSemaphoresKHR(cl_command_queue command_queue, cl_uint num_sema_objects,
+                                              const cl_semaphore_khr* sema_objects,
+                                              const cl_semaphore_payload_khr* sema_payload_list,
+                                              cl_uint num_events_in_wait_list,
+                                              const cl_event* event_wait_list, cl_event* event);
+cl_int CL_API_CALL clEnqueueSignalSemaphoresKHR(cl_command_queue command_queue, cl_uint num_sema_objects,
+                                                const cl_semaphore_khr* sema_objects,
+                                                const cl_semaphore_payload_khr* sema_payload_list,
+                                                cl_uint num_events_in_wait_list,
+                                                const cl_event* event_wait_list, cl_event* event);
+cl_int CL_API_CALL clGetSemaphoreInfoKHR(cl_semaphore_khr sema_object, cl_semaphore_info_khr param_name,
+                                         size_t param_value_size, void* param_value,
+                                         size_t* param_value_size_ret);
+cl_int CL_API_CALL clGetSemaphoreHandleForTypeKHR(cl_semaphore_khr sema_object, cl_device_id device,
+                                                  cl_external_semaphore_handle_type_khr handle_type,
+                                                  size_t handle_size, void* handle_ptr,
+                                                  size_t* handle_size_ret);
+
+// cl_khr_external_memory 1.0.1.
+cl_int CL_API_CALL clEnqueueAcquireExternalMemObjectsKHR(cl_command_queue command_queue,
+                                                         cl_uint num_mem_objects, const cl_mem* mem_objects,
+                                                         cl_uint num_events_in_wait_list,
+                                                         const cl_event* event_wait_list, cl_event* event);
+cl_int CL_API_CALL clEnqueueReleaseExternalMemObjectsKHR(cl_command_queue command_queue,
+                                                         cl_uint num_mem_objects, const cl_mem* mem_objects,
+                                                         cl_uint num_events_in_wait_list,
+                                                         const cl_event* event_wait_list, cl_event* event);
+
 }  // namespace morgana::icd

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "icd/checks.h"
+#include "icd/external_memory.h"
 #include "icd/svm.h"
 #include "runtime/memory.h"
 
@@ -16,6 +17,7 @@ struct Request {
   const cl_image_format* format;
   const cl_image_desc* desc;
   void* host_ptr;
+  std::optional<int> descriptor{};  // external memory
 };
 
 // CL_INVALID_IMAGE_DESCRIPTOR if an extent that the type has is 0; the others are ignored.
@@ -131,12 +133,16 @@ cl_int read_request(const Context& context, const Request& request, Description&
   if (cl_int error = check_sizes(d); error != CL_SUCCESS) return error;
   const runtime::ImageFormat* format = find_format(d.format);
   const size_t element = format == nullptr ? 1 : format->bytes;
+  const bool external = request.descriptor.has_value();
   if (cl_int error = read_parent(context, request, element, d, view); error != CL_SUCCESS) return error;
   if (view.parent == nullptr)
-    if (cl_int error = read_pitches(desc, element, request.host_ptr != nullptr, d); error != CL_SUCCESS)
+    if (cl_int error = read_pitches(desc, element, request.host_ptr != nullptr || external, d);
+        error != CL_SUCCESS)
       return error;
+  if (external)
+    if (cl_int error = check_external(request.flags, request.host_ptr); error != CL_SUCCESS) return error;
   if (view.parent == nullptr && !fits_flags(request.host_ptr, request.flags)) return CL_INVALID_HOST_PTR;
-  if (view.parent == nullptr && !has_contents(request.flags)) return CL_INVALID_VALUE;
+  if (view.parent == nullptr && !has_contents(request.flags) && !external) return CL_INVALID_VALUE;
   if (view.parent != nullptr && request.host_ptr != nullptr) return CL_INVALID_HOST_PTR;
   // CL_IMAGE_FORMAT_NOT_SUPPORTED if no device in context supports the format.
   if (format == nullptr || !runtime::is_possible(*format, image_kind(d.type)))
@@ -238,24 +244,41 @@ Made<cl_mem> create_with_memory(Context& context, const Request& request, const 
       .publish();
 }
 
-Made<cl_mem> create_image(cl_context context, const cl_mem_properties* properties, const Request& request) {
+// An image whose texels lie, linearly, in external memory.
+Made<cl_mem> create_external(Context& context, const Request& request, const Description& d,
+                             std::vector<cl_mem_properties> properties) {
+  const size_t size = host_bytes(d);
+  Made<Mem::Storage> made = map_external(*request.descriptor, size, CL_INVALID_IMAGE_SIZE);
+  if (made.code != CL_SUCCESS) return made.code;
+  std::optional<Image> image =
+      Image::create(context, d, {d.row_pitch, d.slice_pitch, size}, made.value.address);
+  if (!image) {
+    // CL_INVALID_IMAGE_DESCRIPTOR if a device of the context cannot address texels at these pitches.
+    unmap_external(made.value);
+    return CL_INVALID_IMAGE_DESCRIPTOR;
+  }
+  return make<Mem>(context, nullptr, with_kernel_access(request.flags), size, made.value, std::move(*image),
+                   std::move(properties))
+      .publish();
+}
+
+Made<cl_mem> create_image(cl_context context, const cl_mem_properties* properties, Request request) {
   // CL_INVALID_CONTEXT if context is not a valid context.
   Context* c = find<Context>(context);
   if (c == nullptr) return CL_INVALID_CONTEXT;
   // CL_INVALID_OPERATION if there are no devices in context that support images.
   if (!any_device_has_images(*c)) return CL_INVALID_OPERATION;
-  // CL_INVALID_PROPERTY if a property name is not supported: images have none.
-  std::vector<cl_mem_properties> copy;
-  if (properties != nullptr) {
-    if (*properties != 0) return CL_INVALID_PROPERTY;
-    copy.push_back(0);
-  }
+  MemoryProperties read;
+  if (cl_int error = read_memory_properties(*c, properties, false, read); error != CL_SUCCESS) return error;
+  request.descriptor = read.descriptor;
   if (!are_memory_flags(request.flags)) return CL_INVALID_VALUE;
   Description d;
   View view;
   if (cl_int error = read_request(*c, request, d, view); error != CL_SUCCESS) return error;
-  return view.parent != nullptr ? create_view(*c, request.flags, d, view, std::move(copy))
-                                : create_with_memory(*c, request, d, std::move(copy));
+  if (view.parent != nullptr && read.descriptor) return CL_INVALID_PROPERTY;
+  if (view.parent != nullptr) return create_view(*c, request.flags, d, view, std::move(read.array));
+  return read.descriptor ? create_external(*c, request, d, std::move(read.array))
+                         : create_with_memory(*c, request, d, std::move(read.array));
 }
 
 // The functions before OpenCL 1.2: CL_INVALID_IMAGE_SIZE for extents and pitches that are not valid.

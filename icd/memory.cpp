@@ -1,10 +1,13 @@
 #include "icd/memory.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
 #include "icd/checks.h"
+#include "icd/external_memory.h"
 #include "icd/info.h"
 #include "icd/svm.h"
 #include "runtime/checking.h"
@@ -42,24 +45,19 @@ Made<cl_mem> create_buffer(cl_context context, const cl_mem_properties* properti
   // CL_INVALID_CONTEXT if context is not a valid context.
   Context* c = find<Context>(context);
   if (c == nullptr) return CL_INVALID_CONTEXT;
-  // CL_INVALID_PROPERTY if a property name is not supported, its value not valid, or it is given twice.
-  std::vector<cl_mem_properties> copy;
-  if (properties != nullptr) {
-    if (*properties != 0) {
-      const bool valid =
-          properties[0] == kMemDevicePrivateAddress && properties[1] <= CL_TRUE && properties[2] == 0;
-      if (!valid) return CL_INVALID_PROPERTY;
-      copy.assign(properties, properties + 2);
-    }
-    copy.push_back(0);
-  }
+  MemoryProperties read;
+  if (cl_int error = read_memory_properties(*c, properties, true, read); error != CL_SUCCESS) return error;
   // CL_MEM_KERNEL_READ_AND_WRITE stands in the table of valid flags, although it means something to
   // clGetSupportedImageFormats only.
-  if (!are_memory_flags(flags & ~cl_mem_flags{CL_MEM_KERNEL_READ_AND_WRITE}) || !has_contents(flags))
+  const bool external = read.descriptor.has_value();
+  if (!are_memory_flags(flags & ~cl_mem_flags{CL_MEM_KERNEL_READ_AND_WRITE}) ||
+      !(has_contents(flags) || external))
     return CL_INVALID_VALUE;
   // CL_INVALID_BUFFER_SIZE if size is 0 or greater than CL_DEVICE_MAX_MEM_ALLOC_SIZE for all devices in
   // context.
   if (size == 0 || size > c->max_allocation()) return CL_INVALID_BUFFER_SIZE;
+  if (external)
+    if (cl_int error = check_external(flags, host_ptr); error != CL_SUCCESS) return error;
   if (!fits_flags(host_ptr, flags)) return CL_INVALID_HOST_PTR;
   // CL_INVALID_BUFFER_SIZE if host_ptr came from clSVMAlloc and size exceeds what is left of that allocation.
   const size_t svm = host_ptr != nullptr ? svm_extent(host_ptr) : 0;
@@ -67,7 +65,11 @@ Made<cl_mem> create_buffer(cl_context context, const cl_mem_properties* properti
   flags = with_kernel_access(flags);
 
   Mem::Storage storage;
-  if ((flags & CL_MEM_USE_HOST_PTR) != 0) {
+  if (external) {
+    Made<Mem::Storage> made = map_external(*read.descriptor, size, CL_INVALID_BUFFER_SIZE);
+    if (made.code != CL_SUCCESS) return made.code;
+    storage = made.value;
+  } else if ((flags & CL_MEM_USE_HOST_PTR) != 0) {
     storage.address = static_cast<uint8_t*>(host_ptr);
     storage.host_ptr = storage.address;
     storage.svm = svm != 0;
@@ -83,7 +85,7 @@ Made<cl_mem> create_buffer(cl_context context, const cl_mem_properties* properti
     else
       runtime::mark_unwritten(storage.address, size);
   }
-  return make<Mem>(*c, flags, size, storage, std::move(copy)).publish();
+  return make<Mem>(*c, flags, size, storage, std::move(read.array)).publish();
 }
 
 }  // namespace
@@ -148,6 +150,7 @@ Made<Mem::Storage> allocate_storage(const Context& context, size_t size, const c
 }
 
 void release_storage(const Mem::Storage& storage) {
+  if (storage.mapped != 0) munmap(storage.address, storage.mapped);
   runtime::release(storage.owned);
   g_charged.fetch_sub(storage.charged);
 }
@@ -183,7 +186,8 @@ Mem::~Mem() {
 
 bool Mem::has_device_address() const {
   if (parent_) return parent_->has_device_address();
-  return properties_.size() == 3 && properties_[1] == CL_TRUE;
+  const cl_mem_properties* wanted = find_property(properties_, kMemDevicePrivateAddress);
+  return wanted != nullptr && *wanted == CL_TRUE;
 }
 
 void Mem::add_destructor(Destructor callback, void* user_data) {

@@ -23,6 +23,7 @@ class Mem : public Object<Mem> {
     void* owned = nullptr;             // from runtime::allocate
     const void* registered = nullptr;  // known to runtime::register_host
     void* host_ptr = nullptr;          // what CL_MEM_HOST_PTR shows
+    size_t mapped = 0;                 // bytes at `address` that a descriptor shows: external memory
     bool svm = false;                  // host_ptr lies in an SVM allocation
     uint64_t charged = 0;              // bytes counted against the global memory
   };
@@ -52,6 +53,8 @@ class Mem : public Object<Mem> {
   uint8_t* data() const { return storage_.address; }
   void* host_ptr() const { return storage_.host_ptr; }
   bool uses_svm() const { return storage_.svm; }
+  // Whether it was made from an external memory handle.
+  bool is_external() const { return storage_.mapped != 0; }
   // Whether the application may ask for its address (cl_ext_buffer_device_address); sub-buffers follow.
   bool has_device_address() const;
   bool is_pipe() const { return pipe_.packet_size != 0; }

@@ -43,6 +43,7 @@ MORGANA_HANDLE(Program, cl_program, CL_INVALID_PROGRAM);
 MORGANA_HANDLE(Kernel, cl_kernel, CL_INVALID_KERNEL);
 MORGANA_HANDLE(Event, cl_event, CL_INVALID_EVENT);
 MORGANA_HANDLE(CommandBuffer, cl_command_buffer_khr, CL_INVALID_COMMAND_BUFFER_KHR);
+MORGANA_HANDLE(Semaphore, cl_semaphore_khr, CL_INVALID_SEMAPHORE_KHR);
 MORGANA_HANDLE(MutableCommand, cl_mutable_command_khr, CL_INVALID_MUTABLE_COMMAND_KHR);
 #undef MORGANA_HANDLE
 

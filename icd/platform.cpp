@@ -102,6 +102,13 @@ extern "C" MORGANA_EXPORT cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id pl
       case kPlatformCommandBufferCapabilities:
         // Of a platform with several devices: universal synchronization.
         return Platform::get().devices().size() > 1 ? out.value<cl_bitfield>(1) : CL_INVALID_VALUE;
+      case CL_PLATFORM_SEMAPHORE_TYPES_KHR:
+        return out.value<cl_semaphore_type_khr>(CL_SEMAPHORE_TYPE_BINARY_KHR);
+      case CL_PLATFORM_SEMAPHORE_IMPORT_HANDLE_TYPES_KHR:
+      case CL_PLATFORM_SEMAPHORE_EXPORT_HANDLE_TYPES_KHR:
+        return out.value<cl_external_semaphore_handle_type_khr>(CL_SEMAPHORE_HANDLE_OPAQUE_FD_KHR);
+      case CL_PLATFORM_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR:
+        return out.value<cl_external_memory_handle_type_khr>(CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR);
       case CL_PLATFORM_ICD_SUFFIX_KHR: return out.string(identity().platform_suffix);
       // CL_INVALID_VALUE if param_name is not one of the supported values.
       default: return CL_INVALID_VALUE;
