@@ -48,6 +48,8 @@ class TouchedPages {
   void touch(uint64_t address, uint64_t size, bool by_kernel);
   // Opens what is still closed. From now on pages are not watched, and `pages` may be asked.
   void open();
+  // False: the system allows no more ranges of differing protection, and all was opened before the end.
+  bool is_complete() const;
   // By rising address.
   std::vector<Page> pages() const;
 

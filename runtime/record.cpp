@@ -40,7 +40,7 @@ struct Recorder {
   std::string folder;  // empty: nobody asked, or it cannot be
   std::optional<std::regex> kernels;
   std::timed_mutex mutex;  // one dispatch at a time
-  std::atomic<bool> has_failed{false}, has_skipped{false};
+  std::atomic<bool> has_failed{false}, has_skipped{false}, has_overflown{false};
   uint32_t number = 0;  // of the last file
   uint64_t looked = 0;  // recordings since the threads of the process were looked at
 
@@ -201,6 +201,7 @@ class Recording {
   }
 
   TouchedPages* pages() { return pages_.get(); }
+  bool is_complete() const { return pages_->is_complete(); }
 
   // The launch has ended. The capsule has views of this.
   const Capsule& end(const device::Fault& fault) {
@@ -341,6 +342,15 @@ device::Fault run_recorded(Agent& agent, const DispatchPacket& packet, device::L
   launch.touched = recording.pages();
   const device::Fault fault = run();
   launch.touched = nullptr;
+  if (!recording.is_complete()) {
+    if (!recorder.has_overflown.exchange(true))
+      log(LogLevel::warn,
+          "MORGANA_RECORD: kernel '{}' touches memory at more places than vm.max_map_count allows to watch; "
+          "it and "
+          "others that do are not recorded",
+          kernel);
+    return fault;
+  }
   const Status written = write_new_file(recorder, recording.end(fault));
   if (!written.ok()) recorder.fail(written.error().message);
   return fault;

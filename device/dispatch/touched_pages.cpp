@@ -33,6 +33,9 @@ constexpr Group kGroups[] = {{256, 128}, {16, 2}};
 constexpr uint32_t kClosed = 0;
 enum class Toucher : uint32_t { program = 0, kernel = 1 };
 
+// Larger regions are not kept as a whole when their pages can no longer be opened one by one.
+constexpr uint64_t kMostWhole = uint64_t{1} << 30;
+
 // Images of earlier recordings are written over: fresh memory costs more than the copy.
 constexpr uint64_t kMostKept = 64 << 20;
 
@@ -115,7 +118,7 @@ struct TouchedPages::Impl {
   // The pages [from, to) around one that was touched.
   std::pair<uint64_t, uint64_t> together(const Area& area, uint64_t page) const;
   const Area* area_of(uint64_t address) const;
-  void open_all();
+  void open_all();  // the lock is held
 
   static std::atomic<Impl*> current;
 
@@ -127,6 +130,7 @@ struct TouchedPages::Impl {
   uint32_t used = 0;          // of them
   std::atomic<bool> lock{false};
   bool is_closed = false;
+  bool is_complete = true;
 
   ~Impl() {
     if (states != nullptr) munmap(states, std::max(count * sizeof *states, kPage));
@@ -191,13 +195,16 @@ bool TouchedPages::Impl::touch(uint64_t address, Toucher by) {
   const auto [from, to] = together(*area, page);
   if (open_pages(*area, from, to, by)) return true;
   // So many ranges of differing protection are more than the system has. The whole region is one.
-  return protect(area->region.begin, area->region.size, PROT_READ) && open_pages(*area, 0, pages, by) &&
-         (!area->region.is_writable ||
-          protect(area->region.begin, area->region.size, PROT_READ | PROT_WRITE));
+  const auto [begin, size, is_writable] = area->region;
+  if (size <= kMostWhole && protect(begin, size, PROT_READ) && open_pages(*area, 0, pages, by) &&
+      (!is_writable || protect(begin, size, PROT_READ | PROT_WRITE)))
+    return true;
+  is_complete = false;
+  open_all();
+  return true;
 }
 
 void TouchedPages::Impl::open_all() {
-  const SignalLock held(lock);
   is_closed = false;
   for (const Area& area : areas)
     protect(area.region.begin, area.region.size,
@@ -275,10 +282,15 @@ void TouchedPages::touch(uint64_t address, uint64_t size, bool by_kernel) {
 
 void TouchedPages::open() {
   if (Impl::current.load() != impl_.get()) return;
-  impl_->open_all();
+  {
+    const SignalLock held(impl_->lock);
+    impl_->open_all();
+  }
   Impl::current.store(nullptr);
   while (visitors.load() != 0) sched_yield();
 }
+
+bool TouchedPages::is_complete() const { return impl_->is_complete; }
 
 std::vector<TouchedPages::Page> TouchedPages::pages() const {
   std::vector<Page> list;
