@@ -132,4 +132,17 @@ cl_int CL_API_CALL clEnqueueReleaseExternalMemObjectsKHR(cl_command_queue comman
                                                          cl_uint num_events_in_wait_list,
                                                          const cl_event* event_wait_list, cl_event* event);
 
+// cl_ext_migrate_memobject 1.0.0.
+cl_int CL_API_CALL clEnqueueMigrateMemObjectEXT(cl_command_queue command_queue, cl_uint num_mem_objects,
+                                                const cl_mem* mem_objects, cl_mem_migration_flags_ext flags,
+                                                cl_uint num_events_in_wait_list,
+                                                const cl_event* event_wait_list, cl_event* event);
+
+// cl_ext_image_requirements_info 0.5.0.
+cl_int CL_API_CALL clGetImageRequirementsInfoEXT(cl_context context, const cl_mem_properties* properties,
+                                                 cl_mem_flags flags, const cl_image_format* image_format,
+                                                 const cl_image_desc* image_desc, cl_uint param_name,
+                                                 size_t param_value_size, void* param_value,
+                                                 size_t* param_value_size_ret);
+
 }  // namespace morgana::icd

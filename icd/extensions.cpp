@@ -8,29 +8,40 @@
 namespace morgana::icd {
 namespace {
 
+enum class Needs : uint8_t { nothing, several_devices, free_images };
+
 struct Row {
   const char* name;
   cl_version version;
   Generation first;
   bool compiler;
   bool feature;
-  bool of_several = false;
+  Needs needs = Needs::nothing;
 };
 
 constexpr Row kRows[] = {
 #define EXTENSION(name, major, minor, patch, first, compiler) \
   {#name, CL_MAKE_VERSION(major, minor, patch), Generation::first, compiler, false},
 #define EXTENSION_OF_SEVERAL(name, major, minor, patch, first, compiler) \
-  {#name, CL_MAKE_VERSION(major, minor, patch), Generation::first, compiler, false, true},
+  {#name, CL_MAKE_VERSION(major, minor, patch), Generation::first, compiler, false, Needs::several_devices},
+#define EXTENSION_OF_FREE_IMAGES(name, major, minor, patch, first, compiler) \
+  {#name, CL_MAKE_VERSION(major, minor, patch), Generation::first, compiler, false, Needs::free_images},
 #define FEATURE(name, first) {#name, CL_MAKE_VERSION(3, 0, 0), Generation::first, true, true},
 #include "icd/extensions.def"
 #undef EXTENSION
 #undef EXTENSION_OF_SEVERAL
+#undef EXTENSION_OF_FREE_IMAGES
 #undef FEATURE
 };
 
 bool offered(const Row& row, Target target) {
-  return info(target).generation >= row.first && (!row.of_several || runtime::agents().size() > 1);
+  if (info(target).generation < row.first) return false;
+  switch (row.needs) {
+    case Needs::several_devices: return runtime::agents().size() > 1;
+    case Needs::free_images: return info(target).is_gfx940;
+    case Needs::nothing: break;
+  }
+  return true;
 }
 
 std::vector<cl_name_version> rows(Target target, bool feature) {
@@ -59,7 +70,8 @@ std::vector<cl_name_version> device_extensions(Target target) { return rows(targ
 std::vector<cl_name_version> device_features(Target target) { return rows(target, true); }
 
 std::vector<cl_name_version> platform_extensions() {
-  std::vector<cl_name_version> list{name_version("cl_khr_icd", CL_MAKE_VERSION(1, 0, 0))};
+  std::vector<cl_name_version> list{name_version("cl_khr_icd", CL_MAKE_VERSION(1, 0, 0)),
+                                    name_version("cl_khr_icd_unloadable", CL_MAKE_VERSION(1, 0, 0))};
   for (const Row& row : kRows) {
     bool everywhere = std::all_of(runtime::agents().begin(), runtime::agents().end(),
                                   [&](runtime::Agent* agent) { return offered(row, agent->target()); });

@@ -13,7 +13,7 @@ namespace morgana::icd {
 
 std::vector<cl_name_version> device_extensions(Target target);
 std::vector<cl_name_version> device_features(Target target);
-// The extensions of the platform itself: cl_khr_icd and what every device has.
+// The extensions of the platform itself: cl_khr_icd, cl_khr_icd_unloadable and what every device has.
 std::vector<cl_name_version> platform_extensions();
 // Names that the compiler must switch on, all others off.
 std::vector<std::string> compiler_extensions(Target target);

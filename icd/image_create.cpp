@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "icd/checks.h"
+#include "icd/extensions.h"
 #include "icd/external_memory.h"
+#include "icd/image_description.h"
 #include "icd/svm.h"
 #include "runtime/memory.h"
 
@@ -19,58 +21,6 @@ struct Request {
   void* host_ptr;
   std::optional<int> descriptor{};  // external memory
 };
-
-// CL_INVALID_IMAGE_DESCRIPTOR if an extent that the type has is 0; the others are ignored.
-cl_int read_extents(const cl_image_desc& desc, Description& d) {
-  switch (desc.image_type) {
-    case CL_MEM_OBJECT_IMAGE3D: d.depth = desc.image_depth; [[fallthrough]];
-    case CL_MEM_OBJECT_IMAGE2D:
-    case CL_MEM_OBJECT_IMAGE2D_ARRAY: d.height = desc.image_height; break;
-    default: break;
-  }
-  d.type = desc.image_type;
-  d.width = desc.image_width;
-  const bool is_array = d.type == CL_MEM_OBJECT_IMAGE1D_ARRAY || d.type == CL_MEM_OBJECT_IMAGE2D_ARRAY;
-  if (is_array) d.array_size = desc.image_array_size;
-  const bool has_height = d.type == CL_MEM_OBJECT_IMAGE2D || d.type == CL_MEM_OBJECT_IMAGE2D_ARRAY ||
-                          d.type == CL_MEM_OBJECT_IMAGE3D;
-  if (d.width == 0 || (has_height && d.height == 0) || (is_array && d.array_size == 0) ||
-      (d.type == CL_MEM_OBJECT_IMAGE3D && d.depth == 0))
-    return CL_INVALID_IMAGE_DESCRIPTOR;
-  return CL_SUCCESS;
-}
-
-// CL_INVALID_IMAGE_SIZE if an extent exceeds its maximum on all devices.
-cl_int check_sizes(const Description& d) {
-  if (d.type == CL_MEM_OBJECT_IMAGE1D_BUFFER)
-    return d.width <= runtime::kMaxImageBufferTexels ? CL_SUCCESS : CL_INVALID_IMAGE_SIZE;
-  const size_t most = d.type == CL_MEM_OBJECT_IMAGE3D ? runtime::kMaxVolumeExtent : runtime::kMaxImageWidth;
-  const bool fits = d.width <= most && d.height <= most && d.depth <= runtime::kMaxVolumeExtent &&
-                    d.array_size <= runtime::kMaxImageLayers;
-  return fits ? CL_SUCCESS : CL_INVALID_IMAGE_SIZE;
-}
-
-// CL_INVALID_IMAGE_DESCRIPTOR if a pitch does not follow the rules of cl_image_desc; those that are 0 are
-// computed. Extents are within their limits, the format is known.
-cl_int read_pitches(const cl_image_desc& desc, size_t element, bool has_memory, Description& d) {
-  const bool is_line_array = d.type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
-  const bool has_slices =
-      is_line_array || d.type == CL_MEM_OBJECT_IMAGE2D_ARRAY || d.type == CL_MEM_OBJECT_IMAGE3D;
-  if (!has_memory && (desc.image_row_pitch != 0 || desc.image_slice_pitch != 0))
-    return CL_INVALID_IMAGE_DESCRIPTOR;
-  // Beyond the address space, and below it nothing that follows overflows.
-  constexpr size_t kLimit = size_t{1} << 40;
-  const size_t packed_row = d.width * element;
-  d.row_pitch = desc.image_row_pitch == 0 ? packed_row : desc.image_row_pitch;
-  if (d.row_pitch < packed_row || d.row_pitch % element != 0 || d.row_pitch > kLimit)
-    return CL_INVALID_IMAGE_DESCRIPTOR;
-  if (!has_slices) return CL_SUCCESS;
-  const size_t packed_slice = d.row_pitch * (is_line_array ? 1 : d.height);
-  d.slice_pitch = desc.image_slice_pitch == 0 ? packed_slice : desc.image_slice_pitch;
-  if (d.slice_pitch < packed_slice || d.slice_pitch % d.row_pitch != 0 || d.slice_pitch > kLimit)
-    return CL_INVALID_IMAGE_DESCRIPTOR;
-  return CL_SUCCESS;
-}
 
 // Where an image whose texels another memory object has lies.
 struct View {
@@ -92,14 +42,25 @@ cl_int view_image(const cl_image_desc& desc, Mem& parent, Description& d, View& 
   return CL_SUCCESS;
 }
 
-// The same of a 1D buffer image, or a 2D image, and the buffer that it shows.
-cl_int view_buffer(const cl_image_desc& desc, Mem& parent, size_t element, Description& d, View& view) {
-  if (cl_int error = read_pitches(desc, element, true, d); error != CL_SUCCESS)
-    return d.type == CL_MEM_OBJECT_IMAGE2D ? CL_INVALID_IMAGE_FORMAT_DESCRIPTOR : error;
-  const size_t bytes = d.height == 0 ? d.width * element : d.height * d.row_pitch;
-  if (bytes > parent.size()) return CL_INVALID_IMAGE_DESCRIPTOR;
-  view.pitches = {d.row_pitch, bytes, bytes};
+// The same of an image and the buffer that it shows. If the buffer is too small,
+// CL_INVALID_IMAGE_SIZE with cl_ext_image_from_buffer, else CL_INVALID_IMAGE_DESCRIPTOR.
+cl_int view_buffer(const cl_image_desc& desc, Mem& parent, size_t element, bool shows_any, Description& d,
+                   View& view) {
+  if (read_pitches(desc, element, true, d) != CL_SUCCESS)
+    return d.type == CL_MEM_OBJECT_IMAGE1D_BUFFER ? CL_INVALID_IMAGE_DESCRIPTOR
+                                                  : CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
+  const bool is_line = d.type == CL_MEM_OBJECT_IMAGE1D_BUFFER || d.type == CL_MEM_OBJECT_IMAGE1D;
+  const size_t bytes = is_line ? d.width * element : host_bytes(d);
+  if (bytes > parent.size()) return shows_any ? CL_INVALID_IMAGE_SIZE : CL_INVALID_IMAGE_DESCRIPTOR;
+  view.pitches = {d.row_pitch, d.slice_pitch == 0 ? bytes : d.slice_pitch, bytes};
   return CL_SUCCESS;
+}
+
+// cl_ext_image_from_buffer, where all devices of the context have it.
+bool shows_any_buffer(const Context& context) {
+  return std::all_of(context.devices().begin(), context.devices().end(), [](const Ref<Device>& device) {
+    return has_extension(device->target(), "cl_ext_image_from_buffer");
+  });
 }
 
 cl_int read_parent(const Context& context, const Request& request, size_t element, Description& d,
@@ -109,14 +70,17 @@ cl_int read_parent(const Context& context, const Request& request, size_t elemen
     return d.type == CL_MEM_OBJECT_IMAGE1D_BUFFER ? CL_INVALID_IMAGE_DESCRIPTOR : CL_SUCCESS;
   // CL_INVALID_IMAGE_DESCRIPTOR if mem_object is given for a type that is not made from one, or is no buffer
   // or 2D image of this context.
-  const bool takes_buffer = d.type == CL_MEM_OBJECT_IMAGE1D_BUFFER || d.type == CL_MEM_OBJECT_IMAGE2D;
   Mem* parent = find<Mem>(desc.mem_object);
-  if (!takes_buffer || parent == nullptr || parent->is_pipe() || &parent->context() != &context)
+  if (parent == nullptr || parent->is_pipe() || &parent->context() != &context)
     return CL_INVALID_IMAGE_DESCRIPTOR;
-  if (parent->is_image() && d.type == CL_MEM_OBJECT_IMAGE1D_BUFFER) return CL_INVALID_IMAGE_DESCRIPTOR;
+  const bool takes_any = shows_any_buffer(context);
+  const bool takes_buffer =
+      takes_any || d.type == CL_MEM_OBJECT_IMAGE1D_BUFFER || d.type == CL_MEM_OBJECT_IMAGE2D;
+  if (parent->is_image() ? d.type != CL_MEM_OBJECT_IMAGE2D : !takes_buffer)
+    return CL_INVALID_IMAGE_DESCRIPTOR;
   view.parent = parent;
   return parent->is_image() ? view_image(desc, *parent, d, view)
-                            : view_buffer(desc, *parent, element, d, view);
+                            : view_buffer(desc, *parent, element, takes_any, d, view);
 }
 
 // Everything that format and desc must be, in the specification's order.
@@ -170,12 +134,6 @@ Made<cl_mem> create_view(Context& context, cl_mem_flags flags, const Description
   return make<Mem>(context, view.parent, own.value, view.pitches.bytes, storage, std::move(*image),
                    std::move(properties))
       .publish();
-}
-
-// Bytes of the application's memory from the first texel to behind the last one.
-size_t host_bytes(const Description& d) {
-  if (d.slice_pitch != 0) return d.slice_pitch * std::max(d.array_size, std::max<size_t>(d.depth, 1));
-  return d.row_pitch * std::max<size_t>(d.height, 1);
 }
 
 // Copies all texels from the application's memory.

@@ -114,11 +114,11 @@ TEST_F(ImageNegative, Creation) {
        [&] { return create(kBuffer, [&](Desc& d) { d.mem_object = plane; }); }},
       {"buffer image of a dangling handle", kBadDesc,
        [&] { return create(kBuffer, [&](Desc& d) { d.mem_object = dangling; }); }},
-      {"buffer image larger than the buffer", kBadDesc,
+      {"buffer image larger than the buffer", CL_INVALID_IMAGE_SIZE,
        [&] { return create(kBuffer, [&](Desc& d) { d.mem_object = buffer, d.image_width = 1025; }); }},
       {"buffer image beyond the limit", CL_INVALID_IMAGE_SIZE,
        [&] { return create(kBuffer, [&](Desc& d) { d.mem_object = buffer, d.image_width = texels + 1; }); }},
-      {"line with a buffer", kBadDesc, [&] { return create(k1D, [&](Desc& d) { d.mem_object = buffer; }); }},
+      {"line with an image", kBadDesc, [&] { return create(k1D, [&](Desc& d) { d.mem_object = plane; }); }},
       {"plane of a foreign image", kBadDesc,
        [&] {
          return create(k2D, [&](Desc& d) { d.mem_object = foreign; }, 0, nullptr, {CL_sRGBA, CL_UNORM_INT8});
@@ -127,7 +127,7 @@ TEST_F(ImageNegative, Creation) {
        [&] { return create(kBuffer, [&](Desc& d) { d.mem_object = buffer; }, 0, host); }},
       {"buffer image with a flag of memory", CL_INVALID_VALUE,
        [&] { return create(kBuffer, [&](Desc& d) { d.mem_object = buffer; }, CL_MEM_ALLOC_HOST_PTR); }},
-      {"plane from a buffer, larger", kBadDesc,
+      {"plane from a buffer, larger", CL_INVALID_IMAGE_SIZE,
        [&] { return create(k2D, [&](Desc& d) { d.mem_object = buffer, d.image_height = 200; }); }},
       {"plane from a buffer, small pitch", kBadFormat,
        [&] { return create(k2D, [&](Desc& d) { d.mem_object = buffer, d.image_row_pitch = 16; }); }},

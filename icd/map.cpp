@@ -1,6 +1,7 @@
 // Mapping: buffers and images are host memory already, so a mapping is their own address and nothing is
 // copied; but for images whose texels cannot lie where the application has them (Image::host_copy).
 #include "icd/checks.h"
+#include "icd/entries_khr.h"
 
 using namespace morgana::icd;
 
@@ -143,29 +144,49 @@ cl_int CL_API_CALL clEnqueueUnmapMemObject(cl_command_queue command_queue, cl_me
   });
 }
 
+namespace morgana::icd {
+namespace {
+
+// Devices share their memory with the host, so that migration has nothing to move.
+cl_int migrate(cl_command_queue command_queue, cl_command_type type, cl_uint count, const cl_mem* list,
+               bool known_flags, const Waits& waits) {
+  // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue.
+  Queue* queue = find_queue(command_queue);
+  if (queue == nullptr) return CL_INVALID_COMMAND_QUEUE;
+  // CL_INVALID_VALUE if num_mem_objects is zero or mem_objects is NULL, or flags is not 0 or a known flag.
+  if (count == 0 || list == nullptr || !known_flags) return CL_INVALID_VALUE;
+  // CL_INVALID_MEM_OBJECT if any memory object is not valid; CL_INVALID_CONTEXT if its context is another.
+  std::vector<Ref<Mem>> holds;
+  for (cl_uint i = 0; i < count; ++i) {
+    Mem* mem;
+    if (cl_int error = resolve_memory(command_queue, list[i], queue, mem); error != CL_SUCCESS) return error;
+    holds.emplace_back(mem);
+  }
+  return submit(*queue, type, waits, CL_FALSE, [holds = std::move(holds)] {});
+}
+
+}  // namespace
+
+// cl_ext_migrate_memobject, which clEnqueueMigrateMemObjects came from.
+cl_int CL_API_CALL clEnqueueMigrateMemObjectEXT(cl_command_queue command_queue, cl_uint num_mem_objects,
+                                                const cl_mem* mem_objects, cl_mem_migration_flags_ext flags,
+                                                cl_uint num_events_in_wait_list,
+                                                const cl_event* event_wait_list, cl_event* event) {
+  return api(__func__, [&] {
+    const bool known = (flags & ~cl_mem_migration_flags_ext{CL_MIGRATE_MEM_OBJECT_HOST_EXT}) == 0;
+    return migrate(command_queue, CL_COMMAND_MIGRATE_MEM_OBJECT_EXT, num_mem_objects, mem_objects, known,
+                   {num_events_in_wait_list, event_wait_list, event});
+  });
+}
+
+}  // namespace morgana::icd
+
 cl_int CL_API_CALL clEnqueueMigrateMemObjects(cl_command_queue command_queue, cl_uint num_mem_objects,
                                               const cl_mem* mem_objects, cl_mem_migration_flags flags,
                                               cl_uint num_events_in_wait_list,
                                               const cl_event* event_wait_list, cl_event* event) {
-  return api(__func__, [&]() -> cl_int {
-    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue.
-    Queue* queue = find_queue(command_queue);
-    if (queue == nullptr) return CL_INVALID_COMMAND_QUEUE;
-    // CL_INVALID_VALUE if num_mem_objects is zero or mem_objects is NULL, or flags is not 0 or a known flag.
-    if (num_mem_objects == 0 || mem_objects == nullptr) return CL_INVALID_VALUE;
-    if (!are_migration_flags(flags)) return CL_INVALID_VALUE;
-    // CL_INVALID_MEM_OBJECT if any memory object is not valid; CL_INVALID_CONTEXT if its context is another.
-    std::vector<Ref<Mem>> holds;
-    for (cl_uint i = 0; i < num_mem_objects; ++i) {
-      Mem* mem;
-      if (cl_int error = resolve_memory(command_queue, mem_objects[i], queue, mem); error != CL_SUCCESS)
-        return error;
-      holds.emplace_back(mem);
-    }
-    WaitList waits;
-    cl_int error = check_wait_list(queue->context(), num_events_in_wait_list, event_wait_list, waits);
-    if (error != CL_SUCCESS) return error;
-    return queue->enqueue(host_command(CL_COMMAND_MIGRATE_MEM_OBJECTS, [holds = std::move(holds)] {}), waits,
-                          event);
+  return api(__func__, [&] {
+    return migrate(command_queue, CL_COMMAND_MIGRATE_MEM_OBJECTS, num_mem_objects, mem_objects,
+                   are_migration_flags(flags), {num_events_in_wait_list, event_wait_list, event});
   });
 }

@@ -139,6 +139,7 @@ TEST_F(Negative, Queue) {
          return create({CL_QUEUE_PROPERTIES, CL_QUEUE_ON_DEVICE | CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0});
        }},
       {"size of a host queue", CL_INVALID_VALUE, [&] { return create({CL_QUEUE_SIZE, 4096, 0}); }},
+      {"bad throttle", CL_INVALID_VALUE, [&] { return create({CL_QUEUE_THROTTLE_KHR, 3, 0}); }},
       {"bad priority", CL_INVALID_VALUE, [&] { return create({CL_QUEUE_PRIORITY_KHR, 9, 0}); }},
       {"no device", CL_INVALID_DEVICE,
        [&] { return code_of([&](cl_int* e) { return clCreateCommandQueue(context, nullptr, 0, e); }); }},

@@ -30,6 +30,8 @@ namespace {
 
 // Of cl_khr_command_buffer_multi_device, younger than the headers of Debian 12.
 constexpr cl_platform_info kPlatformCommandBufferCapabilities = 0x0908;
+// Of cl_khr_icd_unloadable, likewise.
+constexpr cl_platform_info kPlatformUnloadable = 0x0921;
 
 bool is_device_type(cl_device_type type) {
   constexpr cl_device_type kKnown = CL_DEVICE_TYPE_DEFAULT | CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU |
@@ -102,6 +104,8 @@ extern "C" MORGANA_EXPORT cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id pl
       case kPlatformCommandBufferCapabilities:
         // Of a platform with several devices: universal synchronization.
         return Platform::get().devices().size() > 1 ? out.value<cl_bitfield>(1) : CL_INVALID_VALUE;
+      // Its threads live as long as the process, and so must the library.
+      case kPlatformUnloadable: return out.value<cl_bool>(CL_FALSE);
       case CL_PLATFORM_SEMAPHORE_TYPES_KHR:
         return out.value<cl_semaphore_type_khr>(CL_SEMAPHORE_TYPE_BINARY_KHR);
       case CL_PLATFORM_SEMAPHORE_IMPORT_HANDLE_TYPES_KHR:

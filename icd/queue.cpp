@@ -183,6 +183,12 @@ cl_int read_properties(const cl_queue_properties* list, QueueOptions& options) {
             list[1] != CL_QUEUE_PRIORITY_LOW_KHR)
           return CL_INVALID_VALUE;
         break;
+      // cl_khr_throttle_hints: likewise; there is no clock to throttle.
+      case CL_QUEUE_THROTTLE_KHR:
+        if (list[1] != CL_QUEUE_THROTTLE_HIGH_KHR && list[1] != CL_QUEUE_THROTTLE_MED_KHR &&
+            list[1] != CL_QUEUE_THROTTLE_LOW_KHR)
+          return CL_INVALID_VALUE;
+        break;
       default: return CL_INVALID_VALUE;
     }
     options.array.insert(options.array.end(), list, list + 2);
