@@ -6,6 +6,8 @@
 namespace morgana::icd {
 
 bool Command::begin() {
+  terminated_ = queue_->context().is_terminated();
+  if (terminated_) return false;
   // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: a command that waits for a failed one does not run.
   for (const Ref<Event>& event : awaited_) skipped_ |= event->status() < 0;
   if (skipped_) return false;
@@ -17,7 +19,10 @@ void Command::finished(const device::Fault& fault) {
   Ref<Queue> queue = queue_;
   Ref<Event> event = event_;
   cl_int status = skipped_ ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_COMPLETE;
-  if (fault.kind != device::FaultKind::none) {
+  terminated_ |= fault.kind == device::FaultKind::cancelled && queue->context().is_terminated();
+  if (terminated_) {
+    status = CL_CONTEXT_TERMINATED_KHR;
+  } else if (fault.kind != device::FaultKind::none) {
     // The specification leaves the status of an abnormal termination to the implementation: any negative
     // value.
     status = CL_OUT_OF_RESOURCES;

@@ -49,6 +49,7 @@ class Command : public runtime::Task {
   std::vector<Ref<Event>> awaited_;   // the wait list
   std::atomic<uint32_t> pending_{1};  // dependencies that have not ended, and the enqueue itself
   bool skipped_ = false;              // an awaited event ended with an error
+  bool terminated_ = false;           // the context was terminated
   Command* previous_ = nullptr;       // out of order: the queue's list of unfinished commands
   Command* next_ = nullptr;
 };

@@ -216,6 +216,7 @@ cl_command_buffer_khr CL_API_CALL clCreateCommandBufferKHR(cl_uint num_queues, c
       if (i > 0 && &queue->context() != &list.front()->context()) return CL_INVALID_CONTEXT;
       list.emplace_back(queue);
     }
+    if (list.front()->context().is_terminated()) return CL_CONTEXT_TERMINATED_KHR;
     // CL_INVALID_VALUE without cl_khr_command_buffer_multi_device if num_queues is not one.
     const bool multi_device = has_multi_device(list.front()->device());
     if (num_queues != 1 && !multi_device) return CL_INVALID_VALUE;

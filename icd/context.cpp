@@ -2,16 +2,29 @@
 
 #include <algorithm>
 
+#include "icd/entries_khr.h"
 #include "icd/info.h"
+#include "icd/queue.h"
 
 namespace morgana::icd {
+
+namespace {
+
+bool allows_termination(std::span<const cl_context_properties> properties) {
+  for (size_t i = 0; i + 1 < properties.size(); i += 2)
+    if (properties[i] == CL_CONTEXT_TERMINATE_KHR) return properties[i + 1] == CL_TRUE;
+  return false;
+}
+
+}  // namespace
 
 Context::Context(std::vector<Ref<Device>> devices, std::vector<cl_context_properties> properties,
                  Notify notify, void* user_data)
     : devices_(std::move(devices)),
       properties_(std::move(properties)),
       notify_(notify),
-      user_data_(user_data) {}
+      user_data_(user_data),
+      may_terminate_(allows_termination(properties_)) {}
 
 Context::~Context() {
   // Called in the reverse order in which they were registered (clSetContextDestructorCallback).
@@ -35,6 +48,51 @@ void Context::add_destructor(Destructor callback, void* user_data) {
   destructors_.push_back({callback, user_data});
 }
 
+cl_int find_live(cl_context handle, Context*& context) {
+  context = find<Context>(handle);
+  if (context == nullptr) return CL_INVALID_CONTEXT;
+  return context->is_terminated() ? CL_CONTEXT_TERMINATED_KHR : CL_SUCCESS;
+}
+
+void Context::add(Queue& queue) {
+  std::lock_guard lock(members_mutex_);
+  queues_.insert(&queue);
+}
+
+void Context::remove(Queue& queue) {
+  std::lock_guard lock(members_mutex_);
+  queues_.erase(&queue);
+}
+
+void Context::add(Event& user_event) {
+  std::lock_guard lock(members_mutex_);
+  user_events_.insert(&user_event);
+}
+
+void Context::remove(Event& user_event) {
+  std::lock_guard lock(members_mutex_);
+  user_events_.erase(&user_event);
+}
+
+cl_int Context::terminate() {
+  if (!may_terminate_) return CL_INVALID_OPERATION;
+  if (terminated_.exchange(true)) return CL_CONTEXT_TERMINATED_KHR;
+  std::vector<Ref<Queue>> queues;
+  std::vector<Ref<Event>> user_events;
+  {
+    std::lock_guard lock(members_mutex_);
+    for (Queue* queue : queues_)
+      if (queue->try_acquire()) queues.push_back(Ref<Queue>::adopt(queue));
+    for (Event* event : user_events_)
+      if (event->try_acquire()) user_events.push_back(Ref<Event>::adopt(event));
+  }
+  for (const Ref<Queue>& queue : queues) queue->stop();
+  // Commands that wait for what the program may never set are let through, to be skipped.
+  for (const Ref<Event>& event : user_events) event->let_through();
+  report("the context was terminated");
+  return CL_SUCCESS;
+}
+
 void Context::report(const std::string& text) const {
   if (notify_ != nullptr) notify_(text.c_str(), nullptr, 0, user_data_);
 }
@@ -54,6 +112,7 @@ cl_int read_properties(const cl_context_properties* properties, std::vector<cl_c
         if (find<Platform>(reinterpret_cast<cl_platform_id>(properties[1])) == nullptr)
           return CL_INVALID_PLATFORM;
         break;
+      case CL_CONTEXT_TERMINATE_KHR:
       case CL_CONTEXT_INTEROP_USER_SYNC:
         // CL_INVALID_PROPERTY if the value specified for a supported property name is not valid.
         if (properties[1] != CL_TRUE && properties[1] != CL_FALSE) return CL_INVALID_PROPERTY;
@@ -114,6 +173,20 @@ cl_context CL_API_CALL clCreateContextFromType(const cl_context_properties* prop
     return make<Context>(std::move(list), std::move(copy), pfn_notify, user_data).publish();
   });
 }
+
+namespace morgana::icd {
+
+cl_int CL_API_CALL clTerminateContextKHR(cl_context context) {
+  return api(__func__, [&]() -> cl_int {
+    // CL_INVALID_CONTEXT if context is not a valid context.
+    Context* c = find<Context>(context);
+    if (c == nullptr) return CL_INVALID_CONTEXT;
+    const Ref<Context> hold(c);
+    return c->terminate();
+  });
+}
+
+}  // namespace morgana::icd
 
 cl_int CL_API_CALL clRetainContext(cl_context context) {
   return api(__func__, [&] { return retain_handle<Context>(context); });

@@ -1,9 +1,12 @@
 // Context: devices that share buffers and programs.
 //
-// Immutable after creation but for its callbacks, which a mutex guards. Any thread.
+// Immutable after creation but for its callbacks, which a mutex guards, and its termination
+// (cl_khr_terminate_context 1.0.0). Any thread.
 #pragma once
 
+#include <atomic>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +32,17 @@ class Context : public Object<Context> {
   cl_ulong max_allocation() const;
 
   void add_destructor(Destructor callback, void* user_data);
+
+  // CL_CONTEXT_TERMINATE_KHR. Only such a context knows its queues and user events.
+  bool may_terminate() const { return may_terminate_; }
+  bool is_terminated() const { return terminated_.load(std::memory_order_acquire); }
+  // Stops what is executing, and ends all that waits, also for user events, with CL_CONTEXT_TERMINATED_KHR.
+  // CL_INVALID_OPERATION if it may not be; CL_CONTEXT_TERMINATED_KHR if it has been.
+  cl_int terminate();
+  void add(Queue& queue);
+  void remove(Queue& queue);
+  void add(Event& user_event);
+  void remove(Event& user_event);
   // Tells the application's pfn_notify, if it gave one.
   void report(const std::string& text) const;
 
@@ -44,6 +58,15 @@ class Context : public Object<Context> {
   void* user_data_;
   std::mutex mutex_;
   std::vector<Callback> destructors_;
+  const bool may_terminate_;
+  std::atomic<bool> terminated_{false};
+  std::mutex members_mutex_;
+  std::set<Queue*> queues_;
+  std::set<Event*> user_events_;
 };
+
+// For what creates objects: CL_INVALID_CONTEXT if context is not a valid context; CL_CONTEXT_TERMINATED_KHR
+// if it has been terminated.
+cl_int find_live(cl_context handle, Context*& context);
 
 }  // namespace morgana::icd

@@ -145,4 +145,7 @@ cl_int CL_API_CALL clGetImageRequirementsInfoEXT(cl_context context, const cl_me
                                                  size_t param_value_size, void* param_value,
                                                  size_t* param_value_size_ret);
 
+// cl_khr_terminate_context 1.0.0.
+cl_int CL_API_CALL clTerminateContextKHR(cl_context context);
+
 }  // namespace morgana::icd

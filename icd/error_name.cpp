@@ -75,6 +75,7 @@ const char* error_name(cl_int code) {
     NAME(CL_INCOMPATIBLE_COMMAND_QUEUE_KHR)
     NAME(CL_INVALID_MUTABLE_COMMAND_KHR)
     NAME(CL_INVALID_SEMAPHORE_KHR)
+    NAME(CL_CONTEXT_TERMINATED_KHR)
 #undef NAME
       // clang-format on
     default: return "unknown error";

@@ -20,14 +20,18 @@ CallbackScope::~CallbackScope() { --t_callback_depth; }
 
 bool Event::in_callback() { return t_callback_depth > 0; }
 
-Event::Event(Context& context) : context_(&context), type_(CL_COMMAND_USER), status_(CL_SUBMITTED) {}
+Event::Event(Context& context) : context_(&context), type_(CL_COMMAND_USER), status_(CL_SUBMITTED) {
+  if (context.may_terminate()) context.add(*this);
+}
 
 Event::Event(Queue& queue, cl_command_type type)
     : context_(&queue.context()), queue_(&queue), type_(type), status_(CL_QUEUED) {
   stamp(0);
 }
 
-Event::~Event() = default;
+Event::~Event() {
+  if (is_user() && context_->may_terminate()) context_->remove(*this);
+}
 
 void Event::stamp(size_t index) { times_[index].store(now_ns(), std::memory_order_relaxed); }
 
@@ -93,9 +97,18 @@ void Event::wait() {
   while (!settled()) settled_.wait(0, std::memory_order_acquire);
 }
 
+void Event::let_through() {
+  std::vector<Command*> dependents;
+  {
+    std::lock_guard lock(mutex_);
+    dependents.swap(dependents_);
+  }
+  for (Command* dependent : dependents) dependent->dependency_ended();
+}
+
 bool Event::add_dependent(Command& command) {
   std::lock_guard lock(mutex_);
-  if (has_ended()) return false;
+  if (has_ended() || (is_user() && context_->is_terminated())) return false;
   dependents_.push_back(&command);
   return true;
 }
@@ -134,8 +147,8 @@ using namespace morgana::icd;
 cl_event CL_API_CALL clCreateUserEvent(cl_context context, cl_int* errcode_ret) {
   return api_create<cl_event>(__func__, errcode_ret, [&]() -> Made<cl_event> {
     // CL_INVALID_CONTEXT if context is not a valid context.
-    Context* c = find<Context>(context);
-    if (c == nullptr) return CL_INVALID_CONTEXT;
+    Context* c;
+    if (cl_int error = find_live(context, c); error != CL_SUCCESS) return error;
     return make<Event>(*c).publish();
   });
 }

@@ -222,8 +222,8 @@ Made<cl_mem> create_external(Context& context, const Request& request, const Des
 
 Made<cl_mem> create_image(cl_context context, const cl_mem_properties* properties, Request request) {
   // CL_INVALID_CONTEXT if context is not a valid context.
-  Context* c = find<Context>(context);
-  if (c == nullptr) return CL_INVALID_CONTEXT;
+  Context* c;
+  if (cl_int error = find_live(context, c); error != CL_SUCCESS) return error;
   // CL_INVALID_OPERATION if there are no devices in context that support images.
   if (!any_device_has_images(*c)) return CL_INVALID_OPERATION;
   MemoryProperties read;

@@ -23,8 +23,8 @@ cl_int CL_API_CALL clGetSupportedImageFormats(cl_context context, cl_mem_flags f
                                               cl_image_format* image_formats, cl_uint* num_image_formats) {
   return api(__func__, [&]() -> cl_int {
     // CL_INVALID_CONTEXT if context is not a valid context.
-    Context* c = find<Context>(context);
-    if (c == nullptr) return CL_INVALID_CONTEXT;
+    Context* c;
+    if (cl_int error = find_live(context, c); error != CL_SUCCESS) return error;
     // CL_INVALID_VALUE if flags or image_type are not valid, or num_entries is 0 and image_formats is not
     // NULL.
     const bool valid_flags = (flags & CL_MEM_KERNEL_READ_AND_WRITE) != 0

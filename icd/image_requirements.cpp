@@ -103,8 +103,8 @@ cl_int CL_API_CALL clGetImageRequirementsInfoEXT(cl_context context, const cl_me
                                                  size_t* param_value_size_ret) {
   return api(__func__, [&]() -> cl_int {
     // CL_INVALID_CONTEXT if context is not a valid context.
-    const Context* c = find<Context>(context);
-    if (c == nullptr) return CL_INVALID_CONTEXT;
+    Context* c;
+    if (cl_int error = find_live(context, c); error != CL_SUCCESS) return error;
     // CL_INVALID_PROPERTY if properties are not valid.
     MemoryProperties read;
     if (cl_int error = read_memory_properties(*c, properties, false, read); error != CL_SUCCESS) return error;

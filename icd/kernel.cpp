@@ -270,6 +270,7 @@ bool same_definition(const runtime::Arguments& a, const runtime::Arguments& b) {
 
 // The kernel of that name in every executable of the program.
 Made<cl_kernel> create_kernel(Program& program, std::string_view name) {
+  if (program.context().is_terminated()) return CL_CONTEXT_TERMINATED_KHR;
   std::vector<Kernel::Variant> variants;
   bool any_executable = false;
   for (size_t i = 0; i < program.devices().size(); ++i) {
@@ -348,6 +349,7 @@ cl_kernel CL_API_CALL clCloneKernel(cl_kernel source_kernel, cl_int* errcode_ret
     // CL_INVALID_KERNEL if source_kernel is not a valid kernel object.
     Kernel* source = find<Kernel>(source_kernel);
     if (source == nullptr) return CL_INVALID_KERNEL;
+    if (source->context().is_terminated()) return CL_CONTEXT_TERMINATED_KHR;
     return make<Kernel>(*source).publish();
   });
 }

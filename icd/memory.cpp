@@ -43,8 +43,8 @@ bool at_most_one(cl_mem_flags flags) { return std::popcount(flags) <= 1; }
 Made<cl_mem> create_buffer(cl_context context, const cl_mem_properties* properties, cl_mem_flags flags,
                            size_t size, void* host_ptr) {
   // CL_INVALID_CONTEXT if context is not a valid context.
-  Context* c = find<Context>(context);
-  if (c == nullptr) return CL_INVALID_CONTEXT;
+  Context* c;
+  if (cl_int error = find_live(context, c); error != CL_SUCCESS) return error;
   MemoryProperties read;
   if (cl_int error = read_memory_properties(*c, properties, true, read); error != CL_SUCCESS) return error;
   // CL_MEM_KERNEL_READ_AND_WRITE stands in the table of valid flags, although it means something to
@@ -262,6 +262,7 @@ cl_mem CL_API_CALL clCreateSubBuffer(cl_mem buffer, cl_mem_flags flags,
     // CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object or is a sub-buffer object.
     Mem* parent = find_buffer(buffer);
     if (parent == nullptr || parent->parent() != nullptr) return CL_INVALID_MEM_OBJECT;
+    if (parent->context().is_terminated()) return CL_CONTEXT_TERMINATED_KHR;
     Made<cl_mem_flags> own = inherited_flags(parent->flags(), flags);
     if (own.code != CL_SUCCESS) return own.code;
     // CL_INVALID_VALUE if buffer_create_type or buffer_create_info is not valid, or buffer_create_info is

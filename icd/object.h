@@ -74,6 +74,15 @@ class Object {
     return true;
   }
 
+  // The same where only the object's own list holds it: false when it is about to be destroyed.
+  bool try_acquire() {
+    uint32_t count = refs_.load(std::memory_order_relaxed);
+    do {
+      if (count == 0) return false;
+    } while (!refs_.compare_exchange_weak(count, count + 1, std::memory_order_acq_rel));
+    return true;
+  }
+
   void acquire() { refs_.fetch_add(1, std::memory_order_relaxed); }
   void drop() {
     if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1)
@@ -93,7 +102,7 @@ class Object {
   }
 
   const cl_icd_dispatch* dispatch_ = &kDispatch;
-  std::atomic<cl_uint> refs_{1};
+  std::atomic<uint32_t> refs_{1};
   std::atomic<cl_uint> api_refs_{0};
   const uint64_t serial_;
 };

@@ -28,8 +28,8 @@ bool any_device_has_pipes(const Context& context) {
 Made<cl_mem> create_pipe(cl_context context, cl_mem_flags flags, Mem::Pipe pipe,
                          const cl_pipe_properties* properties) {
   // CL_INVALID_CONTEXT if context is not a valid context.
-  Context* c = find<Context>(context);
-  if (c == nullptr) return CL_INVALID_CONTEXT;
+  Context* c;
+  if (cl_int error = find_live(context, c); error != CL_SUCCESS) return error;
   // CL_INVALID_OPERATION if no devices in context support pipes.
   if (!any_device_has_pipes(*c)) return CL_INVALID_OPERATION;
   // CL_INVALID_VALUE if values specified in flags are not valid, or properties is not NULL.

@@ -99,8 +99,8 @@ cl_int accept_binary(Device& device, Bytes bytes, Build& build) {
 
 Made<cl_program> create_with_il(cl_context context, const void* il, size_t length) {
   // CL_INVALID_CONTEXT if context is not a valid context.
-  Context* c = find<Context>(context);
-  if (c == nullptr) return CL_INVALID_CONTEXT;
+  Context* c;
+  if (cl_int error = find_live(context, c); error != CL_SUCCESS) return error;
   // CL_INVALID_VALUE if il is NULL or if length is zero.
   if (il == nullptr || length == 0) return CL_INVALID_VALUE;
   // CL_INVALID_VALUE if the memory that il points to does not contain well-formed intermediate language.
@@ -124,8 +124,8 @@ cl_program CL_API_CALL clCreateProgramWithSource(cl_context context, cl_uint cou
                                                  const size_t* lengths, cl_int* errcode_ret) {
   return api_create<cl_program>(__func__, errcode_ret, [&]() -> Made<cl_program> {
     // CL_INVALID_CONTEXT if context is not a valid context.
-    Context* c = find<Context>(context);
-    if (c == nullptr) return CL_INVALID_CONTEXT;
+    Context* c;
+    if (cl_int error = find_live(context, c); error != CL_SUCCESS) return error;
     // CL_INVALID_VALUE if count is zero or if strings or any entry in strings is NULL.
     if (count == 0 || strings == nullptr) return CL_INVALID_VALUE;
     std::string source;
@@ -174,8 +174,8 @@ cl_program CL_API_CALL clCreateProgramWithBinary(cl_context context, cl_uint num
                                                  cl_int* errcode_ret) {
   return api_create<cl_program>(__func__, errcode_ret, [&]() -> Made<cl_program> {
     // CL_INVALID_CONTEXT if context is not a valid context.
-    Context* c = find<Context>(context);
-    if (c == nullptr) return CL_INVALID_CONTEXT;
+    Context* c;
+    if (cl_int error = find_live(context, c); error != CL_SUCCESS) return error;
     // CL_INVALID_VALUE if device_list is NULL or num_devices is zero.
     if (device_list == nullptr || num_devices == 0) return CL_INVALID_VALUE;
     // CL_INVALID_DEVICE if any device in device_list is not associated with context.
@@ -218,8 +218,8 @@ cl_program CL_API_CALL clCreateProgramWithBuiltInKernels(cl_context context, cl_
                                                          const char* kernel_names, cl_int* errcode_ret) {
   return api_create<cl_program>(__func__, errcode_ret, [&]() -> Made<cl_program> {
     // CL_INVALID_CONTEXT if context is not a valid context.
-    Context* c = find<Context>(context);
-    if (c == nullptr) return CL_INVALID_CONTEXT;
+    Context* c;
+    if (cl_int error = find_live(context, c); error != CL_SUCCESS) return error;
     // CL_INVALID_VALUE if device_list is NULL or num_devices is zero.
     if (device_list == nullptr || num_devices == 0) return CL_INVALID_VALUE;
     // CL_INVALID_DEVICE if any device in device_list is not associated with context.

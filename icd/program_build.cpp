@@ -380,8 +380,8 @@ cl_program CL_API_CALL clLinkProgram(cl_context context, cl_uint num_devices, co
                                      cl_int* errcode_ret) {
   cl_program result = api_create<cl_program>(__func__, errcode_ret, [&]() -> Made<cl_program> {
     // CL_INVALID_CONTEXT if context is not a valid context.
-    Context* c = find<Context>(context);
-    if (c == nullptr) return CL_INVALID_CONTEXT;
+    Context* c;
+    if (cl_int error = find_live(context, c); error != CL_SUCCESS) return error;
     // CL_INVALID_VALUE if device_list is NULL and num_devices is greater than zero, or the reverse.
     if ((device_list == nullptr) != (num_devices == 0)) return CL_INVALID_VALUE;
     // CL_INVALID_VALUE if num_input_programs is zero or input_programs is NULL.

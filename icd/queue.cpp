@@ -11,12 +11,17 @@ Queue::Queue(Context& context, Device& device, cl_command_queue_properties prope
       device_(&device),
       properties_(properties),
       property_array_(std::move(property_array)),
-      queue_(std::move(queue)) {}
+      queue_(std::move(queue)) {
+  if (context.may_terminate()) context.add(*this);
+}
 
-Queue::~Queue() = default;
+Queue::~Queue() {
+  if (context_->may_terminate()) context_->remove(*this);
+}
 
 cl_int Queue::enqueue(std::unique_ptr<Command> command, const WaitList& waits, cl_event* event, bool blocking,
                       Order order) {
+  if (context_->is_terminated()) return CL_CONTEXT_TERMINATED_KHR;
   if (blocking && would_block_itself()) {
     log(LogLevel::warn, "a blocking command in a callback would wait for the queue that runs the callback");
     return CL_INVALID_OPERATION;
@@ -202,8 +207,8 @@ cl_int read_properties(const cl_queue_properties* list, QueueOptions& options) {
 Made<cl_command_queue> create_queue(cl_context context, cl_device_id device, QueueOptions options,
                                     cl_int error) {
   // CL_INVALID_CONTEXT if context is not a valid context.
-  Context* c = find<Context>(context);
-  if (c == nullptr) return CL_INVALID_CONTEXT;
+  Context* c;
+  if (cl_int error = find_live(context, c); error != CL_SUCCESS) return error;
   // CL_INVALID_DEVICE if device is not a valid device or is not associated with context.
   Device* d = find<Device>(device);
   if (d == nullptr || !c->has(d)) return CL_INVALID_DEVICE;
@@ -309,8 +314,8 @@ cl_int CL_API_CALL clSetCommandQueueProperty(cl_command_queue command_queue,
 cl_int CL_API_CALL clSetDefaultDeviceCommandQueue(cl_context context, cl_device_id device, cl_command_queue) {
   return api(__func__, [&]() -> cl_int {
     // CL_INVALID_CONTEXT if context is not a valid context.
-    Context* c = find<Context>(context);
-    if (c == nullptr) return CL_INVALID_CONTEXT;
+    Context* c;
+    if (cl_int error = find_live(context, c); error != CL_SUCCESS) return error;
     // CL_INVALID_DEVICE if device is not a valid device or is not associated with context.
     Device* d = find<Device>(device);
     if (d == nullptr || !c->has(d)) return CL_INVALID_DEVICE;

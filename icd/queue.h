@@ -36,6 +36,8 @@ class Queue : public Object<Queue> {
   cl_int enqueue(std::unique_ptr<Command> command, const WaitList& waits, cl_event* event,
                  bool blocking = false, Order order = Order::none);
 
+  // Ends what is executing, and all that has been submitted: its context was terminated.
+  void stop() { queue_->cancel(); }
   // Starts everything enqueued now; clFlush and what implies it.
   void flush() { queue_->flush(); }
   // Lets the calling thread, which waits for `done`, execute commands. Not for callbacks.

@@ -72,8 +72,8 @@ cl_int read_properties(const cl_sampler_properties* list, Sampler::Settings& set
 Made<cl_sampler> create_sampler(cl_context context, const Sampler::Settings& settings, cl_int error,
                                 std::vector<cl_sampler_properties> properties) {
   // CL_INVALID_CONTEXT if context is not a valid context.
-  Context* c = find<Context>(context);
-  if (c == nullptr) return CL_INVALID_CONTEXT;
+  Context* c;
+  if (cl_int error = find_live(context, c); error != CL_SUCCESS) return error;
   // CL_INVALID_OPERATION if images are not supported by any device associated with context.
   if (!any_device_has_images(*c)) return CL_INVALID_OPERATION;
   if (error != CL_SUCCESS) return error;

@@ -70,8 +70,8 @@ cl_int read_property(const Context& context, const cl_semaphore_properties_khr*&
 
 Made<cl_semaphore_khr> create(cl_context context, const cl_semaphore_properties_khr* properties) {
   // CL_INVALID_CONTEXT if context is not a valid context.
-  Context* c = find<Context>(context);
-  if (c == nullptr) return CL_INVALID_CONTEXT;
+  Context* c;
+  if (cl_int error = find_live(context, c); error != CL_SUCCESS) return error;
   // CL_INVALID_VALUE if sema_props is NULL, or does not tell the type.
   if (properties == nullptr) return CL_INVALID_VALUE;
   Request request;

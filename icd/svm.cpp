@@ -95,8 +95,8 @@ using namespace morgana::icd;
 void* CL_API_CALL clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment) {
   return api_create<void*>(__func__, nullptr, [&]() -> Made<void*> {
     // NULL if context is not a valid context.
-    Context* c = find<Context>(context);
-    if (c == nullptr) return CL_INVALID_CONTEXT;
+    Context* c;
+    if (cl_int error = find_live(context, c); error != CL_SUCCESS) return error;
     // NULL if flags are not valid, or size is 0 or greater than CL_DEVICE_MAX_MEM_ALLOC_SIZE.
     if (!are_svm_flags(flags) || size == 0 || size > c->max_allocation()) return CL_INVALID_VALUE;
     // NULL if alignment is not a power of two, or larger than the largest data type that the device supports.
