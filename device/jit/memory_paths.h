@@ -249,28 +249,26 @@ extern "C" bool morgana_add_lds_u32(uint8_t* lds, uint32_t limit, uint32_t add, 
                                            const Lanes* high, bool flat, uint64_t, const Lanes* data) {      \
     return store_lanes<Kind>(w, f, morgana_path_store_##name, base, low, high, flat, data);                  \
   }                                                                                                          \
-  extern "C" bool morgana_load_lds_##name(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address,  \
+  extern "C" void morgana_load_lds_##name(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address,  \
                                           uint64_t exec, Lanes* data) {                                      \
     Lanes loaded[Kind::kRegisters];                                                                          \
-    bool done = tries_rows_inline<Kind>(exec) &&                                                             \
-                by_lds_rows<Kind, false>(lds, limit, add, address, kAllLanes, loaded);                       \
-    if (!done) {                                                                                             \
+    if (!tries_rows_inline<Kind>(exec) ||                                                                    \
+        !by_lds_rows<Kind, false>(lds, limit, add, address, kAllLanes, loaded)) {                            \
       const Copy<1> at(address);                                                                             \
       Lanes moved[Kind::kRegisters];                                                                         \
-      done = morgana_path_load_lds_##name(lds, limit, add, at.lanes, exec, moved);                           \
+      morgana_path_load_lds_##name(lds, limit, add, at.lanes, exec, moved);                                  \
       put<Kind>(loaded, moved);                                                                              \
     }                                                                                                        \
     put<Kind>(data, loaded);                                                                                 \
-    return done;                                                                                             \
   }                                                                                                          \
-  extern "C" bool morgana_store_lds_##name(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address, \
+  extern "C" void morgana_store_lds_##name(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address, \
                                            uint64_t exec, const Lanes* data) {                               \
     if (tries_lds_stores_inline<Kind>(exec) &&                                                               \
         by_lds_rows<Kind, true>(lds, limit, add, address, exec, data))                                       \
-      return true;                                                                                           \
+      return;                                                                                                \
     const Copy<1> at(address);                                                                               \
     Copy<Kind::kRegisters> moved(data);                                                                      \
-    return morgana_path_store_lds_##name(lds, limit, add, at.lanes, exec, moved.lanes);                      \
+    morgana_path_store_lds_##name(lds, limit, add, at.lanes, exec, moved.lanes);                             \
   }                                                                                                          \
   extern "C" void morgana_load_shaped_##name(jit::WaveFrame* f, const uint64_t* base, uint32_t rows,         \
                                              bool linear, uint64_t exec, Lanes* data) {                      \

@@ -353,20 +353,27 @@ MORGANA_INLINE void each_address(Wave* wave, uint64_t base, const Lanes* low, co
   move_each<Move>(at, exec, data);
 }
 
+// Lanes outside of LDS read 0, or are dropped.
 template <class Move>
-MORGANA_INLINE bool each_lds_address(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address,
+MORGANA_INLINE void each_lds_address(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address,
                                      uint64_t exec, Lanes* data) {
-  if (limit < Move::kBytes) return false;
   alignas(128) uint64_t at[kLanes];
+  uint64_t inside = 0;
+  const bool holds_any = limit >= Move::kBytes;
   for (int i = 0; i < kChunks; i++) {
     const Chunk offset = address->chunk[i] + add;
-    const Chunk outside = offset > limit - Move::kBytes ? Chunk(1) : Chunk(0);
-    if (!is_zero(blend(chunk_mask(exec, i), outside, Chunk(0)))) return false;
+    const auto in = __builtin_convertvector(offset <= limit - Move::kBytes, ChunkMask);
+    inside |= uint64_t{__builtin_bit_cast(uint16_t, in)} << (16 * i);
     *reinterpret_cast<Chunk64*>(at + 16 * i) =
         __builtin_convertvector(offset, Chunk64) + reinterpret_cast<uint64_t>(lds);
   }
-  move_each<Move>(at, exec, data);
-  return true;
+  if (!holds_any) inside = 0;
+  if (Move::kStores) exec &= inside;
+  point_nowhere(at, exec & inside);
+  Data registers;
+  registers.to = reinterpret_cast<uint32_t*>(data);
+  registers.from = reinterpret_cast<const uint32_t*>(data);
+  Move::lanes(registers, at, exec);
 }
 
 // --- What kernels call ---
@@ -402,17 +409,17 @@ struct Entries {
     if (!has_one_base(high, exec, common) || !store_offsets<Kind>(frame, common, low, exec, data))
       each_address<typename Kind::StoreLanes>(wave, base, low, high, exec, data);
   }
-  [[gnu::flatten]] MORGANA_KEEPS_REGISTERS static bool load_lds(uint8_t* lds, uint32_t limit, uint32_t add,
+  [[gnu::flatten]] MORGANA_KEEPS_REGISTERS static void load_lds(uint8_t* lds, uint32_t limit, uint32_t add,
                                                                 const Lanes* address, uint64_t exec,
                                                                 Lanes* data) {
-    return morgana::device::MORGANA_SIMD::load_lds<Kind>(lds, limit, add, address, exec, data) ||
-           each_lds_address<typename Kind::LoadLanes>(lds, limit, add, address, exec, data);
+    if (!morgana::device::MORGANA_SIMD::load_lds<Kind>(lds, limit, add, address, exec, data))
+      each_lds_address<typename Kind::LoadLanes>(lds, limit, add, address, exec, data);
   }
-  [[gnu::flatten]] MORGANA_KEEPS_REGISTERS static bool store_lds(uint8_t* lds, uint32_t limit, uint32_t add,
+  [[gnu::flatten]] MORGANA_KEEPS_REGISTERS static void store_lds(uint8_t* lds, uint32_t limit, uint32_t add,
                                                                  const Lanes* address, uint64_t exec,
                                                                  Lanes* data) {
-    return morgana::device::MORGANA_SIMD::store_lds<Kind>(lds, limit, add, address, exec, data) ||
-           each_lds_address<typename Kind::StoreLanes>(lds, limit, add, address, exec, data);
+    if (!morgana::device::MORGANA_SIMD::store_lds<Kind>(lds, limit, add, address, exec, data))
+      each_lds_address<typename Kind::StoreLanes>(lds, limit, add, address, exec, data);
   }
   [[gnu::flatten]] MORGANA_KEEPS_REGISTERS static void load_index(Wave* wave, jit::WaveFrame* frame,
                                                                   uint64_t base, const Lanes* index,

@@ -25,8 +25,8 @@ using GlobalPath = void MORGANA_KEEPS_REGISTERS(Wave*, jit::WaveFrame*, uint64_t
                                                 const Lanes* high, Lanes* data);
 // Whether some active lane's upper half of an address is that of an aperture.
 using AperturePath = bool MORGANA_KEEPS_REGISTERS(const Wave*, const Lanes* high);
-// Lanes of `exec` at lds + (address + add mod 2^32). False, having done nothing: some lane is out of range.
-using LdsPath = bool MORGANA_KEEPS_REGISTERS(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address,
+// Lanes of `exec` at lds + (address + add mod 2^32); those outside of LDS read 0, or are not stored.
+using LdsPath = void MORGANA_KEEPS_REGISTERS(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address,
                                              uint64_t exec, Lanes* data);
 
 // All lanes at base + index * size of a record.

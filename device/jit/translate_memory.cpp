@@ -341,13 +341,12 @@ void Translator::memory(const Instruction& i) {
   if (is_shaped) return move_shaped();
   // Lanes under a partial EXEC are never moved as rows here, nor where gathers are expected.
   if (!is_lds) return move_lanes(expects_partial() ? "any_" : "");
-  Value* done = b_.getTrue();
   Value* const address = put_address(0);
   for (unsigned p = 0; p < used; p++)
-    done = b_.CreateAnd(done, call_library(verb + "lds_" + access.kind,
-                                           {lds_, lds_limit(), b_.getInt32(static_cast<uint32_t>(offset[p])),
-                                            address, exec(), data[p]}));
-  guarded(i, done, finish);
+    call_library(
+        verb + "lds_" + access.kind,
+        {lds_, lds_limit(), b_.getInt32(static_cast<uint32_t>(offset[p])), address, exec(), data[p]});
+  finish();
 }
 
 // Sixteen lanes read one dword of LDS, the next sixteen another.
