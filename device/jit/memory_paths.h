@@ -8,10 +8,11 @@
 
 namespace morgana::device::MORGANA_SIMD {
 
-#define MORGANA_KIND(name, Kind)                                             \
-  extern "C" GlobalPath morgana_path_load_##name, morgana_path_store_##name; \
-  extern "C" IndexPath morgana_path_load_index_##name;                       \
-  extern "C" LdsPath morgana_path_load_lds_##name, morgana_path_store_lds_##name;
+#define MORGANA_KIND(name, Kind)                                                    \
+  extern "C" GlobalPath morgana_path_load_##name, morgana_path_store_##name;        \
+  extern "C" IndexPath morgana_path_load_index_##name;                              \
+  extern "C" LdsPath morgana_path_load_lds_##name, morgana_path_look_up_lds_##name, \
+      morgana_path_store_lds_##name;
 MORGANA_MEMORY_KINDS(MORGANA_KIND)
 #undef MORGANA_KIND
 extern "C" AperturePath morgana_path_reaches_aperture;
@@ -250,9 +251,9 @@ extern "C" bool morgana_add_lds_u32(uint8_t* lds, uint32_t limit, uint32_t add, 
     return store_lanes<Kind>(w, f, morgana_path_store_##name, base, low, high, flat, data);                  \
   }                                                                                                          \
   extern "C" void morgana_load_lds_##name(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address,  \
-                                          uint64_t exec, Lanes* data) {                                      \
+                                          uint64_t exec, bool inlines, Lanes* data) {                        \
     Lanes loaded[Kind::kRegisters];                                                                          \
-    if (!tries_rows_inline<Kind>(exec) ||                                                                    \
+    if (!inlines || !tries_rows_inline<Kind>(exec) ||                                                        \
         !by_lds_rows<Kind, false>(lds, limit, add, address, kAllLanes, loaded)) {                            \
       const Copy<1> at(address);                                                                             \
       Lanes moved[Kind::kRegisters];                                                                         \
@@ -261,9 +262,16 @@ extern "C" bool morgana_add_lds_u32(uint8_t* lds, uint32_t limit, uint32_t add, 
     }                                                                                                        \
     put<Kind>(data, loaded);                                                                                 \
   }                                                                                                          \
+  extern "C" void morgana_look_up_lds_##name(uint8_t* lds, uint32_t limit, uint32_t add,                     \
+                                             const Lanes* address, uint64_t exec, bool, Lanes* data) {       \
+    const Copy<1> at(address);                                                                               \
+    Lanes moved[Kind::kRegisters];                                                                           \
+    morgana_path_look_up_lds_##name(lds, limit, add, at.lanes, exec, moved);                                 \
+    put<Kind>(data, moved);                                                                                  \
+  }                                                                                                          \
   extern "C" void morgana_store_lds_##name(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address, \
-                                           uint64_t exec, const Lanes* data) {                               \
-    if (tries_lds_stores_inline<Kind>(exec) &&                                                               \
+                                           uint64_t exec, bool inlines, const Lanes* data) {                 \
+    if (inlines && tries_lds_stores_inline<Kind>(exec) &&                                                    \
         by_lds_rows<Kind, true>(lds, limit, add, address, exec, data))                                       \
       return;                                                                                                \
     const Copy<1> at(address);                                                                               \

@@ -376,6 +376,26 @@ MORGANA_INLINE void each_lds_address(uint8_t* lds, uint32_t limit, uint32_t add,
   Move::lanes(registers, at, exec);
 }
 
+// Likewise of dwords at offsets of 32 bits.
+MORGANA_INLINE void look_up_dwords(const uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address,
+                                   Lanes* data) {
+  alignas(64) uint32_t at[kLanes];
+  Chunk outside[kChunks];
+#pragma clang loop unroll(full)
+  for (int i = 0; i < kChunks; i++) {
+    const Chunk offset = address->chunk[i] + add;
+    outside[i] = __builtin_bit_cast(Chunk, offset > limit - 4);
+    *reinterpret_cast<Chunk*>(at + 16 * i) = offset & ~outside[i];
+  }
+#pragma clang loop unroll(disable)
+  for (int i = 0; i < kChunks; i++) {
+    Chunk v;
+#pragma clang loop unroll(full)
+    for (int l = 0; l < 16; l++) v[l] = peek<uint32_t>(lds + at[16 * i + l]);
+    data->chunk[i] = v & ~outside[i];
+  }
+}
+
 // --- What kernels call ---
 
 MORGANA_KEEPS_REGISTERS bool reaches_aperture(const Wave* wave, const Lanes* high) {
@@ -415,6 +435,13 @@ struct Entries {
     if (!morgana::device::MORGANA_SIMD::load_lds<Kind>(lds, limit, add, address, exec, data))
       each_lds_address<typename Kind::LoadLanes>(lds, limit, add, address, exec, data);
   }
+  [[gnu::flatten]] MORGANA_KEEPS_REGISTERS static void look_up_lds(uint8_t* lds, uint32_t limit, uint32_t add,
+                                                                   const Lanes* address, uint64_t exec,
+                                                                   Lanes* data) {
+    if constexpr (Kind::kIsDword)
+      if (limit >= 4) return look_up_dwords(lds, limit, add, address, data);
+    each_lds_address<typename Kind::LoadLanes>(lds, limit, add, address, exec, data);
+  }
   [[gnu::flatten]] MORGANA_KEEPS_REGISTERS static void store_lds(uint8_t* lds, uint32_t limit, uint32_t add,
                                                                  const Lanes* address, uint64_t exec,
                                                                  Lanes* data) {
@@ -445,11 +472,12 @@ struct Entries {
 
 const jit::NamedPath kPaths[] = {
 #define MORGANA_PATH(name, function) {"morgana_path_" #name, reinterpret_cast<const void*>(function)},
-#define MORGANA_KIND(name, Kind)                             \
-  MORGANA_PATH(load_##name, Entries<Kind>::load)             \
-  MORGANA_PATH(store_##name, Entries<Kind>::store)           \
-  MORGANA_PATH(load_index_##name, Entries<Kind>::load_index) \
-  MORGANA_PATH(load_lds_##name, Entries<Kind>::load_lds)     \
+#define MORGANA_KIND(name, Kind)                               \
+  MORGANA_PATH(load_##name, Entries<Kind>::load)               \
+  MORGANA_PATH(store_##name, Entries<Kind>::store)             \
+  MORGANA_PATH(load_index_##name, Entries<Kind>::load_index)   \
+  MORGANA_PATH(load_lds_##name, Entries<Kind>::load_lds)       \
+  MORGANA_PATH(look_up_lds_##name, Entries<Kind>::look_up_lds) \
   MORGANA_PATH(store_lds_##name, Entries<Kind>::store_lds)
     MORGANA_MEMORY_KINDS(MORGANA_KIND)                //
     MORGANA_PATH(reaches_aperture, reaches_aperture)  //

@@ -17,6 +17,9 @@ using isa::Op;
 
 // Of registers that the ways out for lanes without the expected shape store.
 constexpr size_t kMostRowsLeft = 1000;
+// Of LDS accesses without a shape that try themselves whether they are rows: each is some hundred
+// instructions of the host. Behind them the native path tries it.
+constexpr size_t kMostRowsInline = 32;
 
 // The 64-bit base addresses of the chunks, without the immediate offset, of an address of 64 bits with a
 // known shape. The result says whether the shape is what the lanes have.
@@ -342,10 +345,12 @@ void Translator::memory(const Instruction& i) {
   // Lanes under a partial EXEC are never moved as rows here, nor where gathers are expected.
   if (!is_lds) return move_lanes(expects_partial() ? "any_" : "");
   Value* const address = put_address(0);
+  const bool inlines = lds_rows_inline_ < kMostRowsInline;
+  lds_rows_inline_ += is_lookup_[number(i)] ? 0 : used;
   for (unsigned p = 0; p < used; p++)
-    call_library(
-        verb + "lds_" + access.kind,
-        {lds_, lds_limit(), b_.getInt32(static_cast<uint32_t>(offset[p])), address, exec(), data[p]});
+    call_library((is_lookup_[number(i)] ? "morgana_look_up_lds_" : verb + "lds_") + access.kind,
+                 {lds_, lds_limit(), b_.getInt32(static_cast<uint32_t>(offset[p])), address, exec(),
+                  b_.getInt1(inlines), data[p]});
   finish();
 }
 

@@ -50,6 +50,7 @@ Translator::Translator(llvm::Module& module, const Library& library, const Flow&
       library_(library),
       flow_(flow),
       shapes_(shapes_of(flow, info(target).packed_work_items, key)),
+      is_lookup_(find_lookups(flow)),
       target_(info(target)),
       key_(key),
       i8_(llvm::Type::getInt8Ty(context_)),

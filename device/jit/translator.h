@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "device/jit/analysis.h"
+#include "device/jit/lookups.h"
 #include "device/jit/memory_access.h"
 #include "device/jit/serial_loops.h"
 #include "device/jit/shapes.h"
@@ -232,6 +233,7 @@ class Translator {
   const Library& library_;
   const Flow& flow_;
   const Shapes shapes_;
+  const std::vector<bool> is_lookup_;  // by instruction
   const TargetInfo& target_;
   const Specialisation& key_;
   llvm::Type *i8_, *i32_, *i64_, *ptr_, *lanes_, *bools_;
@@ -285,6 +287,7 @@ class Translator {
   Block* group_begins_ = nullptr;
   Value* group_ = nullptr;
   llvm::AllocaInst* unread_ = nullptr;  // where native code notes what nobody asks for
+  size_t lds_rows_inline_ = 0;          // LDS accesses so far that try rows themselves
   size_t rows_left_ = 0;                // that the ways out of leave_unless() store so far
   std::vector<const Step*> singles_;
 };
