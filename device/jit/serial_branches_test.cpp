@@ -102,6 +102,7 @@ Outcome run(const Case& c, bool compiled) {
   put(16, memory.own.data());
   rig.wave().exec() = c.exec;
   outcome.exit = compiled ? rig.run_compiled() : rig.run_interpreted();
+  EXPECT_EQ(compiled, rig.kernel() != nullptr) << rig.why_interpreted();
   EXPECT_EQ(outcome.exit == Exit::quantum, compiled && c.gives_way);
   if (outcome.exit == Exit::quantum) outcome.exit = rig.go_on();
   for (const int r : {4, 5, 11, 13, 16, 18})
