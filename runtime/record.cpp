@@ -42,7 +42,6 @@ struct Recorder {
   std::timed_mutex mutex;  // one dispatch at a time
   std::atomic<bool> has_failed{false}, has_skipped{false}, has_overflown{false};
   uint32_t number = 0;  // of the last file
-  uint64_t looked = 0;  // recordings since the threads of the process were looked at
 
   Recorder() {
     const std::string& wanted = options().record;
@@ -326,8 +325,7 @@ device::Fault run_recorded(Agent& agent, const DispatchPacket& packet, device::L
           kernel);
     return run();
   }
-  constexpr uint64_t kLook = 64;
-  if (recorder.looked++ % kLook == 0 && !device::all_threads_take_faults()) {
+  if (!device::all_threads_take_faults()) {
     recorder.fail(
         "a thread of the program blocks SIGSEGV, and would end the process when it touches memory that is "
         "watched");

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -400,6 +402,20 @@ TEST_F(DriverFiles, PacketsRunAndTheirEventsWakeSleepers) {
   EXPECT_EQ(kfd_call(kfd_, Kfd::destroy_queue, number), -1);
   number.event = event.event;
   EXPECT_EQ(kfd_call(kfd_, Kfd::destroy_event, number), 0);
+}
+
+TEST_F(DriverFiles, ThreadsTakeFaultsWhileDispatchesAreRecorded) {
+  sigset_t wanted, before, now;
+  sigemptyset(&wanted);
+  for (int signal : {SIGSEGV, SIGUSR1}) sigaddset(&wanted, signal);
+  ASSERT_EQ(pthread_sigmask(SIG_BLOCK, &wanted, &before), 0);
+  ASSERT_EQ(pthread_sigmask(SIG_BLOCK, nullptr, &now), 0);
+  EXPECT_EQ(sigismember(&now, SIGUSR1), 1);
+  EXPECT_EQ(sigismember(&now, SIGSEGV), std::getenv("MORGANA_RECORD") == nullptr ? 1 : 0);
+  EXPECT_EQ(pthread_sigmask(-1, &wanted, nullptr), EINVAL);
+  ASSERT_EQ(pthread_sigmask(SIG_SETMASK, &before, nullptr), 0);
+  ASSERT_EQ(pthread_sigmask(SIG_SETMASK, nullptr, &now), 0);
+  EXPECT_EQ(sigismember(&now, SIGUSR1), 0);
 }
 
 TEST_F(DriverFiles, RangesOfTheProgramsMemoryKeepTheirAttributes) {

@@ -2,17 +2,20 @@
 // there: /dev/kfd, the render nodes, and what /sys tells of them.
 //
 // It stands before the C library's functions that take a path, a descriptor or pages, and passes on what is
-// not the driver's. It is loaded into every child process as well, so it holds nothing itself: the driver
-// (driver.cpp) is loaded when one of its files is first touched. No C++ runtime, no static constructors but
-// one, no memory of its own. Any thread.
+// not the driver's; and before pthread_sigmask. It is loaded into every child process as well, so it holds
+// nothing itself: the driver (driver.cpp) is loaded when one of its files is first touched. No C++ runtime,
+// no static constructors but one, no memory of its own. Any thread.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -309,4 +312,25 @@ EXPORT int munmap(void* address, size_t size) noexcept {
   const Door* driver = loaded.load(std::memory_order_acquire);
   if (driver != nullptr && driver->keeps(address, size)) return 0;
   return static_cast<int>(syscall(SYS_munmap, address, size));
+}
+
+// While dispatches are recorded, accesses to device memory are SIGSEGVs that Morgana handles
+// (device/touched_pages.h). In a thread that blocks the signal they would end the process; for a fault,
+// blocking it has no other effect.
+EXPORT int pthread_sigmask(int how, const sigset_t* set, sigset_t* before) noexcept {
+  constexpr uint64_t kLibrarys = 3ull << 31;  // signals 32 and 33 are the C library's own
+  constexpr uint64_t kSegv = 1ull << (SIGSEGV - 1);
+  const int error = errno;
+  uint64_t wanted = 0;
+  if (set != nullptr) {
+    memcpy(&wanted, set, sizeof wanted);
+    wanted &= ~kLibrarys;
+    const char* const records = how == SIG_UNBLOCK ? nullptr : getenv("MORGANA_RECORD");
+    if (records != nullptr && *records != 0) wanted &= ~kSegv;
+  }
+  const long result =
+      syscall(SYS_rt_sigprocmask, how, set == nullptr ? nullptr : &wanted, before, sizeof wanted);
+  const int why = errno;
+  errno = error;
+  return result == 0 ? 0 : why;
 }
