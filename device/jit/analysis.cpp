@@ -115,7 +115,6 @@ class Classifier {
     const isa::Type result = inst.row->dst[0];
     if ((inst.omod || inst.clamp) && (result == isa::Type::f16 || result == isa::Type::pk_f16))
       return How::call;
-    if (inst.sdwa && inst.dst_sel == 6 && !inst.clamp && is_16_bit(result)) return How::call;
     (void)step;
     return How::vector;
   }

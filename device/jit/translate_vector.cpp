@@ -36,6 +36,26 @@ void unzip(llvm::IRBuilderBase& b, llvm::Value* numbers, llvm::Value** words) {
 
 }  // namespace
 
+// What a 16-bit instruction with SDWA's DST_SEL of DWORD writes: device/interp/vector_modified.cpp has the
+// same.
+llvm::Value* Translator::whole_dword(const Instruction& i, Value* const* sources, Value* result) {
+  const auto source = [&](int s) { return b_.CreateAnd(sources[s], splat(b_.getInt32(0xffff))); };
+  switch (i.step->inst->row->op) {
+    case Op::v_add_u16: return b_.CreateAdd(source(0), source(1));
+    case Op::v_sub_u16: return b_.CreateSub(source(0), source(1));
+    case Op::v_subrev_u16: return b_.CreateSub(source(1), source(0));
+    case Op::v_mul_lo_u16: return b_.CreateMul(source(0), source(1));
+    case Op::v_lshlrev_b16: return b_.CreateShl(source(1), b_.CreateAnd(source(0), splat(b_.getInt32(15))));
+    case Op::v_min_i16:
+    case Op::v_max_i16:
+    case Op::v_ashrrev_i16: {
+      Value* const half = splat(b_.getInt32(16));
+      return b_.CreateAShr(b_.CreateShl(result, half), half);
+    }
+    default: return result;
+  }
+}
+
 // Dword `word` of source `source` for all lanes.
 llvm::Value* Translator::vector_source(const Instruction& i, int source, int word) {
   const isa::Inst& inst = *i.step->inst;
@@ -214,6 +234,7 @@ void Translator::whole_vector(const Instruction& i) {
   llvm::AllocaInst* values = temporary(llvm::ArrayType::get(i8_, sizeof(Values)));
   b_.CreateStore(mode_, field(values, offsetof(Values, mode)));
   b_.CreateStore(b_.getInt32(inst.bitop3), field(values, offsetof(Values, immediate)));
+  Value* first_words[4] = {};  // by source
   for (int s = 0; s < f.n_src; s++) {
     const int registers = f.src_registers[s];
     if (registers == 0) {
@@ -224,6 +245,7 @@ void Translator::whole_vector(const Instruction& i) {
     Value* words[4];
     for (int r = 0; r < registers; r++) words[r] = vector_source(i, s, r);
     apply_modifiers(i, s, registers, words);
+    first_words[s] = words[0];
     llvm::AllocaInst* operand = temporary(llvm::ArrayType::get(lanes_, static_cast<unsigned>(registers)));
     for (int r = 0; r < registers; r++)
       b_.CreateAlignedStore(words[r], field(operand, static_cast<unsigned>(r) * kLanes * 4),
@@ -248,6 +270,7 @@ void Translator::whole_vector(const Instruction& i) {
     Value* words[4];
     for (unsigned r = 0; r < results; r++)
       words[r] = b_.CreateAlignedLoad(lanes_, field(result, r * kLanes * 4), llvm::Align(256));
+    if (inst.sdwa && inst.dst_sel == 6 && !inst.clamp) words[0] = whole_dword(i, first_words, words[0]);
     write_result(i, results, words);
   }
   if (f.writes_mask) {

@@ -151,6 +151,7 @@ class Translator {
   void division(const Instruction& i);
   bool truth_table(const Instruction& i);
   void lane(const Instruction& i);
+  Value* whole_dword(const Instruction& i, Value* const* sources, Value* result);
   Value* vector_source(const Instruction& i, int source, int word);
   void apply_modifiers(const Instruction& i, int source, int registers, Value** words);
   void write_result(const Instruction& i, unsigned count, Value** words);
