@@ -34,7 +34,8 @@ class TouchedPages {
     uint64_t address = 0;
     const uint8_t* before = nullptr;  // a page of bytes, which live as long as the TouchedPages
     bool is_writable = true;
-    bool by_kernel = false;  // touched first by a thread that executes the launch (Launch::touched)
+    bool is_foreign =
+        false;  // a thread that does not execute the launch (Launch::touched) was the first to write
   };
 
   // Fails, with everything open, where the system refuses; closes nothing yet.
@@ -44,7 +45,7 @@ class TouchedPages {
   TouchedPages& operator=(const TouchedPages&) = delete;
 
   [[nodiscard]] Status close();
-  // Touches pages in advance.
+  // Touches pages in advance: reads for the launch, or writes for the program.
   void touch(uint64_t address, uint64_t size, bool by_kernel);
   // Opens what is still closed. From now on pages are not watched, and `pages` may be asked.
   void open();
@@ -68,7 +69,7 @@ class TouchedPages {
  private:
   struct Impl;
   explicit TouchedPages(std::unique_ptr<Impl> impl);
-  friend bool take_touch(uint64_t address);
+  friend bool take_touch(uint64_t address, bool is_write);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -227,7 +227,7 @@ class Recording {
       Capsule::Piece piece{
           .address = at, .size = static_cast<uint16_t>(to - at), .flags = 0, .after = 0, .bytes = {}};
       if (!page.is_writable) piece.flags |= Capsule::Piece::readonly;
-      if (is_shared || !page.by_kernel) piece.flags |= Capsule::Piece::shared;
+      if (is_shared || page.is_foreign) piece.flags |= Capsule::Piece::shared;
       add(piece, page.before + (at - page.address));
       at = to;
     };

@@ -104,7 +104,8 @@ void on_signal(int signal, siginfo_t* info, void* context) {
   if (signal == SIGSEGV && info->si_code == SEGV_ACCERR) {
     const int error = errno;
     const auto address = reinterpret_cast<uint64_t>(info->si_addr);
-    const bool again = take_touch(address) || await_held_page(address);
+    const bool is_write = (static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & 2) != 0;
+    const bool again = take_touch(address, is_write) || await_held_page(address);
     errno = error;
     if (again) return;
   }

@@ -42,7 +42,7 @@ class GuardPause {
 bool await_held_page(uint64_t address);
 // Likewise: an access to `address` was refused. True when it should be tried again, since the page was one
 // that is watched (device/touched_pages.h).
-bool take_touch(uint64_t address);
+bool take_touch(uint64_t address, bool is_write);
 
 // Of whoever changes the protection of pages that threads use.
 std::mutex& page_mutex();

@@ -28,10 +28,12 @@ struct Group {
 };
 constexpr Group kGroups[] = {{256, 128}, {16, 2}};
 
-// What is known of a page: 0, or twice the number of its image (from 1 on), and 1 when the kernel touched it
-// first.
+// What is known of a page: 0, or four times the number of its image (from 1 on) and these.
 constexpr uint32_t kClosed = 0;
-enum class Toucher : uint32_t { program = 0, kernel = 1 };
+constexpr uint32_t kWritten = 1;  // it can be written to
+constexpr uint32_t kForeign = 2;  // somebody else than the launch has begun to
+constexpr int kImageShift = 2;
+enum class Toucher { program, kernel };
 
 // Larger regions are not kept as a whole when their pages can no longer be opened one by one.
 constexpr uint64_t kMostWhole = uint64_t{1} << 30;
@@ -111,10 +113,12 @@ struct TouchedPages::Impl {
     uint64_t end() const { return region.begin + region.size; }
   };
 
-  bool touch(uint64_t address, Toucher by);
+  bool touch(uint64_t address, Toucher by, bool is_write);
   // Pages [from, to) of an area, of which some may be open already. The lock is held.
-  bool open_pages(const Area& area, uint64_t from, uint64_t to, Toucher by);
-  bool open_run(const Area& area, uint64_t from, uint64_t to, Toucher by);
+  bool open_pages(const Area& area, uint64_t from, uint64_t to);
+  bool open_run(const Area& area, uint64_t from, uint64_t to);
+  bool make_writable(const Area& area, uint64_t page, Toucher by);
+  bool open_whole(const Area& area);
   // The pages [from, to) around one that was touched.
   std::pair<uint64_t, uint64_t> together(const Area& area, uint64_t page) const;
   const Area* area_of(uint64_t address) const;
@@ -148,27 +152,42 @@ const TouchedPages::Impl::Area* TouchedPages::Impl::area_of(uint64_t address) co
   return address < area.end() ? &area : nullptr;
 }
 
-// Closed pages only. While their images are made they can be read, and who writes comes here and waits.
-bool TouchedPages::Impl::open_run(const Area& area, uint64_t from, uint64_t to, Toucher by) {
+// Closed pages only. From then on they can be read.
+bool TouchedPages::Impl::open_run(const Area& area, uint64_t from, uint64_t to) {
   const uint64_t begin = area.region.begin + from * kPage, size = (to - from) * kPage;
   if (!protect(begin, size, PROT_READ)) return false;
   std::memcpy(images + uint64_t{used} * kPage, reinterpret_cast<const void*>(begin), size);
-  for (uint64_t page = from; page < to; page++)
-    states[area.first + page] = ++used << 1 | static_cast<uint32_t>(by);
-  return !area.region.is_writable || protect(begin, size, PROT_READ | PROT_WRITE);
+  for (uint64_t page = from; page < to; page++) states[area.first + page] = ++used << kImageShift;
+  return true;
 }
 
-bool TouchedPages::Impl::open_pages(const Area& area, uint64_t from, uint64_t to, Toucher by) {
+bool TouchedPages::Impl::open_pages(const Area& area, uint64_t from, uint64_t to) {
   const uint32_t* const state = states + area.first;
   for (uint64_t page = from; page < to;) {
     uint64_t end = page + 1;
     if (state[page] == kClosed) {
       while (end < to && state[end] == kClosed) end++;
-      if (!open_run(area, page, end, by)) return false;
+      if (!open_run(area, page, end)) return false;
     }
     page = end;
   }
   return true;
+}
+
+// Who writes first says whose a page is: of those beside it nobody knows.
+bool TouchedPages::Impl::make_writable(const Area& area, uint64_t page, Toucher by) {
+  states[area.first + page] |= kWritten | (by == Toucher::program ? kForeign : 0);
+  return protect(area.region.begin + page * kPage, kPage, PROT_READ | PROT_WRITE);
+}
+
+// So many ranges of differing protection are more than the system has. The whole region is one.
+bool TouchedPages::Impl::open_whole(const Area& area) {
+  const auto [begin, size, is_writable] = area.region;
+  const uint64_t pages = size / kPage;
+  if (size > kMostWhole || !protect(begin, size, PROT_READ) || !open_pages(area, 0, pages)) return false;
+  if (!is_writable) return true;
+  for (uint64_t page = 0; page < pages; page++) states[area.first + page] |= kWritten;
+  return protect(begin, size, PROT_READ | PROT_WRITE);
 }
 
 std::pair<uint64_t, uint64_t> TouchedPages::Impl::together(const Area& area, uint64_t page) const {
@@ -184,21 +203,18 @@ std::pair<uint64_t, uint64_t> TouchedPages::Impl::together(const Area& area, uin
   return {page, std::min(page + std::max<uint64_t>(before, 1), pages)};
 }
 
-bool TouchedPages::Impl::touch(uint64_t address, Toucher by) {
+bool TouchedPages::Impl::touch(uint64_t address, Toucher by, bool is_write) {
   const Area* const area = area_of(address);
-  if (area == nullptr) return false;
+  if (area == nullptr || (is_write && !area->region.is_writable)) return false;
   const SignalLock held(lock);
   if (!is_closed) return false;
-  const uint64_t page = (address - area->region.begin) / kPage, pages = area->region.size / kPage;
+  const uint64_t page = (address - area->region.begin) / kPage;
+  const uint32_t& state = states[area->first + page];
   // Another thread was faster; where only reading is allowed it may be another fault.
-  if (states[area->first + page] != kClosed) return area->region.is_writable;
-  const auto [from, to] = together(*area, page);
-  if (open_pages(*area, from, to, by)) return true;
-  // So many ranges of differing protection are more than the system has. The whole region is one.
-  const auto [begin, size, is_writable] = area->region;
-  if (size <= kMostWhole && protect(begin, size, PROT_READ) && open_pages(*area, 0, pages, by) &&
-      (!is_writable || protect(begin, size, PROT_READ | PROT_WRITE)))
-    return true;
+  if (state != kClosed && (!is_write || (state & kWritten) != 0)) return area->region.is_writable;
+  const auto [from, to] = by == Toucher::kernel ? together(*area, page) : std::pair{page, page + 1};
+  if (open_pages(*area, from, to) && (!is_write || make_writable(*area, page, by))) return true;
+  if (open_whole(*area)) return true;
   is_complete = false;
   open_all();
   return true;
@@ -211,14 +227,15 @@ void TouchedPages::Impl::open_all() {
             area.region.is_writable ? PROT_READ | PROT_WRITE : PROT_READ);
 }
 
-bool take_touch(uint64_t address) {
+bool take_touch(uint64_t address, bool is_write) {
   using Impl = TouchedPages::Impl;
   if (serial.load(std::memory_order_relaxed) == 0) return false;
   visitors.fetch_add(1);
   Impl* const now = Impl::current.load();
   const bool touched =
       now != nullptr &&
-      now->touch(address, launch_of_thread.get() == now->owner ? Toucher::kernel : Toucher::program);
+      now->touch(address, launch_of_thread.get() == now->owner ? Toucher::kernel : Toucher::program,
+                 is_write);
   visitors.fetch_sub(1);
   // Another thread may have opened the page, or all, since the access was refused.
   return touched || !last_try.is_second(address, serial.load());
@@ -277,7 +294,7 @@ Status TouchedPages::close() {
 void TouchedPages::touch(uint64_t address, uint64_t size, bool by_kernel) {
   const uint64_t first = address / kPage * kPage;
   for (uint64_t page = first; page < address + size; page += kPage)
-    impl_->touch(page, by_kernel ? Toucher::kernel : Toucher::program);
+    impl_->touch(page, by_kernel ? Toucher::kernel : Toucher::program, !by_kernel);
 }
 
 void TouchedPages::open() {
@@ -299,8 +316,9 @@ std::vector<TouchedPages::Page> TouchedPages::pages() const {
     for (uint64_t i = 0; i < pages; i++) {
       const uint32_t state = impl_->states[area.first + i];
       if (state == kClosed) continue;
-      list.push_back({area.region.begin + i * kPage, impl_->images + uint64_t{(state >> 1) - 1} * kPage,
-                      area.region.is_writable, (state & 1) != 0});
+      list.push_back({area.region.begin + i * kPage,
+                      impl_->images + uint64_t{(state >> kImageShift) - 1} * kPage, area.region.is_writable,
+                      (state & kForeign) != 0});
     }
   }
   return list;
