@@ -104,7 +104,7 @@ class Classifier {
     if (effects.writes & isa::kStateAny) return How::call_all;
     i.vector = library_.vector(inst.row->op, target_);
     if (i.vector == nullptr && is_lane_move(inst)) return inst.dpp || inst.sdwa ? How::call : How::lane;
-    if (i.vector == nullptr || inst.dpp || is_mix(inst.row->op)) return How::call;
+    if (i.vector == nullptr || inst.dpp) return How::call;
     if (needs_other_environment(*i.vector)) return How::call;
     for (int s = 0; s < i.vector->n_src; s++) {
       const isa::Operand& operand = inst.src[s];
@@ -206,7 +206,8 @@ class Classifier {
     if (is_memory_format(inst.row->format)) i.s_reads.set(isa::kM0);
     const bool swaps = inst.n_dst > 1 && inst.dst[1].present() && !inst.dst[1].is_scalar();
     if (swaps || (inst.sdwa && inst.dst_unused == 2 && inst.dst_sel != 6) ||
-        (flags & (isa::kD16 | isa::kD16Hi)) || (inst.op_sel & 8) || op == Op::v_writelane_b32)
+        (is_mix(op) && inst.row->dst[0] == isa::Type::f16) || (flags & (isa::kD16 | isa::kD16Hi)) ||
+        (inst.op_sel & 8) || op == Op::v_writelane_b32)
       i.merges = true;
     switch (i.how) {
       case How::call:

@@ -182,6 +182,10 @@ namespace MORGANA_SIMD {
 // Of device/interp/memory.h, for the library's own use.
 const uint8_t kNowhere[16] = {};
 
+// A source of a multiply-add of mixed precision that is a half of a dword.
+extern "C" void morgana_mix_half(const Mode* mode, bool high, uint32_t* value) {
+  mix_operand(*mode, {.op_sel = high, .op_sel_hi = true}, value);
+}
 extern "C" void morgana_finish_f32(const Mode* mode, uint32_t omod, uint32_t clamp, uint32_t* result) {
   isa::Inst inst{};
   inst.omod = static_cast<uint8_t>(omod);

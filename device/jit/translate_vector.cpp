@@ -77,6 +77,17 @@ void Translator::apply_modifiers(const Instruction& i, int source, int registers
   const auto c = [&](uint32_t value) { return splat(b_.getInt32(value)); };
   if (registers > 2 || source >= inst.n_explicit_src) return;
   if (i.step->plain && inst.format != isa::Format::VOP3P) return;
+  if (isa::is_mix(inst.row->op)) {
+    if (op_sel_hi) {
+      llvm::AllocaInst* half = temporary(lanes_);
+      b_.CreateAlignedStore(words[0], half, llvm::Align(256));
+      call_library("morgana_mix_half", {mode_, b_.getInt1(op_sel), half});
+      words[0] = b_.CreateAlignedLoad(lanes_, half, llvm::Align(256));
+    }
+    if (abs) words[0] = b_.CreateAnd(words[0], c(~kSign));
+    if (neg) words[0] = b_.CreateXor(words[0], c(kSign));
+    return;
+  }
   if (inst.sdwa && source < 2 && inst.src_sel[source] != 6) {
     const uint32_t select = inst.src_sel[source];
     const uint32_t bits = select < 4 ? 8 : 16, low = select < 4 ? 8 * select : select == 5 ? 16 : 0;
@@ -134,6 +145,11 @@ void Translator::write_result(const Instruction& i, unsigned count, Value** word
     else if (inst.dst_unused == 2)
       placed = b_.CreateOr(b_.CreateAnd(active_vgpr(to), c(~field_mask)), placed);
     return set_vgpr(i, to, placed);
+  }
+  if (isa::is_mix(inst.row->op) && inst.row->dst[0] == Type::f16) {
+    const bool high = inst.row->op == Op::v_fma_mixhi_f16 || inst.row->op == Op::v_mad_mixhi_f16;
+    Value* kept = b_.CreateAnd(active_vgpr(to), c(high ? 0xffff : 0xffff0000));
+    return set_vgpr(i, to, b_.CreateOr(kept, high ? b_.CreateShl(words[0], c(16)) : words[0]));
   }
   if (!inst.sdwa && (inst.op_sel & 8) && is_16_bit(inst.row->dst[0])) {
     Value* merged = b_.CreateOr(b_.CreateShl(words[0], c(16)), b_.CreateAnd(active_vgpr(to), c(0xffff)));
