@@ -218,7 +218,9 @@ bool judge(const Capsule& capsule, const runtime::Replayed& replayed) {
     return false;
   }
   if (replayed.differs.empty()) {
+    const bool was_ended = capsule.outcome.fault == static_cast<uint8_t>(device::FaultKind::cancelled);
     fmt::print("equal: {}\n", capsule.outcome.fault == 0 ? "every byte is as it was recorded"
+                              : was_ended                ? "it did not end by itself"
                                                          : "the same fault at the same instruction");
     return true;
   }
