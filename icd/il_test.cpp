@@ -303,6 +303,17 @@ TEST_F(Il, NanSaturatesToZero) {
   clReleaseProgram(program);
 }
 
+// SPIR-V 1.6: kernels may say that a value is the same for a whole sub-group.
+TEST_F(Il, UniformValuesMayBeDecorated) {
+  const std::string text = kernel("%result = OpIAdd %uint %given %twice\n",
+                                  "OpCapability UniformDecoration\n", "%twice = OpConstant %uint 7\n",
+                                  "OpDecorate %out Uniform\nOpDecorateId %given UniformId %uint_3\n");
+  cl_program program = create(assemble(text, SPV_ENV_UNIVERSAL_1_6));
+  ASSERT_EQ(clBuildProgram(program, 0, nullptr, "", nullptr, nullptr), CL_SUCCESS) << build_log(program);
+  EXPECT_EQ(run(program, 4), (std::vector<cl_uint>{7, 8, 9, 10}));
+  clReleaseProgram(program);
+}
+
 TEST_F(Il, QueriesTellWhatTheModuleSays) {
   const std::vector<uint32_t> words =
       assemble(kernel("%result = OpCopyObject %uint %given\n", "", "",
