@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "device/apertures.h"
 #include "device/testing/wave_rig.h"
 
 namespace morgana::device {
@@ -146,6 +147,66 @@ TEST(SerialBranches, TellWhichLaneFaults) {
       EXPECT_EQ(compiled.lane, static_cast<uint32_t>(lane));
       if (c.wild_lane >= 0) EXPECT_EQ(interpreted.address, compiled.address);
     }
+  }
+}
+
+// v[2:3]: a lane's pointers, of which it follows v5; v11: the sum of what they point at.
+constexpr std::string_view kFlatLoop =
+    "800184be"          // s_mov_b64 s[4:5], 0
+    "000054dc02000008"  // flat_load_dwordx2 v[8:9], v[2:3]
+    "700f8cbf"          // s_waitcnt vmcnt(0)
+    "000050dc0800000a"  // flat_load_dword v10, v[8:9]
+    "70008cbf"          // s_waitcnt vmcnt(0) lgkmcnt(0)
+    "0b151632"          // v_add_u32 v11, vcc, v11, v10
+    "88040432"          // v_add_u32 v2, vcc, 8, v2
+    "80060638"          // v_addc_u32 v3, vcc, 0, v3, vcc
+    "81080832"          // v_add_u32 v4, vcc, 1, v4
+    "040b9c7d"          // v_cmp_ge_u32 vcc, v4, v5
+    "6a048487"          // s_or_b64 s[4:5], vcc, s[4:5]
+    "7e04fe89"          // s_andn2_b64 exec, exec, s[4:5]
+    "f2ff89bf"          // s_cbranch_execnz
+    "7e04fe87"          // s_or_b64 exec, exec, s[4:5]
+    "8001eabe";         // s_mov_b64 vcc, 0
+
+struct FlatOutcome {
+  Exit exit;
+  std::vector<uint32_t> vector, scalar;
+};
+
+FlatOutcome run_flat(int lane_in_lds, bool compiled) {
+  std::vector<uint32_t> data(1000);
+  std::vector<uint64_t> pointer(kLanes * 24);
+  for (uint32_t i = 0; i < data.size(); i++) data[i] = i * i;
+  for (size_t i = 0; i < pointer.size(); i++)
+    pointer[i] = reinterpret_cast<uint64_t>(&data[i * 7919 % data.size()]);
+  if (lane_in_lds >= 0) pointer[static_cast<size_t>(lane_in_lds) * 24 + 4] = kSharedBase + 8;
+  WaveRig rig(Target::gfx803, dwords_of_hex(kFlatLoop), {.group_bytes = 256});
+  for (uint32_t i = 0; i < 256; i++) rig.group().lds[i] = static_cast<uint8_t>(i);
+  for (int lane = 0; lane < kLanes; lane++) {
+    const auto address = reinterpret_cast<uint64_t>(&pointer[static_cast<size_t>(lane) * 24]);
+    rig.v(2, lane) = static_cast<uint32_t>(address);
+    rig.v(3, lane) = static_cast<uint32_t>(address >> 32);
+    rig.v(4, lane) = 0;
+    rig.v(5, lane) = 5 + static_cast<uint32_t>(lane) * 5 % 19;
+    for (const int r : {8, 9, 10, 11}) rig.v(r, lane) = 0;
+  }
+  rig.wave().exec() = ~uint64_t{0};
+  FlatOutcome outcome{compiled ? rig.run_compiled() : rig.run_interpreted(), {}, {}};
+  EXPECT_EQ(compiled, rig.kernel() != nullptr) << rig.why_interpreted();
+  for (const int r : {4, 11})
+    for (int lane = 0; lane < kLanes; lane++) outcome.vector.push_back(rig.v(r, lane));
+  for (const int s : {4, 5, 106, 107, 126, 127}) outcome.scalar.push_back(rig.s(s));
+  return outcome;
+}
+
+// A lane that points into LDS goes on in the interpreter from where it began.
+TEST(SerialBranches, KnowApertures) {
+  for (const int lane : {-1, 0, 41, 63}) {
+    const FlatOutcome interpreted = run_flat(lane, false), compiled = run_flat(lane, true);
+    EXPECT_EQ(interpreted.exit, Exit::ended);
+    EXPECT_EQ(interpreted.exit, compiled.exit);
+    EXPECT_EQ(interpreted.vector, compiled.vector);
+    EXPECT_EQ(interpreted.scalar, compiled.scalar);
   }
 }
 

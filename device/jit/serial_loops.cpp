@@ -34,6 +34,8 @@ class Examiner {
       loop_.instructions += block.count;
     }
     if (flow_.blocks[loop_.behind].s_live_in.test(kScc)) return false;
+    // A lane whose address lies in an aperture begins the loop anew in the interpreter.
+    if (has_flat_ && stores_) return false;
     // What counts as a mask is nowhere read as a number.
     for (unsigned code = 0; code < isa::kRegisterEnd; code++)
       if (numbers_.test(code) &&
@@ -106,7 +108,11 @@ class Examiner {
 
   bool access(const Instruction& i, uint32_t at) {
     const isa::Inst& inst = *i.step->inst;
-    if (inst.row->format != isa::Format::GLOBAL || (!writes_memory(i) && i.is_result_dead)) return false;
+    const bool is_flat = inst.row->format == isa::Format::FLAT;
+    if ((!is_flat && inst.row->format != isa::Format::GLOBAL) || (!writes_memory(i) && i.is_result_dead))
+      return false;
+    has_flat_ |= is_flat;
+    stores_ |= writes_memory(i);
     for (int s = 0; s < inst.n_src; s++)
       if (inst.src[s].present() && inst.src[s].is_scalar()) number(inst.src[s]);
     read_and_write(i);
@@ -173,6 +179,7 @@ class Examiner {
   const Flow& flow_;
   SerialLoop loop_;
   ScalarSet numbers_;  // scalars that are read as such
+  bool has_flat_ = false, stores_ = false;
 };
 
 }  // namespace

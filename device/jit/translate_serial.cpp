@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "device/apertures.h"
 #include "device/jit/join_halves.h"
 #include "device/jit/lane_values.h"
 #include "device/jit/memory_access.h"
@@ -87,6 +88,14 @@ llvm::Value* Translator::serial_address(const Instruction& i) {
   Value* address = i.step->kind[2] == Source::none
                        ? join_dwords(b_, low, first_lane(active_vgpr(from + 1)))
                        : b_.CreateAdd(b_.CreateZExt(low, i64_), scalar_source(i, 2, 2));
+  if (inst.row->format == isa::Format::FLAT) {
+    Value* const upper = b_.CreateLShr(address, 32);
+    Block* const global = block("global");
+    b_.CreateCondBr(b_.CreateOr(b_.CreateICmpEQ(upper, b_.getInt64(kSharedBase >> 32)),
+                                b_.CreateICmpEQ(upper, b_.getInt64(kPrivateBase >> 32))),
+                    begin_lane_anew_, global, llvm::MDBuilder(context_).createUnlikelyBranchWeights());
+    b_.SetInsertPoint(global);
+  }
   address = b_.CreateAdd(address, b_.getInt64(static_cast<uint64_t>(int64_t{inst.offset})));
   return b_.CreateIntToPtr(address, ptr_);
 }
