@@ -10,19 +10,17 @@
 //
 // The body, in this order; a text is a u32 of bytes and the bytes:
 //
-//   target, kernel            texts; the kernel's may be empty
-//   launch                    u64 entry, kernel_object, kernarg, packet, queue, dispatch_id; u32 grid[3],
-//   group[3],
-//                             private_bytes (of a work-item), group_bytes (LDS)
-//   descriptor                64 bytes, as AMDGPUUsage "Kernel Descriptor" has them; the waves' MODE is in
-//   there seed                      u64; 0: groups were taken in the order of their indices outcome u8
-//   device::FaultKind, u8 1: by a write, u64 pc, u64 address code object               u64 its address less
-//   that of the file, u64 bytes (0: not known), the bytes regions of code           u32 count; each u64
-//   address, u64 bytes allocations               u32 count; each u64 address, u64 bytes, u8 (1: freed, 2: the
-//   program's own), text pieces of memory          u32 count; each u64 address, u16 bytes, u8 flags (Piece),
-//   u64 hash afterwards, and
-//                             the bytes before unless they are all zero. By rising address; none crosses a
-//                             page
+//   target, kernel    texts; the kernel's may be empty
+//   launch            u64 entry, kernel_object, kernarg, packet, queue, dispatch_id;
+//                     u32 grid[3], group[3], private_bytes (of a work-item), group_bytes (LDS)
+//   descriptor        64 bytes, AMDGPUUsage "Kernel Descriptor"; the waves' MODE is in there
+//   seed              u64; 0: groups were taken in the order of their indices
+//   outcome           u8 device::FaultKind, u8 (1: by a write), u64 pc, u64 address
+//   code object       u64 its address less that of the file, u64 bytes (0: not known), the bytes
+//   regions of code   u32 count; each u64 address, u64 bytes
+//   allocations       u32 count; each u64 address, u64 bytes, u8 (1: freed, 2: the program's own), text
+//   pieces of memory  u32 count; each u64 address, u16 bytes, u8 flags (Piece), u64 hash afterwards, and
+//                     the bytes before unless they are all zero; by rising address, none across a page
 //
 // Nothing in it tells when or where it was made: two recordings of one dispatch with the same memory are
 // equal byte for byte. Plain data: any thread.
