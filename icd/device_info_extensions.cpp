@@ -152,6 +152,8 @@ cl_int extension_info(const Device& device, cl_device_info name, const InfoWrite
     case CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_4x8BIT_PACKED_KHR:
       return out.value<cl_device_integer_dot_product_acceleration_properties_khr>(dot_acceleration(target));
     // Contexts can be terminated (cl_khr_terminate_context): CL_DEVICE_TERMINATE_CAPABILITY_CONTEXT_KHR.
+    // The headers of OpenCL 1.2 had another number, which clinfo still asks for.
+    case 0x200F:
     case CL_DEVICE_TERMINATE_CAPABILITY_KHR: return out.value<cl_bitfield>(1);
     case kSingleFpAtomics:
     case kDoubleFpAtomics: return out.value<cl_bitfield>(kFpAtomics);
