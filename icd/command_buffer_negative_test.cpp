@@ -159,7 +159,7 @@ TEST_F(CommandBufferRefusals, Enqueue) {
   ASSERT_EQ(api->finalize(of_first), CL_SUCCESS);
   auto no_event = reinterpret_cast<cl_event>(buffer);
   auto no_queue = reinterpret_cast<cl_command_queue>(buffer);
-  const cl_command_queue two[] = {queue, second};
+  cl_command_queue two[] = {queue, second};
   check({
       {"nothing", CL_INVALID_COMMAND_BUFFER_KHR,
        [&] { return api->enqueue(0, nullptr, nullptr, 0, nullptr, nullptr); }},

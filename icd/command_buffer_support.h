@@ -72,8 +72,7 @@ struct CommandBufferApi {
   cl_int (*retain)(cl_command_buffer_khr);
   cl_int (*release)(cl_command_buffer_khr);
   cl_int (*finalize)(cl_command_buffer_khr);
-  cl_int (*enqueue)(cl_uint, const cl_command_queue*, cl_command_buffer_khr, cl_uint, const cl_event*,
-                    cl_event*);
+  cl_int (*enqueue)(cl_uint, cl_command_queue*, cl_command_buffer_khr, cl_uint, const cl_event*, cl_event*);
   cl_int (*info)(cl_command_buffer_khr, cl_command_buffer_info_khr, size_t, void*, size_t*);
   cl_int (*barrier)(MORGANA_COMMAND, MORGANA_SYNC_POINTS);
   cl_int (*copy)(MORGANA_COMMAND, cl_mem, cl_mem, size_t, size_t, size_t, MORGANA_SYNC_POINTS);
