@@ -210,5 +210,46 @@ TEST(SerialBranches, KnowApertures) {
   }
 }
 
+// Each lane stores v10 at v1, and adds to it what lies at v2, where another lane has stored.
+constexpr std::string_view kExchange =
+    "800184be"          // s_mov_b64 s[4:5], 0
+    "008070dc010a0800"  // global_store_dword v1, v10, s[8:9]
+    "008050dc0200080b"  // global_load_dword v11, v2, s[8:9]
+    "700f8cbf"          // s_waitcnt vmcnt(0)
+    "0a171468"          // v_add_u32 v10, v10, v11
+    "81080868"          // v_add_u32 v4, 1, v4
+    "040b9c7d"          // v_cmp_ge_u32 vcc, v4, v5
+    "6a048487"          // s_or_b64 s[4:5], vcc, s[4:5]
+    "7e04fe89"          // s_andn2_b64 exec, exec, s[4:5]
+    "f5ff89bf"          // s_cbranch_execnz
+    "7e04fe87"          // s_or_b64 exec, exec, s[4:5]
+    "8001eabe";         // s_mov_b64 vcc, 0
+
+std::vector<uint32_t> exchange(uint64_t exec, bool compiled) {
+  std::vector<uint32_t> places(kLanes * 16);
+  WaveRig rig(Target::gfx950, dwords_of_hex(kExchange));
+  for (int lane = 0; lane < kLanes; lane++) {
+    rig.v(1, lane) = static_cast<uint32_t>(lane) * 64;
+    rig.v(2, lane) = static_cast<uint32_t>(lane * 37 + 5) % kLanes * 64;
+    rig.v(4, lane) = 0;
+    rig.v(5, lane) = 20;
+    rig.v(10, lane) = static_cast<uint32_t>(lane);
+    rig.v(11, lane) = 0;
+  }
+  const auto address = reinterpret_cast<uint64_t>(places.data());
+  std::memcpy(&rig.s(8), &address, 8);
+  rig.wave().exec() = exec;
+  EXPECT_EQ(compiled ? rig.run_compiled() : rig.run_interpreted(), Exit::ended);
+  EXPECT_EQ(compiled, rig.kernel() != nullptr) << rig.why_interpreted();
+  for (int lane = 0; lane < kLanes; lane++) places.push_back(rig.v(10, lane));
+  return places;
+}
+
+// Of a barrier nothing is left in the code of a group of one wave.
+TEST(SerialBranches, KeepLanesInStepThatLeaveTogether) {
+  for (const uint64_t exec : {~uint64_t{0}, uint64_t{0xff00'1234'5678'9abc}})
+    EXPECT_EQ(exchange(exec, false), exchange(exec, true));
+}
+
 }  // namespace
 }  // namespace morgana::device

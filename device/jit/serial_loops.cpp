@@ -35,7 +35,7 @@ class Examiner {
     }
     if (flow_.blocks[loop_.behind].s_live_in.test(kScc)) return false;
     // A lane whose address lies in an aperture begins the loop anew in the interpreter.
-    if (has_flat_ && stores_) return false;
+    if (has_flat_ && loop_.writes_memory) return false;
     // What counts as a mask is nowhere read as a number.
     for (unsigned code = 0; code < isa::kRegisterEnd; code++)
       if (numbers_.test(code) &&
@@ -62,8 +62,8 @@ class Examiner {
       case How::call:
         return serial_atomic(i.step->inst->row->op).operation != SerialAtomic::none && access(i, number);
       case How::branch: return isa::branch_test(i.step->inst->row->op).of == isa::Fn::exec;
-      case How::jump:
-      case How::nothing: return true;
+      case How::nothing: return isa::effects(i.step->inst->row->op).control != isa::Control::barrier;
+      case How::jump: return true;
       default: return false;
     }
   }
@@ -112,7 +112,7 @@ class Examiner {
     if ((!is_flat && inst.row->format != isa::Format::GLOBAL) || (!writes_memory(i) && i.is_result_dead))
       return false;
     has_flat_ |= is_flat;
-    stores_ |= writes_memory(i);
+    loop_.writes_memory |= writes_memory(i);
     for (int s = 0; s < inst.n_src; s++)
       if (inst.src[s].present() && inst.src[s].is_scalar()) number(inst.src[s]);
     read_and_write(i);
@@ -179,7 +179,7 @@ class Examiner {
   const Flow& flow_;
   SerialLoop loop_;
   ScalarSet numbers_;  // scalars that are read as such
-  bool has_flat_ = false, stores_ = false;
+  bool has_flat_ = false;
 };
 
 }  // namespace

@@ -3,8 +3,10 @@
 //
 // Such a loop holds no other, and ends for a lane when that leaves EXEC. The lanes know nothing of each
 // other: masks are only combined bit by bit (lane_paths.h), and registers for the whole wave do not change.
-// Lanes may store: what one lane stores where another one of its wave loads in the same loop is a race
-// whatever their order, and atomics come in some order. Owned by one compilation.
+// Lanes may write to memory if some have left the loop before others: then no barrier can be in it, of which
+// nothing is left in code for a group of one wave, and what one lane stores where another one of its wave
+// loads in the same loop is a race whatever their order. Atomics come in some order. Owned by one
+// compilation.
 #pragma once
 
 #include <vector>
@@ -25,7 +27,8 @@ struct SerialLoop {
   uint32_t instructions = 0, others = 0;  // others: vector instructions that touch no memory
   std::vector<uint32_t> accesses;         // numbers of the instructions that do
   uint32_t gathers = 0;                   // that an iteration must have made for the next to go lane by lane
-  bool is_indirect = false;               // a load has its address from another load of the same iteration
+  bool writes_memory = false;
+  bool is_indirect = false;  // a load has its address from another load of the same iteration
 
   uint32_t head() const { return loop.head(); }
 };

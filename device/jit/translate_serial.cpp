@@ -35,7 +35,20 @@ void Translator::find_serial_loops() {
     auto* hint = new llvm::GlobalVariable(module_, i8_, false, llvm::GlobalValue::InternalLinkage,
                                           b_.getInt8(0), "hint");
     const uint32_t head = loop.head();
-    serial_[head] = {std::move(loop), block("serial"), {}, hint};
+    llvm::AllocaInst* entered = loop.writes_memory ? temporary(i64_) : nullptr;
+    if (entered) llvm::IRBuilder<>(entered->getNextNode()).CreateStore(b_.getInt64(0), entered);
+    serial_[head] = {std::move(loop), block("serial"), {}, hint, entered};
+  }
+}
+
+// At the end of block `from`.
+void Translator::note_entered(uint32_t from) {
+  for (const auto& [head, serial] : serial_) {
+    const auto& inner = serial.loop.loop.blocks;
+    const auto& to = flow_.blocks[from].successors;
+    if (serial.entered && std::find(to.begin(), to.end(), head) != to.end() &&
+        std::find(inner.begin(), inner.end(), from) == inner.end())
+      b_.CreateStore(b_.CreateLoad(i64_, exec_), serial.entered);
   }
 }
 
@@ -60,8 +73,9 @@ void Translator::choose_serial(Serial& serial) {
   Value* const gathers = field(frame_, offsetof(WaveFrame, gathers));
   Value* made = b_.CreateLoad(i32_, gathers);
   b_.CreateStore(b_.getInt32(0), gathers);
-  b_.CreateCondBr(b_.CreateAnd(b_.CreateICmpUGE(made, b_.getInt32(serial.loop.gathers)), is_any), learnt,
-                  whole);
+  Value* pays = b_.CreateAnd(b_.CreateICmpUGE(made, b_.getInt32(serial.loop.gathers)), is_any);
+  if (serial.entered) pays = b_.CreateAnd(pays, b_.CreateICmpNE(exec(), b_.CreateLoad(i64_, serial.entered)));
+  b_.CreateCondBr(pays, learnt, whole);
   b_.SetInsertPoint(learnt);
   atomically(b_.CreateAlignedStore(b_.getInt8(kBelief), serial.hint, llvm::Align(1)));
   b_.CreateBr(serial.begin);

@@ -536,6 +536,7 @@ void Translator::finish_block(uint32_t index) {
   const auto& guest = flow_.blocks[index];
   const Instruction& last = flow_.last(guest);
   b_.CreateStore(b_.CreateAdd(b_.CreateLoad(i64_, count_), b_.getInt64(guest.count)), count_);
+  note_entered(index);
   Block* end = b_.GetInsertBlock();
   const uint32_t next = last.at + last.step->dwords;
   const auto resume = [&](Exit why) {

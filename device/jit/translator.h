@@ -63,9 +63,11 @@ class Translator {
     SerialLoop loop;
     Block *begin = nullptr, *whole[2] = {};
     llvm::GlobalVariable* hint = nullptr;  // how often still the loop begins lane by lane
+    llvm::AllocaInst* entered = nullptr;   // EXEC when the wave came into a loop that writes to memory
   };
   void find_serial_loops();
   void choose_serial(Serial& serial);
+  void note_entered(uint32_t from);
   void translate_serial(const Serial& serial);
   void serial_iteration(const SerialLoop& loop, Block* begin, Block* back, Block* end,
                         llvm::AllocaInst* allowance);
