@@ -27,6 +27,12 @@ constexpr unsigned kCopies = 4;
 // How many waves with doubts (WaveFrame::has_doubts) believe in what one has found out.
 constexpr uint8_t kBelief = 16;
 
+template <class Set, class Action>
+void each(const Set& set, const Action& action) {
+  for (unsigned r = 0; r < set.size(); r++)
+    if (set.test(r)) action(r);
+}
+
 }  // namespace
 
 void Translator::find_serial_loops() {
@@ -245,138 +251,149 @@ void Translator::serial_iteration(const SerialLoop& loop, Block* begin, Block* b
   }
 }
 
-void Translator::translate_serial(const Serial& serial) {
+// From where the loop is begun lane by lane to the first lane.
+Translator::SerialRun Translator::enter_serial(const Serial& serial, Block* next) {
   const SerialLoop& loop = serial.loop;
-  const uint32_t index = loop.head();
-  const auto &body = flow_.blocks[index], &behind = flow_.blocks[loop.behind];
-  version_ = 1;
-  Block *enter = block("enter"), *next = block("next_lane"), *iterate = block("iterate"),
-        *back = block("again"), *give_way = block("give_way"), *end = block("lane_done"),
-        *done = block("serial_done");
-  begin_lane_anew_ = block("lane_anew");
-  llvm::MDBuilder weights(context_);
-  llvm::Type* const bool_type = b_.getInt1Ty();
-  const auto each = [&](const auto& set, const auto& action) {
-    for (unsigned r = 0; r < set.size(); r++)
-      if (set.test(r)) action(r);
-  };
-  // The masks that somebody reads afterwards or in the next iteration; in all lanes that come in they are 0.
-  ScalarSet masks;
+  const auto &body = flow_.blocks[loop.head()], &behind = flow_.blocks[loop.behind];
+  SerialRun run;
   each(loop.set_masks, [&](unsigned code) {
-    if (behind.s_live_in.test(code) || body.s_live_in.test(code)) masks.set(code), masks.set(code + 1);
+    if (behind.s_live_in.test(code) || body.s_live_in.test(code))
+      run.masks.set(code), run.masks.set(code + 1);
   });
-
   b_.SetInsertPoint(serial.begin);
   Value* const all = b_.CreateLoad(i64_, exec_);
   Value* set = b_.getInt64(0);
   each(loop.set_masks, [&](unsigned code) {
     if (body.s_live_in.test(code)) set = b_.CreateOr(set, s64(code));
   });
+  Block* const enter = block("enter");
   b_.CreateCondBr(b_.CreateICmpEQ(b_.CreateAnd(set, all), b_.getInt64(0)), enter, serial.whole[0],
-                  weights.createLikelyBranchWeights());
+                  llvm::MDBuilder(context_).createLikelyBranchWeights());
 
   // The Wave holds the state at the head of the loop from here on, lane by lane.
   b_.SetInsertPoint(enter);
-  const VectorSet enters = (loop.reads | loop.writes) & body.live_in;
+  run.enters = (loop.reads | loop.writes) & body.live_in;
   in_wave_ = body.in_wave, s_in_wave_ = body.s_in_wave;
-  store_live(body.live_in | (loop.writes & behind.live_in), body.s_live_in | masks);
-  Value* const single = field(frame_, offsetof(WaveFrame, serial_step));
-  b_.CreateStore(b_.getInt32(flow_.instructions[body.first].at + 1), single);
-  std::map<unsigned, Value*> before;
+  store_live(body.live_in | (loop.writes & behind.live_in), body.s_live_in | run.masks);
+  run.single = field(frame_, offsetof(WaveFrame, serial_step));
+  b_.CreateStore(b_.getInt32(flow_.instructions[body.first].at + 1), run.single);
   each(loop.masks, [&](unsigned code) {
-    before[code] = s64(code);
-    bit_of_mask_[code] = temporary(bool_type);
+    run.before[code] = s64(code);
+    bit_of_mask_[code] = temporary(b_.getInt1Ty());
   });
-  bit_of_mask_[isa::kExecLo] = temporary(bool_type);
-  llvm::AllocaInst *left = temporary(i64_), *allowance = temporary(i64_), *longest = temporary(i64_);
-  b_.CreateStore(all, left);
-  b_.CreateStore(b_.getInt64(0), longest);
+  bit_of_mask_[isa::kExecLo] = temporary(b_.getInt1Ty());
+  run.left = temporary(i64_), run.allowance = temporary(i64_), run.longest = temporary(i64_);
+  b_.CreateStore(all, run.left);
+  b_.CreateStore(b_.getInt64(0), run.longest);
   Value* budget = b_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, limit_, b_.CreateLoad(i64_, count_));
   Value* iterations = b_.CreateUDiv(budget, b_.getInt64(loop.instructions));
   b_.CreateStore(b_.CreateAdd(b_.CreateMul(iterations, b_.getInt64(kLanesPerWave)), b_.getInt64(1)),
-                 allowance);
+                 run.allowance);
   b_.CreateBr(next);
+  return run;
+}
 
-  is_serial_ = true;
-  b_.SetInsertPoint(next);
-  Value* const remaining = b_.CreateLoad(i64_, left);
-  Value* const lane = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, remaining, b_.getTrue());
-  const auto bit = [&] { return b_.CreateAnd(remaining, b_.CreateNeg(remaining)); };
-  Value* const at_first = b_.CreateLoad(i64_, allowance);
-  Value* const own = b_.CreateGEP(i32_, registers_, lane);
-  const auto in_wave = [&](unsigned r) { return field(own, size_t{r} * kLanes * 4); };
-  each(enters, [&](unsigned r) {
+// The next lane takes its registers and bits from the Wave.
+void Translator::begin_lane(const SerialLoop& loop, SerialRun& run) {
+  run.remaining = b_.CreateLoad(i64_, run.left);
+  run.bit = b_.CreateAnd(run.remaining, b_.CreateNeg(run.remaining));
+  run.own = b_.CreateGEP(i32_, registers_,
+                         b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, run.remaining, b_.getTrue()));
+  each(run.enters, [&](unsigned r) {
     uint32_t number;
-    const bool is_known = !loop.writes.test(r) && shapes_.number_at(index, r, number);
-    put_vgpr(r, splat(is_known ? static_cast<Value*>(b_.getInt32(number)) : b_.CreateLoad(i32_, in_wave(r))));
+    const bool is_known = !loop.writes.test(r) && shapes_.number_at(loop.head(), r, number);
+    put_vgpr(r, splat(is_known ? static_cast<Value*>(b_.getInt32(number))
+                               : b_.CreateLoad(i32_, field(run.own, size_t{r} * kLanes * 4))));
   });
   each(loop.masks, [&](unsigned code) {
-    Value* own = b_.CreateICmpNE(b_.CreateAnd(before[code], bit()), b_.getInt64(0));
-    b_.CreateStore(masks.test(code) ? b_.getFalse() : own, bit_of_mask_[code]);
+    Value* own = b_.CreateICmpNE(b_.CreateAnd(run.before[code], run.bit), b_.getInt64(0));
+    b_.CreateStore(run.masks.test(code) ? b_.getFalse() : own, bit_of_mask_[code]);
   });
-  b_.CreateBr(iterate);
+}
 
-  // The loop itself, some iterations of it.
-  const unsigned copies = loop.instructions <= kFewInstructions ? kCopies : 1;
-  std::vector<Block*> heads;
-  for (unsigned copy = 0; copy < copies; copy++) heads.push_back(copy == 0 ? iterate : block("iterate"));
-  for (unsigned copy = 0; copy < copies; copy++)
-    serial_iteration(loop, heads[copy], copy + 1 < copies ? heads[copy + 1] : back, end, allowance);
+// What the lane leaves behind, or has when it gives way.
+void Translator::keep_lane(const SerialLoop& loop, const SerialRun& run, const VectorSet& vectors,
+                           const ScalarSet& scalars) {
+  each(loop.writes & vectors,
+       [&](unsigned r) { b_.CreateStore(first_lane(vgpr(r)), field(run.own, size_t{r} * kLanes * 4)); });
+  each(loop.set_masks & scalars, [&](unsigned code) {
+    Value* others =
+        b_.CreateAnd(b_.CreateAlignedLoad(i64_, wave_s(code), llvm::Align(4)), b_.CreateNot(run.bit));
+    b_.CreateAlignedStore(b_.CreateOr(others, b_.CreateAnd(s64(code), run.bit)), wave_s(code),
+                          llvm::Align(4));
+  });
+}
 
-  b_.SetInsertPoint(back);
-  b_.CreateCondBr(b_.CreateICmpSLE(b_.CreateLoad(i64_, allowance), b_.getInt64(0)), give_way, iterate,
-                  weights.createUnlikelyBranchWeights());
+// As many instructions as the wave would have executed for its longest lane; nothing is lane by lane from
+// here on.
+void Translator::count_serial(const SerialLoop& loop, const SerialRun& run) {
+  b_.CreateStore(b_.getInt32(0), run.single);
+  Value* executed = b_.CreateMul(b_.CreateLoad(i64_, run.longest), b_.getInt64(loop.instructions));
+  b_.CreateStore(b_.CreateAdd(b_.CreateLoad(i64_, count_), executed), count_);
+}
 
-  // What the lane leaves behind, or has when it gives way.
-  const auto keep = [&](const VectorSet& vectors, const ScalarSet& scalars) {
-    each(loop.writes & vectors, [&](unsigned r) { b_.CreateStore(first_lane(vgpr(r)), in_wave(r)); });
-    each(loop.set_masks & scalars, [&](unsigned code) {
-      Value* others =
-          b_.CreateAnd(b_.CreateAlignedLoad(i64_, wave_s(code), llvm::Align(4)), b_.CreateNot(bit()));
-      b_.CreateAlignedStore(b_.CreateOr(others, b_.CreateAnd(s64(code), bit())), wave_s(code),
-                            llvm::Align(4));
-    });
-  };
-  b_.SetInsertPoint(end);
-  keep(behind.live_in, masks);
-  Value* const took = b_.CreateSub(at_first, b_.CreateLoad(i64_, allowance));
-  b_.CreateStore(b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, b_.CreateLoad(i64_, longest), took),
-                 longest);
-  Value* const others = b_.CreateAnd(remaining, b_.CreateSub(remaining, b_.getInt64(1)));
-  b_.CreateStore(others, left);
-  b_.CreateAlignedStore(others, wave_s(isa::kExecLo), llvm::Align(8));
-  b_.CreateCondBr(b_.CreateICmpNE(others, b_.getInt64(0)), next, done);
-
-  b_.SetInsertPoint(give_way);
-  keep(body.live_in, body.s_live_in);
-  is_serial_ = false;
-  bit_of_mask_.clear();
-
-  const auto count = [&] {
-    b_.CreateStore(b_.getInt32(0), single);
-    Value* executed = b_.CreateMul(b_.CreateLoad(i64_, longest), b_.getInt64(loop.instructions));
-    b_.CreateStore(b_.CreateAdd(b_.CreateLoad(i64_, count_), executed), count_);
-  };
-  count();
-  b_.CreateStore(b_.getInt8(1), field(frame_, offsetof(WaveFrame, gave_way)));
-  leave(Exit::quantum, step_address(flow_.instructions[body.first]), kInterpret);
-
-  b_.SetInsertPoint(begin_lane_anew_);
-  count();
-  leave(Exit::none, step_address(flow_.instructions[body.first]), kInterpret);
-
-  b_.SetInsertPoint(done);
-  each((enters | loop.writes) & behind.live_in,
+void Translator::leave_serial(const SerialLoop& loop, const SerialRun& run) {
+  each((run.enters | loop.writes) & flow_.blocks[loop.behind].live_in,
        [&](unsigned r) { put_vgpr(r, b_.CreateAlignedLoad(lanes_, wave_v(r), kRegisterAlign)); });
   each(loop.set_masks, [&](unsigned code) {
-    if (masks.test(code))
+    if (run.masks.test(code))
       b_.CreateStore(b_.CreateAlignedLoad(i64_, wave_s(code), llvm::Align(4)), scalars_[code]);
   });
   for (const auto& [r, holds] : supposed_)
     if (loop.writes.test(r)) b_.CreateStore(b_.getFalse(), holds);
   b_.CreateStore(b_.getInt64(0), exec_);
-  count();
+  count_serial(loop, run);
   b_.CreateBr(blocks_[2 * loop.behind]);
+}
+
+void Translator::translate_serial(const Serial& serial) {
+  const SerialLoop& loop = serial.loop;
+  const auto &body = flow_.blocks[loop.head()], &behind = flow_.blocks[loop.behind];
+  const Instruction& first = flow_.instructions[body.first];
+  version_ = 1;
+  Block *next = block("next_lane"), *iterate = block("iterate"), *back = block("again"),
+        *give_way = block("give_way"), *end = block("lane_done"), *done = block("serial_done");
+  begin_lane_anew_ = block("lane_anew");
+  SerialRun run = enter_serial(serial, next);
+
+  is_serial_ = true;
+  b_.SetInsertPoint(next);
+  begin_lane(loop, run);
+  Value* const at_first = b_.CreateLoad(i64_, run.allowance);
+  b_.CreateBr(iterate);
+  const unsigned copies = loop.instructions <= kFewInstructions ? kCopies : 1;
+  std::vector<Block*> heads{iterate};
+  while (heads.size() < copies) heads.push_back(block("iterate"));
+  for (unsigned copy = 0; copy < copies; copy++)
+    serial_iteration(loop, heads[copy], copy + 1 < copies ? heads[copy + 1] : back, end, run.allowance);
+  b_.SetInsertPoint(back);
+  b_.CreateCondBr(b_.CreateICmpSLE(b_.CreateLoad(i64_, run.allowance), b_.getInt64(0)), give_way, iterate,
+                  llvm::MDBuilder(context_).createUnlikelyBranchWeights());
+
+  b_.SetInsertPoint(end);
+  keep_lane(loop, run, behind.live_in, run.masks);
+  Value* const took = b_.CreateSub(at_first, b_.CreateLoad(i64_, run.allowance));
+  b_.CreateStore(b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, b_.CreateLoad(i64_, run.longest), took),
+                 run.longest);
+  Value* const others = b_.CreateAnd(run.remaining, b_.CreateSub(run.remaining, b_.getInt64(1)));
+  b_.CreateStore(others, run.left);
+  b_.CreateAlignedStore(others, wave_s(isa::kExecLo), llvm::Align(8));
+  b_.CreateCondBr(b_.CreateICmpNE(others, b_.getInt64(0)), next, done);
+
+  b_.SetInsertPoint(give_way);
+  keep_lane(loop, run, body.live_in, body.s_live_in);
+  is_serial_ = false;
+  bit_of_mask_.clear();
+  count_serial(loop, run);
+  b_.CreateStore(b_.getInt8(1), field(frame_, offsetof(WaveFrame, gave_way)));
+  leave(Exit::quantum, step_address(first), kInterpret);
+
+  b_.SetInsertPoint(begin_lane_anew_);
+  count_serial(loop, run);
+  leave(Exit::none, step_address(first), kInterpret);
+
+  b_.SetInsertPoint(done);
+  leave_serial(loop, run);
   version_ = 0;
 }
 

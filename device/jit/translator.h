@@ -69,6 +69,22 @@ class Translator {
   void choose_serial(Serial& serial);
   void note_entered(uint32_t from);
   void translate_serial(const Serial& serial);
+  // One execution of such a loop.
+  struct SerialRun {
+    VectorSet enters;  // registers that a lane begins with
+    // Masks that somebody reads afterwards or in the next iteration; in all lanes that come in they are 0.
+    ScalarSet masks;
+    std::map<unsigned, Value*> before;  // masks as they were, by code
+    Value* single = nullptr;            // WaveFrame::serial_step
+    llvm::AllocaInst *left = nullptr, *allowance = nullptr, *longest = nullptr;  // lanes; iterations
+    Value *remaining = nullptr, *bit = nullptr, *own = nullptr;  // lanes, this one's bit, and its registers
+  };
+  SerialRun enter_serial(const Serial& serial, Block* next);
+  void begin_lane(const SerialLoop& loop, SerialRun& run);
+  void keep_lane(const SerialLoop& loop, const SerialRun& run, const VectorSet& vectors,
+                 const ScalarSet& scalars);
+  void count_serial(const SerialLoop& loop, const SerialRun& run);
+  void leave_serial(const SerialLoop& loop, const SerialRun& run);
   void serial_iteration(const SerialLoop& loop, Block* begin, Block* back, Block* end,
                         llvm::AllocaInst* allowance);
   void serial_block(uint32_t index, bool is_active);
