@@ -33,7 +33,7 @@ std::string output_folder(const char* option, const std::string& wanted) {
   std::error_code error;
   std::filesystem::create_directories(wanted, error);
   if (!error) return wanted;
-  log(LogLevel::warn, "{}: {}: {}; nothing is dumped", option, wanted, error.message());
+  log(LogLevel::warn, "{}: {}: {}; nothing is written", option, wanted, error.message());
   return {};
 }
 

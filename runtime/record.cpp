@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <mutex>
 #include <regex>
+#include <unordered_map>
 
 #include "base/file.h"
 #include "base/log.h"
@@ -34,6 +35,8 @@ constexpr uint64_t kMostKernarg = 4096;
 // Behind the arguments kernels may read as many bytes more.
 constexpr uint64_t kBlock = 64;
 constexpr uint64_t kQueueBytes = sizeof(AmdQueue);
+// Of a kernel's name: std::regex descends a level with each character.
+constexpr size_t kMostMatched = 1000;
 
 // Where recordings go. Never destroyed: queues may still run at exit.
 struct Recorder {
@@ -42,6 +45,8 @@ struct Recorder {
   std::timed_mutex mutex;  // one dispatch at a time
   std::atomic<bool> has_failed{false}, has_skipped{false}, has_overflown{false};
   uint32_t number = 0;  // of the last file
+  std::mutex names_mutex;
+  std::unordered_map<std::string, bool> matched;  // by the beginning of a name; under names_mutex
 
   Recorder() {
     const std::string& wanted = options().record;
@@ -54,6 +59,7 @@ struct Recorder {
         return;
       }
     }
+    if (colon == 0) log(LogLevel::warn, "MORGANA_RECORD={}: no folder is named; nothing is recorded", wanted);
     folder = output_folder("MORGANA_RECORD", wanted.substr(0, colon));
     // The program may go to another folder.
     if (!folder.empty()) folder = std::filesystem::absolute(folder);
@@ -64,8 +70,20 @@ struct Recorder {
     return *recorder;
   }
 
-  bool wants(const std::string& kernel) const {
-    return !has_failed.load(std::memory_order_relaxed) && (!kernels || std::regex_search(kernel, *kernels));
+  bool wants(const std::string& kernel) {
+    if (has_failed.load(std::memory_order_relaxed)) return false;
+    if (!kernels) return true;
+    std::string name = kernel.substr(0, kMostMatched);
+    std::lock_guard lock(names_mutex);
+    const auto known = matched.find(name);
+    if (known != matched.end()) return known->second;
+    bool is_match = false;
+    try {
+      is_match = std::regex_search(name, *kernels);
+    } catch (const std::regex_error& error) {
+      log(LogLevel::warn, "MORGANA_RECORD: kernel '{}': {}; it is not recorded", name, error.what());
+    }
+    return matched.emplace(std::move(name), is_match).first->second;
   }
   // Once: nothing more is recorded.
   void fail(const std::string& why) {
