@@ -5,6 +5,7 @@
 #include "icd/entries_khr.h"
 #include "icd/info.h"
 #include "icd/queue.h"
+#include "icd/semaphore_payload.h"
 
 namespace morgana::icd {
 
@@ -89,6 +90,7 @@ cl_int Context::terminate() {
   for (const Ref<Queue>& queue : queues) queue->stop();
   // Commands that wait for what the program may never set are let through, to be skipped.
   for (const Ref<Event>& event : user_events) event->let_through();
+  forget_dead_waits();
   report("the context was terminated");
   return CL_SUCCESS;
 }

@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -91,11 +93,14 @@ class Descriptor {
 class Watch {
  public:
   static Watch& instance() {
-    static Watch* watch = new Watch;
+    static Watch* watch = started_ = new Watch;
     return *watch;
   }
+  // Null while nobody has waited.
+  static Watch* started() { return started_; }
 
-  // Ends `event` when a signal can be taken that no earlier wait takes.
+  // Ends `event` when a signal can be taken that no earlier wait takes. A wait that has ended otherwise, or
+  // whose context was terminated, takes none.
   void add(std::shared_ptr<const Descriptor> descriptor, Ref<Event> event) {
     {
       std::lock_guard lock(mutex_);
@@ -104,11 +109,32 @@ class Watch {
     wake_.give();
   }
 
+  void forget_dead() {
+    std::vector<Wait> dead;  // gone only after the lock: they may be the last to hold their context
+    std::lock_guard lock(mutex_);
+    dead = take_dead();
+    if (!dead.empty()) wake_.give();
+  }
+
  private:
   struct Wait {
     std::shared_ptr<const Descriptor> descriptor;
     Ref<Event> event;
+    bool is_dead() const { return event->has_ended() || event->context().is_terminated(); }
   };
+
+  // Under the lock.
+  std::vector<Wait> take_dead() {
+    std::vector<Wait> dead;
+    std::copy_if(waits_.begin(), waits_.end(), std::back_inserter(dead),
+                 [](const Wait& wait) { return wait.is_dead(); });
+    // No other ones, though more may die meanwhile.
+    std::erase_if(waits_, [&](const Wait& wait) {
+      return std::any_of(dead.begin(), dead.end(),
+                         [&](const Wait& gone) { return gone.event.get() == wait.event.get(); });
+    });
+    return dead;
+  }
 
   Watch() : wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
     std::thread thread([this] { run(); });
@@ -132,23 +158,27 @@ class Watch {
       poll(asked.data(), asked.size(), -1);
       if ((asked[0].revents & POLLIN) != 0) wake_.take();
       for (size_t i = 0; i < held.size(); ++i)
-        if ((asked[i + 1].revents & POLLIN) != 0 && held[i]->take()) finish(held[i]);
+        if ((asked[i + 1].revents & POLLIN) != 0) finish(held[i]);
     }
   }
 
-  // The oldest wait for it.
+  // Takes a signal for the oldest wait for it, if one is left.
   void finish(const std::shared_ptr<const Descriptor>& descriptor) {
+    std::vector<Wait> dead;
     Ref<Event> event;
     {
       std::lock_guard lock(mutex_);
+      dead = take_dead();
       auto found = std::find_if(waits_.begin(), waits_.end(),
                                 [&](const Wait& wait) { return wait.descriptor == descriptor; });
+      if (found == waits_.end() || !descriptor->take()) return;
       event = found->event;
       waits_.erase(found);
     }
     end(*event, CL_COMPLETE);
   }
 
+  static inline std::atomic<Watch*> started_{nullptr};
   const Descriptor wake_;
   std::mutex mutex_;
   std::vector<Wait> waits_;  // oldest first
@@ -193,6 +223,10 @@ bool is_eventfd(int descriptor) {
 }
 
 }  // namespace
+
+void forget_dead_waits() {
+  if (Watch* watch = Watch::started()) watch->forget_dead();
+}
 
 std::shared_ptr<SemaphorePayload> make_local_payload() { return std::make_shared<LocalPayload>(); }
 

@@ -43,4 +43,7 @@ std::shared_ptr<SemaphorePayload> make_shared_payload();
 // From a descriptor that was exported, which it takes over; null, and not taken over, if it is none.
 std::shared_ptr<SemaphorePayload> import_payload(int descriptor);
 
+// A context was terminated: its waits take no signal of a shared semaphore any more.
+void forget_dead_waits();
+
 }  // namespace morgana::icd

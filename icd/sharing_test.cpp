@@ -216,6 +216,31 @@ TEST_F(Sharing, AnExportedSemaphoreIsTheSameInAnotherContext) {
   clReleaseContext(other);
 }
 
+TEST_F(Sharing, AWaitOfATerminatedContextTakesNoSignal) {
+  cl_semaphore_khr semaphore = make_exportable();
+  cl_int error;
+  const cl_context_properties terminable[] = {CL_CONTEXT_TERMINATE_KHR, CL_TRUE, 0};
+  cl_context other = clCreateContext(terminable, 1, &device, nullptr, nullptr, &error);
+  ASSERT_EQ(error, CL_SUCCESS);
+  cl_command_queue there = clCreateCommandQueue(other, device, 0, &error);
+  const cl_semaphore_properties_khr properties[] = {
+      CL_SEMAPHORE_TYPE_KHR, CL_SEMAPHORE_TYPE_BINARY_KHR, CL_SEMAPHORE_HANDLE_OPAQUE_FD_KHR,
+      static_cast<cl_semaphore_properties_khr>(export_of(semaphore)), 0};
+  cl_semaphore_khr twin = api->create(other, properties, &error);
+  ASSERT_EQ(wait(there, twin), CL_SUCCESS);
+  const auto terminate = reinterpret_cast<cl_int (*)(cl_context)>(
+      clGetExtensionFunctionAddressForPlatform(platform, "clTerminateContextKHR"));
+  ASSERT_EQ(terminate(other), CL_SUCCESS);
+  ASSERT_EQ(signal(queue, semaphore), CL_SUCCESS);
+  ASSERT_EQ(clFinish(queue), CL_SUCCESS);
+  usleep(20000);
+  EXPECT_EQ(payload(semaphore), 1u);
+  api->release(twin);
+  api->release(semaphore);
+  clReleaseCommandQueue(there);
+  clReleaseContext(other);
+}
+
 TEST_F(Sharing, ABufferShowsTheDescriptorsMemory) {
   const int descriptor = memory_descriptor();
   auto* seen =
