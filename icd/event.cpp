@@ -91,6 +91,7 @@ void Event::settle() {
 
 void Event::wait() {
   if (in_callback() && has_ended()) return;
+  if (is_user() && context_->is_terminated()) return;
   auto settled = [this] { return settled_.load(std::memory_order_acquire) != 0; };
   if (queue_ && !in_callback()) queue_->help(settled);
   if (spin_until(settled)) return;
@@ -104,6 +105,7 @@ void Event::let_through() {
     dependents.swap(dependents_);
   }
   for (Command* dependent : dependents) dependent->dependency_ended();
+  settle();
 }
 
 bool Event::add_dependent(Command& command) {
@@ -183,16 +185,19 @@ cl_int CL_API_CALL clWaitForEvents(cl_uint num_events, const cl_event* event_lis
     // The queues of all events work while this thread waits for the first.
     for (const Ref<Event>& event : events)
       if (event->queue() != nullptr && event->queue() != events[0]->queue()) event->queue()->flush();
-    bool failed = false;
+    bool failed = false, terminated = false;
     for (const Ref<Event>& event : events) {
       if (event->queue() != nullptr && !event->has_ended() && event->queue()->would_block_itself()) {
         log(LogLevel::warn, "clWaitForEvents in a callback would wait for the queue that runs the callback");
         return CL_INVALID_OPERATION;
       }
       event->wait();
+      if (event->is_user() && !event->has_ended()) terminated = true;
       if (event->status() < 0) failed = true;
       if (event->status() < 0 && event->queue() != nullptr) event->queue()->forget_fault();
     }
+    // CL_CONTEXT_TERMINATED_KHR if the context was terminated before a user event was set.
+    if (terminated) return CL_CONTEXT_TERMINATED_KHR;
     // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST if an event's execution status is a negative value.
     return failed ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_SUCCESS;
   });

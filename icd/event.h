@@ -59,7 +59,8 @@ class Event : public Object<Event> {
   // ended.
   void wait();
   bool has_callbacks() const { return has_callbacks_.load(std::memory_order_relaxed); }
-  // Releases all dependents of a user event that may never be set: its context was terminated.
+  // Releases all dependents and waiting threads of a user event that may never be set: its context was
+  // terminated.
   void let_through();
   // Counts `command` among those that wait; false when the event has ended already.
   bool add_dependent(Command& command);

@@ -1,6 +1,7 @@
 // clTerminateContextKHR: everything of a context ends at once, whatever it executes or waits for, and nothing
 // new begins.
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <thread>
@@ -106,6 +107,18 @@ TEST_F(Termination, EndsWhatRunsAndWhatWaits) {
   cl_uint count;
   EXPECT_EQ(clGetContextInfo(context, CL_CONTEXT_NUM_DEVICES, sizeof count, &count, nullptr), CL_SUCCESS);
   EXPECT_EQ(terminate(context), kTerminated);
+}
+
+TEST_F(Termination, EndsTheWaitForAUserEvent) {
+  std::atomic<cl_int> answer{CL_SUCCESS};
+  std::thread waiter([&] { answer = clWaitForEvents(1, &never); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  ASSERT_EQ(terminate(context), CL_SUCCESS);
+  waiter.join();
+  EXPECT_EQ(answer, kTerminated);
+  EXPECT_EQ(clWaitForEvents(1, &never), kTerminated);
+  EXPECT_EQ(clSetUserEventStatus(never, CL_COMPLETE), CL_SUCCESS);
+  EXPECT_EQ(clWaitForEvents(1, &never), CL_SUCCESS);
 }
 
 TEST_F(Termination, EndsTheExecutionOfACommandBuffer) {
