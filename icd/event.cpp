@@ -129,6 +129,10 @@ void Event::add_callback(cl_int status, Callback callback, void* user_data) {
   callback(handle(), reached < 0 ? reached : status, user_data);
 }
 
+bool WaitList::has_failed() const {
+  return std::any_of(events.begin(), events.end(), [](const Event* event) { return event->status() < 0; });
+}
+
 cl_int check_wait_list(const Context& context, cl_uint count, const cl_event* list, WaitList& waits) {
   if ((list == nullptr) != (count == 0)) return CL_INVALID_EVENT_WAIT_LIST;
   waits.events.reserve(count);

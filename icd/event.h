@@ -99,6 +99,8 @@ struct WaitList {
   std::vector<Event*> events;
   // Of Morgana's own: a command that comes after it, however it ended; or nullptr.
   Event* after = nullptr;
+
+  bool has_failed() const;  // an event of the list has
 };
 
 // CL_INVALID_EVENT_WAIT_LIST if event_wait_list is NULL and num_events_in_wait_list > 0, or the reverse, or

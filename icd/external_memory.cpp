@@ -55,9 +55,7 @@ cl_int hand_over(cl_command_queue command_queue, cl_command_type type, cl_uint c
   cl_int error = check_wait_list(queue->context(), waits.count, waits.list, resolved);
   if (error != CL_SUCCESS) return error;
   // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST if an event of the list has failed.
-  const bool failed = std::any_of(resolved.events.begin(), resolved.events.end(),
-                                  [](const Event* event) { return event->status() < 0; });
-  if (failed) return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+  if (resolved.has_failed()) return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
   return queue->enqueue(host_command(type, [holds = std::move(holds)] {}), resolved, waits.event);
 }
 

@@ -122,9 +122,7 @@ cl_int resolve_list(cl_command_queue command_queue, cl_uint count, const cl_sema
   cl_int error = check_wait_list(resolved.queue->context(), waits.count, waits.list, resolved.waits);
   if (error != CL_SUCCESS) return error;
   // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST if an event of the list has failed.
-  const bool failed = std::any_of(resolved.waits.events.begin(), resolved.waits.events.end(),
-                                  [](const Event* event) { return event->status() < 0; });
-  return failed ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_SUCCESS;
+  return resolved.waits.has_failed() ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_SUCCESS;
 }
 
 // Executes signals; where it is skipped they fail, so that nobody waits for them for good.

@@ -93,11 +93,11 @@ class Descriptor {
 class Watch {
  public:
   static Watch& instance() {
-    static Watch* watch = started_ = new Watch;
+    static Watch* watch = current = new Watch;
     return *watch;
   }
   // Null while nobody has waited.
-  static Watch* started() { return started_; }
+  static Watch* started() { return current; }
 
   // Ends `event` when a signal can be taken that no earlier wait takes. A wait that has ended otherwise, or
   // whose context was terminated, takes none.
@@ -178,7 +178,7 @@ class Watch {
     end(*event, CL_COMPLETE);
   }
 
-  static inline std::atomic<Watch*> started_{nullptr};
+  static inline std::atomic<Watch*> current{nullptr};
   const Descriptor wake_;
   std::mutex mutex_;
   std::vector<Wait> waits_;  // oldest first

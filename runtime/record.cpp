@@ -19,6 +19,7 @@
 #include "base/options.h"
 #include "device/guest_access.h"
 #include "device/touched_pages.h"
+#include "runtime/address_range.h"
 #include "runtime/capsule.h"
 #include "runtime/known_memory.h"
 
@@ -137,16 +138,11 @@ Status write_new_file(Recorder& recorder, const Capsule& capsule) {
   return make_error(ErrorCode::io, "{}: {}", path, std::strerror(error));
 }
 
-// A stretch of the program's own memory, which is not watched: all of it is kept.
-struct Stretch {
-  uint64_t begin = 0, end = 0;
-};
-
 // Memory outside of the watched pages that the kernel can come to by its arguments: those themselves, and
-// what was registered where one of them points to.
-std::vector<Stretch> foreign_memory(const std::vector<TouchedPages::Region>& pages, uint64_t kernarg,
-                                    uint64_t size) {
-  std::vector<Stretch> list;
+// what was registered where one of them points to. It is not watched: all of it is kept.
+std::vector<AddressRange> foreign_memory(const std::vector<TouchedPages::Region>& pages, uint64_t kernarg,
+                                         uint64_t size) {
+  std::vector<AddressRange> list;
   const auto is_watched = [&](uint64_t address) {
     return std::ranges::any_of(pages,
                                [&](const auto& region) { return address - region.begin < region.size; });
@@ -159,15 +155,7 @@ std::vector<Stretch> foreign_memory(const std::vector<TouchedPages::Region>& pag
     if (!is_watched(one.address) &&
         std::ranges::any_of(words, [&](uint64_t word) { return word - one.address < one.size; }))
       list.push_back({one.address, one.address + one.size});
-  std::ranges::sort(list, {}, &Stretch::begin);
-  std::vector<Stretch> merged;
-  for (const Stretch& one : list) {
-    if (merged.empty() || one.begin > merged.back().end)
-      merged.push_back(one);
-    else
-      merged.back().end = std::max(merged.back().end, one.end);
-  }
-  return merged;
+  return join(std::move(list));
 }
 
 bool is_zero(const uint8_t* bytes, size_t size) {
@@ -267,11 +255,11 @@ class Recording {
     made_.pieces.push_back(piece);
   }
 
-  void keep_foreign(const std::vector<Stretch>& list) {
+  void keep_foreign(const std::vector<AddressRange>& list) {
     uint64_t total = 0;
-    for (const Stretch& one : list) total += one.end - one.begin;
+    for (const AddressRange& one : list) total += one.end - one.begin;
     foreign_bytes_.reserve(total);
-    for (const Stretch& one : list)
+    for (const AddressRange& one : list)
       for (uint64_t at = one.begin; at < one.end;) {
         const uint64_t end = std::min(one.end, at / kPage * kPage + kPage);
         const auto size = static_cast<uint16_t>(end - at);

@@ -9,6 +9,7 @@
 #include "codeobj/code_object.h"
 #include "codeobj/line_table.h"
 #include "device/device.h"
+#include "runtime/address_range.h"
 #include "runtime/checking.h"
 #include "runtime/known_memory.h"
 #include "runtime/watchdog.h"
@@ -25,27 +26,10 @@ constexpr uint64_t kMostBytes = uint64_t{1} << 42;
 uint64_t page_of(uint64_t address) { return address / kPage * kPage; }
 uint64_t page_end(uint64_t address) { return page_of(address + kPage - 1); }
 
-// Pages side by side.
-struct Run {
-  uint64_t begin = 0, end = 0;
-};
-
-std::vector<Run> join(std::vector<Run> runs) {
-  std::ranges::sort(runs, {}, &Run::begin);
-  std::vector<Run> joined;
-  for (const Run& run : runs) {
-    if (joined.empty() || run.begin > joined.back().end)
-      joined.push_back(run);
-    else
-      joined.back().end = std::max(joined.back().end, run.end);
-  }
-  return joined;
-}
-
 // The pages of its pieces, which the dispatch may write to, and the rest of the allocations that they are in:
 // host code may read more of those than the guest's does.
-std::vector<Run> pages_of(const Capsule& capsule) {
-  std::vector<Run> runs;
+std::vector<AddressRange> pages_of(const Capsule& capsule) {
+  std::vector<AddressRange> runs;
   for (const Capsule::Piece& piece : capsule.pieces)
     runs.push_back({page_of(piece.address), page_of(piece.address) + kPage});
   for (const Capsule::Allocation& one : capsule.allocations)
@@ -54,14 +38,14 @@ std::vector<Run> pages_of(const Capsule& capsule) {
   return join(std::move(runs));
 }
 
-bool protect(const Run& run, int access) {
+bool protect(const AddressRange& run, int access) {
   return run.begin >= run.end ||
          mprotect(reinterpret_cast<void*>(run.begin), run.end - run.begin, access) == 0;
 }
 
 // Only what pieces and allocations hold may be written.
 bool protect_rest(const Capsule& capsule) {
-  std::vector<Run> writable;
+  std::vector<AddressRange> writable;
   for (const Capsule::Piece& piece : capsule.pieces)
     if ((piece.flags & Capsule::Piece::readonly) == 0)
       writable.push_back({page_of(piece.address), page_of(piece.address) + kPage});
@@ -70,7 +54,7 @@ bool protect_rest(const Capsule& capsule) {
       writable.push_back({page_of(one.address), page_end(one.address + one.size)});
   writable = join(std::move(writable));
   size_t next = 0;
-  for (const Run& run : pages_of(capsule)) {
+  for (const AddressRange& run : pages_of(capsule)) {
     uint64_t at = run.begin;
     for (; next < writable.size() && writable[next].begin < run.end; ++next) {
       if (!protect({at, writable[next].begin}, PROT_READ)) return false;
@@ -158,13 +142,13 @@ bool ended_alike(const Capsule::Outcome& recorded, const device::Fault& fault) {
 
 Status place_memory(const Capsule& capsule) {
   uint64_t bytes = 0;
-  for (const Run& run : pages_of(capsule)) bytes += run.end - run.begin;
+  for (const AddressRange& run : pages_of(capsule)) bytes += run.end - run.begin;
   if (bytes > kMostBytes)
     return make_error(ErrorCode::malformed, "the capsule's allocations have {} bytes", bytes);
   for (const Capsule::Region& region : capsule.code)
     if (!is_in_pieces(capsule, region))
       return make_error(ErrorCode::malformed, "the capsule lacks a part of its code");
-  for (const Run& run : pages_of(capsule)) MORGANA_CHECK(place_pages(run.begin, run.end));
+  for (const AddressRange& run : pages_of(capsule)) MORGANA_CHECK(place_pages(run.begin, run.end));
   for (const Capsule::Piece& piece : capsule.pieces)
     std::copy(piece.bytes.begin(), piece.bytes.end(), reinterpret_cast<uint8_t*>(piece.address));
   if (!protect_rest(capsule))

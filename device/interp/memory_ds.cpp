@@ -24,23 +24,7 @@ MORGANA_INLINE Data ds_data(Wave& wave, const Step* step, int source = 1) {
 template <class Move>
 [[gnu::noinline]] void ds_lanes(Wave& wave, const Data& data, const uint32_t* address, uint32_t add,
                                 uint32_t limit) {
-  const uint64_t exec = wave.exec();
-  uint8_t* const lds = wave.group->lds;
-  alignas(128) uint64_t at[kLanes];
-  uint64_t inside = 0;
-  if (limit >= Move::kBytes) {
-    for (int i = 0; i < kChunks; i++) {
-      const Chunk offset = chunk_of(address, i) + add;
-      const auto in = __builtin_convertvector(offset <= limit - Move::kBytes, ChunkMask);
-      inside |= uint64_t{__builtin_bit_cast(uint16_t, in)} << (16 * i);
-      *reinterpret_cast<Chunk64*>(at + 16 * i) =
-          __builtin_convertvector(offset, Chunk64) + reinterpret_cast<uint64_t>(lds);
-    }
-  } else {
-    for (uint64_t& one : at) one = 0;
-  }
-  point_nowhere(at, exec & inside);
-  Move::lanes(data, at, Move::kStores ? exec & inside : exec);
+  move_lds_lanes<Move>(wave.group->lds, data, address, add, limit, wave.exec());
 }
 
 // Sixteen lanes at a time: rows of a tile are often neighbours or all the same. Returns false when lane

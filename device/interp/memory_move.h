@@ -305,4 +305,28 @@ template <class Move, class Byte>
     }
 }
 
+// --- LDS ---
+
+// The lanes of `exec` at lds + (address + add mod 2^32), a record each; those outside of LDS read 0, or are
+// not stored.
+template <class Move>
+MORGANA_INLINE void move_lds_lanes(uint8_t* lds, const Data& data, const uint32_t* address, uint32_t add,
+                                   uint32_t limit, uint64_t exec) {
+  alignas(128) uint64_t at[kLanes];
+  uint64_t inside = 0;
+  if (limit >= Move::kBytes) {
+    for (int i = 0; i < kChunks; i++) {
+      const Chunk offset = chunk_of(address, i) + add;
+      const auto in = __builtin_convertvector(offset <= limit - Move::kBytes, ChunkMask);
+      inside |= uint64_t{__builtin_bit_cast(uint16_t, in)} << (16 * i);
+      *reinterpret_cast<Chunk64*>(at + 16 * i) =
+          __builtin_convertvector(offset, Chunk64) + reinterpret_cast<uint64_t>(lds);
+    }
+  } else {
+    for (uint64_t& one : at) one = 0;
+  }
+  point_nowhere(at, exec & inside);
+  Move::lanes(data, at, Move::kStores ? exec & inside : exec);
+}
+
 }  // namespace morgana::device::MORGANA_SIMD

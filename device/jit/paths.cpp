@@ -330,14 +330,18 @@ MORGANA_INLINE bool store_lds(uint8_t* lds, uint32_t limit, uint32_t add, const 
 
 // --- One address a lane ---
 
+MORGANA_INLINE Data as_registers(Lanes* data) {
+  Data registers;
+  registers.to = reinterpret_cast<uint32_t*>(data);
+  registers.from = reinterpret_cast<const uint32_t*>(data);
+  return registers;
+}
+
 // The lanes outside `exec` point nowhere.
 template <class Move>
 MORGANA_INLINE void move_each(uint64_t* at, uint64_t exec, Lanes* data) {
   point_nowhere(at, exec);
-  Data registers;
-  registers.to = reinterpret_cast<uint32_t*>(data);
-  registers.from = reinterpret_cast<const uint32_t*>(data);
-  Move::lanes(registers, at, exec);
+  Move::lanes(as_registers(data), at, exec);
 }
 
 template <class Move>
@@ -353,30 +357,13 @@ MORGANA_INLINE void each_address(Wave* wave, uint64_t base, const Lanes* low, co
   move_each<Move>(at, exec, data);
 }
 
-// Lanes outside of LDS read 0, or are dropped.
 template <class Move>
 MORGANA_INLINE void each_lds_address(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address,
                                      uint64_t exec, Lanes* data) {
-  alignas(128) uint64_t at[kLanes];
-  uint64_t inside = 0;
-  const bool holds_any = limit >= Move::kBytes;
-  for (int i = 0; i < kChunks; i++) {
-    const Chunk offset = address->chunk[i] + add;
-    const auto in = __builtin_convertvector(offset <= limit - Move::kBytes, ChunkMask);
-    inside |= uint64_t{__builtin_bit_cast(uint16_t, in)} << (16 * i);
-    *reinterpret_cast<Chunk64*>(at + 16 * i) =
-        __builtin_convertvector(offset, Chunk64) + reinterpret_cast<uint64_t>(lds);
-  }
-  if (!holds_any) inside = 0;
-  if (Move::kStores) exec &= inside;
-  point_nowhere(at, exec & inside);
-  Data registers;
-  registers.to = reinterpret_cast<uint32_t*>(data);
-  registers.from = reinterpret_cast<const uint32_t*>(data);
-  Move::lanes(registers, at, exec);
+  move_lds_lanes<Move>(lds, as_registers(data), reinterpret_cast<const uint32_t*>(address), add, limit, exec);
 }
 
-// Likewise of dwords at offsets of 32 bits.
+// Likewise of dwords, at offsets of 32 bits.
 MORGANA_INLINE void look_up_dwords(const uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address,
                                    Lanes* data) {
   alignas(64) uint32_t at[kLanes];

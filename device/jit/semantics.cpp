@@ -182,9 +182,12 @@ namespace MORGANA_SIMD {
 // Of device/interp/memory.h, for the library's own use.
 const uint8_t kNowhere[16] = {};
 
-// A source of a multiply-add of mixed precision that is a half of a dword.
-extern "C" void morgana_mix_half(const Mode* mode, bool high, uint32_t* value) {
-  mix_operand(*mode, {.op_sel = high, .op_sel_hi = true}, value);
+extern "C" void morgana_mix_operand(const Mode* mode, bool neg, bool abs, bool op_sel, bool op_sel_hi,
+                                    uint32_t* value) {
+  mix_operand(*mode, {.neg = neg, .abs = abs, .op_sel = op_sel, .op_sel_hi = op_sel_hi}, value);
+}
+extern "C" void morgana_whole_dword(uint32_t op, const uint32_t* const* sources, uint32_t* result) {
+  word(result, 0) = whole_dword(static_cast<isa::Op>(op), sources, word(result, 0));
 }
 extern "C" void morgana_finish_f32(const Mode* mode, uint32_t omod, uint32_t clamp, uint32_t* result) {
   isa::Inst inst{};

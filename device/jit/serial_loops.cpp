@@ -34,6 +34,8 @@ class Examiner {
       loop_.instructions += block.count;
     }
     if (flow_.blocks[loop_.behind].s_live_in.test(kScc)) return false;
+    loop_.gathers = std::max(1u, (loop_.others + kOthersPerGather - 1) / kOthersPerGather);
+    if (loop_.accesses.size() < loop_.gathers) return false;
     // A lane whose address lies in an aperture begins the loop anew in the interpreter.
     if (has_flat_ && loop_.writes_memory) return false;
     // What counts as a mask is nowhere read as a number.
@@ -184,33 +186,33 @@ class Examiner {
 
 }  // namespace
 
-std::vector<SerialLoop> serial_loops(const Flow& flow, const Shapes& shapes) {
+std::vector<SerialLoop> serial_loops(const Flow& flow) {
   std::vector<SerialLoop> found;
   for (const Loop& candidate : innermost_loops(flow)) {
-    if (candidate.exits.size() != 1 || !shapes.is_reached(candidate.head(), 0) ||
-        !shapes.is_reached(candidate.exits[0], 0))
-      continue;
+    if (candidate.exits.size() != 1) continue;
     Examiner examiner(flow, candidate);
-    if (!examiner.examine()) continue;
-    SerialLoop loop = examiner.take();
-    const auto gathers = [&](uint32_t access) {
-      const Instruction& i = flow.instructions[access];
-      if (i.how == How::call) return true;
-      const uint32_t index = *std::find_if(candidate.blocks.begin(), candidate.blocks.end(), [&](uint32_t b) {
-        return access - flow.blocks[b].first < flow.blocks[b].count;
-      });
-      const bool pair = i.step->kind[2] == Source::none;
-      const uint32_t size = access_bytes(isa::effects(i.step->inst->row->op).access);
-      for (unsigned version = 0; version < 2; version++)
-        if (shapes.is_reached(index, version) && shapes.address(access, version, size, pair).group > 1)
-          return false;
-      return true;
-    };
-    loop.gathers = std::max(1u, (loop.others + kOthersPerGather - 1) / kOthersPerGather);
-    if (std::count_if(loop.accesses.begin(), loop.accesses.end(), gathers) < loop.gathers) continue;
-    found.push_back(std::move(loop));
+    if (examiner.examine()) found.push_back(examiner.take());
   }
   return found;
+}
+
+bool gathers(const SerialLoop& loop, const Flow& flow, const Shapes& shapes) {
+  if (!shapes.is_reached(loop.head(), 0) || !shapes.is_reached(loop.behind, 0)) return false;
+  const auto may_gather = [&](uint32_t access) {
+    const Instruction& i = flow.instructions[access];
+    if (i.how == How::call) return true;
+    const auto& blocks = loop.loop.blocks;
+    const uint32_t index = *std::find_if(blocks.begin(), blocks.end(), [&](uint32_t b) {
+      return access - flow.blocks[b].first < flow.blocks[b].count;
+    });
+    const bool pair = i.step->kind[2] == Source::none;
+    const uint32_t size = access_bytes(isa::effects(i.step->inst->row->op).access);
+    for (unsigned version = 0; version < 2; version++)
+      if (shapes.is_reached(index, version) && shapes.address(access, version, size, pair).group > 1)
+        return false;
+    return true;
+  };
+  return std::count_if(loop.accesses.begin(), loop.accesses.end(), may_gather) >= loop.gathers;
 }
 
 SerialAtomicForm serial_atomic(isa::Op op) {

@@ -33,7 +33,10 @@ struct SerialLoop {
   uint32_t head() const { return loop.head(); }
 };
 
-std::vector<SerialLoop> serial_loops(const Flow& flow, const Shapes& shapes);
+// Loops that may run so, ...
+std::vector<SerialLoop> serial_loops(const Flow& flow);
+// ... and whether that pays for the shapes that addresses have.
+bool gathers(const SerialLoop& loop, const Flow& flow, const Shapes& shapes);
 
 // The operation of a memory atomic that such a loop may hold, and whether it is of 64 bits.
 enum class SerialAtomic : uint8_t {

@@ -36,14 +36,13 @@ void each(const Set& set, const Action& action) {
 }  // namespace
 
 void Translator::find_serial_loops() {
-  for (SerialLoop& loop : serial_loops(flow_, shapes_)) {
-    if (((loop.reads | loop.writes) & homes_).any()) continue;
+  for (const SerialLoop& loop : candidates_) {
+    if (((loop.reads | loop.writes) & homes_).any() || !gathers(loop, flow_, shapes_)) continue;
     auto* hint = new llvm::GlobalVariable(module_, i8_, false, llvm::GlobalValue::InternalLinkage,
                                           b_.getInt8(0), "hint");
-    const uint32_t head = loop.head();
     llvm::AllocaInst* entered = loop.writes_memory ? temporary(i64_) : nullptr;
     if (entered) llvm::IRBuilder<>(entered->getNextNode()).CreateStore(b_.getInt64(0), entered);
-    serial_[head] = {std::move(loop), block("serial"), {}, hint, entered};
+    serial_[loop.head()] = {loop, block("serial"), {}, hint, entered};
   }
 }
 

@@ -36,26 +36,6 @@ void unzip(llvm::IRBuilderBase& b, llvm::Value* numbers, llvm::Value** words) {
 
 }  // namespace
 
-// What a 16-bit instruction with SDWA's DST_SEL of DWORD writes: device/interp/vector_modified.cpp has the
-// same.
-llvm::Value* Translator::whole_dword(const Instruction& i, Value* const* sources, Value* result) {
-  const auto source = [&](int s) { return b_.CreateAnd(sources[s], splat(b_.getInt32(0xffff))); };
-  switch (i.step->inst->row->op) {
-    case Op::v_add_u16: return b_.CreateAdd(source(0), source(1));
-    case Op::v_sub_u16: return b_.CreateSub(source(0), source(1));
-    case Op::v_subrev_u16: return b_.CreateSub(source(1), source(0));
-    case Op::v_mul_lo_u16: return b_.CreateMul(source(0), source(1));
-    case Op::v_lshlrev_b16: return b_.CreateShl(source(1), b_.CreateAnd(source(0), splat(b_.getInt32(15))));
-    case Op::v_min_i16:
-    case Op::v_max_i16:
-    case Op::v_ashrrev_i16: {
-      Value* const half = splat(b_.getInt32(16));
-      return b_.CreateAShr(b_.CreateShl(result, half), half);
-    }
-    default: return result;
-  }
-}
-
 // Dword `word` of source `source` for all lanes.
 llvm::Value* Translator::vector_source(const Instruction& i, int source, int word) {
   const isa::Inst& inst = *i.step->inst;
@@ -78,14 +58,11 @@ void Translator::apply_modifiers(const Instruction& i, int source, int registers
   if (registers > 2 || source >= inst.n_explicit_src) return;
   if (i.step->plain && inst.format != isa::Format::VOP3P) return;
   if (isa::is_mix(inst.row->op)) {
-    if (op_sel_hi) {
-      llvm::AllocaInst* half = temporary(lanes_);
-      b_.CreateAlignedStore(words[0], half, llvm::Align(256));
-      call_library("morgana_mix_half", {mode_, b_.getInt1(op_sel), half});
-      words[0] = b_.CreateAlignedLoad(lanes_, half, llvm::Align(256));
-    }
-    if (abs) words[0] = b_.CreateAnd(words[0], c(~kSign));
-    if (neg) words[0] = b_.CreateXor(words[0], c(kSign));
+    llvm::AllocaInst* value = temporary(lanes_);
+    b_.CreateAlignedStore(words[0], value, llvm::Align(256));
+    call_library("morgana_mix_operand",
+                 {mode_, b_.getInt1(neg), b_.getInt1(abs), b_.getInt1(op_sel), b_.getInt1(op_sel_hi), value});
+    words[0] = b_.CreateAlignedLoad(lanes_, value, llvm::Align(256));
     return;
   }
   if (inst.sdwa && source < 2 && inst.src_sel[source] != 6) {
@@ -250,7 +227,6 @@ void Translator::whole_vector(const Instruction& i) {
   llvm::AllocaInst* values = temporary(llvm::ArrayType::get(i8_, sizeof(Values)));
   b_.CreateStore(mode_, field(values, offsetof(Values, mode)));
   b_.CreateStore(b_.getInt32(inst.bitop3), field(values, offsetof(Values, immediate)));
-  Value* first_words[4] = {};  // by source
   for (int s = 0; s < f.n_src; s++) {
     const int registers = f.src_registers[s];
     if (registers == 0) {
@@ -261,7 +237,6 @@ void Translator::whole_vector(const Instruction& i) {
     Value* words[4];
     for (int r = 0; r < registers; r++) words[r] = vector_source(i, s, r);
     apply_modifiers(i, s, registers, words);
-    first_words[s] = words[0];
     llvm::AllocaInst* operand = temporary(llvm::ArrayType::get(lanes_, static_cast<unsigned>(registers)));
     for (int r = 0; r < registers; r++)
       b_.CreateAlignedStore(words[r], field(operand, static_cast<unsigned>(r) * kLanes * 4),
@@ -282,11 +257,13 @@ void Translator::whole_vector(const Instruction& i) {
       call_library(finish,
                    {mode_, b_.getInt32(inst.omod), b_.getInt32(inst.clamp), field(result, r * kLanes * 4)});
   }
+  if (inst.sdwa && inst.dst_sel == 6 && !inst.clamp && is_16_bit(inst.row->dst[0]))
+    call_library("morgana_whole_dword", {b_.getInt32(static_cast<uint32_t>(inst.row->op)),
+                                         field(values, offsetof(Values, src)), result});
   if (results) {
     Value* words[4];
     for (unsigned r = 0; r < results; r++)
       words[r] = b_.CreateAlignedLoad(lanes_, field(result, r * kLanes * 4), llvm::Align(256));
-    if (inst.sdwa && inst.dst_sel == 6 && !inst.clamp) words[0] = whole_dword(i, first_words, words[0]);
     write_result(i, results, words);
   }
   if (f.writes_mask) {

@@ -19,14 +19,16 @@ constexpr uint32_t kShort = 16;  // instructions of a block that two versions ar
 
 // Loops that load from where other loads say have one version, for any EXEC: what gathers costs the same in
 // both, and lane by lane they know no EXEC.
-Shapes shapes_of(const Flow& flow, bool packed, const Specialisation& key) {
+Shapes shapes_of(const Flow& flow, const std::vector<SerialLoop>& candidates, bool packed,
+                 const Specialisation& key) {
   const auto shapes = [&](std::set<uint32_t> masked) {
     return Shapes(flow, key.local, packed, key.dimensions, key.full_wave, std::move(masked));
   };
   Shapes made = shapes({});
   std::set<uint32_t> gather;
-  for (const SerialLoop& loop : serial_loops(flow, made))
-    if (loop.is_indirect) gather.insert(loop.loop.blocks.begin(), loop.loop.blocks.end());
+  for (const SerialLoop& loop : candidates)
+    if (loop.is_indirect && gathers(loop, flow, made))
+      gather.insert(loop.loop.blocks.begin(), loop.loop.blocks.end());
   // So have short blocks before them that do not touch memory.
   for (uint32_t index = static_cast<uint32_t>(flow.blocks.size()); index-- > 0;) {
     const Block& block = flow.blocks[index];
@@ -49,7 +51,8 @@ Translator::Translator(llvm::Module& module, const Library& library, const Flow&
       b_(context_),
       library_(library),
       flow_(flow),
-      shapes_(shapes_of(flow, info(target).packed_work_items, key)),
+      candidates_(serial_loops(flow)),
+      shapes_(shapes_of(flow, candidates_, info(target).packed_work_items, key)),
       is_lookup_(find_lookups(flow)),
       target_(info(target)),
       key_(key),

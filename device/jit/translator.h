@@ -169,7 +169,6 @@ class Translator {
   void division(const Instruction& i);
   bool truth_table(const Instruction& i);
   void lane(const Instruction& i);
-  Value* whole_dword(const Instruction& i, Value* const* sources, Value* result);
   Value* vector_source(const Instruction& i, int source, int word);
   void apply_modifiers(const Instruction& i, int source, int registers, Value** words);
   void write_result(const Instruction& i, unsigned count, Value** words);
@@ -251,6 +250,7 @@ class Translator {
   llvm::IRBuilder<> b_;
   const Library& library_;
   const Flow& flow_;
+  const std::vector<SerialLoop> candidates_;  // loops that may run lane by lane
   const Shapes shapes_;
   const std::vector<bool> is_lookup_;  // by instruction
   const TargetInfo& target_;
