@@ -21,12 +21,41 @@ template <typename H>
 MORGANA_OP H multiply(const Mode& mode, H a, H b) {
   return half_out(mode, half_in(mode, a) * half_in(mode, b));
 }
+#ifdef __AVX512F__
+// a * b + c in f32 with what is lost kept in the last bit (rounding to odd), so that a second rounding, to
+// f16, gives what one would. The sums rounded down and up are neighbours, or equal where nothing is lost.
+template <typename F>
+MORGANA_OP F fma_to_odd(const Mode& mode, F a, F b, F c) {
+  constexpr int kCount = sizeof(F) / sizeof(vec<float, 16>);
+  struct Parts {
+    vec<float, 16> part[kCount];
+  };
+  const Parts x = __builtin_bit_cast(Parts, a), y = __builtin_bit_cast(Parts, b),
+              z = __builtin_bit_cast(Parts, c);
+  Parts down, up;
+  for (int i = 0; i < kCount; i++) {
+    down.part[i] = __builtin_ia32_vfmaddps512_mask(x.part[i], y.part[i], z.part[i], 0xffff, 9);
+    up.part[i] = __builtin_ia32_vfmaddps512_mask(x.part[i], y.part[i], z.part[i], 0xffff, 10);
+  }
+  using U = uint_of<F>;
+  const U low = bits_of(__builtin_bit_cast(F, down)), high = bits_of(__builtin_bit_cast(F, up));
+  U odd = __builtin_elementwise_min(low, high) | ((low | high) & 1);
+  if (mode.round16_64() == 2) [[unlikely]]  // x - x is -0 then
+    odd = low == 0x80000000u ? low : odd;
+  return as<F>(odd);
+}
+template <typename H>
+MORGANA_OP H fma(const Mode& mode, H a, H b, H c) {
+  return half_out(mode, fma_to_odd(mode, half_in(mode, a), half_in(mode, b), half_in(mode, c)));
+}
+#else
 // The product is exact in f64 and the sum loses only bits that rounding to f16 does not need.
 template <typename H>
 MORGANA_OP H fma(const Mode& mode, H a, H b, H c) {
   const auto product = half_in(mode, a) * half_in(mode, b);  // exact: 22 bits
   return half_of_double(mode, to<double>(product) + to<double>(half_in(mode, c)));
 }
+#endif
 // Two roundings.
 template <typename H>
 MORGANA_OP H mad(const Mode& mode, H a, H b, H c) {
