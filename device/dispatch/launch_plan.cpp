@@ -124,9 +124,13 @@ void LaunchPlan::fill_user_sgprs() {
   const bool has_id[] = {d.enable_sgpr_workgroup_id_x, d.enable_sgpr_workgroup_id_y,
                          d.enable_sgpr_workgroup_id_z};
   other_sgprs_ = d.user_sgpr_count;
-  for (uint8_t i = 0; i < 3; i++)
-    if (has_id[i] && other_sgprs_ < kSgprs)
-      group_id_[group_ids_++] = {static_cast<uint8_t>(other_sgprs_++), i};
+  for (uint8_t i = 0; i < 3; i++) {
+    if (!has_id[i] || other_sgprs_ >= kSgprs) continue;
+    const auto even = static_cast<uint8_t>(other_sgprs_ & ~1u);
+    if (group_pairs_ == 0 || group_pair_[group_pairs_ - 1].sgpr != even)
+      group_pair_[group_pairs_++] = {even, {kKept, kKept}};
+    group_pair_[group_pairs_ - 1].dimension[other_sgprs_++ - even] = i;
+  }
   const auto put64 = [&](uint32_t first, uint64_t value) {
     sgprs_[first] = low(value);
     sgprs_[first + 1] = high(value);
@@ -218,7 +222,8 @@ jit::Specialisation LaunchPlan::specialisation() const {
   if (!key.one_wave && scratch_lane_bytes == 0 && !d.enable_sgpr_workgroup_info) {
     key.most_looped = kMostLooped;
     if (kernarg_ >= 0) key.kernarg = static_cast<uint8_t>(kernarg_);
-    if (d.enable_sgpr_workgroup_id_x && group_ids_ > 0) key.group_id = group_id_[0].sgpr;
+    if (d.enable_sgpr_workgroup_id_x && group_pairs_ > 0)
+      key.group_id = static_cast<uint8_t>(d.user_sgpr_count);
   }
   return key;
 }

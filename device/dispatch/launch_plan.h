@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -107,9 +108,17 @@ class LaunchPlan {
     put_group_id(wave);
   }
 
+  // By even pairs, as compiled code reads them: a processor hands over what was just written only to reads
+  // that lie within one write.
   void put_group_id(Wave& wave) const {
-    for (uint32_t i = 0; i < group_ids_; i++)
-      wave.s[group_id_[i].sgpr] = wave.group->id[group_id_[i].dimension];
+    for (uint32_t i = 0; i < group_pairs_; i++) {
+      const GroupPair& pair = group_pair_[i];
+      const auto half = [&](uint32_t k) -> uint64_t {
+        return pair.dimension[k] == kKept ? wave.s[pair.sgpr + k] : wave.group->id[pair.dimension[k]];
+      };
+      const uint64_t both = half(0) | half(1) << 32;
+      std::memcpy(wave.s + pair.sgpr, &both, sizeof both);
+    }
   }
 
   // The last command that a wave does not follow that begins now.
@@ -137,11 +146,13 @@ class LaunchPlan {
   // SGPRs that are the same for every wave, and where those go that differ.
   std::array<uint32_t, 256> sgprs_{};
   int private_buffer_ = -1, flat_scratch_ = -1, kernarg_ = -1;  // first SGPR of each, or -1
-  struct GroupId {
-    uint8_t sgpr, dimension;
+  static constexpr uint8_t kKept = 3;
+  struct GroupPair {
+    uint8_t sgpr;          // even
+    uint8_t dimension[2];  // kKept: the SGPR is not an id
   };
-  GroupId group_id_[3];
-  uint32_t group_ids_ = 0;
+  GroupPair group_pair_[2];
+  uint32_t group_pairs_ = 0;
   uint32_t other_sgprs_ = 0;  // first system SGPR after those
 };
 

@@ -9,6 +9,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include <algorithm>
@@ -143,6 +144,7 @@ class Splitter {
     if (auto* extract = llvm::dyn_cast<llvm::ExtractElementInst>(i)) return split_extract(extract);
     if (auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(i)) return split_shuffle(shuffle);
     if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(i)) return split_intrinsic(call);
+    if (auto* cast = llvm::dyn_cast<llvm::BitCastInst>(i)) take_part_of_mask(cast);
     if (!is_wave(type)) return false;
     if (auto* phi = llvm::dyn_cast<llvm::PHINode>(i)) {
       Parts made;
@@ -218,6 +220,26 @@ class Splitter {
     const auto index = static_cast<unsigned>(at->getZExtValue());
     extract->replaceAllUsesWith(b_.CreateExtractElement(parts_of(vector)[index / count], index % count));
     return true;
+  }
+
+  // A part's mask that is taken out of the wave's as a number: through memory, if it is left to LLVM.
+  void take_part_of_mask(llvm::BitCastInst* cast) {
+    using namespace llvm::PatternMatch;
+    const unsigned count = kLanes / parts_;
+    if (cast->getType() != llvm::FixedVectorType::get(b_.getInt1Ty(), count)) return;
+    Value* mask = nullptr;
+    uint64_t part = 0, shift = 0;
+    Value* const number = cast->getOperand(0);
+    if (match(number, m_ExtractElt(m_BitCast(m_Value(mask)), m_ConstantInt(part)))) {
+      if (length(llvm::cast<llvm::ExtractElementInst>(number)->getVectorOperandType()) != parts_) return;
+    } else if (match(number, m_Trunc(m_LShr(m_BitCast(m_Value(mask)), m_ConstantInt(shift))))) {
+      part = shift / count;
+      if (shift % count != 0) return;
+    } else if (!match(number, m_Trunc(m_BitCast(m_Value(mask))))) {
+      return;
+    }
+    if (part < parts_ && mask->getType() == llvm::FixedVectorType::get(b_.getInt1Ty(), kLanes))
+      cast->replaceAllUsesWith(parts_of(mask)[part]);
   }
 
   bool split_insert(llvm::InsertElementInst* insert) {
