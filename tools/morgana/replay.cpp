@@ -22,7 +22,8 @@ namespace {
 
 using runtime::Capsule;
 
-enum Exit { kEqual = 0, kDiffers = 1, kCannot = 2 };
+// kTaken: only of the process that replays the other capsule, whose addresses are not free.
+enum Exit { kEqual = 0, kDiffers = 1, kCannot = 2, kTaken = 3 };
 
 // How often another process, whose memory lies elsewhere, has begun anew.
 constexpr const char* kTries = "MORGANA_REPLAY_TRIES";
@@ -89,7 +90,7 @@ using Memory = std::map<uint64_t, std::vector<uint8_t>>;
 Memory memory_of(const Capsule& capsule) {
   Memory memory;
   for (const Capsule::Piece& piece : capsule.pieces) {
-    if ((piece.flags & Capsule::Piece::shared) != 0) continue;
+    if ((piece.flags & (Capsule::Piece::shared | Capsule::Piece::readonly)) != 0) continue;
     const auto* const bytes = reinterpret_cast<const uint8_t*>(piece.address);
     memory[piece.address].assign(bytes, bytes + piece.size);
   }
@@ -118,16 +119,17 @@ bool read_all(int file, void* data, size_t size) {
   return true;
 }
 
-// Replays a capsule in a process of its own, since the two may have the same addresses.
+// Replays a capsule in a process of its own, since the two may have the same addresses. io: these are taken.
 Result<Memory> replay_apart(const Capsule& capsule, const std::string& path) {
   int ends[2];
-  if (pipe(ends) != 0) return make_error(ErrorCode::io, "no pipe: {}", std::strerror(errno));
+  if (pipe(ends) != 0) return make_error(ErrorCode::out_of_memory, "no pipe: {}", std::strerror(errno));
   const pid_t child = fork();
-  if (child < 0) return make_error(ErrorCode::io, "no process: {}", std::strerror(errno));
+  if (child < 0) return make_error(ErrorCode::out_of_memory, "no process: {}", std::strerror(errno));
   if (child == 0) {
     close(ends[0]);
     const Status placed = runtime::place_memory(capsule);
     const auto result = placed.ok() ? runtime::replay(capsule) : placed.error();
+    if (!placed.ok() && placed.error().code == ErrorCode::io) _exit(kTaken);
     if (!result.ok()) _exit(fail("replay", result.error().in(path).message, kCannot));
     bool ok = true;
     for (const auto& [address, bytes] : memory_of(capsule)) {
@@ -149,6 +151,8 @@ Result<Memory> replay_apart(const Capsule& capsule, const std::string& path) {
   int status = 0;
   waitpid(child, &status, 0);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return memory;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kTaken)
+    return make_error(ErrorCode::io, "{}: addresses of its memory are not free here", path);
   return make_error(ErrorCode::faulted, "{}: its replay did not come to an end", path);
 }
 
@@ -240,7 +244,15 @@ Result<int> run(const Request& request, char** argv) {
   std::optional<Memory> other;
   if (!request.other.empty()) {
     MORGANA_TRY(const Capsule second, read_capsule(request.other, other_file));
-    MORGANA_TRY(other, replay_apart(second, request.other));
+    if (second.kernel != capsule.kernel || second.target != capsule.target)
+      return make_error(ErrorCode::invalid_argument,
+                        "--compare: {} is of kernel '{}' on {}, {} of '{}' on {}", request.file,
+                        codeobj::printable(capsule.kernel), codeobj::printable(capsule.target), request.other,
+                        codeobj::printable(second.kernel), codeobj::printable(second.target));
+    auto replayed = replay_apart(second, request.other);
+    if (!replayed.ok())
+      return replayed.error().code == ErrorCode::io ? begin_anew(argv, replayed.error()) : replayed.error();
+    other = std::move(*replayed);
   }
   if (const Status placed = runtime::place_memory(capsule); !placed.ok())
     return placed.error().code == ErrorCode::io ? begin_anew(argv, placed.error()) : placed.error();
@@ -253,7 +265,8 @@ Result<int> run(const Request& request, char** argv) {
                differences == 0 ? "equal" : "differs, the first above");
     if (differences != 0) status = kDiffers;
   }
-  std::fflush(stdout);
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    return make_error(ErrorCode::io, "standard output cannot be written to: {}", std::strerror(errno));
   if (runtime::checks_wanted() == 0) return status;
   return runtime::checked_status(runtime::checked_so_far(), status);
 }
