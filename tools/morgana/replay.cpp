@@ -197,14 +197,19 @@ std::string size_text(const std::array<uint32_t, 3>& sizes) {
   return fmt::format("{} x {} x {}", sizes[0], sizes[1], sizes[2]);
 }
 
-void print_head(const Capsule& capsule) {
+Status flush_output() {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return {};
+  return make_error(ErrorCode::io, "standard output cannot be written to: {}", std::strerror(errno));
+}
+
+Status print_head(const Capsule& capsule) {
   uint64_t bytes = 0;
   for (const Capsule::Piece& piece : capsule.pieces) bytes += piece.size;
   fmt::print("kernel '{}' on {}: {} work-items in groups of {}, {} bytes of memory\n",
              codeobj::printable(capsule.kernel), codeobj::printable(capsule.target),
              size_text(capsule.launch.grid), size_text(capsule.launch.group), bytes);
   // Reports go to standard error.
-  std::fflush(stdout);
+  return flush_output();
 }
 
 std::string outcome_text(uint8_t kind, uint64_t pc) {
@@ -256,7 +261,7 @@ Result<int> run(const Request& request, char** argv) {
   }
   if (const Status placed = runtime::place_memory(capsule); !placed.ok())
     return placed.error().code == ErrorCode::io ? begin_anew(argv, placed.error()) : placed.error();
-  print_head(capsule);
+  MORGANA_CHECK(print_head(capsule));
   MORGANA_TRY(const runtime::Replayed replayed, runtime::replay(capsule));
   int status = judge(capsule, replayed) ? kEqual : kDiffers;
   if (other) {
@@ -265,8 +270,7 @@ Result<int> run(const Request& request, char** argv) {
                differences == 0 ? "equal" : "differs, the first above");
     if (differences != 0) status = kDiffers;
   }
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-    return make_error(ErrorCode::io, "standard output cannot be written to: {}", std::strerror(errno));
+  MORGANA_CHECK(flush_output());
   if (runtime::checks_wanted() == 0) return status;
   return runtime::checked_status(runtime::checked_so_far(), status);
 }
