@@ -5,6 +5,7 @@
 // the code is written for size: it works on operands in memory, whatever their types, and calls the
 // instruction's thunk.
 #include "device/interp/code.h"
+#include "device/interp/dpp.h"
 #include "device/interp/vector_frame.h"
 #include "device/interp/vector_tables.h"
 #include "device/semantics/half.h"
@@ -18,27 +19,6 @@ MORGANA_INLINE u32v& word(uint32_t* lanes, int i) { return *reinterpret_cast<u32
 
 // --- DPP ---
 
-// The lane that `lane` reads under `control`; -1: out of range. bit 8 and up name the operation (CDNA4 Table
-// 94).
-int dpp_source(uint32_t control, int lane) {
-  const int row = lane & ~15, in_row = lane & 15, count = static_cast<int>(control & 15);
-  if (control <= 0xff) return (lane & ~3) | static_cast<int>(control >> (2 * (lane & 3)) & 3);
-  if (control < 0x110) return in_row + count < 16 ? lane + count : -1;  // row_shl
-  if (control < 0x120) return in_row >= count ? lane - count : -1;      // row_shr
-  if (control < 0x130) return row | ((in_row - count) & 15);            // row_ror
-  switch (control) {
-    case 0x130: return lane + 1 < kLanes ? lane + 1 : -1;   // wave_shl
-    case 0x134: return (lane + 1) & 63;                     // wave_rol
-    case 0x138: return lane - 1;                            // wave_shr
-    case 0x13c: return (lane - 1) & 63;                     // wave_ror
-    case 0x140: return row | (15 - in_row);                 // row_mirror
-    case 0x141: return (lane & ~7) | (7 - (lane & 7));      // row_half_mirror
-    case 0x142: return lane > 15 ? (lane & 0x30) - 1 : -1;  // row_bcast:15
-    case 0x143: return lane > 31 ? 31 : -1;                 // row_bcast:31
-    default: return row | count;                            // row_newbcast
-  }
-}
-
 // Moves `from` to `to` as DPP says; the result is the mask of lanes that may be written. What a lane without
 // source computes shows in carry masks only: with the destination's old value, or a disabled lane's value.
 mask apply_dpp(const isa::Inst& inst, mask exec, const uint32_t* from, const uint32_t* old, uint32_t* to,
@@ -51,8 +31,7 @@ mask apply_dpp(const isa::Inst& inst, mask exec, const uint32_t* from, const uin
       const uint32_t missing = source >= 0 ? from[i * kLanes + source] : old[i * kLanes + lane];
       to[i * kLanes + lane] = valid ? from[i * kLanes + source] : inst.bound_ctrl ? 0 : missing;
     }
-    const bool enabled = (inst.row_mask >> (lane / 16) & 1) && (inst.bank_mask >> (lane / 4 % 4) & 1);
-    if (enabled && (valid || inst.bound_ctrl)) write |= mask{1} << lane;
+    if (dpp_enables(inst, lane) && (valid || inst.bound_ctrl)) write |= mask{1} << lane;
   }
   return write;
 }

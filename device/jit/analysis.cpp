@@ -104,7 +104,7 @@ class Classifier {
     if (effects.writes & isa::kStateAny) return How::call_all;
     i.vector = library_.vector(inst.row->op, target_);
     if (i.vector == nullptr && is_lane_move(inst)) return inst.dpp || inst.sdwa ? How::call : How::lane;
-    if (i.vector == nullptr || inst.dpp) return How::call;
+    if (i.vector == nullptr) return How::call;
     if (needs_other_environment(*i.vector)) return How::call;
     for (int s = 0; s < i.vector->n_src; s++) {
       const isa::Operand& operand = inst.src[s];
@@ -218,6 +218,12 @@ class Classifier {
         i.crosses_lanes =
             op == Op::v_readfirstlane_b32 || op == Op::v_readlane_b32 || op == Op::v_writelane_b32;
         i.writes_all_lanes = op == Op::v_writelane_b32;
+        break;
+      case How::vector:
+        if (!inst.dpp) break;
+        i.moves_lanes = true;
+        i.crosses_lanes = i.vector->writes_mask && !inst.bound_ctrl;
+        i.merges = !inst.bound_ctrl || inst.row_mask != 0xf || inst.bank_mask != 0xf;
         break;
       case How::subroutine:
       case How::ret: i.reads_all = true; break;  // the interpreter may have to go on

@@ -60,7 +60,8 @@ struct Instruction {
   ScalarSet s_reads, s_writes;
   bool reads_all = false, writes_all_lanes = false;
   bool crosses_lanes = false;  // reads lanes outside EXEC
-  bool widens = false;         // may set bits of EXEC
+  bool moves_lanes = false;  // DPP: source 0 is other lanes' value, of lanes inside EXEC unless crosses_lanes
+  bool widens = false;       // may set bits of EXEC
   bool writes_exec = false;
   bool keeps_full = false;      // leaves EXEC all ones if it was
   bool merges = false;          // active lanes keep a part of the destination's old value

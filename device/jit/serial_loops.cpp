@@ -54,7 +54,7 @@ class Examiner {
 
  private:
   bool instruction(const Instruction& i, uint32_t number) {
-    if (i.reads_all || i.crosses_lanes) return false;
+    if (i.reads_all || i.crosses_lanes || i.moves_lanes) return false;
     switch (i.how) {
       case How::scalar:
         return !i.writes_exec || i.step->inst->dst[0].code == isa::kExecLo ? scalar(i) : false;

@@ -40,6 +40,7 @@ void unzip(llvm::IRBuilderBase& b, llvm::Value* numbers, llvm::Value** words) {
 llvm::Value* Translator::vector_source(const Instruction& i, int source, int word) {
   const isa::Inst& inst = *i.step->inst;
   const isa::Operand& operand = inst.src[source];
+  if (inst.dpp && source == 0) return moved_source(i, word);
   if (!operand.is_scalar()) return active_vgpr(place(operand) + static_cast<unsigned>(word));
   const int dwords = i.vector && i.vector->src_registers[source] == 2 ? 2 : 1;
   Value* value = scalar_source(i, source, dwords);
@@ -111,6 +112,7 @@ void Translator::write_result(const Instruction& i, unsigned count, Value** word
   const isa::Inst& inst = *i.step->inst;
   const unsigned to = place(inst.dst[0]);
   const auto c = [&](uint32_t value) { return splat(b_.getInt32(value)); };
+  if (inst.dpp) keep_unmoved(i, count, words);
   if (inst.sdwa && inst.dst_sel != 6) {
     const uint32_t bits = inst.dst_sel < 4 ? 8 : 16, low = inst.dst_sel < 4    ? 8u * inst.dst_sel
                                                            : inst.dst_sel == 5 ? 16
@@ -322,40 +324,6 @@ void Translator::set_supposed(const Instruction& i, Value* holds) {
     for (unsigned r = i.v_writes[w].first; r < i.v_writes[w].first + i.v_writes[w].count; r++)
       if (const auto found = supposed_.find(r); found != supposed_.end())
         b_.CreateStore(holds, found->second);
-}
-
-// Lane reads and writes ignore EXEC; lane numbers wrap at 64.
-void Translator::lane(const Instruction& i) {
-  const isa::Inst& inst = *i.step->inst;
-  const auto of_lane = [&](Value* lane) -> Value* {
-    if (inst.src[0].is_scalar()) return scalar_source(i, 0, 1);
-    return b_.CreateExtractElement(vgpr(place(inst.src[0])), lane);
-  };
-  switch (inst.row->op) {
-    case Op::v_readfirstlane_b32: {
-      Value* mask = exec();
-      Value* first = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask, b_.getFalse());
-      first = b_.CreateAnd(first, 63);  // no lane: lane 0
-      if (!inst.src[0].is_scalar() && shapes_.is_uniform(number(i), version_)) first = b_.getInt64(0);
-      set_s32(inst.dst[0].code, of_lane(first));
-      return;
-    }
-    case Op::v_readlane_b32:
-      set_s32(inst.dst[0].code, of_lane(b_.CreateAnd(scalar_source(i, 1, 1), 63)));
-      return;
-    case Op::v_writelane_b32: {
-      const unsigned to = place(inst.dst[0]);
-      Value* lane = b_.CreateAnd(scalar_source(i, 1, 1), 63);
-      put_vgpr(to, b_.CreateInsertElement(vgpr(to), of_lane(b_.getInt32(0)), lane));
-      unmasked_[to] = nullptr;
-      return;
-    }
-    default: {  // moves to, from and between AccVGPRs
-      Value* value =
-          inst.src[0].is_scalar() ? splat(scalar_source(i, 0, 1)) : active_vgpr(place(inst.src[0]));
-      return set_vgpr(i, place(inst.dst[0]), value);
-    }
-  }
 }
 
 }  // namespace morgana::device::jit

@@ -170,6 +170,9 @@ class Translator {
   bool truth_table(const Instruction& i);
   void lane(const Instruction& i);
   Value* vector_source(const Instruction& i, int source, int word);
+  Value* moved_source(const Instruction& i, int word);
+  Value* lanes_with_source(const int (&from)[kLanes]);
+  void keep_unmoved(const Instruction& i, unsigned count, Value** words);
   void apply_modifiers(const Instruction& i, int source, int registers, Value** words);
   void write_result(const Instruction& i, unsigned count, Value** words);
   std::vector<Value*> load_scalars(const Instruction& i);

@@ -123,8 +123,20 @@ bool is_eligible(const isa::Inst& inst, bool exact) {
   return true;
 }
 
+// Makes VOP1, VOP2 or VOPC a DPP form of any lane pattern; half of them with all rows and banks.
+void cross_lanes(Random& random, uint32_t* words) {
+  static constexpr uint32_t kControls[] = {0x130, 0x134, 0x138, 0x13c, 0x140, 0x141, 0x142, 0x143};
+  const uint32_t control = random.one_in(3)   ? random.below(0x100)         // quad_perm
+                           : random.one_in(2) ? 0x101 + random.below(0x2f)  // row_shl, row_shr, row_ror
+                           : random.one_in(4) ? 0x150 + random.below(16)    // row_newbcast
+                                              : kControls[random.below(8)];
+  words[0] = (words[0] & ~0x1ffu) | isa::kDpp;
+  words[1] = (words[1] & 0xfff8001fu) | control << 8;
+  if (random.one_in(2)) words[1] |= 0xffu << 24;
+}
+
 // A random instruction of a random encoding.
-std::vector<uint32_t> instruction(Target target, Random& random, bool exact) {
+std::vector<uint32_t> instruction(Target target, Random& random, const KernelKind& kind) {
   while (true) {
     uint32_t words[4];
     for (uint32_t& word : words) word = static_cast<uint32_t>(random.next());
@@ -150,8 +162,9 @@ std::vector<uint32_t> instruction(Target target, Random& random, bool exact) {
       words[0] &= ~0xe0u;
       for (const int at : {0, 9, 18}) limit_source(words[1], at);
     }
+    if (kind.crosses_lanes && top < 0x40 && random.one_in(3)) cross_lanes(random, words);
     const Result<isa::Inst> inst = isa::decode(target, Bytes(words, sizeof words));
-    if (inst.ok() && is_eligible(*inst, exact)) return {words, words + inst->size / 4};
+    if (inst.ok() && is_eligible(*inst, kind.exact)) return {words, words + inst->size / 4};
   }
 }
 
@@ -351,7 +364,7 @@ class Generator {
         a.sopp(Op::s_barrier);
       p.words = a.words;
     } else {
-      p.words = instruction(target_, random_, kind_.exact);
+      p.words = instruction(target_, random_, kind_);
     }
     return p;
   }

@@ -66,6 +66,8 @@ struct KernelKind {
   // No instruction with a float result: which of two NaNs an operation passes on, the host's compiler
   // chooses.
   bool exact = false;
+  // Every third of the short vector instructions as DPP.
+  bool crosses_lanes = false;
 };
 
 RandomKernel random_kernel(Target target, uint64_t seed, const KernelKind& kind);

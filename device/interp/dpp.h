@@ -1,0 +1,36 @@
+// The lanes of DPP forms (data-parallel primitives; CDNA4 guide 13.3.9, table 94): which lane another reads,
+// and which may be written. Both tiers move lanes by these.
+#pragma once
+
+#include <cstdint>
+
+#include "device/isa/inst.h"
+
+namespace morgana::device {
+
+// The lane that `lane` reads under DPP_CTRL `control`; -1: out of range.
+[[gnu::always_inline]] constexpr int dpp_source(uint32_t control, int lane) {
+  const int row = lane & ~15, in_row = lane & 15, count = static_cast<int>(control & 15);
+  if (control <= 0xff) return (lane & ~3) | static_cast<int>(control >> (2 * (lane & 3)) & 3);
+  if (control < 0x110) return in_row + count < 16 ? lane + count : -1;  // row_shl
+  if (control < 0x120) return in_row >= count ? lane - count : -1;      // row_shr
+  if (control < 0x130) return row | ((in_row - count) & 15);            // row_ror
+  switch (control) {
+    case 0x130: return lane + 1 < 64 ? lane + 1 : -1;       // wave_shl
+    case 0x134: return (lane + 1) & 63;                     // wave_rol
+    case 0x138: return lane - 1;                            // wave_shr
+    case 0x13c: return (lane - 1) & 63;                     // wave_ror
+    case 0x140: return row | (15 - in_row);                 // row_mirror
+    case 0x141: return (lane & ~7) | (7 - (lane & 7));      // row_half_mirror
+    case 0x142: return lane > 15 ? (lane & 0x30) - 1 : -1;  // row_bcast:15
+    case 0x143: return lane > 31 ? 31 : -1;                 // row_bcast:31
+    default: return row | count;                            // row_newbcast
+  }
+}
+
+// Whether the row and bank masks enable `lane`.
+[[gnu::always_inline]] constexpr bool dpp_enables(const isa::Inst& inst, int lane) {
+  return (inst.row_mask >> (lane / 16) & 1) != 0 && (inst.bank_mask >> (lane / 4 % 4) & 1) != 0;
+}
+
+}  // namespace morgana::device
