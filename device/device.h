@@ -34,6 +34,7 @@ struct WavePlace {
 
 class CheckHost;
 class TouchedPages;
+struct LaunchProfile;
 
 // Who is told of a dispatch that takes long.
 class LaunchWatch {
@@ -72,6 +73,8 @@ struct Launch {
       true;  // the program may have replaced the handler of guest faults since the last launch
   LaunchWatch* watch = nullptr;
   CheckHost* checks = nullptr;  // what the kernel is checked for (checks.h); null: nothing
+  LaunchProfile* profile =
+      nullptr;  // gets what the launch did (profile.h); null, or with checks: nobody does
   TouchedPages* touched =
       nullptr;  // watches which pages the launch touches (touched_pages.h); null: nothing does
   // Nanoseconds, up to a tenth of a second late; 0: never. After `notice_after` the watch is told, after

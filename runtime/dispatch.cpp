@@ -9,6 +9,7 @@
 #include "runtime/checking.h"
 #include "runtime/memory.h"
 #include "runtime/printf.h"
+#include "runtime/profiling.h"
 #include "runtime/record.h"
 #include "runtime/report.h"
 #include "runtime/watchdog.h"
@@ -260,8 +261,9 @@ device::Fault run_packet(Agent& agent, const DispatchPacket& packet, const codeo
   launch.notice_after = time_limits().notice;
   launch.time_limit = time_limits().end;
   const auto run = [&] {
-    return checks_wanted() != 0 ? run_checked(agent.device(), launch, *place.code)
-                                : agent.device().run(launch);
+    if (checks_wanted() != 0) return run_checked(agent.device(), launch, *place.code);
+    if (profile_wanted()) return run_profiled(agent.device(), launch, *place.code);
+    return agent.device().run(launch);
   };
   return recording_wanted() ? run_recorded(agent, packet, launch, *place.code, run) : run();
 }

@@ -12,6 +12,7 @@
 #include "runtime/address_range.h"
 #include "runtime/checking.h"
 #include "runtime/known_memory.h"
+#include "runtime/profiling.h"
 #include "runtime/watchdog.h"
 
 namespace morgana::runtime {
@@ -96,6 +97,9 @@ class Places final : public CodePlaces {
       if (auto line = lines_->find(address)) place.source = fmt::format("{}:{}", line->file, line->line);
     return place;
   }
+  CodeImage code_object() override {
+    return {capsule_.code_bias, {capsule_.code_object.begin(), capsule_.code_object.end()}};
+  }
 
  private:
   const Capsule& capsule_;
@@ -178,7 +182,9 @@ Result<Replayed> replay(const Capsule& capsule) {
   launch.watch = &watch;
 
   Replayed result;
-  result.fault = checks_wanted() != 0 ? run_checked(device, launch, places) : device.run(launch);
+  result.fault = checks_wanted() != 0 ? run_checked(device, launch, places)
+                 : profile_wanted()   ? run_profiled(device, launch, places)
+                                      : device.run(launch);
   result.ended_alike = ended_alike(capsule.outcome, result.fault);
   if (result.fault.kind != device::FaultKind::none) {
     FaultPlace place = places.place_of(result.fault.pc);

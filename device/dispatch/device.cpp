@@ -10,6 +10,7 @@
 #include "device/dispatch/launch_plan.h"
 #include "device/guest_access.h"
 #include "device/observe/checker.h"
+#include "device/observe/profiler.h"
 #include "device/program/program.h"
 
 namespace morgana::device {
@@ -134,15 +135,21 @@ Fault Device::run(const Launch& launch) {
   if (launch.check_handlers) ensure_guard_installed();
   Fault problem;
   std::optional<Checker> checker;
-  if (launch.checks != nullptr) checker.emplace(launch);
-  const auto plan = LaunchPlan::make(impl_->target, launch, impl_->setting(), impl_->code, &impl_->tier,
-                                     checker ? &*checker : nullptr, problem);
+  std::optional<Profiler> profiler;
+  Observer* observer = nullptr;
+  if (launch.checks != nullptr)
+    observer = &checker.emplace(launch);
+  else if (launch.profile != nullptr)
+    observer = &profiler.emplace(launch, *launch.profile);
+  const auto plan =
+      LaunchPlan::make(impl_->target, launch, impl_->setting(), impl_->code, &impl_->tier, observer, problem);
   if (!plan) return problem;
   if (plan->compiled) plan->compiled->give_room();
   Job job(*plan);
   do job.work();
   while (Pool::get().leave(job));
   impl_->instructions.fetch_add(job.instructions(), std::memory_order_relaxed);
+  if (profiler) profiler->finish();
   if (Fault fault = job.take_fault(); fault.kind != FaultKind::none) return fault;
   if (job.is_stopped()) problem.kind = FaultKind::cancelled;
   return problem;

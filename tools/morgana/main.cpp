@@ -101,6 +101,13 @@ constexpr Verb kVerbs[] = {
       which the two results differ (then 1). --check looks for what is wrong, and ends with 1 when it finds something
       (docs/replay.md).
 )"},
+    {"profile", morgana::tools::profile_command,
+     R"(  morgana profile [--json FILE] [--devices LIST] -- PROGRAM [ARGS...]
+      Runs a program as `morgana run` does, counts what its kernels do (waves, lanes, instructions, FLOP, bytes, lines of
+      memory, LDS bank conflicts, occupancy) by instruction and source line, and says on standard error what to change
+      first. Kernels are interpreted. All numbers are counts, none is a time. Ends with the program's status, or with 2
+      when no kernel ran. --json writes all counts to FILE (docs/profiling.md).
+)"},
 };
 
 bool asks_for_help(std::string_view word) { return word == "--help" || word == "-h"; }
@@ -138,7 +145,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   // The words of a program that is run are its own.
-  const morgana::tools::Words own = verb->name == "run" && !rest.empty() ? rest.first(1) : rest;
+  const morgana::tools::Words own =
+      (verb->name == "run" || verb->name == "profile") && !rest.empty() ? rest.first(1) : rest;
   if (is_help || std::any_of(own.begin(), own.end(), asks_for_help)) {
     fmt::print("{}", verb->help);
     return 0;

@@ -1,0 +1,210 @@
+#include "device/observe/profiler.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "device/isa/decode.h"
+#include "device/isa/effects.h"
+#include "device/observe/memory_counts.h"
+
+namespace morgana::device {
+
+using isa::Format;
+
+const char* name(InstructionKind kind) {
+  switch (kind) {
+    case InstructionKind::scalar: return "scalar";
+    case InstructionKind::vector: return "vector";
+    case InstructionKind::matrix: return "matrix";
+    case InstructionKind::scalar_memory: return "scalar memory";
+    case InstructionKind::vector_memory: return "vector memory";
+    case InstructionKind::scratch: return "scratch";
+    case InstructionKind::lds: return "LDS";
+    case InstructionKind::branch: return "branch";
+    case InstructionKind::wait: return "wait";
+    case InstructionKind::other: break;
+  }
+  return "other";
+}
+
+uint32_t lds_banks(Target target) { return target == Target::gfx950 ? 64 : 32; }
+
+void InstructionCounts::add(const InstructionCounts& other) {
+  executions += other.executions;
+  lanes += other.lanes;
+  idle += other.idle;
+  flop += other.flop;
+  matrix_flop += other.matrix_flop;
+  for (size_t i = 0; i < bytes.size(); i++) bytes[i] += other.bytes[i];
+  lines += other.lines;
+  least_lines += other.least_lines;
+  lds_phases += other.lds_phases;
+  least_lds_phases += other.least_lds_phases;
+}
+
+InstructionKind kind_of(const isa::Inst& inst) {
+  const isa::Effects& effects = isa::effects(inst.row->op);
+  if (inst.row->flags & (isa::kMfma | isa::kSmfmac)) return InstructionKind::matrix;
+  switch (inst.format) {
+    case Format::SOP1:
+    case Format::SOP2:
+    case Format::SOPC:
+    case Format::SOPK:
+    case Format::SOPP: break;
+    case Format::SMRD:
+    case Format::SMEM:
+      return effects.access.direction == isa::Direction::load ? InstructionKind::scalar_memory
+             : inst.src[0].present()                          ? InstructionKind::scalar_memory
+                                                              : InstructionKind::wait;
+    case Format::DS: return InstructionKind::lds;
+    case Format::SCRATCH: return InstructionKind::scratch;
+    case Format::FLAT:
+    case Format::GLOBAL:
+    case Format::MUBUF:
+    case Format::MTBUF:
+    case Format::MIMG:
+      return effects.kind == isa::Class::nothing ? InstructionKind::wait : InstructionKind::vector_memory;
+    case Format::EXP: return InstructionKind::other;
+    default: return InstructionKind::vector;
+  }
+  if (inst.row->flags & isa::kBranch) return InstructionKind::branch;
+  if (effects.kind == isa::Class::nothing || effects.control == isa::Control::barrier ||
+      effects.control == isa::Control::sleep)
+    return InstructionKind::wait;
+  if (effects.control == isa::Control::end || effects.control == isa::Control::leave)
+    return InstructionKind::other;
+  return InstructionKind::scalar;
+}
+
+uint32_t lane_flop(const isa::Inst& inst) {
+  const isa::Row& row = *inst.row;
+  if (row.flags & (isa::kMfma | isa::kSmfmac)) return 0;
+  const std::string_view mnemonic = row.mnemonic;
+  // Two products, and both sums.
+  if (mnemonic.starts_with("v_dot2") && isa::is_float(row.dst[0])) return 4;
+  uint32_t each = 0;
+  switch (isa::effects(row.op).floats) {
+    case isa::Float::add:
+    case isa::Float::subtract:
+    case isa::Float::subtract_reversed:
+    case isa::Float::multiply:
+    case isa::Float::multiply_legacy:
+    case isa::Float::reciprocal:
+    case isa::Float::reciprocal_integer:
+    case isa::Float::reciprocal_root:
+    case isa::Float::root:
+    case isa::Float::logarithm:
+    case isa::Float::power:
+    case isa::Float::circular: each = 1; break;
+    case isa::Float::fused:
+    case isa::Float::separate:
+    case isa::Float::legacy_separate:
+    case isa::Float::divide_fmas: each = 2; break;
+    default: break;
+  }
+  return each * (mnemonic.starts_with("v_pk_") ? 2 : 1);
+}
+
+uint32_t wave_flop(const isa::Inst& inst) {
+  const isa::Row& row = *inst.row;
+  const std::string_view mnemonic = row.mnemonic;
+  if (!(row.flags & (isa::kMfma | isa::kSmfmac)) || mnemonic.find("_i32_") != std::string_view::npos)
+    return 0;
+  // "..._32x32x8_f16": rows, columns, products that are added up. Each element of the result has so many
+  // multiply-adds; of sparse matrices half.
+  const size_t first = mnemonic.find('x', mnemonic.find_first_of("0123456789", mnemonic.find("_f") + 4));
+  const size_t second = first == std::string_view::npos ? first : mnemonic.find('x', first + 1);
+  if (second == std::string_view::npos) return 0;
+  auto depth = static_cast<uint32_t>(std::atoi(mnemonic.data() + second + 1));
+  if (row.flags & isa::kSmfmac) depth /= 2;
+  const bool is_f64 = mnemonic.find("_f64_") != std::string_view::npos;
+  const uint32_t elements = inst.dst[0].dwords * kLanes / (is_f64 ? 2 : 1);
+  return 2 * depth * elements;
+}
+
+Profiler::Profiler(const Launch& launch, LaunchProfile& profile)
+    : launch_(launch),
+      profile_(profile),
+      is_even_(launch.grid[0] % launch.group[0] == 0 && launch.grid[1] % launch.group[1] == 0 &&
+               launch.grid[2] % launch.group[2] == 0) {}
+
+void Profiler::group_begins(const Group& group, const Wave*) {
+  profile_.groups++;
+  profile_.waves += group.wave_count;
+}
+
+uint32_t Profiler::items_of(const Wave& wave) const {
+  uint32_t items = launch_.group[0] * launch_.group[1] * launch_.group[2];
+  if (!is_even_) {
+    items = 1;
+    for (size_t i = 0; i < 3; i++)
+      items *= std::min(launch_.group[i], launch_.grid[i] - wave.group->id[i] * launch_.group[i]);
+  }
+  return std::min<uint32_t>(kLanes, items - wave.index * kLanes);
+}
+
+Profiler::Slot& Profiler::slot(const Moment& moment) {
+  if (last_ >= regions_.size() || !regions_[last_].code.contains(moment.pc)) {
+    const auto found =
+        std::ranges::find_if(regions_, [&](const Region& one) { return one.code.contains(moment.pc); });
+    last_ = static_cast<size_t>(found - regions_.begin());
+    if (found == regions_.end())
+      regions_.push_back(
+          {*moment.wave.code, moment.wave.target->target, std::vector<Slot>(moment.wave.code->count)});
+  }
+  const Region& region = regions_[last_];
+  return regions_[last_].slots[(moment.pc - region.code.address) / 4];
+}
+
+void Profiler::count(const Access& access, const Slot& slot, Target target, InstructionCounts& counts) {
+  const auto lanes = static_cast<uint64_t>(__builtin_popcountll(access.lanes));
+  counts.bytes[static_cast<size_t>(access.space)] += lanes * access.bytes;
+  if (access.space == Space::global && !isa::is_scalar_memory(slot.inst->format)) {
+    const uint32_t touched = lines_touched(access);
+    counts.lines += touched;
+    counts.least_lines += least_lines(access, touched);
+  } else if (access.space == Space::lds) {
+    const LdsPhases phases = lds_phases(access, target);
+    counts.lds_phases += phases.taken;
+    counts.least_lds_phases += phases.least;
+  }
+}
+
+bool Profiler::before(const Moment& moment) {
+  Slot& one = slot(moment);
+  if (one.inst == nullptr) {
+    one.inst = &moment.inst;
+    one.lane_flop = device::lane_flop(moment.inst);
+    one.wave_flop = device::wave_flop(moment.inst);
+  }
+  InstructionCounts& counts = one.counts;
+  const auto lanes = static_cast<uint32_t>(__builtin_popcountll(moment.wave.exec()));
+  const uint32_t items = items_of(moment.wave);
+  counts.executions++;
+  counts.lanes += lanes;
+  counts.idle += items > lanes ? items - lanes : 0;
+  counts.flop += uint64_t{one.lane_flop} * lanes;
+  counts.matrix_flop += one.wave_flop;
+  for (const Access& access : moment.accesses) count(access, one, regions_[last_].target, counts);
+  return true;
+}
+
+void Profiler::finish() {
+  for (const Region& region : regions_)
+    for (size_t i = 0; i < region.slots.size(); i++) {
+      const Slot& one = region.slots[i];
+      if (one.inst == nullptr) continue;
+      ProfiledInstruction made;
+      made.pc = region.code.address + i * 4;
+      made.text = isa::disassemble(region.target, *one.inst);
+      made.kind = kind_of(*one.inst);
+      made.is_atomic = isa::effects(one.inst->row->op).access.direction == isa::Direction::atomic;
+      made.is_barrier = isa::effects(one.inst->row->op).control == isa::Control::barrier;
+      made.counts = one.counts;
+      profile_.instructions.push_back(std::move(made));
+    }
+  std::ranges::sort(profile_.instructions, {}, &ProfiledInstruction::pc);
+}
+
+}  // namespace morgana::device

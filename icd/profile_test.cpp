@@ -1,0 +1,243 @@
+// Programs under `morgana profile`: what is counted is what a person counts, and what is planted is named
+// first, with its line. The programs are tests of this file that run only when they are asked for by name.
+#include <fnmatch.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
+
+#include "icd/test_support.h"
+
+namespace morgana::icd::test {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr size_t kItems = 256;  // four waves
+
+class Programs : public OpenCl {
+ protected:
+  // Executes kernel `k` of the source, whose arguments are two buffers.
+  void run(const std::string& source, std::array<size_t, 2> items = {kItems, 1},
+           std::array<size_t, 2> group = {64, 1}, const char* name = "k") {
+    cl_program program = make_program(source.c_str(), "-g -cl-std=CL3.0 -cl-mad-enable");
+    cl_kernel kernel = make_kernel(program, name);
+    cl_mem from = make_buffer(1 << 20), to = make_buffer(1 << 20);
+    const cl_int zero = 0;
+    clEnqueueFillBuffer(queue, from, &zero, sizeof zero, 0, 1 << 20, 0, nullptr, nullptr);
+    clSetKernelArg(kernel, 0, sizeof from, &from);
+    clSetKernelArg(kernel, 1, sizeof to, &to);
+    EXPECT_EQ(
+        clEnqueueNDRangeKernel(queue, kernel, 2, nullptr, items.data(), group.data(), 0, nullptr, nullptr),
+        CL_SUCCESS);
+    EXPECT_EQ(clFinish(queue), CL_SUCCESS);
+    clReleaseMemObject(from);
+    clReleaseMemObject(to);
+    clReleaseKernel(kernel);
+    clReleaseProgram(program);
+  }
+};
+
+// One source each: the body of a kernel, at line 3.
+#define PROGRAM(name, body)                                                                      \
+  TEST_F(Programs, DISABLED_##name) {                                                            \
+    run("kernel void k(global float* from, global float* to) {\n  size_t i = get_global_id(0), " \
+        "l = get_local_id(0);\n" body "\n}\n");                                                  \
+  }
+PROGRAM(Copies, "to[i] = from[i];")
+PROGRAM(Strides, "to[i] = from[i * 16];")
+PROGRAM(IsMisaligned, "to[i] = from[i + 1];")
+PROGRAM(MovesFour, "((global float4*)to)[i] = ((global float4*)from)[i];")
+PROGRAM(Adds, "to[i] = fma(from[i], 3.0f, to[i]) + from[i];")
+PROGRAM(Divides, "to[i] = native_recip(from[i]) * from[i];")
+PROGRAM(Turns, "local float t[64]; t[l] = from[i]; barrier(1);\nto[i] = t[63 - l];")
+PROGRAM(Conflicts, "local float t[4096]; t[l] = from[i]; barrier(1);\nto[i] = t[l * 64];")
+PROGRAM(CountsUp, "local int n; if (l == 0) n = 0; barrier(1);\natomic_inc(&n); barrier(1); to[i] = n;")
+PROGRAM(HasAFewLanes, "if (l < 5) to[i] = from[i];")
+
+TEST_F(Programs, DISABLED_Planted) {
+  run(R"(kernel __attribute__((amdgpu_num_vgpr(24))) void k(global float* from, global float* to) {
+  size_t i = get_global_id(0), l = get_local_id(0);
+  local float t[4096];
+  float x = from[i * 64];
+  t[l * 64] = x;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (l % 32 == 3) {
+    for (int n = 0; n < 200; ++n) x = x * 1.5f + n;
+  }
+  float v[48];
+  for (int n = 0; n < 48; ++n) v[n] = from[n * 256 + i];
+  barrier(CLK_GLOBAL_MEM_FENCE);
+  for (int n = 0; n < 48; ++n) x = x * v[n] + v[47 - n] / (v[n] + 2);
+  to[i] = x + t[63 - l];
+}
+)");
+}
+
+std::string page() {
+  std::ifstream file(MORGANA_SOURCE_DIR "/docs/profiling.md");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST_F(Programs, DISABLED_OfTheDocument) {
+  const std::string text = page();
+  const size_t from = text.find("kernel void turn(");
+  ASSERT_NE(from, std::string::npos);
+  run(text.substr(from, text.find("```", from) - from), {256, 256}, {64, 1}, "turn");
+}
+
+struct Profiled {
+  int status = -1;
+  std::string output;
+  Json json;
+};
+
+Profiled profile(const std::string& program, const std::string& words = "") {
+  const std::string path = ::testing::TempDir() + "/profile" + std::to_string(getpid()) + ".json";
+  const std::string command =
+      std::string("env -u GTEST_SHARD_INDEX -u GTEST_TOTAL_SHARDS " MORGANA_TOOL " profile --json ") + path +
+      " " + words + " -- " + "/proc/" + std::to_string(getpid()) +
+      "/exe --gtest_also_run_disabled_tests --gtest_filter=Programs.DISABLED_" + program + " 2>&1 >/dev/null";
+  Profiled made;
+  std::FILE* const pipe = popen(command.c_str(), "r");
+  std::array<char, 4096> part;
+  while (const size_t size = std::fread(part.data(), 1, part.size(), pipe))
+    made.output.append(part.data(), size);
+  const int status = pclose(pipe);
+  made.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  std::ifstream file(path);
+  made.json = Json::parse(file, nullptr, false);
+  std::remove(path.c_str());
+  return made;
+}
+
+// The counts of instructions of kernel `k` whose text has `part`.
+struct Counted {
+  std::map<std::string, uint64_t> sums;
+  uint64_t operator[](const char* name) const { return sums.at(name); }
+};
+Counted counted(const Profiled& made, const std::string& part, const std::string& line = "") {
+  Counted all;
+  for (const char* name : {"executions", "lanes", "idle", "flop", "matrix_flop", "global_bytes", "lds_bytes",
+                           "scratch_bytes", "lines", "least_lines", "lds_phases", "least_lds_phases"})
+    all.sums[name] = 0;
+  for (const Json& kernel : made.json["kernels"]) {
+    if (kernel["name"] != "k") continue;
+    for (const Json& one : kernel["instructions"]) {
+      if (one["text"].get<std::string>().find(part) == std::string::npos) continue;
+      if (!line.empty() && !one["source"].get<std::string>().ends_with(":" + line)) continue;
+      for (auto& [name, sum] : all.sums) sum += one[name].get<uint64_t>();
+    }
+  }
+  return all;
+}
+
+TEST(Profile, LinesOfMemory) {
+  const Profiled copies = profile("Copies");
+  ASSERT_EQ(copies.status, 0) << copies.output;
+  for (const char* what : {"global_load", "global_store"}) {
+    const Counted one = counted(copies, what);
+    EXPECT_EQ(one["executions"], 4u);
+    EXPECT_EQ(one["lanes"], 256u);
+    EXPECT_EQ(one["global_bytes"], 1024u);
+    EXPECT_EQ(one["lines"], 16u);  // 256 bytes a wave
+    EXPECT_EQ(one["least_lines"], 16u);
+  }
+  const Counted strides = counted(profile("Strides"), "global_load");
+  EXPECT_EQ(strides["lines"], 256u);  // one a lane
+  EXPECT_EQ(strides["least_lines"], 16u);
+  EXPECT_EQ(counted(profile("IsMisaligned"), "global_load")["lines"], 20u);  // five a wave
+  const Counted four = counted(profile("MovesFour"), "global_load");
+  EXPECT_EQ(four["global_bytes"], 4096u);
+  EXPECT_EQ(four["lines"], 64u);
+}
+
+TEST(Profile, Flop) {
+  const Profiled adds = profile("Adds");
+  EXPECT_EQ(counted(adds, "")["flop"], 3 * kItems);
+  EXPECT_EQ(counted(adds, "", "3")["flop"], 3 * kItems);
+  // A reciprocal and a product.
+  EXPECT_EQ(counted(profile("Divides"), "")["flop"], 2 * kItems);
+}
+
+TEST(Profile, LdsPhases) {
+  const Profiled turns = profile("Turns");  // gfx950 has 64 banks: a wave is one phase
+  EXPECT_EQ(counted(turns, "ds_write")["lds_phases"], 4u);
+  EXPECT_EQ(counted(turns, "ds_read", "4")["lds_phases"], 4u);
+  EXPECT_EQ(counted(turns, "ds_read")["lds_bytes"], 1024u);
+  const Counted conflicts = counted(profile("Conflicts"), "ds_read");
+  EXPECT_EQ(conflicts["lds_phases"], 256u);
+  EXPECT_EQ(conflicts["least_lds_phases"], 4u);
+}
+
+TEST(Profile, LanesAndAtomics) {
+  const Counted few = counted(profile("HasAFewLanes"), "global_store");
+  EXPECT_EQ(few["executions"], 4u);
+  EXPECT_EQ(few["lanes"], 20u);
+  EXPECT_EQ(few["idle"], 236u);
+  EXPECT_EQ(few["lines"], 4u);
+  const Profiled counts = profile("CountsUp");
+  uint64_t atomics = 0;
+  for (const Json& kernel : counts.json["kernels"])
+    for (const Json& one : kernel["instructions"]) atomics += one["is_atomic"].get<bool>();
+  EXPECT_EQ(atomics, 1u);
+}
+
+TEST(Profile, WhatIsPlantedIsNamedFirstWithItsLine) {
+  const Profiled made = profile("Planted");
+  ASSERT_EQ(made.status, 0) << made.output;
+  std::map<std::string, std::string> lines;  // by the first word
+  for (const Json& kernel : made.json["kernels"])
+    if (kernel["name"] == "k")
+      for (const Json& one : kernel["advice"]) {
+        const auto text = one["text"].get<std::string>(), source = one["source"].get<std::string>();
+        lines[text.substr(0, text.find(':'))] = source.substr(source.rfind(':') + 1);
+      }
+  EXPECT_EQ(lines["uncoalesced"], "4") << made.output;
+  EXPECT_EQ(lines["bank conflicts"], "5") << made.output;
+  EXPECT_EQ(lines["divergence"], "8") << made.output;
+  ASSERT_TRUE(lines.contains("spilled registers")) << made.output;
+  EXPECT_TRUE(lines["spilled registers"] == "11" || lines["spilled registers"] == "13") << made.output;
+}
+
+// "..." stands for what differs between compilers.
+TEST(Profile, TheExampleOfTheDocument) {
+  const std::string text = page(), begin = "$ morgana profile -- ./turn\n";
+  const size_t at = text.find(begin);
+  ASSERT_NE(at, std::string::npos);
+  std::istringstream expected(text.substr(at + begin.size(), text.find("```", at) - at - begin.size()));
+  const Profiled made = profile("OfTheDocument");
+  EXPECT_EQ(made.status, 0);
+  std::istringstream lines(made.output);
+  int count = 0;
+  for (std::string pattern, line; std::getline(expected, pattern); count++) {
+    ASSERT_TRUE(std::getline(lines, line)) << pattern;
+    for (std::string* one : {&pattern, &line}) {
+      *one = std::regex_replace(*one, std::regex(" +"), " ");
+      for (char& c : *one)
+        if (c == '[' || c == ']') c = '|';
+    }
+    pattern = std::regex_replace(pattern, std::regex("\\.\\.\\."), "*");
+    EXPECT_EQ(fnmatch(pattern.c_str(), line.c_str(), 0), 0) << pattern << "\n" << line;
+  }
+  EXPECT_GT(count, 15);
+  const std::string rest{std::istreambuf_iterator<char>(lines), {}};
+  EXPECT_EQ(rest, "");
+}
+
+TEST(Profile, WithoutAKernelItEndsWith2) {
+  EXPECT_EQ(WEXITSTATUS(std::system(MORGANA_TOOL " profile -- true 2>/dev/null")), 2);
+  EXPECT_EQ(WEXITSTATUS(std::system(MORGANA_TOOL " profile -- sh -c 'exit 7' 2>/dev/null")), 7);
+  EXPECT_EQ(WEXITSTATUS(std::system(MORGANA_TOOL " profile --what -- true 2>/dev/null")), 2);
+}
+
+}  // namespace
+}  // namespace morgana::icd::test

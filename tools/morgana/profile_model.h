@@ -1,0 +1,75 @@
+// What `morgana profile` knows of a run: the counts that its processes wrote (runtime/profiling.h), added up,
+// and what follows from them. Plain data.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace morgana::tools {
+
+using Json = nlohmann::ordered_json;
+
+// Sums of some instructions' executions (device/profile.h).
+struct Tally {
+  uint64_t executions = 0, lanes = 0, idle = 0, flop = 0, matrix_flop = 0;
+  uint64_t global_bytes = 0, lds_bytes = 0, scratch_bytes = 0;
+  uint64_t lines = 0, least_lines = 0, lds_phases = 0, least_lds_phases = 0;
+  // Executions of instructions that each lane takes part in, and of those the lanes.
+  uint64_t vector_executions = 0, vector_lanes = 0, vector_idle = 0;
+
+  void add(const Tally& other);
+  uint64_t excess_lines() const { return lines - least_lines; }
+  uint64_t excess_phases() const { return lds_phases - least_lds_phases; }
+  double mean_lanes() const;
+  // What there is to gain, in wave-instructions, lines and LDS phases alike: only for an order.
+  uint64_t waste() const;
+};
+
+struct ProfiledLine {
+  std::string source;  // "file.cl:12"; without line information "function+0x10"
+  std::string worst;   // its instruction with most waste, or most executions
+  Tally tally;
+};
+
+struct KernelReport {
+  std::string name, processor;
+  uint64_t launches = 0, groups = 0, waves = 0;
+  std::array<uint32_t, 3> grid{}, group{};
+  uint32_t lds = 0, scratch = 0;
+  bool knows_resources = false;
+  uint32_t sgprs = 0, vgprs = 0, sgpr_spills = 0, vgpr_spills = 0;
+  uint32_t occupancy = 0, compiled_occupancy = 0, most_occupancy = 0;
+  std::string limiter;
+  Tally total;
+  std::map<std::string, uint64_t> mix;  // executions by kind of instruction
+  uint64_t barriers = 0, atomics = 0;   // executions
+  std::vector<ProfiledLine> lines;      // most waste first, then most executions
+  Json instructions;
+};
+
+struct Advice {
+  std::string source;  // empty: of the whole kernel
+  std::string text;    // sentences
+};
+
+struct RunProfile {
+  uint64_t processes = 0;
+  std::vector<KernelReport> kernels;  // most wave-instructions first
+};
+
+// The files of a folder that MORGANA_PROFILE named.
+Result<RunProfile> read_profiles(const std::string& folder);
+
+// What to change, by what there is to gain.
+std::vector<Advice> advice_for(const KernelReport& kernel);
+
+std::string profile_text(const RunProfile& profile);
+std::string profile_json(const RunProfile& profile);
+
+}  // namespace morgana::tools
