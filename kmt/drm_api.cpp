@@ -68,6 +68,8 @@ DRM_EXPORT amdgpu_bo_free(void*) { return -EINVAL; }
 DRM_EXPORT amdgpu_bo_export(void*, int, uint32_t*) { return -EINVAL; }
 DRM_EXPORT amdgpu_bo_import(void*, int, uint32_t, void*) { return -EINVAL; }
 DRM_EXPORT amdgpu_bo_va_op(void*, uint64_t, uint64_t, uint64_t, uint64_t, uint32_t) { return -EINVAL; }
+DRM_EXPORT amdgpu_bo_query_info(void*, void*) { return -EINVAL; }
+DRM_EXPORT amdgpu_bo_set_metadata(void*, void*) { return -EINVAL; }
 DRM_EXPORT drmCommandWriteRead(int, unsigned long, void*, unsigned long) { return -EINVAL; }
 
 }  // namespace morgana::kmt

@@ -2,8 +2,13 @@
 // call.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <string>
+#include <vector>
 
 #include "kmt/dtif_types.h"
 #include "kmt/test_rig.h"
@@ -21,8 +26,8 @@ Function* find(const char* name) {
   return reinterpret_cast<Function*>(dlsym(library(), name));
 }
 
-// Every name that ThunkLoader::LoadThunkApiTable looks up (rocm-systems, commit 1b1610fc2); one missing ends
-// it.
+// Every name that ThunkLoader::LoadThunkApiTable looks up (rocm-systems, commit 1b1610fc2, and what came
+// until 2026); one missing ends it.
 TEST(Dtif, HasEveryNameThatIsLookedUp) {
   ASSERT_NE(library(), nullptr) << dlerror();
   for (const char* name : {"OpenKFD",
@@ -116,12 +121,29 @@ TEST(Dtif, HasEveryNameThatIsLookedUp) {
                            "PcSamplingStop",
                            "PcSamplingSupport",
                            "ModelEnabled",
-                           "QueueRingDoorbell"})
+                           "QueueRingDoorbell",
+                           "CreateQueueV2",
+                           "AisReadWriteFile",
+                           "GetMemoryHandle",
+                           "HandleImport",
+                           "HandleExport",
+                           "MemoryVaMap",
+                           "MemoryVaUnmap",
+                           "MemHandleFree",
+                           "MemHandleFreePreserveMetadata",
+                           "MemoryGetCpuAddr",
+                           "MemoryCpuMap",
+                           "GetNodeWallclockFrequency",
+                           "GetDefaultHostGpu",
+                           "GetAmdGPUDeviceFd",
+                           "GetKernelQueueId",
+                           "GetCoreRuntimeInfo",
+                           "GetCoreDeviceInfo"})
     EXPECT_NE(dlsym(library(), ("hsaKmt" + std::string(name)).c_str()), nullptr) << name;
-  for (const char* name :
-       {"DtifCreate", "DtifDestroy", "amdgpu_device_initialize", "amdgpu_device_deinitialize",
-        "amdgpu_query_gpu_info", "amdgpu_bo_cpu_map", "amdgpu_bo_free", "amdgpu_bo_export",
-        "amdgpu_bo_import", "amdgpu_bo_va_op", "drmCommandWriteRead"})
+  for (const char* name : {"DtifCreate", "DtifDestroy", "amdgpu_device_initialize",
+                           "amdgpu_device_deinitialize", "amdgpu_query_gpu_info", "amdgpu_bo_cpu_map",
+                           "amdgpu_bo_free", "amdgpu_bo_export", "amdgpu_bo_import", "amdgpu_bo_va_op",
+                           "amdgpu_bo_query_info", "amdgpu_bo_set_metadata", "drmCommandWriteRead"})
     EXPECT_NE(dlsym(library(), name), nullptr) << name;
 }
 
@@ -198,6 +220,62 @@ TEST_F(OpenedDtif, TellsTheClockOfADevice) {
   EXPECT_LT(query(&info, &info), 0);
 }
 
+TEST_F(OpenedDtif, TellsTheClockOfANode) {
+  const auto frequency = find<HSAKMT_STATUS(HSAuint32, HSAuint64*)>("hsaKmtGetNodeWallclockFrequency");
+  HSAuint64 hertz = 0;
+  EXPECT_EQ(frequency(1, &hertz), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(hertz, 100'000'000u);
+  EXPECT_EQ(frequency(1, nullptr), HSAKMT_STATUS_INVALID_PARAMETER);
+  EXPECT_EQ(frequency(0, &hertz), HSAKMT_STATUS_INVALID_NODE_UNIT);
+}
+
+// Memory objects would come from an import; without one there is nothing that a handle could name.
+TEST_F(OpenedDtif, HasNoMemoryObjects) {
+  uint64_t words[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  EXPECT_EQ(find<HSAKMT_STATUS(const void*, void*, void*)>("hsaKmtHandleImport")(words, words, words),
+            HSAKMT_STATUS_NOT_SUPPORTED);
+  EXPECT_EQ(find<HSAKMT_STATUS(void*)>("hsaKmtMemHandleFree")(words), HSAKMT_STATUS_NOT_SUPPORTED);
+  EXPECT_EQ(words[0], 1u);
+  EXPECT_LT(find<int(void*, void*)>("amdgpu_bo_query_info")(words, words), 0);
+  EXPECT_LT(find<int(void*, void*)>("amdgpu_bo_set_metadata")(words, words), 0);
+}
+
+TEST_F(OpenedDtif, CopiesBetweenFilesAndMemory) {
+  const auto copy = [](void* memory, uint64_t size, int file, int64_t offset, uint32_t operation,
+                       uint64_t* copied, int32_t* status) {
+    return find<HSAKMT_STATUS(void*, HSAuint64, HSAint32, HSAint64, HSAuint32, HSAuint64*, HSAint32*)>(
+        "hsaKmtAisReadWriteFile")(memory, size, file, offset, operation, copied, status);
+  };
+  constexpr uint32_t kRead = 1, kWrite = 2;
+  auto* memory = allocate<uint8_t>(1, 2 * kPage);
+  for (uint64_t i = 0; i < 2 * kPage; i++) memory[i] = static_cast<uint8_t>(i * 7);
+  const int file = memfd_create("dtif_test", MFD_CLOEXEC);
+  ASSERT_GE(file, 0);
+  uint64_t copied = 0;
+  int32_t status = 1;
+  EXPECT_EQ(copy(memory + 10, 5000, file, 100, kWrite, &copied, &status), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(copied, 5000u);
+  EXPECT_EQ(status, 0);
+  std::vector<uint8_t> bytes(5100);
+  ASSERT_EQ(pread(file, bytes.data(), bytes.size(), 0), 5100);
+  EXPECT_EQ(std::memcmp(bytes.data() + 100, memory + 10, 5000), 0);
+  // The file ends before what is asked for.
+  std::memset(memory, 0, 2 * kPage);
+  EXPECT_EQ(copy(memory, 2 * kPage, file, 100, kRead, &copied, &status), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(copied, 5000u);
+  EXPECT_EQ(std::memcmp(bytes.data() + 100, memory, 5000), 0);
+  EXPECT_EQ(memory[5000], 0u);
+  // What is no range of the device's, and no file.
+  EXPECT_EQ(copy(memory + 1, 2 * kPage, file, 0, kRead, &copied, &status), HSAKMT_STATUS_INVALID_PARAMETER);
+  EXPECT_EQ(copy(bytes.data(), 16, file, 0, kRead, &copied, &status), HSAKMT_STATUS_INVALID_PARAMETER);
+  EXPECT_EQ(copy(memory, 16, file, 0, 3, &copied, &status), HSAKMT_STATUS_INVALID_PARAMETER);
+  EXPECT_EQ(copy(memory, 16, -1, 0, kRead, &copied, &status), HSAKMT_STATUS_ERROR);
+  EXPECT_EQ(copied, 0u);
+  EXPECT_EQ(status, -EBADF);
+  close(file);
+  free(memory, 2 * kPage);
+}
+
 TEST_F(OpenedDtif, CountsAndAlignsMemory) {
   const auto available = [](HSAuint32 node) {
     HSAuint64 bytes = 0;
@@ -251,10 +329,11 @@ TEST_F(OpenedDtif, RunsAPacketWhenItsDoorbellIsRungByACall) {
   HsaQueueResource resource{};
   resource.Queue_read_ptr_aql = &indices[0];
   resource.Queue_write_ptr_aql = &indices[16];
-  ASSERT_EQ(find<HSAKMT_STATUS(HSAuint32, HSA_QUEUE_TYPE, HSAuint32, HSA_QUEUE_PRIORITY, HSAuint32, void*,
-                               HSAuint64, HsaEvent*, HsaQueueResource*)>("hsaKmtCreateQueueExt")(
-                1, HSA_QUEUE_COMPUTE_AQL, 100, HSA_QUEUE_PRIORITY_NORMAL, 0, ring, kPage, nullptr, &resource),
-            HSAKMT_STATUS_SUCCESS);
+  ASSERT_EQ(
+      find<HSAKMT_STATUS(HSAuint32, HSA_QUEUE_TYPE, HSAuint32, HSA_QUEUE_PRIORITY, HSAuint32, void*,
+                         HSAuint64, HSAuint64, HsaEvent*, HsaQueueResource*)>("hsaKmtCreateQueueV2")(
+          1, HSA_QUEUE_COMPUTE_AQL, 100, HSA_QUEUE_PRIORITY_NORMAL, 0, ring, kPage, 0, nullptr, &resource),
+      HSAKMT_STATUS_SUCCESS);
   runtime::BarrierPacket packet{};
   packet.completion_signal = reinterpret_cast<uint64_t>(signal);
   std::memcpy(ring + 4, reinterpret_cast<const uint8_t*>(&packet) + 4, 60);

@@ -58,7 +58,10 @@ struct DtifNodeProperties {
   HSAuint32 gpu_id;
   HSAuint32 family;
 };
-// Today's structure is 12 bytes longer, and uses the 12 that were reserved at the end of the older one.
+// Runtimes of 2026 have further members behind these (the context save area's sizes, Windows' identifier, the
+// clock, which hsaKmtGetNodeWallclockFrequency tells): they stay as the caller has cleared them, since
+// nothing says which runtime it is. This structure is 12 bytes longer than ROCm 5's, and uses the 12 that
+// were reserved at the end of the older one.
 static_assert(sizeof(DtifNodeProperties) == sizeof(HsaNodeProperties) + 12);
 
 struct DtifIoLinkProperties {
