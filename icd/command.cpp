@@ -15,6 +15,35 @@ bool Command::begin() {
   return true;
 }
 
+const char* Command::trace_name() const {
+  switch (type_) {
+    case CL_COMMAND_READ_BUFFER:
+    case CL_COMMAND_READ_BUFFER_RECT:
+    case CL_COMMAND_READ_IMAGE: return "read";
+    case CL_COMMAND_WRITE_BUFFER:
+    case CL_COMMAND_WRITE_BUFFER_RECT:
+    case CL_COMMAND_WRITE_IMAGE: return "write";
+    case CL_COMMAND_COPY_BUFFER:
+    case CL_COMMAND_COPY_BUFFER_RECT:
+    case CL_COMMAND_COPY_IMAGE:
+    case CL_COMMAND_COPY_BUFFER_TO_IMAGE:
+    case CL_COMMAND_COPY_IMAGE_TO_BUFFER:
+    case CL_COMMAND_SVM_MEMCPY: return "copy";
+    case CL_COMMAND_FILL_BUFFER:
+    case CL_COMMAND_FILL_IMAGE:
+    case CL_COMMAND_SVM_MEMFILL: return "fill";
+    case CL_COMMAND_MAP_BUFFER:
+    case CL_COMMAND_MAP_IMAGE:
+    case CL_COMMAND_SVM_MAP: return "map";
+    case CL_COMMAND_UNMAP_MEM_OBJECT:
+    case CL_COMMAND_SVM_UNMAP: return "unmap";
+    case CL_COMMAND_MARKER:
+    case CL_COMMAND_BARRIER: return "barrier";
+    case CL_COMMAND_COMMAND_BUFFER_KHR: return "command buffer";
+    default: return "command";
+  }
+}
+
 void Command::finished(const device::Fault& fault) {
   Ref<Queue> queue = queue_;
   Ref<Event> event = event_;

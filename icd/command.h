@@ -26,6 +26,7 @@ class Command : public runtime::Task {
   cl_command_type type() const { return type_; }
 
   // runtime::Task, on the command processor's thread.
+  const char* trace_name() const final;
   bool begin() final;
   // Callbacks are the queue's thread's: the application may hold locks where it waits.
   bool allows_helper() const final { return !event_ || !event_->has_callbacks(); }

@@ -1,5 +1,8 @@
 #include "icd/entries.h"
 
+#include <algorithm>
+
+#include "base/trace.h"
 #include "icd/entries_khr.h"
 #include "icd/object.h"
 #include "icd/platform.h"
@@ -29,6 +32,39 @@ const cl_icd_dispatch kDispatch = {
 #undef EXTRA
 #undef EMPTY
 };
+
+namespace {
+
+template <size_t kSize>
+struct Name {
+  char text[kSize];
+  consteval Name(const char (&from)[kSize]) { std::copy_n(from, kSize, text); }
+};
+
+// An entry point as an event of the trace.
+template <auto kEntry, Name kName, typename Type>
+struct Traced;
+template <auto kEntry, Name kName, typename Result, typename... Arguments>
+struct Traced<kEntry, kName, Result(CL_API_CALL*)(Arguments...)> {
+  static Result CL_API_CALL call(Arguments... arguments) {
+    const TraceSpan span("api", kName.text);
+    return kEntry(arguments...);
+  }
+};
+
+const cl_icd_dispatch kTraced = {
+#define ENTRY(name) .name = &Traced<&name, #name, decltype(&name)>::call,
+#define EXTRA(name)
+#define EMPTY(name) .name = nullptr,
+#include "icd/entries.def"
+#undef ENTRY
+#undef EXTRA
+#undef EMPTY
+};
+
+}  // namespace
+
+const cl_icd_dispatch* dispatch_in_use = trace_wanted() ? &kTraced : &kDispatch;
 
 std::span<const Entry> entries() { return kEntries; }
 

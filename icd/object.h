@@ -17,6 +17,8 @@
 namespace morgana::icd {
 
 extern const cl_icd_dispatch kDispatch;
+// kDispatch, or a table of the same functions that traces calls (MORGANA_TRACE). Set before the first object.
+extern const cl_icd_dispatch* dispatch_in_use;
 
 // The handle type of an object type, and the error that an invalid handle gives.
 template <typename T>
@@ -101,7 +103,7 @@ class Object {
     return counter;
   }
 
-  const cl_icd_dispatch* dispatch_ = &kDispatch;
+  const cl_icd_dispatch* dispatch_ = dispatch_in_use;
   std::atomic<uint32_t> refs_{1};
   std::atomic<cl_uint> api_refs_{0};
   const uint64_t serial_;

@@ -12,6 +12,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include "icd/test_support.h"
@@ -62,6 +63,27 @@ PROGRAM(Turns, "local float t[64]; t[l] = from[i]; barrier(1);\nto[i] = t[63 - l
 PROGRAM(Conflicts, "local float t[4096]; t[l] = from[i]; barrier(1);\nto[i] = t[l * 64];")
 PROGRAM(CountsUp, "local int n; if (l == 0) n = 0; barrier(1);\natomic_inc(&n); barrier(1); to[i] = n;")
 PROGRAM(HasAFewLanes, "if (l < 5) to[i] = from[i];")
+
+TEST_F(Programs, DISABLED_TwoQueues) {
+  cl_program program = make_program("kernel void k(global int* p) { p[get_global_id(0)] += 1; }");
+  cl_kernel kernel = make_kernel(program, "k");
+  cl_mem buffer = make_buffer(kItems * sizeof(cl_int));
+  cl_command_queue other = make_queue(0);
+  const cl_int three = 3;
+  const size_t items = kItems, group = 64;
+  clEnqueueFillBuffer(queue, buffer, &three, sizeof three, 0, kItems * sizeof three, 0, nullptr, nullptr);
+  clFinish(queue);
+  clSetKernelArg(kernel, 0, sizeof buffer, &buffer);
+  for (cl_command_queue one : {queue, other}) {
+    clEnqueueNDRangeKernel(one, kernel, 1, nullptr, &items, &group, 0, nullptr, nullptr);
+    clFinish(one);
+  }
+  EXPECT_EQ(read<cl_int>(buffer, kItems)[7], 5);
+  clReleaseCommandQueue(other);
+  clReleaseMemObject(buffer);
+  clReleaseKernel(kernel);
+  clReleaseProgram(program);
+}
 
 TEST_F(Programs, DISABLED_Planted) {
   run(R"(kernel __attribute__((amdgpu_num_vgpr(24))) void k(global float* from, global float* to) {
@@ -231,6 +253,49 @@ TEST(Profile, TheExampleOfTheDocument) {
   EXPECT_GT(count, 15);
   const std::string rest{std::istreambuf_iterator<char>(lines), {}};
   EXPECT_EQ(rest, "");
+}
+
+// Every event has the fields of the Trace Event Format, and times that are within the program's.
+TEST(Profile, TheTraceHasCallsQueuesDispatchesAndBuilds) {
+  const std::string path = ::testing::TempDir() + "/trace" + std::to_string(getpid()) + ".json";
+  ASSERT_EQ(profile("TwoQueues", "--trace " + path).status, 0);
+  std::ifstream file(path);
+  const Json trace = Json::parse(file, nullptr, false);
+  std::remove(path.c_str());
+  ASSERT_TRUE(trace.is_object());
+  std::map<std::string, int> names;
+  std::set<uint64_t> queues, tracks;
+  double first = 1e300, last = 0;
+  for (const Json& event : trace["traceEvents"]) {
+    ASSERT_TRUE(event["name"].is_string() && event["pid"].is_number_unsigned() &&
+                event["tid"].is_number_unsigned());
+    if (event["ph"] == "M") {
+      EXPECT_EQ(event["name"], "thread_name");
+      EXPECT_TRUE(event["args"]["name"].is_string());
+      tracks.insert(event["tid"].get<uint64_t>());
+      continue;
+    }
+    ASSERT_EQ(event["ph"], "X");
+    ASSERT_TRUE(event["ts"].is_number() && event["dur"].is_number() && event["args"].is_object());
+    EXPECT_GE(event["dur"].get<double>(), 0);
+    first = std::min(first, event["ts"].get<double>());
+    last = std::max(last, event["ts"].get<double>() + event["dur"].get<double>());
+    names[event["cat"].get<std::string>() + " " + event["name"].get<std::string>()]++;
+    if (event["cat"] == "dispatch") {
+      queues.insert(event["tid"].get<uint64_t>());
+      EXPECT_EQ(event["args"]["work_items"], "256 x 1 x 1");
+      EXPECT_EQ(event["args"]["group"], "64 x 1 x 1");
+    }
+  }
+  EXPECT_EQ(names["dispatch k"], 2);
+  EXPECT_EQ(queues.size(), 2u);
+  for (const uint64_t queue : queues) EXPECT_TRUE(tracks.contains(queue));
+  EXPECT_EQ(names["api clEnqueueNDRangeKernel"], 2);
+  EXPECT_EQ(names["api clBuildProgram"], 1);
+  EXPECT_EQ(names["compile build"], 1);
+  EXPECT_EQ(names["queue fill"], 1);
+  EXPECT_EQ(names["queue read"], 1);
+  EXPECT_LT(last - first, 60e6);
 }
 
 TEST(Profile, WithoutAKernelItEndsWith2) {

@@ -243,6 +243,13 @@ void Dispatch::bind_queue(uint64_t amd_queue) {
 
 device::Fault run_packet(Agent& agent, const DispatchPacket& packet, const codeobj::KernelDescriptor& kernel,
                          uint64_t entry, const PacketPlace& place) {
+  TraceSpan span("dispatch", trace_wanted() ? place.watch->kernel_name() : "", place.track);
+  if (span.is_kept()) {
+    span.add("work_items",
+             fmt::format("{} x {} x {}", packet.grid_size_x, packet.grid_size_y, packet.grid_size_z));
+    span.add("group", fmt::format("{} x {} x {}", packet.workgroup_size_x, packet.workgroup_size_y,
+                                  packet.workgroup_size_z));
+  }
   device::Launch launch;
   launch.descriptor = &kernel;
   launch.entry = entry;

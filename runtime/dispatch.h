@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/block_cache.h"
+#include "base/trace.h"
 #include "device/device.h"
 #include "runtime/aql.h"
 #include "runtime/executable.h"
@@ -99,6 +100,7 @@ struct PacketPlace {
   const std::atomic<bool>* cancel = nullptr;
   bool check_handlers = true;
   std::atomic<uint32_t>* interrupt = nullptr;  // see device::Launch
+  TraceTrack track = 0;                        // the queue's row in a trace
   device::LaunchWatch* watch = nullptr;
   CodePlaces* code = nullptr;  // whose code it executes, for what checks find (checking.h)
 };

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/spin.h"
+#include "base/trace.h"
 #include "device/apertures.h"
 #include "runtime/checking.h"
 #include "runtime/memory.h"
@@ -53,6 +54,7 @@ struct Queue::Impl : std::enable_shared_from_this<Queue::Impl> {
   uint32_t size = 0;
   DispatchPacket* ring = nullptr;
   AmdQueue* descriptor = nullptr;
+  TraceTrack track = make_trace_track("queue");
   std::vector<Task*> tasks;
 
   std::mutex mutex;
@@ -298,6 +300,7 @@ void Queue::Impl::execute(uint64_t index) {
     if (Dispatch* dispatch = task->dispatch()) {
       fault = launch(*dispatch, index);
     } else {
+      const TraceSpan span("queue", task->trace_name(), track);
       TaskLauncher launcher(*this, index);
       fault = task->run_with(launcher);
     }
@@ -342,6 +345,7 @@ device::Fault Queue::Impl::launch(Dispatch& dispatch, uint64_t index) {
                           .index = index,
                           .cancel = &cancelled,
                           .check_handlers = launches++ % kHandlerCheck == 0,
+                          .track = track,
                           .watch = &notice,
                           .code = &notice};
   dispatch.bind_queue(place.queue);

@@ -43,6 +43,8 @@ class Task {
     run();
     return {};
   }
+  // What a trace calls a host task; a literal.
+  virtual const char* trace_name() const { return "task"; }
   // False: only the queue's own thread may execute it, not one that waits for it.
   virtual bool allows_helper() const { return true; }
   // Called last. `fault.kind` is none after success. May destroy the task.

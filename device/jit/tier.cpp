@@ -20,6 +20,7 @@
 #include "base/fork_safe.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "base/trace.h"
 #include "device/device.h"
 #include "device/jit/llvm_guard.h"
 
@@ -220,8 +221,12 @@ struct Background {
     if (!compiling_now.may_begin() || is_given_up(forms)) return true;
     Specialisation key = forms.key;
     key.full_wave = full;
+    TraceSpan span("compile", forms.name);
     auto made = build(forms, key, worth);
-    if (made.ok() && *made == nullptr) return false;
+    if (made.ok() && *made == nullptr) {
+      span.drop();
+      return false;
+    }
     if (made.ok()) {
       Form& form = forms.form[full];
       form.owner = *made;

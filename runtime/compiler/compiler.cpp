@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "base/options.h"
+#include "base/trace.h"
 #include "codeobj/link.h"
 #include "runtime/compiler/backend.h"
 #include "runtime/compiler/containment.h"
@@ -146,6 +147,7 @@ Result<std::string> link_elf(const Result<Object>& object, std::string& log) {
 
 Result<std::string> compile_source(const CompileInput& input, const BuildOptions& given,
                                    const TargetDescription& target, std::string& log) {
+  const TraceSpan span("compile", "compile");
   const BuildOptions options = effective(given, input, target);
   const CompileInput read = clang_input(input);
   return contained<std::string>(log, [&]() -> Result<std::string> {
@@ -160,6 +162,7 @@ Result<std::string> compile_source(const CompileInput& input, const BuildOptions
 
 Result<std::string> build_source(const CompileInput& input, const BuildOptions& given,
                                  const TargetDescription& target, std::string& log) {
+  const TraceSpan span("compile", "build");
   const BuildOptions options = effective(given, input, target);
   const CompileInput read = clang_input(input);
   return link_elf(contained<Object>(log,

@@ -229,6 +229,7 @@ bool AqlQueue::execute_dispatch(const DispatchPacket& packet, uint64_t slot) {
                           .index = next_,
                           .cancel = &stopping(),
                           .interrupt = &interrupt,
+                          .track = track_,
                           .watch = &notice,
                           .code = &notice};
   Timestamps times;

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 
+#include "base/trace.h"
 #include "codeobj/kernel_descriptor.h"
 #include "runtime/aql.h"
 #include "runtime/hsa/packets.h"
@@ -57,7 +58,8 @@ class AqlQueue : public UserQueue {
 
   const uint64_t packets_;  // in the ring
   AmdQueue* amd_queue_ = nullptr;
-  uint64_t next_ = 0;   // index of the packet to take
+  uint64_t next_ = 0;  // index of the packet to take
+  TraceTrack track_ = make_trace_track("queue");
   uint64_t limit_ = 0;  // the doorbell has announced the packets below it
 
   std::array<uint8_t, codeobj::kKernelDescriptorSize> descriptor_bytes_{};  // of `descriptor_`

@@ -161,6 +161,7 @@ SdmaQueue::Outcome SdmaQueue::execute(const uint32_t* p, uint32_t available, uin
 }
 
 SdmaQueue::Outcome SdmaQueue::copy_linear(const uint32_t* p) {
+  const TraceSpan span("queue", "copy", track_);
   const uint64_t bytes = uint64_t{bits(p[1], 0, wide_ ? 30 : 22)} + (wide_ ? 1 : 0);
   const uint64_t from = address(p + 3), to = address(p + 5);
   for (uint64_t done = 0; done < bytes; done += kPiece) {
@@ -179,6 +180,7 @@ SdmaQueue::Outcome SdmaQueue::copy_linear(const uint32_t* p) {
 
 // Copies a box of elements from one pitched volume into another.
 SdmaQueue::Outcome SdmaQueue::copy_window(const uint32_t* p) {
+  const TraceSpan span("queue", "copy of a window", track_);
   const uint32_t element = bits(p[0], 29, 3);
   if (element > 4) return refuse(fmt::format("elements of 2^{} bytes", element));
   struct Side {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/trace.h"
 #include "runtime/hsa/user_queue.h"
 
 namespace morgana::runtime {
@@ -37,6 +38,7 @@ class SdmaQueue : public UserQueue {
 
   const bool wide_;                // 64-bit indices, sizes stored less one
   uint64_t next_ = 0, limit_ = 0;  // bytes
+  TraceTrack track_ = make_trace_track("copies");
 };
 
 }  // namespace morgana::runtime

@@ -18,7 +18,7 @@ constexpr int kNothing = 2;  // no kernel ran, or it cannot be profiled
 
 struct Request {
   std::vector<std::string> program;
-  std::optional<std::string> json, devices;
+  std::optional<std::string> json, trace, devices;
 };
 
 Result<Request> parse(Words words) {
@@ -27,6 +27,7 @@ Result<Request> parse(Words words) {
   size_t i = 0;
   while (i < words.size() && words[i] != "--") own.push_back(words[i++]);
   MORGANA_TRY(request.json, take_option(own, "--json"));
+  MORGANA_TRY(request.trace, take_option(own, "--trace"));
   MORGANA_TRY(request.devices, take_option(own, "--devices"));
   if (!own.empty())
     return make_error(ErrorCode::invalid_argument, "'{}' is not understood (see morgana help)", own.front());
@@ -73,8 +74,18 @@ Result<int> run(const Request& request) {
   // Checks would observe the kernels instead.
   unsetenv("MORGANA_CHECK");
   setenv("MORGANA_PROFILE", counts.path().c_str(), 1);
+  std::optional<Folder> events;
+  if (request.trace) {
+    MORGANA_TRY(Folder made, Folder::make());
+    events.emplace(std::move(made));
+    setenv("MORGANA_TRACE", events->path().c_str(), 1);
+  }
   enter(doors);
   MORGANA_TRY(const int status, run_child(request.program));
+  if (events) {
+    MORGANA_TRY(const std::string trace, merged_traces(events->path()));
+    MORGANA_CHECK(write_text(request.trace, trace));
+  }
   MORGANA_TRY(const RunProfile profile, read_profiles(counts.path()));
   MORGANA_CHECK(write_text(request.json, profile_json(profile)));
   if (profile.kernels.empty()) {

@@ -163,4 +163,18 @@ Result<RunProfile> read_profiles(const std::string& folder) {
   return profile;
 }
 
+Result<std::string> merged_traces(const std::string& folder) {
+  Json events = Json::array();
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    MORGANA_TRY(const std::vector<uint8_t> bytes, read_file(entry.path().string()));
+    Json one = Json::parse(bytes.begin(), bytes.end(), nullptr, false);
+    if (one.is_discarded() || !one["traceEvents"].is_array())
+      return make_error(ErrorCode::malformed, "{}: no trace", entry.path().string());
+    for (Json& event : one["traceEvents"]) events.push_back(std::move(event));
+  }
+  if (error) return make_error(ErrorCode::io, "{}: {}", folder, error.message());
+  return Json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ns"}}.dump() + "\n";
+}
+
 }  // namespace morgana::tools

@@ -66,6 +66,9 @@ struct RunProfile {
 // The files of a folder that MORGANA_PROFILE named.
 Result<RunProfile> read_profiles(const std::string& folder);
 
+// The files of a folder that MORGANA_TRACE named, as one.
+Result<std::string> merged_traces(const std::string& folder);
+
 // What to change, by what there is to gain.
 std::vector<Advice> advice_for(const KernelReport& kernel);
 
