@@ -2,6 +2,7 @@
 //
 // An access that leaves the wave's LDS reads 0 or is dropped. Nothing here can raise a host fault.
 #include "device/interp/memory_ds.h"
+#include "device/interp/other_lanes.h"
 
 namespace morgana::device::MORGANA_SIMD {
 namespace {
@@ -253,12 +254,8 @@ MORGANA_INLINE void active_values(const Wave& wave, const uint32_t* from, uint32
 
 // Writes values[source[l]] to the active lanes.
 MORGANA_INLINE void pull(Wave& wave, uint32_t* to, const uint32_t* values, const uint32_t* source) {
-  for (int i = 0; i < kChunks; i++) {
-    Chunk v;
-#pragma clang loop unroll(full)
-    for (int l = 0; l < 16; l++) v[l] = values[source[16 * i + l]];
-    merge_chunk(to, i, v, chunk_mask(wave.exec(), i));
-  }
+  for (int i = 0; i < kChunks; i++)
+    merge_chunk(to, i, pulled(values, chunk_of(source, i)), chunk_mask(wave.exec(), i));
 }
 
 MORGANA_INLINE Chunk lane_of(Chunk address, const Step* step) {
@@ -287,25 +284,6 @@ void ds_permute_b32(Wave& wave, const Step* step) {
   uint32_t* const to = data_dst(wave, step);
   for (int i = 0; i < kChunks; i++) merge_chunk(to, i, chunk_of(received, i), chunk_mask(wave.exec(), i));
   MORGANA_NEXT(wave, step);
-}
-
-// The lane that each of sixteen lanes reads.
-MORGANA_INLINE Chunk swizzle_source(uint32_t offset, Chunk lane) {
-  const Chunk half = lane & 0x20;
-  if (offset >= 0xe000) {  // FFT
-    const uint32_t mask = offset & 0x1f;
-    Chunk reversed = Chunk(0);
-    for (int bit = 0; bit < 5; bit++) reversed |= (lane >> bit & 1) << (4 - bit);
-    return reversed >> static_cast<uint32_t>(__builtin_popcount(mask)) | (lane & mask) | half;
-  }
-  if (offset >= 0xc000) {  // rotate; the document's formula lacks the wrap inside the half
-    const uint32_t count = offset >> 5 & 0x1f, mask = offset & 0x1f;
-    const Chunk turned = (offset >> 10 & 1 ? lane - count : lane + count) & 0x1f;
-    return (lane & mask) | (turned & (~mask & 0x1f)) | half;
-  }
-  if (offset & 0x8000)  // within four lanes
-    return (lane & ~3u) | (Chunk(offset) >> (lane & 3) * 2 & 3);
-  return (((lane & 0x1f & (offset & 0x1f)) | (offset >> 5 & 0x1f)) ^ (offset >> 10 & 0x1f)) | half;
 }
 
 void ds_swizzle_b32(Wave& wave, const Step* step) {

@@ -24,6 +24,25 @@ inline constexpr bool kMaskedAccesses = true;
 inline constexpr bool kMaskedAccesses = false;
 #endif
 
+// values[source[l]], of 64 values; `source` is below 64.
+MORGANA_INLINE Chunk pulled(const uint32_t* values, Chunk source) {
+#ifdef __AVX512F__
+  using Signed = int32_t __attribute__((ext_vector_type(16)));
+  const auto of_two = [&](int first) __attribute__((always_inline)) {
+    return __builtin_bit_cast(
+        Chunk, __builtin_ia32_vpermi2vard512(__builtin_bit_cast(Signed, chunk_of(values, first)),
+                                             __builtin_bit_cast(Signed, source),
+                                             __builtin_bit_cast(Signed, chunk_of(values, first + 1))));
+  };
+  return (source & 32) != 0 ? of_two(2) : of_two(0);
+#else
+  Chunk v;
+#pragma clang loop unroll(full)
+  for (int l = 0; l < 16; l++) v[l] = values[source[l]];
+  return v;
+#endif
+}
+
 // --- Interleaving of records of N dwords, sixteen lanes at a time ---
 
 template <int... I>

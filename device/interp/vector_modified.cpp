@@ -5,7 +5,7 @@
 // the code is written for size: it works on operands in memory, whatever their types, and calls the
 // instruction's thunk.
 #include "device/interp/code.h"
-#include "device/interp/dpp.h"
+#include "device/interp/other_lanes.h"
 #include "device/interp/vector_frame.h"
 #include "device/interp/vector_tables.h"
 #include "device/semantics/half.h"

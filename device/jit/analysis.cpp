@@ -41,6 +41,10 @@ bool is_lane_move(const isa::Inst& inst) {
   if (inst.row->dst[1] != isa::Type::none || (inst.row->flags & (isa::kMfma | isa::kSmfmac))) return false;
   return effects.kind == isa::Class::cross || effects.result.is_leaf(isa::Fn::source);
 }
+bool exchanges_lanes(Op op) {
+  return op == Op::v_swap_b32 || op == Op::v_permlane16_swap_b32 || op == Op::v_permlane32_swap_b32 ||
+         op == Op::v_pk_mov_b32 || op == Op::ds_bpermute_b32 || op == Op::ds_swizzle_b32;
+}
 bool is_scalar_format(Format format) {
   return format == Format::SOP2 || format == Format::SOPK || format == Format::SOP1 ||
          format == Format::SOPC || format == Format::SOPP;
@@ -103,7 +107,8 @@ class Classifier {
     if (effects.kind == isa::Class::nothing) return How::nothing;
     if (effects.writes & isa::kStateAny) return How::call_all;
     i.vector = library_.vector(inst.row->op, target_);
-    if (i.vector == nullptr && is_lane_move(inst)) return inst.dpp || inst.sdwa ? How::call : How::lane;
+    if (i.vector == nullptr && (is_lane_move(inst) || exchanges_lanes(inst.row->op)))
+      return inst.dpp || inst.sdwa ? How::call : How::lane;
     if (i.vector == nullptr) return How::call;
     if (needs_other_environment(*i.vector)) return How::call;
     for (int s = 0; s < i.vector->n_src; s++) {
@@ -128,6 +133,7 @@ class Classifier {
   How memory(const isa::Inst& inst) const {
     if (inst.row->flags & isa::kGws) return How::leave;  // waits, and is then executed again
     if (inst.tfe) return How::call_all;
+    if (exchanges_lanes(inst.row->op) && !inst.gds) return How::lane;
     if (inst.lds || inst.gds || (inst.row->flags & (isa::kLdsDst | isa::kLdsSrc))) return How::call;
     const isa::MemoryAccess& access = isa::effects(inst.row->op).access;
     if (access.space == isa::Space::constant && access.direction == isa::Direction::load)
@@ -215,8 +221,9 @@ class Classifier {
         i.merges = true;
         break;
       case How::lane:
-        i.crosses_lanes =
-            op == Op::v_readfirstlane_b32 || op == Op::v_readlane_b32 || op == Op::v_writelane_b32;
+        i.crosses_lanes = op == Op::v_readfirstlane_b32 || op == Op::v_readlane_b32 ||
+                          op == Op::v_writelane_b32 || op == Op::v_permlane16_swap_b32 ||
+                          op == Op::v_permlane32_swap_b32;
         i.writes_all_lanes = op == Op::v_writelane_b32;
         break;
       case How::vector:

@@ -16,6 +16,7 @@ namespace morgana::device::MORGANA_SIMD {
 MORGANA_MEMORY_KINDS(MORGANA_KIND)
 #undef MORGANA_KIND
 extern "C" AperturePath morgana_path_reaches_aperture;
+extern "C" PullPath morgana_path_pull;
 
 // --- Addresses whose form is known ---
 

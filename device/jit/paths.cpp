@@ -385,6 +385,10 @@ MORGANA_INLINE void look_up_dwords(const uint8_t* lds, uint32_t limit, uint32_t 
 
 // --- What kernels call ---
 
+MORGANA_KEEPS_REGISTERS void pull(const uint32_t* values, const uint32_t* source, uint32_t* result) {
+  for (int i = 0; i < kChunks; i++) set_chunk(result, i, pulled(values, chunk_of(source, i)));
+}
+
 MORGANA_KEEPS_REGISTERS bool reaches_aperture(const Wave* wave, const Lanes* high) {
   const uint64_t exec = wave->exec();
   Chunk reaches = Chunk(0);
@@ -468,6 +472,7 @@ const jit::NamedPath kPaths[] = {
   MORGANA_PATH(store_lds_##name, Entries<Kind>::store_lds)
     MORGANA_MEMORY_KINDS(MORGANA_KIND)                //
     MORGANA_PATH(reaches_aperture, reaches_aperture)  //
+    MORGANA_PATH(pull, pull)                          //
     {nullptr, nullptr}};
 #undef MORGANA_KIND
 #undef MORGANA_PATH

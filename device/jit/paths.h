@@ -33,6 +33,10 @@ using LdsPath = void MORGANA_KEEPS_REGISTERS(uint8_t* lds, uint32_t limit, uint3
 using IndexPath = void MORGANA_KEEPS_REGISTERS(Wave*, jit::WaveFrame*, uint64_t base, const Lanes* index,
                                                bool is_signed, Lanes* data);
 
+// values[source[l]] for every lane; `source` is below 64.
+using PullPath = void MORGANA_KEEPS_REGISTERS(const uint32_t* values, const uint32_t* source,
+                                              uint32_t* result);
+
 #define MORGANA_MEMORY_KINDS(X) \
   X(b32, Dwords<1>)             \
   X(b64, Dwords<2>)             \

@@ -175,7 +175,7 @@ const ScalarOp kScalarRows[] = {
 
 }  // namespace scalar
 
-// --- Results of float instructions with omod or clamp ---
+// --- Values of other lanes; results of float instructions with omod or clamp ---
 
 namespace MORGANA_SIMD {
 
@@ -185,6 +185,15 @@ const uint8_t kNowhere[16] = {};
 extern "C" void morgana_mix_operand(const Mode* mode, bool neg, bool abs, bool op_sel, bool op_sel_hi,
                                     uint32_t* value) {
   mix_operand(*mode, {.neg = neg, .abs = abs, .op_sel = op_sel, .op_sel_hi = op_sel_hi}, value);
+}
+// Sixteen instructions with AVX-512; elsewhere lane by lane, which no kernel should contain.
+extern "C" void morgana_pull(const uint32_t* values, const uint32_t* source, uint32_t* result) {
+#ifdef __AVX512F__
+#pragma clang loop unroll(full)
+  for (int i = 0; i < kChunks; i++) set_chunk(result, i, pulled(values, chunk_of(source, i)));
+#else
+  morgana_path_pull(values, source, result);
+#endif
 }
 extern "C" void morgana_whole_dword(uint32_t op, const uint32_t* const* sources, uint32_t* result) {
   word(result, 0) = whole_dword(static_cast<isa::Op>(op), sources, word(result, 0));

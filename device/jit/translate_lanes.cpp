@@ -1,8 +1,8 @@
-// What crosses lanes: DPP forms, reads and writes of single lanes.
+// What crosses lanes: DPP forms, exchanges, reads and writes of single lanes.
 #include <algorithm>
 #include <map>
 
-#include "device/interp/dpp.h"
+#include "device/interp/other_lanes.h"
 #include "device/isa/constants.h"
 #include "device/jit/translator.h"
 
@@ -71,6 +71,63 @@ void Translator::keep_unmoved(const Instruction& i, unsigned count, Value** word
     words[r] = b_.CreateSelect(lanes, words[r], active_vgpr(place(inst.dst[0]) + r));
 }
 
+// Lanes `l + rows` of the destination and `l` of the source change places, for the lower half of every
+// 2 * rows; EXEC says which are written.
+void Translator::swap_rows(const Instruction& i, int rows) {
+  const isa::Inst& inst = *i.step->inst;
+  const unsigned to = place(inst.dst[0]), from = place(inst.src[0]);
+  Value *d = vgpr(to), *s = vgpr(from);
+  llvm::SmallVector<int, kLanes> upper, lower;
+  for (int l = 0; l < kLanes; l++) {
+    upper.push_back(l & rows ? kLanes + l - rows : l);
+    lower.push_back(l & rows ? kLanes + l : l + rows);
+  }
+  Value *new_d = b_.CreateShuffleVector(d, s, upper), *new_s = b_.CreateShuffleVector(d, s, lower);
+  if (to == from) {
+    llvm::SmallVector<int, kLanes> other;
+    for (int l = 0; l < kLanes; l++) other.push_back(l ^ rows);
+    new_d = new_s = b_.CreateShuffleVector(d, other);
+  }
+  set_vgpr(i, to, new_d);
+  set_vgpr(i, from, new_s);
+}
+
+// A dword of each source.
+void Translator::packed_move(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  Value* words[2];
+  for (unsigned s = 0; s < 2; s++) {
+    const unsigned word = inst.op_sel >> s & 1;
+    words[s] =
+        inst.src[s].is_scalar()
+            ? splat(b_.CreateTrunc(b_.CreateLShr(scalar_source(i, static_cast<int>(s), 2), 32 * word), i32_))
+            : active_vgpr(place(inst.src[s]) + word);
+  }
+  for (unsigned r = 0; r < 2; r++) set_vgpr(i, place(inst.dst[0]) + r, words[r]);
+}
+
+// Each lane has what another holds, of which an address or the offset tells the number; 0 of inactive ones.
+void Translator::pull(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  const bool swizzles = inst.row->op == Op::ds_swizzle_b32;
+  Value* values = active_vgpr(place(inst.src[swizzles ? 0 : 1]));
+  if (!is_full()) values = b_.CreateSelect(exec_lanes(), values, llvm::Constant::getNullValue(lanes_));
+  const unsigned to = place(inst.dst[0]);
+  const auto offset = static_cast<uint32_t>(inst.offset);
+  if (swizzles) {
+    llvm::SmallVector<int, kLanes> lanes;
+    for (uint32_t l = 0; l < kLanes; l++) lanes.push_back(static_cast<int>(swizzle_source(offset, l)));
+    return set_vgpr(i, to, b_.CreateShuffleVector(values, lanes));
+  }
+  Value* address = b_.CreateAdd(active_vgpr(place(inst.src[0])), splat(b_.getInt32(offset)));
+  Value* const inputs[2] = {values, b_.CreateAnd(b_.CreateLShr(address, 2), kLanes - 1)};
+  Value* memory[3];
+  for (Value*& m : memory) m = temporary(lanes_);
+  for (int k = 0; k < 2; k++) b_.CreateAlignedStore(inputs[k], memory[k], llvm::Align(256));
+  call_library("morgana_pull", memory);
+  set_vgpr(i, to, b_.CreateAlignedLoad(lanes_, memory[2], llvm::Align(256)));
+}
+
 // Lane reads and writes ignore EXEC; lane numbers wrap at 64.
 void Translator::lane(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
@@ -97,6 +154,16 @@ void Translator::lane(const Instruction& i) {
       unmasked_[to] = nullptr;
       return;
     }
+    case Op::v_swap_b32: {
+      Value *a = active_vgpr(place(inst.dst[0])), *b = active_vgpr(place(inst.src[0]));
+      set_vgpr(i, place(inst.dst[0]), b);
+      return set_vgpr(i, place(inst.src[0]), a);
+    }
+    case Op::v_permlane16_swap_b32: return swap_rows(i, 16);
+    case Op::v_permlane32_swap_b32: return swap_rows(i, 32);
+    case Op::v_pk_mov_b32: return packed_move(i);
+    case Op::ds_bpermute_b32:
+    case Op::ds_swizzle_b32: return pull(i);
     default: {  // moves to, from and between AccVGPRs
       Value* value =
           inst.src[0].is_scalar() ? splat(scalar_source(i, 0, 1)) : active_vgpr(place(inst.src[0]));

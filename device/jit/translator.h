@@ -171,6 +171,9 @@ class Translator {
   void lane(const Instruction& i);
   Value* vector_source(const Instruction& i, int source, int word);
   Value* moved_source(const Instruction& i, int word);
+  void swap_rows(const Instruction& i, int rows);
+  void packed_move(const Instruction& i);
+  void pull(const Instruction& i);
   Value* lanes_with_source(const int (&from)[kLanes]);
   void keep_unmoved(const Instruction& i, unsigned count, Value** words);
   void apply_modifiers(const Instruction& i, int source, int registers, Value** words);

@@ -1,5 +1,5 @@
-// The lanes of DPP forms (data-parallel primitives; CDNA4 guide 13.3.9, table 94): which lane another reads,
-// and which may be written. Both tiers move lanes by these.
+// Which lane another reads where the instruction alone says it: DPP forms (data-parallel primitives; CDNA4
+// guide 13.3.9, table 94), ds_swizzle_b32 (12.13). Both tiers move lanes by these.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,26 @@ namespace morgana::device {
 // Whether the row and bank masks enable `lane`.
 [[gnu::always_inline]] constexpr bool dpp_enables(const isa::Inst& inst, int lane) {
   return (inst.row_mask >> (lane / 16) & 1) != 0 && (inst.bank_mask >> (lane / 4 % 4) & 1) != 0;
+}
+
+// The lane that `lane` reads by ds_swizzle_b32 with `offset`; of one lane or a vector of them.
+template <typename Lane>
+[[gnu::always_inline]] constexpr Lane swizzle_source(uint32_t offset, Lane lane) {
+  const Lane half = lane & 0x20;
+  if (offset >= 0xe000) {  // FFT
+    const uint32_t mask = offset & 0x1f;
+    Lane reversed = lane & 0;
+    for (uint32_t bit = 0; bit < 5; bit++) reversed |= (lane >> bit & 1) << (4 - bit);
+    return reversed >> static_cast<uint32_t>(__builtin_popcount(mask)) | (lane & mask) | half;
+  }
+  if (offset >= 0xc000) {  // rotate; the document's formula lacks the wrap inside the half
+    const uint32_t count = offset >> 5 & 0x1f, mask = offset & 0x1f;
+    const Lane turned = (offset >> 10 & 1 ? lane - count : lane + count) & 0x1f;
+    return (lane & mask) | (turned & (~mask & 0x1f)) | half;
+  }
+  if (offset & 0x8000)  // within four lanes
+    return (lane & ~3u) | ((((lane & 0) + offset) >> (lane & 3) * 2) & 3);
+  return (((lane & 0x1f & (offset & 0x1f)) | (offset >> 5 & 0x1f)) ^ (offset >> 10 & 0x1f)) | half;
 }
 
 }  // namespace morgana::device
