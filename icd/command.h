@@ -11,6 +11,7 @@
 
 #include "base/block_cache.h"
 #include "icd/event.h"
+#include "icd/host_work.h"
 #include "runtime/queue.h"
 
 namespace morgana::icd {
@@ -55,12 +56,12 @@ class Command : public runtime::Task {
   Command* next_ = nullptr;
 };
 
-// A command that runs `work` on the host; `work` holds references to what it uses.
+// A command that runs `work` on the host (host_work.h); `work` holds references to what it uses.
 template <typename Work>
 class HostCommand final : public Command {
  public:
   HostCommand(cl_command_type type, Work work) : Command(type), work_(std::move(work)) {}
-  void run() override { (*work_)(); }
+  device::Fault run_with(runtime::Launcher& /*launcher*/) override { return run_host_work(*work_); }
 
  private:
   void drop() override { work_.reset(); }

@@ -2,6 +2,13 @@
 #include "icd/entries_khr.h"
 #include "icd/operations.h"
 
+// The parameters that all these functions have, by the names that the specification gives them.
+#define COMMON_ARGUMENTS                                                                           \
+  RecordArguments {                                                                                \
+    command_buffer, command_queue, properties, num_sync_points_in_wait_list, sync_point_wait_list, \
+        sync_point, mutable_handle                                                                 \
+  }
+
 namespace morgana::icd {
 
 cl_int CL_API_CALL clCommandBarrierWithWaitListKHR(
@@ -9,9 +16,7 @@ cl_int CL_API_CALL clCommandBarrierWithWaitListKHR(
     cl_uint num_sync_points_in_wait_list, const cl_sync_point_khr* sync_point_wait_list,
     cl_sync_point_khr* sync_point, cl_mutable_command_khr* mutable_handle) {
   return api(__func__, [&]() -> cl_int {
-    const RecordArguments common{
-        command_buffer,       command_queue, properties,    num_sync_points_in_wait_list,
-        sync_point_wait_list, sync_point,    mutable_handle};
+    const RecordArguments common = COMMON_ARGUMENTS;
     CommandBuffer* buffer;
     Queue* queue;
     cl_int error = CommandBuffer::resolve(common, buffer, queue);
@@ -26,10 +31,7 @@ cl_int CL_API_CALL clCommandCopyBufferKHR(
     cl_uint num_sync_points_in_wait_list, const cl_sync_point_khr* sync_point_wait_list,
     cl_sync_point_khr* sync_point, cl_mutable_command_khr* mutable_handle) {
   return api(__func__, [&] {
-    const RecordArguments common{
-        command_buffer,       command_queue, properties,    num_sync_points_in_wait_list,
-        sync_point_wait_list, sync_point,    mutable_handle};
-    return copy_buffer(Sink(common), src_buffer, dst_buffer, src_offset, dst_offset, size);
+    return copy_buffer(Sink(COMMON_ARGUMENTS), src_buffer, dst_buffer, src_offset, dst_offset, size);
   });
 }
 
@@ -41,11 +43,8 @@ cl_int CL_API_CALL clCommandCopyBufferRectKHR(
     const cl_sync_point_khr* sync_point_wait_list, cl_sync_point_khr* sync_point,
     cl_mutable_command_khr* mutable_handle) {
   return api(__func__, [&] {
-    const RecordArguments common{
-        command_buffer,       command_queue, properties,    num_sync_points_in_wait_list,
-        sync_point_wait_list, sync_point,    mutable_handle};
     return copy_buffer_rect(
-        Sink(common), src_buffer, dst_buffer,
+        Sink(COMMON_ARGUMENTS), src_buffer, dst_buffer,
         {src_origin, dst_origin, region, src_row_pitch, src_slice_pitch, dst_row_pitch, dst_slice_pitch});
   });
 }
@@ -56,10 +55,8 @@ cl_int CL_API_CALL clCommandCopyBufferToImageKHR(
     cl_uint num_sync_points_in_wait_list, const cl_sync_point_khr* sync_point_wait_list,
     cl_sync_point_khr* sync_point, cl_mutable_command_khr* mutable_handle) {
   return api(__func__, [&] {
-    const RecordArguments common{
-        command_buffer,       command_queue, properties,    num_sync_points_in_wait_list,
-        sync_point_wait_list, sync_point,    mutable_handle};
-    return copy_buffer_to_image(Sink(common), dst_image, {src_buffer, src_offset, dst_origin, region});
+    return copy_buffer_to_image(Sink(COMMON_ARGUMENTS), dst_image,
+                                {src_buffer, src_offset, dst_origin, region});
   });
 }
 
@@ -71,10 +68,7 @@ cl_int CL_API_CALL clCommandCopyImageKHR(cl_command_buffer_khr command_buffer, c
                                          cl_sync_point_khr* sync_point,
                                          cl_mutable_command_khr* mutable_handle) {
   return api(__func__, [&] {
-    const RecordArguments common{
-        command_buffer,       command_queue, properties,    num_sync_points_in_wait_list,
-        sync_point_wait_list, sync_point,    mutable_handle};
-    return copy_image(Sink(common), src_image, dst_image, src_origin, dst_origin, region);
+    return copy_image(Sink(COMMON_ARGUMENTS), src_image, dst_image, src_origin, dst_origin, region);
   });
 }
 
@@ -84,10 +78,8 @@ cl_int CL_API_CALL clCommandCopyImageToBufferKHR(
     cl_uint num_sync_points_in_wait_list, const cl_sync_point_khr* sync_point_wait_list,
     cl_sync_point_khr* sync_point, cl_mutable_command_khr* mutable_handle) {
   return api(__func__, [&] {
-    const RecordArguments common{
-        command_buffer,       command_queue, properties,    num_sync_points_in_wait_list,
-        sync_point_wait_list, sync_point,    mutable_handle};
-    return copy_image_to_buffer(Sink(common), src_image, {dst_buffer, dst_offset, src_origin, region});
+    return copy_image_to_buffer(Sink(COMMON_ARGUMENTS), src_image,
+                                {dst_buffer, dst_offset, src_origin, region});
   });
 }
 
@@ -99,10 +91,7 @@ cl_int CL_API_CALL clCommandFillBufferKHR(cl_command_buffer_khr command_buffer,
                                           cl_sync_point_khr* sync_point,
                                           cl_mutable_command_khr* mutable_handle) {
   return api(__func__, [&] {
-    const RecordArguments common{
-        command_buffer,       command_queue, properties,    num_sync_points_in_wait_list,
-        sync_point_wait_list, sync_point,    mutable_handle};
-    return fill_buffer(Sink(common), buffer, {pattern, pattern_size, offset, size});
+    return fill_buffer(Sink(COMMON_ARGUMENTS), buffer, {pattern, pattern_size, offset, size});
   });
 }
 
@@ -113,12 +102,7 @@ cl_int CL_API_CALL clCommandFillImageKHR(cl_command_buffer_khr command_buffer, c
                                          const cl_sync_point_khr* sync_point_wait_list,
                                          cl_sync_point_khr* sync_point,
                                          cl_mutable_command_khr* mutable_handle) {
-  return api(__func__, [&] {
-    const RecordArguments common{
-        command_buffer,       command_queue, properties,    num_sync_points_in_wait_list,
-        sync_point_wait_list, sync_point,    mutable_handle};
-    return fill_image(Sink(common), image, fill_color, origin, region);
-  });
+  return api(__func__, [&] { return fill_image(Sink(COMMON_ARGUMENTS), image, fill_color, origin, region); });
 }
 
 cl_int CL_API_CALL clCommandSVMMemcpyKHR(cl_command_buffer_khr command_buffer, cl_command_queue command_queue,
@@ -127,12 +111,7 @@ cl_int CL_API_CALL clCommandSVMMemcpyKHR(cl_command_buffer_khr command_buffer, c
                                          const cl_sync_point_khr* sync_point_wait_list,
                                          cl_sync_point_khr* sync_point,
                                          cl_mutable_command_khr* mutable_handle) {
-  return api(__func__, [&] {
-    const RecordArguments common{
-        command_buffer,       command_queue, properties,    num_sync_points_in_wait_list,
-        sync_point_wait_list, sync_point,    mutable_handle};
-    return copy_svm(Sink(common), dst_ptr, src_ptr, size);
-  });
+  return api(__func__, [&] { return copy_svm(Sink(COMMON_ARGUMENTS), dst_ptr, src_ptr, size); });
 }
 
 cl_int CL_API_CALL clCommandSVMMemFillKHR(cl_command_buffer_khr command_buffer,
@@ -142,12 +121,8 @@ cl_int CL_API_CALL clCommandSVMMemFillKHR(cl_command_buffer_khr command_buffer,
                                           const cl_sync_point_khr* sync_point_wait_list,
                                           cl_sync_point_khr* sync_point,
                                           cl_mutable_command_khr* mutable_handle) {
-  return api(__func__, [&] {
-    const RecordArguments common{
-        command_buffer,       command_queue, properties,    num_sync_points_in_wait_list,
-        sync_point_wait_list, sync_point,    mutable_handle};
-    return fill_svm(Sink(common), svm_ptr, {pattern, pattern_size, 0, size});
-  });
+  return api(__func__,
+             [&] { return fill_svm(Sink(COMMON_ARGUMENTS), svm_ptr, {pattern, pattern_size, 0, size}); });
 }
 
 }  // namespace morgana::icd

@@ -19,10 +19,12 @@ cl_int read_or_write(cl_command_queue command_queue, cl_mem buffer, bool read, c
   return submit(*queue, read ? CL_COMMAND_READ_BUFFER : CL_COMMAND_WRITE_BUFFER, waits, blocking,
                 [hold = Ref<Mem>(mem), read, offset, size, ptr] {
                   uint8_t* place = hold->data() + offset;
-                  if (read)
-                    std::memmove(ptr, place, size);
-                  else
-                    std::memmove(place, ptr, size);
+                  return access_bytes({hold.get()}, [&] {
+                    if (read)
+                      std::memmove(ptr, place, size);
+                    else
+                      std::memmove(place, ptr, size);
+                  });
                 });
 }
 
@@ -53,10 +55,12 @@ cl_int read_or_write_rect(cl_command_queue command_queue, cl_mem buffer, bool re
   return submit(
       *queue, read ? CL_COMMAND_READ_BUFFER_RECT : CL_COMMAND_WRITE_BUFFER_RECT, waits, blocking,
       [hold = Ref<Mem>(mem), read, device_side, host_side, region, host = static_cast<uint8_t*>(ptr)] {
-        if (read)
-          copy_rect(host, host_side, hold->data(), device_side, region);
-        else
-          copy_rect(hold->data(), device_side, host, host_side, region);
+        return access_bytes({hold.get()}, [&] {
+          if (read)
+            copy_rect(host, host_side, hold->data(), device_side, region);
+          else
+            copy_rect(hold->data(), device_side, host, host_side, region);
+        });
       });
 }
 
@@ -81,10 +85,11 @@ cl_int copy_buffer(const Sink& sink, cl_mem src_buffer, cl_mem dst_buffer, size_
   // CL_MEM_COPY_OVERLAP if the regions of one buffer, or of sub-buffers of one buffer, overlap.
   size_t from = src->origin() + src_offset, to = dst->origin() + dst_offset;
   if (&whole(*src) == &whole(*dst) && from < to + size && to < from + size) return CL_MEM_COPY_OVERLAP;
-  return sink.take(CL_COMMAND_COPY_BUFFER,
-                   [a = Ref<Mem>(src), b = Ref<Mem>(dst), src_offset, dst_offset, size] {
-                     std::memmove(b->data() + dst_offset, a->data() + src_offset, size);
-                   });
+  return sink.take(
+      CL_COMMAND_COPY_BUFFER, [a = Ref<Mem>(src), b = Ref<Mem>(dst), src_offset, dst_offset, size] {
+        return access_bytes({a.get(), b.get()},
+                            [&] { std::memmove(b->data() + dst_offset, a->data() + src_offset, size); });
+      });
 }
 
 cl_int copy_buffer_rect(const Sink& sink, cl_mem src_buffer, cl_mem dst_buffer, const RectCopy& copy) {
@@ -116,7 +121,7 @@ cl_int copy_buffer_rect(const Sink& sink, cl_mem src_buffer, cl_mem dst_buffer, 
   }
   std::array<size_t, 3> extent{copy.region[0], copy.region[1], copy.region[2]};
   return sink.take(CL_COMMAND_COPY_BUFFER_RECT, [a = Ref<Mem>(src), b = Ref<Mem>(dst), from, to, extent] {
-    copy_rect(b->data(), to, a->data(), from, extent);
+    return access_bytes({a.get(), b.get()}, [&] { copy_rect(b->data(), to, a->data(), from, extent); });
   });
 }
 
@@ -135,7 +140,8 @@ cl_int fill_buffer(const Sink& sink, cl_mem buffer, const Fill& fill) {
   std::memcpy(copy.data(), fill.pattern, fill.pattern_size);
   return sink.take(CL_COMMAND_FILL_BUFFER, [hold = Ref<Mem>(mem), copy, pattern_size = fill.pattern_size,
                                             offset = fill.offset, size = fill.size] {
-    fill_pattern(hold->data() + offset, size, copy.data(), pattern_size);
+    return access_bytes({hold.get()},
+                        [&] { fill_pattern(hold->data() + offset, size, copy.data(), pattern_size); });
   });
 }
 

@@ -49,10 +49,12 @@ cl_int read_or_write(cl_command_queue command_queue, cl_mem image, bool read, cl
   return submit(*queue, read ? CL_COMMAND_READ_IMAGE : CL_COMMAND_WRITE_IMAGE, waits, blocking,
                 [hold = Ref<Mem>(mem), read, device_side, host_side, region = byte_region(mem->image(), box),
                  host = static_cast<uint8_t*>(args.ptr)] {
-                  if (read)
-                    copy_rect(host, host_side, hold->data(), device_side, region);
-                  else
-                    copy_rect(hold->data(), device_side, host, host_side, region);
+                  return access_bytes({hold.get()}, [&] {
+                    if (read)
+                      copy_rect(host, host_side, hold->data(), device_side, region);
+                    else
+                      copy_rect(hold->data(), device_side, host, host_side, region);
+                  });
                 });
 }
 
@@ -84,10 +86,12 @@ cl_int copy_with_buffer(const Sink& sink, cl_mem image, bool to_buffer, const Bu
   const Rect in_image = image_rect(of_image->image(), of_image->image().strides(), box);
   return sink.take(to_buffer ? CL_COMMAND_COPY_IMAGE_TO_BUFFER : CL_COMMAND_COPY_BUFFER_TO_IMAGE,
                    [a = Ref<Mem>(of_image), b = Ref<Mem>(of_buffer), to_buffer, in_image, in_buffer, region] {
-                     if (to_buffer)
-                       copy_rect(b->data(), in_buffer, a->data(), in_image, region);
-                     else
-                       copy_rect(a->data(), in_image, b->data(), in_buffer, region);
+                     return access_bytes({a.get(), b.get()}, [&] {
+                       if (to_buffer)
+                         copy_rect(b->data(), in_buffer, a->data(), in_image, region);
+                       else
+                         copy_rect(a->data(), in_image, b->data(), in_buffer, region);
+                     });
                    });
 }
 
@@ -126,8 +130,10 @@ cl_int copy_image(const Sink& sink, cl_mem src_image, cl_mem dst_image, const si
   return sink.take(
       CL_COMMAND_COPY_IMAGE,
       [a = Ref<Mem>(src), b = Ref<Mem>(dst), from_rect = image_rect(from, from.strides(), source),
-       to_rect = image_rect(to, to.strides(), target),
-       bytes = byte_region(from, source)] { copy_rect(b->data(), to_rect, a->data(), from_rect, bytes); });
+       to_rect = image_rect(to, to.strides(), target), bytes = byte_region(from, source)] {
+        return access_bytes({a.get(), b.get()},
+                            [&] { copy_rect(b->data(), to_rect, a->data(), from_rect, bytes); });
+      });
 }
 
 cl_int copy_image_to_buffer(const Sink& sink, cl_mem src_image, const BufferSide& to) {
@@ -153,7 +159,8 @@ cl_int fill_image(const Sink& sink, cl_mem image, const void* fill_color, const 
       CL_COMMAND_FILL_IMAGE,
       [hold = Ref<Mem>(mem), rect = image_rect(mem->image(), mem->image().strides(), box),
        bytes = byte_region(mem->image(), box), texel = pack_color(mem->image().format(), fill_color)] {
-        fill_box(hold->data(), rect, bytes, texel, hold->image().element_size());
+        return access_bytes(
+            {hold.get()}, [&] { fill_box(hold->data(), rect, bytes, texel, hold->image().element_size()); });
       });
 }
 

@@ -55,6 +55,10 @@ class Mem : public Object<Mem> {
   bool uses_svm() const { return storage_.svm; }
   // Whether it was made from an external memory handle.
   bool is_external() const { return storage_.mapped != 0; }
+  // Whether its bytes, or those of what it shows a part of, are external.
+  bool shows_external() const {
+    return is_external() || (parent_.get() != nullptr && parent_->shows_external());
+  }
   // Whether the application may ask for its address (cl_ext_buffer_device_address); sub-buffers follow.
   bool has_device_address() const;
   bool is_pipe() const { return pipe_.packet_size != 0; }

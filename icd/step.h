@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "icd/memory.h"
+#include "icd/host_work.h"
 #include "runtime/queue.h"
 
 namespace morgana::icd {
@@ -28,15 +28,12 @@ class Step {
 // before it, so that this order honours every dependency.
 using Steps = std::vector<std::shared_ptr<Step>>;
 
-// Runs `work` on the host; `work` holds references to what it uses.
+// Runs `work` on the host (host_work.h); `work` holds references to what it uses.
 template <typename Work>
 class HostStep final : public Step {
  public:
   explicit HostStep(Work work) : work_(std::move(work)) {}
-  device::Fault run(runtime::Launcher& /*launcher*/) override {
-    work_();
-    return {};
-  }
+  device::Fault run(runtime::Launcher& /*launcher*/) override { return run_host_work(work_); }
 
  private:
   Work work_;
