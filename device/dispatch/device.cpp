@@ -8,6 +8,7 @@
 #include "device/dispatch/global_share.h"
 #include "device/dispatch/job.h"
 #include "device/dispatch/launch_plan.h"
+#include "device/dispatch/schedule.h"
 #include "device/guest_access.h"
 #include "device/observe/checker.h"
 #include "device/observe/profiler.h"
@@ -142,7 +143,8 @@ Fault Device::run(const Launch& launch) {
   else if (launch.profile != nullptr)
     observer = &profiler.emplace(launch, *launch.profile);
   const auto plan =
-      LaunchPlan::make(impl_->target, launch, impl_->setting(), impl_->code, &impl_->tier, observer, problem);
+      LaunchPlan::make(impl_->target, launch, impl_->setting(), impl_->code,
+                       schedule().kind == Schedule::Kind::none ? &impl_->tier : nullptr, observer, problem);
   if (!plan) return problem;
   if (plan->compiled) plan->compiled->give_room();
   Job job(*plan);

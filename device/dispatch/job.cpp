@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "device/dispatch/schedule.h"
 #include "device/dispatch/services.h"
 #include "device/observe/observer.h"
 #include "device/touched_pages.h"
@@ -59,6 +60,8 @@ class FloatScope {
   uint32_t csr_;
 };
 
+}  // namespace
+
 // All waves wait at the barrier; those that ended count as arrived (CDNA4 guide 4.3).
 void release_barrier(ResidentGroup& resident) {
   Group& group = resident.group();
@@ -72,8 +75,6 @@ void release_barrier(ResidentGroup& resident) {
   resident.meet();
   if (Observer* const observer = resident.plan().observer) observer->barrier(group);
 }
-
-}  // namespace
 
 bool Job::is_stopped() const {
   return stop_.load(std::memory_order_relaxed) ||
@@ -113,6 +114,15 @@ void Job::look_at_clock() {
     }
   }
   if (tells && launch.watch != nullptr) launch.watch->still_running();
+}
+
+void Job::stop_at_places(std::string why) {
+  std::lock_guard lock(mutex_);
+  if (fault_.kind != FaultKind::none) return;
+  fault_.kind = FaultKind::cancelled;
+  fault_.detail = std::move(why);
+  has_expired_.store(true, std::memory_order_relaxed);
+  stop_.store(true, std::memory_order_relaxed);
 }
 
 // Adds where the waves of a group are to the fault of a dispatch that was too long.
@@ -188,13 +198,13 @@ void Job::resume_compiled(ResidentGroup& resident, uint64_t time) {
   }
 }
 
-void Job::run_wave(Wave& wave) {
+void Job::run_wave(Wave& wave, uint32_t budget) {
   jit::WaveFrame& frame = resident_of(wave).frame(wave);
   if (frame.gave_way && frame.kernel == nullptr) {
     frame.gave_way = false;
     resume_compiled(wave, frame, 0);
   }
-  wave.budget = kBudget;
+  wave.budget = budget;
   const uint64_t command =
       plan_.setting.commands ? plan_.setting.commands->last.load(std::memory_order_relaxed) : 0;
   if (WaveCommands::sequence(command) != wave.commands_seen && !take_command(wave, command)) return;
@@ -211,7 +221,7 @@ bool Job::run_round(ResidentGroup& resident, bool& all_slept, State& state) {
   for (uint32_t i = 0; i < group.wave_count; i++) {
     Wave& wave = resident.in_turn(i);
     if (wave.exit == Exit::ended || wave.exit == Exit::barrier) continue;
-    run_wave(wave);
+    run_wave(wave, kBudget);
     consider_helpers();
     switch (wave.exit) {
       case Exit::ended: group.waves_ended++; break;
@@ -423,6 +433,7 @@ void Job::work() {
   FloatScope floats;
   const TouchedPages::Thread watched(plan_.launch.touched);
   if (start_time_ == 0) start_time_ = ticks();
+  if (schedule().kind != Schedule::Kind::none) return work_scheduled();
   std::unique_ptr<ResidentGroup> resident;
   Share share;
   Turns turns;

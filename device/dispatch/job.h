@@ -57,7 +57,7 @@ class Job {
   State run_group(ResidentGroup& resident, uint64_t time);  // nanoseconds, or a little longer
   State run_share(ResidentGroup& resident, Share& share);
   bool run_round(ResidentGroup& resident, bool& all_slept, State& state);
-  void run_wave(Wave& wave);
+  void run_wave(Wave& wave, uint32_t budget);  // taken branches
   void resume_compiled(Wave& wave, jit::WaveFrame& frame, uint64_t time);
   void resume_compiled(ResidentGroup& resident, uint64_t time);
   bool take_share(Share& share);
@@ -67,6 +67,10 @@ class Job {
   void park(std::unique_ptr<ResidentGroup> resident);
   std::unique_ptr<ResidentGroup> unpark();
   void record(Fault fault);
+  // As at the time limit.
+  void stop_at_places(std::string why);
+  void work_scheduled();
+  class Scheduled;
   void look_at_clock();
   void note_waves(ResidentGroup& resident);
   void consider_helpers();
@@ -96,6 +100,9 @@ class Job {
   std::atomic<int> helpers_{0};
   bool is_listed_ = false;
 };
+
+// All waves of the group that have not ended wait at a barrier, and go on.
+void release_barrier(ResidentGroup& resident);
 
 // How many threads execute work-groups (MORGANA_THREADS).
 int thread_count();

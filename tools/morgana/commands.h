@@ -20,6 +20,7 @@ int run_command(Words words);
 int dispatch_command(Words words);
 int replay_command(Words words);
 int profile_command(Words words);
+int explore_command(Words words);
 int doctor_command(Words words);
 int info_command(Words words);
 int disasm_command(Words words);

@@ -94,11 +94,12 @@ constexpr Verb kVerbs[] = {
 )"},
     {"replay", morgana::tools::replay_command,
      R"(  morgana replay FILE [--jit=off|sync] [--check=memory,race,barrier,init|all] [--compare FILE]
+                 [--result FILE]
       Executes a dispatch again that a program made under MORGANA_RECORD=DIR[:REGEX], on the memory that it found then
       and at the same addresses, by one thread (or MORGANA_THREADS). Ends with 0 when every byte is as it was
       recorded, or the same fault came at the same instruction; with 1 when not, naming the first differences; with 2
       when it cannot be replayed. --compare replays another capsule of the kernel, too, and names the first bytes in
-      which the two results differ (then 1). --check looks for what is wrong, and ends with 1 when it finds something
+      which the two results differ (then 1). --result writes the capsule with what came out this time. --check looks for what is wrong, and ends with 1 when it finds something
       (docs/replay.md).
 )"},
     {"profile", morgana::tools::profile_command,
@@ -108,6 +109,13 @@ constexpr Verb kVerbs[] = {
       first. Kernels are interpreted. All numbers are counts, none is a time. Ends with the program's status, or with 2
       when no kernel ran. --json writes all counts to FILE, --trace API calls, dispatches, copies and builds with the
       host's times, for ui.perfetto.dev (docs/profiling.md).
+)"},
+    {"explore", morgana::tools::explore_command,
+     R"(  morgana explore [-n RUNS] [--out DIR] -- PROGRAM [ARGS...] | FILE.mgd
+      Runs a program, or a recorded dispatch, under MORGANA_SCHEDULE=seed:1 to seed:RUNS (100), each a random order of
+      work-groups and waves, and compares what every dispatch leaves in memory. Ends with 0 when all are alike; with 1
+      when a dispatch differs, of which DIR (.) gets both capsules; with 2 when they cannot be compared
+      (docs/replay.md).
 )"},
 };
 
@@ -147,7 +155,9 @@ int main(int argc, char** argv) {
   }
   // The words of a program that is run are its own.
   const morgana::tools::Words own =
-      (verb->name == "run" || verb->name == "profile") && !rest.empty() ? rest.first(1) : rest;
+      (verb->name == "run" || verb->name == "profile" || verb->name == "explore") && !rest.empty()
+          ? rest.first(1)
+          : rest;
   if (is_help || std::any_of(own.begin(), own.end(), asks_for_help)) {
     fmt::print("{}", verb->help);
     return 0;

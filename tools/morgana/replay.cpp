@@ -32,7 +32,7 @@ constexpr int kMostTries = 8;
 constexpr size_t kMostNamed = 8;
 
 struct Request {
-  std::string file, other;
+  std::string file, other, result;
 };
 
 Result<Request> parse(Words words) {
@@ -41,6 +41,7 @@ Result<Request> parse(Words words) {
   MORGANA_TRY(const auto checks, take_option(own, "--check"));
   MORGANA_TRY(const auto jit, take_option(own, "--jit"));
   MORGANA_TRY(const auto other, take_option(own, "--compare"));
+  MORGANA_TRY(const auto result, take_option(own, "--result"));
   if (checks) {
     MORGANA_CHECK(runtime::parse_checks(*checks));
     setenv("MORGANA_CHECK", checks->c_str(), 1);
@@ -58,6 +59,7 @@ Result<Request> parse(Words words) {
     return make_error(ErrorCode::invalid_argument, "one FILE is needed, {} given", own.size());
   request.file = own[0];
   request.other = other.value_or("");
+  request.result = result.value_or("");
   return request;
 }
 
@@ -243,6 +245,19 @@ bool judge(const Capsule& capsule, const runtime::Replayed& replayed) {
   return false;
 }
 
+// The capsule with what came out this time.
+Status write_result(Capsule capsule, const device::Fault& fault, const std::string& path) {
+  if (path.empty()) return {};
+  capsule.outcome = {.fault = static_cast<uint8_t>(fault.kind),
+                     .is_write = fault.is_write,
+                     .pc = fault.pc,
+                     .address = fault.kind == device::FaultKind::memory ? fault.address : 0};
+  for (Capsule::Piece& piece : capsule.pieces)
+    if ((piece.flags & Capsule::Piece::shared) == 0)
+      piece.after = runtime::hash_bytes(reinterpret_cast<const void*>(piece.address), piece.size);
+  return write_file(path, runtime::write_capsule(capsule));
+}
+
 Result<int> run(const Request& request, char** argv) {
   std::vector<uint8_t> file, other_file;
   MORGANA_TRY(const Capsule capsule, read_capsule(request.file, file));
@@ -263,6 +278,7 @@ Result<int> run(const Request& request, char** argv) {
     return placed.error().code == ErrorCode::io ? begin_anew(argv, placed.error()) : placed.error();
   MORGANA_CHECK(print_head(capsule));
   MORGANA_TRY(const runtime::Replayed replayed, runtime::replay(capsule));
+  MORGANA_CHECK(write_result(capsule, replayed.fault, request.result));
   int status = judge(capsule, replayed) ? kEqual : kDiffers;
   if (other) {
     const size_t differences = compare(capsule, memory_of(capsule), *other);
