@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Runs cases whose faults are known under Morgana's checks: ./dev judge NAME DIR [case pattern...]
+
+DIR has the cases of the suite NAME (oclgrind: a checkout of it); they are no part of this project. Each case runs as it is
+compiled by default and with -cl-opt-disable. `right`: what its authors say is found in one of the two, or nothing in either where they say
+nothing; else `missed` or `false alarm`. What must come out stands in NAME.tsv, where all that is not right has its
+reason; --record writes new verdicts there. Exits 1 when a verdict is another, 2 when a case could not be run."""
+import argparse
+import fnmatch
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import oclgrind
+
+HERE = pathlib.Path(__file__).resolve().parent
+SUITES = {"oclgrind": oclgrind}
+LIMIT = 60  # seconds of a case
+CHECKS = "memory,race,barrier,init"
+
+
+def kinds_found(command, library, device):
+    """The kinds that the checks report of a program; raises RuntimeError where it was not checked."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = pathlib.Path(folder) / "report"
+        environment = {**os.environ, "MORGANA_CHECK": CHECKS, "MORGANA_CHECK_REPORT": str(report), "MORGANA_DEVICES": device,
+                       "OCL_ICD_VENDORS": str(library), "OCL_ICD_FILENAMES": str(library), "MORGANA_WATCHDOG": "20",
+                       "PYOPENCL_NO_CACHE": "1"}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT)
+        summary = [line for line in done.stderr.splitlines() if line.startswith("checked: ")]
+        if done.returncode != 0 or not summary or "checked: 0 " in summary[-1] or " 0 unchecked" not in summary[-1]:
+            raise RuntimeError(done.stderr.strip()[-2000:] or "it was not checked")
+        lines = report.read_text().splitlines() if report.exists() else []
+        return {json.loads(line)["kind"] for line in lines}
+
+
+def verdict(wanted, found):
+    """`wanted`: sets of kinds of which one each must be among `found`."""
+    if any(not kinds & found for kinds in wanted):
+        return "missed"
+    return "false alarm" if found and not wanted else "right"
+
+
+def read_table(path):
+    lines = path.read_text().splitlines()[1:] if path.exists() else []
+    return {cells[0]: cells for cells in (line.split("\t") for line in lines)}
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(prog="./dev judge", description=__doc__.splitlines()[0])
+    parser.add_argument("name", choices=sorted(SUITES))
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("patterns", nargs="*", help="of cases; none: all")
+    parser.add_argument("--library", type=pathlib.Path, default=HERE.parents[1] / "build/release/lib/libmorgana.so")
+    parser.add_argument("--device", default="gfx950")
+    parser.add_argument("--record", action="store_true")
+    options = parser.parse_args(arguments)
+    module, table = SUITES[options.name], HERE / f"{options.name}.tsv"
+    expected, wrong, failed, counts = read_table(table), 0, 0, {}
+    chosen = [case for case in module.cases(options.folder.resolve())
+              if not options.patterns or any(fnmatch.fnmatch(case[0], pattern) for pattern in options.patterns)]
+    if not options.library.is_file() or not chosen:
+        print(f"judge: no library at {options.library} or no such cases in {options.folder}", file=sys.stderr)
+        return 2
+    for name, path, wanted in chosen:
+        try:
+            found = set()
+            for build_options in ("", "-cl-opt-disable"):
+                found |= kinds_found(module.command(path, build_options), options.library.resolve(), options.device)
+            result = verdict(wanted, found)
+        except (RuntimeError, subprocess.TimeoutExpired) as error:
+            print(f"{name}: could not be run\n{error}", file=sys.stderr)
+            failed += 1
+            continue
+        names = "; ".join("/".join(sorted(kinds)) for kinds in wanted) or "nothing"
+        before = expected.get(name, [name, "", "", "right", ""])
+        as_expected = result == before[3]
+        wrong += not as_expected
+        group = counts.setdefault(name.partition("/")[0], {})
+        group[result] = group.get(result, 0) + 1
+        print(f"{name}\t{result}{'' if as_expected else ' (table: ' + before[3] + ')'}\t{', '.join(sorted(found))}", flush=True)
+        expected[name] = [name, names, ", ".join(sorted(found)) or "nothing", result, before[4] if as_expected else ""]
+    for group, verdicts in counts.items():
+        print(f"{group}: " + ", ".join(f"{count} {result}" for result, count in sorted(verdicts.items())))
+    if options.record:
+        rows = [["case", "wanted", "found", "verdict", "reason"], *(expected[name] for name in sorted(expected))]
+        table.write_text("".join("\t".join(row) + "\n" for row in rows))
+    return 2 if failed else 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
