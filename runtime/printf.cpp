@@ -41,7 +41,7 @@ bool parse_conversion(std::string_view& text, Conversion& out) {
     if (out.vector != 2 && out.vector != 3 && out.vector != 4 && out.vector != 8 && out.vector != 16)
       return false;
   }
-  take_while("hl", out.length);
+  take_while("hlzt", out.length);  // z and t say nothing that the argument's size does not
   if (text.empty()) return false;
   out.letter = text.front();
   text.remove_prefix(1);

@@ -33,6 +33,7 @@ TEST(Printf, Scalars) {
   EXPECT_EQ(Record().add(7).add(-1).print("%5d %u"), "    7 4294967295");
   EXPECT_EQ(Record().add(int64_t{-1} << 40).print("%ld"), "-1099511627776");
   EXPECT_EQ(Record().add(0x1234ff).print("%hhx"), "ff");
+  EXPECT_EQ(Record().add(size_t{1} << 40).add(int64_t{-3}).print("%zu|%4td"), "1099511627776|  -3");
   EXPECT_EQ(Record().add(1.5f).add(0.1).print("%.1f %.17g"), "1.5 0.10000000000000001");
   EXPECT_EQ(Record().add(65).print("%c"), "A");
   EXPECT_EQ(Record().add(-INFINITY).print("%f"), "-inf");
