@@ -3,8 +3,6 @@
 #include <mutex>
 
 #include "base/fork_safe.h"
-#include "base/log.h"
-#include "base/options.h"
 #include "device/dispatch/global_share.h"
 #include "device/dispatch/job.h"
 #include "device/dispatch/launch_plan.h"
@@ -15,35 +13,6 @@
 #include "device/program/program.h"
 
 namespace morgana::device {
-namespace {
-
-const Level& choose_level() {
-  __builtin_cpu_init();
-  // What -march=x86-64-v3 and -v4 assume; __builtin_cpu_supports also asks whether the system saves the
-  // registers.
-  const bool has_avx2 = __builtin_cpu_supports("x86-64-v3");
-  const bool has_avx512 = __builtin_cpu_supports("x86-64-v4");
-  const HostLevel best = has_avx512 ? HostLevel::avx512 : has_avx2 ? HostLevel::avx2 : HostLevel::base;
-  const std::string& option = options().simd;
-  const auto wanted = find_host_level(option);
-  const bool is_there = wanted && *wanted <= best;
-  if (!is_there && option != "auto")
-    log(LogLevel::warn, "MORGANA_SIMD={}: not available on this processor", option);
-  switch (is_there ? *wanted : best) {
-    case HostLevel::avx512: return avx512::kLevel;
-    case HostLevel::avx2: return avx2::kLevel;
-    case HostLevel::base: break;
-  }
-  return base::kLevel;
-}
-
-}  // namespace
-
-const Level& level() {
-  static const Level& chosen = choose_level();
-  return chosen;
-}
-
 struct Device::Impl {
   explicit Impl(Target which) : target(which), code(which) {}
   Target target;

@@ -1,4 +1,4 @@
-// The three levels' bitcode of semantics.cpp, embedded in the program at build time.
+// The levels' bitcode of semantics.cpp, embedded in the program at build time.
 #pragma once
 
 #include <string_view>
@@ -13,6 +13,7 @@ struct EmbeddedBitcode {
   std::string_view functions, tables;
 };
 
+// Empty for a level that is not in this build.
 EmbeddedBitcode embedded_bitcode(HostLevel level);
 
 }  // namespace morgana::device::jit

@@ -1,6 +1,5 @@
-// How a wave runs a kernel. The host's float state is set by the interpreter's base level, which runs on
-// every processor.
-#define MORGANA_SIMD base
+// How a wave runs a kernel. The host's float state is set by the interpreter's least level, which the build
+// names by MORGANA_SIMD: it runs on every processor that the build is for.
 #include "device/interp/code.h"
 #include "device/jit/kernel.h"
 
@@ -26,7 +25,7 @@ void Kernel::enter(WaveFrame& frame, uint8_t streams_from) const {
   frame.kernel = this;
 }
 
-void prepare(Wave& wave) { base::apply_mode(wave); }
+void prepare(Wave& wave) { MORGANA_SIMD::apply_mode(wave); }
 
 void run(Wave& wave, WaveFrame& frame) {
   if (frame.kernel == nullptr) return level().run(wave);
