@@ -298,6 +298,31 @@ TEST(Profile, TheTraceHasCallsQueuesDispatchesAndBuilds) {
   EXPECT_LT(last - first, 60e6);
 }
 
+// Balanced tags, nothing from elsewhere, and what is planted.
+TEST(Profile, ThePageStandsAlone) {
+  const std::string path = ::testing::TempDir() + "/page" + std::to_string(getpid()) + ".html";
+  ASSERT_EQ(profile("Planted", "--html " + path).status, 0);
+  std::ifstream file(path);
+  const std::string html{std::istreambuf_iterator<char>(file), {}};
+  std::remove(path.c_str());
+  for (const char* part : {"://", "<script", "src=", "href=", "@import", "url("})
+    EXPECT_EQ(html.find(part), std::string::npos) << part;
+  EXPECT_NE(html.find("<code>&lt;source&gt;:5</code> bank conflicts"), std::string::npos) << html;
+  std::vector<std::string> open;
+  const std::regex tag("<(/?)([a-z0-9]+)[^>]*?(/?)>");
+  for (std::sregex_iterator at(html.begin(), html.end(), tag), end; at != end; ++at) {
+    if ((*at)[2] == "meta" || (*at)[3] == "/") continue;
+    if ((*at)[1] != "/") {
+      open.push_back((*at)[2]);
+      continue;
+    }
+    ASSERT_FALSE(open.empty());
+    EXPECT_EQ(open.back(), (*at)[2]);
+    open.pop_back();
+  }
+  EXPECT_TRUE(open.empty());
+}
+
 TEST(Profile, WithoutAKernelItEndsWith2) {
   EXPECT_EQ(WEXITSTATUS(std::system(MORGANA_TOOL " profile -- true 2>/dev/null")), 2);
   EXPECT_EQ(WEXITSTATUS(std::system(MORGANA_TOOL " profile -- sh -c 'exit 7' 2>/dev/null")), 7);

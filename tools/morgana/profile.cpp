@@ -18,7 +18,7 @@ constexpr int kNothing = 2;  // no kernel ran, or it cannot be profiled
 
 struct Request {
   std::vector<std::string> program;
-  std::optional<std::string> json, trace, devices;
+  std::optional<std::string> json, html, trace, devices;
 };
 
 Result<Request> parse(Words words) {
@@ -27,6 +27,7 @@ Result<Request> parse(Words words) {
   size_t i = 0;
   while (i < words.size() && words[i] != "--") own.push_back(words[i++]);
   MORGANA_TRY(request.json, take_option(own, "--json"));
+  MORGANA_TRY(request.html, take_option(own, "--html"));
   MORGANA_TRY(request.trace, take_option(own, "--trace"));
   MORGANA_TRY(request.devices, take_option(own, "--devices"));
   if (!own.empty())
@@ -88,6 +89,7 @@ Result<int> run(const Request& request) {
   }
   MORGANA_TRY(const RunProfile profile, read_profiles(counts.path()));
   MORGANA_CHECK(write_text(request.json, profile_json(profile)));
+  MORGANA_CHECK(write_text(request.html, profile_html(profile)));
   if (profile.kernels.empty()) {
     if (status != 0) return status;
     return fail("profile", "the program executed no kernel on Morgana, or did not come to its exit",

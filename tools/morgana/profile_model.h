@@ -73,6 +73,7 @@ Result<std::string> merged_traces(const std::string& folder);
 std::vector<Advice> advice_for(const KernelReport& kernel);
 
 std::string profile_text(const RunProfile& profile);
+std::string profile_html(const RunProfile& profile);
 std::string profile_json(const RunProfile& profile);
 
 }  // namespace morgana::tools
