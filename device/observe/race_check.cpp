@@ -8,7 +8,7 @@ namespace {
 using isa::Format;
 using isa::Op;
 
-// Rows of a launch: 256 bytes of memory each, for which nine times as much is kept.
+// Rows of a launch: 256 bytes of memory each, for which sixteen times as much is kept.
 constexpr size_t kMostRows = 400'000;
 // Waves that an atomic's clock knows.
 constexpr size_t kMostKnown = 4096;
@@ -145,6 +145,11 @@ void RaceCheck::touch(const Moment& moment, const Access& access, uint32_t lane,
       compare(moment, access, now, cell->other, false, begin);
       // Bytes of one dword that one wave writes one by one.
       if (cell->write.wave == now.wave && cell->write.time == now.time) now.bytes |= cell->write.bytes;
+      if (now.is_atomic) compare(moment, access, now, cell->hidden, true, begin);
+      if (!now.is_atomic)
+        cell->hidden = {};
+      else if (cell->write.wave == now.wave && !cell->write.is_atomic)
+        cell->hidden = cell->write;
       cell->write = now;
     } else {
       if (cell->read.wave != now.wave && cell->read.wave != 0) cell->other = cell->read;

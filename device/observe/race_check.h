@@ -31,9 +31,10 @@ class RaceCheck {
     uint8_t lane = 0, bytes = 0;  // bytes: a bit each
     bool is_atomic = false, is_coherent = false;
   };
-  // The last write, and two readers of different waves.
+  // The last write, two readers of different waves, and the plain store that an atomic of its own wave has
+  // followed: other waves' atomics race with the store and not with the atomic.
   struct Cell {
-    Mark write, read, other;
+    Mark write, read, other, hidden;
   };
   static constexpr uint64_t kRowBytes = 256;
   using Row = std::array<Cell, kRowBytes / 4>;
