@@ -219,6 +219,7 @@ void record_trap(Wave& wave, const GuestTrap& trap) {
   }
   if (frame.in_kernel && frame.serial_step != 0) {
     // The interpreter goes on from here and will come to the same fault.
+    if (frame.in_strip) resident.set_lost(wave);
     wave.step = wave.block = frame.steps + (frame.serial_step - 1);
     frame = {};
     wave.exit = Exit::resume;

@@ -34,11 +34,14 @@ struct WaveFrame {
   uint64_t limit = 0;              // instructions after which a loop gives way
   uint64_t first_address[4] = {};  // of lanes 0, 16, 32 and 48 in the vector access in execution; or kRow
   uint32_t entry = 0;              // where to go on
-  uint32_t gathers = 0;      // accesses by single addresses in this iteration of a loop (serial_loops.h)
+  uint32_t gathers = 0;  // accesses by single addresses in this iteration of a loop (serial_loops.h)
+  uint32_t clashes =
+      0;  // of them, since a strip loop asked last, those whose lanes share few sets of a cache
   uint32_t serial_step = 0;  // 1 + where in `steps` the loop begins that runs lane by lane, or what else is
                              // executed again after a fault: the Wave is as if it were there; 0: nothing is
   bool in_kernel = false;    // compiled code is executing; what the Wave holds of registers is stale
   bool has_stored = false;   // compiled code has written registers into the Wave
+  bool in_strip = false;     // a strip loop is at work: some lanes are further than others
   bool gave_way = false;     // it has stopped at the head of a loop after `limit` instructions
   bool has_doubts = true;    // whether loops are better run lane by lane (serial_loops.h)
   uint32_t ahead = 0;        // bytes that loads of rows fetch ahead

@@ -400,6 +400,13 @@ MORGANA_KEEPS_REGISTERS bool reaches_aperture(const Wave* wave, const Lanes* hig
   return !is_zero(reaches);
 }
 
+// Whether lanes lie whole multiples of 1 KiB apart, as the first two are: their lines then share a few sets
+// of the host's first cache.
+MORGANA_INLINE bool clash(const Lanes& low) {
+  const uint32_t apart = low.chunk[0][1] - low.chunk[0][0];
+  return apart != 0 && apart % 1024 == 0;
+}
+
 // Flat: a call of another convention would save every vector register.
 template <class Kind>
 struct Entries {
@@ -410,6 +417,7 @@ struct Entries {
     uint64_t common = base;
     if (has_one_base(high, exec, common) && load_offsets<Kind>(frame, common, low, exec, data)) return;
     frame->gathers++;
+    frame->clashes += clash(*low);
     each_address<typename Kind::LoadLanes>(wave, base, low, high, exec, data);
   }
   [[gnu::flatten]] MORGANA_KEEPS_REGISTERS static void store(Wave* wave, jit::WaveFrame* frame, uint64_t base,

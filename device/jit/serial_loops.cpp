@@ -23,6 +23,9 @@ class Examiner {
   Examiner(const Flow& flow, const Loop& loop) : flow_(flow) {
     loop_.loop = loop;
     loop_.behind = loop.exits[0];
+    const Instruction& last = flow.last(flow.blocks[loop.head()]);
+    loop_.is_strip = loop.blocks.size() == 1 && last.how == How::branch &&
+                     isa::branch_test(last.step->inst->row->op).of == isa::Fn::scc;
   }
 
   bool examine() {
@@ -37,12 +40,13 @@ class Examiner {
     loop_.gathers = std::max(1u, (loop_.others + kOthersPerGather - 1) / kOthersPerGather);
     if (loop_.accesses.size() < loop_.gathers) return false;
     // A lane whose address lies in an aperture begins the loop anew in the interpreter.
-    if (has_flat_ && loop_.writes_memory) return false;
+    if (has_flat_ && (loop_.writes_memory || loop_.is_strip)) return false;
     // What counts as a mask is nowhere read as a number.
     for (unsigned code = 0; code < isa::kRegisterEnd; code++)
       if (numbers_.test(code) &&
           (loop_.masks.test(code & ~1u) || code == isa::kExecLo || code == isa::kExecHi))
         return false;
+    if (loop_.is_strip) return are_masks_its_own() && !waits() && !loop_.is_indirect;
     std::optional<LanePaths> paths =
         lane_paths(flow_, loop_.loop, loop_.behind, loop_.masks, loop_.set_masks);
     if (!paths || waits()) return false;
@@ -50,11 +54,14 @@ class Examiner {
     return true;
   }
 
+  bool is_strip() const { return loop_.is_strip; }
   SerialLoop take() { return std::move(loop_); }
 
  private:
   bool instruction(const Instruction& i, uint32_t number) {
     if (i.reads_all || i.crosses_lanes || i.moves_lanes) return false;
+    if (loop_.is_strip && i.how != How::vector && i.how != How::memory && i.how != How::nothing)
+      return uniform(i);
     switch (i.how) {
       case How::scalar:
         return !i.writes_exec || i.step->inst->dst[0].code == isa::kExecLo ? scalar(i) : false;
@@ -68,6 +75,24 @@ class Examiner {
       case How::jump: return true;
       default: return false;
     }
+  }
+
+  // What the wave does once for all lanes, and in a strip loop for each one again.
+  bool uniform(const Instruction& i) {
+    if (i.how != How::scalar && i.how != How::scalar_load && i.how != How::branch) return false;
+    numbers_ |= i.s_reads | i.s_writes;
+    loop_.numbers |= i.s_writes;
+    return !i.writes_exec;
+  }
+
+  // Whether every iteration of a strip loop writes the masks that it reads, and nobody reads them behind it.
+  bool are_masks_its_own() const {
+    const Block& block = flow_.blocks[loop_.head()];
+    for (unsigned code = 0; code < isa::kExecLo; code++)
+      if (loop_.masks.test(code & ~1u) &&
+          (block.s_live_in.test(code) || flow_.blocks[loop_.behind].s_live_in.test(code)))
+        return false;
+    return true;
   }
 
   bool mask(const isa::Operand& operand, bool writes) {
@@ -161,7 +186,7 @@ class Examiner {
           from |= origin[r];
         }
         if (loads && !writes_memory(i)) addresses |= from;
-        loop_.is_indirect |= loads && (read & loaded).any();
+        loop_.is_indirect |= loads && !(loop_.is_strip && writes_memory(i)) && (read & loaded).any();
         const int own = i.step->inst->row->dst[0] == isa::Type::none ? 0
                         : has_float_steps(i.step->inst->row->dst[0]) ? kFloatSteps
                                                                      : 1;
@@ -169,7 +194,7 @@ class Examiner {
         for (int w = 0; w < i.n_v_writes; w++)
           for (unsigned r = i.v_writes[w].first; r < i.v_writes[w].first + i.v_writes[w].count; r++) {
             loaded.set(r, follows);
-            steps[r] = loads ? 0 : most + own;
+            steps[r] = loads || (loop_.is_strip && (from & carried).none()) ? 0 : most + own;
             origin[r] = from;
           }
       }
@@ -186,12 +211,12 @@ class Examiner {
 
 }  // namespace
 
-std::vector<SerialLoop> serial_loops(const Flow& flow) {
+std::vector<SerialLoop> serial_loops(const Flow& flow, bool strips) {
   std::vector<SerialLoop> found;
   for (const Loop& candidate : innermost_loops(flow)) {
     if (candidate.exits.size() != 1) continue;
     Examiner examiner(flow, candidate);
-    if (examiner.examine()) found.push_back(examiner.take());
+    if (examiner.examine() && (strips || !examiner.is_strip())) found.push_back(examiner.take());
   }
   return found;
 }

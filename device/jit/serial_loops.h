@@ -5,8 +5,11 @@
 // other: masks are only combined bit by bit (lane_paths.h), and registers for the whole wave do not change.
 // Lanes may write to memory if some have left the loop before others: then no barrier can be in it, of which
 // nothing is left in code for a group of one wave, and what one lane stores where another one of its wave
-// loads in the same loop is a race whatever their order. Atomics come in some order. Owned by one
-// compilation.
+// loads in the same loop is a race whatever their order. Atomics come in some order.
+//
+// Or it is one block that the whole wave goes round as often (a strip loop): then each lane goes round it
+// some times before the next one does. That pays where the lanes' addresses lie so far apart, by such powers
+// of two, that the host's first cache holds few of their lines. Owned by one compilation.
 #pragma once
 
 #include <vector>
@@ -29,12 +32,15 @@ struct SerialLoop {
   uint32_t gathers = 0;                   // that an iteration must have made for the next to go lane by lane
   bool writes_memory = false;
   bool is_indirect = false;  // a load has its address from another load of the same iteration
+  bool is_strip = false;
+  ScalarSet numbers;  // of a strip loop: scalars for the whole wave that it writes
 
   uint32_t head() const { return loop.head(); }
 };
 
-// Loops that may run so, ...
-std::vector<SerialLoop> serial_loops(const Flow& flow);
+// Loops that may run so, strip loops only where `strips`: not in groups of one wave, in whose code nothing
+// may be left of a barrier, ...
+std::vector<SerialLoop> serial_loops(const Flow& flow, bool strips);
 // ... and whether that pays for the shapes that addresses have.
 bool gathers(const SerialLoop& loop, const Flow& flow, const Shapes& shapes);
 

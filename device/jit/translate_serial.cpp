@@ -40,7 +40,7 @@ void Translator::find_serial_loops() {
     if (((loop.reads | loop.writes) & homes_).any() || !gathers(loop, flow_, shapes_)) continue;
     auto* hint = new llvm::GlobalVariable(module_, i8_, false, llvm::GlobalValue::InternalLinkage,
                                           b_.getInt8(0), "hint");
-    llvm::AllocaInst* entered = loop.writes_memory ? temporary(i64_) : nullptr;
+    llvm::AllocaInst* entered = loop.writes_memory && !loop.is_strip ? temporary(i64_) : nullptr;
     if (entered) llvm::IRBuilder<>(entered->getNextNode()).CreateStore(b_.getInt64(0), entered);
     serial_[loop.head()] = {loop, block("serial"), {}, hint, entered};
   }
@@ -75,10 +75,13 @@ void Translator::choose_serial(Serial& serial) {
   atomically(b_.CreateAlignedStore(b_.CreateSub(hint, b_.getInt8(1)), serial.hint, llvm::Align(1)));
   b_.CreateBr(serial.begin);
   b_.SetInsertPoint(no_hint);
-  Value* const gathers = field(frame_, offsetof(WaveFrame, gathers));
+  const bool is_strip = serial.loop.is_strip;
+  Value* const gathers =
+      field(frame_, is_strip ? offsetof(WaveFrame, clashes) : offsetof(WaveFrame, gathers));
   Value* made = b_.CreateLoad(i32_, gathers);
   b_.CreateStore(b_.getInt32(0), gathers);
-  Value* pays = b_.CreateAnd(b_.CreateICmpUGE(made, b_.getInt32(serial.loop.gathers)), is_any);
+  Value* const enough = b_.getInt32(is_strip ? 1 : serial.loop.gathers);
+  Value* pays = b_.CreateAnd(b_.CreateICmpUGE(made, enough), is_any);
   if (serial.entered) pays = b_.CreateAnd(pays, b_.CreateICmpNE(exec(), b_.CreateLoad(i64_, serial.entered)));
   b_.CreateCondBr(pays, learnt, whole);
   b_.SetInsertPoint(learnt);

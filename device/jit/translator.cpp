@@ -51,7 +51,7 @@ Translator::Translator(llvm::Module& module, const Library& library, const Flow&
       b_(context_),
       library_(library),
       flow_(flow),
-      candidates_(serial_loops(flow)),
+      candidates_(serial_loops(flow, !key.one_wave)),
       shapes_(shapes_of(flow, candidates_, info(target).packed_work_items, key)),
       is_lookup_(find_lookups(flow)),
       target_(info(target)),
@@ -105,7 +105,8 @@ llvm::Function* Translator::translate() {
   for (uint32_t i = 0; i < flow_.blocks.size(); i++)
     for (version_ = 0; version_ < 2; version_++)
       if (blocks_[2 * i + version_]) translate_block(i);
-  for (const auto& [head, serial] : serial_) translate_serial(serial);
+  for (const auto& [head, serial] : serial_)
+    serial.loop.is_strip ? translate_strip(serial) : translate_serial(serial);
   return function_;
 }
 
@@ -338,8 +339,8 @@ void Translator::set_s32(unsigned code, Value* value) {
 }
 void Translator::set_s64(unsigned code, Value* value) {
   if (isa::is_trap_register(code)) return;
-  if (is_serial_) {
-    b_.CreateStore(b_.CreateTrunc(value, b_.getInt1Ty()), bit_of_mask_.at(code));
+  if (const auto bit = bit_of_mask_.find(code); is_serial_ && bit != bit_of_mask_.end()) {
+    b_.CreateStore(b_.CreateTrunc(value, b_.getInt1Ty()), bit->second);
     return;
   }
   if (!(code & 1) && flow_.wide.test(code)) {

@@ -88,6 +88,8 @@ class Translator {
   void serial_iteration(const SerialLoop& loop, Block* begin, Block* back, Block* end,
                         llvm::AllocaInst* allowance);
   void serial_block(uint32_t index, bool is_active);
+  void translate_strip(const Serial& serial);
+  void store_strip(const SerialLoop& loop);
   Value* serial_address(const Instruction& i);
   void serial_access(const Instruction& i);
   void serial_atomic(const Instruction& i, SerialAtomicForm form);
