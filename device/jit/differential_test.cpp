@@ -95,8 +95,8 @@ void expect_same(Target target, const std::vector<uint32_t>& code, const Setting
 
 // LLVM 22 takes lane 16 for the source of lane 1 when it moves the bits of EXEC as a vector.
 TEST(DifferentialTest, LanesWithoutSourceKeepTheOldValue) {
-  const std::vector<uint32_t> code =
-      dwords_of_hex("fa002856060f01ff");  // v_lshrrev_b16_dpp v20, v6, v0 row_shl:15
+  const std::vector<uint32_t> code = dwords_of_hex(
+      "fa002856060f01ff");  // v_lshrrev_b16_dpp v20, v6, v0 row_shl:15 row_mask:0xf bank_mask:0xf
   for (const bool quick : {false, true}) expect_same(Target::gfx900, code, {.seed = 1000152, .quick = quick});
 }
 
