@@ -46,7 +46,8 @@ cl_int c_versions(const InfoWriter& out) {
     versions.push_back(name_version("OpenCL C", version));
   if (identity().c_number == CL_MAKE_VERSION(2, 0, 0))
     versions.push_back(name_version("OpenCL C", identity().c_number));
-  versions.push_back(name_version("OpenCL C", CL_MAKE_VERSION(3, 0, 0)));
+  for (cl_version version : {CL_MAKE_VERSION(3, 0, 0), CL_MAKE_VERSION(3, 1, 0)})
+    if (identity().newest_c >= version) versions.push_back(name_version("OpenCL C", version));
   return out.array<cl_name_version>(versions);
 }
 

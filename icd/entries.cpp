@@ -23,7 +23,7 @@ const Entry kEntries[] = {
 }  // namespace
 
 // Designators must follow the order of the struct's members, so a row out of place does not compile.
-const cl_icd_dispatch kDispatch = {
+const DispatchTable kDispatch = {{
 #define ENTRY(name) .name = &name,
 #define EXTRA(name)
 #define EMPTY(name) .name = nullptr,
@@ -31,7 +31,8 @@ const cl_icd_dispatch kDispatch = {
 #undef ENTRY
 #undef EXTRA
 #undef EMPTY
-};
+                                 },
+                                 &clGetKernelSuggestedLocalWorkSize};
 
 namespace {
 
@@ -52,7 +53,8 @@ struct Traced<kEntry, kName, Result(CL_API_CALL*)(Arguments...)> {
   }
 };
 
-const cl_icd_dispatch kTraced = {
+const DispatchTable kTraced = {
+    {
 #define ENTRY(name) .name = &Traced<&name, #name, decltype(&name)>::call,
 #define EXTRA(name)
 #define EMPTY(name) .name = nullptr,
@@ -60,11 +62,13 @@ const cl_icd_dispatch kTraced = {
 #undef ENTRY
 #undef EXTRA
 #undef EMPTY
-};
+    },
+    &Traced<&clGetKernelSuggestedLocalWorkSize, "clGetKernelSuggestedLocalWorkSize",
+            decltype(&clGetKernelSuggestedLocalWorkSize)>::call};
 
 }  // namespace
 
-const cl_icd_dispatch* dispatch_in_use = trace_wanted() ? &kTraced : &kDispatch;
+const cl_icd_dispatch* dispatch_in_use = trace_wanted() ? &kTraced.older : &kDispatch.older;
 
 std::span<const Entry> entries() { return kEntries; }
 

@@ -6,6 +6,12 @@
 
 namespace morgana::icd {
 
+// Core since OpenCL 3.1.
+cl_int CL_API_CALL clGetKernelSuggestedLocalWorkSize(cl_command_queue command_queue, cl_kernel kernel,
+                                                     cl_uint work_dim, const size_t* global_work_offset,
+                                                     const size_t* global_work_size,
+                                                     size_t* suggested_local_work_size);
+
 // cl_khr_command_buffer 0.9.8.
 cl_command_buffer_khr CL_API_CALL clCreateCommandBufferKHR(cl_uint num_queues, const cl_command_queue* queues,
                                                            const cl_command_buffer_properties_khr* properties,

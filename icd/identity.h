@@ -20,8 +20,12 @@ struct Identity {
   std::string driver_version;
   std::string c_version;  // of OpenCL C
   cl_version platform_number, device_number, c_number;
+  cl_version newest_c;  // the newest version of OpenCL C that programs may be written in
 };
 
 const Identity& identity();
+
+// Whether the platform's version is at least this one: what older ones must refuse.
+inline bool is_at_least(cl_version version) { return identity().platform_number >= version; }
 
 }  // namespace morgana::icd

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "icd/entries.h"
+#include "icd/identity.h"
 #include "icd/info.h"
 #include "icd/sampler.h"
 
@@ -140,8 +141,9 @@ cl_int Kernel::set_argument(size_t index, size_t size, const void* value) {
     case ArgKind::dynamic_shared_pointer:
       // CL_INVALID_ARG_VALUE if arg_value is not NULL for an argument declared with __local.
       if (value != nullptr) return CL_INVALID_ARG_VALUE;
-      // CL_INVALID_ARG_SIZE if arg_size is zero for an argument declared with __local.
-      if (size == 0 || size > UINT32_MAX) return CL_INVALID_ARG_SIZE;
+      // CL_INVALID_ARG_SIZE if arg_size is zero for an argument declared with __local, before OpenCL 3.1.
+      if ((size == 0 && !is_at_least(CL_MAKE_VERSION(3, 1, 0))) || size > UINT32_MAX)
+        return CL_INVALID_ARG_SIZE;
       for (Variant& variant : variants_)
         if (!variant.arguments.set_local(index, static_cast<uint32_t>(size)).ok())
           return CL_INVALID_ARG_VALUE;

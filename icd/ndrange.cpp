@@ -2,6 +2,7 @@
 #include "icd/ndrange.h"
 
 #include "icd/checks.h"
+#include "icd/entries_khr.h"
 #include "icd/local_size.h"
 
 namespace morgana::icd {
@@ -187,24 +188,47 @@ cl_int CL_API_CALL clEnqueueTask(cl_command_queue command_queue, cl_kernel kerne
   });
 }
 
+namespace morgana::icd {
+namespace {
+
+cl_int suggest_local_size(cl_command_queue command_queue, cl_kernel kernel, const Range& range,
+                          size_t* suggested) {
+  Queue* queue;
+  Launch launch;
+  if (cl_int error = resolve_launch(command_queue, kernel, queue, launch); error != CL_SUCCESS) return error;
+  if (cl_int error = read_global(range, launch.geometry, launch.empty); error != CL_SUCCESS) return error;
+  // CL_INVALID_GLOBAL_WORK_SIZE if global_work_size is NULL or any of its values is 0.
+  if (launch.empty) return CL_INVALID_GLOBAL_WORK_SIZE;
+  // CL_INVALID_VALUE if suggested_local_work_size is NULL.
+  if (suggested == nullptr) return CL_INVALID_VALUE;
+  cl_int error = read_local(range, *launch.kernel, *launch.variant, launch.geometry);
+  if (error != CL_SUCCESS) return error;
+  for (cl_uint i = 0; i < range.dimensions; ++i) suggested[i] = launch.geometry.local[i];
+  return CL_SUCCESS;
+}
+
+}  // namespace
+
+cl_int CL_API_CALL clGetKernelSuggestedLocalWorkSize(cl_command_queue command_queue, cl_kernel kernel,
+                                                     cl_uint work_dim, const size_t* global_work_offset,
+                                                     const size_t* global_work_size,
+                                                     size_t* suggested_local_work_size) {
+  return api(__func__, [&] {
+    return suggest_local_size(command_queue, kernel,
+                              {work_dim, global_work_offset, global_work_size, nullptr},
+                              suggested_local_work_size);
+  });
+}
+
+}  // namespace morgana::icd
+
 cl_int CL_API_CALL clGetKernelSuggestedLocalWorkSizeKHR(cl_command_queue command_queue, cl_kernel kernel,
                                                         cl_uint work_dim, const size_t* global_work_offset,
                                                         const size_t* global_work_size,
                                                         size_t* suggested_local_work_size) {
-  return api(__func__, [&]() -> cl_int {
-    Queue* queue;
-    Launch launch;
-    if (cl_int error = resolve_launch(command_queue, kernel, queue, launch); error != CL_SUCCESS)
-      return error;
-    Range range{work_dim, global_work_offset, global_work_size, nullptr};
-    if (cl_int error = read_global(range, launch.geometry, launch.empty); error != CL_SUCCESS) return error;
-    // CL_INVALID_GLOBAL_WORK_SIZE if global_work_size is NULL or any of its values is 0.
-    if (launch.empty) return CL_INVALID_GLOBAL_WORK_SIZE;
-    // CL_INVALID_VALUE if suggested_local_work_size is NULL.
-    if (suggested_local_work_size == nullptr) return CL_INVALID_VALUE;
-    cl_int error = read_local(range, *launch.kernel, *launch.variant, launch.geometry);
-    if (error != CL_SUCCESS) return error;
-    for (cl_uint i = 0; i < work_dim; ++i) suggested_local_work_size[i] = launch.geometry.local[i];
-    return CL_SUCCESS;
+  return api(__func__, [&] {
+    return suggest_local_size(command_queue, kernel,
+                              {work_dim, global_work_offset, global_work_size, nullptr},
+                              suggested_local_work_size);
   });
 }

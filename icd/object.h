@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -16,8 +17,17 @@
 
 namespace morgana::icd {
 
-extern const cl_icd_dispatch kDispatch;
-// kDispatch, or a table of the same functions that traces calls (MORGANA_TRACE). Set before the first object.
+// The table of OpenCL 3.1: the header of Debian 12 ends with 3.0.
+struct DispatchTable {
+  cl_icd_dispatch older;
+  cl_int(CL_API_CALL* clGetKernelSuggestedLocalWorkSize)(cl_command_queue, cl_kernel, cl_uint, const size_t*,
+                                                         const size_t*, size_t*);
+};
+static_assert(offsetof(DispatchTable, clGetKernelSuggestedLocalWorkSize) ==
+              offsetof(cl_icd_dispatch, clSetContextDestructorCallback) + sizeof(void*));
+extern const DispatchTable kDispatch;
+// That of kDispatch, or of a table of the same functions that traces calls (MORGANA_TRACE). Set before the
+// first object.
 extern const cl_icd_dispatch* dispatch_in_use;
 
 // The handle type of an object type, and the error that an invalid handle gives.

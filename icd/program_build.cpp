@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/options.h"
 #include "icd/extensions.h"
+#include "icd/identity.h"
 #include "icd/image.h"
 #include "icd/program.h"
 #include "icd/program_binary.h"
@@ -36,6 +37,8 @@ runtime::TargetDescription describe(const Device& device) {
   target.processor = device.name();
   target.extensions = compiler_extensions(device.target());
   target.images = has_images(device.target());
+  const cl_version newest = identity().newest_c;
+  target.opencl_version = static_cast<int>(CL_VERSION_MAJOR(newest) * 100 + CL_VERSION_MINOR(newest) * 10);
   // Before gfx9 there are no aperture registers. In objects of version 5 LLVM 22 then has functions that are
   // called read the apertures behind a null pointer; in those of version 4 they find them in the queue.
   if (info(device.target()).generation < Generation::gfx9) target.code_object_version = 4;

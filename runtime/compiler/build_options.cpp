@@ -56,9 +56,9 @@ bool is_macro_name(std::string_view name) {
          std::all_of(name.begin(), name.end(), [&](char c) { return is_letter(c) || is_digit(c); });
 }
 
-// -cl-std= values that clang-22 knows, in clang's spelling.
-constexpr std::string_view kStandards[] = {"CL1.0", "CL1.1", "CL1.2",    "CL2.0",
-                                           "CL3.0", "CLC++", "CLC++1.0", "CLC++2021"};
+// -cl-std= values in clang's spelling. Clang 22 knows all but CL3.1 (frontend.cpp).
+constexpr std::string_view kStandards[] = {"CL1.0", "CL1.1", "CL1.2",    "CL2.0",    "CL3.0",
+                                           "CL3.1", "CLC++", "CLC++1.0", "CLC++2021"};
 
 // What an option does besides being known. `pass` hands it to clang as it is.
 struct Row {

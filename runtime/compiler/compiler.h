@@ -24,7 +24,7 @@ struct TargetDescription {
   std::string processor = "gfx950";  // or a target id, "gfx90a:sramecc+:xnack-"
   std::vector<std::string> extensions;
   bool images = false;          // __IMAGE_SUPPORT__
-  int opencl_version = 300;     // __OPENCL_VERSION__
+  int opencl_version = 300;     // __OPENCL_VERSION__; OpenCL C is known up to the same version
   int code_object_version = 5;  // 4, 5 or 6
 };
 

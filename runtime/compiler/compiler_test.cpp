@@ -222,6 +222,7 @@ TEST(Compiler, StandardsDefineTheirVersions) {
   version_is("-cl-std=CL1.1", "__OPENCL_C_VERSION__ == 110");
   version_is("-cl-std=CL2.0", "__OPENCL_C_VERSION__ == 200");
   version_is("-cl-std=CL3.0", "__OPENCL_C_VERSION__ == 300");
+  version_is("", "CL_VERSION_3_1 == 310");
   version_is("-cl-std=CLC++", "__OPENCL_CPP_VERSION__ == 100");
   version_is("-cl-std=CLC++2021", "__OPENCL_CPP_VERSION__ == 202100");
   version_is("-cl-fast-relaxed-math", "defined(__FAST_RELAXED_MATH__)");

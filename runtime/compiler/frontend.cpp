@@ -147,10 +147,20 @@ bool Frontend::may_use_media_ops() const {
          std::any_of(options_.macros.begin(), options_.macros.end(), names_one);
 }
 
+namespace {
+
+// The number of a version of OpenCL C, as in __OPENCL_C_VERSION__; 0: C++ for OpenCL.
+int version_of(std::string_view standard) {
+  return standard[2] == 'C' ? 0 : (standard[2] - '0') * 100 + (standard[4] - '0') * 10;
+}
+
+}  // namespace
+
 // The cc1 command line that Clang's driver would make for amdgcn-amd-amdhsa, and the user's options. Pointers
 // to other types are an error only since Clang 22; programs were written against warnings.
 std::vector<std::string> Frontend::arguments() const {
   const std::string_view processor = processor_of(target_.processor);
+  const bool is_3_1 = options_.standard == "CL3.1";
   std::vector<std::string> result = {"-triple",
                                      "amdgcn-amd-amdhsa",
                                      "-target-cpu",
@@ -182,7 +192,8 @@ std::vector<std::string> Frontend::arguments() const {
                                      "-fgnuc-version=4.2.1",
                                      "-cl-kernel-arg-info",
                                      "-D__OPENCL_VERSION__=" + std::to_string(target_.opencl_version),
-                                     "-cl-std=" + options_.standard,
+                                     "-cl-std=" + (is_3_1 ? std::string("CL3.0") : options_.standard),
+                                     "-DCL_VERSION_3_1=310",
                                      "-mcode-object-version=" + std::to_string(target_.code_object_version),
                                      "-O" + std::to_string(options_.optimization)};
 
@@ -210,6 +221,8 @@ std::vector<std::string> Frontend::arguments() const {
   if (options_.debug_info)
     result.insert(result.end(), {"-debug-info-kind=constructor", "-dwarf-version=5", "-gembed-source"});
 
+  // Clang 22 knows no OpenCL C 3.1: 3.0, under its own name and with functions that are extensions there.
+  if (is_3_1) result.insert(result.end(), {"-U__OPENCL_C_VERSION__", "-D__OPENCL_C_VERSION__=310"});
   for (const std::string& macro : options_.macros)
     result.push_back(macro[0] == '!' ? "-U" + macro.substr(1) : "-D" + macro);
   if (!input_->headers.empty()) {
@@ -258,6 +271,11 @@ Status Frontend::prepare(const CompileInput& input) {
 }
 
 std::unique_ptr<llvm::Module> Frontend::parse() {
+  if (version_of(options_.standard) > target_.opencl_version) {
+    log_ << "error: -cl-std=" << options_.standard << ": the device offers OpenCL C up to version "
+         << target_.opencl_version / 100 << '.' << target_.opencl_version / 10 % 10 << '\n';
+    return nullptr;
+  }
   ModuleAction action(*context_);
   if (!clang_->ExecuteAction(action)) return nullptr;
   return action.take();
