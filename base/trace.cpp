@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -89,22 +90,23 @@ class Trace {
 
   std::string folder_;
   std::mutex mutex_;
-  pid_t owner_ = getpid();
+  std::atomic<pid_t> owner_ = getpid();
   std::vector<Event> events_;
   std::vector<std::string> tracks_;
   uint64_t lost_ = 0;
 };
 
 void Trace::write() {
+  if (owner_ != getpid()) return;  // in a forked child nobody may ever give the lock back
   std::lock_guard lock(mutex_);
-  if (owner_ != getpid() || events_.empty()) return;
-  const std::string path = fmt::format("{}/{}.json", folder_, owner_);
+  if (events_.empty()) return;
+  const std::string path = fmt::format("{}/{}.json", folder_, owner_.load());
   std::ofstream file(path, std::ios::trunc);
   file << "{\"traceEvents\":[";
   for (size_t i = 0; i < tracks_.size(); ++i)
     file << fmt::format(
-        "{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":{}}}}},\n", owner_,
-        kFirstTrack + i, json_text(tracks_[i]));
+        "{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":{}}}}},\n",
+        owner_.load(), kFirstTrack + i, json_text(tracks_[i]));
   // Microseconds, with fractions.
   const auto time = [](uint64_t ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); };
   for (size_t i = 0; i < events_.size(); ++i) {
@@ -112,7 +114,7 @@ void Trace::write() {
     file << fmt::format(
         "{{\"ph\":\"X\",\"cat\":\"{}\",\"name\":{},\"pid\":{},\"tid\":{},\"ts\":{},\"dur\":{},\"args\":{{{}}}"
         "}}{}\n",
-        event.category, json_text(event.name), owner_, event.track, time(event.begin),
+        event.category, json_text(event.name), owner_.load(), event.track, time(event.begin),
         time(event.end - event.begin), event.arguments, i + 1 < events_.size() ? "," : "");
   }
   file << "],\"displayTimeUnit\":\"ns\"}\n";

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -107,7 +108,7 @@ class Profiles {
 
   std::string folder_;
   std::mutex mutex_;
-  pid_t owner_ = getpid();  // a forked child begins anew
+  std::atomic<pid_t> owner_ = getpid();  // a forked child begins anew
   std::map<std::tuple<std::string, std::string, uint64_t>, KernelProfile>
       kernels_;  // by name, processor, entry
 };
@@ -196,12 +197,13 @@ Json json_of(const KernelProfile& kernel) {
 }
 
 void Profiles::write() {
+  if (owner_ != getpid()) return;  // in a forked child nobody may ever give the lock back
   std::lock_guard lock(mutex_);
-  if (owner_ != getpid() || kernels_.empty()) return;
-  Json all = {{"version", 1}, {"process", owner_}};
+  if (kernels_.empty()) return;
+  Json all = {{"version", 1}, {"process", owner_.load()}};
   Json& list = all["kernels"] = Json::array();
   for (const auto& [key, kernel] : kernels_) list.push_back(json_of(kernel));
-  const std::string path = fmt::format("{}/{}.json", folder_, owner_);
+  const std::string path = fmt::format("{}/{}.json", folder_, owner_.load());
   std::ofstream file(path, std::ios::trunc);
   // Names come from code objects and may be no UTF-8.
   file << all.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';

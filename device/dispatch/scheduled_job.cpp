@@ -36,7 +36,7 @@ class Job::Scheduled {
             : schedule.kind == Schedule::Kind::reverse ? 1
                                                        : kResident;
     if (schedule.kind != Schedule::Kind::pct) return;
-    for (uint64_t i = 1; i < schedule.value; ++i) changes_.push_back(below(kSpread));
+    for (uint64_t i = 1; i < std::min(schedule.value, kSpread); ++i) changes_.push_back(below(kSpread));
     std::ranges::sort(changes_, std::greater{});
   }
 

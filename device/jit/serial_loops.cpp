@@ -46,7 +46,9 @@ class Examiner {
       if (numbers_.test(code) &&
           (loop_.masks.test(code & ~1u) || code == isa::kExecLo || code == isa::kExecHi))
         return false;
-    if (loop_.is_strip) return are_masks_its_own() && !waits() && !loop_.is_indirect;
+    // Of a sub-group's barrier nothing is left in code: what one lane stores another may load in this very
+    // loop.
+    if (loop_.is_strip) return !loop_.writes_memory && are_masks_its_own() && !waits() && !loop_.is_indirect;
     std::optional<LanePaths> paths =
         lane_paths(flow_, loop_.loop, loop_.behind, loop_.masks, loop_.set_masks);
     if (!paths || waits()) return false;
@@ -54,7 +56,6 @@ class Examiner {
     return true;
   }
 
-  bool is_strip() const { return loop_.is_strip; }
   SerialLoop take() { return std::move(loop_); }
 
  private:
@@ -186,7 +187,7 @@ class Examiner {
           from |= origin[r];
         }
         if (loads && !writes_memory(i)) addresses |= from;
-        loop_.is_indirect |= loads && !(loop_.is_strip && writes_memory(i)) && (read & loaded).any();
+        loop_.is_indirect |= loads && (read & loaded).any();
         const int own = i.step->inst->row->dst[0] == isa::Type::none ? 0
                         : has_float_steps(i.step->inst->row->dst[0]) ? kFloatSteps
                                                                      : 1;
@@ -211,12 +212,12 @@ class Examiner {
 
 }  // namespace
 
-std::vector<SerialLoop> serial_loops(const Flow& flow, bool strips) {
+std::vector<SerialLoop> serial_loops(const Flow& flow) {
   std::vector<SerialLoop> found;
   for (const Loop& candidate : innermost_loops(flow)) {
     if (candidate.exits.size() != 1) continue;
     Examiner examiner(flow, candidate);
-    if (examiner.examine() && (strips || !examiner.is_strip())) found.push_back(examiner.take());
+    if (examiner.examine()) found.push_back(examiner.take());
   }
   return found;
 }

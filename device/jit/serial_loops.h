@@ -7,9 +7,10 @@
 // nothing is left in code for a group of one wave, and what one lane stores where another one of its wave
 // loads in the same loop is a race whatever their order. Atomics come in some order.
 //
-// Or it is one block that the whole wave goes round as often (a strip loop): then each lane goes round it
-// some times before the next one does. That pays where the lanes' addresses lie so far apart, by such powers
-// of two, that the host's first cache holds few of their lines. Owned by one compilation.
+// Or it is one block that the whole wave goes round as often and that only loads (a strip loop): then each
+// lane goes round it some times before the next one does. That pays where the lanes' addresses lie so far
+// apart, by such powers of two, that the host's first cache holds few of their lines. Owned by one
+// compilation.
 #pragma once
 
 #include <vector>
@@ -38,9 +39,8 @@ struct SerialLoop {
   uint32_t head() const { return loop.head(); }
 };
 
-// Loops that may run so, strip loops only where `strips`: not in groups of one wave, in whose code nothing
-// may be left of a barrier, ...
-std::vector<SerialLoop> serial_loops(const Flow& flow, bool strips);
+// Loops that may run so, ...
+std::vector<SerialLoop> serial_loops(const Flow& flow);
 // ... and whether that pays for the shapes that addresses have.
 bool gathers(const SerialLoop& loop, const Flow& flow, const Shapes& shapes);
 

@@ -40,7 +40,7 @@ void Translator::find_serial_loops() {
     if (((loop.reads | loop.writes) & homes_).any() || !gathers(loop, flow_, shapes_)) continue;
     auto* hint = new llvm::GlobalVariable(module_, i8_, false, llvm::GlobalValue::InternalLinkage,
                                           b_.getInt8(0), "hint");
-    llvm::AllocaInst* entered = loop.writes_memory && !loop.is_strip ? temporary(i64_) : nullptr;
+    llvm::AllocaInst* entered = loop.writes_memory ? temporary(i64_) : nullptr;
     if (entered) llvm::IRBuilder<>(entered->getNextNode()).CreateStore(b_.getInt64(0), entered);
     serial_[loop.head()] = {loop, block("serial"), {}, hint, entered};
   }

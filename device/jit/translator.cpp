@@ -51,7 +51,7 @@ Translator::Translator(llvm::Module& module, const Library& library, const Flow&
       b_(context_),
       library_(library),
       flow_(flow),
-      candidates_(serial_loops(flow, !key.one_wave)),
+      candidates_(serial_loops(flow)),
       shapes_(shapes_of(flow, candidates_, info(target).packed_work_items, key)),
       is_lookup_(find_lookups(flow)),
       target_(info(target)),

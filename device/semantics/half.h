@@ -1,7 +1,8 @@
 // f16 and bf16 values as f32, in which their arithmetic is done, and back with one rounding.
 //
 // f32 holds sums, differences, products and square roots of f16 values with enough bits (24 >= 2 * 11 + 2)
-// that rounding twice cannot be seen; fused multiply-adds go through f64 (vop_f16.h).
+// that rounding twice cannot be seen; fused multiply-adds go through f64, with AVX-512 through odd f32
+// (vop_f16.h).
 #pragma once
 
 #include "device/semantics/float_ops.h"

@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <sys/personality.h>
 
 #include <algorithm>
 #include <charconv>
@@ -86,7 +87,7 @@ bool is_compared(const Capsule::Piece& piece) {
 bool began_alike(const Capsule& one, const Capsule& other, bool& ended_alike) {
   ended_alike = one.outcome.fault == other.outcome.fault && one.outcome.pc == other.outcome.pc;
   if (one.kernel != other.kernel || one.launch.grid != other.launch.grid ||
-      one.launch.group != other.launch.group)
+      one.launch.group != other.launch.group || one.launch.kernarg != other.launch.kernarg)
     return false;
   // What one of them did not touch says nothing.
   auto at = other.pieces.begin();
@@ -130,6 +131,8 @@ Result<std::string> keep(const Request& request, const Run& run, size_t index) {
 }
 
 Result<int> explore(const Request& request, const std::string& folder) {
+  // Memory is compared by its addresses: children have the same ones.
+  personality(personality(0xffffffff) | ADDR_NO_RANDOMIZE);
   MORGANA_TRY(const Doors doors, find_doors());
   enter(doors);
   unsetenv("MORGANA_RECORD");

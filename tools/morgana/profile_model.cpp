@@ -169,7 +169,7 @@ Result<std::string> merged_traces(const std::string& folder) {
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     MORGANA_TRY(const std::vector<uint8_t> bytes, read_file(entry.path().string()));
     Json one = Json::parse(bytes.begin(), bytes.end(), nullptr, false);
-    if (one.is_discarded() || !one["traceEvents"].is_array())
+    if (!one.is_object() || !one["traceEvents"].is_array())
       return make_error(ErrorCode::malformed, "{}: no trace", entry.path().string());
     for (Json& event : one["traceEvents"]) events.push_back(std::move(event));
   }
