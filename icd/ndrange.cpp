@@ -207,17 +207,20 @@ cl_int suggest_local_size(cl_command_queue command_queue, cl_kernel kernel, cons
   return CL_SUCCESS;
 }
 
+// `name`: the entry's.
+cl_int suggest(const char* name, cl_command_queue command_queue, cl_kernel kernel, const Range& range,
+               size_t* suggested) {
+  return api(name, [&] { return suggest_local_size(command_queue, kernel, range, suggested); });
+}
+
 }  // namespace
 
 cl_int CL_API_CALL clGetKernelSuggestedLocalWorkSize(cl_command_queue command_queue, cl_kernel kernel,
                                                      cl_uint work_dim, const size_t* global_work_offset,
                                                      const size_t* global_work_size,
                                                      size_t* suggested_local_work_size) {
-  return api(__func__, [&] {
-    return suggest_local_size(command_queue, kernel,
-                              {work_dim, global_work_offset, global_work_size, nullptr},
-                              suggested_local_work_size);
-  });
+  return suggest(__func__, command_queue, kernel, {work_dim, global_work_offset, global_work_size, nullptr},
+                 suggested_local_work_size);
 }
 
 }  // namespace morgana::icd
@@ -226,9 +229,6 @@ cl_int CL_API_CALL clGetKernelSuggestedLocalWorkSizeKHR(cl_command_queue command
                                                         cl_uint work_dim, const size_t* global_work_offset,
                                                         const size_t* global_work_size,
                                                         size_t* suggested_local_work_size) {
-  return api(__func__, [&] {
-    return suggest_local_size(command_queue, kernel,
-                              {work_dim, global_work_offset, global_work_size, nullptr},
-                              suggested_local_work_size);
-  });
+  return suggest(__func__, command_queue, kernel, {work_dim, global_work_offset, global_work_size, nullptr},
+                 suggested_local_work_size);
 }

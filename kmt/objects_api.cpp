@@ -70,15 +70,17 @@ KMT_EXPORT hsaKmtGetNodeWallclockFrequency(HSAuint32 node, HSAuint64* frequency)
   });
 }
 
+// later_api.cpp.
+KMT_EXPORT hsaKmtCreateQueueExt(HSAuint32 node, HSA_QUEUE_TYPE type, HSAuint32 percentage,
+                                HSA_QUEUE_PRIORITY priority, HSAuint32 engine, void* ring, HSAuint64 bytes,
+                                HsaEvent* event, HsaQueueResource* resource);
+
 // `metadata_bytes`: a second ring that packets could be prefetched from; there is none.
 KMT_EXPORT hsaKmtCreateQueueV2(HSAuint32 node, HSA_QUEUE_TYPE type, HSAuint32 percentage,
-                               HSA_QUEUE_PRIORITY priority, HSAuint32 /*any SDMA engine is as good*/,
-                               void* ring, HSAuint64 bytes, HSAuint64 metadata_bytes, HsaEvent* event,
-                               HsaQueueResource* resource) {
+                               HSA_QUEUE_PRIORITY priority, HSAuint32 engine, void* ring, HSAuint64 bytes,
+                               HSAuint64 metadata_bytes, HsaEvent* event, HsaQueueResource* resource) {
   if (metadata_bytes != 0) return entry([] { return HSAKMT_STATUS_INVALID_PARAMETER; });
-  constexpr auto kSdmaByEngine = static_cast<HSA_QUEUE_TYPE>(6);
-  return hsaKmtCreateQueue(node, type == kSdmaByEngine ? HSA_QUEUE_SDMA : type, percentage, priority, ring,
-                           bytes, event, resource);
+  return hsaKmtCreateQueueExt(node, type, percentage, priority, engine, ring, bytes, event, resource);
 }
 
 KMT_EXPORT hsaKmtGetMemoryHandle(void*, HSAuint64, HSAuint64*) { return absent(__func__); }

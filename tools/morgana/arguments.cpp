@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -37,6 +38,13 @@ Result<std::vector<std::string>> take_options(std::vector<std::string_view>& wor
     }
   }
   return values;
+}
+
+std::vector<std::string> program_behind(Words words, std::vector<std::string_view>& own) {
+  const auto mark = std::find(words.begin(), words.end(), "--");
+  own.assign(words.begin(), mark);
+  if (mark == words.end()) return {};
+  return {std::next(mark), words.end()};
 }
 
 Result<std::optional<std::string>> take_option(std::vector<std::string_view>& words, std::string_view name) {

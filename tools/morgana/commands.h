@@ -33,6 +33,8 @@ int fail(std::string_view command, std::string_view message, int status = 1);
 
 Status write_file(const std::string& path, std::span<const uint8_t> bytes);
 
+// The program and its arguments behind "--", empty when there are none; `own` gets the words before it.
+std::vector<std::string> program_behind(Words words, std::vector<std::string_view>& own);
 // Removes "--name VALUE" or "--name=VALUE" from `words` and returns VALUE; an error when the value is
 // missing.
 Result<std::optional<std::string>> take_option(std::vector<std::string_view>& words, std::string_view name);

@@ -32,8 +32,7 @@ struct Request {
 Result<Request> parse(Words words) {
   Request request;
   std::vector<std::string_view> own;
-  size_t i = 0;
-  while (i < words.size() && words[i] != "--") own.push_back(words[i++]);
+  request.program = program_behind(words, own);
   MORGANA_TRY(const auto runs, take_option(own, "-n"));
   MORGANA_TRY(const auto folder, take_option(own, "--out"));
   if (runs) {
@@ -44,9 +43,8 @@ Result<Request> parse(Words words) {
   request.folder = folder.value_or(".");
   if (!own.empty())
     return make_error(ErrorCode::invalid_argument, "'{}' is not understood (see morgana help)", own.front());
-  if (i + 1 >= words.size())
+  if (request.program.empty())
     return make_error(ErrorCode::invalid_argument, "no program given: morgana explore -- PROGRAM|FILE.mgd");
-  request.program.assign(words.begin() + static_cast<ptrdiff_t>(i) + 1, words.end());
   return request;
 }
 

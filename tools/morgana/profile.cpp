@@ -24,17 +24,15 @@ struct Request {
 Result<Request> parse(Words words) {
   Request request;
   std::vector<std::string_view> own;
-  size_t i = 0;
-  while (i < words.size() && words[i] != "--") own.push_back(words[i++]);
+  request.program = program_behind(words, own);
   MORGANA_TRY(request.json, take_option(own, "--json"));
   MORGANA_TRY(request.html, take_option(own, "--html"));
   MORGANA_TRY(request.trace, take_option(own, "--trace"));
   MORGANA_TRY(request.devices, take_option(own, "--devices"));
   if (!own.empty())
     return make_error(ErrorCode::invalid_argument, "'{}' is not understood (see morgana help)", own.front());
-  if (i + 1 >= words.size())
+  if (request.program.empty())
     return make_error(ErrorCode::invalid_argument, "no program given: morgana profile -- PROGRAM [ARGS...]");
-  request.program.assign(words.begin() + static_cast<ptrdiff_t>(i) + 1, words.end());
   return request;
 }
 
