@@ -28,6 +28,18 @@ Result<std::vector<uint8_t>> read_file(const std::string& path) {
   return bytes;
 }
 
+Status write_whole_file(const std::string& path, std::string_view bytes) {
+  const std::string part = path + ".part";
+  std::FILE* const file = std::fopen(part.c_str(), "wbe");
+  bool ok = file != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  int error = errno;
+  if (file != nullptr && std::fclose(file) != 0 && ok) ok = false, error = errno;
+  if (ok && std::rename(part.c_str(), path.c_str()) == 0) return {};
+  if (ok) error = errno;
+  if (file != nullptr) std::remove(part.c_str());
+  return make_error(ErrorCode::io, "{}: {}", path, std::strerror(error));
+}
+
 std::string output_folder(const char* option, const std::string& wanted) {
   if (wanted.empty()) return {};
   std::error_code error;

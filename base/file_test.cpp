@@ -47,5 +47,22 @@ TEST(OutputFolder, IsMadeOrNone) {
   std::filesystem::remove_all(root);
 }
 
+TEST(File, AWholeFileOrNone) {
+  const std::string folder = ::testing::TempDir() + "/whole" + std::to_string(getpid()), path = folder + "/a";
+  std::filesystem::create_directories(folder);
+  ASSERT_TRUE(write_whole_file(path, "first").ok());
+  ASSERT_TRUE(write_whole_file(path, "other").ok());
+  const auto bytes = read_file(path);
+  ASSERT_TRUE(bytes.ok());
+  EXPECT_EQ(std::string(bytes->begin(), bytes->end()), "other");
+  EXPECT_FALSE(std::filesystem::exists(path + ".part"));
+  std::filesystem::create_directory(folder + "/b");
+  const Status status = write_whole_file(folder + "/b", "x");
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().message.find("/b: "), std::string::npos) << status.error().message;
+  EXPECT_FALSE(std::filesystem::exists(folder + "/b.part"));
+  std::filesystem::remove_all(folder);
+}
+
 }  // namespace
 }  // namespace morgana

@@ -4,17 +4,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
+#include <iterator>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "base/file.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "base/own_records.h"
 
 namespace morgana {
 namespace {
@@ -62,21 +63,17 @@ class Trace {
   bool is_wanted() const { return !folder_.empty(); }
 
   TraceTrack make_track(std::string_view name) {
-    std::lock_guard lock(mutex_);
+    std::lock_guard lock(tracks_mutex_);
     tracks_.emplace_back(name);
     return kFirstTrack + tracks_.size() - 1;
   }
   void add(Event event) {
-    std::lock_guard lock(mutex_);
-    // A forked child begins anew.
-    if (owner_ != getpid()) {
-      owner_ = getpid();
-      events_.clear();
-    }
-    if (events_.size() < kMostEvents)
-      events_.push_back(std::move(event));
-    else
-      lost_++;
+    records_.with([&](Records& own) {
+      if (own.events.size() < kMostEvents)
+        own.events.push_back(std::move(event));
+      else
+        own.lost++;
+    });
   }
 
  private:
@@ -86,42 +83,49 @@ class Trace {
     folder_ = std::filesystem::absolute(folder_);
     std::atexit([] { get().write(); });
   }
+  struct Records {
+    std::vector<Event> events;
+    uint64_t lost = 0;
+  };
+  std::string tracks_text();
   void write();
 
   std::string folder_;
-  std::mutex mutex_;
-  std::atomic<pid_t> owner_ = getpid();
-  std::vector<Event> events_;
-  std::vector<std::string> tracks_;
-  uint64_t lost_ = 0;
+  OwnRecords<Records> records_;
+  ForkSafe<std::mutex> tracks_mutex_;
+  std::vector<std::string> tracks_;  // under it. A forked child may have the queues, too
 };
 
-void Trace::write() {
-  if (owner_ != getpid()) return;  // in a forked child nobody may ever give the lock back
-  std::lock_guard lock(mutex_);
-  if (events_.empty()) return;
-  const std::string path = fmt::format("{}/{}.json", folder_, owner_.load());
-  std::ofstream file(path, std::ios::trunc);
-  file << "{\"traceEvents\":[";
+std::string Trace::tracks_text() {
+  std::lock_guard lock(tracks_mutex_);
+  std::string text;
   for (size_t i = 0; i < tracks_.size(); ++i)
-    file << fmt::format(
+    text += fmt::format(
         "{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":{}}}}},\n",
-        owner_.load(), kFirstTrack + i, json_text(tracks_[i]));
+        getpid(), kFirstTrack + i, json_text(tracks_[i]));
+  return text;
+}
+
+void Trace::write() {
+  const Records own = records_.with([](Records& records) { return std::exchange(records, {}); });
+  if (own.events.empty()) return;
+  std::string text = "{\"traceEvents\":[" + tracks_text();
   // Microseconds, with fractions.
   const auto time = [](uint64_t ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); };
-  for (size_t i = 0; i < events_.size(); ++i) {
-    const Event& event = events_[i];
-    file << fmt::format(
+  for (size_t i = 0; i < own.events.size(); ++i) {
+    const Event& event = own.events[i];
+    fmt::format_to(
+        std::back_inserter(text),
         "{{\"ph\":\"X\",\"cat\":\"{}\",\"name\":{},\"pid\":{},\"tid\":{},\"ts\":{},\"dur\":{},\"args\":{{{}}}"
         "}}{}\n",
-        event.category, json_text(event.name), owner_.load(), event.track, time(event.begin),
-        time(event.end - event.begin), event.arguments, i + 1 < events_.size() ? "," : "");
+        event.category, json_text(event.name), getpid(), event.track, time(event.begin),
+        time(event.end - event.begin), event.arguments, i + 1 < own.events.size() ? "," : "");
   }
-  file << "],\"displayTimeUnit\":\"ns\"}\n";
-  file.close();
-  if (!file) log(LogLevel::warn, "MORGANA_TRACE: {} cannot be written", path);
-  if (lost_ != 0)
-    log(LogLevel::warn, "MORGANA_TRACE: {} events more than {} are left out", lost_, kMostEvents);
+  text += "],\"displayTimeUnit\":\"ns\"}\n";
+  const Status written = write_whole_file(fmt::format("{}/{}.json", folder_, getpid()), text);
+  if (!written.ok()) log(LogLevel::warn, "MORGANA_TRACE: {}", written.error().message);
+  if (own.lost != 0)
+    log(LogLevel::warn, "MORGANA_TRACE: {} events more than {} are left out", own.lost, kMostEvents);
 }
 
 }  // namespace

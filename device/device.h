@@ -117,6 +117,8 @@ class Device {
   void remove_code(uint64_t address);
   // The guest code that was added around `pc`; empty: none.
   Bytes code_around(uint64_t pc) const;
+  // Of that code, also when it lies where other code did; 0: none.
+  uint64_t code_number(uint64_t pc) const;
 
   // Readies the compiler of hot kernels, once per process and in some milliseconds: for a thread that the
   // program waits for before it exits, since what a process makes while it exits is destroyed too early.

@@ -15,6 +15,8 @@ using codeobj::ByteCursor;
 constexpr std::string_view kMagic = "MORGANA\n";
 constexpr uint64_t kHeader = 8 + 4 + 4 + 8 + 8;
 constexpr uint32_t kMostText = 1 << 20;
+// A code object with more bytes is written as it is: none of its zeros is left out.
+constexpr uint64_t kMostSparse = uint64_t{64} << 20;
 enum : uint8_t { kFreed = 1, kRegistered = 2 };
 
 // What hash_bytes() gives, of bytes that come in parts.
@@ -102,6 +104,38 @@ class Writer {
   std::vector<Part> parts_;
 };
 
+// The parts between stretches of zeros that are long enough to be left out.
+std::vector<Bytes> parts_of(Bytes bytes) {
+  constexpr size_t kWord = sizeof(uint64_t), kGap = 64;
+  if (bytes.size() > kMostSparse) return {bytes};
+  std::vector<Bytes> parts;
+  size_t begin = 0, end = 0;  // of the part, without zeros behind it
+  for (size_t at = 0; at < bytes.size(); at += kWord) {
+    uint64_t word = 0;
+    const size_t size = std::min(kWord, bytes.size() - at);
+    std::memcpy(&word, bytes.data() + at, size);
+    if (word == 0) continue;
+    if (at - end >= kGap || begin == end) {
+      if (begin != end) parts.emplace_back(bytes.data() + begin, end - begin);
+      begin = at;
+    }
+    end = at + size;
+  }
+  if (begin != end) parts.emplace_back(bytes.data() + begin, end - begin);
+  return parts;
+}
+
+void put_code_object(Writer& to, Bytes bytes) {
+  to.put(uint64_t{bytes.size()});
+  const std::vector<Bytes> parts = parts_of(bytes);
+  to.put(static_cast<uint32_t>(parts.size()));
+  for (const Bytes part : parts) {
+    to.put(static_cast<uint64_t>(part.data() - bytes.data()));
+    to.put(uint64_t{part.size()});
+    to.put_view(part);
+  }
+}
+
 void put_body(Writer& to, const Capsule& from) {
   to.put_text(from.target);
   to.put_text(from.kernel);
@@ -120,8 +154,7 @@ void put_body(Writer& to, const Capsule& from) {
   to.put(from.outcome.pc);
   to.put(from.outcome.address);
   to.put(from.code_bias);
-  to.put(uint64_t{from.code_object.size()});
-  to.put_view(from.code_object);
+  put_code_object(to, from.code_object);
   to.put(static_cast<uint32_t>(from.code.size()));
   for (const Capsule::Region& region : from.code) {
     to.put(region.address);
@@ -223,14 +256,39 @@ class Reader {
 
   void read_code() {
     made_.code_bias = in_.read<uint64_t>();
-    const uint64_t size = in_.read<uint64_t>();
-    if (stopped()) return;
-    made_.code_object = take(size);
+    read_code_object();
     constexpr uint64_t kLeast = 16;
     for (uint32_t left = take_count(kLeast); left != 0 && !stopped(); --left) {
       Capsule::Region region;
       if (take_range(region.address, region.size)) made_.code.push_back(region);
     }
+  }
+
+  void read_code_object() {
+    const uint64_t size = in_.read<uint64_t>();
+    std::vector<uint8_t> whole;
+    uint64_t end = 0;
+    constexpr uint64_t kLeast = 16;
+    for (uint32_t left = take_count(kLeast); left != 0 && !stopped(); --left) {
+      const uint64_t offset = in_.read<uint64_t>(), part = in_.read<uint64_t>();
+      if (stopped() || offset < end || part > size || offset > size - part)
+        return wrong("parts of a code object that are not in order");
+      end = offset + part;
+      const Bytes bytes = take(part);
+      if (stopped()) return;
+      if (part == size) {
+        made_.code_object = bytes;
+        continue;
+      }
+      if (size > kMostSparse) return wrong("a code object that lacks a part");
+      whole.resize(size);
+      std::copy(bytes.begin(), bytes.end(), whole.begin() + static_cast<ptrdiff_t>(offset));
+    }
+    if (stopped() || size == 0 || made_.code_object.size() == size) return;
+    if (size > kMostSparse) return wrong("a code object that lacks a part");
+    whole.resize(size);
+    made_.owned_code_object = std::make_shared<const std::vector<uint8_t>>(std::move(whole));
+    made_.code_object = Bytes(*made_.owned_code_object);
   }
 
   void read_allocations() {

@@ -4,7 +4,7 @@
 // The file, all of it little endian:
 //
 //   "MORGANA\n"   8 bytes
-//   version       u32 = 1; a reader refuses others
+//   version       u32 = 2; a reader refuses others
 //   flags         u32 = 0
 //   body          u64 bytes, u64 hash_bytes() of them, the bytes
 //
@@ -16,7 +16,9 @@
 //   descriptor        64 bytes, AMDGPUUsage "Kernel Descriptor"; the waves' MODE is in there
 //   seed              u64; 0: groups were taken in the order of their indices
 //   outcome           u8 device::FaultKind, u8 (1: by a write), u64 pc, u64 address
-//   code object       u64 its address less that of the file, u64 bytes (0: not known), the bytes
+//   code object       u64 its address less that of the file, u64 bytes (0: not known); u32 count of parts,
+//   each
+//                     u64 offset, u64 bytes, the bytes; by rising offset, and zeros between them
 //   regions of code   u32 count; each u64 address, u64 bytes
 //   allocations       u32 count; each u64 address, u64 bytes, u8 (1: freed, 2: the program's own), text
 //   pieces of memory  u32 count; each u64 address, u16 bytes, u8 flags (Piece), u64 hash afterwards, and
@@ -32,6 +34,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,7 +45,7 @@
 namespace morgana::runtime {
 
 struct Capsule {
-  static constexpr uint32_t kVersion = 1;
+  static constexpr uint32_t kVersion = 2;
   static constexpr uint64_t kPage = 4096;
   // Addresses are those of user space.
   static constexpr uint64_t kAddresses = uint64_t{1} << 47;
@@ -89,6 +92,7 @@ struct Capsule {
   Outcome outcome;
   uint64_t code_bias = 0;
   Bytes code_object;
+  std::shared_ptr<const std::vector<uint8_t>> owned_code_object;  // has them where the file does not
   std::vector<Region> code;
   std::vector<Allocation> allocations;
   std::vector<Piece> pieces;

@@ -59,6 +59,29 @@ TEST(Capsule, ReadsWhatWasWritten) {
   EXPECT_EQ(write_capsule(*read), file);
 }
 
+TEST(Capsule, ZerosOfTheCodeObjectAreNotKept) {
+  Capsule made = make_capsule();
+  std::vector<uint8_t> object(20000);
+  for (const size_t at : {0, 5000, 5100, 19999}) object[at] = 7;
+  made.code_object = Bytes(object);
+  for (int i = 0; i < 2; i++) {
+    const std::vector<uint8_t> file = write_capsule(made);
+    EXPECT_LT(file.size(), 6000u);  // a page of bytes is in there
+    const auto read = parse_capsule(Bytes(file));
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    EXPECT_EQ(read->code_object.text(), Bytes(object).text());
+    const Capsule copy = *read;
+    EXPECT_EQ(copy.code_object.text(), Bytes(object).text());
+    object.assign(30000, 0);
+    made.code_object = Bytes(object);
+  }
+  object.assign((64 << 20) + 1, 0);
+  made.code_object = Bytes(object);
+  const std::vector<uint8_t> file = write_capsule(made);
+  ASSERT_GT(file.size(), object.size());
+  EXPECT_EQ(parse_capsule(Bytes(file))->code_object.size(), object.size());
+}
+
 TEST(Capsule, AnyChangedByteIsFound) {
   std::vector<uint8_t> file = write_capsule(make_capsule());
   for (size_t i = 0; i < file.size(); i++) {
@@ -79,11 +102,11 @@ TEST(Capsule, CutAnywhereItIsRefused) {
 
 TEST(Capsule, OtherVersionsAreNamed) {
   std::vector<uint8_t> file = write_capsule(make_capsule());
-  file[8] = 2;
+  file[8] = 9;
   const auto read = parse_capsule(Bytes(file));
   ASSERT_FALSE(read.ok());
   EXPECT_EQ(read.error().code, ErrorCode::unsupported);
-  EXPECT_EQ(read.error().message, "a capsule of version 2.0; this is a reader of version 1");
+  EXPECT_EQ(read.error().message, "a capsule of version 9.0; this is a reader of version 2");
 }
 
 // The body is changed and its hash made anew, so that what stands in it is what is judged.

@@ -3,22 +3,23 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "base/file.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "base/own_records.h"
 #include "codeobj/code_object.h"
 #include "codeobj/line_table.h"
 #include "codeobj/occupancy.h"
 #include "device/profile.h"
+#include "runtime/capsule.h"
 
 namespace morgana::runtime {
 namespace {
@@ -38,7 +39,8 @@ struct KernelProfile {
   std::array<uint32_t, 3> grid{}, group{};  // of the last launch
   uint32_t lds = 0, scratch = 0;            // bytes of a group, of a work-item: the most
   std::optional<codeobj::Kernel> kernel;
-  std::map<uint64_t, Instruction> instructions;  // by address
+  uint64_t code = 0;                                                     // hash of its function's bytes
+  std::map<std::pair<uint64_t, std::string>, Instruction> instructions;  // by address and text
 };
 
 // The code that a launch executes, read when somebody asks.
@@ -58,6 +60,18 @@ class Reader {
     if (lines_)
       if (auto line = lines_->find(address)) place.source = fmt::format("{}:{}", line->file, line->line);
     return place;
+  }
+  // The part of `region`, which is loaded code, that has the function at `entry`; all behind it where nobody
+  // knows how long that is.
+  Bytes function(uint64_t entry, Bytes region) {
+    read();
+    const uint64_t at = entry - reinterpret_cast<uint64_t>(region.data());
+    if (at >= region.size()) return {};
+    uint64_t size = region.size() - at;
+    if (object_)
+      if (const codeobj::ElfSymbol* const symbol = object_->function_at(entry - bias_); symbol != nullptr)
+        size = std::min(size, symbol->size);
+    return {region.data() + at, size};
   }
   std::optional<codeobj::Kernel> kernel(uint64_t entry) {
     read();
@@ -94,7 +108,8 @@ class Profiles {
     return *profiles;
   }
   bool is_wanted() const { return !folder_.empty(); }
-  void add(const device::Launch& launch, const device::LaunchProfile& profile, CodePlaces& code);
+  void add(const device::Device& device, const device::Launch& launch, const device::LaunchProfile& profile,
+           CodePlaces& code);
 
  private:
   Profiles() {
@@ -104,29 +119,16 @@ class Profiles {
     folder_ = std::filesystem::absolute(folder_);
     std::atexit([] { get().write(); });
   }
+  // By name, processor, number of the code's region, and entry: others may be loaded where one was.
+  using Kernels = std::map<std::tuple<std::string, std::string, uint64_t, uint64_t>, KernelProfile>;
   void write();
 
   std::string folder_;
-  std::mutex mutex_;
-  std::atomic<pid_t> owner_ = getpid();  // a forked child begins anew
-  std::map<std::tuple<std::string, std::string, uint64_t>, KernelProfile>
-      kernels_;  // by name, processor, entry
+  OwnRecords<Kernels> kernels_;
 };
 
-void Profiles::add(const device::Launch& launch, const device::LaunchProfile& profile, CodePlaces& code) {
-  const FaultPlace entry = code.place_of(launch.entry);
-  Reader reader(code);
-  std::lock_guard lock(mutex_);
-  if (owner_ != getpid()) {
-    owner_ = getpid();
-    kernels_.clear();
-  }
-  KernelProfile& kernel = kernels_[{entry.kernel, entry.processor, launch.entry}];
-  if (kernel.launches++ == 0) {
-    kernel.name = entry.kernel;
-    kernel.processor = entry.processor;
-    kernel.kernel = reader.kernel(launch.entry);
-  }
+void add_to(KernelProfile& kernel, const device::Launch& launch, const device::LaunchProfile& profile,
+            Reader& reader) {
   kernel.groups += profile.groups;
   kernel.waves += profile.waves;
   kernel.grid = launch.grid;
@@ -134,15 +136,33 @@ void Profiles::add(const device::Launch& launch, const device::LaunchProfile& pr
   kernel.lds = std::max(kernel.lds, launch.group_bytes);
   kernel.scratch = std::max(kernel.scratch, launch.private_bytes);
   for (const ProfiledInstruction& one : profile.instructions) {
-    const auto [at, is_new] = kernel.instructions.try_emplace(one.pc);
+    const auto [at, is_new] = kernel.instructions.try_emplace({one.pc, one.text});
     Instruction& instruction = at->second;
-    if (is_new || instruction.what.text != one.text) {
+    if (is_new) {
       instruction.what = one;
       instruction.place = reader.place_of(one.pc);
     } else {
       instruction.what.counts.add(one.counts);
     }
   }
+}
+
+void Profiles::add(const device::Device& device, const device::Launch& launch,
+                   const device::LaunchProfile& profile, CodePlaces& code) {
+  const FaultPlace entry = code.place_of(launch.entry);
+  const uint64_t region = device.code_number(launch.entry);
+  Reader reader(code);
+  kernels_.with([&](Kernels& kernels) {
+    KernelProfile& kernel = kernels[{entry.kernel, entry.processor, region, launch.entry}];
+    if (kernel.launches++ == 0) {
+      kernel.name = entry.kernel;
+      kernel.processor = entry.processor;
+      kernel.kernel = reader.kernel(launch.entry);
+      const Bytes function = reader.function(launch.entry, device.code_around(launch.entry));
+      kernel.code = hash_bytes(function.data(), function.size());
+    }
+    add_to(kernel, launch, profile, reader);
+  });
 }
 
 Json json_of(const Instruction& one) {
@@ -169,10 +189,9 @@ Json json_of(const Instruction& one) {
 }
 
 Json json_of(const KernelProfile& kernel) {
-  Json made = {{"name", kernel.name},         {"processor", kernel.processor},
-               {"launches", kernel.launches}, {"groups", kernel.groups},
-               {"waves", kernel.waves},       {"grid", kernel.grid},
-               {"group", kernel.group},       {"lds", kernel.lds},
+  Json made = {{"name", kernel.name},         {"processor", kernel.processor}, {"code", kernel.code},
+               {"launches", kernel.launches}, {"groups", kernel.groups},       {"waves", kernel.waves},
+               {"grid", kernel.grid},         {"group", kernel.group},         {"lds", kernel.lds},
                {"scratch", kernel.scratch}};
   if (kernel.kernel) {
     const codeobj::Kernel& known = *kernel.kernel;
@@ -197,18 +216,15 @@ Json json_of(const KernelProfile& kernel) {
 }
 
 void Profiles::write() {
-  if (owner_ != getpid()) return;  // in a forked child nobody may ever give the lock back
-  std::lock_guard lock(mutex_);
-  if (kernels_.empty()) return;
-  Json all = {{"version", 1}, {"process", owner_.load()}};
+  const Kernels kernels = kernels_.with([](Kernels& own) { return std::exchange(own, {}); });
+  if (kernels.empty()) return;
+  Json all = {{"version", 1}, {"process", getpid()}};
   Json& list = all["kernels"] = Json::array();
-  for (const auto& [key, kernel] : kernels_) list.push_back(json_of(kernel));
-  const std::string path = fmt::format("{}/{}.json", folder_, owner_.load());
-  std::ofstream file(path, std::ios::trunc);
+  for (const auto& [key, kernel] : kernels) list.push_back(json_of(kernel));
   // Names come from code objects and may be no UTF-8.
-  file << all.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
-  file.close();
-  if (!file) log(LogLevel::warn, "MORGANA_PROFILE: {} cannot be written", path);
+  const std::string text = all.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  const Status written = write_whole_file(fmt::format("{}/{}.json", folder_, getpid()), text);
+  if (!written.ok()) log(LogLevel::warn, "MORGANA_PROFILE: {}", written.error().message);
 }
 
 }  // namespace
@@ -224,7 +240,7 @@ device::Fault run_profiled(device::Device& device, device::Launch& launch, CodeP
   launch.profile = &profile;
   device::Fault fault = device.run(launch);
   launch.profile = nullptr;
-  Profiles::get().add(launch, profile, code);
+  Profiles::get().add(device, launch, profile, code);
   return fault;
 }
 

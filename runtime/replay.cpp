@@ -66,12 +66,10 @@ bool protect_rest(const Capsule& capsule) {
   return true;
 }
 
-bool is_in_pieces(const Capsule& capsule, const Capsule::Region& region) {
-  uint64_t at = region.address;
-  const uint64_t end = region.address + region.size;
-  for (const Capsule::Piece& piece : capsule.pieces)
-    if (piece.address <= at && piece.address + piece.size > at) at = piece.address + piece.size;
-  return at >= end;
+bool is_in_pages(const std::vector<AddressRange>& pages, const Capsule::Region& region) {
+  return std::ranges::any_of(pages, [&](const AddressRange& run) {
+    return run.begin <= region.address && region.address + region.size <= run.end;
+  });
 }
 
 // Whose code the capsule has.
@@ -150,7 +148,7 @@ Status place_memory(const Capsule& capsule) {
   if (bytes > kMostBytes)
     return make_error(ErrorCode::malformed, "the capsule's allocations have {} bytes", bytes);
   for (const Capsule::Region& region : capsule.code)
-    if (!is_in_pieces(capsule, region))
+    if (!is_in_pages(pages_of(capsule), region))
       return make_error(ErrorCode::malformed, "the capsule lacks a part of its code");
   for (const AddressRange& run : pages_of(capsule)) MORGANA_CHECK(place_pages(run.begin, run.end));
   for (const Capsule::Piece& piece : capsule.pieces)
@@ -201,6 +199,8 @@ Result<Replayed> replay(const Capsule& capsule) {
       result.differs.push_back(piece.address);
   return result;
 }
+
+FaultPlace place_in(const Capsule& capsule, uint64_t pc) { return Places(capsule).place_of(pc); }
 
 std::string describe_address(const Capsule& capsule, uint64_t address) {
   for (const Capsule::Allocation& one : capsule.allocations)

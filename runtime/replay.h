@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "device/fault.h"
 #include "runtime/capsule.h"
+#include "runtime/report.h"
 
 namespace morgana::runtime {
 
@@ -28,6 +29,9 @@ Status place_memory(const Capsule& capsule);
 
 // Executes it, under the checks of this process (checking.h). After place_memory, once.
 Result<Replayed> replay(const Capsule& capsule);
+
+// Where the instruction at `pc` is, as far as its code object tells.
+FaultPlace place_in(const Capsule& capsule, uint64_t pc);
 
 // "buffer of 400 bytes, at offset 16", or only the address where the capsule knows no more.
 std::string describe_address(const Capsule& capsule, uint64_t address);

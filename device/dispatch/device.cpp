@@ -63,6 +63,11 @@ Bytes Device::code_around(uint64_t pc) const {
   return program == nullptr ? Bytes() : program->code();
 }
 
+uint64_t Device::code_number(uint64_t pc) const {
+  const Program* const program = impl_->code.find(pc);
+  return program == nullptr ? 0 : program->number();
+}
+
 void Device::prepare_compiler() { jit::make_ready(); }
 
 void Device::set_trap_handler(uint64_t base, uint64_t memory, TrapUse use) {

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cstring>
 #include <deque>
 #include <new>
@@ -102,8 +103,12 @@ bool may_read_trapsts(Bytes code, Target target) {
 
 }  // namespace
 
+namespace {
+std::atomic<uint64_t> next_number{1};
+}
+
 Program::Program(Target target, uint64_t code_address, Bytes code)
-    : target_(target), code_(code), backing_(std::make_unique<Backing>()) {
+    : target_(target), code_(code), number_(next_number++), backing_(std::make_unique<Backing>()) {
   address = code_address;
   count = code.size() / 4;
   reads_exceptions = may_read_trapsts(code, target);

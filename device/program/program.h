@@ -38,6 +38,8 @@ class Program : public Code {
 
   Target target() const { return target_; }
   Bytes code() const { return code_; }
+  // No other Program of the process has it.
+  uint64_t number() const { return number_; }
 
   // Decodes the straight run that starts at `step`. Called by the handler of steps that are not decoded yet.
   // `have` is what the wave has that came here first. It decides for all others, too: kernels that share code
@@ -58,6 +60,7 @@ class Program : public Code {
 
   Target target_;
   Bytes code_;
+  const uint64_t number_;
   Step* storage_ = nullptr;  // one step per dword and one past the end; reserved lazily
   ForkSafe<std::mutex> mutex_;
   std::unique_ptr<Backing> backing_;

@@ -94,13 +94,15 @@ constexpr Verb kVerbs[] = {
 )"},
     {"replay", morgana::tools::replay_command,
      R"(  morgana replay FILE [--jit=off|sync] [--check=memory,race,barrier,init|all] [--compare FILE]
-                 [--result FILE]
+                 [--result FILE] [--shrink [-o FILE]]
       Executes a dispatch again that a program made under MORGANA_RECORD=DIR[:REGEX], on the memory that it found then
       and at the same addresses, by one thread (or MORGANA_THREADS). Ends with 0 when every byte is as it was
       recorded, or the same fault came at the same instruction; with 1 when not, naming the first differences; with 2
       when it cannot be replayed. --compare replays another capsule of the kernel, too, and names the first bytes in
-      which the two results differ (then 1). --result writes the capsule with what came out this time. --check looks for what is wrong, and ends with 1 when it finds something
-      (docs/replay.md).
+      which the two results differ (then 1). --result writes the capsule with what came out this time. --check looks for
+      what is wrong, and ends with 1 when it finds something. --shrink makes a capsule (-o; else FILE's name with
+      .small.mgd) that has the same fault, or under --check the same first finding, and as few groups and bytes as
+      suffice (docs/replay.md).
 )"},
     {"profile", morgana::tools::profile_command,
      R"(  morgana profile [--html FILE] [--json FILE] [--trace FILE] [--devices LIST] -- PROGRAM [ARGS...]

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "codeobj/describe.h"
 #include "tools/morgana/child.h"
 #include "tools/morgana/commands.h"
 #include "tools/morgana/doors.h"
@@ -81,13 +82,14 @@ Result<int> run(const Request& request) {
   }
   enter(doors);
   MORGANA_TRY(const int status, run_child(request.program));
+  MORGANA_TRY(RunProfile profile, read_profiles(counts.path()));
   if (events) {
-    MORGANA_TRY(const std::string trace, merged_traces(events->path()));
+    MORGANA_TRY(const std::string trace, merged_traces(events->path(), profile.left_out));
     MORGANA_CHECK(write_text(request.trace, trace));
   }
-  MORGANA_TRY(const RunProfile profile, read_profiles(counts.path()));
   MORGANA_CHECK(write_text(request.json, profile_json(profile)));
   MORGANA_CHECK(write_text(request.html, profile_html(profile)));
+  for (const std::string& sentence : profile.left_out) fail("profile", codeobj::printable(sentence));
   if (profile.kernels.empty()) {
     if (status != 0) return status;
     return fail("profile", "the program executed no kernel on Morgana, or did not come to its exit",

@@ -82,9 +82,9 @@ std::string lines_table(const KernelReport& kernel) {
 std::string kernel_page(const KernelReport& kernel) {
   const Tally& total = kernel.total;
   std::string text =
-      fmt::format("<h2>{} on {}</h2>\n<p>{} launches, {} groups, {} waves, {} instructions.</p>\n<ul>\n",
-                  escaped(kernel.name), escaped(kernel.processor), kernel.launches, kernel.groups,
-                  kernel.waves, total.executions);
+      fmt::format("<h2>{}{} on {}</h2>\n<p>{} launches, {} groups, {} waves, {} instructions.</p>\n<ul>\n",
+                  escaped(kernel.name), code_text(kernel), escaped(kernel.processor), kernel.launches,
+                  kernel.groups, kernel.waves, total.executions);
   for (const Advice& advice : advice_for(kernel))
     text += fmt::format("<li>{}{}</li>\n",
                         advice.source.empty() ? "" : "<code>" + escaped(advice.source) + "</code> ",
@@ -112,6 +112,7 @@ std::string profile_html(const RunProfile& profile) {
   std::string text = kHead;
   text += fmt::format("<h1>Profile of {} kernels</h1>\n<p>All numbers are counts, none is a time.</p>\n",
                       profile.kernels.size());
+  for (const std::string& sentence : profile.left_out) text += "<p>" + escaped(sentence) + "</p>\n";
   for (const KernelReport& kernel : profile.kernels) text += kernel_page(kernel);
   return text + "</body></html>\n";
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <tuple>
 
 #include "base/file.h"
@@ -51,6 +52,34 @@ void merge_instruction(Json& into, const Json& one) {
   for (const auto& [name, value] : one.items())
     if (value.is_number_unsigned() && name != "offset")
       into[name] = into.value(name, uint64_t{0}) + value.get<uint64_t>();
+}
+
+using KernelKey = std::tuple<std::string, std::string, uint64_t>;  // name, processor, code
+
+// Hands over the JSON of each file, by rising name, which returns what is wrong with it. Those that are not
+// finished, or no JSON, are left out as well.
+Status for_each_file(const std::string& folder, std::vector<std::string>& left_out,
+                     const std::function<std::string(Json&)>& take) {
+  std::error_code error;
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) paths.push_back(entry.path());
+  if (error) return make_error(ErrorCode::io, "{}: {}", folder, error.message());
+  std::ranges::sort(paths);
+  for (const std::filesystem::path& path : paths) {
+    std::string wrong = "its process was ended while it wrote this";
+    if (path.extension() == ".json") {
+      const auto bytes = read_file(path.string());
+      Json json = bytes.ok() ? Json::parse(bytes->begin(), bytes->end(), nullptr, false) : Json();
+      try {
+        wrong = !bytes.ok() ? bytes.error().message : !json.is_object() ? "no JSON" : take(json);
+      } catch (const Json::exception& problem) {
+        wrong = problem.what();
+      }
+    }
+    if (!wrong.empty())
+      left_out.push_back(fmt::format("{} is left out: {}", path.filename().string(), wrong));
+  }
+  return {};
 }
 
 void read_kernel(const Json& one, Merged& merged) {
@@ -135,45 +164,44 @@ uint64_t Tally::waste() const {
 }
 
 Result<RunProfile> read_profiles(const std::string& folder) {
-  std::map<std::pair<std::string, std::string>, Merged> kernels;  // by name and processor
+  std::map<KernelKey, Merged> kernels;
   RunProfile profile;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    MORGANA_TRY(const std::vector<uint8_t> bytes, read_file(entry.path().string()));
-    const Json json = Json::parse(bytes.begin(), bytes.end(), nullptr, false);
-    try {
-      if (json.is_discarded() || json.value("version", 0) != 1)
-        return make_error(ErrorCode::malformed, "{}: no profile of this version", entry.path().string());
-      for (const Json& one : json.at("kernels")) {
-        Merged& merged = kernels[{one.at("name"), one.at("processor")}];
-        merged.report.name = one.at("name");
-        merged.report.processor = one.at("processor");
-        read_kernel(one, merged);
-      }
-    } catch (const Json::exception& problem) {
-      return make_error(ErrorCode::malformed, "{}: {}", entry.path().string(), problem.what());
+  MORGANA_CHECK(for_each_file(folder, profile.left_out, [&](const Json& json) -> std::string {
+    if (json.value("version", 0) != 1) return "no profile of this version";
+    // As a whole or not at all.
+    Merged unused;
+    for (const Json& one : json.at("kernels")) {
+      read_kernel(one, unused);
+      static_cast<void>(KernelKey{one.at("name"), one.at("processor"), one.value("code", uint64_t{0})});
+    }
+    for (const Json& one : json.at("kernels")) {
+      const KernelKey key{one.at("name"), one.at("processor"), one.value("code", uint64_t{0})};
+      read_kernel(one, kernels[key]);
     }
     profile.processes++;
+    return {};
+  }));
+  std::map<std::pair<std::string, std::string>, int> names;
+  for (auto& [key, merged] : kernels) {
+    KernelReport& report = merged.report;
+    std::tie(report.name, report.processor, report.code) = key;
+    names[{report.name, report.processor}]++;
+    profile.kernels.push_back(finish(merged));
   }
-  if (error) return make_error(ErrorCode::io, "{}: {}", folder, error.message());
-  for (auto& [key, merged] : kernels) profile.kernels.push_back(finish(merged));
+  for (KernelReport& one : profile.kernels) one.is_alone = names[{one.name, one.processor}] == 1;
   std::ranges::sort(profile.kernels, std::greater{}, [](const KernelReport& one) {
-    return std::tuple{one.total.executions, one.name, one.processor};
+    return std::tuple{one.total.executions, one.name, one.processor, one.code};
   });
   return profile;
 }
 
-Result<std::string> merged_traces(const std::string& folder) {
+Result<std::string> merged_traces(const std::string& folder, std::vector<std::string>& left_out) {
   Json events = Json::array();
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    MORGANA_TRY(const std::vector<uint8_t> bytes, read_file(entry.path().string()));
-    Json one = Json::parse(bytes.begin(), bytes.end(), nullptr, false);
-    if (!one.is_object() || !one["traceEvents"].is_array())
-      return make_error(ErrorCode::malformed, "{}: no trace", entry.path().string());
+  MORGANA_CHECK(for_each_file(folder, left_out, [&](Json& one) -> std::string {
+    if (!one.at("traceEvents").is_array()) return "no trace";
     for (Json& event : one["traceEvents"]) events.push_back(std::move(event));
-  }
-  if (error) return make_error(ErrorCode::io, "{}: {}", folder, error.message());
+    return {};
+  }));
   return Json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ns"}}.dump() + "\n";
 }
 

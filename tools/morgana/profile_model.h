@@ -39,6 +39,8 @@ struct ProfiledLine {
 
 struct KernelReport {
   std::string name, processor;
+  uint64_t code = 0;     // hash of its code: kernels of one name that differ in it are two
+  bool is_alone = true;  // no other one has its name
   uint64_t launches = 0, groups = 0, waves = 0;
   std::array<uint32_t, 3> grid{}, group{};
   uint32_t lds = 0, scratch = 0;
@@ -61,17 +63,20 @@ struct Advice {
 struct RunProfile {
   uint64_t processes = 0;
   std::vector<KernelReport> kernels;  // most wave-instructions first
+  std::vector<std::string> left_out;  // sentences: files that a process did not come to finish, or others
 };
 
-// The files of a folder that MORGANA_PROFILE named.
+// The files of a folder that MORGANA_PROFILE named. An error when the folder cannot be read.
 Result<RunProfile> read_profiles(const std::string& folder);
 
-// The files of a folder that MORGANA_TRACE named, as one.
-Result<std::string> merged_traces(const std::string& folder);
+// The files of a folder that MORGANA_TRACE named, as one; `left_out` as above.
+Result<std::string> merged_traces(const std::string& folder, std::vector<std::string>& left_out);
 
 // What to change, by what there is to gain.
 std::vector<Advice> advice_for(const KernelReport& kernel);
 
+// " (code 1f2e3d4c)" where others have the kernel's name.
+std::string code_text(const KernelReport& kernel);
 std::string profile_text(const RunProfile& profile);
 std::string profile_html(const RunProfile& profile);
 std::string profile_json(const RunProfile& profile);

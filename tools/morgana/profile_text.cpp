@@ -41,9 +41,9 @@ std::string lines_text(const KernelReport& kernel) {
 std::string kernel_text(const KernelReport& kernel) {
   const Tally& total = kernel.total;
   std::string text =
-      fmt::format("kernel '{}' on {}: {} launches, {} groups, {} waves; {} work-items in groups of {}\n",
-                  codeobj::printable(kernel.name), codeobj::printable(kernel.processor), kernel.launches,
-                  kernel.groups, kernel.waves, sizes(kernel.grid), sizes(kernel.group));
+      fmt::format("kernel '{}'{} on {}: {} launches, {} groups, {} waves; {} work-items in groups of {}\n",
+                  codeobj::printable(kernel.name), code_text(kernel), codeobj::printable(kernel.processor),
+                  kernel.launches, kernel.groups, kernel.waves, sizes(kernel.grid), sizes(kernel.group));
   for (const Advice& advice : advice_for(kernel))
     text +=
         fmt::format("  {}{}\n", advice.source.empty() ? "" : short_source(advice.source) + ": ", advice.text);
@@ -74,6 +74,10 @@ std::string kernel_text(const KernelReport& kernel) {
 
 }  // namespace
 
+std::string code_text(const KernelReport& kernel) {
+  return kernel.is_alone ? "" : fmt::format(" (code {:08x})", kernel.code >> 32);
+}
+
 std::string profile_text(const RunProfile& profile) {
   uint64_t launches = 0;
   for (const KernelReport& kernel : profile.kernels) launches += kernel.launches;
@@ -85,12 +89,12 @@ std::string profile_text(const RunProfile& profile) {
 
 std::string profile_json(const RunProfile& profile) {
   Json all = {{"version", 1}, {"processes", profile.processes}};
+  all["left_out"] = profile.left_out;
   Json& kernels = all["kernels"] = Json::array();
   for (const KernelReport& kernel : profile.kernels) {
-    Json one = {{"name", kernel.name},         {"processor", kernel.processor},
-                {"launches", kernel.launches}, {"groups", kernel.groups},
-                {"waves", kernel.waves},       {"grid", kernel.grid},
-                {"group", kernel.group},       {"lds", kernel.lds},
+    Json one = {{"name", kernel.name},         {"processor", kernel.processor}, {"code", kernel.code},
+                {"launches", kernel.launches}, {"groups", kernel.groups},       {"waves", kernel.waves},
+                {"grid", kernel.grid},         {"group", kernel.group},         {"lds", kernel.lds},
                 {"scratch", kernel.scratch}};
     if (kernel.knows_resources) {
       one["vgprs"] = kernel.vgprs;

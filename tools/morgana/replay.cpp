@@ -1,4 +1,4 @@
-#include <sys/personality.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,24 +16,33 @@
 #include "runtime/checking.h"
 #include "runtime/replay.h"
 #include "tools/morgana/commands.h"
+#include "tools/morgana/replay_tool.h"
 
 namespace morgana::tools {
 namespace {
 
+namespace fs = std::filesystem;
 using runtime::Capsule;
 
 // kTaken: only of the process that replays the other capsule, whose addresses are not free.
 enum Exit { kEqual = 0, kDiffers = 1, kCannot = 2, kTaken = 3 };
 
-// How often another process, whose memory lies elsewhere, has begun anew.
-constexpr const char* kTries = "MORGANA_REPLAY_TRIES";
-constexpr int kMostTries = 8;
 // Pieces of memory that are named; the others are counted.
 constexpr size_t kMostNamed = 8;
 
 struct Request {
   std::string file, other, result;
+  std::string small;  // the file that --shrink makes; empty: none
+  int findings = -1;  // of its children, by a file without a name
 };
+
+// Children report there what they find.
+Result<int> findings_file() {
+  const int file = memfd_create("findings", MFD_CLOEXEC);
+  if (file < 0) return make_error(ErrorCode::out_of_memory, "no temporary file: {}", std::strerror(errno));
+  setenv("MORGANA_CHECK_REPORT", fmt::format("/proc/self/fd/{}", file).c_str(), 1);
+  return file;
+}
 
 Result<Request> parse(Words words) {
   std::vector<std::string_view> own(words.begin(), words.end());
@@ -42,6 +51,8 @@ Result<Request> parse(Words words) {
   MORGANA_TRY(const auto jit, take_option(own, "--jit"));
   MORGANA_TRY(const auto other, take_option(own, "--compare"));
   MORGANA_TRY(const auto result, take_option(own, "--result"));
+  MORGANA_TRY(const auto out, take_option(own, "-o"));
+  const bool shrinks = take_flag(own, "--shrink");
   if (checks) {
     MORGANA_CHECK(runtime::parse_checks(*checks));
     setenv("MORGANA_CHECK", checks->c_str(), 1);
@@ -58,32 +69,17 @@ Result<Request> parse(Words words) {
   if (own.size() != 1)
     return make_error(ErrorCode::invalid_argument, "one FILE is needed, {} given", own.size());
   request.file = own[0];
+  if (shrinks ? other || result : out.has_value())
+    return make_error(ErrorCode::invalid_argument,
+                      "--shrink takes -o FILE and neither --compare nor --result");
+  if (shrinks) {
+    setenv("MORGANA_JIT", "off", 0);
+    request.small = out.value_or(fs::path(request.file).replace_extension(".small.mgd").string());
+    MORGANA_TRY(request.findings, findings_file());
+  }
   request.other = other.value_or("");
   request.result = result.value_or("");
   return request;
-}
-
-// `bytes` becomes the file's, of which the capsule has views.
-Result<Capsule> read_capsule(const std::string& path, std::vector<uint8_t>& bytes) {
-  MORGANA_TRY(bytes, read_file(path));
-  auto capsule = runtime::parse_capsule(Bytes(bytes));
-  if (!capsule.ok()) return capsule.error().in(path);
-  return capsule;
-}
-
-// Begins anew in the hope that the system puts this program's own memory elsewhere.
-Error begin_anew(char** argv, const Error& why) {
-  const char* const text = std::getenv(kTries);
-  const int tries = text == nullptr ? 0 : std::atoi(text);
-  if (tries < kMostTries) {
-    personality(static_cast<unsigned long>(personality(0xffffffff)) &
-                ~static_cast<unsigned long>(ADDR_NO_RANDOMIZE));
-    setenv(kTries, std::to_string(tries + 1).c_str(), 1);
-    execv("/proc/self/exe", argv);
-  }
-  return make_error(
-      why.code, "{}, and were not in {} others; a capsule is replayed at the addresses it was recorded at",
-      why.message, tries);
 }
 
 // What a replay left in the pieces of memory that may be compared, by address.
@@ -97,28 +93,6 @@ Memory memory_of(const Capsule& capsule) {
     memory[piece.address].assign(bytes, bytes + piece.size);
   }
   return memory;
-}
-
-bool write_all(int file, const void* data, size_t size) {
-  const auto* bytes = static_cast<const uint8_t*>(data);
-  while (size != 0) {
-    const ssize_t done = write(file, bytes, size);
-    if (done <= 0) return false;
-    bytes += done;
-    size -= static_cast<size_t>(done);
-  }
-  return true;
-}
-
-bool read_all(int file, void* data, size_t size) {
-  auto* bytes = static_cast<uint8_t*>(data);
-  while (size != 0) {
-    const ssize_t done = read(file, bytes, size);
-    if (done <= 0) return false;
-    bytes += done;
-    size -= static_cast<size_t>(done);
-  }
-  return true;
 }
 
 // Replays a capsule in a process of its own, since the two may have the same addresses. io: these are taken.
@@ -245,22 +219,17 @@ bool judge(const Capsule& capsule, const runtime::Replayed& replayed) {
   return false;
 }
 
-// The capsule with what came out this time.
-Status write_result(Capsule capsule, const device::Fault& fault, const std::string& path) {
-  if (path.empty()) return {};
-  capsule.outcome = {.fault = static_cast<uint8_t>(fault.kind),
-                     .is_write = fault.is_write,
-                     .pc = fault.pc,
-                     .address = fault.kind == device::FaultKind::memory ? fault.address : 0};
-  for (Capsule::Piece& piece : capsule.pieces)
-    if ((piece.flags & Capsule::Piece::shared) == 0)
-      piece.after = runtime::hash_bytes(reinterpret_cast<const void*>(piece.address), piece.size);
-  return write_file(path, runtime::write_capsule(capsule));
-}
-
 Result<int> run(const Request& request, char** argv) {
   std::vector<uint8_t> file, other_file;
   MORGANA_TRY(const Capsule capsule, read_capsule(request.file, file));
+  if (!request.small.empty()) {
+    MORGANA_CHECK(print_head(capsule));
+    const Status shrunk = shrink(capsule, file.size(), request.findings, request.small);
+    if (!shrunk.ok())
+      return shrunk.error().code == ErrorCode::io ? begin_anew(argv, shrunk.error()) : shrunk.error();
+    MORGANA_CHECK(flush_output());
+    return kEqual;
+  }
   std::optional<Memory> other;
   if (!request.other.empty()) {
     MORGANA_TRY(const Capsule second, read_capsule(request.other, other_file));
@@ -278,7 +247,7 @@ Result<int> run(const Request& request, char** argv) {
     return placed.error().code == ErrorCode::io ? begin_anew(argv, placed.error()) : placed.error();
   MORGANA_CHECK(print_head(capsule));
   MORGANA_TRY(const runtime::Replayed replayed, runtime::replay(capsule));
-  MORGANA_CHECK(write_result(capsule, replayed.fault, request.result));
+  if (!request.result.empty()) MORGANA_CHECK(write_result(capsule, replayed.fault, request.result));
   int status = judge(capsule, replayed) ? kEqual : kDiffers;
   if (other) {
     const size_t differences = compare(capsule, memory_of(capsule), *other);
