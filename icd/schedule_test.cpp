@@ -32,6 +32,11 @@ TEST_F(Programs, DISABLED_InOrder) {
       "/ 64; }",
       64 * 40, 128);
 }
+TEST_F(Programs, DISABLED_LaunchesAnotherUnderSeed3) {
+  const char* const source = "kernel void k(global int* p) { p[get_global_id(0) % 64] = 5; }";
+  run(source, 64, 64);
+  if (std::string(std::getenv("MORGANA_SCHEDULE")) == "seed:3") run(source, 64, 64);
+}
 TEST_F(Programs, DISABLED_InAnyOrder) {
   run("kernel void k(global int* p) { atomic_add(p + get_global_id(0) % 64, (int)get_global_id(0)); }",
       64 * 40, 128);
@@ -108,11 +113,41 @@ TEST(Schedule, ExploreEndsWithTwoCapsules) {
   EXPECT_EQ(replay(one, "MORGANA_SCHEDULE=seed:1").status, 0);
   EXPECT_EQ(replay(two, "MORGANA_SCHEDULE=seed:2").status, 0);
   EXPECT_EQ(replay(two, "MORGANA_SCHEDULE=seed:1").status, 1);
+  // What an earlier run found stays.
+  const auto size = fs::file_size(one);
+  fs::resize_file(one, 1);
+  EXPECT_EQ(run_command("TMPDIR=" + folder + " " + explore + program("InOrder")).status, 1);
+  EXPECT_EQ(fs::file_size(one), 1u);
+  EXPECT_EQ(fs::file_size(folder + "/seed1-0001-k.2.mgd"), size);
+  EXPECT_TRUE(fs::exists(folder + "/seed2-0001-k.2.mgd"));
+  fs::rename(folder + "/seed1-0001-k.2.mgd", one);
   // A capsule alone.
   EXPECT_EQ(run_command(explore + one).status, 1);
   const Ended alike = run_command(explore + program("MeetsAtBarriers"));
   EXPECT_EQ(alike.status, 0) << alike.output;
   EXPECT_EQ(run_command(explore + "true").status, 2);
+  fs::remove_all(folder);
+}
+
+TEST(Schedule, ExploreSaysThatTheNumberOfDispatchesDiffers) {
+  const Ended ended = run_command(MORGANA_TOOL " explore -n 5 -- " + program("LaunchesAnotherUnderSeed3"));
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_TRUE(has(ended.output, "under seed 1 there are 1 dispatches, under seed 3 2; the first 1 are alike"))
+      << ended.output;
+}
+
+// The variable ends the folder at a colon.
+TEST(Schedule, ExploreWorksInAFolderWithAColon) {
+  const std::string folder = ::testing::TempDir() + "/with:colon" + std::to_string(getpid());
+  fs::create_directories(folder);
+  const Ended ended =
+      run_command("TMPDIR=" + folder + " " MORGANA_TOOL " explore -n 2 -- " + program("MeetsAtBarriers"));
+  EXPECT_EQ(ended.status, 0) << ended.output;
+  EXPECT_TRUE(fs::is_empty(folder));
+  EXPECT_EQ(run_command("MORGANA_RECORD=" + folder + ":none " + MORGANA_TOOL " run -- " + program("InOrder"))
+                .status,
+            0);
+  EXPECT_TRUE(fs::is_empty(folder));
   fs::remove_all(folder);
 }
 

@@ -153,6 +153,7 @@ void put_body(Writer& to, const Capsule& from) {
   to.put(static_cast<uint8_t>(from.outcome.is_write));
   to.put(from.outcome.pc);
   to.put(from.outcome.address);
+  to.put(static_cast<uint8_t>(from.has_others));
   to.put(from.code_bias);
   put_code_object(to, from.code_object);
   to.put(static_cast<uint32_t>(from.code.size()));
@@ -250,7 +251,10 @@ class Reader {
     made_.outcome.is_write = is_write != 0;
     made_.outcome.pc = in_.read<uint64_t>();
     made_.outcome.address = in_.read<uint64_t>();
-    if (made_.outcome.fault > static_cast<uint8_t>(device::FaultKind::cancelled) || is_write > 1)
+    const uint8_t others = in_.read<uint8_t>();
+    made_.has_others = others != 0;
+    if (made_.outcome.fault > static_cast<uint8_t>(device::FaultKind::cancelled) || is_write > 1 ||
+        others > 1)
       wrong("an outcome that there is not");
   }
 

@@ -16,6 +16,7 @@
 //   descriptor        64 bytes, AMDGPUUsage "Kernel Descriptor"; the waves' MODE is in there
 //   seed              u64; 0: groups were taken in the order of their indices
 //   outcome           u8 device::FaultKind, u8 (1: by a write), u64 pc, u64 address
+//   others            u8 (1: a queue executed something else meanwhile, which may have written there, too)
 //   code object       u64 its address less that of the file, u64 bytes (0: not known); u32 count of parts,
 //   each
 //                     u64 offset, u64 bytes, the bytes; by rising offset, and zeros between them
@@ -90,6 +91,7 @@ struct Capsule {
   std::array<uint8_t, 64> descriptor{};
   uint64_t seed = 0;
   Outcome outcome;
+  bool has_others = false;
   uint64_t code_bias = 0;
   Bytes code_object;
   std::shared_ptr<const std::vector<uint8_t>> owned_code_object;  // has them where the file does not

@@ -22,6 +22,7 @@ Capsule make_capsule() {
                  .group_bytes = 512};
   for (size_t i = 0; i < made.descriptor.size(); i++) made.descriptor[i] = static_cast<uint8_t>(i);
   made.outcome = {.fault = 1, .is_write = true, .pc = 0x2000'0001'0104, .address = 8};
+  made.has_others = true;
   made.code_bias = 0x2000'0001'0000;
   static const std::vector<uint8_t> object{1, 2, 3}, fives(4096, 5), few{1, 2, 3, 4, 5};
   made.code_object = Bytes(object);
@@ -46,6 +47,7 @@ TEST(Capsule, ReadsWhatWasWritten) {
   EXPECT_EQ(read->launch, made.launch);
   EXPECT_EQ(read->descriptor, made.descriptor);
   EXPECT_EQ(read->outcome, made.outcome);
+  EXPECT_EQ(read->has_others, made.has_others);
   EXPECT_EQ(read->code_object.text(), made.code_object.text());
   EXPECT_EQ(read->code, made.code);
   EXPECT_EQ(read->allocations, made.allocations);

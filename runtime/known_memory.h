@@ -18,7 +18,8 @@ std::vector<Allocation> allocations_in(uint64_t begin, uint64_t end);
 // Memory of the program that it has registered and may be using: not that of `pages()` below.
 std::vector<Allocation> registered_memory();
 
-// While one lives no pages of device memory are given back: `release` does so when it goes. One at a time.
+// While one lives no pages of device memory are given back: `release` does so when it goes. One at a time;
+// none in a forked child.
 class HeldMemory {
  public:
   HeldMemory();

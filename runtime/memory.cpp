@@ -1,5 +1,6 @@
 #include "runtime/memory.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -311,6 +312,9 @@ std::vector<Allocation> registered_memory() {
 
 HeldMemory::HeldMemory() {
   Table& all = table();
+  // Who held it is not in a forked child.
+  static const int is_told = pthread_atfork(nullptr, nullptr, [] { table().is_held = false; });
+  static_cast<void>(is_told);
   all.slabs.collect_pages(pages_);
   std::lock_guard lock(all.mutex);
   all.is_held = true;

@@ -18,6 +18,7 @@
 #include "runtime/checking.h"
 #include "runtime/memory.h"
 #include "runtime/printf.h"
+#include "runtime/record.h"
 #include "runtime/run_summary.h"
 #include "runtime/watchdog.h"
 
@@ -301,6 +302,7 @@ void Queue::Impl::execute(uint64_t index) {
       fault = launch(*dispatch, index);
     } else {
       const TraceSpan span("queue", task->trace_name(), track);
+      const UnrecordedWork work;
       TaskLauncher launcher(*this, index);
       fault = task->run_with(launcher);
     }

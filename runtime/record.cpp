@@ -1,20 +1,12 @@
 #include "runtime/record.h"
 
-#include <fcntl.h>
-#include <sys/uio.h>
-#include <unistd.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <filesystem>
-#include <mutex>
-#include <regex>
-#include <unordered_map>
 
-#include "base/file.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "device/guest_access.h"
@@ -22,6 +14,7 @@
 #include "runtime/address_range.h"
 #include "runtime/capsule.h"
 #include "runtime/known_memory.h"
+#include "runtime/recorder.h"
 
 namespace morgana::runtime {
 namespace {
@@ -36,107 +29,11 @@ constexpr uint64_t kMostKernarg = 4096;
 // Behind the arguments kernels may read as many bytes more.
 constexpr uint64_t kBlock = 64;
 constexpr uint64_t kQueueBytes = sizeof(AmdQueue);
-// Of a kernel's name: std::regex descends a level with each character.
-constexpr size_t kMostMatched = 1000;
 
-// Where recordings go. Never destroyed: queues may still run at exit.
-struct Recorder {
-  std::string folder;  // empty: nobody asked, or it cannot be
-  std::optional<std::regex> kernels;
-  std::timed_mutex mutex;  // one dispatch at a time
-  std::atomic<bool> has_failed{false}, has_skipped{false}, has_overflown{false};
-  uint32_t number = 0;  // of the last file
-  std::mutex names_mutex;
-  std::unordered_map<std::string, bool> matched;  // by the beginning of a name; under names_mutex
-
-  Recorder() {
-    const std::string& wanted = options().record;
-    const size_t colon = wanted.find(':');
-    if (colon != std::string::npos) {
-      try {
-        kernels.emplace(wanted.substr(colon + 1));
-      } catch (const std::regex_error& error) {
-        log(LogLevel::warn, "MORGANA_RECORD={}: {}; nothing is recorded", wanted, error.what());
-        return;
-      }
-    }
-    if (colon == 0) log(LogLevel::warn, "MORGANA_RECORD={}: no folder is named; nothing is recorded", wanted);
-    folder = output_folder("MORGANA_RECORD", wanted.substr(0, colon));
-    // The program may go to another folder.
-    if (!folder.empty()) folder = std::filesystem::absolute(folder);
-  }
-
-  static Recorder& get() {
-    static auto* const recorder = new Recorder;
-    return *recorder;
-  }
-
-  bool wants(const std::string& kernel) {
-    if (has_failed.load(std::memory_order_relaxed)) return false;
-    if (!kernels) return true;
-    std::string name = kernel.substr(0, kMostMatched);
-    std::lock_guard lock(names_mutex);
-    const auto known = matched.find(name);
-    if (known != matched.end()) return known->second;
-    bool is_match = false;
-    try {
-      is_match = std::regex_search(name, *kernels);
-    } catch (const std::regex_error& error) {
-      log(LogLevel::warn, "MORGANA_RECORD: kernel '{}': {}; it is not recorded", name, error.what());
-    }
-    return matched.emplace(std::move(name), is_match).first->second;
-  }
-  // Once: nothing more is recorded.
-  void fail(const std::string& why) {
-    if (!has_failed.exchange(true)) log(LogLevel::warn, "MORGANA_RECORD: {}; nothing more is recorded", why);
-  }
-};
-
-// Kernels' names may be anything.
-std::string file_name(uint32_t number, const std::string& kernel) {
-  constexpr size_t kMostName = 100;
-  std::string name = fmt::format("{:04}-", number);
-  for (const char c : kernel.substr(0, kMostName))
-    name += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' ? c : '_';
-  if (kernel.empty()) name += "nameless";
-  return name + ".mgd";
-}
-
-bool write_parts(int file, std::span<const Bytes> parts) {
-  constexpr size_t kMost = 512;  // IOV_MAX is 1024
-  std::vector<iovec> list;
-  for (const Bytes part : parts) list.push_back({const_cast<uint8_t*>(part.data()), part.size()});
-  for (size_t next = 0; next < list.size();) {
-    const ssize_t written =
-        writev(file, list.data() + next, static_cast<int>(std::min(kMost, list.size() - next)));
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    auto left = static_cast<size_t>(written);
-    while (next < list.size() && left >= list[next].iov_len) left -= list[next++].iov_len;
-    if (left == 0) continue;
-    list[next].iov_base = static_cast<uint8_t*>(list[next].iov_base) + left;
-    list[next].iov_len -= left;
-  }
-  return true;
-}
-
-// Other processes of the program record there, too.
-Status write_new_file(Recorder& recorder, const Capsule& capsule) {
-  std::string path;
-  int file = -1;
-  do {
-    path = recorder.folder + "/" + file_name(++recorder.number, capsule.kernel);
-    file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  } while (file < 0 && errno == EEXIST);
-  if (file < 0) return make_error(ErrorCode::io, "{}: {}", path, std::strerror(errno));
-  const bool ok =
-      write_capsule(capsule, [&](std::span<const Bytes> parts) { return write_parts(file, parts); });
-  const int error = errno;
-  close(file);
-  if (ok) return {};
-  unlink(path.c_str());
-  return make_error(ErrorCode::io, "{}: {}", path, std::strerror(error));
-}
+// What queues do besides.
+std::atomic<uint64_t> works_begun{0};
+std::atomic<int64_t> works{0};  // that have not ended
+thread_local int64_t own_works = 0;
 
 // Memory outside of the watched pages that the kernel can come to by its arguments: those themselves, and
 // what was registered where one of them points to. It is not watched: all of it is kept.
@@ -165,7 +62,9 @@ bool is_zero(const uint8_t* bytes, size_t size) {
 // Makes a capsule of one launch.
 class Recording {
  public:
-  Recording(Agent& agent, const DispatchPacket& packet, const device::Launch& launch) : agent_(agent) {
+  Recording(Agent& agent, const DispatchPacket& packet, const device::Launch& launch)
+      : agent_(agent), works_before_(works_begun.load()) {
+    made_.has_others = works.load() != own_works;
     made_.target = agent.spec().processor;
     made_.launch = {.entry = launch.entry,
                     .kernel_object = packet.kernel_object,
@@ -220,6 +119,7 @@ class Recording {
     for (const auto& [piece, at] : foreign_) add(piece, foreign_bytes_.data() + at);
     std::ranges::sort(made_.pieces, {}, &Capsule::Piece::address);
     name_allocations(fault);
+    made_.has_others |= works_begun.load() != works_before_;
     return made_;
   }
 
@@ -301,6 +201,7 @@ class Recording {
   }
 
   Agent& agent_;
+  const uint64_t works_before_;
   uint64_t kernarg_bytes_ = 0;
   HeldMemory memory_;
   std::unique_ptr<TouchedPages> pages_;
@@ -312,8 +213,25 @@ class Recording {
 }  // namespace
 
 bool recording_wanted() {
-  static const bool wanted = !options().record.empty() && !Recorder::get().folder.empty();
+  static const bool wanted = [] {
+    if (options().record.empty() || !Recorder::get().is_wanted()) return false;
+    pthread_atfork(nullptr, nullptr, [] { works = own_works; });
+    return true;
+  }();
   return wanted;
+}
+
+UnrecordedWork::UnrecordedWork() : is_counted_(recording_wanted()) {
+  if (!is_counted_) return;
+  own_works++;
+  works++;
+  works_begun++;
+}
+
+UnrecordedWork::~UnrecordedWork() {
+  if (!is_counted_) return;
+  own_works--;
+  works--;
 }
 
 device::Fault run_recorded(Agent& agent, const DispatchPacket& packet, device::Launch& launch,
@@ -321,7 +239,11 @@ device::Fault run_recorded(Agent& agent, const DispatchPacket& packet, device::L
   Recorder& recorder = Recorder::get();
   device::ensure_guard_installed();
   const std::string kernel = launch.watch->kernel_name();
-  if (!recorder.wants(kernel)) return run();
+  const auto run_alone = [&] {
+    const UnrecordedWork work;
+    return run();
+  };
+  if (!recorder.wants(kernel)) return run_alone();
   std::unique_lock one(recorder.mutex, kPatience);
   if (!one.owns_lock()) {
     if (!recorder.has_skipped.exchange(true))
@@ -329,19 +251,19 @@ device::Fault run_recorded(Agent& agent, const DispatchPacket& packet, device::L
           "MORGANA_RECORD: kernel '{}' waited for long for another to be recorded; it and others that do are "
           "not",
           kernel);
-    return run();
+    return run_alone();
   }
   if (!device::all_threads_take_faults()) {
     recorder.fail(
         "a thread of the program blocks SIGSEGV, and would end the process when it touches memory that is "
         "watched");
-    return run();
+    return run_alone();
   }
   CodeImage image = code.code_object();
   Recording recording(agent, packet, launch);
   if (const Status begun = recording.begin(kernel, std::move(image)); !begun.ok()) {
     recorder.fail(begun.error().message);
-    return run();
+    return run_alone();
   }
   launch.touched = recording.pages();
   const device::Fault fault = run();
@@ -355,7 +277,7 @@ device::Fault run_recorded(Agent& agent, const DispatchPacket& packet, device::L
           kernel);
     return fault;
   }
-  const Status written = write_new_file(recorder, recording.end(fault));
+  const Status written = recorder.write(recording.end(fault));
   if (!written.ok()) recorder.fail(written.error().message);
   return fault;
 }

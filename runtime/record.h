@@ -17,6 +17,19 @@ namespace morgana::runtime {
 // Whether this process records.
 bool recording_wanted();
 
+// Lives while its thread executes what may write device memory and is not recorded: a copy, a fill, a
+// dispatch of another kernel. What is recorded meanwhile says so in its capsule.
+class UnrecordedWork {
+ public:
+  UnrecordedWork();
+  ~UnrecordedWork();
+  UnrecordedWork(const UnrecordedWork&) = delete;
+  UnrecordedWork& operator=(const UnrecordedWork&) = delete;
+
+ private:
+  bool is_counted_;
+};
+
 // Executes `run`, which executes `launch`, and writes its capsule.
 device::Fault run_recorded(Agent& agent, const DispatchPacket& packet, device::Launch& launch,
                            CodePlaces& code, const std::function<device::Fault()>& run);

@@ -1,5 +1,6 @@
 #include "device/touched_pages.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -8,6 +9,8 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
+#include <new>
 #include <utility>
 
 #include "base/thread_pointer.h"
@@ -136,6 +139,7 @@ struct TouchedPages::Impl {
   bool is_closed = false;
   bool is_complete = true;
 
+  static void after_fork();
   ~Impl() {
     if (states != nullptr) munmap(states, std::max(count * sizeof *states, kPage));
     if (images != nullptr) spare_images().give(images, uint64_t{used} * kPage);
@@ -227,6 +231,16 @@ void TouchedPages::Impl::open_all() {
             area.region.is_writable ? PROT_READ | PROT_WRITE : PROT_READ);
 }
 
+// The child has the pages as they were, and neither the launch nor handlers of other threads.
+void TouchedPages::Impl::after_fork() {
+  new (&page_mutex()) std::mutex;
+  visitors.store(0);
+  Impl* const now = current.exchange(nullptr);
+  if (now == nullptr) return;
+  now->lock.store(false);
+  now->open_all();
+}
+
 bool take_touch(uint64_t address, bool is_write) {
   using Impl = TouchedPages::Impl;
   if (serial.load(std::memory_order_relaxed) == 0) return false;
@@ -251,6 +265,8 @@ TouchedPages::Thread::~Thread() {
 TouchedPages::TouchedPages(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {
   impl_->owner = this;
   ensure_guard_installed();
+  static const int is_told = pthread_atfork(nullptr, nullptr, Impl::after_fork);
+  static_cast<void>(is_told);
   page_mutex().lock();
 }
 

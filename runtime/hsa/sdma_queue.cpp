@@ -8,6 +8,7 @@
 #include "device/clock.h"
 #include "device/guest_access.h"
 #include "runtime/hsa/sdma_atomic.h"
+#include "runtime/record.h"
 
 namespace morgana::runtime {
 namespace {
@@ -161,6 +162,7 @@ SdmaQueue::Outcome SdmaQueue::execute(const uint32_t* p, uint32_t available, uin
 }
 
 SdmaQueue::Outcome SdmaQueue::copy_linear(const uint32_t* p) {
+  const UnrecordedWork work;
   const TraceSpan span("queue", "copy", track_);
   const uint64_t bytes = uint64_t{bits(p[1], 0, wide_ ? 30 : 22)} + (wide_ ? 1 : 0);
   const uint64_t from = address(p + 3), to = address(p + 5);
@@ -180,6 +182,7 @@ SdmaQueue::Outcome SdmaQueue::copy_linear(const uint32_t* p) {
 
 // Copies a box of elements from one pitched volume into another.
 SdmaQueue::Outcome SdmaQueue::copy_window(const uint32_t* p) {
+  const UnrecordedWork work;
   const TraceSpan span("queue", "copy of a window", track_);
   const uint32_t element = bits(p[0], 29, 3);
   if (element > 4) return refuse(fmt::format("elements of 2^{} bytes", element));
@@ -212,6 +215,7 @@ SdmaQueue::Outcome SdmaQueue::copy_window(const uint32_t* p) {
 }
 
 SdmaQueue::Outcome SdmaQueue::fill(const uint32_t* p) {
+  const UnrecordedWork work;
   const uint32_t shift = bits(p[0], 30, 2);
   if (shift > 2) return refuse("a fill of 8-byte units");
   const uint64_t bytes = bits(p[4], 0, wide_ ? 30 : 22) + (wide_ ? uint64_t{1} << shift : 0);

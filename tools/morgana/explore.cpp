@@ -68,7 +68,7 @@ Result<Run> run_once(const Request& request, const std::string& folder, uint64_t
     setenv("MORGANA_RECORD", made.folder.c_str(), 1);
   MORGANA_TRY(const Captured ended, capture_child(words));
   for (const auto& entry : fs::directory_iterator(made.folder, error))
-    made.files.push_back(entry.path().string());
+    if (entry.path().extension() == ".mgd") made.files.push_back(entry.path().string());
   std::ranges::sort(made.files);
   if (made.files.empty())
     return make_error(ErrorCode::not_found,
@@ -102,7 +102,7 @@ bool began_alike(const Capsule& one, const Capsule& other, bool& ended_alike) {
   return true;
 }
 
-enum class Outcome { alike, differ, other_input };
+enum class Outcome { alike, differ, other_input, other_count };
 
 // Compares dispatch by dispatch, up to the first that differs: its index.
 Result<Outcome> compare(const Run& first, const Run& other, size_t& index) {
@@ -115,17 +115,21 @@ Result<Outcome> compare(const Run& first, const Run& other, size_t& index) {
     if (!began_alike(one, two, ended_alike)) return Outcome::other_input;
     if (!ended_alike) return Outcome::differ;
   }
-  return first.files.size() == other.files.size() ? Outcome::alike : Outcome::other_input;
+  return first.files.size() == other.files.size() ? Outcome::alike : Outcome::other_count;
 }
 
 Result<std::string> keep(const Request& request, const Run& run, size_t index) {
   std::error_code error;
   fs::create_directories(request.folder, error);
-  const std::string to =
-      fmt::format("{}/seed{}-{}", request.folder, run.seed, fs::path(run.files[index]).filename().string());
-  fs::copy_file(run.files[index], to, fs::copy_options::overwrite_existing, error);
-  if (error) return make_error(ErrorCode::io, "{}: {}", to, error.message());
-  return to;
+  const fs::path name = fs::path(run.files[index]).stem();
+  // No older file is written over.
+  for (int number = 1;; ++number) {
+    const std::string to = fmt::format("{}/seed{}-{}{}.mgd", request.folder, run.seed, name.string(),
+                                       number == 1 ? "" : fmt::format(".{}", number));
+    const bool is_made = fs::copy_file(run.files[index], to, fs::copy_options::skip_existing, error);
+    if (error) return make_error(ErrorCode::io, "{}: {}", to, error.message());
+    if (is_made) return to;
+  }
 }
 
 Result<int> explore(const Request& request, const std::string& folder) {
@@ -145,6 +149,12 @@ Result<int> explore(const Request& request, const std::string& folder) {
           "under seeds 1 and {} dispatch {} begins with other memory already: the program does not do "
           "the same every time",
           seed, index + 1);
+    if (outcome == Outcome::other_count)
+      return make_error(
+          ErrorCode::unsupported,
+          "under seed 1 there are {} dispatches, under seed {} {}; the first {} are alike: what "
+          "the program launches depends on something else",
+          first.files.size(), seed, other.files.size(), index);
     if (outcome == Outcome::differ) {
       MORGANA_TRY(const std::string one, keep(request, first, index));
       MORGANA_TRY(const std::string two, keep(request, other, index));

@@ -216,6 +216,9 @@ bool judge(const Capsule& capsule, const runtime::Replayed& replayed) {
   Differences differences(capsule);
   for (const uint64_t address : replayed.differs) differences.add(address, "");
   differences.finish();
+  if (capsule.has_others)
+    fmt::print(
+        "  while it was recorded, a queue executed something else, too, which may have changed memory\n");
   return false;
 }
 
