@@ -481,6 +481,8 @@ const jit::NamedPath kPaths[] = {
     MORGANA_MEMORY_KINDS(MORGANA_KIND)                //
     MORGANA_PATH(reaches_aperture, reaches_aperture)  //
     MORGANA_PATH(pull, pull)                          //
+    MORGANA_PATH(note_range, note_range)              //
+    MORGANA_PATH(lie_apart, lie_apart)                //
     {nullptr, nullptr}};
 #undef MORGANA_KIND
 #undef MORGANA_PATH

@@ -5,6 +5,7 @@
 
 #include "device/jit/abi.h"
 #include "device/jit/memory_kinds.h"
+#include "device/jit/strip_ranges.h"
 
 // What compiled code has in the upper vector registers survives. Where the lower halves alone would
 // (AVX2, AVX), LLVM's convention loses them to vzeroupper.
@@ -36,6 +37,16 @@ using IndexPath = void MORGANA_KEEPS_REGISTERS(Wave*, jit::WaveFrame*, uint64_t 
 // values[source[l]] for every lane; `source` is below 64.
 using PullPath = void MORGANA_KEEPS_REGISTERS(const uint32_t* values, const uint32_t* source,
                                               uint32_t* result);
+
+// Widens `range` by every lane's base + low + (high << 32); `high` may be null. The first of a strip begins
+// it.
+using RangePath = void MORGANA_KEEPS_REGISTERS(jit::StripRange* range, uint64_t base, const Lanes* low,
+                                               const Lanes* high, bool is_first);
+// Whether what one lane stores lies apart from what other lanes load and store.
+using ApartPath = bool MORGANA_KEEPS_REGISTERS(const jit::StripRange* ranges,
+                                               const jit::StripAccess* accesses, uint32_t count);
+RangePath note_range;
+ApartPath lie_apart;
 
 #define MORGANA_MEMORY_KINDS(X) \
   X(b32, Dwords<1>)             \

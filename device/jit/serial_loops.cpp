@@ -46,9 +46,7 @@ class Examiner {
       if (numbers_.test(code) &&
           (loop_.masks.test(code & ~1u) || code == isa::kExecLo || code == isa::kExecHi))
         return false;
-    // Of a sub-group's barrier nothing is left in code: what one lane stores another may load in this very
-    // loop.
-    if (loop_.is_strip) return !loop_.writes_memory && are_masks_its_own() && !waits() && !loop_.is_indirect;
+    if (loop_.is_strip) return are_masks_its_own() && !waits() && !loop_.is_indirect && finds_addresses();
     std::optional<LanePaths> paths =
         lane_paths(flow_, loop_.loop, loop_.behind, loop_.masks, loop_.set_masks);
     if (!paths || waits()) return false;
@@ -94,6 +92,13 @@ class Examiner {
           (block.s_live_in.test(code) || flow_.blocks[loop_.behind].s_live_in.test(code)))
         return false;
     return true;
+  }
+
+  bool finds_addresses() {
+    if (!loop_.writes_memory) return true;
+    std::optional<StripAddresses> found = strip_addresses(flow_, loop_);
+    if (found) loop_.addresses = std::move(*found);
+    return found.has_value();
   }
 
   bool mask(const isa::Operand& operand, bool writes) {
@@ -187,7 +192,7 @@ class Examiner {
           from |= origin[r];
         }
         if (loads && !writes_memory(i)) addresses |= from;
-        loop_.is_indirect |= loads && (read & loaded).any();
+        loop_.is_indirect |= loads && !(loop_.is_strip && writes_memory(i)) && (read & loaded).any();
         const int own = i.step->inst->row->dst[0] == isa::Type::none ? 0
                         : has_float_steps(i.step->inst->row->dst[0]) ? kFloatSteps
                                                                      : 1;

@@ -7,10 +7,11 @@
 // nothing is left in code for a group of one wave, and what one lane stores where another one of its wave
 // loads in the same loop is a race whatever their order. Atomics come in some order.
 //
-// Or it is one block that the whole wave goes round as often and that only loads (a strip loop): then each
-// lane goes round it some times before the next one does. That pays where the lanes' addresses lie so far
-// apart, by such powers of two, that the host's first cache holds few of their lines. Owned by one
-// compilation.
+// Or it is one block that the whole wave goes round as often (a strip loop): then each lane goes round it
+// some times before the next one does. That pays where the lanes' addresses lie so far apart, by such powers
+// of two, that the host's first cache holds few of their lines. Of a sub-group's barrier nothing is left in
+// code: lanes may hand data to each other in such a loop. One that stores therefore looks first, strip by
+// strip, whether they do (strip_addresses.h). Owned by one compilation.
 #pragma once
 
 #include <vector>
@@ -18,6 +19,7 @@
 #include "device/jit/analysis.h"
 #include "device/jit/lane_paths.h"
 #include "device/jit/shapes.h"
+#include "device/jit/strip_addresses.h"
 
 namespace morgana::device::jit {
 
@@ -34,7 +36,8 @@ struct SerialLoop {
   bool writes_memory = false;
   bool is_indirect = false;  // a load has its address from another load of the same iteration
   bool is_strip = false;
-  ScalarSet numbers;  // of a strip loop: scalars for the whole wave that it writes
+  ScalarSet numbers;         // of a strip loop: scalars for the whole wave that it writes
+  StripAddresses addresses;  // of a strip loop that stores
 
   uint32_t head() const { return loop.head(); }
 };

@@ -40,9 +40,11 @@ void Translator::find_serial_loops() {
     if (((loop.reads | loop.writes) & homes_).any() || !gathers(loop, flow_, shapes_)) continue;
     auto* hint = new llvm::GlobalVariable(module_, i8_, false, llvm::GlobalValue::InternalLinkage,
                                           b_.getInt8(0), "hint");
-    llvm::AllocaInst* entered = loop.writes_memory ? temporary(i64_) : nullptr;
+    llvm::AllocaInst* entered = loop.writes_memory && !loop.is_strip ? temporary(i64_) : nullptr;
     if (entered) llvm::IRBuilder<>(entered->getNextNode()).CreateStore(b_.getInt64(0), entered);
-    serial_[loop.head()] = {loop, block("serial"), {}, hint, entered};
+    llvm::AllocaInst* apart = loop.writes_memory && loop.is_strip ? temporary(b_.getInt1Ty()) : nullptr;
+    if (apart) llvm::IRBuilder<>(apart->getNextNode()).CreateStore(b_.getTrue(), apart);
+    serial_[loop.head()] = {loop, block("serial"), {}, hint, entered, apart};
   }
 }
 
@@ -67,6 +69,7 @@ void Translator::choose_serial(Serial& serial) {
   atomically(hint);
   Value* believes = b_.CreateICmpNE(hint, b_.getInt8(0));
   Value* is_any = is_full() ? static_cast<Value*>(b_.getTrue()) : b_.CreateICmpNE(exec(), b_.getInt64(0));
+  if (serial.apart) is_any = b_.CreateAnd(is_any, b_.CreateLoad(b_.getInt1Ty(), serial.apart));
   b_.CreateCondBr(b_.CreateAnd(believes, is_any), sooner, no_hint);
   b_.SetInsertPoint(sooner);
   Value* doubts = b_.CreateLoad(i8_, field(frame_, offsetof(WaveFrame, has_doubts)));

@@ -11,8 +11,8 @@
 namespace morgana::device::jit {
 namespace {
 
-// Dwords of a cache line.
-constexpr uint64_t kStrip = 16;
+// Long enough that the host's prefetchers follow a lane; its dwords end before a row of 1 KiB does.
+constexpr uint64_t kStrip = 128;
 
 }  // namespace
 
@@ -21,6 +21,101 @@ void Translator::store_strip(const SerialLoop& loop) {
   for (unsigned code = 0; code < isa::kExecLo; code++)
     if (loop.numbers.test(code) && flow_.blocks[loop.head()].s_live_in.test(code))
       b_.CreateStore(s32(code), wave_s(code));
+}
+
+void Translator::note_address(const Instruction& i, Value* range, Value* base, Value* is_first) {
+  const bool pair = i.step->kind[2] == Source::none;
+  const unsigned from = place(i.step->inst->src[0]);
+  const auto in_memory = [&](unsigned place) {
+    llvm::AllocaInst* lanes = temporary(lanes_);
+    b_.CreateAlignedStore(active_vgpr(place), lanes, llvm::Align(256));
+    return lanes;
+  };
+  Value* const none = llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_));
+  Value* const low = in_memory(from);
+  call_library("morgana_note_range", {range, base, low, pair ? in_memory(from + 1) : none, is_first});
+}
+
+// Executes what the addresses of the coming strip follow from. Whether what one lane stores lies apart from
+// what others load and store. Scalars are those behind the strip then.
+llvm::Value* Translator::lanes_lie_apart(const SerialLoop& loop) {
+  const StripAddresses& addresses = loop.addresses;
+  const auto& body = flow_.blocks[loop.head()];
+  const auto count = static_cast<unsigned>(addresses.places.size());
+  llvm::AllocaInst* const ranges = temporary(llvm::ArrayType::get(i8_, size_t{count} * sizeof(StripRange)));
+  llvm::AllocaInst* const left = temporary(i64_);
+  struct Base {
+    llvm::AllocaInst *lowest, *highest;
+  };
+  std::vector<Base> bases(count);
+  const auto range = [&](unsigned p) { return field(ranges, size_t{p} * sizeof(StripRange)); };
+  const auto access = [&](unsigned p) -> const Instruction& {
+    return flow_.instructions[addresses.places[p].at];
+  };
+  const auto base = [&](unsigned p) -> Value* {
+    const bool pair = access(p).step->kind[2] == Source::none;
+    return pair ? static_cast<Value*>(b_.getInt64(0)) : scalar_source(access(p), 2, 2);
+  };
+  for (unsigned r = 0; r < kVectorRegisters; r++)
+    if (((loop.reads | loop.writes) & body.live_in).test(r))
+      put_vgpr(r, b_.CreateAlignedLoad(lanes_, wave_v(r), kRegisterAlign));
+  for (unsigned p = 0; p < count; p++)
+    if (addresses.places[p].base_varies)
+      bases[p] = {temporary(i64_), temporary(i64_)};
+    else if (!addresses.places[p].varies)
+      note_address(access(p), range(p), base(p), b_.getTrue());
+  b_.CreateStore(b_.getInt64(kStrip), left);
+  Block *const look = block("look"), *const seen = block("seen");
+  b_.CreateBr(look);
+
+  b_.SetInsertPoint(look);
+  std::fill(unmasked_.begin(), unmasked_.end(), nullptr);
+  index_.clear();
+  first_ = body.first;
+  Value* const before = b_.CreateLoad(i64_, left);
+  Value* const is_first = b_.CreateICmpEQ(before, b_.getInt64(kStrip));
+  for (uint32_t n = body.first; n < body.first + body.count; n++) {
+    const Instruction& i = flow_.instructions[n];
+    for (unsigned p = 0; p < count; p++) {
+      const auto& place = addresses.places[p];
+      if (place.at != n) continue;
+      if (place.varies) {
+        note_address(i, range(p), base(p), is_first);
+      } else if (place.base_varies) {
+        const auto widen = [&](llvm::AllocaInst* end, llvm::Intrinsic::ID which, Value* to) {
+          Value* const more = b_.CreateBinaryIntrinsic(which, b_.CreateLoad(i64_, end), to);
+          b_.CreateStore(b_.CreateSelect(is_first, to, more), end);
+        };
+        Value* const to = base(p);
+        widen(bases[p].lowest, llvm::Intrinsic::umin, to);
+        widen(bases[p].highest, llvm::Intrinsic::umax, to);
+      }
+    }
+    const bool is_taken = std::binary_search(addresses.slice.begin(), addresses.slice.end(), n);
+    if (is_taken || i.how == How::scalar || i.how == How::scalar_load) translate_instruction(i);
+  }
+  const Instruction& last = flow_.last(body);
+  Value* const condition = branch_condition(last);
+  Value* const more = flow_.block_of(last.target) == loop.head() ? condition : b_.CreateNot(condition);
+  Value* const after = b_.CreateSub(before, b_.getInt64(1));
+  b_.CreateStore(after, left);
+  b_.CreateCondBr(b_.CreateAnd(more, b_.CreateICmpNE(after, b_.getInt64(0))), look, seen);
+
+  b_.SetInsertPoint(seen);
+  for (unsigned p = 0; p < count; p++)
+    if (!addresses.places[p].varies && addresses.places[p].base_varies) {
+      note_address(access(p), range(p), b_.CreateLoad(i64_, bases[p].lowest), b_.getTrue());
+      note_address(access(p), range(p), b_.CreateLoad(i64_, bases[p].highest), b_.getFalse());
+    }
+  std::vector<uint32_t> accesses;
+  for (const StripAccess& a : addresses.accesses)
+    accesses.insert(accesses.end(),
+                    {a.range, static_cast<uint32_t>(a.from), static_cast<uint32_t>(a.to), a.stores});
+  llvm::Constant* const table = llvm::ConstantDataArray::get(context_, accesses);
+  auto* const global = new llvm::GlobalVariable(module_, table->getType(), true,
+                                                llvm::GlobalValue::InternalLinkage, table, "strip_accesses");
+  return call_library("morgana_lie_apart",
+                      {ranges, global, b_.getInt32(static_cast<uint32_t>(addresses.accesses.size()))});
 }
 
 void Translator::translate_strip(const Serial& serial) {
@@ -56,7 +151,23 @@ void Translator::translate_strip(const Serial& serial) {
   std::map<unsigned, Value*> before;
   each_number([&](unsigned code) { before[code] = s32(code); });
   b_.CreateStore(all, run.left);
-  b_.CreateBr(next);
+  if (serial.apart == nullptr) {
+    b_.CreateBr(next);
+  } else {
+    Block *const look = block("look_ahead"), *const meet = block("lanes_meet");
+    b_.CreateCondBr(b_.CreateICmpEQ(all, b_.getInt64(~uint64_t{0})), look, meet);
+    b_.SetInsertPoint(look);
+    version_ = 0;
+    Value* const apart = lanes_lie_apart(loop);
+    version_ = 1;
+    b_.CreateCondBr(apart, next, meet, llvm::MDBuilder(context_).createLikelyBranchWeights());
+    b_.SetInsertPoint(meet);
+    each_number([&](unsigned code) { set_s32(code, before[code]); });
+    b_.CreateStore(b_.getFalse(), serial.apart);
+    b_.CreateAlignedStore(b_.getInt8(0), serial.hint, llvm::Align(1))
+        ->setAtomic(llvm::AtomicOrdering::Monotonic);
+    go_on_together(loop, run.enters, all, serial.whole);
+  }
 
   for (unsigned code = 0; code < isa::kExecLo; code += 2)
     if (loop.masks.test(code)) {
@@ -101,30 +212,36 @@ void Translator::translate_strip(const Serial& serial) {
   b_.CreateCondBr(b_.CreateICmpUGT(count, limit_), give_way, strip,
                   llvm::MDBuilder(context_).createUnlikelyBranchWeights());
 
-  const auto stop = [&] {
-    b_.CreateStore(b_.getInt32(0), run.single);
-    b_.CreateStore(b_.getInt8(0), in_strip);
-  };
   b_.SetInsertPoint(give_way);
   store_strip(loop);
-  stop();
+  end_strips();
   b_.CreateStore(b_.getInt8(1), field(frame_, offsetof(WaveFrame, gave_way)));
   leave(Exit::quantum, step_address(first), kInterpret);
 
   b_.SetInsertPoint(out);
-  stop();
+  Block* const to[2] = {blocks_[2 * loop.behind], blocks_[2 * loop.behind + 1]};
+  go_on_together(loop, (run.enters | loop.writes) & behind.live_in, all, to);
+  version_ = 0;
+}
+
+void Translator::end_strips() {
+  b_.CreateStore(b_.getInt32(0), field(frame_, offsetof(WaveFrame, serial_step)));
+  b_.CreateStore(b_.getInt8(0), field(frame_, offsetof(WaveFrame, in_strip)));
+}
+
+// As a whole wave, with these registers from the Wave; `to`: by version.
+void Translator::go_on_together(const SerialLoop& loop, const VectorSet& vectors, Value* exec,
+                                Block* const (&to)[2]) {
+  end_strips();
   for (unsigned r = 0; r < kVectorRegisters; r++) {
-    if (((run.enters | loop.writes) & behind.live_in).test(r))
-      put_vgpr(r, b_.CreateAlignedLoad(lanes_, wave_v(r), kRegisterAlign));
+    if (vectors.test(r)) put_vgpr(r, b_.CreateAlignedLoad(lanes_, wave_v(r), kRegisterAlign));
     if (const auto supposed = supposed_.find(r); supposed != supposed_.end() && loop.writes.test(r))
       b_.CreateStore(b_.getFalse(), supposed->second);
   }
-  Block *const full = blocks_[2 * loop.behind + 1], *const partial = blocks_[2 * loop.behind];
-  if (shapes_.is_reached(loop.behind, 0) && shapes_.is_reached(loop.behind, 1))
-    b_.CreateCondBr(b_.CreateICmpEQ(all, b_.getInt64(~uint64_t{0})), full, partial);
+  if (to[0] && to[1])
+    b_.CreateCondBr(b_.CreateICmpEQ(exec, b_.getInt64(~uint64_t{0})), to[1], to[0]);
   else
-    b_.CreateBr(shapes_.is_reached(loop.behind, 1) ? full : partial);
-  version_ = 0;
+    b_.CreateBr(to[0] ? to[0] : to[1]);
 }
 
 }  // namespace morgana::device::jit

@@ -64,6 +64,7 @@ class Translator {
     Block *begin = nullptr, *whole[2] = {};
     llvm::GlobalVariable* hint = nullptr;  // how often still the loop begins lane by lane
     llvm::AllocaInst* entered = nullptr;   // EXEC when the wave came into a loop that writes to memory
+    llvm::AllocaInst* apart = nullptr;     // of a strip loop that stores: no lane was seen to meet another
   };
   void find_serial_loops();
   void choose_serial(Serial& serial);
@@ -90,6 +91,10 @@ class Translator {
   void serial_block(uint32_t index, bool is_active);
   void translate_strip(const Serial& serial);
   void store_strip(const SerialLoop& loop);
+  Value* lanes_lie_apart(const SerialLoop& loop);
+  void note_address(const Instruction& i, Value* range, Value* base, Value* is_first);
+  void end_strips();
+  void go_on_together(const SerialLoop& loop, const VectorSet& vectors, Value* exec, Block* const (&to)[2]);
   Value* serial_address(const Instruction& i);
   void serial_access(const Instruction& i);
   void serial_atomic(const Instruction& i, SerialAtomicForm form);
