@@ -42,9 +42,8 @@ void Translator::find_serial_loops() {
                                           b_.getInt8(0), "hint");
     llvm::AllocaInst* entered = loop.writes_memory && !loop.is_strip ? temporary(i64_) : nullptr;
     if (entered) llvm::IRBuilder<>(entered->getNextNode()).CreateStore(b_.getInt64(0), entered);
-    llvm::AllocaInst* apart = loop.writes_memory && loop.is_strip ? temporary(b_.getInt1Ty()) : nullptr;
-    if (apart) llvm::IRBuilder<>(apart->getNextNode()).CreateStore(b_.getTrue(), apart);
-    serial_[loop.head()] = {loop, block("serial"), {}, hint, entered, apart};
+    serial_[loop.head()] = {loop, block("serial"), {}, hint, entered, {}};
+    if (loop.is_strip) serial_[loop.head()].strip = make_strip_choice();
   }
 }
 
@@ -69,7 +68,8 @@ void Translator::choose_serial(Serial& serial) {
   atomically(hint);
   Value* believes = b_.CreateICmpNE(hint, b_.getInt8(0));
   Value* is_any = is_full() ? static_cast<Value*>(b_.getTrue()) : b_.CreateICmpNE(exec(), b_.getInt64(0));
-  if (serial.apart) is_any = b_.CreateAnd(is_any, b_.CreateLoad(b_.getInt1Ty(), serial.apart));
+  const bool is_strip = serial.loop.is_strip;
+  if (is_strip) is_any = b_.CreateAnd(is_any, b_.CreateLoad(b_.getInt1Ty(), serial.strip.may));
   b_.CreateCondBr(b_.CreateAnd(believes, is_any), sooner, no_hint);
   b_.SetInsertPoint(sooner);
   Value* doubts = b_.CreateLoad(i8_, field(frame_, offsetof(WaveFrame, has_doubts)));
@@ -78,7 +78,6 @@ void Translator::choose_serial(Serial& serial) {
   atomically(b_.CreateAlignedStore(b_.CreateSub(hint, b_.getInt8(1)), serial.hint, llvm::Align(1)));
   b_.CreateBr(serial.begin);
   b_.SetInsertPoint(no_hint);
-  const bool is_strip = serial.loop.is_strip;
   Value* const gathers =
       field(frame_, is_strip ? offsetof(WaveFrame, clashes) : offsetof(WaveFrame, gathers));
   Value* made = b_.CreateLoad(i32_, gathers);
@@ -88,7 +87,10 @@ void Translator::choose_serial(Serial& serial) {
   if (serial.entered) pays = b_.CreateAnd(pays, b_.CreateICmpNE(exec(), b_.CreateLoad(i64_, serial.entered)));
   b_.CreateCondBr(pays, learnt, whole);
   b_.SetInsertPoint(learnt);
-  atomically(b_.CreateAlignedStore(b_.getInt8(kBelief), serial.hint, llvm::Align(1)));
+  if (is_strip)
+    may_go_in_strips(serial, whole);
+  else
+    atomically(b_.CreateAlignedStore(b_.getInt8(kBelief), serial.hint, llvm::Align(1)));
   b_.CreateBr(serial.begin);
   b_.SetInsertPoint(whole);
 }

@@ -13,8 +13,87 @@ namespace {
 
 // Long enough that the host's prefetchers follow a lane; its dwords end before a row of 1 KiB does.
 constexpr uint64_t kStrip = 128;
+constexpr uint64_t kMeasured = 8;   // iterations of the whole wave that are measured
+constexpr uint8_t kBelief = 16;     // waves that go in strips at once when one has found that it pays, ...
+constexpr uint8_t kRefusals = 250;  // ... or do not try
 
 }  // namespace
+
+// Whether strips pay is measured: some iterations of the whole wave and the first strip.
+Translator::StripChoice Translator::make_strip_choice() {
+  StripChoice choice;
+  choice.refusals = new llvm::GlobalVariable(module_, i8_, false, llvm::GlobalValue::InternalLinkage,
+                                             b_.getInt8(0), "refusals");
+  choice.may = temporary(b_.getInt1Ty());
+  choice.began = temporary(i64_), choice.turns = temporary(i64_), choice.together = temporary(i64_);
+  const auto begin_with = [](llvm::AllocaInst* a, Value* value) {
+    llvm::IRBuilder<>(a->getNextNode()).CreateStore(value, a);
+  };
+  begin_with(choice.may, b_.getTrue());
+  for (llvm::AllocaInst* count : {choice.turns, choice.together, choice.began})
+    begin_with(count, b_.getInt64(0));
+  return choice;
+}
+
+// Behind an iteration whose lanes clash.
+void Translator::may_go_in_strips(const Serial& serial, Block* whole) {
+  const StripChoice& choice = serial.strip;
+  Block *refused = block("refused"), *measure = block("measure"), *measured = block("measured");
+  llvm::LoadInst* refusals = b_.CreateAlignedLoad(i8_, choice.refusals, llvm::Align(1));
+  refusals->setAtomic(llvm::AtomicOrdering::Monotonic);
+  b_.CreateCondBr(b_.CreateICmpNE(refusals, b_.getInt8(0)), refused, measure);
+  b_.SetInsertPoint(refused);
+  b_.CreateAlignedStore(b_.CreateSub(refusals, b_.getInt8(1)), choice.refusals, llvm::Align(1))
+      ->setAtomic(llvm::AtomicOrdering::Monotonic);
+  b_.CreateStore(b_.getFalse(), choice.may);
+  b_.CreateBr(whole);
+  b_.SetInsertPoint(measure);
+  Value* const now = b_.CreateIntrinsic(llvm::Intrinsic::readcyclecounter, {});
+  Value* const turns = b_.CreateLoad(i64_, choice.turns);
+  Value* const began =
+      b_.CreateSelect(b_.CreateICmpEQ(turns, b_.getInt64(0)), now, b_.CreateLoad(i64_, choice.began));
+  b_.CreateStore(began, choice.began);
+  b_.CreateStore(b_.CreateAdd(turns, b_.getInt64(1)), choice.turns);
+  b_.CreateCondBr(b_.CreateICmpULT(turns, b_.getInt64(kMeasured)), whole, measured);
+  b_.SetInsertPoint(measured);
+  b_.CreateStore(b_.getInt64(0), choice.turns);
+  b_.CreateStore(b_.CreateSub(now, began), choice.together);
+  b_.CreateStore(now, choice.began);
+}
+
+// Behind a strip.
+void Translator::judge_strip(const Serial& serial, Value* iterations) {
+  const StripChoice& choice = serial.strip;
+  Block *judge = block("judge"), *pays = block("pays"), *not_so = block("not_so"), *on = block("judged");
+  Value* const together = b_.CreateLoad(i64_, choice.together);
+  b_.CreateCondBr(b_.CreateICmpNE(together, b_.getInt64(0)), judge, on,
+                  llvm::MDBuilder(context_).createUnlikelyBranchWeights());
+  b_.SetInsertPoint(judge);
+  b_.CreateStore(b_.getInt64(0), choice.together);
+  Value* const took = b_.CreateSub(b_.CreateIntrinsic(llvm::Intrinsic::readcyclecounter, {}),
+                                   b_.CreateLoad(i64_, choice.began));
+  b_.CreateCondBr(
+      b_.CreateICmpULT(b_.CreateMul(took, b_.getInt64(kMeasured)), b_.CreateMul(together, iterations)), pays,
+      not_so);
+  b_.SetInsertPoint(pays);
+  b_.CreateAlignedStore(b_.getInt8(kBelief), serial.hint, llvm::Align(1))
+      ->setAtomic(llvm::AtomicOrdering::Monotonic);
+  b_.CreateBr(on);
+  b_.SetInsertPoint(not_so);
+  refuse_strips(serial);
+  b_.CreateBr(on);
+  b_.SetInsertPoint(on);
+}
+
+void Translator::refuse_strips(const Serial& serial) {
+  const auto put = [&](llvm::GlobalVariable* global, uint8_t value) {
+    b_.CreateAlignedStore(b_.getInt8(value), global, llvm::Align(1))
+        ->setAtomic(llvm::AtomicOrdering::Monotonic);
+  };
+  put(serial.hint, 0);
+  put(serial.strip.refusals, kRefusals);
+  b_.CreateStore(b_.getFalse(), serial.strip.may);
+}
 
 // What the loop's scalars are at the head of the loop, for the interpreter.
 void Translator::store_strip(const SerialLoop& loop) {
@@ -151,7 +230,7 @@ void Translator::translate_strip(const Serial& serial) {
   std::map<unsigned, Value*> before;
   each_number([&](unsigned code) { before[code] = s32(code); });
   b_.CreateStore(all, run.left);
-  if (serial.apart == nullptr) {
+  if (!loop.writes_memory) {
     b_.CreateBr(next);
   } else {
     Block *const look = block("look_ahead"), *const meet = block("lanes_meet");
@@ -163,9 +242,7 @@ void Translator::translate_strip(const Serial& serial) {
     b_.CreateCondBr(apart, next, meet, llvm::MDBuilder(context_).createLikelyBranchWeights());
     b_.SetInsertPoint(meet);
     each_number([&](unsigned code) { set_s32(code, before[code]); });
-    b_.CreateStore(b_.getFalse(), serial.apart);
-    b_.CreateAlignedStore(b_.getInt8(0), serial.hint, llvm::Align(1))
-        ->setAtomic(llvm::AtomicOrdering::Monotonic);
+    refuse_strips(serial);
     go_on_together(loop, run.enters, all, serial.whole);
   }
 
@@ -203,12 +280,18 @@ void Translator::translate_strip(const Serial& serial) {
 
   b_.SetInsertPoint(done);
   b_.CreateAlignedStore(all, wave_s(isa::kExecLo), llvm::Align(8));
-  Value* const executed = b_.CreateMul(b_.CreateSub(b_.getInt64(kStrip), b_.CreateLoad(i64_, run.allowance)),
-                                       b_.getInt64(loop.instructions));
+  Value* const iterations = b_.CreateSub(b_.getInt64(kStrip), b_.CreateLoad(i64_, run.allowance));
+  judge_strip(serial, iterations);
+  Value* const executed = b_.CreateMul(iterations, b_.getInt64(loop.instructions));
   Value* const count = b_.CreateAdd(b_.CreateLoad(i64_, count_), executed);
   b_.CreateStore(count, count_);
   b_.CreateCondBr(b_.CreateLoad(b_.getInt1Ty(), goes_on), again, out);
   b_.SetInsertPoint(again);
+  Block *const on = block("strip_on"), *const together = block("strip_together");
+  b_.CreateCondBr(b_.CreateLoad(b_.getInt1Ty(), serial.strip.may), on, together);
+  b_.SetInsertPoint(together);
+  go_on_together(loop, run.enters, all, serial.whole);
+  b_.SetInsertPoint(on);
   b_.CreateCondBr(b_.CreateICmpUGT(count, limit_), give_way, strip,
                   llvm::MDBuilder(context_).createUnlikelyBranchWeights());
 

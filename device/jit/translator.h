@@ -59,12 +59,18 @@ class Translator {
   void enter_beginning();
   void translate_block(uint32_t index);
   // Loops lane by lane (translate_serial.cpp).
+  struct StripChoice {
+    llvm::GlobalVariable* refusals = nullptr;  // how many waves still go round together without trying
+    llvm::AllocaInst* may = nullptr;           // whether this wave may go in strips
+    // Cycles of the host when the wave began to be measured, how many iterations ago, and what they took.
+    llvm::AllocaInst *began = nullptr, *turns = nullptr, *together = nullptr;
+  };
   struct Serial {
     SerialLoop loop;
     Block *begin = nullptr, *whole[2] = {};
     llvm::GlobalVariable* hint = nullptr;  // how often still the loop begins lane by lane
     llvm::AllocaInst* entered = nullptr;   // EXEC when the wave came into a loop that writes to memory
-    llvm::AllocaInst* apart = nullptr;     // of a strip loop that stores: no lane was seen to meet another
+    StripChoice strip;                     // of a strip loop
   };
   void find_serial_loops();
   void choose_serial(Serial& serial);
@@ -90,6 +96,10 @@ class Translator {
                         llvm::AllocaInst* allowance);
   void serial_block(uint32_t index, bool is_active);
   void translate_strip(const Serial& serial);
+  StripChoice make_strip_choice();
+  void may_go_in_strips(const Serial& serial, Block* whole);
+  void judge_strip(const Serial& serial, Value* iterations);
+  void refuse_strips(const Serial& serial);
   void store_strip(const SerialLoop& loop);
   Value* lanes_lie_apart(const SerialLoop& loop);
   void note_address(const Instruction& i, Value* range, Value* base, Value* is_first);
