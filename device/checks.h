@@ -17,8 +17,9 @@ enum class Check : uint8_t {
   race = 2,     // accesses to one place that nothing orders
   barrier = 4,  // barriers that not all work-items reach
   init = 8,     // values that nobody has written
+  hazard = 16,  // waits that hardware demands of code
 };
-inline constexpr uint8_t kAllChecks = 15;
+inline constexpr uint8_t kAllChecks = 31;
 
 // What global memory holds where nobody has written, in each aligned dword, while Check::init is wanted:
 // whoever makes such memory fills it so.
@@ -32,7 +33,10 @@ enum class FindingKind : uint8_t {
   race,
   barrier_divergence,
   uninitialized,
-  last = uninitialized,
+  missing_wait,
+  missing_wait_states,
+  stale_vccz,
+  last = stale_vccz,
 };
 // "out-of-bounds"; what suppressions and reports call it.
 const char* name(FindingKind kind);

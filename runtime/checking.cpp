@@ -37,6 +37,7 @@ constexpr std::pair<std::string_view, uint8_t> kNames[] = {
     {"race", static_cast<uint8_t>(device::Check::race)},
     {"barrier", static_cast<uint8_t>(device::Check::barrier)},
     {"init", static_cast<uint8_t>(device::Check::init)},
+    {"hazard", static_cast<uint8_t>(device::Check::hazard)},
     {"all", device::kAllChecks},
 };
 
@@ -269,8 +270,8 @@ Result<uint8_t> parse_checks(std::string_view list) {
       is_known = true;
     }
     if (!is_known)
-      return make_error(ErrorCode::invalid_argument, "'{}' is no check: memory, race, barrier, init, all",
-                        word);
+      return make_error(ErrorCode::invalid_argument,
+                        "'{}' is no check: memory, race, barrier, init, hazard, all", word);
   }
   return checks;
 }

@@ -8,12 +8,14 @@ Checker::Checker(const Launch& launch) : reporter_(launch, *launch.checks) {
   if (wanted & static_cast<uint8_t>(Check::race)) race_.emplace(launch, reporter_);
   if (wanted & static_cast<uint8_t>(Check::barrier)) barrier_.emplace(reporter_);
   if (wanted & static_cast<uint8_t>(Check::init)) init_.emplace(launch, reporter_);
+  if (wanted & static_cast<uint8_t>(Check::hazard)) hazard_.emplace(reporter_);
 }
 
 void Checker::group_begins(const Group& group, const Wave* waves) {
   if (race_) race_->group_begins(group);
   if (barrier_) barrier_->group_begins(group, waves);
   if (init_) init_->group_begins(group, waves);
+  if (hazard_) hazard_->group_begins(group);
 }
 
 bool Checker::before(const Moment& moment) {
@@ -21,6 +23,7 @@ bool Checker::before(const Moment& moment) {
   if (race_) race_->before(moment);
   if (barrier_) barrier_->before(moment);
   if (init_) init_->before(moment);
+  if (hazard_) hazard_->before(moment);
   return !reporter_.wants_stop();
 }
 
@@ -33,6 +36,7 @@ void Checker::group_ends(const Group& group) {
   if (race_) race_->group_ends(group);
   if (barrier_) barrier_->group_ends(group);
   if (init_) init_->group_ends(group);
+  if (hazard_) hazard_->group_ends(group);
 }
 
 }  // namespace morgana::device

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "device/observe/barrier_check.h"
+#include "device/observe/hazard_check.h"
 #include "device/observe/init_check.h"
 #include "device/observe/memory_check.h"
 #include "device/observe/race_check.h"
@@ -25,6 +26,7 @@ class Checker final : public Observer {
   std::optional<RaceCheck> race_;
   std::optional<BarrierCheck> barrier_;
   std::optional<InitCheck> init_;
+  std::optional<HazardCheck> hazard_;
 };
 
 }  // namespace morgana::device

@@ -1,0 +1,186 @@
+#include "device/observe/wait_check.h"
+
+#include <fmt/format.h>
+
+namespace morgana::device {
+namespace {
+
+using isa::Format;
+using isa::Op;
+
+// The most that s_waitcnt can say: it does not wait then. More are not issued either.
+uint32_t most_vector(Generation generation) { return generation >= Generation::gfx9 ? 63 : 15; }
+constexpr uint32_t kMostLgkm = 15, kMostExports = 7;
+// Scalar loads whose results nobody uses are never waited for.
+constexpr size_t kMostPending = 256;
+
+uint32_t vmcnt_of(uint32_t simm16, Generation generation) {
+  return (simm16 & 0xf) | (generation >= Generation::gfx9 ? simm16 >> 14 << 4 : 0);
+}
+
+const char* name_of(uint8_t counter) { return counter == 1 ? "vmcnt" : counter == 2 ? "lgkmcnt" : "expcnt"; }
+
+bool writes_one(const Registers& registers, const Registers& others, uint32_t& code) {
+  for (const RegisterRange& one : registers)
+    for (uint32_t i = 0; i < one.count; i++)
+      if (others.has(one.first + i)) {
+        code = one.first + i;
+        return true;
+      }
+  return false;
+}
+
+}  // namespace
+
+bool WaitCheck::awaits_scalars(const Wave& wave) const {
+  const auto group = groups_.find(wave.group);
+  if (group == groups_.end()) return false;
+  return std::ranges::any_of(group->second[wave.index],
+                             [](const Issued& one) { return one.kind == Kind::scalar; });
+}
+
+void WaitCheck::report(const Moment& moment, const Pending& pending, const Issued& before, uint32_t code,
+                       bool reads, bool is_data) {
+  if (!reporter_.is_new(FindingKind::missing_wait, moment.pc, before.pc)) return;
+  const uint8_t counter =
+      is_data
+          ? kExpcnt
+          : static_cast<uint8_t>(before.result_by & kVmcnt && before.counters & kVmcnt ? kVmcnt : kLgkmcnt);
+  // Younger ones of its kind may still be on their way.
+  const bool in_order = before.kind == Kind::vector || before.kind == Kind::lds;
+  uint32_t younger = 0;
+  if (in_order && !is_data)
+    for (const Issued* one = &before + 1; one < pending.data() + pending.size(); one++)
+      younger += one->kind == before.kind && one->counters & counter;
+  const Wave& wave = moment.wave;
+  const uint64_t group = reporter_.items().index_of(wave.group->id);
+  const uint32_t lane = wave.exec() != 0 ? static_cast<uint32_t>(__builtin_ctzll(wave.exec())) : 0;
+  const std::string name = register_name({static_cast<uint16_t>(code), 1});
+  Finding finding;
+  finding.kind = FindingKind::missing_wait;
+  finding.detail = fmt::format("{} {} before {}({}) was waited for", name,
+                               is_data ? "is overwritten, which a store takes its data from,"
+                               : reads ? "is read"
+                                       : "is overwritten",
+                               name_of(counter), younger);
+  finding.sides.push_back(reporter_.side(
+      wave,
+      {moment.pc, group, wave.index, lane, fmt::format("{} of {}", reads ? "read" : "write", name), !reads}));
+  finding.sides.push_back(
+      reporter_.side(wave, {before.pc, group, wave.index, lane,
+                            is_data ? "store that is not over" : "load that is not over", !is_data}));
+  reporter_.report(std::move(finding));
+}
+
+void WaitCheck::look_at(const Moment& moment, const UsedRegisters& used, Pending& pending) {
+  const Format format = moment.inst.row->format;
+  const bool has_lanes_in_lds =
+      std::ranges::any_of(moment.accesses, [](const Access& one) { return one.space == Space::lds; });
+  const bool is_vector = is_vector_memory(format) && !has_lanes_in_lds;
+  const bool is_lds = format == Format::DS && !moment.inst.gds;
+  for (Issued& one : pending) {
+    uint32_t code = 0;
+    const bool reads = writes_one(used.read, one.results, code);
+    // What is loaded later by the same way comes later.
+    const bool is_ordered = (one.kind == Kind::vector && is_vector) || (one.kind == Kind::lds && is_lds);
+    const bool writes = !reads && !is_ordered && writes_one(used.written, one.results, code);
+    if (reads || writes) {
+      report(moment, pending, one, code, reads, false);
+      one.results = {};
+    }
+    if (writes_one(used.written, one.data, code)) {
+      report(moment, pending, one, code, false, true);
+      one.data = {};
+    }
+  }
+}
+
+void WaitCheck::issue(const Moment& moment, const UsedRegisters& used, Pending& pending) const {
+  const isa::Inst& inst = moment.inst;
+  const Format format = inst.row->format;
+  Issued made;
+  made.pc = moment.pc;
+  for (const RegisterRange& one : used.dst) made.results.add(one.first, one.count);
+  bool keeps_data = false;
+  if (is_vector_memory(format)) {
+    const bool loads_or_stores = used.src[0].count != 0 || used.src[1].count != 0 || used.src[2].count != 0;
+    if (!loads_or_stores) return;  // cache control
+    made.kind = Kind::vector;
+    made.counters = made.result_by = kVmcnt;
+    if (format == Format::FLAT) {
+      // Both counters count it; which of them says that it is over depends on where it goes.
+      bool to_lds = false, to_memory = false;
+      for (const Access& one : moment.accesses) (one.space == Space::lds ? to_lds : to_memory) = true;
+      made.counters = kVmcnt | kLgkmcnt;
+      if (to_lds) made.kind = Kind::flat, made.result_by = to_memory ? kVmcnt | kLgkmcnt : kLgkmcnt;
+    }
+    // Only gfx6 takes the data later than the next instruction (LLVM; errata of the guides).
+    keeps_data = moment.wave.target->generation == Generation::gfx6 && made.results.empty();
+  } else if (format == Format::DS) {
+    const bool is_global = inst.gds || inst.row->flags & isa::kGws;
+    made.kind = is_global ? Kind::gds : Kind::lds;
+    made.counters = made.result_by = kLgkmcnt;
+    keeps_data = is_global;
+  } else if (isa::is_scalar_memory(format)) {
+    made.kind = Kind::scalar;
+    made.counters = made.result_by = kLgkmcnt;
+  } else if (inst.row->op == Op::s_sendmsg) {
+    made.kind = Kind::message;
+    made.counters = kLgkmcnt;
+  } else {
+    return;
+  }
+  if (keeps_data) {
+    for (const size_t i : {size_t{1}, size_t{2}})
+      if (used.src[i].first >= isa::kVgprBase) made.data.add(used.src[i].first, used.src[i].count);
+    if (!made.data.empty()) made.counters |= kExpcnt;
+  }
+  if (pending.size() == kMostPending) pending.erase(pending.begin());
+  pending.push_back(made);
+}
+
+void WaitCheck::wait(Pending& pending, Counter counter, uint32_t count) {
+  // Each that so many of its kind have followed: whatever else is counted may be over.
+  std::array<uint32_t, 6> younger{};
+  for (auto one = pending.rbegin(); one != pending.rend(); ++one) {
+    if (!(one->counters & counter)) continue;
+    const bool in_order = one->kind != Kind::scalar && one->kind != Kind::flat;
+    const uint32_t behind = in_order ? younger[static_cast<size_t>(one->kind)]++ : 0;
+    if (in_order ? behind < count : count != 0) continue;
+    one->counters &= static_cast<uint8_t>(~counter);
+    one->result_by &= static_cast<uint8_t>(~counter);
+    if (one->result_by == 0) {
+      one->results = {}, one->data = {};
+      one->counters &= static_cast<uint8_t>(~kExpcnt);  // over: its data was taken
+    }
+    if (counter == kExpcnt) one->data = {};
+  }
+  forget(pending);
+}
+
+void WaitCheck::forget(Pending& pending) {
+  std::erase_if(pending, [](const Issued& one) { return one.counters == 0; });
+}
+
+void WaitCheck::before(const Moment& moment, const UsedRegisters& used) {
+  Pending& pending = groups_[moment.wave.group][moment.wave.index];
+  const Generation generation = moment.wave.target->generation;
+  if (moment.inst.row->op == Op::s_waitcnt) {
+    const uint32_t simm16 = moment.inst.simm16;
+    const uint32_t vector = vmcnt_of(simm16, generation), lgkm = simm16 >> 8 & 0xf, exports = simm16 >> 4 & 7;
+    if (vector < most_vector(generation)) wait(pending, kVmcnt, vector);
+    if (lgkm < kMostLgkm) wait(pending, kLgkmcnt, lgkm);
+    if (exports < kMostExports) wait(pending, kExpcnt, exports);
+    return;
+  }
+  if (!pending.empty()) look_at(moment, used, pending);
+  const size_t before = pending.size();
+  issue(moment, used, pending);
+  if (pending.size() == before) return;
+  const uint8_t counters = pending.back().counters;
+  if (counters & kVmcnt) wait(pending, kVmcnt, most_vector(generation));
+  if (counters & kLgkmcnt) wait(pending, kLgkmcnt, kMostLgkm);
+  if (counters & kExpcnt) wait(pending, kExpcnt, kMostExports);
+}
+
+}  // namespace morgana::device
