@@ -20,6 +20,7 @@
 #include "device/address_watch.h"
 #include "device/fault.h"
 #include "device/host_level.h"
+#include "device/queue_share.h"
 
 namespace morgana::device {
 
@@ -44,6 +45,9 @@ class LaunchWatch {
   virtual void still_running() = 0;
   // Before `run` returns FaultKind::cancelled, with the reason as its detail, at the time limit.
   virtual void was_stopped(std::vector<WavePlace> places) = 0;
+  // On the caller's thread, while it waits for work-groups that have all begun: the queue may begin the next
+  // launch now. True: tell it again.
+  virtual bool all_begun() { return false; }
   // What the log calls the kernel; empty: it has no name. Before or during the dispatch.
   virtual std::string kernel_name() { return {}; }
   // On a thread that executes the dispatch: the interpreter has spent so many seconds of processor time on
@@ -82,6 +86,8 @@ struct Launch {
   uint64_t notice_after = 0, time_limit = 0;
   // Takes M0 of the interrupt by which a runtime's trap handler reports the first fault (TrapUse::reports).
   std::atomic<uint32_t>* interrupt = nullptr;
+  // What the queue gets of the host's threads; null: a queue of normal priority on all compute units.
+  const QueueShare* share = nullptr;
 };
 
 // What the host can make running waves do; each takes it before its next time slice.

@@ -159,6 +159,7 @@ namespace {
 struct QueueOptions {
   cl_command_queue_properties properties = 0;
   std::vector<cl_queue_properties> array;
+  device::Priority priority = device::Priority::normal;
 };
 
 constexpr cl_command_queue_properties kHostProperties =
@@ -182,13 +183,15 @@ cl_int read_properties(const cl_queue_properties* list, QueueOptions& options) {
     switch (list[0]) {
       case CL_QUEUE_PROPERTIES: options.properties = list[1]; break;
       case CL_QUEUE_SIZE: has_size = true; break;
-      // cl_khr_priority_hints: a hint; every queue has a thread of its own.
       case CL_QUEUE_PRIORITY_KHR:
-        if (list[1] != CL_QUEUE_PRIORITY_HIGH_KHR && list[1] != CL_QUEUE_PRIORITY_MED_KHR &&
-            list[1] != CL_QUEUE_PRIORITY_LOW_KHR)
-          return CL_INVALID_VALUE;
+        switch (list[1]) {
+          case CL_QUEUE_PRIORITY_HIGH_KHR: options.priority = device::Priority::high; break;
+          case CL_QUEUE_PRIORITY_MED_KHR: options.priority = device::Priority::normal; break;
+          case CL_QUEUE_PRIORITY_LOW_KHR: options.priority = device::Priority::low; break;
+          default: return CL_INVALID_VALUE;
+        }
         break;
-      // cl_khr_throttle_hints: likewise; there is no clock to throttle.
+      // cl_khr_throttle_hints: a hint; there is no clock to throttle.
       case CL_QUEUE_THROTTLE_KHR:
         if (list[1] != CL_QUEUE_THROTTLE_HIGH_KHR && list[1] != CL_QUEUE_THROTTLE_MED_KHR &&
             list[1] != CL_QUEUE_THROTTLE_LOW_KHR)
@@ -213,7 +216,7 @@ Made<cl_command_queue> create_queue(cl_context context, cl_device_id device, Que
   Device* d = find<Device>(device);
   if (d == nullptr || !c->has(d)) return CL_INVALID_DEVICE;
   if (error != CL_SUCCESS) return error;
-  auto made = runtime::Queue::create(d->agent());
+  auto made = runtime::Queue::create(d->agent(), options.priority);
   // CL_OUT_OF_RESOURCES if there is a failure to allocate resources on the device.
   if (!made.ok()) return CL_OUT_OF_RESOURCES;
   return make<Queue>(*c, *d, options.properties, std::move(options.array), std::move(made).value()).publish();

@@ -1,4 +1,6 @@
 // Events and queues.
+#include <algorithm>
+
 #include "base/options.h"
 #include "kmt/entry.h"
 #include "kmt/events.h"
@@ -6,6 +8,16 @@
 #include "kmt/queues.h"
 
 namespace morgana::kmt {
+namespace {
+
+// As Linux's driver divides the sixteen levels that the thunk makes of these among three of hardware's
+// (priority_map of the thunk, pipe_priority_map of kfd_mqd_manager.c).
+device::Priority level(HSA_QUEUE_PRIORITY priority) {
+  if (priority < HSA_QUEUE_PRIORITY_NORMAL) return device::Priority::low;
+  return priority < HSA_QUEUE_PRIORITY_HIGH ? device::Priority::normal : device::Priority::high;
+}
+
+}  // namespace
 
 KMT_EXPORT hsaKmtCreateEvent(HsaEventDescriptor* descriptor, bool manual_reset, bool is_signaled,
                              HsaEvent** event) {
@@ -51,7 +63,8 @@ KMT_EXPORT hsaKmtCreateQueue(HSAuint32 node, HSA_QUEUE_TYPE type, HSAuint32 perc
       return HSAKMT_STATUS_INVALID_PARAMETER;
     if (type == HSA_QUEUE_SDMA || type == HSA_QUEUE_SDMA_XGMI)  // the queue has indices of its own
       resource->Queue_read_ptr_aql = resource->Queue_write_ptr_aql = nullptr;
-    return Queues::get().create(node, type, ring, bytes, event == nullptr ? 0 : event->EventId, *resource);
+    return Queues::get().create(node, type, level(priority), ring, bytes,
+                                event == nullptr ? 0 : event->EventId, *resource);
   });
 }
 
@@ -60,7 +73,7 @@ KMT_EXPORT hsaKmtUpdateQueue(HSA_QUEUEID id, HSAuint32 percentage, HSA_QUEUE_PRI
   return entry([&] {
     if (priority < HSA_QUEUE_PRIORITY_MINIMUM || priority > HSA_QUEUE_PRIORITY_MAXIMUM)
       return HSAKMT_STATUS_INVALID_PARAMETER;
-    return Queues::get().update(id, percentage);
+    return Queues::get().update(id, percentage, level(priority));
   });
 }
 
@@ -68,12 +81,13 @@ KMT_EXPORT hsaKmtDestroyQueue(HSA_QUEUEID id) {
   return entry([&] { return Queues::get().destroy(id); });
 }
 
-// Accepts any mask and does nothing: work-groups go to host threads, which no mask describes. On hardware,
-// too, a mask changes speed only.
+// Bit n: compute unit n, of which hosts have one a thread.
 KMT_EXPORT hsaKmtSetQueueCUMask(HSA_QUEUEID id, HSAuint32 count, HSAuint32* mask) {
   return entry([&] {
     if (mask == nullptr || count == 0 || count % 32 != 0) return HSAKMT_STATUS_INVALID_PARAMETER;
-    return Queues::get().exists(id) ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_INVALID_HANDLE;
+    device::UnitMask units;
+    for (uint32_t i = 0; i < std::min(count, device::kMaxUnits); ++i) units[i] = mask[i / 32] >> i % 32 & 1;
+    return Queues::get().set_units(id, units);
   });
 }
 

@@ -113,8 +113,8 @@ uint64_t Queues::doorbell_address(const Entry& entry) {
   return pages_[entry.node].address + entry.doorbell * kDoorbellStride;
 }
 
-HSAKMT_STATUS Queues::create(uint32_t node, HSA_QUEUE_TYPE type, void* ring, uint64_t bytes, uint32_t event,
-                             HsaQueueResource& resource) {
+HSAKMT_STATUS Queues::create(uint32_t node, HSA_QUEUE_TYPE type, device::Priority priority, void* ring,
+                             uint64_t bytes, uint32_t event, HsaQueueResource& resource) {
   runtime::Agent* agent = agent_of(node);
   if (agent == nullptr) return HSAKMT_STATUS_INVALID_NODE_UNIT;
   if (!is_sdma(type) && type != HSA_QUEUE_COMPUTE_AQL) return HSAKMT_STATUS_NOT_SUPPORTED;
@@ -149,6 +149,7 @@ HSAKMT_STATUS Queues::create(uint32_t node, HSA_QUEUE_TYPE type, void* ring, uin
     if (MemoryTable::get().is_doubled(memory.ring, bytes)) memory.bytes /= 2;
     entry->queue = std::make_unique<runtime::AqlQueue>(*agent, memory, *this);
   }
+  entry->queue->share().set_priority(priority);
   resource.QueueId =
       numbers_doorbells(node) ? entry->doorbell * kDoorbellStride / kNumberedWidth : next_id_++;
   resource.QueueDoorBell = memory.doorbell;
@@ -157,12 +158,21 @@ HSAKMT_STATUS Queues::create(uint32_t node, HSA_QUEUE_TYPE type, void* ring, uin
   return HSAKMT_STATUS_SUCCESS;
 }
 
-HSAKMT_STATUS Queues::update(HSA_QUEUEID id, uint32_t percentage) {
+HSAKMT_STATUS Queues::update(HSA_QUEUEID id, uint32_t percentage, device::Priority priority) {
   if (percentage > 100) return HSAKMT_STATUS_INVALID_PARAMETER;
   std::lock_guard lock(mutex_);
   const auto found = entries_.find(id);
   if (found == entries_.end()) return HSAKMT_STATUS_INVALID_HANDLE;
+  found->second->queue->share().set_priority(priority);
   found->second->queue->suspend(percentage == 0);
+  return HSAKMT_STATUS_SUCCESS;
+}
+
+HSAKMT_STATUS Queues::set_units(HSA_QUEUEID id, const device::UnitMask& units) {
+  std::lock_guard lock(mutex_);
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) return HSAKMT_STATUS_INVALID_HANDLE;
+  found->second->queue->share().set_units(units);
   return HSAKMT_STATUS_SUCCESS;
 }
 

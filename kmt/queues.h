@@ -11,6 +11,7 @@
 #include <mutex>
 #include <vector>
 
+#include "device/queue_share.h"
 #include "runtime/hsa/user_queue.h"
 
 namespace morgana::kmt {
@@ -21,8 +22,8 @@ class Queues : public runtime::QueueOwner {
 
   // `event`: the number of the one that exceptions set; 0: none. An SDMA queue whose resource names no
   // indices gets its own.
-  HSAKMT_STATUS create(uint32_t node, HSA_QUEUE_TYPE type, void* ring, uint64_t bytes, uint32_t event,
-                       HsaQueueResource& resource);
+  HSAKMT_STATUS create(uint32_t node, HSA_QUEUE_TYPE type, device::Priority priority, void* ring,
+                       uint64_t bytes, uint32_t event, HsaQueueResource& resource);
   // The file behind a node's doorbells, which stays the table's, and where one of them lies in it. -1: the
   // node has no queue yet.
   int doorbell_file(uint32_t node);
@@ -31,7 +32,9 @@ class Queues : public runtime::QueueOwner {
   static bool numbers_doorbells(uint32_t node);
   static constexpr uint64_t kDoorbellBytes = 128 * 64;  // of a node
   // A percentage of 0 suspends the queue.
-  HSAKMT_STATUS update(HSA_QUEUEID id, uint32_t percentage);
+  HSAKMT_STATUS update(HSA_QUEUEID id, uint32_t percentage, device::Priority priority);
+  // The compute units that the queue's work-groups may run on, a bit each.
+  HSAKMT_STATUS set_units(HSA_QUEUEID id, const device::UnitMask& units);
   HSAKMT_STATUS destroy(HSA_QUEUEID id);
   // In place of a write to the doorbell.
   HSAKMT_STATUS ring(HSA_QUEUEID id);

@@ -265,6 +265,7 @@ device::Fault run_packet(Agent& agent, const DispatchPacket& packet, const codeo
   launch.check_handlers = place.check_handlers;
   launch.interrupt = place.interrupt;
   launch.watch = place.watch;
+  launch.share = place.share;
   launch.notice_after = time_limits().notice;
   launch.time_limit = time_limits().end;
   const auto run = [&] {

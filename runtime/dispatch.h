@@ -102,7 +102,8 @@ struct PacketPlace {
   std::atomic<uint32_t>* interrupt = nullptr;  // see device::Launch
   TraceTrack track = 0;                        // the queue's row in a trace
   device::LaunchWatch* watch = nullptr;
-  CodePlaces* code = nullptr;  // whose code it executes, for what checks find (checking.h)
+  CodePlaces* code = nullptr;                 // whose code it executes, for what checks find (checking.h)
+  const device::QueueShare* share = nullptr;  // see device::Launch
 };
 // Executes a kernel dispatch packet of any queue: what a command processor does after it has taken the packet
 // and before it completes it.

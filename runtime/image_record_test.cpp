@@ -123,7 +123,7 @@ class Machine {
     EXPECT_TRUE(object.ok()) << log;
     if (!object.ok()) return;
     executable_ = Executable::load(agent_, Bytes(*object)).value();
-    queue_ = Queue::create(agent_, 64).value();
+    queue_ = Queue::create(agent_, device::Priority::normal, 64).value();
   }
   Target target() const { return agent_.target(); }
   bool ok() const { return queue_ != nullptr; }

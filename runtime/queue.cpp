@@ -51,6 +51,8 @@ RunSummary::Kernel* counts_of(const Kernel& kernel) {
 struct Queue::Impl : std::enable_shared_from_this<Queue::Impl> {
   enum class Worker { awake, napping, sleeping };
 
+  explicit Impl(device::Priority priority) : share(priority) {}
+
   Agent* agent = nullptr;
   uint32_t size = 0;
   DispatchPacket* ring = nullptr;
@@ -73,6 +75,8 @@ struct Queue::Impl : std::enable_shared_from_this<Queue::Impl> {
   std::atomic<std::thread::id> processor{};  // the command processor; no thread's id: there is none
   std::atomic<bool> cancelled{false};
   std::atomic<uint64_t> cancel_until{0};  // packets below this index are skipped
+  device::WorkPeriod work;                // the command processor's
+  device::QueueShare share;
 
   ~Impl() {
     release(ring);
@@ -96,10 +100,10 @@ struct Queue::Impl : std::enable_shared_from_this<Queue::Impl> {
   device::Fault launch(Dispatch& dispatch, uint64_t index);
 };
 
-Result<std::unique_ptr<Queue>> Queue::create(Agent& agent, uint32_t size) {
+Result<std::unique_ptr<Queue>> Queue::create(Agent& agent, device::Priority priority, uint32_t size) {
   if (!std::has_single_bit(size))
     return make_error(ErrorCode::invalid_argument, "a queue of {} packets: not a power of two", size);
-  auto impl = std::make_shared<Impl>();
+  auto impl = std::make_shared<Impl>(priority);
   impl->agent = &agent;
   impl->size = size;
   impl->tasks.resize(size);
@@ -258,6 +262,7 @@ uint64_t Queue::Impl::drain(const Condition* done) {
     read_index.store(index);
     if (crowded.load() != 0) make_room();
   }
+  work.end();
   return index - first;
 }
 
@@ -349,7 +354,9 @@ device::Fault Queue::Impl::launch(Dispatch& dispatch, uint64_t index) {
                           .check_handlers = launches++ % kHandlerCheck == 0,
                           .track = track,
                           .watch = &notice,
-                          .code = &notice};
+                          .code = &notice,
+                          .share = &share};
+  work.begin(share);
   dispatch.bind_queue(place.queue);
   RunSummary::Kernel* const counts = counts_of(dispatch.kernel());
   RunSummary::count_launch(counts);

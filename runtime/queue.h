@@ -54,7 +54,9 @@ class Task {
 class Queue {
  public:
   // `size` is the number of packets, a power of two.
-  static Result<std::unique_ptr<Queue>> create(Agent& agent, uint32_t size = 1024);
+  static Result<std::unique_ptr<Queue>> create(Agent& agent,
+                                               device::Priority priority = device::Priority::normal,
+                                               uint32_t size = 1024);
   // Does not wait: the command processor finishes what was submitted, then ends. Callable from a Task.
   ~Queue();
   Queue(const Queue&) = delete;

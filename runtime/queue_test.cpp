@@ -33,7 +33,9 @@ void wait_for(const std::function<bool()>& done) {
   while (!done()) std::this_thread::yield();
 }
 
-std::unique_ptr<Queue> make_queue(uint32_t size = 1024) { return Queue::create(agent(), size).value(); }
+std::unique_ptr<Queue> make_queue(uint32_t size = 1024) {
+  return Queue::create(agent(), device::Priority::normal, size).value();
+}
 
 TEST(Queue, ManyThreadsSubmitAndHelpAndEveryTaskRunsOnceInItsOrder) {
   constexpr int kThreads = 4, kTasks = 3000;

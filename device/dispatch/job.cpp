@@ -1,6 +1,5 @@
 #include "device/dispatch/job.h"
 
-#include <fmt/format.h>
 #include <immintrin.h>
 #include <sched.h>
 
@@ -42,9 +41,6 @@ constexpr uint64_t kLeastPerUs = 30;
 constexpr uint64_t kAloneUs = 10;
 // A dispatch that has lasted so long is held against its time limits by the system's clock, in microseconds.
 constexpr uint64_t kLongUs = 100'000;
-// Places of waves that are told at most.
-constexpr size_t kMostPlaces = 64;
-
 // The storage of a finished group, which its thread keeps for the next one.
 thread_local std::unique_ptr<ResidentGroup> spare_group;
 
@@ -76,6 +72,12 @@ void release_barrier(ResidentGroup& resident) {
   if (Observer* const observer = resident.plan().observer) observer->barrier(group);
 }
 
+Job::Job(const LaunchPlan& plan)
+    : plan_(plan),
+      priority_(plan.launch.share != nullptr ? plan.launch.share->priority() : Priority::normal),
+      wants_to_know_(plan.launch.watch != nullptr),
+      caller_unit_(plan.launch.share != nullptr ? plan.launch.share->home() : 0) {}
+
 bool Job::is_stopped() const {
   return stop_.load(std::memory_order_relaxed) ||
          (plan_.launch.cancel != nullptr && plan_.launch.cancel->load(std::memory_order_relaxed)) ||
@@ -92,68 +94,6 @@ void Job::record(Fault fault) {
   std::lock_guard lock(mutex_);
   if (fault_.kind == FaultKind::none) fault_ = std::move(fault);
   stop_.store(true, std::memory_order_relaxed);
-}
-
-// The host's time limits. Called again and again by a dispatch that takes long.
-void Job::look_at_clock() {
-  const Launch& launch = plan_.launch;
-  if (launch.notice_after == 0 && launch.time_limit == 0) return;
-  const uint64_t now = service::core_clock();
-  bool tells = false;
-  {
-    std::lock_guard lock(mutex_);
-    if (watched_since_ == 0) watched_since_ = now;
-    const uint64_t elapsed = now - watched_since_;
-    if (!has_told_ && launch.notice_after != 0 && elapsed >= launch.notice_after) tells = has_told_ = true;
-    if (launch.time_limit != 0 && elapsed >= launch.time_limit && fault_.kind == FaultKind::none) {
-      fault_.kind = FaultKind::cancelled;
-      fault_.detail =
-          fmt::format("it had not ended after {:.1f} seconds", static_cast<double>(launch.time_limit) / 1e9);
-      has_expired_.store(true, std::memory_order_relaxed);
-      stop_.store(true, std::memory_order_relaxed);
-    }
-  }
-  if (tells && launch.watch != nullptr) launch.watch->still_running();
-}
-
-void Job::stop_at_places(std::string why) {
-  std::lock_guard lock(mutex_);
-  if (fault_.kind != FaultKind::none) return;
-  fault_.kind = FaultKind::cancelled;
-  fault_.detail = std::move(why);
-  has_expired_.store(true, std::memory_order_relaxed);
-  stop_.store(true, std::memory_order_relaxed);
-}
-
-// Adds where the waves of a group are to the fault of a dispatch that was too long.
-void Job::note_waves(ResidentGroup& resident) {
-  if (!has_expired_.load(std::memory_order_relaxed)) return;
-  std::lock_guard lock(mutex_);
-  for (uint32_t i = 0; i < resident.group().wave_count; i++) {
-    const Wave& wave = resident.wave(i);
-    if (wave.exit == Exit::ended) continue;
-    const uint64_t pc = wave.code->pc(wave.step);
-    const bool waits = wave.exit == Exit::barrier;
-    auto same = std::ranges::find_if(
-        places_, [&](const WavePlace& place) { return place.pc == pc && place.is_at_barrier == waits; });
-    if (same == places_.end()) {
-      if (places_.size() == kMostPlaces) continue;
-      same = places_.insert(places_.end(), {pc, waits, 0, resident.group().id, wave.index});
-    }
-    same->count++;
-  }
-}
-
-Fault Job::take_fault() {
-  for (const auto& [index, resident] : parked_) note_waves(*resident);
-  if (!places_.empty()) {
-    fault_.pc = places_.front().pc;
-    fault_.work_group = places_.front().work_group;
-    fault_.wave = places_.front().wave;
-  }
-  if (has_expired_.load(std::memory_order_relaxed) && plan_.launch.watch != nullptr)
-    plan_.launch.watch->was_stopped(std::move(places_));
-  return std::move(fault_);
 }
 
 // Calls for helpers when the launch has lasted for kAloneUs and the rest would last as long again; at once
@@ -173,6 +113,9 @@ void Job::consider_helpers() {
 
 void Job::call_helpers() {
   if (plan_.observer != nullptr) return;
+  if (const QueueShare* share = plan_.launch.share;
+      share != nullptr && share->is_limited() && share->units().count() == 1)
+    return;
   // The second processor compiles.
   if (thread_count() <= 2 && plan_.compiled && plan_.compiled->is_compiling.load(std::memory_order_relaxed))
     return;
@@ -371,7 +314,7 @@ std::unique_ptr<ResidentGroup> Job::start_next(Share& share) {
   if (share.is_empty() && !take_share(share)) return nullptr;
   const uint64_t index = share.next++;
   if (!spare_group) spare_group = std::make_unique<ResidentGroup>();
-  if (!spare_group->start(plan_, index)) {
+  if (!spare_group->start(plan_, index, share.unit)) {
     Fault fault;
     fault.kind = FaultKind::memory;
     fault.detail = "no host memory for the registers, LDS and scratch of a work-group";
@@ -429,17 +372,33 @@ std::unique_ptr<ResidentGroup> Job::take_next(Share& share, Turns& turns) {
   return unpark();
 }
 
-void Job::work() {
+void Job::work(bool is_caller, uint32_t unit) {
   FloatScope floats;
   const TouchedPages::Thread watched(plan_.launch.touched);
   if (start_time_ == 0) start_time_ = ticks();
   if (schedule().kind != Schedule::Kind::none) return work_scheduled();
   std::unique_ptr<ResidentGroup> resident;
   Share share;
+  share.unit = unit;
   Turns turns;
   uint64_t executed = 0;
+  const uint64_t came = is_caller ? 0 : ticks();
+  uint64_t piece = 0;  // since when it has executed without looking for others; 0: it has not begun
   while (!is_stopped()) {
-    if (ticks() - start_time_ > ticks_of_us(kLongUs)) look_at_clock();
+    uint64_t now = ticks();
+    if (now - start_time_ > ticks_of_us(kLongUs)) look_at_clock();
+    if (is_caller) {
+      if (superior_queues(priority_) != 0 && Pool::get().leaves_no_room(priority_)) {
+        const bool has_more = resident || !share.is_empty() || has_work();
+        hold_back(piece == 0 ? 0 : now - piece, has_more);
+        now = ticks();
+      }
+      piece = now;
+      if (resident && all_begun()) tell_all_begun();
+    } else if (share.is_empty() && Pool::get().wants_back(*this, came)) {
+      if (resident) park(std::move(resident));
+      break;
+    }
     if (!resident) resident = take_next(share, turns);
     if (!resident) break;
     State state = State::out_of_time;

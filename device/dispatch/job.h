@@ -3,23 +3,28 @@
 // Lives on the stack of Device::run; the pool's helpers join it and are gone before run returns.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 
+#include "device/dispatch/contention.h"
 #include "device/dispatch/resident_group.h"
 
 namespace morgana::device {
 
 class Job {
  public:
-  explicit Job(const LaunchPlan& plan) : plan_(plan) {}
+  explicit Job(const LaunchPlan& plan);
 
-  // Executes work-groups until none is left to take. Called by every thread that takes part.
-  void work();
+  // Executes work-groups until none is left to take: the thread that launched them, and helpers, which also
+  // leave when others need them more. `unit`: the compute unit that the helper is.
+  void work() { work(true, caller_unit_); }
+  void help(uint32_t unit) { work(false, unit); }
 
   // A fault, the host's cancellation, or the process's end.
   bool is_stopped() const;
@@ -28,6 +33,9 @@ class Job {
     return !is_stopped() && (next_.load(std::memory_order_relaxed) < plan_.group_count ||
                              parked_count_.load(std::memory_order_relaxed) > 0);
   }
+
+  // Whether no work-group is left to begin.
+  bool all_begun() const { return next_.load(std::memory_order_relaxed) >= plan_.group_count; }
 
   // Once no thread is at work.
   Fault take_fault();
@@ -42,6 +50,7 @@ class Job {
   struct Share {
     uint64_t next = 0, end = 0;
     uint64_t size = 1;  // how many to take the next time
+    uint32_t unit = 0;  // where they execute
     bool is_empty() const { return next == end; }
   };
 
@@ -54,6 +63,9 @@ class Job {
     uint64_t recess_end = 0;  // until then parked groups go on among themselves
   };
 
+  void work(bool is_caller, uint32_t unit);
+  void hold_back(uint64_t executed, bool has_more);
+  bool tell_all_begun();
   State run_group(ResidentGroup& resident, uint64_t time);  // nanoseconds, or a little longer
   State run_share(ResidentGroup& resident, Share& share);
   bool run_round(ResidentGroup& resident, bool& all_slept, State& state);
@@ -77,6 +89,9 @@ class Job {
   void call_helpers();
 
   const LaunchPlan& plan_;
+  const Priority priority_;
+  bool wants_to_know_ = false;  // the caller's: tell the watch that all groups have begun
+  uint32_t caller_unit_ = 0;
   std::atomic<bool> stop_{false};
   std::atomic<bool> helpers_called_{false};
   std::atomic<uint32_t> parked_count_{0};
@@ -96,9 +111,11 @@ class Job {
   std::vector<WavePlace> places_;  // of waves, once has_expired_
   std::atomic<bool> has_expired_{false};
 
-  // Belong to the pool: the threads at work besides the caller. Changed under the pool's mutex.
+  // Belong to the pool: the threads at work besides the caller, and the compute units for others. Changed
+  // under the pool's mutex.
   std::atomic<int> helpers_{0};
   bool is_listed_ = false;
+  std::optional<UnitMask> free_units_;  // once listed
 };
 
 // All waves of the group that have not ended wait at a barrier, and go on.
@@ -127,6 +144,12 @@ class Pool {
 
   // Lets helpers join `job`.
   void list(Job& job);
+  // Whether a helper that has been in `job` since then (ticks) is to look for another job.
+  bool wants_back(const Job& job, uint64_t since);
+  // Whether queues of higher priorities have work for all compute units.
+  bool leaves_no_room(Priority priority);
+  // Has helpers that wait look whether they find work now.
+  void look_again();
   // Wakes a helper for a group that was parked.
   void wake();
   // Waits until no helper is in `job`, and takes it off the list. True: there is work again, and the caller
@@ -134,14 +157,28 @@ class Pool {
   bool leave(Job& job);
 
  private:
+  using Counts = std::array<std::atomic<int>, kPriorities>;
+  // A helper's way into a job.
+  struct Place {
+    Job* job = nullptr;
+    uint32_t unit = 0;
+  };
   Pool();
-  void help();
-  Job* pick();
+  void help(uint32_t home);
+  bool pick(uint32_t home, Place& place);
+  static bool find_unit(const Job& job, uint32_t home, uint32_t& unit);
+  static size_t level(const Job& job) { return static_cast<size_t>(job.priority_); }
+  static int sum_from(const Counts& counts, size_t priority);
+  int threads_for(Priority priority) const;
+  bool is_filled_from_above(Priority priority) const;
+  bool has_waiting(Priority above) const;
 
   std::mutex mutex_;
   std::condition_variable has_jobs_, job_left_;
   std::deque<Job*> jobs_;
   std::atomic<uint64_t> listed_{0};  // jobs that were listed so far
+  // Changed under the mutex: by priority listed jobs, the callers of those that are at work, helpers.
+  Counts open_{}, callers_{}, helpers_{};
   int threads_ = 0;
 };
 

@@ -274,9 +274,19 @@ uint32_t LaunchPlan::initial_mode() const {
          (target.generation >= Generation::gfx9 ? uint32_t{d.fp16_ovfl} << 23 : 0);
 }
 
+namespace {
+
+// HW_ID: WAVE_ID [3:0], SIMD_ID [5:4], CU_ID [11:8], SH_ID [12], SE_ID [14:13] (SQ_WAVE_HW_ID of gfx9 in
+// Linux's gc_9_0_sh_mask.h). Units beyond 16 go on in the array and the engine.
+uint32_t hardware_id(uint32_t wave, uint32_t unit) {
+  return (wave & 15) | (wave & 3) << 4 | (unit & 15) << 8 | (unit >> 4 & 7) << 12;
+}
+
+}  // namespace
+
 void LaunchPlan::init_wave(Wave& wave, const std::array<uint32_t, 3>& size) const {
   const auto& d = *launch.descriptor;
-  wave.hw_id = (wave.index & 15) | (wave.index & 3) << 4;
+  wave.hw_id = hardware_id(wave.index, wave.group->unit);
 
   wave.target = &target;
   wave.sgpr_count = d.sgpr_count;

@@ -26,6 +26,7 @@ void after_fork() {
   instance.store(nullptr);
   running.store(0);
   new (&instance_mutex) std::mutex;
+  forget_queues();
 }
 
 void before_exit() {
@@ -35,6 +36,11 @@ void before_exit() {
   for (int i = 0; i < 200 && running.load() > 0; i++)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
+
+// How long a helper stays in one of several launches, in microseconds.
+constexpr uint64_t kStayUs = 1'000;
+// How often the queue of a launch that waits for its last groups looks whether the next packet may begin.
+constexpr std::chrono::microseconds kLookForNext{200};
 
 int available_processors() {
   cpu_set_t set;
@@ -80,7 +86,8 @@ Pool::Pool() {
   for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&all, fault);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    for (; threads_ < thread_count() - 1; threads_++) std::thread([this] { help(); }).detach();
+    for (; threads_ < thread_count() - 1; threads_++)
+      std::thread([this, home = static_cast<uint32_t>(threads_) + 1] { help(home); }).detach();
   } catch (const std::system_error& refused) {
     log(LogLevel::warn, "{} of {} helper threads: {}", threads_, thread_count() - 1, refused.what());
   }
@@ -89,11 +96,73 @@ Pool::Pool() {
 
 void Pool::list(Job& job) {
   if (threads_ == 0) return;
+  const QueueShare* const share = job.plan_.launch.share;
   {
     std::lock_guard lock(mutex_);
     job.is_listed_ = true;
+    UnitMask& free = job.free_units_.emplace();
+    if (share != nullptr && share->is_limited())
+      free = share->units();
+    else
+      for (int i = 0; i < thread_count(); i++) free.set(static_cast<size_t>(i));
+    free.reset(job.caller_unit_);
     jobs_.push_back(&job);
+    open_[level(job)]++;
+    callers_[level(job)]++;
     listed_.fetch_add(1, std::memory_order_relaxed);
+  }
+  has_jobs_.notify_all();
+}
+
+int Pool::sum_from(const Counts& counts, size_t priority) {
+  int sum = 0;
+  for (; priority < kPriorities; priority++) sum += counts[priority].load(std::memory_order_relaxed);
+  return sum;
+}
+
+// The threads at work on launches of this priority and above.
+int Pool::threads_for(Priority priority) const {
+  const auto from = static_cast<size_t>(priority);
+  return sum_from(callers_, from) + sum_from(helpers_, from);
+}
+
+// Whether work-groups wait that go before those of this priority. The mutex is held.
+bool Pool::has_waiting(Priority above) const {
+  return std::any_of(jobs_.begin(), jobs_.end(),
+                     [above](const Job* job) { return job->priority_ > above && job->has_work(); });
+}
+
+// Whether queues of higher priorities and their helpers are as many as there are compute units.
+bool Pool::is_filled_from_above(Priority priority) const {
+  const auto queues = static_cast<int>(superior_queues(priority));
+  return queues + sum_from(helpers_, static_cast<size_t>(priority) + 1) >= thread_count();
+}
+
+bool Pool::leaves_no_room(Priority priority) {
+  if (superior_queues(priority) == 0) return false;
+  if (is_filled_from_above(priority)) return true;
+  if (sum_from(open_, static_cast<size_t>(priority) + 1) == 0) return false;
+  std::lock_guard lock(mutex_);
+  return has_waiting(priority);
+}
+
+bool Pool::wants_back(const Job& job, uint64_t since) {
+  if (superior_queues(job.priority_) != 0 && is_filled_from_above(job.priority_)) return true;
+  if (sum_from(open_, 0) <= 1) return false;
+  if (threads_for(job.priority_) > thread_count() || ticks() - since > ticks_of_us(kStayUs)) return true;
+  if (superior_queues(job.priority_) == 0) return false;
+  std::lock_guard lock(mutex_);
+  return has_waiting(job.priority_);
+}
+
+void look_for_work() {
+  if (Pool* pool = instance.load(std::memory_order_acquire)) pool->look_again();
+}
+
+void Pool::look_again() {
+  if (sum_from(open_, 0) == 0) return;
+  {
+    std::lock_guard lock(mutex_);
   }
   has_jobs_.notify_all();
 }
@@ -111,37 +180,74 @@ bool Pool::leave(Job& job) {
   const auto is_over = [&] { return job.helpers_.load(std::memory_order_relaxed) == 0 || job.has_work(); };
   spin_until(is_over);
   std::unique_lock lock(mutex_);
-  job_left_.wait(lock, is_over);
+  if (!is_over()) {
+    callers_[level(job)]--;
+    if (sum_from(open_, 0) > 1) has_jobs_.notify_one();
+    while (!is_over()) {
+      lock.unlock();
+      const bool asks_again = job.tell_all_begun();
+      lock.lock();
+      if (!asks_again)
+        job_left_.wait(lock, is_over);
+      else
+        job_left_.wait_for(lock, kLookForNext, is_over);
+    }
+    callers_[level(job)]++;
+  }
   if (job.has_work()) return true;
   std::erase(jobs_, &job);
+  open_[level(job)]--;
+  callers_[level(job)]--;
+  if (!jobs_.empty()) has_jobs_.notify_one();
   return false;
 }
 
-// The next job that has work. The launches in execution take turns.
-Job* Pool::pick() {
-  for (size_t i = 0; i < jobs_.size(); i++) {
-    Job* job = jobs_.front();
-    jobs_.pop_front();
-    jobs_.push_back(job);
-    if (job->has_work()) return job;
-  }
-  return nullptr;
+// The compute unit for one more thread in the job.
+bool Pool::find_unit(const Job& job, uint32_t home, uint32_t& unit) {
+  const UnitMask& free = *job.free_units_;
+  unit = free[home] ? home : static_cast<uint32_t>(free._Find_first());
+  return unit < kMaxUnits;
 }
 
-void Pool::help() {
+// The next job that has work for one more thread, of the highest priority. Launches of one priority take
+// turns.
+bool Pool::pick(uint32_t home, Place& place) {
+  auto best = jobs_.end();
+  for (auto i = jobs_.begin(); i != jobs_.end(); ++i) {
+    const Job& job = **i;
+    if (best != jobs_.end() && (*best)->priority_ >= job.priority_) continue;
+    uint32_t unit;
+    if (!job.has_work() || threads_for(job.priority_) >= thread_count() ||
+        is_filled_from_above(job.priority_) || has_waiting(job.priority_) || !find_unit(job, home, unit))
+      continue;
+    best = i;
+    place = {*i, unit};
+  }
+  if (best == jobs_.end()) return false;
+  jobs_.erase(best);
+  jobs_.push_back(place.job);
+  return true;
+}
+
+void Pool::help(uint32_t home) {
   pthread_setname_np(pthread_self(), "morgana");
   std::unique_lock lock(mutex_);
   while (true) {
-    Job* job = nullptr;
-    has_jobs_.wait(lock, [&] { return !process_is_exiting() && (job = pick()) != nullptr; });
-    job->helpers_++;
+    Place place;
+    has_jobs_.wait(lock, [&] { return !process_is_exiting() && pick(home, place); });
+    Job& job = *place.job;
+    job.helpers_++;
+    job.free_units_->reset(place.unit);
+    helpers_[level(job)]++;
     lock.unlock();
     {
       Running scope;
-      job->work();
+      job.help(place.unit);
     }
     lock.lock();
-    if (--job->helpers_ == 0) job_left_.notify_all();
+    helpers_[level(job)]--;
+    job.free_units_->set(place.unit);
+    if (--job.helpers_ == 0) job_left_.notify_all();
     if (std::any_of(jobs_.begin(), jobs_.end(), [](const Job* other) { return other->has_work(); })) continue;
     lock.unlock();
     // The next launch often follows at once.

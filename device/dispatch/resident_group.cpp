@@ -25,8 +25,9 @@ uint8_t* LazyMemory::reserve(uint64_t size) {
   return data_;
 }
 
-bool ResidentGroup::start(const LaunchPlan& plan, uint64_t index) {
+bool ResidentGroup::start(const LaunchPlan& plan, uint64_t index, uint32_t unit) {
   plan_ = &plan;
+  group_.unit = unit;
   index_ = index;
   group_.id = plan.group_id(index);
   size_ = plan.group_size(group_.id);
@@ -79,7 +80,7 @@ bool ResidentGroup::start_next() {
   const std::array<uint32_t, 3> id = plan_->next_group(group_.id);
   if (!plan_->is_even && plan_->group_size(id) != size_) {
     const uint64_t executed = instructions();
-    start(*plan_, index_ + 1);  // the storage is there
+    start(*plan_, index_ + 1, group_.unit);  // the storage is there
     waves_[0].instructions += executed;
     return is_compiled();
   }

@@ -34,8 +34,8 @@ class LazyMemory {
 
 class ResidentGroup {
  public:
-  // Sets up the group with linear index `index` of the launch. False: no memory for it.
-  bool start(const LaunchPlan& plan, uint64_t index);
+  // Sets up the group with linear index `index` of the launch, on a compute unit. False: no memory for it.
+  bool start(const LaunchPlan& plan, uint64_t index, uint32_t unit = 0);
 
   // Sets up the next group of the launch, behind one that compiled code has run to its end. Its waves are
   // still to be begun, by begin_wave one by one or by begin_waves. False: the interpreter is to run a part of

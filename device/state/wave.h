@@ -85,6 +85,7 @@ struct Group {
   uint8_t* lds = nullptr;  // host memory of the group segment
   uint32_t lds_size = 0;   // bytes allocated (static + dynamic, rounded to the granule)
   std::array<uint32_t, 3> id{};
+  uint32_t unit = 0;  // the compute unit that it began on
   uint32_t wave_count = 0;
   uint32_t waves_ended = 0;
   uint32_t waves_at_barrier = 0;

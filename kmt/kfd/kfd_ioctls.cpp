@@ -50,6 +50,12 @@ uint64_t doorbell_offset(uint32_t node, uint64_t doorbell) {
   return Queues::numbers_doorbells(node) ? base : base + doorbell;
 }
 
+// pipe_priority_map of kfd_mqd_manager.c.
+device::Priority level(uint32_t priority) {
+  if (priority < 7) return device::Priority::low;
+  return priority < 11 ? device::Priority::normal : device::Priority::high;
+}
+
 int create_queue(CreateQueue& args) {
   if (!is_gpu(args.gpu) || args.percentage > 100 || args.priority > 15) return -EINVAL;
   SaveAreaHeader header{};
@@ -58,12 +64,13 @@ int create_queue(CreateQueue& args) {
   resource.QueueRptrValue = args.read_index;
   resource.QueueWptrValue = args.write_index;
   resource.ErrorReason = reinterpret_cast<volatile HSAint64*>(header.error_reason);
-  const int result = error_of(Queues::get().create(args.gpu, thunk_type(args.type), pointer(args.ring),
-                                                   args.ring_bytes, header.error_event, resource));
+  const int result =
+      error_of(Queues::get().create(args.gpu, thunk_type(args.type), level(args.priority), pointer(args.ring),
+                                    args.ring_bytes, header.error_event, resource));
   if (result != 0) return result;
   args.queue = static_cast<uint32_t>(resource.QueueId);
   args.doorbell_offset = doorbell_offset(args.gpu, Queues::get().doorbell_place(resource.QueueId));
-  return args.percentage == 0 ? error_of(Queues::get().update(resource.QueueId, 0)) : 0;
+  return args.percentage == 0 ? error_of(Queues::get().update(resource.QueueId, 0, level(args.priority))) : 0;
 }
 
 int set_cu_mask(SetCuMask& args) {
@@ -324,7 +331,9 @@ long kfd_ioctl(unsigned long request, void* program) {
       return with(+[](OneEvent& queue) { return error_of(hsaKmtDestroyQueue(queue.event)); });
     case Kfd::update_queue:
       return with(+[](UpdateQueue& args) {
-        return args.priority > 15 ? -EINVAL : error_of(Queues::get().update(args.queue, args.percentage));
+        return args.priority > 15
+                   ? -EINVAL
+                   : error_of(Queues::get().update(args.queue, args.percentage, level(args.priority)));
       });
     case Kfd::set_cu_mask: return with(set_cu_mask);
     case Kfd::alloc_queue_gws:

@@ -1,13 +1,19 @@
 // AqlQueue: the command processor of a user-mode AQL queue.
 //
-// It takes packets in order and completes each before the next, which honours barrier bits and fences. A
+// It takes packets in order. One with the barrier bit begins when all before it are done. One without may
+// begin when those before it have begun all their work-groups: another thread of the crew takes it then. A
+// packet's slot is given back when it and all before it are done, since kernels read their packet. A
 // packet whose header is still INVALID stalls the queue. When `read_index` is the read_dispatch_id of an
 // amd_queue_t, that structure is used as AMD's command processor uses it: for the dynamic-scratch handshake,
 // for profiling, and as the queue_ptr of kernels. On an error the queue tells its owner and stops.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
 
 #include "base/trace.h"
 #include "codeobj/kernel_descriptor.h"
@@ -27,8 +33,23 @@ class AqlQueue : public UserQueue {
 
  protected:
   Progress step() override;
+  void rest() override { work_.end(); }
 
  private:
+  // A kernel descriptor, and the bytes that it was read from.
+  struct Decoded {
+    std::array<uint8_t, codeobj::kKernelDescriptorSize> bytes{};
+    codeobj::KernelDescriptor descriptor;
+  };
+  // A dispatch in execution.
+  struct Flight {
+    uint64_t index = 0;
+    bool is_handed_over = false;        // another thread takes packets meanwhile
+    std::unique_ptr<Decoded> kernel{};  // its own then
+    device::WorkPeriod work{};
+  };
+  class RunningNotice;
+
   union Packet {
     uint16_t header;
     DispatchPacket dispatch;
@@ -38,16 +59,22 @@ class AqlQueue : public UserQueue {
     Packet() : dispatch() {}
   };
 
+  uint64_t slot_of(uint64_t index) const;
   void find_limit();
-  bool execute(const Packet& packet, uint64_t slot);
-  bool execute_dispatch(const DispatchPacket& packet, uint64_t slot);
+  bool is_barred(const Packet& packet) const;
+  bool wait_for_all_before(uint64_t index);
+  bool let_next_overlap(Flight& flight);
+  void retire(uint64_t index);
+  void give_back(uint64_t index);
+  bool execute(const Packet& packet, uint64_t index);
+  bool execute_dispatch(const DispatchPacket& packet, uint64_t index);
   bool check(const DispatchPacket& packet);
   bool execute_barrier(const BarrierPacket& packet, bool all);
   bool execute_barrier_value(const BarrierValuePacket& packet);
   bool execute_vendor(const Packet& packet, uint64_t slot);
   bool complete(uint64_t signal, const Timestamps& times);
   bool has_property(uint32_t bit) const;
-  bool provide_scratch(uint32_t lane_bytes);
+  bool provide_scratch(uint32_t lane_bytes, uint64_t index);
   bool reclaim_scratch();
   bool ask_runtime(int64_t what);
   const codeobj::KernelDescriptor* descriptor(uint64_t address);
@@ -58,13 +85,17 @@ class AqlQueue : public UserQueue {
 
   const uint64_t packets_;  // in the ring
   AmdQueue* amd_queue_ = nullptr;
-  uint64_t next_ = 0;  // index of the packet to take
   TraceTrack track_ = make_trace_track("queue");
-  uint64_t limit_ = 0;  // the doorbell has announced the packets below it
 
-  std::array<uint8_t, codeobj::kKernelDescriptorSize> descriptor_bytes_{};  // of `descriptor_`
-  bool has_descriptor_ = false;
-  codeobj::KernelDescriptor descriptor_;
+  // The command processor's, whichever thread that is.
+  uint64_t next_ = 0;   // index of the packet to take
+  uint64_t limit_ = 0;  // the doorbell has announced the packets below it
+  device::WorkPeriod work_;
+  std::unique_ptr<Decoded> decoded_;  // the last kernel's
+
+  std::atomic<uint64_t> retired_{0};  // the packets below it are done, and their slots free
+  std::mutex ended_mutex_;            // leaf
+  std::vector<uint64_t> ended_;       // packets that are done, behind one that is not
 };
 
 }  // namespace morgana::runtime

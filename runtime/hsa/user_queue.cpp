@@ -1,9 +1,5 @@
 #include "runtime/hsa/user_queue.h"
 
-#include <pthread.h>
-#include <signal.h>
-#include <unistd.h>
-
 #include "base/spin.h"
 #include "device/guest_access.h"
 #include "runtime/checking.h"
@@ -52,26 +48,18 @@ bool UserQueue::rang() {
 }
 
 void UserQueue::start() {
-  // The program's signals are for the program's threads.
-  sigset_t all, before;
-  sigfillset(&all);
-  for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&all, fault);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  process_ = getpid();
-  thread_ = std::thread([this] { serve(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_setname_np(thread_.native_handle(), "morgana-queue");
+  crew_.start([this] { serve(); });
   DoorbellWatch::get().add(*this);
 }
 
 void UserQueue::stop() {
-  if (!thread_.joinable()) return;
-  if (process_ != getpid()) return thread_.detach();
+  if (!crew_.is_started()) return;
+  if (!crew_.is_of_this_process()) return crew_.stop();
   DoorbellWatch::get().remove(*this);
   stopping_.store(true);
   unpark();
   signal_hub().notify();
-  thread_.join();
+  crew_.stop();
 }
 
 void UserQueue::suspend(bool suspended) {
@@ -87,7 +75,7 @@ void UserQueue::ring() {
 void UserQueue::look_now() { DoorbellWatch::get().look_now(); }
 
 void UserQueue::fail(QueueFailure failure) {
-  failed_.store(true);
+  if (failed_.exchange(true)) return;  // another packet's, a moment ago
   if (failure.text.empty()) failure.text = name(failure.error);
   owner_.queue_failed(*this, failure);
 }
@@ -112,13 +100,15 @@ void UserQueue::serve() {
   device::ensure_guard_installed();
   constexpr uint64_t kLongestNap = 100'000;
   uint64_t last_work = 0;
-  while (!is_stopping()) {
+  while (!is_stopping() && crew_.is_processor()) {
     if (is_deaf()) {
+      rest();
       park();
       continue;
     }
     Progress progress = step();
     if (progress == Progress::stalled) {
+      rest();
       Patience patience(signal_hub(), kLongestNap);
       while (progress == Progress::stalled && !is_stopping() && !suspended_.load()) {
         patience.look();
@@ -126,6 +116,8 @@ void UserQueue::serve() {
         progress = step();
       }
     }
+    if (!crew_.is_processor()) break;
+    if (progress != Progress::worked) rest();
     if (progress == Progress::worked) {
       last_work = now_ns();
     } else if (may_spin() && now_ns() - last_work < kAttention) {

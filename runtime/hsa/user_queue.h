@@ -9,10 +9,11 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
-#include <thread>
 
 #include "device/fault.h"
+#include "device/queue_share.h"
 #include "runtime/agent.h"
+#include "runtime/hsa/queue_crew.h"
 #include "runtime/hsa/signal.h"
 #include "runtime/hsa/wake_hub.h"
 
@@ -86,6 +87,8 @@ class UserQueue {
   void suspend(bool suspended);
   Agent& agent() const { return agent_; }
   const Memory& memory() const { return memory_; }
+  // Priority and compute units.
+  device::QueueShare& share() { return share_; }
 
   // Rings the doorbell for a program that does not write it itself.
   void ring();
@@ -94,19 +97,23 @@ class UserQueue {
 
  protected:
   enum class Progress { worked, idle, stalled };  // stalled: a packet is there that cannot be executed yet
-  // Takes a packet, if there is one. Called on the queue's thread.
+  // Takes a packet, if there is one. Called on the thread that is the queue's command processor.
   virtual Progress step() = 0;
+  // Called on that thread when there is nothing for it to execute.
+  virtual void rest() {}
+  QueueCrew& crew() { return crew_; }
   // To be called first by derived destructors.
   void stop();
 
   QueueOwner& owner() const { return owner_; }
   bool is_stopping() const { return stopping_.load(std::memory_order_relaxed); }
   const std::atomic<bool>& stopping() const { return stopping_; }
+  bool has_failed() const { return failed_.load(std::memory_order_relaxed); }
   // Whether the doorbell has been written since the last call.
   bool rang();
   // Stops the queue for good.
   void fail(QueueFailure failure);
-  // Waits until `condition` holds; false when the queue stops first.
+  // Waits until `condition` holds; false when the queue stops or fails first.
   template <typename Condition>
   bool wait_until(const Condition& condition);
 
@@ -122,12 +129,12 @@ class UserQueue {
   Agent& agent_;
   const Memory memory_;
   QueueOwner& owner_;
-  int process_ = 0;  // the one that has the thread: a forked child has not
-  std::thread thread_;
+  device::QueueShare share_;
   std::atomic<bool> stopping_{false}, suspended_{false}, failed_{false};
   std::atomic<uint64_t> seen_doorbell_;
   std::atomic<State> state_{State::running};
   WakeHub wake_;
+  QueueCrew crew_;
 };
 
 template <typename Condition>
@@ -137,7 +144,7 @@ bool UserQueue::wait_until(const Condition& condition) {
   while (true) {
     patience.look();
     if (condition()) return true;
-    if (is_stopping()) return false;
+    if (is_stopping() || has_failed()) return false;
     patience.wait();
   }
 }

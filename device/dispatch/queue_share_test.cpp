@@ -1,0 +1,230 @@
+// What queues get of the threads: priorities, equal shares, compute units. Run with 2 and with 8 threads.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <set>
+#include <thread>
+
+#include "device/queue_share.h"
+#include "device/testing/test_kernels.h"
+
+namespace morgana::device {
+namespace {
+
+using namespace std::chrono_literals;
+
+uint64_t address(const void* p) { return reinterpret_cast<uint64_t>(p); }
+
+// A queue that executes one launch of `count_groups` again and again: each group adds one to `groups`.
+class CountingQueue {
+ public:
+  CountingQueue(Device& device, const TestKernel& kernel, Priority priority)
+      : device_(device), kernel_(kernel), share_(priority), arguments_{address(&groups_)} {}
+
+  uint32_t groups() const { return std::atomic_ref(const_cast<uint32_t&>(groups_)).load(); }
+  // Executes so many groups, or as many as there is time for until `stop`.
+  FaultKind run(uint32_t count, const std::atomic<bool>* stop = nullptr) {
+    WorkPeriod work;
+    work.begin(share_);
+    Launch launch = kernel_.launch;
+    launch.kernarg = address(arguments_);
+    launch.grid = {count * 64, 1, 1};
+    launch.group = {64, 1, 1};
+    launch.share = &share_;
+    launch.cancel = stop;
+    return device_.run(launch).kind;
+  }
+
+ private:
+  Device& device_;
+  const TestKernel& kernel_;
+  QueueShare share_;
+  uint32_t groups_ = 0;
+  uint64_t arguments_[1];
+};
+
+constexpr uint32_t kMany = 100'000'000;  // groups: more than there is time for
+
+class Queues : public ::testing::Test {
+ protected:
+  void SetUp() override { kernel_.load(device_); }
+  void TearDown() override { kernel_.unload(device_); }
+
+  // How many groups the other executes while the first one executes `count`, which came when the other was
+  // busy.
+  uint32_t groups_beside(Priority first, uint32_t count, Priority other, bool& has_ended) {
+    CountingQueue a(device_, kernel_, first), b(device_, kernel_, other);
+    std::atomic<bool> stop{false};
+    std::thread beside([&] { b.run(kMany, &stop); });
+    while (b.groups() < 2000) std::this_thread::sleep_for(1ms);
+    uint32_t after = 0;
+    std::thread run([&] {
+      has_ended = a.run(count) == FaultKind::none && a.groups() == count;
+      after = b.groups();
+      stop = true;
+    });
+    while (a.groups() == 0) std::this_thread::sleep_for(100us);
+    const uint32_t before = b.groups();
+    run.join();
+    beside.join();
+    return after - before;
+  }
+
+  Device device_{Target::gfx950};
+  TestKernel kernel_{"count_groups", Target::gfx950};
+};
+
+// The groups that the lower one has begun when the higher one comes are its own.
+constexpr uint32_t kGroups = 100'000;
+
+void expect_little(uint32_t groups) {
+  EXPECT_LT(groups, kGroups / 10);
+  EXPECT_GT(groups, 0u);
+}
+
+TEST_F(Queues, OfLowPriorityGetLittleWhileThoseOfHighHaveWork) {
+  bool has_ended = false;
+  expect_little(groups_beside(Priority::high, kGroups, Priority::low, has_ended));
+  EXPECT_TRUE(has_ended);
+}
+
+TEST_F(Queues, OfLowPriorityGetLittleWhileThoseOfNormalHaveWork) {
+  bool has_ended = false;
+  expect_little(groups_beside(Priority::normal, kGroups, Priority::low, has_ended));
+  EXPECT_TRUE(has_ended);
+}
+
+TEST_F(Queues, OfNormalPriorityGetLittleWhileThoseOfHighHaveWork) {
+  bool has_ended = false;
+  expect_little(groups_beside(Priority::high, kGroups, Priority::normal, has_ended));
+  EXPECT_TRUE(has_ended);
+}
+
+TEST_F(Queues, OfOnePriorityShareAlike) {
+  for (const Priority priority : {Priority::low, Priority::normal, Priority::high}) {
+    bool has_ended = false;
+    const uint32_t groups = groups_beside(priority, kGroups, priority, has_ended);
+    EXPECT_TRUE(has_ended);
+    EXPECT_GT(groups, kGroups / 4);
+    EXPECT_LT(groups, kGroups * 4);
+  }
+}
+
+// High queues without work are in nobody's way, and those that have it in that of all threads.
+TEST_F(Queues, OfLowPriorityHaveAllWhenOthersRest) {
+  CountingQueue low(device_, kernel_, Priority::low);
+  const auto count = [&] {
+    const uint32_t before = low.groups();
+    std::atomic<bool> stop{false};
+    std::thread timer([&] {
+      std::this_thread::sleep_for(300ms);
+      stop = true;
+    });
+    low.run(kMany, &stop);
+    timer.join();
+    return low.groups() - before;
+  };
+  std::vector<std::unique_ptr<QueueShare>> queues;
+  for (int i = 0; i < Device::threads(); ++i) queues.push_back(std::make_unique<QueueShare>(Priority::high));
+  const uint32_t at_first = count();
+  std::vector<WorkPeriod> periods(queues.size());
+  for (size_t i = 0; i < queues.size(); ++i) periods[i].begin(*queues[i]);
+  const uint32_t beside = count();
+  periods.clear();
+  const uint32_t then = count();
+  EXPECT_GT(beside, 0u);
+  EXPECT_LT(beside, at_first / 4);
+  EXPECT_GT(then, beside * 3);
+}
+
+// The high kernel waits for what the low one does.
+TEST_F(Queues, OfHighPriorityMayWaitForThoseOfLow) {
+  TestKernel meet("meet", Target::gfx950);
+  meet.load(device_);
+  uint32_t arrived = 0;
+  const uint64_t arguments[] = {address(&arrived), 8};
+  const auto run = [&](Priority priority, uint32_t groups) {
+    QueueShare share(priority);
+    WorkPeriod work;
+    work.begin(share);
+    Launch launch = meet.launch;
+    launch.kernarg = address(arguments);
+    launch.grid = {groups * 64, 1, 1};
+    launch.group = {64, 1, 1};
+    launch.share = &share;
+    EXPECT_EQ(device_.run(launch).kind, FaultKind::none);
+  };
+  std::thread high([&] { run(Priority::high, 4); });
+  run(Priority::low, 4);
+  high.join();
+  meet.unload(device_);
+  EXPECT_EQ(arrived, 8u);
+}
+
+// HW_ID's CU_ID, SH_ID and SE_ID.
+uint32_t unit_of(uint32_t hardware_id) { return hardware_id >> 8 & 127; }
+
+std::set<uint32_t> units_of_launch(const QueueShare* share) {
+  constexpr uint32_t kCount = 20'000, kNone = 0x7f00;
+  Device device(Target::gfx950);
+  TestKernel kernel("find_unit", Target::gfx950);
+  std::vector<uint32_t> found(kCount, kNone);
+  kernel.launch.grid = {kCount * 64, 1, 1};
+  kernel.launch.group = {64, 1, 1};
+  kernel.launch.share = share;
+  kernel.arguments = {address(found.data())};
+  EXPECT_EQ(kernel.run(device).kind, FaultKind::none);
+  std::set<uint32_t> units;
+  for (const uint32_t id : found) units.insert(unit_of(id));
+  return units;
+}
+
+TEST(Units, GroupsRunOnThoseOfTheMask) {
+  const auto count = static_cast<uint32_t>(Device::threads());
+  ASSERT_GE(count, 2u);
+  QueueShare share;
+  for (uint32_t unit = 0; unit < count; ++unit) {
+    UnitMask mask;
+    mask.set(unit);
+    share.set_units(mask);
+    EXPECT_EQ(units_of_launch(&share), std::set{unit});
+  }
+  UnitMask two;
+  two.set(1).set(count - 1);
+  share.set_units(two);
+  for (const uint32_t unit : units_of_launch(&share)) EXPECT_TRUE(two[unit]) << unit;
+}
+
+TEST(Units, AreAllThereWithoutAMask) {
+  QueueShare share;
+  UnitMask mask;
+  mask.set(1);
+  share.set_units(mask);
+  EXPECT_TRUE(share.is_limited());
+  share.set_units(UnitMask{}.set());
+  EXPECT_FALSE(share.is_limited());
+  // Another thread comes when the processors are not busy.
+  std::set<uint32_t> seen;
+  for (int i = 0; i < 200 && seen.size() < 2; ++i) seen.merge(units_of_launch(&share));
+  EXPECT_GE(seen.size(), 2u);
+  for (const uint32_t unit : seen) EXPECT_LT(unit, static_cast<uint32_t>(Device::threads()));
+  // Units that are not there count for nothing.
+  share.set_units(UnitMask{}.set(kMaxUnits - 1));
+  EXPECT_FALSE(share.is_limited());
+}
+
+TEST(Units, OverlappingMasksOfTwoQueuesAreKept) {
+  const auto last = static_cast<uint32_t>(Device::threads()) - 1;
+  std::vector<std::thread> queues;
+  for (const uint32_t unit : {uint32_t{0}, last, last})
+    queues.emplace_back([unit] {
+      QueueShare share;
+      share.set_units(UnitMask{}.set(unit));
+      EXPECT_EQ(units_of_launch(&share), std::set{unit});
+    });
+  for (std::thread& queue : queues) queue.join();
+}
+
+}  // namespace
+}  // namespace morgana::device
