@@ -399,35 +399,24 @@ void LaunchPlan::init_group_sgprs(Wave& wave) const {
 }
 
 void LaunchPlan::init_items(Wave& wave, const std::array<uint32_t, 3>& size) const {
-  const uint32_t items = size[0] * size[1] * size[2], first = wave.index * kLanes;
-  const uint32_t count = std::min<uint32_t>(items - first, kLanes);
+  const uint32_t items = size[0] * size[1] * size[2], begin = wave.index * kLanes;
+  const uint32_t count = std::min<uint32_t>(items - begin, kLanes);
   wave.exec() = count == kLanes ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
   const unsigned dimensions = std::min<unsigned>(launch.descriptor->enable_vgpr_workitem_id, 2) + 1;
 
-  uint32_t x = first % size[0], y = first / size[0] % size[1], z = first / size[0] / size[1];
+  uint32_t x = begin % size[0], y = begin / size[0] % size[1], z = begin / size[0] / size[1];
   wave.first_item = {x, y, z};
   const bool packed = target.packed_work_items;
-  if (x + kLanes <= size[0]) {
-    // The whole wave lies in one row.
-    const uint32_t start =
-        x | (packed && dimensions > 1 ? y << 10 : 0) | (packed && dimensions > 2 ? z << 20 : 0);
-    for (uint32_t lane = 0; lane < kLanes; lane++) wave.v[lane] = start + lane;
-    if (!packed && dimensions > 1) std::fill_n(wave.v + kLanes, kLanes, y);
-    if (!packed && dimensions > 2) std::fill_n(wave.v + 2 * kLanes, kLanes, z);
-    return;
-  }
-  for (uint32_t lane = 0; lane < kLanes; lane++) {
-    if (packed) {
-      wave.v[lane] = x | (dimensions > 1 ? y << 10 : 0) | (dimensions > 2 ? z << 20 : 0);
-    } else {
-      wave.v[lane] = x;
-      if (dimensions > 1) wave.v[kLanes + lane] = y;
-      if (dimensions > 2) wave.v[2 * kLanes + lane] = z;
-    }
-    if (++x == size[0]) {
-      x = 0;
-      if (++y == size[1]) y = 0, ++z;
-    }
+  for (uint32_t lane = 0; lane < kLanes;) {
+    // Of one row.
+    const uint32_t end = lane + std::min<uint32_t>(size[0] - x, kLanes - lane);
+    uint32_t first = x;
+    if (packed) first |= (dimensions > 1 ? y << 10 : 0) | (dimensions > 2 ? z << 20 : 0);
+    for (uint32_t l = lane; l < end; l++) wave.v[l] = first + (l - lane);
+    if (!packed && dimensions > 1) std::fill(wave.v + kLanes + lane, wave.v + kLanes + end, y);
+    if (!packed && dimensions > 2) std::fill(wave.v + 2 * kLanes + lane, wave.v + 2 * kLanes + end, z);
+    lane = end, x = 0;
+    if (++y == size[1]) y = 0, ++z;
   }
 }
 
