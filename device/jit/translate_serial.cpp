@@ -300,9 +300,9 @@ Translator::SerialRun Translator::enter_serial(const Serial& serial, Block* next
   return run;
 }
 
-// The next lane takes its registers and bits from the Wave.
-void Translator::begin_lane(const SerialLoop& loop, SerialRun& run) {
-  run.remaining = b_.CreateLoad(i64_, run.left);
+// The first of the remaining lanes takes its registers and bits from the Wave.
+void Translator::begin_lane(const SerialLoop& loop, SerialRun& run, Value* remaining) {
+  run.remaining = remaining;
   run.bit = b_.CreateAnd(run.remaining, b_.CreateNeg(run.remaining));
   run.own = b_.CreateGEP(i32_, registers_,
                          b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, run.remaining, b_.getTrue()));
@@ -365,7 +365,7 @@ void Translator::translate_serial(const Serial& serial) {
 
   is_serial_ = true;
   b_.SetInsertPoint(next);
-  begin_lane(loop, run);
+  begin_lane(loop, run, b_.CreateLoad(i64_, run.left));
   Value* const at_first = b_.CreateLoad(i64_, run.allowance);
   b_.CreateBr(iterate);
   const unsigned copies = loop.instructions <= kFewInstructions ? kCopies : 1;

@@ -13,6 +13,9 @@ namespace {
 
 // Long enough that the host's prefetchers follow a lane; its dwords end before a row of 1 KiB does.
 constexpr uint64_t kStrip = 128;
+// Lanes that go at once in loops of so few instructions.
+constexpr size_t kLanesAtOnce = 4;
+constexpr uint32_t kFewInstructions = 64;
 constexpr uint64_t kMeasured = 8;   // iterations of the whole wave that are measured
 constexpr uint8_t kBelief = 16;     // waves that go in strips at once when one has found that it pays, ...
 constexpr uint8_t kRefusals = 250;  // ... or do not try
@@ -197,13 +200,89 @@ llvm::Value* Translator::lanes_lie_apart(const SerialLoop& loop) {
                       {ranges, global, b_.getInt32(static_cast<uint32_t>(addresses.accesses.size()))});
 }
 
+// Several lanes at once, instruction by instruction: what one waits for, the others need not. From `next` to
+// `done`, when no lane is left.
+void Translator::strip_lanes(const SerialLoop& loop, const SerialRun& strip,
+                             const std::map<unsigned, Value*>& before, llvm::AllocaInst* goes_on, Block* next,
+                             Block* done) {
+  struct Lane {
+    SerialRun run;
+    std::vector<Value*> vectors, unmasked;
+    std::map<unsigned, llvm::AllocaInst*> masks;
+  };
+  const auto &body = flow_.blocks[loop.head()], &behind = flow_.blocks[loop.behind];
+  std::vector<Lane> lanes(loop.instructions <= kFewInstructions ? kLanesAtOnce : 1);
+  for (size_t l = 0; l < lanes.size(); l++) {
+    Lane& lane = lanes[l];
+    lane.run = strip;
+    lane.vectors = vectors_;
+    lane.unmasked.assign(kVectorRegisters, nullptr);
+    for (unsigned r = 0; r < kVectorRegisters; r++)
+      if (l > 0 && (loop.reads | loop.writes).test(r)) lane.vectors[r] = temporary(lanes_);
+    for (unsigned code = 0; code < isa::kExecLo; code += 2)
+      if (loop.masks.test(code)) {
+        lane.run.before[code] = b_.getInt64(0);
+        lane.masks[code] = temporary(b_.getInt1Ty());
+      }
+    lane.masks[isa::kExecLo] = temporary(b_.getInt1Ty());
+  }
+  const auto each_lane = [&](const auto& action) {
+    for (Lane& lane : lanes) {
+      const auto swap = [&] {
+        vectors_.swap(lane.vectors), unmasked_.swap(lane.unmasked), bit_of_mask_.swap(lane.masks);
+      };
+      swap();
+      action(lane.run);
+      swap();
+    }
+  };
+
+  b_.SetInsertPoint(next);
+  for (const auto& [code, value] : before) set_s32(code, value);
+  is_serial_ = true;
+  // When fewer are left the last one stands for the others too.
+  Value* remaining = b_.CreateLoad(i64_, strip.left);
+  Value* others = nullptr;
+  each_lane([&](SerialRun& run) {
+    begin_lane(loop, run, remaining);
+    b_.CreateStore(b_.getTrue(), bit_of_mask_[isa::kExecLo]);
+    others = b_.CreateAnd(remaining, b_.CreateSub(remaining, b_.getInt64(1)));
+    remaining = b_.CreateSelect(b_.CreateICmpEQ(others, b_.getInt64(0)), remaining, others);
+  });
+  b_.CreateStore(b_.getInt64(kStrip), strip.allowance);
+  Block *const iterate = block("iterate"), *const end = block("lanes_done");
+  b_.CreateBr(iterate);
+
+  b_.SetInsertPoint(iterate);
+  for (uint32_t n = body.first; n < body.first + body.count; n++) {
+    const Instruction& i = flow_.instructions[n];
+    if (i.how == How::vector || i.how == How::memory)
+      each_lane([&](SerialRun&) { translate_instruction(i); });
+    else
+      translate_instruction(i);
+  }
+  const Instruction& last = flow_.last(body);
+  Value* const condition = branch_condition(last);
+  Value* const more = flow_.block_of(last.target) == loop.head() ? condition : b_.CreateNot(condition);
+  b_.CreateStore(more, goes_on);
+  Value* const allowance = b_.CreateSub(b_.CreateLoad(i64_, strip.allowance), b_.getInt64(1));
+  b_.CreateStore(allowance, strip.allowance);
+  b_.CreateCondBr(b_.CreateAnd(more, b_.CreateICmpNE(allowance, b_.getInt64(0))), iterate, end);
+
+  b_.SetInsertPoint(end);
+  each_lane([&](SerialRun& run) { keep_lane(loop, run, body.live_in | behind.live_in, {}); });
+  is_serial_ = false;
+  b_.CreateStore(others, strip.left);
+  b_.CreateAlignedStore(others, wave_s(isa::kExecLo), llvm::Align(8));
+  b_.CreateCondBr(b_.CreateICmpNE(others, b_.getInt64(0)), next, done);
+}
+
 void Translator::translate_strip(const Serial& serial) {
   const SerialLoop& loop = serial.loop;
   const auto &body = flow_.blocks[loop.head()], &behind = flow_.blocks[loop.behind];
-  const Instruction &first = flow_.instructions[body.first], &last = flow_.last(body);
-  Block *strip = block("strip"), *next = block("next_lane"), *iterate = block("iterate"),
-        *end = block("lane_done"), *done = block("strip_done"), *again = block("strip_again"),
-        *give_way = block("give_way"), *out = block("strip_out");
+  const Instruction& first = flow_.instructions[body.first];
+  Block *strip = block("strip"), *next = block("next_lanes"), *done = block("strip_done"),
+        *again = block("strip_again"), *give_way = block("give_way"), *out = block("strip_out");
   version_ = 1;
   SerialRun run;
   run.enters = (loop.reads | loop.writes) & body.live_in;
@@ -246,37 +325,7 @@ void Translator::translate_strip(const Serial& serial) {
     go_on_together(loop, run.enters, all, serial.whole);
   }
 
-  for (unsigned code = 0; code < isa::kExecLo; code += 2)
-    if (loop.masks.test(code)) {
-      run.before[code] = b_.getInt64(0);
-      bit_of_mask_[code] = temporary(b_.getInt1Ty());
-    }
-  bit_of_mask_[isa::kExecLo] = temporary(b_.getInt1Ty());
-  b_.SetInsertPoint(next);
-  each_number([&](unsigned code) { set_s32(code, before[code]); });
-  is_serial_ = true;
-  begin_lane(loop, run);
-  b_.CreateStore(b_.getTrue(), bit_of_mask_[isa::kExecLo]);
-  b_.CreateStore(b_.getInt64(kStrip), run.allowance);
-  b_.CreateBr(iterate);
-
-  b_.SetInsertPoint(iterate);
-  serial_block(loop.head(), true);
-  Value* const condition = branch_condition(last);
-  Value* const more = flow_.block_of(last.target) == loop.head() ? condition : b_.CreateNot(condition);
-  b_.CreateStore(more, goes_on);
-  Value* const allowance = b_.CreateSub(b_.CreateLoad(i64_, run.allowance), b_.getInt64(1));
-  b_.CreateStore(allowance, run.allowance);
-  b_.CreateCondBr(b_.CreateAnd(more, b_.CreateICmpNE(allowance, b_.getInt64(0))), iterate, end);
-
-  b_.SetInsertPoint(end);
-  keep_lane(loop, run, body.live_in | behind.live_in, {});
-  is_serial_ = false;
-  bit_of_mask_.clear();
-  Value* const others = b_.CreateAnd(run.remaining, b_.CreateSub(run.remaining, b_.getInt64(1)));
-  b_.CreateStore(others, run.left);
-  b_.CreateAlignedStore(others, wave_s(isa::kExecLo), llvm::Align(8));
-  b_.CreateCondBr(b_.CreateICmpNE(others, b_.getInt64(0)), next, done);
+  strip_lanes(loop, run, before, goes_on, next, done);
 
   b_.SetInsertPoint(done);
   b_.CreateAlignedStore(all, wave_s(isa::kExecLo), llvm::Align(8));

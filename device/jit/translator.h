@@ -87,7 +87,7 @@ class Translator {
     Value *remaining = nullptr, *bit = nullptr, *own = nullptr;  // lanes, this one's bit, and its registers
   };
   SerialRun enter_serial(const Serial& serial, Block* next);
-  void begin_lane(const SerialLoop& loop, SerialRun& run);
+  void begin_lane(const SerialLoop& loop, SerialRun& run, Value* remaining);
   void keep_lane(const SerialLoop& loop, const SerialRun& run, const VectorSet& vectors,
                  const ScalarSet& scalars);
   void count_serial(const SerialLoop& loop, const SerialRun& run);
@@ -101,6 +101,8 @@ class Translator {
   void judge_strip(const Serial& serial, Value* iterations);
   void refuse_strips(const Serial& serial);
   void store_strip(const SerialLoop& loop);
+  void strip_lanes(const SerialLoop& loop, const SerialRun& strip, const std::map<unsigned, Value*>& before,
+                   llvm::AllocaInst* goes_on, Block* next, Block* done);
   Value* lanes_lie_apart(const SerialLoop& loop);
   void note_address(const Instruction& i, Value* range, Value* base, Value* is_first);
   void end_strips();
