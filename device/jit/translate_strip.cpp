@@ -13,12 +13,12 @@ namespace {
 
 // Long enough that the host's prefetchers follow a lane; its dwords end before a row of 1 KiB does.
 constexpr uint64_t kStrip = 128;
-// Lanes that go at once in loops of so few instructions.
-constexpr size_t kLanesAtOnce = 4;
-constexpr uint32_t kFewInstructions = 64;
+// Loops of so few instructions take four lanes at once, or two: what registers hold.
+constexpr uint32_t kFewInstructions = 24, kSomeInstructions = 64;
 constexpr uint64_t kMeasured = 8;   // iterations of the whole wave that are measured
 constexpr uint8_t kBelief = 16;     // waves that go in strips at once when one has found that it pays, ...
-constexpr uint8_t kRefusals = 250;  // ... or do not try
+constexpr uint8_t kRefusals = 250;  // ... or do not try; fewer when its lanes met
+constexpr uint8_t kMeetings = 16;
 
 }  // namespace
 
@@ -83,18 +83,18 @@ void Translator::judge_strip(const Serial& serial, Value* iterations) {
       ->setAtomic(llvm::AtomicOrdering::Monotonic);
   b_.CreateBr(on);
   b_.SetInsertPoint(not_so);
-  refuse_strips(serial);
+  refuse_strips(serial, kRefusals);
   b_.CreateBr(on);
   b_.SetInsertPoint(on);
 }
 
-void Translator::refuse_strips(const Serial& serial) {
+void Translator::refuse_strips(const Serial& serial, uint8_t waves) {
   const auto put = [&](llvm::GlobalVariable* global, uint8_t value) {
     b_.CreateAlignedStore(b_.getInt8(value), global, llvm::Align(1))
         ->setAtomic(llvm::AtomicOrdering::Monotonic);
   };
   put(serial.hint, 0);
-  put(serial.strip.refusals, kRefusals);
+  put(serial.strip.refusals, waves);
   b_.CreateStore(b_.getFalse(), serial.strip.may);
 }
 
@@ -211,7 +211,9 @@ void Translator::strip_lanes(const SerialLoop& loop, const SerialRun& strip,
     std::map<unsigned, llvm::AllocaInst*> masks;
   };
   const auto &body = flow_.blocks[loop.head()], &behind = flow_.blocks[loop.behind];
-  std::vector<Lane> lanes(loop.instructions <= kFewInstructions ? kLanesAtOnce : 1);
+  std::vector<Lane> lanes(loop.instructions <= kFewInstructions    ? 4
+                          : loop.instructions <= kSomeInstructions ? 2
+                                                                   : 1);
   for (size_t l = 0; l < lanes.size(); l++) {
     Lane& lane = lanes[l];
     lane.run = strip;
@@ -312,16 +314,22 @@ void Translator::translate_strip(const Serial& serial) {
   if (!loop.writes_memory) {
     b_.CreateBr(next);
   } else {
-    Block *const look = block("look_ahead"), *const meet = block("lanes_meet");
-    b_.CreateCondBr(b_.CreateICmpEQ(all, b_.getInt64(~uint64_t{0})), look, meet);
+    Block *const look = block("look_ahead"), *const meet = block("lanes_meet"),
+                 *const partial = block("partial"), *const whole = block("not_in_strips");
+    b_.CreateCondBr(b_.CreateICmpEQ(all, b_.getInt64(~uint64_t{0})), look, partial);
+    b_.SetInsertPoint(partial);
+    b_.CreateStore(b_.getFalse(), serial.strip.may);
+    b_.CreateBr(whole);
     b_.SetInsertPoint(look);
     version_ = 0;
     Value* const apart = lanes_lie_apart(loop);
     version_ = 1;
     b_.CreateCondBr(apart, next, meet, llvm::MDBuilder(context_).createLikelyBranchWeights());
     b_.SetInsertPoint(meet);
+    refuse_strips(serial, kMeetings);
+    b_.CreateBr(whole);
+    b_.SetInsertPoint(whole);
     each_number([&](unsigned code) { set_s32(code, before[code]); });
-    refuse_strips(serial);
     go_on_together(loop, run.enters, all, serial.whole);
   }
 

@@ -99,7 +99,7 @@ class Translator {
   StripChoice make_strip_choice();
   void may_go_in_strips(const Serial& serial, Block* whole);
   void judge_strip(const Serial& serial, Value* iterations);
-  void refuse_strips(const Serial& serial);
+  void refuse_strips(const Serial& serial, uint8_t waves);
   void store_strip(const SerialLoop& loop);
   void strip_lanes(const SerialLoop& loop, const SerialRun& strip, const std::map<unsigned, Value*>& before,
                    llvm::AllocaInst* goes_on, Block* next, Block* done);
