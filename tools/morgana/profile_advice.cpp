@@ -79,17 +79,34 @@ void advise_scratch(const KernelReport& kernel, std::vector<Ranked>& list) {
   const ProfiledLine* const line = most(kernel, [](const Tally& one) { return one.scratch_bytes; });
   if (line == nullptr) return;
   const bool spills = kernel.vgpr_spills != 0;
+  const Tally& total = kernel.total;
+  const auto accesses = kernel.mix.find("scratch");
   list.push_back(
-      {kernel.total.scratch_bytes / kLine,
+      {total.scratch_bytes / kLine,
        {line->source,
-        fmt::format("{}: {} bytes go through scratch here, {} in the whole kernel{}. {}",
-                    spills ? "spilled registers" : "scratch", line->tally.scratch_bytes,
-                    kernel.total.scratch_bytes,
-                    spills ? fmt::format("; {} VGPRs have no room", kernel.vgpr_spills) : "",
-                    spills ? "Keep fewer values alive at once, or let the compiler use more registers "
-                             "(launch bounds, amdgpu_waves_per_eu)."
-                           : "Index private arrays by constants, so that they stay in registers, or put them "
-                             "into LDS.")}});
+        fmt::format(
+            "{}: {} bytes go through scratch here, {} in the whole kernel, {:.0f} % of all that it "
+            "moves{}{}. {}",
+            spills ? "spilled registers" : "scratch", line->tally.scratch_bytes, total.scratch_bytes,
+            100 * ratio(total.scratch_bytes, total.scratch_bytes + total.lds_bytes + total.global_bytes),
+            accesses == kernel.mix.end()
+                ? ""
+                : fmt::format(", by {} of its {} instructions", accesses->second, total.executions),
+            spills ? fmt::format("; {} VGPRs have no room", kernel.vgpr_spills) : "",
+            spills ? "Keep fewer values alive at once, or let the compiler use more registers "
+                     "(launch bounds, amdgpu_waves_per_eu)."
+                   : "Index private arrays by constants, so that they stay in registers, or put them "
+                     "into LDS.")}});
+}
+
+// They go to lanes of VGPRs, or to scratch with these.
+void advise_scalar_spills(const KernelReport& kernel, std::vector<Ranked>& list) {
+  if (kernel.sgpr_spills == 0) return;
+  list.push_back(
+      {0,
+       {"", fmt::format("spilled SGPRs: {} have no room and go through lanes of VGPRs. Keep fewer values "
+                        "that all work-items share alive at once (pointers, loop bounds).",
+                        kernel.sgpr_spills)}});
 }
 
 void advise_occupancy(const KernelReport& kernel, std::vector<Ranked>& list) {
@@ -111,6 +128,7 @@ std::vector<Advice> advice_for(const KernelReport& kernel) {
   advise_banks(kernel, list);
   advise_divergence(kernel, list);
   advise_scratch(kernel, list);
+  advise_scalar_spills(kernel, list);
   advise_occupancy(kernel, list);
   std::ranges::sort(list, std::greater{},
                     [](const Ranked& one) { return std::pair{one.gain, one.advice.text}; });

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -55,6 +57,23 @@ struct KernelReport {
   Json instructions;
 };
 
+// A card of a target, by its data sheet.
+struct Card {
+  std::string_view processor, name;
+  double teraflops = 0, terabytes = 0;  // 10^12 a second
+};
+
+// What a kernel computes for what it moves, beside what a card can.
+struct Roofline {
+  double intensity = 0;        // FLOP a byte of global memory
+  const Card* card = nullptr;  // null: none to compare with
+  // Of the card, FLOP a byte.
+  double balance() const;
+  // The part of the card's FLOP/s that its memory leaves.
+  double most_of_peak() const;
+  std::string text() const;
+};
+
 struct Advice {
   std::string source;  // empty: of the whole kernel
   std::string text;    // sentences
@@ -71,6 +90,9 @@ Result<RunProfile> read_profiles(const std::string& folder);
 
 // The files of a folder that MORGANA_TRACE named, as one; `left_out` as above.
 Result<std::string> merged_traces(const std::string& folder, std::vector<std::string>& left_out);
+
+// Nothing: it computes or moves nothing.
+std::optional<Roofline> roofline_of(const KernelReport& kernel);
 
 // What to change, by what there is to gain.
 std::vector<Advice> advice_for(const KernelReport& kernel);

@@ -59,12 +59,9 @@ std::string kernel_text(const KernelReport& kernel) {
     mix += fmt::format("{}{} {}", mix.empty() ? "" : ", ", kind, count);
   text += fmt::format("  instructions  {}: {}\n", total.executions, mix);
   text += fmt::format("  lanes         {:.1f} of 64 in vector instructions\n", total.mean_lanes());
-  text += fmt::format("  FLOP          {} of lanes, {} of matrices", total.flop, total.matrix_flop);
-  if (total.global_bytes != 0 && total.flop + total.matrix_flop != 0)
-    text +=
-        fmt::format("; {:.2f} a byte of global memory", static_cast<double>(total.flop + total.matrix_flop) /
-                                                            static_cast<double>(total.global_bytes));
-  text += fmt::format("\n  bytes         {} of global memory, {} of LDS, {} of scratch\n", total.global_bytes,
+  text += fmt::format("  FLOP          {} of lanes, {} of matrices\n", total.flop, total.matrix_flop);
+  if (const auto roof = roofline_of(kernel)) text += fmt::format("  roofline      {}\n", roof->text());
+  text += fmt::format("  bytes         {} of global memory, {} of LDS, {} of scratch\n", total.global_bytes,
                       total.lds_bytes, total.scratch_bytes);
   text += fmt::format("  lines         {} of 64 bytes, {} at least\n", total.lines, total.least_lines);
   text += fmt::format("  LDS phases    {}, {} at least\n", total.lds_phases, total.least_lds_phases);
@@ -105,6 +102,13 @@ std::string profile_json(const RunProfile& profile) {
       one["occupancy_most"] = kernel.most_occupancy;
       one["occupancy_compiled"] = kernel.compiled_occupancy;
       one["limiter"] = kernel.limiter;
+    }
+    if (const auto roof = roofline_of(kernel)) {
+      one["roofline"] = {{"flop_a_byte", roof->intensity}};
+      if (roof->card != nullptr) {
+        one["roofline"]["card"] = roof->card->name;
+        one["roofline"]["card_flop_a_byte"] = roof->balance();
+      }
     }
     Json& advice = one["advice"] = Json::array();
     for (const Advice& sentence : advice_for(kernel))
