@@ -126,6 +126,11 @@ class Device {
   // Of that code, also when it lies where other code did; 0: none.
   uint64_t code_number(uint64_t pc) const;
 
+  // What the ds_gws_* resources and the global data share have kept from one launch for the next, as bytes;
+  // none: all is as in a new device. While no launch uses them.
+  std::vector<uint8_t> global_share() const;
+  void set_global_share(Bytes kept);
+
   // Readies the compiler of hot kernels, once per process and in some milliseconds: for a thread that the
   // program waits for before it exits, since what a process makes while it exits is destroyed too early.
   // Without it the first launch that gets hot does so.

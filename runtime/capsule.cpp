@@ -1,11 +1,11 @@
 #include "runtime/capsule.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "codeobj/byte_cursor.h"
 #include "device/fault.h"
+#include "runtime/content_hash.h"
 
 namespace morgana::runtime {
 namespace {
@@ -18,54 +18,6 @@ constexpr uint32_t kMostText = 1 << 20;
 // A code object with more bytes is written as it is: none of its zeros is left out.
 constexpr uint64_t kMostSparse = uint64_t{64} << 20;
 enum : uint8_t { kFreed = 1, kRegistered = 2 };
-
-// What hash_bytes() gives, of bytes that come in parts.
-class Hash {
- public:
-  void add(Bytes bytes) {
-    size_ += bytes.size();
-    size_t at = 0;
-    if (pending_ != 0) {
-      at = std::min(kStep - pending_, bytes.size());
-      std::memcpy(rest_ + pending_, bytes.data(), at);
-      pending_ += at;
-      if (pending_ < kStep) return;
-      mix(rest_);
-      pending_ = 0;
-    }
-    for (; bytes.size() - at >= kStep; at += kStep) mix(bytes.data() + at);
-    pending_ = bytes.size() - at;
-    if (pending_ != 0) std::memcpy(rest_, bytes.data() + at, pending_);
-  }
-
-  uint64_t finish() {
-    std::memset(rest_ + pending_, 0, kStep - pending_);
-    mix(rest_);
-    uint64_t hash = size_;
-    for (const uint64_t lane : lanes_) {
-      hash = (hash ^ lane) * kFactors[0];
-      hash ^= hash >> 32;
-    }
-    return hash;
-  }
-
- private:
-  static constexpr size_t kStep = 32;
-  static constexpr uint64_t kFactors[4] = {0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f, 0x165667b19e3779f9,
-                                           0x27d4eb2f165667c5};
-  // Four sums of products side by side, so that they overlap in time.
-  void mix(const uint8_t* from) {
-    uint64_t words[4];
-    std::memcpy(words, from, sizeof words);
-    for (int i = 0; i < 4; i++)
-      lanes_[i] = std::rotl((lanes_[i] ^ words[i]) * kFactors[i], 29) + kFactors[3 - i];
-  }
-
-  uint64_t lanes_[4] = {1, 2, 3, 4};
-  uint64_t size_ = 0;
-  uint8_t rest_[kStep] = {};
-  size_t pending_ = 0;
-};
 
 // Collects a body: small parts that are copied, and large ones that stay where they are.
 class Writer {
@@ -125,7 +77,7 @@ std::vector<Bytes> parts_of(Bytes bytes) {
   return parts;
 }
 
-void put_code_object(Writer& to, Bytes bytes) {
+void put_sparse(Writer& to, Bytes bytes) {
   to.put(uint64_t{bytes.size()});
   const std::vector<Bytes> parts = parts_of(bytes);
   to.put(static_cast<uint32_t>(parts.size()));
@@ -154,8 +106,9 @@ void put_body(Writer& to, const Capsule& from) {
   to.put(from.outcome.pc);
   to.put(from.outcome.address);
   to.put(static_cast<uint8_t>(from.has_others));
+  put_sparse(to, from.global_share);
   to.put(from.code_bias);
-  put_code_object(to, from.code_object);
+  put_sparse(to, from.code_object);
   to.put(static_cast<uint32_t>(from.code.size()));
   for (const Capsule::Region& region : from.code) {
     to.put(region.address);
@@ -256,11 +209,12 @@ class Reader {
     if (made_.outcome.fault > static_cast<uint8_t>(device::FaultKind::cancelled) || is_write > 1 ||
         others > 1)
       wrong("an outcome that there is not");
+    if (!stopped()) read_sparse(made_.global_share, made_.owned_global_share);
   }
 
   void read_code() {
     made_.code_bias = in_.read<uint64_t>();
-    read_code_object();
+    read_sparse(made_.code_object, made_.owned_code_object);
     constexpr uint64_t kLeast = 16;
     for (uint32_t left = take_count(kLeast); left != 0 && !stopped(); --left) {
       Capsule::Region region;
@@ -268,7 +222,7 @@ class Reader {
     }
   }
 
-  void read_code_object() {
+  void read_sparse(Bytes& view, std::shared_ptr<const std::vector<uint8_t>>& owner) {
     const uint64_t size = in_.read<uint64_t>();
     std::vector<uint8_t> whole;
     uint64_t end = 0;
@@ -276,23 +230,23 @@ class Reader {
     for (uint32_t left = take_count(kLeast); left != 0 && !stopped(); --left) {
       const uint64_t offset = in_.read<uint64_t>(), part = in_.read<uint64_t>();
       if (stopped() || offset < end || part > size || offset > size - part)
-        return wrong("parts of a code object that are not in order");
+        return wrong("parts that are not in order");
       end = offset + part;
       const Bytes bytes = take(part);
       if (stopped()) return;
       if (part == size) {
-        made_.code_object = bytes;
+        view = bytes;
         continue;
       }
-      if (size > kMostSparse) return wrong("a code object that lacks a part");
+      if (size > kMostSparse) return wrong("bytes that lack a part");
       whole.resize(size);
       std::copy(bytes.begin(), bytes.end(), whole.begin() + static_cast<ptrdiff_t>(offset));
     }
-    if (stopped() || size == 0 || made_.code_object.size() == size) return;
-    if (size > kMostSparse) return wrong("a code object that lacks a part");
+    if (stopped() || size == 0 || view.size() == size) return;
+    if (size > kMostSparse) return wrong("bytes that lack a part");
     whole.resize(size);
-    made_.owned_code_object = std::make_shared<const std::vector<uint8_t>>(std::move(whole));
-    made_.code_object = Bytes(*made_.owned_code_object);
+    owner = std::make_shared<const std::vector<uint8_t>>(std::move(whole));
+    view = Bytes(*owner);
   }
 
   void read_allocations() {
@@ -340,18 +294,12 @@ class Reader {
 
 }  // namespace
 
-uint64_t hash_bytes(const void* data, size_t size) {
-  Hash hash;
-  hash.add({data, size});
-  return hash.finish();
-}
-
 bool write_capsule(const Capsule& capsule, const std::function<bool(std::span<const Bytes> parts)>& take) {
   Writer header, body;
   put_body(body, capsule);
   std::vector<Bytes> parts;
   body.list(parts);
-  Hash hash;
+  ContentHash hash;
   uint64_t size = 0;
   for (const Bytes part : parts) {
     hash.add(part);

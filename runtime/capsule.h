@@ -17,6 +17,7 @@
 //   seed              u64; 0: groups were taken in the order of their indices
 //   outcome           u8 device::FaultKind, u8 (1: by a write), u64 pc, u64 address
 //   others            u8 (1: a queue executed something else meanwhile, which may have written there, too)
+//   global share      u64 bytes (0: nothing was in there); parts as of the code object
 //   code object       u64 its address less that of the file, u64 bytes (0: not known); u32 count of parts,
 //   each
 //                     u64 offset, u64 bytes, the bytes; by rising offset, and zeros between them
@@ -42,6 +43,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "runtime/content_hash.h"
 
 namespace morgana::runtime {
 
@@ -92,6 +94,8 @@ struct Capsule {
   uint64_t seed = 0;
   Outcome outcome;
   bool has_others = false;
+  Bytes global_share;  // Device::global_share() before; none: all zero
+  std::shared_ptr<const std::vector<uint8_t>> owned_global_share;  // has them where the file does not
   uint64_t code_bias = 0;
   Bytes code_object;
   std::shared_ptr<const std::vector<uint8_t>> owned_code_object;  // has them where the file does not
@@ -99,10 +103,6 @@ struct Capsule {
   std::vector<Allocation> allocations;
   std::vector<Piece> pieces;
 };
-
-// 64 bits that differ where the bytes do, but for one pair in 2^64; no protection against who means to
-// deceive.
-uint64_t hash_bytes(const void* data, size_t size);
 
 std::vector<uint8_t> write_capsule(const Capsule& capsule);
 // Hands the file's bytes, in parts, to `take`, and returns what that does.

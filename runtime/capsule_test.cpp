@@ -26,6 +26,7 @@ Capsule make_capsule() {
   made.code_bias = 0x2000'0001'0000;
   static const std::vector<uint8_t> object{1, 2, 3}, fives(4096, 5), few{1, 2, 3, 4, 5};
   made.code_object = Bytes(object);
+  made.global_share = Bytes(few);
   made.code = {{0x2000'0001'0000, 4096}};
   made.allocations = {{.address = 0x2000'0002'0000, .size = 256, .is_freed = true, .label = "buffer"},
                       {.address = 0x7fff'0000'0010, .size = 5, .is_registered = true, .label = "host"}};
@@ -48,6 +49,7 @@ TEST(Capsule, ReadsWhatWasWritten) {
   EXPECT_EQ(read->descriptor, made.descriptor);
   EXPECT_EQ(read->outcome, made.outcome);
   EXPECT_EQ(read->has_others, made.has_others);
+  EXPECT_EQ(read->global_share.text(), made.global_share.text());
   EXPECT_EQ(read->code_object.text(), made.code_object.text());
   EXPECT_EQ(read->code, made.code);
   EXPECT_EQ(read->allocations, made.allocations);

@@ -19,7 +19,7 @@
 #include "codeobj/line_table.h"
 #include "codeobj/occupancy.h"
 #include "device/profile.h"
-#include "runtime/capsule.h"
+#include "runtime/content_hash.h"
 
 namespace morgana::runtime {
 namespace {

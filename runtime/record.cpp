@@ -87,6 +87,8 @@ class Recording {
     made_.code_bias = image.bias;
     image_ = std::move(image.bytes);
     made_.code_object = Bytes(image_);
+    global_share_ = agent_.device().global_share();
+    made_.global_share = Bytes(global_share_);
     if (!device::read_guest(made_.descriptor.data(), made_.launch.kernel_object, made_.descriptor.size()))
       return make_error(ErrorCode::not_found, "the kernel's descriptor is not readable");
     keep_foreign(foreign_memory(memory_.pages(), made_.launch.kernarg, kernarg_bytes_));
@@ -206,7 +208,7 @@ class Recording {
   HeldMemory memory_;
   std::unique_ptr<TouchedPages> pages_;
   std::vector<std::pair<Capsule::Piece, size_t>> foreign_;  // and where its bytes lie
-  std::vector<uint8_t> foreign_bytes_, image_;
+  std::vector<uint8_t> foreign_bytes_, image_, global_share_;
   Capsule made_;
 };
 

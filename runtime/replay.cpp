@@ -173,6 +173,7 @@ Result<Replayed> replay(const Capsule& capsule) {
               codeobj::decode_kernel_descriptor(Bytes(capsule.descriptor), *target));
   device::Device device(*target);
   for (const Capsule::Region& region : capsule.code) device.add_code(region.address, region.size);
+  device.set_global_share(capsule.global_share);
   Places places(capsule);
   Watch watch(capsule);
   device::Launch launch = launch_of(capsule);

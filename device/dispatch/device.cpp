@@ -68,6 +68,10 @@ uint64_t Device::code_number(uint64_t pc) const {
   return program == nullptr ? 0 : program->number();
 }
 
+std::vector<uint8_t> Device::global_share() const { return impl_->global_share.kept(); }
+
+void Device::set_global_share(Bytes kept) { impl_->global_share.set(kept); }
+
 void Device::prepare_compiler() { jit::make_ready(); }
 
 void Device::set_trap_handler(uint64_t base, uint64_t memory, TrapUse use) {

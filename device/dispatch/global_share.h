@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/fork_safe.h"
 #include "device/interp/memory_gws.h"
 
@@ -21,6 +22,10 @@ struct GlobalShare {
     uint64_t generation = 0;  // barriers passed
     std::unordered_map<const Wave*, uint64_t> waiting;  // the generation in which each wave arrived
   };
+  // Counters of the resources, and the memory; none: all zero. No wave waits.
+  std::vector<uint8_t> kept();
+  void set(Bytes kept);
+
   ForkSafe<std::mutex> mutex;
   std::array<Resource, kGwsResources> resources;
   ForkSafe<std::mutex> memory_mutex;

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cstring>
+
 #include "device/dispatch/global_share.h"
 #include "device/dispatch/guest_guard.h"
 #include "device/dispatch/resident_group.h"
@@ -84,4 +87,24 @@ void gds_leave(Wave& wave) {
 }
 
 }  // namespace service
+std::vector<uint8_t> GlobalShare::kept() {
+  std::array<uint32_t, kGwsResources> counters;
+  std::scoped_lock both(mutex, memory_mutex);
+  for (size_t i = 0; i < counters.size(); i++) counters[i] = resources[i].counter;
+  std::vector<uint8_t> bytes(sizeof counters);
+  std::memcpy(bytes.data(), counters.data(), sizeof counters);
+  bytes.insert(bytes.end(), memory.begin(), memory.end());
+  const bool is_new = std::ranges::all_of(bytes, [](uint8_t byte) { return byte == 0; });
+  return is_new ? std::vector<uint8_t>{} : bytes;
+}
+
+void GlobalShare::set(Bytes kept) {
+  std::array<uint32_t, kGwsResources> counters{};
+  if (kept.size() != sizeof counters + memory.size()) return;
+  std::memcpy(counters.data(), kept.data(), sizeof counters);
+  std::scoped_lock both(mutex, memory_mutex);
+  for (size_t i = 0; i < counters.size(); i++) resources[i].counter = counters[i];
+  std::memcpy(memory.data(), kept.data() + sizeof counters, memory.size());
+}
+
 }  // namespace morgana::device
