@@ -57,11 +57,14 @@ void Command::finished(const device::Fault& fault) {
     status = CL_OUT_OF_RESOURCES;
     queue->note_fault();
     if (runtime::Dispatch* launch = faulty()) {
-      const std::string report = runtime::fault_report(fault, *launch);
-      runtime::print_report(fault, launch->kernel().name, report);
+      const runtime::Dispatch& culprit = launch->culprit();
+      const std::string report = runtime::fault_report(fault, culprit);
+      runtime::print_report(fault, culprit.kernel().name, report);
       queue->context().report(report);
     }
   }
+  if (const runtime::Dispatch* launch = dispatch(); launch != nullptr && event)
+    event->note_own_end(launch->own_end());
   drop();
   if (event) event->end(status);
   queue->retire(*this);

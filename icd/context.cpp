@@ -99,6 +99,24 @@ void Context::report(const std::string& text) const {
   if (notify_ != nullptr) notify_(text.c_str(), nullptr, 0, user_data_);
 }
 
+Ref<Queue> Context::default_queue(const Device& device) {
+  std::lock_guard lock(members_mutex_);
+  const auto found = default_queues_.find(&device);
+  return found != default_queues_.end() && found->second->try_acquire() ? Ref<Queue>::adopt(found->second)
+                                                                        : Ref<Queue>();
+}
+
+void Context::set_default_queue(Queue& queue) {
+  std::lock_guard lock(members_mutex_);
+  default_queues_[&queue.device()] = &queue;
+}
+
+void Context::forget_default_queue(Queue& queue) {
+  std::lock_guard lock(members_mutex_);
+  const auto found = default_queues_.find(&queue.device());
+  if (found != default_queues_.end() && found->second == &queue) default_queues_.erase(found);
+}
+
 namespace {
 
 // The property list of clCreateContext and clCreateContextFromType, copied with its terminator.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <set>
 #include <span>
@@ -43,6 +44,10 @@ class Context : public Object<Context> {
   void remove(Queue& queue);
   void add(Event& user_event);
   void remove(Event& user_event);
+  // The default on-device queue of a device, or none. It is not kept alive.
+  Ref<Queue> default_queue(const Device& device);
+  void set_default_queue(Queue& queue);
+  void forget_default_queue(Queue& queue);
   // Tells the application's pfn_notify, if it gave one.
   void report(const std::string& text) const;
 
@@ -63,6 +68,7 @@ class Context : public Object<Context> {
   std::mutex members_mutex_;
   std::set<Queue*> queues_;
   std::set<Event*> user_events_;
+  std::map<const Device*, Queue*> default_queues_;
 };
 
 // For what creates objects: CL_INVALID_CONTEXT if context is not a valid context; CL_CONTEXT_TERMINATED_KHR

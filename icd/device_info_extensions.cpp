@@ -4,7 +4,9 @@
 #include "icd/image.h"
 #include "icd/mutable_command.h"
 #include "icd/pipe.h"
+#include "icd/queue_objects.h"
 #include "runtime/compiler/spirv/spirv.h"
+#include "runtime/device_queue.h"
 
 namespace morgana::icd {
 namespace {
@@ -21,19 +23,35 @@ cl_device_integer_dot_product_acceleration_properties_khr dot_acceleration(Targe
   return result;
 }
 
-// Device-side queues and built-in kernels: absent, and said so everywhere the same.
-cl_int absent_info(const Device& device, cl_device_info name, const InfoWriter& out) {
+// Built-in kernels: absent.
+cl_int absent_info(cl_device_info name, const InfoWriter& out) {
   switch (name) {
-    case CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES: return out.value<cl_device_device_enqueue_capabilities>(0);
-    case CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES: return out.value<cl_command_queue_properties>(0);
-    case CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE:
-    case CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE:
-    case CL_DEVICE_MAX_ON_DEVICE_QUEUES:
-    case CL_DEVICE_MAX_ON_DEVICE_EVENTS: return out.value<cl_uint>(0);
     case CL_DEVICE_BUILT_IN_KERNELS: return out.string("");
     case CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION: return out.bytes(nullptr, 0);
     // CL_INVALID_VALUE if param_name is not one of the supported values.
     default: return CL_INVALID_VALUE;
+  }
+}
+
+// CL_DEVICE_MAX_ON_DEVICE_QUEUES: there may be as many as there is memory for.
+constexpr cl_uint kOnDeviceQueues = 64;
+
+// __opencl_c_device_enqueue; 0 where it is absent.
+cl_int device_enqueue_info(const Device& device, cl_device_info name, const InfoWriter& out) {
+  const bool offered = has_device_enqueue(device.target());
+  const auto count = [&](cl_uint value) { return out.value<cl_uint>(offered ? value : 0); };
+  switch (name) {
+    case CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES:
+      return out.value<cl_device_device_enqueue_capabilities>(
+          offered ? CL_DEVICE_QUEUE_SUPPORTED | CL_DEVICE_QUEUE_REPLACEABLE_DEFAULT : 0);
+    case CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES:
+      return out.value<cl_command_queue_properties>(
+          offered ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE : 0);
+    case CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE: return count(runtime::kPreferredDeviceQueueBytes);
+    case CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE: return count(runtime::kMaxDeviceQueueBytes);
+    case CL_DEVICE_MAX_ON_DEVICE_QUEUES: return count(kOnDeviceQueues);
+    case CL_DEVICE_MAX_ON_DEVICE_EVENTS: return count(runtime::kMaxDeviceEvents);
+    default: return absent_info(name, out);
   }
 }
 
@@ -63,7 +81,7 @@ cl_int il_info(const Device& device, cl_device_info name, const InfoWriter& out)
     case kSpirvInstructionSets: return out.array<const char*>(support().instruction_sets);
     case kSpirvExtensions: return out.array<const char*>(support().extensions);
     case kSpirvCapabilities: return out.array<cl_uint>(support().capabilities);
-    default: return absent_info(device, name, out);
+    default: return device_enqueue_info(device, name, out);
   }
 }
 
@@ -104,11 +122,12 @@ constexpr cl_device_info kCommandBufferSyncDevices = 0x12AC;
 // each other); where there are several devices it may have several queues, and all synchronize with each
 // other.
 cl_int command_buffer_info(const Device& device, cl_device_info name, const InfoWriter& out) {
-  constexpr cl_bitfield kPrintf = 1, kSimultaneous = 4, kSeveralQueues = 16;
+  constexpr cl_bitfield kPrintf = 1, kDeviceEnqueue = 2, kSimultaneous = 4, kSeveralQueues = 16;
   const bool multi_device = has_extension(device.target(), "cl_khr_command_buffer_multi_device");
   switch (name) {
     case CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR:
-      return out.value<cl_bitfield>(kPrintf | kSimultaneous | (multi_device ? kSeveralQueues : 0));
+      return out.value<cl_bitfield>(kPrintf | (has_device_enqueue(device.target()) ? kDeviceEnqueue : 0) |
+                                    kSimultaneous | (multi_device ? kSeveralQueues : 0));
     case CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR:
       return out.value<cl_command_queue_properties>(0);
     case kCommandBufferQueueProperties:

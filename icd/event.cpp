@@ -275,9 +275,8 @@ cl_int CL_API_CALL clGetEventProfilingInfo(cl_event event, cl_profiling_info par
       case CL_PROFILING_COMMAND_QUEUED:
       case CL_PROFILING_COMMAND_SUBMIT:
       case CL_PROFILING_COMMAND_START:
-      case CL_PROFILING_COMMAND_END:
         return out.value<cl_ulong>(e->time(param_name - CL_PROFILING_COMMAND_QUEUED));
-      // There are no child commands to wait for.
+      case CL_PROFILING_COMMAND_END: return out.value<cl_ulong>(e->own_end());
       case CL_PROFILING_COMMAND_COMPLETE: return out.value<cl_ulong>(e->time(3));
       // CL_INVALID_VALUE if param_name is not one of the supported values.
       default: return CL_INVALID_VALUE;

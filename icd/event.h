@@ -69,6 +69,13 @@ class Event : public Object<Event> {
 
   // CL_PROFILING_COMMAND_QUEUED + index, in ns.
   cl_ulong time(size_t index) const { return times_[index].load(std::memory_order_relaxed); }
+  // When a kernel had ended whose children may still have run; before end().
+  void note_own_end(cl_ulong time) { own_end_.store(time, std::memory_order_relaxed); }
+  // CL_PROFILING_COMMAND_END; CL_PROFILING_COMMAND_COMPLETE is time(3).
+  cl_ulong own_end() const {
+    const cl_ulong noted = own_end_.load(std::memory_order_relaxed);
+    return noted != 0 ? noted : time(3);
+  }
 
   // True on a thread that runs a callback of some event.
   static bool in_callback();
@@ -88,6 +95,7 @@ class Event : public Object<Event> {
   std::atomic<cl_int> status_;
   std::atomic<uint32_t> settled_{0};
   std::array<std::atomic<cl_ulong>, 4> times_{};
+  std::atomic<cl_ulong> own_end_{0};
   std::atomic<bool> has_callbacks_{false};  // ever
   std::mutex mutex_;
   std::vector<Registration> callbacks_;

@@ -71,12 +71,14 @@ class Kernel : public Object<Kernel> {
   cl_int store(Variant& variant, size_t index, Bytes value);
   cl_int set_image(size_t index, size_t size, const void* value);
   cl_int set_sampler(size_t index, size_t size, const void* value);
+  cl_int set_queue(size_t index, size_t size, const void* value);
   cl_int hold_memory(std::vector<Ref<Mem>>& memory) const;
 
   Ref<Program> program_;
   std::mutex mutex_;
   std::vector<Variant> variants_;
-  std::vector<MemoryArgument> memory_;  // by argument index
+  std::vector<MemoryArgument> memory_;                         // by argument index
+  std::vector<std::shared_ptr<runtime::DeviceQueue>> queues_;  // likewise
 };
 
 }  // namespace morgana::icd

@@ -132,11 +132,11 @@ TEST_F(Negative, Queue) {
       {"KHR, no device", CL_INVALID_DEVICE,
        [&] { return khr(context, reinterpret_cast<cl_device_id>(buffer), {0}); }},
       {"KHR, unknown property", CL_INVALID_VALUE, [&] { return khr(context, device, {0x1234, 1, 0}); }},
-      {"KHR, on-device queue", CL_INVALID_QUEUE_PROPERTIES,
-       [&] { return khr(context, device, {CL_QUEUE_PROPERTIES, CL_QUEUE_ON_DEVICE, 0}); }},
-      {"on-device queue", CL_INVALID_QUEUE_PROPERTIES,
+      {"KHR, on-device queue with a priority", CL_INVALID_QUEUE_PROPERTIES,
        [&] {
-         return create({CL_QUEUE_PROPERTIES, CL_QUEUE_ON_DEVICE | CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0});
+         return khr(context, device,
+                    {CL_QUEUE_PROPERTIES, CL_QUEUE_ON_DEVICE | CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE,
+                     CL_QUEUE_PRIORITY_KHR, CL_QUEUE_PRIORITY_LOW_KHR, 0});
        }},
       {"size of a host queue", CL_INVALID_VALUE, [&] { return create({CL_QUEUE_SIZE, 4096, 0}); }},
       {"bad throttle", CL_INVALID_VALUE, [&] { return create({CL_QUEUE_THROTTLE_KHR, 3, 0}); }},
@@ -151,7 +151,7 @@ TEST_F(Negative, Queue) {
        [&] { return clGetCommandQueueInfo(queue, CL_QUEUE_SIZE, 4, host, nullptr); }},
       {"unknown info", CL_INVALID_VALUE,
        [&] { return clGetCommandQueueInfo(queue, 1, 0, nullptr, nullptr); }},
-      {"clSetDefaultDeviceCommandQueue", CL_INVALID_OPERATION,
+      {"clSetDefaultDeviceCommandQueue", CL_INVALID_COMMAND_QUEUE,
        [&] { return clSetDefaultDeviceCommandQueue(context, device, queue); }},
       {"clSetCommandQueueProperty of an unknown bit", CL_INVALID_VALUE,
        [&] { return clSetCommandQueueProperty(queue, 1 << 20, CL_TRUE, nullptr); }},

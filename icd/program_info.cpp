@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "icd/info.h"
@@ -15,9 +16,16 @@ std::shared_ptr<runtime::Executable> any_executable(const Program& program) {
   return nullptr;
 }
 
+// Without those of blocks, which only kernels enqueue.
+size_t kernel_count(const runtime::Executable& executable) {
+  return static_cast<size_t>(std::ranges::count_if(
+      executable.kernels(), [](const runtime::Kernel& kernel) { return !kernel.is_block(); }));
+}
+
 std::string kernel_names(const runtime::Executable& executable) {
   std::string names;
   for (const runtime::Kernel& kernel : executable.kernels()) {
+    if (kernel.is_block()) continue;
     if (!names.empty()) names += ';';
     names += kernel.name;
   }
@@ -63,7 +71,7 @@ cl_int program_info(const Program& program, cl_program_info name, const InfoWrit
       // CL_INVALID_PROGRAM_EXECUTABLE if there is no successfully built program executable for any device.
       auto executable = any_executable(program);
       if (!executable) return CL_INVALID_PROGRAM_EXECUTABLE;
-      return name == CL_PROGRAM_NUM_KERNELS ? out.value<size_t>(executable->kernels().size())
+      return name == CL_PROGRAM_NUM_KERNELS ? out.value<size_t>(kernel_count(*executable))
                                             : out.string(kernel_names(*executable));
     }
     case CL_PROGRAM_SCOPE_GLOBAL_CTORS_PRESENT:

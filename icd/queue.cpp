@@ -15,8 +15,19 @@ Queue::Queue(Context& context, Device& device, cl_command_queue_properties prope
   if (context.may_terminate()) context.add(*this);
 }
 
+Queue::Queue(Context& context, Device& device, cl_command_queue_properties properties,
+             std::vector<cl_queue_properties> property_array, OnDevice on_device)
+    : context_(&context),
+      device_(&device),
+      properties_(properties),
+      property_array_(std::move(property_array)),
+      on_device_(std::move(on_device)) {}
+
 Queue::~Queue() {
-  if (context_->may_terminate()) context_->remove(*this);
+  if (is_on_device())
+    context_->forget_default_queue(*this);
+  else if (context_->may_terminate())
+    context_->remove(*this);
 }
 
 cl_int Queue::enqueue(std::unique_ptr<Command> command, const WaitList& waits, cl_event* event, bool blocking,
@@ -156,79 +167,6 @@ void Queue::wait_for_all() {
 
 namespace {
 
-struct QueueOptions {
-  cl_command_queue_properties properties = 0;
-  std::vector<cl_queue_properties> array;
-  device::Priority priority = device::Priority::normal;
-};
-
-constexpr cl_command_queue_properties kHostProperties =
-    CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE;
-constexpr cl_command_queue_properties kDeviceProperties = CL_QUEUE_ON_DEVICE | CL_QUEUE_ON_DEVICE_DEFAULT;
-
-cl_int check_properties(cl_command_queue_properties properties) {
-  // CL_INVALID_VALUE if values specified in properties are not valid.
-  if ((properties & ~(kHostProperties | kDeviceProperties)) != 0) return CL_INVALID_VALUE;
-  // CL_INVALID_QUEUE_PROPERTIES if they are valid but not supported by the device.
-  if ((properties & kDeviceProperties) != 0) return CL_INVALID_QUEUE_PROPERTIES;
-  return CL_SUCCESS;
-}
-
-cl_int read_properties(const cl_queue_properties* list, QueueOptions& options) {
-  if (list == nullptr) return CL_SUCCESS;
-  bool has_size = false;
-  for (; *list != 0; list += 2) {
-    for (size_t i = 0; i < options.array.size(); i += 2)
-      if (options.array[i] == list[0]) return CL_INVALID_VALUE;
-    switch (list[0]) {
-      case CL_QUEUE_PROPERTIES: options.properties = list[1]; break;
-      case CL_QUEUE_SIZE: has_size = true; break;
-      case CL_QUEUE_PRIORITY_KHR:
-        switch (list[1]) {
-          case CL_QUEUE_PRIORITY_HIGH_KHR: options.priority = device::Priority::high; break;
-          case CL_QUEUE_PRIORITY_MED_KHR: options.priority = device::Priority::normal; break;
-          case CL_QUEUE_PRIORITY_LOW_KHR: options.priority = device::Priority::low; break;
-          default: return CL_INVALID_VALUE;
-        }
-        break;
-      // cl_khr_throttle_hints: a hint; there is no clock to throttle.
-      case CL_QUEUE_THROTTLE_KHR:
-        if (list[1] != CL_QUEUE_THROTTLE_HIGH_KHR && list[1] != CL_QUEUE_THROTTLE_MED_KHR &&
-            list[1] != CL_QUEUE_THROTTLE_LOW_KHR)
-          return CL_INVALID_VALUE;
-        break;
-      default: return CL_INVALID_VALUE;
-    }
-    options.array.insert(options.array.end(), list, list + 2);
-  }
-  options.array.push_back(0);
-  if (cl_int error = check_properties(options.properties); error != CL_SUCCESS) return error;
-  // CL_QUEUE_SIZE may only be given for an on-device queue.
-  return has_size ? CL_INVALID_VALUE : CL_SUCCESS;
-}
-
-Made<cl_command_queue> create_queue(cl_context context, cl_device_id device, QueueOptions options,
-                                    cl_int error) {
-  // CL_INVALID_CONTEXT if context is not a valid context.
-  Context* c;
-  if (cl_int error = find_live(context, c); error != CL_SUCCESS) return error;
-  // CL_INVALID_DEVICE if device is not a valid device or is not associated with context.
-  Device* d = find<Device>(device);
-  if (d == nullptr || !c->has(d)) return CL_INVALID_DEVICE;
-  if (error != CL_SUCCESS) return error;
-  auto made = runtime::Queue::create(d->agent(), options.priority);
-  // CL_OUT_OF_RESOURCES if there is a failure to allocate resources on the device.
-  if (!made.ok()) return CL_OUT_OF_RESOURCES;
-  return make<Queue>(*c, *d, options.properties, std::move(options.array), std::move(made).value()).publish();
-}
-
-Made<cl_command_queue> create_with_properties(cl_context context, cl_device_id device,
-                                              const cl_queue_properties* properties) {
-  QueueOptions options;
-  cl_int error = read_properties(properties, options);
-  return create_queue(context, device, std::move(options), error);
-}
-
 // Markers and barriers: nothing to execute, only dependencies.
 cl_int enqueue_sync(cl_command_queue command_queue, cl_command_type type, Queue::Order order, cl_uint count,
                     const cl_event* list, cl_event* event) {
@@ -245,87 +183,6 @@ cl_int enqueue_sync(cl_command_queue command_queue, cl_command_type type, Queue:
 
 using namespace morgana;
 using namespace morgana::icd;
-
-cl_command_queue CL_API_CALL clCreateCommandQueue(cl_context context, cl_device_id device,
-                                                  cl_command_queue_properties properties,
-                                                  cl_int* errcode_ret) {
-  return api_create<cl_command_queue>(__func__, errcode_ret, [&] {
-    return create_queue(context, device, {properties, {}}, check_properties(properties));
-  });
-}
-
-cl_command_queue CL_API_CALL clCreateCommandQueueWithProperties(cl_context context, cl_device_id device,
-                                                                const cl_queue_properties* properties,
-                                                                cl_int* errcode_ret) {
-  return api_create<cl_command_queue>(__func__, errcode_ret,
-                                      [&] { return create_with_properties(context, device, properties); });
-}
-
-cl_command_queue CL_API_CALL clCreateCommandQueueWithPropertiesKHR(cl_context context, cl_device_id device,
-                                                                   const cl_queue_properties_khr* properties,
-                                                                   cl_int* errcode_ret) {
-  return api_create<cl_command_queue>(__func__, errcode_ret,
-                                      [&] { return create_with_properties(context, device, properties); });
-}
-
-cl_int CL_API_CALL clRetainCommandQueue(cl_command_queue command_queue) {
-  return api(__func__, [&] { return retain_handle<Queue>(command_queue); });
-}
-
-cl_int CL_API_CALL clReleaseCommandQueue(cl_command_queue command_queue) {
-  return api(__func__, [&] {
-    // clReleaseCommandQueue performs an implicit flush.
-    if (Queue* queue = find_queue(command_queue)) queue->flush();
-    return release_handle<Queue>(command_queue);
-  });
-}
-
-cl_int CL_API_CALL clGetCommandQueueInfo(cl_command_queue command_queue, cl_command_queue_info param_name,
-                                         size_t param_value_size, void* param_value,
-                                         size_t* param_value_size_ret) {
-  return api(__func__, [&]() -> cl_int {
-    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid command-queue, or not one for param_name.
-    Queue* queue = find_queue(command_queue);
-    if (queue == nullptr || param_name == CL_QUEUE_SIZE) return CL_INVALID_COMMAND_QUEUE;
-    InfoWriter out(param_value_size, param_value, param_value_size_ret);
-    switch (param_name) {
-      case CL_QUEUE_CONTEXT: return out.value<cl_context>(queue->context().handle());
-      case CL_QUEUE_DEVICE: return out.value<cl_device_id>(queue->device().handle());
-      case CL_QUEUE_REFERENCE_COUNT: return out.value<cl_uint>(queue->reference_count());
-      case CL_QUEUE_PROPERTIES: return out.value<cl_command_queue_properties>(queue->properties());
-      case CL_QUEUE_PROPERTIES_ARRAY: return out.array<cl_queue_properties>(queue->property_array());
-      case CL_QUEUE_DEVICE_DEFAULT: return out.value<cl_command_queue>(nullptr);
-      // CL_INVALID_VALUE if param_name is not one of the supported values.
-      default: return CL_INVALID_VALUE;
-    }
-  });
-}
-
-cl_int CL_API_CALL clSetCommandQueueProperty(cl_command_queue command_queue,
-                                             cl_command_queue_properties properties, cl_bool,
-                                             cl_command_queue_properties*) {
-  return api(__func__, [&]() -> cl_int {
-    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid command-queue.
-    if (find_queue(command_queue) == nullptr) return CL_INVALID_COMMAND_QUEUE;
-    // CL_INVALID_VALUE if values specified in properties are not valid.
-    if ((properties & ~kHostProperties) != 0) return CL_INVALID_VALUE;
-    // Removed by OpenCL 1.1: devices of a later version may refuse.
-    return CL_INVALID_OPERATION;
-  });
-}
-
-cl_int CL_API_CALL clSetDefaultDeviceCommandQueue(cl_context context, cl_device_id device, cl_command_queue) {
-  return api(__func__, [&]() -> cl_int {
-    // CL_INVALID_CONTEXT if context is not a valid context.
-    Context* c;
-    if (cl_int error = find_live(context, c); error != CL_SUCCESS) return error;
-    // CL_INVALID_DEVICE if device is not a valid device or is not associated with context.
-    Device* d = find<Device>(device);
-    if (d == nullptr || !c->has(d)) return CL_INVALID_DEVICE;
-    // CL_INVALID_OPERATION if device does not support a replaceable default on-device queue.
-    return CL_INVALID_OPERATION;
-  });
-}
 
 cl_int CL_API_CALL clFlush(cl_command_queue command_queue) {
   return api(__func__, [&]() -> cl_int {

@@ -17,8 +17,16 @@ namespace morgana::icd {
 
 class Queue : public Object<Queue> {
  public:
+  // What an on-device queue has instead of a runtime queue.
+  struct OnDevice {
+    cl_uint size = 0;  // CL_QUEUE_SIZE
+    std::shared_ptr<runtime::DeviceQueue> queue;
+  };
+
   Queue(Context& context, Device& device, cl_command_queue_properties properties,
         std::vector<cl_queue_properties> property_array, std::unique_ptr<runtime::Queue> queue);
+  Queue(Context& context, Device& device, cl_command_queue_properties properties,
+        std::vector<cl_queue_properties> property_array, OnDevice on_device);
   ~Queue();
 
   Context& context() const { return *context_; }
@@ -27,6 +35,10 @@ class Queue : public Object<Queue> {
   std::span<const cl_queue_properties> property_array() const { return property_array_; }
   bool in_order() const { return (properties_ & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0; }
   bool profiles() const { return (properties_ & CL_QUEUE_PROFILING_ENABLE) != 0; }
+
+  // Kernels enqueue to it, the host does not: only what stands above may be called.
+  bool is_on_device() const { return on_device_.queue != nullptr; }
+  const OnDevice& on_device() const { return on_device_; }
 
   enum class Order { none, marker, barrier };
 
@@ -81,6 +93,7 @@ class Queue : public Object<Queue> {
   const cl_command_queue_properties properties_;
   const std::vector<cl_queue_properties> property_array_;
   std::unique_ptr<runtime::Queue> queue_;
+  const OnDevice on_device_;
   std::atomic<bool> fault_{false};
 
   std::mutex mutex_;              // taken before an event's; its sections are short
@@ -95,7 +108,12 @@ class Queue : public Object<Queue> {
   Ref<Event> barrier_;  // out of order: what everything later waits for
 };
 
-// For entry points: CL_INVALID_COMMAND_QUEUE is the caller's to check.
-inline Queue* find_queue(cl_command_queue queue) { return find<Queue>(queue); }
+// For entry points: CL_INVALID_COMMAND_QUEUE is the caller's to check. Where commands go, a host queue; else
+// any.
+inline Queue* find_any_queue(cl_command_queue queue) { return find<Queue>(queue); }
+inline Queue* find_queue(cl_command_queue queue) {
+  Queue* const found = find_any_queue(queue);
+  return found == nullptr || found->is_on_device() ? nullptr : found;
+}
 
 }  // namespace morgana::icd

@@ -28,13 +28,16 @@ constexpr uint32_t align_up(uint32_t value, uint32_t alignment) {
   return (value + alignment - 1) & ~(alignment - 1);
 }
 
-uint32_t local_alignment(const codeobj::KernelArg& arg) {
-  // Without an alignment in the metadata, local memory is aligned for the largest vector: 16 longs.
-  return arg.pointee_align != 0 && std::has_single_bit(arg.pointee_align) ? arg.pointee_align : 128;
+uint32_t local_alignment(const Kernel& kernel, const codeobj::KernelArg& arg) {
+  // Without an alignment in the metadata, and for a block's void*, local memory is aligned for the largest
+  // vector: 16 longs (enqueue.cl counts on it).
+  return !kernel.is_block() && arg.pointee_align != 0 && std::has_single_bit(arg.pointee_align)
+             ? arg.pointee_align
+             : 128;
 }
 
 // The value of an implicit argument (AMDGPUUsage ".value_kind"). Arguments of features that this runtime
-// lacks (device-side enqueue, hostcall, multi-grid, device heap) are null, as that table prescribes.
+// lacks (hostcall, multi-grid, device heap) are null, as that table prescribes.
 uint64_t implicit_value(ArgKind kind, const Geometry& g, uint32_t dynamic_lds, uint64_t printf_buffer) {
   auto blocks = [&](int i) { return g.global[i] / g.local[i]; };
   auto remainder = [&](int i) { return g.global[i] % g.local[i]; };
@@ -138,7 +141,7 @@ uint32_t Arguments::dynamic_local_bytes() const {
   uint32_t end = fixed;
   for (size_t i = 0; i < explicit_.size(); ++i)
     if (explicit_[i]->kind == ArgKind::dynamic_shared_pointer)
-      end = align_up(end, local_alignment(*explicit_[i])) + local_sizes_[i];
+      end = align_up(end, local_alignment(*kernel_, *explicit_[i])) + local_sizes_[i];
   return end - fixed + dynamic_local_;
 }
 
@@ -184,7 +187,7 @@ Result<std::unique_ptr<Dispatch>> Dispatch::create(std::shared_ptr<Executable> e
   for (size_t i = 0; i < arguments.count(); ++i) {
     const codeobj::KernelArg& arg = arguments.arg(i);
     if (arg.kind != ArgKind::dynamic_shared_pointer) continue;
-    lds_end = align_up(lds_end, local_alignment(arg));
+    lds_end = align_up(lds_end, local_alignment(kernel, arg));
     std::memcpy(kernarg + arg.offset, &lds_end, std::min<size_t>(arg.size, sizeof lds_end));
     lds_end += arguments.local_sizes_[i];
   }
@@ -196,6 +199,10 @@ Result<std::unique_ptr<Dispatch>> Dispatch::create(std::shared_ptr<Executable> e
     } else if (arg.kind == ArgKind::hidden_queue_ptr && arg.size == sizeof(uint64_t)) {
       dispatch->queue_pointer_ = reinterpret_cast<uint64_t*>(kernarg + arg.offset);
       continue;
+    } else if (arg.kind == ArgKind::hidden_default_queue && arg.size == sizeof(uint64_t)) {
+      dispatch->default_queue_ = reinterpret_cast<uint64_t*>(kernarg + arg.offset);
+    } else if (arg.kind == ArgKind::hidden_completion_action && arg.size == sizeof(uint64_t)) {
+      dispatch->completion_action_ = reinterpret_cast<uint64_t*>(kernarg + arg.offset);
     }
     uint64_t value = implicit_value(arg.kind, geometry, dynamic_lds, dispatch->printf_buffer_);
     std::memcpy(kernarg + arg.offset, &value, std::min<size_t>(arg.size, sizeof value));
@@ -239,6 +246,15 @@ void Dispatch::check_buffers() const {
 
 void Dispatch::bind_queue(uint64_t amd_queue) {
   if (queue_pointer_ != nullptr) *queue_pointer_ = amd_queue;
+}
+
+void Dispatch::use_queues(DeviceQueues queues) {
+  queues_ = std::move(queues);
+  if (default_queue_ != nullptr) *default_queue_ = queues_.by_default ? queues_.by_default->address() : 0;
+}
+
+void Dispatch::bind_children(uint64_t arena) {
+  if (completion_action_ != nullptr) *completion_action_ = arena;
 }
 
 device::Fault run_packet(Agent& agent, const DispatchPacket& packet, const codeobj::KernelDescriptor& kernel,

@@ -12,6 +12,7 @@
 #include "base/trace.h"
 #include "device/device.h"
 #include "runtime/aql.h"
+#include "runtime/device_queue.h"
 #include "runtime/executable.h"
 
 namespace morgana::runtime {
@@ -77,6 +78,21 @@ class Dispatch {
   // Writes the queue's address where the kernel expects it (hidden_queue_ptr).
   void bind_queue(uint64_t amd_queue);
 
+  // --- Device-side enqueue (children.h) ---
+  // Whether compiled code may enqueue kernels: it asks for hidden_completion_action.
+  bool may_enqueue() const { return completion_action_ != nullptr; }
+  // The queues that it may name.
+  void use_queues(DeviceQueues queues);
+  const DeviceQueues& queues() const { return queues_; }
+  // Writes the address of the arena where the kernel expects it.
+  void bind_children(uint64_t arena);
+  // When the kernel itself had ended, by base/clock.h's now_ns(); 0: it may enqueue nothing.
+  uint64_t own_end() const { return own_end_; }
+  void note_end(uint64_t time) { own_end_ = time; }
+  // The dispatch that a fault of this one came from: itself, or a kernel that was enqueued on the device.
+  const Dispatch& culprit() const { return culprit_ ? *culprit_ : *this; }
+  void blame(std::unique_ptr<Dispatch> culprit) { culprit_ = std::move(culprit); }
+
  private:
   Dispatch() = default;
   std::shared_ptr<Executable> executable_;
@@ -87,7 +103,13 @@ class Dispatch {
   size_t kernarg_size_ = 0;
   bool kernarg_is_device_memory_ = false;  // a recording finds it there again
   std::vector<device::WavePlace> stopped_;
-  uint64_t* queue_pointer_ = nullptr;  // in the kernarg segment; null: the kernel has no such argument
+  // In the kernarg segment; null: the kernel has no such argument.
+  uint64_t* queue_pointer_ = nullptr;
+  uint64_t* default_queue_ = nullptr;
+  uint64_t* completion_action_ = nullptr;
+  DeviceQueues queues_;
+  uint64_t own_end_ = 0;
+  std::unique_ptr<Dispatch> culprit_;
 };
 
 class CodePlaces;

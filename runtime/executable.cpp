@@ -1,10 +1,12 @@
 #include "runtime/executable.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/log.h"
 #include "codeobj/line_table.h"
 #include "codeobj/loader.h"
+#include "runtime/enqueue_records.h"
 #include "runtime/memory.h"
 #include "runtime/unpack.h"
 
@@ -88,12 +90,31 @@ Result<std::shared_ptr<Executable>> Executable::load(Agent& agent, Bytes code_ob
     executable->kernels_.push_back({parsed.name, &parsed.metadata, parsed.descriptor,
                                     placed.descriptor_address, placed.entry_address, executable.get(),
                                     pointer_offsets(parsed.metadata)});
+    executable->fill_handle(executable->kernels_.back());
   }
   for (const auto& variable : impl.loaded.variables)
     executable->variables_.push_back({variable.name, variable.address, variable.size});
   auto lines = codeobj::LineTable::read(impl.object);
   if (lines.ok()) impl.lines = std::move(lines).value();
   return executable;
+}
+
+void Executable::fill_handle(Kernel& kernel) {
+  if (!kernel.is_block()) return;
+  const auto address = symbol_address(kernel.metadata->device_enqueue_symbol);
+  const bool is_inside = address && std::ranges::any_of(impl_->loaded.segments, [&](const auto& segment) {
+                           return segment.size >= sizeof(BlockHandle) &&
+                                  *address - segment.address <= segment.size - sizeof(BlockHandle);
+                         });
+  if (!is_inside) {
+    log(LogLevel::warn, "kernel '{}': no place for the handle '{}'", kernel.name,
+        kernel.metadata->device_enqueue_symbol);
+    return;
+  }
+  const BlockHandle handle{kernel.descriptor_address, kernel.metadata->private_segment_fixed_size,
+                           kernel.metadata->group_segment_fixed_size};
+  std::memcpy(reinterpret_cast<void*>(*address), &handle, sizeof handle);  // NOLINT: an address
+  kernel.handle = *address;
 }
 
 Executable::~Executable() {
@@ -105,6 +126,11 @@ Executable::~Executable() {
 const Kernel* Executable::kernel(std::string_view name) const {
   auto found = std::ranges::find_if(kernels_, [&](const Kernel& kernel) { return kernel.name == name; });
   return found == kernels_.end() ? nullptr : &*found;
+}
+
+const Kernel* Executable::block(uint64_t handle) const {
+  auto found = std::ranges::find_if(kernels_, [&](const Kernel& kernel) { return kernel.handle == handle; });
+  return handle == 0 || found == kernels_.end() ? nullptr : &*found;
 }
 
 const codeobj::CodeObject& Executable::code_object() const { return impl_->object; }

@@ -27,6 +27,9 @@ struct Kernel {
   uint64_t entry = 0;
   Executable* executable = nullptr;
   std::vector<uint32_t> pointers;  // explicit arguments that are addresses of memory: offsets in kernarg
+  uint64_t handle = 0;             // of a block's kernel: the address of its BlockHandle (enqueue_records.h)
+  // Whether it is the kernel of a block, which only kernels enqueue.
+  bool is_block() const { return !metadata->device_enqueue_symbol.empty(); }
 };
 
 struct Variable {
@@ -49,6 +52,8 @@ class Executable {
   Agent& agent() const { return *agent_; }
   std::span<const Kernel> kernels() const { return kernels_; }
   const Kernel* kernel(std::string_view name) const;
+  // The block's kernel with a handle at that address, or null.
+  const Kernel* block(uint64_t handle) const;
   std::span<const Variable> variables() const { return variables_; }
   const codeobj::CodeObject& code_object() const;
   // What is added to the file's addresses.
@@ -70,6 +75,7 @@ class Executable {
 
  private:
   Executable() = default;
+  void fill_handle(Kernel& kernel);
   struct Impl;
   std::unique_ptr<Impl> impl_;
   Agent* agent_ = nullptr;

@@ -16,6 +16,7 @@
 #include "base/trace.h"
 #include "device/apertures.h"
 #include "runtime/checking.h"
+#include "runtime/children.h"
 #include "runtime/memory.h"
 #include "runtime/printf.h"
 #include "runtime/record.h"
@@ -59,6 +60,7 @@ struct Queue::Impl : std::enable_shared_from_this<Queue::Impl> {
   AmdQueue* descriptor = nullptr;
   TraceTrack track = make_trace_track("queue");
   std::vector<Task*> tasks;
+  std::unique_ptr<Children> children;  // the command processor's; made for the first kernel that may have any
 
   std::mutex mutex;
   std::condition_variable room;      // the ring is no longer full
@@ -98,6 +100,7 @@ struct Queue::Impl : std::enable_shared_from_this<Queue::Impl> {
   class TaskLauncher;
   void execute(uint64_t index);
   device::Fault launch(Dispatch& dispatch, uint64_t index);
+  device::Fault launch_alone(Dispatch& dispatch, uint64_t index);
 };
 
 Result<std::unique_ptr<Queue>> Queue::create(Agent& agent, device::Priority priority, uint32_t size) {
@@ -344,7 +347,26 @@ class RunningNotice final : public device::LaunchWatch, public CodePlaces {
 
 }  // namespace
 
+// With all that it enqueues.
 device::Fault Queue::Impl::launch(Dispatch& dispatch, uint64_t index) {
+  if (!dispatch.may_enqueue()) return launch_alone(dispatch, index);
+  if (!children) {
+    auto made = Children::create();
+    if (!made.ok()) {
+      device::Fault fault;
+      fault.kind = device::FaultKind::cancelled;
+      fault.detail = made.error().message;
+      return fault;
+    }
+    children = std::move(made).value();
+  }
+  return children->run(dispatch, [&](Dispatch& one) {
+    ring[index & (size - 1)] = one.packet();
+    return launch_alone(one, index);
+  });
+}
+
+device::Fault Queue::Impl::launch_alone(Dispatch& dispatch, uint64_t index) {
   const DispatchPacket& packet = ring[index & (size - 1)];
   RunningNotice notice(dispatch);
   const PacketPlace place{.slot = reinterpret_cast<uint64_t>(&packet),

@@ -28,6 +28,7 @@ constexpr const char* kUnsafeMath = "morgana.unsafe_math";
 constexpr const char* kFiniteMath = "morgana.finite_math";
 constexpr const char* kDenormsAreZero = "morgana.denorms_are_zero";
 constexpr const char* kCorrectlyRounded = "morgana.correctly_rounded";
+constexpr const char* kEnqueueErrors = "morgana.enqueue_errors";
 
 // Prints LLVM's diagnostics in the manner of Clang's.
 class LogHandler : public llvm::DiagnosticHandler {
@@ -90,7 +91,7 @@ bool is_kernel(const llvm::GlobalValue& value) {
   return function != nullptr && llvm::CallingConv::AMDGPU_KERNEL == function->getCallingConv();
 }
 
-bool math_flag(const llvm::Module& module, const char* name) {
+bool module_flag(const llvm::Module& module, const char* name) {
   auto* value = llvm::mdconst::extract_or_null<llvm::ConstantInt>(module.getModuleFlag(name));
   return value != nullptr && !value->isZero();
 }
@@ -100,10 +101,11 @@ DeviceSettings device_settings(const llvm::Module& module, const BuildOptions& o
   DeviceSettings settings;
   settings.processor = std::string(processor_of(target.processor));
   settings.code_object_version = target.code_object_version;
-  settings.unsafe_math = math_flag(module, kUnsafeMath);
-  settings.finite_math = math_flag(module, kFiniteMath);
-  settings.correctly_rounded_sqrt = math_flag(module, kCorrectlyRounded);
-  settings.flush_denormals = flushes_denormals(options, target) || math_flag(module, kDenormsAreZero);
+  settings.unsafe_math = module_flag(module, kUnsafeMath);
+  settings.finite_math = module_flag(module, kFiniteMath);
+  settings.correctly_rounded_sqrt = module_flag(module, kCorrectlyRounded);
+  settings.enqueue_errors = module_flag(module, kEnqueueErrors);
+  settings.flush_denormals = flushes_denormals(options, target) || module_flag(module, kDenormsAreZero);
   return settings;
 }
 
@@ -273,11 +275,12 @@ bool round_by_library(llvm::Module& module) {
 
 }  // namespace
 
-void record_math_options(llvm::Module& module, const BuildOptions& options) {
+void record_options(llvm::Module& module, const BuildOptions& options) {
   module.addModuleFlag(llvm::Module::Min, kUnsafeMath, options.unsafe_math);
   module.addModuleFlag(llvm::Module::Min, kFiniteMath, options.finite_math);
   module.addModuleFlag(llvm::Module::Min, kDenormsAreZero, options.denorms_are_zero);
   module.addModuleFlag(llvm::Module::Max, kCorrectlyRounded, options.correctly_rounded_divide_sqrt);
+  module.addModuleFlag(llvm::Module::Max, kEnqueueErrors, options.debug_info);
 }
 
 void route_diagnostics(Frontend& frontend, bool& failed) {

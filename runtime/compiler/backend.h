@@ -9,9 +9,9 @@
 
 namespace morgana::runtime {
 
-// Notes in the module which mathematical liberties its source was compiled with, so that linking can choose
-// the device library's behaviour; merging modules keeps what all of them allow.
-void record_math_options(llvm::Module& module, const BuildOptions& options);
+// Notes in the module which options its source was compiled with (mathematical liberties, -g), so that
+// linking can choose the device library's behaviour; merging modules keeps what all of them allow.
+void record_options(llvm::Module& module, const BuildOptions& options);
 
 // Sends LLVM's own diagnostics (inline assembly, resource limits, ...) to the log of `frontend`; `failed` is
 // set when one of them is an error. Both must outlive the context's use.

@@ -155,7 +155,7 @@ Result<std::string> compile_source(const CompileInput& input, const BuildOptions
     MORGANA_CHECK(frontend.prepare(read));
     auto module = parse(frontend, input, target);
     if (module == nullptr) return build_failed();
-    record_math_options(*module, options);
+    record_options(*module, options);
     return write_bitcode(*module);
   });
 }
@@ -171,7 +171,7 @@ Result<std::string> build_source(const CompileInput& input, const BuildOptions& 
                                       MORGANA_CHECK(frontend.prepare(read));
                                       auto module = parse(frontend, input, target);
                                       if (module == nullptr) return build_failed();
-                                      record_math_options(*module, options);
+                                      record_options(*module, options);
                                       Object object;
                                       MORGANA_CHECK(emit_object(frontend, options, target, *module, object));
                                       return object;

@@ -58,6 +58,8 @@ void define_control(llvm::GlobalVariable& variable, const DeviceSettings& settin
     value = settings.flush_denormals;
   else if (name == "__oclc_correctly_rounded_sqrt32")
     value = settings.correctly_rounded_sqrt;
+  else if (name == "__morgana_enqueue_errors")
+    value = settings.enqueue_errors;
   else
     return;
   variable.setInitializer(llvm::ConstantInt::get(variable.getValueType(), value));

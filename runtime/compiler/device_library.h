@@ -11,7 +11,7 @@
 
 namespace morgana::runtime {
 
-// What the device libraries' __oclc_* control constants say.
+// What the device libraries' control constants say.
 struct DeviceSettings {
   std::string processor;
   int code_object_version = 5;
@@ -19,6 +19,7 @@ struct DeviceSettings {
   bool finite_math = false;
   bool flush_denormals = false;
   bool correctly_rounded_sqrt = false;
+  bool enqueue_errors = false;  // enqueue_kernel says what failed
   // Set for programs that are not to be optimised: optimises the library's functions before they join. They
   // are written for an optimiser; generic pointers in them, for one, must be resolved where there is no FLAT
   // (gfx600).

@@ -217,12 +217,17 @@ Status run_launch(const Launch& launch, const std::shared_ptr<runtime::Executabl
   Arguments arguments(*kernel);
   MORGANA_CHECK(set_arguments(launch, arguments, buffers, values));
   MORGANA_TRY(auto dispatch, runtime::Dispatch::create(executable, *kernel, arguments, launch.geometry));
+  if (dispatch->may_enqueue()) {
+    MORGANA_TRY(auto by_default, runtime::DeviceQueue::create(runtime::kMaxDeviceQueueBytes,
+                                                              executable->agent().spec().local_memory));
+    dispatch->use_queues({std::move(by_default), {}});
+  }
   for (uint32_t i = 0; i < launch.repeat; ++i) {
     OneDispatch task(*dispatch);
     queue.submit(&task);
     device::Fault fault = task.wait();
     if (fault.kind != device::FaultKind::none) {
-      fmt::print(stderr, "{}", runtime::fault_report(fault, *dispatch));
+      fmt::print(stderr, "{}", runtime::fault_report(fault, dispatch->culprit()));
       return make_error(ErrorCode::faulted, "kernel '{}' faulted: {}", kernel->name,
                         device::name(fault.kind));
     }
