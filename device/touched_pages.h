@@ -47,11 +47,12 @@ class TouchedPages {
   [[nodiscard]] Status close();
   // Touches pages in advance: reads for the launch, or writes for the program.
   void touch(uint64_t address, uint64_t size, bool by_kernel);
-  // Opens what is still closed. From now on pages are not watched, and `pages` may be asked.
+  // Opens what is still closed. From now on pages are not watched.
   void open();
   // False: the system allows no more ranges of differing protection, and all was opened before the end.
   bool is_complete() const;
-  // By rising address.
+  // Those that were touched so far, by rising address. While pages are watched they can be read, and others
+  // may come to be foreign.
   std::vector<Page> pages() const;
 
   // Lives while its thread executes the launch that is watched; null: none is.

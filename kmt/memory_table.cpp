@@ -296,8 +296,11 @@ HSAKMT_STATUS MemoryTable::add_user_range(void* address, uint64_t size, HsaMemFl
   range->registered_nodes.assign(nodes.begin(), nodes.end());
   // A coarse-grained registration lasts for one copy, and nobody sees its address.
   if (flags.ui32.HostAccess && !flags.ui32.CoarseGrain) range->alias = make_alias(start, size);
+  const uint64_t alias = range->alias;
   users_.emplace(start, std::move(range));
-  runtime::register_host(address, size, "registered host memory");
+  constexpr const char* kLabel = "registered host memory";
+  runtime::register_host(address, size, kLabel);
+  if (alias != 0) runtime::register_host(reinterpret_cast<void*>(alias), size, kLabel);
   return HSAKMT_STATUS_SUCCESS;
 }
 
@@ -308,7 +311,10 @@ HSAKMT_STATUS MemoryTable::remove_range(void* address) {
   if (const auto user = users_.find(start); user != users_.end()) {
     if (--user->second->references != 0) return HSAKMT_STATUS_SUCCESS;
     runtime::unregister_host(address);
-    if (user->second->alias != 0) remove_alias(user->second->alias, user->second->size);
+    if (const uint64_t alias = user->second->alias; alias != 0) {
+      runtime::unregister_host(reinterpret_cast<void*>(alias));
+      remove_alias(alias, user->second->size);
+    }
     users_.erase(user);
     return HSAKMT_STATUS_SUCCESS;
   }

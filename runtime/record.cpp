@@ -111,13 +111,15 @@ class Recording {
 
   // The launch has ended. The capsule has views of this.
   const Capsule& end(const device::Fault& fault) {
-    pages_->open();
     made_.outcome = {.fault = static_cast<uint8_t>(fault.kind),
                      .is_write = fault.is_write,
                      .pc = fault.pc,
                      .address = fault.kind == device::FaultKind::memory ? fault.address : 0};
     const std::vector<Capsule::Region> made = memory_.made();
+    // Still watched: whoever writes now to a page that the kernel has only read is seen.
     for (const TouchedPages::Page& page : pages_->pages()) add_page(page, made);
+    pages_->open();
+    share_what_others_wrote();
     for (const auto& [piece, at] : foreign_) add(piece, foreign_bytes_.data() + at);
     std::ranges::sort(made_.pieces, {}, &Capsule::Piece::address);
     name_allocations(fault);
@@ -155,6 +157,22 @@ class Recording {
     else
       piece.bytes = Bytes(before, piece.size);
     made_.pieces.push_back(piece);
+  }
+
+  // While the pieces were made.
+  void share_what_others_wrote() {
+    const std::vector<TouchedPages::Page> pages = pages_->pages();
+    const std::vector<Capsule::Region> made = HeldMemory::made();
+    auto page = pages.begin();
+    for (Capsule::Piece& piece : made_.pieces) {
+      while (page->address + kPage <= piece.address) ++page;  // it is among them
+      const bool is_young = std::ranges::any_of(made, [&](const Capsule::Region& one) {
+        return one.address < piece.address + piece.size && piece.address < one.address + one.size;
+      });
+      if (!page->is_foreign && !is_young) continue;
+      piece.flags |= Capsule::Piece::shared;
+      piece.after = 0;
+    }
   }
 
   void keep_foreign(const std::vector<AddressRange>& list) {

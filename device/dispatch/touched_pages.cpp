@@ -327,6 +327,7 @@ bool TouchedPages::is_complete() const { return impl_->is_complete; }
 
 std::vector<TouchedPages::Page> TouchedPages::pages() const {
   std::vector<Page> list;
+  const SignalLock held(impl_->lock);
   for (const Impl::Area& area : impl_->areas) {
     const uint64_t pages = area.region.size / kPage;
     for (uint64_t i = 0; i < pages; i++) {
