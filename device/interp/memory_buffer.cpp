@@ -1,8 +1,7 @@
 // MUBUF: loads, stores and atomics through a buffer resource (CDNA4 guide, chapter 9).
 //
 // Fast paths: a plain offset buffer whose lanes' offsets are a progression, and the private segment of gfx6
-// to gfx90a (ADD_TID, swizzled) with one offset for all lanes. Everything else goes through one address a
-// lane and dword.
+// to gfx90a (ADD_TID, swizzled), whole dwords. Everything else goes through one address a lane and dword.
 #include "device/interp/memory_buffer.h"
 
 namespace morgana::device::MORGANA_SIMD {
@@ -123,27 +122,53 @@ template <class Move>
   return true;
 }
 
-// One offset for all lanes of the private segment: every dword is a row of 64 neighbours.
+// At offsets of the lanes' own, whole dwords. The first load may replace the registers of offsets.
 template <class Move>
-MORGANA_INLINE bool private_row(Wave& wave, const Step* step, const Resource& r, const Data& data) {
+[[gnu::noinline]] bool private_lanes(Wave& wave, const Step* step, const Resource& r, const Data& data,
+                                     uint64_t exec) {
+  alignas(64) uint64_t first[kLanes];
+  Chunk low_bits = Chunk(0);
+  for (int i = 0; i < kChunks; i++) {
+    const Chunk offset = chunk_of(registers(wave, step, 0), i) + r.inst_offset;
+    low_bits |= blend(chunk_mask(exec, i), offset & 3, Chunk(0));
+    const Chunk64 lane = __builtin_convertvector(kIota + 16 * i, Chunk64) * 4;
+    *reinterpret_cast<Chunk64*>(first + 16 * i) =
+        __builtin_convertvector(offset, Chunk64) * uint64_t{kLanes} + lane + r.base;
+  }
+  if (!is_zero(low_bits)) return false;
+  uint64_t* const at = address_room(wave);
+  for (int d = 0; d < Move::kBytes / 4; d++) {
+    for (int i = 0; i < kChunks; i++)
+      *reinterpret_cast<Chunk64*>(at + 16 * i) =
+          *reinterpret_cast<Chunk64*>(first + 16 * i) + uint64_t{4 * kLanes} * static_cast<unsigned>(d);
+    point_nowhere(at, exec);
+    const Touch touch(wave, at, exec, 4);
+    Move::Dword::lanes(dword_of(data, d), at, exec);
+  }
+  return true;
+}
+
+// Dwords of the private segment: a row of 64 neighbours where all lanes have one offset.
+template <class Move>
+MORGANA_INLINE bool private_dwords(Wave& wave, const Step* step, const Resource& r, const Data& data) {
   if constexpr (Move::kBytes % 4 == 0 && requires { typename Move::Dword; }) {
     if (!r.add_tid || !r.swizzle || r.element != 4 || r.index_stride != kLanes) return false;
-    if (step->extra & (kIdxen | kAddr64) || (Move::kStores && wave.exec() != kAllLanes)) return false;
-    uint32_t offset = r.inst_offset;
-    if (step->extra & kOffen) {
-      const uint32_t* add = registers(wave, step, 0);
-      if (!is_uniform(add)) return false;
-      offset += add[0];
-    }
-    if (offset % 4 != 0 || r.base % 4 != 0) return false;
+    if (step->extra & (kIdxen | kAddr64) || r.base % 4 != 0) return false;
+    const uint64_t exec = wave.exec();
+    if (step->extra & kOffen && !is_uniform(registers(wave, step, 0)))
+      return private_lanes<Move>(wave, step, r, data, exec);
+    const uint32_t offset = r.inst_offset + (step->extra & kOffen ? registers(wave, step, 0)[0] : 0);
+    if (offset % 4 != 0) return false;
     uint8_t* row = reinterpret_cast<uint8_t*>(r.base) + uint64_t{offset} * kLanes;
     for (int d = 0; d < Move::kBytes / 4; d++, row += 4 * kLanes) {
       const Data one = dword_of(data, d);
-      if constexpr (Move::kStores) {
-        Move::Dword::full(one, row);
-      } else {
-        for (int i = 0; i < kChunks; i++)
-          merge_chunk(one.to, i, peek<Chunk>(row + 64 * i), chunk_mask(wave.exec(), i));
+      for (int i = 0; i < kChunks && exec; i++) {
+        uint8_t* const chunk = row + 64 * i;
+        const uint32_t mask = chunk_mask(exec, i);
+        if constexpr (Move::kStores)
+          poke(chunk, blend(mask, chunk_of(one.from, i), peek<Chunk>(chunk)));
+        else
+          merge_chunk(one.to, i, peek<Chunk>(chunk), mask);
       }
     }
     return true;
@@ -183,7 +208,7 @@ void buffer(Wave& wave, const Step* step) {
   wave.step = step;
   const Resource r = read_resource(wave, step);
   const Data data = data_of<Move>(wave, step);
-  if (!private_row<Move>(wave, step, r, data) && !plain_span<Move>(wave, step, r, data) &&
+  if (!private_dwords<Move>(wave, step, r, data) && !plain_span<Move>(wave, step, r, data) &&
       !buffer_lanes<Move>(wave, step, r, data))
     return;
   // The texture-fail dword behind the data: every page is resident.
