@@ -125,7 +125,8 @@ TEST_F(Overlap, ABarrierBitWaitsForAllBefore) {
   EXPECT_EQ(value(third), 1);
   EXPECT_EQ(counter(), 2u);
   EXPECT_EQ(read_index(), 0u) << "slots are given back in order";
-  EXPECT_EQ(ring_[1].header & 0xff, uint16_t(PacketType::kernel_dispatch)) << "its kernel's packet stays";
+  EXPECT_EQ(__atomic_load_n(&ring_[1].header, __ATOMIC_ACQUIRE) & 0xff, uint16_t(PacketType::kernel_dispatch))
+      << "its kernel's packet stays";
   __atomic_fetch_add(counter_, 1, __ATOMIC_RELEASE);
   EXPECT_TRUE(soon([&] { return value(first) == 0 && value(third) == 0; }));
   EXPECT_TRUE(soon([&] { return read_index() == 3; }));
