@@ -30,24 +30,11 @@ struct Ended {
   uint64_t pc = 0, address = 0;
 };
 
-std::string nearest(const Capsule& capsule, uint64_t address) {
-  const Capsule::Allocation* found = nullptr;
-  uint64_t least = ~uint64_t{0};
-  for (const Capsule::Allocation& one : capsule.allocations) {
-    const uint64_t end = one.address + one.size;
-    const uint64_t away = address < one.address ? one.address - address
-                          : address < end       ? 0
-                                                : address - end + 1;
-    if (away < least) found = &one, least = away;
-  }
-  return found == nullptr ? "" : fmt::format("{:#x}", found->address);
-}
-
 Shown shown_of(const Json& finding) {
   Shown shown{finding.at("kind"), {}, ""};
   for (const Json& side : finding.at("sides"))
     shown.pcs.push_back(std::stoull(side.at("pc").get<std::string>(), nullptr, 16));
-  if (finding.contains("allocation")) shown.allocation = finding["allocation"].at("address");
+  if (finding.contains("address")) shown.address = finding["address"];
   return shown;
 }
 
@@ -82,8 +69,9 @@ Result<std::vector<Shown>> Trials::observe(const Capsule& capsule, const std::st
   const auto kind = static_cast<device::FaultKind>(ended.fault);
   return std::vector<Shown>{{device::name(kind),
                              {ended.pc},
-                             kind == device::FaultKind::memory ? nearest(capsule, ended.address) : ""}};
+                             kind == device::FaultKind::memory ? fmt::format("{:#x}", ended.address) : ""}};
 }
+
 int Trials::run(const Capsule& capsule, const std::string& to, int result) const {
   const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   dup2(nowhere, STDOUT_FILENO);

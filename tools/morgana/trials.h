@@ -14,7 +14,8 @@ namespace morgana::tools {
 struct Shown {
   std::string kind;
   std::vector<uint64_t> pcs;  // of each side
-  std::string allocation;     // the nearest one to the address
+  // Or offset in LDS or scratch. Without it another mistake, which zeros have made, would do as well.
+  std::string address;
   bool operator==(const Shown&) const = default;
 };
 
