@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/trace.h"
+#include "icd/api_check.h"
 #include "icd/entries_khr.h"
 #include "icd/object.h"
 #include "icd/platform.h"
@@ -42,13 +43,14 @@ struct Name {
   consteval Name(const char (&from)[kSize]) { std::copy_n(from, kSize, text); }
 };
 
-// An entry point as an event of the trace.
+// An entry point as an event of the trace, and under MORGANA_CHECK=api.
 template <auto kEntry, Name kName, typename Type>
 struct Traced;
 template <auto kEntry, Name kName, typename Result, typename... Arguments>
 struct Traced<kEntry, kName, Result(CL_API_CALL*)(Arguments...)> {
   static Result CL_API_CALL call(Arguments... arguments) {
     const TraceSpan span("api", kName.text);
+    if (runtime::api_check_wanted()) return api_check::watched_call<kEntry, Result>(kName.text, arguments...);
     return kEntry(arguments...);
   }
 };
@@ -68,7 +70,8 @@ const DispatchTable kTraced = {
 
 }  // namespace
 
-const cl_icd_dispatch* dispatch_in_use = trace_wanted() ? &kTraced.older : &kDispatch.older;
+const cl_icd_dispatch* dispatch_in_use =
+    api_check::begin() || trace_wanted() ? &kTraced.older : &kDispatch.older;
 
 std::span<const Entry> entries() { return kEntries; }
 

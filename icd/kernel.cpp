@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "icd/api_check.h"
 #include "icd/entries.h"
 #include "icd/info.h"
 #include "icd/queue.h"
@@ -51,10 +52,12 @@ cl_int Kernel::check_arguments(const Variant& variant) {
 }
 
 cl_int Kernel::hold_memory(std::vector<Ref<Mem>>& memory) const {
-  for (const MemoryArgument& argument : memory_) {
+  for (size_t i = 0; i < memory_.size(); i++) {
+    const MemoryArgument& argument = memory_[i];
     if (argument.mem == nullptr) continue;
     if (find<Mem>(argument.mem->handle()) == nullptr || argument.mem->serial() != argument.serial)
       return CL_INVALID_KERNEL_ARGS;
+    api_check::look_at_argument(*this, i, *argument.mem);
     memory.emplace_back(argument.mem);
   }
   return CL_SUCCESS;

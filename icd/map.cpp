@@ -1,5 +1,6 @@
 // Mapping: buffers and images are host memory already, so a mapping is their own address and nothing is
 // copied; but for images whose texels cannot lie where the application has them (Image::host_copy).
+#include "icd/api_check.h"
 #include "icd/checks.h"
 #include "icd/entries_khr.h"
 
@@ -69,7 +70,10 @@ void* CL_API_CALL clEnqueueMapBuffer(cl_command_queue command_queue, cl_mem buff
       return CL_INVALID_OPERATION;
     error = queue->enqueue(host_command(CL_COMMAND_MAP_BUFFER, [hold = Ref<Mem>(mem)] {}), waits, event,
                            blocking_map != CL_FALSE);
-    if (error == CL_SUCCESS) return pointer;
+    if (error == CL_SUCCESS) {
+      api_check::mapped("clEnqueueMapBuffer", buffer, pointer);
+      return pointer;
+    }
     mem->remove_mapping(pointer);
     return error;
   });
@@ -118,6 +122,7 @@ void* CL_API_CALL clEnqueueMapImage(cl_command_queue command_queue, cl_mem image
     }
     *image_row_pitch = place.row_pitch;
     if (image_slice_pitch != nullptr) *image_slice_pitch = place.slice_pitch;
+    api_check::mapped("clEnqueueMapImage", image, place.first);
     return place.first;
   });
 }
@@ -135,6 +140,7 @@ cl_int CL_API_CALL clEnqueueUnmapMemObject(cl_command_queue command_queue, cl_me
     // CL_INVALID_VALUE if mapped_ptr is not a valid pointer returned by a map of memobj.
     const std::optional<Mem::Mapping> mapping = mem->remove_mapping(mapped_ptr);
     if (!mapping) return CL_INVALID_VALUE;
+    api_check::unmapped(memobj, mapped_ptr);
     const bool takes_back = mem->is_image() && mem->image().host_copy() != nullptr && mapping->writes;
     return queue->enqueue(host_command(CL_COMMAND_UNMAP_MEM_OBJECT,
                                        [hold = Ref<Mem>(mem), takes_back, box = mapping->box] {

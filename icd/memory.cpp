@@ -195,6 +195,11 @@ void Mem::add_destructor(Destructor callback, void* user_data) {
   destructors_.push_back({callback, user_data});
 }
 
+bool Mem::is_mapped_for_writing() {
+  std::lock_guard lock(mutex_);
+  return std::ranges::any_of(mappings_, [](const auto& one) { return one.second.writes; });
+}
+
 cl_uint Mem::map_count() {
   std::lock_guard lock(mutex_);
   return static_cast<cl_uint>(mappings_.size());

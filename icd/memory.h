@@ -77,6 +77,7 @@ class Mem : public Object<Mem> {
     ImageBox box;
   };
   cl_uint map_count();
+  bool is_mapped_for_writing();
   // False, and no mapping, if it would write what another one writes, also through a sub-buffer.
   bool add_mapping(void* pointer, const Mapping& mapping);
   // Nothing when `pointer` is no current mapping.

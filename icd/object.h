@@ -26,7 +26,8 @@ struct DispatchTable {
 static_assert(offsetof(DispatchTable, clGetKernelSuggestedLocalWorkSize) ==
               offsetof(cl_icd_dispatch, clSetContextDestructorCallback) + sizeof(void*));
 extern const DispatchTable kDispatch;
-// That of kDispatch, or of a table of the same functions that traces calls (MORGANA_TRACE). Set before the
+// That of kDispatch, or of a table of the same functions that traces calls (MORGANA_TRACE) or checks them
+// (MORGANA_CHECK=api). Set before the
 // first object.
 extern const cl_icd_dispatch* dispatch_in_use;
 

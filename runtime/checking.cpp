@@ -1,8 +1,6 @@
 #include "runtime/checking.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <fnmatch.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -10,19 +8,18 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "base/log.h"
 #include "base/options.h"
 #include "runtime/known_memory.h"
 #include "runtime/run_summary.h"
+#include "runtime/suppressions.h"
 
 namespace morgana::runtime {
 namespace {
@@ -38,34 +35,9 @@ constexpr std::pair<std::string_view, uint8_t> kNames[] = {
     {"barrier", static_cast<uint8_t>(device::Check::barrier)},
     {"init", static_cast<uint8_t>(device::Check::init)},
     {"hazard", static_cast<uint8_t>(device::Check::hazard)},
-    {"all", device::kAllChecks},
+    {"api", kApiCheck},
+    {"all", device::kAllChecks | kApiCheck},
 };
-
-constexpr std::string_view kOverrun = "write-past-the-end";
-
-// "memory-violation".
-std::string kind_of(device::FaultKind fault) {
-  std::string kind = device::name(fault);
-  std::ranges::replace(kind, ' ', '-');
-  return kind;
-}
-
-// What lines of suppressions may name.
-const std::vector<std::string>& all_kinds() {
-  static const auto* const all = [] {
-    auto* kinds = new std::vector<std::string>{std::string(kOverrun)};
-    for (int i = 0; i <= static_cast<int>(device::FindingKind::last); i++)
-      kinds->push_back(device::name(static_cast<device::FindingKind>(i)));
-    for (int i = 1; i <= static_cast<int>(device::FaultKind::cancelled); i++)
-      kinds->push_back(kind_of(static_cast<device::FaultKind>(i)));
-    return kinds;
-  }();
-  return *all;
-}
-
-bool matches(const std::string& pattern, const std::string& text) {
-  return fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
-}
 
 // Something that counts, whoever found it.
 struct Found {
@@ -75,53 +47,6 @@ struct Found {
   std::function<std::string()> text;  // none: others print it
   std::function<std::string()> json;
 };
-
-// A line of a file of suppressions.
-struct Suppression {
-  std::string kind, kernel = "*", source = "*";
-
-  bool covers(const Found& found) const {
-    if (!matches(kind, found.kind) || !matches(kernel, found.places[0].kernel)) return false;
-    return source == "*" || std::ranges::any_of(found.places, [&](const FaultPlace& place) {
-             return matches(source, place.source);
-           });
-  }
-};
-
-// Nothing: a line without words.
-Result<std::optional<Suppression>> parse_suppression(const std::string& line) {
-  std::istringstream words(line.substr(0, line.find('#')));
-  Suppression one;
-  if (!(words >> one.kind)) return std::optional<Suppression>{};
-  if (std::ranges::none_of(all_kinds(), [&](const auto& kind) { return matches(one.kind, kind); }))
-    return make_error(ErrorCode::invalid_argument, "'{}' is no kind of finding: {}", one.kind,
-                      fmt::join(all_kinds(), ", "));
-  if (words >> one.kernel) words >> one.source;
-  if (std::string more; words >> more)
-    return make_error(ErrorCode::invalid_argument, "'{}' is too much: KIND KERNEL SOURCE", more);
-  return std::optional{std::move(one)};
-}
-
-// Calls `wrong` with what is wrong with the file or with a line, which is left out.
-std::vector<Suppression> read_suppressions(const std::string& path,
-                                           const std::function<void(const Error&)>& wrong) {
-  std::vector<Suppression> all;
-  std::ifstream file(path);
-  if (!file || std::filesystem::is_directory(path)) {
-    wrong(make_error(ErrorCode::io, "{}: not readable", path));
-    return all;
-  }
-  size_t number = 0;
-  for (std::string line; std::getline(file, line);) {
-    number++;
-    auto one = parse_suppression(line);
-    if (!one.ok())
-      wrong(one.error().in(fmt::format("{}:{}", path, number)));
-    else if (*one)
-      all.push_back(std::move(**one));
-  }
-  return all;
-}
 
 std::vector<Suppression> wanted_suppressions() {
   if (options().check_suppress.empty()) return {};
@@ -145,13 +70,16 @@ class Findings {
   bool overruns_are_explained() const { return overruns_are_explained_.load(); }
   void add_dispatch(const std::string& kernel, bool completely);
   CheckCounts counts();
+  void delay() { is_delayed_ = true; }
   void print_total();
 
  private:
   Findings() : suppressions_(wanted_suppressions()) {
     // The program may go to another folder.
     if (!options().check_report.empty()) report_ = std::filesystem::absolute(options().check_report);
-    std::atexit([] { get().print_total(); });
+    std::atexit([] {
+      if (!get().is_delayed_) get().print_total();
+    });
   }
   void count(bool is_suppressed);
 
@@ -162,7 +90,7 @@ class Findings {
   std::set<std::string> kernels_;
   size_t written_ = 0;
   CheckCounts counts_;
-  std::atomic<bool> overruns_are_explained_ = false;
+  std::atomic<bool> overruns_are_explained_ = false, is_delayed_ = false;
 };
 
 void Findings::count(bool is_suppressed) {
@@ -183,8 +111,8 @@ bool Findings::add(const Found& found) {
   std::lock_guard lock(mutex_);
   const auto [known, is_new] = known_.try_emplace(std::move(key), false);
   if (!is_new) return !known->second;
-  const bool is_suppressed =
-      std::ranges::any_of(suppressions_, [&](const Suppression& one) { return one.covers(found); });
+  const bool is_suppressed = std::ranges::any_of(
+      suppressions_, [&](const Suppression& one) { return one.covers(found.kind, found.places); });
   known->second = is_suppressed;
   count(is_suppressed);
   if (is_suppressed) return false;
@@ -271,12 +199,14 @@ Result<uint8_t> parse_checks(std::string_view list) {
     }
     if (!is_known)
       return make_error(ErrorCode::invalid_argument,
-                        "'{}' is no check: memory, race, barrier, init, hazard, all", word);
+                        "'{}' is no check: memory, race, barrier, init, hazard, api, all", word);
   }
   return checks;
 }
 
-uint8_t checks_wanted() {
+namespace {
+
+uint8_t all_wanted() {
   static const uint8_t wanted = [] {
     auto parsed = parse_checks(options().check);
     if (parsed.ok()) return *parsed;
@@ -286,13 +216,13 @@ uint8_t checks_wanted() {
   return wanted;
 }
 
-Status judge_suppressions(const std::string& path) {
-  Status status;
-  read_suppressions(path, [&](const Error& error) {
-    if (status.ok()) status = error;
-  });
-  return status;
-}
+}  // namespace
+
+uint8_t checks_wanted() { return all_wanted() & device::kAllChecks; }
+bool api_check_wanted() { return (all_wanted() & kApiCheck) != 0; }
+
+void delay_total() { Findings::get().delay(); }
+void end_checking() { Findings::get().print_total(); }
 
 CheckCounts checked_so_far() { return Findings::get().counts(); }
 
@@ -384,7 +314,7 @@ std::string fault_json(const device::Fault& fault, const FaultPlace& place) {
 }
 
 std::string overrun_json(const Overrun& overrun, const FaultPlace& place) {
-  Json made = json_of(kOverrun, place);
+  Json made = json_of(kOverrunKind, place);
   made["allocation"] = json_of(overrun.allocation);
   made["written"] = {{"bytes", overrun.damage.bytes},
                      {"first", overrun.damage.first},
@@ -419,16 +349,35 @@ void found_overrun(const Overrun& overrun, const FaultPlace& place) {
   Findings& findings = Findings::get();
   if (findings.overruns_are_explained()) return;
   const Allocation& allocation = overrun.allocation;
-  findings.add({std::string(kOverrun),
+  findings.add({std::string(kOverrunKind),
                 fmt::format("{} {}", allocation.label, allocation.size),
                 {place},
-                [&] { return overrun_report(overrun, place, kOverrun); },
+                [&] { return overrun_report(overrun, place, kOverrunKind); },
                 [&] { return overrun_json(overrun, place); }});
+}
+
+void found_call(const CallFinding& finding) {
+  FaultPlace place;
+  place.kernel = finding.call;
+  place.source = finding.site;
+  Findings::get().add({std::string(finding.kind),
+                       finding.site + " " + finding.what,
+                       {place},
+                       [&] {
+                         return fmt::format("morgana: {}: {}\n  call        {}\n  called at   {}\n",
+                                            finding.kind, finding.what, finding.call, finding.site);
+                       },
+                       [&] {
+                         return line_of({{"kind", finding.kind},
+                                         {"call", finding.call},
+                                         {"site", finding.site},
+                                         {"because", finding.what}});
+                       }});
 }
 
 device::Fault run_checked(device::Device& device, device::Launch& launch, CodePlaces& code) {
   Host host(code);
-  launch.checks = &host;
+  if (checks_wanted() != 0) launch.checks = &host;
   device::Fault fault = device.run(launch);
   launch.checks = nullptr;
   const std::string kernel = code.place_of(launch.entry).kernel;

@@ -16,10 +16,13 @@
 
 namespace morgana::runtime {
 
-// Bits of device::Check: "memory,race", "all"; empty: none.
+// Beside the bits of device::Check, which are about kernels: what the program does with the API.
+inline constexpr uint8_t kApiCheck = 128;
+// Bits: "memory,race", "all"; empty: none.
 Result<uint8_t> parse_checks(std::string_view list);
-// Of this process.
+// Of this process: those of kernels.
 uint8_t checks_wanted();
+bool api_check_wanted();
 
 // A code object as a file, and what lies between its addresses and those that it was loaded to.
 struct CodeImage {
@@ -35,12 +38,24 @@ class CodePlaces {
   virtual CodeImage code_object() { return {}; }
 };
 
-// Executes the launch under the checks of this process.
+// Executes the launch under the checks of this process, and counts it.
 device::Fault run_checked(device::Device& device, device::Launch& launch, CodePlaces& code);
 
 // A write behind an allocation's end that its canary shows. Not a finding of its own where the memory check
 // has named a write outside of an allocation. `place` has no kernel where none is known.
 void found_overrun(const Overrun& overrun, const FaultPlace& place);
+
+// What a call of the program's did wrong (kinds: suppressions.h).
+struct CallFinding {
+  std::string_view kind;
+  std::string call, site;  // "clCreateBuffer"; where in the program
+  std::string what;        // a sentence
+};
+void found_call(const CallFinding& finding);
+// The total is said at exit, where no run says it; after `delay_total` by `end_checking`, behind what the
+// program does while it exits.
+void delay_total();
+void end_checking();
 
 // What is wrong with a file of suppressions, if anything is.
 Status judge_suppressions(const std::string& path);

@@ -285,7 +285,7 @@ device::Fault run_packet(Agent& agent, const DispatchPacket& packet, const codeo
   launch.notice_after = time_limits().notice;
   launch.time_limit = time_limits().end;
   const auto run = [&] {
-    if (checks_wanted() != 0) return run_checked(agent.device(), launch, *place.code);
+    if (checks_wanted() != 0 || api_check_wanted()) return run_checked(agent.device(), launch, *place.code);
     if (profile_wanted()) return run_profiled(agent.device(), launch, *place.code);
     return agent.device().run(launch);
   };

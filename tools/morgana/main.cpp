@@ -20,12 +20,12 @@ struct Verb {
 constexpr Verb kVerbs[] = {
     {"run", morgana::tools::run_command,
      R"(  morgana run [--devices LIST] [--door thunk|kfd|both] [--require] [--summary]
-              [--check=memory,race,barrier,init,hazard|all [--report FILE.json] [--stop-on-first] [--suppress FILE]]
+              [--check=memory,race,barrier,init,hazard,api|all [--report FILE.json] [--stop-on-first] [--suppress FILE]]
               -- PROGRAM [ARGS...]
       Runs a program with Morgana as its only OpenCL platform, and under AMD's HIP. Touches no system file. Ends with the
       program's status. --require ends with 3 when the program, which ended with 0, executed no kernel. --summary
       says on standard error what the program and its children ran: kernels, launches, builds, faults. --check
-      looks for what is wrong in kernels, says it on standard error, and ends with 1 when it found something, with
+      looks for what is wrong in kernels and in the program's calls, says it on standard error, and ends with 1 when it found something, with
       2 when it could not check everything; --report begins FILE.json anew (docs/checking.md).
 )"},
     {"doctor", morgana::tools::doctor_command, R"(  morgana doctor

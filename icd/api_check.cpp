@@ -1,0 +1,207 @@
+#include "icd/api_check.h"
+
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <fmt/format.h>
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "icd/command_buffer.h"
+#include "icd/context.h"
+#include "icd/event.h"
+#include "icd/program.h"
+#include "icd/queue.h"
+#include "icd/sampler.h"
+#include "icd/semaphore.h"
+#include "runtime/suppressions.h"
+
+namespace morgana::icd::api_check {
+namespace {
+
+// Where the program called: the first frame that lies neither here nor in the loader, as who resolves
+// addresses wants it.
+std::string site_of_call() {
+  static const void* const own = [] {
+    Dl_info self{};
+    dladdr(reinterpret_cast<const void*>(&site_of_call), &self);
+    return self.dli_fbase;
+  }();
+  constexpr int kMostFrames = 16;
+  void* frames[kMostFrames];
+  const int count = backtrace(frames, kMostFrames);
+  for (int i = 0; i < count; i++) {
+    Dl_info place{};
+    if (dladdr(frames[i], &place) == 0 || place.dli_fbase == own || place.dli_fname == nullptr) continue;
+    const std::string_view file = place.dli_fname;
+    if (file.find("libOpenCL.so") != std::string_view::npos) continue;
+    const auto offset = reinterpret_cast<uintptr_t>(frames[i]) - reinterpret_cast<uintptr_t>(place.dli_fbase);
+    return fmt::format("{}+{:#x}{}", file, offset,
+                       place.dli_sname != nullptr ? fmt::format(" ({})", place.dli_sname) : "");
+  }
+  return "somewhere";
+}
+
+// An object that the program got.
+struct Made {
+  const char* type;
+  const char* call;
+  uint64_t serial;
+  std::string site;
+  cl_uint (*held)(const void* handle, uint64_t serial);  // references of the program that are left
+};
+
+struct Mapped {
+  const char* call;
+  std::string site;
+};
+
+struct State {
+  std::mutex mutex;
+  std::unordered_map<const void*, Made> objects;
+  std::multimap<std::pair<cl_mem, void*>, Mapped> mappings;
+};
+
+// Never destroyed: objects may be released while the process ends.
+State& state() {
+  static auto* const all = new State;
+  return *all;
+}
+
+// An error that this thread has got, until it is known what the program makes of it.
+struct Pending {
+  const char* call = nullptr;
+  cl_int error = CL_SUCCESS;
+  std::string site;
+};
+thread_local Pending pending;
+
+void report(std::string_view kind, const char* call, std::string site, std::string what) {
+  runtime::found_call({kind, call, std::move(site), std::move(what)});
+}
+
+template <typename T>
+cl_uint references_held(const void* handle, uint64_t serial) {
+  T* const object = find<T>(static_cast<HandleOf<T>>(const_cast<void*>(handle)));
+  return object != nullptr && object->serial() == serial ? object->reference_count() : 0;
+}
+
+template <typename T>
+void note(const char* type, const char* call, HandleOf<T> handle) {
+  const T* const object = find<T>(handle);
+  if (object == nullptr) return;
+  std::string site = site_of_call();
+  State& all = state();
+  std::lock_guard lock(all.mutex);
+  all.objects[handle] = {type, call, object->serial(), std::move(site), &references_held<T>};
+}
+
+// What one line of the program left: named once.
+struct Left {
+  const Made* first;
+  size_t objects = 0;
+};
+
+void report_left() {
+  State& all = state();
+  std::lock_guard lock(all.mutex);
+  std::map<std::string, Left> by_site;
+  for (const auto& [handle, made] : all.objects) {
+    if (made.held(handle, made.serial) == 0) continue;
+    Left& left = by_site[fmt::format("{} {} {}", made.type, made.call, made.site)];
+    left.first = &made;
+    left.objects++;
+  }
+  for (const auto& [key, left] : by_site)
+    report(runtime::kLeakKind, left.first->call, left.first->site,
+           fmt::format("{} {}{} made here {} still held when the process ends", left.objects,
+                       left.first->type, left.objects == 1 ? "" : "s", left.objects == 1 ? "is" : "are"));
+  for (const auto& [key, mapped] : all.mappings)
+    report(runtime::kStillMappedKind, mapped.call, mapped.site,
+           "memory mapped here is not unmapped when the process ends");
+}
+
+// Behind the destructors of the program's own static objects, which may release what they hold.
+[[gnu::destructor]] void end() {
+  if (!runtime::api_check_wanted()) return;
+  report_left();
+  runtime::end_checking();
+}
+
+}  // namespace
+
+bool begin() {
+  if (!runtime::api_check_wanted()) return false;
+  runtime::delay_total();
+  return true;
+}
+
+Call::Call(const char* name) : name_(name) {
+  if (pending.call == nullptr) return;
+  const Pending error = std::exchange(pending, {});
+  const std::string_view next = name;
+  // Asking, and giving back, is what one does who has seen it.
+  if (next.starts_with("clGet") || next.starts_with("clRelease") || next.starts_with("clUnload")) {
+    pending = error;
+    return;
+  }
+  report(runtime::kFailedCallKind, error.call, error.site,
+         fmt::format("it returned {}, and the program went on with {}", error_name(error.error), name));
+}
+
+void Call::returned(cl_int error, bool is_seen) {
+  // Who asks may be told that there is nothing.
+  if (error == CL_SUCCESS || std::string_view(name_).starts_with("clGet")) return;
+  if (!is_seen) {
+    report(runtime::kFailedCallKind, name_, site_of_call(),
+           fmt::format("it failed with {}, for which the program gave no place", error_name(error)));
+    return;
+  }
+  pending = {name_, error, site_of_call()};
+}
+
+void Call::made(cl_context object) { note<Context>("context", name_, object); }
+void Call::made(cl_command_queue object) { note<Queue>("queue", name_, object); }
+void Call::made(cl_mem object) { note<Mem>("memory object", name_, object); }
+void Call::made(cl_sampler object) { note<Sampler>("sampler", name_, object); }
+void Call::made(cl_program object) { note<Program>("program", name_, object); }
+void Call::made(cl_kernel object) { note<Kernel>("kernel", name_, object); }
+void Call::made(cl_event object) { note<Event>("event", name_, object); }
+void Call::made(cl_command_buffer_khr object) { note<CommandBuffer>("command buffer", name_, object); }
+void Call::made(cl_semaphore_khr object) { note<Semaphore>("semaphore", name_, object); }
+void Call::made(void*) {}  // `mapped` says more
+
+void look_at_argument(const Kernel& kernel, size_t index, Mem& mem) {
+  if (!runtime::api_check_wanted()) return;
+  if (mem.reference_count() == 0)
+    report(
+        runtime::kReleasedArgumentKind, "clEnqueueNDRangeKernel", site_of_call(),
+        fmt::format("argument {} of kernel '{}' is memory that was released: something else still holds it",
+                    index, kernel.name()));
+  if (mem.is_mapped_for_writing())
+    report(
+        runtime::kMappedArgumentKind, "clEnqueueNDRangeKernel", site_of_call(),
+        fmt::format("argument {} of kernel '{}' is memory that is mapped for writing", index, kernel.name()));
+}
+
+void mapped(const char* call, cl_mem mem, void* pointer) {
+  if (!runtime::api_check_wanted()) return;
+  std::string site = site_of_call();
+  State& all = state();
+  std::lock_guard lock(all.mutex);
+  all.mappings.emplace(std::pair(mem, pointer), Mapped{call, std::move(site)});
+}
+
+void unmapped(cl_mem mem, void* pointer) {
+  if (!runtime::api_check_wanted()) return;
+  State& all = state();
+  std::lock_guard lock(all.mutex);
+  if (const auto found = all.mappings.find({mem, pointer}); found != all.mappings.end())
+    all.mappings.erase(found);
+}
+
+}  // namespace morgana::icd::api_check

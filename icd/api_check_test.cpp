@@ -1,0 +1,163 @@
+// --check=api: what a program does with the API is named, and what is right is not. MORGANA_CHECK=api comes
+// from the environment; what is said when a process ends is looked at in processes of their own.
+#include <cstdlib>
+
+#include "icd/test_support.h"
+
+namespace morgana::icd::test {
+namespace {
+
+class ApiCheck : public OpenCl {
+ protected:
+  void SetUp() override {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    OpenCl::SetUp();
+  }
+  // What is reported while `act` runs and the next calls follow.
+  template <typename Act>
+  std::string reported(const Act& act) {
+    testing::internal::CaptureStderr();
+    act();
+    clFinish(queue);
+    return testing::internal::GetCapturedStderr();
+  }
+  cl_kernel make_writer() {
+    cl_program program = make_program("kernel void k(global int* to, int n) { to[0] = n; }");
+    cl_kernel kernel = make_kernel(program, "k");
+    clReleaseProgram(program);
+    return kernel;
+  }
+  cl_int launch(cl_kernel kernel) {
+    const size_t one = 1;
+    return clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &one, nullptr, 0, nullptr, nullptr);
+  }
+  void set_arguments(cl_kernel kernel, cl_mem buffer) {
+    const cl_int n = 7;
+    EXPECT_EQ(clSetKernelArg(kernel, 0, sizeof buffer, &buffer), CL_SUCCESS);
+    EXPECT_EQ(clSetKernelArg(kernel, 1, sizeof n, &n), CL_SUCCESS);
+  }
+};
+
+bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+TEST_F(ApiCheck, AnErrorThatTheProgramGoesOnAfterIsNamed) {
+  cl_kernel kernel = make_writer();
+  const cl_int n = 7;
+  EXPECT_EQ(clSetKernelArg(kernel, 5, sizeof n, &n), CL_INVALID_ARG_INDEX);
+  const std::string report = reported([] {});
+  EXPECT_TRUE(
+      has(report, "failed-call: it returned CL_INVALID_ARG_INDEX, and the program went on with clFinish\n"))
+      << report;
+  EXPECT_TRUE(has(report, "  call        clSetKernelArg\n")) << report;
+  EXPECT_TRUE(has(report, "icd_api_check_test+0x")) << report;
+  clReleaseKernel(kernel);
+}
+
+TEST_F(ApiCheck, AnErrorThatIsAskedForAndLeadsToTheEndIsClean) {
+  EXPECT_EXIT(
+      {
+        cl_kernel kernel = make_writer();
+        const cl_int n = 7;
+        clSetKernelArg(kernel, 5, sizeof n, &n);
+        clReleaseKernel(kernel);
+        clReleaseCommandQueue(queue);
+        clReleaseContext(context);
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0), "^checked: 0 dispatches, 0 kernels, 0 unchecked, 0 findings\n$");
+}
+
+TEST_F(ApiCheck, AnErrorWithoutAPlaceForItIsNamed) {
+  const std::string report =
+      reported([&] { clCreateBuffer(context, CL_MEM_READ_WRITE, 0, nullptr, nullptr); });
+  EXPECT_TRUE(has(report, "failed with CL_INVALID_BUFFER_SIZE, for which the program gave no place"))
+      << report;
+}
+
+TEST_F(ApiCheck, ArgumentsThatAreNotSetAreNamed) {
+  cl_kernel kernel = make_writer();
+  const std::string report = reported([&] { launch(kernel); });
+  EXPECT_TRUE(has(report, "it returned CL_INVALID_KERNEL_ARGS")) << report;
+  clReleaseKernel(kernel);
+}
+
+TEST_F(ApiCheck, WhatIsHeldAtTheEndIsNamedWithTheCall) {
+  EXPECT_EXIT(
+      {
+        for (int i = 0; i < 3; i++) make_buffer(64);
+        cl_event event;
+        const cl_int zero = 0;
+        cl_mem buffer = make_buffer(64);
+        clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, sizeof zero, &zero, 0, nullptr, &event);
+        clReleaseMemObject(buffer);
+        clReleaseCommandQueue(queue);
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0),
+      "leak: 1 context made here is(.|\n)*clCreateContext(.|\n)*leak: 1 "
+      "event(.|\n)*clEnqueueWriteBuffer(.|\n)*leak: 3 "
+      "memory "
+      "objects (.|\n)*clCreateBuffer(.|\n)* 3 findings");
+}
+
+TEST_F(ApiCheck, AMappingThatIsLeftIsNamed) {
+  EXPECT_EXIT(
+      {
+        cl_int error;
+        cl_mem buffer = make_buffer(64);
+        clEnqueueMapBuffer(queue, buffer, CL_TRUE, CL_MAP_READ, 0, 64, 0, nullptr, nullptr, &error);
+        clReleaseMemObject(buffer);
+        clReleaseCommandQueue(queue);
+        clReleaseContext(context);
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0), "still-mapped: (.|\n)*clEnqueueMapBuffer(.|\n)* 1 findings");
+}
+
+TEST_F(ApiCheck, AnArgumentThatIsMappedForWritingIsNamed) {
+  cl_kernel kernel = make_writer();
+  cl_mem buffer = make_buffer(64);
+  set_arguments(kernel, buffer);
+  cl_int error;
+  void* const mapped =
+      clEnqueueMapBuffer(queue, buffer, CL_TRUE, CL_MAP_WRITE, 0, 64, 0, nullptr, nullptr, &error);
+  const std::string report = reported([&] { EXPECT_EQ(launch(kernel), CL_SUCCESS); });
+  EXPECT_TRUE(has(report, "mapped-argument: argument 0 of kernel 'k' is memory that is mapped for writing"))
+      << report;
+  clEnqueueUnmapMemObject(queue, buffer, mapped, 0, nullptr, nullptr);
+  EXPECT_EQ(reported([&] { EXPECT_EQ(launch(kernel), CL_SUCCESS); }), "");
+  clReleaseMemObject(buffer);
+  clReleaseKernel(kernel);
+}
+
+TEST_F(ApiCheck, AnArgumentThatWasReleasedIsNamedWhereSomethingElseHoldsIt) {
+  cl_kernel kernel = make_writer();
+  cl_mem buffer = make_buffer(64);
+  set_arguments(kernel, buffer);
+  const cl_buffer_region half = {0, 32};
+  cl_int error;
+  cl_mem part = clCreateSubBuffer(buffer, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &half, &error);
+  clReleaseMemObject(buffer);
+  const std::string report = reported([&] { launch(kernel); });
+  EXPECT_TRUE(has(report, "released-argument: argument 0 of kernel 'k'")) << report;
+  clReleaseMemObject(part);
+  clReleaseKernel(kernel);
+}
+
+TEST_F(ApiCheck, AProgramThatIsRightIsClean) {
+  cl_kernel kernel = make_writer();
+  cl_mem buffer = make_buffer(64);
+  EXPECT_EQ(reported([&] {
+              set_arguments(kernel, buffer);
+              EXPECT_EQ(launch(kernel), CL_SUCCESS);
+              EXPECT_EQ(read<cl_int>(buffer, 1)[0], 7);
+              // Whoever asks for what there is not has done nothing wrong.
+              clGetDeviceIDs(platform, CL_DEVICE_TYPE_ACCELERATOR, 0, nullptr, nullptr);
+            }),
+            "");
+  clReleaseMemObject(buffer);
+  clReleaseKernel(kernel);
+}
+
+}  // namespace
+}  // namespace morgana::icd::test
