@@ -128,7 +128,7 @@ TEST_F(Amd, SaysWhoItIsSupposedToBe) {
     } else {
       EXPECT_TRUE(text(each, CL_DEVICE_NAME).starts_with("gfx"));
       EXPECT_EQ(text(each, CL_DEVICE_VENDOR), amd);
-      EXPECT_TRUE(text(each, CL_DEVICE_VERSION).starts_with("OpenCL 3.0 Morgana"));
+      EXPECT_TRUE(text(each, CL_DEVICE_VERSION).starts_with("OpenCL 3.1 Morgana"));
       EXPECT_EQ(text(each, CL_DEVICE_BOARD_NAME_AMD), "Morgana software GPU");
     }
   }

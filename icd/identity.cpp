@@ -18,7 +18,7 @@ constexpr Version kVersions[] = {{"1.2", CL_MAKE_VERSION(1, 2, 0)},
                                  {"2.0", CL_MAKE_VERSION(2, 0, 0)},
                                  {"3.0", CL_MAKE_VERSION(3, 0, 0)},
                                  {"3.1", CL_MAKE_VERSION(3, 1, 0)}};
-constexpr const Version& kUsual = kVersions[2];
+constexpr const Version& kUsual = kVersions[3];
 
 const Version& chosen_version() {
   for (const Version& version : kVersions)

@@ -11,7 +11,7 @@ class Version : public OpenCl {
   void SetUp() override {
     OpenCl::SetUp();
     const char* asked = std::getenv("MORGANA_OPENCL_VERSION");
-    text = asked == nullptr || std::string(asked) == "4.0" ? "3.0" : asked;  // 4.0: there is none
+    text = asked == nullptr || std::string(asked) == "4.0" ? "3.1" : asked;  // 4.0: there is none
     number =
         CL_MAKE_VERSION(static_cast<cl_version>(text[0] - '0'), static_cast<cl_version>(text[2] - '0'), 0);
   }
