@@ -67,6 +67,12 @@ TEST_F(Replay, ShrunkCapsulesKeepTheirFinding) {
     EXPECT_EQ(again.status, *one.checks == 0 ? 0 : 1) << one.name << again.output;
     for (const char* part : {one.finding, "<source>:2", "equal: ", one.name})
       EXPECT_TRUE(has(again.output, part)) << part << "\n" << again.output;
+    // It is the same work-item's, not one that zeros have made.
+    const std::string before = replay(check + files[0]).output;
+    const size_t who = before.find("  work-item");
+    ASSERT_NE(who, std::string::npos) << before;
+    EXPECT_TRUE(has(again.output, before.substr(who, before.find('\n', who) - who).c_str()))
+        << before << again.output;
     const double times =
         static_cast<double>(fs::file_size(files[0])) / static_cast<double>(fs::file_size(to));
     std::printf("%-16s %8zu bytes, %7zu shrunk, %.0f times less; %s", one.name, fs::file_size(files[0]),

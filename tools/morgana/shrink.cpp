@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <functional>
 
+#include "codeobj/code_object.h"
 #include "codeobj/describe.h"
 #include "runtime/checking.h"
 #include "runtime/replay.h"
@@ -84,6 +85,8 @@ class Shrinker {
       pieces_.push_back({piece, {piece.bytes.begin(), piece.bytes.end()}});
       pieces_.back().bytes.resize(piece.size);
     }
+    find_code();
+    original_ = pieces_;
     return {};
   }
 
@@ -115,6 +118,9 @@ class Shrinker {
     const auto all = trials_.observe(capsule);
     return all.ok() && std::ranges::find(*all, wanted_) != all->end();
   }
+  // The kernel's code and that of the instructions in question: with zeros in it the kernel is another one.
+  void find_code();
+  void restore_code(std::vector<Piece>& pieces) const;
   void set_pieces(Capsule& capsule, const std::vector<Piece>& pieces) const;
 
   Capsule made_;
@@ -122,7 +128,29 @@ class Shrinker {
   Shown wanted_;
   std::vector<runtime::FaultPlace> places_;
   std::vector<Piece> pieces_;  // that the capsule's have views of
+  std::vector<Piece> original_;
+  std::vector<Capsule::Region> code_;
 };
+
+void Shrinker::find_code() {
+  const auto object = codeobj::CodeObject::parse(made_.code_object);
+  if (!object.ok()) return;
+  std::vector<uint64_t> addresses = wanted_.pcs;
+  addresses.push_back(made_.launch.entry);
+  for (const uint64_t address : addresses)
+    if (const codeobj::ElfSymbol* const function = object->function_at(address - made_.code_bias))
+      code_.push_back({function->value + made_.code_bias, function->size});
+}
+
+void Shrinker::restore_code(std::vector<Piece>& pieces) const {
+  for (size_t i = 0; i < pieces.size(); i++)
+    for (const Capsule::Region& one : code_) {
+      const uint64_t at = pieces[i].piece.address, end = at + pieces[i].piece.size;
+      const uint64_t from = std::max(at, one.address), to = std::min(end, one.address + one.size);
+      for (uint64_t byte = from; byte < to; byte++)
+        pieces[i].bytes[byte - at] = original_[i].bytes[byte - at];
+    }
+}
 
 // Zeros are left out where memory is mapped without them.
 void Shrinker::set_pieces(Capsule& capsule, const std::vector<Piece>& pieces) const {
@@ -192,6 +220,7 @@ void Shrinker::take_pieces_away() {
       else
         std::ranges::fill(pieces[i].bytes, 0);
     }
+    restore_code(pieces);
     return pieces;
   };
   const std::vector<size_t> kept = reduce(pieces_.size(), [&](const std::vector<size_t>& kept) {
@@ -219,6 +248,7 @@ void Shrinker::blank_bytes(size_t granule) {
       from += static_cast<ptrdiff_t>(one.bytes.size());
       one.bytes.resize(one.piece.size);
     }
+    restore_code(pieces);
     return pieces;
   };
   const Granules granules(Bytes(all), granule);

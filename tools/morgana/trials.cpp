@@ -28,10 +28,12 @@ constexpr int kTaken = 3;
 struct Ended {
   uint32_t fault = 0;
   uint64_t pc = 0, address = 0;
+  std::array<uint32_t, 3> work_item{};
 };
 
 Shown shown_of(const Json& finding) {
-  Shown shown{finding.at("kind"), {}, ""};
+  Shown shown{finding.at("kind"), {}, "", {}};
+  if (!finding.at("sides").empty()) shown.work_item = finding["sides"][0].at("work_item");
   for (const Json& side : finding.at("sides"))
     shown.pcs.push_back(std::stoull(side.at("pc").get<std::string>(), nullptr, 16));
   if (finding.contains("address")) shown.address = finding["address"];
@@ -69,7 +71,8 @@ Result<std::vector<Shown>> Trials::observe(const Capsule& capsule, const std::st
   const auto kind = static_cast<device::FaultKind>(ended.fault);
   return std::vector<Shown>{{device::name(kind),
                              {ended.pc},
-                             kind == device::FaultKind::memory ? fmt::format("{:#x}", ended.address) : ""}};
+                             kind == device::FaultKind::memory ? fmt::format("{:#x}", ended.address) : "",
+                             ended.work_item}};
 }
 
 int Trials::run(const Capsule& capsule, const std::string& to, int result) const {
@@ -82,7 +85,8 @@ int Trials::run(const Capsule& capsule, const std::string& to, int result) const
   const auto replayed = runtime::replay(capsule);
   if (!replayed.ok()) return 1;
   if (!to.empty() && !write_result(capsule, replayed->fault, to).ok()) return 1;
-  const Ended ended{static_cast<uint32_t>(replayed->fault.kind), replayed->fault.pc, replayed->fault.address};
+  const Ended ended{static_cast<uint32_t>(replayed->fault.kind), replayed->fault.pc, replayed->fault.address,
+                    replayed->fault.work_item};
   return write_all(result, &ended, sizeof ended) ? 0 : 1;
 }
 

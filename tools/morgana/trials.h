@@ -1,7 +1,9 @@
 // Trials: replays of capsules in children of this process, and what they show. Single-threaded.
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,7 @@ struct Shown {
   std::vector<uint64_t> pcs;  // of each side
   // Or offset in LDS or scratch. Without it another mistake, which zeros have made, would do as well.
   std::string address;
+  std::array<uint32_t, 3> work_item{};  // of the first side
   bool operator==(const Shown&) const = default;
 };
 
