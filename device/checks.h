@@ -18,6 +18,7 @@ enum class Check : uint8_t {
   barrier = 4,  // barriers that not all work-items reach
   init = 8,     // values that nobody has written
   hazard = 16,  // waits that hardware demands of code
+  lanes = 32,   // with race: also those of work-items of one wave; never meant by "all"
 };
 inline constexpr uint8_t kAllChecks = 31;
 

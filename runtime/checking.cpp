@@ -32,6 +32,7 @@ constexpr size_t kMostFindings = 100;
 constexpr std::pair<std::string_view, uint8_t> kNames[] = {
     {"memory", static_cast<uint8_t>(device::Check::memory)},
     {"race", static_cast<uint8_t>(device::Check::race)},
+    {"race:lanes", static_cast<uint8_t>(device::Check::race) | static_cast<uint8_t>(device::Check::lanes)},
     {"barrier", static_cast<uint8_t>(device::Check::barrier)},
     {"init", static_cast<uint8_t>(device::Check::init)},
     {"hazard", static_cast<uint8_t>(device::Check::hazard)},
@@ -199,7 +200,7 @@ Result<uint8_t> parse_checks(std::string_view list) {
     }
     if (!is_known)
       return make_error(ErrorCode::invalid_argument,
-                        "'{}' is no check: memory, race, barrier, init, hazard, api, all", word);
+                        "'{}' is no check: memory, race, race:lanes, barrier, init, hazard, api, all", word);
   }
   return checks;
 }
@@ -218,7 +219,7 @@ uint8_t all_wanted() {
 
 }  // namespace
 
-uint8_t checks_wanted() { return all_wanted() & device::kAllChecks; }
+uint8_t checks_wanted() { return all_wanted() & static_cast<uint8_t>(~kApiCheck); }
 bool api_check_wanted() { return (all_wanted() & kApiCheck) != 0; }
 
 void delay_total() { Findings::get().delay(); }

@@ -24,6 +24,16 @@ bool waits_for_all(const isa::Inst& inst, Generation generation) {
   return vector == 0 || (inst.simm16 >> 8 & 0xf) == 0;
 }
 
+// What a store takes from its register for the dword that lies `offset` bytes behind its first.
+uint32_t value_of(const Moment& moment, const Access& access, uint32_t lane, uint64_t offset) {
+  if (access.data < 0) return 0;
+  const isa::Operand& data = moment.inst.src[static_cast<size_t>(access.data)];
+  if (!data.present() || data.is_scalar()) return 0;
+  const uint64_t at = offset / 4 < data.dwords ? offset / 4 : 0;
+  return data.is_agpr() ? moment.wave.a[(data.code - isa::kAgprBase + at) * kLanes + lane]
+                        : moment.wave.v[(data.code - isa::kVgprBase + at) * kLanes + lane];
+}
+
 }  // namespace
 
 void RaceCheck::group_begins(const Group& group) {
@@ -39,6 +49,7 @@ void RaceCheck::group_begins(const Group& group) {
 // All know what all have done.
 void RaceCheck::barrier(const Group& group) {
   GroupState& state = groups_[&group];
+  state.barriers++;
   Clock all;
   for (uint32_t i = 0; i < group.wave_count; i++) {
     all.learn(state.waves[i].known);
@@ -67,13 +78,16 @@ RaceCheck::Cell* RaceCheck::cell_at(Space space, uint64_t address, GroupState& g
   return &(*cells)[address % kRowBytes / 4];
 }
 
-bool RaceCheck::is_ordered(const WaveClock& wave, const Mark& before) const {
+bool RaceCheck::is_ordered(const WaveClock& wave, const Mark& now, const Mark& before) const {
+  if (by_lane_ && before.wave == wave.number && before.lane != now.lane)
+    // Lanes that store one value at once do not race.
+    return before.barriers != now.barriers || (before.step == now.step && before.value == now.value);
   return before.wave == 0 || before.wave == wave.number || wave.known.of(before.wave) >= before.time;
 }
 
 void RaceCheck::compare(const Moment& moment, const Access& access, const Mark& now, const Mark& before,
                         bool wrote, uint64_t address) {
-  if ((now.bytes & before.bytes) == 0 || is_ordered(*current_, before)) return;
+  if ((now.bytes & before.bytes) == 0 || is_ordered(*current_, now, before)) return;
   if (now.is_atomic && before.is_atomic) return;
   // A load past the caches and a store are how flags are polled; atomic stores look like others.
   if (now.is_coherent && before.is_coherent) return;
@@ -94,7 +108,9 @@ void RaceCheck::compare(const Moment& moment, const Access& access, const Mark& 
                                                 : wrote          ? "write"
                                                                  : "read",
                                                 wrote}));
-  finding.detail = group == reporter_.items().index_of(wave.group->id)
+  finding.detail = before.wave == now.wave
+                       ? "no barrier lies between the accesses of two work-items of one wave"
+                   : group == reporter_.items().index_of(wave.group->id)
                        ? "no barrier lies between the two waves' accesses"
                        : "nothing orders accesses of different work-groups but atomics and the kernel's end";
   reporter_.report(std::move(finding));
@@ -135,7 +151,10 @@ void RaceCheck::touch(const Moment& moment, const Access& access, uint32_t lane,
              static_cast<uint8_t>(lane),
              0,
              access.is_atomic,
-             access.is_coherent};
+             access.is_coherent,
+             group.barriers,
+             by_lane_ ? value_of(moment, access, lane, at - (begin & ~uint64_t{3})) : 0,
+             step_};
     for (uint64_t i = 0; i < 4; i++)
       if (at + i >= begin && at + i < end) now.bytes |= static_cast<uint8_t>(1 << i);
     if (access.is_coherent && access.reads) synchronize(moment, access, at, *cell, *current_);
@@ -144,7 +163,7 @@ void RaceCheck::touch(const Moment& moment, const Access& access, uint32_t lane,
       compare(moment, access, now, cell->read, false, begin);
       compare(moment, access, now, cell->other, false, begin);
       // Bytes of one dword that one wave writes one by one.
-      if (cell->write.wave == now.wave && cell->write.time == now.time) now.bytes |= cell->write.bytes;
+      if (is_same(cell->write, now) && cell->write.time == now.time) now.bytes |= cell->write.bytes;
       if (now.is_atomic) compare(moment, access, now, cell->hidden, true, begin);
       if (!now.is_atomic)
         cell->hidden = {};
@@ -152,8 +171,8 @@ void RaceCheck::touch(const Moment& moment, const Access& access, uint32_t lane,
         cell->hidden = cell->write;
       cell->write = now;
     } else {
-      if (cell->read.wave != now.wave && cell->read.wave != 0) cell->other = cell->read;
-      if (cell->read.wave == now.wave && cell->read.time == now.time) now.bytes |= cell->read.bytes;
+      if (!is_same(cell->read, now) && cell->read.wave != 0) cell->other = cell->read;
+      if (is_same(cell->read, now) && cell->read.time == now.time) now.bytes |= cell->read.bytes;
       cell->read = now;
     }
   }
@@ -176,6 +195,10 @@ void RaceCheck::before(const Moment& moment) {
   const Wave& wave = moment.wave;
   GroupState& group = groups_[wave.group];
   current_ = &group.waves[wave.index];
+  step_++;
+  // A wave that is alone does not wait.
+  if (moment.inst.row->op == Op::s_barrier && wave.group->waves_ended + 1 == wave.group->wave_count)
+    group.barriers++;
   follow(moment, *current_);
   for (const Access& access : moment.accesses) {
     if (access.space == Space::scratch) continue;

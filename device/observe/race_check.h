@@ -16,7 +16,10 @@ namespace morgana::device {
 
 class RaceCheck {
  public:
-  RaceCheck(const Launch& launch, Reporter& reporter) : launch_(launch), reporter_(reporter) {}
+  RaceCheck(const Launch& launch, Reporter& reporter)
+      : launch_(launch),
+        reporter_(reporter),
+        by_lane_((reporter.host().checks() & static_cast<uint8_t>(Check::lanes)) != 0) {}
   void group_begins(const Group& group);
   void before(const Moment& moment);
   void barrier(const Group& group);
@@ -30,6 +33,9 @@ class RaceCheck {
     int32_t at = 0;               // the instruction: dwords from the kernel's entry
     uint8_t lane = 0, bytes = 0;  // bytes: a bit each
     bool is_atomic = false, is_coherent = false;
+    // With by_lane_: barriers of the group before it, which of all instructions it was, and what it stored.
+    uint32_t barriers = 0, value = 0;
+    uint64_t step = 0;
   };
   // The last write, two readers of different waves, and the plain store that an atomic of its own wave has
   // followed: other waves' atomics race with the store and not with the atomic.
@@ -41,19 +47,26 @@ class RaceCheck {
   struct GroupState {
     std::vector<Cell> lds;
     std::array<WaveClock, kGroupWaves> waves;
+    uint32_t barriers = 0;
   };
 
   Cell* cell_at(Space space, uint64_t address, GroupState& group);
   void touch(const Moment& moment, const Access& access, uint32_t lane, GroupState& group);
   void compare(const Moment& moment, const Access& access, const Mark& now, const Mark& before, bool wrote,
                uint64_t address);
-  bool is_ordered(const WaveClock& wave, const Mark& before) const;
+  bool is_ordered(const WaveClock& wave, const Mark& now, const Mark& before) const;
+  // The same wave, or by_lane_ the same work-item.
+  bool is_same(const Mark& one, const Mark& other) const {
+    return one.wave == other.wave && (!by_lane_ || one.lane == other.lane);
+  }
   void synchronize(const Moment& moment, const Access& access, uint64_t address, const Cell& cell,
                    WaveClock& wave);
   void follow(const Moment& moment, WaveClock& wave);
 
   const Launch& launch_;
   Reporter& reporter_;
+  const bool by_lane_;  // work-items of one wave may race with each other
+  uint64_t step_ = 0;
   std::unordered_map<const Group*, GroupState> groups_;
   std::unordered_map<uint64_t, std::unique_ptr<Row>> rows_;  // by address / kRowBytes
   std::unordered_map<uint64_t, Clock> released_;  // by address of atomics: what those who write there know

@@ -1,0 +1,58 @@
+// --check=race:lanes: work-items of one wave are threads, too. MORGANA_CHECK comes from the environment.
+#include "icd/test_support.h"
+
+namespace morgana::icd::test {
+namespace {
+
+class LaneRace : public OpenCl {
+ protected:
+  std::string check(const char* source) {
+    cl_program program = make_program(source);
+    cl_kernel kernel = make_kernel(program, "k");
+    cl_mem buffer = make_buffer(1024);
+    clSetKernelArg(kernel, 0, sizeof buffer, &buffer);
+    const size_t items = 16;
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &items, &items, 0, nullptr, nullptr),
+              CL_SUCCESS);
+    clFinish(queue);
+    std::string report = testing::internal::GetCapturedStderr();
+    clReleaseMemObject(buffer);
+    clReleaseKernel(kernel);
+    clReleaseProgram(program);
+    return report;
+  }
+};
+
+constexpr const char* kNeighbour = R"(kernel void k(global int* to) {
+  local int part[16];
+  int i = get_local_id(0);
+  part[i] = to[i];
+  BARRIER;
+  to[i + 32] = part[(i + 1) % 16];
+})";
+
+std::string with(const char* barrier) {
+  return "#define BARRIER " + std::string(barrier) + "\n" + kNeighbour;
+}
+
+TEST_F(LaneRace, WorkItemsOfOneWaveRace) {
+  const std::string report = check(with("").c_str());
+  EXPECT_NE(report.find("morgana: race: kernel 'k'"), std::string::npos) << report;
+  EXPECT_NE(report.find("two work-items of one wave"), std::string::npos) << report;
+}
+
+TEST_F(LaneRace, ABarrierBetweenThemIsClean) {
+  EXPECT_EQ(check(with("barrier(CLK_LOCAL_MEM_FENCE)").c_str()), "");
+}
+
+TEST_F(LaneRace, OneValueThatAllStoreIsClean) {
+  EXPECT_EQ(check("kernel void k(global int* to) { to[3] = 7; }"), "");
+}
+
+TEST_F(LaneRace, ManyValuesInOnePlaceRace) {
+  EXPECT_NE(check("kernel void k(global int* to) { to[3] = get_local_id(0); }"), "");
+}
+
+}  // namespace
+}  // namespace morgana::icd::test
