@@ -19,7 +19,7 @@ import oclgrind
 HERE = pathlib.Path(__file__).resolve().parent
 SUITES = {"oclgrind": oclgrind}
 LIMIT = 60  # seconds of a case
-CHECKS = "memory,race,barrier,init"
+CHECKS = "memory,race:lanes,barrier,init"
 
 
 def kinds_found(command, library, device):
