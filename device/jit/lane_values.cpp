@@ -4,6 +4,7 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/IR/ValueHandle.h>
 
 #include <map>
 #include <optional>
@@ -233,7 +234,7 @@ class Scalars {
     return b.CreateBitCast(b.CreateTrunc(b.CreateLShr(whole, uint64_t{part} * bits), integer), type);
   }
 
-  std::map<Lane, Value*> made_;
+  std::map<Lane, llvm::WeakTrackingVH> made_;  // run() replaces what some of them are
   std::set<Lane> wanted_, hopeless_;
   bool all_ = false;
 };

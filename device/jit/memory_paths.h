@@ -17,6 +17,8 @@ MORGANA_MEMORY_KINDS(MORGANA_KIND)
 #undef MORGANA_KIND
 extern "C" AperturePath morgana_path_reaches_aperture;
 extern "C" PullPath morgana_path_pull;
+extern "C" ScratchLoad morgana_path_load_scratch;
+extern "C" ScratchStore morgana_path_store_scratch;
 extern "C" RangePath morgana_path_note_range;
 extern "C" ApartPath morgana_path_lie_apart;
 

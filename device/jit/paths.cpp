@@ -481,6 +481,8 @@ const jit::NamedPath kPaths[] = {
     MORGANA_MEMORY_KINDS(MORGANA_KIND)                //
     MORGANA_PATH(reaches_aperture, reaches_aperture)  //
     MORGANA_PATH(pull, pull)                          //
+    MORGANA_PATH(load_scratch, load_scratch)          //
+    MORGANA_PATH(store_scratch, store_scratch)        //
     MORGANA_PATH(note_range, note_range)              //
     MORGANA_PATH(lie_apart, lie_apart)                //
     {nullptr, nullptr}};

@@ -38,6 +38,15 @@ using IndexPath = void MORGANA_KEEPS_REGISTERS(Wave*, jit::WaveFrame*, uint64_t 
 using PullPath = void MORGANA_KEEPS_REGISTERS(const uint32_t* values, const uint32_t* source,
                                               uint32_t* result);
 
+// Dwords of scratch at the lanes' own offsets + `add`. False, and nothing has happened, when an active lane's
+// are not whole dwords in scratch. Other lanes of loaded data become anything.
+using ScratchLoad = bool MORGANA_KEEPS_REGISTERS(const Wave*, uint32_t add, const Lanes* offset,
+                                                 uint32_t dwords, Lanes* data);
+using ScratchStore = bool MORGANA_KEEPS_REGISTERS(const Wave*, uint32_t add, const Lanes* offset,
+                                                  uint32_t dwords, const Lanes* data);
+ScratchLoad load_scratch;
+ScratchStore store_scratch;
+
 // Widens `range` by every lane's base + low + (high << 32); `high` may be null. The first of a strip begins
 // it.
 using RangePath = void MORGANA_KEEPS_REGISTERS(jit::StripRange* range, uint64_t base, const Lanes* low,

@@ -18,6 +18,11 @@ bool has_float_steps(isa::Type type) {
   return isa::is_float(type) && type != isa::Type::bf16 && type != isa::Type::pk_bf16;
 }
 
+// s_waitcnt vmcnt(0), whatever the generation's bits above.
+bool waits_for_all(const isa::Inst& inst) {
+  return inst.row->op == isa::Op::s_waitcnt && (inst.simm16 & 0xc00f) == 0;
+}
+
 class Examiner {
  public:
   Examiner(const Flow& flow, const Loop& loop) : flow_(flow) {
@@ -96,9 +101,32 @@ class Examiner {
 
   bool finds_addresses() {
     if (!loop_.writes_memory) return true;
+    if (orders_stores()) return false;
     std::optional<StripAddresses> found = strip_addresses(flow_, loop_);
     if (found) loop_.addresses = std::move(*found);
     return found.has_value();
+  }
+
+  // Whether somebody else may see in which order lanes store: a wait whose next instruction reads nothing
+  // that is being loaded, as a release leaves it. Or whether scalars are loaded, which are for all lanes at
+  // once.
+  bool orders_stores() const {
+    const Block& block = flow_.blocks[loop_.head()];
+    VectorSet loading;
+    for (const bool is_second_turn : {false, true})
+      for (uint32_t n = block.first; n < block.first + block.count; n++) {
+        const Instruction& i = flow_.instructions[n];
+        const bool waits = waits_for_all(*i.step->inst);
+        if (i.how == How::scalar_load) return true;
+        loading &= ~set_of(i.v_writes, i.n_v_writes);
+        if (i.how == How::memory) loading |= set_of(i.v_writes, i.n_v_writes);
+        if (!waits || n + 1 == block.first + block.count) continue;
+        const Instruction& next = flow_.instructions[n + 1];
+        const VectorSet read = set_of(next.v_reads, next.n_v_reads);
+        if (is_second_turn && (read & loading).none()) return true;
+        loading &= ~read;
+      }
+    return false;
   }
 
   bool mask(const isa::Operand& operand, bool writes) {
@@ -228,7 +256,9 @@ std::vector<SerialLoop> serial_loops(const Flow& flow) {
 }
 
 bool gathers(const SerialLoop& loop, const Flow& flow, const Shapes& shapes) {
-  if (!shapes.is_reached(loop.head(), 0) || !shapes.is_reached(loop.behind, 0)) return false;
+  // A loop whose lanes leave it one by one ends with none.
+  if (!loop.is_strip && (!shapes.is_reached(loop.head(), 0) || !shapes.is_reached(loop.behind, 0)))
+    return false;
   const auto may_gather = [&](uint32_t access) {
     const Instruction& i = flow.instructions[access];
     if (i.how == How::call) return true;

@@ -29,7 +29,21 @@ constexpr std::string_view kLoop =
     "8001eabe 800188be 80018abe"         // s_mov_b64 vcc, 0; s[8:9], 0; s[10:11], 0
     "050506bf";                          // s_cmp_eq_u32 s5, s5
 
+// What a lane has stored it loads again, which the compiler sees.
+constexpr std::string_view kLoadsAgain =
+    "8001eabe"           // s_mov_b64 vcc, 0
+    "008070dc04007f00"   // global_store_dword v[4:5], v0, off
+    "008050dc04007f09"   // global_load_dword v9, v[4:5], off
+    "008050dc04007f08"   // global_load_dword v8, v[4:5], off
+    "05c10581"           // s_add_i32 s5, s5, -1
+    "700f8cbf"           // s_waitcnt vmcnt(0)
+    "83101020 0011002a"  // v_lshrrev_b32_e32 v8, 3, v8; v_xor_b32_e32 v0, v0, v8
+    "040008d204011102"   // v_lshl_add_u64 v[4:5], v[4:5], 0, 4
+    "058007bf f2ff85bf"  // s_cmp_lg_u32 s5, 0; s_cbranch_scc1
+    "050506bf";          // s_cmp_eq_u32 s5, s5
+
 struct Case {
+  std::string_view code = kLoop;
   uint64_t exec = ~uint64_t{0};
   uint32_t steps = 200;
   int short_lane = -1;  // its row ends after 100 steps where nothing is mapped
@@ -83,7 +97,7 @@ Outcome run(const Case& c, bool compiled) {
     const uint32_t number = next();
     std::memcpy(at, &number, 4);
   }
-  WaveRig rig(Target::gfx950, dwords_of_hex(kLoop), {.items = 128});
+  WaveRig rig(Target::gfx950, dwords_of_hex(c.code), {.items = 128});
   const auto put = [](uint32_t& low, uint32_t& high, const void* data) {
     const auto address = reinterpret_cast<uint64_t>(data);
     low = static_cast<uint32_t>(address);
@@ -140,6 +154,8 @@ TEST(StripLoop, ComputesWhatWavesCompute) {
 TEST(StripLoop, KeepsLanesInStepThatMeet) {
   for (const int behind : {-100, -1, 0, 1, 100}) expect_alike({.follower = 9, .behind = behind});
 }
+
+TEST(StripLoop, LoadsWhatItStored) { expect_alike({.code = kLoadsAgain}); }
 
 TEST(StripLoop, GivesWayBetweenStrips) { expect_alike({.steps = 150'000, .gives_way = true}); }
 

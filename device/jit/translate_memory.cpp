@@ -139,13 +139,33 @@ llvm::Value* Translator::lies_in_scratch(Value* offset, uint64_t bytes) {
   return b_.CreateAnd(b_.CreateICmpULE(end, size), b_.CreateICmpEQ(b_.CreateAnd(offset, 3), b_.getInt32(0)));
 }
 
+// At the lanes' own offsets: native code.
+void Translator::scratch_apart(const Instruction& i, unsigned dwords) {
+  const isa::Inst& inst = *i.step->inst;
+  const bool stores = inst.row->flags & isa::kStore;
+  Value* add = b_.getInt32(static_cast<uint32_t>(inst.offset));
+  if (i.step->kind[2] != Source::none) add = b_.CreateAdd(add, scalar_source(i, 2, 1));
+  llvm::AllocaInst *offset = temporary(lanes_), *data = temporary(llvm::ArrayType::get(lanes_, dwords));
+  const auto row = [&](unsigned d) { return field(data, size_t{d} * kLanes * 4); };
+  b_.CreateAlignedStore(active_vgpr(place(inst.src[0])), offset, llvm::Align(256));
+  for (unsigned d = 0; stores && d < dwords; d++)
+    b_.CreateAlignedStore(active_vgpr(place(inst.src[1]) + d), row(d), llvm::Align(256));
+  Value* const done = call_library(stores ? "morgana_store_scratch" : "morgana_load_scratch",
+                                   {wave_, add, offset, b_.getInt32(dwords), data});
+  guarded(i, done, [&] {
+    for (unsigned d = 0; !stores && d < dwords; d++)
+      set_vgpr(i, place(inst.dst[0]) + d, b_.CreateAlignedLoad(lanes_, row(d), llvm::Align(256)));
+  });
+}
+
 // Dwords at an offset that all lanes share are neighbours in memory (device/state/scratch.h).
 void Translator::scratch(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   const bool stores = inst.row->flags & isa::kStore;
   const bool varies = i.step->kind[0] != Source::none;
-  if ((varies && !shapes_.is_uniform(number(i), version_)) || (!stores && i.is_result_dead)) return call(i);
+  if (!stores && i.is_result_dead) return call(i);
   const unsigned dwords = scratch_dwords(inst);
+  if (varies && !shapes_.is_uniform(number(i), version_)) return scratch_apart(i, dwords);
   const bool is_checked = is_in_scratch(i);
   Value* offset = b_.getInt32(static_cast<uint32_t>(inst.offset));
   if (i.step->kind[2] != Source::none) offset = b_.CreateAdd(offset, scalar_source(i, 2, 1));

@@ -3,7 +3,8 @@
 // lane the Wave is what it would be had all gone round together.
 //
 // While a strip is at work the Wave's EXEC holds the lanes that have not done it. A fault ends the wave: the
-// interpreter comes to it with those lanes, and no trap handler returns (WaveFrame::in_strip).
+// interpreter comes to it with those lanes, and no trap handler returns (WaveFrame::in_strip). What lanes had
+// stored in that strip stays, and the rest of them stores it again.
 #include <llvm/IR/MDBuilder.h>
 
 #include "device/jit/translator.h"
@@ -127,7 +128,7 @@ llvm::Value* Translator::lanes_lie_apart(const SerialLoop& loop) {
   llvm::AllocaInst* const ranges = temporary(llvm::ArrayType::get(i8_, size_t{count} * sizeof(StripRange)));
   llvm::AllocaInst* const left = temporary(i64_);
   struct Base {
-    llvm::AllocaInst *lowest, *highest;
+    llvm::AllocaInst *lowest = nullptr, *highest = nullptr;
   };
   std::vector<Base> bases(count);
   const auto range = [&](unsigned p) { return field(ranges, size_t{p} * sizeof(StripRange)); };
@@ -189,6 +190,14 @@ llvm::Value* Translator::lanes_lie_apart(const SerialLoop& loop) {
       note_address(access(p), range(p), b_.CreateLoad(i64_, bases[p].lowest), b_.getTrue());
       note_address(access(p), range(p), b_.CreateLoad(i64_, bases[p].highest), b_.getFalse());
     }
+  // A base that went round through 0 has been everywhere.
+  Value* is_one_range = b_.getTrue();
+  for (unsigned p = 0; p < count; p++)
+    if (bases[p].lowest)
+      is_one_range =
+          b_.CreateAnd(is_one_range, b_.CreateICmpULT(b_.CreateSub(b_.CreateLoad(i64_, bases[p].highest),
+                                                                   b_.CreateLoad(i64_, bases[p].lowest)),
+                                                      b_.getInt64(uint64_t{1} << 47)));
   std::vector<uint32_t> accesses;
   for (const StripAccess& a : addresses.accesses)
     accesses.insert(accesses.end(),
@@ -196,8 +205,9 @@ llvm::Value* Translator::lanes_lie_apart(const SerialLoop& loop) {
   llvm::Constant* const table = llvm::ConstantDataArray::get(context_, accesses);
   auto* const global = new llvm::GlobalVariable(module_, table->getType(), true,
                                                 llvm::GlobalValue::InternalLinkage, table, "strip_accesses");
-  return call_library("morgana_lie_apart",
-                      {ranges, global, b_.getInt32(static_cast<uint32_t>(addresses.accesses.size()))});
+  Value* const apart = call_library(
+      "morgana_lie_apart", {ranges, global, b_.getInt32(static_cast<uint32_t>(addresses.accesses.size()))});
+  return b_.CreateAnd(is_one_range, apart);
 }
 
 // Several lanes at once, instruction by instruction: what one waits for, the others need not. From `next` to

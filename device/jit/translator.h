@@ -202,6 +202,7 @@ class Translator {
   void memory(const Instruction& i);
   void lds_add(const Instruction& i);
   void scratch(const Instruction& i);
+  void scratch_apart(const Instruction& i, unsigned dwords);
   bool is_in_scratch(const Instruction& i);
   Value* lies_in_scratch(Value* offset, uint64_t bytes);
   Value* lds_limit();

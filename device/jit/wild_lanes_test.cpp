@@ -276,5 +276,44 @@ TEST(WildLanes, ScratchAtOneRegister) {
   }
 }
 
+// Each lane at an offset of its own: all inside, one of them across the end or at no whole dword, active or
+// not.
+TEST(WildLanes, ScratchAtTheLanesOwn) {
+  RigOptions options;
+  options.private_bytes = 64;
+  WaveRig rig(Target::gfx950,
+              dwords_of_hex("046074dc00027f00"  // scratch_store_dwordx2 v0, v[2:3], off offset:4
+                            "086050dc01007f04"  // scratch_load_dword v4, v1, off offset:8
+                            "006058dc01000308"  // scratch_load_dwordx3 v[8:10], v1, s3
+                            "700f8cbf"),        // s_waitcnt vmcnt(0)
+              options);
+  for (const uint64_t exec : {~uint64_t{0}, uint64_t{0xff00'1234'5678'9abf}, uint64_t{0}})
+    for (const uint32_t wild : {0u, 56u, 2u, ~3u, 1u << 31}) {
+      std::vector<uint32_t> left[2];
+      for (const bool compiled : {false, true}) {
+        rig.restart();
+        auto* const scratch = reinterpret_cast<uint32_t*>(rig.wave().scratch);
+        const size_t dwords = size_t{rig.wave().scratch_lane_bytes} / 4 * kLanes;
+        for (size_t i = 0; i < dwords; i++) scratch[i] = static_cast<uint32_t>(i);
+        rig.wave().exec() = exec;
+        rig.s(3) = 12;
+        for (int lane = 0; lane < kLanes; lane++) {
+          const auto l = static_cast<uint32_t>(lane);
+          rig.v(0, lane) = l % 13 * 4, rig.v(1, lane) = l * 7 % 11 * 4;
+          for (const int r : {2, 3, 4, 8, 9, 10}) rig.v(r, lane) = 1000u * static_cast<uint32_t>(r) + l;
+        }
+        rig.v(0, 40) = rig.v(1, 18) = wild;
+        left[compiled].push_back(
+            static_cast<uint32_t>(compiled ? rig.run_compiled() : rig.run_interpreted()));
+        if (compiled) EXPECT_NE(rig.kernel(), nullptr) << rig.why_interpreted();
+        left[compiled].push_back(static_cast<uint32_t>(rig.fault().kind));
+        left[compiled].insert(left[compiled].end(), scratch, scratch + dwords);
+        for (const int r : {4, 8, 9, 10})
+          for (int lane = 0; lane < kLanes; lane++) left[compiled].push_back(rig.v(r, lane));
+      }
+      EXPECT_EQ(left[0], left[1]) << exec << " " << wild;
+    }
+}
+
 }  // namespace
 }  // namespace morgana::device
