@@ -412,7 +412,10 @@ void LaunchPlan::init_items(Wave& wave, const std::array<uint32_t, 3>& size) con
     const uint32_t end = lane + std::min<uint32_t>(size[0] - x, kLanes - lane);
     uint32_t first = x;
     if (packed) first |= (dimensions > 1 ? y << 10 : 0) | (dimensions > 2 ? z << 20 : 0);
-    for (uint32_t l = lane; l < end; l++) wave.v[l] = first + (l - lane);
+    if (lane == 0 && end == kLanes)  // a loop of known length
+      for (uint32_t l = 0; l < kLanes; l++) wave.v[l] = first + l;
+    else
+      for (uint32_t l = lane; l < end; l++) wave.v[l] = first + (l - lane);
     if (!packed && dimensions > 1) std::fill(wave.v + kLanes + lane, wave.v + kLanes + end, y);
     if (!packed && dimensions > 2) std::fill(wave.v + 2 * kLanes + lane, wave.v + 2 * kLanes + end, z);
     lane = end, x = 0;
