@@ -5,12 +5,12 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "base/own_records.h"
 #include "icd/command_buffer.h"
 #include "icd/context.h"
 #include "icd/event.h"
@@ -23,12 +23,11 @@
 namespace morgana::icd::api_check {
 namespace {
 
-// Where the program called: the first frame that lies neither here nor in the loader, as who resolves
-// addresses wants it.
-std::string site_of_call() {
+// Where the program called: the first frame that lies neither here nor in the loader; null: nobody knows.
+const void* frame_of_call() {
   static const void* const own = [] {
     Dl_info self{};
-    dladdr(reinterpret_cast<const void*>(&site_of_call), &self);
+    dladdr(reinterpret_cast<const void*>(&frame_of_call), &self);
     return self.dli_fbase;
   }();
   constexpr int kMostFrames = 16;
@@ -37,14 +36,21 @@ std::string site_of_call() {
   for (int i = 0; i < count; i++) {
     Dl_info place{};
     if (dladdr(frames[i], &place) == 0 || place.dli_fbase == own || place.dli_fname == nullptr) continue;
-    const std::string_view file = place.dli_fname;
-    if (file.find("libOpenCL.so") != std::string_view::npos) continue;
-    const auto offset = reinterpret_cast<uintptr_t>(frames[i]) - reinterpret_cast<uintptr_t>(place.dli_fbase);
-    return fmt::format("{}+{:#x}{}", file, offset,
-                       place.dli_sname != nullptr ? fmt::format(" ({})", place.dli_sname) : "");
+    if (std::string_view(place.dli_fname).find("libOpenCL.so") == std::string_view::npos) return frames[i];
   }
-  return "somewhere";
+  return nullptr;
 }
+
+// As who resolves addresses wants it.
+std::string site_of(const void* frame) {
+  Dl_info place{};
+  if (frame == nullptr || dladdr(frame, &place) == 0 || place.dli_fname == nullptr) return "somewhere";
+  const auto offset = reinterpret_cast<uintptr_t>(frame) - reinterpret_cast<uintptr_t>(place.dli_fbase);
+  return fmt::format("{}+{:#x}{}", place.dli_fname, offset,
+                     place.dli_sname != nullptr ? fmt::format(" ({})", place.dli_sname) : "");
+}
+
+std::string site_of_call() { return site_of(frame_of_call()); }
 
 // An object that the program got.
 struct Made {
@@ -61,24 +67,25 @@ struct Mapped {
 };
 
 struct State {
-  std::mutex mutex;
   std::unordered_map<const void*, Made> objects;
   std::multimap<std::pair<cl_mem, void*>, Mapped> mappings;
 };
 
 // Never destroyed: objects may be released while the process ends.
-State& state() {
-  static auto* const all = new State;
+OwnRecords<State>& state() {
+  static auto* const all = new OwnRecords<State>;
   return *all;
 }
 
-// An error that this thread has got, until it is known what the program makes of it.
+// An error that this thread has got, until it is known what the program makes of it. It owns nothing: `exit`
+// destroys the main thread's variables before static objects, whose destructors may call.
 struct Pending {
   const char* call = nullptr;
   cl_int error = CL_SUCCESS;
-  std::string site;
+  const void* frame = nullptr;
 };
-thread_local Pending pending;
+static_assert(std::is_trivially_destructible_v<Pending>);
+thread_local constinit Pending pending;
 
 void report(std::string_view kind, const char* call, std::string site, std::string what) {
   runtime::found_call({kind, call, std::move(site), std::move(what)});
@@ -94,10 +101,8 @@ template <typename T>
 void note(const char* type, const char* call, HandleOf<T> handle) {
   const T* const object = find<T>(handle);
   if (object == nullptr) return;
-  std::string site = site_of_call();
-  State& all = state();
-  std::lock_guard lock(all.mutex);
-  all.objects[handle] = {type, call, object->serial(), std::move(site), &references_held<T>};
+  Made made{type, call, object->serial(), site_of_call(), &references_held<T>};
+  state().with([&](State& all) { all.objects.insert_or_assign(handle, std::move(made)); });
 }
 
 // What one line of the program left: named once.
@@ -107,8 +112,7 @@ struct Left {
 };
 
 void report_left() {
-  State& all = state();
-  std::lock_guard lock(all.mutex);
+  const State all = state().with([](State& left) { return std::exchange(left, {}); });
   std::map<std::string, Left> by_site;
   for (const auto& [handle, made] : all.objects) {
     if (made.held(handle, made.serial) == 0) continue;
@@ -149,7 +153,7 @@ Call::Call(const char* name) : name_(name) {
     pending = error;
     return;
   }
-  report(runtime::kFailedCallKind, error.call, error.site,
+  report(runtime::kFailedCallKind, error.call, site_of(error.frame),
          fmt::format("it returned {}, and the program went on with {}", error_name(error.error), name));
 }
 
@@ -161,7 +165,7 @@ void Call::returned(cl_int error, bool is_seen) {
            fmt::format("it failed with {}, for which the program gave no place", error_name(error)));
     return;
   }
-  pending = {name_, error, site_of_call()};
+  pending = {name_, error, frame_of_call()};
 }
 
 void Call::made(cl_context object) { note<Context>("context", name_, object); }
@@ -190,18 +194,16 @@ void look_at_argument(const Kernel& kernel, size_t index, Mem& mem) {
 
 void mapped(const char* call, cl_mem mem, void* pointer) {
   if (!runtime::api_check_wanted()) return;
-  std::string site = site_of_call();
-  State& all = state();
-  std::lock_guard lock(all.mutex);
-  all.mappings.emplace(std::pair(mem, pointer), Mapped{call, std::move(site)});
+  Mapped mapping{call, site_of_call()};
+  state().with([&](State& all) { all.mappings.emplace(std::pair(mem, pointer), std::move(mapping)); });
 }
 
 void unmapped(cl_mem mem, void* pointer) {
   if (!runtime::api_check_wanted()) return;
-  State& all = state();
-  std::lock_guard lock(all.mutex);
-  if (const auto found = all.mappings.find({mem, pointer}); found != all.mappings.end())
-    all.mappings.erase(found);
+  state().with([&](State& all) {
+    if (const auto found = all.mappings.find({mem, pointer}); found != all.mappings.end())
+      all.mappings.erase(found);
+  });
 }
 
 }  // namespace morgana::icd::api_check

@@ -1,5 +1,8 @@
 // --check=api: what a program does with the API is named, and what is right is not. MORGANA_CHECK=api comes
 // from the environment; what is said when a process ends is looked at in processes of their own.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstdlib>
 
 #include "icd/test_support.h"
@@ -65,6 +68,42 @@ TEST_F(ApiCheck, AnErrorThatIsAskedForAndLeadsToTheEndIsClean) {
         std::exit(0);
       },
       testing::ExitedWithCode(0), "^checked: 0 dispatches, 0 kernels, 0 unchecked, 0 findings\n$");
+}
+
+// As a static object of the program's would.
+cl_context released_at_exit = nullptr;
+
+TEST_F(ApiCheck, AStaticObjectMayReleaseWhatItHoldsBehindAFailedCall) {
+  EXPECT_EXIT(
+      {
+        std::atexit([] {
+          for (int i = 0; i < 100; i++)
+            clGetContextInfo(released_at_exit, CL_CONTEXT_DEVICES, 0, nullptr, nullptr);
+          clReleaseContext(released_at_exit);
+        });
+        released_at_exit = context;
+        clReleaseCommandQueue(queue);
+        const cl_int n = 7;
+        clSetKernelArg(nullptr, 0, sizeof n, &n);
+        std::exit(1);
+      },
+      testing::ExitedWithCode(1), "^checked: 0 dispatches, 0 kernels, 0 unchecked, 0 findings\n$");
+}
+
+TEST_F(ApiCheck, AForkedChildHasNotMadeWhatItsParentHolds) {
+  EXPECT_EXIT(
+      {
+        cl_mem buffer = make_buffer(64);
+        const pid_t child = fork();
+        if (child == 0) std::exit(0);
+        int status = -1;
+        waitpid(child, &status, 0);
+        clReleaseMemObject(buffer);
+        clReleaseCommandQueue(queue);
+        clReleaseContext(context);
+        std::exit(status);
+      },
+      testing::ExitedWithCode(0), "^(checked: 0 dispatches, 0 kernels, 0 unchecked, 0 findings\n){2}$");
 }
 
 TEST_F(ApiCheck, AnErrorWithoutAPlaceForItIsNamed) {

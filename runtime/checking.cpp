@@ -15,6 +15,7 @@
 #include <set>
 #include <utility>
 
+#include "base/fork_safe.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "runtime/known_memory.h"
@@ -84,7 +85,7 @@ class Findings {
   }
   void count(bool is_suppressed);
 
-  std::mutex mutex_;
+  ForkSafe<std::mutex> mutex_;
   const std::vector<Suppression> suppressions_;
   std::string report_;
   std::map<std::string, bool> known_;  // by kind, kernel and place; whether it is suppressed
