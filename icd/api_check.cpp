@@ -179,17 +179,23 @@ void Call::made(cl_command_buffer_khr object) { note<CommandBuffer>("command buf
 void Call::made(cl_semaphore_khr object) { note<Semaphore>("semaphore", name_, object); }
 void Call::made(void*) {}  // `mapped` says more
 
-void look_at_argument(const Kernel& kernel, size_t index, Mem& mem) {
+void look_at_released(const char* call, const std::string& kernel, std::span<const HeldMemory> memory) {
   if (!runtime::api_check_wanted()) return;
-  if (mem.reference_count() == 0)
-    report(
-        runtime::kReleasedArgumentKind, "clEnqueueNDRangeKernel", site_of_call(),
-        fmt::format("argument {} of kernel '{}' is memory that was released: something else still holds it",
-                    index, kernel.name()));
-  if (mem.is_mapped_for_writing())
-    report(
-        runtime::kMappedArgumentKind, "clEnqueueNDRangeKernel", site_of_call(),
-        fmt::format("argument {} of kernel '{}' is memory that is mapped for writing", index, kernel.name()));
+  for (const HeldMemory& held : memory)
+    if (held.mem->reference_count() == 0)
+      report(
+          runtime::kReleasedArgumentKind, call, site_of_call(),
+          fmt::format("argument {} of kernel '{}' is memory that was released: something else still holds it",
+                      held.argument, kernel));
+}
+
+void look_at_mapped(const char* call, const std::string& kernel, std::span<const HeldMemory> memory) {
+  if (!runtime::api_check_wanted()) return;
+  for (const HeldMemory& held : memory)
+    if (held.mem->is_mapped_for_writing())
+      report(runtime::kMappedArgumentKind, call, site_of_call(),
+             fmt::format("argument {} of kernel '{}' is memory that is mapped for writing", held.argument,
+                         kernel));
 }
 
 void mapped(const char* call, cl_mem mem, void* pointer) {

@@ -5,6 +5,8 @@
 // Every call that comes by the loader's table goes through Watched when the check is wanted. Any thread.
 #pragma once
 
+#include <span>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -39,8 +41,11 @@ class Call {
 // Whether the check is wanted; to be asked when the library is loaded.
 bool begin();
 
-// Memory that the arguments of a launch name.
-void look_at_argument(const Kernel& kernel, size_t index, Mem& mem);
+// The memory that a launch of `kernel` uses: what of it was released, and what is mapped for writing. A
+// launch that is recorded is looked at for the first when it is recorded, for the second whenever it is
+// enqueued. To be called without locks.
+void look_at_released(const char* call, const std::string& kernel, std::span<const HeldMemory> memory);
+void look_at_mapped(const char* call, const std::string& kernel, std::span<const HeldMemory> memory);
 
 void mapped(const char* call, cl_mem mem, void* pointer);
 void unmapped(cl_mem mem, void* pointer);

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "icd/command_buffer_support.h"
 #include "icd/test_support.h"
 
 namespace morgana::icd::test {
@@ -165,6 +166,37 @@ TEST_F(ApiCheck, AnArgumentThatIsMappedForWritingIsNamed) {
       << report;
   clEnqueueUnmapMemObject(queue, buffer, mapped, 0, nullptr, nullptr);
   EXPECT_EQ(reported([&] { EXPECT_EQ(launch(kernel), CL_SUCCESS); }), "");
+  clReleaseMemObject(buffer);
+  clReleaseKernel(kernel);
+}
+
+// Memory may be mapped while a launch is recorded, and may not be whenever that is executed.
+TEST_F(ApiCheck, AMappedArgumentOfARecordedLaunchIsNamedWhereItIsEnqueued) {
+  const CommandBufferApi api(platform);
+  cl_kernel kernel = make_writer();
+  cl_mem buffer = make_buffer(64);
+  set_arguments(kernel, buffer);
+  cl_int error;
+  void* const mapped =
+      clEnqueueMapBuffer(queue, buffer, CL_TRUE, CL_MAP_WRITE, 0, 64, 0, nullptr, nullptr, &error);
+  cl_command_buffer_khr commands = api.create(1, &queue, nullptr, &error);
+  EXPECT_EQ(reported([&] {
+              const size_t one = 1;
+              EXPECT_EQ(api.launch(commands, nullptr, nullptr, kernel, 1, nullptr, &one, nullptr, 0, nullptr,
+                                   nullptr, nullptr),
+                        CL_SUCCESS);
+              EXPECT_EQ(api.finalize(commands), CL_SUCCESS);
+            }),
+            "");
+  const auto replay = [&] { EXPECT_EQ(api.enqueue(0, nullptr, commands, 0, nullptr, nullptr), CL_SUCCESS); };
+  const std::string report = reported(replay);
+  EXPECT_TRUE(has(report, "mapped-argument: argument 0 of kernel 'k' is memory that is mapped for writing"))
+      << report;
+  EXPECT_TRUE(has(report, "  call        clEnqueueCommandBufferKHR\n")) << report;
+  EXPECT_TRUE(has(report, "icd_api_check_test+0x")) << report;
+  clEnqueueUnmapMemObject(queue, buffer, mapped, 0, nullptr, nullptr);
+  EXPECT_EQ(reported(replay), "");
+  api.release(commands);
   clReleaseMemObject(buffer);
   clReleaseKernel(kernel);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "icd/api_check.h"
 #include "icd/entries_khr.h"
 #include "icd/extensions.h"
 #include "icd/info.h"
@@ -199,6 +200,15 @@ cl_int substitute_queues(const CommandBuffer& buffer, cl_uint count, const cl_co
   return CL_SUCCESS;
 }
 
+// Under MORGANA_CHECK=api, before the buffer is enqueued and with none of its locks.
+void look_at_mapped(CommandBuffer& buffer) {
+  if (!runtime::api_check_wanted() || buffer.state() != CL_COMMAND_BUFFER_STATE_EXECUTABLE_KHR) return;
+  const std::shared_ptr<const Steps> steps = buffer.steps();
+  for (const std::shared_ptr<Step>& step : *steps)
+    if (step && step->dispatch() != nullptr)
+      api_check::look_at_mapped("clEnqueueCommandBufferKHR", step->dispatch()->kernel().name, step->memory());
+}
+
 }  // namespace
 
 cl_command_buffer_khr CL_API_CALL clCreateCommandBufferKHR(cl_uint num_queues, const cl_command_queue* queues,
@@ -256,7 +266,9 @@ cl_int CL_API_CALL clEnqueueCommandBufferKHR(cl_uint num_queues, cl_command_queu
       return error;
     WaitList waits;
     cl_int error = check_wait_list(buffer->context(), num_events_in_wait_list, event_wait_list, waits);
-    return error != CL_SUCCESS ? error : buffer->enqueue(list, waits, event);
+    if (error != CL_SUCCESS) return error;
+    look_at_mapped(*buffer);
+    return buffer->enqueue(list, waits, event);
   });
 }
 

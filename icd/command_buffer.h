@@ -67,6 +67,11 @@ class CommandBuffer : public Object<CommandBuffer> {
                 const Ref<MutableCommand>& command);
 
   cl_int finalize();
+  // What the next enqueue executes.
+  std::shared_ptr<const Steps> steps() {
+    std::lock_guard lock(mutex_);
+    return steps_;
+  }
   // What clEnqueueCommandBufferKHR does behind its checks of handles. `queues` are the buffer's, or in their
   // place.
   cl_int enqueue(const std::vector<Queue*>& queues, const WaitList& waits, cl_event* event);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "icd/api_check.h"
 #include "icd/entries.h"
 #include "icd/info.h"
 #include "icd/queue.h"
@@ -51,20 +50,19 @@ cl_int Kernel::check_arguments(const Variant& variant) {
   return CL_SUCCESS;
 }
 
-cl_int Kernel::hold_memory(std::vector<Ref<Mem>>& memory) const {
+cl_int Kernel::hold_memory(std::vector<HeldMemory>& memory) const {
   for (size_t i = 0; i < memory_.size(); i++) {
     const MemoryArgument& argument = memory_[i];
     if (argument.mem == nullptr) continue;
     if (find<Mem>(argument.mem->handle()) == nullptr || argument.mem->serial() != argument.serial)
       return CL_INVALID_KERNEL_ARGS;
-    api_check::look_at_argument(*this, i, *argument.mem);
-    memory.emplace_back(argument.mem);
+    memory.push_back({i, Ref<Mem>(argument.mem)});
   }
   return CL_SUCCESS;
 }
 
 cl_int Kernel::make_dispatch(const Variant& variant, const runtime::Geometry& geometry,
-                             std::unique_ptr<runtime::Dispatch>& dispatch, std::vector<Ref<Mem>>& memory) {
+                             std::unique_ptr<runtime::Dispatch>& dispatch, std::vector<HeldMemory>& memory) {
   std::lock_guard lock(mutex_);
   if (cl_int error = hold_memory(memory); error != CL_SUCCESS) return error;
   auto made = runtime::Dispatch::create(variant.executable, *variant.kernel, variant.arguments, geometry);

@@ -15,6 +15,12 @@
 
 namespace morgana::icd {
 
+// A memory object that a launch uses, and the argument that named it.
+struct HeldMemory {
+  size_t argument;
+  Ref<Mem> mem;
+};
+
 class Kernel : public Object<Kernel> {
  public:
   // The kernel on one device.
@@ -53,7 +59,7 @@ class Kernel : public Object<Kernel> {
   // argument has not been set or its memory object is gone; CL_OUT_OF_RESOURCES if the device lacks what it
   // needs.
   cl_int make_dispatch(const Variant& variant, const runtime::Geometry& geometry,
-                       std::unique_ptr<runtime::Dispatch>& dispatch, std::vector<Ref<Mem>>& memory);
+                       std::unique_ptr<runtime::Dispatch>& dispatch, std::vector<HeldMemory>& memory);
   cl_int check_arguments(const Variant& variant);
   // The checks of clSetKernelExecInfo. Kernels reach all memory of the process, so there is nothing to
   // remember.
@@ -72,7 +78,7 @@ class Kernel : public Object<Kernel> {
   cl_int set_image(size_t index, size_t size, const void* value);
   cl_int set_sampler(size_t index, size_t size, const void* value);
   cl_int set_queue(size_t index, size_t size, const void* value);
-  cl_int hold_memory(std::vector<Ref<Mem>>& memory) const;
+  cl_int hold_memory(std::vector<HeldMemory>& memory) const;
 
   Ref<Program> program_;
   std::mutex mutex_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "icd/api_check.h"
 #include "icd/entries_khr.h"
 #include "icd/info.h"
 
@@ -116,6 +117,7 @@ cl_int record_launch(const RecordArguments& arguments, cl_kernel kernel, const R
   std::shared_ptr<Step> step;
   if (complete)
     if (cl_int error = make_step(launch, step); error != CL_SUCCESS) return error;
+  if (step) api_check::look_at_released("clCommandNDRangeKernelKHR", launch.kernel->name(), step->memory());
   if (!buffer->is_mutable() && arguments.handle == nullptr) return buffer->record(arguments, std::move(step));
   MutableCommand::State state{make<Kernel>(*launch.kernel), RangeValues::of(range), true, complete};
   if (tells_uniformity(launch, state.range)) state.uniform = is_uniform(launch.geometry);

@@ -1,6 +1,7 @@
 // Kernel launches: their ranges, clEnqueueNDRangeKernel, clEnqueueTask and cl_khr_suggested_local_work_size.
 #include "icd/ndrange.h"
 
+#include "icd/api_check.h"
 #include "icd/checks.h"
 #include "icd/entries_khr.h"
 #include "icd/local_size.h"
@@ -11,17 +12,17 @@ namespace {
 class KernelCommand final : public Command {
  public:
   KernelCommand(cl_command_type type, std::unique_ptr<runtime::Dispatch> dispatch,
-                std::vector<Ref<Mem>> buffers)
-      : Command(type), dispatch_(std::move(dispatch)), buffers_(std::move(buffers)) {}
+                std::vector<HeldMemory> memory)
+      : Command(type), dispatch_(std::move(dispatch)), memory_(std::move(memory)) {}
   runtime::Dispatch* dispatch() override { return dispatch_.get(); }
 
  private:
   void drop() override {
     dispatch_.reset();
-    buffers_.clear();
+    memory_.clear();
   }
   std::unique_ptr<runtime::Dispatch> dispatch_;
-  std::vector<Ref<Mem>> buffers_;
+  std::vector<HeldMemory> memory_;
 };
 
 // Global size and offset; `empty` when there is nothing to execute.
@@ -123,7 +124,7 @@ bool is_uniform(const runtime::Geometry& geometry) {
 cl_int make_step(const Launch& launch, std::shared_ptr<Step>& step) {
   if (launch.empty) return CL_SUCCESS;
   std::unique_ptr<runtime::Dispatch> dispatch;
-  std::vector<Ref<Mem>> memory;
+  std::vector<HeldMemory> memory;
   cl_int error = launch.kernel->make_dispatch(*launch.variant, launch.geometry, dispatch, memory);
   if (error == CL_SUCCESS) step = std::make_shared<KernelStep>(std::move(dispatch), std::move(memory));
   return error;
@@ -154,10 +155,13 @@ cl_int enqueue_kernel(cl_command_queue command_queue, cl_kernel kernel, cl_comma
     return error;
 
   std::unique_ptr<runtime::Dispatch> dispatch;
-  std::vector<Ref<Mem>> buffers;
-  cl_int error = launch.kernel->make_dispatch(*launch.variant, launch.geometry, dispatch, buffers);
+  std::vector<HeldMemory> memory;
+  cl_int error = launch.kernel->make_dispatch(*launch.variant, launch.geometry, dispatch, memory);
   if (error != CL_SUCCESS) return error;
-  return queue->enqueue(std::make_unique<KernelCommand>(type, std::move(dispatch), std::move(buffers)),
+  const char* const call = type == CL_COMMAND_TASK ? "clEnqueueTask" : "clEnqueueNDRangeKernel";
+  api_check::look_at_released(call, launch.kernel->name(), memory);
+  api_check::look_at_mapped(call, launch.kernel->name(), memory);
+  return queue->enqueue(std::make_unique<KernelCommand>(type, std::move(dispatch), std::move(memory)),
                         resolved, waits.event);
 }
 

@@ -5,10 +5,12 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "icd/host_work.h"
+#include "icd/kernel.h"
 #include "runtime/queue.h"
 
 namespace morgana::icd {
@@ -22,6 +24,8 @@ class Step {
   virtual device::Fault run(runtime::Launcher& launcher) = 0;
   // The dispatch that it launches, or nullptr.
   virtual runtime::Dispatch* dispatch() { return nullptr; }
+  // What that uses.
+  virtual std::span<const HeldMemory> memory() const { return {}; }
 };
 
 // The steps of a buffer, in the order in which they were recorded. Whatever a command waits for was recorded
@@ -41,14 +45,15 @@ class HostStep final : public Step {
 
 class KernelStep final : public Step {
  public:
-  KernelStep(std::unique_ptr<runtime::Dispatch> dispatch, std::vector<Ref<Mem>> memory)
+  KernelStep(std::unique_ptr<runtime::Dispatch> dispatch, std::vector<HeldMemory> memory)
       : dispatch_(std::move(dispatch)), memory_(std::move(memory)) {}
   device::Fault run(runtime::Launcher& launcher) override { return launcher.launch(*dispatch_); }
   runtime::Dispatch* dispatch() override { return dispatch_.get(); }
+  std::span<const HeldMemory> memory() const override { return memory_; }
 
  private:
   const std::unique_ptr<runtime::Dispatch> dispatch_;
-  const std::vector<Ref<Mem>> memory_;
+  const std::vector<HeldMemory> memory_;
 };
 
 }  // namespace morgana::icd
