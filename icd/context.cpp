@@ -106,6 +106,14 @@ Ref<Queue> Context::default_queue(const Device& device) {
                                                                         : Ref<Queue>();
 }
 
+Ref<Queue> Context::default_queue_or(Queue& queue) {
+  std::lock_guard lock(members_mutex_);
+  Queue*& known = default_queues_[&queue.device()];
+  if (known != nullptr && known->try_acquire()) return Ref<Queue>::adopt(known);
+  known = &queue;
+  return Ref<Queue>(&queue);
+}
+
 void Context::set_default_queue(Queue& queue) {
   std::lock_guard lock(members_mutex_);
   default_queues_[&queue.device()] = &queue;

@@ -46,6 +46,8 @@ class Context : public Object<Context> {
   void remove(Event& user_event);
   // The default on-device queue of a device, or none. It is not kept alive.
   Ref<Queue> default_queue(const Device& device);
+  // The same; where there is none, `queue` becomes that of its device.
+  Ref<Queue> default_queue_or(Queue& queue);
   void set_default_queue(Queue& queue);
   void forget_default_queue(Queue& queue);
   // Tells the application's pfn_notify, if it gave one.
@@ -65,7 +67,7 @@ class Context : public Object<Context> {
   std::vector<Callback> destructors_;
   const bool may_terminate_;
   std::atomic<bool> terminated_{false};
-  std::mutex members_mutex_;
+  std::mutex members_mutex_;  // of what follows
   std::set<Queue*> queues_;
   std::set<Event*> user_events_;
   std::map<const Device*, Queue*> default_queues_;

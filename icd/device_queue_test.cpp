@@ -1,7 +1,9 @@
 // On-device queues: how much they hold, which one is the default, what they are to programs and binaries,
 // what profiling tells, and damage to what lies in them.
 #include <array>
+#include <latch>
 #include <random>
+#include <thread>
 
 #include "icd/device_enqueue_support.h"
 
@@ -148,6 +150,30 @@ kernel void k(queue_t q, global int* out) {
     clReleaseMemObject(out);
     clReleaseKernel(kernel);
     clReleaseProgram(program);
+  });
+}
+
+TEST_F(DeviceEnqueue, ThreadsThatCreateTheDefaultQueueAtOnceGetTheSameOne) {
+  constexpr int kThreads = 4;
+  on_each_device([&] {
+    for (int round = 0; round < 200; ++round) {
+      clReleaseCommandQueue(on_device);
+      std::array<cl_command_queue, kThreads> made{};
+      std::latch start(kThreads);
+      std::vector<std::thread> threads;
+      for (cl_command_queue& one : made)
+        threads.emplace_back([&] {
+          start.arrive_and_wait();
+          one = make_on_device(CL_QUEUE_ON_DEVICE_DEFAULT);
+        });
+      for (std::thread& thread : threads) thread.join();
+      on_device = made[0];
+      cl_uint references = 0;
+      clGetCommandQueueInfo(on_device, CL_QUEUE_REFERENCE_COUNT, sizeof references, &references, nullptr);
+      EXPECT_EQ(references, static_cast<cl_uint>(kThreads));
+      for (cl_command_queue one : made) ASSERT_EQ(one, on_device) << round;
+      for (int i = 1; i < kThreads; ++i) clReleaseCommandQueue(on_device);
+    }
   });
 }
 

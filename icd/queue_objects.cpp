@@ -83,8 +83,8 @@ Made<cl_command_queue> create_on_device(Context& context, Device& device, QueueO
   if (!made.ok()) return CL_OUT_OF_RESOURCES;
   const Ref<Queue> queue = make<Queue>(context, device, options.properties, std::move(options.array),
                                        Queue::OnDevice{size, std::move(made).value()});
-  if (by_default) context.set_default_queue(*queue);
-  return queue.publish();
+  // Another thread may have made one meanwhile.
+  return (by_default ? context.default_queue_or(*queue) : queue).publish();
 }
 
 Made<cl_command_queue> create_queue(cl_context context, cl_device_id device, QueueOptions options,
