@@ -39,7 +39,8 @@ class DeviceEnqueue : public OpenCl {
       TearDown();
       device = one;
       cl_int error;
-      context = clCreateContext(nullptr, 1, &device, &note, this, &error);
+      const cl_context_properties properties[] = {CL_CONTEXT_TERMINATE_KHR, CL_TRUE, 0};
+      context = clCreateContext(properties, 1, &device, &note, this, &error);
       ASSERT_EQ(error, CL_SUCCESS);
       queue = make_queue(CL_QUEUE_PROFILING_ENABLE);
       on_device = make_on_device(CL_QUEUE_ON_DEVICE_DEFAULT);

@@ -60,7 +60,7 @@ struct Children::Impl {
   uint8_t* records = nullptr;
 
   std::deque<Child> pending;
-  uint64_t pending_bytes = 0;
+  uint64_t pending_bytes = 0;  // of these, and of captures
   std::unordered_map<uint32_t, Open> open;
 
   void reset();
@@ -73,9 +73,9 @@ struct Children::Impl {
   Status capture(const ChildRecord& record);
   enum class Readiness : uint8_t { waits, ready, never };
   Readiness readiness(const Child& child) const;
-  void complete(uint32_t event, int failure);
+  device::Fault complete(uint32_t event, int failure);
   device::Fault execute(Child& child, bool skip, Dispatch& root, const Launch& launch);
-  device::Fault execute_all(Dispatch& root, const Launch& launch);
+  device::Fault execute_all(Dispatch& root, const Launch& launch, const std::atomic<bool>& cancelled);
 };
 
 Children::Children() : impl_(std::make_unique<Impl>()) {}
@@ -175,9 +175,10 @@ Status Children::Impl::take(Child child, uint32_t owner) {
 
 namespace {
 
-void write_times(uint64_t address, uint64_t executed, uint64_t completed) {
+bool write_times(uint64_t address, uint64_t executed, uint64_t completed) {
   const uint64_t times[2] = {executed, completed};
-  device::try_guest([&] { std::memcpy(reinterpret_cast<void*>(address), times, sizeof times); });  // NOLINT
+  return device::try_guest(
+      [&] { std::memcpy(reinterpret_cast<void*>(address), times, sizeof times); });  // NOLINT
 }
 
 }  // namespace
@@ -185,8 +186,10 @@ void write_times(uint64_t address, uint64_t executed, uint64_t completed) {
 Status Children::Impl::capture(const ChildRecord& record) {
   const auto index = index_of(record.event);
   if (!index) return make_error(ErrorCode::malformed, "an event that there is not");
-  if (auto command = open.find(*index); command != open.end())
+  if (auto command = open.find(*index); command != open.end()) {
     command->second.captures.push_back(record.handle);
+    pending_bytes += sizeof(uint64_t);
+  }
   return {};
 }
 
@@ -201,16 +204,19 @@ Children::Impl::Readiness Children::Impl::readiness(const Child& child) const {
 }
 
 // A command, or something that it enqueued, has ended; the last to end completes the event, which is a part
-// of its owner's. `failure`: the event's status, if negative.
-void Children::Impl::complete(uint32_t event, int failure) {
+// of its owner's. `failure`: the event's status, if negative. A fault where its times cannot be written.
+device::Fault Children::Impl::complete(uint32_t event, int failure) {
   while (event != kRoot) {
     Open& command = open.at(event);
-    if (--command.left != 0) return;
+    if (--command.left != 0) return {};
     const uint64_t executed = std::max<uint64_t>(command.ended - command.started, 1);
     const uint64_t completed = std::max(now_ns() - command.started, executed);
     events[event].executed = executed;
     events[event].completed = completed;
-    for (const uint64_t address : command.captures) write_times(address, executed, completed);
+    for (const uint64_t address : command.captures)
+      if (!write_times(address, executed, completed))
+        return fault_of(fmt::format("the times of what it enqueued cannot be written to {:#x}", address));
+    pending_bytes -= command.captures.size() * sizeof(uint64_t);
     status(event).store(std::min(failure, kComplete), std::memory_order_release);
     const uint32_t owner = command.owner;
     open.erase(event);
@@ -218,6 +224,7 @@ void Children::Impl::complete(uint32_t event, int failure) {
     event = owner;
     failure = kComplete;
   }
+  return {};
 }
 
 namespace {
@@ -277,8 +284,7 @@ device::Fault Children::Impl::execute(Child& child, bool skip, Dispatch& root, c
   }
   if (child.event != kRoot) open.at(child.event).ended = now_ns();
   for (uint32_t i = 0; i < record.wait_count; ++i) let_go(*index_of(child.waits()[i]));
-  complete(owner, skip && child.event != kRoot ? kWaitedForFailed : kComplete);
-  return {};
+  return complete(owner, skip && child.event != kRoot ? kWaitedForFailed : kComplete);
 }
 
 namespace {
@@ -293,8 +299,11 @@ std::string name_of(const Child& child, const Dispatch& root) {
 
 // In the order in which they were enqueued, as far as events let them; what is ready behind them does not
 // wait.
-device::Fault Children::Impl::execute_all(Dispatch& root, const Launch& launch) {
+device::Fault Children::Impl::execute_all(Dispatch& root, const Launch& launch,
+                                          const std::atomic<bool>& cancelled) {
   while (!pending.empty()) {
+    // Markers need no launch, which would look.
+    if (cancelled.load(std::memory_order_relaxed)) return fault_of("");
     std::deque<Child> waiting;
     bool progress = false;
     while (!pending.empty()) {
@@ -320,7 +329,7 @@ device::Fault Children::Impl::execute_all(Dispatch& root, const Launch& launch) 
   return {};
 }
 
-device::Fault Children::run(Dispatch& root, const Launch& launch) {
+device::Fault Children::run(Dispatch& root, const Launch& launch, const std::atomic<bool>& cancelled) {
   Impl& impl = *impl_;
   impl.reset();
   root.blame(nullptr);
@@ -330,7 +339,7 @@ device::Fault Children::run(Dispatch& root, const Launch& launch) {
   if (fault.kind != device::FaultKind::none) return fault;
   if (Status status = impl.collect(kRoot); !status.ok())
     return fault_of("it left a damaged record of what it enqueued: " + status.error().message);
-  return impl.execute_all(root, launch);
+  return impl.execute_all(root, launch, cancelled);
 }
 
 }  // namespace morgana::runtime

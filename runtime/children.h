@@ -6,6 +6,7 @@
 // a fault. A command is complete when all its kernels are: OpenCL 3.0, 3.2.3 "Device-side enqueue".
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -23,10 +24,10 @@ class Children {
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
 
-  // Executes `root`, and what it enqueues, by `launch`, which executes one dispatch. The fault that ended it:
-  // of the root's Dispatch::culprit().
+  // Executes `root`, and what it enqueues, by `launch`, which executes one dispatch, until `cancelled` is
+  // set. The fault that ended it: of the root's Dispatch::culprit().
   using Launch = std::function<device::Fault(Dispatch&)>;
-  device::Fault run(Dispatch& root, const Launch& launch);
+  device::Fault run(Dispatch& root, const Launch& launch, const std::atomic<bool>& cancelled);
 
  private:
   Children();

@@ -360,10 +360,11 @@ device::Fault Queue::Impl::launch(Dispatch& dispatch, uint64_t index) {
     }
     children = std::move(made).value();
   }
-  return children->run(dispatch, [&](Dispatch& one) {
+  const auto launch_one = [&](Dispatch& one) {
     ring[index & (size - 1)] = one.packet();
     return launch_alone(one, index);
-  });
+  };
+  return children->run(dispatch, launch_one, cancelled);
 }
 
 device::Fault Queue::Impl::launch_alone(Dispatch& dispatch, uint64_t index) {
