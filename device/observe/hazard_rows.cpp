@@ -75,7 +75,8 @@ uint64_t valu_events(const TargetInfo& target, const isa::Inst& inst) {
   if (!is_matrix && !is_dot) events |= bit(Event::plain_valu);
   events |= bit(is_trans(mnemonic) ? Event::trans : Event::not_trans);
   if (inst.dpp) events |= bit(Event::dpp);
-  if (inst.sdwa ? inst.dst_sel != 6 && inst.row->format != Format::VOPC : (inst.op_sel & 8) != 0)
+  const uint32_t written_part = mnemonic.starts_with("v_cvt_sr_") ? 12 : 8;  // one of four bytes; a half
+  if (inst.sdwa ? inst.dst_sel != 6 && inst.row->format != Format::VOPC : (inst.op_sel & written_part) != 0)
     events |= bit(Event::part);
   if (reads_code(inst, isa::kSrcVccz) || reads_code(inst, isa::kSrcExecz)) events |= bit(Event::zero_flag);
   if (reads_code(inst, isa::kSrcLdsDirect)) events |= bit(Event::lds_direct);
@@ -169,7 +170,9 @@ size_t passes_index(const TargetInfo& target, const isa::Inst& inst) {
   const bool is_slow = begins_with_one_of(mnemonic, {"v_mfma_f32_32x32x2_f32", "v_mfma_f32_16x16x4_f32"}) ||
                        mnemonic.find("_2b_") != std::string_view::npos ||
                        mnemonic.find("_4b_") != std::string_view::npos;
-  return is_large ? (is_slow ? kSixteen : kEight) : (is_slow ? kEight : kFour);
+  // Twice as long where either matrix is of 8 bits (CDNA4 7.1.5).
+  const bool is_long = is_slow || (mnemonic.ends_with("_f8f6f4") && (inst.cbsz < 2 || inst.blgp < 2));
+  return is_large ? (is_long ? kSixteen : kEight) : (is_long ? kEight : kFour);
 }
 
 }  // namespace morgana::device

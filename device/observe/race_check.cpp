@@ -30,8 +30,11 @@ uint32_t value_of(const Moment& moment, const Access& access, uint32_t lane, uin
   const isa::Operand& data = moment.inst.src[static_cast<size_t>(access.data)];
   if (!data.present() || data.is_scalar()) return 0;
   const uint64_t at = offset / 4 < data.dwords ? offset / 4 : 0;
-  return data.is_agpr() ? moment.wave.a[(data.code - isa::kAgprBase + at) * kLanes + lane]
-                        : moment.wave.v[(data.code - isa::kVgprBase + at) * kLanes + lane];
+  const uint32_t dword = data.is_agpr() ? moment.wave.a[(data.code - isa::kAgprBase + at) * kLanes + lane]
+                                        : moment.wave.v[(data.code - isa::kVgprBase + at) * kLanes + lane];
+  if (access.bytes >= 4) return dword;
+  const bool is_upper = std::string_view(moment.inst.row->mnemonic).ends_with("_d16_hi");
+  return (is_upper ? dword >> 16 : dword) & ((1u << 8 * access.bytes) - 1);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ struct Verb {
 constexpr Verb kVerbs[] = {
     {"run", morgana::tools::run_command,
      R"(  morgana run [--devices LIST] [--door thunk|kfd|both] [--require] [--summary]
-              [--check=memory,race,barrier,init,hazard,api|all [--report FILE.json] [--stop-on-first] [--suppress FILE]]
+              [--check=memory,race[:lanes],barrier,init,hazard,api|all [--report FILE.json] [--stop-on-first] [--suppress FILE]]
               -- PROGRAM [ARGS...]
       Runs a program with Morgana as its only OpenCL platform, and under AMD's HIP. Touches no system file. Ends with the
       program's status. --require ends with 3 when the program, which ended with 0, executed no kernel. --summary

@@ -82,6 +82,13 @@ Status for_each_file(const std::string& folder, std::vector<std::string>& left_o
   return {};
 }
 
+// Throws as what reads it later would.
+void check(const Json& instruction) {
+  static_cast<void>(tally_of(instruction));
+  for (const char* text : {"kind", "source"}) static_cast<void>(instruction.value(text, ""));
+  for (const char* is : {"is_barrier", "is_atomic"}) static_cast<void>(instruction.value(is, false));
+}
+
 void read_kernel(const Json& one, Merged& merged) {
   KernelReport& report = merged.report;
   report.launches += one.value("launches", uint64_t{0});
@@ -103,6 +110,7 @@ void read_kernel(const Json& one, Merged& merged) {
     report.limiter = one.value("limiter", "");
   }
   for (const Json& instruction : one.at("instructions")) {
+    check(instruction);
     const InstructionKey key{instruction.value("function", ""), instruction.value("offset", uint64_t{0}),
                              instruction.value("text", "")};
     const auto [at, is_new] = merged.instructions.emplace(key, instruction);

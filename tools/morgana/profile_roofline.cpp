@@ -11,10 +11,10 @@ namespace morgana::tools {
 namespace {
 
 // AMD's product pages, November 2026: peak FLOP/s of vector float32 (a fused multiply-add is two) and of
-// memory bytes/s, in 10^12. One card a target, the largest.
+// memory bytes/s, in 10^12. One well-known card a target.
 constexpr Card kCards[] = {
     {"gfx600", "Radeon HD 7970", 3.79, 0.264},  {"gfx701", "Radeon R9 290X", 5.6, 0.32},
-    {"gfx803", "Radeon RX 580", 6.2, 0.256},    {"gfx900", "Radeon RX Vega 64", 12.7, 0.484},
+    {"gfx803", "Radeon R9 Fury X", 8.6, 0.512}, {"gfx900", "Radeon RX Vega 64", 12.7, 0.484},
     {"gfx906", "Instinct MI60", 14.7, 1.024},   {"gfx908", "Instinct MI100", 23.1, 1.229},
     {"gfx90a", "Instinct MI250X", 47.9, 3.277}, {"gfx942", "Instinct MI300X", 163.4, 5.3},
     {"gfx950", "Instinct MI355X", 157.3, 8.0},

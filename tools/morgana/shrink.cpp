@@ -9,6 +9,7 @@
 #include "codeobj/describe.h"
 #include "runtime/checking.h"
 #include "runtime/replay.h"
+#include "tools/morgana/commands.h"
 #include "tools/morgana/replay_tool.h"
 #include "tools/morgana/trials.h"
 
@@ -308,6 +309,9 @@ uint64_t groups_of(const Capsule& capsule) {
 Status shrink(const Capsule& capsule, uint64_t bytes, int findings, const std::string& to) {
   Shrinker shrinker(capsule, findings);
   MORGANA_CHECK(shrinker.begin());
+  // Not in the end: that it cannot be written. (An io error would mean addresses that are taken.)
+  if (const Status written = write_file(to, runtime::write_capsule(capsule)); !written.ok())
+    return make_error(ErrorCode::invalid_argument, "{}", written.error().message);
   const runtime::FaultPlace& place = shrinker.place();
   fmt::print("keeps: {} at pc {:#x}{}{}\n", shrinker.wanted().kind, shrinker.wanted().pcs.front(),
              place.function.empty()
