@@ -13,7 +13,7 @@ namespace {
 // Every command that was accepted is executed, and all events can be had again.
 TEST_F(DeviceEnqueue, FullQueueAndUsedUpEvents) {
   constexpr const char* kSource = R"(
-kernel void k(global int* out, int wanted) {
+kernel __attribute__((reqd_work_group_size(256, 1, 1))) void k(global int* out, int wanted) {
   queue_t q = get_default_queue();
   for (int i = 0; i < wanted; ++i) {
     int code = enqueue_kernel(q, CLK_ENQUEUE_FLAGS_NO_WAIT, ndrange_1D(1), ^{ atomic_inc(out + 1); });
@@ -28,6 +28,7 @@ kernel void k(global int* out, int wanted) {
       if (round == 0 || i % 2) release_event(event);
     }
   atomic_add(out + 3, events);
+  barrier(CLK_GLOBAL_MEM_FENCE);  // nobody takes what others still want
   for (int i = 0; i < 600; ++i) atomic_add(out + 4, is_valid_event(create_user_event()));
 })";
   on_each_device([&] {
