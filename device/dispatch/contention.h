@@ -14,7 +14,7 @@ uint32_t superior_queues(Priority priority);
 // priority. Returns when it may go on, in ticks.
 uint64_t charge(Priority priority, uint64_t executed);
 
-// A queue has no more work: helpers may go to other priorities (pool.cpp).
+// A queue has no more work, or a lower priority: helpers may go to other priorities (pool.cpp).
 void look_for_work();
 
 // After a fork the child has no queue with work.

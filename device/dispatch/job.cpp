@@ -394,7 +394,7 @@ void Job::work(bool is_caller, uint32_t unit) {
         now = ticks();
       }
       piece = now;
-      if (resident && all_begun()) tell_all_begun();
+      if (resident) tell_all_begun();
     } else if (share.is_empty() && Pool::get().wants_back(*this, came)) {
       if (resident) park(std::move(resident));
       break;

@@ -91,9 +91,10 @@ void Job::hold_back(uint64_t executed, bool has_more) {
     std::this_thread::sleep_for(kNap);
 }
 
-// The queue may begin what may overlap with this launch. False: it does not ask again.
+// The queue may begin what may overlap with this launch, unless groups are not begun, or never will be.
+// False: it does not ask again.
 bool Job::tell_all_begun() {
-  if (!wants_to_know_) return false;
+  if (!wants_to_know_ || is_stopped() || !all_begun()) return false;
   const unsigned environment = _mm_getcsr();
   _mm_setcsr(0x1f80);  // threads begin with that of who makes them
   wants_to_know_ = plan_.launch.watch->all_begun();

@@ -126,10 +126,11 @@ int Pool::threads_for(Priority priority) const {
   return sum_from(callers_, from) + sum_from(helpers_, from);
 }
 
-// Whether work-groups wait that go before those of this priority. The mutex is held.
+// Whether work-groups that go before those of this priority wait for a thread. The mutex is held.
 bool Pool::has_waiting(Priority above) const {
-  return std::any_of(jobs_.begin(), jobs_.end(),
-                     [above](const Job* job) { return job->priority_ > above && job->has_work(); });
+  return std::any_of(jobs_.begin(), jobs_.end(), [above](const Job* job) {
+    return job->priority_ > above && job->has_work() && job->free_units_->any();
+  });
 }
 
 // Whether queues of higher priorities and their helpers are as many as there are compute units.

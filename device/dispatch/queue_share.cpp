@@ -28,6 +28,14 @@ uint64_t weight(Priority priority) {
   return 0;
 }
 
+// In a forked child it may not be counted: forget_queues.
+void uncount(Priority priority) {
+  const uint64_t own = weight(priority),
+                 half = priority == Priority::high ? ~uint64_t{0} << 32 : ~uint32_t{0};
+  uint64_t now = with_work.load(std::memory_order_relaxed);
+  while ((now & half) >= own && !with_work.compare_exchange_weak(now, now - own)) continue;
+}
+
 // So much longer than it has executed a lower priority waits.
 constexpr uint64_t kHoldBack = 31;
 // What a thread that lost its processor in between is charged for at most, in microseconds.
@@ -68,13 +76,17 @@ QueueShare::~QueueShare() {
 }
 
 void QueueShare::set_priority(Priority priority) {
-  std::lock_guard lock(mutex_);
-  const Priority before = priority_.exchange(priority);
-  low_queues.fetch_add(priority == Priority::low ? 1 : 0);
-  low_queues.fetch_sub(before == Priority::low ? 1 : 0);
-  if (periods_ == 0) return;
-  with_work.fetch_add(weight(priority));
-  with_work.fetch_sub(weight(std::exchange(begun_with_, priority)));
+  Priority before;
+  {
+    std::lock_guard lock(mutex_);
+    before = priority_.exchange(priority);
+    low_queues.fetch_add(priority == Priority::low ? 1 : 0);
+    low_queues.fetch_sub(before == Priority::low ? 1 : 0);
+    if (periods_ == 0) return;
+    with_work.fetch_add(weight(priority));
+    uncount(std::exchange(begun_with_, priority));
+  }
+  if (priority < before) look_for_work();
 }
 
 void QueueShare::set_units(const UnitMask& units) {
@@ -117,7 +129,7 @@ void QueueShare::end_work() {
   {
     std::lock_guard lock(mutex_);
     if (--periods_ != 0) return;
-    with_work.fetch_sub(weight(begun_with_));
+    uncount(begun_with_);
   }
   look_for_work();
 }

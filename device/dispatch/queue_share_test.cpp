@@ -22,6 +22,7 @@ class CountingQueue {
   CountingQueue(Device& device, const TestKernel& kernel, Priority priority)
       : device_(device), kernel_(kernel), share_(priority), arguments_{address(&groups_)} {}
 
+  QueueShare& share() { return share_; }
   uint32_t groups() const { return std::atomic_ref(const_cast<uint32_t&>(groups_)).load(); }
   // Executes so many groups, or as many as there is time for until `stop`.
   FaultKind run(uint32_t count, const std::atomic<bool>* stop = nullptr) {
@@ -53,8 +54,10 @@ class Queues : public ::testing::Test {
 
   // How many groups the other executes while the first one executes `count`, which came when the other was
   // busy.
-  uint32_t groups_beside(Priority first, uint32_t count, Priority other, bool& has_ended) {
+  uint32_t groups_beside(Priority first, uint32_t count, Priority other, bool& has_ended,
+                         const UnitMask& units_of_first = {}) {
     CountingQueue a(device_, kernel_, first), b(device_, kernel_, other);
+    a.share().set_units(units_of_first);
     std::atomic<bool> stop{false};
     std::thread beside([&] { b.run(kMany, &stop); });
     while (b.groups() < 2000) std::this_thread::sleep_for(1ms);
@@ -138,6 +141,15 @@ TEST_F(Queues, OfLowPriorityHaveAllWhenOthersRest) {
   EXPECT_GT(then, beside * 3);
 }
 
+// Groups that no further thread may begin are in no thread's way.
+TEST_F(Queues, OfHighPriorityWithTwoUnitsLeaveTheOthers) {
+  if (Device::threads() < 4) GTEST_SKIP() << "too few compute units";
+  const UnitMask two = UnitMask{}.set(0).set(1);
+  bool has_ended = false;
+  EXPECT_GT(groups_beside(Priority::high, kGroups, Priority::low, has_ended, two), kGroups / 4);
+  EXPECT_TRUE(has_ended);
+}
+
 // The high kernel waits for what the low one does.
 TEST_F(Queues, OfHighPriorityMayWaitForThoseOfLow) {
   TestKernel meet("meet", Target::gfx950);
@@ -162,15 +174,44 @@ TEST_F(Queues, OfHighPriorityMayWaitForThoseOfLow) {
   EXPECT_EQ(arrived, 8u);
 }
 
+// A queue does not take a packet behind one that has stopped with groups that never begin.
+TEST_F(Queues, AreNotToldThatAllHaveBegunOnceALaunchHasStopped) {
+  struct Watch final : LaunchWatch {
+    void still_running() override {}
+    void was_stopped(std::vector<WavePlace>) override {}
+    bool all_begun() override { return ++told, true; }
+    int told = 0;
+  } watch;
+  constexpr uint32_t kMost = 50'000'000;
+  for (int i = 0; i < 40; ++i) {
+    uint32_t groups = 0;
+    const uint64_t arguments[] = {address(&groups)};
+    std::atomic<bool> stop{false};
+    Launch launch = kernel_.launch;
+    launch.kernarg = address(arguments);
+    launch.grid = {kMost * 64, 1, 1};
+    launch.group = {64, 1, 1};
+    launch.cancel = &stop;
+    launch.watch = &watch;
+    std::thread timer([&] {
+      std::this_thread::sleep_for(5ms);
+      stop = true;
+    });
+    EXPECT_EQ(device_.run(launch).kind, FaultKind::cancelled);
+    timer.join();
+  }
+  EXPECT_EQ(watch.told, 0);
+}
+
 // HW_ID's CU_ID, SH_ID and SE_ID.
 uint32_t unit_of(uint32_t hardware_id) { return hardware_id >> 8 & 127; }
 
-std::set<uint32_t> units_of_launch(const QueueShare* share) {
-  constexpr uint32_t kCount = 20'000, kNone = 0x7f00;
+std::set<uint32_t> units_of_launch(const QueueShare* share, uint32_t count = 20'000) {
+  constexpr uint32_t kNone = 0x7f00;
   Device device(Target::gfx950);
   TestKernel kernel("find_unit", Target::gfx950);
-  std::vector<uint32_t> found(kCount, kNone);
-  kernel.launch.grid = {kCount * 64, 1, 1};
+  std::vector<uint32_t> found(count, kNone);
+  kernel.launch.grid = {count * 64, 1, 1};
   kernel.launch.group = {64, 1, 1};
   kernel.launch.share = share;
   kernel.arguments = {address(found.data())};
@@ -224,6 +265,23 @@ TEST(Units, OverlappingMasksOfTwoQueuesAreKept) {
       EXPECT_EQ(units_of_launch(&share), std::set{unit});
     });
   for (std::thread& queue : queues) queue.join();
+}
+
+// Queues that have work get a lower priority: helpers that they kept out come to a launch that goes on.
+TEST(Units, AreAllThereOnceOthersHaveLowerPriorities) {
+  std::set<uint32_t> seen;
+  for (int i = 0; i < 20 && seen.size() < 2; ++i) {
+    std::vector<std::unique_ptr<QueueShare>> queues;
+    std::vector<WorkPeriod> periods(static_cast<size_t>(Device::threads()));
+    for (WorkPeriod& period : periods)
+      period.begin(*queues.emplace_back(std::make_unique<QueueShare>(Priority::high)));
+    QueueShare share;
+    std::thread launch([&] { seen.merge(units_of_launch(&share, 100'000)); });
+    std::this_thread::sleep_for(20ms);
+    for (const auto& queue : queues) queue->set_priority(Priority::low);
+    launch.join();
+  }
+  EXPECT_GE(seen.size(), 2u);
 }
 
 }  // namespace
