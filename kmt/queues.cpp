@@ -185,7 +185,7 @@ HSAKMT_STATUS Queues::destroy(HSA_QUEUEID id) {
     entry = found->second;
     entries_.erase(found);
   }
-  // This waits for the queue's thread, which may be telling us of a fault and need the lock.
+  // This waits for the threads of the queue's crew, which may be telling us of a fault and need the lock.
   entry->queue.reset();
   std::lock_guard lock(mutex_);
   pages_[entry->node].taken[entry->doorbell] = false;
