@@ -1,5 +1,8 @@
 // Packets of one queue that overlap, queues with priorities, and masks of compute units: as a runtime asks
 // for them. Run with 2 and with 8 threads.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <set>
 
 #include "kmt/aql_rig.h"
@@ -103,6 +106,16 @@ TEST_F(Overlap, TheSecondMayComeMuchLater) {
   EXPECT_TRUE(soon([&] { return value(signal) == 0; }));
 }
 
+// Under a mask of one unit too: it is each packet's.
+TEST_F(Overlap, KernelsMeetOnOneUnit) {
+  const HSAuint32 mask = 1;
+  ASSERT_EQ(hsaKmtSetQueueCUMask(resource_.QueueId, 32, const_cast<HSAuint32*>(&mask)),
+            HSAKMT_STATUS_SUCCESS);
+  AmdSignal* signal = make_signal(3);
+  for (int i = 0; i < 3; ++i) submit(free_of_barrier(meet(3, signal)));
+  EXPECT_TRUE(soon([&] { return value(signal) == 0; }));
+}
+
 // Several groups each, so that helpers are among those that wait.
 TEST_F(Overlap, ManyKernelsOfManyGroupsMeet) {
   constexpr int kKernels = 12;
@@ -130,6 +143,47 @@ TEST_F(Overlap, ABarrierBitWaitsForAllBefore) {
   __atomic_fetch_add(counter_, 1, __ATOMIC_RELEASE);
   EXPECT_TRUE(soon([&] { return value(first) == 0 && value(third) == 0; }));
   EXPECT_TRUE(soon([&] { return read_index() == 3; }));
+}
+
+// A queue that is suspended while a packet waits for those before it does not take it.
+TEST_F(Overlap, ASuspendedQueueTakesNoPacketThatWaited) {
+  const auto give = [&](HSAuint32 percentage) {
+    EXPECT_EQ(hsaKmtUpdateQueue(resource_.QueueId, percentage, HSA_QUEUE_PRIORITY_NORMAL, ring_,
+                                kPackets * 64, nullptr),
+              HSAKMT_STATUS_SUCCESS);
+  };
+  AmdSignal *first = make_signal(1), *second = make_signal(1), *third = make_signal(1);
+  submit(meet(3, first));  // until the host comes
+  submit(free_of_barrier(meet(1, second)));
+  submit(meet(0, third));
+  EXPECT_TRUE(soon([&] { return value(second) == 0; }));
+  std::this_thread::sleep_for(5ms);
+  give(0);
+  __atomic_fetch_add(counter_, 1, __ATOMIC_RELEASE);
+  EXPECT_TRUE(soon([&] { return value(first) == 0; }));
+  std::this_thread::sleep_for(20ms);
+  EXPECT_EQ(value(third), 1);
+  give(100);
+  EXPECT_TRUE(soon([&] { return value(third) == 0; }));
+}
+
+TEST_F(Overlap, AQueueThatIsResumedAtOnceGoesOn) {
+  AmdSignal* signal = make_signal(0);
+  const DispatchPacket packet = meet(0, signal);
+  const auto give = [&](HSAuint32 percentage) {
+    EXPECT_EQ(hsaKmtUpdateQueue(resource_.QueueId, percentage, HSA_QUEUE_PRIORITY_NORMAL, ring_,
+                                kPackets * 64, nullptr),
+              HSAKMT_STATUS_SUCCESS);
+  };
+  for (int i = 0; i < 500; ++i) {
+    __atomic_store_n(&signal->value, 2, __ATOMIC_RELEASE);
+    submit(packet);
+    submit(packet);
+    give(0);
+    if (i % 2 != 0) std::this_thread::sleep_for(std::chrono::microseconds(i % 50));
+    give(100);
+    ASSERT_TRUE(soon([&] { return value(signal) == 0; })) << i;
+  }
 }
 
 TEST_F(Overlap, ABarrierPacketWithoutTheBitHoldsBackWhatFollowsOnly) {
@@ -171,6 +225,38 @@ TEST_F(Overlap, AFullRingWaitsForTheOldestPacket) {
   producer.join();
 }
 
+// Slots of a large ring that are given back all at once, one of which is filled when the first is free.
+TEST_F(Overlap, ASlotMayBeReusedWhileOthersAreGivenBack) {
+  constexpr uint32_t kLarge = 8192;
+  auto* ring = allocate<DispatchPacket>(kLarge * 64, 0, true);
+  auto* indices = allocate<HSAuint64>(kPage);
+  HsaQueueResource large{};
+  large.Queue_read_ptr_aql = indices;
+  large.Queue_write_ptr_aql = indices + 1;
+  ASSERT_EQ(hsaKmtCreateQueue(kGpu, HSA_QUEUE_COMPUTE_AQL, 100, HSA_QUEUE_PRIORITY_NORMAL, ring, kLarge * 64,
+                              nullptr, &large),
+            HSAKMT_STATUS_SUCCESS);
+  const auto ring_doorbell = [&](uint64_t written) {
+    __atomic_store_n(indices + 1, written, __ATOMIC_RELEASE);
+    __atomic_store_n(large.Queue_DoorBell_aql, written - 1, __ATOMIC_RELEASE);
+  };
+  AmdSignal *first = make_signal(1), *last = make_signal(1), *reuse = make_signal(1);
+  const auto nothing = free_of_barrier(barrier(PacketType::barrier_and, {}, nullptr));
+  ring[0] = meet(2, first);
+  for (uint32_t i = 1; i < kLarge; ++i) std::memcpy(static_cast<void*>(ring + i), &nothing, sizeof nothing);
+  ring[kLarge - 1].completion_signal = handle(last);
+  ring_doorbell(kLarge);
+  ASSERT_TRUE(soon([&] { return value(last) == 0; }));
+  __atomic_fetch_add(counter_, 1, __ATOMIC_RELEASE);
+  while (__atomic_load_n(indices, __ATOMIC_ACQUIRE) == 0) continue;
+  const auto again = free_of_barrier(barrier(PacketType::barrier_and, {}, reuse));
+  std::memcpy(static_cast<void*>(ring), &again, sizeof again);
+  ring_doorbell(kLarge + 1);
+  EXPECT_TRUE(soon([&] { return value(reuse) == 0; }));
+  EXPECT_TRUE(soon([&] { return __atomic_load_n(indices, __ATOMIC_ACQUIRE) == kLarge + 1; }));
+  EXPECT_EQ(hsaKmtDestroyQueue(large.QueueId), HSAKMT_STATUS_SUCCESS);
+}
+
 TEST_F(Overlap, AFaultOfOneStopsTheQueue) {
   AmdSignal *first = make_signal(1), *third = make_signal(1);
   submit(meet(2, first));
@@ -189,6 +275,23 @@ TEST_F(Overlap, AQueueIsDestroyedWithKernelsThatNeverEnd) {
   for (int i = 0; i < 3; ++i) submit(free_of_barrier(dispatch(endless, nullptr, nullptr, 2)));
   submit(free_of_barrier(meet(1, last)));
   EXPECT_TRUE(soon([&] { return value(last) == 0; }));
+}
+
+// A forked child has no thread of a queue that it destroys, here with one that waits for its next packet.
+TEST_F(Overlap, AForkedChildDestroysAQueue) {
+  AmdSignal* signal = make_signal(2);
+  submit(meet(2, signal));
+  submit(free_of_barrier(meet(2, signal)));
+  ASSERT_TRUE(soon([&] { return value(signal) == 0 && read_index() == 2; }));
+  std::this_thread::sleep_for(5ms);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    _exit(hsaKmtDestroyQueue(resource_.QueueId) == HSAKMT_STATUS_SUCCESS ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 // Work-groups on the units of the mask: HW_ID's CU_ID.

@@ -36,20 +36,22 @@ AmdQueue* enclosing_amd_queue(uint64_t read_index, uint64_t ring) {
 }  // namespace
 
 AqlQueue::AqlQueue(Agent& agent, const Memory& memory, QueueOwner& owner)
-    : UserQueue(agent, memory, owner), packets_(memory.bytes / kPacketSize) {
+    : UserQueue(agent, memory, owner), packets_(memory.bytes / kPacketSize), ended_(packets_) {
   device::ensure_guard_installed();
   amd_queue_ = enclosing_amd_queue(memory.read_index, memory.ring);
   try_guest([&] {
     next_ = limit_ = __atomic_load_n(reinterpret_cast<const uint64_t*>(memory.read_index), __ATOMIC_ACQUIRE);
   });
   retired_.store(next_);
+  free_below_.store(next_);
 }
 
 AqlQueue::~AqlQueue() { stop(); }
 
 uint64_t AqlQueue::slot_of(uint64_t index) const { return memory().ring + index % packets_ * kPacketSize; }
 
-// The doorbell tells that there are more packets, the write index how many: so does AMD's hardware.
+// The doorbell tells that there are more packets, the write index how many: so does AMD's hardware. What is
+// cut off here has no slot yet: its producer waits for one, and rings then.
 void AqlQueue::find_limit() {
   if (!rang()) return;
   uint64_t written = limit_;
@@ -57,7 +59,7 @@ void AqlQueue::find_limit() {
     written = __atomic_load_n(reinterpret_cast<const uint64_t*>(memory().write_index), __ATOMIC_ACQUIRE);
   });
   if (!ok) return fail_memory(memory().write_index, "the queue's write index is not readable");
-  limit_ = std::max(limit_, std::min(written, retired_.load(std::memory_order_acquire) + packets_));
+  limit_ = std::max(limit_, std::min(written, free_below_.load(std::memory_order_acquire) + packets_));
 }
 
 // Whether the packet begins only when all before it are done. Scratch that is given back after every dispatch
@@ -72,10 +74,13 @@ bool AqlQueue::is_barred(const Packet& packet) const {
   }
 }
 
+bool AqlQueue::are_all_done_before(uint64_t index) const {
+  return retired_.load(std::memory_order_acquire) == index;
+}
+
 // False: the queue has failed or is stopping.
 bool AqlQueue::wait_for_all_before(uint64_t index) {
-  const auto are_done = [&] { return retired_.load(std::memory_order_acquire) == index; };
-  return are_done() || wait_until(are_done);
+  return are_all_done_before(index) || wait_until([&] { return are_all_done_before(index); });
 }
 
 UserQueue::Progress AqlQueue::step() {
@@ -94,18 +99,24 @@ UserQueue::Progress AqlQueue::step() {
     return Progress::idle;
   }
   if (type_of(packet.header) == PacketType::invalid) return Progress::stalled;
-  if (is_barred(packet) && !wait_for_all_before(index)) return Progress::idle;
+  if (is_barred(packet) && !are_all_done_before(index)) {
+    wait_until([&] { return are_all_done_before(index) || is_suspended(); });
+    if (!are_all_done_before(index)) return Progress::idle;
+  }
+  if (is_suspended()) return Progress::idle;
   ++next_;
   if (!execute(packet, index)) return Progress::idle;
   retire(index);
   return Progress::worked;
 }
 
-// The slot is free again: first its header says so, then the read index (HSA 2.9.1).
+// The slot is free again: first its header says so, then the read index (HSA 2.9.1). The program may fill it
+// and ring at once: find_limit knows before. One thread at a time, in the order of the packets.
 void AqlQueue::give_back(uint64_t index) {
   try_guest([&] {
     __atomic_store_n(reinterpret_cast<uint16_t*>(slot_of(index)), uint16_t(PacketType::invalid),
                      __ATOMIC_RELEASE);
+    free_below_.store(index + 1, std::memory_order_release);
     __atomic_store_n(reinterpret_cast<uint64_t*>(memory().read_index), index + 1, __ATOMIC_RELEASE);
   });
 }
@@ -119,9 +130,12 @@ void AqlQueue::retire(uint64_t index) {
   }
   {
     std::lock_guard lock(ended_mutex_);
-    ended_.push_back(index);
+    ended_[index % packets_] = true;
     uint64_t next = retired_.load(std::memory_order_relaxed);
-    for (; std::erase(ended_, next) != 0; ++next) give_back(next);
+    for (; ended_[next % packets_]; ++next) {
+      ended_[next % packets_] = false;
+      give_back(next);
+    }
     retired_.store(next, std::memory_order_release);
   }
   signal_hub().notify();

@@ -62,6 +62,7 @@ class AqlQueue : public UserQueue {
   uint64_t slot_of(uint64_t index) const;
   void find_limit();
   bool is_barred(const Packet& packet) const;
+  bool are_all_done_before(uint64_t index) const;
   bool wait_for_all_before(uint64_t index);
   bool let_next_overlap(Flight& flight);
   void retire(uint64_t index);
@@ -93,9 +94,10 @@ class AqlQueue : public UserQueue {
   device::WorkPeriod work_;
   std::unique_ptr<Decoded> decoded_;  // the last kernel's
 
-  std::atomic<uint64_t> retired_{0};  // the packets below it are done, and their slots free
-  std::mutex ended_mutex_;            // leaf
-  std::vector<uint64_t> ended_;       // packets that are done, behind one that is not
+  std::atomic<uint64_t> retired_{0};     // the packets below it are done, and their slots given back
+  std::atomic<uint64_t> free_below_{0};  // at least what the read index says, at any time
+  std::mutex ended_mutex_;               // leaf
+  std::vector<bool> ended_;              // by slot: its packet is done, behind one that is not
 };
 
 }  // namespace morgana::runtime

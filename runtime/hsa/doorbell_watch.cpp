@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <thread>
@@ -23,19 +22,31 @@ uint64_t nap_after(uint64_t silence) {
 
 constexpr uint64_t kNoQueues = 1'000'000'000;
 
+std::atomic<DoorbellWatch*> instance{nullptr};
+
 }  // namespace
 
+// Its thread is not in the child, and may have held the mutex.
+void DoorbellWatch::after_fork() {
+  auto* watch = new DoorbellWatch;
+  watch->parents_ = instance.exchange(watch);
+}
+
 DoorbellWatch& DoorbellWatch::get() {
-  static auto* watch = new DoorbellWatch;  // outlives every static destructor
-  return *watch;
+  static const bool made = [] {
+    instance.store(new DoorbellWatch);  // outlives every static destructor
+    pthread_atfork(nullptr, nullptr, after_fork);
+    return true;
+  }();
+  static_cast<void>(made);
+  return *instance.load(std::memory_order_acquire);
 }
 
 void DoorbellWatch::add(UserQueue& queue) {
   std::lock_guard lock(mutex_);
   queues_.push_back(&queue);
-  if (running_ && process_ == getpid()) return look_now();
+  if (running_) return look_now();
   running_ = true;
-  process_ = getpid();
   std::thread thread([this] { serve(); });
   pthread_setname_np(thread.native_handle(), "morgana-bells");
   thread.detach();

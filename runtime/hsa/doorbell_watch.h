@@ -1,7 +1,7 @@
 // DoorbellWatch: one thread that looks at the doorbells of all queues whose own threads sleep.
 //
 // Its naps grow with the time since a doorbell last rang. The first queue starts it; it lives until the
-// process ends. Callable from any thread.
+// process ends; a forked child has a new one, without the queues of its parent. Callable from any thread.
 #pragma once
 
 #include <atomic>
@@ -22,12 +22,13 @@ class DoorbellWatch {
   void look_now();
 
  private:
+  static void after_fork();
   void serve();
   bool look();
   std::mutex mutex_;
   std::vector<UserQueue*> queues_;
   bool running_ = false;
-  int process_ = 0;  // the one that has the thread
+  const DoorbellWatch* parents_ = nullptr;  // of the process that this one was forked from: never destroyed
   std::atomic<bool> asked_{false};
   WakeHub wake_;
 };

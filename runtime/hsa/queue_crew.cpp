@@ -17,8 +17,8 @@ void QueueCrew::add_thread() {
   for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&all, fault);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    threads_.emplace_back([this] { work(); });
-    pthread_setname_np(threads_.back().native_handle(), "morgana-queue");
+    threads_->all.emplace_back([this] { work(); });
+    pthread_setname_np(threads_->all.back().native_handle(), "morgana-queue");
   } catch (...) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw;
@@ -29,15 +29,16 @@ void QueueCrew::add_thread() {
 void QueueCrew::start(std::function<void()> serve) {
   serve_ = std::move(serve);
   process_ = getpid();
+  threads_ = std::make_unique<Threads>();
   is_free_ = true;
   add_thread();
 }
 
 void QueueCrew::work() {
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(threads_->mutex);
   while (true) {
     ++idle_;
-    role_is_free_.wait(lock, [this] { return is_free_ || stops_; });
+    threads_->role_is_free.wait(lock, [this] { return is_free_ || stops_; });
     --idle_;
     if (stops_) return;
     is_free_ = false;
@@ -50,10 +51,10 @@ void QueueCrew::work() {
 
 bool QueueCrew::hand_over() {
   {
-    std::lock_guard lock(mutex_);
+    std::lock_guard lock(threads_->mutex);
     if (stops_) return false;
     if (idle_ == 0) {
-      if (threads_.size() == kMost) return false;
+      if (threads_->all.size() == kMost) return false;
       try {
         add_thread();
       } catch (const std::system_error&) {
@@ -63,7 +64,7 @@ bool QueueCrew::hand_over() {
     processor_.store({}, std::memory_order_relaxed);
     is_free_ = true;
   }
-  role_is_free_.notify_one();
+  threads_->role_is_free.notify_one();
   return true;
 }
 
@@ -71,20 +72,19 @@ bool QueueCrew::is_of_this_process() const { return process_ == getpid(); }
 
 void QueueCrew::stop() {
   if (!is_of_this_process()) {
-    for (std::thread& thread : threads_) thread.detach();
-    threads_.clear();
-    process_ = 0;
+    // Reachable for ever.
+    static auto* const left = new std::vector<std::unique_ptr<Threads>>;
+    left->push_back(std::move(threads_));
     return;
   }
   {
-    std::lock_guard lock(mutex_);
+    std::lock_guard lock(threads_->mutex);
     stops_ = true;
   }
-  role_is_free_.notify_all();
+  threads_->role_is_free.notify_all();
   // Nobody adds a thread now.
-  for (std::thread& thread : threads_) thread.join();
-  threads_.clear();
-  process_ = 0;
+  for (std::thread& thread : threads_->all) thread.join();
+  threads_.reset();
 }
 
 }  // namespace morgana::runtime

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -21,7 +22,7 @@ class QueueCrew {
 
   // `serve`: takes packets; returns when the calling thread has lost the role, or the queue stops.
   void start(std::function<void()> serve);
-  bool is_started() const { return process_ != 0; }
+  bool is_started() const { return threads_ != nullptr; }
   // False in a process that was forked: it has no thread of the crew.
   bool is_of_this_process() const;
 
@@ -32,21 +33,27 @@ class QueueCrew {
     return processor_.load(std::memory_order_relaxed) == std::this_thread::get_id();
   }
 
-  // Waits for all threads, whose `serve` returns now.
+  // Waits for all threads, whose `serve` returns now. In a process that was forked: leaves them behind.
   void stop();
 
  private:
   void work();
   void add_thread();
 
+  // What cannot be destroyed in a forked child: it waits for threads that are not there.
+  struct Threads {
+    std::mutex mutex;  // leaf
+    std::condition_variable role_is_free;
+    std::vector<std::thread> all;
+  };
+
   std::function<void()> serve_;
   std::atomic<std::thread::id> processor_{};
-  std::mutex mutex_;  // leaf
-  std::condition_variable role_is_free_;
+  std::unique_ptr<Threads> threads_;  // null: not started
+  // Under the mutex.
   bool is_free_ = false;  // nobody has the role
   bool stops_ = false;
   size_t idle_ = 0;  // threads that wait for the role
-  std::vector<std::thread> threads_;
   int process_ = 0;  // the one that has the threads
 };
 

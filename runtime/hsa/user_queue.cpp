@@ -44,7 +44,7 @@ uint64_t UserQueue::doorbell() const {
 
 bool UserQueue::rang() {
   const uint64_t now = doorbell();
-  return seen_doorbell_.exchange(now, std::memory_order_relaxed) != now;
+  return seen_doorbell_.exchange(now, std::memory_order_acq_rel) != now;
 }
 
 void UserQueue::start() {
@@ -64,7 +64,10 @@ void UserQueue::stop() {
 
 void UserQueue::suspend(bool suspended) {
   suspended_.store(suspended);
-  if (!suspended) unpark();
+  if (suspended) return;
+  // It may be about to park, with packets that were announced before.
+  seen_doorbell_.store(~doorbell());
+  unpark();
 }
 
 void UserQueue::ring() {

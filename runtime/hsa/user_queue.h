@@ -1,9 +1,9 @@
-// UserQueue: a queue in a program's memory, and the thread that empties it. Ring, read index, write index and
-// doorbell are plain memory, which the program writes directly. Kinds: AqlQueue, SdmaQueue.
+// UserQueue: a queue in a program's memory, and the crew of threads that empties it. Ring, read index, write
+// index and doorbell are plain memory, which the program writes directly. Kinds: AqlQueue, SdmaQueue.
 //
-// Nothing tells us when a program writes to a doorbell. The queue's thread looks at its own for a while after
-// it has worked. Then one watcher thread looks at the doorbells of all queues that sleep; it naps the longer
-// the less happens. Who knows that somebody waits wakes it by `look_now`.
+// Nothing tells us when a program writes to a doorbell. The queue's command processor looks at its own for a
+// while after it has worked. Then one watcher thread looks at the doorbells of all queues that sleep; it naps
+// the longer the less happens. Who knows that somebody waits wakes it by `look_now`.
 #pragma once
 
 #include <atomic>
@@ -51,7 +51,7 @@ struct QueueFailure {
   std::vector<device::WavePlace> stopped;  // where waves were at the time limit
 };
 
-// The driver's side of a queue. The queue's thread calls it.
+// The driver's side of a queue. The threads of the queue's crew call it, several at a time.
 class QueueOwner : public EventSink {
  public:
   // Code at `entry` is about to run. Makes the memory that it lies in known to the agent's device, and keeps
@@ -77,13 +77,13 @@ class UserQueue {
     uint64_t read_index = 0, write_index = 0, doorbell = 0;  // addresses
   };
   UserQueue(Agent& agent, const Memory& memory, QueueOwner& owner);
-  // Stops what is in execution and waits for the thread to end.
+  // Stops what is in execution and waits for the crew's threads to end.
   virtual ~UserQueue();
   UserQueue(const UserQueue&) = delete;
   UserQueue& operator=(const UserQueue&) = delete;
 
   void start();
-  // A suspended queue takes no further packet; the packet in execution goes on.
+  // A suspended queue takes no further packet; packets in execution go on.
   void suspend(bool suspended);
   Agent& agent() const { return agent_; }
   const Memory& memory() const { return memory_; }
@@ -108,6 +108,7 @@ class UserQueue {
   QueueOwner& owner() const { return owner_; }
   bool is_stopping() const { return stopping_.load(std::memory_order_relaxed); }
   const std::atomic<bool>& stopping() const { return stopping_; }
+  bool is_suspended() const { return suspended_.load(std::memory_order_relaxed); }
   bool has_failed() const { return failed_.load(std::memory_order_relaxed); }
   // Whether the doorbell has been written since the last call.
   bool rang();
