@@ -44,7 +44,8 @@ uint64_t UserQueue::doorbell() const {
 
 bool UserQueue::rang() {
   const uint64_t now = doorbell();
-  return seen_doorbell_.exchange(now, std::memory_order_acq_rel) != now;
+  const bool was_resumed = resumed_.load(std::memory_order_relaxed) && resumed_.exchange(false);
+  return seen_doorbell_.exchange(now, std::memory_order_relaxed) != now || was_resumed;
 }
 
 void UserQueue::start() {
@@ -66,7 +67,7 @@ void UserQueue::suspend(bool suspended) {
   suspended_.store(suspended);
   if (suspended) return;
   // It may be about to park, with packets that were announced before.
-  seen_doorbell_.store(~doorbell());
+  resumed_.store(true);
   unpark();
 }
 
@@ -93,7 +94,8 @@ void UserQueue::park() {
   const uint32_t ticket = wake_.ticket();
   state_.store(State::parked);
   // The doorbell may have rung since the last look.
-  const bool ring = !is_deaf() && doorbell() != seen_doorbell_.load(std::memory_order_relaxed);
+  const bool ring =
+      !is_deaf() && (resumed_.load() || doorbell() != seen_doorbell_.load(std::memory_order_relaxed));
   constexpr uint64_t kForever = 3'600'000'000'000;
   if (!ring && !is_stopping() && state_.load() == State::parked) wake_.sleep(ticket, kForever);
   state_.store(State::running);

@@ -110,7 +110,7 @@ class UserQueue {
   const std::atomic<bool>& stopping() const { return stopping_; }
   bool is_suspended() const { return suspended_.load(std::memory_order_relaxed); }
   bool has_failed() const { return failed_.load(std::memory_order_relaxed); }
-  // Whether the doorbell has been written since the last call.
+  // Whether the doorbell has been written, or the queue resumed, since the last call.
   bool rang();
   // Stops the queue for good.
   void fail(QueueFailure failure);
@@ -132,6 +132,7 @@ class UserQueue {
   QueueOwner& owner_;
   device::QueueShare share_;
   std::atomic<bool> stopping_{false}, suspended_{false}, failed_{false};
+  std::atomic<bool> resumed_{false};  // `rang` tells
   std::atomic<uint64_t> seen_doorbell_;
   std::atomic<State> state_{State::running};
   WakeHub wake_;
