@@ -162,7 +162,7 @@ bool unpack(const std::string& bytes, const Flow& flow, Stored& stored) {
   if (count > flow.instructions.size() * 2 || bytes.size() - sizeof count <= uint64_t{count} * 4)
     return false;
   stored.singles.resize(count);
-  std::memcpy(stored.singles.data(), bytes.data() + sizeof count, uint64_t{count} * 4);
+  if (count != 0) std::memcpy(stored.singles.data(), bytes.data() + sizeof count, uint64_t{count} * 4);
   std::unordered_set<uint32_t> places;
   for (const Instruction& i : flow.instructions) places.insert(i.at);
   for (const uint32_t at : stored.singles)
