@@ -74,8 +74,8 @@ TEST(Capsule, ZerosOfTheCodeObjectAreNotKept) {
     const auto read = parse_capsule(Bytes(file));
     ASSERT_TRUE(read.ok()) << read.error().message;
     EXPECT_EQ(read->code_object.text(), Bytes(object).text());
-    const Capsule copy =
-        *read;  // NOLINT(performance-unnecessary-copy-initialization): the copy is what is tested
+    // The copy is what is tested.
+    const Capsule copy = *read;  // NOLINT(performance-unnecessary-copy-initialization)
     EXPECT_EQ(copy.code_object.text(), Bytes(object).text());
     object.assign(30000, 0);
     made.code_object = Bytes(object);
