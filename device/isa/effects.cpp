@@ -178,6 +178,18 @@ Table make_table() {
 
 }  // namespace
 
+bool is_vector_memory(Format format) {
+  switch (format) {
+    case Format::FLAT:
+    case Format::GLOBAL:
+    case Format::SCRATCH:
+    case Format::MUBUF:
+    case Format::MTBUF:
+    case Format::MIMG: return true;
+    default: return false;
+  }
+}
+
 const Effects& effects(Op op) {
   static const Table table = make_table();
   return table[static_cast<size_t>(op < Op::count ? op : Op::invalid)];

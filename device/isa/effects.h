@@ -77,6 +77,9 @@ enum class Float : uint8_t {
 enum class Space : uint8_t { none, constant, flat, global, scratch, lds, gds, buffer, image };
 enum class Direction : uint8_t { none, load, store, atomic };
 
+// Buffer, image and flat instructions, apart from LDS.
+bool is_vector_memory(Format format);
+
 // A memory instruction, as the row says; GLC, LDS and GDS bits of the encoding (Inst) may change direction
 // and space.
 struct MemoryAccess {

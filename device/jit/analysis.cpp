@@ -25,14 +25,8 @@ bool is_memory_format(Format format) {
   switch (format) {
     case Format::SMRD:
     case Format::SMEM:
-    case Format::DS:
-    case Format::FLAT:
-    case Format::GLOBAL:
-    case Format::SCRATCH:
-    case Format::MUBUF:
-    case Format::MTBUF:
-    case Format::MIMG: return true;
-    default: return false;
+    case Format::DS: return true;
+    default: return isa::is_vector_memory(format);
   }
 }
 // Of those that are no function of the vector tables: single lanes, and moves (AccVGPRs).

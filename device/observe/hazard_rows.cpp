@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "device/isa/effects.h"
+
 namespace morgana::device {
 namespace {
 
@@ -154,7 +156,7 @@ std::vector<HazardRow> hazard_rows(Target target) {
 uint64_t events_of(const TargetInfo& target, const isa::Inst& inst, const UsedRegisters& used) {
   const Format format = inst.row->format;
   if (is_valu(format)) return valu_events(target, inst);
-  if (is_vector_memory(format) || format == Format::DS) return memory_events(inst, used);
+  if (isa::is_vector_memory(format) || format == Format::DS) return memory_events(inst, used);
   if (isa::is_scalar_memory(format))
     return bit(Event::scalar_memory) | (used.src[0].count == 4 ? bit(Event::scalar_buffer) : 0);
   return scalar_events(inst);

@@ -74,24 +74,12 @@ bool is_salu(Format format) {
   }
 }
 
-bool is_vector_memory(Format format) {
-  switch (format) {
-    case Format::FLAT:
-    case Format::GLOBAL:
-    case Format::SCRATCH:
-    case Format::MUBUF:
-    case Format::MTBUF:
-    case Format::MIMG: return true;
-    default: return false;
-  }
-}
-
 UsedRegisters used_registers(const Wave& wave, const isa::Inst& inst) {
   UsedRegisters used;
   for (size_t i = 0; i < inst.n_src; i++) used.src[i] = range_of(inst.src[i]);
   for (size_t i = 0; i < inst.n_dst; i++) used.dst[i] = range_of(inst.dst[i]);
   // The half of a register that such a load keeps.
-  if (is_vector_memory(inst.row->format) && used.dst[0].count != 0 && !(inst.row->flags & isa::kAtomic))
+  if (isa::is_vector_memory(inst.row->format) && used.dst[0].count != 0 && !(inst.row->flags & isa::kAtomic))
     used.src[1] = {};
   move_relative(wave, inst, used);
   for (const RegisterRange& one : used.src) used.read.add(one.first, one.count);

@@ -53,7 +53,5 @@ std::string register_name(RegisterRange range);
 
 bool is_valu(isa::Format format);
 bool is_salu(isa::Format format);
-// Buffer, image and flat instructions.
-bool is_vector_memory(isa::Format format);
 
 }  // namespace morgana::device

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "device/isa/effects.h"
+
 namespace morgana::device {
 namespace {
 
@@ -76,7 +78,7 @@ void WaitCheck::look_at(const Moment& moment, const UsedRegisters& used, Pending
   const Format format = moment.inst.row->format;
   const bool has_lanes_in_lds =
       std::ranges::any_of(moment.accesses, [](const Access& one) { return one.space == Space::lds; });
-  const bool is_vector = is_vector_memory(format) && !has_lanes_in_lds;
+  const bool is_vector = isa::is_vector_memory(format) && !has_lanes_in_lds;
   const bool is_lds = format == Format::DS && !moment.inst.gds;
   for (Issued& one : pending) {
     uint32_t code = 0;
@@ -102,7 +104,7 @@ void WaitCheck::issue(const Moment& moment, const UsedRegisters& used, Pending& 
   made.pc = moment.pc;
   for (const RegisterRange& one : used.dst) made.results.add(one.first, one.count);
   bool keeps_data = false;
-  if (is_vector_memory(format)) {
+  if (isa::is_vector_memory(format)) {
     const bool loads_or_stores = used.src[0].count != 0 || used.src[1].count != 0 || used.src[2].count != 0;
     if (!loads_or_stores) return;  // cache control
     made.kind = Kind::vector;

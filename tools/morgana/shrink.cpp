@@ -121,6 +121,8 @@ class Shrinker {
   }
   // The kernel's code and that of the instructions in question: with zeros in it the kernel is another one.
   void find_code();
+  template <typename With>
+  void reduce_pieces(size_t count, const With& with);
   void restore_code(std::vector<Piece>& pieces) const;
   void set_pieces(Capsule& capsule, const std::vector<Piece>& pieces) const;
 
@@ -212,6 +214,19 @@ void Shrinker::take_groups_away() {
   }
 }
 
+// To those pieces that `with` makes of the fewest of `count` parts.
+template <typename With>
+void Shrinker::reduce_pieces(size_t count, const With& with) {
+  const std::vector<size_t> kept = reduce(count, [&](const std::vector<size_t>& kept) {
+    const std::vector<Piece> pieces = with(kept);
+    Capsule fewer = made_;
+    set_pieces(fewer, pieces);
+    return holds(fewer);
+  });
+  pieces_ = with(kept);
+  set_pieces(made_, pieces_);
+}
+
 void Shrinker::take_pieces_away() {
   const auto without = [&](const std::vector<size_t>& kept) {
     std::vector<Piece> pieces = pieces_;
@@ -224,14 +239,7 @@ void Shrinker::take_pieces_away() {
     restore_code(pieces);
     return pieces;
   };
-  const std::vector<size_t> kept = reduce(pieces_.size(), [&](const std::vector<size_t>& kept) {
-    const std::vector<Piece> pieces = without(kept);
-    Capsule fewer = made_;
-    set_pieces(fewer, pieces);
-    return holds(fewer);
-  });
-  pieces_ = without(kept);
-  set_pieces(made_, pieces_);
+  reduce_pieces(pieces_.size(), without);
 }
 
 void Shrinker::blank_bytes(size_t granule) {
@@ -258,14 +266,7 @@ void Shrinker::blank_bytes(size_t granule) {
     granules.blank_all_but(kept, bytes);
     return split(bytes);
   };
-  const std::vector<size_t> kept = reduce(granules.offsets.size(), [&](const std::vector<size_t>& kept) {
-    const std::vector<Piece> pieces = blanked(kept);
-    Capsule fewer = made_;
-    set_pieces(fewer, pieces);
-    return holds(fewer);
-  });
-  pieces_ = blanked(kept);
-  set_pieces(made_, pieces_);
+  reduce_pieces(granules.offsets.size(), blanked);
 }
 
 // Names and lines of the report stay.
