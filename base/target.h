@@ -1,8 +1,9 @@
 // The gfx targets Morgana knows: which documents and opcode tables a code object follows.
 //
-// A Target is an opcode table (nine of them). Real chips share tables: gfx902 code
+// A Target is an opcode table (thirteen of them). Real chips share tables: gfx902 code
 // is gfx900's, gfx940's is gfx942's, and so on; `find_target` maps a processor name to
-// its table, and kTargets[].name is the name of the table itself.
+// its table, and kTargets[].name is the name of the table itself. The first nine execute;
+// of the others only the instructions are known (disassembly, rows).
 #pragma once
 
 #include <cstdint>
@@ -11,12 +12,39 @@
 
 namespace morgana {
 
-enum class Target : uint8_t { gfx600, gfx701, gfx803, gfx900, gfx906, gfx908, gfx90a, gfx942, gfx950 };
-inline constexpr int kTargetCount = 9;
+enum class Target : uint8_t {
+  gfx600,
+  gfx701,
+  gfx803,
+  gfx900,
+  gfx906,
+  gfx908,
+  gfx90a,
+  gfx942,
+  gfx950,
+  gfx1010,
+  gfx1030,
+  gfx1100,
+  gfx1200,
+};
+inline constexpr int kTargetCount = 13;
+inline constexpr int kExecutingTargetCount = 9;  // the first of them: what agents, kernels and tests run on
 
 // Ordered generation facts. Write conditions with these, not with Target names, where a whole range shares a
 // rule.
-enum class Generation : uint8_t { gfx6 = 6, gfx7 = 7, gfx8 = 8, gfx9 = 9 };
+enum class Generation : uint8_t {
+  gfx6 = 6,
+  gfx7 = 7,
+  gfx8 = 8,
+  gfx9 = 9,
+  gfx10 = 10,
+  gfx11 = 11,
+  gfx12 = 12
+};
+inline constexpr int kGenerationCount = 7;
+
+// Lanes of a wave, and bits of a lane mask. gfx10 and later have both; which one is the kernel's matter.
+enum class WaveSize : uint8_t { wave32 = 32, wave64 = 64 };
 
 struct TargetInfo {
   Target target;
@@ -33,9 +61,16 @@ struct TargetInfo {
 };
 
 const TargetInfo& info(Target target);
+constexpr bool executes(Target target) { return static_cast<int>(target) < kExecutingTargetCount; }
+
+// What LLVM assumes where nothing says it: wave32 on gfx10 and later.
+WaveSize default_wave(Target target);
 
 // The table for a processor name ("gfx90a", "gfx902", "tahiti"); nullopt for a processor Morgana cannot
 // execute.
 std::optional<Target> find_target(std::string_view processor);
+
+// The same for a processor whose instructions are known, whether they execute or not.
+std::optional<Target> find_known_target(std::string_view processor);
 
 }  // namespace morgana

@@ -124,7 +124,8 @@ Result<AgentSpec> agent_spec(std::string_view processor) {
   auto target = find_target(processor);
   if (!target) {
     std::string known;
-    for (int i = 0; i < kTargetCount; ++i) known += fmt::format(" {}", info(static_cast<Target>(i)).name);
+    for (int i = 0; i < kExecutingTargetCount; ++i)
+      known += fmt::format(" {}", info(static_cast<Target>(i)).name);
     return make_error(ErrorCode::not_found, "'{}' is no known device; known are{}", processor, known);
   }
   const Chip& chip = kChips[static_cast<size_t>(*target)];

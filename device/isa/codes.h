@@ -19,6 +19,9 @@ inline constexpr uint16_t kVccLo = 106, kVccHi = 107;
 // TBA, TMA and TTMP0 to 11 up to gfx8, TTMP0 to 15 since. They read as 0 to a wave without privilege.
 inline constexpr uint16_t kTba = 108, kTma = 110, kTtmpGfx6 = 112, kTtmp = 108, kTrapRegisterEnd = 124;
 inline constexpr uint16_t kM0 = 124;
+// gfx10+: reads 0, drops writes. The encodings of gfx11 and gfx12 have M0 and NULL the other way round;
+// Operand does not.
+inline constexpr uint16_t kNull = 125;
 inline constexpr uint16_t kExecLo = 126, kExecHi = 127;
 // Codes below are registers.
 inline constexpr uint16_t kRegisterEnd = 128;
@@ -41,15 +44,18 @@ inline constexpr uint16_t kSrcPopsExitingWaveId = 239;
 inline constexpr uint16_t kSrcVccz = 251, kSrcExecz = 252, kSrcScc = 253;
 inline constexpr uint16_t kSrcLdsDirect = 254;
 
-// --- No operands: SRC0 of a short vector form says that a dword of SDWA or DPP follows ---
+// --- No operands: SRC0 of a short vector form (gfx11+: of any) says that a dword of SDWA or DPP follows ---
 
 inline constexpr uint16_t kSdwa = 249, kDpp = 250;
+inline constexpr uint16_t kDpp8 = 233, kDpp8FetchInactive = 234;
 
 // Inlined everywhere: files of device/interp may leave no copy for the linker to merge.
 #define MORGANA_CODES [[gnu::always_inline]] constexpr
 
 // SGPRs that a wave can be allocated.
-MORGANA_CODES uint16_t sgpr_end(Generation generation) { return generation >= Generation::gfx8 ? 102 : 104; }
+MORGANA_CODES uint16_t sgpr_end(Generation generation) {
+  return generation >= Generation::gfx10 ? kVccLo : generation >= Generation::gfx8 ? 102 : 104;
+}
 MORGANA_CODES uint16_t first_ttmp(Generation generation) {
   return generation >= Generation::gfx9 ? kTtmp : kTtmpGfx6;
 }

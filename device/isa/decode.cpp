@@ -5,17 +5,31 @@
 
 namespace morgana::isa {
 
-Result<Inst> decode(Target target, Bytes code) {
-  Decoder decoder{info(target), code};
+namespace {
+
+// VOP3, VOP3P; on gfx11 and gfx12 VOPD and VINTERP.
+bool is_vector(Generation generation, uint32_t word) {
+  const uint32_t top = word >> 26;
+  if (generation < Generation::gfx10) return top == 0b110100;
+  if (top == 0b110101 || word >> 24 == 0b11001100) return true;
+  return generation >= Generation::gfx11 && (top == 0b110010 || word >> 24 == 0b11001101);
+}
+
+}  // namespace
+
+Result<Inst> decode(Target target, Bytes code, WaveSize wave) {
+  Decoder decoder{info(target), wave, code};
   MORGANA_TRY(decoder.dword0, code.read<uint32_t>(0));
   const uint32_t word = decoder.dword0;
   if (word >> 31 == 0) return decode_vector(decoder);
   if (word >> 30 == 0b10) return decode_scalar(decoder);
-  if (word >> 26 == 0b110100) return decode_vector(decoder);
+  if (is_vector(decoder.target.generation, word)) return decode_vector(decoder);
   return decode_memory(decoder);
 }
 
-std::string disassemble(Target target, const Inst& inst) {
+Result<Inst> decode(Target target, Bytes code) { return decode(target, code, default_wave(target)); }
+
+std::string disassemble(Target target, const Inst& inst, Halves halves) {
   switch (inst.format) {
     case Format::SOP2:
     case Format::SOPK:
@@ -27,7 +41,9 @@ std::string disassemble(Target target, const Inst& inst) {
     case Format::VOPC:
     case Format::VOP3:
     case Format::VOP3P:
-    case Format::VOP3PX2: return print_vector(target, inst);
+    case Format::VOP3PX2:
+    case Format::VOPD:
+    case Format::VINTERP: return print_vector(target, inst, halves);
     default: return print_memory(target, inst);
   }
 }
@@ -44,21 +60,23 @@ namespace {
 // registers may be written, constants and status bits only read.
 constexpr bool is_scalar_register(Generation generation, uint32_t code) {
   if (code < kVccLo) return code < sgpr_end(Generation::gfx6) || generation >= Generation::gfx7;
-  return code < kRegisterEnd && code != kM0 + 1;
+  return code < kRegisterEnd && (code != kNull || generation >= Generation::gfx10);
 }
 
 constexpr bool is_constant(Generation generation, uint32_t code) {
-  if (is_aperture(code) || code == kSrcPopsExitingWaveId) return generation >= Generation::gfx9;
+  if (is_aperture(code)) return generation >= Generation::gfx9;
+  if (code == kSrcPopsExitingWaveId) return generation >= Generation::gfx9 && generation < Generation::gfx12;
+  if (code == kSrcLdsDirect) return generation < Generation::gfx11;
   if (code == kInlineTurn) return generation >= Generation::gfx8;
   return is_inline_integer(code) || is_inline_float(code) || (code >= kSrcVccz && code <= kLiteral);
 }
 
 struct CodeTable {
-  bool readable[4][256] = {}, writable[4][256] = {};
+  bool readable[kGenerationCount][256] = {}, writable[kGenerationCount][256] = {};
 };
 constexpr CodeTable make_code_table() {
   CodeTable table;
-  for (int g = 0; g < 4; g++)
+  for (int g = 0; g < kGenerationCount; g++)
     for (uint32_t code = 0; code < 256; code++) {
       const auto generation = Generation(6 + g);
       table.writable[g][code] = is_scalar_register(generation, code);
@@ -70,14 +88,14 @@ constexpr CodeTable kCodes = make_code_table();
 
 }  // namespace
 
-bool scalar_readable(const TargetInfo& target, uint32_t code, Type type) {
-  if (code == kM0 && dwords(type) > 1) return false;
-  if (code == kSrcLdsDirect && (dwords(type) > 1 || target.unified_vgprs)) return false;
+bool scalar_readable(const TargetInfo& target, uint32_t code, int dwords) {
+  if (code == kM0 && dwords > 1) return false;
+  if (code == kSrcLdsDirect && (dwords > 1 || target.unified_vgprs)) return false;
   return code < 256 && kCodes.readable[int(target.generation) - 6][code];
 }
 
-bool scalar_writable(const TargetInfo& target, uint32_t code, Type type) {
-  if (code == kM0 && dwords(type) > 1) return false;
+bool scalar_writable(const TargetInfo& target, uint32_t code, int dwords) {
+  if (code == kM0 && dwords > 1) return false;
   return code < 256 && kCodes.writable[int(target.generation) - 6][code];
 }
 

@@ -60,7 +60,7 @@ Result<Operand> scalar_operand(const Decoder& decoder, uint32_t code, Type type,
 
 Result<Operand> scalar_source(const Decoder& decoder, uint32_t code, Type type) {
   if (code < kRegisterEnd) return scalar_operand(decoder, code, type, 1);
-  if (!scalar_readable(decoder.target, code, type) || code == kSrcLdsDirect || code == kLiteral)
+  if (!scalar_readable(decoder.target, code, dwords(type)) || code == kSrcLdsDirect || code == kLiteral)
     return bad_encoding(decoder, "no such scalar source");
   return Operand{uint16_t(code), type, 1};
 }
@@ -90,6 +90,7 @@ void set_cache_bits(const Decoder& decoder, Inst& inst, bool glc_sc0, bool scc_s
 }
 
 Result<Inst> decode_memory(const Decoder& decoder) {
+  if (decoder.target.generation >= Generation::gfx10) return bad_encoding(decoder, "unknown encoding");
   const bool gfx8 = decoder.target.generation >= Generation::gfx8;
   if (!gfx8 && bits(decoder.dword0, 27, 5) == 0b11000) return decode_smrd(decoder);
   switch (bits(decoder.dword0, 26, 6)) {

@@ -11,18 +11,22 @@ struct Reader {
   bool literal = false;
 
   void source(uint32_t code) {
+    code = decoder.canonical(code);
     const Type type = inst.row->src[inst.n_src];
-    if (!scalar_readable(decoder.target, code, type) || code == kSrcLdsDirect)
+    const int span = decoder.scalar_dwords(type);
+    if (!scalar_readable(decoder.target, code, span) || code == kSrcLdsDirect)
       fault = "reserved source operand";
     if (code == kLiteral) literal = true;
-    inst.src[inst.n_src++] = scalar(aligned(code, type), type, dwords(type));
+    inst.src[inst.n_src++] = scalar(aligned(decoder.target, code, span), type, span);
     inst.n_explicit_src = inst.n_src;
   }
 
   void destination(uint32_t code) {
+    code = decoder.canonical(code);
     const Type type = inst.row->dst[0];
-    if (!scalar_writable(decoder.target, code, type)) fault = "reserved destination";
-    inst.dst[0] = scalar(aligned(code, type), type, dwords(type));
+    const int span = decoder.scalar_dwords(type);
+    if (!scalar_writable(decoder.target, code, span)) fault = "reserved destination";
+    inst.dst[0] = scalar(aligned(decoder.target, code, span), type, span);
     inst.n_dst = 1;
   }
 
@@ -80,7 +84,9 @@ Result<Inst> decode_scalar(const Decoder& decoder) {
     case Format::SOP2:
       if (has_dst) reader.destination(bits(word, 16, 7));
       reader.source(bits(word, 0, 8));
+      if (row->op == Op::s_fmamk_f32) reader.read_literal();
       reader.source(bits(word, 8, 8));
+      if (row->op == Op::s_fmaak_f32) reader.read_literal();
       break;
     case Format::SOP1:
       if (has_dst) reader.destination(bits(word, 16, 7));
@@ -99,7 +105,7 @@ Result<Inst> decode_scalar(const Decoder& decoder) {
       if ((row->flags & kLiteralK) != 0) {
         reader.read_literal();
       } else if (has_src0) {
-        if (!scalar_writable(decoder.target, bits(word, 16, 7), row->src[0]))
+        if (!scalar_writable(decoder.target, decoder.canonical(bits(word, 16, 7)), dwords(row->src[0])))
           reader.fault = "reserved source operand";
         reader.source(bits(word, 16, 7));
       }

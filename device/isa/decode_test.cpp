@@ -18,6 +18,7 @@
 namespace morgana::isa {
 namespace {
 
+// Those that execute.
 constexpr Target kTargets[] = {Target::gfx600, Target::gfx701, Target::gfx803, Target::gfx900, Target::gfx906,
                                Target::gfx908, Target::gfx90a, Target::gfx942, Target::gfx950};
 
@@ -141,6 +142,7 @@ std::vector<uint32_t> smallest(Target target, const Row& row, int op) {
     case Format::MTBUF: return {0xe8000000 | o << (old ? 16 : 15), 0};
     case Format::MIMG: return {0xf0000000 | (o & 0x7f) << 18 | o >> 7, 0};
     case Format::EXP: return {old ? 0xf8000000 : 0xc4000000, 0};
+    default: break;
   }
   return {};
 }

@@ -10,7 +10,7 @@ namespace {
 using Table = std::array<Effects, static_cast<size_t>(Op::count)>;
 
 constexpr bool is_memory(Format format) {
-  return is_scalar_memory(format) || (format >= Format::DS && format <= Format::MIMG);
+  return is_scalar_memory(format) || (format >= Format::DS && format <= Format::VSAMPLE);
 }
 constexpr bool is_scalar(Format format) { return format <= Format::SMEM; }
 
@@ -25,8 +25,11 @@ Space space_of(const Row& row) {
     case Format::GLOBAL: return Space::global;
     case Format::SCRATCH: return Space::scratch;
     case Format::MUBUF:
-    case Format::MTBUF: return Space::buffer;
-    case Format::MIMG: return Space::image;
+    case Format::MTBUF:
+    case Format::VBUFFER: return Space::buffer;
+    case Format::MIMG:
+    case Format::VIMAGE:
+    case Format::VSAMPLE: return Space::image;
     default: return Space::none;
   }
 }
@@ -185,7 +188,10 @@ bool is_vector_memory(Format format) {
     case Format::SCRATCH:
     case Format::MUBUF:
     case Format::MTBUF:
-    case Format::MIMG: return true;
+    case Format::VBUFFER:
+    case Format::MIMG:
+    case Format::VIMAGE:
+    case Format::VSAMPLE: return true;
     default: return false;
   }
 }

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
 #include <random>
 
@@ -414,8 +415,11 @@ const char* why_not_executed(const Effects& e, const isa::Inst& inst) {
 class EffectsOfTarget : public testing::TestWithParam<int> {};
 
 TEST(Effects, EveryInstructionHasThem) {
-  for (const isa::Row& row : isa::all_rows())
+  for (const isa::Row& row : isa::all_rows()) {
+    const auto end = row.opcode.begin() + kExecutingTargetCount;
+    if (std::all_of(row.opcode.begin(), end, [](int opcode) { return opcode < 0; })) continue;
     EXPECT_NE(isa::effects(row.op).kind, Class::unknown) << isa::name(row.op);
+  }
 }
 
 TEST_P(EffectsOfTarget, AreWhatTheInterpreterDoes) {
@@ -462,9 +466,10 @@ TEST(Effects, ErrorsAreSeen) {
   EXPECT_NE(with_error("s_and_saveexec_b64", [](Effects& e) { e.exec = s0 | exec; }), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, EffectsOfTarget, testing::Range(0, kTargetCount), [](const auto& target) {
-  return std::string(::morgana::info(static_cast<Target>(target.param)).name);
-});
+INSTANTIATE_TEST_SUITE_P(Targets, EffectsOfTarget, testing::Range(0, kExecutingTargetCount),
+                         [](const auto& target) {
+                           return std::string(::morgana::info(static_cast<Target>(target.param)).name);
+                         });
 
 }  // namespace
 }  // namespace morgana::device

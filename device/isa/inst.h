@@ -12,7 +12,8 @@
 
 namespace morgana::isa {
 
-// The encodings of the ISA documents. SMRD is the scalar memory encoding of gfx6 and gfx7.
+// The encodings of the ISA documents. SMRD is the scalar memory encoding of gfx6 and gfx7; VOPD, VINTERP and
+// LDSDIR (gfx12: VDSDIR) are gfx11's, VBUFFER, VIMAGE and VSAMPLE gfx12's.
 enum class Format : uint8_t {
   SOP2,
   SOPK,
@@ -27,14 +28,20 @@ enum class Format : uint8_t {
   VOP3,
   VOP3P,
   VOP3PX2,
+  VOPD,
   VINTRP,
+  VINTERP,
+  LDSDIR,
   DS,
   FLAT,
   GLOBAL,
   SCRATCH,
   MUBUF,
   MTBUF,
+  VBUFFER,
   MIMG,
+  VIMAGE,
+  VSAMPLE,
   EXP,
 };
 constexpr bool is_scalar_memory(Format format) { return format == Format::SMRD || format == Format::SMEM; }
@@ -51,6 +58,7 @@ enum class Type : uint8_t {
   b160,
   b192,
   b256,
+  b320,
   b384,
   b512,
   b1024,
@@ -75,7 +83,7 @@ enum class Type : uint8_t {
   pk_bf16,  // two 16-bit values in a dword
   pk_f32,
   pk_b32,  // two 32-bit values in a register pair
-  mask,    // one bit per lane: a scalar register pair
+  mask,    // one bit per lane: a scalar register pair, in wave32 one register (Operand::dwords says which)
 };
 
 constexpr bool is_float(Type type) {
@@ -203,19 +211,17 @@ struct Operand {
   bool is_scalar() const { return code < kVgprBase; }
 };
 
-enum class Dpp : uint8_t { none, dpp16 };
-
 // A decoded instruction. Fields that an encoding lacks stay zero.
 struct Inst {
   const Row* row = nullptr;
-  Format format{};  // the encoding that was read: VOP3 for a promoted VOP1/VOP2/VOPC
-  bool sdwa = false, dpp = false;
-  bool vop3b = false;  // VOP3 with an SDST field
-  uint8_t size = 0;    // bytes: 4, 8, 12 or 16
+  Format format{};                 // the encoding that was read: VOP3 for a promoted VOP1/VOP2/VOPC
+  bool sdwa = false, dpp = false;  // dpp: dpp_ctrl and the masks count, or with `dpp8` the selects
+  bool vop3b = false;              // VOP3 with an SDST field
+  uint8_t size = 0;                // bytes: 4, 8, 12 or 16
   uint8_t n_dst = 0, n_src = 0;
   std::array<Operand, 2>
       dst{};  // a lane mask's code may be kRegisterEnd or more: read-only, the write has no effect
-  std::array<Operand, 5>
+  std::array<Operand, 6>
       src{};  // explicit sources in assembly order, then implicit ones (VCC in, tied destination)
   uint8_t n_explicit_src = 0;  // how many of them the assembly text shows
   uint32_t literal = 0;        // valid when some operand's code is kLiteral, or the row has kLiteralK
@@ -236,6 +242,14 @@ struct Inst {
   uint16_t dpp_ctrl = 0;
   uint8_t row_mask = 0xf, bank_mask = 0xf;
   bool bound_ctrl = false;
+  bool dpp8 = false, fetch_inactive = false;  // gfx10+: DPP8; FI: lanes that EXEC masks are read as well
+  uint32_t lane_select = 0;                   // DPP8: three bits for each lane of eight
+
+  // VOPD: two instructions at once, which both read before either writes. The first is `row`, with dst[0] and
+  // the first `n_first_src` sources; this is the second, with dst[1] and the sources behind them.
+  const Row* second = nullptr;
+  uint8_t n_first_src = 0;
+  uint8_t wait_exp = 0;  // VINTERP: waits until so many exports are left
 
   // MFMA.
   uint8_t cbsz = 0, abid = 0, blgp = 0;
@@ -260,9 +274,15 @@ struct Inst {
   bool lds = false, tfe = false, gds = false;
   bool offen = false, idxen = false, addr64 = false;
   bool nv = false;
-  bool sve = false;            // SCRATCH gfx940+: the VGPR offset is used
-  uint8_t dfmt = 0, nfmt = 0;  // MTBUF
-  uint8_t dmask = 0;           // MIMG
+  bool sve = false;                     // SCRATCH gfx940+: the VGPR offset is used
+  uint8_t scope = 0, th = 0;            // gfx12: CU, SE, DEV, SYS; the temporal hint (atomics: bit 0 returns)
+  uint8_t dfmt = 0, nfmt = 0;           // MTBUF
+  uint8_t buffer_format = 0;            // MTBUF gfx10+: the unified format
+  uint8_t dim = 0;                      // images gfx10+: the dimension
+  bool nsa = false;                     // images gfx10+: the address registers need not follow each other
+  std::array<uint8_t, 13> nsa_vgprs{};  // VGPR numbers of the address, `n_nsa` of them
+  uint8_t n_nsa = 0;
+  uint8_t dmask = 0;  // MIMG
   bool unorm = false, da = false, r128 = false, lwe = false, d16 = false, a16 = false;
   uint8_t en = 0;  // EXP: enabled components
   uint8_t exp_target = 0;

@@ -10,11 +10,23 @@ namespace morgana::isa {
 
 struct Decoder {
   const TargetInfo& target;
+  WaveSize wave;
   Bytes code;
   uint32_t dword0 = 0;
 
+  // Registers of a scalar operand of `type`. The one place that knows how many a lane mask has.
+  int scalar_dwords(Type type) const {
+    return type == Type::mask && wave == WaveSize::wave32 ? 1 : dwords(type);
+  }
+
   // The dword at index `i`, or malformed when the code ends before it.
   Result<uint32_t> dword(int i) const { return code.read<uint32_t>(uint64_t(i) * 4); }
+
+  // The number that an operand field has in Operand: M0 and NULL have one on all generations.
+  uint32_t canonical(uint32_t code) const {
+    const bool swapped = target.generation >= Generation::gfx11 && (code == kM0 || code == kNull);
+    return swapped ? uint32_t{kM0} + kNull - code : code;
+  }
 };
 
 constexpr uint32_t bits(uint64_t word, int low, int count) {
@@ -31,14 +43,16 @@ const Row* find_row(Target target, Format format, uint32_t opcode);
 Operand vgpr(uint32_t number, Type type, int dwords);
 Operand scalar(uint32_t code, Type type, int dwords);
 
-// Whether `code` (0..255) names something that an instruction of the target can read, or write, as a `type`.
-bool scalar_readable(const TargetInfo& target, uint32_t code, Type type);
-bool scalar_writable(const TargetInfo& target, uint32_t code, Type type);
+// Whether canonical `code` (0..255) names something that an instruction of the target can read, or write, as
+// `dwords` registers.
+bool scalar_readable(const TargetInfo& target, uint32_t code, int dwords);
+bool scalar_writable(const TargetInfo& target, uint32_t code, int dwords);
 
-// The first register of a scalar operand of `type`: pairs are aligned, the hardware ignores the low bit
-// (CDNA4 guide 5.2).
-inline uint32_t aligned(uint32_t code, Type type) {
-  return code < kRegisterEnd && dwords(type) == 2 ? code & ~1u : code;
+// The first register of a scalar operand: pairs are aligned, the hardware ignores the low bit (CDNA4
+// guide 5.2). NULL is no register.
+inline uint32_t aligned(const TargetInfo& target, uint32_t code, int dwords) {
+  const bool is_null = code == kNull && target.generation >= Generation::gfx10;
+  return code < kRegisterEnd && dwords == 2 && !is_null ? code & ~1u : code;
 }
 
 // malformed: names the first dword.
@@ -57,7 +71,7 @@ Result<Inst> decode_vector(const Decoder& decoder);
 Result<Inst> decode_memory(const Decoder& decoder);
 
 std::string print_scalar(Target target, const Inst& inst);
-std::string print_vector(Target target, const Inst& inst);
+std::string print_vector(Target target, const Inst& inst, Halves halves);
 std::string print_memory(Target target, const Inst& inst);
 
 // LLVM's spelling of an operand: "s[4:5]", "v7", "a[0:3]", "vcc", "0.15915494", "0x1234", "src_shared_base".

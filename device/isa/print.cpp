@@ -31,6 +31,9 @@ std::string special(uint32_t code, int dwords, Generation generation) {
     case kTma:
     case kTma + 1: return pair("tma", code, kTma, dwords);
     case kM0: return "m0";
+    case kNull:
+      if (generation >= Generation::gfx10) return "null";
+      break;
     case kExecLo:
     case kExecHi: return pair("exec", code, kExecLo, dwords);
     case kSrcSharedBase: return "src_shared_base";
@@ -47,8 +50,9 @@ std::string special(uint32_t code, int dwords, Generation generation) {
   const uint32_t even = code & ~1u;
   if (generation == Generation::gfx7 && even == kFlatScratchGfx7)
     return pair("flat_scratch", code, even, dwords);
-  if (generation >= Generation::gfx8 && even == kFlatScratch) return pair("flat_scratch", code, even, dwords);
-  if (generation >= Generation::gfx8 && even == kXnackMask) return pair("xnack_mask", code, even, dwords);
+  const bool has_scratch = generation >= Generation::gfx8 && generation < Generation::gfx10;
+  if (has_scratch && even == kFlatScratch) return pair("flat_scratch", code, even, dwords);
+  if (has_scratch && even == kXnackMask) return pair("xnack_mask", code, even, dwords);
   return {};
 }
 

@@ -10,10 +10,12 @@ bool is_promoted(const Inst& inst) { return inst.format == Format::VOP3 && inst.
 
 const char* suffix(Target target, const Inst& inst) {
   const Row& row = *inst.row;
-  const bool gfx9 = info(target).generation == Generation::gfx9;
+  const bool gfx9 = info(target).generation >= Generation::gfx9;
   const bool bare = row.src[0] == Type::none;
+  const bool is_short =
+      inst.format == Format::VOP1 || inst.format == Format::VOP2 || inst.format == Format::VOPC;
   if (inst.sdwa) return bare || (row.format == Format::VOPC && !gfx9) ? "" : "_sdwa";
-  if (inst.dpp) return bare ? "" : "_dpp";
+  if (inst.dpp) return bare ? "" : is_short ? "_dpp" : "_e64_dpp";
   switch (inst.format) {
     case Format::VOP1:
     case Format::VOP2:
@@ -55,7 +57,7 @@ std::string output_modifiers(const Inst& inst) {
   return fmt::format("{}{}", inst.clamp ? " clamp" : "", kOmod[inst.omod & 3]);
 }
 
-std::string dpp_control(uint32_t ctrl) {
+std::string dpp_control(Target target, uint32_t ctrl) {
   if (ctrl <= 0xff)
     return fmt::format("quad_perm:[{},{},{},{}]", ctrl & 3, ctrl >> 2 & 3, ctrl >> 4 & 3, ctrl >> 6 & 3);
   switch (ctrl) {
@@ -69,16 +71,25 @@ std::string dpp_control(uint32_t ctrl) {
     case 0x143: return "row_bcast:31";
     default: break;
   }
-  const char* const kind = ctrl >> 4 == 0x10   ? "row_shl"
-                           : ctrl >> 4 == 0x11 ? "row_shr"
-                           : ctrl >> 4 == 0x12 ? "row_ror"
-                                               : "row_newbcast";
+  const char* const kind = ctrl >> 4 == 0x10                              ? "row_shl"
+                           : ctrl >> 4 == 0x11                            ? "row_shr"
+                           : ctrl >> 4 == 0x12                            ? "row_ror"
+                           : ctrl >> 4 == 0x16                            ? "row_xmask"
+                           : info(target).generation >= Generation::gfx10 ? "row_share"
+                                                                          : "row_newbcast";
   return fmt::format("{}:{}", kind, ctrl & 0xf);
 }
 
-std::string dpp_tail(const Inst& inst) {
-  return fmt::format(" {} row_mask:{:#x} bank_mask:{:#x}{}", dpp_control(inst.dpp_ctrl), inst.row_mask,
-                     inst.bank_mask, inst.bound_ctrl ? " bound_ctrl:1" : "");
+std::string dpp_tail(Target target, const Inst& inst) {
+  const char* const inactive = inst.fetch_inactive ? " fi:1" : "";
+  if (inst.dpp8) {
+    std::string text = " dpp8:[";
+    for (int lane = 0; lane < 8; lane++)
+      text += fmt::format("{}{}", lane == 0 ? "" : ",", inst.lane_select >> 3 * lane & 7);
+    return text + "]" + inactive;
+  }
+  return fmt::format(" {} row_mask:{:#x} bank_mask:{:#x}{}{}", dpp_control(target, inst.dpp_ctrl),
+                     inst.row_mask, inst.bank_mask, inst.bound_ctrl ? " bound_ctrl:1" : "", inactive);
 }
 
 // FP8 sources: SDWA only selects the source (CDNA4 guide 7.3).
@@ -142,7 +153,7 @@ std::string mfma_tail(Target target, const Inst& inst) {
 }
 
 std::string vop3p_tail(Target target, const Inst& inst) {
-  if ((inst.row->flags & kMfma) != 0) {
+  if ((inst.row->flags & kMfma) != 0 && info(target).generation < Generation::gfx10) {
     std::string scale;
     if (inst.format == Format::VOP3PX2) {
       if (inst.scale_op_sel != 0) scale += list("op_sel", inst.scale_op_sel, 3);
@@ -168,19 +179,50 @@ std::string vop3p_tail(Target target, const Inst& inst) {
 
 std::string tail(Target target, const Inst& inst) {
   if (inst.sdwa) return sdwa_tail(inst);
-  if (inst.dpp) return dpp_tail(inst);
+  const std::string lanes = inst.dpp ? dpp_tail(target, inst) : std::string();
   switch (inst.format) {
-    case Format::VOP3: return vop3_tail(inst);
+    case Format::VOP3: return vop3_tail(inst) + lanes;
     case Format::VOP3P:
-    case Format::VOP3PX2: return vop3p_tail(target, inst);
-    default: return {};
+    case Format::VOP3PX2: return vop3p_tail(target, inst) + lanes;
+    case Format::VINTERP: return vop3_tail(inst) + fmt::format(" wait_exp:{}", inst.wait_exp);
+    default: return lanes;
   }
+}
+
+// Whether the halves of registers are written by name.
+bool names_halves(Target target, const Inst& inst, Halves halves) {
+  if (info(target).generation < Generation::gfx11 || inst.format == Format::VOP3P) return false;
+  if (halves == Halves::named) return true;
+  // The short encodings have no other way.
+  if (inst.op_sel != 0 && inst.format != Format::VOP3 && inst.format != Format::VINTERP) return true;
+  return halves == Halves::as_llvm && info(target).generation == Generation::gfx11;
+}
+
+std::string with_half(std::string text, const Operand& operand, bool named, bool high) {
+  if (named && operand.is_vgpr() && is_16_bit(operand.type)) text += high ? ".h" : ".l";
+  return text;
+}
+
+std::string print_half(Target target, const Inst& inst, int dst, int first_src) {
+  std::string text =
+      fmt::format("{} {}", inst.row->mnemonic, print_operand(target, inst, inst.dst[size_t(dst)]));
+  for (size_t i = 0; i < 3 && inst.row->src[i] != Type::none && inst.row->src[i] != Type::mask; i++)
+    text += ", " + print_operand(target, inst, inst.src[size_t(first_src) + i]);
+  return text;
+}
+
+std::string print_dual(Target target, const Inst& inst) {
+  Inst second = inst;
+  second.row = inst.second;
+  return print_half(target, inst, 0, 0) + " :: " + print_half(target, second, 1, inst.n_first_src);
 }
 
 }  // namespace
 
-std::string print_vector(Target target, const Inst& inst) {
+std::string print_vector(Target target, const Inst& inst, Halves halves) {
+  if (inst.format == Format::VOPD) return print_dual(target, inst);
   const Row& row = *inst.row;
+  const bool named = names_halves(target, inst, halves);
   std::string text = fmt::format("{}{}", row.mnemonic, suffix(target, inst));
   const char* separator = " ";
   const auto add = [&](const std::string& part) {
@@ -188,9 +230,13 @@ std::string print_vector(Target target, const Inst& inst) {
     text += part;
     separator = ", ";
   };
-  // The second destination of a swap is its source.
-  const int shown_dst = inst.n_dst == 2 && inst.dst[1].type != Type::mask ? 1 : inst.n_dst;
-  for (int i = 0; i < shown_dst; i++) add(print_operand(target, inst, inst.dst[i]));
+  // The second destination of a swap is its source; EXEC of v_cmpx is not shown where it is the only one.
+  int shown_dst = inst.n_dst == 2 && inst.dst[1].type != Type::mask ? 1 : inst.n_dst;
+  if (row.format == Format::VOPC && (row.flags & kWritesExec) != 0 &&
+      info(target).generation >= Generation::gfx10)
+    shown_dst = 0;
+  for (int i = 0; i < shown_dst; i++)
+    add(with_half(print_operand(target, inst, inst.dst[i]), inst.dst[i], named, (inst.op_sel & 8) != 0));
 
   const bool interp = inst.format == Format::VOP3 && (row.flags & kGraphics) != 0;
   if (interp && row.op == Op::v_interp_mov_f32) {
@@ -201,8 +247,10 @@ std::string print_vector(Target target, const Inst& inst) {
   const bool shows_neg = inst.format != Format::VOP3P || is_mix(row.op);  // else in neg_lo
   for (int i = 0; i < inst.n_explicit_src; i++) {
     const Operand& operand = inst.src[i];
-    add(modified(print_operand(target, inst, operand), operand, shows_neg && (inst.neg >> i & 1) != 0,
-                 (inst.abs >> i & 1) != 0, (inst.sext >> i & 1) != 0));
+    const std::string name =
+        with_half(print_operand(target, inst, operand), operand, named, (inst.op_sel >> i & 1) != 0);
+    add(modified(name, operand, shows_neg && (inst.neg >> i & 1) != 0, (inst.abs >> i & 1) != 0,
+                 (inst.sext >> i & 1) != 0));
     if (interp && i == 0) add(attribute(inst));
   }
   return text + tail(target, inst);

@@ -51,14 +51,20 @@ constexpr int capacity(Format format) {
     case Format::VOP3: return 1024;
     case Format::VOP3P: return 128;
     case Format::VOP3PX2: return 128;
+    case Format::VOPD: return 32;
     case Format::VINTRP: return 4;
+    case Format::VINTERP: return 32;
+    case Format::LDSDIR: return 4;
     case Format::DS: return 256;
     case Format::FLAT: return 128;
     case Format::GLOBAL: return 128;
     case Format::SCRATCH: return 128;
-    case Format::MUBUF: return 128;
+    case Format::MUBUF: return 256;
     case Format::MTBUF: return 16;
+    case Format::VBUFFER: return 256;
     case Format::MIMG: return 256;
+    case Format::VIMAGE: return 256;
+    case Format::VSAMPLE: return 256;
     case Format::EXP: return 1;
   }
   return 0;
@@ -78,11 +84,12 @@ constexpr Bases kBases = bases();
 constexpr int promoted(const Row& row, int target) {
   const int opcode = row.opcode[target];
   if (opcode < 0 || (row.flags & kNoVop3) != 0) return -1;
-  const bool old = Target(target) < Target::gfx803;
+  // gfx6 and gfx7, and again since gfx10.
+  const bool distant = Target(target) < Target::gfx803 || Target(target) >= Target::gfx1010;
   switch (row.format) {
     case Format::VOPC: return opcode;
     case Format::VOP2: return opcode + 0x100;
-    case Format::VOP1: return opcode + (old ? 0x180 : 0x140);
+    case Format::VOP1: return opcode + (distant ? 0x180 : 0x140);
     default: return -1;
   }
 }
@@ -172,6 +179,7 @@ int dwords(Type type) {
     case b160: return 5;
     case b192: return 6;
     case b256: return 8;
+    case b320: return 10;
     case b384: return 12;
     case b512: return 16;
     case b1024: return 32;

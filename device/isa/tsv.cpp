@@ -5,7 +5,6 @@
 #include <array>
 #include <charconv>
 
-#include "device/isa/decode.h"
 #include "device/isa/tsv_source.h"
 
 namespace morgana::isa {
@@ -35,10 +34,17 @@ struct Outcome {
   std::string text;  // the disassembly, or why there is none
 };
 
-Outcome try_row(Target target, const std::vector<uint8_t>& bytes, std::string_view expected) {
-  Result<Inst> inst = decode(target, Bytes(bytes));
+struct Manner {
+  Target target;
+  WaveSize wave;
+  Halves halves;
+};
+
+Outcome try_row(const Manner& manner, const std::vector<uint8_t>& bytes, std::string_view expected) {
+  const Target target = manner.target;
+  Result<Inst> inst = decode(target, Bytes(bytes), manner.wave);
   if (!inst.ok()) return {false, inst.error().message};
-  Outcome outcome{false, disassemble(target, *inst)};
+  Outcome outcome{false, disassemble(target, *inst, manner.halves)};
   outcome.match = inst->size == bytes.size() && outcome.text == expected;
   if (!outcome.match && info(target).generation <= Generation::gfx7)
     outcome.match = same_instruction(*inst, outcome.text, expected);
@@ -48,6 +54,10 @@ Outcome try_row(Target target, const std::vector<uint8_t>& bytes, std::string_vi
 }  // namespace
 
 Result<TsvReport> compare_tsv(Target target, std::string_view text) {
+  return compare_tsv(target, text, default_wave(target));
+}
+
+Result<TsvReport> compare_tsv(Target target, std::string_view text, WaveSize wave, Halves halves) {
   TsvReport report;
   take(text, '\n');
   for (int line = 2; !text.empty(); line++) {
@@ -59,7 +69,7 @@ Result<TsvReport> compare_tsv(Target target, std::string_view text) {
     if (roundtrip.empty()) return make_error(ErrorCode::malformed, "line {} has not six columns", line);
     MORGANA_TRY(const std::vector<uint8_t> bytes, parse_hex(hex));
 
-    const Outcome outcome = try_row(target, bytes, expected);
+    const Outcome outcome = try_row({target, wave, halves}, bytes, expected);
     const bool sure = roundtrip == "1" || roundtrip == "2";
     (sure ? report.total : report.doubtful_total)++;
     if (outcome.match)

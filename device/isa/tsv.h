@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "base/target.h"
+#include "device/isa/decode.h"
 
 namespace morgana::isa {
 
@@ -22,6 +23,9 @@ struct TsvReport {
 };
 
 // malformed: a line without its columns, or hex that is none.
+// `wave` and `halves`: as the table was made.
+Result<TsvReport> compare_tsv(Target target, std::string_view text, WaveSize wave,
+                              Halves halves = Halves::as_llvm);
 Result<TsvReport> compare_tsv(Target target, std::string_view text);
 
 }  // namespace morgana::isa

@@ -86,11 +86,11 @@ const char* name(isa::Direction direction) {
 }
 
 const char* name(isa::Type type) {
-  static constexpr std::array kNames = {"none",   "b8",     "b16",    "b32",     "b64",    "b96",    "b128",
-                                        "b160",   "b192",   "b256",   "b384",    "b512",   "b1024",  "i8",
-                                        "u8",     "i16",    "u16",    "i24",     "u24",    "i32",    "u32",
-                                        "i64",    "u64",    "f16",    "bf16",    "f32",    "f64",    "pk_b16",
-                                        "pk_i16", "pk_u16", "pk_f16", "pk_bf16", "pk_f32", "pk_b32", "mask"};
+  static constexpr std::array kNames = {
+      "none", "b8",     "b16",    "b32",    "b64",    "b96",     "b128",   "b160",   "b192",
+      "b256", "b320",   "b384",   "b512",   "b1024",  "i8",      "u8",     "i16",    "u16",
+      "i24",  "u24",    "i32",    "u32",    "i64",    "u64",     "f16",    "bf16",   "f32",
+      "f64",  "pk_b16", "pk_i16", "pk_u16", "pk_f16", "pk_bf16", "pk_f32", "pk_b32", "mask"};
   static_assert(kNames.size() == static_cast<size_t>(isa::Type::mask) + 1);
   return at(kNames, type);
 }

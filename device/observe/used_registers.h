@@ -37,7 +37,7 @@ class Registers {
 
 struct UsedRegisters {
   // By source and destination: what the operand names, moved by M0 where it is relative. Empty: no register.
-  std::array<RegisterRange, 5> src;
+  std::array<RegisterRange, std::tuple_size_v<decltype(isa::Inst::src)>> src;
   std::array<RegisterRange, 2> dst;
   // With VCC and EXEC where they are read or written without being named. EXEC that lanes are active by is
   // left out.

@@ -11,10 +11,17 @@
 namespace morgana::tools {
 namespace {
 
-int compare_table(Target target, const std::string& path) {
+// What the words say about waves and halves of registers.
+struct Manner {
+  std::optional<WaveSize> wave;
+  isa::Halves halves = isa::Halves::as_llvm;
+};
+
+int compare_table(Target target, const Manner& manner, const std::string& path) {
   auto file = read_file(path);
   if (!file.ok()) return fail("disasm", file.error().message);
-  auto report = isa::compare_tsv(target, Bytes(*file).text());
+  auto report = isa::compare_tsv(target, Bytes(*file).text(), manner.wave.value_or(default_wave(target)),
+                                 manner.halves);
   if (!report.ok()) return fail("disasm", report.error().in(path).message);
   for (const std::string& difference : report->differences) fmt::print("{}\n", difference);
   fmt::print("{} of {} rows match ({}); of doubtful rows {} of {}\n", report->matched, report->total,
@@ -85,9 +92,14 @@ int disasm_command(Words words) {
   auto table = take_option(own, "--tsv");
   if (!target_name.ok()) return fail("disasm", target_name.error().message, 2);
   if (!table.ok()) return fail("disasm", table.error().message, 2);
+  Manner manner;
+  if (take_flag(own, "--wave32")) manner.wave = WaveSize::wave32;
+  if (take_flag(own, "--wave64")) manner.wave = WaveSize::wave64;
+  if (take_flag(own, "--true16")) manner.halves = isa::Halves::named;
+  if (take_flag(own, "--fake16")) manner.halves = isa::Halves::op_sel;
   std::optional<Target> target;
   if (target_name->has_value()) {
-    target = find_target(**target_name);
+    target = find_known_target(**target_name);
     if (!target) return fail("disasm", fmt::format("no target '{}'", **target_name), 2);
   }
   if (!table->has_value()) {
@@ -98,7 +110,7 @@ int disasm_command(Words words) {
   }
   if (!nothing_left("disasm", own)) return 2;
   if (!target) return fail("disasm", "--tsv needs --target", 2);
-  return compare_table(*target, **table);
+  return compare_table(*target, manner, **table);
 }
 
 }  // namespace morgana::tools

@@ -12,9 +12,11 @@
 namespace morgana::tools {
 namespace {
 
-constexpr const char* kFormats[] = {
-    "SOP2",  "SOPK",    "SOP1",   "SOPC", "SOPP", "SMRD",   "SMEM",    "VOP1",  "VOP2",  "VOPC", "VOP3",
-    "VOP3P", "VOP3PX2", "VINTRP", "DS",   "FLAT", "GLOBAL", "SCRATCH", "MUBUF", "MTBUF", "MIMG", "EXP"};
+constexpr const char* kFormats[] = {"SOP2",   "SOPK",    "SOP1",    "SOPC", "SOPP",   "SMRD",    "SMEM",
+                                    "VOP1",   "VOP2",    "VOPC",    "VOP3", "VOP3P",  "VOP3PX2", "VOPD",
+                                    "VINTRP", "VINTERP", "LDSDIR",  "DS",   "FLAT",   "GLOBAL",  "SCRATCH",
+                                    "MUBUF",  "MTBUF",   "VBUFFER", "MIMG", "VIMAGE", "VSAMPLE", "EXP"};
+static_assert(std::size(kFormats) == static_cast<size_t>(isa::Format::EXP) + 1);
 
 std::string format_of(const device::RowCoverage& row) {
   std::string own = kFormats[static_cast<int>(row.row->format)];
@@ -81,11 +83,11 @@ int isa_command(Words words) {
   if (!nothing_left("isa", own)) return 2;
   std::vector<Target> targets;
   if (target_name->has_value()) {
-    const auto target = find_target(**target_name);
+    const auto target = find_known_target(**target_name);
     if (!target) return fail("isa", fmt::format("no target '{}'", **target_name), 2);
     targets.push_back(*target);
   } else {
-    for (int i = 0; i < kTargetCount; i++) targets.push_back(static_cast<Target>(i));
+    for (int i = 0; i < kExecutingTargetCount; i++) targets.push_back(static_cast<Target>(i));
   }
   if (!counts) {
     fmt::print("target\tformat\topcode\tmnemonic\tstate\n");

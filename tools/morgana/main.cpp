@@ -40,8 +40,9 @@ constexpr Verb kVerbs[] = {
     {"disasm", morgana::tools::disasm_command, R"(  morgana disasm FILE [--target T]
       Sections, symbols, kernel descriptors, metadata and disassembly of a code object (or bundle), or of what a
       SPIR-V module is built to for --target.
-  morgana disasm --target T --tsv FILE
-      Decodes the column `hex` and compares with the column `asm`; exits 1 on a difference.
+  morgana disasm --target T --tsv FILE [--wave32 | --wave64] [--true16 | --fake16]
+      Decodes the column `hex` and compares with the column `asm`; exits 1 on a difference. gfx10 and later:
+      lane masks of wave32 unless told; halves of registers by name or by op_sel.
 )"},
     {"ir", morgana::tools::ir_command, R"(  morgana ir FILE [--kernel K] [--target T] [--facts | --check]
       The kernels of a code object (or bundle) as wave IR (docs/wave-ir.md). --facts adds what is known of each
