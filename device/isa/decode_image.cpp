@@ -73,9 +73,11 @@ Result<Inst> decode_exp(const Decoder& decoder) {
   MORGANA_TRY(const uint32_t high, decoder.dword(1));
   inst.en = uint8_t(bits(word, 0, 4));
   inst.exp_target = uint8_t(bits(word, 4, 6));
-  inst.exp_compr = bits(word, 10, 1) != 0;
+  const bool gfx11 = decoder.target.generation >= Generation::gfx11;
+  inst.exp_compr = !gfx11 && bits(word, 10, 1) != 0;
   inst.exp_done = bits(word, 11, 1) != 0;
-  inst.exp_vm = bits(word, 12, 1) != 0;
+  inst.exp_vm = !gfx11 && bits(word, 12, 1) != 0;
+  inst.exp_row_en = gfx11 && bits(word, 13, 1) != 0;
   for (int i = 0; i < 4; i++) {
     if ((inst.en >> i & 1) == 0) continue;
     // Compressed: two components a register, in the first two.

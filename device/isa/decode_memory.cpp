@@ -51,7 +51,10 @@ bool is_span(Generation generation, uint32_t code, uint32_t dwords) {
 }  // namespace
 
 Result<Operand> scalar_operand(const Decoder& decoder, uint32_t code, Type type, int dwords) {
+  code = decoder.canonical(code);
   // Spans are aligned; the hardware ignores the low bits (CDNA4 guide 5.2).
+  if (code == kNull && decoder.target.generation >= Generation::gfx10)  // as wide as need be
+    return Operand{kNull, type, uint8_t(std::min(dwords, 2))};
   if (dwords >= 2) code &= dwords == 2 ? ~1u : ~3u;
   if (is_span(decoder.target.generation, code, uint32_t(dwords)))
     return Operand{uint16_t(code), type, uint8_t(dwords)};
@@ -89,8 +92,59 @@ void set_cache_bits(const Decoder& decoder, Inst& inst, bool glc_sc0, bool scc_s
   inst.scc = scc_sc1 && decoder.target.unified_vgprs;
 }
 
+void set_cache_bits_gfx10(Inst& inst, bool glc, bool slc, bool dlc) {
+  inst.glc = glc;
+  inst.slc = slc;
+  inst.dlc = dlc;
+}
+
+void set_cache_bits_gfx12(Inst& inst, uint32_t scope, uint32_t th) {
+  inst.scope = uint8_t(scope);
+  inst.th = uint8_t(th);
+}
+
+namespace {
+
+Result<Inst> decode_gfx10(const Decoder& decoder) {
+  const bool gfx11 = decoder.target.generation >= Generation::gfx11;
+  switch (bits(decoder.dword0, 26, 6)) {
+    case 0b110010:
+      if (!gfx11) return decode_vintrp(decoder);
+      break;
+    case 0b110011:
+      if (gfx11 && bits(decoder.dword0, 24, 2) == 0b10) return decode_ldsdir(decoder);
+      break;
+    case 0b110110: return decode_ds(decoder);
+    case 0b110111: return decode_flat_gfx10(decoder);
+    case 0b111000: return decode_mubuf_gfx10(decoder);
+    case 0b111010: return decode_mtbuf_gfx10(decoder);
+    case 0b111101: return decode_smem_gfx10(decoder);
+    case 0b111110: return decode_exp(decoder);
+    default: break;
+  }
+  return bad_encoding(decoder, "unknown encoding");
+}
+
+Result<Inst> decode_gfx12(const Decoder& decoder) {
+  switch (bits(decoder.dword0, 26, 6)) {
+    case 0b110001: return decode_vbuffer(decoder);
+    case 0b110011:
+      if (bits(decoder.dword0, 24, 2) == 0b10) return decode_ldsdir(decoder);
+      break;
+    case 0b110110: return decode_ds(decoder);
+    case 0b111011: return decode_flat_gfx12(decoder);
+    case 0b111101: return decode_smem_gfx10(decoder);
+    case 0b111110: return decode_exp(decoder);
+    default: break;
+  }
+  return bad_encoding(decoder, "unknown encoding");
+}
+
+}  // namespace
+
 Result<Inst> decode_memory(const Decoder& decoder) {
-  if (decoder.target.generation >= Generation::gfx10) return bad_encoding(decoder, "unknown encoding");
+  if (decoder.target.generation >= Generation::gfx12) return decode_gfx12(decoder);
+  if (decoder.target.generation >= Generation::gfx10) return decode_gfx10(decoder);
   const bool gfx8 = decoder.target.generation >= Generation::gfx8;
   if (!gfx8 && bits(decoder.dword0, 27, 5) == 0b11000) return decode_smrd(decoder);
   switch (bits(decoder.dword0, 26, 6)) {

@@ -38,6 +38,7 @@ std::string describe(const Inst& inst) {
       {inst.soffset_en, "soffset"},
       {inst.glc, "glc"},
       {inst.slc, "slc"},
+      {inst.dlc, "dlc"},
       {inst.scc, "scc"},
       {inst.sc0, "sc0"},
       {inst.sc1, "sc1"},
@@ -53,10 +54,18 @@ std::string describe(const Inst& inst) {
       {inst.d16, "d16"},
       {inst.exp_done, "done"},
       {inst.exp_vm, "vm"},
+      {inst.exp_row_en, "row_en"},
   };
   for (const auto& [set, name] : flags)
     if (set) text += fmt::format(" {}", name);
   if (inst.dmask != 0) text += fmt::format(" dmask:{:#x}", inst.dmask);
+  if (inst.scope != 0) text += fmt::format(" scope:{}", inst.scope);
+  if (inst.th != 0) text += fmt::format(" th:{}", inst.th);
+  if (inst.buffer_format != 0) text += fmt::format(" format:{}", inst.buffer_format);
+  if (inst.format == Format::LDSDIR) {
+    if (inst.attr != 0) text += fmt::format(" attr:{},{}", inst.attr, inst.attr_chan);
+    text += fmt::format(" va_vdst:{}{}", inst.wait_va_vdst, inst.wait_vm_vsrc ? " vm_vsrc" : "");
+  }
   if (inst.dfmt != 0 || inst.nfmt != 0) text += fmt::format(" format:{},{}", inst.dfmt, inst.nfmt);
   return text;
 }
@@ -169,8 +178,99 @@ const Case kCases[] = {
     {Target::gfx803, "01160cd4", "v_interp_p1_f32_e32 v3, v1, attr5.z", "v3x1 <- v1x1 |"},
 };
 
+// gfx10 and later. M0 is s124 and NULL s125 in all of them.
+const Case kRdnaCases[] = {
+    // SMEM: register and immediate are added, NULL is no register; a number in SDATA's place.
+    {Target::gfx1010, "08000cf4000000fa", "s_load_dwordx8 s[0:7], s[16:17], null", "s0x8 <- s16x2 - |"},
+    {Target::gfx1010, "6b4240f49cd30c30", "s_store_dword s9, s[86:87], s24 offset:0xcd39c dlc",
+     "- <- s86x2 s24x1 s9x1 | offset:840604 soffset dlc"},
+    {Target::gfx1030, "9b1498f4060000fa", "s_atc_probe 0x52, s[54:55], 0x6", "- <- s54x2 - | offset:6"},
+    {Target::gfx1100, "205f04f4a54b17f8", "s_load_b64 null, s[64:65], -0x8b45b glc",
+     "s125x2 <- s64x2 - | offset:-570459 glc"},
+    {Target::gfx1100, "027f2cf4f50000f8", "s_buffer_load_b256 null, s[4:7], 0xf5 glc dlc",
+     "s125x2 <- s4x4 - | offset:245 glc dlc"},
+    {Target::gfx1200, "266cc0f44f99a882",
+     "s_load_b256 s[48:55], s[76:77], s65 offset:-0x5766b1 th:TH_LOAD_NT scope:SCOPE_DEV",
+     "s48x8 <- s76x2 s65x1 | offset:-5727921 soffset scope:2 th:1"},
+    {Target::gfx1200, "c0a504f47718e14c", "s_prefetch_inst_pc_rel -0x1ee789, s38, 23",
+     "- <- - s38x1 | offset:-2025353 soffset"},
+    // DS: GDS has another bit than on gfx9, and is gone from gfx12.
+    {Target::gfx1010, "59a104d8b5f50200", "ds_sub_u32 v181, v245 offset:41305",
+     "- <- v181x1 v245x1 | offset:41305"},
+    {Target::gfx1030, "82a406d87a000000", "ds_sub_u32 v122, v0 offset:42114 gds",
+     "- <- v122x1 v0x1 | offset:42114 gds"},
+    {Target::gfx1100, "50b6ead9000000ce", "ds_add_gs_reg_rtn v[206:207], v0 offset:46672 gds",
+     "v206x2 <- - v0x1 | offset:46672 gds"},
+    {Target::gfx1200, "cf2f84dbc0000000", "ds_bvh_stack_push8_pop1_rtn_b32 v0, v192, v0, v[0:7] offset:12239",
+     "v0x1 <- v192x1 v0x1 v0x8 | offset:12239"},
+    {Target::gfx1100, "bc7304ce", "lds_param_load v188, attr28.w wait_vdst:4",
+     "v188x1 <- | attr:28,3 va_vdst:4"},
+    {Target::gfx1200, "1c3184ce", "ds_param_load v28, attr12.y wait_va_vdst:4 wait_vm_vsrc:1",
+     "v28x1 <- | attr:12,1 va_vdst:4 vm_vsrc"},
+    {Target::gfx1200, "700011ce", "ds_direct_load v112 wait_va_vdst:1 wait_vm_vsrc:0",
+     "v112x1 <- | va_vdst:1"},
+    // FLAT, GLOBAL, SCRATCH: 11, 12, 13 and 24 bits of offset; SVE; scratch without an address.
+    {Target::gfx1010, "c81327dcb2007d00", "flat_load_sbyte v0, v[178:179] offset:968 glc slc dlc",
+     "v0x1 <- v178x2 | offset:968 glc slc dlc"},
+    {Target::gfx1010, "288834dc54004ecd", "global_load_dwordx2 v[205:206], v84, s[78:79] offset:-2008",
+     "v205x2 <- v84x1 - s78x2 | offset:-2008"},
+    {Target::gfx1010, "0aa72cdc72007d00", "global_load_sshort v[114:115], off offset:1802 lds",
+     "- <- v114x2 - - | offset:1802 lds"},
+    {Target::gfx1030, "1e5025dc00007f7e", "scratch_load_sbyte v126, off, off offset:30 glc dlc",
+     "v126x1 <- - - - | offset:30 glc dlc"},
+    {Target::gfx1030, "4c9658dc00000800", "global_load_dword_addtid v0, s[8:9] offset:1612 dlc",
+     "v0x1 <- - - s8x2 | offset:1612 dlc"},
+    {Target::gfx1100, "b2f345dcce00bb8e", "scratch_load_i8 v142, v206, s59 offset:-3150 glc slc dlc",
+     "v142x1 <- v206x1 - s59x1 | offset:-3150 glc slc dlc sve"},
+    {Target::gfx1200, "5c0015ed0000004d00f94e08", "scratch_store_block off, v[154:185], s92 offset:544505",
+     "- <- - v154x32 s92x1 | offset:544505"},
+    {Target::gfx1200, "7cc01cee00006c0e4a21c9bc",
+     "global_atomic_ordered_add_b64 v[74:75], v[28:29], off offset:-4404959 th:TH_ATOMIC_CASCADE_NT "
+     "scope:SCOPE_SYS",
+     "- <- v74x2 v28x2 - | offset:-4404959 scope:3 th:6"},
+    {Target::gfx1200, "7cc00aee0000380000000000", "global_inv th:TH_LOAD_LU scope:SCOPE_DEV",
+     "- <- | scope:2 th:3"},
+    // Buffers: an eighth opcode bit; TFE, OFFEN and IDXEN moved; the unified format.
+    {Target::gfx1010, "00b01ce2bf980580",
+     "buffer_store_format_d16_xyzw v[152:153], v[191:192], s[20:23], 0 idxen offen dlc",
+     "- <- v191x2 v152x2 s20x4 s128x1 | dlc offen idxen"},
+    {Target::gfx1010, "cb3cf9e8ac5d169d",
+     "tbuffer_load_format_xy v[93:94], v[172:173], s[88:91], 29 format:[BUF_FMT_10_11_11_SNORM] idxen offen "
+     "offset:3275",
+     "v93x2 <- v172x2 - s88x4 s157x1 | offset:3275 offen idxen format:31"},
+    {Target::gfx1010, "95f7bae912b0042a",
+     "tbuffer_load_format_xyz v[176:178], v[18:19], s[16:19], s42 format:[BUF_FMT_2_10_10_10_SINT] idxen "
+     "offen "
+     "offset:1941 glc dlc",
+     "v176x3 <- v18x2 - s16x4 s42x1 | offset:1941 glc dlc offen idxen format:55"},
+    {Target::gfx1100, "0070dce000000000", "buffer_atomic_csub_u32 v0, off, s[0:3], s0 glc slc dlc",
+     "v0x1 <- - v0x1 s0x4 s0x1 | glc slc dlc"},
+    {Target::gfx1200, "32c045c4d0a88080889b7b78",
+     "buffer_load_b128 v[208:212], v136, s[84:87], s50 idxen offset:7895963 tfe",
+     "v208x5 <- v136x1 v208x5 s84x4 s50x1 | offset:7895963 tfe idxen"},
+    {Target::gfx1200, "7dc023c42f40bc810085d509",
+     "tbuffer_store_d16_format_xyzw v[47:48], v0, s[32:35], m0 format:[BUF_FMT_8_USCALED] idxen "
+     "offset:644485 "
+     "th:TH_STORE_BYPASS scope:SCOPE_SYS",
+     "- <- v0x1 v47x2 s32x4 s124x1 | offset:644485 idxen scope:3 th:3 format:3"},
+    {Target::gfx1200, "69400dc4992090407c828249",
+     "buffer_atomic_add_u32 v153, v124, s[16:19], s105 offen offset:4817538 th:TH_ATOMIC_RETURN",
+     "v153x1 <- v124x1 v153x1 s16x4 s105x1 | offset:4817538 offen th:1"},
+    // Graphics.
+    {Target::gfx1010, "2f0600f8aae30000", "exp param2 v170, v170, v227, v227 compr",
+     "- <- v170x1 v170x1 v227x1 v227x1 |"},
+    {Target::gfx1200, "f72000f82408eb00", "export pos3 v36, v8, v235, off row_en",
+     "- <- v36x1 v8x1 v235x1 - | row_en"},
+};
+
+std::vector<Case> all_cases() {
+  std::vector<Case> cases(std::begin(kCases), std::end(kCases));
+  cases.insert(cases.end(), std::begin(kRdnaCases), std::end(kRdnaCases));
+  return cases;
+}
+
 TEST(DecodeMemory, ContentsFollowTheRoles) {
-  for (const Case& test : kCases) {
+  for (const Case& test : all_cases()) {
     SCOPED_TRACE(fmt::format("{} {} {}", info(test.target).name, test.hex, test.text));
     const std::vector<uint8_t> code = from_hex(test.hex);
     const Result<Inst> inst = decode(test.target, Bytes(code.data(), code.size()));
@@ -182,7 +282,7 @@ TEST(DecodeMemory, ContentsFollowTheRoles) {
 }
 
 TEST(DecodeMemory, CodeThatEndsWithinTheInstructionIsMalformed) {
-  for (const Case& test : kCases) {
+  for (const Case& test : all_cases()) {
     SCOPED_TRACE(fmt::format("{} {}", info(test.target).name, test.text));
     const std::vector<uint8_t> code = from_hex(test.hex);
     for (size_t size = 0; size < code.size(); size++)
@@ -192,12 +292,16 @@ TEST(DecodeMemory, CodeThatEndsWithinTheInstructionIsMalformed) {
 
 TEST(DecodeMemory, RegistersOutsideTheFilesAreMalformed) {
   const std::pair<Target, const char*> cases[] = {
-      {Target::gfx900, "000054e000ff0080"},  // refused: buffer_load_dwordx2 v[255:256]
-      {Target::gfx900, "000050dcff000001"},  // refused: address v[255:256]
-      {Target::gfx900, "000054e000001f80"},  // resource s[124:127]
-      {Target::gfx900, "021a12c000000000"},  // s[104:119] of s_load_dwordx16
-      {Target::gfx900, "000050e0000000ff"},  // literal as SOFFSET
-      {Target::gfx600, "ff0200c0"},          // literal offset, which came with gfx7
+      {Target::gfx900, "000054e000ff0080"},           // refused: buffer_load_dwordx2 v[255:256]
+      {Target::gfx900, "000050dcff000001"},           // refused: address v[255:256]
+      {Target::gfx900, "000054e000001f80"},           // resource s[124:127]
+      {Target::gfx900, "021a12c000000000"},           // s[104:119] of s_load_dwordx16
+      {Target::gfx900, "000050e0000000ff"},           // literal as SOFFSET
+      {Target::gfx600, "ff0200c0"},                   // literal offset, which came with gfx7
+      {Target::gfx1010, "00c008e0000000ff"},          // literal as SOFFSET (it crashes LLVM 22)
+      {Target::gfx1010, "1e5025dc00007f7e"},          // scratch without an address, which came with gfx10.3
+      {Target::gfx1100, "1d00c8f4000000f8"},          // unknown opcode
+      {Target::gfx1200, "5c0015ed0000007f00f94e08"},  // refused: v[254:285]
   };
   for (const auto& [target, hex] : cases) {
     const std::vector<uint8_t> code = from_hex(hex);
@@ -221,7 +325,7 @@ TEST(DecodeMemory, WhatDecodesIsInBounds) {
   int decoded = 0;
   for (int i = 0; i < 400000; i++) {
     const auto target = Target(i % kTargetCount);
-    uint32_t words[2] = {random() | 0xc0000000u, random()};
+    const uint32_t words[5] = {random() | 0xc0000000u, random(), random(), random(), random()};
     const Result<Inst> inst = decode(target, Bytes(words, sizeof(words)));
     if (!inst.ok() || !is_memory(inst->format)) continue;
     decoded++;

@@ -1,5 +1,5 @@
 // Scalar memory: SMRD of gfx6 and gfx7 (Southern Islands guide 12.6), SMEM of gfx8 and gfx9 (CDNA4
-// guide 13.2.1).
+// guide 13.2.1), and of gfx10 and later (LLVM).
 #include "device/isa/memory.h"
 
 namespace morgana::isa {
@@ -19,6 +19,34 @@ Result<void> set_registers(const Decoder& decoder, Inst& inst, uint32_t sdata, u
     inst.n_dst = 1;
   }
   return {};
+}
+
+// Whether cache bits count: caches are also controlled by rows without data.
+bool moves_data(const Row& row) {
+  return row.src[kSbase] != Type::none && (row.dst[0] != Type::none || row.src[kSdata] != Type::none);
+}
+
+// Rows whose SDATA field is a number.
+bool has_number(Op op) {
+  switch (op) {
+    case Op::s_atc_probe:
+    case Op::s_atc_probe_buffer:
+    case Op::s_prefetch_inst:
+    case Op::s_prefetch_inst_pc_rel:
+    case Op::s_prefetch_data:
+    case Op::s_prefetch_data_pc_rel:
+    case Op::s_buffer_prefetch_data: return true;
+    default: return false;
+  }
+}
+
+void set_cache_bits(Inst& inst, Generation generation, uint32_t word) {
+  if (generation >= Generation::gfx12)
+    set_cache_bits_gfx12(inst, bits(word, 21, 2), bits(word, 23, 2));
+  else if (generation >= Generation::gfx11)
+    set_cache_bits_gfx10(inst, bits(word, 14, 1) != 0, false, bits(word, 13, 1) != 0);
+  else
+    set_cache_bits_gfx10(inst, bits(word, 16, 1) != 0, false, bits(word, 14, 1) != 0);
 }
 
 }  // namespace
@@ -53,14 +81,12 @@ Result<Inst> decode_smem(const Decoder& decoder) {
   MORGANA_TRY(Inst inst, begin(decoder, Format::SMEM, bits(word, 18, 8), 8));
   MORGANA_TRY(const uint32_t high, decoder.dword(1));
   const Row& row = *inst.row;
-  const bool moves_data =
-      row.src[kSbase] != Type::none && (row.dst[0] != Type::none || row.src[kSdata] != Type::none);
-  inst.glc = moves_data && bits(word, 16, 1) != 0;
+  inst.glc = moves_data(row) && bits(word, 16, 1) != 0;
   inst.nv = gfx9 && bits(word, 15, 1) != 0;
   const bool immediate = bits(word, 17, 1) != 0;
   const bool soe = gfx9 && bits(word, 14, 1) != 0;
   MORGANA_CHECK(set_registers(decoder, inst, bits(word, 6, 7), bits(word, 0, 6) * 2));
-  if (row.op == Op::s_atc_probe || row.op == Op::s_atc_probe_buffer) inst.simm16 = uint16_t(bits(word, 6, 7));
+  if (has_number(row.op)) inst.simm16 = uint16_t(bits(word, 6, 7));
   if (row.src[kSmemOffset] == Type::none) return inst;
 
   inst.offset_imm = immediate;
@@ -70,6 +96,28 @@ Result<Inst> decode_smem(const Decoder& decoder) {
   if (inst.soffset_en) {
     MORGANA_TRY(inst.src[kSmemOffset],
                 scalar_operand(decoder, soe ? bits(high, 25, 7) : bits(high, 0, 7), Type::u32, 1));
+  }
+  return inst;
+}
+
+Result<Inst> decode_smem_gfx10(const Decoder& decoder) {
+  const uint32_t word = decoder.dword0;
+  const bool gfx12 = decoder.target.generation >= Generation::gfx12;
+  MORGANA_TRY(Inst inst, begin(decoder, Format::SMEM, gfx12 ? bits(word, 13, 6) : bits(word, 18, 8), 8));
+  MORGANA_TRY(const uint32_t high, decoder.dword(1));
+  const Row& row = *inst.row;
+  if (moves_data(row)) set_cache_bits(inst, decoder.target.generation, word);
+  MORGANA_CHECK(set_registers(decoder, inst, bits(word, 6, 7), bits(word, 0, 6) * 2));
+  if (has_number(row.op)) inst.simm16 = uint16_t(bits(word, 6, 7));
+  if (row.src[kSmemOffset] == Type::none) return inst;
+
+  inst.offset = signed_bits(high, 0, gfx12 ? 24 : 21);
+  const uint32_t soffset = bits(high, 25, 7);
+  inst.soffset_en = decoder.canonical(soffset) != kNull;
+  // Both are added; LLVM leaves out an offset of 0 before gfx12.
+  inst.offset_imm = gfx12 || inst.offset != 0;
+  if (inst.soffset_en) {
+    MORGANA_TRY(inst.src[kSmemOffset], scalar_operand(decoder, soffset, Type::u32, 1));
   }
   return inst;
 }

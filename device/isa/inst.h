@@ -287,8 +287,11 @@ struct Inst {
   uint8_t en = 0;  // EXP: enabled components
   uint8_t exp_target = 0;
   bool exp_compr = false, exp_done = false, exp_vm = false;
-  uint8_t attr = 0, attr_chan = 0;  // VINTRP, and its VOP3 forms
+  bool exp_row_en = false;          // gfx11+: M0 names the row
+  uint8_t attr = 0, attr_chan = 0;  // VINTRP, its VOP3 forms, LDSDIR
   bool attr_high = false;           // VOP3 forms of f16: the upper half of the attribute
+  uint8_t wait_va_vdst = 0;         // LDSDIR: waits until so many vector instructions are left
+  bool wait_vm_vsrc = false;        // LDSDIR gfx12: nor waits for vector memory to have read its registers
 };
 
 }  // namespace morgana::isa

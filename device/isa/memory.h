@@ -23,6 +23,20 @@ Result<Inst> decode_mtbuf(const Decoder& decoder);
 Result<Inst> decode_mimg(const Decoder& decoder);
 Result<Inst> decode_exp(const Decoder& decoder);
 Result<Inst> decode_vintrp(const Decoder& decoder);
+Result<Inst> decode_ldsdir(const Decoder& decoder);
+// The encodings of gfx10 and later where they differ; VBUFFER is gfx12's.
+Result<Inst> decode_smem_gfx10(const Decoder& decoder);
+Result<Inst> decode_flat_gfx10(const Decoder& decoder);
+Result<Inst> decode_flat_gfx12(const Decoder& decoder);
+Result<Inst> decode_mubuf_gfx10(const Decoder& decoder);
+Result<Inst> decode_mtbuf_gfx10(const Decoder& decoder);
+Result<Inst> decode_vbuffer(const Decoder& decoder);
+
+// Whether a buffer instruction has the data's format itself: MTBUF, the upper half of VBUFFER's opcodes.
+inline bool is_typed(const Inst& inst) {
+  return inst.format == Format::MTBUF ||
+         (inst.format == Format::VBUFFER && inst.row->opcode[int(Target::gfx1200)] >= 128);
+}
 
 // An Inst with row, format and size, and n_src, n_dst by the row; malformed when the target has no such
 // opcode.
@@ -47,7 +61,11 @@ Type bits_type(int dwords);
 // gfx940+: bits SC0, SC1, NT. Before: GLC, SCC (gfx90a), SLC.
 void set_cache_bits(const Decoder& decoder, Inst& inst, bool glc_sc0, bool scc_sc1, bool slc_nt);
 
+// gfx10 and gfx11: GLC, SLC, DLC. gfx12: the scope and the temporal hint.
+void set_cache_bits_gfx10(Inst& inst, bool glc, bool slc, bool dlc);
+void set_cache_bits_gfx12(Inst& inst, uint32_t scope, uint32_t th);
+
 // Atomics return the old value when this is set.
-inline bool returns(const Inst& inst) { return inst.glc || inst.sc0; }
+inline bool returns(const Inst& inst) { return inst.glc || inst.sc0 || (inst.th & 1) != 0; }
 
 }  // namespace morgana::isa
