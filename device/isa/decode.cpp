@@ -104,8 +104,22 @@ Error not_an_instruction(const Decoder& decoder, const char* why) {
                     decoder.target.name, why);
 }
 
+int mandatory_literal(const Row& row) {
+  if ((row.flags & kLiteralK) == 0) return -1;
+  switch (row.op) {
+    case Op::s_setreg_imm32_b32: return 0;
+    case Op::v_madmk_f32:
+    case Op::v_madmk_f16:
+    case Op::v_fmamk_f32:
+    case Op::v_fmamk_f16:
+    case Op::s_fmamk_f32: return 1;
+    default: return 2;
+  }
+}
+
 bool takes_modifiers(const Row& row, int source) {
-  return is_float(row.src[source]) || (row.op == Op::v_cndmask_b32 && source < 2);
+  return is_float(row.src[source]) ||
+         ((row.op == Op::v_cndmask_b32 || row.op == Op::v_cndmask_b16) && source < 2);
 }
 
 }  // namespace morgana::isa

@@ -84,13 +84,16 @@ Result<Inst> decode_scalar(const Decoder& decoder) {
     case Format::SOP2:
       if (has_dst) reader.destination(bits(word, 16, 7));
       reader.source(bits(word, 0, 8));
-      if (row->op == Op::s_fmamk_f32) reader.read_literal();
+      if (mandatory_literal(*row) == 1) reader.read_literal();
       reader.source(bits(word, 8, 8));
-      if (row->op == Op::s_fmaak_f32) reader.read_literal();
+      if (mandatory_literal(*row) == 2) reader.read_literal();
       break;
     case Format::SOP1:
       if (has_dst) reader.destination(bits(word, 16, 7));
-      if (has_src0) reader.source(bits(word, 0, 8));
+      if (has_src0)
+        reader.source(bits(word, 0, 8));
+      else
+        inst.simm16 = uint16_t(bits(word, 0, 8));  // s_sendmsg_rtn: the message
       break;
     case Format::SOPC:
       reader.source(bits(word, 0, 8));

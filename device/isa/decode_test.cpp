@@ -18,13 +18,41 @@
 namespace morgana::isa {
 namespace {
 
-// Those that execute.
-constexpr Target kTargets[] = {Target::gfx600, Target::gfx701, Target::gfx803, Target::gfx900, Target::gfx906,
-                               Target::gfx908, Target::gfx90a, Target::gfx942, Target::gfx950};
+constexpr Target kTargets[] = {Target::gfx600, Target::gfx701,  Target::gfx803,  Target::gfx900,
+                               Target::gfx906, Target::gfx908,  Target::gfx90a,  Target::gfx942,
+                               Target::gfx950, Target::gfx1010, Target::gfx1030, Target::gfx1100,
+                               Target::gfx1200};
 
-std::string vectors(Target target) {
+// A table of conformance/isa/decode, and how it was made.
+struct Table {
+  const char* name;
+  Target target;
+  WaveSize wave;
+  Halves halves = Halves::as_llvm;
+};
+constexpr Table kTables[] = {
+    {"gfx600", Target::gfx600, WaveSize::wave64},
+    {"gfx701", Target::gfx701, WaveSize::wave64},
+    {"gfx803", Target::gfx803, WaveSize::wave64},
+    {"gfx900", Target::gfx900, WaveSize::wave64},
+    {"gfx906", Target::gfx906, WaveSize::wave64},
+    {"gfx908", Target::gfx908, WaveSize::wave64},
+    {"gfx90a", Target::gfx90a, WaveSize::wave64},
+    {"gfx942", Target::gfx942, WaveSize::wave64},
+    {"gfx950", Target::gfx950, WaveSize::wave64},
+    {"gfx1010", Target::gfx1010, WaveSize::wave32},
+    {"gfx1030", Target::gfx1030, WaveSize::wave32},
+    {"gfx1030w64", Target::gfx1030, WaveSize::wave64},
+    {"gfx1100", Target::gfx1100, WaveSize::wave32},
+    {"gfx1100w64", Target::gfx1100, WaveSize::wave64},
+    {"gfx1200", Target::gfx1200, WaveSize::wave32},
+    {"gfx1200t16", Target::gfx1200, WaveSize::wave32, Halves::named},
+    {"gfx1200w64", Target::gfx1200, WaveSize::wave64},
+};
+
+std::string vectors(const Table& table) {
   const std::string path =
-      fmt::format("{}/conformance/isa/decode/{}.tsv.zst", MORGANA_SOURCE_DIR, info(target).name);
+      fmt::format("{}/conformance/isa/decode/{}.tsv.zst", MORGANA_SOURCE_DIR, table.name);
   std::ifstream file(path, std::ios::binary);
   const std::string packed((std::istreambuf_iterator<char>(file)), {});
   std::string text(ZSTD_getFrameContentSize(packed.data(), packed.size()), '\0');
@@ -44,12 +72,27 @@ std::string text_of(Target target, std::vector<uint32_t> words) {
 
 // --- Vectors ---
 
-class Vectors : public testing::TestWithParam<Target> {};
+// Image encodings of gfx10 and later are not decoded yet.
+std::string without_images(const std::string& text) {
+  static const std::set<std::string> kImages = {"MIMG", "VIMAGE", "VSAMPLE"};
+  std::string kept;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = text.find('\n', at) + 1;
+    const std::string line = text.substr(at, end - at);
+    if (!kImages.contains(line.substr(0, line.find('\t')))) kept += line;
+    at = end;
+  }
+  return kept;
+}
+
+class Vectors : public testing::TestWithParam<Table> {};
 
 TEST_P(Vectors, every_sure_row_matches) {
-  const auto report = compare_tsv(GetParam(), vectors(GetParam()));
+  const Table& table = GetParam();
+  const std::string text = executes(table.target) ? vectors(table) : without_images(vectors(table));
+  const auto report = compare_tsv(table.target, text, table.wave, table.halves);
   ASSERT_TRUE(report.ok()) << report.error().message;
-  EXPECT_GT(report->total, 5000);
+  EXPECT_GT(report->total, executes(table.target) ? 5000 : 400);
   EXPECT_EQ(report->matched, report->total);
   EXPECT_EQ(report->differences.size(), size_t(report->total - report->matched));
   for (size_t i = 0; i < report->differences.size() && i < 20; i++) ADD_FAILURE() << report->differences[i];
@@ -60,15 +103,14 @@ TEST_P(Vectors, a_wrong_text_is_a_difference) {
       "format\topcode\tmnemonic\thex\tasm\troundtrip\n"
       "VOP1\t1\tv_mov_b32\t0203027e\tv_mov_b32_e32 v1, v3\t1\n"
       "SOPP\t0\ts_nop\t050080bf\ts_nop 4\t2\n";
-  const auto report = compare_tsv(GetParam(), text);
+  const auto report = compare_tsv(GetParam().target, text);
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report->total, 2);
   EXPECT_EQ(report->matched, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(isa_decode, Vectors, testing::ValuesIn(kTargets), [](const auto& parameter) {
-  return std::string(morgana::info(parameter.param).name);
-});
+INSTANTIATE_TEST_SUITE_P(isa_decode, Vectors, testing::ValuesIn(kTables),
+                         [](const auto& parameter) { return std::string(parameter.param.name); });
 
 TEST(Tsv, malformed_tables_are_errors) {
   EXPECT_FALSE(compare_tsv(Target::gfx900, "head\nVOP1\t1\tv_mov_b32\t0203027e\n").ok());
@@ -115,7 +157,8 @@ constexpr uint32_t kVectors = kVgprBase | kVgprBase << 9 | kVgprBase << 18;
 
 // The smallest encoding of `row`: its prefix and opcode, all operands the first of their kind.
 std::vector<uint32_t> smallest(Target target, const Row& row, int op) {
-  const bool old = info(target).generation <= Generation::gfx7;
+  const bool old = info(target).generation <= Generation::gfx7,
+             late = info(target).generation >= Generation::gfx10;
   const uint32_t o = uint32_t(op);
   const bool wide =
       std::any_of(std::begin(row.src), std::end(row.src), [](Type type) { return dwords(type) > 2; });
@@ -130,10 +173,13 @@ std::vector<uint32_t> smallest(Target target, const Row& row, int op) {
     case Format::VOP1: return {0x7e000000 | o << 9, 0};
     case Format::VOP2: return {o << 25, 0};
     case Format::VOPC: return {0x7c000000 | o << 17, 0};
-    case Format::VOP3: return {0xd0000000 | o << (old ? 17 : 16), wide ? kVectors : 0};
-    case Format::VOP3P: return {0xd3800000 | o << 16, (row.flags & kMfma) ? kVectors : 0};
+    case Format::VOP3: return {(late ? 0xd4000000 : 0xd0000000) | o << (old ? 17 : 16), wide ? kVectors : 0};
+    case Format::VOP3P:
+      return {(late ? 0xcc000000 : 0xd3800000) | o << 16, (row.flags & kMfma) ? kVectors : 0};
+    case Format::VOPD: return {0xc8000000 | (o < 14 ? o : 8u) << 22 | o << 17, 0, 0};
+    case Format::VINTERP: return {0xcd000000 | o << 16, kVectors};
     case Format::VOP3PX2: return {0xd3ac0000, 0, 0xd3800000 | o << 16, kVectors};
-    case Format::VINTRP: return {(old ? 0xc8000000 : 0xd4000000) | o << 16, 0};
+    case Format::VINTRP: return {(old || late ? 0xc8000000 : 0xd4000000) | o << 16, 0};
     case Format::DS: return {0xd8000000 | o << (old ? 18 : 17), 0};
     case Format::FLAT: return {0xdc000000 | o << 18, 0};
     case Format::SCRATCH: return {0xdc004000 | o << 18, 0x007f0000};
@@ -153,14 +199,16 @@ TEST(Rows, every_row_decodes_on_every_target) {
     for (Target target : kTargets) {
       const int op = row.opcode[int(target)];
       if (op < 0) continue;
+      const bool is_memory = is_scalar_memory(row.format) || row.format >= Format::LDSDIR;
+      if (!executes(target) && is_memory) continue;
       const Result<Inst> inst = decode_words(target, smallest(target, row, op));
       ASSERT_TRUE(inst.ok()) << info(target).name << " " << row.mnemonic << ": " << inst.error().message;
-      EXPECT_EQ(inst->row, &row) << info(target).name << " " << row.mnemonic << " decodes as "
-                                 << inst->row->mnemonic;
-      EXPECT_TRUE(disassemble(target, *inst).starts_with(row.mnemonic));
+      EXPECT_TRUE(inst->row == &row || inst->second == &row)
+          << info(target).name << " " << row.mnemonic << " decodes as " << inst->row->mnemonic;
+      EXPECT_NE(disassemble(target, *inst).find(row.mnemonic), std::string::npos);
       seen++;
     }
-  EXPECT_GT(seen, 9000);
+  EXPECT_GT(seen, 11000);
 }
 
 TEST(Rows, tables_and_names) {
@@ -312,6 +360,108 @@ TEST(Inst, scaled_mfma_is_one_instruction) {
             "v_mfma_ld_scale_b32 v1, v2 op_sel:[1,0] op_sel_hi:[0,1]");
 }
 
+// --- gfx10 and later ---
+
+Inst in_wave(WaveSize wave, Target target, std::vector<uint32_t> words) {
+  return *decode(target, Bytes(words.data(), words.size() * 4), wave);
+}
+
+TEST(Rdna, the_wave_decides_what_a_mask_spans) {
+  const std::vector<uint32_t> add = {0x50020702};  // v_add_co_ci_u32_e32 v1, vcc_lo, v2, v3, vcc_lo
+  const std::vector<uint32_t> compare = {0xd4020005, 0x00020702};  // v_cmp_eq_f32_e64 s5, v2, v3
+  for (const WaveSize wave : {WaveSize::wave32, WaveSize::wave64}) {
+    const int span = wave == WaveSize::wave32 ? 1 : 2;
+    const Inst carry = in_wave(wave, Target::gfx1030, add);
+    EXPECT_EQ(carry.dst[1].dwords, span);
+    EXPECT_EQ(carry.src[2].dwords, span);
+    EXPECT_EQ(in_wave(wave, Target::gfx1030, compare).dst[0].dwords, span);
+  }
+  EXPECT_EQ(disassemble(Target::gfx1030, in_wave(WaveSize::wave32, Target::gfx1030, add)),
+            "v_add_co_ci_u32_e32 v1, vcc_lo, v2, v3, vcc_lo");
+  EXPECT_EQ(disassemble(Target::gfx1030, in_wave(WaveSize::wave64, Target::gfx1030, add)),
+            "v_add_co_ci_u32_e32 v1, vcc, v2, v3, vcc");
+  EXPECT_EQ(in_wave(WaveSize::wave64, Target::gfx1030, compare).dst[0].code, 4);  // pairs are aligned
+  EXPECT_EQ(in_wave(WaveSize::wave32, Target::gfx1030, compare).dst[0].code, 5);
+}
+
+TEST(Rdna, null_and_m0_have_one_number) {
+  EXPECT_EQ(decode_words(Target::gfx1030, {0xbe80037c})->src[0].code, kM0);    // s_mov_b32 s0, m0
+  EXPECT_EQ(decode_words(Target::gfx1030, {0xbe80037d})->src[0].code, kNull);  // s_mov_b32 s0, null
+  EXPECT_EQ(decode_words(Target::gfx1100, {0xbe80007d})->src[0].code, kM0);    // s_mov_b32 s0, m0
+  EXPECT_EQ(decode_words(Target::gfx1100, {0xbe80007c})->src[0].code, kNull);  // s_mov_b32 s0, null
+  EXPECT_EQ(decode_words(Target::gfx1200, {0xbefc0100})->dst[0].code, kNull);  // s_mov_b64 null, s[0:1]
+  EXPECT_FALSE(decode_words(Target::gfx1200, {0xbefd0100}).ok());              // M0 is one register
+}
+
+TEST(Rdna, v_cmpx_writes_only_exec) {
+  const Inst compare = *decode_words(Target::gfx1030, {0x7c240702});  // v_cmpx_eq_f32_e32 v2, v3
+  ASSERT_EQ(compare.n_dst, 1);
+  EXPECT_EQ(compare.dst[0].code, kExecLo);
+  const Inst wide = *decode_words(Target::gfx1030, {0xd412007e, 0x00020702});  // v_cmpx_eq_f32_e64 v2, v3
+  EXPECT_EQ(wide.dst[0].code, kExecLo);
+}
+
+TEST(Rdna, halves_of_registers) {
+  // v_add_f16_e32 v1.h, v2.l, v3.h
+  const Inst add = *decode_words(Target::gfx1100, {0x65030702 | 0x80 << 9});
+  EXPECT_EQ(add.op_sel, 8 | 2);
+  EXPECT_EQ(add.dst[0].code, kVgprBase + 1);
+  EXPECT_EQ(add.src[0].code, kVgprBase + 2);
+  EXPECT_EQ(add.src[1].code, kVgprBase + 3);
+  EXPECT_EQ(disassemble(Target::gfx1100, add), "v_add_f16_e32 v1.h, v2.l, v3.h");
+  // The same halves in VOP3.
+  const Inst wide = *decode_words(Target::gfx1200, {0xd5325001, 0x00020702});
+  EXPECT_EQ(wide.op_sel, 8 | 2);
+  EXPECT_EQ(disassemble(Target::gfx1200, wide), "v_add_f16_e64 v1, v2, v3 op_sel:[0,1,1]");
+  EXPECT_EQ(disassemble(Target::gfx1200, wide, Halves::named),
+            "v_add_f16_e64 v1.h, v2.l, v3.h op_sel:[0,1,1]");
+}
+
+TEST(Rdna, two_in_one) {
+  // v_dual_fmac_f32 v254, v100, v17 :: v_dual_fmac_f32 v195, 0x21099501, v19
+  const std::vector<uint32_t> words = {0xc8002364, 0xfec226ff, 0x21099501};
+  const Inst dual = *decode_words(Target::gfx1100, words);
+  EXPECT_EQ(dual.size, 12);
+  ASSERT_NE(dual.second, nullptr);
+  EXPECT_EQ(dual.row->op, Op::v_fmac_f32);
+  EXPECT_EQ(dual.second->op, Op::v_fmac_f32);
+  EXPECT_EQ(dual.dst[0].code, kVgprBase + 254);
+  EXPECT_EQ(dual.dst[1].code, kVgprBase + 195);
+  ASSERT_EQ(dual.n_first_src, 3);  // with the tied destination
+  ASSERT_EQ(dual.n_src, 6);
+  EXPECT_EQ(dual.src[2].code, kVgprBase + 254);
+  EXPECT_EQ(dual.src[3].code, kLiteral);
+  EXPECT_EQ(dual.src[5].code, kVgprBase + 195);
+  EXPECT_FALSE(decode(Target::gfx1100, Bytes(words.data(), 12), WaveSize::wave64).ok());
+  EXPECT_FALSE(decode(Target::gfx1100, Bytes(words.data(), 8)).ok());  // the literal is missing
+}
+
+TEST(Rdna, lanes_of_eight) {
+  // v_mov_b32_dpp v1, v120 dpp8:[6,2,1,2,3,4,4,0]
+  const Inst move = *decode_words(Target::gfx1030, {0x7e0202e9, 0x12345678});
+  EXPECT_TRUE(move.dpp);
+  EXPECT_TRUE(move.dpp8);
+  EXPECT_FALSE(move.fetch_inactive);
+  EXPECT_EQ(move.lane_select, 0x123456u);
+  EXPECT_TRUE(decode_words(Target::gfx1030, {0x7e0202ea, 0x12345678})->fetch_inactive);
+  EXPECT_FALSE(
+      decode_words(Target::gfx1030, {0xd5810001, 0x000000e9, 0x12345678}).ok());  // gfx11 has it in VOP3
+  EXPECT_TRUE(decode_words(Target::gfx1100, {0xd5810001, 0x000000e9, 0x12345678}).ok());
+}
+
+// Each lane of a wave64 has half of a matrix; on gfx11 the factors are there twice.
+TEST(Rdna, matrices_follow_the_wave) {
+  const std::vector<uint32_t> words = {0xcc404000, 0x1c421110 | 3u << 27};
+  const auto spans = [&](Target target, WaveSize wave) {
+    const Inst inst = in_wave(wave, target, words);
+    return std::array<int, 3>{inst.dst[0].dwords, inst.src[0].dwords, inst.src[2].dwords};
+  };
+  EXPECT_EQ(spans(Target::gfx1100, WaveSize::wave32), (std::array{8, 8, 8}));
+  EXPECT_EQ(spans(Target::gfx1100, WaveSize::wave64), (std::array{4, 8, 4}));
+  EXPECT_EQ(spans(Target::gfx1200, WaveSize::wave32), (std::array{8, 4, 8}));
+  EXPECT_EQ(spans(Target::gfx1200, WaveSize::wave64), (std::array{4, 2, 4}));
+}
+
 // --- Hostile bytes ---
 
 TEST(Hostile, truncated_code_is_an_error) {
@@ -362,8 +512,10 @@ TEST(Hostile, random_bytes_never_crash) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 300000; i++) {
     const uint64_t bytes[2] = {random(), random()};
+    const WaveSize wave = i % 2 != 0 ? WaveSize::wave32 : WaveSize::wave64;
     for (Target target : kTargets) {
-      const Result<Inst> inst = decode(target, Bytes(bytes, sizeof bytes));
+      const Result<Inst> inst =
+          decode(target, Bytes(bytes, sizeof bytes), executes(target) ? WaveSize::wave64 : wave);
       if (!inst.ok()) continue;
       ASSERT_TRUE(inst->size == 4 || inst->size == 8 || inst->size == 12 || inst->size == 16);
       ASSERT_FALSE(disassemble(target, *inst).empty());

@@ -25,10 +25,6 @@ void short_destination(VectorReader& reader, const Short& fields) {
   if (reader.row().dst[1] == Type::mask) reader.add_destination(reader.mask(kVccLo));
 }
 
-bool has_literal_last(Op op) {
-  return op == Op::v_madak_f32 || op == Op::v_madak_f16 || op == Op::v_fmaak_f32 || op == Op::v_fmaak_f16;
-}
-
 Result<Inst> decode_short(const Decoder& decoder, const Row* row, const Short& fields) {
   VectorReader reader(decoder, row, fields.format, 4);
   short_destination(reader, fields);
@@ -39,13 +35,13 @@ Result<Inst> decode_short(const Decoder& decoder, const Row* row, const Short& f
     return reader.finish();
   }
 
-  const bool k_last = has_literal_last(row->op);
-  if (reader.has(kLiteralK) && !k_last) reader.literal_k();
+  const int k = mandatory_literal(*row);
+  if (k == 1) reader.literal_k();
   if (row->op == Op::v_readlane_b32 || row->op == Op::v_writelane_b32)
     reader.scalar_source(fields.src1, false);
   else
     reader.short_vector_source(fields.src1);
-  if (k_last) reader.literal_k();
+  if (k == 2) reader.literal_k();
   if (row->src[2] == Type::mask) reader.vcc_source();
   return reader.finish();
 }

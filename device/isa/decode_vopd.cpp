@@ -8,12 +8,12 @@ namespace {
 void read_half(VectorReader& reader, uint32_t dst, uint32_t src0, uint32_t src1) {
   const Row& row = reader.row();
   Inst& inst = reader.inst;
-  const bool multiplies_by_k = row.op == Op::v_fmamk_f32;
+  const int k = mandatory_literal(row);
   reader.vector_destination(dst);
   reader.source(src0, true);
-  if (multiplies_by_k) reader.literal_k();
+  if (k == 1) reader.literal_k();
   if (row.src[1] != Type::none) reader.vector_source(src1);
-  if (reader.has(kLiteralK) && !multiplies_by_k) reader.literal_k();
+  if (k == 2) reader.literal_k();
   if (reader.has(kReadsVcc)) inst.src[inst.n_src++] = reader.mask(kVccLo);
   if (reader.has(kTiedDst)) inst.src[inst.n_src++] = inst.dst[0];
 }
@@ -25,6 +25,7 @@ Result<Inst> decode_vopd(const Decoder& decoder) {
   const Target target = decoder.target.target;
   const Row* first = find_row(target, Format::VOPD, bits(word0, 22, 4));
   const Row* second = find_row(target, Format::VOPD, bits(word0, 17, 5));
+  if (decoder.wave == WaveSize::wave64) return not_an_instruction(decoder, "two in one only in wave32");
   if (first == nullptr || second == nullptr) return not_an_instruction(decoder, "unknown opcode");
   MORGANA_TRY(const uint32_t word1, decoder.dword(1));
 

@@ -61,6 +61,9 @@ Error not_an_instruction(const Decoder& decoder, const char* why);
 // Whether abs and neg apply to explicit source `source` of a VALU row: those read as floats.
 bool takes_modifiers(const Row& row, int source);
 
+// The source that is a literal in every encoding of a kLiteralK row; -1 where there is none.
+int mandatory_literal(const Row& row);
+
 // Whether DPP_CTRL `ctrl` names a lane pattern of the target.
 bool valid_dpp_ctrl(const TargetInfo& target, uint32_t ctrl);
 
@@ -76,5 +79,6 @@ std::string print_memory(Target target, const Inst& inst);
 
 // LLVM's spelling of an operand: "s[4:5]", "v7", "a[0:3]", "vcc", "0.15915494", "0x1234", "src_shared_base".
 std::string print_operand(Target target, const Inst& inst, const Operand& operand);
+std::string print_source(Target target, const Inst& inst, int source);
 
 }  // namespace morgana::isa

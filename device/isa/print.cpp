@@ -82,6 +82,12 @@ const char* float_name(uint32_t value) {
 
 // The inline floats as f16 bits.
 constexpr uint16_t kHalves[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118};
+constexpr uint16_t kBrainHalves[] = {0x3f00, 0xbf00, 0x3f80, 0xbf80, 0x4000, 0xc000, 0x4080, 0xc080, 0x3e22};
+
+bool is_half(Type type, uint32_t value) {
+  const auto& values = type == Type::bf16 || type == Type::pk_bf16 ? kBrainHalves : kHalves;
+  return std::find(std::begin(values), std::end(values), value) != std::end(values);
+}
 
 constexpr uint32_t kTurn = 0x3e22f983;  // 1 / (2 pi)
 
@@ -93,23 +99,49 @@ bool fits_inline_integer(uint32_t value) { return value <= 64 || value >= 0xffff
 bool is_inline(Type type, uint32_t value, Generation generation) {
   if (type == Type::f64) return false;  // the literal is the high half
   if (is_16_bit_integer(type)) return value <= 64;
-  if (is_16_bit(type))
-    return value <= 64 || value >= 0xfff0 ||
-           std::find(std::begin(kHalves), std::end(kHalves), value) != std::end(kHalves);
+  if (is_16_bit(type)) return value <= 64 || value >= 0xfff0 || is_half(type, value);
+  if (type == Type::pk_f16 || type == Type::pk_bf16)
+    return fits_inline_integer(value) || is_half(type, value);
   if (dwords(type) == 2) return value <= 64;
   return fits_inline_integer(value) || float_name(value) != nullptr ||
          (value == kTurn && generation >= Generation::gfx8);
 }
 
+// What LLVM takes the operand for: v_ldexp_f16 has an exponent and v_cmp_class_f16 a mask of the type of
+// their value, two packed FP8 (gfx12) are half a register.
+Type printed_type(const Inst& inst, Type type) {
+  switch (inst.row->op) {
+    case Op::v_ldexp_f16:
+    case Op::v_cmp_class_f16:
+    case Op::v_cmpx_class_f16:
+    case Op::v_cvt_pk_f32_fp8:
+    case Op::v_cvt_pk_f32_bf8: return is_16_bit(type) ? Type::f16 : type;
+    default: return type;
+  }
+}
+
 std::string literal(const Inst& inst, Type type, Generation generation) {
   const uint32_t value = inst.literal;
+  if (is_mix(inst.row->op)) type = Type::f16;
+  // gfx11: an inline constant stands for both halves.
+  const bool doubled = inst.row->op == Op::v_pk_fmac_f16 && generation >= Generation::gfx11;
+  if (doubled && value >> 16 == (value & 0xffff))
+    return is_inline(Type::f16, value & 0xffff, generation) ? fmt::format("lit({:#x})", value)
+                                                            : fmt::format("{:#x}", value);
   if (inst.row->op == Op::s_setreg_imm32_b32) {
     if (fits_inline_integer(value)) return fmt::format("{}", int32_t(value));
     if (const char* name = float_name(value)) return name;
     if (value == kTurn && generation >= Generation::gfx8) return "0.15915494";
     return fmt::format("{:#x}", value);
   }
-  if ((inst.row->flags & kLiteralK) != 0) return fmt::format("{:#x}", value);
+  // Scalar floats of 16 bits show all of it; LLVM takes them for something else in SOP1 and SOPC.
+  if (inst.format <= Format::SOPP && is_16_bit(type)) {
+    const Type taken = inst.format == Format::SOP1   ? Type::b32
+                       : inst.format == Format::SOPC ? Type::i16
+                                                     : type;
+    return is_inline(taken, value, generation) ? fmt::format("lit({:#x})", value)
+                                               : fmt::format("{:#x}", value);
+  }
   // 16-bit operands read the low half. What the assembler would make an inline constant is written lit().
   const uint32_t low = is_16_bit(type) ? value & 0xffff : value;
   if (is_inline(type, is_16_bit_integer(type) ? value : low, generation))
@@ -119,15 +151,22 @@ std::string literal(const Inst& inst, Type type, Generation generation) {
 
 }  // namespace
 
+std::string print_source(Target target, const Inst& inst, int source) {
+  if (source == mandatory_literal(*inst.row) && inst.row->op != Op::s_setreg_imm32_b32)
+    return fmt::format("{:#x}", inst.literal);
+  return print_operand(target, inst, inst.src[size_t(source)]);
+}
+
 std::string print_operand(Target target, const Inst& inst, const Operand& operand) {
   if (!operand.present()) return "off";
   if (operand.is_vgpr()) return span('v', operand.code - kVgprBase, operand.dwords);
   if (operand.is_agpr()) return span('a', operand.code - kAgprBase, operand.dwords);
   const uint32_t code = operand.code;
-  if (code == kLiteral) return literal(inst, operand.type, info(target).generation);
+  const Type type = printed_type(inst, operand.type);
+  if (code == kLiteral) return literal(inst, type, info(target).generation);
   if (is_inline_integer(code)) return fmt::format("{}", inline_integer(code));
   if (is_inline_float(code)) {
-    if (is_16_bit_integer(operand.type)) return fmt::format("{:#x}", kHalves[code - kInlineHalf]);
+    if (is_16_bit_integer(type)) return fmt::format("{:#x}", kHalves[code - kInlineHalf]);
     if (code == kInlineTurn) return operand.dwords == 2 ? "0.15915494309189532" : "0.15915494";
     return kFloats[code - kInlineHalf];
   }

@@ -1,6 +1,8 @@
 // The text of VOP1, VOP2, VOPC, their SDWA and DPP forms, VOP3, VOP3P and MFMA.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "device/isa/internal.h"
 
 namespace morgana::isa {
@@ -15,7 +17,7 @@ const char* suffix(Target target, const Inst& inst) {
   const bool is_short =
       inst.format == Format::VOP1 || inst.format == Format::VOP2 || inst.format == Format::VOPC;
   if (inst.sdwa) return bare || (row.format == Format::VOPC && !gfx9) ? "" : "_sdwa";
-  if (inst.dpp) return bare ? "" : is_short ? "_dpp" : "_e64_dpp";
+  if (inst.dpp) return bare || inst.format == Format::VOPC ? "" : is_short ? "_dpp" : "_e64_dpp";
   switch (inst.format) {
     case Format::VOP1:
     case Format::VOP2:
@@ -122,22 +124,51 @@ bool places_result(Op op) {
   }
 }
 
-std::string vop3_tail(const Inst& inst) {
+// gfx12 writes or reads one byte, whose number stands in two bits of op_sel.
+bool writes_byte(Op op) { return op == Op::v_cvt_sr_fp8_f32 || op == Op::v_cvt_sr_bf8_f32; }
+bool reads_byte(Op op) { return op == Op::v_cvt_f32_fp8 || op == Op::v_cvt_f32_bf8; }
+
+// op_sel says which lanes are read, not which halves.
+bool is_permlane(Op op) {
+  return op == Op::v_permlane16_b32 || op == Op::v_permlanex16_b32 || op == Op::v_permlane16_var_b32 ||
+         op == Op::v_permlanex16_var_b32;
+}
+
+// The halves: of the sources, then of the destination. v_cmpx has no destination to select in, a compare with
+// DPP shows none.
+std::string op_sel_list(const TargetInfo& target, const Inst& inst) {
+  const bool gfx12 = target.generation >= Generation::gfx12;
+  if (gfx12 && writes_byte(inst.row->op)) {
+    const uint32_t byte = inst.op_sel >> 2 & 3;
+    return byte == 0 ? std::string() : fmt::format(" byte_sel:{}", byte);
+  }
+  if (gfx12 && reads_byte(inst.row->op)) {
+    const uint32_t byte = (inst.op_sel & 1) << 1 | (inst.op_sel >> 1 & 1);
+    return byte == 0 ? std::string() : fmt::format(" byte_sel:{}", byte);
+  }
+  if (inst.op_sel == 0 || inst.row->op == Op::v_cndmask_b16) return {};
+  if (is_permlane(inst.row->op)) return list("op_sel", inst.op_sel, 2);
+  const int n = inst.n_explicit_src;
+  if (n == 3 || inst.row->op == Op::v_fmac_f16 || places_result(inst.row->op))
+    return list("op_sel", inst.op_sel, 4);
+  const uint32_t sources = inst.op_sel & ((1u << n) - 1);
+  const bool only_sources =
+      inst.row->format == Format::VOPC &&
+      (inst.dpp || (inst.dst[0].code == kExecLo && (inst.row->flags & kWritesExec) != 0));
+  if (only_sources) return sources == 0 ? std::string() : list("op_sel", sources, n);
+  return list("op_sel", sources | (inst.op_sel >> 3 & 1u) << n, n + 1);
+}
+
+std::string vop3_tail(const TargetInfo& target, const Inst& inst) {
   std::string text;
   if (inst.attr_high) text += " high";
   if (inst.bitop3 != 0)
     text += inst.bitop3 <= 10 ? fmt::format(" bitop3:{}", inst.bitop3)
                               : fmt::format(" bitop3:{:#x}", inst.bitop3);
+  if (inst.format == Format::VINTERP) return text + output_modifiers(inst) + op_sel_list(target, inst);
   const bool interp_f16 = (inst.row->flags & kGraphics) != 0;
-  if (inst.op_sel != 0 && !interp_f16) {
-    const int n = inst.n_explicit_src;
-    if (n == 3 || places_result(inst.row->op))
-      text += list("op_sel", inst.op_sel, 4);
-    else
-      text += list("op_sel", (inst.op_sel & ((1u << n) - 1)) | (inst.op_sel >> 3 & 1u) << n, n + 1);
-  }
-  text += output_modifiers(inst);
-  return text;
+  if (!interp_f16) text += op_sel_list(target, inst);
+  return text + output_modifiers(inst);
 }
 
 std::string mfma_tail(Target target, const Inst& inst) {
@@ -161,6 +192,12 @@ std::string vop3p_tail(Target target, const Inst& inst) {
     }
     return scale + mfma_tail(target, inst);
   }
+  if ((inst.row->flags & kSmfmac) != 0) {
+    std::string text = (inst.op_sel & 3) == 0 ? std::string() : fmt::format(" index_key:{}", inst.op_sel & 3);
+    if (inst.neg != 0) text += list("neg_lo", inst.neg & 3, 3);
+    if (inst.neg_hi != 0) text += list("neg_hi", inst.neg_hi & 3, 3);
+    return text + (inst.clamp ? " clamp" : "");
+  }
   const Op op = inst.row->op;
   if (op == Op::v_accvgpr_read_b32 || op == Op::v_accvgpr_write_b32) return {};
   const int n = inst.n_explicit_src;
@@ -179,12 +216,12 @@ std::string vop3p_tail(Target target, const Inst& inst) {
 
 std::string tail(Target target, const Inst& inst) {
   if (inst.sdwa) return sdwa_tail(inst);
-  const std::string lanes = inst.dpp ? dpp_tail(target, inst) : std::string();
+  std::string lanes = inst.dpp ? dpp_tail(target, inst) : std::string();
   switch (inst.format) {
-    case Format::VOP3: return vop3_tail(inst) + lanes;
+    case Format::VOP3: return vop3_tail(info(target), inst) + lanes;
     case Format::VOP3P:
     case Format::VOP3PX2: return vop3p_tail(target, inst) + lanes;
-    case Format::VINTERP: return vop3_tail(inst) + fmt::format(" wait_exp:{}", inst.wait_exp);
+    case Format::VINTERP: return vop3_tail(info(target), inst) + fmt::format(" wait_exp:{}", inst.wait_exp);
     default: return lanes;
   }
 }
@@ -203,18 +240,20 @@ std::string with_half(std::string text, const Operand& operand, bool named, bool
   return text;
 }
 
-std::string print_half(Target target, const Inst& inst, int dst, int first_src) {
-  std::string text =
-      fmt::format("{} {}", inst.row->mnemonic, print_operand(target, inst, inst.dst[size_t(dst)]));
-  for (size_t i = 0; i < 3 && inst.row->src[i] != Type::none && inst.row->src[i] != Type::mask; i++)
-    text += ", " + print_operand(target, inst, inst.src[size_t(first_src) + i]);
+std::string print_half(Target target, const Inst& inst) {
+  std::string text = fmt::format("{} {}", inst.row->mnemonic, print_operand(target, inst, inst.dst[0]));
+  for (int i = 0; i < 3 && inst.row->src[size_t(i)] != Type::none && inst.row->src[size_t(i)] != Type::mask;
+       i++)
+    text += ", " + print_source(target, inst, i);
   return text;
 }
 
 std::string print_dual(Target target, const Inst& inst) {
   Inst second = inst;
   second.row = inst.second;
-  return print_half(target, inst, 0, 0) + " :: " + print_half(target, second, 1, inst.n_first_src);
+  second.dst[0] = inst.dst[1];
+  std::copy(inst.src.begin() + inst.n_first_src, inst.src.begin() + inst.n_src, second.src.begin());
+  return print_half(target, inst) + " :: " + print_half(target, second);
 }
 
 }  // namespace
@@ -248,7 +287,7 @@ std::string print_vector(Target target, const Inst& inst, Halves halves) {
   for (int i = 0; i < inst.n_explicit_src; i++) {
     const Operand& operand = inst.src[i];
     const std::string name =
-        with_half(print_operand(target, inst, operand), operand, named, (inst.op_sel >> i & 1) != 0);
+        with_half(print_source(target, inst, i), operand, named, (inst.op_sel >> i & 1) != 0);
     add(modified(name, operand, shows_neg && (inst.neg >> i & 1) != 0, (inst.abs >> i & 1) != 0,
                  (inst.sext >> i & 1) != 0));
     if (interp && i == 0) add(attribute(inst));

@@ -51,6 +51,8 @@ void VectorReader::scalar_source(uint32_t code, bool literal_allowed) {
   code = decoder.canonical(code);
   const Type type = next_type();
   const int span = decoder.scalar_dwords(type);
+  // LLVM reads LDS_DIRECT in VOPD, where the generation has none.
+  if (code == kSrcLdsDirect && inst.format == Format::VOPD) return add(scalar(code, type, span));
   if (!scalar_readable(decoder.target, code, span)) fault = "reserved source operand";
   if (code == kSrcLdsDirect && (inst.n_src > 0 || inst.sdwa || is_reversed(row().op)))
     fault = "takes no LDS_DIRECT there";
@@ -71,17 +73,22 @@ void VectorReader::scalar_destination(uint32_t code) {
   code = decoder.canonical(code);
   const Type type = row().dst[inst.n_dst];
   const int span = decoder.scalar_dwords(type);
-  // As LLVM has it, a lane mask may also go to a read-only register, where the write has no effect.
+  // As LLVM has it, a lane mask (on gfx10 and later, a lane as well) may also go to a read-only register,
+  // where the write has no effect.
   const bool is_state =
       is_aperture(code) || code == kSrcPopsExitingWaveId || (code >= kSrcVccz && code <= kSrcLdsDirect);
-  const bool read_only = type == Type::mask && is_state && scalar_readable(decoder.target, code, span);
+  const bool is_lane = gfx10() && inst.format == Format::VOP3 && has(kScalarDst);
+  const bool read_only =
+      (type == Type::mask || is_lane) && is_state && scalar_readable(decoder.target, code, span);
   if (!scalar_writable(decoder.target, code, span) && !read_only) fault = "reserved scalar destination";
   add_destination(scalar(aligned(decoder.target, code, span), type, span));
 }
 
 void VectorReader::modifiers(uint32_t abs, uint32_t neg) {
   for (int i = 0; i < inst.n_explicit_src; i++) {
-    if (!takes_modifiers(row(), i)) continue;
+    // LLVM reads a sign of the class mask as well, when it is the half of a register.
+    const bool is_class = row().op == Op::v_cmp_class_f16 || row().op == Op::v_cmpx_class_f16;
+    if (!takes_modifiers(row(), i) && !(gfx11() && is_class)) continue;
     inst.abs |= uint8_t(abs & 1u << i);
     inst.neg |= uint8_t(neg & 1u << i);
   }
