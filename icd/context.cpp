@@ -65,6 +65,14 @@ void Context::remove(Queue& queue) {
   queues_.erase(&queue);
 }
 
+std::vector<Ref<Queue>> Context::queues() {
+  std::vector<Ref<Queue>> queues;
+  std::lock_guard lock(members_mutex_);
+  for (Queue* queue : queues_)
+    if (queue->try_acquire()) queues.push_back(Ref<Queue>::adopt(queue));
+  return queues;
+}
+
 void Context::add(Event& user_event) {
   std::lock_guard lock(members_mutex_);
   user_events_.insert(&user_event);
@@ -78,16 +86,13 @@ void Context::remove(Event& user_event) {
 cl_int Context::terminate() {
   if (!may_terminate_) return CL_INVALID_OPERATION;
   if (terminated_.exchange(true)) return CL_CONTEXT_TERMINATED_KHR;
-  std::vector<Ref<Queue>> queues;
   std::vector<Ref<Event>> user_events;
   {
     std::lock_guard lock(members_mutex_);
-    for (Queue* queue : queues_)
-      if (queue->try_acquire()) queues.push_back(Ref<Queue>::adopt(queue));
     for (Event* event : user_events_)
       if (event->try_acquire()) user_events.push_back(Ref<Event>::adopt(event));
   }
-  for (const Ref<Queue>& queue : queues) queue->stop();
+  for (const Ref<Queue>& queue : queues()) queue->stop();
   // Commands that wait for what the program may never set are let through, to be skipped.
   for (const Ref<Event>& event : user_events) event->let_through();
   forget_dead_waits();

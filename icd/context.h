@@ -34,12 +34,14 @@ class Context : public Object<Context> {
 
   void add_destructor(Destructor callback, void* user_data);
 
-  // CL_CONTEXT_TERMINATE_KHR. Only such a context knows its queues and user events.
+  // CL_CONTEXT_TERMINATE_KHR. Only such a context knows its user events.
   bool may_terminate() const { return may_terminate_; }
   bool is_terminated() const { return terminated_.load(std::memory_order_acquire); }
   // Stops what is executing, and ends all that waits, also for user events, with CL_CONTEXT_TERMINATED_KHR.
   // CL_INVALID_OPERATION if it may not be; CL_CONTEXT_TERMINATED_KHR if it has been.
   cl_int terminate();
+  // Those of the host that live now.
+  std::vector<Ref<Queue>> queues();
   void add(Queue& queue);
   void remove(Queue& queue);
   void add(Event& user_event);

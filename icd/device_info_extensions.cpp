@@ -104,6 +104,22 @@ cl_int sharing_info(const Device& device, cl_device_info name, const InfoWriter&
   }
 }
 
+// cl_intel_unified_shared_memory: all memory of the process is everybody's.
+cl_int usm_info(const Device& device, cl_device_info name, const InfoWriter& out) {
+  switch (name) {
+    case CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL:
+    case CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL:
+    case CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL:
+    case CL_DEVICE_CROSS_DEVICE_SHARED_MEM_CAPABILITIES_INTEL:
+    case CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL:
+      return out.value<cl_device_unified_shared_memory_capabilities_intel>(
+          CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL | CL_UNIFIED_SHARED_MEMORY_ATOMIC_ACCESS_INTEL |
+          CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ACCESS_INTEL |
+          CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ATOMIC_ACCESS_INTEL);
+    default: return sharing_info(device, name, out);
+  }
+}
+
 // Of cl_ext_float_atomics and cl_khr_kernel_clock, younger than the headers of Debian 12.
 constexpr cl_device_info kSingleFpAtomics = 0x4231;
 constexpr cl_device_info kDoubleFpAtomics = 0x4232;
@@ -143,7 +159,7 @@ cl_int command_buffer_info(const Device& device, cl_device_info name, const Info
       return out.array<cl_device_id>(handles);
     }
     case CL_DEVICE_MUTABLE_DISPATCH_CAPABILITIES_KHR: return out.value<cl_bitfield>(kAllFields);
-    default: return sharing_info(device, name, out);
+    default: return usm_info(device, name, out);
   }
 }
 

@@ -84,9 +84,13 @@ cl_int Kernel::check_exec_info(cl_kernel_exec_info name, size_t size, const void
   switch (name) {
     case CL_KERNEL_EXEC_INFO_SVM_PTRS:
     case kExecInfoDevicePointers:
+    case CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL:
       if (value == nullptr && size == 0) return CL_SUCCESS;
       return value == nullptr || size == 0 || size % sizeof(void*) != 0 ? CL_INVALID_VALUE : CL_SUCCESS;
     case CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM:
+    case CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL:
+    case CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL:
+    case CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL:
       return value != nullptr && size == sizeof(cl_bool) ? CL_SUCCESS : CL_INVALID_VALUE;
     default: return CL_INVALID_VALUE;
   }
@@ -134,6 +138,16 @@ std::vector<std::string> kernel_names(const Program& program) {
         names.push_back(kernel.name);
   }
   return names;
+}
+
+// Any pointer is valid as an argument that is one to global or constant memory.
+cl_int set_pointer(cl_kernel kernel, cl_uint arg_index, const void* arg_value) {
+  // CL_INVALID_KERNEL if kernel is not a valid kernel object.
+  Kernel* k = find<Kernel>(kernel);
+  if (k == nullptr) return CL_INVALID_KERNEL;
+  // CL_INVALID_ARG_INDEX if arg_index is not a valid argument index.
+  if (arg_index >= k->argument_count()) return CL_INVALID_ARG_INDEX;
+  return k->set_svm_pointer(arg_index, arg_value);
 }
 
 }  // namespace
@@ -210,14 +224,11 @@ cl_int CL_API_CALL clSetKernelArg(cl_kernel kernel, cl_uint arg_index, size_t ar
 }
 
 cl_int CL_API_CALL clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint arg_index, const void* arg_value) {
-  return api(__func__, [&]() -> cl_int {
-    // CL_INVALID_KERNEL if kernel is not a valid kernel object.
-    Kernel* k = find<Kernel>(kernel);
-    if (k == nullptr) return CL_INVALID_KERNEL;
-    // CL_INVALID_ARG_INDEX if arg_index is not a valid argument index.
-    if (arg_index >= k->argument_count()) return CL_INVALID_ARG_INDEX;
-    return k->set_svm_pointer(arg_index, arg_value);
-  });
+  return api(__func__, [&] { return set_pointer(kernel, arg_index, arg_value); });
+}
+
+cl_int CL_API_CALL clSetKernelArgMemPointerINTEL(cl_kernel kernel, cl_uint arg_index, const void* arg_value) {
+  return api(__func__, [&] { return set_pointer(kernel, arg_index, arg_value); });
 }
 
 cl_int CL_API_CALL clSetKernelArgDevicePointerEXT(cl_kernel kernel, cl_uint arg_index, cl_ulong arg_value) {

@@ -43,8 +43,10 @@ cl_int copy_buffer_to_image(const Sink& sink, cl_mem dst_image, const BufferSide
 cl_int fill_image(const Sink& sink, cl_mem image, const void* fill_color, const size_t* origin,
                   const size_t* region);
 
-cl_int copy_svm(const Sink& sink, void* dst_ptr, const void* src_ptr, size_t size);
-// `fill.offset` is not used.
-cl_int fill_svm(const Sink& sink, void* svm_ptr, const Fill& fill);
+// Of any memory of the process. `fill.offset` is not used.
+cl_int copy_svm(const Sink& sink, void* dst_ptr, const void* src_ptr, size_t size,
+                cl_command_type type = CL_COMMAND_SVM_MEMCPY);
+cl_int fill_svm(const Sink& sink, void* svm_ptr, const Fill& fill,
+                cl_command_type type = CL_COMMAND_SVM_MEMFILL);
 
 }  // namespace morgana::icd

@@ -12,7 +12,7 @@ Queue::Queue(Context& context, Device& device, cl_command_queue_properties prope
       properties_(properties),
       property_array_(std::move(property_array)),
       queue_(std::move(queue)) {
-  if (context.may_terminate()) context.add(*this);
+  context.add(*this);
 }
 
 Queue::Queue(Context& context, Device& device, cl_command_queue_properties properties,
@@ -26,7 +26,7 @@ Queue::Queue(Context& context, Device& device, cl_command_queue_properties prope
 Queue::~Queue() {
   if (is_on_device())
     context_->forget_default_queue(*this);
-  else if (context_->may_terminate())
+  else
     context_->remove(*this);
 }
 
@@ -130,12 +130,16 @@ cl_int Queue::finish() {
     log(LogLevel::warn, "clFinish in a callback would wait for the queue that runs the callback");
     return CL_INVALID_OPERATION;
   }
+  wait_for_enqueued();
+  return take_fault();
+}
+
+void Queue::wait_for_enqueued() {
   Ref<Queue> hold(this);
   if (in_order())
     wait_for_count();
   else
     wait_for_all();
-  return take_fault();
 }
 
 // In order: all commands so far have ended when so many have.

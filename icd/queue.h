@@ -57,7 +57,9 @@ class Queue : public Object<Queue> {
   void help(const Done& done) {
     queue_->help(done);
   }
-  // Waits for everything enqueued before. CL_OUT_OF_RESOURCES when a kernel faulted and nobody has seen it
+  // Waits for everything enqueued before. Not where it would block itself.
+  void wait_for_enqueued();
+  // The same. CL_OUT_OF_RESOURCES when a kernel faulted and nobody has seen it
   // yet.
   cl_int finish();
   // A blocking call here would wait for itself: on the command processor's own thread.

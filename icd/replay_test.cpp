@@ -1,5 +1,6 @@
 // Dispatches are recorded and replayed on both tiers.
 #include "icd/replay_support.h"
+#include "icd/usm_support.h"
 
 namespace morgana::icd::test {
 namespace {
@@ -94,6 +95,7 @@ TEST_F(Replay, MemoryOfTheProgramItself) {
 }
 
 TEST_F(Replay, PointersInSharedMemory) {
+  const UsmApi usm(platform);
   struct Node {
     Node* next;
     cl_int value;
@@ -109,7 +111,8 @@ TEST_F(Replay, PointersInSharedMemory) {
   std::vector<void*> nodes;
   Node* next = nullptr;
   for (int i = 0; i < 20; ++i) {
-    auto* node = static_cast<Node*>(clSVMAlloc(context, CL_MEM_READ_WRITE, 5000, 0));
+    auto* node = static_cast<Node*>(i % 2 == 0 ? clSVMAlloc(context, CL_MEM_READ_WRITE, 5000, 0)
+                                               : usm.host(context, nullptr, 5000, 0, nullptr));
     ASSERT_NE(node, nullptr);
     clEnqueueSVMMap(queue, CL_TRUE, CL_MAP_WRITE, node, sizeof(Node), 0, nullptr, nullptr);
     *node = {next, i};
@@ -119,7 +122,11 @@ TEST_F(Replay, PointersInSharedMemory) {
   clSetKernelArgSVMPointer(kernel, 0, next);
   run(kernel, 64, 64);
   expect_equal("chain");
-  for (void* node : nodes) clSVMFree(context, node);
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (i % 2 == 0)
+      clSVMFree(context, nodes[i]);
+    else
+      usm.free(context, nodes[i]);
   clReleaseKernel(kernel);
   clReleaseProgram(program);
 }

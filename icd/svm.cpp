@@ -61,17 +61,17 @@ void free_svm(void* pointer) {
   release_storage(storage);
 }
 
-cl_int copy_svm(const Sink& sink, void* dst_ptr, const void* src_ptr, size_t size) {
+cl_int copy_svm(const Sink& sink, void* dst_ptr, const void* src_ptr, size_t size, cl_command_type type) {
   if (sink.error() != CL_SUCCESS) return sink.error();
   // CL_INVALID_VALUE if dst_ptr or src_ptr is NULL.
   if (dst_ptr == nullptr || src_ptr == nullptr) return CL_INVALID_VALUE;
   // CL_MEM_COPY_OVERLAP if the regions overlap.
   auto to = reinterpret_cast<uintptr_t>(dst_ptr), from = reinterpret_cast<uintptr_t>(src_ptr);
   if (to < from ? size > from - to : size > to - from) return CL_MEM_COPY_OVERLAP;
-  return sink.take(CL_COMMAND_SVM_MEMCPY, [dst_ptr, src_ptr, size] { std::memcpy(dst_ptr, src_ptr, size); });
+  return sink.take(type, [dst_ptr, src_ptr, size] { std::memcpy(dst_ptr, src_ptr, size); });
 }
 
-cl_int fill_svm(const Sink& sink, void* svm_ptr, const Fill& fill) {
+cl_int fill_svm(const Sink& sink, void* svm_ptr, const Fill& fill, cl_command_type type) {
   if (sink.error() != CL_SUCCESS) return sink.error();
   // CL_INVALID_VALUE if svm_ptr or pattern is NULL, pattern_size is not one of 1, 2, 4 ... 128, svm_ptr is
   // not aligned to it, or size is not a multiple of it.
@@ -81,10 +81,9 @@ cl_int fill_svm(const Sink& sink, void* svm_ptr, const Fill& fill) {
     return CL_INVALID_VALUE;
   std::array<uint8_t, 128> copy{};
   std::memcpy(copy.data(), fill.pattern, fill.pattern_size);
-  return sink.take(CL_COMMAND_SVM_MEMFILL,
-                   [svm_ptr, copy, pattern_size = fill.pattern_size, size = fill.size] {
-                     fill_pattern(static_cast<uint8_t*>(svm_ptr), size, copy.data(), pattern_size);
-                   });
+  return sink.take(type, [svm_ptr, copy, pattern_size = fill.pattern_size, size = fill.size] {
+    fill_pattern(static_cast<uint8_t*>(svm_ptr), size, copy.data(), pattern_size);
+  });
 }
 
 }  // namespace morgana::icd
