@@ -11,10 +11,12 @@ namespace morgana::icd {
 
 namespace {
 
-bool allows_termination(std::span<const cl_context_properties> properties) {
+// 0: not given.
+cl_context_properties value_of(std::span<const cl_context_properties> properties,
+                               cl_context_properties name) {
   for (size_t i = 0; i + 1 < properties.size(); i += 2)
-    if (properties[i] == CL_CONTEXT_TERMINATE_KHR) return properties[i + 1] == CL_TRUE;
-  return false;
+    if (properties[i] == name) return properties[i + 1];
+  return 0;
 }
 
 }  // namespace
@@ -25,7 +27,8 @@ Context::Context(std::vector<Ref<Device>> devices, std::vector<cl_context_proper
       properties_(std::move(properties)),
       notify_(notify),
       user_data_(user_data),
-      may_terminate_(allows_termination(properties_)) {}
+      may_terminate_(value_of(properties_, CL_CONTEXT_TERMINATE_KHR) == CL_TRUE),
+      initialized_memory_(value_of(properties_, CL_CONTEXT_MEMORY_INITIALIZE_KHR)) {}
 
 Context::~Context() {
   // Called in the reverse order in which they were registered (clSetContextDestructorCallback).
@@ -144,6 +147,10 @@ cl_int read_properties(const cl_context_properties* properties, std::vector<cl_c
         // CL_INVALID_PLATFORM if the platform value is not a valid platform.
         if (find<Platform>(reinterpret_cast<cl_platform_id>(properties[1])) == nullptr)
           return CL_INVALID_PLATFORM;
+        break;
+      case CL_CONTEXT_MEMORY_INITIALIZE_KHR:
+        // CL_INVALID_PROPERTY if the value specified for a supported property name is not valid.
+        if ((properties[1] & ~(kInitializeLocal | kInitializePrivate)) != 0) return CL_INVALID_PROPERTY;
         break;
       case CL_CONTEXT_TERMINATE_KHR:
       case CL_CONTEXT_INTEROP_USER_SYNC:

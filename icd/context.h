@@ -16,6 +16,9 @@
 
 namespace morgana::icd {
 
+// Of cl_khr_initialize_memory: bits that the headers of Debian 12 lack.
+inline constexpr cl_context_properties kInitializeLocal = 1, kInitializePrivate = 2;
+
 class Context : public Object<Context> {
  public:
   using Notify = void(CL_CALLBACK*)(const char* errinfo, const void* private_info, size_t cb,
@@ -33,6 +36,9 @@ class Context : public Object<Context> {
   cl_ulong max_allocation() const;
 
   void add_destructor(Destructor callback, void* user_data);
+
+  // What kernels find zeroed (cl_khr_initialize_memory 1.0.0).
+  cl_context_properties initialized_memory() const { return initialized_memory_; }
 
   // CL_CONTEXT_TERMINATE_KHR. Only such a context knows its user events.
   bool may_terminate() const { return may_terminate_; }
@@ -68,6 +74,7 @@ class Context : public Object<Context> {
   std::mutex mutex_;
   std::vector<Callback> destructors_;
   const bool may_terminate_;
+  const cl_context_properties initialized_memory_;
   std::atomic<bool> terminated_{false};
   std::mutex members_mutex_;  // of what follows
   std::set<Queue*> queues_;

@@ -45,6 +45,12 @@ runtime::TargetDescription describe(const Device& device) {
   return target;
 }
 
+runtime::BuildOptions for_context(const Context& context, runtime::BuildOptions options) {
+  options.zero_local_memory = (context.initialized_memory() & kInitializeLocal) != 0;
+  options.zero_private_memory = (context.initialized_memory() & kInitializePrivate) != 0;
+  return options;
+}
+
 const std::string& dump_folder() {
   static const std::string folder = output_folder("MORGANA_DUMP_DIR", options().dump_dir);
   return folder;
@@ -256,7 +262,7 @@ cl_int build_program(Program& program, const std::vector<size_t>& indices, const
   if (program.origin() == Program::Origin::linked) return CL_INVALID_OPERATION;
   // CL_INVALID_OPERATION if a previous build has not completed, or kernel objects are attached to program.
   if (!program.begin_build(indices, given)) return CL_INVALID_OPERATION;
-  Builder builder(std::move(parsed).value(), given);
+  Builder builder(for_context(program.context(), std::move(parsed).value()), given);
   bool success = run_builds(program, indices, [&](size_t index) {
     return builder.build(*program.devices()[index], program, program.build(index));
   });
@@ -294,7 +300,7 @@ Made<cl_program> link_program(Context& context, std::vector<Ref<Device>> devices
   if (have != programs.size() * devices.size()) return CL_INVALID_OPERATION;
 
   auto linked = make<Program>(context, std::move(devices), Program::Origin::linked, std::string());
-  Builder builder(std::move(parsed).value(), text == nullptr ? "" : text);
+  Builder builder(for_context(context, std::move(parsed).value()), text == nullptr ? "" : text);
   bool success = true;
   for (size_t i = 0; i < linked->devices().size(); ++i) {
     std::vector<std::string_view> objects;

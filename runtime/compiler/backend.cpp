@@ -20,6 +20,7 @@
 
 #include "base/target.h"
 #include "runtime/compiler/device_library.h"
+#include "runtime/compiler/zeroed_memory.h"
 
 namespace morgana::runtime {
 namespace {
@@ -298,6 +299,8 @@ Status emit_object(Frontend& frontend, const BuildOptions& options, const Target
   internalize(module);
   let_atomics_be_native(module);
   if (is_gfx6(target)) inline_generic_pointers(module);
+  if (options.zero_private_memory) zero_private_memory(module);
+  if (options.zero_local_memory) zero_local_memory(module);
   clang::CompilerInstance& clang = frontend.clang();
   auto stream = std::make_unique<llvm::raw_svector_ostream>(object);
   clang::emitBackendOutput(clang, clang.getCodeGenOpts(), clang.getTarget().getDataLayoutString(), &module,

@@ -29,6 +29,9 @@ struct BuildOptions {
   bool uniform_work_group_size = false;
   bool create_library = false;
   bool enable_link_options = false;
+  // Of no option but of the context (cl_khr_initialize_memory).
+  bool zero_local_memory = false;
+  bool zero_private_memory = false;
 };
 
 // invalid_argument names the first option that is unknown, malformed or not of this stage;
