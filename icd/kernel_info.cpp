@@ -152,8 +152,7 @@ cl_int sub_group_info(const Kernel& kernel, const Kernel::Variant& variant, cl_k
       if (!read_sizes(input, 1, sizes)) return CL_INVALID_VALUE;
       return local_size_for(kernel, variant, sizes[0], out);
     case CL_KERNEL_MAX_NUM_SUB_GROUPS: return out.value<size_t>((limit + wave - 1) / wave);
-    case CL_KERNEL_COMPILE_NUM_SUB_GROUPS:
-      return out.value<size_t>(0);  // no attribute asks for a number
+    case CL_KERNEL_COMPILE_NUM_SUB_GROUPS: return out.value<size_t>(variant.kernel->sub_groups);
     // CL_INVALID_VALUE if param_name is not one of the supported values.
     default: return CL_INVALID_VALUE;
   }

@@ -52,6 +52,8 @@ cl_int read_local(const Range& range, Kernel& kernel, const Kernel::Variant& var
   if (range.local == nullptr) {
     if (metadata.reqd_workgroup_size) {
       geometry.local = *metadata.reqd_workgroup_size;
+    } else if (variant.kernel->sub_groups != 0) {
+      geometry.local = {variant.kernel->sub_groups * variant.device->spec().wave_size, 1, 1};
     } else {
       LocalSizeRequest request{range.dimensions,
                                {1, 1, 1},
@@ -74,6 +76,10 @@ cl_int read_local(const Range& range, Kernel& kernel, const Kernel::Variant& var
     if (items > limit) return CL_INVALID_WORK_GROUP_SIZE;
     // CL_INVALID_WORK_GROUP_SIZE if the size does not match the kernel's required one.
     if (metadata.reqd_workgroup_size && geometry.local != *metadata.reqd_workgroup_size)
+      return CL_INVALID_WORK_GROUP_SIZE;
+    // CL_INVALID_WORK_GROUP_SIZE if it is not consistent with the kernel's required number of sub-groups.
+    const size_t wave = variant.device->spec().wave_size;
+    if (variant.kernel->sub_groups != 0 && (items + wave - 1) / wave != variant.kernel->sub_groups)
       return CL_INVALID_WORK_GROUP_SIZE;
   }
   // CL_INVALID_WORK_GROUP_SIZE if work-groups must be uniform and the size does not divide global_work_size.

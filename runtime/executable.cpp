@@ -92,8 +92,10 @@ Result<std::shared_ptr<Executable>> Executable::load(Agent& agent, Bytes code_ob
                                     pointer_offsets(parsed.metadata)});
     executable->fill_handle(executable->kernels_.back());
   }
-  for (const auto& variable : impl.loaded.variables)
-    executable->variables_.push_back({variable.name, variable.address, variable.size});
+  for (const auto& loaded : impl.loaded.variables) {
+    Variable variable{loaded.name, loaded.address, loaded.size};
+    if (!executable->take_sub_groups(variable)) executable->variables_.push_back(std::move(variable));
+  }
   auto lines = codeobj::LineTable::read(impl.object);
   if (lines.ok()) impl.lines = std::move(lines).value();
   return executable;
@@ -115,6 +117,19 @@ void Executable::fill_handle(Kernel& kernel) {
                            kernel.metadata->group_segment_fixed_size};
   std::memcpy(reinterpret_cast<void*>(*address), &handle, sizeof handle);  // NOLINT: an address
   kernel.handle = *address;
+}
+
+// What the compiler tells of a kernel beside its metadata, which has no place for it: a number that is called
+// as the kernel with an ending of its own (compiler/spirv/kernels.cpp).
+bool Executable::take_sub_groups(const Variable& variable) {
+  constexpr std::string_view kEnding = ".sub_groups";
+  const std::string_view name = variable.name;
+  if (!name.ends_with(kEnding) || variable.size != sizeof(uint32_t)) return false;
+  const auto found = std::ranges::find(kernels_, name.substr(0, name.size() - kEnding.size()), &Kernel::name);
+  if (found == kernels_.end()) return false;
+  std::memcpy(&found->sub_groups, reinterpret_cast<const void*>(variable.address),  // NOLINT: an address
+              sizeof found->sub_groups);
+  return true;
 }
 
 Executable::~Executable() {

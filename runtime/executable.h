@@ -27,7 +27,9 @@ struct Kernel {
   uint64_t entry = 0;
   Executable* executable = nullptr;
   std::vector<uint32_t> pointers;  // explicit arguments that are addresses of memory: offsets in kernarg
-  uint64_t handle = 0;             // of a block's kernel: the address of its BlockHandle (enqueue_records.h)
+  // Sub-groups that its work-groups must have (an execution mode of SPIR-V); 0: any number.
+  uint32_t sub_groups = 0;
+  uint64_t handle = 0;  // of a block's kernel: the address of its BlockHandle (enqueue_records.h)
   // Whether it is the kernel of a block, which only kernels enqueue.
   bool is_block() const { return !metadata->device_enqueue_symbol.empty(); }
 };
@@ -76,6 +78,7 @@ class Executable {
  private:
   Executable() = default;
   void fill_handle(Kernel& kernel);
+  bool take_sub_groups(const Variable& variable);
   struct Impl;
   std::unique_ptr<Impl> impl_;
   Agent* agent_ = nullptr;

@@ -65,7 +65,7 @@ TEST = re.compile(r"_(test|bench|fuzz)\.(cpp|h)$")
 FOREIGN = {
     r"^CL/": ("icd/", "samples/", "bench/", "conformance/", "tools/morgana/"),
     r"^(llvm|clang|lld)/": ("device/jit/", "runtime/compiler/", "codeobj/link.", "cmake/headers/llvm.h"),
-    r"^spirv": ("runtime/compiler/spirv/", "icd/il_test.cpp"),
+    r"^spirv": ("runtime/compiler/spirv/", "icd/il_support.h"),
     r"^hsa": ("kmt/",),
 }
 

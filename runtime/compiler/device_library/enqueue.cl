@@ -230,7 +230,8 @@ static void write_lists(Arena* arena, global struct ChildRecord* record, const c
 // A command: of a block, or, without a handle, a marker. A function of its own: kernels that enqueue much stay small.
 __attribute__((noinline)) static int enqueue(queue_t queue, private const Range* range, uint wait_count,
                                              const clk_event_t* waits, clk_event_t* event_ret, const void* handle,
-                                             const void* literal, uint local_count, private const ulong* local_sizes) {
+                                             const void* literal, uint literal_bytes, uint local_count,
+                                             private const ulong* local_sizes) {
   Arena* const arena = find_arena();
   if (arena == 0 || !is_queue(queue)) return failure(CLK_INVALID_QUEUE);
   uint block_bytes = 0;
@@ -238,7 +239,7 @@ __attribute__((noinline)) static int enqueue(queue_t queue, private const Range*
     if (!is_range(range)) return failure(CLK_INVALID_NDRANGE);
     const int wrong = check_local(queue, handle, local_count, local_sizes);
     if (wrong != CLK_SUCCESS) return failure(wrong);
-    block_bytes = *(const AnyWord*)literal;
+    block_bytes = literal_bytes;
   }
   if (!are_events(arena, wait_count, waits)) return failure(CLK_INVALID_EVENT_WAIT_LIST);
   Event* event = 0;
@@ -275,28 +276,40 @@ __attribute__((noinline)) static int enqueue(queue_t queue, private const Range*
 
 // --- What Clang calls ---
 
+// A literal begins with its size.
+static uint size_of(const void* literal) { return *(const AnyWord*)literal; }
+
 int __enqueue_kernel_basic(queue_t queue, UNUSED uint flags, private const Range* range, const void* handle,
                            const void* literal) {
-  return enqueue(queue, range, 0, 0, 0, handle, literal, 0, 0);
+  return enqueue(queue, range, 0, 0, 0, handle, literal, size_of(literal), 0, 0);
 }
 int __enqueue_kernel_basic_events(queue_t queue, UNUSED uint flags, private const Range* range, uint wait_count,
                                   const clk_event_t* waits, clk_event_t* event, const void* handle,
                                   const void* literal) {
-  return enqueue(queue, range, wait_count, waits, event, handle, literal, 0, 0);
+  return enqueue(queue, range, wait_count, waits, event, handle, literal, size_of(literal), 0, 0);
 }
 int __enqueue_kernel_varargs(queue_t queue, UNUSED uint flags, private const Range* range, const void* handle,
                              const void* literal, uint local_count, private const ulong* local_sizes) {
-  return enqueue(queue, range, 0, 0, 0, handle, literal, local_count, local_sizes);
+  return enqueue(queue, range, 0, 0, 0, handle, literal, size_of(literal), local_count, local_sizes);
 }
 int __enqueue_kernel_events_varargs(queue_t queue, UNUSED uint flags, private const Range* range, uint wait_count,
                                     const clk_event_t* waits, clk_event_t* event, const void* handle,
                                     const void* literal, uint local_count, private const ulong* local_sizes) {
-  return enqueue(queue, range, wait_count, waits, event, handle, literal, local_count, local_sizes);
+  return enqueue(queue, range, wait_count, waits, event, handle, literal, size_of(literal), local_count, local_sizes);
 }
 
 F int enqueue_marker(queue_t queue, uint wait_count, const clk_event_t* waits, clk_event_t* event) {
-  return enqueue(queue, 0, wait_count, waits, event, 0, 0, 0, 0);
+  return enqueue(queue, 0, wait_count, waits, event, 0, 0, 0, 0, 0);
 }
+
+// Of SPIR-V (compiler/spirv/enqueue.cpp), whose parameter may hold anything.
+int __morgana_enqueue_kernel(queue_t queue, private const Range* range, uint wait_count, const clk_event_t* waits,
+                             clk_event_t* event, const void* handle, const void* parameter, uint bytes,
+                             uint local_count, private const ulong* local_sizes) {
+  return enqueue(queue, range, wait_count, waits, event, handle, parameter, bytes, local_count, local_sizes);
+}
+uint __morgana_most_sub_groups(void) { return LARGEST_GROUP / WAVE; }
+uint __morgana_local_size_for_sub_groups(uint count) { return count > LARGEST_GROUP / WAVE ? 0 : count * WAVE; }
 
 uint __get_kernel_work_group_size_impl(UNUSED const void* handle, UNUSED const void* literal) { return LARGEST_GROUP; }
 uint __get_kernel_preferred_work_group_size_multiple_impl(UNUSED const void* handle, UNUSED const void* literal) {

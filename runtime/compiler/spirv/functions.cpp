@@ -72,6 +72,8 @@ Status Reader::read() {
         !take_argument_strings(in.text(0), "kernel_arg_type_qual.", argument_qualifiers_))
       take_argument_strings(in.text(0), "kernel_arg_type.", argument_types_);
   }
+  // What the device enqueues is none of the host's, although producers make entry points of it.
+  for (uint32_t function : enqueued_functions()) entry_points_.erase(function);
   // Types, constants, variables and declarations come in an order in which nothing is used before it is
   // there, but functions are called before their bodies.
   bool in_function = false;
@@ -322,7 +324,8 @@ Result<llvm::Value*> Reader::translate(const Instruction& in) {
                                       &Reader::non_uniform_groups,
                                       &Reader::dot_products,
                                       &Reader::images,
-                                      &Reader::pipes};
+                                      &Reader::pipes,
+                                      &Reader::enqueues};
   for (Group group : kGroups)
     if (Handled handled = (this->*group)(in, operands)) return std::move(*handled);
   return make_error(ErrorCode::unsupported, "instruction {} is not supported", static_cast<int>(in.op()));

@@ -1,5 +1,7 @@
 // What a kernel's declaration says of it: work-group sizes, and the metadata from which LLVM writes the
 // description of its arguments.
+#include <llvm/Transforms/Utils/ModuleUtils.h>
+
 #include "device/limits.h"
 #include "runtime/compiler/spirv/reader.h"
 
@@ -17,6 +19,20 @@ std::string_view part_of(std::string_view list, size_t index) {
 }
 
 }  // namespace
+
+// For the runtime, which finds it by its name: metadata of code objects has no place for it.
+Status Reader::require_sub_groups(llvm::Function& kernel, uint64_t count) {
+  if (count == 0 || count > device::kMaxGroupItems / device::kLanes)
+    return make_error(ErrorCode::build_failed, "a number of sub-groups that no work-group has");
+  kernel.addFnAttr("amdgpu-flat-work-group-size",
+                   fmt::format("{},{}", (count - 1) * device::kLanes + 1, count * device::kLanes));
+  auto* const variable = new llvm::GlobalVariable(
+      module_, i32(), true, llvm::GlobalValue::ExternalLinkage, build_.getInt32(static_cast<uint32_t>(count)),
+      kernel.getName() + ".sub_groups", nullptr, llvm::GlobalValue::NotThreadLocal, kGlobal);
+  variable->setVisibility(llvm::GlobalValue::ProtectedVisibility);
+  llvm::appendToUsed(module_, {variable});
+  return {};
+}
 
 Status Reader::set_modes(llvm::Function& kernel, uint32_t id) {
   const auto numbers = [&](const char* name, std::span<const uint64_t> values) {
@@ -37,7 +53,8 @@ Status Reader::set_modes(llvm::Function& kernel, uint32_t id) {
     return {};
   };
   for (const Instruction* mode : binary_.modes(id)) {
-    const bool by_id = mode->op() == spv::OpExecutionModeId;
+    const bool by_id =
+        mode->op() == spv::OpExecutionModeId || mode->word(1) == spv::ExecutionModeSubgroupsPerWorkgroupId;
     uint64_t words[3] = {0, 0, 0};
     for (size_t i = 0; i < 3 && i + 2 < mode->size(); ++i) {
       words[i] = mode->word(i + 2);
@@ -73,6 +90,10 @@ Status Reader::set_modes(llvm::Function& kernel, uint32_t id) {
         if (words[0] != device::kLanes)
           return make_error(ErrorCode::build_failed, "sub-groups of {} work-items; the device has {}",
                             words[0], device::kLanes);
+        break;
+      case spv::ExecutionModeSubgroupsPerWorkgroup:
+      case spv::ExecutionModeSubgroupsPerWorkgroupId:
+        MORGANA_CHECK(require_sub_groups(kernel, words[0]));
         break;
       default: return make_error(ErrorCode::unsupported, "execution mode {} is not supported", mode->word(1));
     }

@@ -11,7 +11,9 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
+#include <map>
 #include <optional>
+#include <unordered_set>
 
 #include "runtime/compiler/spirv/binary.h"
 #include "runtime/compiler/spirv/spirv.h"
@@ -106,6 +108,7 @@ class Reader {
   Result<llvm::Value*> make_switch(const Instruction& in, Values v);
   Status describe_kernel(llvm::Function& function, uint32_t id, std::span<const Instruction> parameters);
   Status set_modes(llvm::Function& kernel, uint32_t id);
+  Status require_sub_groups(llvm::Function& kernel, uint64_t count);
   void describe_arguments(llvm::Function& kernel, std::span<const Instruction> parameters);
 
   // arithmetic.cpp, conversions.cpp, memory.cpp, composites.cpp, atomics.cpp, groups.cpp, images.cpp,
@@ -123,6 +126,17 @@ class Reader {
   Handled images(const Instruction& in, Values v);
   Handled pipes(const Instruction& in, Values v);
   Handled extended(const Instruction& in, Values v);
+  Handled enqueues(const Instruction& in, Values v);
+
+  // enqueue.cpp
+  std::unordered_set<uint32_t> enqueued_functions() const;
+  Handled kernel_queries(const Instruction& in, Values v);
+  Result<llvm::Value*> enqueue_kernel(const Instruction& in, Values v);
+  Result<llvm::Value*> enqueued_kernel(uint32_t id, uint64_t size, llvm::Align alignment);
+  void describe_enqueued(llvm::Function& kernel);
+  Result<llvm::Value*> build_range(const Instruction& in, Values v);
+  Result<llvm::Value*> range_place(llvm::Value* range);
+  llvm::AllocaInst* private_copy(llvm::Value* value);
 
   void set_math_flags(const Instruction& in);
   llvm::Value* floating_modulo(const Instruction& in, Values v);
@@ -181,6 +195,8 @@ class Reader {
   std::vector<llvm::Value*> values_;  // by id: constants, variables, functions, blocks, results
   std::unordered_map<uint32_t, uint32_t> samplers_;              // initial value, by id
   std::unordered_map<uint32_t, std::string_view> entry_points_;  // name, by function
+  std::map<std::pair<uint32_t, uint64_t>, llvm::Constant*>
+      enqueued_;  // what stands for the kernel, by function and bytes of its parameter
   std::unordered_map<std::string_view, std::string_view>
       argument_types_;  // OpStrings of producers, by kernel
   std::unordered_map<std::string_view, std::string_view> argument_qualifiers_;

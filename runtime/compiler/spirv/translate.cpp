@@ -22,8 +22,7 @@ std::string capability_name(uint32_t capability) {
 
 // What capabilities name beyond the list, and whose instructions are judged one by one.
 bool is_judged_later(uint32_t capability) {
-  return capability == spv::CapabilityMatrix || capability == spv::CapabilitySubgroupDispatch ||
-         capability == spv::CapabilityUniformDecoration;
+  return capability == spv::CapabilityMatrix || capability == spv::CapabilityUniformDecoration;
 }
 
 Status check_support(const spirv::Binary& binary, const SpirvSupport& support) {

@@ -112,6 +112,8 @@ Result<llvm::Type*> Reader::make_type(const Instruction& in) {
       return llvm::StructType::get(context(), {pointer(kConstant), pointer(kConstant)});
     case spv::OpTypeEvent: return pointer(kGeneric);
     case spv::OpTypePipe:
+    case spv::OpTypeQueue:
+    case spv::OpTypeDeviceEvent:
     case spv::OpTypeReserveId: return pointer(kGlobal);
     default: return make_error(ErrorCode::unsupported, "type instruction {}", static_cast<int>(in.op()));
   }
@@ -229,6 +231,8 @@ std::string Reader::type_name(uint32_t id) const {
     case spv::OpTypeEvent: return "event_t";
     case spv::OpTypePipe: return "pipe";
     case spv::OpTypeReserveId: return "reserve_id_t";
+    case spv::OpTypeQueue: return "queue_t";
+    case spv::OpTypeDeviceEvent: return "clk_event_t";
     case spv::OpTypeVoid: return "void";
     default: {
       std::string_view name = binary_.name(id);
