@@ -160,7 +160,7 @@ Result<Inst> decode_vbuffer(const Decoder& decoder) {
   MORGANA_TRY(Inst inst, begin(decoder, Format::VBUFFER, bits(word, 14, 8), 12));
   MORGANA_TRY(const uint32_t middle, decoder.dword(1));
   MORGANA_TRY(const uint32_t high, decoder.dword(2));
-  set_cache_bits_gfx12(inst, bits(middle, 18, 2), bits(middle, 20, 3));
+  set_cache_bits_gfx12(decoder, inst, middle);
   inst.tfe = bits(word, 22, 1) != 0;
   inst.offset = int32_t(bits(high, 8, 24));
   inst.offen = bits(middle, 30, 1) != 0;

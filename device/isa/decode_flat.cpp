@@ -130,7 +130,7 @@ Result<Inst> decode_flat_gfx12(const Decoder& decoder) {
                 .saddr = bits(word, 0, 7),
                 .vdst = bits(middle, 0, 8)};
   fields.has_saddr = inst.format != Format::FLAT && decoder.canonical(fields.saddr) != kNull;
-  set_cache_bits_gfx12(inst, bits(middle, 18, 2), bits(middle, 20, 3));
+  set_cache_bits_gfx12(decoder, inst, middle);
   inst.offset = signed_bits(high, 8, 24);
   if (inst.format == Format::SCRATCH) {
     inst.sve = bits(middle, 17, 1) != 0;

@@ -98,7 +98,8 @@ void set_cache_bits_gfx10(Inst& inst, bool glc, bool slc, bool dlc) {
   inst.dlc = dlc;
 }
 
-void set_cache_bits_gfx12(Inst& inst, uint32_t scope, uint32_t th) {
+void set_cache_bits_gfx12(Inst& inst, uint32_t scope, uint32_t th, bool nv) {
+  inst.nv = nv;
   inst.scope = uint8_t(scope);
   inst.th = uint8_t(th);
 }
@@ -118,6 +119,7 @@ Result<Inst> decode_gfx10(const Decoder& decoder) {
     case 0b110111: return decode_flat_gfx10(decoder);
     case 0b111000: return decode_mubuf_gfx10(decoder);
     case 0b111010: return decode_mtbuf_gfx10(decoder);
+    case 0b111100: return decode_mimg_gfx10(decoder);
     case 0b111101: return decode_smem_gfx10(decoder);
     case 0b111110: return decode_exp(decoder);
     default: break;
@@ -131,7 +133,9 @@ Result<Inst> decode_gfx12(const Decoder& decoder) {
     case 0b110011:
       if (bits(decoder.dword0, 24, 2) == 0b10) return decode_ldsdir(decoder);
       break;
+    case 0b110100: return decode_vimage(decoder);
     case 0b110110: return decode_ds(decoder);
+    case 0b111001: return decode_vsample(decoder);
     case 0b111011: return decode_flat_gfx12(decoder);
     case 0b111101: return decode_smem_gfx10(decoder);
     case 0b111110: return decode_exp(decoder);

@@ -52,6 +52,7 @@ std::string describe(const Inst& inst) {
       {inst.sve, "sve"},
       {inst.unorm, "unorm"},
       {inst.d16, "d16"},
+      {inst.a16, "a16"},
       {inst.exp_done, "done"},
       {inst.exp_vm, "vm"},
       {inst.exp_row_en, "row_en"},
@@ -61,6 +62,9 @@ std::string describe(const Inst& inst) {
   if (inst.dmask != 0) text += fmt::format(" dmask:{:#x}", inst.dmask);
   if (inst.scope != 0) text += fmt::format(" scope:{}", inst.scope);
   if (inst.th != 0) text += fmt::format(" th:{}", inst.th);
+  if (inst.dim != 0) text += fmt::format(" dim:{}", inst.dim);
+  for (int i = 0; i < inst.n_nsa; i++)
+    text += fmt::format("{}{}{}", i == 0 ? " [" : ",", inst.nsa_vgprs[i], i + 1 == inst.n_nsa ? "]" : "");
   if (inst.buffer_format != 0) text += fmt::format(" format:{}", inst.buffer_format);
   if (inst.format == Format::LDSDIR) {
     if (inst.attr != 0) text += fmt::format(" attr:{},{}", inst.attr, inst.attr_chan);
@@ -256,6 +260,48 @@ const Case kRdnaCases[] = {
     {Target::gfx1200, "69400dc4992090407c828249",
      "buffer_atomic_add_u32 v153, v124, s[16:19], s105 offen offset:4817538 th:TH_ATOMIC_RETURN",
      "v153x1 <- v124x1 v153x1 s16x4 s105x1 | offset:4817538 offen th:1"},
+    // Images: the dimension decides the address's span; A16, G16; lists of registers, whose last may go on.
+    {Target::gfx1010, "9184bff3dc08f102",
+     "image_sample_c_cd_cl_o_g16 v[8:9], v[220:229], s[68:75], s[92:95] dmask:0x4 dim:SQ_RSRC_IMG_3D slc dlc "
+     "r128 tfe lwe",
+     "v8x2 <- v220x10 v8x2 s68x4 s92x4 | slc dlc tfe dmask:0x4 dim:2"},
+    {Target::gfx1010, "009f08f094e01640",
+     "image_load_pck v[224:227], v148, s[88:95] dmask:0xf dim:SQ_RSRC_IMG_1D unorm r128 a16",
+     "v224x4 <- v148x1 - s88x4 | unorm a16 dmask:0xf"},
+    {Target::gfx1030, "ba33b9f064fb16c0e729d35f",
+     "image_sample_c_b_cl  v[251:252], [v100, v231, v41, v211, v95], s[88:95], s[0:3] dmask:0x3 "
+     "dim:SQ_RSRC_IMG_2D_MSAA_ARRAY unorm glc dlc a16 tfe d16",
+     "v251x2 <- v100x1 v251x2 s88x8 s0x4 | glc dlc tfe unorm d16 a16 dmask:0x3 dim:7 [100,231,41,211,95]"},
+    {Target::gfx1030, "079f98f1387d1500790c4b5c9a857c20250c0000",
+     "image_bvh_intersect_ray v[125:128], [v56, v121, v12, v75, v92, v154, v133, v124, v32, v37, v12], "
+     "s[84:87]",
+     "v125x4 <- v56x1 - s84x4 | unorm dmask:0xf [56,121,12,75,92,154,133,124,32,37,12]"},
+    {Target::gfx1030, "019f9cf1dc4c0640", "image_bvh64_intersect_ray v[76:79], v[220:228], s[24:27] a16",
+     "v76x4 <- v220x9 - s24x4 | unorm a16 dmask:0xf"},
+    {Target::gfx1100, "150220f1102910182f8d561a",
+     "image_sample_b_cl_o  v41, [v16, v47, v141, v86, v[26:27]], s[64:71], s[24:27] dmask:0x2 "
+     "dim:SQ_RSRC_IMG_2D_ARRAY",
+     "v41x1 <- v16x1 - s64x8 s24x4 | dmask:0x2 dim:5 [16,47,141,86,26,27]"},
+    {Target::gfx1100, "1c0860f0120b0100",
+     "image_msaa_load v[11:14], v[18:21], s[4:11] dmask:0x8 dim:SQ_RSRC_IMG_2D_MSAA_ARRAY",
+     "v11x4 <- v18x4 - s4x8 | dmask:0x8 dim:7"},
+    {Target::gfx1100, "818f68f0c99e12001b8240b4",
+     "image_bvh64_intersect_ray v[158:161], [v[201:202], v27, v[130:132], v[64:66], v[180:182]], s[72:75]",
+     "v158x4 <- v201x2 - s72x4 | unorm dmask:0xf [201,202,27,130,131,132,64,65,66,180,181,182]"},
+    {Target::gfx1200, "5000c1d398a0580057000000",
+     "image_load_mip_pck v[152:155], v87, s[80:87] dmask:0xf dim:SQ_RSRC_IMG_1D th:TH_LOAD_RT_NT "
+     "scope:SCOPE_DEV r128 a16",
+     "v152x4 <- v87x1 - s80x4 | a16 dmask:0xf scope:2 th:5 [87]"},
+    {Target::gfx1200, "02c0e1d0c7b80000ba3c0000",
+     "image_atomic_pk_add_bf16 v[199:200], [v186, v60, v0], s[92:99] dmask:0x3 dim:SQ_RSRC_IMG_3D",
+     "- <- v186x1 v199x2 s92x8 | dmask:0x3 dim:2 [186,60,0]"},
+    {Target::gfx1200, "1040e0d3003000a56bbd1c80",
+     "image_bvh8_intersect_ray v[0:9], [v[107:108], v[189:190], v[28:30], v[128:130], v165], s[24:27]",
+     "v0x10 <- v107x2 - s24x4 | dmask:0xf [107,108,189,190,28,29,30,128,129,130,165]"},
+    {Target::gfx1200, "020007e564180806c618cb20",
+     "image_sample_d v100, [v198, v24, v203, v[32:37]], s[12:19], s[12:15] dmask:0x4 dim:SQ_RSRC_IMG_3D "
+     "scope:SCOPE_DEV",
+     "v100x1 <- v198x1 - s12x8 s12x4 | dmask:0x4 scope:2 dim:2 [198,24,203,32,33,34,35,36,37]"},
     // Graphics.
     {Target::gfx1010, "2f0600f8aae30000", "exp param2 v170, v170, v227, v227 compr",
      "- <- v170x1 v170x1 v227x1 v227x1 |"},
@@ -300,6 +346,9 @@ TEST(DecodeMemory, RegistersOutsideTheFilesAreMalformed) {
       {Target::gfx600, "ff0200c0"},                   // literal offset, which came with gfx7
       {Target::gfx1010, "00c008e0000000ff"},          // literal as SOFFSET (it crashes LLVM 22)
       {Target::gfx1010, "1e5025dc00007f7e"},          // scratch without an address, which came with gfx10.3
+      {Target::gfx1010, "280150f0ff580100"},          // refused: image address v[255:257]
+      {Target::gfx1010, "9ab3f8f0c4e9d4005fd851f0"},  // eight addresses, five register numbers
+      {Target::gfx1200, "020007e564180806c618cbfb"},  // refused: image address v[251:256]
       {Target::gfx1100, "1d00c8f4000000f8"},          // unknown opcode
       {Target::gfx1200, "5c0015ed0000007f00f94e08"},  // refused: v[254:285]
   };

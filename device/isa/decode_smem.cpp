@@ -42,7 +42,7 @@ bool has_number(Op op) {
 
 void set_cache_bits(Inst& inst, Generation generation, uint32_t word) {
   if (generation >= Generation::gfx12)
-    set_cache_bits_gfx12(inst, bits(word, 21, 2), bits(word, 23, 2));
+    set_cache_bits_gfx12(inst, bits(word, 21, 2), bits(word, 23, 2), bits(word, 20, 1) != 0);
   else if (generation >= Generation::gfx11)
     set_cache_bits_gfx10(inst, bits(word, 14, 1) != 0, false, bits(word, 13, 1) != 0);
   else

@@ -24,13 +24,16 @@ Result<Inst> decode_mimg(const Decoder& decoder);
 Result<Inst> decode_exp(const Decoder& decoder);
 Result<Inst> decode_vintrp(const Decoder& decoder);
 Result<Inst> decode_ldsdir(const Decoder& decoder);
-// The encodings of gfx10 and later where they differ; VBUFFER is gfx12's.
+// The encodings of gfx10 and later where they differ; VBUFFER, VIMAGE and VSAMPLE are gfx12's.
 Result<Inst> decode_smem_gfx10(const Decoder& decoder);
 Result<Inst> decode_flat_gfx10(const Decoder& decoder);
 Result<Inst> decode_flat_gfx12(const Decoder& decoder);
 Result<Inst> decode_mubuf_gfx10(const Decoder& decoder);
 Result<Inst> decode_mtbuf_gfx10(const Decoder& decoder);
 Result<Inst> decode_vbuffer(const Decoder& decoder);
+Result<Inst> decode_mimg_gfx10(const Decoder& decoder);
+Result<Inst> decode_vimage(const Decoder& decoder);
+Result<Inst> decode_vsample(const Decoder& decoder);
 
 // Whether a buffer instruction has the data's format itself: MTBUF, the upper half of VBUFFER's opcodes.
 inline bool is_typed(const Inst& inst) {
@@ -61,9 +64,15 @@ Type bits_type(int dwords);
 // gfx940+: bits SC0, SC1, NT. Before: GLC, SCC (gfx90a), SLC.
 void set_cache_bits(const Decoder& decoder, Inst& inst, bool glc_sc0, bool scc_sc1, bool slc_nt);
 
-// gfx10 and gfx11: GLC, SLC, DLC. gfx12: the scope and the temporal hint.
+// gfx10 and gfx11: GLC, SLC, DLC. gfx12: the scope, the temporal hint, and that nothing else writes there
+// (NV).
 void set_cache_bits_gfx10(Inst& inst, bool glc, bool slc, bool dlc);
-void set_cache_bits_gfx12(Inst& inst, uint32_t scope, uint32_t th);
+void set_cache_bits_gfx12(Inst& inst, uint32_t scope, uint32_t th, bool nv);
+// What vector memory has of them, at the same places in every encoding of gfx12; `middle` is its second
+// dword.
+inline void set_cache_bits_gfx12(const Decoder& decoder, Inst& inst, uint32_t middle) {
+  set_cache_bits_gfx12(inst, bits(middle, 18, 2), bits(middle, 20, 3), bits(decoder.dword0, 7, 1) != 0);
+}
 
 // Atomics return the old value when this is set.
 inline bool returns(const Inst& inst) { return inst.glc || inst.sc0 || (inst.th & 1) != 0; }
