@@ -261,6 +261,32 @@ TEST_F(Il, EveryVersionIsRead) {
   }
 }
 
+// As newer translators write kernels: an entry point that calls an exported function of the same name.
+TEST_F(Il, AnEntryPointThatCallsAFunctionOfItsName) {
+  const std::string text = kernel(R"(
+%done = OpFunctionCall %void %inner %place
+%result = OpLoad %uint %place Aligned 4
+)",
+                                  "", "", "OpDecorate %inner LinkageAttributes \"k\" Export\n");
+  const std::string inner = R"(
+%inner = OpFunction %void None %kernel_type
+%inner_place = OpFunctionParameter %ptr_uint
+%inner_begin = OpLabel
+%inner_value = OpLoad %uint %inner_place Aligned 4
+%inner_sum = OpIAdd %uint %inner_value %uint_10
+OpStore %inner_place %inner_sum Aligned 4
+OpReturn
+OpFunctionEnd
+)";
+  for (bool first : {true, false}) {
+    const std::string whole =
+        first ? std::string(text).insert(text.find("%k = OpFunction "), inner) : text + inner;
+    cl_program program = make_il(whole);
+    EXPECT_EQ(run(program, 4), (std::vector<cl_uint>{10, 11, 12, 13}));
+    clReleaseProgram(program);
+  }
+}
+
 TEST_F(Il, WhatTheDeviceCannotDoIsSaid) {
   cl_program program =
       create(assemble(kernel("%result = OpCopyObject %uint %given\n", "OpCapability NamedBarrier\n")));

@@ -72,8 +72,14 @@ Status Reader::read() {
         !take_argument_strings(in.text(0), "kernel_arg_type_qual.", argument_qualifiers_))
       take_argument_strings(in.text(0), "kernel_arg_type.", argument_types_);
   }
-  // What the device enqueues is none of the host's, although producers make entry points of it.
-  for (uint32_t function : enqueued_functions()) entry_points_.erase(function);
+  // What the device enqueues is none of the host's, although producers make entry points of it, or of a
+  // function of the same name that calls it.
+  for (uint32_t function : enqueued_functions()) {
+    entry_points_.erase(function);
+    const Decoration* linkage = binary_.find(function, spv::DecorationLinkageAttributes);
+    if (linkage == nullptr) continue;
+    std::erase_if(entry_points_, [&](const auto& entry) { return entry.second == linkage->text(0); });
+  }
   // Types, constants, variables and declarations come in an order in which nothing is used before it is
   // there, but functions are called before their bodies.
   bool in_function = false;
@@ -156,10 +162,15 @@ Status Reader::declare(const Instruction& in, std::span<const Instruction> param
   const Decoration* linkage = binary_.find(in.result(), spv::DecorationLinkageAttributes);
   // LLVM leaves functions of OpenCL C for which it knows no instruction as imports.
   const bool is_import = linkage != nullptr && linkage->word(1) == spv::LinkageTypeImport;
-  const std::string name = std::string(is_kernel            ? entry->second
-                                       : is_import          ? for_amdgcn(linkage->text(0))
-                                       : linkage != nullptr ? linkage->text(0)
-                                                            : binary_.name(in.result()));
+  std::string name = std::string(is_kernel            ? entry->second
+                                 : is_import          ? for_amdgcn(linkage->text(0))
+                                 : linkage != nullptr ? linkage->text(0)
+                                                      : binary_.name(in.result()));
+  // The translator of Khronos makes two functions of a kernel: one for the host, and one that it calls. The
+  // name is the first one's; Clang calls the second one so.
+  if (!is_kernel && std::any_of(entry_points_.begin(), entry_points_.end(),
+                                [&](const auto& one) { return one.second == name; }))
+    name = "__clang_ocl_kern_imp_" + name;
   if (name.starts_with("llvm."))
     return make_error(ErrorCode::unsupported, "a function with a name of LLVM's");
 
