@@ -210,6 +210,7 @@ jit::Specialisation LaunchPlan::specialisation() const {
   key.mode = initial_mode();
   key.lds_size = lds_bytes;
   key.one_wave = waves_per_group == 1;
+  key.private_buffer = private_buffer_ == 0 && scratch_lane_bytes > 0;
   key.acc_base = acc_base();
   key.dimensions = static_cast<uint8_t>(std::min<unsigned>(d.enable_vgpr_workitem_id, 2) + 1);
   key.sgprs = d.sgpr_count;

@@ -132,9 +132,17 @@ class Classifier {
     const isa::MemoryAccess& access = isa::effects(inst.row->op).access;
     if (access.space == isa::Space::constant && access.direction == isa::Direction::load)
       return inst.dst[0].code + inst.dst[0].dwords <= isa::kVccLo ? How::scalar_load : How::call;
+    if (is_private(inst, access)) return How::memory;
     // Bytes and shorts of scratch are rare.
     const bool serves = access.space != isa::Space::scratch || access.element == isa::Type::b32;
     return (access.is_plain && serves) || inst.row->op == Op::ds_add_u32 ? How::memory : How::call;
+  }
+
+  // Dwords by the resource of private memory.
+  bool is_private(const isa::Inst& inst, const isa::MemoryAccess& access) const {
+    return options_.private_buffer && inst.row->format == Format::MUBUF && inst.src[2].code == 0 &&
+           access.element == isa::Type::b32 && access.direction != isa::Direction::atomic &&
+           !access.converts && !inst.idxen && !inst.addr64 && inst.offset % 4 == 0;
   }
 
   // --- Registers ---

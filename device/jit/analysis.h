@@ -140,9 +140,10 @@ struct Flow {
 };
 
 struct FlowOptions {
-  uint32_t acc_base = 256;  // place of AccVGPR 0
-  bool one_wave = false;    // the group has one wave: barriers do nothing
-  Mode mode;                // throughout the kernel
+  uint32_t acc_base = 256;      // place of AccVGPR 0
+  bool one_wave = false;        // the group has one wave: barriers do nothing
+  bool private_buffer = false;  // s[0:3] begin as the resource of private memory
+  Mode mode;                    // throughout the kernel
   Allocation have{};
   bool observe_everything = false;  // registers are read after the end (tests)
 };

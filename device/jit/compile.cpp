@@ -124,10 +124,11 @@ std::string identity(const Program& program, const Flow& flow, const Specialisat
   std::string text = "LLVM " LLVM_VERSION_STRING " ";
   text += name(level().host);
   text += llvm::sys::getHostCPUName();
+  for (const bool flag : {key.one_wave, key.private_buffer, key.full_wave, key.observe_everything, key.quick})
+    append(text, flag);
   for (const uint32_t field :
        {key.mode, key.lds_size, key.acc_base, key.sgprs, key.vgprs, key.agprs, key.local[0], key.local[1],
-        key.local[2], uint32_t{key.dimensions}, uint32_t{key.one_wave}, uint32_t{key.full_wave},
-        uint32_t{key.observe_everything}, uint32_t{key.quick}, key.most_looped, uint32_t{key.kernarg},
+        key.local[2], uint32_t{key.dimensions}, key.most_looped, uint32_t{key.kernarg},
         uint32_t{key.group_id}, static_cast<uint32_t>(program.target()), flow.entry_block})
     append(text, field);
   for (const Instruction& i : flow.instructions) {
@@ -218,6 +219,7 @@ Result<std::unique_ptr<Compilation>> Compilation::begin(Program& program, const 
   FlowOptions options;
   options.acc_base = key.acc_base;
   options.one_wave = key.one_wave;
+  options.private_buffer = key.private_buffer;
   options.mode = mode;
   options.have = {key.sgprs, key.vgprs, key.agprs};
   options.observe_everything = key.observe_everything;

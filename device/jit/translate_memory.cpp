@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "device/apertures.h"
+#include "device/isa/constants.h"
 #include "device/jit/join_halves.h"
 #include "device/jit/memory_access.h"
 #include "device/jit/split_waves.h"
@@ -97,14 +98,29 @@ unsigned scratch_dwords(const isa::Inst& inst) {
   return inst.row->flags & isa::kStore ? inst.src[1].dwords : inst.dst[0].dwords;
 }
 
-// The SGPR that the offset in scratch is counted from, kNoBase without one; nullopt: it depends on more.
+bool is_scratch(isa::Format format) { return format == isa::Format::SCRATCH || format == isa::Format::MUBUF; }
+
+// What the offset in scratch is counted from: by MUBUF or not, and the code of an SGPR or a constant, kNoBase
+// without one. nullopt: it depends on more.
 constexpr unsigned kNoBase = ~0u;
-std::optional<unsigned> scratch_base(const Instruction& i) {
+using ScratchBase = std::pair<bool, unsigned>;
+std::optional<ScratchBase> scratch_base(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
-  if (i.how != How::memory || inst.row->format != isa::Format::SCRATCH) return std::nullopt;
+  if (i.how != How::memory || !is_scratch(inst.row->format)) return std::nullopt;
   if (i.step->kind[0] != Source::none || inst.offset % 4 != 0) return std::nullopt;
-  if (i.step->kind[2] == Source::none) return kNoBase;
-  return inst.src[2].code < isa::kVccLo ? std::optional<unsigned>(inst.src[2].code) : std::nullopt;
+  const bool is_buffer = inst.row->format == isa::Format::MUBUF;
+  const int source = is_buffer ? 3 : 2;
+  if (i.step->kind[source] == Source::none) return ScratchBase{is_buffer, kNoBase};
+  const uint16_t code = inst.src[source].code;
+  if (code >= isa::kVccLo && !isa::is_constant(code)) return std::nullopt;
+  return ScratchBase{is_buffer, code};
+}
+bool writes_base(const Instruction& i, const ScratchBase& base) {
+  const auto [is_buffer, code] = base;
+  if (code < isa::kVccLo && i.s_writes.test(code)) return true;
+  for (unsigned word = 0; is_buffer && word < 4; word++)
+    if (i.s_writes.test(word)) return true;
+  return i.how == How::call_all;
 }
 
 }  // namespace
@@ -112,7 +128,7 @@ std::optional<unsigned> scratch_base(const Instruction& i) {
 // Whether the access is known to lie in scratch: one comparison says it of all those at the same SGPR until
 // that changes, or the block ends.
 bool Translator::is_in_scratch(const Instruction& i) {
-  const std::optional<unsigned> base = scratch_base(i);
+  const std::optional<ScratchBase> base = scratch_base(i);
   if (!base) return false;
   uint32_t& checked = checked_scratch_[*base];
   if (number(i) < checked) return true;
@@ -124,12 +140,36 @@ bool Translator::is_in_scratch(const Instruction& i) {
       begin = std::min<int64_t>(begin, next.step->inst->offset);
       end = std::max<int64_t>(end, next.step->inst->offset + 4 * scratch_dwords(*next.step->inst));
     }
-    if (next.how == How::call_all || (*base != kNoBase && next.s_writes.test(*base))) break;
+    if (writes_base(next, *base)) break;
   }
-  Value* first = b_.getInt32(static_cast<uint32_t>(begin));
-  if (*base != kNoBase) first = b_.CreateAdd(first, scalar_source(i, 2, 1));
-  leave_unless(i, lies_in_scratch(first, static_cast<uint64_t>(end - begin)));
+  const auto [start, holds] = scratch_start(i);
+  Value* const first = b_.CreateAdd(start, b_.getInt32(static_cast<uint32_t>(begin)));
+  Value* const lies = lies_in_scratch(first, static_cast<uint64_t>(end - begin));
+  leave_unless(i, holds ? b_.CreateAnd(lies, holds) : lies);
   return true;
+}
+
+// The byte of each lane from which the instruction's offset and the VGPR's count, and what must hold for it
+// (nullptr: nothing). MUBUF: the resource's base and SOFFSET count bytes of a whole wave, and words 1 and 3
+// say that lanes' dwords are neighbours (device/state/scratch.h).
+std::pair<llvm::Value*, llvm::Value*> Translator::scratch_start(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  if (inst.row->format != isa::Format::MUBUF)
+    return {i.step->kind[2] == Source::none ? b_.getInt32(0) : scalar_source(i, 2, 1), nullptr};
+  constexpr uint32_t kSwizzle = 1u << 31, kAddTid = 1u << 23, kIndexStride = 3u << 21;
+  const uint32_t element = target_.generation < Generation::gfx9 ? 3u << 19 : 0;
+  const auto is = [&](unsigned word, uint32_t mask, uint32_t value) {
+    return b_.CreateICmpEQ(b_.CreateAnd(s32(word), b_.getInt32(mask)), b_.getInt32(value));
+  };
+  Value* holds = b_.CreateAnd(is(1, kSwizzle, kSwizzle), is(3, kAddTid | kIndexStride | element,
+                                                            kAddTid | kIndexStride | (element & 1u << 19)));
+  Value* const base = b_.CreateAShr(b_.CreateShl(join_dwords(b_, s32(0), s32(1)), 16), 16);
+  Value* from =
+      b_.CreateSub(base, b_.CreatePtrToInt(b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, scratch))), i64_));
+  from = b_.CreateAdd(from, b_.CreateZExt(scalar_source(i, 3, 1), i64_));
+  constexpr uint64_t kOutside = ~((uint64_t{1} << 38) - kLanes * 4);
+  holds = b_.CreateAnd(holds, b_.CreateICmpEQ(b_.CreateAnd(from, b_.getInt64(kOutside)), b_.getInt64(0)));
+  return {b_.CreateTrunc(b_.CreateLShr(from, 6), i32_), holds};
 }
 
 // `bytes` of each lane, whole dwords, from `offset` on.
@@ -143,15 +183,18 @@ llvm::Value* Translator::lies_in_scratch(Value* offset, uint64_t bytes) {
 void Translator::scratch_apart(const Instruction& i, unsigned dwords) {
   const isa::Inst& inst = *i.step->inst;
   const bool stores = inst.row->flags & isa::kStore;
-  Value* add = b_.getInt32(static_cast<uint32_t>(inst.offset));
-  if (i.step->kind[2] != Source::none) add = b_.CreateAdd(add, scalar_source(i, 2, 1));
+  const auto [start, holds] = scratch_start(i);
+  Value* const add = b_.CreateAdd(start, b_.getInt32(static_cast<uint32_t>(inst.offset)));
   llvm::AllocaInst *offset = temporary(lanes_), *data = temporary(llvm::ArrayType::get(lanes_, dwords));
   const auto row = [&](unsigned d) { return field(data, size_t{d} * kLanes * 4); };
   b_.CreateAlignedStore(active_vgpr(place(inst.src[0])), offset, llvm::Align(256));
   for (unsigned d = 0; stores && d < dwords; d++)
     b_.CreateAlignedStore(active_vgpr(place(inst.src[1]) + d), row(d), llvm::Align(256));
+  constexpr uint32_t kTooMany = 1u << 24;  // dwords: no scratch holds them
+  Value* count = b_.getInt32(dwords);
+  if (holds) count = b_.CreateSelect(holds, count, b_.getInt32(kTooMany));
   Value* const done = call_library(stores ? "morgana_store_scratch" : "morgana_load_scratch",
-                                   {wave_, add, offset, b_.getInt32(dwords), data});
+                                   {wave_, add, offset, count, data});
   guarded(i, done, [&] {
     for (unsigned d = 0; !stores && d < dwords; d++)
       set_vgpr(i, place(inst.dst[0]) + d, b_.CreateAlignedLoad(lanes_, row(d), llvm::Align(256)));
@@ -167,8 +210,8 @@ void Translator::scratch(const Instruction& i) {
   const unsigned dwords = scratch_dwords(inst);
   if (varies && !shapes_.is_uniform(number(i), version_)) return scratch_apart(i, dwords);
   const bool is_checked = is_in_scratch(i);
-  Value* offset = b_.getInt32(static_cast<uint32_t>(inst.offset));
-  if (i.step->kind[2] != Source::none) offset = b_.CreateAdd(offset, scalar_source(i, 2, 1));
+  const auto [start, holds] = scratch_start(i);
+  Value* offset = b_.CreateAdd(start, b_.getInt32(static_cast<uint32_t>(inst.offset)));
   if (varies) offset = b_.CreateAdd(offset, b_.CreateExtractElement(vgpr(place(inst.src[0])), uint64_t{0}));
   const auto move = [&] {
     Value* row = b_.CreateGEP(i8_, b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, scratch))),
@@ -186,14 +229,15 @@ void Translator::scratch(const Instruction& i) {
     }
   };
   if (is_checked) return move();
-  guarded(i, lies_in_scratch(offset, 4 * dwords), move);
+  Value* const lies = lies_in_scratch(offset, 4 * dwords);
+  guarded(i, holds ? b_.CreateAnd(lies, holds) : lies, move);
 }
 
 void Translator::memory(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   const bool had_noted_row = std::exchange(has_noted_row_, false);
   if (is_serial_) return serial_access(i);
-  if (inst.row->format == isa::Format::SCRATCH) return scratch(i);
+  if (is_scratch(inst.row->format)) return scratch(i);
   if (inst.row->op == Op::ds_add_u32) return lds_add(i);
   Access access = access_of(inst.row->op);
   const bool stores = inst.row->flags & isa::kStore;

@@ -76,10 +76,10 @@ void Translator::find_late_stores() {
     switch (i.how) {
       case How::memory: {
         const isa::Inst& inst = *i.step->inst;
-        const isa::Row& row = *inst.row;
+        const isa::Format format = inst.row->format;
         const bool is_coherent = inst.glc || inst.scc || inst.sc0 || inst.sc1;
-        may_stream_[n] = !waits_and_writes && !is_coherent && (row.flags & isa::kStore) &&
-                         row.format != isa::Format::DS && row.format != isa::Format::SCRATCH;
+        may_stream_[n] = !waits_and_writes && !is_coherent && (inst.row->flags & isa::kStore) &&
+                         (format == isa::Format::GLOBAL || format == isa::Format::FLAT);
         writes = writes || writes_memory(i);
         break;
       }

@@ -203,6 +203,7 @@ class Translator {
   void lds_add(const Instruction& i);
   void scratch(const Instruction& i);
   void scratch_apart(const Instruction& i, unsigned dwords);
+  std::pair<Value*, Value*> scratch_start(const Instruction& i);
   bool is_in_scratch(const Instruction& i);
   Value* lies_in_scratch(Value* offset, uint64_t bytes);
   Value* lds_limit();
@@ -314,7 +315,7 @@ class Translator {
   std::vector<Value*> loaded_rows_;  // where this block has loaded rows from
   bool has_noted_row_ = false;       // the frame says of this block's last access that it was a row
   // Instructions of this block before which accesses at an SGPR's offset are known to lie in scratch.
-  std::map<unsigned, uint32_t> checked_scratch_;
+  std::map<std::pair<bool, unsigned>, uint32_t> checked_scratch_;
   VectorSet in_wave_;  // registers whose values the Wave holds too, where code is being made
   ScalarSet s_in_wave_;
   // The entry block from which nothing has changed memory or the Wave but for EXEC, where code is being made,

@@ -26,6 +26,7 @@ codeobj::KernelDescriptor descriptor_for(Target target, const RigOptions& option
   d.compute_pgm_rsrc2 = options.exceptions << 24;
   d.accum_offset = info(target).unified_vgprs ? options.accum_offset : 0;
   d.enable_vgpr_workitem_id = 2;
+  d.enable_sgpr_private_segment_buffer = options.private_buffer;
   return d;
 }
 

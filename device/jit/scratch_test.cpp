@@ -1,0 +1,133 @@
+// Private memory in compiled code: rows, lanes' own offsets, and what must be left to the interpreter.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "device/testing/wave_rig.h"
+
+namespace morgana::device {
+namespace {
+
+// What a tier leaves behind: how the wave ended, scratch, and registers. Register r begins with 1000 r +
+// lane.
+template <class Prepare>
+std::vector<uint32_t> left(WaveRig& rig, bool compiled, const Prepare& prepare) {
+  constexpr int kVgprs = 12;
+  rig.restart();
+  auto* const scratch = reinterpret_cast<uint32_t*>(rig.wave().scratch);
+  const size_t dwords = size_t{rig.wave().scratch_lane_bytes} / 4 * kLanes;
+  for (size_t i = 0; i < dwords; i++) scratch[i] = static_cast<uint32_t>(i);
+  for (int r = 0; r < kVgprs; r++)
+    for (int lane = 0; lane < kLanes; lane++)
+      rig.v(r, lane) = 1000u * static_cast<uint32_t>(r) + static_cast<uint32_t>(lane);
+  prepare();
+  std::vector<uint32_t> result{static_cast<uint32_t>(compiled ? rig.run_compiled() : rig.run_interpreted()),
+                               static_cast<uint32_t>(rig.fault().kind)};
+  if (compiled) EXPECT_NE(rig.kernel(), nullptr) << rig.why_interpreted();
+  result.insert(result.end(), scratch, scratch + dwords);
+  for (int r = 0; r < kVgprs; r++)
+    for (int lane = 0; lane < kLanes; lane++) result.push_back(rig.v(r, lane));
+  return result;
+}
+
+RigOptions with_scratch(uint32_t bytes) {
+  RigOptions options;
+  options.private_bytes = bytes;
+  return options;
+}
+
+// One comparison stands for all accesses at s3: inside, across the end, misaligned, beyond it, below it.
+//   scratch_store_dword off, v1, s3 offset:8
+//   v_add_u32 v1, 1, v1
+//   scratch_store_dword off, v1, s3 offset:60
+//   scratch_load_dword v2, off, s3 offset:8
+//   s_mov_b32 s3, 4
+//   scratch_load_dwordx2 v[4:5], off, s3 offset:4
+//   s_waitcnt vmcnt(0)
+TEST(Scratch, AtOneRegister) {
+  RigOptions options = with_scratch(64);
+  for (const bool is_full : {false, true}) {
+    options.begins_full = is_full;
+    WaveRig rig(Target::gfx950,
+                dwords_of_hex("084070dc00010300 81020268 3c4070dc00010300 084050dc00000302 840083be"
+                              "044054dc00000304 700f8cbf"),
+                options);
+    for (const uint32_t base : {0u, 4u, 2u, 4096u, ~3u}) {
+      const auto prepare = [&] {
+        rig.s(3) = base;
+        if (!is_full) return;
+        for (int lane = 0; lane < kLanes; lane++) rig.v(0, lane) = static_cast<uint32_t>(lane);
+      };
+      EXPECT_EQ(left(rig, false, prepare), left(rig, true, prepare)) << is_full << " " << base;
+    }
+  }
+}
+
+// Each lane at an offset of its own: all inside, one of them across the end or at no whole dword, active or
+// not.
+TEST(Scratch, AtTheLanesOwn) {
+  WaveRig rig(Target::gfx950,
+              dwords_of_hex("046074dc00027f00"  // scratch_store_dwordx2 v0, v[2:3], off offset:4
+                            "086050dc01007f04"  // scratch_load_dword v4, v1, off offset:8
+                            "006058dc01000308"  // scratch_load_dwordx3 v[8:10], v1, s3
+                            "700f8cbf"),        // s_waitcnt vmcnt(0)
+              with_scratch(64));
+  for (const uint64_t exec : {~uint64_t{0}, uint64_t{0xff00'1234'5678'9abf}, uint64_t{0}})
+    for (const uint32_t wild : {0u, 56u, 2u, ~3u, 1u << 31}) {
+      const auto prepare = [&] {
+        rig.wave().exec() = exec;
+        rig.s(3) = 12;
+        for (int lane = 0; lane < kLanes; lane++) {
+          const auto l = static_cast<uint32_t>(lane);
+          rig.v(0, lane) = l % 13 * 4, rig.v(1, lane) = l * 7 % 11 * 4;
+        }
+        rig.v(0, 40) = rig.v(1, 18) = wild;
+      };
+      EXPECT_EQ(left(rig, false, prepare), left(rig, true, prepare)) << exec << " " << wild;
+    }
+}
+
+// The same by the resource in s[0:3]: it as it begins, without its swizzle, with another stride of indices,
+// and at places that are no row. s4 counts bytes of the whole wave.
+TEST(Scratch, ByItsBuffer) {
+  RigOptions options = with_scratch(64);
+  options.private_buffer = true;
+  for (const Target target : {Target::gfx803, Target::gfx90a}) {
+    WaveRig rig(
+        target,
+        dwords_of_hex("080070e000010004"  // buffer_store_dword v1, off, s[0:3], s4 offset:8
+                      "8102022a"          // v_xor_b32_e32 v1, 1, v1
+                      "041074e000020004"  // buffer_store_dwordx2 v[2:3], v0, s[0:3], s4 offen offset:4
+                      "080050e000040004"  // buffer_load_dword v4, off, s[0:3], s4 offset:8
+                      "ff0084be00010000"  // s_mov_b32 s4, 0x100
+                      "040054e000060004"  // buffer_load_dwordx2 v[6:7], off, s[0:3], s4 offset:4
+                      "0c1050e008090080"  // buffer_load_dword v9, v8, s[0:3], 0 offen offset:12
+                      "00050080"          // s_add_u32 s0, s0, s5
+                      "100070e000010080"  // buffer_store_dword v1, off, s[0:3], 0 offset:16
+                      "700f8cbf"),        // s_waitcnt vmcnt(0)
+        options);
+    struct Case {
+      uint32_t s4, s5, swizzle, index_stride, wild;
+    };
+    for (const uint64_t exec : {~uint64_t{0}, uint64_t{0xff00'1234'5678'9abf}})
+      for (const Case& c : {Case{0, 256, 1, 3, 0}, Case{256, 1024, 1, 3, 8}, Case{512, 4, 1, 3, 2},
+                            Case{128, 512, 1, 3, 0}, Case{0, 256, 0, 3, 0}, Case{0, 0, 1, 2, 4}}) {
+        const auto prepare = [&] {
+          rig.wave().exec() = exec;
+          rig.s(4) = c.s4, rig.s(5) = c.s5;
+          rig.s(1) = (rig.s(1) & 0x7fff'ffff) | c.swizzle << 31;
+          rig.s(3) = (rig.s(3) & ~(3u << 21)) | c.index_stride << 21;
+          for (int lane = 0; lane < kLanes; lane++) {
+            rig.v(0, lane) = static_cast<uint32_t>(lane) % 7 * 4;
+            rig.v(8, lane) = 16;
+          }
+          rig.v(0, 40) = c.wild;
+        };
+        EXPECT_EQ(left(rig, false, prepare), left(rig, true, prepare))
+            << info(target).name << " " << exec << " " << c.s4 << " " << c.s5 << " " << c.swizzle;
+      }
+  }
+}
+
+}  // namespace
+}  // namespace morgana::device
