@@ -39,6 +39,36 @@ bool exchanges_lanes(Op op) {
   return op == Op::v_swap_b32 || op == Op::v_permlane16_swap_b32 || op == Op::v_permlane32_swap_b32 ||
          op == Op::v_pk_mov_b32 || op == Op::ds_bpermute_b32 || op == Op::ds_swizzle_b32;
 }
+// Of s_set_gpr_idx_on's enables.
+constexpr uint16_t kIndexSource = 1, kIndexDestination = 8;
+
+// Whether `on` switches GPR indexing on for the source or the destination of one move, behind which it is
+// switched off. Compilers write no other (the pseudo-instructions V_INDIRECT_REG_READ_GPR_IDX and _WRITE_ of
+// LLVM).
+bool indexes_one_move(const Step* on) {
+  const isa::Inst* const first = on->inst;
+  if (first == nullptr || first->row->op != Op::s_set_gpr_idx_on) return false;
+  const Step* const move = on + on->dwords;
+  const isa::Inst* const inst = move->inst;
+  if (inst == nullptr || inst->row->op != Op::v_mov_b32 || inst->format != Format::VOP1) return false;
+  if (inst->sdwa || inst->dpp) return false;
+  const Handler handler = move->run.load(std::memory_order_relaxed);
+  if (handler == level().fault || handler == level().bounded) return false;
+  const isa::Inst* const last = move[move->dwords].inst;
+  if (last == nullptr || last->row->op != Op::s_set_gpr_idx_off) return false;
+  return first->simm16 == kIndexDestination || (first->simm16 == kIndexSource && inst->src[0].is_vgpr());
+}
+// The s_set_gpr_idx_on of such three, of which `step` is the second or the third.
+const Step* indexing_before(const Step* step, uint32_t at) {
+  for (uint32_t back = 1; back <= std::min(at, 4u); back++) {
+    const Step* const on = step - back;
+    if (!indexes_one_move(on)) continue;
+    const Step* const move = on + on->dwords;
+    if (step == move || step == move + move->dwords) return on;
+  }
+  return nullptr;
+}
+
 bool is_scalar_format(Format format) {
   return format == Format::SOP2 || format == Format::SOPK || format == Format::SOP1 ||
          format == Format::SOPC || format == Format::SOPP;
@@ -73,6 +103,8 @@ class Classifier {
   }
 
   How scalar(const isa::Inst& inst, const Step& step, Instruction& i) const {
+    if (indexes_one_move(&step)) return How::index_on;
+    if (inst.row->op == Op::s_set_gpr_idx_off && indexing_before(&step, i.at)) return How::nothing;
     const isa::Effects& effects = isa::effects(inst.row->op);
     switch (effects.control) {
       case Control::none: break;
@@ -97,6 +129,7 @@ class Classifier {
 
   How vector(const isa::Inst& inst, const Step& step, Instruction& i) const {
     if (inst.n_src > 0 && inst.src[0].code == isa::kSrcLdsDirect) return How::call;
+    if (is_indexed(inst, step, i.at)) return How::indexed;
     const isa::Effects& effects = isa::effects(inst.row->op);
     if (effects.kind == isa::Class::nothing) return How::nothing;
     if (effects.writes & isa::kStateAny) return How::call_all;
@@ -116,6 +149,15 @@ class Classifier {
       return How::call;
     (void)step;
     return How::vector;
+  }
+
+  static bool is_indexed(const isa::Inst& inst, const Step& step, uint32_t at) {
+    switch (inst.row->op) {
+      case Op::v_movreld_b32: return inst.format == Format::VOP1;
+      case Op::v_movrels_b32: return inst.format == Format::VOP1 && inst.src[0].is_vgpr();
+      case Op::v_mov_b32: return indexing_before(&step, at) != nullptr;
+      default: return false;
+    }
   }
 
   // All environments round to nearest even here; they differ in denormals.
@@ -218,6 +260,8 @@ class Classifier {
         (inst.op_sel & 8) || op == Op::v_writelane_b32)
       i.merges = true;
     switch (i.how) {
+      case How::index_on: i.s_reads.set(isa::kM0), i.s_writes.set(isa::kM0); break;
+      case How::indexed: indexed_operands(inst, i); break;
       case How::call:
         i.crosses_lanes = !is_memory_format(inst.row->format) || inst.row->format == Format::DS;
         i.merges = true;
@@ -243,6 +287,19 @@ class Classifier {
         break;
       default: break;
     }
+  }
+
+  // As many registers as compilers keep an array in, from the one that is named.
+  void indexed_operands(const isa::Inst& inst, Instruction& i) const {
+    constexpr unsigned kMostIndexed = 32;
+    i.s_reads.set(isa::kM0);
+    const Step* const on = indexing_before(i.step, i.at);
+    const bool reads = on ? on->inst->simm16 == kIndexSource : inst.row->op == Op::v_movrels_b32;
+    i.indexed = reads ? i.v_reads[0] : i.v_writes[0];
+    const unsigned left = options_.have.vgprs - std::min<unsigned>(options_.have.vgprs, i.indexed.first);
+    i.indexed.count = static_cast<uint8_t>(std::min(kMostIndexed, left));
+    (reads ? i.v_reads[0] : i.v_writes[0]) = i.indexed;
+    i.merges = !reads;
   }
 
   static bool is_exec(const isa::Operand& operand) { return operand.code == isa::kExecLo; }
@@ -298,6 +355,7 @@ class Builder {
   bool build(const Step* entry) {
     if (!reach(static_cast<uint32_t>(entry - program_.steps))) return false;
     make_blocks();
+    if (!keeps_moves_together()) return false;
     connect();
     collect_registers();
     find_divisions(flow_, options_.mode);
@@ -396,6 +454,17 @@ class Builder {
       }
       flow_.blocks.back().count++;
     }
+  }
+
+  // Nobody comes in between s_set_gpr_idx_on and its move.
+  bool keeps_moves_together() const {
+    for (const Instruction& i : flow_.instructions) {
+      const Step* const move = i.step + i.step->dwords;
+      if (i.how == How::index_on && (flow_.block_of(i.at + i.step->dwords) != ~0u ||
+                                     flow_.block_of(i.at + i.step->dwords + move->dwords) != ~0u))
+        return false;
+    }
+    return true;
   }
 
   void connect() {

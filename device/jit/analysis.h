@@ -35,6 +35,8 @@ enum class How : uint8_t {
   vector,  // a function of the vector tables
   lane,    // readfirstlane, readlane, writelane, AccVGPR moves
   scalar_load,
+  index_on,  // s_set_gpr_idx_on of one move, which follows it
+  indexed,   // a move whose source or destination M0 chooses
   memory,    // a vector access with a fast path
   call,      // the interpreter's handler on the registers that the operands name
   call_all,  // the same, with the whole state
@@ -68,7 +70,8 @@ struct Instruction {
   bool divides = false;         // v_div_fixup whose result is source 2 / source 1 (divisions.h)
   bool is_result_dead = false;  // nobody reads what it writes to VGPRs
   bool keeps_old = true;        // inactive lanes' old values of some destination are needed afterwards
-  VectorSet live;               // before it; memory accesses only
+  Span indexed;                 // the VGPRs that M0 chooses from
+  VectorSet live;               // before it, where it may leave for the registers' or the lanes' sake
   ScalarSet s_live;
   uint32_t target = 0;  // dword in the region that a branch goes to
 };
@@ -84,6 +87,10 @@ inline bool writes_memory(const Instruction& i) {
 // A matrix instruction, which the interpreter's handler executes.
 inline bool is_matrix(const Instruction& i) {
   return i.how == How::call && (i.step->inst->row->flags & (isa::kMfma | isa::kSmfmac));
+}
+
+inline bool may_leave(const Instruction& i) {
+  return i.how == How::memory || i.how == How::index_on || i.how == How::indexed;
 }
 
 struct Block {

@@ -139,7 +139,7 @@ void before(Instruction& i, Live& live, const Live& everything, bool observe_eve
   live.scalars &= ~i.s_writes;
   live.scalars |= i.s_reads;
   live.scalars.set(isa::kExecLo), live.scalars.set(isa::kExecHi);
-  if (i.how == How::memory) {
+  if (may_leave(i)) {
     i.live = live.active | live.not_active();
     i.s_live = live.scalars;
   }

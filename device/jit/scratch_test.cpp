@@ -115,6 +115,7 @@ TEST(Scratch, ByItsBuffer) {
         const auto prepare = [&] {
           rig.wave().exec() = exec;
           rig.s(4) = c.s4, rig.s(5) = c.s5;
+          EXPECT_EQ(rig.s(3) >> 21 & 7, 7u);  // ADD_TID, INDEX_STRIDE 64
           rig.s(1) = (rig.s(1) & 0x7fff'ffff) | c.swizzle << 31;
           rig.s(3) = (rig.s(3) & ~(3u << 21)) | c.index_stride << 21;
           for (int lane = 0; lane < kLanes; lane++) {

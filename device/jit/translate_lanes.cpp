@@ -129,6 +129,33 @@ void Translator::pull(const Instruction& i) {
 }
 
 // Lane reads and writes ignore EXEC; lane numbers wrap at 64.
+// The index is asked here: at the move MODE would not say that it is one.
+void Translator::index_on(const Instruction& i) {
+  Value* const index = b_.CreateAnd(scalar_source(i, 0, 1), 0xff);
+  leave_unless(i, b_.CreateICmpULT(index, b_.getInt32((&i + 1)->indexed.count)));
+  Value* const kept = b_.CreateAnd(s32(isa::kM0), b_.getInt32(~0xf0ffu));
+  Value* const enables = b_.getInt32(uint32_t{i.step->inst->simm16} << 12);
+  set_s32(isa::kM0, b_.CreateOr(b_.CreateOr(kept, index), enables));
+}
+
+// The registers lie in the Wave, as an array does in memory.
+void Translator::indexed(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  Value* index = s32(isa::kM0);
+  if (inst.row->op == Op::v_mov_b32)
+    index = b_.CreateAnd(index, 0xff);
+  else
+    leave_unless(i, b_.CreateICmpULT(index, b_.getInt32(i.indexed.count)));
+  Value* const bytes = b_.CreateShl(b_.CreateZExt(index, i64_), 8);
+  Value* const at = b_.CreateGEP(i8_, wave_v(i.indexed.first), bytes);
+  const auto load = [&] { return b_.CreateAlignedLoad(lanes_, at, kRegisterAlign); };
+  if (!i.merges) return set_vgpr(i, place(inst.dst[0]), load());
+  Value* value = vector_source(i, 0, 0);
+  if (!is_full()) value = b_.CreateSelect(exec_lanes(), value, load());
+  b_.CreateAlignedStore(value, at, kRegisterAlign);
+  forget_unmasked(i);
+}
+
 void Translator::lane(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   const auto of_lane = [&](Value* lane) -> Value* {

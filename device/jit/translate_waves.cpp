@@ -22,7 +22,8 @@ bool loops_over_waves(const Flow& flow, const Specialisation& key) {
   // TTMP registers tell the waves apart, and no registers stay in the Wave (choose_homes).
   for (unsigned code = isa::kTba; code < isa::kTrapRegisterEnd; code++)
     if (flow.blocks[flow.entry_block].s_live_in.test(code)) return false;
-  return std::none_of(flow.instructions.begin(), flow.instructions.end(), is_matrix);
+  return std::none_of(flow.instructions.begin(), flow.instructions.end(),
+                      [](const Instruction& i) { return is_matrix(i) || i.how == How::indexed; });
 }
 
 bool reads_first(const Flow& flow) {

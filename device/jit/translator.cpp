@@ -149,8 +149,10 @@ void Translator::choose_homes() {
     };
     count(i.v_reads, i.n_v_reads);
     count(i.v_writes, i.n_v_writes);
+    homes_ |= set_of(&i.indexed, 1);
   }
-  for (unsigned r = 0; r < kVectorRegisters; r++) homes_.set(r, gain[r] > 0);
+  for (unsigned r = 0; r < kVectorRegisters; r++)
+    if (gain[r] > 0) homes_.set(r);
 }
 
 void Translator::make_registers() {
@@ -594,6 +596,8 @@ void Translator::translate_instruction(const Instruction& i) {
     case How::vector: return vector(i);
     case How::lane: return lane(i);
     case How::scalar_load: return scalar_load(i);
+    case How::index_on: return index_on(i);
+    case How::indexed: return indexed(i);
     case How::memory: return memory(i);
     case How::get_pc: return set_s64(i.step->inst->dst[0].code, pc(i.at + i.step->dwords));
     case How::call: return call(i);

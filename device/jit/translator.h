@@ -188,6 +188,8 @@ class Translator {
   void division(const Instruction& i);
   bool truth_table(const Instruction& i);
   void lane(const Instruction& i);
+  void index_on(const Instruction& i);
+  void indexed(const Instruction& i);
   Value* vector_source(const Instruction& i, int source, int word);
   Value* moved_source(const Instruction& i, int word);
   void swap_rows(const Instruction& i, int rows);

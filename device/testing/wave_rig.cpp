@@ -27,6 +27,7 @@ codeobj::KernelDescriptor descriptor_for(Target target, const RigOptions& option
   d.accum_offset = info(target).unified_vgprs ? options.accum_offset : 0;
   d.enable_vgpr_workitem_id = 2;
   d.enable_sgpr_private_segment_buffer = options.private_buffer;
+  d.user_sgpr_count = options.private_buffer ? 4 : 0;
   return d;
 }
 
