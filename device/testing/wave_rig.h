@@ -22,7 +22,7 @@ struct RigOptions {
   uint32_t group_bytes = 0;
   uint32_t private_bytes = 0;
   bool private_buffer = false;  // s[0:3] begin as the resource of private memory
-  uint32_t vgprs = 256;  // with AccVGPRs where the file is unified
+  uint32_t vgprs = 256;         // with AccVGPRs where the file is unified
   uint32_t accum_offset = 128;
   uint32_t float_mode = 0xf0;  // rounding to even, denormals kept
   bool ieee = true, dx10_clamp = true;
