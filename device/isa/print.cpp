@@ -124,10 +124,12 @@ std::string literal(const Inst& inst, Type type, Generation generation) {
   const uint32_t value = inst.literal;
   if (is_mix(inst.row->op)) type = Type::f16;
   // gfx11: an inline constant stands for both halves.
-  const bool doubled = inst.row->op == Op::v_pk_fmac_f16 && generation >= Generation::gfx11;
-  if (doubled && value >> 16 == (value & 0xffff))
-    return is_inline(Type::f16, value & 0xffff, generation) ? fmt::format("lit({:#x})", value)
-                                                            : fmt::format("{:#x}", value);
+  if (inst.row->op == Op::v_pk_fmac_f16 && generation >= Generation::gfx11) {
+    const bool is_double =
+        value >> 16 == (value & 0xffff) && is_inline(Type::f16, value & 0xffff, generation);
+    return is_double || fits_inline_integer(value) ? fmt::format("lit({:#x})", value)
+                                                   : fmt::format("{:#x}", value);
+  }
   if (inst.row->op == Op::s_setreg_imm32_b32) {
     if (fits_inline_integer(value)) return fmt::format("{}", int32_t(value));
     if (const char* name = float_name(value)) return name;

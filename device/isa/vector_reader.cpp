@@ -77,7 +77,7 @@ void VectorReader::scalar_destination(uint32_t code) {
   // where the write has no effect.
   const bool is_state =
       is_aperture(code) || code == kSrcPopsExitingWaveId || (code >= kSrcVccz && code <= kSrcLdsDirect);
-  const bool is_lane = gfx10() && inst.format == Format::VOP3 && has(kScalarDst);
+  const bool is_lane = gfx10() && has(kScalarDst);
   const bool read_only =
       (type == Type::mask || is_lane) && is_state && scalar_readable(decoder.target, code, span);
   if (!scalar_writable(decoder.target, code, span) && !read_only) fault = "reserved scalar destination";
