@@ -13,12 +13,15 @@ constexpr uint32_t kDppMasks = 0xffu << 24;
 struct Sources {
   uint32_t first, second, third;
   uint32_t dpp_ctrl;
+  uint32_t dim;  // of an image of gfx10 and later
 };
 constexpr Sources kAttempts[] = {
-    {kVgpr, kVgpr, kVgpr, 0x101},  // vectors everywhere
-    {kVgpr, 0, kVgpr, 0x151},  // a lane number or a mask in the middle; f64 moves lanes by row_newbcast only
-    {kVgpr, kVgpr, 0, 0x101},  // a mask at the end
-    {0, 0, 0, 0x101},          // scalars
+    {kVgpr, kVgpr, kVgpr, 0x101, 0},  // vectors everywhere
+    {kVgpr, 0, kVgpr, 0x151,
+     1},  // a lane number or a mask in the middle; f64 moves lanes by row_newbcast only
+    {kVgpr, kVgpr, 0, 0x101, 6},  // a mask at the end
+    {kVgpr, 0, 0, 0x101, 0},      // lane numbers
+    {0, 0, 0, 0x101, 0},          // scalars
 };
 
 std::vector<uint32_t> vop3(Target target, uint32_t opcode, const Sources& sources) {
@@ -39,9 +42,52 @@ std::vector<uint32_t> short_form(const Row& row, uint32_t opcode, uint32_t src0,
   return more;
 }
 
-// Encodings whose bits differ on gfx10 and later: not known here yet.
-bool is_memory(Format format) {
-  return is_scalar_memory(format) || format == Format::VINTRP || format >= Format::LDSDIR;
+bool is_memory(Format format) { return is_scalar_memory(format) || format >= Format::LDSDIR; }
+
+// FLAT, GLOBAL and SCRATCH of gfx10 and later, without SADDR.
+std::vector<uint32_t> late_flat(Generation generation, Format format, uint32_t opcode) {
+  const uint32_t segment = format == Format::FLAT ? 0 : format == Format::SCRATCH ? 1 : 2;
+  switch (generation) {
+    case Generation::gfx10: return {0b110111u << 26 | opcode << 18 | segment << 14, uint32_t{kNull} << 16};
+    case Generation::gfx11: return {0b110111u << 26 | opcode << 18 | segment << 16, uint32_t{kM0} << 16};
+    default: return {0b111011u << 26 | opcode << 14 | segment << 24 | kM0, 0, 0};
+  }
+}
+
+// MIMG, VIMAGE, VSAMPLE. 0xf: all channels; gathers take one.
+std::vector<uint32_t> late_image(Generation generation, const Row& row, uint32_t opcode, uint32_t dim) {
+  const uint32_t channels = row.flags & kGather ? 1 : 0xf, r128 = row.src[2] == Type::b128 ? 1 : 0;
+  if (row.format == Format::MIMG && generation == Generation::gfx10)
+    return {0b111100u << 26 | (opcode & 0x7f) << 18 | opcode >> 7 | channels << 8 | r128 << 15 | dim << 3, 0};
+  if (row.format == Format::MIMG)
+    return {0b111100u << 26 | opcode << 18 | channels << 8 | r128 << 15 | dim << 2, 0};
+  const uint32_t prefix = row.format == Format::VIMAGE ? 0b110100u : 0b111001u;
+  return {prefix << 26 | opcode << 14 | channels << 22 | r128 << 4 | dim, 0, 0};
+}
+
+// Memory, images and exports of gfx10 and later. `dim`: 1D, 2D or 2D with samples, whichever the row takes.
+std::vector<uint32_t> late_memory(Generation generation, const Row& row, uint32_t opcode, uint32_t dim) {
+  const bool gfx11 = generation >= Generation::gfx11, gfx12 = generation >= Generation::gfx12;
+  const uint32_t null = gfx11 ? kM0 : kNull;  // as the encoding has it
+  switch (row.format) {
+    case Format::SMEM: return {0b111101u << 26 | opcode << (gfx12 ? 13 : 18), null << 25};
+    case Format::LDSDIR: return {0b11001110u << 24 | opcode << 20};
+    case Format::DS: return {0b110110u << 26 | opcode << 18 | (row.flags & kGws ? 1u << 17 : 0), 0};
+    case Format::FLAT:
+    case Format::GLOBAL:
+    case Format::SCRATCH: return late_flat(generation, row.format, opcode);
+    case Format::MUBUF:
+      if (gfx11) return {0b111000u << 26 | opcode << 18, 0};
+      return {0b111000u << 26 | (opcode & 0x7f) << 18 | opcode >> 7 << 25, 0};
+    case Format::MTBUF:
+      if (gfx11) return {0b111010u << 26 | opcode << 15 | 1u << 19, 0};
+      return {0b111010u << 26 | (opcode & 7) << 16 | 1u << 19, opcode >> 3 << 21};
+    case Format::VBUFFER: return {0b110001u << 26 | opcode << 14 | null, 1u << 23, 0};
+    case Format::MIMG:
+    case Format::VIMAGE:
+    case Format::VSAMPLE: return late_image(generation, row, opcode, dim);
+    default: return {0b111110u << 26, 0};  // EXP
+  }
 }
 
 // Both halves the same where the first can be it; else a move and the row.
@@ -56,7 +102,7 @@ std::vector<uint32_t> dual(const Row& row, uint32_t opcode) {
 std::vector<uint32_t> plain(Target target, const Row& row, uint32_t opcode, const Sources& sources) {
   const Generation generation = info(target).generation;
   const bool gfx8 = generation >= Generation::gfx8, gfx10 = generation >= Generation::gfx10;
-  if (gfx10 && is_memory(row.format)) return {};
+  if (gfx10 && is_memory(row.format)) return late_memory(generation, row, opcode, sources.dim);
   const bool literal = (row.flags & kLiteralK) != 0;
   const auto with_literal = [&](uint32_t word) {
     return literal ? std::vector<uint32_t>{word, 0} : std::vector<uint32_t>{word};
@@ -84,7 +130,7 @@ std::vector<uint32_t> plain(Target target, const Row& row, uint32_t opcode, cons
     }
     case Format::VOPD: return dual(row, opcode);
     case Format::VINTERP: return {0b11001101u << 24 | opcode << 16, kVgpr | kVgpr << 9 | kVgpr << 18};
-    case Format::VINTRP: return {(gfx8 ? 0b110101u : 0b110010u) << 26 | opcode << 16};
+    case Format::VINTRP: return {(gfx8 && !gfx10 ? 0b110101u : 0b110010u) << 26 | opcode << 16};
     case Format::DS: {
       // GDS rows need the GDS bit, wherever the generation has it.
       const uint32_t gds = row.flags & kGws ? 1u << (gfx8 ? 16 : 17) : 0;
@@ -113,27 +159,54 @@ bool decodes_to(Target target, const Row& row, Form form, const std::vector<uint
   const Result<Inst> inst = decode(target, Bytes(code.data(), code.size() * 4));
   if (!inst.ok() || (inst->row != &row && inst->second != &row) || inst->size != code.size() * 4)
     return false;
-  return inst->sdwa == (form == Form::sdwa) && inst->dpp == (form == Form::dpp);
+  const bool dpp8 = form == Form::dpp8 || form == Form::vop3_dpp8;
+  const bool dpp = dpp8 || form == Form::dpp || form == Form::vop3_dpp;
+  const Format format = is_promoted(form) ? Format::VOP3 : row.format;
+  return inst->format == format && inst->sdwa == (form == Form::sdwa) && inst->dpp == dpp &&
+         inst->dpp8 == dpp8;
+}
+
+// The instruction with DPP in place of its first source.
+std::vector<uint32_t> with_dpp(Target target, const Row& row, uint32_t opcode, bool is_vop3, bool dpp8,
+                               Sources sources) {
+  const uint32_t pattern = dpp8 ? 0 : kDppMasks | sources.dpp_ctrl << 8;
+  sources.first = dpp8 ? kDpp8 : kDpp;
+  if (!is_vop3 && is_short(row)) return short_form(row, opcode, sources.first, {pattern});
+  std::vector<uint32_t> code = is_vop3 ? vop3(target, opcode, sources) : plain(target, row, opcode, sources);
+  code.push_back(pattern);
+  return code;
+}
+
+// Whether rows of the format may have the form at all.
+bool may_have(Format format, Form form) {
+  const bool is_short = format == Format::VOP1 || format == Format::VOP2 || format == Format::VOPC;
+  switch (form) {
+    case Form::plain: return true;
+    case Form::dpp:
+    case Form::dpp8: return is_short || format == Format::VOP3 || format == Format::VOP3P;
+    default: return is_short;
+  }
 }
 
 }  // namespace
 
 const char* name(Form form) {
-  constexpr const char* kNames[] = {"", "VOP3", "SDWA", "DPP"};
+  constexpr const char* kNames[] = {"", "VOP3", "SDWA", "DPP", "DPP8", "VOP3_DPP", "VOP3_DPP8"};
   return kNames[int(form)];
 }
 
 std::vector<uint32_t> example(Target target, const Row& row, Form form) {
-  const int opcode = form == Form::vop3 ? vop3_opcode(target, row) : row.opcode[int(target)];
-  if (opcode < 0 || (form != Form::plain && !is_short(row))) return {};
+  const int opcode = is_promoted(form) ? vop3_opcode(target, row) : row.opcode[int(target)];
+  if (opcode < 0 || !may_have(row.format, form)) return {};
   for (const Sources& sources : kAttempts) {
     std::vector<uint32_t> code;
     switch (form) {
       case Form::plain: code = plain(target, row, uint32_t(opcode), sources); break;
       case Form::vop3: code = vop3(target, uint32_t(opcode), sources); break;
       case Form::sdwa: code = short_form(row, uint32_t(opcode), kSdwa, {kSdwaWord}); break;
-      case Form::dpp:
-        code = short_form(row, uint32_t(opcode), kDpp, {kDppMasks | sources.dpp_ctrl << 8});
+      default:
+        code = with_dpp(target, row, uint32_t(opcode), is_promoted(form),
+                        form == Form::dpp8 || form == Form::vop3_dpp8, sources);
         break;
     }
     if (decodes_to(target, row, form, code)) return code;

@@ -11,9 +11,14 @@
 
 namespace morgana::isa {
 
-// How a row may be encoded: its own format; VOP1, VOP2 and VOPC also as VOP3, SDWA and DPP.
-enum class Form : uint8_t { plain, vop3, sdwa, dpp };
-inline constexpr Form kForms[] = {Form::plain, Form::vop3, Form::sdwa, Form::dpp};
+// How a row may be encoded: its own format; VOP1, VOP2 and VOPC also as VOP3, SDWA and DPP, on gfx11 and
+// later VOP3 and VOP3P with DPP, and so what is promoted to VOP3.
+enum class Form : uint8_t { plain, vop3, sdwa, dpp, dpp8, vop3_dpp, vop3_dpp8 };
+inline constexpr Form kForms[] = {Form::plain, Form::vop3,     Form::sdwa,     Form::dpp,
+                                  Form::dpp8,  Form::vop3_dpp, Form::vop3_dpp8};
+constexpr bool is_promoted(Form form) {
+  return form == Form::vop3 || form == Form::vop3_dpp || form == Form::vop3_dpp8;
+}
 const char* name(Form form);
 
 // Dwords that decode() reads as `row` in `form` on `target`, with low register numbers and no modifier. Empty

@@ -29,7 +29,7 @@ std::vector<RowCoverage> coverage(Target target) {
     for (const isa::Form form : isa::kForms) {
       const std::vector<uint32_t> code = isa::example(target, row, form);
       const int opcode =
-          form == isa::Form::vop3 ? isa::vop3_opcode(target, row) : row.opcode[static_cast<int>(target)];
+          isa::is_promoted(form) ? isa::vop3_opcode(target, row) : row.opcode[static_cast<int>(target)];
       if (!code.empty())
         result.push_back({&row, form, opcode, state_of(target, code)});
       else if (form == isa::Form::plain && opcode >= 0)

@@ -22,7 +22,9 @@ std::string format_of(const device::RowCoverage& row) {
   std::string own = kFormats[static_cast<int>(row.row->format)];
   switch (row.form) {
     case isa::Form::plain: return own;
-    case isa::Form::vop3: return "VOP3";
+    case isa::Form::vop3:
+    case isa::Form::vop3_dpp:
+    case isa::Form::vop3_dpp8: return isa::name(row.form);
     default: return fmt::format("{}_{}", own, isa::name(row.form));
   }
 }
