@@ -274,7 +274,7 @@ struct Inst {
   bool lds = false, tfe = false, gds = false;
   bool offen = false, idxen = false, addr64 = false;
   bool nv = false;
-  bool sve = false;                     // SCRATCH gfx940+: the VGPR offset is used
+  bool sve = false;                     // SCRATCH gfx940, gfx11+: the VGPR offset is used
   uint8_t scope = 0, th = 0;            // gfx12: CU, SE, DEV, SYS; the temporal hint (atomics: bit 0 returns)
   uint8_t dfmt = 0, nfmt = 0;           // MTBUF
   uint8_t buffer_format = 0;            // MTBUF gfx10+: the unified format
