@@ -101,7 +101,25 @@ class Disasm(unittest.TestCase):
         other = run("disasm", "--target", "gfx950", TESTDATA / "plain.bundle")
         self.assertEqual(other.returncode, 1)
         self.assertIn("no code object for gfx950", other.stderr)
-        self.assertEqual(run("disasm", "--target", "gfx1030", TESTDATA / "plain.bundle").returncode, 2)
+        self.assertEqual(run("disasm", "--target", "gfx1030", TESTDATA / "plain.bundle").returncode, 1)
+        self.assertEqual(run("disasm", "--target", "gfx9999", TESTDATA / "plain.bundle").returncode, 2)
+
+    def test_bare_code(self):
+        with tempfile.NamedTemporaryFile("wb", suffix=".bin") as code:
+            code.write(struct.pack("<IIII", 0x7c040702, 0x65030702, 0xffffffff, 0xbf810000))
+            code.flush()
+
+            def lines(target, *words):
+                result = run("disasm", "--target", target, "--code", code.name, *words)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                return [line.split("//")[0].strip() for line in result.stdout.splitlines()]
+
+            self.assertEqual(lines("gfx1036")[0], "v_cmp_eq_f32_e32 vcc_lo, v2, v3")
+            self.assertEqual(lines("gfx1036", "--wave64")[0], "v_cmp_eq_f32_e32 vcc, v2, v3")
+            self.assertEqual(lines("gfx1036")[3], "s_endpgm")
+            self.assertIn("is no", lines("gfx1036")[2])
+            self.assertEqual(lines("gfx11-generic")[1], "v_add_f16_e32 v1.h, v2.l, v3.h")
+            self.assertEqual(run("disasm", "--code", code.name).returncode, 2)
 
     def test_spirv(self):
         with tempfile.NamedTemporaryFile("wb", suffix=".spv") as module:

@@ -403,7 +403,7 @@ TEST(Rdna, v_cmpx_writes_only_exec) {
 
 TEST(Rdna, halves_of_registers) {
   // v_add_f16_e32 v1.h, v2.l, v3.h
-  const Inst add = *decode_words(Target::gfx1100, {0x65030702 | 0x80 << 9});
+  const Inst add = *decode_words(Target::gfx1100, {0x65030702});
   EXPECT_EQ(add.op_sel, 8 | 2);
   EXPECT_EQ(add.dst[0].code, kVgprBase + 1);
   EXPECT_EQ(add.src[0].code, kVgprBase + 2);

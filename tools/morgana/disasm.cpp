@@ -29,8 +29,23 @@ int compare_table(Target target, const Manner& manner, const std::string& path) 
   return report->matched == report->total && report->total > 0 ? 0 : 1;
 }
 
-// One instruction a line: text, address, dwords. Bytes that are no instruction are shown with the reason.
-void print_range(const codeobj::CodeObject& object, const codeobj::CodeRange& range,
+// One line: text, address, dwords. Bytes that are no instruction are shown with the reason. The bytes it has.
+uint64_t print_instruction(Target target, const Manner& manner, uint64_t address, Bytes rest) {
+  auto inst = isa::decode(target, rest, manner.wave.value_or(default_wave(target)));
+  const uint64_t size = inst.ok() ? inst->size : std::min<uint64_t>(4, rest.size());
+  std::string hex;
+  for (uint64_t i = 0; i < size; i += 4) {
+    auto dword = rest.read<uint32_t>(i);
+    if (dword.ok()) hex += fmt::format(" {:08X}", *dword);
+  }
+  fmt::print(
+      "  {:<64}// {:012X}:{}\n",
+      inst.ok() ? isa::disassemble(target, *inst, manner.halves) : fmt::format("; {}", inst.error().message),
+      address, hex);
+  return size;
+}
+
+void print_range(const codeobj::CodeObject& object, const Manner& manner, const codeobj::CodeRange& range,
                  const std::optional<codeobj::LineTable>& lines) {
   fmt::print("\n{}: # {} at {:#x}, {} bytes\n",
              range.name.empty() ? "(no symbol)" : codeobj::printable(range.name),
@@ -44,23 +59,22 @@ void print_range(const codeobj::CodeObject& object, const codeobj::CodeRange& ra
       last_line = text;
     }
     Bytes rest = *range.bytes.slice(offset, range.bytes.size() - offset);
-    auto inst = isa::decode(object.target(), rest);
-    uint64_t size = inst.ok() ? inst->size : std::min<uint64_t>(4, rest.size());
-    std::string hex;
-    for (uint64_t i = 0; i < size; i += 4) {
-      auto dword = rest.read<uint32_t>(i);
-      if (dword.ok()) hex += fmt::format(" {:08X}", *dword);
-    }
-    fmt::print(
-        "  {:<64}// {:012X}:{}\n",
-        inst.ok() ? isa::disassemble(object.target(), *inst) : fmt::format("; {}", inst.error().message),
-        address, hex);
-    offset += size;
+    offset += print_instruction(object.target(), manner, address, rest);
   }
 }
 
+// Machine code and nothing else.
+int disassemble_code(Target target, const Manner& manner, const std::string& path) {
+  auto file = read_file(path);
+  if (!file.ok()) return fail("disasm", file.error().message);
+  const Bytes code(*file);
+  for (uint64_t offset = 0; offset < code.size();)
+    offset += print_instruction(target, manner, offset, *code.slice(offset, code.size() - offset));
+  return 0;
+}
+
 // `only`: the target whose code objects are wanted, when not all are.
-int disassemble_file(const std::string& path, std::optional<Target> only) {
+int disassemble_file(const std::string& path, const Manner& manner, std::optional<Target> only) {
   auto file = read_program(path, only ? std::string(info(*only).name) : "");
   if (!file.ok()) return fail("disasm", file.error().message);
   auto text = codeobj::describe_file(Bytes(*file));
@@ -79,7 +93,8 @@ int disassemble_file(const std::string& path, std::optional<Target> only) {
     if (!object.ok()) return fail("disasm", object.error().in(path).message);
     std::optional<codeobj::LineTable> lines;
     if (auto table = codeobj::LineTable::read(*object); table.ok()) lines = std::move(table).value();
-    for (const codeobj::CodeRange& range : codeobj::code_ranges(*object)) print_range(*object, range, lines);
+    for (const codeobj::CodeRange& range : codeobj::code_ranges(*object))
+      print_range(*object, manner, range, lines);
   }
   return 0;
 }
@@ -91,7 +106,9 @@ int disasm_command(Words words) {
   auto target_name = take_option(own, "--target");
   auto table = take_option(own, "--tsv");
   if (!target_name.ok()) return fail("disasm", target_name.error().message, 2);
+  auto code = take_option(own, "--code");
   if (!table.ok()) return fail("disasm", table.error().message, 2);
+  if (!code.ok()) return fail("disasm", code.error().message, 2);
   Manner manner;
   if (take_flag(own, "--wave32")) manner.wave = WaveSize::wave32;
   if (take_flag(own, "--wave64")) manner.wave = WaveSize::wave64;
@@ -102,11 +119,16 @@ int disasm_command(Words words) {
     target = find_known_target(**target_name);
     if (!target) return fail("disasm", fmt::format("no target '{}'", **target_name), 2);
   }
+  if (code->has_value()) {
+    if (!nothing_left("disasm", own) || table->has_value()) return 2;
+    if (!target) return fail("disasm", "--code needs --target", 2);
+    return disassemble_code(*target, manner, **code);
+  }
   if (!table->has_value()) {
     for (const std::string_view path : own)
       if (path.starts_with('-')) return nothing_left("disasm", {path}), 2;
     if (own.size() != 1) return fail("disasm", "one file is needed: morgana disasm FILE", 2);
-    return disassemble_file(std::string(own.front()), target);
+    return disassemble_file(std::string(own.front()), manner, target);
   }
   if (!nothing_left("disasm", own)) return 2;
   if (!target) return fail("disasm", "--tsv needs --target", 2);

@@ -40,17 +40,21 @@ constexpr Verb kVerbs[] = {
     {"disasm", morgana::tools::disasm_command, R"(  morgana disasm FILE [--target T]
       Sections, symbols, kernel descriptors, metadata and disassembly of a code object (or bundle), or of what a
       SPIR-V module is built to for --target.
-  morgana disasm --target T --tsv FILE [--wave32 | --wave64] [--true16 | --fake16]
-      Decodes the column `hex` and compares with the column `asm`; exits 1 on a difference. gfx10 and later:
-      lane masks of wave32 unless told; halves of registers by name or by op_sel.
+  morgana disasm --target T --code FILE
+      Disassembly of bare machine code, of RDNA (gfx1010, gfx1030, gfx1100, gfx1200) as well.
+  morgana disasm --target T --tsv FILE
+      Decodes the column `hex` and compares with the column `asm`; exits 1 on a difference.
+      All three: [--wave32 | --wave64] lane masks of gfx10 and later, 32 lanes unless told; [--true16 | --fake16]
+      halves of registers by name or by op_sel, otherwise as LLVM does.
 )"},
     {"ir", morgana::tools::ir_command, R"(  morgana ir FILE [--kernel K] [--target T] [--facts | --check]
       The kernels of a code object (or bundle) as wave IR (docs/wave-ir.md). --facts adds what is known of each
       value; --check prints one line a kernel, and exits 1 when one has no IR, or none that its text gives again.
 )"},
     {"isa", morgana::tools::isa_command, R"(  morgana isa [--target T] [--coverage]
-      Every instruction form of a target (of all: without --target) with its state: semantics, graphics-only or
-      missing. --coverage prints the counts of each target and what is missing; exits 1 when something is.
+      Every instruction form of a target (without --target: of those that execute) with its state: semantics,
+      graphics-only or missing. --coverage prints the counts of each target and what is missing; exits 1 when
+      something is.
   morgana isa --tests MNEMONIC
       What tests an instruction: files of records and how many, test functions that name it. Reads the sources that
       this was built from; exits 1 when nothing names it.
