@@ -108,7 +108,11 @@ struct Maker {
     Effects& e = at(op);
     if (e.kind == Class::unknown) e.kind = Class::scalar;
     e.result = values.result, e.second = values.second, e.scc = values.scc;
-    if (!values.exec.empty()) e.exec = values.exec, e.scc = rule::differ(values.exec, rule::number64(0));
+    if (!values.exec.empty()) e.exec = values.exec;
+    if (!values.exec.empty() && values.scc.empty()) e.scc = rule::differ(values.exec, rule::number64(0));
+  }
+  void tests(std::initializer_list<Op> ops) {
+    for (const Op op : ops) at(op).kind = Class::scalar, at(op).writes |= kStateScc;
   }
   void control(Op op, Control control, const Expression& condition = {}) {
     at(op).kind = Class::control;
@@ -154,6 +158,7 @@ Expression more_equal_signed(const Expression& a, const Expression& b) { return 
 #define EXEC(...) .exec = __VA_ARGS__
 #define RULE(op, ...) rule(Op::op, Values{__VA_ARGS__});
 #define FUNCTION RULE
+#define TESTS(...) tests(OPS(__VA_ARGS__));
 #define CONTROL(op, next) control(Op::op, Control::next);
 #define BRANCH(op, ...) control(Op::op, Control::branch, __VA_ARGS__);
 #define LEAVES(...) \
