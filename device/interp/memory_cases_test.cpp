@@ -294,6 +294,28 @@ TEST(GlobalDataShare, AtomicsAndCounters) {
   }
 }
 
+// At the dword of base + offset: base is M0's upper half, or M0 where that is 0.
+TEST(LocalCounters, LieWhereTheBaseAndTheOffsetLead) {
+  Rig rig(Target::gfx900, "10007cd900000004");  // ds_append v4 offset:16
+  std::memset(rig.group().lds, 0, rig.group().lds_size);
+  rig.wave().exec() = 0x7f;
+  uint32_t before = 0;
+  for (const uint32_t m0 : {0x1ffffu, 0x2ffc0u, 3u}) {
+    rig.wave().m0() = m0;
+    ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+    EXPECT_EQ(rig.v(4, 6), before) << m0;
+    EXPECT_EQ(rig.v(4, 7), 0xdead0004u);
+    before += 7;
+  }
+  uint32_t sum;
+  std::memcpy(&sum, rig.group().lds + 16, 4);
+  EXPECT_EQ(sum, 21u);
+  rig.wave().m0() = 8;
+  ASSERT_EQ(rig.run(), Exit::ended);
+  std::memcpy(&sum, rig.group().lds + 24, 4);
+  EXPECT_EQ(sum, 7u);
+}
+
 TEST(GlobalWaveSync, OfOneWave) {
   for (Target target : {Target::gfx600, Target::gfx701}) {
     // ds_gws_init v0; ds_gws_barrier v0; ds_gws_init v0; ds_gws_sema_v; ds_gws_sema_p; ds_gws_sema_br v0;

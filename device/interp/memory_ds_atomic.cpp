@@ -156,13 +156,14 @@ void ds_condxchg32_rtn_b64(Wave& wave, const Step* step) {
   MORGANA_NEXT(wave, step);
 }
 
-// One counter, moved by the number of active lanes. The address is M0's (LLVM passes the pointer there; its
-// base field in GDS) plus the offset.
+// One counter, moved by the number of active lanes, at the dword that base + offset lies in. The base is M0's
+// upper half, as in GDS; where that is 0, M0 is the base: LLVM passes the pointer there.
 template <int Sign>
 void ds_count(Wave& wave, const Step* step) {
   const uint64_t exec = wave.exec();
-  const uint32_t base = step->extra & kGlobalShare ? 0 : wave.m0();
-  const uint32_t at = base + static_cast<uint32_t>(step->imm);
+  const uint32_t upper = wave.m0() >> 16;
+  const uint32_t base = step->extra & kGlobalShare ? 0 : upper != 0 ? upper : wave.m0();
+  const uint32_t at = (base + static_cast<uint32_t>(step->imm)) & ~3u;
   uint32_t old = 0;
   if (exec && at + uint64_t{4} <= wave.group->lds_size) {
     old = peek<uint32_t>(wave.group->lds + at);

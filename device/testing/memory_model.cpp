@@ -633,7 +633,8 @@ class Model {
 
   bool count(int sign) {
     const Register to = register_of(text_.operands[0]);
-    const uint64_t at = uint32_t(state_.s[isa::kM0] + static_cast<uint32_t>(offset_));
+    const uint32_t m0 = state_.s[isa::kM0], base = m0 >> 16 != 0 ? m0 >> 16 : m0;
+    const uint64_t at = (base + static_cast<uint32_t>(offset_)) & ~3u;
     uint32_t old = 0;
     if (at + 4 <= state_.lds.size() && state_.exec != 0) {
       std::memcpy(&old, &state_.lds[at], 4);
