@@ -272,6 +272,26 @@ TEST(Control, GprIndexingMovesTheDestinationOfWritelane) {
   }
 }
 
+// AMD's f4 GEMM writes its accumulators out so.
+TEST(Control, GprIndexingMovesAccVgprs) {
+  WaveRig rig(Target::gfx90a, dwords_of_hex("000111bf "            // s_set_gpr_idx_on s0, gpr_idx(SRC0)
+                                            "0140d8d302010018 "    // v_accvgpr_read_b32 v1, a2
+                                            "00009cbf "            // s_set_gpr_idx_off
+                                            "000811bf "            // s_set_gpr_idx_on s0, gpr_idx(DST)
+                                            "0440d9d303010018"));  // v_accvgpr_write_b32 a4, v3
+  for (int lane = 0; lane < kLanes; lane++) {
+    for (int r = 0; r < 8; r++) rig.a(r, lane) = 100u * uint32_t(r) + uint32_t(lane);
+    rig.v(3, lane) = 7;
+  }
+  rig.s(0) = 3;
+  ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+  for (int lane = 0; lane < kLanes; lane++) {
+    EXPECT_EQ(rig.v(1, lane), 500u + uint32_t(lane));
+    EXPECT_EQ(rig.a(4, lane), 400u + uint32_t(lane));
+    EXPECT_EQ(rig.a(7, lane), 7u);
+  }
+}
+
 TEST(Control, VskipSkipsVectorInstructionsOnly) {
   WaveRig rig(Target::gfx900, dwords_of_hex("818010bf "    // s_setvskip 1, 0
                                             "0203087e "    // v_mov_b32_e32 v4, v2

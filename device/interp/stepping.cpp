@@ -47,26 +47,27 @@ bool is_vector(const Step* step) {
   }
 }
 
-// Applies M0's index to the VGPR operands of `copy`. False: the destination lies outside the wave's
-// registers, and the instruction does nothing. Sources outside read VGPR0 (CDNA4 guide 3.6.1).
+// Applies M0's index to the VGPR and AccVGPR operands of `copy`. False: the destination lies outside the
+// wave's registers, and the instruction does nothing. Sources outside read register 0 (CDNA4 guide 3.6.1).
 bool apply_index(const Wave& wave, Step& copy) {
   constexpr int kRegisterBytes = kLanes * 4;
   const isa::Inst& inst = *copy.inst;
   const int index = static_cast<int>(wave.s[isa::kM0] & 0xff);
   const uint32_t enable = wave.s[isa::kM0] >> 12 & 0xf;
-  const auto shifted = [&](int32_t offset, int dwords) {
+  const auto shifted = [&](int32_t offset, const isa::Operand& operand) {
     const int32_t at = offset + index * kRegisterBytes;
-    return at / kRegisterBytes + (dwords ? dwords : 1) <= static_cast<int32_t>(wave.vgpr_count) ? at : -1;
+    const uint32_t end = static_cast<uint32_t>(at / kRegisterBytes) + (operand.dwords ? operand.dwords : 1u);
+    return end <= (operand.is_agpr() ? wave.agpr_count : wave.vgpr_count) ? at : -1;
   };
   for (int i = 0; i < inst.n_src && i < 4; i++) {
     const bool tied = (inst.row->flags & isa::kTiedDst) && i == inst.n_src - 1;
     const bool on = tied ? enable & 8 : enable >> i & 1;
-    if (!on || copy.kind[i] != Source::vgpr) continue;
-    const int32_t at = shifted(copy.src[i], inst.src[i].dwords);
+    if (!on || (copy.kind[i] != Source::vgpr && copy.kind[i] != Source::agpr)) continue;
+    const int32_t at = shifted(copy.src[i], inst.src[i]);
     copy.src[i] = at < 0 ? 0 : at;
   }
-  if ((enable & 8) && inst.n_dst > 0 && inst.dst[0].is_vgpr()) {
-    copy.dst = shifted(copy.dst, inst.dst[0].dwords);
+  if ((enable & 8) && inst.n_dst > 0 && (inst.dst[0].is_vgpr() || inst.dst[0].is_agpr())) {
+    copy.dst = shifted(copy.dst, inst.dst[0]);
     return copy.dst >= 0;
   }
   return true;
