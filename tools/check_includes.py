@@ -43,7 +43,7 @@ ROOMS = {
         "state": {".", "isa"},
         "semantics": {"state"},
         "interp": {".", "isa", "state", "semantics"},
-        "program": {".", "isa", "state", "interp"},
+        "program": {".", "isa", "state", "interp", "lift"},
         "lift": {".", "isa", "state"},
         "opt": {".", "isa", "state", "lift"},
         "jit": {".", "isa", "lift", "state", "semantics", "interp", "program"},

@@ -178,6 +178,40 @@ TEST(Dispatch, WavesThatEndedCountAsArrivedAtTheBarrier) {
   EXPECT_EQ(seen[3], 1u);
 }
 
+// No barrier keeps a wave from writing where the next one is still to read: on hardware they run side by
+// side.
+TEST(Dispatch, WavesReadBeforeOthersWriteThereAfterTheirWait) {
+  constexpr uint32_t kItems = 256, kTurns = 3;
+  Device device(Target::gfx950);
+  TestKernel kernel("in_step", Target::gfx950);
+  std::vector<uint32_t> found(kItems);
+  kernel.launch.grid = kernel.launch.group = {kItems, 1, 1};
+  kernel.launch.group_bytes = 4 * kItems;
+  kernel.arguments = {address(found.data())};
+  const Fault fault = kernel.run(device);
+  ASSERT_EQ(fault.kind, FaultKind::none) << fault.detail << " " << fault.instruction;
+  for (uint32_t i = 0; i < kItems; i++) EXPECT_EQ(found[i], (i + 64 * kTurns) % kItems + kTurns) << i;
+}
+
+// The same where a load that goes to LDS fills the tile anew.
+TEST(Dispatch, WavesReadBeforeOthersRefillTheTile) {
+  constexpr uint32_t kItems = 128;
+  Device device(Target::gfx950);
+  TestKernel kernel("refill", Target::gfx950);
+  std::vector<uint32_t> found(2 * kItems), tiles(2 * kItems);
+  for (uint32_t i = 0; i < tiles.size(); i++) tiles[i] = i * i;
+  kernel.launch.grid = kernel.launch.group = {kItems, 1, 1};
+  kernel.launch.group_bytes = 4 * kItems;
+  kernel.arguments = {address(found.data()), address(tiles.data())};
+  const Fault fault = kernel.run(device);
+  ASSERT_EQ(fault.kind, FaultKind::none) << fault.detail << " " << fault.instruction;
+  for (uint32_t i = 0; i < kItems; i++) {
+    const uint32_t from = i ^ 64;
+    EXPECT_EQ(found[i], from * from) << i;
+    EXPECT_EQ(found[i + kItems], (from + kItems) * (from + kItems)) << i;
+  }
+}
+
 TEST(Dispatch, CountsInstructionsExactly) {
   Device device(Target::gfx950);
   TestKernel kernel("arithmetic", Target::gfx950);

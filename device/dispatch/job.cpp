@@ -174,7 +174,7 @@ bool Job::run_round(ResidentGroup& resident, bool& all_slept, State& state) {
         break;
       case Exit::fault: state = State::faulted; return false;
       default:
-        if (wave.budget == 0) all_slept = false;
+        if (wave.budget == 0 || wave.exit == Exit::turn) all_slept = false;
         if (is_stopped()) {
           state = State::stopped;
           return false;
@@ -240,7 +240,7 @@ struct CompiledRun {
       if (!run_wave(resident.begin_wave())) return false;
     uint64_t begin = 0;
     for (uint32_t round = 1; group.waves_ended < group.wave_count; round++) {
-      if (group.waves_at_barrier > 0) release_barrier(resident);
+      if (group.waves_at_barrier + group.waves_ended == group.wave_count) release_barrier(resident);
       if (round % kRounds == 0) {
         const uint64_t now = ticks();
         if (begin == 0) begin = now;
@@ -248,7 +248,7 @@ struct CompiledRun {
       }
       for (uint32_t turn = 0; turn < group.wave_count; turn++) {
         Wave& one = resident.in_turn(turn);
-        if (one.exit != Exit::ended && !run_wave(one)) return false;
+        if (one.exit != Exit::ended && one.exit != Exit::barrier && !run_wave(one)) return false;
       }
     }
     return true;
@@ -259,6 +259,10 @@ struct CompiledRun {
     jit::run_compiled(one, resident.frame(one));
     if (one.exit == Exit::ended) {
       resident.group().waves_ended++;
+      return true;
+    }
+    if (one.exit == Exit::turn) {
+      one.exit = Exit::none;
       return true;
     }
     if (one.exit != Exit::barrier) return false;

@@ -169,6 +169,7 @@ bool LaunchPlan::find_entry(Fault& problem) {
   code = program;
   first_step = program ? program->at(entry) : nullptr;
   if (first_step != nullptr) {
+    if (waves_per_group > 1 && lds_bytes > 0) program->find_turns(first_step);
     const uint64_t at = setting.trap_handler;
     const Program* handler = at != 0 && !has_reporter() ? code_map.find(at) : nullptr;
     tracks_exceptions = program->reads_exceptions || (handler != nullptr && handler->reads_exceptions);

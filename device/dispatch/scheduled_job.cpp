@@ -141,7 +141,8 @@ class Job::Scheduled {
     job_.run_wave(wave, given);
     turns_++;
     note_turn(resident->priority[number], can_run(wave));
-    idle_ += wave.budget == 0 ? given : std::max<uint64_t>(given - wave.budget, kSleep);
+    const uint64_t taken = given - wave.budget;
+    idle_ += wave.budget == 0 || wave.exit == Exit::turn ? taken : std::max(taken, kSleep);
     settle(*resident, wave);
   }
 

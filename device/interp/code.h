@@ -74,6 +74,8 @@ struct Level {
   Handler fault;
   // The handler of an instruction that names registers beyond those of the wave that decoded it.
   Handler bounded;
+  // Of an s_waitcnt at which the waves of a group take turns.
+  Handler turn;
   const void* paths;  // for compiled kernels (jit/paths.h)
 };
 

@@ -166,6 +166,11 @@ void nothing(Wave& wave, const Step* step) { MORGANA_NEXT(wave, step); }
 
 }  // namespace
 
+void turn(Wave& wave, const Step* step) {
+  if (wave.group->wave_count == 1) MORGANA_NEXT(wave, step);
+  stop(wave, step, step + step->dwords, Exit::turn);
+}
+
 Handler select_control(Target target, const isa::Inst& inst, Step& step) {
   using isa::Op;
   const isa::Op op = inst.row->op;

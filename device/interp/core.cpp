@@ -74,6 +74,7 @@ void apply_mode(Wave& wave) {
 
 extern const jit::NamedPath kPaths[];  // jit/paths.h
 extern const Level kLevel;
-const Level kLevel = {HostLevel::MORGANA_SIMD, select, run, locate_access, undecoded, fault, bounded, kPaths};
+const Level kLevel = {
+    HostLevel::MORGANA_SIMD, select, run, locate_access, undecoded, fault, bounded, turn, kPaths};
 
 }  // namespace morgana::device::MORGANA_SIMD

@@ -89,7 +89,10 @@ class Classifier {
       i.reads_all = true;
       return i;
     }
-    i.how = how(*inst, *step, i);
+    if (handler == level().turn)
+      i.how = options_.one_wave ? How::nothing : How::turn;
+    else
+      i.how = how(*inst, *step, i);
     operands(*inst, i);
     return i;
   }
@@ -329,6 +332,7 @@ bool ends_block(const Instruction& i) {
     case How::end:
     case How::barrier:
     case How::sleep:
+    case How::turn:
     case How::leave: return true;
     default: return false;
   }
@@ -482,7 +486,7 @@ class Builder {
         for (const uint32_t next : flow_.returns) link(next);
       if (falls_through(end)) {
         link(end.at + end.step->dwords);
-        if (end.how == How::barrier || end.how == How::sleep)
+        if (flow_.goes_on_by_entry(flow_.blocks[b]))
           if (const uint32_t next = flow_.block_of(end.at + end.step->dwords); next != ~0u)
             flow_.blocks[next].is_entry = true;
       }

@@ -32,6 +32,7 @@ enum class How : uint8_t {
   end,
   barrier,
   sleep,
+  turn,    // the other waves of the group come up (lift/turns.h)
   vector,  // a function of the vector tables
   lane,    // readfirstlane, readlane, writelane, AccVGPR moves
   scalar_load,
@@ -135,7 +136,8 @@ struct Flow {
   }
   // At a barrier, for example, the function returns; the next block is an entry.
   bool goes_on_by_entry(const Block& block) const {
-    return last(block).how == How::barrier || last(block).how == How::sleep;
+    const How how = last(block).how;
+    return how == How::barrier || how == How::sleep || how == How::turn;
   }
   // The versions of its successors that version `version` of a block may lead to, as far as its last
   // instruction tells: bit 0 and bit 1.

@@ -558,6 +558,7 @@ void Translator::finish_block(uint32_t index) {
       return;
     case How::barrier: resume(Exit::barrier); return;
     case How::sleep: resume(Exit::quantum); return;
+    case How::turn: resume(Exit::turn); return;
     case How::leave: leave_to_interpreter(last); return;
     case How::subroutine: subroutine(last); return;
     case How::ret: ret(last); return;

@@ -19,15 +19,17 @@ uint32_t target_of(const Decoded& at) {
   return at.next() + static_cast<uint32_t>(4 * int32_t{static_cast<int16_t>(at.inst.simm16)});
 }
 bool ends_run(Control control) { return control != Control::none; }
-bool falls_through(Control control) {
-  return control == Control::none || control == Control::branch || control == Control::barrier ||
-         control == Control::sleep || control == Control::call || control == Control::swap_pc;
+bool falls_through(Control control, bool beyond_leaves) {
+  return (beyond_leaves && control == Control::leave) || control == Control::none ||
+         control == Control::branch || control == Control::barrier || control == Control::sleep ||
+         control == Control::call || control == Control::swap_pc;
 }
 bool has_target(Control control) { return control == Control::jump || control == Control::branch; }
 
 struct Reader {
   Target target;
   Bytes code;
+  bool beyond_leaves;
   std::map<uint32_t, isa::Inst> found;
   std::set<uint32_t> leaders;
 
@@ -52,7 +54,7 @@ struct Reader {
         }
         at = decoded.next();
         if (ends_run(control)) leaders.insert(at);
-        if (!falls_through(control)) break;
+        if (!falls_through(control, beyond_leaves)) break;
       }
     }
     return true;
@@ -70,10 +72,10 @@ Code straight_run(Target target, std::vector<Decoded> instructions) {
   return code;
 }
 
-Result<Code> read_code(Target target, Bytes bytes, uint32_t entry) {
+Result<Code> read_code(Target target, Bytes bytes, uint32_t entry, bool beyond_leaves) {
   Code code;
   code.target = target;
-  Reader reader{target, bytes, {}, {}};
+  Reader reader{target, bytes, beyond_leaves, {}, {}};
   if (!reader.reach(entry))
     return make_error(ErrorCode::malformed, "more than {} instructions", kMostInstructions);
   if (!reader.found.contains(entry))
@@ -99,7 +101,7 @@ Result<Code> read_code(Target target, Bytes bytes, uint32_t entry) {
     const Decoded& last = code.instructions[run.first + run.count - 1];
     const Control control = isa::effects(last.inst.row->op).control;
     if (has_target(control)) run.target = run_of(target_of(last));
-    if (falls_through(control)) run.next = run_of(last.next());
+    if (falls_through(control, beyond_leaves)) run.next = run_of(last.next());
   }
   code.entry = run_of(entry);
   return code;

@@ -37,7 +37,8 @@ struct Code {
 // Instructions that follow each other, as code of one run.
 Code straight_run(Target target, std::vector<Decoded> instructions);
 
-// `entry`: bytes from the beginning of `code`. An error when nothing can be decoded there, or too much.
-Result<Code> read_code(Target target, Bytes code, uint32_t entry);
+// `entry`: bytes from the beginning of `code`. `beyond_leaves`: also what lies behind instructions where
+// somebody else goes on (isa::Control::leave). An error when nothing can be decoded there, or too much.
+Result<Code> read_code(Target target, Bytes code, uint32_t entry, bool beyond_leaves = false);
 
 }  // namespace morgana::device::lift

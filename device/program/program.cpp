@@ -11,6 +11,7 @@
 
 #include "device/isa/constants.h"
 #include "device/isa/decode.h"
+#include "device/lift/turns.h"
 
 namespace morgana::device {
 
@@ -151,6 +152,15 @@ void Program::fail(Step& step, FaultKind kind, const char* detail) {
   step.run.store(level().fault, std::memory_order_release);
 }
 
+void Program::find_turns(const Step* entry) {
+  std::lock_guard lock(mutex_);
+  const uint64_t index = static_cast<uint64_t>(entry - steps);
+  if (!searched_.insert(index).second) return;
+  const auto kernel = lift::read_code(target_, code_, static_cast<uint32_t>(index * 4), true);
+  if (!kernel.ok()) return;
+  for (const uint32_t at : lift::find_turns(*kernel)) turns_.insert(at / 4);
+}
+
 void Program::decode(const Step* first, const Allocation& have) {
   std::lock_guard lock(mutex_);
   const uint64_t begin = static_cast<uint64_t>(first - steps);
@@ -200,6 +210,7 @@ Program::Decoded Program::decode_one(uint64_t index, const Allocation& have) {
     return failed(graphics ? FaultKind::graphics : FaultKind::unimplemented, inst.row->mnemonic);
   }
   if (!(inst.row->flags & isa::kBranch) && exceeds(inst, have, target_)) handler = level().bounded;
+  if (inst.row->op == isa::Op::s_waitcnt && turns_.contains(index)) handler = level().turn;
   if (is_relative_branch(inst)) {
     int64_t target = static_cast<int64_t>(index) + step.imm;
     if (target < 0 || target > static_cast<int64_t>(count)) target = static_cast<int64_t>(count);

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <shared_mutex>
 
 #include "base/bytes.h"
@@ -41,6 +42,10 @@ class Program : public Code {
   // No other Program of the process has it.
   uint64_t number() const { return number_; }
 
+  // Finds where the waves of a group take turns (lift/turns.h) in the kernel that begins at `entry`. Once for
+  // each, before a wave comes there: published steps stay as they are.
+  void find_turns(const Step* entry);
+
   // Decodes the straight run that starts at `step`. Called by the handler of steps that are not decoded yet.
   // `have` is what the wave has that came here first. It decides for all others, too: kernels that share code
   // use the same registers.
@@ -64,6 +69,7 @@ class Program : public Code {
   Step* storage_ = nullptr;  // one step per dword and one past the end; reserved lazily
   ForkSafe<std::mutex> mutex_;
   std::unique_ptr<Backing> backing_;
+  std::set<uint64_t> searched_, turns_;  // dwords: kernels that find_turns was called for; what it found
 };
 
 // The code regions of a Device.

@@ -29,6 +29,7 @@ enum class Exit : uint8_t {
   ended,    // s_endpgm
   barrier,  // waits at s_barrier; `step` is the instruction after it
   quantum,  // used its share, or s_sleep: another wave may run
+  turn,     // lets the other waves of its group come up (lift/turns.h); `step` is the next instruction
   resume,   // went into or out of the trap handler: run goes on at `step` at once
   fault,    // Group::fault describes it
 };

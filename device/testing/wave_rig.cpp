@@ -180,12 +180,14 @@ Exit WaveRig::run_waves(uint32_t branches) {
   std::vector<bool> goes_on(group.wave_count, branches == 0);
   constexpr int kMaxTurns = 100'000;
   for (int turns = 0;;) {
-    uint32_t ended = 0;
+    uint32_t ended = 0, waiting = 0;
     for (uint32_t i = 0; i < group.wave_count; i++) {
       Wave& one = wave(i);
-      while (one.exit != Exit::ended && one.exit != Exit::barrier) {
+      bool has_turn = true;
+      while (has_turn && one.exit != Exit::ended && one.exit != Exit::barrier) {
         if (execute(one, goes_on[i] ? 1'000'000 : branches) == Exit::fault || ++turns > kMaxTurns)
           return one.exit;
+        has_turn = one.exit != Exit::turn;
         if (goes_on[i] || one.exit != Exit::quantum || one.budget != 0) continue;
         goes_on[i] = true;
         const bool is_full = ~one.exec() == 0;
@@ -194,9 +196,10 @@ Exit WaveRig::run_waves(uint32_t branches) {
         if (rest->second) rest->second->enter(resident_.frame(one));
       }
       if (one.exit == Exit::ended) ended++;
+      if (one.exit == Exit::barrier) waiting++;
     }
     if (ended == group.wave_count) return Exit::ended;
-    for (uint32_t i = 0; i < group.wave_count; i++)
+    for (uint32_t i = 0; i < group.wave_count && waiting + ended == group.wave_count; i++)
       if (wave(i).exit == Exit::barrier) wave(i).exit = Exit::none;
   }
 }

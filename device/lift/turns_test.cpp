@@ -1,0 +1,96 @@
+// Where waves take turns, in a few instructions of gfx950 each.
+#include "device/lift/turns.h"
+
+#include <gtest/gtest.h>
+
+namespace morgana::device::lift {
+namespace {
+
+constexpr uint32_t kWait = 0xbf8cc07f, kBarrier = 0xbf8a0000, kEnd = 0xbf810000;
+constexpr uint32_t kLoadToLds = 0xdca88000;  // global_load_lds_dword
+
+// ds_read_b32 v9, v[address]; ds_write_b32 v[address], v9; v_add_u32 v[to], 1, v[to]
+uint64_t read(uint32_t address) { return uint64_t{9u << 24 | address} << 32 | 0xd86c0000; }
+uint64_t write(uint32_t address) { return uint64_t{9u << 8 | address} << 32 | 0xd81a0000; }
+uint32_t change(uint32_t to) { return 0x68000081 | to << 9 | to << 17; }
+
+class Turns : public testing::Test {
+ public:
+  Turns& operator<<(uint32_t dword) {
+    dwords_.push_back(dword);
+    return *this;
+  }
+  Turns& operator<<(uint64_t two) {
+    return *this << static_cast<uint32_t>(two) << static_cast<uint32_t>(two >> 32);
+  }
+  // In dwords.
+  std::vector<uint32_t> found() {
+    *this << kEnd;
+    const auto code = read_code(Target::gfx950, Bytes(dwords_.data(), dwords_.size() * 4), 0);
+    if (!code.ok()) {
+      ADD_FAILURE() << code.error().message;
+      return {};
+    }
+    std::vector<uint32_t> places = find_turns(*code);
+    for (uint32_t& place : places) place /= 4;
+    return places;
+  }
+
+ private:
+  std::vector<uint32_t> dwords_;
+};
+using Places = std::vector<uint32_t>;
+
+TEST_F(Turns, AtTheWaitBetweenAReadAndAWriteElsewhere) {
+  *this << read(1) << kWait << write(2);
+  EXPECT_EQ(found(), Places{2});
+}
+
+TEST_F(Turns, NotBehindABarrier) {
+  *this << read(1) << kWait << kBarrier << write(2);
+  EXPECT_EQ(found(), Places{});
+}
+
+TEST_F(Turns, NotWhereALaneWritesAtAnAddressThatItRead) {
+  *this << read(1) << read(2) << kWait << write(2) << write(1);
+  EXPECT_EQ(found(), Places{});
+}
+
+TEST_F(Turns, ARegisterThatChangesIsAnotherAddress) {
+  *this << read(1) << kWait << change(1) << write(1);
+  EXPECT_EQ(found(), Places{2});
+}
+
+TEST_F(Turns, WhereALoadFillsTheTile) {
+  *this << read(1) << kWait << kLoadToLds << 0x00020001u << kWait;
+  EXPECT_EQ(found(), Places{2});
+}
+
+TEST_F(Turns, OnceForAllWritesBehindIt) {
+  *this << read(1) << kWait << write(2) << kWait << write(3) << kWait << write(4);
+  EXPECT_EQ(found(), Places{2});
+}
+
+TEST_F(Turns, AtTheLastWait) {
+  *this << read(1) << kWait << kWait << change(5) << write(2);
+  EXPECT_EQ(found(), Places{3});
+}
+
+TEST_F(Turns, NotWhereNothingIsWaitedFor) {
+  *this << read(1) << write(2);
+  EXPECT_EQ(found(), Places{});
+}
+
+TEST_F(Turns, RoundALoopAndOnBothWaysToAWrite) {
+  // 0: write; 2: barrier; 3: read; 5: branch to 7; 6: wait and on; 7: wait; 8: branch to 0
+  *this << write(2) << kBarrier << read(1) << 0xbf850002u << kWait << 0xbf820001u << kWait << 0xbf84fff6u;
+  EXPECT_EQ(found(), (Places{6, 8}));
+}
+
+TEST_F(Turns, NoneInCodeThatOnlyReads) {
+  *this << read(1) << kWait << read(2);
+  EXPECT_EQ(found(), Places{});
+}
+
+}  // namespace
+}  // namespace morgana::device::lift
