@@ -4,6 +4,7 @@ A Bench belongs to one object: it writes buffers to files, runs a list of launch
 back. All buffers are followed by guard bytes that nobody may change, and buffers that a case does not name as outputs must
 come back as they went in."""
 import math
+import os
 import pathlib
 import re
 import subprocess
@@ -68,6 +69,11 @@ def argument(arg):
     return f"{TYPES[values.dtype.name]}:{commas(values)}"
 
 
+def slots(*values):
+    """The block of arguments of which each begins at a multiple of 16 bytes."""
+    return [(16 * i, value) for i, value in enumerate(values)]
+
+
 def poison(shape, dtype):
     """An output nobody has written yet."""
     return np.frombuffer(np.full(math.prod(np.atleast_1d(shape)) * np.dtype(dtype).itemsize, 0xA5, np.uint8).tobytes(),
@@ -77,14 +83,18 @@ def poison(shape, dtype):
 class Bench:
     """Runs launches of one object and keeps the counts of each kernel."""
 
-    def __init__(self, morgana, folder, path, opencl=False):
+    def __init__(self, morgana, folder, path, opencl=False, environment=None):
         self.morgana, self.folder, self.path = morgana, pathlib.Path(folder), path
+        self.environment = {"MORGANA_WATCHDOG": "120", **os.environ, **(environment or {})}
         self.opencl = opencl  # built from OpenCL C, not HIP
         self.items, self.launches, self.seconds = {}, {}, {}
 
+    def described(self):
+        return subprocess.run([self.morgana, "info", self.path], capture_output=True, text=True, timeout=60).stdout
+
     def facts(self):
         """The object's processor and its kernels."""
-        text = subprocess.run([self.morgana, "info", self.path], capture_output=True, text=True, timeout=60).stdout
+        text = self.described()
         target = re.search(r"^  target id: .*--(gfx[0-9a-f]+)", text, re.MULTILINE)
         return target and target.group(1), re.findall(r"^\.amdhsa_kernel (\S+)$", text, re.MULTILINE)
 
@@ -95,6 +105,25 @@ class Bench:
         for name, value in named.items():
             words += ["--arg", f"{name}={argument(value)}"]
         return self.execute([launch], words, buffers, outputs)
+
+    def packed(self, kernel, block, groups, group, buffers, outputs):
+        """One launch of so many work-groups whose arguments are a block: pairs of an offset and a value."""
+        size = re.search(rf"^\.amdhsa_kernel {re.escape(kernel)}$.*?^\s*\.kernarg_segment_size: *(\d+)$", self.described(),
+                         re.MULTILINE | re.DOTALL)
+        if size is None:
+            raise Wrong("no such kernel")
+        image, relocations = bytearray(int(size.group(1))), ""
+        for offset, value in block:
+            if offset >= len(image):  # newer objects of a family have more arguments
+                break
+            if isinstance(value, (str, At)):
+                relocations += f",{offset}={argument(value)}"
+            elif value is not None:
+                image[offset:offset + value.nbytes] = value.tobytes()
+        file = self.folder / "kernarg.bin"
+        file.write_bytes(image)
+        launch = Launch(kernel, [groups[0] * group, *groups[1:]], group, [])
+        return self.execute([launch], launch.words() + ["--zero-rest", "--kernarg", f"{file}{relocations}"], buffers, outputs)
 
     def run(self, launches, buffers, outputs):
         """Returns the arrays of `outputs` after the launches."""
@@ -111,7 +140,7 @@ class Bench:
             words = ["--buffer", f"{name}=inout:{file}"] + words
         script.write_text("\n".join(words))
         result = subprocess.run([self.morgana, "dispatch", self.path, f"@{script}"], capture_output=True, text=True,
-                                timeout=600)
+                                timeout=600, env=self.environment)
         if result.returncode != 0:
             raise Wrong(f"exit {result.returncode}: {result.stderr.strip()}")
         for launch in launches:

@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 """The harness sees what it must see. Arguments: path of morgana, source folder."""
+import contextlib
+import io
 import pathlib
 import sys
 import tempfile
+import types
 import unittest
 
 import numpy as np
 
+import run
 from harness import At, Bench, Launch, Wrong, exact, near, poison
 
 MORGANA, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2])
@@ -42,6 +46,30 @@ class Harness(unittest.TestCase):
             self.bench.run([Launch("nothing", 64, 64, [])], {}, ())
         with self.assertRaisesRegex(Wrong, "address     0x0"):
             self.bench.run([Launch("step", 64, 64, [None, np.int32(1), np.int32(1)])], {}, ())
+
+    def test_blocks_of_arguments(self):
+        block = [(0, "values"), (8, np.int32(3)), (12, np.int32(1)), (4096, np.int32(5))]
+        out = self.bench.packed("step", block, (1,), 64, {"values": self.values}, ("values",))
+        exact("block", out["values"], self.values * 3 + 1)
+        with self.assertRaisesRegex(Wrong, "no such kernel"):
+            self.bench.packed("nothing", block, (1,), 64, {"values": self.values}, ("values",))
+
+    def test_results_are_held_against_the_table(self):
+        def check(bench, step):
+            launch = Launch("step", 64, 64, ["values", np.int32(step), np.int32(1)])
+            exact("step", bench.run([launch], {"values": self.values}, ("values",))["values"], self.values * 3 + 1)
+
+        cases = [run.Case(f"step {step}", self.bench.path, "step", lambda bench, step=step: check(bench, step)) for step in (3, 4)]
+        cases.append(run.Case("other kernel", self.bench.path, "reverse", lambda bench: check(bench, 3)))
+        options = types.SimpleNamespace(morgana=MORGANA, patterns=[], record=True)
+        with tempfile.TemporaryDirectory() as folder:
+            run.TABLE = pathlib.Path(folder) / "table.tsv"
+            for wrong in (2, 0):  # the table says right, then what was recorded
+                with contextlib.redirect_stdout(io.StringIO()) as text:
+                    self.assertEqual(run.run_cases(cases, ["off"], options), (wrong, 3))
+                self.assertIn("1 of 3 right", text.getvalue())
+            self.assertEqual({name: cells[1] for name, cells in run.read_table().items()},
+                             {"step 3": "right", "step 4": "wrong", "other kernel": "wrong"})
 
     def test_comparisons(self):
         f32 = np.float32

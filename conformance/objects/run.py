@@ -1,22 +1,31 @@
 #!/usr/bin/env python3
-"""Real code objects of other projects through `morgana dispatch`, their results checked against numpy.
+"""Code objects of other projects through `morgana dispatch`, their results checked against numpy: ./dev objects DIR [PATTERN...]
 
-  run.py [--morgana PATH] [--mgpusim CHECKOUT] [--aiter CHECKOUT] [--only TEXT]
-
-A CHECKOUT is a work tree or a git directory (a bare one, too) of sarchlab/mgpusim or ROCm/aiter; nothing is written to it.
-Every kernel of every object of mgpusim's benchmarks must have a case. Prints one line a kernel; exits 1 when one is wrong."""
+DIR has checkouts named mgpusim, aiter and MIOpen (sarchlab/mgpusim, ROCm/aiter, ROCm/MIOpen; each a work tree or a git
+directory), as many as there are; nothing is written to them. PATTERNs choose objects by their names as they are printed.
+Each runs interpreted, compiled, and as users run it (--jit). What must come out stands in objects.tsv (empty: that mode was
+not run), where all that is not right has its reason; --record writes results there. Exits 1 when a result is another, 2 when there was nothing to run."""
 import argparse
+import fnmatch
 import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 import aiter
+import aiter_attention
+import aiter_gemm
 import harness
 import mgpusim
 import mgpusim_gcn3  # noqa: F401, these fill mgpusim.CASES
 import mgpusim_nn  # noqa: F401
 import mgpusim_sdk  # noqa: F401
+import miopen_winograd
+
+HERE = pathlib.Path(__file__).resolve().parent
+TABLE = HERE / "objects.tsv"
+MODES = ("off", "sync", "on")
 
 
 def files(checkout, wanted, target):
@@ -35,83 +44,138 @@ def files(checkout, wanted, target):
     return sorted(found)
 
 
-class Table:
-    def __init__(self):
-        self.wrong = self.total = 0
+class Case:
+    """A kernel of an object; `check` is called with its bench and raises harness.Wrong. `prepare` makes the file."""
 
-    def row(self, kernel, items, launches, result, seconds):
-        self.total += 1
-        self.wrong += result != "ok"
-        print(f"  {kernel:40} {items:9} {launches:8} {seconds:9.4f}  {result}", flush=True)
+    def __init__(self, name, path, kernel, check, opencl=False, prepare=None):
+        self.name, self.path, self.kernel, self.check, self.opencl, self.prepare = name, path, kernel, check, opencl, prepare
 
-    def run(self, title, bench, kernels, case):
-        """One object: `case` is called with the bench; what it raises counts for all of its kernels."""
-        if title:
-            print(title)
-        problem = None
+    def run(self, morgana, mode):
+        """What is wrong, or "right"."""
         try:
-            case(bench)
+            if self.prepare and not self.path.is_file():
+                self.prepare()
+            with tempfile.TemporaryDirectory(prefix="morgana-objects-") as folder:
+                bench = harness.Bench(morgana, folder, self.path, self.opencl, {"MORGANA_JIT": mode})
+                self.check(bench)
+            return "right" if self.kernel in bench.items else "no case"
         except harness.Wrong as error:
-            problem = f"WRONG: {error}"
+            return " ".join(str(error).split())[:400]
         except subprocess.TimeoutExpired:
-            problem = "WRONG: did not end"
-        for kernel in kernels:
-            if kernel not in bench.items and problem is None:
-                self.row(kernel, 0, 0, "WRONG: no case", 0)
-            else:
-                self.row(kernel, bench.items.get(kernel, 0), bench.launches.get(kernel, 0), problem or "ok",
-                         bench.seconds.get(kernel, 0))
+            return "did not end"
 
 
-def run_mgpusim(checkout, table, options, folder):
-    wanted = lambda p: p.startswith("amd/benchmarks/") and p.endswith(".hsaco")
-    for path in files(checkout, wanted, folder):
-        native = "/native/" in path  # intermediate products of builds; some are compressed bundles or for other targets
-        if options.only not in path or (native and not path.endswith("_gfx942.hsaco")):
+def mgpusim_cases(checkout, options, folder):
+    for path in files(checkout, lambda p: p.startswith("amd/benchmarks/") and p.endswith(".hsaco"), folder):
+        # Of native/ only what is no intermediate product of a build, no compressed bundle and for no other target.
+        if "/native/" in path and not path.endswith("_gfx942.hsaco"):
             continue
-        title = f"mgpusim {path}" + (" (descriptors repaired)" if mgpusim.repair(path, folder / path) else "")
+        mgpusim.repair(path, folder / path)
         target, kernels = harness.Bench(options.morgana, folder, folder / path).facts()
         for kernel in kernels or ["(none)"]:
-            # A bench of its own, so that one wrong kernel does not hide the others.
-            own = harness.Bench(options.morgana, folder, folder / path, opencl=target == "gfx803")
-            table.run(title, own, [kernel], mgpusim.CASES.get(kernel, lambda _: None))
-            title = ""
+            check = mgpusim.CASES.get(kernel, lambda _: None)
+            yield Case(f"mgpusim/{path.removeprefix('amd/benchmarks/')}:{kernel}", folder / path, kernel, check, target == "gfx803")
 
 
-def run_aiter(checkout, table, options, folder):
-    wanted = lambda p: p.startswith("hsa/gfx") and "/topksoftmax/" in p and p.endswith((".co", ".csv"))
-    for path in files(checkout, wanted, folder):
-        if not path.endswith(".csv"):
-            continue
-        for row in aiter.rows(folder / path):
-            code_object = folder / path.replace("topksoftmax.csv", row["co_name"])
-            title = str(code_object.relative_to(folder))
-            if options.only not in title:
+def aiter_check(family, row, target):
+    if family == "topksoftmax":
+        return lambda bench: aiter.check(bench, row)
+    if family == "fmha_v3_fwd":
+        return lambda bench: aiter_attention.check(bench, row, target)
+    return lambda bench: aiter_gemm.FAMILIES[family](bench, row)
+
+
+def aiter_cases(checkout, options, folder):
+    families = ("topksoftmax", "fmha_v3_fwd", *aiter_gemm.FAMILIES)
+    wanted = lambda p: p.startswith(("hsa/gfx942/", "hsa/gfx950/")) and p.split("/")[2] in families and p.endswith((".co", ".csv"))
+    found = files(checkout, wanted, folder)
+    for table in (path for path in found if path.endswith(".csv")):
+        _, target, family, _ = table.split("/")
+        for row in aiter.rows(folder / table):
+            if row.get("dtype", "").startswith("fp8"):
                 continue
-            bench = harness.Bench(options.morgana, folder, code_object)
-            table.run(f"aiter {title}", bench, bench.facts()[1] or ["(none)"], lambda b, row=row: aiter.check(b, row))
+            # Attention of gfx942 is there twice, for two products.
+            for path in (p for p in found if p.startswith(f"hsa/{target}/{family}/") and p.endswith("/" + row["co_name"])):
+                yield Case(f"aiter/{path.removeprefix('hsa/')}", folder / path, row["knl_name"], aiter_check(family, row, target))
 
 
-def main():
-    default = pathlib.Path(__file__).resolve().parents[2] / "build/release/bin/morgana"
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--morgana", default=default, help=f"the command line (default {default})")
-    parser.add_argument("--mgpusim", help="checkout of sarchlab/mgpusim")
-    parser.add_argument("--aiter", help="checkout of ROCm/aiter")
-    parser.add_argument("--only", default="", help="objects whose path holds this text")
-    options = parser.parse_args()
-    if not options.mgpusim and not options.aiter:
-        parser.error("give --mgpusim, --aiter or both")
-    table = Table()
-    print(f"  {'kernel':40} {'items':>9} {'launches':>8} {'seconds':>9}  result")
-    with tempfile.TemporaryDirectory(prefix="morgana-objects-") as folder:
-        if options.mgpusim:
-            run_mgpusim(options.mgpusim, table, options, pathlib.Path(folder))
-        if options.aiter:
-            run_aiter(options.aiter, table, options, pathlib.Path(folder))
-    print(f"{table.total - table.wrong} of {table.total} kernels ok")
-    return 1 if table.wrong or not table.total else 0
+def miopen_cases(checkout, options, folder):
+    files(checkout, lambda p: p.startswith("src/kernels/") and p.endswith((".s", ".inc")) and p.count("/") == 2, folder)
+    kernels = folder / "src/kernels"
+    for source, kernel, target, version in miopen_winograd.objects(kernels):
+        output = folder / f"{target}_{source}.co"
+        prepare = lambda source=source, target=target, output=output: miopen_winograd.assemble(options.clang, kernels, source, target, output)
+        check = lambda bench, kernel=kernel, source=source, version=version: miopen_winograd.check(bench, kernel, source, version)
+        yield Case(f"miopen/{target}/{source.removesuffix('.s')}", output, kernel, check, prepare=prepare)
+
+
+PROJECTS = {"mgpusim": mgpusim_cases, "aiter": aiter_cases, "MIOpen": miopen_cases}
+
+
+def checkout_in(folder, project):
+    """A work tree or a git directory, which may be called repo and lie one further down."""
+    for place in sorted(folder.iterdir()):
+        if place.name.lower().split("+")[-1] == project.lower():
+            return place / "repo" if (place / "repo/HEAD").is_file() else place
+    return None
+
+
+def read_table():
+    lines = TABLE.read_text().splitlines()[1:] if TABLE.exists() else []
+    return {cells[0]: cells for cells in (line.split("\t") for line in lines)}
+
+
+def write_table(table):
+    rows = [["object", *MODES, "reason"], *(table[name] for name in sorted(table))]
+    TABLE.write_text("".join("\t".join(row) + "\n" for row in rows))
+
+
+def run_cases(cases, modes, options):
+    """Prints a line for each result; the number of those that the table does not have, and of all."""
+    table, wrong, right, total = read_table(), 0, 0, 0
+    for case in cases:
+        if options.patterns and not any(fnmatch.fnmatch(case.name, pattern) for pattern in options.patterns):
+            continue
+        cells = table.get(case.name, [case.name, *[""] * len(MODES), ""])
+        for mode in modes:
+            begin = time.monotonic()
+            result = case.run(options.morgana, mode)
+            verdict = "right" if result == "right" else "wrong"
+            at = 1 + MODES.index(mode)
+            as_expected = verdict == (cells[at] or "right")
+            print(f"{case.name}  {mode}  {time.monotonic() - begin:.1f} s  {result}{'' if as_expected else f' (table: {cells[at]})'}", flush=True)
+            total, right, wrong = total + 1, right + (verdict == "right"), wrong + (not as_expected)
+            cells[at] = verdict
+        table[case.name] = cells
+        if options.record:
+            write_table(table)
+    print(f"{right} of {total} right")
+    return wrong, total
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(prog="./dev objects", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("patterns", nargs="*")
+    parser.add_argument("--morgana", type=pathlib.Path, default=HERE.parents[1] / "build/release/bin/morgana")
+    parser.add_argument("--clang", default="clang-22", help="assembles MIOpen's sources")
+    parser.add_argument("--jit", default=",".join(MODES), help="modes of MORGANA_JIT, with commas between")
+    parser.add_argument("--record", action="store_true")
+    options = parser.parse_intermixed_args(arguments)
+    modes = options.jit.split(",")
+    if not set(modes) <= set(MODES) or not options.folder.is_dir():
+        parser.error("no such mode or folder")
+    options.morgana = options.morgana.resolve()
+    wrong = total = 0
+    for project, cases in PROJECTS.items():
+        checkout = checkout_in(options.folder, project)
+        if checkout is None:
+            continue
+        with tempfile.TemporaryDirectory(prefix="morgana-objects-") as folder:
+            here = run_cases(cases(checkout.resolve(), options, pathlib.Path(folder)), modes, options)
+            wrong, total = wrong + here[0], total + here[1]
+    return 2 if not total else 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
