@@ -105,7 +105,7 @@ cl_int sharing_info(const Device& device, cl_device_info name, const InfoWriter&
 }
 
 // cl_intel_unified_shared_memory: all memory of the process is everybody's.
-cl_int usm_info(const Device& device, cl_device_info name, const InfoWriter& out) {
+cl_int intel_info(const Device& device, cl_device_info name, const InfoWriter& out) {
   switch (name) {
     case CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL:
     case CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL:
@@ -116,6 +116,8 @@ cl_int usm_info(const Device& device, cl_device_info name, const InfoWriter& out
           CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL | CL_UNIFIED_SHARED_MEMORY_ATOMIC_ACCESS_INTEL |
           CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ACCESS_INTEL |
           CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ATOMIC_ACCESS_INTEL);
+    // cl_intel_required_subgroup_size.
+    case CL_DEVICE_SUB_GROUP_SIZES_INTEL: return out.value<size_t>(device.spec().wave_size);
     default: return sharing_info(device, name, out);
   }
 }
@@ -159,7 +161,7 @@ cl_int command_buffer_info(const Device& device, cl_device_info name, const Info
       return out.array<cl_device_id>(handles);
     }
     case CL_DEVICE_MUTABLE_DISPATCH_CAPABILITIES_KHR: return out.value<cl_bitfield>(kAllFields);
-    default: return usm_info(device, name, out);
+    default: return intel_info(device, name, out);
   }
 }
 

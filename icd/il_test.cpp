@@ -287,6 +287,30 @@ OpFunctionEnd
   }
 }
 
+// As the translator for LLVM 15 writes: blocks before those that dominate them, also behind a switch, and a
+// capability without its extension.
+TEST_F(Il, WhatProducersWriteIsTakenAsItIsMeant) {
+  cl_program program = make_il(kernel(R"(
+%is_even_bit = OpBitwiseAnd %uint %given %uint_1
+OpSelectionMerge %end None
+OpSwitch %is_even_bit %middle 1 %odd
+%after = OpLabel
+%in_after = OpIAdd %uint %in_middle %uint_10
+OpBranch %end
+%odd = OpLabel
+%in_odd = OpIMul %uint %given %uint_3
+OpBranch %end
+%middle = OpLabel
+%in_middle = OpIAdd %uint %given %uint_5
+OpBranch %after
+%end = OpLabel
+%result = OpPhi %uint %in_after %after %in_odd %odd
+)",
+                                      "OpCapability FPFastMathModeINTEL\n"));
+  EXPECT_EQ(run(program, 6), (std::vector<cl_uint>{15, 3, 17, 9, 19, 15}));
+  clReleaseProgram(program);
+}
+
 TEST_F(Il, WhatTheDeviceCannotDoIsSaid) {
   cl_program program =
       create(assemble(kernel("%result = OpCopyObject %uint %given\n", "OpCapability NamedBarrier\n")));

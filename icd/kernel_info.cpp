@@ -3,6 +3,7 @@
 
 #include "icd/info.h"
 #include "icd/kernel.h"
+#include "runtime/kernel_notes.h"
 
 namespace morgana::icd {
 namespace {
@@ -92,6 +93,8 @@ cl_int work_group_info(Kernel& kernel, const Kernel::Variant& variant, cl_kernel
     case CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE:
       return out.value<size_t>(variant.device->spec().wave_size);
     case CL_KERNEL_PRIVATE_MEM_SIZE: return out.value<cl_ulong>(metadata.private_segment_fixed_size);
+    // Bytes of a work-item: what is spilled of scalar registers goes to vector registers.
+    case CL_KERNEL_SPILL_MEM_SIZE_INTEL: return out.value<cl_ulong>(cl_ulong{metadata.vgpr_spill_count} * 4);
     // CL_INVALID_VALUE if param_name is not one of the supported values; CL_KERNEL_GLOBAL_WORK_SIZE is for
     // custom devices and built-in kernels only.
     default: return CL_INVALID_VALUE;
@@ -152,6 +155,10 @@ cl_int sub_group_info(const Kernel& kernel, const Kernel::Variant& variant, cl_k
       if (!read_sizes(input, 1, sizes)) return CL_INVALID_VALUE;
       return local_size_for(kernel, variant, sizes[0], out);
     case CL_KERNEL_MAX_NUM_SUB_GROUPS: return out.value<size_t>((limit + wave - 1) / wave);
+    // Asked for by an attribute of the kernel's, or by an execution mode.
+    case CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL:
+      return out.value<size_t>(
+          variant.executable->symbol_address(kernel.name() + runtime::kSubGroupSizeEnding) ? wave : 0);
     case CL_KERNEL_COMPILE_NUM_SUB_GROUPS: return out.value<size_t>(variant.kernel->sub_groups);
     // CL_INVALID_VALUE if param_name is not one of the supported values.
     default: return CL_INVALID_VALUE;

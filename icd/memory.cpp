@@ -133,11 +133,12 @@ Mem::Mem(Context& context, cl_mem_flags flags, size_t size, Storage storage,
          std::vector<cl_mem_properties> properties)
     : context_(&context), flags_(flags), size_(size), storage_(storage), properties_(std::move(properties)) {}
 
-Made<Mem::Storage> allocate_storage(const Context& context, size_t size, const char* name) {
+Made<Mem::Storage> allocate_storage(const Context& context, size_t size, const char* name, size_t alignment) {
   if (!charge(context, size)) return CL_MEM_OBJECT_ALLOCATION_FAILURE;
   // Images that show a buffer's texels begin at multiples of what T# can say.
   static_assert(runtime::kImageBaseAlign % kBaseAlignment == 0);
-  auto memory = runtime::allocate(size, runtime::kImageBaseAlign, name, runtime::Use::data);
+  auto memory =
+      runtime::allocate(size, std::max(alignment, runtime::kImageBaseAlign), name, runtime::Use::data);
   if (!memory.ok()) {
     g_charged.fetch_sub(size);
     return CL_MEM_OBJECT_ALLOCATION_FAILURE;

@@ -138,7 +138,9 @@ Made<cl_mem_flags> inherited_flags(cl_mem_flags parent, cl_mem_flags flags);
 cl_mem_flags with_kernel_access(cl_mem_flags flags);
 
 // Storage from the device's memory, counted against it. CL_MEM_OBJECT_ALLOCATION_FAILURE when there is none.
-Made<Mem::Storage> allocate_storage(const Context& context, size_t size, const char* name);
+// At a multiple of `alignment`, a power of two, at least.
+Made<Mem::Storage> allocate_storage(const Context& context, size_t size, const char* name,
+                                    size_t alignment = kBaseAlignment);
 void release_storage(const Mem::Storage& storage);
 
 }  // namespace morgana::icd

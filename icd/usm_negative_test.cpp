@@ -51,7 +51,7 @@ class UsmNegative : public Negative {
         {"no context", CL_INVALID_CONTEXT, [&] { return of(no<cl_context>(buffer), nullptr, 64, 0); }},
         {"a terminated context", -1121, [&] { return of(terminated, nullptr, 64, 0); }},
         {"an alignment of three", CL_INVALID_VALUE, [&] { return of(context, nullptr, 64, 3); }},
-        {"an alignment beyond long16", CL_INVALID_VALUE, [&] { return of(context, nullptr, 64, 256); }},
+        {"an alignment beyond 2 MiB", CL_INVALID_VALUE, [&] { return of(context, nullptr, 64, 4 << 20); }},
         {"an unknown property", CL_INVALID_PROPERTY, [&] { return of(context, kUnknown, 64, 0); }},
         {"unknown flags", CL_INVALID_PROPERTY, [&] { return of(context, kWrongFlags, 64, 0); }},
         {"flags twice", CL_INVALID_PROPERTY, [&] { return of(context, kTwice, 64, 0); }},
@@ -99,7 +99,7 @@ TEST_F(UsmNegative, Shared) {
   // Without a device all of the context's count.
   EXPECT_EQ(code_of([&](cl_int* e) { return usm->shared(context, nullptr, nullptr, largest + 1, 0, e); }),
             CL_INVALID_BUFFER_SIZE);
-  EXPECT_EQ(code_of([&](cl_int* e) { return usm->shared(context, nullptr, nullptr, 64, 256, e); }),
+  EXPECT_EQ(code_of([&](cl_int* e) { return usm->shared(context, nullptr, nullptr, 64, 4 << 20, e); }),
             CL_INVALID_VALUE);
 }
 

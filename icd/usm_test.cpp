@@ -172,6 +172,16 @@ TEST_F(Usm, QueriesTellWhatAnAllocationIs) {
   }
 }
 
+TEST_F(Usm, PagesMayBeAskedFor) {
+  for (cl_uint alignment : {256u, 4096u, 65536u, 2u << 20}) {
+    cl_int error = 1;
+    void* memory = usm->host(context, nullptr, 100, alignment, &error);
+    EXPECT_EQ(error, CL_SUCCESS) << alignment;
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(memory) % alignment, 0u) << alignment;
+    EXPECT_EQ(usm->free(context, memory), CL_SUCCESS);
+  }
+}
+
 TEST_F(Usm, CommandsMoveTheRightBytesAndHaveTheirTypes) {
   cl_int* memory = allocate(CL_MEM_TYPE_DEVICE_INTEL);
   cl_int* other = allocate(CL_MEM_TYPE_SHARED_INTEL);

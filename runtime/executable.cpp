@@ -7,6 +7,7 @@
 #include "codeobj/line_table.h"
 #include "codeobj/loader.h"
 #include "runtime/enqueue_records.h"
+#include "runtime/kernel_notes.h"
 #include "runtime/memory.h"
 #include "runtime/unpack.h"
 
@@ -119,13 +120,16 @@ void Executable::fill_handle(Kernel& kernel) {
   kernel.handle = *address;
 }
 
-// What the compiler tells of a kernel beside its metadata, which has no place for it: a number that is called
-// as the kernel with an ending of its own (compiler/spirv/kernels.cpp).
+// Whether it is none of the program's: what the compiler tells of a kernel.
 bool Executable::take_sub_groups(const Variable& variable) {
-  constexpr std::string_view kEnding = ".sub_groups";
   const std::string_view name = variable.name;
-  if (!name.ends_with(kEnding) || variable.size != sizeof(uint32_t)) return false;
-  const auto found = std::ranges::find(kernels_, name.substr(0, name.size() - kEnding.size()), &Kernel::name);
+  const auto kernel_before = [&](std::string_view ending) {
+    return name.ends_with(ending) && variable.size == sizeof(uint32_t)
+               ? std::ranges::find(kernels_, name.substr(0, name.size() - ending.size()), &Kernel::name)
+               : kernels_.end();
+  };
+  if (kernel_before(kSubGroupSizeEnding) != kernels_.end()) return true;  // its name says all
+  const auto found = kernel_before(kSubGroupsEnding);
   if (found == kernels_.end()) return false;
   std::memcpy(&found->sub_groups, reinterpret_cast<const void*>(variable.address),  // NOLINT: an address
               sizeof found->sub_groups);

@@ -15,12 +15,15 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/IPO/Internalize.h>
+#include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include <algorithm>
 
 #include "base/target.h"
+#include "device/limits.h"
 #include "runtime/compiler/device_library.h"
 #include "runtime/compiler/zeroed_memory.h"
+#include "runtime/kernel_notes.h"
 
 namespace morgana::runtime {
 namespace {
@@ -274,6 +277,42 @@ bool round_by_library(llvm::Module& module) {
   return !calls.empty();
 }
 
+// A variable of the kernel's that the runtime reads (kernel_notes.h).
+void write_note(llvm::Function& kernel, const char* ending, uint32_t value) {
+  llvm::Module& module = *kernel.getParent();
+  llvm::Type* const type = llvm::Type::getInt32Ty(module.getContext());
+  auto* const variable = new llvm::GlobalVariable(
+      module, type, true, llvm::GlobalValue::ExternalLinkage, llvm::ConstantInt::get(type, value),
+      kernel.getName() + ending, nullptr, llvm::GlobalValue::NotThreadLocal, 1);
+  variable->setVisibility(llvm::GlobalValue::ProtectedVisibility);
+  llvm::appendToUsed(module, {variable});
+}
+
+// What kernels require of sub-groups. Other sizes than the device's are an error.
+Status write_notes(Frontend& frontend, llvm::Module& module) {
+  const auto number = [](const llvm::Function& kernel, const char* name) -> uint32_t {
+    const llvm::MDNode* const node = kernel.getMetadata(name);
+    if (node == nullptr || node->getNumOperands() == 0) return 0;
+    const auto* const value = llvm::mdconst::dyn_extract<llvm::ConstantInt>(node->getOperand(0));
+    return value == nullptr ? 0 : static_cast<uint32_t>(value->getZExtValue());
+  };
+  std::vector<llvm::Function*> kernels;
+  for (llvm::Function& function : module)
+    if (is_kernel(function) && !function.isDeclaration()) kernels.push_back(&function);
+  for (llvm::Function* kernel : kernels) {
+    if (const uint32_t count = number(*kernel, kSubGroupsNode)) write_note(*kernel, kSubGroupsEnding, count);
+    const uint32_t size = number(*kernel, kSubGroupSizeNode);
+    if (size == 0) continue;
+    if (size != device::kLanes) {
+      frontend.log() << "error: kernel '" << kernel->getName() << "' requires sub-groups of " << size
+                     << " work-items; the device has " << device::kLanes << '\n';
+      return make_error(ErrorCode::build_failed, "a size of sub-groups that the device does not have");
+    }
+    write_note(*kernel, kSubGroupSizeEnding, size);
+  }
+  return {};
+}
+
 }  // namespace
 
 void record_options(llvm::Module& module, const BuildOptions& options) {
@@ -292,6 +331,7 @@ Status emit_object(Frontend& frontend, const BuildOptions& options, const Target
                    llvm::Module& module, llvm::SmallVectorImpl<char>& object) {
   bool failed = false;
   route_diagnostics(frontend, failed);
+  MORGANA_CHECK(write_notes(frontend, module));
   MORGANA_CHECK(lower_printf(target, module));
   make_division_exact(module);
   MORGANA_CHECK(link_libraries(module, options, target));

@@ -1,9 +1,8 @@
 // What a kernel's declaration says of it: work-group sizes, and the metadata from which LLVM writes the
 // description of its arguments.
-#include <llvm/Transforms/Utils/ModuleUtils.h>
-
 #include "device/limits.h"
 #include "runtime/compiler/spirv/reader.h"
+#include "runtime/kernel_notes.h"
 
 namespace morgana::runtime::spirv {
 namespace {
@@ -20,18 +19,19 @@ std::string_view part_of(std::string_view list, size_t index) {
 
 }  // namespace
 
-// For the runtime, which finds it by its name: metadata of code objects has no place for it.
+// The back end writes it down for the runtime.
 Status Reader::require_sub_groups(llvm::Function& kernel, uint64_t count) {
   if (count == 0 || count > device::kMaxGroupItems / device::kLanes)
     return make_error(ErrorCode::build_failed, "a number of sub-groups that no work-group has");
   kernel.addFnAttr("amdgpu-flat-work-group-size",
                    fmt::format("{},{}", (count - 1) * device::kLanes + 1, count * device::kLanes));
-  auto* const variable = new llvm::GlobalVariable(
-      module_, i32(), true, llvm::GlobalValue::ExternalLinkage, build_.getInt32(static_cast<uint32_t>(count)),
-      kernel.getName() + ".sub_groups", nullptr, llvm::GlobalValue::NotThreadLocal, kGlobal);
-  variable->setVisibility(llvm::GlobalValue::ProtectedVisibility);
-  llvm::appendToUsed(module_, {variable});
+  set_number(kernel, kSubGroupsNode, count);
   return {};
+}
+
+void Reader::set_number(llvm::Function& kernel, const char* name, uint64_t number) {
+  auto* const constant = llvm::ConstantAsMetadata::get(build_.getInt32(static_cast<uint32_t>(number)));
+  kernel.setMetadata(name, llvm::MDNode::get(context(), {constant}));
 }
 
 Status Reader::set_modes(llvm::Function& kernel, uint32_t id) {
@@ -90,6 +90,7 @@ Status Reader::set_modes(llvm::Function& kernel, uint32_t id) {
         if (words[0] != device::kLanes)
           return make_error(ErrorCode::build_failed, "sub-groups of {} work-items; the device has {}",
                             words[0], device::kLanes);
+        set_number(kernel, kSubGroupSizeNode, words[0]);
         break;
       case spv::ExecutionModeSubgroupsPerWorkgroup:
       case spv::ExecutionModeSubgroupsPerWorkgroupId:

@@ -3,13 +3,18 @@
 #include <spirv-tools/libspirv.h>
 #include <spirv/unified1/OpenCL.std.h>
 
+#include <cstring>
 #include <map>
 #include <spirv/unified1/spirv.hpp>
+#include <string_view>
 #include <unordered_map>
+
+#include "runtime/compiler/spirv/block_order.h"
 
 namespace morgana::runtime::spirv {
 namespace {
 
+constexpr std::string_view kFastMath = "SPV_INTEL_fp_fast_math_mode";
 constexpr size_t kHeaderWords = 5;
 constexpr size_t kBoundWord = 3;
 // Words of instructions.
@@ -68,6 +73,7 @@ class Rewriter {
     const std::span<const uint32_t> given(in.words, in.num_words);
     if (in.type_id != 0 && in.result_id != 0) type_of_[in.result_id] = in.type_id;
     if (in.opcode == spv::OpFunction && !declared_) declare();
+    name_extensions(in, given);
     if (replace(in, given)) {
       has_changed_ = true;
       return;
@@ -90,6 +96,26 @@ class Rewriter {
         break;
       case spv::OpConstantNull: nulls_[in.type_id] = in.result_id; break;
       default: break;
+    }
+  }
+
+  // Behind capabilities and extensions: an extension that a capability is of.
+  void name_extensions(const spv_parsed_instruction_t& in, std::span<const uint32_t> given) {
+    if (are_extensions_named_) return;
+    if (in.opcode == spv::OpCapability) {
+      needs_fast_math_ |= given[1] == spv::CapabilityFPFastMathModeINTEL;
+    } else if (in.opcode == spv::OpExtension) {
+      const std::string_view name(reinterpret_cast<const char*>(given.data() + 1), (given.size() - 1) * 4);
+      if (name.starts_with(kFastMath)) needs_fast_math_ = false;
+    } else {
+      are_extensions_named_ = true;
+      if (!needs_fast_math_) return;
+      // With a NUL behind it at least.
+      std::vector<uint32_t> words(1 + kFastMath.size() / 4 + 1);
+      words[0] = static_cast<uint32_t>(words.size()) << spv::WordCountShift | spv::OpExtension;
+      std::memcpy(words.data() + 1, kFastMath.data(), kFastMath.size());
+      copy(words);
+      has_changed_ = true;
     }
   }
 
@@ -187,6 +213,8 @@ class Rewriter {
   uint32_t next_ = 0;
   bool has_changed_ = false;
   bool declared_ = false;
+  bool are_extensions_named_ = false;
+  bool needs_fast_math_ = false;
   std::unordered_map<uint32_t, uint32_t> type_of_;  // by value
   uint32_t bool_ = 0;
   std::map<uint32_t, uint32_t> integers_;  // types: widths
@@ -208,8 +236,9 @@ std::optional<std::vector<uint32_t>> as_meant(const spv_context_t* context, std:
                      nullptr) != SPV_SUCCESS)
     return std::nullopt;
   std::optional<std::vector<uint32_t>> rewritten = std::move(rewriter).result();
-  if (!rewritten) return shortened;
-  return rewritten;
+  if (!rewritten) rewritten = std::move(shortened);
+  std::optional<std::vector<uint32_t>> ordered = with_ordered_blocks(rewritten ? *rewritten : words);
+  return ordered ? ordered : rewritten;
 }
 
 }  // namespace morgana::runtime::spirv

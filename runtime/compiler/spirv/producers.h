@@ -11,13 +11,16 @@ struct spv_context_t;
 
 namespace morgana::runtime::spirv {
 
-// The module as its producer meant it, for what LLVM 22 is known to write:
+// The module as its producer meant it, for what LLVM 22, and the last two of Khronos's translator for LLVM
+// 15, are known to write:
 // - printf with a pointer to the array that its format is, where SPIRV-Tools 2023.1 wants one to the array's
 //   bytes: the pointer is cast (OpBitcast);
 // - OpAtomicCompareExchangeWeak, which SPIR-V 1.4 has no more: OpAtomicCompareExchange;
 // - OpAny and OpAll of integers, of which OpenCL C's functions test the sign: of their signs;
 // - OpConstantNull as the index of a structure's member, where a constant must be: OpConstant;
-// - OpConstantNull of a vector with words behind its end: without them.
+// - OpConstantNull of a vector with words behind its end: without them;
+// - capability FPFastMathModeINTEL without its extension, which is named;
+// - a block before one that dominates it: blocks in another order (block_order.h).
 // Nothing where there is none of that, or the words cannot be parsed. The result is not yet validated.
 std::optional<std::vector<uint32_t>> as_meant(const spv_context_t* context, std::span<const uint32_t> words);
 

@@ -109,6 +109,7 @@ class Reader {
   Status describe_kernel(llvm::Function& function, uint32_t id, std::span<const Instruction> parameters);
   Status set_modes(llvm::Function& kernel, uint32_t id);
   Status require_sub_groups(llvm::Function& kernel, uint64_t count);
+  void set_number(llvm::Function& kernel, const char* name, uint64_t number);
   void describe_arguments(llvm::Function& kernel, std::span<const Instruction> parameters);
 
   // arithmetic.cpp, conversions.cpp, memory.cpp, composites.cpp, atomics.cpp, groups.cpp, images.cpp,
