@@ -311,6 +311,31 @@ OpBranch %after
   clReleaseProgram(program);
 }
 
+// Two headers with one merge block, and scopes of aliases.
+TEST_F(Il, HintsThatAreWrittenWronglyAreLeftOut) {
+  cl_program program = make_il(kernel(R"(
+%again = OpLoad %uint %place Aligned|AliasScopeINTELMask 4 %scopes
+%is_one = OpIEqual %bool %again %uint_1
+OpSelectionMerge %end None
+OpBranchConditional %is_one %end %other
+%other = OpLabel
+%is_two = OpIEqual %bool %given %uint_2
+OpSelectionMerge %end None
+OpBranchConditional %is_two %end %last
+%last = OpLabel
+OpBranch %end
+%end = OpLabel
+%result = OpPhi %uint %uint_10 %begin %uint_5 %other %uint_3 %last
+)",
+                                      "OpCapability MemoryAccessAliasingINTEL\n"
+                                      "OpExtension \"SPV_INTEL_memory_access_aliasing\"\n",
+                                      "%domain = OpAliasDomainDeclINTEL\n"
+                                      "%scope = OpAliasScopeDeclINTEL %domain\n"
+                                      "%scopes = OpAliasScopeListDeclINTEL %scope\n"));
+  EXPECT_EQ(run(program, 4), (std::vector<cl_uint>{3, 10, 5, 3}));
+  clReleaseProgram(program);
+}
+
 TEST_F(Il, WhatTheDeviceCannotDoIsSaid) {
   cl_program program =
       create(assemble(kernel("%result = OpCopyObject %uint %given\n", "OpCapability NamedBarrier\n")));

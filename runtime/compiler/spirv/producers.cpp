@@ -3,6 +3,7 @@
 #include <spirv-tools/libspirv.h>
 #include <spirv/unified1/OpenCL.std.h>
 
+#include <bit>
 #include <cstring>
 #include <map>
 #include <spirv/unified1/spirv.hpp>
@@ -128,6 +129,20 @@ class Rewriter {
   bool replace(const spv_parsed_instruction_t& in, std::span<const uint32_t> given) {
     switch (in.opcode) {
       case spv::OpExtInst: return replace_printf(in, given);
+      // Hints, of which nothing is left.
+      case spv::OpSelectionMerge:
+      case spv::OpLoopMerge:
+      case spv::OpAliasDomainDeclINTEL:
+      case spv::OpAliasScopeDeclINTEL:
+      case spv::OpAliasScopeListDeclINTEL: return true;
+      case spv::OpCapability: return given[1] == spv::CapabilityMemoryAccessAliasingINTEL;
+      case spv::OpDecorate:
+      case spv::OpDecorateId:
+        return given[2] == spv::DecorationAliasScopeINTEL || given[2] == spv::DecorationNoAliasINTEL;
+      case spv::OpLoad:
+      case spv::OpCopyMemorySized: return drop_aliases(given, 4);
+      case spv::OpStore:
+      case spv::OpCopyMemory: return drop_aliases(given, 3);
       case spv::OpAtomicCompareExchangeWeak:
         out_.push_back(static_cast<uint32_t>(given.size()) << spv::WordCountShift |
                        spv::OpAtomicCompareExchange);
@@ -162,6 +177,21 @@ class Rewriter {
       }
       default: return false;
     }
+  }
+
+  // The memory operands that stand last.
+  bool drop_aliases(std::span<const uint32_t> given, size_t mask) {
+    constexpr uint32_t kScope = spv::MemoryAccessAliasScopeINTELMaskMask,
+                       kNone = spv::MemoryAccessNoAliasINTELMaskMask;
+    if (given.size() <= mask || (given[mask] & (kScope | kNone)) == 0) return false;
+    const size_t dropped = static_cast<size_t>(std::popcount(given[mask] & (kScope | kNone)));
+    if (given.size() - mask <= dropped) return false;
+    const std::span<const uint32_t> kept = given.first(given.size() - dropped);
+    const size_t start = out_.size();
+    copy(kept);
+    out_[start] = static_cast<uint32_t>(kept.size()) << spv::WordCountShift | (given[0] & spv::OpCodeMask);
+    out_[start + mask] &= ~(kScope | kNone);
+    return true;
   }
 
   bool replace_printf(const spv_parsed_instruction_t& in, std::span<const uint32_t> given) {

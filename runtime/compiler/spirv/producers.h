@@ -20,8 +20,9 @@ namespace morgana::runtime::spirv {
 // - OpConstantNull as the index of a structure's member, where a constant must be: OpConstant;
 // - OpConstantNull of a vector with words behind its end: without them;
 // - capability FPFastMathModeINTEL without its extension, which is named;
-// - a block before one that dominates it: blocks in another order (block_order.h).
-// Nothing where there is none of that, or the words cannot be parsed. The result is not yet validated.
+// - a block before one that dominates it: blocks in another order (block_order.h);
+// - one merge block of two headers, and scopes of aliases outside of functions: both are hints, and are left
+// out. Nothing where there is none of that, or the words cannot be parsed. The result is not yet validated.
 std::optional<std::vector<uint32_t>> as_meant(const spv_context_t* context, std::span<const uint32_t> words);
 
 }  // namespace morgana::runtime::spirv
