@@ -336,6 +336,31 @@ OpBranch %end
   clReleaseProgram(program);
 }
 
+// SPV_INTEL_subgroups, in one sub-group of 64: each result is a lane's number, those of the second operand
+// 100 more.
+TEST_F(Il, ShufflesOfIntel) {
+  struct Row {
+    const char* code;
+    cl_uint expected[3];  // of lanes 0, 5 and 63
+  };
+  const Row rows[] = {{"OpSubgroupShuffleINTEL %uint %given %uint_5", {5, 5, 5}},
+                      {"OpSubgroupShuffleXorINTEL %uint %given %uint_1", {1, 4, 62}},
+                      {"OpSubgroupShuffleDownINTEL %uint %given %other %uint_3", {3, 8, 102}},
+                      {"OpSubgroupShuffleUpINTEL %uint %given %other %uint_3", {61, 102, 160}}};
+  for (const Row& row : rows) {
+    cl_program program =
+        make_il(kernel(std::string("%other = OpIAdd %uint %given %uint_100\n%result = ") + row.code + "\n",
+                       "OpCapability SubgroupShuffleINTEL\n"
+                       "OpExtension \"SPV_INTEL_subgroups\"\n",
+                       "%uint_100 = OpConstant %uint 100\n"));
+    const std::vector<cl_uint> seen = run(program, 64);
+    EXPECT_EQ((std::vector<cl_uint>{seen[0], seen[5], seen[63]}),
+              std::vector<cl_uint>(row.expected, row.expected + 3))
+        << row.code;
+    clReleaseProgram(program);
+  }
+}
+
 TEST_F(Il, WhatTheDeviceCannotDoIsSaid) {
   cl_program program =
       create(assemble(kernel("%result = OpCopyObject %uint %given\n", "OpCapability NamedBarrier\n")));

@@ -1,4 +1,5 @@
 // Operations of work-groups and sub-groups: functions of the device library.
+#include "device/limits.h"
 #include "runtime/compiler/spirv/reader.h"
 
 namespace morgana::runtime::spirv {
@@ -180,6 +181,20 @@ Reader::Handled Reader::groups(const Instruction& in, Values v) {
   }
 }
 
+// As if the two operands lay one behind the other, and each lane read so many lanes further on, in the first
+// one and beyond, or further back, in the second one and before.
+Result<llvm::Value*> Reader::shuffle_across(const Instruction& in, Values v, bool down) {
+  llvm::Value* const delta = build_.CreateZExtOrTrunc(v[2], i32());
+  llvm::Value* const lane = call("get_sub_group_local_id", i32(), {});
+  llvm::Value* const place = down ? build_.CreateAdd(lane, delta) : build_.CreateSub(lane, delta);
+  const Argument from{build_.CreateAnd(place, build_.getInt32(device::kLanes - 1)), "j"};
+  MORGANA_TRY(llvm::Value * first, lanewise(in, v, "sub_group_shuffle", 0, {from}));
+  MORGANA_TRY(llvm::Value * second, lanewise(in, v, "sub_group_shuffle", 1, {from}));
+  llvm::Value* const is_first =
+      down ? build_.CreateICmpULT(place, build_.getInt32(device::kLanes)) : build_.CreateICmpULT(lane, delta);
+  return build_.CreateSelect(is_first, first, second);
+}
+
 Reader::Handled Reader::non_uniform_groups(const Instruction& in, Values v) {
   if (const Operation* operation = find_operation(kNonUniform, in.op())) {
     auto prefix = group_prefix(in.word(0));
@@ -235,6 +250,10 @@ Reader::Handled Reader::non_uniform_groups(const Instruction& in, Values v) {
     case spv::OpGroupNonUniformShuffleXor: return lanewise(in, v, "sub_group_shuffle_xor", 1, {uint(2)});
     case spv::OpGroupNonUniformShuffleUp: return lanewise(in, v, "sub_group_shuffle_up", 1, {uint(2)});
     case spv::OpGroupNonUniformShuffleDown: return lanewise(in, v, "sub_group_shuffle_down", 1, {uint(2)});
+    case spv::OpSubgroupShuffleINTEL: return lanewise(in, v, "sub_group_shuffle", 0, {uint(1)});
+    case spv::OpSubgroupShuffleXorINTEL: return lanewise(in, v, "sub_group_shuffle_xor", 0, {uint(1)});
+    case spv::OpSubgroupShuffleDownINTEL: return shuffle_across(in, v, true);
+    case spv::OpSubgroupShuffleUpINTEL: return shuffle_across(in, v, false);
     case spv::OpGroupNonUniformRotateKHR: {
       const Argument delta{build_.CreateZExtOrTrunc(v[2], i32()), "i"};
       if (in.size() < 4) return lanewise(in, v, "sub_group_rotate", 1, {delta});

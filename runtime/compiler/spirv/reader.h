@@ -157,6 +157,7 @@ class Reader {
   Result<std::string> group_prefix(uint32_t scope) const;
   Result<llvm::Value*> group_operation(const Instruction& in, Values v, std::string prefix, size_t operation,
                                        std::string_view name, char sign, bool is_logical);
+  Result<llvm::Value*> shuffle_across(const Instruction& in, Values v, bool down);
   Result<llvm::Value*> lanewise(const Instruction& in, Values v, std::string_view name, size_t value,
                                 std::vector<Argument> more);
   Result<llvm::Value*> read_image(const Instruction& in, Values v);
