@@ -460,12 +460,19 @@ class Builder {
     }
   }
 
-  // Nobody comes in between s_set_gpr_idx_on and its move.
+  // Nobody comes in between s_set_gpr_idx_on, its move, and s_set_gpr_idx_off.
   bool keeps_moves_together() const {
-    for (const Instruction& i : flow_.instructions) {
-      const Step* const move = i.step + i.step->dwords;
-      if (i.how == How::index_on && (flow_.block_of(i.at + i.step->dwords) != ~0u ||
-                                     flow_.block_of(i.at + i.step->dwords + move->dwords) != ~0u))
+    const auto& all = flow_.instructions;
+    const auto op = [&](size_t n) { return all[n].step->inst ? all[n].step->inst->row->op : Op::invalid; };
+    const auto follows = [&](size_t n, How before) {
+      return n > 0 && all[n - 1].how == before && flow_.block_of(all[n].at) == ~0u;
+    };
+    for (size_t n = 0; n < all.size(); n++) {
+      const bool is_move = all[n].how == How::indexed && op(n) == Op::v_mov_b32;
+      const bool is_off = all[n].how == How::nothing && op(n) == Op::s_set_gpr_idx_off;
+      if (is_move && !follows(n, How::index_on)) return false;
+      if (is_off && !follows(n, How::indexed)) return false;
+      if (all[n].how == How::index_on && (n + 2 >= all.size() || all[n + 1].how != How::indexed))
         return false;
     }
     return true;

@@ -1,6 +1,8 @@
 // Registers that M0 chooses, in compiled code: arrays that compilers keep in VGPRs.
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "device/testing/wave_rig.h"
 
 namespace morgana::device {
@@ -74,6 +76,68 @@ TEST(Indexed, ByM0) {
   compare(rig);
 }
 
+// A way out keeps what the interpreter may read then, though nothing compiled does.
+//   v_add_u32_e32 v50, 7, v1
+//   s_set_gpr_idx_on s2, gpr_idx(SRC0)
+//   v_mov_b32_e32 v5, v4
+//   s_set_gpr_idx_off
+//   global_store_dword v3, v5, s[4:5]
+TEST(Indexed, BehindTheArray) {
+  RigOptions options;
+  options.registers_are_lost = true;
+  WaveRig rig(Target::gfx950, dwords_of_hex("87026468 020111bf 04030a7e 00009cbf 008070dc03050400"), options);
+  for (const uint32_t index : {0u, 40u, 46u}) {
+    std::vector<uint32_t> stored[2];
+    for (const bool compiled : {false, true}) {
+      rig.restart();
+      std::vector<uint32_t> memory(kLanes);
+      const auto at = reinterpret_cast<uint64_t>(memory.data());
+      std::memcpy(&rig.s(4), &at, 8);
+      rig.s(2) = index;
+      for (uint32_t r = 0; r < 60; r++)
+        for (uint32_t lane = 0; lane < kLanes; lane++)
+          rig.v(static_cast<int>(r), static_cast<int>(lane)) = r == 3 ? 4 * lane : 1000 * r + lane;
+      EXPECT_EQ(compiled ? rig.run_compiled() : rig.run_interpreted(), Exit::ended);
+      stored[compiled] = memory;
+    }
+    EXPECT_NE(rig.kernel(), nullptr) << rig.why_interpreted();
+    EXPECT_EQ(stored[0], stored[1]) << index;
+  }
+}
+
+// A move under an index is no zero: v9 is the sign of v8, and stays it.
+//   v_ashrrev_i32_e32 v9, 31, v8
+//   s_set_gpr_idx_on s2, gpr_idx(DST)
+//   v_mov_b32_e32 v4, 0
+//   s_set_gpr_idx_off
+//   v_lshl_add_u64 v[10:11], v[8:9], 2, s[4:5]
+//   global_load_dword v12, v[10:11], off
+//   s_waitcnt vmcnt(0)
+TEST(Indexed, IsNoPlainMove) {
+  RigOptions options;
+  options.begins_full = true;
+  WaveRig rig(Target::gfx950,
+              dwords_of_hex("9f101222 020811bf 8002087e 00009cbf 0a0008d208051100 008050dc0a007f0c 700f8cbf"),
+              options);
+  std::vector<uint32_t> memory(2 * kLanes);
+  for (uint32_t i = 0; i < memory.size(); i++) memory[i] = i * i;
+  std::vector<uint32_t> loaded[2];
+  for (const bool compiled : {false, true}) {
+    rig.restart();
+    const auto at = reinterpret_cast<uint64_t>(memory.data() + kLanes);
+    std::memcpy(&rig.s(4), &at, 8);
+    rig.s(2) = 1;
+    for (int lane = 0; lane < kLanes; lane++) {
+      rig.v(0, lane) = static_cast<uint32_t>(lane);
+      rig.v(8, lane) = static_cast<uint32_t>(-1 - lane * 5 % kLanes);
+    }
+    EXPECT_EQ(compiled ? rig.run_compiled() : rig.run_interpreted(), Exit::ended);
+    for (int lane = 0; lane < kLanes; lane++) loaded[compiled].push_back(rig.v(12, lane));
+  }
+  EXPECT_NE(rig.kernel(), nullptr) << rig.why_interpreted();
+  EXPECT_EQ(loaded[0], loaded[1]);
+}
+
 // Whoever jumps to the move finds no index: such code is not compiled.
 TEST(Indexed, NobodyComesToTheMoveAlone) {
   WaveRig rig(Target::gfx950, dwords_of_hex("010085bf"     // s_cbranch_scc1 1
@@ -82,6 +146,27 @@ TEST(Indexed, NobodyComesToTheMoveAlone) {
                                             "00009cbf"));  // s_set_gpr_idx_off
   EXPECT_EQ(left(rig, false, ~uint64_t{0}, 3, 0), left(rig, true, ~uint64_t{0}, 3, 0));
   EXPECT_EQ(rig.kernel(), nullptr);
+}
+
+// Nor is the rest of a kernel that begins at it, once the interpreter has seen the index switched on.
+TEST(Indexed, TheRestBeginsAtTheMove) {
+  WaveRig rig(Target::gfx950, dwords_of_hex("020111bf"     // s_set_gpr_idx_on s2, gpr_idx(SRC0)
+                                            "04030a7e"     // v_mov_b32_e32 v5, v4
+                                            "00009cbf"     // s_set_gpr_idx_off
+                                            "060b0c68"     // v_add_u32_e32 v6, v6, v5
+                                            "03818380"     // s_sub_u32 s3, s3, 1
+                                            "038007bf"     // s_cmp_lg_u32 s3, 0
+                                            "faff85bf"));  // s_cbranch_scc1 65530
+  std::vector<uint32_t> sums[2];
+  for (const bool compiled : {false, true}) {
+    rig.restart();
+    rig.s(2) = 20, rig.s(3) = 100;
+    for (int lane = 0; lane < kLanes; lane++)
+      rig.v(4, lane) = 1, rig.v(24, lane) = 1000 + static_cast<uint32_t>(lane), rig.v(6, lane) = 0;
+    EXPECT_EQ(compiled ? rig.run_group_after(3) : rig.run_group(false), Exit::ended);
+    for (int lane = 0; lane < kLanes; lane++) sums[compiled].push_back(rig.v(6, lane));
+  }
+  EXPECT_EQ(sums[0], sums[1]);
 }
 
 }  // namespace

@@ -116,6 +116,16 @@ void masks_before(const Instruction& i, Live& live) {
   if (i.widens) live.add(origin_of(i, true), woken);
 }
 
+// What the interpreter may read where another index is not compiled code's: registers behind those that
+// Instruction::indexed has, or v0 for one that the wave does not have.
+VectorSet behind_index(const Instruction& i, const VectorSet& all) {
+  VectorSet read;
+  if (i.how != How::indexed || i.merges) return read;
+  for (unsigned r = i.indexed.first; r < kVectorRegisters; r++) read.set(r, all.test(r));
+  read.set(0, all.test(0));
+  return read;
+}
+
 void before(Instruction& i, Live& live, const Live& everything, bool observe_everything) {
   if (i.how == How::end) {
     live = observe_everything ? everything : Live{};
@@ -133,7 +143,7 @@ void before(Instruction& i, Live& live, const Live& everything, bool observe_eve
     live.active |= written;
   else
     live.active &= ~written;
-  const VectorSet read = set_of(i.v_reads, i.n_v_reads);
+  const VectorSet read = set_of(i.v_reads, i.n_v_reads) | behind_index(i, everything.active);
   live.active |= read;
   if (i.crosses_lanes) live.inactive |= read;
   live.scalars &= ~i.s_writes;

@@ -111,7 +111,8 @@ TEST(Scratch, ByItsBuffer) {
     };
     for (const uint64_t exec : {~uint64_t{0}, uint64_t{0xff00'1234'5678'9abf}})
       for (const Case& c : {Case{0, 256, 1, 3, 0}, Case{256, 1024, 1, 3, 8}, Case{512, 4, 1, 3, 2},
-                            Case{128, 512, 1, 3, 0}, Case{0, 256, 0, 3, 0}, Case{0, 0, 1, 2, 4}}) {
+                            Case{1024, 0, 1, 3, ~3u - 12}, Case{128, 512, 1, 3, 0}, Case{0, 256, 0, 3, 0},
+                            Case{0, 0, 1, 2, 4}}) {
         const auto prepare = [&] {
           rig.wave().exec() = exec;
           rig.s(4) = c.s4, rig.s(5) = c.s5;
@@ -124,7 +125,10 @@ TEST(Scratch, ByItsBuffer) {
           }
           rig.v(0, 40) = c.wild;
         };
-        EXPECT_EQ(left(rig, false, prepare), left(rig, true, prepare))
+        std::vector<uint32_t> interpreted = left(rig, false, prepare), compiled = left(rig, true, prepare);
+        // After a fault nobody looks at registers.
+        if (interpreted[0] != static_cast<uint32_t>(Exit::ended)) interpreted.resize(2), compiled.resize(2);
+        EXPECT_EQ(interpreted, compiled)
             << info(target).name << " " << exec << " " << c.s4 << " " << c.s5 << " " << c.swizzle;
       }
   }

@@ -33,8 +33,8 @@ bool is_number(const isa::Inst& inst, uint32_t wanted) {
 // A zero in every lane, or a copy of one, where EXEC is full: so it is for the whole of a block.
 bool Translator::writes_zero(const Instruction& i) const {
   const isa::Inst& inst = *i.step->inst;
-  if (inst.row->op != Op::v_mov_b32 || inst.format != isa::Format::VOP1 || inst.sdwa || inst.dpp)
-    return false;
+  if (i.how != How::vector || inst.row->op != Op::v_mov_b32) return false;
+  if (inst.format != isa::Format::VOP1 || inst.sdwa || inst.dpp) return false;
   if (!inst.src[0].is_vgpr()) return is_number(inst, 0);
   const Instruction* const from = writer_of(i, place(inst.src[0]));
   return from && writes_zero(*from);

@@ -167,15 +167,19 @@ std::pair<llvm::Value*, llvm::Value*> Translator::scratch_start(const Instructio
   Value* from =
       b_.CreateSub(base, b_.CreatePtrToInt(b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, scratch))), i64_));
   from = b_.CreateAdd(from, b_.CreateZExt(scalar_source(i, 3, 1), i64_));
-  constexpr uint64_t kOutside = ~((uint64_t{1} << 38) - kLanes * 4);
+  constexpr uint64_t kOutside = ~((uint64_t{1} << 37) - kLanes * 4);  // a sum with an offset does not wrap
   holds = b_.CreateAnd(holds, b_.CreateICmpEQ(b_.CreateAnd(from, b_.getInt64(kOutside)), b_.getInt64(0)));
   return {b_.CreateTrunc(b_.CreateLShr(from, 6), i32_), holds};
+}
+
+llvm::Value* Translator::scratch_bytes() {
+  return b_.CreateLoad(i32_, field(wave_, offsetof(Wave, scratch_lane_bytes)));
 }
 
 // `bytes` of each lane, whole dwords, from `offset` on.
 llvm::Value* Translator::lies_in_scratch(Value* offset, uint64_t bytes) {
   Value* end = b_.CreateAdd(b_.CreateZExt(offset, i64_), b_.getInt64(bytes));
-  Value* size = b_.CreateZExt(b_.CreateLoad(i32_, field(wave_, offsetof(Wave, scratch_lane_bytes))), i64_);
+  Value* size = b_.CreateZExt(scratch_bytes(), i64_);
   return b_.CreateAnd(b_.CreateICmpULE(end, size), b_.CreateICmpEQ(b_.CreateAnd(offset, 3), b_.getInt32(0)));
 }
 
@@ -184,10 +188,17 @@ void Translator::scratch_apart(const Instruction& i, unsigned dwords) {
   const isa::Inst& inst = *i.step->inst;
   const bool stores = inst.row->flags & isa::kStore;
   const auto [start, holds] = scratch_start(i);
-  Value* const add = b_.CreateAdd(start, b_.getInt32(static_cast<uint32_t>(inst.offset)));
+  Value* own = active_vgpr(place(inst.src[0]));
+  Value* add = b_.CreateAdd(start, b_.getInt32(static_cast<uint32_t>(inst.offset)));
+  if (holds) {
+    // Only the instruction's offset and the VGPR wrap: what is then beyond scratch gets no whole dword.
+    own = b_.CreateAdd(own, splat(b_.getInt32(static_cast<uint32_t>(inst.offset))));
+    own = b_.CreateSelect(b_.CreateICmpULE(own, splat(scratch_bytes())), own, splat(b_.getInt32(1)));
+    add = start;
+  }
   llvm::AllocaInst *offset = temporary(lanes_), *data = temporary(llvm::ArrayType::get(lanes_, dwords));
   const auto row = [&](unsigned d) { return field(data, size_t{d} * kLanes * 4); };
-  b_.CreateAlignedStore(active_vgpr(place(inst.src[0])), offset, llvm::Align(256));
+  b_.CreateAlignedStore(own, offset, llvm::Align(256));
   for (unsigned d = 0; stores && d < dwords; d++)
     b_.CreateAlignedStore(active_vgpr(place(inst.src[1]) + d), row(d), llvm::Align(256));
   constexpr uint32_t kTooMany = 1u << 24;  // dwords: no scratch holds them
@@ -210,9 +221,11 @@ void Translator::scratch(const Instruction& i) {
   const unsigned dwords = scratch_dwords(inst);
   if (varies && !shapes_.is_uniform(number(i), version_)) return scratch_apart(i, dwords);
   const bool is_checked = is_in_scratch(i);
-  const auto [start, holds] = scratch_start(i);
-  Value* offset = b_.CreateAdd(start, b_.getInt32(static_cast<uint32_t>(inst.offset)));
-  if (varies) offset = b_.CreateAdd(offset, b_.CreateExtractElement(vgpr(place(inst.src[0])), uint64_t{0}));
+  auto [start, holds] = scratch_start(i);
+  Value* own = b_.getInt32(static_cast<uint32_t>(inst.offset));
+  if (varies) own = b_.CreateAdd(own, b_.CreateExtractElement(vgpr(place(inst.src[0])), uint64_t{0}));
+  if (varies && holds) holds = b_.CreateAnd(holds, b_.CreateICmpULE(own, scratch_bytes()));
+  Value* const offset = b_.CreateAdd(start, own);
   const auto move = [&] {
     Value* row = b_.CreateGEP(i8_, b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, scratch))),
                               b_.CreateShl(b_.CreateZExt(offset, i64_), 6));

@@ -207,6 +207,7 @@ class Translator {
   void scratch_apart(const Instruction& i, unsigned dwords);
   std::pair<Value*, Value*> scratch_start(const Instruction& i);
   bool is_in_scratch(const Instruction& i);
+  Value* scratch_bytes();
   Value* lies_in_scratch(Value* offset, uint64_t bytes);
   Value* lds_limit();
   Value* shaped_bases(const Instruction& i, const AddressShape& shape, const int64_t* offset, unsigned parts,
