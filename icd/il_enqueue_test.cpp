@@ -271,6 +271,16 @@ TEST_F(IlEnqueue, ARequiredNumberOfSubGroups) {
   const size_t three = 192;
   EXPECT_EQ(launch(&three), CL_SUCCESS);
   EXPECT_EQ(launch(nullptr), CL_SUCCESS);
+  // Morgana finds groups of three sub-groups in every shape that has some.
+  const auto choose = [&](size_t x, size_t y) {
+    const size_t global[] = {x, y};
+    return clEnqueueNDRangeKernel(queue, k, 2, nullptr, global, nullptr, 0, nullptr, nullptr);
+  };
+  EXPECT_EQ(choose(4, 48), CL_SUCCESS);
+  EXPECT_EQ(choose(130, 2), CL_SUCCESS);  // a third wave of two lanes
+  EXPECT_EQ(choose(32, 1), CL_INVALID_WORK_GROUP_SIZE);
+  EXPECT_EQ(choose(254, 1), CL_INVALID_WORK_GROUP_SIZE);
+  EXPECT_EQ(clFinish(queue), CL_SUCCESS);
   size_t variables = 1;
   clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE, sizeof variables,
                         &variables, nullptr);

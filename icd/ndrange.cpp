@@ -44,6 +44,21 @@ cl_int read_global(const Range& range, runtime::Geometry& geometry, bool& empty)
   return CL_SUCCESS;
 }
 
+// A work-group size that divides the global size and has `waves` sub-groups: as many work-items as can be,
+// those along x first. Zeros: there is none.
+std::array<uint32_t, 3> local_of_sub_groups(const std::array<uint32_t, 3>& global, size_t waves, size_t wave,
+                                            size_t limit) {
+  const size_t most = std::min(limit, waves * wave), least = (waves - 1) * wave + 1;
+  std::array<uint32_t, 3> best{};
+  size_t best_items = least - 1;
+  for (uint32_t z = 1; z <= std::min<size_t>(global[2], most); ++z)
+    for (uint32_t y = 1; global[2] % z == 0 && y <= std::min<size_t>(global[1], most / z); ++y)
+      for (uint32_t x = 1; global[1] % y == 0 && x <= std::min<size_t>(global[0], most / z / y); ++x)
+        if (const size_t items = size_t{x} * y * z; global[0] % x == 0 && items > best_items)
+          best = {x, y, z}, best_items = items;
+  return best;
+}
+
 // The work-group size: given, required by the kernel, or chosen.
 cl_int read_local(const Range& range, Kernel& kernel, const Kernel::Variant& variant,
                   runtime::Geometry& geometry) {
@@ -53,7 +68,9 @@ cl_int read_local(const Range& range, Kernel& kernel, const Kernel::Variant& var
     if (metadata.reqd_workgroup_size) {
       geometry.local = *metadata.reqd_workgroup_size;
     } else if (variant.kernel->sub_groups != 0) {
-      geometry.local = {variant.kernel->sub_groups * variant.device->spec().wave_size, 1, 1};
+      geometry.local = local_of_sub_groups(geometry.global, variant.kernel->sub_groups,
+                                           variant.device->spec().wave_size, limit);
+      if (geometry.local[0] == 0) return CL_INVALID_WORK_GROUP_SIZE;
     } else {
       LocalSizeRequest request{range.dimensions,
                                {1, 1, 1},

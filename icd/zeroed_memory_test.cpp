@@ -1,6 +1,6 @@
 // cl_khr_initialize_memory: what nobody has written reads as zero, whatever was there before. On one target
 // of each generation.
-#include "icd/test_support.h"
+#include "icd/il_support.h"
 
 namespace morgana::icd::test {
 namespace {
@@ -65,7 +65,7 @@ kernel void private_memory(global int* to, int index) {
 }
 )";
 
-class Zeroed : public OpenCl {
+class Zeroed : public Il {
  protected:
   void SetUp() override {
     OpenCl::SetUp();
@@ -177,6 +177,28 @@ TEST_F(Zeroed, PrivateMemory) {
     soil(one);
     const std::vector<cl_int> seen = run(in, one, program, {"private_memory", {256, 1}, {64, 1}, {}});
     EXPECT_EQ(seen, std::vector<cl_int>(seen.size(), 0));
+    clReleaseProgram(program);
+    clReleaseContext(in);
+  }
+}
+
+// What a module's kernel begins with stays: its built-in variables are stored before others are made.
+TEST_F(Zeroed, VariablesOfModules) {
+  std::string text = kernel(
+      "%locals = OpLoad %v3ulong %local_id Aligned 32\n%local = OpCompositeExtract %ulong %locals 0\n"
+      "%sum = OpIAdd %ulong %id %local\n%result = OpUConvert %uint %sum\n",
+      "", "%local_id = OpVariable %ptr_input Input\n",
+      "OpDecorate %local_id BuiltIn LocalInvocationId\nOpDecorate %local_id Constant\n");
+  const std::string entry = "\"k\" %global_id";
+  text.insert(text.find(entry) + entry.size(), " %local_id");
+  const std::vector<uint32_t> words = assemble(text);
+  for (cl_device_id one : devices) {
+    cl_context in = zeroed(one, kPrivate);
+    cl_int error;
+    cl_program program = clCreateProgramWithIL(in, words.data(), words.size() * sizeof(uint32_t), &error);
+    EXPECT_EQ(clBuildProgram(program, 0, nullptr, "", nullptr, nullptr), CL_SUCCESS);
+    const std::vector<cl_int> seen = run(in, one, program, {"k", {128, 1}, {64, 1}, {}});
+    for (cl_int i = 0; i < 128; ++i) EXPECT_EQ(seen[static_cast<size_t>(i)], i + i % 64);
     clReleaseProgram(program);
     clReleaseContext(in);
   }

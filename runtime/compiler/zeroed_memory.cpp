@@ -106,9 +106,8 @@ void zero_private_memory(llvm::Module& module) {
     // Where a variable's life begins it would hold anything.
     for (llvm::Instruction* marker : markers) marker->eraseFromParent();
     for (llvm::AllocaInst* variable : variables) {
-      llvm::IRBuilder<> build(&function.getEntryBlock(), behind_variables(function));
-      if (variable->getParent() != &function.getEntryBlock())
-        build.SetInsertPoint(variable->getParent(), std::next(variable->getIterator()));
+      // Before anything fills it: what is read from a module stores built-in variables between others.
+      llvm::IRBuilder<> build(variable->getParent(), std::next(variable->getIterator()));
       llvm::Value* const size = build.CreateTypeSize(
           build.getInt64Ty(), module.getDataLayout().getTypeAllocSize(variable->getAllocatedType()));
       build.CreateMemSet(

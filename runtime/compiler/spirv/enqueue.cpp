@@ -81,7 +81,7 @@ Result<llvm::Value*> Reader::range_place(llvm::Value* range) {
 // The kernel that calls `function` with a copy of `size` bytes in private memory, and the arguments in local
 // memory that it takes; what stands for it is filled when the program is loaded.
 Result<llvm::Value*> Reader::enqueued_kernel(uint32_t id, uint64_t size, llvm::Align alignment) {
-  llvm::Constant*& known = enqueued_[{id, size}];
+  llvm::Constant*& known = enqueued_[{id, size, alignment.value()}];
   if (known != nullptr) return known;
   auto* const function = llvm::cast<llvm::Function>(values_[id]);
   std::vector<llvm::Type*> types{pointer(kConstant)};

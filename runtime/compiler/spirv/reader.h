@@ -13,6 +13,7 @@
 
 #include <map>
 #include <optional>
+#include <tuple>
 #include <unordered_set>
 
 #include "runtime/compiler/spirv/binary.h"
@@ -197,8 +198,8 @@ class Reader {
   std::vector<llvm::Value*> values_;  // by id: constants, variables, functions, blocks, results
   std::unordered_map<uint32_t, uint32_t> samplers_;              // initial value, by id
   std::unordered_map<uint32_t, std::string_view> entry_points_;  // name, by function
-  std::map<std::pair<uint32_t, uint64_t>, llvm::Constant*>
-      enqueued_;  // what stands for the kernel, by function and bytes of its parameter
+  std::map<std::tuple<uint32_t, uint64_t, uint64_t>, llvm::Constant*>
+      enqueued_;  // what stands for the kernel, by function, bytes and alignment of its parameter
   std::unordered_map<std::string_view, std::string_view>
       argument_types_;  // OpStrings of producers, by kernel
   std::unordered_map<std::string_view, std::string_view> argument_qualifiers_;
