@@ -32,7 +32,8 @@ std::span<const Row> all_rows();
 // The opcode of `row`'s VOP3 form (its own, or that of the promoted VOP1, VOP2, VOPC), or -1.
 int vop3_opcode(Target target, const Row& row);
 
-// AMD's mnemonic of an op ("v_add_f32").
+// AMD's mnemonic of an op ("v_add_f32"), and the name of an encoding ("VOP3").
 const char* name(Op op);
+const char* name(Format format);
 
 }  // namespace morgana::isa

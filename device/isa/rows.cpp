@@ -34,8 +34,14 @@ constexpr const char* kNames[] = {
 };
 static_assert(sizeof(kNames) / sizeof(kNames[0]) == size_t(Op::count));
 
-// Opcodes that each encoding has room for.
 constexpr int kFormatCount = int(Format::EXP) + 1;
+constexpr const char* kFormatNames[] = {
+    "SOP2",    "SOPK",  "SOP1",    "SOPC",    "SOPP",   "SMRD",    "SMEM",    "VOP1", "VOP2", "VOPC",
+    "VOP3",    "VOP3P", "VOP3PX2", "VOPD",    "VINTRP", "VINTERP", "LDSDIR",  "DS",   "FLAT", "GLOBAL",
+    "SCRATCH", "MUBUF", "MTBUF",   "VBUFFER", "MIMG",   "VIMAGE",  "VSAMPLE", "EXP"};
+static_assert(sizeof(kFormatNames) / sizeof(kFormatNames[0]) == kFormatCount);
+
+// Opcodes that each encoding has room for.
 constexpr int capacity(Format format) {
   switch (format) {
     case Format::SOP2: return 128;
@@ -162,6 +168,7 @@ std::span<const Row> rows(Format format) {
 
 std::span<const Row> all_rows() { return kRows; }
 
+const char* name(Format format) { return kFormatNames[int(format)]; }
 const char* name(Op op) { return op < Op::count ? kNames[int(op)] : kNames[0]; }
 
 int dwords(Type type) {

@@ -159,17 +159,10 @@ std::string describe(const WaveRig& rig) {
   return shares.by_handlers ? "compiled code, some instructions by handlers" : "compiled code";
 }
 
-const char* format_name(isa::Format format) {
-  static constexpr const char* kNames[] = {
-      "SOP2",  "SOPK",    "SOP1",   "SOPC", "SOPP", "SMRD",   "SMEM",    "VOP1",  "VOP2",  "VOPC", "VOP3",
-      "VOP3P", "VOP3PX2", "VINTRP", "DS",   "FLAT", "GLOBAL", "SCRATCH", "MUBUF", "MTBUF", "MIMG", "EXP"};
-  return kNames[static_cast<size_t>(format)];
-}
-
 // The encoding, with what lengthens it; matrices apart.
 std::string encoding_name(const isa::Inst& inst) {
   if (inst.row == nullptr) return "?";
-  std::string text = format_name(inst.format);
+  std::string text = isa::name(inst.format);
   if (inst.row->flags & (isa::kMfma | isa::kSmfmac)) text += " matrix";
   if (inst.sdwa) text += " SDWA";
   if (inst.dpp) text += " DPP";

@@ -12,14 +12,8 @@
 namespace morgana::tools {
 namespace {
 
-constexpr const char* kFormats[] = {"SOP2",   "SOPK",    "SOP1",    "SOPC", "SOPP",   "SMRD",    "SMEM",
-                                    "VOP1",   "VOP2",    "VOPC",    "VOP3", "VOP3P",  "VOP3PX2", "VOPD",
-                                    "VINTRP", "VINTERP", "LDSDIR",  "DS",   "FLAT",   "GLOBAL",  "SCRATCH",
-                                    "MUBUF",  "MTBUF",   "VBUFFER", "MIMG", "VIMAGE", "VSAMPLE", "EXP"};
-static_assert(std::size(kFormats) == static_cast<size_t>(isa::Format::EXP) + 1);
-
 std::string format_of(const device::RowCoverage& row) {
-  std::string own = kFormats[static_cast<int>(row.row->format)];
+  std::string own = isa::name(row.row->format);
   switch (row.form) {
     case isa::Form::plain: return own;
     case isa::Form::vop3:
