@@ -15,12 +15,10 @@ class Amd : public OpenCl {
  protected:
   void SetUp() override {
     OpenCl::SetUp();
-    cl_uint count = 0;
-    clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 0, nullptr, &count);
-    devices.resize(count);
-    ASSERT_EQ(clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, count, devices.data(), nullptr), CL_SUCCESS);
+    devices = all_devices();
     cl_int error;
-    all = clCreateContext(nullptr, count, devices.data(), nullptr, nullptr, &error);
+    all = clCreateContext(nullptr, static_cast<cl_uint>(devices.size()), devices.data(), nullptr, nullptr,
+                          &error);
     ASSERT_EQ(error, CL_SUCCESS);
     for (cl_device_id each : devices) {
       queues.push_back(clCreateCommandQueue(all, each, 0, &error));

@@ -24,12 +24,8 @@ class DeviceEnqueue : public OpenCl {
   // Runs `body` on each device that offers it, with a context, a host queue that profiles, and a default
   // queue.
   void on_each_device(const std::function<void()>& body) {
-    cl_uint count = 0;
-    ASSERT_EQ(clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 0, nullptr, &count), CL_SUCCESS);
-    std::vector<cl_device_id> all(count);
-    clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, count, all.data(), nullptr);
     unsigned offered = 0;
-    for (cl_device_id one : all) {
+    for (cl_device_id one : all_devices()) {
       cl_device_device_enqueue_capabilities capabilities = 0;
       EXPECT_EQ(clGetDeviceInfo(one, CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES, sizeof capabilities,
                                 &capabilities, nullptr),

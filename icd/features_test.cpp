@@ -14,11 +14,7 @@ class Features : public OpenCl {
  protected:
   // Runs `body` with the fixture's context and queue on each device of the platform in turn.
   void on_each_device(const std::function<void()>& body) {
-    cl_uint count = 0;
-    ASSERT_EQ(clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 0, nullptr, &count), CL_SUCCESS);
-    std::vector<cl_device_id> all(count);
-    clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, count, all.data(), nullptr);
-    for (cl_device_id one : all) {
+    for (cl_device_id one : all_devices()) {
       TearDown();
       device = one;
       cl_int error;

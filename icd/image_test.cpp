@@ -586,11 +586,7 @@ TEST_F(ImageTest, KernelsStoreWhatFillsStore) {
                                                     {1 + 0x1p-11f, 65519, 65520, 0x1p-25f},
                                                     {0x1p-15f, 0x1.8p-24f, -1, 1e30f},
                                                     {0.002f, 0.0031308f, 0.04f, 0.999f}};
-  cl_uint count = 0;
-  clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 0, nullptr, &count);
-  std::vector<cl_device_id> devices(count);
-  clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, count, devices.data(), nullptr);
-  for (cl_device_id d : devices) {
+  for (cl_device_id d : all_devices()) {
     clReleaseCommandQueue(queue);
     clReleaseContext(context);
     device = d;
@@ -640,10 +636,8 @@ TEST_F(ImageTest, KernelsStoreWhatFillsStore) {
 
 // One context over all devices: they share an image's memory, each with its own record.
 TEST_F(ImageTest, KernelsOfEveryDeviceSeeTheSameTexels) {
-  cl_uint count = 0;
-  ASSERT_EQ(clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 0, nullptr, &count), CL_SUCCESS);
-  std::vector<cl_device_id> devices(count);
-  ASSERT_EQ(clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, count, devices.data(), nullptr), CL_SUCCESS);
+  const std::vector<cl_device_id> devices = all_devices();
+  const auto count = static_cast<cl_uint>(devices.size());
   clReleaseCommandQueue(queue);
   clReleaseContext(context);
   cl_int error;

@@ -37,6 +37,15 @@ class OpenCl : public ::testing::Test {
     if (context != nullptr) EXPECT_EQ(clReleaseContext(context), CL_SUCCESS);
   }
 
+  // Every device of the platform (MORGANA_DEVICES); `device` is the first.
+  std::vector<cl_device_id> all_devices() const {
+    cl_uint count = 0;
+    EXPECT_EQ(clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 0, nullptr, &count), CL_SUCCESS);
+    std::vector<cl_device_id> devices(count);
+    EXPECT_EQ(clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, count, devices.data(), nullptr), CL_SUCCESS);
+    return devices;
+  }
+
   cl_command_queue make_queue(cl_command_queue_properties properties) {
     cl_int error;
     cl_command_queue made = clCreateCommandQueue(context, device, properties, &error);

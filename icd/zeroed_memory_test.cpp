@@ -69,10 +69,7 @@ class Zeroed : public Il {
  protected:
   void SetUp() override {
     OpenCl::SetUp();
-    cl_uint count = 0;
-    clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 0, nullptr, &count);
-    devices.resize(count);
-    clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, count, devices.data(), nullptr);
+    devices = all_devices();
   }
 
   struct Launch {
