@@ -95,6 +95,27 @@ TEST(bundle, the_closest_entry_wins) {
   EXPECT_NE(chosen("gfx900").find("no code object for gfx900 among: host-"), std::string::npos);
 }
 
+TEST(bundle, generic_entries_of_rdna_serve_their_family) {
+  const Blob blob =
+      build_bundle({"hipv4-amdgcn-amd-amdhsa--gfx10-1-generic", "hipv4-amdgcn-amd-amdhsa--gfx10-3-generic",
+                    "hipv4-amdgcn-amd-amdhsa--gfx11-generic", "hipv4-amdgcn-amd-amdhsa--gfx1100",
+                    "hipv4-amdgcn-amd-amdhsa--gfx12-generic", "hipv4-amdgcn-amd-amdhsa--gfx1010:xnack+"});
+  const auto bundle = Bundle::parse(view(blob));
+  ASSERT_TRUE(bundle.ok()) << bundle.error().message;
+  const auto chosen = [&](std::string_view agent) -> std::string {
+    const auto entry = bundle->select(id(agent));
+    return entry ? std::string((*entry)->bytes.text()) : entry.error().message;
+  };
+  EXPECT_EQ(chosen("gfx1010:xnack-"), "0");
+  EXPECT_EQ(chosen("gfx1010:xnack+"), "5");
+  EXPECT_EQ(chosen("gfx1030"), "1");
+  EXPECT_EQ(chosen("gfx1036"), "1");
+  EXPECT_EQ(chosen("gfx1100"), "3");
+  EXPECT_EQ(chosen("gfx1153"), "2");
+  EXPECT_EQ(chosen("gfx1201"), "4");
+  EXPECT_NE(chosen("gfx1250").find("no code object for gfx1250"), std::string::npos);
+}
+
 // A host ELF with nothing but a section .hip_fatbin.
 Blob host_elf(const Blob& fatbin) {
   const std::string_view names("\0.hip_fatbin\0.shstrtab\0", 23);

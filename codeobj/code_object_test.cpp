@@ -24,6 +24,10 @@ TEST(code_object, knows_versions_and_target_ids) {
       {"gfx942_v5_dwarf5.co", 5, "gfx942", Target::gfx942},
       {"gfx900_v5_dwarf4.co", 5, "gfx900", Target::gfx900},
       {"gfx9_4_generic_v6.co", 6, "gfx9-4-generic", Target::gfx942},
+      {"gfx1010_v4.co", 4, "gfx1010:xnack-", Target::gfx1010},
+      {"gfx10_3_generic_v6.co", 6, "gfx10-3-generic", Target::gfx1030},
+      {"gfx1100_v5.co", 5, "gfx1100", Target::gfx1100},
+      {"gfx1200_v6.co", 6, "gfx1200", Target::gfx1200},
   };
   for (const auto& row : rows) {
     const CodeObject object = parse_ok(read_testdata(row.file));
@@ -54,6 +58,59 @@ TEST(code_object, v3_has_features_on_or_off) {
   EXPECT_EQ(object.version(), 3);
   EXPECT_EQ(object.target_id().str(), "gfx90a:sramecc+:xnack-");
   EXPECT_EQ(object.kernels().size(), 3u);
+  blob = read_testdata("gfx1010_v4.co");
+  blob[EI_ABIVERSION] = 1;
+  put<uint32_t>(blob, offsetof(Elf64_Ehdr, e_flags), 0x33);
+  EXPECT_EQ(parse_ok(blob).target_id().str(), "gfx1010:xnack-");
+}
+
+TEST(code_object, e_flags_name_every_processor_of_rdna) {
+  const struct {
+    uint32_t flags;
+    const char* id;
+    Target target;
+  } rows[] = {
+      {0x133, "gfx1010", Target::gfx1010},
+      {0x334, "gfx1011:xnack+", Target::gfx1010},
+      {0x235, "gfx1012:xnack-", Target::gfx1010},
+      {0x142, "gfx1013", Target::gfx1010},
+      {0x36, "gfx1030", Target::gfx1030},
+      {0x37, "gfx1031", Target::gfx1030},
+      {0x38, "gfx1032", Target::gfx1030},
+      {0x39, "gfx1033", Target::gfx1030},
+      {0x3e, "gfx1034", Target::gfx1030},
+      {0x3d, "gfx1035", Target::gfx1030},
+      {0x45, "gfx1036", Target::gfx1030},
+      {0x41, "gfx1100", Target::gfx1100},
+      {0x46, "gfx1101", Target::gfx1100},
+      {0x47, "gfx1102", Target::gfx1100},
+      {0x44, "gfx1103", Target::gfx1100},
+      {0x43, "gfx1150", Target::gfx1100},
+      {0x4a, "gfx1151", Target::gfx1100},
+      {0x55, "gfx1152", Target::gfx1100},
+      {0x58, "gfx1153", Target::gfx1100},
+      {0x48, "gfx1200", Target::gfx1200},
+      {0x4e, "gfx1201", Target::gfx1200},
+      {0x1000152, "gfx10-1-generic", Target::gfx1010},
+      {0x1000054, "gfx11-generic", Target::gfx1100},
+      {0x1000059, "gfx12-generic", Target::gfx1200},
+  };
+  for (const auto& row : rows) {
+    Blob blob = read_testdata("gfx10_3_generic_v6.co");
+    put<uint32_t>(blob, offsetof(Elf64_Ehdr, e_flags), row.flags);
+    const CodeObject object = parse_ok(blob);
+    EXPECT_EQ(object.target_id().str(), row.id);
+    EXPECT_EQ(object.target(), row.target) << row.id;
+  }
+}
+
+TEST(code_object, a_kernel_says_the_size_of_its_waves) {
+  const CodeObject wave32 = parse_ok(read_testdata("gfx1100_v5.co"));
+  EXPECT_EQ(wave32.kernel("lds")->descriptor.wave_size(), WaveSize::wave32);
+  EXPECT_EQ(wave32.kernel("lds")->metadata.wavefront_size, 32u);
+  const CodeObject wave64 = parse_ok(read_testdata("gfx1200_v6.co"));
+  EXPECT_EQ(wave64.kernel("lds")->descriptor.wave_size(), WaveSize::wave64);
+  EXPECT_EQ(wave64.kernel("lds")->metadata.wavefront_size, 64u);
 }
 
 TEST(code_object, v2_takes_its_processor_from_notes) {
@@ -83,12 +140,14 @@ TEST(code_object, relocatable_objects_are_read_but_not_loaded) {
 }
 
 TEST(code_object, names_what_it_does_not_support) {
-  const auto gfx1100 = CodeObject::parse(view(read_testdata("gfx1100_v5.co")));
-  ASSERT_FALSE(gfx1100.ok());
-  EXPECT_EQ(gfx1100.error().code, ErrorCode::unsupported);
-  EXPECT_NE(gfx1100.error().message.find("gfx1100"), std::string::npos);
+  Blob blob = read_testdata("gfx1100_v5.co");
+  put<uint32_t>(blob, offsetof(Elf64_Ehdr, e_flags), 0x49);
+  const auto gfx1250 = CodeObject::parse(view(blob));
+  ASSERT_FALSE(gfx1250.ok());
+  EXPECT_EQ(gfx1250.error().code, ErrorCode::unsupported);
+  EXPECT_NE(gfx1250.error().message.find("gfx1250"), std::string::npos);
 
-  Blob blob = read_testdata("gfx90a_v4.co");
+  blob = read_testdata("gfx90a_v4.co");
   blob[EI_OSABI] = kOsAbiMesa3d;
   auto result = CodeObject::parse(view(blob));
   EXPECT_EQ(result.error().code, ErrorCode::unsupported);

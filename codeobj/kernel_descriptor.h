@@ -2,7 +2,7 @@
 //
 // One struct with named fields, decoded from the 64-byte kernel descriptor of code object V3
 // and later, or from the 256-byte amd_kernel_code_t of V2 (LLVM AMDGPUUsage "Kernel Descriptor",
-// "compute_pgm_rsrc1..3"). Plain data; any thread.
+// "compute_pgm_rsrc1..3"). A field that the target lacks is 0. Plain data; any thread.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +58,8 @@ struct KernelDescriptor {
 
   // compute_pgm_rsrc1
   uint32_t vgpr_count = 0;  // allocated to a wave; with AccVGPRs where the file is unified
-  uint32_t sgpr_count = 0;  // allocated to a wave, VCC, FLAT_SCRATCH and XNACK_MASK included
+  // Allocated to a wave, VCC, FLAT_SCRATCH and XNACK_MASK included; gfx10 and later: s0 to s105, always.
+  uint32_t sgpr_count = 0;
   uint8_t priority = 0;
   uint8_t round_mode_32 = 0;  // 0 nearest even, 1 +infinity, 2 -infinity, 3 zero
   uint8_t round_mode_16_64 = 0;
@@ -70,12 +71,18 @@ struct KernelDescriptor {
   bool ieee_mode = false;
   bool bulky = false;
   bool cdbg_user = false;
-  bool fp16_ovfl = false;  // GFX9
+  bool fp16_ovfl = false;               // GFX9 and later
+  bool wgp_mode = false;                // GFX10 and later, as the two that follow
+  bool memory_ordered = false;          // vector memory returns in order
+  bool forward_progress = false;        // the oldest waves go first
+  bool round_robin_scheduling = false;  // GFX12, in the place of dx10_clamp
+  bool disable_perf = false;            // GFX12, in the place of ieee_mode
 
   // compute_pgm_rsrc2
   bool enable_private_segment = false;  // wave scratch offset SGPR (GFX6-GFX90A), scratch at all (GFX940)
   uint8_t user_sgpr_count = 0;
   bool enable_trap_handler = false;
+  bool enable_dynamic_vgpr = false;  // GFX12, in the place of enable_trap_handler
   bool enable_sgpr_workgroup_id_x = false;
   bool enable_sgpr_workgroup_id_y = false;
   bool enable_sgpr_workgroup_id_z = false;
@@ -96,6 +103,14 @@ struct KernelDescriptor {
   uint32_t accum_offset = 0;  // first AccVGPR in the unified file; 0 where files are separate
   bool tg_split = false;
 
+  // compute_pgm_rsrc3 (GFX10 and later)
+  uint32_t shared_vgpr_count = 0;  // VGPRs that both halves of a wave64 share; GFX10, GFX11
+  uint32_t inst_pref_bytes = 0;    // code to prefetch; GFX11 and later
+  bool trap_on_start = false;      // GFX11, as the one that follows
+  bool trap_on_end = false;
+  bool glg_enable = false;  // GFX12
+  bool image_op = false;    // GFX11 and later
+
   // kernel_code_properties
   bool enable_sgpr_private_segment_buffer = false;
   bool enable_sgpr_dispatch_ptr = false;
@@ -107,7 +122,7 @@ struct KernelDescriptor {
   bool enable_sgpr_grid_workgroup_count_x = false;  // V2
   bool enable_sgpr_grid_workgroup_count_y = false;
   bool enable_sgpr_grid_workgroup_count_z = false;
-  bool enable_wavefront_size32 = false;  // GFX10 and later; an error here
+  bool enable_wavefront_size32 = false;  // GFX10 and later; an error on others
   bool uses_dynamic_stack = false;
 
   // kernarg_preload (GFX90A and later), in dwords
@@ -127,6 +142,7 @@ struct KernelDescriptor {
             wave_size_log2 = 0;
   } code;
 
+  WaveSize wave_size() const { return enable_wavefront_size32 ? WaveSize::wave32 : WaveSize::wave64; }
   // The low eight bits of MODE at wave start: FP_ROUND [3:0], FP_DENORM [7:4].
   uint8_t float_mode() const { return static_cast<uint8_t>(compute_pgm_rsrc1 >> 12); }
   // EXCP_EN as MODE and TRAPSTS number the exceptions: invalid, denormal source, division by zero, overflow,
@@ -139,7 +155,7 @@ struct KernelDescriptor {
   std::string text() const;
 };
 
-// Decodes 64 bytes. `unsupported` when the kernel wants waves of 32.
+// Decodes 64 bytes. `unsupported` when the kernel wants waves of 32 and the target has none.
 Result<KernelDescriptor> decode_kernel_descriptor(Bytes bytes, Target target);
 
 // Decodes the 256 bytes of a V2 amd_kernel_code_t.

@@ -20,6 +20,20 @@ TEST(kernel_descriptor, text_is_what_llvm_prints) {
   EXPECT_EQ(descriptor_of("gfx803_v5.co", "hidden").text(), view(hidden).text());
 }
 
+TEST(kernel_descriptor, text_of_rdna_is_what_llvm_prints) {
+  for (const std::string target : {"gfx1010", "gfx1030", "gfx1100", "gfx1200"}) {
+    const std::string object = target + "_kd.o", expected = target + "_kd.txt";
+    std::string text;
+    for (const char* kernel : {"wave32", "wave64"}) {
+      const KernelDescriptor d = descriptor_of(object.c_str(), kernel);
+      EXPECT_EQ(info(d.target).name, target);
+      EXPECT_FALSE(d.reserved_bits_set) << target << ' ' << kernel;
+      text += d.text();
+    }
+    EXPECT_EQ(text, view(read_testdata(expected.c_str())).text());
+  }
+}
+
 TEST(kernel_descriptor, user_sgprs_come_in_hardware_order) {
   const auto gfx803 = descriptor_of("gfx803_v5.co", "saxpy").user_sgprs();
   ASSERT_EQ(gfx803.size(), 2u);
@@ -109,6 +123,64 @@ TEST(kernel_descriptor, granules_and_reserved_bits_follow_the_target) {
   EXPECT_EQ(decode_kernel_descriptor(view(bytes), Target::gfx600)->lds_bytes, 3 * 256u);
 }
 
+KernelDescriptor rdna(Target target, uint32_t rsrc1, uint32_t rsrc2, uint32_t rsrc3, uint16_t properties) {
+  Blob bytes(64);
+  put<uint32_t>(bytes, 44, rsrc3);
+  put<uint32_t>(bytes, 48, rsrc1);
+  put<uint32_t>(bytes, 52, rsrc2);
+  put<uint16_t>(bytes, 56, properties);
+  auto d = decode_kernel_descriptor(view(bytes), target);
+  EXPECT_TRUE(d.ok());
+  return *d;
+}
+
+constexpr uint16_t kWave32 = 1u << 10;
+
+TEST(kernel_descriptor, a_wave_of_32_has_vgprs_by_eights_and_one_of_64_by_fours) {
+  for (const Target target : {Target::gfx1010, Target::gfx1030, Target::gfx1100, Target::gfx1200}) {
+    const KernelDescriptor wave32 = rdna(target, 11, 0, 0, kWave32), wave64 = rdna(target, 63, 0, 0, 0);
+    EXPECT_EQ(wave32.wave_size(), WaveSize::wave32);
+    EXPECT_EQ(wave64.wave_size(), WaveSize::wave64);
+    EXPECT_EQ(wave32.vgpr_count, 96u);
+    EXPECT_EQ(wave64.vgpr_count, 256u);
+    EXPECT_EQ(wave32.sgpr_count, 106u);
+    EXPECT_EQ(wave64.sgpr_count, 106u);
+    EXPECT_FALSE(wave32.reserved_bits_set);
+    EXPECT_TRUE(rdna(target, 1u << 6, 0, 0, 0).reserved_bits_set);
+  }
+}
+
+TEST(kernel_descriptor, bits_of_rsrc1_and_2_change_their_meaning_on_gfx12) {
+  const uint32_t both = 1u << 21 | 1u << 23, trap = 1u << 6;
+  const KernelDescriptor gfx11 = rdna(Target::gfx1100, both, trap, 0, 0);
+  EXPECT_TRUE(gfx11.dx10_clamp && gfx11.ieee_mode && gfx11.enable_trap_handler);
+  EXPECT_FALSE(gfx11.round_robin_scheduling || gfx11.disable_perf || gfx11.enable_dynamic_vgpr);
+  const KernelDescriptor gfx12 = rdna(Target::gfx1200, both, trap, 0, 0);
+  EXPECT_FALSE(gfx12.dx10_clamp || gfx12.ieee_mode || gfx12.enable_trap_handler);
+  EXPECT_TRUE(gfx12.round_robin_scheduling && gfx12.disable_perf && gfx12.enable_dynamic_vgpr);
+  const KernelDescriptor modes = rdna(Target::gfx1030, 5u << 29, 0, 0, 0);
+  EXPECT_TRUE(modes.wgp_mode && modes.forward_progress);
+  EXPECT_FALSE(modes.memory_ordered);
+  EXPECT_FALSE(modes.reserved_bits_set);
+  EXPECT_TRUE(rdna(Target::gfx1200, 3u << 27, 0, 0, 0).reserved_bits_set);
+}
+
+TEST(kernel_descriptor, every_generation_has_its_own_rsrc3) {
+  EXPECT_EQ(rdna(Target::gfx1010, 0, 0, 15, 0).shared_vgpr_count, 120u);
+  EXPECT_TRUE(rdna(Target::gfx1010, 0, 0, 15, kWave32).reserved_bits_set);
+  EXPECT_TRUE(rdna(Target::gfx1030, 0, 0, 1u << 4, 0).reserved_bits_set);
+  const KernelDescriptor gfx11 = rdna(Target::gfx1100, 0, 0, 0x80000412, 0);
+  EXPECT_EQ(gfx11.shared_vgpr_count, 16u);
+  EXPECT_EQ(gfx11.inst_pref_bytes, 128u);
+  EXPECT_TRUE(gfx11.trap_on_start && gfx11.image_op);
+  EXPECT_FALSE(gfx11.trap_on_end || gfx11.reserved_bits_set);
+  const KernelDescriptor gfx12 = rdna(Target::gfx1200, 0, 0, 0x2ff0, 0);
+  EXPECT_EQ(gfx12.inst_pref_bytes, 255u * 128);
+  EXPECT_TRUE(gfx12.glg_enable);
+  EXPECT_FALSE(gfx12.trap_on_start || gfx12.image_op || gfx12.reserved_bits_set);
+  EXPECT_TRUE(rdna(Target::gfx1200, 0, 0, 1, 0).reserved_bits_set);
+}
+
 TEST(kernel_descriptor, user_sgprs_stop_at_the_count) {
   Blob bytes = all_fields();
   put<uint32_t>(bytes, 52, 5u << 1);
@@ -121,12 +193,19 @@ TEST(kernel_descriptor, user_sgprs_stop_at_the_count) {
   EXPECT_EQ(ranges.back().count, 5);
 }
 
-TEST(kernel_descriptor, refuses_short_bytes_and_waves_of_32) {
+TEST(kernel_descriptor, refuses_short_bytes_and_waves_of_32_where_there_are_none) {
   Blob bytes = all_fields();
   EXPECT_EQ(decode_kernel_descriptor(view(bytes).slice(0, 63).value(), Target::gfx90a).error().code,
             ErrorCode::malformed);
   put<uint16_t>(bytes, 56, 1u << 10);
   EXPECT_EQ(decode_kernel_descriptor(view(bytes), Target::gfx90a).error().code, ErrorCode::unsupported);
+  Blob code(256);
+  put<uint32_t>(code, 0, 1);
+  code[103] = 5;
+  EXPECT_EQ(decode_kernel_code(view(code), Target::gfx803).error().code, ErrorCode::unsupported);
+  EXPECT_EQ(decode_kernel_code(view(code), Target::gfx1010)->wave_size(), WaveSize::wave32);
+  code[103] = 4;
+  EXPECT_EQ(decode_kernel_code(view(code), Target::gfx1010).error().code, ErrorCode::unsupported);
 }
 
 TEST(kernel_descriptor, reads_amd_kernel_code_t) {

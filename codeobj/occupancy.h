@@ -13,6 +13,9 @@ struct WaveResources {
   uint32_t sgprs = 0;  // with VCC, FLAT_SCRATCH and XNACK_MASK
   uint32_t vgprs = 0;  // with AccVGPRs where the file is unified; else the larger of both
   uint32_t lds = 0;    // bytes of a work-group
+  WaveSize wave = WaveSize::wave64;
+  bool wgp_mode =
+      false;  // a work-group has the SIMDs and LDS of both compute units of a pair (gfx10 and later)
   // Sizes of work-groups that it may be launched with.
   uint32_t group_least = 1, group_most = 1024;
 };

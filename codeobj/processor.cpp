@@ -44,41 +44,41 @@ constexpr Processor kProcessors[] = {
     {0x30, "gfx908", true, true, false, Target::gfx908},
     {0x31, "gfx909", true, false, false, Target::gfx900},
     {0x32, "gfx90c", true, false, false, Target::gfx900},
-    {0x33, "gfx1010", true, false, false, kNone},
-    {0x34, "gfx1011", true, false, false, kNone},
-    {0x35, "gfx1012", true, false, false, kNone},
-    {0x36, "gfx1030", false, false, false, kNone},
-    {0x37, "gfx1031", false, false, false, kNone},
-    {0x38, "gfx1032", false, false, false, kNone},
-    {0x39, "gfx1033", false, false, false, kNone},
+    {0x33, "gfx1010", true, false, false, Target::gfx1010},
+    {0x34, "gfx1011", true, false, false, Target::gfx1010},
+    {0x35, "gfx1012", true, false, false, Target::gfx1010},
+    {0x36, "gfx1030", false, false, false, Target::gfx1030},
+    {0x37, "gfx1031", false, false, false, Target::gfx1030},
+    {0x38, "gfx1032", false, false, false, Target::gfx1030},
+    {0x39, "gfx1033", false, false, false, Target::gfx1030},
     {0x3a, "gfx602", false, false, false, Target::gfx600},
     {0x3b, "gfx705", false, false, false, Target::gfx701},
     {0x3c, "gfx805", false, false, false, Target::gfx803},
-    {0x3d, "gfx1035", false, false, false, kNone},
-    {0x3e, "gfx1034", false, false, false, kNone},
+    {0x3d, "gfx1035", false, false, false, Target::gfx1030},
+    {0x3e, "gfx1034", false, false, false, Target::gfx1030},
     {0x3f, "gfx90a", true, true, false, Target::gfx90a},
     {0x40, "gfx940", true, true, false, Target::gfx942},
-    {0x41, "gfx1100", false, false, false, kNone},
-    {0x42, "gfx1013", true, false, false, kNone},
-    {0x43, "gfx1150", false, false, false, kNone},
-    {0x44, "gfx1103", false, false, false, kNone},
-    {0x45, "gfx1036", false, false, false, kNone},
-    {0x46, "gfx1101", false, false, false, kNone},
-    {0x47, "gfx1102", false, false, false, kNone},
-    {0x48, "gfx1200", false, false, false, kNone},
+    {0x41, "gfx1100", false, false, false, Target::gfx1100},
+    {0x42, "gfx1013", true, false, false, Target::gfx1010},
+    {0x43, "gfx1150", false, false, false, Target::gfx1100},
+    {0x44, "gfx1103", false, false, false, Target::gfx1100},
+    {0x45, "gfx1036", false, false, false, Target::gfx1030},
+    {0x46, "gfx1101", false, false, false, Target::gfx1100},
+    {0x47, "gfx1102", false, false, false, Target::gfx1100},
+    {0x48, "gfx1200", false, false, false, Target::gfx1200},
     {0x49, "gfx1250", false, false, false, kNone},
-    {0x4a, "gfx1151", false, false, false, kNone},
+    {0x4a, "gfx1151", false, false, false, Target::gfx1100},
     {0x4b, "gfx941", true, true, false, Target::gfx942},
     {0x4c, "gfx942", true, true, false, Target::gfx942},
-    {0x4e, "gfx1201", false, false, false, kNone},
+    {0x4e, "gfx1201", false, false, false, Target::gfx1200},
     {0x4f, "gfx950", true, true, false, Target::gfx950},
     {0x51, "gfx9-generic", true, false, true, Target::gfx900},
-    {0x52, "gfx10-1-generic", true, false, true, kNone},
-    {0x53, "gfx10-3-generic", false, false, true, kNone},
-    {0x54, "gfx11-generic", false, false, true, kNone},
-    {0x55, "gfx1152", false, false, false, kNone},
-    {0x58, "gfx1153", false, false, false, kNone},
-    {0x59, "gfx12-generic", false, false, true, kNone},
+    {0x52, "gfx10-1-generic", true, false, true, Target::gfx1010},
+    {0x53, "gfx10-3-generic", false, false, true, Target::gfx1030},
+    {0x54, "gfx11-generic", false, false, true, Target::gfx1100},
+    {0x55, "gfx1152", false, false, false, Target::gfx1100},
+    {0x58, "gfx1153", false, false, false, Target::gfx1100},
+    {0x59, "gfx12-generic", false, false, true, Target::gfx1200},
     {0x5a, "gfx1251", false, false, false, kNone},
     {0x5f, "gfx9-4-generic", true, true, true, Target::gfx942},
 };
@@ -95,6 +95,12 @@ constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
 // AMDGPUUsage "Generic Processors".
 constexpr std::string_view kGfx9Generic[] = {"gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c"};
 constexpr std::string_view kGfx94Generic[] = {"gfx940", "gfx941", "gfx942", "gfx950"};
+constexpr std::string_view kGfx101Generic[] = {"gfx1010", "gfx1011", "gfx1012", "gfx1013"};
+constexpr std::string_view kGfx103Generic[] = {"gfx1030", "gfx1031", "gfx1032", "gfx1033",
+                                               "gfx1034", "gfx1035", "gfx1036"};
+constexpr std::string_view kGfx11Generic[] = {"gfx1100", "gfx1101", "gfx1102", "gfx1103",
+                                              "gfx1150", "gfx1151", "gfx1152", "gfx1153"};
+constexpr std::string_view kGfx12Generic[] = {"gfx1200", "gfx1201"};
 
 struct VersionV2 {
   uint32_t major, minor, stepping;
@@ -144,6 +150,10 @@ bool generic_covers(std::string_view generic, std::string_view processor) {
   const auto has = [&](const auto& list) { return std::ranges::find(list, processor) != std::end(list); };
   if (generic == "gfx9-generic") return has(kGfx9Generic);
   if (generic == "gfx9-4-generic") return has(kGfx94Generic);
+  if (generic == "gfx10-1-generic") return has(kGfx101Generic);
+  if (generic == "gfx10-3-generic") return has(kGfx103Generic);
+  if (generic == "gfx11-generic") return has(kGfx11Generic);
+  if (generic == "gfx12-generic") return has(kGfx12Generic);
   return false;
 }
 

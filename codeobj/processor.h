@@ -18,7 +18,7 @@ struct Processor {
   bool has_xnack;                // the xnack target feature exists
   bool has_sramecc;              // the sramecc target feature exists
   bool is_generic;               // a generic processor of code object V6
-  std::optional<Target> target;  // nullopt: named, and not executable here
+  std::optional<Target> target;  // the table of its instructions; nullopt: no more than a name
 };
 
 // nullptr for a machine that LLVM does not define.

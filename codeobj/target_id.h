@@ -25,7 +25,8 @@ struct TargetId {
   std::string str() const;
   // With the triple before it: "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-".
   std::string isa_name() const;
-  // The opcode table that its code follows; nullopt when Morgana cannot execute the processor.
+  // The opcode table that its code follows; nullopt when Morgana knows no more of the processor than its
+  // name.
   std::optional<Target> target() const;
 
   bool operator==(const TargetId&) const = default;

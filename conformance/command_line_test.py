@@ -104,6 +104,15 @@ class Disasm(unittest.TestCase):
         self.assertEqual(run("disasm", "--target", "gfx1030", TESTDATA / "plain.bundle").returncode, 1)
         self.assertEqual(run("disasm", "--target", "gfx9999", TESTDATA / "plain.bundle").returncode, 2)
 
+    def test_waves_are_the_kernels(self):
+        wave32 = run("disasm", TESTDATA / "gfx1100_v5.co").stdout
+        self.assertIn(".amdhsa_wavefront_size32 1", wave32)
+        self.assertIn("v_add_co_u32 v2, vcc_lo,", wave32)
+        wave64 = run("disasm", TESTDATA / "gfx1200_v6.co").stdout
+        self.assertIn(".amdhsa_wavefront_size32 0", wave64)
+        self.assertIn("v_add_co_u32 v2, vcc,", wave64)
+        self.assertNotIn("vcc_lo", wave64)
+
     def test_bare_code(self):
         with tempfile.NamedTemporaryFile("wb", suffix=".bin") as code:
             code.write(struct.pack("<IIII", 0x7c040702, 0x65030702, 0xffffffff, 0xbf810000))

@@ -22,7 +22,7 @@ void check(const Result<codeobj::KernelDescriptor>& descriptor) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  for (int target = 0; target < kExecutingTargetCount; ++target) {
+  for (int target = 0; target < kTargetCount; ++target) {
     check(codeobj::decode_kernel_descriptor(Bytes(data, size), static_cast<Target>(target)));
     check(codeobj::decode_kernel_code(Bytes(data, size), static_cast<Target>(target)));
   }

@@ -29,6 +29,14 @@ int compare_table(Target target, const Manner& manner, const std::string& path) 
   return report->matched == report->total && report->total > 0 ? 0 : 1;
 }
 
+// The size of the waves that execute a function: its own if it is a kernel, else that of the file's kernels.
+WaveSize wave_of(const codeobj::CodeObject& object, const codeobj::CodeRange& range) {
+  for (const codeobj::Kernel& kernel : object.kernels())
+    if (kernel.name == range.name) return kernel.descriptor.wave_size();
+  if (object.kernels().empty()) return default_wave(object.target());
+  return object.kernels().front().descriptor.wave_size();
+}
+
 // One line: text, address, dwords. Bytes that are no instruction are shown with the reason. The bytes it has.
 uint64_t print_instruction(Target target, const Manner& manner, uint64_t address, Bytes rest) {
   auto inst = isa::decode(target, rest, manner.wave.value_or(default_wave(target)));
@@ -45,8 +53,9 @@ uint64_t print_instruction(Target target, const Manner& manner, uint64_t address
   return size;
 }
 
-void print_range(const codeobj::CodeObject& object, const Manner& manner, const codeobj::CodeRange& range,
+void print_range(const codeobj::CodeObject& object, Manner manner, const codeobj::CodeRange& range,
                  const std::optional<codeobj::LineTable>& lines) {
+  if (!manner.wave) manner.wave = wave_of(object, range);
   fmt::print("\n{}: # {} at {:#x}, {} bytes\n",
              range.name.empty() ? "(no symbol)" : codeobj::printable(range.name),
              codeobj::printable(range.section), range.address, range.bytes.size());

@@ -44,8 +44,8 @@ constexpr Verb kVerbs[] = {
       Disassembly of bare machine code, of RDNA (gfx1010, gfx1030, gfx1100, gfx1200) as well.
   morgana disasm --target T --tsv FILE
       Decodes the column `hex` and compares with the column `asm`; exits 1 on a difference.
-      All three: [--wave32 | --wave64] lane masks of gfx10 and later, 32 lanes unless told; [--true16 | --fake16]
-      halves of registers by name or by op_sel, otherwise as LLVM does.
+      All three: [--wave32 | --wave64] lane masks of gfx10 and later, otherwise a kernel's own, in bare code 32 lanes;
+      [--true16 | --fake16] halves of registers by name or by op_sel, otherwise as LLVM does.
 )"},
     {"ir", morgana::tools::ir_command, R"(  morgana ir FILE [--kernel K] [--target T] [--facts | --check]
       The kernels of a code object (or bundle) as wave IR (docs/wave-ir.md). --facts adds what is known of each
