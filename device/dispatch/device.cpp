@@ -55,7 +55,8 @@ void Device::add_code(uint64_t address, uint64_t size) {
 }
 
 void Device::remove_code(uint64_t address) {
-  if (auto program = impl_->code.remove(address)) impl_->tier.remove(std::move(program));
+  CodeMap::Region region = impl_->code.remove(address);
+  if (region.wave64) impl_->tier.remove(std::move(region.wave64));
 }
 
 Bytes Device::code_around(uint64_t pc) const {

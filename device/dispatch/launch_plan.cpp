@@ -45,7 +45,11 @@ constexpr uint64_t kCacheBytes = 32 << 20;
 }  // namespace
 
 LaunchPlan::LaunchPlan(Key, Target which, const Launch& requested, const LaunchSetting& with, CodeMap& code)
-    : launch(requested), target(info(which)), setting(with), code_map(code) {}
+    : launch(requested),
+      target(info(which)),
+      setting(with),
+      code_map(code),
+      wave_lanes(requested.descriptor->enable_wavefront_size32 ? 32 : 64) {}
 
 std::optional<LaunchPlan> LaunchPlan::make(Target target, const Launch& launch, const LaunchSetting& setting,
                                            CodeMap& code, jit::Tier* tier, Observer* observer,
@@ -83,7 +87,7 @@ bool LaunchPlan::take_sizes(Fault& problem) {
   constexpr uint8_t kWidest = 4;  // dwords of a row
   for (uint8_t dwords = kWidest; dwords > 0 && group_count >= kCacheBytes / (4 * dwords * items); dwords--)
     streams_from = dwords;
-  waves_per_group = static_cast<uint32_t>((items + kLanes - 1) / kLanes);
+  waves_per_group = static_cast<uint32_t>((items + wave_lanes - 1) / wave_lanes);
   if (launch.group_bytes > target.lds_bytes) {
     problem = impossible(FaultKind::aperture, fmt::format("{} bytes of LDS where a work-group has {}",
                                                           launch.group_bytes, target.lds_bytes));
@@ -124,8 +128,9 @@ void LaunchPlan::fill_user_sgprs() {
   const bool has_id[] = {d.enable_sgpr_workgroup_id_x, d.enable_sgpr_workgroup_id_y,
                          d.enable_sgpr_workgroup_id_z};
   other_sgprs_ = d.user_sgpr_count;
+  const bool in_sgprs = target.generation < Generation::gfx12;
   for (uint8_t i = 0; i < 3; i++) {
-    if (!has_id[i] || other_sgprs_ >= kSgprs) continue;
+    if (!in_sgprs || !has_id[i] || other_sgprs_ >= kSgprs) continue;
     const auto even = static_cast<uint8_t>(other_sgprs_ & ~1u);
     if (group_pairs_ == 0 || group_pair_[group_pairs_ - 1].sgpr != even)
       group_pair_[group_pairs_++] = {even, {kKept, kKept}};
@@ -155,7 +160,7 @@ void LaunchPlan::fill_user_sgprs() {
       case UserSgpr::kernarg_preload: break;  // `fill_sgprs` reads them
     }
   }
-  if (target.generation >= Generation::gfx9) {
+  if (target.generation == Generation::gfx9) {
     // CDNA4 guide 3.13, Table 8; the debugger's convention of the older gfx9 parts is not used.
     sgprs_[kTtmp4 + 2] = low(launch.packet);
     sgprs_[kTtmp4 + 3] = high(launch.packet);
@@ -165,13 +170,13 @@ void LaunchPlan::fill_user_sgprs() {
 
 bool LaunchPlan::find_entry(Fault& problem) {
   entry = launch.entry + (launch.descriptor->kernarg_preload_length > 0 ? kPreloadPrologue : 0);
-  Program* program = code_map.find(entry);
+  Program* program = code_map.find(entry, wave_size());
   code = program;
   first_step = program ? program->at(entry) : nullptr;
   if (first_step != nullptr) {
     if (waves_per_group > 1 && lds_bytes > 0) program->find_turns(first_step);
     const uint64_t at = setting.trap_handler;
-    const Program* handler = at != 0 && !has_reporter() ? code_map.find(at) : nullptr;
+    const Program* handler = at != 0 && !has_reporter() ? code_map.find(at, wave_size()) : nullptr;
     tracks_exceptions = program->reads_exceptions || (handler != nullptr && handler->reads_exceptions);
     return true;
   }
@@ -187,6 +192,7 @@ bool LaunchPlan::has_watches() const {
 
 const char* LaunchPlan::why_interpreted() const {
   const auto& d = *launch.descriptor;
+  if (target.generation >= Generation::gfx10) return "its target is not compiled yet";
   if (d.priv || d.debug_mode) return "it is privileged or debugged";
   if (d.exception_mask() != 0) return "it enables arithmetic exceptions";
   if (setting.trap_handler != 0 && !has_reporter()) return "a trap handler may change its waves";
@@ -270,7 +276,9 @@ uint32_t LaunchPlan::gpr_alloc(uint32_t registers, uint32_t base) const {
 
 uint32_t LaunchPlan::initial_mode() const {
   const auto& d = *launch.descriptor;
-  return d.float_mode() | uint32_t{d.dx10_clamp} << 8 | uint32_t{d.ieee_mode} << 9 |
+  // gfx12 has no DX10_CLAMP and does always what it says.
+  const bool dx10_clamp = d.dx10_clamp || target.generation >= Generation::gfx12;
+  return d.float_mode() | uint32_t{dx10_clamp} << 8 | uint32_t{d.ieee_mode} << 9 |
          uint32_t{d.debug_mode} << 11 | uint32_t{d.exception_mask()} << 12 |
          (setting.trap_handler != 0 ? kExcpMemory << 12 : 0) |
          (target.generation >= Generation::gfx9 ? uint32_t{d.fp16_ovfl} << 23 : 0);
@@ -291,6 +299,7 @@ void LaunchPlan::init_wave(Wave& wave, const std::array<uint32_t, 3>& size) cons
   wave.hw_id = hardware_id(wave.index, wave.group->unit);
 
   wave.target = &target;
+  wave.lanes = ~uint64_t{0} >> (kLanes - wave_lanes);
   wave.sgpr_count = d.sgpr_count;
   const uint32_t registers = std::max(d.vgpr_count, 4u), base = acc_base();
   wave.vgpr_count = std::min(registers, 256u);
@@ -353,22 +362,8 @@ void LaunchPlan::init_traps(Wave& wave) const {
 void LaunchPlan::init_scratch_sgprs(Wave& wave) const {
   const uint64_t wave_offset = uint64_t{wave.index} * scratch_wave_bytes();
   const uint64_t arena = reinterpret_cast<uint64_t>(wave.scratch) - (scratch_lane_bytes ? wave_offset : 0);
-  if (private_buffer_ >= 0) {
-    // Words of the buffer resource: scratch.h says why. Data format 32, element size 4, index stride 64,
-    // ADD_TID.
-    uint32_t* v = &wave.s[private_buffer_];
-    const uint64_t arena_bytes = scratch_wave_bytes() * wave.group->wave_count;
-    v[0] = low(arena);
-    v[1] = (high(arena) & 0xffff) | 1u << 31;
-    v[2] = static_cast<uint32_t>(std::min<uint64_t>(arena_bytes, 0xffff'ffff));
-    const uint32_t swizzle =
-        3u << 21 | 1u << 23;  // INDEX_STRIDE 64, ADD_TID_ENABLE: the same bits on gfx6 to gfx9
-    const uint32_t format = 4u << 12 | 4u << 15;  // NUM_FORMAT UINT, DATA_FORMAT 32
-    const uint32_t element =
-        target.generation < Generation::gfx9 ? 1u << 19 : 0;  // ELEMENT_SIZE 4 bytes; fixed on gfx9
-    // With ADD_TID on gfx8 and gfx9 the data format field extends the stride, which is 0.
-    v[3] = swizzle | element | (target.generation < Generation::gfx8 ? format : 4u << 12);
-  }
+  if (private_buffer_ >= 0)
+    init_private_buffer(&wave.s[private_buffer_], arena, scratch_wave_bytes() * wave.group->wave_count);
   if (flat_scratch_ >= 0) {
     uint32_t* v = &wave.s[flat_scratch_];
     if (target.generation >= Generation::gfx9) {
@@ -379,15 +374,46 @@ void LaunchPlan::init_scratch_sgprs(Wave& wave) const {
       v[1] = scratch_lane_bytes;
     }
   }
-  if (target.architected_flat_scratch) {
+  if (target.generation >= Generation::gfx10) {
+    wave.flat_scratch = target.architected_flat_scratch ? reinterpret_cast<uint64_t>(wave.scratch) : 0;
+  } else if (target.architected_flat_scratch) {
     wave.s[isa::kFlatScratch] = low(reinterpret_cast<uint64_t>(wave.scratch));
     wave.s[isa::kFlatScratch + 1] = high(reinterpret_cast<uint64_t>(wave.scratch));
   }
-  if (target.generation >= Generation::gfx9) wave.s[kTtmp0 + 11] = wave.index;
+  if (target.generation == Generation::gfx9) wave.s[kTtmp0 + 11] = wave.index;
+}
+
+// Words of the buffer resource: scratch.h says why. Data format 32, element size 4, the wave's lanes as index
+// stride, ADD_TID.
+void LaunchPlan::init_private_buffer(uint32_t* resource, uint64_t arena, uint64_t bytes) const {
+  resource[0] = low(arena);
+  resource[1] = (high(arena) & 0xffff) | 1u << 31;
+  resource[2] = static_cast<uint32_t>(std::min<uint64_t>(bytes, 0xffff'ffff));
+  // INDEX_STRIDE, ADD_TID_ENABLE: the same bits on gfx6 to gfx10.
+  const uint32_t swizzle = (wave_lanes == 32 ? 2u : 3u) << 21 | 1u << 23;
+  switch (target.generation) {
+    case Generation::gfx6:
+    case Generation::gfx7:  // NUM_FORMAT UINT, DATA_FORMAT 32, ELEMENT_SIZE 4 bytes
+      resource[3] = swizzle | 4u << 12 | 4u << 15 | 1u << 19;
+      break;
+    case Generation::gfx8:  // with ADD_TID the data format extends the stride, which is 0
+      resource[3] = swizzle | 4u << 12 | 1u << 19;
+      break;
+    case Generation::gfx9: resource[3] = swizzle | 4u << 12; break;
+    default:  // FORMAT 32_UINT, RESOURCE_LEVEL, OOB_SELECT: bounds are not checked
+      resource[3] = swizzle | 20u << 12 | 1u << 24 | 2u << 28;
+  }
 }
 
 void LaunchPlan::init_group_sgprs(Wave& wave) const {
   const auto& d = *launch.descriptor;
+  if (target.generation >= Generation::gfx12) {
+    // TTMP9, TTMP7 and TTMP8 have the group's id and the wave's number (AMDGPUUsage "Architected SGPRs").
+    wave.s[kTtmp0 + 9] = wave.group->id[0];
+    wave.s[kTtmp0 + 7] = (wave.group->id[1] & 0xffff) | wave.group->id[2] << 16;
+    wave.s[kTtmp0 + 8] = wave.index << 25;
+    return;
+  }
   put_group_id(wave);
   uint32_t next = other_sgprs_;
   const auto add = [&](bool enabled, uint32_t value) {
@@ -401,17 +427,17 @@ void LaunchPlan::init_group_sgprs(Wave& wave) const {
 }
 
 void LaunchPlan::init_items(Wave& wave, const std::array<uint32_t, 3>& size) const {
-  const uint32_t items = size[0] * size[1] * size[2], begin = wave.index * kLanes;
-  const uint32_t count = std::min<uint32_t>(items - begin, kLanes);
-  wave.exec() = count == kLanes ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+  const uint32_t items = size[0] * size[1] * size[2], begin = wave.index * wave_lanes;
+  const uint32_t count = std::min<uint32_t>(items - begin, wave_lanes);
+  wave.set_exec(count == kLanes ? ~uint64_t{0} : (uint64_t{1} << count) - 1);
   const unsigned dimensions = std::min<unsigned>(launch.descriptor->enable_vgpr_workitem_id, 2) + 1;
 
   uint32_t x = begin % size[0], y = begin / size[0] % size[1], z = begin / size[0] / size[1];
   wave.first_item = {x, y, z};
   const bool packed = target.packed_work_items;
-  for (uint32_t lane = 0; lane < kLanes;) {
+  for (uint32_t lane = 0; lane < wave_lanes;) {
     // Of one row.
-    const uint32_t end = lane + std::min<uint32_t>(size[0] - x, kLanes - lane);
+    const uint32_t end = lane + std::min<uint32_t>(size[0] - x, wave_lanes - lane);
     uint32_t first = x;
     if (packed) first |= (dimensions > 1 ? y << 10 : 0) | (dimensions > 2 ? z << 20 : 0);
     if (lane == 0 && end == kLanes)  // a loop of known length

@@ -68,10 +68,12 @@ class LaunchPlan {
   uint64_t group_count = 0;
   // What all work-items store when each stores so many dwords does not fit into the processor's caches.
   uint8_t streams_from = jit::kNeverStreams;
+  uint32_t wave_lanes = kLanes;  // 64, or 32
+  WaveSize wave_size() const { return static_cast<WaveSize>(wave_lanes); }
   uint32_t waves_per_group = 0;  // of a full group
   uint32_t lds_bytes = 0;        // rounded to the granule
   uint32_t scratch_lane_bytes = 0;
-  uint64_t scratch_wave_bytes() const { return uint64_t{scratch_lane_bytes} * kLanes; }
+  uint64_t scratch_wave_bytes() const { return uint64_t{scratch_lane_bytes} * wave_lanes; }
   uint64_t entry = 0;  // of the first instruction that is executed
   const Code* code = nullptr;
   const Step* first_step = nullptr;
@@ -104,7 +106,7 @@ class LaunchPlan {
   void renew_wave(Wave& wave, uint64_t exec) const {
     wave.step = wave.block = first_step;
     wave.exit = Exit::none;
-    wave.exec() = exec;
+    wave.set_exec(exec);
     put_group_id(wave);
   }
 
@@ -132,6 +134,7 @@ class LaunchPlan {
   bool take_sizes(Fault& problem);
   bool fill_sgprs(Fault& problem);
   bool find_entry(Fault& problem);
+  void init_private_buffer(uint32_t* resource, uint64_t arena, uint64_t bytes) const;
   void request_kernel(jit::Tier& tier);
 
   bool has_watches() const;

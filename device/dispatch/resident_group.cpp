@@ -31,7 +31,7 @@ bool ResidentGroup::start(const LaunchPlan& plan, uint64_t index, uint32_t unit)
   index_ = index;
   group_.id = plan.group_id(index);
   size_ = plan.group_size(group_.id);
-  group_.wave_count = (size_[0] * size_[1] * size_[2] + kLanes - 1) / kLanes;
+  group_.wave_count = (size_[0] * size_[1] * size_[2] + plan.wave_lanes - 1) / plan.wave_lanes;
   group_.waves_ended = group_.waves_at_barrier = 0;
   group_.fault.kind = FaultKind::none;
   lost_ = 0;
@@ -158,7 +158,7 @@ bool ResidentGroup::is_compiled() const {
 }
 
 std::array<uint32_t, 3> ResidentGroup::global_id(const Wave& wave, uint32_t lane) const {
-  const uint32_t flat = wave.index * kLanes + lane;
+  const uint32_t flat = wave.index * plan_->wave_lanes + lane;
   const std::array<uint32_t, 3> local = {flat % size_[0], flat / size_[0] % size_[1],
                                          flat / size_[0] / size_[1]};
   std::array<uint32_t, 3> id;

@@ -14,7 +14,7 @@
 
 namespace morgana::device {
 
-inline constexpr uint32_t kMaxWaves = kMaxGroupItems / kLanes;
+inline constexpr uint32_t kMaxWaves = kMaxGroupItems / 32;
 
 // Memory from the operating system that becomes real page by page when touched.
 class LazyMemory {

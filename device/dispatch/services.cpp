@@ -87,7 +87,7 @@ void decode(Wave& wave, const Step* step) {
 const Step* find_step(Wave& wave, uint64_t pc) {
   HostScope host;
   const ResidentGroup& resident = resident_of(wave);
-  Program* program = resident.plan().code_map.find(pc);
+  Program* program = resident.plan().code_map.find(pc, resident.plan().wave_size());
   if (program == nullptr) return nullptr;
   const Step* step = program->at(pc);
   if (step != nullptr) wave.code = program;

@@ -84,7 +84,7 @@ bool fork(Wave& wave, uint64_t mask, uint64_t target, uint64_t next) {
   entry[2] = static_cast<uint32_t>(pushed_pc);
   entry[3] = static_cast<uint32_t>(pushed_pc >> 32);
   set_csp(wave, csp(wave) + 1);
-  wave.exec() = fail_first ? fail : pass;
+  wave.set_exec(fail_first ? fail : pass);
   return !fail_first;
 }
 
@@ -106,7 +106,7 @@ void s_cbranch_join(Wave& wave, const Step* step) {
   if (csp(wave) == scalar32(wave, step, 0)) MORGANA_NEXT(wave, step);
   set_csp(wave, csp(wave) - 1);
   const uint32_t* entry = &wave.s[csp(wave) * 4];
-  wave.exec() = entry[0] | uint64_t{entry[1]} << 32;
+  wave.set_exec(entry[0] | uint64_t{entry[1]} << 32);
   MORGANA_JUMP_TO_PC(wave, step, entry[2] | uint64_t{entry[3]} << 32);
 }
 

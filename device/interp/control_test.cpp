@@ -57,8 +57,8 @@ TEST(Control, BranchesFollowVccAndExec) {
   const auto taken = [](const char* hex, uint64_t vcc, uint64_t exec) {
     WaveRig rig(Target::gfx950, dwords_of_hex(std::string(hex) + "070006b0"));  // over s_movk_i32 s6, 7
     rig.s(6) = 0;
-    rig.wave().vcc() = vcc;
-    rig.wave().exec() = exec;
+    rig.wave().set_vcc(vcc);
+    rig.wave().set_exec(exec);
     EXPECT_EQ(rig.run(), Exit::ended);
     return rig.s(6) == 0;
   };
@@ -84,7 +84,7 @@ TEST(Control, HardwareRegisters) {
                             "031184b8 "          // s_getreg_b32 s4, hwreg(HW_REG_TRAPSTS, 4, 3)
                             "02f803b9 "          // s_setreg_b32 hwreg(HW_REG_STATUS), s3
                             "02f885b8"));        // s_getreg_b32 s5, hwreg(HW_REG_STATUS)
-  rig.wave().vcc() = 0;
+  rig.wave().set_vcc(0);
   rig.wave().scc = 1;
   ASSERT_EQ(rig.run(), Exit::ended);
   EXPECT_EQ(rig.s(0), 0x3f0u);  // denormals kept, DX10_CLAMP, IEEE
@@ -106,7 +106,7 @@ TEST(Control, ForkRunsTheSmallerSideFirstAndJoinTheOther) {
                                             "1e2e80be "    // s_cbranch_join s30
                                             "03002cb0"));  // s_movk_i32 s44, 3
   for (int i = 40; i < 45; i++) rig.s(i) = 0;
-  rig.wave().exec() = 0xff;
+  rig.wave().set_exec(0xff);
   rig.s(20) = 0x7;  // three lanes pass, five fail
   rig.s(21) = 0;
   ASSERT_EQ(rig.run(), Exit::ended);
@@ -165,7 +165,7 @@ TEST(OlderControl, ForksAndJoin) {
                                                "1e3280be "    // s_cbranch_join s30
                                                "03002cb0"));  // s_movk_i32 s44, 3
       for (int i = 40; i < 45; i++) rig.s(i) = 0;
-      rig.wave().exec() = 0xff;
+      rig.wave().set_exec(0xff);
       rig.s(20) = 0x7;  // three lanes pass, five fail
       rig.s(21) = 0;
       ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
@@ -207,7 +207,7 @@ TEST(Control, RelativeMovesAndSpecialOperands) {
                                             "ff80a69001000080"));  // s_ashr_i64 s[38:39], 0x80000001, 0
   for (int i = 10; i < 14; i++) rig.s(i) = 0x100u + static_cast<uint32_t>(i);
   rig.wave().scc = 1;
-  rig.wave().vcc() = 0;
+  rig.wave().set_vcc(0);
   ASSERT_EQ(rig.run(), Exit::ended);
   EXPECT_EQ(rig.s(0), 0x10cu);
   EXPECT_EQ(rig.s(22), 0x10cu);

@@ -94,7 +94,7 @@ class Images : public testing::TestWithParam<Target> {
       for (size_t i = 0; i < address.size(); i++) rig_->v(static_cast<int>(i), lane) = address[i];
       for (int i = 0; i < 5; i++) rig_->v(20 + i, lane) = data_[i];
     }
-    rig_->wave().exec() = 1;
+    rig_->wave().set_exec(1);
     return rig_->run();
   }
   uint32_t v(int n) { return rig_->v(n, 0); }
@@ -638,7 +638,7 @@ TEST_P(SampledImages, LevelsOfDetail) {
   // The quad's coordinates differ by two texels sideways: set for lane 1.
   ASSERT_EQ(run(kGetLod, {bits(0.25f), bits(0.25f)}, image), Exit::ended);
   rig_->v(0, 1) = bits(0.75f);
-  rig_->wave().exec() = 1;
+  rig_->wave().set_exec(1);
   ASSERT_EQ(rig_->run(), Exit::ended);
   EXPECT_EQ(f(20), 1);
   EXPECT_EQ(f(21), 1);

@@ -89,7 +89,7 @@ class TiledImages : public testing::TestWithParam<Target> {
     for (int i = 0; i < 4; i++) rig_->s(16 + i) = sampler[i];
     for (size_t i = 0; i < 3; i++) rig_->v(static_cast<int>(i), 0) = address[i];
     for (size_t i = 0; i < 4; i++) rig_->v(20 + static_cast<int>(i), 0) = data[i];
-    rig_->wave().exec() = 1;
+    rig_->wave().set_exec(1);
     exit_ = rig_->run();
     std::array<uint32_t, 4> result;
     for (size_t i = 0; i < 4; i++) result[i] = rig_->v(20 + static_cast<int>(i), 0);

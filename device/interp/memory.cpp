@@ -16,7 +16,8 @@ Handler select_memory(Target target, const isa::Inst& inst, Step& step) {
     case Format::GLOBAL:
     case Format::SCRATCH: return select_flat(target, inst, step);
     case Format::MUBUF:
-    case Format::MTBUF: return select_buffer(target, inst, step);
+    case Format::MTBUF:
+    case Format::VBUFFER: return select_buffer(target, inst, step);
     case Format::MIMG: return select_image(target, inst, step);
     default: return nullptr;
   }
@@ -32,7 +33,8 @@ bool locate_access(Wave& wave) {
     case Format::FLAT:
     case Format::GLOBAL: flat_addresses(wave, step, at); break;
     case Format::MUBUF:
-    case Format::MTBUF: buffer_addresses(wave, step, at); break;
+    case Format::MTBUF:
+    case Format::VBUFFER: buffer_addresses(wave, step, at); break;
     default: return false;
   }
   const bool loads = inst.n_dst > 0 && inst.dst[0].present();

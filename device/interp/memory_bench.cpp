@@ -92,7 +92,7 @@ double cycles(const Case& c) {
   rig.s(8) = uint32_t(base), rig.s(9) = uint32_t(base >> 32) | 0x80000000u, rig.s(10) = 1 << 20,
   rig.s(12) = 0;
   rig.s(11) = 1u << 23 | 3u << 21;
-  rig.wave().exec() = c.exec;
+  rig.wave().set_exec(c.exec);
   double best = 1e9;
   for (int i = 0; i < 200; i++) {
     const uint64_t begin = __rdtsc();

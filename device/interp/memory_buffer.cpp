@@ -133,14 +133,14 @@ template <class Move>
     low_bits |= blend(chunk_mask(exec, i), offset & 3, Chunk(0));
     const Chunk64 lane = __builtin_convertvector(kIota + 16 * i, Chunk64) * 4;
     *reinterpret_cast<Chunk64*>(first + 16 * i) =
-        __builtin_convertvector(offset, Chunk64) * uint64_t{kLanes} + lane + r.base;
+        __builtin_convertvector(offset, Chunk64) * uint64_t{r.index_stride} + lane + r.base;
   }
   if (!is_zero(low_bits)) return false;
   uint64_t* const at = address_room(wave);
   for (int d = 0; d < Move::kBytes / 4; d++) {
     for (int i = 0; i < kChunks; i++)
-      *reinterpret_cast<Chunk64*>(at + 16 * i) =
-          *reinterpret_cast<Chunk64*>(first + 16 * i) + uint64_t{4 * kLanes} * static_cast<unsigned>(d);
+      *reinterpret_cast<Chunk64*>(at + 16 * i) = *reinterpret_cast<Chunk64*>(first + 16 * i) +
+                                                 uint64_t{4 * r.index_stride} * static_cast<unsigned>(d);
     point_nowhere(at, exec);
     const Touch touch(wave, at, exec, 4);
     Move::Dword::lanes(dword_of(data, d), at, exec);
@@ -148,21 +148,21 @@ template <class Move>
   return true;
 }
 
-// Dwords of the private segment: a row of 64 neighbours where all lanes have one offset.
+// Dwords of the private segment: a row of neighbours, one a lane, where all lanes have one offset.
 template <class Move>
 MORGANA_INLINE bool private_dwords(Wave& wave, const Step* step, const Resource& r, const Data& data) {
   if constexpr (Move::kBytes % 4 == 0 && requires { typename Move::Dword; }) {
-    if (!r.add_tid || !r.swizzle || r.element != 4 || r.index_stride != kLanes) return false;
+    if (!r.add_tid || !r.swizzle || r.element != 4 || r.index_stride != wave.lane_count()) return false;
     if (step->extra & (kIdxen | kAddr64) || r.base % 4 != 0) return false;
     const uint64_t exec = wave.exec();
     if (step->extra & kOffen && !is_uniform(registers(wave, step, 0)))
       return private_lanes<Move>(wave, step, r, data, exec);
     const uint32_t offset = r.inst_offset + (step->extra & kOffen ? registers(wave, step, 0)[0] : 0);
     if (offset % 4 != 0) return false;
-    uint8_t* row = reinterpret_cast<uint8_t*>(r.base) + uint64_t{offset} * kLanes;
-    for (int d = 0; d < Move::kBytes / 4; d++, row += 4 * kLanes) {
+    uint8_t* row = reinterpret_cast<uint8_t*>(r.base) + uint64_t{offset} * r.index_stride;
+    for (int d = 0; d < Move::kBytes / 4; d++, row += 4 * r.index_stride) {
       const Data one = dword_of(data, d);
-      for (int i = 0; i < kChunks && exec; i++) {
+      for (uint32_t i = 0; i < r.index_stride / 16 && exec; i++) {
         uint8_t* const chunk = row + 64 * i;
         const uint32_t mask = chunk_mask(exec, i);
         if constexpr (Move::kStores)
@@ -302,6 +302,7 @@ Handler select_buffer(Target target, const isa::Inst& inst, Step& step) {
   // HSA runs gfx9 in unaligned access mode, and LLVM relies on it there.
   if (generation <= Generation::gfx8) step.extra |= kForceAlign | kElementSize;
   if (generation == Generation::gfx8) step.extra |= kByteRecords;
+  if (generation >= Generation::gfx10) step.extra |= kGfx10Resource;
   step.extra |= kKeepDenorms;
   switch (inst.row->op) {
     case Op::buffer_wbl2:
@@ -309,7 +310,9 @@ Handler select_buffer(Target target, const isa::Inst& inst, Step& step) {
     case Op::buffer_invl2:
     case Op::buffer_wbinvl1:
     case Op::buffer_wbinvl1_vol:
-    case Op::buffer_wbinvl1_sc: return cache_control;
+    case Op::buffer_wbinvl1_sc:
+    case Op::buffer_gl0_inv:
+    case Op::buffer_gl1_inv: return cache_control;
     case Op::buffer_store_lds_dword:
       return buffer_store_lds_dword;
       CASE(load_ubyte, LoadPart<uint8_t>);
@@ -334,6 +337,9 @@ Handler select_buffer(Target target, const isa::Inst& inst, Step& step) {
       CASE(store_dwordx2, StoreDwords<2>);
       CASE(store_dwordx3, StoreDwords<3>);
       CASE(store_dwordx4, StoreDwords<4>);
+    case Op::buffer_atomic_csub:
+    case Op::buffer_atomic_sub_clamp_u32: return buffer_atomic<atomics::sub_clamp<uint32_t>>;
+    case Op::buffer_atomic_cond_sub_u32: return buffer_atomic<atomics::cond_sub<uint32_t>>;
     case Op::buffer_atomic_add_f32:
       if (!info(target).is_gfx940) step.extra &= ~kKeepDenorms;
       return buffer_atomic<atomics::float_add<uint32_t>>;
@@ -343,7 +349,7 @@ Handler select_buffer(Target target, const isa::Inst& inst, Step& step) {
 #define ATOMIC_FLOAT(name, operation) ATOMIC_BITS(name, operation, uint32_t, uint64_t)
 #define ATOMIC_TYPED(name, ...) ATOMIC(name, __VA_ARGS__)
 #include "device/interp/atomics.def"
-    default: return select_buffer_format(inst, step);
+    default: return select_buffer_format(target, inst, step);
   }
 }
 

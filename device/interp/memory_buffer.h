@@ -1,12 +1,15 @@
-// Buffer addressing (CDNA4 guide 9.1.5): the resource in SGPRs, range checks, swizzling.
+// Buffer addressing (CDNA4 guide 9.1.5; of gfx10 and later: RDNA's 8.1.5): the resource in SGPRs, range
+// checks, swizzling.
 #pragma once
 
 #include "device/interp/memory_atomic.h"
+#include "device/semantics/formats.h"
 
 namespace morgana::device::MORGANA_SIMD {
 
 // Bits of Step::extra of buffer instructions, beside MemoryFlag.
 enum BufferFlag : uint32_t {
+  kGfx10Resource = 1u << 7,  // the resource of gfx10 and later
   kOffen = 1u << 8,
   kIdxen = 1u << 9,
   kAddr64 = 1u << 10,  // gfx6, gfx7: a 64-bit VGPR address, unchecked
@@ -17,7 +20,9 @@ enum BufferFlag : uint32_t {
   kByteRecords = 1u << 15,  // gfx8: NUM_RECORDS counts bytes for structured buffers too, unless swizzled
 };
 
-enum class Check : uint8_t { none, offset, index, bytes };
+// What is compared with NUM_RECORDS: the offset; the index; the bytes from the beginning; the index, where
+// the offset must lie within the stride as well; nothing, but that there are records at all.
+enum class Check : uint8_t { none, offset, index, bytes, structure, records };
 
 struct Resource {
   uint64_t base = 0;  // with SOFFSET
@@ -25,13 +30,35 @@ struct Resource {
   uint32_t inst_offset = 0;
   uint32_t index_stride = 8, element = 4;
   uint32_t word3 = 0;
+  formats::DataFormat format{};
   bool swizzle = false, add_tid = false, unbound = false;
   Check check = Check::none;
 
-  unsigned numeric() const { return word3 >> 12 & 7; }
-  unsigned data() const { return word3 >> 15 & 15; }
   unsigned select(int component) const { return word3 >> (3 * component) & 7; }
 };
+
+// The fields that gfx10 moved or changed. OOB_SELECT says what is checked; an index stride counts where a
+// swizzle is on only. `offset`: the scalar one.
+MORGANA_INLINE void read_resource_gfx10(const Wave& wave, const uint32_t* word, uint32_t offset,
+                                        Resource& r) {
+  const bool gfx11 = wave.target->generation >= Generation::gfx11;
+  r.format = formats::unified(word[3] >> 12 & (gfx11 ? 0x3f : 0x7f), gfx11);
+  if (gfx11) {
+    const uint32_t swizzle = word[1] >> 30;
+    r.swizzle = swizzle != 0;
+    if (swizzle == 3) r.element = 16;
+  }
+  r.unbound = (r.format.data == 0 && !r.add_tid) || (word[0] | word[1] | word[2] | word[3]) == 0;
+  switch (word[3] >> 28 & 3) {
+    case 0: r.check = Check::structure; break;
+    case 1: r.check = Check::index; break;
+    case 2: r.check = Check::records; break;
+    default:
+      r.check = r.swizzle && r.stride != 0 ? Check::structure : Check::offset;
+      if (r.check == Check::structure) r.records /= r.stride;
+  }
+  if (r.check == Check::offset) r.records -= std::min(r.records, offset);
+}
 
 MORGANA_INLINE Resource read_resource(const Wave& wave, const Step* step) {
   const uint32_t* word = wave.s + step->src[2];
@@ -47,12 +74,17 @@ MORGANA_INLINE Resource read_resource(const Wave& wave, const Step* step) {
   r.inst_offset = static_cast<uint32_t>(step->imm);
   r.index_stride = 8u << (word[3] >> 21 & 3);
   r.add_tid = word[3] >> 23 & 1;
+  if (step->extra & kGfx10Resource) {
+    read_resource_gfx10(wave, word, scalar_offset, r);
+    return r;
+  }
+  r.format = {static_cast<uint8_t>(word[3] >> 15 & 15), static_cast<uint8_t>(word[3] >> 12 & 7)};
   if (step->extra & kElementSize) r.element = 2u << (word[3] >> 19 & 3);
   const bool has_wide_stride = !(step->extra & kElementSize) || step->extra & kByteRecords;  // from gfx8 on
   const bool wide_stride = has_wide_stride && r.add_tid && !(step->extra & kFormatBit);
-  if (wide_stride) r.stride |= r.data() << 14;
+  if (wide_stride) r.stride |= uint32_t{r.format.data} << 14;
   // An invalid format means an unbound resource, which reads 0 (9.1.4).
-  r.unbound = (r.data() == 0 && !r.add_tid) || (word[0] | word[1] | word[2] | word[3]) == 0;
+  r.unbound = (r.format.data == 0 && !r.add_tid) || (word[0] | word[1] | word[2] | word[3]) == 0;
   if (step->extra & kAddr64 || (r.add_tid && !(step->extra & kIdxen)))
     r.check = Check::none;
   else if (step->extra & kIdxen && r.stride != 0)
@@ -84,11 +116,13 @@ MORGANA_INLINE bool in_range(const Resource& r, uint32_t index, uint64_t offset)
     case Check::offset: return offset < r.records;
     case Check::index: return index < r.records;
     case Check::bytes: return uint64_t{r.stride} * index + offset < r.records;
+    case Check::structure: return index < r.records && offset < r.stride;
+    case Check::records: return r.records != 0;
   }
   return false;
 }
 
 // MTBUF and the MUBUF instructions with FORMAT in their name; nullptr for others.
-Handler select_buffer_format(const isa::Inst& inst, Step& step);
+Handler select_buffer_format(Target target, const isa::Inst& inst, Step& step);
 
 }  // namespace morgana::device::MORGANA_SIMD

@@ -25,7 +25,7 @@ struct Rig : WaveRig {
     std::iota(memory.begin(), memory.end(), 0x1000u);
     for (int n = 0; n < 16; n++)
       for (int l = 0; l < kLanes; l++) v(n, l) = 0xdead0000u + uint32_t(n);
-    wave().exec() = ~0ull;
+    wave().set_exec(~0ull);
   }
   void set64(int n, uint64_t value) { s(n) = uint32_t(value), s(n + 1) = uint32_t(value >> 32); }
   void address(int lane, uint64_t value) { v(2, lane) = uint32_t(value), v(3, lane) = uint32_t(value >> 32); }
@@ -283,7 +283,7 @@ TEST(GlobalDataShare, AtomicsAndCounters) {
 
     // Counters at base + offset; the size does not bound them.
     Rig count(code.target, std::string(code.append) + code.append + code.consume);
-    count.wave().exec() = 0x7f;
+    count.wave().set_exec(0x7f);
     count.wave().m0() = 0x40u << 16;
     ASSERT_EQ(count.run(), Exit::ended) << count.fault().detail;
     EXPECT_EQ(count.v(4, 0), 14u);
@@ -298,7 +298,7 @@ TEST(GlobalDataShare, AtomicsAndCounters) {
 TEST(LocalCounters, LieWhereTheBaseAndTheOffsetLead) {
   Rig rig(Target::gfx900, "10007cd900000004");  // ds_append v4 offset:16
   std::memset(rig.group().lds, 0, rig.group().lds_size);
-  rig.wave().exec() = 0x7f;
+  rig.wave().set_exec(0x7f);
   uint32_t before = 0;
   for (const uint32_t m0 : {0x1ffffu, 0x2ffc0u, 3u}) {
     rig.wave().m0() = m0;
@@ -372,12 +372,12 @@ TEST(MemoryFaults, InactiveLanesTouchNothing) {
           "008008dd02067f00");  // load, atomic add
   for (int l = 0; l < kLanes; l++) rig.address(l, 0xdead'beef'0000'0000);
   rig.address(5, rig.base() + 8);
-  rig.wave().exec() = 1u << 5;
+  rig.wave().set_exec(1u << 5);
   ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
   EXPECT_EQ(rig.v(6, 5), 0x1002u);
   EXPECT_EQ(rig.v(6, 6), 0xdead0006u);
   EXPECT_EQ(rig.memory[2], 0x2004u);
-  rig.wave().exec() = 0;
+  rig.wave().set_exec(0);
   rig.address(5, 1);
   EXPECT_EQ(rig.run(), Exit::ended);
 }
@@ -450,7 +450,7 @@ TEST(MemoryOrder, TheHighestLaneWins) {
   for (int l = 0; l < kLanes; l++) rig.v(2, l) = 16, rig.v(6, l) = uint32_t(l);
   ASSERT_EQ(rig.run(), Exit::ended);
   EXPECT_EQ(rig.memory[4], 63u);
-  rig.wave().exec() = 0xff;
+  rig.wave().set_exec(0xff);
   ASSERT_EQ(rig.run(), Exit::ended);
   EXPECT_EQ(rig.memory[4], 7u);
 }
@@ -491,7 +491,7 @@ TEST(Buffer, RecordsAndWideStridesOfGfx8) {
     rig.memory.resize(1 << 18);
     rig.memory[1 << 15] = 7;
     rig.resource(8, target == Target::gfx701 ? 4 : 0, 1 << 20, 1u << 23 | 8u << 15);
-    rig.wave().exec() = 1;
+    rig.wave().set_exec(1);
     rig.v(2, 0) = 1;
     ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
     EXPECT_EQ(rig.v(8, 0), target == Target::gfx701 ? 0x1001u : 7u);
@@ -513,7 +513,7 @@ TEST(MemoryOrder, ReturningFloatAtomicKeepsDenormalsByGeneration) {
     Rig rig(target, target == Target::gfx90a ? "008035dd02067f06" : "008035dd02067f06");
     rig.memory[0] = 1;
     for (int l = 0; l < kLanes; l++) rig.address(l, rig.base()), rig.v(6, l) = 2;
-    rig.wave().exec() = 1;
+    rig.wave().set_exec(1);
     ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
     EXPECT_EQ(rig.v(6, 0), 1u);
     EXPECT_EQ(rig.memory[0], target == Target::gfx90a ? 0u : 3u);
@@ -541,7 +541,7 @@ TEST(MemoryOrder, AtomicsOfLanesAtOneAddressSeeEachOther) {
     for (const uint64_t exec : {~uint64_t{0}, ~uint64_t{0x20}, uint64_t{6}, uint64_t{1} << 63}) {
       Rig rig(Target::gfx942, c.hex);
       const bool is_float = c.next == +sum;
-      rig.wave().exec() = exec;
+      rig.wave().set_exec(exec);
       rig.memory[8] = rig.memory[9] = 0;
       rig.memory[10] = 77;
       for (int l = 0; l < kLanes; l++) {
@@ -640,7 +640,7 @@ TEST(BufferFormats, LoadsConvert) {
     std::copy(c.record.begin(), c.record.end(), rig.memory.begin() + 8);
     rig.resource(8, 32, 2, kIdentity | c.numeric << 12 | c.data << 15);
     for (int l = 0; l < kLanes; l++) rig.v(2, l) = l == 63 ? 2 : 1;
-    rig.wave().exec() = ~0ull << 1;
+    rig.wave().set_exec(~0ull << 1);
     ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
     for (int i = 0; i < 4; i++) {
       EXPECT_EQ(rig.v(6 + i, 0), 0xdead0006u + uint32_t(i));

@@ -258,15 +258,25 @@ MORGANA_INLINE void pull(Wave& wave, uint32_t* to, const uint32_t* values, const
     merge_chunk(to, i, pulled(values, chunk_of(source, i)), chunk_mask(wave.exec(), i));
 }
 
-MORGANA_INLINE Chunk lane_of(Chunk address, const Step* step) {
-  return (address + static_cast<uint32_t>(step->imm)) >> 2 & (kLanes - 1);
+MORGANA_INLINE Chunk lane_of(const Wave& wave, Chunk address, const Step* step) {
+  return (address + static_cast<uint32_t>(step->imm)) >> 2 & (wave.lane_count() - 1);
 }
 
 void ds_bpermute_b32(Wave& wave, const Step* step) {
   alignas(64) uint32_t values[kLanes], source[kLanes];
   active_values(wave, registers(wave, step, 1), values);
   for (int i = 0; i < kChunks; i++)
-    set_chunk(source, i, lane_of(chunk_of(registers(wave, step, 0), i), step));
+    set_chunk(source, i, lane_of(wave, chunk_of(registers(wave, step, 0), i), step));
+  pull(wave, data_dst(wave, step), values, source);
+  MORGANA_NEXT(wave, step);
+}
+
+// With FI: lanes that EXEC masks are read as well (gfx12).
+void ds_bpermute_fi_b32(Wave& wave, const Step* step) {
+  alignas(64) uint32_t values[kLanes], source[kLanes];
+  __builtin_memcpy(values, registers(wave, step, 1), sizeof values);
+  for (int i = 0; i < kChunks; i++)
+    set_chunk(source, i, lane_of(wave, chunk_of(registers(wave, step, 0), i), step));
   pull(wave, data_dst(wave, step), values, source);
   MORGANA_NEXT(wave, step);
 }
@@ -275,7 +285,7 @@ void ds_bpermute_b32(Wave& wave, const Step* step) {
 void ds_permute_b32(Wave& wave, const Step* step) {
   alignas(64) uint32_t target[kLanes], received[kLanes] = {};
   for (int i = 0; i < kChunks; i++)
-    set_chunk(target, i, lane_of(chunk_of(registers(wave, step, 0), i), step));
+    set_chunk(target, i, lane_of(wave, chunk_of(registers(wave, step, 0), i), step));
   const uint32_t* const from = registers(wave, step, 1);
   for (uint64_t exec = wave.exec(); exec; exec &= exec - 1) {
     const int l = __builtin_ctzll(exec);
@@ -366,6 +376,7 @@ Handler select_shared(Target target, const isa::Inst& inst, Step& step) {
     CASE(read_b64_tr_b16, (ds_read_tr<16, 2>));
     CASE(permute_b32, ds_permute_b32);
     CASE(bpermute_b32, ds_bpermute_b32);
+    CASE(bpermute_fi_b32, ds_bpermute_fi_b32);
     CASE(swizzle_b32, ds_swizzle_b32);
     default: return select_ds_atomic(inst);
   }

@@ -209,6 +209,12 @@ Handler select_ds_atomic(const isa::Inst& inst) {
     BOTH(cmpst, b64, cmpst<uint64_t>)
     BOTH(cmpst, f32, float_cmpst<uint32_t>)
     BOTH(cmpst, f64, float_cmpst<uint64_t>)
+    BOTH(cmpstore, b32, cmpswap<uint32_t>)
+    BOTH(cmpstore, b64, cmpswap<uint64_t>)
+    BOTH(cmpstore, f32, float_cmpswap<uint32_t>)
+    BOTH(cmpstore, f64, float_cmpswap<uint64_t>)
+    BOTH(cond_sub, u32, cond_sub<uint32_t>)
+    BOTH(sub_clamp, u32, sub_clamp<uint32_t>)
     SRC2(write, b32, swap<uint32_t>)
     SRC2(write, b64, swap<uint64_t>)
     case Op::ds_wrxchg_rtn_b32: return ds_atomic<atomics::swap<uint32_t>>;

@@ -10,6 +10,11 @@ namespace morgana::device::MORGANA_SIMD {
 
 void flat_addresses(const Wave& wave, const Step* step, uint64_t* at) {
   const auto add = static_cast<uint64_t>(int64_t{step->imm});
+  if (step->kind[0] == Source::none) {  // *_addtid: by the lane's number
+    const uint64_t base = step->kind[2] == Source::none ? 0 : scalar64(wave, step, 2);
+    for (unsigned l = 0; l < kLanes; l++) at[l] = base + add + 4 * l;
+    return;
+  }
   if (step->extra & kFormIsSaddr)
     add_offsets(at, scalar64(wave, step, 2) + add, registers(wave, step, 0));
   else
@@ -164,6 +169,16 @@ void flat_saddr(Wave& wave, const Step* step) {
 }
 
 template <class Move>
+void flat_addtid(Wave& wave, const Step* step) {
+  wave.step = step;
+  if (!flat_lanes<Move>(wave, step, data_of<Move>(wave, step))) return;
+  MORGANA_NEXT(wave, step);
+}
+
+// Caches do not exist: what they are told is done already.
+void cache_control(Wave& wave, const Step* step) { MORGANA_NEXT(wave, step); }
+
+template <class Move>
 void flat_atomic(Wave& wave, const Step* step) {
   wave.step = step;
   if (!flat_lanes<Move>(wave, step, data_of<Move>(wave, step))) return;
@@ -219,10 +234,10 @@ void scratch(Wave& wave, const Step* step) {
       offset += add[0];
     }
     if (same && offset % 4 == 0 && uint64_t{offset} + Move::kBytes <= wave.scratch_lane_bytes) [[likely]] {
-      uint8_t* const row = wave.scratch + scratch_offset(offset, 0);
+      uint8_t* const row = wave.scratch + scratch_offset(offset, 0, wave.lane_count());
       for (int d = 0; d < Move::kBytes / 4; d++)
-        scratch_row(static_cast<typename Move::Dword*>(nullptr), dword_of(data, d), row + 256 * d, 0,
-                    wave.exec());
+        scratch_row(static_cast<typename Move::Dword*>(nullptr), dword_of(data, d),
+                    row + 4 * wave.lane_count() * d, 0, wave.exec());
       MORGANA_NEXT(wave, step);
     }
   }
@@ -331,6 +346,16 @@ Handler select_flat(Target target, const isa::Inst& inst, Step& step) {
     TO_LDS(dword) : return choose<LoadDwords<1>>(inst, step);
     case Op::global_load_lds_dwordx3: return choose<LoadDwords<3>>(inst, step);
     case Op::global_load_lds_dwordx4: return choose<LoadDwords<4>>(inst, step);
+    case Op::global_load_dword_addtid: return flat_addtid<LoadDwords<1>>;
+    case Op::global_store_dword_addtid: return flat_addtid<StoreDwords<1>>;
+    case Op::global_inv:
+    case Op::global_wb:
+    case Op::global_wbinv:
+      return cache_control;
+      ATOMIC(sub_clamp_u32, sub_clamp<uint32_t>)
+      ATOMIC(cond_sub_u32, cond_sub<uint32_t>)
+    case Op::global_atomic_csub: return choose_atomic<atomics::sub_clamp<uint32_t>>();
+    case Op::global_atomic_ordered_add_b64: return choose_atomic<atomics::add<uint64_t>>();
     case Op::flat_atomic_add_f32:
     case Op::global_atomic_add_f32:
       // L2 flushes (CDNA4 guide, Table 53), but LLVM takes gfx940 and later to keep denormals.
@@ -339,9 +364,7 @@ Handler select_flat(Target target, const isa::Inst& inst, Step& step) {
 #define ATOMIC_EXCHANGE(name, operation) ATOMIC_BITS(name, operation, uint32_t, uint64_t)
 #define ATOMIC_INTEGER(name, lds, narrow, wide, operation, type, wide_type) \
   ATOMIC_BITS(name, operation, type, wide_type)
-#define ATOMIC_FLOAT(name, operation)                                                \
-  case Op::flat_atomic_##name: return choose_atomic<atomics::operation<uint32_t>>(); \
-  case Op::flat_atomic_##name##_x2: return choose_atomic<atomics::operation<uint64_t>>();
+#define ATOMIC_FLOAT(name, operation) ATOMIC_BITS(name, operation, uint32_t, uint64_t)
 #define ATOMIC_TYPED(name, ...) ATOMIC(name, __VA_ARGS__)
 #include "device/interp/atomics.def"
     default: return nullptr;

@@ -23,8 +23,8 @@ struct Format {
 Format format_of(const Step* step, const Resource& r) {
   Format f;
   const bool typed = step->extra & kTyped;
-  f.layout = formats::kLayouts[typed ? step->extra >> kDataShift & 15 : r.data()];
-  f.numeric = typed ? step->extra >> kNumericShift & 7 : r.numeric();
+  f.layout = formats::kLayouts[typed ? step->extra >> kDataShift & 15 : r.format.data];
+  f.numeric = typed ? step->extra >> kNumericShift & 7 : r.format.numeric;
   for (int c = 0; c < 4; c++) f.select[c] = typed ? 4 + static_cast<unsigned>(c) : r.select(c);
   f.components = static_cast<int>(step->extra >> kComponentsShift & 7);
   return f;
@@ -196,12 +196,17 @@ int components_of(isa::Op op) {
 
 }  // namespace
 
-Handler select_buffer_format(const isa::Inst& inst, Step& step) {
+Handler select_buffer_format(Target target, const isa::Inst& inst, Step& step) {
   const auto components = static_cast<uint32_t>(components_of(inst.row->op));
   if (components == 0) return nullptr;
   step.extra |= components << kComponentsShift;
-  if (inst.row->format == isa::Format::MTBUF)
-    step.extra |= kTyped | uint32_t{inst.dfmt} << kDataShift | uint32_t{inst.nfmt} << kNumericShift;
+  if (isa::is_typed(inst)) {
+    const Generation generation = info(target).generation;
+    formats::DataFormat format{inst.dfmt, inst.nfmt};
+    if (generation >= Generation::gfx10)
+      format = formats::unified(inst.buffer_format, generation >= Generation::gfx11);
+    step.extra |= kTyped | uint32_t{format.data} << kDataShift | uint32_t{format.numeric} << kNumericShift;
+  }
   if (inst.row->flags & isa::kD16) step.extra |= kHalves;
   if (inst.row->flags & isa::kD16Hi) step.extra |= kHighHalf;
   // Resources of gfx8 have an element size: the same test tells that generation here, since D16 begins with

@@ -22,6 +22,7 @@ MORGANA_INLINE uint64_t outside_scratch(const Wave& wave, const uint32_t* offset
 template <class Move>
 void move_scratch(Wave& wave, const Data& data, const uint32_t* offset, uint64_t exec) {
   uint8_t* const scratch = wave.scratch;
+  const unsigned lanes = wave.lane_count();
   constexpr uint32_t kAlign = Move::kBytes < 4 ? Move::kBytes - 1 : 3;
   uint32_t low_bits = 0;
   for (uint64_t left = exec; left; left &= left - 1) low_bits |= offset[__builtin_ctzll(left)];
@@ -29,16 +30,16 @@ void move_scratch(Wave& wave, const Data& data, const uint32_t* offset, uint64_t
     if ((low_bits & kAlign) == 0) {
       alignas(128) uint64_t at[kLanes];
       for (int l = 0; l < kLanes; l++)
-        at[l] = reinterpret_cast<uint64_t>(scratch) + scratch_offset(offset[l], l);
+        at[l] = reinterpret_cast<uint64_t>(scratch) + scratch_offset(offset[l], l, lanes);
       point_nowhere(at, exec);
       for (int d = 0; d < Move::kBytes; d += 4) {
         Move::Dword::lanes(dword_of(data, d / 4), at, exec);
-        for (int l = 0; l < kLanes; l++) at[l] += exec >> l & 1 ? 256 : 0;
+        for (int l = 0; l < kLanes; l++) at[l] += exec >> l & 1 ? 4 * lanes : 0;
       }
       return;
     }
-  move_staged<Move>(data, exec,
-                    [&](int l, int i) { return scratch + scratch_offset(uint64_t{offset[l]} + i, l); });
+  move_staged<Move>(
+      data, exec, [&](int l, int i) { return scratch + scratch_offset(uint64_t{offset[l]} + i, l, lanes); });
 }
 
 }  // namespace morgana::device::MORGANA_SIMD

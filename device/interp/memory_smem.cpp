@@ -70,6 +70,30 @@ void s_buffer_load(Wave& wave, const Step* step) {
   MORGANA_NEXT(wave, step);
 }
 
+// Bytes and halves (gfx12) keep all bits of their address, and are extended to a dword.
+template <class T>
+MORGANA_INLINE void write_extended(Wave& wave, const Step* step, T value) {
+  constexpr bool kSigned = T(-1) < T(0);
+  const uint32_t dword =
+      kSigned ? static_cast<uint32_t>(static_cast<int32_t>(value)) : static_cast<uint32_t>(value);
+  write_dwords<1>(wave, step, &dword);
+}
+template <class T>
+void s_load_part(Wave& wave, const Step* step) {
+  wave.step = step;
+  const uint64_t at = scalar64(wave, step, 0) + static_cast<uint64_t>(offset_of(wave, step));
+  write_extended(wave, step, peek<T>(reinterpret_cast<const void*>(at)));
+  MORGANA_NEXT(wave, step);
+}
+template <class T>
+void s_buffer_load_part(Wave& wave, const Step* step) {
+  wave.step = step;
+  const uint64_t rest = static_cast<uint64_t>(offset_of(wave, step)) & 3;
+  const BufferPlace place = buffer_place(wave, step);
+  write_extended(wave, step, place.dwords != 0 ? peek<T>(place.at + rest) : T{0});
+  MORGANA_NEXT(wave, step);
+}
+
 template <int N>
 void s_store(Wave& wave, const Step* step) {
   wave.step = step;
@@ -120,6 +144,11 @@ void s_memrealtime(Wave& wave, const Step* step) {
   MORGANA_NEXT(wave, step);
 }
 
+void s_get_waveid_in_workgroup(Wave& wave, const Step* step) {
+  write_scalar32(wave, static_cast<uint32_t>(step->dst), wave.index);
+  MORGANA_NEXT(wave, step);
+}
+
 // Caches do not exist: what they are told is done already.
 void cache_control(Wave& wave, const Step* step) { MORGANA_NEXT(wave, step); }
 
@@ -162,15 +191,26 @@ Handler select_smem(Target target, const isa::Inst& inst, Step& step) {
     case Op::s_scratch_load_dword: return s_load<1>;
     case Op::s_load_dwordx2:
     case Op::s_scratch_load_dwordx2: return s_load<2>;
+    case Op::s_load_dwordx3: return s_load<3>;
     case Op::s_load_dwordx4:
     case Op::s_scratch_load_dwordx4: return s_load<4>;
     case Op::s_load_dwordx8: return s_load<8>;
     case Op::s_load_dwordx16: return s_load<16>;
     case Op::s_buffer_load_dword: return s_buffer_load<1>;
     case Op::s_buffer_load_dwordx2: return s_buffer_load<2>;
+    case Op::s_buffer_load_dwordx3: return s_buffer_load<3>;
     case Op::s_buffer_load_dwordx4: return s_buffer_load<4>;
     case Op::s_buffer_load_dwordx8: return s_buffer_load<8>;
     case Op::s_buffer_load_dwordx16: return s_buffer_load<16>;
+    case Op::s_load_ubyte: return s_load_part<uint8_t>;
+    case Op::s_load_sbyte: return s_load_part<int8_t>;
+    case Op::s_load_ushort: return s_load_part<uint16_t>;
+    case Op::s_load_sshort: return s_load_part<int16_t>;
+    case Op::s_buffer_load_ubyte: return s_buffer_load_part<uint8_t>;
+    case Op::s_buffer_load_sbyte: return s_buffer_load_part<int8_t>;
+    case Op::s_buffer_load_ushort: return s_buffer_load_part<uint16_t>;
+    case Op::s_buffer_load_sshort: return s_buffer_load_part<int16_t>;
+    case Op::s_get_waveid_in_workgroup: return s_get_waveid_in_workgroup;
     case Op::s_store_dword:
     case Op::s_scratch_store_dword: return s_store<1>;
     case Op::s_store_dwordx2:
@@ -188,6 +228,12 @@ Handler select_smem(Target target, const isa::Inst& inst, Step& step) {
     case Op::s_dcache_wb_vol:
     case Op::s_dcache_discard:
     case Op::s_dcache_discard_x2:
+    case Op::s_gl1_inv:
+    case Op::s_prefetch_inst:
+    case Op::s_prefetch_inst_pc_rel:
+    case Op::s_prefetch_data:
+    case Op::s_prefetch_data_pc_rel:
+    case Op::s_buffer_prefetch_data:
     case Op::s_atc_probe:
     case Op::s_atc_probe_buffer: return cache_control;
 #define ATOMIC_EXCHANGE(name, operation) ATOMIC_BITS(name, operation, uint32_t, uint64_t)

@@ -148,7 +148,7 @@ class Bench {
       for (int l = 0; l < kLanes; l++) rig_.v(n, l) = random_.datum(), rig_.a(n, l) = random_.datum();
     static constexpr uint32_t kModes[] = {0xf0, 0x00, 0xc0, 0x30, 0xff, 0x0f, 0x95};
     w.mode.bits = kModes[random_.below(std::size(kModes))];
-    w.exec() = exec;
+    w.set_exec(exec);
     w.m0() = old_ ? (random_.chance(3) ? 2048 : 0xffffffff) : random_.below(300) * 4;
     addresses(shape);
     snapshot();

@@ -113,10 +113,10 @@ class OperandCodes : public testing::TestWithParam<Target> {
       options.accum_offset = 256;
       WaveRig rig(target, program, options);
       for (int s = 0; s < 124; s++) rig.wave().s[s] = 0x1000u + static_cast<uint32_t>(s);
-      rig.wave().vcc() = vcc;
+      rig.wave().set_vcc(vcc);
       rig.wave().scc = scc;
       rig.wave().m0() = m0;
-      rig.wave().exec() = kExec;
+      rig.wave().set_exec(kExec);
       std::memcpy(rig.group().lds + 8, &kLdsWord, sizeof kLdsWord);
       for (int r = 0; r < 250; r++) rig.v(r, kInactive) = 7;
       ASSERT_EQ(compiled ? rig.run_compiled() : rig.run_interpreted(), Exit::ended) << rig.fault().detail;

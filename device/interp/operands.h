@@ -63,6 +63,11 @@ MORGANA_INLINE uint64_t scalar64(const Wave& wave, const Step* step, int i) {
   return low | (isa::is_trap_register(code) ? uint64_t{read_special(wave, code + 1)} << 32 : 0);
 }
 
+// Source `i` as a lane mask: two dwords, in a wave of 32 one.
+MORGANA_INLINE uint64_t scalar_mask(const Wave& wave, const Step* step, int i) {
+  return wave.is_wave32() ? scalar32(wave, step, i) : scalar64(wave, step, i);
+}
+
 // Writes a scalar destination. TTMPs ignore writes of an unprivileged wave.
 MORGANA_INLINE void write_scalar32(Wave& wave, uint32_t code, uint32_t value) {
   if (isa::is_trap_register(code) && !(wave.status & kStatusPriv)) [[unlikely]]

@@ -110,7 +110,7 @@ void exec_op(Wave& wave, const Step* step) {
   const uint64_t before = wave.exec();
   const uint64_t after = F(scalar64(wave, step, 0), before);
   write_scalar64(wave, static_cast<uint32_t>(step->dst), Saves ? before : after);
-  wave.exec() = after;
+  wave.set_exec(after);
   wave.scc = after != 0;
   MORGANA_NEXT(wave, step);
 }

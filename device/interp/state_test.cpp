@@ -36,7 +36,7 @@ TEST(OutOfRange, ScalarSourcesReadSgpr0AndResultsVanishButScc) {
   for (int i = 0; i < 102; i++) rig.s(i) = 0x1000u + static_cast<uint32_t>(i);
   rig.s(4) = 0x8000'0000;
   rig.s(8) = 0xf, rig.s(9) = 0;
-  rig.wave().vcc() = 0x77;
+  rig.wave().set_vcc(0x77);
   ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
   EXPECT_EQ(rig.s(1), 0x1000u);
   EXPECT_EQ(rig.s(2), 0x1000u);
@@ -73,7 +73,7 @@ TEST(OutOfRange, VectorSourcesReadVgpr0AndResultsAreDropped) {
               options);  // ds_read_b32 v17, v3
   fill(rig, 8);
   for (int lane = 0; lane < kLanes; lane++) rig.a(0, lane) = 5000, rig.a(7, lane) = 5007;
-  rig.wave().vcc() = 0x123;
+  rig.wave().set_vcc(0x123);
   const uint32_t before = rig.v(17, 3);
   ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
   EXPECT_EQ(rig.v(1, 3), 3u);
@@ -293,7 +293,7 @@ TEST(ForkAndJoin, NestedForksByAddressVisitEveryLaneOnce) {
                             "4d2e80be "          // s_cbranch_join s77
                             "7e00abbe"));        // s_mov_b32 s43, exec_lo
   for (int i = 40; i < 44; i++) rig.s(i) = 0;
-  rig.wave().exec() = 0xff;
+  rig.wave().set_exec(0xff);
   rig.s(60) = 0xe0, rig.s(61) = 0;  // outer: 3 pass, 5 fail
   rig.s(62) = 0x0f, rig.s(63) = 0;  // inner: of the 5, 4 pass
   rig.s(76) = 0;                    // CSP when the inner fork began: the outer's entry was popped
@@ -312,7 +312,7 @@ TEST(ForkAndJoin, AForkThatAllLanesTakeNeedsNoStack) {
                                             "010029b0 "    // s_movk_i32 s41, 0x1
                                             "4117aab8"));  // s_getreg_b32 s42, hwreg(HW_REG_MODE, 29, 3)
   rig.s(40) = rig.s(41) = 0;
-  rig.wave().exec() = 0xff;
+  rig.wave().set_exec(0xff);
   rig.s(60) = 0xff, rig.s(61) = 0;
   rig.s(62) = 0xff00, rig.s(63) = 0;
   ASSERT_EQ(rig.run(), Exit::ended);

@@ -74,7 +74,7 @@ void s_sendmsg(Wave& wave, const Step* step) {
     case 6:  // halt waves
       MORGANA_NEXT(wave, step);
     case 10:  // get doorbell: of the only queue that the wave can belong to
-      wave.exec() = 0;
+      wave.set_exec(0);
       MORGANA_NEXT(wave, step);
     case 2:
     case 3: return raise(wave, step, FaultKind::graphics, "geometry shader message");

@@ -124,10 +124,10 @@ TEST(Trap, LanesThatDoNotExecuteRaiseNothing) {
               with_handler(kRecorder, &memory));  // v_mul_f32_e32 v2, v0, v0
   for (int lane = 0; lane < kLanes; lane++) rig.v(0, lane) = lane == 3 ? 0x3f800000 : lane * 0x01234567u;
   rig.v(0, 4) = 0;
-  rig.wave().exec() = 1u << 3;
+  rig.wave().set_exec(1u << 3);
   ASSERT_EQ(rig.run(), Exit::ended);
   EXPECT_EQ(memory.count, 0u);
-  rig.wave().exec() = 0;
+  rig.wave().set_exec(0);
   ASSERT_EQ(rig.run(), Exit::ended);
   EXPECT_EQ(memory.count, 0u);
 }

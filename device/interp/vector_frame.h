@@ -101,8 +101,8 @@ MORGANA_INLINE void for_each_register(const T& value, Write write) {
   }
 }
 
-// A mask operand that is no plain register pair.
-uint64_t unusual_scalar64(const Wave& wave, const Step* step, int i);
+// A mask operand that is no plain register.
+uint64_t unusual_mask(const Wave& wave, const Step* step, int i);
 
 // Source `i` of a plain instruction: a VGPR, a constant or an SGPR (select_vector sends all others to the
 // general frame). VGPRs and constants differ in the address only, so that one branch is left.
@@ -110,8 +110,8 @@ template <typename T>
 MORGANA_INLINE T fetch_operand(const Wave& wave, const Step* step, int i) {
   if constexpr (__is_same(T, mask)) {
     if (step->kind[i] != Source::scalar) [[unlikely]]
-      return unusual_scalar64(wave, step, i);
-    return wave.s[step->src[i]] | uint64_t{wave.s[step->src[i] + 1]} << 32;
+      return unusual_mask(wave, step, i);
+    return wave.mask(static_cast<uint32_t>(step->src[i]));
   } else if constexpr (__is_same(T, immediate)) {
     return immediate{static_cast<uint32_t>(step->imm)};
   } else {
@@ -141,12 +141,17 @@ MORGANA_INLINE void write_register(uint32_t* to, u32v lanes, mask exec) {
 #endif
 }
 
-// A lane mask into a scalar register pair, in one store where nothing forbids it.
+// A lane mask into scalar registers, in one store where nothing forbids it.
 MORGANA_INLINE void write_mask(Wave& wave, uint32_t code, mask value) {
   if (isa::is_trap_register(code)) [[unlikely]]
-    return write_scalar64(wave, code, value);
+    return wave.is_wave32() ? write_scalar32(wave, code, static_cast<uint32_t>(value))
+                            : write_scalar64(wave, code, value);
   if (code >= isa::kRegisterEnd) [[unlikely]]
     return;  // read-only (isa::Inst::dst)
+  if (wave.is_wave32()) {
+    wave.s[code] = static_cast<uint32_t>(value);
+    return;
+  }
   __builtin_memcpy(&wave.s[code], &value, sizeof value);
 }
 
@@ -215,7 +220,7 @@ void plain(Wave& wave, const Step* step) {
   const mask exec = wave.exec();
   if constexpr (__is_same(R, mask)) {
     write_mask(wave, static_cast<uint32_t>(step->dst), result & exec);
-    if constexpr (kExec) wave.exec() = result & exec;
+    if constexpr (kExec) wave.set_exec(result & exec);
   } else {
     uint32_t* to = vgpr_dst(wave, step);
     const auto write = [&](int word, u32v lanes) __attribute__((always_inline)) {

@@ -249,7 +249,7 @@ void write_masks(Wave& wave, const Step* step, const VectorOp& op, mask bits) {
   if (!op.writes_mask) return;
   bits &= wave.exec();
   write_mask(wave, op.dst_registers != 0 ? step->sdst : static_cast<uint32_t>(step->dst), bits);
-  if (op.writes_exec) wave.exec() = bits;
+  if (op.writes_exec) wave.set_exec(bits);
 }
 
 [[gnu::noinline]] void execute(Wave& wave, const Step* step) {
@@ -262,7 +262,7 @@ void write_masks(Wave& wave, const Step* step, const VectorOp& op, mask bits) {
     if (op.src_registers[i] != 0) {
       values.src[i] = operand(wave, step, op, i, write);
     } else if (step->kind[i] != Source::none) {
-      values.mask_in = scalar64(wave, step, i);
+      values.mask_in = scalar_mask(wave, step, i);
     }
   }
   if (wave.observes) [[unlikely]]
@@ -296,7 +296,7 @@ void write_masks(Wave& wave, const Step* step, const VectorOp& op, mask bits) {
     if (registers != 0)
       values.src[i] = source(wave, step, i, registers);
     else if (step->kind[i] != Source::none)
-      values.mask_in = scalar64(wave, step, i);
+      values.mask_in = scalar_mask(wave, step, i);
   }
   if (op.environment != Environment::single) {
     const ScopedFloat scope(wave.mode, op.environment);
@@ -321,6 +321,6 @@ void unmodified(Wave& wave, const Step* step) {
   MORGANA_NEXT(wave, step);
 }
 
-uint64_t unusual_scalar64(const Wave& wave, const Step* step, int i) { return scalar64(wave, step, i); }
+uint64_t unusual_mask(const Wave& wave, const Step* step, int i) { return scalar_mask(wave, step, i); }
 
 }  // namespace morgana::device::MORGANA_SIMD

@@ -106,7 +106,7 @@ TEST(VectorFrames, InactiveLanesKeepTheirValue) {
       rig.v(1, lane) = bits(2);
       rig.v(3, lane) = 77;
     }
-    rig.wave().exec() = exec;
+    rig.wave().set_exec(exec);
     ASSERT_EQ(rig.run(), Exit::ended);
     for (int lane = 0; lane < kLanes; lane++)
       EXPECT_EQ(rig.v(3, lane), exec >> lane & 1 ? bits(2.0f * static_cast<float>(lane)) : 77u) << lane;

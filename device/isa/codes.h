@@ -49,6 +49,9 @@ inline constexpr uint16_t kSrcLdsDirect = 254;
 inline constexpr uint16_t kSdwa = 249, kDpp = 250;
 inline constexpr uint16_t kDpp8 = 233, kDpp8FetchInactive = 234;
 
+// Where writes to NULL go: codes that no operand has, room for the longest result.
+inline constexpr uint16_t kNullSink = 212, kNullSinkEnd = 228;
+
 // Inlined everywhere: files of device/interp may leave no copy for the linker to merge.
 #define MORGANA_CODES [[gnu::always_inline]] constexpr
 

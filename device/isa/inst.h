@@ -294,4 +294,10 @@ struct Inst {
   bool wait_vm_vsrc = false;        // LDSDIR gfx12: nor waits for vector memory to have read its registers
 };
 
+// Whether a buffer instruction has the data's format itself: MTBUF, the upper half of VBUFFER's opcodes.
+[[gnu::always_inline]] inline bool is_typed(const Inst& inst) {
+  return inst.format == Format::MTBUF ||
+         (inst.format == Format::VBUFFER && inst.row->opcode[static_cast<int>(Target::gfx1200)] >= 128);
+}
+
 }  // namespace morgana::isa

@@ -35,12 +35,6 @@ Result<Inst> decode_mimg_gfx10(const Decoder& decoder);
 Result<Inst> decode_vimage(const Decoder& decoder);
 Result<Inst> decode_vsample(const Decoder& decoder);
 
-// Whether a buffer instruction has the data's format itself: MTBUF, the upper half of VBUFFER's opcodes.
-inline bool is_typed(const Inst& inst) {
-  return inst.format == Format::MTBUF ||
-         (inst.format == Format::VBUFFER && inst.row->opcode[int(Target::gfx1200)] >= 128);
-}
-
 // An Inst with row, format and size, and n_src, n_dst by the row; malformed when the target has no such
 // opcode.
 Result<Inst> begin(const Decoder& decoder, Format format, uint32_t opcode, int size);

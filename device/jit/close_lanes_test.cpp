@@ -73,7 +73,7 @@ Outcome run(WaveRig& rig, uint64_t exec, uint32_t start, bool all_fit, bool comp
     }
     rig.v(9, static_cast<int>(lane)) = 1000 + lane;
   }
-  rig.wave().exec() = exec;
+  rig.wave().set_exec(exec);
   Outcome outcome{};
   outcome.exit = compiled ? rig.run_compiled() : rig.run_interpreted();
   for (int p = 0; p < kPatterns; p++)

@@ -12,7 +12,7 @@ namespace {
 std::vector<uint32_t> left(WaveRig& rig, bool compiled, uint64_t exec, uint32_t s2, uint32_t s3) {
   constexpr int kVgprs = 80;
   rig.restart();
-  rig.wave().exec() = exec;
+  rig.wave().set_exec(exec);
   rig.s(2) = s2, rig.s(3) = s3, rig.wave().m0() = 0xabcd'1234;
   for (int r = 0; r < kVgprs; r++)
     for (int lane = 0; lane < kLanes; lane++)

@@ -38,7 +38,7 @@ std::vector<uint32_t> run(uint64_t exec, bool compiled) {
     for (int r = 0; r < 8; r++) rig.v(r, lane) = static_cast<uint32_t>(r == 0 ? lane : 1000 + r);
   const auto address = reinterpret_cast<uint64_t>(place.data());
   std::memcpy(&rig.s(8), &address, 8);
-  rig.wave().exec() = exec;
+  rig.wave().set_exec(exec);
   EXPECT_EQ(compiled ? rig.run_compiled() : rig.run_interpreted(), Exit::ended);
   EXPECT_EQ(compiled, rig.kernel() != nullptr) << rig.why_interpreted();
   std::vector<uint32_t> result;

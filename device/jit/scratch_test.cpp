@@ -75,7 +75,7 @@ TEST(Scratch, AtTheLanesOwn) {
   for (const uint64_t exec : {~uint64_t{0}, uint64_t{0xff00'1234'5678'9abf}, uint64_t{0}})
     for (const uint32_t wild : {0u, 56u, 2u, ~3u, 1u << 31}) {
       const auto prepare = [&] {
-        rig.wave().exec() = exec;
+        rig.wave().set_exec(exec);
         rig.s(3) = 12;
         for (int lane = 0; lane < kLanes; lane++) {
           const auto l = static_cast<uint32_t>(lane);
@@ -114,7 +114,7 @@ TEST(Scratch, ByItsBuffer) {
                             Case{1024, 0, 1, 3, ~3u - 12}, Case{128, 512, 1, 3, 0}, Case{0, 256, 0, 3, 0},
                             Case{0, 0, 1, 2, 4}}) {
         const auto prepare = [&] {
-          rig.wave().exec() = exec;
+          rig.wave().set_exec(exec);
           rig.s(4) = c.s4, rig.s(5) = c.s5;
           EXPECT_EQ(rig.s(3) >> 21 & 7, 7u);  // ADD_TID, INDEX_STRIDE 64
           rig.s(1) = (rig.s(1) & 0x7fff'ffff) | c.swizzle << 31;

@@ -101,7 +101,7 @@ Outcome run(const Case& c, bool compiled) {
   put(12, memory.written.data());
   put(14, memory.sum.data());
   put(16, memory.own.data());
-  rig.wave().exec() = c.exec;
+  rig.wave().set_exec(c.exec);
   outcome.exit = compiled ? rig.run_compiled() : rig.run_interpreted();
   EXPECT_EQ(compiled, rig.kernel() != nullptr) << rig.why_interpreted();
   EXPECT_EQ(outcome.exit == Exit::quantum, compiled && c.gives_way);
@@ -190,7 +190,7 @@ FlatOutcome run_flat(int lane_in_lds, bool compiled) {
     rig.v(5, lane) = 5 + static_cast<uint32_t>(lane) * 5 % 19;
     for (const int r : {8, 9, 10, 11}) rig.v(r, lane) = 0;
   }
-  rig.wave().exec() = ~uint64_t{0};
+  rig.wave().set_exec(~uint64_t{0});
   FlatOutcome outcome{compiled ? rig.run_compiled() : rig.run_interpreted(), {}, {}};
   EXPECT_EQ(compiled, rig.kernel() != nullptr) << rig.why_interpreted();
   for (const int r : {4, 11})
@@ -238,7 +238,7 @@ std::vector<uint32_t> exchange(uint64_t exec, bool compiled) {
   }
   const auto address = reinterpret_cast<uint64_t>(places.data());
   std::memcpy(&rig.s(8), &address, 8);
-  rig.wave().exec() = exec;
+  rig.wave().set_exec(exec);
   EXPECT_EQ(compiled ? rig.run_compiled() : rig.run_interpreted(), Exit::ended);
   EXPECT_EQ(compiled, rig.kernel() != nullptr) << rig.why_interpreted();
   for (int lane = 0; lane < kLanes; lane++) places.push_back(rig.v(10, lane));

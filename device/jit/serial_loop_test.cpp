@@ -59,7 +59,7 @@ void fill(WaveRig& rig, const Data& data, uint64_t exec) {
   }
   const auto address = reinterpret_cast<uint64_t>(data.x.data());
   std::memcpy(&rig.s(10), &address, 8);
-  rig.wave().exec() = exec;
+  rig.wave().set_exec(exec);
 }
 
 struct Outcome {

@@ -115,7 +115,7 @@ Outcome run(const Case& c, bool compiled) {
   }
   put(rig.s(2), rig.s(3), numbers.data());
   rig.s(5) = c.steps;
-  rig.wave().exec() = c.exec;
+  rig.wave().set_exec(c.exec);
   Outcome outcome{};
   outcome.exit = compiled ? rig.run_compiled() : rig.run_interpreted();
   EXPECT_EQ(compiled, rig.kernel() != nullptr) << rig.why_interpreted();

@@ -29,7 +29,7 @@ std::vector<uint32_t> run(uint32_t first, uint64_t exec, bool compiled) {
     for (int r = 2; r < 5; r++) rig.v(r, l) = (lane + 1) * 2654435761u * static_cast<uint32_t>(r * r);
     for (int r = 20; r < 92; r++) rig.v(r, l) = lane;
   }
-  rig.wave().exec() = exec;
+  rig.wave().set_exec(exec);
   EXPECT_EQ(compiled ? rig.run_compiled() : rig.run_interpreted(), Exit::ended);
   std::vector<uint32_t> results;
   for (int r = 20; r < 92; r++)

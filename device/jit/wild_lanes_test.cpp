@@ -85,7 +85,7 @@ TEST(WildLanes, ReportsNameThePlace) {
       std::memcpy(&rig.s(10), &base, 8);
       std::memcpy(&rig.s(14), &exec, 8);
       for (int lane = 0; lane < kLanes && !has_shape; lane++) rig.v(1, lane) = kPage;
-      if (!has_shape) rig.wave().exec() = exec;
+      if (!has_shape) rig.wave().set_exec(exec);
       EXPECT_EQ(compiled ? rig.run_compiled() : rig.run_interpreted(), Exit::fault);
       if (compiled) EXPECT_NE(rig.kernel(), nullptr) << rig.why_interpreted();
       EXPECT_EQ(rig.fault().address, base + kPage) << has_shape << compiled;

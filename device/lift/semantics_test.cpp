@@ -64,7 +64,7 @@ class Sandbox {
     wave.s[kSandboxResource + 3] = 0x24fac;
     wave.m0() = ~0u;
     wave.scc = random.below(2);
-    wave.exec() = random.next();
+    wave.set_exec(random.next());
   }
 
  private:
@@ -115,7 +115,7 @@ std::vector<lift::Fact> facts_of(const lift::Function& function, bool known) {
 }
 void set_known(Wave& wave, bool known) {
   if (!known) return;
-  wave.exec() = ~uint64_t{0};
+  wave.set_exec(~uint64_t{0});
   for (unsigned l = 0; l < kLanes; l++) wave.v[l] = 64 + l;
   wave.s[2] = 12;
 }

@@ -61,10 +61,14 @@ struct Program::Backing {
 namespace {
 
 bool is_special(uint16_t code, Target target) {
-  return (code >= isa::first_ttmp(info(target).generation) && code < isa::kTrapRegisterEnd) ||
-         isa::is_aperture(code) || code == isa::kSrcPopsExitingWaveId ||
-         (code >= isa::kSrcVccz && code <= isa::kSrcLdsDirect);
+  // Kernels of gfx12 find the ids of their work-group in TTMPs.
+  const Generation generation = info(target).generation;
+  const bool is_hidden = generation < Generation::gfx12 && code >= isa::first_ttmp(generation);
+  return (is_hidden && code < isa::kTrapRegisterEnd) || isa::is_aperture(code) ||
+         code == isa::kSrcPopsExitingWaveId || (code >= isa::kSrcVccz && code <= isa::kSrcLdsDirect);
 }
+
+uint16_t sink(uint16_t code) { return code == isa::kNull ? isa::kNullSink : code; }
 
 bool is_relative_branch(const isa::Inst& inst) {
   return (inst.row->flags & isa::kBranch) &&
@@ -92,8 +96,10 @@ bool exceeds(const isa::Inst& inst, const Allocation& have, Target target) {
 // Whether some dword of the code may be an S_GETREG_B32 of TRAPSTS. A literal that looks like one costs
 // speed, nothing else.
 bool may_read_trapsts(Bytes code, Target target) {
-  const uint32_t opcode = info(target).generation >= Generation::gfx8 ? 17 : 18;
-  const uint32_t wanted = 0xb000'0003u | opcode << 23;
+  const Generation generation = info(target).generation;
+  const bool is_18 = generation < Generation::gfx8 || generation == Generation::gfx10;
+  const uint32_t id = generation >= Generation::gfx12 ? 18 : 3;  // EXCP_FLAG_USER has what TRAPSTS had
+  const uint32_t wanted = 0xb000'0000u | (is_18 ? 18u : 17u) << 23 | id;
   for (uint64_t i = 0; i + 4 <= code.size(); i += 4) {
     uint32_t dword;
     std::memcpy(&dword, code.data() + i, 4);
@@ -108,8 +114,12 @@ namespace {
 std::atomic<uint64_t> next_number{1};
 }
 
-Program::Program(Target target, uint64_t code_address, Bytes code)
-    : target_(target), code_(code), number_(next_number++), backing_(std::make_unique<Backing>()) {
+Program::Program(Target target, uint64_t code_address, Bytes code, WaveSize wave)
+    : target_(target),
+      wave_(wave),
+      code_(code),
+      number_(next_number++),
+      backing_(std::make_unique<Backing>()) {
   address = code_address;
   count = code.size() / 4;
   reads_exceptions = may_read_trapsts(code, target);
@@ -196,7 +206,7 @@ Program::Decoded Program::decode_one(uint64_t index, const Allocation& have) {
     return Decoded{index, level().fault, true};
   };
   const Bytes bytes(code_.data() + index * 4, code_.size() - index * 4);
-  Result<isa::Inst> result = isa::decode(target_, bytes);
+  Result<isa::Inst> result = isa::decode(target_, bytes, wave_);
   if (!result.ok()) return failed(FaultKind::illegal_instruction, "not an instruction of this target");
   const isa::Inst& inst = backing_->instructions.emplace_back(*result);
   step.inst = &inst;
@@ -227,7 +237,8 @@ void Program::fill_operands(const isa::Inst& inst, Step& step) {
   isa::Constant constants[4];
   int n_constants = 0;
   for (int i = 0; i < operands; i++) {
-    const isa::Operand& operand = inst.src[i];
+    isa::Operand operand = inst.src[i];
+    if (operand.code == isa::kNull) operand.code = isa::kInlineZero;
     if (!operand.present()) {
       step.kind[i] = Source::none;
     } else if (operand.is_vgpr()) {
@@ -258,30 +269,35 @@ void Program::fill_operands(const isa::Inst& inst, Step& step) {
   const isa::Operand& dst = inst.dst[0];
   step.dst = dst.is_agpr()   ? (dst.code - isa::kAgprBase) * kLanes * 4
              : dst.is_vgpr() ? (dst.code - isa::kVgprBase) * kLanes * 4
-                             : dst.code;
-  step.sdst = inst.n_dst > 1 ? inst.dst[1].code : 0;
+                             : sink(dst.code);
+  step.sdst = inst.n_dst > 1 ? sink(inst.dst[1].code) : 0;
   step.plain = inst.neg == 0 && inst.abs == 0 && inst.neg_hi == 0 && inst.omod == 0 && !inst.clamp &&
                !inst.sdwa && !inst.dpp && inst.op_sel == 0;
 }
 
 void CodeMap::add(uint64_t address, Bytes code) {
-  auto program = std::make_unique<Program>(target_, address, code);
+  Region region;
+  region.wave64 = std::make_unique<Program>(target_, address, code);
+  if (info(target_).generation >= Generation::gfx10)
+    region.wave32 = std::make_unique<Program>(target_, address, code, WaveSize::wave32);
   std::unique_lock lock(mutex_);
-  programs_.insert_or_assign(address, std::move(program));
+  regions_.insert_or_assign(address, std::move(region));
 }
 
-std::unique_ptr<Program> CodeMap::remove(uint64_t address) {
+CodeMap::Region CodeMap::remove(uint64_t address) {
   std::unique_lock lock(mutex_);
-  auto found = programs_.extract(address);
-  return found.empty() ? nullptr : std::move(found.mapped());
+  auto found = regions_.extract(address);
+  return found.empty() ? Region() : std::move(found.mapped());
 }
 
-Program* CodeMap::find(uint64_t pc) const {
+Program* CodeMap::find(uint64_t pc, WaveSize wave) const {
   std::shared_lock lock(mutex_);
-  auto it = programs_.upper_bound(pc);
-  if (it == programs_.begin()) return nullptr;
+  auto it = regions_.upper_bound(pc);
+  if (it == regions_.begin()) return nullptr;
   --it;
-  return it->second->contains(pc) ? it->second.get() : nullptr;
+  const Region& region = it->second;
+  if (!region.wave64->contains(pc)) return nullptr;
+  return wave == WaveSize::wave32 ? region.wave32.get() : region.wave64.get();
 }
 
 }  // namespace morgana::device

@@ -29,7 +29,7 @@ struct Allocation {
 class Program : public Code {
  public:
   // `code` stays readable as long as the Program lives.
-  Program(Target target, uint64_t address, Bytes code);
+  Program(Target target, uint64_t address, Bytes code, WaveSize wave = WaveSize::wave64);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -64,6 +64,7 @@ class Program : public Code {
   void fill_operands(const isa::Inst& inst, Step& step);
 
   Target target_;
+  WaveSize wave_;  // of the waves that execute it: how wide lane masks are
   Bytes code_;
   const uint64_t number_;
   Step* storage_ = nullptr;  // one step per dword and one past the end; reserved lazily
@@ -77,16 +78,21 @@ class CodeMap {
  public:
   explicit CodeMap(Target target) : target_(target) {}
 
+  // A region's steps: for waves of 64, and for waves of 32 where the target has them.
+  struct Region {
+    std::unique_ptr<Program> wave64, wave32;
+  };
+
   void add(uint64_t address, Bytes code);
-  std::unique_ptr<Program> remove(uint64_t address);  // what was added there
+  Region remove(uint64_t address);  // what was added there
 
   // The program that `pc` lies in, or nullptr. Valid until its region is removed.
-  Program* find(uint64_t pc) const;
+  Program* find(uint64_t pc, WaveSize wave = WaveSize::wave64) const;
 
  private:
   Target target_;
   mutable ForkSafe<std::shared_mutex> mutex_;
-  std::map<uint64_t, std::unique_ptr<Program>> programs_;
+  std::map<uint64_t, Region> regions_;
 };
 
 }  // namespace morgana::device

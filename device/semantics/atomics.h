@@ -77,6 +77,17 @@ struct dec {
   using type = T;
   static T next(T old, T data, T, Flush) { return old == 0 || old > data ? data : old - 1; }
 };
+// Not below 0; only where that is not below 0 (gfx10.3 and later).
+template <class T>
+struct sub_clamp {
+  using type = T;
+  static T next(T old, T data, T, Flush) { return old > data ? old - data : 0; }
+};
+template <class T>
+struct cond_sub {
+  using type = T;
+  static T next(T old, T data, T, Flush) { return old >= data ? old - data : old; }
+};
 // The first operand masks, the second is ORed in.
 template <class T>
 struct mskor {
@@ -89,7 +100,7 @@ struct cmpst {
   using type = T;
   static T next(T old, T data, T data2, Flush) { return old == data ? data2 : old; }
 };
-// Buffer and FLAT order: the new value, then the comparand.
+// The order of buffers, FLAT, and DS_CMPSTORE of gfx11: the new value, then the comparand.
 template <class T>
 struct cmpswap {
   using type = T;

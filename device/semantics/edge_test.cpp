@@ -180,7 +180,7 @@ TEST_P(EveryRow, TouchesActiveLanesOnly) {
       WaveRig rig(target(), code->words, options_for(target()));
       const auto run = [&](uint64_t exec) {
         set_state(rig, before);
-        rig.wave().exec() = exec;
+        rig.wave().set_exec(exec);
         EXPECT_EQ(rig.run(), Exit::ended) << what << ": " << rig.fault().detail;
         return state_of(rig, agprs());
       };

@@ -244,7 +244,7 @@ TEST(ScalarModels, ExecFamiliesHold) {
       for (int round = 0; round < 200; round++) {
         const uint64_t a = next_operand(), exec = next_operand(), want = model(a, exec);
         rig.s(0) = uint32_t(a), rig.s(1) = uint32_t(a >> 32);
-        rig.wave().exec() = exec;
+        rig.wave().set_exec(exec);
         ASSERT_EQ(rig.run(), Exit::ended);
         ASSERT_EQ(rig.wave().exec(), want) << row->mnemonic;
         ASSERT_EQ(rig.s(20) | uint64_t{rig.s(21)} << 32, std::string_view(kind)[1] == 's' ? exec : want)

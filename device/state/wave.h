@@ -103,10 +103,13 @@ struct alignas(256) Wave {
   uint32_t* a = nullptr;
   uint32_t vgpr_count = 0, agpr_count = 0, sgpr_count = 0;
 
+  // The lanes that the wave has: 64 of them, or the lower 32. Registers have room for 64 in either case.
+  uint64_t lanes = ~uint64_t{0};
   uint32_t scc = 0;
   Mode mode;
   uint32_t status = 0, trapsts = 0, hw_id = 0;
   uint32_t gpr_alloc = 0, lds_alloc = 0, ib_sts = 0, xcc_id = 0;
+  uint64_t flat_scratch = 0;   // gfx10+: no SGPRs, what s_getreg reads
   uint64_t tba = 0, tma = 0;   // trap handler and its memory; gfx6 to gfx8 have them in s[kTba], s[kTma]
   uint32_t interrupt = 0;      // M0 of the last s_sendmsg(MSG_INTERRUPT)
   uint32_t commands_seen = 0;  // of Device::command
@@ -128,7 +131,7 @@ struct alignas(256) Wave {
   uint32_t index = 0;                    // wave in the work-group
   std::array<uint32_t, 3> first_item{};  // local id of lane 0
 
-  // Scratch of this wave: dword d of lane l lies at scratch[(d * 64 + l) * 4]; `scratch_lane_bytes` per lane.
+  // Scratch of this wave (state/scratch.h); `scratch_lane_bytes` per lane.
   uint8_t* scratch = nullptr;
   uint32_t scratch_lane_bytes = 0;
 
@@ -154,10 +157,19 @@ struct alignas(256) Wave {
   // Room for broadcast or modified operands: four operands of up to two dwords a lane.
   alignas(256) uint32_t operand[4][2 * kLanes];
 
-  uint64_t& exec() { return reinterpret_cast<uint64_t&>(s[isa::kExecLo]); }
-  uint64_t exec() const { return reinterpret_cast<const uint64_t&>(s[isa::kExecLo]); }
-  uint64_t& vcc() { return reinterpret_cast<uint64_t&>(s[isa::kVccLo]); }
-  uint64_t vcc() const { return reinterpret_cast<const uint64_t&>(s[isa::kVccLo]); }
+  // A wave of 32 has its masks in one SGPR each; EXEC_HI and VCC_HI are SGPRs like others then.
+  uint64_t exec() const { return mask(isa::kExecLo); }
+  void set_exec(uint64_t value) { set_mask(isa::kExecLo, value); }
+  uint64_t vcc() const { return mask(isa::kVccLo); }
+  void set_vcc(uint64_t value) { set_mask(isa::kVccLo, value); }
+  bool is_wave32() const { return lanes >> 32 == 0; }
+  unsigned lane_count() const { return is_wave32() ? 32 : 64; }
+  // The lane mask at SGPR `code`, and writing one.
+  uint64_t mask(uint32_t code) const { return (s[code] | uint64_t{s[code + 1]} << 32) & lanes; }
+  void set_mask(uint32_t code, uint64_t value) {
+    s[code] = static_cast<uint32_t>(value);
+    if (!is_wave32()) s[code + 1] = static_cast<uint32_t>(value >> 32);
+  }
   uint32_t& m0() { return s[isa::kM0]; }
   uint32_t m0() const { return s[isa::kM0]; }
 };

@@ -90,7 +90,7 @@ void fill(WaveRig& rig, const Setting& setting, uint64_t seed) {
     wave.m0() = random.one_in(2) ? ~0u : value(random);
     wave.scc = random.below(2);
     const uint64_t exec = random.next();
-    if (!setting.begins_full && random.one_in(2)) wave.exec() = exec;
+    if (!setting.begins_full && random.one_in(2)) wave.set_exec(exec);
     fill_bytes(random, wave.scratch, size_t{wave.scratch_lane_bytes} * kLanes);
   }
 }

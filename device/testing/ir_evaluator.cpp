@@ -140,12 +140,12 @@ void IrEvaluator::function(ValueId id, Lanes& to) {
   rig.restart();
   Wave& wave = rig.wave();
   // Where EXEC is zero nobody asks for a lane.
-  wave.exec() = ~uint64_t{0};
+  wave.set_exec(~uint64_t{0});
   for (int s = 0; s < inst.n_src; s++) {
     const uint64_t number = argument(value, static_cast<size_t>(s))[0];
     if (inst.src[s].code == isa::kSrcScc) wave.scc = static_cast<uint32_t>(number);
-    if (inst.src[s].code == isa::kSrcVccz) wave.vcc() = number == 0;
-    if (inst.src[s].code == isa::kSrcExecz && !lift::has_lanes(value.kind)) wave.exec() = number == 0;
+    if (inst.src[s].code == isa::kSrcVccz) wave.set_vcc(number == 0);
+    if (inst.src[s].code == isa::kSrcExecz && !lift::has_lanes(value.kind)) wave.set_exec(number == 0);
   }
   // The number of a scalar operand stands in every lane.
   for (int s = 0; s < inst.n_src; s++) {
@@ -279,7 +279,7 @@ void IrEvaluator::atomic(ValueId id) {
     exec |= (mask[l] & 1) << l;
     if (mask[l] & 1) least = std::min(least, address[l]);
   }
-  wave.exec() = exec;
+  wave.set_exec(exec);
   wave.m0() = ~0u;
   const bool has_base = inst.format == isa::Format::GLOBAL && inst.src[2].present();
   Lanes index = address;

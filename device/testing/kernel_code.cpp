@@ -28,6 +28,7 @@ Result<KernelCode> KernelCompiler::compile(const codeobj::KernelDescriptor& desc
   Fault problem;
   const auto plan = LaunchPlan::make(impl_->target, launch, {}, impl_->code, nullptr, nullptr, problem);
   if (!plan) return make_error(ErrorCode::unsupported, "{}", problem.detail);
+  if (!plan->can_compile()) return make_error(ErrorCode::unsupported, "{}", plan->why_interpreted());
   jit::Specialisation key = plan->specialisation();
   key.local = launch.group;
   key.full_wave = true;

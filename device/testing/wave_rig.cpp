@@ -11,16 +11,20 @@
 namespace morgana::device {
 namespace {
 
-constexpr uint32_t kEndpgm = 0xbf810000;
+uint32_t endpgm(Target target) {
+  return info(target).generation >= Generation::gfx11 ? 0xbfb00000 : 0xbf810000;
+}
 
 codeobj::KernelDescriptor descriptor_for(Target target, const RigOptions& options) {
   codeobj::KernelDescriptor d;
   d.target = target;
+  d.enable_wavefront_size32 = options.wave_size.value_or(default_wave(target)) == WaveSize::wave32;
   d.compute_pgm_rsrc1 = options.float_mode << 12;
-  d.ieee_mode = options.ieee;
-  d.dx10_clamp = options.dx10_clamp;
+  d.ieee_mode = options.ieee && info(target).generation < Generation::gfx12;
+  d.dx10_clamp = options.dx10_clamp && info(target).generation < Generation::gfx12;
   d.vgpr_count = options.vgprs;
-  d.sgpr_count = options.sgprs;
+  d.sgpr_count =
+      info(target).generation >= Generation::gfx10 ? isa::sgpr_end(Generation::gfx10) : options.sgprs;
   d.debug_mode = options.debug_mode;
   d.cdbg_user = options.cdbg_user;
   d.compute_pgm_rsrc2 = options.exceptions << 24;
@@ -43,7 +47,7 @@ WaveRig::WaveRig(Target target, std::vector<uint32_t> code, const RigOptions& op
       quick_(options.quick),
       loops_over_waves_(options.loops_over_waves),
       kernarg_(options.kernarg) {
-  code_.push_back(kEndpgm);
+  code_.push_back(endpgm(target));
   launch_.descriptor = &descriptor_;
   launch_.entry = reinterpret_cast<uint64_t>(code_.data());
   launch_.grid = launch_.group = {options.items, 1, 1};

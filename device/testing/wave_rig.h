@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@
 namespace morgana::device {
 
 struct RigOptions {
+  std::optional<WaveSize> wave_size;  // nothing: default_wave(target)
   uint32_t items = 64;
   uint32_t group_bytes = 0;
   uint32_t private_bytes = 0;
