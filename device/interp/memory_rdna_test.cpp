@@ -72,7 +72,7 @@ TEST(RdnaBuffer, FormatsAreOneNumberThatGfx11CountsAnew) {
       {Target::gfx1100, "000000e000028180", 11, 0x1000},     // the same
       {Target::gfx1030, "002000e000020180", 62, 0x1000},     // 32_32_UINT
       {Target::gfx1100, "000000e000028180", 48, 0x1000},     // the same
-      {Target::gfx1030, "002040e800020180", 1, 0x3e000400},  // tbuffer_load_format_x 16_SNORM: 0x1000 / 32767
+      {Target::gfx1030, "002040e800020180", 1, 0x3e000100},  // tbuffer_load_format_x 16_SNORM: 0x1000 / 32767
       {Target::gfx1100, "000048e900028180", 1, 0xfffffe00},  // 2_10_10_10_SINT: x has ten bits
   };
   for (const auto& c : cases) {
