@@ -1,4 +1,7 @@
 // The hardware's side: AQL and SDMA queues written by hand, as ROCR writes them.
+#include <unistd.h>
+
+#include <cstdlib>
 #include <functional>
 
 #include "kmt/aql_rig.h"
@@ -254,6 +257,25 @@ TEST_F(Aql, DestroyingEndsWhatNeverEnds) {
   submit(barrier(PacketType::barrier_and, {make_signal(1)}, nullptr));
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_EQ(read_index(), 0u);  // TearDown destroys the queue
+}
+
+// Who exits may wait for what it has submitted (HIP of 2026 does), even if that would never end.
+class AqlDeathTest : public Aql {
+ protected:
+  void exit_before_the_end() {
+    static const AmdSignal* const signal = make_signal(2);
+    // Registered before the first launch: goes after what the driver has for exit.
+    std::atexit([] { _exit(soon([] { return value(signal) == 0; }) ? 7 : 1); });
+    const uint64_t endless = make_kernel(kForEver);
+    for (int i = 0; i < 2; ++i) submit(dispatch(endless, nullptr, signal, 100));
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    std::exit(0);
+  }
+};
+
+TEST_F(AqlDeathTest, WhatNeverEndsIsOverWhenTheProcessExits) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(exit_before_the_end(), testing::ExitedWithCode(7), "");
 }
 
 TEST_F(Aql, FreedCodeLivesWhileItRuns) {

@@ -42,7 +42,17 @@ int new_file(uint64_t size) {
 uint64_t buffer_file_size(int file) {
   struct stat status{};
   if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size <= 0) return 0;
-  return static_cast<uint64_t>(status.st_size) % kPage == 0 ? static_cast<uint64_t>(status.st_size) : 0;
+  const auto size = static_cast<uint64_t>(status.st_size), behind = size % kPage;
+  return behind == 0 || behind == sizeof(Metadata) ? size - behind : 0;
+}
+
+// Behind the pages of the file, which has no room for it before somebody sets it.
+Metadata metadata_of(int file) {
+  Metadata metadata;
+  const uint64_t size = buffer_file_size(file);
+  const bool is_whole = size != 0 && pread(file, &metadata, sizeof metadata, static_cast<off_t>(size)) ==
+                                         static_cast<ssize_t>(sizeof metadata);
+  return is_whole && metadata.bytes <= sizeof metadata.data ? metadata : Metadata{};
 }
 
 Buffers& Buffers::get() {
@@ -50,12 +60,12 @@ Buffers& Buffers::get() {
   return *buffers;
 }
 
-int Buffers::insert(Buffer buffer, uint64_t& handle) {
+int Buffers::insert(const Buffer& buffer, uint64_t& handle) {
   std::lock_guard lock(mutex_);
   do next_handle_ = next_handle_ % kLastMapNumber + 1;
   while (table_.contains(next_handle_));
   handle = next_handle_;
-  table_.emplace(handle, std::move(buffer));
+  table_.emplace(handle, buffer);
   return 0;
 }
 
@@ -104,12 +114,13 @@ bool Buffers::find(uint64_t handle, Buffer& buffer) {
   return true;
 }
 
-bool Buffers::set_metadata(uint64_t handle, std::vector<uint32_t> metadata) {
-  std::lock_guard lock(mutex_);
-  const auto found = table_.find(handle);
-  if (found == table_.end()) return false;
-  found->second.metadata = std::move(metadata);
-  return true;
+int Buffers::set_metadata(uint64_t handle, const Metadata& metadata) {
+  const int file = file_of(handle);
+  if (file < 0) return file;
+  const uint64_t size = buffer_file_size(file);
+  const bool is_written = size != 0 && pwrite(file, &metadata, sizeof metadata, static_cast<off_t>(size)) ==
+                                           static_cast<ssize_t>(sizeof metadata);
+  return is_written ? 0 : -ENOMEM;
 }
 
 int Buffers::file_of(uint64_t handle) {

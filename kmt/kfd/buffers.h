@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
-#include <vector>
 
 namespace morgana::kmt::kfd {
 
@@ -22,11 +21,19 @@ struct Buffer {
   int file = -1;                   // without an address: its pages
   bool is_alias = false;           // at `address` lie the pages of `user_address`
   uint64_t user_address = 0;
-  std::vector<uint32_t> metadata;  // whatever the program keeps with it
 };
 
 // The size of a file that may hold a buffer's pages; 0: it may not.
 uint64_t buffer_file_size(int file);
+
+// What programs keep with a buffer: it goes with the file, to whomever that is given.
+struct Metadata {
+  uint64_t flags = 0, tiling = 0;
+  uint32_t bytes = 0;
+  uint32_t data[64] = {};
+};
+// Zeros where nobody has set any.
+Metadata metadata_of(int file);
 
 class Buffers {
  public:
@@ -36,7 +43,7 @@ class Buffers {
   int allocate(Buffer wanted, uint64_t& handle);
   int free(uint64_t handle);
   bool find(uint64_t handle, Buffer& buffer);
-  bool set_metadata(uint64_t handle, std::vector<uint32_t> metadata);
+  int set_metadata(uint64_t handle, const Metadata& metadata);
 
   // The file with the buffer's pages; it stays the buffer's and ends with it.
   int file_of(uint64_t handle);
@@ -52,7 +59,7 @@ class Buffers {
   int unmap_at(uint64_t address, uint64_t size);
 
  private:
-  int insert(Buffer buffer, uint64_t& handle);
+  int insert(const Buffer& buffer, uint64_t& handle);
 
   std::mutex mutex_;
   uint64_t next_handle_ = 0;

@@ -147,14 +147,19 @@ int gem_metadata(GemMetadata& args) {
   Buffer buffer;
   if (!Buffers::get().find(args.handle, buffer)) return -ENOENT;
   if (args.operation == kSet) {
+    Metadata metadata{args.flags, args.tiling, args.bytes};
     if (args.bytes > sizeof args.data) return -EINVAL;
-    std::vector<uint32_t> data(args.data, args.data + (args.bytes + 3) / 4);
-    return Buffers::get().set_metadata(args.handle, std::move(data)) ? 0 : -ENOENT;
+    std::copy(std::begin(args.data), std::end(args.data), metadata.data);
+    return Buffers::get().set_metadata(args.handle, metadata);
   }
   if (args.operation != kGet) return -EINVAL;
-  std::copy(buffer.metadata.begin(), buffer.metadata.end(), args.data);
-  args.bytes = static_cast<uint32_t>(buffer.metadata.size() * sizeof(uint32_t));
-  args.flags = args.tiling = 0;
+  const int file = Buffers::get().file_of(args.handle);
+  if (file < 0) return file;
+  const Metadata metadata = metadata_of(file);
+  args.flags = metadata.flags;
+  args.tiling = metadata.tiling;
+  args.bytes = metadata.bytes;
+  std::copy(std::begin(metadata.data), std::end(metadata.data), args.data);
   return 0;
 }
 

@@ -290,8 +290,13 @@ int ipc_import(IpcImport& args) {
 int get_dmabuf_info(GetDmabufInfo& args) {
   const uint64_t size = buffer_file_size(static_cast<int>(args.file));
   if (size == 0) return -EINVAL;
+  const Metadata metadata = metadata_of(static_cast<int>(args.file));
+  const uint32_t room = args.metadata_size;
+  args.metadata_size = metadata.bytes;
+  if (args.metadata != 0 && room < metadata.bytes) return -EINVAL;
+  if (args.metadata != 0 && !copy_guest(pointer(args.metadata), metadata.data, metadata.bytes))
+    return -EFAULT;
   args.size = size;
-  args.metadata_size = 0;
   args.gpu = gpu_nodes().front();
   args.flags = kVram | kPublic;
   return 0;

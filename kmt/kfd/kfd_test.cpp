@@ -312,6 +312,48 @@ TEST_F(DriverFiles, VirtualMemoryObjectsAreMappedWhereAsked) {
   munmap(reinterpret_cast<void*>(address), 2 * kPage);
 }
 
+// ROCR of 2026 knows memory of another process by what that one has written there.
+TEST_F(DriverFiles, MetadataGoesWithTheFile) {
+  const AllocMemory made = allocate(2 * kPage, kVram | kPublic, reserve(2 * kPage));
+  ExportDmabuf exported{made.handle, O_CLOEXEC, 0};
+  ASSERT_EQ(kfd_call(kfd_, Kfd::export_dmabuf, exported), 0);
+  Prime first{}, second{};
+  first.file = second.file = static_cast<int32_t>(exported.file);
+  ASSERT_EQ(drm_call(render_, Drm::prime_file_to_handle, first), 0);
+  GemMetadata metadata{};
+  metadata.handle = first.handle;
+  metadata.operation = 2;
+  ASSERT_EQ(drm_call(render_, Drm::gem_metadata, metadata), 0);
+  EXPECT_EQ(metadata.bytes, 0u);
+  metadata.operation = 1;
+  metadata.tiling = 5;
+  metadata.bytes = 4;
+  metadata.data[0] = 2121990075;
+  ASSERT_EQ(drm_call(render_, Drm::gem_metadata, metadata), 0);
+  ASSERT_EQ(drm_call(render_, Drm::prime_file_to_handle, second), 0);
+  GemMetadata seen{};
+  seen.handle = second.handle;
+  seen.operation = 2;
+  ASSERT_EQ(drm_call(render_, Drm::gem_metadata, seen), 0);
+  EXPECT_EQ(seen.tiling, 5u);
+  EXPECT_EQ(seen.bytes, 4u);
+  EXPECT_EQ(seen.data[0], 2121990075u);
+  uint32_t words[64] = {};
+  GetDmabufInfo info{};
+  info.metadata = reinterpret_cast<uint64_t>(words);
+  info.metadata_size = sizeof words;
+  info.file = exported.file;
+  ASSERT_EQ(kfd_call(kfd_, Kfd::get_dmabuf_info, info), 0);
+  EXPECT_EQ(info.size, 2 * kPage);
+  EXPECT_EQ(info.metadata_size, 4u);
+  EXPECT_EQ(words[0], 2121990075u);
+  for (uint32_t handle : {first.handle, second.handle}) {
+    GemClose closed{handle, 0};
+    EXPECT_EQ(drm_call(render_, Drm::gem_close, closed), 0);
+  }
+  close(static_cast<int>(exported.file));
+}
+
 TEST_F(DriverFiles, MemoryIsSharedWithAnotherProcess) {
   const AllocMemory made = allocate(2 * kPage, kVram | kPublic, reserve(2 * kPage));
   auto* words = reinterpret_cast<uint32_t*>(made.address);
