@@ -140,7 +140,7 @@ Status check_pitches(Target target, const ImageShape& s, const ImageFormat& form
       uint64_t{1} << 32)
     return refuse("more than 4 GiB");
   const uint64_t texels = s.pitches.row / format.bytes;
-  if (texels > (info(target).generation == Generation::gfx9 ? 65536 : 16384))
+  if (texels > (info(target).generation >= Generation::gfx9 ? 65536 : 16384))
     return refuse("the row pitch exceeds the target's");
   if (!has_slices(s.kind)) return {};
   if (s.pitches.slice < s.pitches.row * s.height) return refuse("the slice pitch is less than a slice");
@@ -174,9 +174,60 @@ uint32_t selects(const Texel& t) {
   return t.select[0] | t.select[1] << 3 | t.select[2] << 6 | uint32_t{t.select[3]} << 9;
 }
 
+// The number that stands for data and numeric format on gfx10 and later. Those up to 128 (gfx11: 64) are the
+// buffers' as well; images alone have sRGB and the packed formats of 16 bits.
+uint32_t unified_format(const Texel& t, bool gfx11) {
+  const uint32_t first = gfx11 ? 64 : 128;
+  if (t.numeric == kSrgb) return first + 2;                        // 8_8_8_8
+  if (t.data >= 16) return first + (gfx11 ? 4 : 5) + t.data - 16;  // 5_6_5, 1_5_5_5
+  struct Run {
+    uint8_t gfx10, gfx11;  // of the first NFMT
+    bool has_scaled;       // USCALED and SSCALED lie between SNORM and UINT
+    bool is_wide;          // UINT, SINT and FLOAT only
+  };
+  static constexpr Run kRuns[15] = {{},
+                                    {1, 1, true, false},     // 8
+                                    {7, 7, true, false},     // 16
+                                    {14, 14, true, false},   // 8_8
+                                    {20, 20, false, true},   // 32
+                                    {23, 23, true, false},   // 16_16
+                                    {30, 0, true, false},    // 10_11_11
+                                    {37, 0, true, false},    // 11_11_10
+                                    {44, 32, false, false},  // 10_10_10_2; gfx10 has the scaled ones
+                                    {50, 36, true, false},   // 2_10_10_10
+                                    {56, 42, true, false},   // 8_8_8_8
+                                    {62, 48, false, true},   // 32_32
+                                    {65, 51, true, false},   // 16_16_16_16
+                                    {72, 58, false, true},   // 32_32_32
+                                    {75, 61, false, true}};  // 32_32_32_32
+  const Run& run = kRuns[t.data];
+  const uint32_t begin = gfx11 ? run.gfx11 : run.gfx10;
+  if (run.is_wide) return begin + (t.numeric == kFloating ? 2 : t.numeric - kUint);
+  if (t.numeric < 2) return begin + t.numeric;
+  const bool has_scaled = run.has_scaled || !gfx11;
+  return begin + (t.numeric == kFloating ? 6 : t.numeric) - (has_scaled ? 0 : 2);
+}
+
+constexpr uint32_t kResourceType[] = {8, 12, 0, 9, 13, 10};
+
+// T# of gfx10 and later (resource_nv.h, resource_gfx11.h, resource_gfx12.h). The pitch is the runtime's own
+// (device/semantics/image.h, gfx10_pitch).
+void write_resource_gfx10(Generation generation, const ImageShape& s, const Texel& t, uint32_t* w) {
+  const bool gfx11 = generation >= Generation::gfx11, gfx12 = generation >= Generation::gfx12;
+  const uint32_t layers = is_array(s.kind) ? s.layers : 1;
+  w[0] = static_cast<uint32_t>(s.base >> 8);
+  w[1] = static_cast<uint32_t>(s.base >> 40) | unified_format(t, gfx11) << (gfx12 ? 17 : 20) |
+         (s.width - 1) << 30;
+  w[2] = (s.width - 1) >> 2 | (s.height - 1) << 14 | (generation == Generation::gfx10 ? 1u << 31 : 0);
+  w[3] = selects(t) | kResourceType[static_cast<int>(s.kind)] << 28;
+  w[4] = s.kind == ImageKind::volume ? s.depth - 1 : layers - 1;
+  w[7] = s.kind == ImageKind::line ? s.width : static_cast<uint32_t>(s.pitches.row / t.format.bytes);
+}
+
 // T# (ROCR-Runtime: resource_kv.h, resource_ai.h).
 void write_resource(Target target, const ImageShape& s, const Texel& t, uint32_t* w) {
-  static constexpr uint32_t kResourceType[] = {8, 12, 0, 9, 13, 10};
+  if (const Generation generation = info(target).generation; generation >= Generation::gfx10)
+    return write_resource_gfx10(generation, s, t, w);
   const bool gfx9 = info(target).generation == Generation::gfx9;
   const auto pitch =
       s.kind == ImageKind::line ? s.width : static_cast<uint32_t>(s.pitches.row / t.format.bytes);
@@ -197,6 +248,11 @@ void write_buffer_resource(Target target, const ImageShape& s, const Texel& t, u
   w[1] = static_cast<uint32_t>(s.base >> 32 & 0xffff) | t.format.bytes << 16;
   w[2] = info(target).generation == Generation::gfx8 ? s.width * t.format.bytes : s.width;
   w[3] = selects(t) | t.numeric << 12 | t.data << 15;
+  // RESOURCE_LEVEL (gfx10), OOB_SELECT: the index is compared.
+  const Generation generation = info(target).generation;
+  if (generation >= Generation::gfx10)
+    w[3] = selects(t) | unified_format(t, generation >= Generation::gfx11) << 12 |
+           (generation == Generation::gfx10 ? 1u << 24 : 0) | 1u << 28;
 }
 
 // --- What the built-in functions read: struct Image of runtime/compiler/device_library/image.h ---
@@ -427,7 +483,8 @@ void write_sampler_record(Target target, const SamplerShape& shape,
   static constexpr uint32_t kClamp[] = {2, 2, 6, 0, 1};
   const uint32_t clamp = kClamp[static_cast<int>(shape.addressing)];
   record[0] = clamp | clamp << 3 | clamp << 6 | (shape.normalized ? 0u : 1u << 15);
-  record[1] = 0xfffu << 12;  // MAX_LOD
+  // MAX_LOD
+  record[1] = info(target).generation >= Generation::gfx12 ? 0x1fffu << 13 : 0xfffu << 12;
   const uint32_t filter = shape.linear ? 1 : 0;
   record[2] = filter << 20 | filter << 22 | (shape.linear ? 2u : 1u) << 24;
 }

@@ -18,7 +18,9 @@ Handler select_memory(Target target, const isa::Inst& inst, Step& step) {
     case Format::MUBUF:
     case Format::MTBUF:
     case Format::VBUFFER: return select_buffer(target, inst, step);
-    case Format::MIMG: return select_image(target, inst, step);
+    case Format::MIMG:
+    case Format::VIMAGE:
+    case Format::VSAMPLE: return select_image(target, inst, step);
     default: return nullptr;
   }
 }

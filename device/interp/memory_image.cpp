@@ -190,7 +190,6 @@ void image_get_resinfo(Wave& wave, const Step* step) {
 
 Handler select_image(Target target, const isa::Inst& inst, Step& step) {
   using isa::Op;
-  const Generation generation = info(target).generation;
   const uint32_t flags = inst.row->flags;
   uint32_t extra = uint32_t{inst.dmask} << kImgDmaskShift;
   if (inst.n_dst > 0 && inst.dst[0].is_agpr()) extra |= kAgprDst;
@@ -199,7 +198,6 @@ Handler select_image(Target target, const isa::Inst& inst, Step& step) {
   if (inst.a16) extra |= kImgA16;
   if (inst.unorm) extra |= kImgUnnormalized;
   if (inst.r128) extra |= kImgShort;
-  if (generation >= Generation::gfx9) extra |= kImgGfx9;
   if (flags & isa::kAtomic && inst.n_dst > 0) extra |= kImgReturns;
   step.extra = extra;
   if (flags & isa::kSampler) return select_image_sample(inst, step);
@@ -220,6 +218,9 @@ Handler select_image(Target target, const isa::Inst& inst, Step& step) {
 #define ATOMIC_INTEGER(name, lds, narrow, wide, operation, type, wide_type) \
   ATOMIC(name, operation, type, wide_type)
 #define ATOMIC_FLOAT(name, operation) ATOMIC(name, operation, uint32_t, uint64_t)
+    case Op::image_atomic_add_flt: return image_atomic<atomics::float_add<uint32_t>>;
+    case Op::image_atomic_pk_add_f16: return image_atomic<atomics::pk_add_f16>;
+    case Op::image_atomic_pk_add_bf16: return image_atomic<atomics::pk_add_bf16>;
 #include "device/interp/atomics.def"
     default: return nullptr;
   }

@@ -18,7 +18,6 @@ enum ImageFlag : uint32_t {
   kImgA16 = 1u << 5,  // addresses of 16 bits
   kImgUnnormalized = 1u << 6,
   kImgShort = 1u << 7,  // R128
-  kImgGfx9 = 1u << 8,   // the descriptors of gfx9
   kImgMip = 1u << 9,    // the level is the last address
   kImgRaw = 1u << 10,   // texels are bits (pck)
   kImgSigned = 1u << 11,
@@ -34,19 +33,25 @@ enum ImageFlag : uint32_t {
   kImgGather = 1u << 20,
   kImgGatherRow = 1u << 21,
   kImgQuery = 1u << 22,  // get_lod
+  kImgHalfGradients = 1u << 23,
 };
 inline constexpr uint32_t kImgDmaskShift = 24;
 inline uint32_t image_dmask(const Step* step) { return step->extra >> kImgDmaskShift & 15; }
 
 inline image::Image read_image(const Wave& wave, const Step* step) {
-  return image::decode_image(wave.s + step->src[2], step->extra & kImgShort, step->extra & kImgGfx9);
+  return image::decode_image(wave.s + step->src[2], step->extra & kImgShort, *wave.target);
 }
 
-// The address registers, one after the other. Those behind the last VGPR read as 0.
+// The address registers in their order. Those behind the last VGPR read as 0.
 class AddressReader {
  public:
   AddressReader(const Wave& wave, const Step* step, int lane)
-      : registers_(wave.v + lane), first_(step->src[0] / (kLanes * 4)), halves_(step->extra & kImgA16) {}
+      : registers_(wave.v + lane),
+        inst_(*step->inst),
+        first_(step->src[0] / (kLanes * 4)),
+        halves_(step->extra & kImgA16),
+        half_gradients_(wave.target->generation >= Generation::gfx10 ? step->extra & kImgHalfGradients
+                                                                     : step->extra & kImgA16) {}
 
   uint32_t dword() {
     align();
@@ -54,10 +59,8 @@ class AddressReader {
   }
   // An address component: with A16 half a register.
   uint32_t integer() { return halves_ ? half() : dword(); }
-  float number() {
-    if (!halves_) return __builtin_bit_cast(float, dword());
-    return static_cast<float>(__builtin_bit_cast(_Float16, static_cast<uint16_t>(half())));
-  }
+  float number() { return number(halves_); }
+  float gradient() { return number(half_gradients_); }
   // Goes on with a whole register.
   void align() {
     if (is_high_) next_++;
@@ -65,15 +68,23 @@ class AddressReader {
   }
 
  private:
-  uint32_t at(int i) const { return first_ + i < 256 ? registers_[(first_ + i) * kLanes] : 0; }
+  uint32_t at(int i) const {
+    const int number = inst_.n_nsa == 0 ? first_ + i : i < inst_.n_nsa ? inst_.nsa_vgprs[i] : 256;
+    return number < 256 ? registers_[number * kLanes] : 0;
+  }
+  float number(bool is_half) {
+    if (!is_half) return __builtin_bit_cast(float, dword());
+    return static_cast<float>(__builtin_bit_cast(_Float16, static_cast<uint16_t>(half())));
+  }
   uint32_t half() {
     const uint32_t value = is_high_ ? at(next_++) >> 16 : at(next_) & 0xffff;
     is_high_ = !is_high_;
     return value;
   }
   const uint32_t* registers_;
+  const isa::Inst& inst_;
   int first_, next_ = 0;
-  bool halves_, is_high_ = false;
+  bool halves_, half_gradients_, is_high_ = false;
 };
 
 // What an instruction writes: up to four registers and the status of TFE.

@@ -36,7 +36,7 @@ Request read_request(const Wave& wave, const Step* step, const Image& r, int lan
   if (flags & kImgCompare) q.reference = __builtin_bit_cast(float, address.dword());
   if (flags & kImgGradients)
     for (auto& side : q.gradient) {
-      for (int i = 0; i < axes; i++) side[i] = address.number();
+      for (int i = 0; i < axes; i++) side[i] = address.gradient();
       address.align();
     }
   for (int i = 0; i < axes; i++) q.coordinate[i] = address.number();
@@ -269,7 +269,7 @@ void query(const Context& c, int lane, Results& results) {
 void image_sample(Wave& wave, const Step* step) {
   wave.step = step;
   const Image r = read_image(wave, step);
-  const Sampler s = image::decode_sampler(wave.s + step->src[3]);
+  const Sampler s = image::decode_sampler(wave.s + step->src[3], *wave.target);
   if (r.refusal) return raise(wave, step, FaultKind::unimplemented, r.refusal);
   if (r.type >= image::kSamples)
     return raise(wave, step, FaultKind::unimplemented, "a multisampled image cannot be sampled");
@@ -292,6 +292,11 @@ void image_sample(Wave& wave, const Step* step) {
 #define SAMPLE(suffix, flags)               \
   WITH_OFFSETS(image_sample##suffix, flags) \
   WITH_OFFSETS(image_sample_c##suffix, (flags) | kImgCompare)
+#define HALF_GRADIENTS(suffix, flags)                                         \
+  case Op::image_sample##suffix##_g16: bits = (flags); break;                 \
+  case Op::image_sample##suffix##_o_g16: bits = (flags) | kImgOffsets; break; \
+  case Op::image_sample_c##suffix##_g16: bits = (flags) | kImgCompare; break; \
+  case Op::image_sample_c##suffix##_o_g16: bits = (flags) | kImgCompare | kImgOffsets; break;
 #define GATHER(suffix, flags)                               \
   WITH_OFFSETS(image_gather4##suffix, (flags) | kImgGather) \
   WITH_OFFSETS(image_gather4_c##suffix, (flags) | kImgGather | kImgCompare)
@@ -310,6 +315,10 @@ Handler select_image_sample(const isa::Inst& inst, Step& step) {
     SAMPLE(_lz, kImgLodZero)
     SAMPLE(_cd, kImgGradients)
     SAMPLE(_cd_cl, kImgGradients | kImgLodClamp)
+    HALF_GRADIENTS(_d, kImgGradients | kImgHalfGradients)
+    HALF_GRADIENTS(_d_cl, kImgGradients | kImgHalfGradients | kImgLodClamp)
+    HALF_GRADIENTS(_cd, kImgGradients | kImgHalfGradients)
+    HALF_GRADIENTS(_cd_cl, kImgGradients | kImgHalfGradients | kImgLodClamp)
     GATHER(, 0)
     GATHER(_cl, kImgLodClamp)
     GATHER(_l, kImgLod)

@@ -1,12 +1,14 @@
 // Image resources (T#) and samplers (S#) as SGPRs hold them, and where a texel lies.
 //
 // Pure functions of descriptor words; nothing here touches memory. Field positions: ROCR-Runtime's image
-// library (resource_kv.h for gfx6 to gfx8, resource_ai.h for gfx9) and Mesa's register headers; layouts of
+// library (resource_kv.h for gfx6 to gfx8, resource_ai.h for gfx9, resource_nv.h, resource_gfx11.h and
+// resource_gfx12.h behind it) and Mesa's register headers; layouts of
 // linear surfaces: AMD's addrlib, of tiled ones: image_tile.h. What only the driver of a real GPU can give
 // (tiling tables of gfx6 to gfx8, palettes of border colours) is refused by name. docs/isa-decisions.md has
 // the choices where no document speaks.
 #pragma once
 
+#include "base/target.h"
 #include "device/semantics/image_format.h"
 #include "device/semantics/image_tile.h"
 
@@ -30,12 +32,12 @@ struct Image {
   uint32_t first_layer = 0, layers = 1;       // arrays and cubes: the layers that the resource shows
   uint32_t pitch = 0;                         // texels of a row of level 0
   uint32_t first_level = 0, levels = 1;       // that the resource shows
-  uint32_t chain = 1;                         // levels in memory (gfx9)
+  uint32_t chain = 1;                         // levels in memory (gfx9 and later)
   uint32_t samples = 1;
   unsigned type = 0, data = 0, numeric = 0;
   unsigned select[4] = {};  // 0, 1, or 4 + component
   float min_lod = 0;
-  bool chained_slices = false;    // gfx9: the levels of a slice lie together
+  bool chained_slices = false;    // gfx9 and later: the levels of a slice lie together
   bool unbound = false;           // reads as 0, writes are lost
   const char* refusal = nullptr;  // why this resource cannot be used
   TexelFormat format;
@@ -53,10 +55,80 @@ inline uint32_t field(uint32_t word, int low, int count) { return word >> low & 
 // LINEAR_ALIGNED is entry 8, LINEAR_GENERAL has no entry and is written as -2).
 inline bool is_linear_index(uint32_t index) { return index == 8 || index == 30; }
 
-// `words`: eight, or four when `short_form` (R128). `gfx9`: the layout of gfx9, else that of gfx6 to gfx8.
-inline Image decode_image(const uint32_t* words, bool short_form, bool gfx9) {
+// The place of the fields that gfx10, gfx11 and gfx12 have at different ones.
+struct Gfx10Fields {
+  uint32_t format, last_level, max_level;
+};
+inline Gfx10Fields gfx10_fields(const uint32_t* w, Generation generation, Image& r) {
+  if (generation >= Generation::gfx12) {
+    r.width = (w[1] >> 30 | field(w[2], 0, 14) << 2) + 1;
+    r.height = field(w[2], 14, 16) + 1;
+    r.first_level = field(w[1], 25, 5);
+    r.min_lod = static_cast<float>(w[5] >> 26 | field(w[6], 0, 7) << 6) / 256;
+    return {field(w[1], 17, 8), field(w[3], 15, 5), field(w[1], 12, 5)};
+  }
+  r.width = (w[1] >> 30 | field(w[2], 0, 12) << 2) + 1;
+  r.height = field(w[2], 14, 14) + 1;
+  r.first_level = field(w[3], 12, 4);
+  const uint32_t last_level = field(w[3], 16, 4);
+  if (generation >= Generation::gfx11) return {field(w[1], 20, 8), last_level, field(w[1], 16, 4)};
+  r.min_lod = static_cast<float>(field(w[1], 8, 12)) / 256;
+  return {field(w[1], 20, 9), last_level, field(w[5], 4, 4)};
+}
+
+// Texels of a row: lines of a linear surface begin at multiples of 256 bytes. gfx10.3 and later may have
+// another pitch in the place of DEPTH, for what has neither depth nor layers. Without compression, the place
+// of its metadata's address says nothing: there runtime/image_record.cpp puts the pitch of an image that has
+// both, or of gfx10.1.
+inline uint32_t gfx10_pitch(const uint32_t* w, const TargetInfo& target, const Image& r) {
+  const bool is_compressed = field(w[6], 21, 1) != 0;
+  if (!is_compressed && w[7] != 0) return w[7];
+  const bool has_depth = r.is_array() || r.type == kVolume;
+  const uint32_t own = field(w[4], 0, target.generation >= Generation::gfx12 ? 16 : 14) + 1;
+  if (target.target != Target::gfx1010 && !has_depth && own >= r.width) return own;
+  const uint32_t unit = r.format.bytes < 256 ? 256 / r.format.bytes : 1;
+  return (r.width + unit - 1) / unit * unit;
+}
+
+inline Image decode_image_gfx10(const uint32_t* w, const TargetInfo& target) {
+  Image r;
+  r.base = (w[0] | uint64_t{field(w[1], 0, 8)} << 32) << 8;
+  const Gfx10Fields fields = gfx10_fields(w, target.generation, r);
+  const formats::DataFormat format =
+      unified_image_format(fields.format, target.generation >= Generation::gfx11);
+  r.data = format.data, r.numeric = format.numeric;
+  for (int c = 0; c < 4; c++) r.select[c] = field(w[3], 3 * c, 3);
+  r.type = field(w[3], 28, 4);
+  r.depth = field(w[4], 0, 13) + 1;
+  r.first_layer = field(w[4], 16, 13);
+  r.chained_slices = true;
+  if (r.is_array()) r.layers = r.depth > r.first_layer ? r.depth - r.first_layer : 1;
+  if (r.type == kSamples || r.type == kSampleArray)
+    r.samples = 1u << fields.last_level, r.first_level = 0;
+  else
+    r.levels = fields.last_level >= r.first_level ? fields.last_level - r.first_level + 1 : 1;
+  r.chain = fields.max_level > fields.last_level ? fields.max_level + 1 : r.first_level + r.levels;
+  if (!r.has_rows()) r.height = 1;
+  if (r.type != kVolume) r.depth = 1;
+  if (r.type < kLine || r.data == 0) {
+    r.unbound = true;
+    return r;
+  }
+  r.format = texel_format(r.data, r.numeric);
+  r.refusal = r.format.refusal;
+  if (r.refusal) return r;
+  r.pitch = gfx10_pitch(w, target, r);
+  if (field(w[3], 20, 5) != 0)
+    r.refusal = "the image is tiled (SW_MODE): of gfx10 and later only linear images are executed";
+  return r;
+}
+
+// `words`: eight, or four when `short_form` (R128).
+inline Image decode_image(const uint32_t* words, bool short_form, const TargetInfo& target) {
   uint32_t w[8] = {};
   for (int i = 0; i < (short_form ? 4 : 8); i++) w[i] = words[i];
+  if (target.generation >= Generation::gfx10) return decode_image_gfx10(w, target);
+  const bool gfx9 = target.generation == Generation::gfx9;
   Image r;
   r.base = (w[0] | uint64_t{field(w[1], 0, 8)} << 32) << 8;
   r.min_lod = static_cast<float>(field(w[1], 8, 12)) / 256;
@@ -152,14 +224,15 @@ struct Sampler {
   unsigned border = 0;
 };
 
-inline Sampler decode_sampler(const uint32_t* w) {
+inline Sampler decode_sampler(const uint32_t* w, const TargetInfo& target) {
+  const int lod_bits = target.generation >= Generation::gfx12 ? 13 : 12;
   Sampler s;
   for (int i = 0; i < 3; i++) s.clamp[i] = field(w[0], 3 * i, 3);
   s.compare = field(w[0], 12, 3);
   s.unnormalized = field(w[0], 15, 1) != 0;
   s.reduction = field(w[0], 29, 2);
-  s.min_lod = static_cast<float>(field(w[1], 0, 12)) / 256;
-  s.max_lod = static_cast<float>(field(w[1], 12, 12)) / 256;
+  s.min_lod = static_cast<float>(field(w[1], 0, lod_bits)) / 256;
+  s.max_lod = static_cast<float>(field(w[1], lod_bits, lod_bits)) / 256;
   s.bias = static_cast<float>(static_cast<int32_t>(w[2] << 18) >> 18) / 256;
   s.mag = field(w[2], 20, 2);
   s.min = field(w[2], 22, 2);
