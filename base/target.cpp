@@ -61,11 +61,6 @@ WaveSize default_wave(Target target) {
 }
 
 std::optional<Target> find_target(std::string_view processor) {
-  const auto target = find_known_target(processor);
-  return target && executes(*target) ? target : std::nullopt;
-}
-
-std::optional<Target> find_known_target(std::string_view processor) {
   for (const auto& [name, target] : kProcessors)
     if (name == processor) return target;
   return std::nullopt;

@@ -2,8 +2,7 @@
 //
 // A Target is an opcode table (thirteen of them). Real chips share tables: gfx902 code
 // is gfx900's, gfx940's is gfx942's, and so on; `find_target` maps a processor name to
-// its table, and kTargets[].name is the name of the table itself. The first nine execute;
-// of the others only the instructions are known (disassembly, rows).
+// its table, and kTargets[].name is the name of the table itself.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +27,7 @@ enum class Target : uint8_t {
   gfx1200,
 };
 inline constexpr int kTargetCount = 13;
-inline constexpr int kExecutingTargetCount = 9;  // the first of them: what agents, kernels and tests run on
+inline constexpr int kGcnTargetCount = 9;  // the first of them: GCN and CDNA, waves of 64, compiled as well
 
 // Ordered generation facts. Write conditions with these, not with Target names, where a whole range shares a
 // rule.
@@ -61,7 +60,6 @@ struct TargetInfo {
 };
 
 const TargetInfo& info(Target target);
-constexpr bool executes(Target target) { return static_cast<int>(target) < kExecutingTargetCount; }
 
 // What LLVM assumes where nothing says it: wave32 on gfx10 and later.
 WaveSize default_wave(Target target);
@@ -69,8 +67,5 @@ WaveSize default_wave(Target target);
 // The table for a processor name ("gfx90a", "gfx902", "tahiti"); nullopt for a processor Morgana cannot
 // execute.
 std::optional<Target> find_target(std::string_view processor);
-
-// The same for a processor whose instructions are known, whether they execute or not.
-std::optional<Target> find_known_target(std::string_view processor);
 
 }  // namespace morgana

@@ -84,7 +84,7 @@ TEST(processor, every_machine_has_one_name_and_the_known_ones_a_table) {
     if (processor == nullptr) continue;
     EXPECT_EQ(find_processor(std::string_view(processor->name)), processor);
     if (!std::string_view(processor->name).starts_with("gfx9-")) {
-      EXPECT_EQ(processor->target, find_known_target(processor->name)) << processor->name;
+      EXPECT_EQ(processor->target, find_target(processor->name)) << processor->name;
     }
   }
 }

@@ -75,7 +75,7 @@ class Image {
   const ImageStrides strides_;
   uint8_t* host_copy_ = nullptr;
   void* record_memory_ = nullptr;
-  std::array<uint64_t, kExecutingTargetCount> records_{};
+  std::array<uint64_t, kTargetCount> records_{};
 };
 
 runtime::ImageKind image_kind(cl_mem_object_type type);

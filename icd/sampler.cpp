@@ -24,12 +24,12 @@ int addressing_index(cl_addressing_mode mode) {
 struct alignas(runtime::kSamplerRecordAlign) Record {
   std::array<uint32_t, runtime::kSamplerRecordWords> words;
 };
-using Records = std::array<std::array<Record, kSettings>, kExecutingTargetCount>;
+using Records = std::array<std::array<Record, kSettings>, kTargetCount>;
 
 const Records& records() {
   static const auto& all = *[] {
     auto* made = new Records;
-    for (int t = 0; t < kExecutingTargetCount; ++t)
+    for (int t = 0; t < kTargetCount; ++t)
       for (int i = 0; i < kSettings; ++i) {
         const runtime::SamplerShape shape{i % 2 != 0, static_cast<runtime::Addressing>(i / 4),
                                           i / 2 % 2 != 0};

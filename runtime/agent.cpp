@@ -37,6 +37,10 @@ constexpr Chip kChips[] = {
     {Target::gfx90a, ":sramecc+:xnack-", 0x740f, "AMD Instinct MI210", 1700, kMiB * 8},
     {Target::gfx942, ":sramecc+:xnack-", 0x74a1, "AMD Instinct MI300X", 2100, kMiB * 4},
     {Target::gfx950, ":sramecc+:xnack-", 0x75a0, "AMD Instinct MI350X", 2400, kMiB * 4},
+    {Target::gfx1010, ":xnack-", 0x731f, "AMD Radeon RX 5700 XT", 1905, kMiB * 4},
+    {Target::gfx1030, "", 0x73bf, "AMD Radeon RX 6900 XT", 2250, kMiB * 4},
+    {Target::gfx1100, "", 0x744c, "AMD Radeon RX 7900 XTX", 2500, kMiB * 6},
+    {Target::gfx1200, "", 0x7590, "AMD Radeon RX 9060 XT", 3130, kMiB * 4},
 };
 
 std::string board_name(const Chip& chip) {
@@ -124,8 +128,7 @@ Result<AgentSpec> agent_spec(std::string_view processor) {
   auto target = find_target(processor);
   if (!target) {
     std::string known;
-    for (int i = 0; i < kExecutingTargetCount; ++i)
-      known += fmt::format(" {}", info(static_cast<Target>(i)).name);
+    for (int i = 0; i < kTargetCount; ++i) known += fmt::format(" {}", info(static_cast<Target>(i)).name);
     return make_error(ErrorCode::not_found, "'{}' is no known device; known are{}", processor, known);
   }
   const Chip& chip = kChips[static_cast<size_t>(*target)];

@@ -484,7 +484,7 @@ TEST(Effects, ErrorsAreSeen) {
   EXPECT_NE(with_error("s_and_saveexec_b64", [](Effects& e) { e.exec = s0 | exec; }), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, EffectsOfTarget, testing::Range(0, kExecutingTargetCount),
+INSTANTIATE_TEST_SUITE_P(Targets, EffectsOfTarget, testing::Range(0, kGcnTargetCount),
                          [](const auto& target) {
                            return std::string(::morgana::info(static_cast<Target>(target.param)).name);
                          });

@@ -35,7 +35,7 @@ void expect_sound(const Function& function, const std::string& what) {
 
 TEST(Lift, EveryInstruction) {
   int count = 0;
-  for (int t = 0; t < kExecutingTargetCount; t++)
+  for (int t = 0; t < kGcnTargetCount; t++)
     for (const isa::Row& row : isa::all_rows())
       for (const isa::Form form : isa::kForms) {
         std::vector<uint32_t> code = isa::example(static_cast<Target>(t), row, form);
@@ -49,7 +49,7 @@ TEST(Lift, EveryInstruction) {
 }
 
 TEST(Lift, RandomKernels) {
-  for (int t = 0; t < kExecutingTargetCount; t++)
+  for (int t = 0; t < kGcnTargetCount; t++)
     for (uint64_t seed = 0; seed < 30; seed++) {
       std::vector<uint32_t> code = emit(random_kernel(static_cast<Target>(t), seed, KernelKind{}));
       code.push_back(kEndpgm);

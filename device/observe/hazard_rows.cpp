@@ -11,7 +11,7 @@ namespace {
 using isa::Format;
 using isa::Op;
 
-constexpr uint32_t kAll = (1u << kExecutingTargetCount) - 1;
+constexpr uint32_t kAll = (1u << kGcnTargetCount) - 1;
 constexpr uint32_t bit_of(Target target) { return 1u << static_cast<uint32_t>(target); }
 constexpr uint32_t from(Target target) { return kAll & ~(bit_of(target) - 1); }
 constexpr uint32_t from_to(Target first, Target last) { return from(first) & (bit_of(last) * 2 - 1); }

@@ -8,7 +8,7 @@ namespace {
 
 RowState state_of(Target target, const std::vector<uint32_t>& code) {
   const Result<isa::Inst> inst = isa::decode(target, Bytes(code.data(), code.size() * 4));
-  if (!inst.ok() || !executes(target)) return RowState::missing;
+  if (!inst.ok()) return RowState::missing;
   Step step{};
   step.inst = &*inst;
   step.plain = !inst->sdwa && !inst->dpp;

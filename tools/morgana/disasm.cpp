@@ -125,7 +125,7 @@ int disasm_command(Words words) {
   if (take_flag(own, "--fake16")) manner.halves = isa::Halves::op_sel;
   std::optional<Target> target;
   if (target_name->has_value()) {
-    target = find_known_target(**target_name);
+    target = find_target(**target_name);
     if (!target) return fail("disasm", fmt::format("no target '{}'", **target_name), 2);
   }
   if (code->has_value()) {

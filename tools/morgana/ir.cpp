@@ -35,7 +35,7 @@ struct Lifted {
 
 // A function that is well-formed, or an error that says why there is none.
 Result<Lifted> lift_kernel(const codeobj::CodeObject& object, const codeobj::Kernel& kernel) {
-  if (!executes(object.target()))
+  if (info(object.target()).generation >= Generation::gfx10)
     return make_error(ErrorCode::unsupported, "there is no wave IR of {}", info(object.target()).name);
   for (const codeobj::CodeRange& range : codeobj::code_ranges(object)) {
     if (kernel.entry_address < range.address || kernel.entry_address - range.address >= range.bytes.size())

@@ -79,11 +79,11 @@ int isa_command(Words words) {
   if (!nothing_left("isa", own)) return 2;
   std::vector<Target> targets;
   if (target_name->has_value()) {
-    const auto target = find_known_target(**target_name);
+    const auto target = find_target(**target_name);
     if (!target) return fail("isa", fmt::format("no target '{}'", **target_name), 2);
     targets.push_back(*target);
   } else {
-    for (int i = 0; i < kExecutingTargetCount; i++) targets.push_back(static_cast<Target>(i));
+    for (int i = 0; i < kTargetCount; i++) targets.push_back(static_cast<Target>(i));
   }
   if (!counts) {
     fmt::print("target\tformat\topcode\tmnemonic\tstate\n");

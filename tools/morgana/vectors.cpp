@@ -44,7 +44,7 @@ int vectors_command(Words words) {
   auto except = take_option(own, "--except");
   for (const auto* option : {&target_name, &tier, &messages, &except})
     if (!option->ok()) return usage(option->error().message);
-  const auto target = find_known_target(target_name->value_or("gfx950"));
+  const auto target = find_target(target_name->value_or("gfx950"));
   if (!target) return usage(fmt::format("no target '{}'", **target_name));
   auto executor = device::executor_of(tier->value_or("interp"));
   if (!executor.ok()) return usage(executor.error().message);
