@@ -17,7 +17,8 @@
 namespace morgana::runtime {
 namespace {
 
-constexpr const char* kTargets[] = {"gfx600", "gfx701", "gfx803", "gfx900", "gfx90a", "gfx942", "gfx950"};
+constexpr const char* kTargets[] = {"gfx600", "gfx701",  "gfx803",  "gfx900",  "gfx90a", "gfx942",
+                                    "gfx950", "gfx1010", "gfx1030", "gfx1100", "gfx1200"};
 
 constexpr const char* kSource = R"(
 #define READ(NAME, KIND, COORDINATE, AT) \
