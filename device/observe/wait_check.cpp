@@ -12,15 +12,31 @@ using isa::Op;
 
 // The most that s_waitcnt can say: it does not wait then. More are not issued either.
 uint32_t most_vector(Generation generation) { return generation >= Generation::gfx9 ? 63 : 15; }
-constexpr uint32_t kMostLgkm = 15, kMostExports = 7;
+uint32_t most_lgkm(Generation generation) { return generation >= Generation::gfx10 ? 63 : 15; }
+constexpr uint32_t kMostExports = 7;
 // Scalar loads whose results nobody uses are never waited for.
 constexpr size_t kMostPending = 256;
 
-uint32_t vmcnt_of(uint32_t simm16, Generation generation) {
-  return (simm16 & 0xf) | (generation >= Generation::gfx9 ? simm16 >> 14 << 4 : 0);
+// The fields of s_waitcnt.
+struct Waits {
+  uint32_t vector, lgkm, exports;
+};
+Waits waits_of(uint32_t simm16, Generation generation) {
+  if (generation >= Generation::gfx11) return {simm16 >> 10, simm16 >> 4 & 0x3f, simm16 & 7};
+  const uint32_t vector = (simm16 & 0xf) | (generation >= Generation::gfx9 ? simm16 >> 14 << 4 : 0);
+  return {vector, simm16 >> 8 & most_lgkm(generation), simm16 >> 4 & 7};
 }
 
-const char* name_of(uint8_t counter) { return counter == 1 ? "vmcnt" : counter == 2 ? "lgkmcnt" : "expcnt"; }
+const char* name_of(uint8_t counter, Generation generation) {
+  const bool gfx12 = generation >= Generation::gfx12;
+  switch (counter) {
+    case 1: return gfx12 ? "loadcnt" : "vmcnt";
+    case 2: return gfx12 ? "dscnt" : "lgkmcnt";
+    case 8: return "kmcnt";
+    case 16: return "samplecnt";
+    default: return "expcnt";
+  }
+}
 
 bool writes_one(const Registers& registers, const Registers& others, uint32_t& code) {
   for (const RegisterRange& one : registers)
@@ -44,10 +60,10 @@ bool WaitCheck::awaits_scalars(const Wave& wave) const {
 void WaitCheck::report(const Moment& moment, const Pending& pending, const Issued& before, uint32_t code,
                        bool reads, bool is_data) {
   if (!reporter_.is_new(FindingKind::missing_wait, moment.pc, before.pc)) return;
-  const uint8_t counter =
-      is_data
-          ? kExpcnt
-          : static_cast<uint8_t>(before.result_by & kVmcnt && before.counters & kVmcnt ? kVmcnt : kLgkmcnt);
+  // Of several the first in this order.
+  uint8_t counter = kExpcnt;
+  for (const uint8_t one : {kLgkmcnt, kKmcnt, kSamplecnt, kVmcnt})
+    if (!is_data && before.result_by & before.counters & one) counter = one;
   // Younger ones of its kind may still be on their way.
   const bool in_order = before.kind == Kind::vector || before.kind == Kind::lds;
   uint32_t younger = 0;
@@ -64,7 +80,7 @@ void WaitCheck::report(const Moment& moment, const Pending& pending, const Issue
                                is_data ? "is overwritten, which a store takes its data from,"
                                : reads ? "is read"
                                        : "is overwritten",
-                               name_of(counter), younger);
+                               name_of(counter, wave.target->generation), younger);
   finding.sides.push_back(reporter_.side(
       wave,
       {moment.pc, group, wave.index, lane, fmt::format("{} of {}", reads ? "read" : "write", name), !reads}));
@@ -107,8 +123,12 @@ void WaitCheck::issue(const Moment& moment, const UsedRegisters& used, Pending& 
   if (isa::is_vector_memory(format)) {
     const bool loads_or_stores = used.src[0].count != 0 || used.src[1].count != 0 || used.src[2].count != 0;
     if (!loads_or_stores) return;  // cache control
+    const Generation generation = moment.wave.target->generation;
+    if (generation >= Generation::gfx10 && made.results.empty()) return;  // another counter's
     made.kind = Kind::vector;
     made.counters = made.result_by = kVmcnt;
+    if (generation >= Generation::gfx12 && inst.row->flags & isa::kSampler)
+      made.counters = made.result_by = kSamplecnt;
     if (format == Format::FLAT) {
       // Both counters count it; which of them says that it is over depends on where it goes.
       bool to_lds = false, to_memory = false;
@@ -125,7 +145,7 @@ void WaitCheck::issue(const Moment& moment, const UsedRegisters& used, Pending& 
     keeps_data = is_global;
   } else if (isa::is_scalar_memory(format)) {
     made.kind = Kind::scalar;
-    made.counters = made.result_by = kLgkmcnt;
+    made.counters = made.result_by = moment.wave.target->generation >= Generation::gfx12 ? kKmcnt : kLgkmcnt;
   } else if (inst.row->op == Op::s_sendmsg) {
     made.kind = Kind::message;
     made.counters = kLgkmcnt;
@@ -164,24 +184,45 @@ void WaitCheck::forget(Pending& pending) {
   std::erase_if(pending, [](const Issued& one) { return one.counters == 0; });
 }
 
+// What the instruction waits for is over. False: it waits for nothing.
+bool WaitCheck::is_wait(Pending& pending, const isa::Inst& inst, Generation generation) {
+  const uint32_t simm16 = inst.simm16;
+  switch (inst.row->op) {
+    case Op::s_waitcnt: {
+      const Waits waits = waits_of(simm16, generation);
+      if (waits.vector < most_vector(generation)) wait(pending, kVmcnt, waits.vector);
+      if (waits.lgkm < most_lgkm(generation)) wait(pending, kLgkmcnt, waits.lgkm);
+      if (waits.exports < kMostExports) wait(pending, kExpcnt, waits.exports);
+      return true;
+    }
+    case Op::s_waitcnt_vmcnt:
+    case Op::s_wait_loadcnt: wait(pending, kVmcnt, simm16 & 0x3f); return true;
+    case Op::s_waitcnt_lgkmcnt:
+    case Op::s_wait_dscnt: wait(pending, kLgkmcnt, simm16 & 0x3f); return true;
+    case Op::s_waitcnt_expcnt:
+    case Op::s_wait_expcnt: wait(pending, kExpcnt, simm16 & 7); return true;
+    case Op::s_wait_kmcnt: wait(pending, kKmcnt, simm16 & 0x1f); return true;
+    case Op::s_wait_samplecnt: wait(pending, kSamplecnt, simm16 & 0x3f); return true;
+    case Op::s_wait_loadcnt_dscnt: wait(pending, kVmcnt, simm16 >> 8 & 0x3f); [[fallthrough]];
+    case Op::s_wait_storecnt_dscnt: wait(pending, kLgkmcnt, simm16 & 0x3f); return true;
+    case Op::s_wait_idle:
+      for (const Counter one : {kVmcnt, kLgkmcnt, kExpcnt, kKmcnt, kSamplecnt}) wait(pending, one, 0);
+      return true;
+    default: return false;
+  }
+}
+
 void WaitCheck::before(const Moment& moment, const UsedRegisters& used) {
   Pending& pending = groups_[moment.wave.group][moment.wave.index];
   const Generation generation = moment.wave.target->generation;
-  if (moment.inst.row->op == Op::s_waitcnt) {
-    const uint32_t simm16 = moment.inst.simm16;
-    const uint32_t vector = vmcnt_of(simm16, generation), lgkm = simm16 >> 8 & 0xf, exports = simm16 >> 4 & 7;
-    if (vector < most_vector(generation)) wait(pending, kVmcnt, vector);
-    if (lgkm < kMostLgkm) wait(pending, kLgkmcnt, lgkm);
-    if (exports < kMostExports) wait(pending, kExpcnt, exports);
-    return;
-  }
+  if (is_wait(pending, moment.inst, generation)) return;
   if (!pending.empty()) look_at(moment, used, pending);
   const size_t before = pending.size();
   issue(moment, used, pending);
   if (pending.size() == before) return;
   const uint8_t counters = pending.back().counters;
   if (counters & kVmcnt) wait(pending, kVmcnt, most_vector(generation));
-  if (counters & kLgkmcnt) wait(pending, kLgkmcnt, kMostLgkm);
+  if (counters & kLgkmcnt) wait(pending, kLgkmcnt, most_lgkm(generation));
   if (counters & kExpcnt) wait(pending, kExpcnt, kMostExports);
 }
 

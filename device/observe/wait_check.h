@@ -1,5 +1,5 @@
 // WaitCheck: registers that are read or overwritten while memory still has to do with them, which only
-// s_waitcnt tells (CDNA4 guide 4.4).
+// s_waitcnt tells (CDNA4 guide 4.4); gfx12 has an instruction for each counter.
 //
 // What a wave has issued is outstanding until a wait says that it is not, whatever the interpreter has done
 // already. Of one kind results come in order, but those of scalar loads; of several kinds that one counter
@@ -25,7 +25,8 @@ class WaitCheck {
 
  private:
   enum class Kind : uint8_t { vector, flat, lds, scalar, gds, message };
-  enum Counter : uint8_t { kVmcnt = 1, kLgkmcnt = 2, kExpcnt = 4 };
+  // gfx12 calls the first loadcnt, counts LDS alone by the second (dscnt), and has the last two besides.
+  enum Counter : uint8_t { kVmcnt = 1, kLgkmcnt = 2, kExpcnt = 4, kKmcnt = 8, kSamplecnt = 16 };
 
   // An instruction that was issued, and what is not known to be over.
   struct Issued {
@@ -41,6 +42,7 @@ class WaitCheck {
   void look_at(const Moment& moment, const UsedRegisters& used, Pending& pending);
   void issue(const Moment& moment, const UsedRegisters& used, Pending& pending) const;
   static void wait(Pending& pending, Counter counter, uint32_t count);
+  static bool is_wait(Pending& pending, const isa::Inst& inst, Generation generation);
   static void forget(Pending& pending);
   void report(const Moment& moment, const Pending& pending, const Issued& before, uint32_t code, bool reads,
               bool is_data);
