@@ -38,6 +38,7 @@ struct KernelProfile {
   uint64_t launches = 0, groups = 0, waves = 0;
   std::array<uint32_t, 3> grid{}, group{};  // of the last launch
   uint32_t lds = 0, scratch = 0;            // bytes of a group, of a work-item: the most
+  uint32_t wave_lanes = 64;
   std::optional<codeobj::Kernel> kernel;
   uint64_t code = 0;                                                     // hash of its function's bytes
   std::map<std::pair<uint64_t, std::string>, Instruction> instructions;  // by address and text
@@ -133,6 +134,7 @@ void add_to(KernelProfile& kernel, const device::Launch& launch, const device::L
   kernel.waves += profile.waves;
   kernel.grid = launch.grid;
   kernel.group = launch.group;
+  kernel.wave_lanes = launch.descriptor->enable_wavefront_size32 ? 32 : 64;
   kernel.lds = std::max(kernel.lds, launch.group_bytes);
   kernel.scratch = std::max(kernel.scratch, launch.private_bytes);
   for (const ProfiledInstruction& one : profile.instructions) {
@@ -189,10 +191,10 @@ Json json_of(const Instruction& one) {
 }
 
 Json json_of(const KernelProfile& kernel) {
-  Json made = {{"name", kernel.name},         {"processor", kernel.processor}, {"code", kernel.code},
-               {"launches", kernel.launches}, {"groups", kernel.groups},       {"waves", kernel.waves},
-               {"grid", kernel.grid},         {"group", kernel.group},         {"lds", kernel.lds},
-               {"scratch", kernel.scratch}};
+  Json made = {{"name", kernel.name},         {"processor", kernel.processor},  {"code", kernel.code},
+               {"launches", kernel.launches}, {"groups", kernel.groups},        {"waves", kernel.waves},
+               {"grid", kernel.grid},         {"group", kernel.group},          {"lds", kernel.lds},
+               {"scratch", kernel.scratch},   {"wave_lanes", kernel.wave_lanes}};
   if (kernel.kernel) {
     const codeobj::Kernel& known = *kernel.kernel;
     codeobj::WaveResources resources = codeobj::resources_of(known);

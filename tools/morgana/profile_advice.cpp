@@ -11,7 +11,6 @@ namespace {
 // Less than this part of what the kernel does is not worth a sentence.
 constexpr double kWorth = 0.05;
 constexpr double kUncoalesced = 1.5, kConflicts = 1.2, kDivergent = 0.75;
-constexpr double kLanes = 64;
 constexpr uint64_t kLine = 64;
 
 double ratio(uint64_t a, uint64_t b) { return b == 0 ? 0 : static_cast<double>(a) / static_cast<double>(b); }
@@ -62,17 +61,19 @@ void advise_divergence(const KernelReport& kernel, std::vector<Ranked>& list) {
   const ProfiledLine* const line = most(kernel, [](const Tally& one) { return one.vector_idle; });
   if (line == nullptr) return;
   const Tally& tally = line->tally;
-  const double all = static_cast<double>(kernel.total.vector_executions) * kLanes;
-  if (tally.mean_lanes() > kDivergent * kLanes || static_cast<double>(tally.vector_idle) < kWorth * all)
+  const double all = static_cast<double>(kernel.total.vector_executions) * kernel.wave_lanes;
+  if (tally.mean_lanes() > kDivergent * kernel.wave_lanes ||
+      static_cast<double>(tally.vector_idle) < kWorth * all)
     return;
   list.push_back(
-      {kernel.total.vector_idle / static_cast<uint64_t>(kLanes),
+      {kernel.total.vector_idle / kernel.wave_lanes,
        {line->source,
         fmt::format(
-            "divergence: {:.1f} of 64 lanes are active here on average; the kernel's waves lose {:.0f} % "
+            "divergence: {:.1f} of {} lanes are active here on average; the kernel's waves lose {:.0f} % "
             "of their lanes so. Let the work-items of a wave take the same way: sort the work, or move "
             "the branch out of the loop.",
-            tally.mean_lanes(), 100 * static_cast<double>(kernel.total.vector_idle) / all)}});
+            tally.mean_lanes(), kernel.wave_lanes,
+            100 * static_cast<double>(kernel.total.vector_idle) / all)}});
 }
 
 void advise_scratch(const KernelReport& kernel, std::vector<Ranked>& list) {

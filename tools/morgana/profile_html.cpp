@@ -85,8 +85,8 @@ std::string times_tile(uint64_t have, uint64_t least, const char* what) {
 std::string tiles(const KernelReport& kernel) {
   const Tally& total = kernel.total;
   std::string text = "<div class=\"tiles\">\n";
-  text += tile(fmt::format("{:.1f} of 64", total.mean_lanes()), "lanes active in vector instructions",
-               total.mean_lanes() / 64);
+  text += tile(fmt::format("{:.1f} of {}", total.mean_lanes(), kernel.wave_lanes),
+               "lanes active in vector instructions", total.mean_lanes() / kernel.wave_lanes);
   text += times_tile(total.lines, total.least_lines, "lines of memory");
   text += times_tile(total.lds_phases, total.least_lds_phases, "LDS phases");
   text += kernel.knows_resources
@@ -162,7 +162,9 @@ std::string lines_table(const KernelReport& kernel) {
     const Tally& tally = line.tally;
     const double lanes = tally.mean_lanes();
     text += "<tr>" + cell(tally.executions) +
-            (tally.vector_executions == 0 ? cell("") : cell(fmt::format("{:.1f}", lanes), lanes < 48)) +
+            (tally.vector_executions == 0
+                 ? cell("")
+                 : cell(fmt::format("{:.1f}", lanes), lanes < 0.75 * kernel.wave_lanes)) +
             quotient(tally.lines, tally.least_lines) + quotient(tally.lds_phases, tally.least_lds_phases) +
             cell(tally.flop + tally.matrix_flop) + cell(tally.global_bytes + tally.lds_bytes) +
             cell(tally.scratch_bytes == 0 ? "" : grouped(tally.scratch_bytes), tally.scratch_bytes != 0) +

@@ -98,6 +98,7 @@ void read_kernel(const Json& one, Merged& merged) {
   report.group = one.at("group").get<std::array<uint32_t, 3>>();
   report.lds = std::max(report.lds, one.value("lds", 0u));
   report.scratch = std::max(report.scratch, one.value("scratch", 0u));
+  report.wave_lanes = one.value("wave_lanes", 64u) == 32 ? 32 : 64;
   if (one.contains("occupancy")) {
     report.knows_resources = true;
     report.sgprs = one.value("sgprs", 0u);

@@ -46,6 +46,7 @@ struct KernelReport {
   uint64_t launches = 0, groups = 0, waves = 0;
   std::array<uint32_t, 3> grid{}, group{};
   uint32_t lds = 0, scratch = 0;
+  uint32_t wave_lanes = 64;
   bool knows_resources = false;
   uint32_t sgprs = 0, vgprs = 0, sgpr_spills = 0, vgpr_spills = 0;
   uint32_t occupancy = 0, compiled_occupancy = 0, most_occupancy = 0;

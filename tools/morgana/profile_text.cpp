@@ -58,7 +58,8 @@ std::string kernel_text(const KernelReport& kernel) {
   for (const auto& [kind, count] : kernel.mix)
     mix += fmt::format("{}{} {}", mix.empty() ? "" : ", ", kind, count);
   text += fmt::format("  instructions  {}: {}\n", total.executions, mix);
-  text += fmt::format("  lanes         {:.1f} of 64 in vector instructions\n", total.mean_lanes());
+  text += fmt::format("  lanes         {:.1f} of {} in vector instructions\n", total.mean_lanes(),
+                      kernel.wave_lanes);
   text += fmt::format("  FLOP          {} of lanes, {} of matrices\n", total.flop, total.matrix_flop);
   if (const auto roof = roofline_of(kernel)) text += fmt::format("  roofline      {}\n", roof->text());
   text += fmt::format("  bytes         {} of global memory, {} of LDS, {} of scratch\n", total.global_bytes,
