@@ -60,9 +60,9 @@ class Info(unittest.TestCase):
         self.assertEqual((devices["value"], devices["set"]), ("gfx90a,gfx950", True))
 
     def test_no_device_fails_loudly(self):
-        result = run("info", MORGANA_DEVICES="gfx1030")
+        result = run("info", MORGANA_DEVICES="gfx1250")
         self.assertEqual(result.returncode, 1)
-        self.assertIn("'gfx1030' is no known device", result.stderr)
+        self.assertIn("'gfx1250' is no known device", result.stderr)
 
     def test_files(self):
         text = run("info", TESTDATA / "gfx90a_v4.co").stdout

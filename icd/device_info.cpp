@@ -92,7 +92,10 @@ unsigned gfx_major(const Device& device) { return static_cast<unsigned>(info(dev
 
 // gfx90a is 9.0.10: the digit before the last.
 unsigned gfx_minor(const Device& device) {
-  const std::string& name = device.spec().processor;
+  const std::string& processor = device.spec().processor;
+  // A generic processor is the first of its family.
+  const std::string_view name =
+      processor.ends_with("-generic") ? std::string_view(info(device.target()).name) : processor;
   return name.size() >= 2 ? static_cast<unsigned>(name[name.size() - 2] - '0') : 0;
 }
 

@@ -14,7 +14,7 @@ namespace {
 // v_dot4_i32_i8 and v_dot4_u32_u8; bytes of different signs are multiplied one by one. The device library
 // (integer.cl) goes by the same targets.
 cl_device_integer_dot_product_acceleration_properties_khr dot_acceleration(Target target) {
-  const bool fast = target >= Target::gfx906;
+  const bool fast = (target >= Target::gfx906 && target <= Target::gfx950) || target == Target::gfx1030;
   cl_device_integer_dot_product_acceleration_properties_khr result{};
   result.signed_accelerated = fast;
   result.unsigned_accelerated = fast;
@@ -117,7 +117,11 @@ cl_int intel_info(const Device& device, cl_device_info name, const InfoWriter& o
           CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ACCESS_INTEL |
           CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ATOMIC_ACCESS_INTEL);
     // cl_intel_required_subgroup_size.
-    case CL_DEVICE_SUB_GROUP_SIZES_INTEL: return out.value<size_t>(device.spec().wave_size);
+    case CL_DEVICE_SUB_GROUP_SIZES_INTEL: {
+      const size_t sizes[] = {32, 64};
+      return info(device.target()).generation >= Generation::gfx10 ? out.array<size_t>(sizes)
+                                                                   : out.value<size_t>(64);
+    }
     default: return sharing_info(device, name, out);
   }
 }

@@ -90,8 +90,7 @@ cl_int work_group_info(Kernel& kernel, const Kernel::Variant& variant, cl_kernel
       return out.array<size_t>(sizes);
     }
     case CL_KERNEL_LOCAL_MEM_SIZE: return out.value<cl_ulong>(kernel.local_bytes(variant));
-    case CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE:
-      return out.value<size_t>(variant.device->spec().wave_size);
+    case CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE: return out.value<size_t>(variant.kernel->wave_size());
     case CL_KERNEL_PRIVATE_MEM_SIZE: return out.value<cl_ulong>(metadata.private_segment_fixed_size);
     // Bytes of a work-item: what is spilled of scalar registers goes to vector registers.
     case CL_KERNEL_SPILL_MEM_SIZE_INTEL: return out.value<cl_ulong>(cl_ulong{metadata.vgpr_spill_count} * 4);
@@ -119,7 +118,7 @@ bool read_sizes(const SubGroupInput& input, size_t most, std::vector<size_t>& si
 cl_int local_size_for(const Kernel& kernel, const Kernel::Variant& variant, size_t count,
                       const InfoWriter& out) {
   const codeobj::KernelMetadata& metadata = *variant.kernel->metadata;
-  const size_t wave = variant.device->spec().wave_size;
+  const size_t wave = variant.kernel->wave_size();
   std::array<size_t, 3> sizes{};
   if (metadata.reqd_workgroup_size) {
     codeobj::Dim3 required = *metadata.reqd_workgroup_size;
@@ -135,7 +134,7 @@ cl_int local_size_for(const Kernel& kernel, const Kernel::Variant& variant, size
 
 cl_int sub_group_info(const Kernel& kernel, const Kernel::Variant& variant, cl_kernel_sub_group_info name,
                       const SubGroupInput& input, const InfoWriter& out) {
-  const size_t wave = variant.device->spec().wave_size;
+  const size_t wave = variant.kernel->wave_size();
   const size_t limit = kernel.work_group_limit(variant);
   std::vector<size_t> sizes;
   switch (name) {

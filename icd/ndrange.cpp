@@ -69,14 +69,11 @@ cl_int read_local(const Range& range, Kernel& kernel, const Kernel::Variant& var
       geometry.local = *metadata.reqd_workgroup_size;
     } else if (variant.kernel->sub_groups != 0) {
       geometry.local = local_of_sub_groups(geometry.global, variant.kernel->sub_groups,
-                                           variant.device->spec().wave_size, limit);
+                                           variant.kernel->wave_size(), limit);
       if (geometry.local[0] == 0) return CL_INVALID_WORK_GROUP_SIZE;
     } else {
-      LocalSizeRequest request{range.dimensions,
-                               {1, 1, 1},
-                               limit,
-                               variant.device->spec().wave_size,
-                               metadata.uniform_work_group_size};
+      LocalSizeRequest request{
+          range.dimensions, {1, 1, 1}, limit, variant.kernel->wave_size(), metadata.uniform_work_group_size};
       for (int i = 0; i < 3; ++i) request.global[i] = geometry.global[i];
       geometry.local = choose_local_size(request);
     }
@@ -95,7 +92,7 @@ cl_int read_local(const Range& range, Kernel& kernel, const Kernel::Variant& var
     if (metadata.reqd_workgroup_size && geometry.local != *metadata.reqd_workgroup_size)
       return CL_INVALID_WORK_GROUP_SIZE;
     // CL_INVALID_WORK_GROUP_SIZE if it is not consistent with the kernel's required number of sub-groups.
-    const size_t wave = variant.device->spec().wave_size;
+    const size_t wave = variant.kernel->wave_size();
     if (variant.kernel->sub_groups != 0 && (items + wave - 1) / wave != variant.kernel->sub_groups)
       return CL_INVALID_WORK_GROUP_SIZE;
   }

@@ -13,14 +13,12 @@
 namespace morgana::kmt {
 namespace {
 
-constexpr uint32_t kSimdsPerCu = 4;
 constexpr uint64_t kPage = 4096;
 // HIP offers fine-grained device memory only on devices of an xGMI hive (a node with a hive id that is not
 // 0).
 constexpr uint64_t kHive = 0x4d6f7267616e61;
 // Higher than every version that a runtime asks for before it uses a feature.
 constexpr uint32_t kEngineFirmware = 1000, kSdmaFirmware = 1000;
-constexpr uint32_t kMaxWavesPerSimd = 8;
 constexpr uint32_t kLinkWeight = 20;  // one hop over PCIe
 constexpr uint32_t kLinkBandwidth = 32'000;
 
@@ -75,6 +73,27 @@ HsaNodeProperties host_properties() {
   p.DrmRenderMinor = -1;
   set_name(p.MarketingName, host_name());
   return p;
+}
+
+// A compute unit as Linux's driver describes it. In RDNA one has two SIMDs.
+struct Unit {
+  uint32_t simds = 4, waves_per_simd = 8;
+  uint32_t vgpr_bytes = 0x80000;  // kfd_get_vgpr_size_per_cu
+};
+
+Unit unit_of(Target target) {
+  switch (target) {
+    case Target::gfx1010: return {2, 20, 0x40000};
+    case Target::gfx1030: return {2, 16, 0x40000};
+    case Target::gfx1100:
+    case Target::gfx1200: return {2, 16, 0x60000};
+    default: return {};
+  }
+}
+
+// Global wave sync, by which a grid waits for itself: not offered on gfx10.1.
+bool has_gws(Target target) {
+  return info(target).generation >= Generation::gfx9 && target != Target::gfx1010;
 }
 
 uint32_t first_simd(uint32_t node) { return 0x8000'0000u + (node << 16); }
@@ -149,7 +168,10 @@ uint32_t family_of(uint32_t node) {
     case Generation::gfx6: return 110;
     case Generation::gfx7: return 120;
     case Generation::gfx8: return 130;
-    default: return 141;
+    case Generation::gfx9: return 141;
+    case Generation::gfx10: return 143;
+    case Generation::gfx11: return 145;
+    case Generation::gfx12: return 152;
   }
 }
 
@@ -170,20 +192,21 @@ HsaNodeProperties node_properties(uint32_t node) {
   const runtime::AgentSpec& spec = agent->spec();
   const TargetInfo& target = info(spec.target);
   HsaNodeProperties p{};
-  p.NumFComputeCores = spec.compute_units * kSimdsPerCu;
+  const Unit unit = unit_of(spec.target);
+  p.NumFComputeCores = spec.compute_units * unit.simds;
   p.NumMemoryBanks = static_cast<HSAuint32>(memory_banks(node).size());
   p.NumCaches = static_cast<HSAuint32>(caches(node).size());
   p.NumIOLinks = static_cast<HSAuint32>(links(node).size());
   p.FComputeIdLo = first_simd(node);
   p.Capability = capability(spec);
-  p.MaxWavesPerSIMD = kMaxWavesPerSimd;
+  p.MaxWavesPerSIMD = unit.waves_per_simd;
   p.LDSSizeInKB = target.lds_bytes / 1024;
   p.WaveFrontSize = spec.wave_size;
   p.NumShaderBanks = 1;
   p.NumArrays = 1;
   p.NumCUPerArray = spec.compute_units;
-  p.NumSIMDPerCU = kSimdsPerCu;
-  p.MaxSlotsScratchCU = kMaxWavesPerSimd * kSimdsPerCu;
+  p.NumSIMDPerCU = unit.simds;
+  p.MaxSlotsScratchCU = unit.waves_per_simd * unit.simds;
   const Version version = version_of(spec.processor);
   p.EngineId.ui32.uCode = kEngineFirmware;
   p.EngineId.ui32.Major = version.major;
@@ -200,14 +223,13 @@ HsaNodeProperties node_properties(uint32_t node) {
   std::memcpy(p.AMDName, spec.processor.c_str(),
               std::min<size_t>(spec.processor.size(), HSA_PUBLIC_NAME_SIZE - 1));
   p.uCodeEngineVersions.uCodeSDMA = kSdmaFirmware;
-  p.HiveID = spec.target >= Target::gfx906 ? kHive : 0;
+  p.HiveID = spec.target >= Target::gfx906 && spec.target <= Target::gfx950 ? kHive : 0;
   p.NumSdmaEngines = 2;
   p.NumSdmaQueuesPerEngine = 8;
   p.NumCpQueues = 128;
-  p.NumGws = target.generation >= Generation::gfx9 ? 64 : 0;
+  p.NumGws = has_gws(spec.target) ? 64 : 0;
   p.UniqueID = 0x4d4f'5247'414e'4100 + node;
-  constexpr uint32_t kRegisterFile = 64 * 4 * 512;  // 512 registers of a wave on each SIMD
-  p.VGPRSizePerCU = kRegisterFile * kSimdsPerCu;
+  p.VGPRSizePerCU = unit.vgpr_bytes;
   p.SGPRSizePerCU = 16 * 1024;
   return p;
 }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <vector>
 
@@ -42,6 +43,7 @@ constexpr Chip kChips[] = {
     {Target::gfx1100, "", 0x744c, "AMD Radeon RX 7900 XTX", 2500, kMiB * 6},
     {Target::gfx1200, "", 0x7590, "AMD Radeon RX 9060 XT", 3130, kMiB * 4},
 };
+static_assert(std::size(kChips) == kTargetCount);
 
 std::string board_name(const Chip& chip) {
   if (options().identity == "amd") return chip.board;
@@ -96,9 +98,10 @@ std::vector<Agent*> make_agents() {
 // Programs compute a device's peak from these numbers (BOINC: two operations a lane and clock).
 void set_speed(AgentSpec& spec, const Chip& chip) {
   if (options().identity == "amd") {
-    constexpr uint32_t kSimds = 4, kWidth = 16;  // of a compute unit of GCN and CDNA
-    spec.simds_per_cu = kSimds;
-    spec.simd_width = kWidth;
+    // Of a compute unit: four of 16 lanes in GCN and CDNA, two of 32 in RDNA.
+    const bool is_rdna = info(chip.target).generation >= Generation::gfx10;
+    spec.simds_per_cu = is_rdna ? 2 : 4;
+    spec.simd_width = is_rdna ? 32 : 16;
     spec.max_clock_mhz = chip.clock_mhz;
     return;
   }
@@ -138,6 +141,7 @@ Result<AgentSpec> agent_spec(std::string_view processor) {
   spec.target_id = fmt::format("amdgcn-amd-amdhsa--{}{}", processor, chip.features);
   spec.board_name = board_name(chip);
   spec.device_id = chip.device_id;
+  spec.wave_size = static_cast<uint32_t>(default_wave(*target));
   // The host's threads, not the chip's compute units: programs size their work by this number.
   spec.compute_units = static_cast<uint32_t>(device::Device::threads());
   set_speed(spec, chip);

@@ -27,7 +27,7 @@ struct AgentSpec {
   uint32_t simds_per_cu = 0;
   uint32_t simd_width = 0;  // lanes
   uint32_t max_clock_mhz = 0;
-  uint32_t wave_size = device::kLanes;
+  uint32_t wave_size = device::kLanes;  // of kernels that ask for none; gfx10 and later have 32 and 64
   uint32_t max_work_group_size = device::kMaxGroupItems;
   uint64_t global_memory = 0;
   uint64_t max_allocation = 0;

@@ -29,6 +29,7 @@ struct Kernel {
   std::vector<uint32_t> pointers;  // explicit arguments that are addresses of memory: offsets in kernarg
   // Sub-groups that its work-groups must have (an execution mode of SPIR-V); 0: any number.
   uint32_t sub_groups = 0;
+  uint32_t wave_size() const { return static_cast<uint32_t>(descriptor.wave_size()); }
   uint64_t handle = 0;  // of a block's kernel: the address of its BlockHandle (enqueue_records.h)
   // Whether it is the kernel of a block, which only kernels enqueue.
   bool is_block() const { return !metadata->device_enqueue_symbol.empty(); }

@@ -141,7 +141,8 @@ uint32_t Profiler::items_of(const Wave& wave) const {
     for (size_t i = 0; i < 3; i++)
       items *= std::min(launch_.group[i], launch_.grid[i] - wave.group->id[i] * launch_.group[i]);
   }
-  return std::min<uint32_t>(kLanes, items - wave.index * kLanes);
+  const auto lanes = static_cast<uint32_t>(launch_.descriptor->wave_size());
+  return std::min(lanes, items - wave.index * lanes);
 }
 
 Profiler::Slot& Profiler::slot(const Moment& moment) {

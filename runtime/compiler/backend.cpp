@@ -22,6 +22,7 @@
 #include "base/target.h"
 #include "device/limits.h"
 #include "runtime/compiler/device_library.h"
+#include "runtime/compiler/wave_size.h"
 #include "runtime/compiler/zeroed_memory.h"
 #include "runtime/kernel_notes.h"
 
@@ -104,7 +105,8 @@ DeviceSettings device_settings(const llvm::Module& module, const BuildOptions& o
                                const TargetDescription& target) {
   DeviceSettings settings;
   settings.processor = std::string(processor_of(target.processor));
-  settings.code_object_version = target.code_object_version;
+  settings.code_object_version = object_version(target);
+  settings.wave64 = wave_size(module, target) == WaveSize::wave64;
   settings.unsafe_math = module_flag(module, kUnsafeMath);
   settings.finite_math = module_flag(module, kFiniteMath);
   settings.correctly_rounded_sqrt = module_flag(module, kCorrectlyRounded);
@@ -288,8 +290,8 @@ void write_note(llvm::Function& kernel, const char* ending, uint32_t value) {
   llvm::appendToUsed(module, {variable});
 }
 
-// What kernels require of sub-groups. Other sizes than the device's are an error.
-Status write_notes(Frontend& frontend, llvm::Module& module) {
+// What kernels require of sub-groups, whose size is `lanes`.
+Status write_notes(Frontend& frontend, llvm::Module& module, uint32_t lanes) {
   const auto number = [](const llvm::Function& kernel, const char* name) -> uint32_t {
     const llvm::MDNode* const node = kernel.getMetadata(name);
     if (node == nullptr || node->getNumOperands() == 0) return 0;
@@ -300,15 +302,18 @@ Status write_notes(Frontend& frontend, llvm::Module& module) {
   for (llvm::Function& function : module)
     if (is_kernel(function) && !function.isDeclaration()) kernels.push_back(&function);
   for (llvm::Function* kernel : kernels) {
-    if (const uint32_t count = number(*kernel, kSubGroupsNode)) write_note(*kernel, kSubGroupsEnding, count);
-    const uint32_t size = number(*kernel, kSubGroupSizeNode);
-    if (size == 0) continue;
-    if (size != device::kLanes) {
-      frontend.log() << "error: kernel '" << kernel->getName() << "' requires sub-groups of " << size
-                     << " work-items; the device has " << device::kLanes << '\n';
-      return make_error(ErrorCode::build_failed, "a size of sub-groups that the device does not have");
+    if (const uint32_t count = number(*kernel, kSubGroupsNode)) {
+      if (count > device::kMaxGroupItems / lanes) {
+        frontend.log() << "error: kernel '" << kernel->getName() << "' requires " << count
+                       << " sub-groups; a work-group has up to " << device::kMaxGroupItems / lanes << '\n';
+        return make_error(ErrorCode::build_failed, "a number of sub-groups that no work-group has");
+      }
+      kernel->addFnAttr("amdgpu-flat-work-group-size",
+                        fmt::format("{},{}", (count - 1) * lanes + 1, count * lanes));
+      write_note(*kernel, kSubGroupsEnding, count);
     }
-    write_note(*kernel, kSubGroupSizeEnding, size);
+    if (const uint32_t size = number(*kernel, kSubGroupSizeNode))
+      write_note(*kernel, kSubGroupSizeEnding, size);
   }
   return {};
 }
@@ -331,7 +336,8 @@ Status emit_object(Frontend& frontend, const BuildOptions& options, const Target
                    llvm::Module& module, llvm::SmallVectorImpl<char>& object) {
   bool failed = false;
   route_diagnostics(frontend, failed);
-  MORGANA_CHECK(write_notes(frontend, module));
+  MORGANA_TRY(const WaveSize wave, settle_wave_size(module, target, frontend.log()));
+  MORGANA_CHECK(write_notes(frontend, module, static_cast<uint32_t>(wave)));
   MORGANA_CHECK(lower_printf(target, module));
   make_division_exact(module);
   MORGANA_CHECK(link_libraries(module, options, target));

@@ -92,6 +92,8 @@ constexpr Row kRows[] = {
     {"-cl-strict-aliasing", kNothing, false, false},  // deprecated, and clang's default
     {"-cl-uniform-work-group-size", [](BuildOptions& o) { o.uniform_work_group_size = true; }, true, false},
     {"-cl-no-subgroup-ifp", kNothing, false, true},
+    {"-mwavefrontsize64", [](BuildOptions& o) { o.wave64 = true; }, false, false},
+    {"-mno-wavefrontsize64", [](BuildOptions& o) { o.wave64 = false; }, false, false},
     {"-cl-mad-enable", kNothing, true, false},
     {"-cl-no-signed-zeros", [](BuildOptions& o) { o.no_signed_zeros = true; }, true, true},
     {"-cl-unsafe-math-optimizations", [](BuildOptions& o) { o.unsafe_math = o.no_signed_zeros = true; }, true,

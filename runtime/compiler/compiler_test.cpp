@@ -12,6 +12,7 @@
 #include <fstream>
 #include <thread>
 
+#include "codeobj/code_object.h"
 #include "runtime/compiler/containment.h"
 #include "runtime/compiler/test_support.h"
 
@@ -41,9 +42,10 @@ struct ProcessorCase {
   const char* name;
   int number;
 };
-constexpr ProcessorCase kProcessors[] = {{"gfx600", 0x20}, {"gfx701", 0x23}, {"gfx803", 0x2a},
-                                         {"gfx900", 0x2c}, {"gfx906", 0x2f}, {"gfx908", 0x30},
-                                         {"gfx90a", 0x3f}, {"gfx942", 0x4c}, {"gfx950", 0x4f}};
+constexpr ProcessorCase kProcessors[] = {
+    {"gfx600", 0x20},  {"gfx701", 0x23},  {"gfx803", 0x2a}, {"gfx900", 0x2c}, {"gfx906", 0x2f},
+    {"gfx908", 0x30},  {"gfx90a", 0x3f},  {"gfx942", 0x4c}, {"gfx950", 0x4f}, {"gfx1010", 0x33},
+    {"gfx1030", 0x36}, {"gfx1100", 0x41}, {"gfx1200", 0x48}};
 
 // What the samples and the usual benchmarks are made of: loops, local memory, barriers, atomics, mathematics.
 constexpr const char* kVaried = R"(
@@ -123,6 +125,46 @@ TEST(Compiler, TargetIdsChooseFeatures) {
   EXPECT_TRUE(chosen.object_has("amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-"));
 }
 
+constexpr const char* kSubGroup =
+    "kernel void f(global uint* o) { o[get_global_id(0)] = __builtin_amdgcn_wavefrontsize(); }";
+
+// The size of waves in the metadata, which is that of the descriptor.
+Result<uint32_t> waves_of(const Built& built) {
+  if (!built.ok()) return built.object.error();
+  MORGANA_TRY(const codeobj::CodeObject object, codeobj::CodeObject::parse(Bytes(*built.object)));
+  const codeobj::Kernel& kernel = object.kernels().front();
+  EXPECT_EQ(kernel.metadata.wavefront_size, static_cast<uint32_t>(kernel.descriptor.wave_size()));
+  return kernel.metadata.wavefront_size;
+}
+
+Built build_sub_group(const std::string& attribute, std::string_view options, std::string processor,
+                      const char* more = "") {
+  const std::string source = "__attribute__((" + attribute + ")) " + kSubGroup + more;
+  return build(source, std::string("-cl-std=CL3.0 ") + std::string(options), std::move(processor));
+}
+
+TEST(Compiler, WavesOfRdnaHave32LanesAnd64OnRequest) {
+  for (const char* processor : {"gfx1010", "gfx1030", "gfx1100", "gfx1200", "gfx11-generic"}) {
+    EXPECT_EQ(waves_of(build_sub_group("", "", processor)).value(), 32u) << processor;
+    EXPECT_EQ(waves_of(build_sub_group("", "-mwavefrontsize64", processor)).value(), 64u) << processor;
+    const char* const attribute = "intel_reqd_sub_group_size";
+    for (const uint32_t size : {32u, 64u})
+      for (const char* options : {"", "-mwavefrontsize64", "-O0"})
+        EXPECT_EQ(
+            waves_of(build_sub_group(fmt::format("{}({})", attribute, size), options, processor)).value(),
+            size)
+            << processor << options;
+    EXPECT_TRUE(build_sub_group("intel_reqd_sub_group_size(16)", "", processor)
+                    .log_has("requires sub-groups of 16 work-items; the device has 32 and 64"));
+  }
+  EXPECT_EQ(waves_of(build_sub_group("", "-mwavefrontsize64", "gfx90a")).value(), 64u);
+  EXPECT_EQ(waves_of(build_sub_group("", "-mno-wavefrontsize64", "gfx90a")).value(), 64u);
+  EXPECT_TRUE(build_sub_group("intel_reqd_sub_group_size(32)", "", "gfx90a").log_has("the device has 64"));
+  EXPECT_TRUE(build_sub_group("intel_reqd_sub_group_size(64)", "", "gfx1030",
+                              "__attribute__((intel_reqd_sub_group_size(32))) kernel void g() {}")
+                  .log_has("another kernel of the program, 64"));
+}
+
 TEST(Compiler, CodeObjectVersionsAreSelectable) {
   for (auto [version, abi] : {std::pair(4, 2), {5, 3}, {6, 4}}) {
     TargetDescription target = describe("gfx906");
@@ -168,6 +210,8 @@ TEST(Compiler, EveryAcceptedOptionBuilds) {
                               "-cl-opt-disable",
                               "-cl-uniform-work-group-size",
                               "-cl-no-subgroup-ifp",
+                              "-mwavefrontsize64",
+                              "-mno-wavefrontsize64",
                               "-cl-mad-enable",
                               "-cl-no-signed-zeros",
                               "-cl-unsafe-math-optimizations",
@@ -274,7 +318,8 @@ kernel void g(read_write image2d_t a, read_write image1d_buffer_t b) {
 }
 #endif
 )";
-  for (const char* processor : {"gfx600", "gfx701", "gfx803", "gfx90a", "gfx942", "gfx950"})
+  for (const char* processor : {"gfx600", "gfx701", "gfx803", "gfx90a", "gfx942", "gfx950", "gfx1010",
+                                "gfx1030", "gfx1100", "gfx1200"})
     for (const char* options : {"-cl-std=CL1.2", "-cl-std=CL2.0", "-cl-std=CL3.0", "-cl-opt-disable"}) {
       TargetDescription target = describe(processor);
       target.images = true;

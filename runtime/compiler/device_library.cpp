@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
+#include "base/target.h"
 #include "runtime/compiler/device_pack.h"
 #include "runtime/compiler/embedded.h"
 
@@ -32,8 +33,13 @@ const Result<DevicePack>& pack() {
 }
 
 // The number in __oclc_ISA_version: the processor's digits, the last two of which are hexadecimal, as
-// major * 1000 + minor * 100 + stepping (ROCm-Device-Libs, oclc_isa_version_*).
+// major * 1000 + minor * 100 + stepping (ROCm-Device-Libs, oclc_isa_version_*). A generic processor has that
+// of the first of its family.
 uint32_t isa_version(std::string_view processor) {
+  if (processor.ends_with("-generic")) {
+    const auto family = find_target(processor);
+    return family ? isa_version(info(*family).name) : 0;
+  }
   if (processor.size() < 6) return 0;
   auto hex = [](char c) -> uint32_t { return c <= '9' ? c - '0' : c - 'a' + 10; };
   uint32_t major = 0;
@@ -49,7 +55,7 @@ void define_control(llvm::GlobalVariable& variable, const DeviceSettings& settin
   else if (name == "__oclc_ABI_version")
     value = settings.code_object_version * 100;
   else if (name == "__oclc_wavefrontsize64")
-    value = 1;
+    value = settings.wave64;
   else if (name == "__oclc_unsafe_math_opt")
     value = settings.unsafe_math;
   else if (name == "__oclc_finite_only_opt")
@@ -78,8 +84,11 @@ const llvm::Function* any_definition(const llvm::Module& module) {
   return nullptr;
 }
 
-// gfx940 and later have no image instructions.
-bool has_image_instructions(const DeviceSettings& settings) { return isa_version(settings.processor) < 9400; }
+// gfx940 and later of gfx9 have no image instructions.
+bool has_image_instructions(const DeviceSettings& settings) {
+  const auto target = find_target(settings.processor);
+  return target && !info(*target).is_gfx940;
+}
 
 // Puts Morgana's function without image instructions (image_software.cl) in the place of AMD's.
 void rename_image_function(llvm::GlobalValue& value, const DevicePack& library) {

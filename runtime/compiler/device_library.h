@@ -15,6 +15,7 @@ namespace morgana::runtime {
 struct DeviceSettings {
   std::string processor;
   int code_object_version = 5;
+  bool wave64 = true;
   bool unsafe_math = false;
   bool finite_math = false;
   bool flush_denormals = false;

@@ -133,6 +133,16 @@ bool flushes_denormals(const BuildOptions& options, const TargetDescription& tar
   return table.has_value() && info(*table).generation < Generation::gfx9;
 }
 
+bool has_two_wave_sizes(const TargetDescription& target) {
+  auto table = find_target(processor_of(target.processor));
+  return table.has_value() && info(*table).generation >= Generation::gfx10;
+}
+
+int object_version(const TargetDescription& target) {
+  const bool is_generic = processor_of(target.processor).ends_with("-generic");
+  return is_generic ? std::max(target.code_object_version, 6) : target.code_object_version;
+}
+
 Frontend::Frontend(const BuildOptions& options, const TargetDescription& target, std::string& log)
     : options_(options), target_(target), log_(log), context_(std::make_unique<llvm::LLVMContext>()) {}
 
@@ -194,7 +204,7 @@ std::vector<std::string> Frontend::arguments() const {
                                      "-D__OPENCL_VERSION__=" + std::to_string(target_.opencl_version),
                                      "-cl-std=" + (is_3_1 ? std::string("CL3.0") : options_.standard),
                                      "-DCL_VERSION_3_1=310",
-                                     "-mcode-object-version=" + std::to_string(target_.code_object_version),
+                                     "-mcode-object-version=" + std::to_string(object_version(target_)),
                                      "-O" + std::to_string(options_.optimization)};
 
   // "gfx90a:sramecc+:xnack-" (AMDGPUUsage, "Target ID"): features follow the processor.
@@ -205,6 +215,8 @@ std::vector<std::string> Frontend::arguments() const {
     result.insert(result.end(), {"-target-feature", std::string(1, feature.back()) +
                                                         std::string(feature.substr(0, feature.size() - 1))});
   }
+  if (options_.wave64 && has_two_wave_sizes(target_))
+    result.insert(result.end(), {"-target-feature", "+wavefrontsize64"});
   std::string extensions = "-cl-ext=-all";
   // Not extensions of the platform, but latitude that Clang gives to every AMDGPU program.
   for (const char* name :

@@ -53,6 +53,12 @@ class Frontend {
 // gfx8), as Clang's driver decides.
 bool flushes_denormals(const BuildOptions& options, const TargetDescription& target);
 
+// Whether waves may have 32 or 64 lanes (gfx10 and later), and those of 32 are the rule.
+bool has_two_wave_sizes(const TargetDescription& target);
+
+// The version that code objects get: the target's, or 6 for generic processors, which came with it.
+int object_version(const TargetDescription& target);
+
 // "gfx90a" of the target id "gfx90a:sramecc+:xnack-".
 std::string_view processor_of(std::string_view target_id);
 

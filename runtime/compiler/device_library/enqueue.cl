@@ -45,7 +45,8 @@ typedef global struct ChildEvent Event;
 
 // Clang compiles blocks for groups of so many work-items.
 #define LARGEST_GROUP 256
-#define WAVE 64
+#define WAVE (__oclc_wavefrontsize64 ? 64u : 32u)
+extern constant const uchar __oclc_wavefrontsize64;
 // Local memory fits the largest type, as the host places it.
 #define LOCAL_ALIGNMENT 128
 

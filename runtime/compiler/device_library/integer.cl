@@ -59,9 +59,13 @@ FIELDS(short, ushort)
 FIELDS(int, uint)
 FIELDS(long, ulong)
 
-// Dot products of four bytes. From gfx906 on there is an instruction for equal signs.
+// Dot products of four bytes. From gfx906 on there is an instruction for equal signs; gfx1010 lacks it, and that of
+// gfx11 and later has another form.
 
-static bool has_dot4(void) { return __oclc_ISA_version >= 9006 && __oclc_ISA_version < 10000; }
+static bool has_dot4(void) {
+  int version = __oclc_ISA_version;
+  return (version >= 9006 && version < 10000) || (version >= 10300 && version < 11000);
+}
 
 static int sum_products(const int* a, const int* b) {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];

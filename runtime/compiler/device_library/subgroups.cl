@@ -1,5 +1,6 @@
 // Sub-group functions that AMD's library lacks: cl_khr_subgroup_shuffle, _shuffle_relative, _rotate, _ballot,
-// _non_uniform_vote, _non_uniform_arithmetic, _clustered_reduce and _extended_types. A sub-group is a wave of 64.
+// _non_uniform_vote, _non_uniform_arithmetic, _clustered_reduce and _extended_types. A sub-group is a wave of 32 or
+// 64.
 //
 // Everything rests on two operations: which lanes are here (`active`), and a register of another lane (`fetch`). A scan
 // follows, for each lane, a chain through the lanes that take part, which doubles its stride in every step; so it needs

@@ -1,5 +1,6 @@
 // Operations of work-groups and sub-groups: functions of the device library.
-#include "device/limits.h"
+#include <llvm/IR/IntrinsicsAMDGPU.h>
+
 #include "runtime/compiler/spirv/reader.h"
 
 namespace morgana::runtime::spirv {
@@ -187,11 +188,11 @@ Result<llvm::Value*> Reader::shuffle_across(const Instruction& in, Values v, boo
   llvm::Value* const delta = build_.CreateZExtOrTrunc(v[2], i32());
   llvm::Value* const lane = call("get_sub_group_local_id", i32(), {});
   llvm::Value* const place = down ? build_.CreateAdd(lane, delta) : build_.CreateSub(lane, delta);
-  const Argument from{build_.CreateAnd(place, build_.getInt32(device::kLanes - 1)), "j"};
+  llvm::Value* const lanes = build_.CreateIntrinsic(i32(), llvm::Intrinsic::amdgcn_wavefrontsize, {});
+  const Argument from{build_.CreateAnd(place, build_.CreateSub(lanes, build_.getInt32(1))), "j"};
   MORGANA_TRY(llvm::Value * first, lanewise(in, v, "sub_group_shuffle", 0, {from}));
   MORGANA_TRY(llvm::Value * second, lanewise(in, v, "sub_group_shuffle", 1, {from}));
-  llvm::Value* const is_first =
-      down ? build_.CreateICmpULT(place, build_.getInt32(device::kLanes)) : build_.CreateICmpULT(lane, delta);
+  llvm::Value* const is_first = down ? build_.CreateICmpULT(place, lanes) : build_.CreateICmpULT(lane, delta);
   return build_.CreateSelect(is_first, first, second);
 }
 

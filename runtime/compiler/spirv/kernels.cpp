@@ -21,10 +21,8 @@ std::string_view part_of(std::string_view list, size_t index) {
 
 // The back end writes it down for the runtime.
 Status Reader::require_sub_groups(llvm::Function& kernel, uint64_t count) {
-  if (count == 0 || count > device::kMaxGroupItems / device::kLanes)
+  if (count == 0 || count > device::kMaxGroupItems)
     return make_error(ErrorCode::build_failed, "a number of sub-groups that no work-group has");
-  kernel.addFnAttr("amdgpu-flat-work-group-size",
-                   fmt::format("{},{}", (count - 1) * device::kLanes + 1, count * device::kLanes));
   set_number(kernel, kSubGroupsNode, count);
   return {};
 }
@@ -86,12 +84,7 @@ Status Reader::set_modes(llvm::Function& kernel, uint32_t id) {
         break;
       }
       case spv::ExecutionModeContractionOff: break;
-      case spv::ExecutionModeSubgroupSize:
-        if (words[0] != device::kLanes)
-          return make_error(ErrorCode::build_failed, "sub-groups of {} work-items; the device has {}",
-                            words[0], device::kLanes);
-        set_number(kernel, kSubGroupSizeNode, words[0]);
-        break;
+      case spv::ExecutionModeSubgroupSize: set_number(kernel, kSubGroupSizeNode, words[0]); break;
       case spv::ExecutionModeSubgroupsPerWorkgroup:
       case spv::ExecutionModeSubgroupsPerWorkgroupId:
         MORGANA_CHECK(require_sub_groups(kernel, words[0]));
