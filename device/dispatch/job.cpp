@@ -68,6 +68,8 @@ void release_barrier(ResidentGroup& resident) {
     wave.status &= ~kStatusInBarrier;
   }
   group.waves_at_barrier = 0;
+  // Those that wait at a split barrier wait no longer when all others have ended.
+  if (SplitBarrier& own = group.barriers[0]; own.signals != 0) own.signals = 0, own.completions++;
   resident.meet();
   if (Observer* const observer = resident.plan().observer) observer->barrier(group);
 }

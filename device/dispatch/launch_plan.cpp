@@ -328,6 +328,8 @@ void LaunchPlan::restart_wave(Wave& wave, const std::array<uint32_t, 3>& size) c
   init_traps(wave);
   wave.step = wave.block = first_step;
   wave.exit = Exit::none;
+  wave.joined_barrier = 0;
+  wave.signalled_at = {~0u, ~0u};
   wave.stepping = nullptr;
   wave.access = {};
   init_scratch_sgprs(wave);

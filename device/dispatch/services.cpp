@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "device/clock.h"
+#include "device/dispatch/job.h"
 #include "device/isa/decode.h"
 #include "device/program/program.h"
 
@@ -198,6 +199,8 @@ void report_halt(Wave& wave, const Step* step) {
   if (plan.launch.interrupt != nullptr)
     plan.launch.interrupt->compare_exchange_strong(nothing, wave.interrupt);
 }
+
+void release_barrier(Wave& wave) { device::release_barrier(*static_cast<ResidentGroup*>(wave.context)); }
 
 uint64_t core_clock() { return nanoseconds(CLOCK_MONOTONIC_RAW); }
 uint64_t real_time() { return device_clock(); }

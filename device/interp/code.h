@@ -35,6 +35,9 @@ const Step* find_step(Wave& wave, uint64_t pc);
 // False: no code is loaded at TBA, and the fault at `step` is recorded.
 bool enter_trap(Wave& wave, const Step* step, uint64_t pc, uint32_t rewind, uint32_t id, bool is_host);
 
+// Lets the waves of the group that wait at its barrier go on.
+void release_barrier(Wave& wave);
+
 // Whether the wave's own trap handler takes what would be a fault at `step`; it has been entered then.
 bool trap_instead(Wave& wave, const Step* step, FaultKind kind);
 

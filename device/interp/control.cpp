@@ -215,7 +215,9 @@ Handler select_control(Target target, const isa::Inst& inst, Step& step) {
     case Op::s_incperflevel:
     case Op::s_decperflevel:
     case Op::s_ttracedata: return nothing;
-    default: return select_trap(inst, step);
+    default:
+      if (Handler handler = select_modern_control(inst, step)) return handler;
+      return select_trap(inst, step);
   }
 }
 

@@ -58,8 +58,12 @@ MORGANA_INLINE uint64_t pc_of(const Wave& wave, const Step* step) {
 
 // Handlers of control and system instructions (control.cpp, hwreg.cpp, trap.cpp); nullptr for any other op.
 Handler select_control(Target target, const isa::Inst& inst, Step& step);
+Handler select_modern_control(const isa::Inst& inst, Step& step);  // what gfx10 to gfx12 added
 Handler select_hwreg(Target target, const isa::Inst& inst, Step& step);
 Handler select_trap(const isa::Inst& inst, Step& step);
+
+// Handlers of scalar instructions on floats (scalar_float.cpp); nullptr for any other op.
+Handler select_scalar_float(const isa::Inst& inst, Step& step);
 
 // MODE bits that make the wave execute step by step (interp/stepping.cpp). DEBUG and the enabled arithmetic
 // exceptions count outside the trap handler only.

@@ -25,8 +25,11 @@ Handler select(Target target, const isa::Inst& inst, Step& step) {
     case Format::VOPC:
     case Format::VOP3:
     case Format::VOP3P:
-    case Format::VOP3PX2: return select_vector(target, inst, step);
+    case Format::VOP3PX2:
+    case Format::VOPD: return select_vector(target, inst, step);
     case Format::VINTRP:
+    case Format::VINTERP:
+    case Format::LDSDIR:
     case Format::EXP: return nullptr;
     default: return select_memory(target, inst, step);
   }

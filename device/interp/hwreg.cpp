@@ -21,7 +21,31 @@ enum : uint32_t {
   kTmaHi = 19,
   kXccId = 20,
   kPerfLast = 24,
+  // gfx10 to gfx12 (LLVM AMDGPU "hwreg"). gfx12 spreads STATUS and TRAPSTS over several.
+  kStatePriv = 4,
+  kExcpFlagPriv = 17,
+  kExcpFlagUser = 18,
+  kTrapCtrl = 19,
+  kFlatScratchLo = 20,
+  kFlatScratchHi = 21,
+  kHwId1 = 23,
+  kShaderCycles = 29,
+  kShaderCyclesHi = 30,
 };
+
+// STATE_PRIV and EXCP_FLAG_PRIV of gfx12, as Linux's trap handler reads them.
+constexpr uint32_t kStatePrivScc = 1u << 9, kStatePrivHalt = 1u << 14;
+constexpr uint32_t kPrivMemory = 1u << 4, kPrivSavectx = 1u << 5, kPrivIllegal = 1u << 6,
+                   kPrivXnackError = 1u << 12;
+struct SamePlace {
+  uint32_t trapsts, priv;
+};
+constexpr SamePlace kPrivFlags[] = {{kExcpAddressWatch, 1},          {kTrapstsWatch1, 2},
+                                    {kTrapstsWatch1 << 1, 4},        {kTrapstsWatch1 << 2, 8},
+                                    {kExcpMemory, kPrivMemory},      {kTrapstsSavectx, kPrivSavectx},
+                                    {kTrapstsIllegal, kPrivIllegal}, {kTrapstsXnackError, kPrivXnackError}};
+
+bool is_gfx12(const Wave& wave) { return wave.target->generation >= Generation::gfx12; }
 
 // STATUS holds a few bits of its own; the rest follows the wave's state.
 uint32_t read_status(const Wave& wave) {
@@ -33,8 +57,56 @@ uint32_t read_status(const Wave& wave) {
   return value;
 }
 
+uint32_t read_gfx12(const Wave& wave, uint32_t id) {
+  switch (id) {
+    case kMode: return wave.mode.bits & 0x80'00ff;  // FP_ROUND, FP_DENORM, FP16_OVFL
+    case kStatus: return read_status(wave) & ~kStatusScc;
+    case kStatePriv: return (wave.scc ? kStatePrivScc : 0) | (wave.status & kStatusHalt ? kStatePrivHalt : 0);
+    case kExcpFlagPriv: {
+      uint32_t value = 0;
+      for (const SamePlace& flag : kPrivFlags)
+        if (wave.trapsts & flag.trapsts) value |= flag.priv;
+      return value;
+    }
+    case kExcpFlagUser: return wave.trapsts & kExcpArithmetic;
+    case kTrapCtrl: return wave.mode.excp_en();
+    case kShaderCycles: return static_cast<uint32_t>(service::core_clock());
+    case kShaderCyclesHi: return static_cast<uint32_t>(service::core_clock() >> 32);
+    default: return 0;
+  }
+}
+
+// What gfx10 to gfx12 have in common.
+uint32_t read_modern(const Wave& wave, uint32_t id) {
+  switch (id) {
+    case kGprAlloc: return wave.gpr_alloc;
+    case kLdsAlloc: return wave.lds_alloc;
+    case kIbSts: return wave.ib_sts;
+    case kHwId1: return wave.hw_id;
+    default: break;
+  }
+  if (is_gfx12(wave)) return read_gfx12(wave, id);
+  const bool gfx10 = wave.target->generation == Generation::gfx10;
+  switch (id) {
+    case kMode: return wave.mode.bits;
+    case kStatus: return read_status(wave);
+    case kTrapsts: return wave.trapsts;
+    case kShMemBases:
+      return static_cast<uint32_t>(kSharedBase >> 48) << 16 | static_cast<uint32_t>(kPrivateBase >> 48);
+    case kTbaLo: return gfx10 ? static_cast<uint32_t>(wave.tba) : 0;
+    case kTbaHi: return gfx10 ? static_cast<uint32_t>(wave.tba >> 32) : 0;
+    case kTmaLo: return gfx10 ? static_cast<uint32_t>(wave.tma) : 0;
+    case kTmaHi: return gfx10 ? static_cast<uint32_t>(wave.tma >> 32) : 0;
+    case kShaderCycles:
+      return wave.target->target == Target::gfx1010 ? 0
+                                                    : static_cast<uint32_t>(service::core_clock()) & 0xf'ffff;
+    default: return 0;
+  }
+}
+
 // Registers that the target lacks read as 0.
 uint32_t read_register(const Wave& wave, uint32_t id) {
+  if (wave.target->generation >= Generation::gfx10) return read_modern(wave, id);
   const bool gfx9 = wave.target->generation >= Generation::gfx9;
   switch (id) {
     case kMode: return wave.mode.bits;
@@ -56,12 +128,47 @@ uint32_t read_register(const Wave& wave, uint32_t id) {
   }
 }
 
+uint32_t gfx12_write_mask(uint32_t id, bool privileged) {
+  switch (id) {
+    case kMode: return 0x80'00ff;
+    case kExcpFlagPriv: return 0x107f;
+    case kExcpFlagUser: return kExcpArithmetic;
+    case kTrapCtrl: return 0x1ff;
+    case kStatus: return privileged ? 0x0070'005e : 0;
+    case kStatePriv: return privileged ? kStatePrivScc | kStatePrivHalt : 0;
+    default: return 0;
+  }
+}
+
+void write_gfx12(Wave& wave, uint32_t id, uint32_t value) {
+  switch (id) {
+    case kMode:
+      wave.mode.bits = (wave.mode.bits & ~0x80'00ffu) | (value & 0x80'00ff);
+      return apply_mode(wave);
+    case kStatus: wave.status = value & ~kStatusScc; return;
+    case kStatePriv:
+      wave.scc = (value & kStatePrivScc) != 0;
+      wave.status = (wave.status & ~kStatusHalt) | (value & kStatePrivHalt ? kStatusHalt : 0);
+      return;
+    case kExcpFlagPriv:
+      for (const SamePlace& flag : kPrivFlags)
+        wave.trapsts = (wave.trapsts & ~flag.trapsts) | (value & flag.priv ? flag.trapsts : 0);
+      return;
+    case kExcpFlagUser: wave.trapsts = (wave.trapsts & ~kExcpArithmetic) | (value & kExcpArithmetic); return;
+    case kTrapCtrl: wave.mode.bits = (wave.mode.bits & ~0x1f'f000u) | (value & 0x1ff) << 12; return;
+    default: return;
+  }
+}
+
 // The bits of a register that the wave may change (STATUS, IB_STS, TBA and TMA only when privileged).
 uint32_t write_mask(const Wave& wave, uint32_t id) {
   const Generation generation = wave.target->generation;
   const bool privileged = wave.status & kStatusPriv;
+  if (generation >= Generation::gfx12) return gfx12_write_mask(id, privileged);
   switch (id) {
     case kMode: {
+      // Of gfx10: without VSKIP, GPR_IDX_EN and CSP.
+      if (generation >= Generation::gfx10) return 0x009f'fbff;
       // FP, DX10_CLAMP, IEEE, DEBUG, EXCP_EN, DISABLE_PERF, VSKIP, CSP; GPR_IDX_EN from gfx8, FP16_OVFL from
       // gfx9.
       uint32_t mask = 0xf41f'fbff;
@@ -83,6 +190,7 @@ uint32_t write_mask(const Wave& wave, uint32_t id) {
 }
 
 void write_register(Wave& wave, uint32_t id, uint32_t value) {
+  if (is_gfx12(wave)) return write_gfx12(wave, id, value);
   const auto low = [&](uint64_t old) { return (old & ~uint64_t{0xffff'ffff}) | value; };
   const auto high = [&](uint64_t old) { return (old & 0xffff'ffff) | uint64_t{value} << 32; };
   switch (id) {

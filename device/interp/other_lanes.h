@@ -16,16 +16,21 @@ namespace morgana::device {
   if (control < 0x120) return in_row >= count ? lane - count : -1;      // row_shr
   if (control < 0x130) return row | ((in_row - count) & 15);            // row_ror
   switch (control) {
-    case 0x130: return lane + 1 < 64 ? lane + 1 : -1;       // wave_shl
-    case 0x134: return (lane + 1) & 63;                     // wave_rol
-    case 0x138: return lane - 1;                            // wave_shr
-    case 0x13c: return (lane - 1) & 63;                     // wave_ror
-    case 0x140: return row | (15 - in_row);                 // row_mirror
-    case 0x141: return (lane & ~7) | (7 - (lane & 7));      // row_half_mirror
-    case 0x142: return lane > 15 ? (lane & 0x30) - 1 : -1;  // row_bcast:15
-    case 0x143: return lane > 31 ? 31 : -1;                 // row_bcast:31
-    default: return row | count;                            // row_newbcast
+    case 0x130: return lane + 1 < 64 ? lane + 1 : -1;                   // wave_shl
+    case 0x134: return (lane + 1) & 63;                                 // wave_rol
+    case 0x138: return lane - 1;                                        // wave_shr
+    case 0x13c: return (lane - 1) & 63;                                 // wave_ror
+    case 0x140: return row | (15 - in_row);                             // row_mirror
+    case 0x141: return (lane & ~7) | (7 - (lane & 7));                  // row_half_mirror
+    case 0x142: return lane > 15 ? (lane & 0x30) - 1 : -1;              // row_bcast:15
+    case 0x143: return lane > 31 ? 31 : -1;                             // row_bcast:31
+    default: return row | (control >= 0x160 ? in_row ^ count : count);  // row_xmask; row_share, row_newbcast
   }
+}
+
+// The lane that `lane` reads under the selects of DPP8: of the same eight.
+[[gnu::always_inline]] constexpr int dpp8_source(uint32_t select, int lane) {
+  return (lane & ~7) | static_cast<int>(select >> (3 * (lane & 7)) & 7);
 }
 
 // Whether the row and bank masks enable `lane`.

@@ -115,17 +115,29 @@ void exec_op(Wave& wave, const Step* step) {
   MORGANA_NEXT(wave, step);
 }
 
+// The same of EXEC's lower half.
+template <uint64_t (*F)(uint64_t, uint64_t), bool Saves>
+void exec_lo_op(Wave& wave, const Step* step) {
+  uint32_t& exec = wave.s[isa::kExecLo];
+  const uint32_t before = exec;
+  const auto after = static_cast<uint32_t>(F(scalar32(wave, step, 0), before));
+  write_scalar32(wave, static_cast<uint32_t>(step->dst), Saves ? before : after);
+  exec = after;
+  wave.scc = after != 0;
+  MORGANA_NEXT(wave, step);
+}
+
 // S_MOVREL: the register number is the operand code plus M0; a number outside the wave's SGPRs reads SGPR0
 // and writes nothing (CDNA4 guide 3.6.1).
-bool indexed(const Wave& wave, uint32_t code, uint32_t registers, uint32_t& index) {
-  index = code + wave.s[isa::kM0];
+bool indexed(const Wave& wave, uint32_t code, uint32_t offset, uint32_t registers, uint32_t& index) {
+  index = code + offset;
   const uint32_t last = index + registers - 1;
   return index <= last && is_sgpr(wave, last) && last < wave.sgpr_count;
 }
 template <int Registers>
 void s_movrels(Wave& wave, const Step* step) {
   uint32_t index = 0;
-  if (!indexed(wave, step->inst->src[0].code, Registers, index)) index = 0;
+  if (!indexed(wave, step->inst->src[0].code, wave.m0(), Registers, index)) index = 0;
   uint32_t value[Registers];
   for (int i = 0; i < Registers; i++) value[i] = wave.s[index + i];
   for (int i = 0; i < Registers; i++) write_scalar32(wave, static_cast<uint32_t>(step->dst + i), value[i]);
@@ -135,8 +147,15 @@ template <int Registers>
 void s_movreld(Wave& wave, const Step* step) {
   uint32_t index = 0;
   const uint64_t value = Registers == 2 ? scalar64(wave, step, 0) : scalar32(wave, step, 0);
-  if (indexed(wave, step->inst->dst[0].code, Registers, index))
+  if (indexed(wave, step->inst->dst[0].code, wave.m0(), Registers, index))
     for (int i = 0; i < Registers; i++) wave.s[index + i] = static_cast<uint32_t>(value >> (32 * i));
+  MORGANA_NEXT(wave, step);
+}
+// M0 has an offset for each side, of 10 bits.
+void s_movrelsd_2_b32(Wave& wave, const Step* step) {
+  uint32_t from = 0, to = 0;
+  if (!indexed(wave, step->inst->src[0].code, wave.m0() & 0x3ff, 1, from)) from = 0;
+  if (indexed(wave, step->inst->dst[0].code, wave.m0() >> 16 & 0x3ff, 1, to)) wave.s[to] = wave.s[from];
   MORGANA_NEXT(wave, step);
 }
 
@@ -160,6 +179,7 @@ Handler select_alu(isa::Op op, bool plain) {
     ALU(s_mul_i32) ALU(s_bfe_u32) ALU(s_bfe_i32) ALU(s_bfe_u64) ALU(s_bfe_i64) ALU(s_absdiff_i32)
     ALU(s_mul_hi_u32) ALU(s_mul_hi_i32) ALU(s_lshl1_add_u32) ALU(s_lshl2_add_u32) ALU(s_lshl3_add_u32)
     ALU(s_lshl4_add_u32) ALU(s_pack_ll_b32_b16) ALU(s_pack_lh_b32_b16) ALU(s_pack_hh_b32_b16)
+    ALU(s_pack_hl_b32_b16) ALU(s_add_nc_u64) ALU(s_sub_nc_u64) ALU(s_mul_u64)
     ALU(s_movk_i32) ALU(s_cmovk_i32) ALU(s_cmpk_eq_i32) ALU(s_cmpk_lg_i32) ALU(s_cmpk_gt_i32) ALU(s_cmpk_ge_i32)
     ALU(s_cmpk_lt_i32) ALU(s_cmpk_le_i32) ALU(s_cmpk_eq_u32) ALU(s_cmpk_lg_u32) ALU(s_cmpk_gt_u32)
     ALU(s_cmpk_ge_u32) ALU(s_cmpk_lt_u32) ALU(s_cmpk_le_u32) ALU(s_addk_i32) ALU(s_mulk_i32)
@@ -174,11 +194,12 @@ Handler select_alu(isa::Op op, bool plain) {
     ALU(s_bitcmp0_b32) ALU(s_bitcmp1_b32) ALU(s_bitcmp0_b64) ALU(s_bitcmp1_b64) ALU(s_cmp_eq_u64) ALU(s_cmp_lg_u64)
 #undef ALU
 #define EXEC_OP(name, saves) \
-  case Op::name: return exec_op<scalar::name, saves>;
-    EXEC_OP(s_and_saveexec_b64, true) EXEC_OP(s_or_saveexec_b64, true) EXEC_OP(s_xor_saveexec_b64, true)
-    EXEC_OP(s_andn2_saveexec_b64, true) EXEC_OP(s_orn2_saveexec_b64, true) EXEC_OP(s_nand_saveexec_b64, true)
-    EXEC_OP(s_nor_saveexec_b64, true) EXEC_OP(s_xnor_saveexec_b64, true) EXEC_OP(s_andn1_saveexec_b64, true)
-    EXEC_OP(s_orn1_saveexec_b64, true) EXEC_OP(s_andn1_wrexec_b64, false) EXEC_OP(s_andn2_wrexec_b64, false)
+  case Op::name##_b64: return exec_op<scalar::name##_b64, saves>; \
+  case Op::name##_b32: return exec_lo_op<scalar::name##_b64, saves>;
+    EXEC_OP(s_and_saveexec, true) EXEC_OP(s_or_saveexec, true) EXEC_OP(s_xor_saveexec, true)
+    EXEC_OP(s_andn2_saveexec, true) EXEC_OP(s_orn2_saveexec, true) EXEC_OP(s_nand_saveexec, true)
+    EXEC_OP(s_nor_saveexec, true) EXEC_OP(s_xnor_saveexec, true) EXEC_OP(s_andn1_saveexec, true)
+    EXEC_OP(s_orn1_saveexec, true) EXEC_OP(s_andn1_wrexec, false) EXEC_OP(s_andn2_wrexec, false)
 #undef EXEC_OP
       // clang-format on
       case Op::s_movrels_b32:
@@ -186,14 +207,17 @@ Handler select_alu(isa::Op op, bool plain) {
   case Op::s_movrels_b64: return s_movrels<2>;
   case Op::s_movreld_b32: return s_movreld<1>;
   case Op::s_movreld_b64: return s_movreld<2>;
+  case Op::s_movrelsd_2_b32: return s_movrelsd_2_b32;
     default : return nullptr;
   }
 }
 
-// A 32-bit inline constant is in wave.s as well, so reading it there spares the frame its other cases.
+// A 32-bit inline constant is in wave.s as well, so reading it there spares the frame its other cases. Those
+// of 16-bit floats are not there.
 void use_scalar_file(const isa::Inst& inst, Step& step, int i) {
   const isa::Operand& operand = inst.src[i];
   if (step.kind[i] != Source::constant || operand.dwords > 1 || operand.code == isa::kLiteral) return;
+  if (isa::is_f16(operand.type)) return;
   step.kind[i] = Source::scalar;
   step.src[i] = operand.code;
 }
@@ -208,6 +232,7 @@ Handler select_scalar(Target target, const isa::Inst& inst, Step& step) {
     plain = plain && step.kind[i] == Source::scalar;
   }
   if (Handler handler = select_alu(inst.row->op, plain)) return handler;
+  if (Handler handler = select_scalar_float(inst, step)) return handler;
   if (Handler handler = select_control(target, inst, step)) return handler;
   return select_hwreg(target, inst, step);
 }

@@ -55,21 +55,30 @@ bool is_plain(const Step& step, const VectorOp& row) {
 
 }  // namespace
 
+// Of gfx10 and later a 16-bit result leaves the other half of its register.
+bool keeps_half(Target target, const isa::Inst& inst) {
+  return info(target).generation >= Generation::gfx10 && isa::is_16_bit(inst.row->dst[0]);
+}
+
 const VectorOp& vector_row(uint32_t extra) {
   return kFamilies[extra >> kFamilyShift]->rows[extra & ((1u << kFamilyShift) - 1)];
+}
+
+bool vector_place(isa::Op op, uint32_t& place) {
+  static const Places places;
+  const uint32_t found = places.of[static_cast<size_t>(op)];
+  place = found - 1;
+  return found != 0;
 }
 
 namespace {
 
 // Notes the instruction's place in Step::extra; false: it is none of the tables'.
 bool find_place(Target target, const isa::Inst& inst, Step& step) {
-  static const Places places;
-  const uint32_t place = places.of[static_cast<size_t>(inst.row->op)];
-  if (place == 0) return false;
-  step.extra = place - 1;
+  if (!vector_place(inst.row->op, step.extra)) return false;
   if (target == Target::gfx942 && step.extra >> kFamilyShift == kSmallFamily)
     step.extra |= kFnuzFamily << kFamilyShift;
-  step.imm = inst.bitop3;
+  step.imm = takes_signedness(inst.row->op) ? inst.neg : inst.bitop3;
   return true;
 }
 
@@ -153,16 +162,20 @@ Handler select_vector(Target target, const isa::Inst& inst, Step& step) {
     as_scalar_operand.kind[0] = Source::scalar;
     return select_vector(target, inst, as_scalar_operand) ? lds_direct : nullptr;
   }
+  if (inst.second != nullptr) return select_dual(inst, step);
   if (const Handler handler = select_lane(target, inst, step)) return handler;
   if (const Handler handler = select_small(inst, step)) return handler;
   if (const Handler handler = select_matrix(inst, step)) return handler;
+  if (const Handler handler = select_wmma(target, inst, step)) return handler;
   if (!find_place(target, inst, step)) return nullptr;
   const VectorOp& row = vector_row(step.extra);
-  if (!is_unmodified(inst, step)) return general;
+  if (!is_unmodified(inst, step) || (inst.row->flags & isa::kScalarDst)) return general;
+  if (keeps_half(target, inst)) return row.keeping != nullptr && is_plain(step, row) ? row.keeping : general;
   return is_plain(step, row) ? row.plain : unmodified;
 }
 
 Handler observed_handler(Target target, const isa::Inst& inst, Step& step) {
+  if (inst.second != nullptr) return nullptr;
   if (reads_lds_direct(step)) return lds_direct;
   if (select_lane(target, inst, step) || select_matrix(inst, step)) return nullptr;
   if (const Handler handler = select_small(inst, step)) return handler;  // tells by itself

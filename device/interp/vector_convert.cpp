@@ -39,6 +39,8 @@ constexpr VectorOp kRows[] = {
     MORGANA_VOP_SLOW(v_cvt_pkrtz_f16_f32),
     MORGANA_VOP_SLOW(v_cvt_pk_u16_u32),
     MORGANA_VOP_SLOW(v_cvt_pk_i16_i32),
+    MORGANA_VOP_SLOW(v_cvt_pk_u16_f32),
+    MORGANA_VOP_SLOW(v_cvt_pk_i16_f32),
     MORGANA_VOP_SLOW(v_pack_b32_f16),
     MORGANA_VOP_SLOW(v_cvt_pk_u8_f32),
     MORGANA_VOP_SLOW(v_cvt_pkaccum_u8_f32),

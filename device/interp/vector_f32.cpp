@@ -3,6 +3,7 @@
 #include "device/semantics/division.h"
 #include "device/semantics/transcendental.h"
 #include "device/semantics/vop_f32.h"
+#include "device/semantics/vop_scalar.h"
 
 namespace morgana::device::MORGANA_SIMD {
 namespace {
@@ -19,6 +20,8 @@ constexpr VectorOp kRows[] = {
     MORGANA_VOP(v_fmac_f32),
     MORGANA_VOP(v_fmamk_f32),
     MORGANA_VOP(v_fmaak_f32),
+    MORGANA_VOP_SLOW(v_fma_legacy_f32),
+    MORGANA_VOP_SLOW(v_fmac_legacy_f32),
     MORGANA_VOP(v_mad_f32),
     MORGANA_VOP(v_mac_f32),
     MORGANA_VOP(v_madmk_f32),
@@ -38,6 +41,12 @@ constexpr VectorOp kRows[] = {
     MORGANA_VOP_SLOW(v_min3_f32),
     MORGANA_VOP_SLOW(v_max3_f32),
     MORGANA_VOP_SLOW(v_med3_f32),
+    MORGANA_VOP_SLOW(v_minmax_f32),
+    MORGANA_VOP_SLOW(v_maxmin_f32),
+    MORGANA_VOP_SLOW(v_minimum_f32),
+    MORGANA_VOP_SLOW(v_maximum_f32),
+    MORGANA_VOP_SLOW(v_minimummaximum_f32),
+    MORGANA_VOP_SLOW(v_maximumminimum_f32),
     MORGANA_VOP_SLOW(v_minimum3_f32),
     MORGANA_VOP_SLOW(v_maximum3_f32),
     MORGANA_VOP(v_fract_f32),
@@ -72,6 +81,11 @@ constexpr VectorOp kRows[] = {
     MORGANA_VOP(v_cos_f32),
     MORGANA_VOP_SLOW(v_sin_f32_gfx6),
     MORGANA_VOP_SLOW(v_cos_f32_gfx6),
+    MORGANA_VOP_SLOW(v_s_exp_f32),
+    MORGANA_VOP_SLOW(v_s_log_f32),
+    MORGANA_VOP_SLOW(v_s_rcp_f32),
+    MORGANA_VOP_SLOW(v_s_rsq_f32),
+    MORGANA_VOP_SLOW(v_s_sqrt_f32),
     MORGANA_VOP(v_pk_add_f32),
     MORGANA_VOP(v_pk_mul_f32),
     MORGANA_VOP(v_pk_fma_f32),

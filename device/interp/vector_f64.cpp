@@ -14,6 +14,8 @@ constexpr VectorOp kRows[] = {
     MORGANA_VOP(v_fmac_f64),
     MORGANA_VOP_SLOW(v_min_f64),
     MORGANA_VOP_SLOW(v_max_f64),
+    MORGANA_VOP_SLOW(v_minimum_f64),
+    MORGANA_VOP_SLOW(v_maximum_f64),
     MORGANA_VOP_SLOW(v_min_f64_gfx6),
     MORGANA_VOP_SLOW(v_max_f64_gfx6),
     MORGANA_VOP_SLOW(v_trunc_f64),

@@ -87,6 +87,8 @@ template <typename T, typename Write>
 MORGANA_INLINE void for_each_register(const T& value, Write write) {
   if constexpr (kIsHalf<T>) {
     write(0, to<uint32_t>(as<u16v>(value)));
+  } else if constexpr (__is_same(T, bf16v)) {
+    write(0, to<uint32_t>(value.bits));
   } else if constexpr (kIsWide<T>) {
     write(0, low_dwords(as<u64v>(value), IndicesTo<kN>{}));
     write(1, high_dwords(as<u64v>(value), IndicesTo<kN>{}));
@@ -205,13 +207,17 @@ struct Signature<F> {
 
 // --- The plain frame ---
 
-template <auto F, bool kExec = false>
+// `kKeepsHalf`: a 16-bit result leaves the upper half of its register (gfx10 and later).
+template <auto F, bool kExec = false, bool kKeepsHalf = false>
 void plain(Wave& wave, const Step* step) {
   using S = Signature<F>;
   using R = typename S::Returns;
   if constexpr (S::kWideFloat) {
     if (wave.mixed_fp) [[unlikely]] {
-      [[clang::musttail]] return unmodified(wave, step);
+      if constexpr (kKeepsHalf) [[clang::musttail]]
+        return general(wave, step);
+      else [[clang::musttail]]
+        return unmodified(wave, step);
     }
   }
   const auto get = [&]<typename T>(int i)
@@ -224,7 +230,9 @@ void plain(Wave& wave, const Step* step) {
   } else {
     uint32_t* to = vgpr_dst(wave, step);
     const auto write = [&](int word, u32v lanes) __attribute__((always_inline)) {
-      write_register(to + word * kLanes, lanes, exec);
+      uint32_t* const at = to + word * kLanes;
+      if constexpr (kKeepsHalf) lanes |= *reinterpret_cast<const u32v*>(at) & 0xffff0000u;
+      write_register(at, lanes, exec);
     };
     if constexpr (Result<R>::kHasMask) {
       for_each_register(result.value, write);
@@ -272,7 +280,10 @@ constexpr VectorOp vector_op(isa::Op op, Compute clamped = nullptr) {
   using R = typename S::Returns;
   VectorOp row{};
   row.op = op;
-  if constexpr (kFast) row.plain = plain<F, kExec>;
+  if constexpr (kFast) {
+    row.plain = plain<F, kExec>;
+    if constexpr (kIsHalf<R>) row.keeping = plain<F, kExec, true>;
+  }
   row.compute = compute<F>;
   row.clamped = clamped;
   row.n_src = S::kSources;

@@ -25,8 +25,8 @@ mask apply_dpp(const isa::Inst& inst, mask exec, const uint32_t* from, const uin
                int registers) {
   mask write = 0;
   for (int lane = 0; lane < kLanes; lane++) {
-    const int source = dpp_source(inst.dpp_ctrl, lane);
-    const bool valid = source >= 0 && (exec >> source & 1);
+    const int source = inst.dpp8 ? dpp8_source(inst.lane_select, lane) : dpp_source(inst.dpp_ctrl, lane);
+    const bool valid = source >= 0 && (inst.fetch_inactive || (exec >> source & 1));
     for (int i = 0; i < registers; i++) {
       const uint32_t missing = source >= 0 ? from[i * kLanes + source] : old[i * kLanes + lane];
       to[i * kLanes + lane] = valid ? from[i * kLanes + source] : inst.bound_ctrl ? 0 : missing;
@@ -114,7 +114,11 @@ const uint32_t* operand(Wave& wave, const Step* step, const VectorOp& op, int i,
   } else if (value != from) {
     for (int r = 0; r < registers; r++) word(value, r) = *reinterpret_cast<const u32v*>(from + r * kLanes);
   }
-  if (i >= inst.n_explicit_src) return value;
+  // What accumulates onto one half of the destination reads that half.
+  if (i >= inst.n_explicit_src && (inst.op_sel & 8) && is_16_bit(inst.row->dst[0]) &&
+      keeps_half(wave.target->target, inst))
+    word(value, 0) = word(value, 0) >> 16;
+  if (i >= inst.n_explicit_src || takes_signedness(op.op)) return value;
   if (!inst.sdwa) select_code(inst, word(value, 0));
   const Type type = inst.row->src[i];
   const Modifiers m = modifiers(inst, i);
@@ -233,6 +237,8 @@ void write_sdwa(const isa::Inst& inst, u32v result, uint32_t* to, mask write) {
 void write_result(Wave& wave, const Step* step, const VectorOp& op, uint32_t* result, mask write) {
   using isa::Op;
   const isa::Inst& inst = *step->inst;
+  if (inst.row->flags & isa::kScalarDst)
+    return write_scalar32(wave, static_cast<uint32_t>(step->dst), result[0]);
   uint32_t* to = vgpr_dst(wave, step);
   const bool high = op.op == Op::v_fma_mixhi_f16 || op.op == Op::v_mad_mixhi_f16;
   const bool low = op.op == Op::v_fma_mixlo_f16 || op.op == Op::v_mad_mixlo_f16;
@@ -240,7 +246,8 @@ void write_result(Wave& wave, const Step* step, const VectorOp& op, uint32_t* re
     return write_sdwa(inst, word(result, 0), to, write);
   if (high || (inst.op_sel & 8 && is_16_bit(inst.row->dst[0])))
     return write_lanes(to, word(result, 0) << 16 | (word(to, 0) & 0xffff), write);
-  if (low) return write_lanes(to, (word(to, 0) & 0xffff0000u) | word(result, 0), write);
+  if (low || keeps_half(wave.target->target, inst))
+    return write_lanes(to, (word(to, 0) & 0xffff0000u) | word(result, 0), write);
   for (int r = 0; r < op.dst_registers; r++) write_lanes(to + r * kLanes, word(result, r), write);
 }
 

@@ -28,7 +28,8 @@ using Compute = void (*)(Values& values);
 
 struct VectorOp {
   isa::Op op;
-  Handler plain;  // nullptr: plain instructions go through the thunk
+  Handler plain;    // nullptr: plain instructions go through the thunk
+  Handler keeping;  // the same where a 16-bit result leaves the other half of its register
   Compute compute;
   Compute clamped;  // with the CLAMP bit, where that saturates an integer result
   uint8_t n_src;

@@ -32,6 +32,14 @@ constexpr VectorOp kRows[] = {
     MORGANA_VOP_SLOW(v_max3_i16),
     MORGANA_VOP_SLOW(v_med3_i16),
     MORGANA_VOP_SLOW(v_bitop3_b16),
+    MORGANA_VOP(v_mov_b16),
+    MORGANA_VOP_SLOW(v_not_b16),
+    MORGANA_VOP_SLOW(v_and_b16),
+    MORGANA_VOP_SLOW(v_or_b16),
+    MORGANA_VOP_SLOW(v_xor_b16),
+    MORGANA_VOP_SLOW(v_cndmask_b16),
+    MORGANA_VOP_SLOW(v_cvt_i32_i16),
+    MORGANA_VOP_SLOW(v_cvt_u32_u16),
 };
 
 }  // namespace

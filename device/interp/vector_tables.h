@@ -16,13 +16,27 @@ extern const Family kFnuzFloatOps;  // what gfx942 has instead of kSmallFloatOps
 
 // The row that select_vector noted in Step::extra.
 const VectorOp& vector_row(uint32_t extra);
+// The place of an op's row; false: it has none.
+bool vector_place(isa::Op op, uint32_t& place);
+// Whether a result leaves the other half of its register (vector.cpp).
+bool keeps_half(Target target, const isa::Inst& inst);
+// Whether NEG says of integer operands that they are signed.
+MORGANA_INLINE bool takes_signedness(isa::Op op) {
+  return op == isa::Op::v_dot4_i32_iu8 || op == isa::Op::v_dot8_i32_iu4;
+}
 
 // Handlers of instructions that are no lane-by-lane function (vector_lane.cpp); nullptr for others.
 Handler select_lane(Target target, const isa::Inst& inst, Step& step);
+// Handlers of V_PERMLANE of gfx10 and later (vector_permute.cpp); nullptr for others.
+Handler select_permute(isa::Op op);
 // Handlers of conversions to small floats, and of those from them that take a scale (vector_small.cpp).
 Handler select_small(const isa::Inst& inst, Step& step);
 // The handler of matrix instructions (vector_matrix.cpp).
 Handler select_matrix(const isa::Inst& inst, Step& step);
+// The handler of gfx11's and gfx12's matrix instructions (vector_wmma.cpp).
+Handler select_wmma(Target target, const isa::Inst& inst, Step& step);
+// The handler of two instructions at once (vector_dual.cpp).
+Handler select_dual(const isa::Inst& inst, Step& step);
 
 // The handler that shows the operands of an instruction to service::observe (vector.cpp); nullptr: none does.
 Handler observed_handler(Target target, const isa::Inst& inst, Step& step);

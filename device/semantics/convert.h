@@ -115,6 +115,13 @@ MORGANA_OP u32v v_cvt_pk_u16_u32(u32v a, u32v b) {
 MORGANA_OP u32v v_cvt_pk_i16_i32(i32v a, i32v b) {
   return pack(clamp::saturate<int16_t>(a), clamp::saturate<int16_t>(b));
 }
+MORGANA_OP u32v v_cvt_pk_u16_f32(f32v a, f32v b) {
+  return pack(clamp::saturate<uint16_t>(truncate<int32_t>(a)),
+              clamp::saturate<uint16_t>(truncate<int32_t>(b)));
+}
+MORGANA_OP u32v v_cvt_pk_i16_f32(f32v a, f32v b) {
+  return pack(clamp::saturate<int16_t>(truncate<int32_t>(a)), clamp::saturate<int16_t>(truncate<int32_t>(b)));
+}
 MORGANA_OP u32v v_pack_b32_f16(f16v a, f16v b) { return pack(a, b); }
 
 // f32 to an unsigned byte, towards zero, placed in byte `position` of `old`.

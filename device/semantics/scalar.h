@@ -138,6 +138,10 @@ MORGANA_SCALAR WithScc<u64> s_bfe_i64(u64 a, u32 b) {
 MORGANA_SCALAR u32 s_pack_ll_b32_b16(u32 a, u32 b) { return b << 16 | (a & 0xffff); }
 MORGANA_SCALAR u32 s_pack_lh_b32_b16(u32 a, u32 b) { return (b & 0xffff0000) | (a & 0xffff); }
 MORGANA_SCALAR u32 s_pack_hh_b32_b16(u32 a, u32 b) { return (b & 0xffff0000) | a >> 16; }
+MORGANA_SCALAR u32 s_pack_hl_b32_b16(u32 a, u32 b) { return b << 16 | a >> 16; }
+MORGANA_SCALAR u64 s_add_nc_u64(u64 a, u64 b) { return a + b; }
+MORGANA_SCALAR u64 s_sub_nc_u64(u64 a, u64 b) { return a - b; }
+MORGANA_SCALAR u64 s_mul_u64(u64 a, u64 b) { return a * b; }
 
 // --- SOPK ---
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device/semantics/convert.h"
+#include "device/semantics/small_float.h"
 #include "device/semantics/vop_f16.h"
 
 namespace morgana::device::MORGANA_SIMD {
@@ -59,6 +60,12 @@ MORGANA_OP pk_f16v v_pk_min_f16(const Mode& mode, pk_f16v a, pk_f16v b) {
 }
 MORGANA_OP pk_f16v v_pk_max_f16(const Mode& mode, pk_f16v a, pk_f16v b) {
   return half::extremum<true>(mode, a, b);
+}
+MORGANA_OP pk_f16v v_pk_minimum_f16(const Mode& mode, pk_f16v a, pk_f16v b) {
+  return half::propagating_extremum<false>(mode, a, b);
+}
+MORGANA_OP pk_f16v v_pk_maximum_f16(const Mode& mode, pk_f16v a, pk_f16v b) {
+  return half::propagating_extremum<true>(mode, a, b);
 }
 MORGANA_OP pk_f16v v_pk_minimum3_f16(const Mode& mode, pk_f16v a, pk_f16v b, pk_f16v c) {
   return half::propagating_extremum3<false>(mode, a, b, c);
@@ -122,6 +129,26 @@ MORGANA_OP f32v v_dot2_f32_bf16(pk_bf16v a, pk_bf16v b, f32v c) {
   return dot2(a0, a1, b0, b1, c);
 }
 MORGANA_OP f32v v_dot2c_f32_bf16(pk_bf16v a, pk_bf16v b, f32v d) { return v_dot2_f32_bf16(a, b, d); }
+// One rounding to the 16-bit format at the end.
+MORGANA_OP f16v v_dot2_f16_f16(const Mode& mode, pk_f16v a, pk_f16v b, f16v c) {
+  return half_out(mode, v_dot2_f32_f16(a, b, widen(c)));
+}
+MORGANA_OP bf16v v_dot2_bf16_bf16(pk_bf16v a, pk_bf16v b, bf16v c) {
+  return bf16v{narrow_bf16(v_dot2_f32_bf16(a, b, widen_bf16(c.bits)))};
+}
+// Four products of 8-bit floats.
+MORGANA_OP f32v dot4(const SmallFormat& of_a, const SmallFormat& of_b, u32v a, u32v b, f32v c) {
+  f32v sum = flush(c);
+#pragma clang loop unroll(full)
+  for (uint32_t i = 0; i < 32; i += 8)
+    sum = flush(
+        __builtin_elementwise_fma(decode_small(of_a, a >> i & 0xff), decode_small(of_b, b >> i & 0xff), sum));
+  return sum;
+}
+MORGANA_OP f32v v_dot4_f32_fp8_fp8(u32v a, u32v b, f32v c) { return dot4(kFp8, kFp8, a, b, c); }
+MORGANA_OP f32v v_dot4_f32_fp8_bf8(u32v a, u32v b, f32v c) { return dot4(kFp8, kBf8, a, b, c); }
+MORGANA_OP f32v v_dot4_f32_bf8_fp8(u32v a, u32v b, f32v c) { return dot4(kBf8, kFp8, a, b, c); }
+MORGANA_OP f32v v_dot4_f32_bf8_bf8(u32v a, u32v b, f32v c) { return dot4(kBf8, kBf8, a, b, c); }
 
 // The exact sum of products of the elements, `bits` wide each, in 64 bits when `Wide` (for saturation).
 template <typename Acc, bool Signed>
@@ -152,6 +179,31 @@ MORGANA_DOT(v_dot4_u32_u8, 8, false, u32v, uint32_t, u64v)
 MORGANA_DOT(v_dot8_i32_i4, 4, true, i32v, int32_t, i64v)
 MORGANA_DOT(v_dot8_u32_u4, 4, false, u32v, uint32_t, u64v)
 #undef MORGANA_DOT
+// Bits 0 and 1 of `is_signed` belong to `a` and `b` (the frame takes them from NEG).
+MORGANA_OP i32v mixed_sign_dot(u32v a, u32v b, int bits, uint32_t is_signed) {
+  i32v sum = i32v(0);
+#pragma clang loop unroll(full)
+  for (int i = 0; i < 32; i += bits) {
+    const u32v x = a << (32 - bits - i), y = b << (32 - bits - i);
+    sum += (is_signed & 1 ? as<i32v>(x) >> (32 - bits) : as<i32v>(x >> (32 - bits))) *
+           (is_signed & 2 ? as<i32v>(y) >> (32 - bits) : as<i32v>(y >> (32 - bits)));
+  }
+  return sum;
+}
+MORGANA_OP i32v v_dot4_i32_iu8(u32v a, u32v b, i32v c, immediate is_signed) {
+  return as<i32v>(as<u32v>(mixed_sign_dot(a, b, 8, is_signed.value)) + as<u32v>(c));
+}
+MORGANA_OP i32v v_dot8_i32_iu4(u32v a, u32v b, i32v c, immediate is_signed) {
+  return as<i32v>(as<u32v>(mixed_sign_dot(a, b, 4, is_signed.value)) + as<u32v>(c));
+}
+namespace clamp {
+MORGANA_OP i32v v_dot4_i32_iu8(u32v a, u32v b, i32v c, immediate is_signed) {
+  return __builtin_elementwise_add_sat(mixed_sign_dot(a, b, 8, is_signed.value), c);
+}
+MORGANA_OP i32v v_dot8_i32_iu4(u32v a, u32v b, i32v c, immediate is_signed) {
+  return __builtin_elementwise_add_sat(mixed_sign_dot(a, b, 4, is_signed.value), c);
+}
+}  // namespace clamp
 MORGANA_OP i32v v_dot2c_i32_i16(u32v a, u32v b, i32v d) { return v_dot2_i32_i16(a, b, d); }
 MORGANA_OP i32v v_dot4c_i32_i8(u32v a, u32v b, i32v d) { return v_dot4_i32_i8(a, b, d); }
 MORGANA_OP i32v v_dot8c_i32_i4(u32v a, u32v b, i32v d) { return v_dot8_i32_i4(a, b, d); }

@@ -75,6 +75,10 @@ MORGANA_OP H extremum3(const Mode& mode, H a, H b, H c) {
   return extremum<Max>(mode, extremum<Max>(mode, a, b), c);
 }
 template <bool Max, typename H>
+MORGANA_OP H propagating_extremum(const Mode& mode, H a, H b) {
+  return narrow(MORGANA_SIMD::propagating_extremum<Max>(half_in(mode, a), half_in(mode, b)));
+}
+template <bool Max, typename H>
 MORGANA_OP H propagating_extremum3(const Mode& mode, H a, H b, H c) {
   using MORGANA_SIMD::propagating_extremum;
   return narrow(propagating_extremum<Max>(propagating_extremum<Max>(half_in(mode, a), half_in(mode, b)),
@@ -91,6 +95,9 @@ MORGANA_OP f16v v_fma_f16(const Mode& mode, f16v a, f16v b, f16v c) { return hal
 MORGANA_OP f16v v_fma_legacy_f16(const Mode& mode, f16v a, f16v b, f16v c) {
   return half::fma(mode, a, b, c);
 }
+MORGANA_OP f16v v_fmac_f16(const Mode& mode, f16v a, f16v b, f16v d) { return half::fma(mode, a, b, d); }
+MORGANA_OP f16v v_fmamk_f16(const Mode& mode, f16v a, f16v k, f16v b) { return half::fma(mode, a, k, b); }
+MORGANA_OP f16v v_fmaak_f16(const Mode& mode, f16v a, f16v b, f16v k) { return half::fma(mode, a, b, k); }
 MORGANA_OP f16v v_mad_f16(const Mode& mode, f16v a, f16v b, f16v c) { return half::mad(mode, a, b, c); }
 MORGANA_OP f16v v_mad_legacy_f16(const Mode& mode, f16v a, f16v b, f16v c) {
   return half::mad(mode, a, b, c);
@@ -121,6 +128,31 @@ MORGANA_OP f16v v_med3_f16(const Mode& mode, f16v a, f16v b, f16v c) {
   if (any(unordered)) [[unlikely]]
     return select(mask_of(unordered), half::extremum3<false>(mode, a, b, c), r);
   return r;
+}
+
+MORGANA_OP f16v v_minmax_f16(const Mode& mode, f16v a, f16v b, f16v c) {
+  return v_max_f16(mode, v_min_f16(mode, a, b), c);
+}
+MORGANA_OP f16v v_maxmin_f16(const Mode& mode, f16v a, f16v b, f16v c) {
+  return v_min_f16(mode, v_max_f16(mode, a, b), c);
+}
+MORGANA_OP f16v v_minimum_f16(const Mode& mode, f16v a, f16v b) {
+  return half::propagating_extremum<false>(mode, a, b);
+}
+MORGANA_OP f16v v_maximum_f16(const Mode& mode, f16v a, f16v b) {
+  return half::propagating_extremum<true>(mode, a, b);
+}
+MORGANA_OP f16v v_minimum3_f16(const Mode& mode, f16v a, f16v b, f16v c) {
+  return half::propagating_extremum3<false>(mode, a, b, c);
+}
+MORGANA_OP f16v v_maximum3_f16(const Mode& mode, f16v a, f16v b, f16v c) {
+  return half::propagating_extremum3<true>(mode, a, b, c);
+}
+MORGANA_OP f16v v_minimummaximum_f16(const Mode& mode, f16v a, f16v b, f16v c) {
+  return v_maximum_f16(mode, v_minimum_f16(mode, a, b), c);
+}
+MORGANA_OP f16v v_maximumminimum_f16(const Mode& mode, f16v a, f16v b, f16v c) {
+  return v_minimum_f16(mode, v_maximum_f16(mode, a, b), c);
 }
 
 MORGANA_OP f16v v_trunc_f16(const Mode& mode, f16v a) {

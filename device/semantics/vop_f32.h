@@ -20,6 +20,14 @@ MORGANA_OP f32v v_fmac_f32(f32v a, f32v b, f32v d) { return v_fma_f32(a, b, d); 
 MORGANA_OP f32v v_fmamk_f32(f32v a, f32v k, f32v b) { return v_fma_f32(a, k, b); }
 MORGANA_OP f32v v_fmaak_f32(f32v a, f32v b, f32v k) { return v_fma_f32(a, b, k); }
 
+// DX9 rules: what 0 is multiplied with does not matter.
+MORGANA_OP f32v v_fma_legacy_f32(const Mode& mode, f32v a, f32v b, f32v c) {
+  return ((a == 0.0f) | (b == 0.0f)) ? flush_input(mode, c) : v_fma_f32(a, b, c);
+}
+MORGANA_OP f32v v_fmac_legacy_f32(const Mode& mode, f32v a, f32v b, f32v d) {
+  return v_fma_legacy_f32(mode, a, b, d);
+}
+
 // The multiply-adds round twice and flush denormals whatever MODE says.
 MORGANA_OP f32v v_mad_f32(const Mode& mode, f32v a, f32v b, f32v c) {
   if (mode.denorm32() == 0) [[likely]]
@@ -84,6 +92,24 @@ MORGANA_OP f32v v_max3_f32(const Mode& mode, f32v a, f32v b, f32v c) {
 }
 MORGANA_OP f32v v_med3_f32(const Mode& mode, f32v a, f32v b, f32v c) {
   return median(mode.ieee(), flush_input(mode, a), flush_input(mode, b), flush_input(mode, c));
+}
+MORGANA_OP f32v v_minmax_f32(const Mode& mode, f32v a, f32v b, f32v c) {
+  return v_max_f32(mode, v_min_f32(mode, a, b), c);
+}
+MORGANA_OP f32v v_maxmin_f32(const Mode& mode, f32v a, f32v b, f32v c) {
+  return v_min_f32(mode, v_max_f32(mode, a, b), c);
+}
+MORGANA_OP f32v v_minimum_f32(const Mode& mode, f32v a, f32v b) {
+  return propagating_extremum<false>(flush_input(mode, a), flush_input(mode, b));
+}
+MORGANA_OP f32v v_maximum_f32(const Mode& mode, f32v a, f32v b) {
+  return propagating_extremum<true>(flush_input(mode, a), flush_input(mode, b));
+}
+MORGANA_OP f32v v_minimummaximum_f32(const Mode& mode, f32v a, f32v b, f32v c) {
+  return v_maximum_f32(mode, v_minimum_f32(mode, a, b), c);
+}
+MORGANA_OP f32v v_maximumminimum_f32(const Mode& mode, f32v a, f32v b, f32v c) {
+  return v_minimum_f32(mode, v_maximum_f32(mode, a, b), c);
 }
 // IEEE and NaN propagation are forced on; a NaN becomes 0 only by the clamp.
 MORGANA_OP f32v v_minimum3_f32(const Mode& mode, f32v a, f32v b, f32v c) {

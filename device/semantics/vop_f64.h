@@ -17,6 +17,12 @@ MORGANA_OP f64v v_min_f64(const Mode& mode, f64v a, f64v b) {
 MORGANA_OP f64v v_max_f64(const Mode& mode, f64v a, f64v b) {
   return extremum<true>(mode.ieee(), flush_input(mode, a), flush_input(mode, b));
 }
+MORGANA_OP f64v v_minimum_f64(const Mode& mode, f64v a, f64v b) {
+  return propagating_extremum<false>(flush_input(mode, a), flush_input(mode, b));
+}
+MORGANA_OP f64v v_maximum_f64(const Mode& mode, f64v a, f64v b) {
+  return propagating_extremum<true>(flush_input(mode, a), flush_input(mode, b));
+}
 // gfx6 to gfx8: denormals stay, as in v_min_f32_gfx6.
 MORGANA_OP f64v v_min_f64_gfx6(const Mode& mode, f64v a, f64v b) {
   return keeping_extremum<false>(mode.ieee(), a, b);

@@ -14,6 +14,7 @@ MORGANA_OP u32v v_xor_b32(u32v a, u32v b) { return a ^ b; }
 MORGANA_OP u32v v_xnor_b32(u32v a, u32v b) { return ~(a ^ b); }
 MORGANA_OP u32v v_not_b32(u32v a) { return ~a; }
 MORGANA_OP u32v v_or3_b32(u32v a, u32v b, u32v c) { return a | b | c; }
+MORGANA_OP u32v v_xor3_b32(u32v a, u32v b, u32v c) { return a ^ b ^ c; }
 MORGANA_OP u32v v_and_or_b32(u32v a, u32v b, u32v c) { return (a & b) | c; }
 MORGANA_OP u32v v_bfi_b32(u32v m, u32v a, u32v b) { return (m & a) | (~m & b); }
 MORGANA_OP u32v v_bfm_b32(u32v width, u32v offset) {
@@ -209,9 +210,21 @@ MORGANA_OP i32v v_med3_i32(i32v a, i32v b, i32v c) { return middle(a, b, c); }
 MORGANA_OP u32v v_min3_u32(u32v a, u32v b, u32v c) { return minimum(minimum(a, b), c); }
 MORGANA_OP u32v v_max3_u32(u32v a, u32v b, u32v c) { return maximum(maximum(a, b), c); }
 MORGANA_OP u32v v_med3_u32(u32v a, u32v b, u32v c) { return middle(a, b, c); }
+MORGANA_OP i32v v_minmax_i32(i32v a, i32v b, i32v c) { return maximum(minimum(a, b), c); }
+MORGANA_OP i32v v_maxmin_i32(i32v a, i32v b, i32v c) { return minimum(maximum(a, b), c); }
+MORGANA_OP u32v v_minmax_u32(u32v a, u32v b, u32v c) { return maximum(minimum(a, b), c); }
+MORGANA_OP u32v v_maxmin_u32(u32v a, u32v b, u32v c) { return minimum(maximum(a, b), c); }
 
 // --- 16 bits ---
 
+MORGANA_OP u16v v_mov_b16(u16v a) { return a; }
+MORGANA_OP u16v v_not_b16(u16v a) { return ~a; }
+MORGANA_OP u16v v_and_b16(u16v a, u16v b) { return a & b; }
+MORGANA_OP u16v v_or_b16(u16v a, u16v b) { return a | b; }
+MORGANA_OP u16v v_xor_b16(u16v a, u16v b) { return a ^ b; }
+MORGANA_OP u16v v_cndmask_b16(u16v a, u16v b, mask condition) { return select(condition, b, a); }
+MORGANA_OP i32v v_cvt_i32_i16(i16v a) { return to<int32_t>(a); }
+MORGANA_OP u32v v_cvt_u32_u16(u16v a) { return to<uint32_t>(a); }
 MORGANA_OP u16v v_add_u16(u16v a, u16v b) { return a + b; }
 MORGANA_OP u16v v_sub_u16(u16v a, u16v b) { return a - b; }
 MORGANA_OP u16v v_subrev_u16(u16v a, u16v b) { return b - a; }

@@ -81,6 +81,15 @@ struct Mode {
   bool fp16_ovfl() const { return bits >> 23 & 1; }
 };
 
+// A barrier of gfx12, at which signalling and waiting are two instructions. It is complete, and begins anew,
+// when all members have signalled.
+struct SplitBarrier {
+  uint32_t members = 0;  // of the group's own: unused
+  uint32_t signals = 0;
+  uint32_t completions = 0;
+};
+inline constexpr int kNamedBarriers = 16;
+
 // A work-group in execution.
 struct Group {
   uint8_t* lds = nullptr;  // host memory of the group segment
@@ -90,6 +99,8 @@ struct Group {
   uint32_t wave_count = 0;
   uint32_t waves_ended = 0;
   uint32_t waves_at_barrier = 0;
+  // The group's own, then those that have a number.
+  std::array<SplitBarrier, 1 + kNamedBarriers> barriers{};
   Fault fault;  // valid when a wave exited with Exit::fault
 };
 
@@ -126,6 +137,11 @@ struct alignas(256) Wave {
   Exit exit = Exit::none;
   uint32_t budget = 0;    // taken branches left until Exit::quantum
   bool mixed_fp = false;  // f32 and f16/f64 modes differ: 64-bit float frames switch MXCSR
+
+  // gfx12: the named barrier that the wave has joined (0: none), and what SplitBarrier::completions was when
+  // the wave signalled to the group's own and to that one.
+  uint32_t joined_barrier = 0;
+  std::array<uint32_t, 2> signalled_at{~0u, ~0u};
 
   Group* group = nullptr;
   uint32_t index = 0;                    // wave in the work-group

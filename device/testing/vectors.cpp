@@ -257,9 +257,12 @@ bool Case::compare_vector(WaveRig& rig, const std::string& name, const Json& wan
   const std::vector<int> skip = skipped();
   const bool low_half_only = record_.value("hi16", "") == "unverified";
   const isa::Operand& dst = inst_.dst[0];
-  const bool of_dst = (acc ? dst.is_agpr() : dst.is_vgpr()) && number >= dst.code - base &&
-                      number < dst.code - base + dst.dwords;
-  const Kind kind = of_dst ? kind_of_result(inst_) : Kind::bits;
+  const auto is_of = [&](const isa::Operand& operand) {
+    return (acc ? operand.is_agpr() : operand.is_vgpr()) && number >= operand.code - base &&
+           number < operand.code - base + operand.dwords;
+  };
+  Kind kind = is_of(dst) ? kind_of_result(inst_) : Kind::bits;
+  if (inst_.second != nullptr && is_of(inst_.dst[1])) kind = kind_of(inst_.dst[1].type);
   const Tolerance tolerance = tolerance_of(mnemonic_);
   // One value stands for the one active lane.
   for (int lane = 0; lane < (want.is_array() ? lanes_of(want) : 1); lane++) {
@@ -311,6 +314,14 @@ bool Case::compare_scalar(WaveRig& rig, const std::string& name, uint64_t want) 
   const uint32_t care = is_mask ? static_cast<uint32_t>(high ? exec_ >> 32 : exec_) : ~0u;
   const uint32_t got = scalar_register(rig, name);
   if (((got ^ static_cast<uint32_t>(want)) & care) == 0) return true;
+  if (inst_.n_dst > 0 && number == inst_.dst[0].code) {
+    const auto expected = static_cast<uint32_t>(want);
+    const Tolerance tolerance = tolerance_of(mnemonic_);
+    if (inst_.dst[0].type == isa::Type::f32 && same_float(got, expected, tolerance)) return true;
+    if (isa::is_f16(inst_.dst[0].type) && same_half(got, expected, tolerance) &&
+        same_half(got >> 16, expected >> 16, tolerance))
+      return true;
+  }
   return differ(fmt::format("{}: {:08x}, expected {:08x}", name, got, want));
 }
 
@@ -415,7 +426,10 @@ bool ObservedProgram::compare(WaveRig& rig, const std::string& name, const Json&
       int lane = -1;
       std::from_chars(lane_text.data(), lane_text.data() + lane_text.size(), lane);
       if (lane < 0 || lane >= kLanes) return differ("no lane " + lane_text);
-      const uint32_t got = rig.v(v, lane), expected = static_cast<uint32_t>(hex_value(value));
+      const auto width = static_cast<int>(rig.wave().lane_count());
+      const Wave& wave = rig.wave(static_cast<uint32_t>(lane / width));
+      const uint32_t got = wave.v[v * kLanes + lane % width],
+                     expected = static_cast<uint32_t>(hex_value(value));
       if (got != expected && !(is_nan32(got) && is_nan32(expected)))
         return differ(fmt::format("v{} lane {}: {:08x}, expected {:08x}", v, lane, got, expected));
     }
@@ -439,16 +453,20 @@ bool ObservedProgram::run() {
   options.float_mode = kObservedMode;
   options.group_bytes = kObservedMemory;
   options.private_bytes = 4096;
-  WaveRig rig(target_, code(), options);
-  const int lanes = std::clamp(record_.value("n_lanes", 1), 1, static_cast<int>(rig.wave().lane_count()));
-  rig.wave().set_exec(~uint64_t{0} >> (kLanes - lanes));
+  const int lanes = std::clamp(record_.value("n_lanes", 1), 1, kLanes);
+  options.items = static_cast<uint32_t>(lanes);
+  WaveRig rig(target_, code(), options);  // of two waves if need be
   // Their harness leaves the lane number in v255, and in s[80:81] a pointer to the address of some memory.
   std::vector<uint64_t> memory(kObservedMemory / 8);
   const auto argument = reinterpret_cast<uint64_t>(memory.data() + memory.size() / 2);
-  rig.s(80) = static_cast<uint32_t>(reinterpret_cast<uint64_t>(&argument));
-  rig.s(81) = static_cast<uint32_t>(reinterpret_cast<uint64_t>(&argument) >> 32);
-  for (int lane = 0; lane < kLanes; lane++) rig.v(255, lane) = static_cast<uint32_t>(lane);
-  const Exit exit = options_.execute(rig);
+  const uint32_t waves = rig.group().wave_count, width = rig.wave().lane_count();
+  for (uint32_t w = 0; w < waves; w++) {
+    Wave& wave = rig.wave(w);
+    wave.s[80] = static_cast<uint32_t>(reinterpret_cast<uint64_t>(&argument));
+    wave.s[81] = static_cast<uint32_t>(reinterpret_cast<uint64_t>(&argument) >> 32);
+    for (uint32_t lane = 0; lane < kLanes; lane++) wave.v[255 * kLanes + lane] = w * width + lane;
+  }
+  const Exit exit = waves > 1 ? rig.run_group(false) : options_.execute(rig);
   executed_by_ = describe(rig);
   if (exit != Exit::ended)
     return differ(

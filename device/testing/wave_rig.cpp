@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/options.h"
+#include "device/dispatch/job.h"
 #include "device/dispatch/services.h"
 #include "device/guest_access.h"
 
@@ -183,15 +184,17 @@ Exit WaveRig::run_waves(uint32_t branches) {
   Group& group = resident_.group();
   std::vector<bool> goes_on(group.wave_count, branches == 0);
   constexpr int kMaxTurns = 100'000;
+  group.waves_ended = group.waves_at_barrier = 0;
+  group.barriers = {};
   for (int turns = 0;;) {
-    uint32_t ended = 0, waiting = 0;
     for (uint32_t i = 0; i < group.wave_count; i++) {
       Wave& one = wave(i);
-      bool has_turn = true;
+      bool has_turn = one.exit != Exit::ended && one.exit != Exit::barrier;
+      if (!has_turn) continue;
       while (has_turn && one.exit != Exit::ended && one.exit != Exit::barrier) {
         if (execute(one, goes_on[i] ? 1'000'000 : branches) == Exit::fault || ++turns > kMaxTurns)
           return one.exit;
-        has_turn = one.exit != Exit::turn;
+        has_turn = one.exit != Exit::turn && !(goes_on[i] && one.exit == Exit::quantum);
         if (goes_on[i] || one.exit != Exit::quantum || one.budget != 0) continue;
         goes_on[i] = true;
         const bool is_full = ~one.exec() == 0;
@@ -199,12 +202,11 @@ Exit WaveRig::run_waves(uint32_t branches) {
         if (is_new) rest->second = compile_from(one.step, is_full);
         if (rest->second) rest->second->enter(resident_.frame(one));
       }
-      if (one.exit == Exit::ended) ended++;
-      if (one.exit == Exit::barrier) waiting++;
+      if (one.exit == Exit::ended) group.waves_ended++;
+      if (one.exit == Exit::barrier) group.waves_at_barrier++;
     }
-    if (ended == group.wave_count) return Exit::ended;
-    for (uint32_t i = 0; i < group.wave_count && waiting + ended == group.wave_count; i++)
-      if (wave(i).exit == Exit::barrier) wave(i).exit = Exit::none;
+    if (group.waves_ended == group.wave_count) return Exit::ended;
+    if (group.waves_at_barrier + group.waves_ended == group.wave_count) release_barrier(resident_);
   }
 }
 

@@ -1,0 +1,102 @@
+// The elements of matrix operands: their formats, and what every lane's registers hold of them, decoded item
+// by item over the whole wave.
+#pragma once
+
+#include "device/interp/operands.h"
+#include "device/semantics/small_float.h"
+
+namespace morgana::device::MORGANA_SIMD {
+
+enum class Element : uint8_t { f32, f16, bf16, xf32, i8, f64, fp8, bf8, fp6, bf6, fp4, f8f6f4, u8, i4, u4 };
+
+constexpr int bits_of_element(Element e) {
+  switch (e) {
+    case Element::f64: return 64;
+    case Element::f32:
+    case Element::xf32: return 32;
+    case Element::f16:
+    case Element::bf16: return 16;
+    case Element::fp6:
+    case Element::bf6: return 6;
+    case Element::fp4:
+    case Element::i4:
+    case Element::u4: return 4;
+    default: return 8;
+  }
+}
+
+constexpr int kMaxItems = 32;
+
+// A decoded operand: items[item][lane]. f64 takes two of them.
+struct alignas(256) Matrix {
+  uint32_t items[kMaxItems][kLanes];
+};
+
+// An item's bits as f32 or, for integers, as one in f32's place.
+template <Element E>
+MORGANA_INLINE u32v decode(const Wave& wave, bool fnuz, u32v v) {
+  switch (E) {
+    case Element::f32: return as<u32v>(flush_input(wave.mode, as<f32v>(v)));
+    case Element::xf32: return (v + 0xfff + (v >> 13 & 1)) & 0xffffe000u;  // ten bits of mantissa
+    case Element::f16: return as<u32v>(widen(as<f16v>(to<uint16_t>(v))));
+    case Element::bf16: return v << 16;
+    case Element::i8: return as<u32v>(as<i32v>(v << 24) >> 24);
+    case Element::i4: return as<u32v>(as<i32v>(v << 28) >> 28);
+    case Element::u8:
+    case Element::u4: return v;
+    case Element::fp8: return as<u32v>(fnuz ? decode_small(kFp8Fnuz, v) : decode_small(kFp8, v));
+    case Element::bf8: return as<u32v>(fnuz ? decode_small(kBf8Fnuz, v) : decode_small(kBf8, v));
+    case Element::fp6: return as<u32v>(decode_small(kFp6, v));
+    case Element::bf6: return as<u32v>(decode_small(kBf6, v));
+    default: return as<u32v>(decode_small(kFp4, v));
+  }
+}
+
+// The items of all lanes.
+template <Element E>
+[[gnu::noinline]] void decode_items(const Wave& wave, const uint32_t* lanes, int items, Matrix& out) {
+  constexpr int kBits = bits_of_element(E);
+  constexpr uint32_t kMask = kBits == 32 ? ~0u : (1u << kBits % 32) - 1;
+  const bool fnuz = wave.target->target == Target::gfx942;
+  const auto* words = reinterpret_cast<const u32v*>(lanes);
+  const auto put = [&](int item, u32v v) __attribute__((always_inline)) {
+    *reinterpret_cast<u32v*>(out.items[item]) = decode<E>(wave, fnuz, v & kMask);
+  };
+  if constexpr (32 % kBits == 0) {
+    constexpr int kPerWord = 32 / kBits;  // divides the number of items
+    for (int item = 0; item < items; item += kPerWord) {
+      const u32v word = words[item / kPerWord];
+#pragma clang loop unroll(full)
+      for (int part = 0; part < kPerWord; part++)
+        put(item + part, word >> static_cast<uint32_t>(part * kBits));
+    }
+  } else {
+    for (int item = 0; item < items; item++) {
+      const int at = item * kBits;
+      u32v v = words[at / 32] >> static_cast<uint32_t>(at % 32);
+      if (at % 32 + kBits > 32) v |= words[at / 32 + 1] << static_cast<uint32_t>(32 - at % 32);
+      put(item, v);
+    }
+  }
+}
+
+inline void decode_operand(const Wave& wave, const Step* step, int i, Element e, int items, Matrix& out) {
+  const uint32_t* lanes = registers(wave, step, i);
+  switch (e) {
+    case Element::f32: return decode_items<Element::f32>(wave, lanes, items, out);
+    case Element::xf32: return decode_items<Element::xf32>(wave, lanes, items, out);
+    case Element::f16: return decode_items<Element::f16>(wave, lanes, items, out);
+    case Element::bf16: return decode_items<Element::bf16>(wave, lanes, items, out);
+    case Element::i8: return decode_items<Element::i8>(wave, lanes, items, out);
+    case Element::u8: return decode_items<Element::u8>(wave, lanes, items, out);
+    case Element::i4: return decode_items<Element::i4>(wave, lanes, items, out);
+    case Element::u4: return decode_items<Element::u4>(wave, lanes, items, out);
+    case Element::fp8: return decode_items<Element::fp8>(wave, lanes, items, out);
+    case Element::bf8: return decode_items<Element::bf8>(wave, lanes, items, out);
+    case Element::fp6: return decode_items<Element::fp6>(wave, lanes, items, out);
+    case Element::bf6: return decode_items<Element::bf6>(wave, lanes, items, out);
+    default: return decode_items<Element::fp4>(wave, lanes, items, out);
+  }
+}
+
+}  // namespace morgana::device::MORGANA_SIMD
