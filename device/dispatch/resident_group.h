@@ -14,8 +14,6 @@
 
 namespace morgana::device {
 
-inline constexpr uint32_t kMaxWaves = kMaxGroupItems / 32;
-
 // Memory from the operating system that becomes real page by page when touched.
 class LazyMemory {
  public:

@@ -110,7 +110,7 @@ size_t vector_accesses(const Wave& wave, const isa::Inst& inst, std::array<Acces
     access = whole;
     access.lanes = 0;
   }
-  const uint64_t slice = uint64_t{wave.scratch_lane_bytes} * kLanes;
+  const uint64_t slice = uint64_t{wave.scratch_lane_bytes} * wave.lane_count();
   const auto own = reinterpret_cast<uint64_t>(wave.scratch);
   const uint64_t arena = own - slice * wave.index, arena_size = slice * wave.group->wave_count;
   for (uint64_t left = wave.access.lanes; left != 0; left &= left - 1) {
@@ -122,7 +122,7 @@ size_t vector_accesses(const Wave& wave, const isa::Inst& inst, std::array<Acces
       address &= kApertureBytes - 1;
     } else if (address - arena < arena_size) {
       const uint64_t offset = address - own;  // of another wave's: too large
-      address = offset / 256 * 4 + offset % 4;
+      address = offset / (4 * wave.lane_count()) * 4 + offset % 4;
       space = 2;
     }
     out[space].lanes |= uint64_t{1} << lane;

@@ -24,7 +24,7 @@ class BarrierCheck {
     bool waits = false;
   };
   struct GroupState {
-    std::array<WaveState, kMaxGroupItems / kLanes> waves;
+    std::array<WaveState, kMaxWaves> waves;
     const Wave* first = nullptr;
   };
   void report(const Wave& wave, uint64_t pc, uint32_t lane, const char* what, const Doer& other,

@@ -338,12 +338,13 @@ void Follower::follow_cross() {
   const Operand& to = inst_.dst[0];
   if (op == Op::v_readfirstlane_b32 || op == Op::v_readlane_b32) {
     uint32_t from = exec_ != 0 ? static_cast<uint32_t>(__builtin_ctzll(exec_)) : 0;
-    if (op == Op::v_readlane_b32) from = static_cast<uint32_t>(scalar(inst_.src[1]).value.bits) % kLanes;
+    if (op == Op::v_readlane_b32)
+      from = static_cast<uint32_t>(scalar(inst_.src[1]).value.bits) % wave_.lane_count();
     set_scalar(to, lane(inst_.src[0], from).open);
     return;
   }
   if (op == Op::v_writelane_b32) {
-    const auto at = static_cast<uint32_t>(scalar(inst_.src[1]).value.bits) % kLanes;
+    const auto at = static_cast<uint32_t>(scalar(inst_.src[1]).value.bits) % wave_.lane_count();
     vector(to, 0, at) = static_cast<uint32_t>(scalar(inst_.src[0]).open);
     return;
   }

@@ -33,7 +33,10 @@ const char* name(Space space) {
   return "memory";
 }
 
-Items::Items(const Launch& launch) : grid_(launch.grid), group_(launch.group) {
+Items::Items(const Launch& launch)
+    : grid_(launch.grid),
+      group_(launch.group),
+      wave_lanes_(launch.descriptor->enable_wavefront_size32 ? 32 : 64) {
   for (size_t i = 0; i < 3; i++) groups_[i] = (uint64_t{grid_[i]} + group_[i] - 1) / group_[i];
 }
 
@@ -47,7 +50,7 @@ std::array<uint32_t, 3> Items::item_of(const std::array<uint32_t, 3>& group, uin
                                        uint32_t lane) const {
   std::array<uint32_t, 3> size;
   for (size_t i = 0; i < 3; i++) size[i] = std::min(group_[i], grid_[i] - group[i] * group_[i]);
-  const uint32_t flat = wave * kLanes + lane;
+  const uint32_t flat = wave * wave_lanes_ + lane;
   const std::array<uint32_t, 3> local = {flat % size[0], flat / size[0] % size[1], flat / size[0] / size[1]};
   std::array<uint32_t, 3> id;
   for (size_t i = 0; i < 3; i++) id[i] = group[i] * group_[i] + local[i];

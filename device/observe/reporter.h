@@ -26,6 +26,7 @@ class Items {
 
  private:
   std::array<uint32_t, 3> grid_, group_;
+  uint32_t wave_lanes_;
   std::array<uint64_t, 3> groups_{};
 };
 
