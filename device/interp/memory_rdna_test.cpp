@@ -72,7 +72,7 @@ TEST(RdnaBuffer, FormatsAreOneNumberThatGfx11CountsAnew) {
       {Target::gfx1100, "000000e000028180", 11, 0x1000},     // the same
       {Target::gfx1030, "002000e000020180", 62, 0x1000},     // 32_32_UINT
       {Target::gfx1100, "000000e000028180", 48, 0x1000},     // the same
-      {Target::gfx1030, "002040e800020180", 1, 0x3e000100},  // tbuffer_load_format_x 16_SNORM: 0x1000 / 32767
+      {Target::gfx1030, "002040e800020180", 1, 0x3e000100},  // MTBUF, 16_SNORM: 0x1000 / 32767
       {Target::gfx1100, "000048e900028180", 1, 0xfffffe00},  // 2_10_10_10_SINT: x has ten bits
   };
   for (const auto& c : cases) {
@@ -135,9 +135,9 @@ TEST(RdnaAtomics, SubtractionsThatStayAboveZero) {
     Target target;
     const char* hex;
     uint32_t left;
-  } cases[] = {{Target::gfx1030, "0080d1dc00010202", 0},                 // global_atomic_csub ... glc
-               {Target::gfx1200, "02c00dee02009000 00000000", 0},        // global_atomic_sub_clamp_u32
-               {Target::gfx1200, "020014ee02009000 00000000", 0x1000}};  // global_atomic_cond_sub_u32
+  } cases[] = {{Target::gfx1030, "0080d1dc00010202", 0},                 // CSUB
+               {Target::gfx1200, "02c00dee02009000 00000000", 0},        // SUB_CLAMP
+               {Target::gfx1200, "020014ee02009000 00000000", 0x1000}};  // COND_SUB
   for (const auto& c : cases) {
     Rig rig(c.target, c.hex);
     rig.wave().set_exec(1);
