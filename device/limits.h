@@ -5,8 +5,8 @@
 
 namespace morgana::device {
 
-inline constexpr int kLanes = 64;                 // of a wave
-inline constexpr uint32_t kMaxGroupItems = 1024;  // work-items of a work-group (CDNA4 guide 4.3)
+inline constexpr int kLanes = 64;                           // of a wave
+inline constexpr uint32_t kMaxGroupItems = 1024;            // work-items of a work-group (CDNA4 guide 4.3)
 inline constexpr uint32_t kMaxWaves = kMaxGroupItems / 32;  // of a work-group
 
 }  // namespace morgana::device
