@@ -336,7 +336,7 @@ def main(arguments):
         say("\n".join(f"cluster: {sentence}" for sentence in missing))
         return 2
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    part = "start"
+    part, cluster = "start", None
     try:
         cluster = Cluster(options)
         for part in options.only:
@@ -344,7 +344,10 @@ def main(arguments):
             {"work": work, "end": end, "cts": conformance, "mpi": mpi}[part](cluster, options, say)
     except (Failure, RuntimeError, subprocess.TimeoutExpired) as error:
         # What a broken part leaves of the hosts would judge the others.
-        say(f"WRONG {part}: {error}\ncluster: not as expected (logs: {options.out}/log)")
+        say(f"WRONG {part}: {error}")
+        for host in cluster.network.hosts if cluster else ():
+            say(f"the daemon of {host.state()}")
+        say(f"cluster: not as expected (logs: {options.out}/log)")
         return 1
     finally:
         shutil.rmtree(options.out / "run", ignore_errors=True)

@@ -162,6 +162,14 @@ class Network(unittest.TestCase):
         self.assertEqual(names, ["host1\n", "host2\n"])
         self.assertNotIn(socket.gethostname(), ("host1", "host2"))
 
+    def test_a_failure_can_tell_which_program_ended(self):
+        host = self.network.hosts[0]
+        self.assertEqual(host.state(), "host1: runs")
+        child = host.start(["sh", "-c", "kill -SEGV $$"], dict(os.environ), self.log.name)
+        child.wait()
+        self.assertEqual(host.state(), "host1: runs, ended with -11")
+        host.children.remove(child)
+
     def test_bytes_are_counted_once_each(self):
         before = self.network.traffic()
         self.echo(self.connect(self.network.hosts[0]), 1000000)

@@ -120,6 +120,11 @@ class Host:
         """Of what was started on it and has not ended."""
         return sum(processor_seconds(pathlib.Path(f"/proc/{child.pid}/stat").read_text()) for child in self.children)
 
+    def state(self):
+        """A sentence on what was started on it, for the report of a failure."""
+        codes = [child.poll() for child in self.children]
+        return f"{self.name}: " + (", ".join("runs" if code is None else f"ended with {code}" for code in codes) or "nothing runs")
+
     def cut(self):
         """Nothing comes from or to this host from now on, and nobody is told."""
         ip("link", "set", self.link, "down")
