@@ -163,6 +163,7 @@ void Job::run_wave(Wave& wave, uint32_t budget) {
 // Lets every wave that can run do so once. False: a wave has faulted or the launch was stopped (`state`).
 bool Job::run_round(ResidentGroup& resident, bool& all_slept, State& state) {
   Group& group = resident.group();
+  const uint32_t completions = group.barriers[0].completions;
   for (uint32_t i = 0; i < group.wave_count; i++) {
     Wave& wave = resident.in_turn(i);
     if (wave.exit == Exit::ended || wave.exit == Exit::barrier) continue;
@@ -183,6 +184,8 @@ bool Job::run_round(ResidentGroup& resident, bool& all_slept, State& state) {
         }
     }
   }
+  // Waves have met at a barrier in two parts (gfx12).
+  if (group.barriers[0].completions != completions) all_slept = false;
   return true;
 }
 

@@ -287,7 +287,8 @@ uint32_t LaunchPlan::initial_mode() const {
 namespace {
 
 // HW_ID: WAVE_ID [3:0], SIMD_ID [5:4], CU_ID [11:8], SH_ID [12], SE_ID [14:13] (SQ_WAVE_HW_ID of gfx9 in
-// Linux's gc_9_0_sh_mask.h). Units beyond 16 go on in the array and the engine.
+// Linux's gc_9_0_sh_mask.h; HW_ID1 of gfx10 and later is given the same). Units beyond 16 go on in the array
+// and the engine.
 uint32_t hardware_id(uint32_t wave, uint32_t unit) {
   return (wave & 15) | (wave & 3) << 4 | (unit & 15) << 8 | (unit >> 4 & 7) << 12;
 }

@@ -200,7 +200,10 @@ void report_halt(Wave& wave, const Step* step) {
     plan.launch.interrupt->compare_exchange_strong(nothing, wave.interrupt);
 }
 
-void release_barrier(Wave& wave) { device::release_barrier(*static_cast<ResidentGroup*>(wave.context)); }
+void release_barrier(Wave& wave) {
+  HostScope host;
+  device::release_barrier(*static_cast<ResidentGroup*>(wave.context));
+}
 
 uint64_t core_clock() { return nanoseconds(CLOCK_MONOTONIC_RAW); }
 uint64_t real_time() { return device_clock(); }

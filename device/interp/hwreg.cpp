@@ -83,6 +83,8 @@ uint32_t read_modern(const Wave& wave, uint32_t id) {
     case kLdsAlloc: return wave.lds_alloc;
     case kIbSts: return wave.ib_sts;
     case kHwId1: return wave.hw_id;
+    case kFlatScratchLo: return static_cast<uint32_t>(wave.flat_scratch);
+    case kFlatScratchHi: return static_cast<uint32_t>(wave.flat_scratch >> 32);
     default: break;
   }
   if (is_gfx12(wave)) return read_gfx12(wave, id);
@@ -165,6 +167,8 @@ uint32_t write_mask(const Wave& wave, uint32_t id) {
   const Generation generation = wave.target->generation;
   const bool privileged = wave.status & kStatusPriv;
   if (generation >= Generation::gfx12) return gfx12_write_mask(id, privileged);
+  // Kernels of gfx10 set it; on gfx11 hardware does.
+  if (generation == Generation::gfx10 && (id == kFlatScratchLo || id == kFlatScratchHi)) return ~0u;
   switch (id) {
     case kMode: {
       // Of gfx10: without VSKIP, GPR_IDX_EN and CSP.
@@ -194,6 +198,8 @@ void write_register(Wave& wave, uint32_t id, uint32_t value) {
   const auto low = [&](uint64_t old) { return (old & ~uint64_t{0xffff'ffff}) | value; };
   const auto high = [&](uint64_t old) { return (old & 0xffff'ffff) | uint64_t{value} << 32; };
   switch (id) {
+    case kFlatScratchLo: wave.flat_scratch = low(wave.flat_scratch); return;
+    case kFlatScratchHi: wave.flat_scratch = high(wave.flat_scratch); return;
     case kMode:
       wave.mode.bits = value;
       apply_mode(wave);

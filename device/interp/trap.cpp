@@ -63,7 +63,8 @@ void s_sethalt(Wave& wave, const Step* step) {
   MORGANA_NEXT(wave, step);
 }
 
-// Message numbers: CDNA4 guide 12.5.1, and LLVM's names for the graphics ones (2, 3).
+// Message numbers: CDNA4 guide 12.5.1, and LLVM's names for the graphics ones (2, 3; 9 of gfx10) and
+// those of gfx11.
 void s_sendmsg(Wave& wave, const Step* step) {
   switch (step->imm & 0xf) {
     case 1:  // interrupt
@@ -76,8 +77,11 @@ void s_sendmsg(Wave& wave, const Step* step) {
     case 10:  // get doorbell: of the only queue that the wave can belong to
       wave.set_exec(0);
       MORGANA_NEXT(wave, step);
+    case 3:  // gfx11 and later: the wave's VGPRs may be given away, since it ends
+      if (wave.target->generation >= Generation::gfx11) MORGANA_NEXT(wave, step);
+      [[fallthrough]];
     case 2:
-    case 3: return raise(wave, step, FaultKind::graphics, "geometry shader message");
+    case 9: return raise(wave, step, FaultKind::graphics, "geometry shader message");
     case 0: return raise(wave, step, FaultKind::illegal_instruction, "message 0");
     default: return raise(wave, step, FaultKind::illegal_instruction, "a message that does not exist");
   }

@@ -11,14 +11,19 @@ namespace {
 // An operand as memory: 64 dwords. Scalars are broadcast into `room`.
 const uint32_t* dual_source(const Wave& wave, const isa::Inst& inst, const isa::Operand& operand,
                             uint32_t* room) {
-  if (operand.is_vgpr()) return wave.v + size_t{uint32_t{operand.code} - isa::kVgprBase} * kLanes;
+  if (operand.is_vgpr()) {
+    // Beyond the wave's registers it is VGPR0, as in every instruction (interp/stepping.cpp).
+    const uint32_t number = uint32_t{operand.code} - isa::kVgprBase;
+    return wave.v + size_t{number < wave.vgpr_count ? number : 0} * kLanes;
+  }
   const uint32_t code = operand.code;
   uint32_t value;
   if (code == isa::kNull)
     value = 0;
   else if (isa::is_constant(operand.code))
     value = isa::constant_value(operand.code, operand.type, inst.literal).low;
-  else if (code < isa::kRegisterEnd && !isa::is_trap_register(code))
+  else if (code < isa::kRegisterEnd &&
+           (!isa::is_trap_register(code) || wave.target->generation >= Generation::gfx12))
     value = wave.s[code];
   else
     value = read_special(wave, code);
@@ -46,8 +51,9 @@ void compute_half(const Wave& wave, const isa::Inst& inst, const VectorOp& op, c
   compute_half(wave, inst, vector_row(static_cast<uint32_t>(step->imm)), second,
                inst.n_src - inst.n_first_src, results[1]);
   for (int i = 0; i < 2; i++) {
-    uint32_t* const to = wave.v + size_t{uint32_t{inst.dst[i].code} - isa::kVgprBase} * kLanes;
-    write_lanes(to, load32(results[i]), wave.exec());
+    const uint32_t number = uint32_t{inst.dst[i].code} - isa::kVgprBase;
+    if (number >= wave.vgpr_count) continue;
+    write_lanes(wave.v + size_t{number} * kLanes, load32(results[i]), wave.exec());
   }
 }
 

@@ -24,14 +24,15 @@ MORGANA_INLINE u32v& word(uint32_t* lanes, int i) { return *reinterpret_cast<u32
 mask apply_dpp(const isa::Inst& inst, mask exec, const uint32_t* from, const uint32_t* old, uint32_t* to,
                int registers) {
   mask write = 0;
+  const bool zeroes = inst.bound_ctrl || inst.dpp8;  // DPP8 without FI reads 0 of a disabled lane
   for (int lane = 0; lane < kLanes; lane++) {
     const int source = inst.dpp8 ? dpp8_source(inst.lane_select, lane) : dpp_source(inst.dpp_ctrl, lane);
     const bool valid = source >= 0 && (inst.fetch_inactive || (exec >> source & 1));
     for (int i = 0; i < registers; i++) {
       const uint32_t missing = source >= 0 ? from[i * kLanes + source] : old[i * kLanes + lane];
-      to[i * kLanes + lane] = valid ? from[i * kLanes + source] : inst.bound_ctrl ? 0 : missing;
+      to[i * kLanes + lane] = valid ? from[i * kLanes + source] : zeroes ? 0 : missing;
     }
-    if (dpp_enables(inst, lane) && (valid || inst.bound_ctrl)) write |= mask{1} << lane;
+    if (dpp_enables(inst, lane) && (valid || zeroes)) write |= mask{1} << lane;
   }
   return write;
 }

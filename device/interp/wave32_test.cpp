@@ -83,13 +83,48 @@ TEST(Wave32, AWorkGroupHasTwiceAsManyWaves) {
 }
 
 TEST(Wave32, Gfx12HasTheGroupsIdInTrapRegisters) {
-  // s_mov_b32 s0, ttmp9; s_mov_b32 s1, ttmp7; s_lshr_b32 s2, ttmp8, 25
-  WaveRig rig(Target::gfx1200, dwords_of_hex("750080be 730081be 74990285"), {.items = 64});
-  ASSERT_EQ(rig.run(), Exit::ended);
-  EXPECT_EQ(rig.s(0), 0u);
-  EXPECT_EQ(rig.s(1), 0u);
-  EXPECT_EQ(rig.s(2), 0u);
+  WaveRig rig(Target::gfx1200,
+              dwords_of_hex("750080be "            // s_mov_b32 s0, ttmp9
+                            "730081be "            // s_mov_b32 s1, ttmp7
+                            "74990285 "            // s_lshr_b32 s2, ttmp8, 25
+                            "750010ca 80000000"),  // v_dual_mov_b32 v0, ttmp9 :: v_dual_mov_b32 v1, 0
+              {.items = 64});
   EXPECT_EQ(rig.wave(1).s[isa::kTtmp + 8] >> 25, 1u);
+  rig.s(isa::kTtmp + 9) = 5, rig.s(isa::kTtmp + 7) = 6, rig.s(isa::kTtmp + 8) = 7u << 25;
+  ASSERT_EQ(rig.run(), Exit::ended);
+  EXPECT_EQ(rig.s(0), 5u);
+  EXPECT_EQ(rig.s(1), 6u);
+  EXPECT_EQ(rig.s(2), 7u);
+  EXPECT_EQ(rig.v(0, 31), 5u);
+}
+
+TEST(Wave32, Dpp8ReadsZeroOfDisabledLanes) {
+  WaveRig rig(Target::gfx1100,
+              dwords_of_hex("e902027e 00773905 "    // v_mov_b32_dpp v1, v0 dpp8:[7,6,5,4,3,2,1,0]
+                            "ea02047e 00773905"));  // v_mov_b32_dpp v2, v0 dpp8:[7,6,5,4,3,2,1,0] fi:1
+  put_ramp(rig, 0, 32);
+  rig.v(1, 0) = rig.v(1, 8) = 99;
+  rig.wave().set_exec(0xff0f);
+  ASSERT_EQ(rig.run(), Exit::ended);
+  EXPECT_EQ(rig.v(1, 0), 0u);
+  EXPECT_EQ(rig.v(1, 8), 15u);
+  EXPECT_EQ(rig.v(2, 0), 7u);
+}
+
+TEST(Wave32, AWaveMayGiveItsRegistersAwayBeforeItEnds) {
+  WaveRig rig(Target::gfx1100, dwords_of_hex("0300b6bf"));  // s_sendmsg sendmsg(MSG_DEALLOC_VGPRS)
+  EXPECT_EQ(rig.run(), Exit::ended);
+}
+
+TEST(Wave32, FlatScratchIsAHardwareRegister) {
+  WaveRig rig(kTarget, dwords_of_hex("14f880b9 "    // s_setreg_b32 hwreg(HW_REG_FLAT_SCR_LO), s0
+                                     "15f881b9 "    // s_setreg_b32 hwreg(HW_REG_FLAT_SCR_HI), s1
+                                     "15f802b9 "    // s_getreg_b32 s2, hwreg(HW_REG_FLAT_SCR_HI)
+                                     "14f803b9"));  // s_getreg_b32 s3, hwreg(HW_REG_FLAT_SCR_LO)
+  rig.s(0) = 0x12345678, rig.s(1) = 0x9abc;
+  ASSERT_EQ(rig.run(), Exit::ended);
+  EXPECT_EQ(rig.s(2), 0x9abcu);
+  EXPECT_EQ(rig.s(3), 0x12345678u);
 }
 
 }  // namespace

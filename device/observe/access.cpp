@@ -18,7 +18,8 @@ const uint32_t* registers(const Wave& wave, const isa::Operand& operand) {
 
 uint64_t pair(const Wave& wave, uint32_t code) { return wave.s[code] | uint64_t{wave.s[code + 1]} << 32; }
 
-bool is_coherent(const isa::Inst& inst) { return inst.glc || inst.sc0 || inst.sc1; }
+// gfx12: of the device's scope, or the system's.
+bool is_coherent(const isa::Inst& inst) { return inst.glc || inst.sc0 || inst.sc1 || inst.scope >= 2; }
 
 // Direction and size of an access.
 void describe(const isa::Inst& inst, Access& access) {

@@ -9,9 +9,11 @@
 #include <cstdint>
 #include <unordered_map>
 
+#include "device/limits.h"
+
 namespace morgana::device {
 
-inline constexpr uint32_t kGroupWaves = 16;  // numbers of waves that a group has
+inline constexpr uint32_t kGroupWaves = kMaxWaves;  // numbers of waves that a group has
 
 // Waves by number, from 1 on; a group's waves have kGroupWaves numbers in a row.
 class Clock {

@@ -19,7 +19,10 @@ bool gathers(std::string_view mnemonic) {
   return std::ranges::any_of(kBegins, [&](auto begin) { return mnemonic.starts_with(begin); });
 }
 
-bool is_wide(const Operand& operand) { return operand.type == Type::mask || operand.dwords == 2; }
+// A mask is one register in a wave of 32.
+bool is_wide(const Operand& operand) {
+  return operand.dwords == 2 || (operand.type == Type::mask && operand.dwords != 1);
+}
 
 // The bits of a dword that the instruction takes of a source.
 uint32_t taken(const isa::Inst& inst, size_t source) {
@@ -122,7 +125,7 @@ bool Follower::is_wholly_open(const Operand& operand) const {
 }
 
 void Follower::set_scalar(const Operand& operand, uint64_t open) {
-  if (!operand.present() || operand.code >= isa::kRegisterEnd) return;
+  if (!operand.present() || operand.code >= isa::kRegisterEnd || operand.code == isa::kNull) return;
   const bool wide = is_wide(operand);
   if (operand.code == isa::kExecLo || operand.code == isa::kExecHi) return report_choice(open);
   open_.scalar[operand.code] = static_cast<uint32_t>(open);
@@ -138,6 +141,7 @@ void Follower::set_lane(const Operand& operand, uint32_t lane, uint64_t open) {
 void Follower::close(const Operand& operand) {
   if (!operand.present()) return;
   if (operand.is_scalar()) {
+    if (operand.code == isa::kNull) return;
     for (uint32_t d = 0; d < std::max<uint32_t>(operand.dwords, is_wide(operand) ? 2 : 1); d++)
       if (operand.code + d < isa::kRegisterEnd) open_.scalar[operand.code + d] = 0;
     return;
@@ -191,7 +195,8 @@ Shadowed Follower::Algebra::leaf(const isa::Term& term) const {
     case Fn::scc: return {isa::number_of(follower.wave_.scc, 1), follower.open_.scc ? uint64_t{1} : 0};
     case Fn::vcc:
       return mask(follower.wave_.vcc(),
-                  follower.open_.scalar[isa::kVccLo] | uint64_t{follower.open_.scalar[isa::kVccHi]} << 32);
+                  (follower.open_.scalar[isa::kVccLo] | uint64_t{follower.open_.scalar[isa::kVccHi]} << 32) &
+                      follower.wave_.lanes);
     case Fn::exec: return mask(follower.exec_, 0);
     case Fn::result: return result;
     case Fn::old: return operand(inst.dst[0]);

@@ -2,10 +2,11 @@
 
 #include <string_view>
 
+#include "device/observe/wait_check.h"
+
 namespace morgana::device {
 namespace {
 
-using isa::Format;
 using isa::Op;
 
 // Rows of a launch: 256 bytes of memory each, for which sixteen times as much is kept.
@@ -13,15 +14,36 @@ constexpr size_t kMostRows = 400'000;
 // Waves that an atomic's clock knows.
 constexpr size_t kMostKnown = 4096;
 
-bool invalidates(const isa::Inst& inst) {
-  const std::string_view name = inst.row->mnemonic;
-  return name.starts_with("buffer_wbinvl1") || name.starts_with("buffer_inv");
+bool invalidates(Op op) {
+  switch (op) {
+    case Op::buffer_wbinvl1:
+    case Op::buffer_wbinvl1_vol:
+    case Op::buffer_wbinvl1_sc:
+    case Op::buffer_inv:
+    case Op::buffer_invl2:
+    case Op::buffer_gl0_inv:
+    case Op::buffer_gl1_inv:
+    case Op::global_inv:
+    case Op::global_wbinv: return true;
+    default: return false;
+  }
 }
 
-// s_waitcnt that waits for all vector memory, or for all of LDS.
+// Waits for all vector memory (gfx10 and later: for all stores), or for all of LDS.
 bool waits_for_all(const isa::Inst& inst, Generation generation) {
-  const uint32_t vector = (inst.simm16 & 0xf) | (generation >= Generation::gfx9 ? inst.simm16 >> 14 << 4 : 0);
-  return vector == 0 || (inst.simm16 >> 8 & 0xf) == 0;
+  const uint32_t simm16 = inst.simm16;
+  switch (inst.row->op) {
+    case Op::s_waitcnt: {
+      const Waits waits = waits_of(simm16, generation);
+      return waits.vector == 0 || waits.lgkm == 0;
+    }
+    case Op::s_waitcnt_vscnt:
+    case Op::s_wait_storecnt:
+    case Op::s_wait_dscnt: return (simm16 & 0x3f) == 0;
+    case Op::s_wait_storecnt_dscnt:
+    case Op::s_wait_loadcnt_dscnt: return (simm16 >> 8 & 0x3f) == 0 || (simm16 & 0x3f) == 0;
+    default: return false;
+  }
 }
 
 // What a store takes from its register for the dword that lies `offset` bytes behind its first.
@@ -184,11 +206,10 @@ void RaceCheck::touch(const Moment& moment, const Access& access, uint32_t lane,
 // What the wave waits for and forgets.
 void RaceCheck::follow(const Moment& moment, WaveClock& wave) {
   const isa::Inst& inst = moment.inst;
-  if (inst.row->op == Op::s_waitcnt) {
-    if (!wave.has_stores || !waits_for_all(inst, moment.wave.target->generation)) return;
+  if (wave.has_stores && waits_for_all(inst, moment.wave.target->generation)) {
     wave.time++;
     wave.has_stores = false;
-  } else if (inst.row->format == Format::MUBUF && invalidates(inst)) {
+  } else if (invalidates(inst.row->op)) {
     wave.known.learn(wave.loaded);
     wave.loaded.clear();
   }

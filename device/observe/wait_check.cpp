@@ -17,16 +17,6 @@ constexpr uint32_t kMostExports = 7;
 // Scalar loads whose results nobody uses are never waited for.
 constexpr size_t kMostPending = 256;
 
-// The fields of s_waitcnt.
-struct Waits {
-  uint32_t vector, lgkm, exports;
-};
-Waits waits_of(uint32_t simm16, Generation generation) {
-  if (generation >= Generation::gfx11) return {simm16 >> 10, simm16 >> 4 & 0x3f, simm16 & 7};
-  const uint32_t vector = (simm16 & 0xf) | (generation >= Generation::gfx9 ? simm16 >> 14 << 4 : 0);
-  return {vector, simm16 >> 8 & most_lgkm(generation), simm16 >> 4 & 7};
-}
-
 const char* name_of(uint8_t counter, Generation generation) {
   const bool gfx12 = generation >= Generation::gfx12;
   switch (counter) {
@@ -49,6 +39,12 @@ bool writes_one(const Registers& registers, const Registers& others, uint32_t& c
 }
 
 }  // namespace
+
+Waits waits_of(uint32_t simm16, Generation generation) {
+  if (generation >= Generation::gfx11) return {simm16 >> 10, simm16 >> 4 & 0x3f, simm16 & 7};
+  const uint32_t vector = (simm16 & 0xf) | (generation >= Generation::gfx9 ? simm16 >> 14 << 4 : 0);
+  return {vector, simm16 >> 8 & most_lgkm(generation), simm16 >> 4 & 7};
+}
 
 bool WaitCheck::awaits_scalars(const Wave& wave) const {
   const auto group = groups_.find(wave.group);
