@@ -186,6 +186,9 @@ Exit WaveRig::run_waves(uint32_t branches) {
   constexpr int kMaxTurns = 100'000;
   group.waves_ended = group.waves_at_barrier = 0;
   group.barriers = {};
+  // Compiled code may have run some to their end.
+  for (uint32_t i = 0; i < group.wave_count; i++)
+    if (wave(i).exit == Exit::ended) group.waves_ended++;
   for (int turns = 0;;) {
     for (uint32_t i = 0; i < group.wave_count; i++) {
       Wave& one = wave(i);
