@@ -35,10 +35,11 @@ def read(path):
     return [json.loads(line) for line in text.splitlines() if line]
 
 
-def assemble(target, texts):
+def assemble(target, texts, features=""):
     """One hex string or None for each text."""
     source = "".join(f"L{i}:\n{text}\n" for i, text in enumerate(texts))
-    run = subprocess.run(["/usr/lib/llvm-22/bin/llvm-mc", "-triple=amdgcn-amd-amdhsa", f"-mcpu={target}", "-show-encoding"],
+    run = subprocess.run(["/usr/lib/llvm-22/bin/llvm-mc", "-triple=amdgcn-amd-amdhsa", f"-mcpu={target}",
+                          f"-mattr={features}", "-show-encoding"],
                          input=source, capture_output=True, text=True)
     result = [None] * len(texts)
     at = -1

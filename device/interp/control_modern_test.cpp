@@ -1,6 +1,10 @@
 // Control of gfx10 to gfx12: what one instruction's record cannot show.
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
+#include <iterator>
+
 #include "device/testing/wave_rig.h"
 
 namespace morgana::device {
@@ -100,6 +104,106 @@ TEST(Ends, PaddingIsNoInstruction) {
   WaveRig rig(Target::gfx1030, dwords_of_hex("00009fbf"));  // s_code_end
   EXPECT_EQ(rig.run_interpreted(), Exit::fault);
   EXPECT_EQ(rig.fault().kind, FaultKind::illegal_instruction);
+}
+
+// --- Floats in scalar registers (gfx12) ---
+
+uint32_t bits(float f) { return std::bit_cast<uint32_t>(f); }
+uint32_t bits(_Float16 h) { return std::bit_cast<uint16_t>(h); }
+
+TEST(ScalarFloats, ComputeAsLanesDo) {
+  WaveRig rig(Target::gfx1200, dwords_of_hex("00010aa0 "          // s_add_f32 s10, s0, s1
+                                             "00018ba0 "          // s_sub_f32 s11, s0, s1
+                                             "00010ca2 "          // s_mul_f32 s12, s0, s1
+                                             "00018da3 "          // s_fmac_f32 s13, s0, s1
+                                             "00018ea2db0f4940 "  // s_fmaak_f32 s14, s0, s1, 0x40490fdb
+                                             "00010fa3db0f4940 "  // s_fmamk_f32 s15, s0, 0x40490fdb, s1
+                                             "006090be "          // s_ceil_f32 s16, s0
+                                             "006191be "          // s_floor_f32 s17, s0
+                                             "006292be "          // s_trunc_f32 s18, s0
+                                             "026493be "          // s_cvt_f32_i32 s19, s2
+                                             "026594be "          // s_cvt_f32_u32 s20, s2
+                                             "006695be "          // s_cvt_i32_f32 s21, s0
+                                             "030496a6 "          // s_mul_f16 s22, s3, s4
+                                             "030417a5 "          // s_sub_f16 s23, s3, s4
+                                             "030418a7 "          // s_fmac_f16 s24, s3, s4
+                                             "036e99be "          // s_rndne_f16 s25, s3
+                                             "036c9abe "          // s_floor_f16 s26, s3
+                                             "00019ba7 "          // s_minimum_f32 s27, s0, s1
+                                             "00011ca8 "          // s_maximum_f32 s28, s0, s1
+                                             "03049da5 "          // s_min_num_f16 s29, s3, s4
+                                             "03041ea6"));        // s_max_num_f16 s30, s3, s4
+  const float a = -2.75f, b = 0.3125f;
+  const _Float16 c = static_cast<_Float16>(-1.5f), d = static_cast<_Float16>(0.75f);
+  rig.s(0) = bits(a), rig.s(1) = bits(b), rig.s(2) = 0x8000'0001;
+  rig.s(3) = 0xffff'0000 | bits(c), rig.s(4) = bits(d);
+  rig.s(13) = bits(4.0f), rig.s(24) = bits(static_cast<_Float16>(2.0f));
+  ASSERT_EQ(rig.run_interpreted(), Exit::ended) << rig.fault().detail;
+  const uint32_t expected[] = {bits(a + b),
+                               bits(a - b),
+                               bits(a * b),
+                               bits(a * b + 4),
+                               bits(a * b + std::bit_cast<float>(0x40490fdbu)),
+                               bits(std::fma(a, std::bit_cast<float>(0x40490fdbu), b)),
+                               bits(-2.0f),
+                               bits(-3.0f),
+                               bits(-2.0f),
+                               bits(-2147483647.0f),
+                               bits(2147483649.0f),
+                               static_cast<uint32_t>(-2),
+                               bits(static_cast<_Float16>(-1.125f)),
+                               bits(static_cast<_Float16>(-2.25f)),
+                               bits(static_cast<_Float16>(0.875f)),
+                               bits(static_cast<_Float16>(-2.0f)),
+                               bits(static_cast<_Float16>(-2.0f)),
+                               bits(a),
+                               bits(b),
+                               bits(c),
+                               bits(d)};
+  for (int i = 0; i < static_cast<int>(std::size(expected)); i++)
+    EXPECT_EQ(rig.s(10 + i), expected[i]) << "s" << 10 + i;
+}
+
+TEST(ScalarFloats, RoundAndFlushAsModeSays) {
+  RigOptions options;
+  options.float_mode = 0x31;  // f32 towards +infinity and kept; f16 to even and flushed
+  WaveRig rig(Target::gfx1200,
+              dwords_of_hex("00010aa0 "   // s_add_f32 s10, s0, s1
+                            "030496a6"),  // s_mul_f16 s22, s3, s4
+              options);
+  rig.s(0) = bits(1.0f), rig.s(1) = 1;  // the least denormal
+  rig.s(3) = 0x0200, rig.s(4) = bits(static_cast<_Float16>(1.0f));
+  ASSERT_EQ(rig.run_interpreted(), Exit::ended) << rig.fault().detail;
+  EXPECT_EQ(rig.s(10), 0x3f80'0001u);
+  EXPECT_EQ(rig.s(22), 0u);
+}
+
+// Vector instructions with a scalar result, whatever EXEC is.
+TEST(ScalarFloats, OfTranscendentalsGoToOneRegister) {
+  WaveRig rig(Target::gfx1200, dwords_of_hex("280084d600000000 "    // v_s_rcp_f32 s40, s0
+                                             "310088d605000000 "    // v_s_sqrt_f32 s49, s5
+                                             "2a0080d605000000 "    // v_s_exp_f32 s42, s5
+                                             "2b0082d605000000 "    // v_s_log_f32 s43, s5
+                                             "2c0086d605000000 "    // v_s_rsq_f32 s44, s5
+                                             "2d0085d603000000 "    // v_s_rcp_f16 s45, s3
+                                             "2e0081d604000000 "    // v_s_exp_f16 s46, s4
+                                             "2f0083d604000000 "    // v_s_log_f16 s47, s4
+                                             "300087d604000000 "    // v_s_rsq_f16 s48, s4
+                                             "290089d604000000"));  // v_s_sqrt_f16 s41, s4
+  rig.s(0) = bits(-4.0f), rig.s(5) = bits(4.0f);
+  rig.s(3) = bits(static_cast<_Float16>(-0.5f)), rig.s(4) = bits(static_cast<_Float16>(4.0f));
+  rig.wave().set_exec(0);
+  ASSERT_EQ(rig.run_interpreted(), Exit::ended) << rig.fault().detail;
+  EXPECT_EQ(rig.s(40), bits(-0.25f));
+  EXPECT_EQ(rig.s(49), bits(2.0f));
+  EXPECT_EQ(rig.s(42), bits(16.0f));
+  EXPECT_EQ(rig.s(43), bits(2.0f));
+  EXPECT_EQ(rig.s(44), bits(0.5f));
+  EXPECT_EQ(rig.s(45), bits(static_cast<_Float16>(-2.0f)));
+  EXPECT_EQ(rig.s(46), bits(static_cast<_Float16>(16.0f)));
+  EXPECT_EQ(rig.s(47), bits(static_cast<_Float16>(2.0f)));
+  EXPECT_EQ(rig.s(48), bits(static_cast<_Float16>(0.5f)));
+  EXPECT_EQ(rig.s(41), bits(static_cast<_Float16>(2.0f)));
 }
 
 // --- Split barriers ---

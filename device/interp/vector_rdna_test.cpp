@@ -28,7 +28,9 @@ TEST_P(RdnaVectors, HaveNoDifference) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Targets, RdnaVectors,
-    testing::Values(File{Target::gfx1100, "gfx1100_scalar"}, File{Target::gfx1100, "gfx1100_VOP1"},
+    testing::Values(File{Target::gfx1010, "gfx1010_carried"}, File{Target::gfx1030, "gfx1030_carried"},
+                    File{Target::gfx1100, "gfx1100_carried"}, File{Target::gfx1200, "gfx1200_carried"},
+                    File{Target::gfx1100, "gfx1100_scalar"}, File{Target::gfx1100, "gfx1100_VOP1"},
                     File{Target::gfx1100, "gfx1100_VOP2"}, File{Target::gfx1100, "gfx1100_VOPC"},
                     File{Target::gfx1100, "gfx1100_VOP3"}, File{Target::gfx1100, "gfx1100_VOP3P"},
                     File{Target::gfx1100, "gfx1100_VOPD"}, File{Target::gfx1100, "gfx1100_DS"},
