@@ -56,12 +56,12 @@ Registry& registry() {
 
 }  // namespace
 
-ForkSafeLock::ForkSafeLock() {
+void ForkSafeLock::enter() {
   std::lock_guard lock(registry().mutex);
   registry().locks.push_back(this);
 }
 
-ForkSafeLock::~ForkSafeLock() {
+void ForkSafeLock::leave() {
   std::lock_guard lock(registry().mutex);
   std::erase(registry().locks, this);
 }

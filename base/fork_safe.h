@@ -11,7 +11,7 @@ namespace morgana {
 
 class ForkSafeLock {
  public:
-  ForkSafeLock();
+  ForkSafeLock() = default;
   ForkSafeLock(const ForkSafeLock&) = delete;
   ForkSafeLock& operator=(const ForkSafeLock&) = delete;
 
@@ -21,11 +21,20 @@ class ForkSafeLock {
   virtual void make_new() = 0;  // in the child: who waited for it is gone
 
  protected:
-  ~ForkSafeLock();
+  ~ForkSafeLock() = default;
+  // A fork holds the lock from here on, until there. Only while the lock is whole: a fork calls its
+  // functions.
+  void enter();
+  void leave();
 };
 
 template <typename Mutex>
 class ForkSafe final : public Mutex, private ForkSafeLock {
+ public:
+  ForkSafe() { enter(); }
+  ~ForkSafe() { leave(); }
+
+ private:
   void hold() override { this->lock(); }
   bool try_to_hold() override { return this->try_lock(); }
   void let_go() override { this->unlock(); }

@@ -47,5 +47,29 @@ TEST(ForkSafe, LocksAreFreeInAChild) {
   other.join();
 }
 
+// A fork meets only locks that are whole.
+TEST(ForkSafe, LocksComeAndGoWhileOthersFork) {
+#if __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "ThreadSanitizer does not follow locks that a fork handler takes";
+#endif
+  std::atomic<bool> is_over{false};
+  const auto make_locks = [&] {
+    while (!is_over) {
+      const ForkSafe<std::mutex> lock;
+    }
+  };
+  std::thread one(make_locks), other(make_locks);
+  for (int i = 0; i < 300; i++) {
+    const pid_t child = fork();
+    if (child == 0) _exit(0);
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_EQ(status, 0) << "child " << i;
+  }
+  is_over = true;
+  one.join();
+  other.join();
+}
+
 }  // namespace
 }  // namespace morgana
