@@ -5,6 +5,8 @@
 #include <bit>
 #include <vector>
 
+#include "base/data_formats.h"
+
 namespace morgana::runtime {
 namespace {
 
@@ -174,38 +176,10 @@ uint32_t selects(const Texel& t) {
   return t.select[0] | t.select[1] << 3 | t.select[2] << 6 | uint32_t{t.select[3]} << 9;
 }
 
-// The number that stands for data and numeric format on gfx10 and later. Those up to 128 (gfx11: 64) are the
-// buffers' as well; images alone have sRGB and the packed formats of 16 bits.
-uint32_t unified_format(const Texel& t, bool gfx11) {
-  const uint32_t first = gfx11 ? 64 : 128;
-  if (t.numeric == kSrgb) return first + 2;                        // 8_8_8_8
-  if (t.data >= 16) return first + (gfx11 ? 4 : 5) + t.data - 16;  // 5_6_5, 1_5_5_5
-  struct Run {
-    uint8_t gfx10, gfx11;  // of the first NFMT
-    bool has_scaled;       // USCALED and SSCALED lie between SNORM and UINT
-    bool is_wide;          // UINT, SINT and FLOAT only
-  };
-  static constexpr Run kRuns[15] = {{},
-                                    {1, 1, true, false},     // 8
-                                    {7, 7, true, false},     // 16
-                                    {14, 14, true, false},   // 8_8
-                                    {20, 20, false, true},   // 32
-                                    {23, 23, true, false},   // 16_16
-                                    {30, 0, true, false},    // 10_11_11
-                                    {37, 0, true, false},    // 11_11_10
-                                    {44, 32, false, false},  // 10_10_10_2; gfx10 has the scaled ones
-                                    {50, 36, true, false},   // 2_10_10_10
-                                    {56, 42, true, false},   // 8_8_8_8
-                                    {62, 48, false, true},   // 32_32
-                                    {65, 51, true, false},   // 16_16_16_16
-                                    {72, 58, false, true},   // 32_32_32
-                                    {75, 61, false, true}};  // 32_32_32_32
-  const Run& run = kRuns[t.data];
-  const uint32_t begin = gfx11 ? run.gfx11 : run.gfx10;
-  if (run.is_wide) return begin + (t.numeric == kFloating ? 2 : t.numeric - kUint);
-  if (t.numeric < 2) return begin + t.numeric;
-  const bool has_scaled = run.has_scaled || !gfx11;
-  return begin + (t.numeric == kFloating ? 6 : t.numeric) - (has_scaled ? 0 : 2);
+// The number that stands for both formats on gfx10 and later.
+uint32_t format_number(const Texel& t, Generation generation) {
+  return unified_number({static_cast<uint8_t>(t.data), static_cast<uint8_t>(t.numeric)},
+                        generation >= Generation::gfx11);
 }
 
 constexpr uint32_t kResourceType[] = {8, 12, 0, 9, 13, 10};
@@ -213,10 +187,10 @@ constexpr uint32_t kResourceType[] = {8, 12, 0, 9, 13, 10};
 // T# of gfx10 and later (resource_nv.h, resource_gfx11.h, resource_gfx12.h). The pitch is the runtime's own
 // (device/semantics/image.h, gfx10_pitch).
 void write_resource_gfx10(Generation generation, const ImageShape& s, const Texel& t, uint32_t* w) {
-  const bool gfx11 = generation >= Generation::gfx11, gfx12 = generation >= Generation::gfx12;
+  const bool gfx12 = generation >= Generation::gfx12;
   const uint32_t layers = is_array(s.kind) ? s.layers : 1;
   w[0] = static_cast<uint32_t>(s.base >> 8);
-  w[1] = static_cast<uint32_t>(s.base >> 40) | unified_format(t, gfx11) << (gfx12 ? 17 : 20) |
+  w[1] = static_cast<uint32_t>(s.base >> 40) | format_number(t, generation) << (gfx12 ? 17 : 20) |
          (s.width - 1) << 30;
   w[2] = (s.width - 1) >> 2 | (s.height - 1) << 14 | (generation == Generation::gfx10 ? 1u << 31 : 0);
   w[3] = selects(t) | kResourceType[static_cast<int>(s.kind)] << 28;
@@ -251,7 +225,7 @@ void write_buffer_resource(Target target, const ImageShape& s, const Texel& t, u
   // RESOURCE_LEVEL (gfx10), OOB_SELECT: the index is compared.
   const Generation generation = info(target).generation;
   if (generation >= Generation::gfx10)
-    w[3] = selects(t) | unified_format(t, generation >= Generation::gfx11) << 12 |
+    w[3] = selects(t) | format_number(t, generation) << 12 |
            (generation == Generation::gfx10 ? 1u << 24 : 0) | 1u << 28;
 }
 

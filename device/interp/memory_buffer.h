@@ -2,6 +2,7 @@
 // checks, swizzling.
 #pragma once
 
+#include "base/data_formats.h"
 #include "device/interp/memory_atomic.h"
 #include "device/semantics/formats.h"
 
@@ -30,7 +31,7 @@ struct Resource {
   uint32_t inst_offset = 0;
   uint32_t index_stride = 8, element = 4;
   uint32_t word3 = 0;
-  formats::DataFormat format{};
+  DataFormat format{};
   bool swizzle = false, add_tid = false, unbound = false;
   Check check = Check::none;
 
@@ -42,7 +43,7 @@ struct Resource {
 MORGANA_INLINE void read_resource_gfx10(const Wave& wave, const uint32_t* word, uint32_t offset,
                                         Resource& r) {
   const bool gfx11 = wave.target->generation >= Generation::gfx11;
-  r.format = formats::unified(word[3] >> 12 & (gfx11 ? 0x3f : 0x7f), gfx11);
+  r.format = unified_format(word[3] >> 12 & (gfx11 ? 0x3f : 0x7f), gfx11);
   if (gfx11) {
     const uint32_t swizzle = word[1] >> 30;
     r.swizzle = swizzle != 0;

@@ -202,9 +202,9 @@ Handler select_buffer_format(Target target, const isa::Inst& inst, Step& step) {
   step.extra |= components << kComponentsShift;
   if (isa::is_typed(inst)) {
     const Generation generation = info(target).generation;
-    formats::DataFormat format{inst.dfmt, inst.nfmt};
+    DataFormat format{inst.dfmt, inst.nfmt};
     if (generation >= Generation::gfx10)
-      format = formats::unified(inst.buffer_format, generation >= Generation::gfx11);
+      format = unified_format(inst.buffer_format, generation >= Generation::gfx11);
     step.extra |= kTyped | uint32_t{format.data} << kDataShift | uint32_t{format.numeric} << kNumericShift;
   }
   if (inst.row->flags & isa::kD16) step.extra |= kHalves;

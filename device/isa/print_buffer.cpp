@@ -1,6 +1,5 @@
 // LLVM's text of MUBUF, MTBUF and VBUFFER.
-#include <iterator>
-
+#include "base/data_formats.h"
 #include "device/isa/memory_text.h"
 
 namespace morgana::isa {
@@ -13,107 +12,15 @@ constexpr std::string_view kNumberFormats[] = {"UNORM", "SNORM", "USCALED",    "
                                                "UINT",  "SINT",  "RESERVED_6", "FLOAT"};
 constexpr int kDefaultDataFormat = 1, kDefaultNumberFormat = 0;
 
-// The unified formats of gfx10, and those that gfx11 and later number in the same order: without the scaled
-// and most of the integer forms of the packed ones.
-constexpr std::string_view kUnifiedFormats[] = {"INVALID",
-                                                "8_UNORM",
-                                                "8_SNORM",
-                                                "8_USCALED",
-                                                "8_SSCALED",
-                                                "8_UINT",
-                                                "8_SINT",
-                                                "16_UNORM",
-                                                "16_SNORM",
-                                                "16_USCALED",
-                                                "16_SSCALED",
-                                                "16_UINT",
-                                                "16_SINT",
-                                                "16_FLOAT",
-                                                "8_8_UNORM",
-                                                "8_8_SNORM",
-                                                "8_8_USCALED",
-                                                "8_8_SSCALED",
-                                                "8_8_UINT",
-                                                "8_8_SINT",
-                                                "32_UINT",
-                                                "32_SINT",
-                                                "32_FLOAT",
-                                                "16_16_UNORM",
-                                                "16_16_SNORM",
-                                                "16_16_USCALED",
-                                                "16_16_SSCALED",
-                                                "16_16_UINT",
-                                                "16_16_SINT",
-                                                "16_16_FLOAT",
-                                                "10_11_11_UNORM",
-                                                "10_11_11_SNORM",
-                                                "10_11_11_USCALED",
-                                                "10_11_11_SSCALED",
-                                                "10_11_11_UINT",
-                                                "10_11_11_SINT",
-                                                "10_11_11_FLOAT",
-                                                "11_11_10_UNORM",
-                                                "11_11_10_SNORM",
-                                                "11_11_10_USCALED",
-                                                "11_11_10_SSCALED",
-                                                "11_11_10_UINT",
-                                                "11_11_10_SINT",
-                                                "11_11_10_FLOAT",
-                                                "10_10_10_2_UNORM",
-                                                "10_10_10_2_SNORM",
-                                                "10_10_10_2_USCALED",
-                                                "10_10_10_2_SSCALED",
-                                                "10_10_10_2_UINT",
-                                                "10_10_10_2_SINT",
-                                                "2_10_10_10_UNORM",
-                                                "2_10_10_10_SNORM",
-                                                "2_10_10_10_USCALED",
-                                                "2_10_10_10_SSCALED",
-                                                "2_10_10_10_UINT",
-                                                "2_10_10_10_SINT",
-                                                "8_8_8_8_UNORM",
-                                                "8_8_8_8_SNORM",
-                                                "8_8_8_8_USCALED",
-                                                "8_8_8_8_SSCALED",
-                                                "8_8_8_8_UINT",
-                                                "8_8_8_8_SINT",
-                                                "32_32_UINT",
-                                                "32_32_SINT",
-                                                "32_32_FLOAT",
-                                                "16_16_16_16_UNORM",
-                                                "16_16_16_16_SNORM",
-                                                "16_16_16_16_USCALED",
-                                                "16_16_16_16_SSCALED",
-                                                "16_16_16_16_UINT",
-                                                "16_16_16_16_SINT",
-                                                "16_16_16_16_FLOAT",
-                                                "32_32_32_UINT",
-                                                "32_32_32_SINT",
-                                                "32_32_32_FLOAT",
-                                                "32_32_32_32_UINT",
-                                                "32_32_32_32_SINT",
-                                                "32_32_32_32_FLOAT"};
-
-// The position of gfx11's format `number` in that list.
-int unified_position(int number) {
-  constexpr int kFirstLeftOut = 30, kFloat10 = 36, kFloat11 = 43, kUnorm1010102 = 44, kUint1010102 = 48;
-  if (number < kFirstLeftOut) return number;
-  switch (number) {
-    case 30: return kFloat10;
-    case 31: return kFloat11;
-    case 32:
-    case 33: return kUnorm1010102 + number - 32;
-    default: return kUint1010102 + number - 34;
-  }
-}
-
 // gfx10+: "format:[BUF_FMT_x]", the number where there is none.
 void print_unified_format(MemoryText& text, const Inst& inst, Generation generation) {
   if (inst.buffer_format == kDefaultDataFormat) return;
-  const int position =
-      generation >= Generation::gfx11 ? unified_position(inst.buffer_format) : inst.buffer_format;
-  if (position < int(std::size(kUnifiedFormats)))
-    text.modifier(fmt::format("format:[BUF_FMT_{}]", kUnifiedFormats[position]));
+  const DataFormat format = unified_format(inst.buffer_format, generation >= Generation::gfx11);
+  if (format.data != 0)
+    text.modifier(
+        fmt::format("format:[BUF_FMT_{}_{}]", kDataFormats[format.data], kNumberFormats[format.numeric]));
+  else if (inst.buffer_format == 0)
+    text.modifier("format:[BUF_FMT_INVALID]");
   else
     text.modifier(fmt::format("format:{}", inst.buffer_format));
 }

@@ -41,36 +41,6 @@ inline constexpr Layout kLayouts[16] = {
     {0, {}},
 };
 
-// Formats of gfx10 and later are one number, for what a DFMT and an NFMT say together. They count up in the
-// order of kUnified; gfx11 left out the scaled ones of more than two components but 2_10_10_10 and 8_8_8_8,
-// and most of 10_11_11 and 11_11_10 (LLVM's AMDGPU unified formats). What is behind them only images have.
-struct DataFormat {
-  uint8_t data = 0, numeric = 0;
-};
-struct UnifiedRun {
-  uint8_t data;
-  uint8_t gfx10, gfx11;  // NFMTs that it has, a bit each
-};
-inline constexpr UnifiedRun kUnified[] = {
-    {1, 0x3f, 0x3f},  {2, 0xbf, 0xbf},  {3, 0x3f, 0x3f},  {4, 0xb0, 0xb0}, {5, 0xbf, 0xbf},
-    {6, 0xbf, 0x80},  {7, 0xbf, 0x80},  {8, 0x3f, 0x33},  {9, 0x3f, 0x3f}, {10, 0x3f, 0x3f},
-    {11, 0xb0, 0xb0}, {12, 0xbf, 0xbf}, {13, 0xb0, 0xb0}, {14, 0xb0, 0xb0}};
-
-// DFMT 0 for what is none.
-constexpr DataFormat unified(unsigned number, bool gfx11) {
-  unsigned next = 1;
-  for (const UnifiedRun& run : kUnified) {
-    const unsigned has = gfx11 ? run.gfx11 : run.gfx10;
-    for (uint8_t numeric = 0; numeric < 8; numeric++)
-      if (has >> numeric & 1 && next++ == number) return {run.data, numeric};
-  }
-  return {};
-}
-static_assert(unified(22, false).data == 4 && unified(22, false).numeric == kFloat);
-static_assert(unified(77, false).data == 14 && unified(77, false).numeric == kFloat);
-static_assert(unified(63, true).data == 14 && unified(63, true).numeric == kFloat);
-static_assert(unified(78, false).data == 0 && unified(64, true).data == 0);
-
 inline bool is_integer(unsigned numeric) { return numeric == kUint || numeric == kSint; }
 
 // Unsigned floats of 10 and 11 bits: five bits of exponent, biased by 15.

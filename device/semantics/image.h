@@ -8,6 +8,7 @@
 // the choices where no document speaks.
 #pragma once
 
+#include "base/data_formats.h"
 #include "base/target.h"
 #include "device/semantics/image_format.h"
 #include "device/semantics/image_tile.h"
@@ -55,6 +56,24 @@ inline uint32_t field(uint32_t word, int low, int count) { return word >> low & 
 // LINEAR_ALIGNED is entry 8, LINEAR_GENERAL has no entry and is written as -2).
 inline bool is_linear_index(uint32_t index) { return index == 8 || index == 30; }
 
+// What the layers, levels, type and formats that were read come to; 0 for a highest level that is not told.
+// False: there is nothing behind the resource, or it is refused.
+inline bool settle(Image& r, uint32_t last_layer, uint32_t last_level, uint32_t max_level) {
+  if (r.is_array()) r.layers = last_layer >= r.first_layer ? last_layer - r.first_layer + 1 : 1;
+  if (r.type == kSamples || r.type == kSampleArray)
+    r.samples = 1u << last_level, r.first_level = 0;
+  else
+    r.levels = last_level >= r.first_level ? last_level - r.first_level + 1 : 1;
+  r.chain = max_level > last_level ? max_level + 1 : r.first_level + r.levels;
+  if (!r.has_rows()) r.height = 1;
+  if (r.type != kVolume) r.depth = 1;
+  r.unbound = r.type < kLine || r.data == 0;
+  if (r.unbound) return false;
+  r.format = texel_format(r.data, r.numeric);
+  r.refusal = r.format.refusal;
+  return r.refusal == nullptr;
+}
+
 // The place of the fields that gfx10, gfx11 and gfx12 have at different ones.
 struct Gfx10Fields {
   uint32_t format, last_level, max_level;
@@ -94,29 +113,14 @@ inline Image decode_image_gfx10(const uint32_t* w, const TargetInfo& target) {
   Image r;
   r.base = (w[0] | uint64_t{field(w[1], 0, 8)} << 32) << 8;
   const Gfx10Fields fields = gfx10_fields(w, target.generation, r);
-  const formats::DataFormat format =
-      unified_image_format(fields.format, target.generation >= Generation::gfx11);
+  const DataFormat format = unified_image_format(fields.format, target.generation >= Generation::gfx11);
   r.data = format.data, r.numeric = format.numeric;
   for (int c = 0; c < 4; c++) r.select[c] = field(w[3], 3 * c, 3);
   r.type = field(w[3], 28, 4);
   r.depth = field(w[4], 0, 13) + 1;
   r.first_layer = field(w[4], 16, 13);
   r.chained_slices = true;
-  if (r.is_array()) r.layers = r.depth > r.first_layer ? r.depth - r.first_layer : 1;
-  if (r.type == kSamples || r.type == kSampleArray)
-    r.samples = 1u << fields.last_level, r.first_level = 0;
-  else
-    r.levels = fields.last_level >= r.first_level ? fields.last_level - r.first_level + 1 : 1;
-  r.chain = fields.max_level > fields.last_level ? fields.max_level + 1 : r.first_level + r.levels;
-  if (!r.has_rows()) r.height = 1;
-  if (r.type != kVolume) r.depth = 1;
-  if (r.type < kLine || r.data == 0) {
-    r.unbound = true;
-    return r;
-  }
-  r.format = texel_format(r.data, r.numeric);
-  r.refusal = r.format.refusal;
-  if (r.refusal) return r;
+  if (!settle(r, r.depth - 1, fields.last_level, fields.max_level)) return r;
   r.pitch = gfx10_pitch(w, target, r);
   if (field(w[3], 20, 5) != 0)
     r.refusal = "the image is tiled (SW_MODE): of gfx10 and later only linear images are executed";
@@ -146,21 +150,7 @@ inline Image decode_image(const uint32_t* words, bool short_form, const TargetIn
   const uint32_t last_layer = gfx9 ? r.depth - 1 : field(w[5], 13, 13);
   if (short_form) r.pitch = r.width;
   r.chained_slices = gfx9;
-  if (r.is_array()) r.layers = last_layer >= r.first_layer ? last_layer - r.first_layer + 1 : 1;
-  if (r.type == kSamples || r.type == kSampleArray)
-    r.samples = 1u << last_level, r.first_level = 0;
-  else
-    r.levels = last_level >= r.first_level ? last_level - r.first_level + 1 : 1;
-  r.chain = gfx9 && field(w[5], 28, 4) > last_level ? field(w[5], 28, 4) + 1 : r.first_level + r.levels;
-  if (!r.has_rows()) r.height = 1;
-  if (r.type != kVolume) r.depth = 1;
-  if (r.type < kLine || r.data == 0) {
-    r.unbound = true;
-    return r;
-  }
-  r.format = texel_format(r.data, r.numeric);
-  r.refusal = r.format.refusal;
-  if (r.refusal) return r;
+  if (!settle(r, last_layer, last_level, gfx9 ? field(w[5], 28, 4) : 0)) return r;
   if (!gfx9) {
     if (!is_linear_index(tiling))
       r.refusal = "the image is tiled (TILING_INDEX is not LINEAR_ALIGNED): only linear images are executed";

@@ -11,37 +11,6 @@ namespace morgana::device::MORGANA_SIMD::image {
 
 inline constexpr unsigned kSrgb = 9;  // numeric format
 
-// What only images have of the formats of gfx10 and later: from number 128 on, on gfx11 from 64 on without
-// 6E4_FLOAT (ROCR-Runtime: resource_nv.h, resource_gfx11.h). DFMT 63: not executed.
-inline constexpr formats::DataFormat kImageFormats[] = {{1, kSrgb},
-                                                        {3, kSrgb},
-                                                        {10, kSrgb},
-                                                        {63, formats::kFloat},
-                                                        {34, formats::kFloat},
-                                                        {16, formats::kUnorm},
-                                                        {17, formats::kUnorm},
-                                                        {18, formats::kUnorm},
-                                                        {19, formats::kUnorm},
-                                                        {57, formats::kUnorm},
-                                                        {63, formats::kUnorm},
-                                                        {63, formats::kUnorm},
-                                                        {63, formats::kFloat},
-                                                        {20, formats::kUnorm},
-                                                        {20, formats::kUint},
-                                                        {21, formats::kUnorm},
-                                                        {21, formats::kUint},
-                                                        {22, formats::kUint},
-                                                        {22, formats::kFloat}};
-
-inline formats::DataFormat unified_image_format(unsigned number, bool gfx11) {
-  constexpr unsigned kCount = sizeof kImageFormats / sizeof kImageFormats[0];
-  const unsigned first = gfx11 ? 64 : 128;
-  if (number < first) return formats::unified(number, gfx11);
-  unsigned index = number - first;
-  if (gfx11 && index >= 3) index++;
-  return index < kCount ? kImageFormats[index] : formats::DataFormat{63, 0};
-}
-
 struct TexelFormat {
   formats::Layout layout{};
   uint32_t bytes = 0;
