@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "device/apertures.h"
-#include "device/testing/wave_rig.h"
+#include "device/testing/memory_rig.h"
 
 #define MORGANA_SIMD memory_cases  // a copy of its own
 #include "device/semantics/formats.h"
@@ -18,23 +18,16 @@
 namespace morgana::device {
 namespace {
 
-struct Rig : WaveRig {
-  Rig(Target target, std::string_view hex,
-      const RigOptions& options = {.group_bytes = 1024, .private_bytes = 64})
-      : WaveRig(target, dwords_of_hex(hex), options) {
-    std::iota(memory.begin(), memory.end(), 0x1000u);
-    for (int n = 0; n < 16; n++)
-      for (int l = 0; l < kLanes; l++) v(n, l) = 0xdead0000u + uint32_t(n);
+struct Rig : MemoryRig {
+  Rig(Target target, std::string_view hex, const RigOptions& options = all_memories())
+      : MemoryRig(target, hex, options) {
     wave().set_exec(~0ull);
   }
-  void set64(int n, uint64_t value) { s(n) = uint32_t(value), s(n + 1) = uint32_t(value >> 32); }
   void address(int lane, uint64_t value) { v(2, lane) = uint32_t(value), v(3, lane) = uint32_t(value >> 32); }
-  uint64_t base() const { return reinterpret_cast<uint64_t>(memory.data()); }
   void resource(int n, uint32_t stride, uint32_t records, uint32_t word3 = 0x00027000) {
     set64(n, base() | uint64_t{stride} << 48);
     s(n + 2) = records, s(n + 3) = word3;
   }
-  std::vector<uint32_t> memory = std::vector<uint32_t>(4096);
 };
 
 // --- Data formats ---

@@ -2,25 +2,13 @@
 // have. Encodings by llvm-mc 22.
 #include <gtest/gtest.h>
 
-#include <numeric>
-#include <vector>
-
-#include "device/testing/wave_rig.h"
+#include "device/testing/memory_rig.h"
 
 namespace morgana::device {
 namespace {
 
-struct Rig : WaveRig {
-  Rig(Target target, std::string_view hex,
-      const RigOptions& options = {.group_bytes = 1024, .private_bytes = 64})
-      : WaveRig(target, dwords_of_hex(hex), options) {
-    std::iota(memory.begin(), memory.end(), 0x1000u);
-    for (int n = 0; n < 16; n++)
-      for (int l = 0; l < kLanes; l++) v(n, l) = 0xdead0000u + uint32_t(n);
-    if (!options.private_buffer) set64(2, base());
-  }
-  void set64(int n, uint64_t value) { s(n) = uint32_t(value), s(n + 1) = uint32_t(value >> 32); }
-  uint64_t base() const { return reinterpret_cast<uint64_t>(memory.data()); }
+struct Rig : MemoryRig {
+  Rig(Target target, std::string_view hex) : MemoryRig(target, hex) { set64(2, base()); }
   void resource(uint32_t stride, uint32_t records, uint32_t word3, uint32_t swizzle = 0) {
     set64(4, base() | uint64_t{stride} << 48 | uint64_t{swizzle} << 62);
     s(6) = records, s(7) = word3;
@@ -28,7 +16,6 @@ struct Rig : WaveRig {
   void ramp(int n, uint32_t step) {
     for (int l = 0; l < 32; l++) v(n, l) = uint32_t(l) * step;
   }
-  std::vector<uint32_t> memory = std::vector<uint32_t>(4096);
 };
 
 // Word 3 with RESOURCE_LEVEL (gfx10), a format and an OOB_SELECT.
@@ -104,8 +91,8 @@ TEST(RdnaBuffer, Gfx12HasALongerOffsetAndNull) {
 TEST(RdnaScratch, BuffersAndScratchMeet) {
   // buffer_store_dword v1, v0, s[0:3], 0 offen offset:4; scratch_load_dword v2, v0, off offset:4;
   // scratch_load_dword v3, off, off offset:8
-  Rig rig(Target::gfx1030, "041070e000010080 044030dc00007d02 084030dc00007f03",
-          {.private_bytes = 64, .private_buffer = true});
+  MemoryRig rig(Target::gfx1030, "041070e000010080 044030dc00007d02 084030dc00007f03",
+                {.private_bytes = 64, .private_buffer = true});
   for (int l = 0; l < 32; l++) rig.v(0, l) = l % 2 ? 4 : 0, rig.v(1, l) = uint32_t(l) + 100;
   ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
   for (int l = 0; l < 32; l++) {

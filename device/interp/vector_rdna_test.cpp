@@ -1,5 +1,5 @@
-// Vector and scalar instructions of gfx10 to gfx12 against the reference cases of conformance/isa/semantics,
-// in waves of 32, and what those do not reach: waves of 64, sparse matrices, relative moves.
+// What the reference cases of gfx10 to gfx12 (vector_targets_test.cpp) do not reach: waves of 64, sparse
+// matrices, relative moves.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -10,38 +10,6 @@
 
 namespace morgana::device {
 namespace {
-
-struct File {
-  Target target;
-  const char* name;
-};
-class RdnaVectors : public testing::TestWithParam<File> {};
-
-TEST_P(RdnaVectors, HaveNoDifference) {
-  const auto [target, name] = GetParam();
-  const std::string path = fmt::format("{}/conformance/isa/semantics/{}.jsonl.zst", MORGANA_SOURCE_DIR, name);
-  const Result<VectorReport> report = run_vectors(path, target);
-  ASSERT_TRUE(report.ok()) << report.error().message;
-  EXPECT_GT(report->total.passed, 0);
-  EXPECT_EQ(report->total.failed + report->total.unimplemented, 0);
-  for (const std::string& message : report->messages) ADD_FAILURE() << message;
-}
-INSTANTIATE_TEST_SUITE_P(
-    Targets, RdnaVectors,
-    testing::Values(File{Target::gfx1010, "gfx1010_carried"}, File{Target::gfx1030, "gfx1030_carried"},
-                    File{Target::gfx1100, "gfx1100_carried"}, File{Target::gfx1200, "gfx1200_carried"},
-                    File{Target::gfx1100, "gfx1100_scalar"}, File{Target::gfx1100, "gfx1100_VOP1"},
-                    File{Target::gfx1100, "gfx1100_VOP2"}, File{Target::gfx1100, "gfx1100_VOPC"},
-                    File{Target::gfx1100, "gfx1100_VOP3"}, File{Target::gfx1100, "gfx1100_VOP3P"},
-                    File{Target::gfx1100, "gfx1100_VOPD"}, File{Target::gfx1100, "gfx1100_DS"},
-                    File{Target::gfx1100, "gfx1100_hw_facts"}, File{Target::gfx1030, "gfx1100_hw_facts"},
-                    File{Target::gfx1200, "gfx1200_scalar"}, File{Target::gfx1200, "gfx1200_VOP1"},
-                    File{Target::gfx1200, "gfx1200_VOP2"}, File{Target::gfx1200, "gfx1200_VOPC"},
-                    File{Target::gfx1200, "gfx1200_VOP3"}, File{Target::gfx1200, "gfx1200_VOP3P"},
-                    File{Target::gfx1200, "gfx1200_VOPD"}, File{Target::gfx1200, "gfx1200_DS"}),
-    [](const auto& instance) {
-      return fmt::format("{}_on_{}", instance.param.name, morgana::info(instance.param.target).name);
-    });
 
 // No arithmetic or control is without semantics; memory has tests of its own.
 TEST(RdnaCoverage, EveryFormOfEveryArithmeticRow) {
