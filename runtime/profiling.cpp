@@ -134,7 +134,7 @@ void add_to(KernelProfile& kernel, const device::Launch& launch, const device::L
   kernel.waves += profile.waves;
   kernel.grid = launch.grid;
   kernel.group = launch.group;
-  kernel.wave_lanes = launch.descriptor->enable_wavefront_size32 ? 32 : 64;
+  kernel.wave_lanes = static_cast<uint32_t>(launch.descriptor->wave_size());
   kernel.lds = std::max(kernel.lds, launch.group_bytes);
   kernel.scratch = std::max(kernel.scratch, launch.private_bytes);
   for (const ProfiledInstruction& one : profile.instructions) {

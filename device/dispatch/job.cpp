@@ -69,7 +69,7 @@ void release_barrier(ResidentGroup& resident) {
   }
   group.waves_at_barrier = 0;
   // Those that wait at a split barrier wait no longer when all others have ended.
-  if (SplitBarrier& own = group.barriers[0]; own.signals != 0) own.signals = 0, own.completions++;
+  if (SplitBarrier& own = group.barriers[0]; own.signals != 0) own.complete();
   resident.meet();
   if (Observer* const observer = resident.plan().observer) observer->barrier(group);
 }

@@ -49,7 +49,7 @@ LaunchPlan::LaunchPlan(Key, Target which, const Launch& requested, const LaunchS
       target(info(which)),
       setting(with),
       code_map(code),
-      wave_lanes(requested.descriptor->enable_wavefront_size32 ? 32 : 64) {}
+      wave_lanes(static_cast<uint32_t>(requested.descriptor->wave_size())) {}
 
 std::optional<LaunchPlan> LaunchPlan::make(Target target, const Launch& launch, const LaunchSetting& setting,
                                            CodeMap& code, jit::Tier* tier, Observer* observer,

@@ -154,17 +154,14 @@ void s_setvskip(Wave& wave, const Step* step) {
   MORGANA_NEXT_AFTER_MODE(wave, step);
 }
 
-// --- No effect here ---
-
 void s_setprio(Wave& wave, const Step* step) {
   wave.status = (wave.status & ~0x18u) | (static_cast<uint32_t>(step->imm) & 3) << 3;
   MORGANA_NEXT(wave, step);
 }
 
-// Waits, caches and counters: memory operations complete in order, one after the other.
-void nothing(Wave& wave, const Step* step) { MORGANA_NEXT(wave, step); }
-
 }  // namespace
+
+void nothing(Wave& wave, const Step* step) { MORGANA_NEXT(wave, step); }
 
 void turn(Wave& wave, const Step* step) {
   if (wave.group->wave_count == 1) MORGANA_NEXT(wave, step);

@@ -86,6 +86,10 @@ MORGANA_INLINE bool is_sgpr(const Wave& wave, uint32_t code) {
   return code < isa::sgpr_end(wave.target->generation);
 }
 
+// An instruction without effect here: waits, hints, cache controls and counters. Memory operations complete
+// in order, one after the other, and there are no caches.
+void nothing(Wave& wave, const Step* step);
+
 // An instruction that names registers which the wave does not have (CDNA4 guide 3.6.1).
 void bounded(Wave& wave, const Step* step);
 

@@ -8,8 +8,6 @@
 namespace morgana::device::MORGANA_SIMD {
 namespace {
 
-void nothing(Wave& wave, const Step* step) { MORGANA_NEXT(wave, step); }
-
 // --- Sub-vector loops: a wave64 executes a body once for each half of EXEC. The destination keeps the half
 // that waits, or that is done. `imm` is the distance in steps from this step ---
 
@@ -100,8 +98,7 @@ bool signal(Wave& wave, uint32_t id, bool& is_first) {
   barrier.signals++;
   if (of_group || wave.joined_barrier == id) wave.signalled_at[!of_group] = barrier.completions;
   if (!is_complete(wave, barrier, of_group)) return true;
-  barrier.signals = 0;
-  barrier.completions++;
+  barrier.complete();
   if (of_group && wave.group->waves_at_barrier != 0) service::release_barrier(wave);
   return true;
 }
@@ -154,10 +151,7 @@ void s_barrier_leave(Wave& wave, const Step* step) {
   if (wave.scc) {
     SplitBarrier& barrier = wave.group->barriers[wave.joined_barrier];
     if (barrier.members != 0) barrier.members--;
-    if (barrier.signals != 0 && barrier.signals >= barrier.members) {
-      barrier.signals = 0;
-      barrier.completions++;
-    }
+    if (barrier.signals != 0 && is_complete(wave, barrier, false)) barrier.complete();
     wave.joined_barrier = 0;
   }
   MORGANA_NEXT(wave, step);

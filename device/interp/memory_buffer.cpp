@@ -256,9 +256,6 @@ void buffer_store_lds_dword(Wave& wave, const Step* step) {
   MORGANA_NEXT(wave, step);
 }
 
-// Caches do not exist: what they are told is done already.
-void cache_control(Wave& wave, const Step* step) { MORGANA_NEXT(wave, step); }
-
 template <class Move>
 Handler choose(const isa::Inst& inst) {
   if constexpr (Move::kLoads)
@@ -312,7 +309,7 @@ Handler select_buffer(Target target, const isa::Inst& inst, Step& step) {
     case Op::buffer_wbinvl1_vol:
     case Op::buffer_wbinvl1_sc:
     case Op::buffer_gl0_inv:
-    case Op::buffer_gl1_inv: return cache_control;
+    case Op::buffer_gl1_inv: return nothing;
     case Op::buffer_store_lds_dword:
       return buffer_store_lds_dword;
       CASE(load_ubyte, LoadPart<uint8_t>);

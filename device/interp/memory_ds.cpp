@@ -306,8 +306,6 @@ void ds_swizzle_b32(Wave& wave, const Step* step) {
   MORGANA_NEXT(wave, step);
 }
 
-void ds_nop(Wave& wave, const Step* step) { MORGANA_NEXT(wave, step); }
-
 }  // namespace
 
 #define CASE(name, handler) \
@@ -333,7 +331,7 @@ Handler select_shared(Target target, const isa::Inst& inst, Step& step) {
     if (inst.row->flags & isa::kStride64) step.extra |= kStride64Bit;
   }
   switch (inst.row->op) {
-    CASE(nop, ds_nop);
+    CASE(nop, nothing);
     CASE(read_b32, ds_read<1>);
     CASE(read_b64, ds_read<2>);
     CASE(read_b96, ds_read<3>);

@@ -175,9 +175,6 @@ void flat_addtid(Wave& wave, const Step* step) {
   MORGANA_NEXT(wave, step);
 }
 
-// Caches do not exist: what they are told is done already.
-void cache_control(Wave& wave, const Step* step) { MORGANA_NEXT(wave, step); }
-
 template <class Move>
 void flat_atomic(Wave& wave, const Step* step) {
   wave.step = step;
@@ -351,7 +348,7 @@ Handler select_flat(Target target, const isa::Inst& inst, Step& step) {
     case Op::global_inv:
     case Op::global_wb:
     case Op::global_wbinv:
-      return cache_control;
+      return nothing;
       ATOMIC(sub_clamp_u32, sub_clamp<uint32_t>)
       ATOMIC(cond_sub_u32, cond_sub<uint32_t>)
     case Op::global_atomic_csub: return choose_atomic<atomics::sub_clamp<uint32_t>>();

@@ -149,9 +149,6 @@ void s_get_waveid_in_workgroup(Wave& wave, const Step* step) {
   MORGANA_NEXT(wave, step);
 }
 
-// Caches do not exist: what they are told is done already.
-void cache_control(Wave& wave, const Step* step) { MORGANA_NEXT(wave, step); }
-
 // SDATA is SGPRs, VCC or TTMPs, whole (CDNA4 guide 8.1, 8.4); what else an encoding names is not executed.
 bool is_data(uint32_t code, uint32_t dwords) {
   return code + dwords <= isa::kVccLo || (code == isa::kVccLo && dwords <= 2) ||
@@ -174,9 +171,9 @@ Handler select_smem(Target target, const isa::Inst& inst, Step& step) {
     step.imm = inst.offset_is_dwords ? static_cast<int32_t>(uint32_t(inst.offset) * 4) : inst.offset;
   if (inst.row->flags & isa::kAtomic && inst.n_dst > 0 && inst.dst[0].present()) step.extra |= kReturns;
   if (inst.n_dst > 0 && inst.dst[0].present() && !is_data(inst.dst[0].code, inst.dst[0].dwords))
-    return cache_control;
+    return nothing;
   if (inst.n_src > 2 && inst.src[2].present() && !is_data(inst.src[2].code, inst.src[2].dwords))
-    return cache_control;
+    return nothing;
   switch (inst.row->op) {
     case Op::s_scratch_load_dword:
     case Op::s_scratch_load_dwordx2:
@@ -235,7 +232,7 @@ Handler select_smem(Target target, const isa::Inst& inst, Step& step) {
     case Op::s_prefetch_data_pc_rel:
     case Op::s_buffer_prefetch_data:
     case Op::s_atc_probe:
-    case Op::s_atc_probe_buffer: return cache_control;
+    case Op::s_atc_probe_buffer: return nothing;
 #define ATOMIC_EXCHANGE(name, operation) ATOMIC_BITS(name, operation, uint32_t, uint64_t)
 #define ATOMIC_INTEGER(name, lds, narrow, wide, operation, type, wide_type) \
   ATOMIC_BITS(name, operation, type, wide_type)

@@ -28,14 +28,15 @@ namespace MORGANA_SIMD {
 // --- Scalars ---
 
 // VCCZ, EXECZ, SCC, the apertures, and the TTMPs, which read as 0 unless the wave is privileged (CDNA4
-// guide 3.10).
+// guide 3.10). Kernels of gfx12 find the ids of their work-group in them.
 MORGANA_INLINE uint32_t read_special(const Wave& wave, uint32_t code) {
   switch (code) {
     case isa::kSrcVccz: return wave.vcc() == 0;
     case isa::kSrcExecz: return wave.exec() == 0;
     case isa::kSrcScc: return wave.scc;
     default:
-      if (isa::is_trap_register(code)) return wave.status & kStatusPriv ? wave.s[code] : 0;
+      if (isa::is_trap_register(code))
+        return wave.status & kStatusPriv || wave.target->generation >= Generation::gfx12 ? wave.s[code] : 0;
       if (isa::is_aperture(code)) return static_cast<uint32_t>(aperture_value(code));
       return 0;
   }

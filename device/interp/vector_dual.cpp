@@ -22,8 +22,7 @@ const uint32_t* dual_source(const Wave& wave, const isa::Inst& inst, const isa::
     value = 0;
   else if (isa::is_constant(operand.code))
     value = isa::constant_value(operand.code, operand.type, inst.literal).low;
-  else if (code < isa::kRegisterEnd &&
-           (!isa::is_trap_register(code) || wave.target->generation >= Generation::gfx12))
+  else if (code < isa::kRegisterEnd && !isa::is_trap_register(code))
     value = wave.s[code];
   else
     value = read_special(wave, code);

@@ -13,7 +13,7 @@ void v_mfma_ld_scale_b32(Wave& wave, const Step* step) { MORGANA_NEXT(wave, step
 // --- Lanes and scalars (CDNA4 guide 12.8, 12.11): EXEC is ignored, lane numbers wrap ---
 
 uint32_t lane_number(const Wave& wave, const Step* step) {
-  return scalar32(wave, step, 1) & (wave.is_wave32() ? 31 : 63);
+  return scalar32(wave, step, 1) & (wave.lane_count() - 1);
 }
 
 uint32_t lane_of(const Wave& wave, const Step* step, int i, uint32_t lane) {

@@ -36,7 +36,7 @@ const char* name(Space space) {
 Items::Items(const Launch& launch)
     : grid_(launch.grid),
       group_(launch.group),
-      wave_lanes_(launch.descriptor->enable_wavefront_size32 ? 32 : 64) {
+      wave_lanes_(static_cast<uint32_t>(launch.descriptor->wave_size())) {
   for (size_t i = 0; i < 3; i++) groups_[i] = (uint64_t{grid_[i]} + group_[i] - 1) / group_[i];
 }
 

@@ -61,11 +61,9 @@ struct Program::Backing {
 namespace {
 
 bool is_special(uint16_t code, Target target) {
-  // Kernels of gfx12 find the ids of their work-group in TTMPs.
-  const Generation generation = info(target).generation;
-  const bool is_hidden = generation < Generation::gfx12 && code >= isa::first_ttmp(generation);
-  return (is_hidden && code < isa::kTrapRegisterEnd) || isa::is_aperture(code) ||
-         code == isa::kSrcPopsExitingWaveId || (code >= isa::kSrcVccz && code <= isa::kSrcLdsDirect);
+  return (code >= isa::first_ttmp(info(target).generation) && code < isa::kTrapRegisterEnd) ||
+         isa::is_aperture(code) || code == isa::kSrcPopsExitingWaveId ||
+         (code >= isa::kSrcVccz && code <= isa::kSrcLdsDirect);
 }
 
 uint16_t sink(uint16_t code) { return code == isa::kNull ? isa::kNullSink : code; }

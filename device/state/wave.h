@@ -87,6 +87,7 @@ struct SplitBarrier {
   uint32_t members = 0;  // of the group's own: unused
   uint32_t signals = 0;
   uint32_t completions = 0;
+  void complete() { signals = 0, completions++; }
 };
 inline constexpr int kNamedBarriers = 16;
 
