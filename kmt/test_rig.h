@@ -20,10 +20,11 @@ namespace morgana::kmt::test {
 inline constexpr HSAuint32 kGpu = 1;
 inline constexpr uint64_t kPage = 4096;
 
-// Polls until the condition holds, for a bounded time.
+// Polls until the condition holds, for a bounded time: a minute and more, since a sanitizer on a busy host
+// needs ten seconds for what takes half of one.
 template <typename Condition>
 bool soon(const Condition& condition) {
-  for (int i = 0; i < 20'000; ++i) {
+  for (int i = 0; i < 120'000; ++i) {
     if (condition()) return true;
     std::this_thread::sleep_for(std::chrono::microseconds(500));
   }
