@@ -8,7 +8,7 @@ namespace morgana::device::service {
 bool observe_step(Wave& wave, const Step* step) {
   Observer* const observer = resident_of(wave).plan().observer;
   if (observer == nullptr) return true;
-  std::array<Access, 4> accesses;
+  Accesses accesses;
   bool goes_on;
   {
     HostScope host;

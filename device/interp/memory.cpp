@@ -1,6 +1,8 @@
 // The choice of handlers for memory instructions, by encoding.
 #include "device/interp/memory.h"
 
+#include "device/isa/effects.h"
+
 namespace morgana::device::MORGANA_SIMD {
 
 alignas(16) const uint8_t kNowhere[16] = {};
@@ -38,6 +40,10 @@ bool locate_access(Wave& wave) {
     case Format::MTBUF:
     case Format::VBUFFER: buffer_addresses(wave, step, at); break;
     default: return false;
+  }
+  if (isa::transposes(inst.row->op)) {  // in waves of 64 the lower half of the lanes addresses
+    wave.access = {at, wave.exec() & UINT32_MAX, isa::access_bytes(isa::effects(inst.row->op).access)};
+    return true;
   }
   const bool loads = inst.n_dst > 0 && inst.dst[0].present();
   const auto bytes = static_cast<uint32_t>(isa::bytes((loads ? inst.dst[0] : inst.src[1]).type));

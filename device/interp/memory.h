@@ -202,6 +202,7 @@ MORGANA_INLINE uint32_t lds_limit(const Wave& wave, const Step* step) {
 Handler select_smem(Target target, const isa::Inst& inst, Step& step);
 Handler select_ds(Target target, const isa::Inst& inst, Step& step);
 Handler select_flat(Target target, const isa::Inst& inst, Step& step);
+Handler select_tile(const isa::Inst& inst);  // of select_flat
 Handler select_buffer(Target target, const isa::Inst& inst, Step& step);
 Handler select_image(Target target, const isa::Inst& inst, Step& step);
 

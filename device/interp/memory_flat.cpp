@@ -184,12 +184,6 @@ void flat_atomic(Wave& wave, const Step* step) {
 
 // --- SCRATCH ---
 
-// The byte offset that all lanes share (CDNA4 guide, Table 56); a VGPR may add to it.
-MORGANA_INLINE uint32_t scratch_base(const Wave& wave, const Step* step) {
-  const auto imm = static_cast<uint32_t>(step->imm);
-  return step->kind[2] == Source::none ? imm : imm + scalar32(wave, step, 2);
-}
-
 // Whole dwords at an aligned offset that all lanes share are neighbours in memory.
 MORGANA_INLINE void scratch_row(const LoadDwords<1>*, const Data& data, uint8_t* row, uint32_t,
                                 uint64_t exec) {
@@ -205,18 +199,8 @@ template <class Move>
 [[gnu::noinline]] bool scratch_lanes(Wave& wave, const Step* step, const Data& data) {
   const uint64_t exec = wave.exec();
   alignas(64) uint32_t offset[kLanes];
-  const bool varies = step->kind[0] != Source::none;
-  for (int i = 0; i < kChunks; i++)
-    set_chunk(offset, i,
-              scratch_base(wave, step) + (varies ? chunk_of(registers(wave, step, 0), i) : Chunk(0)));
-  if (const uint64_t outside = outside_scratch(wave, offset, Move::kBytes, exec)) {
-    const int lane = __builtin_ctzll(outside);
-    raise(wave, step, FaultKind::aperture, "beyond the scratch of the work-item", kPrivateBase + offset[lane],
-          lane, Move::kStores);
-    return false;
-  }
-  if (exec) move_scratch<Move>(wave, data, offset, exec);
-  return true;
+  scratch_offsets(wave, step, offset);
+  return move_inside_scratch<Move>(wave, step, data, offset, exec);
 }
 
 template <class Move>
@@ -364,7 +348,7 @@ Handler select_flat(Target target, const isa::Inst& inst, Step& step) {
 #define ATOMIC_FLOAT(name, operation) ATOMIC_BITS(name, operation, uint32_t, uint64_t)
 #define ATOMIC_TYPED(name, ...) ATOMIC(name, __VA_ARGS__)
 #include "device/interp/atomics.def"
-    default: return nullptr;
+    default: return select_tile(inst);
   }
 }
 

@@ -81,6 +81,42 @@ void image_load(Wave& wave, const Step* step) {
   MORGANA_NEXT(wave, step);
 }
 
+// One component of four samples, from the one that the address names on; gfx10.3 has the first component and
+// DMASK picks among the samples, later ones pick the component by DMASK.
+[[gnu::noinline]] void load_samples(Wave& wave, const Step* step, const Image& r, int component,
+                                    uint32_t channels, Results& results) {
+  const DefaultFloat environment;
+  Texels texels(wave, r);
+  for (uint64_t left = wave.exec(); left; left &= left - 1) {
+    const int l = __builtin_ctzll(left);
+    Place p = place_of(wave, step, r, l);
+    uint32_t out[4];
+    for (int i = 0; i < 4; i++, p.sample++) {
+      uint32_t value[4] = {};
+      if (p.inside && p.sample < r.samples && !r.unbound) {
+        uint8_t record[16] = {};
+        texels.load(l, p.level, p.x, p.y, p.slice, p.sample, record);
+        image::decode_texel(record, r.format, value);
+      }
+      out[i] = selected(r, value, component);
+    }
+    results.set(step, l, out, channels, r.numeric);
+  }
+}
+
+void image_msaa_load(Wave& wave, const Step* step) {
+  wave.step = step;
+  const Image r = read_image(wave, step);
+  if (r.refusal) return raise(wave, step, FaultKind::unimplemented, r.refusal);
+  const bool picks_samples = wave.target->generation == Generation::gfx10;
+  const uint32_t channels = picks_samples ? channels_of(step) : 15;
+  const int component = picks_samples ? 0 : __builtin_ctz(channels_of(step));
+  Results results;
+  load_samples(wave, step, r, component, channels, results);
+  results.write(wave, step, Results::count(step, channels), wave.exec());
+  MORGANA_NEXT(wave, step);
+}
+
 uint32_t stored_component(const uint32_t* from, const Step* step, int lane, int n, unsigned numeric) {
   if (!(step->extra & kImgHalves)) return from[kLanes * n + lane];
   if (step->extra & kImgUnpacked)
@@ -205,6 +241,7 @@ Handler select_image(Target target, const isa::Inst& inst, Step& step) {
   switch (inst.row->op) {
     case Op::image_load_mip: step.extra |= kImgMip; return image_load;
     case Op::image_load: return image_load;
+    case Op::image_msaa_load: return image_msaa_load;
     case Op::image_load_mip_pck: step.extra |= kImgMip | kImgRaw; return image_load;
     case Op::image_load_pck: step.extra |= kImgRaw; return image_load;
     case Op::image_load_mip_pck_sgn: step.extra |= kImgMip | kImgRaw | kImgSigned; return image_load;

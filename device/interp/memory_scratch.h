@@ -1,6 +1,7 @@
 // Scratch (private segment) by per-lane byte offsets: the layout rule of device/state/scratch.h.
 #pragma once
 
+#include "device/apertures.h"
 #include "device/interp/memory_move.h"
 
 namespace morgana::device::MORGANA_SIMD {
@@ -40,6 +41,33 @@ void move_scratch(Wave& wave, const Data& data, const uint32_t* offset, uint64_t
     }
   move_staged<Move>(
       data, exec, [&](int l, int i) { return scratch + scratch_offset(uint64_t{offset[l]} + i, l, lanes); });
+}
+
+// The byte offset that all lanes of a SCRATCH instruction share (CDNA4 guide, Table 56); a VGPR may add to
+// it.
+MORGANA_INLINE uint32_t scratch_base(const Wave& wave, const Step* step) {
+  const auto imm = static_cast<uint32_t>(step->imm);
+  return step->kind[2] == Source::none ? imm : imm + scalar32(wave, step, 2);
+}
+MORGANA_INLINE void scratch_offsets(const Wave& wave, const Step* step, uint32_t* offset) {
+  const bool varies = step->kind[0] != Source::none;
+  for (int i = 0; i < kChunks; i++)
+    set_chunk(offset, i,
+              scratch_base(wave, step) + (varies ? chunk_of(registers(wave, step, 0), i) : Chunk(0)));
+}
+
+// The same if all are in range; false after a fault.
+template <class Move>
+bool move_inside_scratch(Wave& wave, const Step* step, const Data& data, const uint32_t* offset,
+                         uint64_t exec) {
+  if (const uint64_t outside = outside_scratch(wave, offset, Move::kBytes, exec)) {
+    const int lane = __builtin_ctzll(outside);
+    raise(wave, step, FaultKind::aperture, "beyond the scratch of the work-item", kPrivateBase + offset[lane],
+          lane, Move::kStores);
+    return false;
+  }
+  if (exec) move_scratch<Move>(wave, data, offset, exec);
+  return true;
 }
 
 }  // namespace morgana::device::MORGANA_SIMD

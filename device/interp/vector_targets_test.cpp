@@ -55,9 +55,11 @@ INSTANTIATE_TEST_SUITE_P(
 // Nothing is without semantics but what only graphics has; those are counted, so that none comes or goes
 // unnoticed.
 TEST(Coverage, EveryFormOfEveryRow) {
-  const std::map<Target, int> graphics = {{Target::gfx600, 5},  {Target::gfx701, 5},  {Target::gfx803, 11},
-                                          {Target::gfx900, 12}, {Target::gfx906, 12}, {Target::gfx908, 12},
-                                          {Target::gfx90a, 0},  {Target::gfx942, 0},  {Target::gfx950, 0}};
+  const std::map<Target, int> graphics = {{Target::gfx600, 5},   {Target::gfx701, 5},   {Target::gfx803, 11},
+                                          {Target::gfx900, 12},  {Target::gfx906, 12},  {Target::gfx908, 12},
+                                          {Target::gfx90a, 0},   {Target::gfx942, 0},   {Target::gfx950, 0},
+                                          {Target::gfx1010, 11}, {Target::gfx1030, 13}, {Target::gfx1100, 15},
+                                          {Target::gfx1200, 16}};
   for (const auto& [target, expected] : graphics) {
     int count = 0, forms = 0;
     for (const RowCoverage& row : coverage(target)) {

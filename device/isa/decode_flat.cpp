@@ -1,4 +1,5 @@
 // FLAT, GLOBAL and SCRATCH (CDNA4 guide 13.6, Sea Islands guide 13.7; LLVM for gfx10 and later).
+#include "device/isa/effects.h"
 #include "device/isa/memory.h"
 
 namespace morgana::isa {
@@ -37,8 +38,7 @@ Result<void> set_data(const Decoder& decoder, Inst& inst, const Fields& fields) 
   }
   if (row.dst[0] != Type::none && !inst.lds && (!(row.flags & kAtomic) || returns(inst))) {
     // A transposed tile is spread over all lanes of the wave.
-    const bool transposes = row.op == Op::global_load_tr_b128 || row.op == Op::global_load_tr_b64;
-    const bool halved = transposes && decoder.wave == WaveSize::wave64;
+    const bool halved = transposes(row.op) && decoder.wave == WaveSize::wave64;
     const int count = halved ? dwords(row.dst[0]) / 2 : dwords(row.dst[0]);
     const Type type = halved ? bits_type(count) : row.dst[0];
     MORGANA_TRY(inst.dst[0], vector_operand(decoder, fields.vdst, type, count, fields.acc));

@@ -59,9 +59,9 @@ MemoryAccess access_of(const Row& row) {
   a.converts = (flags & kFormat) != 0 || a.space == Space::image;
   const bool by_address = !is_scalar(row.format) && (a.space == Space::flat || a.space == Space::global ||
                                                      a.space == Space::scratch || a.space == Space::lds);
-  const bool is_transposed = std::string_view(row.mnemonic).find("_tr_") != std::string_view::npos;
-  a.is_plain = by_address && a.direction != Direction::atomic && !a.half && !a.converts && !is_transposed &&
-               data != Type::none && row.src[0] != Type::none && !(flags & (kLdsDst | kLdsSrc | kGws));
+  a.is_plain = by_address && a.direction != Direction::atomic && !a.half && !a.converts &&
+               !transposes(row.op) && !moves_block(row.op) && data != Type::none &&
+               row.src[0] != Type::none && !(flags & (kLdsDst | kLdsSrc | kGws));
   return a;
 }
 
@@ -71,7 +71,7 @@ void derive(const Row& row, Effects& e) {
   if (is_memory(row.format)) {
     e.kind = Class::access;
     e.access = access_of(row);
-    if (mnemonic.find("_tr_") != std::string_view::npos) e.kind = Class::cross;
+    if (transposes(row.op)) e.kind = Class::cross;
     e.reads |= kStateM0;  // how far LDS reaches, or an offset
   } else if (!is_scalar(row.format)) {
     e.kind = row.flags & (kMfma | kSmfmac) ? Class::cross : Class::lanes;
@@ -197,6 +197,28 @@ bool is_vector_memory(Format format) {
     case Format::MIMG:
     case Format::VIMAGE:
     case Format::VSAMPLE: return true;
+    default: return false;
+  }
+}
+
+bool transposes(Op op) {
+  switch (op) {
+    case Op::ds_read_b64_tr_b4:
+    case Op::ds_read_b96_tr_b6:
+    case Op::ds_read_b64_tr_b8:
+    case Op::ds_read_b64_tr_b16:
+    case Op::global_load_tr_b64:
+    case Op::global_load_tr_b128: return true;
+    default: return false;
+  }
+}
+
+bool moves_block(Op op) {
+  switch (op) {
+    case Op::global_load_block:
+    case Op::global_store_block:
+    case Op::scratch_load_block:
+    case Op::scratch_store_block: return true;
     default: return false;
   }
 }

@@ -133,6 +133,11 @@ inline BranchTest branch_test(Op op) {
   return {condition.terms[0].fn, condition.is(Fn::invert)};
 }
 
+// Loads a tile of a matrix and transposes it: lanes receive what others address.
+bool transposes(Op op);
+// Moves those registers of a block of 32 whose bit in M0 is set, each from its own place in memory.
+bool moves_block(Op op);
+
 // The elements' bytes at one address.
 inline uint32_t access_bytes(const MemoryAccess& access) {
   return static_cast<uint32_t>(bytes(access.element)) * access.count;

@@ -33,7 +33,7 @@ void describe(const isa::Inst& inst, Access& access) {
   access.data = access.writes && !access.is_atomic ? 1 : -1;
 }
 
-size_t lds_accesses(const Wave& wave, const isa::Inst& inst, std::array<Access, 4>& out) {
+size_t lds_accesses(const Wave& wave, const isa::Inst& inst, Accesses& out) {
   const uint32_t flags = inst.row->flags;
   const isa::MemoryAccess& moved = isa::effects(inst.row->op).access;
   if (inst.gds || (flags & isa::kGws) || !inst.src[0].present() || moved.space != isa::Space::lds) return 0;
@@ -52,12 +52,12 @@ size_t lds_accesses(const Wave& wave, const isa::Inst& inst, std::array<Access, 
   if (!has_two) return 1;
   out[1] = first;
   if (out[1].data > 0) out[1].data = 2;
-  out[1].part = 1;
+  out[1].first = first.bytes / 4;
   fill(out[1], inst.offset1 * unit);
   return 2;
 }
 
-size_t scratch_accesses(const Wave& wave, const isa::Inst& inst, std::array<Access, 4>& out) {
+size_t scratch_accesses(const Wave& wave, const isa::Inst& inst, Accesses& out) {
   Access& access = out[0];
   access = {};
   describe(inst, access);
@@ -70,7 +70,7 @@ size_t scratch_accesses(const Wave& wave, const isa::Inst& inst, std::array<Acce
   return 1;
 }
 
-size_t scalar_accesses(const Wave& wave, const isa::Inst& inst, std::array<Access, 4>& out) {
+size_t scalar_accesses(const Wave& wave, const isa::Inst& inst, Accesses& out) {
   const bool loads = inst.n_dst > 0 && inst.dst[0].present();
   const bool stores = inst.n_src > 2 && inst.src[2].present();
   if (!inst.src[0].present() || (!loads && !stores)) return 0;
@@ -103,13 +103,13 @@ size_t scalar_accesses(const Wave& wave, const isa::Inst& inst, std::array<Acces
 
 // Sorts the lanes of addresses that may lie in an aperture or in the group's scratch by the space that they
 // lie in.
-size_t vector_accesses(const Wave& wave, const isa::Inst& inst, std::array<Access, 4>& out) {
+size_t vector_accesses(const Wave& wave, const isa::Inst& inst, Accesses& out) {
   if (wave.access.address == nullptr || (inst.row->flags & isa::kFormat)) return 0;
   Access whole{};
   describe(inst, whole);
-  for (Access& access : out) {
-    access = whole;
-    access.lanes = 0;
+  for (size_t i = 0; i < 3; i++) {
+    out[i] = whole;
+    out[i].lanes = 0;
   }
   const uint64_t slice = uint64_t{wave.scratch_lane_bytes} * wave.lane_count();
   const auto own = reinterpret_cast<uint64_t>(wave.scratch);
@@ -139,9 +139,23 @@ size_t vector_accesses(const Wave& wave, const isa::Inst& inst, std::array<Acces
   return count;
 }
 
-}  // namespace
+// What a block of registers moves: each run of registers that M0 names, of what lies at out[0].
+size_t split_block(const Wave& wave, Accesses& out) {
+  const Access whole = out[0];
+  size_t count = 0;
+  for (uint32_t left = wave.m0(); left != 0;) {
+    const auto first = static_cast<uint32_t>(__builtin_ctz(left));
+    const auto length = static_cast<uint32_t>(__builtin_ctzll(~uint64_t{left >> first}));
+    Access& access = out[count++] = whole;
+    access.first = first;
+    access.bytes = 4 * length;
+    for (uint64_t& address : access.address) address += 4 * first;
+    left &= ~static_cast<uint32_t>(((uint64_t{1} << length) - 1) << first);
+  }
+  return count;
+}
 
-size_t accesses_of(const Wave& wave, const isa::Inst& inst, std::array<Access, 4>& out) {
+size_t whole_accesses(const Wave& wave, const isa::Inst& inst, Accesses& out) {
   switch (inst.row->format) {
     case Format::SMRD:
     case Format::SMEM: return scalar_accesses(wave, inst, out);
@@ -152,6 +166,13 @@ size_t accesses_of(const Wave& wave, const isa::Inst& inst, std::array<Access, 4
     case Format::MUBUF: return vector_accesses(wave, inst, out);
     default: return 0;
   }
+}
+
+}  // namespace
+
+size_t accesses_of(const Wave& wave, const isa::Inst& inst, Accesses& out) {
+  const size_t count = whole_accesses(wave, inst, out);
+  return count == 1 && isa::moves_block(inst.row->op) ? split_block(wave, out) : count;
 }
 
 }  // namespace morgana::device

@@ -7,9 +7,12 @@
 
 namespace morgana::device {
 
+// An instruction makes up to three, one that moves a block of registers up to sixteen.
+using Accesses = std::array<Access, 16>;
+
 // Fills `out` and returns how many. `wave.access` has the addresses of flat and buffer instructions, as
 // Level::locate_access gives them. Image instructions, the global data share and buffer accesses that convert
 // formats are left out.
-size_t accesses_of(const Wave& wave, const isa::Inst& inst, std::array<Access, 4>& out);
+size_t accesses_of(const Wave& wave, const isa::Inst& inst, Accesses& out);
 
 }  // namespace morgana::device

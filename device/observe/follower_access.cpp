@@ -79,7 +79,8 @@ void Follower::store_globally(const Access& access, const Operand& data) {
   if (inst_.row->flags & isa::kD16Hi) bits <<= 16;
   for_lanes(access.lanes, [&](uint32_t l) {
     uint32_t open = 0;
-    for (uint32_t d = 0; d < dwords; d++) open |= uint32_t{(vector(data, d, l) & bits) == bits} << d;
+    for (uint32_t d = 0; d < dwords; d++)
+      open |= uint32_t{(vector(data, access.first + d, l) & bits) == bits} << d;
     if (open == 0 || (dwords == 4 && open == 8)) return;
     report(l, describe(access), "what is stored depends on a value that nobody has written", &access);
   });
@@ -93,7 +94,7 @@ void Follower::store(const Access& access) {
   for_lanes(access.lanes, [&](uint32_t l) {
     for (uint32_t i = 0; i < access.bytes; i++)
       if (uint8_t* const to = byte(access, l, i); to != nullptr)
-        *to = static_cast<uint8_t>(vector(data, i / 4, l) >> (shift + i % 4 * 8));
+        *to = static_cast<uint8_t>(vector(data, access.first + i / 4, l) >> (shift + i % 4 * 8));
   });
 }
 
@@ -103,7 +104,7 @@ void Follower::load(const Access& access) {
   const Type element = effects_.access.element;
   const bool is_signed = element == Type::i8 || element == Type::i16;
   const uint32_t shift = inst_.row->flags & isa::kD16Hi ? 16 : 0;
-  const uint32_t first = static_cast<uint32_t>(access.part) * (access.bytes / 4);
+  const uint32_t first = access.first;
   for_lanes(access.lanes, [&](uint32_t l) {
     for (uint32_t i = 0; i < access.bytes; i++) {
       uint32_t bits = open_byte(access, l, i);
@@ -144,6 +145,11 @@ void Follower::follow_access() {
   if (loads && !is_whole) {
     const uint32_t kept = inst_.row->flags & isa::kD16Hi ? 0xffffu : 0xffff'0000u;
     for_lanes(exec_, [&](uint32_t l) { vector(to, 0, l) &= kept; });
+  } else if (loads && isa::moves_block(inst_.row->op)) {
+    for (const Access& access : moment_.accesses)
+      for_lanes(access.lanes, [&](uint32_t l) {
+        for (uint32_t d = 0; d < access.bytes / 4; d++) vector(to, access.first + d, l) = 0;
+      });
   } else if (loads) {
     close(to);
   }

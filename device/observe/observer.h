@@ -15,7 +15,7 @@
 
 namespace morgana::device {
 
-// One access of some lanes: an instruction makes up to four.
+// One access of some lanes.
 struct Access {
   Space space = Space::global;
   bool reads = false, writes = false;
@@ -25,7 +25,7 @@ struct Access {
   uint32_t bytes = 0;  // of each lane
   uint64_t lanes = 0;  // scalar accesses: lane 0
   int data = -1;       // stores: which source holds the value
-  int part = 0;        // of two values that one instruction moves
+  uint32_t first = 0;  // which dword of the operand moves first
   // Of lanes in `lanes`. LDS: in the group's; scratch: in the work-item's.
   alignas(64) std::array<uint64_t, kLanes> address;
 };

@@ -50,6 +50,17 @@ void move_relative(const Wave& wave, const isa::Inst& inst, UsedRegisters& used)
   if ((enabled & 8) && inst.dst[0].is_vgpr()) used.dst[0].first += index;
 }
 
+// From the first to the last register that M0 names.
+void narrow_block(const Wave& wave, UsedRegisters& used) {
+  const uint32_t mask = wave.m0();
+  for (RegisterRange* const one : {&used.src[1], &used.dst[0]}) {
+    if (one->count == 0) continue;
+    const auto first = static_cast<uint16_t>(mask ? __builtin_ctz(mask) : 0);
+    const auto last = static_cast<uint16_t>(mask ? 32 - __builtin_clz(mask) : 0);
+    *one = {static_cast<uint16_t>(one->first + first), static_cast<uint16_t>(last - first)};
+  }
+}
+
 }  // namespace
 
 bool is_valu(Format format) {
@@ -82,6 +93,7 @@ UsedRegisters used_registers(const Wave& wave, const isa::Inst& inst) {
   if (isa::is_vector_memory(inst.row->format) && used.dst[0].count != 0 && !(inst.row->flags & isa::kAtomic))
     used.src[1] = {};
   move_relative(wave, inst, used);
+  if (isa::moves_block(inst.row->op)) narrow_block(wave, used);
   for (const RegisterRange& one : used.src) used.read.add(one.first, one.count);
   for (const RegisterRange& one : used.dst) used.written.add(one.first, one.count);
   const isa::Effects& effects = isa::effects(inst.row->op);
