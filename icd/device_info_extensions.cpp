@@ -11,16 +11,19 @@
 namespace morgana::icd {
 namespace {
 
-// v_dot4_i32_i8 and v_dot4_u32_u8; bytes of different signs are multiplied one by one. The device library
-// (integer.cl) goes by the same targets.
+// v_dot4_i32_i8 and v_dot4_u32_u8, which gfx1010 lacks; bytes of different signs are multiplied by the
+// v_dot4_i32_iu8 of gfx11 and later, one by one before. The device library (integer.cl) goes by the same
+// targets.
 cl_device_integer_dot_product_acceleration_properties_khr dot_acceleration(Target target) {
-  const bool fast = (target >= Target::gfx906 && target <= Target::gfx950) || target == Target::gfx1030;
-  cl_device_integer_dot_product_acceleration_properties_khr result{};
-  result.signed_accelerated = fast;
-  result.unsigned_accelerated = fast;
-  result.accumulating_saturating_signed_accelerated = fast;
-  result.accumulating_saturating_unsigned_accelerated = fast;
-  return result;
+  const bool mixed = target >= Target::gfx1100;
+  const bool fast =
+      mixed || target == Target::gfx1030 || (target >= Target::gfx906 && target <= Target::gfx950);
+  return {.signed_accelerated = fast,
+          .unsigned_accelerated = fast,
+          .mixed_signedness_accelerated = mixed,
+          .accumulating_saturating_signed_accelerated = fast,
+          .accumulating_saturating_unsigned_accelerated = fast,
+          .accumulating_saturating_mixed_signedness_accelerated = mixed};
 }
 
 // Built-in kernels: absent.

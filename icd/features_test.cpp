@@ -26,6 +26,21 @@ class Features : public OpenCl {
     }
   }
 
+  // The same for each size of waves that a device has.
+  void on_each_wave_size(const std::function<void()>& body) {
+    on_each_device([&] {
+      const bool has_two = device_name().starts_with("gfx1");
+      wave = has_two ? 32 : 64;
+      body();
+      if (!has_two) return;
+      SCOPED_TRACE("waves of 64");
+      wave = 64;
+      wave_option = " -mwavefrontsize64";
+      body();
+      wave_option = "";
+    });
+  }
+
   std::string device_name() {
     char name[256] = {};
     clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof name, name, nullptr);
@@ -49,7 +64,7 @@ class Features : public OpenCl {
   std::vector<int> run_grid(const std::string& source, const std::vector<size_t>& global,
                             const std::vector<size_t>& local, size_t results,
                             const std::vector<cl_mem>& more = {}, const std::string& options = "") {
-    cl_program program = make_program(source.c_str(), ("-cl-std=CL3.0 " + options).c_str());
+    cl_program program = make_program(source.c_str(), ("-cl-std=CL3.0 " + options + wave_option).c_str());
     cl_kernel kernel = make_kernel(program, "k");
     cl_mem out = make_buffer(results * sizeof(int));
     const int zero = 0;
@@ -66,20 +81,23 @@ class Features : public OpenCl {
     clReleaseProgram(program);
     return values;
   }
+
+  std::string wave_option;
+  static inline int wave = 64;
 };
 
-// A group of 100 work-items is a whole sub-group and one of 36; every third item takes another path.
-constexpr int kItems = 100, kWave = 64;
+// A group of 100 work-items is whole sub-groups and one of 36 or 4; every third item takes another path.
+constexpr int kItems = 100;
 int value_of(int item) { return (item * 37) % 101 - 50; }
 bool takes_part(int item) { return item % 3 != 0; }
 
 // The items of `item`'s sub-group, in order, that take part.
-std::vector<int> peers(int item, int cluster = kWave) {
-  int first = item / kWave * kWave;
+std::vector<int> peers(int item, int wave, int cluster) {
+  int first = item / wave * wave;
   first += (item - first) / cluster * cluster;
   std::vector<int> list;
   for (int i = first; i < std::min(first + cluster, kItems); ++i)
-    if (takes_part(i) && i / kWave == item / kWave) list.push_back(i);
+    if (takes_part(i) && i / wave == item / wave) list.push_back(i);
   return list;
 }
 
@@ -90,7 +108,7 @@ TEST_F(Features, NonUniformSubGroupFunctions) {
   };
   auto fold = [](int item, int cluster, bool before_only, bool with_self, int start, auto combine) {
     int sum = start;
-    for (int i : peers(item, cluster))
+    for (int i : peers(item, wave, std::min(cluster, wave)))
       if (!before_only || i < item || (with_self && i == item)) sum = combine(sum, value_of(i));
     return sum;
   };
@@ -116,10 +134,13 @@ TEST_F(Features, NonUniformSubGroupFunctions) {
       {"sub_group_clustered_reduce_max((float)v, 16)",
        [&](int i) { return fold(i, 16, false, true, -1000, most); }},
       {"sub_group_clustered_reduce_add(v, 1)", value_of},
-      {"sub_group_broadcast_first(v)", [](int i) { return value_of(peers(i)[0]); }},
-      {"sub_group_non_uniform_broadcast((ulong)(v + 50), 1) - 50u",
-       [](int i) { return value_of(i / kWave * kWave + 1); }},
-      {"sub_group_elect()", [](int i) { return int{peers(i)[0] == i}; }},
+      {"sub_group_broadcast_first(v)", [](int i) { return value_of(peers(i, wave, wave)[0]); }},
+      // Lane 1 takes part, but for the second of several waves of 32.
+      {"sub_group_non_uniform_broadcast((ulong)(v + 50), i / 32 == 1 && get_max_sub_group_size() == 32 ? 2 : "
+       "1) - "
+       "50u",
+       [](int i) { return value_of(i / wave * wave + (wave == 32 && i / wave == 1 ? 2 : 1)); }},
+      {"sub_group_elect()", [](int i) { return int{peers(i, wave, wave)[0] == i}; }},
       {"sub_group_non_uniform_any(v > 48)",
        [&](int i) { return int{fold(i, 64, false, true, -1000, most) > 48}; }},
       {"sub_group_non_uniform_all(v > -51)", [](int) { return 1; }},
@@ -127,25 +148,26 @@ TEST_F(Features, NonUniformSubGroupFunctions) {
       {"sub_group_ballot(1).y",
        [](int item) {
          unsigned bits = 0;
-         for (int i : peers(item))
-           if (i % kWave >= 32) bits |= 1u << (i % 32);
+         for (int i : peers(item, wave, wave))
+           if (i % wave >= 32) bits |= 1u << (i % 32);
          return static_cast<int>(bits);
        }},
       {"sub_group_ballot_bit_count(sub_group_ballot(v > 0))",
        [](int item) {
          int count = 0;
-         for (int i : peers(item)) count += value_of(i) > 0;
+         for (int i : peers(item, wave, wave)) count += value_of(i) > 0;
          return count;
        }},
       {"sub_group_ballot_exclusive_scan(sub_group_ballot(v > 0))",
        [](int item) {
          int count = 0;
-         for (int i : peers(item)) count += i < item && value_of(i) > 0;
+         for (int i : peers(item, wave, wave)) count += i < item && value_of(i) > 0;
          return count;
        }},
-      {"sub_group_ballot_find_msb(sub_group_ballot(1))", [](int i) { return peers(i).back() % kWave; }},
+      {"sub_group_ballot_find_msb(sub_group_ballot(1))",
+       [](int i) { return peers(i, wave, wave).back() % wave; }},
       {"popcount(get_sub_group_lt_mask().x) + popcount(get_sub_group_lt_mask().y)",
-       [](int i) { return i % kWave; }},
+       [](int i) { return i % wave; }},
   };
   std::string body;
   for (size_t row = 0; row < rows.size(); ++row)
@@ -154,7 +176,7 @@ TEST_F(Features, NonUniformSubGroupFunctions) {
       "kernel void k(global int* out) {\n  int i = get_global_id(0), v = (i * 37) % 101 - 50;\n"
       "  if (i % 3 != 0) {\n" +
       body + "  }\n}\n";
-  on_each_device([&] {
+  on_each_wave_size([&] {
     std::vector<int> values = run(source, kItems, kItems, rows.size() * kItems);
     for (size_t row = 0; row < rows.size(); ++row)
       for (int item = 0; item < kItems; ++item) {
@@ -170,7 +192,7 @@ TEST_F(Features, ShufflesAndCoreSubGroupFunctions) {
     kernel void k(global int* out) {
       int i = get_global_id(0), v = i * 3;
       global int* at = out + i * 12;
-      at[0] = sub_group_shuffle(v, (uint)(63 - get_sub_group_local_id()));
+      at[0] = sub_group_shuffle(v, get_max_sub_group_size() - 1 - get_sub_group_local_id());
       at[1] = (int)sub_group_shuffle_xor((double)v, 5u);
       at[2] = sub_group_shuffle_up((short)v, 3u);
       at[3] = (int)sub_group_shuffle_down((long)v, 7u);
@@ -183,23 +205,23 @@ TEST_F(Features, ShufflesAndCoreSubGroupFunctions) {
       at[10] = get_sub_group_size() * 100 + get_max_sub_group_size();
       at[11] = work_group_scan_inclusive_add(v);
     })";
-  on_each_device([&] {
+  on_each_wave_size([&] {
     std::vector<int> values = run(source, 128, 128, 128 * 12);
     for (int i = 0; i < 128; ++i) {
-      const int first = i / 64 * 64, lane = i % 64, *at = &values[size_t(i) * 12];
-      ASSERT_EQ(at[0], (first + 63 - lane) * 3) << i;
+      const int first = i / wave * wave, lane = i % wave, *at = &values[size_t(i) * 12];
+      ASSERT_EQ(at[0], (first + wave - 1 - lane) * 3) << i;
       ASSERT_EQ(at[1], (i ^ 5) * 3) << i;
       if (lane >= 3) ASSERT_EQ(at[2], (i - 3) * 3) << i;
-      if (lane < 57) ASSERT_EQ(at[3], (i + 7) * 3) << i;
-      ASSERT_EQ(at[4], (first + (lane + 10) % 64) * 3) << i;
+      if (lane < wave - 7) ASSERT_EQ(at[3], (i + 7) * 3) << i;
+      ASSERT_EQ(at[4], (first + (lane + 10) % wave) * 3) << i;
       ASSERT_EQ(at[5], i / 8 * 8 + (i + 7) % 8) << i;
-      ASSERT_EQ(at[6], (first * 64 + 2016) * 3) << i;
+      ASSERT_EQ(at[6], (first * wave + wave * (wave - 1) / 2) * 3) << i;
       int most = -128;
       for (int j = first; j < i; ++j) most = std::max(most, j % 50);
       ASSERT_EQ(at[7], most) << i;
       ASSERT_EQ(at[8], first + 9) << i;
-      ASSERT_EQ(at[9], i / 64 * 100 + 2) << i;
-      ASSERT_EQ(at[10], 6464) << i;
+      ASSERT_EQ(at[9], i / wave * 100 + 128 / wave) << i;
+      ASSERT_EQ(at[10], wave * 101) << i;
       ASSERT_EQ(at[11], i * (i + 1) / 2 * 3) << i;
     }
   });
@@ -221,7 +243,7 @@ TEST_F(Features, GroupsAtTheEdgeAreSmaller) {
       at[6] = work_group_broadcast(i, width - 1, 0, 0) == width - 1;
     })";
   constexpr size_t kResults = size_t{100} * 7 * 3 * 7;
-  on_each_device([&] {
+  on_each_wave_size([&] {
     const std::vector<int> values = run_grid(source, {100, 7, 3}, {64, 2, 2}, kResults);
     for (size_t i = 0; i < kResults; ++i) ASSERT_EQ(values[i], 1) << "item " << i / 7 << ", check " << i % 7;
   });
@@ -271,10 +293,11 @@ TEST_F(Features, BitFieldsAndDotProducts) {
     auto speed = query<cl_device_integer_dot_product_acceleration_properties_khr>(
         CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_4x8BIT_PACKED_KHR);
     const std::string name = device_name();
+    const bool mixed = name.starts_with("gfx11") || name.starts_with("gfx12");
     bool fast = !name.starts_with("gfx6") && !name.starts_with("gfx7") && !name.starts_with("gfx8") &&
-                !name.starts_with("gfx900");
+                !name.starts_with("gfx900") && !name.starts_with("gfx1010");
     EXPECT_EQ(speed.signed_accelerated, cl_bool{fast});
-    EXPECT_EQ(speed.mixed_signedness_accelerated, cl_bool{CL_FALSE});
+    EXPECT_EQ(speed.mixed_signedness_accelerated, cl_bool{mixed});
   });
 }
 

@@ -1,4 +1,4 @@
-// cl_intel_required_subgroup_size: 64 is what there is, and what a kernel may ask for.
+// cl_intel_required_subgroup_size: what sizes there are, and what a kernel may ask for. 64 on gfx950.
 #include "icd/test_support.h"
 
 namespace morgana::icd::test {
@@ -67,6 +67,45 @@ TEST_F(SubGroupSize, AnotherOneIsRefused) {
   EXPECT_NE(build_log(program).find("kernel 'fixed' requires sub-groups of 32"), std::string::npos)
       << build_log(program);
   clReleaseProgram(program);
+}
+
+// Waves of gfx10 and later have 32 lanes, and 64 on request.
+TEST_F(SubGroupSize, OfDevicesThatHaveTwo) {
+  int seen = 0;
+  for (cl_device_id one : all_devices()) {
+    char name[256] = {};
+    clGetDeviceInfo(one, CL_DEVICE_NAME, sizeof name, name, nullptr);
+    if (!std::string_view(name).starts_with("gfx1")) continue;
+    SCOPED_TRACE(name);
+    ++seen;
+    TearDown();
+    device = one;
+    context = clCreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
+    queue = make_queue(0);
+    size_t sizes[2] = {};
+    EXPECT_EQ(clGetDeviceInfo(device, CL_DEVICE_SUB_GROUP_SIZES_INTEL, sizeof sizes, sizes, nullptr),
+              CL_SUCCESS);
+    EXPECT_EQ(sizes[0], 32u);
+    EXPECT_EQ(sizes[1], 64u);
+    for (const size_t size : {32, 64}) {
+      cl_program program = make_program(kSource, ("-cl-std=CL3.0 -DSIZE=" + std::to_string(size)).c_str());
+      cl_kernel kernel = make_kernel(program, "fixed");
+      size_t multiple = 0;
+      clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, sizeof multiple,
+                               &multiple, nullptr);
+      EXPECT_EQ(multiple, size);
+      cl_mem buffer = make_buffer(128 * sizeof(cl_int));
+      const size_t items = 128;
+      clSetKernelArg(kernel, 0, sizeof buffer, &buffer);
+      EXPECT_EQ(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &items, &items, 0, nullptr, nullptr),
+                CL_SUCCESS);
+      EXPECT_EQ(read<cl_int>(buffer, items), std::vector<cl_int>(items, static_cast<cl_int>(size)));
+      clReleaseMemObject(buffer);
+      clReleaseKernel(kernel);
+      clReleaseProgram(program);
+    }
+  }
+  EXPECT_GT(seen, 0);
 }
 
 }  // namespace

@@ -59,13 +59,14 @@ FIELDS(short, ushort)
 FIELDS(int, uint)
 FIELDS(long, ulong)
 
-// Dot products of four bytes. From gfx906 on there is an instruction for equal signs; gfx1010 lacks it, and that of
-// gfx11 and later has another form.
+// Dot products of four bytes. gfx906 to gfx950 and gfx1030 multiply bytes of equal signs, gfx11 and later of any; gfx1010
+// lacks both.
 
 static bool has_dot4(void) {
   int version = __oclc_ISA_version;
   return (version >= 9006 && version < 10000) || (version >= 10300 && version < 11000);
 }
+static bool has_sudot4(void) { return __oclc_ISA_version >= 11000; }
 
 static int sum_products(const int* a, const int* b) {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
@@ -84,36 +85,42 @@ static int clamped(long sum) {
   return (int)(sum > most ? most : sum < -most - 1 ? -most - 1 : sum);
 }
 
-__attribute__((target("dot1-insts"))) static int dot_ss(uint x, uint y) {
+__attribute__((target("dot1-insts,dot8-insts"))) static int dot_ss(uint x, uint y) {
   if (has_dot4()) return __builtin_amdgcn_sdot4((int)x, (int)y, 0, false);
+  if (has_sudot4()) return __builtin_amdgcn_sudot4(true, (int)x, true, (int)y, 0, false);
   int sum;
   PRODUCTS(char, char, sum);
   return sum;
 }
 __attribute__((target("dot7-insts"))) static uint dot_uu(uint x, uint y) {
-  if (has_dot4()) return __builtin_amdgcn_udot4(x, y, 0, false);
+  if (has_dot4() || has_sudot4()) return __builtin_amdgcn_udot4(x, y, 0, false);
   int sum;
   PRODUCTS(uchar, uchar, sum);
   return (uint)sum;
 }
-static int dot_us(uint x, uint y) {
+__attribute__((target("dot8-insts"))) static int dot_us(uint x, uint y) {
+  if (has_sudot4()) return __builtin_amdgcn_sudot4(false, (int)x, true, (int)y, 0, false);
   int sum;
   PRODUCTS(uchar, char, sum);
   return sum;
 }
 static int dot_su(uint x, uint y) { return dot_us(y, x); }
 
-__attribute__((target("dot1-insts"))) static int dot_acc_ss(uint x, uint y, int acc) {
+__attribute__((target("dot1-insts,dot8-insts"))) static int dot_acc_ss(uint x, uint y, int acc) {
   if (has_dot4()) return __builtin_amdgcn_sdot4((int)x, (int)y, acc, true);
+  if (has_sudot4()) return __builtin_amdgcn_sudot4(true, (int)x, true, (int)y, acc, true);
   return clamped((long)dot_ss(x, y) + acc);
 }
 __attribute__((target("dot7-insts"))) static uint dot_acc_uu(uint x, uint y, uint acc) {
-  if (has_dot4()) return __builtin_amdgcn_udot4(x, y, acc, true);
+  if (has_dot4() || has_sudot4()) return __builtin_amdgcn_udot4(x, y, acc, true);
   ulong sum = (ulong)dot_uu(x, y) + acc;
   return sum > 0xffffffff ? 0xffffffff : (uint)sum;
 }
-static int dot_acc_us(uint x, uint y, int acc) { return clamped((long)dot_us(x, y) + acc); }
-static int dot_acc_su(uint x, uint y, int acc) { return clamped((long)dot_su(x, y) + acc); }
+__attribute__((target("dot8-insts"))) static int dot_acc_us(uint x, uint y, int acc) {
+  if (has_sudot4()) return __builtin_amdgcn_sudot4(false, (int)x, true, (int)y, acc, true);
+  return clamped((long)dot_us(x, y) + acc);
+}
+static int dot_acc_su(uint x, uint y, int acc) { return dot_acc_us(y, x, acc); }
 
 #define DOT(KIND, A, B, R, NAME)                                                                               \
   R OVERLOADED dot(A x, B y) { return dot_##KIND(__builtin_astype(x, uint), __builtin_astype(y, uint)); }      \
