@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs every sample on Morgana, through the system's OpenCL loader or AMD's HIP, and prints one line each.
 
---devices all runs them on each of the nine targets. Exits 1 when a sample does not run or is not correct.
+--devices all runs them on each of the thirteen targets. Exits 1 when a sample does not run or is not correct.
 """
 import argparse
 import os
@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-TARGETS = "gfx600 gfx701 gfx803 gfx900 gfx906 gfx908 gfx90a gfx942 gfx950".split()
+TARGETS = "gfx600 gfx701 gfx803 gfx900 gfx906 gfx908 gfx90a gfx942 gfx950 gfx1010 gfx1030 gfx1100 gfx1200".split()
 
 
 def samples(binaries, out, compiled, device):

@@ -109,10 +109,14 @@ bool enter_trap(Wave& wave, const Step* step, uint64_t pc, uint32_t rewind, uint
                  false);
     return false;
   }
-  // CDNA4 guide 3.10; the same fields on every generation.
+  // CDNA4 guide 3.10; the same fields up to gfx11. gfx12: four bits of id, and EXCP_FLAG_PRIV shows the
+  // host's traps.
+  const bool gfx12 = wave.target->generation >= Generation::gfx12;
+  const uint32_t why =
+      gfx12 ? (id & 0xf) << 28 : (id & 0xff) << 16 | (is_host ? 1u << 24 : 0) | (rewind & 0xf) << 25;
   wave.s[ttmp0] = static_cast<uint32_t>(pc);
-  wave.s[ttmp0 + 1] = static_cast<uint32_t>(pc >> 32 & 0xffff) | (id & 0xff) << 16 |
-                      (is_host ? 1u << 24 : 0) | (rewind & 0xf) << 25;
+  wave.s[ttmp0 + 1] = static_cast<uint32_t>(pc >> 32 & 0xffff) | why;
+  if (gfx12 && is_host) wave.trapsts |= kTrapstsHostTrap;
   const ResidentGroup& resident = resident_of(wave);
   if (jit::WaveFrame& frame = resident.frame(wave); frame.in_kernel) {
     resident.set_lost(wave);

@@ -36,14 +36,19 @@ enum : uint32_t {
 // STATE_PRIV and EXCP_FLAG_PRIV of gfx12, as Linux's trap handler reads them.
 constexpr uint32_t kStatePrivScc = 1u << 9, kStatePrivHalt = 1u << 14;
 constexpr uint32_t kPrivMemory = 1u << 4, kPrivSavectx = 1u << 5, kPrivIllegal = 1u << 6,
-                   kPrivXnackError = 1u << 12;
+                   kPrivHostTrap = 1u << 7, kPrivXnackError = 1u << 12;
 struct SamePlace {
   uint32_t trapsts, priv;
 };
-constexpr SamePlace kPrivFlags[] = {{kExcpAddressWatch, 1},          {kTrapstsWatch1, 2},
-                                    {kTrapstsWatch1 << 1, 4},        {kTrapstsWatch1 << 2, 8},
-                                    {kExcpMemory, kPrivMemory},      {kTrapstsSavectx, kPrivSavectx},
-                                    {kTrapstsIllegal, kPrivIllegal}, {kTrapstsXnackError, kPrivXnackError}};
+constexpr SamePlace kPrivFlags[] = {{kExcpAddressWatch, 1},
+                                    {kTrapstsWatch1, 2},
+                                    {kTrapstsWatch1 << 1, 4},
+                                    {kTrapstsWatch1 << 2, 8},
+                                    {kExcpMemory, kPrivMemory},
+                                    {kTrapstsSavectx, kPrivSavectx},
+                                    {kTrapstsIllegal, kPrivIllegal},
+                                    {kTrapstsHostTrap, kPrivHostTrap},
+                                    {kTrapstsXnackError, kPrivXnackError}};
 
 bool is_gfx12(const Wave& wave) { return wave.target->generation >= Generation::gfx12; }
 
@@ -133,7 +138,7 @@ uint32_t read_register(const Wave& wave, uint32_t id) {
 uint32_t gfx12_write_mask(uint32_t id, bool privileged) {
   switch (id) {
     case kMode: return 0x80'00ff;
-    case kExcpFlagPriv: return 0x107f;
+    case kExcpFlagPriv: return 0x10ff;
     case kExcpFlagUser: return kExcpArithmetic;
     case kTrapCtrl: return 0x1ff;
     case kStatus: return privileged ? 0x0070'005e : 0;

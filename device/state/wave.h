@@ -65,6 +65,7 @@ inline constexpr uint32_t kTrapstsIllegal = 1u << 11;
 inline constexpr uint32_t kTrapstsWatch1 = 1u << 12;  // ADDR_WATCH1 to 3: bits 12 to 14
 inline constexpr uint32_t kTrapstsWatches = 7u << 12 | kExcpAddressWatch;
 inline constexpr uint32_t kTrapstsCycle = 0x3fu << 16;  // EXCP_CYCLE
+inline constexpr uint32_t kTrapstsHostTrap = 1u << 22;  // gfx12, where TTMP1 does not say it
 inline constexpr uint32_t kTrapstsXnackError = 1u << 28;
 
 // MODE fields (CDNA4 guide 3.4; gfx6-gfx9 alike).

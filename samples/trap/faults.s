@@ -1,7 +1,34 @@
 // A kernel that divides by zero in one lane, reads where nothing is, and asks for its trap handler.
 //
 // out[0..2]: the addresses of the three instructions; out[3] (low): 0x600d once all is done; out[4] (low): the
-// quotient of lane 20.
+// quotient of lane 20. A wave has 64 lanes (gfx10 and later: -mwavefrontsize64).
+.if .amdgcn.gfx_generation_number >= 12
+  .set word3, 0x30016000  // FORMAT, OOB_SELECT
+.elseif .amdgcn.gfx_generation_number >= 10
+  .set word3, 0x31016000
+.else
+  .set word3, 0x27000
+.endif
+.macro wait_for_all
+.if .amdgcn.gfx_generation_number >= 12
+  s_wait_storecnt 0
+  s_wait_loadcnt 0
+  s_wait_kmcnt 0
+.else
+  s_waitcnt vmcnt(0) expcnt(0) lgkmcnt(0)
+.if .amdgcn.gfx_generation_number >= 10
+  s_waitcnt_vscnt null, 0
+.endif
+.endif
+.endm
+.macro store width, values, offset
+.if .amdgcn.gfx_generation_number >= 12
+  buffer_store_\width \values, off, s[4:7], null offset:\offset
+.else
+  buffer_store_\width \values, off, s[4:7], 0 offset:\offset
+.endif
+.endm
+
 .text
 .globl faults
 .p2align 8
@@ -11,8 +38,8 @@ faults:
   s_getpc_b64 s[2:3]
 base:
   s_mov_b32 s6, -1
-  s_mov_b32 s7, 0x27000
-  s_waitcnt lgkmcnt(0)
+  s_mov_b32 s7, word3
+  wait_for_all
   s_and_b32 s5, s5, 0xffff
 
 .macro tell place, label
@@ -20,8 +47,8 @@ base:
   s_addc_u32 s9, s3, 0
   v_mov_b32 v2, s8
   v_mov_b32 v3, s9
-  buffer_store_dwordx2 v[2:3], off, s[4:7], 0 offset:\place
-  s_waitcnt vmcnt(0) expcnt(0)
+  store dwordx2, v[2:3], \place
+  wait_for_all
 .endm
   tell 0, divide
   tell 8, read
@@ -37,18 +64,22 @@ divide:
   s_movk_i32 s8, 0x10
   s_mov_b32 s9, 0
   s_mov_b32 s10, -1
-  s_mov_b32 s11, 0x27000
+  s_mov_b32 s11, word3
 read:
+.if .amdgcn.gfx_generation_number >= 12
+  buffer_load_dword v6, off, s[8:11], null
+.else
   buffer_load_dword v6, off, s[8:11], 0
-  s_waitcnt vmcnt(0)
+.endif
+  wait_for_all
 
 call:
   s_trap 7
 
   v_mov_b32 v2, 0x600d
-  buffer_store_dword v2, off, s[4:7], 0 offset:24
+  store dword, v2, 24
   v_mov_b32 v3, s12
-  buffer_store_dword v3, off, s[4:7], 0 offset:32
+  store dword, v3, 32
   s_endpgm
 .size faults, . - faults
 
