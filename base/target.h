@@ -27,7 +27,7 @@ enum class Target : uint8_t {
   gfx1200,
 };
 inline constexpr int kTargetCount = 13;
-inline constexpr int kGcnTargetCount = 9;  // the first of them: GCN and CDNA, waves of 64, compiled as well
+inline constexpr int kGcnTargetCount = 9;  // the first of them: GCN and CDNA, waves of 64
 
 // Ordered generation facts. Write conditions with these, not with Target names, where a whole range shares a
 // rule.

@@ -128,7 +128,7 @@ void Job::call_helpers() {
 // at the head of a loop; the rest of the kernel from there on is compiled as a kernel of its own.
 void Job::resume_compiled(Wave& wave, jit::WaveFrame& frame, uint64_t time) {
   if (!plan_.compiled || wave.mode.bits != plan_.initial_mode() || (wave.status & kStatusPriv)) return;
-  if (const jit::Kernel* rest = plan_.compiled->rest(wave.step, ~wave.exec() == 0, time)) {
+  if (const jit::Kernel* rest = plan_.compiled->rest(wave.step, wave.is_full(), time)) {
     rest->enter(frame);
     frame.has_stored = true;
   }

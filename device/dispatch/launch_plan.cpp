@@ -192,7 +192,6 @@ bool LaunchPlan::has_watches() const {
 
 const char* LaunchPlan::why_interpreted() const {
   const auto& d = *launch.descriptor;
-  if (target.generation >= Generation::gfx10) return "its target is not compiled yet";
   if (d.priv || d.debug_mode) return "it is privileged or debugged";
   if (d.exception_mask() != 0) return "it enables arithmetic exceptions";
   if (setting.trap_handler != 0 && !has_reporter()) return "a trap handler may change its waves";
@@ -215,6 +214,7 @@ jit::Specialisation LaunchPlan::specialisation() const {
   const uint32_t registers = std::max(d.vgpr_count, 4u);
   jit::Specialisation key;
   key.mode = initial_mode();
+  key.lanes = static_cast<uint8_t>(wave_lanes);
   key.lds_size = lds_bytes;
   key.one_wave = waves_per_group == 1;
   key.private_buffer = private_buffer_ == 0 && scratch_lane_bytes > 0;
@@ -245,12 +245,13 @@ void LaunchPlan::request_kernel(jit::Tier& tier) {
   for (uint32_t size : launch.group) items *= size;
   jit::Specialisation key = specialisation();
   // Compiled code asks the size how the ids in a full wave differ from lane to lane: in one dimension they
-  // are 0 to 63, or 64 more in each wave.
-  if (is_even && items >= kLanes)
-    key.local = items == launch.group[0] ? std::array<uint32_t, 3>{items < 2 * kLanes ? 64u : 128u, 1, 1}
-                                         : launch.group;
-  compiled = tier.request(static_cast<Program&>(const_cast<Code&>(*code)), first_step, key, items >= kLanes,
-                          !is_even || items % kLanes != 0, launch.watch);
+  // are 0 to 63, or 64 more in each wave; in a wave of 32 lanes 0 to 31, or 32 more.
+  if (is_even && items >= wave_lanes)
+    key.local = items == launch.group[0]
+                    ? std::array<uint32_t, 3>{items < 2 * wave_lanes ? wave_lanes : 2 * wave_lanes, 1, 1}
+                    : launch.group;
+  compiled = tier.request(static_cast<Program&>(const_cast<Code&>(*code)), first_step, key,
+                          items >= wave_lanes, !is_even || items % wave_lanes != 0, launch.watch);
 }
 
 std::array<uint32_t, 3> LaunchPlan::group_id(uint64_t index) const {
@@ -410,14 +411,11 @@ void LaunchPlan::init_private_buffer(uint32_t* resource, uint64_t arena, uint64_
 
 void LaunchPlan::init_group_sgprs(Wave& wave) const {
   const auto& d = *launch.descriptor;
+  put_group_id(wave);
   if (target.generation >= Generation::gfx12) {
-    // TTMP9, TTMP7 and TTMP8 have the group's id and the wave's number (AMDGPUUsage "Architected SGPRs").
-    wave.s[kTtmp0 + 9] = wave.group->id[0];
-    wave.s[kTtmp0 + 7] = (wave.group->id[1] & 0xffff) | wave.group->id[2] << 16;
-    wave.s[kTtmp0 + 8] = wave.index << 25;
+    wave.s[kTtmp0 + 8] = wave.index << 25;  // AMDGPUUsage "Architected SGPRs"
     return;
   }
-  put_group_id(wave);
   uint32_t next = other_sgprs_;
   const auto add = [&](bool enabled, uint32_t value) {
     if (enabled && next < kSgprs) wave.s[next++] = value;

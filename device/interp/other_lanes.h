@@ -33,6 +33,16 @@ namespace morgana::device {
   return (lane & ~7) | static_cast<int>(select >> (3 * (lane & 7)) & 7);
 }
 
+// The same of either form.
+[[gnu::always_inline]] constexpr int dpp_source(const isa::Inst& inst, int lane) {
+  return inst.dpp8 ? dpp8_source(inst.lane_select, lane) : dpp_source(inst.dpp_ctrl, lane);
+}
+
+// Whether a lane whose source is out of range or disabled reads 0. Those of DPP8 do without FI.
+[[gnu::always_inline]] constexpr bool dpp_zeroes(const isa::Inst& inst) {
+  return inst.bound_ctrl || inst.dpp8;
+}
+
 // Whether the row and bank masks enable `lane`.
 [[gnu::always_inline]] constexpr bool dpp_enables(const isa::Inst& inst, int lane) {
   return (inst.row_mask >> (lane / 16) & 1) != 0 && (inst.bank_mask >> (lane / 4 % 4) & 1) != 0;

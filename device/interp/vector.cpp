@@ -55,11 +55,6 @@ bool is_plain(const Step& step, const VectorOp& row) {
 
 }  // namespace
 
-// Of gfx10 and later a 16-bit result leaves the other half of its register.
-bool keeps_half(Target target, const isa::Inst& inst) {
-  return info(target).generation >= Generation::gfx10 && isa::is_16_bit(inst.row->dst[0]);
-}
-
 const VectorOp& vector_row(uint32_t extra) {
   return kFamilies[extra >> kFamilyShift]->rows[extra & ((1u << kFamilyShift) - 1)];
 }
@@ -78,7 +73,7 @@ bool find_place(Target target, const isa::Inst& inst, Step& step) {
   if (!vector_place(inst.row->op, step.extra)) return false;
   if (target == Target::gfx942 && step.extra >> kFamilyShift == kSmallFamily)
     step.extra |= kFnuzFamily << kFamilyShift;
-  step.imm = takes_signedness(inst.row->op) ? inst.neg : inst.bitop3;
+  step.imm = isa::takes_signedness(inst.row->op) ? inst.neg : inst.bitop3;
   return true;
 }
 
@@ -170,7 +165,8 @@ Handler select_vector(Target target, const isa::Inst& inst, Step& step) {
   if (!find_place(target, inst, step)) return nullptr;
   const VectorOp& row = vector_row(step.extra);
   if (!is_unmodified(inst, step) || (inst.row->flags & isa::kScalarDst)) return general;
-  if (keeps_half(target, inst)) return row.keeping != nullptr && is_plain(step, row) ? row.keeping : general;
+  if (isa::keeps_half(info(target).generation, inst))
+    return row.keeping != nullptr && is_plain(step, row) ? row.keeping : general;
   return is_plain(step, row) ? row.plain : unmodified;
 }
 

@@ -24,9 +24,9 @@ MORGANA_INLINE u32v& word(uint32_t* lanes, int i) { return *reinterpret_cast<u32
 mask apply_dpp(const isa::Inst& inst, mask exec, const uint32_t* from, const uint32_t* old, uint32_t* to,
                int registers) {
   mask write = 0;
-  const bool zeroes = inst.bound_ctrl || inst.dpp8;  // DPP8 without FI reads 0 of a disabled lane
+  const bool zeroes = dpp_zeroes(inst);
   for (int lane = 0; lane < kLanes; lane++) {
-    const int source = inst.dpp8 ? dpp8_source(inst.lane_select, lane) : dpp_source(inst.dpp_ctrl, lane);
+    const int source = dpp_source(inst, lane);
     const bool valid = source >= 0 && (inst.fetch_inactive || (exec >> source & 1));
     for (int i = 0; i < registers; i++) {
       const uint32_t missing = source >= 0 ? from[i * kLanes + source] : old[i * kLanes + lane];
@@ -117,9 +117,9 @@ const uint32_t* operand(Wave& wave, const Step* step, const VectorOp& op, int i,
   }
   // What accumulates onto one half of the destination reads that half.
   if (i >= inst.n_explicit_src && (inst.op_sel & 8) && is_16_bit(inst.row->dst[0]) &&
-      keeps_half(wave.target->target, inst))
+      isa::keeps_half(wave.target->generation, inst))
     word(value, 0) = word(value, 0) >> 16;
-  if (i >= inst.n_explicit_src || takes_signedness(op.op)) return value;
+  if (i >= inst.n_explicit_src || isa::takes_signedness(op.op)) return value;
   if (!inst.sdwa) select_code(inst, word(value, 0));
   const Type type = inst.row->src[i];
   const Modifiers m = modifiers(inst, i);
@@ -247,7 +247,7 @@ void write_result(Wave& wave, const Step* step, const VectorOp& op, uint32_t* re
     return write_sdwa(inst, word(result, 0), to, write);
   if (high || (inst.op_sel & 8 && is_16_bit(inst.row->dst[0])))
     return write_lanes(to, word(result, 0) << 16 | (word(to, 0) & 0xffff), write);
-  if (low || keeps_half(wave.target->target, inst))
+  if (low || isa::keeps_half(wave.target->generation, inst))
     return write_lanes(to, (word(to, 0) & 0xffff0000u) | word(result, 0), write);
   for (int r = 0; r < op.dst_registers; r++) write_lanes(to + r * kLanes, word(result, r), write);
 }

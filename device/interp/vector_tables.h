@@ -18,13 +18,6 @@ extern const Family kFnuzFloatOps;  // what gfx942 has instead of kSmallFloatOps
 const VectorOp& vector_row(uint32_t extra);
 // The place of an op's row; false: it has none.
 bool vector_place(isa::Op op, uint32_t& place);
-// Whether a result leaves the other half of its register (vector.cpp).
-bool keeps_half(Target target, const isa::Inst& inst);
-// Whether NEG says of integer operands that they are signed.
-MORGANA_INLINE bool takes_signedness(isa::Op op) {
-  return op == isa::Op::v_dot4_i32_iu8 || op == isa::Op::v_dot8_i32_iu4;
-}
-
 // Handlers of instructions that are no lane-by-lane function (vector_lane.cpp); nullptr for others.
 Handler select_lane(Target target, const isa::Inst& inst, Step& step);
 // Handlers of V_PERMLANE of gfx10 and later (vector_permute.cpp); nullptr for others.

@@ -223,6 +223,27 @@ bool moves_block(Op op) {
   }
 }
 
+Op of_whole_mask(Op op) {
+  switch (op) {
+#define WHOLE(name) \
+  case Op::s_##name##_b32: return Op::s_##name##_b64;
+    WHOLE(and_saveexec)
+    WHOLE(or_saveexec)
+    WHOLE(xor_saveexec)
+    WHOLE(andn2_saveexec)
+    WHOLE(orn2_saveexec)
+    WHOLE(nand_saveexec)
+    WHOLE(nor_saveexec)
+    WHOLE(xnor_saveexec)
+    WHOLE(andn1_saveexec)
+    WHOLE(orn1_saveexec)
+    WHOLE(andn1_wrexec)
+    WHOLE(andn2_wrexec)
+#undef WHOLE
+    default: return op;
+  }
+}
+
 const Effects& effects(Op op) {
   static const Table table = make_table();
   return table[static_cast<size_t>(op < Op::count ? op : Op::invalid)];

@@ -143,6 +143,10 @@ inline uint32_t access_bytes(const MemoryAccess& access) {
   return static_cast<uint32_t>(bytes(access.element)) * access.count;
 }
 
+// In a wave of 32 lanes `s_*_saveexec_b32` and `s_*_wrexec_b32` do to EXEC what the instructions of 64 bits
+// do in a wave of 64: those. Others: themselves.
+Op of_whole_mask(Op op);
+
 // Where EXEC can have no lane that it had not, if `is_exec` says which sources of `e` are EXEC.
 template <class IsExec>
 bool narrows(const Expression& e, const IsExec& is_exec) {

@@ -142,6 +142,8 @@ MORGANA_PREDICATE is_mix(Op op) {
   return op == Op::v_mad_mix_f32 || op == Op::v_mad_mixlo_f16 || op == Op::v_mad_mixhi_f16 ||
          op == Op::v_fma_mix_f32 || op == Op::v_fma_mixlo_f16 || op == Op::v_fma_mixhi_f16;
 }
+// Of these NEG says that an integer operand is signed.
+MORGANA_PREDICATE takes_signedness(Op op) { return op == Op::v_dot4_i32_iu8 || op == Op::v_dot8_i32_iu4; }
 #undef MORGANA_PREDICATE
 
 // Properties of a row.
@@ -298,6 +300,11 @@ struct Inst {
 [[gnu::always_inline]] inline bool is_typed(const Inst& inst) {
   return inst.format == Format::MTBUF ||
          (inst.format == Format::VBUFFER && inst.row->opcode[static_cast<int>(Target::gfx1200)] >= 128);
+}
+
+// Of gfx10 and later a 16-bit result leaves the other half of its register. (SDWA says itself what is left.)
+[[gnu::always_inline]] inline bool keeps_half(Generation generation, const Inst& inst) {
+  return generation >= Generation::gfx10 && !inst.sdwa && is_16_bit(inst.row->dst[0]);
 }
 
 }  // namespace morgana::isa

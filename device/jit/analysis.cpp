@@ -4,6 +4,7 @@
 #include <set>
 
 #include "device/interp/code.h"
+#include "device/interp/other_lanes.h"
 #include "device/isa/effects.h"
 #include "device/jit/divisions.h"
 #include "device/jit/liveness.h"
@@ -33,7 +34,12 @@ bool is_memory_format(Format format) {
 bool is_lane_move(const isa::Inst& inst) {
   const isa::Effects& effects = isa::effects(inst.row->op);
   if (inst.row->dst[1] != isa::Type::none || (inst.row->flags & (isa::kMfma | isa::kSmfmac))) return false;
-  return effects.kind == isa::Class::cross || effects.result.is_leaf(isa::Fn::source);
+  switch (inst.row->op) {
+    case Op::v_readfirstlane_b32:
+    case Op::v_readlane_b32:
+    case Op::v_writelane_b32: return true;
+    default: return effects.result.is_leaf(isa::Fn::source);
+  }
 }
 bool exchanges_lanes(Op op) {
   return op == Op::v_swap_b32 || op == Op::v_permlane16_swap_b32 || op == Op::v_permlane32_swap_b32 ||
@@ -72,6 +78,15 @@ const Step* indexing_before(const Step* step, uint32_t at) {
 bool is_scalar_format(Format format) {
   return format == Format::SOP2 || format == Format::SOPK || format == Format::SOP1 ||
          format == Format::SOPC || format == Format::SOPP;
+}
+
+// s_barrier_wait's number for the barrier of all waves.
+constexpr uint16_t kGroupBarrier = 0xffff;
+
+// s_sendmsg(MSG_DEALLOC_VGPRS) of gfx11 and later, before the end: the registers are kept.
+bool gives_registers_away(const isa::Inst& inst, Generation generation) {
+  constexpr uint16_t kDeallocVgprs = 3;
+  return inst.row->op == Op::s_sendmsg && inst.simm16 == kDeallocVgprs && generation >= Generation::gfx11;
 }
 
 class Classifier {
@@ -116,22 +131,29 @@ class Classifier {
       case Control::call: i.target = i.at + static_cast<uint32_t>(step.imm); return How::subroutine;
       case Control::set_pc: return How::ret;
       case Control::end: return How::end;
-      case Control::barrier: return options_.one_wave ? How::nothing : How::barrier;
+      case Control::barrier:
+        if (inst.row->op == Op::s_barrier_wait && inst.simm16 != kGroupBarrier) return How::leave;
+        return options_.one_wave ? How::nothing : How::barrier;
       case Control::sleep: return (step.imm & 0x7f) == 0 ? How::nothing : How::sleep;
       case Control::swap_pc:
       case Control::leave: return How::leave;
     }
-    if (effects.kind == isa::Class::nothing) return How::nothing;
+    if (effects.kind == isa::Class::nothing || gives_registers_away(inst, info(target_).generation))
+      return How::nothing;
     if (effects.kind == isa::Class::opaque)
-      return effects.writes & isa::kStateAny ? How::call_all : How::call;
+      return effects.writes & (isa::kStateAny | isa::kStateFloat) ? How::call_all : How::call;
     if (effects.result.is_leaf(isa::Fn::next_pc)) return How::get_pc;
-    i.scalar = library_.scalar(inst.row->op);
-    if (i.scalar == nullptr) return How::leave;
-    return inst.row->flags & isa::kWritesExec ? How::exec_op : How::scalar;
+    i.scalar = library_.scalar(isa::of_whole_mask(inst.row->op));
+    if (i.scalar == nullptr) return How::call;
+    if (!(inst.row->flags & isa::kWritesExec)) return How::scalar;
+    // A half of EXEC, or a mask that the wave has not: no compiler writes that.
+    return inst.src[0].dwords == options_.lanes / 32 ? How::exec_op : How::call_all;
   }
 
   How vector(const isa::Inst& inst, const Step& step, Instruction& i) const {
     if (inst.n_src > 0 && inst.src[0].code == isa::kSrcLdsDirect) return How::call;
+    if (inst.second != nullptr || (inst.row->flags & isa::kScalarDst && !is_lane_move(inst)))
+      return How::call;
     if (is_indexed(inst, step, i.at)) return How::indexed;
     const isa::Effects& effects = isa::effects(inst.row->op);
     if (effects.kind == isa::Class::nothing) return How::nothing;
@@ -171,7 +193,7 @@ class Classifier {
 
   How memory(const isa::Inst& inst) const {
     if (inst.row->flags & isa::kGws) return How::leave;  // waits, and is then executed again
-    if (inst.tfe) return How::call_all;
+    if (inst.tfe || inst.n_nsa > 0 || isa::moves_block(inst.row->op)) return How::call_all;
     if (exchanges_lanes(inst.row->op) && !inst.gds) return How::lane;
     if (inst.lds || inst.gds || (inst.row->flags & (isa::kLdsDst | isa::kLdsSrc))) return How::call;
     const isa::MemoryAccess& access = isa::effects(inst.row->op).access;
@@ -209,6 +231,7 @@ class Classifier {
     return all;
   }
   static void scalar_operand(const isa::Operand& operand, ScalarSet& set) {
+    if (operand.code == isa::kNull) return;
     if (operand.code < isa::kRegisterEnd) {
       for (unsigned d = 0; d < operand.dwords && operand.code + d < isa::kRegisterEnd; d++)
         set.set(operand.code + d);
@@ -251,16 +274,21 @@ class Classifier {
       if (effects.reads & isa::kStateScc) i.s_reads.set(kScc);
       if (effects.reads & isa::kStateVcc) i.s_reads.set(isa::kVccLo), i.s_reads.set(isa::kVccHi);
     }
+    if (i.how == How::call && is_scalar_format(inst.row->format)) {
+      if (effects.reads & isa::kStateScc) i.s_reads.set(kScc);
+      if (effects.writes & isa::kStateScc) i.s_writes.set(kScc);
+    }
     if (i.s_writes.test(isa::kExecLo) || i.s_writes.test(isa::kExecHi)) i.writes_exec = true;
     if (i.writes_exec) {
       i.widens = may_widen(inst, i);
       i.keeps_full = isa::fills(exec_rule(inst, i), true, [&](int s) { return is_exec(inst.src[s]); });
     }
     if (is_memory_format(inst.row->format)) i.s_reads.set(isa::kM0);
+    const Generation generation = info(target_).generation;
     const bool swaps = inst.n_dst > 1 && inst.dst[1].present() && !inst.dst[1].is_scalar();
     if (swaps || (inst.sdwa && inst.dst_unused == 2 && inst.dst_sel != 6) ||
         (is_mix(op) && inst.row->dst[0] == isa::Type::f16) || (flags & (isa::kD16 | isa::kD16Hi)) ||
-        (inst.op_sel & 8) || op == Op::v_writelane_b32)
+        (inst.op_sel & 8) || op == Op::v_writelane_b32 || isa::keeps_half(generation, inst))
       i.merges = true;
     switch (i.how) {
       case How::index_on: i.s_reads.set(isa::kM0), i.s_writes.set(isa::kM0); break;
@@ -278,8 +306,8 @@ class Classifier {
       case How::vector:
         if (!inst.dpp) break;
         i.moves_lanes = true;
-        i.crosses_lanes = i.vector->writes_mask && !inst.bound_ctrl;
-        i.merges = !inst.bound_ctrl || inst.row_mask != 0xf || inst.bank_mask != 0xf;
+        i.crosses_lanes = (i.vector->writes_mask && !dpp_zeroes(inst)) || inst.fetch_inactive;
+        i.merges = !dpp_zeroes(inst) || inst.row_mask != 0xf || inst.bank_mask != 0xf;
         break;
       case How::subroutine:
       case How::ret: i.reads_all = true; break;  // the interpreter may have to go on
@@ -309,7 +337,7 @@ class Classifier {
   // What EXEC becomes, of an instruction that writes it.
   static const isa::Expression& exec_rule(const isa::Inst& inst, const Instruction& i) {
     static constexpr isa::Expression kUnknown;
-    const isa::Effects& effects = isa::effects(inst.row->op);
+    const isa::Effects& effects = isa::effects(isa::of_whole_mask(inst.row->op));
     if (i.how == How::exec_op) return is_exec(inst.dst[0]) ? kUnknown : effects.exec;
     return i.how == How::scalar && is_exec(inst.dst[0]) ? effects.result : kUnknown;
   }
@@ -357,6 +385,7 @@ class Builder {
       : program_(program), classifier_(library, options, program.target()), options_(options), flow_(flow) {}
 
   bool build(const Step* entry) {
+    flow_.lanes = options_.lanes;
     if (!reach(static_cast<uint32_t>(entry - program_.steps))) return false;
     make_blocks();
     if (!keeps_moves_together()) return false;

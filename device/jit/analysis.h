@@ -119,6 +119,7 @@ struct Flow {
   VectorSet vectors;         // registers that some instruction names
   ScalarSet scalars;
   ScalarSet wide;                 // even codes whose pair is used as one 64-bit value
+  uint8_t lanes = 64;             // of a wave, or 32
   std::vector<uint32_t> returns;  // dwords behind the calls of known subroutines
 
   // A block is translated twice where that is worth it: for an EXEC of all ones (version 1), whose code needs
@@ -126,6 +127,8 @@ struct Flow {
   // therefore ends its block.
   bool tests_exec = true;  // compare EXEC with all ones after it has been written
 
+  // SGPRs that hold a mask.
+  unsigned mask_dwords() const { return lanes / 32u; }
   const Instruction& last(const Block& block) const { return instructions[block.first + block.count - 1]; }
   // The number of the last instruction that leads back to a loop's head.
   uint32_t last_back(const Block& head) const {
@@ -152,6 +155,7 @@ struct FlowOptions {
   uint32_t acc_base = 256;      // place of AccVGPR 0
   bool one_wave = false;        // the group has one wave: barriers do nothing
   bool private_buffer = false;  // s[0:3] begin as the resource of private memory
+  uint8_t lanes = 64;           // of a wave, or 32
   Mode mode;                    // throughout the kernel
   Allocation have{};
   bool observe_everything = false;  // registers are read after the end (tests)

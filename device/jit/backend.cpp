@@ -57,8 +57,11 @@ void initialize_llvm() {
   });
 }
 
-void optimise(llvm::Module& module, llvm::Function& kernel, llvm::TargetMachine& machine, Mode mode,
-              bool quick) {
+void optimise(llvm::Module& module, llvm::Function& kernel, llvm::TargetMachine& machine,
+              const Specialisation& key) {
+  const bool quick = key.quick;
+  Mode mode;
+  mode.bits = key.mode;
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager graphs;
@@ -94,7 +97,8 @@ void optimise(llvm::Module& module, llvm::Function& kernel, llvm::TargetMachine&
   if (!quick) f.addPass(SinkColdPass());
   const HostLevel host = level().host;
   const unsigned parts = host == HostLevel::avx512 ? 4 : host == HostLevel::avx2 ? 8 : 16;
-  f.addPass(SplitWavesPass(parts));
+  f.addPass(SplitWavesPass(parts, parts * key.lanes / kLanes));
+  if (key.lanes < kLanes) f.addPass(llvm::ADCEPass());  // what computes lanes that there are not
   f.addPass(HideConstantsPass(mode));
   f.addPass(OpaqueMasksPass(kLanes / parts));
 
@@ -272,17 +276,17 @@ declare void @other(ptr)
 
 }  // namespace
 
-std::optional<std::string> make_object(llvm::Module& module, llvm::Function& kernel, Mode mode, bool quick,
-                                       uint64_t address, llvm::SmallVector<char, 0>& object,
-                                       double& optimised) {
+std::optional<std::string> make_object(llvm::Module& module, llvm::Function& kernel,
+                                       const Specialisation& key, uint64_t address,
+                                       llvm::SmallVector<char, 0>& object, double& optimised) {
   dump(module, address, "raw");
-  const Machine kept(kernel, quick);
+  const Machine kept(kernel, key.quick);
   llvm::TargetMachine* const machine = kept.get();
   if (machine == nullptr) return "LLVM has no back end for this host";
   module.setDataLayout(machine->createDataLayout());
   module.setTargetTriple(machine->getTargetTriple());
   if (!dump_folder().empty() && llvm::verifyModule(module, &llvm::errs())) return "invalid code";
-  optimise(module, kernel, *machine, mode, quick);
+  optimise(module, kernel, *machine, key);
   dump(module, address, "opt");
   optimised = thread_milliseconds();
   if (!emit(module, kernel, *machine, object)) return "LLVM cannot emit objects";
@@ -302,7 +306,7 @@ void make_statics() {
   if (machine == nullptr) return;  // nor will any kernel be compiled
   module->setDataLayout(machine->createDataLayout());
   module->setTargetTriple(machine->getTargetTriple());
-  optimise(*module, *sample, *machine, Mode{}, false);
+  optimise(*module, *sample, *machine, {});
   llvm::SmallVector<char, 0> object;
   (void)emit(*module, *sample, *machine, object);
 }

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/clock.h"
-#include "device/state/wave.h"
+#include "device/jit/specialisation.h"
 
 namespace morgana::device::jit {
 
@@ -17,11 +17,11 @@ inline double thread_milliseconds() {
   return static_cast<double>(nanoseconds(CLOCK_THREAD_CPUTIME_ID)) * 1e-6;
 }
 
-// What is wrong, or nothing. `quick`: little is optimised. `address`: what dumps are named by. `optimised`:
-// when the back end began, by thread_milliseconds.
-std::optional<std::string> make_object(llvm::Module& module, llvm::Function& kernel, Mode mode, bool quick,
-                                       uint64_t address, llvm::SmallVector<char, 0>& object,
-                                       double& optimised);
+// What is wrong, or nothing. `address`: what dumps are named by. `optimised`: when the back end began, by
+// thread_milliseconds.
+std::optional<std::string> make_object(llvm::Module& module, llvm::Function& kernel,
+                                       const Specialisation& key, uint64_t address,
+                                       llvm::SmallVector<char, 0>& object, double& optimised);
 
 // Compiles something, which makes what LLVM makes at first use.
 void make_statics();

@@ -128,7 +128,7 @@ std::string identity(const Program& program, const Flow& flow, const Specialisat
     append(text, flag);
   for (const uint32_t field :
        {key.mode, key.lds_size, key.acc_base, key.sgprs, key.vgprs, key.agprs, key.local[0], key.local[1],
-        key.local[2], uint32_t{key.dimensions}, key.most_looped, uint32_t{key.kernarg},
+        key.local[2], uint32_t{key.lanes}, uint32_t{key.dimensions}, key.most_looped, uint32_t{key.kernarg},
         uint32_t{key.group_id}, static_cast<uint32_t>(program.target()), flow.entry_block})
     append(text, field);
   for (const Instruction& i : flow.instructions) {
@@ -220,6 +220,7 @@ Result<std::unique_ptr<Compilation>> Compilation::begin(Program& program, const 
   options.acc_base = key.acc_base;
   options.one_wave = key.one_wave;
   options.private_buffer = key.private_buffer;
+  options.lanes = key.lanes;
   options.mode = mode;
   options.have = {key.sgprs, key.vgprs, key.agprs};
   options.observe_everything = key.observe_everything;
@@ -278,7 +279,7 @@ void make(const Library& library, const Flow& flow, Target target, const Special
   made.singles = translator.singles();
   const double translated = thread_milliseconds();
   double optimised = translated;
-  made.problem = make_object(*module, *function, Mode{key.mode}, key.quick, address, made.object, optimised);
+  made.problem = make_object(*module, *function, key, address, made.object, optimised);
   made.translate = translated - begin;
   made.optimise = optimised - translated;
   made.emit = thread_milliseconds() - optimised;

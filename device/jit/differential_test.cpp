@@ -54,7 +54,7 @@ class Differential : public testing::TestWithParam<Target> {
         ADD_FAILURE() << "kernel " << seed << " is interpreted: " << result.why_interpreted;
         failures++;
       }
-      const uint64_t count = count_instructions(GetParam(), code);
+      const uint64_t count = count_instructions(GetParam(), kernel.wave, code);
       instructions += count;
       executed += count * states;
       if (result.verdict == Verdict::same_but_nans) nans++;
@@ -84,7 +84,8 @@ TEST_P(Differential, LanesOfOtherLanesLeaveTheSameState) { run({.pieces = 40, .c
 
 INSTANTIATE_TEST_SUITE_P(Targets, Differential,
                          testing::Values(Target::gfx600, Target::gfx803, Target::gfx900, Target::gfx90a,
-                                         Target::gfx950),
+                                         Target::gfx950, Target::gfx1010, Target::gfx1030, Target::gfx1100,
+                                         Target::gfx1200),
                          [](const auto& target) { return std::string(morgana::info(target.param).name); });
 
 void expect_same(Target target, const std::vector<uint32_t>& code, const Setting& setting) {

@@ -11,16 +11,17 @@ namespace {
 struct Origin {
   bool is_known = true;
   bool from_exec = false;
-  uint8_t pairs[2] = {};
-  uint8_t n_pairs = 0;
+  uint8_t masks[2] = {};  // by their first SGPR
+  uint8_t n_masks = 0;
 };
 
-Origin of_operand(const isa::Operand& operand) {
+// `dwords` of a mask.
+Origin of_operand(const isa::Operand& operand, unsigned dwords) {
   Origin o;
-  if (operand.code == isa::kExecLo && operand.dwords == 2) {
+  if (operand.code == isa::kExecLo && operand.dwords == dwords) {
     o.from_exec = true;
-  } else if (operand.code < isa::kTba && operand.dwords == 2 && operand.code % 2 == 0) {
-    o.pairs[o.n_pairs++] = static_cast<uint8_t>(operand.code);
+  } else if (operand.code < isa::kTba && operand.dwords == dwords && operand.code % dwords == 0) {
+    o.masks[o.n_masks++] = static_cast<uint8_t>(operand.code);
   } else {
     o.is_known = operand.code == isa::kInlineZero;  // the constant 0 has no lanes
   }
@@ -28,14 +29,14 @@ Origin of_operand(const isa::Operand& operand) {
 }
 Origin either(const Origin& a, const Origin& b) {
   Origin o = a;
-  o.is_known = a.is_known && b.is_known && a.n_pairs + b.n_pairs <= 2;
+  o.is_known = a.is_known && b.is_known && a.n_masks + b.n_masks <= 2;
   o.from_exec = a.from_exec || b.from_exec;
-  for (int k = 0; k < b.n_pairs && o.is_known; k++) o.pairs[o.n_pairs++] = b.pairs[k];
+  for (int k = 0; k < b.n_masks && o.is_known; k++) o.masks[o.n_masks++] = b.masks[k];
   return o;
 }
 
 // Of the mask that `i` writes to its first destination, or to EXEC.
-Origin origin_of(const Instruction& i, bool to_exec) {
+Origin origin_of(const Instruction& i, bool to_exec, unsigned dwords) {
   const isa::Inst& inst = *i.step->inst;
   Origin unknown;
   unknown.is_known = false;
@@ -48,14 +49,16 @@ Origin origin_of(const Instruction& i, bool to_exec) {
   struct Origins {
     const isa::Inst& inst;
     Origin unknown;
+    unsigned dwords;
     Origin leaf(const isa::Term& term) const {
-      if (term.fn == isa::Fn::exec) return of_operand({isa::kExecLo, isa::Type::b64, 2});
-      return term.fn == isa::Fn::source ? of_operand(inst.src[term.value]) : unknown;
+      if (term.fn == isa::Fn::exec)
+        return of_operand({isa::kExecLo, isa::Type::mask, static_cast<uint8_t>(dwords)}, dwords);
+      return term.fn == isa::Fn::source ? of_operand(inst.src[term.value], dwords) : unknown;
     }
     Origin apply(isa::Fn fn, const Origin* v) const {
       switch (fn) {
         case isa::Fn::bit_and:
-          return v[0].is_known && (v[0].n_pairs == 0 || !v[1].is_known || v[1].n_pairs > 0) ? v[0] : v[1];
+          return v[0].is_known && (v[0].n_masks == 0 || !v[1].is_known || v[1].n_masks > 0) ? v[0] : v[1];
         case isa::Fn::bit_or:
         case isa::Fn::bit_xor: return either(v[0], v[1]);
         case isa::Fn::select: return either(v[1], v[2]);
@@ -63,57 +66,60 @@ Origin origin_of(const Instruction& i, bool to_exec) {
       }
     }
   };
-  const isa::Effects& effects = isa::effects(inst.row->op);
+  const isa::Effects& effects =
+      isa::effects(i.how == How::exec_op ? isa::of_whole_mask(inst.row->op) : inst.row->op);
   const isa::Expression& value = to_exec && !effects.exec.empty() ? effects.exec : effects.result;
-  return value.empty() ? unknown : isa::evaluate<Origin>(value, Origins{inst, unknown});
+  return value.empty() ? unknown : isa::evaluate<Origin>(value, Origins{inst, unknown, dwords});
 }
 
 struct Live {
   VectorSet active;
   VectorSet inactive;                   // in any lanes
-  std::map<uint8_t, VectorSet> masked;  // in the lanes of the mask that an SGPR pair holds
+  std::map<uint8_t, VectorSet> masked;  // in the lanes of the mask that begins at an SGPR
   ScalarSet scalars;
   bool operator==(const Live&) const = default;
 
   VectorSet not_active() const {
     VectorSet all = inactive;
-    for (const auto& [pair, set] : masked) all |= set;
+    for (const auto& [mask, set] : masked) all |= set;
     return all;
   }
   void add(const Live& other) {
     active |= other.active;
     inactive |= other.inactive;
-    for (const auto& [pair, set] : other.masked) masked[pair] |= set;
+    for (const auto& [mask, set] : other.masked) masked[mask] |= set;
     scalars |= other.scalars;
   }
   // `set` is live in the lanes that come from `origin`, and is known to be where those are active.
   void add(const Origin& origin, const VectorSet& set) {
     if (set.none()) return;
     if (!origin.is_known) inactive |= set;
-    for (int k = 0; k < origin.n_pairs && origin.is_known; k++) masked[origin.pairs[k]] |= set;
+    for (int k = 0; k < origin.n_masks && origin.is_known; k++) masked[origin.masks[k]] |= set;
   }
 };
 
 // Masks and EXEC, from what is live behind `i` to before it.
-void masks_before(const Instruction& i, Live& live) {
+void masks_before(const Instruction& i, unsigned dwords, Live& live) {
   const VectorSet woken = live.active, rest = live.not_active();
-  const auto is_written = [&](uint8_t pair) { return i.s_writes.test(pair) || i.s_writes.test(pair + 1); };
+  const auto is_written = [&](uint8_t mask) {
+    return i.s_writes.test(mask) || (dwords == 2 && i.s_writes.test(mask + 1));
+  };
   std::map<uint8_t, VectorSet> overwritten;
   for (auto it = live.masked.begin(); it != live.masked.end();)
     it = is_written(it->first) ? (overwritten.insert(*it), live.masked.erase(it)) : std::next(it);
-  for (const auto& [pair, set] : overwritten) {
+  for (const auto& [mask, set] : overwritten) {
     const isa::Inst& inst = *i.step->inst;
-    // Carry, comparison or saved EXEC: whichever of the destinations is the whole pair.
+    // Carry, comparison or saved EXEC: whichever of the destinations is the whole mask.
     bool whole = false;
     for (int d = 0; d < inst.n_dst; d++)
-      whole |= inst.dst[d].present() && inst.dst[d].code == pair && inst.dst[d].dwords == 2;
+      whole |= inst.dst[d].present() && inst.dst[d].code == mask && inst.dst[d].dwords == dwords;
     Origin unknown;
     unknown.is_known = false;
-    live.add(whole ? origin_of(i, false) : unknown, set);
+    live.add(whole ? origin_of(i, false, dwords) : unknown, set);
   }
   if (!i.writes_exec) return;
   live.active |= rest;
-  if (i.widens) live.add(origin_of(i, true), woken);
+  if (i.widens) live.add(origin_of(i, true, dwords), woken);
 }
 
 // What the interpreter may read where another index is not compiled code's: registers behind those that
@@ -126,7 +132,7 @@ VectorSet behind_index(const Instruction& i, const VectorSet& all) {
   return read;
 }
 
-void before(Instruction& i, Live& live, const Live& everything, bool observe_everything) {
+void before(Instruction& i, const Flow& flow, Live& live, const Live& everything, bool observe_everything) {
   if (i.how == How::end) {
     live = observe_everything ? everything : Live{};
     return;
@@ -135,7 +141,7 @@ void before(Instruction& i, Live& live, const Live& everything, bool observe_eve
     live = everything;
     return;
   }
-  masks_before(i, live);
+  masks_before(i, flow.mask_dwords(), live);
   const VectorSet written = set_of(i.v_writes, i.n_v_writes), inactive = live.not_active();
   i.keeps_old = (written & inactive).any();
   i.is_result_dead = (written & (live.active | inactive)).none();
@@ -168,7 +174,7 @@ void find_liveness(Flow& flow, bool observe_everything) {
       Live live;
       for (const uint32_t next : blocks[b].successors) live.add(in[next]);
       for (uint32_t i = blocks[b].count; i-- > 0;)
-        before(flow.instructions[blocks[b].first + i], live, everything, observe_everything);
+        before(flow.instructions[blocks[b].first + i], flow, live, everything, observe_everything);
       if (done[b] && live == in[b]) continue;
       done[b] = true;
       in[b] = live;

@@ -259,7 +259,8 @@ Value value_of(isa::Fn fn, const Value* v) {
   }
 }
 
-AddressShape distances_of(const Shape& shape) {
+// `wave`: its lanes.
+AddressShape distances_of(const Shape& shape, uint32_t wave) {
   AddressShape a;
   if (shape.group < 16) return a;
   // Lanes of a group must not go down: the check of the last lane stands for all.
@@ -278,7 +279,7 @@ AddressShape distances_of(const Shape& shape) {
   }
   for (uint32_t l = 0; l < kLanes; l++) a.lane[l] = shape.lane[l] - shape.lane[l / lanes * lanes];
   a.stride = lanes == kLanes ? a.lane[1] : 0;
-  for (uint32_t l = 0; l < kLanes; l++)
+  for (uint32_t l = 0; l < wave; l++)
     if (a.lane[l] != l * a.stride) a.stride = 0;
   a.group = static_cast<uint8_t>(lanes);
   a.is_constant = shape.is_constant();
@@ -298,7 +299,7 @@ struct Shapes::State {
   explicit State(size_t registers = 0) : vector(registers), pair(registers) {}
   std::vector<Shape> vector, pair;  // pair: of registers r and r + 1
   std::vector<HalfSum> sums;        // within a block
-  ScalarSet full;                   // even codes whose pair is all ones: an EXEC that was saved
+  ScalarSet full;                   // where masks that are all ones begin: an EXEC that was saved
   bool is_reached = false;
 
   bool merge(const State& from) {
@@ -364,21 +365,22 @@ struct Shapes::State {
     return best;
   }
 
-  // What `i` writes to scalar pairs. True: EXEC is all ones afterwards; only said of instructions that write
+  // What `i` writes to masks. True: EXEC is all ones afterwards; only said of instructions that write
   // it.
-  bool write_masks(const Instruction& i, bool exec_is_full) {
+  bool write_masks(const Instruction& i, bool exec_is_full, unsigned mask_dwords) {
     bool makes_full = false, saves_full = false;
     if (i.how == How::scalar || i.how == How::exec_op) {
       const isa::Inst& inst = *i.step->inst;
-      const isa::Effects& effects = isa::effects(inst.row->op);
+      const isa::Effects& effects =
+          isa::effects(i.how == How::exec_op ? isa::of_whole_mask(inst.row->op) : inst.row->op);
       const auto is_full = [&](int source) { return is_full_pair(inst.src[source], exec_is_full); };
-      makes_full = inst.dst[0].dwords == 2 &&
+      makes_full = inst.dst[0].dwords == mask_dwords &&
                    isa::fills(i.how == How::scalar ? effects.result : effects.exec, exec_is_full, is_full);
-      saves_full = exec_is_full && effects.result.is_leaf(isa::Fn::exec);
+      saves_full = exec_is_full && inst.dst[0].dwords == mask_dwords && effects.result.is_leaf(isa::Fn::exec);
       if (i.how == How::scalar) saves_full = makes_full;
     }
-    for (unsigned code = 0; code < isa::kRegisterEnd; code += 2)
-      if (i.s_writes.test(code) || i.s_writes.test(code + 1)) full.reset(code);
+    for (unsigned code = 0; code < isa::kRegisterEnd; code += mask_dwords)
+      if (i.s_writes.test(code) || (mask_dwords == 2 && i.s_writes.test(code + 1))) full.reset(code);
     if (saves_full && i.step->inst->dst[0].code < isa::kExecLo) full.set(i.step->inst->dst[0].code);
     return makes_full && i.writes_exec;
   }
@@ -391,11 +393,12 @@ void Shapes::enter(const std::array<uint32_t, 3>& local, bool packed, int dimens
   if (!full_wave || local[0] == 0) return;
   const uint32_t items = local[0] * local[1] * local[2];
   std::array<Shape, 3> joined;
-  for (uint32_t first = 0; first + kLanes <= items; first += kLanes) {
+  const uint32_t wave = flow_.lanes;
+  for (uint32_t first = 0; first + wave <= items; first += wave) {
     std::array<Shape, 3> id;
     for (Shape& s : id) s = constant(0);
     for (uint32_t l = 0; l < kLanes; l++) {
-      const uint32_t flat = first + l;
+      const uint32_t flat = first + std::min(l, wave - 1);
       const uint32_t x = flat % local[0], y = flat / local[0] % local[1], z = flat / local[0] / local[1];
       id[0].lane[l] = packed ? x | (dimensions > 1 ? y << 10 : 0) | (dimensions > 2 ? z << 20 : 0) : x;
       id[1].lane[l] = y;
@@ -518,7 +521,7 @@ void Shapes::compare(const Instruction& i, bool is_full, const State& state) {
     const unsigned v = value.code - isa::kVgprBase, l = limit.code - isa::kVgprBase;
     if (limit.is_vgpr() && !(alike(state.vector[l]) && alike(state.vector[l + 1]))) continue;
     const Shape& shape = state.pair[v];
-    const AddressShape rising = distances_of(shape);
+    const AddressShape rising = distances_of(shape, flow_.lanes);
     if (!shape.supposed && rising.group == kLanes && rising.last[0] != 0)
       rising_[key_of(i, is_full)] = {relation, is_signed, s, rising.last[0]};
   }
@@ -685,7 +688,7 @@ Shapes::Shapes(const Flow& flow, const std::array<uint32_t, 3>& local, bool pack
         before_pair_[2 * number + version].supposed |= state.vector[r + 1].supposed;
       }
       step(i, version == 1, state);
-      makes_full = state.write_masks(i, version == 1);
+      makes_full = state.write_masks(i, version == 1, flow.mask_dwords());
     }
     unsigned versions = makes_full ? 2 : flow.next_versions(blocks[b], version);
     if (blocks[b].successors.size() == 1 && masked_.contains(blocks[b].successors[0])) versions = 1;
@@ -762,8 +765,8 @@ bool Shapes::is_uniform(uint32_t i, unsigned version) const {
 
 namespace {
 
-AddressShape address_of(const Shape& shape, uint32_t size) {
-  AddressShape a = distances_of(shape);
+AddressShape address_of(const Shape& shape, uint32_t size, uint32_t wave) {
+  AddressShape a = distances_of(shape, wave);
   if (a.group == 1) return a;
   for (uint32_t c = 0; c < 4; c++) {
     const uint32_t* lane = &a.lane[16 * c];
@@ -782,16 +785,16 @@ AddressShape address_of(const Shape& shape, uint32_t size) {
 
 AddressShape Shapes::distances(uint32_t i, unsigned version, bool pair) const {
   const Shape& shape = before(i, version, pair);
-  return shape.supposed ? AddressShape{} : distances_of(shape);
+  return shape.supposed ? AddressShape{} : distances_of(shape, flow_.lanes);
 }
 
 AddressShape Shapes::address(uint32_t i, unsigned version, uint32_t size, bool pair) const {
   const Shape& shape = before(i, version, pair);
-  return shape.supposed ? AddressShape{} : address_of(shape, size);
+  return shape.supposed ? AddressShape{} : address_of(shape, size, flow_.lanes);
 }
 
 AddressShape Shapes::supposed_address(uint32_t i, unsigned version, uint32_t size, bool pair) const {
-  return address_of(before(i, version, pair), size);
+  return address_of(before(i, version, pair), size, flow_.lanes);
 }
 
 }  // namespace morgana::device::jit

@@ -2,7 +2,8 @@
 //
 // Lane l holds U[l / group] + lane[l] (mod 2^32), where U is unknown and has `zeros` trailing zero bits. A
 // forward dataflow over the Flow finds the shape of every address before its memory instruction; writes that
-// keep inactive lanes' old values lose it, so that a shape always holds for all 64 lanes.
+// keep inactive lanes' old values lose it, so that a shape always holds for all 64 lanes. A wave of 32 counts
+// as one of 64 whose upper lanes all hold what lane 31 does.
 //
 // A pair's shape describes a 64-bit value in the same way as long as nothing wrapped around 2^32 on the way;
 // all such wraps add the same sign, so code that relies on it compares the last lane of a group with the

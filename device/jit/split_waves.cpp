@@ -37,8 +37,8 @@ bool is_wave(const Type* type) {
 
 class Splitter {
  public:
-  Splitter(llvm::Function& function, unsigned parts)
-      : function_(function), b_(function.getContext()), parts_(parts) {}
+  Splitter(llvm::Function& function, unsigned parts, unsigned used)
+      : function_(function), b_(function.getContext()), parts_(parts), used_(used) {}
 
   void run() {
     std::vector<Instruction*> all;
@@ -111,9 +111,12 @@ class Splitter {
     return value;
   }
 
-  // The whole of a value that was split, for an instruction that needs it so.
-  Value* whole(Value* value) {
+  // The whole of a value that was split, for an instruction that needs it so. `is_mask`: lanes that the wave
+  // has not are none.
+  Value* whole(Value* value, bool is_mask) {
     Parts level = parts_of(value);
+    for (unsigned p = used_; p < parts_ && is_mask; p++)
+      level[p] = llvm::Constant::getNullValue(level[p]->getType());
     while (level.size() > 1) {
       Parts next;
       for (unsigned k = 0; k < level.size(); k += 2) {
@@ -130,7 +133,7 @@ class Splitter {
     for (llvm::Use& use : i->operands())
       if (is_wave(use->getType()) && llvm::isa<Instruction>(use) && known_.contains(use) &&
           split_.contains(use))
-        use.set(whole(use));
+        use.set(whole(use, llvm::isa<llvm::BitCastInst>(i) && element(use->getType())->isIntegerTy(1)));
   }
 
   void put(Instruction* i, const Parts& made) {
@@ -429,7 +432,7 @@ class Splitter {
 
   llvm::Function& function_;
   llvm::IRBuilder<> b_;
-  const unsigned parts_;
+  const unsigned parts_, used_;
   llvm::DenseMap<Value*, Parts> known_;
   llvm::DenseSet<Value*> split_;
   llvm::DenseMap<const Instruction*, unsigned> part_;
@@ -579,7 +582,7 @@ void inline_chunk_functions(llvm::Function& function) {
 }  // namespace
 
 llvm::PreservedAnalyses SplitWavesPass::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
-  Splitter splitter(function, parts_);
+  Splitter splitter(function, parts_, used_);
   splitter.run();
   constexpr size_t kWorthwhile = 16;
   for (llvm::BasicBlock& block : function) {

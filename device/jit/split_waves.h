@@ -29,12 +29,12 @@ inline constexpr const char* kIsCut = "morgana-is-cut";
 
 class SplitWavesPass : public llvm::PassInfoMixin<SplitWavesPass> {
  public:
-  // `parts`: of a wave, a power of two.
-  explicit SplitWavesPass(unsigned parts) : parts_(parts) {}
+  // `parts`: of 64 lanes, a power of two; `used` of them belong to lanes that the wave has.
+  SplitWavesPass(unsigned parts, unsigned used) : parts_(parts), used_(used) {}
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
 
  private:
-  unsigned parts_;
+  unsigned parts_, used_;
 };
 
 }  // namespace morgana::device::jit

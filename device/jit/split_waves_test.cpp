@@ -38,7 +38,7 @@ end:
   llvm::Function& kernel = *module->getFunction("kernel");
   llvm::FunctionAnalysisManager none;
   for (const unsigned parts : {4u, 8u}) {
-    SplitWavesPass(parts).run(kernel, none);
+    SplitWavesPass(parts, parts).run(kernel, none);
     EXPECT_FALSE(llvm::verifyFunction(kernel));
   }
 }

@@ -78,7 +78,7 @@ bool Translator::load_by_index(const Instruction& i, const Access& access) {
       writer_of(i, from + 1) != index.address)
     return false;
   llvm::AllocaInst* lanes = temporary(lanes_);
-  b_.CreateAlignedStore(index.lanes, lanes, llvm::Align(256));
+  store_row(index.lanes, lanes, llvm::Align(256));
   llvm::AllocaInst* data = temporary(llvm::ArrayType::get(lanes_, access.dwords));
   Value* base = b_.CreateAdd(index.base, b_.getInt64(static_cast<uint64_t>(int64_t{inst.offset})));
   call_library(std::string("morgana_load_index_") + access.kind,

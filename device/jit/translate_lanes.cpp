@@ -11,19 +11,20 @@ namespace morgana::device::jit {
 using isa::Op;
 
 // Dword `word` of source 0 of a DPP form: each lane has that of another. Lanes that EXEC has not are no
-// source: those that would read them are not written, or read 0 (`bound_ctrl`); what they compute shows in
+// source: those that would read them are not written, or read 0 (dpp_zeroes); what they compute shows in
 // carry masks only, with the destination's old value or the disabled lane's.
 llvm::Value* Translator::moved_source(const Instruction& i, int word) {
   const isa::Inst& inst = *i.step->inst;
   const unsigned at = place(inst.src[0]) + static_cast<unsigned>(word);
-  const bool shows = i.vector->writes_mask && !inst.bound_ctrl;
-  Value* from = shows ? vgpr(at) : active_vgpr(at);
+  const bool shows = i.vector->writes_mask && !dpp_zeroes(inst);
+  Value* from = shows || inst.fetch_inactive ? vgpr(at) : active_vgpr(at);
   Value* missing = llvm::Constant::getNullValue(lanes_);
-  if (inst.bound_ctrl && !is_full()) from = b_.CreateSelect(exec_lanes(), from, missing);
+  if (dpp_zeroes(inst) && !inst.fetch_inactive && !is_full())
+    from = b_.CreateSelect(exec_lanes(), from, missing);
   if (shows) missing = inst.dst[0].is_vgpr() ? vgpr(place(inst.dst[0]) + static_cast<unsigned>(word)) : from;
   llvm::SmallVector<int, kLanes> lanes;
   for (int l = 0; l < kLanes; l++) {
-    const int source = dpp_source(inst.dpp_ctrl, l);
+    const int source = dpp_source(inst, l);
     lanes.push_back(source >= 0 ? source : kLanes + l);
   }
   return b_.CreateShuffleVector(from, missing, lanes);
@@ -58,11 +59,12 @@ llvm::Value* Translator::lanes_with_source(const int (&from)[kLanes]) {
 // Lanes that a DPP form does not write keep the destination's old values.
 void Translator::keep_unmoved(const Instruction& i, unsigned count, Value** words) {
   const isa::Inst& inst = *i.step->inst;
-  const bool is_known = is_full() || inst.bound_ctrl;  // whether there is a source
+  const bool zeroes = dpp_zeroes(inst);
+  const bool is_known = is_full() || zeroes || inst.fetch_inactive;  // whether there is a source
   int from[kLanes];
   llvm::SmallVector<llvm::Constant*, kLanes> written;
   for (int l = 0; l < kLanes; l++) {
-    from[l] = dpp_enables(inst, l) ? inst.bound_ctrl ? l : dpp_source(inst.dpp_ctrl, l) : -1;
+    from[l] = dpp_enables(inst, l) ? zeroes ? l : dpp_source(inst, l) : -1;
     written.push_back(b_.getInt1(from[l] >= 0));
   }
   if (is_known && std::all_of(from, from + kLanes, [](int source) { return source >= 0; })) return;
@@ -120,7 +122,7 @@ void Translator::pull(const Instruction& i) {
     return set_vgpr(i, to, b_.CreateShuffleVector(values, lanes));
   }
   Value* address = b_.CreateAdd(active_vgpr(place(inst.src[0])), splat(b_.getInt32(offset)));
-  Value* const inputs[2] = {values, b_.CreateAnd(b_.CreateLShr(address, 2), kLanes - 1)};
+  Value* const inputs[2] = {values, b_.CreateAnd(b_.CreateLShr(address, 2), key_.lanes - 1u)};
   Value* memory[3];
   for (Value*& m : memory) m = temporary(lanes_);
   for (int k = 0; k < 2; k++) b_.CreateAlignedStore(inputs[k], memory[k], llvm::Align(256));
@@ -128,7 +130,6 @@ void Translator::pull(const Instruction& i) {
   set_vgpr(i, to, b_.CreateAlignedLoad(lanes_, memory[2], llvm::Align(256)));
 }
 
-// Lane reads and writes ignore EXEC; lane numbers wrap at 64.
 // The index is asked here: at the move MODE would not say that it is one.
 void Translator::index_on(const Instruction& i) {
   Value* const index = b_.CreateAnd(scalar_source(i, 0, 1), 0xff);
@@ -148,14 +149,15 @@ void Translator::indexed(const Instruction& i) {
     leave_unless(i, b_.CreateICmpULT(index, b_.getInt32(i.indexed.count)));
   Value* const bytes = b_.CreateShl(b_.CreateZExt(index, i64_), 8);
   Value* const at = b_.CreateGEP(i8_, wave_v(i.indexed.first), bytes);
-  const auto load = [&] { return b_.CreateAlignedLoad(lanes_, at, kRegisterAlign); };
+  const auto load = [&] { return load_row(at, kRegisterAlign); };
   if (!i.merges) return set_vgpr(i, place(inst.dst[0]), load());
   Value* value = vector_source(i, 0, 0);
   if (!is_full()) value = b_.CreateSelect(exec_lanes(), value, load());
-  b_.CreateAlignedStore(value, at, kRegisterAlign);
+  store_row(value, at, kRegisterAlign);
   forget_unmasked(i);
 }
 
+// Lane reads and writes ignore EXEC; lane numbers wrap where the wave ends.
 void Translator::lane(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   const auto of_lane = [&](Value* lane) -> Value* {
@@ -172,11 +174,11 @@ void Translator::lane(const Instruction& i) {
       return;
     }
     case Op::v_readlane_b32:
-      set_s32(inst.dst[0].code, of_lane(b_.CreateAnd(scalar_source(i, 1, 1), 63)));
+      set_s32(inst.dst[0].code, of_lane(b_.CreateAnd(scalar_source(i, 1, 1), key_.lanes - 1u)));
       return;
     case Op::v_writelane_b32: {
       const unsigned to = place(inst.dst[0]);
-      Value* lane = b_.CreateAnd(scalar_source(i, 1, 1), 63);
+      Value* lane = b_.CreateAnd(scalar_source(i, 1, 1), key_.lanes - 1u);
       put_vgpr(to, b_.CreateInsertElement(vgpr(to), of_lane(b_.getInt32(0)), lane));
       unmasked_[to] = nullptr;
       return;

@@ -123,8 +123,8 @@ llvm::Value* Translator::lds_bases(const Instruction& i, const AddressShape& sha
   Value* offsets = active_vgpr(place(i.step->inst->src[0]));
   Value* bases[4];
   for (unsigned c = 0; c < 4; c++) {
-    if (c > 0 && shape.group == kLanes) {
-      bases[c] = b_.CreateAdd(bases[0], b_.getInt64(shape.delta[c]));
+    if (c > 0 && (shape.group == kLanes || c >= chunks())) {
+      bases[c] = b_.CreateAdd(bases[0], b_.getInt64(shape.group == kLanes ? shape.delta[c] : 0));
       continue;
     }
     Value* first = shape.is_constant ? b_.getInt32(shape.value[c]) : b_.CreateExtractElement(offsets, 16 * c);
@@ -151,8 +151,8 @@ llvm::Value* Translator::lds_bases(const Instruction& i, const AddressShape& sha
 void Translator::lds_add(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   llvm::AllocaInst *address = temporary(lanes_), *data = temporary(lanes_);
-  b_.CreateAlignedStore(active_vgpr(place(inst.src[0])), address, llvm::Align(256));
-  b_.CreateAlignedStore(active_vgpr(place(inst.src[1])), data, llvm::Align(256));
+  store_row(active_vgpr(place(inst.src[0])), address, llvm::Align(256));
+  store_row(active_vgpr(place(inst.src[1])), data, llvm::Align(256));
   Value* done = call_library(
       "morgana_add_lds_u32",
       {lds_, lds_limit(), b_.getInt32(static_cast<uint32_t>(inst.offset)), address, exec(), data});
@@ -189,6 +189,11 @@ void Translator::load_apart(const Instruction& i, const AddressShape& shape, con
   for (unsigned p = 0; p < parts; p++)
     for (unsigned c = 0; c < 4; c++) {
       Value* words[4] = {};
+      if (c >= chunks()) {
+        for (unsigned d = 0; d < dwords; d++)
+          results[p * dwords + d][c] = llvm::Constant::getNullValue(chunk_type);
+        continue;
+      }
       const auto lane = [&](unsigned l) {
         return int64_t{shape.lane[16 * c + l]} - int64_t{shape.lane[16 * c]};
       };
@@ -249,13 +254,13 @@ void Translator::store_apart(const Instruction& i, const AddressShape& shape, co
   // The first part of all lanes is stored before the second.
   if (parts == 2 && may_cross(shape, offset, access.size)) {
     for (unsigned p = 0; p < parts; p++)
-      for (unsigned c = 0; c < 4; c++) store_part(p, c);
+      for (unsigned c = 0; c < chunks(); c++) store_part(p, c);
     return;
   }
   // Two halves of a record.
   const bool fills =
       parts == 2 && dwords != 3 && record_dwords(shape) == 2 * dwords && offset[1] == offset[0] + 4 * dwords;
-  for (unsigned c = 0; c < 4; c++) {
+  for (unsigned c = 0; c < chunks(); c++) {
     if (fills) {
       Vectors words;
       for (unsigned d = 0; d < 2 * dwords; d++) words.push_back(chunk(d / dwords, d % dwords, c));

@@ -35,12 +35,12 @@ llvm::Value* Translator::wide_bases(const Instruction& i, const AddressShape& sh
   Value* guard = nullptr;
   const auto require = [&](Value* condition) { guard = guard ? b_.CreateAnd(guard, condition) : condition; };
   for (unsigned c = 0; c < 4; c++) {
-    if (c > 0 && shape.group == kLanes) {
-      bases[c] = b_.CreateAdd(bases[0], b_.getInt64(shape.delta[c]));
+    if (c > 0 && (shape.group == kLanes || c >= chunks())) {
+      bases[c] = b_.CreateAdd(bases[0], b_.getInt64(shape.group == kLanes ? shape.delta[c] : 0));
       continue;
     }
     bases[c] = lane(16 * c);
-    Value* last = lane(shape.group == kLanes ? kLanes - 1 : 16 * c + 15);
+    Value* last = lane(shape.group == kLanes ? key_.lanes - 1u : 16 * c + 15);
     require(b_.CreateICmpEQ(last, b_.CreateAdd(bases[c], b_.getInt64(shape.last[c]))));
     if (!flat) continue;
     // Neither aperture: their upper halves are 0x10000 and 0x20000.
@@ -59,8 +59,8 @@ llvm::Value* Translator::narrow_bases(const Instruction& i, const AddressShape& 
   Value* base = scalar_source(i, 2, 2);
   Value* guard = nullptr;
   for (unsigned c = 0; c < 4; c++) {
-    if (c > 0 && shape.group == kLanes) {
-      bases[c] = b_.CreateAdd(bases[0], b_.getInt64(shape.delta[c]));
+    if (c > 0 && (shape.group == kLanes || c >= chunks())) {
+      bases[c] = b_.CreateAdd(bases[0], b_.getInt64(shape.group == kLanes ? shape.delta[c] : 0));
       continue;
     }
     Value* first = shape.is_constant ? b_.getInt32(shape.value[c]) : b_.CreateExtractElement(offsets, 16 * c);
@@ -156,20 +156,21 @@ std::pair<llvm::Value*, llvm::Value*> Translator::scratch_start(const Instructio
   const isa::Inst& inst = *i.step->inst;
   if (inst.row->format != isa::Format::MUBUF)
     return {i.step->kind[2] == Source::none ? b_.getInt32(0) : scalar_source(i, 2, 1), nullptr};
-  constexpr uint32_t kSwizzle = 1u << 31, kAddTid = 1u << 23, kIndexStride = 3u << 21;
+  constexpr uint32_t kSwizzle = 1u << 31, kAddTid = 1u << 23, kStrideMask = 3u << 21;
+  const uint32_t stride = is_wave32() ? 2u << 21 : kStrideMask;
   const uint32_t element = target_.generation < Generation::gfx9 ? 3u << 19 : 0;
   const auto is = [&](unsigned word, uint32_t mask, uint32_t value) {
     return b_.CreateICmpEQ(b_.CreateAnd(s32(word), b_.getInt32(mask)), b_.getInt32(value));
   };
-  Value* holds = b_.CreateAnd(is(1, kSwizzle, kSwizzle), is(3, kAddTid | kIndexStride | element,
-                                                            kAddTid | kIndexStride | (element & 1u << 19)));
+  Value* holds = b_.CreateAnd(is(1, kSwizzle, kSwizzle), is(3, kAddTid | kStrideMask | element,
+                                                            kAddTid | stride | (element & 1u << 19)));
   Value* const base = b_.CreateAShr(b_.CreateShl(join_dwords(b_, s32(0), s32(1)), 16), 16);
   Value* from =
       b_.CreateSub(base, b_.CreatePtrToInt(b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, scratch))), i64_));
   from = b_.CreateAdd(from, b_.CreateZExt(scalar_source(i, 3, 1), i64_));
   constexpr uint64_t kOutside = ~((uint64_t{1} << 37) - kLanes * 4);  // a sum with an offset does not wrap
   holds = b_.CreateAnd(holds, b_.CreateICmpEQ(b_.CreateAnd(from, b_.getInt64(kOutside)), b_.getInt64(0)));
-  return {b_.CreateTrunc(b_.CreateLShr(from, 6), i32_), holds};
+  return {b_.CreateTrunc(b_.CreateLShr(from, is_wave32() ? 5 : 6), i32_), holds};
 }
 
 llvm::Value* Translator::scratch_bytes() {
@@ -198,9 +199,9 @@ void Translator::scratch_apart(const Instruction& i, unsigned dwords) {
   }
   llvm::AllocaInst *offset = temporary(lanes_), *data = temporary(llvm::ArrayType::get(lanes_, dwords));
   const auto row = [&](unsigned d) { return field(data, size_t{d} * kLanes * 4); };
-  b_.CreateAlignedStore(own, offset, llvm::Align(256));
+  store_row(own, offset, llvm::Align(256));
   for (unsigned d = 0; stores && d < dwords; d++)
-    b_.CreateAlignedStore(active_vgpr(place(inst.src[1]) + d), row(d), llvm::Align(256));
+    store_row(active_vgpr(place(inst.src[1]) + d), row(d), llvm::Align(256));
   constexpr uint32_t kTooMany = 1u << 24;  // dwords: no scratch holds them
   Value* count = b_.getInt32(dwords);
   if (holds) count = b_.CreateSelect(holds, count, b_.getInt32(kTooMany));
@@ -219,7 +220,8 @@ void Translator::scratch(const Instruction& i) {
   const bool varies = i.step->kind[0] != Source::none;
   if (!stores && i.is_result_dead) return call(i);
   const unsigned dwords = scratch_dwords(inst);
-  if (varies && !shapes_.is_uniform(number(i), version_)) return scratch_apart(i, dwords);
+  if (varies && !shapes_.is_uniform(number(i), version_))
+    return is_wave32() ? call(i) : scratch_apart(i, dwords);
   const bool is_checked = is_in_scratch(i);
   auto [start, holds] = scratch_start(i);
   Value* own = b_.getInt32(static_cast<uint32_t>(inst.offset));
@@ -228,17 +230,16 @@ void Translator::scratch(const Instruction& i) {
   Value* const offset = b_.CreateAdd(start, own);
   const auto move = [&] {
     Value* row = b_.CreateGEP(i8_, b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, scratch))),
-                              b_.CreateShl(b_.CreateZExt(offset, i64_), 6));
+                              b_.CreateMul(b_.CreateZExt(offset, i64_), b_.getInt64(key_.lanes)));
     for (unsigned d = 0; d < dwords; d++) {
-      Value* at = field(row, size_t{d} * kLanes * 4);
+      Value* at = field(row, size_t{d} * key_.lanes * 4);
       if (!stores) {
-        set_vgpr(i, place(inst.dst[0]) + d, b_.CreateAlignedLoad(lanes_, at, llvm::Align(64)));
+        set_vgpr(i, place(inst.dst[0]) + d, load_row(at, llvm::Align(64)));
         continue;
       }
       Value* value = active_vgpr(place(inst.src[1]) + d);
-      if (!is_full())
-        value = b_.CreateSelect(exec_lanes(), value, b_.CreateAlignedLoad(lanes_, at, llvm::Align(64)));
-      b_.CreateAlignedStore(value, at, llvm::Align(64));
+      if (!is_full()) value = b_.CreateSelect(exec_lanes(), value, load_row(at, llvm::Align(64)));
+      store_row(value, at, llvm::Align(64));
     }
   };
   if (is_checked) return move();
@@ -274,7 +275,7 @@ void Translator::memory(const Instruction& i) {
   // Records that begin in neighbouring dwords are rows of dwords.
   if (shape.group == 1 && !stores && !access.two && access.dwords > 1) {
     shape = shapes_.address(number(i), version_, 4, address_words == 2);
-    if (std::any_of(shape.form, shape.form + 4, [](ChunkForm form) { return form != ChunkForm::row; }))
+    if (std::any_of(shape.form, shape.form + chunks(), [](ChunkForm form) { return form != ChunkForm::row; }))
       shape.group = 1;
     if (shape.group > 1) {
       access.kind = "b32";
@@ -290,7 +291,7 @@ void Translator::memory(const Instruction& i) {
   }
   bool is_shaped = shape.group > 1, is_row = is_full() && shape.group == kLanes, is_same = is_row;
   bool is_same_by_chunk = is_full() && is_lds && !stores;
-  for (uint32_t c = 0; c < 4; c++) {
+  for (uint32_t c = 0; c < chunks(); c++) {
     is_same_by_chunk = is_same_by_chunk && shape.form[c] == ChunkForm::same;
     is_shaped = is_shaped && (!stores || shape.form[c] == ChunkForm::row);
     is_row = is_row && shape.form[c] == ChunkForm::row && shape.delta[c] == 16 * c * access.size;
@@ -335,9 +336,9 @@ void Translator::memory(const Instruction& i) {
       Value* at = b_.CreateIntToPtr(bases[p][0], ptr_);
       for (unsigned d = 0; d < access.dwords; d++) {
         if (stores)
-          store_row(active_vgpr(place(inst.src[1 + p])), at, streams);
+          put_row(active_vgpr(place(inst.src[1 + p])), at, streams);
         else if (is_row)
-          set_vgpr(i, place(inst.dst[0]) + p, b_.CreateAlignedLoad(lanes_, at, llvm::Align(1)));
+          set_vgpr(i, place(inst.dst[0]) + p, load_row(at, llvm::Align(1)));
         else if (!is_same)
           set_vgpr(i, place(inst.dst[0]) + p * access.dwords + d, lds_by_chunk(bases[p], 4 * d));
         else {
@@ -358,10 +359,10 @@ void Translator::memory(const Instruction& i) {
   if (stores)
     for (unsigned p = 0; p < used; p++)
       for (unsigned d = 0; d < access.dwords; d++)
-        b_.CreateAlignedStore(active_vgpr(place(inst.src[1 + p]) + d), word(p, d), llvm::Align(256));
+        store_row(active_vgpr(place(inst.src[1 + p]) + d), word(p, d), llvm::Align(256));
   const auto put_address = [&](unsigned word) -> Value* {
     llvm::AllocaInst* lanes = temporary(lanes_);
-    b_.CreateAlignedStore(active_vgpr(place(inst.src[0]) + word), lanes, llvm::Align(256));
+    store_row(active_vgpr(place(inst.src[0]) + word), lanes, llvm::Align(256));
     return lanes;
   };
   const auto finish = [&] {
@@ -434,19 +435,21 @@ void Translator::memory(const Instruction& i) {
 
 // Sixteen lanes read one dword of LDS, the next sixteen another.
 llvm::Value* Translator::lds_by_chunk(Value* const* bases, unsigned offset) {
-  Value* chunks[4];
+  Value* parts[4];
   for (unsigned c = 0; c < 4; c++) {
+    parts[c] = c >= chunks() ? parts[0] : nullptr;
+    if (parts[c]) continue;
     llvm::LoadInst* value =
         b_.CreateAlignedLoad(i32_, field(b_.CreateIntToPtr(bases[c], ptr_), offset), llvm::Align(1));
     mark_lds(value);
-    chunks[c] = b_.CreateVectorSplat(kLanes / 4, value);
+    parts[c] = b_.CreateVectorSplat(kLanes / 4, value);
   }
   const auto join = [&](Value* low, Value* high, int lanes) {
     llvm::SmallVector<int, kLanes> both(static_cast<size_t>(lanes));
     std::iota(both.begin(), both.end(), 0);
     return b_.CreateShuffleVector(low, high, both);
   };
-  return join(join(chunks[0], chunks[1], kLanes / 2), join(chunks[2], chunks[3], kLanes / 2), kLanes);
+  return join(join(parts[0], parts[1], kLanes / 2), join(parts[2], parts[3], kLanes / 2), kLanes);
 }
 
 // The addresses of the chunks of every part of the access. The result says whether the lanes have the shape.

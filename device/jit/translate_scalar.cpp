@@ -15,19 +15,31 @@ llvm::Value* Translator::scalar_source(const Instruction& i, int source, int dwo
   };
   const auto widened = [&](Value* value) { return b_.CreateZExt(value, dwords == 2 ? i64_ : i32_); };
   const unsigned code = operand.code;
+  if (code == isa::kNull) return constant(0);
   if (isa::is_constant(operand.code)) {
     const isa::Constant value = isa::constant_value(operand.code, operand.type, inst.literal);
     return constant(value.low | uint64_t{value.high} << 32);
   }
   if (i.step->kind[source] == Source::special || code >= isa::kRegisterEnd) {
     switch (code) {
-      case isa::kSrcVccz: return widened(b_.CreateICmpEQ(s64(isa::kVccLo), b_.getInt64(0)));
+      case isa::kSrcVccz: return widened(b_.CreateICmpEQ(known_lanes(mask(isa::kVccLo)), b_.getInt64(0)));
       case isa::kSrcExecz: return widened(b_.CreateICmpEQ(exec(), b_.getInt64(0)));
       case isa::kSrcScc: return widened(b_.CreateLoad(i32_, scc_));
-      default: return constant(isa::is_aperture(code) ? aperture_value(code) : 0);
+      default: break;
     }
+    // The TTMPs that tell a wave of gfx12 its group.
+    if (isa::is_trap_register(code) && target_.generation >= Generation::gfx12)
+      return b_.CreateAlignedLoad(dwords == 2 ? i64_ : i32_, wave_s(code), llvm::Align(4));
+    return constant(isa::is_aperture(code) ? aperture_value(code) : 0);
   }
   return dwords == 2 ? s64(code) : s32(code);
+}
+
+llvm::Value* Translator::mask_source(const Instruction& i, int source) {
+  const isa::Operand& operand = i.step->inst->src[source];
+  const bool is_kept = operand.code < isa::kRegisterEnd && masks_[operand.code];
+  return is_kept ? mask(operand.code)
+                 : b_.CreateZExt(scalar_source(i, source, static_cast<int>(flow_.mask_dwords())), i64_);
 }
 
 // Calls the function of the instruction; the result is where a ScalarResult lies.
@@ -42,6 +54,23 @@ llvm::Value* Translator::scalar_call(const Instruction& i, Value* const* sources
   return result;
 }
 
+// What a scalar instruction makes of masks, with bits for lanes that the wave has not (`mask`); nullptr: it
+// is none of those that do.
+llvm::Value* Translator::mask_result(const Instruction& i) {
+  const Op op = i.step->inst->row->op;
+  const auto source = [&](int s) { return mask_source(i, s); };
+  switch (op) {
+    case Op::s_mov_b32: return source(0);
+    case Op::s_not_b32: return b_.CreateNot(source(0));
+    case Op::s_and_b32: return b_.CreateAnd(source(0), source(1));
+    case Op::s_or_b32: return b_.CreateOr(source(0), source(1));
+    case Op::s_xor_b32: return b_.CreateXor(source(0), source(1));
+    case Op::s_andn2_b32: return b_.CreateAnd(source(0), b_.CreateNot(source(1)));
+    case Op::s_orn2_b32: return b_.CreateOr(source(0), b_.CreateNot(source(1)));
+    default: return nullptr;
+  }
+}
+
 void Translator::scalar(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   Value* sources[4] = {};
@@ -53,6 +82,8 @@ void Translator::scalar(const Instruction& i) {
     sources[next++] = b_.CreateZExt(value, i64_);
   }
   Value* result = scalar_call(i, sources);
+  const unsigned written = i.scalar->dst_dwords == 1 ? inst.dst[0].code : isa::kRegisterEnd;
+  Value* const as_mask = written < isa::kRegisterEnd && masks_[written] ? mask_result(i) : nullptr;
   if (i.scalar->dst_dwords != 0) {
     const unsigned code = inst.dst[0].code;
     const bool wide = i.scalar->dst_dwords == 2;
@@ -67,6 +98,7 @@ void Translator::scalar(const Instruction& i) {
     else
       set_s32(code, value);
   }
+  if (as_mask) b_.CreateStore(as_mask, masks_[written]);
   if (i.scalar->writes_scc)
     b_.CreateStore(b_.CreateLoad(i32_, field(result, offsetof(ScalarResult, scc))), scc_);
 }
@@ -75,18 +107,18 @@ void Translator::scalar(const Instruction& i) {
 void Translator::exec_op(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   Value* before = exec();
-  Value* const sources[4] = {scalar_source(i, 0, 2), before, nullptr, nullptr};
-  Value* after = b_.CreateLoad(i64_, scalar_call(i, sources));
-  const bool saves = isa::effects(inst.row->op).result.is_leaf(isa::Fn::exec);
-  set_s64(inst.dst[0].code, saves ? before : after);
-  set_s64(isa::kExecLo, after);
+  Value* const sources[4] = {mask_source(i, 0), before, nullptr, nullptr};
+  Value* after = known_lanes(b_.CreateLoad(i64_, scalar_call(i, sources)));
+  const bool saves = isa::effects(isa::of_whole_mask(inst.row->op)).result.is_leaf(isa::Fn::exec);
+  set_mask(inst.dst[0].code, saves ? before : after);
+  set_mask(isa::kExecLo, after);
   b_.CreateStore(b_.CreateZExt(b_.CreateICmpNE(after, b_.getInt64(0)), i32_), scc_);
 }
 
 llvm::Value* Translator::branch_condition(const Instruction& i) {
   const isa::BranchTest test = isa::branch_test(i.step->inst->row->op);
   Value* value = test.of == isa::Fn::scc   ? b_.CreateLoad(i32_, scc_)
-                 : test.of == isa::Fn::vcc ? s64(isa::kVccLo)
+                 : test.of == isa::Fn::vcc ? known_lanes(mask(isa::kVccLo))
                                            : exec();
   Value* zero = llvm::ConstantInt::get(value->getType(), 0);
   return test.nonzero ? b_.CreateICmpNE(value, zero) : b_.CreateICmpEQ(value, zero);

@@ -9,8 +9,8 @@
 namespace morgana::device::jit {
 
 // A row of dwords; past the caches when `streams`, if any, says so.
-void Translator::store_row(Value* row, Value* to, Value* streams) {
-  const auto store = [&] { b_.CreateAlignedStore(row, to, llvm::Align(1)); };
+void Translator::put_row(Value* row, Value* to, Value* streams) {
+  const auto store = [&] { store_row(row, to, llvm::Align(1)); };
   if (!streams) return store();
   either(
       streams,
@@ -31,7 +31,8 @@ void Translator::find_streams() {
   const auto& all = flow_.instructions;
   may_stream_.assign(all.size(), false);
   fetch_.assign(all.size(), Fetch::none);
-  if (!serial_.empty()) return;
+  // What says that a store is coherent, and what waits for one, differs from gfx10 on.
+  if (!serial_.empty() || target_.generation >= Generation::gfx10) return;
   find_late_stores();
   if (ended_) return;
   const auto goes_back = [](const Instruction& i) {

@@ -56,7 +56,11 @@ void Translator::apply_modifiers(const Instruction& i, int source, int registers
   const bool neg = bit(inst.neg), abs = bit(inst.abs), neg_hi = bit(inst.neg_hi), op_sel = bit(inst.op_sel),
              op_sel_hi = bit(inst.op_sel_hi);
   const auto c = [&](uint32_t value) { return splat(b_.getInt32(value)); };
-  if (registers > 2 || source >= inst.n_explicit_src) return;
+  if (source >= inst.n_explicit_src && (inst.op_sel & 8) && keeps_half(i)) {
+    words[0] = b_.CreateLShr(words[0], c(16));  // what accumulates onto one half reads that half
+    return;
+  }
+  if (registers > 2 || source >= inst.n_explicit_src || isa::takes_signedness(inst.row->op)) return;
   if (i.step->plain && inst.format != isa::Format::VOP3P) return;
   if (isa::is_mix(inst.row->op)) {
     llvm::AllocaInst* value = temporary(lanes_);
@@ -112,7 +116,6 @@ void Translator::write_result(const Instruction& i, unsigned count, Value** word
   const isa::Inst& inst = *i.step->inst;
   const unsigned to = place(inst.dst[0]);
   const auto c = [&](uint32_t value) { return splat(b_.getInt32(value)); };
-  if (inst.dpp) keep_unmoved(i, count, words);
   if (inst.sdwa && inst.dst_sel != 6) {
     const uint32_t bits = inst.dst_sel < 4 ? 8 : 16, low = inst.dst_sel < 4    ? 8u * inst.dst_sel
                                                            : inst.dst_sel == 5 ? 16
@@ -128,12 +131,13 @@ void Translator::write_result(const Instruction& i, unsigned count, Value** word
   if (isa::is_mix(inst.row->op) && inst.row->dst[0] == Type::f16) {
     const bool high = inst.row->op == Op::v_fma_mixhi_f16 || inst.row->op == Op::v_mad_mixhi_f16;
     Value* kept = b_.CreateAnd(active_vgpr(to), c(high ? 0xffff : 0xffff0000));
-    return set_vgpr(i, to, b_.CreateOr(kept, high ? b_.CreateShl(words[0], c(16)) : words[0]));
+    words[0] = b_.CreateOr(kept, high ? b_.CreateShl(words[0], c(16)) : words[0]);
+  } else if (!inst.sdwa && (inst.op_sel & 8) && is_16_bit(inst.row->dst[0])) {
+    words[0] = b_.CreateOr(b_.CreateShl(words[0], c(16)), b_.CreateAnd(active_vgpr(to), c(0xffff)));
+  } else if (keeps_half(i)) {
+    words[0] = b_.CreateOr(b_.CreateAnd(words[0], c(0xffff)), b_.CreateAnd(active_vgpr(to), c(0xffff0000)));
   }
-  if (!inst.sdwa && (inst.op_sel & 8) && is_16_bit(inst.row->dst[0])) {
-    Value* merged = b_.CreateOr(b_.CreateShl(words[0], c(16)), b_.CreateAnd(active_vgpr(to), c(0xffff)));
-    return set_vgpr(i, to, merged);
-  }
+  if (inst.dpp) keep_unmoved(i, count, words);
   for (unsigned r = 0; r < count; r++) set_vgpr(i, to + r, words[r]);
 }
 
@@ -178,7 +182,7 @@ bool Translator::compare_ends(const Instruction& i) {
     return rising->source == 0 ? b_.CreateICmp(predicate, value, limit)
                                : b_.CreateICmp(predicate, limit, value);
   };
-  Value *first = lane(rising->source, 0), *last = lane(rising->source, kLanes - 1);
+  Value *first = lane(rising->source, 0), *last = lane(rising->source, key_.lanes - 1);
   Value* limit = lane(1 - rising->source, 0);
   Value *of_first = holds(first, limit), *of_last = holds(last, limit);
   Value* rises = is_signed ? b_.CreateICmpSLE(first, last) : b_.CreateICmpULE(first, last);
@@ -186,7 +190,7 @@ bool Translator::compare_ends(const Instruction& i) {
   Value* alike = b_.CreateAnd(b_.CreateAnd(rises, whole), b_.CreateICmpEQ(of_first, of_last));
   llvm::MDBuilder weights(context_);
   either(
-      alike, [&] { set_s64(i.step->inst->dst[0].code, b_.CreateSExt(of_first, i64_)); },
+      alike, [&] { set_mask(i.step->inst->dst[0].code, b_.CreateSExt(of_first, i64_)); },
       [&] { whole_vector(i); }, weights.createLikelyBranchWeights());
   return true;
 }
@@ -228,12 +232,13 @@ void Translator::whole_vector(const Instruction& i) {
   const VectorFunction& f = *i.vector;
   llvm::AllocaInst* values = temporary(llvm::ArrayType::get(i8_, sizeof(Values)));
   b_.CreateStore(mode_, field(values, offsetof(Values, mode)));
-  b_.CreateStore(b_.getInt32(inst.bitop3), field(values, offsetof(Values, immediate)));
+  const uint32_t immediate = isa::takes_signedness(inst.row->op) ? inst.neg : inst.bitop3;
+  b_.CreateStore(b_.getInt32(immediate), field(values, offsetof(Values, immediate)));
   for (int s = 0; s < f.n_src; s++) {
     const int registers = f.src_registers[s];
     if (registers == 0) {
       if (i.step->kind[s] != Source::none)
-        b_.CreateStore(scalar_source(i, s, 2), field(values, offsetof(Values, mask_in)));
+        b_.CreateStore(mask_source(i, s), field(values, offsetof(Values, mask_in)));
       continue;
     }
     Value* words[4];
@@ -270,10 +275,13 @@ void Translator::whole_vector(const Instruction& i) {
   }
   if (f.writes_mask) {
     Value* bits = b_.CreateLoad(i64_, field(values, offsetof(Values, mask_out)));
-    bits = is_serial_ ? b_.CreateSExt(first_lane(mask_lanes(bits)), i64_) : b_.CreateAnd(bits, exec());
+    if (is_serial_)
+      bits = b_.CreateSExt(first_lane(mask_lanes(bits)), i64_);
+    else if (!is_full())
+      bits = b_.CreateAnd(bits, exec());
     const unsigned code = results ? inst.dst[1].code : inst.dst[0].code;
-    if (code < isa::kRegisterEnd) set_s64(code, bits);
-    if (f.writes_exec) set_s64(isa::kExecLo, bits);
+    if (code < isa::kRegisterEnd) set_mask(code, bits);
+    if (f.writes_exec) set_mask(isa::kExecLo, bits);
   }
 }
 
@@ -295,7 +303,8 @@ llvm::Value* Translator::supposed(const Instruction& i) {
     const int64_t mask = made->value == 1 ? -1 : 0;
     for (int s = 0; s < i.vector->n_src; s++)
       if (i.vector->src_registers[s] == 0 && i.step->kind[s] != Source::none)
-        require(b_.CreateICmpEQ(scalar_source(i, s, 2), b_.getInt64(static_cast<uint64_t>(mask))));
+        require(b_.CreateICmpEQ(known_lanes(mask_source(i, s)),
+                                known_lanes(b_.getInt64(static_cast<uint64_t>(mask)))));
   } else if (made->value >= 0) {
     const auto lane = [&](int source, unsigned l) {
       return b_.CreateExtractElement(vector_source(i, source, 0), l);

@@ -15,6 +15,7 @@ namespace morgana::device::jit {
 
 bool loops_over_waves(const Flow& flow, const Specialisation& key) {
   if (flow.instructions.size() > key.most_looped || key.observe_everything || !key.full_wave) return false;
+  if (key.lanes != kLanes) return false;
   const auto comes_back = [&](const Block& block) {
     return block.is_loop_header || (block.is_entry && &block != &flow.blocks[flow.entry_block]);
   };
@@ -182,7 +183,7 @@ void Translator::begin_wave(const Registers& common) {
   if (id != kNoSgpr && flow_.blocks[flow_.entry_block].s_live_in.test(id))
     set_s32(id, b_.CreateAdd(s32(id), group_));
   b_.CreateStore(b_.CreateLoad(i64_, count_), count_before_);
-  b_.CreateStore(b_.getInt64(~uint64_t{0}), exec_);
+  b_.CreateStore(all_lanes_, exec_);
   renew_exec();
   registers_ = b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, v)), "registers");
   load_vectors(flow_.blocks[flow_.entry_block].live_in);
@@ -193,7 +194,7 @@ void Translator::begin_wave(const Registers& common) {
 void Translator::renew_exec() {
   const auto writes_exec = [](const Instruction& i) { return i.writes_exec; };
   if (std::any_of(flow_.instructions.begin(), flow_.instructions.end(), writes_exec))
-    b_.CreateAlignedStore(b_.getInt64(~uint64_t{0}), wave_s(isa::kExecLo), llvm::Align(8));
+    b_.CreateAlignedStore(all_lanes_, wave_s(isa::kExecLo), llvm::Align(8));
 }
 
 // The loads of kernel arguments at the beginning.

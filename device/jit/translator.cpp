@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -51,7 +52,7 @@ Translator::Translator(llvm::Module& module, const Library& library, const Flow&
       b_(context_),
       library_(library),
       flow_(flow),
-      candidates_(serial_loops(flow)),
+      candidates_(key.lanes == kLanes ? serial_loops(flow) : std::vector<SerialLoop>{}),
       shapes_(shapes_of(flow, candidates_, info(target).packed_work_items, key)),
       is_lookup_(find_lookups(flow)),
       target_(info(target)),
@@ -62,8 +63,10 @@ Translator::Translator(llvm::Module& module, const Library& library, const Flow&
       ptr_(llvm::PointerType::getUnqual(context_)),
       lanes_(llvm::FixedVectorType::get(i32_, kLanes)),
       bools_(llvm::FixedVectorType::get(llvm::Type::getInt1Ty(context_), kLanes)),
+      all_lanes_(b_.getInt64(~uint64_t{0} >> (kLanes - key.lanes))),
       vectors_(kVectorRegisters, nullptr),
       scalars_(isa::kRegisterEnd, nullptr),
+      masks_(isa::kRegisterEnd + 1, nullptr),
       unmasked_(kVectorRegisters, nullptr) {}
 
 llvm::Function* Translator::translate() {
@@ -172,6 +175,8 @@ void Translator::make_registers() {
       scalars_[code + 1] = b_.CreateAlloca(i32_, nullptr, "s" + std::to_string(code + 1));
     }
   }
+  if (is_wave32())
+    for (const Instruction& i : flow_.instructions) make_masks(i);
   for (unsigned r = 0; r < kVectorRegisters; r++) {
     if (!shapes_.supposed_registers().test(r)) continue;
     supposed_[r] = b_.CreateAlloca(b_.getInt1Ty(), nullptr, "supposed" + std::to_string(r));
@@ -192,6 +197,19 @@ void Translator::make_registers() {
   lds_ = b_.CreateLoad(ptr_, field(group, offsetof(Group, lds)), "lds");
 }
 
+void Translator::make_masks(const Instruction& i) {
+  if (i.how != How::vector && i.how != How::exec_op) return;
+  const isa::Inst& inst = *i.step->inst;
+  const auto note = [&](const isa::Operand& operand) {
+    const bool is_mask = operand.type == isa::Type::mask || i.how == How::exec_op;
+    const unsigned code = operand.code;
+    if (is_mask && code < isa::kTba && scalars_[code & ~1u] && !masks_[code])
+      masks_[code] = b_.CreateAlloca(i64_, nullptr, "mask" + std::to_string(code));
+  };
+  for (int s = 0; s < inst.n_src; s++) note(inst.src[s]);
+  for (int d = 0; d < inst.n_dst; d++) note(inst.dst[d]);
+}
+
 void Translator::make_entries() {
   entries_.push_back(2 * flow_.entry_block + key_.full_wave);  // entry 0
   for (uint32_t i = 0; i < flow_.blocks.size(); i++)
@@ -203,6 +221,7 @@ void Translator::make_entries() {
   llvm::SwitchInst* choice = b_.CreateSwitch(which, nowhere, static_cast<unsigned>(entries_.size()));
   for (uint32_t e = 0; e < entries_.size(); e++) {
     Block* entry = block("entry");
+    entry_blocks_.push_back(entry);
     choice->addCase(b_.getInt32(e), entry);
     b_.SetInsertPoint(entry);
     const auto& guest = flow_.blocks[entries_[e] / 2];
@@ -217,7 +236,7 @@ void Translator::make_entries() {
 void Translator::enter(uint32_t e) {
   if (e == 0) enter_beginning();
   const bool is_full = entries_[e] & 1;
-  Value* const exec = is_full ? static_cast<Value*>(b_.getInt64(~uint64_t{0})) : b_.CreateLoad(i64_, exec_);
+  Value* const exec = is_full && !is_wave32() ? all_lanes_ : b_.CreateLoad(i64_, exec_);
   b_.CreateStore(exec, began_with_);
   if (e != 0 || is_full) {
     b_.CreateBr(blocks_[entries_[e]]);
@@ -225,7 +244,8 @@ void Translator::enter(uint32_t e) {
   }
   // From here on it is known that a lane is active, until the kernel changes EXEC.
   Block* idle = block("idle");
-  b_.CreateCondBr(b_.CreateICmpEQ(exec, b_.getInt64(0)), idle, blocks_[entries_[e]]);
+  b_.CreateCondBr(b_.CreateICmpEQ(b_.CreateAnd(exec, all_lanes_), b_.getInt64(0)), idle,
+                  blocks_[entries_[e]]);
   b_.SetInsertPoint(idle);
   leave(Exit::none, step_address(flow_.instructions[flow_.blocks[entries_[e] / 2].first]), kInterpret);
 }
@@ -253,8 +273,7 @@ llvm::Value* Translator::wave_v(unsigned place) { return field(registers_, size_
 
 void Translator::load_vectors(const VectorSet& vectors) {
   for (unsigned r = 0; r < kVectorRegisters; r++)
-    if (vectors_[r] && !homes_.test(r) && vectors.test(r))
-      put_vgpr(r, b_.CreateAlignedLoad(lanes_, wave_v(r), kRegisterAlign));
+    if (vectors_[r] && !homes_.test(r) && vectors.test(r)) put_vgpr(r, load_row(wave_v(r), kRegisterAlign));
 }
 
 void Translator::load_live(const VectorSet& vectors, const ScalarSet& scalars) {
@@ -268,6 +287,8 @@ void Translator::load_live(const VectorSet& vectors, const ScalarSet& scalars) {
       b_.CreateStore(b_.CreateLoad(i32_, wave_s(code + 1)), scalars_[code + 1]);
     }
   }
+  for (unsigned code = 0; code < isa::kExecLo; code++)
+    if (scalars.test(code)) renew_mask(code);
   b_.CreateStore(b_.CreateAlignedLoad(i64_, wave_s(isa::kExecLo), llvm::Align(8)), exec_);
   if (scalars.test(kScc)) b_.CreateStore(b_.CreateLoad(i32_, wave_s(kScc)), scc_);
 }
@@ -275,7 +296,7 @@ void Translator::load_live(const VectorSet& vectors, const ScalarSet& scalars) {
 void Translator::store_live(const VectorSet& vectors, const ScalarSet& scalars) {
   b_.CreateStore(b_.getInt8(1), field(frame_, offsetof(WaveFrame, has_stored)));
   for (unsigned r = 0; r < kVectorRegisters; r++)
-    if (is_stored_live(r, vectors)) b_.CreateAlignedStore(vgpr(r), wave_v(r), kRegisterAlign);
+    if (is_stored_live(r, vectors)) store_row(vgpr(r), wave_v(r), kRegisterAlign);
   for (unsigned code = 0; code < isa::kExecLo; code += 2) {
     if (!scalars_[code] || !(scalars.test(code) || scalars.test(code + 1))) continue;
     if (s_in_wave_.test(code) && s_in_wave_.test(code + 1)) continue;
@@ -303,6 +324,20 @@ void Translator::set_vgpr(const Instruction& i, unsigned place, Value* lanes) {
   put_vgpr(place, lanes);
 }
 
+llvm::Value* Translator::load_row(Value* from, llvm::Align align) {
+  if (!is_wave32()) return b_.CreateAlignedLoad(lanes_, from, align);
+  auto* const half = llvm::FixedVectorType::get(i32_, kLanes / 2);
+  llvm::SmallVector<int, kLanes> both(kLanes);
+  std::iota(both.begin(), both.end(), 0);
+  return b_.CreateShuffleVector(b_.CreateAlignedLoad(half, from, align), llvm::Constant::getNullValue(half),
+                                both);
+}
+void Translator::store_row(Value* lanes, Value* to, llvm::Align align) {
+  llvm::SmallVector<int, kLanes> lower(key_.lanes);
+  std::iota(lower.begin(), lower.end(), 0);
+  b_.CreateAlignedStore(is_wave32() ? b_.CreateShuffleVector(lanes, lower) : lanes, to, align);
+}
+
 // What an instruction writes has several origins, or another than set_vgpr.
 void Translator::forget_unmasked(const Instruction& i) {
   for (int w = 0; w < i.n_v_writes; w++)
@@ -323,8 +358,9 @@ llvm::Value* Translator::s64(unsigned code) {
   return join_dwords(b_, low, s32(code + 1));
 }
 void Translator::set_s32(unsigned code, Value* value) {
-  if (isa::is_trap_register(code)) return;  // TTMPs of an unprivileged wave
+  if (code == isa::kNull || isa::is_trap_register(code)) return;  // TTMPs of an unprivileged wave
   const unsigned even = code & ~1u;
+  if (masks_[code]) b_.CreateStore(b_.CreateZExt(value, i64_), masks_[code]);
   if (!flow_.wide.test(even)) {
     b_.CreateStore(value, scalars_[code]);
     return;
@@ -340,19 +376,30 @@ void Translator::set_s32(unsigned code, Value* value) {
   if (even == isa::kExecLo) b_.CreateAlignedStore(both, wave_s(isa::kExecLo), llvm::Align(8));
 }
 void Translator::set_s64(unsigned code, Value* value) {
-  if (isa::is_trap_register(code)) return;
+  if (code == isa::kNull || isa::is_trap_register(code)) return;
   if (const auto bit = bit_of_mask_.find(code); is_serial_ && bit != bit_of_mask_.end()) {
     b_.CreateStore(b_.CreateTrunc(value, b_.getInt1Ty()), bit->second);
     return;
   }
   if (!(code & 1) && flow_.wide.test(code)) {
     b_.CreateStore(value, scalars_[code]);
+    renew_mask(code), renew_mask(code + 1);
     // What the Wave holds of EXEC is always right: handlers and fault reports read it.
     if (code == isa::kExecLo) b_.CreateAlignedStore(value, wave_s(isa::kExecLo), llvm::Align(8));
     return;
   }
   set_s32(code, b_.CreateTrunc(value, i32_));
   set_s32(code + 1, b_.CreateTrunc(b_.CreateLShr(value, 32), i32_));
+}
+
+llvm::Value* Translator::mask(unsigned code) {
+  if (!is_wave32()) return s64(code);
+  return masks_[code] ? b_.CreateLoad(i64_, masks_[code]) : b_.CreateZExt(s32(code), i64_);
+}
+void Translator::set_mask(unsigned code, Value* bits) {
+  if (!is_wave32()) return set_s64(code, bits);
+  set_s32(code, b_.CreateTrunc(bits, i32_));
+  if (masks_[code]) b_.CreateStore(bits, masks_[code]);
 }
 
 llvm::Value* Translator::step_address(const Instruction& i) {
@@ -414,7 +461,7 @@ void Translator::leave_to_interpreter(const Instruction& at) {
 void Translator::translate_block(uint32_t index) {
   const auto& guest = flow_.blocks[index];
   b_.SetInsertPoint(successor(index));
-  if (is_full()) b_.CreateStore(b_.getInt64(~uint64_t{0}), exec_);
+  if (is_full()) b_.CreateStore(b_.CreateOr(b_.CreateLoad(i64_, exec_), all_lanes_), exec_);
   std::fill(unmasked_.begin(), unmasked_.end(), nullptr);
   loaded_rows_.clear();
   has_noted_row_ = false;
@@ -530,12 +577,25 @@ llvm::BasicBlock* Translator::none_or_partial(uint32_t index, uint32_t next) {
     return blocks_[2 * next];
   Block *test = block("not_full"), *none = block("none");
   b_.SetInsertPoint(test);
-  b_.CreateCondBr(b_.CreateICmpEQ(b_.CreateLoad(i64_, exec_), b_.getInt64(0)), none, blocks_[2 * next],
+  b_.CreateCondBr(b_.CreateICmpEQ(mask(isa::kExecLo), b_.getInt64(0)), none, blocks_[2 * next],
                   llvm::MDBuilder(context_).createLikelyBranchWeights());
   b_.SetInsertPoint(none);
   b_.CreateStore(b_.CreateAdd(b_.CreateLoad(i64_, count_), b_.getInt64(1)), count_);
   b_.CreateBr(blocks_[2 * flow_.block_of(behind)]);
   return test;
+}
+
+// At s_barrier_wait: the wave enters block `to`, which follows, if all waves have signalled.
+void Translator::unless_complete(uint32_t to) {
+  store_live(flow_.blocks[to].live_in, flow_.blocks[to].s_live_in);
+  Value* const group = b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, group)));
+  Value* const now =
+      b_.CreateLoad(i32_, field(group, offsetof(Group, barriers) + offsetof(SplitBarrier, completions)));
+  Value* const then = b_.CreateLoad(i32_, field(wave_, offsetof(Wave, signalled_at)));
+  b_.CreateStore(b_.CreateLoad(i64_, count_), count_before_);
+  Block* const waits = block("waits");
+  b_.CreateCondBr(b_.CreateICmpNE(now, then), entry_blocks_[entry_of(to)], waits);
+  b_.SetInsertPoint(waits);
 }
 
 void Translator::finish_block(uint32_t index) {
@@ -556,7 +616,10 @@ void Translator::finish_block(uint32_t index) {
       store_live(flow_.vectors, flow_.scalars);
       leave(Exit::ended, step_address(last), kInterpret);
       return;
-    case How::barrier: resume(Exit::barrier); return;
+    case How::barrier:
+      if (last.step->inst->row->op == isa::Op::s_barrier_wait) unless_complete(flow_.block_of(next));
+      resume(Exit::barrier);
+      return;
     case How::sleep: resume(Exit::quantum); return;
     case How::turn: resume(Exit::turn); return;
     case How::leave: leave_to_interpreter(last); return;
@@ -583,7 +646,7 @@ void Translator::finish_block(uint32_t index) {
     b_.CreateBr(blocks_[to + (versions >> 1)]);
     return;
   }
-  Value* full = b_.CreateICmpEQ(b_.CreateLoad(i64_, exec_), b_.getInt64(~uint64_t{0}));
+  Value* full = b_.CreateICmpEQ(mask(isa::kExecLo), all_lanes_);
   Block* otherwise = none_or_partial(index, to / 2);
   b_.SetInsertPoint(end);
   b_.CreateCondBr(full, blocks_[to + 1], otherwise,
@@ -644,7 +707,7 @@ void Translator::call(const Instruction& i) {
       for (unsigned r = 0; r < spans[s].count; r++) action(spans[s].first + r);
   };
   const auto save = [&](unsigned r) {
-    if (!homes_.test(r)) b_.CreateAlignedStore(vgpr(r), wave_v(r), kRegisterAlign);
+    if (!homes_.test(r)) store_row(vgpr(r), wave_v(r), kRegisterAlign);
   };
   each(i.v_reads, i.n_v_reads, save);
   if (i.keeps_old || i.merges) each(i.v_writes, i.n_v_writes, save);
@@ -653,7 +716,7 @@ void Translator::call(const Instruction& i) {
   run_single(i);
   forget_unmasked(i);
   each(i.v_writes, i.n_v_writes, [&](unsigned r) {
-    if (!homes_.test(r)) put_vgpr(r, b_.CreateAlignedLoad(lanes_, wave_v(r), kRegisterAlign));
+    if (!homes_.test(r)) put_vgpr(r, load_row(wave_v(r), kRegisterAlign));
   });
   ScalarSet written = i.s_writes;
   if (i.writes_exec) written.set(isa::kExecLo);
@@ -665,6 +728,7 @@ void Translator::call(const Instruction& i) {
         b_.CreateStore(b_.CreateLoad(i32_, wave_s(code)), scalars_[code]);
         b_.CreateStore(b_.CreateLoad(i32_, wave_s(code + 1)), scalars_[code + 1]);
       }
+      renew_mask(code), renew_mask(code + 1);
     }
   if (written.test(kScc)) b_.CreateStore(b_.CreateLoad(i32_, wave_s(kScc)), scc_);
 }

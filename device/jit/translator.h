@@ -54,6 +54,7 @@ class Translator {
   // --- Frame (translator.cpp) ---
   void choose_homes();
   void make_registers();
+  void make_masks(const Instruction& i);
   void make_entries();
   void enter(uint32_t e);
   void enter_beginning();
@@ -113,6 +114,7 @@ class Translator {
   Value* first_lane(Value* lanes);
   void translate_instruction(const Instruction& i);
   void finish_block(uint32_t index);
+  void unless_complete(uint32_t to);
   Block* none_or_partial(uint32_t index, uint32_t next);
   Block* edge(uint32_t to_dword, const Instruction& last);
   Block* successor(uint32_t to) const { return blocks_[2 * to + shapes_.version_of(to, version_)]; }
@@ -135,6 +137,11 @@ class Translator {
   void leave_to_interpreter(const Instruction& at);
 
   // --- Registers ---
+  // Vectors have 64 lanes. Of a wave of 32 nothing reads the upper ones in the end, so that no code is left
+  // of what computes them: memory is read and written by its lower half alone.
+  Value* load_row(Value* from, llvm::Align align);
+  void store_row(Value* lanes, Value* to, llvm::Align align);
+  unsigned chunks() const { return key_.lanes / 16u; }
   Value* vgpr(unsigned place) { return b_.CreateAlignedLoad(lanes_, vectors_[place], kRegisterAlign); }
   void put_vgpr(unsigned place, Value* lanes) {
     b_.CreateAlignedStore(lanes, vectors_[place], kRegisterAlign);
@@ -156,13 +163,23 @@ class Translator {
   }
   Value* exec() {
     if (is_serial_) return s64(isa::kExecLo);
-    if (is_full()) return b_.getInt64(~uint64_t{0});
-    return b_.CreateLoad(i64_, exec_);
+    return is_full() ? all_lanes_ : mask(isa::kExecLo);
   }
+  // The mask at SGPR `code`: of a wave of 32 lanes, an SGPR alone, which EXEC_HI and VCC_HI do not belong to.
+  // The bits of lanes that the wave has not are anything, but for EXEC: a comparison's need not be cut off.
+  Value* mask(unsigned code);
+  void set_mask(unsigned code, Value* bits);
+  Value* known_lanes(Value* bits) { return is_wave32() ? b_.CreateAnd(bits, all_lanes_) : bits; }
+  void renew_mask(unsigned code) {
+    if (masks_[code]) b_.CreateStore(b_.CreateZExt(s32(code), i64_), masks_[code]);
+  }
+  bool is_wave32() const { return key_.lanes == 32; }
+  bool keeps_half(const Instruction& i) const { return isa::keeps_half(target_.generation, *i.step->inst); }
   Value* exec_lanes() { return mask_lanes(exec()); }
   Value* mask_lanes(Value* bits) { return b_.CreateBitCast(bits, bools_); }
   Value* splat(Value* value) { return b_.CreateVectorSplat(kLanes, value); }
   Value* scalar_source(const Instruction& i, int source, int dwords);
+  Value* mask_source(const Instruction& i, int source);
   Value* wave_s(unsigned code);
   Value* wave_v(unsigned place);
   Value* field(Value* base, size_t offset) { return b_.CreateConstInBoundsGEP1_64(i8_, base, offset); }
@@ -176,6 +193,7 @@ class Translator {
   // --- Instructions ---
   void scalar(const Instruction& i);
   void exec_op(const Instruction& i);
+  Value* mask_result(const Instruction& i);
   Value* scalar_call(const Instruction& i, Value* const* sources);
   Value* branch_condition(const Instruction& i);
   void vector(const Instruction& i);
@@ -232,7 +250,7 @@ class Translator {
   void load_ahead(Value* base, uint32_t size);
   void load_beside(Value* base, uint32_t size);
   void fetch_row(Value* base, uint32_t size);
-  void store_row(Value* row, Value* to, Value* streams);
+  void put_row(Value* row, Value* to, Value* streams);
   Value* is_streamed(const Instruction& i, Value* base, uint32_t dwords);
   // Kernels that loop over waves (translate_waves.cpp).
   using Registers = std::vector<std::pair<llvm::AllocaInst*, Value*>>;
@@ -286,6 +304,7 @@ class Translator {
   const TargetInfo& target_;
   const Specialisation& key_;
   llvm::Type *i8_, *i32_, *i64_, *ptr_, *lanes_, *bools_;
+  Value* all_lanes_;  // the mask of all lanes that the wave has
 
   llvm::Function* function_ = nullptr;
   Value *wave_ = nullptr, *frame_ = nullptr;
@@ -296,6 +315,7 @@ class Translator {
   std::vector<Value*> vectors_;  // allocas, or places in the Wave
   VectorSet homes_;              // which are the latter
   std::vector<llvm::AllocaInst*> scalars_;
+  std::vector<llvm::AllocaInst*> masks_;  // of a wave of 32 lanes: of SGPRs that hold masks, beside scalars_
   std::map<unsigned, llvm::AllocaInst*> supposed_;  // by place: whether its supposed shape holds
   llvm::AllocaInst *exec_ = nullptr, *scc_ = nullptr, *count_ = nullptr;
   llvm::AllocaInst *began_with_ = nullptr, *count_before_ = nullptr;  // EXEC and count_ at the entry
@@ -303,6 +323,7 @@ class Translator {
   std::vector<Block*> blocks_;         // 2 * index + version
   std::map<uint32_t, Block*> back_;    // how a loop goes back to its head, by 2 * index + version
   std::vector<uint32_t> entries_;      // 2 * index + version, by entry number
+  std::vector<Block*> entry_blocks_;   // which load the registers, likewise
   unsigned version_ = 0;               // of the block that is being translated
   uint32_t first_ = 0;                 // its first instruction
   std::map<unsigned, Index> index_;    // of that block, by the address's place

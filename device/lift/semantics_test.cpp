@@ -170,7 +170,8 @@ TEST_P(LiftOfTarget, MeansWhatTheInterpreterDoes) {
     const std::vector<uint32_t> code = emit(random_kernel(target, seed, kind));
     std::string what;
     const Outcome outcome = compare(target, code, seed, what);
-    ASSERT_NE(outcome, Outcome::differs) << what << ", seed " << seed << "\n" << listing(target, code);
+    ASSERT_NE(outcome, Outcome::differs) << what << ", seed " << seed << "\n"
+                                         << listing(target, WaveSize::wave64, code);
     (outcome == Outcome::same ? same : left)++;
   }
   EXPECT_GT(same, left);

@@ -178,6 +178,7 @@ struct alignas(256) Wave {
   // A wave of 32 has its masks in one SGPR each; EXEC_HI and VCC_HI are SGPRs like others then.
   uint64_t exec() const { return mask(isa::kExecLo); }
   void set_exec(uint64_t value) { set_mask(isa::kExecLo, value); }
+  bool is_full() const { return exec() == lanes; }  // all lanes execute
   uint64_t vcc() const { return mask(isa::kVccLo); }
   void set_vcc(uint64_t value) { set_mask(isa::kVccLo, value); }
   bool is_wave32() const { return lanes >> 32 == 0; }

@@ -78,7 +78,7 @@ void fill(WaveRig& rig, const Setting& setting, uint64_t seed) {
     if (w > 0 && setting.loops) {
       std::copy_n(rig.wave().s, isa::kRegisterEnd, wave.s);
       wave.scc = rig.wave().scc;
-      fill_bytes(random, wave.scratch, size_t{wave.scratch_lane_bytes} * kLanes);
+      fill_bytes(random, wave.scratch, size_t{wave.scratch_lane_bytes} * wave.lane_count());
       continue;
     }
     for (uint32_t s = 0; s < isa::kTba; s++)
@@ -91,7 +91,7 @@ void fill(WaveRig& rig, const Setting& setting, uint64_t seed) {
     wave.scc = random.below(2);
     const uint64_t exec = random.next();
     if (!setting.begins_full && random.one_in(2)) wave.set_exec(exec);
-    fill_bytes(random, wave.scratch, size_t{wave.scratch_lane_bytes} * kLanes);
+    fill_bytes(random, wave.scratch, size_t{wave.scratch_lane_bytes} * wave.lane_count());
   }
 }
 
@@ -116,7 +116,7 @@ State capture(WaveRig& rig, const Setting& setting, Exit exit) {
   append(state.memory, rig.group().lds, rig.group().lds_size);
   for (uint32_t w = 0; w < rig.group().wave_count; w++) {
     const Wave& wave = rig.wave(w);
-    append(state.memory, wave.scratch, size_t{wave.scratch_lane_bytes} * kLanes);
+    append(state.memory, wave.scratch, size_t{wave.scratch_lane_bytes} * wave.lane_count());
     if (setting.registers_are_lost) continue;
     append(state.vector, wave.v, kVgprs * kLanes * 4);
     append(state.vector, wave.a, kRandomAgprs * kLanes * 4);
@@ -210,6 +210,7 @@ Setting setting_of(const RandomKernel& kernel, uint64_t seed) {
   Random random(seed * 31 + 7);
   Setting setting;
   setting.seed = seed;
+  setting.wave = kernel.wave;
   setting.exact = kernel.exact;
   setting.waves = random.one_in(3) ? 1 + random.below(3) : 1;
   setting.registers_are_lost = kernel.stores_registers;
@@ -232,7 +233,8 @@ Comparison compare_tiers(Target target, const std::vector<uint32_t>& code, const
   RigOptions options;
   options.vgprs = 128;
   options.accum_offset = kAccumOffset;
-  options.items = setting.waves * kLanes;
+  options.wave_size = setting.wave;
+  options.items = setting.waves * static_cast<uint32_t>(setting.wave);
   options.group_bytes = kSandboxLds;
   options.private_bytes = kSandboxPrivate;
   options.registers_are_lost = setting.registers_are_lost;
@@ -359,7 +361,7 @@ std::string minimised(RandomKernel kernel, const Setting& first) {
   observed.registers_are_lost = false;
   for (std::vector<Piece> pieces : {kernel.pieces, straightened(kernel.pieces)})
     for (; !pieces.empty(); pieces.pop_back()) {
-      const RandomKernel part{kernel.target, pieces, false, kernel.exact};
+      const RandomKernel part{kernel.target, kernel.wave, pieces, false, kernel.exact};
       if (compare_tiers(part.target, emit(part), observed).verdict == Verdict::same_but_nans) return {};
     }
   std::string hex;
@@ -371,7 +373,7 @@ std::string minimised(RandomKernel kernel, const Setting& first) {
       info(kernel.target).name, setting.seed, setting.waves, int{setting.registers_are_lost},
       int{setting.begins_full}, int{setting.quick}, int{setting.ieee}, int{setting.dx10_clamp},
       int{setting.flushes}, setting.branches, int{setting.loops}, difference.what, hex,
-      listing(kernel.target, code));
+      listing(kernel.target, kernel.wave, code));
 }
 
 }  // namespace morgana::device

@@ -31,6 +31,7 @@ struct Comparison {
 
 // How a kernel is run; follows from the seed of its state.
 struct Setting {
+  WaveSize wave = WaveSize::wave64;
   uint64_t seed = 0;  // of registers and memory
   uint32_t waves = 1;
   bool registers_are_lost = false;  // only memory is compared

@@ -19,7 +19,7 @@ constexpr uint32_t scalar_counter(uint32_t depth) { return 80 + depth; }
 constexpr uint32_t kReturn = 84, kCallee = 86, kOffset = 88;
 constexpr uint32_t kAddress = 24, kCounters = 26, kItem = 31;  // VGPRs
 constexpr uint32_t kVcc = isa::kVccLo, kExec = isa::kExecLo, kInline0 = isa::kInlineZero,
-                   kLiteral = isa::kLiteral;
+                   kLiteral = isa::kLiteral, kInlineMinusOne = isa::kInlineMinusOne;
 constexpr uint32_t kOutput = 0xa000;  // where registers are stored in the end
 
 // --- Encodings ---
@@ -86,9 +86,10 @@ bool fits(const isa::Operand& operand) {
 bool is_eligible(const isa::Inst& inst, bool exact) {
   if (inst.row->flags & (isa::kBranch | isa::kTerminator | isa::kGraphics)) return false;
   const std::string_view name = inst.row->mnemonic;
-  if (contains_any(name, {"reg",     "sendmsg", "gpr_idx", "vskip",  "trap",  "sleep",  "halt",
-                          "barrier", "kill",    "rfe",     "movrel", "getpc", "swappc", "fork",
-                          "join",    "clrexcp", "setprio", "ttrace", "perf",  "icache", "prng"}))
+  if (contains_any(name, {"reg",  "sendmsg", "gpr_idx", "vskip",   "swaprel", "trap",    "sleep",
+                          "halt", "barrier", "kill",    "rfe",     "movrel",  "getpc",   "swappc",
+                          "fork", "join",    "clrexcp", "setprio", "ttrace",  "perf",    "icache",
+                          "prng", "get_",    "alloc_",  "wait",    "version", "code_end"}))
     return false;
   switch (inst.row->format) {
     case Format::SOP1:
@@ -100,7 +101,8 @@ bool is_eligible(const isa::Inst& inst, bool exact) {
     case Format::VOPC:
     case Format::VOP3:
     case Format::VOP3P:
-    case Format::VOP3PX2: break;
+    case Format::VOP3PX2:
+    case Format::VOPD: break;
     default: return false;
   }
   const bool is_matrix = inst.row->flags & (isa::kMfma | isa::kSmfmac);
@@ -123,31 +125,42 @@ bool is_eligible(const isa::Inst& inst, bool exact) {
   return true;
 }
 
+bool is_rdna(Target target) { return info(target).generation >= Generation::gfx10; }
+
 // Makes VOP1, VOP2 or VOPC a DPP form of any lane pattern; half of them with all rows and banks.
-void cross_lanes(Random& random, uint32_t* words) {
+void cross_lanes(Target target, Random& random, uint32_t* words) {
   static constexpr uint32_t kControls[] = {0x130, 0x134, 0x138, 0x13c, 0x140, 0x141, 0x142, 0x143};
+  if (is_rdna(target) && random.one_in(4)) {
+    words[0] = (words[0] & ~0x1ffu) | (random.one_in(2) ? isa::kDpp8 : isa::kDpp8FetchInactive);
+    words[1] &= ~0xe0u;
+    return;
+  }
   const uint32_t control = random.one_in(3)   ? random.below(0x100)         // quad_perm
                            : random.one_in(2) ? 0x101 + random.below(0x2f)  // row_shl, row_shr, row_ror
-                           : random.one_in(4) ? 0x150 + random.below(16)    // row_newbcast
+                           : random.one_in(4) ? 0x150 + random.below(16)    // row_newbcast, row_share
+                           : is_rdna(target)  ? 0x160 + random.below(16)    // row_xmask
                                               : kControls[random.below(8)];
   words[0] = (words[0] & ~0x1ffu) | isa::kDpp;
-  words[1] = (words[1] & 0xfff8001fu) | control << 8;
+  const uint32_t kept = is_rdna(target) ? 0xfffc001fu : 0xfff8001fu;  // FI
+  words[1] = (words[1] & kept) | control << 8;
   if (random.one_in(2)) words[1] |= 0xffu << 24;
 }
 
 // A random instruction of a random encoding.
-std::vector<uint32_t> instruction(Target target, Random& random, const KernelKind& kind) {
+std::vector<uint32_t> instruction(Target target, WaveSize wave, Random& random, const KernelKind& kind) {
+  const bool rdna = is_rdna(target);
   while (true) {
     uint32_t words[4];
     for (uint32_t& word : words) word = static_cast<uint32_t>(random.next());
-    switch (random.below(8)) {
-      case 0: words[0] = (words[0] & 0x3fffffff) | 0x80000000; break;  // SOP*
-      case 1: words[0] = (words[0] & 0x007fffff) | 0xbe800000; break;  // SOP1
-      case 2: words[0] = (words[0] & 0x01ffffff) | 0x7e000000; break;  // VOP1
-      case 3: words[0] = (words[0] & 0x01ffffff) | 0x7c000000; break;  // VOPC
-      case 4: words[0] = (words[0] & 0x03ffffff) | 0xd0000000; break;  // VOP3
-      case 5: words[0] = (words[0] & 0x007fffff) | 0xd3800000; break;  // VOP3P
-      default: words[0] &= 0x7fffffff;                                 // VOP2
+    switch (random.below(rdna ? 9 : 8)) {
+      case 0: words[0] = (words[0] & 0x3fffffff) | 0x80000000; break;                                 // SOP*
+      case 1: words[0] = (words[0] & 0x007fffff) | 0xbe800000; break;                                 // SOP1
+      case 2: words[0] = (words[0] & 0x01ffffff) | 0x7e000000; break;                                 // VOP1
+      case 3: words[0] = (words[0] & 0x01ffffff) | 0x7c000000; break;                                 // VOPC
+      case 4: words[0] = (words[0] & 0x03ffffff) | (rdna ? 0xd4000000 : 0xd0000000); break;           // VOP3
+      case 5: words[0] = (words[0] & 0x007fffff) | (rdna ? 0xcc000000 : 0xd3800000); break;           // VOP3P
+      case 6: words[0] = rdna ? (words[0] & 0x03ffffff) | 0xc8000000 : words[0] & 0x7fffffff; break;  // VOPD
+      default: words[0] &= 0x7fffffff;                                                                // VOP2
     }
     // VGPR numbers below 32, where the encodings have them.
     const auto limit_source = [](uint32_t& word, int at) {
@@ -158,12 +171,18 @@ std::vector<uint32_t> instruction(Target target, Random& random, const KernelKin
       limit_source(words[0], 0);
       if (top != 0x3e) words[0] &= ~0x01c00000u;  // VDST; VOPC has its opcode there
       if (top != 0x3f) words[0] &= ~0x0001c000u;  // VSRC1; VOP1 has its opcode there
-    } else if (words[0] >> 28 == 0xd) {
+    } else if (words[0] >> 26 == 0x32) {
+      for (uint32_t* word : {&words[0], &words[1]}) {
+        limit_source(*word, 0);
+        *word &= ~0x0001c000u;  // VSRC1
+      }
+      words[1] &= ~0xe0700000u;  // VDSTX, VDSTY
+    } else if (words[0] >> 28 >= 0xc) {
       words[0] &= ~0xe0u;
       for (const int at : {0, 9, 18}) limit_source(words[1], at);
     }
-    if (kind.crosses_lanes && top < 0x40 && random.one_in(3)) cross_lanes(random, words);
-    const Result<isa::Inst> inst = isa::decode(target, Bytes(words, sizeof words));
+    if (kind.crosses_lanes && top < 0x40 && random.one_in(3)) cross_lanes(target, random, words);
+    const Result<isa::Inst> inst = isa::decode(target, Bytes(words, sizeof words), wave);
     if (inst.ok() && is_eligible(*inst, kind.exact)) return {words, words + inst->size / 4};
   }
 }
@@ -177,7 +196,8 @@ constexpr Format kMemoryFormats[] = {Format::DS,    Format::FLAT,    Format::GLO
 bool is_eligible_memory(const isa::Row& row, bool exact) {
   if (row.flags & (isa::kGraphics | isa::kLdsDst | isa::kLdsSrc | isa::kGws)) return false;
   const std::string_view name = row.mnemonic;
-  if (isa::is_scalar_memory(row.format)) return name.starts_with("s_load_dword");
+  if (isa::is_scalar_memory(row.format))
+    return name.starts_with("s_load_dword") || name.starts_with("s_load_b");
   if (exact && contains_any(name, {"_f16", "_f32", "_f64", "_bf16", "fadd", "fmin", "fmax", "fcmp"}))
     return false;
   return !contains_any(name, {"gws", "ordered", "append", "consume", "gs_", "swizzle", "wbinv", "wbl2", "inv",
@@ -221,10 +241,38 @@ void address(Assembler& a, Random& random, uint32_t bytes, bool wide, bool has_c
   }
 }
 
+// --- The encodings of memory instructions of gfx10 to gfx12 ---
+
+std::vector<uint32_t> encode_scalar_load(Generation generation, uint32_t opcode, uint32_t dst,
+                                         uint32_t offset) {
+  const uint32_t base = kSandboxPair / 2 | dst << 6, null = generation == Generation::gfx10 ? 0x7d : 0x7c;
+  const uint32_t at = generation >= Generation::gfx12 ? 13 : 18;
+  return {0xf4000000 | opcode << at | base, null << 25 | offset};
+}
+struct FlatCode {
+  Format format;
+  uint32_t opcode, offset, data, dst;
+  bool by_sgpr, returns;
+};
+std::vector<uint32_t> encode_flat(Generation generation, const FlatCode& c) {
+  const uint32_t null = generation == Generation::gfx10 ? 0x7d : 0x7c;
+  const uint32_t base = c.by_sgpr ? kSandboxPair : null;
+  const uint32_t segment = c.format == Format::FLAT ? 0 : c.format == Format::GLOBAL ? 2 : 1;
+  const uint32_t by_vgpr = c.format == Format::SCRATCH;  // SVE
+  if (generation >= Generation::gfx12)
+    return {0xec000000 | segment << 24 | c.opcode << 14 | base,
+            c.dst | by_vgpr << 17 | uint32_t{c.returns} << 20 | c.data << 23, kAddress | c.offset << 8};
+  const bool gfx10 = generation == Generation::gfx10;
+  return {0xdc000000 | c.opcode << 18 | segment << (gfx10 ? 14 : 16) |
+              uint32_t{c.returns} << (gfx10 ? 16 : 14) | c.offset,
+          kAddress | c.data << 8 | base << 16 | (gfx10 ? 0 : by_vgpr << 23) | c.dst << 24};
+}
+
 // An access of a random row with its address, or nothing where the target has no such encoding.
-std::vector<uint32_t> memory(Target target, Random& random, bool exact) {
+std::vector<uint32_t> memory(Target target, WaveSize wave, Random& random, bool exact) {
   const TargetInfo& chip = info(target);
   const bool gfx8 = chip.generation >= Generation::gfx8, gfx9 = chip.generation >= Generation::gfx9;
+  const bool rdna = is_rdna(target);
   const bool has_carry_row = find(target, Op::v_add_co_u32, Format::VOP2) != nullptr &&
                              find(target, Op::v_addc_co_u32, Format::VOP2) != nullptr;
   while (true) {
@@ -236,13 +284,13 @@ std::vector<uint32_t> memory(Target target, Random& random, bool exact) {
     const auto opcode = static_cast<uint32_t>(number);
     const uint32_t data = 2 * random.below(8), data2 = 2 * random.below(8), dst = 2 * random.below(8);
     Assembler a(target);
-    uint32_t words[2] = {};
+    std::vector<uint32_t> words(format == Format::SMRD ? 1 : 2);
     switch (format) {
       case Format::DS: {
         address(a, random, random.one_in(8) ? 2 * kSandboxLds : kSandboxLds, false, has_carry_row);
         const uint32_t offset = row.flags & isa::kTwoOffsets ? random.below(0x10000) & 0x1f1f
                                                              : random.below(4) * random.below(64);
-        words[0] = 0xd8000000 | opcode << (gfx8 ? 17 : 18) | offset;
+        words[0] = 0xd8000000 | opcode << (gfx8 && !rdna ? 17 : 18) | offset;
         words[1] = kAddress | data << 8 | data2 << 16 | dst << 24;
         break;
       }
@@ -255,12 +303,18 @@ std::vector<uint32_t> memory(Target target, Random& random, bool exact) {
         const uint32_t segment = format == Format::FLAT ? 0 : format == Format::GLOBAL ? 2 : 1;
         const uint32_t offset = gfx9 ? random.below(2) * random.below(is_private ? 400 : 4000) & ~3u : 0;
         const bool returns = (row.flags & isa::kAtomic) && random.one_in(2);
+        if (rdna) {
+          const uint32_t limited = chip.generation == Generation::gfx10 ? offset & 0x7ff : offset;
+          words = encode_flat(chip.generation, {format, opcode, limited, data, dst, by_sgpr, returns});
+          break;
+        }
         words[0] = 0xdc000000 | opcode << 18 | segment << 14 | offset | (returns ? 1u << 16 : 0);
         if (is_private && chip.is_gfx940) words[0] |= 1u << 13;  // SVE: the VGPR counts
         words[1] = kAddress | data << 8 | (gfx9 ? (by_sgpr ? kSandboxPair : 0x7f) << 16 : 0) | dst << 24;
         break;
       }
       case Format::MUBUF: {
+        if (rdna) continue;  // executed by handlers
         address(a, random, random.one_in(8) ? 0x10000 : 0x8000, false, has_carry_row);
         const bool returns = (row.flags & isa::kAtomic) && random.one_in(2);
         words[0] = 0xe0000000 | opcode << 18 | 1u << 12 | (returns ? 1u << 14 : 0) | random.below(1024) * 4;
@@ -268,6 +322,11 @@ std::vector<uint32_t> memory(Target target, Random& random, bool exact) {
         break;
       }
       case Format::SMEM:
+        if (rdna) {
+          words = encode_scalar_load(chip.generation, opcode, 4 * random.below(16),
+                                     random.below(0x4000) & ~(random.one_in(4) ? 0u : 3u));
+          break;
+        }
         words[0] = 0xc0000000 | opcode << 18 | 1u << 17 | random.below(4) << 10 | kSandboxPair / 2;
         words[1] = random.below(0x4000) & ~(random.one_in(4) ? 0u : 3u);
         break;
@@ -275,13 +334,12 @@ std::vector<uint32_t> memory(Target target, Random& random, bool exact) {
         words[0] = 0xc0000000 | opcode << 22 | random.below(4) << 19 | kSandboxPair / 2 << 9 | 1u << 8 |
                    random.below(255);
     }
-    const size_t size = format == Format::SMRD ? 1 : 2;
-    const Result<isa::Inst> inst = isa::decode(target, Bytes(words, size * 4));
+    const Result<isa::Inst> inst = isa::decode(target, Bytes(words.data(), words.size() * 4), wave);
     if (!inst.ok() || inst->row->op != row.op || inst->lds) continue;
     const bool is_matched = std::all_of(inst->dst.begin(), inst->dst.begin() + inst->n_dst, fits);
     if (!is_matched) continue;
     if (inst->src[1].present() && !inst->src[1].is_scalar() && !fits(inst->src[1])) continue;
-    a.words.insert(a.words.end(), words, words + size);
+    a.words.insert(a.words.end(), words.begin(), words.end());
     return a.words;
   }
 }
@@ -291,11 +349,16 @@ std::vector<uint32_t> memory(Target target, Random& random, bool exact) {
 class Generator {
  public:
   Generator(Target target, uint64_t seed, const KernelKind& kind)
-      : target_(target), random_(seed), kind_(kind), left_(kind.pieces) {}
+      : target_(target),
+        wave_(is_rdna(target) && seed % 4 != 0 ? WaveSize::wave32 : WaveSize::wave64),
+        random_(seed),
+        kind_(kind),
+        left_(kind.pieces) {}
 
   RandomKernel kernel() {
     RandomKernel made;
     made.target = target_;
+    made.wave = wave_;
     made.exact = kind_.exact;
     while (left_ > 0) made.pieces.push_back(piece(0, false));
     made.stores_registers = (kind_.structured && random_.one_in(2)) || kind_.stores_registers;
@@ -355,21 +418,24 @@ class Generator {
       return p;
     }
     if (what >= 14 && what < 21) {
-      p.words = memory(target_, random_, kind_.exact);
+      p.words = memory(target_, wave_, random_, kind_.exact);
     } else if (what == 21) {
       Assembler a(target_);
       if (random_.one_in(4))
         a.sopp(Op::s_sleep, 1);
+      else if (info(target_).generation >= Generation::gfx12)
+        a.sop1(Op::s_barrier_signal, 0, kInlineMinusOne), a.sopp(Op::s_barrier_wait, 0xffff);
       else
         a.sopp(Op::s_barrier);
       p.words = a.words;
     } else {
-      p.words = instruction(target_, random_, kind_);
+      p.words = instruction(target_, wave_, random_, kind_);
     }
     return p;
   }
 
   Target target_;
+  WaveSize wave_;
   Random random_;
   KernelKind kind_;
   uint32_t left_;
@@ -379,7 +445,8 @@ class Generator {
 
 class Emitter {
  public:
-  explicit Emitter(const RandomKernel& kernel) : kernel_(kernel), a_(kernel.target) {}
+  explicit Emitter(const RandomKernel& kernel)
+      : kernel_(kernel), is_wave32_(kernel.wave == WaveSize::wave32), a_(kernel.target) {}
 
   std::vector<uint32_t> emit() {
     a_.vop1(Op::v_mov_b32, kItem, v(0));
@@ -436,22 +503,22 @@ class Emitter {
   void divergent(const Piece& p) {
     const uint32_t saved = saved_exec(p.depth);
     a_.words.insert(a_.words.end(), p.words.begin(), p.words.end());
-    a_.sop1(Op::s_and_saveexec_b64, saved, kVcc);
-    if (!p.other.empty()) a_.sop2(Op::s_xor_b64, saved, kExec, saved);
+    a_.sop1(mask(Op::s_and_saveexec_b64, Op::s_and_saveexec_b32), saved, kVcc);
+    if (!p.other.empty()) a_.sop2(mask(Op::s_xor_b64, Op::s_xor_b32), saved, kExec, saved);
     const bool skips = p.variant % 3 != 0;
     const size_t past = skips ? jump(Op::s_cbranch_execz) : 0;
     all(p.body);
     if (skips) land(past);
     if (!p.other.empty()) {
-      a_.sop1(Op::s_andn2_saveexec_b64, saved, saved);
+      a_.sop1(mask(Op::s_andn2_saveexec_b64, Op::s_andn2_saveexec_b32), saved, saved);
       const size_t end = skips ? jump(Op::s_cbranch_execz) : 0;
       all(p.other);
       if (skips) land(end);
     }
     if (p.variant % 4 == 0 && p.other.empty())
-      a_.sop1(Op::s_mov_b64, kExec, saved);
+      a_.sop1(mask(Op::s_mov_b64, Op::s_mov_b32), kExec, saved);
     else
-      a_.sop2(Op::s_or_b64, kExec, kExec, saved);
+      a_.sop2(mask(Op::s_or_b64, Op::s_or_b32), kExec, kExec, saved);
   }
 
   void loop(const Piece& p) {
@@ -469,17 +536,17 @@ class Emitter {
     const uint32_t counter = scalar_counter(p.depth), saved = saved_exec(p.depth);
     const uint32_t lane_counter = kCounters + p.depth;
     a_.vop2(Op::v_and_b32, lane_counter, kInline0 + 15, p.variant % 2 ? kItem : p.variant);
-    a_.sop1(Op::s_mov_b64, saved, kExec);
+    a_.sop1(mask(Op::s_mov_b64, Op::s_mov_b32), saved, kExec);
     a_.sop1(Op::s_mov_b32, counter, kInline0 + 5);
     const size_t begin = a_.words.size();
     all(p.body);
     a_.vop2(Op::v_lshrrev_b32, lane_counter, kInline0 + 1, lane_counter);
     if (p.variant % 3 == 0) {
       a_.vopc(Op::v_cmp_eq_u32, kInline0, lane_counter);
-      a_.sop2(Op::s_andn2_b64, kExec, kExec, kVcc);
+      a_.sop2(mask(Op::s_andn2_b64, Op::s_andn2_b32), kExec, kExec, kVcc);
     } else {
       a_.vopc(Op::v_cmp_ne_u32, kInline0, lane_counter);
-      a_.sop2(Op::s_and_b64, kExec, kExec, kVcc);
+      a_.sop2(mask(Op::s_and_b64, Op::s_and_b32), kExec, kExec, kVcc);
     }
     a_.sop2(Op::s_sub_i32, counter, counter, kInline0 + 1);
     a_.sopc(Op::s_cmp_lg_u32, counter, kInline0);
@@ -487,9 +554,9 @@ class Emitter {
     jump_back(Op::s_cbranch_execnz, begin);
     land(out);
     if (p.variant % 4 == 0)
-      a_.sop1(Op::s_mov_b64, kExec, saved);
+      a_.sop1(mask(Op::s_mov_b64, Op::s_mov_b32), kExec, saved);
     else
-      a_.sop2(Op::s_or_b64, kExec, kExec, saved);
+      a_.sop2(mask(Op::s_or_b64, Op::s_or_b32), kExec, kExec, saved);
   }
 
   void call(const Piece& p) {
@@ -513,7 +580,12 @@ class Emitter {
       a_.word(r << 10);
       a_.vop2(Op::v_xor_b32, kAddress, kLiteral, kAddress);
       a_.word(kOutput);
-      if (chip.generation >= Generation::gfx9) {
+      if (is_rdna(kernel_.target)) {
+        const uint32_t opcode = a_.opcode(Op::global_store_dword, Format::GLOBAL);
+        for (const uint32_t word :
+             encode_flat(chip.generation, {Format::GLOBAL, opcode, 0, r, 0, true, false}))
+          a_.word(word);
+      } else if (chip.generation >= Generation::gfx9) {
         a_.word(0xdc000000 | a_.opcode(Op::global_store_dword, Format::GLOBAL) << 18 | 2u << 14);
         a_.word(kAddress | r << 8 | kSandboxPair << 16);
       } else {
@@ -523,15 +595,19 @@ class Emitter {
     }
   }
 
+  // Of a whole mask.
+  Op mask(Op wide, Op narrow) const { return is_wave32_ ? narrow : wide; }
+
   const RandomKernel& kernel_;
+  const bool is_wave32_;
   Assembler a_;
   std::vector<std::pair<const Piece*, size_t>> functions_;
 };
 
 template <typename F>
-void each_instruction(Target target, const std::vector<uint32_t>& code, const F& action) {
+void each_instruction(Target target, WaveSize wave, const std::vector<uint32_t>& code, const F& action) {
   for (size_t at = 0; at < code.size();) {
-    const auto inst = isa::decode(target, Bytes(code.data() + at, (code.size() - at) * 4));
+    const auto inst = isa::decode(target, Bytes(code.data() + at, (code.size() - at) * 4), wave);
     if (!inst.ok()) return;
     action(*inst, at);
     at += inst->size / 4;
@@ -546,15 +622,15 @@ RandomKernel random_kernel(Target target, uint64_t seed, const KernelKind& kind)
 
 std::vector<uint32_t> emit(const RandomKernel& kernel) { return Emitter(kernel).emit(); }
 
-size_t count_instructions(Target target, const std::vector<uint32_t>& code) {
+size_t count_instructions(Target target, WaveSize wave, const std::vector<uint32_t>& code) {
   size_t count = 0;
-  each_instruction(target, code, [&](const isa::Inst&, size_t) { count++; });
+  each_instruction(target, wave, code, [&](const isa::Inst&, size_t) { count++; });
   return count;
 }
 
-std::string listing(Target target, const std::vector<uint32_t>& code) {
+std::string listing(Target target, WaveSize wave, const std::vector<uint32_t>& code) {
   std::string text;
-  each_instruction(target, code, [&](const isa::Inst& inst, size_t at) {
+  each_instruction(target, wave, code, [&](const isa::Inst& inst, size_t at) {
     text += fmt::format("  {:4}  {}\n", at, isa::disassemble(target, inst));
   });
   return text;

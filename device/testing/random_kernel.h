@@ -54,6 +54,7 @@ struct Piece {
 
 struct RandomKernel {
   Target target{};
+  WaveSize wave = WaveSize::wave64;
   std::vector<Piece> pieces;
   bool stores_registers = false;  // at the end, into the sandbox, under the EXEC of that point
   bool exact = false;             // as in KernelKind
@@ -70,12 +71,13 @@ struct KernelKind {
   bool crosses_lanes = false;
 };
 
+// Of gfx10 and later, mostly for waves of 32.
 RandomKernel random_kernel(Target target, uint64_t seed, const KernelKind& kind);
 
 // Machine code without the final s_endpgm, unless functions follow it.
 std::vector<uint32_t> emit(const RandomKernel& kernel);
 // How many instructions `code` has, and its assembly.
-size_t count_instructions(Target target, const std::vector<uint32_t>& code);
-std::string listing(Target target, const std::vector<uint32_t>& code);
+size_t count_instructions(Target target, WaveSize wave, const std::vector<uint32_t>& code);
+std::string listing(Target target, WaveSize wave, const std::vector<uint32_t>& code);
 
 }  // namespace morgana::device

@@ -200,7 +200,7 @@ Exit WaveRig::run_waves(uint32_t branches) {
         has_turn = one.exit != Exit::turn && !(goes_on[i] && one.exit == Exit::quantum);
         if (goes_on[i] || one.exit != Exit::quantum || one.budget != 0) continue;
         goes_on[i] = true;
-        const bool is_full = ~one.exec() == 0;
+        const bool is_full = one.is_full();
         const auto [rest, is_new] = rests_.try_emplace({one.step, is_full});
         if (is_new) rest->second = compile_from(one.step, is_full);
         if (rest->second) rest->second->enter(resident_.frame(one));
