@@ -269,6 +269,9 @@ std::array<uint32_t, 3> LaunchPlan::group_size(const std::array<uint32_t, 3>& id
 // GPR_ALLOC: sizes as their units say, less one. gfx90a moved VGPR_SIZE for ACCV_OFF (CDNA4 guide Table 21;
 // the older layout and the unit of eight as Linux's context-save handlers read them).
 uint32_t LaunchPlan::gpr_alloc(uint32_t registers, uint32_t base) const {
+  // gfx10 and later have as many SGPRs always; gfx11 moved VGPR_SIZE, in fours for either size of a wave.
+  if (target.generation >= Generation::gfx10)
+    return (registers / 4 - 1) << (target.generation >= Generation::gfx11 ? 12 : 8);
   const uint32_t sgprs = launch.descriptor->sgpr_count;
   const uint32_t sgpr_size = (sgprs >= 16 ? sgprs / 16 - 1 : 0) << 24;
   if (!target.unified_vgprs) return sgpr_size | (registers / 4 - 1) << 8;
@@ -288,9 +291,15 @@ uint32_t LaunchPlan::initial_mode() const {
 namespace {
 
 // HW_ID: WAVE_ID [3:0], SIMD_ID [5:4], CU_ID [11:8], SH_ID [12], SE_ID [14:13] (SQ_WAVE_HW_ID of gfx9 in
-// Linux's gc_9_0_sh_mask.h; HW_ID1 of gfx10 and later is given the same). Units beyond 16 go on in the array
-// and the engine.
-uint32_t hardware_id(uint32_t wave, uint32_t unit) {
+// Linux's gc_9_0_sh_mask.h). HW_ID1 of gfx10 and later: WAVE_ID [4:0], SIMD_ID [9:8], WGP_ID [13:10], SA_ID
+// [16], SE_ID [20:18] (ROCR's trap handler for gfx12, the thunk's tests of queue masks); two units are a WGP
+// and have two of its SIMDs each. Units that have no number any more go on in the array and the engine.
+uint32_t hardware_id(Generation generation, uint32_t wave, uint32_t unit) {
+  if (generation >= Generation::gfx10) {
+    const uint32_t wgp = unit / 2;
+    return (wave / 2 & 31) | (wave & 1) << 8 | (unit & 1) << 9 | (wgp & 15) << 10 | (wgp >> 4 & 1) << 16 |
+           (wgp >> 5 & 7) << 18;
+  }
   return (wave & 15) | (wave & 3) << 4 | (unit & 15) << 8 | (unit >> 4 & 7) << 12;
 }
 
@@ -298,7 +307,7 @@ uint32_t hardware_id(uint32_t wave, uint32_t unit) {
 
 void LaunchPlan::init_wave(Wave& wave, const std::array<uint32_t, 3>& size) const {
   const auto& d = *launch.descriptor;
-  wave.hw_id = hardware_id(wave.index, wave.group->unit);
+  wave.hw_id = hardware_id(target.generation, wave.index, wave.group->unit);
 
   wave.target = &target;
   wave.lanes = ~uint64_t{0} >> (kLanes - wave_lanes);
@@ -311,7 +320,8 @@ void LaunchPlan::init_wave(Wave& wave, const std::array<uint32_t, 3>& size) cons
   else
     wave.agpr_count = target.has_agprs ? wave.vgpr_count : 0;
   wave.gpr_alloc = gpr_alloc(registers, base);
-  wave.lds_alloc = (lds_bytes + 255) / 256 << 12;
+  const uint32_t lds_unit = target.generation >= Generation::gfx12 ? 512 : 256;  // Linux, as above
+  wave.lds_alloc = (lds_bytes + lds_unit - 1) / lds_unit << 12;
   wave.code = code;
   std::copy(sgprs_.begin() + isa::kRegisterEnd, sgprs_.end(), wave.s + isa::kRegisterEnd);
   restart_wave(wave, size);
@@ -384,7 +394,9 @@ void LaunchPlan::init_scratch_sgprs(Wave& wave) const {
     wave.s[isa::kFlatScratch] = low(reinterpret_cast<uint64_t>(wave.scratch));
     wave.s[isa::kFlatScratch + 1] = high(reinterpret_cast<uint64_t>(wave.scratch));
   }
-  if (target.generation == Generation::gfx9) wave.s[kTtmp0 + 11] = wave.index;
+  // gfx12 has it in TTMP8.
+  if (target.generation >= Generation::gfx9 && target.generation < Generation::gfx12)
+    wave.s[kTtmp0 + 11] = wave.index;
 }
 
 // Words of the buffer resource: scratch.h says why. Data format 32, element size 4, the wave's lanes as index

@@ -109,14 +109,14 @@ bool enter_trap(Wave& wave, const Step* step, uint64_t pc, uint32_t rewind, uint
                  false);
     return false;
   }
-  // CDNA4 guide 3.10; the same fields up to gfx11. gfx12: four bits of id, and EXCP_FLAG_PRIV shows the
-  // host's traps.
   const bool gfx12 = wave.target->generation >= Generation::gfx12;
-  const uint32_t why =
-      gfx12 ? (id & 0xf) << 28 : (id & 0xff) << 16 | (is_host ? 1u << 24 : 0) | (rewind & 0xf) << 25;
   wave.s[ttmp0] = static_cast<uint32_t>(pc);
-  wave.s[ttmp0 + 1] = static_cast<uint32_t>(pc >> 32 & 0xffff) | why;
-  if (gfx12 && is_host) wave.trapsts |= kTrapstsHostTrap;
+  wave.s[ttmp0 + 1] = static_cast<uint32_t>(pc >> 32 & 0xffff);
+  if (gfx12)  // as the handlers of Linux and ROCR read it; that the host asks is a flag
+    wave.s[ttmp0 + 1] |= is_host ? 0 : (id & 0xf) << 28;
+  else  // CDNA4 guide 3.10; the same fields on every generation
+    wave.s[ttmp0 + 1] |= (id & 0xff) << 16 | (is_host ? 1u << 24 : 0) | (rewind & 0xf) << 25;
+  if (is_host && wave.target->generation >= Generation::gfx11) wave.trapsts |= kTrapstsHostTrap;
   const ResidentGroup& resident = resident_of(wave);
   if (jit::WaveFrame& frame = resident.frame(wave); frame.in_kernel) {
     resident.set_lost(wave);
@@ -124,8 +124,8 @@ bool enter_trap(Wave& wave, const Step* step, uint64_t pc, uint32_t rewind, uint
   }
   // As Linux's first-level handler leaves them for the runtime's: STATUS as it was, no saved IB_STS.
   if (gfx9 && resident.plan().has_reporter()) {
-    wave.s[ttmp0 + 12] = (wave.status & ~kStatusScc) | (wave.scc ? kStatusScc : 0);
-    wave.s[ttmp0 + 11] &= 0x03ff'ffff;
+    wave.s[ttmp0 + 12] = gfx12 ? state_priv(wave) : (wave.status & ~kStatusScc) | (wave.scc ? kStatusScc : 0);
+    wave.s[ttmp0 + 11] &= gfx12 ? 0x007f'ffff : 0x03ff'ffff;
   }
   wave.status |= kStatusPriv;
   wave.step = handler;

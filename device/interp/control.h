@@ -69,7 +69,8 @@ Handler select_scalar_float(const isa::Inst& inst, Step& step);
 // exceptions count outside the trap handler only.
 inline constexpr uint32_t kModeGprIdxEn = 1u << 27, kModeVskip = 1u << 28;
 inline constexpr uint32_t kModeIndexing = kModeGprIdxEn | kModeVskip;
-inline constexpr uint32_t kModeWatching = kExcpArithmetic << 12 | 1u << 11;
+inline constexpr uint32_t kModeDebug = 1u << 11;
+inline constexpr uint32_t kModeWatching = kExcpArithmetic << 12 | kModeDebug;
 
 // Whether the wave's next instructions mean more than they say.
 MORGANA_INLINE bool is_stepped(const Wave& wave) {

@@ -29,14 +29,15 @@ enum : uint32_t {
   kFlatScratchLo = 20,
   kFlatScratchHi = 21,
   kHwId1 = 23,
+  kIbSts2 = 28,
   kShaderCycles = 29,
   kShaderCyclesHi = 30,
 };
 
-// STATE_PRIV and EXCP_FLAG_PRIV of gfx12, as Linux's trap handler reads them.
-constexpr uint32_t kStatePrivScc = 1u << 9, kStatePrivHalt = 1u << 14;
+// EXCP_FLAG_PRIV and TRAP_CTRL of gfx12, as the trap handlers of Linux and ROCR read them.
 constexpr uint32_t kPrivMemory = 1u << 4, kPrivSavectx = 1u << 5, kPrivIllegal = 1u << 6,
-                   kPrivHostTrap = 1u << 7, kPrivXnackError = 1u << 12;
+                   kPrivHostTrap = 1u << 7, kPrivAfterInstruction = 1u << 11, kPrivXnackError = 1u << 12;
+constexpr uint32_t kCtrlAfterInstruction = 1u << 9;
 struct SamePlace {
   uint32_t trapsts, priv;
 };
@@ -48,7 +49,12 @@ constexpr SamePlace kPrivFlags[] = {{kExcpAddressWatch, 1},
                                     {kTrapstsSavectx, kPrivSavectx},
                                     {kTrapstsIllegal, kPrivIllegal},
                                     {kTrapstsHostTrap, kPrivHostTrap},
+                                    {kTrapstsAfterInstruction, kPrivAfterInstruction},
                                     {kTrapstsXnackError, kPrivXnackError}};
+
+// What gfx12 has in STATE_PRIV instead of WAVE_STATUS. The wave's size is in WAVE_STATUS, or in IB_STS2.
+constexpr uint32_t kInStatePriv = kStatusScc | kStatusSysPrio | kStatusHalt;
+constexpr uint32_t kStatusWave64 = 1u << 29, kIbSts2Wave64 = 1u << 11;
 
 bool is_gfx12(const Wave& wave) { return wave.target->generation >= Generation::gfx12; }
 
@@ -65,8 +71,8 @@ uint32_t read_status(const Wave& wave) {
 uint32_t read_gfx12(const Wave& wave, uint32_t id) {
   switch (id) {
     case kMode: return wave.mode.bits & 0x80'00ff;  // FP_ROUND, FP_DENORM, FP16_OVFL
-    case kStatus: return read_status(wave) & ~kStatusScc;
-    case kStatePriv: return (wave.scc ? kStatePrivScc : 0) | (wave.status & kStatusHalt ? kStatePrivHalt : 0);
+    case kStatus: return (read_status(wave) & ~kInStatePriv) | (wave.lane_count() == 64 ? kStatusWave64 : 0);
+    case kStatePriv: return state_priv(wave);
     case kExcpFlagPriv: {
       uint32_t value = 0;
       for (const SamePlace& flag : kPrivFlags)
@@ -74,7 +80,8 @@ uint32_t read_gfx12(const Wave& wave, uint32_t id) {
       return value;
     }
     case kExcpFlagUser: return wave.trapsts & kExcpArithmetic;
-    case kTrapCtrl: return wave.mode.excp_en();
+    case kTrapCtrl:
+      return (wave.mode.excp_en() & ~kExcpMemory) | (wave.mode.bits & kModeDebug ? kCtrlAfterInstruction : 0);
     case kShaderCycles: return static_cast<uint32_t>(service::core_clock());
     case kShaderCyclesHi: return static_cast<uint32_t>(service::core_clock() >> 32);
     default: return 0;
@@ -88,6 +95,7 @@ uint32_t read_modern(const Wave& wave, uint32_t id) {
     case kLdsAlloc: return wave.lds_alloc;
     case kIbSts: return wave.ib_sts;
     case kHwId1: return wave.hw_id;
+    case kIbSts2: return wave.lane_count() == 64 ? kIbSts2Wave64 : 0;
     case kFlatScratchLo: return static_cast<uint32_t>(wave.flat_scratch);
     case kFlatScratchHi: return static_cast<uint32_t>(wave.flat_scratch >> 32);
     default: break;
@@ -138,11 +146,11 @@ uint32_t read_register(const Wave& wave, uint32_t id) {
 uint32_t gfx12_write_mask(uint32_t id, bool privileged) {
   switch (id) {
     case kMode: return 0x80'00ff;
-    case kExcpFlagPriv: return 0x10ff;
+    case kExcpFlagPriv: return 0x18ff;
     case kExcpFlagUser: return kExcpArithmetic;
-    case kTrapCtrl: return 0x1ff;
-    case kStatus: return privileged ? 0x0070'005e : 0;
-    case kStatePriv: return privileged ? kStatePrivScc | kStatePrivHalt : 0;
+    case kTrapCtrl: return kExcpArithmetic | kExcpAddressWatch | kCtrlAfterInstruction;
+    case kStatus: return privileged ? 0x0070'0058 : 0;
+    case kStatePriv: return privileged ? kStatePrivScc | kStatePrivSysPrio | kStatePrivHalt : 0;
     default: return 0;
   }
 }
@@ -152,17 +160,23 @@ void write_gfx12(Wave& wave, uint32_t id, uint32_t value) {
     case kMode:
       wave.mode.bits = (wave.mode.bits & ~0x80'00ffu) | (value & 0x80'00ff);
       return apply_mode(wave);
-    case kStatus: wave.status = value & ~kStatusScc; return;
+    case kStatus:
+      wave.status = (wave.status & kInStatePriv) | (value & ~(kInStatePriv | kStatusWave64));
+      return;
     case kStatePriv:
       wave.scc = (value & kStatePrivScc) != 0;
-      wave.status = (wave.status & ~kStatusHalt) | (value & kStatePrivHalt ? kStatusHalt : 0);
+      wave.status = (wave.status & ~(kStatusHalt | kStatusSysPrio)) |
+                    (value & kStatePrivHalt ? kStatusHalt : 0) | (value & kStatePrivSysPrio) >> 9;
       return;
     case kExcpFlagPriv:
       for (const SamePlace& flag : kPrivFlags)
         wave.trapsts = (wave.trapsts & ~flag.trapsts) | (value & flag.priv ? flag.trapsts : 0);
       return;
     case kExcpFlagUser: wave.trapsts = (wave.trapsts & ~kExcpArithmetic) | (value & kExcpArithmetic); return;
-    case kTrapCtrl: wave.mode.bits = (wave.mode.bits & ~0x1f'f000u) | (value & 0x1ff) << 12; return;
+    case kTrapCtrl:
+      wave.mode.bits = (wave.mode.bits & ~(0xf'f000u | kModeDebug)) | (value & 0xff) << 12 |
+                       (value & kCtrlAfterInstruction ? kModeDebug : 0);
+      return apply_mode(wave);
     default: return;
   }
 }
@@ -185,8 +199,10 @@ uint32_t write_mask(const Wave& wave, uint32_t id) {
       if (generation >= Generation::gfx9) mask |= 1u << 23;
       return mask;
     }
-    // EXCP, SAVECTX, ILLEGAL_INST, ADDR_WATCH, EXCP_CYCLE, XNACK_ERROR.
-    case kTrapsts: return 0x103f'7dff;
+    // EXCP, SAVECTX, ILLEGAL_INST, ADDR_WATCH, EXCP_CYCLE, XNACK_ERROR; HOST_TRAP and TRAP_AFTER_INST.
+    case kTrapsts:
+      return 0x103f'7dff |
+             (generation >= Generation::gfx11 ? kTrapstsHostTrap | kTrapstsAfterInstruction : 0);
     // SCC, priorities, TRAP_EN, HALT, COND_DBG, ALLOW_REPLAY. The summaries of EXEC and VCC follow those.
     case kStatus: return privileged ? 0x0070'205f : 0;
     case kIbSts: return privileged ? 0x001f'8000 : 0;  // RCNT, FIRST_REPLAY

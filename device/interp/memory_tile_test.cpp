@@ -178,9 +178,10 @@ TEST(MultisampledImages, FourSamplesOfOneComponent) {
     const char* hex;
     uint32_t shown;
   } cases[] = {
-      {Target::gfx1030, "311f00f0000a0200", 0},          // image_msaa_load v[10:13], v[0:2], dmask:0xf
-      {Target::gfx1100, "980260f0000a0200", 1},          // dmask:0x2
-      {Target::gfx1200, "062086e40a100000 00010200", 1}  // dmask:0x2
+      // image_msaa_load v[10:13], v[0:2], s[8:15] dim:SQ_RSRC_IMG_2D_MSAA, with dmask 0xf and 0x2
+      {Target::gfx1030, "311f00f0000a0200", 0},          // component x
+      {Target::gfx1100, "980260f0000a0200", 1},          // component y
+      {Target::gfx1200, "062086e40a100000 00010200", 1}  // component y
   };
   for (const auto& c : cases) {
     ImageRig rig(c.target, c.hex, kSamples, 2);

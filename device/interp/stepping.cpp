@@ -158,6 +158,8 @@ bool after_watched(Wave& wave, const Step* step, Watch watched, bool debugs, boo
   wave.block = wave.step;
   wave.stepping = nullptr;
   const uint64_t next = wave.code->pc(wave.step);
+  if (handles && debugs && wave.target->generation >= Generation::gfx11)
+    wave.trapsts |= kTrapstsAfterInstruction;
   if (handles && service::enter_trap(wave, wave.step, next, enabled != 0 ? step->dwords : 0, 0, false)) {
     resume(wave);
     return false;

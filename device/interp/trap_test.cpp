@@ -315,19 +315,6 @@ TEST(Trap, OlderGenerationsHaveTbaAmongTheScalars) {
   EXPECT_EQ(rig.s(112), static_cast<uint32_t>(rig.entry() + 4));
 }
 
-// gfx12: four bits of id at TTMP1[31:28]; a return ignores them.
-TEST(Trap, Gfx12ShowsFourBitsOfTheId) {
-  const char* handler =
-      "6d00fdbe "  // s_mov_b32 m0, ttmp1
-      "6c846c80 "  // s_add_u32 ttmp0, ttmp0, 4
-      "6d806d82 "  // s_addc_u32 ttmp1, ttmp1, 0
-      "6c4a80be";  // s_rfe_b64 ttmp[0:1]
-  WaveRig rig(Target::gfx1200, dwords_of_hex("070090bf 070006b0"), with_handler(handler, nullptr));
-  ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;  // s_trap 7; s_movk_i32 s6, 7
-  EXPECT_EQ(rig.wave().m0(), 7u << 28 | (rig.entry() >> 32 & 0xffff));
-  EXPECT_EQ(rig.s(6), 7u);
-}
-
 TEST(Trap, PrivilegedWritesOfStatusTbaAndTma) {
   WaveRig rig(Target::gfx950,
               dwords_of_hex("12f800ba05000000 "  // s_setreg_imm32_b32 hwreg(HW_REG_TMA_LO), 5

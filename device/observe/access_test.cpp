@@ -42,7 +42,8 @@ TEST(BlockAccesses, EachRunOfRegistersIsOne) {
 
 TEST(BlockAccesses, RegistersThatM0LeavesOutAreNotUsed) {
   const isa::Inst store = decoded("010015ed00000020 00080000");  // v[64:95]
-  const isa::Inst load = decoded("02c014ee40000000 00040000");   // global_load_block v[64:95], v0, s[2:3]
+  const isa::Inst load =
+      decoded("02c014ee40000000 00040000");  // global_load_block v[64:95], v0, s[2:3] offset:4
   WaveRig rig(Target::gfx1200, dwords_of_hex("02c014ee40000000 00040000"));
   rig.wave().m0() = 0x104;
   const UsedRegisters stored = used_registers(rig.wave(), store), loaded = used_registers(rig.wave(), load);

@@ -36,6 +36,7 @@ enum class Exit : uint8_t {
 
 // STATUS bits (CDNA4 guide 3.4, Table 3).
 inline constexpr uint32_t kStatusScc = 1u << 0;
+inline constexpr uint32_t kStatusSysPrio = 3u << 1;
 inline constexpr uint32_t kStatusPriv = 1u << 5;
 inline constexpr uint32_t kStatusTrapEn = 1u << 6;
 inline constexpr uint32_t kStatusExecz = 1u << 9;
@@ -47,6 +48,8 @@ inline constexpr uint32_t kStatusValid = 1u << 16;
 inline constexpr uint32_t kStatusCondDbgUser = 1u << 20;
 inline constexpr uint32_t kStatusCondDbgSys = 1u << 21;
 inline constexpr uint32_t kStatusScratchEn = 1u << 28;
+// STATE_PRIV of gfx12, as the trap handlers of Linux and ROCR have it.
+inline constexpr uint32_t kStatePrivScc = 1u << 9, kStatePrivSysPrio = 3u << 10, kStatePrivHalt = 1u << 14;
 
 // TRAPSTS: the sticky exceptions [8:0], in the order of MODE.EXCP_EN, and what else leads to the trap handler
 // (CDNA4 guide 3.10.1, Table 5; XNACK_ERROR as Linux's and ROCr's trap handlers read it).
@@ -64,8 +67,9 @@ inline constexpr uint32_t kTrapstsSavectx = 1u << 10;
 inline constexpr uint32_t kTrapstsIllegal = 1u << 11;
 inline constexpr uint32_t kTrapstsWatch1 = 1u << 12;  // ADDR_WATCH1 to 3: bits 12 to 14
 inline constexpr uint32_t kTrapstsWatches = 7u << 12 | kExcpAddressWatch;
-inline constexpr uint32_t kTrapstsCycle = 0x3fu << 16;  // EXCP_CYCLE
-inline constexpr uint32_t kTrapstsHostTrap = 1u << 22;  // gfx12, where TTMP1 does not say it
+inline constexpr uint32_t kTrapstsCycle = 0x3fu << 16;          // EXCP_CYCLE
+inline constexpr uint32_t kTrapstsHostTrap = 1u << 22;          // gfx11 and later
+inline constexpr uint32_t kTrapstsAfterInstruction = 1u << 26;  // likewise: TRAP_AFTER_INST
 inline constexpr uint32_t kTrapstsXnackError = 1u << 28;
 
 // MODE fields (CDNA4 guide 3.4; gfx6-gfx9 alike).
@@ -192,5 +196,11 @@ struct alignas(256) Wave {
   uint32_t& m0() { return s[isa::kM0]; }
   uint32_t m0() const { return s[isa::kM0]; }
 };
+
+// STATE_PRIV as it reads.
+inline uint32_t state_priv(const Wave& wave) {
+  return (wave.scc ? kStatePrivScc : 0) | (wave.status & kStatusSysPrio) << 9 |
+         (wave.status & kStatusHalt ? kStatePrivHalt : 0);
+}
 
 }  // namespace morgana::device
