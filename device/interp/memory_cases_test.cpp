@@ -174,6 +174,23 @@ TEST(ScalarMemory, StoresAndAtomics) {
   EXPECT_EQ(swap.s(9), 0x1003u);
 }
 
+TEST(ScalarMemory, EachHalfOfVccIsSdata) {
+  struct Row {
+    Target target;
+    const char *high, *low;  // s_load_dword vcc_hi, s[4:5], 0x4; s_load_dword vcc_lo, s[4:5], 0x8
+  };
+  for (const Row& row : {Row{Target::gfx803, "c21a02c004000000", "821a02c008000000"},
+                         Row{Target::gfx950, "c21a02c004000000", "821a02c008000000"},
+                         Row{Target::gfx1030, "c21a00f4040000fa", "821a00f4080000fa"},
+                         Row{Target::gfx1200, "c21a00f4040000f8", "821a00f4080000f8"}}) {
+    Rig rig(row.target, std::string(row.high) + row.low);
+    rig.set64(4, rig.base());
+    ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+    EXPECT_EQ(rig.s(isa::kVccHi), 0x1001u);
+    EXPECT_EQ(rig.s(isa::kVccLo), 0x1002u);
+  }
+}
+
 TEST(ScalarMemory, ClocksRunAndCacheControlsDoNothing) {
   Rig rig(Target::gfx950,
           "000294c000000000"

@@ -151,7 +151,7 @@ void s_get_waveid_in_workgroup(Wave& wave, const Step* step) {
 
 // SDATA is SGPRs, VCC or TTMPs, whole (CDNA4 guide 8.1, 8.4); what else an encoding names is not executed.
 bool is_data(uint32_t code, uint32_t dwords) {
-  return code + dwords <= isa::kVccLo || (code == isa::kVccLo && dwords <= 2) ||
+  return code + dwords <= isa::kVccLo || (code >= isa::kVccLo && code + dwords <= isa::kVccHi + 1u) ||
          (code >= isa::kTba && code + dwords <= isa::kTrapRegisterEnd);
 }
 
