@@ -6,6 +6,7 @@
 namespace morgana::device::MORGANA_SIMD {
 
 alignas(16) const uint8_t kNowhere[16] = {};
+const uint32_t kNoWords[8] = {};
 
 Handler select_memory(Target target, const isa::Inst& inst, Step& step) {
   using isa::Format;

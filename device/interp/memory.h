@@ -173,6 +173,14 @@ MORGANA_INLINE uint32_t* data_dst(Wave& wave, const Step* step) {
   return step->extra & kAgprDst ? agpr_dst(wave, step) : vgpr_dst(wave, step);
 }
 
+// Zeros: what NULL has in several registers.
+extern const uint32_t kNoWords[8];
+
+// The SGPRs of a resource or a sampler.
+MORGANA_INLINE const uint32_t* words_of(const Wave& wave, const Step* step, int i) {
+  return step->kind[i] == Source::constant ? kNoWords : wave.s + step->src[i];
+}
+
 // The registers that `Move` (device/interp/memory_move.h, memory_atomic.h) reads and writes, of an
 // instruction whose data is its second source.
 template <class Move>

@@ -62,7 +62,7 @@ MORGANA_INLINE void read_resource_gfx10(const Wave& wave, const uint32_t* word, 
 }
 
 MORGANA_INLINE Resource read_resource(const Wave& wave, const Step* step) {
-  const uint32_t* word = wave.s + step->src[2];
+  const uint32_t* word = words_of(wave, step, 2);
   Resource r;
   r.word3 = word[3];
   // 48 bits with a sign: with a 64-bit VGPR address compilers fold a negative constant into the base.

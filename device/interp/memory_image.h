@@ -39,7 +39,7 @@ inline constexpr uint32_t kImgDmaskShift = 24;
 inline uint32_t image_dmask(const Step* step) { return step->extra >> kImgDmaskShift & 15; }
 
 inline image::Image read_image(const Wave& wave, const Step* step) {
-  return image::decode_image(wave.s + step->src[2], step->extra & kImgShort, *wave.target);
+  return image::decode_image(words_of(wave, step, 2), step->extra & kImgShort, *wave.target);
 }
 
 // The address registers in their order. Those behind the last VGPR read as 0.

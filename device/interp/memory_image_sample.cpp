@@ -269,7 +269,7 @@ void query(const Context& c, int lane, Results& results) {
 void image_sample(Wave& wave, const Step* step) {
   wave.step = step;
   const Image r = read_image(wave, step);
-  const Sampler s = image::decode_sampler(wave.s + step->src[3], *wave.target);
+  const Sampler s = image::decode_sampler(words_of(wave, step, 3), *wave.target);
   if (r.refusal) return raise(wave, step, FaultKind::unimplemented, r.refusal);
   if (r.type >= image::kSamples)
     return raise(wave, step, FaultKind::unimplemented, "a multisampled image cannot be sampled");

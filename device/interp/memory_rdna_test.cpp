@@ -189,5 +189,43 @@ TEST(RdnaScalarMemory, Gfx12LoadsBytesHalvesAndThreeDwords) {
   EXPECT_EQ(rig.s(14), 0u);  // behind the buffer's end
 }
 
+// --- NULL in the place of several registers ---
+
+// s[0:3] would be a buffer with records, and s[0:1] an address.
+struct NullRig : Rig {
+  NullRig(Target target, std::string_view hex) : Rig(target, hex) {
+    set64(0, base());
+    s(2) = 4096, s(3) = word3(kUint32, kRaw) & ~(1u << 24);
+    ramp(0, 4);
+  }
+};
+
+TEST(NullResources, HaveNoRecordsAndNoImage) {
+  NullRig load(Target::gfx1200, "7c0005c402f88040 00000000");  // buffer_load_b32 v2, v0, null, null offen
+  ASSERT_EQ(load.run(), Exit::ended) << load.fault().detail;
+  EXPECT_EQ(load.v(2, 0) | load.v(2, 31), 0u);
+  NullRig store(Target::gfx1200, "7c8006c401f88040 00000000");  // buffer_store_b32 v1, v0, null, null offen
+  ASSERT_EQ(store.run(), Exit::ended) << store.fault().detail;
+  EXPECT_EQ(store.memory[0], 0x1000u);
+  NullRig before(Target::gfx1100, "000050e000021f80");  // buffer_load_b32 v2, off, null, 0
+  ASSERT_EQ(before.run(), Exit::ended) << before.fault().detail;
+  EXPECT_EQ(before.v(2, 0), 0u);
+  NullRig image(Target::gfx1200,
+                "010040d00af80000 00010000");  // image_load v10, [v0, v1], null dmask:0x1 dim:SQ_RSRC_IMG_2D
+  ASSERT_EQ(image.run(), Exit::ended) << image.fault().detail;
+  EXPECT_EQ(image.v(10, 0), 0u);
+}
+
+TEST(NullResources, AreZeroForScalarMemory) {
+  NullRig buffer(Target::gfx1200, "3e0202f4000000f8");  // s_buffer_load_b32 s8, null, 0x0
+  buffer.s(8) = 7;
+  ASSERT_EQ(buffer.run(), Exit::ended) << buffer.fault().detail;
+  EXPECT_EQ(buffer.s(8), 0u);
+  NullRig load(Target::gfx1200, "3e2200f4000100f8");  // s_load_b64 s[8:9], null, 0x100
+  EXPECT_EQ(load.run(), Exit::fault);
+  EXPECT_EQ(load.fault().kind, FaultKind::memory);
+  EXPECT_EQ(load.fault().address, 0x100u);
+}
+
 }  // namespace
 }  // namespace morgana::device

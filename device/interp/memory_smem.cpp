@@ -29,7 +29,7 @@ struct BufferPlace {
   uint64_t dwords;
 };
 MORGANA_INLINE BufferPlace buffer_place(const Wave& wave, const Step* step) {
-  const uint32_t* resource = wave.s + step->src[0];
+  const uint32_t* resource = words_of(wave, step, 0);
   const uint64_t base = (resource[0] | uint64_t{resource[1] & 0xffff} << 32) & ~uint64_t{3};
   // gfx6 to gfx9 have 14 bits of stride; NUM_RECORDS counts strides where there is one.
   const uint64_t stride = resource[1] >> 16 & 0x3fff;

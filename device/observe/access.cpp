@@ -16,7 +16,9 @@ const uint32_t* registers(const Wave& wave, const isa::Operand& operand) {
                            : wave.v + uint64_t{code - isa::kVgprBase} * kLanes;
 }
 
-uint64_t pair(const Wave& wave, uint32_t code) { return wave.s[code] | uint64_t{wave.s[code + 1]} << 32; }
+uint64_t pair(const Wave& wave, uint32_t code) {
+  return code == isa::kNull ? 0 : wave.s[code] | uint64_t{wave.s[code + 1]} << 32;
+}
 
 // gfx12: of the device's scope, or the system's.
 bool is_coherent(const isa::Inst& inst) { return inst.glc || inst.sc0 || inst.sc1 || inst.scope >= 2; }
@@ -87,7 +89,8 @@ size_t scalar_accesses(const Wave& wave, const isa::Inst& inst, Accesses& out) {
     offset = inst.offset_is_dwords ? int64_t{static_cast<uint32_t>(inst.offset)} * 4 : inst.offset;
   if (inst.src[1].present()) offset += wave.s[inst.src[1].code];
   const uint32_t code = inst.src[0].code;
-  if (inst.src[0].dwords == 4) {
+  if (inst.row->src[0] == isa::Type::b128) {
+    if (code == isa::kNull) return 0;
     const uint64_t base = pair(wave, code) & 0xffff'ffff'fffc;
     const uint64_t stride = wave.s[code + 1] >> 16 & 0x3fff;
     const uint64_t size = stride == 0 ? wave.s[code + 2] : stride * wave.s[code + 2];
