@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "device/interp/code.h"
 #include "device/interp/other_lanes.h"
@@ -154,7 +155,7 @@ class Classifier {
     if (inst.n_src > 0 && inst.src[0].code == isa::kSrcLdsDirect) return How::call;
     if (inst.second != nullptr || (inst.row->flags & isa::kScalarDst && !is_lane_move(inst)))
       return How::call;
-    if (is_indexed(inst, step, i.at)) return How::indexed;
+    if (inst.format != Format::VOPD && is_indexed(inst, step, i.at)) return How::indexed;
     const isa::Effects& effects = isa::effects(inst.row->op);
     if (effects.kind == isa::Class::nothing) return How::nothing;
     if (effects.writes & isa::kStateAny) return How::call_all;
@@ -192,6 +193,7 @@ class Classifier {
   }
 
   How memory(const isa::Inst& inst) const {
+    if (isa::effects(inst.row->op).kind == isa::Class::nothing) return How::nothing;  // of caches
     if (inst.row->flags & isa::kGws) return How::leave;  // waits, and is then executed again
     if (inst.tfe || inst.n_nsa > 0 || isa::moves_block(inst.row->op)) return How::call_all;
     if (exchanges_lanes(inst.row->op) && !inst.gds) return How::lane;
@@ -428,7 +430,7 @@ class Builder {
         }
         if (found_.size() >= kMaxInstructions) return false;
         found_.insert(at);
-        list_.push_back(i);
+        if (step == nullptr || !split_dual(i)) list_.push_back(i);
         if (has_target(i)) {
           leaders_.insert(i.target);
           pending.push_back(i.target);
@@ -444,7 +446,47 @@ class Builder {
         if (ends_block(i) || i.writes_exec) leaders_.insert(at);
       }
     }
-    std::sort(list_.begin(), list_.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
+    std::sort(list_.begin(), list_.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.at, a.is_second) < std::pair(b.at, b.is_second);
+    });
+    return true;
+  }
+
+  // The halves of a VOPD, one after the other: false where one of the tables has no function for, or where
+  // each reads what the other writes.
+  bool split_dual(const Instruction& both) {
+    if (both.step->inst == nullptr || both.step->inst->second == nullptr || both.how != How::call)
+      return false;
+    const isa::Inst& inst = *both.step->inst;
+    const auto reads = [&](int first, int last, const isa::Operand& what) {
+      return std::any_of(inst.src.begin() + first, inst.src.begin() + last,
+                         [&](const isa::Operand& source) { return source.code == what.code; });
+    };
+    const bool is_swapped = reads(inst.n_first_src, inst.n_src, inst.dst[0]);
+    if (is_swapped && reads(0, inst.n_first_src, inst.dst[1])) return false;
+    Instruction made[2];
+    for (const int k : {0, 1}) {
+      const bool is_y = (k == 1) != is_swapped;
+      auto half = std::make_unique<Half>();
+      half->inst.row = is_y ? inst.second : inst.row;
+      half->inst.format = inst.format;
+      half->inst.literal = inst.literal;
+      half->inst.n_dst = 1;
+      half->inst.dst[0] = inst.dst[is_y];
+      const int first = is_y ? inst.n_first_src : 0;
+      half->inst.n_src = static_cast<uint8_t>(is_y ? inst.n_src - first : inst.n_first_src);
+      std::copy_n(inst.src.begin() + first, half->inst.n_src, half->inst.src.begin());
+      half->inst.n_explicit_src = half->inst.n_src;
+      program_.set_operands(half->inst, half->step);
+      half->step.inst = &half->inst;
+      half->step.dwords = k == 0 ? 0 : both.step->dwords;
+      half->step.run.store(both.step->run.load(std::memory_order_relaxed), std::memory_order_relaxed);
+      made[k] = classifier_.classify(&half->step, both.at);
+      if (made[k].how != How::vector) return false;
+      made[k].is_second = k == 1;
+      flow_.halves.push_back(std::move(half));
+    }
+    list_.insert(list_.end(), made, made + 2);
     return true;
   }
 
@@ -481,7 +523,7 @@ class Builder {
     for (uint32_t i = 0; i < all.size(); i++) {
       const bool follows =
           i > 0 && falls_through(all[i - 1]) && all[i - 1].at + all[i - 1].step->dwords == all[i].at;
-      if (leaders_.contains(all[i].at) || !follows) {
+      if ((leaders_.contains(all[i].at) && !all[i].is_second) || !follows) {
         flow_.block_at[all[i].at - flow_.base] = static_cast<uint32_t>(flow_.blocks.size());
         flow_.blocks.emplace_back().first = i;
       }

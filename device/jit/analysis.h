@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bitset>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "device/jit/library.h"
@@ -61,6 +62,7 @@ struct Instruction {
   Span v_reads[8], v_writes[3];
   uint8_t n_v_reads = 0, n_v_writes = 0;
   ScalarSet s_reads, s_writes;
+  bool is_second = false;  // the second half of a VOPD: the two count as one
   bool reads_all = false, writes_all_lanes = false;
   bool crosses_lanes = false;  // reads lanes outside EXEC
   bool moves_lanes = false;  // DPP: source 0 is other lanes' value, of lanes inside EXEC unless crosses_lanes
@@ -110,8 +112,15 @@ struct Block {
   bool is_entry = false;        // reached from outside: the beginning, after a barrier
 };
 
+// One of the two instructions of a VOPD. The first has no size.
+struct Half {
+  isa::Inst inst;
+  Step step;
+};
+
 struct Flow {
   std::vector<Instruction> instructions;
+  std::vector<std::unique_ptr<Half>> halves;
   std::vector<Block> blocks;
   std::vector<uint32_t> block_at;  // by dword in the region, from `base`; ~0: none starts here
   uint32_t base = 0;
@@ -130,6 +139,12 @@ struct Flow {
   // SGPRs that hold a mask.
   unsigned mask_dwords() const { return lanes / 32u; }
   const Instruction& last(const Block& block) const { return instructions[block.first + block.count - 1]; }
+  // How many of `n` instructions from number `first` on the guest has.
+  uint32_t counted(uint32_t first, uint32_t n) const {
+    const auto* const begin = instructions.data() + first;
+    return static_cast<uint32_t>(
+        std::count_if(begin, begin + n, [](const Instruction& i) { return !i.is_second; }));
+  }
   // The number of the last instruction that leads back to a loop's head.
   uint32_t last_back(const Block& head) const {
     uint32_t number = head.first;

@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -285,6 +287,23 @@ void make(const Library& library, const Flow& flow, Target target, const Special
   made.emit = thread_milliseconds() - optimised;
 }
 
+// The instructions that handlers execute, the most frequent first: " (ds_permute_b32 3, buffer_load_dword
+// 1)".
+std::string by_handlers(const Flow& flow) {
+  std::map<std::string_view, int> counts;
+  for (const Instruction& i : flow.instructions)
+    if (i.how == How::call || i.how == How::call_all) counts[i.step->inst->row->mnemonic]++;
+  std::vector<std::pair<int, std::string_view>> all;
+  for (const auto& [mnemonic, count] : counts) all.emplace_back(-count, mnemonic);
+  std::sort(all.begin(), all.end());
+  constexpr size_t kNamed = 6;
+  std::string text;
+  for (size_t k = 0; k < std::min(all.size(), kNamed); k++)
+    text += fmt::format("{}{} {}", k == 0 ? " (" : ", ", all[k].second, -all[k].first);
+  if (all.size() > kNamed) text += ", ...";
+  return text.empty() ? text : text + ")";
+}
+
 }  // namespace
 
 Status Compilation::generate() {
@@ -308,10 +327,10 @@ Status Compilation::generate() {
   parts_->stored.object = std::move(made->object);
   if (parts_->store) parts_->store->store(parts_->identity, pack(parts_->stored));
   log(LogLevel::info,
-      "jit: {}: compiled{}: {} instructions, {} by handlers; translate {:.1f} ms, optimise {:.1f}, emit "
-      "{:.1f}",
+      "jit: {}: compiled{}: {} instructions, {} by handlers{}; translate {:.1f} ms, optimise {:.1f}, "
+      "emit {:.1f}",
       parts_->label, parts_->key.quick ? " quickly" : "", flow.instructions.size(),
-      parts_->stored.singles.size(), made->translate, made->optimise, made->emit);
+      parts_->stored.singles.size(), by_handlers(flow), made->translate, made->optimise, made->emit);
   return {};
 }
 

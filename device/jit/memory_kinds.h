@@ -141,14 +141,19 @@ MORGANA_INLINE void poke_lanes(uint8_t* to, uint32_t mask, Chunk value) {
   *reinterpret_cast<volatile Loose*>(to) = blend(mask, value, peek<Chunk>(to));
 }
 
-// Where the chunks begin, if each is a row of records of `Size` bytes: one test for all, without branches.
-// None may wrap, counted from `least`.
-template <int Size>
+// The chunks of a wave of 32 lanes, and the lanes of so many.
+inline constexpr int kHalf = kChunks / 2;
+template <int Count>
+inline constexpr uint64_t kLanesOf = Count == kChunks ? kAllLanes : kAllLanes >> 32;
+
+// Where the first `Count` chunks begin, if each is a row of records of `Size` bytes: one test for all,
+// without branches. None may wrap, counted from `least`.
+template <int Size, int Count = kChunks>
 MORGANA_INLINE bool are_rows(const Lanes* offset, Chunk differs, uint32_t (&start)[kChunks],
                              uint32_t least = 0) {
   uint64_t last = 0;
 #pragma clang loop unroll(full)
-  for (int i = 0; i < kChunks; i++) {
+  for (int i = 0; i < Count; i++) {
     start[i] = offset->chunk[i][0];
     differs |= offset->chunk[i] ^ (kIota * Size + start[i]);
     last |= (start[i] - least) + uint64_t{15 * Size};
@@ -160,9 +165,9 @@ template <class Kind>
 inline constexpr bool kInline = Kind::kRegisters <= 2;
 
 // What kernels try themselves, native code need not: under a full EXEC all, ...
-template <class Kind>
+template <class Kind, int Count = kChunks>
 MORGANA_INLINE bool tries_rows_inline(uint64_t exec) {
-  return kInline<Kind> && exec == kAllLanes;
+  return kInline<Kind> && exec == kLanesOf<Count>;
 }
 // ... and stores of dwords to LDS under a partial one. Often a load under the full one has asked the same of
 // the same addresses (if (a[i] > b) a[i] = b). Without mask registers it would be long code.
@@ -173,24 +178,25 @@ inline constexpr bool kStoresPartialRows = Kind::kIsDword;
 template <class Kind>
 inline constexpr bool kStoresPartialRows = false;
 #endif
-template <class Kind>
+template <class Kind, int Count = kChunks>
 MORGANA_INLINE bool tries_lds_stores_inline(uint64_t exec) {
-  return kStoresPartialRows<Kind> || tries_rows_inline<Kind>(exec);
+  return kStoresPartialRows<Kind> || tries_rows_inline<Kind, Count>(exec);
 }
-// Whether all lanes of LDS's addresses lie in rows; if so, the active ones are moved.
-template <class Kind, bool Stores, class D>
+// Whether all lanes of LDS's addresses lie in rows, or those of the first `Count` chunks, which have all
+// active ones; if so, those are moved.
+template <class Kind, bool Stores, int Count = kChunks, class D>
 MORGANA_INLINE bool by_lds_rows(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address,
                                 uint64_t exec, D* data) {
   Lanes offset;
 #pragma clang loop unroll(full)
-  for (int i = 0; i < kChunks; i++) offset.chunk[i] = address->chunk[i] + add;
+  for (int i = 0; i < Count; i++) offset.chunk[i] = address->chunk[i] + add;
   uint32_t start[kChunks], greatest = 0;
-  const bool good = are_rows<Kind::kSize>(&offset, Chunk(0), start);
+  const bool good = are_rows<Kind::kSize, Count>(&offset, Chunk(0), start);
 #pragma clang loop unroll(full)
-  for (int i = 0; i < kChunks; i++) greatest = start[i] > greatest ? start[i] : greatest;
+  for (int i = 0; i < Count; i++) greatest = start[i] > greatest ? start[i] : greatest;
   if (!(good & (greatest + uint64_t{16 * Kind::kSize} <= limit))) return false;
 #pragma clang loop unroll(full)
-  for (int i = 0; i < kChunks; i++) {
+  for (int i = 0; i < Count; i++) {
     uint8_t* const row = lds + start[i];
     const uint32_t mask = chunk_mask(exec, i);
     if constexpr (Stores && kStoresPartialRows<Kind>)

@@ -116,18 +116,19 @@ MORGANA_INLINE bool store_lanes(Wave* wave, jit::WaveFrame* frame, GlobalPath* p
 MORGANA_INLINE bool is_aperture(uint32_t high) {
   return (high == kSharedBase >> 32) | (high == kPrivateBase >> 32);
 }
+template <int Count>
 MORGANA_INLINE Chunk differences(const Lanes* high) {
   Chunk differs = Chunk(0);
 #pragma clang loop unroll(full)
-  for (int i = 0; i < kChunks; i++) differs |= high->chunk[i] ^ Chunk(high->chunk[0][0]);
+  for (int i = 0; i < Count; i++) differs |= high->chunk[i] ^ Chunk(high->chunk[0][0]);
   return differs;
 }
 
-template <class Kind, bool Stores, class D>
+template <class Kind, bool Stores, int Count, class D>
 MORGANA_INLINE void move_rows(jit::WaveFrame* frame, uint64_t base, const uint32_t (&start)[kChunks],
                               D* data) {
 #pragma clang loop unroll(full)
-  for (int i = 0; i < kChunks; i++) {
+  for (int i = 0; i < Count; i++) {
     const uint64_t first = frame->first_address[i] = base + start[i];
     if constexpr (Stores)
       Kind::store(data, i, reinterpret_cast<uint8_t*>(first), 0xffff, Space::global);
@@ -137,15 +138,15 @@ MORGANA_INLINE void move_rows(jit::WaveFrame* frame, uint64_t base, const uint32
 }
 
 // 64 bits of address: `high` may be null.
-template <class Kind, bool Stores, class D>
+template <class Kind, bool Stores, int Count, class D>
 MORGANA_INLINE bool by_rows(jit::WaveFrame* frame, uint64_t base, const Lanes* low, const Lanes* high,
                             bool flat, uint64_t exec, D* data) {
-  if (!tries_rows_inline<Kind>(exec)) return false;
+  if (!tries_rows_inline<Kind, Count>(exec)) return false;
   uint32_t start[kChunks];
   const uint32_t upper = high ? high->chunk[0][0] : 0;
-  const bool good = are_rows<Kind::kSize>(low, high ? differences(high) : Chunk(0), start);
+  const bool good = are_rows<Kind::kSize, Count>(low, high ? differences<Count>(high) : Chunk(0), start);
   if (!(good & !(flat & is_aperture(upper)))) return false;
-  move_rows<Kind, Stores>(frame, base + (uint64_t{upper} << 32), start, data);
+  move_rows<Kind, Stores, Count>(frame, base + (uint64_t{upper} << 32), start, data);
   return true;
 }
 
@@ -233,80 +234,91 @@ extern "C" bool morgana_add_lds_u32(uint8_t* lds, uint32_t limit, uint32_t add, 
 
 // --- What the translator calls, by name ---
 
-#define MORGANA_KIND(name, Kind)                                                                             \
-  extern "C" bool morgana_load_##name(Wave* w, jit::WaveFrame* f, uint64_t base, const Lanes* low,           \
-                                      const Lanes* high, bool flat, uint64_t exec, Lanes* data) {            \
-    Lanes loaded[Kind::kRegisters];                                                                          \
-    const bool done = by_rows<Kind, false>(f, base, low, high, flat, exec, loaded) ||                        \
-                      load_lanes<Kind>(w, f, morgana_path_load_##name, base, low, high, flat, loaded);       \
-    put<Kind>(data, loaded);                                                                                 \
-    return done;                                                                                             \
-  }                                                                                                          \
-  extern "C" bool morgana_store_##name(Wave* w, jit::WaveFrame* f, uint64_t base, const Lanes* low,          \
-                                       const Lanes* high, bool flat, uint64_t exec, const Lanes* data) {     \
-    return by_rows<Kind, true>(f, base, low, high, flat, exec, data) ||                                      \
-           store_lanes<Kind>(w, f, morgana_path_store_##name, base, low, high, flat, data);                  \
-  }                                                                                                          \
-  extern "C" bool morgana_load_any_##name(Wave* w, jit::WaveFrame* f, uint64_t base, const Lanes* low,       \
-                                          const Lanes* high, bool flat, uint64_t, Lanes* data) {             \
-    return load_lanes<Kind>(w, f, morgana_path_load_##name, base, low, high, flat, data);                    \
-  }                                                                                                          \
-  extern "C" bool morgana_store_any_##name(Wave* w, jit::WaveFrame* f, uint64_t base, const Lanes* low,      \
-                                           const Lanes* high, bool flat, uint64_t, const Lanes* data) {      \
-    return store_lanes<Kind>(w, f, morgana_path_store_##name, base, low, high, flat, data);                  \
-  }                                                                                                          \
-  extern "C" void morgana_load_lds_##name(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address,  \
-                                          uint64_t exec, bool inlines, Lanes* data) {                        \
-    Lanes loaded[Kind::kRegisters];                                                                          \
-    if (!inlines || !tries_rows_inline<Kind>(exec) ||                                                        \
-        !by_lds_rows<Kind, false>(lds, limit, add, address, kAllLanes, loaded)) {                            \
-      const Copy<1> at(address);                                                                             \
-      Lanes moved[Kind::kRegisters];                                                                         \
-      morgana_path_load_lds_##name(lds, limit, add, at.lanes, exec, moved);                                  \
-      put<Kind>(loaded, moved);                                                                              \
-    }                                                                                                        \
-    put<Kind>(data, loaded);                                                                                 \
-  }                                                                                                          \
-  extern "C" void morgana_look_up_lds_##name(uint8_t* lds, uint32_t limit, uint32_t add,                     \
-                                             const Lanes* address, uint64_t exec, bool, Lanes* data) {       \
-    const Copy<1> at(address);                                                                               \
-    Lanes moved[Kind::kRegisters];                                                                           \
-    morgana_path_look_up_lds_##name(lds, limit, add, at.lanes, exec, moved);                                 \
-    put<Kind>(data, moved);                                                                                  \
-  }                                                                                                          \
-  extern "C" void morgana_store_lds_##name(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address, \
-                                           uint64_t exec, bool inlines, const Lanes* data) {                 \
-    if (inlines && tries_lds_stores_inline<Kind>(exec) &&                                                    \
-        by_lds_rows<Kind, true>(lds, limit, add, address, exec, data))                                       \
-      return;                                                                                                \
-    const Copy<1> at(address);                                                                               \
-    Copy<Kind::kRegisters> moved(data);                                                                      \
-    morgana_path_store_lds_##name(lds, limit, add, at.lanes, exec, moved.lanes);                             \
-  }                                                                                                          \
-  extern "C" void morgana_load_shaped_##name(jit::WaveFrame* f, const uint64_t* base, uint32_t rows,         \
-                                             bool linear, uint64_t exec, Lanes* data) {                      \
-    Lanes loaded[Kind::kRegisters];                                                                          \
-    load_shaped<Kind>(f, base, rows, linear, exec, loaded);                                                  \
-    put<Kind>(data, loaded);                                                                                 \
-  }                                                                                                          \
-  extern "C" void morgana_store_shaped_##name(jit::WaveFrame* f, const uint64_t* base, uint64_t exec,        \
-                                              const Lanes* data) {                                           \
-    store_shaped<Kind>(f, base, exec, data);                                                                 \
+// `half`: those of waves of 32 lanes.
+#define MORGANA_ROWS(half, name, Kind, Count)                                                             \
+  extern "C" bool morgana_load_##half##name(Wave* w, jit::WaveFrame* f, uint64_t base, const Lanes* low,  \
+                                            const Lanes* high, bool flat, uint64_t exec, Lanes* data) {   \
+    Lanes loaded[Kind::kRegisters];                                                                       \
+    const bool done = by_rows<Kind, false, Count>(f, base, low, high, flat, exec, loaded) ||              \
+                      load_lanes<Kind>(w, f, morgana_path_load_##name, base, low, high, flat, loaded);    \
+    put<Kind>(data, loaded);                                                                              \
+    return done;                                                                                          \
+  }                                                                                                       \
+  extern "C" bool morgana_store_##half##name(Wave* w, jit::WaveFrame* f, uint64_t base, const Lanes* low, \
+                                             const Lanes* high, bool flat, uint64_t exec,                 \
+                                             const Lanes* data) {                                         \
+    return by_rows<Kind, true, Count>(f, base, low, high, flat, exec, data) ||                            \
+           store_lanes<Kind>(w, f, morgana_path_store_##name, base, low, high, flat, data);               \
+  }                                                                                                       \
+  extern "C" void morgana_load_lds_##half##name(uint8_t* lds, uint32_t limit, uint32_t add,               \
+                                                const Lanes* address, uint64_t exec, bool inlines,        \
+                                                Lanes* data) {                                            \
+    Lanes loaded[Kind::kRegisters];                                                                       \
+    if (!inlines || !tries_rows_inline<Kind, Count>(exec) ||                                              \
+        !by_lds_rows<Kind, false, Count>(lds, limit, add, address, kAllLanes, loaded)) {                  \
+      const Copy<1> at(address);                                                                          \
+      Lanes moved[Kind::kRegisters];                                                                      \
+      morgana_path_load_lds_##name(lds, limit, add, at.lanes, exec, moved);                               \
+      put<Kind>(loaded, moved);                                                                           \
+    }                                                                                                     \
+    put<Kind>(data, loaded);                                                                              \
+  }                                                                                                       \
+  extern "C" void morgana_store_lds_##half##name(uint8_t* lds, uint32_t limit, uint32_t add,              \
+                                                 const Lanes* address, uint64_t exec, bool inlines,       \
+                                                 const Lanes* data) {                                     \
+    if (inlines && tries_lds_stores_inline<Kind, Count>(exec) &&                                          \
+        by_lds_rows<Kind, true, Count>(lds, limit, add, address, exec, data))                             \
+      return;                                                                                             \
+    const Copy<1> at(address);                                                                            \
+    Copy<Kind::kRegisters> moved(data);                                                                   \
+    morgana_path_store_lds_##name(lds, limit, add, at.lanes, exec, moved.lanes);                          \
+  }
+#define MORGANA_KIND(name, Kind)                                                                        \
+  MORGANA_ROWS(, name, Kind, kChunks)                                                                   \
+  MORGANA_ROWS(half_, name, Kind, kHalf)                                                                \
+  extern "C" bool morgana_load_any_##name(Wave* w, jit::WaveFrame* f, uint64_t base, const Lanes* low,  \
+                                          const Lanes* high, bool flat, uint64_t, Lanes* data) {        \
+    return load_lanes<Kind>(w, f, morgana_path_load_##name, base, low, high, flat, data);               \
+  }                                                                                                     \
+  extern "C" bool morgana_store_any_##name(Wave* w, jit::WaveFrame* f, uint64_t base, const Lanes* low, \
+                                           const Lanes* high, bool flat, uint64_t, const Lanes* data) { \
+    return store_lanes<Kind>(w, f, morgana_path_store_##name, base, low, high, flat, data);             \
+  }                                                                                                     \
+  extern "C" void morgana_look_up_lds_##name(uint8_t* lds, uint32_t limit, uint32_t add,                \
+                                             const Lanes* address, uint64_t exec, bool, Lanes* data) {  \
+    const Copy<1> at(address);                                                                          \
+    Lanes moved[Kind::kRegisters];                                                                      \
+    morgana_path_look_up_lds_##name(lds, limit, add, at.lanes, exec, moved);                            \
+    put<Kind>(data, moved);                                                                             \
+  }                                                                                                     \
+  extern "C" void morgana_load_shaped_##name(jit::WaveFrame* f, const uint64_t* base, uint32_t rows,    \
+                                             bool linear, uint64_t exec, Lanes* data) {                 \
+    Lanes loaded[Kind::kRegisters];                                                                     \
+    load_shaped<Kind>(f, base, rows, linear, exec, loaded);                                             \
+    put<Kind>(data, loaded);                                                                            \
+  }                                                                                                     \
+  extern "C" void morgana_store_shaped_##name(jit::WaveFrame* f, const uint64_t* base, uint64_t exec,   \
+                                              const Lanes* data) {                                      \
+    store_shaped<Kind>(f, base, exec, data);                                                            \
   }
 MORGANA_MEMORY_KINDS(MORGANA_KIND)
 #undef MORGANA_KIND
 
-#define MORGANA_STREAM(name, N)                                                                       \
-  extern "C" void morgana_stream_##name(jit::WaveFrame* f, const uint64_t* base, const Lanes* data) { \
-    _Pragma("clang loop unroll(full)") for (int i = 0; i < kChunks; i++) {                            \
-      f->first_address[i] = base[i];                                                                  \
-      stream_row<N>(data, i, reinterpret_cast<uint8_t*>(base[i]));                                    \
-    }                                                                                                 \
+#define MORGANA_STREAM_ROWS(half, name, N, Count)                                                           \
+  extern "C" void morgana_stream_##half##name(jit::WaveFrame* f, const uint64_t* base, const Lanes* data) { \
+    _Pragma("clang loop unroll(full)") for (int i = 0; i < (Count); i++) {                                  \
+      f->first_address[i] = base[i];                                                                        \
+      stream_row<N>(data, i, reinterpret_cast<uint8_t*>(base[i]));                                          \
+    }                                                                                                       \
   }
+#define MORGANA_STREAM(name, N)           \
+  MORGANA_STREAM_ROWS(, name, N, kChunks) \
+  MORGANA_STREAM_ROWS(half_, name, N, kHalf)
 MORGANA_STREAM(b32, 1)
 MORGANA_STREAM(b64, 2)
 MORGANA_STREAM(b96, 3)
 MORGANA_STREAM(b128, 4)
 #undef MORGANA_STREAM
+#undef MORGANA_STREAM_ROWS
 
 }  // namespace morgana::device::MORGANA_SIMD

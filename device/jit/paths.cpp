@@ -256,7 +256,8 @@ template <class Kind>
 MORGANA_INLINE bool load_lds(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address, uint64_t exec,
                              Lanes* data) {
   if (!tries_rows_inline<Kind>(exec) && may_be_row<Kind>(address) &&
-      by_lds_rows<Kind, false>(lds, limit, add, address, exec, data))
+      (exec <= kLanesOf<kHalf> ? by_lds_rows<Kind, false, kHalf>(lds, limit, add, address, exec, data)
+                               : by_lds_rows<Kind, false>(lds, limit, add, address, exec, data)))
     return true;
   if constexpr (Kind::kIsDword && kWindows) {
     Windows windows;
@@ -297,7 +298,8 @@ template <class Kind>
 MORGANA_INLINE bool store_lds(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address, uint64_t exec,
                               const Lanes* data) {
   if (!tries_lds_stores_inline<Kind>(exec) && may_be_row<Kind>(address) &&
-      by_lds_rows<Kind, true>(lds, limit, add, address, exec, data))
+      (exec <= kLanesOf<kHalf> ? by_lds_rows<Kind, true, kHalf>(lds, limit, add, address, exec, data)
+                               : by_lds_rows<Kind, true>(lds, limit, add, address, exec, data)))
     return true;
   if constexpr (Kind::kIsDword && kWindows) {
     Windows windows;

@@ -114,9 +114,12 @@ class Splitter {
   // The whole of a value that was split, for an instruction that needs it so. `is_mask`: lanes that the wave
   // has not are none.
   Value* whole(Value* value, bool is_mask) {
-    Parts level = parts_of(value);
+    Parts parts = parts_of(value);
     for (unsigned p = used_; p < parts_ && is_mask; p++)
-      level[p] = llvm::Constant::getNullValue(level[p]->getType());
+      parts[p] = llvm::Constant::getNullValue(parts[p]->getType());
+    return joined(parts);
+  }
+  Value* joined(Parts level) {
     while (level.size() > 1) {
       Parts next;
       for (unsigned k = 0; k < level.size(); k += 2) {
@@ -303,6 +306,12 @@ class Splitter {
         put(shuffle, joined);
         return true;
       }
+    if (from_wave && takes_used_lanes(shuffle)) {
+      Parts lower = parts_of(operand[0]);
+      lower.truncate(used_);
+      shuffle->replaceAllUsesWith(joined(lower));
+      return true;
+    }
     const unsigned results = is_wave(type) ? parts_ : 1, count = length(type) / results;
     const unsigned operand_length = length(operand[0]->getType());
     const unsigned piece_length = from_wave ? operand_length / parts_ : operand_length;
@@ -356,6 +365,13 @@ class Splitter {
     else
       shuffle->replaceAllUsesWith(made[0]);
     return true;
+  }
+
+  // Whether the shuffle gives the lanes that the wave has, and no others.
+  bool takes_used_lanes(const llvm::ShuffleVectorInst* shuffle) const {
+    const unsigned all = length(shuffle->getOperand(0)->getType());
+    return used_ < parts_ && length(shuffle->getType()) == all / parts_ * used_ &&
+           shuffle->isIdentityWithExtract();
   }
 
   // x when the shuffle repeats the x that was inserted as element 0, perhaps as another type of its size.

@@ -392,8 +392,7 @@ void Translator::memory(const Instruction& i) {
                      {frame, table, b_.getInt32(rows), b_.getInt1(at_one_place), exec(), data[p]});
       else if (streams)
         either(
-            streams,
-            [&] { call_library(std::string("morgana_stream_") + access.kind, {frame, table, data[p]}); },
+            streams, [&] { call_library("morgana_stream_" + rows_of_kind(access), {frame, table, data[p]}); },
             store);
       else
         store();
@@ -407,7 +406,7 @@ void Translator::memory(const Instruction& i) {
     Value* const low = put_address(0);
     Value* high = llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_));
     if (address_words == 2) high = put_address(1);
-    Value* done = call_library(verb + how + access.kind,
+    Value* done = call_library(verb + how + (*how == 0 ? rows_of_kind(access) : access.kind),
                                {wave_, notes(i), base, low, high, b_.getInt1(flat), exec(), data[0]});
     if (flat) return guarded(i, done, finish);
     finish();
@@ -427,9 +426,10 @@ void Translator::memory(const Instruction& i) {
   const bool is_lookup = is_lookup_[number(i)], inlines = lds_rows_inline_ < kMostRowsInline;
   if (!is_lookup) lds_rows_inline_ += used;
   for (unsigned p = 0; p < used; p++)
-    call_library((is_lookup ? "morgana_look_up_lds_" : verb + "lds_") + access.kind,
-                 {lds_, lds_limit(), b_.getInt32(static_cast<uint32_t>(offset[p])), address, exec(),
-                  b_.getInt1(inlines), data[p]});
+    call_library(
+        is_lookup ? std::string("morgana_look_up_lds_") + access.kind : verb + "lds_" + rows_of_kind(access),
+        {lds_, lds_limit(), b_.getInt32(static_cast<uint32_t>(offset[p])), address, exec(),
+         b_.getInt1(inlines), data[p]});
   finish();
 }
 
@@ -487,7 +487,9 @@ void Translator::leave_unless(const Instruction& i, Value* good) {
   b_.SetInsertPoint(on);
   if (checkpoint_ != kNowhere) return;
   b_.SetInsertPoint(otherwise);
-  b_.CreateStore(b_.CreateAdd(b_.CreateLoad(i64_, count_), b_.getInt64(number(i) - first_)), count_);
+  b_.CreateStore(
+      b_.CreateAdd(b_.CreateLoad(i64_, count_), b_.getInt64(flow_.counted(first_, number(i) - first_))),
+      count_);
   store_live(i.live, i.s_live);
   leave(Exit::none, step_address(i), kInterpret);
   b_.SetInsertPoint(on);

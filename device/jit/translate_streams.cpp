@@ -16,7 +16,7 @@ void Translator::put_row(Value* row, Value* to, Value* streams) {
       streams,
       [&] {
         llvm::Metadata* one = llvm::ConstantAsMetadata::get(b_.getInt32(1));
-        b_.CreateAlignedStore(row, to, kRegisterAlign)
+        store_row(row, to, kRegisterAlign)
             ->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(context_, one));
       },
       store);
@@ -31,8 +31,7 @@ void Translator::find_streams() {
   const auto& all = flow_.instructions;
   may_stream_.assign(all.size(), false);
   fetch_.assign(all.size(), Fetch::none);
-  // What says that a store is coherent, and what waits for one, differs from gfx10 on.
-  if (!serial_.empty() || target_.generation >= Generation::gfx10) return;
+  if (!serial_.empty()) return;
   find_late_stores();
   if (ended_) return;
   const auto goes_back = [](const Instruction& i) {
@@ -78,13 +77,16 @@ void Translator::find_late_stores() {
       case How::memory: {
         const isa::Inst& inst = *i.step->inst;
         const isa::Format format = inst.row->format;
-        const bool is_coherent = inst.glc || inst.scc || inst.sc0 || inst.sc1;
+        const bool is_coherent = inst.glc || inst.dlc || inst.scc || inst.sc0 || inst.sc1 || inst.scope != 0;
         may_stream_[n] = !waits_and_writes && !is_coherent && (inst.row->flags & isa::kStore) &&
                          (format == isa::Format::GLOBAL || format == isa::Format::FLAT);
         writes = writes || writes_memory(i);
         break;
       }
-      case How::nothing: waits_and_writes = waits_and_writes || writes; break;
+      case How::nothing:
+        if (isa::is_vector_memory(i.step->inst->row->format)) return;  // others are to see what was stored
+        waits_and_writes = waits_and_writes || writes;
+        break;
       case How::scalar:
       case How::exec_op:
       case How::branch:
@@ -123,13 +125,13 @@ void Translator::load_ahead(Value* base, uint32_t size) {
 // memory is fastest where it has just been read.
 void Translator::load_beside(Value* base, uint32_t size) {
   constexpr uint64_t kRows = 4;
-  fetch_row(b_.CreateAdd(base, b_.getInt64(kRows * size * kLanes)), size);
+  fetch_row(b_.CreateAdd(base, b_.getInt64(uint64_t{kRows} * size * key_.lanes)), size);
 }
 
 void Translator::fetch_row(Value* base, uint32_t size) {
   constexpr uint32_t kLine = 64, kSecondCache = 2, kData = 1;
   Value* row = b_.CreateIntToPtr(base, ptr_);
-  for (uint32_t line = 0; line < size * kLanes; line += kLine)
+  for (uint32_t line = 0; line < size * key_.lanes; line += kLine)
     b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {ptr_},
                        {field(row, line), b_.getInt32(0), b_.getInt32(kSecondCache), b_.getInt32(kData)});
 }

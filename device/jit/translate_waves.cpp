@@ -15,7 +15,6 @@ namespace morgana::device::jit {
 
 bool loops_over_waves(const Flow& flow, const Specialisation& key) {
   if (flow.instructions.size() > key.most_looped || key.observe_everything || !key.full_wave) return false;
-  if (key.lanes != kLanes) return false;
   const auto comes_back = [&](const Block& block) {
     return block.is_loop_header || (block.is_entry && &block != &flow.blocks[flow.entry_block]);
   };
@@ -179,6 +178,8 @@ void Translator::begin_wave(const Registers& common) {
   for (llvm::AllocaInst* scalar : scalars_)
     if (scalar && scalar != exec_) b_.CreateStore(llvm::UndefValue::get(scalar->getAllocatedType()), scalar);
   for (const auto& [alloca, value] : common) b_.CreateStore(value, alloca);
+  for (unsigned code = 0; code < isa::kExecLo; code++)
+    if (flow_.blocks[flow_.entry_block].s_live_in.test(code)) renew_mask(code);
   const unsigned id = key_.group_id;
   if (id != kNoSgpr && flow_.blocks[flow_.entry_block].s_live_in.test(id))
     set_s32(id, b_.CreateAdd(s32(id), group_));

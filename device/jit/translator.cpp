@@ -332,10 +332,10 @@ llvm::Value* Translator::load_row(Value* from, llvm::Align align) {
   return b_.CreateShuffleVector(b_.CreateAlignedLoad(half, from, align), llvm::Constant::getNullValue(half),
                                 both);
 }
-void Translator::store_row(Value* lanes, Value* to, llvm::Align align) {
+llvm::StoreInst* Translator::store_row(Value* lanes, Value* to, llvm::Align align) {
   llvm::SmallVector<int, kLanes> lower(key_.lanes);
   std::iota(lower.begin(), lower.end(), 0);
-  b_.CreateAlignedStore(is_wave32() ? b_.CreateShuffleVector(lanes, lower) : lanes, to, align);
+  return b_.CreateAlignedStore(is_wave32() ? b_.CreateShuffleVector(lanes, lower) : lanes, to, align);
 }
 
 // What an instruction writes has several origins, or another than set_vgpr.
@@ -601,7 +601,9 @@ void Translator::unless_complete(uint32_t to) {
 void Translator::finish_block(uint32_t index) {
   const auto& guest = flow_.blocks[index];
   const Instruction& last = flow_.last(guest);
-  b_.CreateStore(b_.CreateAdd(b_.CreateLoad(i64_, count_), b_.getInt64(guest.count)), count_);
+  b_.CreateStore(
+      b_.CreateAdd(b_.CreateLoad(i64_, count_), b_.getInt64(flow_.counted(guest.first, guest.count))),
+      count_);
   note_entered(index);
   Block* end = b_.GetInsertBlock();
   const uint32_t next = last.at + last.step->dwords;

@@ -140,11 +140,21 @@ class Translator {
   // Vectors have 64 lanes. Of a wave of 32 nothing reads the upper ones in the end, so that no code is left
   // of what computes them: memory is read and written by its lower half alone.
   Value* load_row(Value* from, llvm::Align align);
-  void store_row(Value* lanes, Value* to, llvm::Align align);
+  llvm::StoreInst* store_row(Value* lanes, Value* to, llvm::Align align);
   unsigned chunks() const { return key_.lanes / 16u; }
-  Value* vgpr(unsigned place) { return b_.CreateAlignedLoad(lanes_, vectors_[place], kRegisterAlign); }
+  // Of functions that move rows (memory_paths.h).
+  std::string rows_of_kind(const Access& access) const {
+    return (is_wave32() ? "half_" : "") + std::string(access.kind);
+  }
+  Value* vgpr(unsigned place) {
+    return homes_.test(place) ? load_row(vectors_[place], kRegisterAlign)
+                              : b_.CreateAlignedLoad(lanes_, vectors_[place], kRegisterAlign);
+  }
   void put_vgpr(unsigned place, Value* lanes) {
-    b_.CreateAlignedStore(lanes, vectors_[place], kRegisterAlign);
+    if (homes_.test(place))
+      store_row(lanes, vectors_[place], kRegisterAlign);
+    else
+      b_.CreateAlignedStore(lanes, vectors_[place], kRegisterAlign);
   }
   // What the active lanes hold, without the lanes that EXEC protected: for lane-by-lane uses.
   Value* active_vgpr(unsigned place) { return unmasked_[place] ? unmasked_[place] : vgpr(place); }

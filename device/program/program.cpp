@@ -230,6 +230,11 @@ Program::Decoded Program::decode_one(uint64_t index, const Allocation& have) {
   return {index, handler, is_last};
 }
 
+void Program::set_operands(const isa::Inst& inst, Step& step) {
+  std::lock_guard lock(mutex_);
+  fill_operands(inst, step);
+}
+
 void Program::fill_operands(const isa::Inst& inst, Step& step) {
   const int operands = inst.n_src < 4 ? inst.n_src : 4;
   isa::Constant constants[4];

@@ -50,6 +50,8 @@ class Program : public Code {
   // `have` is what the wave has that came here first. It decides for all others, too: kernels that share code
   // use the same registers.
   void decode(const Step* step, const Allocation& have);
+  // What a step has of its operands, for one outside the Program: of one of two instructions in one.
+  void set_operands(const isa::Inst& inst, Step& step);
 
  private:
   struct Backing;  // what steps point to
