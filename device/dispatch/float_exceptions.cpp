@@ -421,11 +421,14 @@ void add_lane(Wave& wave, uint32_t raised, int lane, bool& found) {
 
 namespace service {
 
-bool is_observable(const isa::Inst& inst) { return kind_of(inst) != Kind::none; }
+bool is_observable(const isa::Inst& inst) {
+  return kind_of(inst) != Kind::none ||
+         (inst.second != nullptr && isa::effects(inst.second->op).floats != Kind::none);
+}
 
-void observe(Wave& wave, const Step* step, const uint32_t* const* src, uint64_t lanes) {
-  const isa::Inst& inst = *step->inst;
+void observe(Wave& wave, const isa::Inst& inst, const uint32_t* const* src, uint64_t lanes) {
   Operation op{kind_of(inst), inst.row->src[0], inst.row->dst[0], &wave.mode, inst.clamp, 0};
+  if (op.kind == Kind::none) return;
   for (int i = 0; i < 3 && src[i] != nullptr; i++) op.sources++;
   if (op.kind == Kind::scale || op.kind == Kind::to_byte) op.sources = 1;
   if (is_mix(inst.row->op)) op.type = Type::f32;

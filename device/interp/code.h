@@ -42,8 +42,8 @@ void release_barrier(Wave& wave);
 bool trap_instead(Wave& wave, const Step* step, FaultKind kind);
 
 // The arithmetic exceptions of an instruction whose operands have been fetched: 64 dwords for each register,
-// 16-bit values in the low half. Adds to wave.observed.
-void observe(Wave& wave, const Step* step, const uint32_t* const* src, uint64_t lanes);
+// 16-bit values in the low half. Adds to wave.observed. Of two in one, `inst.row` is the one that is meant.
+void observe(Wave& wave, const isa::Inst& inst, const uint32_t* const* src, uint64_t lanes);
 // The same, of an instruction that has judged itself: EXCP bits of each lane.
 void observe_lanes(Wave& wave, const uint32_t* raised, uint64_t lanes);
 // Whether the instruction can raise one.

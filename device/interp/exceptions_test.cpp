@@ -366,5 +366,41 @@ TEST(ScaledConversions, ReadBothScalars) {
   for (int lane = 0; lane < kLanes; lane++) EXPECT_EQ(rig.v(9, lane), 0x420000u) << lane;
 }
 
+// Two instructions in one: what either raises counts.
+TEST(Exceptions, OfBothHalvesOfAPair) {
+  const struct {
+    const char* hex;
+    uint32_t expected;
+  } cases[] = {
+      {"000106ca020b0606" /* v_dual_mov_b32 v6, v0 :: v_dual_mul_f32 v7, v2, v5 */, kX},
+      {"020bd0c800010606" /* v_dual_mul_f32 v6, v2, v5 :: v_dual_mov_b32 v7, v0 */, kX},
+      {"000700c9020b0606" /* v_dual_add_f32 v6, v0, v3 :: v_dual_fmac_f32 v7, v2, v5 */, kI | kX},
+      {"000110ca01010606" /* v_dual_mov_b32 v6, v0 :: v_dual_mov_b32 v7, v1 */, 0},
+  };
+  for (const Target target : {Target::gfx1100, Target::gfx1200})
+    for (const auto& c : cases) {
+      // s_getreg_b32 s0, hwreg(HW_REG_TRAPSTS); of gfx12 hwreg(HW_REG_WAVE_EXCP_FLAG_USER)
+      const char* const getreg = target == Target::gfx1200 ? " 12f880b8" : " 03f880b8";
+      WaveRig rig(target, dwords_of_hex(std::string(c.hex) + getreg));
+      for (int lane = 0; lane < 32; lane++) {
+        rig.v(0, lane) = kSignaling;
+        rig.v(2, lane) = rig.v(5, lane) = kThird;
+        rig.v(3, lane) = kOne;
+        rig.v(7, lane) = kOne;
+      }
+      ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+      EXPECT_EQ(rig.s(0) & kExcpArithmetic, c.expected) << info(target).name << ' ' << c.hex;
+    }
+}
+
+TEST(Exceptions, OfTheSecondHalfEnterTheHandlerAsOfTheFirst) {
+  RigOptions options;
+  options.exceptions = kExcpInexact;
+  WaveRig rig(Target::gfx1100, dwords_of_hex("000106ca020b0606"), options);  // as above, without a handler
+  for (int lane = 0; lane < 32; lane++) rig.v(2, lane) = rig.v(5, lane) = kThird;
+  EXPECT_EQ(rig.run(), Exit::fault);
+  EXPECT_EQ(rig.fault().kind, FaultKind::float_exception);
+}
+
 }  // namespace
 }  // namespace morgana::device

@@ -86,6 +86,28 @@ TEST(OutOfRange, VectorSourcesReadVgpr0AndResultsAreDropped) {
 }
 
 // One file holds both kinds, and only the allocation ends it: v[accum_offset + n] is a[n].
+// Each of two instructions in one has registers of its own to look at.
+TEST(OutOfRange, HalvesOfAPairAreJudgedAlone) {
+  RigOptions options;
+  options.vgprs = 24;
+  const auto run = [&](const char* hex) {
+    auto rig = std::make_unique<WaveRig>(Target::gfx1100, dwords_of_hex(hex), options);
+    for (int n = 0; n < 24; n++) rig->v(n, 5) = 100 + static_cast<uint32_t>(n);
+    for (int n = 24; n < 28; n++) rig->v(n, 5) = 7;
+    EXPECT_EQ(rig->run(), Exit::ended) << rig->fault().detail;
+    return rig;
+  };
+  const auto first = run("000110ca01010618");  // v_dual_mov_b32 v24, v0 :: v_dual_mov_b32 v7, v1
+  EXPECT_EQ(first->v(24, 5), 7u) << "not the wave's";
+  EXPECT_EQ(first->v(7, 5), 101u);
+  const auto second = run("000110ca01011806");  // v_dual_mov_b32 v6, v0 :: v_dual_mov_b32 v25, v1
+  EXPECT_EQ(second->v(6, 5), 100u);
+  EXPECT_EQ(second->v(25, 5), 7u);
+  const auto sources = run("1a0110ca1b010606");  // v_dual_mov_b32 v6, v26 :: v_dual_mov_b32 v7, v27
+  EXPECT_EQ(sources->v(6, 5), 100u) << "VGPR0";
+  EXPECT_EQ(sources->v(7, 5), 100u);
+}
+
 TEST(UnifiedFile, AccVgprsAreVgprsBehindTheOffset) {
   for (const Target target : {Target::gfx90a, Target::gfx942, Target::gfx950})
     for (const bool compiled : {false, true}) {

@@ -27,7 +27,8 @@ bool is_valu(const Step* step) {
     case isa::Format::VOPC:
     case isa::Format::VOP3:
     case isa::Format::VOP3P:
-    case isa::Format::VOP3PX2: return true;
+    case isa::Format::VOP3PX2:
+    case isa::Format::VOPD: return true;
     default: return false;
   }
 }
@@ -89,6 +90,7 @@ bool apply_bounds(const Wave& wave, Step& copy) {
     if (operand.is_agpr()) return code - isa::kAgprBase + dwords > wave.agpr_count;
     return is_sgpr(wave, code) && code + dwords > wave.sgpr_count;
   };
+  if (inst.second != nullptr) return true;  // vector_dual.cpp looks at each of the two
   for (int i = 0; i < inst.n_src && i < 4; i++)
     if (inst.src[i].present() && is_outside(inst.src[i])) copy.src[i] = 0;
   for (int i = 0; i < inst.n_dst; i++) {

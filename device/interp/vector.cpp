@@ -171,7 +171,7 @@ Handler select_vector(Target target, const isa::Inst& inst, Step& step) {
 }
 
 Handler observed_handler(Target target, const isa::Inst& inst, Step& step) {
-  if (inst.second != nullptr) return nullptr;
+  if (inst.second != nullptr) return select_dual(inst, step);
   if (reads_lds_direct(step)) return lds_direct;
   if (select_lane(target, inst, step) || select_matrix(inst, step)) return nullptr;
   if (const Handler handler = select_small(inst, step)) return handler;  // tells by itself

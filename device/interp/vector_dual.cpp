@@ -2,6 +2,7 @@
 //
 // Either is a row of the families' tables and runs through its thunk. Step::extra and Step::imm hold their
 // places.
+#include "device/interp/control.h"
 #include "device/interp/vector_tables.h"
 #include "device/isa/constants.h"
 
@@ -30,13 +31,18 @@ const uint32_t* dual_source(const Wave& wave, const isa::Inst& inst, const isa::
   return room;
 }
 
-// Computes one of the two from its `count` sources into `result`.
-void compute_half(const Wave& wave, const isa::Inst& inst, const VectorOp& op, const isa::Operand* sources,
-                  int count, uint32_t* result) {
+// Computes one of the two, `row`, from its `count` sources into `result`.
+void compute_half(Wave& wave, const isa::Inst& inst, const isa::Row* row, const VectorOp& op,
+                  const isa::Operand* sources, int count, uint32_t* result) {
   alignas(256) uint32_t room[3][kLanes];
   Values values{&wave.mode, {}, wave.vcc(), 0, result, 0};
   for (int i = 0; i < count && i < 3; i++)
     if (op.src_registers[i] != 0) values.src[i] = dual_source(wave, inst, sources[i], room[i]);
+  if (wave.observes) [[unlikely]] {
+    isa::Inst alone = inst;
+    alone.row = row;
+    service::observe(wave, alone, values.src, wave.exec());
+  }
   if (op.environment == Environment::single) return op.compute(values);
   const ScopedFloat scope(wave.mode, op.environment);
   op.compute(values);
@@ -46,8 +52,8 @@ void compute_half(const Wave& wave, const isa::Inst& inst, const VectorOp& op, c
   const isa::Inst& inst = *step->inst;
   alignas(256) uint32_t results[2][kLanes];
   const isa::Operand* const second = inst.src.data() + inst.n_first_src;
-  compute_half(wave, inst, vector_row(step->extra), inst.src.data(), inst.n_first_src, results[0]);
-  compute_half(wave, inst, vector_row(static_cast<uint32_t>(step->imm)), second,
+  compute_half(wave, inst, inst.row, vector_row(step->extra), inst.src.data(), inst.n_first_src, results[0]);
+  compute_half(wave, inst, inst.second, vector_row(static_cast<uint32_t>(step->imm)), second,
                inst.n_src - inst.n_first_src, results[1]);
   for (int i = 0; i < 2; i++) {
     const uint32_t number = uint32_t{inst.dst[i].code} - isa::kVgprBase;

@@ -274,7 +274,7 @@ void write_masks(Wave& wave, const Step* step, const VectorOp& op, mask bits) {
     }
   }
   if (wave.observes) [[unlikely]]
-    service::observe(wave, step, values.src, write & wave.exec());
+    service::observe(wave, inst, values.src, write & wave.exec());
   const bool saturates = inst.clamp && op.clamped != nullptr;
   if (op.environment != Environment::single) {
     const ScopedFloat scope(wave.mode, op.environment);
