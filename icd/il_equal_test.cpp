@@ -1,5 +1,5 @@
 // Programs from SPIR-V give, bit for bit, what the same programs give from source. Clang makes the modules of
-// testdata/il/*.cl when the test runs, at -O0 and at -O2; each target runs a third of the files, or all with
+// testdata/il/*.cl when the test runs, at -O0 and at -O2; each file runs on three targets, or on all with
 // --all.
 #include <algorithm>
 #include <cstdio>
@@ -303,10 +303,13 @@ TEST_P(IlEqual, SourceAndIl) {
     return modules;
   };
   std::vector<std::pair<std::string, std::string>> with_generic, without_generic;
+  // Three of the targets, each third one, and the others where those lack what the file needs.
+  std::vector<size_t> order;
+  for (size_t first = 0; first < 3; ++first)
+    for (size_t i = first; i < device_count; i += 3) order.push_back(i);
   size_t ran = 0;
   for (size_t i = 0; i < device_count && (everywhere || ran < 3); ++i) {
-    // Every third of the targets, and the others where those lack what the file needs.
-    device = devices[(place + 3 * i + 3 * i / device_count) % device_count];
+    device = devices[(place + order[i]) % device_count];
     if (!offers_needs_of(source)) continue;
     SCOPED_TRACE(info(CL_DEVICE_NAME).c_str());
     const bool generic = offers("__opencl_c_generic_address_space");
