@@ -2,7 +2,7 @@
 // registers, samples of multisampled images. Encodings by llvm-mc 22.
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <bit>
 
 #include "device/testing/memory_rig.h"
 
@@ -210,6 +210,27 @@ TEST(MultisampledImages, Gfx1030PicksAmongTheSamples) {
   EXPECT_EQ(rig.v(10, 0), component(1, 0, 1, 0));
   EXPECT_EQ(rig.v(11, 0), component(1, 0, 3, 0));
   EXPECT_EQ(rig.v(12, 0), 0xdeadu);
+}
+
+// Errata, "A16 and G16": gfx10 and later say of coordinates and of gradients each whether they are halves.
+TEST(HalfAddresses, OfCoordinatesAndOfGradientsAreTwoThings) {
+  const auto half = [](float f) { return uint32_t{std::bit_cast<uint16_t>(static_cast<_Float16>(f))}; };
+  const auto single = [](float f) { return std::bit_cast<uint32_t>(f); };
+  const uint32_t x = single(0.625f), y = single(0.75f), both = half(0.625f) | half(0.75f) << 16;
+  const struct {
+    const char* hex;
+    std::vector<uint32_t> address;
+  } cases[] = {{"080188f0000a8240", {0, 0, 0, 0, both}},  // A16
+               {"090188f0000a8200", {0, 0, x, y}},        // G16
+               {"090188f0000a8240", {0, 0, both}}};       // G16 and A16
+  for (const auto& c : cases) {
+    ImageRig rig(Target::gfx1010, c.hex, kPlane, 0);
+    const uint32_t sampler[] = {2 | 2 << 3 | 2 << 6, 0xfffu << 12, 0, 0};  // last texel, nearest
+    for (int i = 0; i < 4; i++) rig.s(16 + i) = sampler[i];
+    for (size_t i = 0; i < c.address.size(); i++) rig.v(int(i), 0) = c.address[i];
+    ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
+    EXPECT_EQ(rig.v(10, 0), component(2, 1, 0, 0)) << c.hex;
+  }
 }
 
 TEST(TiledImages, OfGfx10AndLaterAreRefusedByName) {
