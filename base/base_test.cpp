@@ -48,6 +48,8 @@ TEST(Target, EveryTableIsFoundByItsOwnName) {
     EXPECT_EQ(info(target).target, target);
     EXPECT_EQ(find_target(info(target).name), target);
   }
+  EXPECT_FALSE(has_wave32(Target::gfx950));
+  EXPECT_TRUE(has_wave32(Target::gfx1010) && has_wave32(Target::gfx1200));
   EXPECT_EQ(find_target("gfx902"), Target::gfx900);
   EXPECT_EQ(find_target("gfx1036"), Target::gfx1030);
   EXPECT_EQ(find_target("gfx11-generic"), Target::gfx1100);

@@ -56,9 +56,9 @@ constexpr std::pair<std::string_view, Target> kProcessors[] = {
 
 const TargetInfo& info(Target target) { return kTargets[static_cast<size_t>(target)]; }
 
-WaveSize default_wave(Target target) {
-  return info(target).generation >= Generation::gfx10 ? WaveSize::wave32 : WaveSize::wave64;
-}
+bool has_wave32(Target target) { return info(target).generation >= Generation::gfx10; }
+
+WaveSize default_wave(Target target) { return has_wave32(target) ? WaveSize::wave32 : WaveSize::wave64; }
 
 std::optional<Target> find_target(std::string_view processor) {
   for (const auto& [name, target] : kProcessors)

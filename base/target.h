@@ -61,7 +61,10 @@ struct TargetInfo {
 
 const TargetInfo& info(Target target);
 
-// What LLVM assumes where nothing says it: wave32 on gfx10 and later.
+// Whether waves have 32 lanes or 64, as the kernel says (gfx10 and later); otherwise they have 64.
+bool has_wave32(Target target);
+
+// What LLVM assumes where nothing says it: wave32 where there is a choice.
 WaveSize default_wave(Target target);
 
 // The table for a processor name ("gfx90a", "gfx902", "tahiti"); nullopt for a processor Morgana cannot

@@ -123,8 +123,6 @@ void decode_user_sgprs(KernelDescriptor& d) {
   d.enable_sgpr_private_segment_size = bit(p, 6);
 }
 
-bool has_wave32(Target target) { return info(target).generation >= Generation::gfx10; }
-
 Error no_wave32(Target target) {
   return make_error(ErrorCode::unsupported,
                     "the kernel descriptor asks for waves of 32, which {} does not have", info(target).name);

@@ -135,7 +135,7 @@ bool flushes_denormals(const BuildOptions& options, const TargetDescription& tar
 
 bool has_two_wave_sizes(const TargetDescription& target) {
   auto table = find_target(processor_of(target.processor));
-  return table.has_value() && info(*table).generation >= Generation::gfx10;
+  return table.has_value() && has_wave32(*table);
 }
 
 int object_version(const TargetDescription& target) {
