@@ -56,7 +56,8 @@ void Device::add_code(uint64_t address, uint64_t size) {
 
 void Device::remove_code(uint64_t address) {
   CodeMap::Region region = impl_->code.remove(address);
-  if (region.wave64) impl_->tier.remove(std::move(region.wave64));
+  for (std::unique_ptr<Program>* program : {&region.wave64, &region.wave32})
+    if (*program) impl_->tier.remove(std::move(*program));
 }
 
 Bytes Device::code_around(uint64_t pc) const {

@@ -62,6 +62,21 @@ TEST(Dispatch, OneKernelRunsInGroupsOfManySizes) {
   for (const Size& size : kSizes) expect_each_item_once(device, kernel, size.grid, size.group);
 }
 
+// What was compiled of a kernel goes with its code: another may come to the same address.
+TEST(Dispatch, OtherCodeAtTheSameAddressIsOtherCode) {
+  Device device(Target::gfx1030);
+  TestKernel kernel("store_number", Target::gfx1030);
+  kernel.descriptor.enable_wavefront_size32 = true;
+  kernel.descriptor.vgpr_count = 8;
+  kernel.launch.grid = kernel.launch.group = {64, 1, 1};
+  std::vector<uint32_t> stored(64);
+  kernel.arguments = {address(stored.data())};
+  for (uint32_t number = 0x11111; number < 0x11114; kernel.replace_literal(number, number + 1), number++) {
+    ASSERT_EQ(kernel.run(device).kind, FaultKind::none);
+    ASSERT_EQ(stored, std::vector<uint32_t>(64, number));
+  }
+}
+
 // The second of three groups in a row asks for an id in an SGPR that its code does not name. Four in a row
 // have room.
 TEST(Dispatch, WavesKnowTheirGroup) {

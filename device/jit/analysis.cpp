@@ -199,7 +199,8 @@ class Classifier {
     if (exchanges_lanes(inst.row->op) && !inst.gds) return How::lane;
     if (inst.lds || inst.gds || (inst.row->flags & (isa::kLdsDst | isa::kLdsSrc))) return How::call;
     const isa::MemoryAccess& access = isa::effects(inst.row->op).access;
-    if (access.space == isa::Space::constant && access.direction == isa::Direction::load)
+    if (access.space == isa::Space::constant && access.direction == isa::Direction::load &&
+        access.element == isa::Type::b32)
       return inst.dst[0].code + inst.dst[0].dwords <= isa::kVccLo ? How::scalar_load : How::call;
     if (is_private(inst, access)) return How::memory;
     // Bytes and shorts of scratch are rare.
@@ -339,7 +340,7 @@ class Classifier {
   // What EXEC becomes, of an instruction that writes it.
   static const isa::Expression& exec_rule(const isa::Inst& inst, const Instruction& i) {
     static constexpr isa::Expression kUnknown;
-    const isa::Effects& effects = isa::effects(isa::of_whole_mask(inst.row->op));
+    const isa::Effects& effects = effects_of(i);
     if (i.how == How::exec_op) return is_exec(inst.dst[0]) ? kUnknown : effects.exec;
     return i.how == How::scalar && is_exec(inst.dst[0]) ? effects.result : kUnknown;
   }
@@ -613,6 +614,11 @@ VectorSet set_of(const Span* spans, int count) {
     for (unsigned r = 0; r < spans[s].count && spans[s].first + r < kVectorRegisters; r++)
       set.set(spans[s].first + r);
   return set;
+}
+
+const isa::Effects& effects_of(const Instruction& i) {
+  const Op op = i.step->inst->row->op;
+  return isa::effects(i.how == How::exec_op ? isa::of_whole_mask(op) : op);
 }
 
 bool writes_vector(const Instruction& i, unsigned place) {

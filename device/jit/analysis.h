@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "device/isa/effects.h"
 #include "device/jit/library.h"
 #include "device/program/program.h"
 
@@ -79,6 +80,8 @@ struct Instruction {
   uint32_t target = 0;  // dword in the region that a branch goes to
 };
 
+// Of an instruction, where it writes EXEC whole, of a mask of either width.
+const isa::Effects& effects_of(const Instruction& i);
 // What an instruction may write, and whether one register is named as a result.
 VectorSet written_vectors(const Instruction& i);
 bool writes_vector(const Instruction& i, unsigned place);
@@ -138,6 +141,8 @@ struct Flow {
 
   // SGPRs that hold a mask.
   unsigned mask_dwords() const { return lanes / 32u; }
+  // Where the mask begins that SGPR `code` belongs to, if it does.
+  unsigned mask_at(unsigned code) const { return code & ~(mask_dwords() - 1); }
   const Instruction& last(const Block& block) const { return instructions[block.first + block.count - 1]; }
   // How many of `n` instructions from number `first` on the guest has.
   uint32_t counted(uint32_t first, uint32_t n) const {

@@ -15,7 +15,7 @@ class Explorer {
  public:
   Explorer(const Flow& flow, const Loop& loop, uint32_t behind, const ScalarSet& masks)
       : flow_(flow), head_(loop.head()), behind_(behind) {
-    for (uint16_t code = 0; code < isa::kExecLo; code += 2)
+    for (uint16_t code = 0; code < isa::kExecLo; code++)
       if (masks.test(code)) paths_.codes.push_back(code);
   }
 
@@ -89,7 +89,7 @@ class Explorer {
     for (const Instruction* i = first(from.block); i < first(from.block) + flow_.blocks[from.block].count;
          i++) {
       const isa::Inst& inst = *i->step->inst;
-      const isa::Effects& effects = isa::effects(inst.row->op);
+      const isa::Effects& effects = effects_of(*i);
       if (i->how == How::scalar || i->how == How::exec_op) {
         for (LaneBits& bits : now) {
           const LaneBits old = bits;
@@ -206,7 +206,8 @@ class Explorer {
 
 bool is_mask_code(const Flow& flow, uint16_t code) {
   if (code == isa::kInlineZero || code == isa::kInlineMinusOne) return true;
-  return code < isa::kRegisterEnd && code % 2 == 0 && (code == isa::kExecLo || flow.wide.test(code));
+  if (code >= isa::kRegisterEnd || code == isa::kNull || code % flow.mask_dwords() != 0) return false;
+  return code == isa::kExecLo || (flow.mask_dwords() == 2 ? flow.wide.test(code) : code < isa::kTba);
 }
 
 bool is_bitwise(const isa::Expression& value) {

@@ -66,8 +66,7 @@ Origin origin_of(const Instruction& i, bool to_exec, unsigned dwords) {
       }
     }
   };
-  const isa::Effects& effects =
-      isa::effects(i.how == How::exec_op ? isa::of_whole_mask(inst.row->op) : inst.row->op);
+  const isa::Effects& effects = effects_of(i);
   const isa::Expression& value = to_exec && !effects.exec.empty() ? effects.exec : effects.result;
   return value.empty() ? unknown : isa::evaluate<Origin>(value, Origins{inst, unknown, dwords});
 }

@@ -39,7 +39,7 @@ class Examiner {
       if (block.is_entry || block.s_live_in.test(kScc)) return false;
       for (uint32_t n = block.first; n < block.first + block.count; n++)
         if (!instruction(flow_.instructions[n], n)) return false;
-      loop_.instructions += block.count;
+      loop_.instructions += flow_.counted(block.first, block.count);
     }
     if (flow_.blocks[loop_.behind].s_live_in.test(kScc)) return false;
     loop_.gathers = std::max(1u, (loop_.others + kOthersPerGather - 1) / kOthersPerGather);
@@ -49,7 +49,7 @@ class Examiner {
     // What counts as a mask is nowhere read as a number.
     for (unsigned code = 0; code < isa::kRegisterEnd; code++)
       if (numbers_.test(code) &&
-          (loop_.masks.test(code & ~1u) || code == isa::kExecLo || code == isa::kExecHi))
+          (loop_.masks.test(flow_.mask_at(code)) || code == isa::kExecLo || code == isa::kExecHi))
         return false;
     if (loop_.is_strip) return are_masks_its_own() && !waits() && !loop_.is_indirect && finds_addresses();
     std::optional<LanePaths> paths =
@@ -69,7 +69,7 @@ class Examiner {
     switch (i.how) {
       case How::scalar:
         return !i.writes_exec || i.step->inst->dst[0].code == isa::kExecLo ? scalar(i) : false;
-      case How::exec_op: return is_bitwise(isa::effects(i.step->inst->row->op).exec) && scalar(i);
+      case How::exec_op: return is_bitwise(effects_of(i).exec) && scalar(i);
       case How::vector: return vector(i);
       case How::memory: return access(i, number);
       case How::call:
@@ -93,7 +93,7 @@ class Examiner {
   bool are_masks_its_own() const {
     const Block& block = flow_.blocks[loop_.head()];
     for (unsigned code = 0; code < isa::kExecLo; code++)
-      if (loop_.masks.test(code & ~1u) &&
+      if (loop_.masks.test(flow_.mask_at(code)) &&
           (block.s_live_in.test(code) || flow_.blocks[loop_.behind].s_live_in.test(code)))
         return false;
     return true;
@@ -130,7 +130,8 @@ class Examiner {
   }
 
   bool mask(const isa::Operand& operand, bool writes) {
-    if (operand.dwords != 2 || !is_mask_code(flow_, operand.code)) return false;
+    if (operand.code == isa::kNull) return true;  // 0, and writes are dropped
+    if (operand.dwords != flow_.mask_dwords() || !is_mask_code(flow_, operand.code)) return false;
     if (operand.code >= isa::kRegisterEnd) return !writes;
     if (operand.code == isa::kExecLo) return true;
     loop_.masks.set(operand.code);
@@ -140,7 +141,7 @@ class Examiner {
 
   bool scalar(const Instruction& i) {
     const isa::Inst& inst = *i.step->inst;
-    if (!is_bitwise(isa::effects(inst.row->op).result)) return false;
+    if (!is_bitwise(effects_of(i).result)) return false;
     for (int s = 0; s < inst.n_src; s++)
       if (!mask(inst.src[s], false)) return false;
     return mask(inst.dst[0], true);

@@ -371,8 +371,7 @@ struct Shapes::State {
     bool makes_full = false, saves_full = false;
     if (i.how == How::scalar || i.how == How::exec_op) {
       const isa::Inst& inst = *i.step->inst;
-      const isa::Effects& effects =
-          isa::effects(i.how == How::exec_op ? isa::of_whole_mask(inst.row->op) : inst.row->op);
+      const isa::Effects& effects = effects_of(i);
       const auto is_full = [&](int source) { return is_full_pair(inst.src[source], exec_is_full); };
       makes_full = inst.dst[0].dwords == mask_dwords &&
                    isa::fills(i.how == How::scalar ? effects.result : effects.exec, exec_is_full, is_full);

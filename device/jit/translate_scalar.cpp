@@ -37,7 +37,7 @@ llvm::Value* Translator::scalar_source(const Instruction& i, int source, int dwo
 
 llvm::Value* Translator::mask_source(const Instruction& i, int source) {
   const isa::Operand& operand = i.step->inst->src[source];
-  const bool is_kept = operand.code < isa::kRegisterEnd && masks_[operand.code];
+  const bool is_kept = operand.code < isa::kRegisterEnd && (masks_[operand.code] || is_bit(operand.code));
   return is_kept ? mask(operand.code)
                  : b_.CreateZExt(scalar_source(i, source, static_cast<int>(flow_.mask_dwords())), i64_);
 }
@@ -67,12 +67,18 @@ llvm::Value* Translator::mask_result(const Instruction& i) {
     case Op::s_xor_b32: return b_.CreateXor(source(0), source(1));
     case Op::s_andn2_b32: return b_.CreateAnd(source(0), b_.CreateNot(source(1)));
     case Op::s_orn2_b32: return b_.CreateOr(source(0), b_.CreateNot(source(1)));
+    case Op::s_nand_b32: return b_.CreateNot(b_.CreateAnd(source(0), source(1)));
+    case Op::s_nor_b32: return b_.CreateNot(b_.CreateOr(source(0), source(1)));
+    case Op::s_xnor_b32: return b_.CreateNot(b_.CreateXor(source(0), source(1)));
     default: return nullptr;
   }
 }
 
 void Translator::scalar(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
+  // Nobody reads SCC then.
+  if (is_wave32() && inst.n_dst > 0 && is_bit(inst.dst[0].code))
+    return set_mask(inst.dst[0].code, mask_result(i));
   Value* sources[4] = {};
   int next = 0;
   for (int a = 0; a < i.scalar->count; a++) {

@@ -54,7 +54,7 @@ void Translator::note_entered(uint32_t from) {
     const auto& to = flow_.blocks[from].successors;
     if (serial.entered && std::find(to.begin(), to.end(), head) != to.end() &&
         std::find(inner.begin(), inner.end(), from) == inner.end())
-      b_.CreateStore(b_.CreateLoad(i64_, exec_), serial.entered);
+      b_.CreateStore(mask(isa::kExecLo), serial.entered);
   }
 }
 
@@ -212,7 +212,7 @@ void Translator::serial_block(uint32_t index, bool is_active) {
         translate_instruction(i);
     } else if (i.how == How::vector && i.vector->writes_mask) {
       const unsigned code = inst.dst[i.vector->dst_registers ? 1 : 0].code;
-      if (code < isa::kRegisterEnd) set_s64(code, b_.getInt64(0));
+      if (code < isa::kRegisterEnd) set_mask(code, b_.getInt64(0));
     }
   }
 }
@@ -265,13 +265,13 @@ Translator::SerialRun Translator::enter_serial(const Serial& serial, Block* next
   SerialRun run;
   each(loop.set_masks, [&](unsigned code) {
     if (behind.s_live_in.test(code) || body.s_live_in.test(code))
-      run.masks.set(code), run.masks.set(code + 1);
+      for (unsigned d = 0; d < flow_.mask_dwords(); d++) run.masks.set(code + d);
   });
   b_.SetInsertPoint(serial.begin);
-  Value* const all = b_.CreateLoad(i64_, exec_);
+  Value* const all = mask(isa::kExecLo);
   Value* set = b_.getInt64(0);
   each(loop.set_masks, [&](unsigned code) {
-    if (body.s_live_in.test(code)) set = b_.CreateOr(set, s64(code));
+    if (body.s_live_in.test(code)) set = b_.CreateOr(set, mask(code));
   });
   Block* const enter = block("enter");
   b_.CreateCondBr(b_.CreateICmpEQ(b_.CreateAnd(set, all), b_.getInt64(0)), enter, serial.whole[0],
@@ -285,7 +285,7 @@ Translator::SerialRun Translator::enter_serial(const Serial& serial, Block* next
   run.single = field(frame_, offsetof(WaveFrame, serial_step));
   b_.CreateStore(b_.getInt32(flow_.instructions[body.first].at + 1), run.single);
   each(loop.masks, [&](unsigned code) {
-    run.before[code] = s64(code);
+    run.before[code] = mask(code);
     bit_of_mask_[code] = temporary(b_.getInt1Ty());
   });
   bit_of_mask_[isa::kExecLo] = temporary(b_.getInt1Ty());
@@ -324,11 +324,18 @@ void Translator::keep_lane(const SerialLoop& loop, const SerialRun& run, const V
   each(loop.writes & vectors,
        [&](unsigned r) { b_.CreateStore(first_lane(vgpr(r)), field(run.own, size_t{r} * kLanes * 4)); });
   each(loop.set_masks & scalars, [&](unsigned code) {
-    Value* others =
-        b_.CreateAnd(b_.CreateAlignedLoad(i64_, wave_s(code), llvm::Align(4)), b_.CreateNot(run.bit));
-    b_.CreateAlignedStore(b_.CreateOr(others, b_.CreateAnd(s64(code), run.bit)), wave_s(code),
-                          llvm::Align(4));
+    Value* others = b_.CreateAnd(wave_mask(code), b_.CreateNot(run.bit));
+    put_wave_mask(code, b_.CreateOr(others, b_.CreateAnd(mask(code), run.bit)));
   });
+}
+
+// A mask as the Wave has it.
+llvm::Value* Translator::wave_mask(unsigned code) {
+  llvm::Type* const type = is_wave32() ? i32_ : i64_;
+  return b_.CreateZExt(b_.CreateAlignedLoad(type, wave_s(code), llvm::Align(4)), i64_);
+}
+void Translator::put_wave_mask(unsigned code, Value* bits) {
+  b_.CreateAlignedStore(is_wave32() ? b_.CreateTrunc(bits, i32_) : bits, wave_s(code), llvm::Align(4));
 }
 
 // As many instructions as the wave would have executed for its longest lane; nothing is lane by lane from
@@ -341,14 +348,13 @@ void Translator::count_serial(const SerialLoop& loop, const SerialRun& run) {
 
 void Translator::leave_serial(const SerialLoop& loop, const SerialRun& run) {
   each((run.enters | loop.writes) & flow_.blocks[loop.behind].live_in,
-       [&](unsigned r) { put_vgpr(r, b_.CreateAlignedLoad(lanes_, wave_v(r), kRegisterAlign)); });
+       [&](unsigned r) { put_vgpr(r, load_row(wave_v(r), kRegisterAlign)); });
   each(loop.set_masks, [&](unsigned code) {
-    if (run.masks.test(code))
-      b_.CreateStore(b_.CreateAlignedLoad(i64_, wave_s(code), llvm::Align(4)), scalars_[code]);
+    if (run.masks.test(code)) set_mask(code, wave_mask(code));
   });
   for (const auto& [r, holds] : supposed_)
     if (loop.writes.test(r)) b_.CreateStore(b_.getFalse(), holds);
-  b_.CreateStore(b_.getInt64(0), exec_);
+  set_mask(isa::kExecLo, b_.getInt64(0));
   count_serial(loop, run);
   b_.CreateBr(blocks_[2 * loop.behind]);
 }
@@ -384,7 +390,7 @@ void Translator::translate_serial(const Serial& serial) {
                  run.longest);
   Value* const others = b_.CreateAnd(run.remaining, b_.CreateSub(run.remaining, b_.getInt64(1)));
   b_.CreateStore(others, run.left);
-  b_.CreateAlignedStore(others, wave_s(isa::kExecLo), llvm::Align(8));
+  put_wave_mask(isa::kExecLo, others);
   b_.CreateCondBr(b_.CreateICmpNE(others, b_.getInt64(0)), next, done);
 
   b_.SetInsertPoint(give_way);

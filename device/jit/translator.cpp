@@ -43,6 +43,13 @@ Shapes shapes_of(const Flow& flow, const std::vector<SerialLoop>& candidates, bo
   return shapes(std::move(gather));
 }
 
+// Strips are made of waves of 64 lanes.
+std::vector<SerialLoop> candidates(const Flow& flow) {
+  std::vector<SerialLoop> found = serial_loops(flow);
+  if (flow.lanes < kLanes) std::erase_if(found, [](const SerialLoop& loop) { return loop.is_strip; });
+  return found;
+}
+
 }  // namespace
 
 Translator::Translator(llvm::Module& module, const Library& library, const Flow& flow, Target target,
@@ -52,7 +59,7 @@ Translator::Translator(llvm::Module& module, const Library& library, const Flow&
       b_(context_),
       library_(library),
       flow_(flow),
-      candidates_(key.lanes == kLanes ? serial_loops(flow) : std::vector<SerialLoop>{}),
+      candidates_(candidates(flow)),
       shapes_(shapes_of(flow, candidates_, info(target).packed_work_items, key)),
       is_lookup_(find_lookups(flow)),
       target_(info(target)),
@@ -351,8 +358,7 @@ llvm::Value* Translator::s32(unsigned code) {
   return b_.CreateTrunc(code & 1 ? b_.CreateLShr(both, 32) : both, i32_);
 }
 llvm::Value* Translator::s64(unsigned code) {
-  if (is_serial_ && bit_of_mask_.contains(code))
-    return b_.CreateSExt(b_.CreateLoad(b_.getInt1Ty(), bit_of_mask_[code]), i64_);
+  if (is_bit(code)) return b_.CreateSExt(b_.CreateLoad(b_.getInt1Ty(), bit_of_mask_[code]), i64_);
   if (!(code & 1) && flow_.wide.test(code)) return b_.CreateLoad(i64_, scalars_[code]);
   Value* low = s32(code);
   return join_dwords(b_, low, s32(code + 1));
@@ -393,11 +399,11 @@ void Translator::set_s64(unsigned code, Value* value) {
 }
 
 llvm::Value* Translator::mask(unsigned code) {
-  if (!is_wave32()) return s64(code);
+  if (!is_wave32() || is_bit(code)) return s64(code);
   return masks_[code] ? b_.CreateLoad(i64_, masks_[code]) : b_.CreateZExt(s32(code), i64_);
 }
 void Translator::set_mask(unsigned code, Value* bits) {
-  if (!is_wave32()) return set_s64(code, bits);
+  if (!is_wave32() || is_bit(code)) return set_s64(code, bits);
   set_s32(code, b_.CreateTrunc(bits, i32_));
   if (masks_[code]) b_.CreateStore(bits, masks_[code]);
 }

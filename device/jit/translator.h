@@ -91,6 +91,8 @@ class Translator {
   void begin_lane(const SerialLoop& loop, SerialRun& run, Value* remaining);
   void keep_lane(const SerialLoop& loop, const SerialRun& run, const VectorSet& vectors,
                  const ScalarSet& scalars);
+  Value* wave_mask(unsigned code);
+  void put_wave_mask(unsigned code, Value* bits);
   void count_serial(const SerialLoop& loop, const SerialRun& run);
   void leave_serial(const SerialLoop& loop, const SerialRun& run);
   void serial_iteration(const SerialLoop& loop, Block* begin, Block* back, Block* end,
@@ -184,6 +186,8 @@ class Translator {
     if (masks_[code]) b_.CreateStore(b_.CreateZExt(s32(code), i64_), masks_[code]);
   }
   bool is_wave32() const { return key_.lanes == 32; }
+  // Whether it is the bit of the one lane that code is made for.
+  bool is_bit(unsigned code) const { return is_serial_ && bit_of_mask_.contains(code); }
   bool keeps_half(const Instruction& i) const { return isa::keeps_half(target_.generation, *i.step->inst); }
   Value* exec_lanes() { return mask_lanes(exec()); }
   Value* mask_lanes(Value* bits) { return b_.CreateBitCast(bits, bools_); }
