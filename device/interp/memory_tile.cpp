@@ -8,8 +8,8 @@ namespace {
 // --- Tiles: sixteen rows of sixteen elements; the lower 32 lanes address eight elements each ---
 
 // Which lane has addressed element `e` of what lane `l` of a wave of 32 receives; it is that lane's element
-// l % 8. Measured on gfx1201: of 16 bits, groups of eight lanes transpose; of 8 bits, groups of sixteen,
-// whose lanes address four rows of each half in turn.
+// l % 8. Of 16 bits, groups of eight lanes transpose (measured on gfx1201); of 8 bits, groups of sixteen,
+// whose lanes address four rows of each half in turn (published code, docs/isa-decisions.md).
 template <int Bits>
 int source_lane(int l, int e) {
   if (Bits == 16) return 8 * (l / 8) + e;
