@@ -123,6 +123,7 @@ class Classifier {
 
   How scalar(const isa::Inst& inst, const Step& step, Instruction& i) const {
     if (indexes_one_move(&step)) return How::index_on;
+    if (gives_registers_away(inst, info(target_).generation)) return How::nothing;
     if (inst.row->op == Op::s_set_gpr_idx_off && indexing_before(&step, i.at)) return How::nothing;
     const isa::Effects& effects = isa::effects(inst.row->op);
     switch (effects.control) {
@@ -139,8 +140,7 @@ class Classifier {
       case Control::swap_pc:
       case Control::leave: return How::leave;
     }
-    if (effects.kind == isa::Class::nothing || gives_registers_away(inst, info(target_).generation))
-      return How::nothing;
+    if (effects.kind == isa::Class::nothing) return How::nothing;
     if (effects.kind == isa::Class::opaque)
       return effects.writes & (isa::kStateAny | isa::kStateFloat) ? How::call_all : How::call;
     if (effects.result.is_leaf(isa::Fn::next_pc)) return How::get_pc;
@@ -155,7 +155,8 @@ class Classifier {
     if (inst.n_src > 0 && inst.src[0].code == isa::kSrcLdsDirect) return How::call;
     if (inst.second != nullptr || (inst.row->flags & isa::kScalarDst && !is_lane_move(inst)))
       return How::call;
-    if (inst.format != Format::VOPD && is_indexed(inst, step, i.at)) return How::indexed;
+    const bool may_be_indexed = inst.format != Format::VOPD && !inst.dpp && !inst.sdwa;
+    if (may_be_indexed && is_indexed(inst, step, i.at)) return How::indexed;
     const isa::Effects& effects = isa::effects(inst.row->op);
     if (effects.kind == isa::Class::nothing) return How::nothing;
     if (effects.writes & isa::kStateAny) return How::call_all;

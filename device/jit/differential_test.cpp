@@ -289,6 +289,24 @@ TEST(DifferentialTest, PartsOfLanesOverlapInLds) {
   expect_same(Target::gfx803, code, {.seed = 351004000060, .begins_full = true});
 }
 
+// In waves of 32 lanes.
+TEST(DifferentialTest, ExecHighIsNoPartOfExec) {
+  for (const char* hex : {"8103febe c103ffbe"      // s_mov_b32 exec_lo, 1; s_mov_b32 exec_hi, -1
+                          "8702007e",              // v_mov_b32 v0, 7
+                          "c103fdbe 7d03febe"      // s_mov_b32 null, -1; s_mov_b32 exec_lo, null
+                          "8702007e 8902047e"}) {  // v_mov_b32 v0, 7; v_mov_b32 v2, 9
+    const Setting setting{.wave = WaveSize::wave32, .seed = 1, .begins_full = true};
+    expect_same(Target::gfx1030, dwords_of_hex(hex), setting);
+  }
+}
+
+TEST(DifferentialTest, ARelativeMoveFromOtherLanes) {
+  const std::vector<uint32_t> code = dwords_of_hex(
+      "8003fcbe"             // s_mov_b32 m0, 0
+      "fa84007e 01e400ff");  // v_movreld_b32_dpp v0, v1 quad_perm:[0,1,2,3] row_mask:0xf bank_mask:0xf
+  expect_same(Target::gfx1030, code, {.wave = WaveSize::wave32, .seed = 1});
+}
+
 // A clock is never the same: that is seen, and found among other instructions.
 TEST(DifferentialTest, ADifferenceIsFound) {
   RandomKernel kernel = random_kernel(Target::gfx950, 5, {.pieces = 12});

@@ -30,7 +30,7 @@ class Sequence {
               reaching_[k].of[s][d] = scalars[operand.code + d];
           }
         reaching_[k].vcc = scalars[isa::kVccLo];
-      } else if (i.how == How::scalar && i.step->inst->row->op == Op::s_mov_b64 &&
+      } else if (i.how == How::scalar && i.step->inst->row->op == moves_mask() &&
                  i.step->inst->src[0].code < isa::kRegisterEnd) {
         reaching_[k].of[0][0] = scalars[i.step->inst->src[0].code];
       }
@@ -102,13 +102,14 @@ class Sequence {
   bool is_plain(int number, Op op) const { return is_bare(number, op) && !instruction(number).neg; }
 
   // Whether VCC, which instruction `fmas` reads, is the mask that `scale` has written, there or to be moved.
+  Op moves_mask() const { return flow_.mask_dwords() == 1 ? Op::s_mov_b32 : Op::s_mov_b64; }
   bool is_mask_of(int fmas, int scale) const {
     const int from = reaching(fmas).vcc;
     if (from < 0) return false;
     const uint16_t code = instruction(scale).dst[1].code;
     if (from == scale) return code == isa::kVccLo;
     const isa::Inst& move = instruction(from);
-    return move.row->op == Op::s_mov_b64 && move.src[0].code == code && reaching(from).of[0][0] == scale;
+    return move.row->op == moves_mask() && move.src[0].code == code && reaching(from).of[0][0] == scale;
   }
   // The instruction of this block that a register operand comes from, or -1.
   int definition(Value value) const {

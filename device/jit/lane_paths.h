@@ -22,7 +22,7 @@ using LaneBits = uint32_t;
 inline constexpr LaneBits kActive = 1;
 
 struct LanePaths {
-  std::vector<uint16_t> codes;  // even codes of the pairs that hold one bit a lane, without EXEC
+  std::vector<uint16_t> codes;  // where masks begin that hold one bit a lane, without EXEC
   // What a lane alone comes to: blocks, and whether it is active there. With each the bits that it always has
   // there (first), and never (second).
   using Place = std::pair<uint32_t, bool>;

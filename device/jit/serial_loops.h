@@ -28,7 +28,7 @@ struct SerialLoop {
   uint32_t behind = 0;  // the block that it leads to
   LanePaths paths;
   VectorSet reads, writes;
-  ScalarSet masks;                        // even codes of the pairs that hold one bit a lane, without EXEC
+  ScalarSet masks;                        // where masks begin that hold one bit a lane, without EXEC
   ScalarSet set_masks;                    // those of them that the loop writes
   uint32_t instructions = 0, others = 0;  // others: vector instructions that touch no memory
   std::vector<uint32_t> accesses;         // numbers of the instructions that do

@@ -337,9 +337,10 @@ struct Shapes::State {
     return operand.is_scalar() && operand.code < isa::kExecLo && full.test(operand.code);
   }
   // Forgets the sums whose lower half or carry `i` overwrites, and the summands whose upper half it does.
-  void overwrite_sums(const Instruction& i) {
+  void overwrite_sums(const Instruction& i, unsigned mask_dwords) {
     std::erase_if(sums, [&](const HalfSum& sum) {
-      return writes_vector(i, sum.to) || i.s_writes.test(sum.mask) || i.s_writes.test(sum.mask + 1);
+      return writes_vector(i, sum.to) || i.s_writes.test(sum.mask) ||
+             (mask_dwords == 2 && i.s_writes.test(sum.mask + 1));
     });
     for (HalfSum& sum : sums)
       for (int s = 0; s < 2; s++)
@@ -373,14 +374,17 @@ struct Shapes::State {
       const isa::Inst& inst = *i.step->inst;
       const isa::Effects& effects = effects_of(i);
       const auto is_full = [&](int source) { return is_full_pair(inst.src[source], exec_is_full); };
-      makes_full = inst.dst[0].dwords == mask_dwords &&
-                   isa::fills(i.how == How::scalar ? effects.result : effects.exec, exec_is_full, is_full);
-      saves_full = exec_is_full && inst.dst[0].dwords == mask_dwords && effects.result.is_leaf(isa::Fn::exec);
+      const bool is_whole = inst.dst[0].dwords == mask_dwords;
+      // Of a wave of 32 lanes EXEC_HI is no part of EXEC.
+      const bool is_mask = is_whole && (i.how == How::exec_op || inst.dst[0].code != isa::kExecHi);
+      makes_full =
+          is_mask && isa::fills(i.how == How::scalar ? effects.result : effects.exec, exec_is_full, is_full);
+      saves_full = exec_is_full && is_whole && effects.result.is_leaf(isa::Fn::exec);
       if (i.how == How::scalar) saves_full = makes_full;
     }
     for (unsigned code = 0; code < isa::kRegisterEnd; code += mask_dwords)
       if (i.s_writes.test(code) || (mask_dwords == 2 && i.s_writes.test(code + 1))) full.reset(code);
-    if (saves_full && i.step->inst->dst[0].code < isa::kExecLo) full.set(i.step->inst->dst[0].code);
+    if (saves_full && i.step->inst->dst[0].code < isa::kTba) full.set(i.step->inst->dst[0].code);
     return makes_full && i.writes_exec;
   }
 };
@@ -541,7 +545,7 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) {
   }
   if (i.n_v_writes == 0) {
     if (i.how == How::vector) compare(i, is_full, state);
-    return state.overwrite_sums(i);
+    return state.overwrite_sums(i, flow_.mask_dwords());
   }
   const isa::Inst& inst = *i.step->inst;
   const bool holds = !i.keeps_old || is_full;
@@ -613,7 +617,7 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) {
         Shape pair = shape;
         suppose(i, is_full, state, sign, pair);
         forget(low + 1);
-        state.overwrite_sums(i);
+        state.overwrite_sums(i, flow_.mask_dwords());
         state.vector[low + 1] = sign;
         state.pair[low] = pair;
         return;
@@ -635,7 +639,7 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) {
   }
   for (int w = 0; w < i.n_v_writes; w++)
     for (unsigned r = 0; r < i.v_writes[w].count; r++) forget(i.v_writes[w].first + r);
-  state.overwrite_sums(i);
+  state.overwrite_sums(i, flow_.mask_dwords());
   if (started && started->mask < isa::kRegisterEnd) {
     for (int s = 0; s < 2; s++)  // v_add_co_u32 v1, vcc, s0, v0
       if (started->upper[s] == started->to) started->pair[s] = Shape{};

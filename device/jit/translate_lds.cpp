@@ -78,21 +78,21 @@ Value* piece(llvm::IRBuilder<>& b, Value* vector, unsigned first, unsigned count
 }
 
 // Dwords from one lane's record to the next, as far as rows of whole records are worth moving; or 0.
-unsigned record_dwords(const AddressShape& shape) {
+unsigned record_dwords(const AddressShape& shape, unsigned lanes) {
   const uint32_t stride = shape.lane[1];
   if (stride != 8 && stride != 16 && stride != 32) return 0;
-  for (unsigned l = 0; l < kLanes; l++)
+  for (unsigned l = 0; l < lanes; l++)
     if (shape.lane[l] - shape.lane[l / kChunkLanes * kChunkLanes] != l % kChunkLanes * stride) return 0;
   return stride / 4;
 }
 
 // Whether some lane's second part may lie where a lane of a later chunk puts its first.
-bool may_cross(const AddressShape& shape, const int64_t* offset, uint32_t size) {
+bool may_cross(const AddressShape& shape, const int64_t* offset, uint32_t size, unsigned lanes) {
   if (shape.group != kLanes && !shape.is_constant) return true;
   const auto place = [&](unsigned lane) {
     return int64_t{shape.lane[lane]} + (shape.group == kLanes ? 0 : shape.value[lane / kChunkLanes]);
   };
-  for (unsigned later = kChunkLanes; later < kLanes; later++)
+  for (unsigned later = kChunkLanes; later < lanes; later++)
     for (unsigned lane = 0; lane < later / kChunkLanes * kChunkLanes; lane++)
       if (std::abs(place(later) + offset[0] - place(lane) - offset[1]) < size) return true;
   return false;
@@ -180,7 +180,7 @@ void Translator::lds_apart(const Instruction& i, const AddressShape& shape, cons
 void Translator::load_apart(const Instruction& i, const AddressShape& shape, const Access& access,
                             const int64_t* offset, unsigned parts, Value* (*at)[4]) {
   auto* const chunk_type = llvm::FixedVectorType::get(i32_, kChunkLanes);
-  const unsigned dwords = access.dwords, record = record_dwords(shape);
+  const unsigned dwords = access.dwords, record = record_dwords(shape, key_.lanes);
   const auto load = [&](llvm::Type* type, Value* from, int64_t add) -> Value* {
     Value* address = b_.CreateAdd(from, b_.getInt64(static_cast<uint64_t>(add)));
     return b_.CreateAlignedLoad(type, b_.CreateIntToPtr(address, ptr_), llvm::Align(1));
@@ -252,14 +252,14 @@ void Translator::store_apart(const Instruction& i, const AddressShape& shape, co
     }
   };
   // The first part of all lanes is stored before the second.
-  if (parts == 2 && may_cross(shape, offset, access.size)) {
+  if (parts == 2 && may_cross(shape, offset, access.size, key_.lanes)) {
     for (unsigned p = 0; p < parts; p++)
       for (unsigned c = 0; c < chunks(); c++) store_part(p, c);
     return;
   }
   // Two halves of a record.
-  const bool fills =
-      parts == 2 && dwords != 3 && record_dwords(shape) == 2 * dwords && offset[1] == offset[0] + 4 * dwords;
+  const bool fills = parts == 2 && dwords != 3 && record_dwords(shape, key_.lanes) == 2 * dwords &&
+                     offset[1] == offset[0] + 4 * dwords;
   for (unsigned c = 0; c < chunks(); c++) {
     if (fills) {
       Vectors words;

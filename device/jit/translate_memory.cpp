@@ -168,8 +168,9 @@ std::pair<llvm::Value*, llvm::Value*> Translator::scratch_start(const Instructio
   Value* from =
       b_.CreateSub(base, b_.CreatePtrToInt(b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, scratch))), i64_));
   from = b_.CreateAdd(from, b_.CreateZExt(scalar_source(i, 3, 1), i64_));
-  constexpr uint64_t kOutside = ~((uint64_t{1} << 37) - kLanes * 4);  // a sum with an offset does not wrap
-  holds = b_.CreateAnd(holds, b_.CreateICmpEQ(b_.CreateAnd(from, b_.getInt64(kOutside)), b_.getInt64(0)));
+  // So that a sum with an offset does not wrap.
+  const uint64_t outside = ~((uint64_t{1} << (is_wave32() ? 36 : 37)) - key_.lanes * 4u);
+  holds = b_.CreateAnd(holds, b_.CreateICmpEQ(b_.CreateAnd(from, b_.getInt64(outside)), b_.getInt64(0)));
   return {b_.CreateTrunc(b_.CreateLShr(from, is_wave32() ? 5 : 6), i32_), holds};
 }
 

@@ -115,7 +115,7 @@ void Translator::exec_op(const Instruction& i) {
   Value* before = exec();
   Value* const sources[4] = {mask_source(i, 0), before, nullptr, nullptr};
   Value* after = known_lanes(b_.CreateLoad(i64_, scalar_call(i, sources)));
-  const bool saves = isa::effects(isa::of_whole_mask(inst.row->op)).result.is_leaf(isa::Fn::exec);
+  const bool saves = effects_of(i).result.is_leaf(isa::Fn::exec);
   set_mask(inst.dst[0].code, saves ? before : after);
   set_mask(isa::kExecLo, after);
   b_.CreateStore(b_.CreateZExt(b_.CreateICmpNE(after, b_.getInt64(0)), i32_), scc_);
