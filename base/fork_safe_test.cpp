@@ -13,6 +13,21 @@
 namespace morgana {
 namespace {
 
+// Forks so many children, one after the other, that do `in_child`.
+template <class InChild>
+void expect_children_end(int children, const InChild& in_child) {
+  for (int i = 0; i < children; i++) {
+    const pid_t child = fork();
+    if (child == 0) {
+      in_child();
+      _exit(0);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_EQ(status, 0) << "child " << i;
+  }
+}
+
 // Threads hold the locks most of the time; every child finds them free.
 TEST(ForkSafe, LocksAreFreeInAChild) {
 #if __has_feature(thread_sanitizer)
@@ -31,17 +46,10 @@ TEST(ForkSafe, LocksAreFreeInAChild) {
     }
   };
   std::thread holder([&] { keep(mutex); }), other([&] { keep(shared); });
-  for (int i = 0; i < 50; i++) {
-    const pid_t child = fork();
-    if (child == 0) {
-      alarm(20);
-      std::scoped_lock both(mutex, shared);
-      _exit(0);
-    }
-    int status = -1;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    ASSERT_EQ(status, 0) << "child " << i;
-  }
+  expect_children_end(50, [&] {
+    alarm(20);
+    std::scoped_lock both(mutex, shared);
+  });
   is_over = true;
   holder.join();
   other.join();
@@ -59,13 +67,7 @@ TEST(ForkSafe, LocksComeAndGoWhileOthersFork) {
     }
   };
   std::thread one(make_locks), other(make_locks);
-  for (int i = 0; i < 300; i++) {
-    const pid_t child = fork();
-    if (child == 0) _exit(0);
-    int status = -1;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    ASSERT_EQ(status, 0) << "child " << i;
-  }
+  expect_children_end(300, [] {});
   is_over = true;
   one.join();
   other.join();

@@ -72,7 +72,8 @@ void s_sendmsg_rtn(Wave& wave, const Step* step) {
 // --- Split barriers (gfx12): -1 is the group's own, -2 the trap handler's, 1 to 16 are named; M0 gives a
 // named one in [4:0] and its members in [22:16] ---
 
-constexpr uint32_t kGroupBarrier = ~0u, kTrapBarrier = ~1u;
+using isa::kGroupBarrier;
+constexpr uint32_t kTrapBarrier = ~1u;
 
 bool is_named(uint32_t id) { return id >= 1 && id <= kNamedBarriers; }
 

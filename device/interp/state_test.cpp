@@ -347,10 +347,10 @@ TEST(ForkAndJoin, AForkThatAllLanesTakeNeedsNoStack) {
 
 // The value of hwreg `id` for a wave with `options`.
 uint32_t getreg(Target target, uint32_t id, const RigOptions& options = {}, uint32_t before = 0) {
-  const uint32_t op = target < Target::gfx803 ? 18 : 17, setreg = target < Target::gfx803 ? 21 : 20;
+  const uint32_t setreg = target < Target::gfx803 ? 21 : 20;
   std::vector<uint32_t> code;
   if (before != 0) code = {0xb000'0000u | setreg << 23 | 0xf800u | id, before};
-  code.push_back(0xb000'0000u | op << 23 | 0xf800u | id);
+  code.push_back(getreg_code(target, id));
   WaveRig rig(target, code, options);
   EXPECT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
   return rig.s(0);

@@ -135,9 +135,7 @@ TEST(TrapGfx12, ARuntimesHandlerFindsStatePrivInTtmp12) {
 // --- Hardware registers ---
 
 uint32_t getreg(Target target, uint32_t id, const RigOptions& options = {}, uint32_t wave = 0) {
-  // s_getreg_b32 s0; its opcode is 18 on gfx10 and 17 behind it
-  const uint32_t op = info(target).generation == Generation::gfx10 ? 18 : 17;
-  WaveRig rig(target, {0xb000'0000u | op << 23 | 0xf800u | id}, options);
+  WaveRig rig(target, {getreg_code(target, id)}, options);
   if (wave != 0) {
     EXPECT_EQ(rig.run_group(false), Exit::ended);
     return rig.wave(wave).s[0];

@@ -44,6 +44,10 @@ inline constexpr uint16_t kSrcPopsExitingWaveId = 239;
 inline constexpr uint16_t kSrcVccz = 251, kSrcExecz = 252, kSrcScc = 253;
 inline constexpr uint16_t kSrcLdsDirect = 254;
 
+// --- Barriers of gfx12: the number of the one that all waves of a group share ---
+
+inline constexpr uint32_t kGroupBarrier = ~0u;
+
 // --- No operands: SRC0 of a short vector form (gfx11+: of any) says that a dword of SDWA or DPP follows ---
 
 inline constexpr uint16_t kSdwa = 249, kDpp = 250;

@@ -81,9 +81,6 @@ bool is_scalar_format(Format format) {
          format == Format::SOPC || format == Format::SOPP;
 }
 
-// s_barrier_wait's number for the barrier of all waves.
-constexpr uint16_t kGroupBarrier = 0xffff;
-
 // s_sendmsg(MSG_DEALLOC_VGPRS) of gfx11 and later, before the end: the registers are kept.
 bool gives_registers_away(const isa::Inst& inst, Generation generation) {
   constexpr uint16_t kDeallocVgprs = 3;
@@ -134,7 +131,8 @@ class Classifier {
       case Control::set_pc: return How::ret;
       case Control::end: return How::end;
       case Control::barrier:
-        if (inst.row->op == Op::s_barrier_wait && inst.simm16 != kGroupBarrier) return How::leave;
+        if (inst.row->op == Op::s_barrier_wait && static_cast<uint32_t>(step.imm) != isa::kGroupBarrier)
+          return How::leave;
         return options_.one_wave ? How::nothing : How::barrier;
       case Control::sleep: return (step.imm & 0x7f) == 0 ? How::nothing : How::sleep;
       case Control::swap_pc:
@@ -194,12 +192,13 @@ class Classifier {
   }
 
   How memory(const isa::Inst& inst) const {
-    if (isa::effects(inst.row->op).kind == isa::Class::nothing) return How::nothing;  // of caches
-    if (inst.row->flags & isa::kGws) return How::leave;  // waits, and is then executed again
+    const isa::Effects& effects = isa::effects(inst.row->op);
+    if (effects.kind == isa::Class::nothing) return How::nothing;  // of caches
+    if (inst.row->flags & isa::kGws) return How::leave;            // waits, and is then executed again
     if (inst.tfe || inst.n_nsa > 0 || isa::moves_block(inst.row->op)) return How::call_all;
     if (exchanges_lanes(inst.row->op) && !inst.gds) return How::lane;
     if (inst.lds || inst.gds || (inst.row->flags & (isa::kLdsDst | isa::kLdsSrc))) return How::call;
-    const isa::MemoryAccess& access = isa::effects(inst.row->op).access;
+    const isa::MemoryAccess& access = effects.access;
     if (access.space == isa::Space::constant && access.direction == isa::Direction::load &&
         access.element == isa::Type::b32)
       return inst.dst[0].code + inst.dst[0].dwords <= isa::kVccLo ? How::scalar_load : How::call;
@@ -274,13 +273,10 @@ class Classifier {
       if (i.scalar->writes_scc || i.how == How::exec_op) i.s_writes.set(kScc);
       if (i.scalar->conditional) i.s_reads |= i.s_writes;
     }
-    if (i.how == How::branch) {
-      if (effects.reads & isa::kStateScc) i.s_reads.set(kScc);
-      if (effects.reads & isa::kStateVcc) i.s_reads.set(isa::kVccLo), i.s_reads.set(isa::kVccHi);
-    }
-    if (i.how == How::call && is_scalar_format(inst.row->format)) {
+    if (i.how == How::branch || (i.how == How::call && is_scalar_format(inst.row->format))) {
       if (effects.reads & isa::kStateScc) i.s_reads.set(kScc);
       if (effects.writes & isa::kStateScc) i.s_writes.set(kScc);
+      if (effects.reads & isa::kStateVcc) i.s_reads.set(isa::kVccLo), i.s_reads.set(isa::kVccHi);
     }
     if (i.s_writes.test(isa::kExecLo) || i.s_writes.test(isa::kExecHi)) i.writes_exec = true;
     if (i.writes_exec) {
@@ -288,11 +284,10 @@ class Classifier {
       i.keeps_full = isa::fills(exec_rule(inst, i), true, [&](int s) { return is_exec(inst.src[s]); });
     }
     if (is_memory_format(inst.row->format)) i.s_reads.set(isa::kM0);
-    const Generation generation = info(target_).generation;
     const bool swaps = inst.n_dst > 1 && inst.dst[1].present() && !inst.dst[1].is_scalar();
     if (swaps || (inst.sdwa && inst.dst_unused == 2 && inst.dst_sel != 6) ||
         (is_mix(op) && inst.row->dst[0] == isa::Type::f16) || (flags & (isa::kD16 | isa::kD16Hi)) ||
-        (inst.op_sel & 8) || op == Op::v_writelane_b32 || isa::keeps_half(generation, inst))
+        (inst.op_sel & 8) || op == Op::v_writelane_b32 || isa::keeps_half(info(target_).generation, inst))
       i.merges = true;
     switch (i.how) {
       case How::index_on: i.s_reads.set(isa::kM0), i.s_writes.set(isa::kM0); break;

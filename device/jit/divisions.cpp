@@ -101,8 +101,8 @@ class Sequence {
   }
   bool is_plain(int number, Op op) const { return is_bare(number, op) && !instruction(number).neg; }
 
-  // Whether VCC, which instruction `fmas` reads, is the mask that `scale` has written, there or to be moved.
   Op moves_mask() const { return flow_.mask_dwords() == 1 ? Op::s_mov_b32 : Op::s_mov_b64; }
+  // Whether VCC, which instruction `fmas` reads, is the mask that `scale` has written, there or to be moved.
   bool is_mask_of(int fmas, int scale) const {
     const int from = reaching(fmas).vcc;
     if (from < 0) return false;

@@ -35,8 +35,8 @@ llvm::Value* Translator::wide_bases(const Instruction& i, const AddressShape& sh
   Value* guard = nullptr;
   const auto require = [&](Value* condition) { guard = guard ? b_.CreateAnd(guard, condition) : condition; };
   for (unsigned c = 0; c < 4; c++) {
-    if (c > 0 && (shape.group == kLanes || c >= chunks())) {
-      bases[c] = b_.CreateAdd(bases[0], b_.getInt64(shape.group == kLanes ? shape.delta[c] : 0));
+    if (follows_first(shape, c)) {
+      bases[c] = b_.CreateAdd(bases[0], b_.getInt64(shape.delta[c]));
       continue;
     }
     bases[c] = lane(16 * c);
@@ -59,8 +59,8 @@ llvm::Value* Translator::narrow_bases(const Instruction& i, const AddressShape& 
   Value* base = scalar_source(i, 2, 2);
   Value* guard = nullptr;
   for (unsigned c = 0; c < 4; c++) {
-    if (c > 0 && (shape.group == kLanes || c >= chunks())) {
-      bases[c] = b_.CreateAdd(bases[0], b_.getInt64(shape.group == kLanes ? shape.delta[c] : 0));
+    if (follows_first(shape, c)) {
+      bases[c] = b_.CreateAdd(bases[0], b_.getInt64(shape.delta[c]));
       continue;
     }
     Value* first = shape.is_constant ? b_.getInt32(shape.value[c]) : b_.CreateExtractElement(offsets, 16 * c);
@@ -437,14 +437,13 @@ void Translator::memory(const Instruction& i) {
 // Sixteen lanes read one dword of LDS, the next sixteen another.
 llvm::Value* Translator::lds_by_chunk(Value* const* bases, unsigned offset) {
   Value* parts[4];
-  for (unsigned c = 0; c < 4; c++) {
-    parts[c] = c >= chunks() ? parts[0] : nullptr;
-    if (parts[c]) continue;
+  for (unsigned c = 0; c < chunks(); c++) {
     llvm::LoadInst* value =
         b_.CreateAlignedLoad(i32_, field(b_.CreateIntToPtr(bases[c], ptr_), offset), llvm::Align(1));
     mark_lds(value);
     parts[c] = b_.CreateVectorSplat(kLanes / 4, value);
   }
+  std::fill(parts + chunks(), parts + 4, parts[0]);
   const auto join = [&](Value* low, Value* high, int lanes) {
     llvm::SmallVector<int, kLanes> both(static_cast<size_t>(lanes));
     std::iota(both.begin(), both.end(), 0);

@@ -57,21 +57,25 @@ llvm::Value* Translator::scalar_call(const Instruction& i, Value* const* sources
 // What a scalar instruction makes of masks, with bits for lanes that the wave has not (`mask`); nullptr: it
 // is none of those that do.
 llvm::Value* Translator::mask_result(const Instruction& i) {
-  const Op op = i.step->inst->row->op;
-  const auto source = [&](int s) { return mask_source(i, s); };
-  switch (op) {
-    case Op::s_mov_b32: return source(0);
-    case Op::s_not_b32: return b_.CreateNot(source(0));
-    case Op::s_and_b32: return b_.CreateAnd(source(0), source(1));
-    case Op::s_or_b32: return b_.CreateOr(source(0), source(1));
-    case Op::s_xor_b32: return b_.CreateXor(source(0), source(1));
-    case Op::s_andn2_b32: return b_.CreateAnd(source(0), b_.CreateNot(source(1)));
-    case Op::s_orn2_b32: return b_.CreateOr(source(0), b_.CreateNot(source(1)));
-    case Op::s_nand_b32: return b_.CreateNot(b_.CreateAnd(source(0), source(1)));
-    case Op::s_nor_b32: return b_.CreateNot(b_.CreateOr(source(0), source(1)));
-    case Op::s_xnor_b32: return b_.CreateNot(b_.CreateXor(source(0), source(1)));
-    default: return nullptr;
-  }
+  const isa::Expression& result = effects_of(i).result;
+  if (!is_bitwise(result)) return nullptr;
+  struct Masks {
+    Translator& translator;
+    const Instruction& i;
+    Value* leaf(const isa::Term& term) const {
+      return translator.mask_source(i, static_cast<int>(term.value));
+    }
+    Value* apply(isa::Fn fn, Value* const* v) const {
+      llvm::IRBuilder<>& b = translator.b_;
+      switch (fn) {
+        case isa::Fn::invert: return b.CreateNot(v[0]);
+        case isa::Fn::bit_and: return b.CreateAnd(v[0], v[1]);
+        case isa::Fn::bit_or: return b.CreateOr(v[0], v[1]);
+        default: return b.CreateXor(v[0], v[1]);
+      }
+    }
+  };
+  return isa::evaluate<Value*>(result, Masks{*this, i});
 }
 
 void Translator::scalar(const Instruction& i) {

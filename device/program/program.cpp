@@ -281,7 +281,7 @@ void Program::fill_operands(const isa::Inst& inst, Step& step) {
 void CodeMap::add(uint64_t address, Bytes code) {
   Region region;
   region.wave64 = std::make_unique<Program>(target_, address, code);
-  if (info(target_).generation >= Generation::gfx10)
+  if (has_wave32(target_))
     region.wave32 = std::make_unique<Program>(target_, address, code, WaveSize::wave32);
   std::unique_lock lock(mutex_);
   regions_.insert_or_assign(address, std::move(region));

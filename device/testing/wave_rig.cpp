@@ -224,6 +224,12 @@ Exit WaveRig::execute(Wave& w, uint32_t branches) {
   return w.exit;
 }
 
+uint32_t getreg_code(Target target, uint32_t id) {
+  const Generation generation = info(target).generation;
+  const bool is_18 = generation < Generation::gfx8 || generation == Generation::gfx10;
+  return 0xb000'0000u | (is_18 ? 18u : 17u) << 23 | 0xf800u | id;
+}
+
 std::vector<uint32_t> dwords_of_hex(std::string_view hex) {
   std::vector<uint32_t> dwords;
   uint32_t nibbles = 0, value = 0;

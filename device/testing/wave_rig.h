@@ -110,5 +110,7 @@ class WaveRig {
 
 // "7f000102 ..." (bytes in memory order, blanks allowed) to dwords.
 std::vector<uint32_t> dwords_of_hex(std::string_view hex);
+// s_getreg_b32 s0 of all bits of hwreg `id`.
+uint32_t getreg_code(Target target, uint32_t id);
 
 }  // namespace morgana::device

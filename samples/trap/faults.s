@@ -9,18 +9,7 @@
 .else
   .set word3, 0x27000
 .endif
-.macro wait_for_all
-.if .amdgcn.gfx_generation_number >= 12
-  s_wait_storecnt 0
-  s_wait_loadcnt 0
-  s_wait_kmcnt 0
-.else
-  s_waitcnt vmcnt(0) expcnt(0) lgkmcnt(0)
-.if .amdgcn.gfx_generation_number >= 10
-  s_waitcnt_vscnt null, 0
-.endif
-.endif
-.endm
+.include "waits.inc"
 .macro store width, values, offset
 .if .amdgcn.gfx_generation_number >= 12
   buffer_store_\width \values, off, s[4:7], null offset:\offset

@@ -4,18 +4,7 @@
 // One wave at a time: nothing here is atomic. Byte 16 holds a lane of v0 meanwhile (gfx6, gfx7, gfx10 and later).
 // gfx12 has other registers: STATE_PRIV takes STATUS's place, and its two EXCP_FLAG registers are put together as TRAPSTS.
 
-.macro wait_for_all
-.if .amdgcn.gfx_generation_number >= 12
-  s_wait_storecnt 0
-  s_wait_loadcnt 0
-  s_wait_kmcnt 0
-.else
-  s_waitcnt vmcnt(0) expcnt(0) lgkmcnt(0)
-.if .amdgcn.gfx_generation_number >= 10
-  s_waitcnt_vscnt null, 0
-.endif
-.endif
-.endm
+.include "waits.inc"
 
 .macro address_of_memory
 .if .amdgcn.gfx_generation_number >= 11

@@ -1,0 +1,214 @@
+// The guest's registers: what holds them, how they come from the Wave and go there, how instructions read and
+// write them.
+#include <numeric>
+#include <string>
+
+#include "device/jit/join_halves.h"
+#include "device/jit/translator.h"
+
+namespace morgana::device::jit {
+
+void Translator::choose_homes() {
+  std::vector<int> gain(kVectorRegisters, 0);
+  for (const Instruction& i : flow_.instructions) {
+    const bool matrix = is_matrix(i);
+    const auto count = [&](const Span* spans, int n) {
+      for (int s = 0; s < n; s++)
+        for (unsigned r = 0; r < spans[s].count; r++) gain[spans[s].first + r] += matrix ? 2 : -1;
+    };
+    count(i.v_reads, i.n_v_reads);
+    count(i.v_writes, i.n_v_writes);
+    homes_ |= set_of(&i.indexed, 1);
+  }
+  for (unsigned r = 0; r < kVectorRegisters; r++)
+    if (gain[r] > 0) homes_.set(r);
+}
+
+void Translator::make_registers() {
+  if (homes_.any()) b_.CreateStore(b_.getInt8(1), field(frame_, offsetof(WaveFrame, has_stored)));
+  registers_ = b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, v)), "registers");
+  for (unsigned r = 0; r < kVectorRegisters; r++)
+    if (homes_.test(r))
+      vectors_[r] = wave_v(r);
+    else if (flow_.vectors.test(r))
+      vectors_[r] = b_.CreateAlloca(lanes_, nullptr, "v" + std::to_string(r));
+  for (unsigned code = 0; code < isa::kExecLo; code += 2) {
+    if (!flow_.scalars.test(code)) continue;
+    if (flow_.wide.test(code)) {
+      scalars_[code] = b_.CreateAlloca(i64_, nullptr, "s" + std::to_string(code));
+    } else {
+      scalars_[code] = b_.CreateAlloca(i32_, nullptr, "s" + std::to_string(code));
+      scalars_[code + 1] = b_.CreateAlloca(i32_, nullptr, "s" + std::to_string(code + 1));
+    }
+  }
+  if (is_wave32())
+    for (const Instruction& i : flow_.instructions) make_masks(i);
+  for (unsigned r = 0; r < kVectorRegisters; r++) {
+    if (!shapes_.supposed_registers().test(r)) continue;
+    supposed_[r] = b_.CreateAlloca(b_.getInt1Ty(), nullptr, "supposed" + std::to_string(r));
+    b_.CreateStore(b_.getFalse(), supposed_[r]);
+  }
+  exec_ = scalars_[isa::kExecLo] = b_.CreateAlloca(i64_, nullptr, "exec");
+  scc_ = b_.CreateAlloca(i32_, nullptr, "scc");
+  began_with_ = b_.CreateAlloca(i64_, nullptr, "began_with");
+  count_ = b_.CreateAlloca(i64_, nullptr, "count");
+  count_before_ = b_.CreateAlloca(i64_, nullptr, "count_before");
+  b_.CreateStore(b_.getInt64(0), count_);
+  b_.CreateStore(b_.getInt64(0), count_before_);
+  steps_ = b_.CreateLoad(ptr_, field(frame_, offsetof(WaveFrame, steps)), "steps");
+  singles_base_ = b_.CreateLoad(ptr_, field(frame_, offsetof(WaveFrame, singles)), "singles");
+  limit_ = b_.CreateLoad(i64_, field(frame_, offsetof(WaveFrame, limit)), "limit");
+  code_ = b_.CreateLoad(i64_, field(frame_, offsetof(WaveFrame, code)), "code");
+  Value* group = b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, group)));
+  lds_ = b_.CreateLoad(ptr_, field(group, offsetof(Group, lds)), "lds");
+}
+
+void Translator::make_masks(const Instruction& i) {
+  if (i.how != How::vector && i.how != How::exec_op) return;
+  const isa::Inst& inst = *i.step->inst;
+  const auto note = [&](const isa::Operand& operand) {
+    const bool is_mask = operand.type == isa::Type::mask || i.how == How::exec_op;
+    const unsigned code = operand.code;
+    if (is_mask && code < isa::kTba && scalars_[code & ~1u] && !masks_[code])
+      masks_[code] = b_.CreateAlloca(i64_, nullptr, "mask" + std::to_string(code));
+  };
+  for (int s = 0; s < inst.n_src; s++) note(inst.src[s]);
+  for (int d = 0; d < inst.n_dst; d++) note(inst.dst[d]);
+}
+
+llvm::Value* Translator::wave_s(unsigned code) {
+  return field(wave_, code == kScc ? offsetof(Wave, scc) : offsetof(Wave, s) + code * 4);
+}
+llvm::Value* Translator::wave_v(unsigned place) { return field(registers_, size_t{place} * kLanes * 4); }
+
+void Translator::load_vectors(const VectorSet& vectors) {
+  for (unsigned r = 0; r < kVectorRegisters; r++)
+    if (vectors_[r] && !homes_.test(r) && vectors.test(r)) put_vgpr(r, load_row(wave_v(r), kRegisterAlign));
+}
+
+void Translator::load_live(const VectorSet& vectors, const ScalarSet& scalars) {
+  load_vectors(vectors);
+  for (unsigned code = 0; code < isa::kExecLo; code += 2) {
+    if (!scalars_[code] || !(scalars.test(code) || scalars.test(code + 1))) continue;
+    if (flow_.wide.test(code)) {
+      b_.CreateStore(b_.CreateAlignedLoad(i64_, wave_s(code), llvm::Align(8)), scalars_[code]);
+    } else {
+      b_.CreateStore(b_.CreateLoad(i32_, wave_s(code)), scalars_[code]);
+      b_.CreateStore(b_.CreateLoad(i32_, wave_s(code + 1)), scalars_[code + 1]);
+    }
+  }
+  for (unsigned code = 0; code < isa::kExecLo; code++)
+    if (scalars.test(code)) renew_mask(code);
+  b_.CreateStore(b_.CreateAlignedLoad(i64_, wave_s(isa::kExecLo), llvm::Align(8)), exec_);
+  if (scalars.test(kScc)) b_.CreateStore(b_.CreateLoad(i32_, wave_s(kScc)), scc_);
+}
+
+void Translator::store_live(const VectorSet& vectors, const ScalarSet& scalars) {
+  b_.CreateStore(b_.getInt8(1), field(frame_, offsetof(WaveFrame, has_stored)));
+  for (unsigned r = 0; r < kVectorRegisters; r++)
+    if (is_stored_live(r, vectors)) store_row(vgpr(r), wave_v(r), kRegisterAlign);
+  for (unsigned code = 0; code < isa::kExecLo; code += 2) {
+    if (!scalars_[code] || !(scalars.test(code) || scalars.test(code + 1))) continue;
+    if (s_in_wave_.test(code) && s_in_wave_.test(code + 1)) continue;
+    if (flow_.wide.test(code)) {
+      b_.CreateAlignedStore(s64(code), wave_s(code), llvm::Align(8));
+    } else {
+      b_.CreateStore(s32(code), wave_s(code));
+      b_.CreateStore(s32(code + 1), wave_s(code + 1));
+    }
+  }
+  if (scalars.test(kScc) && !s_in_wave_.test(kScc)) b_.CreateStore(b_.CreateLoad(i32_, scc_), wave_s(kScc));
+}
+
+unsigned Translator::place(const isa::Operand& operand) const {
+  return operand.is_agpr() ? key_.acc_base + operand.code - isa::kAgprBase : operand.code - isa::kVgprBase;
+}
+
+// The lanes that EXEC has; the others keep what they held where somebody may see it.
+void Translator::set_vgpr(const Instruction& i, unsigned place, Value* lanes) {
+  unmasked_[place] = nullptr;
+  if (i.keeps_old && !is_full()) {
+    unmasked_[place] = lanes;
+    lanes = b_.CreateSelect(exec_lanes(), lanes, vgpr(place));
+  }
+  put_vgpr(place, lanes);
+}
+
+llvm::Value* Translator::load_row(Value* from, llvm::Align align) {
+  if (!is_wave32()) return b_.CreateAlignedLoad(lanes_, from, align);
+  auto* const half = llvm::FixedVectorType::get(i32_, kLanes / 2);
+  llvm::SmallVector<int, kLanes> both(kLanes);
+  std::iota(both.begin(), both.end(), 0);
+  return b_.CreateShuffleVector(b_.CreateAlignedLoad(half, from, align), llvm::Constant::getNullValue(half),
+                                both);
+}
+llvm::StoreInst* Translator::store_row(Value* lanes, Value* to, llvm::Align align) {
+  llvm::SmallVector<int, kLanes> lower(key_.lanes);
+  std::iota(lower.begin(), lower.end(), 0);
+  return b_.CreateAlignedStore(is_wave32() ? b_.CreateShuffleVector(lanes, lower) : lanes, to, align);
+}
+
+// What an instruction writes has several origins, or another than set_vgpr.
+void Translator::forget_unmasked(const Instruction& i) {
+  for (int w = 0; w < i.n_v_writes; w++)
+    for (unsigned r = 0; r < i.v_writes[w].count; r++) unmasked_[i.v_writes[w].first + r] = nullptr;
+}
+
+llvm::Value* Translator::s32(unsigned code) {
+  const unsigned even = code & ~1u;
+  if (!flow_.wide.test(even)) return b_.CreateLoad(i32_, scalars_[code]);
+  Value* both = b_.CreateLoad(i64_, scalars_[even]);
+  return b_.CreateTrunc(code & 1 ? b_.CreateLShr(both, 32) : both, i32_);
+}
+llvm::Value* Translator::s64(unsigned code) {
+  if (is_bit(code)) return b_.CreateSExt(b_.CreateLoad(b_.getInt1Ty(), bit_of_mask_[code]), i64_);
+  if (!(code & 1) && flow_.wide.test(code)) return b_.CreateLoad(i64_, scalars_[code]);
+  Value* low = s32(code);
+  return join_dwords(b_, low, s32(code + 1));
+}
+void Translator::set_s32(unsigned code, Value* value) {
+  if (code == isa::kNull || isa::is_trap_register(code)) return;  // TTMPs of an unprivileged wave
+  const unsigned even = code & ~1u;
+  if (masks_[code]) b_.CreateStore(b_.CreateZExt(value, i64_), masks_[code]);
+  if (!flow_.wide.test(even)) {
+    b_.CreateStore(value, scalars_[code]);
+    return;
+  }
+  Value* both = b_.CreateLoad(i64_, scalars_[even]);
+  Value* wide = b_.CreateZExt(value, i64_);
+  if (code & 1) {
+    both = b_.CreateOr(b_.CreateAnd(both, 0xffff'ffff), b_.CreateShl(wide, 32));
+  } else {
+    both = b_.CreateOr(b_.CreateAnd(both, 0xffff'ffff'0000'0000), wide);
+  }
+  b_.CreateStore(both, scalars_[even]);
+  if (even == isa::kExecLo) b_.CreateAlignedStore(both, wave_s(isa::kExecLo), llvm::Align(8));
+}
+void Translator::set_s64(unsigned code, Value* value) {
+  if (code == isa::kNull || isa::is_trap_register(code)) return;
+  if (const auto bit = bit_of_mask_.find(code); is_serial_ && bit != bit_of_mask_.end()) {
+    b_.CreateStore(b_.CreateTrunc(value, b_.getInt1Ty()), bit->second);
+    return;
+  }
+  if (!(code & 1) && flow_.wide.test(code)) {
+    b_.CreateStore(value, scalars_[code]);
+    renew_mask(code), renew_mask(code + 1);
+    // What the Wave holds of EXEC is always right: handlers and fault reports read it.
+    if (code == isa::kExecLo) b_.CreateAlignedStore(value, wave_s(isa::kExecLo), llvm::Align(8));
+    return;
+  }
+  set_s32(code, b_.CreateTrunc(value, i32_));
+  set_s32(code + 1, b_.CreateTrunc(b_.CreateLShr(value, 32), i32_));
+}
+
+llvm::Value* Translator::mask(unsigned code) {
+  if (!is_wave32() || is_bit(code)) return s64(code);
+  return masks_[code] ? b_.CreateLoad(i64_, masks_[code]) : b_.CreateZExt(s32(code), i64_);
+}
+void Translator::set_mask(unsigned code, Value* bits) {
+  if (!is_wave32() || is_bit(code)) return set_s64(code, bits);
+  set_s32(code, b_.CreateTrunc(bits, i32_));
+  if (masks_[code]) b_.CreateStore(bits, masks_[code]);
+}
+
+}  // namespace morgana::device::jit
