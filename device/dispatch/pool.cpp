@@ -181,10 +181,13 @@ bool Pool::leave(Job& job) {
   const auto is_over = [&] { return job.helpers_.load(std::memory_order_relaxed) == 0 || job.has_work(); };
   spin_until(is_over);
   std::unique_lock lock(mutex_);
-  if (!is_over()) {
+  // Asked once and kept: a helper may take what there was between two questions, and is in the job still.
+  bool has_more = job.has_work();
+  const auto helpers_work = [&] { return !has_more && job.helpers_.load(std::memory_order_relaxed) != 0; };
+  if (helpers_work()) {
     callers_[level(job)]--;
     if (sum_from(open_, 0) > 1) has_jobs_.notify_one();
-    while (!is_over()) {
+    do {
       lock.unlock();
       const bool asks_again = job.tell_all_begun();
       lock.lock();
@@ -192,10 +195,11 @@ bool Pool::leave(Job& job) {
         job_left_.wait(lock, is_over);
       else
         job_left_.wait_for(lock, kLookForNext, is_over);
-    }
+      has_more = job.has_work();
+    } while (helpers_work());
     callers_[level(job)]++;
   }
-  if (job.has_work()) return true;
+  if (has_more) return true;
   std::erase(jobs_, &job);
   open_[level(job)]--;
   callers_[level(job)]--;
