@@ -6,6 +6,7 @@
 
 #include "device/interp/code.h"
 #include "device/interp/other_lanes.h"
+#include "device/isa/dual.h"
 #include "device/isa/effects.h"
 #include "device/jit/divisions.h"
 #include "device/jit/liveness.h"
@@ -454,26 +455,12 @@ class Builder {
   bool split_dual(const Instruction& both) {
     if (both.step->inst == nullptr || both.step->inst->second == nullptr || both.how != How::call)
       return false;
-    const isa::Inst& inst = *both.step->inst;
-    const auto reads = [&](int first, int last, const isa::Operand& what) {
-      return std::any_of(inst.src.begin() + first, inst.src.begin() + last,
-                         [&](const isa::Operand& source) { return source.code == what.code; });
-    };
-    const bool is_swapped = reads(inst.n_first_src, inst.n_src, inst.dst[0]);
-    if (is_swapped && reads(0, inst.n_first_src, inst.dst[1])) return false;
+    const auto parts = isa::halves(*both.step->inst);
+    if (!parts) return false;
     Instruction made[2];
-    for (const int k : {0, 1}) {
-      const bool is_y = (k == 1) != is_swapped;
+    for (const unsigned k : {0u, 1u}) {
       auto half = std::make_unique<Half>();
-      half->inst.row = is_y ? inst.second : inst.row;
-      half->inst.format = inst.format;
-      half->inst.literal = inst.literal;
-      half->inst.n_dst = 1;
-      half->inst.dst[0] = inst.dst[is_y];
-      const int first = is_y ? inst.n_first_src : 0;
-      half->inst.n_src = static_cast<uint8_t>(is_y ? inst.n_src - first : inst.n_first_src);
-      std::copy_n(inst.src.begin() + first, half->inst.n_src, half->inst.src.begin());
-      half->inst.n_explicit_src = half->inst.n_src;
+      half->inst = (*parts)[k];
       program_.set_operands(half->inst, half->step);
       half->step.inst = &half->inst;
       half->step.dwords = k == 0 ? 0 : both.step->dwords;
@@ -498,8 +485,9 @@ class Builder {
     lift::LiftOptions options;
     options.acc_base = options_.acc_base;
     options.address = program_.address;
-    const lift::Function function =
-        lift::lift(lift::straight_run(program_.target(), std::move(code)), options);
+    const lift::Function function = lift::lift(
+        lift::straight_run(program_.target(), static_cast<WaveSize>(options_.lanes), std::move(code)),
+        options);
     const auto facts = lift::find_facts(function);
     const auto call = std::find_if(function.blocks.begin(), function.blocks.end(),
                                    [](const lift::Block& b) { return b.ending == lift::Ending::call; });

@@ -28,6 +28,7 @@ bool has_target(Control control) { return control == Control::jump || control ==
 
 struct Reader {
   Target target;
+  WaveSize wave;
   Bytes code;
   bool beyond_leaves;
   std::map<uint32_t, isa::Inst> found;
@@ -43,7 +44,7 @@ struct Reader {
         const auto rest = at % 4 == 0 ? code.slice(at, code.size() - std::min<uint64_t>(at, code.size()))
                                       : Result<Bytes>(Bytes());
         if (!rest.ok() || rest->empty()) break;
-        const auto inst = isa::decode(target, *rest);
+        const auto inst = isa::decode(target, *rest, wave);
         if (!inst.ok()) break;
         if (found.size() >= kMostInstructions) return false;
         const Decoded& decoded = {at, found.emplace(at, *inst).first->second};
@@ -63,19 +64,21 @@ struct Reader {
 
 }  // namespace
 
-Code straight_run(Target target, std::vector<Decoded> instructions) {
+Code straight_run(Target target, WaveSize wave, std::vector<Decoded> instructions) {
   Code code;
   code.target = target;
+  code.wave = wave;
   code.instructions = std::move(instructions);
   code.runs.push_back({code.instructions.front().pc, 0, static_cast<uint32_t>(code.instructions.size()),
                        Run::kNowhere, Run::kNowhere});
   return code;
 }
 
-Result<Code> read_code(Target target, Bytes bytes, uint32_t entry, bool beyond_leaves) {
+Result<Code> read_code(Target target, WaveSize wave, Bytes bytes, uint32_t entry, bool beyond_leaves) {
   Code code;
   code.target = target;
-  Reader reader{target, bytes, beyond_leaves, {}, {}};
+  code.wave = wave;
+  Reader reader{target, wave, bytes, beyond_leaves, {}, {}};
   if (!reader.reach(entry))
     return make_error(ErrorCode::malformed, "more than {} instructions", kMostInstructions);
   if (!reader.found.contains(entry))

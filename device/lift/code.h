@@ -29,16 +29,18 @@ struct Run {
 
 struct Code {
   Target target{};
+  WaveSize wave = WaveSize::wave64;
   std::vector<Decoded> instructions;
   std::vector<Run> runs;  // by address
   uint32_t entry = 0;     // in runs
 };
 
 // Instructions that follow each other, as code of one run.
-Code straight_run(Target target, std::vector<Decoded> instructions);
+Code straight_run(Target target, WaveSize wave, std::vector<Decoded> instructions);
 
-// `entry`: bytes from the beginning of `code`. `beyond_leaves`: also what lies behind instructions where
-// somebody else goes on (isa::Control::leave). An error when nothing can be decoded there, or too much.
-Result<Code> read_code(Target target, Bytes code, uint32_t entry, bool beyond_leaves = false);
+// `wave`: how wide lane masks are. `entry`: bytes from the beginning of `code`. `beyond_leaves`: also what
+// lies behind instructions where somebody else goes on (isa::Control::leave). An error when nothing can be
+// decoded there, or too much.
+Result<Code> read_code(Target target, WaveSize wave, Bytes code, uint32_t entry, bool beyond_leaves = false);
 
 }  // namespace morgana::device::lift

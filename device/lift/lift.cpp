@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device/isa/constants.h"
+#include "device/isa/dual.h"
 
 namespace morgana::device::lift {
 
@@ -95,24 +96,29 @@ struct LaneAlgebra {
 Lifter::Lifter(const Code& code, const LiftOptions& options)
     : code_(code),
       options_(options),
-      named_(find_registers(code, options.acc_base, options.width)),
-      builder_(options.width, named_.pairs),
+      named_(find_registers(code, options.acc_base)),
+      builder_(static_cast<int>(code.wave), named_.pairs),
       operands_(builder_, options.acc_base) {}
 
 // --- Instructions ---
 
 void Lifter::instruction(const Decoded& at) {
-  const Inst& inst = at.inst;
-  const Effects& effects = isa::effects(inst.row->op);
   builder_.set_pc(at.pc);
+  if (at.inst.second != nullptr && dual_instruction(at)) return;
+  const Inst& inst = at.inst;
+  const bool is_wave32 = code_.wave == WaveSize::wave32;
+  const isa::Op op = is_wave32 ? isa::of_whole_mask(inst.row->op) : inst.row->op;
+  const Effects& effects = isa::effects(op);
   if (effects.kind == Class::nothing) return;
-  if (are_plain(inst)) {
+  if (inst.second == nullptr && are_plain(inst)) {
     switch (effects.kind) {
       case Class::scalar:
         // What has 64 lanes in its name.
-        if (options_.width != 64 && ((effects.reads | effects.writes) & (isa::kStateExec | isa::kStateVcc)))
+        if (is_wave32 && op == inst.row->op &&
+            ((effects.reads | effects.writes) & (isa::kStateExec | isa::kStateVcc)))
           break;
-        return scalar_instruction(inst, effects);
+        if (scalar_instruction(inst, effects)) return;
+        break;
       case Class::lanes:
         if (lane_instruction(inst, effects) || function_instruction(inst)) return;
         break;
@@ -128,12 +134,17 @@ void Lifter::instruction(const Decoded& at) {
   call(inst, effects);
 }
 
-void Lifter::scalar_instruction(const Inst& inst, const Effects& effects) {
-  ScalarAlgebra algebra{*this, inst};
+bool Lifter::scalar_instruction(const Inst& inst, const Effects& effects) {
+  const bool is_function = effects.result.empty() ? inst.n_dst > 0 : effects.result.has(Fn::next_pc);
+  if ((effects.writes & isa::kStateScc) && effects.scc.empty()) return false;
+  if (is_function && !is_register(inst.dst[0])) return false;
+  // EXEC as destination and as what follows: the two may be halves of each other.
+  if (!effects.exec.empty() && inst.dst[0].code >= isa::kExecLo) return false;
+  ScalarAlgebra algebra{*this, inst, kNoValue, !effects.exec.empty()};
   if (effects.result.has(Fn::next_pc) && options_.address) {
     const uint64_t next = *options_.address + builder_.pc() + inst.size;
     algebra.result = builder_.constant(static_cast<int64_t>(next), Kind::s64);
-  } else if (effects.result.empty() ? inst.n_dst > 0 : effects.result.has(Fn::next_pc)) {
+  } else if (is_function) {
     Value function;
     function.operation = Operation::function, function.op = inst.row->op;
     function.kind = inst.dst[0].dwords == 2 ? Kind::s64 : Kind::s32;
@@ -147,10 +158,27 @@ void Lifter::scalar_instruction(const Inst& inst, const Effects& effects) {
   if (algebra.result != kNoValue) operands_.set_scalar(inst.dst[0], algebra.result);
   if (exec != kNoValue) builder_.write_mask(isa::kExecLo, exec);
   if (scc != kNoValue) builder_.write(kScc, scc);
+  return true;
+}
+
+// A VOPD, as its two instructions: the second at the second dword. False: the interpreter's.
+bool Lifter::dual_instruction(const Decoded& at) {
+  const auto halves = isa::halves(at.inst);
+  if (!halves) return false;
+  const auto is_ours = [](const Inst& half) {
+    return isa::effects(half.row->op).kind == Class::lanes && are_plain(half);
+  };
+  if (!is_ours((*halves)[0]) || !is_ours((*halves)[1])) return false;
+  for (const uint32_t k : {0u, 1u}) {
+    const Inst& half = (*halves)[k];
+    builder_.set_pc(at.pc + 4 * k);
+    if (!lane_instruction(half, isa::effects(half.row->op))) function_instruction(half);
+  }
+  return true;
 }
 
 bool Lifter::lane_instruction(const Inst& inst, const Effects& effects) {
-  if (effects.result.empty() || has_modifiers(inst)) return false;
+  if (effects.result.empty() || has_modifiers(inst) || keeps_half(inst)) return false;
   // A mask in a vector register is no mask.
   for (int s = 0; s < inst.n_src; s++)
     if (inst.src[s].type == isa::Type::mask && !inst.src[s].is_scalar()) return false;
@@ -173,7 +201,7 @@ bool Lifter::lane_instruction(const Inst& inst, const Effects& effects) {
 
 // What a lane computes, without a rule: as long as it is all of its destination.
 bool Lifter::function_instruction(const Inst& inst) {
-  if (inst.sdwa || inst.dpp || (inst.op_sel & 8) || inst.n_dst == 0) return false;
+  if (inst.sdwa || inst.dpp || (inst.op_sel & 8) || inst.n_dst == 0 || keeps_half(inst)) return false;
   const Operand& to = inst.dst[0];
   const bool has_second = inst.n_dst > 1 && inst.dst[1].present();
   const bool is_mask = to.is_scalar();

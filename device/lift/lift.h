@@ -11,7 +11,6 @@
 namespace morgana::device::lift {
 
 struct LiftOptions {
-  int width = 64;                   // lanes of a wave
   uint32_t acc_base = 256;          // place of AccVGPR 0
   std::optional<uint64_t> address;  // of the code's beginning, if it stays there
   bool observe_everything = false;  // registers are read after the end (tests)

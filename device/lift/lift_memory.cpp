@@ -108,11 +108,10 @@ bool Lifter::access_instruction(const Inst& inst, const Effects& effects) {
 void Lifter::add_reads(const Inst& inst, const Effects& effects, Value& call) {
   std::set<Register> read;
   const auto note = [&](const isa::Operand& operand, unsigned count) {
-    if (!operand.present()) return;
     if (operand.code == isa::kSrcScc) read.insert(kScc);
     if (operand.code == isa::kSrcVccz) read.insert({isa::kVccLo, isa::kVccHi});
     if (operand.code == isa::kSrcLdsDirect) read.insert(isa::kM0);
-    if (operand.is_scalar() && operand.code >= isa::kRegisterEnd) return;
+    if (!is_register(operand)) return;
     const unsigned end = operand.is_scalar() ? unsigned{isa::kRegisterEnd} : unsigned{kRegisters};
     for (unsigned d = 0; d < count && operands_.place(operand) + d < end; d++)
       read.insert(static_cast<Register>(operands_.place(operand) + d));
@@ -145,7 +144,7 @@ void Lifter::add_writes(const Inst& inst, const Effects& effects, Value& call) c
   std::set<Register> written;
   for (int d = 0; d < inst.n_dst; d++) {
     const isa::Operand& to = inst.dst[d];
-    if (!to.present() || (to.is_scalar() && to.code >= isa::kRegisterEnd)) continue;
+    if (!is_register(to)) continue;
     const unsigned end = to.is_scalar() ? unsigned{isa::kRegisterEnd} : unsigned{kRegisters};
     for (unsigned n = 0; n < to.dwords && operands_.place(to) + n < end; n++)
       written.insert(static_cast<Register>(operands_.place(to) + n));

@@ -20,7 +20,7 @@ constexpr uint32_t kEndpgm = 0xbf810000;
 Function lifted(Target target, std::vector<uint32_t> code, bool observe) {
   LiftOptions options;
   options.observe_everything = observe;
-  const auto read = read_code(target, Bytes(code.data(), code.size() * 4), 0);
+  const auto read = read_code(target, default_wave(target), Bytes(code.data(), code.size() * 4), 0);
   return read.ok() ? lift(*read, options) : Function{};
 }
 
@@ -87,9 +87,8 @@ TEST(Lift, MasksAreAsWideAsAWave) {
   std::vector<uint32_t> code = dwords_of_hex("0003927d03050200010087bf000080bf");
   code.push_back(kEndpgm);
   LiftOptions options;
-  options.width = 32;
   options.observe_everything = true;
-  const auto read = read_code(Target::gfx90a, Bytes(code.data(), code.size() * 4), 0);
+  const auto read = read_code(Target::gfx1030, WaveSize::wave32, Bytes(code.data(), code.size() * 4), 0);
   ASSERT_TRUE(read.ok());
   const Function function = lift(*read, options);
   EXPECT_EQ(function.width, 32);
@@ -97,14 +96,33 @@ TEST(Lift, MasksAreAsWideAsAWave) {
   EXPECT_NE(print(function).find("bits.s32"), std::string::npos) << print(function);
 }
 
+// Both halves of a VOPD read before either writes: as values, or by the interpreter where that takes both at
+// once.
+TEST(Lift, BothHalvesOfADualInstructionReadFirst) {
+  const auto lift_one = [](uint64_t dual) {
+    const std::vector<uint32_t> code{static_cast<uint32_t>(dual), static_cast<uint32_t>(dual >> 32),
+                                     0xbfb00000};
+    const auto read = read_code(Target::gfx1100, WaveSize::wave32, Bytes(code.data(), code.size() * 4), 0);
+    EXPECT_TRUE(read.ok());
+    const Function function = lift(*read, {.observe_everything = true});
+    expect_sound(function, "a VOPD");
+    return print(function);
+  };
+  // v_dual_add_f32 v1, v0, v2 :: v_dual_mov_b32 v0, v3; v_dual_mov_b32 v0, v1 :: v_dual_mov_b32 v1, v0
+  const std::string copied = lift_one(0x0100'0103'c910'0500), swapped = lift_one(0x0000'0100'ca10'0101);
+  EXPECT_EQ(copied.find("call"), std::string::npos) << copied;
+  EXPECT_NE(copied.find("v_add_f32"), std::string::npos) << copied;
+  EXPECT_NE(swapped.find("call"), std::string::npos) << swapped;
+}
+
 // s_getpc_b64 s[0:1]; s_add_u32 s0, s0, 0x1000; s_addc_u32 s1, s1, 0; s_swappc_b64 s[30:31], s[0:1]
 TEST(Lift, WhoIsCalledIsAFact) {
   const std::vector<uint32_t> code = dwords_of_hex("001c80be00ff00800010000001800182001e9ebe");
-  auto read = read_code(Target::gfx90a, Bytes(code.data(), code.size() * 4), 0);
+  auto read = read_code(Target::gfx90a, WaveSize::wave64, Bytes(code.data(), code.size() * 4), 0);
   ASSERT_TRUE(read.ok());
   LiftOptions options;
   options.address = 0x7000'ffff'f000;  // the lower half wraps
-  const Function function = lift(straight_run(Target::gfx90a, read->instructions), options);
+  const Function function = lift(straight_run(Target::gfx90a, WaveSize::wave64, read->instructions), options);
   expect_sound(function, "call");
   ASSERT_EQ(function.blocks[1].ending, Ending::call);
   const Value& exit = function[function.blocks[1].value];
@@ -119,7 +137,7 @@ TEST(Lift, BytesThatAreNoCodeAreAWayOut) {
   EXPECT_EQ(verify(function), "");
   EXPECT_EQ(function.blocks.back().ending, Ending::leave);
   const std::vector<uint32_t> nothing{0xffffffff};
-  EXPECT_FALSE(read_code(Target::gfx90a, Bytes(nothing.data(), 4), 0).ok());
+  EXPECT_FALSE(read_code(Target::gfx90a, WaveSize::wave64, Bytes(nothing.data(), 4), 0).ok());
 }
 
 }  // namespace

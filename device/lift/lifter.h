@@ -16,10 +16,14 @@ class Lifter {
   friend struct LaneAlgebra;
 
   bool is_vector(const isa::Inst& inst) const { return inst.row->format > isa::Format::SMEM; }
+  bool keeps_half(const isa::Inst& inst) const {
+    return isa::keeps_half(info(code_.target).generation, inst);
+  }
 
   // --- Instructions ---
   void instruction(const Decoded& at);
-  void scalar_instruction(const isa::Inst& inst, const isa::Effects& effects);
+  bool scalar_instruction(const isa::Inst& inst, const isa::Effects& effects);
+  bool dual_instruction(const Decoded& at);
   bool lane_instruction(const isa::Inst& inst, const isa::Effects& effects);
   bool function_instruction(const isa::Inst& inst);
   bool access_instruction(const isa::Inst& inst, const isa::Effects& effects);

@@ -16,12 +16,12 @@ Register place_of(const isa::Operand& operand, uint32_t acc_base) {
   return static_cast<Register>(kVector + acc_base + operand.code - isa::kAgprBase);
 }
 
-Named find_registers(const Code& code, uint32_t acc_base, int width) {
+Named find_registers(const Code& code, uint32_t acc_base) {
   Named found;
   std::bitset<kRegisters> named;
   std::vector<int> uses(kRegisters);
   const auto note = [&](const Operand& operand) {
-    if (!operand.present() || (operand.is_scalar() && operand.code >= isa::kRegisterEnd)) return;
+    if (!is_register(operand)) return;
     const Register first = place_of(operand, acc_base);
     for (unsigned d = 0; d < operand.dwords && first + d < kRegisters; d++) named.set(first + d);
     if (operand.dwords == 2) uses[first]++;
@@ -32,7 +32,7 @@ Named find_registers(const Code& code, uint32_t acc_base, int width) {
   }
   for (const Register mask : {isa::kVccLo, isa::kExecLo}) {
     named.set(mask), named.set(mask + 1u);
-    if (width == 64) uses[mask] = 1 << 30;
+    if (code.wave == WaveSize::wave64) uses[mask] = 1 << 30;
   }
   named.set(kScc);
   // Those that are used most often first; none overlap.
@@ -54,7 +54,8 @@ ValueId Operands::scalar(const Inst& inst, int s) {
   const Operand& operand = inst.src[static_cast<unsigned>(s)];
   const bool wide =
       operand.type == isa::Type::mask ? builder_.mask_number() == Kind::s64 : operand.dwords == 2;
-  if (operand.code < isa::kRegisterEnd) return builder_.read(operand.code, wide);
+  if (is_register(operand)) return builder_.read(operand.code, wide);
+  if (operand.code == isa::kNull) return builder_.constant(0, wide ? Kind::s64 : Kind::s32);
   if (isa::is_constant(operand.code)) {
     const isa::Constant value = isa::constant_value(operand.code, operand.type, inst.literal);
     const uint64_t number = value.low | (wide ? uint64_t{value.high} << 32 : 0);
@@ -95,7 +96,7 @@ ValueId Operands::exec_mask() {
 }
 
 void Operands::set_scalar(const Operand& to, ValueId value) {
-  if (to.code < isa::kRegisterEnd) builder_.write(to.code, value, to.dwords == 2);
+  if (is_register(to)) builder_.write(to.code, value, to.dwords == 2);
 }
 
 void Operands::set_lanes(Register code, ValueId value, bool pair) {
@@ -110,7 +111,7 @@ void Operands::set_lanes(Register code, ValueId value, bool pair) {
 void Operands::set_mask(const Operand& to, ValueId mask, bool writes_exec) {
   const ValueId active = builder_.compute(Fn::bit_and, Kind::mask, {mask, exec_mask()});
   const ValueId bits = builder_.convert(Operation::bits, builder_.mask_number(), active);
-  if (to.code < isa::kRegisterEnd) builder_.write_mask(to.code, bits);
+  if (is_register(to)) builder_.write_mask(to.code, bits);
   if (writes_exec) builder_.write_mask(isa::kExecLo, bits);
 }
 

@@ -7,13 +7,18 @@
 namespace morgana::device::lift {
 
 Register place_of(const isa::Operand& operand, uint32_t acc_base);
+// A register that keeps what is written to it.
+inline bool is_register(const isa::Operand& operand) {
+  return operand.present() &&
+         (!operand.is_scalar() || (operand.code < isa::kRegisterEnd && operand.code != isa::kNull));
+}
 
 // The registers that code names: pairs by their lower one, which is in `pairs`, too.
 struct Named {
   std::vector<Register> registers;
   PairSet pairs;
 };
-Named find_registers(const Code& code, uint32_t acc_base, int width);
+Named find_registers(const Code& code, uint32_t acc_base);
 
 class Operands {
  public:

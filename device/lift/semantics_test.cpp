@@ -15,10 +15,9 @@
 namespace morgana::device {
 namespace {
 
-constexpr uint32_t kEndpgm = 0xbf810000;
-
-RigOptions rig_options() {
+RigOptions rig_options(WaveSize wave) {
   RigOptions options;
+  options.wave_size = wave;
   options.group_bytes = kSandboxLds;
   options.private_bytes = kSandboxPrivate;
   return options;
@@ -90,11 +89,11 @@ std::string difference(WaveRig& a, WaveRig& b, const std::vector<uint8_t>& memor
 
 // Whether a value is what its fact says; `mask`: of which it is to be a subset, if of any.
 bool holds(const lift::Fact& fact, lift::Kind kind, const IrEvaluator::Lanes& value,
-           const IrEvaluator::Lanes* mask) {
+           const IrEvaluator::Lanes* mask, unsigned lanes) {
   if (lift::bits_of(kind) == 0) return true;
   if (!fact.is_reached()) return false;
   const uint64_t all = isa::ones(lift::bits_of(kind));
-  for (unsigned l = 0; l < (lift::has_lanes(kind) ? kLanes : 1u); l++) {
+  for (unsigned l = 0; l < (lift::has_lanes(kind) ? lanes : 1u); l++) {
     const uint64_t number = value[l] & all;
     if ((number & fact.zeros) != 0 || (~number & fact.ones) != 0) return false;
     if (number < fact.least || number > fact.greatest) return false;
@@ -108,8 +107,9 @@ bool holds(const lift::Fact& fact, lift::Kind kind, const IrEvaluator::Lanes& va
 // Every other kernel is asked about what is known with a full EXEC, ids in v0 and a number in s2.
 std::vector<lift::Fact> facts_of(const lift::Function& function, bool known) {
   if (!known) return lift::find_facts(function);
+  const lift::Kind mask = function.width == 64 ? lift::Kind::s64 : lift::Kind::s32;
   return lift::find_facts(
-      function, {{isa::kExecLo, lift::Kind::s64, lift::constant_fact(~uint64_t{0}, lift::Kind::s64)},
+      function, {{isa::kExecLo, mask, lift::constant_fact(isa::ones(function.width), mask)},
                  {lift::kVector, lift::Kind::lanes32, lift::affine_fact(1, 64, 127, lift::Kind::lanes32)},
                  {2, lift::Kind::s32, lift::constant_fact(12, lift::Kind::s32)}});
 }
@@ -122,17 +122,19 @@ void set_known(Wave& wave, bool known) {
 
 enum class Outcome { same, left, differs };
 
-Outcome compare(Target target, const std::vector<uint32_t>& code, uint64_t seed, std::string& what) {
+Outcome compare(Target target, WaveSize wave, const std::vector<uint32_t>& code, uint64_t seed,
+                std::string& what) {
+  const RigOptions rig = rig_options(wave);
   std::vector<uint32_t> words = code;
-  words.push_back(kEndpgm);
+  words.push_back(end_of_program(target));
   lift::LiftOptions options;
   options.observe_everything = true;
-  options.acc_base = info(target).unified_vgprs ? rig_options().accum_offset : 256;
-  const auto read = lift::read_code(target, Bytes(words.data(), words.size() * 4), 0);
+  options.acc_base = info(target).unified_vgprs ? rig.accum_offset : 256;
+  const auto read = lift::read_code(target, wave, Bytes(words.data(), words.size() * 4), 0);
   if (!read.ok()) return what = read.error().message, Outcome::differs;
   const lift::Function function = lift::lift(*read, options);
   const Sandbox sandbox;
-  WaveRig interpreted(target, code, rig_options()), evaluated(target, code, rig_options());
+  WaveRig interpreted(target, code, rig), evaluated(target, code, rig);
   const bool known = seed % 2 == 0;
   sandbox.fill(interpreted, seed);
   set_known(interpreted.wave(), known);
@@ -140,14 +142,14 @@ Outcome compare(Target target, const std::vector<uint32_t>& code, uint64_t seed,
   const std::vector<uint8_t> memory = sandbox.bytes();
   sandbox.fill(evaluated, seed);
   set_known(evaluated.wave(), known);
-  IrEvaluator evaluator(target, words, function, interpreted.entry(), rig_options());
+  IrEvaluator evaluator(*read, words, function, interpreted.entry(), rig);
   const auto facts = facts_of(function, known);
   std::vector<IrEvaluator::Lanes> values(function.values.size());
   evaluator.watch([&](lift::ValueId id, const IrEvaluator::Lanes& value) {
     values[id] = value;
     const lift::Fact& fact = facts[id];
     const auto* const mask = fact.subset_of == lift::kNoValue ? nullptr : &values[fact.subset_of];
-    if (what.empty() && !holds(fact, function[id].kind, value, mask))
+    if (what.empty() && !holds(fact, function[id].kind, value, mask, static_cast<unsigned>(function.width)))
       what = "%" + std::to_string(id) + " is not " + lift::describe(fact, function[id].kind) + "\n" +
              lift::print(function);
   });
@@ -163,21 +165,22 @@ class LiftOfTarget : public testing::TestWithParam<int> {};
 TEST_P(LiftOfTarget, MeansWhatTheInterpreterDoes) {
   const auto target = static_cast<Target>(GetParam());
   int same = 0, left = 0;
-  for (uint64_t seed = 1; seed <= 200; seed++) {
+  for (uint64_t seed = 1; seed <= 300; seed++) {
     KernelKind kind;
     kind.pieces = 12;
     kind.structured = seed % 3 != 0;
-    const std::vector<uint32_t> code = emit(random_kernel(target, seed, kind));
+    const RandomKernel kernel = random_kernel(target, seed, kind);
+    const std::vector<uint32_t> code = emit(kernel);
     std::string what;
-    const Outcome outcome = compare(target, code, seed, what);
+    const Outcome outcome = compare(target, kernel.wave, code, seed, what);
     ASSERT_NE(outcome, Outcome::differs) << what << ", seed " << seed << "\n"
-                                         << listing(target, WaveSize::wave64, code);
+                                         << listing(target, kernel.wave, code);
     (outcome == Outcome::same ? same : left)++;
   }
   EXPECT_GT(same, left);
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, LiftOfTarget, testing::Range(0, kGcnTargetCount), [](const auto& target) {
+INSTANTIATE_TEST_SUITE_P(Targets, LiftOfTarget, testing::Range(0, kTargetCount), [](const auto& target) {
   return std::string(::morgana::info(static_cast<Target>(target.param)).name);
 });
 

@@ -44,6 +44,18 @@ Touch touch(const isa::Inst& inst) {
   return access.direction == Direction::load ? Touch::reads : Touch::writes;
 }
 
+bool waits_for_lds(Op op) {
+  switch (op) {
+    case Op::s_waitcnt:
+    case Op::s_waitcnt_lgkmcnt:
+    case Op::s_wait_dscnt:
+    case Op::s_wait_loadcnt_dscnt:
+    case Op::s_wait_storecnt_dscnt:
+    case Op::s_wait_idle: return true;
+    default: return false;
+  }
+}
+
 // The register of the address; kGone where no VGPR holds it (M0).
 unsigned address_of(const isa::Inst& inst) {
   const isa::Operand& address = inst.src[isa::kDsAddr];
@@ -89,7 +101,7 @@ class Finder {
       state = {};
       return;
     }
-    if (inst.row->op == Op::s_waitcnt) {
+    if (waits_for_lds(inst.row->op)) {
       state.settled |= state.recent;
       state.recent.reset();
       if (state.settled.any()) state.waits = {at.pc};

@@ -14,7 +14,7 @@
 
 namespace morgana::device::lift {
 
-// The s_waitcnt at which a wave lets the others of its group come up, as bytes from the beginning of the
+// The waits for LDS at which a wave lets the others of its group come up, as bytes from the beginning of the
 // code, rising. Empty for nearly every kernel.
 std::vector<uint32_t> find_turns(const Code& code);
 

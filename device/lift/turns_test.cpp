@@ -1,12 +1,14 @@
-// Where waves take turns, in a few instructions of gfx950 each.
+// Where waves take turns, in a few instructions of gfx950 each, and of gfx1200.
 #include "device/lift/turns.h"
 
 #include <gtest/gtest.h>
 
+#include "device/testing/wave_rig.h"
+
 namespace morgana::device::lift {
 namespace {
 
-constexpr uint32_t kWait = 0xbf8cc07f, kBarrier = 0xbf8a0000, kEnd = 0xbf810000;
+constexpr uint32_t kWait = 0xbf8cc07f, kBarrier = 0xbf8a0000;
 constexpr uint32_t kLoadToLds = 0xdca88000;  // global_load_lds_dword
 
 // ds_read_b32 v9, v[address]; ds_write_b32 v[address], v9; v_add_u32 v[to], 1, v[to]
@@ -24,9 +26,9 @@ class Turns : public testing::Test {
     return *this << static_cast<uint32_t>(two) << static_cast<uint32_t>(two >> 32);
   }
   // In dwords.
-  std::vector<uint32_t> found() {
-    *this << kEnd;
-    const auto code = read_code(Target::gfx950, Bytes(dwords_.data(), dwords_.size() * 4), 0);
+  std::vector<uint32_t> found(Target target = Target::gfx950) {
+    *this << end_of_program(target);
+    const auto code = read_code(target, default_wave(target), Bytes(dwords_.data(), dwords_.size() * 4), 0);
     if (!code.ok()) {
       ADD_FAILURE() << code.error().message;
       return {};
@@ -44,6 +46,17 @@ using Places = std::vector<uint32_t>;
 TEST_F(Turns, AtTheWaitBetweenAReadAndAWriteElsewhere) {
   *this << read(1) << kWait << write(2);
   EXPECT_EQ(found(), Places{2});
+}
+
+// ds_load_b32 v9, v1; s_wait_dscnt 0; [s_barrier_signal -1; s_barrier_wait -1;] ds_store_b32 v2, v9
+constexpr uint64_t kLoad = 0x0900'0001'd8d8'0000, kStore = 0x0000'0902'd834'0000;
+TEST_F(Turns, AtWaitsOfLaterGenerations) {
+  *this << kLoad << 0xbfc60000u << kStore;
+  EXPECT_EQ(found(Target::gfx1200), Places{2});
+}
+TEST_F(Turns, NotBehindABarrierInTwoParts) {
+  *this << kLoad << 0xbfc60000u << 0xbe804ec1u << 0xbf94ffffu << kStore;
+  EXPECT_EQ(found(Target::gfx1200), Places{});
 }
 
 TEST_F(Turns, NotBehindABarrier) {

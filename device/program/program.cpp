@@ -164,7 +164,7 @@ void Program::find_turns(const Step* entry) {
   std::lock_guard lock(mutex_);
   const uint64_t index = static_cast<uint64_t>(entry - steps);
   if (!searched_.insert(index).second) return;
-  const auto kernel = lift::read_code(target_, code_, static_cast<uint32_t>(index * 4), true);
+  const auto kernel = lift::read_code(target_, wave_, code_, static_cast<uint32_t>(index * 4), true);
   if (!kernel.ok()) return;
   for (const uint32_t at : lift::find_turns(*kernel)) turns_.insert(at / 4);
 }
@@ -218,7 +218,7 @@ Program::Decoded Program::decode_one(uint64_t index, const Allocation& have) {
     return failed(graphics ? FaultKind::graphics : FaultKind::unimplemented, inst.row->mnemonic);
   }
   if (!(inst.row->flags & isa::kBranch) && exceeds(inst, have, target_)) handler = level().bounded;
-  if (inst.row->op == isa::Op::s_waitcnt && turns_.contains(index)) handler = level().turn;
+  if (turns_.contains(index)) handler = level().turn;
   if (is_relative_branch(inst)) {
     int64_t target = static_cast<int64_t>(index) + step.imm;
     if (target < 0 || target > static_cast<int64_t>(count)) target = static_cast<int64_t>(count);

@@ -5,6 +5,8 @@
 
 #include "device/apertures.h"
 #include "device/isa/decode.h"
+#include "device/isa/dual.h"
+#include "device/lift/operands.h"
 #include "device/state/scratch.h"
 
 namespace morgana::device {
@@ -20,10 +22,10 @@ struct IrEvaluator::Instruction {
   std::unique_ptr<WaveRig> rig;
 };
 
-IrEvaluator::IrEvaluator(Target target, const std::vector<uint32_t>& code, const lift::Function& function,
-                         uint64_t entry, const RigOptions& options)
-    : target_(target),
-      code_(code),
+IrEvaluator::IrEvaluator(const lift::Code& code, const std::vector<uint32_t>& dwords,
+                         const lift::Function& function, uint64_t entry, const RigOptions& options)
+    : code_(code),
+      dwords_(dwords),
       function_(function),
       entry_(entry),
       options_(options),
@@ -75,7 +77,7 @@ void IrEvaluator::write(Wave& wave, Register code, Kind kind, const Lanes& from)
 
 Register IrEvaluator::place(const isa::Operand& operand) const {
   if (!operand.is_agpr()) return operand.code;
-  const unsigned base = info(target_).unified_vgprs ? options_.accum_offset : 256;
+  const unsigned base = info(code_.target).unified_vgprs ? options_.accum_offset : 256;
   return static_cast<Register>(lift::kVector + base + operand.code - isa::kAgprBase);
 }
 
@@ -83,7 +85,7 @@ Register IrEvaluator::place(const isa::Operand& operand) const {
 
 namespace {
 // Vector sources that are EXEC become other SGPRs, which the instruction does not name: the lanes of a
-// function are all active.
+// function are all active. Of a VOPD both first sources.
 void replace_exec(const isa::Inst& inst, std::vector<uint32_t>& words) {
   const auto names = [&](unsigned code) {
     const auto is_near = [&](const isa::Operand& o) {
@@ -94,28 +96,37 @@ void replace_exec(const isa::Inst& inst, std::vector<uint32_t>& words) {
   };
   uint32_t other = 90;
   while (names(other)) other -= 4;
+  const auto replace = [&](uint32_t& word, int place) {
+    const uint32_t code = word >> (9 * place) & 0x1ff;
+    if (code == isa::kExecLo || code == isa::kExecHi) word += (other - isa::kExecLo) << (9 * place);
+  };
   const bool is_long = inst.format == isa::Format::VOP3 || inst.format == isa::Format::VOP3P;
-  for (int s = 0; s < (is_long ? 3 : 1); s++) {
-    uint32_t& word = words[is_long ? 1 : 0];
-    const uint32_t code = word >> (9 * s) & 0x1ff;
-    if (code == isa::kExecLo || code == isa::kExecHi) word += (other - isa::kExecLo) << (9 * s);
-  }
+  for (int s = 0; s < (is_long ? 3 : 1); s++) replace(words[is_long ? 1 : 0], s);
+  if (inst.second != nullptr) replace(words[1], 0);
 }
 }  // namespace
 
 IrEvaluator::Instruction& IrEvaluator::instruction_at(uint32_t pc, bool is_function) {
   std::unique_ptr<Instruction>& slot = instructions_[pc];
   if (slot) return *slot;
-  const uint32_t* const first = code_.data() + pc / 4;
+  // The one there, or the VOPD of which it is the second half.
+  const auto at = std::find_if(code_.instructions.rbegin(), code_.instructions.rend(),
+                               [pc](const lift::Decoded& one) { return one.pc <= pc; });
+  const uint32_t* const first = dwords_.data() + at->pc / 4;
   slot = std::make_unique<Instruction>();
-  slot->inst = *isa::decode(target_, Bytes(first, (code_.size() - pc / 4) * 4));
+  slot->inst = at->inst;
   std::vector<uint32_t> words(first, first + slot->inst.size / 4);
   if (is_function && slot->inst.format > isa::Format::SMEM) {
     replace_exec(slot->inst, words);
-    slot->inst = *isa::decode(target_, Bytes(words.data(), words.size() * 4));
+    slot->inst = *isa::decode(code_.target, Bytes(words.data(), words.size() * 4), code_.wave);
+    if (slot->inst.second != nullptr) slot->inst = (*isa::halves(slot->inst))[pc == at->pc ? 0 : 1];
   }
-  slot->rig = std::make_unique<WaveRig>(target_, words, options_);
+  slot->rig = std::make_unique<WaveRig>(code_.target, words, options_);
   return *slot;
+}
+
+uint64_t IrEvaluator::read_mask(const Wave& wave, const isa::Operand& operand) const {
+  return read(wave, operand.code, lanes() == 32 ? Kind::s32 : Kind::s64)[0];
 }
 
 // LDS and scratch of the wave to that of `rig`, or back.
@@ -150,7 +161,7 @@ void IrEvaluator::function(ValueId id, Lanes& to) {
   // The number of a scalar operand stands in every lane.
   for (int s = 0; s < inst.n_src; s++) {
     const isa::Operand& operand = inst.src[s];
-    if (operand.is_scalar() && operand.code >= isa::kRegisterEnd) continue;
+    if (!lift::is_register(operand)) continue;
     Lanes lanes = argument(value, static_cast<size_t>(s));
     if (kind(value.arguments[static_cast<size_t>(s)]) == Kind::mask) {
       uint64_t bits = 0;
@@ -163,14 +174,14 @@ void IrEvaluator::function(ValueId id, Lanes& to) {
   if (rig.run_interpreted() != Exit::ended) return;
   const isa::Operand& result = inst.dst[0];
   if (value.kind == Kind::mask) {
-    const uint64_t bits = read(wave, result.code, Kind::s64)[0];
+    const uint64_t bits = read_mask(wave, result);
     for (unsigned l = 0; l < kLanes; l++) to[l] = bits >> l & 1;
     return;
   }
   to = read(wave, place(result), value.kind);
   if (inst.n_dst > 1 && inst.dst[1].present()) {
     Lanes mask{};
-    const uint64_t bits = read(wave, inst.dst[1].code, Kind::s64)[0];
+    const uint64_t bits = read_mask(wave, inst.dst[1]);
     for (unsigned l = 0; l < kLanes; l++) mask[l] = bits >> l & 1;
     parts_[id] = {to, mask};
   }
@@ -205,7 +216,9 @@ uint8_t* IrEvaluator::memory_of(isa::Space space, uint64_t address, int lane) co
   if (space == isa::Space::lds)
     return address < wave_->group->lds_size ? wave_->group->lds + address : nullptr;
   if (space == isa::Space::scratch)
-    return address < wave_->scratch_lane_bytes ? wave_->scratch + scratch_offset(address, lane) : nullptr;
+    return address < wave_->scratch_lane_bytes
+               ? wave_->scratch + scratch_offset(address, static_cast<unsigned>(lane), lanes())
+               : nullptr;
   return reinterpret_cast<uint8_t*>(address);
 }
 
@@ -337,7 +350,7 @@ void IrEvaluator::evaluate(ValueId id) {
       for (unsigned l = 0; l < kLanes; l++) to[l] = argument(value, 0)[0] >> l & 1;
       break;
     case Operation::bits:
-      for (unsigned l = 0; l < kLanes; l++) to[0] |= (argument(value, 0)[l] & 1) << l;
+      for (unsigned l = 0; l < lanes(); l++) to[0] |= (argument(value, 0)[l] & 1) << l;
       break;
     case Operation::merge:
       for (unsigned l = 0; l < kLanes; l++) to[l] = argument(value, argument(value, 0)[l] & 1 ? 1 : 2)[l];

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "device/lift/code.h"
 #include "device/lift/ir.h"
 #include "device/testing/wave_rig.h"
 
@@ -16,9 +17,9 @@ namespace morgana::device {
 
 class IrEvaluator {
  public:
-  // `code` is what `function` was lifted from, `entry` the address that it has, `options` how its waves are
-  // started.
-  IrEvaluator(Target target, const std::vector<uint32_t>& code, const lift::Function& function,
+  // `function` was lifted from `code`, which was read from `dwords`; `entry` is the address that it has,
+  // `options` say how its waves are started.
+  IrEvaluator(const lift::Code& code, const std::vector<uint32_t>& dwords, const lift::Function& function,
               uint64_t entry, const RigOptions& options);
   ~IrEvaluator();
 
@@ -44,14 +45,16 @@ class IrEvaluator {
   uint8_t* memory_of(isa::Space space, uint64_t address, int lane) const;
   struct Instruction;
   Instruction& instruction_at(uint32_t pc, bool is_function = false);
+  unsigned lanes() const { return static_cast<unsigned>(function_.width); }
+  uint64_t read_mask(const Wave& wave, const isa::Operand& operand) const;
   void move_memory(WaveRig& rig, bool back) const;
   Lanes read(const Wave& wave, lift::Register code, lift::Kind kind) const;
   static void write(Wave& wave, lift::Register code, lift::Kind kind, const Lanes& from);
   const Lanes& argument(const lift::Value& value, size_t n) const { return values_[value.arguments[n]]; }
   lift::Kind kind(lift::ValueId id) const { return function_[id].kind; }
 
-  const Target target_;
-  const std::vector<uint32_t> code_;
+  const lift::Code& code_;
+  const std::vector<uint32_t> dwords_;
   const lift::Function& function_;
   const uint64_t entry_;
   const RigOptions options_;

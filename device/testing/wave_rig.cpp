@@ -10,11 +10,12 @@
 #include "device/guest_access.h"
 
 namespace morgana::device {
-namespace {
 
-uint32_t endpgm(Target target) {
+uint32_t end_of_program(Target target) {
   return info(target).generation >= Generation::gfx11 ? 0xbfb00000 : 0xbf810000;
 }
+
+namespace {
 
 codeobj::KernelDescriptor descriptor_for(Target target, const RigOptions& options) {
   codeobj::KernelDescriptor d;
@@ -48,7 +49,7 @@ WaveRig::WaveRig(Target target, std::vector<uint32_t> code, const RigOptions& op
       quick_(options.quick),
       loops_over_waves_(options.loops_over_waves),
       kernarg_(options.kernarg) {
-  code_.push_back(endpgm(target));
+  code_.push_back(end_of_program(target));
   launch_.descriptor = &descriptor_;
   launch_.entry = reinterpret_cast<uint64_t>(code_.data());
   launch_.grid = launch_.group = {options.items, 1, 1};

@@ -44,6 +44,9 @@ struct RigOptions {
   uint8_t kernarg = jit::kNoSgpr;  // Specialisation::kernarg
 };
 
+// The dword of s_endpgm.
+uint32_t end_of_program(Target target);
+
 class WaveRig {
  public:
   // `code`: instruction dwords; s_endpgm is appended.

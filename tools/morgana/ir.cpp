@@ -35,13 +35,11 @@ struct Lifted {
 
 // A function that is well-formed, or an error that says why there is none.
 Result<Lifted> lift_kernel(const codeobj::CodeObject& object, const codeobj::Kernel& kernel) {
-  if (info(object.target()).generation >= Generation::gfx10)
-    return make_error(ErrorCode::unsupported, "there is no wave IR of {}", info(object.target()).name);
   for (const codeobj::CodeRange& range : codeobj::code_ranges(object)) {
     if (kernel.entry_address < range.address || kernel.entry_address - range.address >= range.bytes.size())
       continue;
     const auto entry = static_cast<uint32_t>(kernel.entry_address - range.address);
-    auto code = device::lift::read_code(object.target(), range.bytes, entry);
+    auto code = device::lift::read_code(object.target(), kernel.descriptor.wave_size(), range.bytes, entry);
     if (!code.ok()) return code.error();
     device::lift::LiftOptions options;
     if (info(object.target()).unified_vgprs) options.acc_base = kernel.descriptor.accum_offset;
