@@ -469,6 +469,15 @@ kernel void k(global int* out) {
   });
 }
 
+// Of these atomics gfx7 and gfx8 make a test whether the address is in scratch.
+TEST_F(Features, LibraryFunctionsThatAreCalledTakeGenericPointers) {
+  constexpr const char* kMost = R"(
+kernel void k(global atomic_ulong* out) {
+  atomic_fetch_max_explicit(out, (ulong)get_global_id(0) << 16, memory_order_relaxed, memory_scope_device);
+})";
+  on_each_device([&] { EXPECT_EQ(run(kMost, 64, 64, 2, {}, "-cl-std=CL3.0 -cl-opt-disable")[0], 63 << 16); });
+}
+
 TEST_F(Features, SubGroupQueriesAgreeWithTheKernel) {
   cl_program program = make_program(
       "kernel void k(global int* p) { p[0] = 1; }"

@@ -166,6 +166,9 @@ Status link_libraries(llvm::Module& module, const BuildOptions& options, const T
   settings.optimize_separately = [&](llvm::Module& library) {
     Passes passes(machine.get());
     passes.run(passes.builder().buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2), library);
+    // LLVM does not count atomics on generic pointers, of which code generation makes a test of the address
+    // with what the queue says of its apertures (gfx7, gfx8).
+    for (llvm::Function& function : library) function.removeFnAttr("amdgpu-no-queue-ptr");
   };
   return link_device_library(module, settings);
 }
