@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Takes one s_waitcnt or s_nop at a time out of the kernels of waits.cl, and looks whether --check=hazard finds it.
+"""Takes one wait or s_nop at a time out of the kernels of waits.cl, and looks whether --check=hazard finds it.
 
 Kernels are compiled by clang for each target at -O0 and -O3. As they are they must be clean. Prints a row for each
 target; --table FILE compares the rows with what is expected, or writes them there with --save. Exits 1 when a kernel as
@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-TARGETS = "gfx600 gfx701 gfx803 gfx900 gfx906 gfx908 gfx90a gfx942 gfx950".split()
+TARGETS = "gfx600 gfx701 gfx803 gfx900 gfx906 gfx908 gfx90a gfx942 gfx950 gfx1010 gfx1030 gfx1100 gfx1200".split()
 SOURCE = HERE / "waits.cl"
 # What nothing needs in these kernels: (what stands before it, what among the next lines, how many of them).
 LOAD = r"\s+(global|flat|buffer)_load"
@@ -23,11 +23,13 @@ NOT_NEEDED = (
     (r"; %bb\.0:", r".*", 1),                           # the entry of a function: nothing is outstanding
     (r".*", r"\s+s_setpc_b64", 1),                      # its return: what is restored is not used
     (r".*", r"\s+s_barrier", 9),                        # the barrier of a group that is one wave
+    (r"\s+s_wait_(exp|bvh)cnt", r".*", 1),               # the other counters of gfx12 there
+    (r"\s+s_cbranch_execz", r"\s+ds_read", 1),          # gfx1010: LDS on one way of a branch, other memory on the other
     (r"\s+v_writelane", r"\s+v_writelane", 1),          # LLVM alone asks for it
     (LOAD, LOAD, 1),                                    # clauses of loads, which XNACK alone repeats
     (r"\s+s_(addc?_u32|lshl_b32)", r"\s+(global|s)_load", 1),  # the scalar unit has written the register since
 )
-REMOVABLE = re.compile(r"\s+(s_waitcnt|s_nop)\b")
+REMOVABLE = re.compile(r"\s+(s_waitcnt|s_waitcnt_vscnt|s_wait_(load|ds|store|km|sample|loadcnt_ds|storecnt_ds)cnt|s_nop)\b")
 
 
 def clang(tool, target, *words):
@@ -36,7 +38,8 @@ def clang(tool, target, *words):
 
 def is_needed(text, at):
     def is_code(line):
-        return line.strip() and not line.strip().startswith(";") or line.startswith("; %bb.0")
+        is_comment = line.strip().startswith((";", "s_wait_alu"))
+        return line.strip() and not is_comment or line.startswith("; %bb.0")
     before = next((line for line in text[at - 1::-1] if is_code(line)), "")
     behind = [line for line in text[at + 1:at + 20] if is_code(line)]
     return not any(re.match(first, before) and any(re.match(second, line) for line in behind[:count])

@@ -42,10 +42,10 @@ Shapes shapes_of(const Flow& flow, const std::vector<SerialLoop>& candidates, bo
   return shapes(std::move(gather));
 }
 
-// Strips are made of waves of 64 lanes.
-std::vector<SerialLoop> candidates(const Flow& flow) {
+// Strips are made of waves of 64 lanes, where s_waitcnt tells all waits for memory.
+std::vector<SerialLoop> candidates(const Flow& flow, Target target) {
   std::vector<SerialLoop> found = serial_loops(flow);
-  if (flow.lanes < kLanes) std::erase_if(found, [](const SerialLoop& loop) { return loop.is_strip; });
+  if (has_wave32(target)) std::erase_if(found, [](const SerialLoop& loop) { return loop.is_strip; });
   return found;
 }
 
@@ -58,7 +58,7 @@ Translator::Translator(llvm::Module& module, const Library& library, const Flow&
       b_(context_),
       library_(library),
       flow_(flow),
-      candidates_(candidates(flow)),
+      candidates_(candidates(flow, target)),
       shapes_(shapes_of(flow, candidates_, info(target).packed_work_items, key)),
       is_lookup_(find_lookups(flow)),
       target_(info(target)),
