@@ -1,5 +1,5 @@
-// Tiled images of gfx9: loads, stores, samples, gathers and atomics of texels whose places AMD's addrlib has
-// computed (testdata/image_tiles.txt).
+// Tiled images of gfx9 and gfx10: loads, stores, samples, gathers and atomics of texels whose places AMD's
+// addrlib has computed (testdata/image_tiles.txt, image_tiles_gfx10.txt).
 #include <gtest/gtest.h>
 
 #include <array>
@@ -34,8 +34,8 @@ struct Surface {
   uint32_t bytes() const { return 1u << bytes_log2; }
 };
 
-std::vector<Surface> surfaces() {
-  std::ifstream file(MORGANA_SOURCE_DIR "/device/interp/testdata/image_tiles.txt");
+std::vector<Surface> surfaces(const char* name = "image_tiles.txt") {
+  std::ifstream file(std::string(MORGANA_SOURCE_DIR "/device/interp/testdata/") + name);
   std::vector<Surface> all;
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#') continue;
@@ -58,6 +58,10 @@ constexpr const char* kGather =
     "004101f100148200";  // image_gather4 v[20:24], v[0:2], s[8:15], s[16:19] dmask:0x1 tfe da
 constexpr const char* kAdd = "005148f000140200";  // image_atomic_add v20, v[0:2], s[8:15] dmask:0x1 unorm da
 
+// Of gfx10, [0] of planes in an array, [1] of a volume.
+constexpr const char* kLoadGfx10[2] = {"281f00f000140200", "101f00f000140200"};
+constexpr const char* kStoreGfx10[2] = {"281f20f000140200", "101f20f000140200"};
+
 enum Type : uint32_t { kVolume = 10, kPlaneArray = 13 };
 enum Numeric : uint32_t { kUint = 4 };
 
@@ -78,6 +82,14 @@ class TiledImages : public testing::TestWithParam<Target> {
     image_[2] = (s.width - 1) | (s.height - 1) << 14;
     image_[3] = (4 | 5 << 3 | 6 << 6 | 7 << 9) | s.mode << 20 | type << 28;
     image_[4] = (s.slices - 1) | (s.pitch - 1) << 13;
+  }
+  // Likewise by resource_nv.h, which has no place for a pitch.
+  void lay_out_gfx10(const Surface& s) {
+    lay_out(s);
+    constexpr std::array<uint32_t, 5> kFormat = {5, 11, 20, 62, 75};  // UINT
+    image_[1] = (image_[1] & 0xff) | kFormat[s.bytes_log2] << 20 | (s.width - 1) << 30;
+    image_[2] = (s.width - 1) >> 2 | (s.height - 1) << 14;
+    image_[4] = s.slices - 1;
   }
   // Runs one instruction on lane 0; v[20:23] afterwards.
   std::array<uint32_t, 4> run(const char* hex, std::array<uint32_t, 3> address,
@@ -103,6 +115,19 @@ class TiledImages : public testing::TestWithParam<Target> {
     return c;
   }
 
+  // A load finds a texel where `t` says, and a store puts it there.
+  void expect_place(const Surface& s, const Texel& t, const char* load, const char* store) {
+    const auto first = content(s, 0x51), second = content(s, 0x23);
+    std::memcpy(memory_.get() + t.offset, first.data(), s.bytes());
+    const auto read = run(load, {t.x, t.y, t.slice});
+    ASSERT_EQ(exit_, Exit::ended) << rig_->fault().detail;
+    for (size_t i = 0; i < s.bytes() / 4 || i == 0; i++)
+      ASSERT_EQ(read[i], first[i]) << t.x << ' ' << t.y << ' ' << t.slice;
+    run(store, {t.x, t.y, t.slice}, second);
+    ASSERT_EQ(exit_, Exit::ended);
+    ASSERT_EQ(std::memcmp(memory_.get() + t.offset, second.data(), s.bytes()), 0);
+  }
+
   struct Free {
     void operator()(uint8_t* p) const { std::free(p); }
   };
@@ -124,20 +149,43 @@ TEST_P(TiledImages, TexelsLieWhereAddrlibSays) {
     modes.insert(s.mode);
     lay_out(s);
     for (const Texel& t : s.texels) {
-      std::memset(memory_.get() + t.offset, 0, s.bytes());
-      const auto first = content(s, 0x51);
-      std::memcpy(memory_.get() + t.offset, first.data(), s.bytes());
-      const auto read = run(kLoad, {t.x, t.y, t.slice});
-      ASSERT_EQ(exit_, Exit::ended) << rig_->fault().detail;
-      for (size_t i = 0; i < s.bytes() / 4 || i == 0; i++)
-        ASSERT_EQ(read[i], first[i]) << t.x << ' ' << t.y << ' ' << t.slice;
-      const auto second = content(s, 0x23);
-      run(kStore, {t.x, t.y, t.slice}, second);
-      ASSERT_EQ(exit_, Exit::ended);
-      ASSERT_EQ(std::memcmp(memory_.get() + t.offset, second.data(), s.bytes()), 0);
+      expect_place(s, t, kLoad, kStore);
+      if (HasFatalFailure()) return;
     }
   }
   EXPECT_EQ(modes.size(), 23u);  // all but linear and what is reserved
+}
+
+using TiledImagesOfGfx10 = TiledImages;
+INSTANTIATE_TEST_SUITE_P(Targets, TiledImagesOfGfx10, testing::Values(Target::gfx1010, Target::gfx1030),
+                         [](const auto& instance) {
+                           return std::string(morgana::info(instance.param).name);
+                         });
+
+TEST_P(TiledImagesOfGfx10, TexelsLieWhereAddrlibSays) {
+  std::set<uint32_t> modes[2];
+  for (const Surface& s : surfaces("image_tiles_gfx10.txt")) {
+    SCOPED_TRACE("SW_MODE " + std::to_string(s.mode) + ", dimensions " + std::to_string(s.dimensions) +
+                 ", bytes " + std::to_string(s.bytes()));
+    const size_t is_volume = s.dimensions == 3;
+    modes[is_volume].insert(s.mode);
+    lay_out_gfx10(s);
+    for (const Texel& t : s.texels) {
+      expect_place(s, t, kLoadGfx10[is_volume], kStoreGfx10[is_volume]);
+      if (HasFatalFailure()) return;
+    }
+  }
+  // No other mode is executed.
+  for (const uint32_t dimensions : {2u, 3u})
+    for (uint32_t mode = 1; mode < 32; mode++) {
+      if (modes[dimensions - 2].contains(mode)) continue;
+      lay_out_gfx10({mode, dimensions, 2, 4, 4, 1, 4, {}});
+      run(kLoadGfx10[dimensions - 2], {0, 0, 0});
+      EXPECT_EQ(exit_, Exit::fault) << mode;
+      EXPECT_NE(rig_->fault().detail.find("SW_MODE"), std::string::npos) << rig_->fault().detail;
+    }
+  EXPECT_EQ(modes[0].size(), 14u);
+  EXPECT_EQ(modes[1].size(), 8u);
 }
 
 // The places within a block of 64 KiB are a permutation: each coordinate has bits of its own, and together

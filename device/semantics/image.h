@@ -74,6 +74,14 @@ inline bool settle(Image& r, uint32_t last_layer, uint32_t last_level, uint32_t 
   return r.refusal == nullptr;
 }
 
+inline void settle_tiling(Image& r, Tiling tiling) {
+  r.tiling = tiling;
+  if (tiling.equation == nullptr || !r.has_rows())
+    r.refusal = "no such tiling (SW_MODE) of this type of image and size of texel";
+  else if (r.chain > 1 || r.first_level != 0 || r.levels > 1 || r.samples > 1)
+    r.refusal = "the image is tiled (SW_MODE) and has levels or samples: such images are not executed";
+}
+
 // The place of the fields that gfx10, gfx11 and gfx12 have at different ones.
 struct Gfx10Fields {
   uint32_t format, last_level, max_level;
@@ -122,8 +130,16 @@ inline Image decode_image_gfx10(const uint32_t* w, const TargetInfo& target) {
   r.chained_slices = true;
   if (!settle(r, r.depth - 1, fields.last_level, fields.max_level)) return r;
   r.pitch = gfx10_pitch(w, target, r);
-  if (field(w[3], 20, 5) != 0)
-    r.refusal = "the image is tiled (SW_MODE): of gfx10 and later only linear images are executed";
+  const uint32_t tiling = field(w[3], 20, 5);
+  if (tiling == 0) return r;
+  if (target.generation >= Generation::gfx11) {
+    r.refusal = "the image is tiled (SW_MODE): of gfx11 and later only linear images are executed";
+    return r;
+  }
+  settle_tiling(r, tiling_of_gfx10(tiling, r.type == kVolume, r.format.bytes));
+  if (r.refusal != nullptr) return r;
+  const uint32_t block_width = 1u << r.tiling.equation->bits[0][r.tiling.block_log2];
+  r.pitch = (r.width + block_width - 1) / block_width * block_width;
   return r;
 }
 
@@ -155,11 +171,7 @@ inline Image decode_image(const uint32_t* words, bool short_form, const TargetIn
     if (!is_linear_index(tiling))
       r.refusal = "the image is tiled (TILING_INDEX is not LINEAR_ALIGNED): only linear images are executed";
   } else if (tiling != 0) {
-    r.tiling = tiling_of(tiling, r.type == kVolume, r.format.bytes);
-    if (r.tiling.equation == nullptr || !r.has_rows())
-      r.refusal = "no such tiling (SW_MODE) of this type of image and size of texel";
-    else if (r.chain > 1 || r.first_level != 0 || r.levels > 1 || r.samples > 1)
-      r.refusal = "the image is tiled (SW_MODE) and has levels or samples: such images are not executed";
+    settle_tiling(r, tiling_of(tiling, r.type == kVolume, r.format.bytes));
   }
   return r;
 }

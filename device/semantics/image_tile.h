@@ -1,9 +1,10 @@
-// Tiled surfaces of gfx9: where a texel lies when SW_MODE is not linear.
+// Tiled surfaces of gfx9 and gfx10: where a texel lies when SW_MODE is not linear.
 //
 // A surface is cut into blocks of 256 bytes, 4 or 64 KiB, row after row and slice after slice; within a block
 // every address bit is one bit of a coordinate. Modes that end in X or T exclusive-or pipe and bank bits into
 // the address; memory here has one pipe and one bank, so they have none and are the mode without the letter
-// (the ROCm door reports GB_ADDR_CONFIG so). Facts from AMD's addrlib (gfx9addrlib.cpp); no mip chains.
+// (the ROCm door reports GB_ADDR_CONFIG so). Facts from AMD's addrlib (gfx9addrlib.cpp, gfx10addrlib.cpp); no
+// mip chains. gfx10.3 has the places of gfx10.1, which ROCR asks addrlib for on both.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +30,15 @@ inline constexpr MicroTile kThickZOrder = {
     {"x0y0x1y1z0z1x2z2y2x3", "x0y0x1y1z0z1z2y2x2", "x0y0x1z0y1z1y2x2", "x0y0z0x1z1y1x2", "x0y0z0z1y1x1"}, 10};
 inline constexpr MicroTile kThickStandard = {
     {"x0x1x2x3y0y1z0z1z2y2", "x0x1x2y0y1z0z1z2y2", "x0x1y0y1z0z1y2x2", "x0y0y1z0z1x1x2", "y0y1z0z1x0x1"}, 10};
+// What differs in gfx10. Its R is its D.
+inline constexpr MicroTile kZOrderGfx10 = {
+    {"x0y0x1y1x2y2x3y3", "x0y0x1y1x2y2x3", "x0y0x1y1x2y2", "x0y0x1y1x2", nullptr}, 8};
+inline constexpr MicroTile kDisplayGfx10 = {
+    {"x0x1x2y1y0y2x3y3", "x0x1x2y0y1y2x3", "x0x1y0y1y2x2", "x0y0x1x2y1", "x0y0x1y1"}, 8};
+inline constexpr MicroTile kThickStandardGfx10 = {
+    {"x0x1z0y0z1y1x2z2y2x3", "x0z0y0z1y1x1z2y2x2", "x0y0z0y1x1z1y2x2", "x0z0y0x1z1y1x2", "z0y0x0z1y1x1"}, 10};
+inline constexpr MicroTile kThickDisplayGfx10 = {
+    {"x0x1z0y0y1z1x2z2y2x3", "x0z0y0x1z1y1z2y2x2", "x0y0x1z0y1z1y2x2", "x0y0z0x1z1y1x2", "x0z0y0z1y1x1"}, 10};
 
 // Address bits by coordinate, four bits of a coordinate at a time: the address is the union of six entries.
 struct TileEquation {
@@ -75,6 +85,11 @@ inline constexpr TileEquations kThin[4] = {tile_equations(kZOrder, false), tile_
                                            tile_equations(kDisplay, false), tile_equations(kRotated, false)};
 inline constexpr TileEquations kThick[2] = {tile_equations(kThickZOrder, true),
                                             tile_equations(kThickStandard, true)};
+inline constexpr TileEquations kThinGfx10[4] = {
+    tile_equations(kZOrderGfx10, false), tile_equations(kStandard, false),
+    tile_equations(kDisplayGfx10, false), tile_equations(kDisplayGfx10, false)};
+inline constexpr TileEquations kThickGfx10[2] = {tile_equations(kThickStandardGfx10, true),
+                                                 tile_equations(kThickDisplayGfx10, true)};
 
 struct Tiling {
   const TileEquation* equation = nullptr;  // null: linear, or refused
@@ -99,6 +114,21 @@ constexpr Tiling tiling_of(uint32_t mode, bool is_volume, uint32_t texel_bytes) 
     equation = kind == kD ? &kThin[kS].of[bytes_log2] : &kThick[kind].of[bytes_log2];
   if (!equation->exists) return {};
   return {equation, block_log2};
+}
+
+// SW_MODE of gfx10 has the numbers of gfx9. Of Z and R it has those with X of 64 KiB only, and volumes have
+// no blocks of 256 bytes; they are thick in S and D, and D is that of 64 KiB with X.
+constexpr Tiling tiling_of_gfx10(uint32_t mode, bool is_volume, uint32_t texel_bytes) {
+  enum { kZ, kS, kD, kR };
+  constexpr uint32_t kOfPlanes = 0x0f66'0666, kOfVolumes = 0x0f22'0220;
+  if (mode > 27 || ((is_volume ? kOfVolumes : kOfPlanes) >> mode & 1) == 0) return {};
+  if (texel_bytes == 0 || (texel_bytes & (texel_bytes - 1)) != 0 || texel_bytes > 16) return {};
+  const uint32_t kind = mode % 4, group = mode / 4;
+  const bool is_thick = is_volume && (kind == kS || kind == kD);
+  const TileEquations& equations = is_thick ? kThickGfx10[kind - kS] : kThinGfx10[kind];
+  const TileEquation& equation = equations.of[__builtin_ctz(texel_bytes)];
+  if (!equation.exists) return {};
+  return {&equation, group == 0 ? 8u : group == 1 || group == 5 ? 12u : 16u};
 }
 
 // The offset of a texel in a surface whose rows have `pitch` texels, a multiple of the block's width.
