@@ -79,6 +79,21 @@ TEST_F(Topology, EveryNodeHasWhatRocrAsserts) {
   }
 }
 
+// HIP divides by the two units of a work-group processor: one unit alone would be none.
+TEST_F(Topology, UnitsOfRdnaComeInPairs) {
+  for (HSAuint32 id = 1; id < 3; ++id) {
+    HsaNodeProperties node{};
+    ASSERT_EQ(hsaKmtGetNodeProperties(id, &node), HSAKMT_STATUS_SUCCESS);
+    const bool is_rdna = node.EngineId.ui32.Major >= 10;
+    EXPECT_GT(node.NumCUPerArray, 0u);
+    if (is_rdna) {
+      EXPECT_EQ(node.NumCUPerArray % 2, 0u);
+    }
+    EXPECT_EQ(node.NumSIMDPerCU, is_rdna ? 2u : 4u);
+    EXPECT_EQ(node.NumFComputeCores, node.NumCUPerArray * node.NumSIMDPerCU);
+  }
+}
+
 TEST_F(Topology, ClocksAdvanceAtTheirRates) {
   HsaClockCounters before{}, after{};
   ASSERT_EQ(hsaKmtGetClockCounters(kGpu, &before), HSAKMT_STATUS_SUCCESS);

@@ -53,7 +53,7 @@ DRM_EXPORT amdgpu_query_gpu_info(void* device, DrmGpuInfo* info) {
     info->shader_engines = 1;
     info->arrays_per_engine = 1;
     info->counter_khz = device::kClockHz / 1000;
-    info->cus = spec.compute_units;
+    info->cus = compute_units(spec);
     return 0;
   });
 }

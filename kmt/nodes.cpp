@@ -186,6 +186,11 @@ uint64_t memory_size(uint32_t node) {
   return agent == nullptr ? host_memory() : agent->spec().global_memory;
 }
 
+uint32_t compute_units(const runtime::AgentSpec& spec) {
+  const uint32_t per_processor = info(spec.target).generation >= Generation::gfx10 ? 2 : 1;
+  return (spec.compute_units + per_processor - 1) / per_processor * per_processor;
+}
+
 HsaNodeProperties node_properties(uint32_t node) {
   const runtime::Agent* agent = agent_of(node);
   if (agent == nullptr) return host_properties();
@@ -193,7 +198,7 @@ HsaNodeProperties node_properties(uint32_t node) {
   const TargetInfo& target = info(spec.target);
   HsaNodeProperties p{};
   const Unit unit = unit_of(spec.target);
-  p.NumFComputeCores = spec.compute_units * unit.simds;
+  p.NumFComputeCores = compute_units(spec) * unit.simds;
   p.NumMemoryBanks = static_cast<HSAuint32>(memory_banks(node).size());
   p.NumCaches = static_cast<HSAuint32>(caches(node).size());
   p.NumIOLinks = static_cast<HSAuint32>(links(node).size());
@@ -204,7 +209,7 @@ HsaNodeProperties node_properties(uint32_t node) {
   p.WaveFrontSize = spec.wave_size;
   p.NumShaderBanks = 1;
   p.NumArrays = 1;
-  p.NumCUPerArray = spec.compute_units;
+  p.NumCUPerArray = compute_units(spec);
   p.NumSIMDPerCU = unit.simds;
   p.MaxSlotsScratchCU = unit.waves_per_simd * unit.simds;
   const Version version = version_of(spec.processor);

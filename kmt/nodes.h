@@ -23,6 +23,10 @@ uint32_t node_of(const runtime::Agent& agent);
 // 1 to node_count() - 1.
 std::span<const uint32_t> gpu_nodes();
 
+// Compute units that programs are told of: the agent's, in RDNA rounded up to whole work-group processors of
+// two. HIP counts those, and has nothing to execute its copies on where there is none.
+uint32_t compute_units(const runtime::AgentSpec& spec);
+
 HsaNodeProperties node_properties(uint32_t node);
 std::vector<HsaMemoryProperties> memory_banks(uint32_t node);
 std::vector<HsaCacheProperties> caches(uint32_t node);

@@ -48,7 +48,7 @@ DeviceInfo device_info(uint32_t node) {
   to.arrays_per_engine = 1;
   to.counter_khz = device::kClockHz / 1000;
   to.max_engine_khz = uint64_t{spec.max_clock_mhz} * 1000;
-  to.cus = spec.compute_units;
+  to.cus = compute_units(spec);
   to.first_address = 16 * kPage;
   to.last_address = (uint64_t{1} << 47) - 1;
   to.address_alignment = kPage;
@@ -56,7 +56,7 @@ DeviceInfo device_info(uint32_t node) {
   to.gart_page = kPage;
   to.wave_size = spec.wave_size;
   to.visible_vgprs = 256;
-  to.cus_per_array = spec.compute_units;
+  to.cus_per_array = compute_units(spec);
   return to;
 }
 
