@@ -26,9 +26,11 @@ class Check : public OpenCl {
     return report;
   }
 
-  std::string launch(cl_program program, cl_mem buffer, size_t items, size_t group, size_t local_bytes) {
+  std::string launch(cl_program program, cl_mem buffer, size_t items, size_t group, size_t local_bytes,
+                     cl_mem image = nullptr) {
     cl_kernel kernel = make_kernel(program, "k");
     clSetKernelArg(kernel, 0, sizeof buffer, &buffer);
+    if (image != nullptr) clSetKernelArg(kernel, 1, sizeof image, &image);
     if (local_bytes != 0) clSetKernelArg(kernel, 1, local_bytes, nullptr);
     testing::internal::CaptureStderr();
     EXPECT_EQ(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &items, &group, 0, nullptr, nullptr),
@@ -189,6 +191,29 @@ TEST_F(Check, AReadOfWhatAtomicsWriteRaces) {
   EXPECT_TRUE(has(report, "race: kernel 'k'")) << report;
 }
 
+// What the loop begins with, LLVM reads plainly: the compare-and-swap asks whether it still holds.
+TEST_F(Check, AReadThatACompareAndSwapFollowsIsClean) {
+  EXPECT_EQ(check(R"(kernel void k(global int* to) {
+    int old, now;
+    do {
+      old = *to;
+      now = old * 3 + 1;
+    } while (atomic_cmpxchg((volatile global int*)to, old, now) != old);
+  })",
+                  1, 256, 64),
+            "");
+}
+
+TEST_F(Check, AReadThatACompareAndSwapFollowsElsewhereRaces) {
+  const std::string report = check(R"(kernel void k(global int* to) {
+    const int old = *to;
+    atomic_cmpxchg((volatile global int*)to + 1 + (old & 1), 0, 1);
+    atomic_inc(to);
+  })",
+                                   4, 256, 64);
+  EXPECT_TRUE(has(report, "race: kernel 'k'")) << report;
+}
+
 // The last work-group adds up what the others left: the atomic and the fences around it order that.
 TEST_F(Check, TheLastWorkGroupMayReadAllIsClean) {
   EXPECT_EQ(check(R"(kernel void k(global int* to) {
@@ -343,6 +368,42 @@ TEST_F(Check, AHalfThatIsLoadedAloneIsCleanWhereItClearsTheOther) {
     to[get_global_id(0) + high] = 1;
   })cl",
                   64, 64, 64),
+            "");
+}
+
+TEST_F(Check, WhatAnImageGivesIsClean) {
+  const cl_image_format format{CL_RGBA, CL_SIGNED_INT32};
+  cl_image_desc description{};
+  description.image_type = CL_MEM_OBJECT_IMAGE1D;
+  description.image_width = 64;
+  std::vector<cl_int> texels(256, 5);
+  cl_mem image = clCreateImage(context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, &format, &description,
+                               texels.data(), nullptr);
+  ASSERT_NE(image, nullptr);
+  cl_mem buffer = make_buffer(1024);
+  cl_program program = make_program(R"cl(kernel void k(global int4* to, read_only image1d_t from) {
+    to[get_global_id(0)] = read_imagei(from, (int)get_global_id(0));
+  })cl");
+  EXPECT_EQ(launch(program, buffer, 64, 64, 0, image), "");
+  for (cl_mem one : {buffer, image}) clReleaseMemObject(one);
+  clReleaseProgram(program);
+}
+
+// One register: what lies behind it is loaded meanwhile, and VCCZ follows it.
+TEST_F(Check, AMaskOf32LanesIsClean) {
+  EXPECT_EQ(check(R"cl(kernel void k(global int* to) {
+#ifdef __GFX11__
+    __asm__ volatile("s_load_b64 s[22:23], %0, 0x0\n"
+                     "v_mov_b32 v60, 0\n"
+                     "v_cmp_gt_u32_e64 s21, 1, v60\n"
+                     "s_and_b32 vcc_lo, exec_lo, s21\n"
+                     "s_nop 4\n"
+                     "s_cbranch_vccz 0\n"
+                     "s_waitcnt lgkmcnt(0)" : : "s"(to) : "v60", "s21", "s22", "s23", "vcc", "memory");
+#endif
+    to[get_global_id(0) + 64] = 1;
+  })cl",
+                  128, 64, 64),
             "");
 }
 

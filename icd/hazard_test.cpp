@@ -168,6 +168,9 @@ constexpr WaitCase kWaits[] = {
     {"buffer_load_dword v20, off, s[20:23], 0\n buffer_load_dword v21, off, s[20:23], 0\n s_waitcnt "
      "vmcnt(1)\n v_mov_b32 v23, v21",
      false},
+    {"scratch_load_dword v20, v21, off\n scratch_load_dword v22, off, off\n s_waitcnt vmcnt(1)\n v_mov_b32 "
+     "v23, v20",
+     true, k942, k950},
     {"buffer_load_dword v20, off, s[20:23], 0\n s_waitcnt lgkmcnt(0)\n v_mov_b32 v20, 0", false},
     {"buffer_load_dword v20, off, s[20:23], 0\n buffer_store_dword v20, off, s[20:23], 0", false},
     {"buffer_load_dword v20, off, s[20:23], 0\n s_waitcnt vmcnt(0)\n buffer_store_dword v20, off, s[20:23], "

@@ -53,8 +53,10 @@ size_t lds_accesses(const Wave& wave, const isa::Inst& inst, Accesses& out) {
   fill(first, has_two ? inst.offset0 * unit : static_cast<uint32_t>(inst.offset));
   if (!has_two) return 1;
   out[1] = first;
-  if (out[1].data > 0) out[1].data = 2;
-  out[1].first = first.bytes / 4;
+  if (first.data > 0)
+    out[1].data = 2;
+  else
+    out[1].first = first.bytes / 4;
   fill(out[1], inst.offset1 * unit);
   return 2;
 }

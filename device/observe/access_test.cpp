@@ -1,4 +1,4 @@
-// What checks are told of an instruction that moves some registers of a block. Encodings by llvm-mc 22.
+// What checks are told of an instruction's memory and registers. Encodings by llvm-mc 22.
 #include "device/observe/access.h"
 
 #include <gtest/gtest.h>
@@ -10,9 +10,33 @@
 namespace morgana::device {
 namespace {
 
-isa::Inst decoded(std::string_view hex) {
+isa::Inst decoded(std::string_view hex, Target target = Target::gfx1200) {
   const std::vector<uint32_t> code = dwords_of_hex(hex);
-  return *isa::decode(Target::gfx1200, Bytes(code.data(), code.size() * 4));
+  return *isa::decode(target, Bytes(code.data(), code.size() * 4));
+}
+
+// The second of two loads goes on in one operand, the second of two stores has its own.
+TEST(Accesses, OfTwoAtOnceEachHasItsData) {
+  Accesses accesses;
+  const std::string_view store = "08099cd8 03010500";  // ds_write2_b64 v3, v[1:2], v[5:6] offset0:8 offset1:9
+  WaveRig rig(Target::gfx900, dwords_of_hex(store));
+  ASSERT_EQ(accesses_of(rig.wave(), decoded(store, Target::gfx900), accesses), 2u);
+  EXPECT_TRUE(accesses[0].data == 1 && accesses[0].first == 0);
+  EXPECT_TRUE(accesses[1].data == 2 && accesses[1].first == 0);
+  const std::string_view load = "0809eed8 03000008";  // ds_read2_b64 v[8:11], v3 offset0:8 offset1:9
+  ASSERT_EQ(accesses_of(rig.wave(), decoded(load, Target::gfx900), accesses), 2u);
+  EXPECT_TRUE(accesses[0].first == 0 && accesses[1].first == 2);
+}
+
+TEST(UsedRegisters, AMaskIsOneInAWaveOf32) {
+  const std::string_view compare = "01004cd4 00110200";  // v_cmp_gt_u32_e64 s1, v0, v8
+  RigOptions options;
+  options.wave_size = WaveSize::wave32;
+  WaveRig narrow(Target::gfx1100, dwords_of_hex(compare), options);
+  EXPECT_EQ(used_registers(narrow.wave(), decoded(compare, Target::gfx1100)).dst[0], (RegisterRange{1, 1}));
+  WaveRig wide(Target::gfx900, dwords_of_hex("0200ccd0 00110200"));
+  EXPECT_EQ(used_registers(wide.wave(), decoded("0200ccd0 00110200", Target::gfx900)).dst[0],
+            (RegisterRange{2, 2}));
 }
 
 TEST(BlockAccesses, EachRunOfRegistersIsOne) {

@@ -140,8 +140,9 @@ void Follower::follow_access() {
     for (const Access& access : moment_.accesses) load_scalars(access);
     return;
   }
-  const bool is_whole =
-      !effects_.access.half || (isa::loads_halves_alone(wave_.target->target) && !effects_.access.converts);
+  // That an image's row has the flag says that it may.
+  const bool is_whole = !effects_.access.half || effects_.access.space == isa::Space::image ||
+                        (isa::loads_halves_alone(wave_.target->target) && !effects_.access.converts);
   if (loads && !is_whole) {
     const uint32_t kept = inst_.row->flags & isa::kD16Hi ? 0xffffu : 0xffff'0000u;
     for_lanes(exec_, [&](uint32_t l) { vector(to, 0, l) &= kept; });

@@ -169,6 +169,7 @@ void HazardCheck::look_at(const Moment& moment, const HazardRow& row, const Entr
 // Up to gfx9 a write of one half of VCC leaves VCCZ as it was; on gfx6 and gfx7 so does any while scalar
 // loads are outstanding (errata; LLVM).
 void HazardCheck::follow_vccz(const Moment& moment, const UsedRegisters& used, WaveState& state) {
+  if (target_->generation >= Generation::gfx10) return;
   const Op op = moment.inst.row->op;
   const Wave& wave = moment.wave;
   if ((op == Op::s_cbranch_vccz || op == Op::s_cbranch_vccnz) && state.stale_vccz != 0) {

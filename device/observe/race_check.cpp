@@ -1,5 +1,6 @@
 #include "device/observe/race_check.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "device/observe/wait_check.h"
@@ -111,7 +112,7 @@ bool RaceCheck::is_ordered(const WaveClock& wave, const Mark& now, const Mark& b
 }
 
 void RaceCheck::compare(const Moment& moment, const Access& access, const Mark& now, const Mark& before,
-                        bool wrote, uint64_t address) {
+                        bool wrote, uint64_t address, const Cell& cell) {
   if ((now.bytes & before.bytes) == 0 || is_ordered(*current_, now, before)) return;
   if (now.is_atomic && before.is_atomic) return;
   // A load past the caches and a store are how flags are polled; atomic stores look like others.
@@ -119,6 +120,12 @@ void RaceCheck::compare(const Moment& moment, const Access& access, const Mark& 
   if (wrote != access.writes && (wrote ? now.is_coherent : before.is_coherent)) return;
   const uint64_t other = launch_.entry + static_cast<uint64_t>(int64_t{before.at} * 4);
   if (!reporter_.is_new(FindingKind::race, moment.pc, other)) return;
+  const bool is_doubt = wrote ? before.is_atomic && !access.writes : now.is_atomic;
+  if (is_doubt &&
+      (swapped_.contains({moment.pc, other}) || std::ranges::any_of(doubts_, [&](const Doubt& one) {
+         return one.finding.sides[0].pc == moment.pc && one.finding.sides[1].pc == other;
+       })))
+    return;
   const Wave& wave = moment.wave;
   Finding finding;
   finding.kind = FindingKind::race;
@@ -138,7 +145,36 @@ void RaceCheck::compare(const Moment& moment, const Access& access, const Mark& 
                    : group == reporter_.items().index_of(wave.group->id)
                        ? "no barrier lies between the two waves' accesses"
                        : "nothing orders accesses of different work-groups but atomics and the kernel's end";
-  reporter_.report(std::move(finding));
+  if (is_doubt)
+    doubts_.push_back({wrote ? now.wave : before.wave, &cell, step_, std::move(finding)});
+  else
+    reporter_.report(std::move(finding));
+}
+
+// The doubts about what the wave has read in the cell that it comes back to.
+void RaceCheck::settle(const Moment& moment, Cell& cell) {
+  const bool swaps = moment.inst.row->flags & isa::kCmpswap;
+  std::erase_if(doubts_, [&](Doubt& one) {
+    if (one.cell != &cell || one.wave != current_->number || one.step == step_) return false;
+    if (swaps)
+      swapped_.emplace(one.finding.sides[0].pc, one.finding.sides[1].pc);
+    else
+      reporter_.report(std::move(one.finding));
+    return true;
+  });
+  if (!swaps) return;
+  for (Mark* const read : {&cell.read, &cell.other})
+    if (read->wave == current_->number) *read = {};
+}
+
+void RaceCheck::group_ends(const Group& group) {
+  const uint32_t begin = groups_[&group].waves[0].number;
+  std::erase_if(doubts_, [&](Doubt& one) {
+    if (one.wave - begin >= kGroupWaves) return false;
+    reporter_.report(std::move(one.finding));
+    return true;
+  });
+  groups_.erase(&group);
 }
 
 // Atomics and loads past the caches learn from who wrote there, and tell those who will read.
@@ -183,13 +219,14 @@ void RaceCheck::touch(const Moment& moment, const Access& access, uint32_t lane,
     for (uint64_t i = 0; i < 4; i++)
       if (at + i >= begin && at + i < end) now.bytes |= static_cast<uint8_t>(1 << i);
     if (access.is_coherent && access.reads) synchronize(moment, access, at, *cell, *current_);
-    compare(moment, access, now, cell->write, true, begin);
+    settle(moment, *cell);
+    compare(moment, access, now, cell->write, true, begin, *cell);
     if (access.writes) {
-      compare(moment, access, now, cell->read, false, begin);
-      compare(moment, access, now, cell->other, false, begin);
+      compare(moment, access, now, cell->read, false, begin, *cell);
+      compare(moment, access, now, cell->other, false, begin, *cell);
       // Bytes of one dword that one wave writes one by one.
       if (is_same(cell->write, now) && cell->write.time == now.time) now.bytes |= cell->write.bytes;
-      if (now.is_atomic) compare(moment, access, now, cell->hidden, true, begin);
+      if (now.is_atomic) compare(moment, access, now, cell->hidden, true, begin, *cell);
       if (!now.is_atomic)
         cell->hidden = {};
       else if (cell->write.wave == now.wave && !cell->write.is_atomic)

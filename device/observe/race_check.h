@@ -6,7 +6,9 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "device/observe/clocks.h"
@@ -23,7 +25,7 @@ class RaceCheck {
   void group_begins(const Group& group);
   void before(const Moment& moment);
   void barrier(const Group& group);
-  void group_ends(const Group& group) { groups_.erase(&group); }
+  void group_ends(const Group& group);
 
  private:
   // Who accessed a dword last.
@@ -50,10 +52,20 @@ class RaceCheck {
     uint32_t barriers = 0;
   };
 
+  // A plain read and an atomic that nothing orders: no race if a compare-and-swap is the next that the
+  // reading wave does there, for that asks whether the value still holds.
+  struct Doubt {
+    uint32_t wave = 0;
+    const Cell* cell = nullptr;
+    uint64_t step = 0;
+    Finding finding;
+  };
+
   Cell* cell_at(Space space, uint64_t address, GroupState& group);
   void touch(const Moment& moment, const Access& access, uint32_t lane, GroupState& group);
   void compare(const Moment& moment, const Access& access, const Mark& now, const Mark& before, bool wrote,
-               uint64_t address);
+               uint64_t address, const Cell& cell);
+  void settle(const Moment& moment, Cell& cell);
   bool is_ordered(const WaveClock& wave, const Mark& now, const Mark& before) const;
   // The same wave, or by_lane_ the same work-item.
   bool is_same(const Mark& one, const Mark& other) const {
@@ -70,6 +82,8 @@ class RaceCheck {
   std::unordered_map<const Group*, GroupState> groups_;
   std::unordered_map<uint64_t, std::unique_ptr<Row>> rows_;  // by address / kRowBytes
   std::unordered_map<uint64_t, Clock> released_;  // by address of atomics: what those who write there know
+  std::vector<Doubt> doubts_;
+  std::set<std::pair<uint64_t, uint64_t>> swapped_;  // pairs of instructions whose doubt is over
   WaveClock* current_ = nullptr;
   bool is_full_ = false;
 };

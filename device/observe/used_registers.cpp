@@ -13,10 +13,13 @@ using isa::Operand;
 
 constexpr uint32_t kModeIndexes = 1u << 27;  // MODE.GPR_IDX_EN
 
-RegisterRange range_of(const Operand& operand) {
+// Of a mask: one register in a wave of 32.
+uint32_t mask_dwords(const Wave& wave) { return wave.lane_count() / 32; }
+
+RegisterRange range_of(const Wave& wave, const Operand& operand) {
   if (!operand.present()) return {};
   if (operand.is_scalar() && operand.code >= isa::kRegisterEnd) return {};
-  const uint32_t least = operand.type == isa::Type::mask ? 2 : 1;
+  const uint32_t least = operand.type == isa::Type::mask ? mask_dwords(wave) : 1;
   return {operand.code, static_cast<uint16_t>(std::max<uint32_t>(operand.dwords, least))};
 }
 
@@ -87,8 +90,8 @@ bool is_salu(Format format) {
 
 UsedRegisters used_registers(const Wave& wave, const isa::Inst& inst) {
   UsedRegisters used;
-  for (size_t i = 0; i < inst.n_src; i++) used.src[i] = range_of(inst.src[i]);
-  for (size_t i = 0; i < inst.n_dst; i++) used.dst[i] = range_of(inst.dst[i]);
+  for (size_t i = 0; i < inst.n_src; i++) used.src[i] = range_of(wave, inst.src[i]);
+  for (size_t i = 0; i < inst.n_dst; i++) used.dst[i] = range_of(wave, inst.dst[i]);
   // The half of a register that such a load keeps.
   if (isa::is_vector_memory(inst.row->format) && used.dst[0].count != 0 && !(inst.row->flags & isa::kAtomic))
     used.src[1] = {};
@@ -97,9 +100,9 @@ UsedRegisters used_registers(const Wave& wave, const isa::Inst& inst) {
   for (const RegisterRange& one : used.src) used.read.add(one.first, one.count);
   for (const RegisterRange& one : used.dst) used.written.add(one.first, one.count);
   const isa::Effects& effects = isa::effects(inst.row->op);
-  if (effects.reads & isa::kStateVcc) used.read.add(isa::kVccLo, 2);
-  if (effects.writes & isa::kStateVcc) used.written.add(isa::kVccLo, 2);
-  if (effects.writes & isa::kStateExec) used.written.add(isa::kExecLo, 2);
+  if (effects.reads & isa::kStateVcc) used.read.add(isa::kVccLo, mask_dwords(wave));
+  if (effects.writes & isa::kStateVcc) used.written.add(isa::kVccLo, mask_dwords(wave));
+  if (effects.writes & isa::kStateExec) used.written.add(isa::kExecLo, mask_dwords(wave));
   return used;
 }
 

@@ -117,7 +117,9 @@ void WaitCheck::issue(const Moment& moment, const UsedRegisters& used, Pending& 
   for (const RegisterRange& one : used.dst) made.results.add(one.first, one.count);
   bool keeps_data = false;
   if (isa::is_vector_memory(format)) {
-    const bool loads_or_stores = used.src[0].count != 0 || used.src[1].count != 0 || used.src[2].count != 0;
+    // Scratch may be loaded from without any register of an address.
+    const bool loads_or_stores =
+        used.src[0].count != 0 || used.src[1].count != 0 || used.src[2].count != 0 || !made.results.empty();
     if (!loads_or_stores) return;  // cache control
     const Generation generation = moment.wave.target->generation;
     if (generation >= Generation::gfx10 && made.results.empty()) return;  // another counter's
