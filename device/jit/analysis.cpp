@@ -375,6 +375,9 @@ bool falls_through(const Instruction& i) {
     default: return true;
   }
 }
+bool calls_by_register(const Instruction& i) {
+  return i.step->inst != nullptr && isa::effects(i.step->inst->row->op).control == Control::swap_pc;
+}
 bool has_target(const Instruction& i) {
   return i.how == How::jump || i.how == How::branch || i.how == How::subroutine;
 }
@@ -408,9 +411,34 @@ class Builder {
 
   // Every instruction that can be executed, and where blocks begin.
   bool reach(uint32_t entry) {
-    std::vector<uint32_t> pending{entry};
     leaders_.insert(entry);
     entry_ = entry;
+    if (!follow({entry})) return false;
+    // Whom the code does not tell is most often somebody who is called elsewhere: without optimisation
+    // compilers keep addresses of functions in registers that they spill.
+    while (!untold_.empty() && !flow_.callees.empty()) {
+      std::vector<uint32_t> behind;
+      for (const size_t n : std::exchange(untold_, {})) {
+        list_[n].how = How::subroutine;
+        list_[n].target = kAnyCallee;
+        behind.push_back(add_return(list_[n]));
+      }
+      if (!follow(std::move(behind))) return false;
+    }
+    std::sort(list_.begin(), list_.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.at, a.is_second) < std::pair(b.at, b.is_second);
+    });
+    return true;
+  }
+
+  uint32_t add_return(const Instruction& call) {
+    const uint32_t next = call.at + call.step->dwords;
+    flow_.returns.push_back(next);
+    leaders_.insert(next);
+    return next;
+  }
+
+  bool follow(std::vector<uint32_t> pending) {
     while (!pending.empty()) {
       uint32_t at = pending.back();
       pending.pop_back();
@@ -434,19 +462,18 @@ class Builder {
           pending.push_back(i.target);
         }
         if (i.how == How::subroutine) {
-          const uint32_t next = at + i.step->dwords;
-          flow_.returns.push_back(next);
-          leaders_.insert(next);
-          pending.push_back(next);
+          auto& callees = flow_.callees;
+          if (std::find(callees.begin(), callees.end(), i.target) == callees.end())
+            callees.push_back(i.target);
+          pending.push_back(add_return(i));
+        } else if (calls_by_register(i)) {
+          untold_.push_back(list_.size() - 1);
         }
         if (!falls_through(i)) break;
         at += i.step->dwords;
         if (ends_block(i) || i.writes_exec) leaders_.insert(at);
       }
     }
-    std::sort(list_.begin(), list_.end(), [](const auto& a, const auto& b) {
-      return std::pair(a.at, a.is_second) < std::pair(b.at, b.is_second);
-    });
     return true;
   }
 
@@ -478,7 +505,7 @@ class Builder {
   // functions. A guess: execution may come into the middle of `path` with other values; what the call makes
   // of it compares.
   void find_subroutine(const std::vector<const Step*>& path, Instruction& i) const {
-    if (isa::effects(i.step->inst->row->op).control != Control::swap_pc) return;
+    if (!calls_by_register(i)) return;
     std::vector<lift::Decoded> code;
     for (const Step* step : path)
       code.push_back({static_cast<uint32_t>(step - program_.steps) * 4, *step->inst});
@@ -544,7 +571,10 @@ class Builder {
         flow_.blocks[to].predecessors.push_back(b);
         if (to_dword <= end.at) flow_.blocks[to].is_loop_header = true;
       };
-      if (has_target(end)) link(end.target);
+      if (end.how == How::subroutine && end.target == kAnyCallee)
+        for (const uint32_t callee : flow_.callees) link(callee);
+      else if (has_target(end))
+        link(end.target);
       if (end.how == How::ret)
         for (const uint32_t next : flow_.returns) link(next);
       if (falls_through(end)) {
@@ -588,6 +618,7 @@ class Builder {
   uint32_t entry_ = 0;
   std::set<uint32_t> leaders_, found_;
   std::vector<Instruction> list_;
+  std::vector<size_t> untold_;  // of list_: calls of nobody known
 };
 
 }  // namespace

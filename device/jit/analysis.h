@@ -29,7 +29,7 @@ enum class How : uint8_t {
   branch,   // to `target`, conditionally
   jump,     // to `target`
   get_pc,
-  subroutine,  // to `target`, if the operand says so
+  subroutine,  // to `target`, or to a known one, if the operand says so
   ret,         // to where a known subroutine was called from, if the operand says so
   end,
   barrier,
@@ -77,8 +77,10 @@ struct Instruction {
   Span indexed;                 // the VGPRs that M0 chooses from
   VectorSet live;               // before it, where it may leave for the registers' or the lanes' sake
   ScalarSet s_live;
-  uint32_t target = 0;  // dword in the region that a branch goes to
+  uint32_t target = 0;  // dword in the region that a branch or a call goes to
 };
+// The target of a call whose register may hold the address of any of Flow::callees.
+inline constexpr uint32_t kAnyCallee = ~0u;
 
 // Of an instruction, where it writes EXEC whole, of a mask of either width.
 const isa::Effects& effects_of(const Instruction& i);
@@ -132,7 +134,8 @@ struct Flow {
   ScalarSet scalars;
   ScalarSet wide;                 // even codes whose pair is used as one 64-bit value
   uint8_t lanes = 64;             // of a wave, or 32
-  std::vector<uint32_t> returns;  // dwords behind the calls of known subroutines
+  std::vector<uint32_t> callees;  // dwords where known subroutines begin
+  std::vector<uint32_t> returns;  // dwords behind the calls of them
 
   // A block is translated twice where that is worth it: for an EXEC of all ones (version 1), whose code needs
   // no masks, and for any other (version 0). The version can change where an instruction writes EXEC, which

@@ -285,7 +285,8 @@ std::optional<std::string> make_object(llvm::Module& module, llvm::Function& ker
   if (machine == nullptr) return "LLVM has no back end for this host";
   module.setDataLayout(machine->createDataLayout());
   module.setTargetTriple(machine->getTargetTriple());
-  if (!dump_folder().empty() && llvm::verifyModule(module, &llvm::errs())) return "invalid code";
+  // LLVM's passes crash on what is not well-formed: the kernel is interpreted then.
+  if (llvm::verifyFunction(kernel, dump_folder().empty() ? nullptr : &llvm::errs())) return "invalid code";
   optimise(module, kernel, *machine, key);
   dump(module, address, "opt");
   optimised = thread_milliseconds();

@@ -51,7 +51,8 @@ class Differential : public testing::TestWithParam<Target> {
       const uint32_t states = seconds && !setting.quick ? kManyStates : kStates;
       const Comparison result = compare_tiers(GetParam(), code, setting, states);
       if (!result.was_compiled && !result.is_refused) {
-        ADD_FAILURE() << "kernel " << seed << " is interpreted: " << result.why_interpreted;
+        ADD_FAILURE() << "kernel " << seed << " is interpreted: " << result.why_interpreted << "\n"
+                      << listing(GetParam(), kernel.wave, code);
         failures++;
       }
       const uint64_t count = count_instructions(GetParam(), kernel.wave, code);
@@ -99,6 +100,14 @@ TEST(DifferentialTest, LanesWithoutSourceKeepTheOldValue) {
   const std::vector<uint32_t> code = dwords_of_hex(
       "fa002856060f01ff");  // v_lshrrev_b16_dpp v20, v6, v0 row_shl:15 row_mask:0xf bank_mask:0xf
   for (const bool quick : {false, true}) expect_same(Target::gfx900, code, {.seed = 1000152, .quick = quick});
+}
+
+// Conditional moves read what they write.
+TEST(DifferentialTest, RegistersThatKeepNothingAreRead) {
+  // s_cmovk_i32 null, 0x4740; s_cmov_b64 null, s[2:3]
+  expect_same(Target::gfx1030, dwords_of_hex("40477db1 0206fdbe"), {.seed = 1});
+  // s_cmovk_i32 ttmp2, 0x4740; s_cmov_b64 ttmp[2:3], s[2:3]
+  expect_same(Target::gfx900, dwords_of_hex("4047eeb0 0203eebe"), {.seed = 1});
 }
 
 // Random kernels found that LLVM's back end does not end with it: a constant, shifted, then three times a

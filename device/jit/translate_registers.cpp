@@ -154,20 +154,27 @@ void Translator::forget_unmasked(const Instruction& i) {
     for (unsigned r = 0; r < i.v_writes[w].count; r++) unmasked_[i.v_writes[w].first + r] = nullptr;
 }
 
+// NULL, and TTMPs of an unprivileged wave: they read as 0, and writes do nothing.
+namespace {
+bool keeps_nothing(unsigned code) { return code == isa::kNull || isa::is_trap_register(code); }
+}  // namespace
+
 llvm::Value* Translator::s32(unsigned code) {
+  if (keeps_nothing(code)) return b_.getInt32(0);
   const unsigned even = code & ~1u;
   if (!flow_.wide.test(even)) return b_.CreateLoad(i32_, scalars_[code]);
   Value* both = b_.CreateLoad(i64_, scalars_[even]);
   return b_.CreateTrunc(code & 1 ? b_.CreateLShr(both, 32) : both, i32_);
 }
 llvm::Value* Translator::s64(unsigned code) {
+  if (keeps_nothing(code)) return b_.getInt64(0);
   if (is_bit(code)) return b_.CreateSExt(b_.CreateLoad(b_.getInt1Ty(), bit_of_mask_[code]), i64_);
   if (!(code & 1) && flow_.wide.test(code)) return b_.CreateLoad(i64_, scalars_[code]);
   Value* low = s32(code);
   return join_dwords(b_, low, s32(code + 1));
 }
 void Translator::set_s32(unsigned code, Value* value) {
-  if (code == isa::kNull || isa::is_trap_register(code)) return;  // TTMPs of an unprivileged wave
+  if (keeps_nothing(code)) return;
   const unsigned even = code & ~1u;
   if (masks_[code]) b_.CreateStore(b_.CreateZExt(value, i64_), masks_[code]);
   if (!flow_.wide.test(even)) {
@@ -185,7 +192,7 @@ void Translator::set_s32(unsigned code, Value* value) {
   if (even == isa::kExecLo) b_.CreateAlignedStore(both, wave_s(isa::kExecLo), llvm::Align(8));
 }
 void Translator::set_s64(unsigned code, Value* value) {
-  if (code == isa::kNull || isa::is_trap_register(code)) return;
+  if (keeps_nothing(code)) return;
   if (const auto bit = bit_of_mask_.find(code); is_serial_ && bit != bit_of_mask_.end()) {
     b_.CreateStore(b_.CreateTrunc(value, b_.getInt1Ty()), bit->second);
     return;

@@ -134,21 +134,30 @@ llvm::Value* Translator::branch_condition(const Instruction& i) {
   return test.nonzero ? b_.CreateICmpNE(value, zero) : b_.CreateICmpEQ(value, zero);
 }
 
-// Ends the block. The target that the analysis has found is compared with what the register says.
+// Ends the block. What the register says is compared with whom the analysis has found.
 void Translator::subroutine(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
-  if (inst.row->op == Op::s_swappc_b64) {
-    Block *other = block("other"), *known = block("known");
-    b_.CreateCondBr(b_.CreateICmpEQ(scalar_source(i, 0, 2), pc(i.target)), known, other);
-    b_.SetInsertPoint(other);
-    leave_to_interpreter(i);
+  const auto go = [&](uint32_t callee) {
+    set_s64(inst.dst[0].code, pc(i.at + i.step->dwords));
+    Block* const end = b_.GetInsertBlock();
+    Block* const to = edge(callee, i);
+    b_.SetInsertPoint(end);
+    b_.CreateBr(to);
+  };
+  if (inst.row->op != Op::s_swappc_b64) return go(i.target);
+  const std::vector<uint32_t> one{i.target};
+  const auto& callees = i.target == kAnyCallee ? flow_.callees : one;
+  Block* const other = block("other");
+  Value* const offset = b_.CreateSub(scalar_source(i, 0, 2), code_);
+  llvm::SwitchInst* const whom = b_.CreateSwitch(offset, other, static_cast<unsigned>(callees.size()));
+  for (const uint32_t callee : callees) {
+    Block* const known = block("known");
+    whom->addCase(b_.getInt64(uint64_t{callee} * 4), known);
     b_.SetInsertPoint(known);
+    go(callee);
   }
-  set_s64(inst.dst[0].code, pc(i.at + i.step->dwords));
-  Block* const end = b_.GetInsertBlock();
-  Block* const to = edge(i.target, i);
-  b_.SetInsertPoint(end);
-  b_.CreateBr(to);
+  b_.SetInsertPoint(other);
+  leave_to_interpreter(i);
 }
 
 // Ends the block.
