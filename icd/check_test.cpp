@@ -204,6 +204,15 @@ TEST_F(Check, AReadThatACompareAndSwapFollowsIsClean) {
             "");
 }
 
+TEST_F(Check, AReadOfAWaveThatHasEndedRacesWithAtomics) {
+  const std::string report = check(R"(kernel void k(global int* to) {
+    if (get_group_id(0) == 0) to[1 + get_local_id(0)] = *to;
+    else atomic_inc(to);
+  })",
+                                   256, 256, 64);
+  EXPECT_TRUE(has(report, "race: kernel 'k'")) << report;
+}
+
 TEST_F(Check, AReadThatACompareAndSwapFollowsElsewhereRaces) {
   const std::string report = check(R"(kernel void k(global int* to) {
     const int old = *to;
@@ -404,6 +413,21 @@ TEST_F(Check, AMaskOf32LanesIsClean) {
     to[get_global_id(0) + 64] = 1;
   })cl",
                   128, 64, 64),
+            "");
+}
+
+// The destination is read, too, but stays only where there is no lane to read.
+TEST_F(Check, APermutationOf32LanesIsClean) {
+  EXPECT_EQ(check(R"cl(kernel void k(global int* to) {
+    int other = 1;
+#ifdef __GFX11__
+    __asm__ volatile("v_mov_b32 v60, 2\n"
+                     "v_permlanex16_b32 v61, v60, 0, 0\n"
+                     "v_mov_b32 %0, v61" : "=v"(other) : : "v60", "v61");
+#endif
+    to[get_global_id(0)] = other;
+  })cl",
+                  64, 64, 64),
             "");
 }
 

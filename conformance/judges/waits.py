@@ -17,14 +17,14 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 TARGETS = "gfx600 gfx701 gfx803 gfx900 gfx906 gfx908 gfx90a gfx942 gfx950 gfx1010 gfx1030 gfx1100 gfx1200".split()
 SOURCE = HERE / "waits.cl"
-# What nothing needs in these kernels: (what stands before it, what among the next lines, how many of them).
+# What nothing needs in these kernels: (what stands before it, what among the next lines, how many of them; one target alone).
 LOAD = r"\s+(global|flat|buffer)_load"
 NOT_NEEDED = (
     (r"; %bb\.0:", r".*", 1),                           # the entry of a function: nothing is outstanding
     (r".*", r"\s+s_setpc_b64", 1),                      # its return: what is restored is not used
     (r".*", r"\s+s_barrier", 9),                        # the barrier of a group that is one wave
-    (r"\s+s_wait_(exp|bvh)cnt", r".*", 1),               # the other counters of gfx12 there
-    (r"\s+s_cbranch_execz", r"\s+ds_read", 1),          # gfx1010: LDS on one way of a branch, other memory on the other
+    (r"\s+s_wait_(exp|bvh)cnt", r".*", 1, "gfx1200"),    # the other counters there
+    (r"\s+s_cbranch_execz", r"\s+ds_read", 1, "gfx1010"),  # LDS on one way of a branch, other memory on the other
     (r"\s+v_writelane", r"\s+v_writelane", 1),          # LLVM alone asks for it
     (LOAD, LOAD, 1),                                    # clauses of loads, which XNACK alone repeats
     (r"\s+s_(addc?_u32|lshl_b32)", r"\s+(global|s)_load", 1),  # the scalar unit has written the register since
@@ -36,14 +36,14 @@ def clang(tool, target, *words):
     return subprocess.run([tool, "-target", "amdgcn-amd-amdhsa", f"-mcpu={target}", *map(str, words)], check=True, capture_output=True)
 
 
-def is_needed(text, at):
+def is_needed(text, at, target):
     def is_code(line):
         is_comment = line.strip().startswith((";", "s_wait_alu"))
         return line.strip() and not is_comment or line.startswith("; %bb.0")
     before = next((line for line in text[at - 1::-1] if is_code(line)), "")
     behind = [line for line in text[at + 1:at + 20] if is_code(line)]
     return not any(re.match(first, before) and any(re.match(second, line) for line in behind[:count])
-                   for first, second, count in NOT_NEEDED)
+                   for first, second, count, *only in NOT_NEEDED if target in (only or [target]))
 
 
 class Judge:
@@ -117,7 +117,7 @@ def judge_target(judge, target, messages):
             found = bool(found)
             counts[nop or "waits"] += 1
             counts[f"{nop} found".strip()] += found
-            needed = is_needed(text, at)
+            needed = is_needed(text, at, target)
             counts[f"{nop} not needed".strip()] += not found and not needed
             if not found and needed and messages:
                 around = text[at - 6:at + 5]

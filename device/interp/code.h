@@ -77,7 +77,7 @@ struct Level {
   Handler fault;
   // The handler of an instruction that names registers beyond those of the wave that decoded it.
   Handler bounded;
-  // Of an s_waitcnt at which the waves of a group take turns.
+  // Of a wait for LDS at which the waves of a group take turns.
   Handler turn;
   const void* paths;  // for compiled kernels (jit/paths.h)
 };

@@ -94,7 +94,7 @@ void nothing(Wave& wave, const Step* step);
 // An instruction that names registers which the wave does not have (CDNA4 guide 3.6.1).
 void bounded(Wave& wave, const Step* step);
 
-// An s_waitcnt at which the waves of a group take turns (lift/turns.h).
+// A wait for LDS at which the waves of a group take turns (lift/turns.h).
 void turn(Wave& wave, const Step* step);
 
 // Ends `step`, which has set TRAPSTS.SAVECTX: the wave goes to its trap handler.

@@ -21,6 +21,8 @@ using isa::Format;
 using isa::Op;
 
 constexpr size_t kMaxInstructions = 30000;
+// Edges of the graph: beyond, calls of nobody known are left to the interpreter.
+constexpr size_t kMostWays = 20000;
 // Larger kernels are not given blocks of their own for a full EXEC after it has been written.
 constexpr size_t kMaxVersioned = 1000;
 
@@ -416,7 +418,7 @@ class Builder {
     if (!follow({entry})) return false;
     // Whom the code does not tell is most often somebody who is called elsewhere: without optimisation
     // compilers keep addresses of functions in registers that they spill.
-    while (!untold_.empty() && !flow_.callees.empty()) {
+    while (!untold_.empty() && !flow_.callees.empty() && ways() <= kMostWays) {
       std::vector<uint32_t> behind;
       for (const size_t n : std::exchange(untold_, {})) {
         list_[n].how = How::subroutine;
@@ -429,6 +431,13 @@ class Builder {
       return std::pair(a.at, a.is_second) < std::pair(b.at, b.is_second);
     });
     return true;
+  }
+
+  // From calls to callees and back.
+  size_t ways() const {
+    const auto is_ret = [](const Instruction& i) { return i.how == How::ret; };
+    const auto rets = static_cast<size_t>(std::count_if(list_.begin(), list_.end(), is_ret));
+    return untold_.size() * flow_.callees.size() + rets * (flow_.returns.size() + untold_.size());
   }
 
   uint32_t add_return(const Instruction& call) {

@@ -24,6 +24,12 @@ void Translator::choose_homes() {
     if (gain[r] > 0) homes_.set(r);
 }
 
+// NULL, and TTMPs of an unprivileged wave: as what an instruction leaves they are 0, and writes do nothing.
+// What TTMPs tell a wave of gfx12 stays in the Wave.
+namespace {
+bool keeps_nothing(unsigned code) { return code == isa::kNull || isa::is_trap_register(code); }
+}  // namespace
+
 void Translator::make_registers() {
   if (homes_.any()) b_.CreateStore(b_.getInt8(1), field(frame_, offsetof(WaveFrame, has_stored)));
   registers_ = b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, v)), "registers");
@@ -33,7 +39,7 @@ void Translator::make_registers() {
     else if (flow_.vectors.test(r))
       vectors_[r] = b_.CreateAlloca(lanes_, nullptr, "v" + std::to_string(r));
   for (unsigned code = 0; code < isa::kExecLo; code += 2) {
-    if (!flow_.scalars.test(code)) continue;
+    if (!flow_.scalars.test(code) || keeps_nothing(code)) continue;
     if (flow_.wide.test(code)) {
       scalars_[code] = b_.CreateAlloca(i64_, nullptr, "s" + std::to_string(code));
     } else {
@@ -153,11 +159,6 @@ void Translator::forget_unmasked(const Instruction& i) {
   for (int w = 0; w < i.n_v_writes; w++)
     for (unsigned r = 0; r < i.v_writes[w].count; r++) unmasked_[i.v_writes[w].first + r] = nullptr;
 }
-
-// NULL, and TTMPs of an unprivileged wave: they read as 0, and writes do nothing.
-namespace {
-bool keeps_nothing(unsigned code) { return code == isa::kNull || isa::is_trap_register(code); }
-}  // namespace
 
 llvm::Value* Translator::s32(unsigned code) {
   if (keeps_nothing(code)) return b_.getInt32(0);

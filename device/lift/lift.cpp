@@ -138,7 +138,7 @@ bool Lifter::scalar_instruction(const Inst& inst, const Effects& effects) {
   const bool is_function = effects.result.empty() ? inst.n_dst > 0 : effects.result.has(Fn::next_pc);
   if ((effects.writes & isa::kStateScc) && effects.scc.empty()) return false;
   if (is_function && !is_register(inst.dst[0])) return false;
-  // EXEC as destination and as what follows: the two may be halves of each other.
+  // The destination may be EXEC or a half of it, which is written as well.
   if (!effects.exec.empty() && inst.dst[0].code >= isa::kExecLo) return false;
   ScalarAlgebra algebra{*this, inst, kNoValue, !effects.exec.empty()};
   if (effects.result.has(Fn::next_pc) && options_.address) {
@@ -166,7 +166,7 @@ bool Lifter::dual_instruction(const Decoded& at) {
   const auto halves = isa::halves(at.inst);
   if (!halves) return false;
   const auto is_ours = [](const Inst& half) {
-    return isa::effects(half.row->op).kind == Class::lanes && are_plain(half);
+    return isa::effects(half.row->op).kind == Class::lanes && are_plain(half) && half.dst[0].dwords == 1;
   };
   if (!is_ours((*halves)[0]) || !is_ours((*halves)[1])) return false;
   for (const uint32_t k : {0u, 1u}) {

@@ -353,8 +353,10 @@ void Follower::follow_cross() {
     vector(to, 0, at) = static_cast<uint32_t>(scalar(inst_.src[0]).open);
     return;
   }
+  // What v_permlane16 and its like find in the destination stays only where there is no lane to read.
+  const bool keeps_old = inst_.row->flags & isa::kTiedDst && inst_.n_dst == 1;
   bool open = false;
-  for (size_t i = 0; i < inst_.n_src; i++) open |= is_wholly_open(inst_.src[i]);
+  for (size_t i = 0; i + (keeps_old ? 1 : 0) < inst_.n_src; i++) open |= is_wholly_open(inst_.src[i]);
   for (size_t d = 0; d < inst_.n_dst; d++) {
     const Operand& target = inst_.dst[d];
     if (!target.present() || target.is_scalar()) continue;

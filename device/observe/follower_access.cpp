@@ -140,7 +140,7 @@ void Follower::follow_access() {
     for (const Access& access : moment_.accesses) load_scalars(access);
     return;
   }
-  // That an image's row has the flag says that it may.
+  // Of images `half` says only that D16 may be asked for: whole registers are written.
   const bool is_whole = !effects_.access.half || effects_.access.space == isa::Space::image ||
                         (isa::loads_halves_alone(wave_.target->target) && !effects_.access.converts);
   if (loads && !is_whole) {

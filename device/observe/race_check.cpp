@@ -120,7 +120,8 @@ void RaceCheck::compare(const Moment& moment, const Access& access, const Mark& 
   if (wrote != access.writes && (wrote ? now.is_coherent : before.is_coherent)) return;
   const uint64_t other = launch_.entry + static_cast<uint64_t>(int64_t{before.at} * 4);
   if (!reporter_.is_new(FindingKind::race, moment.pc, other)) return;
-  const bool is_doubt = wrote ? before.is_atomic && !access.writes : now.is_atomic;
+  // A wave that has ended comes back to nothing.
+  const bool is_doubt = wrote ? before.is_atomic && !access.writes : now.is_atomic && is_running(before.wave);
   if (is_doubt &&
       (swapped_.contains({moment.pc, other}) || std::ranges::any_of(doubts_, [&](const Doubt& one) {
          return one.finding.sides[0].pc == moment.pc && one.finding.sides[1].pc == other;
@@ -165,6 +166,11 @@ void RaceCheck::settle(const Moment& moment, Cell& cell) {
   if (!swaps) return;
   for (Mark* const read : {&cell.read, &cell.other})
     if (read->wave == current_->number) *read = {};
+}
+
+bool RaceCheck::is_running(uint32_t wave) const {
+  return std::ranges::any_of(
+      groups_, [wave](const auto& one) { return wave - one.second.waves[0].number < kGroupWaves; });
 }
 
 void RaceCheck::group_ends(const Group& group) {

@@ -66,6 +66,7 @@ class RaceCheck {
   void compare(const Moment& moment, const Access& access, const Mark& now, const Mark& before, bool wrote,
                uint64_t address, const Cell& cell);
   void settle(const Moment& moment, Cell& cell);
+  bool is_running(uint32_t wave) const;  // whether its group has not ended
   bool is_ordered(const WaveClock& wave, const Mark& now, const Mark& before) const;
   // The same wave, or by_lane_ the same work-item.
   bool is_same(const Mark& one, const Mark& other) const {
