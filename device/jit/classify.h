@@ -1,0 +1,13 @@
+// How each instruction is executed (`How`), and which registers it reads and writes.
+#pragma once
+
+#include "device/jit/analysis.h"
+
+namespace morgana::device::jit {
+
+// Of the instruction of `step`, which lies `at` dwords in the region and has been decoded, as those around
+// it.
+Instruction classify(const Step* step, uint32_t at, const Library& library, const FlowOptions& options,
+                     Target target);
+
+}  // namespace morgana::device::jit
