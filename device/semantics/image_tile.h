@@ -96,39 +96,36 @@ struct Tiling {
   uint32_t block_log2 = 0;                 // bytes
 };
 
+constexpr uint32_t block_log2_of(uint32_t mode) {
+  const uint32_t group = mode / 4;
+  return group == 0 ? 8 : group == 1 || group == 5 ? 12 : 16;
+}
+constexpr Tiling tiling_with(const TileEquations& equations, uint32_t mode, uint32_t texel_bytes) {
+  if (texel_bytes == 0 || (texel_bytes & (texel_bytes - 1)) != 0 || texel_bytes > 16) return {};
+  const TileEquation& equation = equations.of[__builtin_ctz(texel_bytes)];
+  if (!equation.exists) return {};
+  return {&equation, block_log2_of(mode)};
+}
+enum TileKind : uint32_t { kZ, kS, kD, kR };  // mode % 4
+
 // SW_MODE of gfx9: 1 to 11 are S, D, R of 256 bytes, then Z, S, D, R of 4 and of 64 KiB; 16 to 27 repeat
 // those with T (64 KiB) and X (4 KiB, 64 KiB). A volume has thick blocks in Z and S, and in D planes of S.
 constexpr Tiling tiling_of(uint32_t mode, bool is_volume, uint32_t texel_bytes) {
-  enum { kZ, kS, kD, kR };
   if (mode == 0 || (mode >= 12 && mode < 16) || mode > 27) return {};
-  if (texel_bytes == 0 || (texel_bytes & (texel_bytes - 1)) != 0 || texel_bytes > 16) return {};
-  const auto bytes_log2 = static_cast<uint32_t>(__builtin_ctz(texel_bytes));
-  const uint32_t kind = mode % 4, group = mode / 4;
-  const uint32_t block_log2 = group == 0 ? 8 : group == 1 || group == 5 ? 12 : 16;
-  const TileEquation* equation = nullptr;
-  if (!is_volume)
-    equation = &kThin[kind].of[bytes_log2];
-  else if (block_log2 == 8 || kind == kR)
-    return {};
-  else
-    equation = kind == kD ? &kThin[kS].of[bytes_log2] : &kThick[kind].of[bytes_log2];
-  if (!equation->exists) return {};
-  return {equation, block_log2};
+  const uint32_t kind = mode % 4;
+  if (!is_volume) return tiling_with(kThin[kind], mode, texel_bytes);
+  if (block_log2_of(mode) == 8 || kind == kR) return {};
+  return tiling_with(kind == kD ? kThin[kS] : kThick[kind], mode, texel_bytes);
 }
 
 // SW_MODE of gfx10 has the numbers of gfx9. Of Z and R it has those with X of 64 KiB only, and volumes have
 // no blocks of 256 bytes; they are thick in S and D, and D is that of 64 KiB with X.
 constexpr Tiling tiling_of_gfx10(uint32_t mode, bool is_volume, uint32_t texel_bytes) {
-  enum { kZ, kS, kD, kR };
   constexpr uint32_t kOfPlanes = 0x0f66'0666, kOfVolumes = 0x0f22'0220;
   if (mode > 27 || ((is_volume ? kOfVolumes : kOfPlanes) >> mode & 1) == 0) return {};
-  if (texel_bytes == 0 || (texel_bytes & (texel_bytes - 1)) != 0 || texel_bytes > 16) return {};
-  const uint32_t kind = mode % 4, group = mode / 4;
+  const uint32_t kind = mode % 4;
   const bool is_thick = is_volume && (kind == kS || kind == kD);
-  const TileEquations& equations = is_thick ? kThickGfx10[kind - kS] : kThinGfx10[kind];
-  const TileEquation& equation = equations.of[__builtin_ctz(texel_bytes)];
-  if (!equation.exists) return {};
-  return {&equation, group == 0 ? 8u : group == 1 || group == 5 ? 12u : 16u};
+  return tiling_with(is_thick ? kThickGfx10[kind - kS] : kThinGfx10[kind], mode, texel_bytes);
 }
 
 // The offset of a texel in a surface whose rows have `pitch` texels, a multiple of the block's width.
