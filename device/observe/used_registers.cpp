@@ -16,11 +16,10 @@ constexpr uint32_t kModeIndexes = 1u << 27;  // MODE.GPR_IDX_EN
 // Of a mask: one register in a wave of 32.
 uint32_t mask_dwords(const Wave& wave) { return wave.lane_count() / 32; }
 
-RegisterRange range_of(const Wave& wave, const Operand& operand) {
+RegisterRange range_of(const Operand& operand) {
   if (!operand.present()) return {};
   if (operand.is_scalar() && operand.code >= isa::kRegisterEnd) return {};
-  const uint32_t least = operand.type == isa::Type::mask ? mask_dwords(wave) : 1;
-  return {operand.code, static_cast<uint16_t>(std::max<uint32_t>(operand.dwords, least))};
+  return {operand.code, operand.dwords};
 }
 
 bool is_relative(Op op, bool destination) {
@@ -90,8 +89,8 @@ bool is_salu(Format format) {
 
 UsedRegisters used_registers(const Wave& wave, const isa::Inst& inst) {
   UsedRegisters used;
-  for (size_t i = 0; i < inst.n_src; i++) used.src[i] = range_of(wave, inst.src[i]);
-  for (size_t i = 0; i < inst.n_dst; i++) used.dst[i] = range_of(wave, inst.dst[i]);
+  for (size_t i = 0; i < inst.n_src; i++) used.src[i] = range_of(inst.src[i]);
+  for (size_t i = 0; i < inst.n_dst; i++) used.dst[i] = range_of(inst.dst[i]);
   // The half of a register that such a load keeps.
   if (isa::is_vector_memory(inst.row->format) && used.dst[0].count != 0 && !(inst.row->flags & isa::kAtomic))
     used.src[1] = {};
