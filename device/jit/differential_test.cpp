@@ -110,6 +110,16 @@ TEST(DifferentialTest, RegistersThatKeepNothingAreRead) {
   expect_same(Target::gfx900, dwords_of_hex("4047eeb0 0203eebe"), {.seed = 1});
 }
 
+// What TTMPs tell a wave of gfx12 is there behind instructions that take the wave out of compiled code.
+TEST(DifferentialTest, RegistersOfTheTrapHandlerStayInTheWave) {
+  // s_sleep 1; s_sleep 1; v_mov_b32 v1, ttmp9
+  WaveRig rig(Target::gfx1200, dwords_of_hex("010083bf 010083bf 7502027e"), {.registers_are_lost = true});
+  rig.s(isa::kTtmp + 9) = 5;
+  EXPECT_EQ(rig.run_group(true), Exit::ended);
+  ASSERT_NE(rig.kernel(), nullptr) << rig.why_interpreted();
+  EXPECT_EQ(rig.s(isa::kTtmp + 9), 5u);
+}
+
 // Random kernels found that LLVM's back end does not end with it: a constant, shifted, then three times a
 // part of it, as the carry of an addition.
 TEST(DifferentialTest, AShiftedConstantIsALaneMask) {

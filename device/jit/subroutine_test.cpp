@@ -71,15 +71,5 @@ TEST(Subroutines, ThatNoCallTellsAreLeftToTheInterpreter) {
   EXPECT_EQ(rig.v(0, 63), 8u);
 }
 
-// What TTMPs tell a wave of gfx12 is there behind instructions that take the wave out of compiled code.
-TEST(Registers, OfTheTrapHandlerStayInTheWave) {
-  // s_sleep 1; s_sleep 1; v_mov_b32 v1, ttmp9
-  WaveRig rig(Target::gfx1200, dwords_of_hex("010083bf 010083bf 7502027e"), {.registers_are_lost = true});
-  rig.s(isa::kTtmp + 9) = 5;
-  EXPECT_EQ(rig.run_group(true), Exit::ended);
-  ASSERT_NE(rig.kernel(), nullptr) << rig.why_interpreted();
-  EXPECT_EQ(rig.s(isa::kTtmp + 9), 5u);
-}
-
 }  // namespace
 }  // namespace morgana::device

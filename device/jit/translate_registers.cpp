@@ -27,7 +27,7 @@ void Translator::choose_homes() {
 // Writes do nothing: NULL, and the registers of the trap handler, of which an unprivileged wave reads TBA and
 // TMA up to gfx8 and those that tell a wave of gfx12 its group, which stay in the Wave.
 namespace {
-bool is_constant(unsigned code) { return code == isa::kNull || isa::is_trap_register(code); }
+bool drops_writes(unsigned code) { return code == isa::kNull || isa::is_trap_register(code); }
 }  // namespace
 
 void Translator::make_registers() {
@@ -40,7 +40,7 @@ void Translator::make_registers() {
       vectors_[r] = b_.CreateAlloca(lanes_, nullptr, "v" + std::to_string(r));
   for (unsigned code = 0; code < isa::kExecLo; code += 2) {
     const bool is_read = target_.generation < Generation::gfx9 && code < isa::kTtmpGfx6;
-    if (!flow_.scalars.test(code) || (is_constant(code) && !is_read)) continue;
+    if (!flow_.scalars.test(code) || (drops_writes(code) && !is_read)) continue;
     if (flow_.wide.test(code)) {
       scalars_[code] = b_.CreateAlloca(i64_, nullptr, "s" + std::to_string(code));
     } else {
@@ -161,22 +161,27 @@ void Translator::forget_unmasked(const Instruction& i) {
     for (unsigned r = 0; r < i.v_writes[w].count; r++) unmasked_[i.v_writes[w].first + r] = nullptr;
 }
 
+// Of those that drop writes, the ones without a home.
+bool Translator::is_zero(unsigned code) const {
+  return code == isa::kNull || (drops_writes(code) && scalars_[code & ~1u] == nullptr);
+}
+
 llvm::Value* Translator::s32(unsigned code) {
-  if (is_constant(code) && (code == isa::kNull || !scalars_[code & ~1u])) return b_.getInt32(0);
+  if (is_zero(code)) return b_.getInt32(0);
   const unsigned even = code & ~1u;
   if (!flow_.wide.test(even)) return b_.CreateLoad(i32_, scalars_[code]);
   Value* both = b_.CreateLoad(i64_, scalars_[even]);
   return b_.CreateTrunc(code & 1 ? b_.CreateLShr(both, 32) : both, i32_);
 }
 llvm::Value* Translator::s64(unsigned code) {
-  if (is_constant(code) && (code == isa::kNull || !scalars_[code & ~1u])) return b_.getInt64(0);
+  if (is_zero(code)) return b_.getInt64(0);
   if (is_bit(code)) return b_.CreateSExt(b_.CreateLoad(b_.getInt1Ty(), bit_of_mask_[code]), i64_);
   if (!(code & 1) && flow_.wide.test(code)) return b_.CreateLoad(i64_, scalars_[code]);
   Value* low = s32(code);
   return join_dwords(b_, low, s32(code + 1));
 }
 void Translator::set_s32(unsigned code, Value* value) {
-  if (is_constant(code)) return;
+  if (drops_writes(code)) return;
   const unsigned even = code & ~1u;
   if (masks_[code]) b_.CreateStore(b_.CreateZExt(value, i64_), masks_[code]);
   if (!flow_.wide.test(even)) {
@@ -194,7 +199,7 @@ void Translator::set_s32(unsigned code, Value* value) {
   if (even == isa::kExecLo) b_.CreateAlignedStore(both, wave_s(isa::kExecLo), llvm::Align(8));
 }
 void Translator::set_s64(unsigned code, Value* value) {
-  if (is_constant(code)) return;
+  if (drops_writes(code)) return;
   if (const auto bit = bit_of_mask_.find(code); is_serial_ && bit != bit_of_mask_.end()) {
     b_.CreateStore(b_.CreateTrunc(value, b_.getInt1Ty()), bit->second);
     return;

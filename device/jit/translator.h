@@ -166,6 +166,7 @@ class Translator {
   Value* active_vgpr(unsigned place) { return unmasked_[place] ? unmasked_[place] : vgpr(place); }
   void set_vgpr(const Instruction& i, unsigned place, Value* lanes);
   void forget_unmasked(const Instruction& i);
+  bool is_zero(unsigned code) const;  // an SGPR that reads as 0
   Value* s32(unsigned code);
   Value* s64(unsigned code);
   void set_s32(unsigned code, Value* value);

@@ -15,8 +15,6 @@
 namespace morgana::device::lift {
 namespace {
 
-constexpr uint32_t kEndpgm = 0xbf810000;
-
 Function lifted(Target target, std::vector<uint32_t> code, bool observe) {
   LiftOptions options;
   options.observe_everything = observe;
@@ -40,7 +38,7 @@ TEST(Lift, EveryInstruction) {
       for (const isa::Form form : isa::kForms) {
         std::vector<uint32_t> code = isa::example(static_cast<Target>(t), row, form);
         if (code.empty()) continue;
-        code.push_back(kEndpgm);
+        code.push_back(end_of_program(static_cast<Target>(t)));
         count++;
         expect_sound(lifted(static_cast<Target>(t), code, true), row.mnemonic);
         if (testing::Test::HasFailure()) return;
@@ -52,7 +50,7 @@ TEST(Lift, RandomKernels) {
   for (int t = 0; t < kGcnTargetCount; t++)
     for (uint64_t seed = 0; seed < 30; seed++) {
       std::vector<uint32_t> code = emit(random_kernel(static_cast<Target>(t), seed, KernelKind{}));
-      code.push_back(kEndpgm);
+      code.push_back(end_of_program(static_cast<Target>(t)));
       expect_sound(lifted(static_cast<Target>(t), code, seed % 2), std::to_string(seed));
       if (testing::Test::HasFailure()) return;
     }
@@ -61,7 +59,7 @@ TEST(Lift, RandomKernels) {
 // The values of the block where the code begins, without numbers and places.
 std::string values_of(const char* hex) {
   std::vector<uint32_t> code = dwords_of_hex(hex);
-  code.push_back(kEndpgm);
+  code.push_back(end_of_program(Target::gfx90a));
   const Function function = lifted(Target::gfx90a, code, true);
   EXPECT_EQ(verify(function), "");
   std::string text;
@@ -85,7 +83,7 @@ TEST(Lift, RulesBecomeValues) {
 TEST(Lift, MasksAreAsWideAsAWave) {
   // v_cmp_lt_u32_e32 vcc, v0, v1; v_cndmask_b32_e32 v1, v3, v2, vcc; s_cbranch_vccnz to the end; s_nop
   std::vector<uint32_t> code = dwords_of_hex("0003927d03050200010087bf000080bf");
-  code.push_back(kEndpgm);
+  code.push_back(end_of_program(Target::gfx1030));
   LiftOptions options;
   options.observe_everything = true;
   const auto read = read_code(Target::gfx1030, WaveSize::wave32, Bytes(code.data(), code.size() * 4), 0);
@@ -101,7 +99,7 @@ TEST(Lift, MasksAreAsWideAsAWave) {
 TEST(Lift, BothHalvesOfADualInstructionReadFirst) {
   const auto lift_one = [](uint64_t dual) {
     const std::vector<uint32_t> code{static_cast<uint32_t>(dual), static_cast<uint32_t>(dual >> 32),
-                                     0xbfb00000};
+                                     end_of_program(Target::gfx1100)};
     const auto read = read_code(Target::gfx1100, WaveSize::wave32, Bytes(code.data(), code.size() * 4), 0);
     EXPECT_TRUE(read.ok());
     const Function function = lift(*read, {.observe_everything = true});
