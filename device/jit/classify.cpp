@@ -297,7 +297,7 @@ class Classifier {
         if (!inst.dpp) break;
         i.moves_lanes = true;
         i.crosses_lanes = (i.vector->writes_mask && !dpp_zeroes(inst)) || inst.fetch_inactive;
-        i.merges = !dpp_zeroes(inst) || inst.row_mask != 0xf || inst.bank_mask != 0xf;
+        if (!dpp_zeroes(inst) || inst.row_mask != 0xf || inst.bank_mask != 0xf) i.merges = true;
         break;
       case How::subroutine:
       case How::ret: i.reads_all = true; break;  // the interpreter may have to go on
@@ -320,7 +320,7 @@ class Classifier {
     const unsigned left = options_.have.vgprs - std::min<unsigned>(options_.have.vgprs, i.indexed.first);
     i.indexed.count = static_cast<uint8_t>(std::min(kMostIndexed, left));
     (reads ? i.v_reads[0] : i.v_writes[0]) = i.indexed;
-    i.merges = !reads;
+    if (!reads) i.merges = true;
   }
 
   static bool is_exec(const isa::Operand& operand) { return operand.code == isa::kExecLo; }

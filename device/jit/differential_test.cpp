@@ -102,6 +102,16 @@ TEST(DifferentialTest, LanesWithoutSourceKeepTheOldValue) {
   for (const bool quick : {false, true}) expect_same(Target::gfx900, code, {.seed = 1000152, .quick = quick});
 }
 
+// A row that fills every lane writes a half of its register all the same.
+TEST(DifferentialTest, HalvesFromOtherLanesKeepTheOtherHalf) {
+  const std::vector<uint32_t> code = dwords_of_hex(
+      "fa121466 0408cdff"             // v_sub_f16_dpp v10, v4, -|v9| row_shl:8 bound_ctrl:1 fi:1
+      "82003030"                      // v_lshlrev_b32 v24, 2, v0
+      "608006ee 00000005 18000000");  // global_store_b32 v24, v10, s[96:97]
+  expect_same(Target::gfx1200, code,
+              {.wave = WaveSize::wave32, .seed = 1795689477, .registers_are_lost = true, .quick = true});
+}
+
 // Conditional moves read what they write.
 TEST(DifferentialTest, RegistersThatKeepNothingAreRead) {
   // s_cmovk_i32 null, 0x4740; s_cmov_b64 null, s[2:3]
