@@ -1,4 +1,7 @@
 // Programs from SPIR-V, from clCreateProgramWithIL to results.
+#include <algorithm>
+#include <array>
+
 #include "icd/il_support.h"
 
 namespace morgana::icd::test {
@@ -336,9 +339,15 @@ OpBranch %end
   clReleaseProgram(program);
 }
 
-// SPV_INTEL_subgroups, in one sub-group of 64: each result is a lane's number, those of the second operand
-// 100 more.
+// SPV_INTEL_subgroups, which the device names, in one sub-group of 64: each result is a lane's number, those
+// of the second operand 100 more.
 TEST_F(Il, ShufflesOfIntel) {
+  std::array<const char*, 64> named{};
+  size_t size = 0;
+  constexpr cl_device_info kSpirvExtensions = 0x12BA;  // younger than the headers of Debian 12
+  ASSERT_EQ(clGetDeviceInfo(device, kSpirvExtensions, sizeof named, named.data(), &size), CL_SUCCESS);
+  const std::vector<std::string> extensions(named.begin(), named.begin() + size / sizeof named[0]);
+  EXPECT_EQ(std::count(extensions.begin(), extensions.end(), "SPV_INTEL_subgroups"), 1);
   struct Row {
     const char* code;
     cl_uint expected[3];  // of lanes 0, 5 and 63

@@ -34,7 +34,8 @@ constexpr ExtensionRow kExtensions[] = {
     {"SPV_KHR_shader_clock", spv::CapabilityShaderClockKHR},
     {"SPV_EXT_shader_atomic_float_add", spv::CapabilityAtomicFloat32AddEXT},
     {"SPV_EXT_shader_atomic_float_min_max", spv::CapabilityAtomicFloat32MinMaxEXT},
-    {"SPV_INTEL_fp_fast_math_mode", spv::CapabilityFPFastMathModeINTEL}};
+    {"SPV_INTEL_fp_fast_math_mode", spv::CapabilityFPFastMathModeINTEL},
+    {"SPV_INTEL_subgroups", spv::CapabilitySubgroupShuffleINTEL}};
 
 uint32_t bytes_of(const spirv::Binary& binary, const spirv::Instruction& constant) {
   if (constant.op() != spv::OpSpecConstant) return 1;
