@@ -94,6 +94,17 @@ TEST_F(Topology, UnitsOfRdnaComeInPairs) {
   }
 }
 
+// HIP launches cooperatively where a device has resources for it; gfx8 gets none by Linux's driver, gfx12 has
+// none.
+TEST_F(Topology, GlobalWaveSyncOfGfx9ToGfx11) {
+  for (HSAuint32 id = 1; id < 3; ++id) {
+    HsaNodeProperties node{};
+    ASSERT_EQ(hsaKmtGetNodeProperties(id, &node), HSAKMT_STATUS_SUCCESS);
+    const uint32_t major = node.EngineId.ui32.Major;
+    EXPECT_EQ(node.NumGws, major >= 9 && major < 12 ? 64u : 0u) << major;
+  }
+}
+
 TEST_F(Topology, ClocksAdvanceAtTheirRates) {
   HsaClockCounters before{}, after{};
   ASSERT_EQ(hsaKmtGetClockCounters(kGpu, &before), HSAKMT_STATUS_SUCCESS);

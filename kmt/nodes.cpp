@@ -91,9 +91,11 @@ Unit unit_of(Target target) {
   }
 }
 
-// Global wave sync, by which a grid waits for itself: not offered on gfx10.1.
+// Global wave sync, by which a grid waits for itself. Linux's driver offers it on gfx10.1 when its option
+// hws_gws_support is set; gfx12 has no ds_gws_* instructions.
 bool has_gws(Target target) {
-  return info(target).generation >= Generation::gfx9 && target != Target::gfx1010;
+  const Generation generation = info(target).generation;
+  return generation >= Generation::gfx9 && generation < Generation::gfx12;
 }
 
 uint32_t first_simd(uint32_t node) { return 0x8000'0000u + (node << 16); }

@@ -163,28 +163,56 @@ TEST_F(Aql, VendorPacketsCompareValuesAndFlushCaches) {
   EXPECT_TRUE(soon([&] { return value(done) == 0; }));
 }
 
+// Global wave sync: one kernel sets a resource to eight waves, groups of the other count themselves and meet
+// there.
+constexpr std::initializer_list<uint32_t> kInitGfx9 = {0xbefc0080,              // s_mov_b32 m0, 0
+                                                       0x7e040287,              // v_mov_b32 v2, 7
+                                                       0xd9330000, 0x00000002,  // ds_gws_init v2 gds
+                                                       0xbf810000};
+constexpr std::initializer_list<uint32_t> kMeetGfx9 = {
+    0xbe840002,              // s_mov_b32 s4, s2
+    0xc0060080, 0x00000000,  // s_load_dwordx2 s[2:3], s[0:1], 0x0
+    0xbefc0080,              // s_mov_b32 m0, 0
+    0x7d940080, 0x86fe6a7e,  // exec &= lane 0
+    0x7e020280, 0x7e040281,  // v1 = 0, v2 = 1
+    0x7e080287,              // v4 = 7: groups but one
+    0x8e048204, 0x7e060204,  // v3 = s4 * 4
+    0xbf8cc07f,              // s_waitcnt lgkmcnt(0)
+    0xdd088000, 0x00020201,  // global_atomic_add v1, v2, s[2:3]
+    0xbf8c0f70,              // s_waitcnt vmcnt(0)
+    0xd93b0000, 0x00000004,  // ds_gws_barrier v4 gds
+    0xbf8cc07f,              // s_waitcnt lgkmcnt(0)
+    0xdc518000, 0x02020001,  // global_load_dword v2, v1, s[2:3] glc
+    0xbf8c0f70,              // s_waitcnt vmcnt(0)
+    0xdc708040, 0x00020203,  // global_store_dword v3, v2, s[2:3] offset:64
+    0xbf810000};
+constexpr std::initializer_list<uint32_t> kInitGfx10 = {0xbefc0380, 0x7e040287,  // m0 = 0, v2 = 7
+                                                        0xd8660000, 0x00000002,  // ds_gws_init v2 gds
+                                                        0xbf810000};
+constexpr std::initializer_list<uint32_t> kMeetGfx10 = {
+    0xbe840302,                          // s_mov_b32 s4, s2
+    0xf4040080, 0xfa000000,              // s_load_dwordx2 s[2:3], s[0:1], 0x0
+    0xbefc0380,                          // s_mov_b32 m0, 0
+    0x7da40080,                          // v_cmpx_eq_u32 0, v0
+    0x7e020280, 0x7e040281, 0x7e080287,  // v1 = 0, v2 = 1, v4 = 7
+    0x8f048204, 0x7e060204,              // v3 = s4 * 4
+    0xbf8cc07f,                          // s_waitcnt lgkmcnt(0)
+    0xdcc88000, 0x00020201,              // global_atomic_add v1, v2, s[2:3]
+    0xbbfd0000,                          // s_waitcnt_vscnt null, 0x0
+    0xd8760000, 0x00000004,              // ds_gws_barrier v4 gds
+    0xbf8cc07f,                          // s_waitcnt lgkmcnt(0)
+    0xdc319000, 0x02020001,              // global_load_dword v2, v1, s[2:3] glc dlc
+    0xbf8c3f70,                          // s_waitcnt vmcnt(0)
+    0xdc708040, 0x00020203,              // global_store_dword v3, v2, s[2:3] offset:64
+    0xbf810000};
+
 // Eight groups count themselves, meet at the device's barrier, and all read the full count.
 TEST_F(Aql, GroupsMeetAtGlobalWaveSync) {
-  const uint64_t init = make_kernel({0xbefc0080,              // s_mov_b32 m0, 0
-                                     0x7e040287,              // v_mov_b32 v2, 7
-                                     0xd9330000, 0x00000002,  // ds_gws_init v2 gds
-                                     0xbf810000});
-  const uint64_t meet = make_kernel({0xbe840002,              // s_mov_b32 s4, s2
-                                     0xc0060080, 0x00000000,  // s_load_dwordx2 s[2:3], s[0:1], 0x0
-                                     0xbefc0080,              // s_mov_b32 m0, 0
-                                     0x7d940080, 0x86fe6a7e,  // exec &= lane 0
-                                     0x7e020280, 0x7e040281,  // v1 = 0, v2 = 1
-                                     0x7e080287,              // v4 = 7: groups but one
-                                     0x8e048204, 0x7e060204,  // v3 = s4 * 4
-                                     0xbf8cc07f,              // s_waitcnt lgkmcnt(0)
-                                     0xdd088000, 0x00020201,  // global_atomic_add v1, v2, s[2:3]
-                                     0xbf8c0f70,              // s_waitcnt vmcnt(0)
-                                     0xd93b0000, 0x00000004,  // ds_gws_barrier v4 gds
-                                     0xbf8cc07f,              // s_waitcnt lgkmcnt(0)
-                                     0xdc518000, 0x02020001,  // global_load_dword v2, v1, s[2:3] glc
-                                     0xbf8c0f70,              // s_waitcnt vmcnt(0)
-                                     0xdc708040, 0x00020203,  // global_store_dword v3, v2, s[2:3] offset:64
-                                     0xbf810000});
+  HsaNodeProperties node{};
+  ASSERT_EQ(hsaKmtGetNodeProperties(kGpu, &node), HSAKMT_STATUS_SUCCESS);
+  const bool is_rdna = node.EngineId.ui32.Major >= 10;
+  const uint64_t init = make_kernel(is_rdna ? kInitGfx10 : kInitGfx9);
+  const uint64_t meet = make_kernel(is_rdna ? kMeetGfx10 : kMeetGfx9);
   auto* counts = allocate<uint32_t>(kPage, kGpu);
   auto** kernarg = allocate<uint32_t*>(64);
   *kernarg = counts;
