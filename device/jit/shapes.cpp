@@ -204,8 +204,8 @@ Shape multiply(const Shape& a, const Shape& b) {
   Shape s = pointwise(std::min(uniform_group(a), uniform_group(b)));
   return s;
 }
-// All 64 bits of it.
-Shape multiply_wide(const Shape& a, const Shape& b) {
+// Products of pairs.
+Shape multiply_pairs(const Shape& a, const Shape& b) {
   Shape s = multiply(a, b);
   uint32_t factor;
   const bool by_second = number(b, factor);
@@ -213,18 +213,31 @@ Shape multiply_wide(const Shape& a, const Shape& b) {
   if (!by_second && !number(a, factor)) return s;
   const Shape& other = by_second ? a : b;
   if (!scales(other, s, factor)) return Shape{};
-  s.exact = pair_of(other, constant(0)).exact;
+  s.exact = other.exact;
   return s;
+}
+// 32 bits as a pair: a sign that changes between two lanes wraps around 2^32.
+Shape sign_extended(Shape s) {
+  s.exact = uniform_group(s) == kLanes;
+  return s;
+}
+// An arithmetic shift of a pair whose lower half is 0: the upper half's sign extension, shifted left.
+Shape shift_upper(const Shape& low, const Shape& high, const Shape& by) {
+  uint32_t is_zero, count;
+  if (!number(low, is_zero) || is_zero != 0 || !number(by, count) || count < 1 || count > 32) return Shape{};
+  return shift_pair(sign_extended(high), constant(32 - count), 31);
 }
 // Fits in 24 bits, as far as that is known.
 bool is_small(const Shape& s) {
   return s.is_constant() &&
          std::all_of(s.lane.begin(), s.lane.end(), [](uint32_t v) { return v < 1u << 23; });
 }
-// What a part of an instruction's rule gives: of 64 bits the lower half, and the pair.
+// What a part of an instruction's rule gives: of 64 bits the lower half, and the pair; of operands the upper
+// half, too.
 struct Value {
   Shape low, pair;
   bool is_wide = false;
+  Shape upper{};
 };
 Value value_of(isa::Fn fn, const Value* v) {
   const auto narrow = [](Shape low) { return Value{low, {}, false}; };
@@ -235,13 +248,18 @@ Value value_of(isa::Fn fn, const Value* v) {
     return pointwise(group);
   };
   if (fn == isa::Fn::to_64) return {a, pair_of(a, constant(0)), true};
+  if (fn == isa::Fn::sign_to_64) return {a, sign_extended(a), true};
   if (v[0].is_wide) {
     switch (fn) {
       case isa::Fn::add: return {add(a, b), add_pairs(v[0].pair, v[1].pair), true};
-      case isa::Fn::multiply: return {multiply(a, b), multiply_wide(a, b), true};
+      case isa::Fn::multiply: return {multiply(a, b), multiply_pairs(v[0].pair, v[1].pair), true};
       case isa::Fn::shift_left: {
         const Shape pair = shift_pair(v[0].pair, b, 31);
         return {pair.is_known() ? shift_left(a, b) : Shape{}, pair, true};
+      }
+      case isa::Fn::shift_right_signed: {
+        const Shape pair = shift_upper(a, v[0].upper, b);
+        return {pair, pair, true};
       }
       default: return {{}, {}, isa::width_of(fn, 64, 64) == 64};
     }
@@ -254,7 +272,6 @@ Value value_of(isa::Fn fn, const Value* v) {
     case isa::Fn::bit_or: return narrow(bit_or(a, b));
     case isa::Fn::shift_left: return narrow(shift_left(a, b));
     case isa::Fn::shift_right: return narrow(shift_right(a, b));
-    case isa::Fn::sign_to_64: return {{}, {}, true};
     default: return narrow(each());
   }
 }
@@ -289,16 +306,23 @@ AddressShape distances_of(const Shape& shape, uint32_t wave) {
 }  // namespace
 
 struct Shapes::State {
+  // VGPR `at` holds the upper half of a number whose lower half VGPR `low` has.
+  struct Upper {
+    unsigned at = 0, low = 0;
+    Shape pair;
+    bool operator==(const Upper&) const = default;
+  };
   // The lower half of a 64-bit sum, whose carry lies in a mask until the upper half is added.
   struct HalfSum {
     unsigned to = 0, mask = 0;  // the lower half's VGPR; the carry's code
-    // Of the two summands. pair, if known: that of VGPRs upper - 1 and upper.
-    Shape low[2], pair[2];
-    unsigned upper[2] = {};
+    // Of the two summands: their lower halves, and what may be their upper ones.
+    Shape low[2];
+    std::vector<Upper> uppers[2];
   };
   explicit State(size_t registers = 0) : vector(registers), pair(registers) {}
   std::vector<Shape> vector, pair;  // pair: of registers r and r + 1
   std::vector<HalfSum> sums;        // within a block
+  std::vector<Upper> uppers;        // but those that lie behind their lower half, which `pair` tells
   ScalarSet full;                   // where masks that are all ones begin: an EXEC that was saved
   bool is_reached = false;
 
@@ -321,6 +345,10 @@ struct Shapes::State {
     }
     changed = changed || (full & ~from.full).any();
     full &= from.full;
+    const size_t dropped = std::erase_if(uppers, [&](const Upper& upper) {
+      return std::find(from.uppers.begin(), from.uppers.end(), upper) == from.uppers.end();
+    });
+    changed = changed || dropped > 0;
     return changed;
   }
 
@@ -343,27 +371,68 @@ struct Shapes::State {
              (mask_dwords == 2 && i.s_writes.test(sum.mask + 1));
     });
     for (HalfSum& sum : sums)
-      for (int s = 0; s < 2; s++)
-        if (writes_vector(i, sum.upper[s])) sum.pair[s] = Shape{};
+      for (std::vector<Upper>& of : sum.uppers)
+        std::erase_if(of, [&](const Upper& upper) { return writes_vector(i, upper.at); });
+    std::erase_if(uppers, [&](const Upper& upper) {
+      return writes_vector(i, upper.at) || writes_vector(i, upper.low);
+    });
+  }
+  // Where upper halves of what VGPR `low` begins may be.
+  std::vector<Upper> uppers_of(unsigned low) const {
+    std::vector<Upper> found;
+    if (pair[low].is_known()) found.push_back({low + 1, low, pair[low]});
+    for (const Upper& upper : uppers)
+      if (upper.low == low) found.push_back(upper);
+    return found;
   }
   // The shape of what v_addc_co_u32 makes whole: that of `sum` with the upper halves `inst` reads, of which
   // `upper` gives the shapes.
   static Shape whole_sum(const HalfSum& sum, const isa::Inst& inst, const Shape (&upper)[2]) {
     Shape best;
     for (int s = 0; s < 2; s++)
-      if (sum.low[s].supposed || sum.pair[s].supposed || upper[s].supposed) return best;
+      if (sum.low[s].supposed || upper[s].supposed) return best;
     for (const int first : {0, 1}) {
       const auto summand = [&](int s) {
         const int at = s ^ first;
         const isa::Operand& operand = inst.src[at];
-        if (sum.pair[s].is_known() && operand.is_vgpr() && operand.code - isa::kVgprBase == sum.upper[s])
-          return sum.pair[s];
+        for (const Upper& one : sum.uppers[s])
+          if (operand.is_vgpr() && operand.code - isa::kVgprBase == one.at && !one.pair.supposed)
+            return one.pair;
         return pair_of(sum.low[s], upper[at]);
       };
       const Shape whole = add_pairs(summand(0), summand(1));
       if (whole.group > best.group) best = whole;
     }
     return best;
+  }
+
+  // What upper half `i` makes: the sign of a number of 32 bits, or another one with upper bits cut off, as of
+  // an index that is known not to be negative. Both wrap around a power of two from 2^32 on.
+  std::optional<Upper> made_upper(const Instruction& i) const {
+    const isa::Inst& inst = *i.step->inst;
+    const isa::Op op = inst.row->op;
+    if ((op != Op::v_ashrrev_i32 && op != Op::v_and_b32) || i.n_v_writes != 1) return {};
+    const unsigned to = i.v_writes[0].first;
+    for (const int s : {0, 1}) {
+      const isa::Operand &by = inst.src[s], &value = inst.src[1 - s];
+      if (!isa::is_constant(by.code) || !value.is_vgpr()) continue;
+      const uint32_t bits = isa::constant_value(by.code, by.type, inst.literal).low;
+      const unsigned from = value.code - isa::kVgprBase;
+      if (op == Op::v_ashrrev_i32) {
+        if (s != 0 || (bits & 31) != 31 || vector[from].supposed || !vector[from].is_known()) return {};
+        return Upper{to, from, sign_extended(vector[from])};
+      }
+      if ((bits & (bits + 1)) != 0) return {};
+      const auto cut = [&](unsigned low, Shape of) {
+        of.exact = uniform_group(of) == kLanes;
+        return Upper{to, low, of};
+      };
+      if (from > 0 && pair[from - 1].is_known() && !pair[from - 1].supposed)
+        return cut(from - 1, pair[from - 1]);
+      for (const Upper& upper : uppers)
+        if (upper.at == from) return cut(upper.low, upper.pair);
+    }
+    return {};
   }
 
   // What `i` writes to masks. True: EXEC is all ones afterwards; only said of instructions that write
@@ -541,6 +610,7 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) {
     std::fill(state.vector.begin(), state.vector.end(), Shape{});
     std::fill(state.pair.begin(), state.pair.end(), Shape{});
     state.sums.clear();
+    state.uppers.clear();
     return;
   }
   if (i.n_v_writes == 0) {
@@ -552,6 +622,7 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) {
   const bool plain = i.how == How::vector && i.step->plain && inst.format != isa::Format::VOP3P && !i.merges;
   Shape result, result_pair;
   Shape sum;                              // of a pair whose upper half is the result
+  std::optional<State::Upper> upper;      // that the result is
   std::optional<State::HalfSum> started;  // whose lower half it is
   if (holds && plain) {
     const auto at = [&](int s) -> Shape {
@@ -573,21 +644,27 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) {
         return exactly(constant(isa::constant_value(operand.code, operand.type, inst.literal).low));
       return exactly(uniform());
     };
+    const auto upper_at = [&](int s) -> Shape {
+      const isa::Operand& operand = inst.src[s];
+      return operand.is_vgpr() ? state.vector[operand.code - isa::kVgprBase + 1] : Shape{};
+    };
     struct Values {
       const decltype(at)& source;
       const decltype(pair_at)& pair;
+      const decltype(upper_at)& upper;
       const isa::Inst& inst;
       Value leaf(const isa::Term& term) const {
         if (term.fn == isa::Fn::constant) return {constant(static_cast<uint32_t>(term.value)), {}, false};
         if (term.fn != isa::Fn::source) return {};
         const bool is_mask = inst.src[term.value].type == isa::Type::mask;
-        if (inst.src[term.value].dwords == 2 && !is_mask) return {source(term.value), pair(term.value), true};
+        if (inst.src[term.value].dwords == 2 && !is_mask)
+          return {source(term.value), pair(term.value), true, upper(term.value)};
         return is_mask ? Value{} : Value{source(term.value), {}, false};
       }
       Value apply(isa::Fn fn, const Value* v) const { return value_of(fn, v); }
     };
     const isa::Expression& rule = isa::effects(inst.row->op).result;
-    const Value value = isa::evaluate<Value>(rule, Values{at, pair_at, inst});
+    const Value value = isa::evaluate<Value>(rule, Values{at, pair_at, upper_at, inst});
     result = value.low, result_pair = value.pair;
     const bool cuts = inst.row->op == Op::v_mul_u32_u24 || inst.row->op == Op::v_mad_u32_u24;
     if (cuts && !(is_small(at(0)) && is_small(at(1)))) result = {};
@@ -597,10 +674,7 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) {
       started->mask = inst.dst[1].code;
       for (int s = 0; s < 2; s++) {
         started->low[s] = at(s);
-        if (!inst.src[s].is_vgpr()) continue;
-        const unsigned r = inst.src[s].code - isa::kVgprBase;
-        started->pair[s] = state.pair[r];
-        started->upper[s] = r + 1;
+        if (inst.src[s].is_vgpr()) started->uppers[s] = state.uppers_of(inst.src[s].code - isa::kVgprBase);
       }
     } else if (inst.row->op == Op::v_addc_co_u32) {
       for (const State::HalfSum& half : state.sums)
@@ -636,18 +710,25 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) {
       if (isa::effects(inst.row->op).kind != isa::Class::position) result = pointwise(group);
     }
     suppose(i, is_full, state, result, result_pair);
+    upper = state.made_upper(i);
   }
   for (int w = 0; w < i.n_v_writes; w++)
     for (unsigned r = 0; r < i.v_writes[w].count; r++) forget(i.v_writes[w].first + r);
   state.overwrite_sums(i, flow_.mask_dwords());
   if (started && started->mask < isa::kRegisterEnd) {
-    for (int s = 0; s < 2; s++)  // v_add_co_u32 v1, vcc, s0, v0
-      if (started->upper[s] == started->to) started->pair[s] = Shape{};
+    for (std::vector<State::Upper>& of : started->uppers)  // v_add_co_u32 v1, vcc, s0, v0
+      std::erase_if(of, [&](const State::Upper& one) { return one.at == started->to; });
     state.sums.push_back(*started);
   }
   if (i.n_v_writes == 1) {
     const unsigned to = i.v_writes[0].first;
     if (sum.is_known()) state.pair[to - 1] = sum;
+    if (upper && upper->low != to) {
+      if (upper->low + 1 == to)
+        state.pair[upper->low] = upper->pair;
+      else
+        state.uppers.push_back(*upper);
+    }
     if (result.is_known()) state.vector[to] = result;
     if (result_pair.is_known()) {
       state.pair[to] = result_pair;

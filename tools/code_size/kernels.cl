@@ -281,3 +281,14 @@ kernel void trigonometry(global float* out, global const float* in) {
   const size_t i = get_global_id(0);
   out[i] = sin(in[i]) * cos(in[i]) + tan(in[i]);
 }
+
+// Rows of signed indices, two to a wave.
+kernel void rank_one(global float* a, global const float* u, global const float* v, int n) {
+  const int j = get_global_id(0), i = get_global_id(1);
+  if (i < n && j < n) a[i * n + j] += u[i] * v[j];
+}
+
+kernel void average(global float* out, global const float* in, int n) {
+  const int i = get_global_id(0);
+  if (i > 0 && i < n - 1) out[i] = 0.33333f * (in[i - 1] + in[i] + in[i + 1]);
+}
