@@ -324,10 +324,11 @@ void LaunchPlan::init_wave(Wave& wave, const std::array<uint32_t, 3>& size) cons
   wave.lds_alloc = (lds_bytes + lds_unit - 1) / lds_unit << 12;
   wave.code = code;
   std::copy(sgprs_.begin() + isa::kRegisterEnd, sgprs_.end(), wave.s + isa::kRegisterEnd);
-  restart_wave(wave, size);
+  restart_wave(wave);
+  init_items(wave, size);
 }
 
-void LaunchPlan::restart_wave(Wave& wave, const std::array<uint32_t, 3>& size) const {
+void LaunchPlan::restart_wave(Wave& wave) const {
   const auto& d = *launch.descriptor;
   std::copy_n(sgprs_.begin(), isa::kRegisterEnd, wave.s);
   wave.scc = 0;
@@ -346,7 +347,6 @@ void LaunchPlan::restart_wave(Wave& wave, const std::array<uint32_t, 3>& size) c
   wave.access = {};
   init_scratch_sgprs(wave);
   init_group_sgprs(wave);
-  init_items(wave, size);
 }
 
 // With a trap handler the command processor enables it for every wave, whatever the descriptor says, and lets
@@ -443,7 +443,7 @@ void LaunchPlan::init_items(Wave& wave, const std::array<uint32_t, 3>& size) con
   const uint32_t items = size[0] * size[1] * size[2], begin = wave.index * wave_lanes;
   const uint32_t count = std::min<uint32_t>(items - begin, wave_lanes);
   wave.set_exec(count == kLanes ? ~uint64_t{0} : (uint64_t{1} << count) - 1);
-  const unsigned dimensions = std::min<unsigned>(launch.descriptor->enable_vgpr_workitem_id, 2) + 1;
+  const unsigned dimensions = item_dimensions();
 
   uint32_t x = begin % size[0], y = begin / size[0] % size[1], z = begin / size[0] / size[1];
   wave.first_item = {x, y, z};

@@ -100,8 +100,13 @@ class LaunchPlan {
   // Sets everything of `wave` but its storage pointers, which are set already. `size`: work-items of this
   // group.
   void init_wave(Wave& wave, const std::array<uint32_t, 3>& size) const;
-  // The same for a wave that init_wave has set for a group of the same size.
-  void restart_wave(Wave& wave, const std::array<uint32_t, 3>& size) const;
+  // The same but for EXEC and the work-items' ids, for a wave that init_wave has set for a group of the same
+  // size.
+  void restart_wave(Wave& wave) const;
+  // EXEC and the ids.
+  void init_items(Wave& wave, const std::array<uint32_t, 3>& size) const;
+  // VGPRs that hold the ids.
+  uint32_t item_registers() const { return target.packed_work_items ? 1 : item_dimensions(); }
   // The same where its registers are those it began with, too, but for EXEC; commands are the caller's.
   void renew_wave(Wave& wave, uint64_t exec) const {
     wave.step = wave.block = first_step;
@@ -148,7 +153,9 @@ class LaunchPlan {
   uint32_t gpr_alloc(uint32_t registers, uint32_t base) const;
   void init_scratch_sgprs(Wave& wave) const;
   void init_group_sgprs(Wave& wave) const;
-  void init_items(Wave& wave, const std::array<uint32_t, 3>& size) const;
+  uint32_t item_dimensions() const {
+    return std::min<uint32_t>(launch.descriptor->enable_vgpr_workitem_id, 2) + 1;
+  }
 
   // SGPRs that are the same for every wave, and where those go that differ.
   std::array<uint32_t, 256> sgprs_{};

@@ -8,6 +8,10 @@
 
 namespace morgana::device {
 
+namespace {
+constexpr size_t kMostItems = size_t{3} * kLanes;  // ids of a wave's work-items
+}  // namespace
+
 LazyMemory::~LazyMemory() {
   if (data_) munmap(data_, size_);
 }
@@ -36,6 +40,7 @@ bool ResidentGroup::start(const LaunchPlan& plan, uint64_t index, uint32_t unit)
   group_.barriers = {};
   group_.fault.kind = FaultKind::none;
   lost_ = 0;
+  has_items_ = 0;
   has_met_ = false;
   group_.lds_size = plan.lds_bytes;
   // Room on both sides: compiled code moves whole rows also when only some of their lanes are active.
@@ -75,6 +80,21 @@ void ResidentGroup::start_wave(uint32_t i) {
   else
     frames_[i] = {};
   frames_[i].has_doubts = has_doubts();
+}
+
+// One of the group before, which has lost its registers.
+void ResidentGroup::restart_wave(Wave& wave) {
+  plan_->restart_wave(wave);
+  wave.set_exec(begins_with_[wave.index]);
+  const size_t count = size_t{plan_->item_registers()} * kLanes;
+  if (has_items_ >> wave.index & 1) {
+    std::copy_n(items_.data() + wave.index * kMostItems, count, wave.v);
+    return;
+  }
+  plan_->init_items(wave, size_);
+  items_.resize(kMaxWaves * kMostItems);
+  std::copy_n(wave.v, count, items_.data() + wave.index * kMostItems);
+  has_items_ |= uint64_t{1} << wave.index;
 }
 
 bool ResidentGroup::start_next() {
@@ -128,7 +148,7 @@ void ResidentGroup::begin_alike() {
   const uint32_t asked = frames_[0].kernel->is_closed() ? 1 : group_.wave_count;
   for (uint32_t i = 0; i < asked; i++) {
     if (std::exchange(frames_[i].has_stored, false))
-      plan_->restart_wave(waves_[i], size_);
+      restart_wave(waves_[i]);
     else
       plan_->put_group_id(waves_[i]);
   }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "device/dispatch/launch_plan.h"
 #include "device/state/wave.h"
@@ -47,7 +48,7 @@ class ResidentGroup {
     frame.entry = 0;
     frame.has_doubts = has_doubts();
     if (std::exchange(frame.has_stored, false))
-      plan_->restart_wave(wave, size_);
+      restart_wave(wave);
     else
       plan_->renew_wave(wave, begins_with_[i]);
     wave.commands_seen = commands_seen_;
@@ -96,6 +97,7 @@ class ResidentGroup {
 
  private:
   void start_wave(uint32_t i);
+  void restart_wave(Wave& wave);
   void begin_alike();
   void go_on(uint32_t groups);
   // One group in sixteen asks anew whether loops run better lane by lane. If all did, threads would wait for
@@ -112,6 +114,8 @@ class ResidentGroup {
   uint32_t begun_ = 0;                           // waves of the group
   std::array<uint64_t, kMaxWaves> begins_with_;  // EXEC of each
   uint32_t commands_seen_ = 0;                   // before the group was started
+  std::vector<uint32_t> items_;                  // ids of work-items, by wave and register, ...
+  uint64_t has_items_ = 0;                       // ... of the waves that have been restarted, a bit each
   std::unique_ptr<Wave[]> waves_{new Wave[kMaxWaves]};
   std::unique_ptr<jit::WaveFrame[]> frames_{new jit::WaveFrame[kMaxWaves]};
   LazyMemory registers_, lds_, scratch_;
