@@ -1,13 +1,8 @@
 // Shapes: what is known of how a VGPR's value varies over the lanes.
 //
-// Lane l holds U[l / group] + lane[l] (mod 2^32), where U is unknown and has `zeros` trailing zero bits. A
-// forward dataflow over the Flow finds the shape of every address before its memory instruction; writes that
-// keep inactive lanes' old values lose it, so that a shape always holds for all 64 lanes. A wave of 32 counts
-// as one of 64 whose upper lanes all hold what lane 31 does.
-//
-// A pair's shape describes a 64-bit value in the same way as long as nothing wrapped around 2^32 on the way;
-// all such wraps add the same sign, so code that relies on it compares the last lane of a group with the
-// first.
+// A forward dataflow over the Flow finds the shape of every address before its memory instruction; writes
+// that keep inactive lanes' old values lose it, so that a shape always holds for all 64 lanes. A wave of 32
+// counts as one of 64 whose upper lanes all hold what lane 31 does.
 //
 // Beyond that shapes can be supposed: that of an index as if it had not been clamped. What was supposed is
 // tested where the clamp is executed, and the outcome goes along with the registers (Supposition).
@@ -20,36 +15,9 @@
 #include <vector>
 
 #include "device/jit/analysis.h"
+#include "device/jit/shape.h"
 
 namespace morgana::device::jit {
-
-struct Shape {
-  uint8_t group = 1;      // lanes, a power of two; 1: nothing is known
-  uint8_t zeros = 0;      // 32: U is 0
-  bool supposed = false;  // all this holds when what was supposed on the way holds
-  // Of a pair: nothing wraps. Lane l holds lane 0's 64 bits + (lane[l] - lane[0] mod 2^32).
-  bool exact = false;
-  std::array<uint32_t, kLanes> lane{};
-
-  bool is_known() const { return group > 1; }
-  bool is_constant() const { return group == kLanes && zeros == 32; }
-  bool operator==(const Shape&) const = default;
-};
-
-// Form of the addresses of lanes 16i to 16i + 15.
-enum class ChunkForm : uint8_t { unknown, row, same };
-
-// Of one memory instruction's address.
-struct AddressShape {
-  uint8_t group = 1;  // 64 or 16; 1: unknown
-  ChunkForm form[4] = {};
-  uint32_t delta[4] = {};  // with group 64: of lane 16i to lane 0
-  uint32_t last[4] = {};   // of a group's last lane to its first
-  bool is_constant = false;
-  uint32_t value[4] = {};               // of lanes 16i, when constant
-  std::array<uint32_t, kLanes> lane{};  // of each lane to its group's first
-  uint32_t stride = 0;                  // of all lanes to the ones before, if they are alike in one group
-};
 
 // What an instruction's result has its shape from, when that is supposed.
 struct Supposition {
