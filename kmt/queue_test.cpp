@@ -294,6 +294,10 @@ class AqlDeathTest : public Aql {
     static const AmdSignal* const signal = make_signal(2);
     // Registered before the first launch: goes after what the driver has for exit.
     std::atexit([] { _exit(soon([] { return value(signal) == 0; }) ? 7 : 1); });
+    AmdSignal* const first =
+        make_signal(1);  // on a busy host the queue's thread may begin long after the doorbell
+    submit(dispatch(make_kernel({0xbf810000}), nullptr, first));
+    if (!soon([&] { return value(first) == 0; })) _exit(2);
     const uint64_t endless = make_kernel(kForEver);
     for (int i = 0; i < 2; ++i) submit(dispatch(endless, nullptr, signal, 100));
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
