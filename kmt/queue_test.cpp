@@ -191,7 +191,7 @@ constexpr std::initializer_list<uint32_t> kInitGfx10 = {0xbefc0380, 0x7e040287, 
                                                         0xbf810000};
 constexpr std::initializer_list<uint32_t> kMeetGfx10 = {
     0xbe840302,                          // s_mov_b32 s4, s2
-    0xf4040080, 0xfa000000,              // s_load_dwordx2 s[2:3], s[0:1], 0x0
+    0xf4040080, 0xfa000000,              // s_load_dwordx2 s[2:3], s[0:1], null
     0xbefc0380,                          // s_mov_b32 m0, 0
     0x7da40080,                          // v_cmpx_eq_u32 0, v0
     0x7e020280, 0x7e040281, 0x7e080287,  // v1 = 0, v2 = 1, v4 = 7

@@ -105,8 +105,9 @@ TEST(DifferentialTest, LanesWithoutSourceKeepTheOldValue) {
 // A row that fills every lane writes a half of its register all the same.
 TEST(DifferentialTest, HalvesFromOtherLanesKeepTheOtherHalf) {
   const std::vector<uint32_t> code = dwords_of_hex(
-      "fa121466 0408cdff"             // v_sub_f16_dpp v10, v4, -|v9| row_shl:8 bound_ctrl:1 fi:1
-      "82003030"                      // v_lshlrev_b32 v24, 2, v0
+      "fa121466 0408cdff"  // v_sub_f16_dpp v10, v4, -|v9| row_shl:8 row_mask:0xf bank_mask:0xf bound_ctrl:1
+                           // fi:1
+      "82003030"           // v_lshlrev_b32 v24, 2, v0
       "608006ee 00000005 18000000");  // global_store_b32 v24, v10, s[96:97]
   expect_same(Target::gfx1200, code,
               {.wave = WaveSize::wave32, .seed = 1795689477, .registers_are_lost = true, .quick = true});
