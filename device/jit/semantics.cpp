@@ -211,6 +211,9 @@ extern "C" bool morgana_lie_apart(const jit::StripRange* ranges, const jit::Stri
                                   uint32_t count) {
   return morgana_path_lie_apart(ranges, accesses, count);
 }
+extern "C" void morgana_whole_dword(uint32_t op, const uint32_t* const* sources, uint32_t* result) {
+  word(result, 0) = whole_dword(static_cast<isa::Op>(op), sources, word(result, 0));
+}
 extern "C" void morgana_finish_f32(const Mode* mode, uint32_t omod, uint32_t clamp, uint32_t* result) {
   isa::Inst inst{};
   inst.omod = static_cast<uint8_t>(omod);
