@@ -82,7 +82,7 @@ void ResidentGroup::start_wave(uint32_t i) {
   frames_[i].has_doubts = has_doubts();
 }
 
-// One of the group before, which has lost its registers.
+// A wave of the group before whose registers have been overwritten begins anew.
 void ResidentGroup::restart_wave(Wave& wave) {
   plan_->restart_wave(wave);
   wave.set_exec(begins_with_[wave.index]);

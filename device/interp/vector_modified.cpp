@@ -200,8 +200,8 @@ void finish_result(const Mode& mode, const isa::Inst& inst, uint32_t* result) {
   }
 }
 
-// An SDWA form that writes the whole dword shows from gfx9 on what a 16-bit integer instruction computes in 32
-// bits. On gfx8 the compiler makes it of instructions whose upper half it has counted on as zero.
+// An SDWA form that writes the whole dword shows from gfx9 on what a 16-bit integer instruction computes in
+// 32 bits. On gfx8 the compiler makes it of instructions whose upper half it has counted on as zero.
 u32v whole_dword(isa::Op op, const uint32_t* const* src, u32v result) {
   using isa::Op;
   const u32v a = *reinterpret_cast<const u32v*>(src[0]) & 0xffff;

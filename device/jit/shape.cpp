@@ -131,7 +131,7 @@ Shape multiply(const Shape& a, const Shape& b) {
   return s;
 }
 
-// Products of pairs.
+// Products of pairs that were extended from 32 bits.
 Shape multiply_pairs(const Shape& a, const Shape& b) {
   Shape s = multiply(a, b);
   uint32_t factor;

@@ -2,9 +2,10 @@
 //
 // Lane l holds U[l / group] + lane[l] (mod 2^32), where U is unknown and has `zeros` trailing zero bits.
 //
-// A pair's shape describes a 64-bit value in the same way as long as nothing wrapped around 2^32 on the way;
-// all such wraps add the same sign, so code that relies on it compares the last lane of a group with the
-// first.
+// A pair's shape describes a 64-bit value in the same way as long as nothing wrapped on the way: around 2^32,
+// or around a power of two above it where upper bits were cut off. Addresses are taken for neighbours only
+// where they rise by less than 2^26 in a group, so that a wrap shifts all lanes behind one of them: code that
+// relies on a shape compares the last lane of a group with the first.
 #pragma once
 
 #include <array>

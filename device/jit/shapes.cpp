@@ -29,7 +29,7 @@ struct Shapes::State {
   explicit State(size_t registers = 0) : vector(registers), pair(registers) {}
   std::vector<Shape> vector, pair;  // pair: of registers r and r + 1
   std::vector<HalfSum> sums;        // within a block
-  std::vector<Upper> uppers;        // but those that lie behind their lower half, which `pair` tells
+  std::vector<Upper> uppers;        // not those in the VGPR behind `low`, which `pair` tells
   ScalarSet full;                   // where masks that are all ones begin: an EXEC that was saved
   bool is_reached = false;
 
@@ -113,8 +113,8 @@ struct Shapes::State {
     return best;
   }
 
-  // What upper half `i` makes: the sign of a number of 32 bits, or another one with upper bits cut off, as of
-  // an index that is known not to be negative. Both wrap around a power of two from 2^32 on.
+  // What upper half `i` makes: the sign of a number of 32 bits, or another upper half with bits cut off, as
+  // compilers do with an index that they know not to be negative.
   std::optional<Upper> made_upper(const Instruction& i) const {
     const isa::Inst& inst = *i.step->inst;
     const isa::Op op = inst.row->op;

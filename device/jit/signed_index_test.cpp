@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
-#include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "device/testing/wave_rig.h"
@@ -58,6 +58,37 @@ constexpr std::string_view kCode =
     "82180200811a1c260a181832041d1a38008050dc0c007f0f0a02287e0b022a7e"
     "1206e9d101095104008050dc12007f1001032c7e9f2c2e2216008fd2822c0200"
     "812e2e260a2c2c32042f2e38700f8cbf0a1f2268008070dc16117f00700f8cbf";
+
+// The same sum under a partial EXEC, after which the lanes' registers are not needed.
+//   v_add_u32 v1, s4, v0
+//   v_mov_b32 v4, s11
+//   v_mov_b32 v11, 0
+//   v_mov_b32 v12, 0
+//   s_mov_b64 exec, s[14:15]
+//   v_mov_b32 v5, s5
+//   v_ashrrev_i32 v6, 31, v5
+//   v_ashrrev_i32 v7, 31, v1
+//   v_add_co_u32 v8, vcc, v5, v1
+//   v_addc_co_u32 v9, vcc, v6, v7, vcc
+//   v_lshlrev_b64 v[8:9], 2, v[8:9]
+//   v_add_co_u32 v8, vcc, s10, v8
+//   v_addc_co_u32 v9, vcc, v4, v9, vcc
+//   global_load_dword v11, v[8:9], off
+//   s_waitcnt vmcnt(0)
+//   s_mov_b64 exec, -1
+//   v_mov_b32 v5, 0
+//   v_mov_b32 v6, 0
+//   v_mov_b32 v7, 0
+//   v_mov_b32 v8, 0
+//   v_mov_b32 v9, 0
+//   v_lshlrev_b32 v0, 2, v0
+//   global_store_dword v0, v11, s[16:17]
+//   s_waitcnt vmcnt(0)
+constexpr std::string_view kPartial =
+    "040002680b02087e8002167e8002187e0e01febe05020a7e9f0a0c229f020e22"
+    "05031032060f123808008fd2821002000a10103204131238008050dc08007f0b"
+    "700f8cbfc101febe80020a7e80020c7e80020e7e8002107e8002127e82000024"
+    "008070dc000b1000700f8cbf";
 
 // The indices are near -2^31, 0 and 2^31: at most 8 GiB from the base.
 constexpr size_t kHalf = size_t{8} << 30, kPage = 4096;
@@ -115,6 +146,28 @@ TEST_F(SignedIndex, RowsAcrossTheEndOfTheNumbers) {
   for (const uint32_t first : {0x7fff'ffc0u, 0x7fff'ffdbu, 0x7fff'ffffu, 0x8000'0000u})
     expect_equal(first, 0);
   for (const uint32_t first : {0xffff'ffc0u, 0xffff'ffe4u, 0xffff'ffffu}) expect_equal(first, 0);
+}
+
+// The carry of a lane that does not execute is 0: the address of such a lane tells nothing of the others'.
+TEST_F(SignedIndex, SumsOfLanesThatExecute) {
+  WaveRig rig(Target::gfx90a, dwords_of_hex(kPartial), {.registers_are_lost = true, .begins_full = true});
+  for (const uint64_t exec :
+       {~uint64_t{0}, ~uint64_t{1}, ~uint64_t{1} >> 1 & ~uint64_t{1}, uint64_t{0xff00}}) {
+    std::array<uint32_t, kLanes> loaded[2] = {};
+    for (const bool compiled : {false, true}) {
+      auto* const dwords = reinterpret_cast<uint32_t*>(base_);
+      for (uint32_t i = 0; i < 256; i++) dwords[i] = i;
+      rig.restart();
+      const uint64_t to = reinterpret_cast<uint64_t>(loaded[compiled].data());
+      std::memcpy(&rig.s(10), &base_, 8);
+      std::memcpy(&rig.s(14), &exec, 8);
+      std::memcpy(&rig.s(16), &to, 8);
+      rig.s(4) = 100, rig.s(5) = ~0u;
+      EXPECT_EQ(compiled ? rig.run_compiled() : rig.run_interpreted(), Exit::ended);
+    }
+    EXPECT_NE(rig.kernel(), nullptr) << rig.why_interpreted();
+    EXPECT_EQ(loaded[0], loaded[1]) << std::hex << exec;
+  }
 }
 
 }  // namespace

@@ -161,6 +161,11 @@ void Translator::forget_unmasked(const Instruction& i) {
     for (unsigned r = 0; r < i.v_writes[w].count; r++) unmasked_[i.v_writes[w].first + r] = nullptr;
 }
 
+void Translator::forget_unmasked() {
+  std::fill(unmasked_.begin(), unmasked_.end(), nullptr);
+  carries_.clear();
+}
+
 // Of those that drop writes, the ones without a home.
 bool Translator::is_zero(unsigned code) const {
   return code == isa::kNull || (drops_writes(code) && scalars_[code & ~1u] == nullptr);

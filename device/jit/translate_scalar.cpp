@@ -42,6 +42,12 @@ llvm::Value* Translator::mask_source(const Instruction& i, int source) {
                  : b_.CreateZExt(scalar_source(i, source, static_cast<int>(flow_.mask_dwords())), i64_);
 }
 
+llvm::Value* Translator::carry_source(const Instruction& i, int source) {
+  const auto carry = carries_.find(i.step->inst->src[source].code);
+  const bool is_kept = i.step->inst->row->op == isa::Op::v_addc_co_u32 && carry != carries_.end();
+  return is_kept ? carry->second.bits : mask_source(i, source);
+}
+
 // Calls the function of the instruction; the result is where a ScalarResult lies.
 llvm::Value* Translator::scalar_call(const Instruction& i, Value* const* sources) {
   llvm::AllocaInst* arguments = temporary(llvm::ArrayType::get(i64_, 4));

@@ -197,7 +197,7 @@ void Translator::serial_atomic(const Instruction& i, SerialAtomicForm form) {
 // A block for one lane that is active or not: then it only has its masks' bits to keep up.
 void Translator::serial_block(uint32_t index, bool is_active) {
   const auto& guest = flow_.blocks[index];
-  std::fill(unmasked_.begin(), unmasked_.end(), nullptr);
+  forget_unmasked();
   for (uint32_t n = guest.first; n < guest.first + guest.count; n++) {
     const Instruction& i = flow_.instructions[n];
     const isa::Inst& inst = *i.step->inst;

@@ -152,7 +152,7 @@ llvm::Value* Translator::lanes_lie_apart(const SerialLoop& loop) {
   b_.CreateBr(look);
 
   b_.SetInsertPoint(look);
-  std::fill(unmasked_.begin(), unmasked_.end(), nullptr);
+  forget_unmasked();
   index_.clear();
   first_ = body.first;
   Value* const before = b_.CreateLoad(i64_, left);

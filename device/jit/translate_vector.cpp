@@ -238,7 +238,7 @@ void Translator::whole_vector(const Instruction& i) {
     const int registers = f.src_registers[s];
     if (registers == 0) {
       if (i.step->kind[s] != Source::none)
-        b_.CreateStore(mask_source(i, s), field(values, offsetof(Values, mask_in)));
+        b_.CreateStore(carry_source(i, s), field(values, offsetof(Values, mask_in)));
       continue;
     }
     Value* words[4];
@@ -275,13 +275,16 @@ void Translator::whole_vector(const Instruction& i) {
     write_result(i, results, words);
   }
   if (f.writes_mask) {
-    Value* bits = b_.CreateLoad(i64_, field(values, offsetof(Values, mask_out)));
+    Value *const all = b_.CreateLoad(i64_, field(values, offsetof(Values, mask_out))), *bits = all;
     if (is_serial_)
       bits = b_.CreateSExt(first_lane(mask_lanes(bits)), i64_);
     else if (!is_full())
       bits = b_.CreateAnd(bits, exec());
     const unsigned code = results ? inst.dst[1].code : inst.dst[0].code;
-    if (code < isa::kRegisterEnd) set_mask(code, bits);
+    if (code < isa::kRegisterEnd) {
+      set_mask(code, bits);
+      if (inst.row->op == Op::v_add_co_u32 && !is_serial_ && !is_full()) carries_[code] = {&i, all};
+    }
     if (f.writes_exec) set_mask(isa::kExecLo, bits);
   }
 }

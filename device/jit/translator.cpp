@@ -264,7 +264,7 @@ void Translator::translate_block(uint32_t index) {
   const auto& guest = flow_.blocks[index];
   b_.SetInsertPoint(successor(index));
   if (is_full()) b_.CreateStore(b_.CreateOr(b_.CreateLoad(i64_, exec_), all_lanes_), exec_);
-  std::fill(unmasked_.begin(), unmasked_.end(), nullptr);
+  forget_unmasked();
   loaded_rows_.clear();
   has_noted_row_ = false;
   checked_scratch_.clear();
@@ -458,6 +458,15 @@ void Translator::finish_block(uint32_t index) {
 }
 
 void Translator::translate_instruction(const Instruction& i) {
+  execute(i);
+  std::erase_if(carries_, [&](const auto& carry) {
+    const unsigned code = carry.first;
+    return carry.second.of != &i &&
+           (i.s_writes.test(code) || (flow_.mask_dwords() == 2 && i.s_writes.test(code + 1)));
+  });
+}
+
+void Translator::execute(const Instruction& i) {
   switch (i.how) {
     case How::scalar: return scalar(i);
     case How::exec_op: return exec_op(i);
@@ -543,7 +552,7 @@ void Translator::call_all(const Instruction& i) {
   store_live(flow_.vectors, flow_.scalars);
   run_single(i);
   load_live(flow_.vectors, flow_.scalars);
-  std::fill(unmasked_.begin(), unmasked_.end(), nullptr);
+  forget_unmasked();
   Value* mode = b_.CreateLoad(i32_, field(wave_, offsetof(Wave, mode)));
   Block* changed = block("changed");
   Block* on = block("on");

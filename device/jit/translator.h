@@ -115,6 +115,7 @@ class Translator {
   void serial_atomic(const Instruction& i, SerialAtomicForm form);
   Value* first_lane(Value* lanes);
   void translate_instruction(const Instruction& i);
+  void execute(const Instruction& i);
   void finish_block(uint32_t index);
   void unless_complete(uint32_t to);
   Block* none_or_partial(uint32_t index, uint32_t next);
@@ -166,6 +167,7 @@ class Translator {
   Value* active_vgpr(unsigned place) { return unmasked_[place] ? unmasked_[place] : vgpr(place); }
   void set_vgpr(const Instruction& i, unsigned place, Value* lanes);
   void forget_unmasked(const Instruction& i);
+  void forget_unmasked();
   bool is_zero(unsigned code) const;  // an SGPR that reads as 0
   Value* s32(unsigned code);
   Value* s64(unsigned code);
@@ -199,6 +201,7 @@ class Translator {
   Value* splat(Value* value) { return b_.CreateVectorSplat(kLanes, value); }
   Value* scalar_source(const Instruction& i, int source, int dwords);
   Value* mask_source(const Instruction& i, int source);
+  Value* carry_source(const Instruction& i, int source);
   Value* wave_s(unsigned code);
   Value* wave_v(unsigned place);
   Value* field(Value* base, size_t offset) { return b_.CreateConstInBoundsGEP1_64(i8_, base, offset); }
@@ -352,7 +355,14 @@ class Translator {
   Block* begin_lane_anew_ = nullptr;                   // by the interpreter
   std::vector<Value*>
       unmasked_;  // by place: the last result, as far as this block has written one under EXEC
-  std::vector<bool> may_stream_;  // by instruction: a store that may be seen late
+  // By the mask's code: the carry of a sum before the lanes that do not execute lost theirs. Its upper half
+  // is computed with that one: shapes hold for all lanes.
+  struct Carry {
+    const Instruction* of;
+    Value* bits;
+  };
+  std::map<unsigned, Carry> carries_;  // within a block
+  std::vector<bool> may_stream_;       // by instruction: a store that may be seen late
   enum class Fetch : uint8_t { none, ahead, beside };
   std::vector<Fetch> fetch_;         // by instruction: what a load of a row fetches besides
   std::vector<Value*> loaded_rows_;  // where this block has loaded rows from
