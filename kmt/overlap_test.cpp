@@ -259,8 +259,10 @@ TEST_F(Overlap, ASlotMayBeReusedWhileOthersAreGivenBack) {
 
 TEST_F(Overlap, AFaultOfOneStopsTheQueue) {
   AmdSignal *first = make_signal(1), *third = make_signal(1);
+  // Written before a kernel runs: the first dispatch looks at all code that there is.
+  const uint64_t abort = make_kernel(kAbort);
   submit(meet(2, first));
-  submit(free_of_barrier(dispatch(make_kernel(kAbort), nullptr, nullptr)));
+  submit(free_of_barrier(dispatch(abort, nullptr, nullptr)));
   ASSERT_EQ(hsaKmtWaitOnEvent(event_, 10'000), HSAKMT_STATUS_SUCCESS);
   EXPECT_EQ(value(error_), 1);
   submit(free_of_barrier(meet(0, third)));
