@@ -67,6 +67,7 @@ class Overlap : public Aql {
  protected:
   void SetUp() override {
     Aql::SetUp();
+    kernel_ = make_kernel(kMeet);  // before any dispatch, which looks at all code that there is
     counter_ = allocate<uint32_t>(kPage, kGpu);
   }
 
@@ -74,7 +75,6 @@ class Overlap : public Aql {
 
   // A dispatch that waits until the counter says `count`.
   DispatchPacket meet(uint64_t count, const AmdSignal* signal, uint32_t groups = 1) {
-    if (kernel_ == 0) kernel_ = make_kernel(kMeet);
     auto* meeting = new (allocate<void>(sizeof(Meeting))) Meeting{counter_, count};
     return dispatch(kernel_, meeting, signal, groups);
   }
