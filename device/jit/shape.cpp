@@ -148,7 +148,7 @@ Shape multiply_pairs(const Shape& a, const Shape& b) {
 Shape shift_upper(const Shape& low, const Shape& high, const Shape& by) {
   uint32_t is_zero, count;
   if (!number(low, is_zero) || is_zero != 0 || !number(by, count) || count < 1 || count > 32) return Shape{};
-  return shift_pair(sign_extended(high), constant(32 - count), 31);
+  return shift_pair(may_wrap(high), constant(32 - count), 31);
 }
 
 }  // namespace
@@ -229,7 +229,7 @@ Shape pair_of(const Shape& low, const Shape& high) {
   return pair;
 }
 
-Shape sign_extended(Shape s) {
+Shape may_wrap(Shape s) {
   s.exact = uniform_group(s) == kLanes;
   return s;
 }
@@ -248,7 +248,7 @@ Value value_of(isa::Fn fn, const Value* v) {
     return pointwise(group);
   };
   if (fn == isa::Fn::to_64) return {a, pair_of(a, constant(0)), true};
-  if (fn == isa::Fn::sign_to_64) return {a, sign_extended(a), true};
+  if (fn == isa::Fn::sign_to_64) return {a, may_wrap(a), true};
   if (v[0].is_wide) {
     switch (fn) {
       case isa::Fn::add: return {add(a, b), add_pairs(v[0].pair, v[1].pair), true};

@@ -52,8 +52,8 @@ Shape uniform(uint8_t zeros = 0);
 // The same number in all lanes of a group.
 Shape pointwise(uint8_t group);
 Shape exactly(Shape pair);
-// 32 bits as a pair: a sign that changes between two lanes wraps around 2^32.
-Shape sign_extended(Shape low);
+// Of a pair that may wrap between two lanes: 32 bits extended by their sign, or with upper bits cut off.
+Shape may_wrap(Shape pair);
 // A pair of which no more is known than its halves.
 Shape pair_of(const Shape& low, const Shape& high);
 

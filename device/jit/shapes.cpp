@@ -126,18 +126,14 @@ struct Shapes::State {
       const uint32_t bits = isa::constant_value(by.code, by.type, inst.literal).low;
       const unsigned from = value.code - isa::kVgprBase;
       if (op == Op::v_ashrrev_i32) {
-        if (s != 0 || (bits & 31) != 31 || vector[from].supposed || !vector[from].is_known()) return {};
-        return Upper{to, from, sign_extended(vector[from])};
+        if (s != 0 || (bits & 31) != 31 || !vector[from].is_known()) return {};
+        return Upper{to, from, may_wrap(vector[from])};
       }
       if ((bits & (bits + 1)) != 0) return {};
-      const auto cut = [&](unsigned low, Shape of) {
-        of.exact = uniform_group(of) == kLanes;
-        return Upper{to, low, of};
-      };
       if (from > 0 && pair[from - 1].is_known() && !pair[from - 1].supposed)
-        return cut(from - 1, pair[from - 1]);
+        return Upper{to, from - 1, may_wrap(pair[from - 1])};
       for (const Upper& upper : uppers)
-        if (upper.at == from) return cut(upper.low, upper.pair);
+        if (upper.at == from) return Upper{to, upper.low, may_wrap(upper.pair)};
     }
     return {};
   }
@@ -387,22 +383,6 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) {
       for (const State::HalfSum& half : state.sums)
         if (half.mask == inst.src[2].code && half.to + 1 == i.v_writes[0].first)
           sum = State::whole_sum(half, inst, {at(0), at(1)});
-    } else if (inst.row->op == Op::v_ashrrev_i32) {
-      // The sign of the register below: a pair by sign extension.
-      uint32_t count;
-      if (number(at(0), count) && count == 31 && inst.src[1].is_vgpr() &&
-          inst.src[1].code + 1 == inst.dst[0].code) {
-        const unsigned low = inst.src[1].code - isa::kVgprBase;
-        const Shape shape = state.vector[low];
-        Shape sign = pointwise(uniform_group(shape));
-        Shape pair = shape;
-        suppose(i, is_full, state, sign, pair);
-        forget(low + 1);
-        state.overwrite_sums(i, flow_.mask_dwords());
-        state.vector[low + 1] = sign;
-        state.pair[low] = pair;
-        return;
-      }
     }
     if (!result.is_known() && i.vector->dst_registers == 1) {
       // Lane by lane, the same operands give the same result.
@@ -416,8 +396,8 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) {
       }
       if (isa::effects(inst.row->op).kind != isa::Class::position) result = pointwise(group);
     }
-    suppose(i, is_full, state, result, result_pair);
     upper = state.made_upper(i);
+    suppose(i, is_full, state, result, upper ? upper->pair : result_pair);
   }
   for (int w = 0; w < i.n_v_writes; w++)
     for (unsigned r = 0; r < i.v_writes[w].count; r++) forget(i.v_writes[w].first + r);
@@ -433,7 +413,7 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) {
     if (upper && upper->low != to) {
       if (upper->low + 1 == to)
         state.pair[upper->low] = upper->pair;
-      else
+      else if (!upper->pair.supposed)
         state.uppers.push_back(*upper);
     }
     if (result.is_known()) state.vector[to] = result;
