@@ -294,8 +294,8 @@ class AqlDeathTest : public Aql {
     static const AmdSignal* const signal = make_signal(2);
     // Registered before the first launch: goes after what the driver has for exit.
     std::atexit([] { _exit(soon([] { return value(signal) == 0; }) ? 7 : 1); });
-    AmdSignal* const first =
-        make_signal(1);  // on a busy host the queue's thread may begin long after the doorbell
+    // On a busy host the queue's thread may begin long after the doorbell.
+    AmdSignal* const first = make_signal(1);
     submit(dispatch(make_kernel({0xbf810000}), nullptr, first));
     if (!soon([&] { return value(first) == 0; })) _exit(2);
     const uint64_t endless = make_kernel(kForEver);

@@ -9,7 +9,7 @@
 namespace morgana::device {
 
 namespace {
-constexpr size_t kMostItems = size_t{3} * kLanes;  // ids of a wave's work-items
+constexpr size_t kMostIds = size_t{3} * kLanes;  // of a wave's work-items
 }  // namespace
 
 LazyMemory::~LazyMemory() {
@@ -85,15 +85,16 @@ void ResidentGroup::start_wave(uint32_t i) {
 // A wave of the group before whose registers have been overwritten begins anew.
 void ResidentGroup::restart_wave(Wave& wave) {
   plan_->restart_wave(wave);
-  wave.set_exec(begins_with_[wave.index]);
+  items_.resize(kMaxWaves * kMostIds);
+  uint32_t* const ids = items_.data() + wave.index * kMostIds;
   const size_t count = size_t{plan_->item_registers()} * kLanes;
   if (has_items_ >> wave.index & 1) {
-    std::copy_n(items_.data() + wave.index * kMostItems, count, wave.v);
+    wave.set_exec(begins_with_[wave.index]);
+    std::copy_n(ids, count, wave.v);
     return;
   }
   plan_->init_items(wave, size_);
-  items_.resize(kMaxWaves * kMostItems);
-  std::copy_n(wave.v, count, items_.data() + wave.index * kMostItems);
+  std::copy_n(wave.v, count, ids);
   has_items_ |= uint64_t{1} << wave.index;
 }
 

@@ -18,6 +18,7 @@ extern const Family kFnuzFloatOps;  // what gfx942 has instead of kSmallFloatOps
 const VectorOp& vector_row(uint32_t extra);
 // The place of an op's row; false: it has none.
 bool vector_place(isa::Op op, uint32_t& place);
+
 // Handlers of instructions that are no lane-by-lane function (vector_lane.cpp); nullptr for others.
 Handler select_lane(Target target, const isa::Inst& inst, Step& step);
 // Handlers of V_PERMLANE of gfx10 and later (vector_permute.cpp); nullptr for others.
