@@ -357,6 +357,18 @@ TEST_F(Memory, AttributesOfRangesSplitAndMerge) {
   munmap(base, 4 * kPage);
 }
 
+TEST_F(Memory, RangesOfTheDriversHaveNoAttributes) {
+  void* address = nullptr;
+  ASSERT_EQ(hsaKmtAllocMemory(kGpu, 2 * kPage, {}, &address), HSAKMT_STATUS_SUCCESS);
+  auto* bytes = static_cast<uint8_t*>(address);
+  HSA_SVM_ATTRIBUTE flags = {HSA_SVM_ATTR_SET_FLAGS, 0};
+  EXPECT_EQ(hsaKmtSVMGetAttr(bytes, kPage, 1, &flags), HSAKMT_STATUS_ERROR);
+  EXPECT_EQ(hsaKmtSVMSetAttr(bytes + kPage, kPage, 1, &flags), HSAKMT_STATUS_ERROR);
+  EXPECT_EQ(hsaKmtSVMGetAttr(bytes - kPage, 2 * kPage, 1, &flags), HSAKMT_STATUS_ERROR);
+  ASSERT_EQ(hsaKmtFreeMemory(bytes, 2 * kPage), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(hsaKmtSVMGetAttr(bytes, 2 * kPage, 1, &flags), HSAKMT_STATUS_SUCCESS);
+}
+
 using Event = Driver;
 
 TEST_F(Event, ResetsItselfUnlessAskedNotTo) {

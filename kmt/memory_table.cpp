@@ -263,6 +263,14 @@ Range* MemoryTable::find(uint64_t address) {
   return nullptr;
 }
 
+bool MemoryTable::owns_any(uint64_t address, uint64_t size) {
+  std::lock_guard lock(mutex_);
+  const auto above = owned_.lower_bound(address + size);
+  if (above == owned_.begin()) return false;
+  const Range& last = *std::prev(above)->second;
+  return last.address + last.size > address;
+}
+
 Range* MemoryTable::find_exact(uint64_t address) {
   if (const auto found = owned_.find(address); found != owned_.end()) return found->second.get();
   const auto user = users_.find(address);

@@ -73,6 +73,8 @@ class MemoryTable {
                     uint64_t& alternate);
   HSAKMT_STATUS unmap(void* address);
   HSAKMT_STATUS query(const void* address, HsaPointerInfo& info);
+  // Whether any of these bytes were allocated or imported here, so are not the program's own.
+  bool owns_any(uint64_t address, uint64_t size);
   HSAKMT_STATUS set_user_data(const void* address, void* data);
 
   // Memory of another process. `handle`: eight words that name it.

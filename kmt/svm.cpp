@@ -1,10 +1,12 @@
 // Attributes of ranges of the program's own memory (managed memory). Every device reaches all memory here, so
-// they have no effect: they are kept by page range, split where ranges meet, and told back.
+// they have no effect: they are kept by page range, split where ranges meet, and told back. Memory that the
+// driver gave out has none, as in Linux's.
 #include <algorithm>
 #include <map>
 #include <mutex>
 
 #include "kmt/entry.h"
+#include "kmt/memory_table.h"
 #include "kmt/nodes.h"
 
 namespace morgana::kmt {
@@ -151,6 +153,7 @@ KMT_EXPORT hsaKmtSVMSetAttr(void* start, HSAuint64 size, unsigned int count, HSA
       return HSAKMT_STATUS_INVALID_PARAMETER;
     if (!std::all_of(attributes, attributes + count, is_valid)) return HSAKMT_STATUS_INVALID_PARAMETER;
     const auto address = reinterpret_cast<uint64_t>(start);
+    if (MemoryTable::get().owns_any(address, size)) return HSAKMT_STATUS_ERROR;
     std::lock_guard lock(mutex);
     change(address, address + size, [&](Attributes& piece) {
       for (unsigned i = 0; i < count; ++i) apply(attributes[i], piece);
@@ -164,6 +167,7 @@ KMT_EXPORT hsaKmtSVMGetAttr(void* start, HSAuint64 size, unsigned int count, HSA
     if (!is_range(start, size) || (count != 0 && attributes == nullptr))
       return HSAKMT_STATUS_INVALID_PARAMETER;
     const auto address = reinterpret_cast<uint64_t>(start);
+    if (MemoryTable::get().owns_any(address, size)) return HSAKMT_STATUS_ERROR;
     std::lock_guard lock(mutex);
     for (unsigned i = 0; i < count; ++i) {
       const bool names_node =
