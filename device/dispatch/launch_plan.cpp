@@ -88,6 +88,7 @@ bool LaunchPlan::take_sizes(Fault& problem) {
   for (uint8_t dwords = kWidest; dwords > 0 && group_count >= kCacheBytes / (4 * dwords * items); dwords--)
     streams_from = dwords;
   waves_per_group = static_cast<uint32_t>((items + wave_lanes - 1) / wave_lanes);
+  occupied = items <= 16 ? 16 : items <= 32 ? 32 : wave_lanes;
   if (launch.group_bytes > target.lds_bytes) {
     problem = impossible(FaultKind::aperture, fmt::format("{} bytes of LDS where a work-group has {}",
                                                           launch.group_bytes, target.lds_bytes));
@@ -215,6 +216,7 @@ jit::Specialisation LaunchPlan::specialisation() const {
   jit::Specialisation key;
   key.mode = initial_mode();
   key.lanes = static_cast<uint8_t>(wave_lanes);
+  key.occupied = static_cast<uint8_t>(occupied);
   key.lds_size = lds_bytes;
   key.one_wave = waves_per_group == 1;
   key.private_buffer = private_buffer_ == 0 && scratch_lane_bytes > 0;
@@ -246,12 +248,12 @@ void LaunchPlan::request_kernel(jit::Tier& tier) {
   jit::Specialisation key = specialisation();
   // Compiled code asks the size how the ids in a full wave differ from lane to lane: in one dimension they
   // are 0 to 63, or 64 more in each wave; in a wave of 32 lanes 0 to 31, or 32 more.
-  if (is_even && items >= wave_lanes)
+  if (is_even && items >= occupied)
     key.local = items == launch.group[0]
-                    ? std::array<uint32_t, 3>{items < 2 * wave_lanes ? wave_lanes : 2 * wave_lanes, 1, 1}
+                    ? std::array<uint32_t, 3>{items < 2 * occupied ? occupied : 2 * occupied, 1, 1}
                     : launch.group;
-  compiled = tier.request(static_cast<Program&>(const_cast<Code&>(*code)), first_step, key,
-                          items >= wave_lanes, !is_even || items % wave_lanes != 0, launch.watch);
+  compiled = tier.request(static_cast<Program&>(const_cast<Code&>(*code)), first_step, key, items >= occupied,
+                          !is_even || items % occupied != 0, launch.watch);
 }
 
 std::array<uint32_t, 3> LaunchPlan::group_id(uint64_t index) const {

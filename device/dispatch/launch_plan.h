@@ -69,6 +69,9 @@ class LaunchPlan {
   // What all work-items store when each stores so many dwords does not fit into the processor's caches.
   uint8_t streams_from = jit::kNeverStreams;
   uint32_t wave_lanes = kLanes;  // 64, or 32
+  uint32_t occupied = kLanes;    // waves begin with no lane from here on: 16, 32 or wave_lanes
+  // Whether all of them execute.
+  bool is_full(const Wave& wave) const { return wave.exec() == ~uint64_t{0} >> (kLanes - occupied); }
   WaveSize wave_size() const { return static_cast<WaveSize>(wave_lanes); }
   uint32_t waves_per_group = 0;  // of a full group
   uint32_t lds_bytes = 0;        // rounded to the granule

@@ -74,7 +74,7 @@ void ResidentGroup::start_wave(uint32_t i) {
   Wave& wave = waves_[i];
   plan_->init_wave(wave, size_);
   begins_with_[i] = wave.exec();
-  const jit::Kernel* kernel = plan_->compiled ? plan_->compiled->kernel(wave.is_full()) : nullptr;
+  const jit::Kernel* kernel = plan_->compiled ? plan_->compiled->kernel(plan_->is_full(wave)) : nullptr;
   if (kernel != nullptr)
     kernel->enter(frames_[i], plan_->streams_from);
   else

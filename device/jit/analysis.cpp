@@ -321,6 +321,13 @@ const isa::Effects& effects_of(const Instruction& i) {
   return isa::effects(i.how == How::exec_op ? isa::of_whole_mask(op) : op);
 }
 
+const isa::Expression& exec_rule(const Instruction& i) {
+  static constexpr isa::Expression kUnknown;
+  const bool to_exec = i.step->inst->dst[0].code == isa::kExecLo;
+  if (i.how == How::exec_op) return to_exec ? kUnknown : effects_of(i).exec;
+  return i.how == How::scalar && to_exec ? effects_of(i).result : kUnknown;
+}
+
 bool writes_vector(const Instruction& i, unsigned place) {
   return std::any_of(i.v_writes, i.v_writes + i.n_v_writes,
                      [&](const Span& span) { return place - span.first < span.count; });

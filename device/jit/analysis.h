@@ -84,6 +84,8 @@ inline constexpr uint32_t kAnyCallee = ~0u;
 
 // Of an instruction, where it writes EXEC whole, of a mask of either width.
 const isa::Effects& effects_of(const Instruction& i);
+// What EXEC becomes, of one that writes it; empty: that is not known.
+const isa::Expression& exec_rule(const Instruction& i);
 // What an instruction may write, and whether one register is named as a result.
 VectorSet written_vectors(const Instruction& i);
 bool writes_vector(const Instruction& i, unsigned place);
@@ -134,6 +136,7 @@ struct Flow {
   ScalarSet scalars;
   ScalarSet wide;                 // even codes whose pair is used as one 64-bit value
   uint8_t lanes = 64;             // of a wave, or 32
+  uint8_t occupied = 64;          // no other ones ever execute
   std::vector<uint32_t> callees;  // dwords where known subroutines begin
   std::vector<uint32_t> returns;  // dwords behind the calls of them
 

@@ -97,8 +97,8 @@ void optimise(llvm::Module& module, llvm::Function& kernel, llvm::TargetMachine&
   if (!quick) f.addPass(SinkColdPass());
   const HostLevel host = level().host;
   const unsigned parts = host == HostLevel::avx512 ? 4 : host == HostLevel::avx2 ? 8 : 16;
-  f.addPass(SplitWavesPass(parts, parts * key.lanes / kLanes));
-  if (key.lanes < kLanes) f.addPass(llvm::ADCEPass());  // what computes lanes that there are not
+  f.addPass(SplitWavesPass(parts, parts * key.occupied / kLanes));
+  if (key.occupied < kLanes) f.addPass(llvm::ADCEPass());  // what computes lanes that there are not
   f.addPass(HideConstantsPass(mode));
   f.addPass(OpaqueMasksPass(kLanes / parts));
 

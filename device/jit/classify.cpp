@@ -272,7 +272,7 @@ class Classifier {
     if (i.s_writes.test(isa::kExecLo) || i.s_writes.test(isa::kExecHi)) i.writes_exec = true;
     if (i.writes_exec) {
       i.widens = may_widen(inst, i);
-      i.keeps_full = isa::fills(exec_rule(inst, i), true, [&](int s) { return is_exec(inst.src[s]); });
+      i.keeps_full = isa::fills(exec_rule(i), true, [&](int s) { return is_exec(inst.src[s]); });
     }
     if (is_memory_format(inst.row->format)) i.s_reads.set(isa::kM0);
     const bool swaps = inst.n_dst > 1 && inst.dst[1].present() && !inst.dst[1].is_scalar();
@@ -324,16 +324,9 @@ class Classifier {
   }
 
   static bool is_exec(const isa::Operand& operand) { return operand.code == isa::kExecLo; }
-  // What EXEC becomes, of an instruction that writes it.
-  static const isa::Expression& exec_rule(const isa::Inst& inst, const Instruction& i) {
-    static constexpr isa::Expression kUnknown;
-    const isa::Effects& effects = effects_of(i);
-    if (i.how == How::exec_op) return is_exec(inst.dst[0]) ? kUnknown : effects.exec;
-    return i.how == How::scalar && is_exec(inst.dst[0]) ? effects.result : kUnknown;
-  }
   static bool may_widen(const isa::Inst& inst, const Instruction& i) {
     if (inst.row->format == Format::VOPC || i.vector) return false;  // v_cmpx
-    return !isa::narrows(exec_rule(inst, i), [&](int s) { return is_exec(inst.src[s]); });
+    return !isa::narrows(exec_rule(i), [&](int s) { return is_exec(inst.src[s]); });
   }
 
   const Library& library_;

@@ -22,6 +22,7 @@
 #include "device/jit/backend.h"
 #include "device/jit/kernel.h"
 #include "device/jit/llvm_guard.h"
+#include "device/jit/occupied.h"
 #include "device/jit/translator.h"
 #include "device/object_store.h"
 
@@ -130,8 +131,9 @@ std::string identity(const Program& program, const Flow& flow, const Specialisat
     append(text, flag);
   for (const uint32_t field :
        {key.mode, key.lds_size, key.acc_base, key.sgprs, key.vgprs, key.agprs, key.local[0], key.local[1],
-        key.local[2], uint32_t{key.lanes}, uint32_t{key.dimensions}, key.most_looped, uint32_t{key.kernarg},
-        uint32_t{key.group_id}, static_cast<uint32_t>(program.target()), flow.entry_block})
+        key.local[2], uint32_t{key.lanes}, uint32_t{key.occupied}, uint32_t{key.dimensions}, key.most_looped,
+        uint32_t{key.kernarg}, uint32_t{key.group_id}, static_cast<uint32_t>(program.target()),
+        flow.entry_block})
     append(text, field);
   for (const Instruction& i : flow.instructions) {
     append(text, i.at);
@@ -229,7 +231,9 @@ Result<std::unique_ptr<Compilation>> Compilation::begin(Program& program, const 
   std::unique_ptr<Parts> parts(new Parts{program, program.pc(entry), *library, key, {}, {}, {}, {}});
   parts->label = fmt::format("kernel at {:#x}", parts->address);
   if (!analyse(program, entry, *library, options, parts->flow)) return failed("too many instructions");
-  if (parts->store != nullptr) parts->identity = identity(program, parts->flow, key);
+  if (key.occupied < key.lanes && !keeps_to_occupied(parts->flow)) parts->key.forget_occupied();
+  parts->flow.occupied = parts->key.occupied;
+  if (parts->store != nullptr) parts->identity = identity(program, parts->flow, parts->key);
   return std::unique_ptr<Compilation>(new Compilation(std::move(parts)));
 }
 

@@ -141,10 +141,10 @@ MORGANA_INLINE void poke_lanes(uint8_t* to, uint32_t mask, Chunk value) {
   *reinterpret_cast<volatile Loose*>(to) = blend(mask, value, peek<Chunk>(to));
 }
 
-// The chunks of a wave of 32 lanes, and the lanes of so many.
-inline constexpr int kHalf = kChunks / 2;
+// The chunks of waves of which 32 or 16 lanes execute, and the lanes of so many.
+inline constexpr int kHalf = kChunks / 2, kQuarter = kChunks / 4;
 template <int Count>
-inline constexpr uint64_t kLanesOf = Count == kChunks ? kAllLanes : kAllLanes >> 32;
+inline constexpr uint64_t kLanesOf = kAllLanes >> (kLanes - 16 * Count);
 
 // Where the first `Count` chunks begin, if each is a row of records of `Size` bytes: one test for all,
 // without branches. None may wrap, counted from `least`.

@@ -152,13 +152,13 @@ MORGANA_INLINE bool by_rows(jit::WaveFrame* frame, uint64_t base, const Lanes* l
 
 // --- Indices of records from a base, under a full EXEC ---
 
-template <class Kind>
+template <class Kind, int Count>
 MORGANA_INLINE void load_index(Wave* wave, jit::WaveFrame* frame, IndexPath* path, uint64_t base,
                                const Lanes* index, bool is_signed, Lanes* data) {
   uint32_t first[kChunks];
-  if (are_rows<1>(index, Chunk(0), first, is_signed ? uint32_t{1} << 31 : 0)) [[likely]] {
+  if (are_rows<1, Count>(index, Chunk(0), first, is_signed ? uint32_t{1} << 31 : 0)) [[likely]] {
 #pragma clang loop unroll(full)
-    for (int i = 0; i < kChunks; i++) {
+    for (int i = 0; i < Count; i++) {
       const uint64_t wide =
           is_signed ? static_cast<uint64_t>(int64_t{static_cast<int32_t>(first[i])}) : first[i];
       const uint64_t at = base + wide * Kind::kSize;
@@ -173,17 +173,22 @@ MORGANA_INLINE void load_index(Wave* wave, jit::WaveFrame* frame, IndexPath* pat
   put<Kind>(data, moved);
 }
 
-#define MORGANA_PATHS(name, Kind)                                                                          \
-  extern "C" void morgana_load_index_##name(Wave* w, jit::WaveFrame* f, uint64_t base, const Lanes* index, \
-                                            bool is_signed, Lanes* data) {                                 \
-    Lanes loaded[Kind::kRegisters];                                                                        \
-    load_index<Kind>(w, f, morgana_path_load_index_##name, base, index, is_signed, loaded);                \
-    put<Kind>(data, loaded);                                                                               \
+#define MORGANA_INDEX(part, name, Kind, Count)                                                       \
+  extern "C" void morgana_load_index_##part##name(Wave* w, jit::WaveFrame* f, uint64_t base,         \
+                                                  const Lanes* index, bool is_signed, Lanes* data) { \
+    Lanes loaded[Kind::kRegisters];                                                                  \
+    load_index<Kind, Count>(w, f, morgana_path_load_index_##name, base, index, is_signed, loaded);   \
+    put<Kind>(data, loaded);                                                                         \
   }
-MORGANA_PATHS(b32, Dwords<1>)
-MORGANA_PATHS(b64, Dwords<2>)
-MORGANA_PATHS(b128, Dwords<4>)
-#undef MORGANA_PATHS
+#define MORGANA_INDICES(name, Kind)       \
+  MORGANA_INDEX(, name, Kind, kChunks)    \
+  MORGANA_INDEX(half_, name, Kind, kHalf) \
+  MORGANA_INDEX(quarter_, name, Kind, kQuarter)
+MORGANA_INDICES(b32, Dwords<1>)
+MORGANA_INDICES(b64, Dwords<2>)
+MORGANA_INDICES(b128, Dwords<4>)
+#undef MORGANA_INDICES
+#undef MORGANA_INDEX
 
 // Additions to LDS. The shape of the loop is worth a factor of ten: addresses leave the vector two at a time,
 // and the sum is one instruction on memory. False when a lane is out of range or misaligned; nothing has been
@@ -234,7 +239,7 @@ extern "C" bool morgana_add_lds_u32(uint8_t* lds, uint32_t limit, uint32_t add, 
 
 // --- What the translator calls, by name ---
 
-// `half`: those of waves of 32 lanes.
+// `half`: those of waves of which so many lanes execute.
 #define MORGANA_ROWS(half, name, Kind, Count)                                                             \
   extern "C" bool morgana_load_##half##name(Wave* w, jit::WaveFrame* f, uint64_t base, const Lanes* low,  \
                                             const Lanes* high, bool flat, uint64_t exec, Lanes* data) {   \
@@ -276,6 +281,7 @@ extern "C" bool morgana_add_lds_u32(uint8_t* lds, uint32_t limit, uint32_t add, 
 #define MORGANA_KIND(name, Kind)                                                                        \
   MORGANA_ROWS(, name, Kind, kChunks)                                                                   \
   MORGANA_ROWS(half_, name, Kind, kHalf)                                                                \
+  MORGANA_ROWS(quarter_, name, Kind, kQuarter)                                                          \
   extern "C" bool morgana_load_any_##name(Wave* w, jit::WaveFrame* f, uint64_t base, const Lanes* low,  \
                                           const Lanes* high, bool flat, uint64_t, Lanes* data) {        \
     return load_lanes<Kind>(w, f, morgana_path_load_##name, base, low, high, flat, data);               \
@@ -311,9 +317,10 @@ MORGANA_MEMORY_KINDS(MORGANA_KIND)
       stream_row<N>(data, i, reinterpret_cast<uint8_t*>(base[i]));                                          \
     }                                                                                                       \
   }
-#define MORGANA_STREAM(name, N)           \
-  MORGANA_STREAM_ROWS(, name, N, kChunks) \
-  MORGANA_STREAM_ROWS(half_, name, N, kHalf)
+#define MORGANA_STREAM(name, N)              \
+  MORGANA_STREAM_ROWS(, name, N, kChunks)    \
+  MORGANA_STREAM_ROWS(half_, name, N, kHalf) \
+  MORGANA_STREAM_ROWS(quarter_, name, N, kQuarter)
 MORGANA_STREAM(b32, 1)
 MORGANA_STREAM(b64, 2)
 MORGANA_STREAM(b96, 3)

@@ -168,7 +168,7 @@ void Shapes::enter(const std::array<uint32_t, 3>& local, bool packed, int dimens
   if (!full_wave || local[0] == 0) return;
   const uint32_t items = local[0] * local[1] * local[2];
   std::array<Shape, 3> joined;
-  const uint32_t wave = flow_.lanes;
+  const uint32_t wave = flow_.occupied;
   for (uint32_t first = 0; first + wave <= items; first += wave) {
     std::array<Shape, 3> id;
     for (Shape& s : id) s = constant(0);
@@ -296,7 +296,7 @@ void Shapes::compare(const Instruction& i, bool is_full, const State& state) {
     const unsigned v = value.code - isa::kVgprBase, l = limit.code - isa::kVgprBase;
     if (limit.is_vgpr() && !(alike(state.vector[l]) && alike(state.vector[l + 1]))) continue;
     const Shape& shape = state.pair[v];
-    const AddressShape rising = distances_of(shape, flow_.lanes);
+    const AddressShape rising = distances_of(shape, flow_.occupied);
     if (!shape.supposed && rising.group == kLanes && rising.last[0] != 0)
       rising_[key_of(i, is_full)] = {relation, is_signed, s, rising.last[0]};
   }
@@ -536,16 +536,16 @@ bool Shapes::is_uniform(uint32_t i, unsigned version) const {
 
 AddressShape Shapes::distances(uint32_t i, unsigned version, bool pair) const {
   const Shape& shape = before(i, version, pair);
-  return shape.supposed ? AddressShape{} : distances_of(shape, flow_.lanes);
+  return shape.supposed ? AddressShape{} : distances_of(shape, flow_.occupied);
 }
 
 AddressShape Shapes::address(uint32_t i, unsigned version, uint32_t size, bool pair) const {
   const Shape& shape = before(i, version, pair);
-  return shape.supposed ? AddressShape{} : address_of(shape, size, flow_.lanes);
+  return shape.supposed ? AddressShape{} : address_of(shape, size, flow_.occupied);
 }
 
 AddressShape Shapes::supposed_address(uint32_t i, unsigned version, uint32_t size, bool pair) const {
-  return address_of(before(i, version, pair), size, flow_.lanes);
+  return address_of(before(i, version, pair), size, flow_.occupied);
 }
 
 }  // namespace morgana::device::jit

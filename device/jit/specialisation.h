@@ -11,6 +11,8 @@ inline constexpr uint8_t kNoSgpr = 255;
 struct Specialisation {
   uint32_t mode = 0;   // MODE's bits
   uint8_t lanes = 64;  // of a wave, or 32
+  // Waves begin with no lane from here on: 16, 32 or `lanes`.
+  uint8_t occupied = 64;
   uint32_t lds_size = 0;
   uint32_t acc_base = 256;                   // place of AccVGPR 0 behind Wave::v
   uint32_t sgprs = 0, vgprs = 0, agprs = 0;  // that the wave has
@@ -24,10 +26,17 @@ struct Specialisation {
   // Where kernels may loop so: the first SGPR of the pointer to the arguments, and that of the group's first
   // id.
   uint8_t kernarg = kNoSgpr, group_id = kNoSgpr;
-  bool full_wave = false;           // all lanes are active at the beginning
+  bool full_wave = false;           // all that are occupied are active at the beginning
   bool observe_everything = false;  // registers are read after the end (tests)
   bool quick = false;               // LLVM does as little as it can (tests)
   bool operator==(const Specialisation&) const = default;
+
+  // For a kernel in which other lanes may execute.
+  void forget_occupied() {
+    occupied = lanes;
+    full_wave = false;
+    local = {};
+  }
 };
 
 }  // namespace morgana::device::jit

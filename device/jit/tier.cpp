@@ -475,6 +475,7 @@ const Kernel* Forms::rest(const Step* at, bool full_wave, uint64_t time) {
   if (is_worth) register_exit();
   Specialisation unknown = key;
   unknown.local = {};
+  unknown.occupied = unknown.lanes;
   unknown.most_looped = 0;  // its waves differ
   std::unique_lock lock(tier.mutex);
   std::shared_ptr<Forms> forms = tier.find(tier.rests, at, unknown);

@@ -180,7 +180,7 @@ void Translator::lds_apart(const Instruction& i, const AddressShape& shape, cons
 void Translator::load_apart(const Instruction& i, const AddressShape& shape, const Access& access,
                             const int64_t* offset, unsigned parts, Value* (*at)[4]) {
   auto* const chunk_type = llvm::FixedVectorType::get(i32_, kChunkLanes);
-  const unsigned dwords = access.dwords, record = record_dwords(shape, key_.lanes);
+  const unsigned dwords = access.dwords, record = record_dwords(shape, key_.occupied);
   const auto load = [&](llvm::Type* type, Value* from, int64_t add) -> Value* {
     Value* address = b_.CreateAdd(from, b_.getInt64(static_cast<uint64_t>(add)));
     return b_.CreateAlignedLoad(type, b_.CreateIntToPtr(address, ptr_), llvm::Align(1));
@@ -252,13 +252,13 @@ void Translator::store_apart(const Instruction& i, const AddressShape& shape, co
     }
   };
   // The first part of all lanes is stored before the second.
-  if (parts == 2 && may_cross(shape, offset, access.size, key_.lanes)) {
+  if (parts == 2 && may_cross(shape, offset, access.size, key_.occupied)) {
     for (unsigned p = 0; p < parts; p++)
       for (unsigned c = 0; c < chunks(); c++) store_part(p, c);
     return;
   }
   // Two halves of a record.
-  const bool fills = parts == 2 && dwords != 3 && record_dwords(shape, key_.lanes) == 2 * dwords &&
+  const bool fills = parts == 2 && dwords != 3 && record_dwords(shape, key_.occupied) == 2 * dwords &&
                      offset[1] == offset[0] + 4 * dwords;
   for (unsigned c = 0; c < chunks(); c++) {
     if (fills) {

@@ -40,7 +40,7 @@ llvm::Value* Translator::wide_bases(const Instruction& i, const AddressShape& sh
       continue;
     }
     bases[c] = lane(16 * c);
-    Value* last = lane(shape.group == kLanes ? key_.lanes - 1u : 16 * c + 15);
+    Value* last = lane(shape.group == kLanes ? key_.occupied - 1u : 16 * c + 15);
     require(b_.CreateICmpEQ(last, b_.CreateAdd(bases[c], b_.getInt64(shape.last[c]))));
     if (!flat) continue;
     // Neither aperture: their upper halves are 0x10000 and 0x20000.

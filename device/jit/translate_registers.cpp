@@ -142,17 +142,18 @@ void Translator::set_vgpr(const Instruction& i, unsigned place, Value* lanes) {
 }
 
 llvm::Value* Translator::load_row(Value* from, llvm::Align align) {
-  if (!is_wave32()) return b_.CreateAlignedLoad(lanes_, from, align);
-  auto* const half = llvm::FixedVectorType::get(i32_, kLanes / 2);
-  llvm::SmallVector<int, kLanes> both(kLanes);
-  std::iota(both.begin(), both.end(), 0);
-  return b_.CreateShuffleVector(b_.CreateAlignedLoad(half, from, align), llvm::Constant::getNullValue(half),
-                                both);
+  if (key_.occupied == kLanes) return b_.CreateAlignedLoad(lanes_, from, align);
+  auto* const part = llvm::FixedVectorType::get(i32_, key_.occupied);
+  llvm::SmallVector<int, kLanes> all(kLanes);
+  for (int l = 0; l < kLanes; l++) all[static_cast<size_t>(l)] = std::min<int>(l, key_.occupied);
+  return b_.CreateShuffleVector(b_.CreateAlignedLoad(part, from, align), llvm::Constant::getNullValue(part),
+                                all);
 }
 llvm::StoreInst* Translator::store_row(Value* lanes, Value* to, llvm::Align align) {
-  llvm::SmallVector<int, kLanes> lower(key_.lanes);
+  llvm::SmallVector<int, kLanes> lower(key_.occupied);
   std::iota(lower.begin(), lower.end(), 0);
-  return b_.CreateAlignedStore(is_wave32() ? b_.CreateShuffleVector(lanes, lower) : lanes, to, align);
+  return b_.CreateAlignedStore(key_.occupied < kLanes ? b_.CreateShuffleVector(lanes, lower) : lanes, to,
+                               align);
 }
 
 // What an instruction writes has several origins, or another than set_vgpr.

@@ -125,13 +125,13 @@ void Translator::load_ahead(Value* base, uint32_t size) {
 // memory is fastest where it has just been read.
 void Translator::load_beside(Value* base, uint32_t size) {
   constexpr uint64_t kRows = 4;
-  fetch_row(b_.CreateAdd(base, b_.getInt64(uint64_t{kRows} * size * key_.lanes)), size);
+  fetch_row(b_.CreateAdd(base, b_.getInt64(uint64_t{kRows} * size * key_.occupied)), size);
 }
 
 void Translator::fetch_row(Value* base, uint32_t size) {
   constexpr uint32_t kLine = 64, kSecondCache = 2, kData = 1;
   Value* row = b_.CreateIntToPtr(base, ptr_);
-  for (uint32_t line = 0; line < size * key_.lanes; line += kLine)
+  for (uint32_t line = 0; line < size * key_.occupied; line += kLine)
     b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {ptr_},
                        {field(row, line), b_.getInt32(0), b_.getInt32(kSecondCache), b_.getInt32(kData)});
 }

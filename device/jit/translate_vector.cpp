@@ -182,7 +182,7 @@ bool Translator::compare_ends(const Instruction& i) {
     return rising->source == 0 ? b_.CreateICmp(predicate, value, limit)
                                : b_.CreateICmp(predicate, limit, value);
   };
-  Value *first = lane(rising->source, 0), *last = lane(rising->source, key_.lanes - 1);
+  Value *first = lane(rising->source, 0), *last = lane(rising->source, key_.occupied - 1);
   Value* limit = lane(1 - rising->source, 0);
   Value *of_first = holds(first, limit), *of_last = holds(last, limit);
   Value* rises = is_signed ? b_.CreateICmpSLE(first, last) : b_.CreateICmpULE(first, last);
@@ -190,7 +190,8 @@ bool Translator::compare_ends(const Instruction& i) {
   Value* alike = b_.CreateAnd(b_.CreateAnd(rises, whole), b_.CreateICmpEQ(of_first, of_last));
   llvm::MDBuilder weights(context_);
   either(
-      alike, [&] { set_mask(i.step->inst->dst[0].code, b_.CreateSExt(of_first, i64_)); },
+      alike,
+      [&] { set_mask(i.step->inst->dst[0].code, b_.CreateSelect(of_first, all_lanes_, b_.getInt64(0))); },
       [&] { whole_vector(i); }, weights.createLikelyBranchWeights());
   return true;
 }
@@ -278,7 +279,7 @@ void Translator::whole_vector(const Instruction& i) {
     Value *const all = b_.CreateLoad(i64_, field(values, offsetof(Values, mask_out))), *bits = all;
     if (is_serial_)
       bits = b_.CreateSExt(first_lane(mask_lanes(bits)), i64_);
-    else if (!is_full())
+    else if (!is_full() || is_narrow())
       bits = b_.CreateAnd(bits, exec());
     const unsigned code = results ? inst.dst[1].code : inst.dst[0].code;
     if (code < isa::kRegisterEnd) {

@@ -69,7 +69,7 @@ Translator::Translator(llvm::Module& module, const Library& library, const Flow&
       ptr_(llvm::PointerType::getUnqual(context_)),
       lanes_(llvm::FixedVectorType::get(i32_, kLanes)),
       bools_(llvm::FixedVectorType::get(llvm::Type::getInt1Ty(context_), kLanes)),
-      all_lanes_(b_.getInt64(~uint64_t{0} >> (kLanes - key.lanes))),
+      all_lanes_(b_.getInt64(~uint64_t{0} >> (kLanes - key.occupied))),
       vectors_(kVectorRegisters, nullptr),
       scalars_(isa::kRegisterEnd, nullptr),
       masks_(isa::kRegisterEnd + 1, nullptr),

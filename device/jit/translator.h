@@ -144,14 +144,14 @@ class Translator {
   // of what computes them: memory is read and written by its lower half alone.
   Value* load_row(Value* from, llvm::Align align);
   llvm::StoreInst* store_row(Value* lanes, Value* to, llvm::Align align);
-  unsigned chunks() const { return key_.lanes / 16u; }
+  unsigned chunks() const { return key_.occupied / 16u; }
   // Whether the address of chunk `c` is known from the first one's, or there is no such chunk.
   bool follows_first(const AddressShape& shape, unsigned c) const {
     return c > 0 && (shape.group == kLanes || c >= chunks());
   }
   // Of functions that move rows (memory_paths.h).
   std::string rows_of_kind(const Access& access) const {
-    return (is_wave32() ? "half_" : "") + std::string(access.kind);
+    return (key_.occupied == 16 ? "quarter_" : key_.occupied == 32 ? "half_" : "") + std::string(access.kind);
   }
   Value* vgpr(unsigned place) {
     return homes_.test(place) ? load_row(vectors_[place], kRegisterAlign)
@@ -182,17 +182,20 @@ class Translator {
   }
   Value* exec() {
     if (is_serial_) return s64(isa::kExecLo);
-    return is_full() ? all_lanes_ : mask(isa::kExecLo);
+    if (is_full()) return all_lanes_;
+    return is_narrow() ? b_.CreateAnd(mask(isa::kExecLo), all_lanes_) : mask(isa::kExecLo);
   }
   // The mask at SGPR `code`: of a wave of 32 lanes, an SGPR alone, which EXEC_HI and VCC_HI do not belong to.
   // The bits of lanes that the wave has not are anything, but for EXEC: a comparison's need not be cut off.
   Value* mask(unsigned code);
   void set_mask(unsigned code, Value* bits);
-  Value* known_lanes(Value* bits) { return is_wave32() ? b_.CreateAnd(bits, all_lanes_) : bits; }
+  Value* known_lanes(Value* bits) { return key_.occupied < kLanes ? b_.CreateAnd(bits, all_lanes_) : bits; }
   void renew_mask(unsigned code) {
     if (masks_[code]) b_.CreateStore(b_.CreateZExt(s32(code), i64_), masks_[code]);
   }
   bool is_wave32() const { return key_.lanes == 32; }
+  // Whether the wave has lanes that never execute.
+  bool is_narrow() const { return key_.occupied < key_.lanes; }
   // Whether it is the bit of the one lane that code is made for.
   bool is_bit(unsigned code) const { return is_serial_ && bit_of_mask_.contains(code); }
   bool keeps_half(const Instruction& i) const { return isa::keeps_half(target_.generation, *i.step->inst); }
@@ -326,7 +329,7 @@ class Translator {
   const TargetInfo& target_;
   const Specialisation& key_;
   llvm::Type *i8_, *i32_, *i64_, *ptr_, *lanes_, *bools_;
-  Value* all_lanes_;  // the mask of all lanes that the wave has
+  Value* all_lanes_;  // the mask of all lanes that ever execute
 
   llvm::Function* function_ = nullptr;
   Value *wave_ = nullptr, *frame_ = nullptr;

@@ -90,7 +90,7 @@ void fill(WaveRig& rig, const Setting& setting, uint64_t seed) {
     wave.m0() = random.one_in(2) ? ~0u : value(random);
     wave.scc = random.below(2);
     const uint64_t exec = random.next();
-    if (!setting.begins_full && random.one_in(2)) wave.set_exec(exec);
+    if (!setting.begins_full && random.one_in(2)) wave.set_exec(exec & wave.exec());
     fill_bytes(random, wave.scratch, size_t{wave.scratch_lane_bytes} * wave.lane_count());
   }
 }
@@ -225,6 +225,11 @@ Setting setting_of(const RandomKernel& kernel, uint64_t seed) {
     setting.dx10_clamp = random.one_in(2);
     setting.flushes = random.one_in(2);
   }
+  if (!setting.loops && random.one_in(3)) {
+    setting.waves = 1;
+    setting.items = random.one_in(3) ? 1 + random.below(31) : random.one_in(2) ? 16 : 32;
+    if (setting.items % 16 != 0) setting.begins_full = false;
+  }
   return setting;
 }
 
@@ -234,7 +239,7 @@ Comparison compare_tiers(Target target, const std::vector<uint32_t>& code, const
   options.vgprs = 128;
   options.accum_offset = kAccumOffset;
   options.wave_size = setting.wave;
-  options.items = setting.waves * static_cast<uint32_t>(setting.wave);
+  options.items = setting.items > 0 ? setting.items : setting.waves * static_cast<uint32_t>(setting.wave);
   options.group_bytes = kSandboxLds;
   options.private_bytes = kSandboxPrivate;
   options.registers_are_lost = setting.registers_are_lost;
@@ -367,10 +372,11 @@ std::string minimised(RandomKernel kernel, const Setting& first) {
   std::string hex;
   for (const uint32_t word : code) hex += fmt::format("{:08x} ", word);
   return fmt::format(
-      "{} seed {} waves {} lost {} full {} quick {} IEEE {} DX10 {} flushes {} after {} branches, loops {}: "
+      "{} seed {} waves {} items {} lost {} full {} quick {} IEEE {} DX10 {} flushes {} after {} branches, "
+      "loops {}: "
       "{}\n"
       "  {}\n{}",
-      info(kernel.target).name, setting.seed, setting.waves, int{setting.registers_are_lost},
+      info(kernel.target).name, setting.seed, setting.waves, setting.items, int{setting.registers_are_lost},
       int{setting.begins_full}, int{setting.quick}, int{setting.ieee}, int{setting.dx10_clamp},
       int{setting.flushes}, setting.branches, int{setting.loops}, difference.what, hex,
       listing(kernel.target, kernel.wave, code));

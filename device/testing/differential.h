@@ -34,6 +34,7 @@ struct Setting {
   WaveSize wave = WaveSize::wave64;
   uint64_t seed = 0;  // of registers and memory
   uint32_t waves = 1;
+  uint32_t items = 0;               // of one wave that not all lanes execute in; 0: they do
   bool registers_are_lost = false;  // only memory is compared
   bool begins_full = false;
   bool exact = false;         // NaNs, too, are the same bit by bit

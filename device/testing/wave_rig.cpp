@@ -112,6 +112,7 @@ std::shared_ptr<const jit::Kernel> WaveRig::compile_from(const Step* step, bool 
   key.observe_everything = !registers_are_lost_;
   key.full_wave = is_full;
   key.quick = quick_;
+  if (step != plan_->first_step) key.occupied = key.lanes;
   if (begins_full_ && step == plan_->first_step) key.local = launch_.group;
   key.most_looped = loops_over_waves_ && step == plan_->first_step ? UINT32_MAX : 0;
   key.kernarg = kernarg_;

@@ -35,8 +35,9 @@ struct RigOptions {
   uint64_t trap_base = 0, trap_memory = 0;
   AddressWatches watches;
   TrapUse trap_use = TrapUse::waves;
-  // What compiled code may assume: nobody looks at registers after the end; every lane is active at the
-  // beginning, with the work-item ids of this launch in the VGPRs.
+  // What compiled code may assume: nobody looks at registers after the end; every lane that there is a
+  // work-item for is active at the beginning, 16, 32 or all, with the work-item ids of this launch in the
+  // VGPRs.
   bool registers_are_lost = false, begins_full = false;
   bool quick = false;  // Specialisation::quick
   // For run_loop; waves begin with the same SGPRs.
