@@ -20,9 +20,9 @@ namespace {
 constexpr HSAuint32 kMajor = 1, kMinor = 9;
 // The newest target that AMD's HIP 5.2 knows.
 constexpr const char* kDefaultDevices = "gfx90a";
-// GB_ADDR_CONFIG. Gfx9: one pipe of 256 bytes, one bank, one shader engine, so that no tiling swizzles pipes
-// or banks (device/semantics/image_tile.h computes addresses for this); gfx10 and later: one pipe as well.
-// Before: as Linux's driver programs it.
+// GB_ADDR_CONFIG. Gfx9 and later: one pipe of 256 bytes, one bank, one shader engine, so that no tiling
+// swizzles pipes or banks (device/semantics/image_tile.h computes addresses for this). Before: as Linux's
+// driver programs it.
 HSAuint32 address_config(Generation generation) {
   if (generation >= Generation::gfx9) return 0;
   return generation == Generation::gfx8 ? 0x2201'1003 : 0x1201'1003;

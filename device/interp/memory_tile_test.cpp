@@ -148,7 +148,7 @@ TEST(BlocksOfRegisters, MeetScratchByTheirDwords) {
 
 // 4 by 2 texels of two dwords; gfx12 and gfx11 count formats anew.
 struct ImageRig : WaveRig {
-  ImageRig(Target target, std::string_view hex, uint32_t type, uint32_t last_level, uint32_t tiling = 0)
+  ImageRig(Target target, std::string_view hex, uint32_t type, uint32_t last_level)
       : WaveRig(target, dwords_of_hex(hex)) {
     const Generation generation = info(target).generation;
     const bool gfx12 = generation >= Generation::gfx12;
@@ -157,7 +157,7 @@ struct ImageRig : WaveRig {
     s(8) = uint32_t(base >> 8);
     s(9) = uint32_t(base >> 40) | format << (gfx12 ? 17 : 20) | 3u << 30;
     s(10) = 1u << 14 | (generation == Generation::gfx10 ? 1u << 31 : 0);
-    s(11) = 4 | 5 << 3 | 6 << 6 | 7 << 9 | last_level << (gfx12 ? 15 : 16) | tiling << 20 | type << 28;
+    s(11) = 4 | 5 << 3 | 6 << 6 | 7 << 9 | last_level << (gfx12 ? 15 : 16) | type << 28;
     s(12) = s(13) = s(14) = 0;
     s(15) = 4;  // texels of a row
     for (uint32_t i = 0; i < 64; i++) texels[i] = i;
@@ -230,24 +230,6 @@ TEST(HalfAddresses, OfCoordinatesAndOfGradientsAreTwoThings) {
     for (size_t i = 0; i < c.address.size(); i++) rig.v(int(i), 0) = c.address[i];
     ASSERT_EQ(rig.run(), Exit::ended) << rig.fault().detail;
     EXPECT_EQ(rig.v(10, 0), component(2, 1, 0, 0)) << c.hex;
-  }
-}
-
-TEST(TiledImages, OfGfx11AndLaterAreRefusedByName) {
-  struct {
-    Target target;
-    const char* hex;  // image_load v10, v[0:1], s[8:15] dmask:0x1 dim:SQ_RSRC_IMG_2D
-  } cases[] = {{Target::gfx1100, "840100f0000a0200"}, {Target::gfx1200, "010040d00a100000 00010000"}};
-  for (const auto& c : cases) {
-    ImageRig linear(c.target, c.hex, kPlane, 0);
-    linear.at(2, 1, 0);
-    ASSERT_EQ(linear.run(), Exit::ended) << linear.fault().detail;
-    EXPECT_EQ(linear.v(10, 0), component(2, 1, 0, 0));
-    ImageRig tiled(c.target, c.hex, kPlane, 0, 5);
-    tiled.at(2, 1, 0);
-    EXPECT_EQ(tiled.run(), Exit::fault);
-    EXPECT_EQ(tiled.fault().kind, FaultKind::unimplemented);
-    EXPECT_NE(tiled.fault().detail.find("tiled (SW_MODE)"), std::string::npos) << tiled.fault().detail;
   }
 }
 

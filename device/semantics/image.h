@@ -74,9 +74,11 @@ inline bool settle(Image& r, uint32_t last_layer, uint32_t last_level, uint32_t 
   return r.refusal == nullptr;
 }
 
-inline void settle_tiling(Image& r, Tiling tiling) {
-  r.tiling = tiling;
-  if (tiling.equation == nullptr || !r.has_rows())
+// SW_MODE of gfx9 and later, not linear.
+inline void settle_tiling(Image& r, Generation generation, uint32_t mode) {
+  const Shape shape = r.type == kVolume ? Shape::volume : r.has_rows() ? Shape::plane : Shape::line;
+  r.tiling = tiling_of(generation, shape, mode, r.format.bytes);
+  if (r.tiling.equation == nullptr)
     r.refusal = "no such tiling (SW_MODE) of this type of image and size of texel";
   else if (r.chain > 1 || r.first_level != 0 || r.levels > 1 || r.samples > 1)
     r.refusal = "the image is tiled (SW_MODE) and has levels or samples: such images are not executed";
@@ -132,11 +134,7 @@ inline Image decode_image_gfx10(const uint32_t* w, const TargetInfo& target) {
   r.pitch = gfx10_pitch(w, target, r);
   const uint32_t tiling = field(w[3], 20, 5);
   if (tiling == 0) return r;
-  if (target.generation >= Generation::gfx11) {
-    r.refusal = "the image is tiled (SW_MODE): of gfx11 and later only linear images are executed";
-    return r;
-  }
-  settle_tiling(r, tiling_of_gfx10(tiling, r.type == kVolume, r.format.bytes));
+  settle_tiling(r, target.generation, tiling);
   if (r.refusal != nullptr) return r;
   const uint32_t block_width = 1u << r.tiling.equation->bits[0][r.tiling.block_log2];
   r.pitch = (r.width + block_width - 1) / block_width * block_width;
@@ -171,7 +169,7 @@ inline Image decode_image(const uint32_t* words, bool short_form, const TargetIn
     if (!is_linear_index(tiling))
       r.refusal = "the image is tiled (TILING_INDEX is not LINEAR_ALIGNED): only linear images are executed";
   } else if (tiling != 0) {
-    settle_tiling(r, tiling_of(tiling, r.type == kVolume, r.format.bytes));
+    settle_tiling(r, target.generation, tiling);
   }
   return r;
 }
