@@ -63,7 +63,12 @@ class Occupied {
       if (operand.code == isa::kInlineZero || operand.code == isa::kExecLo) return true;
       return operand.code < isa::kExecLo && operand.dwords == dwords && masks.test(operand.code);
     };
-    if (i.widens && i.how != How::call_all) keeps_ = keeps_ && isa::narrows(exec_rule(i), is_among);
+    // Handlers of the whole state do not say what they write of it, but to operands.
+    const bool may_widen = i.how == How::call_all
+                               ? inst.row->flags & isa::kWritesExec || i.s_writes.test(isa::kExecLo) ||
+                                     i.s_writes.test(isa::kExecHi)
+                               : i.widens;
+    if (may_widen) keeps_ = keeps_ && isa::narrows(exec_rule(i), is_among);
     unsigned made = isa::kExecLo;  // the mask that it makes
     if (i.how == How::vector && i.vector->writes_mask)
       made = inst.dst[i.vector->dst_registers > 0 ? 1 : 0].code;

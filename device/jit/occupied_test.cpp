@@ -40,6 +40,8 @@ TEST(Occupied, OtherLanesMayExecuteAllTheSame) {
   expect_same(Target::gfx90a, "c12184be 8502027e 0401febe", 16);
   // s_mov_b64 exec, s[6:7]; v_mov_b32 v1, 5
   expect_same(Target::gfx90a, "0601febe 8502027e", 32);
+  // s_nand_saveexec_b64 s[4:5], s[6:7]; v_mov_b32 v1, 5; a mask that waves of 32 do not have
+  expect_same(Target::gfx1030, "062984be 8502027e", 16, WaveSize::wave32);
   // v_readlane_b32 s6, v1, 40
   expect_same(Target::gfx90a, "060089d2 01510100", 32);
   // v_mov_b32_dpp v2, v1 row_bcast:15 row_mask:0xf bank_mask:0xf
