@@ -30,7 +30,10 @@ struct Shapes::State {
   std::vector<Shape> vector, pair;  // pair: of registers r and r + 1
   std::vector<HalfSum> sums;        // within a block
   std::vector<Upper> uppers;        // not those in the VGPR behind `low`, which `pair` tells
-  ScalarSet full;                   // where masks that are all ones begin: an EXEC that was saved
+  // Within a block: the shape is that of what was computed. The register keeps what lanes that do not execute
+  // held before, and has no shape.
+  VectorSet unmasked;
+  ScalarSet full;  // where masks that are all ones begin: an EXEC that was saved
   bool is_reached = false;
 
   bool merge(const State& from) {
@@ -57,6 +60,18 @@ struct Shapes::State {
     });
     changed = changed || dropped > 0;
     return changed;
+  }
+
+  // At the end of a block.
+  void forget_unmasked() {
+    for (size_t r = 0; r < vector.size(); r++) {
+      const bool is_behind = r + 1 < vector.size() && unmasked.test(r + 1);
+      if (unmasked.test(r)) vector[r] = Shape{};
+      if (unmasked.test(r) || is_behind) pair[r] = Shape{};
+    }
+    std::erase_if(uppers,
+                  [&](const Upper& upper) { return unmasked.test(upper.at) || unmasked.test(upper.low); });
+    unmasked.reset();
   }
 
   // What was supposed is known to compiled code only as long as it runs.
@@ -314,6 +329,7 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) {
     std::fill(state.pair.begin(), state.pair.end(), Shape{});
     state.sums.clear();
     state.uppers.clear();
+    state.unmasked.reset();
     return;
   }
   if (i.n_v_writes == 0) {
@@ -327,7 +343,7 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) {
   Shape sum;                              // of a pair whose upper half is the result
   std::optional<State::Upper> upper;      // that the result is
   std::optional<State::HalfSum> started;  // whose lower half it is
-  if (holds && plain) {
+  if (plain) {
     const auto at = [&](int s) -> Shape {
       if (s >= inst.n_src || !inst.src[s].present()) return Shape{};
       const isa::Operand& operand = inst.src[s];
@@ -397,10 +413,19 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) {
       if (isa::effects(inst.row->op).kind != isa::Class::position) result = pointwise(group);
     }
     upper = state.made_upper(i);
-    suppose(i, is_full, state, result, upper ? upper->pair : result_pair);
+    if (holds) {
+      suppose(i, is_full, state, result, upper ? upper->pair : result_pair);
+    } else {
+      for (Shape* shape : {&result, &result_pair})
+        if (shape->supposed) *shape = {};
+      if (upper && upper->pair.supposed) upper.reset();
+    }
   }
   for (int w = 0; w < i.n_v_writes; w++)
-    for (unsigned r = 0; r < i.v_writes[w].count; r++) forget(i.v_writes[w].first + r);
+    for (unsigned r = i.v_writes[w].first; r < i.v_writes[w].first + i.v_writes[w].count; r++) {
+      forget(r);
+      state.unmasked.set(r, !holds);
+    }
   state.overwrite_sums(i, flow_.mask_dwords());
   if (started && started->mask < isa::kRegisterEnd) {
     for (std::vector<State::Upper>& of : started->uppers)  // v_add_co_u32 v1, vcc, s0, v0
@@ -451,7 +476,9 @@ Shapes::Shapes(const Flow& flow, const std::array<uint32_t, 3>& local, bool pack
     for (uint32_t k = 0; k < blocks[b].count; k++) {
       const uint32_t number = blocks[b].first + k;
       const Instruction& i = flow.instructions[number];
-      if (i.n_v_reads > 0 && (i.how == How::memory || i.how == How::lane)) {
+      const bool reads_lanes =
+          i.n_v_reads > 0 && i.how == How::lane && !state.unmasked.test(i.v_reads[0].first);
+      if (reads_lanes || (i.n_v_reads > 0 && i.how == How::memory)) {
         const unsigned r = i.v_reads[0].first;
         before_[2 * number + version] = state.vector[r];
         before_pair_[2 * number + version] =
@@ -461,6 +488,7 @@ Shapes::Shapes(const Flow& flow, const std::array<uint32_t, 3>& local, bool pack
       step(i, version == 1, state);
       makes_full = state.write_masks(i, version == 1, flow.mask_dwords());
     }
+    state.forget_unmasked();
     unsigned versions = makes_full ? 2 : flow.next_versions(blocks[b], version);
     if (blocks[b].successors.size() == 1 && masked_.contains(blocks[b].successors[0])) versions = 1;
     next_versions_[node] = static_cast<uint8_t>(versions);

@@ -226,7 +226,7 @@ void Translator::scratch(const Instruction& i) {
   const bool is_checked = is_in_scratch(i);
   auto [start, holds] = scratch_start(i);
   Value* own = b_.getInt32(static_cast<uint32_t>(inst.offset));
-  if (varies) own = b_.CreateAdd(own, b_.CreateExtractElement(vgpr(place(inst.src[0])), uint64_t{0}));
+  if (varies) own = b_.CreateAdd(own, b_.CreateExtractElement(active_vgpr(place(inst.src[0])), uint64_t{0}));
   if (varies && holds) holds = b_.CreateAnd(holds, b_.CreateICmpULE(own, scratch_bytes()));
   Value* const offset = b_.CreateAdd(start, own);
   const auto move = [&] {
