@@ -94,6 +94,8 @@ constexpr Row kRows[] = {
     {"-cl-no-subgroup-ifp", kNothing, false, true},
     {"-mwavefrontsize64", [](BuildOptions& o) { o.wave64 = true; }, false, false},
     {"-mno-wavefrontsize64", [](BuildOptions& o) { o.wave64 = false; }, false, false},
+    {"-mcumode", [](BuildOptions& o) { o.cu_mode = true; }, false, false},
+    {"-mno-cumode", [](BuildOptions& o) { o.cu_mode = false; }, false, false},
     {"-cl-mad-enable", kNothing, true, false},
     {"-cl-no-signed-zeros", [](BuildOptions& o) { o.no_signed_zeros = true; }, true, true},
     {"-cl-unsafe-math-optimizations", [](BuildOptions& o) { o.unsafe_math = o.no_signed_zeros = true; }, true,

@@ -27,7 +27,8 @@ struct BuildOptions {
   bool no_signed_zeros = false;
   bool correctly_rounded_divide_sqrt = false;
   bool uniform_work_group_size = false;
-  bool wave64 = false;  // waves, and so sub-groups, of 64 where the target has both sizes
+  bool wave64 = false;   // waves, and so sub-groups, of 64 where the target has both sizes
+  bool cu_mode = false;  // work-groups on one compute unit instead of a pair, gfx10 and later
   bool create_library = false;
   bool enable_link_options = false;
   // Of no option but of the context (cl_khr_initialize_memory).

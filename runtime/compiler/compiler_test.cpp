@@ -165,6 +165,19 @@ TEST(Compiler, WavesOfRdnaHave32LanesAnd64OnRequest) {
                   .log_has("another kernel of the program, 64"));
 }
 
+TEST(Compiler, WorkGroupsOfRdnaKeepToOneComputeUnitOnRequest) {
+  const auto is_wgp = [](std::string_view options, std::string processor) {
+    const Built built = build_sub_group("", options, std::move(processor));
+    return codeobj::CodeObject::parse(Bytes(built.object.value())).value().kernels()[0].descriptor.wgp_mode;
+  };
+  for (const char* processor : {"gfx1010", "gfx1030", "gfx1100", "gfx1200"}) {
+    EXPECT_TRUE(is_wgp("", processor)) << processor;
+    EXPECT_FALSE(is_wgp("-mcumode", processor)) << processor;
+    EXPECT_TRUE(is_wgp("-mcumode -mno-cumode", processor)) << processor;
+  }
+  EXPECT_FALSE(is_wgp("-mcumode", "gfx90a"));
+}
+
 TEST(Compiler, CodeObjectVersionsAreSelectable) {
   for (auto [version, abi] : {std::pair(4, 2), {5, 3}, {6, 4}}) {
     TargetDescription target = describe("gfx906");

@@ -217,6 +217,9 @@ std::vector<std::string> Frontend::arguments() const {
   }
   if (options_.wave64 && has_two_wave_sizes(target_))
     result.insert(result.end(), {"-target-feature", "+wavefrontsize64"});
+  // What has two sizes of waves has two modes of work-groups.
+  if (options_.cu_mode && has_two_wave_sizes(target_))
+    result.insert(result.end(), {"-target-feature", "+cumode"});
   std::string extensions = "-cl-ext=-all";
   // Not extensions of the platform, but latitude that Clang gives to every AMDGPU program.
   for (const char* name :
