@@ -97,6 +97,40 @@ struct Live {
   }
 };
 
+// Where masks begin that are 0 behind `i`, from those before it. Compilers clear the mask in which a loop
+// collects the lanes that have left it some instructions before the loop.
+void clear_masks(const Instruction& i, const Flow& flow, ScalarSet& zero) {
+  if (i.how == How::call_all) zero.reset();
+  for (unsigned code = 0; code < isa::kRegisterEnd; code++)
+    if (i.s_writes.test(code)) zero.reset(flow.mask_at(code));
+  const isa::Inst& inst = *i.step->inst;
+  if (i.how == How::scalar && effects_of(i).result.is_leaf(isa::Fn::source) &&
+      inst.src[0].code == isa::kInlineZero && inst.dst[0].dwords == flow.mask_dwords() &&
+      inst.dst[0].code < isa::kExecLo && !i.scalar->conditional)
+    zero.set(inst.dst[0].code);
+}
+// By instruction.
+std::vector<ScalarSet> find_zero_masks(const Flow& flow) {
+  std::vector<ScalarSet> before(flow.blocks.size(), ScalarSet().set()), behind(flow.instructions.size());
+  for (size_t b = 0; b < flow.blocks.size(); b++)
+    if (flow.blocks[b].is_entry) before[b].reset();
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t b = 0; b < flow.blocks.size(); b++) {
+      ScalarSet zero = before[b];
+      for (uint32_t n = flow.blocks[b].first; n < flow.blocks[b].first + flow.blocks[b].count; n++) {
+        clear_masks(flow.instructions[n], flow, zero);
+        behind[n] = zero;
+      }
+      for (const uint32_t next : flow.blocks[b].successors) {
+        changed = changed || (before[next] & ~zero).any();
+        before[next] &= zero;
+      }
+    }
+  }
+  return behind;
+}
+
 // Masks and EXEC, from what is live behind `i` to before it.
 void masks_before(const Instruction& i, unsigned dwords, Live& live) {
   const VectorSet woken = live.active, rest = live.not_active();
@@ -131,7 +165,10 @@ VectorSet behind_index(const Instruction& i, const VectorSet& all) {
   return read;
 }
 
-void before(Instruction& i, const Flow& flow, Live& live, const Live& everything, bool observe_everything) {
+// `zero`: masks that are 0 behind it, so that no lane is in them.
+void before(Instruction& i, const Flow& flow, const ScalarSet& zero, Live& live, const Live& everything,
+            bool observe_everything) {
+  std::erase_if(live.masked, [&](const auto& masked) { return zero.test(masked.first); });
   if (i.how == How::end) {
     live = observe_everything ? everything : Live{};
     return;
@@ -165,6 +202,7 @@ void before(Instruction& i, const Flow& flow, Live& live, const Live& everything
 void find_liveness(Flow& flow, bool observe_everything) {
   auto& blocks = flow.blocks;
   const Live everything{flow.vectors, flow.vectors, {}, flow.scalars};
+  const std::vector<ScalarSet> zero = find_zero_masks(flow);
   std::vector<Live> in(blocks.size());
   std::vector<bool> done(blocks.size());
   for (bool changed = true; changed;) {
@@ -173,7 +211,8 @@ void find_liveness(Flow& flow, bool observe_everything) {
       Live live;
       for (const uint32_t next : blocks[b].successors) live.add(in[next]);
       for (uint32_t i = blocks[b].count; i-- > 0;)
-        before(flow.instructions[blocks[b].first + i], flow, live, everything, observe_everything);
+        before(flow.instructions[blocks[b].first + i], flow, zero[blocks[b].first + i], live, everything,
+               observe_everything);
       if (done[b] && live == in[b]) continue;
       done[b] = true;
       in[b] = live;
