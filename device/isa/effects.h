@@ -157,7 +157,7 @@ bool narrows(const Expression& e, const IsExec& is_exec) {
     }
     bool apply(Fn fn, const bool* v) const {
       if (fn == Fn::bit_and) return v[0] || v[1];
-      if (fn == Fn::bit_or) return v[0] && v[1];
+      if (fn == Fn::bit_or || fn == Fn::bit_xor) return v[0] && v[1];
       return fn == Fn::select && v[1] && v[2];
     }
   };

@@ -27,6 +27,14 @@ TEST(Occupied, MasksHaveNoBitsOfLanesThatNeverExecute) {
   expect_same(Target::gfx1030, "0103847d 6a0f86be", 16, WaveSize::wave32);
 }
 
+TEST(Occupied, BranchesLookAtAllBitsOfVcc) {
+  // v_cmp_eq_u32 vcc, v0, v0; s_not_b64 vcc, vcc; s_cbranch_vccz 1; v_mov_b32 v1, 7
+  for (const uint32_t items : {16, 32})
+    expect_same(Target::gfx90a, "0001947d 6a05eabe 010086bf 8702027e", items);
+  // v_cmp_eq_u32 vcc_lo, v0, v0; s_not_b32 vcc_lo, vcc_lo; s_cbranch_vccz 1; v_mov_b32 v1, 7
+  expect_same(Target::gfx1030, "0001847d 6a07eabe 010086bf 8702027e", 16, WaveSize::wave32);
+}
+
 TEST(Occupied, LanesComeBackFromMasksThatWereSaved) {
   // v_cmp_gt_i32 vcc, 0, v1; s_and_saveexec_b64 s[4:5], vcc; v_mov_b32 v2, 1; s_xor_b64 exec, exec, s[4:5];
   // v_mov_b32 v2, 2; s_or_b64 exec, exec, s[4:5]; v_add_u32 v3, v2, v3

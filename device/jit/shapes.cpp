@@ -99,6 +99,19 @@ struct Shapes::State {
       return writes_vector(i, upper.at) || writes_vector(i, upper.low);
     });
   }
+  // VGPRs that a vector instruction reads whose shape is supposed: that of its result is, too, whatever the
+  // rules for shapes say.
+  std::vector<uint16_t> supposed_sources(const Instruction& i) const {
+    const isa::Inst& inst = *i.step->inst;
+    std::vector<uint16_t> found;
+    for (int s = 0; s < inst.n_src; s++) {
+      if (!inst.src[s].is_vgpr() || i.vector->src_registers[s] == 0) continue;
+      const unsigned first = inst.src[s].code - isa::kVgprBase;
+      for (unsigned r = first; r < first + i.vector->src_registers[s]; r++)
+        if (vector[r].supposed || pair[r].supposed) found.push_back(static_cast<uint16_t>(r));
+    }
+    return found;
+  }
   // Where upper halves of what VGPR `low` begins may be.
   std::vector<Upper> uppers_of(unsigned low) const {
     std::vector<Upper> found;
@@ -265,12 +278,7 @@ void Shapes::suppose(const Instruction& i, bool is_full, const State& state, Sha
       }
     }
   }
-  for (int s = 0; s < inst.n_src; s++) {
-    if (!inst.src[s].is_vgpr() || i.vector->src_registers[s] == 0) continue;
-    const unsigned first = inst.src[s].code - isa::kVgprBase;
-    for (unsigned r = first; r < first + i.vector->src_registers[s]; r++)
-      if (state.vector[r].supposed || state.pair[r].supposed) made.from.push_back(static_cast<uint16_t>(r));
-  }
+  made.from = state.supposed_sources(i);
   const uint32_t key = key_of(i, is_full);
   if ((!result.is_known() && !result_pair.is_known()) || (made.value < 0 && made.from.empty())) {
     suppositions_.erase(key);
@@ -415,10 +423,10 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) {
     upper = state.made_upper(i);
     if (holds) {
       suppose(i, is_full, state, result, upper ? upper->pair : result_pair);
-    } else {
-      for (Shape* shape : {&result, &result_pair})
-        if (shape->supposed) *shape = {};
-      if (upper && upper->pair.supposed) upper.reset();
+    } else if (!state.supposed_sources(i).empty()) {
+      result = result_pair = sum = {};
+      upper.reset();
+      started.reset();
     }
   }
   for (int w = 0; w < i.n_v_writes; w++)

@@ -60,6 +60,9 @@ namespace {
 //   global_load_dword v23, v21, s[10:11]
 //   global_load_dword v24, v3, s[10:11] offset:4
 //   global_store_dword v3, v24, s[12:13] offset:4
+//   v_add_u32 v14, 1, v14
+//   v_lshlrev_b32 v29, 2, v14
+//   global_load_dword v30, v29, s[10:11]
 //   s_mov_b64 exec, -1
 //   s_waitcnt vmcnt(0)
 constexpr std::string_view kCode =
@@ -70,7 +73,8 @@ constexpr std::string_view kCode =
     "008050dc0f000a110003247e8002267e800086be700f8cbf82242a24008050dc"
     "15000a16042424688024241a052424180681068106850abf700f8cbf132d2668"
     "f5ff85bf0b02367e0a06343280363638008050dc1a007f1c1401febe82242a24"
-    "008050dc15000a17048050dc03000a18048070dc03180c00c101febe700f8cbf";
+    "008050dc15000a17048050dc03000a18048070dc03180c00811c1c68821c3a24"
+    "008050dc1d000a1ec101febe700f8cbf";
 
 constexpr uint32_t kLast = 499;
 

@@ -22,7 +22,7 @@ llvm::Value* Translator::scalar_source(const Instruction& i, int source, int dwo
   }
   if (i.step->kind[source] == Source::special || code >= isa::kRegisterEnd) {
     switch (code) {
-      case isa::kSrcVccz: return widened(b_.CreateICmpEQ(known_lanes(mask(isa::kVccLo)), b_.getInt64(0)));
+      case isa::kSrcVccz: return widened(b_.CreateICmpEQ(whole_vcc(), b_.getInt64(0)));
       case isa::kSrcExecz: return widened(b_.CreateICmpEQ(exec(), b_.getInt64(0)));
       case isa::kSrcScc: return widened(b_.CreateLoad(i32_, scc_));
       default: break;
@@ -134,7 +134,7 @@ void Translator::exec_op(const Instruction& i) {
 llvm::Value* Translator::branch_condition(const Instruction& i) {
   const isa::BranchTest test = isa::branch_test(i.step->inst->row->op);
   Value* value = test.of == isa::Fn::scc   ? b_.CreateLoad(i32_, scc_)
-                 : test.of == isa::Fn::vcc ? known_lanes(mask(isa::kVccLo))
+                 : test.of == isa::Fn::vcc ? whole_vcc()
                                            : exec();
   Value* zero = llvm::ConstantInt::get(value->getType(), 0);
   return test.nonzero ? b_.CreateICmpNE(value, zero) : b_.CreateICmpEQ(value, zero);

@@ -186,10 +186,16 @@ class Translator {
     return is_narrow() ? b_.CreateAnd(mask(isa::kExecLo), all_lanes_) : mask(isa::kExecLo);
   }
   // The mask at SGPR `code`: of a wave of 32 lanes, an SGPR alone, which EXEC_HI and VCC_HI do not belong to.
-  // The bits of lanes that the wave has not are anything, but for EXEC: a comparison's need not be cut off.
+  // The bits of lanes that a wave of 32 has not are anything, but for EXEC: a comparison's need not be cut
+  // off. Those of lanes that it has and that never execute are what the guest makes of them.
   Value* mask(unsigned code);
   void set_mask(unsigned code, Value* bits);
   Value* known_lanes(Value* bits) { return key_.occupied < kLanes ? b_.CreateAnd(bits, all_lanes_) : bits; }
+  // VCC as a number: other lanes' bits may be set in it.
+  Value* whole_vcc() {
+    Value* const bits = mask(isa::kVccLo);
+    return is_wave32() ? b_.CreateAnd(bits, b_.getInt64(UINT32_MAX)) : bits;
+  }
   void renew_mask(unsigned code) {
     if (masks_[code]) b_.CreateStore(b_.CreateZExt(s32(code), i64_), masks_[code]);
   }
