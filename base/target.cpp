@@ -23,9 +23,9 @@ constexpr std::array<TargetInfo, kTargetCount> kTargets = {{
     {Target::gfx1200, "gfx1200", Generation::gfx12, false, false, true, true, false, 65536, 512, 256},
 }};
 
-// Processor names and aliases of LLVM AMDGPUUsage "Processors" that follow one of the tables. What a sibling
-// has besides is in no table: dot products of gfx1011 and gfx1012, rays of gfx1013, scalar floats of gfx1150
-// and later.
+// Processor names and aliases of LLVM AMDGPUUsage "Processors" that follow one of the tables. What siblings
+// have besides is in their table too: dot products of gfx1011 and gfx1012, scalar floats of gfx1150 and
+// later. Rays of gfx1013 are graphics.
 constexpr std::pair<std::string_view, Target> kProcessors[] = {
     {"gfx600", Target::gfx600},           {"tahiti", Target::gfx600},   {"gfx601", Target::gfx600},
     {"pitcairn", Target::gfx600},         {"verde", Target::gfx600},    {"gfx602", Target::gfx600},

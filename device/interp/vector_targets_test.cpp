@@ -47,7 +47,8 @@ INSTANTIATE_TEST_SUITE_P(
         File{Target::gfx1100, "hw_facts"}, File{Target::gfx1030, "hw_facts", "gfx1100"},
         File{Target::gfx1200, "scalar"}, File{Target::gfx1200, "VOP1"}, File{Target::gfx1200, "VOP2"},
         File{Target::gfx1200, "VOPC"}, File{Target::gfx1200, "VOP3"}, File{Target::gfx1200, "VOP3P"},
-        File{Target::gfx1200, "VOPD"}, File{Target::gfx1200, "DS"}),
+        File{Target::gfx1200, "VOPD"}, File{Target::gfx1200, "DS"}, File{Target::gfx1010, "siblings"},
+        File{Target::gfx1100, "siblings"}),
     [](const auto& instance) {
       return std::string(morgana::info(instance.param.target).name) + "_" + instance.param.name;
     });
