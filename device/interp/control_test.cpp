@@ -322,7 +322,9 @@ TEST(Control, FaultsNameWhatHappened) {
   EXPECT_EQ(fault.kind, FaultKind::trap);
   EXPECT_EQ(fault.instruction, "s_trap 2");
   EXPECT_EQ(fault_of(Target::gfx950, "ffffffff").kind, FaultKind::illegal_instruction);
-  EXPECT_EQ(fault_of(Target::gfx950, "01008dbf").kind, FaultKind::trap);      // s_sethalt 1
+  EXPECT_EQ(fault_of(Target::gfx950, "01008dbf").kind, FaultKind::trap);  // s_sethalt 1
+  EXPECT_EQ(fault_of(Target::gfx950, "010091bf").kind,
+            FaultKind::trap);  // s_sendmsghalt sendmsg(MSG_INTERRUPT)
   EXPECT_EQ(fault_of(Target::gfx950, "ff7f82bf").kind, FaultKind::bad_jump);  // s_branch 32767
   fault = fault_of(Target::gfx950,
                    "0f0000b0 000001b0 001d80be");  // s_movk_i32 s0, 0xf; s_movk_i32 s1, 0; s_setpc_b64 s[0:1]

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -195,6 +196,12 @@ class Case {
  private:
   Outcome run_scalar_cases(WaveRig& rig);
   Outcome run_wave(WaveRig& rig);
+  void set_memory(WaveRig& rig);
+  bool compare_memory(WaveRig& rig);
+  uint32_t* memory() {
+    return reinterpret_cast<uint32_t*>((reinterpret_cast<uint64_t>(memory_.data()) + kPage - 1) &
+                                       ~(kPage - 1));
+  }
   void set(WaveRig& rig, const std::string& name, const Json& value);
   bool compare_vector(WaveRig& rig, const std::string& name, const Json& want);
   bool compare_scalar(WaveRig& rig, const std::string& name, uint64_t want);
@@ -215,7 +222,57 @@ class Case {
   std::string mnemonic_, message_, executed_by_;
   isa::Inst inst_;
   uint64_t exec_ = ~uint64_t{0};
+  // Guest memory, which begins at a page: what the base of an image counts in.
+  static constexpr uint64_t kPage = 256;
+  std::vector<uint32_t> memory_;
 };
+
+// Memory, LDS and the registers that point into memory ("pointers": byte offsets, a pair of registers each;
+// "pages": the bases of image resources). What the upper register holds besides is in `in`.
+void Case::set_memory(WaveRig& rig) {
+  const Json none = Json::object(), pointers = record_.value("pointers", none),
+             pages = record_.value("pages", none);
+  const Json &words = record_.contains("memory") ? record_["memory"] : none,
+             &lds = record_.contains("lds") ? record_["lds"] : none;
+  memory_.assign(words.size() + 2 * kPage / 4, 0xdeadbeef);
+  for (size_t i = 0; i < words.size(); i++) memory()[i] = lane_value(words, static_cast<int>(i));
+  for (size_t i = 0; i < lds.size(); i++)
+    reinterpret_cast<uint32_t*>(rig.group().lds)[i] = lane_value(lds, static_cast<int>(i));
+  const auto address = reinterpret_cast<uint64_t>(memory());
+  for (const auto& [name, offset] : pointers.items()) {
+    if (const int s = register_number(name, 's'); s >= 0) {
+      rig.s(s) = static_cast<uint32_t>(address + hex_value(offset));
+      rig.s(s + 1) |= static_cast<uint32_t>((address + hex_value(offset)) >> 32);
+    } else if (const int v = register_number(name, 'v'); v >= 0) {
+      for (int lane = 0; lane < lanes_of(offset); lane++) {
+        rig.v(v, lane) = static_cast<uint32_t>(address + lane_value(offset, lane));
+        rig.v(v + 1, lane) = static_cast<uint32_t>((address + lane_value(offset, lane)) >> 32);
+      }
+    }
+  }
+  for (const auto& [name, offset] : pages.items()) {
+    const int s = register_number(name, 's');
+    if (s < 0) continue;
+    rig.s(s) = static_cast<uint32_t>((address + hex_value(offset)) / kPage);
+    rig.s(s + 1) |= static_cast<uint32_t>((address + hex_value(offset)) / kPage >> 32);
+  }
+}
+
+// Memory and LDS afterwards: as `memory_out` and `lds_out` say, or unchanged.
+bool Case::compare_memory(WaveRig& rig) {
+  const auto compare = [&](const char* name, const uint32_t* got) {
+    const std::string after = std::string(name) + "_out";
+    if (!record_.contains(name)) return true;
+    const Json& want = record_[record_.contains(after) ? after : std::string(name)];
+    for (size_t i = 0; i < record_[name].size(); i++) {
+      const uint32_t expected = lane_value(want, static_cast<int>(i));
+      if (got[i] != expected)
+        return differ(fmt::format("{} dword {}: {:08x}, expected {:08x}", name, i, got[i], expected));
+    }
+    return true;
+  };
+  return compare("memory", memory()) && compare("lds", reinterpret_cast<uint32_t*>(rig.group().lds));
+}
 
 void Case::set(WaveRig& rig, const std::string& name, const Json& value) {
   Wave& wave = rig.wave();
@@ -329,6 +386,7 @@ Case::Outcome Case::run_wave(WaveRig& rig) {
   // Without EXEC the record is of one work-item.
   exec_ = record_.contains("exec") ? hex_value(record_["exec"]) : 1;
   for (const auto& [name, value] : in_.items()) set(rig, name, value);
+  set_memory(rig);
   rig.wave().set_exec(exec_);
   Outcome outcome = Outcome::failed;
   if (!finished(rig, outcome)) return outcome;
@@ -341,7 +399,7 @@ Case::Outcome Case::run_wave(WaveRig& rig) {
     if (vector_number(name) >= 0 && !out_.contains(name) && !compare_vector(rig, name, value))
       return Outcome::failed;
   }
-  return Outcome::passed;
+  return compare_memory(rig) ? Outcome::passed : Outcome::failed;
 }
 
 Case::Outcome Case::run_scalar_cases(WaveRig& rig) {
@@ -387,6 +445,7 @@ Case::Outcome Case::run() {
   options.float_mode = mode.value("fp_round", 0u) | mode.value("fp_denorm", 15u) << 4;
   options.ieee = mode.value("ieee", 1) != 0;
   options.dx10_clamp = mode.value("dx10_clamp", 1) != 0;
+  if (record_.contains("lds")) options.group_bytes = static_cast<uint32_t>(record_["lds"].size() * 4);
   WaveRig rig(target_, *code, options);
   return record_.contains("cases") ? run_scalar_cases(rig) : run_wave(rig);
 }
@@ -502,9 +561,11 @@ class FileRun {
 
 // A record that fails as announced counts for nothing; one that passes all the same is a failure.
 bool FileRun::judge_announced(int number, bool passed) {
-  const size_t slash = path_.rfind('/');
-  const auto found =
-      options_.expected_failures.find({path_.substr(slash == path_.npos ? 0 : slash + 1), number});
+  const std::string path = std::filesystem::absolute(path_).string();
+  const auto found = std::find_if(
+      options_.expected_failures.begin(), options_.expected_failures.end(), [&](const auto& announced) {
+        return announced.first.second == number && path.ends_with("/" + announced.first.first);
+      });
   if (found == options_.expected_failures.end()) return false;
   if (!passed) {
     report.expected_failures++;
@@ -588,6 +649,30 @@ Status read_expected_failures(const std::string& path, VectorOptions& options) {
     options.expected_failures[{line.substr(0, first), number}] = line.substr(second + 1);
   }
   return {};
+}
+
+Result<std::set<isa::Op>> ops_of_records(const std::string& path, Target target) {
+  MORGANA_TRY(const std::string text, read_text(path));
+  std::set<isa::Op> ops;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const Json record = Json::parse(line, nullptr, false);
+    if (!record.is_object()) return make_error(ErrorCode::malformed, "{}: no record", path);
+    if (record.value("chk", "") == "oracle") continue;
+    const std::string hex = record.contains("observed") ? fmt::format("{}_hex", info(target).name) : "hex";
+    if (!record.contains(hex)) continue;
+    const std::vector<uint32_t> code = dwords_of_hex(record.value(hex, ""));
+    const WaveSize wave = record.value("wave", 64) == 32 ? WaveSize::wave32 : WaveSize::wave64;
+    for (size_t at = 0; at < code.size();) {
+      const Result<isa::Inst> inst =
+          isa::decode(target, Bytes(code.data() + at, (code.size() - at) * 4), wave);
+      if (!inst.ok()) return make_error(ErrorCode::malformed, "{}: {}", path, inst.error().message);
+      ops.insert(inst->row->op);
+      if (inst->second != nullptr) ops.insert(inst->second->op);
+      at += inst->size / 4;
+    }
+  }
+  return ops;
 }
 
 Result<VectorReport> run_vectors(const std::string& path, Target target, const VectorOptions& options) {

@@ -33,7 +33,8 @@ struct VectorOptions {
   size_t max_messages = 20;  // differences reported in words
   Executor execute;          // empty: the interpreter
   Assembler assemble;        // empty: a record without machine code is an error
-  // By file name and line: why the record is wrong. One that passes all the same is a failure.
+  // By file (its name, or with folders as well) and line: why the record is wrong. One that passes all the
+  // same is a failure.
   std::map<std::pair<std::string, int>, std::string> expected_failures;
 };
 
@@ -60,6 +61,9 @@ Result<std::string> read_text(const std::string& path);
 // Adds the lines of a file to `options.expected_failures`: file name, line, reason, tab-separated; # begins a
 // comment.
 Status read_expected_failures(const std::string& path, VectorOptions& options);
+
+// What the records of a file execute on `target`, those apart that only one source vouches for.
+Result<std::set<isa::Op>> ops_of_records(const std::string& path, Target target);
 
 // Runs every record of the file at `path` on `target`. An unreadable file or record is an error.
 Result<VectorReport> run_vectors(const std::string& path, Target target, const VectorOptions& options = {});
