@@ -178,10 +178,12 @@ class Network(unittest.TestCase):
             self.assertTrue(1000000 < count < 1200000, traffic)
         self.assertLess(traffic.between, 10000)
         before = self.network.traffic()
-        client = "import socket; c = socket.create_connection(('10.77.0.12', 7777)); c.sendall(b'x' * 1000000)"
+        # The echo shows that all has arrived.
+        client = ("import socket; c = socket.create_connection(('10.77.0.12', 7777)); c.sendall(b'x' * 1000000); n = 1000000\n"
+                  "while n: n -= len(c.recv(n))")
         subprocess.run(self.network.hosts[0].command(sys.executable, "-c", client), check=True)
         traffic = self.network.traffic() - before
-        self.assertGreater(traffic.between, 1000000)
+        self.assertGreater(traffic.between, 2000000)
         self.assertLess(traffic.sent + traffic.received, 10000)
 
     def test_an_ended_host_closes_and_a_cut_one_is_silent(self):
