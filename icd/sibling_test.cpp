@@ -43,6 +43,20 @@ class Siblings : public OpenCl {
     clReleaseProgram(program);
     return values;
   }
+
+  static constexpr float kA = 1.5f, kB = 2.25f;
+  // `source` with arguments kA and kB stores what `expected` says of each group's number.
+  template <typename Expected>
+  void expect_by_group(const char* source, size_t items, Expected expected) {
+    constexpr size_t kGroup = 64;
+    on_each_device([&] {
+      const std::vector<float> got = run<float>(source, items, kGroup, kA, kB);
+      for (size_t i = 0; i < items; ++i) {
+        const size_t group = i / kGroup;
+        ASSERT_EQ(got[i], expected(static_cast<float>(group))) << i;
+      }
+    });
+  }
 };
 
 // Exact whether products and sums are contracted or not.
@@ -56,20 +70,14 @@ TEST_F(Siblings, FloatsThatAllLanesShare) {
       if (!(t > g)) s += (float)whole;
       to[get_global_id(0)] = s * 8 + t + (float)whole;
     })";
-  constexpr size_t kItems = 1024, kGroup = 64;
-  constexpr float a = 1.5f, b = 2.25f;
-  on_each_device([&] {
-    const std::vector<float> got = run<float>(kSource, kItems, kGroup, a, b);
-    for (size_t i = 0; i < kItems; ++i) {
-      const size_t group = i / kGroup;
-      const auto g = static_cast<float>(group);
-      float s = a * b + a;
-      float t = std::fmax(std::fmin(g * a, b), -4.0f) - 2.0f + 2.0f * std::ceil(g * 0.5f) + std::trunc(g * b);
-      const int whole = static_cast<int>(g * 1.25f) - static_cast<int>(s);
-      if (s < t) t -= 0.5f;
-      if (!(t > g)) s += static_cast<float>(whole);
-      ASSERT_EQ(got[i], s * 8 + t + static_cast<float>(whole)) << i;
-    }
+  expect_by_group(kSource, 1024, [](float g) {
+    float s = kA * kB + kA;
+    float t =
+        std::fmax(std::fmin(g * kA, kB), -4.0f) - 2.0f + 2.0f * std::ceil(g * 0.5f) + std::trunc(g * kB);
+    const int whole = static_cast<int>(g * 1.25f) - static_cast<int>(s);
+    if (s < t) t -= 0.5f;
+    if (!(t > g)) s += static_cast<float>(whole);
+    return s * 8 + t + static_cast<float>(whole);
   });
 }
 
@@ -82,18 +90,11 @@ TEST_F(Siblings, HalvesThatAllLanesShare) {
       if (s <= t) t -= trunc(y);
       to[get_global_id(0)] = (float)(s * 4 + t);
     })";
-  constexpr size_t kItems = 512, kGroup = 64;
-  constexpr float a = 1.5f, b = 2.25f;
-  on_each_device([&] {
-    const std::vector<float> got = run<float>(kSource, kItems, kGroup, a, b);
-    for (size_t i = 0; i < kItems; ++i) {
-      const size_t group = i / kGroup;
-      const auto g = static_cast<float>(group);
-      const float s = a * b + g;
-      float t = std::fmax(std::fmin(g * a, b), -1.0f) - 2.0f + 2.0f * std::ceil(g * 0.5f);
-      if (s <= t) t -= 2.0f;
-      ASSERT_EQ(got[i], s * 4 + t) << i;
-    }
+  expect_by_group(kSource, 512, [](float g) {
+    const float s = kA * kB + g;
+    float t = std::fmax(std::fmin(g * kA, kB), -1.0f) - 2.0f + 2.0f * std::ceil(g * 0.5f);
+    if (s <= t) t -= 2.0f;
+    return s * 4 + t;
   });
 }
 
