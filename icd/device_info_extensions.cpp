@@ -11,13 +11,16 @@
 namespace morgana::icd {
 namespace {
 
-// v_dot4_i32_i8 and v_dot4_u32_u8, which gfx1010 lacks; bytes of different signs are multiplied by the
-// v_dot4_i32_iu8 of gfx11 and later, one by one before. The device library (integer.cl) goes by the same
-// targets.
-cl_device_integer_dot_product_acceleration_properties_khr dot_acceleration(Target target) {
+// v_dot4_i32_i8 and v_dot4_u32_u8, which of gfx10.1 only gfx1011 and gfx1012 have; bytes of different signs
+// are multiplied by the v_dot4_i32_iu8 of gfx11 and later, one by one before. The device library (integer.cl)
+// goes by the same processors.
+cl_device_integer_dot_product_acceleration_properties_khr dot_acceleration(const Device& device) {
+  const Target target = device.target();
+  const std::string& processor = device.spec().processor;
   const bool mixed = target >= Target::gfx1100;
-  const bool fast =
-      mixed || target == Target::gfx1030 || (target >= Target::gfx906 && target <= Target::gfx950);
+  const bool fast = mixed || target == Target::gfx1030 ||
+                    (target >= Target::gfx906 && target <= Target::gfx950) || processor == "gfx1011" ||
+                    processor == "gfx1012";
   return {.signed_accelerated = fast,
           .unsigned_accelerated = fast,
           .mixed_signedness_accelerated = mixed,
@@ -194,7 +197,7 @@ cl_int extension_info(const Device& device, cl_device_info name, const InfoWrite
           CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT_PACKED_KHR);
     case CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_8BIT_KHR:
     case CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_4x8BIT_PACKED_KHR:
-      return out.value<cl_device_integer_dot_product_acceleration_properties_khr>(dot_acceleration(target));
+      return out.value<cl_device_integer_dot_product_acceleration_properties_khr>(dot_acceleration(device));
     // Contexts can be terminated (cl_khr_terminate_context): CL_DEVICE_TERMINATE_CAPABILITY_CONTEXT_KHR.
     // The headers of OpenCL 1.2 had another number, which clinfo still asks for.
     case 0x200F:

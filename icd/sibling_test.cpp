@@ -1,5 +1,6 @@
-// Devices that have instructions besides those of the target whose table they share: scalar floats of gfx1150
-// and later, dot products of gfx1011 and gfx1012. The compiler uses them unasked.
+// Devices that have instructions besides those of the target whose table they share (scalar floats of gfx1150
+// and later, dot products of gfx1011 and gfx1012, which the compiler uses unasked), and two that lack what
+// the targets before and behind them have: dot products on gfx909 and gfx90c.
 #include <cmath>
 #include <cstdint>
 
@@ -10,13 +11,17 @@ namespace {
 
 class Siblings : public OpenCl {
  protected:
+  static std::string name_of(cl_device_id one) {
+    char name[256] = {};
+    clGetDeviceInfo(one, CL_DEVICE_NAME, sizeof name, name, nullptr);
+    return name;
+  }
+
   // `check` on each device of the platform.
   template <typename Check>
   void on_each_device(Check check) {
     for (cl_device_id one : all_devices()) {
-      char name[256] = {};
-      clGetDeviceInfo(one, CL_DEVICE_NAME, sizeof name, name, nullptr);
-      SCOPED_TRACE(name);
+      SCOPED_TRACE(name_of(one));
       TearDown();
       device = one;
       context = clCreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
@@ -134,6 +139,28 @@ TEST_F(Siblings, DotProducts) {
       ASSERT_EQ(got[i], signs + n + 3 * (none + n) + 5 * (nibbles + n) + 7 * signs + 11) << i;
     }
   });
+}
+
+// v_dot4_i32_i8 and v_dot4_u32_u8, for bytes of different signs v_dot4_i32_iu8.
+TEST_F(Siblings, QueriesSayWhichDotProductsAreFast) {
+  for (cl_device_id one : all_devices()) {
+    const std::string name = name_of(one);
+    SCOPED_TRACE(name);
+    const auto is = [&](const char* start) { return name.starts_with(start); };
+    const bool mixed = is("gfx11") || is("gfx12");
+    const bool fast = mixed || is("gfx90a") || is("gfx1011") || is("gfx1012") || is("gfx1036");
+    for (cl_device_info query : {CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_8BIT_KHR,
+                                 CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_4x8BIT_PACKED_KHR}) {
+      cl_device_integer_dot_product_acceleration_properties_khr speed{};
+      EXPECT_EQ(clGetDeviceInfo(one, query, sizeof speed, &speed, nullptr), CL_SUCCESS);
+      EXPECT_EQ(speed.signed_accelerated, cl_bool{fast});
+      EXPECT_EQ(speed.unsigned_accelerated, cl_bool{fast});
+      EXPECT_EQ(speed.mixed_signedness_accelerated, cl_bool{mixed});
+      EXPECT_EQ(speed.accumulating_saturating_signed_accelerated, cl_bool{fast});
+      EXPECT_EQ(speed.accumulating_saturating_unsigned_accelerated, cl_bool{fast});
+      EXPECT_EQ(speed.accumulating_saturating_mixed_signedness_accelerated, cl_bool{mixed});
+    }
+  }
 }
 
 }  // namespace

@@ -59,12 +59,13 @@ FIELDS(short, ushort)
 FIELDS(int, uint)
 FIELDS(long, ulong)
 
-// Dot products of four bytes. gfx906 to gfx950 and gfx1030 multiply bytes of equal signs, gfx11 and later of any; gfx1010
-// lacks both.
+// Dot products of four bytes. gfx906 to gfx950 (not the gfx909 and gfx90c among them, which are as gfx900), gfx1011,
+// gfx1012 and gfx1030 multiply bytes of equal signs, gfx11 and later of any; the other gfx10.1 lack both.
 
 static bool has_dot4(void) {
   int version = __oclc_ISA_version;
-  return (version >= 9006 && version < 10000) || (version >= 10300 && version < 11000);
+  return (version >= 9006 && version < 10000 && version != 9009 && version != 9012) || version == 10101 ||
+         version == 10102 || (version >= 10300 && version < 11000);
 }
 static bool has_sudot4(void) { return __oclc_ISA_version >= 11000; }
 
