@@ -285,10 +285,11 @@ AddressShape distances_of(const Shape& shape, uint32_t wave) {
       if (l % lanes != 0 && shape.lane[l] - shape.lane[l - 1] > 1u << 20) return false;
     return true;
   };
-  const uint32_t lanes = shape.group == kLanes && rises(kLanes) ? kLanes : 16;
+  uint32_t lanes = shape.group;
+  while (lanes > 16 && !rises(lanes)) lanes /= 2;
   if (!rises(lanes)) return a;
   for (uint32_t c = 0; c < 4; c++) {
-    const uint32_t base = lanes == kLanes ? 0 : 16 * c;
+    const uint32_t base = 16 * c / lanes * lanes;
     a.delta[c] = shape.lane[16 * c] - shape.lane[base];
     a.last[c] = shape.lane[base + lanes - 1] - shape.lane[base];
     a.value[c] = shape.lane[16 * c];

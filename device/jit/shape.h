@@ -34,14 +34,17 @@ enum class ChunkForm : uint8_t { unknown, row, same };
 
 // Of one memory instruction's address.
 struct AddressShape {
-  uint8_t group = 1;  // 64 or 16; 1: unknown
+  uint8_t group = 1;  // 64, 32 or 16; 1: unknown
   ChunkForm form[4] = {};
-  uint32_t delta[4] = {};  // with group 64: of lane 16i to lane 0
+  uint32_t delta[4] = {};  // of lane 16i to its group's first
   uint32_t last[4] = {};   // of a group's last lane to its first
   bool is_constant = false;
   uint32_t value[4] = {};               // of lanes 16i, when constant
   std::array<uint32_t, kLanes> lane{};  // of each lane to its group's first
   uint32_t stride = 0;                  // of all lanes to the ones before, if they are alike in one group
+
+  // The chunk that lane 16i's group begins with.
+  unsigned first_chunk(unsigned i) const { return 16 * i / group * group / 16; }
 };
 
 namespace shape {

@@ -12,185 +12,6 @@ namespace morgana::device::jit {
 using isa::Op;
 using namespace shape;
 
-struct Shapes::State {
-  // VGPR `at` holds the upper half of a number whose lower half VGPR `low` has.
-  struct Upper {
-    unsigned at = 0, low = 0;
-    Shape pair;
-    bool operator==(const Upper&) const = default;
-  };
-  // The lower half of a 64-bit sum, whose carry lies in a mask until the upper half is added.
-  struct HalfSum {
-    unsigned to = 0, mask = 0;  // the lower half's VGPR; the carry's code
-    // Of the two summands: their lower halves, and what may be their upper ones.
-    Shape low[2];
-    std::vector<Upper> uppers[2];
-  };
-  explicit State(size_t registers = 0) : vector(registers), pair(registers) {}
-  std::vector<Shape> vector, pair;  // pair: of registers r and r + 1
-  std::vector<HalfSum> sums;        // within a block
-  std::vector<Upper> uppers;        // not those in the VGPR behind `low`, which `pair` tells
-  // Within a block: the shape is that of what was computed. The register keeps what lanes that do not execute
-  // held before, and has no shape.
-  VectorSet unmasked;
-  ScalarSet full;  // where masks that are all ones begin: an EXEC that was saved
-  bool is_reached = false;
-
-  bool merge(const State& from) {
-    if (!is_reached) {
-      *this = from;
-      sums.clear();
-      return true;
-    }
-    bool changed = false;
-    const auto take = [&](Shape& to, const Shape& other) {
-      Shape joined = join(to, other);
-      if (joined == to) return;
-      to = joined;
-      changed = true;
-    };
-    for (size_t r = 0; r < vector.size(); r++) {
-      if (vector[r].is_known()) take(vector[r], from.vector[r]);
-      if (pair[r].is_known()) take(pair[r], from.pair[r]);
-    }
-    changed = changed || (full & ~from.full).any();
-    full &= from.full;
-    const size_t dropped = std::erase_if(uppers, [&](const Upper& upper) {
-      return std::find(from.uppers.begin(), from.uppers.end(), upper) == from.uppers.end();
-    });
-    changed = changed || dropped > 0;
-    return changed;
-  }
-
-  // At the end of a block.
-  void forget_unmasked() {
-    for (size_t r = 0; r < vector.size(); r++) {
-      const bool is_behind = r + 1 < vector.size() && unmasked.test(r + 1);
-      if (unmasked.test(r)) vector[r] = Shape{};
-      if (unmasked.test(r) || is_behind) pair[r] = Shape{};
-    }
-    std::erase_if(uppers,
-                  [&](const Upper& upper) { return unmasked.test(upper.at) || unmasked.test(upper.low); });
-    unmasked.reset();
-  }
-
-  // What was supposed is known to compiled code only as long as it runs.
-  void forget_supposed() {
-    for (std::vector<Shape>* shapes : {&vector, &pair})
-      for (Shape& s : *shapes)
-        if (s.supposed) s = Shape{};
-  }
-
-  bool is_full_pair(const isa::Operand& operand, bool exec_is_full) const {
-    if (operand.code == isa::kExecLo) return exec_is_full;
-    if (isa::is_constant(operand.code)) return operand.code == isa::kInlineMinusOne;
-    return operand.is_scalar() && operand.code < isa::kExecLo && full.test(operand.code);
-  }
-  // Forgets the sums whose lower half or carry `i` overwrites, and the summands whose upper half it does.
-  void overwrite_sums(const Instruction& i, unsigned mask_dwords) {
-    std::erase_if(sums, [&](const HalfSum& sum) {
-      return writes_vector(i, sum.to) || i.s_writes.test(sum.mask) ||
-             (mask_dwords == 2 && i.s_writes.test(sum.mask + 1));
-    });
-    for (HalfSum& sum : sums)
-      for (std::vector<Upper>& of : sum.uppers)
-        std::erase_if(of, [&](const Upper& upper) { return writes_vector(i, upper.at); });
-    std::erase_if(uppers, [&](const Upper& upper) {
-      return writes_vector(i, upper.at) || writes_vector(i, upper.low);
-    });
-  }
-  // VGPRs that a vector instruction reads whose shape is supposed: that of its result is, too, whatever the
-  // rules for shapes say.
-  std::vector<uint16_t> supposed_sources(const Instruction& i) const {
-    const isa::Inst& inst = *i.step->inst;
-    std::vector<uint16_t> found;
-    for (int s = 0; s < inst.n_src; s++) {
-      if (!inst.src[s].is_vgpr() || i.vector->src_registers[s] == 0) continue;
-      const unsigned first = inst.src[s].code - isa::kVgprBase;
-      for (unsigned r = first; r < first + i.vector->src_registers[s]; r++)
-        if (vector[r].supposed || pair[r].supposed) found.push_back(static_cast<uint16_t>(r));
-    }
-    return found;
-  }
-  // Where upper halves of what VGPR `low` begins may be.
-  std::vector<Upper> uppers_of(unsigned low) const {
-    std::vector<Upper> found;
-    if (pair[low].is_known()) found.push_back({low + 1, low, pair[low]});
-    for (const Upper& upper : uppers)
-      if (upper.low == low) found.push_back(upper);
-    return found;
-  }
-  // The shape of what v_addc_co_u32 makes whole: that of `sum` with the upper halves `inst` reads, of which
-  // `upper` gives the shapes.
-  static Shape whole_sum(const HalfSum& sum, const isa::Inst& inst, const Shape (&upper)[2]) {
-    Shape best;
-    for (int s = 0; s < 2; s++)
-      if (sum.low[s].supposed || upper[s].supposed) return best;
-    for (const int first : {0, 1}) {
-      const auto summand = [&](int s) {
-        const int at = s ^ first;
-        const isa::Operand& operand = inst.src[at];
-        for (const Upper& one : sum.uppers[s])
-          if (operand.is_vgpr() && operand.code - isa::kVgprBase == one.at && !one.pair.supposed)
-            return one.pair;
-        return pair_of(sum.low[s], upper[at]);
-      };
-      const Shape whole = add_pairs(summand(0), summand(1));
-      if (whole.group > best.group) best = whole;
-    }
-    return best;
-  }
-
-  // What upper half `i` makes: the sign of a number of 32 bits, or another upper half with bits cut off, as
-  // compilers do with an index that they know not to be negative.
-  std::optional<Upper> made_upper(const Instruction& i) const {
-    const isa::Inst& inst = *i.step->inst;
-    const isa::Op op = inst.row->op;
-    if ((op != Op::v_ashrrev_i32 && op != Op::v_and_b32) || i.n_v_writes != 1) return {};
-    const unsigned to = i.v_writes[0].first;
-    for (const int s : {0, 1}) {
-      const isa::Operand &by = inst.src[s], &value = inst.src[1 - s];
-      if (!isa::is_constant(by.code) || !value.is_vgpr()) continue;
-      const uint32_t bits = isa::constant_value(by.code, by.type, inst.literal).low;
-      const unsigned from = value.code - isa::kVgprBase;
-      if (op == Op::v_ashrrev_i32) {
-        if (s != 0 || (bits & 31) != 31 || !vector[from].is_known()) return {};
-        return Upper{to, from, may_wrap(vector[from])};
-      }
-      if ((bits & (bits + 1)) != 0) return {};
-      if (from > 0 && pair[from - 1].is_known() && !pair[from - 1].supposed)
-        return Upper{to, from - 1, may_wrap(pair[from - 1])};
-      for (const Upper& upper : uppers)
-        if (upper.at == from) return Upper{to, upper.low, may_wrap(upper.pair)};
-    }
-    return {};
-  }
-
-  // What `i` writes to masks. True: EXEC is all ones afterwards; only said of instructions that write
-  // it.
-  bool write_masks(const Instruction& i, bool exec_is_full, unsigned mask_dwords) {
-    bool makes_full = false, saves_full = false;
-    if (i.how == How::scalar || i.how == How::exec_op) {
-      const isa::Inst& inst = *i.step->inst;
-      const isa::Effects& effects = effects_of(i);
-      const auto is_full = [&](int source) { return is_full_pair(inst.src[source], exec_is_full); };
-      const bool is_whole = inst.dst[0].dwords == mask_dwords;
-      // Of a wave of 32 lanes EXEC_HI is no part of EXEC.
-      const bool is_mask = is_whole && (i.how == How::exec_op || inst.dst[0].code != isa::kExecHi);
-      makes_full =
-          is_mask && isa::fills(i.how == How::scalar ? effects.result : effects.exec, exec_is_full, is_full);
-      saves_full = exec_is_full && is_whole && effects.result.is_leaf(isa::Fn::exec);
-      if (i.how == How::scalar) saves_full = makes_full;
-    }
-    for (unsigned code = 0; code < isa::kRegisterEnd; code += mask_dwords)
-      if (i.s_writes.test(code) || (mask_dwords == 2 && i.s_writes.test(code + 1))) full.reset(code);
-    if (saves_full && i.step->inst->dst[0].code < isa::kTba) full.set(i.step->inst->dst[0].code);
-    return makes_full && i.writes_exec;
-  }
-};
-
-Shapes::~Shapes() = default;
-
 // The initial registers of all waves of a work-group, joined.
 void Shapes::enter(const std::array<uint32_t, 3>& local, bool packed, int dimensions, bool full_wave) {
   if (!full_wave || local[0] == 0) return;
@@ -216,7 +37,7 @@ void Shapes::enter(const std::array<uint32_t, 3>& local, bool packed, int dimens
 
 // The shape of what `i` writes as if it, when it clamps or chooses, did nothing; and what is supposed for
 // that.
-void Shapes::suppose(const Instruction& i, bool is_full, const State& state, Shape& result,
+void Shapes::suppose(const Instruction& i, bool is_full, const ShapeState& state, Shape& result,
                      Shape& result_pair) {
   const isa::Inst& inst = *i.step->inst;
   Supposition made;
@@ -290,7 +111,7 @@ void Shapes::suppose(const Instruction& i, bool is_full, const State& state, Sha
   suppositions_[key] = std::move(made);
 }
 
-void Shapes::compare(const Instruction& i, bool is_full, const State& state) {
+void Shapes::compare(const Instruction& i, bool is_full, const ShapeState& state) {
   rising_.erase(key_of(i, is_full));
   if (!i.step->plain) return;
   using Relation = RisingComparison::Relation;
@@ -325,19 +146,28 @@ void Shapes::compare(const Instruction& i, bool is_full, const State& state) {
   }
 }
 
-void Shapes::step(const Instruction& i, bool is_full, State& state) {
+// Whether `i` is a load of which the translator makes one for all lanes.
+bool Shapes::loads_one_place(const Instruction& i, bool is_full, const ShapeState& state) const {
+  const isa::Inst& inst = *i.step->inst;
+  if (i.how != How::memory || i.merges || i.n_v_reads == 0 || (inst.row->flags & isa::kStore)) return false;
+  const bool is_global = inst.row->format == isa::Format::GLOBAL;
+  if (!is_global && !(is_full && (inst.row->format == isa::Format::FLAT || inst.format == isa::Format::DS)))
+    return false;
+  const unsigned r = i.v_reads[0].first;
+  const bool is_wide = inst.format != isa::Format::DS && i.step->kind[2] == Source::none;
+  const auto is_same = [](const Shape& s) { return !s.supposed && uniform_group(s) == kLanes; };
+  if (is_wide && is_same(state.pair[r])) return !state.vector[r + 1].supposed;
+  return is_same(state.vector[r]) && (!is_wide || is_same(state.vector[r + 1]));
+}
+
+void Shapes::step(const Instruction& i, bool is_full, ShapeState& state) {
   const auto forget = [&](unsigned r) {
     state.vector[r] = Shape{};
     state.pair[r] = Shape{};
     if (r > 0) state.pair[r - 1] = Shape{};
   };
   if (i.how == How::call_all) {
-    state.full.reset();
-    std::fill(state.vector.begin(), state.vector.end(), Shape{});
-    std::fill(state.pair.begin(), state.pair.end(), Shape{});
-    state.sums.clear();
-    state.uppers.clear();
-    state.unmasked.reset();
+    state.forget_all();
     return;
   }
   if (i.n_v_writes == 0) {
@@ -346,20 +176,20 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) {
   }
   const isa::Inst& inst = *i.step->inst;
   const bool holds = !i.keeps_old || is_full;
+  const bool at_one_place = loads_one_place(i, is_full, state);
   const bool plain = i.how == How::vector && i.step->plain && inst.format != isa::Format::VOP3P && !i.merges;
   Shape result, result_pair;
-  Shape sum;                              // of a pair whose upper half is the result
-  std::optional<State::Upper> upper;      // that the result is
-  std::optional<State::HalfSum> started;  // whose lower half it is
+  Shape sum;                                   // of a pair whose upper half is the result
+  std::optional<ShapeState::Upper> upper;      // that the result is
+  std::optional<ShapeState::HalfSum> started;  // whose lower half it is
   if (plain) {
     const auto at = [&](int s) -> Shape {
       if (s >= inst.n_src || !inst.src[s].present()) return Shape{};
       const isa::Operand& operand = inst.src[s];
       if (operand.is_vgpr()) return state.vector[operand.code - isa::kVgprBase];
       if (operand.is_agpr()) return Shape{};
-      if (isa::is_constant(operand.code))
-        return constant(isa::constant_value(operand.code, operand.type, inst.literal).low);
-      return uniform();
+      const std::optional<uint32_t> number = state.number_of(inst, operand);
+      return number ? constant(*number) : uniform();
     };
     const auto pair_at = [&](int s) -> Shape {
       const isa::Operand& operand = inst.src[s];
@@ -404,9 +234,9 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) {
         if (inst.src[s].is_vgpr()) started->uppers[s] = state.uppers_of(inst.src[s].code - isa::kVgprBase);
       }
     } else if (inst.row->op == Op::v_addc_co_u32) {
-      for (const State::HalfSum& half : state.sums)
+      for (const ShapeState::HalfSum& half : state.sums)
         if (half.mask == inst.src[2].code && half.to + 1 == i.v_writes[0].first)
-          sum = State::whole_sum(half, inst, {at(0), at(1)});
+          sum = ShapeState::whole_sum(half, inst, {at(0), at(1)});
     }
     if (!result.is_known() && i.vector->dst_registers == 1) {
       // Lane by lane, the same operands give the same result.
@@ -436,11 +266,17 @@ void Shapes::step(const Instruction& i, bool is_full, State& state) {
     }
   state.overwrite_sums(i, flow_.mask_dwords());
   if (started && started->mask < isa::kRegisterEnd) {
-    for (std::vector<State::Upper>& of : started->uppers)  // v_add_co_u32 v1, vcc, s0, v0
-      std::erase_if(of, [&](const State::Upper& one) { return one.at == started->to; });
+    for (std::vector<ShapeState::Upper>& of : started->uppers)  // v_add_co_u32 v1, vcc, s0, v0
+      std::erase_if(of, [&](const ShapeState::Upper& one) { return one.at == started->to; });
     state.sums.push_back(*started);
   }
-  if (i.n_v_writes == 1) {
+  if (at_one_place) {
+    for (int w = 0; w < i.n_v_writes; w++)
+      for (unsigned r = 0; r < i.v_writes[w].count; r++) {
+        state.vector[i.v_writes[w].first + r] = uniform();
+        if (r > 0) state.pair[i.v_writes[w].first + r - 1] = exactly(uniform());
+      }
+  } else if (i.n_v_writes == 1) {
     const unsigned to = i.v_writes[0].first;
     if (sum.is_known()) state.pair[to - 1] = sum;
     if (upper && upper->low != to) {
@@ -470,7 +306,7 @@ Shapes::Shapes(const Flow& flow, const std::array<uint32_t, 3>& local, bool pack
   for (size_t r = 0; r < kVectorRegisters; r++)
     if (flow.vectors.test(r)) registers = std::max(registers, r + 2);
   // Nodes of the dataflow: block and version.
-  std::vector<State> in(blocks.size() * 2, State(registers));
+  std::vector<ShapeState> in(blocks.size() * 2, ShapeState(registers));
   enter(local, packed, dimensions, full_wave);
   const uint32_t entry = 2 * flow.entry_block + full_wave;
   in[entry].is_reached = true;
@@ -479,7 +315,7 @@ Shapes::Shapes(const Flow& flow, const std::array<uint32_t, 3>& local, bool pack
   while (!pending.empty()) {
     const uint32_t node = pending.back(), b = node / 2, version = node % 2;
     pending.pop_back();
-    State state = in[node];
+    ShapeState state = in[node];
     bool makes_full = false;  // of the last instruction
     for (uint32_t k = 0; k < blocks[b].count; k++) {
       const uint32_t number = blocks[b].first + k;
@@ -495,28 +331,29 @@ Shapes::Shapes(const Flow& flow, const std::array<uint32_t, 3>& local, bool pack
       }
       step(i, version == 1, state);
       makes_full = state.write_masks(i, version == 1, flow.mask_dwords());
+      state.write_scalars(i);
     }
     state.forget_unmasked();
     unsigned versions = makes_full ? 2 : flow.next_versions(blocks[b], version);
     if (blocks[b].successors.size() == 1 && masked_.contains(blocks[b].successors[0])) versions = 1;
     next_versions_[node] = static_cast<uint8_t>(versions);
     for (const uint32_t next : blocks[b].successors) {
-      State* from = &state;
-      State known;
+      ShapeState* from = &state;
+      ShapeState known;
       if (blocks[next].is_entry) known = state, known.forget_supposed(), from = &known;
       for (uint32_t v = 0; v < 2; v++)
         if (const uint32_t to = 2 * next + version_of(next, v); (versions >> v & 1) && in[to].merge(*from))
           pending.push_back(to);
     }
   }
-  for (const State& state : in) reached_.push_back(state.is_reached);
+  for (const ShapeState& state : in) reached_.push_back(state.is_reached);
   for (uint32_t b = 0; b < blocks.size(); b++) {
     if (!blocks[b].is_loop_header) continue;
     if (in[2 * b + 1].is_reached) note_carried(b, in[2 * b + 1]);
     for (unsigned r = 0; r < registers; r++) {
       uint32_t value = 0, other = 0;
-      const State &some = in[2 * b], &full = in[2 * b + 1];
-      const auto holds = [&](const State& state, uint32_t& found) {
+      const ShapeState &some = in[2 * b], &full = in[2 * b + 1];
+      const auto holds = [&](const ShapeState& state, uint32_t& found) {
         return !state.vector[r].supposed && number(state.vector[r], found);
       };
       if (some.is_reached && !holds(some, value)) continue;
@@ -529,7 +366,7 @@ Shapes::Shapes(const Flow& flow, const std::array<uint32_t, 3>& local, bool pack
 }
 
 // The VGPRs that the loop at `b`, up to the last way back, changes and needs.
-void Shapes::note_carried(uint32_t b, const State& state) {
+void Shapes::note_carried(uint32_t b, const ShapeState& state) {
   const Block& header = flow_.blocks[b];
   const uint32_t last = flow_.last_back(header);
   VectorSet changed;

@@ -16,6 +16,7 @@
 
 #include "device/jit/analysis.h"
 #include "device/jit/shape.h"
+#include "device/jit/shape_state.h"
 
 namespace morgana::device::jit {
 
@@ -53,7 +54,6 @@ class Shapes {
   // `local`: the work-group's size; zeros: not known. `masked`: blocks that have no version for a full EXEC.
   Shapes(const Flow& flow, const std::array<uint32_t, 3>& local, bool packed, int dimensions, bool full_wave,
          std::set<uint32_t> masked = {});
-  ~Shapes();
 
   // Of the address of instruction number `i` of the Flow in a block's version `version`, for records of
   // `size` bytes. `pair`: 64 bits.
@@ -90,12 +90,13 @@ class Shapes {
   const Shape& initial(unsigned r) const { return initial_[r]; }
 
  private:
-  struct State;
   void enter(const std::array<uint32_t, 3>& local, bool packed, int dimensions, bool full_wave);
-  void step(const Instruction& i, bool is_full, State& state);
-  void suppose(const Instruction& i, bool is_full, const State& state, Shape& result, Shape& result_pair);
-  void note_carried(uint32_t b, const State& state);
-  void compare(const Instruction& i, bool is_full, const State& state);
+  void step(const Instruction& i, bool is_full, ShapeState& state);
+  void suppose(const Instruction& i, bool is_full, const ShapeState& state, Shape& result,
+               Shape& result_pair);
+  void note_carried(uint32_t b, const ShapeState& state);
+  void compare(const Instruction& i, bool is_full, const ShapeState& state);
+  bool loads_one_place(const Instruction& i, bool is_full, const ShapeState& state) const;
   uint32_t key_of(const Instruction& i, bool is_full) const {
     return 2 * static_cast<uint32_t>(&i - flow_.instructions.data()) + is_full;
   }

@@ -123,8 +123,8 @@ llvm::Value* Translator::lds_bases(const Instruction& i, const AddressShape& sha
   Value* offsets = active_vgpr(place(i.step->inst->src[0]));
   Value* bases[4];
   for (unsigned c = 0; c < 4; c++) {
-    if (follows_first(shape, c)) {
-      bases[c] = b_.CreateAdd(bases[0], b_.getInt64(shape.delta[c]));
+    if (const unsigned first = base_chunk(shape, c); first != c) {
+      bases[c] = b_.CreateAdd(bases[first], b_.getInt64(shape.delta[c]));
       continue;
     }
     Value* first = shape.is_constant ? b_.getInt32(shape.value[c]) : b_.CreateExtractElement(offsets, 16 * c);

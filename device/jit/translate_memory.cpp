@@ -35,12 +35,13 @@ llvm::Value* Translator::wide_bases(const Instruction& i, const AddressShape& sh
   Value* guard = nullptr;
   const auto require = [&](Value* condition) { guard = guard ? b_.CreateAnd(guard, condition) : condition; };
   for (unsigned c = 0; c < 4; c++) {
-    if (follows_first(shape, c)) {
-      bases[c] = b_.CreateAdd(bases[0], b_.getInt64(shape.delta[c]));
+    if (const unsigned first = base_chunk(shape, c); first != c) {
+      bases[c] = b_.CreateAdd(bases[first], b_.getInt64(shape.delta[c]));
       continue;
     }
     bases[c] = lane(16 * c);
-    Value* last = lane(shape.group == kLanes ? key_.occupied - 1u : 16 * c + 15);
+    if (shape.last[c] == 0 && !flat) continue;
+    Value* last = lane(std::min<unsigned>(16 * c + shape.group, key_.occupied) - 1);
     require(b_.CreateICmpEQ(last, b_.CreateAdd(bases[c], b_.getInt64(shape.last[c]))));
     if (!flat) continue;
     // Neither aperture: their upper halves are 0x10000 and 0x20000.
@@ -59,8 +60,8 @@ llvm::Value* Translator::narrow_bases(const Instruction& i, const AddressShape& 
   Value* base = scalar_source(i, 2, 2);
   Value* guard = nullptr;
   for (unsigned c = 0; c < 4; c++) {
-    if (follows_first(shape, c)) {
-      bases[c] = b_.CreateAdd(bases[0], b_.getInt64(shape.delta[c]));
+    if (const unsigned first = base_chunk(shape, c); first != c) {
+      bases[c] = b_.CreateAdd(bases[first], b_.getInt64(shape.delta[c]));
       continue;
     }
     Value* first = shape.is_constant ? b_.getInt32(shape.value[c]) : b_.CreateExtractElement(offsets, 16 * c);
@@ -290,7 +291,10 @@ void Translator::memory(const Instruction& i) {
     shape = shapes_.supposed_address(number(i), version_, access.size, address_words == 2);
     if (shape.group > 1) supposed = this->supposed(place(inst.src[0]), address_words);
   }
-  bool is_shaped = shape.group > 1, is_row = is_full() && shape.group == kLanes, is_same = is_row;
+  bool is_shaped = shape.group > 1, is_row = is_full() && shape.group == kLanes;
+  // Of global memory one load serves any EXEC but 0.
+  bool is_same =
+      is_row || (!stores && !supposed && shape.group == kLanes && inst.row->format == isa::Format::GLOBAL);
   bool is_same_by_chunk = is_full() && is_lds && !stores;
   for (uint32_t c = 0; c < chunks(); c++) {
     is_same_by_chunk = is_same_by_chunk && shape.form[c] == ChunkForm::same;
@@ -325,8 +329,10 @@ void Translator::memory(const Instruction& i) {
   }
   Value* const streams = is_global_row && stores ? is_streamed(i, bases[0][0], access.dwords) : nullptr;
   // The whole wave as one vector, or as one value.
+  const bool moves_dwords = access.kind[0] == 'b';
   const bool is_plain =
-      is_shaped && access.kind[0] == 'b' && ((is_row && access.dwords == 1) || is_same || is_same_by_chunk);
+      is_shaped && (is_same ? moves_dwords || !i.merges
+                            : moves_dwords && ((is_row && access.dwords == 1) || is_same_by_chunk));
   const auto move_plain = [&] {
     for (unsigned p = 0; p < used; p++) {
       if (!is_lds && is_noted(i))
@@ -335,6 +341,7 @@ void Translator::memory(const Instruction& i) {
       if (!is_lds && is_noted(i) && is_row && !had_noted_row) note_row(i, !supposed);
       has_noted_row_ = is_lds || !is_noted(i) ? had_noted_row : is_row && !supposed;
       Value* at = b_.CreateIntToPtr(bases[p][0], ptr_);
+      if (is_same && !is_full()) at = b_.CreateSelect(b_.CreateIsNotNull(exec()), at, wave_);
       for (unsigned d = 0; d < access.dwords; d++) {
         if (stores)
           put_row(active_vgpr(place(inst.src[1 + p])), at, streams);
@@ -343,9 +350,11 @@ void Translator::memory(const Instruction& i) {
         else if (!is_same)
           set_vgpr(i, place(inst.dst[0]) + p * access.dwords + d, lds_by_chunk(bases[p], 4 * d));
         else {
-          llvm::LoadInst* value = b_.CreateAlignedLoad(i32_, field(at, 4 * d), llvm::Align(1));
+          llvm::Type* const type = moves_dwords ? i32_ : b_.getIntNTy(8 * access.size);
+          llvm::LoadInst* value = b_.CreateAlignedLoad(type, field(at, 4 * d), llvm::Align(1));
           if (is_lds) mark_lds(value);
-          set_vgpr(i, place(inst.dst[0]) + p * access.dwords + d, splat(value));
+          Value* const number = b_.CreateIntCast(value, i32_, access.kind[0] == 'i');
+          set_vgpr(i, place(inst.dst[0]) + p * access.dwords + d, splat(number));
         }
       }
     }

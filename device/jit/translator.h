@@ -145,9 +145,9 @@ class Translator {
   Value* load_row(Value* from, llvm::Align align);
   llvm::StoreInst* store_row(Value* lanes, Value* to, llvm::Align align);
   unsigned chunks() const { return key_.occupied / 16u; }
-  // Whether the address of chunk `c` is known from the first one's, or there is no such chunk.
-  bool follows_first(const AddressShape& shape, unsigned c) const {
-    return c > 0 && (shape.group == kLanes || c >= chunks());
+  // The chunk from whose address that of chunk `c` is known; any when there is no such chunk.
+  unsigned base_chunk(const AddressShape& shape, unsigned c) const {
+    return c < chunks() ? shape.first_chunk(c) : 0;
   }
   // Of functions that move rows (memory_paths.h).
   std::string rows_of_kind(const Access& access) const {

@@ -315,3 +315,19 @@ kernel void inner_average(global float* out, global const float* in, int width, 
     for (int k = -1; k <= 1; k++) sum += in[(y + k) * width + x - 1] + in[(y + k) * width + x + 1];
   out[y * width + x] = sum;
 }
+
+// The sizes of two dimensions are loaded at once, by a vector load: the same in all lanes. Two rows to a wave.
+kernel void seven_points(global float* out, global const float* in, int nx, int ny) {
+  const int x = get_global_id(0) + 1, y = get_global_id(1) + 1, z = get_global_id(2) + 1;
+  const int at = (z * ny + y) * nx + x;
+  if (x < nx - 1)
+    out[at] = in[at] + in[at - 1] + in[at + 1] + in[at - nx] + in[at + nx] + in[at - nx * ny] + in[at + nx * ny];
+}
+
+// A tile whose rows are one longer: the factor lies in an SGPR.
+kernel void padded_transpose(global float* out, global const float* in, int width, int height, local float* tile) {
+  const int x = get_local_id(0), y = get_local_id(1), i = get_group_id(0) * 16, j = get_group_id(1) * 16;
+  if (i + x < width && j + y < height) tile[y * 17 + x] = in[(j + y) * width + i + x];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (j + x < height && i + y < width) out[(i + y) * height + j + x] = tile[x * 17 + y];
+}
