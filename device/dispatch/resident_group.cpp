@@ -8,10 +8,6 @@
 
 namespace morgana::device {
 
-namespace {
-constexpr size_t kMostIds = size_t{3} * kLanes;  // of a wave's work-items
-}  // namespace
-
 LazyMemory::~LazyMemory() {
   if (data_) munmap(data_, size_);
 }
@@ -40,7 +36,7 @@ bool ResidentGroup::start(const LaunchPlan& plan, uint64_t index, uint32_t unit)
   group_.barriers = {};
   group_.fault.kind = FaultKind::none;
   lost_ = 0;
-  has_items_ = 0;
+  has_beginning_ = 0;
   has_met_ = false;
   group_.lds_size = plan.lds_bytes;
   // Room on both sides: compiled code moves whole rows also when only some of their lanes are active.
@@ -82,20 +78,31 @@ void ResidentGroup::start_wave(uint32_t i) {
   frames_[i].has_doubts = has_doubts();
 }
 
-// A wave of the group before whose registers have been overwritten begins anew.
+// A wave of the group before whose registers have been overwritten begins anew. A kernel that is closed changes
+// nothing else of it.
 void ResidentGroup::restart_wave(Wave& wave) {
-  plan_->restart_wave(wave);
-  items_.resize(kMaxWaves * kMostIds);
-  uint32_t* const ids = items_.data() + wave.index * kMostIds;
+  beginnings_.resize(kMaxWaves);
+  Beginning& begins = beginnings_[wave.index];
   const size_t count = size_t{plan_->item_registers()} * kLanes;
-  if (has_items_ >> wave.index & 1) {
-    wave.set_exec(begins_with_[wave.index]);
-    std::copy_n(ids, count, wave.v);
+  if (!(has_beginning_ >> wave.index & 1)) {
+    plan_->restart_wave(wave);
+    plan_->init_items(wave, size_);
+    std::copy_n(wave.s, begins.s.size(), begins.s.begin());
+    std::copy_n(wave.v, count, begins.items.begin());
+    has_beginning_ |= uint64_t{1} << wave.index;
     return;
   }
-  plan_->init_items(wave, size_);
-  std::copy_n(wave.v, count, ids);
-  has_items_ |= uint64_t{1} << wave.index;
+  if (frames_[wave.index].kernel->is_closed()) {
+    std::copy(begins.s.begin(), begins.s.end(), wave.s);
+    wave.scc = 0;
+    wave.joined_barrier = 0;
+    wave.signalled_at = {~0u, ~0u};
+    plan_->renew_wave(wave, begins_with_[wave.index]);
+  } else {
+    plan_->restart_wave(wave);
+    wave.set_exec(begins_with_[wave.index]);
+  }
+  std::copy_n(begins.items.begin(), count, wave.v);
 }
 
 bool ResidentGroup::start_next() {

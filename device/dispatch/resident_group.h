@@ -114,8 +114,13 @@ class ResidentGroup {
   uint32_t begun_ = 0;                           // waves of the group
   std::array<uint64_t, kMaxWaves> begins_with_;  // EXEC of each
   uint32_t commands_seen_ = 0;                   // before the group was started
-  std::vector<uint32_t> items_;                  // ids of work-items, by wave and register, ...
-  uint64_t has_items_ = 0;                       // ... of the waves that have been restarted, a bit each
+  // What a wave begins with, of those that have been restarted, a bit each.
+  struct Beginning {
+    std::array<uint32_t, isa::kRegisterEnd> s;
+    std::array<uint32_t, size_t{3} * kLanes> items;  // ids, by VGPR
+  };
+  std::vector<Beginning> beginnings_;
+  uint64_t has_beginning_ = 0;
   std::unique_ptr<Wave[]> waves_{new Wave[kMaxWaves]};
   std::unique_ptr<jit::WaveFrame[]> frames_{new jit::WaveFrame[kMaxWaves]};
   LazyMemory registers_, lds_, scratch_;

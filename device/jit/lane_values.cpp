@@ -51,6 +51,17 @@ Value* truth_table(llvm::IRBuilder<>& b, const llvm::Instruction* i, Value* cons
   return sum;
 }
 
+bool is_rising(const Value* v) {
+  const auto* call = llvm::dyn_cast<llvm::CallInst>(v);
+  const llvm::Function* callee = call ? call->getCalledFunction() : nullptr;
+  return callee && callee->getName() == kRising;
+}
+// The lane whose number that of lane `n` follows from.
+unsigned rises_from(const llvm::Instruction* rising, unsigned n) {
+  const auto group = llvm::cast<llvm::ConstantInt>(rising->getOperand(2))->getZExtValue();
+  return static_cast<unsigned>(n / group * group);
+}
+
 class Scalars {
  public:
   // The scalar of a lane, or nullptr. `all`: floats too, and however much there is to be computed.
@@ -82,6 +93,10 @@ class Scalars {
       return constant->getAggregateElement(n) ? std::optional(s) : std::nullopt;
     auto* i = llvm::dyn_cast<llvm::Instruction>(v);
     if (i == nullptr) return std::nullopt;
+    if (is_rising(i)) {
+      s.add(i->getOperand(0), rises_from(i, n));
+      return s;
+    }
     const auto each_operand = [&](unsigned count) {
       for (unsigned k = 0; k < count; k++) s.add(i->getOperand(k), n);
       return s;
@@ -189,6 +204,10 @@ class Scalars {
 
   static Value* build(llvm::IRBuilder<>& b, llvm::Instruction* i, const Lane& lane, Value* const* operands) {
     llvm::Type* const type = element(i);
+    if (is_rising(i)) {
+      const auto* const above = llvm::cast<llvm::Constant>(i->getOperand(1));
+      return b.CreateAdd(operands[0], above->getAggregateElement(lane.number));
+    }
     if (llvm::isa<llvm::FPMathOperator>(i)) b.setFastMathFlags(i->getFastMathFlags());
     if (auto* unary = llvm::dyn_cast<llvm::UnaryOperator>(i))
       return b.CreateUnOp(unary->getOpcode(), operands[0]);
@@ -243,7 +262,7 @@ class Scalars {
 
 llvm::PreservedAnalyses LaneValuesPass::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
   std::vector<llvm::ExtractElementInst*> extracts;
-  std::vector<llvm::CallInst*> firsts;
+  std::vector<llvm::CallInst*> firsts, rising;
   for (llvm::BasicBlock& block : function)
     for (llvm::Instruction& i : block) {
       if (auto* extract = llvm::dyn_cast<llvm::ExtractElementInst>(&i)) {
@@ -251,6 +270,7 @@ llvm::PreservedAnalyses LaneValuesPass::run(llvm::Function& function, llvm::Func
           extracts.push_back(extract);
       } else if (auto* call = llvm::dyn_cast<llvm::CallInst>(&i)) {
         const llvm::Function* callee = call->getCalledFunction();
+        if (is_rising(call)) rising.push_back(call);
         if (callee && callee->getName().starts_with(kFirstLane)) firsts.push_back(call);
       }
     }
@@ -270,6 +290,11 @@ llvm::PreservedAnalyses LaneValuesPass::run(llvm::Function& function, llvm::Func
     Value* scalar = scalars.get({extract->getVectorOperand(), static_cast<unsigned>(number)}, false);
     if (scalar == nullptr) continue;
     extract->replaceAllUsesWith(scalar);
+    changed = true;
+  }
+  for (llvm::CallInst* call : rising) {
+    call->replaceAllUsesWith(call->getArgOperand(0));
+    call->eraseFromParent();
     changed = true;
   }
   return changed ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();

@@ -10,6 +10,10 @@ namespace morgana::device::jit {
 // another asks for it. Nothing is too much for these, floats included.
 inline constexpr const char* kFirstLane = "morgana.first_lane";
 
+// Stands for its first argument, whose lanes rise by known numbers: the third is how many lanes make a group,
+// the second says how far each lies above the group's first one.
+inline constexpr const char* kRising = "morgana.rising";
+
 // An extracted element is replaced when all that it follows from is known without extracting anything else:
 // constants, scalars and memory, through integer arithmetic, shuffles and loops.
 class LaneValuesPass : public llvm::PassInfoMixin<LaneValuesPass> {

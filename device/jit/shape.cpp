@@ -299,6 +299,7 @@ AddressShape distances_of(const Shape& shape, uint32_t wave) {
   for (uint32_t l = 0; l < wave; l++)
     if (a.lane[l] != l * a.stride) a.stride = 0;
   a.group = static_cast<uint8_t>(lanes);
+  a.is_exact = shape.exact;
   a.is_constant = shape.is_constant();
   return a;
 }

@@ -38,6 +38,7 @@ struct AddressShape {
   ChunkForm form[4] = {};
   uint32_t delta[4] = {};  // of lane 16i to its group's first
   uint32_t last[4] = {};   // of a group's last lane to its first
+  bool is_exact = false;   // of a pair: Shape::exact
   bool is_constant = false;
   uint32_t value[4] = {};               // of lanes 16i, when constant
   std::array<uint32_t, kLanes> lane{};  // of each lane to its group's first

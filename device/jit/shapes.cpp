@@ -251,6 +251,12 @@ void Shapes::step(const Instruction& i, bool is_full, ShapeState& state) {
       if (isa::effects(inst.row->op).kind != isa::Class::position) result = pointwise(group);
     }
     upper = state.made_upper(i);
+    extended_.erase(key_of(i, is_full));
+    if (upper && inst.row->op == Op::v_ashrrev_i32) {
+      const Shape& index = state.vector[upper->low];
+      if (!index.supposed && index.group >= kLanes / 4 && uniform_group(index) < index.group)
+        extended_[key_of(i, is_full)] = index;
+    }
     if (holds) {
       suppose(i, is_full, state, result, upper ? upper->pair : result_pair);
     } else if (!state.supposed_sources(i).empty()) {

@@ -72,6 +72,12 @@ class Shapes {
   }
   // VGPRs whose shape is supposed somewhere.
   const VectorSet& supposed_registers() const { return supposed_registers_; }
+  // Of the 32 bits that instruction number `i` extends by their sign, whose lanes rise by known numbers;
+  // nullptr: it does not, or they are not known.
+  const Shape* extended(uint32_t i, unsigned version) const {
+    const auto found = extended_.find(2 * i + version);
+    return found == extended_.end() ? nullptr : &found->second;
+  }
   // The same where the lanes lie in no ChunkForm, though at known distances.
   AddressShape distances(uint32_t i, unsigned version, bool pair) const;
   // Whether the VGPR that instruction number `i` reads as source 0 is the same in all lanes.
@@ -108,6 +114,7 @@ class Shapes {
   std::vector<Shape> before_pair_;
   std::map<uint32_t, Supposition> suppositions_;  // by instruction and version
   std::map<uint32_t, RisingComparison> rising_;   // likewise
+  std::map<uint32_t, Shape> extended_;            // likewise
   VectorSet supposed_registers_;
   const Flow& flow_;
   const std::set<uint32_t> masked_;

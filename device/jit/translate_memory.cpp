@@ -40,7 +40,7 @@ llvm::Value* Translator::wide_bases(const Instruction& i, const AddressShape& sh
       continue;
     }
     bases[c] = lane(16 * c);
-    if (shape.last[c] == 0 && !flat) continue;
+    if ((shape.last[c] == 0 || shape.is_exact) && !flat) continue;
     Value* last = lane(std::min<unsigned>(16 * c + shape.group, key_.occupied) - 1);
     require(b_.CreateICmpEQ(last, b_.CreateAdd(bases[c], b_.getInt64(shape.last[c]))));
     if (!flat) continue;

@@ -10,6 +10,7 @@
 #include "device/interp/vector_op.h"
 #include "device/isa/constants.h"
 #include "device/jit/join_halves.h"
+#include "device/jit/lane_values.h"
 #include "device/jit/translator.h"
 
 namespace morgana::device::jit {
@@ -221,8 +222,32 @@ bool Translator::truth_table(const Instruction& i) {
   return true;
 }
 
+// Tells the passes how the lanes of an index rise, before its upper half is made: without that every lane
+// that is asked for is computed from the beginning.
+void Translator::note_rising(const Instruction& i) {
+  const Shape* const shape = is_serial_ ? nullptr : shapes_.extended(number(i), version_);
+  if (shape == nullptr) return;
+  const unsigned from = place(i.step->inst->src[1]);
+  if (homes_.test(from)) return;
+  std::vector<uint32_t> above(kLanes);
+  for (unsigned l = 0; l < kLanes; l++)
+    above[l] = shape->lane[l] - shape->lane[l / shape->group * shape->group];
+  const llvm::FunctionCallee rising =
+      module_.getOrInsertFunction(kRising, llvm::FunctionType::get(lanes_, {lanes_, lanes_, i32_}, false));
+  llvm::CallInst* const index = b_.CreateCall(
+      rising, {active_vgpr(from), llvm::ConstantDataVector::get(context_, above), b_.getInt32(shape->group)});
+  index->setDoesNotAccessMemory();
+  index->setDoesNotThrow();
+  index->addFnAttr(llvm::Attribute::WillReturn);
+  if (unmasked_[from])
+    unmasked_[from] = index;
+  else
+    put_vgpr(from, index);
+}
+
 void Translator::vector(const Instruction& i) {
   if (i.divides) return division(i);
+  note_rising(i);
   if (truth_table(i)) return;
   note_index(i);
   if (!compare_ends(i)) whole_vector(i);

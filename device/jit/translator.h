@@ -230,6 +230,7 @@ class Translator {
   void vector(const Instruction& i);
   void whole_vector(const Instruction& i);
   bool compare_ends(const Instruction& i);
+  void note_rising(const Instruction& i);
   // What was supposed (Shapes): whether it holds, of what an instruction is to write, or of registers.
   Value* supposed(const Instruction& i);
   Value* supposed(unsigned place, unsigned count);
