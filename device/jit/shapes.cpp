@@ -111,6 +111,24 @@ void Shapes::suppose(const Instruction& i, bool is_full, const ShapeState& state
   suppositions_[key] = std::move(made);
 }
 
+void Shapes::note_rising(const Instruction& i, bool is_full, const ShapeState& state) {
+  rising_registers_.erase(key_of(i, is_full));
+  const isa::Inst& inst = *i.step->inst;
+  const auto note = [&](unsigned place) {
+    const Shape& shape = state.vector[place];
+    if (!shape.supposed && shape.group >= kLanes / 4 && uniform_group(shape) < shape.group)
+      rising_registers_[key_of(i, is_full)] = {place, shape};
+  };
+  if (inst.row->op == Op::v_ashrrev_i32)
+    if (const auto upper = state.made_upper(i)) return note(upper->low);
+  for (int s = 0; s < inst.n_src; s++) {
+    const isa::Operand& operand = inst.src[s];
+    if (!operand.is_vgpr() || operand.dwords != 2 || isa::is_float(inst.row->src[s])) continue;
+    const unsigned low = operand.code - isa::kVgprBase;
+    if (!state.pair[low].exact) note(low);
+  }
+}
+
 void Shapes::compare(const Instruction& i, bool is_full, const ShapeState& state) {
   rising_.erase(key_of(i, is_full));
   if (!i.step->plain) return;
@@ -251,12 +269,7 @@ void Shapes::step(const Instruction& i, bool is_full, ShapeState& state) {
       if (isa::effects(inst.row->op).kind != isa::Class::position) result = pointwise(group);
     }
     upper = state.made_upper(i);
-    extended_.erase(key_of(i, is_full));
-    if (upper && inst.row->op == Op::v_ashrrev_i32) {
-      const Shape& index = state.vector[upper->low];
-      if (!index.supposed && index.group >= kLanes / 4 && uniform_group(index) < index.group)
-        extended_[key_of(i, is_full)] = index;
-    }
+    note_rising(i, is_full, state);
     if (holds) {
       suppose(i, is_full, state, result, upper ? upper->pair : result_pair);
     } else if (!state.supposed_sources(i).empty()) {

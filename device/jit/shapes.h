@@ -49,6 +49,12 @@ struct Carried {
   std::array<uint32_t, kLanes> lane{};  // to the first lane
 };
 
+// A VGPR whose lanes rise by known numbers.
+struct Rising {
+  unsigned place = 0;
+  Shape shape;
+};
+
 class Shapes {
  public:
   // `local`: the work-group's size; zeros: not known. `masked`: blocks that have no version for a full EXEC.
@@ -72,11 +78,11 @@ class Shapes {
   }
   // VGPRs whose shape is supposed somewhere.
   const VectorSet& supposed_registers() const { return supposed_registers_; }
-  // Of the 32 bits that instruction number `i` extends by their sign, whose lanes rise by known numbers;
-  // nullptr: it does not, or they are not known.
-  const Shape* extended(uint32_t i, unsigned version) const {
-    const auto found = extended_.find(2 * i + version);
-    return found == extended_.end() ? nullptr : &found->second;
+  // Of a VGPR whose 32 bits instruction number `i` takes for the lower half of a number of 64 bits, or whose
+  // sign it makes the upper half; nullptr: of none it is known how the lanes rise.
+  const Rising* rising(uint32_t i, unsigned version) const {
+    const auto found = rising_registers_.find(2 * i + version);
+    return found == rising_registers_.end() ? nullptr : &found->second;
   }
   // The same where the lanes lie in no ChunkForm, though at known distances.
   AddressShape distances(uint32_t i, unsigned version, bool pair) const;
@@ -101,6 +107,7 @@ class Shapes {
   void suppose(const Instruction& i, bool is_full, const ShapeState& state, Shape& result,
                Shape& result_pair);
   void note_carried(uint32_t b, const ShapeState& state);
+  void note_rising(const Instruction& i, bool is_full, const ShapeState& state);
   void compare(const Instruction& i, bool is_full, const ShapeState& state);
   bool loads_one_place(const Instruction& i, bool is_full, const ShapeState& state) const;
   uint32_t key_of(const Instruction& i, bool is_full) const {
@@ -114,7 +121,7 @@ class Shapes {
   std::vector<Shape> before_pair_;
   std::map<uint32_t, Supposition> suppositions_;  // by instruction and version
   std::map<uint32_t, RisingComparison> rising_;   // likewise
-  std::map<uint32_t, Shape> extended_;            // likewise
+  std::map<uint32_t, Rising> rising_registers_;   // likewise
   VectorSet supposed_registers_;
   const Flow& flow_;
   const std::set<uint32_t> masked_;

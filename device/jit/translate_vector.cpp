@@ -222,20 +222,19 @@ bool Translator::truth_table(const Instruction& i) {
   return true;
 }
 
-// Tells the passes how the lanes of an index rise, before its upper half is made: without that every lane
+// Tells the passes how the lanes of an index rise, before it becomes one of 64 bits: without that every lane
 // that is asked for is computed from the beginning.
 void Translator::note_rising(const Instruction& i) {
-  const Shape* const shape = is_serial_ ? nullptr : shapes_.extended(number(i), version_);
-  if (shape == nullptr) return;
-  const unsigned from = place(i.step->inst->src[1]);
-  if (homes_.test(from)) return;
+  const Rising* const known = is_serial_ ? nullptr : shapes_.rising(number(i), version_);
+  if (known == nullptr || homes_.test(known->place)) return;
+  const unsigned from = known->place;
+  const Shape& shape = known->shape;
   std::vector<uint32_t> above(kLanes);
-  for (unsigned l = 0; l < kLanes; l++)
-    above[l] = shape->lane[l] - shape->lane[l / shape->group * shape->group];
+  for (unsigned l = 0; l < kLanes; l++) above[l] = shape.lane[l] - shape.lane[l / shape.group * shape.group];
   const llvm::FunctionCallee rising =
       module_.getOrInsertFunction(kRising, llvm::FunctionType::get(lanes_, {lanes_, lanes_, i32_}, false));
   llvm::CallInst* const index = b_.CreateCall(
-      rising, {active_vgpr(from), llvm::ConstantDataVector::get(context_, above), b_.getInt32(shape->group)});
+      rising, {active_vgpr(from), llvm::ConstantDataVector::get(context_, above), b_.getInt32(shape.group)});
   index->setDoesNotAccessMemory();
   index->setDoesNotThrow();
   index->addFnAttr(llvm::Attribute::WillReturn);
