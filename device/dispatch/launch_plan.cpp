@@ -232,7 +232,9 @@ jit::Specialisation LaunchPlan::specialisation() const {
   if (!key.one_wave && scratch_lane_bytes == 0 && !d.enable_sgpr_workgroup_info) {
     key.most_looped = kMostLooped;
     if (kernarg_ >= 0) key.kernarg = static_cast<uint8_t>(kernarg_);
-    if (d.enable_sgpr_workgroup_id_x && group_pairs_ > 0)
+    if (target.generation >= Generation::gfx12)
+      key.group_id = isa::kTtmpGroupX;
+    else if (d.enable_sgpr_workgroup_id_x && group_pairs_ > 0)
       key.group_id = static_cast<uint8_t>(d.user_sgpr_count);
   }
   return key;

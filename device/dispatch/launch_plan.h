@@ -129,10 +129,14 @@ class LaunchPlan {
       const uint64_t both = half(0) | half(1) << 32;
       std::memcpy(wave.s + pair.sgpr, &both, sizeof both);
     }
+    put_group_ttmps(wave);
+  }
+
+  // Of gfx12. The guest cannot change them.
+  void put_group_ttmps(Wave& wave) const {
     if (target.generation < Generation::gfx12) return;
-    // AMDGPUUsage "Architected SGPRs".
-    wave.s[isa::kTtmp + 9] = wave.group->id[0];
-    wave.s[isa::kTtmp + 7] = (wave.group->id[1] & 0xffff) | wave.group->id[2] << 16;
+    wave.s[isa::kTtmpGroupX] = wave.group->id[0];
+    wave.s[isa::kTtmpGroupYZ] = (wave.group->id[1] & 0xffff) | wave.group->id[2] << 16;
   }
 
   // The last command that a wave does not follow that begins now.

@@ -18,6 +18,8 @@ inline constexpr uint16_t kFlatScratchGfx7 = 104, kFlatScratch = 102, kXnackMask
 inline constexpr uint16_t kVccLo = 106, kVccHi = 107;
 // TBA, TMA and TTMP0 to 11 up to gfx8, TTMP0 to 15 since. They read as 0 to a wave without privilege.
 inline constexpr uint16_t kTba = 108, kTma = 110, kTtmpGfx6 = 112, kTtmp = 108, kTrapRegisterEnd = 124;
+// Where gfx12 has a work-group's id (AMDGPUUsage "Architected SGPRs"): x, and y below z in 16 bits each.
+inline constexpr uint16_t kTtmpGroupX = kTtmp + 9, kTtmpGroupYZ = kTtmp + 7;
 inline constexpr uint16_t kM0 = 124;
 // gfx10+: reads 0, drops writes. The encodings of gfx11 and gfx12 have M0 and NULL the other way round;
 // Operand does not.

@@ -28,6 +28,8 @@ llvm::Value* Translator::scalar_source(const Instruction& i, int source, int dwo
       default: break;
     }
     // The TTMPs that tell a wave of gfx12 its group.
+    if (group_x_ && dwords == 1 && code == isa::kTtmpGroupX) return group_x_;
+    if (group_yz_ && dwords == 1 && code == isa::kTtmpGroupYZ) return group_yz_;
     if (isa::is_trap_register(code) && target_.generation >= Generation::gfx12)
       return b_.CreateAlignedLoad(dwords == 2 ? i64_ : i32_, wave_s(code), llvm::Align(4));
     return constant(isa::is_aperture(code) ? aperture_value(code) : 0);

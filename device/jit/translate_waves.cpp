@@ -19,9 +19,13 @@ bool loops_over_waves(const Flow& flow, const Specialisation& key) {
     return block.is_loop_header || (block.is_entry && &block != &flow.blocks[flow.entry_block]);
   };
   if (std::any_of(flow.blocks.begin(), flow.blocks.end(), comes_back)) return false;
-  // TTMP registers tell the waves apart, and no registers stay in the Wave (choose_homes).
+  // TTMP registers tell the waves apart, but for those of the group's id, and no registers stay in the Wave
+  // (choose_homes).
+  const auto is_group_id = [&](unsigned code) {
+    return key.group_id == isa::kTtmpGroupX && (code == isa::kTtmpGroupX || code == isa::kTtmpGroupYZ);
+  };
   for (unsigned code = isa::kTba; code < isa::kTrapRegisterEnd; code++)
-    if (flow.blocks[flow.entry_block].s_live_in.test(code)) return false;
+    if (flow.blocks[flow.entry_block].s_live_in.test(code) && !is_group_id(code)) return false;
   return std::none_of(flow.instructions.begin(), flow.instructions.end(),
                       [](const Instruction& i) { return is_matrix(i) || i.how == How::indexed; });
 }
@@ -110,6 +114,11 @@ void Translator::make_wave_loop() {
   note_group(b_.getInt32(0));
   note_current(wave_);
   const Registers common = load_common();
+  Value* first_x = nullptr;
+  if (key_.group_id == isa::kTtmpGroupX) {
+    first_x = b_.CreateLoad(i32_, wave_s(isa::kTtmpGroupX));
+    group_yz_ = b_.CreateLoad(i32_, wave_s(isa::kTtmpGroupYZ));
+  }
   Block* const wave = block("wave");
   group_begins_ = block("group");
   b_.CreateBr(group_begins_);
@@ -118,6 +127,7 @@ void Translator::make_wave_loop() {
   group->addIncoming(b_.getInt32(0), prologue_);
   group_ = group;
   note_group(group_);
+  if (first_x) group_x_ = b_.CreateAdd(first_x, group_);
   b_.CreateBr(wave);
   b_.SetInsertPoint(wave);
   llvm::PHINode *const this_wave = b_.CreatePHI(ptr_, 2, "this_wave"), *const this_frame = b_.CreatePHI(

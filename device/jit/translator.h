@@ -395,9 +395,10 @@ class Translator {
   Value* streams_from_ = nullptr;
   Block* group_begins_ = nullptr;
   Value* group_ = nullptr;
-  llvm::AllocaInst* unread_ = nullptr;  // where native code notes what nobody asks for
-  size_t lds_rows_inline_ = 0;          // LDS accesses so far that try rows themselves
-  size_t rows_left_ = 0;                // that the ways out of leave_unless() store so far
+  Value *group_x_ = nullptr, *group_yz_ = nullptr;  // of gfx12: what the TTMPs of the group's id hold
+  llvm::AllocaInst* unread_ = nullptr;              // where native code notes what nobody asks for
+  size_t lds_rows_inline_ = 0;                      // LDS accesses so far that try rows themselves
+  size_t rows_left_ = 0;                            // that the ways out of leave_unless() store so far
   std::vector<const Step*> singles_;
 };
 

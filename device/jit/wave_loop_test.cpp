@@ -1,5 +1,5 @@
 // Kernels that loop over the waves of a group: every wave begins with what the launch has made, and one that
-// does something else than to end leaves those behind it to begin. For gfx950.
+// does something else than to end leaves those behind it to begin. For gfx950, but for the last.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -241,6 +241,40 @@ TEST_F(WaveLoop, OthersRunOneByOne) {
     ASSERT_NE(rig.kernel(), nullptr) << rig.why_interpreted();
     EXPECT_FALSE(rig.kernel()->loops_over_waves());
   }
+}
+
+// Waves of gfx12 know their group from TTMPs, which are the same in all of them; TTMP8 tells the waves apart.
+TEST(WaveLoopOfGfx12, GroupsAreKnownFromTtmps) {
+  RigOptions options;
+  options.items = kWaves * 32;
+  options.begins_full = options.registers_are_lost = options.loops_over_waves = true;
+  const auto run = [](WaveRig& rig, bool loops) {
+    std::vector<uint32_t> stored(kWaves * 32);
+    rig.restart();
+    const uint32_t* const to = stored.data();
+    for (uint32_t w = 0; w < kWaves; w++) {
+      std::memcpy(&rig.wave(w).s[4], &to, 8);
+      rig.wave(w).s[isa::kTtmpGroupX] = 1000;
+      rig.wave(w).s[isa::kTtmpGroupYZ] = 3 | 2 << 16;
+    }
+    EXPECT_EQ(loops ? rig.run_loop() : rig.run_group(false), Exit::ended);
+    return stored;
+  };
+  const auto loops = [](WaveRig& rig) { return rig.kernel() != nullptr && rig.kernel()->loops_over_waves(); };
+  WaveRig rig(Target::gfx1200,
+              dwords_of_hex("82000230 7500044a"  // v_lshlrev_b32 v1, 2, v0; v_add_nc_u32 v2, ttmp9, v0
+                            "7304044a"           // v_add_nc_u32 v2, ttmp7, v2
+                            "048006ee 00000001 01000000"),  // global_store_b32 v1, v2, s[4:5]
+              options);
+  const std::vector<uint32_t> interpreted = run(rig, false);
+  EXPECT_EQ(interpreted[33], 1033u + 3 + (2 << 16));
+  EXPECT_EQ(run(rig, true), interpreted);
+  EXPECT_TRUE(loops(rig)) << rig.why_interpreted();
+
+  // v_mov_b32 v1, ttmp8; v_lshlrev_b32 v2, 2, v0; global_store_b32 v2, v1, s[4:5]
+  WaveRig other(Target::gfx1200, dwords_of_hex("7402027e 82000430 048006ee 00008000 02000000"), options);
+  EXPECT_EQ(run(other, true)[96], 3u << 25);
+  EXPECT_FALSE(loops(other));
 }
 
 }  // namespace
