@@ -78,8 +78,8 @@ void ResidentGroup::start_wave(uint32_t i) {
   frames_[i].has_doubts = has_doubts();
 }
 
-// A wave of the group before whose registers have been overwritten begins anew. A kernel that is closed changes
-// nothing else of it.
+// A wave of the group before whose registers have been overwritten begins anew. A kernel that is closed
+// changes nothing else of it.
 void ResidentGroup::restart_wave(Wave& wave) {
   beginnings_.resize(kMaxWaves);
   Beginning& begins = beginnings_[wave.index];

@@ -55,7 +55,8 @@ TEST(OnePlace, LoadsAreTheSameInAllLanes) {
       EXPECT_EQ(compiled ? rig.run_compiled() : rig.run_interpreted(), Exit::ended);
       for (int r = 0; r < 14; r++)
         for (int lane = 0; lane < kLanes; lane++)
-          registers[compiled][static_cast<size_t>(r * kLanes + lane)] = rig.v(r + 2, lane);
+          registers[compiled][static_cast<size_t>(r) * kLanes + static_cast<size_t>(lane)] =
+              rig.v(r + 2, lane);
     }
     EXPECT_NE(rig.kernel(), nullptr) << rig.why_interpreted();
     EXPECT_EQ(registers[0], registers[1]) << std::hex << exec;
