@@ -387,6 +387,30 @@ llvm::BasicBlock* Translator::none_or_partial(uint32_t index, uint32_t next) {
   return test;
 }
 
+namespace {
+bool signals_group(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  return inst.row->op == isa::Op::s_barrier_signal && inst.src[0].code == isa::kInlineMinusOne;
+}
+}  // namespace
+
+// At s_barrier_signal of the group's own barrier. The handler does what the last wave does.
+void Translator::signal_group(const Instruction& i) {
+  Value* const group = b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, group)));
+  const auto number = [&](size_t offset) { return b_.CreateLoad(i32_, field(group, offset)); };
+  constexpr size_t kOwn = offsetof(Group, barriers);
+  Value* const signals = b_.CreateAdd(number(kOwn + offsetof(SplitBarrier, signals)), b_.getInt32(1));
+  Value* const arrived = b_.CreateAdd(signals, number(offsetof(Group, waves_ended)));
+  either(
+      b_.CreateICmpULT(arrived, number(offsetof(Group, wave_count))),
+      [&] {
+        b_.CreateStore(signals, field(group, kOwn + offsetof(SplitBarrier, signals)));
+        b_.CreateStore(number(kOwn + offsetof(SplitBarrier, completions)),
+                       field(wave_, offsetof(Wave, signalled_at)));
+      },
+      [&] { call(i); });
+}
+
 // At s_barrier_wait: the wave enters block `to`, which follows, if all waves have signalled.
 void Translator::unless_complete(uint32_t to) {
   store_live(flow_.blocks[to].live_in, flow_.blocks[to].s_live_in);
@@ -477,7 +501,7 @@ void Translator::execute(const Instruction& i) {
     case How::indexed: return indexed(i);
     case How::memory: return memory(i);
     case How::get_pc: return set_s64(i.step->inst->dst[0].code, pc(i.at + i.step->dwords));
-    case How::call: return call(i);
+    case How::call: return signals_group(i) ? signal_group(i) : call(i);
     case How::call_all: return call_all(i);
     default: return;
   }

@@ -117,6 +117,7 @@ class Translator {
   void translate_instruction(const Instruction& i);
   void execute(const Instruction& i);
   void finish_block(uint32_t index);
+  void signal_group(const Instruction& i);
   void unless_complete(uint32_t to);
   Block* none_or_partial(uint32_t index, uint32_t next);
   Block* edge(uint32_t to_dword, const Instruction& last);
