@@ -90,7 +90,9 @@ unsigned record_dwords(const AddressShape& shape, unsigned lanes) {
 bool may_cross(const AddressShape& shape, const int64_t* offset, uint32_t size, unsigned lanes) {
   if (shape.group != kLanes && !shape.is_constant) return true;
   const auto place = [&](unsigned lane) {
-    return int64_t{shape.lane[lane]} + (shape.group == kLanes ? 0 : shape.value[lane / kChunkLanes]);
+    if (shape.group == kLanes) return int64_t{shape.lane[lane]};
+    const unsigned chunk = lane / kChunkLanes;
+    return int64_t{shape.value[chunk]} + shape.lane[lane] - shape.lane[chunk * kChunkLanes];
   };
   for (unsigned later = kChunkLanes; later < lanes; later++)
     for (unsigned lane = 0; lane < later / kChunkLanes * kChunkLanes; lane++)
