@@ -1,8 +1,10 @@
 // Loads of one place by all lanes, also under a partial EXEC and none: what follows from them is known to be
 // the same in all lanes. Compiled code leaves the interpreter's registers.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <array>
+#include <bit>
 #include <cstring>
 
 #include "device/testing/wave_rig.h"
@@ -61,6 +63,43 @@ TEST(OnePlace, LoadsAreTheSameInAllLanes) {
     EXPECT_NE(rig.kernel(), nullptr) << rig.why_interpreted();
     EXPECT_EQ(registers[0], registers[1]) << std::hex << exec;
   }
+}
+
+// For gfx90a: s[12:13] is where, s[14:15] is EXEC.
+//   s_mov_b64 exec, s[14:15]
+//   v_mov_b32 v1, 0
+//   global_load_dwordx4 v[4:7], v1, s[12:13] offset:16
+constexpr std::string_view kSixteen = "0e01febe8002027e10805cdc01000c04";
+//   s_mov_b64 exec, s[14:15]
+//   v_mov_b32 v2, s12
+//   v_mov_b32 v3, s13
+//   global_load_ubyte v8, v[2:3], off offset:3
+constexpr std::string_view kByte = "0e01febe0c02047e0d02067e038040dc02007f08";
+
+// The lane that faults is the first one that executes.
+TEST(OnePlace, FaultsLieThere) {
+  struct Case {
+    std::string_view code;
+    uint32_t offset;
+  };
+  const Case cases[] = {{kSixteen, 16}, {kByte, 3}};
+  constexpr size_t kPage = 4096;
+  void* const page = mmap(nullptr, kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(page, MAP_FAILED);
+  for (const Case& one : cases) {
+    WaveRig rig(Target::gfx90a, dwords_of_hex(one.code), {.begins_full = true});
+    for (const uint64_t exec : {~uint64_t{0}, uint64_t{1} << 63, uint64_t{0xff00}})
+      for (const bool compiled : {false, true}) {
+        rig.restart();
+        const auto at = reinterpret_cast<uint64_t>(page);
+        std::memcpy(&rig.s(12), &at, 8);
+        std::memcpy(&rig.s(14), &exec, 8);
+        EXPECT_EQ(compiled ? rig.run_compiled() : rig.run_interpreted(), Exit::fault);
+        EXPECT_EQ(rig.fault().address, at + one.offset) << std::hex << exec << ' ' << compiled;
+        EXPECT_EQ(rig.fault().work_item[0], static_cast<uint32_t>(std::countr_zero(exec)));
+      }
+  }
+  munmap(page, kPage);
 }
 
 }  // namespace

@@ -5,7 +5,8 @@
 // A pair's shape describes a 64-bit value in the same way as long as nothing wrapped on the way: around 2^32,
 // or around a power of two above it where upper bits were cut off. Addresses are taken for neighbours only
 // where they rise by less than 2^26 in a group, so that a wrap shifts all lanes behind one of them: code that
-// relies on a shape compares the last lane of a group with the first.
+// relies on a shape compares the last lane of a group with the first, unless the shape says that nothing
+// wraps.
 #pragma once
 
 #include <array>

@@ -164,7 +164,8 @@ void Shapes::compare(const Instruction& i, bool is_full, const ShapeState& state
   }
 }
 
-// Whether `i` is a load of which the translator makes one for all lanes.
+// Whether `i` is a load of one place. Translator::memory gives all lanes its number, also those that do not
+// execute where the address has no guard: of GLOBAL.
 bool Shapes::loads_one_place(const Instruction& i, bool is_full, const ShapeState& state) const {
   const isa::Inst& inst = *i.step->inst;
   if (i.how != How::memory || i.merges || i.n_v_reads == 0 || (inst.row->flags & isa::kStore)) return false;

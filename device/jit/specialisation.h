@@ -24,7 +24,7 @@ struct Specialisation {
   // them; 0: none may.
   uint32_t most_looped = 0;
   // Where kernels may loop so: the first SGPR of the pointer to the arguments, and that of the group's first
-  // id.
+  // id; gfx12 has that in a TTMP.
   uint8_t kernarg = kNoSgpr, group_id = kNoSgpr;
   bool full_wave = false;           // all that are occupied are active at the beginning
   bool observe_everything = false;  // registers are read after the end (tests)

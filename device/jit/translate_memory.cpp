@@ -335,9 +335,7 @@ void Translator::memory(const Instruction& i) {
                             : moves_dwords && ((is_row && access.dwords == 1) || is_same_by_chunk));
   const auto move_plain = [&] {
     for (unsigned p = 0; p < used; p++) {
-      if (!is_lds && is_noted(i))
-        for (unsigned c = 0; c < (is_row ? 1 : 4); c++)
-          b_.CreateStore(bases[p][c], field(notes_, offsetof(WaveFrame, first_address) + 8 * c));
+      if (!is_lds && is_noted(i)) note_plain(i, bases[p], is_row, access.size);
       if (!is_lds && is_noted(i) && is_row && !had_noted_row) note_row(i, !supposed);
       has_noted_row_ = is_lds || !is_noted(i) ? had_noted_row : is_row && !supposed;
       Value* at = b_.CreateIntToPtr(bases[p][0], ptr_);
@@ -441,6 +439,21 @@ void Translator::memory(const Instruction& i) {
         {lds_, lds_limit(), b_.getInt32(static_cast<uint32_t>(offset[p])), address, exec(),
          b_.getInt1(inlines), data[p]});
   finish();
+}
+
+// Where a plain access goes. Of one place, where the first active lane faults: as a row of which that lane's
+// place is it. `size`: of its record, where not all lanes execute.
+void Translator::note_plain(const Instruction& i, Value* const* bases, bool is_row, uint32_t size) {
+  const auto put = [&](unsigned c, Value* to) {
+    b_.CreateStore(to, field(notes_, offsetof(WaveFrame, first_address) + 8 * c));
+  };
+  if (is_row || is_full()) {
+    for (unsigned c = 0; c < (is_row ? 1 : 4); c++) put(c, bases[c]);
+    return;
+  }
+  Value* const lane = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, exec(), b_.getFalse());
+  put(0, b_.CreateSub(bases[0], b_.CreateMul(lane, b_.getInt64(size))));
+  note_row(i, false);
 }
 
 // Sixteen lanes read one dword of LDS, the next sixteen another.

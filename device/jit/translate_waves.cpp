@@ -191,7 +191,7 @@ void Translator::begin_wave(const Registers& common) {
   for (unsigned code = 0; code < isa::kExecLo; code++)
     if (flow_.blocks[flow_.entry_block].s_live_in.test(code)) renew_mask(code);
   const unsigned id = key_.group_id;
-  if (id != kNoSgpr && flow_.blocks[flow_.entry_block].s_live_in.test(id))
+  if (id < isa::kTba && flow_.blocks[flow_.entry_block].s_live_in.test(id))
     set_s32(id, b_.CreateAdd(s32(id), group_));
   b_.CreateStore(b_.CreateLoad(i64_, count_), count_before_);
   b_.CreateStore(all_lanes_, exec_);
