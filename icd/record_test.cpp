@@ -17,7 +17,7 @@ constexpr size_t kInts = 16384;  // 16 pages
 constexpr const char* kSlow = R"(kernel void slow(global int* p) {
   p[get_global_id(0)] = get_global_id(0);
   int x = p[(get_global_id(0) * 7) % 16384];
-  for (int n = 0; n < 20000; ++n) x = x * 3 + (x >> 7);
+  for (int n = 0; n < 80000; ++n) x = x * 3 + (x >> 7);
   if (x == 1) p[get_global_id(0)] = 5;
 })";
 
