@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.h"
 #include "device/dispatch/schedule.h"
@@ -16,6 +17,8 @@ namespace {
 
 // Taken branches after which a wave lets the others of its group run.
 constexpr uint32_t kBudget = 2048;
+// The same where loops of the kernel are compiled: a wave that comes to one goes on there.
+constexpr uint32_t kBudgetBetweenLoops = 16;
 // A group that begins runs this long before it gives way to other groups, if they wait (nanoseconds).
 constexpr uint64_t kSlice = 2'000'000;
 // A parked group that goes on runs this long: one that still waits should not cost those behind it much.
@@ -124,11 +127,13 @@ void Job::call_helpers() {
   if (!helpers_called_.exchange(true, std::memory_order_relaxed)) Pool::get().list(*this);
 }
 
-// For a wave that takes long: goes on in compiled code. The wave has just let the others run, and so stands
-// at the head of a loop; the rest of the kernel from there on is compiled as a kernel of its own.
+// For a wave that takes long: goes on in compiled code. The wave has just let the others run, and so mostly
+// stands at the head of a loop; the rest of the kernel from there on is compiled as a kernel of its own.
 void Job::resume_compiled(Wave& wave, jit::WaveFrame& frame, uint64_t time) {
+  const bool asks = std::exchange(frame.gave_way, false) || time != 0;
   if (!plan_.compiled || wave.mode.bits != plan_.initial_mode() || (wave.status & kStatusPriv)) return;
-  if (const jit::Kernel* rest = plan_.compiled->rest(wave.step, wave.is_full(), time)) {
+  if (const jit::Kernel* rest = asks ? plan_.compiled->rest(wave.step, wave.is_full(), time)
+                                     : plan_.compiled->known_rest(wave.step, wave.is_full())) {
     rest->enter(frame);
     frame.has_stored = true;
   }
@@ -144,11 +149,12 @@ void Job::resume_compiled(ResidentGroup& resident, uint64_t time) {
 }
 
 void Job::run_wave(Wave& wave, uint32_t budget) {
-  jit::WaveFrame& frame = resident_of(wave).frame(wave);
-  if (frame.gave_way && frame.kernel == nullptr) {
-    frame.gave_way = false;
-    resume_compiled(wave, frame, 0);
-  }
+  const ResidentGroup& resident = resident_of(wave);
+  jit::WaveFrame& frame = resident.frame(wave);
+  const bool has_rests =
+      plan_.compiled && plan_.compiled->has_rests.load(std::memory_order_relaxed) && !resident.is_lost(wave);
+  if ((has_rests || frame.gave_way) && frame.kernel == nullptr) resume_compiled(wave, frame, 0);
+  if (has_rests) budget = std::min(budget, kBudgetBetweenLoops);
   wave.budget = budget;
   const uint64_t command =
       plan_.setting.commands ? plan_.setting.commands->last.load(std::memory_order_relaxed) : 0;
@@ -167,6 +173,7 @@ bool Job::run_round(ResidentGroup& resident, bool& all_slept, State& state) {
   for (uint32_t i = 0; i < group.wave_count; i++) {
     Wave& wave = resident.in_turn(i);
     if (wave.exit == Exit::ended || wave.exit == Exit::barrier) continue;
+    wave.waits_to_go_back = plan_.compiled != nullptr;
     run_wave(wave, kBudget);
     consider_helpers();
     switch (wave.exit) {
@@ -418,10 +425,11 @@ void Job::work(bool is_caller, uint32_t unit) {
     if (state == State::out_of_time) {
       const uint64_t begin = ticks(), before = resident->instructions();
       state = run_group(*resident, turns.is_fresh ? kSlice : kTurn);
-      if (plan_.compiled && !resident->is_compiled()) {
+      if (plan_.compiled && resident->interpreted_waves() != 0) {
         const uint64_t most = ticks_of_us(resident->instructions() - before) / kLeastPerUs;
         const uint64_t time = std::min(ticks() - begin, most);
-        plan_.compiled->interpreted(time, plan_.launch.watch);
+        plan_.compiled->interpreted(time * resident->interpreted_waves() / resident->group().wave_count,
+                                    plan_.launch.watch);
         if (state == State::out_of_time) resume_compiled(*resident, time);
       }
     }

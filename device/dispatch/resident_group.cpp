@@ -184,10 +184,10 @@ Wave& ResidentGroup::leave_loop() {
   return current;
 }
 
-bool ResidentGroup::is_compiled() const {
-  for (uint32_t i = 0; i < group_.wave_count; i++)
-    if (frames_[i].kernel == nullptr) return false;
-  return true;
+uint32_t ResidentGroup::interpreted_waves() const {
+  return static_cast<uint32_t>(
+      std::count_if(frames_.get(), frames_.get() + group_.wave_count,
+                    [](const jit::WaveFrame& frame) { return frame.kernel == nullptr; }));
 }
 
 std::array<uint32_t, 3> ResidentGroup::global_id(const Wave& wave, uint32_t lane) const {

@@ -79,7 +79,8 @@ class ResidentGroup {
   // All waves have come to a barrier.
   void meet() { has_met_ = true; }
   // All waves have a compiled kernel.
-  bool is_compiled() const;
+  bool is_compiled() const { return interpreted_waves() == 0; }
+  uint32_t interpreted_waves() const;
   // What compiled code knows of the wave.
   jit::WaveFrame& frame(const Wave& wave) const { return frames_[wave.index]; }
   const LaunchPlan& plan() const { return *plan_; }

@@ -24,17 +24,20 @@ MORGANA_INLINE void stop(Wave& wave, const Step* step, const Step* next, Exit wh
 }
 
 // Ends `step` by a jump to `target`, a step of the same program.
-#define MORGANA_JUMP(wave, step, target)               \
-  do {                                                 \
-    const ::morgana::device::Step* target_ = (target); \
-    count_run(wave, step);                             \
-    (wave).block = target_;                            \
-    if (--(wave).budget == 0) [[unlikely]] {           \
-      (wave).step = target_;                           \
-      (wave).exit = ::morgana::device::Exit::quantum;  \
-      return;                                          \
-    }                                                  \
-    MORGANA_GO(wave, target_);                         \
+#define MORGANA_JUMP(wave, step, target)                                                 \
+  do {                                                                                   \
+    const ::morgana::device::Step* target_ = (target);                                   \
+    count_run(wave, step);                                                               \
+    (wave).block = target_;                                                              \
+    if (--(wave).budget == 0) [[unlikely]] {                                             \
+      if (!(wave).waits_to_go_back || target_ <= (step) || (wave).stepping != nullptr) { \
+        (wave).step = target_;                                                           \
+        (wave).exit = ::morgana::device::Exit::quantum;                                  \
+        return;                                                                          \
+      }                                                                                  \
+      (wave).budget = 1;                                                                 \
+    }                                                                                    \
+    MORGANA_GO(wave, target_);                                                           \
   } while (false)
 
 // The guest address of `step`.

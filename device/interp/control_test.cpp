@@ -347,6 +347,20 @@ TEST(Control, BudgetAndSleepYield) {
   EXPECT_GT(sleeper.wave().budget, 0u);
 }
 
+// With its budget used up, after a million branches, a wave that waits for a loop's head goes on over one
+// ahead.
+TEST(Control, AWaveStopsWhereABranchGoesBack) {
+  // s_branch L; L: s_branch M; s_nop 0; M: s_branch L
+  const auto code = dwords_of_hex("000082bf 010082bf 000080bf fdff82bf");
+  for (const bool waits : {false, true}) {
+    WaveRig rig(Target::gfx950, code);
+    rig.wave().waits_to_go_back = waits;
+    EXPECT_EQ(rig.run_interpreted(), Exit::quantum);
+    EXPECT_EQ(rig.wave().instructions, waits ? 1'000'001u : 1'000'000u);
+    EXPECT_EQ(rig.wave().budget, 0u);
+  }
+}
+
 TEST(Control, BarrierStopsOnlyInGroupsOfSeveralWaves) {
   WaveRig alone(Target::gfx950, dwords_of_hex("00008abf"));  // s_barrier
   EXPECT_EQ(alone.run(), Exit::ended);

@@ -50,7 +50,8 @@ Policy policy() {
 }
 
 // What compiling takes of processor time, in microseconds, as far as the process has not seen it.
-constexpr double kCostUs = 8'000, kCostPerInstructionUs = 600;
+// Long kernels take more for an instruction: LLVM looks at all values that live at once for each of them.
+constexpr double kCostUs = 8'000, kCostPerInstructionUs = 600, kTwiceAsDear = 5'000;
 // A kernel is compiled when it was interpreted for this part of that: what has run for long goes on for long,
 // and compiled code takes a fraction of the interpreter's time.
 constexpr double kWorth = 0.5;
@@ -135,7 +136,9 @@ class Cost {
   }
 
  private:
-  static double guess(uint32_t instructions) { return kCostUs + kCostPerInstructionUs * instructions; }
+  static double guess(uint32_t instructions) {
+    return kCostUs + kCostPerInstructionUs * instructions * (1 + instructions / kTwiceAsDear);
+  }
   std::atomic<double> factor_{1};
 };
 Cost cost;
@@ -151,6 +154,7 @@ class Refused final : public Request {
     if (is_slow && watch != nullptr) watch->was_interpreted(milliseconds(spent) / 1000, why);
   }
   const Kernel* rest(const Step*, bool, uint64_t) override { return nullptr; }
+  const Kernel* known_rest(const Step*, bool) const override { return nullptr; }
   void give_room() override {}
 
   const char* const why;
@@ -178,6 +182,9 @@ class Forms final : public Request, public std::enable_shared_from_this<Forms> {
   void interpreted(uint64_t time, LaunchWatch* watch) override;
   const Kernel* rest(const Step* at, bool full_wave, uint64_t time) override;
   void give_room() override;
+  const Kernel* known_rest(const Step* at, bool full_wave) const override;
+  void note_rest(const Step* at, bool full_wave, const Kernel* kernel, Forms& rest);
+  bool is_for_full_waves(bool full_wave);
 
   Background& tier;
   Program& program;
@@ -191,11 +198,16 @@ class Forms final : public Request, public std::enable_shared_from_this<Forms> {
   uint64_t launches = 0;
   uint32_t instructions = 0;  // 0: not known
   uint64_t given_ns = 0;      // that launches have waited
+  // Of a rest: what the waves that came to it had been interpreted for, and how many these were.
+  uint64_t rest_spent = 0, asked[2] = {};
+  // What waves go on in, for threads without the mutex. All of them are kept: somebody may still read one.
+  using Rests = std::map<std::pair<const Step*, bool>, const Kernel*>;
+  std::vector<std::unique_ptr<const Rests>> all_rests;
+  std::atomic<const Rests*> rests{nullptr};
 
   Interpreted spent;
   // From where on more of it calls the JIT; kNever: everything wanted is done or on its way.
   std::atomic<uint64_t> patience{kNever};
-  std::atomic<uint64_t> rest_spent{0}, rest_patience{first_look()};  // the same for the rest from any loop on
 };
 
 struct Background {
@@ -470,9 +482,6 @@ bool is_loop_head(const Program& program, const Step* at) {
 
 const Kernel* Forms::rest(const Step* at, bool full_wave, uint64_t time) {
   if (in_forked_child.load() || at < program.steps || at >= program.steps + program.count) return nullptr;
-  const uint64_t waited = rest_spent.fetch_add(time, std::memory_order_relaxed) + time;
-  const bool is_worth = waited >= rest_patience.load(std::memory_order_relaxed);
-  if (is_worth) register_exit();
   Specialisation unknown = key;
   unknown.local = {};
   unknown.occupied = unknown.lanes;
@@ -480,17 +489,25 @@ const Kernel* Forms::rest(const Step* at, bool full_wave, uint64_t time) {
   std::unique_lock lock(tier.mutex);
   std::shared_ptr<Forms> forms = tier.find(tier.rests, at, unknown);
   if (forms == nullptr) {
-    if (!is_worth) return nullptr;
     std::string called = name.empty() ? name : fmt::format("{} from {:#x} on", name, program.pc(at));
     forms = tier.find_or_make(tier.rests, program, at, unknown, std::move(called));
     if (!is_loop_head(program, at)) forms->form[0].is_done = forms->form[1].is_done = true;
   }
-  Form& form = forms->form[full_wave];
-  if (const Kernel* kernel = forms->kernel(full_wave)) return kernel;
-  if (form.is_done || form.is_queued || waited < rest_patience.load(std::memory_order_relaxed))
-    return nullptr;
-  // The next attempt wants as much again, so that compiling never takes more than interpreting has.
-  rest_patience.store(2 * waited, std::memory_order_relaxed);
+  // That for partial waves executes any.
+  for (const bool which : {full_wave, false})
+    if (const Kernel* kernel = forms->kernel(which)) {
+      note_rest(at, full_wave, kernel, *forms);
+      return kernel;
+    }
+  const bool which = forms->is_for_full_waves(full_wave);
+  Form& form = forms->form[which];
+  const uint64_t waited = forms->rest_spent += time;
+  const uint64_t enough = forms->patience.load(std::memory_order_relaxed);  // kNever: nobody has looked
+  if (form.is_done || form.is_queued || waited < (enough == kNever ? first_look() : enough)) return nullptr;
+  lock.unlock();
+  register_exit();
+  lock.lock();
+  if (form.is_done || form.is_queued) return forms->kernel(full_wave);
   forms->spent.set(waited);
   form.is_wanted = true;
   if (policy() == Policy::background) {
@@ -499,11 +516,37 @@ const Kernel* Forms::rest(const Step* at, bool full_wave, uint64_t time) {
   }
   form.is_queued = true;
   lock.unlock();
-  const bool is_done = tier.build(*forms, full_wave, waited);
+  const bool is_done = tier.build(*forms, which, waited);
   lock.lock();
   form.is_done = is_done;
   form.is_queued = false;
   return forms->kernel(full_wave);
+}
+
+// Which form a wave at the head of a loop waits for. With the mutex.
+bool Forms::is_for_full_waves(bool full_wave) {
+  constexpr uint64_t kMost = 8;
+  asked[full_wave]++;
+  const bool mostly = asked[true] > kMost * asked[false];
+  return form[mostly].is_done ? full_wave : mostly;
+}
+
+const Kernel* Forms::known_rest(const Step* at, bool full_wave) const {
+  const Rests* const known = rests.load(std::memory_order_acquire);
+  if (known == nullptr) return nullptr;
+  const auto found = known->find({at, full_wave});
+  return found == known->end() ? nullptr : found->second;
+}
+
+// With the mutex.
+void Forms::note_rest(const Step* at, bool full_wave, const Kernel* kernel, Forms& rest) {
+  if (known_rest(at, full_wave) == kernel) return;
+  auto more = std::make_unique<Rests>(all_rests.empty() ? Rests() : *all_rests.back());
+  (*more)[{at, full_wave}] = kernel;
+  rests.store(more.get(), std::memory_order_release);
+  all_rests.push_back(std::move(more));
+  has_rests.store(true, std::memory_order_relaxed);
+  rest.rest_spent = 0;  // the other form is not worth while before as much has been interpreted again
 }
 
 }  // namespace

@@ -31,6 +31,9 @@ class Request {
   // The rest of the kernel from `at` on, for a wave that has come there and has been interpreted for so long
   // before. nullptr: not (yet) compiled, or `at` is not the head of a loop of this kernel's code.
   virtual const Kernel* rest(const Step* at, bool full_wave, uint64_t time) = 0;
+  // The same without a lock, of what `rest` has returned before.
+  virtual const Kernel* known_rest(const Step* at, bool full_wave) const = 0;
+  std::atomic<bool> has_rests{false};  // whether there are any
 
   // Whether it is being compiled in the background. On a machine that has no processor for that beside those
   // that interpret, launches had better leave it one.

@@ -250,6 +250,35 @@ TEST_F(TierInBackground, AKernelIsLookedAtAgainWhenItIsWorthIt) {
   tier.remove(std::move(program));
 }
 
+// A wave goes on from the head of a loop in code for the rest of its kernel, once waves that came there have
+// been interpreted for as long as that is worth. What they took elsewhere does not count.
+TEST_F(TierInBackground, TheRestFromALoopOnIsCompiledForWhatItsWavesTook) {
+  const std::vector<uint32_t> code = {0xbf85ffff, 0xbf85ffff, 0xbf810000};  // L: s_cbranch_scc1 L; twice
+  Tier tier;
+  auto program = program_of(code);
+  const Step *const first = program->at(program->address), *const second = first + 1;
+  for (const Step* step : {first, second}) program->decode(step, {16, 64, 0});
+  const auto request = tier.request(*program, first, key_of_long_code(), true, false);
+  EXPECT_EQ(request->rest(first, false, ticks_of_us(1000)), nullptr);
+  EXPECT_FALSE(request->has_rests);
+  const Kernel* partial = nullptr;
+  while (partial == nullptr) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    partial = request->rest(first, false, ticks_of_us(10'000));
+  }
+  EXPECT_TRUE(request->has_rests);
+  EXPECT_EQ(request->known_rest(first, false), partial);
+  EXPECT_EQ(request->known_rest(first, true), nullptr);
+  EXPECT_EQ(request->rest(first, true, 0), partial) << "it executes full waves, too";
+  EXPECT_EQ(request->known_rest(first, true), partial);
+  EXPECT_EQ(request->known_rest(second, false), nullptr);
+  const size_t asked = shelf.asked();
+  EXPECT_EQ(request->rest(second, false, ticks_of_us(1000)), nullptr);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(shelf.asked(), asked);
+  tier.remove(std::move(program));
+}
+
 // What takes long does not keep others waiting.
 TEST_F(TierInBackground, ShortKernelsAreCompiledFirst) {
   const std::vector<uint32_t> code[] = {long_code(20), long_code(200), long_code(100)};

@@ -141,8 +141,9 @@ struct alignas(256) Wave {
       nullptr;  // the instruction in execution (kept current by instructions that may fault), or the next
   uint64_t pc_of_steps = 0;  // guest address of `steps`
   Exit exit = Exit::none;
-  uint32_t budget = 0;    // taken branches left until Exit::quantum
-  bool mixed_fp = false;  // f32 and f16/f64 modes differ: 64-bit float frames switch MXCSR
+  uint32_t budget = 0;            // taken branches left until Exit::quantum
+  bool waits_to_go_back = false;  // it stops so only where a branch goes back: at the head of a loop, mostly
+  bool mixed_fp = false;          // f32 and f16/f64 modes differ: 64-bit float frames switch MXCSR
 
   // gfx12: the named barrier that the wave has joined (0: none), and what SplitBarrier::completions was when
   // the wave signalled to the group's own and to that one.
