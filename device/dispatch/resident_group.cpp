@@ -177,10 +177,8 @@ Wave& ResidentGroup::leave_loop() {
   frame.current = notes.current, frame.step = notes.step, frame.writer = notes.writer;
   if (current.index != 0) std::copy_n(notes.first_address, 4, frame.first_address);
   // A kernel that names the group's id has stored it there itself, but for TTMPs.
-  if (frame.kernel->is_closed()) {
-    plan_->put_group_ttmps(current);
-    if (!frame.has_stored) plan_->put_group_id(current);
-  }
+  if (frame.kernel->is_closed())
+    frame.has_stored ? plan_->put_group_ttmps(current) : plan_->put_group_id(current);
   return current;
 }
 

@@ -101,7 +101,12 @@ llvm::Value* Translator::first_lane(Value* lanes) {
   llvm::FunctionCallee callee =
       module_.getOrInsertFunction(std::string(kFirstLane) + (is_mask ? ".mask" : ""),
                                   llvm::FunctionType::get(type->getElementType(), {type}, false));
-  llvm::CallInst* call = b_.CreateCall(callee, {lanes});
+  return call_marker(callee, {lanes});
+}
+
+// Of what only the passes know: it may be left out, moved and shared like any operation.
+llvm::Value* Translator::call_marker(llvm::FunctionCallee marker, llvm::ArrayRef<Value*> arguments) {
+  llvm::CallInst* call = b_.CreateCall(marker, arguments);
   call->setDoesNotAccessMemory();
   call->setDoesNotThrow();
   call->addFnAttr(llvm::Attribute::WillReturn);

@@ -233,11 +233,8 @@ void Translator::note_rising(const Instruction& i) {
   for (unsigned l = 0; l < kLanes; l++) above[l] = shape.lane[l] - shape.lane[l / shape.group * shape.group];
   const llvm::FunctionCallee rising =
       module_.getOrInsertFunction(kRising, llvm::FunctionType::get(lanes_, {lanes_, lanes_, i32_}, false));
-  llvm::CallInst* const index = b_.CreateCall(
+  Value* const index = call_marker(
       rising, {active_vgpr(from), llvm::ConstantDataVector::get(context_, above), b_.getInt32(shape.group)});
-  index->setDoesNotAccessMemory();
-  index->setDoesNotThrow();
-  index->addFnAttr(llvm::Attribute::WillReturn);
   if (unmasked_[from])
     unmasked_[from] = index;
   else

@@ -324,6 +324,7 @@ class Translator {
   // --- Helpers ---
   llvm::Function* function(llvm::StringRef name);
   Value* call_library(llvm::StringRef name, llvm::ArrayRef<Value*> arguments);
+  Value* call_marker(llvm::FunctionCallee marker, llvm::ArrayRef<Value*> arguments);
   llvm::AllocaInst* temporary(llvm::Type* type);
   Block* block(const char* name) { return Block::Create(context_, name, function_); }
 
