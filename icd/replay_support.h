@@ -40,7 +40,8 @@ inline Ended run_command(const std::string& words) {
 
 // The variables of this process are not the replay's, whose words follow `before`.
 inline Ended replay(const std::string& words, const std::string& before = "") {
-  return run_command("env -u MORGANA_RECORD -u MORGANA_JIT " + before + " " MORGANA_TOOL " replay " + words);
+  return run_command("env -u MORGANA_RECORD -u MORGANA_JIT -u MORGANA_THREADS " + before +
+                     " " MORGANA_TOOL " replay " + words);
 }
 
 class Replay : public OpenCl {
