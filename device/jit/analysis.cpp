@@ -290,10 +290,34 @@ class Builder {
     flow_.scalars.set(kScc);
     for (const uint16_t code : {isa::kVccLo, isa::kVccHi, isa::kExecLo, isa::kExecHi})
       flow_.scalars.set(code);
-    flow_.wide.set(isa::kVccLo), flow_.wide.set(isa::kExecLo);
+    if (flow_.mask_dwords() == 2)
+      flow_.wide.set(isa::kVccLo), flow_.wide.set(isa::kExecLo);
+    else
+      part_masks();
     for (int code = 0; code < isa::kRegisterEnd; code += 2)
       if (flow_.scalars.test(code) || flow_.scalars.test(code + 1))
         flow_.scalars.set(code), flow_.scalars.set(code + 1);
+  }
+
+  // Where a mask is one SGPR it does not share a value with the next one: who tests it would have to part
+  // them.
+  void part_masks() {
+    flow_.wide.reset(isa::kExecLo);
+    const auto is_exec = [](const isa::Operand& operand) { return operand.code == isa::kExecLo; };
+    for (const Instruction& i : flow_.instructions) {
+      if (i.step->inst == nullptr) continue;
+      const isa::Inst& inst = *i.step->inst;
+      const bool of_exec =
+          i.how == How::exec_op ||
+          (i.how == How::scalar && (std::any_of(inst.src.begin(), inst.src.begin() + inst.n_src, is_exec) ||
+                                    std::any_of(inst.dst.begin(), inst.dst.begin() + inst.n_dst, is_exec)));
+      const auto part = [&](const isa::Operand& operand) {
+        if ((of_exec || operand.type == isa::Type::mask) && operand.code < isa::kRegisterEnd)
+          flow_.wide.reset(operand.code & ~1u);
+      };
+      for (int s = 0; s < inst.n_src; s++) part(inst.src[s]);
+      for (int d = 0; d < inst.n_dst; d++) part(inst.dst[d]);
+    }
   }
 
   Program& program_;

@@ -55,7 +55,8 @@ void Translator::make_registers() {
     supposed_[r] = b_.CreateAlloca(b_.getInt1Ty(), nullptr, "supposed" + std::to_string(r));
     b_.CreateStore(b_.getFalse(), supposed_[r]);
   }
-  exec_ = scalars_[isa::kExecLo] = b_.CreateAlloca(i64_, nullptr, "exec");
+  scalars_[isa::kExecLo] = b_.CreateAlloca(is_wave32() ? i32_ : i64_, nullptr, "exec");
+  if (is_wave32()) scalars_[isa::kExecHi] = b_.CreateAlloca(i32_, nullptr, "exec_hi");
   scc_ = b_.CreateAlloca(i32_, nullptr, "scc");
   began_with_ = b_.CreateAlloca(i64_, nullptr, "began_with");
   count_ = b_.CreateAlloca(i64_, nullptr, "count");
@@ -95,8 +96,9 @@ void Translator::load_vectors(const VectorSet& vectors) {
 
 void Translator::load_live(const VectorSet& vectors, const ScalarSet& scalars) {
   load_vectors(vectors);
-  for (unsigned code = 0; code < isa::kExecLo; code += 2) {
-    if (!scalars_[code] || !(scalars.test(code) || scalars.test(code + 1))) continue;
+  for (unsigned code = 0; code <= isa::kExecLo; code += 2) {
+    const bool is_live = scalars.test(code) || scalars.test(code + 1) || code == isa::kExecLo;
+    if (!scalars_[code] || !is_live) continue;
     if (flow_.wide.test(code)) {
       b_.CreateStore(b_.CreateAlignedLoad(i64_, wave_s(code), llvm::Align(8)), scalars_[code]);
     } else {
@@ -106,7 +108,6 @@ void Translator::load_live(const VectorSet& vectors, const ScalarSet& scalars) {
   }
   for (unsigned code = 0; code < isa::kExecLo; code++)
     if (scalars.test(code)) renew_mask(code);
-  b_.CreateStore(b_.CreateAlignedLoad(i64_, wave_s(isa::kExecLo), llvm::Align(8)), exec_);
   if (scalars.test(kScc)) b_.CreateStore(b_.CreateLoad(i32_, wave_s(kScc)), scc_);
 }
 
@@ -192,6 +193,7 @@ void Translator::set_s32(unsigned code, Value* value) {
   if (masks_[code]) b_.CreateStore(b_.CreateZExt(value, i64_), masks_[code]);
   if (!flow_.wide.test(even)) {
     b_.CreateStore(value, scalars_[code]);
+    if (even == isa::kExecLo) b_.CreateStore(value, wave_s(code));
     return;
   }
   Value* both = b_.CreateLoad(i64_, scalars_[even]);
@@ -224,6 +226,11 @@ void Translator::set_s64(unsigned code, Value* value) {
 llvm::Value* Translator::mask(unsigned code) {
   if (!is_wave32() || is_bit(code)) return s64(code);
   return masks_[code] ? b_.CreateLoad(i64_, masks_[code]) : b_.CreateZExt(s32(code), i64_);
+}
+// Not in the Wave.
+void Translator::put_exec(Value* bits) {
+  llvm::AllocaInst* const exec = scalars_[isa::kExecLo];
+  b_.CreateStore(b_.CreateTrunc(bits, exec->getAllocatedType()), exec);
 }
 void Translator::set_mask(unsigned code, Value* bits) {
   if (!is_wave32() || is_bit(code)) return set_s64(code, bits);

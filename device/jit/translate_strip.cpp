@@ -308,7 +308,7 @@ void Translator::translate_strip(const Serial& serial) {
   b_.SetInsertPoint(serial.begin);
   run.single = field(frame_, offsetof(WaveFrame, serial_step));
   Value* const in_strip = field(frame_, offsetof(WaveFrame, in_strip));
-  Value* const all = b_.CreateLoad(i64_, exec_);
+  Value* const all = mask(isa::kExecLo);
   in_wave_ = body.in_wave, s_in_wave_ = body.s_in_wave;
   if (ended_) s_in_wave_.reset();
   store_live(body.live_in | (loop.writes & behind.live_in), body.s_live_in);

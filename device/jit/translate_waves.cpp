@@ -185,8 +185,10 @@ Translator::Registers Translator::load_common() {
 void Translator::begin_wave(const Registers& common) {
   for (unsigned r = 0; r < kVectorRegisters; r++)
     if (vectors_[r]) b_.CreateStore(llvm::UndefValue::get(lanes_), vectors_[r]);
-  for (llvm::AllocaInst* scalar : scalars_)
-    if (scalar && scalar != exec_) b_.CreateStore(llvm::UndefValue::get(scalar->getAllocatedType()), scalar);
+  for (unsigned code = 0; code < isa::kExecLo; code++)
+    if (llvm::AllocaInst* const scalar = scalars_[code])
+      b_.CreateStore(llvm::UndefValue::get(scalar->getAllocatedType()), scalar);
+  if (is_wave32()) b_.CreateStore(b_.getInt32(0), scalars_[isa::kExecHi]);
   for (const auto& [alloca, value] : common) b_.CreateStore(value, alloca);
   for (unsigned code = 0; code < isa::kExecLo; code++)
     if (flow_.blocks[flow_.entry_block].s_live_in.test(code)) renew_mask(code);
@@ -194,7 +196,7 @@ void Translator::begin_wave(const Registers& common) {
   if (id < isa::kTba && flow_.blocks[flow_.entry_block].s_live_in.test(id))
     set_s32(id, b_.CreateAdd(s32(id), group_));
   b_.CreateStore(b_.CreateLoad(i64_, count_), count_before_);
-  b_.CreateStore(all_lanes_, exec_);
+  put_exec(all_lanes_);
   renew_exec();
   registers_ = b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, v)), "registers");
   load_vectors(flow_.blocks[flow_.entry_block].live_in);

@@ -174,7 +174,7 @@ void Translator::make_entries() {
 void Translator::enter(uint32_t e) {
   if (e == 0) enter_beginning();
   const bool is_full = entries_[e] & 1;
-  Value* const exec = is_full && !is_wave32() ? all_lanes_ : b_.CreateLoad(i64_, exec_);
+  Value* const exec = is_full ? all_lanes_ : mask(isa::kExecLo);
   b_.CreateStore(exec, began_with_);
   if (e != 0 || is_full) {
     b_.CreateBr(blocks_[entries_[e]]);
@@ -263,7 +263,7 @@ void Translator::leave_to_interpreter(const Instruction& at) {
 void Translator::translate_block(uint32_t index) {
   const auto& guest = flow_.blocks[index];
   b_.SetInsertPoint(successor(index));
-  if (is_full()) b_.CreateStore(b_.CreateOr(b_.CreateLoad(i64_, exec_), all_lanes_), exec_);
+  if (is_full()) put_exec(b_.CreateOr(mask(isa::kExecLo), all_lanes_));
   forget_unmasked();
   loaded_rows_.clear();
   has_noted_row_ = false;
@@ -319,7 +319,7 @@ llvm::BasicBlock* Translator::restart() {
   const llvm::IRBuilder<>::InsertPointGuard guard(b_);
   b_.SetInsertPoint(made);
   b_.CreateStore(b_.CreateLoad(i64_, count_before_), count_);
-  b_.CreateAlignedStore(b_.CreateLoad(i64_, began_with_), wave_s(isa::kExecLo), llvm::Align(8));
+  put_wave_mask(isa::kExecLo, b_.CreateLoad(i64_, began_with_));
   leave(Exit::none, step_address(flow_.instructions[flow_.blocks[checkpoint_].first]), kInterpret);
   return made;
 }

@@ -191,6 +191,7 @@ class Translator {
   // off. Those of lanes that it has and that never execute are what the guest makes of them.
   Value* mask(unsigned code);
   void set_mask(unsigned code, Value* bits);
+  void put_exec(Value* bits);
   Value* known_lanes(Value* bits) { return key_.occupied < kLanes ? b_.CreateAnd(bits, all_lanes_) : bits; }
   // VCC as a number: other lanes' bits may be set in it.
   Value* whole_vcc() {
@@ -352,7 +353,7 @@ class Translator {
   std::vector<llvm::AllocaInst*> scalars_;
   std::vector<llvm::AllocaInst*> masks_;  // of a wave of 32 lanes: of SGPRs that hold masks, beside scalars_
   std::map<unsigned, llvm::AllocaInst*> supposed_;  // by place: whether its supposed shape holds
-  llvm::AllocaInst *exec_ = nullptr, *scc_ = nullptr, *count_ = nullptr;
+  llvm::AllocaInst *scc_ = nullptr, *count_ = nullptr;
   llvm::AllocaInst *began_with_ = nullptr, *count_before_ = nullptr;  // EXEC and count_ at the entry
   Block* prologue_ = nullptr;
   std::vector<Block*> blocks_;         // 2 * index + version
