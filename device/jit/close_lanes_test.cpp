@@ -89,8 +89,8 @@ TEST(CloseLanes, MoveWhatTheInterpreterMoves) {
   RigOptions options;
   options.group_bytes = kLds;
   WaveRig rig(Target::gfx950, dwords_of_hex(kCode), options);
-  for (const uint64_t exec :
-       {~uint64_t{0}, ~uint64_t{1}, uint64_t{0xfff0'8000'0101'7ffe}, uint64_t{1} << 40, uint64_t{0}})
+  for (const uint64_t exec : {~uint64_t{0}, ~uint64_t{1}, uint64_t{0xfff0'8000'0101'7ffe}, uint64_t{1} << 40,
+                              uint64_t{0xffff'ffff}, uint64_t{0xfff0'8101}, uint64_t{0}})
     for (const uint32_t start :
          {0u, 2u, 4u, 8u, 16u, 32u, kLds - 2048 - 512, kLds - 2048 - 448, kLds - 2048 - 256, kLds - 512,
           kLds - 448})  // the last ones: stores, then loads that end with LDS, or beyond

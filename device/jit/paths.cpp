@@ -39,7 +39,8 @@ MORGANA_INLINE uint32_t lane_in_memory(const Lanes* lanes, int lane) {
 
 inline constexpr uint32_t kWindow = 128;
 struct RunTable;
-// Where the lanes of a wave lie when all its sixteens, active or not, do alike, each in a window of its own.
+// Where the lanes of a wave lie when all its sixteens, or the first two, active or not, do alike, each in a
+// window of its own.
 struct Windows {
   uint32_t start[kChunks];  // of the windows
   uint32_t first;           // where lane 0 lies, in dwords
@@ -103,8 +104,9 @@ constexpr RunTable run_table(uint32_t run) {
 inline constexpr RunTable kRuns[9] = {{}, run_table(1), run_table(2), {},          run_table(4),
                                       {}, {},           {},           run_table(8)};
 
-// Reads lanes from memory: taken out of vectors and broadcast again they would wait for the one port that
-// shuffles.
+// Of the first `Count` sixteens. Reads lanes from memory: taken out of vectors and broadcast again they would
+// wait for the one port that shuffles.
+template <int Count>
 MORGANA_INLINE bool are_windows(uint32_t limit, uint32_t add, const Lanes* address, Windows& found) {
   const uint32_t first = lane_in_memory(address, 0) + add;
   // Lane 7 lies 15 - run dwords from lane 0. Not lane 15: the upper half of a vector just stored is not
@@ -118,7 +120,7 @@ MORGANA_INLINE bool are_windows(uint32_t limit, uint32_t add, const Lanes* addre
   Chunk differs = from_first ^ (peek<Chunk>(reinterpret_cast<const uint8_t*>(found.runs->index)) << 2);
   uint32_t greatest = found.start[0] = first & ~63u, misplaced = first & 3;
 #pragma clang loop unroll(full)
-  for (int i = 1; i < kChunks; i++) {
+  for (int i = 1; i < Count; i++) {
     const uint32_t start = lane_in_memory(address, 16 * i) + add;
     misplaced |= (start ^ first) & 63;
     found.start[i] = start & ~63u;
@@ -127,6 +129,7 @@ MORGANA_INLINE bool are_windows(uint32_t limit, uint32_t add, const Lanes* addre
   }
   return is_zero(differs) && misplaced == 0 && greatest + uint64_t{kWindow} <= limit;
 }
+template <int Count>
 MORGANA_INLINE void to_windows(uint8_t* lds, const Windows& windows, uint64_t exec, const Lanes* data) {
   const uint32_t places = windows.runs->places << windows.first;
   const auto lanes_of = [&](int half) __attribute__((always_inline)) {
@@ -136,7 +139,7 @@ MORGANA_INLINE void to_windows(uint8_t* lds, const Windows& windows, uint64_t ex
   };
   const Sixteen32 low = lanes_of(0), high = lanes_of(1);
 #pragma clang loop unroll(full)
-  for (int i = 0; i < kChunks; i++) {
+  for (int i = 0; i < Count; i++) {
     const auto poke_half = [&](uint8_t* half, Sixteen32 lanes,
                                uint32_t active) __attribute__((always_inline)) {
       const Sixteen32 moved =
@@ -149,17 +152,21 @@ MORGANA_INLINE void to_windows(uint8_t* lds, const Windows& windows, uint64_t ex
     poke_half(to + 64, high, active >> 16);
   }
 }
+template <int Count>
 MORGANA_INLINE void from_windows(const uint8_t* lds, const Windows& windows, Lanes* data) {
 #pragma clang loop unroll(full)
-  for (int i = 0; i < kChunks; i++) data[0].chunk[i] = from_window(lds + windows.start[i], windows.index);
+  for (int i = 0; i < Count; i++) data[0].chunk[i] = from_window(lds + windows.start[i], windows.index);
 }
 #else
 inline constexpr bool kWindows = false;
 [[maybe_unused]] bool is_rising(Chunk);
 [[maybe_unused]] void to_window(uint8_t*, Chunk, uint32_t, Chunk);
-[[maybe_unused]] bool are_windows(uint32_t, uint32_t, const Lanes*, Windows&);
-[[maybe_unused]] void to_windows(uint8_t*, const Windows&, uint64_t, const Lanes*);
-[[maybe_unused]] void from_windows(const uint8_t*, const Windows&, Lanes*);
+template <int>
+bool are_windows(uint32_t, uint32_t, const Lanes*, Windows&);
+template <int>
+void to_windows(uint8_t*, const Windows&, uint64_t, const Lanes*);
+template <int>
+void from_windows(const uint8_t*, const Windows&, Lanes*);
 [[maybe_unused]] Chunk from_window(const uint8_t*, Chunk);
 #endif
 // Whether the lanes of `mask` access whole dwords of the window from `first` on.
@@ -252,6 +259,23 @@ template <class Kind>
 MORGANA_INLINE bool may_be_row(const Lanes* address) {
   return lane_in_memory(address, 1) - lane_in_memory(address, 0) == Kind::kSize;
 }
+template <int Count>
+MORGANA_INLINE bool load_windows(const uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address,
+                                 Lanes* data) {
+  Windows windows;
+  if (!are_windows<Count>(limit, add, address, windows)) return false;
+  from_windows<Count>(lds, windows, data);
+  return true;
+}
+template <int Count>
+MORGANA_INLINE bool store_windows(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address,
+                                  uint64_t exec, const Lanes* data) {
+  Windows windows;
+  if (!are_windows<Count>(limit, add, address, windows)) return false;
+  to_windows<Count>(lds, windows, exec, data);
+  return true;
+}
+
 template <class Kind>
 MORGANA_INLINE bool load_lds(uint8_t* lds, uint32_t limit, uint32_t add, const Lanes* address, uint64_t exec,
                              Lanes* data) {
@@ -259,13 +283,10 @@ MORGANA_INLINE bool load_lds(uint8_t* lds, uint32_t limit, uint32_t add, const L
       (exec <= kLanesOf<kHalf> ? by_lds_rows<Kind, false, kHalf>(lds, limit, add, address, exec, data)
                                : by_lds_rows<Kind, false>(lds, limit, add, address, exec, data)))
     return true;
-  if constexpr (Kind::kIsDword && kWindows) {
-    Windows windows;
-    if (are_windows(limit, add, address, windows)) {
-      from_windows(lds, windows, data);
+  if constexpr (Kind::kIsDword && kWindows)
+    if (exec <= kLanesOf<kHalf> ? load_windows<kHalf>(lds, limit, add, address, data)
+                                : load_windows<kChunks>(lds, limit, add, address, data))
       return true;
-    }
-  }
 #pragma clang loop unroll(disable)
   for (int i = 0; i < kChunks; i++) {
     const uint32_t mask = chunk_mask(exec, i);
@@ -301,13 +322,10 @@ MORGANA_INLINE bool store_lds(uint8_t* lds, uint32_t limit, uint32_t add, const 
       (exec <= kLanesOf<kHalf> ? by_lds_rows<Kind, true, kHalf>(lds, limit, add, address, exec, data)
                                : by_lds_rows<Kind, true>(lds, limit, add, address, exec, data)))
     return true;
-  if constexpr (Kind::kIsDword && kWindows) {
-    Windows windows;
-    if (are_windows(limit, add, address, windows)) {
-      to_windows(lds, windows, exec, data);
+  if constexpr (Kind::kIsDword && kWindows)
+    if (exec <= kLanesOf<kHalf> ? store_windows<kHalf>(lds, limit, add, address, exec, data)
+                                : store_windows<kChunks>(lds, limit, add, address, exec, data))
       return true;
-    }
-  }
 #pragma clang loop unroll(disable)
   for (int i = 0; i < kChunks; i++) {
     const uint32_t mask = chunk_mask(exec, i);
