@@ -5,6 +5,7 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/PatternMatch.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
@@ -15,13 +16,98 @@ namespace {
 using llvm::PHINode;
 using llvm::Value;
 
-// The number whose halves the two are, if one is known.
+using HalfPair = std::pair<Value*, Value*>;
+
+// The number whose halves the two are, if one is known. The upper one may have 64 bits.
 Value* whole(Value* low, Value* high) {
   using namespace llvm::PatternMatch;
   Value* number = nullptr;
   if (!match(low, m_Trunc(m_Value(number))) || !number->getType()->isIntegerTy(64)) return nullptr;
-  return match(high, m_Trunc(m_LShr(m_Specific(number), m_SpecificInt(32)))) ? number : nullptr;
+  return match(high, m_TruncOrSelf(m_LShr(m_Specific(number), m_SpecificInt(32)))) ? number : nullptr;
 }
+
+// A number of 64 bits as a sum: of `lows`, and of `highs` times 2^32.
+struct HalfSum {
+  std::vector<Value*> lows, highs;
+
+  // What adds up to the two dwords; false when no carry goes from one to the other. Of `high` only 32 bits
+  // count.
+  bool take(Value* low, Value* high) {
+    lows = {low};
+    add_terms(high);
+    for (size_t n = 0; n < lows.size();)
+      if (!part(n)) n++;
+    return lows.size() > 1;
+  }
+
+  // In front of `at`; `known` is the number whose halves two values are.
+  Value* build(llvm::Instruction* at, const HalfPair& known, Value* number) const {
+    llvm::IRBuilder<> b(at);
+    std::vector<Value*> left = highs;
+    Value* sum = nullptr;
+    const auto add = [&](Value* term) { sum = sum ? b.CreateAdd(sum, term) : term; };
+    for (Value* low : lows) {
+      const auto belongs = [&](Value* high) {
+        return HalfPair{low, high} == known || whole(low, high) != nullptr || are_carried_together(low, high);
+      };
+      const auto high = std::find_if(left.begin(), left.end(), belongs);
+      if (high == left.end()) {
+        add(b.CreateZExt(low, b.getInt64Ty()));
+        continue;
+      }
+      Value* both = HalfPair{low, *high} == known ? number : whole(low, *high);
+      add(both ? both : join_dwords(b, low, *high));
+      left.erase(high);
+    }
+    for (Value* high : left) add(b.CreateShl(b.CreateZExt(high, b.getInt64Ty()), 32));
+    return sum;
+  }
+
+ private:
+  static bool are_carried_together(Value* low, Value* high) {
+    const auto *a = llvm::dyn_cast<PHINode>(low), *b = llvm::dyn_cast<PHINode>(high);
+    return a && b && a->getParent() == b->getParent() && b->getType()->isIntegerTy(32);
+  }
+
+  void add_terms(Value* high) {
+    using namespace llvm::PatternMatch;
+    constexpr size_t kMostTerms = 8;
+    Value *a, *b;
+    if (highs.size() < kMostTerms && match(high, m_Add(m_Value(a), m_Value(b))))
+      add_terms(a), add_terms(b);
+    else if (match(high, m_ZExtOrSelf(m_Trunc(m_Value(a)))) && a->getType()->isIntegerTy(64) &&
+             !match(a, m_LShr(m_Value(), m_SpecificInt(32))))
+      add_terms(a);
+    else if (match(high, m_ZExt(m_Value(a))) && a->getType()->isIntegerTy(32))
+      add_terms(a);
+    else
+      highs.push_back(high);
+  }
+
+  // The n-th low as its two summands, if its carry is among the highs.
+  bool part(size_t n) {
+    using namespace llvm::PatternMatch;
+    Value *a, *b;
+    if (!match(lows[n], m_Add(m_Value(a), m_Value(b)))) return false;
+    const auto is_carry = [&](Value* high) {
+      Value* bit;
+      if (!match(high, m_ZExt(m_Value(bit))) || !bit->getType()->isIntegerTy(1)) return false;
+      const llvm::APInt* constant;
+      return match(bit, m_SpecificICmp(llvm::CmpInst::ICMP_ULT, m_Specific(lows[n]), m_Specific(a))) ||
+             match(bit, m_SpecificICmp(llvm::CmpInst::ICMP_ULT, m_Specific(lows[n]), m_Specific(b))) ||
+             match(bit, m_SpecificICmp(llvm::CmpInst::ICMP_UGT, m_Specific(a), m_Specific(lows[n]))) ||
+             match(bit, m_SpecificICmp(llvm::CmpInst::ICMP_UGT, m_Specific(b), m_Specific(lows[n]))) ||
+             (match(b, m_APInt(constant)) &&
+              match(bit, m_SpecificICmp(llvm::CmpInst::ICMP_UGT, m_Specific(a), m_SpecificInt(~*constant))));
+    };
+    const auto carry = std::find_if(highs.begin(), highs.end(), is_carry);
+    if (carry == highs.end()) return false;
+    highs.erase(carry);
+    lows[n] = a;
+    lows.push_back(b);
+    return true;
+  }
+};
 
 // The vector of 64-bit numbers whose lower and upper dwords the two are, if one is known.
 Value* whole_rows(Value* low, Value* high) {
@@ -88,6 +174,19 @@ llvm::PreservedAnalyses JoinRowsPass::run(llvm::Function& function, llvm::Functi
 
 llvm::PreservedAnalyses JoinHalvesPass::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
   using namespace llvm::PatternMatch;
+  bool changed = false;
+  for (llvm::BasicBlock& block : function)
+    for (llvm::Instruction& i : llvm::make_early_inc_range(block)) {
+      Value *low, *high;
+      if (!match(&i, m_c_Or(m_Shl(m_Value(high), m_SpecificInt(32)), m_ZExt(m_Value(low)))) ||
+          !i.getType()->isIntegerTy(64) || !low->getType()->isIntegerTy(32))
+        continue;
+      HalfSum sum;
+      if (!sum.take(low, high)) continue;
+      i.replaceAllUsesWith(sum.build(&i, {}, nullptr));
+      i.eraseFromParent();
+      changed = true;
+    }
   std::map<std::pair<PHINode*, PHINode*>, std::vector<llvm::Instruction*>> found;
   for (llvm::BasicBlock& block : function)
     for (llvm::Instruction& i : block) {
@@ -100,21 +199,27 @@ llvm::PreservedAnalyses JoinHalvesPass::run(llvm::Function& function, llvm::Func
         continue;
       found[{first, second}].push_back(&i);
     }
-  bool changed = false;
   for (const auto& [halves, sums] : found) {
     const auto [low, high] = halves;
     bool is_carried = false;
-    for (unsigned k = 0; k < low->getNumIncomingValues(); k++)
-      if (high->getBasicBlockIndex(low->getIncomingBlock(k)) >= 0)
-        is_carried |= whole(low->getIncomingValue(k),
-                            high->getIncomingValueForBlock(low->getIncomingBlock(k))) != nullptr;
+    for (unsigned k = 0; k < low->getNumIncomingValues(); k++) {
+      Value *first = low->getIncomingValue(k),
+            *second = high->getIncomingValueForBlock(low->getIncomingBlock(k));
+      is_carried = is_carried || whole(first, second) || HalfSum().take(first, second);
+    }
     if (!is_carried) continue;
     llvm::Type* const type = sums.front()->getType();
     auto* joined = PHINode::Create(type, low->getNumIncomingValues(), "", low->getIterator());
     for (unsigned k = 0; k < low->getNumIncomingValues(); k++) {
       llvm::BasicBlock* from = low->getIncomingBlock(k);
       Value *first = low->getIncomingValue(k), *second = high->getIncomingValueForBlock(from);
-      Value* number = whole(first, second);
+      // A block that comes here by several ways brings one value.
+      const int other = joined->getBasicBlockIndex(from);
+      Value* number =
+          other < 0 ? whole(first, second) : joined->getIncomingValue(static_cast<unsigned>(other));
+      HalfSum sum;
+      if (number == nullptr && sum.take(first, second))
+        number = sum.build(from->getTerminator(), {low, high}, joined);
       if (number == nullptr) {
         llvm::IRBuilder<> b(from->getTerminator());
         number = join_dwords(b, first, second);
