@@ -335,9 +335,10 @@ void Translator::memory(const Instruction& i) {
                             : moves_dwords && ((is_row && access.dwords == 1) || is_same_by_chunk));
   const auto move_plain = [&] {
     for (unsigned p = 0; p < used; p++) {
-      if (!is_lds && is_noted(i)) note_plain(i, bases[p], is_row, access.size);
-      if (!is_lds && is_noted(i) && is_row && !had_noted_row) note_row(i, !supposed);
-      has_noted_row_ = is_lds || !is_noted(i) ? had_noted_row : is_row && !supposed;
+      const bool notes = !is_lds && is_noted(i);
+      if (notes) note_plain(bases[p][0], is_row, access.size);
+      if (notes && !had_noted_row) note_row(i, is_row && !supposed);
+      has_noted_row_ = notes ? !supposed : had_noted_row;
       Value* at = b_.CreateIntToPtr(bases[p][0], ptr_);
       if (is_same && !is_full()) at = b_.CreateSelect(b_.CreateIsNotNull(exec()), at, wave_);
       for (unsigned d = 0; d < access.dwords; d++) {
@@ -443,17 +444,12 @@ void Translator::memory(const Instruction& i) {
 
 // Where a plain access goes. Of one place, where the first active lane faults: as a row of which that lane's
 // place is it. `size`: of its record, where not all lanes execute.
-void Translator::note_plain(const Instruction& i, Value* const* bases, bool is_row, uint32_t size) {
-  const auto put = [&](unsigned c, Value* to) {
-    b_.CreateStore(to, field(notes_, offsetof(WaveFrame, first_address) + 8 * c));
-  };
-  if (is_row || is_full()) {
-    for (unsigned c = 0; c < (is_row ? 1 : 4); c++) put(c, bases[c]);
-    return;
+void Translator::note_plain(Value* first, bool is_row, uint32_t size) {
+  if (!is_row && !is_full()) {
+    Value* const lane = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, exec(), b_.getFalse());
+    first = b_.CreateSub(first, b_.CreateMul(lane, b_.getInt64(size)));
   }
-  Value* const lane = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, exec(), b_.getFalse());
-  put(0, b_.CreateSub(bases[0], b_.CreateMul(lane, b_.getInt64(size))));
-  note_row(i, false);
+  b_.CreateStore(first, field(notes_, offsetof(WaveFrame, first_address)));
 }
 
 // Sixteen lanes read one dword of LDS, the next sixteen another.

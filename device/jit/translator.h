@@ -264,7 +264,7 @@ class Translator {
   Value* lds_limit();
   Value* shaped_bases(const Instruction& i, const AddressShape& shape, const int64_t* offset, unsigned parts,
                       Value* (*at)[4]);
-  void note_plain(const Instruction& i, Value* const* bases, bool is_row, uint32_t size);
+  void note_plain(Value* first, bool is_row, uint32_t size);
   bool is_dear_to_leave(const Instruction& i);
   void leave_unless(const Instruction& i, Value* good);
   // Addresses from indices (translate_index.cpp).
