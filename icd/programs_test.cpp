@@ -350,6 +350,44 @@ kernel void rounds(global int* out, local int* sums, int count) {
 }
 
 // The other waves of the group, those before it and those that have not begun, run once all the same.
+// A thread executes one group after another with the same waves, whose registers the group before has used
+// for other things.
+TEST_F(Programs, GroupsWithBarriersBeginWithTheirOwnRegisters) {
+  constexpr int kTile = 16, kSize = 8 * kTile;
+  cl_program program = make_program(R"(
+kernel void product(global const int* a, global const int* b, global int* c) {
+  local int ta[16][16], tb[16][16];
+  const int x = get_local_id(0), y = get_local_id(1), row = get_global_id(1), column = get_global_id(0);
+  const int size = get_global_size(0);
+  int sum = 0;
+  for (int t = 0; t < size; t += 16) {
+    ta[y][x] = a[row * size + t + x];
+    tb[y][x] = b[(t + y) * size + column];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int k = 0; k < 16; ++k) sum += ta[y][k] * tb[k][x];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  c[row * size + column] = sum;
+}
+)");
+  cl_kernel kernel = make_kernel(program, "product");
+  std::vector<int> a(kSize * kSize), b(a.size()), wanted(a.size());
+  for (size_t i = 0; i < a.size(); i++) a[i] = static_cast<int>(i % 7), b[i] = static_cast<int>(i % 11) - 5;
+  for (size_t y = 0; y < kSize; y++)
+    for (size_t x = 0; x < kSize; x++)
+      for (size_t k = 0; k < kSize; k++) wanted[y * kSize + x] += a[y * kSize + k] * b[k * kSize + x];
+  cl_mem buffers[] = {make_buffer(a.size() * 4, CL_MEM_COPY_HOST_PTR, a.data()),
+                      make_buffer(b.size() * 4, CL_MEM_COPY_HOST_PTR, b.data()), make_buffer(a.size() * 4)};
+  for (cl_uint i = 0; i < 3; i++) clSetKernelArg(kernel, i, sizeof(cl_mem), &buffers[i]);
+  const size_t global[] = {kSize, kSize}, local[] = {kTile, kTile};
+  ASSERT_EQ(clEnqueueNDRangeKernel(queue, kernel, 2, nullptr, global, local, 0, nullptr, nullptr),
+            CL_SUCCESS);
+  EXPECT_EQ(read<int>(buffers[2], wanted.size()), wanted);
+  for (cl_mem buffer : buffers) clReleaseMemObject(buffer);
+  clReleaseKernel(kernel);
+  clReleaseProgram(program);
+}
+
 TEST_F(Programs, AWaveThatTakesLongLeavesItsGroup) {
   cl_program program = make_program(
       "kernel void k(global uint* out, local uint* s, uint turns) {\n"

@@ -83,26 +83,34 @@ void ResidentGroup::start_wave(uint32_t i) {
 void ResidentGroup::restart_wave(Wave& wave) {
   beginnings_.resize(kMaxWaves);
   Beginning& begins = beginnings_[wave.index];
-  const size_t count = size_t{plan_->item_registers()} * kLanes;
+  const uint32_t registers = plan_->item_registers();
   if (!(has_beginning_ >> wave.index & 1)) {
     plan_->restart_wave(wave);
     plan_->init_items(wave, size_);
     std::copy_n(wave.s, begins.s.size(), begins.s.begin());
-    std::copy_n(wave.v, count, begins.items.begin());
+    std::copy_n(wave.v, registers * kLanes, begins.items.begin());
     has_beginning_ |= uint64_t{1} << wave.index;
     return;
   }
-  if (frames_[wave.index].kernel->is_closed()) {
-    std::copy(begins.s.begin(), begins.s.end(), wave.s);
+  const jit::Kernel& kernel = *frames_[wave.index].kernel;
+  const auto put_items = [&](uint32_t r) {
+    std::copy_n(&begins.items[r * kLanes], kLanes, &wave.v[r * kLanes]);
+  };
+  if (kernel.is_closed()) {
+    const jit::Kernel::Renewed& renewed = kernel.renewed();
+    for (uint32_t s = renewed.first_scalar; s < renewed.first_scalar + renewed.scalars; s++)
+      wave.s[s] = begins.s[s];
     wave.scc = 0;
     wave.joined_barrier = 0;
     wave.signalled_at = {~0u, ~0u};
     plan_->renew_wave(wave, begins_with_[wave.index]);
+    for (uint32_t r = 0; r < registers; r++)
+      if (renewed.vectors >> r & 1) put_items(r);
   } else {
     plan_->restart_wave(wave);
     wave.set_exec(begins_with_[wave.index]);
+    for (uint32_t r = 0; r < registers; r++) put_items(r);
   }
-  std::copy_n(begins.items.begin(), count, wave.v);
 }
 
 bool ResidentGroup::start_next() {

@@ -361,6 +361,7 @@ Result<std::shared_ptr<const Kernel>> Compilation::link() {
   kernel->loops_over_waves_ = loops_over_waves(flow, parts_->key);
   kernel->reads_first_ = reads_first(flow);
   kernel->is_closed_ = is_closed(flow);
+  if (kernel->is_closed_) kernel->renewed_ = renewed(flow);
   kernel->shares_.instructions = static_cast<uint32_t>(flow.instructions.size());
   for (const Instruction& i : flow.instructions) {
     kernel->shares_.by_handlers += i.how == How::call || i.how == How::call_all;

@@ -35,6 +35,12 @@ class Kernel {
   bool reads_first() const { return reads_first_; }
   // Only a wave that leaves it asks for registers in its Wave, or brings some there.
   bool is_closed() const { return is_closed_; }
+  // Of such a kernel: what a wave begins with and its Wave may not hold any more at its end.
+  struct Renewed {
+    uint8_t first_scalar = 0, scalars = 0;
+    uint8_t vectors = 0;  // a bit each, of v0 to v2
+  };
+  const Renewed& renewed() const { return renewed_; }
 
   // How its instructions are executed: by code of their own but for those.
   struct Shares {
@@ -53,6 +59,7 @@ class Kernel {
   Kernel();
   Specialisation key_;
   Shares shares_;
+  Renewed renewed_;
   bool loops_over_waves_ = false, reads_first_ = false, is_closed_ = false;
   const Step* steps_ = nullptr;
   uint64_t address_ = 0;

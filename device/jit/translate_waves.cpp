@@ -62,6 +62,35 @@ bool is_closed(const Flow& flow) {
   });
 }
 
+// The Wave is given registers that live where a wave waits, gives way or begins to go lane by lane.
+Kernel::Renewed renewed(const Flow& flow) {
+  VectorSet vectors, written;
+  ScalarSet scalars, s_written;
+  for (const Block& block : flow.blocks) {
+    vectors |= block.given_to_wave;
+    if (!block.is_loop_header && (!block.is_entry || block.predecessors.empty())) continue;
+    vectors |= block.live_in;
+    scalars |= block.s_live_in;
+  }
+  for (const Instruction& i : flow.instructions) {
+    vectors |= set_of(&i.indexed, 1);
+    written |= set_of(i.v_writes, i.n_v_writes);
+    s_written |= i.s_writes;
+  }
+  const Block& entry = flow.blocks[flow.entry_block];
+  vectors &= entry.live_in & written;
+  scalars &= entry.s_live_in & s_written;
+  Kernel::Renewed renewed;
+  for (unsigned r = 0; r < 3; r++)
+    if (vectors.test(r)) renewed.vectors |= static_cast<uint8_t>(1 << r);
+  for (unsigned code = 0; code < isa::kExecLo; code++) {
+    if (!scalars.test(code)) continue;
+    if (renewed.scalars == 0) renewed.first_scalar = static_cast<uint8_t>(code);
+    renewed.scalars = static_cast<uint8_t>(code + 1 - renewed.first_scalar);
+  }
+  return renewed;
+}
+
 // Whether the kernel notes nothing else.
 bool Translator::is_noted_once(const Instruction& i) const {
   if (!ended_ || !reads_first_ || blocks_[2 * flow_.block_of(flow_.instructions[first_].at)] != nullptr)

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "device/jit/analysis.h"
+#include "device/jit/kernel.h"
 #include "device/jit/lookups.h"
 #include "device/jit/memory_access.h"
 #include "device/jit/serial_loops.h"
@@ -35,6 +36,8 @@ bool loops_over_waves(const Flow& flow, const Specialisation& key);
 bool reads_first(const Flow& flow);
 // Nobody sees registers that it does not name, and only a wave that leaves it brings any into the Wave.
 bool is_closed(const Flow& flow);
+// Of such a kernel.
+Kernel::Renewed renewed(const Flow& flow);
 
 class Translator {
  public:
