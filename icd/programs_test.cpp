@@ -388,6 +388,51 @@ kernel void product(global const int* a, global const int* b, global int* c) {
   clReleaseProgram(program);
 }
 
+// The same without barriers: rows of a sparse matrix, which lanes may go through one after another.
+TEST_F(Programs, GroupsOfLoopsBeginWithTheirOwnRegisters) {
+  constexpr int kRows = 64 * 128;
+  cl_program program = make_program(R"(
+kernel void product(global const float* restrict values, global const float* restrict x,
+                    global const int* restrict columns, global const int* restrict starts,
+                    const int rows, global float* restrict out) {
+  const int row = get_global_id(0);
+  if (row >= rows) return;
+  float sum = 0;
+  const int end = starts[row + 1];
+  for (int i = starts[row]; i < end; i++) sum += values[i] * x[columns[i]];
+  out[row] = sum;
+}
+)");
+  cl_kernel kernel = make_kernel(program, "product");
+  std::vector<int> starts{0}, columns;
+  std::vector<float> values, x(kRows), wanted(kRows);
+  for (int i = 0; i < kRows; i++) x[static_cast<size_t>(i)] = static_cast<float>(i * 7 % 1000);
+  for (int row = 0; row < kRows; row++) {
+    for (int i = 0; i < row % 37; i++) {
+      columns.push_back((row * 131 + i * 977) % kRows);
+      values.push_back(static_cast<float>(i - 5));
+      wanted[static_cast<size_t>(row)] += values.back() * x[static_cast<size_t>(columns.back())];
+    }
+    starts.push_back(static_cast<int>(columns.size()));
+  }
+  cl_mem buffers[] = {make_buffer(values.size() * 4, CL_MEM_COPY_HOST_PTR, values.data()),
+                      make_buffer(x.size() * 4, CL_MEM_COPY_HOST_PTR, x.data()),
+                      make_buffer(columns.size() * 4, CL_MEM_COPY_HOST_PTR, columns.data()),
+                      make_buffer(starts.size() * 4, CL_MEM_COPY_HOST_PTR, starts.data()),
+                      make_buffer(wanted.size() * 4)};
+  const cl_int rows = kRows;
+  for (cl_uint i = 0; i < 4; i++) clSetKernelArg(kernel, i, sizeof(cl_mem), &buffers[i]);
+  clSetKernelArg(kernel, 4, sizeof rows, &rows);
+  clSetKernelArg(kernel, 5, sizeof(cl_mem), &buffers[4]);
+  const size_t global = kRows, local = 128;
+  ASSERT_EQ(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &global, &local, 0, nullptr, nullptr),
+            CL_SUCCESS);
+  EXPECT_EQ(read<float>(buffers[4], wanted.size()), wanted);
+  for (cl_mem buffer : buffers) clReleaseMemObject(buffer);
+  clReleaseKernel(kernel);
+  clReleaseProgram(program);
+}
+
 TEST_F(Programs, AWaveThatTakesLongLeavesItsGroup) {
   cl_program program = make_program(
       "kernel void k(global uint* out, local uint* s, uint turns) {\n"

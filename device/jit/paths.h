@@ -51,9 +51,10 @@ ScratchStore store_scratch;
 // it.
 using RangePath = void MORGANA_KEEPS_REGISTERS(jit::StripRange* range, uint64_t base, const Lanes* low,
                                                const Lanes* high, bool is_first);
-// Whether what one lane stores lies apart from what other lanes load and store.
+// Whether what one of the first `lanes` stores lies apart from what the others load and store.
 using ApartPath = bool MORGANA_KEEPS_REGISTERS(const jit::StripRange* ranges,
-                                               const jit::StripAccess* accesses, uint32_t count);
+                                               const jit::StripAccess* accesses, uint32_t count,
+                                               uint32_t lanes);
 RangePath note_range;
 ApartPath lie_apart;
 

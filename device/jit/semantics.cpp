@@ -208,8 +208,8 @@ extern "C" void morgana_note_range(jit::StripRange* range, uint64_t base, const 
   morgana_path_note_range(range, base, low, high, is_first);
 }
 extern "C" bool morgana_lie_apart(const jit::StripRange* ranges, const jit::StripAccess* accesses,
-                                  uint32_t count) {
-  return morgana_path_lie_apart(ranges, accesses, count);
+                                  uint32_t count, uint32_t lanes) {
+  return morgana_path_lie_apart(ranges, accesses, count, lanes);
 }
 extern "C" void morgana_whole_dword(uint32_t op, const uint32_t* const* sources, uint32_t* result) {
   word(result, 0) = whole_dword(static_cast<isa::Op>(op), sources, word(result, 0));

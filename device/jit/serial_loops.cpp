@@ -18,14 +18,25 @@ bool has_float_steps(isa::Type type) {
   return isa::is_float(type) && type != isa::Type::bf16 && type != isa::Type::pk_bf16;
 }
 
-// s_waitcnt vmcnt(0), whatever the generation's bits above.
-bool waits_for_all(const isa::Inst& inst) {
-  return inst.row->op == isa::Op::s_waitcnt && (inst.simm16 & 0xc00f) == 0;
+// Whether it waits until all that has been loaded is there; up to gfx9 that goes for stores, too.
+bool waits_for_loads(const isa::Inst& inst, Generation generation) {
+  switch (inst.row->op) {
+    case isa::Op::s_waitcnt: return (inst.simm16 & (generation >= Generation::gfx11 ? 0xfc00 : 0xc00f)) == 0;
+    case isa::Op::s_waitcnt_vmcnt:
+    case isa::Op::s_wait_loadcnt: return inst.simm16 == 0;
+    case isa::Op::s_wait_loadcnt_dscnt: return (inst.simm16 & 0x3f00) == 0;
+    default: return false;
+  }
+}
+// Of gfx10 and later.
+bool waits_for_stores(isa::Op op) {
+  return op == isa::Op::s_waitcnt_vscnt || op == isa::Op::s_wait_storecnt ||
+         op == isa::Op::s_wait_storecnt_dscnt || op == isa::Op::s_wait_idle;
 }
 
 class Examiner {
  public:
-  Examiner(const Flow& flow, const Loop& loop) : flow_(flow) {
+  Examiner(const Flow& flow, const Loop& loop, Generation generation) : flow_(flow), generation_(generation) {
     loop_.loop = loop;
     loop_.behind = loop.exits[0];
     const Instruction& last = flow.last(flow.blocks[loop.head()]);
@@ -116,12 +127,14 @@ class Examiner {
     for (const bool is_second_turn : {false, true})
       for (uint32_t n = block.first; n < block.first + block.count; n++) {
         const Instruction& i = flow_.instructions[n];
-        const bool waits = waits_for_all(*i.step->inst);
-        if (i.how == How::scalar_load) return true;
+        const bool waits = waits_for_loads(*i.step->inst, generation_);
+        if (i.how == How::scalar_load || waits_for_stores(i.step->inst->row->op)) return true;
         loading &= ~set_of(i.v_writes, i.n_v_writes);
         if (i.how == How::memory) loading |= set_of(i.v_writes, i.n_v_writes);
-        if (!waits || n + 1 == block.first + block.count) continue;
-        const Instruction& next = flow_.instructions[n + 1];
+        uint32_t behind = n + 1;
+        while (behind < block.first + block.count && flow_.instructions[behind].how == How::nothing) behind++;
+        if (!waits || behind == block.first + block.count) continue;
+        const Instruction& next = flow_.instructions[behind];
         const VectorSet read = set_of(next.v_reads, next.n_v_reads);
         if (is_second_turn && (read & loading).none()) return true;
         loading &= ~read;
@@ -239,6 +252,7 @@ class Examiner {
   }
 
   const Flow& flow_;
+  const Generation generation_;
   SerialLoop loop_;
   ScalarSet numbers_;  // scalars that are read as such
   bool has_flat_ = false;
@@ -246,11 +260,11 @@ class Examiner {
 
 }  // namespace
 
-std::vector<SerialLoop> serial_loops(const Flow& flow) {
+std::vector<SerialLoop> serial_loops(const Flow& flow, Generation generation) {
   std::vector<SerialLoop> found;
   for (const Loop& candidate : innermost_loops(flow)) {
     if (candidate.exits.size() != 1) continue;
-    Examiner examiner(flow, candidate);
+    Examiner examiner(flow, candidate, generation);
     if (examiner.examine()) found.push_back(examiner.take());
   }
   return found;

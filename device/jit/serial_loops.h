@@ -43,7 +43,7 @@ struct SerialLoop {
 };
 
 // Loops that may run so, ...
-std::vector<SerialLoop> serial_loops(const Flow& flow);
+std::vector<SerialLoop> serial_loops(const Flow& flow, Generation generation);
 // ... and whether that pays for the shapes that addresses have.
 bool gathers(const SerialLoop& loop, const Flow& flow, const Shapes& shapes);
 

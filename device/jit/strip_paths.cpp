@@ -22,21 +22,21 @@ Ends ends_of(const StripRange* ranges, const StripAccess& access) {
   return ends;
 }
 
-bool all_apart(const Ends& a, const Ends& b) {
-  const auto lowest = [](const Ends& e) { return *std::min_element(e.low, e.low + kLanes); };
-  const auto highest = [](const Ends& e) { return *std::max_element(e.high, e.high + kLanes); };
+bool all_apart(const Ends& a, const Ends& b, uint32_t lanes) {
+  const auto lowest = [lanes](const Ends& e) { return *std::min_element(e.low, e.low + lanes); };
+  const auto highest = [lanes](const Ends& e) { return *std::max_element(e.high, e.high + lanes); };
   return highest(a) <= lowest(b) || highest(b) <= lowest(a);
 }
 
 // Whether what each lane accesses of both lies behind what the lane before it does, or before that.
-bool lanes_apart(const Ends& a, const Ends& b) {
+bool lanes_apart(const Ends& a, const Ends& b, uint32_t lanes) {
   Ends both;
   for (int l = 0; l < kLanes; l++) {
     both.low[l] = std::min(a.low[l], b.low[l]);
     both.high[l] = std::max(a.high[l], b.high[l]);
   }
   bool rises = true, falls = true;
-  for (int l = 0; l + 1 < kLanes; l++) {
+  for (uint32_t l = 0; l + 1 < lanes; l++) {
     rises &= both.high[l] <= both.low[l + 1];
     falls &= both.high[l + 1] <= both.low[l];
   }
@@ -58,14 +58,14 @@ MORGANA_KEEPS_REGISTERS void note_range(StripRange* range, uint64_t base, const 
   }
 }
 
-MORGANA_KEEPS_REGISTERS bool lie_apart(const StripRange* ranges, const StripAccess* accesses,
-                                       uint32_t count) {
+MORGANA_KEEPS_REGISTERS bool lie_apart(const StripRange* ranges, const StripAccess* accesses, uint32_t count,
+                                       uint32_t lanes) {
   for (uint32_t s = 0; s < count; s++) {
     if (!accesses[s].stores) continue;
     const Ends stored = ends_of(ranges, accesses[s]);
     for (uint32_t other = 0; other < count; other++) {
       const Ends accessed = ends_of(ranges, accesses[other]);
-      if (!all_apart(stored, accessed) && !lanes_apart(stored, accessed)) return false;
+      if (!all_apart(stored, accessed, lanes) && !lanes_apart(stored, accessed, lanes)) return false;
     }
   }
   return true;

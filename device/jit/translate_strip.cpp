@@ -140,8 +140,7 @@ llvm::Value* Translator::lanes_lie_apart(const SerialLoop& loop) {
     return pair ? static_cast<Value*>(b_.getInt64(0)) : scalar_source(access(p), 2, 2);
   };
   for (unsigned r = 0; r < kVectorRegisters; r++)
-    if (((loop.reads | loop.writes) & body.live_in).test(r))
-      put_vgpr(r, b_.CreateAlignedLoad(lanes_, wave_v(r), kRegisterAlign));
+    if (((loop.reads | loop.writes) & body.live_in).test(r)) put_vgpr(r, load_row(wave_v(r), kRegisterAlign));
   for (unsigned p = 0; p < count; p++)
     if (addresses.places[p].base_varies)
       bases[p] = {temporary(i64_), temporary(i64_)};
@@ -206,7 +205,8 @@ llvm::Value* Translator::lanes_lie_apart(const SerialLoop& loop) {
   auto* const global = new llvm::GlobalVariable(module_, table->getType(), true,
                                                 llvm::GlobalValue::InternalLinkage, table, "strip_accesses");
   Value* const apart = call_library(
-      "morgana_lie_apart", {ranges, global, b_.getInt32(static_cast<uint32_t>(addresses.accesses.size()))});
+      "morgana_lie_apart", {ranges, global, b_.getInt32(static_cast<uint32_t>(addresses.accesses.size())),
+                            b_.getInt32(key_.occupied)});
   return b_.CreateAnd(is_one_range, apart);
 }
 
@@ -231,7 +231,7 @@ void Translator::strip_lanes(const SerialLoop& loop, const SerialRun& strip,
     lane.unmasked.assign(kVectorRegisters, nullptr);
     for (unsigned r = 0; r < kVectorRegisters; r++)
       if (l > 0 && (loop.reads | loop.writes).test(r)) lane.vectors[r] = temporary(lanes_);
-    for (unsigned code = 0; code < isa::kExecLo; code += 2)
+    for (unsigned code = 0; code < isa::kExecLo; code++)
       if (loop.masks.test(code)) {
         lane.run.before[code] = b_.getInt64(0);
         lane.masks[code] = temporary(b_.getInt1Ty());
@@ -285,7 +285,7 @@ void Translator::strip_lanes(const SerialLoop& loop, const SerialRun& strip,
   each_lane([&](SerialRun& run) { keep_lane(loop, run, body.live_in | behind.live_in, {}); });
   is_serial_ = false;
   b_.CreateStore(others, strip.left);
-  b_.CreateAlignedStore(others, wave_s(isa::kExecLo), llvm::Align(8));
+  put_wave_mask(isa::kExecLo, others);
   b_.CreateCondBr(b_.CreateICmpNE(others, b_.getInt64(0)), next, done);
 }
 
@@ -326,7 +326,7 @@ void Translator::translate_strip(const Serial& serial) {
   } else {
     Block *const look = block("look_ahead"), *const meet = block("lanes_meet"),
                  *const partial = block("partial"), *const whole = block("not_in_strips");
-    b_.CreateCondBr(b_.CreateICmpEQ(all, b_.getInt64(~uint64_t{0})), look, partial);
+    b_.CreateCondBr(b_.CreateICmpEQ(all, all_lanes_), look, partial);
     b_.SetInsertPoint(partial);
     b_.CreateStore(b_.getFalse(), serial.strip.may);
     b_.CreateBr(whole);
@@ -346,7 +346,7 @@ void Translator::translate_strip(const Serial& serial) {
   strip_lanes(loop, run, before, goes_on, next, done);
 
   b_.SetInsertPoint(done);
-  b_.CreateAlignedStore(all, wave_s(isa::kExecLo), llvm::Align(8));
+  put_wave_mask(isa::kExecLo, all);
   Value* const iterations = b_.CreateSub(b_.getInt64(kStrip), b_.CreateLoad(i64_, run.allowance));
   judge_strip(serial, iterations);
   Value* const executed = b_.CreateMul(iterations, b_.getInt64(loop.instructions));
@@ -384,12 +384,12 @@ void Translator::go_on_together(const SerialLoop& loop, const VectorSet& vectors
                                 Block* const (&to)[2]) {
   end_strips();
   for (unsigned r = 0; r < kVectorRegisters; r++) {
-    if (vectors.test(r)) put_vgpr(r, b_.CreateAlignedLoad(lanes_, wave_v(r), kRegisterAlign));
+    if (vectors.test(r)) put_vgpr(r, load_row(wave_v(r), kRegisterAlign));
     if (const auto supposed = supposed_.find(r); supposed != supposed_.end() && loop.writes.test(r))
       b_.CreateStore(b_.getFalse(), supposed->second);
   }
   if (to[0] && to[1])
-    b_.CreateCondBr(b_.CreateICmpEQ(exec, b_.getInt64(~uint64_t{0})), to[1], to[0]);
+    b_.CreateCondBr(b_.CreateICmpEQ(exec, all_lanes_), to[1], to[0]);
   else
     b_.CreateBr(to[0] ? to[0] : to[1]);
 }

@@ -62,16 +62,21 @@ bool is_closed(const Flow& flow) {
   });
 }
 
-// The Wave is given registers that live where a wave waits, gives way or begins to go lane by lane.
+// The Wave is given registers that live where a wave waits; where there are loops, also where it gives way or
+// goes lane by lane, which is before and behind them. An SGPR goes with the other one of its pair.
 Kernel::Renewed renewed(const Flow& flow) {
   VectorSet vectors, written;
   ScalarSet scalars, s_written;
+  const bool has_loops = std::any_of(flow.blocks.begin(), flow.blocks.end(),
+                                     [](const Block& block) { return block.is_loop_header; });
   for (const Block& block : flow.blocks) {
     vectors |= block.given_to_wave;
-    if (!block.is_loop_header && (!block.is_entry || block.predecessors.empty())) continue;
+    if (block.predecessors.empty() || (!block.is_entry && !has_loops)) continue;
     vectors |= block.live_in;
     scalars |= block.s_live_in;
   }
+  for (unsigned code = 0; code < isa::kExecLo; code += 2)
+    if (scalars.test(code) || scalars.test(code + 1)) scalars.set(code).set(code + 1);
   for (const Instruction& i : flow.instructions) {
     vectors |= set_of(&i.indexed, 1);
     written |= set_of(i.v_writes, i.n_v_writes);

@@ -42,13 +42,6 @@ Shapes shapes_of(const Flow& flow, const std::vector<SerialLoop>& candidates, bo
   return shapes(std::move(gather));
 }
 
-// Strips are made of waves of 64 lanes, where s_waitcnt tells all waits for memory.
-std::vector<SerialLoop> candidates(const Flow& flow, Target target) {
-  std::vector<SerialLoop> found = serial_loops(flow);
-  if (has_wave32(target)) std::erase_if(found, [](const SerialLoop& loop) { return loop.is_strip; });
-  return found;
-}
-
 }  // namespace
 
 Translator::Translator(llvm::Module& module, const Library& library, const Flow& flow, Target target,
@@ -58,7 +51,7 @@ Translator::Translator(llvm::Module& module, const Library& library, const Flow&
       b_(context_),
       library_(library),
       flow_(flow),
-      candidates_(candidates(flow, target)),
+      candidates_(serial_loops(flow, info(target).generation)),
       shapes_(shapes_of(flow, candidates_, info(target).packed_work_items, key)),
       is_lookup_(find_lookups(flow)),
       target_(info(target)),
