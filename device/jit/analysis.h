@@ -24,10 +24,11 @@ using ScalarSet = std::bitset<kScalarRegisters>;
 // How an instruction is executed.
 enum class How : uint8_t {
   nothing,
-  scalar,   // a function of semantics/scalar.h
-  exec_op,  // the saveexec family
-  branch,   // to `target`, conditionally
-  jump,     // to `target`
+  scalar,        // a function of semantics/scalar.h
+  scalar_float,  // lane 0 of a function of the vector tables
+  exec_op,       // the saveexec family
+  branch,        // to `target`, conditionally
+  jump,          // to `target`
   get_pc,
   subroutine,  // to `target`, or to a known one, if the operand says so
   ret,         // to where a known subroutine was called from, if the operand says so
@@ -59,6 +60,7 @@ struct Instruction {
   uint32_t at = 0;  // dword in the region
   How how = How::leave;
   const VectorFunction* vector = nullptr;
+  const VectorFunction* of_lane = nullptr;  // of a scalar_float
   const ScalarFunction* scalar = nullptr;
   Span v_reads[8], v_writes[3];
   uint8_t n_v_reads = 0, n_v_writes = 0;

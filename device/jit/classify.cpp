@@ -5,6 +5,7 @@
 #include "device/interp/code.h"
 #include "device/interp/other_lanes.h"
 #include "device/isa/effects.h"
+#include "device/isa/scalar_float.h"
 #include "device/jit/library.h"
 
 namespace morgana::device::jit {
@@ -133,6 +134,10 @@ class Classifier {
     if (effects.kind == isa::Class::opaque)
       return effects.writes & (isa::kStateAny | isa::kStateFloat) ? How::call_all : How::call;
     if (effects.result.is_leaf(isa::Fn::next_pc)) return How::get_pc;
+    if (const std::optional<Op> vector = isa::vector_of(inst.row->op)) {
+      i.of_lane = library_.vector(*vector, target_);
+      return i.of_lane && !needs_other_environment(*i.of_lane) ? How::scalar_float : How::call;
+    }
     i.scalar = library_.scalar(isa::of_whole_mask(inst.row->op));
     if (i.scalar == nullptr) return How::call;
     if (!(inst.row->flags & isa::kWritesExec)) return How::scalar;
@@ -264,7 +269,8 @@ class Classifier {
       if (i.scalar->writes_scc || i.how == How::exec_op) i.s_writes.set(kScc);
       if (i.scalar->conditional) i.s_reads |= i.s_writes;
     }
-    if (i.how == How::branch || (i.how == How::call && is_scalar_format(inst.row->format))) {
+    if (i.how == How::branch || i.how == How::scalar_float ||
+        (i.how == How::call && is_scalar_format(inst.row->format))) {
       if (effects.reads & isa::kStateScc) i.s_reads.set(kScc);
       if (effects.writes & isa::kStateScc) i.s_writes.set(kScc);
       if (effects.reads & isa::kStateVcc) i.s_reads.set(isa::kVccLo), i.s_reads.set(isa::kVccHi);

@@ -94,7 +94,9 @@ class Examiner {
 
   // What the wave does once for all lanes, and in a strip loop for each one again.
   bool uniform(const Instruction& i) {
-    if (i.how != How::scalar && i.how != How::scalar_load && i.how != How::branch) return false;
+    if (i.how != How::scalar && i.how != How::scalar_float && i.how != How::scalar_load &&
+        i.how != How::branch)
+      return false;
     numbers_ |= i.s_reads | i.s_writes;
     loop_.numbers |= i.s_writes;
     return !i.writes_exec;

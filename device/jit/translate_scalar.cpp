@@ -1,5 +1,7 @@
 // Scalar instructions, branches and scalar loads.
 #include "device/apertures.h"
+#include "device/interp/code.h"
+#include "device/interp/vector_op.h"
 #include "device/isa/constants.h"
 #include "device/jit/translator.h"
 
@@ -119,6 +121,29 @@ void Translator::scalar(const Instruction& i) {
   if (as_mask) b_.CreateStore(as_mask, masks_[written]);
   if (i.scalar->writes_scc)
     b_.CreateStore(b_.CreateLoad(i32_, field(result, offsetof(ScalarResult, scc))), scc_);
+}
+
+void Translator::scalar_float(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  const VectorFunction& f = *i.of_lane;
+  llvm::AllocaInst* values = temporary(llvm::ArrayType::get(i8_, sizeof(Values)));
+  b_.CreateStore(mode_, field(values, offsetof(Values, mode)));
+  for (int s = 0; s < f.n_src; s++) {
+    Value* number = scalar_source(i, s, 1);
+    if (inst.row->op == Op::s_cvt_hi_f32_f16) number = b_.CreateLShr(number, 16);
+    llvm::AllocaInst* operand = temporary(lanes_);
+    b_.CreateAlignedStore(splat(number), operand, llvm::Align(256));
+    b_.CreateStore(operand, field(values, offsetof(Values, src) + sizeof(void*) * static_cast<unsigned>(s)));
+  }
+  llvm::AllocaInst* result = temporary(lanes_);
+  b_.CreateStore(result, field(values, offsetof(Values, dst)));
+  call_library(f.compute, {values});
+  if (f.dst_registers == 0) {
+    Value* const bits = b_.CreateLoad(i64_, field(values, offsetof(Values, mask_out)));
+    b_.CreateStore(b_.CreateZExt(first_lane(mask_lanes(bits)), i32_), scc_);
+  } else {
+    set_s32(inst.dst[0].code, first_lane(b_.CreateAlignedLoad(lanes_, result, llvm::Align(256))));
+  }
 }
 
 // EXEC = F(S0, EXEC), SCC = EXEC != 0; the destination gets the old EXEC (saveexec) or the new one (wrexec).

@@ -54,7 +54,8 @@ void Translator::find_streams() {
                (row.format == isa::Format::GLOBAL || row.format == isa::Format::FLAT);
       } else if (i.how == How::vector) {
         work++;
-      } else if (i.how != How::scalar && i.how != How::exec_op && i.how != How::nothing) {
+      } else if (i.how != How::scalar && i.how != How::scalar_float && i.how != How::exec_op &&
+                 i.how != How::nothing) {
         sums = false;
       }
     }
@@ -88,6 +89,7 @@ void Translator::find_late_stores() {
         waits_and_writes = waits_and_writes || writes;
         break;
       case How::scalar:
+      case How::scalar_float:
       case How::exec_op:
       case How::branch:
       case How::jump:

@@ -174,7 +174,8 @@ llvm::Value* Translator::lanes_lie_apart(const SerialLoop& loop) {
       }
     }
     const bool is_taken = std::binary_search(addresses.slice.begin(), addresses.slice.end(), n);
-    if (is_taken || i.how == How::scalar || i.how == How::scalar_load) translate_instruction(i);
+    if (is_taken || i.how == How::scalar || i.how == How::scalar_float || i.how == How::scalar_load)
+      translate_instruction(i);
   }
   const Instruction& last = flow_.last(body);
   Value* const condition = branch_condition(last);

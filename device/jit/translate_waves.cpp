@@ -251,9 +251,9 @@ void Translator::load_for_all() {
   if (key_.kernarg != kNoSgpr) kernarg.set(key_.kernarg).set(key_.kernarg + 1u);
   for (uint32_t n = begin.first; n < begin.first + begin.count; n++) {
     const Instruction& i = flow_.instructions[n];
-    const bool goes_on = i.how == How::nothing || i.how == How::scalar || i.how == How::exec_op ||
-                         i.how == How::get_pc || i.how == How::vector || i.how == How::lane ||
-                         i.how == How::scalar_load;
+    const bool goes_on = i.how == How::nothing || i.how == How::scalar || i.how == How::scalar_float ||
+                         i.how == How::exec_op || i.how == How::get_pc || i.how == How::vector ||
+                         i.how == How::lane || i.how == How::scalar_load;
     if (!goes_on) return;
     const bool is_argument = i.how == How::scalar_load && i.step->kind[1] == Source::none &&
                              (i.s_reads & kernarg) == kernarg && kernarg.any();

@@ -486,6 +486,7 @@ void Translator::translate_instruction(const Instruction& i) {
 void Translator::execute(const Instruction& i) {
   switch (i.how) {
     case How::scalar: return scalar(i);
+    case How::scalar_float: return scalar_float(i);
     case How::exec_op: return exec_op(i);
     case How::vector: return vector(i);
     case How::lane: return lane(i);

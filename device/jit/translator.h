@@ -228,6 +228,7 @@ class Translator {
 
   // --- Instructions ---
   void scalar(const Instruction& i);
+  void scalar_float(const Instruction& i);
   void exec_op(const Instruction& i);
   Value* mask_result(const Instruction& i);
   Value* scalar_call(const Instruction& i, Value* const* sources);
