@@ -349,7 +349,6 @@ kernel void rounds(global int* out, local int* sums, int count) {
   clReleaseProgram(program);
 }
 
-// The other waves of the group, those before it and those that have not begun, run once all the same.
 // A thread executes one group after another with the same waves, whose registers the group before has used
 // for other things.
 TEST_F(Programs, GroupsWithBarriersBeginWithTheirOwnRegisters) {
@@ -433,6 +432,7 @@ kernel void product(global const float* restrict values, global const float* res
   clReleaseProgram(program);
 }
 
+// The other waves of the group, those before it and those that have not begun, run once all the same.
 TEST_F(Programs, AWaveThatTakesLongLeavesItsGroup) {
   cl_program program = make_program(
       "kernel void k(global uint* out, local uint* s, uint turns) {\n"

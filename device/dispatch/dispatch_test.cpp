@@ -193,6 +193,24 @@ TEST(Dispatch, WavesThatEndedCountAsArrivedAtTheBarrier) {
   EXPECT_EQ(seen[3], 1u);
 }
 
+// A thread executes group after group with the same waves. "pairs" gives the Wave a pair of SGPRs at its
+// barrier, of which one holds another number than at the beginning and is not needed any more; "dead_load"
+// has v0, overwritten, there for a load that nobody reads.
+TEST(Dispatch, GroupsThatFollowBeginWithTheirOwnRegisters) {
+  constexpr uint32_t kItems = 128, kGroups = 64;
+  for (const char* name : {"pairs", "dead_load"}) {
+    Device device(Target::gfx950);
+    TestKernel kernel(name, Target::gfx950);
+    std::vector<uint32_t> found(kItems * kGroups);
+    kernel.launch.grid = {kItems * kGroups, 1, 1};
+    kernel.launch.group = {kItems, 1, 1};
+    kernel.arguments = {address(found.data()), address(found.data())};
+    const Fault fault = kernel.run(device);
+    ASSERT_EQ(fault.kind, FaultKind::none) << name << fault.detail << " " << fault.instruction;
+    EXPECT_EQ(found, std::vector<uint32_t>(found.size(), 7)) << name;
+  }
+}
+
 // No barrier keeps a wave from writing where the next one is still to read: on hardware they run side by
 // side.
 TEST(Dispatch, WavesReadBeforeOthersWriteThereAfterTheirWait) {

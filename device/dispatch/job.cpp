@@ -170,6 +170,7 @@ void Job::run_wave(Wave& wave, uint32_t budget) {
 bool Job::run_round(ResidentGroup& resident, bool& all_slept, State& state) {
   Group& group = resident.group();
   const uint32_t completions = group.barriers[0].completions;
+  resident.begin_round();
   for (uint32_t i = 0; i < group.wave_count; i++) {
     Wave& wave = resident.in_turn(i);
     if (wave.exit == Exit::ended || wave.exit == Exit::barrier) continue;
@@ -225,6 +226,7 @@ struct CompiledRun {
   ResidentGroup& resident;
   uint64_t end;          // behind the last group to begin
   uint32_t wave = 0;     // the one in execution
+  bool in_turn = false;  // compiled code goes from wave to wave by itself
   bool is_done = false;  // all have ended; otherwise the caller goes on with the resident one
   static void run(void* argument) { static_cast<CompiledRun*>(argument)->run_groups(); }
 
@@ -248,8 +250,8 @@ struct CompiledRun {
 
   bool run_group() {
     Group& group = resident.group();
-    while (!resident.all_begun())
-      if (!run_wave(resident.begin_wave())) return false;
+    resident.begin_waves();
+    const bool has_one_kernel = resident.has_one_kernel();
     uint64_t begin = 0;
     for (uint32_t round = 1; group.waves_ended < group.wave_count; round++) {
       if (group.waves_at_barrier + group.waves_ended == group.wave_count) release_barrier(resident);
@@ -258,7 +260,19 @@ struct CompiledRun {
         if (begin == 0) begin = now;
         if (now - begin > ticks_of_us(kMostRoundsUs)) return false;
       }
-      for (uint32_t turn = 0; turn < group.wave_count; turn++) {
+      resident.begin_round();
+      uint32_t turn = 0;
+      if (has_one_kernel && group.waves_ended == 0 && group.waves_at_barrier == 0) {
+        in_turn = true;
+        resident.run_in_turn();
+        in_turn = false;
+        turn = resident.last_turn();
+        Wave& last = resident.in_turn(turn++);
+        wave = last.index;
+        jit::come_out(last, resident.frame(last));
+        if (!see(last)) return false;
+      }
+      for (; turn < group.wave_count; turn++) {
         Wave& one = resident.in_turn(turn);
         if (one.exit != Exit::ended && one.exit != Exit::barrier && !run_wave(one)) return false;
       }
@@ -269,6 +283,10 @@ struct CompiledRun {
   bool run_wave(Wave& one) {
     wave = one.index;
     jit::run_compiled(one, resident.frame(one));
+    return see(one);
+  }
+
+  bool see(Wave& one) {
     if (one.exit == Exit::ended) {
       resident.group().waves_ended++;
       return true;
@@ -298,6 +316,7 @@ Job::State Job::run_share(ResidentGroup& resident, Share& share) {
   share.next = resident.index() + 1;
   if (trapped) {
     _mm_setcsr(0x1f80);
+    if (run.in_turn) run.wave = resident.in_turn(resident.last_turn()).index;
     Wave& wave = resident.loops_over_waves() ? resident.leave_loop() : resident.wave(run.wave);
     record_trap(wave, trap);
     // Exit::resume: the runtime's trap handler has been entered, which the interpreter executes.

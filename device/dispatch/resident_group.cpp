@@ -58,12 +58,32 @@ bool ResidentGroup::start(const LaunchPlan& plan, uint64_t index, uint32_t unit)
   }
   begun_ = group_.wave_count;
   commands_seen_ = plan.commands_seen();
-  const jit::Kernel* const kernel = frames_[0].kernel;
-  const auto has_it = [kernel](const jit::WaveFrame& frame) { return frame.kernel == kernel; };
-  loops_ = kernel != nullptr && kernel->loops_over_waves() &&
-           std::all_of(frames_.get(), frames_.get() + group_.wave_count, has_it);
+  loops_ = has_one_kernel() && frames_[0].kernel->loops_over_waves();
   if (plan.observer != nullptr) plan.observer->group_begins(group_, waves_.get());
   return true;
+}
+
+bool ResidentGroup::has_one_kernel() const {
+  const jit::Kernel* const kernel = frames_[0].kernel;
+  return kernel != nullptr && std::all_of(frames_.get(), frames_.get() + group_.wave_count,
+                                          [kernel](const jit::WaveFrame& f) { return f.kernel == kernel; });
+}
+
+void ResidentGroup::run_in_turn() {
+  Wave* const waves = waves_.get();
+  Wave* const before = reinterpret_cast<Wave*>(reinterpret_cast<uintptr_t>(waves) - sizeof(Wave));
+  Wave& first = in_turn(0);
+  jit::run_in_turn(first, frame(first), goes_back_ ? before : waves + group_.wave_count);
+}
+
+uint32_t ResidentGroup::last_turn() {
+  uint32_t turn = 0;
+  for (; turn + 1 < group_.wave_count && frame(in_turn(turn + 1)).in_kernel; turn++) {
+    Wave& wave = in_turn(turn);
+    jit::come_out(wave, frame(wave));
+    if (wave.exit == Exit::barrier) wave.status |= kStatusInBarrier;
+  }
+  return turn;
 }
 
 void ResidentGroup::start_wave(uint32_t i) {
@@ -78,8 +98,8 @@ void ResidentGroup::start_wave(uint32_t i) {
   frames_[i].has_doubts = has_doubts();
 }
 
-// A wave of the group before whose registers have been overwritten begins anew. A kernel that is closed
-// changes nothing else of it.
+// A wave of the group before whose registers have been overwritten begins anew. A closed kernel changes
+// nothing of a Wave but registers.
 void ResidentGroup::restart_wave(Wave& wave) {
   beginnings_.resize(kMaxWaves);
   Beginning& begins = beginnings_[wave.index];

@@ -71,11 +71,18 @@ class ResidentGroup {
   uint64_t index() const { return index_; }
   Group& group() { return group_; }
   Wave& wave(uint32_t i) { return waves_[i]; }
-  // The wave whose turn is the i-th. Behind a barrier the turns go from the last wave to the first: on
-  // hardware all waves go on at once, so all have read what lies there before the first one comes round to
-  // overwrite it
-  // (`sums[0]` of a reduction in a loop that lacks its second barrier). In this order that holds here, too.
-  Wave& in_turn(uint32_t i) { return waves_[has_met_ ? group_.wave_count - 1 - i : i]; }
+  // The wave whose turn is the i-th of a round, which begins by begin_round. Behind a barrier the turns go
+  // from the last wave to the first: on hardware all waves go on at once, so all have read what lies there
+  // before the first one comes round to overwrite it (`sums[0]` of a reduction in a loop that lacks its
+  // second barrier). In this order that holds here, too.
+  void begin_round() { goes_back_ = has_met_; }
+  Wave& in_turn(uint32_t i) { return waves_[goes_back_ ? group_.wave_count - 1 - i : i]; }
+  // All waves have the same compiled kernel.
+  bool has_one_kernel() const;
+  // Has it execute all waves in turn (jit::run_in_turn). Afterwards, also behind a guest fault, whose turn
+  // came last; the waves before that one are counted.
+  void run_in_turn();
+  uint32_t last_turn();
   // All waves have come to a barrier.
   void meet() { has_met_ = true; }
   // All waves have a compiled kernel.
@@ -108,8 +115,8 @@ class ResidentGroup {
   const LaunchPlan* plan_ = nullptr;
   uint64_t index_ = 0;
   Group group_;
-  mutable uint32_t lost_ = 0;  // a bit a wave
-  bool has_met_ = false;
+  mutable uint32_t lost_ = 0;                 // a bit a wave
+  bool has_met_ = false, goes_back_ = false;  // goes_back_: in this round
   std::array<uint32_t, 3> size_{};
   bool loops_ = false;
   uint32_t begun_ = 0;                           // waves of the group

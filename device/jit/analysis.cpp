@@ -299,8 +299,8 @@ class Builder {
         flow_.scalars.set(code), flow_.scalars.set(code + 1);
   }
 
-  // Where a mask is one SGPR it does not share a value with the next one: who tests it would have to part
-  // them.
+  // Where a mask is one SGPR it does not share a value of 64 bits with the next one: LLVM would take every
+  // test of it for one of a half, and know no more what it compares.
   void part_masks() {
     flow_.wide.reset(isa::kExecLo);
     const auto is_exec = [](const isa::Operand& operand) { return operand.code == isa::kExecLo; };

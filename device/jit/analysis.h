@@ -96,6 +96,17 @@ inline bool writes_memory(const Instruction& i) {
   return i.step->inst->row->flags & (isa::kStore | isa::kAtomic);
 }
 
+// Of vector memory instructions that compiled code executes: an access to private memory.
+inline bool is_scratch(isa::Format format) {
+  return format == isa::Format::SCRATCH || format == isa::Format::MUBUF;
+}
+
+// At the group's own barrier, on gfx12: code of its own, but for the last wave.
+inline bool signals_group(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  return inst.row->op == isa::Op::s_barrier_signal && inst.src[0].code == isa::kInlineMinusOne;
+}
+
 // A matrix instruction, which the interpreter's handler executes.
 inline bool is_matrix(const Instruction& i) {
   return i.how == How::call && (i.step->inst->row->flags & (isa::kMfma | isa::kSmfmac));

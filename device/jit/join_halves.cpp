@@ -26,17 +26,18 @@ Value* whole(Value* low, Value* high) {
   return match(high, m_TruncOrSelf(m_LShr(m_Specific(number), m_SpecificInt(32)))) ? number : nullptr;
 }
 
-// A number of 64 bits as a sum: of `lows`, and of `highs` times 2^32.
+// A number of 64 bits as a sum: low + 2^32 * high = the sum of `lows` + 2^32 * the sum of `highs`, modulo
+// 2^64.
 struct HalfSum {
   std::vector<Value*> lows, highs;
 
-  // What adds up to the two dwords; false when no carry goes from one to the other. Of `high` only 32 bits
-  // count.
-  bool take(Value* low, Value* high) {
+  // Finds what adds up to the two dwords; false when no carry goes from one to the other. Of what is high
+  // only 32 bits count.
+  bool decompose(Value* low, Value* high) {
     lows = {low};
     add_terms(high);
     for (size_t n = 0; n < lows.size();)
-      if (!part(n)) n++;
+      if (!split(n)) n++;
     return lows.size() > 1;
   }
 
@@ -71,21 +72,22 @@ struct HalfSum {
 
   void add_terms(Value* high) {
     using namespace llvm::PatternMatch;
-    constexpr size_t kMostTerms = 8;
+    constexpr int kMostLooks = 16;
     Value *a, *b;
-    if (highs.size() < kMostTerms && match(high, m_Add(m_Value(a), m_Value(b))))
+    const bool looks = looks_++ < kMostLooks, is_dword = high->getType()->isIntegerTy(32);
+    if (looks && match(high, m_Add(m_Value(a), m_Value(b))))
       add_terms(a), add_terms(b);
-    else if (match(high, m_ZExtOrSelf(m_Trunc(m_Value(a)))) && a->getType()->isIntegerTy(64) &&
-             !match(a, m_LShr(m_Value(), m_SpecificInt(32))))
+    else if (looks && match(high, m_ZExt(m_Value(a))) && a->getType()->isIntegerTy(32))
       add_terms(a);
-    else if (match(high, m_ZExt(m_Value(a))) && a->getType()->isIntegerTy(32))
+    else if (looks && is_dword && match(high, m_Trunc(m_Value(a))) && a->getType()->isIntegerTy(64) &&
+             !match(a, m_LShr(m_Value(), m_SpecificInt(32))))
       add_terms(a);
     else
       highs.push_back(high);
   }
 
   // The n-th low as its two summands, if its carry is among the highs.
-  bool part(size_t n) {
+  bool split(size_t n) {
     using namespace llvm::PatternMatch;
     Value *a, *b;
     if (!match(lows[n], m_Add(m_Value(a), m_Value(b)))) return false;
@@ -97,6 +99,7 @@ struct HalfSum {
              match(bit, m_SpecificICmp(llvm::CmpInst::ICMP_ULT, m_Specific(lows[n]), m_Specific(b))) ||
              match(bit, m_SpecificICmp(llvm::CmpInst::ICMP_UGT, m_Specific(a), m_Specific(lows[n]))) ||
              match(bit, m_SpecificICmp(llvm::CmpInst::ICMP_UGT, m_Specific(b), m_Specific(lows[n]))) ||
+             // A carry from a constant, as InstCombine has it.
              (match(b, m_APInt(constant)) &&
               match(bit, m_SpecificICmp(llvm::CmpInst::ICMP_UGT, m_Specific(a), m_SpecificInt(~*constant))));
     };
@@ -107,6 +110,8 @@ struct HalfSum {
     lows.push_back(b);
     return true;
   }
+
+  int looks_ = 0;
 };
 
 // The vector of 64-bit numbers whose lower and upper dwords the two are, if one is known.
@@ -182,7 +187,7 @@ llvm::PreservedAnalyses JoinHalvesPass::run(llvm::Function& function, llvm::Func
           !i.getType()->isIntegerTy(64) || !low->getType()->isIntegerTy(32))
         continue;
       HalfSum sum;
-      if (!sum.take(low, high)) continue;
+      if (!sum.decompose(low, high)) continue;
       i.replaceAllUsesWith(sum.build(&i, {}, nullptr));
       i.eraseFromParent();
       changed = true;
@@ -205,7 +210,7 @@ llvm::PreservedAnalyses JoinHalvesPass::run(llvm::Function& function, llvm::Func
     for (unsigned k = 0; k < low->getNumIncomingValues(); k++) {
       Value *first = low->getIncomingValue(k),
             *second = high->getIncomingValueForBlock(low->getIncomingBlock(k));
-      is_carried = is_carried || whole(first, second) || HalfSum().take(first, second);
+      is_carried = is_carried || whole(first, second) || HalfSum().decompose(first, second);
     }
     if (!is_carried) continue;
     llvm::Type* const type = sums.front()->getType();
@@ -218,7 +223,7 @@ llvm::PreservedAnalyses JoinHalvesPass::run(llvm::Function& function, llvm::Func
       Value* number =
           other < 0 ? whole(first, second) : joined->getIncomingValue(static_cast<unsigned>(other));
       HalfSum sum;
-      if (number == nullptr && sum.take(first, second))
+      if (number == nullptr && sum.decompose(first, second))
         number = sum.build(from->getTerminator(), {low, high}, joined);
       if (number == nullptr) {
         llvm::IRBuilder<> b(from->getTerminator());

@@ -35,10 +35,10 @@ class Kernel {
   bool reads_first() const { return reads_first_; }
   // Only a wave that leaves it asks for registers in its Wave, or brings some there.
   bool is_closed() const { return is_closed_; }
-  // Of such a kernel: what a wave begins with and its Wave may not hold any more at its end.
+  // Of a closed kernel: what a wave begins with and its Wave may not hold any more at its end.
   struct Renewed {
-    uint8_t first_scalar = 0, scalars = 0;
-    uint8_t vectors = 0;  // a bit each, of v0 to v2
+    uint8_t first_scalar = 0, scalars = 0;  // so many from the first to the last such SGPR
+    uint8_t vectors = 0;                    // a bit each, of v0 to v2
   };
   const Renewed& renewed() const { return renewed_; }
 
@@ -55,6 +55,7 @@ class Kernel {
   friend class Compilation;
   friend void run_compiled(Wave& wave, WaveFrame& frame);
   friend Wave* run_compiled(Wave* begin, WaveFrame* frames, Wave* end, uint32_t groups);
+  friend void run_in_turn(Wave& first, WaveFrame& frame, Wave* end);
   struct Linked;
   Kernel();
   Specialisation key_;
@@ -125,6 +126,14 @@ MORGANA_CALLS_COMPILED inline void run_compiled(Wave& wave, WaveFrame& frame) {
   frame.in_kernel = true;
   frame.kernel->entry_(&wave, &frame, &wave + 1, 1);
   come_out(wave, frame);
+}
+
+// The same for waves of a group that have the same kernel, which does not loop over them: in the order in
+// which they lie, up to `end`, or the other way round. What each has done, `come_out` is to see; those that
+// are not `in_kernel` have not run.
+MORGANA_CALLS_COMPILED inline void run_in_turn(Wave& first, WaveFrame& frame, Wave* end) {
+  frame.in_kernel = true;
+  frame.kernel->entry_(&first, &frame, end, 1);
 }
 
 // The same for the waves of a group that begins, by a kernel that loops over them; the caller has marked them

@@ -99,7 +99,6 @@ unsigned scratch_dwords(const isa::Inst& inst) {
   return inst.row->flags & isa::kStore ? inst.src[1].dwords : inst.dst[0].dwords;
 }
 
-bool is_scratch(isa::Format format) { return format == isa::Format::SCRATCH || format == isa::Format::MUBUF; }
 
 // What the offset in scratch is counted from: by MUBUF or not, and the code of an SGPR or a constant, kNoBase
 // without one. nullopt: it depends on more.
@@ -442,8 +441,8 @@ void Translator::memory(const Instruction& i) {
   finish();
 }
 
-// Where a plain access goes. Of one place, where the first active lane faults: as a row of which that lane's
-// place is it. `size`: of its record, where not all lanes execute.
+// Where a plain access goes, as the place of a row's lane 0. Of one place, where the first active lane
+// faults, the row is one whose lane of that number lies there; `size`: of a record.
 void Translator::note_plain(Value* first, bool is_row, uint32_t size) {
   if (!is_row && !is_full()) {
     Value* const lane = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, exec(), b_.getFalse());

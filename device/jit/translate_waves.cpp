@@ -55,43 +55,40 @@ bool reads_first(const Flow& flow) {
   return true;
 }
 
+namespace {
+// Whether the interpreter's handler may execute it, which has its registers in the Wave.
+bool may_call(const Instruction& i) {
+  if (i.how != How::memory) return i.how == How::call && !signals_group(i);
+  return is_scratch(i.step->inst->row->format) || (!writes_memory(i) && i.is_result_dead);
+}
+}  // namespace
+
 bool is_closed(const Flow& flow) {
   return std::none_of(flow.instructions.begin(), flow.instructions.end(), [](const Instruction& i) {
-    return i.how == How::call || i.how == How::call_all || i.how == How::leave || i.how == How::subroutine ||
+    return may_call(i) || i.how == How::call_all || i.how == How::leave || i.how == How::subroutine ||
            i.how == How::ret;
   });
 }
 
-// The Wave is given registers that live where a wave waits; where there are loops, also where it gives way or
-// goes lane by lane, which is before and behind them. An SGPR goes with the other one of its pair.
+// Anything that the kernel writes may be in the Wave, and SGPRs go there by pairs.
 Kernel::Renewed renewed(const Flow& flow) {
-  VectorSet vectors, written;
-  ScalarSet scalars, s_written;
-  const bool has_loops = std::any_of(flow.blocks.begin(), flow.blocks.end(),
-                                     [](const Block& block) { return block.is_loop_header; });
-  for (const Block& block : flow.blocks) {
-    vectors |= block.given_to_wave;
-    if (block.predecessors.empty() || (!block.is_entry && !has_loops)) continue;
-    vectors |= block.live_in;
-    scalars |= block.s_live_in;
-  }
-  for (unsigned code = 0; code < isa::kExecLo; code += 2)
-    if (scalars.test(code) || scalars.test(code + 1)) scalars.set(code).set(code + 1);
+  VectorSet written;
+  ScalarSet s_written;
   for (const Instruction& i : flow.instructions) {
-    vectors |= set_of(&i.indexed, 1);
-    written |= set_of(i.v_writes, i.n_v_writes);
+    written |= written_vectors(i);
     s_written |= i.s_writes;
   }
   const Block& entry = flow.blocks[flow.entry_block];
-  vectors &= entry.live_in & written;
-  scalars &= entry.s_live_in & s_written;
   Kernel::Renewed renewed;
   for (unsigned r = 0; r < 3; r++)
-    if (vectors.test(r)) renewed.vectors |= static_cast<uint8_t>(1 << r);
-  for (unsigned code = 0; code < isa::kExecLo; code++) {
-    if (!scalars.test(code)) continue;
+    if (entry.live_in.test(r) && written.test(r)) renewed.vectors |= static_cast<uint8_t>(1 << r);
+  const auto either = [](const ScalarSet& set, unsigned code) {
+    return set.test(code) || set.test(code + 1);
+  };
+  for (unsigned code = 0; code < isa::kExecLo; code += 2) {
+    if (!either(entry.s_live_in, code) || !either(s_written, code)) continue;
     if (renewed.scalars == 0) renewed.first_scalar = static_cast<uint8_t>(code);
-    renewed.scalars = static_cast<uint8_t>(code + 1 - renewed.first_scalar);
+    renewed.scalars = static_cast<uint8_t>(code + 2 - renewed.first_scalar);
   }
   return renewed;
 }

@@ -75,6 +75,7 @@ llvm::Function* Translator::translate() {
   if (model == nullptr) return nullptr;
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context_), {ptr_, ptr_, ptr_, i32_}, false);
   function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, "kernel", module_);
+  function_->setDSOLocal(true);
   for (const char* name : {"target-cpu", "target-features", "tune-cpu", "prefer-vector-width"})
     if (const llvm::Attribute a = model->getFnAttribute(name); a.isValid()) function_->addFnAttr(a);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
@@ -216,7 +217,48 @@ void Translator::stop(Exit why) {
   }
   count_instructions();
   b_.CreateStore(b_.getInt8(static_cast<uint8_t>(why)), field(wave_, offsetof(Wave, exit)));
+  if (!ended_ && (why == Exit::ended || why == Exit::barrier))
+    b_.CreateBr(next_wave());
+  else
+    b_.CreateRetVoid();
+}
+
+// To the wave that follows in the caller's order, which stands where its frame says: by a jump, since nothing
+// is left in registers.
+llvm::BasicBlock* Translator::next_wave() {
+  if (next_wave_) return next_wave_;
+  next_wave_ = block("next_wave");
+  const llvm::IRBuilder<>::InsertPointGuard guard(b_);
+  b_.SetInsertPoint(next_wave_);
+  Value* const end = function_->getArg(2);
+  Value* const rises = b_.CreateICmpUGT(end, wave_);
+  const auto next = [&](Value* of, size_t size) {
+    const auto step = static_cast<int64_t>(size);
+    return b_.CreateGEP(i8_, of,
+                        b_.CreateSelect(rises, b_.getInt64(static_cast<uint64_t>(step)),
+                                        b_.getInt64(static_cast<uint64_t>(-step))));
+  };
+  Value* const wave = next(wave_, sizeof(Wave));
+  Block *const go = block("go"), *const back = block("back_to_caller");
+  b_.CreateCondBr(b_.CreateICmpEQ(wave, end), back, go);
+  b_.SetInsertPoint(back);
   b_.CreateRetVoid();
+  b_.SetInsertPoint(go);
+  Value* const group = b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, group)));
+  Value* const exit = b_.CreateLoad(i8_, field(wave_, offsetof(Wave, exit)));
+  const auto count = [&](size_t offset, Exit which) {
+    Value* const is_it = b_.CreateICmpEQ(exit, b_.getInt8(static_cast<uint8_t>(which)));
+    Value* const counter = field(group, offset);
+    b_.CreateStore(b_.CreateAdd(b_.CreateLoad(i32_, counter), b_.CreateZExt(is_it, i32_)), counter);
+  };
+  count(offsetof(Group, waves_at_barrier), Exit::barrier);
+  count(offsetof(Group, waves_ended), Exit::ended);
+  Value* const frame = next(frame_, sizeof(WaveFrame));
+  b_.CreateStore(b_.getInt8(1), field(frame, offsetof(WaveFrame, in_kernel)));
+  b_.CreateCall(function_, {wave, frame, end, function_->getArg(3)})
+      ->setTailCallKind(llvm::CallInst::TCK_MustTail);
+  b_.CreateRetVoid();
+  return next_wave_;
 }
 
 // The same, and the wave goes on at `step`.
@@ -379,13 +421,6 @@ llvm::BasicBlock* Translator::none_or_partial(uint32_t index, uint32_t next) {
   b_.CreateBr(blocks_[2 * flow_.block_of(behind)]);
   return test;
 }
-
-namespace {
-bool signals_group(const Instruction& i) {
-  const isa::Inst& inst = *i.step->inst;
-  return inst.row->op == isa::Op::s_barrier_signal && inst.src[0].code == isa::kInlineMinusOne;
-}
-}  // namespace
 
 // At s_barrier_signal of the group's own barrier. The handler does what the last wave does.
 void Translator::signal_group(const Instruction& i) {

@@ -36,7 +36,7 @@ bool loops_over_waves(const Flow& flow, const Specialisation& key);
 bool reads_first(const Flow& flow);
 // Nobody sees registers that it does not name, and only a wave that leaves it brings any into the Wave.
 bool is_closed(const Flow& flow);
-// Of such a kernel.
+// Of a closed kernel.
 Kernel::Renewed renewed(const Flow& flow);
 
 class Translator {
@@ -133,6 +133,7 @@ class Translator {
   void store_live(const VectorSet& vectors, const ScalarSet& scalars);
   void count_instructions();
   void stop(Exit why);
+  Block* next_wave();
   void leave(Exit why, Value* step, uint32_t entry);
   void give_way(uint32_t to);
   void put_carried(uint32_t index);
@@ -398,6 +399,7 @@ class Translator {
   // Of a kernel that loops over waves: where s_endpgm leads, and what is loaded before the first one, by the
   // instruction's number.
   Block* ended_ = nullptr;
+  Block* next_wave_ = nullptr;
   bool reads_first_ = false;
   std::map<uint32_t, std::vector<Value*>> loaded_for_all_;
   Value* streams_from_ = nullptr;
