@@ -99,7 +99,6 @@ unsigned scratch_dwords(const isa::Inst& inst) {
   return inst.row->flags & isa::kStore ? inst.src[1].dwords : inst.dst[0].dwords;
 }
 
-
 // What the offset in scratch is counted from: by MUBUF or not, and the code of an SGPR or a constant, kNoBase
 // without one. nullopt: it depends on more.
 constexpr unsigned kNoBase = ~0u;
