@@ -76,8 +76,8 @@ inline constexpr uint64_t kLdsRoom = 8192;
 
 // A wave and its frame. Kernels that loop over waves go on with those behind it up to `end`, and then with
 // the same for the groups that follow in the row, `groups` in all, until a wave does something else than to
-// end. Others go on with the next one in the direction of `end`, until a wave does something else than to end
-// or to wait at a barrier, and count in the group those that they leave behind; in the frames of all that
+// end. Others go from a barrier on with the next one in the direction of `end`, until a wave does something
+// else than to wait there, and count in the group those that they leave behind; in the frames of all that
 // have begun `in_kernel` is set.
 using Entry = void (*)(Wave*, WaveFrame*, Wave* end, uint32_t groups);
 

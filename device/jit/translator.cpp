@@ -217,14 +217,15 @@ void Translator::stop(Exit why) {
   }
   count_instructions();
   b_.CreateStore(b_.getInt8(static_cast<uint8_t>(why)), field(wave_, offsetof(Wave, exit)));
-  if (!ended_ && (why == Exit::ended || why == Exit::barrier))
+  if (!ended_ && why == Exit::barrier)
     b_.CreateBr(next_wave());
   else
     b_.CreateRetVoid();
 }
 
-// To the wave that follows in the caller's order, which stands where its frame says: by a jump, since nothing
-// is left in registers.
+// From a barrier to the wave that follows in the caller's order, which stands where its frame says: by a
+// jump, since nothing is left in registers. At the end this did not pay: loops of kernels without barriers
+// were compiled to slower code.
 llvm::BasicBlock* Translator::next_wave() {
   if (next_wave_) return next_wave_;
   next_wave_ = block("next_wave");
@@ -245,14 +246,8 @@ llvm::BasicBlock* Translator::next_wave() {
   b_.CreateRetVoid();
   b_.SetInsertPoint(go);
   Value* const group = b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, group)));
-  Value* const exit = b_.CreateLoad(i8_, field(wave_, offsetof(Wave, exit)));
-  const auto count = [&](size_t offset, Exit which) {
-    Value* const is_it = b_.CreateICmpEQ(exit, b_.getInt8(static_cast<uint8_t>(which)));
-    Value* const counter = field(group, offset);
-    b_.CreateStore(b_.CreateAdd(b_.CreateLoad(i32_, counter), b_.CreateZExt(is_it, i32_)), counter);
-  };
-  count(offsetof(Group, waves_at_barrier), Exit::barrier);
-  count(offsetof(Group, waves_ended), Exit::ended);
+  Value* const at_barrier = field(group, offsetof(Group, waves_at_barrier));
+  b_.CreateStore(b_.CreateAdd(b_.CreateLoad(i32_, at_barrier), b_.getInt32(1)), at_barrier);
   Value* const frame = next(frame_, sizeof(WaveFrame));
   b_.CreateStore(b_.getInt8(1), field(frame, offsetof(WaveFrame, in_kernel)));
   b_.CreateCall(function_, {wave, frame, end, function_->getArg(3)})
