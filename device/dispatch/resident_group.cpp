@@ -113,9 +113,7 @@ void ResidentGroup::restart_wave(Wave& wave) {
     return;
   }
   const jit::Kernel& kernel = *frames_[wave.index].kernel;
-  const auto put_items = [&](uint32_t r) {
-    std::copy_n(&begins.items[r * kLanes], kLanes, &wave.v[r * kLanes]);
-  };
+  uint32_t items = ~0u;  // a bit each
   if (kernel.is_closed()) {
     const jit::Kernel::Renewed& renewed = kernel.renewed();
     for (uint32_t s = renewed.first_scalar; s < renewed.first_scalar + renewed.scalars; s++)
@@ -124,13 +122,13 @@ void ResidentGroup::restart_wave(Wave& wave) {
     wave.joined_barrier = 0;
     wave.signalled_at = {~0u, ~0u};
     plan_->renew_wave(wave, begins_with_[wave.index]);
-    for (uint32_t r = 0; r < registers; r++)
-      if (renewed.vectors >> r & 1) put_items(r);
+    items = renewed.vectors;
   } else {
     plan_->restart_wave(wave);
     wave.set_exec(begins_with_[wave.index]);
-    for (uint32_t r = 0; r < registers; r++) put_items(r);
   }
+  for (uint32_t r = 0; r < registers; r++)
+    if (items >> r & 1) std::copy_n(&begins.items[r * kLanes], kLanes, &wave.v[r * kLanes]);
 }
 
 bool ResidentGroup::start_next() {

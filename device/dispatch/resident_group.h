@@ -37,25 +37,22 @@ class ResidentGroup {
   bool start(const LaunchPlan& plan, uint64_t index, uint32_t unit = 0);
 
   // Sets up the next group of the launch, behind one that compiled code has run to its end. Its waves are
-  // still to be begun, by begin_wave one by one or by begin_waves. False: the interpreter is to run a part of
-  // it.
+  // still to be begun (begin_waves). False: the interpreter is to run a part of it.
   bool start_next();
   bool all_begun() const { return begun_ == group_.wave_count; }
-  Wave& begin_wave() {
-    const uint32_t i = begun_++;
-    Wave& wave = waves_[i];
-    jit::WaveFrame& frame = frames_[i];
-    frame.entry = 0;
-    frame.has_doubts = has_doubts();
-    if (std::exchange(frame.has_stored, false))
-      restart_wave(wave);
-    else
-      plan_->renew_wave(wave, begins_with_[i]);
-    wave.commands_seen = commands_seen_;
-    return wave;
-  }
   void begin_waves() {
-    while (!all_begun()) begin_wave();
+    while (!all_begun()) {
+      const uint32_t i = begun_++;
+      Wave& wave = waves_[i];
+      jit::WaveFrame& frame = frames_[i];
+      frame.entry = 0;
+      frame.has_doubts = has_doubts();
+      if (std::exchange(frame.has_stored, false))
+        restart_wave(wave);
+      else
+        plan_->renew_wave(wave, begins_with_[i]);
+      wave.commands_seen = commands_seen_;
+    }
   }
 
   // All waves have a compiled kernel that loops over them.
