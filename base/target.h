@@ -57,6 +57,9 @@ struct TargetInfo {
   uint32_t lds_bytes;             // per compute unit, available to one work-group
   uint32_t lds_granule;           // allocation granule in bytes
   uint32_t vgpr_limit;            // VGPRs that one wave may have (with AccVGPRs where unified)
+
+  // What the L2 cache adds as f32: LLVM takes these targets to keep denormals, others flush them.
+  bool adds_f32_denormals() const { return is_gfx940 || generation >= Generation::gfx12; }
 };
 
 const TargetInfo& info(Target target);

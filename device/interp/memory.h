@@ -27,7 +27,7 @@ enum MemoryFlag : uint32_t {
   kReturnsOld = 1u << 1,   // an atomic that writes its destination
   kToLds = 1u << 2,        // loaded data goes to LDS
   kClampM0 = 1u << 3,      // LDS accesses are clamped by M0 (gfx6 to gfx8)
-  kKeepDenorms = 1u << 4,  // f32 atomics on memory keep denormals (gfx940+)
+  kKeepDenorms = 1u << 4,  // f32 additions to memory keep denormals
   kFormIsSaddr = 1u << 5,  // GLOBAL with an SGPR base
   kFormIsFlat = 1u << 6,   // FLAT: lanes may address the apertures
 };

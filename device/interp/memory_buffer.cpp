@@ -338,7 +338,7 @@ Handler select_buffer(Target target, const isa::Inst& inst, Step& step) {
     case Op::buffer_atomic_sub_clamp_u32: return buffer_atomic<atomics::sub_clamp<uint32_t>>;
     case Op::buffer_atomic_cond_sub_u32: return buffer_atomic<atomics::cond_sub<uint32_t>>;
     case Op::buffer_atomic_add_f32:
-      if (!info(target).is_gfx940) step.extra &= ~kKeepDenorms;
+      if (!info(target).adds_f32_denormals()) step.extra &= ~kKeepDenorms;
       return buffer_atomic<atomics::float_add<uint32_t>>;
 #define ATOMIC_EXCHANGE(name, operation) ATOMIC_BITS(name, operation, uint32_t, uint64_t)
 #define ATOMIC_INTEGER(name, lds, narrow, wide, operation, type, wide_type) \

@@ -339,8 +339,7 @@ Handler select_flat(Target target, const isa::Inst& inst, Step& step) {
     case Op::global_atomic_ordered_add_b64: return choose_atomic<atomics::add<uint64_t>>();
     case Op::flat_atomic_add_f32:
     case Op::global_atomic_add_f32:
-      // L2 flushes (CDNA4 guide, Table 53), but LLVM takes gfx940 and later to keep denormals.
-      if (!info(target).is_gfx940) step.extra &= ~kKeepDenorms;
+      if (!info(target).adds_f32_denormals()) step.extra &= ~kKeepDenorms;
       return choose_atomic<atomics::float_add<uint32_t>>();
 #define ATOMIC_EXCHANGE(name, operation) ATOMIC_BITS(name, operation, uint32_t, uint64_t)
 #define ATOMIC_INTEGER(name, lds, narrow, wide, operation, type, wide_type) \

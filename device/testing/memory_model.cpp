@@ -432,7 +432,7 @@ class Model {
     if (ends(op, "_f64")) wide = true, op = "f" + op.substr(0, op.size() - 4);
     if (op == "add_f32") op = "fadd";
     Rules rules;
-    rules.flush32_in = rules.flush32_out = op == "fadd" && !info(state_.target).is_gfx940;
+    rules.flush32_in = rules.flush32_out = op == "fadd" && !info(state_.target).adds_f32_denormals();
 
     // Operand positions by kind.
     size_t data_at = 0, addr_at = 1, scalar_at = 2;
