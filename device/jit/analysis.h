@@ -77,7 +77,7 @@ struct Instruction {
   bool is_result_dead = false;  // nobody reads what it writes to VGPRs
   bool keeps_old = true;        // inactive lanes' old values of some destination are needed afterwards
   Span indexed;                 // the VGPRs that M0 chooses from
-  VectorSet live;               // before it, where it may leave for the registers' or the lanes' sake
+  VectorSet live;               // before it
   ScalarSet s_live;
   uint32_t target = 0;  // dword in the region that a branch or a call goes to
 };

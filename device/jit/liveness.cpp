@@ -175,6 +175,7 @@ void before(Instruction& i, const Flow& flow, const ScalarSet& zero, Live& live,
   }
   if (i.reads_all) {
     live = everything;
+    i.live = live.active, i.s_live = live.scalars;
     return;
   }
   masks_before(i, flow.mask_dwords(), live);
@@ -191,10 +192,8 @@ void before(Instruction& i, const Flow& flow, const ScalarSet& zero, Live& live,
   live.scalars &= ~i.s_writes;
   live.scalars |= i.s_reads;
   live.scalars.set(isa::kExecLo), live.scalars.set(isa::kExecHi);
-  if (may_leave(i)) {
-    i.live = live.active | live.not_active();
-    i.s_live = live.scalars;
-  }
+  i.live = live.active | live.not_active();
+  i.s_live = live.scalars;
 }
 
 }  // namespace

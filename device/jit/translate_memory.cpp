@@ -16,8 +16,6 @@
 namespace morgana::device::jit {
 using isa::Op;
 
-// Of registers that the ways out for lanes without the expected shape store.
-constexpr size_t kMostRowsLeft = 1000;
 // Of LDS accesses without a shape that try themselves whether they are rows: each is some hundred
 // instructions of the host. Behind them the native path tries it.
 constexpr size_t kMostRowsInline = 32;
@@ -480,35 +478,6 @@ llvm::Value* Translator::shaped_bases(const Instruction& i, const AddressShape& 
     for (unsigned c = 0; c < 4; c++)
       at[p][c] = b_.CreateAdd(bases[c], b_.getInt64(static_cast<uint64_t>(offset[p])));
   return guard;
-}
-
-// Every way out of a kernel stores all registers that live there: of many accesses among many registers
-// nothing else would be left to compile. The rows count that the ways out before store.
-bool Translator::is_dear_to_leave(const Instruction& i) {
-  if (checkpoint_ != kNowhere) return false;
-  size_t rows = 0;
-  for (unsigned r = 0; r < kVectorRegisters; r++) rows += is_stored_live(r, i.live);
-  if (rows_left_ + rows > kMostRowsLeft) return true;
-  rows_left_ += rows;
-  return false;
-}
-
-// Lanes that do not have the expected shape, or are out of range, are rare enough to give the wave up.
-void Translator::leave_unless(const Instruction& i, Value* good) {
-  if (!good || (llvm::isa<llvm::ConstantInt>(good) && llvm::cast<llvm::ConstantInt>(good)->isOne())) return;
-  Block* on = block("shaped");
-  Block* otherwise = checkpoint_ != kNowhere ? restart() : block("otherwise");
-  llvm::MDBuilder weights(context_);
-  b_.CreateCondBr(good, on, otherwise, weights.createLikelyBranchWeights());
-  b_.SetInsertPoint(on);
-  if (checkpoint_ != kNowhere) return;
-  b_.SetInsertPoint(otherwise);
-  b_.CreateStore(
-      b_.CreateAdd(b_.CreateLoad(i64_, count_), b_.getInt64(flow_.counted(first_, number(i) - first_))),
-      count_);
-  store_live(i.live, i.s_live);
-  leave(Exit::none, step_address(i), kInterpret);
-  b_.SetInsertPoint(on);
 }
 
 }  // namespace morgana::device::jit

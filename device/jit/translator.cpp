@@ -304,15 +304,18 @@ void Translator::translate_block(uint32_t index) {
   if (ended_) s_in_wave_.reset();  // only the first wave has those of this group
   checkpoint_ = checkpoint_of(index);
   first_ = guest.first;
+  section_.first = nullptr;
   index_.clear();
   for (uint32_t i = 0; i < guest.count; i++) {
     const Instruction& instruction = flow_.instructions[guest.first + i];
+    continue_section(instruction);
     Value* const holds = supposed(instruction);
     translate_instruction(instruction);
     set_supposed(instruction, holds);
     if (instruction.how == How::call_all || (instruction.how == How::memory && writes_memory(instruction)) ||
         (written_vectors(instruction) & homes_).any())
       checkpoint_ = kNowhere;
+    end_section(instruction);
     in_wave_ &= ~written_vectors(instruction);
     s_in_wave_ &= instruction.how == How::call_all ? ScalarSet{} : ~instruction.s_writes;
   }
@@ -321,6 +324,7 @@ void Translator::translate_block(uint32_t index) {
     checkpoint_ = kNowhere;
   }
   checkpoint_at_end_[2 * index + version_] = checkpoint_;
+  section_.first = nullptr;
   finish_block(index);
 }
 
@@ -534,6 +538,7 @@ void Translator::execute(const Instruction& i) {
 // --- Instructions that the interpreter's handler executes ---
 
 void Translator::run_single(const Instruction& i) {
+  section_.first = nullptr;
   Value* single = field(singles_base_, singles_.size() * sizeof(SingleStep));
   singles_.push_back(i.step);
   Value* original = step_address(i);

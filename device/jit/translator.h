@@ -270,6 +270,11 @@ class Translator {
   Value* shaped_bases(const Instruction& i, const AddressShape& shape, const int64_t* offset, unsigned parts,
                       Value* (*at)[4]);
   void note_plain(Value* first, bool is_row, uint32_t size);
+  // Ways out (translate_sections.cpp).
+  void continue_section(const Instruction& i);
+  void end_section(const Instruction& i);
+  void begin_section(const Instruction& i);
+  Block* leave_section();
   bool is_dear_to_leave(const Instruction& i);
   void leave_unless(const Instruction& i, Value* good);
   // Addresses from indices (translate_index.cpp).
@@ -396,6 +401,17 @@ class Translator {
   uint32_t checkpoint_ = kNowhere;
   std::vector<uint32_t> checkpoint_at_end_;
   std::map<uint32_t, Block*> restarts_;
+  // translate_sections.cpp
+  struct Section {
+    const Instruction* first = nullptr;  // null: the next instruction begins one
+    Block* block = nullptr;              // where its code begins, behind `after` if that is not null
+    llvm::Instruction* after = nullptr;
+    VectorSet in_wave;  // at its beginning
+    ScalarSet s_in_wave;
+    Block* exit = nullptr;
+    bool has_loaded = false;
+  };
+  Section section_;
   // Of a kernel that loops over waves: where s_endpgm leads, and what is loaded before the first one, by the
   // instruction's number.
   Block* ended_ = nullptr;
