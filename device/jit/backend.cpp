@@ -11,6 +11,7 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
@@ -47,6 +48,15 @@
 namespace morgana::device::jit {
 namespace {
 
+// InstCombine moves what is used in the next block alone there. Behind a check that a value of lanes was
+// loaded before, the words would be loaded and only then, maybe many checks later, put together: 64 of them
+// on the stack.
+void keep_in_place() {
+  const auto& options = llvm::cl::getRegisteredOptions();
+  const auto sinks = options.find("instcombine-code-sinking");
+  if (sinks != options.end()) static_cast<llvm::cl::opt<bool>*>(sinks->second)->setValue(false);
+}
+
 void initialize_llvm() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -54,6 +64,7 @@ void initialize_llvm() {
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
+    keep_in_place();
   });
 }
 
