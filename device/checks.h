@@ -29,6 +29,7 @@ inline constexpr uint32_t kUnwritten = 0x8d5e'c3b7;
 enum class FindingKind : uint8_t {
   out_of_bounds,
   use_after_free,
+  forbidden_access,
   lds_out_of_bounds,
   scratch_out_of_bounds,
   race,
@@ -75,6 +76,8 @@ struct KnownMemory {
   };
   State state = State::foreign;
   uint64_t begin = 0, end = 0;
+  // What the program has said of an allocation's use by kernels.
+  bool may_read = true, may_write = true;
 };
 
 class CheckHost {

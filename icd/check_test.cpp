@@ -65,6 +65,36 @@ TEST_F(Check, ABufferThatIsUsedToItsLastByteIsClean) {
   EXPECT_EQ(check("kernel void k(global int* to) { to[get_global_id(0)] += 1; }", 100, 100, 50), "");
 }
 
+// Kernels that do with a buffer what the program has said they do not.
+TEST_F(Check, WhatAKernelMayDoWithABufferIsWhatTheProgramHasSaid) {
+  const struct {
+    cl_mem_flags flags;
+    const char *of_write, *of_read;  // nullptr: clean
+  } cases[] = {
+      {CL_MEM_READ_WRITE, nullptr, nullptr},
+      {CL_MEM_READ_ONLY, "because     the program said that kernels only read this buffer", nullptr},
+      {CL_MEM_WRITE_ONLY, nullptr, "because     the program said that kernels only write this buffer"},
+  };
+  constexpr const char* kWrites = "kernel void k(global int* to) { to[get_global_id(0)] = 1; }";
+  constexpr const char* kReads =
+      "kernel void k(global const int* from) { if (from[get_global_id(0)] != 0) printf(\"%d\", 0); }";
+  for (const auto& one : cases)
+    for (const bool writes : {true, false}) {
+      cl_program program = make_program(writes ? kWrites : kReads, "-g");
+      std::vector<cl_int> zeros(64);
+      cl_mem buffer = make_buffer(256, one.flags | CL_MEM_COPY_HOST_PTR, zeros.data());
+      const std::string report = launch(program, buffer, 64, 64, 0);
+      clReleaseMemObject(buffer);
+      clReleaseProgram(program);
+      const char* const wanted = writes ? one.of_write : one.of_read;
+      if (wanted == nullptr) {
+        EXPECT_EQ(report, "");
+      } else {
+        EXPECT_TRUE(has(report, "forbidden-access: kernel 'k'") && has(report, wanted)) << report;
+      }
+    }
+}
+
 TEST_F(Check, ABufferThatWasFreedIsNamed) {
   void* const svm = clSVMAlloc(context, CL_MEM_READ_WRITE, 256, 0);
   ASSERT_NE(svm, nullptr);

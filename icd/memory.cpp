@@ -11,6 +11,7 @@
 #include "icd/info.h"
 #include "icd/svm.h"
 #include "runtime/checking.h"
+#include "runtime/known_memory.h"
 #include "runtime/memory.h"
 
 namespace morgana::icd {
@@ -131,7 +132,13 @@ Made<cl_mem_flags> inherited_flags(cl_mem_flags parent, cl_mem_flags flags) {
 
 Mem::Mem(Context& context, cl_mem_flags flags, size_t size, Storage storage,
          std::vector<cl_mem_properties> properties)
-    : context_(&context), flags_(flags), size_(size), storage_(storage), properties_(std::move(properties)) {}
+    : context_(&context), flags_(flags), size_(size), storage_(storage), properties_(std::move(properties)) {
+  // A buffer's own, which it may share with sub-buffers: these are not told apart.
+  const cl_mem_flags limit = flags & (CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY | kMemImmutable);
+  if (storage.owned == nullptr || limit == 0 || runtime::checks_wanted() == 0) return;
+  runtime::limit_kernels(storage.owned, limit == CL_MEM_WRITE_ONLY ? runtime::KernelAccess::writes
+                                                                   : runtime::KernelAccess::reads);
+}
 
 Made<Mem::Storage> allocate_storage(const Context& context, size_t size, const char* name, size_t alignment) {
   if (!charge(context, size)) return CL_MEM_OBJECT_ALLOCATION_FAILURE;

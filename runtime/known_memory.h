@@ -13,6 +13,11 @@ namespace morgana::runtime {
 // Whether an address lies in an allocation.
 device::KnownMemory known_memory(uint64_t address);
 
+// What kernels do with memory by what the program has said, OpenCL's CL_MEM_READ_ONLY and CL_MEM_WRITE_ONLY:
+// of what `allocate` has returned, until it is released. known_memory() says so.
+enum class KernelAccess : uint8_t { reads, writes };
+void limit_kernels(const void* allocation, KernelAccess access);
+
 // All allocations that have bytes in [begin, end), freed ones included, by rising address.
 std::vector<Allocation> allocations_in(uint64_t begin, uint64_t end);
 // Memory of the program that it has registered and may be using: not that of `pages()` below.

@@ -58,6 +58,8 @@ struct Table {
   std::deque<uint64_t> quarantine;   // addresses of those, oldest first
   uint64_t quarantined = 0;
   std::multimap<uint64_t, Allocation> registered;
+  std::map<uint64_t, KernelAccess> limits;  // by allocation
+  std::atomic<bool> has_limits{false};      // or had some
   std::atomic<uint64_t> bytes{0};
   std::atomic<bool> is_held{false};   // HeldMemory lives; written under the mutex
   std::vector<uint64_t> freed;        // since then
@@ -197,6 +199,10 @@ void release(void* pointer) {
   if (pointer == nullptr) return;
   const auto address = reinterpret_cast<uint64_t>(pointer);
   Table& all = table();
+  if (all.has_limits.load(std::memory_order_relaxed)) {
+    std::lock_guard lock(all.mutex);
+    all.limits.erase(address);
+  }
   std::optional<Overrun> overrun;
   Allocation slot;
   if (all.slabs.release(address, slot, overrun)) {
@@ -267,12 +273,27 @@ std::optional<Overrun> take_overrun(uint64_t address) {
   return found == all.blocks.end() ? std::nullopt : overrun_of(found->second);
 }
 
+void limit_kernels(const void* allocation, KernelAccess access) {
+  Table& all = table();
+  std::lock_guard lock(all.mutex);
+  all.limits[reinterpret_cast<uint64_t>(allocation)] = access;
+  all.has_limits = true;
+}
+
 device::KnownMemory known_memory(uint64_t address) {
   using State = device::KnownMemory::State;
   const auto nearest = nearest_allocation(address);
-  if (nearest && holds(*nearest, address))
-    return {nearest->freed ? State::freed : State::known, nearest->address, nearest->address + nearest->size};
   Table& all = table();
+  if (nearest && holds(*nearest, address)) {
+    device::KnownMemory known = {nearest->freed ? State::freed : State::known, nearest->address,
+                                 nearest->address + nearest->size};
+    std::lock_guard lock(all.mutex);
+    if (const auto limit = all.limits.find(nearest->address); limit != all.limits.end()) {
+      known.may_read = limit->second == KernelAccess::reads;
+      known.may_write = !known.may_read;
+    }
+    return known;
+  }
   const bool is_device = all.space.size() != 0
                              ? all.space.holds(address)
                              : nearest && !nearest->registered && distance(*nearest, address) < kGranule;

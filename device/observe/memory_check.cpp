@@ -68,6 +68,14 @@ void MemoryCheck::look_at_global(const Moment& moment, const Access& access) {
         if (reporter_.is_new(kind, moment.pc)) report(moment, access, lane, kind, at, "");
         return;
       }
+      const bool writes = access.writes && !memory.may_write;
+      if (writes || (access.reads && !memory.may_read)) {
+        constexpr FindingKind kKind = FindingKind::forbidden_access;
+        if (reporter_.is_new(kKind, moment.pc))
+          report(moment, access, lane, kKind, at,
+                 fmt::format("the program said that kernels only {} this buffer", writes ? "read" : "write"));
+        return;
+      }
       at = std::max(memory.end, at + 1);
     }
   }

@@ -1,4 +1,5 @@
-// MemoryCheck: accesses that lie in no allocation, or outside of the LDS or the scratch that was asked for.
+// MemoryCheck: accesses that lie in no allocation, that the program has said do not happen, or outside of the
+// LDS or the scratch that was asked for.
 #pragma once
 
 #include <vector>

@@ -12,6 +12,7 @@ const char* name(FindingKind kind) {
   switch (kind) {
     case FindingKind::out_of_bounds: return "out-of-bounds";
     case FindingKind::use_after_free: return "use-after-free";
+    case FindingKind::forbidden_access: return "forbidden-access";
     case FindingKind::lds_out_of_bounds: return "lds-out-of-bounds";
     case FindingKind::scratch_out_of_bounds: return "scratch-out-of-bounds";
     case FindingKind::race: return "race";
