@@ -16,14 +16,18 @@ constexpr int kVectors = 9;
 
 // v_lshlrev_b32 v1, 2, v0; v_mov_b32 v2, 7; ds_write_b32 v1, v2; v_add_u32 v3, v2, v2; v_mov_b32 v2, 9;
 // ds_write_b32 v1, v2 offset:256
-// v_add_u32 v4, s4, v1; ds_read_b32 v5, v4; s_add_u32 s5, s5, 1: the first way out
-// ds_read_b32 v6, v1; s_waitcnt lgkmcnt(0); v_add_u32 v6, 1, v6; ds_write_b32 v1, v6: a sum that is stored
-// once v_mov_b32 v6, v3; s_add_u32 s5, s5, 1 v_add_u32 v8, s6, v1; ds_read_b32 v7, v8; s_add_u32 s5, s5, 1;
-// s_waitcnt lgkmcnt(0): the second way out
+//
+// v_add_u32 v4, s4, v1; ds_read_b32 v5, v4 (the first way out); s_add_u32 s5, s5, 1
+//
+// ds_read_b32 v6, v1 offset:512; s_waitcnt lgkmcnt(0); v_add_u32 v6, 1, v6; ds_write_b32 v1, v6 offset:512
+//
+// v_mov_b32 v6, v3; s_add_u32 s5, s5, 1
+//
+// v_add_u32 v8, s6, v1; ds_read_b32 v7, v8 (the second); s_add_u32 s5, s5, 1; s_waitcnt lgkmcnt(0)
 constexpr std::string_view kCode =
     "82000224 8702047e 00001ad801020000 02050668 8902047e 00011ad801020000"
     "04020868 00006cd804000005 05810580"
-    "00006cd801000006 7fc08cbf 810c0c68 00001ad801060000"
+    "00026cd801000006 7fc08cbf 810c0c68 00021ad801060000"
     "03030c7e 05810580"
     "06021068 00006cd808000007 05810580 7fc08cbf";
 
