@@ -11,7 +11,6 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
@@ -48,15 +47,6 @@
 namespace morgana::device::jit {
 namespace {
 
-// InstCombine moves what is used in the next block alone there. Behind a check that a value of lanes was
-// loaded before, the words would be loaded and only then, maybe many checks later, put together: 64 of them
-// on the stack.
-void keep_in_place() {
-  const auto& options = llvm::cl::getRegisteredOptions();
-  const auto sinks = options.find("instcombine-code-sinking");
-  if (sinks != options.end()) static_cast<llvm::cl::opt<bool>*>(sinks->second)->setValue(false);
-}
-
 void initialize_llvm() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -64,7 +54,6 @@ void initialize_llvm() {
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
-    keep_in_place();
   });
 }
 
@@ -97,12 +86,14 @@ void optimise(llvm::Module& module, llvm::Function& kernel, llvm::TargetMachine&
     f.addPass(LaneValuesPass());
     f.addPass(llvm::EarlyCSEPass(true));
     f.addPass(llvm::InstCombinePass());
+    f.addPass(ForgetPlacesPass());
     f.addPass(JoinHalvesPass());
     f.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), true));
     f.addPass(llvm::GVNPass());
     f.addPass(llvm::ADCEPass());
   } else {
     f.addPass(LaneValuesPass());  // nothing else makes code of kFirstLane
+    f.addPass(ForgetPlacesPass());
   }
   f.addPass(llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions().hoistCommonInsts(true)));
   if (!quick) f.addPass(SinkColdPass());

@@ -3,6 +3,7 @@
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/ADT/SetVector.h>
 #include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/ProfDataUtils.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
@@ -74,6 +75,17 @@ bool cold_users(const llvm::Instruction& i, const Blocks& cold,
 }
 
 }  // namespace
+
+llvm::PreservedAnalyses ForgetPlacesPass::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+  for (llvm::Instruction& i : llvm::make_early_inc_range(llvm::instructions(function))) {
+    const auto* call = llvm::dyn_cast<llvm::CallInst>(&i);
+    const llvm::Function* callee = call ? call->getCalledFunction() : nullptr;
+    if (!callee || callee->getName() != kInPlace) continue;
+    i.replaceAllUsesWith(call->getArgOperand(0));
+    i.eraseFromParent();
+  }
+  return llvm::PreservedAnalyses::none();
+}
 
 llvm::PreservedAnalyses SinkColdPass::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
   const Blocks cold = cold_blocks(function);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "device/jit/memory_access.h"
+#include "device/jit/sink_cold.h"
 #include "device/jit/translator.h"
 
 namespace morgana::device::jit {
@@ -226,7 +227,16 @@ void Translator::load_apart(const Instruction& i, const AddressShape& shape, con
     }
   for (unsigned r = 0; r < parts * dwords; r++)
     set_vgpr(i, place(i.step->inst->dst[0]) + r,
-             concatenate(b_, {results[r][0], results[r][1], results[r][2], results[r][3]}));
+             in_place(concatenate(b_, {results[r][0], results[r][1], results[r][2], results[r][3]})));
+}
+
+llvm::Value* Translator::in_place(Value* lanes) {
+  llvm::FunctionType* const type = llvm::FunctionType::get(lanes_, {lanes_}, false);
+  llvm::CallInst* const call = b_.CreateCall(module_.getOrInsertFunction(kInPlace, type), {lanes});
+  call->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly());  // so that it stays
+  call->setDoesNotThrow();
+  call->addFnAttr(llvm::Attribute::WillReturn);
+  return call;
 }
 
 void Translator::store_apart(const Instruction& i, const AddressShape& shape, const Access& access,

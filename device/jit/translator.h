@@ -320,6 +320,7 @@ class Translator {
                  unsigned parts);
   void load_apart(const Instruction& i, const AddressShape& shape, const Access& access,
                   const int64_t* offset, unsigned parts, Value* (*at)[4]);
+  Value* in_place(Value* lanes);
   void store_apart(const Instruction& i, const AddressShape& shape, const Access& access,
                    const int64_t* offset, unsigned parts, Value* (*at)[4]);
   void either(Value* condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise,
