@@ -9,9 +9,8 @@ GROUPS = ("memcheck", "data-race", "uninitialized", "barrier", "atomics")
 # What a line of a .ref demands, as KINDs of docs/checking.md, any of which will do.
 OUTSIDE = {"out-of-bounds", "lds-out-of-bounds", "scratch-out-of-bounds", "write-past-the-end", "memory-violation",
            "access-outside-the-segment"}
-FORBIDDEN = {"forbidden-access"}
 DEMANDS = (
-    (r"Invalid read from write-only|Invalid write to read-only", FORBIDDEN),
+    (r"Invalid read from write-only|Invalid write to read-only", {"forbidden-access"}),
     (r"Invalid (read|write) (of|from|to)|exceeds static array size", OUTSIDE),
     (r"data race", {"race"}),
     (r"divergence", {"barrier-divergence"}),

@@ -112,10 +112,6 @@ inline bool is_matrix(const Instruction& i) {
   return i.how == How::call && (i.step->inst->row->flags & (isa::kMfma | isa::kSmfmac));
 }
 
-inline bool may_leave(const Instruction& i) {
-  return i.how == How::memory || i.how == How::index_on || i.how == How::indexed;
-}
-
 struct Block {
   uint32_t first = 0, count = 0;  // instructions
   std::vector<uint32_t> successors, predecessors;

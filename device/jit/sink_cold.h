@@ -7,9 +7,9 @@
 
 namespace morgana::device::jit {
 
-// Stands for its argument, which is computed where the call is. InstCombine moves
-// an operation to the next block if that alone uses it: words that were loaded one by one would be put
-// together behind the next check, or many, and lie on the stack until then.
+// Stands for its argument, which is computed where the call is. InstCombine moves an operation to the next
+// block if that alone uses it: words that were loaded one by one would be put together behind the next check,
+// or many, and lie on the stack until then.
 inline constexpr const char* kInPlace = "morgana.in_place";
 
 // Leaves the argument alone.

@@ -31,8 +31,9 @@ void Translator::continue_section(const Instruction& i) {
   section_.has_loaded = section_.has_loaded || loads(i);
 }
 
+// What a handler executes has ended it already (run_single).
 void Translator::end_section(const Instruction& i) {
-  if (i.how == How::call || i.how == How::call_all || i.writes_exec || (written_vectors(i) & homes_).any() ||
+  if (i.writes_exec || (written_vectors(i) & homes_).any() ||
       (i.how == How::memory && writes_memory(i) && !stores_to_lds(i)))
     section_.first = nullptr;
 }

@@ -304,7 +304,6 @@ void Translator::translate_block(uint32_t index) {
   if (ended_) s_in_wave_.reset();  // only the first wave has those of this group
   checkpoint_ = checkpoint_of(index);
   first_ = guest.first;
-  section_.first = nullptr;
   index_.clear();
   for (uint32_t i = 0; i < guest.count; i++) {
     const Instruction& instruction = flow_.instructions[guest.first + i];
