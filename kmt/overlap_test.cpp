@@ -192,6 +192,7 @@ TEST_F(Overlap, ABarrierPacketWithoutTheBitHoldsBackWhatFollowsOnly) {
   submit(meet(2, first));
   submit(free_of_barrier(barrier(PacketType::barrier_and, {gate}, passed)));
   submit(free_of_barrier(meet(2, second)));
+  EXPECT_TRUE(soon([&] { return counter() == 1; }));
   std::this_thread::sleep_for(20ms);
   EXPECT_EQ(counter(), 1u) << "the second is behind the gate";
   __atomic_store_n(&gate->value, 0, __ATOMIC_RELEASE);

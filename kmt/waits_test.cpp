@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "kmt/test_rig.h"
+#include "kmt/aql_rig.h"
 
 extern "C" bool OnLoad(void* table, uint64_t version, uint64_t failed, const char* const* names);
 
@@ -20,13 +20,19 @@ int64_t runtimes_wait(uint64_t, uint32_t, int64_t, uint64_t, uint32_t) {
   return -77;
 }
 
+void runtimes_store(uint64_t signal, int64_t to) {
+  __atomic_store_n(&reinterpret_cast<AmdSignal*>(signal)->value, to, __ATOMIC_RELAXED);
+}
+
 // HsaApiTable and CoreApiTable of hsa_api_trace.h, as far as they matter.
 struct Table {
   struct Core {
     uint32_t major = 1, bytes = sizeof(Core), step = 0, reserved = 0;
     void* others[43] = {};
     decltype(&runtimes_wait) relaxed = runtimes_wait, acquire = runtimes_wait;
-    void* behind[82] = {};
+    void* behind[57] = {};
+    decltype(&runtimes_store) silent_relaxed = runtimes_store, silent_release = runtimes_store;
+    void* rest[21] = {};
   } core;
   struct {
     uint32_t version[4] = {1, 64, 0, 0};
@@ -105,6 +111,63 @@ TEST_F(Waits, AShorterTableIsLeftAlone) {
   table.core.bytes = 360;
   EXPECT_TRUE(OnLoad(&table.api, 1, 0, nullptr));
   EXPECT_EQ(table.core.acquire, runtimes_wait);
+  table.core.bytes = 832;
+  EXPECT_TRUE(OnLoad(&table.api, 1, 0, nullptr));
+  EXPECT_NE(table.core.acquire, runtimes_wait);
+  EXPECT_EQ(table.core.silent_relaxed, runtimes_store);
+}
+
+// A signal that became 0 gets another value at once, as HIP does it after a callback. The barrier that waited
+// for the 0 still ends.
+class SignalsUsedAgain : public Aql {
+ protected:
+  void SetUp() override {
+    Aql::SetUp();
+    ASSERT_TRUE(OnLoad(&table_.api, 1, 0, nullptr));
+  }
+  void use_again(AmdSignal* signal) {
+    __atomic_store_n(&signal->value, 0, __ATOMIC_RELEASE);
+    table_.core.silent_relaxed(handle(signal), 1);
+  }
+  Table table_;
+};
+
+TEST_F(SignalsUsedAgain, AWaitingBarrierSeesTheZero) {
+  AmdSignal *dependency = make_signal(1), *done = make_signal(0), *unrelated = make_signal(1);
+  for (int i = 0; i < 100; ++i) {
+    done->value = 1;
+    submit(barrier(PacketType::barrier_and, {dependency}, done));
+    std::this_thread::sleep_for(std::chrono::microseconds(20 * (i % 20)));
+    use_again(unrelated);
+    use_again(dependency);
+    ASSERT_TRUE(soon([&] { return value(done) == 0; })) << i;
+    EXPECT_EQ(value(dependency), 1);
+  }
+}
+
+TEST_F(SignalsUsedAgain, ABarrierBehindThePacketThatSetItSeesTheZero) {
+  AmdSignal *first = make_signal(1), *dependency = make_signal(1), *done = make_signal(0);
+  for (int i = 0; i < 100; ++i) {
+    done->value = first->value = 1;
+    submit(barrier(PacketType::barrier_and, {first}, dependency));
+    submit(barrier(PacketType::barrier_and, {dependency}, done));
+    use_again(first);
+    while (value(dependency) != 0) std::this_thread::yield();
+    use_again(dependency);
+    ASSERT_TRUE(soon([&] { return value(done) == 0; })) << i;
+  }
+}
+
+// What depends on something else besides does not hold up whoever uses the signal again, once it has seen it.
+TEST_F(SignalsUsedAgain, DependenciesNeedNotBeZeroTogether) {
+  AmdSignal *early = make_signal(1), *late = make_signal(1), *done = make_signal(1);
+  submit(barrier(PacketType::barrier_and, {late, early}, done));
+  use_again(early);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(value(done), 1);
+  use_again(late);
+  EXPECT_TRUE(soon([&] { return value(done) == 0; }));
+  EXPECT_EQ(value(early), 1);
 }
 
 }  // namespace

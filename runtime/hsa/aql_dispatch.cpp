@@ -164,8 +164,8 @@ bool AqlQueue::execute_dispatch(const DispatchPacket& packet, uint64_t index) {
 
   // The process exits: nobody wants results any more, but HIP of 2026 waits for its queues before it lets go.
   const bool is_moot = fault.kind == device::FaultKind::cancelled && fault.detail.empty() && !is_stopping();
-  return (fault.kind == device::FaultKind::none || is_moot) && complete(packet.completion_signal, times) &&
-         reclaim_scratch();
+  return (fault.kind == device::FaultKind::none || is_moot) &&
+         complete(index, packet.completion_signal, times) && reclaim_scratch();
 }
 
 // Tells the runtime something through queue_inactive_signal and waits until it has answered with 0.

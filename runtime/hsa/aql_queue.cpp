@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "device/clock.h"
@@ -18,6 +19,8 @@ using device::try_guest;
 
 constexpr uint64_t kPacketSize = 64;
 constexpr uint16_t kBarrierBit = 1 << 8;  // of a packet's header
+constexpr unsigned kDependencies = std::size(BarrierPacket{}.dependency);
+constexpr unsigned kAllDependencies = (1 << kDependencies) - 1;
 constexpr uint64_t kReadIdOffset = offsetof(AmdQueue, read_dispatch_id);
 
 PacketType type_of(uint16_t header) { return static_cast<PacketType>(header & 0xff); }
@@ -165,57 +168,79 @@ bool AqlQueue::let_next_overlap(Flight& flight) {
 
 // False: the queue has failed or is stopping; the packet stays in the ring.
 bool AqlQueue::execute(const Packet& packet, uint64_t index) {
-  const uint64_t slot = slot_of(index);
   switch (type_of(packet.header)) {
     case PacketType::kernel_dispatch: return execute_dispatch(packet.dispatch, index);
-    case PacketType::barrier_and: return execute_barrier(packet.barrier, true);
-    case PacketType::barrier_or: return execute_barrier(packet.barrier, false);
-    case PacketType::vendor_specific: return execute_vendor(packet, slot);
+    case PacketType::barrier_and: return execute_barrier(packet.barrier, index, true);
+    case PacketType::barrier_or: return execute_barrier(packet.barrier, index, false);
+    case PacketType::vendor_specific: return execute_vendor(packet, index);
     default: break;
   }
   // On gfx7 and gfx8 PM4 commands may stand in the place of a whole packet; their first dword tells.
   uint32_t first;
   std::memcpy(&first, &packet, sizeof first);
-  if (first >> 30 == 3 && (packet.header & 0xfd) == 0) return execute_vendor(packet, slot);
+  if (first >> 30 == 3 && (packet.header & 0xfd) == 0) return execute_vendor(packet, index);
   fail_packet(QueueError::packet_unsupported, fmt::format("AQL packet of type {}", packet.header & 0xff));
   return false;
 }
 
-bool AqlQueue::complete(uint64_t signal, const Timestamps& times) {
+bool AqlQueue::complete(uint64_t index, uint64_t signal, const Timestamps& times) {
+  completing_.store(index, std::memory_order_release);
   const bool profiled = amd_queue_ == nullptr || has_property(kQueueProfiling);
   if (complete_signal(signal, profiled ? &times : nullptr, owner())) return true;
   fail_memory(signal, "the completion signal is no writable address");
   return false;
 }
 
-bool AqlQueue::execute_barrier(const BarrierPacket& packet, bool all) {
+// Whether the next thing to be done here is to see that this signal is 0: the first packet that is not done
+// is a barrier that depends on it, or one that has just set it, and such a barrier follows.
+bool AqlQueue::is_to_see_zero(uint64_t signal) const {
+  uint64_t index = retired_.load(std::memory_order_acquire);
+  for (int looked_at = 0; looked_at < 2; ++looked_at, ++index) {
+    const uint64_t seen = seen_zero_.load(std::memory_order_acquire);
+    const unsigned done = seen >> kDependencies == index ? seen & kAllDependencies : 0;
+    bool is_to_see = false;
+    try_guest([&] {
+      const auto& packet = *reinterpret_cast<const BarrierPacket*>(slot_of(index));
+      const PacketType type = type_of(__atomic_load_n(&packet.header, __ATOMIC_ACQUIRE));
+      if (type == PacketType::barrier_and || type == PacketType::barrier_or)
+        for (unsigned i = 0; i < kDependencies; ++i)
+          is_to_see = is_to_see || (packet.dependency[i] == signal && (done >> i & 1) == 0);
+    });
+    if (is_to_see || completing_.load(std::memory_order_acquire) != index) return is_to_see;
+  }
+  return false;
+}
+
+// Each dependency counts from when it was seen to be 0; they need not be 0 together (HSA 2.9.8).
+bool AqlQueue::execute_barrier(const BarrierPacket& packet, uint64_t index, bool all) {
   const uint64_t start = device::device_clock();
   rest();
+  // A null dependency counts as met by an AND and as not met by an OR. An OR of nulls alone does not wait.
+  unsigned nulls = 0, seen = 0;
+  for (unsigned i = 0; i < kDependencies; ++i) nulls |= unsigned{packet.dependency[i] == 0} << i;
+  if (all || nulls == kAllDependencies) seen = nulls;
   uint64_t bad = 0;
   const bool met = wait_until([&] {
-    // A null dependency counts as met by an AND and as not met by an OR. An OR of nulls alone does not wait.
-    bool any = packet.dependency[0] == 0, every = true;
-    for (uint64_t dependency : packet.dependency) any = any && dependency == 0;
-    for (uint64_t dependency : packet.dependency) {
-      if (dependency == 0) continue;
+    for (unsigned i = 0; i < kDependencies; ++i) {
+      if (((nulls | seen) >> i & 1) != 0) continue;
       int64_t value;
-      if (!load_signal(dependency, value)) {
-        bad = dependency;
+      if (!load_signal(packet.dependency[i], value)) {
+        bad = packet.dependency[i];
         return true;
       }
-      (value == 0 ? any : every) = value == 0;
-      if (all && !every) return false;
+      seen |= unsigned{value == 0} << i;
     }
-    return all ? every : any;
+    seen_zero_.store(index << kDependencies | seen, std::memory_order_release);
+    return all ? seen == kAllDependencies : seen != 0;
   });
   if (bad != 0) {
     fail_memory(bad, "a dependency of a barrier is no readable address");
     return false;
   }
-  return met && complete(packet.completion_signal, {start, device::device_clock()});
+  return met && complete(index, packet.completion_signal, {start, device::device_clock()});
 }
 
-bool AqlQueue::execute_barrier_value(const BarrierValuePacket& packet) {
+bool AqlQueue::execute_barrier_value(const BarrierValuePacket& packet, uint64_t index) {
   const uint64_t start = device::device_clock();
   rest();
   bool readable = true;
@@ -230,28 +255,29 @@ bool AqlQueue::execute_barrier_value(const BarrierValuePacket& packet) {
     fail_memory(packet.signal, "the signal of a barrier is no readable address");
     return false;
   }
-  return met && complete(packet.completion_signal, {start, device::device_clock()});
+  return met && complete(index, packet.completion_signal, {start, device::device_clock()});
 }
 
-bool AqlQueue::execute_vendor(const Packet& packet, uint64_t slot) {
+bool AqlQueue::execute_vendor(const Packet& packet, uint64_t index) {
   const uint64_t start = device::device_clock();
   uint32_t first;
   std::memcpy(&first, &packet, sizeof first);
   const bool is_bare_pm4 = first >> 30 == 3;
   if (!is_bare_pm4 && packet.vendor.format == VendorFormat::barrier_value)
-    return execute_barrier_value(packet.barrier_value);
+    return execute_barrier_value(packet.barrier_value, index);
   if (!is_bare_pm4 && packet.vendor.format != VendorFormat::pm4_indirect_buffer) {
     fail_packet(QueueError::packet_vendor_unsupported,
                 fmt::format("vendor packet of format {}", static_cast<unsigned>(packet.vendor.format)));
     return false;
   }
   constexpr uint32_t kJumpDwords = 4;
+  const uint64_t slot = slot_of(index);
   const Pm4Result result = is_bare_pm4 ? run_pm4(slot, kPacketSize / 4) : run_pm4(slot + 4, kJumpDwords);
   if (!result.ok) {
     fail_packet(QueueError::packet_vendor_unsupported, result.text);
     return false;
   }
-  return is_bare_pm4 || complete(packet.vendor.completion_signal, {start, device::device_clock()});
+  return is_bare_pm4 || complete(index, packet.vendor.completion_signal, {start, device::device_clock()});
 }
 
 void AqlQueue::fail_packet(QueueError error, std::string text, uint64_t kernel_object) {

@@ -31,6 +31,8 @@ class AqlQueue : public UserQueue {
   // The amd_queue_t around the read index, or nullptr.
   AmdQueue* amd_queue() const { return amd_queue_; }
 
+  bool is_to_see_zero(uint64_t signal) const override;
+
  protected:
   Progress step() override;
   void rest() override { work_.end(); }
@@ -70,10 +72,10 @@ class AqlQueue : public UserQueue {
   bool execute(const Packet& packet, uint64_t index);
   bool execute_dispatch(const DispatchPacket& packet, uint64_t index);
   bool check(const DispatchPacket& packet);
-  bool execute_barrier(const BarrierPacket& packet, bool all);
-  bool execute_barrier_value(const BarrierValuePacket& packet);
-  bool execute_vendor(const Packet& packet, uint64_t slot);
-  bool complete(uint64_t signal, const Timestamps& times);
+  bool execute_barrier(const BarrierPacket& packet, uint64_t index, bool all);
+  bool execute_barrier_value(const BarrierValuePacket& packet, uint64_t index);
+  bool execute_vendor(const Packet& packet, uint64_t index);
+  bool complete(uint64_t index, uint64_t signal, const Timestamps& times);
   bool has_property(uint32_t bit) const;
   bool provide_scratch(uint32_t lane_bytes, uint64_t index);
   bool reclaim_scratch();
@@ -98,6 +100,9 @@ class AqlQueue : public UserQueue {
   std::atomic<uint64_t> free_below_{0};  // at least what the read index says, at any time
   std::mutex ended_mutex_;               // leaf
   std::vector<bool> ended_;              // by slot: its packet is done, behind one that is not
+  // Of the barrier in execution: its index, and a bit for each dependency that was seen to be 0.
+  std::atomic<uint64_t> seen_zero_{~uint64_t{0}};
+  std::atomic<uint64_t> completing_{~uint64_t{0}};  // the packet that last had nothing to do but to say so
 };
 
 }  // namespace morgana::runtime

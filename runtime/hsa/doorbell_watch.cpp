@@ -62,6 +62,13 @@ void DoorbellWatch::look_now() {
   wake_.notify();
 }
 
+bool DoorbellWatch::is_to_see_zero(uint64_t signal) {
+  std::lock_guard lock(mutex_);
+  return std::any_of(queues_.begin(), queues_.end(), [signal](const UserQueue* queue) {
+    return !queue->is_deaf() && queue->is_to_see_zero(signal);
+  });
+}
+
 // Wakes the queues whose doorbells rang. True: there was one.
 bool DoorbellWatch::look() {
   bool any = false;

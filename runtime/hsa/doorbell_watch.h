@@ -20,6 +20,8 @@ class DoorbellWatch {
   void add(UserQueue& queue);
   void remove(UserQueue& queue);
   void look_now();
+  // Whether any queue's is_to_see_zero says so.
+  bool is_to_see_zero(uint64_t signal);
 
  private:
   static void after_fork();

@@ -4,6 +4,7 @@
 #include "device/guest_access.h"
 #include "runtime/checking.h"
 #include "runtime/hsa/doorbell_watch.h"
+#include "runtime/hsa/signal.h"
 
 namespace morgana::runtime {
 
@@ -77,6 +78,23 @@ void UserQueue::ring() {
 }
 
 void UserQueue::look_now() { DoorbellWatch::get().look_now(); }
+
+void UserQueue::let_barriers_see(uint64_t signal) {
+  constexpr uint64_t kLongestNap = 20'000, kAtMost = 2'000'000'000;  // ns
+  int64_t value = 0;
+  if (signal == 0 || !load_signal(signal, value) || value != 0) return;
+  const uint64_t start = now_ns();
+  Patience patience(signal_hub(), kLongestNap);
+  for (bool first = true; DoorbellWatch::get().is_to_see_zero(signal); first = false) {
+    if (now_ns() - start > kAtMost) return;
+    if (first) {
+      look_now();
+      signal_hub().notify();
+    }
+    patience.look();
+    patience.wait();
+  }
+}
 
 void UserQueue::fail(QueueFailure failure) {
   if (failed_.exchange(true)) return;  // another packet's, a moment ago

@@ -94,6 +94,11 @@ class UserQueue {
   void ring();
   // Has the doorbells of all queues looked at without delay.
   static void look_now();
+  // To be called before a signal that is 0 gets another value. Waits, for a bounded time, until the barriers
+  // whose turn it is have seen the 0.
+  static void let_barriers_see(uint64_t signal);
+  // Whether a barrier's turn has come that depends on the signal and has not seen that it is 0.
+  virtual bool is_to_see_zero(uint64_t) const { return false; }
 
  protected:
   enum class Progress { worked, idle, stalled };  // stalled: a packet is there that cannot be executed yet
