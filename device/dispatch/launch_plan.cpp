@@ -58,7 +58,7 @@ std::optional<LaunchPlan> LaunchPlan::make(Target target, const Launch& launch, 
   plan->observer = observer;
   if (!plan->take_sizes(problem) || !plan->fill_sgprs(problem) || !plan->find_entry(problem))
     plan.reset();
-  else if (tier != nullptr && observer == nullptr)
+  else if (tier != nullptr && (observer == nullptr || observer->seen() != nullptr))
     plan->request_kernel(*tier);
   return plan;
 }
@@ -228,6 +228,10 @@ jit::Specialisation LaunchPlan::specialisation() const {
     key.agprs = target.has_agprs ? key.vgprs : 0;
   else if (registers > key.acc_base)
     key.agprs = registers - key.acc_base;
+  if (observer != nullptr) {
+    key.checks_memory = true;
+    key.lds_size = launch.group_bytes;  // not what it is rounded up to
+  }
   // The waves of a group begin with the same SGPRs but for TTMPs.
   if (!key.one_wave && scratch_lane_bytes == 0 && !d.enable_sgpr_workgroup_info) {
     key.most_looped = kMostLooped;

@@ -15,6 +15,7 @@
 
 #include "device/device.h"
 #include "device/jit/tier.h"
+#include "device/observe/observer.h"
 #include "device/program/program.h"
 #include "device/state/wave.h"
 
@@ -23,7 +24,6 @@ namespace morgana::device {
 // Bytes of registers per wave. The extra slots keep equal registers of different waves out of one cache set.
 inline constexpr uint64_t kRegisterBytes = uint64_t{kRegisterSlots + 17} * kLanes * 4;
 
-class Observer;
 struct GlobalShare;
 
 // What the host asks of running waves (Device::command): a sequence number above the command and a trap id.
@@ -82,7 +82,8 @@ class LaunchPlan {
   const Step* first_step = nullptr;
   bool tracks_exceptions = false;  // the kernel's code or the trap handler reads TRAPSTS
 
-  Observer* observer = nullptr;  // is told what the waves do; they are interpreted step by step then
+  Observer* observer = nullptr;  // is told what the waves do
+  const SeenRanges* seen() const { return observer != nullptr ? observer->seen() : nullptr; }
 
   std::shared_ptr<jit::Request> compiled;  // nullptr: there is no JIT
 

@@ -20,4 +20,26 @@ bool observe_step(Wave& wave, const Step* step) {
   return false;
 }
 
+bool may_access(Wave& wave, const Step* step, uint32_t slot, uint64_t lanes, const uint64_t* addresses) {
+  Accesses accesses;
+  const HostScope host;
+  const size_t count = accesses_at(wave, *step->inst, lanes, addresses, accesses);
+  return resident_of(wave).plan().observer->allows(*step->inst, {accesses.data(), count}, slot);
+}
+
+bool observe_single(Wave& wave, const Step* step) {
+  const Step* const before = wave.step;
+  wave.step = step;
+  level().locate_access(wave);
+  const bool goes_on = observe_step(wave, step);
+  wave.access = {};
+  if (goes_on) {
+    wave.step = before;
+  } else {
+    wave.step = wave.block = step;
+    wave.exit = Exit::fault;
+  }
+  return goes_on;
+}
+
 }  // namespace morgana::device::service

@@ -92,7 +92,7 @@ void ResidentGroup::start_wave(uint32_t i) {
   begins_with_[i] = wave.exec();
   const jit::Kernel* kernel = plan_->compiled ? plan_->compiled->kernel(plan_->is_full(wave)) : nullptr;
   if (kernel != nullptr)
-    kernel->enter(frames_[i], plan_->streams_from);
+    kernel->enter(frames_[i], plan_->streams_from, plan_->seen());
   else
     frames_[i] = {};
   frames_[i].has_doubts = has_doubts();

@@ -1,4 +1,4 @@
-// What the interpreter calls before each step of a wave whose launch is observed (device/observe).
+// What is called before the steps of a wave whose launch is observed (device/observe).
 #pragma once
 
 #include "device/interp/step.h"
@@ -8,5 +8,11 @@ namespace morgana::device::service {
 // wave.access has the addresses of flat and buffer instructions. False: the wave is to stop, and its Fault is
 // recorded.
 bool observe_step(Wave& wave, const Step* step);
+
+// What compiled code calls (device/seen_ranges.h). Whether lanes may access these places as the
+// instruction does, which is a scalar load, or a flat or global one.
+bool may_access(Wave& wave, const Step* step, uint32_t slot, uint64_t lanes, const uint64_t* addresses);
+// As observe_step, of an instruction that a handler is to execute for it; the Wave has its operands.
+bool observe_single(Wave& wave, const Step* step);
 
 }  // namespace morgana::device::service

@@ -79,6 +79,10 @@ enum class Direction : uint8_t { none, load, store, atomic };
 
 // Buffer, image and flat instructions, apart from LDS.
 bool is_vector_memory(Format format);
+// Those, scalar ones and those of LDS.
+inline bool accesses_memory(Format format) {
+  return is_vector_memory(format) || is_scalar_memory(format) || format == Format::DS;
+}
 
 // A memory instruction, as the row says; GLC, LDS and GDS bits of the encoding (Inst) may change direction
 // and space.

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "device/interp/step.h"
+#include "device/seen_ranges.h"
 
 namespace morgana::device::jit {
 
@@ -47,6 +48,7 @@ struct WaveFrame {
   uint32_t ahead = 0;        // bytes that loads of rows fetch ahead
   uint8_t streams_from = kNeverStreams;  // rows of so many dwords a lane go past the caches
   const Kernel* kernel = nullptr;        // nullptr: the interpreter executes the wave
+  const SeenRanges* seen = nullptr;      // of a kernel that checks its accesses
   // Of a kernel that loops over waves, in the first one's frame, as is first_address then: which one it
   // executes, and the access that has been noted last.
   Wave* current = nullptr;

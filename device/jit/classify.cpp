@@ -15,14 +15,6 @@ using isa::Control;
 using isa::Format;
 using isa::Op;
 
-bool is_memory_format(Format format) {
-  switch (format) {
-    case Format::SMRD:
-    case Format::SMEM:
-    case Format::DS: return true;
-    default: return isa::is_vector_memory(format);
-  }
-}
 // Of those that are no function of the vector tables: single lanes, and moves (AccVGPRs).
 bool is_lane_move(const isa::Inst& inst) {
   const isa::Effects& effects = isa::effects(inst.row->op);
@@ -106,7 +98,7 @@ class Classifier {
   How how(const isa::Inst& inst, const Step& step, Instruction& i) const {
     const Format format = inst.row->format;
     if (is_scalar_format(format)) return scalar(inst, step, i);
-    if (is_memory_format(format)) return memory(inst);
+    if (isa::accesses_memory(format)) return memory(inst);
     return vector(inst, step, i);
   }
 
@@ -280,7 +272,7 @@ class Classifier {
       i.widens = may_widen(inst, i);
       i.keeps_full = isa::fills(exec_rule(i), true, [&](int s) { return is_exec(inst.src[s]); });
     }
-    if (is_memory_format(inst.row->format)) i.s_reads.set(isa::kM0);
+    if (isa::accesses_memory(inst.row->format)) i.s_reads.set(isa::kM0);
     const bool swaps = inst.n_dst > 1 && inst.dst[1].present() && !inst.dst[1].is_scalar();
     if (swaps || (inst.sdwa && inst.dst_unused == 2 && inst.dst_sel != 6) ||
         (is_mix(op) && inst.row->dst[0] == isa::Type::f16) || (flags & (isa::kD16 | isa::kD16Hi)) ||
@@ -290,7 +282,7 @@ class Classifier {
       case How::index_on: i.s_reads.set(isa::kM0), i.s_writes.set(isa::kM0); break;
       case How::indexed: indexed_operands(inst, i); break;
       case How::call:
-        i.crosses_lanes = !is_memory_format(inst.row->format) || inst.row->format == Format::DS;
+        i.crosses_lanes = !isa::accesses_memory(inst.row->format) || inst.row->format == Format::DS;
         i.merges = true;
         break;
       case How::lane:

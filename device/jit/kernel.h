@@ -24,8 +24,8 @@ class Kernel {
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
 
-  // Makes `frame` that of a wave at the beginning of the kernel.
-  void enter(WaveFrame& frame, uint8_t streams_from = kNeverStreams) const;
+  // Makes `frame` that of a wave at the beginning of the kernel. `seen`: of one that checks its accesses.
+  void enter(WaveFrame& frame, uint8_t streams_from = kNeverStreams, const SeenRanges* seen = nullptr) const;
 
   const Specialisation& specialisation() const { return key_; }
   // Whether it executes all waves of a group by itself (run_compiled).

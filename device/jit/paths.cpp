@@ -1,6 +1,7 @@
 #include "device/jit/paths.h"
 
 #include "device/apertures.h"
+#include "device/interp/observed_step.h"
 
 namespace morgana::device::MORGANA_SIMD {
 namespace {
@@ -427,6 +428,14 @@ MORGANA_INLINE bool clash(const Lanes& low) {
   return apart != 0 && apart % 1024 == 0;
 }
 
+MORGANA_KEEPS_REGISTERS bool may_access(Wave* wave, const Step* step, uint32_t slot, uint64_t lanes,
+                                        const uint64_t* addresses) {
+  return service::may_access(*wave, step, slot, lanes, addresses);
+}
+MORGANA_KEEPS_REGISTERS bool observe_single(Wave* wave, const Step* step) {
+  return service::observe_single(*wave, step);
+}
+
 // Flat: a call of another convention would save every vector register.
 template <class Kind>
 struct Entries {
@@ -505,6 +514,8 @@ const jit::NamedPath kPaths[] = {
     MORGANA_PATH(store_scratch, store_scratch)        //
     MORGANA_PATH(note_range, note_range)              //
     MORGANA_PATH(lie_apart, lie_apart)                //
+    MORGANA_PATH(may_access, may_access)              //
+    MORGANA_PATH(observe_single, observe_single)      //
     {nullptr, nullptr}};
 #undef MORGANA_KIND
 #undef MORGANA_PATH

@@ -211,6 +211,13 @@ extern "C" bool morgana_lie_apart(const jit::StripRange* ranges, const jit::Stri
                                   uint32_t count, uint32_t lanes) {
   return morgana_path_lie_apart(ranges, accesses, count, lanes);
 }
+extern "C" bool morgana_may_access(Wave* wave, const Step* step, uint32_t slot, uint64_t lanes,
+                                   const uint64_t* addresses) {
+  return morgana_path_may_access(wave, step, slot, lanes, addresses);
+}
+extern "C" bool morgana_observe_single(Wave* wave, const Step* step) {
+  return morgana_path_observe_single(wave, step);
+}
 extern "C" void morgana_whole_dword(uint32_t op, const uint32_t* const* sources, uint32_t* result) {
   word(result, 0) = whole_dword(static_cast<isa::Op>(op), sources, word(result, 0));
 }

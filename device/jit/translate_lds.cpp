@@ -153,6 +153,8 @@ llvm::Value* Translator::lds_bases(const Instruction& i, const AddressShape& sha
 // LDS is the group's own, and its waves share a host thread: an atomic without result is a plain addition.
 void Translator::lds_add(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
+  const int64_t offset = inst.offset;
+  if (key_.checks_memory) check_lds(i, static_cast<uint64_t>(offset) + 4);
   llvm::AllocaInst *address = temporary(lanes_), *data = temporary(lanes_);
   store_row(active_vgpr(place(inst.src[0])), address, llvm::Align(256));
   store_row(active_vgpr(place(inst.src[1])), data, llvm::Align(256));

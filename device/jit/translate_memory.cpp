@@ -172,6 +172,8 @@ std::pair<llvm::Value*, llvm::Value*> Translator::scratch_start(const Instructio
 }
 
 llvm::Value* Translator::scratch_bytes() {
+  if (key_.checks_memory)
+    return b_.CreateLoad(i32_, field(seen_ranges(), offsetof(SeenRanges, private_bytes)));
   return b_.CreateLoad(i32_, field(wave_, offsetof(Wave, scratch_lane_bytes)));
 }
 
@@ -219,7 +221,7 @@ void Translator::scratch(const Instruction& i) {
   if (!stores && i.is_result_dead) return call(i);
   const unsigned dwords = scratch_dwords(inst);
   if (varies && !shapes_.is_uniform(number(i), version_))
-    return is_wave32() ? call(i) : scratch_apart(i, dwords);
+    return is_wave32() || key_.checks_memory ? call(i) : scratch_apart(i, dwords);
   const bool is_checked = is_in_scratch(i);
   auto [start, holds] = scratch_start(i);
   Value* own = b_.getInt32(static_cast<uint32_t>(inst.offset));
@@ -317,6 +319,15 @@ void Translator::memory(const Instruction& i) {
     else
       guard = guard ? b_.CreateAnd(supposed, guard) : supposed;
   }
+  const auto [lowest, highest] = std::minmax_element(offset, offset + used);
+  const auto check_as_shaped = [&, lowest = lowest, highest = highest] {
+    if (key_.checks_memory && !is_lds)
+      check_shaped(i, shape, bases[lowest - offset], bases[highest - offset], access.size);
+  };
+  if (is_shaped && !supposed)
+    check_as_shaped();
+  else if (key_.checks_memory && is_lds)
+    check_lds(i, static_cast<uint64_t>(*highest) + access.size);
   const bool is_global_row = is_shaped && is_row && !is_lds && access.kind[0] == 'b';
   if (is_global_row && !stores) {
     loaded_rows_.push_back(bases[0][0]);
@@ -406,6 +417,7 @@ void Translator::memory(const Instruction& i) {
   };
   // Lanes of any form in global memory; `how` "any_": rows are rare among them.
   const auto move_lanes = [&](const char* how) {
+    if (key_.checks_memory) check_lanes(i);
     Value* base = b_.getInt64(static_cast<uint64_t>(int64_t{inst.offset}));
     if (address_words == 1) base = b_.CreateAdd(base, scalar_source(i, 2, 2));
     Value* const low = put_address(0);
@@ -418,8 +430,12 @@ void Translator::memory(const Instruction& i) {
   };
   if (supposed && is_shaped) {
     either(
-        guard, [&] { is_plain ? move_plain() : move_shaped(); }, [&] { move_lanes("any_"); },
-        llvm::MDBuilder(context_).createLikelyBranchWeights());
+        guard,
+        [&] {
+          check_as_shaped();
+          is_plain ? move_plain() : move_shaped();
+        },
+        [&] { move_lanes("any_"); }, llvm::MDBuilder(context_).createLikelyBranchWeights());
     return forget_unmasked(i);
   }
   // By single lanes instead of the handler, the way that is hardly ever taken costs a tree of sums 4 %.

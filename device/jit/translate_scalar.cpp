@@ -211,6 +211,7 @@ std::vector<llvm::Value*> Translator::load_scalars(const Instruction& i) {
     offset = b_.CreateAdd(offset, b_.CreateZExt(scalar_source(i, 1, 1), i64_));
   Value* address = b_.CreateAnd(b_.CreateAdd(scalar_source(i, 0, 2), offset), ~uint64_t{3});
   if (is_noted(i)) note_step(i);
+  if (key_.checks_memory) check_scalar(i, address);
   Value* from = b_.CreateIntToPtr(address, ptr_);
   const unsigned code = inst.dst[0].code, dwords = inst.dst[0].dwords;
   std::vector<Value*> loaded(dwords);

@@ -38,6 +38,8 @@ void each(const Set& set, const Action& action) {
 void Translator::find_serial_loops() {
   for (const SerialLoop& loop : candidates_) {
     if (((loop.reads | loop.writes) & homes_).any() || !gathers(loop, flow_, shapes_)) continue;
+    // A lane that begins anew where an access is forbidden would store twice.
+    if (key_.checks_memory && (loop.writes_memory || loop.is_strip)) continue;
     auto* hint = new llvm::GlobalVariable(module_, i8_, false, llvm::GlobalValue::InternalLinkage,
                                           b_.getInt8(0), "hint");
     llvm::AllocaInst* entered = loop.writes_memory && !loop.is_strip ? temporary(i64_) : nullptr;
@@ -129,6 +131,7 @@ llvm::Value* Translator::serial_address(const Instruction& i) {
     b_.SetInsertPoint(global);
   }
   address = b_.CreateAdd(address, b_.getInt64(static_cast<uint64_t>(int64_t{inst.offset})));
+  if (key_.checks_memory) check_lane(i, address);
   return b_.CreateIntToPtr(address, ptr_);
 }
 
@@ -287,6 +290,7 @@ Translator::SerialRun Translator::enter_serial(const Serial& serial, Block* next
   run.enters = (loop.reads | loop.writes) & body.live_in;
   in_wave_ = body.in_wave, s_in_wave_ = body.s_in_wave;
   store_live(body.live_in | (loop.writes & behind.live_in), body.s_live_in | run.masks);
+  if (key_.checks_memory) keep_seen(loop);
   run.single = field(frame_, offsetof(WaveFrame, serial_step));
   b_.CreateStore(b_.getInt32(flow_.instructions[body.first].at + 1), run.single);
   each(loop.masks, [&](unsigned code) {

@@ -541,6 +541,7 @@ void Translator::run_single(const Instruction& i) {
   Value* single = field(singles_base_, singles_.size() * sizeof(SingleStep));
   singles_.push_back(i.step);
   Value* original = step_address(i);
+  if (key_.checks_memory) show(i);
   b_.CreateStore(original, field(wave_, offsetof(Wave, stepping)));
   b_.CreateStore(single, field(wave_, offsetof(Wave, block)));
   static_assert(offsetof(Step, run) == 0);

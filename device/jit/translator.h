@@ -270,6 +270,26 @@ class Translator {
   Value* shaped_bases(const Instruction& i, const AddressShape& shape, const int64_t* offset, unsigned parts,
                       Value* (*at)[4]);
   void note_plain(Value* first, bool is_row, uint32_t size);
+  // Accesses that are checked (translate_checks.cpp).
+  Value* seen_ranges() { return b_.CreateLoad(ptr_, field(frame_, offsetof(WaveFrame, seen))); }
+  struct Seen {
+    Value *begin, *end;
+  };
+  Seen load_seen(const Instruction& i);
+  Value* lies_in(const Seen& seen, Value* first, Value* last, uint64_t bytes);
+  Value* is_seen(const Instruction& i, Value* first, Value* last, uint64_t bytes);
+  void keep_seen(const SerialLoop& loop);
+  Value* ask(const Instruction& i, Value* lanes, Value* addresses);
+  void check_shaped(const Instruction& i, const AddressShape& shape, Value* const* lowest,
+                    Value* const* highest, uint64_t bytes);
+  void check_lanes(const Instruction& i);
+  void check_scalar(const Instruction& i, Value* address);
+  void check_lane(const Instruction& i, Value* address);
+  void check_lds(const Instruction& i, uint64_t reach);
+  Value* lane_addresses(const Instruction& i);
+  Value* in_all_lanes(Value* is_so);
+  void unless_seen(const Instruction& i, Value* seen);
+  void show(const Instruction& i);
   // Ways out (translate_sections.cpp).
   void continue_section(const Instruction& i);
   void end_section(const Instruction& i);
@@ -378,6 +398,8 @@ class Translator {
   bool is_serial_ = false;             // what is being translated runs for one lane: all lanes are alike
   std::map<unsigned, llvm::AllocaInst*> bit_of_mask_;  // of that lane, by the mask's code
   Block* begin_lane_anew_ = nullptr;                   // by the interpreter
+  // What has been seen, by the number of an access in a loop lane by lane.
+  std::map<uint32_t, std::pair<llvm::AllocaInst*, llvm::AllocaInst*>> kept_seen_;
   std::vector<Value*>
       unmasked_;  // by place: the last result, as far as this block has written one under EXEC
   // By the mask's code: the carry of a sum before the lanes that do not execute lost theirs. Its upper half

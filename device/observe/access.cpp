@@ -118,7 +118,12 @@ size_t vector_accesses(const Wave& wave, const isa::Inst& inst, Accesses& out) {
   }
   const uint64_t slice = uint64_t{wave.scratch_lane_bytes} * wave.lane_count();
   const auto own = reinterpret_cast<uint64_t>(wave.scratch);
-  const uint64_t arena = own - slice * wave.index, arena_size = slice * wave.group->wave_count;
+  const uint64_t arena = own - slice * wave.index;
+  // What private memory's own resource leads to stays scratch behind its end.
+  const bool is_private =
+      slice != 0 && inst.row->format == Format::MUBUF && inst.src[2].present() &&
+      (pair(wave, inst.src[2].code) & 0xffff'ffff'ffff) == (arena & 0xffff'ffff'ffff);
+  const uint64_t arena_size = is_private ? uint64_t{1} << 32 : slice * wave.group->wave_count;
   for (uint64_t left = wave.access.lanes; left != 0; left &= left - 1) {
     const int lane = __builtin_ctzll(left);
     uint64_t address = wave.access.address[lane];
@@ -178,6 +183,23 @@ size_t whole_accesses(const Wave& wave, const isa::Inst& inst, Accesses& out) {
 size_t accesses_of(const Wave& wave, const isa::Inst& inst, Accesses& out) {
   const size_t count = whole_accesses(wave, inst, out);
   return count == 1 && isa::moves_block(inst.row->op) ? split_block(wave, out) : count;
+}
+
+size_t accesses_at(Wave& wave, const isa::Inst& inst, uint64_t lanes, const uint64_t* addresses,
+                   Accesses& out) {
+  if (isa::is_scalar_memory(inst.format)) {
+    Access& access = out[0];
+    access = {};
+    access.reads = true;
+    access.lanes = 1;
+    access.bytes = 4u * inst.dst[0].dwords;
+    access.address[0] = addresses[0];
+    return 1;
+  }
+  wave.access = {addresses, lanes};
+  const size_t count = accesses_of(wave, inst, out);
+  wave.access = {};
+  return count;
 }
 
 }  // namespace morgana::device

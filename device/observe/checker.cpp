@@ -39,4 +39,13 @@ void Checker::group_ends(const Group& group) {
   if (hazard_) hazard_->group_ends(group);
 }
 
+// The others want to see every instruction.
+SeenRanges* Checker::seen() {
+  return memory_ && !race_ && !barrier_ && !init_ && !hazard_ ? &memory_->seen() : nullptr;
+}
+
+bool Checker::allows(const isa::Inst& inst, std::span<const Access> accesses, uint32_t slot) {
+  return memory_->allows(inst, accesses, slot);
+}
+
 }  // namespace morgana::device

@@ -19,6 +19,8 @@ class Checker final : public Observer {
   bool before(const Moment& moment) override;
   void barrier(const Group& group) override;
   void group_ends(const Group& group) override;
+  SeenRanges* seen() override;
+  bool allows(const isa::Inst& inst, std::span<const Access> accesses, uint32_t slot) override;
 
  private:
   Reporter reporter_;

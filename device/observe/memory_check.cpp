@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace morgana::device {
 namespace {
@@ -12,6 +13,15 @@ constexpr size_t kRemembered = 32;
 // Scalar loads come in powers of two: what they read beyond what was asked for lies in the same 16 bytes.
 constexpr uint64_t kScalarUnit = 16;
 constexpr uint64_t kLeastArguments = 256, kPacketBytes = 64, kQueueBytes = 256;
+
+// The first lane that accesses what lies behind `size` bytes.
+std::optional<uint32_t> leaves_part(const Access& access, uint64_t size) {
+  for (uint64_t left = access.lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(__builtin_ctzll(left));
+    if (access.address[lane] >= size || access.bytes > size - access.address[lane]) return lane;
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -23,6 +33,7 @@ MemoryCheck::MemoryCheck(const Launch& launch, Reporter& reporter) : launch_(lau
   own(launch.kernarg, std::max<uint64_t>(launch.descriptor->kernarg_size, kLeastArguments));
   own(launch.packet, kPacketBytes);
   own(launch.queue, kQueueBytes);
+  seen_.private_bytes = launch.private_bytes;
 }
 
 KnownMemory MemoryCheck::memory_at(uint64_t address) {
@@ -53,46 +64,62 @@ void MemoryCheck::report(const Moment& moment, const Access& access, uint32_t la
   reporter_.report(std::move(finding));
 }
 
-void MemoryCheck::look_at_global(const Moment& moment, const Access& access) {
+std::optional<MemoryCheck::Forbidden> MemoryCheck::find_forbidden(const isa::Inst& inst, const Access& access,
+                                                                  SeenRange& range) {
+  bool is_first = true;
   for (uint64_t left = access.lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(__builtin_ctzll(left));
     uint64_t at = access.address[lane], end = at + access.bytes;
     // What follows the first dword of a scalar load was perhaps not asked for.
-    if (isa::is_scalar_memory(moment.inst.row->format) && access.reads)
+    if (isa::is_scalar_memory(inst.format) && access.reads)
       end = at + 4 > (end & ~(kScalarUnit - 1)) ? at + 4 : end & ~(kScalarUnit - 1);
     while (at < end) {
       const KnownMemory memory = memory_at(at);
-      if (memory.state == KnownMemory::State::outside || memory.state == KnownMemory::State::freed) {
-        const bool freed = memory.state == KnownMemory::State::freed;
-        const FindingKind kind = freed ? FindingKind::use_after_free : FindingKind::out_of_bounds;
-        if (reporter_.is_new(kind, moment.pc)) report(moment, access, lane, kind, at, "");
-        return;
-      }
-      const bool writes = access.writes && !memory.may_write;
-      if (writes || (access.reads && !memory.may_read)) {
-        constexpr FindingKind kKind = FindingKind::forbidden_access;
-        if (reporter_.is_new(kKind, moment.pc))
-          report(moment, access, lane, kKind, at,
-                 fmt::format("the program said that kernels only {} this buffer", writes ? "read" : "write"));
-        return;
-      }
+      if (memory.state == KnownMemory::State::outside) return Forbidden{FindingKind::out_of_bounds, lane, at};
+      if (memory.state == KnownMemory::State::freed) return Forbidden{FindingKind::use_after_free, lane, at};
+      if ((access.writes && !memory.may_write) || (access.reads && !memory.may_read))
+        return Forbidden{FindingKind::forbidden_access, lane, at};
+      if (std::exchange(is_first, false))
+        range = {memory.begin, memory.end};
+      else if (range.begin != memory.begin)
+        range = {};
       at = std::max(memory.end, at + 1);
     }
   }
+  return std::nullopt;
+}
+
+void MemoryCheck::look_at_global(const Moment& moment, const Access& access) {
+  SeenRange range;
+  const auto found = find_forbidden(moment.inst, access, range);
+  if (!found || !reporter_.is_new(found->kind, moment.pc)) return;
+  std::string detail;
+  if (found->kind == FindingKind::forbidden_access)
+    detail = fmt::format("the program said that kernels only {} this buffer",
+                         access.writes && !memory_at(found->address).may_write ? "read" : "write");
+  report(moment, access, found->lane, found->kind, found->address, std::move(detail));
+}
+
+bool MemoryCheck::allows(const isa::Inst& inst, std::span<const Access> accesses, uint32_t slot) {
+  SeenRange range;
+  for (const Access& access : accesses) {
+    const bool is_lds = access.space == Space::lds;
+    if (access.space == Space::global
+            ? find_forbidden(inst, access, range).has_value()
+            : leaves_part(access, is_lds ? launch_.group_bytes : launch_.private_bytes).has_value())
+      return false;
+  }
+  if (accesses.size() == 1 && range.end != 0) seen_.range[slot] = range;
+  return true;
 }
 
 // LDS and scratch.
 void MemoryCheck::look_at_part(const Moment& moment, const Access& access, uint64_t size, FindingKind kind) {
-  for (uint64_t left = access.lanes; left != 0; left &= left - 1) {
-    const auto lane = static_cast<uint32_t>(__builtin_ctzll(left));
-    const uint64_t at = access.address[lane];
-    if (at < size && access.bytes <= size - at) continue;
-    if (reporter_.is_new(kind, moment.pc))
-      report(moment, access, lane, kind, at,
-             fmt::format("the {} has {} bytes of {}", access.space == Space::lds ? "work-group" : "work-item",
-                         size, name(access.space)));
-    return;
-  }
+  const auto lane = leaves_part(access, size);
+  if (lane && reporter_.is_new(kind, moment.pc))
+    report(moment, access, *lane, kind, access.address[*lane],
+           fmt::format("the {} has {} bytes of {}", access.space == Space::lds ? "work-group" : "work-item",
+                       size, name(access.space)));
 }
 
 void MemoryCheck::before(const Moment& moment) {

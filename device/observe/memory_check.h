@@ -2,6 +2,8 @@
 // LDS or the scratch that was asked for.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "device/observe/reporter.h"
@@ -13,8 +15,18 @@ class MemoryCheck {
   // All outlive it.
   MemoryCheck(const Launch& launch, Reporter& reporter);
   void before(const Moment& moment);
+  SeenRanges& seen() { return seen_; }
+  bool allows(const isa::Inst& inst, std::span<const Access> accesses, uint32_t slot);
 
  private:
+  // The first byte of a lane that it may not access so.
+  struct Forbidden {
+    FindingKind kind;
+    uint32_t lane;
+    uint64_t address;
+  };
+  // `range`: what all lanes lie in, if that is one.
+  std::optional<Forbidden> find_forbidden(const isa::Inst& inst, const Access& access, SeenRange& range);
   KnownMemory memory_at(uint64_t address);
   void look_at_global(const Moment& moment, const Access& access);
   void look_at_part(const Moment& moment, const Access& access, uint64_t size, FindingKind kind);
@@ -25,6 +37,7 @@ class MemoryCheck {
   Reporter& reporter_;
   std::vector<KnownMemory> own_;    // what the launch itself reads: arguments, packet, queue
   std::vector<KnownMemory> known_;  // lately used first
+  SeenRanges seen_;
 };
 
 }  // namespace morgana::device

@@ -2,7 +2,9 @@
 // memory that it is about to touch, barriers, the begin and the end of groups and waves.
 //
 // A launch with an Observer is executed by one thread, which calls it. Whoever executes waves calls it, the
-// interpreter from its steps; launches without one never come here.
+// interpreter from its steps; launches without one never come here. Compiled code executes a launch whose
+// Observer has SeenRanges: it asks `allows` what it does not find there, and leaves to the interpreter what
+// is not allowed.
 #pragma once
 
 #include <array>
@@ -11,6 +13,7 @@
 
 #include "device/checks.h"
 #include "device/isa/inst.h"
+#include "device/seen_ranges.h"
 #include "device/state/wave.h"
 
 namespace morgana::device {
@@ -47,6 +50,11 @@ class Observer {
   // All waves that have not ended wait at barriers, and go on now.
   virtual void barrier(const Group& group) = 0;
   virtual void group_ends(const Group& group) = 0;
+  // Where compiled code looks first. nullptr: all is to be shown to `before`, which the interpreter does.
+  virtual SeenRanges* seen() { return nullptr; }
+  // Whether `before` would find nothing in these accesses of one instruction. Notes in a slot of SeenRanges
+  // where they lie.
+  virtual bool allows(const isa::Inst&, std::span<const Access>, uint32_t /*slot*/) { return false; }
 };
 
 }  // namespace morgana::device

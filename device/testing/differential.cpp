@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "device/testing/wave_rig.h"
+#include "device/testing/witness.h"
 
 namespace morgana::device {
 namespace {
@@ -175,6 +176,17 @@ Verdict compare(const State& interpreted, const State& compiled, bool exact, Com
   return verdict;
 }
 
+std::string difference(const Witness::Seen& interpreted, const Witness::Seen& compiled) {
+  const auto lacks = [](const Witness::Seen& of, const Witness::Seen& has) -> const auto* {
+    const auto found = std::ranges::find_if(has, [&](const auto& one) { return !of.contains(one); });
+    return found == has.end() ? nullptr : &*found;
+  };
+  const auto* const missed = lacks(compiled, interpreted);
+  const auto& [pc, wave, lane, space, address] = missed ? *missed : *lacks(interpreted, compiled);
+  return fmt::format("a forbidden access is {}: wave {}, lane {}, {} at {:#x}",
+                     missed ? "missed" : "invented", wave, lane, name(space), address);
+}
+
 size_t instructions_of(const std::vector<Piece>& pieces) {
   size_t count = 0;
   for (const Piece& piece : pieces)
@@ -229,6 +241,7 @@ Setting setting_of(const RandomKernel& kernel, uint64_t seed) {
     setting.items = random.one_in(3) ? 1 + random.below(31) : random.one_in(2) ? 16 : 32;
     if (setting.items % 16 != 0) setting.begins_full = false;
   }
+  setting.is_checked = setting.exact && random.one_in(4);
   return setting;
 }
 
@@ -248,24 +261,33 @@ Comparison compare_tiers(Target target, const std::vector<uint32_t>& code, const
   options.ieee = setting.ieee;
   options.dx10_clamp = setting.dx10_clamp;
   if (setting.flushes) options.float_mode = 0;
+  Witness witness(options.group_bytes, options.private_bytes);
+  if (setting.is_checked) options.observer = &witness;
   WaveRig rig(target, code, options);
   Comparison result;
   for (uint32_t n = 0; n < states; n++) {
     const uint64_t seed = setting.seed + n * 1'000'003;
     State state[2];
+    Witness::Seen forbidden[2];
     for (const bool compiled : {false, true}) {
+      witness.begin(n % 2 != 0 ? seed : 0);
       rig.restart();
       fill(rig, setting, seed);
       const Exit exit = compiled && setting.branches ? rig.run_group_after(setting.branches)
                         : compiled && setting.loops  ? rig.run_loop()
                                                      : rig.run_group(compiled);
       state[compiled] = capture(rig, setting, exit);
+      forbidden[compiled] = witness.forbidden();
     }
     result.was_compiled = setting.branches ? rig.why_interpreted().empty() : rig.kernel() != nullptr;
     result.loops = rig.kernel() != nullptr && rig.kernel()->loops_over_waves();
     result.why_interpreted = rig.why_interpreted();
     result.is_refused = rig.is_refused();
-    const Verdict verdict = compare(state[0], state[1], setting.exact, result);
+    Verdict verdict = compare(state[0], state[1], setting.exact, result);
+    if (verdict == Verdict::same && state[0].exit != Exit::fault && forbidden[0] != forbidden[1]) {
+      verdict = Verdict::differs;
+      result.what = difference(forbidden[0], forbidden[1]);
+    }
     result.verdict = std::max(result.verdict, verdict);
     if (verdict != Verdict::differs) continue;
     result.what += fmt::format(" (state {})", n);
@@ -372,13 +394,13 @@ std::string minimised(RandomKernel kernel, const Setting& first) {
   for (const uint32_t word : code) hex += fmt::format("{:08x} ", word);
   return fmt::format(
       "{} seed {} waves {} items {} lost {} full {} quick {} IEEE {} DX10 {} flushes {} after {} branches, "
-      "loops {}: "
+      "loops {} checked {}: "
       "{}\n"
       "  {}\n{}",
       info(kernel.target).name, setting.seed, setting.waves, setting.items, int{setting.registers_are_lost},
       int{setting.begins_full}, int{setting.quick}, int{setting.ieee}, int{setting.dx10_clamp},
-      int{setting.flushes}, setting.branches, int{setting.loops}, difference.what, hex,
-      listing(kernel.target, kernel.wave, code));
+      int{setting.flushes}, setting.branches, int{setting.loops}, int{setting.is_checked}, difference.what,
+      hex, listing(kernel.target, kernel.wave, code));
 }
 
 }  // namespace morgana::device

@@ -44,6 +44,9 @@ struct Setting {
   bool flushes = false;   // denormals, of all types
   uint32_t branches = 0;  // taken before compiled code goes on; 0: it is there from the beginning
   bool loops = false;     // over the waves, where the kernel can
+  // Some memory is forbidden: the Observer is shown the same accesses to it by both, none of which is
+  // missing.
+  bool is_checked = false;
   bool operator==(const Setting&) const = default;
 };
 Setting setting_of(const RandomKernel& kernel, uint64_t seed);

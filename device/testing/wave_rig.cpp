@@ -68,7 +68,7 @@ WaveRig::WaveRig(Target target, std::vector<uint32_t> code, const RigOptions& op
     code_map_.add(setting.trap_handler, Bytes(handler_.data(), handler_.size() * 4));
   }
   Fault problem;
-  const auto plan = LaunchPlan::make(target, launch_, setting, code_map_, nullptr, nullptr, problem);
+  const auto plan = LaunchPlan::make(target, launch_, setting, code_map_, nullptr, options.observer, problem);
   if (!plan) std::abort();
   plan_ = std::make_unique<const LaunchPlan>(*plan);
   if (!resident_.start(*plan_, 0)) std::abort();
@@ -94,7 +94,7 @@ Exit WaveRig::run_compiled() {
   compile();
   jit::WaveFrame& frame = resident_.frame(wave());
   frame.kernel = nullptr;
-  if (kernel_) kernel_->enter(frame);
+  if (kernel_) kernel_->enter(frame, jit::kNeverStreams, plan_->seen());
   start(wave());
   return execute(wave());
 }
@@ -137,7 +137,7 @@ void WaveRig::start_waves(bool compiled) {
   for (uint32_t i = 0; i < group().wave_count; i++) {
     jit::WaveFrame& frame = resident_.frame(wave(i));
     frame.kernel = nullptr;
-    if (compiled && kernel_) kernel_->enter(frame);
+    if (compiled && kernel_) kernel_->enter(frame, jit::kNeverStreams, plan_->seen());
     start(wave(i));
   }
 }
@@ -199,13 +199,14 @@ Exit WaveRig::run_waves(uint32_t branches) {
       while (has_turn && one.exit != Exit::ended && one.exit != Exit::barrier) {
         if (execute(one, goes_on[i] ? 1'000'000 : branches) == Exit::fault || ++turns > kMaxTurns)
           return one.exit;
-        has_turn = one.exit != Exit::turn && !(goes_on[i] && one.exit == Exit::quantum);
+        // At s_sleep the next wave has its turn on either tier.
+        has_turn = one.exit != Exit::turn && !(one.exit == Exit::quantum && (goes_on[i] || one.budget != 0));
         if (goes_on[i] || one.exit != Exit::quantum || one.budget != 0) continue;
         goes_on[i] = true;
         const bool is_full = one.is_full();
         const auto [rest, is_new] = rests_.try_emplace({one.step, is_full});
         if (is_new) rest->second = compile_from(one.step, is_full);
-        if (rest->second) rest->second->enter(resident_.frame(one));
+        if (rest->second) rest->second->enter(resident_.frame(one), jit::kNeverStreams, plan_->seen());
       }
       if (one.exit == Exit::ended) group.waves_ended++;
       if (one.exit == Exit::barrier) group.waves_at_barrier++;

@@ -43,6 +43,7 @@ struct RigOptions {
   // For run_loop; waves begin with the same SGPRs.
   bool loops_over_waves = false;
   uint8_t kernarg = jit::kNoSgpr;  // Specialisation::kernarg
+  Observer* observer = nullptr;    // outlives the rig
 };
 
 // The dword of s_endpgm.

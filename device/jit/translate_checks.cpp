@@ -1,0 +1,171 @@
+// Accesses of a launch whose memory is checked: lanes that lie in what the launch has been seen to be allowed
+// (device/seen_ranges.h) go on; of others its Observer is asked, and what it does not allow is left
+// to the interpreter, which says what is wrong.
+#include <llvm/IR/MDBuilder.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "device/jit/join_halves.h"
+#include "device/jit/memory_access.h"
+#include "device/jit/translator.h"
+
+namespace morgana::device::jit {
+
+Translator::Seen Translator::load_seen(const Instruction& i) {
+  const uint32_t slot = SeenRanges::slot(i.at, writes_memory(i));
+  Value* const range = field(seen_ranges(), offsetof(SeenRanges, range) + slot * sizeof(SeenRange));
+  return {b_.CreateLoad(i64_, field(range, offsetof(SeenRange, begin))),
+          b_.CreateLoad(i64_, field(range, offsetof(SeenRange, end)))};
+}
+
+// Whether `bytes` from each of `first` to `last` on lie there. An empty range begins behind all that is.
+llvm::Value* Translator::lies_in(const Seen& seen, Value* first, Value* last, uint64_t bytes) {
+  return b_.CreateAnd(b_.CreateICmpUGE(first, seen.begin),
+                      b_.CreateICmpULE(last, b_.CreateSub(seen.end, b_.getInt64(bytes))));
+}
+
+llvm::Value* Translator::is_seen(const Instruction& i, Value* first, Value* last, uint64_t bytes) {
+  return lies_in(load_seen(i), first, last, bytes);
+}
+
+// Whether `lanes` may access the places in the array `addresses`.
+llvm::Value* Translator::ask(const Instruction& i, Value* lanes, Value* addresses) {
+  const uint32_t slot = SeenRanges::slot(i.at, writes_memory(i));
+  return call_library("morgana_may_access", {wave_, step_address(i), b_.getInt32(slot), lanes, addresses});
+}
+
+llvm::Value* Translator::lane_addresses(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  const unsigned from = place(inst.src[0]);
+  auto* const type = llvm::FixedVectorType::get(i64_, kLanes);
+  Value* address = b_.CreateZExt(active_vgpr(from), type);
+  if (i.step->kind[2] == Source::none)
+    address = b_.CreateOr(address, b_.CreateShl(b_.CreateZExt(active_vgpr(from + 1), type), 32));
+  else
+    address = b_.CreateAdd(address, splat(scalar_source(i, 2, 2)));
+  return b_.CreateAdd(address, splat(b_.getInt64(static_cast<uint64_t>(int64_t{inst.offset}))));
+}
+
+// Whether it is so in all active lanes.
+llvm::Value* Translator::in_all_lanes(Value* is_so) {
+  // Of a wave with fewer lanes only those are computed.
+  llvm::SmallVector<int, kLanes> lanes(key_.occupied);
+  std::iota(lanes.begin(), lanes.end(), 0);
+  Value* const bits = b_.CreateZExt(
+      b_.CreateBitCast(b_.CreateShuffleVector(is_so, lanes), b_.getIntNTy(key_.occupied)), i64_);
+  return is_full() ? b_.CreateICmpEQ(bits, all_lanes_)
+                   : b_.CreateICmpEQ(b_.CreateAnd(exec(), b_.CreateNot(bits)), b_.getInt64(0));
+}
+
+void Translator::unless_seen(const Instruction& i, Value* seen) {
+  either(
+      seen, [] {},
+      [&] {
+        auto* const type = llvm::ArrayType::get(i64_, kLanes);
+        llvm::AllocaInst* const addresses = temporary(type);
+        b_.CreateAlignedStore(lane_addresses(i), addresses, llvm::Align(256));
+        leave_unless(i, ask(i, exec(), addresses));
+      },
+      llvm::MDBuilder(context_).createLikelyBranchWeights());
+}
+
+// Lanes of a shape that they are known to have: the lowest and the highest place of each chunk.
+void Translator::check_shaped(const Instruction& i, const AddressShape& shape, Value* const* lowest,
+                              Value* const* highest, uint64_t bytes) {
+  Value* seen = nullptr;
+  for (unsigned first = 0; first < chunks(); first += std::max(shape.group / 16u, 1u)) {
+    uint64_t last = 0;
+    for (unsigned c = first; c < chunks() && base_chunk(shape, c) == first; c++)
+      last = std::max(last, (c == first ? 0 : uint64_t{shape.delta[c]}) +
+                                (shape.form[c] == ChunkForm::row ? 15 * bytes : 0));
+    Value* const group = is_seen(i, lowest[first], b_.CreateAdd(highest[first], b_.getInt64(last)), bytes);
+    seen = seen ? b_.CreateAnd(seen, group) : group;
+  }
+  unless_seen(i, seen);
+}
+
+void Translator::check_lanes(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  const uint32_t bytes = access_bytes(isa::effects(inst.row->op).access);
+  const Seen seen = load_seen(i);
+  Value* const last = b_.CreateSub(seen.end, b_.getInt64(bytes));
+  Value *begins = nullptr, *lies = nullptr;
+  if (i.step->kind[2] == Source::none) {
+    begins = b_.CreateICmpUGE(last, seen.begin);
+    lies = b_.CreateICmpULE(b_.CreateSub(lane_addresses(i), splat(seen.begin)),
+                            splat(b_.CreateSub(last, seen.begin)));
+  } else {  // offsets of 32 bits
+    Value* const base =
+        b_.CreateAdd(scalar_source(i, 2, 2), b_.getInt64(static_cast<uint64_t>(int64_t{inst.offset})));
+    begins = lies_in(seen, base, base, bytes);
+    Value* const most =
+        b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateSub(last, base), b_.getInt64(UINT32_MAX));
+    lies = b_.CreateICmpULE(active_vgpr(place(inst.src[0])), splat(b_.CreateTrunc(most, i32_)));
+  }
+  unless_seen(i, b_.CreateAnd(begins, in_all_lanes(lies)));
+}
+
+void Translator::check_scalar(const Instruction& i, Value* address) {
+  either(
+      is_seen(i, address, address, 4u * i.step->inst->dst[0].dwords), [] {},
+      [&] {
+        llvm::AllocaInst* const addresses = temporary(i64_);
+        b_.CreateStore(address, addresses);
+        leave_unless(i, ask(i, b_.getInt64(1), addresses));
+      },
+      llvm::MDBuilder(context_).createLikelyBranchWeights());
+}
+
+// Loops lane by lane keep in registers what has been seen.
+void Translator::keep_seen(const SerialLoop& loop) {
+  for (const uint32_t n : loop.accesses) {
+    const auto [begin, end] = load_seen(flow_.instructions[n]);
+    llvm::AllocaInst *const own_begin = temporary(i64_), *const own_end = temporary(i64_);
+    b_.CreateStore(begin, own_begin);
+    b_.CreateStore(end, own_end);
+    kept_seen_[n] = {own_begin, own_end};
+  }
+}
+
+// Of the lane that code is made for.
+void Translator::check_lane(const Instruction& i, Value* address) {
+  const auto [begin, end] = kept_seen_.at(number(i));
+  const Seen seen = {b_.CreateLoad(i64_, begin), b_.CreateLoad(i64_, end)};
+  either(
+      lies_in(seen, address, address, access_bytes(isa::effects(i.step->inst->row->op).access)), [] {},
+      [&] {
+        llvm::AllocaInst* const addresses = temporary(i64_);
+        b_.CreateStore(address, addresses);
+        Block* const allowed = block("allowed");
+        b_.CreateCondBr(ask(i, b_.getInt64(1), addresses), allowed, begin_lane_anew_,
+                        llvm::MDBuilder(context_).createLikelyBranchWeights());
+        b_.SetInsertPoint(allowed);
+        const Seen now = load_seen(i);
+        b_.CreateStore(now.begin, begin);
+        b_.CreateStore(now.end, end);
+      },
+      llvm::MDBuilder(context_).createLikelyBranchWeights());
+}
+
+// Lanes of no known shape: `reach` bytes from their addresses on lie in what the group has asked for.
+void Translator::check_lds(const Instruction& i, uint64_t reach) {
+  Value* const limit = b_.CreateZExt(lds_limit(), i64_);
+  Value* const last = b_.CreateTrunc(b_.CreateSub(limit, b_.getInt64(reach)), i32_);
+  Value* const lies = b_.CreateICmpULE(active_vgpr(place(i.step->inst->src[0])), splat(last));
+  leave_unless(i, b_.CreateAnd(b_.CreateICmpUGE(limit, b_.getInt64(reach)), in_all_lanes(lies)));
+}
+
+// Of an instruction that a handler is about to execute.
+void Translator::show(const Instruction& i) {
+  if (!isa::accesses_memory(i.step->inst->row->format)) return;
+  Block *const out = block("stopped"), *const on = block("on");
+  b_.CreateCondBr(call_library("morgana_observe_single", {wave_, step_address(i)}), on, out,
+                  llvm::MDBuilder(context_).createLikelyBranchWeights());
+  b_.SetInsertPoint(out);
+  if (ended_) count_instructions();
+  b_.CreateRetVoid();
+  b_.SetInsertPoint(on);
+}
+
+}  // namespace morgana::device::jit

@@ -1,0 +1,25 @@
+// SeenRanges: global memory that a launch may access, as far as it has been seen. Compiled code asks here
+// before it asks the Observer.
+//
+// Of one launch, whose thread alone reads and writes it.
+#pragma once
+
+#include <cstdint>
+
+namespace morgana::device {
+
+struct SeenRange {
+  uint64_t begin = ~uint64_t{0}, end = 0;
+};
+
+struct SeenRanges {
+  // Several instructions share a slot, but none that reads with one that writes.
+  static constexpr uint32_t kSlots = 2048;
+  static constexpr uint32_t slot(uint32_t dword, bool writes) {
+    return dword % (kSlots / 2) + (writes ? kSlots / 2 : 0);
+  }
+  SeenRange range[kSlots];
+  uint32_t private_bytes = 0;  // of scratch that a work-item may access
+};
+
+}  // namespace morgana::device

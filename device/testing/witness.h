@@ -1,0 +1,39 @@
+// Witness: an Observer that forbids some memory and notes each forbidden access that it is shown.
+#pragma once
+
+#include <set>
+#include <tuple>
+
+#include "device/observe/observer.h"
+
+namespace morgana::device {
+
+class Witness final : public Observer {
+ public:
+  Witness(uint32_t group_bytes, uint32_t private_bytes)
+      : group_bytes_(group_bytes), private_bytes_(private_bytes) {}
+
+  // Forgets what it has seen. `seed` says which pieces of global memory are forbidden; 0: none.
+  void begin(uint64_t seed);
+  // Address of the instruction, wave, lane, space, place.
+  using Seen = std::set<std::tuple<uint64_t, uint32_t, uint32_t, Space, uint64_t>>;
+  const Seen& forbidden() const { return forbidden_; }
+
+  void group_begins(const Group&, const Wave*) override {}
+  bool before(const Moment& moment) override;
+  void barrier(const Group&) override {}
+  void group_ends(const Group&) override {}
+  SeenRanges* seen() override { return &ranges_; }
+  bool allows(const isa::Inst& inst, std::span<const Access> accesses, uint32_t slot) override;
+
+ private:
+  bool is_allowed(const Access& access, uint32_t lane) const;
+  bool is_allowed(uint64_t piece) const;
+
+  const uint32_t group_bytes_, private_bytes_;
+  uint64_t seed_ = 0;
+  SeenRanges ranges_;
+  Seen forbidden_;
+};
+
+}  // namespace morgana::device
