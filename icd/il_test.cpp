@@ -1,6 +1,8 @@
 // Programs from SPIR-V, from clCreateProgramWithIL to results.
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <utility>
 
 #include "icd/il_support.h"
 
@@ -311,6 +313,21 @@ OpBranch %after
 )",
                                       "OpCapability FPFastMathModeINTEL\n"));
   EXPECT_EQ(run(program, 6), (std::vector<cl_uint>{15, 3, 17, 9, 19, 15}));
+  clReleaseProgram(program);
+}
+
+// Built-in variables as Khronos's translator for LLVM 8 and before wrote them.
+TEST_F(Il, BuiltInVariablesMayBeImportedConstants) {
+  std::string text =
+      kernel("%result = OpIAdd %uint %given %uint_5\n", "", "",
+             "OpDecorate %global_id LinkageAttributes \"__spirv_BuiltInGlobalInvocationId\" Import\n");
+  for (const auto& [from, to] : {std::pair{"\"k\" %global_id", "\"k\""},
+                                 {"OpTypePointer Input", "OpTypePointer UniformConstant"},
+                                 {"%ptr_input Input", "%ptr_input UniformConstant"}})
+    text.replace(text.find(from), std::strlen(from), to);
+  cl_program program = create(assemble(text, SPV_ENV_UNIVERSAL_1_0));
+  ASSERT_EQ(clBuildProgram(program, 0, nullptr, "", nullptr, nullptr), CL_SUCCESS) << build_log(program);
+  EXPECT_EQ(run(program, 4), (std::vector<cl_uint>{5, 6, 7, 8}));
   clReleaseProgram(program);
 }
 

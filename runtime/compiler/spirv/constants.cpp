@@ -170,8 +170,11 @@ Status Reader::read_constant(const Instruction& in) {
         in.word(0) << 1 | in.word(1) | (in.word(2) == spv::SamplerFilterModeLinear ? kLinear : kNearest);
     return {};
   }
-  // Built-in variables exist in the functions that use them.
-  if (in.op() == spv::OpVariable && in.word(0) == spv::StorageClassInput) return {};
+  // Built-in variables exist in the functions that use them. Khronos's translator for LLVM 8 and before has
+  // them in another storage class, imported.
+  if (in.op() == spv::OpVariable &&
+      (in.word(0) == spv::StorageClassInput || binary_.find(in.result(), spv::DecorationBuiltIn) != nullptr))
+    return {};
   MORGANA_TRY(llvm::Constant * made, make_constant(in));
   if (made->getType() != type(in.type()))
     return make_error(ErrorCode::unsupported, "a constant of another type than its own");
