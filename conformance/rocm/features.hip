@@ -1,6 +1,7 @@
 // What HIP programs rely on beside launches and copies, one small check each: cooperative launches, managed
-// and registered memory, memory of another process, graphs, streams and events, device-side malloc, printf,
-// occupancy, and access to another device's memory where there are two (`MORGANA_DEVICES=gfx90a,gfx90a`).
+// and registered memory, memory of another process, graphs, streams and events, callbacks of many threads,
+// device-side malloc, printf, occupancy, and access to another device's memory where there are two
+// (`MORGANA_DEVICES=gfx90a,gfx90a`).
 #include <hip/hip_runtime.h>
 
 #include <hip/hip_cooperative_groups.h>  // of HIP 5.2: needs the other one before it
@@ -9,10 +10,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 extern char** environ;
@@ -163,6 +166,31 @@ void streams() {
   CHECK(hipFree(numbers));
 }
 
+// More callbacks wait in one stream than HIP has signals for: it uses signals again while others wait for them.
+void callbacks() {
+  constexpr int kThreads = 64, kEach = 8;
+  std::atomic<int> called{0};
+  int* number;
+  hipStream_t stream;
+  CHECK(hipHostMalloc(&number, kCount * sizeof(int)));
+  std::memset(number, 0, kCount * sizeof(int));
+  CHECK(hipStreamCreate(&stream));
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; t++)
+    threads.emplace_back([&] {
+      for (int i = 0; i < kEach; i++) {
+        add_index<<<kCount / kGroup, kGroup, 0, stream>>>(number, 1);
+        CHECK(hipStreamAddCallback(
+            stream, [](hipStream_t, hipError_t, void* count) { ++*static_cast<std::atomic<int>*>(count); }, &called, 0));
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(hipStreamSynchronize(stream));
+  report("callbacks", called == kThreads * kEach && is_row(number, kThreads * kEach, kThreads * kEach));
+  CHECK(hipStreamDestroy(stream));
+  CHECK(hipHostFree(number));
+}
+
 __global__ void lists(int* sums) {
   struct Node {
     Node* next;
@@ -304,6 +332,7 @@ int main(int count, char** words) {
   registered();
   graph();
   streams();
+  callbacks();
   device_malloc();
   device_printf();
   shared();
