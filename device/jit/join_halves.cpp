@@ -1,12 +1,12 @@
 #include "device/jit/join_halves.h"
 
+#include <llvm/ADT/MapVector.h>
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/PatternMatch.h>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -192,7 +192,7 @@ llvm::PreservedAnalyses JoinHalvesPass::run(llvm::Function& function, llvm::Func
       i.eraseFromParent();
       changed = true;
     }
-  std::map<std::pair<PHINode*, PHINode*>, std::vector<llvm::Instruction*>> found;
+  llvm::MapVector<std::pair<PHINode*, PHINode*>, std::vector<llvm::Instruction*>> found;  // in code order
   for (llvm::BasicBlock& block : function)
     for (llvm::Instruction& i : block) {
       Value *low, *high;
