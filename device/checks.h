@@ -1,4 +1,4 @@
-// Checks: what a launch may be looked at for while it is interpreted, what was found, and what a checker asks
+// Checks: what a launch may be looked at for, what was found, and what a checker asks
 // of whoever knows the memory.
 //
 // The host of a launch's checks lives as long as `Device::run`. It is called on the thread that executes the

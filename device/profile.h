@@ -1,4 +1,4 @@
-// What a launch did, counted instruction by instruction while it was interpreted: exact, and no times.
+// What a launch did, counted instruction by instruction: exact, and no times.
 //
 // `Device::run` fills the LaunchProfile of a Launch, which its caller owns; nobody else touches it meanwhile.
 #pragma once
@@ -45,6 +45,7 @@ struct InstructionCounts {
   uint64_t lds_phases = 0, least_lds_phases = 0;
 
   void add(const InstructionCounts& other);
+  bool operator==(const InstructionCounts&) const = default;
 };
 
 struct ProfiledInstruction {

@@ -134,7 +134,7 @@ void Job::resume_compiled(Wave& wave, jit::WaveFrame& frame, uint64_t time) {
   if (!plan_.compiled || wave.mode.bits != plan_.initial_mode() || (wave.status & kStatusPriv)) return;
   if (const jit::Kernel* rest = asks ? plan_.compiled->rest(wave.step, wave.is_full(), time)
                                      : plan_.compiled->known_rest(wave.step, wave.is_full())) {
-    rest->enter(frame, jit::kNeverStreams, plan_.seen());
+    plan_.enter(*rest, wave, frame);
     frame.has_stored = true;
   }
 }

@@ -58,7 +58,7 @@ std::optional<LaunchPlan> LaunchPlan::make(Target target, const Launch& launch, 
   plan->observer = observer;
   if (!plan->take_sizes(problem) || !plan->fill_sgprs(problem) || !plan->find_entry(problem))
     plan.reset();
-  else if (tier != nullptr && (observer == nullptr || observer->seen() != nullptr))
+  else if (tier != nullptr && (observer == nullptr || observer->seen() != nullptr || observer->counts()))
     plan->request_kernel(*tier);
   return plan;
 }
@@ -228,6 +228,10 @@ jit::Specialisation LaunchPlan::specialisation() const {
     key.agprs = target.has_agprs ? key.vgprs : 0;
   else if (registers > key.acc_base)
     key.agprs = registers - key.acc_base;
+  if (observer != nullptr && observer->counts()) {
+    key.counts = true;
+    return key;
+  }
   if (observer != nullptr) {
     key.checks_memory = true;
     key.lds_size = launch.group_bytes;  // not what it is rounded up to
@@ -242,6 +246,16 @@ jit::Specialisation LaunchPlan::specialisation() const {
       key.group_id = static_cast<uint8_t>(d.user_sgpr_count);
   }
   return key;
+}
+
+void LaunchPlan::enter(const jit::Kernel& kernel, const Wave& wave, jit::WaveFrame& frame,
+                       uint8_t streams_from) const {
+  kernel.enter(frame, streams_from);
+  if (observer == nullptr) return;
+  frame.seen = observer->seen();
+  frame.counters = observer->counters(kernel.counted());
+  const std::array<uint32_t, 3> size = group_size(wave.group->id);
+  frame.items = std::min(size[0] * size[1] * size[2] - wave.index * wave_lanes, wave_lanes);
 }
 
 void LaunchPlan::request_kernel(jit::Tier& tier) {

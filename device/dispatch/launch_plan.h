@@ -83,7 +83,9 @@ class LaunchPlan {
   bool tracks_exceptions = false;  // the kernel's code or the trap handler reads TRAPSTS
 
   Observer* observer = nullptr;  // is told what the waves do
-  const SeenRanges* seen() const { return observer != nullptr ? observer->seen() : nullptr; }
+  // Makes `frame` that of a wave at the beginning of `kernel`.
+  void enter(const jit::Kernel& kernel, const Wave& wave, jit::WaveFrame& frame,
+             uint8_t streams_from = jit::kNeverStreams) const;
 
   std::shared_ptr<jit::Request> compiled;  // nullptr: there is no JIT
 

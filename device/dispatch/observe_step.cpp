@@ -42,4 +42,19 @@ bool observe_single(Wave& wave, const Step* step) {
   return goes_on;
 }
 
+void count_accesses(Wave& wave, const Step* step) {
+  const Step* const before = wave.step;
+  wave.step = step;
+  level().locate_access(wave);
+  Accesses accesses;
+  {
+    const HostScope host;
+    const size_t count = accesses_of(wave, *step->inst, accesses);
+    resident_of(wave).plan().observer->accesses(
+        {wave, *step->inst, wave.code->pc(step), {accesses.data(), count}});
+  }
+  wave.access = {};
+  wave.step = before;
+}
+
 }  // namespace morgana::device::service

@@ -92,7 +92,7 @@ void ResidentGroup::start_wave(uint32_t i) {
   begins_with_[i] = wave.exec();
   const jit::Kernel* kernel = plan_->compiled ? plan_->compiled->kernel(plan_->is_full(wave)) : nullptr;
   if (kernel != nullptr)
-    kernel->enter(frames_[i], plan_->streams_from, plan_->seen());
+    plan_->enter(*kernel, wave, frames_[i], plan_->streams_from);
   else
     frames_[i] = {};
   frames_[i].has_doubts = has_doubts();
@@ -146,6 +146,7 @@ bool ResidentGroup::start_next() {
   has_met_ = false;
   begun_ = 0;
   commands_seen_ = plan_->commands_seen();
+  if (plan_->observer != nullptr) plan_->observer->group_begins(group_, waves_.get());
   return true;
 }
 

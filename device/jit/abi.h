@@ -49,6 +49,8 @@ struct WaveFrame {
   uint8_t streams_from = kNeverStreams;  // rows of so many dwords a lane go past the caches
   const Kernel* kernel = nullptr;        // nullptr: the interpreter executes the wave
   const SeenRanges* seen = nullptr;      // of a kernel that checks its accesses
+  uint64_t* counters = nullptr;          // of one that counts (device/counted_code.h)
+  uint32_t items = 0;                    // of the wave, likewise
   // Of a kernel that loops over waves, in the first one's frame, as is first_address then: which one it
   // executes, and the access that has been noted last.
   Wave* current = nullptr;

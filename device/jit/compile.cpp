@@ -128,7 +128,7 @@ std::string identity(const Program& program, const Flow& flow, const Specialisat
   text += name(level().host);
   text += llvm::sys::getHostCPUName();
   for (const bool flag : {key.one_wave, key.private_buffer, key.full_wave, key.observe_everything, key.quick,
-                          key.checks_memory})
+                          key.checks_memory, key.counts})
     append(text, flag);
   for (const uint32_t field :
        {key.mode, key.lds_size, key.acc_base, key.sgprs, key.vgprs, key.agprs, key.local[0], key.local[1],
@@ -202,7 +202,9 @@ struct Compilation::Parts {
   std::string identity;  // in the store
   std::string label;     // for the log
   Stored stored;
-  ObjectStore* const store = object_store.load(std::memory_order_acquire);
+  CountedCode counted;
+  // Of what counters mean nothing is kept.
+  ObjectStore* const store = key.counts ? nullptr : object_store.load(std::memory_order_acquire);
 
   // Under which the store counts how often this was interrupted.
   std::string note() const { return "interrupted " + identity; }
@@ -229,7 +231,7 @@ Result<std::unique_ptr<Compilation>> Compilation::begin(Program& program, const 
   options.mode = mode;
   options.have = {key.sgprs, key.vgprs, key.agprs};
   options.observe_everything = key.observe_everything;
-  std::unique_ptr<Parts> parts(new Parts{program, program.pc(entry), *library, key, {}, {}, {}, {}});
+  std::unique_ptr<Parts> parts(new Parts{program, program.pc(entry), *library, key, {}, {}, {}, {}, {}});
   parts->label = fmt::format("kernel at {:#x}", parts->address);
   if (!analyse(program, entry, *library, options, parts->flow)) return failed("too many instructions");
   if (key.occupied < key.lanes && !keeps_to_occupied(parts->flow)) parts->key.forget_occupied();
@@ -270,6 +272,7 @@ struct Made {
   std::optional<std::string> problem;
   std::vector<const Step*> singles;
   llvm::SmallVector<char, 0> object;
+  CountedCode counted;
   double translate = 0, optimise = 0, emit = 0;  // milliseconds
 };
 
@@ -284,6 +287,7 @@ void make(const Library& library, const Flow& flow, Target target, const Special
   if (function == nullptr) return void(made.problem = "the bitcode library lacks a function");
   strip(*module, function);
   made.singles = translator.singles();
+  made.counted = translator.counted();
   const double translated = thread_milliseconds();
   double optimised = translated;
   made.problem = make_object(*module, *function, key, address, made.object, optimised);
@@ -330,6 +334,9 @@ Status Compilation::generate() {
   for (const Instruction& i : flow.instructions) places.emplace(i.step, i.at);
   for (const Step* single : made->singles) parts_->stored.singles.push_back(places.at(single));
   parts_->stored.object = std::move(made->object);
+  parts_->counted = std::move(made->counted);
+  parts_->counted.code = &parts_->program;
+  parts_->counted.target = parts_->program.target();
   if (parts_->store) parts_->store->store(parts_->identity, pack(parts_->stored));
   log(LogLevel::info,
       "jit: {}: compiled{}: {} instructions, {} by handlers{}; translate {:.1f} ms, optimise {:.1f}, "
@@ -368,6 +375,7 @@ Result<std::shared_ptr<const Kernel>> Compilation::link() {
     kernel->shares_.by_handlers += i.how == How::call || i.how == How::call_all;
     kernel->shares_.leaves += i.how == How::leave;
   }
+  kernel->counted_ = std::move(parts_->counted);
   kernel->steps_ = program.steps;
   kernel->address_ = program.address;
   const auto& singles = stored.singles;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "device/counted_code.h"
 #include "device/jit/abi.h"
 #include "device/jit/specialisation.h"
 #include "device/program/program.h"
@@ -24,8 +25,8 @@ class Kernel {
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
 
-  // Makes `frame` that of a wave at the beginning of the kernel. `seen`: of one that checks its accesses.
-  void enter(WaveFrame& frame, uint8_t streams_from = kNeverStreams, const SeenRanges* seen = nullptr) const;
+  // Makes `frame` that of a wave at the beginning of the kernel.
+  void enter(WaveFrame& frame, uint8_t streams_from = kNeverStreams) const;
 
   const Specialisation& specialisation() const { return key_; }
   // Whether it executes all waves of a group by itself (run_compiled).
@@ -41,6 +42,9 @@ class Kernel {
     uint8_t vectors = 0;                    // a bit each, of v0 to v2
   };
   const Renewed& renewed() const { return renewed_; }
+
+  // Of one that counts.
+  const CountedCode& counted() const { return counted_; }
 
   // How its instructions are executed: by code of their own but for those.
   struct Shares {
@@ -60,6 +64,7 @@ class Kernel {
   Kernel();
   Specialisation key_;
   Shares shares_;
+  CountedCode counted_;
   Renewed renewed_;
   bool loops_over_waves_ = false, reads_first_ = false, is_closed_ = false;
   const Step* steps_ = nullptr;

@@ -436,6 +436,10 @@ MORGANA_KEEPS_REGISTERS bool observe_single(Wave* wave, const Step* step) {
   return service::observe_single(*wave, step);
 }
 
+MORGANA_KEEPS_REGISTERS void count_accesses(Wave* wave, const Step* step) {
+  service::count_accesses(*wave, step);
+}
+
 // Flat: a call of another convention would save every vector register.
 template <class Kind>
 struct Entries {
@@ -516,6 +520,7 @@ const jit::NamedPath kPaths[] = {
     MORGANA_PATH(lie_apart, lie_apart)                //
     MORGANA_PATH(may_access, may_access)              //
     MORGANA_PATH(observe_single, observe_single)      //
+    MORGANA_PATH(count_accesses, count_accesses)      //
     {nullptr, nullptr}};
 #undef MORGANA_KIND
 #undef MORGANA_PATH

@@ -72,6 +72,8 @@ ApartPath lie_apart;
 using MayAccessPath = bool MORGANA_KEEPS_REGISTERS(Wave*, const Step*, uint32_t slot, uint64_t lanes,
                                                    const uint64_t* addresses);
 using ObservePath = bool MORGANA_KEEPS_REGISTERS(Wave*, const Step*);
+// Of a launch that counts: service::count_accesses.
+using CountPath = void MORGANA_KEEPS_REGISTERS(Wave*, const Step*);
 
 extern const jit::NamedPath kPaths[];
 

@@ -14,7 +14,7 @@ constexpr uint32_t kAhead = 8192;
 
 }  // namespace
 
-void Kernel::enter(WaveFrame& frame, uint8_t streams_from, const SeenRanges* seen) const {
+void Kernel::enter(WaveFrame& frame, uint8_t streams_from) const {
   frame = {};
   frame.streams_from = streams_from;
   frame.limit = kLimit;
@@ -23,7 +23,6 @@ void Kernel::enter(WaveFrame& frame, uint8_t streams_from, const SeenRanges* see
   frame.code = address_;
   frame.singles = singles_.get();
   frame.kernel = this;
-  frame.seen = seen;
 }
 
 void prepare(Wave& wave) { MORGANA_SIMD::apply_mode(wave); }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <tuple>
 
+#include "device/testing/counting.h"
 #include "device/testing/wave_rig.h"
 
 namespace morgana::device {
@@ -68,6 +69,31 @@ TEST(Sections, AreExecutedTwiceUnseen) {
     EXPECT_EQ(expected.sum, 3u);
     EXPECT_TRUE(run(rig, first, second, true) == expected);
     ASSERT_NE(rig.kernel(), nullptr) << rig.why_interpreted();
+  }
+}
+
+// Nor are they counted twice, and what is left before them is counted.
+TEST(Sections, AreCountedOnce) {
+  Counting counting;
+  RigOptions options;
+  options.group_bytes = kLds;
+  options.begins_full = true;
+  options.observer = &counting;
+  WaveRig rig(Target::gfx950, dwords_of_hex(kCode), options);
+  for (const auto& [first, second] :
+       {std::pair{0u, 0u}, std::pair{kOutside, 0u}, std::pair{0u, kOutside}, std::pair{kOutside, kOutside}}) {
+    SCOPED_TRACE(testing::Message() << first << ' ' << second);
+    LaunchProfile profile[2];
+    for (const bool compiled : {false, true}) {
+      counting.begin(rig.launch());
+      run(rig, first, second, compiled);
+      profile[compiled] = counting.finish();
+    }
+    ASSERT_NE(rig.kernel(), nullptr) << rig.why_interpreted();
+    ASSERT_EQ(profile[0].instructions.size(), profile[1].instructions.size());
+    for (size_t i = 0; i < profile[0].instructions.size(); i++)
+      EXPECT_TRUE(profile[0].instructions[i].counts == profile[1].instructions[i].counts)
+          << profile[0].instructions[i].text;
   }
 }
 

@@ -218,6 +218,9 @@ extern "C" bool morgana_may_access(Wave* wave, const Step* step, uint32_t slot, 
 extern "C" bool morgana_observe_single(Wave* wave, const Step* step) {
   return morgana_path_observe_single(wave, step);
 }
+extern "C" void morgana_count_accesses(Wave* wave, const Step* step) {
+  morgana_path_count_accesses(wave, step);
+}
 extern "C" void morgana_whole_dword(uint32_t op, const uint32_t* const* sources, uint32_t* result) {
   word(result, 0) = whole_dword(static_cast<isa::Op>(op), sources, word(result, 0));
 }

@@ -29,6 +29,7 @@ struct Specialisation {
   bool full_wave = false;           // all that are occupied are active at the beginning
   bool observe_everything = false;  // registers are read after the end (tests)
   bool quick = false;               // LLVM does as little as it can (tests)
+  bool counts = false;              // for a profile (device/counted_code.h)
   bool checks_memory = false;       // accesses are checked (device/seen_ranges.h)
   bool operator==(const Specialisation&) const = default;
 

@@ -159,6 +159,10 @@ void Translator::check_lds(const Instruction& i, uint64_t reach) {
 // Of an instruction that a handler is about to execute.
 void Translator::show(const Instruction& i) {
   if (!isa::accesses_memory(i.step->inst->row->format)) return;
+  if (key_.counts) {
+    call_library("morgana_count_accesses", {wave_, step_address(i)});
+    return;
+  }
   Block *const out = block("stopped"), *const on = block("on");
   b_.CreateCondBr(call_library("morgana_observe_single", {wave_, step_address(i)}), on, out,
                   llvm::MDBuilder(context_).createLikelyBranchWeights());

@@ -161,7 +161,9 @@ void Translator::lds_add(const Instruction& i) {
   Value* done = call_library(
       "morgana_add_lds_u32",
       {lds_, lds_limit(), b_.getInt32(static_cast<uint32_t>(inst.offset)), address, exec(), data});
-  guarded(i, done, [] {});
+  guarded(i, done, [&] {
+    if (key_.counts) show_accesses(i);
+  });
 }
 
 // Lanes at known distances: neighbours in records of more dwords than are moved, columns of a matrix. A store
@@ -172,6 +174,7 @@ void Translator::lds_apart(const Instruction& i, const AddressShape& shape, cons
   Value* guard = lds_bases(i, shape, offset, parts, access.size, at);
   const bool stores = i.step->inst->row->flags & isa::kStore;
   const auto move = [&] {
+    if (key_.counts) count_shaped(i, shape, at[0][0]);
     if (stores)
       store_apart(i, shape, access, offset, parts, at);
     else

@@ -221,7 +221,7 @@ void Translator::scratch(const Instruction& i) {
   if (!stores && i.is_result_dead) return call(i);
   const unsigned dwords = scratch_dwords(inst);
   if (varies && !shapes_.is_uniform(number(i), version_))
-    return is_wave32() || key_.checks_memory ? call(i) : scratch_apart(i, dwords);
+    return is_wave32() || key_.checks_memory || key_.counts ? call(i) : scratch_apart(i, dwords);
   const bool is_checked = is_in_scratch(i);
   auto [start, holds] = scratch_start(i);
   Value* own = b_.getInt32(static_cast<uint32_t>(inst.offset));
@@ -229,6 +229,7 @@ void Translator::scratch(const Instruction& i) {
   if (varies && holds) holds = b_.CreateAnd(holds, b_.CreateICmpULE(own, scratch_bytes()));
   Value* const offset = b_.CreateAdd(start, own);
   const auto move = [&] {
+    if (key_.counts) count_scratch(i);
     Value* row = b_.CreateGEP(i8_, b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, scratch))),
                               b_.CreateMul(b_.CreateZExt(offset, i64_), b_.getInt64(key_.lanes)));
     for (unsigned d = 0; d < dwords; d++) {
@@ -320,13 +321,14 @@ void Translator::memory(const Instruction& i) {
       guard = guard ? b_.CreateAnd(supposed, guard) : supposed;
   }
   const auto [lowest, highest] = std::minmax_element(offset, offset + used);
-  const auto check_as_shaped = [&, lowest = lowest, highest = highest] {
+  const auto observe_as_shaped = [&, lowest = lowest, highest = highest] {
     if (key_.checks_memory && !is_lds)
       check_shaped(i, shape, bases[lowest - offset], bases[highest - offset], access.size);
+    if (key_.counts) count_shaped(i, shape, bases[0][0]);
   };
-  if (is_shaped && !supposed)
-    check_as_shaped();
-  else if (key_.checks_memory && is_lds)
+  if (is_shaped && !supposed && !guard)
+    observe_as_shaped();
+  else if (key_.checks_memory && is_lds && !is_shaped)
     check_lds(i, static_cast<uint64_t>(*highest) + access.size);
   const bool is_global_row = is_shaped && is_row && !is_lds && access.kind[0] == 'b';
   if (is_global_row && !stores) {
@@ -418,6 +420,7 @@ void Translator::memory(const Instruction& i) {
   // Lanes of any form in global memory; `how` "any_": rows are rare among them.
   const auto move_lanes = [&](const char* how) {
     if (key_.checks_memory) check_lanes(i);
+    if (key_.counts && !flat) show_accesses(i);
     Value* base = b_.getInt64(static_cast<uint64_t>(int64_t{inst.offset}));
     if (address_words == 1) base = b_.CreateAdd(base, scalar_source(i, 2, 2));
     Value* const low = put_address(0);
@@ -425,24 +428,33 @@ void Translator::memory(const Instruction& i) {
     if (address_words == 2) high = put_address(1);
     Value* done = call_library(verb + how + (*how == 0 ? rows_of_kind(access) : access.kind),
                                {wave_, notes(i), base, low, high, b_.getInt1(flat), exec(), data[0]});
-    if (flat) return guarded(i, done, finish);
+    if (flat)
+      return guarded(i, done, [&] {
+        if (key_.counts) show_accesses(i);
+        finish();
+      });
     finish();
   };
   if (supposed && is_shaped) {
     either(
         guard,
         [&] {
-          check_as_shaped();
+          observe_as_shaped();
           is_plain ? move_plain() : move_shaped();
         },
         [&] { move_lanes("any_"); }, llvm::MDBuilder(context_).createLikelyBranchWeights());
     return forget_unmasked(i);
   }
   // By single lanes instead of the handler, the way that is hardly ever taken costs a tree of sums 4 %.
-  if (is_shaped && guard) return guarded(i, guard, move_shaped);
+  if (is_shaped && guard)
+    return guarded(i, guard, [&] {
+      if (key_.counts) count_shaped(i, shape, bases[0][0]);
+      move_shaped();
+    });
   if (is_shaped) return move_shaped();
   // Lanes under a partial EXEC are never moved as rows here, nor where gathers are expected.
   if (!is_lds) return move_lanes(expects_partial() ? "any_" : "");
+  if (key_.counts) show_accesses(i);
   Value* const address = put_address(0);
   const bool is_lookup = is_lookup_[number(i)], inlines = lds_rows_inline_ < kMostRowsInline;
   if (!is_lookup) lds_rows_inline_ += used;

@@ -27,14 +27,15 @@ bool stores_to_lds(const Instruction& i) {
 // stores that no load comes before; they have one way out, from which the interpreter begins them anew.
 void Translator::continue_section(const Instruction& i) {
   if (i.is_second) return;
-  if (section_.first == nullptr || (section_.has_loaded && stores_to_lds(i))) begin_section(i);
+  const bool is_alone = key_.counts && isa::accesses_memory(i.step->inst->row->format);
+  if (section_.first == nullptr || is_alone || (section_.has_loaded && stores_to_lds(i))) begin_section(i);
   section_.has_loaded = section_.has_loaded || loads(i);
 }
 
 // What a handler executes has ended it already (run_single).
 void Translator::end_section(const Instruction& i) {
-  if (i.writes_exec || (written_vectors(i) & homes_).any() ||
-      (i.how == How::memory && writes_memory(i) && !stores_to_lds(i)))
+  if (i.writes_exec || (key_.counts && isa::accesses_memory(i.step->inst->row->format)) ||
+      (written_vectors(i) & homes_).any() || (i.how == How::memory && writes_memory(i) && !stores_to_lds(i)))
     section_.first = nullptr;
 }
 
@@ -54,6 +55,7 @@ llvm::BasicBlock* Translator::leave_section() {
   const uint32_t before = number(*section_.first) - first_;
   b_.CreateStore(b_.CreateAdd(b_.CreateLoad(i64_, count_), b_.getInt64(flow_.counted(first_, before))),
                  count_);
+  if (key_.counts) count_run(first_, number(*section_.first), active_);
   store_live(section_.first->live, section_.first->s_live);
   in_wave_ = in_wave, s_in_wave_ = s_in_wave;
   const auto begin = section_.after ? std::next(section_.after->getIterator()) : section_.block->begin();

@@ -40,6 +40,7 @@ void Translator::find_serial_loops() {
     if (((loop.reads | loop.writes) & homes_).any() || !gathers(loop, flow_, shapes_)) continue;
     // A lane that begins anew where an access is forbidden would store twice.
     if (key_.checks_memory && (loop.writes_memory || loop.is_strip)) continue;
+    if (key_.counts) continue;  // lines are those of a whole wave
     auto* hint = new llvm::GlobalVariable(module_, i8_, false, llvm::GlobalValue::InternalLinkage,
                                           b_.getInt8(0), "hint");
     llvm::AllocaInst* entered = loop.writes_memory && !loop.is_strip ? temporary(i64_) : nullptr;

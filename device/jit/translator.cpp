@@ -284,6 +284,7 @@ uint32_t Translator::entry_of(uint32_t to) const {
 // Instead of executing `at`, the last of a block, which has been counted.
 void Translator::leave_to_interpreter(const Instruction& at) {
   b_.CreateStore(b_.CreateSub(b_.CreateLoad(i64_, count_), b_.getInt64(1)), count_);
+  if (key_.counts && at.how != How::leave) count_run(number(at), number(at) + 1, active_, true);
   store_live(flow_.vectors, flow_.scalars);
   leave(Exit::none, step_address(at), kInterpret);
 }
@@ -303,6 +304,7 @@ void Translator::translate_block(uint32_t index) {
   in_wave_ = guest.in_wave, s_in_wave_ = guest.s_in_wave;
   if (ended_) s_in_wave_.reset();  // only the first wave has those of this group
   checkpoint_ = checkpoint_of(index);
+  if (key_.counts) begin_counts();
   first_ = guest.first;
   index_.clear();
   for (uint32_t i = 0; i < guest.count; i++) {
@@ -416,6 +418,7 @@ llvm::BasicBlock* Translator::none_or_partial(uint32_t index, uint32_t next) {
                   llvm::MDBuilder(context_).createLikelyBranchWeights());
   b_.SetInsertPoint(none);
   b_.CreateStore(b_.CreateAdd(b_.CreateLoad(i64_, count_), b_.getInt64(1)), count_);
+  if (key_.counts) count_run(flow_.blocks[next].first, flow_.blocks[next].first + 1, b_.getInt64(0));
   b_.CreateBr(blocks_[2 * flow_.block_of(behind)]);
   return test;
 }
@@ -457,6 +460,7 @@ void Translator::finish_block(uint32_t index) {
       b_.CreateAdd(b_.CreateLoad(i64_, count_), b_.getInt64(flow_.counted(guest.first, guest.count))),
       count_);
   note_entered(index);
+  if (key_.counts) count_run(guest.first, guest.first + guest.count - (last.how == How::leave), active_);
   Block* end = b_.GetInsertBlock();
   const uint32_t next = last.at + last.step->dwords;
   const auto resume = [&](Exit why) {
@@ -541,7 +545,7 @@ void Translator::run_single(const Instruction& i) {
   Value* single = field(singles_base_, singles_.size() * sizeof(SingleStep));
   singles_.push_back(i.step);
   Value* original = step_address(i);
-  if (key_.checks_memory) show(i);
+  if (key_.checks_memory || key_.counts) show(i);
   b_.CreateStore(original, field(wave_, offsetof(Wave, stepping)));
   b_.CreateStore(single, field(wave_, offsetof(Wave, block)));
   static_assert(offsetof(Step, run) == 0);
@@ -613,6 +617,7 @@ void Translator::call_all(const Instruction& i) {
   b_.CreateCondBr(b_.CreateICmpNE(mode, b_.getInt32(key_.mode)), changed, on,
                   weights.createUnlikelyBranchWeights());
   b_.SetInsertPoint(changed);
+  if (key_.counts) count_run(first_, number(i) + 1, active_);
   leave(Exit::none, field(step_address(i), size_t{i.step->dwords} * kStepBytes), kInterpret);
   b_.SetInsertPoint(on);
 }

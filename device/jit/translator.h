@@ -49,6 +49,8 @@ class Translator {
 
   // The steps that compiled code runs by the interpreter's handlers, in the order of WaveFrame::singles.
   const std::vector<const Step*>& singles() const { return singles_; }
+  // Of a kernel that counts, without `code` and `target`.
+  const CountedCode& counted() const { return counted_; }
 
  private:
   using Value = llvm::Value;
@@ -290,6 +292,15 @@ class Translator {
   Value* in_all_lanes(Value* is_so);
   void unless_seen(const Instruction& i, Value* seen);
   void show(const Instruction& i);
+  // Counts (translate_counts.cpp).
+  void add_to_counter(uint32_t number, Value* amount);
+  void begin_counts();
+  void count_run(uint32_t first, uint32_t end, Value* active, bool takes_back = false);
+  CountedAccess& count_form(const Instruction& i, CountedAccess::Form form);
+  void count_lines(const Instruction& i, CountedAccess::Form form, Value* first, uint64_t bytes);
+  void count_shaped(const Instruction& i, const AddressShape& shape, Value* first);
+  void count_scratch(const Instruction& i);
+  void show_accesses(const Instruction& i);
   // Ways out (translate_sections.cpp).
   void continue_section(const Instruction& i);
   void end_section(const Instruction& i);
@@ -435,6 +446,8 @@ class Translator {
     bool has_loaded = false;
   };
   Section section_;
+  CountedCode counted_;
+  Value* active_ = nullptr;  // how many lanes were when the block began; null: all
   // Of a kernel that loops over waves: where s_endpgm leads, and what is loaded before the first one, by the
   // instruction's number.
   Block* ended_ = nullptr;

@@ -23,6 +23,16 @@ uint64_t pair(const Wave& wave, uint32_t code) {
 // gfx12: of the device's scope, or the system's.
 bool is_coherent(const isa::Inst& inst) { return inst.glc || inst.sc0 || inst.sc1 || inst.scope >= 2; }
 
+// The addresses are written by whoever fills in the lanes.
+void clear(Access& access) {
+  access.space = Space::global;
+  access.reads = access.writes = access.is_atomic = access.is_coherent = false;
+  access.bytes = 0;
+  access.lanes = 0;
+  access.data = -1;
+  access.first = 0;
+}
+
 // Direction and size of an access.
 void describe(const isa::Inst& inst, Access& access) {
   const isa::MemoryAccess& moved = isa::effects(inst.row->op).access;
@@ -35,13 +45,17 @@ void describe(const isa::Inst& inst, Access& access) {
   access.data = access.writes && !access.is_atomic ? 1 : -1;
 }
 
+void begin(const isa::Inst& inst, Access& access) {
+  clear(access);
+  describe(inst, access);
+}
+
 size_t lds_accesses(const Wave& wave, const isa::Inst& inst, Accesses& out) {
   const uint32_t flags = inst.row->flags;
   const isa::MemoryAccess& moved = isa::effects(inst.row->op).access;
   if (inst.gds || (flags & isa::kGws) || !inst.src[0].present() || moved.space != isa::Space::lds) return 0;
   Access& first = out[0];
-  first = {};
-  describe(inst, first);
+  begin(inst, first);
   first.space = Space::lds;
   first.lanes = wave.exec();
   const bool has_two = moved.addresses == 2;
@@ -63,8 +77,7 @@ size_t lds_accesses(const Wave& wave, const isa::Inst& inst, Accesses& out) {
 
 size_t scratch_accesses(const Wave& wave, const isa::Inst& inst, Accesses& out) {
   Access& access = out[0];
-  access = {};
-  describe(inst, access);
+  begin(inst, access);
   access.space = Space::scratch;
   access.lanes = wave.exec();
   auto base = static_cast<uint32_t>(inst.offset);
@@ -110,19 +123,13 @@ size_t scalar_accesses(const Wave& wave, const isa::Inst& inst, Accesses& out) {
 // lie in.
 size_t vector_accesses(const Wave& wave, const isa::Inst& inst, Accesses& out) {
   if (wave.access.address == nullptr || (inst.row->flags & isa::kFormat)) return 0;
-  Access whole{};
-  describe(inst, whole);
-  for (size_t i = 0; i < 3; i++) {
-    out[i] = whole;
-    out[i].lanes = 0;
-  }
+  for (size_t i = 0; i < 3; i++) begin(inst, out[i]);
   const uint64_t slice = uint64_t{wave.scratch_lane_bytes} * wave.lane_count();
   const auto own = reinterpret_cast<uint64_t>(wave.scratch);
   const uint64_t arena = own - slice * wave.index;
   // What private memory's own resource leads to stays scratch behind its end.
-  const bool is_private =
-      slice != 0 && inst.row->format == Format::MUBUF && inst.src[2].present() &&
-      (pair(wave, inst.src[2].code) & 0xffff'ffff'ffff) == (arena & 0xffff'ffff'ffff);
+  const bool is_private = slice != 0 && inst.row->format == Format::MUBUF && inst.src[2].present() &&
+                          (pair(wave, inst.src[2].code) & 0xffff'ffff'ffff) == (arena & 0xffff'ffff'ffff);
   const uint64_t arena_size = is_private ? uint64_t{1} << 32 : slice * wave.group->wave_count;
   for (uint64_t left = wave.access.lanes; left != 0; left &= left - 1) {
     const int lane = __builtin_ctzll(left);
@@ -200,6 +207,12 @@ size_t accesses_at(Wave& wave, const isa::Inst& inst, uint64_t lanes, const uint
   const size_t count = accesses_of(wave, inst, out);
   wave.access = {};
   return count;
+}
+
+Access described(const isa::Inst& inst) {
+  Access access{};
+  describe(inst, access);
+  return access;
 }
 
 }  // namespace morgana::device

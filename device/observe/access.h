@@ -14,7 +14,9 @@ using Accesses = std::array<Access, 16>;
 // Level::locate_access gives them. Image instructions, the global data share and buffer accesses that convert
 // formats are left out.
 size_t accesses_of(const Wave& wave, const isa::Inst& inst, Accesses& out);
-// The same of a scalar load, or of a flat or global instruction, whose lanes access these places.
+// Of an instruction with an address: all but where and by which lanes.
+Access described(const isa::Inst& inst);
+// As accesses_of, of a scalar load, or of a flat or global instruction, whose lanes access these places.
 size_t accesses_at(Wave& wave, const isa::Inst& inst, uint64_t lanes, const uint64_t* addresses,
                    Accesses& out);
 

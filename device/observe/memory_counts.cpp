@@ -1,6 +1,7 @@
 #include "device/observe/memory_counts.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "device/profile.h"
 
@@ -23,13 +24,13 @@ class Phase {
   void add(uint64_t address, uint32_t bytes, bool shares) {
     const uint64_t first = address / kDword, last = (address + bytes - 1) / kDword;
     for (uint64_t dword = first; dword <= last; dword++) {
-      const bool is_new = count_ == 0 || dword > highest_;
-      highest_ = std::max(highest_, dword);
-      if (shares && !is_new &&
-          std::find(dwords_.begin(), dwords_.begin() + count_, dword) != dwords_.begin() + count_)
-        continue;
-      if (count_ < dwords_.size()) dwords_[count_++] = dword;
-      most_ = std::max<uint32_t>(most_, ++used_[dword % banks_]);
+      const size_t bank = dword % banks_;
+      if (shares && has(bank, dword)) continue;
+      if (count_ < dwords_.size()) {
+        dwords_[count_] = {dword, last_[bank]};
+        last_[bank] = ++count_;
+      }
+      most_ = std::max<uint32_t>(most_, ++used_[bank]);
     }
     is_empty_ = false;
   }
@@ -37,33 +38,65 @@ class Phase {
   uint32_t most() const { return most_; }
 
  private:
+  bool has(size_t bank, uint64_t dword) const {
+    for (uint16_t at = last_[bank]; at != 0; at = dwords_[at - 1].before)
+      if (dwords_[at - 1].number == dword) return true;
+    return false;
+  }
+
+  struct Dword {
+    uint64_t number;
+    uint16_t before;  // of its bank, counted from 1
+  };
   uint32_t banks_, most_ = 0;
   bool is_empty_ = true;
-  uint64_t highest_ = 0;
-  std::array<uint16_t, 64> used_{};
-  std::array<uint64_t, 512> dwords_{};
-  size_t count_ = 0;
+  uint16_t count_ = 0;
+  std::array<uint16_t, 64> used_{}, last_{};  // by bank
+  std::array<Dword, 512> dwords_;             // the first count_
+};
+
+// Distinct lines, few at a time: a table that is not cleared, since each call has a number.
+class Lines {
+ public:
+  void begin() {
+    count_ = 0;
+    if (++call_ == 0) table_ = {}, call_ = 1;
+  }
+  void add(uint64_t line) {
+    for (size_t at = (line * 0x9e37'79b9'7f4a'7c15) >> 55;; at = (at + 1) % table_.size()) {
+      Entry& entry = table_[at];
+      if (entry.call == call_ && entry.line == line) return;
+      if (entry.call == call_) continue;
+      entry = {line, call_};
+      count_++;
+      return;
+    }
+  }
+  uint32_t count() const { return count_; }
+
+ private:
+  struct Entry {
+    uint64_t line = 0;
+    uint32_t call = 0;
+  };
+  std::array<Entry, 512> table_;
+  uint32_t call_ = 0, count_ = 0;
 };
 
 }  // namespace
 
 uint32_t lines_touched(const Access& access) {
-  std::array<uint64_t, 2 * kLanes> lines;
-  size_t count = 0;
-  bool is_sorted = true;
+  thread_local Lines lines;
+  lines.begin();
+  uint64_t before = ~uint64_t{0};
   for (uint64_t left = access.lanes; left != 0; left &= left - 1) {
     const uint64_t at = access.address[static_cast<size_t>(__builtin_ctzll(left))];
     const uint64_t last = (at + std::max(access.bytes, 1u) - 1) / kLineBytes;
     // At most 16 bytes a lane: two lines.
-    for (uint64_t line = at / kLineBytes; line <= last && count < lines.size(); line++) {
-      if (count != 0 && lines[count - 1] == line) continue;
-      is_sorted = is_sorted && (count == 0 || lines[count - 1] < line);
-      lines[count++] = line;
-    }
+    for (uint64_t line = at / kLineBytes; line <= last; line++)
+      if (std::exchange(before, line) != line) lines.add(line);
   }
-  if (is_sorted) return static_cast<uint32_t>(count);
-  std::sort(lines.begin(), lines.begin() + count);
-  return static_cast<uint32_t>(std::unique(lines.begin(), lines.begin() + count) - lines.begin());
+  return lines.count();
 }
 
 uint32_t least_lines(const Access& access, uint32_t touched) {

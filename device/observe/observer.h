@@ -4,7 +4,7 @@
 // A launch with an Observer is executed by one thread, which calls it. Whoever executes waves calls it, the
 // interpreter from its steps; launches without one never come here. Compiled code executes a launch whose
 // Observer has SeenRanges: it asks `allows` what it does not find there, and leaves to the interpreter what
-// is not allowed.
+// is not allowed; or of one that `counts`.
 #pragma once
 
 #include <array>
@@ -12,6 +12,7 @@
 #include <span>
 
 #include "device/checks.h"
+#include "device/counted_code.h"
 #include "device/isa/inst.h"
 #include "device/seen_ranges.h"
 #include "device/state/wave.h"
@@ -52,6 +53,12 @@ class Observer {
   virtual void group_ends(const Group& group) = 0;
   // Where compiled code looks first. nullptr: all is to be shown to `before`, which the interpreter does.
   virtual SeenRanges* seen() { return nullptr; }
+  // Whether compiled code counts for it, what `before` would count in interpreted code, ...
+  virtual bool counts() const { return false; }
+  // ... by as many counters as the kernel wants, ...
+  virtual uint64_t* counters(const CountedCode&) { return nullptr; }
+  // ... but for what this instruction is about to access.
+  virtual void accesses(const Moment&) {}
   // Whether `before` would find nothing in these accesses of one instruction. Notes in a slot of SeenRanges
   // where they lie.
   virtual bool allows(const isa::Inst&, std::span<const Access>, uint32_t /*slot*/) { return false; }

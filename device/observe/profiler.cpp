@@ -6,6 +6,7 @@
 
 #include "device/isa/decode.h"
 #include "device/isa/effects.h"
+#include "device/observe/access.h"
 #include "device/observe/memory_counts.h"
 
 namespace morgana::device {
@@ -145,17 +146,20 @@ uint32_t Profiler::items_of(const Wave& wave) const {
   return std::min(lanes, items - wave.index * lanes);
 }
 
-Profiler::Slot& Profiler::slot(const Moment& moment) {
-  if (last_ >= regions_.size() || !regions_[last_].code.contains(moment.pc)) {
+Profiler::Slot& Profiler::slot(const Code& code, Target target, uint64_t pc, const isa::Inst& inst) {
+  if (last_ >= regions_.size() || !regions_[last_].code.contains(pc)) {
     const auto found =
-        std::ranges::find_if(regions_, [&](const Region& one) { return one.code.contains(moment.pc); });
+        std::ranges::find_if(regions_, [&](const Region& one) { return one.code.contains(pc); });
     last_ = static_cast<size_t>(found - regions_.begin());
-    if (found == regions_.end())
-      regions_.push_back(
-          {*moment.wave.code, moment.wave.target->target, std::vector<Slot>(moment.wave.code->count)});
+    if (found == regions_.end()) regions_.push_back({code, target, std::vector<Slot>(code.count)});
   }
-  const Region& region = regions_[last_];
-  return regions_[last_].slots[(moment.pc - region.code.address) / 4];
+  Slot& one = regions_[last_].slots[(pc - regions_[last_].code.address) / 4];
+  if (one.inst == nullptr) {
+    one.inst = &inst;
+    one.lane_flop = device::lane_flop(inst);
+    one.wave_flop = device::wave_flop(inst);
+  }
+  return one;
 }
 
 void Profiler::count(const Access& access, const Slot& slot, Target target, InstructionCounts& counts) {
@@ -174,11 +178,6 @@ void Profiler::count(const Access& access, const Slot& slot, Target target, Inst
 
 bool Profiler::before(const Moment& moment) {
   Slot& one = slot(moment);
-  if (one.inst == nullptr) {
-    one.inst = &moment.inst;
-    one.lane_flop = device::lane_flop(moment.inst);
-    one.wave_flop = device::wave_flop(moment.inst);
-  }
   InstructionCounts& counts = one.counts;
   const auto lanes = static_cast<uint32_t>(__builtin_popcountll(moment.wave.exec()));
   const uint32_t items = items_of(moment.wave);
@@ -187,15 +186,85 @@ bool Profiler::before(const Moment& moment) {
   counts.idle += items > lanes ? items - lanes : 0;
   counts.flop += uint64_t{one.lane_flop} * lanes;
   counts.matrix_flop += one.wave_flop;
-  for (const Access& access : moment.accesses) count(access, one, regions_[last_].target, counts);
+  accesses(moment);
   return true;
 }
 
+void Profiler::accesses(const Moment& moment) {
+  Slot& one = slot(moment);
+  for (const Access& access : moment.accesses) count(access, one, regions_[last_].target, one.counts);
+}
+
+uint64_t* Profiler::counters(const CountedCode& code) {
+  std::vector<uint64_t>& counters = counters_[&code];
+  counters.resize(code.counters + 1);  // fold() looks at the one behind each
+  return counters.data();
+}
+
+void Profiler::fold(const CountedCode& code, const std::vector<uint64_t>& counters) {
+  const auto slot_at = [&](uint32_t dword) -> Slot& {
+    return slot(*code.code, code.target, code.code->address + uint64_t{dword} * 4,
+                *code.code->steps[dword].inst);
+  };
+  for (const CountedRun& run : code.runs) {
+    const uint64_t executions = counters[run.counter];
+    if (executions == 0) continue;
+    const uint64_t lanes = run.lanes != 0 ? executions * run.lanes : counters[run.counter + 1];
+    const uint64_t idle = run.lanes != 0 ? 0 : counters[run.counter + 2];
+    const uint64_t sign = run.takes_back ? ~uint64_t{0} : 1;
+    for (const uint32_t dword : run.dwords) {
+      Slot& one = slot_at(dword);
+      one.counts.executions += sign * executions;
+      one.counts.lanes += sign * lanes;
+      one.counts.idle += sign * idle;
+      one.counts.flop += sign * one.lane_flop * lanes;
+      one.counts.matrix_flop += sign * one.wave_flop * executions;
+    }
+  }
+  for (const CountedAccess& access : code.accesses)
+    if (const uint64_t times = counters[access.counter]; times != 0)
+      add(access, times, counters[access.counter + 1], code.target, slot_at(access.dword));
+}
+
+// `times`: its counter; `next`: the one behind it.
+void Profiler::add(const CountedAccess& access, uint64_t times, uint64_t next, Target target, Slot& one) {
+  using Form = CountedAccess::Form;
+  const isa::Inst& inst = *one.inst;
+  InstructionCounts& counts = one.counts;
+  const auto bytes = [&](Space space) -> uint64_t& { return counts.bytes[static_cast<size_t>(space)]; };
+  if (access.form == Form::scalar) {
+    const uint64_t moved = times * 4 * inst.dst[0].dwords;
+    bytes(Space::global) += access.takes_back ? -moved : moved;
+    return;
+  }
+  Access made = described(inst);
+  made.lanes = ~uint64_t{0} >> (kLanes - access.lanes);
+  if (access.form == Form::own) {
+    bytes(Space::scratch) += times * made.bytes;
+    return;
+  }
+  if (access.form == Form::apart) {
+    const unsigned parts = isa::effects(inst.row->op).access.addresses;
+    std::copy(access.distance.begin(), access.distance.end(), made.address.begin());
+    const LdsPhases phases = lds_phases(made, target);
+    bytes(Space::lds) += times * parts * access.lanes * made.bytes;
+    counts.lds_phases += times * parts * phases.taken;
+    counts.least_lds_phases += times * parts * phases.least;
+    return;
+  }
+  bytes(Space::global) += times * access.lanes * made.bytes;
+  counts.lines += next;
+  // A row, or one place, lies in as few lines as there can be, or in one more.
+  const uint64_t least = (uint64_t{access.lanes} * made.bytes + kLineBytes - 1) / kLineBytes;
+  counts.least_lines += access.form == Form::row || least == 1 ? times * least : next;
+}
+
 void Profiler::finish() {
+  for (const auto& [code, counters] : counters_) fold(*code, counters);
   for (const Region& region : regions_)
     for (size_t i = 0; i < region.slots.size(); i++) {
       const Slot& one = region.slots[i];
-      if (one.inst == nullptr) continue;
+      if (one.counts.executions == 0) continue;
       ProfiledInstruction made;
       made.pc = region.code.address + i * 4;
       made.text = isa::disassemble(region.target, *one.inst);

@@ -20,6 +20,9 @@ class Profiler final : public Observer {
   bool before(const Moment& moment) override;
   void barrier(const Group&) override {}
   void group_ends(const Group&) override {}
+  bool counts() const override { return true; }
+  uint64_t* counters(const CountedCode& code) override;
+  void accesses(const Moment& moment) override;
   // Hands the counts over. The code is still loaded.
   void finish();
 
@@ -34,7 +37,12 @@ class Profiler final : public Observer {
     Target target;
     std::vector<Slot> slots;  // by dword
   };
-  Slot& slot(const Moment& moment);
+  Slot& slot(const Code& code, Target target, uint64_t pc, const isa::Inst& inst);
+  Slot& slot(const Moment& moment) {
+    return slot(*moment.wave.code, moment.wave.target->target, moment.pc, moment.inst);
+  }
+  void fold(const CountedCode& code, const std::vector<uint64_t>& counters);
+  static void add(const CountedAccess& access, uint64_t times, uint64_t next, Target target, Slot& one);
   uint32_t items_of(const Wave& wave) const;
   static void count(const Access& access, const Slot& slot, Target target, InstructionCounts& counts);
 
@@ -43,6 +51,7 @@ class Profiler final : public Observer {
   const bool is_even_;
   std::vector<Region> regions_;
   size_t last_ = 0;  // the region of the last instruction
+  std::unordered_map<const CountedCode*, std::vector<uint64_t>> counters_;
 };
 
 // What an instruction is, and the floating-point operations of a lane, or of a wave (matrix instructions).

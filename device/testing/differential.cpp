@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <utility>
 
+#include "device/testing/counting.h"
 #include "device/testing/wave_rig.h"
 #include "device/testing/witness.h"
 
@@ -187,6 +189,27 @@ std::string difference(const Witness::Seen& interpreted, const Witness::Seen& co
                      missed ? "missed" : "invented", wave, lane, name(space), address);
 }
 
+// Nothing: they are the same.
+std::string difference(const LaunchProfile& interpreted, const LaunchProfile& compiled) {
+  std::map<uint64_t, const ProfiledInstruction*> by_pc;
+  for (const ProfiledInstruction& one : compiled.instructions) by_pc[one.pc] = &one;
+  const auto text = [](const InstructionCounts& c) {
+    return fmt::format(
+        "{} executions, {} lanes, {} idle, {} FLOP, {} + {} + {} bytes, {} of {} lines, {} of {} phases",
+        c.executions, c.lanes, c.idle, c.flop + c.matrix_flop, c.bytes[0], c.bytes[1], c.bytes[2],
+        c.least_lines, c.lines, c.least_lds_phases, c.lds_phases);
+  };
+  for (const ProfiledInstruction& one : interpreted.instructions) {
+    const ProfiledInstruction* const other = std::exchange(by_pc[one.pc], nullptr);
+    const InstructionCounts counts = other ? other->counts : InstructionCounts{};
+    if (counts != one.counts)
+      return fmt::format("{}: {}, interpreted {}", one.text, text(counts), text(one.counts));
+  }
+  for (const auto& [pc, other] : by_pc)
+    if (other != nullptr) return fmt::format("{}: {}, interpreted nothing", other->text, text(other->counts));
+  return {};
+}
+
 size_t instructions_of(const std::vector<Piece>& pieces) {
   size_t count = 0;
   for (const Piece& piece : pieces)
@@ -242,6 +265,7 @@ Setting setting_of(const RandomKernel& kernel, uint64_t seed) {
     if (setting.items % 16 != 0) setting.begins_full = false;
   }
   setting.is_checked = setting.exact && random.one_in(4);
+  setting.is_counted = setting.exact && !setting.is_checked && !setting.loops && random.one_in(3);
   return setting;
 }
 
@@ -262,15 +286,19 @@ Comparison compare_tiers(Target target, const std::vector<uint32_t>& code, const
   options.dx10_clamp = setting.dx10_clamp;
   if (setting.flushes) options.float_mode = 0;
   Witness witness(options.group_bytes, options.private_bytes);
+  Counting counting;
   if (setting.is_checked) options.observer = &witness;
+  if (setting.is_counted) options.observer = &counting;
   WaveRig rig(target, code, options);
   Comparison result;
   for (uint32_t n = 0; n < states; n++) {
     const uint64_t seed = setting.seed + n * 1'000'003;
     State state[2];
     Witness::Seen forbidden[2];
+    LaunchProfile profile[2];
     for (const bool compiled : {false, true}) {
       witness.begin(n % 2 != 0 ? seed : 0);
+      counting.begin(rig.launch());
       rig.restart();
       fill(rig, setting, seed);
       const Exit exit = compiled && setting.branches ? rig.run_group_after(setting.branches)
@@ -278,6 +306,7 @@ Comparison compare_tiers(Target target, const std::vector<uint32_t>& code, const
                                                      : rig.run_group(compiled);
       state[compiled] = capture(rig, setting, exit);
       forbidden[compiled] = witness.forbidden();
+      profile[compiled] = counting.finish();
     }
     result.was_compiled = setting.branches ? rig.why_interpreted().empty() : rig.kernel() != nullptr;
     result.loops = rig.kernel() != nullptr && rig.kernel()->loops_over_waves();
@@ -287,6 +316,10 @@ Comparison compare_tiers(Target target, const std::vector<uint32_t>& code, const
     if (verdict == Verdict::same && state[0].exit != Exit::fault && forbidden[0] != forbidden[1]) {
       verdict = Verdict::differs;
       result.what = difference(forbidden[0], forbidden[1]);
+    }
+    if (verdict == Verdict::same && state[0].exit != Exit::fault) {
+      result.what = difference(profile[0], profile[1]);
+      if (!result.what.empty()) verdict = Verdict::differs;
     }
     result.verdict = std::max(result.verdict, verdict);
     if (verdict != Verdict::differs) continue;
@@ -394,13 +427,13 @@ std::string minimised(RandomKernel kernel, const Setting& first) {
   for (const uint32_t word : code) hex += fmt::format("{:08x} ", word);
   return fmt::format(
       "{} seed {} waves {} items {} lost {} full {} quick {} IEEE {} DX10 {} flushes {} after {} branches, "
-      "loops {} checked {}: "
+      "loops {} checked {} counted {}: "
       "{}\n"
       "  {}\n{}",
       info(kernel.target).name, setting.seed, setting.waves, setting.items, int{setting.registers_are_lost},
       int{setting.begins_full}, int{setting.quick}, int{setting.ieee}, int{setting.dx10_clamp},
-      int{setting.flushes}, setting.branches, int{setting.loops}, int{setting.is_checked}, difference.what,
-      hex, listing(kernel.target, kernel.wave, code));
+      int{setting.flushes}, setting.branches, int{setting.loops}, int{setting.is_checked},
+      int{setting.is_counted}, difference.what, hex, listing(kernel.target, kernel.wave, code));
 }
 
 }  // namespace morgana::device

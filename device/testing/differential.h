@@ -47,6 +47,7 @@ struct Setting {
   // Some memory is forbidden: the Observer is shown the same accesses to it by both, none of which is
   // missing.
   bool is_checked = false;
+  bool is_counted = false;  // both give the same profile
   bool operator==(const Setting&) const = default;
 };
 Setting setting_of(const RandomKernel& kernel, uint64_t seed);

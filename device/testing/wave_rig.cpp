@@ -94,7 +94,7 @@ Exit WaveRig::run_compiled() {
   compile();
   jit::WaveFrame& frame = resident_.frame(wave());
   frame.kernel = nullptr;
-  if (kernel_) kernel_->enter(frame, jit::kNeverStreams, plan_->seen());
+  if (kernel_) plan_->enter(*kernel_, wave(), frame);
   start(wave());
   return execute(wave());
 }
@@ -137,7 +137,7 @@ void WaveRig::start_waves(bool compiled) {
   for (uint32_t i = 0; i < group().wave_count; i++) {
     jit::WaveFrame& frame = resident_.frame(wave(i));
     frame.kernel = nullptr;
-    if (compiled && kernel_) kernel_->enter(frame, jit::kNeverStreams, plan_->seen());
+    if (compiled && kernel_) plan_->enter(*kernel_, wave(i), frame);
     start(wave(i));
   }
 }
@@ -206,7 +206,7 @@ Exit WaveRig::run_waves(uint32_t branches) {
         const bool is_full = one.is_full();
         const auto [rest, is_new] = rests_.try_emplace({one.step, is_full});
         if (is_new) rest->second = compile_from(one.step, is_full);
-        if (rest->second) rest->second->enter(resident_.frame(one), jit::kNeverStreams, plan_->seen());
+        if (rest->second) plan_->enter(*rest->second, one, resident_.frame(one));
       }
       if (one.exit == Exit::ended) group.waves_ended++;
       if (one.exit == Exit::barrier) group.waves_at_barrier++;

@@ -57,6 +57,7 @@ class WaveRig {
 
   Wave& wave(uint32_t index = 0) { return resident_.wave(index); }
   Group& group() { return resident_.group(); }
+  const Launch& launch() const { return launch_; }
   uint32_t& s(int n) { return wave().s[n]; }
   uint32_t& v(int n, int lane) { return wave().v[n * kLanes + lane]; }
   uint32_t& a(int n, int lane) { return wave().a[n * kLanes + lane]; }
