@@ -13,13 +13,13 @@ struct SeenRange {
 };
 
 struct SeenRanges {
-  // Several instructions share a slot, but none that reads with one that writes.
+  // Several instructions share a slot, but none that loads with one that stores.
   static constexpr uint32_t kSlots = 2048;
   static constexpr uint32_t slot(uint32_t dword, bool writes) {
     return dword % (kSlots / 2) + (writes ? kSlots / 2 : 0);
   }
   SeenRange range[kSlots];
-  uint32_t private_bytes = 0;  // of scratch that a work-item may access
+  uint32_t group_bytes = 0, private_bytes = 0;  // of LDS and scratch that the launch asked for
 };
 
 }  // namespace morgana::device

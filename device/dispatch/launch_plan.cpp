@@ -232,10 +232,7 @@ jit::Specialisation LaunchPlan::specialisation() const {
     key.counts = true;
     return key;
   }
-  if (observer != nullptr) {
-    key.checks_memory = true;
-    key.lds_size = launch.group_bytes;  // not what it is rounded up to
-  }
+  key.checks_memory = observer != nullptr;
   // The waves of a group begin with the same SGPRs but for TTMPs.
   if (!key.one_wave && scratch_lane_bytes == 0 && !d.enable_sgpr_workgroup_info) {
     key.most_looped = kMostLooped;

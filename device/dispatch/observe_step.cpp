@@ -27,34 +27,62 @@ bool may_access(Wave& wave, const Step* step, uint32_t slot, uint64_t lanes, con
   return resident_of(wave).plan().observer->allows(*step->inst, {accesses.data(), count}, slot);
 }
 
-bool observe_single(Wave& wave, const Step* step) {
-  const Step* const before = wave.step;
-  wave.step = step;
-  level().locate_access(wave);
-  const bool goes_on = observe_step(wave, step);
-  wave.access = {};
-  if (goes_on) {
-    wave.step = before;
-  } else {
-    wave.step = wave.block = step;
-    wave.exit = Exit::fault;
+namespace {
+
+// Has wave.access tell where `step` accesses memory meanwhile, and wave.step that it does.
+class Located {
+ public:
+  Located(Wave& wave, const Step* step) : wave_(wave), before_(wave.step) {
+    wave.step = step;
+    level().locate_access(wave);
   }
-  return goes_on;
+  ~Located() {
+    wave_.access = {};
+    wave_.step = before_;
+  }
+  Located(const Located&) = delete;
+  Located& operator=(const Located&) = delete;
+
+ private:
+  Wave& wave_;
+  const Step* const before_;
+};
+
+bool stop_at(Wave& wave, const Step* step) {
+  wave.step = wave.block = step;
+  wave.exit = Exit::fault;
+  return false;
+}
+
+}  // namespace
+
+bool observe_single(Wave& wave, const Step* step) {
+  bool goes_on;
+  {
+    const Located located(wave, step);
+    goes_on = observe_step(wave, step);
+  }
+  return goes_on || stop_at(wave, step);
+}
+
+bool observe_unseen(Wave& wave, const Step* step, uint32_t slot) {
+  {
+    const Located located(wave, step);
+    const HostScope host;
+    Accesses accesses;
+    const size_t count = accesses_of(wave, *step->inst, accesses);
+    if (resident_of(wave).plan().observer->allows(*step->inst, {accesses.data(), count}, slot)) return true;
+  }
+  return observe_single(wave, step);
 }
 
 void count_accesses(Wave& wave, const Step* step) {
-  const Step* const before = wave.step;
-  wave.step = step;
-  level().locate_access(wave);
+  const Located located(wave, step);
+  const HostScope host;
   Accesses accesses;
-  {
-    const HostScope host;
-    const size_t count = accesses_of(wave, *step->inst, accesses);
-    resident_of(wave).plan().observer->accesses(
-        {wave, *step->inst, wave.code->pc(step), {accesses.data(), count}});
-  }
-  wave.access = {};
-  wave.step = before;
+  const size_t count = accesses_of(wave, *step->inst, accesses);
+  resident_of(wave).plan().observer->accesses(
+      {wave, *step->inst, wave.code->pc(step), {accesses.data(), count}});
 }
 
 }  // namespace morgana::device::service

@@ -49,6 +49,10 @@ bool locate_access(Wave& wave) {
   const bool loads = inst.n_dst > 0 && inst.dst[0].present();
   const auto bytes = static_cast<uint32_t>(isa::bytes((loads ? inst.dst[0] : inst.src[1]).type));
   wave.access = {at, wave.exec(), bytes == 0 ? 4 : bytes};
+  // Lanes that a buffer's bounds keep from any memory.
+  for (uint64_t left = wave.access.lanes; left; left &= left - 1)
+    if (at[__builtin_ctzll(left)] == reinterpret_cast<uint64_t>(kNowhere))
+      wave.access.lanes &= ~(left & (0 - left));
   return true;
 }
 

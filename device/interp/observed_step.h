@@ -10,11 +10,13 @@ namespace morgana::device::service {
 bool observe_step(Wave& wave, const Step* step);
 
 // What compiled code calls (device/seen_ranges.h). Whether lanes may access these places as the
-// instruction does, which is a scalar load, or a flat or global one.
+// instruction does, which is a flat or global one.
 bool may_access(Wave& wave, const Step* step, uint32_t slot, uint64_t lanes, const uint64_t* addresses);
 // Shows an instruction's accesses to a launch that counts them; the Wave has its operands.
 void count_accesses(Wave& wave, const Step* step);
 // As observe_step, of an instruction that a handler is to execute for it; the Wave has its operands.
 bool observe_single(Wave& wave, const Step* step);
+// The same, of one that compiled code executes itself; nothing if all of it is allowed.
+bool observe_unseen(Wave& wave, const Step* step, uint32_t slot);
 
 }  // namespace morgana::device::service

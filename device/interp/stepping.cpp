@@ -123,14 +123,7 @@ bool watch_step(Wave& wave, const Step* step, const Step* local) {
   if (inst == nullptr || inst->row == nullptr) return true;
   const bool accesses = inst->src[0].present() || inst->src[2].present();  // else: cache control
   wave.step = local;
-  if (accesses && locate_access(wave)) {
-    for (uint64_t left = wave.access.lanes; left; left &= left - 1) {
-      const int l = __builtin_ctzll(left);
-      if (wave.access.address[l] == reinterpret_cast<uint64_t>(kNowhere))
-        wave.access.lanes &= ~(uint64_t{1} << l);
-    }
-    service::observe_access(wave, *inst);
-  }
+  if (accesses && locate_access(wave)) service::observe_access(wave, *inst);
   const bool goes_on = service::observe_step(wave, step);
   wave.access = {};
   return goes_on;
@@ -246,6 +239,7 @@ bool run_one(Wave& wave, const Step* step) {
   }
   if (!has_jumped) return true;
   if (was_last) {
+    wave.budget = 0;  // by which it is known from a wave that sleeps
     wave.exit = Exit::quantum;
     return false;
   }

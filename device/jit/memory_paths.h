@@ -18,6 +18,7 @@ MORGANA_MEMORY_KINDS(MORGANA_KIND)
 extern "C" AperturePath morgana_path_reaches_aperture;
 extern "C" MayAccessPath morgana_path_may_access;
 extern "C" ObservePath morgana_path_observe_single;
+extern "C" UnseenPath morgana_path_observe_unseen;
 extern "C" CountPath morgana_path_count_accesses;
 extern "C" PullPath morgana_path_pull;
 extern "C" ScratchLoad morgana_path_load_scratch;

@@ -436,6 +436,9 @@ MORGANA_KEEPS_REGISTERS bool observe_single(Wave* wave, const Step* step) {
   return service::observe_single(*wave, step);
 }
 
+MORGANA_KEEPS_REGISTERS bool observe_unseen(Wave* wave, const Step* step, uint32_t slot) {
+  return service::observe_unseen(*wave, step, slot);
+}
 MORGANA_KEEPS_REGISTERS void count_accesses(Wave* wave, const Step* step) {
   service::count_accesses(*wave, step);
 }
@@ -520,6 +523,7 @@ const jit::NamedPath kPaths[] = {
     MORGANA_PATH(lie_apart, lie_apart)                //
     MORGANA_PATH(may_access, may_access)              //
     MORGANA_PATH(observe_single, observe_single)      //
+    MORGANA_PATH(observe_unseen, observe_unseen)      //
     MORGANA_PATH(count_accesses, count_accesses)      //
     {nullptr, nullptr}};
 #undef MORGANA_KIND

@@ -68,10 +68,11 @@ ApartPath lie_apart;
   X(u16, Narrow<uint16_t>)      \
   X(i16, Narrow<int16_t>)
 
-// Of a launch whose accesses are checked: service::may_access, and service::observe_single.
+// Of a launch whose accesses are checked: service::may_access, observe_single, observe_unseen.
 using MayAccessPath = bool MORGANA_KEEPS_REGISTERS(Wave*, const Step*, uint32_t slot, uint64_t lanes,
                                                    const uint64_t* addresses);
 using ObservePath = bool MORGANA_KEEPS_REGISTERS(Wave*, const Step*);
+using UnseenPath = bool MORGANA_KEEPS_REGISTERS(Wave*, const Step*, uint32_t slot);
 // Of a launch that counts: service::count_accesses.
 using CountPath = void MORGANA_KEEPS_REGISTERS(Wave*, const Step*);
 

@@ -1,6 +1,5 @@
 // Accesses of a launch whose memory is checked: lanes that lie in what the launch has been seen to be allowed
-// (device/seen_ranges.h) go on; of others its Observer is asked, and what it does not allow is left
-// to the interpreter, which says what is wrong.
+// (device/seen_ranges.h) go on; others are shown to its Observer first.
 #include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
@@ -29,12 +28,6 @@ llvm::Value* Translator::is_seen(const Instruction& i, Value* first, Value* last
   return lies_in(load_seen(i), first, last, bytes);
 }
 
-// Whether `lanes` may access the places in the array `addresses`.
-llvm::Value* Translator::ask(const Instruction& i, Value* lanes, Value* addresses) {
-  const uint32_t slot = SeenRanges::slot(i.at, writes_memory(i));
-  return call_library("morgana_may_access", {wave_, step_address(i), b_.getInt32(slot), lanes, addresses});
-}
-
 llvm::Value* Translator::lane_addresses(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   const unsigned from = place(inst.src[0]);
@@ -58,16 +51,46 @@ llvm::Value* Translator::in_all_lanes(Value* is_so) {
                    : b_.CreateICmpEQ(b_.CreateAnd(exec(), b_.CreateNot(bits)), b_.getInt64(0));
 }
 
+// Lanes that do not lie there are shown to the Observer, and then access memory as others do: to leave would
+// take all live registers, for each access.
 void Translator::unless_seen(const Instruction& i, Value* seen) {
   either(
       seen, [] {},
       [&] {
-        auto* const type = llvm::ArrayType::get(i64_, kLanes);
-        llvm::AllocaInst* const addresses = temporary(type);
-        b_.CreateAlignedStore(lane_addresses(i), addresses, llvm::Align(256));
-        leave_unless(i, ask(i, exec(), addresses));
+        const uint32_t slot = SeenRanges::slot(i.at, writes_memory(i));
+        with_operands(i, [&] {
+          return call_library("morgana_observe_unseen", {wave_, step_address(i), b_.getInt32(slot)});
+        });
       },
       llvm::MDBuilder(context_).createLikelyBranchWeights());
+}
+
+// Calls who looks at the registers that the instruction names; what the Wave holds otherwise is not changed.
+// `call` says whether the wave goes on.
+void Translator::with_operands(const Instruction& i, llvm::function_ref<Value*()> call) {
+  std::vector<std::pair<Value*, Value*>> rows, scalars;  // a place in the Wave, and what it held
+  for (int s = 0; s < i.n_v_reads; s++)
+    for (unsigned r = i.v_reads[s].first; r < i.v_reads[s].first + i.v_reads[s].count; r++) {
+      if (homes_.test(r)) continue;
+      rows.emplace_back(wave_v(r), load_row(wave_v(r), kRegisterAlign));
+      store_row(vgpr(r), wave_v(r), kRegisterAlign);
+    }
+  ScalarSet read = i.s_reads;
+  read.set(isa::kExecLo);
+  if (!is_wave32()) read.set(isa::kExecLo + 1u);
+  for (unsigned code = 0; code < isa::kRegisterEnd; code++) {
+    if (!read.test(code)) continue;
+    scalars.emplace_back(wave_s(code), b_.CreateLoad(i32_, wave_s(code)));
+    b_.CreateStore(s32(code), wave_s(code));
+  }
+  Block *const out = block("stopped"), *const on = block("on");
+  b_.CreateCondBr(call(), on, out, llvm::MDBuilder(context_).createLikelyBranchWeights());
+  b_.SetInsertPoint(out);
+  if (ended_) count_instructions();
+  b_.CreateRetVoid();
+  b_.SetInsertPoint(on);
+  for (const auto& [at, held] : rows) store_row(held, at, kRegisterAlign);
+  for (const auto& [at, held] : scalars) b_.CreateStore(held, at);
 }
 
 // Lanes of a shape that they are known to have: the lowest and the highest place of each chunk.
@@ -107,14 +130,7 @@ void Translator::check_lanes(const Instruction& i) {
 }
 
 void Translator::check_scalar(const Instruction& i, Value* address) {
-  either(
-      is_seen(i, address, address, 4u * i.step->inst->dst[0].dwords), [] {},
-      [&] {
-        llvm::AllocaInst* const addresses = temporary(i64_);
-        b_.CreateStore(address, addresses);
-        leave_unless(i, ask(i, b_.getInt64(1), addresses));
-      },
-      llvm::MDBuilder(context_).createLikelyBranchWeights());
+  unless_seen(i, is_seen(i, address, address, 4u * i.step->inst->dst[0].dwords));
 }
 
 // Loops lane by lane keep in registers what has been seen.
@@ -138,7 +154,10 @@ void Translator::check_lane(const Instruction& i, Value* address) {
         llvm::AllocaInst* const addresses = temporary(i64_);
         b_.CreateStore(address, addresses);
         Block* const allowed = block("allowed");
-        b_.CreateCondBr(ask(i, b_.getInt64(1), addresses), allowed, begin_lane_anew_,
+        const uint32_t slot = SeenRanges::slot(i.at, writes_memory(i));
+        Value* const may = call_library(
+            "morgana_may_access", {wave_, step_address(i), b_.getInt32(slot), b_.getInt64(1), addresses});
+        b_.CreateCondBr(may, allowed, begin_lane_anew_,
                         llvm::MDBuilder(context_).createLikelyBranchWeights());
         b_.SetInsertPoint(allowed);
         const Seen now = load_seen(i);
@@ -153,7 +172,7 @@ void Translator::check_lds(const Instruction& i, uint64_t reach) {
   Value* const limit = b_.CreateZExt(lds_limit(), i64_);
   Value* const last = b_.CreateTrunc(b_.CreateSub(limit, b_.getInt64(reach)), i32_);
   Value* const lies = b_.CreateICmpULE(active_vgpr(place(i.step->inst->src[0])), splat(last));
-  leave_unless(i, b_.CreateAnd(b_.CreateICmpUGE(limit, b_.getInt64(reach)), in_all_lanes(lies)));
+  unless_seen(i, b_.CreateAnd(b_.CreateICmpUGE(limit, b_.getInt64(reach)), in_all_lanes(lies)));
 }
 
 // Of an instruction that a handler is about to execute.

@@ -104,10 +104,19 @@ bool may_cross(const AddressShape& shape, const int64_t* offset, uint32_t size, 
 }  // namespace
 
 // Bytes of LDS that the instruction may touch: the segment's, and on old targets no more than M0 says.
-llvm::Value* Translator::lds_limit() {
+llvm::Value* Translator::lds_bytes() {
   Value* limit = b_.getInt32(key_.lds_size);
   if (target_.generation > Generation::gfx8) return limit;
   return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, limit, b_.CreateAnd(s32(isa::kM0), 0x1ffff));
+}
+
+// As far as nothing is to be said of it: not what the segment was rounded up to.
+llvm::Value* Translator::lds_limit() {
+  Value* const limit = lds_bytes();
+  if (!key_.checks_memory) return limit;
+  return b_.CreateBinaryIntrinsic(
+      llvm::Intrinsic::umin, limit,
+      b_.CreateLoad(i32_, field(seen_ranges(), offsetof(SeenRanges, group_bytes))));
 }
 
 // The addresses of the chunks of every part of the access. The result says whether they have the shape and
@@ -160,7 +169,7 @@ void Translator::lds_add(const Instruction& i) {
   store_row(active_vgpr(place(inst.src[1])), data, llvm::Align(256));
   Value* done = call_library(
       "morgana_add_lds_u32",
-      {lds_, lds_limit(), b_.getInt32(static_cast<uint32_t>(inst.offset)), address, exec(), data});
+      {lds_, lds_bytes(), b_.getInt32(static_cast<uint32_t>(inst.offset)), address, exec(), data});
   guarded(i, done, [&] {
     if (key_.counts) show_accesses(i);
   });

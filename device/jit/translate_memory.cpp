@@ -461,7 +461,7 @@ void Translator::memory(const Instruction& i) {
   for (unsigned p = 0; p < used; p++)
     call_library(
         is_lookup ? std::string("morgana_look_up_lds_") + access.kind : verb + "lds_" + rows_of_kind(access),
-        {lds_, lds_limit(), b_.getInt32(static_cast<uint32_t>(offset[p])), address, exec(),
+        {lds_, lds_bytes(), b_.getInt32(static_cast<uint32_t>(offset[p])), address, exec(),
          b_.getInt1(inlines), data[p]});
   finish();
 }

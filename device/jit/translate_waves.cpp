@@ -243,7 +243,7 @@ void Translator::renew_exec() {
 
 // The loads of kernel arguments at the beginning.
 void Translator::load_for_all() {
-  if (key_.checks_memory) return;  // who has not begun cannot leave
+  if (key_.checks_memory) return;  // no wave has begun that could be named
   const auto& begin = flow_.blocks[flow_.entry_block];
   ScalarSet kernarg, written;
   if (key_.kernarg != kNoSgpr) kernarg.set(key_.kernarg).set(key_.kernarg + 1u);

@@ -268,6 +268,7 @@ class Translator {
   bool is_in_scratch(const Instruction& i);
   Value* scratch_bytes();
   Value* lies_in_scratch(Value* offset, uint64_t bytes);
+  Value* lds_bytes();
   Value* lds_limit();
   Value* shaped_bases(const Instruction& i, const AddressShape& shape, const int64_t* offset, unsigned parts,
                       Value* (*at)[4]);
@@ -281,7 +282,7 @@ class Translator {
   Value* lies_in(const Seen& seen, Value* first, Value* last, uint64_t bytes);
   Value* is_seen(const Instruction& i, Value* first, Value* last, uint64_t bytes);
   void keep_seen(const SerialLoop& loop);
-  Value* ask(const Instruction& i, Value* lanes, Value* addresses);
+  void with_operands(const Instruction& i, llvm::function_ref<Value*()> call);
   void check_shaped(const Instruction& i, const AddressShape& shape, Value* const* lowest,
                     Value* const* highest, uint64_t bytes);
   void check_lanes(const Instruction& i);

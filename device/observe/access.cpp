@@ -180,7 +180,8 @@ size_t whole_accesses(const Wave& wave, const isa::Inst& inst, Accesses& out) {
     case Format::SCRATCH: return scratch_accesses(wave, inst, out);
     case Format::FLAT:
     case Format::GLOBAL:
-    case Format::MUBUF: return vector_accesses(wave, inst, out);
+    case Format::MUBUF:
+    case Format::VBUFFER: return vector_accesses(wave, inst, out);
     default: return 0;
   }
 }
@@ -194,15 +195,6 @@ size_t accesses_of(const Wave& wave, const isa::Inst& inst, Accesses& out) {
 
 size_t accesses_at(Wave& wave, const isa::Inst& inst, uint64_t lanes, const uint64_t* addresses,
                    Accesses& out) {
-  if (isa::is_scalar_memory(inst.format)) {
-    Access& access = out[0];
-    access = {};
-    access.reads = true;
-    access.lanes = 1;
-    access.bytes = 4u * inst.dst[0].dwords;
-    access.address[0] = addresses[0];
-    return 1;
-  }
   wave.access = {addresses, lanes};
   const size_t count = accesses_of(wave, inst, out);
   wave.access = {};

@@ -16,7 +16,7 @@ using Accesses = std::array<Access, 16>;
 size_t accesses_of(const Wave& wave, const isa::Inst& inst, Accesses& out);
 // Of an instruction with an address: all but where and by which lanes.
 Access described(const isa::Inst& inst);
-// As accesses_of, of a scalar load, or of a flat or global instruction, whose lanes access these places.
+// As accesses_of, of a flat or global instruction whose lanes access these places.
 size_t accesses_at(Wave& wave, const isa::Inst& inst, uint64_t lanes, const uint64_t* addresses,
                    Accesses& out);
 

@@ -33,6 +33,7 @@ MemoryCheck::MemoryCheck(const Launch& launch, Reporter& reporter) : launch_(lau
   own(launch.kernarg, std::max<uint64_t>(launch.descriptor->kernarg_size, kLeastArguments));
   own(launch.packet, kPacketBytes);
   own(launch.queue, kQueueBytes);
+  seen_.group_bytes = launch.group_bytes;
   seen_.private_bytes = launch.private_bytes;
 }
 

@@ -3,8 +3,8 @@
 //
 // A launch with an Observer is executed by one thread, which calls it. Whoever executes waves calls it, the
 // interpreter from its steps; launches without one never come here. Compiled code executes a launch whose
-// Observer has SeenRanges: it asks `allows` what it does not find there, and leaves to the interpreter what
-// is not allowed; or of one that `counts`.
+// Observer has SeenRanges: what it does not find there `allows` is asked, and `before` is shown what is not
+// allowed; or of one that `counts`.
 #pragma once
 
 #include <array>

@@ -108,6 +108,7 @@ bool is_eligible(const isa::Inst& inst, bool exact) {
   const bool is_matrix = inst.row->flags & (isa::kMfma | isa::kSmfmac);
   if (exact && (isa::is_float(inst.row->dst[0]) || isa::is_float(inst.row->dst[1]) || is_matrix))
     return false;
+  if (exact && inst.second != nullptr && isa::is_float(inst.second->dst[0])) return false;
   // The swaps exchange two vector registers (CDNA4 guide 16.9); LLVM's assembler refuses an SGPR, its
   // disassembler calls it invalid.
   const bool swaps = name.find("swap") != name.npos;

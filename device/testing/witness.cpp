@@ -17,6 +17,7 @@ void for_lanes(uint64_t lanes, const Do& act) {
 void Witness::begin(uint64_t seed) {
   seed_ = seed;
   ranges_ = {};
+  ranges_.group_bytes = group_bytes_;
   ranges_.private_bytes = private_bytes_;
   forbidden_.clear();
 }
