@@ -122,6 +122,28 @@ TEST_F(MemoryCheck, ABufferThatKernelsOnlyReadIsNotWritten) {
   EXPECT_TRUE(has(run("(i == 255 ? to : from)[i] = 1;", CL_MEM_READ_ONLY), "work-item   (255, 0, 0)"));
 }
 
+// A kernel that goes from group to group by itself; in the middle of a row one reads behind its buffer.
+TEST_F(MemoryCheck, TheWorkGroupIsNamedWhereACompiledKernelExecutesSeveral) {
+  cl_program program = make_program(
+      "kernel void k(global int* to, global int* from) { int i = get_global_id(0); to[i] = from[i]; }", "-g");
+  const size_t items = 1 << 18, group = 128;
+  cl_mem to = make_buffer(items * sizeof(cl_int), CL_MEM_READ_WRITE, nullptr);
+  cl_mem from = make_buffer((items / 2 - 20) * sizeof(cl_int), CL_MEM_READ_WRITE, nullptr);
+  cl_kernel kernel = make_kernel(program, "k");
+  clSetKernelArg(kernel, 0, sizeof to, &to);
+  clSetKernelArg(kernel, 1, sizeof from, &from);
+  testing::internal::CaptureStderr();
+  clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &items, &group, 0, nullptr, nullptr);
+  clFinish(queue);  // an error: those behind it read far outside
+  const std::string report = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(has(report, "work-item   (131052, 0, 0) of work-group (1023, 0, 0)"))
+      << report;
+  clReleaseKernel(kernel);
+  clReleaseMemObject(to);
+  clReleaseMemObject(from);
+  clReleaseProgram(program);
+}
+
 TEST_F(MemoryCheck, AnAtomicBesideAnAstrayOneIsDoneOnce) {
   const std::string report =
       run("for (int n = 0; n < 8; n++) atomic_add(&to[i == 200 && n == 5 ? 999 : i], 1);");

@@ -29,16 +29,20 @@ bool may_access(Wave& wave, const Step* step, uint32_t slot, uint64_t lanes, con
 
 namespace {
 
-// Has wave.access tell where `step` accesses memory meanwhile, and wave.step that it does.
+// Of a wave in compiled code: meanwhile wave.access tells where `step` accesses memory, wave.step that it
+// does, and the group's id which group it is.
 class Located {
  public:
-  Located(Wave& wave, const Step* step) : wave_(wave), before_(wave.step) {
+  Located(Wave& wave, const Step* step)
+      : wave_(wave), before_(wave.step), ahead_(resident_of(wave).groups_ahead(wave)) {
     wave.step = step;
+    wave.group->id[0] += ahead_;
     level().locate_access(wave);
   }
   ~Located() {
     wave_.access = {};
     wave_.step = before_;
+    wave_.group->id[0] -= ahead_;
   }
   Located(const Located&) = delete;
   Located& operator=(const Located&) = delete;
@@ -46,6 +50,7 @@ class Located {
  private:
   Wave& wave_;
   const Step* const before_;
+  const uint32_t ahead_;
 };
 
 bool stop_at(Wave& wave, const Step* step) {

@@ -85,6 +85,11 @@ class ResidentGroup {
   // All waves have a compiled kernel.
   bool is_compiled() const { return interpreted_waves() == 0; }
   uint32_t interpreted_waves() const;
+  // In compiled code: how many groups the wave is further in the row than this one, which follows later.
+  uint32_t groups_ahead(const Wave& wave) const {
+    const jit::Kernel* const kernel = frame(wave).kernel;
+    return kernel != nullptr && kernel->loops_over_waves() ? frames_[0].group : 0;
+  }
   // What compiled code knows of the wave.
   jit::WaveFrame& frame(const Wave& wave) const { return frames_[wave.index]; }
   const LaunchPlan& plan() const { return *plan_; }
