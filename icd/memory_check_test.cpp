@@ -136,8 +136,7 @@ TEST_F(MemoryCheck, TheWorkGroupIsNamedWhereACompiledKernelExecutesSeveral) {
   clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &items, &group, 0, nullptr, nullptr);
   clFinish(queue);  // an error: those behind it read far outside
   const std::string report = testing::internal::GetCapturedStderr();
-  EXPECT_TRUE(has(report, "work-item   (131052, 0, 0) of work-group (1023, 0, 0)"))
-      << report;
+  EXPECT_TRUE(has(report, "work-item   (131052, 0, 0) of work-group (1023, 0, 0)")) << report;
   clReleaseKernel(kernel);
   clReleaseMemObject(to);
   clReleaseMemObject(from);
