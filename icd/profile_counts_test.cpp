@@ -31,6 +31,11 @@ namespace {
   /* Every other dword: two lanes a bank, written and read. */                                               \
   X(EveryOther, "local float t[128]; t[l * 2] = from[i]; barrier(1);\nto[i] = t[126 - l * 2];", 32, 32, 16,  \
     8, 0)                                                                                                    \
+  /* Dwords that each lie in two banks: two phases, written and read. */                                     \
+  X(Unaligned,                                                                                               \
+    "typedef float u __attribute__((aligned(1))); local char t[264]; *(local u*)(t + 1 + l * 4) = "          \
+    "from[i]; barrier(1);\nto[i] = *(local u*)(t + 1 + (63 - l) * 4);",                                      \
+    32, 32, 16, 8, 0)                                                                                        \
   /* One dword for all lanes is one phase; written by each lane it would be a bank. */                       \
   X(Shares, "local float t[64]; t[l] = from[i]; barrier(1);\nto[i] = t[l & 1] + t[2 + (l & 1)];", 32, 32,    \
     12, 12, 256)                                                                                             \

@@ -80,8 +80,15 @@ void Translator::count_shaped(const Instruction& i, const AddressShape& shape, V
                       : shape.value[l / 16] - shape.value[0] + shape.lane[l] - shape.lane[l / 16 * 16];
   if (!is_known) return show_accesses(i);
   if (is_lds) {
-    count_form(i, CountedAccess::Form::apart).distance = distance;
-    return add_to_counter(counted_.counters++, b_.getInt64(1));
+    // Elsewhere lanes reach into the next bank.
+    Value* const is_aligned = b_.CreateICmpEQ(b_.CreateAnd(first, 3), b_.getInt64(0));
+    return either(
+        is_aligned,
+        [&] {
+          count_form(i, CountedAccess::Form::apart).distance = distance;
+          add_to_counter(counted_.counters++, b_.getInt64(1));
+        },
+        [&] { show_accesses(i); });
   }
   bool is_row = true, is_place = true;
   for (unsigned l = 0; l < key_.occupied; l++) {

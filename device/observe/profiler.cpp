@@ -245,7 +245,10 @@ void Profiler::add(const CountedAccess& access, uint64_t times, uint64_t next, T
   }
   if (access.form == Form::apart) {
     const unsigned parts = isa::effects(inst.row->op).access.addresses;
-    std::copy(access.distance.begin(), access.distance.end(), made.address.begin());
+    // From a place in the first bank, so that lanes may lie before it.
+    constexpr uint64_t kPlace = 1 << 20;
+    for (size_t l = 0; l < kLanes; l++)
+      made.address[l] = kPlace + static_cast<uint64_t>(int64_t{static_cast<int32_t>(access.distance[l])});
     const LdsPhases phases = lds_phases(made, target);
     bytes(Space::lds) += times * parts * access.lanes * made.bytes;
     counts.lds_phases += times * parts * phases.taken;
