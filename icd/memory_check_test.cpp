@@ -16,7 +16,7 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 class MemoryCheck : public OpenCl {
  protected:
   // Kernel k(global int* to, global int* from, local int* mine), each buffer of kItems ints, local memory of
-  // kGroup. What was reported; `got` has both buffers afterwards.
+  // kGroup. What was reported; `got`: `to` afterwards.
   std::string run(const std::string& body, cl_mem_flags of_to = CL_MEM_READ_WRITE) {
     cl_program program = make_program(
         ("kernel void k(global int* to, global int* from, local int* mine) { int i = get_global_id(0);" +

@@ -2,11 +2,9 @@
 #include "device/jit/split_waves.h"
 
 #include <gtest/gtest.h>
-#include <llvm/AsmParser/Parser.h>
-#include <llvm/IR/LLVMContext.h>
-#include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
-#include <llvm/Support/SourceMgr.h>
+
+#include "device/jit/parse_ir.h"
 
 namespace morgana::device::jit {
 namespace {
@@ -32,9 +30,8 @@ end:
   ret void
 })";
   llvm::LLVMContext context;
-  llvm::SMDiagnostic problem;
-  const auto module = llvm::parseAssemblyString(text, problem, context);
-  ASSERT_NE(module, nullptr) << problem.getMessage().str();
+  const auto module = parse_ir(text, context);
+  ASSERT_NE(module, nullptr);
   llvm::Function& kernel = *module->getFunction("kernel");
   llvm::FunctionAnalysisManager none;
   for (const unsigned parts : {4u, 8u}) {

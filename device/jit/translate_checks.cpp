@@ -10,10 +10,14 @@
 #include "device/jit/translator.h"
 
 namespace morgana::device::jit {
+namespace {
+
+uint32_t slot_of(const Instruction& i) { return SeenRanges::slot(i.at, writes_memory(i)); }
+
+}  // namespace
 
 Translator::Seen Translator::load_seen(const Instruction& i) {
-  const uint32_t slot = SeenRanges::slot(i.at, writes_memory(i));
-  Value* const range = field(seen_ranges(), offsetof(SeenRanges, range) + slot * sizeof(SeenRange));
+  Value* const range = field(seen_ranges(), offsetof(SeenRanges, range) + slot_of(i) * sizeof(SeenRange));
   return {b_.CreateLoad(i64_, field(range, offsetof(SeenRange, begin))),
           b_.CreateLoad(i64_, field(range, offsetof(SeenRange, end)))};
 }
@@ -57,9 +61,8 @@ void Translator::unless_seen(const Instruction& i, Value* seen) {
   either(
       seen, [] {},
       [&] {
-        const uint32_t slot = SeenRanges::slot(i.at, writes_memory(i));
         with_operands(i, [&] {
-          return call_library("morgana_observe_unseen", {wave_, step_address(i), b_.getInt32(slot)});
+          return call_library("morgana_observe_unseen", {wave_, step_address(i), b_.getInt32(slot_of(i))});
         });
       },
       llvm::MDBuilder(context_).createLikelyBranchWeights());
@@ -83,12 +86,7 @@ void Translator::with_operands(const Instruction& i, llvm::function_ref<Value*()
     scalars.emplace_back(wave_s(code), b_.CreateLoad(i32_, wave_s(code)));
     b_.CreateStore(s32(code), wave_s(code));
   }
-  Block *const out = block("stopped"), *const on = block("on");
-  b_.CreateCondBr(call(), on, out, llvm::MDBuilder(context_).createLikelyBranchWeights());
-  b_.SetInsertPoint(out);
-  if (ended_) count_instructions();
-  b_.CreateRetVoid();
-  b_.SetInsertPoint(on);
+  stop_unless(call());
   for (const auto& [at, held] : rows) store_row(held, at, kRegisterAlign);
   for (const auto& [at, held] : scalars) b_.CreateStore(held, at);
 }
@@ -154,9 +152,9 @@ void Translator::check_lane(const Instruction& i, Value* address) {
         llvm::AllocaInst* const addresses = temporary(i64_);
         b_.CreateStore(address, addresses);
         Block* const allowed = block("allowed");
-        const uint32_t slot = SeenRanges::slot(i.at, writes_memory(i));
-        Value* const may = call_library(
-            "morgana_may_access", {wave_, step_address(i), b_.getInt32(slot), b_.getInt64(1), addresses});
+        Value* const may =
+            call_library("morgana_may_access",
+                         {wave_, step_address(i), b_.getInt32(slot_of(i)), b_.getInt64(1), addresses});
         b_.CreateCondBr(may, allowed, begin_lane_anew_,
                         llvm::MDBuilder(context_).createLikelyBranchWeights());
         b_.SetInsertPoint(allowed);
@@ -182,13 +180,7 @@ void Translator::show(const Instruction& i) {
     call_library("morgana_count_accesses", {wave_, step_address(i)});
     return;
   }
-  Block *const out = block("stopped"), *const on = block("on");
-  b_.CreateCondBr(call_library("morgana_observe_single", {wave_, step_address(i)}), on, out,
-                  llvm::MDBuilder(context_).createLikelyBranchWeights());
-  b_.SetInsertPoint(out);
-  if (ended_) count_instructions();
-  b_.CreateRetVoid();
-  b_.SetInsertPoint(on);
+  stop_unless(call_library("morgana_observe_single", {wave_, step_address(i)}));
 }
 
 }  // namespace morgana::device::jit

@@ -116,9 +116,7 @@ void Translator::count_scratch(const Instruction& i) {
 
 // The Observer looks at what the instruction is about to access; registers that it names go into the Wave.
 void Translator::show_accesses(const Instruction& i) {
-  for (int s = 0; s < i.n_v_reads; s++)
-    for (unsigned r = i.v_reads[s].first; r < i.v_reads[s].first + i.v_reads[s].count; r++)
-      if (!homes_.test(r)) store_row(vgpr(r), wave_v(r), kRegisterAlign);
+  store_rows(i.v_reads, i.n_v_reads);
   store_live({}, i.s_reads | ScalarSet().set(isa::kExecLo).set(isa::kExecLo + 1u));
   call_library("morgana_count_accesses", {wave_, step_address(i)});
 }

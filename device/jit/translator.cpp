@@ -555,15 +555,23 @@ void Translator::run_single(const Instruction& i) {
   b_.CreateStore(llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_)),
                  field(wave_, offsetof(Wave, stepping)));
   // A fault ends the wave here.
-  Value* stopped = b_.CreateICmpNE(b_.CreateLoad(i8_, field(wave_, offsetof(Wave, exit))), b_.getInt8(0));
-  Block* out = block("stopped");
-  Block* on = block("on");
-  llvm::MDBuilder weights(context_);
-  b_.CreateCondBr(stopped, out, on, weights.createUnlikelyBranchWeights());
+  stop_unless(b_.CreateICmpEQ(b_.CreateLoad(i8_, field(wave_, offsetof(Wave, exit))), b_.getInt8(0)));
+}
+
+// What has stopped the wave has said so.
+void Translator::stop_unless(Value* goes_on) {
+  Block *const out = block("stopped"), *const on = block("on");
+  b_.CreateCondBr(goes_on, on, out, llvm::MDBuilder(context_).createLikelyBranchWeights());
   b_.SetInsertPoint(out);
   if (ended_) count_instructions();  // of the waves before, too
   b_.CreateRetVoid();
   b_.SetInsertPoint(on);
+}
+
+void Translator::store_rows(const Span* spans, int count) {
+  for (int s = 0; s < count; s++)
+    for (unsigned r = spans[s].first; r < spans[s].first + spans[s].count; r++)
+      if (!homes_.test(r)) store_row(vgpr(r), wave_v(r), kRegisterAlign);
 }
 
 void Translator::call(const Instruction& i) {
@@ -572,22 +580,15 @@ void Translator::call(const Instruction& i) {
     Value* const gathers = field(frame_, offsetof(WaveFrame, gathers));
     b_.CreateStore(b_.CreateAdd(b_.CreateLoad(i32_, gathers), b_.getInt32(1)), gathers);
   }
-  const auto each = [&](const Span* spans, int count, const auto& action) {
-    for (int s = 0; s < count; s++)
-      for (unsigned r = 0; r < spans[s].count; r++) action(spans[s].first + r);
-  };
-  const auto save = [&](unsigned r) {
-    if (!homes_.test(r)) store_row(vgpr(r), wave_v(r), kRegisterAlign);
-  };
-  each(i.v_reads, i.n_v_reads, save);
-  if (i.keeps_old || i.merges) each(i.v_writes, i.n_v_writes, save);
+  store_rows(i.v_reads, i.n_v_reads);
+  if (i.keeps_old || i.merges) store_rows(i.v_writes, i.n_v_writes);
   const ScalarSet read = i.s_reads | i.s_writes;
   store_live({}, read);
   run_single(i);
   forget_unmasked(i);
-  each(i.v_writes, i.n_v_writes, [&](unsigned r) {
-    if (!homes_.test(r)) put_vgpr(r, load_row(wave_v(r), kRegisterAlign));
-  });
+  for (int s = 0; s < i.n_v_writes; s++)
+    for (unsigned r = i.v_writes[s].first; r < i.v_writes[s].first + i.v_writes[s].count; r++)
+      if (!homes_.test(r)) put_vgpr(r, load_row(wave_v(r), kRegisterAlign));
   ScalarSet written = i.s_writes;
   if (i.writes_exec) written.set(isa::kExecLo);
   for (unsigned code = 0; code < isa::kRegisterEnd; code += 2)

@@ -364,6 +364,8 @@ class Translator {
   void call(const Instruction& i);
   void call_all(const Instruction& i);
   void run_single(const Instruction& i);
+  void stop_unless(Value* goes_on);
+  void store_rows(const Span* spans, int count);
 
   // --- Helpers ---
   llvm::Function* function(llvm::StringRef name);
