@@ -1,9 +1,17 @@
 #include "base/leavable.h"
 
+#include <pthread.h>
 #include <setjmp.h>
+#include <unistd.h>
 #include <xmmintrin.h>
 
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <system_error>
+#include <thread>
 
 #include "base/thread_pointer.h"
 
@@ -18,16 +26,50 @@ struct Landing {
 };
 ThreadPointer<Landing> landing;
 
+std::atomic<int> inside{0};  // calls that have neither returned nor been left
+
+// How long the exit of a process may take in which foreign code was cut off.
+constexpr std::chrono::seconds kPatience{10};
+
+void end_after_patience(int status, void*) {
+  try {
+    std::thread([status] {
+      std::this_thread::sleep_for(kPatience);
+      std::fflush(nullptr);
+      _exit(status);
+    }).detach();
+  } catch (const std::system_error&) {
+    // Without a thread the exit takes its chance.
+  }
+}
+
+// What was cut off may have held a lock that the destructors of its library take.
+void watch_exit() {
+  static std::atomic<bool> is_watched{false};
+  if (!is_watched.exchange(true)) on_exit(end_after_patience, nullptr);
+}
+
+// The threads inside are not in the child, the locks that they hold are.
+void after_fork() {
+  if (inside.exchange(landing.get() != nullptr ? 1 : 0) > 0) watch_exit();
+}
+
 }  // namespace
 
 std::optional<std::string> leavable(const std::function<void()>& function, bool at_faults) {
   Landing own;
   own.at_faults = at_faults;
   own.mxcsr = _mm_getcsr();
+  static const int is_told = pthread_atfork(nullptr, nullptr, after_fork);
+  (void)is_told;
   // Also when an exception goes through.
   const struct Scope {
     Landing* outer = landing.get();
-    ~Scope() { landing.set(outer); }
+    Scope() { inside.fetch_add(1); }
+    ~Scope() {
+      inside.fetch_sub(1);
+      landing.set(outer);
+    }
   } scope;
   if (sigsetjmp(own.place, 1) == 0) {
     landing.set(&own);
@@ -35,6 +77,7 @@ std::optional<std::string> leavable(const std::function<void()>& function, bool 
     return std::nullopt;
   }
   _mm_setcsr(own.mxcsr);
+  watch_exit();
   return own.reason;
 }
 
