@@ -26,7 +26,25 @@ struct Landing {
 };
 ThreadPointer<Landing> landing;
 
-std::atomic<int> inside{0};  // calls that have neither returned nor been left
+std::atomic<int> inside{0};  // threads, in a call that has neither returned nor been left
+std::atomic<int> forks{0};   // that wait for them, or are under way
+
+// Until `is_so`, but not for long: both sides may hold what the other one waits for.
+template <class Predicate>
+void wait_a_while(const Predicate& is_so) {
+  constexpr int kTries = 1'000;
+  for (int i = 0; i < kTries && !is_so(); i++) std::this_thread::sleep_for(std::chrono::microseconds(100));
+}
+
+void enter() {
+  inside.fetch_add(1);
+  if (forks.load() == 0) return;
+  inside.fetch_sub(1);
+  wait_a_while([] { return forks.load() == 0; });
+  inside.fetch_add(1);
+}
+
+int this_thread() { return landing.get() != nullptr ? 1 : 0; }
 
 // How long the exit of a process may take in which foreign code was cut off.
 constexpr std::chrono::seconds kPatience{10};
@@ -49,9 +67,17 @@ void watch_exit() {
   if (!is_watched.exchange(true)) on_exit(end_after_patience, nullptr);
 }
 
+void before_fork() {
+  forks.fetch_add(1);
+  wait_a_while([] { return inside.load() <= this_thread(); });
+}
+
+void after_fork_in_parent() { forks.fetch_sub(1); }
+
 // The threads inside are not in the child, the locks that they hold are.
-void after_fork() {
-  if (inside.exchange(landing.get() != nullptr ? 1 : 0) > 0) watch_exit();
+void after_fork_in_child() {
+  forks.store(0);
+  if (inside.exchange(this_thread()) > this_thread()) watch_exit();
 }
 
 }  // namespace
@@ -60,14 +86,16 @@ std::optional<std::string> leavable(const std::function<void()>& function, bool 
   Landing own;
   own.at_faults = at_faults;
   own.mxcsr = _mm_getcsr();
-  static const int is_told = pthread_atfork(nullptr, nullptr, after_fork);
+  static const int is_told = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   (void)is_told;
   // Also when an exception goes through.
   const struct Scope {
     Landing* outer = landing.get();
-    Scope() { inside.fetch_add(1); }
+    Scope() {
+      if (outer == nullptr) enter();
+    }
     ~Scope() {
-      inside.fetch_sub(1);
+      if (outer == nullptr) inside.fetch_sub(1);
       landing.set(outer);
     }
   } scope;

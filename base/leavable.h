@@ -11,9 +11,10 @@ namespace morgana {
 // was left runs, and what that had allocated is lost. `at_faults`: may be left by handlers of hardware
 // faults, too.
 //
-// What was left, and what other threads were executing when the process was forked, may hold locks of its
-// library for ever, and the exit of the process (of the child) destroys what they guard. Such an exit is
-// given ten seconds, then the process ends with the status that it was to end with.
+// A fork waits a tenth of a second for the calls of other threads to return. What is left, or executed by
+// others all the same, may hold locks of its library for ever, and the exit of the process (of the child)
+// destroys what they guard. Such an exit is given ten seconds, then the process ends with the status that it
+// was to end with.
 std::optional<std::string> leavable(const std::function<void()>& function, bool at_faults = false);
 
 // Whether this thread is inside of leavable(). These two may be called by signal handlers; the signal mask
