@@ -22,6 +22,7 @@ struct Landing {
   sigjmp_buf place;
   bool at_faults;
   unsigned mxcsr;
+  int depth;
   char reason[512];  // written in a signal handler: no allocation
 };
 ThreadPointer<Landing> landing;
@@ -36,20 +37,13 @@ void wait_a_while(const Predicate& is_so) {
   for (int i = 0; i < kTries && !is_so(); i++) std::this_thread::sleep_for(std::chrono::microseconds(100));
 }
 
-void enter() {
-  inside.fetch_add(1);
-  if (forks.load() == 0) return;
-  inside.fetch_sub(1);
-  wait_a_while([] { return forks.load() == 0; });
-  inside.fetch_add(1);
-}
-
-int this_thread() { return landing.get() != nullptr ? 1 : 0; }
+thread_local int depth = 0;  // of this thread
+int this_thread() { return depth > 0 ? 1 : 0; }
 
 // How long the exit of a process may take in which foreign code was cut off.
 constexpr std::chrono::seconds kPatience{10};
 
-void end_after_patience(int status, void*) {
+void end_after_patience(int status) {
   try {
     std::thread([status] {
       std::this_thread::sleep_for(kPatience);
@@ -61,15 +55,23 @@ void end_after_patience(int status, void*) {
   }
 }
 
-// What was cut off may have held a lock that the destructors of its library take.
+// Whether foreign code was cut off in this process, which may have held a lock that the destructors of its
+// library take.
+std::atomic<bool> was_cut_off{false};
+
 void watch_exit() {
-  static std::atomic<bool> is_watched{false};
-  if (!is_watched.exchange(true)) on_exit(end_after_patience, nullptr);
+  on_exit(
+      [](int status, void*) {
+        if (was_cut_off.exchange(false)) end_after_patience(status);
+      },
+      nullptr);
 }
 
+// A child could not call on_exit: another thread may hold its lock, too.
 void before_fork() {
   forks.fetch_add(1);
   wait_a_while([] { return inside.load() <= this_thread(); });
+  if (inside.load() > this_thread()) watch_exit();
 }
 
 void after_fork_in_parent() { forks.fetch_sub(1); }
@@ -77,27 +79,36 @@ void after_fork_in_parent() { forks.fetch_sub(1); }
 // The threads inside are not in the child, the locks that they hold are.
 void after_fork_in_child() {
   forks.store(0);
-  if (inside.exchange(this_thread()) > this_thread()) watch_exit();
+  if (inside.exchange(this_thread()) > this_thread()) was_cut_off.store(true);
 }
 
 }  // namespace
+
+ForeignCode::ForeignCode() {
+  static const int is_told = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  (void)is_told;
+  if (depth++ > 0) return;
+  inside.fetch_add(1);
+  if (forks.load() == 0) return;
+  inside.fetch_sub(1);
+  wait_a_while([] { return forks.load() == 0; });
+  inside.fetch_add(1);
+}
+
+ForeignCode::~ForeignCode() {
+  if (--depth == 0) inside.fetch_sub(1);
+}
 
 std::optional<std::string> leavable(const std::function<void()>& function, bool at_faults) {
   Landing own;
   own.at_faults = at_faults;
   own.mxcsr = _mm_getcsr();
-  static const int is_told = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-  (void)is_told;
+  const ForeignCode inside_now;
+  own.depth = depth;
   // Also when an exception goes through.
   const struct Scope {
     Landing* outer = landing.get();
-    Scope() {
-      if (outer == nullptr) enter();
-    }
-    ~Scope() {
-      if (outer == nullptr) inside.fetch_sub(1);
-      landing.set(outer);
-    }
+    ~Scope() { landing.set(outer); }
   } scope;
   if (sigsetjmp(own.place, 1) == 0) {
     landing.set(&own);
@@ -105,6 +116,8 @@ std::optional<std::string> leavable(const std::function<void()>& function, bool 
     return std::nullopt;
   }
   _mm_setcsr(own.mxcsr);
+  depth = own.depth;
+  was_cut_off.store(true);
   watch_exit();
   return own.reason;
 }

@@ -16,6 +16,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/leavable.h"
+
 LLD_HAS_DRIVER(elf)
 
 namespace morgana::codeobj {
@@ -114,6 +116,7 @@ void enable_recovery_without_handlers() {
 // Runs ld.lld; true on success. What a fatal error leaves of LLD's context is leaked, and the next call
 // makes a new one.
 bool run_lld(const std::vector<std::string>& words, std::string& messages) {
+  const ForeignCode inside_now;
   static std::once_flag once;
   std::call_once(once, enable_recovery_without_handlers);
   std::vector<const char*> arguments;
