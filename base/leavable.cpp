@@ -7,10 +7,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <system_error>
 #include <thread>
 
 #include "base/thread_pointer.h"
@@ -43,16 +43,16 @@ int this_thread() { return depth > 0 ? 1 : 0; }
 // How long the exit of a process may take in which foreign code was cut off.
 constexpr std::chrono::seconds kPatience{10};
 
+// Without a thread the exit takes its chance.
 void end_after_patience(int status) {
-  try {
-    std::thread([status] {
-      std::this_thread::sleep_for(kPatience);
-      std::fflush(nullptr);
-      _exit(status);
-    }).detach();
-  } catch (const std::system_error&) {
-    // Without a thread the exit takes its chance.
-  }
+  pthread_t thread;
+  const auto end = [](void* own_status) -> void* {
+    std::this_thread::sleep_for(kPatience);
+    std::fflush(nullptr);
+    _exit(static_cast<int>(reinterpret_cast<intptr_t>(own_status)));
+  };
+  if (pthread_create(&thread, nullptr, end, reinterpret_cast<void*>(intptr_t{status})) == 0)
+    pthread_detach(thread);
 }
 
 // Whether foreign code was cut off in this process, which may have held a lock that the destructors of its

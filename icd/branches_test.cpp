@@ -1,0 +1,90 @@
+// What is chosen by several conditions, which LLVM's StructurizeCFG gave the value of another path.
+#include "icd/test_support.h"
+
+namespace morgana::icd::test {
+namespace {
+
+constexpr size_t kItems = 256;
+
+class Branches : public OpenCl {
+ protected:
+  // Executes the kernel `k` over arrays of numbers below 6: (out, in, n, one, other).
+  std::vector<int> run(const char* source, const std::vector<int>& in, int n, const std::vector<int>& one,
+                       const std::vector<int>& other) {
+    cl_program program = make_program(source, "-cl-std=CL2.0");
+    cl_kernel kernel = make_kernel(program, "k");
+    const auto copy = [&](const std::vector<int>& values) {
+      return make_buffer(values.size() * sizeof(int), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                         const_cast<int*>(values.data()));
+    };
+    cl_mem buffers[] = {make_buffer(kItems * sizeof(int)), copy(in), copy(one), copy(other)};
+    clSetKernelArg(kernel, 0, sizeof(cl_mem), &buffers[0]);
+    clSetKernelArg(kernel, 1, sizeof(cl_mem), &buffers[1]);
+    clSetKernelArg(kernel, 2, sizeof n, &n);
+    clSetKernelArg(kernel, 3, sizeof(cl_mem), &buffers[2]);
+    clSetKernelArg(kernel, 4, sizeof(cl_mem), &buffers[3]);
+    const size_t items = kItems, group = 64;
+    EXPECT_EQ(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &items, &group, 0, nullptr, nullptr),
+              CL_SUCCESS);
+    const std::vector<int> out = read<int>(buffers[0], kItems);
+    for (cl_mem buffer : buffers) clReleaseMemObject(buffer);
+    clReleaseKernel(kernel);
+    clReleaseProgram(program);
+    return out;
+  }
+
+  static std::vector<int> numbers(size_t count, unsigned seed) {
+    std::vector<int> made(count);
+    for (int& number : made) number = static_cast<int>((seed = seed * 1664525 + 1013904223) >> 16) % 6;
+    return made;
+  }
+};
+
+TEST_F(Branches, AValueIsChosenByManyConditions) {
+  const std::vector<int> in = numbers(4 * kItems, 1), one = numbers(kItems + 1, 2), other = numbers(16, 3);
+  const std::vector<int> out = run(R"(
+    kernel void k(global int* out, global uint4* in, uint n, global int* one, global int* other) {
+      uint i = get_global_id(0), x = one[i] % 16, y = one[i + 1] % 16;
+      uint4 v = in[i];
+      global int* p = v.x == v.w || (x == n && n > y) || i <= v.y || x != 0 ? one + 8 : other + 3;
+      out[i] = p[1];
+    })",
+                                   in, 2, one, other);
+  for (int i = 0; i < static_cast<int>(kItems); ++i) {
+    const int *v = &in[4 * i], x = one[i], y = one[i + 1];
+    const bool is_one = v[0] == v[3] || (x == 2 && 2 > y) || i <= v[1] || x != 0;
+    ASSERT_EQ(out[i], is_one ? one[9] : other[4]) << i;
+  }
+}
+
+TEST_F(Branches, AGenericPointerIsChosenBySwitch) {
+  const std::vector<int> in = numbers(4 * kItems, 1);
+  std::vector<int> one = numbers(kItems, 2);
+  const std::vector<int> out = run(R"(
+    kernel void k(global int* out, global const int4* in, int n, global int* one, global int* other) {
+      local int shared[64];
+      int own[4] = {5, 6, 7, 8};
+      int i = get_global_id(0), l = get_local_id(0);
+      shared[l] = l;
+      int w = one[i] % 3;
+      int* p = w == 0 ? (int*)(own + (i & 3)) : w == 1 ? (int*)(shared + l) : (int*)(one + i);
+      int sum = 0;
+      for (int k = 0; k < 3; k++) { sum += *p; *p = sum + k; }
+      out[i] = sum + own[n];
+    })",
+                                   in, 2, one, one);
+  for (int i = 0; i < static_cast<int>(kItems); ++i) {
+    int own[4] = {5, 6, 7, 8}, shared = i & 63;
+    const int w = one[i] % 3;
+    int* p = w == 0 ? &own[i & 3] : w == 1 ? &shared : &one[i];
+    int sum = 0;
+    for (int k = 0; k < 3; k++) {
+      sum += *p;
+      *p = sum + k;
+    }
+    ASSERT_EQ(out[i], sum + own[2]) << i;
+  }
+}
+
+}  // namespace
+}  // namespace morgana::icd::test
