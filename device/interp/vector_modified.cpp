@@ -200,25 +200,6 @@ void finish_result(const Mode& mode, const isa::Inst& inst, uint32_t* result) {
   }
 }
 
-// An SDWA form that writes the whole dword shows from gfx9 on what a 16-bit integer instruction computes in
-// 32 bits. On gfx8 the compiler makes it of instructions whose upper half it has counted on as zero.
-u32v whole_dword(isa::Op op, const uint32_t* const* src, u32v result) {
-  using isa::Op;
-  const u32v a = *reinterpret_cast<const u32v*>(src[0]) & 0xffff;
-  const u32v b = *reinterpret_cast<const u32v*>(src[1] != nullptr ? src[1] : src[0]) & 0xffff;
-  switch (op) {
-    case Op::v_add_u16: return a + b;
-    case Op::v_sub_u16: return a - b;
-    case Op::v_subrev_u16: return b - a;
-    case Op::v_mul_lo_u16: return a * b;
-    case Op::v_lshlrev_b16: return b << (a & 15);
-    case Op::v_min_i16:
-    case Op::v_max_i16:
-    case Op::v_ashrrev_i16: return as<u32v>(as<i32v>(result << 16) >> 16);
-    default: return result;
-  }
-}
-
 // The bits of the destination that a partial write replaces, and what it writes there.
 void write_sdwa(const isa::Inst& inst, u32v result, uint32_t* to, mask write) {
   if (inst.dst_sel == 6) return write_lanes(to, result, write);
@@ -285,8 +266,6 @@ void write_masks(Wave& wave, const Step* step, const VectorOp& op, mask bits) {
     (saturates ? op.clamped : op.compute)(values);
     finish_result(wave.mode, inst, result);
   }
-  if (inst.sdwa && inst.dst_sel == 6 && !inst.clamp && wave.target->generation >= Generation::gfx9)
-    word(result, 0) = whole_dword(op.op, values.src, word(result, 0));
   if (op.dst_registers != 0) write_result(wave, step, op, result, write);
   write_masks(wave, step, op, values.mask_out);
 }

@@ -224,9 +224,6 @@ extern "C" bool morgana_observe_unseen(Wave* wave, const Step* step, uint32_t sl
 extern "C" void morgana_count_accesses(Wave* wave, const Step* step) {
   morgana_path_count_accesses(wave, step);
 }
-extern "C" void morgana_whole_dword(uint32_t op, const uint32_t* const* sources, uint32_t* result) {
-  word(result, 0) = whole_dword(static_cast<isa::Op>(op), sources, word(result, 0));
-}
 extern "C" void morgana_finish_f32(const Mode* mode, uint32_t omod, uint32_t clamp, uint32_t* result) {
   isa::Inst inst{};
   inst.omod = static_cast<uint8_t>(omod);

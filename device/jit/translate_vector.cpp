@@ -286,10 +286,6 @@ void Translator::whole_vector(const Instruction& i) {
       call_library(finish,
                    {mode_, b_.getInt32(inst.omod), b_.getInt32(inst.clamp), field(result, r * kLanes * 4)});
   }
-  if (inst.sdwa && inst.dst_sel == 6 && !inst.clamp && is_16_bit(inst.row->dst[0]) &&
-      target_.generation >= Generation::gfx9)
-    call_library("morgana_whole_dword", {b_.getInt32(static_cast<uint32_t>(inst.row->op)),
-                                         field(values, offsetof(Values, src)), result});
   if (results) {
     Value* words[4];
     for (unsigned r = 0; r < results; r++)

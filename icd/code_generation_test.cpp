@@ -1,4 +1,4 @@
-// What is chosen by several conditions, which LLVM's StructurizeCFG gave the value of another path.
+// Programs that came out wrong by what LLVM's code generation does, or counts on.
 #include "icd/test_support.h"
 
 namespace morgana::icd::test {
@@ -6,9 +6,9 @@ namespace {
 
 constexpr size_t kItems = 256;
 
-class Branches : public OpenCl {
+class CodeGeneration : public OpenCl {
  protected:
-  // Executes the kernel `k` over arrays of numbers below 6: (out, in, n, one, other).
+  // Executes the kernel `k` of the arguments (out, in, n, one, other).
   std::vector<int> run(const char* source, const std::vector<int>& in, int n, const std::vector<int>& one,
                        const std::vector<int>& other) {
     cl_program program = make_program(source, "-cl-std=CL2.0");
@@ -40,7 +40,8 @@ class Branches : public OpenCl {
   }
 };
 
-TEST_F(Branches, AValueIsChosenByManyConditions) {
+// LLVM's StructurizeCFG gave it the value of another path.
+TEST_F(CodeGeneration, AValueIsChosenByManyConditions) {
   const std::vector<int> in = numbers(4 * kItems, 1), one = numbers(kItems + 1, 2), other = numbers(16, 3);
   const std::vector<int> out = run(R"(
     kernel void k(global int* out, global uint4* in, uint n, global int* one, global int* other) {
@@ -57,7 +58,7 @@ TEST_F(Branches, AValueIsChosenByManyConditions) {
   }
 }
 
-TEST_F(Branches, AGenericPointerIsChosenBySwitch) {
+TEST_F(CodeGeneration, AGenericPointerIsChosenBySwitch) {
   const std::vector<int> in = numbers(4 * kItems, 1);
   std::vector<int> one = numbers(kItems, 2);
   const std::vector<int> out = run(R"(
@@ -84,6 +85,22 @@ TEST_F(Branches, AGenericPointerIsChosenBySwitch) {
     }
     ASSERT_EQ(out[i], sum + own[2]) << i;
   }
+}
+
+// gfx8 and gfx9: a sum of 16 bits in the SDWA form, above which the compiler counts on zeros.
+TEST_F(CodeGeneration, ASumOf16BitsHasNothingAbove) {
+  std::vector<int> in(kItems);
+  for (int i = 0; i < static_cast<int>(kItems); ++i) in[i] = i * 40503 & 0xffff;
+  const std::vector<int> out = run(R"(
+    kernel void k(global uint* out, global int* in, int n, global int* one, global int* other) {
+      int i = get_global_id(0);
+      ushort sum = ((global ushort*)in)[2 * i] + (ushort)i;
+      sum += (char)i;
+      out[i] = (uint)sum * 31;
+    })",
+                                   in, 0, in, in);
+  for (int i = 0; i < static_cast<int>(kItems); ++i)
+    ASSERT_EQ(out[i], 31 * static_cast<uint16_t>(in[i] + i + static_cast<int8_t>(i))) << i;
 }
 
 }  // namespace
