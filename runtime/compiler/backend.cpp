@@ -146,18 +146,30 @@ Result<std::unique_ptr<llvm::TargetMachine>> make_machine(const TargetDescriptio
       module.getTargetTriple(), std::string(processor_of(target.processor)), "", {}, llvm::Reloc::PIC_));
 }
 
+// Runs passes of LLVM's by their names.
+Status run_passes(const char* pipeline, const TargetDescription& target, llvm::Module& module) {
+  MORGANA_TRY(std::unique_ptr<llvm::TargetMachine> machine, make_machine(target, module));
+  Passes passes(machine.get());
+  llvm::ModulePassManager manager;
+  if (llvm::Error failure = passes.builder().parsePassPipeline(manager, pipeline))
+    return make_error(ErrorCode::internal, "{}", llvm::toString(std::move(failure)));
+  passes.run(std::move(manager), module);
+  return {};
+}
+
 // LLVM lowers printf to the buffered form whose format strings lie in the metadata. The lowering calls
 // __printf_alloc, so it must come before the device library is linked.
 Status lower_printf(const TargetDescription& target, llvm::Module& module) {
   llvm::Function* printf = module.getFunction("printf");
   if (printf == nullptr || !printf->isDeclaration() || printf->use_empty()) return {};
-  MORGANA_TRY(std::unique_ptr<llvm::TargetMachine> machine, make_machine(target, module));
-  Passes passes(machine.get());
-  llvm::ModulePassManager lowering;
-  if (llvm::Error failure = passes.builder().parsePassPipeline(lowering, "amdgpu-printf-runtime-binding"))
-    return make_error(ErrorCode::internal, "{}", llvm::toString(std::move(failure)));
-  passes.run(std::move(lowering), module);
-  return {};
+  return run_passes("amdgpu-printf-runtime-binding", target, module);
+}
+
+// Without optimisation LLVM 22 leaves unsigned divisions to instruction selection, which takes a negative
+// number of few bits for a small one: `(uint)(char)i % 3` gives (char)i % 3 and more. AMDGPUCodeGenPrepare
+// expands them right.
+Status expand_divisions(const TargetDescription& target, llvm::Module& module) {
+  return run_passes("function(amdgpu-codegenprepare)", target, module);
 }
 
 Status link_libraries(llvm::Module& module, const BuildOptions& options, const TargetDescription& target) {
@@ -351,6 +363,7 @@ Status emit_object(Frontend& frontend, const BuildOptions& options, const Target
   if (is_gfx6(target)) inline_generic_pointers(module);
   if (options.zero_private_memory) zero_private_memory(module);
   if (options.zero_local_memory) zero_local_memory(module);
+  if (options.optimization == 0) MORGANA_CHECK(expand_divisions(target, module));
   const StructuredPhis right_phis;
   clang::CompilerInstance& clang = frontend.clang();
   auto stream = std::make_unique<llvm::raw_svector_ostream>(object);
