@@ -122,6 +122,17 @@ class Devices(unittest.TestCase):
         self.assertEqual((code, said), (1, "failed: a share has a multiple of 256 bodies\n"))
 
 
+CHUNK = 10000  # bytes that lie in the sockets' buffers, however small these are
+
+
+def echo(connection, size):
+    for _ in range(size // CHUNK):
+        connection.sendall(b"x" * CHUNK)
+        left = CHUNK
+        while left:
+            left -= len(connection.recv(left))
+
+
 SERVER = """
 import socket
 listener = socket.create_server(("", 7777))
@@ -152,10 +163,12 @@ class Network(unittest.TestCase):
         self.addCleanup(connection.close)
         return connection
 
-    def echo(self, connection, size):
-        connection.sendall(b"x" * size)
-        while size:
-            size -= len(connection.recv(size))
+    def check_bytes_between_hosts(self):
+        before = self.network.traffic()
+        subprocess.run(self.network.hosts[0].command(sys.executable, os.path.abspath(__file__), "--echo", "1000000"), check=True)
+        traffic = self.network.traffic() - before
+        self.assertGreater(traffic.between, 2000000)
+        self.assertLess(traffic.sent + traffic.received, 10000)
 
     def test_hosts_have_names_and_networks(self):
         names = [subprocess.run(host.command("hostname"), capture_output=True, text=True, check=True).stdout for host in self.network.hosts]
@@ -172,32 +185,26 @@ class Network(unittest.TestCase):
 
     def test_bytes_are_counted_once_each(self):
         before = self.network.traffic()
-        self.echo(self.connect(self.network.hosts[0]), 1000000)
+        echo(self.connect(self.network.hosts[0]), 1000000)
         traffic = self.network.traffic() - before
         for count in (traffic.sent, traffic.received):
             self.assertTrue(1000000 < count < 1200000, traffic)
         self.assertLess(traffic.between, 10000)
-        before = self.network.traffic()
-        # The echo shows that all has arrived.
-        client = ("import socket; c = socket.create_connection(('10.77.0.12', 7777)); c.sendall(b'x' * 1000000); n = 1000000\n"
-                  "while n: n -= len(c.recv(n))")
-        subprocess.run(self.network.hosts[0].command(sys.executable, "-c", client), check=True)
-        traffic = self.network.traffic() - before
-        self.assertGreater(traffic.between, 2000000)
-        self.assertLess(traffic.sent + traffic.received, 10000)
+        self.check_bytes_between_hosts()
 
     def test_an_ended_host_closes_and_a_cut_one_is_silent(self):
         host = self.network.hosts[1]
         connection = self.connect(host)
-        self.echo(connection, 10)
+        echo(connection, 3000000)
         host.end()
         with self.assertRaises(ConnectionError):
             if connection.recv(1) == b"":
                 raise ConnectionResetError
         host = self.network.replace(host)
         self.serve(host)
+        self.check_bytes_between_hosts()
         connection = self.connect(host)
-        self.echo(connection, 10)
+        echo(connection, CHUNK)
         connection.settimeout(0.5)
         host.cut()
         connection.sendall(b"x")
@@ -251,6 +258,8 @@ if __name__ == "__main__":
         sys.exit(network_test())
     if sys.argv[1] == "--wait":
         sys.exit(wait(sys.argv[2]))
+    if sys.argv[1] == "--echo":
+        sys.exit(echo(socket.create_connection(("10.77.0.12", 7777)), int(sys.argv[2])))
     if sys.argv[1] == "--inside":
         suite = unittest.defaultTestLoader.loadTestsFromTestCase(Network)
     else:

@@ -116,6 +116,10 @@ class Host:
     def listens(self, port):
         return port in listening_ports(pathlib.Path(f"/proc/{self.holder.pid}/net/tcp").read_text())
 
+    def sent(self):
+        """Bytes since it was made."""
+        return counters(ip("-json", "-statistics", "link", "show", self.link))[1]
+
     def processor_seconds(self):
         """Of what was started on it and has not ended."""
         return sum(processor_seconds(pathlib.Path(f"/proc/{child.pid}/stat").read_text()) for child in self.children)
@@ -152,6 +156,7 @@ class Network:
         ip("addr", "add", f"{CLIENT}/24", "dev", BRIDGE)
         ip("link", "set", BRIDGE, "up")
         self.hosts = []
+        self.from_replaced = 0  # bytes that hosts had sent before they were replaced
 
     def add(self):
         self.hosts.append(Host(len(self.hosts) + 1))
@@ -159,6 +164,7 @@ class Network:
 
     def replace(self, host):
         """A new one with its name and address."""
+        self.from_replaced += host.sent()
         host.leave()
         place = self.hosts.index(host)
         self.hosts[place] = Host(place + 1)
@@ -166,7 +172,7 @@ class Network:
 
     def traffic(self):
         sent, received = counters(ip("-json", "-statistics", "link", "show", BRIDGE))
-        from_hosts = sum(counters(ip("-json", "-statistics", "link", "show", host.link))[1] for host in self.hosts)
+        from_hosts = self.from_replaced + sum(host.sent() for host in self.hosts)
         return Traffic(sent, received, max(from_hosts - received, 0))
 
 

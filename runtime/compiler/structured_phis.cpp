@@ -23,7 +23,9 @@ bool is_side_of_branch(const llvm::BasicBlock& block, const llvm::BasicBlock& jo
   const llvm::BasicBlock* const branch = block.getSinglePredecessor();
   if (branch == nullptr || !join.hasNPredecessors(2)) return false;
   for (const llvm::BasicBlock* other : llvm::predecessors(&join))
-    if (other != &block && other != branch && other->getSinglePredecessor() != branch) return false;
+    if (other != &block && other != branch &&
+        (other->getSinglePredecessor() != branch || other->getSingleSuccessor() != &join))
+      return false;
   return true;
 }
 
