@@ -129,6 +129,45 @@ uint64_t make_alias(uint64_t address, uint64_t size) { return map_again(address,
 
 bool make_alias_at(uint64_t address, uint64_t size, uint64_t at) { return map_again(address, size, at) != 0; }
 
+DeferredAliases& DeferredAliases::get() {
+  static auto* aliases = new DeferredAliases;  // outlives every static destructor: queues may still run
+  return *aliases;
+}
+
+void DeferredAliases::add(uint64_t address, uint64_t size, uint64_t at) {
+  std::lock_guard lock(mutex_);
+  waiting_.insert_or_assign(at, Alias{address, size});
+  ++to_make_count_;
+}
+
+void DeferredAliases::remove(uint64_t at) {
+  std::lock_guard lock(mutex_);
+  const auto found = waiting_.find(at);
+  if (found == waiting_.end()) return;
+  if (!found->second.is_refused) --to_make_count_;
+  waiting_.erase(found);
+}
+
+uint64_t DeferredAliases::pages_of(uint64_t at, uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  const auto above = waiting_.upper_bound(at);
+  if (above == waiting_.begin()) return at;
+  const auto& [begin, alias] = *std::prev(above);
+  const uint64_t offset = at - begin;
+  return offset < alias.size && bytes <= alias.size - offset ? alias.address + offset : at;
+}
+
+bool DeferredAliases::make_all() {
+  if (to_make_count_ == 0) return false;
+  std::lock_guard lock(mutex_);
+  if (to_make_count_ == 0) return false;
+  for (auto& [at, alias] : waiting_)
+    if (!alias.is_refused) alias.is_refused = !make_alias_at(alias.address, alias.size, at);
+  std::erase_if(waiting_, [](const auto& entry) { return !entry.second.is_refused; });
+  to_make_count_ = 0;
+  return true;
+}
+
 void remove_alias(uint64_t alias, uint64_t size) {
   const uint64_t begin = alias / kPage * kPage, end = (alias + size + kPage - 1) / kPage * kPage;
   munmap(reinterpret_cast<void*>(begin), end - begin);

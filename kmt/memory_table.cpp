@@ -417,9 +417,11 @@ bool MemoryTable::prepare_code(runtime::Agent& agent, uint64_t entry) {
   if (known_.agent == &agent && known_.entry == entry && known_.version == version_) return true;
   const Range* home = find(entry);
   if (home == nullptr || home->is_ring || !home->flags.ui32.ExecuteAccess) return false;
-  // Code calls into other code objects, so all ranges become known. `free` makes devices forget a range.
+  // Code calls into other code objects, so all ranges become known, but for the program's own memory, which
+  // thunks register as executable whatever it is for. `free` makes devices forget a range.
   for (const auto& [address, range] : owned_) {
     if (!range->flags.ui32.ExecuteAccess || range->is_ring) continue;
+    if (range->origin == Origin::program && range.get() != home) continue;
     if (std::ranges::find(range->executed_by, &agent) != range->executed_by.end()) continue;
     agent.device().add_code(range->address, range->size);
     range->executed_by.push_back(&agent);

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
+#include "kmt/alias.h"
 #include "kmt/events.h"
 #include "kmt/fault_report.h"
 #include "kmt/loaded_code.h"
@@ -208,8 +209,15 @@ bool Queues::exists(HSA_QUEUEID id) {
 void Queues::raise_event(uint32_t event_id) { Events::get().raise(event_id); }
 
 bool Queues::enter_code(runtime::Agent& agent, uint64_t entry) {
+  DeferredAliases::get().make_all();
   return MemoryTable::get().enter_code(agent, entry);
 }
+
+uint64_t Queues::pages_of(uint64_t address, uint64_t bytes) {
+  return DeferredAliases::get().pages_of(address, bytes);
+}
+
+bool Queues::complete_memory() { return DeferredAliases::get().make_all(); }
 
 void Queues::leave_code() { MemoryTable::get().leave_code(); }
 

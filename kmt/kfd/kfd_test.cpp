@@ -113,8 +113,43 @@ class DriverFiles : public ::testing::Test {
     return static_cast<T*>(at);
   }
 
-  // buffer[work-item id] += 1 by the second packet of a ring, for gfx90a and later: kernarg in s[0:1].
-  void count_by_kernel(uint8_t* slot, uint64_t* write_index, uint64_t* doorbell) {
+  struct Queue {
+    uint8_t* ring = nullptr;  // a page
+    uint64_t *read_index = nullptr, *write_index = nullptr, *doorbell = nullptr;
+    uint32_t number = 0;
+  };
+  Queue make_queue(QueueType type) {
+    auto* indices = memory<uint64_t>(kPage);
+    Queue made{memory<uint8_t>(kPage, kGtt | kPublic | kExecutable), &indices[0], &indices[16]};
+    CreateQueue queue{};
+    queue.gpu = kGpu;
+    queue.type = type;
+    queue.percentage = 100;
+    queue.priority = 7;
+    queue.ring = reinterpret_cast<uint64_t>(made.ring);
+    queue.ring_bytes = kPage;
+    queue.read_index = reinterpret_cast<uint64_t>(made.read_index);
+    queue.write_index = reinterpret_cast<uint64_t>(made.write_index);
+    EXPECT_EQ(kfd_call(kfd_, Kfd::create_queue, queue), 0);
+    constexpr uint64_t kDoorbellPage = 8192;
+    const uint64_t doorbells = reserve(kDoorbellPage);
+    allocate(kDoorbellPage, kDoorbell, doorbells);
+    EXPECT_NE(mmap(reinterpret_cast<void*>(doorbells), kDoorbellPage, PROT_READ | PROT_WRITE,
+                   MAP_SHARED | MAP_FIXED, kfd_,
+                   static_cast<off_t>(queue.doorbell_offset / kDoorbellPage * kDoorbellPage)),
+              MAP_FAILED);
+    made.doorbell = reinterpret_cast<uint64_t*>(doorbells + queue.doorbell_offset % kDoorbellPage);
+    made.number = queue.queue;
+    return made;
+  }
+  void destroy_queue(const Queue& queue) {
+    OneEvent number{queue.number, 0};
+    EXPECT_EQ(kfd_call(kfd_, Kfd::destroy_queue, number), 0);
+    EXPECT_EQ(kfd_call(kfd_, Kfd::destroy_queue, number), -1);
+  }
+
+  // counts[work-item id] += 1 by the packet of that index, for gfx90a and later: kernarg in s[0:1].
+  void count_by_kernel(const Queue& queue, uint64_t index, uint32_t* counts) {
     auto* code = memory<uint8_t>(kPage, kGtt | kPublic | kExecutable);
     constexpr int64_t kEntry = 256;
     constexpr uint32_t kRsrc1 = 3 << 18 | 1 << 6 | 1, kRsrc2 = 2 << 1, kRsrc3 = 1;
@@ -131,7 +166,6 @@ class DriverFiles : public ::testing::Test {
     std::memcpy(code + 52, &kRsrc2, sizeof kRsrc2);
     std::memcpy(code + 56, &kProperties, sizeof kProperties);
     std::memcpy(code + kEntry, kCode, sizeof kCode);
-    auto* counts = memory<uint32_t>(kPage, kVram | kPublic);
     auto** kernarg = memory<uint32_t*>(kPage);
     *kernarg = counts;
     auto* signal = new (memory<void>(kPage)) runtime::AmdSignal;
@@ -145,9 +179,9 @@ class DriverFiles : public ::testing::Test {
     packet.kernel_object = reinterpret_cast<uint64_t>(code);
     packet.kernarg_address = reinterpret_cast<uint64_t>(kernarg);
     packet.completion_signal = reinterpret_cast<uint64_t>(signal);
-    std::memcpy(slot, &packet, sizeof packet);
-    __atomic_store_n(write_index, uint64_t{2}, __ATOMIC_RELEASE);
-    __atomic_store_n(doorbell, uint64_t{1}, __ATOMIC_RELEASE);
+    std::memcpy(queue.ring + 64 * index, &packet, sizeof packet);
+    __atomic_store_n(queue.write_index, index + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(queue.doorbell, index, __ATOMIC_RELEASE);
     EXPECT_TRUE(soon([&] { return __atomic_load_n(&signal->value, __ATOMIC_ACQUIRE) == 0; }));
     for (uint32_t i = 0; i < 100; ++i) EXPECT_EQ(counts[i], i < 64 ? 1u : 0u) << i;
   }
@@ -394,27 +428,7 @@ TEST_F(DriverFiles, PacketsRunAndTheirEventsWakeSleepers) {
   signal->value = 1;
   signal->event_mailbox = page.address + event.slot * sizeof(uint64_t);
   signal->event_id = event.event;
-  // A queue and its doorbell.
-  auto* ring = memory<uint8_t>(kPage, kGtt | kPublic | kExecutable);
-  auto* indices = memory<uint64_t>(kPage);
-  CreateQueue queue{};
-  queue.gpu = kGpu;
-  queue.type = QueueType::compute_aql;
-  queue.percentage = 100;
-  queue.priority = 7;
-  queue.ring = reinterpret_cast<uint64_t>(ring);
-  queue.ring_bytes = kPage;
-  queue.read_index = reinterpret_cast<uint64_t>(&indices[0]);
-  queue.write_index = reinterpret_cast<uint64_t>(&indices[16]);
-  ASSERT_EQ(kfd_call(kfd_, Kfd::create_queue, queue), 0);
-  constexpr uint64_t kDoorbellPage = 8192;
-  const uint64_t doorbells = reserve(kDoorbellPage);
-  allocate(kDoorbellPage, kDoorbell, doorbells);
-  ASSERT_NE(
-      mmap(reinterpret_cast<void*>(doorbells), kDoorbellPage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-           kfd_, static_cast<off_t>(queue.doorbell_offset / kDoorbellPage * kDoorbellPage)),
-      MAP_FAILED);
-  auto* doorbell = reinterpret_cast<uint64_t*>(doorbells + queue.doorbell_offset % kDoorbellPage);
+  const Queue queue = make_queue(QueueType::compute_aql);
 
   // Somebody sleeps before the packet is there.
   EventData data{};
@@ -424,26 +438,107 @@ TEST_F(DriverFiles, PacketsRunAndTheirEventsWakeSleepers) {
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   runtime::BarrierPacket packet{};
   packet.completion_signal = reinterpret_cast<uint64_t>(signal);
-  std::memcpy(ring + 4, reinterpret_cast<const uint8_t*>(&packet) + 4, 60);
-  indices[16] = 1;
-  __atomic_store_n(reinterpret_cast<uint32_t*>(ring), uint32_t(runtime::PacketType::barrier_and),
+  std::memcpy(queue.ring + 4, reinterpret_cast<const uint8_t*>(&packet) + 4, 60);
+  *queue.write_index = 1;
+  __atomic_store_n(reinterpret_cast<uint32_t*>(queue.ring), uint32_t(runtime::PacketType::barrier_and),
                    __ATOMIC_RELEASE);
-  __atomic_store_n(doorbell, uint64_t{0}, __ATOMIC_RELEASE);
+  __atomic_store_n(queue.doorbell, uint64_t{0}, __ATOMIC_RELEASE);
   EXPECT_TRUE(soon([&] { return __atomic_load_n(&signal->value, __ATOMIC_ACQUIRE) == 0; }));
   sleeper.join();
   EXPECT_EQ(wait.result, 0u);
-  count_by_kernel(ring + 64, indices + 16, doorbell);
+  count_by_kernel(queue, 1, memory<uint32_t>(kPage, kVram | kPublic));
   EXPECT_GT(data.last_age, 1u);
   // It reset itself; nothing is waited for in vain for longer than asked.
   data.last_age = 0;
   wait.milliseconds = 1;
   EXPECT_EQ(kfd_call(kfd_, Kfd::wait_events, wait), 0);
   EXPECT_EQ(wait.result, 1u);
-  OneEvent number{queue.queue, 0};
-  EXPECT_EQ(kfd_call(kfd_, Kfd::destroy_queue, number), 0);
-  EXPECT_EQ(kfd_call(kfd_, Kfd::destroy_queue, number), -1);
-  number.event = event.event;
+  destroy_queue(queue);
+  OneEvent number{event.event, 0};
   EXPECT_EQ(kfd_call(kfd_, Kfd::destroy_event, number), 0);
+}
+
+// The program's memory by a second address.
+class UserPointers : public DriverFiles {
+ protected:
+  static constexpr uint64_t kBytes = 4 * kPage;
+  // Private memory whose bytes count.
+  uint8_t* own_memory() {
+    void* at = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT_NE(at, MAP_FAILED);
+    auto* bytes = static_cast<uint8_t*>(at);
+    for (uint64_t i = 0; i < kBytes; ++i) bytes[i] = static_cast<uint8_t>(i * 7 + i / 256);
+    return bytes;
+  }
+  template <typename T>
+  T* give_address(T* memory, uint32_t flags) {
+    AllocMemory args{};
+    args.address = reserve(kBytes);
+    args.size = kBytes;
+    args.gpu = kGpu;
+    args.flags = kUserPointer | kExecutable | flags;
+    args.mmap_offset = reinterpret_cast<uint64_t>(memory);
+    EXPECT_EQ(kfd_call(kfd_, Kfd::alloc_memory, args), 0) << strerror(errno);
+    handles_.push_back(args.handle);
+    return reinterpret_cast<T*>(args.address);
+  }
+  static bool is_private(const void* memory) {
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+      uint64_t from = 0, to = 0;
+      char access[5] = {};
+      if (std::sscanf(line.c_str(), "%lx-%lx %4s", &from, &to, access) == 3 &&
+          from <= reinterpret_cast<uint64_t>(memory) && reinterpret_cast<uint64_t>(memory) < to)
+        return access[3] == 'p';
+    }
+    return false;
+  }
+  void submit(const Queue& queue, const std::vector<uint32_t>& dwords) {
+    std::memcpy(queue.ring + *queue.write_index, dwords.data(), dwords.size() * 4);
+    const uint64_t written = *queue.write_index + dwords.size() * 4;
+    __atomic_store_n(queue.write_index, written, __ATOMIC_RELEASE);
+    __atomic_store_n(queue.doorbell, written, __ATOMIC_RELEASE);
+    ASSERT_TRUE(soon([&] { return __atomic_load_n(queue.read_index, __ATOMIC_ACQUIRE) == written; }));
+  }
+  static uint32_t low(const void* p) { return static_cast<uint32_t>(reinterpret_cast<uint64_t>(p)); }
+  static uint32_t high(const void* p) { return static_cast<uint32_t>(reinterpret_cast<uint64_t>(p) >> 32); }
+};
+
+TEST_F(UserPointers, CopiesLeaveTheProgramsMemoryAsItIs) {
+  uint8_t* const own = own_memory();
+  const uint8_t* const alias = give_address(own, 0);
+  auto* to = memory<uint8_t>(kPage);
+  const Queue queue = make_queue(QueueType::sdma);
+  submit(queue, {1, 1000 - 1, 0, low(alias + 5000), high(alias + 5000), low(to), high(to)});
+  EXPECT_EQ(std::memcmp(to, own + 5000, 1000), 0);
+  // A box of 2 x 2 elements of 4 bytes, to (1, 1, 0) of rows of 5.
+  const std::vector<uint8_t> before(own, own + kBytes);
+  submit(queue, {1 | 4 << 8 | 2u << 29, low(to), high(to), 0, (2 - 1) << 13, 4 - 1,  //
+                 low(alias), high(alias), 1 | 1 << 16, (5 - 1) << 13, 20 - 1,        //
+                 (2 - 1) | (2 - 1) << 16, 0});
+  EXPECT_EQ(std::memcmp(own + (1 + 5) * 4, to, 8), 0);
+  EXPECT_EQ(std::memcmp(own + (1 + 10) * 4, to + 8, 8), 0);
+  EXPECT_EQ(std::memcmp(own + 100, before.data() + 100, kBytes - 100), 0);
+  EXPECT_TRUE(is_private(own));
+  // What is no copy goes by the second address.
+  submit(queue, {11 | 2u << 30, low(alias + 8192), high(alias + 8192), 0xabcd1234u, 7 * 4});
+  uint32_t filled[8];
+  std::memcpy(filled, own + 8192, sizeof filled);
+  for (const uint32_t word : filled) EXPECT_EQ(word, 0xabcd1234u);
+  EXPECT_EQ(std::memcmp(own + 8192 + 32, before.data() + 8192 + 32, 4096), 0);
+  destroy_queue(queue);
+}
+
+TEST_F(UserPointers, KernelsSeeTheProgramsMemory) {
+  const Queue queue = make_queue(QueueType::compute_aql);
+  for (const uint32_t flags : {0u, uint32_t{kCoherent}}) {
+    auto* own = reinterpret_cast<uint32_t*>(own_memory());
+    std::memset(own, 0, kBytes);
+    EXPECT_TRUE(is_private(own));
+    count_by_kernel(queue, *queue.write_index, give_address(own, flags));
+    for (uint32_t i = 0; i < 100; ++i) EXPECT_EQ(own[i], i < 64 ? 1u : 0u) << i;
+  }
+  destroy_queue(queue);
 }
 
 TEST_F(DriverFiles, ThreadsTakeFaultsWhileDispatchesAreRecorded) {

@@ -167,6 +167,7 @@ enum MemoryFlags : uint32_t {
   kUserPointer = 1 << 2,
   kDoorbell = 1 << 3,
   kMmioRemap = 1 << 4,
+  kCoherent = 1 << 26,
   kAqlQueue = 1 << 27,
   kPublic = 1 << 29,
   kExecutable = 1 << 30,

@@ -92,7 +92,13 @@ UserQueue::Progress SdmaQueue::step() {
     return Progress::idle;
   }
   uint32_t length = 1;
-  if (execute(packet, available, length) != Outcome::done) return Progress::idle;
+  is_retried_ = false;
+  Outcome outcome = execute(packet, available, length);
+  if (outcome == Outcome::incomplete) {
+    is_retried_ = true;
+    outcome = execute(packet, available, length);
+  }
+  if (outcome != Outcome::done) return Progress::idle;
   next_ += uint64_t{length} * 4;
   store_index(next_);
   return Progress::worked;
@@ -106,7 +112,9 @@ SdmaQueue::Outcome SdmaQueue::refuse(const std::string& text) {
   return Outcome::failed;
 }
 
+// What a packet did before its fault it may do again.
 SdmaQueue::Outcome SdmaQueue::access_failed(const device::Fault& fault, const char* what) {
+  if (!is_retried_ && owner().complete_memory()) return Outcome::incomplete;
   QueueFailure failure;
   failure.error = QueueError::wave_memory_violation;
   failure.fault = fault;
@@ -165,7 +173,7 @@ SdmaQueue::Outcome SdmaQueue::copy_linear(const uint32_t* p) {
   const UnrecordedWork work;
   const TraceSpan span("queue", "copy", track_);
   const uint64_t bytes = uint64_t{bits(p[1], 0, wide_ ? 30 : 22)} + (wide_ ? 1 : 0);
-  const uint64_t from = address(p + 3), to = address(p + 5);
+  const uint64_t from = owner().pages_of(address(p + 3), bytes), to = owner().pages_of(address(p + 5), bytes);
   for (uint64_t done = 0; done < bytes; done += kPiece) {
     if (is_stopping()) return Outcome::stopped;
     device::Fault fault;
@@ -196,9 +204,13 @@ SdmaQueue::Outcome SdmaQueue::copy_window(const uint32_t* p) {
     return Side{address(s),        bits(s[2], 0, 14),       bits(s[2], 16, 14),
                 bits(s[3], 0, 11), bits(s[3], 13, 19) + 1u, bits(s[4], 0, 28) + 1u};
   };
-  const Side from = side(p + 1), to = side(p + 6);
+  Side from = side(p + 1), to = side(p + 6);
   const uint64_t width = (bits(p[11], 0, 14) + uint64_t{1}) << element;
   const uint64_t rows = bits(p[11], 16, 14) + uint64_t{1}, layers = bits(p[12], 0, 11) + uint64_t{1};
+  for (Side* side : {&from, &to}) {
+    const uint64_t first = side->at(0, 0, element), end = side->at(rows - 1, layers - 1, element) + width;
+    side->base += owner().pages_of(first, end - first) - first;
+  }
   device::Fault fault;
   for (uint64_t layer = 0; layer < layers; ++layer) {
     if (is_stopping()) return Outcome::stopped;

@@ -22,7 +22,7 @@ class SdmaQueue : public UserQueue {
   Progress step() override;
 
  private:
-  enum class Outcome { done, stopped, failed };
+  enum class Outcome { done, stopped, failed, incomplete };  // incomplete: memory came; to be executed again
   void find_limit();
   uint64_t load_index(uint64_t address) const;
   void store_index(uint64_t value);
@@ -38,6 +38,7 @@ class SdmaQueue : public UserQueue {
 
   const bool wide_;                // 64-bit indices, sizes stored less one
   uint64_t next_ = 0, limit_ = 0;  // bytes
+  bool is_retried_ = false;        // the packet in execution
   TraceTrack track_ = make_trace_track("copies");
 };
 
