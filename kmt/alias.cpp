@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "device/guest_access.h"
 #include "device/held_pages.h"
 
 namespace morgana::kmt {
@@ -24,29 +25,57 @@ struct Stretch {
   bool is_shared = false;
 };
 
-// [begin, end) in its parts, by /proc/self/maps. Empty: some of it is not there, or cannot be written.
-std::vector<Stretch> stretches(uint64_t begin, uint64_t end) {
-  std::vector<Stretch> list;
+struct Mapping {
+  uint64_t begin = 0, end = 0;
+  bool is_writable = false, is_shared = false;
+};
+
+// The process's mappings in their order, until `visit` returns false.
+template <typename Visit>
+void visit_mappings(const Visit& visit) {
   std::FILE* maps = std::fopen("/proc/self/maps", "re");
-  if (maps == nullptr) return list;
-  uint64_t covered = begin;
+  if (maps == nullptr) return;
   char line[512];
-  while (covered < end && std::fgets(line, sizeof line, maps) != nullptr) {
-    uint64_t from = 0, to = 0;
+  while (std::fgets(line, sizeof line, maps) != nullptr) {
+    Mapping mapping;
     char access[5] = {};
-    if (std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", &from, &to, access) != 3 || to <= covered) continue;
-    if (from > covered || access[0] != 'r' || access[1] != 'w' || access[2] != '-') break;
-    const bool is_shared = access[3] == 's';
-    const uint64_t until = std::min(to, end);
-    if (!is_shared && !list.empty() && !list.back().is_shared)
-      list.back().end = until;
-    else
-      list.push_back({covered, until, is_shared});
-    covered = until;
+    if (std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", &mapping.begin, &mapping.end, access) != 3) continue;
+    mapping.is_writable = access[0] == 'r' && access[1] == 'w' && access[2] == '-';
+    mapping.is_shared = access[3] == 's';
+    if (!visit(mapping)) break;
   }
   std::fclose(maps);
+}
+
+// [begin, end) in its parts. Empty: some of it is not there, or cannot be written.
+std::vector<Stretch> stretches(uint64_t begin, uint64_t end) {
+  std::vector<Stretch> list;
+  uint64_t covered = begin;
+  visit_mappings([&](const Mapping& mapping) {
+    if (mapping.end <= covered) return true;
+    if (mapping.begin > covered || !mapping.is_writable) return false;
+    const uint64_t until = std::min(mapping.end, end);
+    if (!mapping.is_shared && !list.empty() && !list.back().is_shared)
+      list.back().end = until;
+    else
+      list.push_back({covered, until, mapping.is_shared});
+    covered = until;
+    return covered < end;
+  });
   if (covered < end) list.clear();
   return list;
+}
+
+// Whether any of [begin, end) lies in the mapping of the calling thread's stack.
+bool is_on_stack(uint64_t begin, uint64_t end) {
+  const auto frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  bool found = false;
+  visit_mappings([&](const Mapping& mapping) {
+    if (frame >= mapping.end) return true;
+    found = begin < mapping.end && end > mapping.begin;
+    return false;
+  });
+  return found;
 }
 
 }  // namespace
@@ -134,21 +163,25 @@ DeferredAliases& DeferredAliases::get() {
   return *aliases;
 }
 
-void DeferredAliases::add(uint64_t address, uint64_t size, uint64_t at) {
+bool DeferredAliases::add(uint64_t address, uint64_t size, uint64_t at) {
+  const uint64_t end = address + size;
+  const bool is_copied = is_on_stack(address, end);
+  if (!is_copied && stretches(address, end).empty()) return false;
   std::lock_guard lock(mutex_);
-  waiting_.insert_or_assign(at, Alias{address, size});
-  ++to_make_count_;
+  waiting_.insert_or_assign(at,
+                            Alias{address, size, is_copied ? Alias::Kind::copied : Alias::Kind::movable, {}});
+  count_ = waiting_.size();
+  return true;
 }
 
 void DeferredAliases::remove(uint64_t at) {
   std::lock_guard lock(mutex_);
-  const auto found = waiting_.find(at);
-  if (found == waiting_.end()) return;
-  if (!found->second.is_refused) --to_make_count_;
-  waiting_.erase(found);
+  waiting_.erase(at);
+  count_ = waiting_.size();
 }
 
 uint64_t DeferredAliases::pages_of(uint64_t at, uint64_t bytes) {
+  if (count_ == 0) return at;
   std::lock_guard lock(mutex_);
   const auto above = waiting_.upper_bound(at);
   if (above == waiting_.begin()) return at;
@@ -157,15 +190,46 @@ uint64_t DeferredAliases::pages_of(uint64_t at, uint64_t bytes) {
   return offset < alias.size && bytes <= alias.size - offset ? alias.address + offset : at;
 }
 
-bool DeferredAliases::make_all() {
-  if (to_make_count_ == 0) return false;
+// Bytes that differ from what both sides had. The program may have unmapped its own.
+void DeferredAliases::carry(uint64_t from, uint64_t to, std::vector<uint8_t>& last) {
+  const auto* source = reinterpret_cast<const uint8_t*>(from);
+  auto* target = reinterpret_cast<uint8_t*>(to);
+  uint8_t* const known = last.data();
+  const uint64_t size = last.size();
+  device::try_guest([=] {
+    for (uint64_t i = 0; i < size; ++i)
+      if (source[i] != known[i]) target[i] = known[i] = source[i];
+  });
+}
+
+void DeferredAliases::before_kernel() {
+  if (count_ == 0) return;
   std::lock_guard lock(mutex_);
-  if (to_make_count_ == 0) return false;
+  for (auto it = waiting_.begin(); it != waiting_.end();) {
+    auto& [at, alias] = *it;
+    if (alias.kind == Alias::Kind::movable) {
+      if (make_alias_at(alias.address, alias.size, at)) {
+        it = waiting_.erase(it);
+        continue;
+      }
+      alias.kind = Alias::Kind::refused;
+    }
+    if (alias.kind == Alias::Kind::copied) {
+      if (alias.last.empty() && mmap(reinterpret_cast<void*>(at), alias.size, PROT_READ | PROT_WRITE,
+                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
+        alias.last.resize(alias.size);
+      carry(alias.address, at, alias.last);
+    }
+    ++it;
+  }
+  count_ = waiting_.size();
+}
+
+void DeferredAliases::after_kernel() {
+  if (count_ == 0) return;
+  std::lock_guard lock(mutex_);
   for (auto& [at, alias] : waiting_)
-    if (!alias.is_refused) alias.is_refused = !make_alias_at(alias.address, alias.size, at);
-  std::erase_if(waiting_, [](const auto& entry) { return !entry.second.is_refused; });
-  to_make_count_ = 0;
-  return true;
+    if (!alias.last.empty()) carry(at, alias.address, alias.last);
 }
 
 void remove_alias(uint64_t alias, uint64_t size) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <vector>
 
 namespace morgana::kmt {
 
@@ -24,27 +25,36 @@ void remove_alias(uint64_t alias, uint64_t size);
 
 // Aliases that are made when a kernel is about to run. What is registered for one copy is seldom seen by a
 // kernel: the engines that copy take the program's own address, and its pages stay as they are.
+//
+// Pages of the registering thread's stack have no second place. Kernels work on a copy: what the program
+// changed is carried there before one begins, and what a kernel changed back when one ends.
 class DeferredAliases {
  public:
   static DeferredAliases& get();
 
-  // `at`: pages that the caller has reserved. All are whole pages.
-  void add(uint64_t address, uint64_t size, uint64_t at);
+  // `at`: pages that the caller has reserved. All are whole pages. False: the program's are not all there, or
+  // cannot be written.
+  bool add(uint64_t address, uint64_t size, uint64_t at);
   // Before the registration ends.
   void remove(uint64_t at);
-  // Where [at, at + bytes) can be accessed: in the program's own memory, or (all others) at `at`.
+  // Where an engine finds [at, at + bytes): in the program's own memory, or (all others) at `at`.
   uint64_t pages_of(uint64_t at, uint64_t bytes);
-  // Makes those that can be made; false: there was none to make.
-  bool make_all();
+  // Around each kernel, several at a time.
+  void before_kernel();
+  void after_kernel();
 
  private:
   struct Alias {
+    enum class Kind { movable, refused, copied };  // refused: by make_alias_at
     uint64_t address = 0, size = 0;
-    bool is_refused = false;  // make_alias_at's word on it
+    Kind kind = Kind::movable;
+    std::vector<uint8_t> last;  // copied: what both had when they were last the same; empty: no kernel yet
   };
+  static void carry(uint64_t from, uint64_t to, std::vector<uint8_t>& last);
+
   std::mutex mutex_;
-  std::map<uint64_t, Alias> waiting_;     // by `at`
-  std::atomic<size_t> to_make_count_{0};  // of them, not yet refused
+  std::map<uint64_t, Alias> waiting_;  // by `at`
+  std::atomic<size_t> count_{0};       // of them
 };
 
 // Replaces private pages by the pages of a new file with the same contents, piece by piece. Returns

@@ -209,7 +209,7 @@ bool Queues::exists(HSA_QUEUEID id) {
 void Queues::raise_event(uint32_t event_id) { Events::get().raise(event_id); }
 
 bool Queues::enter_code(runtime::Agent& agent, uint64_t entry) {
-  DeferredAliases::get().make_all();
+  DeferredAliases::get().before_kernel();
   return MemoryTable::get().enter_code(agent, entry);
 }
 
@@ -217,9 +217,10 @@ uint64_t Queues::pages_of(uint64_t address, uint64_t bytes) {
   return DeferredAliases::get().pages_of(address, bytes);
 }
 
-bool Queues::complete_memory() { return DeferredAliases::get().make_all(); }
-
-void Queues::leave_code() { MemoryTable::get().leave_code(); }
+void Queues::leave_code() {
+  DeferredAliases::get().after_kernel();
+  MemoryTable::get().leave_code();
+}
 
 std::string Queues::kernel_name(uint64_t kernel_object) {
   return loaded_kernel_name(kernel_object, MemoryTable::get().code_version());

@@ -43,7 +43,6 @@ class Queues : public runtime::QueueOwner {
   void raise_event(uint32_t event_id) override;
   bool enter_code(runtime::Agent& agent, uint64_t entry) override;
   uint64_t pages_of(uint64_t address, uint64_t bytes) override;
-  bool complete_memory() override;
   void leave_code() override;
   std::string kernel_name(uint64_t kernel_object) override;
   void find_place(uint64_t kernel_object, uint64_t pc, runtime::FaultPlace& place) override;

@@ -83,16 +83,15 @@ int Buffers::allocate(Buffer wanted, uint64_t& handle) {
   const bool is_user = (wanted.flags & kUserPointer) != 0;
   wanted.is_alias = is_user && wanted.user_address != wanted.address;
   // Coarse-grained: runtimes register so what they copy, for as long as the copy takes.
-  const bool is_deferred =
-      wanted.is_alias && (wanted.flags & kCoherent) == 0 && wanted.user_address % kPage == 0;
-  if (wanted.is_alias && !is_deferred && !make_alias_at(wanted.user_address, wanted.size, wanted.address))
+  const bool is_deferred = (wanted.flags & kCoherent) == 0 && wanted.user_address % kPage == 0;
+  if (wanted.is_alias &&
+      !(is_deferred ? DeferredAliases::get().add(wanted.user_address, wanted.size, wanted.address)
+                    : make_alias_at(wanted.user_address, wanted.size, wanted.address)))
     return -EFAULT;
   const int result =
       error_of(MemoryTable::get().place(wanted.address, wanted.size, wanted.node, flags_of(wanted.flags),
                                         is_user ? Origin::program : Origin::placed));
-  if (result != 0) return result;
-  if (is_deferred) DeferredAliases::get().add(wanted.user_address, wanted.size, wanted.address);
-  return insert(wanted, handle);
+  return result != 0 ? result : insert(wanted, handle);
 }
 
 int Buffers::free(uint64_t handle) {
@@ -133,7 +132,7 @@ int Buffers::set_metadata(uint64_t handle, const Metadata& metadata) {
 int Buffers::file_of(uint64_t handle) {
   Buffer buffer;
   if (!find(handle, buffer)) return -EINVAL;
-  if (buffer.is_alias) DeferredAliases::get().make_all();
+  if ((buffer.flags & kUserPointer) != 0) return -EPERM;
   const int file = buffer.file >= 0 ? buffer.file : MemoryTable::get().file_of(buffer.address);
   return file < 0 ? -ENOMEM : file;
 }

@@ -95,6 +95,9 @@ class DriverFiles : public ::testing::Test {
     args.size = size;
     args.gpu = kGpu;
     args.flags = flags;
+    return allocate_as(args);
+  }
+  AllocMemory allocate_as(AllocMemory args) {
     EXPECT_EQ(kfd_call(kfd_, Kfd::alloc_memory, args), 0) << strerror(errno);
     handles_.push_back(args.handle);
     return args;
@@ -183,7 +186,6 @@ class DriverFiles : public ::testing::Test {
     __atomic_store_n(queue.write_index, index + 1, __ATOMIC_RELEASE);
     __atomic_store_n(queue.doorbell, index, __ATOMIC_RELEASE);
     EXPECT_TRUE(soon([&] { return __atomic_load_n(&signal->value, __ATOMIC_ACQUIRE) == 0; }));
-    for (uint32_t i = 0; i < 100; ++i) EXPECT_EQ(counts[i], i < 64 ? 1u : 0u) << i;
   }
 
   int kfd_ = -1, render_ = -1;
@@ -446,7 +448,9 @@ TEST_F(DriverFiles, PacketsRunAndTheirEventsWakeSleepers) {
   EXPECT_TRUE(soon([&] { return __atomic_load_n(&signal->value, __ATOMIC_ACQUIRE) == 0; }));
   sleeper.join();
   EXPECT_EQ(wait.result, 0u);
-  count_by_kernel(queue, 1, memory<uint32_t>(kPage, kVram | kPublic));
+  auto* counts = memory<uint32_t>(kPage, kVram | kPublic);
+  count_by_kernel(queue, 1, counts);
+  for (uint32_t i = 0; i < 100; ++i) EXPECT_EQ(counts[i], i < 64 ? 1u : 0u) << i;
   EXPECT_GT(data.last_age, 1u);
   // It reset itself; nothing is waited for in vain for longer than asked.
   data.last_age = 0;
@@ -472,15 +476,17 @@ class UserPointers : public DriverFiles {
   }
   template <typename T>
   T* give_address(T* memory, uint32_t flags) {
+    const AllocMemory args = wanted(memory, flags);
+    return reinterpret_cast<T*>(allocate_as(args).address);
+  }
+  static AllocMemory wanted(const void* memory, uint32_t flags) {
     AllocMemory args{};
     args.address = reserve(kBytes);
     args.size = kBytes;
     args.gpu = kGpu;
     args.flags = kUserPointer | kExecutable | flags;
     args.mmap_offset = reinterpret_cast<uint64_t>(memory);
-    EXPECT_EQ(kfd_call(kfd_, Kfd::alloc_memory, args), 0) << strerror(errno);
-    handles_.push_back(args.handle);
-    return reinterpret_cast<T*>(args.address);
+    return args;
   }
   static bool is_private(const void* memory) {
     std::ifstream maps("/proc/self/maps");
@@ -519,13 +525,12 @@ TEST_F(UserPointers, CopiesLeaveTheProgramsMemoryAsItIs) {
   EXPECT_EQ(std::memcmp(own + (1 + 5) * 4, to, 8), 0);
   EXPECT_EQ(std::memcmp(own + (1 + 10) * 4, to + 8, 8), 0);
   EXPECT_EQ(std::memcmp(own + 100, before.data() + 100, kBytes - 100), 0);
-  EXPECT_TRUE(is_private(own));
-  // What is no copy goes by the second address.
   submit(queue, {11 | 2u << 30, low(alias + 8192), high(alias + 8192), 0xabcd1234u, 7 * 4});
   uint32_t filled[8];
   std::memcpy(filled, own + 8192, sizeof filled);
   for (const uint32_t word : filled) EXPECT_EQ(word, 0xabcd1234u);
   EXPECT_EQ(std::memcmp(own + 8192 + 32, before.data() + 8192 + 32, 4096), 0);
+  EXPECT_TRUE(is_private(own));
   destroy_queue(queue);
 }
 
@@ -539,6 +544,28 @@ TEST_F(UserPointers, KernelsSeeTheProgramsMemory) {
     for (uint32_t i = 0; i < 100; ++i) EXPECT_EQ(own[i], i < 64 ? 1u : 0u) << i;
   }
   destroy_queue(queue);
+}
+
+TEST_F(UserPointers, KernelsSeeTheStack) {
+  const Queue queue = make_queue(QueueType::compute_aql);
+  alignas(kPage) uint32_t own[kBytes / 4] = {};
+  uint32_t* const alias = give_address(own, 0);
+  count_by_kernel(queue, 0, alias);
+  EXPECT_EQ(own[63], 1u);
+  // Both go on: the program in what the kernel wrote, and beside it.
+  for (uint32_t i = 0; i < 100; ++i) own[i] += i;
+  count_by_kernel(queue, 1, alias);
+  for (uint32_t i = 0; i < 100; ++i) EXPECT_EQ(own[i], i + (i < 64 ? 2 : 0)) << i;
+  EXPECT_TRUE(is_private(own));
+  destroy_queue(queue);
+}
+
+TEST_F(UserPointers, MemoryThatCannotBeWrittenIsRefused) {
+  uint8_t* const own = own_memory();
+  ASSERT_EQ(mprotect(own + kPage, kPage, PROT_READ), 0);
+  AllocMemory args = wanted(own, 0);
+  EXPECT_NE(kfd_call(kfd_, Kfd::alloc_memory, args), 0);
+  EXPECT_EQ(errno, EFAULT);
 }
 
 TEST_F(DriverFiles, ThreadsTakeFaultsWhileDispatchesAreRecorded) {

@@ -33,7 +33,7 @@ constexpr uint32_t kMaxPacket = 16;      // dwords that a packet with a fixed le
 constexpr uint64_t kPiece = 256 * 1024;  // bytes that are copied before `stopping` is looked at again
 constexpr uint32_t kPollForever = 0xfff;
 
-uint64_t address(const uint32_t* p) { return p[0] | uint64_t{p[1]} << 32; }
+uint64_t number(const uint32_t* p) { return p[0] | uint64_t{p[1]} << 32; }
 uint32_t bits(uint32_t value, int first, int count) {
   return value >> first & ((count == 32 ? 0 : 1u << count) - 1);
 }
@@ -56,6 +56,10 @@ SdmaQueue::~SdmaQueue() { stop(); }
 uint64_t SdmaQueue::load_index(uint64_t at) const {
   return wide_ ? __atomic_load_n(reinterpret_cast<const uint64_t*>(at), __ATOMIC_ACQUIRE)
                : __atomic_load_n(reinterpret_cast<const uint32_t*>(at), __ATOMIC_ACQUIRE);
+}
+
+uint64_t SdmaQueue::address(const uint32_t* field, uint64_t bytes) {
+  return owner().pages_of(number(field), bytes);
 }
 
 void SdmaQueue::store_index(uint64_t value) {
@@ -92,13 +96,7 @@ UserQueue::Progress SdmaQueue::step() {
     return Progress::idle;
   }
   uint32_t length = 1;
-  is_retried_ = false;
-  Outcome outcome = execute(packet, available, length);
-  if (outcome == Outcome::incomplete) {
-    is_retried_ = true;
-    outcome = execute(packet, available, length);
-  }
-  if (outcome != Outcome::done) return Progress::idle;
+  if (execute(packet, available, length) != Outcome::done) return Progress::idle;
   next_ += uint64_t{length} * 4;
   store_index(next_);
   return Progress::worked;
@@ -112,9 +110,7 @@ SdmaQueue::Outcome SdmaQueue::refuse(const std::string& text) {
   return Outcome::failed;
 }
 
-// What a packet did before its fault it may do again.
 SdmaQueue::Outcome SdmaQueue::access_failed(const device::Fault& fault, const char* what) {
-  if (!is_retried_ && owner().complete_memory()) return Outcome::incomplete;
   QueueFailure failure;
   failure.error = QueueError::wave_memory_violation;
   failure.fault = fault;
@@ -147,20 +143,22 @@ SdmaQueue::Outcome SdmaQueue::execute(const uint32_t* p, uint32_t available, uin
       if (kind == kLinearWindow) return copy_window(p);
       return refuse(fmt::format("copies of kind {} are not supported", kind));
     case kWrite: return write(memory().ring + next_ % memory().bytes, p);
-    case kFence:
-      if (!try_guest(
-              [&] { __atomic_store_n(reinterpret_cast<uint32_t*>(address(p + 1)), p[3], __ATOMIC_RELEASE); },
-              fault))
+    case kFence: {
+      const uint64_t to = address(p + 1, sizeof(uint32_t));
+      if (!try_guest([&] { __atomic_store_n(reinterpret_cast<uint32_t*>(to), p[3], __ATOMIC_RELEASE); },
+                     fault))
         return access_failed(fault, "a fence writes to no writable address");
       signal_hub().notify();
       break;
+    }
     case kTrap: owner().raise_event(p[1] & 0x0fff'ffff); break;
     case kPoll: return poll(p);
     case kAtomic: return atomic(p);
     case kFill: return fill(p);
     case kTimestamp: {
       const uint64_t now = device::device_clock();
-      if (!try_guest([&] { std::memcpy(reinterpret_cast<void*>(address(p + 1)), &now, sizeof now); }, fault))
+      const uint64_t to = address(p + 1, sizeof now);
+      if (!try_guest([&] { std::memcpy(reinterpret_cast<void*>(to), &now, sizeof now); }, fault))
         return access_failed(fault, "a timestamp goes to no writable address");
       break;
     }
@@ -173,7 +171,7 @@ SdmaQueue::Outcome SdmaQueue::copy_linear(const uint32_t* p) {
   const UnrecordedWork work;
   const TraceSpan span("queue", "copy", track_);
   const uint64_t bytes = uint64_t{bits(p[1], 0, wide_ ? 30 : 22)} + (wide_ ? 1 : 0);
-  const uint64_t from = owner().pages_of(address(p + 3), bytes), to = owner().pages_of(address(p + 5), bytes);
+  const uint64_t from = address(p + 3, bytes), to = address(p + 5, bytes);
   for (uint64_t done = 0; done < bytes; done += kPiece) {
     if (is_stopping()) return Outcome::stopped;
     device::Fault fault;
@@ -201,7 +199,7 @@ SdmaQueue::Outcome SdmaQueue::copy_window(const uint32_t* p) {
     }
   };
   const auto side = [&](const uint32_t* s) {
-    return Side{address(s),        bits(s[2], 0, 14),       bits(s[2], 16, 14),
+    return Side{number(s),         bits(s[2], 0, 14),       bits(s[2], 16, 14),
                 bits(s[3], 0, 11), bits(s[3], 13, 19) + 1u, bits(s[4], 0, 28) + 1u};
   };
   Side from = side(p + 1), to = side(p + 6);
@@ -231,7 +229,7 @@ SdmaQueue::Outcome SdmaQueue::fill(const uint32_t* p) {
   const uint32_t shift = bits(p[0], 30, 2);
   if (shift > 2) return refuse("a fill of 8-byte units");
   const uint64_t bytes = bits(p[4], 0, wide_ ? 30 : 22) + (wide_ ? uint64_t{1} << shift : 0);
-  const uint64_t to = address(p + 1);
+  const uint64_t to = address(p + 1, bytes);
   const uint32_t value = p[3];
   for (uint64_t done = 0; done < bytes; done += kPiece) {
     if (is_stopping()) return Outcome::stopped;
@@ -254,11 +252,12 @@ SdmaQueue::Outcome SdmaQueue::fill(const uint32_t* p) {
 
 SdmaQueue::Outcome SdmaQueue::write(uint64_t packet_address, const uint32_t* p) {
   const uint64_t bytes = (uint64_t{bits(p[3], 0, 20)} + (wide_ ? 1 : 0)) * 4;
+  const uint64_t to = address(p + 1, bytes);
   device::Fault fault;
   if (!try_guest(
           [&] {
-            std::memcpy(reinterpret_cast<void*>(address(p + 1)),
-                        reinterpret_cast<const void*>(packet_address + 16), bytes);
+            std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(packet_address + 16),
+                        bytes);
           },
           fault))
     return access_failed(fault, "a write goes to no writable address");
@@ -270,15 +269,13 @@ SdmaQueue::Outcome SdmaQueue::poll(const uint32_t* p) {
   if (p[0] >> 31 == 0) return Outcome::done;  // polls a register: that is the flush of the host data path
   const uint32_t function = bits(p[0], 28, 3), reference = p[3], mask = p[4];
   const uint32_t limit = bits(p[5], 16, 12);
+  const uint64_t at = address(p + 1, sizeof(uint32_t));
   uint32_t tries = 0;
   device::Fault fault;
   const bool met = wait_until([&] {
     uint32_t value = 0;
-    if (!try_guest(
-            [&] {
-              value = __atomic_load_n(reinterpret_cast<const uint32_t*>(address(p + 1)), __ATOMIC_ACQUIRE);
-            },
-            fault))
+    if (!try_guest([&] { value = __atomic_load_n(reinterpret_cast<const uint32_t*>(at), __ATOMIC_ACQUIRE); },
+                   fault))
       return true;
     value &= mask;
     if (limit != kPollForever && tries++ > limit) return true;
@@ -299,12 +296,11 @@ SdmaQueue::Outcome SdmaQueue::poll(const uint32_t* p) {
 SdmaQueue::Outcome SdmaQueue::atomic(const uint32_t* p) {
   const uint32_t operation = bits(p[0], 25, 7);
   const bool loops = bits(p[0], 16, 1);
+  const uint64_t at = address(p + 1, sizeof(uint32_t));
   device::Fault fault;
   bool known = true, swapped = true;
   const bool ok = wait_until([&] {
-    if (!try_guest(
-            [&] { known = sdma_atomic(operation, address(p + 1), address(p + 3), address(p + 5), swapped); },
-            fault))
+    if (!try_guest([&] { known = sdma_atomic(operation, at, number(p + 3), number(p + 5), swapped); }, fault))
       return true;
     return !known || swapped || !loops;
   });

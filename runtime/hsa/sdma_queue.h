@@ -22,9 +22,11 @@ class SdmaQueue : public UserQueue {
   Progress step() override;
 
  private:
-  enum class Outcome { done, stopped, failed, incomplete };  // incomplete: memory came; to be executed again
+  enum class Outcome { done, stopped, failed };
   void find_limit();
   uint64_t load_index(uint64_t address) const;
+  // The host's address of the `bytes` that a packet names.
+  uint64_t address(const uint32_t* field, uint64_t bytes);
   void store_index(uint64_t value);
   Outcome execute(const uint32_t* packet, uint32_t available, uint32_t& length);
   Outcome copy_linear(const uint32_t* packet);
@@ -38,7 +40,6 @@ class SdmaQueue : public UserQueue {
 
   const bool wide_;                // 64-bit indices, sizes stored less one
   uint64_t next_ = 0, limit_ = 0;  // bytes
-  bool is_retried_ = false;        // the packet in execution
   TraceTrack track_ = make_trace_track("copies");
 };
 

@@ -59,12 +59,11 @@ class QueueOwner : public EventSink {
   virtual bool enter_code(Agent& agent, uint64_t entry) = 0;
   virtual void leave_code() = 0;
   // Where an engine that copies finds [address, address + bytes) of the devices: the same bytes may not be
-  // mapped there yet, but elsewhere. complete_memory maps all; false: nothing was missing.
+  // mapped there yet, but elsewhere.
   virtual uint64_t pages_of(uint64_t address, uint64_t bytes) {
     static_cast<void>(bytes);
     return address;
   }
-  virtual bool complete_memory() { return false; }
   // The name of the kernel whose descriptor lies there; empty: not known.
   virtual std::string kernel_name(uint64_t) { return {}; }
   // Adds what is known of the code at `pc` (runtime/report.h).
