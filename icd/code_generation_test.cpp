@@ -9,9 +9,10 @@ constexpr size_t kItems = 256;
 class CodeGeneration : public OpenCl {
  protected:
   // Executes the kernel `k` of the arguments (out, in, n, one, other).
-  std::vector<int> run(const char* source, const std::vector<int>& in, int n, const std::vector<int>& one,
-                       const std::vector<int>& other, const char* options = "-cl-std=CL2.0") {
-    cl_program program = make_program(source, options);
+  std::vector<int> run(const std::string& source, const std::vector<int>& in, int n,
+                       const std::vector<int>& one, const std::vector<int>& other,
+                       const char* options = "-cl-std=CL2.0") {
+    cl_program program = make_program(source.c_str(), options);
     cl_kernel kernel = make_kernel(program, "k");
     const auto copy = [&](const std::vector<int>& values) {
       return make_buffer(values.size() * sizeof(int), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
@@ -106,13 +107,14 @@ TEST_F(CodeGeneration, ASumOf16BitsHasNothingAbove) {
 // LLVM's instruction selection divided a negative number of few bits as if it were a small one.
 TEST_F(CodeGeneration, UnsignedDivisionsAreRightWithoutOptimisation) {
   const std::vector<int> in = numbers(kItems, 1);
-  const std::vector<int> out = run(R"(
-    kernel void k(global uint* out, global uint* in, int n, global int* one, global int* other) {
+  const std::string kernel =
+      R"(kernel void k(global uint* out, global uint* in, int n, global int* one, global int* other) {
       uint i = get_global_id(0), value = 0;
       if ((i & 1) == 0) value = (uint)(char)i % ((in[i] & 7) | 1) + (uint)(short)(i << 8) / ((in[i] & 7) | 1);
       out[i] = value;
-    })",
-                                   in, 0, in, in, "-cl-opt-disable");
+    })";
+  const std::vector<int> out = run(kernel, in, 0, in, in, "-cl-opt-disable");
+  EXPECT_EQ(run("__attribute__((optnone)) " + kernel, in, 0, in, in), out);
   for (uint32_t i = 0; i < kItems; ++i) {
     const uint32_t by = (in[i] & 7) | 1;
     const auto low = static_cast<uint32_t>(static_cast<int8_t>(i)),

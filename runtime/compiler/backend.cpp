@@ -128,6 +128,7 @@ class Passes {
   }
   llvm::PassBuilder& builder() { return builder_; }
   void run(llvm::ModulePassManager passes, llvm::Module& module) { passes.run(module, modules_); }
+  void run(llvm::FunctionPassManager& passes, llvm::Function& function) { passes.run(function, functions_); }
 
  private:
   llvm::LoopAnalysisManager loops_;
@@ -165,11 +166,22 @@ Status lower_printf(const TargetDescription& target, llvm::Module& module) {
   return run_passes("amdgpu-printf-runtime-binding", target, module);
 }
 
-// Without optimisation LLVM 22 leaves unsigned divisions to instruction selection, which takes a negative
-// number of few bits for a small one: `(uint)(char)i % 3` gives (char)i % 3 and more. AMDGPUCodeGenPrepare
-// expands them right.
-Status expand_divisions(const TargetDescription& target, llvm::Module& module) {
-  return run_passes("function(amdgpu-codegenprepare)", target, module);
+// Without optimisation, and in functions that ask for none, LLVM 22 leaves unsigned divisions to instruction
+// selection, which takes a negative number of few bits for a small one: `(uint)(char)i % 3` gives (char)i % 3
+// and more. AMDGPUCodeGenPrepare expands them right.
+Status expand_divisions(const TargetDescription& target, bool is_optimized, llvm::Module& module) {
+  const auto needs_it = [&](const llvm::Function& function) {
+    return !function.isDeclaration() && (!is_optimized || function.hasOptNone());
+  };
+  if (llvm::none_of(module, needs_it)) return {};
+  MORGANA_TRY(std::unique_ptr<llvm::TargetMachine> machine, make_machine(target, module));
+  Passes passes(machine.get());
+  llvm::FunctionPassManager manager;
+  if (llvm::Error failure = passes.builder().parsePassPipeline(manager, "amdgpu-codegenprepare"))
+    return make_error(ErrorCode::internal, "{}", llvm::toString(std::move(failure)));
+  for (llvm::Function& function : module)
+    if (needs_it(function)) passes.run(manager, function);
+  return {};
 }
 
 Status link_libraries(llvm::Module& module, const BuildOptions& options, const TargetDescription& target) {
@@ -363,7 +375,7 @@ Status emit_object(Frontend& frontend, const BuildOptions& options, const Target
   if (is_gfx6(target)) inline_generic_pointers(module);
   if (options.zero_private_memory) zero_private_memory(module);
   if (options.zero_local_memory) zero_local_memory(module);
-  if (options.optimization == 0) MORGANA_CHECK(expand_divisions(target, module));
+  MORGANA_CHECK(expand_divisions(target, options.optimization > 0, module));
   const StructuredPhis right_phis;
   clang::CompilerInstance& clang = frontend.clang();
   auto stream = std::make_unique<llvm::raw_svector_ostream>(object);
