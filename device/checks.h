@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace morgana::device {
@@ -87,6 +88,12 @@ class CheckHost {
   virtual KnownMemory memory_at(uint64_t address) = 0;
   // True: the kernel is to end, as by a fault.
   virtual bool found(const Finding& finding) = 0;
+  // Where a wave passes that comes to a barrier which orders accesses only to some memory, and to which: 1
+  // LDS, 2 global memory. All other barriers order both.
+  virtual const std::unordered_map<uint64_t, uint8_t>& barrier_marks() {
+    static const std::unordered_map<uint64_t, uint8_t> none;
+    return none;
+  }
   // Something of the launch could not be checked, and why.
   virtual void unchecked(const char* why) = 0;
 };

@@ -191,6 +191,11 @@ TEST_F(Check, ABarrierBetweenIsClean) {
   EXPECT_EQ(check(source.c_str(), 256, 256, 128), "");
 }
 
+TEST_F(Check, ABarrierOfOtherMemoryIsNone) {
+  const std::string source = std::string("#define BARRIER barrier(CLK_GLOBAL_MEM_FENCE);\n") + kTurned;
+  EXPECT_TRUE(has(check(source.c_str(), 256, 256, 128), "no barrier with CLK_LOCAL_MEM_FENCE lies between"));
+}
+
 TEST_F(Check, WorkGroupsThatWriteOnePlaceRace) {
   for (const char* source :
        {"kernel void k(global int* to) { to[0] = get_group_id(0); }",

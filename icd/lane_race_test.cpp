@@ -46,6 +46,36 @@ TEST_F(LaneRace, ABarrierBetweenThemIsClean) {
   EXPECT_EQ(check(with("barrier(CLK_LOCAL_MEM_FENCE)").c_str()), "");
 }
 
+TEST_F(LaneRace, ABarrierOrdersOnlyTheMemoryThatItFences) {
+  EXPECT_NE(check(with("barrier(CLK_GLOBAL_MEM_FENCE)").c_str()).find("no barrier with CLK_LOCAL_MEM_FENCE"),
+            std::string::npos);
+  EXPECT_EQ(check(with("barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE)").c_str()), "");
+  const auto neighbour = [](const char* barrier) {
+    return "kernel void k(global int* to) { int i = get_local_id(0); to[i] = i; " + std::string(barrier) +
+           "; to[i + 32] = to[(i + 1) % 16]; }";
+  };
+  EXPECT_NE(
+      check(neighbour("barrier(CLK_LOCAL_MEM_FENCE)").c_str()).find("no barrier with CLK_GLOBAL_MEM_FENCE"),
+      std::string::npos);
+  EXPECT_EQ(check(neighbour("barrier(CLK_GLOBAL_MEM_FENCE)").c_str()), "");
+  // One behind the other orders what both do.
+  EXPECT_EQ(check(neighbour("barrier(CLK_LOCAL_MEM_FENCE); barrier(CLK_GLOBAL_MEM_FENCE)").c_str()), "");
+}
+
+// Of the work-items that ask for 0 the first one writes; the others read what it has written.
+TEST_F(LaneRace, ACompareAndSwapThatFindsSomethingElseOnlyReads) {
+  const auto swap = [](const char* before, const char* space) {
+    return "kernel void k(global int* to) { local int lds[1]; " + std::string(space) +
+           " int i = get_local_id(0); if (i == 0) *place = 5; barrier(CLK_LOCAL_MEM_FENCE | "
+           "CLK_GLOBAL_MEM_FENCE); " +
+           before + " atomic_cmpxchg(place, i + 10, 3); }";
+  };
+  for (const char* space : {"global int* place = to + 40;", "local int* place = lds;"}) {
+    EXPECT_EQ(check(swap("to[i] = *place;", space).c_str()), "") << space;
+    EXPECT_NE(check(swap("if (i == 1) *place = 7;", space).c_str()), "") << space;
+  }
+}
+
 TEST_F(LaneRace, OneValueThatAllStoreIsClean) {
   EXPECT_EQ(check("kernel void k(global int* to) { to[3] = 7; }"), "");
 }

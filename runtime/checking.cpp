@@ -7,17 +7,21 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "base/fork_safe.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "codeobj/code_object.h"
+#include "runtime/compiler/barrier_marks.h"
 #include "runtime/known_memory.h"
 #include "runtime/run_summary.h"
 #include "runtime/suppressions.h"
@@ -144,6 +148,18 @@ void Findings::print_total() {
 }
 
 // What checks of one launch ask and tell.
+// What the compiler has noted of barriers (compiler/barrier_marks.h).
+std::unordered_map<uint64_t, uint8_t> marks_in(const CodeImage& image) {
+  std::unordered_map<uint64_t, uint8_t> marks;
+  const auto object = codeobj::CodeObject::parse({image.bytes.data(), image.bytes.size()});
+  if (!object.ok()) return marks;
+  for (const codeobj::ElfSymbol& symbol : object->symbols())
+    if (symbol.is_defined() && symbol.name.starts_with(kBarrierMark))
+      marks[image.bias + symbol.value] =
+          static_cast<uint8_t>(symbol.name[std::strlen(kBarrierMark)] - '0') & 3;
+  return marks;
+}
+
 class Host final : public device::CheckHost {
  public:
   explicit Host(CodePlaces& code) : code_(code) {}
@@ -164,6 +180,10 @@ class Host final : public device::CheckHost {
     has_stopped |= stops;
     return stops;
   }
+  const std::unordered_map<uint64_t, uint8_t>& barrier_marks() override {
+    if (!marks_) marks_ = marks_in(code_.code_object());
+    return *marks_;
+  }
   bool has_named(uint64_t pc) const { return named_.contains(pc); }
   void unchecked(const char* why) override {
     if (std::exchange(is_complete, false))
@@ -175,6 +195,7 @@ class Host final : public device::CheckHost {
  private:
   CodePlaces& code_;
   std::set<uint64_t> named_;  // instructions that findings are about
+  std::optional<std::unordered_map<uint64_t, uint8_t>> marks_;
 };
 
 std::string address_text(const Finding& finding) {

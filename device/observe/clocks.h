@@ -47,8 +47,8 @@ struct WaveClock {
   uint32_t number = 0;
   uint32_t time = 1;
   bool has_stores = false;  // that it has not waited for
-  Clock known;
-  Clock loaded;  // what it will know behind the next invalidation of its cache
+  Clock known, known_lds;   // of accesses to global memory, to LDS
+  Clock loaded;             // what it will know behind the next invalidation of its cache
 
   uint32_t group_begin() const { return (number - 1) / kGroupWaves * kGroupWaves + 1; }
   // What others learn from something that the wave writes now.

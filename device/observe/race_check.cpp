@@ -1,14 +1,19 @@
 #include "device/observe/race_check.h"
 
 #include <algorithm>
+#include <cstring>
+#include <string>
 #include <string_view>
+#include <utility>
 
+#include "device/guest_access.h"
 #include "device/observe/wait_check.h"
 
 namespace morgana::device {
 namespace {
 
 using isa::Op;
+using std::string_literals::operator""s;
 
 // Rows of a launch: 256 bytes of memory each, for which sixteen times as much is kept.
 constexpr size_t kMostRows = 400'000;
@@ -72,19 +77,28 @@ void RaceCheck::group_begins(const Group& group) {
   }
 }
 
-// All know what all have done.
+// All know what all have done, in the memory that the barrier orders.
 void RaceCheck::barrier(const Group& group) {
   GroupState& state = groups_[&group];
-  state.barriers++;
-  Clock all;
+  uint8_t ordered = kOrdersAll;
   for (uint32_t i = 0; i < group.wave_count; i++) {
-    all.learn(state.waves[i].known);
-    all.learn(state.waves[i].number, state.waves[i].time);
+    ordered &= ordered_by(std::exchange(state.marks[i], 0));
+  }
+  state.count_barrier(ordered);
+  Clock all, all_lds;
+  for (uint32_t i = 0; i < group.wave_count; i++) {
+    const WaveClock& wave = state.waves[i];
+    all.learn(wave.known);
+    all.learn(wave.number, wave.time);
+    all_lds.learn(wave.known_lds);
+    all_lds.learn(wave.number, wave.time);
   }
   for (uint32_t i = 0; i < group.wave_count; i++) {
-    state.waves[i].known = all;
-    state.waves[i].time++;
-    state.waves[i].has_stores = false;
+    WaveClock& wave = state.waves[i];
+    if (ordered & kOrdersGlobal) wave.known = all;
+    if (ordered & kOrdersLds) wave.known_lds = all_lds;
+    wave.time++;
+    wave.has_stores &= ordered != kOrdersAll;
   }
 }
 
@@ -104,20 +118,22 @@ RaceCheck::Cell* RaceCheck::cell_at(Space space, uint64_t address, GroupState& g
   return &(*cells)[address % kRowBytes / 4];
 }
 
-bool RaceCheck::is_ordered(const WaveClock& wave, const Mark& now, const Mark& before) const {
+bool RaceCheck::is_ordered(const WaveClock& wave, Space space, const Mark& now, const Mark& before) const {
   if (by_lane_ && before.wave == wave.number && before.lane != now.lane)
     // Lanes that store one value at once do not race.
     return before.barriers != now.barriers || (before.step == now.step && before.value == now.value);
-  return before.wave == 0 || before.wave == wave.number || wave.known.of(before.wave) >= before.time;
+  const Clock& known = space == Space::lds ? wave.known_lds : wave.known;
+  return before.wave == 0 || before.wave == wave.number || known.of(before.wave) >= before.time;
 }
 
 void RaceCheck::compare(const Moment& moment, const Access& access, const Mark& now, const Mark& before,
                         bool wrote, uint64_t address, const Cell& cell) {
-  if ((now.bytes & before.bytes) == 0 || is_ordered(*current_, now, before)) return;
+  if ((now.bytes & before.bytes) == 0 || is_ordered(*current_, access.space, now, before)) return;
   if (now.is_atomic && before.is_atomic) return;
   // A load past the caches and a store are how flags are polled; atomic stores look like others.
   if (now.is_coherent && before.is_coherent) return;
-  if (wrote != access.writes && (wrote ? now.is_coherent : before.is_coherent)) return;
+  if (wrote != access.writes && (wrote ? now.is_coherent : before.is_coherent && !before.is_failed_swap))
+    return;
   const uint64_t other = launch_.entry + static_cast<uint64_t>(int64_t{before.at} * 4);
   if (!reporter_.is_new(FindingKind::race, moment.pc, other)) return;
   // A wave that has ended comes back to nothing.
@@ -141,10 +157,13 @@ void RaceCheck::compare(const Moment& moment, const Access& access, const Mark& 
                                                 : wrote          ? "write"
                                                                  : "read",
                                                 wrote}));
+  const char* const barrier = reporter_.host().barrier_marks().empty() ? "no barrier"
+                              : access.space == Space::lds ? "no barrier with CLK_LOCAL_MEM_FENCE"
+                                                           : "no barrier with CLK_GLOBAL_MEM_FENCE";
   finding.detail = before.wave == now.wave
-                       ? "no barrier lies between the accesses of two work-items of one wave"
+                       ? barrier + " lies between the accesses of two work-items of one wave"s
                    : group == reporter_.items().index_of(wave.group->id)
-                       ? "no barrier lies between the two waves' accesses"
+                       ? barrier + " lies between the two waves' accesses"s
                        : "nothing orders accesses of different work-groups but atomics and the kernel's end";
   if (is_doubt)
     doubts_.push_back({wrote ? now.wave : before.wave, &cell, step_, std::move(finding)});
@@ -193,6 +212,7 @@ void RaceCheck::synchronize(const Moment& moment, const Access& access, uint64_t
     if (const auto released = released_.find(address); released != released_.end())
       learnt.learn(released->second);
     wave.known.learn(learnt, wave.group_begin());
+    wave.known_lds.learn(learnt, wave.group_begin());
     if (access.space == Space::global) wave.loaded.learn(learnt);
   }
   if (!access.is_atomic) return;
@@ -207,7 +227,45 @@ void RaceCheck::synchronize(const Moment& moment, const Access& access, uint64_t
   released.learn(wave.known);
 }
 
+// Whether the compare-and-swap of the lane will find what it asks for. Those of lower lanes have been.
+bool RaceCheck::swaps(const Moment& moment, const Access& access, uint32_t lane) {
+  const isa::Inst& inst = moment.inst;
+  const bool is_ds = inst.format == isa::Format::DS, is_lds = access.space == Space::lds;
+  const std::string_view mnemonic = inst.row->mnemonic;
+  const bool is_float = mnemonic.find("_f") != mnemonic.npos;
+  const bool is_cmpst = is_ds && mnemonic.starts_with("ds_cmpst");
+  if (is_float || !(is_cmpst || inst.row->flags & isa::kCmpswap)) return true;
+  const uint64_t at = access.address[lane];
+  uint64_t held = 0;
+  if (const auto found = swapped_now_.find(at); found != swapped_now_.end())
+    held = found->second;
+  else if (is_lds && at + access.bytes <= moment.wave.group->lds_size)
+    std::memcpy(&held, moment.wave.group->lds + at, access.bytes);
+  else if (is_lds || !read_guest(&held, at, access.bytes))
+    return true;
+  const uint32_t dwords = access.bytes / 4;
+  const auto value = [&](const isa::Operand& operand, uint32_t first) {
+    uint64_t of_lane = 0;
+    for (uint32_t i = 0; i < dwords; i++) {
+      const uint32_t code = operand.code + first + i;
+      const uint32_t dword = operand.is_agpr() ? moment.wave.a[(code - isa::kAgprBase) * kLanes + lane]
+                                               : moment.wave.v[(code - isa::kVgprBase) * kLanes + lane];
+      of_lane |= uint64_t{dword} << 32 * i;
+    }
+    return of_lane;
+  };
+  // The new value comes before the other, but for ds_cmpst of gfx10 and earlier.
+  const uint64_t first = value(inst.src[1], 0);
+  const uint64_t second = is_ds ? value(inst.src[2], 0) : value(inst.src[1], dwords);
+  const bool is_new_first = !is_ds || mnemonic.starts_with("ds_cmpstore");
+  if (held != (is_new_first ? second : first)) return false;
+  swapped_now_[at] = is_new_first ? first : second;
+  return true;
+}
+
 void RaceCheck::touch(const Moment& moment, const Access& access, uint32_t lane, GroupState& group) {
+  // A compare-and-swap that finds something else only reads.
+  const bool writes = access.writes && (!access.is_atomic || swaps(moment, access, lane));
   const uint64_t begin = access.address[lane], end = begin + access.bytes;
   for (uint64_t at = begin & ~uint64_t{3}; at < end; at += 4) {
     Cell* const cell = cell_at(access.space, at, group);
@@ -219,7 +277,8 @@ void RaceCheck::touch(const Moment& moment, const Access& access, uint32_t lane,
              0,
              access.is_atomic,
              access.is_coherent,
-             group.barriers,
+             access.writes && !writes,
+             access.space == Space::lds ? group.lds_barriers : group.barriers,
              by_lane_ ? value_of(moment, access, lane, at - (begin & ~uint64_t{3})) : 0,
              step_};
     for (uint64_t i = 0; i < 4; i++)
@@ -227,12 +286,12 @@ void RaceCheck::touch(const Moment& moment, const Access& access, uint32_t lane,
     if (access.is_coherent && access.reads) synchronize(moment, access, at, *cell, *current_);
     settle(moment, *cell);
     compare(moment, access, now, cell->write, true, begin, *cell);
-    if (access.writes) {
+    if (now.is_atomic) compare(moment, access, now, cell->hidden, true, begin, *cell);
+    if (writes) {
       compare(moment, access, now, cell->read, false, begin, *cell);
       compare(moment, access, now, cell->other, false, begin, *cell);
       // Bytes of one dword that one wave writes one by one.
       if (is_same(cell->write, now) && cell->write.time == now.time) now.bytes |= cell->write.bytes;
-      if (now.is_atomic) compare(moment, access, now, cell->hidden, true, begin, *cell);
       if (!now.is_atomic)
         cell->hidden = {};
       else if (cell->write.wave == now.wave && !cell->write.is_atomic)
@@ -263,9 +322,13 @@ void RaceCheck::before(const Moment& moment) {
   GroupState& group = groups_[wave.group];
   current_ = &group.waves[wave.index];
   step_++;
+  if (const auto& marks = reporter_.host().barrier_marks(); !marks.empty())
+    if (const auto mark = marks.find(moment.pc); mark != marks.end())
+      group.marks[wave.index] = mark->second | kMarked;
   // A wave that is alone does not wait.
   if (moment.inst.row->op == Op::s_barrier && wave.group->waves_ended + 1 == wave.group->wave_count)
-    group.barriers++;
+    group.count_barrier(ordered_by(std::exchange(group.marks[wave.index], 0)));
+  swapped_now_.clear();
   follow(moment, *current_);
   for (const Access& access : moment.accesses) {
     if (access.space == Space::scratch) continue;

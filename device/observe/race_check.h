@@ -35,6 +35,7 @@ class RaceCheck {
     int32_t at = 0;               // the instruction: dwords from the kernel's entry
     uint8_t lane = 0, bytes = 0;  // bytes: a bit each
     bool is_atomic = false, is_coherent = false;
+    bool is_failed_swap = false;  // a read, but one that would have written
     // With by_lane_: barriers of the group before it, which of all instructions it was, and what it stored.
     uint32_t barriers = 0, value = 0;
     uint64_t step = 0;
@@ -45,11 +46,19 @@ class RaceCheck {
     Mark write, read, other, hidden;
   };
   static constexpr uint64_t kRowBytes = 256;
+  static constexpr uint8_t kOrdersLds = 1, kOrdersGlobal = 2, kOrdersAll = kOrdersLds | kOrdersGlobal;
+  static constexpr uint8_t kMarked = 4;
+  static uint8_t ordered_by(uint8_t mark) { return mark == 0 ? kOrdersAll : mark & kOrdersAll; }
   using Row = std::array<Cell, kRowBytes / 4>;
   struct GroupState {
     std::vector<Cell> lds;
     std::array<WaveClock, kGroupWaves> waves;
-    uint32_t barriers = 0;
+    std::array<uint8_t, kGroupWaves> marks{};  // what the next barrier orders, and kMarked; 0: all memory
+    uint32_t barriers = 0, lds_barriers = 0;   // that ordered accesses to global memory, to LDS
+    void count_barrier(uint8_t ordered) {
+      lds_barriers += ordered & kOrdersLds ? 1 : 0;
+      barriers += ordered & kOrdersGlobal ? 1 : 0;
+    }
   };
 
   // A plain read and an atomic that nothing orders: no race if a compare-and-swap is the next that the
@@ -67,7 +76,8 @@ class RaceCheck {
                uint64_t address, const Cell& cell);
   void settle(const Moment& moment, Cell& cell);
   bool is_running(uint32_t wave) const;  // whether its group has not ended
-  bool is_ordered(const WaveClock& wave, const Mark& now, const Mark& before) const;
+  bool is_ordered(const WaveClock& wave, Space space, const Mark& now, const Mark& before) const;
+  bool swaps(const Moment& moment, const Access& access, uint32_t lane);
   // The same wave, or by_lane_ the same work-item.
   bool is_same(const Mark& one, const Mark& other) const {
     return one.wave == other.wave && (!by_lane_ || one.lane == other.lane);
@@ -84,7 +94,8 @@ class RaceCheck {
   std::unordered_map<uint64_t, std::unique_ptr<Row>> rows_;  // by address / kRowBytes
   std::unordered_map<uint64_t, Clock> released_;  // by address of atomics: what those who write there know
   std::vector<Doubt> doubts_;
-  std::set<std::pair<uint64_t, uint64_t>> swapped_;  // pairs of instructions whose doubt is over
+  std::set<std::pair<uint64_t, uint64_t>> swapped_;     // pairs of instructions whose doubt is over
+  std::unordered_map<uint64_t, uint64_t> swapped_now_;  // what compare-and-swaps of this step have written
   WaveClock* current_ = nullptr;
   bool is_full_ = false;
 };

@@ -34,6 +34,8 @@ struct BuildOptions {
   // Of no option but of the context (cl_khr_initialize_memory).
   bool zero_local_memory = false;
   bool zero_private_memory = false;
+  // Of no option but of the process (MORGANA_CHECK).
+  bool mark_barriers = false;
 };
 
 // invalid_argument names the first option that is unknown, malformed or not of this stage;

@@ -1,0 +1,34 @@
+#include "runtime/compiler/barrier_marks.h"
+
+#include <fmt/format.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstrTypes.h>
+#include <llvm/IR/Module.h>
+
+namespace morgana::runtime {
+namespace {
+
+constexpr uint64_t kLocalAndGlobal = 3;  // CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE
+
+}  // namespace
+
+void mark_barriers(llvm::Module& module) {
+  for (const char* name :
+       {"_Z7barrierj", "_Z18work_group_barrierj", "_Z18work_group_barrierj12memory_scope"}) {
+    llvm::Function* const barrier = module.getFunction(name);
+    if (barrier == nullptr) continue;
+    for (llvm::User* user : barrier->users()) {
+      auto* const call = llvm::dyn_cast<llvm::CallBase>(user);
+      if (call == nullptr || call->getCalledFunction() != barrier) continue;
+      auto* const flags = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(0));
+      if (flags == nullptr || (flags->getZExtValue() & kLocalAndGlobal) == kLocalAndGlobal) continue;
+      const std::string text = fmt::format("{}{}_${{:uid}}:", kBarrierMark, flags->getZExtValue());
+      llvm::IRBuilder<> build(call);
+      auto* const type = llvm::FunctionType::get(build.getVoidTy(), false);
+      build.CreateCall(llvm::InlineAsm::get(type, text, "", true))->setConvergent();
+    }
+  }
+}
+
+}  // namespace morgana::runtime

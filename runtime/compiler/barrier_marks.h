@@ -1,0 +1,19 @@
+// What a work-group barrier orders, written down for the check of races.
+//
+// Machine code does not show it: on most GPUs the waves of a work-group see each other's accesses in order
+// after any s_barrier, whatever memory `barrier(flags)` names. Source: OpenCL C 3.1, 6.15.8 and 6.15.12.
+#pragma once
+
+namespace llvm {
+class Module;
+}
+
+namespace morgana::runtime {
+
+// Puts a symbol before each call of OpenCL C's barriers with constant flags that lack local or global memory:
+// kBarrierMark, the flags in decimal, `_` and a number of its own. The next barrier that a wave meets from
+// there on orders accesses to what the flags name only. To be called before the device library is linked.
+inline constexpr char kBarrierMark[] = "__morgana_barrier_";
+void mark_barriers(llvm::Module& module);
+
+}  // namespace morgana::runtime
