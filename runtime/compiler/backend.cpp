@@ -22,8 +22,8 @@
 #include "base/target.h"
 #include "device/limits.h"
 #include "runtime/compiler/barrier_marks.h"
+#include "runtime/compiler/codegen_repairs.h"
 #include "runtime/compiler/device_library.h"
-#include "runtime/compiler/structured_phis.h"
 #include "runtime/compiler/wave_size.h"
 #include "runtime/compiler/zeroed_memory.h"
 #include "runtime/kernel_notes.h"
@@ -378,7 +378,7 @@ Status emit_object(Frontend& frontend, const BuildOptions& options, const Target
   if (options.zero_private_memory) zero_private_memory(module);
   if (options.zero_local_memory) zero_local_memory(module);
   MORGANA_CHECK(expand_divisions(target, options.optimization > 0, module));
-  const StructuredPhis right_phis;
+  const CodegenRepairs repairs;
   clang::CompilerInstance& clang = frontend.clang();
   auto stream = std::make_unique<llvm::raw_svector_ostream>(object);
   clang::emitBackendOutput(clang, clang.getCodeGenOpts(), clang.getTarget().getDataLayoutString(), &module,

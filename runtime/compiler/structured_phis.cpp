@@ -1,21 +1,15 @@
-#include "runtime/compiler/structured_phis.h"
-
 #include <llvm/Analysis/TargetTransformInfo.h>
-#include <llvm/CodeGen/TargetPassConfig.h>
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/Pass.h>
-#include <llvm/Target/RegisterTargetPassConfigCallback.h>
-#include <llvm/Transforms/Utils.h>
 
 #include <algorithm>
-#include <memory>
+
+#include "runtime/compiler/codegen_repairs.h"
 
 namespace morgana::runtime {
 namespace {
-
-thread_local bool is_wanted = false;
 
 // Whether the block and the other predecessor of `join` are the two sides of one branch, where the pass is
 // right.
@@ -84,22 +78,8 @@ class MoveToOperands : public llvm::FunctionPass {
   const llvm::TargetTransformInfo* costs_ = nullptr;
 };
 
-void add_pass(llvm::TargetMachine& machine, llvm::PassManagerBase&, llvm::TargetPassConfig* config) {
-  if (!is_wanted || !machine.getTargetTriple().isAMDGPU()) return;
-  // It comes right before StructurizeCFG.
-  const std::unique_ptr<llvm::Pass> before(llvm::createUnifyLoopExitsPass());
-  config->insertPass(before->getPassID(), new MoveToOperands);
-}
-
 }  // namespace
 
-StructuredPhis::StructuredPhis() {
-  // Never taken back: other threads may be reading LLVM's list.
-  static const auto* const registered = new llvm::RegisterTargetPassConfigCallback(add_pass);
-  (void)registered;
-  is_wanted = true;
-}
-
-StructuredPhis::~StructuredPhis() { is_wanted = false; }
+llvm::Pass* new_structured_phis() { return new MoveToOperands; }
 
 }  // namespace morgana::runtime
