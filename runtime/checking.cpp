@@ -21,7 +21,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "codeobj/code_object.h"
-#include "runtime/compiler/barrier_marks.h"
+#include "runtime/barrier_mark.h"
 #include "runtime/known_memory.h"
 #include "runtime/run_summary.h"
 #include "runtime/suppressions.h"

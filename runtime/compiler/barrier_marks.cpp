@@ -6,6 +6,8 @@
 #include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/Module.h>
 
+#include "runtime/barrier_mark.h"
+
 namespace morgana::runtime {
 namespace {
 

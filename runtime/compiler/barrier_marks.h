@@ -10,10 +10,8 @@ class Module;
 
 namespace morgana::runtime {
 
-// Puts a symbol before each call of OpenCL C's barriers with constant flags that lack local or global memory:
-// kBarrierMark, the flags in decimal, `_` and a number of its own. The next barrier that a wave meets from
-// there on orders accesses to what the flags name only. To be called before the device library is linked.
-inline constexpr char kBarrierMark[] = "__morgana_barrier_";
+// Puts a symbol (runtime/barrier_mark.h) before each call of OpenCL C's barriers with constant flags that
+// lack local or global memory. To be called before the device library is linked.
 void mark_barriers(llvm::Module& module);
 
 }  // namespace morgana::runtime
