@@ -33,8 +33,9 @@ std::atomic<int> forks{0};   // that wait for them, or are under way
 // Until `is_so`, but not for long: both sides may hold what the other one waits for.
 template <class Predicate>
 void wait_a_while(const Predicate& is_so) {
-  constexpr int kTries = 1'000;
-  for (int i = 0; i < kTries && !is_so(); i++) std::this_thread::sleep_for(std::chrono::microseconds(100));
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+  while (!is_so() && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
 }
 
 thread_local int depth = 0;  // of this thread
@@ -59,6 +60,7 @@ void end_after_patience(int status) {
 // library take.
 std::atomic<bool> was_cut_off{false};
 
+// Anew each time: what a library registers in between would come first.
 void watch_exit() {
   on_exit(
       [](int status, void*) {

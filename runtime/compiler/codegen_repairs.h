@@ -6,8 +6,9 @@
 //    https://github.com/llvm/llvm-project/pull/183792 mends it for LLVM 23. (structured_phis.cpp)
 // 2. SILowerSGPRSpills defines a register whose lanes hold spilled scalars where its spills and restores have
 //    their nearest common dominator, even in a loop: what the lanes carry into the next round is then
-//    nobody's, and another register takes their place. The smallest program found is ScalarsThatALoopSpills
-//    in icd/code_generation_test.cpp, with -cl-opt-disable in waves of 64. (spilled_lanes.cpp)
+//    nobody's, and another register takes their place. The test is
+//    ScalarsThatALoopSpills: -cl-opt-disable, waves of 64. https://github.com/llvm/llvm-project/pull/186348
+//    mends it for LLVM 23. (spilled_lanes.cpp)
 //
 // Each goes when an LLVM that we build with does without it.
 #pragma once
