@@ -54,6 +54,9 @@ TEST_F(Programs, DISABLED_MeetsAtBarriers) {
 })",
       256 * 20, 256);
 }
+TEST_F(Programs, DISABLED_LosesUpdates) {
+  run("kernel void k(global int* p) { if (get_local_id(0) == 0) p[0] += 1; }", 64 * 40, 64);
+}
 TEST_F(Programs, DISABLED_WaitsForALaterGroup) {
   run(R"(kernel void k(global int* p) {
   if (get_group_id(0) == 0)
@@ -85,6 +88,17 @@ TEST(Schedule, OneSeedIsOneOrder) {
 TEST(Schedule, ReverseBeginsWithTheLastWaveOfTheLastGroup) {
   EXPECT_TRUE(has(under("reverse", "InOrder").output, "40 39 38 37 36"))
       << under("reverse", "InOrder").output;
+}
+
+TEST(Schedule, OthersComeBetweenALoadAndItsStore) {
+  const std::string usual = printed(under("resident:1", "LosesUpdates"));
+  EXPECT_TRUE(has(usual, "40 0 0")) << usual;
+  const std::string one = printed(under("seed:1", "LosesUpdates"));
+  EXPECT_NE(one, usual);
+  EXPECT_NE(printed(under("pct:500", "LosesUpdates")), usual);
+  const Ended explored = run_command(MORGANA_TOOL " explore -n 20 --out " + ::testing::TempDir() + " -- " +
+                                     program("LosesUpdates"));
+  EXPECT_EQ(explored.status, 1) << explored.output;
 }
 
 TEST(Schedule, KernelsThatDoNotDependOnTheOrderComeOutAlike) {

@@ -1,4 +1,4 @@
-// From the interpreter's steps to the launch's Observer.
+// From the interpreter's steps to the launch's Observer, and to its Schedule.
 #include "device/dispatch/services.h"
 #include "device/interp/observed_step.h"
 #include "device/observe/access.h"
@@ -19,6 +19,8 @@ bool observe_step(Wave& wave, const Step* step) {
   record_fault(wave, step, FaultKind::cancelled, "a check's finding ends it", 0, -1, false);
   return false;
 }
+
+bool ends_turn(const Wave& wave) { return resident_of(wave).spends_last_access(); }
 
 bool may_access(Wave& wave, const Step* step, uint32_t slot, uint64_t lanes, const uint64_t* addresses) {
   Accesses accesses;

@@ -97,6 +97,13 @@ class ResidentGroup {
   // return.
   bool is_lost(const Wave& wave) const { return lost_ >> wave.index & 1; }
   void set_lost(const Wave& wave) const { lost_ |= 1u << wave.index; }
+  // The turn of the wave that is executed next ends behind so many accesses of memory that others see. Its
+  // waves are watched from then on.
+  void end_turn_behind(Wave& wave, uint32_t accesses) {
+    wave.watches = &plan_->setting.watches;
+    accesses_ = accesses;
+  }
+  bool spends_last_access() const { return accesses_ != 0 && --accesses_ == 0; }
   // Work-items in each dimension: fewer than plan().group_size at the grid's edge.
   const std::array<uint32_t, 3>& size() const { return size_; }
 
@@ -118,6 +125,7 @@ class ResidentGroup {
   uint64_t index_ = 0;
   Group group_;
   mutable uint32_t lost_ = 0;                 // a bit a wave
+  mutable uint32_t accesses_ = 0;             // until the turn ends; 0: it does not end so
   bool has_met_ = false, goes_back_ = false;  // goes_back_: in this round
   std::array<uint32_t, 3> size_{};
   bool loops_ = false;

@@ -1,5 +1,5 @@
 // A launch in another order (schedule.h): one thread, waves one at a time. A wave runs until it ends, waits
-// at a barrier, sleeps, or has taken as many branches as it was given.
+// at a barrier, sleeps, or has taken as many branches or accessed memory as often as it was given.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,6 +17,9 @@ namespace {
 constexpr size_t kResident = 8;
 // Taken branches of a turn.
 constexpr uint32_t kTurn = 2048, kRandomTurn = 64;
+// Accesses of memory of a turn at random: few, so that others come between a wave's load and its store, or
+// more, so that others come to their end meanwhile.
+constexpr uint64_t kFewAccesses = 4, kAccesses = 64;
 // A turn that ends in a sleep counts as so many.
 constexpr uint64_t kSleep = 64;
 // Where each wave has taken so many without that one has ended or come to a barrier, they wait for a group
@@ -58,6 +61,7 @@ class Job::Scheduled {
   struct Resident {
     std::unique_ptr<ResidentGroup> group;
     std::array<uint64_t, kMaxWaves> priority{};
+    std::array<uint64_t, kMaxWaves> taken{};  // branches since the priority fell, or a barrier
   };
 
   // Not what the library's distributions do, which differ between libraries.
@@ -138,21 +142,26 @@ class Job::Scheduled {
     Wave& wave = resident->group->wave(number);
     const uint32_t given =
         schedule_.kind == Schedule::Kind::seed ? 1 + static_cast<uint32_t>(below(kRandomTurn)) : kTurn;
+    if (schedule_.kind == Schedule::Kind::seed || schedule_.kind == Schedule::Kind::pct)
+      resident->group->end_turn_behind(
+          wave, 1 + static_cast<uint32_t>(below(below(2) == 0 ? kFewAccesses : kAccesses)));
     job_.run_wave(wave, given);
     turns_++;
-    note_turn(resident->priority[number], can_run(wave));
     const uint64_t taken = given - wave.budget;
-    idle_ += wave.budget == 0 || wave.exit == Exit::turn ? taken : std::max(taken, kSleep);
+    const bool sleeps = wave.exit == Exit::quantum && wave.budget != 0;
+    idle_ += sleeps ? std::max(taken, kSleep) : taken;
+    resident->taken[number] = can_run(wave) ? resident->taken[number] + (sleeps ? kTurn : taken) : 0;
+    note_turn(resident->priority[number], resident->taken[number]);
     settle(*resident, wave);
   }
 
-  void note_turn(uint64_t& priority, bool goes_on) {
+  void note_turn(uint64_t& priority, uint64_t& taken) {
     if (schedule_.kind != Schedule::Kind::pct) {
       priority = turns_;
       return;
     }
     // Whoever spins would run for ever.
-    if (goes_on) priority /= 2;
+    if (taken >= kTurn) priority /= 2, taken = 0;
     if (changes_.empty() || turns_ < changes_.back()) return;
     changes_.pop_back();
     priority = changes_.size();

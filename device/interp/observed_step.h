@@ -9,6 +9,9 @@ namespace morgana::device::service {
 // recorded.
 bool observe_step(Wave& wave, const Step* step);
 
+// Behind an instruction that accesses memory which others see: whether it ends the wave's turn (Exit::turn).
+bool ends_turn(const Wave& wave);
+
 // What compiled code calls (device/seen_ranges.h). Whether lanes may access these places as the
 // instruction does, which is a flat or global one.
 bool may_access(Wave& wave, const Step* step, uint32_t slot, uint64_t lanes, const uint64_t* addresses);

@@ -1,5 +1,5 @@
 // Instructions that mean something else than they say, or that are watched: GPR indexing, VSKIP, registers
-// that the wave does not have, arithmetic exceptions, single-stepping.
+// that the wave does not have, arithmetic exceptions, single-stepping, turns that end at an access of memory.
 //
 // All of it is rare, so it costs the ordinary path nothing: while one is in force every step is run from a
 // changed copy whose successor is a step that returns here.
@@ -10,6 +10,7 @@
 #include "device/interp/memory.h"
 #include "device/interp/observed_step.h"
 #include "device/interp/vector_tables.h"
+#include "device/isa/effects.h"
 
 namespace morgana::device::MORGANA_SIMD {
 namespace {
@@ -168,6 +169,13 @@ bool after_watched(Wave& wave, const Step* step, Watch watched, bool debugs, boo
   return false;
 }
 
+// Whether others can see what it does, or it what they do.
+bool accesses_shared_memory(const Step* step) {
+  if (step->inst == nullptr || step->inst->row == nullptr) return false;
+  const isa::MemoryAccess& access = isa::effects(step->inst->row->op).access;
+  return access.direction != isa::Direction::none && access.space != isa::Space::scratch;
+}
+
 // Runs one step and sets wave.step to its successor. False: the wave has stopped.
 bool run_one(Wave& wave, const Step* step) {
   wave.step = wave.stepping = step;
@@ -237,7 +245,14 @@ bool run_one(Wave& wave, const Step* step) {
   if (is_watched && (wave.observed != 0 || watched == Watch::host_flags || debugs)) {
     if (!after_watched(wave, step, watched, debugs, has_jumped)) return false;
   }
-  if (!has_jumped) return true;
+  if (!has_jumped) {
+    if (!is_watched || wave.watches == nullptr || !accesses_shared_memory(step) || !service::ends_turn(wave))
+      return true;
+    count_run(wave, step);
+    wave.block = wave.step;
+    wave.exit = Exit::turn;
+    return false;
+  }
   if (was_last) {
     wave.budget = 0;  // by which it is known from a wave that sleeps
     wave.exit = Exit::quantum;
