@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Runs cases whose faults are known under Morgana's checks: ./dev judge NAME DIR [case pattern...]
 
-DIR has the cases of the suite NAME (oclgrind: a checkout of it); they are no part of this project. Each case runs as it is
-compiled by default and with -cl-opt-disable. `right`: what its authors say is found in one of the two, or nothing in either where they say
+DIR has the cases of the suite NAME (oclgrind, indigo: a checkout of it); they are no part of this project. A case of oclgrind runs
+as it is compiled by default and with -cl-opt-disable; one of indigo in many orders (indigo.py). `right`: what its authors say is found in one of the two, or nothing in either where they say
 nothing; else `missed` or `false alarm`. What must come out stands in NAME.tsv, where all that is not right has its
 reason; --record writes new verdicts there. Exits 1 when a verdict is another, 2 when a case could not be run."""
 import argparse
 import fnmatch
+import functools
 import json
 import os
 import pathlib
@@ -14,10 +15,11 @@ import subprocess
 import sys
 import tempfile
 
+import indigo
 import oclgrind
 
 HERE = pathlib.Path(__file__).resolve().parent
-SUITES = {"oclgrind": oclgrind}
+SUITES = {"indigo": indigo, "oclgrind": oclgrind}
 LIMIT = 60  # seconds of a case
 CHECKS = "memory,race:lanes,barrier,init"
 
@@ -35,6 +37,10 @@ def kinds_found(command, library, device):
             raise RuntimeError(done.stderr.strip()[-2000:] or "it was not checked")
         lines = report.read_text().splitlines() if report.exists() else []
         return {json.loads(line)["kind"] for line in lines}
+
+
+def found_by_checks(module, path, library, device):
+    return set().union(*(kinds_found(module.command(path, options), library, device) for options in ("", "-cl-opt-disable")))
 
 
 def verdict(wanted, found):
@@ -55,7 +61,7 @@ def main(arguments):
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("patterns", nargs="*", help="of cases; none: all")
     parser.add_argument("--library", type=pathlib.Path, default=HERE.parents[1] / "build/release/lib/libmorgana.so")
-    parser.add_argument("--device", default="gfx950")
+    parser.add_argument("--device")
     parser.add_argument("--record", action="store_true")
     options = parser.parse_args(arguments)
     module, table = SUITES[options.name], HERE / f"{options.name}.tsv"
@@ -67,9 +73,8 @@ def main(arguments):
         return 2
     for name, path, wanted in chosen:
         try:
-            found = set()
-            for build_options in ("", "-cl-opt-disable"):
-                found |= kinds_found(module.command(path, build_options), options.library.resolve(), options.device)
+            finds = getattr(module, "found", None) or functools.partial(found_by_checks, module)
+            found = finds(path, options.library.resolve(), options.device or module.DEVICE)
             result = verdict(wanted, found)
         except (RuntimeError, subprocess.TimeoutExpired) as error:
             print(f"{name}: could not be run\n{error}", file=sys.stderr)

@@ -5,6 +5,7 @@ import pathlib
 import re
 import sys
 
+DEVICE = "gfx950"
 GROUPS = ("memcheck", "data-race", "uninitialized", "barrier", "atomics")
 # What a line of a .ref demands, as KINDs of docs/checking.md, any of which will do.
 OUTSIDE = {"out-of-bounds", "lds-out-of-bounds", "scratch-out-of-bounds", "write-past-the-end", "memory-violation",
