@@ -1,8 +1,10 @@
 """Indigo's kernels with a planted update that is not atomic (burtscher/IndigoSuite, conditional_*): whether `morgana
 explore` finds two orders that leave different results. The suite's own generator makes the kernels; they are compiled by
 clang with indigo_cuda.h in place of the suite's header, and run by `morgana dispatch` on graphs that are made here."""
+import atexit
 import pathlib
 import random
+import shutil
 import struct
 import subprocess
 import sys
@@ -19,6 +21,7 @@ KERNEL = "_Z11test_kernelPiS_S_S_i"
 def cases(folder):
     """(name, source, what must be found) of every kernel of the patterns conditional_* with the tag atomicBug."""
     made = pathlib.Path(tempfile.mkdtemp(prefix="indigo"))
+    atexit.register(shutil.rmtree, made)
     generators = folder / "Generators"
     for pattern in sorted((generators / "CUDA_sources").glob("conditional_*.idg")):
         subprocess.run([sys.executable, "-W", "ignore", "generate_CUDA_codes.py", pattern, folder / "copyright.txt", made],
