@@ -31,6 +31,7 @@ struct CountedAccess {
     place,   // one place of global memory, likewise
     apart,   // LDS, at known distances
     own,     // scratch: the counter counts lanes
+    alike,   // any: the counters are AlikeAccesses
   };
   Form form{};
   uint32_t dword = 0;

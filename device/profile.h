@@ -44,7 +44,7 @@ struct InstructionCounts {
   // LDS: how often banks are used one after another, and how often they would be without conflicts.
   uint64_t lds_phases = 0, least_lds_phases = 0;
 
-  void add(const InstructionCounts& other);
+  void add(const InstructionCounts& other, uint64_t times = 1);
   bool operator==(const InstructionCounts&) const = default;
 };
 

@@ -17,6 +17,15 @@ namespace {
     4 * 9 * 4, 4 * 9 * 4, 0, 0, 7 * 256)                                                                     \
   /* Backwards is as good. */                                                                                \
   X(Backwards, "to[i] = from[255 - i];", 32, 32, 0, 0, 0)                                                    \
+  /* Every other dword, a dword further each time: 8 or 9 lines, 284 in 32 turns; and 8 as in Backwards. */  \
+  X(Wanders,                                                                                                 \
+    "float x = from[i];\n#pragma unroll 1\nfor (int n = 0; n < 32; ++n) x += from[l * 2 + n];\nto[i] = x;",  \
+    4 * (284 + 8), 4 * (32 * 4 + 8), 0, 0, 32 * 256)                                                         \
+  /* Lanes that lie otherwise each time: the sum over n of the different l * n % 1024 / 16 is 1711. */       \
+  X(Scatters,                                                                                                \
+    "float x = from[i];\n#pragma unroll 1\nfor (int n = 1; n <= 40; ++n) x += from[l * n & 1023];\nto[i] = " \
+    "x;",                                                                                                    \
+    4 * (1711 + 8), 4 * (40 * 4 + 8), 0, 0, 40 * 256)                                                        \
   /* Bytes: one line a wave, twice. */                                                                       \
   X(Bytes, "((global char*)to)[i] = ((global char*)from)[i];", 8, 8, 0, 0, 0)                                \
   /* Four loads of 16 bytes, 64 bytes apart: each has 64 lines where 16 would do; as many stores. */         \

@@ -92,4 +92,9 @@ void count_accesses(Wave& wave, const Step* step) {
       {wave, *step->inst, wave.code->pc(step), {accesses.data(), count}});
 }
 
+void count_lanes(Wave& wave, const Step* step, AlikeAccesses& alike, const uint64_t* addresses) {
+  const HostScope host;
+  resident_of(wave).plan().observer->lanes({wave, *step->inst, wave.code->pc(step), {}}, alike, addresses);
+}
+
 }  // namespace morgana::device::service

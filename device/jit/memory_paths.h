@@ -20,6 +20,7 @@ extern "C" MayAccessPath morgana_path_may_access;
 extern "C" ObservePath morgana_path_observe_single;
 extern "C" UnseenPath morgana_path_observe_unseen;
 extern "C" CountPath morgana_path_count_accesses;
+extern "C" AlikePath morgana_path_count_alike;
 extern "C" PullPath morgana_path_pull;
 extern "C" ScratchLoad morgana_path_load_scratch;
 extern "C" ScratchStore morgana_path_store_scratch;

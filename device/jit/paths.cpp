@@ -525,6 +525,7 @@ const jit::NamedPath kPaths[] = {
     MORGANA_PATH(observe_single, observe_single)      //
     MORGANA_PATH(observe_unseen, observe_unseen)      //
     MORGANA_PATH(count_accesses, count_accesses)      //
+    MORGANA_PATH(count_alike, count_alike)            //
     {nullptr, nullptr}};
 #undef MORGANA_KIND
 #undef MORGANA_PATH

@@ -3,6 +3,7 @@
 // morgana_path_load_b32 and so on.
 #pragma once
 
+#include "device/alike_accesses.h"
 #include "device/jit/abi.h"
 #include "device/jit/memory_kinds.h"
 #include "device/jit/strip_ranges.h"
@@ -75,6 +76,11 @@ using ObservePath = bool MORGANA_KEEPS_REGISTERS(Wave*, const Step*);
 using UnseenPath = bool MORGANA_KEEPS_REGISTERS(Wave*, const Step*, uint32_t slot);
 // Of a launch that counts: service::count_accesses.
 using CountPath = void MORGANA_KEEPS_REGISTERS(Wave*, const Step*);
+// Counts an access by the lanes `alike->now`, each at base + low + (high << 32); `high` may be null. If there
+// is none like it in `alike`, by service::count_lanes.
+using AlikePath = void MORGANA_KEEPS_REGISTERS(AlikeAccesses* alike, Wave*, const Step*, uint64_t base,
+                                               const Lanes* low, const Lanes* high);
+AlikePath count_alike;
 
 extern const jit::NamedPath kPaths[];
 

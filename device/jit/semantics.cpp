@@ -224,6 +224,11 @@ extern "C" bool morgana_observe_unseen(Wave* wave, const Step* step, uint32_t sl
 extern "C" void morgana_count_accesses(Wave* wave, const Step* step) {
   morgana_path_count_accesses(wave, step);
 }
+extern "C" void morgana_count_alike(Wave* wave, const Step* step, AlikeAccesses* alike, uint64_t base,
+                                    const Lanes* low, const Lanes* high, uint64_t exec) {
+  alike->now = exec;
+  morgana_path_count_alike(alike, wave, step, base, low, high);
+}
 extern "C" void morgana_finish_f32(const Mode* mode, uint32_t omod, uint32_t clamp, uint32_t* result) {
   isa::Inst inst{};
   inst.omod = static_cast<uint8_t>(omod);

@@ -3,6 +3,7 @@
 // its own, so that nothing is counted twice.
 #include <algorithm>
 
+#include "device/alike_accesses.h"
 #include "device/jit/memory_access.h"
 #include "device/jit/translator.h"
 #include "device/profile.h"
@@ -114,11 +115,56 @@ void Translator::count_scratch(const Instruction& i) {
   add_to_counter(counted_.counters++, active_ ? active_ : b_.getInt64(key_.occupied));
 }
 
-// The Observer looks at what the instruction is about to access; registers that it names go into the Wave.
+// The lanes' addresses are base + low + (high << 32) each, `high` maybe null. False: the instruction does not
+// say, or not all of them.
+bool Translator::find_addresses(const Instruction& i, Value*& base, Value*& low, Value*& high) {
+  const isa::Inst& inst = *i.step->inst;
+  const isa::MemoryAccess& access = isa::effects(inst.row->op).access;
+  const bool is_lds = inst.format == isa::Format::DS;
+  if (!is_lds && inst.format != isa::Format::GLOBAL && inst.format != isa::Format::FLAT) return false;
+  if (!inst.src[0].present() || isa::moves_block(inst.row->op)) return false;
+  int64_t offset = inst.offset;
+  if (is_lds && access.addresses == 2)
+    offset = int64_t{inst.offset0} * access_bytes(access) * (inst.row->flags & isa::kStride64 ? 64 : 1);
+  const auto row = [&](unsigned word) -> Value* {
+    llvm::AllocaInst* const lanes = temporary(lanes_);
+    store_row(active_vgpr(place(inst.src[0]) + word), lanes, llvm::Align(256));
+    return lanes;
+  };
+  low = row(0);
+  high = llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_));
+  base = b_.getInt64(static_cast<uint64_t>(offset));
+  if (is_lds) return true;
+  if (i.step->kind[2] == Source::none)
+    high = row(1);
+  else
+    base = b_.CreateAdd(base, scalar_source(i, 2, 2));
+  return true;
+}
+
+// What the instruction is about to access is looked at, where it is not like what has been seen. Otherwise
+// the Observer looks at registers that the instruction names, which go into the Wave.
 void Translator::show_accesses(const Instruction& i) {
-  store_rows(i.v_reads, i.n_v_reads);
-  store_live({}, i.s_reads | ScalarSet().set(isa::kExecLo).set(isa::kExecLo + 1u));
-  call_library("morgana_count_accesses", {wave_, step_address(i)});
+  const auto show = [&] {
+    store_rows(i.v_reads, i.n_v_reads);
+    store_live({}, i.s_reads | ScalarSet().set(isa::kExecLo).set(isa::kExecLo + 1u));
+    call_library("morgana_count_accesses", {wave_, step_address(i)});
+  };
+  Value *base, *low, *high;
+  if (!find_addresses(i, base, low, high)) return show();
+  count_form(i, CountedAccess::Form::alike);
+  const size_t own = size_t{counted_.counters} * sizeof(uint64_t);
+  counted_.counters += sizeof(AlikeAccesses) / sizeof(uint64_t);
+  Value* const lanes = exec();  // not first of all in one of the two ways
+  const auto look = [&] {
+    Value* const counters = b_.CreateLoad(ptr_, field(frame_, offsetof(WaveFrame, counters)));
+    call_library("morgana_count_alike",
+                 {wave_, step_address(i), field(counters, own), base, low, high, lanes});
+  };
+  if (i.step->inst->format == isa::Format::DS) return look();
+  // Scratch lies in global memory, too.
+  Value* const scratch = b_.CreateLoad(i32_, field(wave_, offsetof(Wave, scratch_lane_bytes)));
+  either(b_.CreateICmpEQ(scratch, b_.getInt32(0)), look, show);
 }
 
 }  // namespace morgana::device::jit

@@ -301,6 +301,7 @@ class Translator {
   void count_lines(const Instruction& i, CountedAccess::Form form, Value* first, uint64_t bytes);
   void count_shaped(const Instruction& i, const AddressShape& shape, Value* first);
   void count_scratch(const Instruction& i);
+  bool find_addresses(const Instruction& i, Value*& base, Value*& low, Value*& high);
   void show_accesses(const Instruction& i);
   // Ways out (translate_sections.cpp).
   void continue_section(const Instruction& i);

@@ -19,12 +19,12 @@ constexpr uint32_t kApart[4][8] = {{0, 1, 2, 3, 20, 21, 22, 23},
 // The dwords that a phase asks for, bank by bank.
 class Phase {
  public:
-  explicit Phase(uint32_t banks) : banks_(banks) {}
+  explicit Phase(uint32_t banks) : last_bank_(banks - 1) {}
 
   void add(uint64_t address, uint32_t bytes, bool shares) {
     const uint64_t first = address / kDword, last = (address + bytes - 1) / kDword;
     for (uint64_t dword = first; dword <= last; dword++) {
-      const size_t bank = dword % banks_;
+      const size_t bank = dword & last_bank_;
       if (shares && has(bank, dword)) continue;
       if (count_ < dwords_.size()) {
         dwords_[count_] = {dword, last_[bank]};
@@ -48,7 +48,7 @@ class Phase {
     uint64_t number;
     uint16_t before;  // of its bank, counted from 1
   };
-  uint32_t banks_, most_ = 0;
+  uint32_t last_bank_, most_ = 0;  // the number of banks is a power of two
   bool is_empty_ = true;
   uint16_t count_ = 0;
   std::array<uint16_t, 64> used_{}, last_{};  // by bank
@@ -104,6 +104,54 @@ uint32_t least_lines(const Access& access, uint32_t touched) {
   return std::min(touched, (bytes + kLineBytes - 1) / kLineBytes);
 }
 
+namespace {
+
+// How often the banks are used for these lanes, each of which asks for bytes of one dword; 0: more often than
+// is worth counting so. Each time a bank gives one dword, to all lanes that ask for it.
+uint32_t times_of_banks(const Access& access, uint64_t lanes, uint32_t banks) {
+  constexpr uint32_t kMost = 4;
+  std::array<uint64_t, 64> given;
+  uint32_t times = 0;
+  while (lanes != 0) {
+    if (++times > kMost) return 0;
+    uint64_t used = 0, later = 0;
+    for (uint64_t left = lanes; left != 0; left &= left - 1) {
+      const uint64_t dword = access.address[static_cast<size_t>(__builtin_ctzll(left))] / kDword;
+      const size_t bank = dword & (banks - 1);
+      if ((used >> bank & 1) == 0) {
+        used |= uint64_t{1} << bank;
+        given[bank] = dword;
+      } else if (given[bank] != dword) {
+        later |= left & -left;
+      }
+    }
+    lanes = later;
+  }
+  return times;
+}
+
+// The same of atomics: each lane's takes its own time.
+uint32_t times_of_atomics(const Access& access, uint64_t lanes, uint32_t banks) {
+  std::array<uint8_t, 64> used{};
+  uint8_t most = 0;
+  for (uint64_t left = lanes; left != 0; left &= left - 1) {
+    const size_t bank = access.address[static_cast<size_t>(__builtin_ctzll(left))] / kDword & (banks - 1);
+    most = std::max(most, ++used[bank]);
+  }
+  return most;
+}
+
+// Whether all lanes ask for bytes of one dword each.
+bool are_single_dwords(const Access& access) {
+  if (access.bytes > kDword) return false;
+  uint64_t reach = 0;
+  for (uint64_t left = access.lanes; left != 0; left &= left - 1)
+    reach |= access.address[static_cast<size_t>(__builtin_ctzll(left))];
+  return access.bytes == 1 || reach % access.bytes == 0;
+}
+
+}  // namespace
+
 LdsPhases lds_phases(const Access& access, Target target) {
   LdsPhases phases;
   const uint32_t banks = lds_banks(target);
@@ -111,7 +159,18 @@ LdsPhases lds_phases(const Access& access, Target target) {
   const uint32_t rounded = bytes <= 4 ? 4 : bytes <= 8 ? 8 : 16;
   const uint32_t lanes = std::min<uint32_t>(banks * kDword / rounded, kLanes);
   const bool is_apart = rounded == 16 && banks == 32 && !access.writes;
+  const bool is_single = are_single_dwords(access);
   for (uint32_t first = 0; first < kLanes; first += lanes) {
+    if (is_single) {
+      const uint64_t asks = access.lanes >> first << (kLanes - lanes) >> (kLanes - lanes) << first;
+      if (asks == 0) continue;
+      const auto& times_of = access.is_atomic ? times_of_atomics : times_of_banks;
+      if (const uint32_t times = times_of(access, asks, banks); times != 0) {
+        phases.taken += times;
+        phases.least++;
+        continue;
+      }
+    }
     Phase phase(banks);
     for (uint32_t i = 0; i < lanes; i++) {
       const uint32_t lane = is_apart ? first / 32 * 32 + kApart[first % 32 / 8][i] : first + i;

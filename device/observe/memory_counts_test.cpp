@@ -82,7 +82,18 @@ TEST(MemoryCounts, PhasesOf64BanksAndOfAtomics) {
   expect_phases(Target::gfx950, access_of(4, row(32)), 32, 1);
   expect_phases(Target::gfx950, access_of(4, row(64)), 64, 1);
   expect_phases(Target::gfx950, access_of(16, row(4)), 4, 4);
-  Access atomic = access_of(4, row(0));
+  // As many dwords of one bank, to the lanes in turn; the others have one each.
+  for (uint64_t dwords = 1; dwords <= 6; dwords++)
+    expect_phases(Target::gfx950,
+                  access_of(4, [=](uint64_t i) { return i < 32 ? i % dwords * 64 * 4 : i * 4; }),
+                  static_cast<uint32_t>(dwords), 1);
+  // Across the edge of two dwords each.
+  expect_phases(Target::gfx950, access_of(4, [](uint64_t i) { return 4 * i + 1; }), 2, 1);
+  Access atomic = access_of(4, [](uint64_t i) { return i % 16 * 64 * 4 + i / 16 * 4; });
+  atomic.writes = atomic.is_atomic = true;
+  expect_phases(Target::gfx950, atomic, 16, 1);
+  expect_phases(Target::gfx90a, atomic, 32, 2);
+  atomic = access_of(4, row(0));
   atomic.writes = atomic.is_atomic = true;
   expect_phases(Target::gfx950, atomic, 64, 1);
 }

@@ -31,18 +31,20 @@ const char* name(InstructionKind kind) {
 
 uint32_t lds_banks(Target target) { return target == Target::gfx950 ? 64 : 32; }
 
-void InstructionCounts::add(const InstructionCounts& other) {
-  executions += other.executions;
-  lanes += other.lanes;
-  idle += other.idle;
-  flop += other.flop;
-  matrix_flop += other.matrix_flop;
-  for (size_t i = 0; i < bytes.size(); i++) bytes[i] += other.bytes[i];
-  lines += other.lines;
-  least_lines += other.least_lines;
-  lds_phases += other.lds_phases;
-  least_lds_phases += other.least_lds_phases;
+void InstructionCounts::add(const InstructionCounts& other, uint64_t times) {
+  executions += times * other.executions;
+  lanes += times * other.lanes;
+  idle += times * other.idle;
+  flop += times * other.flop;
+  matrix_flop += times * other.matrix_flop;
+  for (size_t i = 0; i < bytes.size(); i++) bytes[i] += times * other.bytes[i];
+  lines += times * other.lines;
+  least_lines += times * other.least_lines;
+  lds_phases += times * other.lds_phases;
+  least_lds_phases += times * other.least_lds_phases;
 }
+
+static_assert(AlikeAccesses::kLine == kLineBytes);
 
 InstructionKind kind_of(const isa::Inst& inst) {
   const isa::Effects& effects = isa::effects(inst.row->op);
@@ -195,6 +197,68 @@ void Profiler::accesses(const Moment& moment) {
   for (const Access& access : moment.accesses) count(access, one, regions_[last_].target, one.counts);
 }
 
+void Profiler::count_lanes(uint64_t lanes, const uint64_t* addresses, const Slot& one, Target target,
+                           InstructionCounts& counts) {
+  const isa::Inst& inst = *one.inst;
+  Access made = described(inst);
+  made.space = inst.format == Format::DS ? Space::lds : Space::global;
+  made.lanes = lanes;
+  const uint64_t unit = uint64_t{made.bytes} * (inst.row->flags & isa::kStride64 ? 64 : 1);
+  for (uint32_t part = 0; part < isa::effects(inst.row->op).access.addresses; part++) {
+    const uint64_t distance = part == 0 ? 0 : (uint64_t{inst.offset1} - inst.offset0) * unit;
+    for (size_t l = 0; l < kLanes; l++) made.address[l] = addresses[l] + distance;
+    count(made, one, target, counts);
+  }
+}
+
+void Profiler::lanes(const Moment& moment, AlikeAccesses& alike, const uint64_t* addresses) {
+  Slot& one = slot(moment);
+  const Target target = regions_[last_].target;
+  if (alike.skips != 0)
+    count_lanes(alike.now, addresses, one, target, one.counts);
+  else
+    note(alike, addresses, target, one);
+}
+
+// Puts what was not known in the place of what has been there longest.
+void Profiler::note(AlikeAccesses& alike, const uint64_t* addresses, Target target, Slot& one) {
+  // Where lanes lie elsewhere each time it costs more to look.
+  constexpr uint64_t kMostLost = 2 * AlikeAccesses::kWays, kSkips = 1000;
+  const auto w = static_cast<uint32_t>(alike.next++ % AlikeAccesses::kWays);
+  AlikeAccesses::Way& way = alike.ways[w];
+  if (alike.lanes[w] != 0) {
+    uint64_t times = 0;
+    for (const uint64_t each : way.times) times += each;
+    alike.lost = times == 1 ? alike.lost + 1 : 0;
+    fold(alike, w, target, one);
+  }
+  if (alike.lost == kMostLost) {
+    alike.lost = 0;
+    alike.skips = kSkips;
+  }
+  const uint64_t first = addresses[__builtin_ctzll(alike.now)];
+  std::ranges::fill(way.times, 0);
+  way.times[first % kLineBytes] = 1;
+  for (size_t l = 0; l < kLanes; l++) way.distance[l] = addresses[l] - first;
+  alike.lanes[w] = alike.now;
+  alike.span[w] = way.distance[63 - __builtin_clzll(alike.now)];
+}
+
+// Counts what has been noted of a way.
+void Profiler::fold(const AlikeAccesses& alike, uint32_t w, Target target, Slot& one) {
+  // Lanes may lie before the first one, in the same bank and as far into a line as they did.
+  constexpr uint64_t kPlace = uint64_t{1} << 62;
+  const AlikeAccesses::Way& way = alike.ways[w];
+  for (uint64_t into = 0; into < kLineBytes; into++) {
+    if (way.times[into] == 0) continue;
+    uint64_t addresses[kLanes];
+    for (size_t l = 0; l < kLanes; l++) addresses[l] = kPlace + into + way.distance[l];
+    InstructionCounts once;
+    count_lanes(alike.lanes[w], addresses, one, target, once);
+    one.counts.add(once, way.times[into]);
+  }
+}
+
 uint64_t* Profiler::counters(const CountedCode& code) {
   std::vector<uint64_t>& counters = counters_[&code];
   counters.resize(code.counters + 1);  // fold() looks at the one behind each
@@ -222,7 +286,11 @@ void Profiler::fold(const CountedCode& code, const std::vector<uint64_t>& counte
     }
   }
   for (const CountedAccess& access : code.accesses)
-    if (const uint64_t times = counters[access.counter]; times != 0)
+    if (access.form == CountedAccess::Form::alike) {
+      const auto& alike = *reinterpret_cast<const AlikeAccesses*>(&counters[access.counter]);
+      for (uint32_t way = 0; way < AlikeAccesses::kWays; way++)
+        if (alike.lanes[way] != 0) fold(alike, way, code.target, slot_at(access.dword));
+    } else if (const uint64_t times = counters[access.counter]; times != 0)
       add(access, times, counters[access.counter + 1], code.target, slot_at(access.dword));
 }
 
