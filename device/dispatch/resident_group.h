@@ -103,7 +103,11 @@ class ResidentGroup {
     wave.watches = &plan_->setting.watches;
     accesses_ = accesses;
   }
-  bool spends_last_access() const { return accesses_ != 0 && --accesses_ == 0; }
+  bool spends_last_access() const {
+    if (accesses_ == 0) return false;
+    accesses_--;
+    return accesses_ == 0;
+  }
   // Work-items in each dimension: fewer than plan().group_size at the grid's edge.
   const std::array<uint32_t, 3>& size() const { return size_; }
 
