@@ -62,7 +62,7 @@ TEST_F(LaneRace, ABarrierOrdersOnlyTheMemoryThatItFences) {
   EXPECT_EQ(check(neighbour("barrier(CLK_LOCAL_MEM_FENCE); barrier(CLK_GLOBAL_MEM_FENCE)").c_str()), "");
 }
 
-// Of the work-items that ask for 0 the first one writes; the others read what it has written.
+// Nobody finds what he asks for.
 TEST_F(LaneRace, ACompareAndSwapThatFindsSomethingElseOnlyReads) {
   const auto swap = [](const char* before, const char* space) {
     return "kernel void k(global int* to) { local int lds[1]; " + std::string(space) +

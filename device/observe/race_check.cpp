@@ -52,14 +52,19 @@ bool waits_for_all(const isa::Inst& inst, Generation generation) {
   }
 }
 
+// The dword of the lane, `at` registers behind the operand's first.
+uint32_t dword_of(const Wave& wave, const isa::Operand& operand, uint64_t at, uint32_t lane) {
+  return operand.is_agpr() ? wave.a[(operand.code - isa::kAgprBase + at) * kLanes + lane]
+                           : wave.v[(operand.code - isa::kVgprBase + at) * kLanes + lane];
+}
+
 // What a store takes from its register for the dword that lies `offset` bytes behind its first.
 uint32_t value_of(const Moment& moment, const Access& access, uint32_t lane, uint64_t offset) {
   if (access.data < 0) return 0;
   const isa::Operand& data = moment.inst.src[static_cast<size_t>(access.data)];
   if (!data.present() || data.is_scalar()) return 0;
   const uint64_t at = offset / 4 < data.dwords ? offset / 4 : 0;
-  const uint32_t dword = data.is_agpr() ? moment.wave.a[(data.code - isa::kAgprBase + at) * kLanes + lane]
-                                        : moment.wave.v[(data.code - isa::kVgprBase + at) * kLanes + lane];
+  const uint32_t dword = dword_of(moment.wave, data, at, lane);
   if (access.bytes >= 4) return dword;
   const bool is_upper = std::string_view(moment.inst.row->mnemonic).ends_with("_d16_hi");
   return (is_upper ? dword >> 16 : dword) & ((1u << 8 * access.bytes) - 1);
@@ -70,6 +75,7 @@ uint32_t value_of(const Moment& moment, const Access& access, uint32_t lane, uin
 void RaceCheck::group_begins(const Group& group) {
   GroupState& state = groups_[&group];
   state.lds.assign(group.lds_size / 4 + 1, {});
+  state.next_orders.fill(kOrdersAll);
   const uint64_t index = reporter_.items().index_of(group.id);
   for (uint32_t i = 0; i < kGroupWaves; i++) {
     state.waves[i] = {};
@@ -81,9 +87,7 @@ void RaceCheck::group_begins(const Group& group) {
 void RaceCheck::barrier(const Group& group) {
   GroupState& state = groups_[&group];
   uint8_t ordered = kOrdersAll;
-  for (uint32_t i = 0; i < group.wave_count; i++) {
-    ordered &= ordered_by(std::exchange(state.marks[i], 0));
-  }
+  for (uint32_t i = 0; i < group.wave_count; i++) ordered &= std::exchange(state.next_orders[i], kOrdersAll);
   state.count_barrier(ordered);
   Clock all, all_lds;
   for (uint32_t i = 0; i < group.wave_count; i++) {
@@ -157,7 +161,7 @@ void RaceCheck::compare(const Moment& moment, const Access& access, const Mark& 
                                                 : wrote          ? "write"
                                                                  : "read",
                                                 wrote}));
-  const char* const barrier = reporter_.host().barrier_marks().empty() ? "no barrier"
+  const char* const barrier = marks_.empty()               ? "no barrier"
                               : access.space == Space::lds ? "no barrier with CLK_LOCAL_MEM_FENCE"
                                                            : "no barrier with CLK_GLOBAL_MEM_FENCE";
   finding.detail = before.wave == now.wave
@@ -246,12 +250,8 @@ bool RaceCheck::swaps(const Moment& moment, const Access& access, uint32_t lane)
   const uint32_t dwords = access.bytes / 4;
   const auto value = [&](const isa::Operand& operand, uint32_t first) {
     uint64_t of_lane = 0;
-    for (uint32_t i = 0; i < dwords; i++) {
-      const uint32_t code = operand.code + first + i;
-      const uint32_t dword = operand.is_agpr() ? moment.wave.a[(code - isa::kAgprBase) * kLanes + lane]
-                                               : moment.wave.v[(code - isa::kVgprBase) * kLanes + lane];
-      of_lane |= uint64_t{dword} << 32 * i;
-    }
+    for (uint32_t i = 0; i < dwords; i++)
+      of_lane |= uint64_t{dword_of(moment.wave, operand, first + i, lane)} << 32 * i;
     return of_lane;
   };
   // The new value comes before the other, but for ds_cmpst of gfx10 and earlier.
@@ -322,12 +322,11 @@ void RaceCheck::before(const Moment& moment) {
   GroupState& group = groups_[wave.group];
   current_ = &group.waves[wave.index];
   step_++;
-  if (const auto& marks = reporter_.host().barrier_marks(); !marks.empty())
-    if (const auto mark = marks.find(moment.pc); mark != marks.end())
-      group.marks[wave.index] = mark->second | kMarked;
+  if (const auto mark = marks_.find(moment.pc); mark != marks_.end())
+    group.next_orders[wave.index] = mark->second;
   // A wave that is alone does not wait.
   if (moment.inst.row->op == Op::s_barrier && wave.group->waves_ended + 1 == wave.group->wave_count)
-    group.count_barrier(ordered_by(std::exchange(group.marks[wave.index], 0)));
+    group.count_barrier(std::exchange(group.next_orders[wave.index], kOrdersAll));
   swapped_now_.clear();
   follow(moment, *current_);
   for (const Access& access : moment.accesses) {

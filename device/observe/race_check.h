@@ -21,6 +21,7 @@ class RaceCheck {
   RaceCheck(const Launch& launch, Reporter& reporter)
       : launch_(launch),
         reporter_(reporter),
+        marks_(reporter.host().barrier_marks()),
         by_lane_((reporter.host().checks() & static_cast<uint8_t>(Check::lanes)) != 0) {}
   void group_begins(const Group& group);
   void before(const Moment& moment);
@@ -47,14 +48,12 @@ class RaceCheck {
   };
   static constexpr uint64_t kRowBytes = 256;
   static constexpr uint8_t kOrdersLds = 1, kOrdersGlobal = 2, kOrdersAll = kOrdersLds | kOrdersGlobal;
-  static constexpr uint8_t kMarked = 4;
-  static uint8_t ordered_by(uint8_t mark) { return mark == 0 ? kOrdersAll : mark & kOrdersAll; }
   using Row = std::array<Cell, kRowBytes / 4>;
   struct GroupState {
     std::vector<Cell> lds;
     std::array<WaveClock, kGroupWaves> waves;
-    std::array<uint8_t, kGroupWaves> marks{};  // what the next barrier orders, and kMarked; 0: all memory
-    uint32_t barriers = 0, lds_barriers = 0;   // that ordered accesses to global memory, to LDS
+    std::array<uint8_t, kGroupWaves> next_orders{};  // what the wave's next barrier orders
+    uint32_t barriers = 0, lds_barriers = 0;         // that ordered accesses to global memory, to LDS
     void count_barrier(uint8_t ordered) {
       lds_barriers += ordered & kOrdersLds ? 1 : 0;
       barriers += ordered & kOrdersGlobal ? 1 : 0;
@@ -88,7 +87,8 @@ class RaceCheck {
 
   const Launch& launch_;
   Reporter& reporter_;
-  const bool by_lane_;  // work-items of one wave may race with each other
+  const std::unordered_map<uint64_t, uint8_t>& marks_;  // CheckHost::barrier_marks
+  const bool by_lane_;                                  // work-items of one wave may race with each other
   uint64_t step_ = 0;
   std::unordered_map<const Group*, GroupState> groups_;
   std::unordered_map<uint64_t, std::unique_ptr<Row>> rows_;  // by address / kRowBytes

@@ -205,9 +205,9 @@ SdmaQueue::Outcome SdmaQueue::copy_window(const uint32_t* p) {
   Side from = side(p + 1), to = side(p + 6);
   const uint64_t width = (bits(p[11], 0, 14) + uint64_t{1}) << element;
   const uint64_t rows = bits(p[11], 16, 14) + uint64_t{1}, layers = bits(p[12], 0, 11) + uint64_t{1};
-  for (Side* side : {&from, &to}) {
-    const uint64_t first = side->at(0, 0, element), end = side->at(rows - 1, layers - 1, element) + width;
-    side->base += owner().pages_of(first, end - first) - first;
+  for (Side* one : {&from, &to}) {
+    const uint64_t first = one->at(0, 0, element), end = one->at(rows - 1, layers - 1, element) + width;
+    one->base += owner().pages_of(first, end - first) - first;
   }
   device::Fault fault;
   for (uint64_t layer = 0; layer < layers; ++layer) {
