@@ -79,7 +79,7 @@ void Translator::count_shaped(const Instruction& i, const AddressShape& shape, V
     distance[l] = shape.group >= key_.occupied
                       ? shape.lane[l]
                       : shape.value[l / 16] - shape.value[0] + shape.lane[l] - shape.lane[l / 16 * 16];
-  if (!is_known) return show_accesses(i);
+  if (!is_known) return count_lanes(i);
   if (is_lds) {
     // Elsewhere lanes reach into the next bank.
     Value* const is_aligned = b_.CreateICmpEQ(b_.CreateAnd(first, 3), b_.getInt64(0));
@@ -96,7 +96,7 @@ void Translator::count_shaped(const Instruction& i, const AddressShape& shape, V
     is_row = is_row && distance[l] == l * size;
     is_place = is_place && distance[l] == 0;
   }
-  if (!is_row && !is_place) return show_accesses(i);
+  if (!is_row && !is_place) return count_lanes(i);
   // Scratch lies in global memory, too.
   Value* const scratch = b_.CreateLoad(i32_, field(wave_, offsetof(Wave, scratch_lane_bytes)));
   either(
@@ -142,16 +142,17 @@ bool Translator::find_addresses(const Instruction& i, Value*& base, Value*& low,
   return true;
 }
 
-// What the instruction is about to access is looked at, where it is not like what has been seen. Otherwise
-// the Observer looks at registers that the instruction names, which go into the Wave.
+// The Observer looks at what the instruction is about to access; registers that it names go into the Wave.
 void Translator::show_accesses(const Instruction& i) {
-  const auto show = [&] {
-    store_rows(i.v_reads, i.n_v_reads);
-    store_live({}, i.s_reads | ScalarSet().set(isa::kExecLo).set(isa::kExecLo + 1u));
-    call_library("morgana_count_accesses", {wave_, step_address(i)});
-  };
+  store_rows(i.v_reads, i.n_v_reads);
+  store_live({}, i.s_reads | ScalarSet().set(isa::kExecLo).set(isa::kExecLo + 1u));
+  call_library("morgana_count_accesses", {wave_, step_address(i)});
+}
+
+// The same, where it is not like what has been seen.
+void Translator::count_lanes(const Instruction& i) {
   Value *base, *low, *high;
-  if (!find_addresses(i, base, low, high)) return show();
+  if (!find_addresses(i, base, low, high)) return show_accesses(i);
   count_form(i, CountedAccess::Form::alike);
   const size_t own = size_t{counted_.counters} * sizeof(uint64_t);
   counted_.counters += sizeof(AlikeAccesses) / sizeof(uint64_t);
@@ -164,7 +165,7 @@ void Translator::show_accesses(const Instruction& i) {
   if (i.step->inst->format == isa::Format::DS) return look();
   // Scratch lies in global memory, too.
   Value* const scratch = b_.CreateLoad(i32_, field(wave_, offsetof(Wave, scratch_lane_bytes)));
-  either(b_.CreateICmpEQ(scratch, b_.getInt32(0)), look, show);
+  either(b_.CreateICmpEQ(scratch, b_.getInt32(0)), look, [&] { show_accesses(i); });
 }
 
 }  // namespace morgana::device::jit

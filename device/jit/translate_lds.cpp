@@ -171,7 +171,7 @@ void Translator::lds_add(const Instruction& i) {
       "morgana_add_lds_u32",
       {lds_, lds_bytes(), b_.getInt32(static_cast<uint32_t>(inst.offset)), address, exec(), data});
   guarded(i, done, [&] {
-    if (key_.counts) show_accesses(i);
+    if (key_.counts) count_lanes(i);
   });
 }
 

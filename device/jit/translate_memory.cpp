@@ -420,7 +420,7 @@ void Translator::memory(const Instruction& i) {
   // Lanes of any form in global memory; `how` "any_": rows are rare among them.
   const auto move_lanes = [&](const char* how) {
     if (key_.checks_memory) check_lanes(i);
-    if (key_.counts && !flat) show_accesses(i);
+    if (key_.counts && !flat) count_lanes(i);
     Value* base = b_.getInt64(static_cast<uint64_t>(int64_t{inst.offset}));
     if (address_words == 1) base = b_.CreateAdd(base, scalar_source(i, 2, 2));
     Value* const low = put_address(0);
@@ -430,7 +430,7 @@ void Translator::memory(const Instruction& i) {
                                {wave_, notes(i), base, low, high, b_.getInt1(flat), exec(), data[0]});
     if (flat)
       return guarded(i, done, [&] {
-        if (key_.counts) show_accesses(i);
+        if (key_.counts) count_lanes(i);
         finish();
       });
     finish();
@@ -454,7 +454,7 @@ void Translator::memory(const Instruction& i) {
   if (is_shaped) return move_shaped();
   // Lanes under a partial EXEC are never moved as rows here, nor where gathers are expected.
   if (!is_lds) return move_lanes(expects_partial() ? "any_" : "");
-  if (key_.counts) show_accesses(i);
+  if (key_.counts) count_lanes(i);
   Value* const address = put_address(0);
   const bool is_lookup = is_lookup_[number(i)], inlines = lds_rows_inline_ < kMostRowsInline;
   if (!is_lookup) lds_rows_inline_ += used;

@@ -303,6 +303,7 @@ class Translator {
   void count_scratch(const Instruction& i);
   bool find_addresses(const Instruction& i, Value*& base, Value*& low, Value*& high);
   void show_accesses(const Instruction& i);
+  void count_lanes(const Instruction& i);
   // Ways out (translate_sections.cpp).
   void continue_section(const Instruction& i);
   void end_section(const Instruction& i);

@@ -113,7 +113,7 @@ constexpr Verb kVerbs[] = {
      R"(  morgana profile [--html FILE] [--json FILE] [--trace FILE] [--devices LIST] -- PROGRAM [ARGS...]
       Runs a program as `morgana run` does, counts what its kernels do (waves, lanes, instructions, FLOP, bytes, lines of
       memory, LDS bank conflicts, occupancy) by instruction and source line, and says on standard error what to change
-      first. Kernels are interpreted. All numbers are counts, none is a time. Ends with the program's status, or with 2
+      first. One thread executes them. All numbers are counts, none is a time. Ends with the program's status, or with 2
       when no kernel ran. --html writes the report as a page, --json all counts, --trace API calls, dispatches, copies and builds with the
       host's times, for ui.perfetto.dev (docs/profiling.md).
 )"},
