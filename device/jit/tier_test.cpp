@@ -398,6 +398,7 @@ TEST(TierDeathTest, TheLogNamesKernelsAndSaysWhy) {
         while (request->kernel(true) == nullptr) std::this_thread::yield();
       else
         shelf.wait_until_asked();
+      tier.remove(std::move(program));
     }
     std::exit(7);
   };
