@@ -198,9 +198,19 @@ TEST_F(Check, ABarrierOfOtherMemoryIsNone) {
 
 TEST_F(Check, WorkGroupsThatWriteOnePlaceRace) {
   for (const char* source :
-       {"kernel void k(global int* to) { to[0] = get_group_id(0); }",
+       {"kernel void k(global int* to) { to[0] = get_group_id(0) + 1; }",
+        "kernel void k(global int* to) { to[get_group_id(0)] = 5; to[1] = 6; }",
         "kernel void k(global int* to) { if (get_global_id(0) == 0) *to = 0; atomic_inc(to); }"})
     EXPECT_TRUE(has(check(source, 1, 128, 64), "nothing orders accesses of different work-groups")) << source;
+}
+
+// A flag that many set.
+TEST_F(Check, OneValueThatAllStoreIsClean) {
+  for (const char* type : {"char", "int", "ulong2"}) {
+    const std::string source =
+        "kernel void k(global " + std::string(type) + "* to) { to[0] = (" + type + ")5; }";
+    EXPECT_EQ(check(source.c_str(), 4, 256, 64), "") << type;
+  }
 }
 
 TEST_F(Check, AtomicsThatWriteOnePlaceAreClean) {
@@ -311,6 +321,19 @@ TEST_F(Check, ABarrierThatOtherLanesMeetBehindAnotherIsNamed) {
                                    1, 64, 64);
   EXPECT_TRUE(has(report, "barrier-divergence: kernel 'k'")) << report;
   EXPECT_TRUE(has(report, "against     barrier that the others came to")) << report;
+}
+
+TEST_F(Check, AnAsynchronousCopyThatSomeWavesPassByIsNamed) {
+  EXPECT_TRUE(has(check(R"(kernel void k(global int* to) {
+    local int part[128];
+    part[get_local_id(0)] = 0;
+    event_t e = 0;
+    if (get_local_id(0) < 64) e = async_work_group_copy(part, to, 128, 0);
+    wait_group_events(1, &e);
+    to[get_local_id(0)] += part[get_local_id(0)];
+  })",
+                        128, 128, 128),
+                  "barrier-divergence"));
 }
 
 TEST_F(Check, BarriersBehindAReturnOfSomeLanesIsClean) {

@@ -80,6 +80,50 @@ TEST_F(LaneRace, OneValueThatAllStoreIsClean) {
   EXPECT_EQ(check("kernel void k(global int* to) { to[3] = 7; }"), "");
 }
 
+// The copy is made by other work-items than those who read it.
+TEST_F(LaneRace, AnAsynchronousCopyIsWaitedFor) {
+  const auto copy = [](const char* type, const char* wait) {
+    const std::string text =
+        "#define TYPE " + std::string(type) + "\n#define WAIT(e) " + wait +
+        "\nkernel void k(global TYPE* to) { local TYPE part[16]; int i = get_local_id(0);"
+        "event_t e = async_work_group_copy(part, to, 16, 0); WAIT(e); TYPE mine = part[i];"
+        "barrier(CLK_LOCAL_MEM_FENCE); part[i] = mine; barrier(CLK_LOCAL_MEM_FENCE);"
+        "e = async_work_group_strided_copy(to + 16, part, 8, 2, 0); wait_group_events(1, &e); }";
+    return text;
+  };
+  for (const char* type : {"uchar", "short", "float", "int3", "long", "float8"}) {
+    EXPECT_EQ(check(copy(type, "wait_group_events(1, &e)").c_str()), "") << type;
+    EXPECT_NE(check(copy(type, "(void)e").c_str()).find("two work-items of one wave"), std::string::npos)
+        << type;
+  }
+}
+
+TEST_F(LaneRace, AsynchronousCopiesToOnePlaceRace) {
+  EXPECT_NE(check(R"(kernel void k(global int* to) {
+    local int one[16], other[16];
+    int i = get_local_id(0);
+    one[i] = i, other[i] = i + 16;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    event_t e = async_work_group_copy(to, one, 16, 0);
+    e = async_work_group_copy(to, other, 16, e);
+    wait_group_events(1, &e);
+  })"),
+            "");
+}
+
+TEST_F(LaneRace, AnAsynchronousCopyOrdersNothing) {
+  EXPECT_NE(check(R"(kernel void k(global int* to) {
+    local int part[16], other[16];
+    int i = get_local_id(0);
+    part[i] = i;
+    event_t e = async_work_group_copy(other, to, 16, 0);
+    to[i + 32] = part[(i + 1) % 16];
+    wait_group_events(1, &e);
+  })")
+                .find("two work-items of one wave"),
+            std::string::npos);
+}
+
 TEST_F(LaneRace, ManyValuesInOnePlaceRace) {
   EXPECT_NE(check("kernel void k(global int* to) { to[3] = get_local_id(0); }"), "");
 }

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Runs cases whose faults are known under Morgana's checks: ./dev judge NAME DIR [case pattern...]
 
-DIR has the cases of the suite NAME (oclgrind, indigo: a checkout of it); they are no part of this project. A case of oclgrind runs
-as it is compiled by default and with -cl-opt-disable; one of indigo in many orders (indigo.py). `right`: what its authors say is found in one of the two, or nothing in either where they say
-nothing; else `missed` or `false alarm`. What must come out stands in NAME.tsv, where all that is not right has its
-reason; --record writes new verdicts there. Exits 1 when a verdict is another, 2 when a case could not be run."""
+DIR has the cases of the suite NAME (gpuverify, indigo, oclgrind: a checkout of it); they are no part of this project. A case
+of indigo runs in many orders (indigo.py), one of the others as it is compiled by default and with -cl-opt-disable. `right`:
+what its authors say is found in one of the runs, or nothing in any where they say nothing; else `missed` or `false alarm`.
+What must come out stands in NAME.tsv, where all that is not right has its reason; --record writes new verdicts there. Exits 1
+when a verdict is another, 2 when a case could not be run."""
 import argparse
 import fnmatch
 import functools
@@ -15,20 +16,21 @@ import subprocess
 import sys
 import tempfile
 
+import gpuverify
 import indigo
 import oclgrind
 
 HERE = pathlib.Path(__file__).resolve().parent
-SUITES = {"indigo": indigo, "oclgrind": oclgrind}
+SUITES = {"gpuverify": gpuverify, "indigo": indigo, "oclgrind": oclgrind}
 LIMIT = 60  # seconds of a case
 CHECKS = "memory,race:lanes,barrier,init"
 
 
-def kinds_found(command, library, device):
+def kinds_found(command, library, device, checks=CHECKS):
     """The kinds that the checks report of a program; raises RuntimeError where it was not checked."""
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "report"
-        environment = {**os.environ, "MORGANA_CHECK": CHECKS, "MORGANA_CHECK_REPORT": str(report), "MORGANA_DEVICES": device,
+        environment = {**os.environ, "MORGANA_CHECK": checks, "MORGANA_CHECK_REPORT": str(report), "MORGANA_DEVICES": device,
                        "OCL_ICD_VENDORS": str(library), "OCL_ICD_FILENAMES": str(library), "MORGANA_WATCHDOG": "20",
                        "PYOPENCL_NO_CACHE": "1"}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT)
@@ -40,7 +42,10 @@ def kinds_found(command, library, device):
 
 
 def found_by_checks(module, path, library, device):
-    return set().union(*(kinds_found(module.command(path, options), library, device) for options in ("", "-cl-opt-disable")))
+    checks = module.checks(path) if hasattr(module, "checks") else CHECKS
+    found = set().union(*(kinds_found(module.command(path, options), library, device, checks)
+                          for options in ("", "-cl-opt-disable")))
+    return found & module.claimed(path) if hasattr(module, "claimed") else found
 
 
 def verdict(wanted, found):

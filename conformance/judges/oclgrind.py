@@ -6,7 +6,8 @@ import re
 import sys
 
 DEVICE = "gfx950"
-GROUPS = ("memcheck", "data-race", "uninitialized", "barrier", "atomics")
+GROUPS = ("memcheck", "data-race", "uninitialized", "barrier", "atomics", "async_copy", "wait_event")
+NO_KIND = {"no kind of a finding"}
 # What a line of a .ref demands, as KINDs of docs/checking.md, any of which will do.
 OUTSIDE = {"out-of-bounds", "lds-out-of-bounds", "scratch-out-of-bounds", "write-past-the-end", "memory-violation",
            "access-outside-the-segment"}
@@ -16,6 +17,7 @@ DEMANDS = (
     (r"data race", {"race"}),
     (r"divergence", {"barrier-divergence"}),
     (r"Uninitialized", {"uninitialized"}),
+    (r"without waiting for events|Invalid wait event", NO_KIND),
 )
 # Another kind of error in a group's .ref follows from the one that the group is about: a value read outside is not written.
 OF_GROUP = {"memcheck": OUTSIDE, "uninitialized": {"uninitialized"}}

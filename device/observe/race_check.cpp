@@ -63,11 +63,35 @@ uint32_t value_of(const Moment& moment, const Access& access, uint32_t lane, uin
   if (access.data < 0) return 0;
   const isa::Operand& data = moment.inst.src[static_cast<size_t>(access.data)];
   if (!data.present() || data.is_scalar()) return 0;
-  const uint64_t at = offset / 4 < data.dwords ? offset / 4 : 0;
+  const uint64_t place = access.first + offset / 4, at = place < data.dwords ? place : 0;
   const uint32_t dword = dword_of(moment.wave, data, at, lane);
   if (access.bytes >= 4) return dword;
   const bool is_upper = std::string_view(moment.inst.row->mnemonic).ends_with("_d16_hi");
   return (is_upper ? dword >> 16 : dword) & ((1u << 8 * access.bytes) - 1);
+}
+
+// What memory holds now. False where it cannot be read.
+bool read_bytes(const Moment& moment, const Access& access, uint64_t address, size_t bytes, void* out) {
+  const Group& group = *moment.wave.group;
+  if (access.space != Space::lds) return read_guest(out, address, bytes);
+  if (address + bytes > group.lds_size) return false;
+  std::memcpy(out, group.lds + address, bytes);
+  return true;
+}
+
+// Whether the lane's store leaves memory as it is.
+bool changes_nothing(const Moment& moment, const Access& access, uint32_t lane) {
+  uint8_t held[16];
+  if (access.data < 0 || access.bytes > sizeof held) return false;
+  const isa::Operand& data = moment.inst.src[static_cast<size_t>(access.data)];
+  if (!data.present() || data.is_scalar() ||
+      !read_bytes(moment, access, access.address[lane], access.bytes, held))
+    return false;
+  for (uint32_t at = 0; at < access.bytes; at += 4) {
+    const uint32_t value = value_of(moment, access, lane, at);
+    if (std::memcmp(&value, held + at, std::min(access.bytes - at, 4u)) != 0) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -134,6 +158,10 @@ void RaceCheck::compare(const Moment& moment, const Access& access, const Mark& 
                         bool wrote, uint64_t address, const Cell& cell) {
   if ((now.bytes & before.bytes) == 0 || is_ordered(*current_, access.space, now, before)) return;
   if (now.is_atomic && before.is_atomic) return;
+  // A value that one has stored and another stores again. Of lanes of one instruction is_ordered tells.
+  if (wrote && access.writes && !now.is_atomic && !before.is_atomic && before.step != now.step &&
+      changes_nothing(moment, access, now.lane))
+    return;
   // A load past the caches and a store are how flags are polled; atomic stores look like others.
   if (now.is_coherent && before.is_coherent) return;
   if (wrote != access.writes && (wrote ? now.is_coherent : before.is_coherent && !before.is_failed_swap))
@@ -234,7 +262,7 @@ void RaceCheck::synchronize(const Moment& moment, const Access& access, uint64_t
 // Whether the compare-and-swap of the lane will find what it asks for. Those of lower lanes have been.
 bool RaceCheck::swaps(const Moment& moment, const Access& access, uint32_t lane) {
   const isa::Inst& inst = moment.inst;
-  const bool is_ds = inst.format == isa::Format::DS, is_lds = access.space == Space::lds;
+  const bool is_ds = inst.format == isa::Format::DS;
   const std::string_view mnemonic = inst.row->mnemonic;
   const bool is_float = mnemonic.find("_f") != mnemonic.npos;
   const bool is_cmpst = is_ds && mnemonic.starts_with("ds_cmpst");
@@ -243,9 +271,7 @@ bool RaceCheck::swaps(const Moment& moment, const Access& access, uint32_t lane)
   uint64_t held = 0;
   if (const auto found = swapped_now_.find(at); found != swapped_now_.end())
     held = found->second;
-  else if (is_lds && at + access.bytes <= moment.wave.group->lds_size)
-    std::memcpy(&held, moment.wave.group->lds + at, access.bytes);
-  else if (is_lds || !read_guest(&held, at, access.bytes))
+  else if (!read_bytes(moment, access, at, access.bytes, &held))
     return true;
   const uint32_t dwords = access.bytes / 4;
   const auto value = [&](const isa::Operand& operand, uint32_t first) {
@@ -278,9 +304,9 @@ void RaceCheck::touch(const Moment& moment, const Access& access, uint32_t lane,
              access.is_atomic,
              access.is_coherent,
              access.writes && !writes,
+             step_,
              access.space == Space::lds ? group.lds_barriers : group.barriers,
-             by_lane_ ? value_of(moment, access, lane, at - (begin & ~uint64_t{3})) : 0,
-             step_};
+             by_lane_ ? value_of(moment, access, lane, at - (begin & ~uint64_t{3})) : 0};
     for (uint64_t i = 0; i < 4; i++)
       if (at + i >= begin && at + i < end) now.bytes |= static_cast<uint8_t>(1 << i);
     if (access.is_coherent && access.reads) synchronize(moment, access, at, *cell, *current_);

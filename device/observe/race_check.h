@@ -37,9 +37,9 @@ class RaceCheck {
     uint8_t lane = 0, bytes = 0;  // bytes: a bit each
     bool is_atomic = false, is_coherent = false;
     bool is_failed_swap = false;  // a read, but one that would have written
-    // With by_lane_: barriers of the group before it, which of all instructions it was, and what it stored.
+    uint64_t step = 0;            // which of all instructions it was
+    // With by_lane_: barriers of the group before it, and what it stored.
     uint32_t barriers = 0, value = 0;
-    uint64_t step = 0;
   };
   // The last write, two readers of different waves, and the plain store that an atomic of its own wave has
   // followed: other waves' atomics race with the store and not with the atomic.

@@ -21,6 +21,7 @@
 
 #include "base/target.h"
 #include "device/limits.h"
+#include "runtime/compiler/async_copies.h"
 #include "runtime/compiler/barrier_marks.h"
 #include "runtime/compiler/codegen_repairs.h"
 #include "runtime/compiler/device_library.h"
@@ -369,7 +370,10 @@ Status emit_object(Frontend& frontend, const BuildOptions& options, const Target
   MORGANA_CHECK(write_notes(frontend, module, static_cast<uint32_t>(wave)));
   MORGANA_CHECK(lower_printf(target, module));
   make_division_exact(module);
-  if (options.mark_barriers) mark_barriers(module);
+  if (options.check_races) {
+    turn_async_copies(module);
+    mark_barriers(module);
+  }
   MORGANA_CHECK(link_libraries(module, options, target));
   if (is_gfx6(target) && round_by_library(module)) MORGANA_CHECK(link_libraries(module, options, target));
   internalize(module);

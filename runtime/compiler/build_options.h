@@ -35,7 +35,7 @@ struct BuildOptions {
   bool zero_local_memory = false;
   bool zero_private_memory = false;
   // Of no option but of the process (MORGANA_CHECK).
-  bool mark_barriers = false;
+  bool check_races = false;
 };
 
 // invalid_argument names the first option that is unknown, malformed or not of this stage;
