@@ -148,6 +148,36 @@ kernel void k(global int* to, local int* mine) {
   EXPECT_EQ(check(kExchange, 64, 1, 1, 4 * sizeof(cl_int)), "");
 }
 
+// What lies beside the array is the work-item's, too, and the index says where it goes wrong.
+TEST_F(Check, AnIndexOutsideOfAnArrayIsNamedAndTheKernelGoesOn) {
+  for (const char* array :
+       {"local int a[8], b[8]; b[i % 8] = a[i % 8] = 1; barrier(CLK_LOCAL_MEM_FENCE);",
+        "int a[8] = {1, 1, 1}, b[8]; for (int k = 0; k < 8; k++) b[k] = to[k]; to[8 + i % 2] = b[i % 8];",
+        "struct { int n, b[8], end; } s = {}, *p = &s; int *unused = p->b;\n#define a s.b\n"}) {
+    const std::string source = "kernel void k(global int* to) {\n int i = get_global_id(0) + to[0];" +
+                               std::string(array) +
+                               "\n to[16 + i] = a[i]; \n#undef a\n to[0] = 0;  to[1] = 5; }";
+    const std::string report = check(source.c_str(), 32, 9, 9);
+    EXPECT_TRUE(has(report, "array-out-of-bounds: kernel 'k'") && has(report, "work-item   (8, 0, 0)"))
+        << report;
+    EXPECT_TRUE(has(report, "outside of the array")) << report;
+  }
+}
+
+TEST_F(Check, IndicesThatAreRightOrOfAnArrayOfAnySizeIsClean) {
+  EXPECT_EQ(check(R"(struct List { int count; int of[1]; };
+  kernel void k(global int* to) {
+    int i = get_global_id(0), mine[4] = {1, 2, 3, 4};
+    local int part[2][64];
+    part[i & 1][i] = mine[i & 3];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    global struct List* list = (global struct List*)to;
+    list->of[i] = part[i & 1][i];
+  })",
+                  65, 64, 64),
+            "");
+}
+
 TEST_F(Check, PrivateMemoryIsTheWorkItems) {
   EXPECT_EQ(check(R"(kernel void k(global int* to) {
     int own[40];

@@ -90,11 +90,15 @@ constexpr Case kCases[] = {
      "63) "
      "+ beyond * (i == 200) * 64], i); barrier(CLK_LOCAL_MEM_FENCE); to[i] = mine[l];",
      "lds-out-of-bounds"},
+    {"PrivateMemory",
+     "int own[120], *at = own; for (int n = 0; n < 32; n++) at[n * 3] = from[n] + i; to[i] = at[(from[i] & "
+     "31) * 3 + "
+     "beyond * (i == 200) * 120];",
+     "scratch-out-of-bounds"},
     {"PrivateArrays",
      "int own[32]; for (int n = 0; n < 32; n++) own[n] = from[n] + i; to[i] = own[(from[i] & 31) + beyond * "
-     "(i "
-     "== 200) * 40];",
-     "scratch-out-of-bounds"},
+     "(i == 200) * 32];",
+     "array-out-of-bounds"},
 };
 
 class OfEveryForm : public MemoryCheck, public testing::WithParamInterface<Case> {};

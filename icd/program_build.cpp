@@ -49,7 +49,11 @@ runtime::TargetDescription describe(const Device& device) {
 runtime::BuildOptions for_context(const Context& context, runtime::BuildOptions options) {
   options.zero_local_memory = (context.initialized_memory() & kInitializeLocal) != 0;
   options.zero_private_memory = (context.initialized_memory() & kInitializePrivate) != 0;
-  options.check_races = (runtime::checks_wanted() & static_cast<uint8_t>(device::Check::race)) != 0;
+  const auto is_wanted = [](device::Check check) {
+    return (runtime::checks_wanted() & static_cast<uint8_t>(check)) != 0;
+  };
+  options.check_memory = is_wanted(device::Check::memory);
+  options.check_races = is_wanted(device::Check::race);
   return options;
 }
 

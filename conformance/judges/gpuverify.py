@@ -14,9 +14,9 @@ import sys
 import tempfile
 import zlib
 
+from oclgrind import OUTSIDE
+
 DEVICE = "gfx950"
-OUTSIDE = {"out-of-bounds", "lds-out-of-bounds", "scratch-out-of-bounds", "write-past-the-end", "memory-violation",
-           "access-outside-the-segment"}
 RACE = {"race"}
 ANY = OUTSIDE | RACE | {"barrier-divergence"}
 DEMANDS = (

@@ -9,7 +9,7 @@ DEVICE = "gfx950"
 GROUPS = ("memcheck", "data-race", "uninitialized", "barrier", "atomics", "async_copy", "wait_event")
 NO_KIND = {"no kind of a finding"}
 # What a line of a .ref demands, as KINDs of docs/checking.md, any of which will do.
-OUTSIDE = {"out-of-bounds", "lds-out-of-bounds", "scratch-out-of-bounds", "write-past-the-end", "memory-violation",
+OUTSIDE = {"out-of-bounds", "array-out-of-bounds", "lds-out-of-bounds", "scratch-out-of-bounds", "write-past-the-end", "memory-violation",
            "access-outside-the-segment"}
 DEMANDS = (
     (r"Invalid read from write-only|Invalid write to read-only", {"forbidden-access"}),

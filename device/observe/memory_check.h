@@ -30,6 +30,7 @@ class MemoryCheck {
   KnownMemory memory_at(uint64_t address);
   void look_at_global(const Moment& moment, const Access& access);
   void look_at_part(const Moment& moment, const Access& access, uint64_t size, FindingKind kind);
+  void report_array(const Moment& moment, uint32_t lane);
   void report(const Moment& moment, const Access& access, uint32_t lane, FindingKind kind, uint64_t address,
               std::string detail);
 

@@ -13,6 +13,7 @@ const char* name(FindingKind kind) {
     case FindingKind::out_of_bounds: return "out-of-bounds";
     case FindingKind::use_after_free: return "use-after-free";
     case FindingKind::forbidden_access: return "forbidden-access";
+    case FindingKind::array_out_of_bounds: return "array-out-of-bounds";
     case FindingKind::lds_out_of_bounds: return "lds-out-of-bounds";
     case FindingKind::scratch_out_of_bounds: return "scratch-out-of-bounds";
     case FindingKind::race: return "race";

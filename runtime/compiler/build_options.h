@@ -35,6 +35,7 @@ struct BuildOptions {
   bool zero_local_memory = false;
   bool zero_private_memory = false;
   // Of no option but of the process (MORGANA_CHECK).
+  bool check_memory = false;
   bool check_races = false;
 };
 

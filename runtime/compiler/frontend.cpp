@@ -249,6 +249,10 @@ std::vector<std::string> Frontend::arguments() const {
   for (const std::string& folder : options_.include_dirs) result.push_back("-I" + folder);
   // The current folder comes last: programs include what lies beside them and say so nowhere.
   result.push_back("-I.");
+  // An array of one element at a struct's end may stand for any number.
+  if (options_.check_memory)
+    result.insert(result.end(),
+                  {"-fsanitize=array-bounds", "-fsanitize-trap=array-bounds", "-fstrict-flex-arrays=1"});
   for (const std::string& flag : options_.clang_flags) result.push_back(flag);
   result.insert(result.end(), {"-x", "cl", kSourceName});
   return result;
@@ -277,6 +281,16 @@ Status Frontend::prepare(const CompileInput& input) {
   const clang::InputKind kind =
       inputs.empty() ? clang::InputKind(clang::Language::OpenCL) : inputs.front().getKind();
   inputs.assign(1, clang::FrontendInputFile(source_->getMemBufferRef(), kind));
+  // Where a sanitizer is on, Clang 22 asks for the file of a kernel's stub, and ends where the program has none
+  // (CodeGenModule::isInNoSanitizeList).
+  if (options_.check_memory) {
+    auto memory = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
+    auto both = llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(files);
+    both->pushOverlay(memory);  // where the current folder becomes that of the others
+    memory->addFile(kSourceName, 0, llvm::MemoryBuffer::getMemBuffer(source_->getMemBufferRef()));
+    files = both;
+    inputs.assign(1, clang::FrontendInputFile(kSourceName, kind));
+  }
 
   clang_ = std::make_unique<clang::CompilerInstance>(std::move(invocation));
   clang_->setVirtualFileSystem(files);
