@@ -281,8 +281,8 @@ Status Frontend::prepare(const CompileInput& input) {
   const clang::InputKind kind =
       inputs.empty() ? clang::InputKind(clang::Language::OpenCL) : inputs.front().getKind();
   inputs.assign(1, clang::FrontendInputFile(source_->getMemBufferRef(), kind));
-  // Where a sanitizer is on, Clang 22 asks for the file of a kernel's stub, and ends where the program has none
-  // (CodeGenModule::isInNoSanitizeList).
+  // Where a sanitizer is on, Clang 22 asks for the file of a kernel's stub, and ends where the program has
+  // none (CodeGenModule::isInNoSanitizeList).
   if (options_.check_memory) {
     auto memory = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
     auto both = llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(files);
