@@ -5,12 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cinttypes>
-#include <cstdio>
 #include <vector>
 
 #include "device/guest_access.h"
 #include "device/held_pages.h"
+#include "runtime/mappings.h"
 
 namespace morgana::kmt {
 namespace {
@@ -25,33 +24,11 @@ struct Stretch {
   bool is_shared = false;
 };
 
-struct Mapping {
-  uint64_t begin = 0, end = 0;
-  bool is_writable = false, is_shared = false;
-};
-
-// The process's mappings in their order, until `visit` returns false.
-template <typename Visit>
-void visit_mappings(const Visit& visit) {
-  std::FILE* maps = std::fopen("/proc/self/maps", "re");
-  if (maps == nullptr) return;
-  char line[512];
-  while (std::fgets(line, sizeof line, maps) != nullptr) {
-    Mapping mapping;
-    char access[5] = {};
-    if (std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", &mapping.begin, &mapping.end, access) != 3) continue;
-    mapping.is_writable = access[0] == 'r' && access[1] == 'w' && access[2] == '-';
-    mapping.is_shared = access[3] == 's';
-    if (!visit(mapping)) break;
-  }
-  std::fclose(maps);
-}
-
 // [begin, end) in its parts. Empty: some of it is not there, or cannot be written.
 std::vector<Stretch> stretches(uint64_t begin, uint64_t end) {
   std::vector<Stretch> list;
   uint64_t covered = begin;
-  visit_mappings([&](const Mapping& mapping) {
+  runtime::visit_mappings([&](const runtime::Mapping& mapping) {
     if (mapping.end <= covered) return true;
     if (mapping.begin > covered || !mapping.is_writable) return false;
     const uint64_t until = std::min(mapping.end, end);
@@ -70,7 +47,7 @@ std::vector<Stretch> stretches(uint64_t begin, uint64_t end) {
 bool is_on_stack(uint64_t begin, uint64_t end) {
   const auto frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   bool found = false;
-  visit_mappings([&](const Mapping& mapping) {
+  runtime::visit_mappings([&](const runtime::Mapping& mapping) {
     if (frame >= mapping.end) return true;
     found = begin < mapping.end && end > mapping.begin;
     return false;

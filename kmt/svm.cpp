@@ -8,6 +8,7 @@
 #include "kmt/entry.h"
 #include "kmt/memory_table.h"
 #include "kmt/nodes.h"
+#include "runtime/managed_memory.h"
 
 namespace morgana::kmt {
 namespace {
@@ -158,6 +159,7 @@ KMT_EXPORT hsaKmtSVMSetAttr(void* start, HSAuint64 size, unsigned int count, HSA
     change(address, address + size, [&](Attributes& piece) {
       for (unsigned i = 0; i < count; ++i) apply(attributes[i], piece);
     });
+    runtime::note_managed({address, address + size});
     return HSAKMT_STATUS_SUCCESS;
   });
 }

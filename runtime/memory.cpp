@@ -15,6 +15,7 @@
 
 #include "runtime/address_space.h"
 #include "runtime/known_memory.h"
+#include "runtime/managed_memory.h"
 #include "runtime/report.h"
 #include "runtime/slabs.h"
 
@@ -348,6 +349,12 @@ HeldMemory::HeldMemory() {
   for (const auto& [address, range] : all.registered)
     if (range.paged && range.address % kPage == 0)
       pages_.push_back({range.address, round_up(range.size, kPage), true});
+  for (const AddressRange& range : managed_memory()) {
+    const auto meets = [&](const device::TouchedPages::Region& one) {
+      return one.begin < range.end && range.begin < one.begin + one.size;
+    };
+    if (std::ranges::none_of(pages_, meets)) pages_.push_back({range.begin, range.end - range.begin, true});
+  }
 }
 
 HeldMemory::~HeldMemory() {

@@ -94,7 +94,7 @@ with tempfile.TemporaryDirectory() as name:
     replays(recorded("heat", folder / "compiled", "sync")[-4:])
     features = recorded("rocm_features", folder / "features", "sync")
     replays([one for one in features if "sum_of_all" in one.name] + features[:5])
-    replays([one for one in features if one.name.startswith("0008")])  # registered memory
+    replays([one for one in features if one.name[:4] in ("0007", "0008")])  # managed and registered memory
     profiled(folder)
 print(f"{len(failures)} failures")
 sys.exit(bool(failures))
