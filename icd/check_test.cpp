@@ -319,6 +319,56 @@ TEST_F(Check, TheLastWorkGroupMayReadAllIsClean) {
             "");
 }
 
+// One work-item writes, another one of the same group or of another one waits for its flag and reads.
+std::string flagged(const char* release, const char* acquire, const char* reader) {
+  const auto fence = [](const char* scope) {
+    return *scope == 0 ? ""
+                       : "atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_seq_cst, memory_scope_" +
+                             std::string(scope) + ");";
+  };
+  return R"(kernel void k(global int* to) {
+    global atomic_int* flag = (global atomic_int*)(to + 64);
+    if (get_global_id(0) == 0) {
+      to[0] = 1;)" +
+         fence(release) + R"(
+      atomic_exchange_explicit(flag, 1, memory_order_relaxed, memory_scope_device);
+    } else if (get_global_id(0) == )" +
+         reader + R"() {
+      while (atomic_fetch_add_explicit(flag, 0, memory_order_relaxed, memory_scope_device) == 0) {}
+      )" +
+         fence(acquire) + R"(
+      to[128] = to[0];
+    }
+  })";
+}
+
+TEST_F(Check, AFlagOfTheGroupOrdersTheGroupIsClean) {
+  EXPECT_EQ(check(flagged("work_group", "work_group", "64").c_str(), 256, 128, 128), "");
+  EXPECT_EQ(check(flagged("device", "device", "64").c_str(), 256, 128, 128), "");
+}
+
+TEST_F(Check, AFlagOrdersGroupsWhereItsFencesAreOfTheDevice) {
+  EXPECT_EQ(check(flagged("device", "device", "128").c_str(), 256, 256, 128), "");
+  for (const auto& [release, acquire] : {std::pair("device", "work_group"), {"device", ""}, {"", "device"}}) {
+    const std::string report = check(flagged(release, acquire, "128").c_str(), 256, 256, 128);
+    EXPECT_TRUE(has(report, "race: kernel 'k'")) << release << ", " << acquire << ": " << report;
+  }
+}
+
+// gfx12 alone has another instruction for it.
+TEST_F(Check, AFlagAtomicOfTheGroupIsNoneForOthers) {
+  char name[64] = {};
+  clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof name, name, nullptr);
+  const std::string report = check(R"(kernel void k(global int* to) {
+    atomic_fetch_add_explicit((global atomic_int*)to, 1, memory_order_relaxed, memory_scope_work_group);
+  })",
+                                   64, 256, 64);
+  if (has(name, "gfx12"))
+    EXPECT_TRUE(has(report, "the scope of an atomic is its work-group")) << report;
+  else
+    EXPECT_EQ(report, "");
+}
+
 TEST_F(Check, ABarrierThatSomeWavesPassByIsNamed) {
   const std::string report = check(R"(kernel void k(global int* to) {
     if (get_local_id(0) < 64) barrier(CLK_GLOBAL_MEM_FENCE);

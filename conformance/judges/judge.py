@@ -1,44 +1,26 @@
 #!/usr/bin/env python3
 """Runs cases whose faults are known under Morgana's checks: ./dev judge NAME DIR [case pattern...]
 
-DIR has the cases of the suite NAME (gpuverify, indigo, oclgrind: a checkout of it); they are no part of this project. A case
-of indigo runs in many orders (indigo.py), one of the others as it is compiled by default and with -cl-opt-disable. `right`:
+DIR has the cases of the suite NAME (gpuverify, indigo, oclgrind, scor: a checkout of it); they are no part of this project. A case
+of indigo runs in many orders (indigo.py), one of scor on two targets (scor.py), one of the others as it is compiled by default and with -cl-opt-disable. `right`:
 what its authors say is found in one of the runs, or nothing in any where they say nothing; else `missed` or `false alarm`.
 What must come out stands in NAME.tsv, where all that is not right has its reason; --record writes new verdicts there. Exits 1
 when a verdict is another, 2 when a case could not be run."""
 import argparse
 import fnmatch
 import functools
-import json
-import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 
 import gpuverify
 import indigo
 import oclgrind
+import scor
+from checked import CHECKS, kinds_found
 
 HERE = pathlib.Path(__file__).resolve().parent
-SUITES = {"gpuverify": gpuverify, "indigo": indigo, "oclgrind": oclgrind}
-LIMIT = 60  # seconds of a case
-CHECKS = "memory,race:lanes,barrier,init"
-
-
-def kinds_found(command, library, device, checks=CHECKS):
-    """The kinds that the checks report of a program; raises RuntimeError where it was not checked."""
-    with tempfile.TemporaryDirectory() as folder:
-        report = pathlib.Path(folder) / "report"
-        environment = {**os.environ, "MORGANA_CHECK": checks, "MORGANA_CHECK_REPORT": str(report), "MORGANA_DEVICES": device,
-                       "OCL_ICD_VENDORS": str(library), "OCL_ICD_FILENAMES": str(library), "MORGANA_WATCHDOG": "20",
-                       "PYOPENCL_NO_CACHE": "1"}
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT)
-        summary = [line for line in done.stderr.splitlines() if line.startswith("checked: ")]
-        if done.returncode != 0 or not summary or "checked: 0 " in summary[-1] or " 0 unchecked" not in summary[-1]:
-            raise RuntimeError(done.stderr.strip()[-2000:] or "it was not checked")
-        lines = report.read_text().splitlines() if report.exists() else []
-        return {json.loads(line)["kind"] for line in lines}
+SUITES = {"gpuverify": gpuverify, "indigo": indigo, "oclgrind": oclgrind, "scor": scor}
 
 
 def found_by_checks(module, path, library, device):

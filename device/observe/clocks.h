@@ -46,13 +46,63 @@ class Clock {
 struct WaveClock {
   uint32_t number = 0;
   uint32_t time = 1;
-  bool has_stores = false;  // that it has not waited for
-  Clock known, known_lds;   // of accesses to global memory, to LDS
-  Clock loaded;             // what it will know behind the next invalidation of its cache
+  // The time of the first store that it has not waited for, and of the first that lies in an L2 that not all
+  // groups share; 0: none does.
+  uint32_t stores_since = 0, lds_since = 0, dirty_since = 0;
+  Clock known, known_lds;  // of accesses to global memory, to LDS
+  // What it will know of its group when it has dropped what only that shares; of others, when it has dropped
+  // all caches; of others when it has dropped all but the ones of other groups, all but the ones of its own.
+  Clock loaded_of_group, loaded, lacks_others, lacks_group;
 
   uint32_t group_begin() const { return (number - 1) / kGroupWaves * kGroupWaves + 1; }
-  // What others learn from something that the wave writes now.
-  uint32_t released() const { return has_stores ? time - 1 : time; }
+  // What others learn from something that the wave writes now: those of other groups, ...
+  uint32_t released() const { return before({stores_since, lds_since, dirty_since}); }
+  // ... or of its own, for which it may be that its stores come in order.
+  uint32_t released_to_group(bool in_order) const {
+    return before({in_order ? 0 : stores_since, lds_since, 0});
+  }
+  // It has been told of this, whether or not its caches still hold what was before.
+  bool has_loaded(uint32_t wave, uint32_t at) const {
+    const auto knows = [&](const Clock& clock) { return clock.of(wave) >= at; };
+    return knows(loaded_of_group) || knows(loaded) || knows(lacks_others) || knows(lacks_group);
+  }
+  void stores(uint32_t& since) const {
+    if (since == 0) since = time;
+  }
+  void has_waited(uint32_t& since) {
+    if (since != 0) time++;
+    since = 0;
+  }
+  // They are there when it has waited once more.
+  void writes_back() {
+    if (dirty_since != 0)
+      stores_since = stores_since == 0 ? dirty_since : std::min(stores_since, dirty_since);
+    dirty_since = 0;
+  }
+  void drops_of_group() {
+    known.learn(loaded_of_group);
+    loaded_of_group.clear();
+    known.learn(lacks_group);
+    lacks_group.clear();
+    move(loaded, lacks_others);
+  }
+  void drops_of_others() {
+    known.learn(lacks_others);
+    lacks_others.clear();
+    move(loaded, lacks_group);
+  }
+
+ private:
+  uint32_t before(std::array<uint32_t, 3> all_since) const {
+    uint32_t until = time;
+    for (const uint32_t since : all_since)
+      if (since != 0) until = std::min(until, since - 1);
+    return until;
+  }
+  static void move(Clock& from, Clock& to) {
+    to.learn(from);
+    from.clear();
+  }
 };
 
 }  // namespace morgana::device

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "device/guest_access.h"
-#include "device/observe/wait_check.h"
+#include "device/observe/memory_order.h"
 
 namespace morgana::device {
 namespace {
@@ -20,37 +20,7 @@ constexpr size_t kMostRows = 400'000;
 // Waves that an atomic's clock knows.
 constexpr size_t kMostKnown = 4096;
 
-bool invalidates(Op op) {
-  switch (op) {
-    case Op::buffer_wbinvl1:
-    case Op::buffer_wbinvl1_vol:
-    case Op::buffer_wbinvl1_sc:
-    case Op::buffer_inv:
-    case Op::buffer_invl2:
-    case Op::buffer_gl0_inv:
-    case Op::buffer_gl1_inv:
-    case Op::global_inv:
-    case Op::global_wbinv: return true;
-    default: return false;
-  }
-}
-
-// Waits for all vector memory (gfx10 and later: for all stores), or for all of LDS.
-bool waits_for_all(const isa::Inst& inst, Generation generation) {
-  const uint32_t simm16 = inst.simm16;
-  switch (inst.row->op) {
-    case Op::s_waitcnt: {
-      const Waits waits = waits_of(simm16, generation);
-      return waits.vector == 0 || waits.lgkm == 0;
-    }
-    case Op::s_waitcnt_vscnt:
-    case Op::s_wait_storecnt:
-    case Op::s_wait_dscnt: return (simm16 & 0x3f) == 0;
-    case Op::s_wait_storecnt_dscnt:
-    case Op::s_wait_loadcnt_dscnt: return (simm16 >> 8 & 0x3f) == 0 || (simm16 & 0x3f) == 0;
-    default: return false;
-  }
-}
+bool has_result(const isa::Inst& inst) { return inst.n_dst > 0 && inst.dst[0].present(); }
 
 // The dword of the lane, `at` registers behind the operand's first.
 uint32_t dword_of(const Wave& wave, const isa::Operand& operand, uint64_t at, uint32_t lane) {
@@ -126,7 +96,7 @@ void RaceCheck::barrier(const Group& group) {
     if (ordered & kOrdersGlobal) wave.known = all;
     if (ordered & kOrdersLds) wave.known_lds = all_lds;
     wave.time++;
-    wave.has_stores &= ordered != kOrdersAll;
+    if (ordered == kOrdersAll) wave.stores_since = wave.lds_since = 0;
   }
 }
 
@@ -150,20 +120,26 @@ bool RaceCheck::is_ordered(const WaveClock& wave, Space space, const Mark& now, 
   if (by_lane_ && before.wave == wave.number && before.lane != now.lane)
     // Lanes that store one value at once do not race.
     return before.barriers != now.barriers || (before.step == now.step && before.value == now.value);
-  const Clock& known = space == Space::lds ? wave.known_lds : wave.known;
-  return before.wave == 0 || before.wave == wave.number || known.of(before.wave) >= before.time;
+  if (before.wave == 0 || before.wave == wave.number) return true;
+  // What goes past the caches need not drop them.
+  if (space == Space::global && now.is_coherent && wave.has_loaded(before.wave, before.time)) return true;
+  return (space == Space::lds ? wave.known_lds : wave.known).of(before.wave) >= before.time;
 }
 
 void RaceCheck::compare(const Moment& moment, const Access& access, const Mark& now, const Mark& before,
                         bool wrote, uint64_t address, const Cell& cell) {
   if ((now.bytes & before.bytes) == 0 || is_ordered(*current_, access.space, now, before)) return;
-  if (now.is_atomic && before.is_atomic) return;
+  const uint64_t group = (before.wave - 1) / kGroupWaves;
+  const bool is_of_group = group == (now.wave - 1) / kGroupWaves;
+  const bool are_atomic = now.is_atomic && before.is_atomic;
+  const bool reach_each_other = is_of_group || (now.reaches_all && before.reaches_all);
+  if (are_atomic && reach_each_other) return;
   // A value that one has stored and another stores again. Of lanes of one instruction is_ordered tells.
   if (wrote && access.writes && !now.is_atomic && !before.is_atomic && before.step != now.step &&
       changes_nothing(moment, access, now.lane))
     return;
   // A load past the caches and a store are how flags are polled; atomic stores look like others.
-  if (now.is_coherent && before.is_coherent) return;
+  if (!are_atomic && now.is_coherent && before.is_coherent) return;
   if (wrote != access.writes && (wrote ? now.is_coherent : before.is_coherent && !before.is_failed_swap))
     return;
   const uint64_t other = launch_.entry + static_cast<uint64_t>(int64_t{before.at} * 4);
@@ -183,7 +159,6 @@ void RaceCheck::compare(const Moment& moment, const Access& access, const Mark& 
   finding.address = address;
   finding.sides.push_back(reporter_.side(wave, {moment.pc, reporter_.items().index_of(wave.group->id),
                                                 wave.index, now.lane, describe(access), access.writes}));
-  const uint64_t group = (before.wave - 1) / kGroupWaves;
   finding.sides.push_back(reporter_.side(wave, {other, group, (before.wave - 1) % kGroupWaves, before.lane,
                                                 before.is_atomic ? "atomic access"
                                                 : wrote          ? "write"
@@ -192,11 +167,11 @@ void RaceCheck::compare(const Moment& moment, const Access& access, const Mark& 
   const char* const barrier = marks_.empty()               ? "no barrier"
                               : access.space == Space::lds ? "no barrier with CLK_LOCAL_MEM_FENCE"
                                                            : "no barrier with CLK_GLOBAL_MEM_FENCE";
-  finding.detail = before.wave == now.wave
-                       ? barrier + " lies between the accesses of two work-items of one wave"s
-                   : group == reporter_.items().index_of(wave.group->id)
-                       ? barrier + " lies between the two waves' accesses"s
-                       : "nothing orders accesses of different work-groups but atomics and the kernel's end";
+  finding.detail =
+      before.wave == now.wave ? barrier + " lies between the accesses of two work-items of one wave"s
+      : are_atomic            ? "the scope of an atomic is its work-group, for others it is none"
+      : is_of_group           ? barrier + " lies between the two waves' accesses"s
+                    : "nothing orders accesses of different work-groups but atomics and the kernel's end";
   if (is_doubt)
     doubts_.push_back({wrote ? now.wave : before.wave, &cell, step_, std::move(finding)});
   else
@@ -234,29 +209,38 @@ void RaceCheck::group_ends(const Group& group) {
   groups_.erase(&group);
 }
 
-// Atomics and loads past the caches learn from who wrote there, and tell those who will read.
+// Atomics and accesses past the caches learn from who wrote there, and tell those who will read.
 void RaceCheck::synchronize(const Moment& moment, const Access& access, uint64_t address, const Cell& cell,
-                            WaveClock& wave) {
-  const bool loads = access.reads && moment.inst.n_dst > 0 && moment.inst.dst[0].present();
-  if (loads) {
-    Clock learnt;
-    if (cell.write.wave != 0) learnt.learn(cell.write.wave, cell.write.time - 1);
-    if (const auto released = released_.find(address); released != released_.end())
-      learnt.learn(released->second);
-    wave.known.learn(learnt, wave.group_begin());
-    wave.known_lds.learn(learnt, wave.group_begin());
-    if (access.space == Space::global) wave.loaded.learn(learnt);
+                            GroupState& group) {
+  WaveClock& wave = *current_;
+  const bool is_global = access.space == Space::global;
+  const bool reaches_others = is_global && reaches_all(moment.inst, *moment.wave.target);
+  const bool has_group = moment.wave.group->wave_count > 1;
+  const uint64_t key = is_global ? address : ~address;
+  if (access.reads && has_result(moment.inst)) {
+    Clock of_group;
+    if (const Mark& write = cell.write; write.wave - wave.group_begin() < kGroupWaves)
+      of_group.learn(write.wave, write.time - 1);
+    else if (write.wave != 0 && is_global)
+      wave.loaded.learn(write.wave, write.ordered);
+    if (const auto released = group.released.find(key); released != group.released.end())
+      of_group.learn(released->second);
+    wave.known_lds.learn(of_group, wave.group_begin());
+    (shares_cache_ ? wave.known : wave.loaded_of_group).learn(of_group);
+    if (const auto released = released_.find(address); reaches_others && released != released_.end())
+      wave.loaded.learn(released->second);
   }
-  if (!access.is_atomic) return;
-  Clock& released =
-      released_[access.space == Space::global ? address : ~(uint64_t{wave.group_begin()} << 20 | address)];
-  if (released.size() >= kMostKnown) {
-    if (!is_full_) reporter_.host().unchecked("more waves meet at one atomic than are kept in mind");
-    is_full_ = true;
-    return;
-  }
-  released.learn(wave.number, wave.released());
-  released.learn(wave.known);
+  if (!access.writes) return;
+  const auto release = [&](Clock& to, uint32_t until) {
+    to.learn(wave.number, until);
+    to.learn(wave.known);
+  };
+  if (has_group) release(group.released[key], wave.released_to_group(shares_cache_));
+  if (!reaches_others) return;
+  Clock& released = released_[address];
+  if (released.size() < kMostKnown) return release(released, wave.released());
+  if (!is_full_) reporter_.host().unchecked("more waves meet at one atomic than are kept in mind");
+  is_full_ = true;
 }
 
 // Whether the compare-and-swap of the lane will find what it asks for. Those of lower lanes have been.
@@ -304,12 +288,14 @@ void RaceCheck::touch(const Moment& moment, const Access& access, uint32_t lane,
              access.is_atomic,
              access.is_coherent,
              access.writes && !writes,
+             reaches_all(moment.inst, *moment.wave.target),
+             std::min(current_->time - 1, current_->released()),
              step_,
              access.space == Space::lds ? group.lds_barriers : group.barriers,
              by_lane_ ? value_of(moment, access, lane, at - (begin & ~uint64_t{3})) : 0};
     for (uint64_t i = 0; i < 4; i++)
       if (at + i >= begin && at + i < end) now.bytes |= static_cast<uint8_t>(1 << i);
-    if (access.is_coherent && access.reads) synchronize(moment, access, at, *cell, *current_);
+    if (access.is_coherent) synchronize(moment, access, at, *cell, group);
     settle(moment, *cell);
     compare(moment, access, now, cell->write, true, begin, *cell);
     if (now.is_atomic) compare(moment, access, now, cell->hidden, true, begin, *cell);
@@ -333,14 +319,28 @@ void RaceCheck::touch(const Moment& moment, const Access& access, uint32_t lane,
 
 // What the wave waits for and forgets.
 void RaceCheck::follow(const Moment& moment, WaveClock& wave) {
-  const isa::Inst& inst = moment.inst;
-  if (wave.has_stores && waits_for_all(inst, moment.wave.target->generation)) {
-    wave.time++;
-    wave.has_stores = false;
-  } else if (invalidates(inst.row->op)) {
-    wave.known.learn(wave.loaded);
-    wave.loaded.clear();
-  }
+  const TargetInfo& target = *moment.wave.target;
+  const uint8_t waited = waits_for(moment.inst, target.generation), dropped = drops(moment.inst, target);
+  if (waited & kWaitsForStores) wave.has_waited(wave.stores_since);
+  if (waited & kWaitsForLds) wave.has_waited(wave.lds_since);
+  if (writes_back(moment.inst)) wave.writes_back();
+  if (dropped & kDropsOfOthers) wave.drops_of_others();
+  if (dropped & kDropsOfGroup) wave.drops_of_group();
+}
+
+// What it has written, and when others may see it.
+void RaceCheck::has_accessed(const Moment& moment, const Access& access, WaveClock& wave) {
+  if (!access.writes) return;
+  const TargetInfo& target = *moment.wave.target;
+  const isa::Format format = moment.inst.row->format;
+  if (access.space == Space::lds || format == isa::Format::SMEM)
+    wave.stores(wave.lds_since);
+  else if (!access.is_atomic || target.generation < Generation::gfx10 || !has_result(moment.inst))
+    wave.stores(wave.stores_since);
+  if (has_many_l2(target) && access.space == Space::global && !access.is_atomic && !moment.inst.sc1)
+    wave.stores(wave.dirty_since);
+  // What comes later is not told.
+  if (access.is_coherent) wave.time++;
 }
 
 void RaceCheck::before(const Moment& moment) {
@@ -359,7 +359,7 @@ void RaceCheck::before(const Moment& moment) {
     if (access.space == Space::scratch) continue;
     for (uint64_t left = access.lanes; left != 0; left &= left - 1)
       touch(moment, access, static_cast<uint32_t>(__builtin_ctzll(left)), group);
-    current_->has_stores |= access.writes;
+    has_accessed(moment, access, *current_);
   }
 }
 

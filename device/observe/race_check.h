@@ -22,6 +22,7 @@ class RaceCheck {
       : launch_(launch),
         reporter_(reporter),
         marks_(reporter.host().barrier_marks()),
+        shares_cache_(!launch.descriptor->wgp_mode && !launch.descriptor->tg_split),
         by_lane_((reporter.host().checks() & static_cast<uint8_t>(Check::lanes)) != 0) {}
   void group_begins(const Group& group);
   void before(const Moment& moment);
@@ -37,7 +38,9 @@ class RaceCheck {
     uint8_t lane = 0, bytes = 0;  // bytes: a bit each
     bool is_atomic = false, is_coherent = false;
     bool is_failed_swap = false;  // a read, but one that would have written
-    uint64_t step = 0;            // which of all instructions it was
+    bool reaches_all = false;     // if it is atomic: for all groups
+    uint32_t ordered = 0;  // of a write: up to when what its wave did before was there for other groups
+    uint64_t step = 0;     // which of all instructions it was
     // With by_lane_: barriers of the group before it, and what it stored.
     uint32_t barriers = 0, value = 0;
   };
@@ -53,6 +56,7 @@ class RaceCheck {
     std::vector<Cell> lds;
     std::array<WaveClock, kGroupWaves> waves;
     std::array<uint8_t, kGroupWaves> next_orders{};  // what the wave's next barrier orders
+    std::unordered_map<uint64_t, Clock> released;    // as released_, for the group; LDS: ~address
     uint32_t barriers = 0, lds_barriers = 0;         // that ordered accesses to global memory, to LDS
     void count_barrier(uint8_t ordered) {
       lds_barriers += ordered & kOrdersLds ? 1 : 0;
@@ -82,13 +86,16 @@ class RaceCheck {
     return one.wave == other.wave && (!by_lane_ || one.lane == other.lane);
   }
   void synchronize(const Moment& moment, const Access& access, uint64_t address, const Cell& cell,
-                   WaveClock& wave);
-  void follow(const Moment& moment, WaveClock& wave);
+                   GroupState& group);
+  static void follow(const Moment& moment, WaveClock& wave);
+  static void has_accessed(const Moment& moment, const Access& access, WaveClock& wave);
 
   const Launch& launch_;
   Reporter& reporter_;
   const std::unordered_map<uint64_t, uint8_t>& marks_;  // CheckHost::barrier_marks
-  const bool by_lane_;                                  // work-items of one wave may race with each other
+  // The waves of a group access global memory through one cache, in order: they need not wait or drop it.
+  const bool shares_cache_;
+  const bool by_lane_;  // work-items of one wave may race with each other
   uint64_t step_ = 0;
   std::unordered_map<const Group*, GroupState> groups_;
   std::unordered_map<uint64_t, std::unique_ptr<Row>> rows_;  // by address / kRowBytes
