@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Runs cases whose faults are known under Morgana's checks: ./dev judge NAME DIR [case pattern...]
 
-DIR has the cases of the suite NAME (gpuverify, indigo, oclgrind, scor: a checkout of it); they are no part of this project. A case
-of indigo runs in many orders (indigo.py), one of scor on two targets (scor.py), one of the others as it is compiled by default and with -cl-opt-disable. `right`:
-what its authors say is found in one of the runs, or nothing in any where they say nothing; else `missed` or `false alarm`.
-What must come out stands in NAME.tsv, where all that is not right has its reason; --record writes new verdicts there. Exits 1
-when a verdict is another, 2 when a case could not be run."""
+DIR has the cases of the suite NAME (compute_sanitizer, gpuverify, indigo, oclgrind, scor: a checkout of it); they are no part
+of this project. A case of indigo runs in many orders (indigo.py), one of scor on two targets (scor.py), one of
+compute_sanitizer as -O0 and -O3 compile it, one of the others by default and with -cl-opt-disable. `right`: what its authors
+say is found in one of the runs, or nothing in any where they say nothing; else `missed` or `false alarm`. What must come out
+stands in NAME.tsv, where all that is not right has its reason; --record writes new verdicts there. Exits 1 when a verdict is
+another, 2 when a case could not be run."""
 import argparse
 import fnmatch
 import functools
@@ -13,6 +14,7 @@ import pathlib
 import subprocess
 import sys
 
+import compute_sanitizer
 import gpuverify
 import indigo
 import oclgrind
@@ -20,7 +22,7 @@ import scor
 from checked import CHECKS, kinds_found
 
 HERE = pathlib.Path(__file__).resolve().parent
-SUITES = {"gpuverify": gpuverify, "indigo": indigo, "oclgrind": oclgrind, "scor": scor}
+SUITES = {"compute_sanitizer": compute_sanitizer, "gpuverify": gpuverify, "indigo": indigo, "oclgrind": oclgrind, "scor": scor}
 
 
 def found_by_checks(module, path, library, device):
@@ -63,7 +65,7 @@ def main(arguments):
             finds = getattr(module, "found", None) or functools.partial(found_by_checks, module)
             found = finds(path, options.library.resolve(), options.device or module.DEVICE)
             result = verdict(wanted, found)
-        except (RuntimeError, subprocess.TimeoutExpired) as error:
+        except (RuntimeError, subprocess.SubprocessError) as error:
             print(f"{name}: could not be run\n{error}", file=sys.stderr)
             failed += 1
             continue
