@@ -209,6 +209,11 @@ void DeferredAliases::after_kernel() {
     if (!alias.last.empty()) carry(at, alias.address, alias.last);
 }
 
+// All that msync does without MS_SYNC is to look for the mappings.
+bool is_mapped(uint64_t address, uint64_t size) {
+  return msync(reinterpret_cast<void*>(address), size, MS_ASYNC) == 0;
+}
+
 void remove_alias(uint64_t alias, uint64_t size) {
   const uint64_t begin = alias / kPage * kPage, end = (alias + size + kPage - 1) / kPage * kPage;
   munmap(reinterpret_cast<void*>(begin), end - begin);

@@ -23,6 +23,10 @@ uint64_t make_alias(uint64_t address, uint64_t size);
 bool make_alias_at(uint64_t address, uint64_t size, uint64_t at);
 void remove_alias(uint64_t alias, uint64_t size);
 
+// Whether each of these whole pages lies in a mapping of the process, whatever it allows. Linux's driver
+// registers nothing else.
+bool is_mapped(uint64_t address, uint64_t size);
+
 // Aliases that are made when a kernel is about to run. What is registered for one copy is seldom seen by a
 // kernel: the engines that copy take the program's own address, and its pages stay as they are.
 //

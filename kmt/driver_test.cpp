@@ -190,6 +190,17 @@ TEST_F(Memory, HostMemoryIsRegisteredAsOftenAsItIsDeregistered) {
   EXPECT_EQ(hsaKmtQueryPointerInfo(mine.data(), &info), HSAKMT_STATUS_ERROR);
 }
 
+TEST_F(Memory, WhatIsNotMappedIsNotRegistered) {
+  auto* base = static_cast<uint8_t*>(
+      mmap(nullptr, 4 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  munmap(base + 2 * kPage, kPage);
+  EXPECT_EQ(hsaKmtRegisterMemory(base + 1, 3 * kPage), HSAKMT_STATUS_ERROR);
+  EXPECT_EQ(hsaKmtRegisterMemory(base + 2 * kPage, 10), HSAKMT_STATUS_ERROR);
+  ASSERT_EQ(hsaKmtRegisterMemory(base + 1, 2 * kPage - 1), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(hsaKmtDeregisterMemory(base + 1), HSAKMT_STATUS_SUCCESS);
+  munmap(base, 4 * kPage);
+}
+
 TEST_F(Memory, FineGrainedHostMemoryHasASecondAddress) {
   std::vector<uint32_t> mine(100'000, 7);
   HsaMemFlags flags{};
@@ -357,6 +368,19 @@ TEST_F(Memory, AttributesOfRangesSplitAndMerge) {
   munmap(base, 4 * kPage);
 }
 
+// A registration of HIP's later than 6 is that.
+TEST_F(Memory, WhatIsNotMappedHasNoAttributes) {
+  auto* base = static_cast<uint8_t*>(mmap(nullptr, 4 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  HSA_SVM_ATTRIBUTE access = {HSA_SVM_ATTR_ACCESS, kGpu};
+  ASSERT_EQ(hsaKmtSVMSetAttr(base, 4 * kPage, 1, &access), HSAKMT_STATUS_SUCCESS);
+  munmap(base + kPage, kPage);
+  EXPECT_EQ(hsaKmtSVMSetAttr(base, kPage, 1, &access), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(hsaKmtSVMSetAttr(base, 4 * kPage, 1, &access), HSAKMT_STATUS_ERROR);
+  EXPECT_EQ(hsaKmtSVMSetAttr(base + kPage, kPage, 1, &access), HSAKMT_STATUS_ERROR);
+  EXPECT_EQ(hsaKmtSVMGetAttr(base + kPage, 3 * kPage, 1, &access), HSAKMT_STATUS_ERROR);
+  munmap(base, 4 * kPage);
+}
+
 TEST_F(Memory, RangesOfTheDriversHaveNoAttributes) {
   void* address = nullptr;
   ASSERT_EQ(hsaKmtAllocMemory(kGpu, 2 * kPage, {}, &address), HSAKMT_STATUS_SUCCESS);
@@ -366,7 +390,9 @@ TEST_F(Memory, RangesOfTheDriversHaveNoAttributes) {
   EXPECT_EQ(hsaKmtSVMSetAttr(bytes + kPage, kPage, 1, &flags), HSAKMT_STATUS_ERROR);
   EXPECT_EQ(hsaKmtSVMGetAttr(bytes - kPage, 2 * kPage, 1, &flags), HSAKMT_STATUS_ERROR);
   ASSERT_EQ(hsaKmtFreeMemory(bytes, 2 * kPage), HSAKMT_STATUS_SUCCESS);
+  ASSERT_EQ(mmap(bytes, 2 * kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), bytes);
   EXPECT_EQ(hsaKmtSVMGetAttr(bytes, 2 * kPage, 1, &flags), HSAKMT_STATUS_SUCCESS);
+  munmap(bytes, 2 * kPage);
 }
 
 using Event = Driver;

@@ -295,6 +295,8 @@ HSAKMT_STATUS MemoryTable::add_user_range(void* address, uint64_t size, HsaMemFl
       ++it->second->references;
       return HSAKMT_STATUS_SUCCESS;
     }
+  if (const uint64_t before = start % kPage; !is_mapped(start - before, size + before))
+    return HSAKMT_STATUS_ERROR;
   auto range = std::make_unique<Range>();
   range->address = start;
   range->size = size;

@@ -1,10 +1,11 @@
 // Attributes of ranges of the program's own memory (managed memory). Every device reaches all memory here, so
 // they have no effect: they are kept by page range, split where ranges meet, and told back. Memory that the
-// driver gave out has none, as in Linux's.
+// driver gave out has none, nor has what is not mapped, as in Linux's.
 #include <algorithm>
 #include <map>
 #include <mutex>
 
+#include "kmt/alias.h"
 #include "kmt/entry.h"
 #include "kmt/memory_table.h"
 #include "kmt/nodes.h"
@@ -146,6 +147,10 @@ bool is_range(const void* start, uint64_t size) {
   return address % kPage == 0 && size % kPage == 0 && size != 0 && address + size > address;
 }
 
+bool can_have(uint64_t address, uint64_t size) {
+  return !MemoryTable::get().owns_any(address, size) && is_mapped(address, size);
+}
+
 }  // namespace
 
 KMT_EXPORT hsaKmtSVMSetAttr(void* start, HSAuint64 size, unsigned int count, HSA_SVM_ATTRIBUTE* attributes) {
@@ -154,7 +159,7 @@ KMT_EXPORT hsaKmtSVMSetAttr(void* start, HSAuint64 size, unsigned int count, HSA
       return HSAKMT_STATUS_INVALID_PARAMETER;
     if (!std::all_of(attributes, attributes + count, is_valid)) return HSAKMT_STATUS_INVALID_PARAMETER;
     const auto address = reinterpret_cast<uint64_t>(start);
-    if (MemoryTable::get().owns_any(address, size)) return HSAKMT_STATUS_ERROR;
+    if (!can_have(address, size)) return HSAKMT_STATUS_ERROR;
     std::lock_guard lock(mutex);
     change(address, address + size, [&](Attributes& piece) {
       for (unsigned i = 0; i < count; ++i) apply(attributes[i], piece);
@@ -169,7 +174,7 @@ KMT_EXPORT hsaKmtSVMGetAttr(void* start, HSAuint64 size, unsigned int count, HSA
     if (!is_range(start, size) || (count != 0 && attributes == nullptr))
       return HSAKMT_STATUS_INVALID_PARAMETER;
     const auto address = reinterpret_cast<uint64_t>(start);
-    if (MemoryTable::get().owns_any(address, size)) return HSAKMT_STATUS_ERROR;
+    if (!can_have(address, size)) return HSAKMT_STATUS_ERROR;
     std::lock_guard lock(mutex);
     for (unsigned i = 0; i < count; ++i) {
       const bool names_node =
