@@ -102,7 +102,7 @@ std::string Trace::tracks_text() {
   for (size_t i = 0; i < tracks_.size(); ++i)
     text += fmt::format(
         "{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":{}}}}},\n",
-        getpid(), kFirstTrack + i, json_text(tracks_[i]));
+        getpid(), kFirstTrack + i, json_text(fmt::format("{} {}", tracks_[i], i + 1)));
   return text;
 }
 

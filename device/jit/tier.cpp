@@ -163,9 +163,10 @@ class Refused final : public Request {
   Interpreted spent_;
 };
 
-// Empty where nobody reads it. Before any lock is taken: who knows the name may need one.
-std::string name_for_log(const Program& program, const Step* entry, LaunchWatch* watch) {
-  if (!log_enabled(LogLevel::info)) return {};
+// For the log and the timeline; empty where nobody reads it. Before any lock is taken: who knows the name may
+// need one.
+std::string name_for_people(const Program& program, const Step* entry, LaunchWatch* watch) {
+  if (!log_enabled(LogLevel::info) && !trace_wanted()) return {};
   const std::string name = watch != nullptr ? watch->kernel_name() : std::string();
   return name.empty() ? fmt::format("kernel at {:#x}", program.pc(entry)) : fmt::format("kernel '{}'", name);
 }
@@ -190,7 +191,7 @@ class Forms final : public Request, public std::enable_shared_from_this<Forms> {
   Program& program;
   const Step* const entry;
   const Specialisation key;
-  const std::string name;  // for the log; empty where nobody reads it
+  const std::string name;  // empty where nobody reads it
   Form form[2];
   // Guarded by the mutex.
   bool is_given_up = false;
@@ -233,7 +234,8 @@ struct Background {
     if (!compiling_now.may_begin() || is_given_up(forms)) return true;
     Specialisation key = forms.key;
     key.full_wave = full;
-    TraceSpan span("compile", forms.name);
+    static const TraceTrack background = make_trace_track("compilations");
+    TraceSpan span("compile", forms.name, policy() == Policy::background ? background : 0);
     auto made = build(forms, key, worth);
     if (made.ok() && *made == nullptr) {
       span.drop();
@@ -585,13 +587,13 @@ std::shared_ptr<Request> Tier::request(Program& program, const Step* entry, cons
                                        bool full, bool partial, LaunchWatch* watch) {
   if (policy() == Policy::off) return nullptr;
   if (in_forked_child.load()) return refuse(program, entry, "a forked process does not compile", watch);
-  return impl_->request(program, entry, key, full, partial, name_for_log(program, entry, watch));
+  return impl_->request(program, entry, key, full, partial, name_for_people(program, entry, watch));
 }
 
 std::shared_ptr<Request> Tier::refuse(const Program& program, const Step* entry, const char* why,
                                       LaunchWatch* watch) {
   if (policy() == Policy::off) return nullptr;
-  const std::string name = name_for_log(program, entry, watch);
+  const std::string name = name_for_people(program, entry, watch);
   std::lock_guard lock(impl_->refused_mutex);
   std::shared_ptr<Refused>& known = impl_->refused[entry];
   if (known == nullptr || known->why != why) {
