@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs cases whose faults are known under Morgana's checks: ./dev judge NAME DIR [case pattern...]
 
-DIR has the cases of the suite NAME (compute_sanitizer, gpuverify, indigo, oclgrind, scor: a checkout of it); they are no part
+DIR has the cases of the suite NAME (compute_sanitizer, gpuverify, indigo, oclgrind, rocjitsu, scor: a checkout of it); they are no part
 of this project. A case of indigo runs in many orders (indigo.py), one of scor on two targets (scor.py), one of
-compute_sanitizer as -O0 and -O3 compile it, one of the others by default and with -cl-opt-disable. `right`: what its authors
+compute_sanitizer as -O0 and -O3 compile it, one of rocjitsu once, one of the others by default and with -cl-opt-disable. `right`: what its authors
 say is found in one of the runs, or nothing in any where they say nothing; else `missed` or `false alarm`. What must come out
 stands in NAME.tsv, where all that is not right has its reason; --record writes new verdicts there. Exits 1 when a verdict is
 another, 2 when a case could not be run."""
@@ -18,11 +18,12 @@ import compute_sanitizer
 import gpuverify
 import indigo
 import oclgrind
+import rocjitsu
 import scor
 from checked import CHECKS, kinds_found
 
 HERE = pathlib.Path(__file__).resolve().parent
-SUITES = {"compute_sanitizer": compute_sanitizer, "gpuverify": gpuverify, "indigo": indigo, "oclgrind": oclgrind, "scor": scor}
+SUITES = {"compute_sanitizer": compute_sanitizer, "gpuverify": gpuverify, "indigo": indigo, "oclgrind": oclgrind, "rocjitsu": rocjitsu, "scor": scor}
 
 
 def found_by_checks(module, path, library, device):
