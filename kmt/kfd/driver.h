@@ -25,9 +25,9 @@ constexpr uint64_t map_offset(MapKind kind, uint64_t number) {
   return static_cast<uint64_t>(kind) << kMapKindShift | number << kMapNumberShift;
 }
 
-// Copies between the driver and the program; false: the program's memory does not allow it.
+// Copies between the driver and the program within an ioctl, which has installed the guard; false: the
+// program's memory does not allow it.
 inline bool copy_guest(void* to, const void* from, size_t bytes) {
-  device::ensure_guard_installed();
   return bytes == 0 || device::try_guest([&] { std::memcpy(to, from, bytes); });
 }
 

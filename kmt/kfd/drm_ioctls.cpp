@@ -176,6 +176,7 @@ int gem_op(GemOp& args) {
 }  // namespace
 
 long drm_ioctl(uint32_t node, unsigned long request, void* program) {
+  device::ensure_guard_installed();
   const auto with = [&]<typename Arguments>(int (*call)(Arguments&)) {
     return with_arguments<Arguments>(request, program, call);
   };

@@ -322,6 +322,7 @@ int smi_events(SmiEvents& args) {
 }  // namespace
 
 long kfd_ioctl(unsigned long request, void* program) {
+  device::ensure_guard_installed();
   const auto with = [&]<typename Arguments>(int (*call)(Arguments&)) {
     return with_arguments<Arguments>(request, program, call);
   };
