@@ -27,9 +27,9 @@ inline constexpr uint8_t kAllChecks = 31;
 // whoever makes such memory fills it so.
 inline constexpr uint32_t kUnwritten = 0x8d5e'c3b7;
 
-// Where in LDS a program reads when an index lies outside of its array, while Check::memory is wanted: its
-// compiler has it do so. No work-group has so much LDS.
-inline constexpr uint32_t kOutsideArray = 0xffff'a5c0;
+// Where in LDS a program reads, there or up to 4 KiB behind, when an index lies outside of its array, while
+// Check::memory is wanted: its compiler has it do so. No work-group has so much LDS.
+inline constexpr uint32_t kOutsideArray = 0xffff'a000, kOutsideArrayBytes = 4096;
 
 enum class FindingKind : uint8_t {
   out_of_bounds,

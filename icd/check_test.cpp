@@ -164,6 +164,31 @@ TEST_F(Check, AnIndexOutsideOfAnArrayIsNamedAndTheKernelGoesOn) {
   }
 }
 
+TEST_F(Check, EachIndexOutsideOfAnArrayIsNamedAlsoInWhatIsCompiledAndLinked) {
+  const char* const source = R"(kernel void k(global int* to) {
+    int i = get_global_id(0);
+    local int a[8], b[8];
+    if (to[i] + i > 4) a[i & 15] = 1;
+    else
+      b[i + 4 & 15] = 2;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    to[i] = a[i & 7] + b[i & 7];
+  })";
+  const std::string report = check(source, 16, 16, 16);
+  EXPECT_TRUE(has(report, "<source>:4\n") && has(report, "<source>:6\n")) << report;
+  cl_int error = CL_SUCCESS;
+  cl_program object =
+      clCreateProgramWithSource(context, 1, const_cast<const char**>(&source), nullptr, &error);
+  ASSERT_EQ(clCompileProgram(object, 0, nullptr, "-g", 0, nullptr, nullptr, nullptr, nullptr), CL_SUCCESS);
+  cl_program program = clLinkProgram(context, 0, nullptr, nullptr, 1, &object, nullptr, nullptr, &error);
+  ASSERT_EQ(error, CL_SUCCESS);
+  cl_mem buffer = make_buffer(64);
+  EXPECT_TRUE(has(launch(program, buffer, 16, 16, 0), "array-out-of-bounds"));
+  clReleaseMemObject(buffer);
+  clReleaseProgram(program);
+  clReleaseProgram(object);
+}
+
 TEST_F(Check, IndicesThatAreRightOrOfAnArrayOfAnySizeIsClean) {
   EXPECT_EQ(check(R"(struct List { int count; int of[1]; };
   kernel void k(global int* to) {

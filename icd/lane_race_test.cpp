@@ -46,6 +46,18 @@ TEST_F(LaneRace, ABarrierBetweenThemIsClean) {
   EXPECT_EQ(check(with("barrier(CLK_LOCAL_MEM_FENCE)").c_str()), "");
 }
 
+// LLVM leaves such a barrier out.
+TEST_F(LaneRace, ABarrierOfAGroupThatIsOneWaveIsClean) {
+  EXPECT_EQ(check(R"(kernel __attribute__((reqd_work_group_size(16, 1, 1))) void k(global int* to) {
+    local int part[16];
+    int i = get_local_id(0);
+    part[i] = to[i];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    to[i + 32] = part[i ^ 1];
+  })"),
+            "");
+}
+
 TEST_F(LaneRace, ABarrierOrdersOnlyTheMemoryThatItFences) {
   EXPECT_NE(check(with("barrier(CLK_GLOBAL_MEM_FENCE)").c_str()).find("no barrier with CLK_LOCAL_MEM_FENCE"),
             std::string::npos);

@@ -367,7 +367,7 @@ cl_int CL_API_CALL clCompileProgram(cl_program program, cl_uint num_devices, con
     // CL_INVALID_COMPILER_OPTIONS if the compiler options are invalid.
     auto parsed = runtime::parse_build_options(with_appended(options), runtime::BuildStage::compile);
     if (!parsed.ok()) return CL_INVALID_COMPILER_OPTIONS;
-    Builder builder(std::move(parsed).value(), options == nullptr ? "" : options);
+    Builder builder(for_context(p->context(), std::move(parsed).value()), options == nullptr ? "" : options);
     for (cl_uint i = 0; i < num_input_headers; ++i) {
       Program* header = find<Program>(input_headers[i]);
       if (header == nullptr) return CL_INVALID_PROGRAM;

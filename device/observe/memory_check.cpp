@@ -119,7 +119,8 @@ void MemoryCheck::report_array(const Moment& moment, uint32_t lane) {
   const Wave& wave = moment.wave;
   Finding finding;
   finding.kind = FindingKind::array_out_of_bounds;
-  finding.detail = "an index lies outside of the array that it is applied to";
+  finding.detail =
+      "an index lies outside of the array that it is applied to (the instruction is the check's own)";
   finding.sides.push_back(reporter_.side(wave, {moment.pc, reporter_.items().index_of(wave.group->id),
                                                 wave.index, lane, "use of an index", false}));
   reporter_.report(std::move(finding));
@@ -128,7 +129,7 @@ void MemoryCheck::report_array(const Moment& moment, uint32_t lane) {
 // LDS and scratch.
 void MemoryCheck::look_at_part(const Moment& moment, const Access& access, uint64_t size, FindingKind kind) {
   const auto lane = leaves_part(access, size);
-  if (lane && access.address[*lane] == kOutsideArray) return report_array(moment, *lane);
+  if (lane && access.address[*lane] - kOutsideArray < kOutsideArrayBytes) return report_array(moment, *lane);
   if (lane && reporter_.is_new(kind, moment.pc))
     report(moment, access, *lane, kind, access.address[*lane],
            fmt::format("the {} has {} bytes of {}", access.space == Space::lds ? "work-group" : "work-item",

@@ -351,7 +351,7 @@ void RaceCheck::before(const Moment& moment) {
   if (const auto mark = marks_.find(moment.pc); mark != marks_.end())
     group.next_orders[wave.index] = mark->second;
   // A wave that is alone does not wait.
-  if (moment.inst.row->op == Op::s_barrier && wave.group->waves_ended + 1 == wave.group->wave_count)
+  if (is_group_barrier(moment.inst) && wave.group->waves_ended + 1 == wave.group->wave_count)
     group.count_barrier(std::exchange(group.next_orders[wave.index], kOrdersAll));
   swapped_now_.clear();
   follow(moment, *current_);

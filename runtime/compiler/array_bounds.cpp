@@ -1,8 +1,10 @@
 #include "runtime/compiler/array_bounds.h"
 
+#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
@@ -15,16 +17,19 @@ namespace {
 
 constexpr unsigned kLds = 3;  // address space
 
-// Instead of `trap`, to where `from` goes when the index is right.
-void go_on(llvm::BranchInst& from, llvm::BasicBlock& trap) {
+// Instead of `trap`, to where `from` goes when the index is right. `number`: no two of these blocks begin or
+// end alike, so that the optimiser makes none of two, which would have one line.
+void go_on(llvm::BranchInst& from, llvm::BasicBlock& trap, uint32_t number) {
   llvm::BasicBlock* const right = from.getSuccessor(from.getSuccessor(0) == &trap ? 1 : 0);
   llvm::Function* const function = from.getFunction();
   auto* const told = llvm::BasicBlock::Create(function->getContext(), "", function, right);
   llvm::IRBuilder<> build(told);
   build.SetCurrentDebugLocation(from.getDebugLoc());
-  auto* const place =
-      llvm::ConstantExpr::getIntToPtr(build.getInt32(device::kOutsideArray), build.getPtrTy(kLds));
+  const uint32_t address = device::kOutsideArray + 4 * number % device::kOutsideArrayBytes;
+  auto* const place = llvm::ConstantExpr::getIntToPtr(build.getInt32(address), build.getPtrTy(kLds));
   build.CreateLoad(build.getInt32Ty(), place, /*isVolatile=*/true);
+  auto* const type = llvm::FunctionType::get(build.getVoidTy(), false);
+  build.CreateCall(llvm::InlineAsm::get(type, fmt::format("; index {}", number), "", true));
   build.CreateBr(right);
   for (llvm::PHINode& phi : right->phis())
     phi.addIncoming(phi.getIncomingValueForBlock(from.getParent()), told);
@@ -34,6 +39,7 @@ void go_on(llvm::BranchInst& from, llvm::BasicBlock& trap) {
 }  // namespace
 
 void tell_outside_arrays(llvm::Module& module) {
+  uint32_t number = 0;
   for (llvm::Function& function : module) {
     llvm::SmallVector<llvm::BasicBlock*> traps;
     for (llvm::BasicBlock& block : function)
@@ -46,7 +52,7 @@ void tell_outside_arrays(llvm::Module& module) {
       for (llvm::BasicBlock* const from : llvm::to_vector(llvm::predecessors(trap)))
         if (auto* const branch = llvm::dyn_cast<llvm::BranchInst>(from->getTerminator());
             branch != nullptr && branch->isConditional())
-          go_on(*branch, *trap);
+          go_on(*branch, *trap, number++);
     if (!traps.empty()) llvm::removeUnreachableBlocks(function);
   }
 }

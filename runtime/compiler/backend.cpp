@@ -21,7 +21,6 @@
 
 #include "base/target.h"
 #include "device/limits.h"
-#include "runtime/compiler/array_bounds.h"
 #include "runtime/compiler/async_copies.h"
 #include "runtime/compiler/barrier_marks.h"
 #include "runtime/compiler/codegen_repairs.h"
@@ -371,7 +370,6 @@ Status emit_object(Frontend& frontend, const BuildOptions& options, const Target
   MORGANA_CHECK(write_notes(frontend, module, static_cast<uint32_t>(wave)));
   MORGANA_CHECK(lower_printf(target, module));
   make_division_exact(module);
-  if (options.check_memory) tell_outside_arrays(module);
   if (options.check_races) {
     turn_async_copies(module);
     mark_barriers(module);

@@ -11,11 +11,20 @@
 namespace morgana::runtime {
 namespace {
 
+constexpr const char* kGroupSizes = "amdgpu-flat-work-group-size";
+constexpr uint32_t kTwoWaves = 128;
 constexpr uint64_t kLocalAndGlobal = 3;  // CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE
 
 }  // namespace
 
 void mark_barriers(llvm::Module& module) {
+  // LLVM leaves the barrier of a work-group out that is one wave.
+  for (llvm::Function& function : module) {
+    const auto sizes = function.getFnAttribute(kGroupSizes).getValueAsString().split(',');
+    uint32_t most = 0;
+    if (!sizes.second.getAsInteger(10, most) && most < kTwoWaves)
+      function.addFnAttr(kGroupSizes, fmt::format("{},{}", sizes.first.str(), kTwoWaves));
+  }
   for (const char* name :
        {"_Z7barrierj", "_Z18work_group_barrierj", "_Z18work_group_barrierj12memory_scope"}) {
     llvm::Function* const barrier = module.getFunction(name);

@@ -11,7 +11,8 @@ class Module;
 namespace morgana::runtime {
 
 // Puts a symbol (runtime/barrier_mark.h) before each call of OpenCL C's barriers with constant flags that
-// lack local or global memory. To be called before the device library is linked.
+// lack local or global memory, and sees to it that those of small work-groups stay. To be called before the
+// device library is linked.
 void mark_barriers(llvm::Module& module);
 
 }  // namespace morgana::runtime

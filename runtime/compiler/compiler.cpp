@@ -13,6 +13,7 @@
 #include "base/options.h"
 #include "base/trace.h"
 #include "codeobj/link.h"
+#include "runtime/compiler/array_bounds.h"
 #include "runtime/compiler/backend.h"
 #include "runtime/compiler/containment.h"
 #include "runtime/compiler/device_pack.h"
@@ -156,6 +157,7 @@ Result<std::string> compile_source(const CompileInput& input, const BuildOptions
     auto module = parse(frontend, input, target);
     if (module == nullptr) return build_failed();
     record_options(*module, options);
+    if (options.check_memory) tell_outside_arrays(*module);
     return write_bitcode(*module);
   });
 }
@@ -172,6 +174,7 @@ Result<std::string> build_source(const CompileInput& input, const BuildOptions& 
                                       auto module = parse(frontend, input, target);
                                       if (module == nullptr) return build_failed();
                                       record_options(*module, options);
+                                      if (options.check_memory) tell_outside_arrays(*module);
                                       Object object;
                                       MORGANA_CHECK(emit_object(frontend, options, target, *module, object));
                                       return object;
