@@ -7,8 +7,6 @@
 namespace morgana::device {
 namespace {
 
-using isa::Op;
-
 uint32_t first_lane(uint64_t lanes) { return lanes != 0 ? static_cast<uint32_t>(__builtin_ctzll(lanes)) : 0; }
 
 }  // namespace
@@ -25,8 +23,7 @@ void BarrierCheck::report(const Wave& wave, uint64_t pc, uint32_t lane, const ch
   Finding finding;
   finding.kind = FindingKind::barrier_divergence;
   finding.detail = why;
-  finding.sides.push_back(
-      reporter_.side(wave, {pc, reporter_.items().index_of(wave.group->id), wave.index, lane, what}));
+  finding.sides.push_back(reporter_.side(wave, pc, lane, what));
   finding.sides.push_back(reporter_.side(wave, other));
   reporter_.report(std::move(finding));
 }

@@ -166,8 +166,7 @@ void Follower::report(uint32_t lane, std::string what, const char* why, const Ac
     finding.address = access->address[lane];
   }
   finding.sides.push_back(
-      reporter_.side(wave_, {moment_.pc, reporter_.items().index_of(wave_.group->id), wave_.index, lane,
-                             std::move(what), access != nullptr && access->writes}));
+      reporter_.side(wave_, moment_.pc, lane, std::move(what), access != nullptr && access->writes));
   reporter_.report(std::move(finding));
 }
 

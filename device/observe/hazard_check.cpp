@@ -92,17 +92,14 @@ void HazardCheck::report(const Moment& moment, const HazardRow& row, RegisterRan
                          uint64_t found, uint64_t needed) {
   if (!reporter_.is_new(FindingKind::missing_wait_states, moment.pc, before.pc)) return;
   const Wave& wave = moment.wave;
-  const uint64_t group = reporter_.items().index_of(wave.group->id);
   const uint32_t lane = wave.exec() != 0 ? static_cast<uint32_t>(__builtin_ctzll(wave.exec())) : 0;
   Finding finding;
   finding.kind = FindingKind::missing_wait_states;
   const std::string of = range.count != 0 ? register_name(range) + ": " : "";
   finding.detail = fmt::format("{}{} wait state{} between the two, {} needed ({})", of, found,
                                found == 1 ? " lies" : "s lie", needed, row.source);
-  finding.sides.push_back(
-      reporter_.side(wave, {moment.pc, group, wave.index, lane, "instruction that comes too early", false}));
-  finding.sides.push_back(reporter_.side(
-      wave, {before.pc, group, wave.index, lane, "instruction that it has to wait for", true}));
+  finding.sides.push_back(reporter_.side(wave, moment.pc, lane, "instruction that comes too early"));
+  finding.sides.push_back(reporter_.side(wave, before.pc, lane, "instruction that it has to wait for", true));
   reporter_.report(std::move(finding));
 }
 
@@ -173,15 +170,13 @@ void HazardCheck::follow_vccz(const Moment& moment, const UsedRegisters& used, W
   const Op op = moment.inst.row->op;
   const Wave& wave = moment.wave;
   if ((op == Op::s_cbranch_vccz || op == Op::s_cbranch_vccnz) && state.stale_vccz != 0) {
-    const uint64_t group = reporter_.items().index_of(wave.group->id);
     Finding finding;
     finding.kind = FindingKind::stale_vccz;
     finding.detail =
         "VCCZ follows neither a write of one half of VCC nor, up to gfx7, one while scalar loads are "
         "outstanding: write VCC whole";
-    finding.sides.push_back(reporter_.side(wave, {moment.pc, group, wave.index, 0, "branch", false}));
-    finding.sides.push_back(
-        reporter_.side(wave, {state.stale_vccz, group, wave.index, 0, "write of VCC", true}));
+    finding.sides.push_back(reporter_.side(wave, moment.pc, 0, "branch"));
+    finding.sides.push_back(reporter_.side(wave, state.stale_vccz, 0, "write of VCC", true));
     reporter_.report(std::move(finding));
     state.stale_vccz = 0;
     return;

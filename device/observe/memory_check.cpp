@@ -53,15 +53,13 @@ KnownMemory MemoryCheck::memory_at(uint64_t address) {
 
 void MemoryCheck::report(const Moment& moment, const Access& access, uint32_t lane, FindingKind kind,
                          uint64_t address, std::string detail) {
-  const Wave& wave = moment.wave;
   Finding finding;
   finding.kind = kind;
   finding.space = access.space;
   finding.has_address = true;
   finding.address = address;
   finding.detail = std::move(detail);
-  finding.sides.push_back(reporter_.side(wave, {moment.pc, reporter_.items().index_of(wave.group->id),
-                                                wave.index, lane, describe(access), access.writes}));
+  finding.sides.push_back(reporter_.side(moment.wave, moment.pc, lane, describe(access), access.writes));
   reporter_.report(std::move(finding));
 }
 
@@ -116,13 +114,11 @@ bool MemoryCheck::allows(const isa::Inst& inst, std::span<const Access> accesses
 
 void MemoryCheck::report_array(const Moment& moment, uint32_t lane) {
   if (!reporter_.is_new(FindingKind::array_out_of_bounds, moment.pc)) return;
-  const Wave& wave = moment.wave;
   Finding finding;
   finding.kind = FindingKind::array_out_of_bounds;
   finding.detail =
       "an index lies outside of the array that it is applied to (the instruction is the check's own)";
-  finding.sides.push_back(reporter_.side(wave, {moment.pc, reporter_.items().index_of(wave.group->id),
-                                                wave.index, lane, "use of an index", false}));
+  finding.sides.push_back(reporter_.side(moment.wave, moment.pc, lane, "use of an index"));
   reporter_.report(std::move(finding));
 }
 

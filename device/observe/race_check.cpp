@@ -12,7 +12,6 @@
 namespace morgana::device {
 namespace {
 
-using isa::Op;
 using std::string_literals::operator""s;
 
 // Rows of a launch: 256 bytes of memory each, for which sixteen times as much is kept.
@@ -157,8 +156,7 @@ void RaceCheck::compare(const Moment& moment, const Access& access, const Mark& 
   finding.space = access.space;
   finding.has_address = true;
   finding.address = address;
-  finding.sides.push_back(reporter_.side(wave, {moment.pc, reporter_.items().index_of(wave.group->id),
-                                                wave.index, now.lane, describe(access), access.writes}));
+  finding.sides.push_back(reporter_.side(wave, moment.pc, now.lane, describe(access), access.writes));
   finding.sides.push_back(reporter_.side(wave, {other, group, (before.wave - 1) % kGroupWaves, before.lane,
                                                 before.is_atomic ? "atomic access"
                                                 : wrote          ? "write"

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "device/device.h"
 #include "device/interp/code.h"
@@ -47,6 +48,11 @@ class Reporter {
     return !known_.contains({kind, pc, other});
   }
   FindingSide side(const Wave& wave, const Doer& doer) const;
+  // The same of the wave itself, at `pc`.
+  FindingSide side(const Wave& wave, uint64_t pc, uint32_t lane, std::string what,
+                   bool writes = false) const {
+    return side(wave, {pc, items_.index_of(wave.group->id), wave.index, lane, std::move(what), writes});
+  }
   void report(Finding finding);
   // To be called by what one instruction leads to.
   bool wants_stop() const { return stop_; }

@@ -67,7 +67,6 @@ void WaitCheck::report(const Moment& moment, const Pending& pending, const Issue
     for (const Issued* one = &before + 1; one < pending.data() + pending.size(); one++)
       younger += one->kind == before.kind && one->counters & counter;
   const Wave& wave = moment.wave;
-  const uint64_t group = reporter_.items().index_of(wave.group->id);
   const uint32_t lane = wave.exec() != 0 ? static_cast<uint32_t>(__builtin_ctzll(wave.exec())) : 0;
   const std::string name = register_name({static_cast<uint16_t>(code), 1});
   Finding finding;
@@ -77,12 +76,10 @@ void WaitCheck::report(const Moment& moment, const Pending& pending, const Issue
                                : reads ? "is read"
                                        : "is overwritten",
                                name_of(counter, wave.target->generation), younger);
-  finding.sides.push_back(reporter_.side(
-      wave,
-      {moment.pc, group, wave.index, lane, fmt::format("{} of {}", reads ? "read" : "write", name), !reads}));
   finding.sides.push_back(
-      reporter_.side(wave, {before.pc, group, wave.index, lane,
-                            is_data ? "store that is not over" : "load that is not over", !is_data}));
+      reporter_.side(wave, moment.pc, lane, fmt::format("{} of {}", reads ? "read" : "write", name), !reads));
+  finding.sides.push_back(reporter_.side(
+      wave, before.pc, lane, is_data ? "store that is not over" : "load that is not over", !is_data));
   reporter_.report(std::move(finding));
 }
 
