@@ -3,10 +3,11 @@
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/Module.h>
 
 #include <optional>
+
+#include "runtime/compiler/calls.h"
 
 namespace morgana::runtime {
 namespace {
@@ -58,28 +59,23 @@ void turn_async_copies(llvm::Module& module) {
   for (llvm::Function& function : llvm::make_early_inc_range(module)) {
     const std::optional<Copy> copy = copy_of(function.getName());
     if (!copy || !function.isDeclaration()) continue;
-    for (llvm::User* user : llvm::make_early_inc_range(function.users())) {
-      auto* const call = llvm::dyn_cast<llvm::CallBase>(user);
-      if (call == nullptr || call->getCalledFunction() != &function) continue;
+    for (llvm::CallBase* const call : calls_of(function)) {
       llvm::IRBuilder<> build(call);
       auto* const size = build.getInt64Ty();
       auto* const number = build.getInt32Ty();
+      llvm::Value *const to = call->getArgOperand(0), *const from = call->getArgOperand(1);
+      // All work-items of the group must come here. Orders nothing (barrier_marks.h).
+      const auto barrier = module.getOrInsertFunction("_Z7barrierj", build.getVoidTy(), number);
+      build.CreateCall(barrier, build.getInt32(0))->setConvergent();
       // device_library/async_copies.cl
       const auto own = module.getOrInsertFunction(
           copy->to_local ? "__morgana_copy_to_local" : "__morgana_copy_to_global", build.getVoidTy(),
-          call->getArgOperand(0)->getType(), call->getArgOperand(1)->getType(), size, size, number, number);
-      const auto number_of = [&](uint32_t argument) {
-        return build.CreateZExtOrTrunc(call->getArgOperand(argument), size);
-      };
-      // All work-items of the group must come here. Orders nothing (barrier_marks.h).
-      build
-          .CreateCall(module.getOrInsertFunction("_Z7barrierj", build.getVoidTy(), number), build.getInt32(0))
+          to->getType(), from->getType(), size, size, number, number);
+      llvm::Value* const count = build.CreateZExtOrTrunc(call->getArgOperand(2), size);
+      llvm::Value* const stride =
+          copy->is_strided ? build.CreateZExtOrTrunc(call->getArgOperand(3), size) : build.getInt64(1);
+      build.CreateCall(own, {to, from, count, stride, build.getInt32(copy->bytes), build.getInt32(++calls)})
           ->setConvergent();
-      llvm::Value* const stride = copy->is_strided ? number_of(3) : build.getInt64(1);
-      auto* const made =
-          build.CreateCall(own, {call->getArgOperand(0), call->getArgOperand(1), number_of(2), stride,
-                                 build.getInt32(copy->bytes), build.getInt32(++calls)});
-      made->setConvergent();
       call->replaceAllUsesWith(call->getArgOperand(call->arg_size() - 1));
       call->eraseFromParent();
     }

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
-#include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/Module.h>
 
 #include "runtime/barrier_mark.h"
+#include "runtime/compiler/calls.h"
 
 namespace morgana::runtime {
 namespace {
@@ -29,9 +29,7 @@ void mark_barriers(llvm::Module& module) {
        {"_Z7barrierj", "_Z18work_group_barrierj", "_Z18work_group_barrierj12memory_scope"}) {
     llvm::Function* const barrier = module.getFunction(name);
     if (barrier == nullptr) continue;
-    for (llvm::User* user : barrier->users()) {
-      auto* const call = llvm::dyn_cast<llvm::CallBase>(user);
-      if (call == nullptr || call->getCalledFunction() != barrier) continue;
+    for (llvm::CallBase* const call : calls_of(*barrier)) {
       auto* const flags = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(0));
       if (flags == nullptr || (flags->getZExtValue() & kLocalAndGlobal) == kLocalAndGlobal) continue;
       const std::string text = fmt::format("{}{}_${{:uid}}:", kBarrierMark, flags->getZExtValue());

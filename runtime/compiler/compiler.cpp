@@ -109,14 +109,20 @@ BuildOptions effective(BuildOptions options, const CompileInput& input, const Ta
 // Runs the front half of a build: source text or SPIR-V to a module; null when there were errors, which the
 // log has.
 std::unique_ptr<llvm::Module> parse(Frontend& frontend, const CompileInput& input,
-                                    const TargetDescription& target) {
+                                    const BuildOptions& options, const TargetDescription& target) {
   auto module = frontend.parse();
-  if (module == nullptr || input.language != Language::spirv) return module;
-  const Status status = translate_spirv(input.source, input.specialization,
-                                        spirv_support(target.extensions, target.images), *module);
-  if (status.ok()) return module;
-  frontend.log() << "error: " << status.error().message << '\n';
-  return nullptr;
+  if (module == nullptr) return nullptr;
+  if (input.language == Language::spirv) {
+    const Status status = translate_spirv(input.source, input.specialization,
+                                          spirv_support(target.extensions, target.images), *module);
+    if (!status.ok()) {
+      frontend.log() << "error: " << status.error().message << '\n';
+      return nullptr;
+    }
+  }
+  record_options(*module, options);
+  if (options.check_memory) tell_outside_arrays(*module);
+  return module;
 }
 
 // What Clang gets to read.
@@ -154,10 +160,8 @@ Result<std::string> compile_source(const CompileInput& input, const BuildOptions
   return contained<std::string>(log, [&]() -> Result<std::string> {
     Frontend frontend(options, target, log);
     MORGANA_CHECK(frontend.prepare(read));
-    auto module = parse(frontend, input, target);
+    auto module = parse(frontend, input, options, target);
     if (module == nullptr) return build_failed();
-    record_options(*module, options);
-    if (options.check_memory) tell_outside_arrays(*module);
     return write_bitcode(*module);
   });
 }
@@ -171,10 +175,8 @@ Result<std::string> build_source(const CompileInput& input, const BuildOptions& 
                                     [&]() -> Result<Object> {
                                       Frontend frontend(options, target, log);
                                       MORGANA_CHECK(frontend.prepare(read));
-                                      auto module = parse(frontend, input, target);
+                                      auto module = parse(frontend, input, options, target);
                                       if (module == nullptr) return build_failed();
-                                      record_options(*module, options);
-                                      if (options.check_memory) tell_outside_arrays(*module);
                                       Object object;
                                       MORGANA_CHECK(emit_object(frontend, options, target, *module, object));
                                       return object;

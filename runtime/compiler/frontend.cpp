@@ -108,7 +108,9 @@ class ModuleAction : public clang::ASTFrontendAction {
   std::unique_ptr<llvm::Module> module_;
 };
 
-llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> make_file_system(const CompileInput& input) {
+// `source`, if any, is the file kSourceName.
+llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> make_file_system(const CompileInput& input,
+                                                                 const llvm::MemoryBuffer* source) {
   auto memory = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
   memory->addFile(std::string(kResourceFolder) + "/include/opencl-c-base.h", 0,
                   llvm::MemoryBuffer::getMemBuffer(embedded_opencl_header(), "opencl-c-base.h", false));
@@ -119,7 +121,9 @@ llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> make_file_system(const CompileIn
   auto disk = llvm::vfs::getRealFileSystem();
   if (input.files != nullptr) disk = llvm::makeIntrusiveRefCnt<RecordingFileSystem>(disk, *input.files);
   auto overlay = llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(disk);
-  overlay->pushOverlay(memory);
+  overlay->pushOverlay(memory);  // where the current folder becomes that of the disk
+  if (source != nullptr)
+    memory->addFile(kSourceName, 0, llvm::MemoryBuffer::getMemBuffer(source->getMemBufferRef()));
   return overlay;
 }
 
@@ -260,7 +264,14 @@ std::vector<std::string> Frontend::arguments() const {
 
 Status Frontend::prepare(const CompileInput& input) {
   input_ = &input;
-  auto files = make_file_system(input);
+  // A buffer, not a path: no file of the host is read for the program itself. The copy ends in the NUL that
+  // Clang's lexer needs; a NUL in the source ends it, as it does for clCreateProgramWithSource.
+  source_ = llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(input.source.data(), input.source.size()),
+                                                 kSourceName);
+  // Where a sanitizer is on, Clang 22 asks for the file of a kernel's stub, and ends where the program has
+  // none (CodeGenModule::isInNoSanitizeList).
+  const bool is_file = options_.check_memory;
+  const auto files = make_file_system(input, is_file ? source_.get() : nullptr);
   std::vector<std::string> words = arguments();
   std::vector<const char*> pointers;
   for (const std::string& word : words) pointers.push_back(word.c_str());
@@ -273,24 +284,11 @@ Status Frontend::prepare(const CompileInput& input) {
   if (!clang::CompilerInvocation::CreateFromArgs(*invocation, pointers, *diagnostics))
     return make_error(ErrorCode::invalid_argument, "the compiler does not take the build options");
 
-  // A buffer, not a path: no file of the host is read for the program itself. The copy ends in the NUL that
-  // Clang's lexer needs; a NUL in the source ends it, as it does for clCreateProgramWithSource.
-  source_ = llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(input.source.data(), input.source.size()),
-                                                 kSourceName);
   auto& inputs = invocation->getFrontendOpts().Inputs;
   const clang::InputKind kind =
       inputs.empty() ? clang::InputKind(clang::Language::OpenCL) : inputs.front().getKind();
-  inputs.assign(1, clang::FrontendInputFile(source_->getMemBufferRef(), kind));
-  // Where a sanitizer is on, Clang 22 asks for the file of a kernel's stub, and ends where the program has
-  // none (CodeGenModule::isInNoSanitizeList).
-  if (options_.check_memory) {
-    auto memory = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
-    auto both = llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(files);
-    both->pushOverlay(memory);  // where the current folder becomes that of the others
-    memory->addFile(kSourceName, 0, llvm::MemoryBuffer::getMemBuffer(source_->getMemBufferRef()));
-    files = both;
-    inputs.assign(1, clang::FrontendInputFile(kSourceName, kind));
-  }
+  inputs.assign(1, is_file ? clang::FrontendInputFile(kSourceName, kind)
+                           : clang::FrontendInputFile(source_->getMemBufferRef(), kind));
 
   clang_ = std::make_unique<clang::CompilerInstance>(std::move(invocation));
   clang_->setVirtualFileSystem(files);
