@@ -6,14 +6,15 @@ fault; here kernels have few: buffers of small numbers, scalars of 16 (or what _
 of 1024 work-items a dimension.
 What these do not show stands in the table with the reason. Half of the files (an even CRC-32 of the path) are cases here, the
 others are left for judging from outside."""
-import functools
 import itertools
+import math
 import pathlib
 import re
 import sys
 import tempfile
 import zlib
 
+import kernels
 from oclgrind import OUTSIDE
 
 DEVICE = "gfx950"
@@ -38,16 +39,16 @@ NOT_PROGRAMS = {"abstract_add/associativity", "abstract_add/associativity_char",
                 "vectortests/float4arithmetic", "vectortests/float4initialisation", "vectortests/int3load", "vectortests/select"}
 MOST_GROUPS, MOST_ITEMS = 16, 1024
 BUFFER, LOCAL, SCALAR = 1 << 20, 1 << 13, 16
-# GPUVerify's annotations, as macros: what they state is not evaluated.
+# GPUVerify's annotations, as macros: what they state is not evaluated. Those of loops stand before the condition, with a comma.
 VALUES = """__implies __enabled __write __read __write_implies __read_implies __write_offset_bytes __read_offset_bytes
 __no_read __no_write __equal_floats __equal_doubles __uniform_int __uniform_bool __distinct_int __other_int __other_bool
 __ptr_offset_bytes __return_val_int __return_val_bool __old_int __atomic_has_taken_value __all __exclusive __dominator_enabled
-__return_val_ptr __old __return_val __add_noovfl __add_noovfl_int __add_noovfl_unsigned_int __write_offset __read_offset"""
+__return_val_ptr __old __return_val __add_noovfl __add_noovfl_int __add_noovfl_unsigned_int __write_offset __read_offset
+__invariant __candidate_invariant __global_invariant __candidate_global_invariant __global_candidate_invariant"""
 STATEMENTS = """__assert __assume __requires __ensures __global_requires __global_ensures __global_assert
 __requires_fresh_array __function_wide_invariant __function_wide_candidate_invariant __reads_from __writes_to
 __barrier_invariant __barrier_invariant_binary_1 __array_snapshot __read_permission __write_permission
 __non_temporal_loads_begin __non_temporal_loads_end"""
-LOOPS = "__invariant __candidate_invariant __global_invariant __candidate_global_invariant __global_candidate_invariant"
 
 
 def options_of(path):
@@ -101,7 +102,7 @@ def sizes(options):
     local = (local or [64]) + [1] * (dimensions - len(local or [64]))
     groups = groups or [whole // size for whole, size in zip(wholes, local)] or [2]
     counts = [max(1, min(count, MOST_GROUPS)) for count in groups] + [1] * (dimensions - len(groups))
-    while functools.reduce(lambda a, b: a * b, local) > MOST_ITEMS:
+    while math.prod(local) > MOST_ITEMS:
         local[local.index(max(local))] //= 2
     if "--only-intra-group" in options:
         counts = [1] * len(counts)
@@ -112,8 +113,6 @@ def header():
     invariants = [f"__barrier_invariant_{number}" for number in range(1, 17)]
     lines = [f"#define {name}(...) 1" for name in VALUES.split()]
     lines += [f"#define {name}(...)" for name in [*STATEMENTS.split(), *invariants]]
-    # They stand before a loop's condition, with a comma behind them.
-    lines += [f"#define {name}(...) 1" for name in LOOPS.split()]
     lines.append("#define __ite(c, a, b) ((c) ? (a) : (b))")
     # AMD's compilers make a kernel that names no size for 256 work-items.
     sized = f"__attribute__((amdgpu_flat_work_group_size(1, {MOST_ITEMS})))"
@@ -152,8 +151,7 @@ def execute(path, build_options):
     import numpy
     import pyopencl as cl
     options, source = options_of(path), path.read_text(errors="replace")
-    context = cl.Context(cl.get_platforms()[0].get_devices()[:1])
-    queue = cl.CommandQueue(context)
+    context, queue = kernels.begin()
     with tempfile.TemporaryDirectory() as folder:
         pathlib.Path(folder, "annotations.h").write_text(header())
         program = cl.Program(context, f'#include "annotations.h"\n#line 1\n{source}').build(
@@ -171,14 +169,7 @@ def execute(path, build_options):
         for index, number in zip(numbers, given_by_option):
             given[index] = number.to_bytes(len(given[index]), "little")
         kernel.set_args(*given)
-        try:
-            cl.enqueue_nd_range_kernel(queue, kernel, *sizes(options)).wait()
-        except cl.Error as error:
-            print(f"the kernel ended with {error}", file=sys.stderr)  # a fault, which is in the report
-
-
-def command(path, build_options):
-    return [sys.executable, __file__, str(path), build_options]
+        kernels.launch(queue, kernel, *sizes(options))
 
 
 if __name__ == "__main__":

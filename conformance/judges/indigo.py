@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 
+from device_code import compile_kernels
+
 HERE = pathlib.Path(__file__).resolve().parent
 DEVICE = "gfx1030"  # has waves of 32, as the kernels suppose
 RUNS = 200
@@ -58,8 +60,7 @@ def found(path, library, device):
     tool = library.parents[1] / "bin/morgana"
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        subprocess.run(["clang-22", "-x", "hip", "--cuda-device-only", f"--offload-arch={device}", "-nogpulib", "-nogpuinc",
-                        "--no-gpu-bundle-output", "-O3", "-w", "-I", HERE, path, "-o", folder / "kernel"], check=True)
+        compile_kernels(path, device, "-O3", folder / "kernel", "-I", HERE)
         for vertices, degree in GRAPHS:
             groups = groups_of(path.stem, vertices)
             arguments = [f"in:{folder / array}" for array in write_graph(folder, vertices, degree)] + [f"i32:{vertices}"]

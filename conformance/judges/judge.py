@@ -28,7 +28,7 @@ SUITES = {"compute_sanitizer": compute_sanitizer, "gpuverify": gpuverify, "indig
 
 def found_by_checks(module, path, library, device):
     checks = module.checks(path) if hasattr(module, "checks") else CHECKS
-    found = set().union(*(kinds_found(module.command(path, options), library, device, checks)
+    found = set().union(*(kinds_found([sys.executable, module.__file__, str(path), options], library, device, checks)
                           for options in ("", "-cl-opt-disable")))
     return found & module.claimed(path) if hasattr(module, "claimed") else found
 

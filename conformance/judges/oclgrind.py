@@ -5,6 +5,8 @@ import pathlib
 import re
 import sys
 
+import kernels
+
 DEVICE = "gfx950"
 GROUPS = ("memcheck", "data-race", "uninitialized", "barrier", "atomics", "async_copy", "wait_event")
 NO_KIND = {"no kind of a finding"}
@@ -79,22 +81,14 @@ def execute(path, build_options):
     text = path.read_text()
     head, _, arguments = text.partition("<")
     source, name, *sizes = head.split()
-    context = cl.Context(cl.get_platforms()[0].get_devices()[:1])
-    queue = cl.CommandQueue(context)
+    context, queue = kernels.begin()
     program = cl.Program(context, (path.parent / source).read_text()).build(f"-cl-kernel-arg-info -g {build_options}")
     kernel = cl.Kernel(program, name)
     given = [argument(cl, numpy, context, kernel, index, words, values)
              for index, (words, values) in enumerate(re.findall(r"<([^>]*)>([^<]*)", "<" + arguments))]
     kernel.set_args(*given)  # which keeps no buffer alive: `given` does
     numbers = [int(size) for size in sizes]
-    try:
-        cl.enqueue_nd_range_kernel(queue, kernel, numbers[:3], numbers[3:6]).wait()
-    except cl.Error as error:
-        print(f"the kernel ended with {error}", file=sys.stderr)  # a fault, which is in the report
-
-
-def command(path, build_options):
-    return [sys.executable, __file__, str(path), build_options]
+    kernels.launch(queue, kernel, numbers[:3], numbers[3:6])
 
 
 if __name__ == "__main__":

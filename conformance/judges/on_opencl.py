@@ -8,6 +8,8 @@ import shutil
 import subprocess
 import tempfile
 
+from device_code import DIALECT, compile_kernels
+
 HERE = pathlib.Path(__file__).resolve().parent / "on_opencl"
 CLANG = "clang++-22"
 
@@ -23,10 +25,9 @@ def runtime():
 
 def build(path, folder, target, level, before=(), libraries=()):
     """(program, environment that it wants), made in `folder`. `before`: what the compiler is to read before the text."""
-    common = [CLANG, "-x", "hip", f"--offload-arch={target}", "-nogpulib", "-nogpuinc", "-fuse-cuid=none", "-w", "-I", HERE,
-              *(word for name in before for word in ("-include", name)), path]
+    common = ["-fuse-cuid=none", "-I", HERE, *(word for name in before for word in ("-include", name))]
     code, half, program = folder / "code", folder / "host.o", folder / "program"
-    subprocess.run([*common, "--cuda-device-only", "--no-gpu-bundle-output", level, "-g", "-o", code], check=True)
-    subprocess.run([*common, "--cuda-host-only", "-O0", "-c", "-o", half], check=True)
+    compile_kernels(path, target, level, code, "-g", *common)
+    subprocess.run([CLANG, *DIALECT, f"--offload-arch={target}", "--cuda-host-only", "-O0", "-c", *common, path, "-o", half], check=True)
     subprocess.run([CLANG, half, runtime(), *libraries, "-lOpenCL", "-o", program], check=True)
     return program, {"JUDGE_CODE": os.fspath(code)}

@@ -6,10 +6,10 @@ write the L2 back, atomics on gfx12. A race is found where it is found on one ta
 all. A lock orders two sections whichever comes first, so the groups and waves run in two orders."""
 import pathlib
 import re
-import subprocess
 import tempfile
 
 from checked import kinds_found
+from device_code import compile_kernels
 
 HERE = pathlib.Path(__file__).resolve().parent
 DEVICE = "gfx950,gfx1200"
@@ -39,8 +39,7 @@ def found(path, library, device):
         for level in ("-O0", "-O3"):
             with tempfile.TemporaryDirectory() as folder:
                 code = pathlib.Path(folder) / "kernel"
-                subprocess.run(["clang-22", "-x", "hip", "--cuda-device-only", f"--offload-arch={target}", "-nogpulib", "-nogpuinc",
-                                "--no-gpu-bundle-output", level, "-w", "-include", HERE / "scor_cuda.h", path, "-o", code], check=True)
+                compile_kernels(path, target, level, code, "-include", HERE / "scor_cuda.h")
                 command = [library.parents[1] / "bin/morgana", "dispatch", code, "--device", target, "--kernel", KERNEL,
                            "--grid", str(total), "--group", str(group), "--arg", "zero:4"]
                 for order in ORDERS:
