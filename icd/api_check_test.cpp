@@ -42,8 +42,6 @@ class ApiCheck : public OpenCl {
   }
 };
 
-bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
-
 TEST_F(ApiCheck, AnErrorThatTheProgramGoesOnAfterIsNamed) {
   cl_kernel kernel = make_writer();
   const cl_int n = 7;

@@ -11,8 +11,6 @@ namespace {
 
 constexpr size_t kItems = 256, kGroup = 64;
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 class MemoryCheck : public OpenCl {
  protected:
   // Kernel k(global int* to, global int* from, local int* mine), each buffer of kItems ints, local memory of

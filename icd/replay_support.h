@@ -17,8 +17,6 @@ namespace morgana::icd::test {
 
 namespace fs = std::filesystem;
 
-inline bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
-
 struct Ended {
   int status = -1;
   std::string output;  // both streams

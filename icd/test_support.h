@@ -14,9 +14,12 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace morgana::icd::test {
+
+inline bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
 class OpenCl : public ::testing::Test {
  protected:

@@ -5,8 +5,6 @@
 namespace morgana::icd::test {
 namespace {
 
-bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
-
 using UsmCheck = OpenCl;
 
 // What is found at one place is told once, so each has a kernel of its own.

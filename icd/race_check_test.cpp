@@ -1,0 +1,182 @@
+// Races between waves: those of LDS and of global memory, and what orders accesses: barriers, atomics, fences
+// by their scope. MORGANA_CHECK comes from the environment; race:lanes has tests of its own.
+#include <utility>
+
+#include "icd/check_support.h"
+
+namespace morgana::icd::test {
+namespace {
+
+constexpr const char* kTurned = R"(
+kernel void k(global int* to) {
+  local int mine[128];
+  size_t i = get_local_id(0);
+  mine[i] = i;
+  BARRIER
+  to[get_global_id(0)] = mine[127 - i];
+}
+)";
+
+TEST_F(Check, ALocalRaceIsNamedWithBothSides) {
+  const std::string report = check((std::string("#define BARRIER\n") + kTurned).c_str(), 128, 128, 128);
+  EXPECT_TRUE(has(report, "race: kernel 'k'")) << report;
+  EXPECT_TRUE(has(report, "against     ")) << report;
+  EXPECT_TRUE(has(report, "no barrier lies between")) << report;
+  EXPECT_TRUE(has(report, "of LDS")) << report;
+}
+
+TEST_F(Check, ABarrierBetweenIsClean) {
+  const std::string source = std::string("#define BARRIER barrier(CLK_LOCAL_MEM_FENCE);\n") + kTurned;
+  EXPECT_EQ(check(source.c_str(), 256, 256, 128), "");
+}
+
+TEST_F(Check, ABarrierOfOtherMemoryIsNone) {
+  const std::string source = std::string("#define BARRIER barrier(CLK_GLOBAL_MEM_FENCE);\n") + kTurned;
+  EXPECT_TRUE(has(check(source.c_str(), 256, 256, 128), "no barrier with CLK_LOCAL_MEM_FENCE lies between"));
+}
+
+TEST_F(Check, WorkGroupsThatWriteOnePlaceRace) {
+  for (const char* source :
+       {"kernel void k(global int* to) { to[0] = get_group_id(0) + 1; }",
+        "kernel void k(global int* to) { to[get_group_id(0)] = 5; to[1] = 6; }",
+        "kernel void k(global int* to) { if (get_global_id(0) == 0) *to = 0; atomic_inc(to); }"})
+    EXPECT_TRUE(has(check(source, 1, 128, 64), "nothing orders accesses of different work-groups")) << source;
+}
+
+// A flag that many set.
+TEST_F(Check, OneValueThatAllStoreIsClean) {
+  for (const char* type : {"char", "int", "ulong2"}) {
+    const std::string source =
+        "kernel void k(global " + std::string(type) + "* to) { to[0] = (" + type + ")5; }";
+    EXPECT_EQ(check(source.c_str(), 4, 256, 64), "") << type;
+  }
+}
+
+TEST_F(Check, AtomicsThatWriteOnePlaceAreClean) {
+  EXPECT_EQ(check("kernel void k(global int* to) { atomic_add(to + get_global_id(0) % 3, 1); }", 3, 256, 64),
+            "");
+}
+
+TEST_F(Check, BytesSideBySideAreClean) {
+  EXPECT_EQ(check("kernel void k(global char* to) { if (get_local_id(0) == 0) to[get_group_id(0)] = 1; }", 4,
+                  16 * 64, 64),
+            "");
+}
+
+TEST_F(Check, AReadOfWhatAtomicsWriteRaces) {
+  const std::string report = check(R"(kernel void k(global int* to) {
+    local int count;
+    if (get_local_id(0) == 0) count = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    atomic_inc(&count);
+    to[get_global_id(0)] = count;
+  })",
+                                   128, 128, 128);
+  EXPECT_TRUE(has(report, "race: kernel 'k'")) << report;
+}
+
+// What the loop begins with, LLVM reads plainly: the compare-and-swap asks whether it still holds.
+TEST_F(Check, AReadThatACompareAndSwapFollowsIsClean) {
+  EXPECT_EQ(check(R"(kernel void k(global int* to) {
+    int old, now;
+    do {
+      old = *to;
+      now = old * 3 + 1;
+    } while (atomic_cmpxchg((volatile global int*)to, old, now) != old);
+  })",
+                  1, 256, 64),
+            "");
+}
+
+TEST_F(Check, AReadOfAWaveThatHasEndedRacesWithAtomics) {
+  const std::string report = check(R"(kernel void k(global int* to) {
+    if (get_group_id(0) == 0) to[1 + get_local_id(0)] = *to;
+    else atomic_inc(to);
+  })",
+                                   256, 256, 64);
+  EXPECT_TRUE(has(report, "race: kernel 'k'")) << report;
+}
+
+TEST_F(Check, AReadThatACompareAndSwapFollowsElsewhereRaces) {
+  const std::string report = check(R"(kernel void k(global int* to) {
+    const int old = *to;
+    atomic_cmpxchg((volatile global int*)to + 1 + (old & 1), 0, 1);
+    atomic_inc(to);
+  })",
+                                   4, 256, 64);
+  EXPECT_TRUE(has(report, "race: kernel 'k'")) << report;
+}
+
+// The last work-group adds up what the others left: the atomic and the fences around it order that.
+TEST_F(Check, TheLastWorkGroupMayReadAllIsClean) {
+  EXPECT_EQ(check(R"(kernel void k(global int* to) {
+    local int is_last;
+    if (get_local_id(0) == 0) {
+      to[1 + get_group_id(0)] = get_group_id(0);
+      atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_seq_cst, memory_scope_device);
+      is_last = atomic_fetch_add_explicit((global atomic_int*)to, 1, memory_order_relaxed, memory_scope_device) ==
+                get_num_groups(0) - 1;
+      atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_seq_cst, memory_scope_device);
+      if (is_last) {
+        int sum = 0;
+        for (int i = 0; i < get_num_groups(0); ++i) sum += to[1 + i];
+        to[40] = sum;
+      }
+    }
+  })",
+                  64, 8 * 64, 64, 0),
+            "");
+}
+
+// One work-item writes, another one of the same group or of another one waits for its flag and reads.
+std::string flagged(const char* release, const char* acquire, const char* reader) {
+  const auto fence = [](const char* scope) {
+    return *scope == 0 ? ""
+                       : "atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_seq_cst, memory_scope_" +
+                             std::string(scope) + ");";
+  };
+  return R"(kernel void k(global int* to) {
+    global atomic_int* flag = (global atomic_int*)(to + 64);
+    if (get_global_id(0) == 0) {
+      to[0] = 1;)" +
+         fence(release) + R"(
+      atomic_exchange_explicit(flag, 1, memory_order_relaxed, memory_scope_device);
+    } else if (get_global_id(0) == )" +
+         reader + R"() {
+      while (atomic_fetch_add_explicit(flag, 0, memory_order_relaxed, memory_scope_device) == 0) {}
+      )" +
+         fence(acquire) + R"(
+      to[128] = to[0];
+    }
+  })";
+}
+
+TEST_F(Check, AFlagOfTheGroupOrdersTheGroupIsClean) {
+  EXPECT_EQ(check(flagged("work_group", "work_group", "64").c_str(), 256, 128, 128), "");
+  EXPECT_EQ(check(flagged("device", "device", "64").c_str(), 256, 128, 128), "");
+}
+
+TEST_F(Check, AFlagOrdersGroupsWhereItsFencesAreOfTheDevice) {
+  EXPECT_EQ(check(flagged("device", "device", "128").c_str(), 256, 256, 128), "");
+  for (const auto& [release, acquire] : {std::pair("device", "work_group"), {"device", ""}, {"", "device"}}) {
+    const std::string report = check(flagged(release, acquire, "128").c_str(), 256, 256, 128);
+    EXPECT_TRUE(has(report, "race: kernel 'k'")) << release << ", " << acquire << ": " << report;
+  }
+}
+
+// gfx12 alone has another instruction for it.
+TEST_F(Check, AFlagAtomicOfTheGroupIsNoneForOthers) {
+  char name[64] = {};
+  clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof name, name, nullptr);
+  const std::string report = check(R"(kernel void k(global int* to) {
+    atomic_fetch_add_explicit((global atomic_int*)to, 1, memory_order_relaxed, memory_scope_work_group);
+  })",
+                                   64, 256, 64);
+  if (has(name, "gfx12"))
+    EXPECT_TRUE(has(report, "the scope of an atomic is its work-group")) << report;
+  else
+    EXPECT_EQ(report, "");
+}
+
+}  // namespace
+}  // namespace morgana::icd::test
