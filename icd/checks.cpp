@@ -108,6 +108,11 @@ bool boxes_overlap(const size_t* a, const size_t* a_region, const size_t* b, con
   return true;
 }
 
+bool boxes_overlap(const ImageBox& a, const ImageBox& b) {
+  return a.level == b.level &&
+         boxes_overlap(a.origin.data(), a.region.data(), b.origin.data(), b.region.data());
+}
+
 void copy_rect(uint8_t* dst, const Rect& to, const uint8_t* src, const Rect& from,
                const std::array<size_t, 3>& region) {
   for (size_t z = 0; z < region[2]; ++z)
@@ -123,14 +128,29 @@ void copy_rect(uint8_t* dst, const Rect& to, const uint8_t* src, const Rect& fro
 
 cl_int make_box(const Image& image, const size_t* origin, const size_t* region, ImageBox& box) {
   if (origin == nullptr || region == nullptr) return CL_INVALID_VALUE;
-  const std::array<size_t, 3> extents = image.extents();
-  for (int i = 0; i < 3; ++i) {
-    if (region[i] == 0 || region[i] > extents[i] || origin[i] > extents[i] - region[i])
-      return CL_INVALID_VALUE;
-    box.origin[i] = origin[i];
-    box.region[i] = region[i];
+  std::copy_n(origin, 3, box.origin.begin());
+  std::copy_n(region, 3, box.region.begin());
+  if (const size_t levels = image.description().levels(); levels > 1) {
+    // Of a mipmapped image the level stands behind the coordinates ("Specifying Mipmap Levels to Image
+    // Operations").
+    const bool is_flat = image.type() == CL_MEM_OBJECT_IMAGE2D || image.type() == CL_MEM_OBJECT_IMAGE1D_ARRAY;
+    const size_t place = image.type() == CL_MEM_OBJECT_IMAGE1D ? 1 : is_flat ? 2 : 3;
+    box.level = origin[place];
+    if (box.level >= levels) return CL_INVALID_MIP_LEVEL;
+    if (place < 3) box.origin[place] = 0;
   }
+  const std::array<size_t, 3> extents = image.extents(box.level);
+  for (size_t i = 0; i < 3; ++i)
+    if (box.region[i] == 0 || box.region[i] > extents[i] || box.origin[i] > extents[i] - box.region[i])
+      return CL_INVALID_VALUE;
   return CL_SUCCESS;
+}
+
+Rect device_rect(const Image& image, const ImageBox& box) {
+  Rect rect = image_rect(image, image.strides(box.level), box);
+  rect.start += image.offset(box.level);
+  rect.end += image.offset(box.level);
+  return rect;
 }
 
 Rect image_rect(const Image& image, const ImageStrides& strides, const ImageBox& box) {

@@ -79,6 +79,7 @@ bool rects_overlap(const Rect& a, const Rect& b, const size_t* region);
 
 // The same of the boxes that origins and regions describe, whatever the pitches.
 bool boxes_overlap(const size_t* a, const size_t* a_region, const size_t* b, const size_t* b_region);
+bool boxes_overlap(const ImageBox& a, const ImageBox& b);
 
 // Byte by byte in rising order of x, y, z, as far as anyone can tell.
 void copy_rect(uint8_t* dst, const Rect& to, const uint8_t* src, const Rect& from,
@@ -86,10 +87,12 @@ void copy_rect(uint8_t* dst, const Rect& to, const uint8_t* src, const Rect& fro
 
 // --- Images ---
 
-// CL_INVALID_VALUE if origin or region is NULL or the box is not within the image; extents that the image
-// does not have count as 1.
+// CL_INVALID_VALUE if origin or region is NULL or the box is not within its level of the image; extents that
+// the image does not have count as 1. CL_INVALID_MIP_LEVEL if there is no such level.
 cl_int make_box(const Image& image, const size_t* origin, const size_t* region, ImageBox& box);
-// A box in memory where texels have these strides: the image's own, or the host's.
+// A box in the image's memory.
+Rect device_rect(const Image& image, const ImageBox& box);
+// A box in memory where texels have these strides.
 Rect image_rect(const Image& image, const ImageStrides& strides, const ImageBox& box);
 // Bytes in x, rows, slices: what copy_rect takes.
 std::array<size_t, 3> byte_region(const Image& image, const ImageBox& box);

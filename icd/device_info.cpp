@@ -188,8 +188,10 @@ cl_int identity_info(const Device& device, cl_device_info name, const InfoWriter
     case CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED: return out.string("v0000-01-01-00");
     case CL_DEVICE_PLATFORM: return out.value<cl_platform_id>(Platform::get().handle());
     case CL_DEVICE_REFERENCE_COUNT:
+    case CL_DEVICE_REFERENCE_COUNT_EXT:
       return out.value<cl_uint>(device.is_root() ? 1 : device.reference_count());
     case CL_DEVICE_PARENT_DEVICE:
+    case CL_DEVICE_PARENT_DEVICE_EXT:
       return out.value<cl_device_id>(device.is_root() ? nullptr : device.parent()->handle());
     case CL_DEVICE_PARTITION_MAX_SUB_DEVICES: return out.value<cl_uint>(device.compute_units());
     case CL_DEVICE_PARTITION_PROPERTIES: {
@@ -200,6 +202,9 @@ cl_int identity_info(const Device& device, cl_device_info name, const InfoWriter
       return device.compute_units() > 1 ? out.array<cl_device_partition_property>(some)
                                         : out.array<cl_device_partition_property>(none);
     }
+    case CL_DEVICE_PARTITION_TYPES_EXT:
+    case CL_DEVICE_AFFINITY_DOMAINS_EXT:
+    case CL_DEVICE_PARTITION_STYLE_EXT: return fission_info(device, name, out);
     case CL_DEVICE_PARTITION_AFFINITY_DOMAIN: return out.value<cl_device_affinity_domain>(0);
     case CL_DEVICE_PARTITION_TYPE: return out.array<cl_device_partition_property>(device.partition());
     default: return image_info(device, name, out);

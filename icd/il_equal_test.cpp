@@ -31,7 +31,8 @@ std::string compile(const std::string& path, const std::string& options) {
       std::string(MORGANA_CLANG) +
       " --target=spirv64 -x cl -cl-std=CL3.0 -Xclang -cl-ext=+all -w -mllvm -spirv-ext="
       "+SPV_EXT_shader_atomic_float_add,+SPV_EXT_shader_atomic_float_min_max,+SPV_KHR_bit_instructions,"
-      "+SPV_KHR_integer_dot_product,+SPV_KHR_subgroup_rotate,+SPV_KHR_expect_assume,"
+      "+SPV_KHR_integer_dot_product,+SPV_KHR_subgroup_rotate,+SPV_KHR_uniform_group_instructions,+SPV_KHR_"
+      "expect_assume,"
       "+SPV_KHR_no_integer_wrap_decoration " +
       options + " -c " + path + " -o " + module;
   EXPECT_EQ(std::system(command.c_str()), 0) << command;

@@ -34,13 +34,20 @@ bool any_device_has_images(const Context& context) {
                      [](const Ref<Device>& device) { return has_images(device->target()); });
 }
 
-Image::Image(const Description& description, const runtime::ImagePitches& pitches)
-    : description_(description), pitches_(pitches), strides_(strides_of(description.type, pitches)) {}
+Image::Description Image::Description::of_level(size_t level) const {
+  Description d = *this;
+  for (size_t* extent : {&d.width, &d.height, &d.depth})
+    if (*extent != 0) *extent = std::max<size_t>(*extent >> level, 1);
+  return d;
+}
+
+uint64_t level_bytes(const runtime::ImagePitches& pitches) {
+  return (pitches.bytes + runtime::kImageBaseAlign - 1) / runtime::kImageBaseAlign * runtime::kImageBaseAlign;
+}
 
 Image::Image(Image&& other) noexcept
     : description_(other.description_),
       pitches_(other.pitches_),
-      strides_(other.strides_),
       host_copy_(other.host_copy_),
       record_memory_(std::exchange(other.record_memory_, nullptr)),
       records_(other.records_) {}
@@ -48,21 +55,11 @@ Image::Image(Image&& other) noexcept
 Image::~Image() { runtime::release(record_memory_); }
 
 std::optional<Image> Image::create(const Context& context, const Description& description,
-                                   const runtime::ImagePitches& pitches, const void* address) {
+                                   std::vector<runtime::ImagePitches> pitches, const void* address) {
   const auto one_or = [](size_t extent) { return static_cast<uint32_t>(std::max<size_t>(extent, 1)); };
-  runtime::ImageShape shape;
-  shape.kind = image_kind(description.type);
-  shape.order = channel_order(description.format);
-  shape.type = channel_type(description.format);
-  shape.width = one_or(description.width);
-  shape.height = one_or(description.height);
-  shape.depth = one_or(description.depth);
-  shape.layers = one_or(description.array_size);
-  shape.pitches = pitches;
-  shape.base = reinterpret_cast<uint64_t>(address);
-
-  Image image(description, pitches);
-  auto memory = runtime::allocate(context.devices().size() * runtime::kImageRecordBytes,
+  Image image(description, std::move(pitches));
+  const size_t levels = description.levels();
+  auto memory = runtime::allocate(context.devices().size() * levels * runtime::kImageRecordBytes,
                                   runtime::kImageRecordAlign, "image record");
   if (!memory.ok()) throw std::bad_alloc();
   image.record_memory_ = *memory;
@@ -70,25 +67,43 @@ std::optional<Image> Image::create(const Context& context, const Description& de
   for (const Ref<Device>& device : context.devices()) {
     uint64_t& place = image.records_[static_cast<size_t>(device->target())];
     if (place != 0 || !has_images(device->target())) continue;
-    Status status = runtime::write_image_record(
-        device->target(), shape,
-        std::span<uint32_t, runtime::kImageRecordWords>(record, runtime::kImageRecordWords));
-    if (!status.ok()) {
+    place = reinterpret_cast<uint64_t>(record);
+    for (size_t level = 0; level < levels; ++level, record += runtime::kImageRecordWords) {
+      const Description d = description.of_level(level);
+      runtime::ImageShape shape;
+      shape.kind = image_kind(d.type);
+      shape.order = channel_order(d.format);
+      shape.type = channel_type(d.format);
+      shape.width = one_or(d.width);
+      shape.height = one_or(d.height);
+      shape.depth = one_or(d.depth);
+      shape.layers = one_or(d.array_size);
+      shape.pitches = image.pitches(level);
+      shape.base = reinterpret_cast<uint64_t>(address) + image.offset(level);
+      shape.levels = static_cast<uint32_t>(levels - level);
+      Status status = runtime::write_image_record(
+          device->target(), shape,
+          std::span<uint32_t, runtime::kImageRecordWords>(record, runtime::kImageRecordWords));
+      if (status.ok()) continue;
       log(LogLevel::debug, "{} on {}", status.error().message, device->name());
       return std::nullopt;
     }
-    place = reinterpret_cast<uint64_t>(record);
-    record += runtime::kImageRecordWords;
   }
   return image;
 }
 
-std::array<size_t, 3> Image::extents() const {
-  const Description& d = description_;
+std::array<size_t, 3> Image::extents(size_t level) const {
+  const Description d = description_.of_level(level);
   const auto one_or = [](size_t extent) { return std::max<size_t>(extent, 1); };
   if (d.type == CL_MEM_OBJECT_IMAGE1D_ARRAY) return {d.width, d.array_size, 1};
   if (d.type == CL_MEM_OBJECT_IMAGE2D_ARRAY) return {d.width, d.height, d.array_size};
   return {d.width, one_or(d.height), one_or(d.depth)};
+}
+
+uint64_t Image::offset(size_t level) const {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < level; ++i) bytes += level_bytes(pitches_[i]);
+  return bytes;
 }
 
 bool Image::has_slices() const {

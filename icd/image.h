@@ -4,9 +4,11 @@
 // Owned by its Mem; immutable after creation; any thread.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/target.h"
@@ -16,17 +18,21 @@ namespace morgana::icd {
 
 class Context;
 
-// A box of texels as origins and regions name it: the layers of a 1D array count in y, those of a 2D array
-// in z.
+// A box of texels of a level as origins and regions name it: the layers of a 1D array count in y, those of a
+// 2D array in z.
 struct ImageBox {
   std::array<size_t, 3> origin{};
   std::array<size_t, 3> region{};
+  size_t level = 0;
 };
 
 // Bytes from a texel to the one behind it in y, and in z.
 struct ImageStrides {
   uint64_t y = 0, z = 0;
 };
+
+// The strides of memory with given pitches.
+ImageStrides strides_of(cl_mem_object_type type, const runtime::ImagePitches& pitches);
 
 class Image {
  public:
@@ -36,11 +42,17 @@ class Image {
     cl_mem_object_type type = 0;
     size_t width = 0, height = 0, depth = 0, array_size = 0;
     size_t row_pitch = 0, slice_pitch = 0;  // of host_ptr, or as if texels were packed
+    cl_uint mip_levels = 0;                 // 0 and 1: it has one level
+
+    // Of a level, each of which has half the extents of the one before, rounded down.
+    Description of_level(size_t level) const;
+    size_t levels() const { return std::max<size_t>(mip_levels, 1); }
   };
 
-  // An image of texels that lie at `address`; nothing when a target of the context cannot have it so.
+  // An image of texels that lie at `address`, each level behind the one before (level_bytes); nothing when a
+  // target of the context cannot have it so. `pitches` has an entry for each level.
   static std::optional<Image> create(const Context& context, const Description& description,
-                                     const runtime::ImagePitches& pitches, const void* address);
+                                     std::vector<runtime::ImagePitches> pitches, const void* address);
   Image(Image&& other) noexcept;
   Image(const Image&) = delete;
   Image& operator=(const Image&) = delete;
@@ -52,10 +64,12 @@ class Image {
   cl_mem_object_type type() const { return description_.type; }
   size_t element_size() const { return find_format(description_.format)->bytes; }
   // In x, y and z of an ImageBox; 1 where there is none.
-  std::array<size_t, 3> extents() const;
+  std::array<size_t, 3> extents(size_t level = 0) const;
   bool has_slices() const;
-  const ImageStrides& strides() const { return strides_; }
-  const runtime::ImagePitches& pitches() const { return pitches_; }
+  ImageStrides strides(size_t level) const { return strides_of(type(), pitches(level)); }
+  const runtime::ImagePitches& pitches(size_t level) const { return pitches_[level]; }
+  // Bytes before the first texel of a level.
+  uint64_t offset(size_t level) const;
 
   // CL_MEM_USE_HOST_PTR with memory whose layout the devices cannot use: the texels live elsewhere, and
   // mappings bring them there and back.
@@ -68,11 +82,11 @@ class Image {
   uint64_t record(Target target) const { return records_[static_cast<size_t>(target)]; }
 
  private:
-  Image(const Description& description, const runtime::ImagePitches& pitches);
+  Image(const Description& description, std::vector<runtime::ImagePitches> pitches)
+      : description_(description), pitches_(std::move(pitches)) {}
 
   const Description description_;
-  const runtime::ImagePitches pitches_;  // in device memory
-  const ImageStrides strides_;
+  const std::vector<runtime::ImagePitches> pitches_;  // in device memory, of each level
   uint8_t* host_copy_ = nullptr;
   void* record_memory_ = nullptr;
   std::array<uint64_t, kTargetCount> records_{};
@@ -83,8 +97,8 @@ inline bool is_image_type(cl_mem_object_type type) {
   return type >= CL_MEM_OBJECT_IMAGE2D && type <= CL_MEM_OBJECT_IMAGE1D_BUFFER;
 }
 
-// The strides of memory with given pitches.
-ImageStrides strides_of(cl_mem_object_type type, const runtime::ImagePitches& pitches);
+// Bytes that a level takes in memory that others follow in.
+uint64_t level_bytes(const runtime::ImagePitches& pitches);
 
 // Whether a device of the target has images, and whether any of a context's has.
 bool has_images(Target target);

@@ -322,6 +322,47 @@ TEST_F(ImageNegative, Mappings) {
   for (cl_mem m : {hidden, planes, texels}) EXPECT_EQ(clReleaseMemObject(m), CL_SUCCESS);
 }
 
+TEST_F(ImageNegative, LevelsThatAreNotThere) {
+  cl_image_desc desc = desc_of(CL_MEM_OBJECT_IMAGE2D);
+  desc.num_mip_levels = 2;
+  cl_mem levels = make_image(desc);
+  const size_t zero[3] = {}, third[3] = {0, 0, 2}, texel[3] = {1, 1, 1};
+  const float color[4] = {};
+  size_t row = 0;
+  check({
+      {"read", CL_INVALID_MIP_LEVEL,
+       [&] {
+         return clEnqueueReadImage(queue, levels, CL_TRUE, third, texel, 0, 0, host, 0, nullptr, nullptr);
+       }},
+      {"write", CL_INVALID_MIP_LEVEL,
+       [&] {
+         return clEnqueueWriteImage(queue, levels, CL_TRUE, third, texel, 0, 0, host, 0, nullptr, nullptr);
+       }},
+      {"copy from", CL_INVALID_MIP_LEVEL,
+       [&] { return clEnqueueCopyImage(queue, levels, plane, third, zero, texel, 0, nullptr, nullptr); }},
+      {"copy to", CL_INVALID_MIP_LEVEL,
+       [&] { return clEnqueueCopyImage(queue, plane, levels, zero, third, texel, 0, nullptr, nullptr); }},
+      {"out", CL_INVALID_MIP_LEVEL,
+       [&] {
+         return clEnqueueCopyImageToBuffer(queue, levels, buffer, third, texel, 0, 0, nullptr, nullptr);
+       }},
+      {"in", CL_INVALID_MIP_LEVEL,
+       [&] {
+         return clEnqueueCopyBufferToImage(queue, buffer, levels, 0, third, texel, 0, nullptr, nullptr);
+       }},
+      {"fill", CL_INVALID_MIP_LEVEL,
+       [&] { return clEnqueueFillImage(queue, levels, color, third, texel, 0, nullptr, nullptr); }},
+      {"map", CL_INVALID_MIP_LEVEL,
+       [&] {
+         return code_of([&](cl_int* e) {
+           return clEnqueueMapImage(queue, levels, CL_TRUE, CL_MAP_READ, third, texel, &row, nullptr, 0,
+                                    nullptr, nullptr, e);
+         });
+       }},
+  });
+  clReleaseMemObject(levels);
+}
+
 TEST_F(ImageNegative, Samplers) {
   auto create = [&](std::vector<cl_sampler_properties> list) {
     return code_of([&](cl_int* e) { return clCreateSamplerWithProperties(context, list.data(), e); });
@@ -345,8 +386,10 @@ TEST_F(ImageNegative, Samplers) {
          });
        }},
       {"unknown property", CL_INVALID_VALUE, [&] { return create({0x7777, 1, 0}); }},
-      {"property of mipmaps", CL_INVALID_VALUE,
-       [&] { return create({CL_SAMPLER_MIP_FILTER_MODE_KHR, CL_FILTER_LINEAR, 0}); }},
+      {"bad filter of levels", CL_INVALID_VALUE,
+       [&] { return create({CL_SAMPLER_MIP_FILTER_MODE_KHR, CL_ADDRESS_CLAMP, 0}); }},
+      {"levels from 2 to 1", CL_INVALID_VALUE,
+       [&] { return create({CL_SAMPLER_LOD_MIN_KHR, 0x40000000, CL_SAMPLER_LOD_MAX_KHR, 0x3f800000, 0}); }},
       {"property twice", CL_INVALID_VALUE,
        [&] {
          return create(
@@ -363,8 +406,6 @@ TEST_F(ImageNegative, Samplers) {
       {"info of NULL", CL_INVALID_SAMPLER,
        [&] { return clGetSamplerInfo(nullptr, CL_SAMPLER_FILTER_MODE, 4, host, nullptr); }},
       {"unknown info", CL_INVALID_VALUE, [&] { return clGetSamplerInfo(sampler, 1, 4, host, nullptr); }},
-      {"info of mipmaps", CL_INVALID_VALUE,
-       [&] { return clGetSamplerInfo(sampler, CL_SAMPLER_MIP_FILTER_MODE_KHR, 4, host, nullptr); }},
       {"small room", CL_INVALID_VALUE,
        [&] { return clGetSamplerInfo(sampler, CL_SAMPLER_CONTEXT, 4, host, nullptr); }},
   });

@@ -1,5 +1,6 @@
 // Creation of images: clCreateImage, clCreateImageWithProperties and the deprecated clCreateImage2D, 3D.
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "icd/checks.h"
@@ -32,13 +33,13 @@ struct View {
 // another.
 cl_int view_image(const cl_image_desc& desc, Mem& parent, Description& d, View& view) {
   const Description& of = parent.image().description();
-  if (of.type != CL_MEM_OBJECT_IMAGE2D) return CL_INVALID_IMAGE_DESCRIPTOR;
+  if (of.type != CL_MEM_OBJECT_IMAGE2D || of.levels() > 1) return CL_INVALID_IMAGE_DESCRIPTOR;
   if (!is_view_of(d.format, of.format)) return CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
   const bool same_pitch = desc.image_row_pitch == 0 || desc.image_row_pitch == of.row_pitch;
   if (d.width != of.width || d.height != of.height || !same_pitch || desc.image_slice_pitch != 0)
     return CL_INVALID_IMAGE_DESCRIPTOR;
   d.row_pitch = of.row_pitch;
-  view.pitches = parent.image().pitches();
+  view.pitches = parent.image().pitches(0);
   return CL_SUCCESS;
 }
 
@@ -83,6 +84,17 @@ cl_int read_parent(const Context& context, const Request& request, size_t elemen
                             : view_buffer(desc, *parent, element, takes_any, d, view);
 }
 
+// Levels are an image's own: of no other object, and brought in one by one.
+cl_int read_levels(const Request& request, Description& d) {
+  d.mip_levels = request.desc->num_mip_levels;
+  if (d.levels() == 1) return CL_SUCCESS;
+  const bool can_have_them = d.type != CL_MEM_OBJECT_IMAGE1D_BUFFER && request.desc->mem_object == nullptr &&
+                             !request.descriptor && d.format.image_channel_order != CL_DEPTH;
+  if (!can_have_them || d.mip_levels > std::bit_width(std::max({d.width, d.height, d.depth})))
+    return CL_INVALID_IMAGE_DESCRIPTOR;
+  return request.host_ptr == nullptr ? CL_SUCCESS : CL_INVALID_HOST_PTR;
+}
+
 // Everything that format and desc must be, in the specification's order.
 cl_int read_request(const Context& context, const Request& request, Description& d, View& view) {
   // CL_INVALID_IMAGE_FORMAT_DESCRIPTOR if image_format is NULL or its values are not valid.
@@ -92,9 +104,10 @@ cl_int read_request(const Context& context, const Request& request, Description&
   // CL_INVALID_IMAGE_DESCRIPTOR if image_desc is NULL or its values are not valid.
   if (request.desc == nullptr || !is_image_type(request.desc->image_type)) return CL_INVALID_IMAGE_DESCRIPTOR;
   const cl_image_desc& desc = *request.desc;
-  if (desc.num_mip_levels != 0 || desc.num_samples != 0) return CL_INVALID_IMAGE_DESCRIPTOR;
+  if (desc.num_samples != 0) return CL_INVALID_IMAGE_DESCRIPTOR;
   if (cl_int error = read_extents(desc, d); error != CL_SUCCESS) return error;
   if (cl_int error = check_sizes(d); error != CL_SUCCESS) return error;
+  if (cl_int error = read_levels(request, d); error != CL_SUCCESS) return error;
   const runtime::ImageFormat* format = find_format(d.format);
   const size_t element = format == nullptr ? 1 : format->bytes;
   const bool external = request.descriptor.has_value();
@@ -122,7 +135,7 @@ Made<cl_mem> create_view(Context& context, cl_mem_flags flags, const Description
   if (own.code != CL_SUCCESS) return own.code;
   // CL_INVALID_VALUE if the memory object is immutable and CL_MEM_IMMUTABLE_EXT is not set in flags.
   if ((view.parent->flags() & ~flags & kMemImmutable) != 0) return CL_INVALID_VALUE;
-  std::optional<Image> image = Image::create(context, d, view.pitches, view.parent->data());
+  std::optional<Image> image = Image::create(context, d, {view.pitches}, view.parent->data());
   // CL_INVALID_IMAGE_FORMAT_DESCRIPTOR if the row pitch and base address do not follow the rules of 2D images
   // from buffers.
   if (!image) return CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
@@ -139,7 +152,7 @@ Made<cl_mem> create_view(Context& context, cl_mem_flags flags, const Description
 // Copies all texels from the application's memory.
 void bring_in(const Image& image, uint8_t* to, const void* host_ptr) {
   const ImageBox whole{{}, image.extents()};
-  copy_rect(to, image_rect(image, image.strides(), whole), static_cast<const uint8_t*>(host_ptr),
+  copy_rect(to, device_rect(image, whole), static_cast<const uint8_t*>(host_ptr),
             image_rect(image, image.host_strides(), whole), byte_region(image, whole));
 }
 
@@ -149,7 +162,7 @@ cl_mem use_in_place(Context& context, const Request& request, const Description&
                     const std::vector<cl_mem_properties>& properties) {
   const size_t size = host_bytes(d);
   std::optional<Image> image =
-      Image::create(context, d, {d.row_pitch, d.slice_pitch, size}, request.host_ptr);
+      Image::create(context, d, {{d.row_pitch, d.slice_pitch, size}}, request.host_ptr);
   if (!image) return nullptr;
   Mem::Storage storage;
   storage.address = static_cast<uint8_t*>(request.host_ptr);
@@ -168,25 +181,36 @@ struct StorageOwner {
   ~StorageOwner() { release_storage(storage); }
 };
 
+// Of memory of the image's own.
+std::vector<runtime::ImagePitches> level_pitches(const Description& description, runtime::RowLayout layout) {
+  const auto one_or = [](size_t extent) { return static_cast<uint32_t>(std::max<size_t>(extent, 1)); };
+  std::vector<runtime::ImagePitches> pitches;
+  for (size_t level = 0; level < description.levels(); ++level) {
+    const Description d = description.of_level(level);
+    pitches.push_back(runtime::image_pitches(*find_format(d.format), image_kind(d.type), one_or(d.width),
+                                             one_or(d.height), one_or(d.depth), one_or(d.array_size),
+                                             layout));
+  }
+  return pitches;
+}
+
 Made<cl_mem> create_with_memory(Context& context, const Request& request, const Description& d,
                                 std::vector<cl_mem_properties> properties) {
   const bool uses = (request.flags & CL_MEM_USE_HOST_PTR) != 0;
   if (uses)
     if (cl_mem made = use_in_place(context, request, d, properties); made != nullptr) return made;
-  const auto one_or = [](size_t extent) { return static_cast<uint32_t>(std::max<size_t>(extent, 1)); };
-  const auto pitches_with = [&](runtime::RowLayout layout) {
-    return runtime::image_pitches(*find_format(d.format), image_kind(d.type), one_or(d.width),
-                                  one_or(d.height), one_or(d.depth), one_or(d.array_size), layout);
-  };
-  const runtime::ImagePitches pitches = pitches_with(runtime::RowLayout::of_all_targets);
+  const std::vector<runtime::ImagePitches> pitches = level_pitches(d, runtime::RowLayout::of_all_targets);
+  uint64_t bytes = pitches.back().bytes;
+  for (size_t level = 0; level + 1 < pitches.size(); ++level) bytes += level_bytes(pitches[level]);
   // CL_MEM_OBJECT_ALLOCATION_FAILURE if there is a failure to allocate memory for the image object.
-  if (pitches.bytes > context.max_allocation()) return CL_MEM_OBJECT_ALLOCATION_FAILURE;
-  Made<Mem::Storage> made = allocate_storage(context, pitches.bytes, "image");
+  if (bytes > context.max_allocation()) return CL_MEM_OBJECT_ALLOCATION_FAILURE;
+  Made<Mem::Storage> made = allocate_storage(context, bytes, "image");
   if (made.code != CL_SUCCESS) return made.code;
   StorageOwner owner{made.value};
   // Programs take a mapping's rows for packed ones; where the targets can have them so, they are.
   const auto lay_out = [&]() -> std::optional<Image> {
-    auto packed = Image::create(context, d, pitches_with(runtime::RowLayout::packed), owner.storage.address);
+    auto packed =
+        Image::create(context, d, level_pitches(d, runtime::RowLayout::packed), owner.storage.address);
     return packed ? std::move(packed) : Image::create(context, d, pitches, owner.storage.address);
   };
   std::optional<Image> image = lay_out();
@@ -197,7 +221,7 @@ Made<cl_mem> create_with_memory(Context& context, const Request& request, const 
     owner.storage.host_ptr = request.host_ptr;
     owner.storage.svm = is_svm_range(request.host_ptr, host_bytes(d));
   }
-  return make<Mem>(context, nullptr, with_kernel_access(request.flags), pitches.bytes,
+  return make<Mem>(context, nullptr, with_kernel_access(request.flags), bytes,
                    std::exchange(owner.storage, {}), std::move(*image), std::move(properties))
       .publish();
 }
@@ -209,7 +233,7 @@ Made<cl_mem> create_external(Context& context, const Request& request, const Des
   Made<Mem::Storage> made = map_external(*request.descriptor, size, CL_INVALID_IMAGE_SIZE);
   if (made.code != CL_SUCCESS) return made.code;
   std::optional<Image> image =
-      Image::create(context, d, {d.row_pitch, d.slice_pitch, size}, made.value.address);
+      Image::create(context, d, {{d.row_pitch, d.slice_pitch, size}}, made.value.address);
   if (!image) {
     // CL_INVALID_IMAGE_DESCRIPTOR if a device of the context cannot address texels at these pitches.
     unmap_external(made.value);

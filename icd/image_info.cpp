@@ -66,7 +66,7 @@ cl_int CL_API_CALL clGetImageInfo(cl_mem image, cl_image_info param_name, size_t
         const bool of_buffer = mem->parent() != nullptr && !mem->parent()->is_image();
         return out.value<cl_mem>(of_buffer ? mem->parent()->handle() : nullptr);
       }
-      case CL_IMAGE_NUM_MIP_LEVELS:
+      case CL_IMAGE_NUM_MIP_LEVELS: return out.value<cl_uint>(d.mip_levels);
       case CL_IMAGE_NUM_SAMPLES: return out.value<cl_uint>(0);
       // CL_INVALID_VALUE if param_name is not one of the supported values.
       default: return CL_INVALID_VALUE;

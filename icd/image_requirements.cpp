@@ -32,7 +32,7 @@ cl_int check(const Question& question, cl_uint name) {
     return CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
   if (question.desc == nullptr) return CL_SUCCESS;
   const cl_image_desc& desc = *question.desc;
-  if (desc.num_mip_levels != 0 || desc.num_samples != 0) return CL_INVALID_IMAGE_DESCRIPTOR;
+  if (desc.num_mip_levels > 1 || desc.num_samples != 0) return CL_INVALID_IMAGE_DESCRIPTOR;
   if (is_extent_query(name) && desc.image_type == 0) return CL_SUCCESS;
   if (!is_image_type(desc.image_type)) return CL_INVALID_IMAGE_DESCRIPTOR;
   if (is_extent_query(name)) return CL_SUCCESS;

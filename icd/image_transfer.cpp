@@ -44,7 +44,7 @@ cl_int read_or_write(cl_command_queue command_queue, cl_mem image, bool read, cl
   if (args.ptr == nullptr) return CL_INVALID_VALUE;
   // CL_INVALID_OPERATION if the image's flags forbid the host this access.
   if (read ? !host_may_read(*mem) : !host_may_write(*mem)) return CL_INVALID_OPERATION;
-  const Rect device_side = image_rect(mem->image(), mem->image().strides(), box);
+  const Rect device_side = device_rect(mem->image(), box);
   const Rect host_side = image_rect(mem->image(), strides, {{}, box.region});
   return submit(*queue, read ? CL_COMMAND_READ_IMAGE : CL_COMMAND_WRITE_IMAGE, waits, blocking,
                 [hold = Ref<Mem>(mem), read, device_side, host_side, region = byte_region(mem->image(), box),
@@ -83,7 +83,7 @@ cl_int copy_with_buffer(const Sink& sink, cl_mem image, bool to_buffer, const Bu
   if (cl_int error = packed_rect(*of_buffer, args.offset, region, in_buffer); error != CL_SUCCESS)
     return error;
   if (is_immutable(to_buffer ? *of_buffer : *of_image)) return CL_INVALID_OPERATION;
-  const Rect in_image = image_rect(of_image->image(), of_image->image().strides(), box);
+  const Rect in_image = device_rect(of_image->image(), box);
   return sink.take(to_buffer ? CL_COMMAND_COPY_IMAGE_TO_BUFFER : CL_COMMAND_COPY_BUFFER_TO_IMAGE,
                    [a = Ref<Mem>(of_image), b = Ref<Mem>(of_buffer), to_buffer, in_image, in_buffer, region] {
                      return access_bytes({a.get(), b.get()}, [&] {
@@ -126,14 +126,13 @@ cl_int copy_image(const Sink& sink, cl_mem src_image, cl_mem dst_image, const si
   if (cl_int error = make_box(to, dst_origin, region, target); error != CL_SUCCESS) return error;
   if (is_immutable(*dst)) return CL_INVALID_OPERATION;
   // CL_MEM_COPY_OVERLAP if they are the same image and the regions overlap.
-  if (src == dst && boxes_overlap(src_origin, region, dst_origin, region)) return CL_MEM_COPY_OVERLAP;
-  return sink.take(
-      CL_COMMAND_COPY_IMAGE,
-      [a = Ref<Mem>(src), b = Ref<Mem>(dst), from_rect = image_rect(from, from.strides(), source),
-       to_rect = image_rect(to, to.strides(), target), bytes = byte_region(from, source)] {
-        return access_bytes({a.get(), b.get()},
-                            [&] { copy_rect(b->data(), to_rect, a->data(), from_rect, bytes); });
-      });
+  if (src == dst && boxes_overlap(source, target)) return CL_MEM_COPY_OVERLAP;
+  return sink.take(CL_COMMAND_COPY_IMAGE,
+                   [a = Ref<Mem>(src), b = Ref<Mem>(dst), from_rect = device_rect(from, source),
+                    to_rect = device_rect(to, target), bytes = byte_region(from, source)] {
+                     return access_bytes({a.get(), b.get()},
+                                         [&] { copy_rect(b->data(), to_rect, a->data(), from_rect, bytes); });
+                   });
 }
 
 cl_int copy_image_to_buffer(const Sink& sink, cl_mem src_image, const BufferSide& to) {
@@ -155,13 +154,12 @@ cl_int fill_image(const Sink& sink, cl_mem image, const void* fill_color, const 
   ImageBox box;
   if (cl_int error = make_box(mem->image(), origin, region, box); error != CL_SUCCESS) return error;
   if (is_immutable(*mem)) return CL_INVALID_OPERATION;
-  return sink.take(
-      CL_COMMAND_FILL_IMAGE,
-      [hold = Ref<Mem>(mem), rect = image_rect(mem->image(), mem->image().strides(), box),
-       bytes = byte_region(mem->image(), box), texel = pack_color(mem->image().format(), fill_color)] {
-        return access_bytes(
-            {hold.get()}, [&] { fill_box(hold->data(), rect, bytes, texel, hold->image().element_size()); });
-      });
+  return sink.take(CL_COMMAND_FILL_IMAGE, [hold = Ref<Mem>(mem), rect = device_rect(mem->image(), box),
+                                           bytes = byte_region(mem->image(), box),
+                                           texel = pack_color(mem->image().format(), fill_color)] {
+    return access_bytes({hold.get()},
+                        [&] { fill_box(hold->data(), rect, bytes, texel, hold->image().element_size()); });
+  });
 }
 
 }  // namespace morgana::icd

@@ -123,6 +123,23 @@ TEST_F(LaneRace, AsynchronousCopiesToOnePlaceRace) {
             "");
 }
 
+TEST_F(LaneRace, PlanesCopiedWithoutWaitingRace) {
+  const auto copy = [](const char* between) {
+    return std::string(
+               "kernel void k(global int* to) { local int part[16]; int i = get_local_id(0);"
+               "event_t e = async_work_group_copy_2D2D(part, 0, to, 0, 4, 4, 4, 8, 4, 0);") +
+           between +
+           "int mine = part[i]; barrier(CLK_LOCAL_MEM_FENCE); part[i] = mine + 1;"
+           "barrier(CLK_LOCAL_MEM_FENCE);"
+           "e = async_work_group_copy_3D3D(to, 32, part, 0, 4, 2, 2, 4, 2, 4, 4, 8, e);"
+           "async_work_group_copy_fence(CLK_GLOBAL_MEM_FENCE);"
+           "e = async_work_group_copy_3D3D(to, 32, part, 0, 4, 2, 2, 4, 2, 4, 4, 8, e);"
+           "wait_group_events(1, &e); }";
+  };
+  EXPECT_EQ(check(copy("wait_group_events(1, &e);").c_str()), "");
+  EXPECT_NE(check(copy("").c_str()).find("two work-items of one wave"), std::string::npos);
+}
+
 TEST_F(LaneRace, AnAsynchronousCopyOrdersNothing) {
   EXPECT_NE(check(R"(kernel void k(global int* to) {
     local int part[16], other[16];

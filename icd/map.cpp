@@ -24,7 +24,7 @@ ImageBox addresses(const void* first, size_t size) {
 // Moves a box of an image with a host copy to that copy, or back.
 void move_host_copy(const Mem& mem, const ImageBox& box, bool to_host) {
   const Image& image = mem.image();
-  const Rect device = image_rect(image, image.strides(), box);
+  const Rect device = device_rect(image, box);
   const Rect host = image_rect(image, image.host_strides(), box);
   if (to_host)
     copy_rect(image.host_copy(), host, mem.data(), device, byte_region(image, box));
@@ -40,9 +40,9 @@ struct Place {
 
 Place place_of(const Mem& mem, const ImageBox& box) {
   const Image& image = mem.image();
-  const size_t slice = image.has_slices() ? image.pitches().slice : 0;
+  const auto& pitches = image.pitches(box.level);
   if (image.host_copy() == nullptr)
-    return {mem.data() + image_rect(image, image.strides(), box).start, image.pitches().row, slice};
+    return {mem.data() + device_rect(image, box).start, pitches.row, image.has_slices() ? pitches.slice : 0};
   const Image::Description& d = image.description();
   return {image.host_copy() + image_rect(image, image.host_strides(), box).start, d.row_pitch, d.slice_pitch};
 }

@@ -223,9 +223,7 @@ bool Mem::add_mapping(void* pointer, const Mapping& mapping) {
     Mem& all = writers();
     std::lock_guard lock(all.mutex_);
     for (const auto& [other, box] : all.written_)
-      if (boxes_overlap(box.origin.data(), box.region.data(), mapping.box.origin.data(),
-                        mapping.box.region.data()))
-        return false;
+      if (boxes_overlap(box, mapping.box)) return false;
     all.written_.emplace(pointer, mapping.box);
   }
   std::lock_guard lock(mutex_);

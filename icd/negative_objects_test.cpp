@@ -31,6 +31,14 @@ TEST_F(Negative, HandlesOfOtherTypes) {
          cl_uint count;
          return clCreateSubDevices(as<cl_device_id>(o), p, 0, nullptr, &count);
        }},
+      {"clRetainDeviceEXT", CL_INVALID_DEVICE, [&] { return clRetainDeviceEXT(as<cl_device_id>(o)); }},
+      {"clReleaseDeviceEXT", CL_INVALID_DEVICE, [&] { return clReleaseDeviceEXT(as<cl_device_id>(o)); }},
+      {"clCreateSubDevicesEXT", CL_INVALID_DEVICE,
+       [&] {
+         const cl_device_partition_property_ext p[] = {CL_DEVICE_PARTITION_EQUALLY_EXT, 1, 0};
+         cl_uint count;
+         return clCreateSubDevicesEXT(as<cl_device_id>(o), p, 0, nullptr, &count);
+       }},
       {"clGetHostTimer", CL_INVALID_DEVICE, [&] { return clGetHostTimer(as<cl_device_id>(o), &time); }},
       {"clGetDeviceAndHostTimer", CL_INVALID_DEVICE,
        [&] { return clGetDeviceAndHostTimer(as<cl_device_id>(o), &time, &time); }},
@@ -166,14 +174,32 @@ TEST_F(Negative, PlatformsAndPartitions) {
   cl_ulong time;
   cl_uint units = 0;
   clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, nullptr);
+  const cl_uint all_units = units;
   auto partition = [&](std::vector<cl_device_partition_property> list, cl_uint room, cl_device_id* out) {
     cl_uint count;
     list.push_back(0);
     return clCreateSubDevices(device, list.data(), room, out, &count);
   };
+  const auto fission = [&](std::vector<cl_device_partition_property_ext> list, cl_uint* answer) {
+    return clCreateSubDevicesEXT(device, list.data(), 0, nullptr, answer);
+  };
   using GetPlatforms = cl_int (*)(cl_uint, cl_platform_id*, cl_uint*);
   auto icd_platforms = extension<GetPlatforms>("clIcdGetPlatformIDsKHR");
   check({
+      {"clCreateSubDevicesEXT without properties", CL_INVALID_VALUE,
+       [&] { return clCreateSubDevicesEXT(device, nullptr, 0, nullptr, &units); }},
+      {"clCreateSubDevicesEXT by names", CL_INVALID_VALUE,
+       [&] {
+         return fission({CL_DEVICE_PARTITION_BY_NAMES_EXT, 0, CL_PARTITION_BY_NAMES_LIST_END_EXT, 0}, &units);
+       }},
+      {"clCreateSubDevicesEXT nothing asked", CL_INVALID_VALUE,
+       [&] { return fission({CL_DEVICE_PARTITION_EQUALLY_EXT, 1, 0}, nullptr); }},
+      {"clCreateSubDevicesEXT a list without an end", CL_INVALID_VALUE,
+       [&] { return fission({CL_DEVICE_PARTITION_BY_COUNTS_EXT, 1, 0, 1}, &units); }},
+      {"clCreateSubDevicesEXT too many units", CL_INVALID_PARTITION_COUNT_EXT,
+       [&] { return fission({CL_DEVICE_PARTITION_EQUALLY_EXT, 1000000, 0}, &units); }},
+      {"clCreateSubDevicesEXT all units", CL_DEVICE_PARTITION_FAILED_EXT,
+       [&] { return fission({CL_DEVICE_PARTITION_EQUALLY_EXT, all_units, 0}, &units); }},
       {"clIcdGetPlatformIDsKHR without entries", CL_INVALID_VALUE,
        [&] { return icd_platforms(0, &id, nullptr); }},
       {"clIcdGetPlatformIDsKHR nothing asked", CL_INVALID_VALUE,

@@ -206,6 +206,38 @@ TEST_F(Objects, SubDevicesAreCountedAndWork) {
   EXPECT_EQ(clReleaseDevice(device), CL_SUCCESS) << "a root device ignores it";
 }
 
+TEST_F(Objects, SubDevicesHaveTheirOlderNames) {
+  cl_uint units = 0;
+  clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, nullptr);
+  if (units == 1) GTEST_SKIP() << "one compute unit";
+  cl_device_partition_property_ext types[3] = {};
+  size_t size = 0;
+  EXPECT_EQ(clGetDeviceInfo(device, CL_DEVICE_PARTITION_TYPES_EXT, sizeof types, types, &size), CL_SUCCESS);
+  EXPECT_EQ(size, 2 * sizeof types[0]);
+  EXPECT_EQ(types[0], cl_device_partition_property_ext{CL_DEVICE_PARTITION_EQUALLY_EXT});
+  const cl_device_partition_property_ext counts[] = {CL_DEVICE_PARTITION_BY_COUNTS_EXT, 1, 1,
+                                                     CL_PARTITION_BY_COUNTS_LIST_END_EXT,
+                                                     CL_PROPERTIES_LIST_END_EXT};
+  cl_device_id parts[2];
+  cl_uint count = 0;
+  ASSERT_EQ(clCreateSubDevicesEXT(device, counts, 2, parts, &count), CL_SUCCESS);
+  EXPECT_EQ(count, 2u);
+  cl_device_id parent = nullptr;
+  EXPECT_EQ(clGetDeviceInfo(parts[1], CL_DEVICE_PARENT_DEVICE_EXT, sizeof parent, &parent, nullptr),
+            CL_SUCCESS);
+  EXPECT_EQ(parent, device);
+  cl_device_partition_property_ext style[5] = {};
+  EXPECT_EQ(clGetDeviceInfo(parts[0], CL_DEVICE_PARTITION_STYLE_EXT, sizeof style, style, &size), CL_SUCCESS);
+  EXPECT_EQ(size, sizeof style);
+  EXPECT_TRUE(std::equal(std::begin(style), std::end(style), counts));
+  EXPECT_EQ(clRetainDeviceEXT(parts[0]), CL_SUCCESS);
+  cl_uint references = 0;
+  clGetDeviceInfo(parts[0], CL_DEVICE_REFERENCE_COUNT_EXT, sizeof references, &references, nullptr);
+  EXPECT_EQ(references, 2u);
+  EXPECT_EQ(clReleaseDeviceEXT(parts[0]), CL_SUCCESS);
+  for (cl_device_id part : parts) EXPECT_EQ(clReleaseDeviceEXT(part), CL_SUCCESS);
+}
+
 TEST_F(Objects, ManyThreadsMakeAndReleaseObjects) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t)

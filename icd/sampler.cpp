@@ -1,50 +1,48 @@
 #include "icd/sampler.h"
 
-#include <array>
+#include <bit>
+#include <map>
+#include <mutex>
 
 #include "icd/image.h"
 #include "icd/info.h"
-#include "runtime/image_record.h"
 
 namespace morgana::icd {
 namespace {
 
-constexpr int kAddressings = 5, kSettings = 2 * kAddressings * 2;
-
-int addressing_index(cl_addressing_mode mode) {
+runtime::Addressing addressing_of(cl_addressing_mode mode) {
   switch (mode) {
-    case CL_ADDRESS_CLAMP_TO_EDGE: return static_cast<int>(runtime::Addressing::clamp_to_edge);
-    case CL_ADDRESS_CLAMP: return static_cast<int>(runtime::Addressing::clamp);
-    case CL_ADDRESS_REPEAT: return static_cast<int>(runtime::Addressing::repeat);
-    case CL_ADDRESS_MIRRORED_REPEAT: return static_cast<int>(runtime::Addressing::mirrored_repeat);
-    default: return static_cast<int>(runtime::Addressing::none);
+    case CL_ADDRESS_CLAMP_TO_EDGE: return runtime::Addressing::clamp_to_edge;
+    case CL_ADDRESS_CLAMP: return runtime::Addressing::clamp;
+    case CL_ADDRESS_REPEAT: return runtime::Addressing::repeat;
+    case CL_ADDRESS_MIRRORED_REPEAT: return runtime::Addressing::mirrored_repeat;
+    default: return runtime::Addressing::none;
   }
 }
 
-struct alignas(runtime::kSamplerRecordAlign) Record {
-  std::array<uint32_t, runtime::kSamplerRecordWords> words;
-};
-using Records = std::array<std::array<Record, kSettings>, kTargetCount>;
-
-const Records& records() {
-  static const auto& all = *[] {
-    auto* made = new Records;
-    for (int t = 0; t < kTargetCount; ++t)
-      for (int i = 0; i < kSettings; ++i) {
-        const runtime::SamplerShape shape{i % 2 != 0, static_cast<runtime::Addressing>(i / 4),
-                                          i / 2 % 2 != 0};
-        runtime::write_sampler_record(static_cast<Target>(t), shape,
-                                      (*made)[static_cast<size_t>(t)][static_cast<size_t>(i)].words);
-      }
-    return made;
-  }();
-  return all;
+const Sampler::Records& records_of(const Sampler::Settings& settings) {
+  static std::mutex mutex;
+  static auto& all = *new std::map<Sampler::Settings, Sampler::Records>;
+  std::lock_guard lock(mutex);
+  const auto [place, is_new] = all.try_emplace(settings);
+  if (!is_new) return place->second;
+  const runtime::SamplerShape shape{settings.normalized != CL_FALSE,
+                                    addressing_of(settings.addressing),
+                                    settings.filter == CL_FILTER_LINEAR,
+                                    settings.mip_filter == CL_FILTER_LINEAR,
+                                    settings.least_level,
+                                    settings.greatest_level};
+  for (int t = 0; t < kTargetCount; ++t)
+    runtime::write_sampler_record(static_cast<Target>(t), shape, place->second[static_cast<size_t>(t)].words);
+  return place->second;
 }
 
 bool are_settings(const Sampler::Settings& s) {
   return (s.normalized == CL_TRUE || s.normalized == CL_FALSE) && s.addressing >= CL_ADDRESS_NONE &&
          s.addressing <= CL_ADDRESS_MIRRORED_REPEAT &&
-         (s.filter == CL_FILTER_NEAREST || s.filter == CL_FILTER_LINEAR);
+         (s.filter == CL_FILTER_NEAREST || s.filter == CL_FILTER_LINEAR) &&
+         (s.mip_filter == CL_FILTER_NEAREST || s.mip_filter == CL_FILTER_LINEAR) &&
+         s.least_level <= s.greatest_level;
 }
 
 // CL_INVALID_VALUE if a property name or value is not valid, or given twice.
@@ -61,6 +59,9 @@ cl_int read_properties(const cl_sampler_properties* list, Sampler::Settings& set
       case CL_SAMPLER_NORMALIZED_COORDS: settings.normalized = value; break;
       case CL_SAMPLER_ADDRESSING_MODE: settings.addressing = value; break;
       case CL_SAMPLER_FILTER_MODE: settings.filter = value; break;
+      case CL_SAMPLER_MIP_FILTER_MODE_KHR: settings.mip_filter = value; break;
+      case CL_SAMPLER_LOD_MIN_KHR: settings.least_level = std::bit_cast<float>(value); break;
+      case CL_SAMPLER_LOD_MAX_KHR: settings.greatest_level = std::bit_cast<float>(value); break;
       default: return CL_INVALID_VALUE;
     }
     copy.insert(copy.end(), list, list + 2);
@@ -83,12 +84,11 @@ Made<cl_sampler> create_sampler(cl_context context, const Sampler::Settings& set
 
 }  // namespace
 
-uint64_t Sampler::record(Target target) const {
-  const int index = addressing_index(settings_.addressing) * 4 +
-                    (settings_.filter == CL_FILTER_LINEAR ? 2 : 0) +
-                    (settings_.normalized != CL_FALSE ? 1 : 0);
-  return reinterpret_cast<uint64_t>(&records()[static_cast<size_t>(target)][static_cast<size_t>(index)]);
-}
+Sampler::Sampler(Context& context, const Settings& settings, std::vector<cl_sampler_properties> properties)
+    : context_(&context),
+      settings_(settings),
+      properties_(std::move(properties)),
+      records_(records_of(settings)) {}
 
 }  // namespace morgana::icd
 
@@ -140,8 +140,10 @@ cl_int CL_API_CALL clGetSamplerInfo(cl_sampler sampler, cl_sampler_info param_na
       case CL_SAMPLER_ADDRESSING_MODE: return out.value<cl_addressing_mode>(s->settings().addressing);
       case CL_SAMPLER_FILTER_MODE: return out.value<cl_filter_mode>(s->settings().filter);
       case CL_SAMPLER_PROPERTIES: return out.array<cl_sampler_properties>(s->properties());
-      // CL_INVALID_VALUE if param_name is not one of the supported values; those of cl_khr_mipmap_image are
-      // not.
+      case CL_SAMPLER_MIP_FILTER_MODE_KHR: return out.value<cl_filter_mode>(s->settings().mip_filter);
+      case CL_SAMPLER_LOD_MIN_KHR: return out.value<cl_float>(s->settings().least_level);
+      case CL_SAMPLER_LOD_MAX_KHR: return out.value<cl_float>(s->settings().greatest_level);
+      // CL_INVALID_VALUE if param_name is not one of the supported values.
       default: return CL_INVALID_VALUE;
     }
   });

@@ -250,6 +250,7 @@ enum Word : int {
   kSecondShift = 27,
   kGreatest,
   kLimit,
+  kLevels,
   kScale = 32,
   kScaleLow = kScale + 4,
   kMask = kScaleLow + 4,
@@ -385,6 +386,7 @@ void write_shape(const ImageShape& s, const Texel& t, uint32_t* w) {
   w[kNumeric] = kind_of(t.numeric);
   w[kSlicePitch] = static_cast<uint32_t>(s.pitches.slice);
   w[kTexelShift] = static_cast<uint32_t>(std::countr_zero(t.format.bytes));
+  w[kLevels] = s.levels;
   w[kBase] = static_cast<uint32_t>(s.base);
   w[kBase + 1] = static_cast<uint32_t>(s.base >> 32);
 }
@@ -450,7 +452,9 @@ void write_sampler_record(Target target, const SamplerShape& shape,
   std::ranges::fill(record, 0);
   // The bits of a sampler in a program's text (opencl-c-base.h: CLK_ADDRESS_*, CLK_FILTER_*).
   record[4] = (shape.normalized ? 1u : 0u) | static_cast<uint32_t>(shape.addressing) << 1 |
-              (shape.linear ? 0x20u : 0x10u);
+              (shape.linear ? 0x20u : 0x10u) | (shape.linear_levels ? 0x40u : 0u);
+  record[5] = bits_of(shape.least_level);
+  record[6] = bits_of(shape.greatest_level);
   if (!has_image_instructions(target)) return;
   // S#: CLAMP_LAST_TEXEL, CLAMP_BORDER, WRAP, MIRROR; the border is transparent black, the channels that a
   // format lacks keep their constants. Without an addressing mode what lies outside is undefined.

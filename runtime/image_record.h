@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "base/result.h"
@@ -98,7 +99,7 @@ struct ImagePitches {
   uint64_t bytes = 0;           // of the whole image
 };
 
-// Everything about an image but its samples and levels, of which there is one.
+// Everything about an image, or a level of one; there is one sample.
 struct ImageShape {
   ImageKind kind = ImageKind::plane;
   ChannelOrder order{};
@@ -106,6 +107,7 @@ struct ImageShape {
   uint32_t width = 1, height = 1, depth = 1, layers = 1;  // 1 where the kind has none
   ImagePitches pitches;                                   // slice counts for volumes and arrays
   uint64_t base = 0;                                      // address of the first texel
+  uint32_t levels = 1;  // this one and those below it (cl_khr_mipmap_image), each an image with a record
 };
 
 // The pitches for memory of an image's own: such that every target takes them, or packed ones, which targets
@@ -116,6 +118,7 @@ ImagePitches image_pitches(const ImageFormat& format, ImageKind kind, uint32_t w
 
 // --- Records ---
 
+// Levels of an image have their records one behind the other.
 inline constexpr size_t kImageRecordWords = 64, kImageRecordBytes = 256, kImageRecordAlign = 256;
 inline constexpr size_t kSamplerRecordWords = 8, kSamplerRecordBytes = 32, kSamplerRecordAlign = 32;
 
@@ -132,6 +135,9 @@ struct SamplerShape {
   bool normalized = false;
   Addressing addressing = Addressing::none;
   bool linear = false;
+  // Of the level of detail (cl_khr_mipmap_image).
+  bool linear_levels = false;
+  float least_level = 0, greatest_level = std::numeric_limits<float>::max();
 };
 
 void write_sampler_record(Target target, const SamplerShape& shape,

@@ -10,15 +10,14 @@
 #include <algorithm>
 
 #include "base/target.h"
+#include "runtime/compiler/added_builtins.h"
 #include "runtime/compiler/embedded.h"
-#include "runtime/compiler/media_ops.h"
 
 namespace morgana::runtime {
 namespace {
 
 // Where the embedded OpenCL base header appears to Clang.
 constexpr const char* kResourceFolder = "/.morgana/clang";
-constexpr const char* kMediaOpsPath = "/.morgana/clang/include/media_ops.h";
 
 FileStamp& stamp_of(std::vector<FileStamp>& stamps, const std::string& path) {
   for (FileStamp& stamp : stamps)
@@ -114,7 +113,8 @@ llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> make_file_system(const CompileIn
   auto memory = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
   memory->addFile(std::string(kResourceFolder) + "/include/opencl-c-base.h", 0,
                   llvm::MemoryBuffer::getMemBuffer(embedded_opencl_header(), "opencl-c-base.h", false));
-  memory->addFile(kMediaOpsPath, 0, llvm::MemoryBuffer::getMemBuffer(kMediaOpsHeader, "media_ops.h"));
+  for (const AddedBuiltins& added : kAddedBuiltins)
+    memory->addFile(added.path, 0, llvm::MemoryBuffer::getMemBuffer(added.text, added.path));
   for (const Header& header : input.headers)
     memory->addFile(std::string(kHeaderFolder) + "/" + header.name, 0,
                     llvm::MemoryBuffer::getMemBufferCopy(header.text, header.name));
@@ -152,13 +152,12 @@ Frontend::Frontend(const BuildOptions& options, const TargetDescription& target,
 
 Frontend::~Frontend() = default;
 
-// Their declarations cost 1.5 ms, a tenth of a small build: only programs that may name them get them.
-bool Frontend::may_use_media_ops() const {
-  const auto& offered = target_.extensions;
-  if (std::find(offered.begin(), offered.end(), "cl_amd_media_ops") == offered.end()) return false;
-  auto names_one = [](std::string_view text) { return text.find("amd_") != std::string_view::npos; };
-  return names_one(input_->source) || input_->source.find("include") != std::string_view::npos ||
-         std::any_of(options_.macros.begin(), options_.macros.end(), names_one);
+// A header of declarations costs up to 1.5 ms, a tenth of a small build: only programs that may name one get
+// it.
+bool Frontend::may_name(std::string_view word) const {
+  const auto has_it = [&](std::string_view text) { return text.find(word) != std::string_view::npos; };
+  return has_it(input_->source) || input_->source.find("include") != std::string_view::npos ||
+         std::any_of(options_.macros.begin(), options_.macros.end(), has_it);
 }
 
 namespace {
@@ -231,7 +230,11 @@ std::vector<std::string> Frontend::arguments() const {
     extensions += std::string(",+") + name;
   for (const std::string& name : target_.extensions) extensions += ",+" + name;
   result.push_back(extensions);
-  if (may_use_media_ops()) result.insert(result.end(), {"-include", kMediaOpsPath});
+  for (const std::string_view name : kAddedExtensions)
+    if (std::find(target_.extensions.begin(), target_.extensions.end(), name) != target_.extensions.end())
+      result.push_back("-D" + std::string(name) + "=1");
+  for (const AddedBuiltins& added : kAddedBuiltins)
+    if (may_name(added.word)) result.insert(result.end(), {"-include", added.path});
   if (target_.images) result.push_back("-D__IMAGE_SUPPORT__=1");
   if (flushes_denormals(options_, target_))
     result.push_back("-fdenormal-fp-math-f32=preserve-sign,preserve-sign");

@@ -13,6 +13,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "runtime/compiler/compiler.h"
 
@@ -38,7 +39,7 @@ class Frontend {
 
  private:
   std::vector<std::string> arguments() const;
-  bool may_use_media_ops() const;
+  bool may_name(std::string_view word) const;
 
   const BuildOptions& options_;
   const TargetDescription& target_;

@@ -4,15 +4,8 @@
 // samplers do not round coordinates.
 #include "image.h"
 
-#define F __attribute__((overloadable, always_inline))
-
 // --- Queries, of every kind of image and access ---
 
-#define OF(IMAGE) ((ImagePointer)__builtin_astype(image, ImagePointer))
-#define QUERY(NAME, VALUE, IMAGE)                                 \
-  F int NAME(read_only IMAGE image) { return OF(image)->VALUE; }  \
-  F int NAME(write_only IMAGE image) { return OF(image)->VALUE; } \
-  F int NAME(read_write IMAGE image) { return OF(image)->VALUE; }
 #define DIMENSIONS2(ACCESS, IMAGE) \
   F int2 get_image_dim(ACCESS IMAGE image) { return (int2)(OF(image)->width, OF(image)->height); }
 #define DIMENSIONS3(ACCESS, IMAGE)                                           \
@@ -60,7 +53,9 @@ DIMENSIONS3(read_write, image3d_t)
   {{CLAMP_OF((B) & kAddressing) * 0x49 | ((B) & kNormalized ? 0 : 1u << 15), 0xfffu << 12, \
     (B) & kFilterLinear ? 1u << 20 | 1u << 22 | 2u << 24 : 1u << 24, 0},                   \
    (B),                                                                                    \
-   {0, 0, 0}}
+   0.0f,                                                                                   \
+   __FLT_MAX__,                                                                            \
+   0}
 #define ROW(B) SAMPLER(B), SAMPLER((B) + 1)
 #define ROWS(B) \
   ROW(B), ROW((B) + 2), ROW((B) + 4), ROW((B) + 6), ROW((B) + 8), ROW((B) + 10), ROW((B) + 12), ROW((B) + 14)

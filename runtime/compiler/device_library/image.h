@@ -28,16 +28,21 @@ struct Image {
   uint second_shift;
   float greatest;
   uint limit;
-  uint unused[2];
+  uint levels;  // whose records follow, this one among them
+  uint unused;
   float scale[4], scale_low[4];
   uint mask[4], one[4];
   uint shift[4], bits[4];
+  uint end[8];
 };
+_Static_assert(sizeof(struct Image) == 256, "runtime/image_record.h: kImageRecordBytes");
 typedef constant const struct Image* ImagePointer;
 
 struct Sampler {
   uint4 resource;  // S#
-  uint bits, unused[3];
+  uint bits;
+  float least_level, greatest_level;
+  uint unused;
 };
 typedef constant const struct Sampler* SamplerPointer;
 
@@ -48,5 +53,18 @@ enum {
   kClamp = 4,
   kRepeat = 6,
   kMirroredRepeat = 8,
-  kFilterLinear = 0x20
+  kFilterLinear = 0x20,
+  kLevelsLinear = 0x40  // of samplers that the host makes
 };
+
+enum { kUnorm, kSnorm, kFloat, kSrgb, kUint, kSint };  // Image::numeric; the last two are not filtered
+
+// Of overloaded functions.
+#define F __attribute__((overloadable, always_inline))
+
+// A value of the record, asked of every kind of access.
+#define OF(IMAGE) ((ImagePointer)__builtin_astype(image, ImagePointer))
+#define QUERY(NAME, VALUE, IMAGE)                                 \
+  F int NAME(read_only IMAGE image) { return OF(image)->VALUE; }  \
+  F int NAME(write_only IMAGE image) { return OF(image)->VALUE; } \
+  F int NAME(read_write IMAGE image) { return OF(image)->VALUE; }

@@ -16,8 +16,7 @@
 typedef half half4 __attribute__((ext_vector_type(4)));
 typedef half half2 __attribute__((ext_vector_type(2)));
 
-enum { kHalves, kFields, kWords, kQuad };              // formats
-enum { kUnorm, kSnorm, kFloat, kSrgb, kUint, kSint };  // what components are; the last two are not filtered
+enum { kHalves, kFields, kWords, kQuad };  // formats
 
 uint permuted(uint high, uint low, uint selectors) __asm("llvm.amdgcn.perm");
 

@@ -134,6 +134,8 @@ Reader::Handled Reader::groups(const Instruction& in, Values v) {
   if (const Operation* operation = find_operation(kUniform, in.op())) {
     auto prefix = group_prefix(in.word(0));
     if (!prefix.ok()) return prefix.error();
+    // Products and bits of sub-groups: OpenCL C has them for sub-groups that are not uniform alone.
+    if (in.op() >= spv::OpGroupIMulKHR && prefix->starts_with("sub")) *prefix += "non_uniform_";
     return group_operation(in, v, *prefix, 1, operation->name, operation->sign, operation->is_logical);
   }
   llvm::Type* const none = llvm::Type::getVoidTy(context());

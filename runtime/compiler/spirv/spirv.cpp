@@ -31,6 +31,7 @@ constexpr ExtensionRow kExtensions[] = {
     {"SPV_KHR_bit_instructions", spv::CapabilityBitInstructions},
     {"SPV_KHR_integer_dot_product", spv::CapabilityDotProductKHR},
     {"SPV_KHR_subgroup_rotate", spv::CapabilityGroupNonUniformRotateKHR},
+    {"SPV_KHR_uniform_group_instructions", spv::CapabilityGroupUniformArithmeticKHR},
     {"SPV_KHR_shader_clock", spv::CapabilityShaderClockKHR},
     {"SPV_EXT_shader_atomic_float_add", spv::CapabilityAtomicFloat32AddEXT},
     {"SPV_EXT_shader_atomic_float_min_max", spv::CapabilityAtomicFloat32MinMaxEXT},
