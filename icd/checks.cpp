@@ -143,22 +143,18 @@ cl_int make_box(const Image& image, const size_t* origin, const size_t* region, 
   for (size_t i = 0; i < 3; ++i)
     if (box.region[i] == 0 || box.region[i] > extents[i] || box.origin[i] > extents[i] - box.region[i])
       return CL_INVALID_VALUE;
-  return CL_SUCCESS;
+  const size_t together = find_format(image.format())->packed_texels;
+  return box.origin[0] % together == 0 && box.region[0] % together == 0 ? CL_SUCCESS : CL_INVALID_VALUE;
 }
 
-Rect device_rect(const Image& image, const ImageBox& box) {
-  Rect rect = image_rect(image, image.strides(box.level), box);
-  rect.start += image.offset(box.level);
-  rect.end += image.offset(box.level);
-  return rect;
-}
-
-Rect image_rect(const Image& image, const ImageStrides& strides, const ImageBox& box) {
+Rect image_rect(const Image& image, const ImageBox& box) {
   const uint64_t element = image.element_size();
+  const ImageStrides strides = image.strides(box.level);
   Rect rect;
   rect.row_pitch = strides.y;
   rect.slice_pitch = strides.z;
-  rect.start = box.origin[0] * element + box.origin[1] * strides.y + box.origin[2] * strides.z;
+  rect.start = image.offset(box.level) + box.origin[0] * element + box.origin[1] * strides.y +
+               box.origin[2] * strides.z;
   rect.end = rect.start + (box.region[0] * element) + (box.region[1] - 1) * strides.y +
              (box.region[2] - 1) * strides.z;
   return rect;
@@ -166,6 +162,45 @@ Rect image_rect(const Image& image, const ImageStrides& strides, const ImageBox&
 
 std::array<size_t, 3> byte_region(const Image& image, const ImageBox& box) {
   return {box.region[0] * image.element_size(), box.region[1], box.region[2]};
+}
+
+// cl_ext_image_raw10_raw12: the upper eight bits of each texel, then the lower ones of all, from the first
+// one up.
+static void move_packed(const runtime::ImageFormat& format, bool to_host, uint16_t* device, uint8_t* host,
+                        size_t texels) {
+  const size_t together = format.packed_texels;
+  const unsigned low = 8 / together;
+  for (; texels != 0; texels -= together, device += together, host += format.packed_bytes) {
+    if (to_host) host[together] = 0;
+    for (unsigned i = 0; i < together; ++i) {
+      const unsigned shift = i * low, mask = (1u << low) - 1;
+      if (to_host) {
+        host[i] = static_cast<uint8_t>(device[i] >> low);
+        host[together] |= static_cast<uint8_t>((device[i] & mask) << shift);
+      } else {
+        device[i] = static_cast<uint16_t>(host[i] << low | (host[together] >> shift & mask));
+      }
+    }
+  }
+}
+
+void move_texels(const Image& image, const ImageBox& box, bool to_host, uint8_t* device, uint8_t* host,
+                 const ImageStrides& strides) {
+  const Rect inside = image_rect(image, box);
+  if (!image.is_packed()) {
+    const Rect outside{0, strides.y, strides.z};
+    if (to_host)
+      copy_rect(host, outside, device, inside, byte_region(image, box));
+    else
+      copy_rect(device, inside, host, outside, byte_region(image, box));
+    return;
+  }
+  for (size_t z = 0; z < box.region[2]; ++z)
+    for (size_t y = 0; y < box.region[1]; ++y)
+      move_packed(
+          *find_format(image.format()), to_host,
+          reinterpret_cast<uint16_t*>(device + inside.start + z * inside.slice_pitch + y * inside.row_pitch),
+          host + z * strides.z + y * strides.y, box.region[0]);
 }
 
 void fill_pattern(uint8_t* to, size_t size, const uint8_t* pattern, size_t pattern_size) {

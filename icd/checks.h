@@ -88,14 +88,18 @@ void copy_rect(uint8_t* dst, const Rect& to, const uint8_t* src, const Rect& fro
 // --- Images ---
 
 // CL_INVALID_VALUE if origin or region is NULL or the box is not within its level of the image; extents that
-// the image does not have count as 1. CL_INVALID_MIP_LEVEL if there is no such level.
+// the image does not have count as 1. CL_INVALID_MIP_LEVEL if there is no such level. Texels that share bytes
+// go together.
 cl_int make_box(const Image& image, const size_t* origin, const size_t* region, ImageBox& box);
 // A box in the image's memory.
-Rect device_rect(const Image& image, const ImageBox& box);
-// A box in memory where texels have these strides.
-Rect image_rect(const Image& image, const ImageStrides& strides, const ImageBox& box);
+Rect image_rect(const Image& image, const ImageBox& box);
 // Bytes in x, rows, slices: what copy_rect takes.
 std::array<size_t, 3> byte_region(const Image& image, const ImageBox& box);
+
+// Moves a box between an image, whose memory is `device`, and the host's memory, where it begins at `host`
+// with these strides.
+void move_texels(const Image& image, const ImageBox& box, bool to_host, uint8_t* device, uint8_t* host,
+                 const ImageStrides& strides);
 
 // Fills [to, to + size) with copies of the pattern; `size` is a multiple of it.
 void fill_pattern(uint8_t* to, size_t size, const uint8_t* pattern, size_t pattern_size);

@@ -5,6 +5,7 @@
 
 #include "icd/context.h"
 #include "icd/extensions.h"
+#include "icd/image_description.h"
 #include "runtime/memory.h"
 
 namespace morgana::icd {
@@ -113,6 +114,12 @@ bool Image::has_slices() const {
 
 ImageStrides Image::host_strides() const {
   return strides_of(description_.type, {description_.row_pitch, description_.slice_pitch, 0});
+}
+
+uint64_t Image::host_offset(const ImageBox& box) const {
+  const ImageStrides strides = host_strides();
+  return packed_row(*find_format(format()), box.origin[0]) + box.origin[1] * strides.y +
+         box.origin[2] * strides.z;
 }
 
 }  // namespace morgana::icd

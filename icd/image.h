@@ -63,6 +63,8 @@ class Image {
   const cl_image_format& format() const { return description_.format; }
   cl_mem_object_type type() const { return description_.type; }
   size_t element_size() const { return find_format(description_.format)->bytes; }
+  // Whether the host sees texels otherwise than they lie in device memory (cl_ext_image_raw10_raw12).
+  bool is_packed() const { return find_format(description_.format)->packed_texels != 1; }
   // In x, y and z of an ImageBox; 1 where there is none.
   std::array<size_t, 3> extents(size_t level = 0) const;
   bool has_slices() const;
@@ -71,12 +73,13 @@ class Image {
   // Bytes before the first texel of a level.
   uint64_t offset(size_t level) const;
 
-  // CL_MEM_USE_HOST_PTR with memory whose layout the devices cannot use: the texels live elsewhere, and
-  // mappings bring them there and back.
+  // Memory whose layout the devices cannot use, of CL_MEM_USE_HOST_PTR or for mappings of packed texels: the
+  // texels live elsewhere, and mappings bring them there and back.
   void set_host_copy(void* host) { host_copy_ = static_cast<uint8_t*>(host); }
   uint8_t* host_copy() const { return host_copy_; }
-  // Of the memory that the application brought.
+  // Of host_copy(), or of the memory that the application brought, and where a box begins there.
   ImageStrides host_strides() const;
+  uint64_t host_offset(const ImageBox& box) const;
 
   // The record for kernels of a target.
   uint64_t record(Target target) const { return records_[static_cast<size_t>(target)]; }

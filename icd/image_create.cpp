@@ -45,13 +45,13 @@ cl_int view_image(const cl_image_desc& desc, Mem& parent, Description& d, View& 
 
 // The same of an image and the buffer that it shows. If the buffer is too small,
 // CL_INVALID_IMAGE_SIZE with cl_ext_image_from_buffer, else CL_INVALID_IMAGE_DESCRIPTOR.
-cl_int view_buffer(const cl_image_desc& desc, Mem& parent, size_t element, bool shows_any, Description& d,
-                   View& view) {
-  if (read_pitches(desc, element, true, d) != CL_SUCCESS)
+cl_int view_buffer(const cl_image_desc& desc, Mem& parent, const runtime::ImageFormat& format, bool shows_any,
+                   Description& d, View& view) {
+  if (read_pitches(desc, format, true, d) != CL_SUCCESS)
     return d.type == CL_MEM_OBJECT_IMAGE1D_BUFFER ? CL_INVALID_IMAGE_DESCRIPTOR
                                                   : CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
   const bool is_line = d.type == CL_MEM_OBJECT_IMAGE1D_BUFFER || d.type == CL_MEM_OBJECT_IMAGE1D;
-  const size_t bytes = is_line ? d.width * element : host_bytes(d);
+  const size_t bytes = is_line ? d.width * format.bytes : host_bytes(d);
   if (bytes > parent.size()) return shows_any ? CL_INVALID_IMAGE_SIZE : CL_INVALID_IMAGE_DESCRIPTOR;
   view.pitches = {d.row_pitch, d.slice_pitch == 0 ? bytes : d.slice_pitch, bytes};
   return CL_SUCCESS;
@@ -64,8 +64,8 @@ bool shows_any_buffer(const Context& context) {
   });
 }
 
-cl_int read_parent(const Context& context, const Request& request, size_t element, Description& d,
-                   View& view) {
+cl_int read_parent(const Context& context, const Request& request, const runtime::ImageFormat& format,
+                   Description& d, View& view) {
   const cl_image_desc& desc = *request.desc;
   if (desc.mem_object == nullptr)
     return d.type == CL_MEM_OBJECT_IMAGE1D_BUFFER ? CL_INVALID_IMAGE_DESCRIPTOR : CL_SUCCESS;
@@ -81,7 +81,7 @@ cl_int read_parent(const Context& context, const Request& request, size_t elemen
     return CL_INVALID_IMAGE_DESCRIPTOR;
   view.parent = parent;
   return parent->is_image() ? view_image(desc, *parent, d, view)
-                            : view_buffer(desc, *parent, element, takes_any, d, view);
+                            : view_buffer(desc, *parent, format, takes_any, d, view);
 }
 
 // Levels are an image's own: of no other object, and brought in one by one.
@@ -89,7 +89,9 @@ cl_int read_levels(const Request& request, Description& d) {
   d.mip_levels = request.desc->num_mip_levels;
   if (d.levels() == 1) return CL_SUCCESS;
   const bool can_have_them = d.type != CL_MEM_OBJECT_IMAGE1D_BUFFER && request.desc->mem_object == nullptr &&
-                             !request.descriptor && d.format.image_channel_order != CL_DEPTH;
+                             !request.descriptor && d.format.image_channel_order != CL_DEPTH &&
+                             d.format.image_channel_data_type != kRaw10 &&
+                             d.format.image_channel_data_type != kRaw12;
   if (!can_have_them || d.mip_levels > std::bit_width(std::max({d.width, d.height, d.depth})))
     return CL_INVALID_IMAGE_DESCRIPTOR;
   return request.host_ptr == nullptr ? CL_SUCCESS : CL_INVALID_HOST_PTR;
@@ -108,12 +110,13 @@ cl_int read_request(const Context& context, const Request& request, Description&
   if (cl_int error = read_extents(desc, d); error != CL_SUCCESS) return error;
   if (cl_int error = check_sizes(d); error != CL_SUCCESS) return error;
   if (cl_int error = read_levels(request, d); error != CL_SUCCESS) return error;
-  const runtime::ImageFormat* format = find_format(d.format);
-  const size_t element = format == nullptr ? 1 : format->bytes;
+  constexpr runtime::ImageFormat kAny{.bytes = 1, .packed_bytes = 1};
+  const runtime::ImageFormat* known = find_format(d.format);
+  const runtime::ImageFormat& format = known == nullptr ? kAny : *known;
   const bool external = request.descriptor.has_value();
-  if (cl_int error = read_parent(context, request, element, d, view); error != CL_SUCCESS) return error;
+  if (cl_int error = read_parent(context, request, format, d, view); error != CL_SUCCESS) return error;
   if (view.parent == nullptr)
-    if (cl_int error = read_pitches(desc, element, request.host_ptr != nullptr || external, d);
+    if (cl_int error = read_pitches(desc, format, request.host_ptr != nullptr || external, d);
         error != CL_SUCCESS)
       return error;
   if (external)
@@ -122,7 +125,9 @@ cl_int read_request(const Context& context, const Request& request, Description&
   if (view.parent == nullptr && !has_contents(request.flags) && !external) return CL_INVALID_VALUE;
   if (view.parent != nullptr && request.host_ptr != nullptr) return CL_INVALID_HOST_PTR;
   // CL_IMAGE_FORMAT_NOT_SUPPORTED if no device in context supports the format.
-  if (format == nullptr || !runtime::is_possible(*format, image_kind(d.type)))
+  const bool shows_memory = view.parent != nullptr || external;
+  if (known == nullptr || !runtime::is_possible(format, image_kind(d.type)) ||
+      (shows_memory && format.packed_texels != 1))
     return CL_IMAGE_FORMAT_NOT_SUPPORTED;
   return CL_SUCCESS;
 }
@@ -151,9 +156,8 @@ Made<cl_mem> create_view(Context& context, cl_mem_flags flags, const Description
 
 // Copies all texels from the application's memory.
 void bring_in(const Image& image, uint8_t* to, const void* host_ptr) {
-  const ImageBox whole{{}, image.extents()};
-  copy_rect(to, device_rect(image, whole), static_cast<const uint8_t*>(host_ptr),
-            image_rect(image, image.host_strides(), whole), byte_region(image, whole));
+  auto* const host = static_cast<uint8_t*>(const_cast<void*>(host_ptr));
+  move_texels(image, {{}, image.extents()}, false, to, host, image.host_strides());
 }
 
 // The application's memory as it is, if every target can have texels where the application has them; else
@@ -197,14 +201,17 @@ std::vector<runtime::ImagePitches> level_pitches(const Description& description,
 Made<cl_mem> create_with_memory(Context& context, const Request& request, const Description& d,
                                 std::vector<cl_mem_properties> properties) {
   const bool uses = (request.flags & CL_MEM_USE_HOST_PTR) != 0;
-  if (uses)
+  const bool is_packed = find_format(d.format)->packed_texels != 1;
+  if (uses && !is_packed)
     if (cl_mem made = use_in_place(context, request, d, properties); made != nullptr) return made;
   const std::vector<runtime::ImagePitches> pitches = level_pitches(d, runtime::RowLayout::of_all_targets);
   uint64_t bytes = pitches.back().bytes;
   for (size_t level = 0; level + 1 < pitches.size(); ++level) bytes += level_bytes(pitches[level]);
   // CL_MEM_OBJECT_ALLOCATION_FAILURE if there is a failure to allocate memory for the image object.
   if (bytes > context.max_allocation()) return CL_MEM_OBJECT_ALLOCATION_FAILURE;
-  Made<Mem::Storage> made = allocate_storage(context, bytes, "image");
+  // What mappings of packed texels show lies behind them.
+  Made<Mem::Storage> made =
+      allocate_storage(context, bytes + (is_packed && !uses ? host_bytes(d) : 0), "image");
   if (made.code != CL_SUCCESS) return made.code;
   StorageOwner owner{made.value};
   // Programs take a mapping's rows for packed ones; where the targets can have them so, they are.
@@ -216,6 +223,7 @@ Made<cl_mem> create_with_memory(Context& context, const Request& request, const 
   std::optional<Image> image = lay_out();
   if (!image) return CL_MEM_OBJECT_ALLOCATION_FAILURE;  // larger than a record can say
   if (request.host_ptr != nullptr) bring_in(*image, owner.storage.address, request.host_ptr);
+  if (is_packed) image->set_host_copy(owner.storage.address + bytes);
   if (uses) {
     image->set_host_copy(request.host_ptr);
     owner.storage.host_ptr = request.host_ptr;

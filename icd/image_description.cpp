@@ -32,7 +32,12 @@ cl_int check_sizes(const Image::Description& d) {
   return fits ? CL_SUCCESS : CL_INVALID_IMAGE_SIZE;
 }
 
-cl_int read_pitches(const cl_image_desc& desc, size_t element, bool has_memory, Image::Description& d) {
+size_t packed_row(const runtime::ImageFormat& format, size_t texels) {
+  return texels / format.packed_texels * format.packed_bytes;
+}
+
+cl_int read_pitches(const cl_image_desc& desc, const runtime::ImageFormat& format, bool has_memory,
+                    Image::Description& d) {
   const bool is_line_array = d.type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
   const bool has_slices =
       is_line_array || d.type == CL_MEM_OBJECT_IMAGE2D_ARRAY || d.type == CL_MEM_OBJECT_IMAGE3D;
@@ -40,10 +45,12 @@ cl_int read_pitches(const cl_image_desc& desc, size_t element, bool has_memory, 
     return CL_INVALID_IMAGE_DESCRIPTOR;
   // Beyond the address space, and below it nothing that follows overflows.
   constexpr size_t kLimit = size_t{1} << 40;
-  const size_t packed_row = d.width * element;
-  d.row_pitch = desc.image_row_pitch == 0 ? packed_row : desc.image_row_pitch;
-  if (d.row_pitch < packed_row || d.row_pitch % element != 0 || d.row_pitch > kLimit)
-    return CL_INVALID_IMAGE_DESCRIPTOR;
+  // cl_ext_image_raw10_raw12: the width is a multiple of what shares bytes.
+  if (d.width % format.packed_texels != 0) return CL_INVALID_IMAGE_DESCRIPTOR;
+  const size_t row = packed_row(format, d.width);
+  d.row_pitch = desc.image_row_pitch == 0 ? row : desc.image_row_pitch;
+  const bool is_whole = format.packed_texels != 1 || d.row_pitch % format.bytes == 0;
+  if (d.row_pitch < row || !is_whole || d.row_pitch > kLimit) return CL_INVALID_IMAGE_DESCRIPTOR;
   if (!has_slices) return CL_SUCCESS;
   const size_t packed_slice = d.row_pitch * (is_line_array ? 1 : d.height);
   d.slice_pitch = desc.image_slice_pitch == 0 ? packed_slice : desc.image_slice_pitch;

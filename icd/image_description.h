@@ -13,7 +13,11 @@ cl_int check_sizes(const Image::Description& d);
 
 // CL_INVALID_IMAGE_DESCRIPTOR if a pitch does not follow the rules of cl_image_desc; those that are 0 are
 // computed. Extents are within their limits, the format is known. Without memory there must be no pitches.
-cl_int read_pitches(const cl_image_desc& desc, size_t element, bool has_memory, Image::Description& d);
+cl_int read_pitches(const cl_image_desc& desc, const runtime::ImageFormat& format, bool has_memory,
+                    Image::Description& d);
+
+// Bytes that so many texels of a row have in the host's memory.
+size_t packed_row(const runtime::ImageFormat& format, size_t texels);
 
 // Bytes of memory with these pitches from the first texel to behind the last one.
 size_t host_bytes(const Image::Description& d);

@@ -22,7 +22,8 @@ static_assert(number(ChannelOrder::rgba) == CL_RGBA && number(ChannelOrder::lumi
 static_assert(number(ChannelType::unorm16) == CL_UNORM_INT16 &&
               number(ChannelType::sint8) == CL_SIGNED_INT8 &&
               number(ChannelType::uint8) == CL_UNSIGNED_INT8 && number(ChannelType::float32) == CL_FLOAT &&
-              number(ChannelType::unorm101010_2) == CL_UNORM_INT_101010_2);
+              number(ChannelType::unorm101010_2) == CL_UNORM_INT_101010_2 &&
+              number(ChannelType::raw10) == kRaw10 && number(ChannelType::raw12) == kRaw12);
 
 bool is_one_of(cl_uint value, std::initializer_list<cl_uint> list) {
   return std::find(list.begin(), list.end(), value) != list.end();
@@ -76,7 +77,9 @@ Number number_of(cl_channel_type type) {
     case CL_SIGNED_INT32: return Number::sint;
     case CL_UNSIGNED_INT8:
     case CL_UNSIGNED_INT16:
-    case CL_UNSIGNED_INT32: return Number::uint;
+    case CL_UNSIGNED_INT32:
+    case kRaw10:
+    case kRaw12: return Number::uint;
     case CL_HALF_FLOAT:
     case CL_FLOAT: return Number::real;
     default: return Number::unorm;
@@ -94,6 +97,8 @@ Encoding encoding_of(const cl_image_format& format) {
     case CL_UNORM_SHORT_555: packed({{{0, 10, 5}, {1, 5, 5}, {2, 0, 5}}}, 3); return e;
     case CL_UNORM_INT_101010: packed({{{0, 20, 10}, {1, 10, 10}, {2, 0, 10}}}, 3); return e;
     case CL_UNORM_INT_101010_2: packed({{{0, 22, 10}, {1, 12, 10}, {2, 2, 10}, {3, 0, 2}}}, 4); return e;
+    case kRaw10: packed({{{0, 0, 10}}}, 1); return e;
+    case kRaw12: packed({{{0, 0, 12}}}, 1); return e;
     default: break;
   }
   const runtime::ImageFormat* known = find_format(format);
@@ -189,7 +194,7 @@ class NearestRounding {
 bool is_valid_format(const cl_image_format& format) {
   const cl_channel_type type = format.image_channel_data_type;
   switch (format.image_channel_order) {
-    case CL_R:
+    case CL_R: return is_plain_type(type) || is_one_of(type, {kRaw10, kRaw12});
     case CL_A:
     case CL_RG:
     case CL_RA:

@@ -11,6 +11,9 @@
 
 namespace morgana::icd {
 
+// CL_UNSIGNED_INT_RAW10_EXT and CL_UNSIGNED_INT_RAW12_EXT, younger than the headers of Debian 12.
+inline constexpr cl_channel_type kRaw10 = 0x10E3, kRaw12 = 0x10E4;
+
 // Whether the specification knows the combination of channel order and type (tables "List of supported Image
 // Channel Order Values" and "... Data Types"), offered or not.
 bool is_valid_format(const cl_image_format& format);

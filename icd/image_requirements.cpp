@@ -46,7 +46,8 @@ cl_int tell_size(const Question& question, const InfoWriter& out) {
   Image::Description d;
   if (cl_int error = read_extents(*question.desc, d); error != CL_SUCCESS) return error;
   if (check_sizes(d) != CL_SUCCESS) return CL_INVALID_IMAGE_DESCRIPTOR;
-  if (cl_int error = read_pitches(*question.desc, question.element(), true, d); error != CL_SUCCESS)
+  if (cl_int error = read_pitches(*question.desc, *find_format(*question.format), true, d);
+      error != CL_SUCCESS)
     return error;
   const bool is_line = d.type == CL_MEM_OBJECT_IMAGE1D_BUFFER || d.type == CL_MEM_OBJECT_IMAGE1D;
   return out.value<size_t>(is_line ? d.width * question.element() : host_bytes(d));

@@ -1,6 +1,7 @@
 // Transfers of images: read, write, copy, fill, and copies from and to buffers.
 #include <cstring>
 
+#include "icd/image_description.h"
 #include "icd/operations.h"
 
 namespace morgana::icd {
@@ -11,7 +12,7 @@ namespace {
 cl_int host_strides(const Image& image, const ImageBox& box, size_t row_pitch, size_t slice_pitch,
                     ImageStrides& strides) {
   constexpr size_t kLimit = size_t{1} << 40;  // below it nothing overflows
-  const size_t row = box.region[0] * image.element_size();
+  const size_t row = packed_row(*find_format(image.format()), box.region[0]);
   if (row_pitch == 0) row_pitch = row;
   if (row_pitch < row || row_pitch > kLimit) return CL_INVALID_VALUE;
   if (!image.has_slices() && slice_pitch != 0) return CL_INVALID_VALUE;
@@ -44,26 +45,12 @@ cl_int read_or_write(cl_command_queue command_queue, cl_mem image, bool read, cl
   if (args.ptr == nullptr) return CL_INVALID_VALUE;
   // CL_INVALID_OPERATION if the image's flags forbid the host this access.
   if (read ? !host_may_read(*mem) : !host_may_write(*mem)) return CL_INVALID_OPERATION;
-  const Rect device_side = device_rect(mem->image(), box);
-  const Rect host_side = image_rect(mem->image(), strides, {{}, box.region});
   return submit(*queue, read ? CL_COMMAND_READ_IMAGE : CL_COMMAND_WRITE_IMAGE, waits, blocking,
-                [hold = Ref<Mem>(mem), read, device_side, host_side, region = byte_region(mem->image(), box),
-                 host = static_cast<uint8_t*>(args.ptr)] {
+                [hold = Ref<Mem>(mem), read, box, strides, host = static_cast<uint8_t*>(args.ptr)] {
                   return access_bytes({hold.get()}, [&] {
-                    if (read)
-                      copy_rect(host, host_side, hold->data(), device_side, region);
-                    else
-                      copy_rect(hold->data(), device_side, host, host_side, region);
+                    move_texels(hold->image(), box, read, hold->data(), host, strides);
                   });
                 });
-}
-
-// A box of texels, packed in a buffer from an offset on. CL_INVALID_VALUE if they do not fit into it.
-cl_int packed_rect(const Mem& buffer, size_t offset, const std::array<size_t, 3>& region, Rect& rect) {
-  const size_t row = region[0], slice = row * region[1], size = slice * region[2];
-  if (!in_bounds(buffer, offset, size)) return CL_INVALID_VALUE;
-  rect = {offset, row, slice, offset + size};
-  return CL_SUCCESS;
 }
 
 cl_int copy_with_buffer(const Sink& sink, cl_mem image, bool to_buffer, const BufferSide& args) {
@@ -78,21 +65,18 @@ cl_int copy_with_buffer(const Sink& sink, cl_mem image, bool to_buffer, const Bu
   ImageBox box;
   if (cl_int error = make_box(of_image->image(), args.origin, args.region, box); error != CL_SUCCESS)
     return error;
-  const std::array<size_t, 3> region = byte_region(of_image->image(), box);
-  Rect in_buffer;
-  if (cl_int error = packed_rect(*of_buffer, args.offset, region, in_buffer); error != CL_SUCCESS)
-    return error;
+  // CL_INVALID_VALUE if the texels, packed from the offset on, do not fit into the buffer.
+  const size_t row = packed_row(*find_format(of_image->image().format()), box.region[0]);
+  const ImageStrides strides{row, row * box.region[1]};
+  if (!in_bounds(*of_buffer, args.offset, strides.z * box.region[2])) return CL_INVALID_VALUE;
   if (is_immutable(to_buffer ? *of_buffer : *of_image)) return CL_INVALID_OPERATION;
-  const Rect in_image = device_rect(of_image->image(), box);
-  return sink.take(to_buffer ? CL_COMMAND_COPY_IMAGE_TO_BUFFER : CL_COMMAND_COPY_BUFFER_TO_IMAGE,
-                   [a = Ref<Mem>(of_image), b = Ref<Mem>(of_buffer), to_buffer, in_image, in_buffer, region] {
-                     return access_bytes({a.get(), b.get()}, [&] {
-                       if (to_buffer)
-                         copy_rect(b->data(), in_buffer, a->data(), in_image, region);
-                       else
-                         copy_rect(a->data(), in_image, b->data(), in_buffer, region);
-                     });
-                   });
+  return sink.take(
+      to_buffer ? CL_COMMAND_COPY_IMAGE_TO_BUFFER : CL_COMMAND_COPY_BUFFER_TO_IMAGE,
+      [a = Ref<Mem>(of_image), b = Ref<Mem>(of_buffer), to_buffer, box, strides, offset = args.offset] {
+        return access_bytes({a.get(), b.get()}, [&] {
+          move_texels(a->image(), box, to_buffer, a->data(), b->data() + offset, strides);
+        });
+      });
 }
 
 void fill_box(uint8_t* memory, const Rect& rect, const std::array<size_t, 3>& region, const Texel& texel,
@@ -128,8 +112,8 @@ cl_int copy_image(const Sink& sink, cl_mem src_image, cl_mem dst_image, const si
   // CL_MEM_COPY_OVERLAP if they are the same image and the regions overlap.
   if (src == dst && boxes_overlap(source, target)) return CL_MEM_COPY_OVERLAP;
   return sink.take(CL_COMMAND_COPY_IMAGE,
-                   [a = Ref<Mem>(src), b = Ref<Mem>(dst), from_rect = device_rect(from, source),
-                    to_rect = device_rect(to, target), bytes = byte_region(from, source)] {
+                   [a = Ref<Mem>(src), b = Ref<Mem>(dst), from_rect = image_rect(from, source),
+                    to_rect = image_rect(to, target), bytes = byte_region(from, source)] {
                      return access_bytes({a.get(), b.get()},
                                          [&] { copy_rect(b->data(), to_rect, a->data(), from_rect, bytes); });
                    });
@@ -154,7 +138,7 @@ cl_int fill_image(const Sink& sink, cl_mem image, const void* fill_color, const 
   ImageBox box;
   if (cl_int error = make_box(mem->image(), origin, region, box); error != CL_SUCCESS) return error;
   if (is_immutable(*mem)) return CL_INVALID_OPERATION;
-  return sink.take(CL_COMMAND_FILL_IMAGE, [hold = Ref<Mem>(mem), rect = device_rect(mem->image(), box),
+  return sink.take(CL_COMMAND_FILL_IMAGE, [hold = Ref<Mem>(mem), rect = image_rect(mem->image(), box),
                                            bytes = byte_region(mem->image(), box),
                                            texel = pack_color(mem->image().format(), fill_color)] {
     return access_bytes({hold.get()},

@@ -24,12 +24,8 @@ ImageBox addresses(const void* first, size_t size) {
 // Moves a box of an image with a host copy to that copy, or back.
 void move_host_copy(const Mem& mem, const ImageBox& box, bool to_host) {
   const Image& image = mem.image();
-  const Rect device = device_rect(image, box);
-  const Rect host = image_rect(image, image.host_strides(), box);
-  if (to_host)
-    copy_rect(image.host_copy(), host, mem.data(), device, byte_region(image, box));
-  else
-    copy_rect(mem.data(), device, image.host_copy(), host, byte_region(image, box));
+  move_texels(image, box, to_host, mem.data(), image.host_copy() + image.host_offset(box),
+              image.host_strides());
 }
 
 // Where a mapping of an image lies, and the pitches that it has.
@@ -42,9 +38,9 @@ Place place_of(const Mem& mem, const ImageBox& box) {
   const Image& image = mem.image();
   const auto& pitches = image.pitches(box.level);
   if (image.host_copy() == nullptr)
-    return {mem.data() + device_rect(image, box).start, pitches.row, image.has_slices() ? pitches.slice : 0};
+    return {mem.data() + image_rect(image, box).start, pitches.row, image.has_slices() ? pitches.slice : 0};
   const Image::Description& d = image.description();
-  return {image.host_copy() + image_rect(image, image.host_strides(), box).start, d.row_pitch, d.slice_pitch};
+  return {image.host_copy() + image.host_offset(box), d.row_pitch, d.slice_pitch};
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ constexpr TypeRow kTypes[] = {
     {Type::unorm101010, 0, kUnorm}, {Type::unorm101010_2, 0, kUnorm}, {Type::sint8, 8, kSint},
     {Type::sint16, 16, kSint},      {Type::sint32, 32, kSint},        {Type::uint8, 8, kUint},
     {Type::uint16, 16, kUint},      {Type::uint32, 32, kUint},        {Type::float16, 16, kFloating},
-    {Type::float32, 32, kFloating},
+    {Type::float32, 32, kFloating}, {Type::raw10, 16, kUint},         {Type::raw12, 16, kUint},
 };
 
 // From which component in memory red, green, blue and alpha come. X is the component at the lowest address.
@@ -59,6 +59,8 @@ const std::vector<OrderRow>& orders() {
       {Order::depth, 1, {kX, kZero, kZero, kOne}, {Type::unorm16, Type::float32}},
       {Order::srgba, 4, {kX, kY, kZ, kW}, {Type::unorm8}},
       {Order::sbgra, 4, {kZ, kY, kX, kW}, {Type::unorm8}},
+      // Unpacked: a sensor's values, as numbers of 16 bits.
+      {Order::r, 1, {kX, kZero, kZero, kOne}, {Type::raw10, Type::raw12}},
       // Packed: red is the highest of the fields.
       {Order::rgb, 3, {kZ, kY, kX, kOne}, {Type::unorm565, Type::unorm555, Type::unorm101010}},
       {Order::rgba, 4, {kW, kZ, kY, kX}, {Type::unorm101010_2}},
@@ -102,7 +104,12 @@ Texel make_texel(const OrderRow& order, const TypeRow& type) {
       std::fill_n(t.bits, order.channels, static_cast<uint8_t>(type.bits));
   }
   const uint32_t bytes = (t.bits[0] + t.bits[1] + t.bits[2] + t.bits[3]) / 8;
-  t.format = {order.order, type.type, bytes, order.channels, true};
+  t.format = {order.order, type.type, bytes, order.channels, true, 1, bytes};
+  if (type.type == Type::raw10 || type.type == Type::raw12) {
+    t.format.writable = false;
+    t.format.packed_texels = type.type == Type::raw10 ? 4 : 2;
+    t.format.packed_bytes = type.type == Type::raw10 ? 5 : 3;
+  }
   return t;
 }
 
@@ -409,6 +416,7 @@ const ImageFormat* find_image_format(Order order, Type type) {
 
 bool is_possible(const ImageFormat& format, ImageKind kind) {
   if (format.order == Order::depth) return kind == ImageKind::plane || kind == ImageKind::plane_array;
+  if (format.packed_texels != 1) return kind == ImageKind::plane;
   if (kind != ImageKind::line_buffer) return true;
   return format.order != Order::rgb && format.order != Order::srgba && format.order != Order::sbgra;
 }

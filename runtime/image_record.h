@@ -65,6 +65,8 @@ enum class ChannelType : uint8_t {
   float32,
   unorm24,
   unorm101010_2,
+  raw10 = 0x13,  // cl_ext_image_raw10_raw12
+  raw12,
 };
 
 // What kernels can do with an image of a format. The host reads, writes, copies and fills every format.
@@ -74,6 +76,8 @@ struct ImageFormat {
   uint32_t bytes = 0;     // of a texel
   uint32_t channels = 0;  // in memory
   bool writable = false;  // by write_only and read_write images; all formats can be read
+  // In the host's memory so many texels share so many bytes; in the device's each has `bytes`.
+  uint32_t packed_texels = 1, packed_bytes = 0;
 };
 
 // All formats that are known. They are the same for every target.
@@ -81,7 +85,7 @@ std::span<const ImageFormat> image_formats();
 // Null when it is not known.
 const ImageFormat* find_image_format(ChannelOrder order, ChannelType type);
 // Whether images of a kind can have a format. Buffers can have what buffer instructions convert; depth
-// formats are for planes and their arrays.
+// formats are for planes and their arrays, packed ones for planes.
 bool is_possible(const ImageFormat& format, ImageKind kind);
 
 // --- Extents and pitches ---

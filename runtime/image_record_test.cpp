@@ -220,6 +220,8 @@ uint32_t type_bits(Type type) {
     case Type::unorm16:
     case Type::sint16:
     case Type::uint16:
+    case Type::raw10:
+    case Type::raw12:
     case Type::float16: return 16;
     case Type::sint32:
     case Type::uint32:
@@ -228,7 +230,9 @@ uint32_t type_bits(Type type) {
   }
 }
 bool is_signed_int(Type type) { return type >= Type::sint8 && type <= Type::sint32; }
-bool is_unsigned_int(Type type) { return type >= Type::uint8 && type <= Type::uint32; }
+bool is_unsigned_int(Type type) {
+  return (type >= Type::uint8 && type <= Type::uint32) || type == Type::raw10 || type == Type::raw12;
+}
 char value_kind(Type type) { return is_signed_int(type) ? 'i' : is_unsigned_int(type) ? 'u' : 'f'; }
 
 void Image::fill(std::mt19937& random) {

@@ -35,7 +35,6 @@ class Clock {
       if (wave - first < kGroupWaves) learn(wave, time);
   }
   void clear() { times_.clear(); }
-  bool is_empty() const { return times_.empty(); }
   size_t size() const { return times_.size(); }
 
  private:
