@@ -3,12 +3,10 @@
 // Of one kernel, immutable. Its counters are a launch's, whose thread alone uses them.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "base/target.h"
-#include "device/limits.h"
 
 namespace morgana::device {
 
@@ -17,27 +15,29 @@ struct Code;
 // Instructions that are executed one after another, by one EXEC.
 struct CountedRun {
   std::vector<uint32_t> dwords;  // of the code region, where they begin
-  uint32_t counter = 0;          // of executions; the next two count lanes and idle lanes if `lanes` is 0
+  uint32_t counter = 0;          // of executions; the next counts lanes if `lanes` is 0, and idle ones the
+                                 // one behind it if there is such a counter
   uint32_t lanes = 0;            // of each execution
+  uint32_t items = 0;            // of the wave, if that is known: the others are idle
   bool takes_back = false;       // it was counted, and has not been executed
 };
 
-// Accesses of an instruction that compiled code makes, by all lanes of the wave. What others touch is shown
-// to the Observer.
+// Accesses of an instruction that compiled code makes: what one counter says of them. What others touch is
+// shown to the Observer.
 struct CountedAccess {
-  enum class Form : uint8_t {
-    scalar,  // global memory, once
-    row,     // global memory without gaps: the next counter counts lines
-    place,   // one place of global memory, likewise
-    apart,   // LDS, at known distances
-    own,     // scratch: the counter counts lanes
-    alike,   // any: the counters are AlikeAccesses
+  enum class What : uint8_t {
+    global_bytes,
+    lds_bytes,
+    scratch_bytes,
+    lines,
+    least_lines,
+    phases,
+    least_phases,
   };
-  Form form{};
+  What what{};
   uint32_t dword = 0;
-  uint32_t counter = 0;  // of executions
-  uint32_t lanes = 0;
-  std::array<uint32_t, kLanes> distance{};  // of LDS
+  uint32_t counter = 0;
+  uint64_t each = 1;  // for every one that the counter counts
   bool takes_back = false;
 };
 

@@ -11,6 +11,10 @@
 #include "base/target.h"
 #include "device/checks.h"
 
+namespace morgana::isa {
+struct Inst;
+}
+
 namespace morgana::device {
 
 enum class InstructionKind : uint8_t {
@@ -50,11 +54,17 @@ struct InstructionCounts {
 
 struct ProfiledInstruction {
   uint64_t pc = 0;
+  Target target{};
+  const isa::Inst* inst = nullptr;  // as long as its code is loaded
+  InstructionCounts counts;
+};
+
+struct InstructionText {
   std::string text;  // disassembly
   InstructionKind kind = InstructionKind::other;
   bool is_atomic = false, is_barrier = false;
-  InstructionCounts counts;
 };
+InstructionText text_of(const ProfiledInstruction& one);
 
 struct LaunchProfile {
   uint64_t groups = 0, waves = 0;

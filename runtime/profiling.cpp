@@ -29,7 +29,8 @@ using device::ProfiledInstruction;
 using Json = nlohmann::ordered_json;
 
 struct Instruction {
-  ProfiledInstruction what;  // with the counts of all launches
+  device::InstructionText what;
+  InstructionCounts counts;  // of all launches
   FaultPlace place;
 };
 
@@ -40,8 +41,8 @@ struct KernelProfile {
   uint32_t lds = 0, scratch = 0;            // bytes of a group, of a work-item: the most
   uint32_t wave_lanes = 64;
   std::optional<codeobj::Kernel> kernel;
-  uint64_t code = 0;                                                     // hash of its function's bytes
-  std::map<std::pair<uint64_t, std::string>, Instruction> instructions;  // by address and text
+  uint64_t code = 0;                                                  // hash of its function's bytes
+  std::map<std::pair<uint64_t, uint64_t>, Instruction> instructions;  // by address and its code's region
 };
 
 // The code that a launch executes, read when somebody asks.
@@ -128,8 +129,8 @@ class Profiles {
   OwnRecords<Kernels> kernels_;
 };
 
-void add_to(KernelProfile& kernel, const device::Launch& launch, const device::LaunchProfile& profile,
-            Reader& reader) {
+void add_to(KernelProfile& kernel, const device::Device& device, const device::Launch& launch,
+            const device::LaunchProfile& profile, Reader& reader) {
   kernel.groups += profile.groups;
   kernel.waves += profile.waves;
   kernel.grid = launch.grid;
@@ -138,14 +139,13 @@ void add_to(KernelProfile& kernel, const device::Launch& launch, const device::L
   kernel.lds = std::max(kernel.lds, launch.group_bytes);
   kernel.scratch = std::max(kernel.scratch, launch.private_bytes);
   for (const ProfiledInstruction& one : profile.instructions) {
-    const auto [at, is_new] = kernel.instructions.try_emplace({one.pc, one.text});
+    const auto [at, is_new] = kernel.instructions.try_emplace({one.pc, device.code_number(one.pc)});
     Instruction& instruction = at->second;
     if (is_new) {
-      instruction.what = one;
+      instruction.what = text_of(one);
       instruction.place = reader.place_of(one.pc);
-    } else {
-      instruction.what.counts.add(one.counts);
     }
+    instruction.counts.add(one.counts);
   }
 }
 
@@ -163,12 +163,12 @@ void Profiles::add(const device::Device& device, const device::Launch& launch,
       const Bytes function = reader.function(launch.entry, device.code_around(launch.entry));
       kernel.code = hash_bytes(function.data(), function.size());
     }
-    add_to(kernel, launch, profile, reader);
+    add_to(kernel, device, launch, profile, reader);
   });
 }
 
 Json json_of(const Instruction& one) {
-  const InstructionCounts& counts = one.what.counts;
+  const InstructionCounts& counts = one.counts;
   return {{"function", one.place.function},
           {"offset", one.place.offset_in_function},
           {"source", one.place.source},

@@ -228,11 +228,9 @@ jit::Specialisation LaunchPlan::specialisation() const {
     key.agprs = target.has_agprs ? key.vgprs : 0;
   else if (registers > key.acc_base)
     key.agprs = registers - key.acc_base;
-  if (observer != nullptr && observer->counts()) {
-    key.counts = true;
-    return key;
-  }
-  key.checks_memory = observer != nullptr;
+  key.counts = observer != nullptr && observer->counts();
+  key.private_memory = key.counts && scratch_lane_bytes > 0;
+  key.checks_memory = observer != nullptr && !key.counts;
   // The waves of a group begin with the same SGPRs but for TTMPs.
   if (!key.one_wave && scratch_lane_bytes == 0 && !d.enable_sgpr_workgroup_info) {
     key.most_looped = kMostLooped;

@@ -1,7 +1,11 @@
 // From the interpreter's steps to the launch's Observer, and to its Schedule.
+#include <algorithm>
+
 #include "device/dispatch/services.h"
 #include "device/interp/observed_step.h"
+#include "device/known_phases.h"
 #include "device/observe/access.h"
+#include "device/observe/memory_counts.h"
 
 namespace morgana::device::service {
 
@@ -92,9 +96,17 @@ void count_accesses(Wave& wave, const Step* step) {
       {wave, *step->inst, wave.code->pc(step), {accesses.data(), count}});
 }
 
-void count_lanes(Wave& wave, const Step* step, AlikeAccesses& alike, const uint64_t* addresses) {
-  const HostScope host;
-  resident_of(wave).plan().observer->lanes({wave, *step->inst, wave.code->pc(step), {}}, alike, addresses);
+uint64_t lds_phases(const uint32_t* addresses, uint64_t lanes, uint64_t packed) {
+  const LdsUse use = LdsUse::of(packed);
+  Access access;
+  access.space = Space::lds;
+  access.is_atomic = use.is_atomic;
+  access.writes = use.writes;
+  access.bytes = use.bytes;
+  access.lanes = lanes;
+  std::copy_n(addresses, kLanes, access.address.begin());
+  const LdsPhases phases = device::lds_phases(access, use.banks);
+  return phases.taken | uint64_t{phases.least} << 32;
 }
 
 }  // namespace morgana::device::service

@@ -172,7 +172,10 @@ Wave* ResidentGroup::run_loop(uint64_t end) {
 // Makes this the group that lies `groups` further in the row.
 void ResidentGroup::go_on(uint32_t groups) {
   index_ += groups;
-  group_.id[0] += groups;
+  for (; groups > 0; groups--) {
+    group_.id[0]++;
+    if (plan_->observer != nullptr) plan_->observer->group_begins(group_, waves_.get());
+  }
 }
 
 // Prepares the waves for the loop after it has run them for the group before. The loop reads the SGPRs of the

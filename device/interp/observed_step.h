@@ -3,10 +3,6 @@
 
 #include "device/interp/step.h"
 
-namespace morgana::device {
-struct AlikeAccesses;
-}
-
 namespace morgana::device::service {
 
 // wave.access has the addresses of flat and buffer instructions. False: the wave is to stop, and its Fault is
@@ -21,8 +17,8 @@ bool ends_turn(const Wave& wave);
 bool may_access(Wave& wave, const Step* step, uint32_t slot, uint64_t lanes, const uint64_t* addresses);
 // Shows an instruction's accesses to a launch that counts them; the Wave has its operands.
 void count_accesses(Wave& wave, const Step* step);
-// The same, of a flat or global instruction, or one of LDS, whose lanes `alike.now` access these places.
-void count_lanes(Wave& wave, const Step* step, AlikeAccesses& alike, const uint64_t* addresses);
+// The phases that LDS takes for lanes at these places, and in the upper half the fewest (LdsUse::packed).
+uint64_t lds_phases(const uint32_t* addresses, uint64_t lanes, uint64_t use);
 // As observe_step, of an instruction that a handler is to execute for it; the Wave has its operands.
 bool observe_single(Wave& wave, const Step* step);
 // The same, of one that compiled code executes itself; nothing if all of it is allowed.

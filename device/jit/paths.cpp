@@ -525,7 +525,8 @@ const jit::NamedPath kPaths[] = {
     MORGANA_PATH(observe_single, observe_single)      //
     MORGANA_PATH(observe_unseen, observe_unseen)      //
     MORGANA_PATH(count_accesses, count_accesses)      //
-    MORGANA_PATH(count_alike, count_alike)            //
+    MORGANA_PATH(count_lines, count_lines)            //
+    MORGANA_PATH(count_phases, count_phases)          //
     {nullptr, nullptr}};
 #undef MORGANA_KIND
 #undef MORGANA_PATH

@@ -3,10 +3,10 @@
 // morgana_path_load_b32 and so on.
 #pragma once
 
-#include "device/alike_accesses.h"
 #include "device/jit/abi.h"
 #include "device/jit/memory_kinds.h"
 #include "device/jit/strip_ranges.h"
+#include "device/known_phases.h"
 
 // What compiled code has in the upper vector registers survives. Where the lower halves alone would
 // (AVX2, AVX), LLVM's convention loses them to vzeroupper.
@@ -76,11 +76,15 @@ using ObservePath = bool MORGANA_KEEPS_REGISTERS(Wave*, const Step*);
 using UnseenPath = bool MORGANA_KEEPS_REGISTERS(Wave*, const Step*, uint32_t slot);
 // Of a launch that counts: service::count_accesses.
 using CountPath = void MORGANA_KEEPS_REGISTERS(Wave*, const Step*);
-// Counts an access by the lanes `alike->now`, each at base + low + (high << 32); `high` may be null. If there
-// is none like it in `alike`, by service::count_lanes.
-using AlikePath = void MORGANA_KEEPS_REGISTERS(AlikeAccesses* alike, Wave*, const Step*, uint64_t base,
-                                               const Lanes* low, const Lanes* high);
-AlikePath count_alike;
+// The lines that active lanes touch, each by `bytes` at base + low + (high << 32); `high` may be null.
+using LinesPath = uint64_t MORGANA_KEEPS_REGISTERS(uint64_t base, const Lanes* low, const Lanes* high,
+                                                   uint64_t exec, uint64_t bytes);
+// The phases that LDS takes for active lanes at address + offset, and in the upper half the fewest
+// (LdsUse::packed).
+using PhasesPath = uint64_t MORGANA_KEEPS_REGISTERS(KnownPhases* known, uint32_t offset, const Lanes* address,
+                                                    uint64_t exec, uint64_t use);
+LinesPath count_lines;
+PhasesPath count_phases;
 
 extern const jit::NamedPath kPaths[];
 

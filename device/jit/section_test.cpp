@@ -93,7 +93,7 @@ TEST(Sections, AreCountedOnce) {
     ASSERT_EQ(profile[0].instructions.size(), profile[1].instructions.size());
     for (size_t i = 0; i < profile[0].instructions.size(); i++)
       EXPECT_TRUE(profile[0].instructions[i].counts == profile[1].instructions[i].counts)
-          << profile[0].instructions[i].text;
+          << text_of(profile[0].instructions[i]).text;
   }
 }
 

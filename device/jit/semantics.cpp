@@ -224,10 +224,70 @@ extern "C" bool morgana_observe_unseen(Wave* wave, const Step* step, uint32_t sl
 extern "C" void morgana_count_accesses(Wave* wave, const Step* step) {
   morgana_path_count_accesses(wave, step);
 }
-extern "C" void morgana_count_alike(Wave* wave, const Step* step, AlikeAccesses* alike, uint64_t base,
-                                    const Lanes* low, const Lanes* high, uint64_t exec) {
-  alike->now = exec;
-  morgana_path_count_alike(alike, wave, step, base, low, high);
+extern "C" uint64_t morgana_count_lines(uint64_t base, const Lanes* low, const Lanes* high, uint64_t exec,
+                                        uint64_t bytes) {
+  return morgana_path_count_lines(base, low, high, exec, bytes);
+}
+// Of sixteens of neighbours which rise, from where each begins; otherwise 0.
+MORGANA_INLINE uint64_t lines_of(const uint64_t* first, uint32_t bytes, uint32_t lanes) {
+  constexpr uint64_t kLine = 64;
+  uint64_t lines = 0, last = 0;
+  bool rises = true;
+#pragma clang loop unroll(full)
+  for (uint32_t i = 0; i < kChunks; i++) {
+    if (16 * i >= lanes) continue;
+    const uint64_t begin = first[i] / kLine, end = (first[i] + 16 * bytes - 1) / kLine;
+    lines += end - begin + (i == 0 || begin != last);
+    rises &= i == 0 || begin >= last;
+    last = end;
+  }
+  return rises ? lines : 0;
+}
+// Where each sixteen begins, counted in records of `size` bytes.
+MORGANA_INLINE bool find_rows(const Lanes* offset, Chunk differs, uint32_t size, uint32_t least,
+                              uint32_t lanes, uint32_t (&start)[kChunks]) {
+  uint64_t last = 0;
+#pragma clang loop unroll(full)
+  for (uint32_t i = 0; i < kChunks; i++) {
+    if (16 * i >= lanes) continue;
+    start[i] = offset->chunk[i][0];
+    differs |= offset->chunk[i] ^ (kIota * size + start[i]);
+    last |= (start[i] - least) + uint64_t{15} * size;
+  }
+  return is_zero(differs) & (last >> 32 == 0);
+}
+extern "C" uint64_t morgana_lines_of_rows(uint64_t base, const Lanes* low, const Lanes* high, uint32_t size,
+                                          uint32_t lanes) {
+  Chunk differs = Chunk(0);
+  const uint32_t upper = high ? high->chunk[0][0] : 0;
+#pragma clang loop unroll(full)
+  for (uint32_t i = 0; i < kChunks; i++)
+    if (high && 16 * i < lanes) differs |= high->chunk[i] ^ Chunk(upper);
+  uint32_t start[kChunks];
+  if (!find_rows(low, differs, size, 0, lanes, start)) return 0;
+  uint64_t first[kChunks];
+#pragma clang loop unroll(full)
+  for (uint32_t i = 0; i < kChunks; i++)
+    if (16 * i < lanes) first[i] = base + (uint64_t{upper} << 32) + start[i];
+  return lines_of(first, size, lanes);
+}
+extern "C" uint64_t morgana_lines_of_index(uint64_t base, const Lanes* index, bool is_signed, uint32_t size,
+                                           uint32_t lanes) {
+  uint32_t start[kChunks];
+  if (!find_rows(index, Chunk(0), 1, is_signed ? uint32_t{1} << 31 : 0, lanes, start)) return 0;
+  uint64_t first[kChunks];
+#pragma clang loop unroll(full)
+  for (uint32_t i = 0; i < kChunks; i++) {
+    if (16 * i >= lanes) continue;
+    const uint64_t wide =
+        is_signed ? static_cast<uint64_t>(int64_t{static_cast<int32_t>(start[i])}) : start[i];
+    first[i] = base + wide * size;
+  }
+  return lines_of(first, size, lanes);
+}
+extern "C" uint64_t morgana_count_phases(KnownPhases* known, uint32_t offset, const Lanes* address,
+                                         uint64_t exec, uint64_t use) {
+  return morgana_path_count_phases(known, offset, address, exec, use);
 }
 extern "C" void morgana_finish_f32(const Mode* mode, uint32_t omod, uint32_t clamp, uint32_t* result) {
   isa::Inst inst{};

@@ -30,6 +30,7 @@ struct Specialisation {
   bool observe_everything = false;  // registers are read after the end (tests)
   bool quick = false;               // LLVM does as little as it can (tests)
   bool counts = false;              // for a profile (device/counted_code.h)
+  bool private_memory = false;      // of one that counts: waves have some, which global accesses may reach
   bool checks_memory = false;       // accesses are checked (device/seen_ranges.h)
   bool operator==(const Specialisation&) const = default;
 

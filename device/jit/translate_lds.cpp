@@ -183,7 +183,7 @@ void Translator::lds_apart(const Instruction& i, const AddressShape& shape, cons
   Value* guard = lds_bases(i, shape, offset, parts, access.size, at);
   const bool stores = i.step->inst->row->flags & isa::kStore;
   const auto move = [&] {
-    if (key_.counts) count_shaped(i, shape, at[0][0]);
+    if (key_.counts) count_shaped(i, shape, at[0]);
     if (stores)
       store_apart(i, shape, access, offset, parts, at);
     else

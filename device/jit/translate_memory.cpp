@@ -77,11 +77,13 @@ void Translator::either(Value* condition, llvm::function_ref<void()> then,
   Block* no = block("no");
   Block* on = block("on");
   b_.CreateCondBr(condition, yes, no, weights);
+  branches_++;
   b_.SetInsertPoint(yes);
   then();
   b_.CreateBr(on);
   b_.SetInsertPoint(no);
   otherwise();
+  branches_--;
   b_.CreateBr(on);
   b_.SetInsertPoint(on);
 }
@@ -324,7 +326,7 @@ void Translator::memory(const Instruction& i) {
   const auto observe_as_shaped = [&, lowest = lowest, highest = highest] {
     if (key_.checks_memory && !is_lds)
       check_shaped(i, shape, bases[lowest - offset], bases[highest - offset], access.size);
-    if (key_.counts) count_shaped(i, shape, bases[0][0]);
+    if (key_.counts) count_shaped(i, shape, bases[0]);
   };
   if (is_shaped && !supposed && !guard)
     observe_as_shaped();
@@ -448,7 +450,7 @@ void Translator::memory(const Instruction& i) {
   // By single lanes instead of the handler, the way that is hardly ever taken costs a tree of sums 4 %.
   if (is_shaped && guard)
     return guarded(i, guard, [&] {
-      if (key_.counts) count_shaped(i, shape, bases[0][0]);
+      if (key_.counts) count_shaped(i, shape, bases[0]);
       move_shaped();
     });
   if (is_shaped) return move_shaped();

@@ -313,6 +313,7 @@ void Translator::translate_block(uint32_t index) {
     Value* const holds = supposed(instruction);
     translate_instruction(instruction);
     set_supposed(instruction, holds);
+    forget_phases(instruction);
     if (instruction.how == How::call_all || (instruction.how == How::memory && writes_memory(instruction)) ||
         (written_vectors(instruction) & homes_).any())
       checkpoint_ = kNowhere;

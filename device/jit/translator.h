@@ -14,6 +14,7 @@
 #include <llvm/IR/Module.h>
 
 #include <map>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -25,6 +26,7 @@
 #include "device/jit/serial_loops.h"
 #include "device/jit/shapes.h"
 #include "device/jit/specialisation.h"
+#include "device/known_phases.h"
 
 namespace morgana::device::jit {
 
@@ -294,16 +296,31 @@ class Translator {
   void unless_seen(const Instruction& i, Value* seen);
   void show(const Instruction& i);
   // Counts (translate_counts.cpp).
+  Value* counter(uint32_t number);
   void add_to_counter(uint32_t number, Value* amount);
   void begin_counts();
   void count_run(uint32_t first, uint32_t end, Value* active, bool takes_back = false);
-  CountedAccess& count_form(const Instruction& i, CountedAccess::Form form);
-  void count_lines(const Instruction& i, CountedAccess::Form form, Value* first, uint64_t bytes);
-  void count_shaped(const Instruction& i, const AddressShape& shape, Value* first);
+  using What = CountedAccess::What;
+  struct Each {
+    What what;
+    uint64_t amount;
+  };
+  void count_each(const Instruction& i, llvm::ArrayRef<Each> all);
+  void count(const Instruction& i, What what, Value* amount, uint64_t each = 1);
+  void count_bytes(const Instruction& i, What what);
+  void count_row(const Instruction& i, Value* first, bool is_row, uint32_t size);
+  void count_shaped(const Instruction& i, const AddressShape& shape, Value* const* at);
+  void count_apart(const Instruction& i, const std::array<uint32_t, kLanes>& distance, Value* first);
+  Value* lines_of_sixteens(const AddressShape& shape, Value* const* at, uint32_t size);
   void count_scratch(const Instruction& i);
-  bool find_addresses(const Instruction& i, Value*& base, Value*& low, Value*& high);
+  void find_addresses(const Instruction& i, Value*& base, Value*& low, Value*& high);
   void show_accesses(const Instruction& i);
+  void count_lines(const Instruction& i, llvm::function_ref<Value*()> rows);
   void count_lanes(const Instruction& i);
+  void count_index(const Instruction& i, Value* base, Value* index, Value* is_signed);
+  LdsUse lds_use(const Instruction& i) const;
+  Value* phases(const Instruction& i);
+  void forget_phases(const Instruction& i);
   // Ways out (translate_sections.cpp).
   void continue_section(const Instruction& i);
   void end_section(const Instruction& i);
@@ -453,6 +470,10 @@ class Translator {
   Section section_;
   CountedCode counted_;
   Value* active_ = nullptr;  // how many lanes were when the block began; null: all
+  // Of accesses in this block: the VGPR of the address, LdsUse::packed, where in a dword they begin.
+  std::map<std::tuple<unsigned, uint64_t, uint64_t>, Value*> known_phases_;
+  std::multimap<uint32_t, Each> each_;  // of its instructions, by their numbers
+  int branches_ = 0;                    // of either() around the instruction in translation
   // Of a kernel that loops over waves: where s_endpgm leads, and what is loaded before the first one, by the
   // instruction's number.
   Block* ended_ = nullptr;

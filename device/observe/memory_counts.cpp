@@ -152,9 +152,8 @@ bool are_single_dwords(const Access& access) {
 
 }  // namespace
 
-LdsPhases lds_phases(const Access& access, Target target) {
+LdsPhases lds_phases(const Access& access, uint32_t banks) {
   LdsPhases phases;
-  const uint32_t banks = lds_banks(target);
   const uint32_t bytes = std::max(access.bytes, kDword);
   const uint32_t rounded = bytes <= 4 ? 4 : bytes <= 8 ? 8 : 16;
   const uint32_t lanes = std::min<uint32_t>(banks * kDword / rounded, kLanes);

@@ -1,7 +1,6 @@
 // How well the lanes of one access share what memory gives at once. Pure.
 #pragma once
 
-#include "base/target.h"
 #include "device/observe/observer.h"
 
 namespace morgana::device {
@@ -18,6 +17,6 @@ uint32_t least_lines(const Access& access, uint32_t touched);
 struct LdsPhases {
   uint32_t taken = 0, least = 0;
 };
-LdsPhases lds_phases(const Access& access, Target target);
+LdsPhases lds_phases(const Access& access, uint32_t banks);
 
 }  // namespace morgana::device

@@ -52,7 +52,7 @@ TEST(MemoryCounts, Lines) {
 }
 
 void expect_phases(Target target, const Access& access, uint32_t taken, uint32_t least) {
-  const LdsPhases phases = lds_phases(access, target);
+  const LdsPhases phases = lds_phases(access, lds_banks(target));
   EXPECT_EQ(phases.taken, taken);
   EXPECT_EQ(phases.least, least);
 }

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <span>
 
-#include "device/alike_accesses.h"
 #include "device/checks.h"
 #include "device/counted_code.h"
 #include "device/isa/inst.h"
@@ -58,10 +57,8 @@ class Observer {
   virtual bool counts() const { return false; }
   // ... by as many counters as the kernel wants, ...
   virtual uint64_t* counters(const CountedCode&) { return nullptr; }
-  // ... but for what this instruction is about to access, ...
+  // ... but for what this instruction is about to access.
   virtual void accesses(const Moment&) {}
-  // ... or what its lanes `alike.now` are, at these addresses of all lanes. May be noted in `alike`.
-  virtual void lanes(const Moment&, AlikeAccesses& /*alike*/, const uint64_t* /*addresses*/) {}
   // Whether `before` would find nothing in these accesses of one instruction. Notes in a slot of SeenRanges
   // where they lie.
   virtual bool allows(const isa::Inst&, std::span<const Access>, uint32_t /*slot*/) { return false; }

@@ -44,8 +44,6 @@ void InstructionCounts::add(const InstructionCounts& other, uint64_t times) {
   least_lds_phases += times * other.least_lds_phases;
 }
 
-static_assert(AlikeAccesses::kLine == kLineBytes);
-
 InstructionKind kind_of(const isa::Inst& inst) {
   const isa::Effects& effects = isa::effects(inst.row->op);
   if (inst.row->flags & (isa::kMfma | isa::kSmfmac)) return InstructionKind::matrix;
@@ -126,6 +124,12 @@ uint32_t wave_flop(const isa::Inst& inst) {
   return 2 * depth * elements;
 }
 
+InstructionText text_of(const ProfiledInstruction& one) {
+  const isa::Effects& effects = isa::effects(one.inst->row->op);
+  return {isa::disassemble(one.target, *one.inst), kind_of(*one.inst),
+          effects.access.direction == isa::Direction::atomic, effects.control == isa::Control::barrier};
+}
+
 Profiler::Profiler(const Launch& launch, LaunchProfile& profile)
     : launch_(launch),
       profile_(profile),
@@ -153,15 +157,15 @@ Profiler::Slot& Profiler::slot(const Code& code, Target target, uint64_t pc, con
     const auto found =
         std::ranges::find_if(regions_, [&](const Region& one) { return one.code.contains(pc); });
     last_ = static_cast<size_t>(found - regions_.begin());
-    if (found == regions_.end()) regions_.push_back({code, target, std::vector<Slot>(code.count)});
+    if (found == regions_.end()) regions_.push_back({code, target, std::vector<uint32_t>(code.count), {}});
   }
-  Slot& one = regions_[last_].slots[(pc - regions_[last_].code.address) / 4];
-  if (one.inst == nullptr) {
-    one.inst = &inst;
-    one.lane_flop = device::lane_flop(inst);
-    one.wave_flop = device::wave_flop(inst);
+  Region& region = regions_[last_];
+  uint32_t& number = region.numbers[(pc - region.code.address) / 4];
+  if (number == 0) {
+    region.slots.push_back({&inst, pc, device::lane_flop(inst), device::wave_flop(inst), {}});
+    number = static_cast<uint32_t>(region.slots.size());
   }
-  return one;
+  return region.slots[number - 1];
 }
 
 void Profiler::count(const Access& access, const Slot& slot, Target target, InstructionCounts& counts) {
@@ -172,7 +176,7 @@ void Profiler::count(const Access& access, const Slot& slot, Target target, Inst
     counts.lines += touched;
     counts.least_lines += least_lines(access, touched);
   } else if (access.space == Space::lds) {
-    const LdsPhases phases = lds_phases(access, target);
+    const LdsPhases phases = lds_phases(access, lds_banks(target));
     counts.lds_phases += phases.taken;
     counts.least_lds_phases += phases.least;
   }
@@ -197,71 +201,25 @@ void Profiler::accesses(const Moment& moment) {
   for (const Access& access : moment.accesses) count(access, one, regions_[last_].target, one.counts);
 }
 
-void Profiler::count_lanes(uint64_t lanes, const uint64_t* addresses, const Slot& one, Target target,
-                           InstructionCounts& counts) {
-  const isa::Inst& inst = *one.inst;
-  Access made = described(inst);
-  made.space = inst.format == Format::DS ? Space::lds : Space::global;
-  made.lanes = lanes;
-  const uint64_t unit = uint64_t{made.bytes} * (inst.row->flags & isa::kStride64 ? 64 : 1);
-  for (uint32_t part = 0; part < isa::effects(inst.row->op).access.addresses; part++) {
-    const uint64_t distance = part == 0 ? 0 : (uint64_t{inst.offset1} - inst.offset0) * unit;
-    for (size_t l = 0; l < kLanes; l++) made.address[l] = addresses[l] + distance;
-    count(made, one, target, counts);
+namespace {
+uint64_t& number_of(CountedAccess::What what, InstructionCounts& counts) {
+  using What = CountedAccess::What;
+  switch (what) {
+    case What::global_bytes: return counts.bytes[static_cast<size_t>(Space::global)];
+    case What::lds_bytes: return counts.bytes[static_cast<size_t>(Space::lds)];
+    case What::scratch_bytes: return counts.bytes[static_cast<size_t>(Space::scratch)];
+    case What::lines: return counts.lines;
+    case What::least_lines: return counts.least_lines;
+    case What::phases: return counts.lds_phases;
+    case What::least_phases: break;
   }
+  return counts.least_lds_phases;
 }
-
-void Profiler::lanes(const Moment& moment, AlikeAccesses& alike, const uint64_t* addresses) {
-  Slot& one = slot(moment);
-  const Target target = regions_[last_].target;
-  if (alike.skips != 0)
-    count_lanes(alike.now, addresses, one, target, one.counts);
-  else
-    note(alike, addresses, target, one);
-}
-
-// Puts what was not known in the place of what has been there longest.
-void Profiler::note(AlikeAccesses& alike, const uint64_t* addresses, Target target, Slot& one) {
-  // Where lanes lie elsewhere each time it costs more to look.
-  constexpr uint64_t kMostLost = 2 * AlikeAccesses::kWays, kSkips = 1000;
-  const auto w = static_cast<uint32_t>(alike.next++ % AlikeAccesses::kWays);
-  AlikeAccesses::Way& way = alike.ways[w];
-  if (alike.lanes[w] != 0) {
-    uint64_t times = 0;
-    for (const uint64_t each : way.times) times += each;
-    alike.lost = times == 1 ? alike.lost + 1 : 0;
-    fold(alike, w, target, one);
-  }
-  if (alike.lost == kMostLost) {
-    alike.lost = 0;
-    alike.skips = kSkips;
-  }
-  const uint64_t first = addresses[__builtin_ctzll(alike.now)];
-  std::ranges::fill(way.times, 0);
-  way.times[first % kLineBytes] = 1;
-  for (size_t l = 0; l < kLanes; l++) way.distance[l] = addresses[l] - first;
-  alike.lanes[w] = alike.now;
-  alike.span[w] = way.distance[63 - __builtin_clzll(alike.now)];
-}
-
-// Counts what has been noted of a way.
-void Profiler::fold(const AlikeAccesses& alike, uint32_t w, Target target, Slot& one) {
-  // Lanes may lie before the first one, in the same bank and as far into a line as they did.
-  constexpr uint64_t kPlace = uint64_t{1} << 62;
-  const AlikeAccesses::Way& way = alike.ways[w];
-  for (uint64_t into = 0; into < kLineBytes; into++) {
-    if (way.times[into] == 0) continue;
-    uint64_t addresses[kLanes];
-    for (size_t l = 0; l < kLanes; l++) addresses[l] = kPlace + into + way.distance[l];
-    InstructionCounts once;
-    count_lanes(alike.lanes[w], addresses, one, target, once);
-    one.counts.add(once, way.times[into]);
-  }
-}
+}  // namespace
 
 uint64_t* Profiler::counters(const CountedCode& code) {
   std::vector<uint64_t>& counters = counters_[&code];
-  counters.resize(code.counters + 1);  // fold() looks at the one behind each
+  counters.resize(code.counters);
   return counters.data();
 }
 
@@ -274,7 +232,9 @@ void Profiler::fold(const CountedCode& code, const std::vector<uint64_t>& counte
     const uint64_t executions = counters[run.counter];
     if (executions == 0) continue;
     const uint64_t lanes = run.lanes != 0 ? executions * run.lanes : counters[run.counter + 1];
-    const uint64_t idle = run.lanes != 0 ? 0 : counters[run.counter + 2];
+    const uint64_t idle = run.lanes != 0   ? 0
+                          : run.items != 0 ? executions * run.items - lanes
+                                           : counters[run.counter + 2];
     const uint64_t sign = run.takes_back ? ~uint64_t{0} : 1;
     for (const uint32_t dword : run.dwords) {
       Slot& one = slot_at(dword);
@@ -286,65 +246,18 @@ void Profiler::fold(const CountedCode& code, const std::vector<uint64_t>& counte
     }
   }
   for (const CountedAccess& access : code.accesses)
-    if (access.form == CountedAccess::Form::alike) {
-      const auto& alike = *reinterpret_cast<const AlikeAccesses*>(&counters[access.counter]);
-      for (uint32_t way = 0; way < AlikeAccesses::kWays; way++)
-        if (alike.lanes[way] != 0) fold(alike, way, code.target, slot_at(access.dword));
-    } else if (const uint64_t times = counters[access.counter]; times != 0)
-      add(access, times, counters[access.counter + 1], code.target, slot_at(access.dword));
-}
-
-// `times`: its counter; `next`: the one behind it.
-void Profiler::add(const CountedAccess& access, uint64_t times, uint64_t next, Target target, Slot& one) {
-  using Form = CountedAccess::Form;
-  const isa::Inst& inst = *one.inst;
-  InstructionCounts& counts = one.counts;
-  const auto bytes = [&](Space space) -> uint64_t& { return counts.bytes[static_cast<size_t>(space)]; };
-  if (access.form == Form::scalar) {
-    const uint64_t moved = times * 4 * inst.dst[0].dwords;
-    bytes(Space::global) += access.takes_back ? -moved : moved;
-    return;
-  }
-  Access made = described(inst);
-  made.lanes = ~uint64_t{0} >> (kLanes - access.lanes);
-  if (access.form == Form::own) {
-    bytes(Space::scratch) += times * made.bytes;
-    return;
-  }
-  if (access.form == Form::apart) {
-    const unsigned parts = isa::effects(inst.row->op).access.addresses;
-    // From a place in the first bank, so that lanes may lie before it.
-    constexpr uint64_t kPlace = 1 << 20;
-    for (size_t l = 0; l < kLanes; l++)
-      made.address[l] = kPlace + static_cast<uint64_t>(int64_t{static_cast<int32_t>(access.distance[l])});
-    const LdsPhases phases = lds_phases(made, target);
-    bytes(Space::lds) += times * parts * access.lanes * made.bytes;
-    counts.lds_phases += times * parts * phases.taken;
-    counts.least_lds_phases += times * parts * phases.least;
-    return;
-  }
-  bytes(Space::global) += times * access.lanes * made.bytes;
-  counts.lines += next;
-  // A row, or one place, lies in as few lines as there can be, or in one more.
-  const uint64_t least = (uint64_t{access.lanes} * made.bytes + kLineBytes - 1) / kLineBytes;
-  counts.least_lines += access.form == Form::row || least == 1 ? times * least : next;
+    if (const uint64_t times = counters[access.counter]; times != 0) {
+      uint64_t& number = number_of(access.what, slot_at(access.dword).counts);
+      number += (access.takes_back ? -times : times) * access.each;
+    }
 }
 
 void Profiler::finish() {
   for (const auto& [code, counters] : counters_) fold(*code, counters);
   for (const Region& region : regions_)
-    for (size_t i = 0; i < region.slots.size(); i++) {
-      const Slot& one = region.slots[i];
-      if (one.counts.executions == 0) continue;
-      ProfiledInstruction made;
-      made.pc = region.code.address + i * 4;
-      made.text = isa::disassemble(region.target, *one.inst);
-      made.kind = kind_of(*one.inst);
-      made.is_atomic = isa::effects(one.inst->row->op).access.direction == isa::Direction::atomic;
-      made.is_barrier = isa::effects(one.inst->row->op).control == isa::Control::barrier;
-      made.counts = one.counts;
-      profile_.instructions.push_back(std::move(made));
-    }
+    for (const Slot& one : region.slots)
+      if (one.counts.executions != 0)
+        profile_.instructions.push_back({one.pc, region.target, one.inst, one.counts});
   std::ranges::sort(profile_.instructions, {}, &ProfiledInstruction::pc);
 }
 

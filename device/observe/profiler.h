@@ -23,32 +23,27 @@ class Profiler final : public Observer {
   bool counts() const override { return true; }
   uint64_t* counters(const CountedCode& code) override;
   void accesses(const Moment& moment) override;
-  void lanes(const Moment& moment, AlikeAccesses& alike, const uint64_t* addresses) override;
   // Hands the counts over. The code is still loaded.
   void finish();
 
  private:
   struct Slot {
-    const isa::Inst* inst = nullptr;  // null: not executed yet
+    const isa::Inst* inst;
+    uint64_t pc;
     uint32_t lane_flop = 0, wave_flop = 0;
     InstructionCounts counts;
   };
   struct Region {
     Code code;
     Target target;
-    std::vector<Slot> slots;  // by dword
+    std::vector<uint32_t> numbers;  // by dword: 1 + which slot; 0: not executed yet
+    std::vector<Slot> slots;
   };
   Slot& slot(const Code& code, Target target, uint64_t pc, const isa::Inst& inst);
   Slot& slot(const Moment& moment) {
     return slot(*moment.wave.code, moment.wave.target->target, moment.pc, moment.inst);
   }
   void fold(const CountedCode& code, const std::vector<uint64_t>& counters);
-  static void add(const CountedAccess& access, uint64_t times, uint64_t next, Target target, Slot& one);
-  void note(AlikeAccesses& alike, const uint64_t* addresses, Target target, Slot& one);
-  // Lanes at these places, as the instruction accesses memory there.
-  static void count_lanes(uint64_t lanes, const uint64_t* addresses, const Slot& one, Target target,
-                          InstructionCounts& counts);
-  static void fold(const AlikeAccesses& alike, uint32_t way, Target target, Slot& one);
   uint32_t items_of(const Wave& wave) const;
   static void count(const Access& access, const Slot& slot, Target target, InstructionCounts& counts);
 

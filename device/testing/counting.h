@@ -27,9 +27,6 @@ class Counting final : public Observer {
   bool counts() const override { return true; }
   uint64_t* counters(const CountedCode& code) override { return profiler_->counters(code); }
   void accesses(const Moment& moment) override { profiler_->accesses(moment); }
-  void lanes(const Moment& moment, AlikeAccesses& alike, const uint64_t* addresses) override {
-    profiler_->lanes(moment, alike, addresses);
-  }
 
  private:
   LaunchProfile profile_;

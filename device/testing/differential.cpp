@@ -203,10 +203,11 @@ std::string difference(const LaunchProfile& interpreted, const LaunchProfile& co
     const ProfiledInstruction* const other = std::exchange(by_pc[one.pc], nullptr);
     const InstructionCounts counts = other ? other->counts : InstructionCounts{};
     if (counts != one.counts)
-      return fmt::format("{}: {}, interpreted {}", one.text, text(counts), text(one.counts));
+      return fmt::format("{}: {}, interpreted {}", text_of(one).text, text(counts), text(one.counts));
   }
   for (const auto& [pc, other] : by_pc)
-    if (other != nullptr) return fmt::format("{}: {}, interpreted nothing", other->text, text(other->counts));
+    if (other != nullptr)
+      return fmt::format("{}: {}, interpreted nothing", text_of(*other).text, text(other->counts));
   return {};
 }
 
