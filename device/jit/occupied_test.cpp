@@ -56,5 +56,16 @@ TEST(Occupied, OtherLanesMayExecuteAllTheSame) {
   expect_same(Target::gfx90a, "fa02047e 014201ff", 32);
 }
 
+// s_rndne_f16 exec_lo, s4 or src_vccz; v_cndmask_b32 v6, v2, v3, vcc: LLVM 22 cannot select lanes that are
+// the bits of a half.
+TEST(Occupied, AHalfIsAMask) {
+  for (const uint32_t half : {0xbefe6e04u, 0xbefe6efdu}) {
+    const Comparison result =
+        compare_tiers(Target::gfx1100, {half, 0x020c0702}, {.wave = WaveSize::wave32, .seed = 3}, 4);
+    EXPECT_EQ(result.verdict, Comparison::Verdict::same) << result.what;
+    EXPECT_TRUE(result.was_compiled) << result.why_interpreted;
+  }
+}
+
 }  // namespace
 }  // namespace morgana::device

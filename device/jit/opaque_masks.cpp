@@ -25,6 +25,7 @@ class Hider {
     hide_insertions();
     hide_reversed();
     hide_high_products();
+    hide_halves();
     join_inversions();
   }
 
@@ -106,6 +107,24 @@ class Hider {
       i->replaceAllUsesWith(high);
       i->eraseFromParent();
     }
+  }
+
+  // Lanes that are the bits of a half: the back end looks through to the half, and has no such move.
+  void hide_halves() {
+    for (llvm::BasicBlock& block : function_)
+      for (Instruction& i : block) {
+        if (!llvm::isa<llvm::BitCastInst>(i) || !i.getType()->isIntOrIntVectorTy(1)) continue;
+        const Value* from = i.getOperand(0);
+        while (llvm::isa<llvm::TruncInst, llvm::ZExtInst, llvm::FreezeInst, llvm::BitCastInst>(from))
+          from = llvm::cast<Instruction>(from)->getOperand(0);
+        if (!from->getType()->isHalfTy()) continue;
+        b_.SetInsertPoint(&i);
+        i.setOperand(
+            0, hidden(b_.CreateBitCast(
+                          i.getOperand(0),
+                          b_.getIntNTy(llvm::cast<llvm::FixedVectorType>(i.getType())->getNumElements())),
+                      &i));
+      }
   }
 
   // Bits inverted twice by constants, one of which is made of the other (constant hoisting): the back end
