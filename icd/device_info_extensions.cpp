@@ -186,6 +186,8 @@ cl_int extension_info(const Device& device, cl_device_info name, const InfoWrite
     case CL_DEVICE_MAX_PIPE_ARGS: return out.value<cl_uint>(pipes ? kMaxPipeArguments : 0);
     case CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS: return out.value<cl_uint>(pipes ? kMaxReservations : 0);
     case CL_DEVICE_PIPE_MAX_PACKET_SIZE: return out.value<cl_uint>(pipes ? kMaxPacketSize : 0);
+    // As many as there is local memory for; that a work-group has any use for.
+    case CL_DEVICE_MAX_NAMED_BARRIER_COUNT_KHR:
     case CL_DEVICE_MAX_NUM_SUB_GROUPS: return out.value<cl_uint>(spec.max_work_group_size / spec.wave_size);
     // Waves of a work-group that wait for each other are run in turn.
     case CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS: return out.value<cl_bool>(CL_TRUE);

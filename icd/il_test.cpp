@@ -60,6 +60,37 @@ TEST_F(Il, ExtendedInstructionsAreThoseOfOpenClC) {
   clReleaseProgram(source);
 }
 
+// Waves 0 and 1 add up what each has three times, 2 and 3 once, between barriers of their own.
+TEST_F(Il, NamedBarriersKeepSomeSubGroupsTogether) {
+  const auto rounds = [](const std::string& barrier, int count) {
+    std::string code = "%own_" + barrier + "0 = OpCopyObject %uint %given\n";
+    for (int i = 0; i < count; ++i) {
+      const std::string now = barrier + std::to_string(i), next = barrier + std::to_string(i + 1);
+      code += "%other_" + now + " = OpLoad %uint %partner Aligned 4\nOpMemoryNamedBarrier %" + barrier +
+              " %uint_2 %memory\n%own_" + next + " = OpIAdd %uint %own_" + now + " %other_" + now +
+              "\nOpStore %place %own_" + next + " Aligned 4\nOpMemoryNamedBarrier %" + barrier +
+              " %uint_2 %memory\n";
+    }
+    return code;
+  };
+  cl_program program = make_il(
+      kernel("%a = OpNamedBarrierInitialize %named_barrier %uint_2\n"
+             "%b = OpNamedBarrierInitialize %named_barrier %uint_2\n"
+             "%partner_id = OpBitwiseXor %ulong %id %ulong_64\n"
+             "%partner = OpInBoundsPtrAccessChain %ptr_uint %out %partner_id\n"
+             "%is_first = OpULessThan %bool %id %ulong_128\n"
+             "OpSelectionMerge %end None\nOpBranchConditional %is_first %first %second\n%first = OpLabel\n" +
+                 rounds("a", 3) + "OpBranch %end\n%second = OpLabel\n" + rounds("b", 1) +
+                 "OpBranch %end\n%end = OpLabel\n%result = OpLoad %uint %place Aligned 4\n",
+             "OpCapability NamedBarrier\n",
+             "%named_barrier = OpTypeNamedBarrier\n%memory = OpConstant %uint 520\n"
+             "%ulong_64 = OpConstant %ulong 64\n%ulong_128 = OpConstant %ulong 128\n",
+             "OpExecutionMode %k LocalSize 256 1 1\n"));
+  const std::vector<cl_uint> values = run(program, 256);
+  for (cl_uint i = 0; i < 256; ++i) EXPECT_EQ(values[i], (i + (i ^ 64)) * (i < 128 ? 4 : 1)) << i;
+  clReleaseProgram(program);
+}
+
 TEST_F(Il, SpecializationConstants) {
   const std::string text = kernel(
       "%scaled = OpIMul %uint %given %factor\n"
@@ -389,7 +420,7 @@ TEST_F(Il, ShufflesOfIntel) {
 
 TEST_F(Il, WhatTheDeviceCannotDoIsSaid) {
   cl_program program =
-      create(assemble(kernel("%result = OpCopyObject %uint %given\n", "OpCapability NamedBarrier\n")));
+      create(assemble(kernel("%result = OpCopyObject %uint %given\n", "OpCapability PipeStorage\n")));
   EXPECT_EQ(clBuildProgram(program, 0, nullptr, "", nullptr, nullptr), CL_BUILD_PROGRAM_FAILURE);
   EXPECT_NE(build_log(program).find("capability"), std::string::npos) << build_log(program);
   clReleaseProgram(program);

@@ -336,6 +336,7 @@ Result<llvm::Value*> Reader::translate(const Instruction& in) {
                                       &Reader::dot_products,
                                       &Reader::images,
                                       &Reader::pipes,
+                                      &Reader::named_barriers,
                                       &Reader::enqueues};
   for (Group group : kGroups)
     if (Handled handled = (this->*group)(in, operands)) return std::move(*handled);

@@ -127,6 +127,7 @@ class Reader {
   Handled non_uniform_groups(const Instruction& in, Values v);
   Handled images(const Instruction& in, Values v);
   Handled pipes(const Instruction& in, Values v);
+  Handled named_barriers(const Instruction& in, Values v);
   Handled extended(const Instruction& in, Values v);
   Handled enqueues(const Instruction& in, Values v);
 

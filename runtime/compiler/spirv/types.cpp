@@ -111,6 +111,7 @@ Result<llvm::Type*> Reader::make_type(const Instruction& in) {
     case spv::OpTypeSampledImage:
       return llvm::StructType::get(context(), {pointer(kConstant), pointer(kConstant)});
     case spv::OpTypeEvent: return pointer(kGeneric);
+    case spv::OpTypeNamedBarrier: return pointer(kLocal);
     case spv::OpTypePipe:
     case spv::OpTypeQueue:
     case spv::OpTypeDeviceEvent:
