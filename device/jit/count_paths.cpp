@@ -118,13 +118,9 @@ MORGANA_INLINE uint64_t one_of_each(const Chunk (&id)[kChunks], uint64_t exec) {
 }
 
 // Lines of addresses however far apart.
-MORGANA_APART uint64_t lines_of(uint64_t base, const Lanes* low, const Lanes* high, uint64_t exec,
-                                uint64_t bytes) {
+MORGANA_APART uint64_t lines_of(const uint64_t* at, uint64_t exec, uint64_t bytes) {
   uint64_t first[kLanes], last[kLanes];
-  for (int l = 0; l < kLanes; l++) {
-    const uint64_t at = base + lane_of(low, l) + (high != nullptr ? uint64_t{lane_of(high, l)} << 32 : 0);
-    first[l] = at / kLine, last[l] = (at + bytes - 1) / kLine;
-  }
+  for (int l = 0; l < kLanes; l++) first[l] = at[l] / kLine, last[l] = (at[l] + bytes - 1) / kLine;
   const auto lanes_at = [](const uint64_t* line, uint64_t wanted) {
     uint64_t equal = 0;
     for (int l = 0; l < kLanes; l++) equal |= uint64_t{line[l] == wanted} << l;
@@ -142,6 +138,13 @@ MORGANA_APART uint64_t lines_of(uint64_t base, const Lanes* low, const Lanes* hi
     left &= ~lanes_at(last, last[l]);
   }
   return lines;
+}
+MORGANA_APART uint64_t lines_of(uint64_t base, const Lanes* low, const Lanes* high, uint64_t exec,
+                                uint64_t bytes) {
+  uint64_t at[kLanes];
+  for (int l = 0; l < kLanes; l++)
+    at[l] = base + lane_of(low, l) + (high != nullptr ? uint64_t{lane_of(high, l)} << 32 : 0);
+  return lines_of(at, exec, bytes);
 }
 
 // Lines in which lanes of `reach` end and none of `exec` begins; `line`: where each begins.
@@ -232,6 +235,28 @@ MORGANA_APART uint64_t any_phases_of(uint32_t offset, const Lanes* address, uint
   return service::lds_phases(at, exec, packed);
 }
 
+// Of bytes of single dwords in 64 banks: all lanes are in one phase.
+MORGANA_APART uint64_t phases_of_dwords(uint32_t offset, const Lanes* address, uint64_t exec,
+                                        uint64_t packed) {
+  const LdsUse use = LdsUse::of(packed);
+  const uint32_t first = (lane_of(address, __builtin_ctzll(exec)) + offset) / 4;
+  Chunk bank[kChunks], dword[kChunks], wrong = Chunk(0);
+  uint64_t near = 0;
+#pragma clang loop unroll(full)
+  for (int i = 0; i < kChunks; i++) {
+    const Chunk at = address->chunk[i] + offset;
+    wrong |= blend(chunk_mask(exec, i), at & (use.bytes - 1), Chunk(0));
+    dword[i] = at / 4;
+    bank[i] = dword[i] % 64;
+    near |= bits_of(dword[i] - first < Chunk(64)) << (16 * i);
+  }
+  if (!is_zero(wrong)) return any_phases_of(offset, address, exec, packed);
+  constexpr uint64_t kOne = uint64_t{1} << 32;
+  if (!use.is_atomic && (exec & ~near) == 0) return 1 | kOne;
+  const RowCounts counts(bank, use.is_atomic ? exec : one_of_each(dword, exec));
+  return counts.greatest(kAllLanes) | kOne;
+}
+
 MORGANA_APART uint64_t phases_of(uint32_t offset, const Lanes* address, uint64_t exec, uint64_t packed) {
   const LdsUse use = LdsUse::of(packed);
   // A lane's bytes lie in one unit, which has a place in its banks.
@@ -297,6 +322,38 @@ MORGANA_KEEPS_REGISTERS uint64_t count_lines(uint64_t base, const Lanes* low, co
   return (reach & exec) == 0 ? begun : begun + lines_behind(line, exec, reach & exec);
 }
 
+MORGANA_KEEPS_REGISTERS uint64_t count_records(const uint64_t* at, const uint32_t* iterations,
+                                               uint64_t longest, uint64_t bytes) {
+  uint64_t lines = 0, least = 0;
+  for (uint32_t n = 0; n < longest; n++, at += kLanes) {
+    uint64_t exec = 0, reach = 0;
+#pragma clang loop unroll(full)
+    for (int i = 0; i < kChunks; i++) exec |= bits_of(chunk_of(iterations, i) > Chunk(n)) << (16 * i);
+    const uint64_t first = at[__builtin_ctzll(exec)];
+    Chunk line[kChunks], far = Chunk(0);
+#pragma clang loop unroll(full)
+    for (int i = 0; i < kChunks; i++) {
+      const auto address = peek<Chunk64>(at + 16 * i);
+      line[i] = __builtin_convertvector(address / kLine, Chunk);
+      const Chunk upper = __builtin_convertvector(address >> 38, Chunk);
+      far |= blend(chunk_mask(exec, i), upper ^ Chunk(static_cast<uint32_t>(first >> 38)), Chunk(0));
+      const Chunk into = __builtin_convertvector(address, Chunk) % kLine;
+      reach |= bits_of(into + static_cast<uint32_t>(bytes) > Chunk(kLine)) << (16 * i);
+    }
+    uint64_t touched;
+    if (is_zero(far)) {
+      touched = static_cast<uint64_t>(__builtin_popcountll(one_of_each(line, exec)));
+      if ((reach & exec) != 0) touched += lines_behind(line, exec, reach & exec);
+    } else {
+      touched = lines_of(at, exec, bytes);
+    }
+    const uint64_t room = (static_cast<uint64_t>(__builtin_popcountll(exec)) * bytes + kLine - 1) / kLine;
+    lines += touched;
+    least += touched < room ? touched : room;
+  }
+  return lines | least << 32;
+}
+
 MORGANA_KEEPS_REGISTERS uint64_t count_phases(KnownPhases* known, uint32_t offset, const Lanes* address,
                                               uint64_t exec, uint64_t use) {
   if (exec == 0) return 0;
@@ -315,7 +372,9 @@ MORGANA_KEEPS_REGISTERS uint64_t count_phases(KnownPhases* known, uint32_t offse
   known->into = into;
 #pragma clang loop unroll(full)
   for (int i = 0; i < kChunks; i++) poke<Chunk>(known->distance + 16 * i, address->chunk[i] - first);
-  return known->phases = phases_of(offset, address, exec, use);
+  const bool is_dword = LdsUse::of(use).banks == 64 && LdsUse::of(use).bytes <= 4;
+  return known->phases =
+             is_dword ? phases_of_dwords(offset, address, exec, use) : phases_of(offset, address, exec, use);
 }
 
 }  // namespace morgana::device::MORGANA_SIMD

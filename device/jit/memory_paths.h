@@ -21,6 +21,7 @@ extern "C" ObservePath morgana_path_observe_single;
 extern "C" UnseenPath morgana_path_observe_unseen;
 extern "C" CountPath morgana_path_count_accesses;
 extern "C" LinesPath morgana_path_count_lines;
+extern "C" RecordsPath morgana_path_count_records;
 extern "C" PhasesPath morgana_path_count_phases;
 extern "C" PullPath morgana_path_pull;
 extern "C" ScratchLoad morgana_path_load_scratch;

@@ -526,6 +526,7 @@ const jit::NamedPath kPaths[] = {
     MORGANA_PATH(observe_unseen, observe_unseen)      //
     MORGANA_PATH(count_accesses, count_accesses)      //
     MORGANA_PATH(count_lines, count_lines)            //
+    MORGANA_PATH(count_records, count_records)        //
     MORGANA_PATH(count_phases, count_phases)          //
     {nullptr, nullptr}};
 #undef MORGANA_KIND

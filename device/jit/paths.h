@@ -83,7 +83,12 @@ using LinesPath = uint64_t MORGANA_KEEPS_REGISTERS(uint64_t base, const Lanes* l
 // (LdsUse::packed).
 using PhasesPath = uint64_t MORGANA_KEEPS_REGISTERS(KnownPhases* known, uint32_t offset, const Lanes* address,
                                                     uint64_t exec, uint64_t use);
+// The same of what lanes did one after another, in as many iterations each, the n-th of lane l at at[64 * n +
+// l]: summed over those that a wave makes of it, and in the upper half the fewest that hold as many bytes.
+using RecordsPath = uint64_t MORGANA_KEEPS_REGISTERS(const uint64_t* at, const uint32_t* iterations,
+                                                     uint64_t longest, uint64_t bytes);
 LinesPath count_lines;
+RecordsPath count_records;
 PhasesPath count_phases;
 
 extern const jit::NamedPath kPaths[];

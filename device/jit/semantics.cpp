@@ -285,6 +285,10 @@ extern "C" uint64_t morgana_lines_of_index(uint64_t base, const Lanes* index, bo
   }
   return lines_of(first, size, lanes);
 }
+extern "C" uint64_t morgana_count_records(const uint64_t* at, const uint32_t* iterations, uint64_t longest,
+                                          uint64_t bytes) {
+  return morgana_path_count_records(at, iterations, longest, bytes);
+}
 extern "C" uint64_t morgana_count_phases(KnownPhases* known, uint32_t offset, const Lanes* address,
                                          uint64_t exec, uint64_t use) {
   return morgana_path_count_phases(known, offset, address, exec, use);

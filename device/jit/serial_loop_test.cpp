@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "device/testing/counting.h"
 #include "device/testing/wave_rig.h"
 
 namespace morgana::device {
@@ -109,6 +110,35 @@ TEST(SerialLoop, TellsWhichLaneFaults) {
     EXPECT_EQ(interpreted.lane, compiled.lane);
     EXPECT_EQ(compiled.lane, static_cast<uint32_t>(lane));
   }
+}
+
+// Lanes record sixteen iterations, one after another: counted are those of the wave.
+TEST(SerialLoop, CountsWhatWavesDo) {
+  Counting counting;
+  RigOptions options;
+  options.begins_full = true;
+  options.observer = &counting;
+  WaveRig rig(Target::gfx950, dwords_of_hex(kLoop), options);
+  const Data data = make_data();
+  LaunchProfile profile[2];
+  std::vector<uint32_t> sums[2];
+  for (const bool compiled : {false, true}) {
+    counting.begin(rig.launch());
+    rig.restart();
+    fill(rig, data, ~uint64_t{0});
+    EXPECT_EQ(compiled ? rig.run_compiled() : rig.run_interpreted(), Exit::ended);
+    profile[compiled] = counting.finish();
+    for (int lane = 0; lane < kLanes; lane++) sums[compiled].push_back(rig.v(10, lane));
+  }
+  ASSERT_NE(rig.kernel(), nullptr) << rig.why_interpreted();
+  EXPECT_GT(rig.kernel()->counted().counters, 3u * 16 * kLanes);  // records of three loads
+  EXPECT_EQ(sums[0], sums[1]);
+  ASSERT_EQ(profile[0].instructions.size(), profile[1].instructions.size());
+  for (size_t i = 0; i < profile[0].instructions.size(); i++)
+    EXPECT_TRUE(profile[0].instructions[i].counts == profile[1].instructions[i].counts)
+        << text_of(profile[0].instructions[i]).text << ' ' << profile[0].instructions[i].counts.executions
+        << ' ' << profile[1].instructions[i].counts.executions << ' '
+        << profile[0].instructions[i].counts.lanes << ' ' << profile[1].instructions[i].counts.lanes;
 }
 
 }  // namespace

@@ -46,8 +46,9 @@ void Translator::begin_counts() {
   active_ = is_full() ? nullptr : b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, exec());
 }
 
-// Instructions `first` to `end` - 1, which lie in one block. `active`: lanes, null: all.
-void Translator::count_run(uint32_t first, uint32_t end, Value* active, bool takes_back) {
+// Instructions `first` to `end` - 1, which lie in one block. `active`: lanes, null: all; of so many
+// `executions`, null: of one. More than one only where all lanes have a work-item.
+void Translator::count_run(uint32_t first, uint32_t end, Value* active, bool takes_back, Value* executions) {
   if (first == end) return;
   CountedRun run;
   run.counter = counted_.counters;
@@ -65,7 +66,7 @@ void Translator::count_run(uint32_t first, uint32_t end, Value* active, bool tak
     for (auto one = begin; one != behind; ++one)
       counted_.accesses.push_back({one->second.what, i.at, run.counter, one->second.amount, takes_back});
   }
-  add_to_counter(counted_.counters++, b_.getInt64(1));
+  add_to_counter(counted_.counters++, executions ? executions : b_.getInt64(1));
   if (active != nullptr) add_to_counter(counted_.counters++, active);
   if (active != nullptr && run.items == 0) {
     Value* const items = b_.CreateZExt(b_.CreateLoad(i32_, field(frame_, offsetof(WaveFrame, items))), i64_);

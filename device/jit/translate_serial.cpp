@@ -40,7 +40,7 @@ void Translator::find_serial_loops() {
     if (((loop.reads | loop.writes) & homes_).any() || !gathers(loop, flow_, shapes_)) continue;
     // A lane that begins anew where an access is forbidden would store twice.
     if (key_.checks_memory && (loop.writes_memory || loop.is_strip)) continue;
-    if (key_.counts) continue;  // lines are those of a whole wave
+    if (key_.counts && !may_count(loop)) continue;
     auto* hint = new llvm::GlobalVariable(module_, i8_, false, llvm::GlobalValue::InternalLinkage,
                                           b_.getInt8(0), "hint");
     llvm::AllocaInst* entered = loop.writes_memory && !loop.is_strip ? temporary(i64_) : nullptr;
@@ -143,6 +143,7 @@ void Translator::serial_access(const Instruction& i) {
   const auto data = [&](unsigned d) { return first_lane(active_vgpr(place(inst.src[1]) + d)); };
   const auto set = [&](unsigned d, Value* value) { set_vgpr(i, place(inst.dst[0]) + d, splat(value)); };
   const bool stores = writes_memory(i);
+  if (recorded_ != nullptr) record(i, at);
   if (access.size < 4) {
     llvm::Type* const part = b_.getIntNTy(8 * access.size);
     if (stores) {
@@ -238,6 +239,9 @@ void Translator::serial_iteration(const SerialLoop& loop, Block* begin, Block* b
   };
   b_.SetInsertPoint(begin);
   b_.CreateStore(b_.CreateSub(b_.CreateLoad(i64_, allowance), b_.getInt64(1)), allowance);
+  if (recorded_ != nullptr)
+    b_.CreateStore(field(b_.CreateLoad(ptr_, recorded_->record), kLanes * sizeof(uint64_t)),
+                   recorded_->record);
   b_.CreateBr(places.at({loop.head(), true}));
   for (const auto& [place, known] : loop.paths.places) {
     const auto [number, is_active] = place;
@@ -306,6 +310,7 @@ Translator::SerialRun Translator::enter_serial(const Serial& serial, Block* next
   Value* iterations = b_.CreateUDiv(budget, b_.getInt64(loop.instructions));
   b_.CreateStore(b_.CreateAdd(b_.CreateMul(iterations, b_.getInt64(kLanesPerWave)), b_.getInt64(1)),
                  run.allowance);
+  if (key_.counts) begin_records(loop, run);
   b_.CreateBr(next);
   return run;
 }
@@ -382,7 +387,9 @@ void Translator::translate_serial(const Serial& serial) {
   is_serial_ = true;
   b_.SetInsertPoint(next);
   begin_lane(loop, run, b_.CreateLoad(i64_, run.left));
+  if (key_.counts) begin_lane_records(run);
   Value* const at_first = b_.CreateLoad(i64_, run.allowance);
+  recorded_ = key_.counts ? &run : nullptr;
   b_.CreateBr(iterate);
   const unsigned copies = loop.instructions <= kFewInstructions ? kCopies : 1;
   std::vector<Block*> heads{iterate};
@@ -395,13 +402,34 @@ void Translator::translate_serial(const Serial& serial) {
 
   b_.SetInsertPoint(end);
   keep_lane(loop, run, behind.live_in, run.masks);
+  if (key_.counts) {
+    b_.CreateStore(b_.CreateAdd(b_.CreateLoad(i64_, run.ended), b_.getInt64(1)), run.ended);
+    Block* const next_lane = block("next_lane");
+    b_.CreateBr(next_lane);
+    b_.SetInsertPoint(give_way);
+    keep_lane(loop, run, body.live_in, body.s_live_in);
+    b_.CreateStore(b_.CreateOr(b_.CreateLoad(i64_, run.pending), run.bit), run.pending);
+    b_.CreateBr(next_lane);
+    b_.SetInsertPoint(next_lane);
+  }
   Value* const took = b_.CreateSub(at_first, b_.CreateLoad(i64_, run.allowance));
+  if (key_.counts) end_lane_records(run, took);
   b_.CreateStore(b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, b_.CreateLoad(i64_, run.longest), took),
                  run.longest);
   Value* const others = b_.CreateAnd(run.remaining, b_.CreateSub(run.remaining, b_.getInt64(1)));
   b_.CreateStore(others, run.left);
-  put_wave_mask(isa::kExecLo, others);
+  put_wave_mask(isa::kExecLo, key_.counts ? b_.CreateOr(others, b_.CreateLoad(i64_, run.pending)) : others);
   b_.CreateCondBr(b_.CreateICmpNE(others, b_.getInt64(0)), next, done);
+  if (key_.counts) {
+    is_serial_ = false;
+    recorded_ = nullptr;
+    bit_of_mask_.clear();
+    b_.SetInsertPoint(begin_lane_anew_);
+    b_.CreateUnreachable();  // nothing that is counted begins a lane anew
+    b_.SetInsertPoint(done);
+    count_records(loop, run);
+    return go_on_serial(loop, run);
+  }
 
   b_.SetInsertPoint(give_way);
   keep_lane(loop, run, body.live_in, body.s_live_in);

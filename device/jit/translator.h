@@ -93,7 +93,20 @@ class Translator {
     Value* single = nullptr;            // WaveFrame::serial_step
     llvm::AllocaInst *left = nullptr, *allowance = nullptr, *longest = nullptr;  // lanes; iterations
     Value *remaining = nullptr, *bit = nullptr, *own = nullptr;  // lanes, this one's bit, and its registers
+    // Where it is counted: which lanes go on afterwards, how many do not, iterations of all lanes, and where
+    // this one's next access is recorded.
+    llvm::AllocaInst *pending = nullptr, *ended = nullptr, *iterations = nullptr, *record = nullptr;
+    uint32_t records = 0;  // the counter that they begin with, behind the lanes' iterations
+    std::vector<uint32_t> accesses;
   };
+  // Of loops that are counted (translate_serial_counts.cpp).
+  bool may_count(const SerialLoop& loop) const;
+  void begin_records(const SerialLoop& loop, SerialRun& run);
+  void begin_lane_records(const SerialRun& run);
+  void end_lane_records(const SerialRun& run, Value* took);
+  void record(const Instruction& i, Value* at);
+  void count_records(const SerialLoop& loop, const SerialRun& run);
+  void go_on_serial(const SerialLoop& loop, const SerialRun& run);
   SerialRun enter_serial(const Serial& serial, Block* next);
   void begin_lane(const SerialLoop& loop, SerialRun& run, Value* remaining);
   void keep_lane(const SerialLoop& loop, const SerialRun& run, const VectorSet& vectors,
@@ -299,7 +312,8 @@ class Translator {
   Value* counter(uint32_t number);
   void add_to_counter(uint32_t number, Value* amount);
   void begin_counts();
-  void count_run(uint32_t first, uint32_t end, Value* active, bool takes_back = false);
+  void count_run(uint32_t first, uint32_t end, Value* active, bool takes_back = false,
+                 Value* executions = nullptr);
   using What = CountedAccess::What;
   struct Each {
     What what;
@@ -472,8 +486,9 @@ class Translator {
   Value* active_ = nullptr;  // how many lanes were when the block began; null: all
   // Of accesses in this block: the VGPR of the address, LdsUse::packed, where in a dword they begin.
   std::map<std::tuple<unsigned, uint64_t, uint64_t>, Value*> known_phases_;
-  std::multimap<uint32_t, Each> each_;  // of its instructions, by their numbers
-  int branches_ = 0;                    // of either() around the instruction in translation
+  std::multimap<uint32_t, Each> each_;   // of its instructions, by their numbers
+  const SerialRun* recorded_ = nullptr;  // the loop in translation, if it is counted
+  int branches_ = 0;                     // of either() around the instruction in translation
   // Of a kernel that loops over waves: where s_endpgm leads, and what is loaded before the first one, by the
   // instruction's number.
   Block* ended_ = nullptr;
