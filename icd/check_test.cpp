@@ -282,6 +282,34 @@ TEST_F(Check, ABufferThatNobodyHasWrittenIsNamedWhereItsValueIsUsed) {
   clReleaseProgram(program);
 }
 
+// A kernel that writes every other element, and a host that reads all of them, each second one, and some.
+TEST_F(Check, WhatTheHostReadsThatNobodyHasWrittenIsNamed) {
+  cl_program program = make_program("kernel void k(global int* to) { to[2 * get_global_id(0)] = 3; }", "");
+  cl_mem buffer = make_buffer(128 * sizeof(cl_int), 0, nullptr);
+  EXPECT_EQ(launch(program, buffer, 64, 64, 0), "");
+  std::vector<cl_int> all(128);
+  const size_t origin[3] = {}, region[3] = {sizeof(cl_int), 64, 1};
+  testing::internal::CaptureStderr();
+  clEnqueueReadBufferRect(queue, buffer, CL_TRUE, origin, origin, region, 2 * sizeof(cl_int), 0,
+                          sizeof(cl_int), 0, all.data(), 0, nullptr, nullptr);
+  clEnqueueUnmapMemObject(queue, buffer,
+                          clEnqueueMapBuffer(queue, buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, 512, 0,
+                                             nullptr, nullptr, nullptr),
+                          0, nullptr, nullptr);
+  clFinish(queue);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  testing::internal::CaptureStderr();
+  clEnqueueReadBuffer(queue, buffer, CL_TRUE, 8, 400, all.data(), 0, nullptr, nullptr);
+  const std::string report = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(has(report,
+                  "uninitialized: the host reads what nobody has written: 200 of 400 bytes, the first "
+                  "at offset 12 of a buffer of 512"))
+      << report;
+  EXPECT_TRUE(has(report, "call        clEnqueueReadBuffer\n  called at   ")) << report;
+  clReleaseMemObject(buffer);
+  clReleaseProgram(program);
+}
+
 TEST_F(Check, LocalMemoryThatNobodyHasWrittenIsNamed) {
   constexpr const char* kSource = R"(kernel void k(global int* to) {
     local int mine[64];

@@ -2,6 +2,7 @@
 // forms.
 #include <cstring>
 
+#include "icd/host_read.h"
 #include "icd/operations.h"
 
 namespace morgana::icd {
@@ -17,8 +18,10 @@ cl_int read_or_write(cl_command_queue command_queue, cl_mem buffer, bool read, c
   // CL_INVALID_OPERATION if the buffer's flags forbid the host this access.
   if (read ? !host_may_read(*mem) : !host_may_write(*mem)) return CL_INVALID_OPERATION;
   return submit(*queue, read ? CL_COMMAND_READ_BUFFER : CL_COMMAND_WRITE_BUFFER, waits, blocking,
-                [hold = Ref<Mem>(mem), read, offset, size, ptr] {
+                [hold = Ref<Mem>(mem), look = read ? HostRead("clEnqueueReadBuffer", *mem) : HostRead(), read,
+                 offset, size, ptr] {
                   uint8_t* place = hold->data() + offset;
+                  look.look(offset, size);
                   return access_bytes({hold.get()}, [&] {
                     if (read)
                       std::memmove(ptr, place, size);
@@ -52,16 +55,17 @@ cl_int read_or_write_rect(cl_command_queue command_queue, cl_mem buffer, bool re
   // CL_INVALID_OPERATION if the buffer's flags forbid the host this access.
   if (read ? !host_may_read(*mem) : !host_may_write(*mem)) return CL_INVALID_OPERATION;
   std::array<size_t, 3> region{args.region[0], args.region[1], args.region[2]};
-  return submit(
-      *queue, read ? CL_COMMAND_READ_BUFFER_RECT : CL_COMMAND_WRITE_BUFFER_RECT, waits, blocking,
-      [hold = Ref<Mem>(mem), read, device_side, host_side, region, host = static_cast<uint8_t*>(ptr)] {
-        return access_bytes({hold.get()}, [&] {
-          if (read)
-            copy_rect(host, host_side, hold->data(), device_side, region);
-          else
-            copy_rect(hold->data(), device_side, host, host_side, region);
-        });
-      });
+  return submit(*queue, read ? CL_COMMAND_READ_BUFFER_RECT : CL_COMMAND_WRITE_BUFFER_RECT, waits, blocking,
+                [hold = Ref<Mem>(mem), look = read ? HostRead("clEnqueueReadBufferRect", *mem) : HostRead(),
+                 read, device_side, host_side, region, host = static_cast<uint8_t*>(ptr)] {
+                  look.look(device_side, region);
+                  return access_bytes({hold.get()}, [&] {
+                    if (read)
+                      copy_rect(host, host_side, hold->data(), device_side, region);
+                    else
+                      copy_rect(hold->data(), device_side, host, host_side, region);
+                  });
+                });
 }
 
 // The buffer that owns the bytes.

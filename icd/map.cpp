@@ -3,6 +3,7 @@
 #include "icd/api_check.h"
 #include "icd/checks.h"
 #include "icd/entries_khr.h"
+#include "icd/host_read.h"
 
 using namespace morgana::icd;
 
@@ -64,8 +65,11 @@ void* CL_API_CALL clEnqueueMapBuffer(cl_command_queue command_queue, cl_mem buff
     // CL_INVALID_OPERATION if mapping would lead to overlapping regions being mapped for writing.
     if (!mem->add_mapping(pointer, {writes(map_flags), addresses(pointer, size)}))
       return CL_INVALID_OPERATION;
-    error = queue->enqueue(host_command(CL_COMMAND_MAP_BUFFER, [hold = Ref<Mem>(mem)] {}), waits, event,
-                           blocking_map != CL_FALSE);
+    // Who may write there, too, may be about to write first.
+    const HostRead read = map_flags == CL_MAP_READ ? HostRead("clEnqueueMapBuffer", *mem) : HostRead();
+    error = queue->enqueue(host_command(CL_COMMAND_MAP_BUFFER, [hold = Ref<Mem>(mem), read, offset,
+                                                                size] { read.look(offset, size); }),
+                           waits, event, blocking_map != CL_FALSE);
     if (error == CL_SUCCESS) {
       api_check::mapped("clEnqueueMapBuffer", buffer, pointer);
       return pointer;

@@ -84,7 +84,7 @@ Made<cl_mem> create_buffer(cl_context context, const cl_mem_properties* properti
     if ((flags & CL_MEM_COPY_HOST_PTR) != 0)
       std::memcpy(storage.address, host_ptr, size);
     else
-      runtime::mark_unwritten(storage.address, size);
+      storage.marked = runtime::mark_unwritten(storage.address, size);
   }
   return make<Mem>(*c, flags, size, storage, std::move(read.array)).publish();
 }

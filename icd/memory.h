@@ -25,6 +25,7 @@ class Mem : public Object<Mem> {
     void* host_ptr = nullptr;          // what CL_MEM_HOST_PTR shows
     size_t mapped = 0;                 // bytes at `address` that a descriptor shows: external memory
     bool svm = false;                  // host_ptr lies in an SVM allocation
+    bool marked = false;               // runtime::mark_unwritten
     uint64_t charged = 0;              // bytes counted against the global memory
   };
 
@@ -58,6 +59,10 @@ class Mem : public Object<Mem> {
   // Whether its bytes, or those of what it shows a part of, are external.
   bool shows_external() const {
     return is_external() || (parent_.get() != nullptr && parent_->shows_external());
+  }
+  // Whether it began without contents, and that is to be seen.
+  bool begins_unwritten() const {
+    return storage_.marked || (parent_.get() != nullptr && parent_->begins_unwritten());
   }
   // Whether the application may ask for its address (cl_ext_buffer_device_address); sub-buffers follow.
   bool has_device_address() const;

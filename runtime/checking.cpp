@@ -262,9 +262,24 @@ int checked_status(const CheckCounts& counts, int status) {
   return counts.unchecked != 0 || counts.dispatches == 0 ? 2 : 0;
 }
 
-void mark_unwritten(void* memory, size_t size) {
-  if (checks_wanted() & static_cast<uint8_t>(device::Check::init))
-    std::fill_n(static_cast<uint32_t*>(memory), size / sizeof device::kUnwritten, device::kUnwritten);
+bool mark_unwritten(void* memory, size_t size) {
+  if ((checks_wanted() & static_cast<uint8_t>(device::Check::init)) == 0) return false;
+  std::fill_n(static_cast<uint32_t*>(memory), size / sizeof device::kUnwritten, device::kUnwritten);
+  return true;
+}
+
+Unwritten find_unwritten(const void* memory, size_t size) {
+  constexpr size_t kDword = sizeof device::kUnwritten;
+  const auto* const bytes = static_cast<const uint8_t*>(memory);
+  Unwritten found;
+  for (size_t at = -reinterpret_cast<uintptr_t>(memory) % kDword; at + kDword <= size; at += kDword) {
+    uint32_t value;
+    std::memcpy(&value, bytes + at, kDword);
+    if (value != device::kUnwritten) continue;
+    if (found.bytes == 0) found.first = at;
+    found.bytes += kDword;
+  }
+  return found;
 }
 
 std::string finding_text(const Finding& finding, const std::vector<FaultPlace>& places) {
@@ -383,19 +398,20 @@ void found_call(const CallFinding& finding) {
   FaultPlace place;
   place.kernel = finding.call;
   place.source = finding.site;
-  Findings::get().add({std::string(finding.kind),
-                       finding.site + " " + finding.what,
-                       {place},
-                       [&] {
-                         return fmt::format("morgana: {}: {}\n  call        {}\n  called at   {}\n",
-                                            finding.kind, finding.what, finding.call, finding.site);
-                       },
-                       [&] {
-                         return line_of({{"kind", finding.kind},
-                                         {"call", finding.call},
-                                         {"site", finding.site},
-                                         {"because", finding.what}});
-                       }});
+  const std::string what =
+      finding.detail.empty() ? finding.what : fmt::format("{}: {}", finding.what, finding.detail);
+  Findings::get().add(
+      {std::string(finding.kind),
+       finding.site + " " + finding.what,
+       {place},
+       [&] {
+         return fmt::format("morgana: {}: {}\n  call        {}\n  called at   {}\n", finding.kind, what,
+                            finding.call, finding.site);
+       },
+       [&] {
+         return line_of(
+             {{"kind", finding.kind}, {"call", finding.call}, {"site", finding.site}, {"because", what}});
+       }});
 }
 
 device::Fault run_checked(device::Device& device, device::Launch& launch, CodePlaces& code) {

@@ -50,6 +50,7 @@ struct CallFinding {
   std::string_view kind;
   std::string call, site;  // "clCreateBuffer"; where in the program
   std::string what;        // a sentence
+  std::string detail;      // may differ each time that it is found
 };
 void found_call(const CallFinding& finding);
 // The total is said at exit, where no run says it; after `delay_total` by `end_checking`, behind what the
@@ -61,8 +62,14 @@ void end_checking();
 Status judge_suppressions(const std::string& path);
 
 // Memory is handed out of which kernels are to read nothing before somebody has written there: marks it for
-// Check::init, if that is wanted.
-void mark_unwritten(void* memory, size_t size);
+// Check::init, if that is wanted, and says whether it is.
+bool mark_unwritten(void* memory, size_t size);
+// Whole dwords of memory that was marked, in which nobody has written since.
+struct Unwritten {
+  size_t bytes = 0;
+  size_t first = 0;  // from `memory`
+};
+Unwritten find_unwritten(const void* memory, size_t size);
 
 struct CheckCounts {
   uint64_t dispatches = 0, kernels = 0;

@@ -1,0 +1,13 @@
+// Where in the program an entry point was called. Any thread; to be asked before the call leaves its thread.
+#pragma once
+
+#include <string>
+
+namespace morgana::icd {
+
+// The first frame that lies neither here nor in the loader; null: nobody knows.
+const void* frame_of_call();
+// As who resolves addresses (addr2line) wants it.
+std::string site_of(const void* frame);
+
+}  // namespace morgana::icd
