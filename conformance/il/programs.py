@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares OpenCL programs run from source with the same programs run from SPIR-V that Clang makes of their sources.
 
-Every sample and every bench case runs on one of the nine targets, as it is and by through_il.cpp at -O0 or -O2; what
+Every sample and every bench case runs on one of the nine targets, as it is and by the shim at -O0 or -O2; what
 the first launches leave in buffers must be equal, bit for bit. --all: on every target, at both levels. --part I/N: every
 N-th program. After --: another program to compare instead.
 """
@@ -12,8 +12,10 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "shim"))
+import program_list
+
 TARGETS = "gfx950 gfx600 gfx701 gfx803 gfx900 gfx906 gfx908 gfx90a gfx942".split()
-SAMPLES = "saxpy sgemm reduction histogram nbody sha256 mandelbrot stencil".split()
 LAUNCHES = 4
 # Bench cases whose kernels are instructions of one processor, one that launches nothing, and one whose kernel is the
 # sample's on as much memory as there is.
@@ -25,22 +27,16 @@ def programs(arguments):
     if arguments.program:
         yield arguments.program[0], arguments.program, 0
         return
-    source = pathlib.Path(__file__).resolve().parents[2]
-    for name in SAMPLES:
-        files = {"mandelbrot": ["{out}/m.png"], "stencil": [str(source / "samples/data/strait.png"), "{out}/s.png"]}
-        yield name, [str(arguments.bin / name)] + files.get(name, []), 0
-    bench = str(arguments.bin / "bench_kernels")
-    for name in subprocess.run([bench], capture_output=True, text=True, check=True).stdout.split():
-        if name not in NOT_COMPARED:
-            yield name, [bench, name], LAUNCHES
+    yield from ((name, command, 0) for name, command in program_list.samples(arguments.bin))
+    yield from ((name, command, LAUNCHES) for name, command in program_list.bench_cases(arguments.bin) if name not in NOT_COMPARED)
 
 
 def run(command, target, level, launches, shim, out):
     """The status, the lines of the log, and what was said."""
     log = out / "log"
     log.unlink(missing_ok=True)
-    environment = {**os.environ, "LD_PRELOAD": shim, "MORGANA_DEVICES": target, "MORGANA_IL_LEVEL": level,
-                   "MORGANA_IL_LOG": str(log), "MORGANA_IL_LAUNCHES": str(launches)}
+    environment = {**os.environ, "LD_PRELOAD": shim, "MORGANA_DEVICES": target, "MORGANA_SHIM_LEVEL": level,
+                   "MORGANA_SHIM_LOG": str(log), "MORGANA_SHIM_LAUNCHES": str(launches)}
     done = subprocess.run([word.format(out=out) for word in command], env=environment, capture_output=True, text=True, timeout=300)
     return done.returncode, log.read_text().splitlines() if log.exists() else [], done.stdout + done.stderr
 
