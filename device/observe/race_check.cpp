@@ -315,6 +315,14 @@ void RaceCheck::touch(const Moment& moment, const Access& access, uint32_t lane,
   }
 }
 
+// The grid's barrier: who comes there tells all and is told by all. A wave that waits comes again, the last
+// time when all have come.
+void RaceCheck::meet(WaveClock& wave) {
+  grid_.learn(wave.known);
+  grid_.learn(wave.number, wave.time++);
+  wave.known.learn(grid_);
+}
+
 // What the wave waits for and forgets.
 void RaceCheck::follow(const Moment& moment, WaveClock& wave) {
   const TargetInfo& target = *moment.wave.target;
@@ -351,6 +359,7 @@ void RaceCheck::before(const Moment& moment) {
   // A wave that is alone does not wait.
   if (is_group_barrier(moment.inst) && wave.group->waves_ended + 1 == wave.group->wave_count)
     group.count_barrier(std::exchange(group.next_orders[wave.index], kOrdersAll));
+  if (moment.inst.row->op == isa::Op::ds_gws_barrier) meet(*current_);
   swapped_now_.clear();
   follow(moment, *current_);
   for (const Access& access : moment.accesses) {

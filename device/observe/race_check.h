@@ -78,6 +78,7 @@ class RaceCheck {
   void compare(const Moment& moment, const Access& access, const Mark& now, const Mark& before, bool wrote,
                uint64_t address, const Cell& cell);
   void settle(const Moment& moment, Cell& cell);
+  void meet(WaveClock& wave);
   bool is_running(uint32_t wave) const;  // whether its group has not ended
   bool is_ordered(const WaveClock& wave, Space space, const Mark& now, const Mark& before) const;
   bool swaps(const Moment& moment, const Access& access, uint32_t lane);
@@ -100,6 +101,7 @@ class RaceCheck {
   std::unordered_map<const Group*, GroupState> groups_;
   std::unordered_map<uint64_t, std::unique_ptr<Row>> rows_;  // by address / kRowBytes
   std::unordered_map<uint64_t, Clock> released_;  // by address of atomics: what those who write there know
+  Clock grid_;                                    // what those who come to the grid's barrier know
   std::vector<Doubt> doubts_;
   std::set<std::pair<uint64_t, uint64_t>> swapped_;     // pairs of instructions whose doubt is over
   std::unordered_map<uint64_t, uint64_t> swapped_now_;  // what compare-and-swaps of this step have written
