@@ -328,17 +328,22 @@ MORGANA_KEEPS_REGISTERS uint64_t count_records(const uint64_t* at, const uint32_
   for (uint32_t n = 0; n < longest; n++, at += kLanes) {
     uint64_t exec = 0, reach = 0;
 #pragma clang loop unroll(full)
-    for (int i = 0; i < kChunks; i++) exec |= bits_of(chunk_of(iterations, i) > Chunk(n)) << (16 * i);
+    for (int i = 0; i < kChunks; i++)
+      exec |= bits_of(peek<Chunk>(iterations + 16 * i) > Chunk(n)) << (16 * i);
     const uint64_t first = at[__builtin_ctzll(exec)];
     Chunk line[kChunks], far = Chunk(0);
 #pragma clang loop unroll(full)
     for (int i = 0; i < kChunks; i++) {
-      const auto address = peek<Chunk64>(at + 16 * i);
-      line[i] = __builtin_convertvector(address / kLine, Chunk);
-      const Chunk upper = __builtin_convertvector(address >> 38, Chunk);
-      far |= blend(chunk_mask(exec, i), upper ^ Chunk(static_cast<uint32_t>(first >> 38)), Chunk(0));
-      const Chunk into = __builtin_convertvector(address, Chunk) % kLine;
-      reach |= bits_of(into + static_cast<uint32_t>(bytes) > Chunk(kLine)) << (16 * i);
+      using Halves = uint32_t __attribute__((ext_vector_type(32)));
+      const auto halves = peek<Halves>(at + 16 * i);
+      const Chunk lower =
+          __builtin_shufflevector(halves, halves, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+      const Chunk upper =
+          __builtin_shufflevector(halves, halves, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+      line[i] = lower / kLine | upper << 26;
+      far |=
+          blend(chunk_mask(exec, i), (upper / kLine) ^ Chunk(static_cast<uint32_t>(first >> 38)), Chunk(0));
+      reach |= bits_of(lower % kLine + static_cast<uint32_t>(bytes) > Chunk(kLine)) << (16 * i);
     }
     uint64_t touched;
     if (is_zero(far)) {

@@ -136,9 +136,9 @@ TEST(SerialLoop, CountsWhatWavesDo) {
   ASSERT_EQ(profile[0].instructions.size(), profile[1].instructions.size());
   for (size_t i = 0; i < profile[0].instructions.size(); i++)
     EXPECT_TRUE(profile[0].instructions[i].counts == profile[1].instructions[i].counts)
-        << text_of(profile[0].instructions[i]).text << ' ' << profile[0].instructions[i].counts.executions
-        << ' ' << profile[1].instructions[i].counts.executions << ' '
-        << profile[0].instructions[i].counts.lanes << ' ' << profile[1].instructions[i].counts.lanes;
+        << text_of(profile[0].instructions[i]).text << ' ' << profile[0].instructions[i].counts.lines << ' '
+        << profile[1].instructions[i].counts.lines << ' ' << profile[0].instructions[i].counts.least_lines
+        << ' ' << profile[1].instructions[i].counts.least_lines;
 }
 
 }  // namespace
