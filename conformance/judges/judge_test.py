@@ -6,7 +6,24 @@ import tempfile
 import unittest
 
 import judge
+import mutants
+import mutations
 import oclgrind
+
+KERNEL = """
+#define SIZE 8 /* no store: a[0] = 1 */
+void order(local int* a, bool down) { if (a[0] > a[1] && down) a[0] = 1, *a += 2; }
+kernel void k(global int* to, int n) {
+  local int mine[SIZE], other[2][3];
+  int i = get_local_id(0), own[4];
+  if (i >= n || n == 3) return;
+  own[0] = mine[i] = to[i];
+  for (int j = 0; j <= n - 1; ++j) { mine[j] |= 1; }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  to[i] = i < n ? mine[i] : 0;
+  atomic_add(&to[n], 1);
+}
+"""
 
 
 class Judge(unittest.TestCase):
@@ -45,6 +62,36 @@ class Judge(unittest.TestCase):
                              ("checked: 1 dispatches, 1 kernels, 0 unchecked, 0 findings", 1)):
             with self.assertRaises(RuntimeError):
                 self.run_text(text, status)
+
+    def test_each_barrier_bound_and_store_is_taken_away_once(self):
+        made = [(mutant.function, mutant.kind, mutant.what) for mutant in mutations.mutants_of(KERNEL)]
+        self.assertEqual(made, [
+            ("order", "guard", "a[0] > a[1] && down"), ("order", "bound", "a[0] > (a[1]) + 1"), ("order", "bound", "a[0] > (a[1]) - 1"),
+            ("order", "store", "a[0] = 1"), ("order", "store", "*a += 2"),
+            ("k", "barrier", "barrier(CLK_LOCAL_MEM_FENCE)"),
+            ("k", "guard", "i >= n || n == 3"), ("k", "bound", "i >= (n) + 1"), ("k", "bound", "i >= (n) - 1"),
+            ("k", "bound", "j <= (n - 1) + 1"), ("k", "guard", "i < n"), ("k", "bound", "i < (n) + 1"),
+            ("k", "store", "mine[j] |= 1"), ("k", "store", "to[i] = i < n ? mine[i] : 0"), ("k", "store", "atomic_add(&to[n], 1)")])
+        sources = [mutant.source for mutant in mutations.mutants_of(KERNEL)]
+        self.assertIn("if (a[0] > a[1] && down) (void)0, *a += 2;", sources[3])
+        self.assertIn("if (0) return;", sources[6])
+        self.assertIn("to[i] = 1 ? mine[i] : 0;", sources[10])
+        self.assertEqual(len(set(sources)), len(sources))
+
+    def test_local_arrays_get_margins(self):
+        filled = mutations.with_filled_locals(KERNEL)
+        self.assertIn("local int mine_in_margins[3 * (SIZE)], other_in_margins[3 * (2)][3];", filled)
+        self.assertIn("#define other (other_in_margins + (2))\n", filled)
+        self.assertEqual(filled.count("FILL_LOCAL(mine_in_margins)"), 1)
+
+    def test_verdicts_on_mutants(self):
+        self.assertEqual(mutants.verdict("reverse", True, {"race"}), "found")
+        self.assertEqual(mutants.verdict("fault", False, set()), "missed")
+        self.assertEqual(mutants.verdict("", False, {"race"}), "found alone")
+        self.assertEqual(mutants.verdict("", True, set()), "other result")
+        self.assertEqual(mutants.verdict("", False, set()), "equal")
+        self.assertTrue(mutants.is_fault(("k 12", "k 34 margin")))
+        self.assertFalse(mutants.is_fault(("k 12", "k 34")))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@
 // launches. MORGANA_SHIM_LAUNCHES: how many; the process ends then. 0: any number. MORGANA_SHIM_EACH: of each
 // kernel so many launches are executed, further ones do nothing; the process ends where it launches again
 // what the host has read. MORGANA_SHIM_FILL: a byte. Buffers lie in margins of it, and what has no contents
-// begins with it; the log says where a margin has changed. CL_MEM_USE_HOST_PTR becomes a copy.
+// begins with it; CL_MEM_USE_HOST_PTR becomes a copy. Instead of sums of buffers the log has those of what
+// the host reads, and says where a launch has changed a margin.
 #include <unistd.h>
 
 #include <algorithm>
@@ -59,25 +60,36 @@ bool is_margin_intact(const std::vector<uint8_t>& bytes) {
          std::all_of(bytes.end() - kMargin, bytes.end(), is_fill);
 }
 
+std::FILE* log_file() {
+  static std::FILE* const file = std::fopen(setting("MORGANA_SHIM_LOG").c_str(), "w");
+  std::setvbuf(file, nullptr, _IOLBF, BUFSIZ);
+  return file;
+}
+
+constexpr uint64_t kNoBytes = 14695981039346656037u;
+
 void log_launch(cl_command_queue queue, cl_kernel kernel) {
   if (launches >= kMostLogged) return;
   char name[128] = {};
   clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, nullptr);
-  uint64_t sum = 14695981039346656037u;
+  uint64_t sum = kNoBytes;
   const char* damage = "";
   for (auto [index, handle] : arguments[kernel]) {
     const Buffer buffer = buffers[handle];
-    if (buffer.whole == nullptr) {
+    if (buffer.whole == nullptr)
       sum = added(sum, read(queue, handle, buffer.size).data(), buffer.size);
-    } else {
-      const std::vector<uint8_t> bytes = read(queue, buffer.whole, buffer.size + 2 * kMargin);
-      sum = added(sum, bytes.data() + kMargin, buffer.size);
-      if (!is_margin_intact(bytes)) damage = " margin";
-    }
+    else if (!is_margin_intact(read(queue, buffer.whole, buffer.size + 2 * kMargin)))
+      damage = " margin";
   }
-  static std::FILE* const log = std::fopen(setting("MORGANA_SHIM_LOG").c_str(), "w");
-  std::fprintf(log, "%s %016lx%s\n", name, sum, damage);
-  std::fflush(log);
+  std::fprintf(log_file(), "%s %016lx%s\n", name, sum, damage);
+}
+
+// What the host has got.
+void log_read(const void* bytes, size_t size) {
+  host_has_read = true;
+  if (setting("MORGANA_SHIM_LOG").empty() || setting("MORGANA_SHIM_FILL").empty()) return;
+  if (bytes == nullptr) std::_Exit(kFaulted);
+  std::fprintf(log_file(), "read %016lx\n", added(kNoBytes, static_cast<const uint8_t*>(bytes), size));
 }
 
 // 0: no limit.
@@ -126,8 +138,19 @@ cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void* 
 cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
                            size_t size, void* to, cl_uint count, const cl_event* wait, cl_event* event) {
   const std::lock_guard lock(mutex);
-  host_has_read = true;
-  return NEXT(clEnqueueReadBuffer)(queue, buffer, blocking, offset, size, to, count, wait, event);
+  const cl_int error =
+      NEXT(clEnqueueReadBuffer)(queue, buffer, CL_TRUE, offset, size, to, count, wait, event);
+  log_read(error == CL_SUCCESS ? to : nullptr, size);
+  return error;
+}
+void* clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags,
+                         size_t offset, size_t size, cl_uint count, const cl_event* wait, cl_event* event,
+                         cl_int* error) {
+  const std::lock_guard lock(mutex);
+  void* const mapped =
+      NEXT(clEnqueueMapBuffer)(queue, buffer, CL_TRUE, flags, offset, size, count, wait, event, error);
+  if ((flags & CL_MAP_READ) != 0) log_read(mapped, size);
+  return mapped;
 }
 
 cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
