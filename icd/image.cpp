@@ -35,6 +35,12 @@ bool any_device_has_images(const Context& context) {
                      [](const Ref<Device>& device) { return has_images(device->target()); });
 }
 
+bool shows_any_buffer(const Context& context) {
+  return std::all_of(context.devices().begin(), context.devices().end(), [](const Ref<Device>& device) {
+    return has_extension(device->target(), "cl_ext_image_from_buffer");
+  });
+}
+
 Image::Description Image::Description::of_level(size_t level) const {
   Description d = *this;
   for (size_t* extent : {&d.width, &d.height, &d.depth})

@@ -106,6 +106,8 @@ uint64_t level_bytes(const runtime::ImagePitches& pitches);
 // Whether a device of the target has images, and whether any of a context's has.
 bool has_images(Target target);
 bool any_device_has_images(const Context& context);
+// cl_ext_image_from_buffer, where all devices of the context have it.
+bool shows_any_buffer(const Context& context);
 
 // The device limits that clGetDeviceInfo shows.
 inline constexpr cl_uint kMaxReadImages = 128, kMaxWriteImages = 64, kMaxReadWriteImages = 64;

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "icd/checks.h"
-#include "icd/extensions.h"
 #include "icd/external_memory.h"
 #include "icd/image_description.h"
 #include "icd/svm.h"
@@ -55,13 +54,6 @@ cl_int view_buffer(const cl_image_desc& desc, Mem& parent, const runtime::ImageF
   if (bytes > parent.size()) return shows_any ? CL_INVALID_IMAGE_SIZE : CL_INVALID_IMAGE_DESCRIPTOR;
   view.pitches = {d.row_pitch, d.slice_pitch == 0 ? bytes : d.slice_pitch, bytes};
   return CL_SUCCESS;
-}
-
-// cl_ext_image_from_buffer, where all devices of the context have it.
-bool shows_any_buffer(const Context& context) {
-  return std::all_of(context.devices().begin(), context.devices().end(), [](const Ref<Device>& device) {
-    return has_extension(device->target(), "cl_ext_image_from_buffer");
-  });
 }
 
 cl_int read_parent(const Context& context, const Request& request, const runtime::ImageFormat& format,

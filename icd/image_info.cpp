@@ -33,8 +33,11 @@ cl_int CL_API_CALL clGetSupportedImageFormats(cl_context context, cl_mem_flags f
     if (!valid_flags || !is_image_type(image_type)) return CL_INVALID_VALUE;
     if (num_entries == 0 && image_formats != nullptr) return CL_INVALID_VALUE;
     cl_uint count = 0;
+    // cl_ext_image_from_buffer promises that what is listed can be on a buffer, as packed texels cannot.
+    const bool lists_packed = !shows_any_buffer(*c);
     if (any_device_has_images(*c))
       for (const runtime::ImageFormat& format : runtime::image_formats()) {
+        if (format.packed_texels != 1 && !lists_packed) continue;
         if (!can_be_used(format, flags) || !runtime::is_possible(format, image_kind(image_type))) continue;
         if (image_formats != nullptr && count < num_entries) image_formats[count] = image_format(format);
         ++count;
