@@ -74,5 +74,10 @@ cl_int CL_API_CALL clCreateSubDevicesEXT(cl_device_id in_device,
   });
 }
 
-cl_int CL_API_CALL clRetainDeviceEXT(cl_device_id device) { return clRetainDevice(device); }
-cl_int CL_API_CALL clReleaseDeviceEXT(cl_device_id device) { return clReleaseDevice(device); }
+cl_int CL_API_CALL clRetainDeviceEXT(cl_device_id device) {
+  return api(__func__, [&] { return clRetainDevice(device); });
+}
+
+cl_int CL_API_CALL clReleaseDeviceEXT(cl_device_id device) {
+  return api(__func__, [&] { return clReleaseDevice(device); });
+}

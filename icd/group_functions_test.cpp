@@ -79,6 +79,36 @@ TEST_F(Features, ScansAndReductionsOfWorkGroups) {
   });
 }
 
+// As in OpenCL C 2.0, which C++ for OpenCL is built on.
+TEST_F(Features, TheLastGroupOfCppMayBeSmaller) {
+  on_each_device([&] {
+    if (is_gfx6()) return;
+    EXPECT_EQ(run("kernel void k(global int* out) { out[get_global_id(0)] = get_local_size(0); }", 5, 4, 5,
+                  {}, "-cl-std=CLC++"),
+              (std::vector<int>{4, 4, 4, 4, 1}));
+  });
+}
+
+// Programs that had to do without them define them themselves.
+TEST_F(Features, ProgramsMayHaveFunctionsOfTheSameNames) {
+  const std::vector<int> results =
+      run("int work_group_reduce_mul(int x) { return 2 * x; }\n"
+          "event_t async_work_group_copy_2D2D(int x) { return 0; }\n"
+          "kernel void k(global int* out) { out[get_global_id(0)] = work_group_reduce_mul(21); }",
+          4, 4, 4);
+  EXPECT_EQ(results, std::vector<int>(4, 42));
+}
+
+TEST_F(Features, MacrosAreThereWhereTheFunctionsAre) {
+  for (const bool is_old : {false, true}) {
+    cl_program program = make_program(is_old ? "#if defined(cl_khr_work_group_uniform_arithmetic) || \\\n"
+                                               "    !defined(cl_khr_extended_async_copies)\n#error\n#endif"
+                                             : "#ifndef cl_khr_work_group_uniform_arithmetic\n#error\n#endif",
+                                      is_old ? "-cl-std=CL1.2" : "-cl-std=CL2.0");
+    clReleaseProgram(program);
+  }
+}
+
 // Boxes of a volume in global memory to local memory and back to another place, by elements of every size.
 TEST_F(Features, PlanesAndVolumesAreCopied) {
   struct Size {

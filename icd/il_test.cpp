@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <sstream>
 #include <utility>
 
 #include "icd/il_support.h"
@@ -62,16 +63,16 @@ TEST_F(Il, ExtendedInstructionsAreThoseOfOpenClC) {
 
 // Waves 0 and 1 add up what each has three times, 2 and 3 once, between barriers of their own.
 TEST_F(Il, NamedBarriersKeepSomeSubGroupsTogether) {
-  const auto rounds = [](const std::string& barrier, int count) {
-    std::string code = "%own_" + barrier + "0 = OpCopyObject %uint %given\n";
-    for (int i = 0; i < count; ++i) {
-      const std::string now = barrier + std::to_string(i), next = barrier + std::to_string(i + 1);
-      code += "%other_" + now + " = OpLoad %uint %partner Aligned 4\nOpMemoryNamedBarrier %" + barrier +
-              " %uint_2 %memory\n%own_" + next + " = OpIAdd %uint %own_" + now + " %other_" + now +
-              "\nOpStore %place %own_" + next + " Aligned 4\nOpMemoryNamedBarrier %" + barrier +
-              " %uint_2 %memory\n";
-    }
-    return code;
+  const auto rounds = [](const char* barrier, int count) {
+    std::ostringstream code;
+    code << "%own_" << barrier << "0 = OpCopyObject %uint %given\n";
+    for (int i = 0; i < count; ++i)
+      code << "%other_" << barrier << i << " = OpLoad %uint %partner Aligned 4\n"
+           << "OpMemoryNamedBarrier %" << barrier << " %uint_2 %memory\n"
+           << "%own_" << barrier << i + 1 << " = OpIAdd %uint %own_" << barrier << i << " %other_" << barrier
+           << i << "\nOpStore %place %own_" << barrier << i + 1 << " Aligned 4\n"
+           << "OpMemoryNamedBarrier %" << barrier << " %uint_2 %memory\n";
+    return code.str();
   };
   cl_program program = make_il(
       kernel("%a = OpNamedBarrierInitialize %named_barrier %uint_2\n"
@@ -88,6 +89,22 @@ TEST_F(Il, NamedBarriersKeepSomeSubGroupsTogether) {
              "OpExecutionMode %k LocalSize 256 1 1\n"));
   const std::vector<cl_uint> values = run(program, 256);
   for (cl_uint i = 0; i < 256; ++i) EXPECT_EQ(values[i], (i + (i ^ 64)) * (i < 128 ? 4 : 1)) << i;
+  clReleaseProgram(program);
+}
+
+// Who is through may initialize it again while others wake up.
+TEST_F(Il, ANamedBarrierIsInitializedInALoop) {
+  cl_program program = make_il(kernel(
+      "OpBranch %loop\n%loop = OpLabel\n%j = OpPhi %uint %uint_0 %begin %next_j %latch\n"
+      "%more = OpULessThan %bool %j %uint_10\nOpLoopMerge %end %latch DontUnroll\n"
+      "OpBranchConditional %more %body %end\n%body = OpLabel\n"
+      "%barrier = OpNamedBarrierInitialize %named_barrier %uint_2\n"
+      "OpMemoryNamedBarrier %barrier %uint_2 %memory\nOpBranch %latch\n%latch = OpLabel\n"
+      "%next_j = OpIAdd %uint %j %uint_1\nOpBranch %loop\n%end = OpLabel\n"
+      "%result = OpCopyObject %uint %j\n",
+      "OpCapability NamedBarrier\n", "%named_barrier = OpTypeNamedBarrier\n%memory = OpConstant %uint 520\n",
+      "OpExecutionMode %k LocalSize 128 1 1\n"));
+  for (const cl_uint value : run(program, 128)) EXPECT_EQ(value, 10u);
   clReleaseProgram(program);
 }
 

@@ -21,6 +21,7 @@ struct Question {
   // 0: any type.
   cl_mem_object_type type() const { return desc == nullptr ? 0 : desc->image_type; }
   size_t element() const { return format == nullptr ? kLargestTexel : find_format(*format)->bytes; }
+  bool is_packed() const { return format != nullptr && find_format(*format)->packed_texels != 1; }
 };
 
 bool is_extent_query(cl_uint name) { return name >= kMaxWidth && name <= kMaxArraySize; }
@@ -81,7 +82,7 @@ cl_int tell(const Question& question, cl_uint name, const InfoWriter& out) {
   switch (name) {
     // Rows and slices are whole texels, and slices whole rows; buffers of texels begin at any.
     case kRowPitchAlignment:
-    case kSlicePitchAlignment: return out.value<size_t>(question.element());
+    case kSlicePitchAlignment: return out.value<size_t>(question.is_packed() ? 1 : question.element());
     case kBaseAddressAlignment:
       return out.value<size_t>(question.type() == CL_MEM_OBJECT_IMAGE1D_BUFFER ? question.element()
                                                                                : runtime::kImageBaseAlign);

@@ -1,6 +1,8 @@
 #include "icd/sampler.h"
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <map>
 #include <mutex>
 
@@ -20,7 +22,12 @@ runtime::Addressing addressing_of(cl_addressing_mode mode) {
   }
 }
 
-const Sampler::Records& records_of(const Sampler::Settings& settings) {
+// As hardware has it: from 0 to 16, in 256ths. So there are not too many different records.
+float fixed_level(float level) { return std::round(std::clamp(level, 0.0f, 16.0f) * 256) / 256; }
+
+const Sampler::Records& records_of(Sampler::Settings settings) {
+  settings.least_level = fixed_level(settings.least_level);
+  settings.greatest_level = fixed_level(settings.greatest_level);
   static std::mutex mutex;
   static auto& all = *new std::map<Sampler::Settings, Sampler::Records>;
   std::lock_guard lock(mutex);

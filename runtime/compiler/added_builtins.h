@@ -20,9 +20,9 @@ inline constexpr AddedBuiltins kAddedBuiltins[] = {
     {"/.morgana/clang/include/group_functions.h", kGroupFunctionsHeader, "work_group_"},
 };
 
-// Extensions whose macro Clang does not define.
+// Extensions whose macro Clang does not define; that of work-group functions is for OpenCL C 2.0 and later.
+inline constexpr std::string_view kWorkGroupArithmetic = "cl_khr_work_group_uniform_arithmetic";
 inline constexpr std::string_view kAddedExtensions[] = {"cl_khr_async_work_group_copy_fence",
-                                                        "cl_khr_extended_async_copies",
-                                                        "cl_khr_work_group_uniform_arithmetic"};
+                                                        "cl_khr_extended_async_copies", kWorkGroupArithmetic};
 
 }  // namespace morgana::runtime

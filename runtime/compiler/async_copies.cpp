@@ -63,6 +63,20 @@ std::optional<Copy> copy_of(llvm::StringRef name) {
   return copy;
 }
 
+// Whether it is declared as the library has it, and not otherwise by the program itself.
+bool is_as_declared(const Copy& copy, const llvm::FunctionType& type) {
+  static constexpr size_t kCounts[] = {4, 5, 10, 13};
+  const size_t count = kCounts[static_cast<size_t>(copy.form)];
+  const bool has_offsets = copy.form == Copy::Form::plane || copy.form == Copy::Form::volume;
+  if (type.getNumParams() != count || type.isVarArg()) return false;
+  for (unsigned i = 0; i < count; ++i) {
+    const bool is_pointer = i == 0 || i == (has_offsets ? 2u : 1u) || i + 1 == count;
+    if (is_pointer ? !type.getParamType(i)->isPointerTy() : !type.getParamType(i)->isIntegerTy())
+      return false;
+  }
+  return type.getReturnType() == type.getParamType(count - 1);
+}
+
 // What the functions of device_library/async_copies.cl take, but for the turn.
 llvm::SmallVector<llvm::Value*, 11> arguments_of(const Copy& copy, llvm::CallBase& call,
                                                  llvm::IRBuilder<>& build) {
@@ -125,7 +139,7 @@ void turn_async_copies(llvm::Module& module) {
   uint32_t calls = 0;
   for (llvm::Function& function : llvm::make_early_inc_range(module)) {
     const std::optional<Copy> copy = copy_of(function.getName());
-    if (!copy || !function.isDeclaration()) continue;
+    if (!copy || !function.isDeclaration() || !is_as_declared(*copy, *function.getFunctionType())) continue;
     for (llvm::CallBase* const call : calls_of(function)) {
       llvm::IRBuilder<> build(call);
       // All work-items of the group must come here. Orders nothing (barrier_marks.h).

@@ -148,7 +148,11 @@ int object_version(const TargetDescription& target) {
 }
 
 Frontend::Frontend(const BuildOptions& options, const TargetDescription& target, std::string& log)
-    : options_(options), target_(target), log_(log), context_(std::make_unique<llvm::LLVMContext>()) {}
+    : options_(options),
+      target_(target),
+      text_(log),
+      log_(log),
+      context_(std::make_unique<llvm::LLVMContext>()) {}
 
 Frontend::~Frontend() = default;
 
@@ -165,6 +169,18 @@ namespace {
 // The number of a version of OpenCL C, as in __OPENCL_C_VERSION__; 0: C++ for OpenCL.
 int version_of(std::string_view standard) {
   return standard[2] == 'C' ? 0 : (standard[2] - '0') * 100 + (standard[4] - '0') * 10;
+}
+
+}  // namespace
+
+namespace {
+
+// Clang 22 takes C++ for OpenCL, whose kernels have work-groups as those of OpenCL C 2.0, for a version
+// before it (getOpenCLCompatibleVersion is not asked).
+void allow_partial_groups(llvm::Module& module) {
+  for (llvm::Function& function : module)
+    if (function.hasFnAttribute("uniform-work-group-size"))
+      function.addFnAttr("uniform-work-group-size", "false");
 }
 
 }  // namespace
@@ -230,11 +246,13 @@ std::vector<std::string> Frontend::arguments() const {
     extensions += std::string(",+") + name;
   for (const std::string& name : target_.extensions) extensions += ",+" + name;
   result.push_back(extensions);
+  const int version = version_of(options_.standard);
   for (const std::string_view name : kAddedExtensions)
-    if (std::find(target_.extensions.begin(), target_.extensions.end(), name) != target_.extensions.end())
+    if (std::find(target_.extensions.begin(), target_.extensions.end(), name) != target_.extensions.end() &&
+        (name != kWorkGroupArithmetic || version == 0 || version >= 200))
       result.push_back("-D" + std::string(name) + "=1");
   for (const AddedBuiltins& added : kAddedBuiltins)
-    if (may_name(added.word)) result.insert(result.end(), {"-include", added.path});
+    if (adds_builtins_ && may_name(added.word)) result.insert(result.end(), {"-include", added.path});
   if (target_.images) result.push_back("-D__IMAGE_SUPPORT__=1");
   if (flushes_denormals(options_, target_))
     result.push_back("-fdenormal-fp-math-f32=preserve-sign,preserve-sign");
@@ -306,9 +324,25 @@ std::unique_ptr<llvm::Module> Frontend::parse() {
          << target_.opencl_version / 100 << '.' << target_.opencl_version / 10 % 10 << '\n';
     return nullptr;
   }
+  const size_t log_before = text_.size();
   ModuleAction action(*context_);
-  if (!clang_->ExecuteAction(action)) return nullptr;
-  return action.take();
+  if (clang_->ExecuteAction(action)) {
+    auto module = action.take();
+    if (version_of(options_.standard) == 0 && !options_.uniform_work_group_size)
+      allow_partial_groups(*module);
+    return module;
+  }
+  const bool has_added = std::any_of(std::begin(kAddedBuiltins), std::end(kAddedBuiltins),
+                                     [&](const AddedBuiltins& added) { return may_name(added.word); });
+  if (!adds_builtins_ || !has_added) return nullptr;
+  // A program may have functions of its own under these names, which Clang's own built-in functions would
+  // give way to.
+  const std::string first_log = text_.substr(log_before);
+  text_.resize(log_before);
+  adds_builtins_ = false;
+  auto module = prepare(*input_).ok() ? parse() : nullptr;
+  if (module == nullptr) text_.replace(log_before, std::string::npos, first_log);
+  return module;
 }
 
 }  // namespace morgana::runtime

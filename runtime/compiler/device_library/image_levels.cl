@@ -72,24 +72,20 @@ READS(3D, image3d_t, float4, float4)
 READ(read_imagef, float, 2Dd, image2d_depth_t, float2, float2)
 READ(read_imagef, float, 2Dad, image2d_array_depth_t, float4, float2)
 
-#define WRITE(NAME, ACCESS, KIND, IMAGE, AT, TEXEL, R)                                            \
-  F void NAME(ACCESS IMAGE image, AT at, int given, TEXEL texel) {                                \
+#define WRITE(NAME, KIND, IMAGE, AT, TEXEL, R)                                                    \
+  F void NAME(write_only IMAGE image, AT at, int given, TEXEL texel) {                            \
     uint level = (uint)given;                                                                     \
     if (level >= OF(image)->levels) return;                                                       \
     AT_LEVEL(__ockl_image_store_##KIND(OF(image) + one, at, __builtin_astype(texel, R)); return) \
   }
-#define WRITES_BY(ACCESS, KIND, IMAGE, AT)                             \
-  WRITE(write_imagef, ACCESS, KIND, IMAGE, AT, float4, float4)         \
-  WRITE(write_imagei, ACCESS, KIND, IMAGE, AT, int4, float4)           \
-  WRITE(write_imageui, ACCESS, KIND, IMAGE, AT, uint4, float4)
-#define WRITES(KIND, IMAGE, AT)                                        \
+#define WRITES(KIND, IMAGE, AT)                                            \
   void __ockl_image_store_##KIND(ImagePointer image, AT at, float4 texel); \
-  WRITES_BY(write_only, KIND, IMAGE, AT)                               \
-  WRITES_BY(read_write, KIND, IMAGE, AT)
-#define DEPTH_WRITES(KIND, IMAGE, AT)                                  \
+  WRITE(write_imagef, KIND, IMAGE, AT, float4, float4)                     \
+  WRITE(write_imagei, KIND, IMAGE, AT, int4, float4)                       \
+  WRITE(write_imageui, KIND, IMAGE, AT, uint4, float4)
+#define DEPTH_WRITES(KIND, IMAGE, AT)                                     \
   void __ockl_image_store_##KIND(ImagePointer image, AT at, float texel); \
-  WRITE(write_imagef, write_only, KIND, IMAGE, AT, float, float)       \
-  WRITE(write_imagef, read_write, KIND, IMAGE, AT, float, float)
+  WRITE(write_imagef, KIND, IMAGE, AT, float, float)
 WRITES(1D, image1d_t, int)
 WRITES(1Da, image1d_array_t, int2)
 WRITES(2D, image2d_t, int2)

@@ -16,8 +16,9 @@ int __attribute__((overloadable)) sub_group_elect(void);
 #define LOCAL_MEMORY 1u  // CLK_LOCAL_MEM_FENCE
 #define GROUP __OPENCL_MEMORY_SCOPE_WORK_GROUP
 
-// By all work-items of the group.
+// By all work-items of the group, which may still wait there when the place is in a loop.
 void __morgana_named_barrier_initialize(local struct NamedBarrier* barrier, uint sub_groups) {
+  work_group_barrier(LOCAL_MEMORY);
   if (__ockl_get_local_linear_id() == 0) {
     barrier->sub_groups = sub_groups;
     __opencl_atomic_store(&barrier->arrived, 0u, __ATOMIC_RELAXED, GROUP);
@@ -26,17 +27,19 @@ void __morgana_named_barrier_initialize(local struct NamedBarrier* barrier, uint
   work_group_barrier(LOCAL_MEMORY);
 }
 
+// An atomic operation of the target, by which the check of races knows it: an atomic load is a load there.
+static uint count_of(local atomic_uint* counter) { return __opencl_atomic_fetch_add(counter, 0u, __ATOMIC_ACQ_REL, GROUP); }
+
 // By all work-items of as many sub-groups as were named.
 void __morgana_named_barrier_wait(local struct NamedBarrier* barrier) {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
   if (sub_group_elect()) {
-    uint before = __opencl_atomic_load(&barrier->openings, __ATOMIC_RELAXED, GROUP);
+    uint before = count_of(&barrier->openings);
     if (__opencl_atomic_fetch_add(&barrier->arrived, 1u, __ATOMIC_ACQ_REL, GROUP) + 1 == barrier->sub_groups) {
-      __opencl_atomic_store(&barrier->arrived, 0u, __ATOMIC_RELAXED, GROUP);
+      __opencl_atomic_exchange(&barrier->arrived, 0u, __ATOMIC_RELAXED, GROUP);
       __opencl_atomic_fetch_add(&barrier->openings, 1u, __ATOMIC_RELEASE, GROUP);
     } else {
-      while (__opencl_atomic_load(&barrier->openings, __ATOMIC_ACQUIRE, GROUP) == before)
-        __builtin_amdgcn_s_sleep(1);
+      while (count_of(&barrier->openings) == before) __builtin_amdgcn_s_sleep(1);
     }
   }
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");

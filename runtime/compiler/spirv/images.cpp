@@ -76,7 +76,14 @@ Result<llvm::Value*> Reader::read_image(const Instruction& in, Values v) {
   if ((operands & spv::ImageOperandsLodMask) != 0) {
     // Level 0 is what there is without mipmaps.
     auto* const level = llvm::dyn_cast<llvm::Constant>(v[next]);
-    if (level == nullptr || !level->isNullValue()) arguments.push_back(argument(in, v, next));
+    if (level == nullptr || !level->isNullValue()) {
+      if (sampled)
+        arguments.push_back(argument(in, v, next));
+      else if (v[next]->getType()->isIntegerTy())
+        arguments[0].value = level_of(v[0], v[next]);
+      else
+        return make_error(ErrorCode::unsupported, "a level that is no integer");
+    }
     ++next;
   }
   if ((operands & spv::ImageOperandsGradMask) != 0) {
@@ -140,10 +147,19 @@ Result<llvm::Value*> Reader::write_image(const Instruction& in, Values v) {
   return nullptr;
 }
 
+// The record of an image's level (runtime/image_record.h).
+llvm::Value* Reader::level_of(llvm::Value* image, llvm::Value* level) {
+  constexpr uint64_t kRecordBytes = 256;
+  llvm::Value* const bytes =
+      build_.CreateMul(build_.CreateZExtOrTrunc(level, i64()), build_.getInt64(kRecordBytes));
+  return build_.CreateGEP(build_.getInt8Ty(), image, bytes);
+}
+
 Result<llvm::Value*> Reader::image_size(const Instruction& in, Values v) {
   const Instruction& image = type_of(in.word(0));
   if (image.op() != spv::OpTypeImage) return make_error(ErrorCode::unsupported, "a size of what is no image");
-  const Argument of{v[0], image_code(image)};
+  const bool names_level = in.op() == spv::OpImageQuerySizeLod && v[1]->getType()->isIntegerTy();
+  const Argument of{names_level ? level_of(v[0], v[1]) : v[0], image_code(image)};
   std::vector<llvm::Value*> sizes = {call("get_image_width", i32(), {of})};
   if (image.word(1) == spv::Dim2D || image.word(1) == spv::Dim3D)
     sizes.push_back(call("get_image_height", i32(), {of}));

@@ -165,6 +165,7 @@ class Reader {
   Result<llvm::Value*> read_image(const Instruction& in, Values v);
   Result<llvm::Value*> write_image(const Instruction& in, Values v);
   Result<llvm::Value*> image_size(const Instruction& in, Values v);
+  llvm::Value* level_of(llvm::Value* image, llvm::Value* level);
   llvm::Value* coordinate(const Instruction& image, llvm::Value* value);
   Result<llvm::Value*> print(const Instruction& in, Values v);
   // Calls a function of the device library under its mangled or its plain name.
