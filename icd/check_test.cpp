@@ -325,6 +325,30 @@ TEST_F(Check, LocalMemoryThatNobodyHasWrittenIsNamed) {
   EXPECT_EQ(check((std::string("#define ALL || true\n") + kSource).c_str(), 64, 64, 64), "");
 }
 
+// Two numbers at once, where the target has v_pk_add_f32, of which one operand is known.
+TEST_F(Check, PairsOfWhatNobodyHasWrittenAreNamed) {
+  const std::string report = check(R"(kernel void k(global float2* to) {
+    local float2 mine[64];
+    int i = get_local_id(0);
+    if (i != 7) mine[i] = (float2)(i, 1);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    to[i] = mine[i] + mine[63 - i];
+  })",
+                                   128, 64, 64);
+  EXPECT_TRUE(has(report, "uninitialized: kernel 'k'")) << report;
+  EXPECT_TRUE(has(report, "work-item   (7, 0, 0)")) << report;
+}
+
+// Without a store LLVM knows that the array has no value.
+TEST_F(Check, LocalMemoryThatNothingStoresToIsNamed) {
+  const std::string report = check(R"(kernel void k(global int* to) {
+    local int mine[64];
+    to[get_local_id(0)] = mine[63 - get_local_id(0)] + 1;
+  })",
+                                   64, 64, 64);
+  EXPECT_TRUE(has(report, "uninitialized: kernel 'k'")) << report;
+}
+
 TEST_F(Check, PrivateMemoryThatNobodyHasWrittenIsNamed) {
   const std::string report = check(R"(kernel void k(global int* to) {
     volatile int own[40];

@@ -330,6 +330,7 @@ void Follower::follow_lanes() {
     return;
   }
   std::array<uint64_t, 2> masks{};
+  if (is_packed()) return for_lanes(exec_, [&](uint32_t l) { follow_packed(l); });
   const bool exact = is_exact();
   for_lanes(exec_, [&](uint32_t l) { follow_lane(l, exact, masks); });
   for (size_t d = 0; d < inst_.n_dst; d++)

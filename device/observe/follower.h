@@ -42,10 +42,13 @@ class Follower {
   void follow_lanes();
   void follow_lane(uint32_t lane, bool is_exact, std::array<uint64_t, 2>& masks);
   void follow_function(uint32_t lane, std::array<uint64_t, 2>& masks);
+  void follow_packed(uint32_t lane);
   void follow_cross();
   void follow_access();
   void follow_opaque();
   bool is_exact() const;
+  bool is_packed() const;
+  bool is_half_open(const isa::Operand& operand, uint32_t lane, bool high) const;
 
   uint8_t* byte(const Access& access, uint32_t lane, uint32_t at);
   bool is_unwritten(uint64_t address);

@@ -381,6 +381,7 @@ Status emit_object(Frontend& frontend, const BuildOptions& options, const Target
   if (is_gfx6(target)) inline_generic_pointers(module);
   if (options.zero_private_memory) zero_private_memory(module);
   if (options.zero_local_memory) zero_local_memory(module);
+  if (options.check_values) keep_local_memory(module);
   MORGANA_CHECK(expand_divisions(target, options.optimization > 0, module));
   const CodegenRepairs repairs;
   clang::CompilerInstance& clang = frontend.clang();

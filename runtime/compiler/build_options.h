@@ -37,6 +37,7 @@ struct BuildOptions {
   // Of no option but of the process (MORGANA_CHECK).
   bool check_memory = false;
   bool check_races = false;
+  bool check_values = false;  // init
 };
 
 // invalid_argument names the first option that is unknown, malformed or not of this stage;

@@ -4,6 +4,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/IntrinsicsAMDGPU.h>
+#include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include <iterator>
 #include <vector>
@@ -116,6 +117,13 @@ void zero_private_memory(llvm::Module& module) {
           variable->getAlign());
     }
   }
+}
+
+void keep_local_memory(llvm::Module& module) {
+  std::vector<llvm::GlobalValue*> kept;
+  for (llvm::GlobalVariable& variable : module.globals())
+    if (variable.getAddressSpace() == kLocalSpace && !variable.isDeclaration()) kept.push_back(&variable);
+  llvm::appendToCompilerUsed(module, kept);
 }
 
 }  // namespace morgana::runtime
