@@ -33,6 +33,13 @@ std::array<size_t, 3> extents_of(const Kind& kind, size_t level) {
   return extents;
 }
 
+// The same number in all components of a coordinate, in OpenCL C.
+std::string coordinate(const Kind& kind, const std::string& type, const std::string& number) {
+  if (kind.type == CL_MEM_OBJECT_IMAGE1D) return number;
+  const bool is_flat = kind.type == CL_MEM_OBJECT_IMAGE2D || kind.type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
+  return "(" + type + (is_flat ? "2)(" : "4)(") + number + ")";
+}
+
 class Mipmaps : public Features {
  protected:
   cl_mem make_levels(const Kind& kind, cl_image_format format, cl_uint levels = kLevels) {
@@ -181,9 +188,7 @@ TEST_F(Mipmaps, KernelsReadTheLevelTheyName) {
       SCOPED_TRACE(kind.name);
       cl_mem image = make_levels(kind, kNumbers);
       write_levels(image, kind);
-      const bool is_line = kind.type == CL_MEM_OBJECT_IMAGE1D;
-      const bool is_flat = kind.type == CL_MEM_OBJECT_IMAGE2D || kind.type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
-      const std::string place = is_line ? "0.01f" : is_flat ? "(float2)(0.01f)" : "(float4)(0.01f)";
+      const std::string place = coordinate(kind, "float", "0.01f");
       const std::vector<float> results = sample(
           "kernel void k(global float* out, read_only " + std::string(kind.name) +
               " image, sampler_t s) {\n  int i = get_global_id(0);\n  out[i] = read_imagei(image, s, " +
@@ -249,9 +254,7 @@ TEST_F(Mipmaps, KernelsWriteLevels) {
       SCOPED_TRACE(kind.name);
       cl_mem image = make_levels(kind, kNumbers);
       write_levels(image, kind);
-      const bool is_line = kind.type == CL_MEM_OBJECT_IMAGE1D;
-      const bool is_flat = kind.type == CL_MEM_OBJECT_IMAGE2D || kind.type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
-      const std::string place = is_line ? "0" : is_flat ? "(int2)(0, 0)" : "(int4)(0, 0, 0, 0)";
+      const std::string place = coordinate(kind, "int", "0");
       cl_program program = make_program(
           ("kernel void k(write_only " + std::string(kind.name) + " image) {\n  int i = get_global_id(0);\n" +
            "  write_imagei(image, " + place + ", i, (int4)(-i - 1, 0, 0, 0));\n}")
