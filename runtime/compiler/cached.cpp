@@ -17,12 +17,11 @@ Hasher start_key(std::string_view stage, const BuildOptions& options, const Targ
   add_texts(hasher, options.include_dirs);
   add_texts(hasher, options.clang_flags);
   hasher.add_field(options.standard).add_number(static_cast<uint64_t>(options.optimization));
-  for (bool flag :
-       {options.debug_info, options.denorms_are_zero, options.unsafe_math, options.finite_math,
-        options.no_signed_zeros, options.correctly_rounded_divide_sqrt, options.uniform_work_group_size,
-        options.wave64, options.cu_mode, options.create_library, options.enable_link_options,
-        options.zero_local_memory, options.zero_private_memory, options.check_memory, options.check_races,
-        options.check_values})
+  for (bool flag : {options.debug_info, options.denorms_are_zero, options.unsafe_math, options.finite_math,
+                    options.no_signed_zeros, options.correctly_rounded_divide_sqrt,
+                    options.uniform_work_group_size, options.wave64, options.cu_mode, options.create_library,
+                    options.enable_link_options, options.zero_local_memory, options.zero_private_memory,
+                    options.check_memory, options.check_races, options.check_values})
     hasher.add_number(flag);
   hasher.add_field(target.processor);
   add_texts(hasher, target.extensions);
