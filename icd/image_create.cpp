@@ -78,13 +78,12 @@ cl_int read_parent(const Context& context, const Request& request, const runtime
 
 // Levels are an image's own: of no other object, and brought in one by one. More than the extents have halves
 // are taken, of a texel each: OpenCL-CTS makes two of 1 x 1.
-cl_int read_levels(const Request& request, Description& d) {
+cl_int read_levels(const Request& request, const runtime::ImageFormat& format, Description& d) {
   d.mip_levels = request.desc->num_mip_levels;
   if (d.levels() == 1) return CL_SUCCESS;
   const bool can_have_them = d.type != CL_MEM_OBJECT_IMAGE1D_BUFFER && request.desc->mem_object == nullptr &&
                              !request.descriptor && d.format.image_channel_order != CL_DEPTH &&
-                             d.format.image_channel_data_type != kRaw10 &&
-                             d.format.image_channel_data_type != kRaw12;
+                             format.packed_texels == 1;
   if (!can_have_them || d.mip_levels > std::bit_width(runtime::kMaxImageWidth))
     return CL_INVALID_IMAGE_DESCRIPTOR;
   return request.host_ptr == nullptr ? CL_SUCCESS : CL_INVALID_HOST_PTR;
@@ -102,10 +101,10 @@ cl_int read_request(const Context& context, const Request& request, Description&
   if (desc.num_samples != 0) return CL_INVALID_IMAGE_DESCRIPTOR;
   if (cl_int error = read_extents(desc, d); error != CL_SUCCESS) return error;
   if (cl_int error = check_sizes(d); error != CL_SUCCESS) return error;
-  if (cl_int error = read_levels(request, d); error != CL_SUCCESS) return error;
   constexpr runtime::ImageFormat kAny{.bytes = 1, .packed_bytes = 1};
   const runtime::ImageFormat* known = find_format(d.format);
   const runtime::ImageFormat& format = known == nullptr ? kAny : *known;
+  if (cl_int error = read_levels(request, format, d); error != CL_SUCCESS) return error;
   const bool external = request.descriptor.has_value();
   if (cl_int error = read_parent(context, request, format, d, view); error != CL_SUCCESS) return error;
   if (view.parent == nullptr)

@@ -209,10 +209,17 @@ TEST_F(Objects, SubDevicesAreCountedAndWork) {
 TEST_F(Objects, SubDevicesHaveTheirOlderNames) {
   cl_uint units = 0;
   clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, nullptr);
-  if (units == 1) GTEST_SKIP() << "one compute unit";
   cl_device_partition_property_ext types[3] = {};
   size_t size = 0;
   EXPECT_EQ(clGetDeviceInfo(device, CL_DEVICE_PARTITION_TYPES_EXT, sizeof types, types, &size), CL_SUCCESS);
+  if (units == 1) {
+    EXPECT_EQ(size, 0u);
+    const cl_device_partition_property_ext by_one[] = {CL_DEVICE_PARTITION_EQUALLY_EXT, 1,
+                                                       CL_PROPERTIES_LIST_END_EXT};
+    cl_uint none = 0;
+    EXPECT_EQ(clCreateSubDevicesEXT(device, by_one, 0, nullptr, &none), CL_DEVICE_PARTITION_FAILED_EXT);
+    return;
+  }
   EXPECT_EQ(size, 2 * sizeof types[0]);
   EXPECT_EQ(types[0], cl_device_partition_property_ext{CL_DEVICE_PARTITION_EQUALLY_EXT});
   const cl_device_partition_property_ext counts[] = {CL_DEVICE_PARTITION_BY_COUNTS_EXT, 1, 1,

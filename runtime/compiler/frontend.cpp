@@ -148,11 +148,7 @@ int object_version(const TargetDescription& target) {
 }
 
 Frontend::Frontend(const BuildOptions& options, const TargetDescription& target, std::string& log)
-    : options_(options),
-      target_(target),
-      text_(log),
-      log_(log),
-      context_(std::make_unique<llvm::LLVMContext>()) {}
+    : options_(options), target_(target), log_(log), context_(std::make_unique<llvm::LLVMContext>()) {}
 
 Frontend::~Frontend() = default;
 
@@ -324,7 +320,8 @@ std::unique_ptr<llvm::Module> Frontend::parse() {
          << target_.opencl_version / 100 << '.' << target_.opencl_version / 10 % 10 << '\n';
     return nullptr;
   }
-  const size_t log_before = text_.size();
+  std::string& log = log_.str();
+  const size_t log_before = log.size();
   ModuleAction action(*context_);
   if (clang_->ExecuteAction(action)) {
     auto module = action.take();
@@ -337,11 +334,11 @@ std::unique_ptr<llvm::Module> Frontend::parse() {
   if (!adds_builtins_ || !has_added) return nullptr;
   // A program may have functions of its own under these names, which Clang's own built-in functions would
   // give way to.
-  const std::string first_log = text_.substr(log_before);
-  text_.resize(log_before);
+  const std::string first_log = log.substr(log_before);
+  log.resize(log_before);
   adds_builtins_ = false;
   auto module = prepare(*input_).ok() ? parse() : nullptr;
-  if (module == nullptr) text_.replace(log_before, std::string::npos, first_log);
+  if (module == nullptr) log.replace(log_before, std::string::npos, first_log);
   return module;
 }
 

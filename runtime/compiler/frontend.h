@@ -45,7 +45,6 @@ class Frontend {
   const TargetDescription& target_;
   const CompileInput* input_ = nullptr;
   bool adds_builtins_ = true;  // declares what added_builtins.h has
-  std::string& text_;          // of log_, which keeps nothing back
   llvm::raw_string_ostream log_;
   std::unique_ptr<llvm::LLVMContext> context_;
   std::unique_ptr<llvm::MemoryBuffer> source_;
