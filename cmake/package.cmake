@@ -110,10 +110,12 @@ function(packaged target folder core)
     BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/${core}")
   add_dependencies(package ${name})
 endfunction()
-# The preloaded library needs the C library alone as it is.
-add_custom_target(package COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:libmorgana_kfd> ${PACKAGED}/lib/morgana/rocm/ VERBATIM)
+# The preloaded libraries need the C library alone as they are.
+add_custom_target(package VERBATIM
+  COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:libmorgana_kfd> $<TARGET_FILE:libmorgana_hip> ${PACKAGED}/lib/morgana/rocm/)
 packaged(libmorgana lib morgana morgana_icd)
 packaged(libhsakmt lib/morgana/rocm .. kmt_objects)
 packaged(libdtif lib/morgana/rocm .. kmt_objects)
 packaged(libmorgana_kfd_driver lib/morgana/rocm .. kmt_objects)
+packaged(libmorgana_hip_check lib/morgana/rocm ..)
 packaged(morgana bin ../lib/morgana)

@@ -2,9 +2,7 @@
 
 #include <dlfcn.h>
 #include <execinfo.h>
-#include <fmt/format.h>
 
-#include <cstdint>
 #include <string_view>
 
 namespace morgana::icd {
@@ -24,14 +22,6 @@ const void* frame_of_call() {
     if (std::string_view(place.dli_fname).find("libOpenCL.so") == std::string_view::npos) return frames[i];
   }
   return nullptr;
-}
-
-std::string site_of(const void* frame) {
-  Dl_info place{};
-  if (frame == nullptr || dladdr(frame, &place) == 0 || place.dli_fname == nullptr) return "somewhere";
-  const auto offset = reinterpret_cast<uintptr_t>(frame) - reinterpret_cast<uintptr_t>(place.dli_fbase);
-  return fmt::format("{}+{:#x}{}", place.dli_fname, offset,
-                     place.dli_sname != nullptr ? fmt::format(" ({})", place.dli_sname) : "");
 }
 
 }  // namespace morgana::icd

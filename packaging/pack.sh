@@ -30,7 +30,7 @@ check_needs() {
 exports() { nm -D --defined-only "$1" | awk '$2 != "A" {print $3}' | sort; }
 check_exports() {
   local library strange
-  for library in libmorgana.so rocm/libhsakmt.so.1 rocm/libdtif.so rocm/libmorgana_kfd_driver.so; do
+  for library in libmorgana.so rocm/libhsakmt.so.1 rocm/libdtif.so rocm/libmorgana_kfd_driver.so rocm/libmorgana_hip_check.so; do
     diff <(exports "$build/lib/$library") <(exports "$tree/lib/${library/rocm/morgana\/rocm}") >&2 || fail "$library exports something else"
   done
   strange=$(exports "$tree/lib/morgana/libmorgana_core.so" | grep -vE '^_Z(NK?|T.N)7morgana.*@@MORGANA_CORE$' || true)

@@ -10,7 +10,6 @@
 #include <sstream>
 
 #include "device/checks.h"
-#include "runtime/checking.h"
 
 namespace morgana::runtime {
 namespace {
@@ -19,8 +18,9 @@ namespace {
 const std::vector<std::string>& all_kinds() {
   static const auto* const all = [] {
     auto* kinds = new std::vector<std::string>;
-    for (const std::string_view kind : {kOverrunKind, kLeakKind, kFailedCallKind, kStillMappedKind,
-                                        kReleasedArgumentKind, kMappedArgumentKind})
+    for (const std::string_view kind :
+         {kOverrunKind, kLeakKind, kFailedCallKind, kStillMappedKind, kReleasedArgumentKind,
+          kMappedArgumentKind, kWrongFreeKind, kWrongDirectionKind})
       kinds->emplace_back(kind);
     for (int i = 0; i <= static_cast<int>(device::FindingKind::last); i++)
       kinds->push_back(device::name(static_cast<device::FindingKind>(i)));

@@ -17,7 +17,8 @@ inline constexpr std::string_view kOverrunKind = "write-past-the-end";
 inline constexpr std::string_view kLeakKind = "leak", kFailedCallKind = "failed-call",
                                   kStillMappedKind = "still-mapped",
                                   kReleasedArgumentKind = "released-argument",
-                                  kMappedArgumentKind = "mapped-argument";
+                                  kMappedArgumentKind = "mapped-argument", kWrongFreeKind = "wrong-free",
+                                  kWrongDirectionKind = "wrong-direction";
 
 // "memory-violation".
 std::string kind_of(device::FaultKind fault);
@@ -30,5 +31,7 @@ struct Suppression {
 // Calls `wrong` with what is wrong with the file or with a line, which is left out.
 std::vector<Suppression> read_suppressions(const std::string& path,
                                            const std::function<void(const Error&)>& wrong);
+// What is wrong with a file of suppressions, if anything is.
+Status judge_suppressions(const std::string& path);
 
 }  // namespace morgana::runtime

@@ -30,9 +30,12 @@ Result<Doors> find_doors() {
       if (auto rocm = prefix / place / folder; std::filesystem::exists(rocm / "libhsakmt.so.1", error))
         doors.rocm = rocm.string();
   }
-  if (auto kfd = std::filesystem::path(doors.rocm) / "libmorgana_kfd.so";
-      !doors.rocm.empty() && std::filesystem::exists(kfd, error))
-    doors.kfd = kfd.string();
+  const auto beside = [&](const char* name) -> std::string {
+    const auto library = std::filesystem::path(doors.rocm) / name;
+    return !doors.rocm.empty() && std::filesystem::exists(library, error) ? library.string() : "";
+  };
+  doors.kfd = beside("libmorgana_kfd.so");
+  doors.hip = beside("libmorgana_hip.so");
   if (doors.opencl.empty() && doors.rocm.empty())
     return make_error(ErrorCode::not_found, "neither libmorgana.so nor libhsakmt.so.1 under {}/lib",
                       prefix.string());
@@ -56,6 +59,10 @@ void enter(const Doors& doors, RocmDoor rocm) {
   // opens the driver's files, which the preloaded library stands for.
   if (!doors.rocm.empty() && rocm != RocmDoor::kfd) put_before("LD_LIBRARY_PATH", doors.rocm);
   if (!doors.kfd.empty() && rocm != RocmDoor::thunk) put_before("LD_PRELOAD", doors.kfd);
+}
+
+void watch_hip(const Doors& doors) {
+  if (!doors.hip.empty()) put_before("LD_PRELOAD", doors.hip);
 }
 
 Status check_devices(std::string_view list) {

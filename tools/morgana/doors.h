@@ -14,6 +14,7 @@ struct Doors {
   std::string opencl;  // libmorgana.so
   std::string rocm;    // the folder of libhsakmt.so.1
   std::string kfd;     // libmorgana_kfd.so, which is preloaded
+  std::string hip;     // libmorgana_hip.so, likewise, where calls of HIP are to be checked
 };
 
 // How programs over AMD's runtimes reach Morgana: by the library that takes the place of the thunk, by the
@@ -28,6 +29,8 @@ Result<Doors> find_doors();
 // Makes this process's environment one in which a program sees Morgana as its only OpenCL platform and under
 // AMD's runtimes.
 void enter(const Doors& doors, RocmDoor rocm = RocmDoor::both);
+// Besides, programs of HIP are checked for what they do with it (MORGANA_CHECK=api).
+void watch_hip(const Doors& doors);
 
 // A program that finds no device may well end as if all were fine: an error for a name that is no device.
 Status check_devices(std::string_view list);

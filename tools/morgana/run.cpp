@@ -12,6 +12,7 @@
 #include "codeobj/describe.h"
 #include "runtime/checking.h"
 #include "runtime/run_summary.h"
+#include "runtime/suppressions.h"
 #include "tools/morgana/child.h"
 #include "tools/morgana/commands.h"
 #include "tools/morgana/doors.h"
@@ -28,7 +29,7 @@ struct Request {
   std::optional<std::string> devices;
   RocmDoor door = RocmDoor::both;
   bool summary = false, require = false;
-  bool checks = false;  // MORGANA_CHECK is set, by --check or before
+  uint8_t checks = 0;  // those of MORGANA_CHECK, set by --check or before
 };
 
 // Programs may go to another folder.
@@ -38,7 +39,7 @@ void make_absolute(const char* variable) {
 }
 
 // What programs are checked for goes to them in the environment.
-Result<bool> take_checks(std::vector<std::string_view>& words) {
+Result<uint8_t> take_checks(std::vector<std::string_view>& words) {
   constexpr std::pair<const char*, const char*> kOptions[] = {{"--check", "MORGANA_CHECK"},
                                                               {"--report", "MORGANA_CHECK_REPORT"},
                                                               {"--suppress", "MORGANA_CHECK_SUPPRESS"}};
@@ -59,7 +60,7 @@ Result<bool> take_checks(std::vector<std::string_view>& words) {
   MORGANA_TRY(const uint8_t wanted, runtime::parse_checks(checks == nullptr ? "" : checks));
   if (wanted == 0) {
     if (given != nullptr) return make_error(ErrorCode::invalid_argument, "{} needs --check=LIST", given);
-    return false;
+    return wanted;
   }
   make_absolute("MORGANA_CHECK_REPORT");
   make_absolute("MORGANA_CHECK_SUPPRESS");
@@ -71,7 +72,7 @@ Result<bool> take_checks(std::vector<std::string_view>& words) {
     std::ofstream file(report, std::ios::trunc);
     if (!file) return make_error(ErrorCode::io, "{}: not writable", report);
   }
-  return true;
+  return wanted;
 }
 
 Result<Request> parse(Words words) {
@@ -156,7 +157,7 @@ int run_counted(const Request& request) {
   if (!outer.empty())
     if (auto whole = RunSummary::open(outer); whole.ok()) whole->add(counts);
   if (request.summary) print(counts);
-  if (request.checks) return end_checked(counts, *status);
+  if (request.checks != 0) return end_checked(counts, *status);
   if (*status != 0 || !request.require || ran(counts)) return *status;
   return fail("run", "the program ended well, but executed no kernel on Morgana", kNothingRan);
 }
@@ -174,7 +175,8 @@ int run_command(Words words) {
     setenv("MORGANA_DEVICES", request->devices->c_str(), 1);
   }
   enter(*doors, request->door);
-  if (request->summary || request->require || request->checks) return run_counted(*request);
+  if ((request->checks & runtime::kApiCheck) != 0) watch_hip(*doors);
+  if (request->summary || request->require || request->checks != 0) return run_counted(*request);
 
   std::vector<char*> arguments;
   for (std::string& word : request->program) arguments.push_back(word.data());

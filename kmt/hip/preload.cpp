@@ -1,0 +1,186 @@
+// libmorgana_hip.so: the library that a program is started with (LD_PRELOAD) so that its calls of HIP are
+// checked (MORGANA_CHECK=api).
+//
+// It stands before HIP's functions and passes every call on. It is loaded into every child process as well,
+// so it holds nothing itself: the check (check.cpp) is loaded with the first call, if it is wanted. No C++
+// runtime, no memory of its own. Any thread.
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <atomic>
+
+#include "kmt/hip/door.h"
+
+extern "C" int __cxa_atexit(void (*function)(void*), void* argument, void* library);
+
+namespace {
+
+using morgana::kmt::hip::Call;
+using morgana::kmt::hip::Door;
+using morgana::kmt::hip::Made;
+
+constexpr char kCheck[] = "libmorgana_hip_check.so";
+constexpr uint64_t kNoLibrary = 303;  // hipErrorSharedObjectInitFailed
+
+constexpr const char* kNames[] = {
+#define MARK(name, stack) #name,
+#define LAUNCH(name, stack) #name,
+#define WAIT(name, stack) #name,
+#define RELEASE(name, stack) #name,
+#define ASK(name, stack) #name,
+#define WORK(name, stack) #name,
+#include "kmt/hip/calls.def"
+#undef MARK
+#undef LAUNCH
+#undef WAIT
+#undef RELEASE
+#undef ASK
+#undef WORK
+};
+constinit std::atomic<void*> functions[static_cast<unsigned>(Call::count)]{};
+
+// Where AMD's library lies, as soon as it is known.
+constinit std::atomic<uintptr_t> hip_begin{0}, hip_end{0};
+
+// AMD's library, wherever it was loaded: a module's own libraries (Python's) are none of the program's.
+int find_library(dl_phdr_info* info, size_t, void* found) {
+  if (info->dlpi_name == nullptr || strstr(info->dlpi_name, "libamdhip64.so") == nullptr) return 0;
+  uintptr_t begin = UINTPTR_MAX, end = 0;
+  for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+    const auto& part = info->dlpi_phdr[i];
+    if (part.p_type != PT_LOAD) continue;
+    const uintptr_t first = info->dlpi_addr + part.p_vaddr;
+    if (first < begin) begin = first;
+    if (first + part.p_memsz > end) end = first + part.p_memsz;
+  }
+  hip_begin = begin;
+  hip_end = end;
+  *static_cast<const char**>(found) = info->dlpi_name;
+  return 1;
+}
+
+void* real_function(const char* name) {
+  const char* library = nullptr;
+  if (hip_end == 0) dl_iterate_phdr(find_library, &library);
+  void* found = dlsym(RTLD_NEXT, name);
+  if (found != nullptr) return found;
+  dl_iterate_phdr(find_library, &library);
+  void* const handle = library == nullptr ? nullptr : dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+  return handle == nullptr ? nullptr : dlsym(handle, name);
+}
+
+void* function_of(Call call) {
+  const auto index = static_cast<unsigned>(call);
+  void* found = functions[index].load(std::memory_order_relaxed);
+  if (found == nullptr)
+    functions[index].store(found = real_function(kNames[index]), std::memory_order_relaxed);
+  return found;
+}
+
+bool is_wanted() {
+  const char* const checks = getenv("MORGANA_CHECK");
+  return checks != nullptr && *checks != 0;
+}
+
+constinit std::atomic<const Door*> loaded{nullptr};
+pthread_once_t once = PTHREAD_ONCE_INIT;
+
+// The check stands beside this library.
+void load() {
+  Dl_info self;
+  char path[PATH_MAX];
+  if (!is_wanted() || dladdr(reinterpret_cast<void*>(&load), &self) == 0 || self.dli_fname == nullptr) return;
+  const char* const slash = strrchr(self.dli_fname, '/');
+  const size_t folder = slash == nullptr ? 0 : static_cast<size_t>(slash - self.dli_fname) + 1;
+  if (folder + sizeof kCheck > sizeof path) return;
+  memcpy(path, self.dli_fname, folder);
+  memcpy(path + folder, kCheck, sizeof kCheck);
+  void* const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  void* const entry = library == nullptr ? nullptr : dlsym(library, morgana::kmt::hip::kEntry);
+  if (entry == nullptr)
+    fprintf(stderr, "morgana: calls of HIP are not checked: %s\n", dlerror());
+  else
+    loaded = reinterpret_cast<morgana::kmt::hip::Entry>(entry)(&real_function);
+}
+
+// Calls the function with what it was called with: who takes fewer arguments does not see the others.
+template <size_t... kStack>
+uint64_t call_with(void* function, const uint64_t* words) {
+  using Function =
+      uint64_t(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, decltype(kStack, uint64_t{})...);
+  return reinterpret_cast<Function*>(function)(words[0], words[1], words[2], words[3], words[4], words[5],
+                                               words[6 + kStack]...);
+}
+
+template <size_t... kStack>
+[[gnu::noinline]] uint64_t pass(Call call, const void* from, const uint64_t* words) {
+  void* const function = function_of(call);
+  if (function == nullptr) return kNoLibrary;
+  const auto place = reinterpret_cast<uintptr_t>(from);
+  const bool is_own =
+      place >= hip_begin.load(std::memory_order_relaxed) && place < hip_end.load(std::memory_order_relaxed);
+  if (!is_own) pthread_once(&once, load);
+  const Door* const door = is_own ? nullptr : loaded.load(std::memory_order_acquire);
+  if (door == nullptr) return call_with<kStack...>(function, words);
+  const Made made{call, from, words};
+  door->begins(made);
+  const uint64_t result = call_with<kStack...>(function, words);
+  door->ended(made, static_cast<uint32_t>(result));
+  return result;
+}
+
+void at_exit(void*) {
+  if (const Door* const door = loaded.exchange(nullptr)) door->exits();
+}
+
+// Objects and libraries may give back what they hold while the process ends. What is registered before
+// `main`, and for no library, comes behind all of them.
+__attribute__((constructor)) void begin() {
+  if (is_wanted()) __cxa_atexit(at_exit, nullptr, nullptr);
+}
+
+}  // namespace
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+#define ARGUMENTS_0 uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f
+#define ARGUMENTS_1 ARGUMENTS_0, uint64_t g
+#define ARGUMENTS_2 ARGUMENTS_1, uint64_t h
+#define ARGUMENTS_3 ARGUMENTS_2, uint64_t i
+#define ARGUMENTS_4 ARGUMENTS_3, uint64_t j
+#define ARGUMENTS_5 ARGUMENTS_4, uint64_t k
+#define ARGUMENTS_7 ARGUMENTS_5, uint64_t l, uint64_t m
+#define ARGUMENTS_8 ARGUMENTS_7, uint64_t n
+#define NAMES_0 a, b, c, d, e, f
+#define NAMES_1 NAMES_0, g
+#define NAMES_2 NAMES_1, h
+#define NAMES_3 NAMES_2, i
+#define NAMES_4 NAMES_3, j
+#define NAMES_5 NAMES_4, k
+#define NAMES_7 NAMES_5, l, m
+#define NAMES_8 NAMES_7, n
+#define STACK_0
+#define STACK_1 0
+#define STACK_2 STACK_1, 1
+#define STACK_3 STACK_2, 2
+#define STACK_4 STACK_3, 3
+#define STACK_5 STACK_4, 4
+#define STACK_7 STACK_5, 5, 6
+#define STACK_8 STACK_7, 7
+
+#define WORK(name, stack)                                                       \
+  EXPORT uint64_t name(ARGUMENTS_##stack) {                                     \
+    const uint64_t words[] = {NAMES_##stack};                                   \
+    return pass<STACK_##stack>(Call::name, __builtin_return_address(0), words); \
+  }
+#define MARK WORK
+#define LAUNCH WORK
+#define WAIT WORK
+#define RELEASE WORK
+#define ASK WORK
+#include "kmt/hip/calls.def"
