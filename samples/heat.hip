@@ -101,6 +101,8 @@ int main() {
   CHECK(hipEventSynchronize(end));
   float milliseconds = 0;
   CHECK(hipEventElapsedTime(&milliseconds, begin, end));
+  CHECK(hipEventDestroy(begin));
+  CHECK(hipEventDestroy(end));
 
   float worst = 0;
   for (int p = 0; p < kPlates; ++p) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 
 #include "base/call_site.h"
 #include "kmt/hip/held.h"
@@ -61,8 +62,8 @@ bool is_unknown_to_runtime(uint64_t address) {
 // What an end of a copy is, if it is certainly not what the direction says; null: it may be that.
 const char* contradiction(uint64_t address, bool is_device) {
   const auto memory = memory_at(address);
-  if (memory && memory->kind == Kind::device_memory) return is_device ? nullptr : "memory of the device";
-  return is_device && !memory && is_unknown_to_runtime(address) ? "memory of the host" : nullptr;
+  if (memory && memory->kind == Kind::device_memory) return is_device ? nullptr : "device";
+  return is_device && !memory && is_unknown_to_runtime(address) ? "host" : nullptr;
 }
 
 }  // namespace
@@ -76,14 +77,14 @@ void look_at_direction(const Made& made) {
   const auto is = [&](Direction one) { return direction == static_cast<int>(one); };
   const bool to_device = is(Direction::host_to_device) || is(Direction::device_to_device);
   const bool from_device = is(Direction::device_to_host) || is(Direction::device_to_device);
-  const auto report = [&](const char* end, const char* memory) {
-    if (memory != nullptr)
-      runtime::found_call(
-          {runtime::kWrongDirectionKind, name(made.call), site_of(made.from),
-           fmt::format("it copies from {}, and its {} is {}", kDirections[direction], end, memory), ""});
-  };
-  report("destination", contradiction(made.words[copy->to], to_device));
-  report("source", contradiction(made.words[copy->from], from_device));
+  const char* const to = contradiction(made.words[copy->to], to_device);
+  const char* const from = contradiction(made.words[copy->from], from_device);
+  if (to == nullptr && from == nullptr) return;
+  std::string what = fmt::format("it copies from {}, but", kDirections[direction]);
+  if (to != nullptr) what += fmt::format(" its destination is memory of the {}", to);
+  if (from != nullptr)
+    what += fmt::format("{} its source is memory of the {}", to != nullptr ? " and" : "", from);
+  runtime::found_call({runtime::kWrongDirectionKind, name(made.call), site_of(made.from), what, ""});
 }
 
 }  // namespace morgana::kmt::hip

@@ -7,12 +7,12 @@
 namespace morgana::kmt::hip {
 
 enum class Call : unsigned {
-#define MARK(name, stack) name,
-#define LAUNCH(name, stack) name,
-#define WAIT(name, stack) name,
-#define RELEASE(name, stack) name,
-#define ASK(name, stack) name,
-#define WORK(name, stack) name,
+#define MARK(name) name,
+#define LAUNCH(name) name,
+#define WAIT(name) name,
+#define RELEASE(name) name,
+#define ASK(name) name,
+#define WORK(name) name,
 #include "kmt/hip/calls.def"
 #undef MARK
 #undef LAUNCH

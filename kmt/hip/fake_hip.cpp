@@ -51,6 +51,12 @@ EXPORT int hipMalloc3D(Pitched* to, Extent extent) {
   to->height = extent.height;
   return make(&to->pointer, extent.width * extent.height * extent.depth);
 }
+EXPORT int hipMallocMipmappedArray(void** array, const void*, Extent extent, unsigned levels,
+                                   unsigned flags) {
+  return levels == 5 && flags == 6 ? make(array, extent.width * extent.height * extent.depth)
+                                   : end(kInvalidValue);
+}
+EXPORT int hipFreeMipmappedArray(void* array) { return unmake(array, kInvalidHandle); }
 EXPORT int hipMallocManaged(void** to, size_t size, unsigned) { return make(to, size); }
 // As AMD's does: by the function that a program is linked with.
 EXPORT int hipHostMalloc(void** to, size_t size, unsigned flags) {

@@ -19,6 +19,8 @@ extern "C" {
 int hipMalloc(void** to, size_t size);
 int hipMallocPitch(void** to, size_t* pitch, size_t width, size_t height);
 int hipMalloc3D(Pitched* to, Extent extent);
+int hipMallocMipmappedArray(void** array, const void* format, Extent extent, unsigned levels, unsigned flags);
+int hipFreeMipmappedArray(void* array);
 int hipMallocManaged(void** to, size_t size, unsigned flags);
 int hipHostMalloc(void** to, size_t size, unsigned flags);
 int hipHostRegister(void* memory, size_t size, unsigned flags);

@@ -75,6 +75,11 @@ void ends() {
   hipMalloc(&more, kTooMuch);
   hipFree(memory);
 }
+void gives_up() {
+  void* memory = allocate();
+  hipMalloc(&memory, kTooMuch);
+  std::exit(0);
+}
 void told() {
   void* memory = nullptr;
   hipMalloc(&memory, kTooMuch);
@@ -128,7 +133,10 @@ void leaks() {
   Pitched volume;
   hipMalloc3D(&volume, {10, 20, 30});
   hipMemset3D(volume, 3, {10, 20, 30});
-  if (static_cast<char*>(volume.pointer)[10 * 20 * 30 - 1] != 3) std::abort();
+  void* array;
+  if (static_cast<char*>(volume.pointer)[10 * 20 * 30 - 1] != 3 ||
+      hipMallocMipmappedArray(&array, nullptr, {2, 3, 4}, 5, 6) != 0)
+    std::abort();
 }
 void reset() {
   leaks();
@@ -188,6 +196,7 @@ constexpr struct {
 } kFaults[] = {ROW(right),
                ROW(goes_on),
                ROW(ends),
+               ROW(gives_up),
                ROW(told),
                ROW(tries),
                ROW(answers),

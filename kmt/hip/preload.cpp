@@ -29,12 +29,12 @@ constexpr char kCheck[] = "libmorgana_hip_check.so";
 constexpr uint64_t kNoLibrary = 303;  // hipErrorSharedObjectInitFailed
 
 constexpr const char* kNames[] = {
-#define MARK(name, stack) #name,
-#define LAUNCH(name, stack) #name,
-#define WAIT(name, stack) #name,
-#define RELEASE(name, stack) #name,
-#define ASK(name, stack) #name,
-#define WORK(name, stack) #name,
+#define MARK(name) #name,
+#define LAUNCH(name) #name,
+#define WAIT(name) #name,
+#define RELEASE(name) #name,
+#define ASK(name) #name,
+#define WORK(name) #name,
 #include "kmt/hip/calls.def"
 #undef MARK
 #undef LAUNCH
@@ -109,17 +109,20 @@ void load() {
     loaded = reinterpret_cast<morgana::kmt::hip::Entry>(entry)(&real_function);
 }
 
-// Calls the function with what it was called with: who takes fewer arguments does not see the others.
-template <size_t... kStack>
-uint64_t call_with(void* function, const uint64_t* words) {
-  using Function =
-      uint64_t(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, decltype(kStack, uint64_t{})...);
-  return reinterpret_cast<Function*>(function)(words[0], words[1], words[2], words[3], words[4], words[5],
-                                               words[6 + kStack]...);
+// What a function was called with: six words in registers, and on the stack, where structures of more than 16
+// bytes lie, too. Who takes fewer does not see the others.
+#define ARGUMENTS                                                                                 \
+  uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g, uint64_t h, \
+      uint64_t i, uint64_t j, uint64_t k, uint64_t l, uint64_t m, uint64_t n
+#define NAMES a, b, c, d, e, f, g, h, i, j, k, l, m, n
+using Function = uint64_t(ARGUMENTS);
+
+uint64_t call_with(void* function, const uint64_t* w) {
+  return reinterpret_cast<Function*>(function)(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9],
+                                               w[10], w[11], w[12], w[13]);
 }
 
-template <size_t... kStack>
-[[gnu::noinline]] uint64_t pass(Call call, const void* from, const uint64_t* words) {
+uint64_t pass(Call call, const void* from, const uint64_t* words) {
   void* const function = function_of(call);
   if (function == nullptr) return kNoLibrary;
   const auto place = reinterpret_cast<uintptr_t>(from);
@@ -127,10 +130,10 @@ template <size_t... kStack>
       place >= hip_begin.load(std::memory_order_relaxed) && place < hip_end.load(std::memory_order_relaxed);
   if (!is_own) pthread_once(&once, load);
   const Door* const door = is_own ? nullptr : loaded.load(std::memory_order_acquire);
-  if (door == nullptr) return call_with<kStack...>(function, words);
+  if (door == nullptr) return call_with(function, words);
   const Made made{call, from, words};
   door->begins(made);
-  const uint64_t result = call_with<kStack...>(function, words);
+  const uint64_t result = call_with(function, words);
   door->ended(made, static_cast<uint32_t>(result));
   return result;
 }
@@ -147,36 +150,10 @@ __attribute__((constructor)) void begin() {
 
 }  // namespace
 
-#define EXPORT extern "C" __attribute__((visibility("default")))
-#define ARGUMENTS_0 uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f
-#define ARGUMENTS_1 ARGUMENTS_0, uint64_t g
-#define ARGUMENTS_2 ARGUMENTS_1, uint64_t h
-#define ARGUMENTS_3 ARGUMENTS_2, uint64_t i
-#define ARGUMENTS_4 ARGUMENTS_3, uint64_t j
-#define ARGUMENTS_5 ARGUMENTS_4, uint64_t k
-#define ARGUMENTS_7 ARGUMENTS_5, uint64_t l, uint64_t m
-#define ARGUMENTS_8 ARGUMENTS_7, uint64_t n
-#define NAMES_0 a, b, c, d, e, f
-#define NAMES_1 NAMES_0, g
-#define NAMES_2 NAMES_1, h
-#define NAMES_3 NAMES_2, i
-#define NAMES_4 NAMES_3, j
-#define NAMES_5 NAMES_4, k
-#define NAMES_7 NAMES_5, l, m
-#define NAMES_8 NAMES_7, n
-#define STACK_0
-#define STACK_1 0
-#define STACK_2 STACK_1, 1
-#define STACK_3 STACK_2, 2
-#define STACK_4 STACK_3, 3
-#define STACK_5 STACK_4, 4
-#define STACK_7 STACK_5, 5, 6
-#define STACK_8 STACK_7, 7
-
-#define WORK(name, stack)                                                       \
-  EXPORT uint64_t name(ARGUMENTS_##stack) {                                     \
-    const uint64_t words[] = {NAMES_##stack};                                   \
-    return pass<STACK_##stack>(Call::name, __builtin_return_address(0), words); \
+#define WORK(name)                                                             \
+  extern "C" __attribute__((visibility("default"))) uint64_t name(ARGUMENTS) { \
+    const uint64_t words[] = {NAMES};                                          \
+    return pass(Call::name, __builtin_return_address(0), words);               \
   }
 #define MARK WORK
 #define LAUNCH WORK
