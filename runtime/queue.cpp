@@ -40,7 +40,7 @@ constexpr int kNaps = 5;
 constexpr uint64_t kHandlerCheck = 32;
 
 RunSummary::Kernel* counts_of(const Kernel& kernel) {
-  RunSummary* const summary = RunSummary::of_process();
+  RunSummary* const summary = RunSummary::of_working_process();
   return summary == nullptr ? nullptr : &summary->kernel(kernel.name);
 }
 

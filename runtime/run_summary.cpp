@@ -63,8 +63,16 @@ RunSummary* RunSummary::of_process() {
       log(LogLevel::warn, "{}: {}", kVariable, opened.error().message);
       return nullptr;
     }
-    opened->count_process();
     return new RunSummary(std::move(*opened));  // outlives static destructors, as the queues that count do
+  }();
+  return summary;
+}
+
+RunSummary* RunSummary::of_working_process() {
+  static RunSummary* const summary = [] {
+    RunSummary* const found = of_process();
+    if (found != nullptr) found->count_process();
+    return found;
   }();
   return summary;
 }

@@ -30,6 +30,8 @@ class RunSummary {
 
   // The summary of the run that this process belongs to; null when nobody asked for one.
   static RunSummary* of_process();
+  // The same, and from then on the process counts as one that builds or launches.
+  static RunSummary* of_working_process();
 
   static Result<RunSummary> create();
   static Result<RunSummary> open(const std::string& path);

@@ -42,7 +42,7 @@ CacheKey source_key(std::string_view stage, const CompileInput& input, const Bui
 }
 
 void count(RunSummary::Build outcome) {
-  if (RunSummary* summary = RunSummary::of_process()) summary->count_build(outcome);
+  if (RunSummary* summary = RunSummary::of_working_process()) summary->count_build(outcome);
 }
 
 Result<std::string> counted(Result<std::string> made) {

@@ -33,7 +33,7 @@ std::optional<QueueError> reported_error(uint32_t interrupt, Target target) {
 
 // Where a run's summary counts the kernel; null: nobody asked for one.
 RunSummary::Kernel* counts_of(QueueOwner& owner, uint64_t kernel_object) {
-  RunSummary* const summary = RunSummary::of_process();
+  RunSummary* const summary = RunSummary::of_working_process();
   return summary == nullptr ? nullptr : &summary->kernel(owner.kernel_name(kernel_object));
 }
 
