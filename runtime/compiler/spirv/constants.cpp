@@ -118,6 +118,9 @@ Result<llvm::Constant*> Reader::make_variable(const Instruction& in) {
       linkage != nullptr ? static_cast<spv::LinkageType>(linkage->word(1)) : spv::LinkageTypeMax;
   llvm::Constant* initial = nullptr;
   if (in.size() > 1) initial = llvm::dyn_cast_or_null<llvm::Constant>(values_[in.word(1)]);
+  // Local memory begins with no value in OpenCL; producers from LLVM, which wants one of each variable, name
+  // null.
+  if (initial != nullptr && space == kLocal && initial->isNullValue()) initial = nullptr;
   if (initial != nullptr && (initial->getType() != content || space == kLocal))
     return make_error(ErrorCode::unsupported, "a variable with such an initial value");
   if (initial == nullptr && kind != spv::LinkageTypeImport) {
