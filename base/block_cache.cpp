@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/fork_safe.h"
+#include "base/thread_pointer.h"
 
 namespace morgana {
 namespace {
@@ -108,20 +109,18 @@ struct ThreadState {
 };
 thread_local constinit ThreadState thread_state{};
 
-struct Closer {
-  ~Closer() {
-    thread_state.closed = true;
-    for (Store& store : thread_state.stores) {
-      to_heap(store.current);
-      to_heap(store.full);
-      store = {};
-    }
+void close_thread(void*) {
+  thread_state.closed = true;
+  for (Store& store : thread_state.stores) {
+    to_heap(store.current);
+    to_heap(store.full);
+    store = {};
   }
-};
+}
 
 void register_thread() {
-  static thread_local Closer closer;
-  static_cast<void>(&closer);
+  static auto* const end = new ThreadPointer<ThreadState>(close_thread);  // outlives every thread
+  end->set(&thread_state);
   thread_state.registered = true;
 }
 

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/call_at_load.h"
+
 namespace morgana {
 namespace {
 
@@ -64,6 +66,11 @@ TEST(BlockCache, BlocksTravelBetweenThreads) {
     maker.join();
     breaker.join();
   }
+}
+
+// A library's constructor may wait for a thread that gives its first block.
+TEST(BlockCache, NeedsNothingOfTheLoader) {
+  EXPECT_TRUE(call_at_load([] { std::thread([] { give_block(take_block(64), 64); }).join(); }));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/thread_pointer.h"
 #include "device/dispatch/schedule.h"
 #include "device/dispatch/services.h"
 #include "device/observe/observer.h"
@@ -44,8 +45,20 @@ constexpr uint64_t kLeastPerUs = 30;
 constexpr uint64_t kAloneUs = 10;
 // A dispatch that has lasted so long is held against its time limits by the system's clock, in microseconds.
 constexpr uint64_t kLongUs = 100'000;
-// The storage of a finished group, which its thread keeps for the next one.
-thread_local std::unique_ptr<ResidentGroup> spare_group;
+// The storage of a finished group, which its thread keeps for the next one until it ends.
+thread_local constinit ResidentGroup* spare_group = nullptr;
+
+void keep_spare(std::unique_ptr<ResidentGroup> group) {
+  static auto* const end = new ThreadPointer<ResidentGroup*>(
+      [](void*) { delete std::exchange(spare_group, nullptr); });  // outlives every thread
+  delete std::exchange(spare_group, group.release());
+  end->set(&spare_group);
+}
+std::unique_ptr<ResidentGroup> take_spare() {
+  if (ResidentGroup* const kept = std::exchange(spare_group, nullptr))
+    return std::unique_ptr<ResidentGroup>(kept);
+  return std::make_unique<ResidentGroup>();
+}
 
 // Puts the float environment of the calling thread back when guest code is done.
 class FloatScope {
@@ -348,16 +361,17 @@ bool Job::take_share(Share& share) {
 std::unique_ptr<ResidentGroup> Job::start_next(Share& share) {
   if (share.is_empty() && !take_share(share)) return nullptr;
   const uint64_t index = share.next++;
-  if (!spare_group) spare_group = std::make_unique<ResidentGroup>();
-  if (!spare_group->start(plan_, index, share.unit)) {
+  auto group = take_spare();
+  if (!group->start(plan_, index, share.unit)) {
     Fault fault;
     fault.kind = FaultKind::memory;
     fault.detail = "no host memory for the registers, LDS and scratch of a work-group";
     fault.work_group = plan_.group_id(index);
     record(std::move(fault));
+    keep_spare(std::move(group));
     return nullptr;
   }
-  return std::move(spare_group);
+  return group;
 }
 
 void Job::park(std::unique_ptr<ResidentGroup> resident) {
@@ -458,7 +472,7 @@ void Job::work(bool is_caller, uint32_t unit) {
       case State::stopped:
         if (state == State::stopped) note_waves(*resident);
         executed += resident->instructions();
-        spare_group = std::move(resident);
+        keep_spare(std::move(resident));
         // Others may have waited for this one.
         if (!turns.is_fresh) turns.left = parked_count_.load(std::memory_order_relaxed);
         break;
@@ -484,7 +498,7 @@ void Job::work(bool is_caller, uint32_t unit) {
   if (resident) {
     note_waves(*resident);  // NOLINT(bugprone-use-after-move): null where it was moved
     executed += resident->instructions();
-    spare_group = std::move(resident);
+    keep_spare(std::move(resident));
   }
   instructions_.fetch_add(executed, std::memory_order_relaxed);
   // Stores past the caches have no order: without the fence, what follows the launch might not find them

@@ -6,6 +6,7 @@
 #include <set>
 #include <thread>
 
+#include "base/call_at_load.h"
 #include "device/queue_share.h"
 #include "device/testing/test_kernels.h"
 
@@ -283,6 +284,14 @@ TEST(Units, AreAllThereOnceOthersHaveLowerPriorities) {
     launch.join();
   }
   EXPECT_GE(seen.size(), 2u);
+}
+
+TEST_F(Queues, ALibrarysConstructorMayWaitForALaunch) {
+  static CountingQueue* queue;
+  CountingQueue one(device_, kernel_, Priority::normal);
+  queue = &one;
+  EXPECT_TRUE(call_at_load([] { std::thread([] { queue->run(100); }).join(); }));
+  EXPECT_EQ(one.groups(), 100u);
 }
 
 }  // namespace
