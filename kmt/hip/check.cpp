@@ -69,7 +69,9 @@ struct Pending {
   Call call = Call::count;  // none
   uint32_t error = 0;
   const void* from = nullptr;
-  const char* kernel = nullptr;  // of a launch whose error the compiler's code does not hand on
+  // Of a launch whose error the compiler's code does not hand on: the host's function. The name would go with
+  // the library that it lies in.
+  const void* kernel = nullptr;
 };
 // A launch as the compiler writes it (<<<>>>): where the program asked for it, until it is made.
 struct Launching {
@@ -81,21 +83,21 @@ thread_local constinit Pending pending;
 thread_local constinit Launching launching;
 
 // The names of kernels, by the functions of the host that stand for them.
-using Kernels = std::unordered_map<const void*, const char*>;
+using Kernels = std::unordered_map<const void*, std::string>;
 OwnRecords<Kernels>& kernels() {
   static auto* const all = new OwnRecords<Kernels>;
   return *all;
 }
-const char* kernel_of(const void* function) {
+std::string kernel_of(const void* function) {
   return kernels().with([&](const Kernels& all) {
     const auto found = all.find(function);
-    return found == all.end() ? "" : found->second;
+    return found == all.end() ? std::string() : found->second;
   });
 }
 
 void report_failed(const Pending& error, const std::string& what) {
-  const bool is_known = error.kernel != nullptr && *error.kernel != 0;
-  const std::string who = is_known ? fmt::format("the launch of kernel '{}'", error.kernel) : "it";
+  const std::string kernel = error.kernel == nullptr ? "" : kernel_of(error.kernel);
+  const std::string who = kernel.empty() ? "it" : fmt::format("the launch of kernel '{}'", kernel);
   runtime::found_call({runtime::kFailedCallKind, name(error.call), site_of(error.from),
                        fmt::format("{} returned {}, and {}", who, error_name(error.error), what), ""});
 }
@@ -121,7 +123,7 @@ void note_mark(const Made& made) {
   if (made.call != Call::__hipRegisterFunction) return;
   const auto* const function = reinterpret_cast<const void*>(made.words[1]);
   const auto* const kernel = reinterpret_cast<const char*>(made.words[3]);
-  kernels().with([&](Kernels& all) { all.insert_or_assign(function, kernel); });
+  kernels().with([&](Kernels& all) { all.insert_or_assign(function, kernel == nullptr ? "" : kernel); });
 }
 
 // Where the program asked for the launch; null: it called the function itself, and got what that returned.
@@ -145,7 +147,7 @@ void note_failed(const Made& made, uint32_t error, const void* launched_from) {
   if (launched_from == nullptr) {
     pending = {made.call, error, made.from, nullptr};
   } else if (pending.kernel == nullptr) {  // the first of several
-    pending = {made.call, error, launched_from, kernel_of(reinterpret_cast<const void*>(made.words[0]))};
+    pending = {made.call, error, launched_from, reinterpret_cast<const void*>(made.words[0])};
   }
 }
 

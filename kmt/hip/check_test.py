@@ -30,6 +30,9 @@ FOUND = {
                                    "the launch of kernel 'kernel' returned hipErrorInvalidConfiguration, and the program did not ask for "
                                    "that (hipGetLastError) before it ended")],
     "launch_with_a_question": [],
+    "launch_of_an_unloaded_library": [("failed-call", "hipLaunchKernel",
+                                       "the launch of kernel 'gone' returned hipErrorInvalidConfiguration, and the program did not ask for "
+                                       "that (hipGetLastError) before it ended")],
     "launch_by_hand": [("failed-call", "hipModuleLaunchKernel",
                         "it returned hipErrorInvalidConfiguration, and the program went on with hipLaunchKernel")],
     "leaks": [("leak", "hipMalloc", "3 allocations of the device's memory (3072 bytes) made here are still held when the process ends"),

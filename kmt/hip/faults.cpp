@@ -1,10 +1,12 @@
 // A program that does with HIP what its argument names (check_test.py says what is to be found), one function
 // each. Linked with the library of fake_hip.cpp.
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -115,6 +117,17 @@ void launch_with_a_question() {
   hipPeekAtLastError();
   hipMemcpy(host, host, kSize, kHostToHost);
 }
+// The kernel's name goes with the library that it lies in.
+void launch_of_an_unloaded_library() {
+  constexpr size_t kPage = 4096;
+  auto* const name =
+      static_cast<char*>(mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  std::strcpy(name, "gone");
+  __hipRegisterFunction(nullptr, reinterpret_cast<void*>(&kernel_stub), name, name, 0, nullptr, nullptr,
+                        nullptr, nullptr, nullptr);
+  launch(0);
+  munmap(name, kPage);
+}
 void launch_by_hand() {
   void* const last = reinterpret_cast<void*>(10);
   for (unsigned x = 2; x-- > 0;)
@@ -203,6 +216,7 @@ constexpr struct {
                ROW(launch_goes_on),
                ROW(launch_without_a_question),
                ROW(launch_with_a_question),
+               ROW(launch_of_an_unloaded_library),
                ROW(launch_by_hand),
                ROW(leaks),
                ROW(reset),
