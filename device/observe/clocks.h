@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <unordered_map>
+#include <span>
+#include <vector>
 
 #include "device/limits.h"
 
@@ -19,26 +20,55 @@ inline constexpr uint32_t kGroupWaves = kMaxWaves;  // numbers of waves that a g
 class Clock {
  public:
   uint32_t of(uint32_t wave) const {
-    const auto found = times_.find(wave);
-    return found == times_.end() ? 0 : found->second;
+    const auto found = std::ranges::lower_bound(times_, wave, {}, &Entry::wave);
+    return found == times_.end() || found->wave != wave ? 0 : found->time;
   }
   void learn(uint32_t wave, uint32_t time) {
-    uint32_t& known = times_[wave];
-    known = std::max(known, time);
+    const Entry entry{wave, time};
+    learn(std::span(&entry, 1));
   }
   void learn(const Clock& other) {
-    for (const auto& [wave, time] : other.times_) learn(wave, time);
+    if (times_.empty())
+      times_ = other.times_;
+    else
+      learn(std::span(other.times_));
   }
   // Only of the group that begins with wave `first`.
   void learn(const Clock& other, uint32_t first) {
-    for (const auto& [wave, time] : other.times_)
-      if (wave - first < kGroupWaves) learn(wave, time);
+    const auto begin = std::ranges::lower_bound(other.times_, first, {}, &Entry::wave);
+    learn(std::span(
+        begin, std::ranges::lower_bound(begin, other.times_.end(), first + kGroupWaves, {}, &Entry::wave)));
   }
   void clear() { times_.clear(); }
   size_t size() const { return times_.size(); }
 
  private:
-  std::unordered_map<uint32_t, uint32_t> times_;
+  struct Entry {
+    uint32_t wave, time;
+  };
+
+  // `others` are in order, too.
+  void learn(std::span<const Entry> others) {
+    size_t missing = 0;
+    if (others.empty()) return;
+    auto at = std::ranges::lower_bound(times_, others.front().wave, {}, &Entry::wave);
+    for (const Entry& other : others) {
+      while (at != times_.end() && at->wave < other.wave) at++;
+      if (at != times_.end() && at->wave == other.wave)
+        at->time = std::max(at->time, other.time);
+      else
+        missing++;
+    }
+    size_t from = times_.size(), to = from + missing;
+    times_.resize(to);
+    for (size_t n = others.size(); to > from; n--) {
+      const Entry& other = others[n - 1];
+      while (from > 0 && times_[from - 1].wave > other.wave) times_[--to] = times_[--from];
+      if (from == 0 || times_[from - 1].wave != other.wave) times_[--to] = other;
+    }
+  }
+
+  std::vector<Entry> times_;  // by wave
 };
 
 // A wave's side of it.

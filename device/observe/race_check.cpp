@@ -65,8 +65,13 @@ bool changes_nothing(const Moment& moment, const Access& access, uint32_t lane) 
 
 }  // namespace
 
+RaceCheck::GroupState& RaceCheck::state_of(const Group& group) {
+  if (last_group_.first != &group) last_group_ = {&group, &groups_[&group]};
+  return *last_group_.second;
+}
+
 void RaceCheck::group_begins(const Group& group) {
-  GroupState& state = groups_[&group];
+  GroupState& state = state_of(group);
   state.lds.assign(group.lds_size / 4 + 1, {});
   state.next_orders.fill(kOrdersAll);
   const uint64_t index = reporter_.items().index_of(group.id);
@@ -78,7 +83,7 @@ void RaceCheck::group_begins(const Group& group) {
 
 // All know what all have done, in the memory that the barrier orders.
 void RaceCheck::barrier(const Group& group) {
-  GroupState& state = groups_[&group];
+  GroupState& state = state_of(group);
   uint8_t ordered = kOrdersAll;
   for (uint32_t i = 0; i < group.wave_count; i++) ordered &= std::exchange(state.next_orders[i], kOrdersAll);
   state.count_barrier(ordered);
@@ -99,9 +104,14 @@ void RaceCheck::barrier(const Group& group) {
   }
 }
 
-RaceCheck::Cell* RaceCheck::cell_at(Space space, uint64_t address, GroupState& group) {
+inline RaceCheck::Cell* RaceCheck::cell_at(Space space, uint64_t address, GroupState& group) {
   if (space == Space::lds) return address / 4 < group.lds.size() ? &group.lds[address / 4] : nullptr;
-  const uint64_t row = address / kRowBytes;
+  Row* row = last_row_.second;
+  if (row == nullptr || last_row_.first != address / kRowBytes) row = row_at(address / kRowBytes);
+  return row == nullptr ? nullptr : &(*row)[address % kRowBytes / 4];
+}
+
+RaceCheck::Row* RaceCheck::row_at(uint64_t row) {
   std::unique_ptr<Row>& cells = rows_[row];
   if (cells == nullptr) {
     if (rows_.size() > kMostRows) {
@@ -112,7 +122,8 @@ RaceCheck::Cell* RaceCheck::cell_at(Space space, uint64_t address, GroupState& g
     }
     cells = std::make_unique<Row>();
   }
-  return &(*cells)[address % kRowBytes / 4];
+  last_row_ = {row, cells.get()};
+  return cells.get();
 }
 
 bool RaceCheck::is_ordered(const WaveClock& wave, Space space, const Mark& now, const Mark& before) const {
@@ -198,13 +209,14 @@ bool RaceCheck::is_running(uint32_t wave) const {
 }
 
 void RaceCheck::group_ends(const Group& group) {
-  const uint32_t begin = groups_[&group].waves[0].number;
+  const uint32_t begin = state_of(group).waves[0].number;
   std::erase_if(doubts_, [&](Doubt& one) {
     if (one.wave - begin >= kGroupWaves) return false;
     reporter_.report(std::move(one.finding));
     return true;
   });
   groups_.erase(&group);
+  last_group_ = {};
 }
 
 // Atomics and accesses past the caches learn from who wrote there, and tell those who will read.
@@ -271,26 +283,54 @@ bool RaceCheck::swaps(const Moment& moment, const Access& access, uint32_t lane)
   return true;
 }
 
-void RaceCheck::touch(const Moment& moment, const Access& access, uint32_t lane, GroupState& group) {
+inline void RaceCheck::leave_mark(Cell& cell, const Mark& now, bool writes) const {
+  Mark& last = writes ? cell.write : cell.read;
+  uint8_t bytes = now.bytes;
+  // Bytes of one dword that one wave accesses one by one.
+  if (is_same(last, now)) {
+    if (last.time == now.time) bytes |= last.bytes;
+  } else if (!writes && last.wave != 0) {
+    cell.other = last;
+  }
+  if (writes && !now.is_atomic)
+    cell.hidden = {};
+  else if (writes && last.wave == now.wave && !last.is_atomic)
+    cell.hidden = last;
+  last = now;
+  last.bytes = bytes;
+}
+
+inline bool RaceCheck::lies_behind(const Mark& before, Known& known) const {
+  if (before.wave == 0 || before.wave == current_->number) return true;
+  if (known.wave != before.wave) known.wave = before.wave, known.time = known.clock.of(before.wave);
+  return known.time >= before.time;
+}
+
+// The lane's plain access of whole dwords, if all that was there before is known to its wave. False where
+// that is not so, or more is to be asked: the marks that it may have left are those that it leaves then.
+inline bool RaceCheck::touch_ordered(const Access& access, Mark& now, uint32_t lane, GroupState& group,
+                                     Known& known) {
+  now.lane = static_cast<uint8_t>(lane), now.bytes = 0xf;
+  for (uint64_t at = access.address[lane], end = at + access.bytes; at < end; at += 4) {
+    Cell* const cell = cell_at(access.space, at, group);
+    if (cell == nullptr || !lies_behind(cell->write, known)) return false;
+    if (access.writes && !(lies_behind(cell->read, known) && lies_behind(cell->other, known))) return false;
+    leave_mark(*cell, now, access.writes);
+  }
+  return true;
+}
+
+void RaceCheck::touch(const Moment& moment, const Access& access, Mark now, uint32_t lane,
+                      GroupState& group) {
   // A compare-and-swap that finds something else only reads.
   const bool writes = access.writes && (!access.is_atomic || swaps(moment, access, lane));
   const uint64_t begin = access.address[lane], end = begin + access.bytes;
+  now.lane = static_cast<uint8_t>(lane), now.is_failed_swap = access.writes && !writes;
   for (uint64_t at = begin & ~uint64_t{3}; at < end; at += 4) {
     Cell* const cell = cell_at(access.space, at, group);
     if (cell == nullptr) return;
-    Mark now{current_->number,
-             current_->time,
-             static_cast<int32_t>(static_cast<int64_t>(moment.pc - launch_.entry) / 4),
-             static_cast<uint8_t>(lane),
-             0,
-             access.is_atomic,
-             access.is_coherent,
-             access.writes && !writes,
-             reaches_all(moment.inst, *moment.wave.target),
-             std::min(current_->time - 1, current_->released()),
-             step_,
-             access.space == Space::lds ? group.lds_barriers : group.barriers,
-             by_lane_ ? value_of(moment, access, lane, at - (begin & ~uint64_t{3})) : 0};
+    now.value = by_lane_ ? value_of(moment, access, lane, at - (begin & ~uint64_t{3})) : 0;
+    now.bytes = 0;
     for (uint64_t i = 0; i < 4; i++)
       if (at + i >= begin && at + i < end) now.bytes |= static_cast<uint8_t>(1 << i);
     if (access.is_coherent) synchronize(moment, access, at, *cell, group);
@@ -300,18 +340,33 @@ void RaceCheck::touch(const Moment& moment, const Access& access, uint32_t lane,
     if (writes) {
       compare(moment, access, now, cell->read, false, begin, *cell);
       compare(moment, access, now, cell->other, false, begin, *cell);
-      // Bytes of one dword that one wave writes one by one.
-      if (is_same(cell->write, now) && cell->write.time == now.time) now.bytes |= cell->write.bytes;
-      if (!now.is_atomic)
-        cell->hidden = {};
-      else if (cell->write.wave == now.wave && !cell->write.is_atomic)
-        cell->hidden = cell->write;
-      cell->write = now;
-    } else {
-      if (!is_same(cell->read, now) && cell->read.wave != 0) cell->other = cell->read;
-      if (is_same(cell->read, now) && cell->read.time == now.time) now.bytes |= cell->read.bytes;
-      cell->read = now;
     }
+    leave_mark(*cell, now, writes);
+  }
+}
+
+void RaceCheck::touch_all(const Moment& moment, const Access& access, GroupState& group) {
+  Mark now;
+  now.wave = current_->number, now.time = current_->time;
+  now.at = static_cast<int32_t>(static_cast<int64_t>(moment.pc - launch_.entry) / 4);
+  now.ordered = std::min(current_->time - 1, current_->released());
+  now.step = step_;
+  now.is_atomic = access.is_atomic, now.is_coherent = access.is_coherent;
+  now.reaches_all = reaches_all(moment.inst, *moment.wave.target);
+  now.barriers = access.space == Space::lds ? group.lds_barriers : group.barriers;
+  const bool is_plain = !access.is_atomic && !access.is_coherent && !by_lane_ && access.bytes % 4 == 0;
+  Known known{access.space == Space::lds ? current_->known_lds : current_->known};
+  for (uint64_t left = access.lanes; left != 0;) {
+    // Neighbours that read one place leave the mark of the last of them.
+    auto lane = static_cast<uint32_t>(__builtin_ctzll(left));
+    const auto first = lane;
+    while (is_plain && !access.writes && lane + 1 < kLanes && left >> (lane + 1) & 1 &&
+           access.address[lane + 1] == access.address[first])
+      lane++;
+    const bool is_done = is_plain && access.address[lane] % 4 == 0 && doubts_.empty() &&
+                         touch_ordered(access, now, lane, group, known);
+    for (uint32_t each = first; !is_done && each <= lane; each++) touch(moment, access, now, each, group);
+    left = lane + 1 < kLanes ? left & ~uint64_t{0} << (lane + 1) : 0;
   }
 }
 
@@ -351,7 +406,7 @@ void RaceCheck::has_accessed(const Moment& moment, const Access& access, WaveClo
 
 void RaceCheck::before(const Moment& moment) {
   const Wave& wave = moment.wave;
-  GroupState& group = groups_[wave.group];
+  GroupState& group = state_of(*wave.group);
   current_ = &group.waves[wave.index];
   step_++;
   if (const auto mark = marks_.find(moment.pc); mark != marks_.end())
@@ -364,8 +419,7 @@ void RaceCheck::before(const Moment& moment) {
   follow(moment, *current_);
   for (const Access& access : moment.accesses) {
     if (access.space == Space::scratch) continue;
-    for (uint64_t left = access.lanes; left != 0; left &= left - 1)
-      touch(moment, access, static_cast<uint32_t>(__builtin_ctzll(left)), group);
+    touch_all(moment, access, group);
     has_accessed(moment, access, *current_);
   }
 }

@@ -34,13 +34,13 @@ class RaceCheck {
   struct Mark {
     uint32_t wave = 0;  // 0: nobody
     uint32_t time = 0;
-    int32_t at = 0;               // the instruction: dwords from the kernel's entry
-    uint8_t lane = 0, bytes = 0;  // bytes: a bit each
-    bool is_atomic = false, is_coherent = false;
-    bool is_failed_swap = false;  // a read, but one that would have written
-    bool reaches_all = false;     // if it is atomic: for all groups
+    int32_t at = 0;        // the instruction: dwords from the kernel's entry
     uint32_t ordered = 0;  // of a write: up to when what its wave did before was there for other groups
-    uint64_t step = 0;     // which of all instructions it was
+    uint32_t step = 0;     // which of all instructions it was
+    uint8_t lane = 0, bytes = 0;  // bytes: a bit each
+    bool is_atomic : 1 = false, is_coherent : 1 = false;
+    bool is_failed_swap : 1 = false;  // a read, but one that would have written
+    bool reaches_all : 1 = false;     // if it is atomic: for all groups
     // With by_lane_: barriers of the group before it, and what it stored.
     uint32_t barriers = 0, value = 0;
   };
@@ -49,6 +49,7 @@ class RaceCheck {
   struct Cell {
     Mark write, read, other, hidden;
   };
+  static_assert(sizeof(Mark) == 32);  // each access reads and writes one or more for each lane
   static constexpr uint64_t kRowBytes = 256;
   static constexpr uint8_t kOrdersLds = 1, kOrdersGlobal = 2, kOrdersAll = kOrdersLds | kOrdersGlobal;
   using Row = std::array<Cell, kRowBytes / 4>;
@@ -69,12 +70,24 @@ class RaceCheck {
   struct Doubt {
     uint32_t wave = 0;
     const Cell* cell = nullptr;
-    uint64_t step = 0;
+    uint32_t step = 0;
     Finding finding;
   };
 
+  // What the wave that accesses memory knows of another one, of which most lanes meet the same.
+  struct Known {
+    const Clock& clock;
+    uint32_t wave = 0, time = 0;
+  };
+
+  GroupState& state_of(const Group& group);
   Cell* cell_at(Space space, uint64_t address, GroupState& group);
-  void touch(const Moment& moment, const Access& access, uint32_t lane, GroupState& group);
+  Row* row_at(uint64_t row);
+  void touch_all(const Moment& moment, const Access& access, GroupState& group);
+  void touch(const Moment& moment, const Access& access, Mark now, uint32_t lane, GroupState& group);
+  bool touch_ordered(const Access& access, Mark& now, uint32_t lane, GroupState& group, Known& known);
+  bool lies_behind(const Mark& before, Known& known) const;
+  void leave_mark(Cell& cell, const Mark& now, bool writes) const;
   void compare(const Moment& moment, const Access& access, const Mark& now, const Mark& before, bool wrote,
                uint64_t address, const Cell& cell);
   void settle(const Moment& moment, Cell& cell);
@@ -97,9 +110,11 @@ class RaceCheck {
   // The waves of a group access global memory through one cache, in order: they need not wait or drop it.
   const bool shares_cache_;
   const bool by_lane_;  // work-items of one wave may race with each other
-  uint64_t step_ = 0;
+  uint32_t step_ = 0;
   std::unordered_map<const Group*, GroupState> groups_;
+  std::pair<const Group*, GroupState*> last_group_{};
   std::unordered_map<uint64_t, std::unique_ptr<Row>> rows_;  // by address / kRowBytes
+  std::pair<uint64_t, Row*> last_row_{};
   std::unordered_map<uint64_t, Clock> released_;  // by address of atomics: what those who write there know
   Clock grid_;                                    // what those who come to the grid's barrier know
   std::vector<Doubt> doubts_;
