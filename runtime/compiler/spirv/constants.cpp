@@ -120,7 +120,8 @@ Result<llvm::Constant*> Reader::make_variable(const Instruction& in) {
   if (in.size() > 1) initial = llvm::dyn_cast_or_null<llvm::Constant>(values_[in.word(1)]);
   // Local memory begins with no value in OpenCL; producers from LLVM, which wants one of each variable, name
   // null.
-  if (initial != nullptr && space == kLocal && initial->isNullValue()) initial = nullptr;
+  if (initial != nullptr && space == kLocal && binary_.definition(in.word(1)).op() == spv::OpConstantNull)
+    initial = nullptr;
   if (initial != nullptr && (initial->getType() != content || space == kLocal))
     return make_error(ErrorCode::unsupported, "a variable with such an initial value");
   if (initial == nullptr && kind != spv::LinkageTypeImport) {
