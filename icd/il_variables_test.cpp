@@ -34,5 +34,18 @@ OpControlBarrier %uint_2 %uint_2 %semantics
   clReleaseProgram(program);
 }
 
+// Nobody writes it there.
+TEST_F(Il, LocalMemoryHasNoWrittenValue) {
+  const std::string text = kernel("%result = OpLoad %uint %memory Aligned 4\n", "", R"(
+%zero = OpConstant %uint 0
+%local_uint = OpTypePointer Workgroup %uint
+%memory = OpVariable %local_uint Workgroup %zero
+)");
+  cl_program program = create(assemble(text, SPV_ENV_UNIVERSAL_1_3));
+  EXPECT_EQ(clBuildProgram(program, 0, nullptr, "", nullptr, nullptr), CL_BUILD_PROGRAM_FAILURE);
+  EXPECT_NE(build_log(program).find("initial value"), std::string::npos) << build_log(program);
+  clReleaseProgram(program);
+}
+
 }  // namespace
 }  // namespace morgana::icd::test
