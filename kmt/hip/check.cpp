@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <unordered_map>
@@ -37,19 +38,8 @@ struct Row {
   Role role;
 };
 constexpr Row kRows[] = {
-#define MARK(name) {#name, Role::mark},
-#define LAUNCH(name) {#name, Role::launch},
-#define WAIT(name) {#name, Role::wait},
-#define RELEASE(name) {#name, Role::release},
-#define ASK(name) {#name, Role::ask},
-#define WORK(name) {#name, Role::work},
+#define CALL(name, role) {#name, Role::role},
 #include "kmt/hip/calls.def"
-#undef MARK
-#undef LAUNCH
-#undef WAIT
-#undef RELEASE
-#undef ASK
-#undef WORK
 };
 const Row& row(Call call) { return kRows[static_cast<unsigned>(call)]; }
 
@@ -134,9 +124,8 @@ const void* place_of_launch(Call call) {
 }
 
 void note_failed(const Made& made, uint32_t error, const void* launched_from) {
-  const Role role = row(made.call).role;
-  if (is_one_of(kAnswers, error) || role == Role::mark) return;
-  if (role == Role::release && is_one_of(kNoSuchThing, error)) {
+  if (is_one_of(kAnswers, error)) return;
+  if (row(made.call).role == Role::release && is_one_of(kNoSuchThing, error)) {
     const std::string before = end_of(made);
     runtime::found_call({runtime::kFailedCallKind, name(made.call), site_of(made.from),
                          fmt::format("it returned {}{}", error_name(error),
@@ -151,17 +140,14 @@ void note_failed(const Made& made, uint32_t error, const void* launched_from) {
   }
 }
 
-thread_local constinit Held taken;
-thread_local constinit bool has_taken = false;
+// What the call that the thread makes is to give back.
+thread_local constinit std::optional<Held> taken;
+static_assert(std::is_trivially_destructible_v<decltype(taken)>);
 
 void begins(const Made& made) {
   judge_pending(made);
   if (row(made.call).role == Role::mark) return note_mark(made);
-  has_taken = false;
-  if (const auto held = take(made)) {
-    taken = *held;
-    has_taken = true;
-  }
+  taken = take(made);
 }
 
 void ended(const Made& made, uint32_t error) {
@@ -172,12 +158,12 @@ void ended(const Made& made, uint32_t error) {
     return;
   }
   const void* const launched_from = place_of_launch(made.call);
-  const bool had_taken = std::exchange(has_taken, false);
+  const auto given_back = std::exchange(taken, std::nullopt);
   if (error != 0) {
-    if (had_taken) put_back(made, taken);
+    if (given_back) put_back(made, *given_back);
     return note_failed(made, error, launched_from);
   }
-  if (had_taken) note_given_back(made, taken);
+  if (given_back) note_given_back(made, *given_back);
   if (made.call == Call::hipSetDevice) set_device(static_cast<int>(made.words[0]));
   note_made(made);
   look_at_direction(made);

@@ -7,19 +7,8 @@
 namespace morgana::kmt::hip {
 
 enum class Call : unsigned {
-#define MARK(name) name,
-#define LAUNCH(name) name,
-#define WAIT(name) name,
-#define RELEASE(name) name,
-#define ASK(name) name,
-#define WORK(name) name,
+#define CALL(name, role) name,
 #include "kmt/hip/calls.def"
-#undef MARK
-#undef LAUNCH
-#undef WAIT
-#undef RELEASE
-#undef ASK
-#undef WORK
   count
 };
 

@@ -29,19 +29,8 @@ constexpr char kCheck[] = "libmorgana_hip_check.so";
 constexpr uint64_t kNoLibrary = 303;  // hipErrorSharedObjectInitFailed
 
 constexpr const char* kNames[] = {
-#define MARK(name) #name,
-#define LAUNCH(name) #name,
-#define WAIT(name) #name,
-#define RELEASE(name) #name,
-#define ASK(name) #name,
-#define WORK(name) #name,
+#define CALL(name, role) #name,
 #include "kmt/hip/calls.def"
-#undef MARK
-#undef LAUNCH
-#undef WAIT
-#undef RELEASE
-#undef ASK
-#undef WORK
 };
 constinit std::atomic<void*> functions[static_cast<unsigned>(Call::count)]{};
 
@@ -150,14 +139,9 @@ __attribute__((constructor)) void begin() {
 
 }  // namespace
 
-#define WORK(name)                                                             \
+#define CALL(name, role)                                                       \
   extern "C" __attribute__((visibility("default"))) uint64_t name(ARGUMENTS) { \
     const uint64_t words[] = {NAMES};                                          \
     return pass(Call::name, __builtin_return_address(0), words);               \
   }
-#define MARK WORK
-#define LAUNCH WORK
-#define WAIT WORK
-#define RELEASE WORK
-#define ASK WORK
 #include "kmt/hip/calls.def"
