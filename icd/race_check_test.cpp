@@ -35,6 +35,27 @@ TEST_F(Check, ABarrierOfOtherMemoryIsNone) {
   EXPECT_TRUE(has(check(source.c_str(), 256, 256, 128), "no barrier with CLK_LOCAL_MEM_FENCE lies between"));
 }
 
+// Whole rows are kept in mind as such: who wrote one element is known all the same, of parts of a dword the
+// last.
+TEST_F(Check, TheWriterOfOneElementOfARowIsNamed) {
+  for (const auto& [type, writer] : {std::pair("int", "37"),
+                                     {"int2", "37"},
+                                     {"int4", "37"},
+                                     {"int8", "37"},
+                                     {"uchar", "39"},
+                                     {"ushort", "37"}})
+    for (const char* rows : {"local T rows[64];", "global T* rows = (global T*)to + 64;"}) {
+      const std::string source =
+          "#define T " + std::string(type) + "\nkernel void k(global int* to) {\n  " + rows + R"(
+        const int i = get_local_id(0);
+        if (i < 64) rows[i] = (T)(i + 1);
+        else if (i == 69) *(global T*)to = rows[37];
+      })";
+      const std::string report = check(source.c_str(), 1024, 128, 128);
+      EXPECT_TRUE(has(report, ("(" + std::string(writer) + ", 0, 0) of").c_str())) << source << report;
+    }
+}
+
 TEST_F(Check, WorkGroupsThatWriteOnePlaceRace) {
   for (const char* source :
        {"kernel void k(global int* to) { to[0] = get_group_id(0) + 1; }",

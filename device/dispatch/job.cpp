@@ -290,6 +290,7 @@ struct CompiledRun {
         if (one.exit != Exit::ended && one.exit != Exit::barrier && !run_wave(one)) return false;
       }
     }
+    if (Observer* const observer = resident.plan().observer) observer->group_ends(group);
     return true;
   }
 

@@ -58,7 +58,7 @@ std::optional<LaunchPlan> LaunchPlan::make(Target target, const Launch& launch, 
   plan->observer = observer;
   if (!plan->take_sizes(problem) || !plan->fill_sgprs(problem) || !plan->find_entry(problem))
     plan.reset();
-  else if (tier != nullptr && (observer == nullptr || observer->seen() != nullptr || observer->counts()))
+  else if (tier != nullptr && (observer == nullptr || observer->wants() != Observer::Wants::all))
     plan->request_kernel(*tier);
   return plan;
 }
@@ -228,11 +228,15 @@ jit::Specialisation LaunchPlan::specialisation() const {
     key.agprs = target.has_agprs ? key.vgprs : 0;
   else if (registers > key.acc_base)
     key.agprs = registers - key.acc_base;
-  key.counts = observer != nullptr && observer->counts();
-  key.private_memory = key.counts && scratch_lane_bytes > 0;
-  key.checks_memory = observer != nullptr && !key.counts;
+  if (observer != nullptr) {
+    const Observer::Wants wants = observer->wants();
+    key.counts = wants == Observer::Wants::counts;
+    key.private_memory = key.counts && scratch_lane_bytes > 0;
+    key.checks_memory = wants == Observer::Wants::unseen;
+    key.shows_accesses = wants == Observer::Wants::accesses;
+  }
   // The waves of a group begin with the same SGPRs but for TTMPs.
-  if (!key.one_wave && scratch_lane_bytes == 0 && !d.enable_sgpr_workgroup_info) {
+  if (!key.shows_accesses && !key.one_wave && scratch_lane_bytes == 0 && !d.enable_sgpr_workgroup_info) {
     key.most_looped = kMostLooped;
     if (kernarg_ >= 0) key.kernarg = static_cast<uint8_t>(kernarg_);
     if (target.generation >= Generation::gfx12)

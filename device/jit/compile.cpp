@@ -128,7 +128,7 @@ std::string identity(const Program& program, const Flow& flow, const Specialisat
   text += name(level().host);
   text += llvm::sys::getHostCPUName();
   for (const bool flag : {key.one_wave, key.private_buffer, key.full_wave, key.observe_everything, key.quick,
-                          key.checks_memory, key.counts, key.private_memory})
+                          key.checks_memory, key.shows_accesses, key.counts, key.private_memory})
     append(text, flag);
   for (const uint32_t field :
        {key.mode, key.lds_size, key.acc_base, key.sgprs, key.vgprs, key.agprs, key.local[0], key.local[1],

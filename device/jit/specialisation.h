@@ -32,6 +32,7 @@ struct Specialisation {
   bool counts = false;              // for a profile (device/counted_code.h)
   bool private_memory = false;      // of one that counts: waves have some, which global accesses may reach
   bool checks_memory = false;       // accesses are checked (device/seen_ranges.h)
+  bool shows_accesses = false;      // ... each is shown to the launch's Observer
   bool operator==(const Specialisation&) const = default;
 
   // For a kernel in which other lanes may execute.

@@ -1,9 +1,10 @@
-// Accesses of a launch whose memory is checked: lanes that lie in what the launch has been seen to be allowed
-// (device/seen_ranges.h) go on; others are shown to its Observer first.
+// Accesses of a launch that is checked. Of memory alone: lanes that lie in what the launch has been seen to
+// be allowed (device/seen_ranges.h) go on; others are shown to its Observer first. Of races: all are.
 #include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
 
 #include "device/jit/join_halves.h"
 #include "device/jit/memory_access.h"
@@ -171,6 +172,16 @@ void Translator::check_lds(const Instruction& i, uint64_t reach) {
   Value* const last = b_.CreateTrunc(b_.CreateSub(limit, b_.getInt64(reach)), i32_);
   Value* const lies = b_.CreateICmpULE(active_vgpr(place(i.step->inst->src[0])), splat(last));
   unless_seen(i, b_.CreateAnd(b_.CreateICmpUGE(limit, b_.getInt64(reach)), in_all_lanes(lies)));
+}
+
+// What the interpreter goes on from, it shows itself.
+void Translator::show_first(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  if (i.how == How::leave) return;
+  if (isa::accesses_memory(inst.row->format))
+    with_operands(i, [&] { return call_library("morgana_observe_single", {wave_, step_address(i)}); });
+  else if (inst.row->op == isa::Op::s_nop || std::string_view(inst.row->mnemonic).starts_with("s_wait"))
+    stop_unless(call_library("morgana_observe_single", {wave_, step_address(i)}));
 }
 
 // Of an instruction that a handler is about to execute.

@@ -27,14 +27,14 @@ bool stores_to_lds(const Instruction& i) {
 // stores that no load comes before; they have one way out, from which the interpreter begins them anew.
 void Translator::continue_section(const Instruction& i) {
   if (i.is_second) return;
-  const bool is_alone = key_.counts && isa::accesses_memory(i.step->inst->row->format);
+  const bool is_alone = looks_at_each() && isa::accesses_memory(i.step->inst->row->format);
   if (section_.first == nullptr || is_alone || (section_.has_loaded && stores_to_lds(i))) begin_section(i);
   section_.has_loaded = section_.has_loaded || loads(i);
 }
 
 // What a handler executes has ended it already (run_single).
 void Translator::end_section(const Instruction& i) {
-  if (i.writes_exec || (key_.counts && isa::accesses_memory(i.step->inst->row->format)) ||
+  if (i.writes_exec || (looks_at_each() && isa::accesses_memory(i.step->inst->row->format)) ||
       (written_vectors(i) & homes_).any() || (i.how == How::memory && writes_memory(i) && !stores_to_lds(i)))
     section_.first = nullptr;
 }

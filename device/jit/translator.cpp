@@ -522,6 +522,7 @@ void Translator::translate_instruction(const Instruction& i) {
 }
 
 void Translator::execute(const Instruction& i) {
+  if (key_.shows_accesses) show_first(i);
   switch (i.how) {
     case How::scalar: return scalar(i);
     case How::scalar_float: return scalar_float(i);

@@ -222,6 +222,8 @@ class Translator {
   void renew_mask(unsigned code) {
     if (masks_[code]) b_.CreateStore(b_.CreateZExt(s32(code), i64_), masks_[code]);
   }
+  // Instructions that access memory are made one by one.
+  bool looks_at_each() const { return key_.counts || key_.shows_accesses; }
   bool is_wave32() const { return key_.lanes == 32; }
   // Whether the wave has lanes that never execute.
   bool is_narrow() const { return key_.occupied < key_.lanes; }
@@ -308,6 +310,7 @@ class Translator {
   Value* in_all_lanes(Value* is_so);
   void unless_seen(const Instruction& i, Value* seen);
   void show(const Instruction& i);
+  void show_first(const Instruction& i);
   // Counts (translate_counts.cpp).
   Value* counter(uint32_t number);
   void add_to_counter(uint32_t number, Value* amount);

@@ -119,11 +119,18 @@ size_t scalar_accesses(const Wave& wave, const isa::Inst& inst, Accesses& out) {
   return 1;
 }
 
+// Whether some of the addresses lie in [begin, begin + size).
+bool reaches(const uint64_t* address, uint64_t begin, uint64_t size) {
+  uint64_t reaches = 0;
+  for (int l = 0; l < kLanes; l++) reaches |= address[l] - begin < size ? 1 : 0;
+  return reaches != 0;
+}
+
 // Sorts the lanes of addresses that may lie in an aperture or in the group's scratch by the space that they
 // lie in.
 size_t vector_accesses(const Wave& wave, const isa::Inst& inst, Accesses& out) {
   if (wave.access.address == nullptr || (inst.row->flags & isa::kFormat)) return 0;
-  for (size_t i = 0; i < 3; i++) begin(inst, out[i]);
+  begin(inst, out[0]);
   const uint64_t slice = uint64_t{wave.scratch_lane_bytes} * wave.lane_count();
   const auto own = reinterpret_cast<uint64_t>(wave.scratch);
   const uint64_t arena = own - slice * wave.index;
@@ -131,6 +138,14 @@ size_t vector_accesses(const Wave& wave, const isa::Inst& inst, Accesses& out) {
   const bool is_private = slice != 0 && inst.row->format == Format::MUBUF && inst.src[2].present() &&
                           (pair(wave, inst.src[2].code) & 0xffff'ffff'ffff) == (arena & 0xffff'ffff'ffff);
   const uint64_t arena_size = is_private ? uint64_t{1} << 32 : slice * wave.group->wave_count;
+  const uint64_t* const address = wave.access.address;
+  if (!reaches(address, kSharedBase, kApertureBytes) && !reaches(address, kPrivateBase, kApertureBytes) &&
+      (slice == 0 || !reaches(address, arena, arena_size))) {
+    std::copy_n(address, kLanes, out[0].address.begin());
+    out[0].lanes = wave.access.lanes;
+    return out[0].lanes != 0 ? 1 : 0;
+  }
+  out[1] = out[2] = out[0];
   for (uint64_t left = wave.access.lanes; left != 0; left &= left - 1) {
     const int lane = __builtin_ctzll(left);
     uint64_t address = wave.access.address[lane];

@@ -39,9 +39,9 @@ void Checker::group_ends(const Group& group) {
   if (hazard_) hazard_->group_ends(group);
 }
 
-// The others want to see every instruction.
-SeenRanges* Checker::seen() {
-  return memory_ && !race_ && !barrier_ && !init_ && !hazard_ ? &memory_->seen() : nullptr;
+Observer::Wants Checker::wants() const {
+  if (barrier_ || init_ || hazard_ || (race_ && race_->is_by_lane())) return Wants::all;
+  return race_ ? Wants::accesses : memory_ ? Wants::unseen : Wants::all;
 }
 
 bool Checker::allows(const isa::Inst& inst, std::span<const Access> accesses, uint32_t slot) {

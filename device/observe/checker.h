@@ -19,7 +19,8 @@ class Checker final : public Observer {
   bool before(const Moment& moment) override;
   void barrier(const Group& group) override;
   void group_ends(const Group& group) override;
-  SeenRanges* seen() override;
+  Wants wants() const override;
+  SeenRanges* seen() override { return memory_ ? &memory_->seen() : nullptr; }
   bool allows(const isa::Inst& inst, std::span<const Access> accesses, uint32_t slot) override;
 
  private:

@@ -7,7 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "device/limits.h"
@@ -23,20 +26,20 @@ class Clock {
     const auto found = std::ranges::lower_bound(times_, wave, {}, &Entry::wave);
     return found == times_.end() || found->wave != wave ? 0 : found->time;
   }
-  void learn(uint32_t wave, uint32_t time) {
+  // Whether it did not know that yet.
+  bool learn(uint32_t wave, uint32_t time) {
     const Entry entry{wave, time};
-    learn(std::span(&entry, 1));
+    return learn(std::span(&entry, 1));
   }
-  void learn(const Clock& other) {
-    if (times_.empty())
-      times_ = other.times_;
-    else
-      learn(std::span(other.times_));
+  bool learn(const Clock& other) {
+    if (!times_.empty()) return learn(std::span(other.times_));
+    times_ = other.times_;
+    return !times_.empty();
   }
   // Only of the group that begins with wave `first`.
-  void learn(const Clock& other, uint32_t first) {
+  bool learn(const Clock& other, uint32_t first) {
     const auto begin = std::ranges::lower_bound(other.times_, first, {}, &Entry::wave);
-    learn(std::span(
+    return learn(std::span(
         begin, std::ranges::lower_bound(begin, other.times_.end(), first + kGroupWaves, {}, &Entry::wave)));
   }
   void clear() { times_.clear(); }
@@ -48,16 +51,19 @@ class Clock {
   };
 
   // `others` are in order, too.
-  void learn(std::span<const Entry> others) {
+  bool learn(std::span<const Entry> others) {
     size_t missing = 0;
-    if (others.empty()) return;
+    bool is_new = false;
+    if (others.empty()) return false;
     auto at = std::ranges::lower_bound(times_, others.front().wave, {}, &Entry::wave);
     for (const Entry& other : others) {
       while (at != times_.end() && at->wave < other.wave) at++;
-      if (at != times_.end() && at->wave == other.wave)
+      if (at != times_.end() && at->wave == other.wave) {
+        is_new = is_new || at->time < other.time;
         at->time = std::max(at->time, other.time);
-      else
+      } else {
         missing++;
+      }
     }
     size_t from = times_.size(), to = from + missing;
     times_.resize(to);
@@ -66,9 +72,52 @@ class Clock {
       while (from > 0 && times_[from - 1].wave > other.wave) times_[--to] = times_[--from];
       if (from == 0 || times_[from - 1].wave != other.wave) times_[--to] = other;
     }
+    return is_new || missing > 0;
   }
 
   std::vector<Entry> times_;  // by wave
+};
+
+// What a wave knows when it writes for others.
+struct Release {
+  uint32_t wave, until;
+  Clock known;
+};
+
+// What those have known who wrote to places for others. Most places nobody asks for: what is told is written
+// down, and learnt when somebody asks.
+class Releases {
+ public:
+  void add(uint64_t place, const std::shared_ptr<const Release>& release) {
+    told_.emplace_back(place, release);
+    if (told_.size() == kMostTold) learn();
+  }
+  // nullptr: nobody wrote there.
+  const Clock* at(uint64_t place) {
+    learn();
+    const auto found = clocks_.find(place);
+    return found != clocks_.end() ? &found->second : nullptr;
+  }
+  // False: more waves have met at one place than are kept in mind.
+  bool is_complete() const { return is_complete_; }
+
+ private:
+  static constexpr size_t kMostTold = 1 << 14, kMostKnown = 4096;
+
+  void learn() {
+    for (const auto& [place, release] : told_) {
+      Clock& clock = clocks_[place];
+      is_complete_ = is_complete_ && clock.size() < kMostKnown;
+      if (clock.size() >= kMostKnown) continue;
+      clock.learn(release->wave, release->until);
+      clock.learn(release->known);
+    }
+    told_.clear();
+  }
+
+  std::vector<std::pair<uint64_t, std::shared_ptr<const Release>>> told_;
+  std::unordered_map<uint64_t, Clock> clocks_;
+  bool is_complete_ = true;
 };
 
 // A wave's side of it.
@@ -79,10 +128,19 @@ struct WaveClock {
   // groups share; 0: none does.
   uint32_t stores_since = 0, lds_since = 0, dirty_since = 0;
   Clock known, known_lds;  // of accesses to global memory, to LDS
+  uint32_t version = 0;    // of both: has grown when the wave has learnt between two of its points of time
   // What it will know of its group when it has dropped what only that shares; of others, when it has dropped
   // all caches; of others when it has dropped all but the ones of other groups, all but the ones of its own.
   Clock loaded_of_group, loaded, lacks_others, lacks_group;
 
+  // What it tells who reads what it writes now: one for many places, as long as it knows nothing else.
+  const std::shared_ptr<const Release>& release(uint32_t until) {
+    for (const Kept& one : kept_)
+      if (one.time == time && one.version == version && one.release->until == until) return one.release;
+    kept_[1] =
+        std::exchange(kept_[0], {time, version, std::make_shared<const Release>(number, until, known)});
+    return kept_[0].release;
+  }
   uint32_t group_begin() const { return (number - 1) / kGroupWaves * kGroupWaves + 1; }
   // What others learn from something that the wave writes now: those of other groups, ...
   uint32_t released() const { return before({stores_since, lds_since, dirty_since}); }
@@ -109,19 +167,25 @@ struct WaveClock {
     dirty_since = 0;
   }
   void drops_of_group() {
-    known.learn(loaded_of_group);
+    version += known.learn(loaded_of_group) ? 1 : 0;
     loaded_of_group.clear();
-    known.learn(lacks_group);
+    version += known.learn(lacks_group) ? 1 : 0;
     lacks_group.clear();
     move(loaded, lacks_others);
   }
   void drops_of_others() {
-    known.learn(lacks_others);
+    version += known.learn(lacks_others) ? 1 : 0;
     lacks_others.clear();
     move(loaded, lacks_group);
   }
 
  private:
+  struct Kept {
+    uint32_t time = 0, version = 0;  // time: 0: none
+    std::shared_ptr<const Release> release;
+  };
+  std::array<Kept, 2> kept_;  // for the group, for others
+
   uint32_t before(std::array<uint32_t, 3> all_since) const {
     uint32_t until = time;
     for (const uint32_t since : all_since)

@@ -26,6 +26,9 @@ inline bool has_many_l2(const TargetInfo& target) { return target.is_gfx940; }
 // ... and what makes them.
 inline bool writes_back(const isa::Inst& inst) { return inst.row->op == isa::Op::buffer_wbl2 && inst.sc1; }
 
+// Whether the instruction gives something back.
+inline bool has_result(const isa::Inst& inst) { return inst.n_dst > 0 && inst.dst[0].present(); }
+
 // Whether an atomic access is one for all groups: gfx12 alone says so in the instruction.
 inline bool reaches_all(const isa::Inst& inst, const TargetInfo& target) {
   return target.generation < Generation::gfx12 || inst.scope >= 2;

@@ -2,9 +2,8 @@
 // memory that it is about to touch, barriers, the begin and the end of groups and waves.
 //
 // A launch with an Observer is executed by one thread, which calls it. Whoever executes waves calls it, the
-// interpreter from its steps; launches without one never come here. Compiled code executes a launch whose
-// Observer has SeenRanges: what it does not find there `allows` is asked, and `before` is shown what is not
-// allowed; or of one that `counts`.
+// interpreter from its steps; launches without one never come here. What compiled code does for it, `wants`
+// says.
 #pragma once
 
 #include <array>
@@ -44,18 +43,25 @@ struct Moment {
 
 class Observer {
  public:
+  // What is to be told, and so which code may execute the launch.
+  enum class Wants : uint8_t {
+    all,       // each instruction, which the interpreter does
+    unseen,    // accesses that `seen` does not have: `allows` is asked, `before` is shown what is not allowed
+    accesses,  // `before` is shown instructions that access memory or wait for it
+    counts,    // by `counters`
+  };
+
   virtual ~Observer() = default;
+  virtual Wants wants() const { return Wants::all; }
   virtual void group_begins(const Group& group, const Wave* waves) = 0;
   // False: the wave is to end with a Fault.
   virtual bool before(const Moment& moment) = 0;
   // All waves that have not ended wait at barriers, and go on now.
   virtual void barrier(const Group& group) = 0;
   virtual void group_ends(const Group& group) = 0;
-  // Where compiled code looks first. nullptr: all is to be shown to `before`, which the interpreter does.
+  // Where compiled code looks first.
   virtual SeenRanges* seen() { return nullptr; }
-  // Whether compiled code counts for it, what `before` would count in interpreted code, ...
-  virtual bool counts() const { return false; }
-  // ... by as many counters as the kernel wants, ...
+  // What compiled code adds to for it, as many as the kernel wants, where `before` would count, ...
   virtual uint64_t* counters(const CountedCode&) { return nullptr; }
   // ... but for what this instruction is about to access.
   virtual void accesses(const Moment&) {}

@@ -20,7 +20,7 @@ class Profiler final : public Observer {
   bool before(const Moment& moment) override;
   void barrier(const Group&) override {}
   void group_ends(const Group&) override {}
-  bool counts() const override { return true; }
+  Wants wants() const override { return Wants::counts; }
   uint64_t* counters(const CountedCode& code) override;
   void accesses(const Moment& moment) override;
   // Hands the counts over. The code is still loaded.

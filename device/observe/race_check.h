@@ -5,13 +5,13 @@
 // the accesses and not when they came.
 #pragma once
 
-#include <memory>
 #include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "device/observe/clocks.h"
+#include "device/observe/race_marks.h"
 #include "device/observe/reporter.h"
 
 namespace morgana::device {
@@ -28,36 +28,17 @@ class RaceCheck {
   void before(const Moment& moment);
   void barrier(const Group& group);
   void group_ends(const Group& group);
+  // Compiled code may begin an instruction anew, which is then shown twice: as two of one work-item.
+  bool is_by_lane() const { return by_lane_; }
 
  private:
-  // Who accessed a dword last.
-  struct Mark {
-    uint32_t wave = 0;  // 0: nobody
-    uint32_t time = 0;
-    int32_t at = 0;        // the instruction: dwords from the kernel's entry
-    uint32_t ordered = 0;  // of a write: up to when what its wave did before was there for other groups
-    uint32_t step = 0;     // which of all instructions it was
-    uint8_t lane = 0, bytes = 0;  // bytes: a bit each
-    bool is_atomic : 1 = false, is_coherent : 1 = false;
-    bool is_failed_swap : 1 = false;  // a read, but one that would have written
-    bool reaches_all : 1 = false;     // if it is atomic: for all groups
-    // With by_lane_: barriers of the group before it, and what it stored.
-    uint32_t barriers = 0, value = 0;
-  };
-  // The last write, two readers of different waves, and the plain store that an atomic of its own wave has
-  // followed: other waves' atomics race with the store and not with the atomic.
-  struct Cell {
-    Mark write, read, other, hidden;
-  };
-  static_assert(sizeof(Mark) == 32);  // each access reads and writes one or more for each lane
-  static constexpr uint64_t kRowBytes = 256;
+  using Row = RaceMarks::Row;
   static constexpr uint8_t kOrdersLds = 1, kOrdersGlobal = 2, kOrdersAll = kOrdersLds | kOrdersGlobal;
-  using Row = std::array<Cell, kRowBytes / 4>;
   struct GroupState {
-    std::vector<Cell> lds;
+    std::vector<Row> lds;
     std::array<WaveClock, kGroupWaves> waves;
     std::array<uint8_t, kGroupWaves> next_orders{};  // what the wave's next barrier orders
-    std::unordered_map<uint64_t, Clock> released;    // as released_, for the group; LDS: ~address
+    Releases released;                               // as released_, for the group; LDS: ~address
     uint32_t barriers = 0, lds_barriers = 0;         // that ordered accesses to global memory, to LDS
     void count_barrier(uint8_t ordered) {
       lds_barriers += ordered & kOrdersLds ? 1 : 0;
@@ -65,44 +46,74 @@ class RaceCheck {
     }
   };
 
+  // A dword's marks.
+  struct Cell {
+    RaceMarks::Dwords& dwords;
+    uint32_t at;
+    RaceMark& write() const { return dwords.last[at].write; }
+    RaceMark& read() const { return dwords.last[at].read; }
+  };
+
+  // Neighbours that access one dword behind the other.
+  struct Run {
+    RaceMark now;  // of the first
+    bool writes = false;
+    uint32_t done = 0;  // dwords
+    // Whether a lane begins where the next line does, ...
+    bool has_lines() const {
+      return now.dwords <= 0 || (RaceMarks::kLineDwords % static_cast<uint32_t>(now.dwords) == 0 &&
+                                 done % static_cast<uint32_t>(now.dwords) == 0);
+    }
+    // ... and which one, `dwords` behind those that are done.
+    uint32_t first_lane(uint32_t dwords) const {
+      const uint32_t at = done + dwords;
+      return now.dwords < 0 ? now.lane + at * static_cast<uint32_t>(-now.dwords)
+                            : lane_at(now.lane, at, now.dwords);
+    }
+  };
+
   // A plain read and an atomic that nothing orders: no race if a compare-and-swap is the next that the
   // reading wave does there, for that asks whether the value still holds.
   struct Doubt {
     uint32_t wave = 0;
-    const Cell* cell = nullptr;
+    const RaceMark* place = nullptr;  // the dword's first mark
     uint32_t step = 0;
     Finding finding;
   };
 
-  // What the wave that accesses memory knows of another one, of which most lanes meet the same.
+  // What the wave that accesses memory knows, and a record that it does: most lanes meet the same one.
   struct Known {
     const Clock& clock;
-    uint32_t wave = 0, time = 0;
+    uint32_t record = 0;
   };
 
   GroupState& state_of(const Group& group);
-  Cell* cell_at(Space space, uint64_t address, GroupState& group);
-  Row* row_at(uint64_t row);
+  Row* row_at(Space space, uint64_t address, GroupState& group);
+  RaceMarks::Dwords* spread(Row& row);
+  void say_full(const char* why);
+  RaceMark mark_of(const Moment& moment, const Access& access, const GroupState& group);
   void touch_all(const Moment& moment, const Access& access, GroupState& group);
-  void touch(const Moment& moment, const Access& access, Mark now, uint32_t lane, GroupState& group);
-  bool touch_ordered(const Access& access, Mark& now, uint32_t lane, GroupState& group, Known& known);
-  bool lies_behind(const Mark& before, Known& known) const;
-  void leave_mark(Cell& cell, const Mark& now, bool writes) const;
-  void compare(const Moment& moment, const Access& access, const Mark& now, const Mark& before, bool wrote,
-               uint64_t address, const Cell& cell);
-  void settle(const Moment& moment, Cell& cell);
+  void touch(const Moment& moment, const Access& access, RaceMark now, uint32_t lane, GroupState& group);
+  bool touch_run(const Access& access, Run& run, uint64_t address, uint32_t dwords, GroupState& group,
+                 Known& known);
+  bool touch_lines(Row& row, const Run& run, uint32_t first, uint32_t count, Known& known);
+  bool touch_dwords(RaceMarks::Dwords& all, const Run& run, uint32_t first, uint32_t count, Known& known);
+  bool touch_atomic(const Moment& moment, const Access& access, RaceMark now, GroupState& group);
+  bool lies_behind(const RaceMark& mark, Known& known) const;
+  void leave_mark(const Cell& cell, RaceMark now, bool writes) const;
+  void compare(const Moment& moment, const Access& access, const RaceMark& mark, const RaceMark& mark_before,
+               bool wrote, uint64_t address, const Cell& cell);
+  void settle(const Moment& moment, const Cell& cell);
   void meet(WaveClock& wave);
   bool is_running(uint32_t wave) const;  // whether its group has not ended
-  bool is_ordered(const WaveClock& wave, Space space, const Mark& now, const Mark& before) const;
+  bool is_ordered(const Moment& moment, const Access& access, const RaceMark& mark,
+                  const RaceMark& mark_before, const Cell& cell) const;
   bool swaps(const Moment& moment, const Access& access, uint32_t lane);
-  // The same wave, or by_lane_ the same work-item.
-  bool is_same(const Mark& one, const Mark& other) const {
-    return one.wave == other.wave && (!by_lane_ || one.lane == other.lane);
-  }
   void synchronize(const Moment& moment, const Access& access, uint64_t address, const Cell& cell,
                    GroupState& group);
   static void follow(const Moment& moment, WaveClock& wave);
   static void has_accessed(const Moment& moment, const Access& access, WaveClock& wave);
+  void sweep();
 
   const Launch& launch_;
   Reporter& reporter_;
@@ -113,14 +124,14 @@ class RaceCheck {
   uint32_t step_ = 0;
   std::unordered_map<const Group*, GroupState> groups_;
   std::pair<const Group*, GroupState*> last_group_{};
-  std::unordered_map<uint64_t, std::unique_ptr<Row>> rows_;  // by address / kRowBytes
-  std::pair<uint64_t, Row*> last_row_{};
-  std::unordered_map<uint64_t, Clock> released_;  // by address of atomics: what those who write there know
-  Clock grid_;                                    // what those who come to the grid's barrier know
+  RaceMarks rows_;     // of global memory
+  Releases released_;  // by address of atomics
+  Clock grid_;         // what those who come to the grid's barrier know
   std::vector<Doubt> doubts_;
   std::set<std::pair<uint64_t, uint64_t>> swapped_;     // pairs of instructions whose doubt is over
   std::unordered_map<uint64_t, uint64_t> swapped_now_;  // what compare-and-swaps of this step have written
   WaveClock* current_ = nullptr;
+  bool may_fail_ = false;  // the instruction is a compare-and-swap
   bool is_full_ = false;
 };
 

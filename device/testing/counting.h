@@ -24,7 +24,7 @@ class Counting final : public Observer {
   bool before(const Moment& moment) override { return profiler_->before(moment); }
   void barrier(const Group&) override {}
   void group_ends(const Group&) override {}
-  bool counts() const override { return true; }
+  Wants wants() const override { return Wants::counts; }
   uint64_t* counters(const CountedCode& code) override { return profiler_->counters(code); }
   void accesses(const Moment& moment) override { profiler_->accesses(moment); }
 

@@ -267,6 +267,8 @@ Setting setting_of(const RandomKernel& kernel, uint64_t seed) {
   }
   setting.is_checked = setting.exact && random.one_in(4);
   setting.is_counted = setting.exact && !setting.is_checked && !setting.loops && random.one_in(3);
+  setting.is_shown =
+      setting.exact && !setting.is_checked && !setting.is_counted && !setting.loops && random.one_in(2);
   return setting;
 }
 
@@ -286,9 +288,10 @@ Comparison compare_tiers(Target target, const std::vector<uint32_t>& code, const
   options.ieee = setting.ieee;
   options.dx10_clamp = setting.dx10_clamp;
   if (setting.flushes) options.float_mode = 0;
-  Witness witness(options.group_bytes, options.private_bytes);
+  Witness witness(options.group_bytes, options.private_bytes,
+                  setting.is_shown ? Observer::Wants::accesses : Observer::Wants::unseen);
   Counting counting;
-  if (setting.is_checked) options.observer = &witness;
+  if (setting.is_checked || setting.is_shown) options.observer = &witness;
   if (setting.is_counted) options.observer = &counting;
   WaveRig rig(target, code, options);
   Comparison result;
@@ -428,13 +431,14 @@ std::string minimised(RandomKernel kernel, const Setting& first) {
   for (const uint32_t word : code) hex += fmt::format("{:08x} ", word);
   return fmt::format(
       "{} seed {} waves {} items {} lost {} full {} quick {} IEEE {} DX10 {} flushes {} after {} branches, "
-      "loops {} checked {} counted {}: "
+      "loops {} checked {} shown {} counted {}: "
       "{}\n"
       "  {}\n{}",
       info(kernel.target).name, setting.seed, setting.waves, setting.items, int{setting.registers_are_lost},
       int{setting.begins_full}, int{setting.quick}, int{setting.ieee}, int{setting.dx10_clamp},
       int{setting.flushes}, setting.branches, int{setting.loops}, int{setting.is_checked},
-      int{setting.is_counted}, difference.what, hex, listing(kernel.target, kernel.wave, code));
+      int{setting.is_shown}, int{setting.is_counted}, difference.what, hex,
+      listing(kernel.target, kernel.wave, code));
 }
 
 }  // namespace morgana::device

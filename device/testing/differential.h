@@ -47,6 +47,7 @@ struct Setting {
   // Some memory is forbidden: the Observer is shown the same accesses to it by both, none of which is
   // missing.
   bool is_checked = false;
+  bool is_shown = false;    // the same, and it is shown all of them
   bool is_counted = false;  // both give the same profile
   bool operator==(const Setting&) const = default;
 };

@@ -10,8 +10,8 @@ namespace morgana::device {
 
 class Witness final : public Observer {
  public:
-  Witness(uint32_t group_bytes, uint32_t private_bytes)
-      : group_bytes_(group_bytes), private_bytes_(private_bytes) {}
+  Witness(uint32_t group_bytes, uint32_t private_bytes, Wants wants)
+      : group_bytes_(group_bytes), private_bytes_(private_bytes), wants_(wants) {}
 
   // Forgets what it has seen. `seed` says which pieces of global memory are forbidden; 0: none.
   void begin(uint64_t seed);
@@ -23,6 +23,7 @@ class Witness final : public Observer {
   bool before(const Moment& moment) override;
   void barrier(const Group&) override {}
   void group_ends(const Group&) override {}
+  Wants wants() const override { return wants_; }
   SeenRanges* seen() override { return &ranges_; }
   bool allows(const isa::Inst& inst, std::span<const Access> accesses, uint32_t slot) override;
 
@@ -31,6 +32,7 @@ class Witness final : public Observer {
   bool is_allowed(uint64_t piece) const;
 
   const uint32_t group_bytes_, private_bytes_;
+  const Wants wants_;
   uint64_t seed_ = 0;
   SeenRanges ranges_;
   Seen forbidden_;

@@ -32,7 +32,7 @@ void mark_barriers(llvm::Module& module) {
     for (llvm::CallBase* const call : calls_of(*barrier)) {
       auto* const flags = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(0));
       if (flags == nullptr || (flags->getZExtValue() & kLocalAndGlobal) == kLocalAndGlobal) continue;
-      const std::string text = fmt::format("{}{}_${{:uid}}:", kBarrierMark, flags->getZExtValue());
+      const std::string text = fmt::format("{}{}_${{:uid}}:\ns_nop 0", kBarrierMark, flags->getZExtValue());
       llvm::IRBuilder<> build(call);
       auto* const type = llvm::FunctionType::get(build.getVoidTy(), false);
       build.CreateCall(llvm::InlineAsm::get(type, text, "", true))->setConvergent();

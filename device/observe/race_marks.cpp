@@ -1,0 +1,147 @@
+#include "device/observe/race_marks.h"
+
+#include <algorithm>
+#include <mutex>
+
+namespace morgana::device {
+namespace {
+
+// Of a launch: 64 KiB of memory each, for which 27 KiB are kept; and rows of 256 bytes, for which 2 KiB are.
+constexpr size_t kMostPages = 50'000, kMostDwords = 600'000;
+// Records, at least and for each mark that there may be, before the unused ones are looked for.
+constexpr size_t kLeastRecords = 1 << 14, kRecordsOfRow = 8;
+
+// What launches have left, for those that follow: memory that is fresh from the system costs more than the
+// check.
+template <class T>
+class Spare {
+ public:
+  std::unique_ptr<T> take() {
+    std::lock_guard lock(mutex_);
+    if (kept_.empty()) return nullptr;
+    std::unique_ptr<T> last = std::move(kept_.back());
+    kept_.pop_back();
+    return last;
+  }
+  void give(std::unique_ptr<T> one) {
+    std::lock_guard lock(mutex_);
+    if (kept_.size() < kMostBytes / sizeof(T)) kept_.push_back(std::move(one));
+  }
+
+ private:
+  static constexpr size_t kMostBytes = 64 << 20;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<T>> kept_;
+};
+
+// Never destroyed: other threads may end later.
+template <class T>
+Spare<T>& spare() {
+  static Spare<T>& all = *new Spare<T>;
+  return all;
+}
+
+// Of the dword that lies `at` behind the line's first.
+RaceMark mark_in(const RaceMark& line, uint32_t at) {
+  RaceMark mark = line;
+  mark.lane = static_cast<uint8_t>(lane_at(line.lane, at, line.dwords));
+  return mark;
+}
+
+}  // namespace
+
+RaceMarks::~RaceMarks() {
+  for (auto& [number, page] : pages_) {
+    for (Row& row : *page)
+      if (row.dwords != nullptr) spare<Dwords>().give(std::move(row.dwords));
+    spare<Page>().give(std::move(page));
+  }
+  for (auto& dwords : spare_) spare<Dwords>().give(std::move(dwords));
+}
+
+RaceMarks::Page* RaceMarks::find(uint64_t number) {
+  std::unique_ptr<Page>& page = pages_[number];
+  if (page == nullptr) {
+    if (pages_.size() > kMostPages) {
+      pages_.erase(number);
+      return nullptr;
+    }
+    page = spare<Page>().take();
+    if (page == nullptr)
+      page = std::make_unique<Page>();
+    else
+      *page = {};
+  }
+  near_[number % near_.size()] = {number, page.get()};
+  return page.get();
+}
+
+RaceMarks::Dwords* RaceMarks::make_dwords(Row& row) {
+  if (!spare_.empty()) {
+    row.dwords = std::move(spare_.back());
+    spare_.pop_back();
+  } else {
+    if (dwords_ == kMostDwords) return nullptr;
+    dwords_++;
+    row.dwords = spare<Dwords>().take();
+    if (row.dwords == nullptr) row.dwords.reset(new Dwords);
+  }
+  Dwords& dwords = *row.dwords;
+  dwords.has_other = dwords.has_hidden = false;
+  for (uint32_t at = 0; at < kRowDwords; at++) {
+    const Line& line = row.lines[at / kLineDwords];
+    dwords.last[at] = {mark_in(line.write, at % kLineDwords), mark_in(line.read, at % kLineDwords)};
+    if (line.other.record != 0) dwords.make_other(at) = mark_in(line.other, at % kLineDwords);
+  }
+  return &dwords;
+}
+
+void RaceMarks::clear(Row& row) {
+  row.lines = {};
+  if (row.dwords != nullptr) spare_.push_back(std::move(row.dwords));
+}
+
+uint32_t RaceMarks::number_of(const RaceRecord& record) {
+  uint32_t& recent = recent_[static_cast<uint32_t>(record.at) % recent_.size()];
+  if (recent == 0 || records_[recent] != record) {
+    recent = static_cast<uint32_t>(records_.size());
+    records_.push_back(record);
+  }
+  return recent;
+}
+
+bool RaceMarks::is_crowded() const {
+  const size_t rows = pages_.size() * kPageRows + dwords_ * (kRowDwords / kLineDwords);
+  return records_.size() > std::max({most_records_, kLeastRecords, kRecordsOfRow * rows});
+}
+
+void RaceMarks::sweep(const std::vector<std::vector<Row>*>& others) {
+  std::vector<uint32_t> numbers(records_.size());  // new ones, by old ones
+  std::vector<RaceRecord> kept(1);
+  const auto rename = [&](RaceMark& mark) {
+    if (mark.record == 0) return;
+    uint32_t& number = numbers[mark.record];
+    if (number == 0) {
+      number = static_cast<uint32_t>(kept.size());
+      kept.push_back(records_[mark.record]);
+    }
+    mark.record = number;
+  };
+  const auto rename_row = [&](Row& row) {
+    if (row.dwords == nullptr) {
+      for (Line& line : row.lines) rename(line.write), rename(line.read), rename(line.other);
+      return;
+    }
+    Dwords& dwords = *row.dwords;
+    for (Dwords::Last& last : dwords.last) rename(last.write), rename(last.read);
+    if (dwords.has_other) std::ranges::for_each(dwords.other, rename);
+    if (dwords.has_hidden) std::ranges::for_each(dwords.hidden, rename);
+  };
+  for (auto& [number, page] : pages_) std::ranges::for_each(*page, rename_row);
+  for (std::vector<Row>* const rows : others) std::ranges::for_each(*rows, rename_row);
+  records_ = std::move(kept);
+  recent_.fill(0);
+  most_records_ = 2 * records_.size();
+}
+
+}  // namespace morgana::device

@@ -1,0 +1,265 @@
+// RaceCheck: what accesses meet, and the marks that they leave.
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "device/observe/memory_order.h"
+#include "device/observe/race_check.h"
+
+namespace morgana::device {
+namespace {
+
+bool is_compare_swap(const isa::Inst& inst) {
+  const std::string_view mnemonic = inst.row->mnemonic;
+  const bool is_float = mnemonic.find("_f") != mnemonic.npos;
+  return !is_float && (inst.row->flags & isa::kCmpswap || mnemonic.starts_with("ds_cmpst"));
+}
+
+}  // namespace
+
+RaceCheck::Row* RaceCheck::row_at(Space space, uint64_t address, GroupState& group) {
+  const uint64_t number = address / RaceMarks::kRowBytes;
+  if (space == Space::lds) return number < group.lds.size() ? &group.lds[number] : nullptr;
+  Row* const row = rows_.row(address);
+  if (row == nullptr) say_full("it touches more memory than races are looked for in");
+  return row;
+}
+
+inline RaceMarks::Dwords* RaceCheck::spread(Row& row) {
+  RaceMarks::Dwords* const dwords = rows_.spread(row);
+  if (dwords == nullptr) say_full("it touches more memory than races are looked for in");
+  return dwords;
+}
+
+void RaceCheck::say_full(const char* why) {
+  if (!std::exchange(is_full_, true)) reporter_.host().unchecked(why);
+}
+
+// Atomics and accesses past the caches learn from who wrote there, and tell those who will read.
+void RaceCheck::synchronize(const Moment& moment, const Access& access, uint64_t address, const Cell& cell,
+                            GroupState& group) {
+  WaveClock& wave = *current_;
+  const bool is_global = access.space == Space::global;
+  const bool reaches_others = is_global && reaches_all(moment.inst, *moment.wave.target);
+  const bool has_group = moment.wave.group->wave_count > 1;
+  const uint64_t key = is_global ? address : ~address;
+  if (access.reads && has_result(moment.inst)) {
+    Clock of_group;
+    if (const RaceRecord& write = rows_.record(cell.write()); write.wave - wave.group_begin() < kGroupWaves)
+      of_group.learn(write.wave, write.time - 1);
+    else if (write.wave != 0 && is_global)
+      wave.loaded.learn(write.wave, write.ordered);
+    if (const Clock* const told = group.released.at(key)) of_group.learn(*told);
+    const bool learns_lds = wave.known_lds.learn(of_group, wave.group_begin());
+    const bool learns = (shares_cache_ ? wave.known : wave.loaded_of_group).learn(of_group);
+    wave.version += learns_lds || (learns && shares_cache_) ? 1 : 0;
+    const Clock* const told = reaches_others ? released_.at(address) : nullptr;
+    if (told != nullptr) wave.loaded.learn(*told);
+  }
+  if (!access.writes) return;
+  if (has_group) group.released.add(key, wave.release(wave.released_to_group(shares_cache_)));
+  if (reaches_others) released_.add(address, wave.release(wave.released()));
+  if (!released_.is_complete()) say_full("more waves meet at one atomic than are kept in mind");
+}
+
+void RaceCheck::leave_mark(const Cell& cell, RaceMark now, bool writes) const {
+  RaceMark& last = writes ? cell.write() : cell.read();
+  const RaceRecord &record = rows_.record(now), &before = rows_.record(last);
+  // Bytes of one dword that one wave accesses one by one; told apart by lanes, one work-item.
+  const bool is_same = before.wave == record.wave && (!by_lane_ || last.lane == now.lane);
+  if (is_same) {
+    if (before.time == record.time) now.bytes |= last.bytes;
+  } else if (!writes && before.wave != 0) {
+    cell.dwords.make_other(cell.at) = last;
+  }
+  if (writes && !record.is_atomic) {
+    if (cell.dwords.has_hidden) cell.dwords.hidden[cell.at] = {};
+  } else if (writes && before.wave == record.wave && !before.is_atomic) {
+    cell.dwords.make_hidden(cell.at) = last;
+  }
+  last = now;
+}
+
+inline bool RaceCheck::lies_behind(const RaceMark& mark, Known& known) const {
+  if (mark.record == 0 || mark.record == known.record) return true;
+  const RaceRecord& before = rows_.record(mark);
+  if (before.wave != current_->number && known.clock.of(before.wave) < before.time) return false;
+  known.record = mark.record;
+  return true;
+}
+
+// Lines that neighbours access as a whole.
+inline bool RaceCheck::touch_lines(Row& row, const Run& run, uint32_t first, uint32_t count, Known& known) {
+  for (uint32_t done = 0; done < count; done += RaceMarks::kLineDwords) {
+    RaceMarks::Line& line = row.lines[(first + done) / RaceMarks::kLineDwords];
+    if (!lies_behind(line.write, known)) return false;
+    if (run.writes && !(lies_behind(line.read, known) && lies_behind(line.other, known))) return false;
+    RaceMark& last = run.writes ? line.write : line.read;
+    if (!run.writes && last.record != 0 && rows_.record(last).wave != current_->number) line.other = last;
+    last = run.now;
+    last.lane = static_cast<uint8_t>(run.first_lane(done));
+  }
+  return true;
+}
+
+inline bool RaceCheck::touch_dwords(RaceMarks::Dwords& all, const Run& run, uint32_t first, uint32_t count,
+                                    Known& known) {
+  RaceMark now = run.now;
+  for (uint32_t i = 0; i < count; i++) {
+    RaceMarks::Dwords::Last& last = all.last[first + i];
+    now.lane = static_cast<uint8_t>(lane_at(run.now.lane, run.done + i, run.now.dwords));
+    if (!lies_behind(last.write, known)) return false;
+    if (!run.writes) {
+      if (last.read.record != 0 && rows_.record(last.read).wave != current_->number)
+        all.make_other(first + i) = last.read;
+      last.read = now;
+      continue;
+    }
+    if (!lies_behind(last.read, known)) return false;
+    if (all.has_other && !lies_behind(all.other[first + i], known)) return false;
+    if (all.has_hidden) all.hidden[first + i] = {};
+    last.write = now;
+  }
+  return true;
+}
+
+// A plain access of whole dwords by neighbours, if all that was there before is known to their wave. False
+// where that is not so: the marks that they may have left are those that they leave then.
+bool RaceCheck::touch_run(const Access& access, Run& run, uint64_t address, uint32_t dwords,
+                          GroupState& group, Known& known) {
+  for (run.done = 0; run.done < dwords;) {
+    Row* const row = row_at(access.space, address, group);
+    if (row == nullptr) return false;
+    const auto first = static_cast<uint32_t>(address % RaceMarks::kRowBytes / 4);
+    const uint32_t count = std::min(RaceMarks::kRowDwords - first, dwords - run.done);
+    if (row->dwords == nullptr && run.has_lines() && (first | count) % RaceMarks::kLineDwords == 0) {
+      if (!touch_lines(*row, run, first, count, known)) return false;
+    } else {
+      RaceMarks::Dwords* const all = spread(*row);
+      if (all == nullptr || !touch_dwords(*all, run, first, count, known)) return false;
+    }
+    run.done += count, address += 4 * count;
+  }
+  return true;
+}
+
+// An atomic that others' atomics alone may have come before, which it does not ask.
+bool RaceCheck::touch_atomic(const Moment& moment, const Access& access, RaceMark now, GroupState& group) {
+  const RaceRecord& record = rows_.record(now);
+  const auto is_own = [this](const RaceMark& mark) {
+    return mark.record == 0 || rows_.record(mark).wave == current_->number;
+  };
+  const auto meets = [&](const RaceRecord& before) {
+    const bool is_of_group = before.wave - current_->group_begin() < kGroupWaves;
+    return before.is_atomic && (is_of_group || (before.reaches_all && record.reaches_all));
+  };
+  for (uint64_t at = access.address[now.lane], end = at + access.bytes; at < end; at += 4) {
+    Row* const row = row_at(access.space, at, group);
+    if (row == nullptr || row->dwords == nullptr) return false;
+    const Cell cell{*row->dwords, static_cast<uint32_t>(at % RaceMarks::kRowBytes / 4)};
+    const RaceMark& write = cell.write();
+    if (!is_own(cell.read()) || !(is_own(write) || meets(rows_.record(write)))) return false;
+    if (cell.dwords.has_other && !is_own(cell.dwords.other[cell.at])) return false;
+    if (cell.dwords.has_hidden && !is_own(cell.dwords.hidden[cell.at])) return false;
+    // What other lanes of the instruction have told there, this one tells, too.
+    if (write.record != now.record) synchronize(moment, access, at, cell, group);
+    leave_mark(cell, now, true);
+  }
+  return true;
+}
+
+void RaceCheck::touch(const Moment& moment, const Access& access, RaceMark now, uint32_t lane,
+                      GroupState& group) {
+  // A compare-and-swap that finds something else only reads.
+  const bool writes = access.writes && (!may_fail_ || swaps(moment, access, lane));
+  const uint64_t begin = access.address[lane], end = begin + access.bytes;
+  now.lane = static_cast<uint8_t>(lane), now.is_failed_swap = access.writes && !writes;
+  for (uint64_t at = begin & ~uint64_t{3}; at < end; at += 4) {
+    Row* const row = row_at(access.space, at, group);
+    RaceMarks::Dwords* const all = row != nullptr ? spread(*row) : nullptr;
+    if (all == nullptr) return;
+    const Cell cell{*all, static_cast<uint32_t>(at % RaceMarks::kRowBytes / 4)};
+    now.bytes = 0;
+    for (uint64_t i = 0; i < 4; i++)
+      if (at + i >= begin && at + i < end) now.bytes |= static_cast<uint8_t>(1 << i);
+    if (access.is_coherent) synchronize(moment, access, at, cell, group);
+    settle(moment, cell);
+    compare(moment, access, now, cell.write(), true, begin, cell);
+    if (access.is_atomic && all->has_hidden)
+      compare(moment, access, now, all->hidden[cell.at], true, begin, cell);
+    if (writes) {
+      compare(moment, access, now, cell.read(), false, begin, cell);
+      if (all->has_other) compare(moment, access, now, all->other[cell.at], false, begin, cell);
+    }
+    leave_mark(cell, now, writes);
+  }
+}
+
+RaceMark RaceCheck::mark_of(const Moment& moment, const Access& access, const GroupState& group) {
+  RaceRecord record;
+  record.wave = current_->number, record.time = current_->time;
+  record.at = static_cast<int32_t>(static_cast<int64_t>(moment.pc - launch_.entry) / 4);
+  record.ordered = std::min(current_->time - 1, current_->released());
+  record.known = access.is_atomic ? current_->version : 0;
+  record.is_atomic = access.is_atomic, record.is_coherent = access.is_coherent;
+  record.reaches_all = reaches_all(moment.inst, *moment.wave.target);
+  if (by_lane_) {
+    record.step = step_;
+    record.barriers = access.space == Space::lds ? group.lds_barriers : group.barriers;
+  }
+  RaceMark mark;
+  mark.record = rows_.number_of(record);
+  mark.bytes = 0xf;
+  mark.access = static_cast<uint8_t>(&access - moment.accesses.data());
+  return mark;
+}
+
+// The last of the active lanes from `lane` on of which each lies `by` bytes behind the one before.
+inline uint32_t last_of_run(const Access& access, uint64_t active, uint32_t lane, uint64_t by) {
+  const uint64_t* const at = access.address.data();
+  constexpr uint32_t kSteps = 15;
+  while (lane + 1 < kLanes) {
+    uint64_t differs = lane + kSteps >= kLanes || ~(active >> lane) & ((uint64_t{2} << kSteps) - 1);
+    for (uint32_t i = 0; i < kSteps && differs == 0; i++) differs |= (at[lane + i + 1] - at[lane + i]) ^ by;
+    if (differs == 0)
+      lane += kSteps;
+    else if (active >> (lane + 1) & 1 && at[lane + 1] - at[lane] == by)
+      lane++;
+    else
+      break;
+  }
+  return lane;
+}
+
+void RaceCheck::touch_all(const Moment& moment, const Access& access, GroupState& group) {
+  RaceMark now = mark_of(moment, access, group);
+  const bool may_pass = !by_lane_ && doubts_.empty();
+  const bool is_plain = may_pass && !access.is_atomic && !access.is_coherent;
+  may_fail_ = access.is_atomic && is_compare_swap(moment.inst);
+  const bool is_told = may_pass && access.is_atomic && access.bytes % 4 == 0 && !may_fail_;
+  Known known{access.space == Space::lds ? current_->known_lds : current_->known};
+  for (uint64_t left = access.lanes; left != 0;) {
+    auto lane = static_cast<uint32_t>(__builtin_ctzll(left));
+    const uint32_t first = lane;
+    bool is_done = false;
+    if (is_plain && access.address[lane] % 4 == 0) {
+      // Neighbours that read one place leave the mark of the last of them.
+      const uint32_t begin = access.writes ? lane : last_of_run(access, left, lane, 0);
+      lane = last_of_run(access, left, begin, access.bytes);
+      const uint32_t bytes = (lane - begin + 1) * access.bytes;
+      Run run{now, access.writes};
+      run.now.lane = static_cast<uint8_t>(begin);
+      run.now.dwords = static_cast<int8_t>(begin == lane       ? 0
+                                           : access.bytes >= 4 ? access.bytes / 4
+                                                               : -static_cast<int>(4 / access.bytes));
+      is_done = bytes % 4 == 0 && touch_run(access, run, access.address[begin], bytes / 4, group, known);
+    } else if (is_told && access.address[lane] % 4 == 0) {
+      now.lane = static_cast<uint8_t>(lane);
+      is_done = touch_atomic(moment, access, now, group);
+    }
+    for (uint32_t each = first; !is_done && each <= lane; each++) touch(moment, access, now, each, group);
+    left = lane + 1 < kLanes ? left & ~uint64_t{0} << (lane + 1) : 0;
+  }
+}
+
+}  // namespace morgana::device
