@@ -119,3 +119,7 @@ packaged(libdtif lib/morgana/rocm .. kmt_objects)
 packaged(libmorgana_kfd_driver lib/morgana/rocm .. kmt_objects)
 packaged(libmorgana_hip_check lib/morgana/rocm ..)
 packaged(morgana bin ../lib/morgana)
+
+# packaging/pack.sh makes both packages of it. The name without a number is for linking.
+install(DIRECTORY ${PACKAGED}/bin ${PACKAGED}/lib DESTINATION . COMPONENT package EXCLUDE_FROM_ALL USE_SOURCE_PERMISSIONS
+  PATTERN libhsakmt.so EXCLUDE)

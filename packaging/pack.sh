@@ -51,8 +51,7 @@ check_order() {
 put_tree() {
   local doc=$1/share/doc/morgana library
   mkdir -p "$doc/licenses"
-  cp -a "$tree/bin" "$tree/lib" "$1"
-  rm -f "$1"/lib/morgana/rocm/libhsakmt.so  # for linking
+  cmake --install "$build" --component package --prefix "$1" >/dev/null
   cp "$root/README.md" "$root/CHANGELOG.md" "$doc"
   cp "$root/LICENSE" "$doc/copyright"
   for library in "${libraries[@]}"; do
