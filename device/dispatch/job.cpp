@@ -115,9 +115,10 @@ void Job::record(Fault fault) {
 }
 
 // Calls for helpers when the launch has lasted for kAloneUs and the rest would last as long again; at once
-// when an earlier launch tells that it will.
+// when an earlier launch tells that it will, or when lower priorities have the threads meanwhile.
 void Job::consider_helpers() {
   if (helpers_called_.load(std::memory_order_relaxed) || !has_work()) return;
+  if (Pool::get().has_inferior(priority_)) return call_helpers();
   const uint64_t known = plan_.compiled ? plan_.compiled->group_time.load(std::memory_order_relaxed) : 0;
   const uint64_t alone = ticks_of_us(kAloneUs);
   if (known >= alone || known * plan_.group_count >= 4 * alone) return call_helpers();
@@ -135,7 +136,8 @@ void Job::call_helpers() {
       share != nullptr && share->is_limited() && share->units().count() == 1)
     return;
   // The second processor compiles.
-  if (thread_count() <= 2 && plan_.compiled && plan_.compiled->is_compiling.load(std::memory_order_relaxed))
+  if (thread_count() <= 2 && plan_.compiled && plan_.compiled->is_compiling.load(std::memory_order_relaxed) &&
+      !Pool::get().has_inferior(priority_))
     return;
   if (!helpers_called_.exchange(true, std::memory_order_relaxed)) Pool::get().list(*this);
 }

@@ -148,6 +148,10 @@ class Pool {
   bool wants_back(const Job& job, uint64_t since);
   // Whether queues of higher priorities have work for all compute units.
   bool leaves_no_room(Priority priority);
+  // Whether helpers may be at launches of lower priorities.
+  bool has_inferior(Priority priority) const {
+    return sum_from(open_, 0) != sum_from(open_, static_cast<size_t>(priority));
+  }
   // Has helpers that wait look whether they find work now.
   void look_again();
   // Wakes a helper for a group that was parked.

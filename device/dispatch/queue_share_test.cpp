@@ -1,6 +1,13 @@
 // What queues get of the threads: priorities, equal shares, compute units. Run with 2 and with 8 threads.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <set>
@@ -46,6 +53,7 @@ class CountingQueue {
   uint64_t arguments_[1];
 };
 
+constexpr uint32_t kNoUnit = 0x7f00;     // what no HW_ID is
 constexpr uint32_t kMany = 100'000'000;  // groups: more than there is time for
 
 class Queues : public ::testing::Test {
@@ -143,6 +151,65 @@ TEST_F(Queues, OfLowPriorityHaveAllWhenOthersRest) {
   EXPECT_GT(then, beside * 3);
 }
 
+// Memory whose first page is there only once somebody has filled it.
+struct SlowPage {
+  SlowPage() : file(static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY))) {
+    uffdio_api api{UFFD_API, 0, 0};
+    uffdio_register pages{{address(start), kPage}, UFFDIO_REGISTER_MODE_MISSING, 0};
+    is_slow = ioctl(file, UFFDIO_API, &api) == 0 && ioctl(file, UFFDIO_REGISTER, &pages) == 0;
+  }
+  ~SlowPage() {
+    close(file);
+    munmap(start, 2 * kPage);
+  }
+  void fill() {
+    uffdio_zeropage zeros{{address(start), kPage}, 0, 0};
+    EXPECT_EQ(ioctl(file, UFFDIO_ZEROPAGE, &zeros), 0);
+  }
+  static constexpr size_t kPage = 4096;
+  int file;
+  char* start = static_cast<char*>(
+      mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  bool is_slow;
+};
+
+// The first group stands in a page fault: nobody knows how long those of the launch take, and it may not be
+// the lower priority that has the threads meanwhile.
+TEST_F(Queues, OfHighPriorityWhoseFirstGroupIsStuckGetThreads) {
+  SlowPage page;
+  if (!page.is_slow) GTEST_SKIP() << "no userfaultfd";
+  CountingQueue low(device_, kernel_, Priority::low);
+  std::atomic<bool> stop{false};
+  std::thread beside([&] { low.run(kMany, &stop); });
+  while (low.groups() < 2000) std::this_thread::sleep_for(1ms);
+  constexpr uint32_t kCount = 500;
+  auto* const found = reinterpret_cast<uint32_t*>(page.start + SlowPage::kPage) - 1;
+  std::fill_n(found + 1, kCount - 1, kNoUnit);
+  std::thread high([&] {
+    QueueShare share(Priority::high);
+    WorkPeriod work;
+    work.begin(share);
+    TestKernel kernel("find_unit", Target::gfx950);
+    kernel.launch.share = &share;
+    kernel.load(device_);
+    std::vector<uint32_t> elsewhere(kCount);
+    // Where this thread has everything ready, the first group begins at once.
+    for (uint32_t* const out : {elsewhere.data(), elsewhere.data(), found})
+      EXPECT_EQ(kernel.launch_with(device_, {address(out)}, kCount, 64).kind, FaultKind::none);
+    kernel.unload(device_);
+  });
+  const auto missing = [&] {
+    return std::count_if(found + 1, found + kCount,
+                         [](uint32_t& id) { return std::atomic_ref(id).load() == kNoUnit; });
+  };
+  for (int i = 0; i < 2000 && missing() != 0; ++i) std::this_thread::sleep_for(1ms);
+  EXPECT_EQ(missing(), 0);
+  page.fill();
+  high.join();
+  stop = true;
+  beside.join();
+}
+
 // Groups that no further thread may begin are in no thread's way.
 TEST_F(Queues, OfHighPriorityWithTwoUnitsLeaveTheOthers) {
   if (Device::threads() < 4) GTEST_SKIP() << "too few compute units";
@@ -209,10 +276,9 @@ TEST_F(Queues, AreNotToldThatAllHaveBegunOnceALaunchHasStopped) {
 uint32_t unit_of(uint32_t hardware_id) { return hardware_id >> 8 & 127; }
 
 std::set<uint32_t> units_of_launch(const QueueShare* share, uint32_t count = 20'000) {
-  constexpr uint32_t kNone = 0x7f00;
   Device device(Target::gfx950);
   TestKernel kernel("find_unit", Target::gfx950);
-  std::vector<uint32_t> found(count, kNone);
+  std::vector<uint32_t> found(count, kNoUnit);
   kernel.launch.grid = {count * 64, 1, 1};
   kernel.launch.group = {64, 1, 1};
   kernel.launch.share = share;
