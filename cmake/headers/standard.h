@@ -37,3 +37,9 @@
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include "base/bytes.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "base/result.h"
+#include "base/target.h"
