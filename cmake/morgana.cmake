@@ -97,19 +97,24 @@ function(morgana_entry name)
 endfunction()
 
 # morgana_test(NAME SOURCES a_test.cpp ... DEPS target ...): a GoogleTest program NAME_test and its entry, with morgana_entry's
-# other arguments.
+# other arguments and OWN_HEADERS as above.
 function(morgana_test name)
   if(NOT MORGANA_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "TIMEOUT;SHARDS" "SOURCES;DEPS;NEEDS;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT;SHARDS" "SOURCES;DEPS;NEEDS;LABELS;ENVIRONMENT;OWN_HEADERS" ${ARGN})
   add_executable(${name}_test ${ARG_SOURCES})
   target_include_directories(${name}_test PRIVATE ${CMAKE_SOURCE_DIR})
   target_compile_options(${name}_test PRIVATE ${MORGANA_WARNINGS})
   target_compile_definitions(${name}_test PRIVATE MORGANA_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                                   MORGANA_BINARY_DIR="${CMAKE_BINARY_DIR}")
   target_link_libraries(${name}_test PRIVATE ${ARG_DEPS} GTest::gtest GTest::gtest_main)
-  target_precompile_headers(${name}_test REUSE_FROM headers_test)
+  if(ARG_OWN_HEADERS)
+    list(TRANSFORM ARG_OWN_HEADERS PREPEND ${CMAKE_SOURCE_DIR}/)
+    target_precompile_headers(${name}_test PRIVATE ${CMAKE_SOURCE_DIR}/cmake/headers/test.h ${ARG_OWN_HEADERS})
+  else()
+    target_precompile_headers(${name}_test REUSE_FROM headers_test)
+  endif()
   if(ARG_NEEDS)
     add_dependencies(${name}_test ${ARG_NEEDS})
   endif()

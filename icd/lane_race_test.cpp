@@ -93,6 +93,16 @@ TEST_F(LaneRace, OneValueThatAllStoreIsClean) {
 }
 
 // The copy is made by other work-items than those who read it.
+TEST_F(LaneRace, AValueThatTheOtherHalfStoresLaterIsClean) {
+  EXPECT_EQ(check(R"(kernel void k(global int* to) {
+    int i = get_local_id(0);
+    if (i < 8) to[i] = 7;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (i >= 8) to[i - 8] = 7;
+  })"),
+            "");
+}
+
 TEST_F(LaneRace, AnAsynchronousCopyIsWaitedFor) {
   const auto copy = [](const char* type, const char* wait) {
     const std::string text =

@@ -26,10 +26,10 @@ constexpr uint64_t kPage = TouchedPages::kPage;
 // costs as much as many pages: after a run of open ones as many more, and the rest of an aligned group of
 // which so many are.
 constexpr uint64_t kMostTogether = 16;
-struct Group {
+struct PageGroup {
   uint64_t pages, open;
 };
-constexpr Group kGroups[] = {{256, 128}, {16, 2}};
+constexpr PageGroup kGroups[] = {{256, 128}, {16, 2}};
 
 // What is known of a page: 0, or four times the number of its image (from 1 on) and these.
 constexpr uint32_t kClosed = 0;
@@ -197,7 +197,7 @@ bool TouchedPages::Impl::open_whole(const Area& area) {
 std::pair<uint64_t, uint64_t> TouchedPages::Impl::together(const Area& area, uint64_t page) const {
   const uint32_t* const state = states + area.first;
   const uint64_t pages = area.region.size / kPage;
-  for (const Group& group : kGroups) {
+  for (const PageGroup& group : kGroups) {
     const uint64_t begin = page / group.pages * group.pages, end = std::min(begin + group.pages, pages);
     const auto open = end - begin - static_cast<uint64_t>(std::count(state + begin, state + end, kClosed));
     if (open >= group.open) return {begin, end};

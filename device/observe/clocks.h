@@ -85,12 +85,15 @@ struct Release {
 };
 
 // What those have known who wrote to places for others. Most places nobody asks for: what is told is written
-// down, and learnt when somebody asks.
+// down, and learnt when somebody asks or there is much of it.
 class Releases {
  public:
+  // Of the waves that meet at one place no more are kept in mind; others are as if they had told nothing.
+  explicit Releases(size_t most_known) : most_known_(most_known) {}
   void add(uint64_t place, const std::shared_ptr<const Release>& release) {
     told_.emplace_back(place, release);
-    if (told_.size() == kMostTold) learn();
+    told_entries_ += 1 + release->known.size();
+    if (told_entries_ > kMostTold) learn();
   }
   // nullptr: nobody wrote there.
   const Clock* at(uint64_t place) {
@@ -98,25 +101,28 @@ class Releases {
     const auto found = clocks_.find(place);
     return found != clocks_.end() ? &found->second : nullptr;
   }
-  // False: more waves have met at one place than are kept in mind.
+  // False: there have been more, as far as what was told has been learnt.
   bool is_complete() const { return is_complete_; }
 
  private:
-  static constexpr size_t kMostTold = 1 << 14, kMostKnown = 4096;
+  static constexpr size_t kMostTold = 1 << 16;  // entries of clocks
 
   void learn() {
     for (const auto& [place, release] : told_) {
       Clock& clock = clocks_[place];
-      is_complete_ = is_complete_ && clock.size() < kMostKnown;
-      if (clock.size() >= kMostKnown) continue;
+      is_complete_ = is_complete_ && clock.size() < most_known_;
+      if (clock.size() >= most_known_) continue;
       clock.learn(release->wave, release->until);
       clock.learn(release->known);
     }
     told_.clear();
+    told_entries_ = 0;
   }
 
   std::vector<std::pair<uint64_t, std::shared_ptr<const Release>>> told_;
   std::unordered_map<uint64_t, Clock> clocks_;
+  const size_t most_known_;
+  size_t told_entries_ = 0;
   bool is_complete_ = true;
 };
 

@@ -15,6 +15,7 @@ void RaceCheck::group_begins(const Group& group) {
   GroupState& state = state_of(group);
   for (Row& row : state.lds) rows_.clear(row);
   state.lds.resize(group.lds_size / RaceMarks::kRowBytes + 1);
+  state.lds_bytes = group.lds_size;
   state.next_orders.fill(kOrdersAll);
   const uint64_t index = reporter_.items().index_of(group.id);
   for (uint32_t i = 0; i < kGroupWaves; i++) {

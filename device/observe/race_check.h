@@ -34,11 +34,13 @@ class RaceCheck {
  private:
   using Row = RaceMarks::Row;
   static constexpr uint8_t kOrdersLds = 1, kOrdersGlobal = 2, kOrdersAll = kOrdersLds | kOrdersGlobal;
+  static constexpr size_t kMostKnown = 4096;  // waves, at an atomic for all groups
   struct GroupState {
     std::vector<Row> lds;
+    uint32_t lds_bytes = 0;
     std::array<WaveClock, kGroupWaves> waves;
     std::array<uint8_t, kGroupWaves> next_orders{};  // what the wave's next barrier orders
-    Releases released;                               // as released_, for the group; LDS: ~address
+    Releases released{SIZE_MAX};                     // as released_, for the group; LDS: ~address
     uint32_t barriers = 0, lds_barriers = 0;         // that ordered accesses to global memory, to LDS
     void count_barrier(uint8_t ordered) {
       lds_barriers += ordered & kOrdersLds ? 1 : 0;
@@ -124,9 +126,9 @@ class RaceCheck {
   uint32_t step_ = 0;
   std::unordered_map<const Group*, GroupState> groups_;
   std::pair<const Group*, GroupState*> last_group_{};
-  RaceMarks rows_;     // of global memory
-  Releases released_;  // by address of atomics
-  Clock grid_;         // what those who come to the grid's barrier know
+  RaceMarks rows_;                 // of global memory
+  Releases released_{kMostKnown};  // by address of atomics
+  Clock grid_;                     // what those who come to the grid's barrier know
   std::vector<Doubt> doubts_;
   std::set<std::pair<uint64_t, uint64_t>> swapped_;     // pairs of instructions whose doubt is over
   std::unordered_map<uint64_t, uint64_t> swapped_now_;  // what compare-and-swaps of this step have written

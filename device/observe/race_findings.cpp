@@ -90,8 +90,8 @@ void RaceCheck::compare(const Moment& moment, const Access& access, const RaceMa
   const bool reach_each_other = is_of_group || (now.reaches_all && before.reaches_all);
   if (are_atomic && reach_each_other) return;
   // A value that one has stored and another stores again. Of lanes of one instruction is_ordered tells.
-  if (wrote && access.writes && !now.is_atomic && !before.is_atomic && before.wave != now.wave &&
-      changes_nothing(moment, access, mark.lane))
+  if (wrote && access.writes && !now.is_atomic && !before.is_atomic &&
+      (before.wave != now.wave || before.step != now.step) && changes_nothing(moment, access, mark.lane))
     return;
   // A load past the caches and a store are how flags are polled; atomic stores look like others.
   if (!are_atomic && now.is_coherent && before.is_coherent) return;

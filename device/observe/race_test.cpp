@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "device/checks.h"
+#include "device/observe/clocks.h"
 #include "device/testing/test_kernels.h"
 
 namespace morgana::device {
@@ -49,6 +50,23 @@ TEST(RaceOf32Waves, ABarrierOrdersThemAll) {
   const Fault fault = run("lds_ordered", findings);
   ASSERT_EQ(fault.kind, FaultKind::none) << fault.detail;
   EXPECT_TRUE(findings.all.empty());
+}
+
+// What the waves of a group tell each other is kept, however many there are.
+TEST(Releases, KeepAsManyWavesAsTheyMay) {
+  Releases all(SIZE_MAX), two(2);
+  for (uint32_t wave = 1; wave <= 5000; wave++) {
+    const auto release = std::make_shared<const Release>(Release{wave, 7, {}});
+    all.add(64, release);
+    two.add(64, release);
+  }
+  ASSERT_NE(all.at(64), nullptr);
+  EXPECT_EQ(all.at(64)->size(), 5000u);
+  EXPECT_EQ(all.at(64)->of(5000), 7u);
+  EXPECT_TRUE(all.is_complete());
+  EXPECT_EQ(all.at(68), nullptr);
+  EXPECT_EQ(two.at(64)->size(), 2u);
+  EXPECT_FALSE(two.is_complete());
 }
 
 }  // namespace

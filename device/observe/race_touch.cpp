@@ -19,7 +19,7 @@ bool is_compare_swap(const isa::Inst& inst) {
 
 RaceCheck::Row* RaceCheck::row_at(Space space, uint64_t address, GroupState& group) {
   const uint64_t number = address / RaceMarks::kRowBytes;
-  if (space == Space::lds) return number < group.lds.size() ? &group.lds[number] : nullptr;
+  if (space == Space::lds) return address < group.lds_bytes ? &group.lds[number] : nullptr;
   Row* const row = rows_.row(address);
   if (row == nullptr) say_full("it touches more memory than races are looked for in");
   return row;
@@ -56,9 +56,9 @@ void RaceCheck::synchronize(const Moment& moment, const Access& access, uint64_t
     const Clock* const told = reaches_others ? released_.at(address) : nullptr;
     if (told != nullptr) wave.loaded.learn(*told);
   }
-  if (!access.writes) return;
-  if (has_group) group.released.add(key, wave.release(wave.released_to_group(shares_cache_)));
-  if (reaches_others) released_.add(address, wave.release(wave.released()));
+  if (access.writes && has_group)
+    group.released.add(key, wave.release(wave.released_to_group(shares_cache_)));
+  if (access.writes && reaches_others) released_.add(address, wave.release(wave.released()));
   if (!released_.is_complete()) say_full("more waves meet at one atomic than are kept in mind");
 }
 
