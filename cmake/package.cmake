@@ -51,16 +51,21 @@ endforeach()
 # levels stay hidden.
 set(rooms base codeobj codeobj_link isa lift jit device device_testing device_vectors cache run_summary capsule runtime compiler_assemble spirv
   device_pack compiler)
+# objects_of(VARIABLE TARGET): its objects, without the headers that it compiles in advance, which CMake counts among them.
+function(objects_of variable target)
+  set(${variable} "$<FILTER:$<TARGET_OBJECTS:${target}>,EXCLUDE,[.]pch$>" PARENT_SCOPE)
+endfunction()
 set(objects)
 foreach(room ${rooms})
+  objects_of(room_objects morgana_${room})
   set(archive ${PACKAGED}/objects/${room}.a)
   add_custom_command(OUTPUT ${archive}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${PACKAGED}/objects
     COMMAND ${CMAKE_COMMAND} -E rm -f ${archive}
-    COMMAND ${MORGANA_LLVM_ROOT}/bin/llvm-ar qcs ${archive} $<TARGET_OBJECTS:morgana_${room}>
+    COMMAND ${MORGANA_LLVM_ROOT}/bin/llvm-ar qcs ${archive} ${room_objects}
     COMMAND ${MORGANA_LLVM_ROOT}/bin/llvm-objcopy --wildcard "--set-symbol-visibility=_ZN7morgana*=default"
             "--set-symbol-visibility=_ZNK7morgana*=default" "--set-symbol-visibility=_ZT?N7morgana*=default" ${archive}
-    DEPENDS $<TARGET_OBJECTS:morgana_${room}> COMMAND_EXPAND_LISTS VERBATIM)
+    DEPENDS ${room_objects} COMMAND_EXPAND_LISTS VERBATIM)
   list(APPEND objects ${archive})
 endforeach()
 add_custom_target(packaged_objects DEPENDS ${objects})
@@ -87,9 +92,10 @@ function(packaged target folder core)
   get_target_property(options ${target} LINK_OPTIONS)
   get_target_property(output ${target} OUTPUT_NAME)
   get_target_property(type ${target} TYPE)
-  set(objects $<TARGET_OBJECTS:${target}>)
-  foreach(other ${ARGN})
-    list(APPEND objects $<TARGET_OBJECTS:${other}>)
+  set(objects)
+  foreach(one ${target} ${ARGN})
+    objects_of(of_one ${one})
+    list(APPEND objects ${of_one})
   endforeach()
   if(type STREQUAL EXECUTABLE)
     add_executable(${name} EXCLUDE_FROM_ALL ${objects})
