@@ -92,7 +92,6 @@ TEST_F(LaneRace, OneValueThatAllStoreIsClean) {
   EXPECT_EQ(check("kernel void k(global int* to) { to[3] = 7; }"), "");
 }
 
-// The copy is made by other work-items than those who read it.
 TEST_F(LaneRace, AValueThatTheOtherHalfStoresLaterIsClean) {
   EXPECT_EQ(check(R"(kernel void k(global int* to) {
     int i = get_local_id(0);
@@ -103,6 +102,7 @@ TEST_F(LaneRace, AValueThatTheOtherHalfStoresLaterIsClean) {
             "");
 }
 
+// The copy is made by other work-items than those who read it.
 TEST_F(LaneRace, AnAsynchronousCopyIsWaitedFor) {
   const auto copy = [](const char* type, const char* wait) {
     const std::string text =

@@ -43,9 +43,7 @@ class Located {
       : wave_(wave), before_(wave.step), ahead_(resident_of(wave).groups_ahead(wave)) {
     wave.step = step;
     wave.group->id[0] += ahead_;
-    const isa::Inst& inst = *step->inst;
-    const bool accesses = inst.src[0].present() || inst.src[2].present();  // else: waits, cache control
-    if (accesses) level().locate_access(wave);
+    level().locate_access(wave);
   }
   ~Located() {
     wave_.access = {};

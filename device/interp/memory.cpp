@@ -33,6 +33,7 @@ bool locate_access(Wave& wave) {
   if (wave.access.address != nullptr) return true;
   const Step* step = wave.step;
   const isa::Inst& inst = *step->inst;
+  if (!inst.src[0].present() && !inst.src[2].present()) return false;  // cache control
   uint64_t* const at = address_room(wave);
   switch (inst.row->format) {
     case Format::FLAT:

@@ -122,9 +122,8 @@ Watch watch(const Wave& wave, Step& copy) {
 bool watch_step(Wave& wave, const Step* step, const Step* local) {
   const isa::Inst* inst = local->inst;
   if (inst == nullptr || inst->row == nullptr) return true;
-  const bool accesses = inst->src[0].present() || inst->src[2].present();  // else: cache control
   wave.step = local;
-  if (accesses && locate_access(wave)) service::observe_access(wave, *inst);
+  if (locate_access(wave)) service::observe_access(wave, *inst);
   const bool goes_on = service::observe_step(wave, step);
   wave.access = {};
   return goes_on;

@@ -6,6 +6,7 @@
 #include "device/observe/memory_order.h"
 
 namespace morgana::device {
+
 RaceCheck::GroupState& RaceCheck::state_of(const Group& group) {
   if (last_group_.first != &group) last_group_ = {&group, &groups_[&group]};
   return *last_group_.second;

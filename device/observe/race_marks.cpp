@@ -7,7 +7,7 @@ namespace morgana::device {
 namespace {
 
 // Of a launch: 64 KiB of memory each, for which 27 KiB are kept; and rows of 256 bytes, for which 2 KiB are.
-constexpr size_t kMostPages = 50'000, kMostDwords = 600'000;
+constexpr size_t kMostPages = 50'000, kMostSpreadRows = 600'000;
 // Records, at least and for each mark that there may be, before the unused ones are looked for.
 constexpr size_t kLeastRecords = 1 << 14, kRecordsOfRow = 8;
 
@@ -56,7 +56,6 @@ RaceMarks::~RaceMarks() {
       if (row.dwords != nullptr) spare<Dwords>().give(std::move(row.dwords));
     spare<Page>().give(std::move(page));
   }
-  for (auto& dwords : spare_) spare<Dwords>().give(std::move(dwords));
 }
 
 RaceMarks::Page* RaceMarks::find(uint64_t number) {
@@ -77,15 +76,10 @@ RaceMarks::Page* RaceMarks::find(uint64_t number) {
 }
 
 RaceMarks::Dwords* RaceMarks::make_dwords(Row& row) {
-  if (!spare_.empty()) {
-    row.dwords = std::move(spare_.back());
-    spare_.pop_back();
-  } else {
-    if (dwords_ == kMostDwords) return nullptr;
-    dwords_++;
-    row.dwords = spare<Dwords>().take();
-    if (row.dwords == nullptr) row.dwords.reset(new Dwords);
-  }
+  if (spread_rows_ == kMostSpreadRows) return nullptr;
+  spread_rows_++;
+  row.dwords = spare<Dwords>().take();
+  if (row.dwords == nullptr) row.dwords.reset(new Dwords);
   Dwords& dwords = *row.dwords;
   dwords.has_other = dwords.has_hidden = false;
   for (uint32_t at = 0; at < kRowDwords; at++) {
@@ -98,7 +92,9 @@ RaceMarks::Dwords* RaceMarks::make_dwords(Row& row) {
 
 void RaceMarks::clear(Row& row) {
   row.lines = {};
-  if (row.dwords != nullptr) spare_.push_back(std::move(row.dwords));
+  if (row.dwords == nullptr) return;
+  spare<Dwords>().give(std::move(row.dwords));
+  spread_rows_--;
 }
 
 uint32_t RaceMarks::number_of(const RaceRecord& record) {
@@ -111,7 +107,7 @@ uint32_t RaceMarks::number_of(const RaceRecord& record) {
 }
 
 bool RaceMarks::is_crowded() const {
-  const size_t rows = pages_.size() * kPageRows + dwords_ * (kRowDwords / kLineDwords);
+  const size_t rows = pages_.size() * kPageRows + spread_rows_ * (kRowDwords / kLineDwords);
   return records_.size() > std::max({most_records_, kLeastRecords, kRecordsOfRow * rows});
 }
 

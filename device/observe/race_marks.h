@@ -110,8 +110,7 @@ class RaceMarks {
 
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
   std::array<std::pair<uint64_t, Page*>, 64> near_{};  // some of them
-  std::vector<std::unique_ptr<Dwords>> spare_;
-  size_t dwords_ = 0;  // of rows
+  size_t spread_rows_ = 0;
   std::vector<RaceRecord> records_ = std::vector<RaceRecord>(1);
   std::array<uint32_t, 1024> recent_{};  // by instruction
   size_t most_records_ = 0;              // at least
