@@ -98,6 +98,18 @@ void managed() {
   add_index<<<kCount / kGroup, kGroup>>>(numbers, 5);
   CHECK(hipDeviceSynchronize());
   report("managed memory", is_row(numbers, 5, 2));
+  int is_read_mostly, prefetched;
+  void* pinned;
+  CHECK(hipHostMalloc(&pinned, kCount));
+  const auto ask = [&](void* of) {
+    (void)hipMemRangeGetAttribute(&prefetched, sizeof prefetched, hipMemRangeAttributeLastPrefetchLocation,
+                                  of, kCount);
+    return hipMemRangeGetAttribute(&is_read_mostly, sizeof is_read_mostly, hipMemRangeAttributeReadMostly, of,
+                                   kCount);
+  };
+  report("attributes of managed memory, and of no other",
+         ask(numbers) == hipSuccess && ask(pinned) == hipErrorInvalidValue);
+  CHECK(hipHostFree(pinned));
   CHECK(hipFree(numbers));
 }
 
