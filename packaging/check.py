@@ -52,7 +52,7 @@ class Root:
         # The samples as Debian 12 built them, without its tool.
         shutil.copytree(binaries, place / "samples/build/bin", ignore=lambda folder, names: [
             n for n in names if not (pathlib.Path(folder, n).is_dir() or n.endswith(".o") or n in SAMPLES)])
-        for item in ("run.py", "life.py", "trap.py", "data", "trap"):
+        for item in ("run.py", "life.py", "trap.py", "heat.hip", "data", "trap"):
             source = HERE.parent / "samples" / item
             (shutil.copytree if source.is_dir() else shutil.copy)(source, place / "samples" / item)
         (place / "two_platforms.py").write_text(TWO_PLATFORMS)
@@ -109,10 +109,19 @@ class Root:
 
         self.check("beside PoCL and its LLVM", f"dpkg -i /work/{self.deb.name}; "
                    "apt-get install -y -qq --no-install-recommends pocl-opencl-icd; python3 /work/two_platforms.py", "two platforms: ")
-        self.run(REMOVE + "; apt-get purge -y -qq pocl-opencl-icd python3-pyopencl; apt-get autoremove --purge -y -qq")
+        self.hip()
+        self.run(REMOVE + "; apt-get purge -y -qq pocl-opencl-icd python3-pyopencl hipcc libamdhip64-dev; apt-get autoremove --purge -y -qq")
         self.recipes()
         self.run("rm -rf /work")
         return self.failed
+
+    def hip(self):
+        """samples/heat.hip, built by the root's own hipcc, which brings AMD's runtime and compiler."""
+        self.check("HIP is installed", "apt-get install -y -qq --no-install-recommends hipcc libamdhip64-dev")
+        self.check("a HIP program is built", "cd /work/samples; hipcc --offload-arch=gfx90a -o heat heat.hip")
+        self.check("a HIP program, .deb", "cd /work/samples; morgana run --require --summary -- ./heat")
+        self.check("a HIP program, tarball", f"{REMOVE}; tar -C /srv -xf /work/{self.tarball.name}; cd /work/samples; "
+                   "/srv/morgana-*/bin/morgana run --require -- ./heat; /srv/morgana-*/bin/morgana run --require --door kfd -- ./heat; rm -rf /srv/morgana-*")
 
     def recipes(self):
         """Every recipe of docs/ci.md as it is printed. `curl` gives the file of that name in /work; ./my-tests is a sample."""
