@@ -49,7 +49,7 @@ endforeach()
 
 # The rooms' objects, in which the functions of namespace morgana are shown: the compiler has hidden them. Those of the interpreter's
 # levels stay hidden.
-set(rooms base codeobj codeobj_link isa lift jit device device_testing device_vectors cache run_summary capsule runtime compiler_assemble spirv
+set(rooms base codeobj codeobj_link isa lift jit checks device device_testing device_vectors cache run_summary findings capsule runtime compiler_assemble spirv
   device_pack compiler)
 # objects_of(VARIABLE TARGET): its objects, without the headers that it compiles in advance, which CMake counts among them.
 function(objects_of variable target)
@@ -75,7 +75,7 @@ add_library(packaged_fmt STATIC EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/cmake/fmt.c
 target_link_libraries(packaged_fmt PUBLIC fmt::fmt)
 
 add_library(packaged_core SHARED EXCLUDE_FROM_ALL ${PACKAGED}/left_out.cpp
-  $<TARGET_OBJECTS:morgana_interp_base> $<TARGET_OBJECTS:morgana_interp_avx2> $<TARGET_OBJECTS:morgana_interp_avx512>)
+  ${MORGANA_INTERP_OBJECTS})
 target_include_directories(packaged_core SYSTEM PRIVATE ${MORGANA_LLVM_ROOT}/include)
 target_compile_options(packaged_core PRIVATE -fno-rtti)
 add_dependencies(packaged_core packaged_objects packaged_fmt packaged_llvm_begin packaged_llvm_end)

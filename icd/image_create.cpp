@@ -14,7 +14,7 @@ namespace {
 
 using Description = Image::Description;
 
-struct Request {
+struct ImageRequest {
   cl_mem_flags flags;
   const cl_image_format* format;
   const cl_image_desc* desc;
@@ -56,7 +56,7 @@ cl_int view_buffer(const cl_image_desc& desc, Mem& parent, const runtime::ImageF
   return CL_SUCCESS;
 }
 
-cl_int read_parent(const Context& context, const Request& request, const runtime::ImageFormat& format,
+cl_int read_parent(const Context& context, const ImageRequest& request, const runtime::ImageFormat& format,
                    Description& d, View& view) {
   const cl_image_desc& desc = *request.desc;
   if (desc.mem_object == nullptr)
@@ -78,7 +78,7 @@ cl_int read_parent(const Context& context, const Request& request, const runtime
 
 // Levels are an image's own: of no other object, and brought in one by one. More than the extents have halves
 // are taken, of a texel each: OpenCL-CTS makes two of 1 x 1.
-cl_int read_levels(const Request& request, const runtime::ImageFormat& format, Description& d) {
+cl_int read_levels(const ImageRequest& request, const runtime::ImageFormat& format, Description& d) {
   d.mip_levels = request.desc->num_mip_levels;
   if (d.levels() == 1) return CL_SUCCESS;
   const bool can_have_them = d.type != CL_MEM_OBJECT_IMAGE1D_BUFFER && request.desc->mem_object == nullptr &&
@@ -90,7 +90,7 @@ cl_int read_levels(const Request& request, const runtime::ImageFormat& format, D
 }
 
 // Everything that format and desc must be, in the specification's order.
-cl_int read_request(const Context& context, const Request& request, Description& d, View& view) {
+cl_int read_request(const Context& context, const ImageRequest& request, Description& d, View& view) {
   // CL_INVALID_IMAGE_FORMAT_DESCRIPTOR if image_format is NULL or its values are not valid.
   if (request.format == nullptr || !is_valid_format(*request.format))
     return CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
@@ -154,7 +154,7 @@ void bring_in(const Image& image, uint8_t* to, const void* host_ptr) {
 
 // The application's memory as it is, if every target can have texels where the application has them; else
 // NULL.
-cl_mem use_in_place(Context& context, const Request& request, const Description& d,
+cl_mem use_in_place(Context& context, const ImageRequest& request, const Description& d,
                     const std::vector<cl_mem_properties>& properties) {
   const size_t size = host_bytes(d);
   std::optional<Image> image =
@@ -190,7 +190,7 @@ std::vector<runtime::ImagePitches> level_pitches(const Description& description,
   return pitches;
 }
 
-Made<cl_mem> create_with_memory(Context& context, const Request& request, const Description& d,
+Made<cl_mem> create_with_memory(Context& context, const ImageRequest& request, const Description& d,
                                 std::vector<cl_mem_properties> properties) {
   const bool uses = (request.flags & CL_MEM_USE_HOST_PTR) != 0;
   const bool is_packed = find_format(d.format)->packed_texels != 1;
@@ -227,7 +227,7 @@ Made<cl_mem> create_with_memory(Context& context, const Request& request, const 
 }
 
 // An image whose texels lie, linearly, in external memory.
-Made<cl_mem> create_external(Context& context, const Request& request, const Description& d,
+Made<cl_mem> create_external(Context& context, const ImageRequest& request, const Description& d,
                              std::vector<cl_mem_properties> properties) {
   const size_t size = host_bytes(d);
   Made<Mem::Storage> made = map_external(*request.descriptor, size, CL_INVALID_IMAGE_SIZE);
@@ -244,7 +244,7 @@ Made<cl_mem> create_external(Context& context, const Request& request, const Des
       .publish();
 }
 
-Made<cl_mem> create_image(cl_context context, const cl_mem_properties* properties, Request request) {
+Made<cl_mem> create_image(cl_context context, const cl_mem_properties* properties, ImageRequest request) {
   // CL_INVALID_CONTEXT if context is not a valid context.
   Context* c;
   if (cl_int error = find_live(context, c); error != CL_SUCCESS) return error;
@@ -264,7 +264,7 @@ Made<cl_mem> create_image(cl_context context, const cl_mem_properties* propertie
 }
 
 // The functions before OpenCL 1.2: CL_INVALID_IMAGE_SIZE for extents and pitches that are not valid.
-Made<cl_mem> create_old(cl_context context, const Request& request) {
+Made<cl_mem> create_old(cl_context context, const ImageRequest& request) {
   Made<cl_mem> made = create_image(context, nullptr, request);
   return made.code == CL_INVALID_IMAGE_DESCRIPTOR ? Made<cl_mem>(CL_INVALID_IMAGE_SIZE) : made;
 }

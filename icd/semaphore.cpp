@@ -21,14 +21,15 @@ constexpr cl_semaphore_properties_khr kDeviceList = 0x2053;
 constexpr cl_semaphore_info_khr kExportable = 0x2054;
 
 // What clCreateSemaphoreWithPropertiesKHR is asked for.
-struct Request {
+struct SemaphoreRequest {
   Semaphore::Options options;
   bool has_type = false, has_devices = false, has_exports = false, has_handle = false;
   int handle = -1;
 };
 
 // CL_INVALID_DEVICE if the list does not name exactly one device of the context.
-cl_int read_devices(const Context& context, const cl_semaphore_properties_khr*& next, Request& request) {
+cl_int read_devices(const Context& context, const cl_semaphore_properties_khr*& next,
+                    SemaphoreRequest& request) {
   std::vector<cl_device_id> ids;
   for (; *next != 0; ++next) ids.push_back(reinterpret_cast<cl_device_id>(*next));  // NOLINT: a handle
   ++next;
@@ -39,7 +40,7 @@ cl_int read_devices(const Context& context, const cl_semaphore_properties_khr*& 
 }
 
 // CL_INVALID_VALUE if more than one type is listed; CL_INVALID_PROPERTY if it is not offered.
-cl_int read_exports(const cl_semaphore_properties_khr*& next, Request& request) {
+cl_int read_exports(const cl_semaphore_properties_khr*& next, SemaphoreRequest& request) {
   for (; *next != 0; ++next)
     request.options.exports.push_back(static_cast<cl_external_semaphore_handle_type_khr>(*next));
   ++next;
@@ -50,7 +51,8 @@ cl_int read_exports(const cl_semaphore_properties_khr*& next, Request& request) 
 }
 
 // CL_INVALID_PROPERTY if a property is not supported, given twice, or its value not valid.
-cl_int read_property(const Context& context, const cl_semaphore_properties_khr*& next, Request& request) {
+cl_int read_property(const Context& context, const cl_semaphore_properties_khr*& next,
+                     SemaphoreRequest& request) {
   const auto first = [](bool& seen) { return !std::exchange(seen, true); };
   switch (*next++) {
     case CL_SEMAPHORE_TYPE_KHR:
@@ -74,7 +76,7 @@ Made<cl_semaphore_khr> create(cl_context context, const cl_semaphore_properties_
   if (cl_int error = find_live(context, c); error != CL_SUCCESS) return error;
   // CL_INVALID_VALUE if sema_props is NULL, or does not tell the type.
   if (properties == nullptr) return CL_INVALID_VALUE;
-  Request request;
+  SemaphoreRequest request;
   const cl_semaphore_properties_khr* next = properties;
   while (*next != 0)
     if (cl_int error = read_property(*c, next, request); error != CL_SUCCESS) return error;

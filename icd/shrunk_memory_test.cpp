@@ -7,7 +7,7 @@
 namespace morgana::icd::test {
 namespace {
 
-constexpr size_t kItems = 4096, kBytes = kItems * sizeof(cl_uint);
+constexpr size_t kShrunkItems = 4096, kShrunkBytes = kShrunkItems * sizeof(cl_uint);
 
 class ShrunkMemory : public OpenCl {
  public:
@@ -17,13 +17,13 @@ class ShrunkMemory : public OpenCl {
                                             static_cast<cl_mem_properties>(dup(kept)), 0};
     cl_int error;
     cl_mem made =
-        clCreateBufferWithProperties(context, properties, CL_MEM_READ_WRITE, kBytes, nullptr, &error);
+        clCreateBufferWithProperties(context, properties, CL_MEM_READ_WRITE, kShrunkBytes, nullptr, &error);
     EXPECT_EQ(error, CL_SUCCESS);
     return made;
   }
   static int make_descriptor() {
     const int descriptor = memfd_create("shrunk", MFD_CLOEXEC);
-    EXPECT_EQ(ftruncate(descriptor, kBytes), 0);
+    EXPECT_EQ(ftruncate(descriptor, kShrunkBytes), 0);
     return descriptor;
   }
 };
@@ -33,13 +33,13 @@ TEST_F(ShrunkMemory, MemoryThatWasShrunkIsAnErrorOfTheCommand) {
   const int descriptor = make_descriptor();
   cl_mem buffer = make_buffer(descriptor);
   cl_int error;
-  const cl_buffer_region half{kBytes / 2, kBytes / 2};
+  const cl_buffer_region half{kShrunkBytes / 2, kShrunkBytes / 2};
   cl_mem part = clCreateSubBuffer(buffer, 0, CL_BUFFER_CREATE_TYPE_REGION, &half, &error);
   ASSERT_EQ(error, CL_SUCCESS);
-  cl_mem own = clCreateBuffer(context, CL_MEM_READ_WRITE, kBytes, nullptr, &error);
+  cl_mem own = clCreateBuffer(context, CL_MEM_READ_WRITE, kShrunkBytes, nullptr, &error);
   ASSERT_EQ(error, CL_SUCCESS);
-  std::vector<cl_uint> host(kItems, 7);
-  ASSERT_EQ(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, kBytes, host.data(), 0, nullptr, nullptr),
+  std::vector<cl_uint> host(kShrunkItems, 7);
+  ASSERT_EQ(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, kShrunkBytes, host.data(), 0, nullptr, nullptr),
             CL_SUCCESS);
   ASSERT_EQ(ftruncate(descriptor, 0), 0);
 
@@ -52,28 +52,32 @@ TEST_F(ShrunkMemory, MemoryThatWasShrunkIsAnErrorOfTheCommand) {
     clReleaseEvent(event);
   };
   cl_event event;
-  EXPECT_EQ(clEnqueueReadBuffer(queue, buffer, CL_FALSE, 0, kBytes, host.data(), 0, nullptr, &event), 0);
+  EXPECT_EQ(clEnqueueReadBuffer(queue, buffer, CL_FALSE, 0, kShrunkBytes, host.data(), 0, nullptr, &event),
+            0);
   fails("read", event);
-  EXPECT_EQ(clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, kBytes, host.data(), 0, nullptr, &event), 0);
+  EXPECT_EQ(clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, kShrunkBytes, host.data(), 0, nullptr, &event),
+            0);
   fails("write", event);
-  EXPECT_EQ(clEnqueueReadBuffer(queue, part, CL_FALSE, 0, kBytes / 2, host.data(), 0, nullptr, &event), 0);
+  EXPECT_EQ(clEnqueueReadBuffer(queue, part, CL_FALSE, 0, kShrunkBytes / 2, host.data(), 0, nullptr, &event),
+            0);
   fails("read of a sub-buffer", event);
   EXPECT_EQ(clEnqueueReadBufferRect(queue, buffer, CL_FALSE, origin, origin, region, 0, 0, 0, 0, host.data(),
                                     0, nullptr, &event),
             0);
   fails("read of a rectangle", event);
-  EXPECT_EQ(clEnqueueCopyBuffer(queue, buffer, own, 0, 0, kBytes, 0, nullptr, &event), 0);
+  EXPECT_EQ(clEnqueueCopyBuffer(queue, buffer, own, 0, 0, kShrunkBytes, 0, nullptr, &event), 0);
   fails("copy from it", event);
-  EXPECT_EQ(clEnqueueCopyBuffer(queue, own, buffer, 0, 0, kBytes, 0, nullptr, &event), 0);
+  EXPECT_EQ(clEnqueueCopyBuffer(queue, own, buffer, 0, 0, kShrunkBytes, 0, nullptr, &event), 0);
   fails("copy to it", event);
   EXPECT_EQ(
       clEnqueueCopyBufferRect(queue, own, buffer, origin, origin, region, 0, 0, 0, 0, 0, nullptr, &event), 0);
   fails("copy of a rectangle", event);
-  EXPECT_EQ(clEnqueueFillBuffer(queue, buffer, &zero, sizeof zero, 0, kBytes, 0, nullptr, &event), 0);
+  EXPECT_EQ(clEnqueueFillBuffer(queue, buffer, &zero, sizeof zero, 0, kShrunkBytes, 0, nullptr, &event), 0);
   fails("fill", event);
   // What is there is as before, and so is the queue.
-  EXPECT_EQ(clEnqueueFillBuffer(queue, own, &zero, sizeof zero, 0, kBytes, 0, nullptr, nullptr), CL_SUCCESS);
-  for (cl_uint x : read<cl_uint>(own, kItems)) ASSERT_EQ(x, 0u);
+  EXPECT_EQ(clEnqueueFillBuffer(queue, own, &zero, sizeof zero, 0, kShrunkBytes, 0, nullptr, nullptr),
+            CL_SUCCESS);
+  for (cl_uint x : read<cl_uint>(own, kShrunkItems)) ASSERT_EQ(x, 0u);
   for (cl_mem object : {part, buffer, own}) clReleaseMemObject(object);
   close(descriptor);
 }

@@ -12,13 +12,13 @@
 namespace morgana::icd {
 namespace {
 
-struct Table {
+struct SvmTable {
   std::mutex mutex;
   std::map<uintptr_t, Mem::Storage> blocks;
 };
 
-Table& table() {
-  static auto* instance = new Table;  // queues may still free at exit
+SvmTable& table() {
+  static auto* instance = new SvmTable;  // queues may still free at exit
   return *instance;
 }
 
@@ -34,7 +34,7 @@ bool are_svm_flags(cl_svm_mem_flags flags) {
 
 size_t svm_extent(const void* pointer) {
   auto address = reinterpret_cast<uintptr_t>(pointer);
-  Table& all = table();
+  SvmTable& all = table();
   std::lock_guard lock(all.mutex);
   auto above = all.blocks.upper_bound(address);
   if (above == all.blocks.begin()) return 0;
@@ -51,7 +51,7 @@ bool is_svm_range(const void* pointer, size_t size) {
 void free_svm(void* pointer) {
   Mem::Storage storage;
   {
-    Table& all = table();
+    SvmTable& all = table();
     std::lock_guard lock(all.mutex);
     auto found = all.blocks.find(reinterpret_cast<uintptr_t>(pointer));
     if (found == all.blocks.end()) return;
@@ -105,7 +105,7 @@ void* CL_API_CALL clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t 
     Made<Mem::Storage> memory = allocate_storage(*c, size, "SVM");
     if (memory.code != CL_SUCCESS) return memory.code;
     runtime::mark_unwritten(memory.value.owned, size);
-    Table& all = table();
+    SvmTable& all = table();
     std::lock_guard lock(all.mutex);
     all.blocks.emplace(reinterpret_cast<uintptr_t>(memory.value.owned), memory.value);
     return memory.value.owned;

@@ -25,10 +25,10 @@ struct Allocation {
   size_t size() const { return storage.charged; }
 };
 
-class Table {
+class UsmTable {
  public:
-  static Table& get() {
-    static auto* instance = new Table;  // programs may still free at exit
+  static UsmTable& get() {
+    static auto* instance = new UsmTable;  // programs may still free at exit
     return *instance;
   }
 
@@ -103,7 +103,7 @@ cl_ulong largest_of(const Context& context, const Device* device) {
   return largest;
 }
 
-struct Request {
+struct UsmRequest {
   cl_context context;
   cl_unified_shared_memory_type_intel type;
   bool takes_null;  // as device
@@ -113,7 +113,7 @@ struct Request {
   cl_uint alignment;
 };
 
-Made<void*> allocate(const Request& request) {
+Made<void*> allocate(const UsmRequest& request) {
   // CL_INVALID_CONTEXT if context is not a valid context.
   Context* c;
   if (cl_int error = find_live(request.context, c); error != CL_SUCCESS) return error;
@@ -138,14 +138,14 @@ Made<void*> allocate(const Request& request) {
   made.context = c->serial();
   made.type = request.type;
   made.device = Ref<Device>(device);
-  Table::get().add(std::move(made));
+  UsmTable::get().add(std::move(made));
   return storage.value.owned;
 }
 
 cl_int free_allocation(const Context& context, void* pointer) {
   // CL_INVALID_VALUE if ptr is not a value returned by an allocating function, or a NULL pointer.
   if (pointer == nullptr) return CL_SUCCESS;
-  const std::optional<Allocation> allocation = Table::get().take(context, pointer);
+  const std::optional<Allocation> allocation = UsmTable::get().take(context, pointer);
   if (!allocation) return CL_INVALID_VALUE;
   release_storage(allocation->storage);
   return CL_SUCCESS;
@@ -215,7 +215,7 @@ cl_int CL_API_CALL clMemBlockingFreeINTEL(cl_context context, void* ptr) {
     Context* c = find<Context>(context);
     if (c == nullptr) return CL_INVALID_CONTEXT;
     const Ref<Context> hold(c);
-    if (ptr != nullptr && Table::get().find(*c, ptr))
+    if (ptr != nullptr && UsmTable::get().find(*c, ptr))
       if (cl_int error = wait_for_commands(*c); error != CL_SUCCESS) return error;
     return free_allocation(*c, ptr);
   });
@@ -229,7 +229,7 @@ cl_int CL_API_CALL clGetMemAllocInfoINTEL(cl_context context, const void* ptr, c
     Context* c = find<Context>(context);
     if (c == nullptr) return CL_INVALID_CONTEXT;
     // Of other memory the type is unknown, and all else is nothing.
-    const Allocation allocation = Table::get().find(*c, ptr).value_or(Allocation{});
+    const Allocation allocation = UsmTable::get().find(*c, ptr).value_or(Allocation{});
     const InfoWriter out(param_value_size, param_value, param_value_size_ret);
     switch (param_name) {
       case CL_MEM_ALLOC_TYPE_INTEL: return out.value<cl_unified_shared_memory_type_intel>(allocation.type);

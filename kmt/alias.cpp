@@ -9,12 +9,12 @@
 
 #include "device/guest_access.h"
 #include "device/held_pages.h"
+#include "kmt/nodes.h"
 #include "runtime/mappings.h"
 
 namespace morgana::kmt {
 namespace {
 
-constexpr uint64_t kPage = 4096;
 constexpr uint64_t kPiece = 64 * 1024;
 constexpr uint64_t kNearStack = 256 * 1024;
 

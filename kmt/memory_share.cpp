@@ -18,7 +18,6 @@
 namespace morgana::kmt {
 namespace {
 
-constexpr uint64_t kPage = 4096;
 constexpr uint32_t kMagic = 0x4d6f7267;
 
 // Words of a handle. Bits of word 6 below 31 are free for the runtime, which notes offsets of fragments there

@@ -18,7 +18,6 @@
 namespace morgana::kmt {
 namespace {
 
-constexpr uint64_t kPage = 4096;
 // Two bits of HsaMemFlags that runtimes of 2025 know: memory without an address, and an address without
 // memory.
 constexpr HSAuint32 kHalfAllocations = 3u << 18;

@@ -13,7 +13,6 @@
 namespace morgana::kmt {
 namespace {
 
-constexpr uint64_t kPage = 4096;
 // HIP offers fine-grained device memory only on devices of an xGMI hive (a node with a hive id that is not
 // 0).
 constexpr uint64_t kHive = 0x4d6f7267616e61;

@@ -14,6 +14,7 @@
 namespace morgana::kmt {
 
 inline constexpr uint32_t kHostNode = 0;
+inline constexpr uint64_t kPage = 4096;  // what memory is allocated and mapped in
 
 // Number of nodes, the host's included.
 uint32_t node_count();

@@ -21,7 +21,6 @@ namespace {
 
 using device::TouchedPages;
 
-constexpr uint64_t kPage = TouchedPages::kPage;
 // How long a dispatch waits for another one to have been recorded.
 constexpr std::chrono::seconds kPatience{1};
 // Kernel arguments whose descriptor does not say how many there are.
@@ -131,7 +130,7 @@ class Recording {
   // `made`: allocations that are younger than the launch; who made them has written there.
   void add_page(const TouchedPages::Page& page, const std::vector<Capsule::Region>& made) {
     uint64_t at = page.address;
-    const uint64_t end = at + kPage;
+    const uint64_t end = at + TouchedPages::kPage;
     const auto add_up_to = [&](uint64_t to, bool is_shared) {
       if (to <= at) return;
       Capsule::Piece piece{
@@ -165,7 +164,7 @@ class Recording {
     const std::vector<Capsule::Region> made = HeldMemory::made();
     auto page = pages.begin();
     for (Capsule::Piece& piece : made_.pieces) {
-      while (page->address + kPage <= piece.address) ++page;  // it is among them
+      while (page->address + TouchedPages::kPage <= piece.address) ++page;  // it is among them
       const bool is_young = std::ranges::any_of(made, [&](const Capsule::Region& one) {
         return one.address < piece.address + piece.size && piece.address < one.address + one.size;
       });
@@ -181,7 +180,8 @@ class Recording {
     foreign_bytes_.reserve(total);
     for (const AddressRange& one : list)
       for (uint64_t at = one.begin; at < one.end;) {
-        const uint64_t end = std::min(one.end, at / kPage * kPage + kPage);
+        const uint64_t end =
+            std::min(one.end, at / TouchedPages::kPage * TouchedPages::kPage + TouchedPages::kPage);
         const auto size = static_cast<uint16_t>(end - at);
         const size_t kept = foreign_bytes_.size();
         foreign_bytes_.resize(kept + size);

@@ -18,21 +18,20 @@
 namespace morgana::runtime {
 namespace {
 
-constexpr uint64_t kPage = Capsule::kPage;
 // What can be read behind an allocation, as on GPUs (decisions/009-guards.md).
 constexpr uint64_t kReadable = 64 * 1024;
 // More is no program's.
 constexpr uint64_t kMostBytes = uint64_t{1} << 42;
 
-uint64_t page_of(uint64_t address) { return address / kPage * kPage; }
-uint64_t page_end(uint64_t address) { return page_of(address + kPage - 1); }
+uint64_t page_of(uint64_t address) { return address / Capsule::kPage * Capsule::kPage; }
+uint64_t page_end(uint64_t address) { return page_of(address + Capsule::kPage - 1); }
 
 // The pages of its pieces, which the dispatch may write to, and the rest of the allocations that they are in:
 // host code may read more of those than the guest's does.
 std::vector<AddressRange> pages_of(const Capsule& capsule) {
   std::vector<AddressRange> runs;
   for (const Capsule::Piece& piece : capsule.pieces)
-    runs.push_back({page_of(piece.address), page_of(piece.address) + kPage});
+    runs.push_back({page_of(piece.address), page_of(piece.address) + Capsule::kPage});
   for (const Capsule::Allocation& one : capsule.allocations)
     if (!one.is_freed && !one.is_registered)
       runs.push_back({page_of(one.address), page_end(one.address + one.size) + kReadable});
@@ -49,7 +48,7 @@ bool protect_rest(const Capsule& capsule) {
   std::vector<AddressRange> writable;
   for (const Capsule::Piece& piece : capsule.pieces)
     if ((piece.flags & Capsule::Piece::readonly) == 0)
-      writable.push_back({page_of(piece.address), page_of(piece.address) + kPage});
+      writable.push_back({page_of(piece.address), page_of(piece.address) + Capsule::kPage});
   for (const Capsule::Allocation& one : capsule.allocations)
     if (!one.is_freed && !one.is_registered)
       writable.push_back({page_of(one.address), page_end(one.address + one.size)});

@@ -22,7 +22,7 @@ using isa::Type;
 
 using Kind = isa::Float;
 
-Kind kind_of_compare(const isa::Inst& inst) {
+Kind comparison_kind_of(const isa::Inst& inst) {
   const std::string_view name = inst.row->mnemonic;
   const Type type = inst.row->src[0];
   if (type != Type::f16 && type != Type::f32 && type != Type::f64) return Kind::none;
@@ -32,8 +32,8 @@ Kind kind_of_compare(const isa::Inst& inst) {
   return signals ? Kind::compare_signaling : Kind::compare;
 }
 
-Kind kind_of(const isa::Inst& inst) {
-  if (inst.row->format == isa::Format::VOPC) return kind_of_compare(inst);
+Kind float_kind_of(const isa::Inst& inst) {
+  if (inst.row->format == isa::Format::VOPC) return comparison_kind_of(inst);
   return isa::effects(inst.row->op).floats;
 }
 
@@ -422,12 +422,12 @@ void add_lane(Wave& wave, uint32_t raised, int lane, bool& found) {
 namespace service {
 
 bool is_observable(const isa::Inst& inst) {
-  return kind_of(inst) != Kind::none ||
+  return float_kind_of(inst) != Kind::none ||
          (inst.second != nullptr && isa::effects(inst.second->op).floats != Kind::none);
 }
 
 void observe(Wave& wave, const isa::Inst& inst, const uint32_t* const* src, uint64_t lanes) {
-  Operation op{kind_of(inst), inst.row->src[0], inst.row->dst[0], &wave.mode, inst.clamp, 0};
+  Operation op{float_kind_of(inst), inst.row->src[0], inst.row->dst[0], &wave.mode, inst.clamp, 0};
   if (op.kind == Kind::none) return;
   for (int i = 0; i < 3 && src[i] != nullptr; i++) op.sources++;
   if (op.kind == Kind::scale || op.kind == Kind::to_byte) op.sources = 1;

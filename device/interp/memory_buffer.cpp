@@ -349,5 +349,9 @@ Handler select_buffer(Target target, const isa::Inst& inst, Step& step) {
     default: return select_buffer_format(target, inst, step);
   }
 }
+#undef CASE
+#undef HALF
+#undef ATOMIC
+#undef ATOMIC_BITS
 
 }  // namespace morgana::device::MORGANA_SIMD

@@ -379,5 +379,7 @@ Handler select_shared(Target target, const isa::Inst& inst, Step& step) {
     default: return select_ds_atomic(inst);
   }
 }
+#undef CASE
+#undef HALF
 
 }  // namespace morgana::device::MORGANA_SIMD

@@ -226,5 +226,8 @@ Handler select_ds_atomic(const isa::Inst& inst) {
     default: return nullptr;
   }
 }
+#undef BOTH
+#undef SRC2
+#undef EVERY
 
 }  // namespace morgana::device::MORGANA_SIMD

@@ -350,5 +350,10 @@ Handler select_flat(Target target, const isa::Inst& inst, Step& step) {
     default: return select_tile(inst);
   }
 }
+#undef EVERY
+#undef ATOMIC
+#undef ATOMIC_BITS
+#undef HALF
+#undef TO_LDS
 
 }  // namespace morgana::device::MORGANA_SIMD

@@ -30,7 +30,7 @@ Format format_of(const Step* step, const Resource& r) {
   return f;
 }
 
-uint32_t selected(const Format& f, const uint32_t (&value)[4], int c, bool inside) {
+uint32_t selected_channel(const Format& f, const uint32_t (&value)[4], int c, bool inside) {
   const unsigned select = f.select[c];
   if (select == 1) return formats::is_integer(f.numeric) ? 1 : 0x3f800000;
   return select >= 4 && inside ? value[select - 4] : 0;
@@ -118,7 +118,7 @@ void copy_record(const Records& records, int l, int bytes, uint8_t* record, bool
       formats::decode(record, f.layout, f.numeric, value);
     }
     for (int c = 0; c < f.components; c++)
-      set_component(to, l, c, selected(f, value, c, inside), step->extra, f.numeric);
+      set_component(to, l, c, selected_channel(f, value, c, inside), step->extra, f.numeric);
     if (step->extra & kTfe) {
       const bool packed = step->extra & kHalves && !(step->extra & kUnpacked);
       to[kLanes * (packed ? (f.components + 1) / 2 : f.components) + l] = 0;

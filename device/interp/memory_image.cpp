@@ -32,8 +32,6 @@ Place place_of(const Wave& wave, const Step* step, const Image& r, int lane) {
   return p;
 }
 
-uint32_t channels_of(const Step* step) { return image_dmask(step) ? image_dmask(step) : 1; }
-
 // Texel bits as dwords, no conversion; the last one zero- or sign-extended.
 void raw_texel(const uint8_t* record, uint32_t bytes, bool is_signed, uint32_t (&value)[4]) {
   for (uint32_t& dword : value) dword = 0;
@@ -262,5 +260,6 @@ Handler select_image(Target target, const isa::Inst& inst, Step& step) {
     default: return nullptr;
   }
 }
+#undef ATOMIC
 
 }  // namespace morgana::device::MORGANA_SIMD

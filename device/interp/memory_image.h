@@ -165,6 +165,9 @@ class Texels {
   const image::Image& image_;
 };
 
+// The channels that the instruction names; without DMASK the first.
+inline uint32_t channels_of(const Step* step) { return image_dmask(step) ? image_dmask(step) : 1; }
+
 // A destination channel by the resource's select.
 inline uint32_t selected(const image::Image& image, const uint32_t (&value)[4], int c) {
   const unsigned select = image.select[c];

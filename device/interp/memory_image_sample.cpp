@@ -184,8 +184,6 @@ float final_lod(const Context& c, const Request& q, float raw) {
   return image::clamped_lod(c.r, c.s, raw, c.step->extra & kImgLodClamp ? q.lod_clamp : 0);
 }
 
-uint32_t channels_of(const Step* step) { return image_dmask(step) ? image_dmask(step) : 1; }
-
 // Whether every level of detail comes to the same: one level, one filter.
 bool is_flat(const Context& c) { return c.r.levels == 1 && ((c.s.mag ^ c.s.min) & 1) == 0; }
 
@@ -332,5 +330,9 @@ Handler select_image_sample(const isa::Inst& inst, Step& step) {
   step.extra |= bits;
   return image_sample;
 }
+#undef WITH_OFFSETS
+#undef SAMPLE
+#undef HALF_GRADIENTS
+#undef GATHER
 
 }  // namespace morgana::device::MORGANA_SIMD

@@ -46,8 +46,8 @@ MORGANA_INLINE Chunk pulled(const uint32_t* values, Chunk source) {
 // --- Interleaving of records of N dwords, sixteen lanes at a time ---
 
 template <int... I>
-struct Indices {};
-using Sixteen = Indices<0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15>;
+struct RecordIndices {};
+using Sixteen = RecordIndices<0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15>;
 
 MORGANA_INLINE Chunk evens(Chunk a, Chunk b) {
   return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
@@ -63,13 +63,13 @@ MORGANA_INLINE Chunk zip_high(Chunk a, Chunk b) {
 }
 // Component K of sixteen records of three dwords.
 template <int K, int... I>
-MORGANA_INLINE Chunk third(const Chunk* in, Indices<I...>) {
+MORGANA_INLINE Chunk third(const Chunk* in, RecordIndices<I...>) {
   const Chunk ab = __builtin_shufflevector(in[0], in[1], (3 * I + K < 32 ? 3 * I + K : 0)...);
   return __builtin_shufflevector(ab, in[2], (3 * I + K < 32 ? I : 3 * I + K - 16)...);
 }
 // Dwords 16 * J.. of sixteen records of three dwords.
 template <int J, int... I>
-MORGANA_INLINE Chunk weave(const Chunk* in, Indices<I...>) {
+MORGANA_INLINE Chunk weave(const Chunk* in, RecordIndices<I...>) {
   const Chunk xy = __builtin_shufflevector(
       in[0], in[1], ((16 * J + I) % 3 == 1 ? 16 + (16 * J + I) / 3 : (16 * J + I) / 3)...);
   return __builtin_shufflevector(xy, in[2], ((16 * J + I) % 3 == 2 ? 16 + (16 * J + I) / 3 : I)...);

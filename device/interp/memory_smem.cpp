@@ -240,5 +240,7 @@ Handler select_smem(Target target, const isa::Inst& inst, Step& step) {
     default: return nullptr;
   }
 }
+#undef ATOMIC
+#undef ATOMIC_BITS
 
 }  // namespace morgana::device::MORGANA_SIMD

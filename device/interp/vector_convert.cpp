@@ -5,7 +5,7 @@
 namespace morgana::device::MORGANA_SIMD {
 namespace {
 
-constexpr VectorOp kRows[] = {
+constexpr VectorOp kConvertRows[] = {
     MORGANA_VOP(v_cvt_i32_f32),
     MORGANA_VOP(v_cvt_u32_f32),
     MORGANA_VOP_SLOW(v_cvt_i32_f64),
@@ -53,6 +53,6 @@ constexpr VectorOp kRows[] = {
 
 }  // namespace
 
-const Family kConvertOps = {kRows, sizeof kRows / sizeof kRows[0]};
+const Family kConvertOps = {kConvertRows, sizeof kConvertRows / sizeof kConvertRows[0]};
 
 }  // namespace morgana::device::MORGANA_SIMD

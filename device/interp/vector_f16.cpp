@@ -7,7 +7,7 @@
 namespace morgana::device::MORGANA_SIMD {
 namespace {
 
-constexpr VectorOp kRows[] = {
+constexpr VectorOp kFloat16Rows[] = {
     MORGANA_VOP(v_add_f16),
     MORGANA_VOP(v_sub_f16),
     MORGANA_VOP(v_subrev_f16),
@@ -65,6 +65,6 @@ constexpr VectorOp kRows[] = {
 
 }  // namespace
 
-const Family kFloat16Ops = {kRows, sizeof kRows / sizeof kRows[0]};
+const Family kFloat16Ops = {kFloat16Rows, sizeof kFloat16Rows / sizeof kFloat16Rows[0]};
 
 }  // namespace morgana::device::MORGANA_SIMD

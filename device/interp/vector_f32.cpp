@@ -8,7 +8,7 @@
 namespace morgana::device::MORGANA_SIMD {
 namespace {
 
-constexpr VectorOp kRows[] = {
+constexpr VectorOp kFloat32Rows[] = {
     MORGANA_VOP(v_mov_b32),
     MORGANA_VOP(v_cndmask_b32),
     MORGANA_VOP(v_add_f32),
@@ -93,6 +93,6 @@ constexpr VectorOp kRows[] = {
 
 }  // namespace
 
-const Family kFloat32Ops = {kRows, sizeof kRows / sizeof kRows[0]};
+const Family kFloat32Ops = {kFloat32Rows, sizeof kFloat32Rows / sizeof kFloat32Rows[0]};
 
 }  // namespace morgana::device::MORGANA_SIMD

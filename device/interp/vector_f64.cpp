@@ -6,7 +6,7 @@
 namespace morgana::device::MORGANA_SIMD {
 namespace {
 
-constexpr VectorOp kRows[] = {
+constexpr VectorOp kFloat64Rows[] = {
     MORGANA_VOP(v_mov_b64),
     MORGANA_VOP(v_add_f64),
     MORGANA_VOP(v_mul_f64),
@@ -39,6 +39,6 @@ constexpr VectorOp kRows[] = {
 
 }  // namespace
 
-const Family kFloat64Ops = {kRows, sizeof kRows / sizeof kRows[0]};
+const Family kFloat64Ops = {kFloat64Rows, sizeof kFloat64Rows / sizeof kFloat64Rows[0]};
 
 }  // namespace morgana::device::MORGANA_SIMD

@@ -5,7 +5,7 @@
 namespace morgana::device::MORGANA_SIMD {
 namespace {
 
-constexpr VectorOp kRows[] = {
+constexpr VectorOp kPackedRows[] = {
     MORGANA_VOP_SLOW_CLAMP(v_pk_add_u16),
     MORGANA_VOP_SLOW_CLAMP(v_pk_sub_u16),
     MORGANA_VOP_SLOW_CLAMP(v_pk_mul_lo_u16),
@@ -61,6 +61,6 @@ constexpr VectorOp kRows[] = {
 
 }  // namespace
 
-const Family kPackedOps = {kRows, sizeof kRows / sizeof kRows[0]};
+const Family kPackedOps = {kPackedRows, sizeof kPackedRows / sizeof kPackedRows[0]};
 
 }  // namespace morgana::device::MORGANA_SIMD

@@ -5,7 +5,7 @@
 namespace morgana::device::MORGANA_SIMD {
 namespace {
 
-constexpr VectorOp kRows[] = {
+constexpr VectorOp kShortRows[] = {
     MORGANA_VOP_CLAMP(v_add_u16),
     MORGANA_VOP_CLAMP(v_sub_u16),
     MORGANA_VOP_SLOW_CLAMP(v_subrev_u16),
@@ -44,6 +44,6 @@ constexpr VectorOp kRows[] = {
 
 }  // namespace
 
-const Family kShortOps = {kRows, sizeof kRows / sizeof kRows[0]};
+const Family kShortOps = {kShortRows, sizeof kShortRows / sizeof kShortRows[0]};
 
 }  // namespace morgana::device::MORGANA_SIMD

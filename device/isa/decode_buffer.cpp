@@ -14,13 +14,13 @@ Result<Operand> data_operand(const Decoder& decoder, const Row& row, Type type, 
 }
 
 // Registers, as the encoding numbers them.
-struct Registers {
+struct BufferRegisters {
   uint32_t vaddr = 0, vdata = 0, srsrc = 0, soffset = 0;
   bool acc = false;
 };
 
 // The operands of an instruction whose modifiers are set.
-Result<void> set_operands(const Decoder& decoder, Inst& inst, const Registers& registers) {
+Result<void> set_buffer_operands(const Decoder& decoder, Inst& inst, const BufferRegisters& registers) {
   const Row& row = *inst.row;
   if (inst.addr64 && (inst.offen || inst.idxen)) return bad_encoding(decoder, "addr64 with idxen or offen");
   if (inst.tfe && (row.flags & kAtomic)) return bad_encoding(decoder, "tfe on an atomic");
@@ -56,12 +56,12 @@ Result<void> set_fields(const Decoder& decoder, Inst& inst, uint32_t high) {
   inst.offen = bits(word, 12, 1) != 0;
   inst.idxen = bits(word, 13, 1) != 0;
   inst.addr64 = decoder.target.generation <= Generation::gfx7 && bits(word, 15, 1) != 0;
-  return set_operands(decoder, inst,
-                      {.vaddr = bits(high, 0, 8),
-                       .vdata = bits(high, 8, 8),
-                       .srsrc = bits(high, 16, 5) * 4,
-                       .soffset = bits(high, 24, 8),
-                       .acc = unified && bit23});
+  return set_buffer_operands(decoder, inst,
+                             {.vaddr = bits(high, 0, 8),
+                              .vdata = bits(high, 8, 8),
+                              .srsrc = bits(high, 16, 5) * 4,
+                              .soffset = bits(high, 24, 8),
+                              .acc = unified && bit23});
 }
 
 // The same on gfx10 and gfx11, which moved them. Without operands only the opcode counts.
@@ -80,11 +80,11 @@ Result<void> set_fields_gfx10(const Decoder& decoder, Inst& inst, uint32_t high)
     inst.offen = bits(word, 12, 1) != 0;
     inst.idxen = bits(word, 13, 1) != 0;
   }
-  return set_operands(decoder, inst,
-                      {.vaddr = bits(high, 0, 8),
-                       .vdata = bits(high, 8, 8),
-                       .srsrc = bits(high, 16, 5) * 4,
-                       .soffset = bits(high, 24, 8)});
+  return set_buffer_operands(decoder, inst,
+                             {.vaddr = bits(high, 0, 8),
+                              .vdata = bits(high, 8, 8),
+                              .srsrc = bits(high, 16, 5) * 4,
+                              .soffset = bits(high, 24, 8)});
 }
 
 // Loads that have an LDS form (CDNA4 guide 9.1.9; the wide ones came with gfx950).
@@ -166,11 +166,11 @@ Result<Inst> decode_vbuffer(const Decoder& decoder) {
   inst.offen = bits(middle, 30, 1) != 0;
   inst.idxen = bits(middle, 31, 1) != 0;
   if (is_typed(inst)) inst.buffer_format = uint8_t(bits(middle, 23, 7));
-  MORGANA_CHECK(set_operands(decoder, inst,
-                             {.vaddr = bits(high, 0, 8),
-                              .vdata = bits(middle, 0, 8),
-                              .srsrc = bits(middle, 9, 9),
-                              .soffset = bits(word, 0, 7)}));
+  MORGANA_CHECK(set_buffer_operands(decoder, inst,
+                                    {.vaddr = bits(high, 0, 8),
+                                     .vdata = bits(middle, 0, 8),
+                                     .srsrc = bits(middle, 9, 9),
+                                     .soffset = bits(word, 0, 7)}));
   return inst;
 }
 

@@ -37,13 +37,13 @@ Result<void> set_data(const Decoder& decoder, Inst& inst, uint32_t vdata, bool a
 }
 
 // Registers, as the encodings of gfx10 and later number them.
-struct Registers {
+struct ImageRegisters {
   uint32_t vdata = 0, srsrc = 0, ssamp = 0;
   std::array<uint8_t, 13> vaddr{};
   int n_vaddr = 1;  // one: the others follow it
 };
 
-Result<void> set_address(const Decoder& decoder, Inst& inst, const Registers& registers) {
+Result<void> set_address(const Decoder& decoder, Inst& inst, const ImageRegisters& registers) {
   const AddressGroups groups = address_groups(inst, decoder.target.generation, registers.n_vaddr);
   if (groups.count == 0) return bad_encoding(decoder, "too few address registers");
   inst.nsa = registers.n_vaddr > 1;
@@ -58,7 +58,7 @@ Result<void> set_address(const Decoder& decoder, Inst& inst, const Registers& re
 }
 
 // The operands of an instruction whose modifiers are set.
-Result<void> set_operands(const Decoder& decoder, Inst& inst, const Registers& registers) {
+Result<void> set_image_operands(const Decoder& decoder, Inst& inst, const ImageRegisters& registers) {
   const Row& row = *inst.row;
   if (inst.d16 && !(row.flags & kD16)) return bad_encoding(decoder, "no D16 form");
   MORGANA_CHECK(set_address(decoder, inst, registers));
@@ -145,23 +145,23 @@ Result<Inst> decode_mimg_gfx10(const Decoder& decoder) {
   else
     set_fields_gfx10(inst, word, high);
 
-  Registers registers{.vdata = bits(high, 8, 8),
-                      .srsrc = bits(high, 16, 5) * 4,
-                      .ssamp = bits(high, gfx11 ? 26 : 21, 5) * 4,
-                      .n_vaddr = 1 + 4 * more};
+  ImageRegisters registers{.vdata = bits(high, 8, 8),
+                           .srsrc = bits(high, 16, 5) * 4,
+                           .ssamp = bits(high, gfx11 ? 26 : 21, 5) * 4,
+                           .n_vaddr = 1 + 4 * more};
   registers.vaddr[0] = uint8_t(bits(high, 0, 8));
   for (int i = 0; i < 4 * more; i++) {
     MORGANA_TRY(const uint32_t numbers, decoder.dword(2 + i / 4));
     registers.vaddr[1 + i] = uint8_t(bits(numbers, 8 * (i % 4), 8));
   }
-  MORGANA_CHECK(set_operands(decoder, inst, registers));
+  MORGANA_CHECK(set_image_operands(decoder, inst, registers));
   return inst;
 }
 
 namespace {
 
 // gfx12: VIMAGE and VSAMPLE have these in the same places, and four numbers of address registers.
-Result<Registers> set_fields_gfx12(const Decoder& decoder, Inst& inst) {
+Result<ImageRegisters> set_fields_gfx12(const Decoder& decoder, Inst& inst) {
   const uint32_t word = decoder.dword0;
   MORGANA_TRY(const uint32_t middle, decoder.dword(1));
   MORGANA_TRY(const uint32_t high, decoder.dword(2));
@@ -171,7 +171,7 @@ Result<Registers> set_fields_gfx12(const Decoder& decoder, Inst& inst) {
   inst.a16 = bits(word, 6, 1) != 0;
   inst.dmask = uint8_t(bits(word, 22, 4));
   set_cache_bits_gfx12(decoder, inst, middle);
-  Registers registers{.vdata = bits(middle, 0, 8), .srsrc = bits(middle, 9, 9), .n_vaddr = 4};
+  ImageRegisters registers{.vdata = bits(middle, 0, 8), .srsrc = bits(middle, 9, 9), .n_vaddr = 4};
   for (int i = 0; i < 4; i++) registers.vaddr[i] = uint8_t(bits(high, 8 * i, 8));
   return registers;
 }
@@ -180,23 +180,23 @@ Result<Registers> set_fields_gfx12(const Decoder& decoder, Inst& inst) {
 
 Result<Inst> decode_vimage(const Decoder& decoder) {
   MORGANA_TRY(Inst inst, begin(decoder, Format::VIMAGE, bits(decoder.dword0, 14, 8), 12));
-  MORGANA_TRY(Registers registers, set_fields_gfx12(decoder, inst));
+  MORGANA_TRY(ImageRegisters registers, set_fields_gfx12(decoder, inst));
   MORGANA_TRY(const uint32_t middle, decoder.dword(1));
   inst.tfe = bits(middle, 23, 1) != 0;
   if (intersects_ray(*inst.row)) registers.vaddr[registers.n_vaddr++] = uint8_t(bits(middle, 24, 8));
-  MORGANA_CHECK(set_operands(decoder, inst, registers));
+  MORGANA_CHECK(set_image_operands(decoder, inst, registers));
   return inst;
 }
 
 Result<Inst> decode_vsample(const Decoder& decoder) {
   MORGANA_TRY(Inst inst, begin(decoder, Format::VSAMPLE, bits(decoder.dword0, 14, 8), 12));
-  MORGANA_TRY(Registers registers, set_fields_gfx12(decoder, inst));
+  MORGANA_TRY(ImageRegisters registers, set_fields_gfx12(decoder, inst));
   MORGANA_TRY(const uint32_t middle, decoder.dword(1));
   inst.tfe = bits(decoder.dword0, 3, 1) != 0;
   inst.unorm = bits(decoder.dword0, 13, 1) != 0;
   inst.lwe = bits(middle, 8, 1) != 0;
   registers.ssamp = bits(middle, 23, 9);
-  MORGANA_CHECK(set_operands(decoder, inst, registers));
+  MORGANA_CHECK(set_image_operands(decoder, inst, registers));
   return inst;
 }
 

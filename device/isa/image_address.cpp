@@ -14,8 +14,8 @@ struct Parts {
 
 constexpr Parts kLevel{.level = true};
 constexpr Parts kGradients{.gradients = true}, kGradientsLevel{.gradients = true, .level = true};
-constexpr Parts kHalves{.gradients = true, .half_gradients = true},
-    kHalvesLevel{.gradients = true, .half_gradients = true, .level = true};
+constexpr Parts kHalfGradients{.gradients = true, .half_gradients = true},
+    kHalfGradientsLevel{.gradients = true, .half_gradients = true, .level = true};
 constexpr Parts kBias{.before = 1}, kBiasLevel{.before = 1, .level = true};
 
 constexpr Parts with(Parts parts, int more) {
@@ -46,10 +46,10 @@ Parts parts_of(Op op) {
     SAMPLE(_d_cl, , kGradientsLevel)
     SAMPLE(_cd, , kGradients)
     SAMPLE(_cd_cl, , kGradientsLevel)
-    SAMPLE(_d, _g16, kHalves)
-    SAMPLE(_d_cl, _g16, kHalvesLevel)
-    SAMPLE(_cd, _g16, kHalves)
-    SAMPLE(_cd_cl, _g16, kHalvesLevel)
+    SAMPLE(_d, _g16, kHalfGradients)
+    SAMPLE(_d_cl, _g16, kHalfGradientsLevel)
+    SAMPLE(_cd, _g16, kHalfGradients)
+    SAMPLE(_cd_cl, _g16, kHalfGradientsLevel)
     GATHER(, Parts{})
     GATHER(_lz, Parts{})
     GATHER(_l, kLevel)

@@ -18,7 +18,7 @@ using Bits = uint64_t __attribute__((ext_vector_type(8)));
 using BitsMask = bool __attribute__((ext_vector_type(8)));
 
 template <class Condition>
-MORGANA_INLINE uint64_t bits_of(Condition lanes) {
+MORGANA_INLINE uint64_t bits_of_condition(Condition lanes) {
   return __builtin_bit_cast(uint16_t, __builtin_convertvector(lanes, ChunkMask));
 }
 MORGANA_INLINE uint32_t lane_of(const Lanes* lanes, int l) {
@@ -27,7 +27,7 @@ MORGANA_INLINE uint32_t lane_of(const Lanes* lanes, int l) {
 MORGANA_INLINE uint64_t equal_to(const Chunk (&id)[kChunks], uint32_t wanted) {
   uint64_t equal = 0;
 #pragma clang loop unroll(full)
-  for (int i = 0; i < kChunks; i++) equal |= bits_of(id[i] == Chunk(wanted)) << (16 * i);
+  for (int i = 0; i < kChunks; i++) equal |= bits_of_condition(id[i] == Chunk(wanted)) << (16 * i);
   return equal;
 }
 
@@ -52,13 +52,13 @@ MORGANA_APART uint64_t one_of_each_by_table(const Chunk (&id)[kChunks], uint64_t
     const Sixteen there = __builtin_ia32_gathersiv16si(sixteen(kIota), table, sixteen(place[i]),
                                                        static_cast<uint16_t>(exec >> (16 * i)), 4);
     const Chunk lane = __builtin_bit_cast(Chunk, there);
-    found |= bits_of(lane == kIota + 16 * i) << (16 * i);
+    found |= bits_of_condition(lane == kIota + 16 * i) << (16 * i);
     const Sixteen lower = __builtin_ia32_vpermi2vard512(sixteen(id[0]), there, sixteen(id[1]));
     const Sixteen upper = __builtin_ia32_vpermi2vard512(sixteen(id[2]), there, sixteen(id[3]));
     const Chunk holds = __builtin_convertvector((lane & 32) != 0, ChunkMask)
                             ? __builtin_bit_cast(Chunk, upper)
                             : __builtin_bit_cast(Chunk, lower);
-    others |= bits_of(holds != id[i]) << (16 * i);
+    others |= bits_of_condition(holds != id[i]) << (16 * i);
   }
   found &= exec;
   // Places that several numbers share.
@@ -106,8 +106,8 @@ MORGANA_INLINE uint64_t one_of_each(const Chunk (&id)[kChunks], uint64_t exec) {
   for (int i = 0; i < kChunks; i++) {
     const Chunk before = __builtin_shufflevector(id[i == 0 ? 0 : i - 1], id[i], 15, 16, 17, 18, 19, 20, 21,
                                                  22, 23, 24, 25, 26, 27, 28, 29, 30);
-    changes |= bits_of(id[i] != before) << (16 * i);
-    falls |= bits_of(id[i] < before) << (16 * i);
+    changes |= bits_of_condition(id[i] != before) << (16 * i);
+    falls |= bits_of_condition(id[i] < before) << (16 * i);
   }
   changes &= ~uint64_t{1}, falls &= ~uint64_t{1};
   // Where lanes, active or not, never rise or never fall, those that hold the same are neighbours: the last
@@ -248,7 +248,7 @@ MORGANA_APART uint64_t phases_of_dwords(uint32_t offset, const Lanes* address, u
     wrong |= blend(chunk_mask(exec, i), at & (use.bytes - 1), Chunk(0));
     dword[i] = at / 4;
     bank[i] = dword[i] % 64;
-    near |= bits_of(dword[i] - first < Chunk(64)) << (16 * i);
+    near |= bits_of_condition(dword[i] - first < Chunk(64)) << (16 * i);
   }
   if (!is_zero(wrong)) return any_phases_of(offset, address, exec, packed);
   constexpr uint64_t kOne = uint64_t{1} << 32;
@@ -301,7 +301,7 @@ MORGANA_KEEPS_REGISTERS uint64_t count_lines(uint64_t base, const Lanes* low, co
     for (int i = 0; i < kChunks; i++) {
       const Chunk at = low->chunk[i] % kLine + into;
       line[i] = low->chunk[i] / kLine + at / kLine;
-      reach |= bits_of(end(at)) << (16 * i);
+      reach |= bits_of_condition(end(at)) << (16 * i);
     }
   } else {
     const int l = __builtin_ctzll(exec);
@@ -314,7 +314,7 @@ MORGANA_KEEPS_REGISTERS uint64_t count_lines(uint64_t base, const Lanes* low, co
       line[i] = lower / kLine | upper << 26;
       far |=
           blend(chunk_mask(exec, i), (upper / kLine) ^ Chunk(static_cast<uint32_t>(first >> 38)), Chunk(0));
-      reach |= bits_of(end(lower)) << (16 * i);
+      reach |= bits_of_condition(end(lower)) << (16 * i);
     }
     if (!is_zero(far)) return lines_of(base, low, high, exec, bytes);
   }
@@ -329,7 +329,7 @@ MORGANA_KEEPS_REGISTERS uint64_t count_records(const uint64_t* at, const uint32_
     uint64_t exec = 0, reach = 0;
 #pragma clang loop unroll(full)
     for (int i = 0; i < kChunks; i++)
-      exec |= bits_of(peek<Chunk>(iterations + 16 * i) > Chunk(n)) << (16 * i);
+      exec |= bits_of_condition(peek<Chunk>(iterations + 16 * i) > Chunk(n)) << (16 * i);
     const uint64_t first = at[__builtin_ctzll(exec)];
     Chunk line[kChunks], far = Chunk(0);
 #pragma clang loop unroll(full)
@@ -343,7 +343,7 @@ MORGANA_KEEPS_REGISTERS uint64_t count_records(const uint64_t* at, const uint32_
       line[i] = lower / kLine | upper << 26;
       far |=
           blend(chunk_mask(exec, i), (upper / kLine) ^ Chunk(static_cast<uint32_t>(first >> 38)), Chunk(0));
-      reach |= bits_of(lower % kLine + static_cast<uint32_t>(bytes) > Chunk(kLine)) << (16 * i);
+      reach |= bits_of_condition(lower % kLine + static_cast<uint32_t>(bytes) > Chunk(kLine)) << (16 * i);
     }
     uint64_t touched;
     if (is_zero(far)) {

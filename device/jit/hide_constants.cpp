@@ -16,10 +16,6 @@
 namespace morgana::device::jit {
 namespace {
 
-using llvm::Constant;
-using llvm::Instruction;
-using llvm::Value;
-
 // How far operands are followed to constants, and how many one can have.
 constexpr int kDepth = 16;
 constexpr size_t kMost = 4;
@@ -28,12 +24,12 @@ constexpr size_t kMostMoves = 64;
 
 // What a value is on some of the ways to it: all that it can be, or more than that.
 struct Constants {
-  llvm::SmallVector<Constant*, kMost> values;
+  llvm::SmallVector<llvm::Constant*, kMost> values;
   bool are_all = false;
 
   bool is_one() const { return are_all && values.size() == 1; }
 
-  void add(Constant* value) {
+  void add(llvm::Constant* value) {
     if (llvm::is_contained(values, value)) return;
     if (values.size() == kMost)
       are_all = false;
@@ -57,16 +53,16 @@ class Hider {
 
   void run() {
     for (llvm::BasicBlock& block : function_)
-      for (Instruction& i : block) {
+      for (llvm::Instruction& i : block) {
         if (!computes(i)) continue;
         // What constants make may be a denormal that is none.
-        const bool may_fold = follows_choices_ && llvm::all_of(i.operands(), [&](Value* operand) {
+        const bool may_fold = follows_choices_ && llvm::all_of(i.operands(), [&](llvm::Value* operand) {
                                 return !constants_of(operand, kDepth).values.empty();
                               });
         for (llvm::Use& use : i.operands()) {
           if (!is_number(use)) continue;
           const Constants constants = constants_of(use, kDepth);
-          const auto matters = [&](Constant* constant) { return is_to_hide(i, use, *constant); };
+          const auto matters = [&](llvm::Constant* constant) { return is_to_hide(i, use, *constant); };
           if (!may_fold && llvm::none_of(constants.values, matters) && !(follows_choices_ && has_bits(use)))
             continue;
           llvm::IRBuilder<> b(&i);
@@ -77,7 +73,7 @@ class Hider {
 
  private:
   // Numbers from numbers, other than by moving bits.
-  static bool computes(const Instruction& i) {
+  static bool computes(const llvm::Instruction& i) {
     if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i))
       return llvm::any_of(i.operands(), is_number) && call->getIntrinsicID() != llvm::Intrinsic::fabs &&
              call->getIntrinsicID() != llvm::Intrinsic::copysign;
@@ -86,22 +82,22 @@ class Hider {
                i);
   }
 
-  bool is_to_hide(const Instruction& i, const llvm::Use& use, const Constant& constant) const {
+  bool is_to_hide(const llvm::Instruction& i, const llvm::Use& use, const llvm::Constant& constant) const {
     const llvm::APFloat* number = number_of(&constant);
     return number ? is_neutral(i, use.getOperandNo(), *number) || is_flushed(*number)
                   : has_flushed_lanes(constant);
   }
 
-  bool is_neutral(const Instruction& i, unsigned operand, const llvm::APFloat& number) const {
+  bool is_neutral(const llvm::Instruction& i, unsigned operand, const llvm::APFloat& number) const {
     const bool is_one = llvm::abs(number).isExactlyValue(1.0);
     switch (i.getOpcode()) {
       // A zero is the product with what is neither infinite nor a NaN.
-      case Instruction::FMul: return is_one || number.isZero();
-      case Instruction::FDiv: return is_one && operand == 1;
-      case Instruction::FAdd:
-      case Instruction::FSub: return number.isZero();
+      case llvm::Instruction::FMul: return is_one || number.isZero();
+      case llvm::Instruction::FDiv: return is_one && operand == 1;
+      case llvm::Instruction::FAdd:
+      case llvm::Instruction::FSub: return number.isZero();
       // It compares bits with zero, which a denormal is equal to.
-      case Instruction::FCmp: return number.isZero() && flushes(number);
+      case llvm::Instruction::FCmp: return number.isZero() && flushes(number);
       default: break;
     }
     const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
@@ -118,14 +114,14 @@ class Hider {
   }
 
   // The number in all lanes.
-  static const llvm::APFloat* number_of(const Constant* constant) {
+  static const llvm::APFloat* number_of(const llvm::Constant* constant) {
     if (constant->getType()->isVectorTy()) constant = constant->getSplatValue(true);
     const auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
     return number ? &number->getValueAPF() : nullptr;
   }
 
   // Work-item ids are denormals.
-  bool has_flushed_lanes(const Constant& constant) const {
+  bool has_flushed_lanes(const llvm::Constant& constant) const {
     const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(constant.getType());
     for (unsigned lane = 0; vector && lane < vector->getNumElements(); lane++) {
       const auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant.getAggregateElement(lane));
@@ -136,11 +132,11 @@ class Hider {
 
   // Whether it is made of integers by some way: LLVM may know more of their bits than what constants_of()
   // finds, for example that a sum carries nothing.
-  static bool has_bits(Value* value) {
-    llvm::SmallSetVector<Value*, 16> values;
+  static bool has_bits(llvm::Value* value) {
+    llvm::SmallSetVector<llvm::Value*, 16> values;
     values.insert(value);
     for (size_t n = 0; n < values.size(); n++) {
-      auto* i = llvm::dyn_cast<Instruction>(values[n]);
+      auto* i = llvm::dyn_cast<llvm::Instruction>(values[n]);
       // What is converted from an integer is no denormal.
       if (i == nullptr || is_opaque(i) ||
           llvm::isa<llvm::LoadInst, llvm::FCmpInst, llvm::UIToFPInst, llvm::SIToFPInst>(i))
@@ -151,32 +147,33 @@ class Hider {
       const bool moves =
           llvm::isa<llvm::CastInst, llvm::UnaryOperator, llvm::SelectInst, llvm::PHINode, llvm::FreezeInst,
                     llvm::InsertElementInst, llvm::ShuffleVectorInst, llvm::ExtractElementInst>(i) ||
-          (is_intrinsic && llvm::any_of(i->operands(), is_number)) || op == Instruction::And ||
-          op == Instruction::Or || op == Instruction::Xor || op == Instruction::Shl ||
-          ((op == Instruction::Add || op == Instruction::Sub) &&
-           llvm::any_of(i->operands(), llvm::IsaPred<Constant>));
+          (is_intrinsic && llvm::any_of(i->operands(), is_number)) || op == llvm::Instruction::And ||
+          op == llvm::Instruction::Or || op == llvm::Instruction::Xor || op == llvm::Instruction::Shl ||
+          ((op == llvm::Instruction::Add || op == llvm::Instruction::Sub) &&
+           llvm::any_of(i->operands(), llvm::IsaPred<llvm::Constant>));
       if (!moves || n == kMostMoves) return true;
       // The condition of a choice does not tell what is chosen, nor do bits that are hidden already.
-      if (op == Instruction::Xor && llvm::any_of(i->operands(), is_opaque)) continue;
-      for (Value* operand : llvm::drop_begin(i->operands(), op == Instruction::Select))
+      if (op == llvm::Instruction::Xor && llvm::any_of(i->operands(), is_opaque)) continue;
+      for (llvm::Value* operand : llvm::drop_begin(i->operands(), op == llvm::Instruction::Select))
         values.insert(operand);
     }
     return false;
   }
 
-  static bool is_number(const Value* value) { return value->getType()->isFPOrFPVectorTy(); }
+  static bool is_number(const llvm::Value* value) { return value->getType()->isFPOrFPVectorTy(); }
 
   // Whether it comes from opaque().
-  static bool is_opaque(const Value* value) {
+  static bool is_opaque(const llvm::Value* value) {
     while (llvm::isa<llvm::InsertElementInst, llvm::ShuffleVectorInst>(value))
-      value = llvm::cast<Instruction>(value)->getOperand(llvm::isa<llvm::InsertElementInst>(value) ? 1 : 0);
+      value =
+          llvm::cast<llvm::Instruction>(value)->getOperand(llvm::isa<llvm::InsertElementInst>(value) ? 1 : 0);
     const auto* call = llvm::dyn_cast<llvm::CallInst>(value);
     return call && call->isInlineAsm();
   }
 
-  Constants constants_of(Value* value, int depth) {
-    if (auto* constant = llvm::dyn_cast<Constant>(value)) return {{constant}, true};
-    auto* i = llvm::dyn_cast<Instruction>(value);
+  Constants constants_of(llvm::Value* value, int depth) {
+    if (auto* constant = llvm::dyn_cast<llvm::Constant>(value)) return {{constant}, true};
+    auto* i = llvm::dyn_cast<llvm::Instruction>(value);
     if (i == nullptr) return {};
     if (depth == 0) {
       is_cut_ = true;
@@ -197,7 +194,7 @@ class Hider {
     return found;
   }
 
-  Constants evaluate(Instruction& i, int depth) {
+  Constants evaluate(llvm::Instruction& i, int depth) {
     const bool extends = llvm::isa<llvm::ZExtInst, llvm::SExtInst>(i);
     if (extends && i.getOperand(0)->getType()->isIntOrIntVectorTy(1) && follows_choices_)
       return {{llvm::ConstantInt::getNullValue(i.getType()),
@@ -211,8 +208,8 @@ class Hider {
                    llvm::IntrinsicInst>(i))
       return {};
     llvm::SmallVector<Constants, 4> operands;
-    llvm::SmallVector<Value*, 4> known;
-    for (Value* operand : i.operands()) {
+    llvm::SmallVector<llvm::Value*, 4> known;
+    for (llvm::Value* operand : i.operands()) {
       operands.push_back(constants_of(operand, depth - 1));
       if (operands.back().values.empty() && !follows_choices_) return {};
       known.push_back(operands.back().is_one() ? operands.back().values[0] : operand);
@@ -223,7 +220,7 @@ class Hider {
       return {};
     // Some follow from a part of the operands: no number is less than a NaN.
     if (follows_choices_) {
-      Value* simple = llvm::simplifyInstructionWithOperands(&i, known, {function_.getDataLayout(), &i});
+      llvm::Value* simple = llvm::simplifyInstructionWithOperands(&i, known, {function_.getDataLayout(), &i});
       if (simple && simple != &i) return constants_of(simple, depth - 1);
     }
     if (is_phi) return one_of(operands);
@@ -236,20 +233,20 @@ class Hider {
     Constants all{{}, true};
     for (const Constants& choice : choices) {
       all.are_all &= choice.are_all;
-      for (Constant* value : choice.values) all.add(value);
+      for (llvm::Constant* value : choice.values) all.add(value);
     }
     return all;
   }
 
   // Of every choice of constants as operands.
-  Constants each_result(Instruction& i, llvm::ArrayRef<Constants> operands) {
-    llvm::SmallVector<llvm::SmallVector<Constant*, 4>, kMost> choices{{}};
+  Constants each_result(llvm::Instruction& i, llvm::ArrayRef<Constants> operands) {
+    llvm::SmallVector<llvm::SmallVector<llvm::Constant*, 4>, kMost> choices{{}};
     bool are_all = true;
     for (const Constants& operand : operands) {
       are_all &= operand.are_all;
       decltype(choices) longer;
       for (const auto& choice : choices)
-        for (Constant* value : operand.values) {
+        for (llvm::Constant* value : operand.values) {
           longer.push_back(choice);
           longer.back().push_back(value);
         }
@@ -257,27 +254,28 @@ class Hider {
     }
     Constants results{{}, are_all};
     for (const auto& choice : choices) {
-      Constant* const result = llvm::ConstantFoldInstOperands(&i, choice, function_.getDataLayout());
+      llvm::Constant* const result = llvm::ConstantFoldInstOperands(&i, choice, function_.getDataLayout());
       if (result == nullptr) return {};
       results.add(result);
     }
     return results;
   }
 
-  Value* hidden(Constant& constant) {
+  llvm::Value* hidden(llvm::Constant& constant) {
     llvm::BasicBlock& entry = function_.getEntryBlock();
     llvm::IRBuilder<> b(&entry, entry.getFirstInsertionPt());
     const llvm::APFloat* number = number_of(&constant);
     if (number == nullptr) return hidden_bits(b, &constant);
     llvm::Type* const type = constant.getType();
-    Value* value = b.CreateBitCast(opaque(b, b.getInt(number->bitcastToAPInt())), type->getScalarType());
+    llvm::Value* value =
+        b.CreateBitCast(opaque(b, b.getInt(number->bitcastToAPInt())), type->getScalarType());
     const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
     return vector ? b.CreateVectorSplat(vector->getNumElements(), value) : value;
   }
 
-  static Value* hidden_bits(llvm::IRBuilderBase& b, Value* value) {
+  static llvm::Value* hidden_bits(llvm::IRBuilderBase& b, llvm::Value* value) {
     llvm::Type* const type = value->getType();
-    Value* none = opaque(b, b.getIntN(type->getScalarSizeInBits(), 0));
+    llvm::Value* none = opaque(b, b.getIntN(type->getScalarSizeInBits(), 0));
     if (const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type))
       none = b.CreateVectorSplat(vector->getNumElements(), none);
     return b.CreateBitCast(b.CreateXor(b.CreateBitCast(value, none->getType()), none), type);
@@ -286,7 +284,7 @@ class Hider {
   llvm::Function& function_;
   Mode mode_;
   bool follows_choices_;
-  llvm::DenseMap<Instruction*, Known> known_;
+  llvm::DenseMap<llvm::Instruction*, Known> known_;
   bool is_cut_ = false;  // something that was asked for since was not followed to its end
 };
 

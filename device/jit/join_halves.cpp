@@ -13,15 +13,12 @@
 namespace morgana::device::jit {
 namespace {
 
-using llvm::PHINode;
-using llvm::Value;
-
-using HalfPair = std::pair<Value*, Value*>;
+using HalfPair = std::pair<llvm::Value*, llvm::Value*>;
 
 // The number whose halves the two are, if one is known. The upper one may have 64 bits.
-Value* whole(Value* low, Value* high) {
+llvm::Value* whole(llvm::Value* low, llvm::Value* high) {
   using namespace llvm::PatternMatch;
-  Value* number = nullptr;
+  llvm::Value* number = nullptr;
   if (!match(low, m_Trunc(m_Value(number))) || !number->getType()->isIntegerTy(64)) return nullptr;
   return match(high, m_TruncOrSelf(m_LShr(m_Specific(number), m_SpecificInt(32)))) ? number : nullptr;
 }
@@ -29,11 +26,11 @@ Value* whole(Value* low, Value* high) {
 // A number of 64 bits as a sum: low + 2^32 * high = the sum of `lows` + 2^32 * the sum of `highs`, modulo
 // 2^64.
 struct HalfSum {
-  std::vector<Value*> lows, highs;
+  std::vector<llvm::Value*> lows, highs;
 
   // Finds what adds up to the two dwords; false when no carry goes from one to the other. Of what is high
   // only 32 bits count.
-  bool decompose(Value* low, Value* high) {
+  bool decompose(llvm::Value* low, llvm::Value* high) {
     lows = {low};
     add_terms(high);
     for (size_t n = 0; n < lows.size();)
@@ -42,13 +39,13 @@ struct HalfSum {
   }
 
   // In front of `at`; `known` is the number whose halves two values are.
-  Value* build(llvm::Instruction* at, const HalfPair& known, Value* number) const {
+  llvm::Value* build(llvm::Instruction* at, const HalfPair& known, llvm::Value* number) const {
     llvm::IRBuilder<> b(at);
-    std::vector<Value*> left = highs;
-    Value* sum = nullptr;
-    const auto add = [&](Value* term) { sum = sum ? b.CreateAdd(sum, term) : term; };
-    for (Value* low : lows) {
-      const auto belongs = [&](Value* high) {
+    std::vector<llvm::Value*> left = highs;
+    llvm::Value* sum = nullptr;
+    const auto add = [&](llvm::Value* term) { sum = sum ? b.CreateAdd(sum, term) : term; };
+    for (llvm::Value* low : lows) {
+      const auto belongs = [&](llvm::Value* high) {
         return HalfPair{low, high} == known || whole(low, high) != nullptr || are_carried_together(low, high);
       };
       const auto high = std::find_if(left.begin(), left.end(), belongs);
@@ -56,24 +53,24 @@ struct HalfSum {
         add(b.CreateZExt(low, b.getInt64Ty()));
         continue;
       }
-      Value* both = HalfPair{low, *high} == known ? number : whole(low, *high);
+      llvm::Value* both = HalfPair{low, *high} == known ? number : whole(low, *high);
       add(both ? both : join_dwords(b, low, *high));
       left.erase(high);
     }
-    for (Value* high : left) add(b.CreateShl(b.CreateZExt(high, b.getInt64Ty()), 32));
+    for (llvm::Value* high : left) add(b.CreateShl(b.CreateZExt(high, b.getInt64Ty()), 32));
     return sum;
   }
 
  private:
-  static bool are_carried_together(Value* low, Value* high) {
-    const auto *a = llvm::dyn_cast<PHINode>(low), *b = llvm::dyn_cast<PHINode>(high);
+  static bool are_carried_together(llvm::Value* low, llvm::Value* high) {
+    const auto *a = llvm::dyn_cast<llvm::PHINode>(low), *b = llvm::dyn_cast<llvm::PHINode>(high);
     return a && b && a->getParent() == b->getParent() && b->getType()->isIntegerTy(32);
   }
 
-  void add_terms(Value* high) {
+  void add_terms(llvm::Value* high) {
     using namespace llvm::PatternMatch;
     constexpr int kMostLooks = 16;
-    Value *a, *b;
+    llvm::Value *a, *b;
     const bool looks = looks_++ < kMostLooks, is_dword = high->getType()->isIntegerTy(32);
     if (looks && match(high, m_Add(m_Value(a), m_Value(b))))
       add_terms(a), add_terms(b);
@@ -89,10 +86,10 @@ struct HalfSum {
   // The n-th low as its two summands, if its carry is among the highs.
   bool split(size_t n) {
     using namespace llvm::PatternMatch;
-    Value *a, *b;
+    llvm::Value *a, *b;
     if (!match(lows[n], m_Add(m_Value(a), m_Value(b)))) return false;
-    const auto is_carry = [&](Value* high) {
-      Value* bit;
+    const auto is_carry = [&](llvm::Value* high) {
+      llvm::Value* bit;
       if (!match(high, m_ZExt(m_Value(bit))) || !bit->getType()->isIntegerTy(1)) return false;
       const llvm::APInt* constant;
       return match(bit, m_SpecificICmp(llvm::CmpInst::ICMP_ULT, m_Specific(lows[n]), m_Specific(a))) ||
@@ -115,10 +112,10 @@ struct HalfSum {
 };
 
 // The vector of 64-bit numbers whose lower and upper dwords the two are, if one is known.
-Value* whole_rows(Value* low, Value* high) {
+llvm::Value* whole_rows(llvm::Value* low, llvm::Value* high) {
   using namespace llvm::PatternMatch;
   const auto* half = llvm::cast<llvm::FixedVectorType>(low->getType());
-  const auto every_other = [&](Value* value, int first) -> Value* {
+  const auto every_other = [&](llvm::Value* value, int first) -> llvm::Value* {
     auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(value);
     auto* cast = shuffle ? llvm::dyn_cast<llvm::BitCastInst>(shuffle->getOperand(0)) : nullptr;
     const auto* from = cast ? llvm::dyn_cast<llvm::FixedVectorType>(cast->getSrcTy()) : nullptr;
@@ -129,22 +126,22 @@ Value* whole_rows(Value* low, Value* high) {
       if (shuffle->getMaskValue(k) != static_cast<int>(2 * k) + first) return nullptr;
     return cast->getOperand(0);
   };
-  Value* number = every_other(high, 1);
+  llvm::Value* number = every_other(high, 1);
   if (number && (number == every_other(low, 0) || match(low, m_Trunc(m_Specific(number))))) return number;
   return nullptr;
 }
 
 // What is cheaper, in front of `at`, than to put the dwords of every lane together.
-Value* whole_vector(Value* low, Value* high, llvm::Instruction* at) {
+llvm::Value* whole_vector(llvm::Value* low, llvm::Value* high, llvm::Instruction* at) {
   using namespace llvm::PatternMatch;
   auto* half = llvm::cast<llvm::FixedVectorType>(low->getType());
   auto* type = llvm::FixedVectorType::get(llvm::Type::getInt64Ty(low->getContext()), half->getNumElements());
   llvm::IRBuilder<> b(at);
-  if (Value* number = whole_rows(low, high)) return b.CreateBitCast(number, type);
+  if (llvm::Value* number = whole_rows(low, high)) return b.CreateBitCast(number, type);
   if (match(high, m_Zero())) return b.CreateZExt(low, type);
-  Value *first = llvm::getSplatValue(low), *second = llvm::getSplatValue(high);
+  llvm::Value *first = llvm::getSplatValue(low), *second = llvm::getSplatValue(high);
   if (!first || !second) return nullptr;
-  Value* number = whole(first, second);
+  llvm::Value* number = whole(first, second);
   if (number == nullptr) number = join_dwords(b, first, second);
   return b.CreateVectorSplat(half->getNumElements(), number);
 }
@@ -167,7 +164,7 @@ llvm::PreservedAnalyses JoinRowsPass::run(llvm::Function& function, llvm::Functi
       auto* cast = llvm::dyn_cast<llvm::BitCastInst>(&i);
       auto* zip = cast ? llvm::dyn_cast<llvm::ShuffleVectorInst>(cast->getOperand(0)) : nullptr;
       if (!zip || cast->getType()->getScalarSizeInBits() != 64 || !is_zip(*zip)) continue;
-      Value* made = whole_vector(zip->getOperand(0), zip->getOperand(1), cast);
+      llvm::Value* made = whole_vector(zip->getOperand(0), zip->getOperand(1), cast);
       if (made == nullptr) continue;
       cast->replaceAllUsesWith(llvm::IRBuilder<>(cast).CreateBitCast(made, cast->getType()));
       cast->eraseFromParent();
@@ -182,7 +179,7 @@ llvm::PreservedAnalyses JoinHalvesPass::run(llvm::Function& function, llvm::Func
   bool changed = false;
   for (llvm::BasicBlock& block : function)
     for (llvm::Instruction& i : llvm::make_early_inc_range(block)) {
-      Value *low, *high;
+      llvm::Value *low, *high;
       if (!match(&i, m_c_Or(m_Shl(m_Value(high), m_SpecificInt(32)), m_ZExt(m_Value(low)))) ||
           !i.getType()->isIntegerTy(64) || !low->getType()->isIntegerTy(32))
         continue;
@@ -192,12 +189,13 @@ llvm::PreservedAnalyses JoinHalvesPass::run(llvm::Function& function, llvm::Func
       i.eraseFromParent();
       changed = true;
     }
-  llvm::MapVector<std::pair<PHINode*, PHINode*>, std::vector<llvm::Instruction*>> found;  // in code order
+  llvm::MapVector<std::pair<llvm::PHINode*, llvm::PHINode*>, std::vector<llvm::Instruction*>>
+      found;  // in code order
   for (llvm::BasicBlock& block : function)
     for (llvm::Instruction& i : block) {
-      Value *low, *high;
+      llvm::Value *low, *high;
       if (!match(&i, m_c_Or(m_Shl(m_ZExt(m_Value(high)), m_SpecificInt(32)), m_ZExt(m_Value(low))))) continue;
-      auto *first = llvm::dyn_cast<PHINode>(low), *second = llvm::dyn_cast<PHINode>(high);
+      auto *first = llvm::dyn_cast<llvm::PHINode>(low), *second = llvm::dyn_cast<llvm::PHINode>(high);
       if (!i.getType()->isIntegerTy(64) || !first || !second || first == second ||
           first->getParent() != second->getParent() || !first->getType()->isIntegerTy(32) ||
           !second->getType()->isIntegerTy(32))
@@ -208,19 +206,19 @@ llvm::PreservedAnalyses JoinHalvesPass::run(llvm::Function& function, llvm::Func
     const auto [low, high] = halves;
     bool is_carried = false;
     for (unsigned k = 0; k < low->getNumIncomingValues(); k++) {
-      Value *first = low->getIncomingValue(k),
-            *second = high->getIncomingValueForBlock(low->getIncomingBlock(k));
+      llvm::Value *first = low->getIncomingValue(k),
+                  *second = high->getIncomingValueForBlock(low->getIncomingBlock(k));
       is_carried = is_carried || whole(first, second) || HalfSum().decompose(first, second);
     }
     if (!is_carried) continue;
     llvm::Type* const type = sums.front()->getType();
-    auto* joined = PHINode::Create(type, low->getNumIncomingValues(), "", low->getIterator());
+    auto* joined = llvm::PHINode::Create(type, low->getNumIncomingValues(), "", low->getIterator());
     for (unsigned k = 0; k < low->getNumIncomingValues(); k++) {
       llvm::BasicBlock* from = low->getIncomingBlock(k);
-      Value *first = low->getIncomingValue(k), *second = high->getIncomingValueForBlock(from);
+      llvm::Value *first = low->getIncomingValue(k), *second = high->getIncomingValueForBlock(from);
       // A block that comes here by several ways brings one value.
       const int other = joined->getBasicBlockIndex(from);
-      Value* number =
+      llvm::Value* number =
           other < 0 ? whole(first, second) : joined->getIncomingValue(static_cast<unsigned>(other));
       HalfSum sum;
       if (number == nullptr && sum.decompose(first, second))

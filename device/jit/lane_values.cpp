@@ -16,21 +16,19 @@
 namespace morgana::device::jit {
 namespace {
 
-using llvm::Value;
-
 // One element of a vector.
 struct Lane {
-  Value* vector;
+  llvm::Value* vector;
   unsigned number;
   bool operator<(const Lane& other) const {
     return vector != other.vector ? vector < other.vector : number < other.number;
   }
 };
 
-unsigned length(const Value* vector) {
+unsigned length(const llvm::Value* vector) {
   return llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements();
 }
-llvm::Type* element(const Value* vector) {
+llvm::Type* element(const llvm::Value* vector) {
   return llvm::cast<llvm::VectorType>(vector->getType())->getElementType();
 }
 
@@ -40,9 +38,9 @@ bool is_truth_table(const llvm::Instruction* i) {
 }
 
 // Of single lanes, as a sum of products.
-Value* truth_table(llvm::IRBuilder<>& b, const llvm::Instruction* i, Value* const* operands) {
+llvm::Value* truth_table(llvm::IRBuilder<>& b, const llvm::Instruction* i, llvm::Value* const* operands) {
   const uint64_t table = llvm::cast<llvm::ConstantInt>(i->getOperand(3))->getZExtValue();
-  Value* sum = b.getInt32(0);
+  llvm::Value* sum = b.getInt32(0);
   for (unsigned k = 0; k < 8; k++) {
     if (!(table >> k & 1)) continue;
     const auto factor = [&](unsigned n) { return k >> (2 - n) & 1 ? operands[n] : b.CreateNot(operands[n]); };
@@ -51,7 +49,7 @@ Value* truth_table(llvm::IRBuilder<>& b, const llvm::Instruction* i, Value* cons
   return sum;
 }
 
-bool is_rising(const Value* v) {
+bool is_rising(const llvm::Value* v) {
   const auto* call = llvm::dyn_cast<llvm::CallInst>(v);
   const llvm::Function* callee = call ? call->getCalledFunction() : nullptr;
   return callee && callee->getName() == kRising;
@@ -65,7 +63,7 @@ unsigned rises_from(const llvm::Instruction* rising, unsigned n) {
 class Scalars {
  public:
   // The scalar of a lane, or nullptr. `all`: floats too, and however much there is to be computed.
-  Value* get(const Lane& lane, bool all) {
+  llvm::Value* get(const Lane& lane, bool all) {
     wanted_.clear();
     all_ = all;
     if (collect(lane)) return make(lane);
@@ -81,13 +79,13 @@ class Scalars {
   struct Sources {
     Lane lanes[3];
     unsigned count = 0;
-    void add(Value* vector, unsigned number) { lanes[count++] = {vector, number}; }
+    void add(llvm::Value* vector, unsigned number) { lanes[count++] = {vector, number}; }
   };
 
   // Nothing: the lane cannot be computed alone.
   std::optional<Sources> sources(const Lane& lane) const {
     Sources s;
-    Value* const v = lane.vector;
+    llvm::Value* const v = lane.vector;
     const unsigned n = lane.number;
     if (auto* constant = llvm::dyn_cast<llvm::Constant>(v))
       return constant->getAggregateElement(n) ? std::optional(s) : std::nullopt;
@@ -113,7 +111,7 @@ class Scalars {
         return each_operand(1);
       if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(i);
           call && is_elementwise(call->getIntrinsicID())) {
-        for (Value* argument : call->args())
+        for (llvm::Value* argument : call->args())
           if (!argument->getType()->isVectorTy()) return std::nullopt;
         return each_operand(call->arg_size());
       }
@@ -140,7 +138,7 @@ class Scalars {
       return s;
     }
     if (auto* cast = llvm::dyn_cast<llvm::BitCastInst>(i)) {
-      Value* from = cast->getOperand(0);
+      llvm::Value* from = cast->getOperand(0);
       if (!is_welcome(element(i))) return std::nullopt;
       if (!from->getType()->isVectorTy())
         return from->getType()->isIntegerTy() ? std::optional(s) : std::nullopt;
@@ -172,7 +170,7 @@ class Scalars {
       if (hopeless_.contains(lane) || wanted_.size() > (all_ ? kMostOfAll : kMost)) return false;
       if (auto* phi = llvm::dyn_cast<llvm::PHINode>(lane.vector)) {
         if (!is_welcome(element(phi))) return false;
-        for (Value* from : phi->incoming_values()) pending.push_back({from, lane.number});
+        for (llvm::Value* from : phi->incoming_values()) pending.push_back({from, lane.number});
         continue;
       }
       const auto from = sources(lane);
@@ -182,9 +180,9 @@ class Scalars {
     return true;
   }
 
-  Value* make(const Lane& lane) {
+  llvm::Value* make(const Lane& lane) {
     if (const auto known = made_.find(lane); known != made_.end()) return known->second;
-    Value* const v = lane.vector;
+    llvm::Value* const v = lane.vector;
     const unsigned n = lane.number;
     if (auto* constant = llvm::dyn_cast<llvm::Constant>(v)) return constant->getAggregateElement(n);
     auto* const i = llvm::cast<llvm::Instruction>(v);
@@ -196,13 +194,14 @@ class Scalars {
       return made;
     }
     const Sources from = *sources(lane);
-    Value* operands[3] = {};
+    llvm::Value* operands[3] = {};
     for (unsigned k = 0; k < from.count; k++) operands[k] = make(from.lanes[k]);
     llvm::IRBuilder<> b(i->getParent(), std::next(i->getIterator()));
     return made_[lane] = build(b, i, lane, operands);
   }
 
-  static Value* build(llvm::IRBuilder<>& b, llvm::Instruction* i, const Lane& lane, Value* const* operands) {
+  static llvm::Value* build(llvm::IRBuilder<>& b, llvm::Instruction* i, const Lane& lane,
+                            llvm::Value* const* operands) {
     llvm::Type* const type = element(i);
     if (is_rising(i)) {
       const auto* const above = llvm::cast<llvm::Constant>(i->getOperand(1));
@@ -218,7 +217,7 @@ class Scalars {
     if (is_truth_table(i)) return truth_table(b, i, operands);
     if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(i))
       return b.CreateIntrinsic(call->getIntrinsicID(), {type},
-                               llvm::ArrayRef<Value*>(operands, call->arg_size()));
+                               llvm::ArrayRef<llvm::Value*>(operands, call->arg_size()));
     if (llvm::isa<llvm::FreezeInst>(i)) return b.CreateFreeze(operands[0]);
     if (auto* cast = llvm::dyn_cast<llvm::CastInst>(i); cast && !llvm::isa<llvm::BitCastInst>(i))
       return b.CreateCast(cast->getOpcode(), operands[0], type);
@@ -231,20 +230,21 @@ class Scalars {
     if (auto* load = llvm::dyn_cast<llvm::LoadInst>(i)) {
       b.SetInsertPoint(load);
       const uint64_t bytes = type->getScalarSizeInBits() / 8;
-      Value* at = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), load->getPointerOperand(), bytes * lane.number);
+      llvm::Value* at =
+          b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), load->getPointerOperand(), bytes * lane.number);
       return b.CreateAlignedLoad(type, at, llvm::commonAlignment(load->getAlign(), bytes * lane.number));
     }
     // Casts of bits: elements lie in order, the least significant first.
-    const auto as_integer = [&](Value* value) {
+    const auto as_integer = [&](llvm::Value* value) {
       return b.CreateBitCast(value, b.getIntNTy(value->getType()->getScalarSizeInBits()));
     };
     const unsigned bits = type->getScalarSizeInBits();
     llvm::Type* const integer = b.getIntNTy(bits);
     if (operands[1]) {
-      Value* high = b.CreateShl(b.CreateZExt(as_integer(operands[1]), integer), bits / 2);
+      llvm::Value* high = b.CreateShl(b.CreateZExt(as_integer(operands[1]), integer), bits / 2);
       return b.CreateBitCast(b.CreateOr(b.CreateZExt(as_integer(operands[0]), integer), high), type);
     }
-    Value* whole = i->getOperand(0);
+    llvm::Value* whole = i->getOperand(0);
     unsigned part = lane.number;
     if (operands[0]) {
       whole = as_integer(operands[0]);
@@ -277,7 +277,7 @@ llvm::PreservedAnalyses LaneValuesPass::run(llvm::Function& function, llvm::Func
   Scalars scalars;
   bool changed = false;
   for (llvm::CallInst* call : firsts) {
-    Value* scalar = scalars.get({call->getArgOperand(0), 0}, true);
+    llvm::Value* scalar = scalars.get({call->getArgOperand(0), 0}, true);
     if (scalar == nullptr)
       scalar = llvm::IRBuilder<>(call).CreateExtractElement(call->getArgOperand(0), uint64_t{0});
     call->replaceAllUsesWith(scalar);
@@ -287,7 +287,7 @@ llvm::PreservedAnalyses LaneValuesPass::run(llvm::Function& function, llvm::Func
   for (llvm::ExtractElementInst* extract : extracts) {
     const uint64_t number = llvm::cast<llvm::ConstantInt>(extract->getIndexOperand())->getZExtValue();
     if (number >= length(extract->getVectorOperand())) continue;
-    Value* scalar = scalars.get({extract->getVectorOperand(), static_cast<unsigned>(number)}, false);
+    llvm::Value* scalar = scalars.get({extract->getVectorOperand(), static_cast<unsigned>(number)}, false);
     if (scalar == nullptr) continue;
     extract->replaceAllUsesWith(scalar);
     changed = true;

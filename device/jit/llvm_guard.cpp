@@ -39,7 +39,7 @@ namespace {
 
 constexpr long kAgain = 2'000'000;  // ns
 
-std::atomic<bool> is_closed{false};
+std::atomic<bool> llvm_is_closed{false};
 constexpr const char* kClosed = "the process ends";
 
 // Where LLVM's code is, and nobody else's: between those two, or its library's executable segment.
@@ -116,7 +116,7 @@ void Timer::on_signal(int signal, siginfo_t* info, void* context) {
     syscall(SYS_rt_sigqueueinfo, getpid(), signal, info);
     errno = error;
   } else if (may_leave() && at >= llvm_text.begin && at < llvm_text.end) {
-    leave(is_closed.load(std::memory_order_relaxed) ? kClosed : "it did not end in time");
+    leave(llvm_is_closed.load(std::memory_order_relaxed) ? kClosed : "it did not end in time");
   } else {
     timer->set(0, kAgain);
   }
@@ -159,7 +159,7 @@ Timer::Timer(double limit) {
   pthread_sigmask(SIG_UNBLOCK, &set, &before_);
   std::lock_guard lock(all().mutex);
   all().timers.push_back(this);
-  if (is_closed.load()) {
+  if (llvm_is_closed.load()) {
     this->set(0, 1);
     return;
   }
@@ -195,7 +195,7 @@ void prepare() {
 
 std::optional<std::string> within_limits(double limit, const std::function<void()>& work) {
   prepare();
-  if (is_closed.load()) return kClosed;
+  if (llvm_is_closed.load()) return kClosed;
   [[maybe_unused]] const MayLeak may_leak;
   const Timer timer(limit);
   const void* const stack = llvm::SavePrettyStackState();
@@ -205,10 +205,10 @@ std::optional<std::string> within_limits(double limit, const std::function<void(
 }
 
 void close_llvm() {
-  is_closed.store(true);
+  llvm_is_closed.store(true);
   Timer::end_all();
 }
 
-bool is_llvm_closed() { return is_closed.load(); }
+bool is_llvm_closed() { return llvm_is_closed.load(); }
 
 }  // namespace morgana::device::jit

@@ -12,9 +12,6 @@
 namespace morgana::device::jit {
 namespace {
 
-using llvm::Instruction;
-using llvm::Value;
-
 class Hider {
  public:
   Hider(llvm::Function& function, unsigned lanes)
@@ -34,27 +31,27 @@ class Hider {
   // 0 or -1, and back again, for ever when it finds that all of them are 0.
   void hide_carries() {
     for (llvm::BasicBlock& block : function_)
-      for (Instruction& i : block)
+      for (llvm::Instruction& i : block)
         if (llvm::isa<llvm::ZExtInst, llvm::SExtInst>(i) && i.getType()->isVectorTy())
           hide_numbers(i.getOperand(0));
   }
 
   // Those that lanes are made of.
-  void hide_numbers(Value* lanes) {
-    auto* i = llvm::dyn_cast<Instruction>(lanes);
+  void hide_numbers(llvm::Value* lanes) {
+    auto* i = llvm::dyn_cast<llvm::Instruction>(lanes);
     if (i == nullptr || !i->getType()->isIntOrIntVectorTy(1) || !done_.insert(i).second) return;
     if (llvm::isa<llvm::BitCastInst>(i) && i->getOperand(0)->getType()->isIntegerTy())
       i->setOperand(0, hidden(i->getOperand(0), i));
     else if (llvm::isa<llvm::BinaryOperator, llvm::FreezeInst, llvm::SelectInst, llvm::ShuffleVectorInst>(i))
-      for (Value* operand : i->operands()) hide_numbers(operand);
+      for (llvm::Value* operand : i->operands()) hide_numbers(operand);
   }
 
   // 8 or 16 bits put into a number: the back end (LLVM 22) selects a move into a part of a register, which it
   // then takes for one that clears the upper half (zext), or does in a mask register, where it clears all.
   void hide_insertions() {
     for (llvm::BasicBlock& block : function_)
-      for (Instruction& i : llvm::make_early_inc_range(block)) {
-        if (i.getOpcode() != Instruction::Or || !i.getType()->isIntegerTy()) continue;
+      for (llvm::Instruction& i : llvm::make_early_inc_range(block)) {
+        if (i.getOpcode() != llvm::Instruction::Or || !i.getType()->isIntegerTy()) continue;
         for (llvm::Use& use : i.operands()) {
           using namespace llvm::PatternMatch;
           const llvm::APInt* kept = nullptr;
@@ -68,9 +65,9 @@ class Hider {
   // The bits of each of several numbers made of lanes: it reverses all of the lanes.
   void hide_reversed() {
     for (llvm::BasicBlock& block : function_)
-      for (Instruction& i : block) {
+      for (llvm::Instruction& i : block) {
         using namespace llvm::PatternMatch;
-        Value* lanes = nullptr;
+        llvm::Value* lanes = nullptr;
         if (!i.getType()->isVectorTy() || !match(&i, m_BitReverse(m_BitCast(m_Value(lanes)))) ||
             !lanes->getType()->isIntOrIntVectorTy(1))
           continue;
@@ -85,24 +82,24 @@ class Hider {
   // in 16, signed, the back end shifts the upper half of a product of 16 bits instead, where no sign is left
   // to shift in, or nothing at all.
   void hide_high_products() {
-    std::vector<Instruction*> products;
+    std::vector<llvm::Instruction*> products;
     bool has_short = false;
     for (llvm::BasicBlock& block : function_)
-      for (Instruction& i : block) {
+      for (llvm::Instruction& i : block) {
         const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(i.getType());
         if (!llvm::isa<llvm::TruncInst>(i) || type == nullptr || type->getNumElements() != lanes_) continue;
         has_short |= i.getType()->getScalarSizeInBits() == 16;
         using namespace llvm::PatternMatch;
-        Value *from = i.getOperand(0), *shifted = nullptr;
+        llvm::Value *from = i.getOperand(0), *shifted = nullptr;
         const llvm::APInt* by = nullptr;
         while (match(from, m_Shr(m_Value(shifted), m_APInt(by)))) from = shifted;
         if (by && from->getType()->getScalarSizeInBits() == 64 && match(from, m_Mul(m_Value(), m_Value())))
           products.push_back(&i);
       }
     if (!has_short) return;
-    for (Instruction* i : products) {
+    for (llvm::Instruction* i : products) {
       b_.SetInsertPoint(i);
-      Value* high = b_.CreateTrunc(i->getOperand(0), i->getType()->getWithNewBitWidth(32));
+      llvm::Value* high = b_.CreateTrunc(i->getOperand(0), i->getType()->getWithNewBitWidth(32));
       high = b_.CreateTruncOrBitCast(opaque(b_, high), i->getType());
       i->replaceAllUsesWith(high);
       i->eraseFromParent();
@@ -112,11 +109,11 @@ class Hider {
   // Lanes that are the bits of a half: the back end looks through to the half, and has no such move.
   void hide_halves() {
     for (llvm::BasicBlock& block : function_)
-      for (Instruction& i : block) {
+      for (llvm::Instruction& i : block) {
         if (!llvm::isa<llvm::BitCastInst>(i) || !i.getType()->isIntOrIntVectorTy(1)) continue;
-        const Value* from = i.getOperand(0);
+        const llvm::Value* from = i.getOperand(0);
         while (llvm::isa<llvm::TruncInst, llvm::ZExtInst, llvm::FreezeInst, llvm::BitCastInst>(from))
-          from = llvm::cast<Instruction>(from)->getOperand(0);
+          from = llvm::cast<llvm::Instruction>(from)->getOperand(0);
         if (!from->getType()->isHalfTy()) continue;
         b_.SetInsertPoint(&i);
         i.setOperand(
@@ -131,12 +128,12 @@ class Hider {
   // takes the two apart and together for ever. ((bits ^ first) & kept) ^ second.
   void join_inversions() {
     for (llvm::BasicBlock& block : function_)
-      for (Instruction& i : llvm::make_early_inc_range(block)) {
+      for (llvm::Instruction& i : llvm::make_early_inc_range(block)) {
         using namespace llvm::PatternMatch;
-        Value *inner = nullptr, *bits = nullptr;
+        llvm::Value *inner = nullptr, *bits = nullptr;
         const llvm::APInt *first = nullptr, *kept = nullptr, *second = nullptr;
         if (!i.getType()->isIntegerTy() || !match(&i, m_Xor(m_Value(inner), m_APInt(second)))) continue;
-        if (Value* all = nullptr; match(inner, m_And(m_Value(all), m_APInt(kept)))) inner = all;
+        if (llvm::Value* all = nullptr; match(inner, m_And(m_Value(all), m_APInt(kept)))) inner = all;
         if (!match(inner, m_Xor(m_Value(bits), m_APInt(first)))) continue;
         b_.SetInsertPoint(&i);
         if (kept) bits = b_.CreateAnd(bits, *kept);
@@ -145,9 +142,9 @@ class Hider {
       }
   }
 
-  Value* hidden(Value* value, Instruction* user) {
-    Value*& made = hidden_[value];
-    auto* instruction = llvm::dyn_cast<Instruction>(value);
+  llvm::Value* hidden(llvm::Value* value, llvm::Instruction* user) {
+    llvm::Value*& made = hidden_[value];
+    auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
     if (made && instruction) return made;
     if (instruction)
       b_.SetInsertPoint(*instruction->getInsertionPointAfterDef());
@@ -159,13 +156,13 @@ class Hider {
   llvm::Function& function_;
   llvm::IRBuilder<> b_;
   unsigned lanes_;
-  llvm::SmallPtrSet<Instruction*, 16> done_;
-  llvm::DenseMap<Value*, Value*> hidden_;
+  llvm::SmallPtrSet<llvm::Instruction*, 16> done_;
+  llvm::DenseMap<llvm::Value*, llvm::Value*> hidden_;
 };
 
 }  // namespace
 
-Value* opaque(llvm::IRBuilderBase& b, Value* value) {
+llvm::Value* opaque(llvm::IRBuilderBase& b, llvm::Value* value) {
   auto* type = llvm::FunctionType::get(value->getType(), {value->getType()}, false);
   const char* const registers = value->getType()->isVectorTy() ? "=v,0" : "=r,0";
   llvm::CallInst* same = b.CreateCall(llvm::InlineAsm::get(type, "", registers, false), {value});

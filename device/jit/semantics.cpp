@@ -4,33 +4,17 @@
 // Vector instructions come from the interpreter's own tables (Library reads their initializers), scalar ones
 // from the rows of the instruction set, memory accesses from memory_paths.h.
 #define MORGANA_CHUNK_OP [[gnu::noinline, gnu::const, maybe_unused]] static
-#define kRows kFloat32Rows
-#include "device/interp/vector_f32.cpp"
-#undef kRows
-#define kRows kFloat64Rows
-#include "device/interp/vector_f64.cpp"
-#undef kRows
-#define kRows kFloat16Rows
-#include "device/interp/vector_f16.cpp"
-#undef kRows
-#define kRows kIntegerRows32
-#include "device/interp/vector_int.cpp"
-#undef kRows
-#define kRows kShortRows
-#include "device/interp/vector_short.cpp"
-#undef kRows
-#define kRows kConvertRows
-#include "device/interp/vector_convert.cpp"
-#undef kRows
-#define kRows kPackedRows
-#include "device/interp/vector_packed.cpp"
-#undef kRows
 #include "device/interp/vector_compare.cpp"
+#include "device/interp/vector_convert.cpp"
+#include "device/interp/vector_f16.cpp"
+#include "device/interp/vector_f32.cpp"
+#include "device/interp/vector_f64.cpp"
+#include "device/interp/vector_int.cpp"
 #include "device/interp/vector_modified.cpp"
+#include "device/interp/vector_packed.cpp"
+#include "device/interp/vector_short.cpp"
 #include "device/jit/abi.h"
-#define Indices RecordIndices  // memory_move.h and vector_frame.h each have their own
 #include "device/jit/memory_paths.h"
-#undef Indices
 #include "device/semantics/scalar.h"
 
 // --- Scalar instructions ---

@@ -22,15 +22,14 @@
 namespace morgana::device::jit {
 namespace {
 
-using llvm::Instruction;
-using llvm::Type;
-using llvm::Value;
-using Parts = llvm::SmallVector<Value*, 8>;
+using Parts = llvm::SmallVector<llvm::Value*, 8>;
 
-unsigned length(const Type* type) { return llvm::cast<llvm::FixedVectorType>(type)->getNumElements(); }
-Type* element(const Type* type) { return llvm::cast<llvm::FixedVectorType>(type)->getElementType(); }
+unsigned length(const llvm::Type* type) { return llvm::cast<llvm::FixedVectorType>(type)->getNumElements(); }
+llvm::Type* element(const llvm::Type* type) {
+  return llvm::cast<llvm::FixedVectorType>(type)->getElementType();
+}
 // One or more elements a lane.
-bool is_wave(const Type* type) {
+bool is_wave(const llvm::Type* type) {
   const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
   return vector && vector->getNumElements() % kLanes == 0;
 }
@@ -41,10 +40,10 @@ class Splitter {
       : function_(function), b_(function.getContext()), parts_(parts), used_(used) {}
 
   void run() {
-    std::vector<Instruction*> all;
+    std::vector<llvm::Instruction*> all;
     for (llvm::BasicBlock* block : llvm::ReversePostOrderTraversal<llvm::Function*>(&function_))
-      for (Instruction& i : *block) all.push_back(&i);
-    for (Instruction* i : all) {
+      for (llvm::Instruction& i : *block) all.push_back(&i);
+    for (llvm::Instruction* i : all) {
       b_.SetInsertPoint(i);
       if (split(i))
         replaced_.push_back(i);
@@ -59,26 +58,26 @@ class Splitter {
           llvm::cast<llvm::PHINode>(made[p])->addIncoming(from[p], phi->getIncomingBlock(k));
       }
     }
-    for (Instruction* i : replaced_)
+    for (llvm::Instruction* i : replaced_)
       if (!i->getType()->isVoidTy()) i->replaceAllUsesWith(llvm::PoisonValue::get(i->getType()));
-    for (Instruction* i : replaced_) i->eraseFromParent();
+    for (llvm::Instruction* i : replaced_) i->eraseFromParent();
     for (llvm::BasicBlock& block : function_)
-      for (Instruction& i : llvm::make_early_inc_range(block))
+      for (llvm::Instruction& i : llvm::make_early_inc_range(block))
         if (auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(&i)) put_together(shuffle);
   }
 
   // Which part of the wave an instruction computes; parts(): none or all.
-  unsigned part_of(const Instruction* i) const {
+  unsigned part_of(const llvm::Instruction* i) const {
     const auto it = part_.find(i);
     return it == part_.end() ? parts_ : it->second;
   }
 
  private:
-  Type* part_type(const Type* type) const {
+  llvm::Type* part_type(const llvm::Type* type) const {
     return llvm::FixedVectorType::get(element(type), length(type) / parts_);
   }
 
-  Parts parts_of(Value* value) {
+  Parts parts_of(llvm::Value* value) {
     if (const auto known = known_.find(value); known != known_.end()) return known->second;
     Parts made;
     const unsigned count = length(value->getType()) / parts_;
@@ -93,7 +92,7 @@ class Splitter {
       // Made whole: its parts are taken out of it where it is made. A constant may be an
       // expression: dwords as bytes.
       llvm::IRBuilder<>::InsertPointGuard guard(b_);
-      if (auto* i = llvm::dyn_cast<Instruction>(value))
+      if (auto* i = llvm::dyn_cast<llvm::Instruction>(value))
         b_.SetInsertPoint(i->getParent(), std::next(i->getIterator()));
       else
         b_.SetInsertPoint(&function_.getEntryBlock(), function_.getEntryBlock().getFirstInsertionPt());
@@ -106,20 +105,20 @@ class Splitter {
     return known_[value] = made;
   }
 
-  Value* noted(Value* value, unsigned part) {
-    if (auto* i = llvm::dyn_cast<Instruction>(value)) part_[i] = part;
+  llvm::Value* noted(llvm::Value* value, unsigned part) {
+    if (auto* i = llvm::dyn_cast<llvm::Instruction>(value)) part_[i] = part;
     return value;
   }
 
   // The whole of a value that was split, for an instruction that needs it so. `is_mask`: lanes that the wave
   // has not are none.
-  Value* whole(Value* value, bool is_mask) {
+  llvm::Value* whole(llvm::Value* value, bool is_mask) {
     Parts parts = parts_of(value);
     for (unsigned p = used_; p < parts_ && is_mask; p++)
       parts[p] = llvm::Constant::getNullValue(parts[p]->getType());
     return joined(parts);
   }
-  Value* joined(Parts level) {
+  llvm::Value* joined(Parts level) {
     while (level.size() > 1) {
       Parts next;
       for (unsigned k = 0; k < level.size(); k += 2) {
@@ -132,20 +131,20 @@ class Splitter {
     return level[0];
   }
 
-  void keep(Instruction* i) {
+  void keep(llvm::Instruction* i) {
     for (llvm::Use& use : i->operands())
-      if (is_wave(use->getType()) && llvm::isa<Instruction>(use) && known_.contains(use) &&
+      if (is_wave(use->getType()) && llvm::isa<llvm::Instruction>(use) && known_.contains(use) &&
           split_.contains(use))
         use.set(whole(use, llvm::isa<llvm::BitCastInst>(i) && element(use->getType())->isIntegerTy(1)));
   }
 
-  void put(Instruction* i, const Parts& made) {
+  void put(llvm::Instruction* i, const Parts& made) {
     known_[i] = made;
     split_.insert(i);
   }
 
-  bool split(Instruction* i) {
-    Type* const type = i->getType();
+  bool split(llvm::Instruction* i) {
+    llvm::Type* const type = i->getType();
     if (auto* store = llvm::dyn_cast<llvm::StoreInst>(i)) return split_store(store);
     if (auto* extract = llvm::dyn_cast<llvm::ExtractElementInst>(i)) return split_extract(extract);
     if (auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(i)) return split_shuffle(shuffle);
@@ -167,11 +166,11 @@ class Splitter {
                    llvm::FreezeInst>(i))
       return false;
     std::vector<Parts> operands;
-    for (Value* operand : i->operands())
+    for (llvm::Value* operand : i->operands())
       operands.push_back(is_wave(operand->getType()) ? parts_of(operand) : Parts(parts_, operand));
     Parts made;
     for (unsigned p = 0; p < parts_; p++) {
-      Instruction* clone = i->clone();
+      llvm::Instruction* clone = i->clone();
       clone->mutateType(part_type(type));
       for (unsigned k = 0; k < operands.size(); k++) clone->setOperand(k, operands[k][p]);
       b_.Insert(clone);
@@ -181,19 +180,19 @@ class Splitter {
     return true;
   }
 
-  uint64_t part_bytes(const Type* type) const {
+  uint64_t part_bytes(const llvm::Type* type) const {
     return uint64_t{length(type)} / parts_ * element(type)->getScalarSizeInBits() / 8;
   }
-  Value* part_address(Value* address, const Type* type, unsigned part) {
+  llvm::Value* part_address(llvm::Value* address, const llvm::Type* type, unsigned part) {
     return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), address, part * part_bytes(type));
   }
 
   bool split_load(llvm::LoadInst* load) {
-    Type* const type = load->getType();
+    llvm::Type* const type = load->getType();
     if (!load->isSimple() || element(type)->getScalarSizeInBits() % 8 != 0) return false;
     Parts made;
     for (unsigned p = 0; p < parts_; p++) {
-      Value* at = part_address(load->getPointerOperand(), type, p);
+      llvm::Value* at = part_address(load->getPointerOperand(), type, p);
       made.push_back(
           noted(b_.CreateAlignedLoad(part_type(type), at,
                                      llvm::commonAlignment(load->getAlign(), p * part_bytes(type))),
@@ -204,7 +203,7 @@ class Splitter {
   }
 
   bool split_store(llvm::StoreInst* store) {
-    Type* const type = store->getValueOperand()->getType();
+    llvm::Type* const type = store->getValueOperand()->getType();
     if (!is_wave(type) || !store->isSimple() || element(type)->getScalarSizeInBits() % 8 != 0) return false;
     const Parts from = parts_of(store->getValueOperand());
     for (unsigned p = 0; p < parts_; p++) {
@@ -218,7 +217,7 @@ class Splitter {
   }
 
   bool split_extract(llvm::ExtractElementInst* extract) {
-    Value* const vector = extract->getVectorOperand();
+    llvm::Value* const vector = extract->getVectorOperand();
     const auto* at = llvm::dyn_cast<llvm::ConstantInt>(extract->getIndexOperand());
     if (!is_wave(vector->getType()) || at == nullptr || at->getZExtValue() >= length(vector->getType()))
       return false;
@@ -233,9 +232,9 @@ class Splitter {
     using namespace llvm::PatternMatch;
     const unsigned count = kLanes / parts_;
     if (cast->getType() != llvm::FixedVectorType::get(b_.getInt1Ty(), count)) return;
-    Value* mask = nullptr;
+    llvm::Value* mask = nullptr;
     uint64_t part = 0, shift = 0;
-    Value* const number = cast->getOperand(0);
+    llvm::Value* const number = cast->getOperand(0);
     if (match(number, m_ExtractElt(m_BitCast(m_Value(mask)), m_ConstantInt(part)))) {
       if (length(llvm::cast<llvm::ExtractElementInst>(number)->getVectorOperandType()) != parts_) return;
     } else if (match(number, m_Trunc(m_LShr(m_BitCast(m_Value(mask)), m_ConstantInt(shift))))) {
@@ -254,7 +253,7 @@ class Splitter {
     Parts made = parts_of(insert->getOperand(0));
     const unsigned count = length(insert->getType()) / parts_;
     const auto index = static_cast<unsigned>(at->getZExtValue());
-    Value*& part = made[index / count];
+    llvm::Value*& part = made[index / count];
     part = noted(b_.CreateInsertElement(part, insert->getOperand(1), index % count), index / count);
     put(insert, made);
     return true;
@@ -277,24 +276,24 @@ class Splitter {
     }
     if (places.front() % static_cast<int>(places.size()) != 0) return;
     b_.SetInsertPoint(shuffle);
-    Value* whole = b_.CreateShuffleVector(first->getOperand(0), first->getOperand(1), places);
+    llvm::Value* whole = b_.CreateShuffleVector(first->getOperand(0), first->getOperand(1), places);
     if (const auto part = part_.find(shuffle); part != part_.end()) noted(whole, part->second);
     shuffle->replaceAllUsesWith(whole);
-    for (Instruction* i : {shuffle, first, second})
+    for (llvm::Instruction* i : {shuffle, first, second})
       if (i->use_empty()) part_.erase(i), i->eraseFromParent();
   }
 
   // Every part of the result from at most two pieces: parts of the operands, or operands that are no longer
   // than a part.
   bool split_shuffle(llvm::ShuffleVectorInst* shuffle) {
-    Type* const type = shuffle->getType();
-    Value* const operand[2] = {shuffle->getOperand(0), shuffle->getOperand(1)};
+    llvm::Type* const type = shuffle->getType();
+    llvm::Value* const operand[2] = {shuffle->getOperand(0), shuffle->getOperand(1)};
     const bool from_wave = is_wave(operand[0]->getType());
     if (!is_wave(type) && !from_wave) return false;
-    if (Value* scalar = splat_source(shuffle); scalar && is_wave(type)) {
+    if (llvm::Value* scalar = splat_source(shuffle); scalar && is_wave(type)) {
       Parts made;
       for (unsigned p = 0; p < parts_; p++) {
-        Value* splat = noted(b_.CreateVectorSplat(length(type) / parts_, scalar), p);
+        llvm::Value* splat = noted(b_.CreateVectorSplat(length(type) / parts_, scalar), p);
         if (auto* repeat = llvm::dyn_cast<llvm::ShuffleVectorInst>(splat)) noted(repeat->getOperand(0), p);
         made.push_back(noted(b_.CreateBitCast(splat, part_type(type)), p));
       }
@@ -336,19 +335,19 @@ class Splitter {
         plan.mask.push_back(plan.piece[0] == piece ? in_piece : in_piece + static_cast<int>(piece_length));
       }
     const unsigned pieces = operand_length / piece_length;
-    const auto piece_value = [&](int number) -> Value* {
+    const auto piece_value = [&](int number) -> llvm::Value* {
       const auto n = static_cast<unsigned>(number);
       return from_wave ? parts_of(operand[n / pieces])[n % pieces] : operand[n / pieces];
     };
     Parts made;
     for (unsigned r = 0; r < results; r++) {
       const Plan& plan = plans[r];
-      Type* const result = llvm::FixedVectorType::get(element(type), count);
+      llvm::Type* const result = llvm::FixedVectorType::get(element(type), count);
       if (plan.piece[0] < 0) {
         made.push_back(llvm::PoisonValue::get(result));
         continue;
       }
-      Value* first = piece_value(plan.piece[0]);
+      llvm::Value* first = piece_value(plan.piece[0]);
       bool same = plan.piece[1] < 0 && count == piece_length;
       for (unsigned k = 0; k < count && same; k++)
         same = plan.mask[k] < 0 || plan.mask[k] == static_cast<int>(k);
@@ -356,7 +355,7 @@ class Splitter {
         made.push_back(first);
         continue;
       }
-      Value* second =
+      llvm::Value* second =
           plan.piece[1] < 0 ? llvm::PoisonValue::get(first->getType()) : piece_value(plan.piece[1]);
       made.push_back(noted(b_.CreateShuffleVector(first, second, plan.mask), r));
     }
@@ -375,9 +374,9 @@ class Splitter {
   }
 
   // x when the shuffle repeats the x that was inserted as element 0, perhaps as another type of its size.
-  static Value* splat_source(const llvm::ShuffleVectorInst* shuffle) {
+  static llvm::Value* splat_source(const llvm::ShuffleVectorInst* shuffle) {
     if (!shuffle->isZeroEltSplat()) return nullptr;
-    const Value* from = shuffle->getOperand(0);
+    const llvm::Value* from = shuffle->getOperand(0);
     if (const auto* cast = llvm::dyn_cast<llvm::BitCastInst>(from);
         cast && cast->getSrcTy()->isVectorTy() && length(cast->getSrcTy()) == length(cast->getDestTy()))
       from = cast->getOperand(0);
@@ -391,7 +390,7 @@ class Splitter {
     const unsigned count = length(shuffle->getType()) / parts_;
     Parts made;
     for (unsigned p = 0; p < parts_; p++) {
-      Value* from = shuffle;
+      llvm::Value* from = shuffle;
       int at = static_cast<int>(p * count);
       while (auto* joins = llvm::dyn_cast<llvm::ShuffleVectorInst>(from)) {
         const unsigned here = length(joins->getType());
@@ -413,30 +412,30 @@ class Splitter {
 
   bool split_intrinsic(llvm::IntrinsicInst* call) {
     const llvm::Intrinsic::ID id = call->getIntrinsicID();
-    Type* const type = call->getType();
+    llvm::Type* const type = call->getType();
     if (!is_wave(type)) {
-      Instruction::BinaryOps op;
+      llvm::Instruction::BinaryOps op;
       switch (id) {
-        case llvm::Intrinsic::vector_reduce_or: op = Instruction::Or; break;
-        case llvm::Intrinsic::vector_reduce_and: op = Instruction::And; break;
-        case llvm::Intrinsic::vector_reduce_xor: op = Instruction::Xor; break;
-        case llvm::Intrinsic::vector_reduce_add: op = Instruction::Add; break;
+        case llvm::Intrinsic::vector_reduce_or: op = llvm::Instruction::Or; break;
+        case llvm::Intrinsic::vector_reduce_and: op = llvm::Instruction::And; break;
+        case llvm::Intrinsic::vector_reduce_xor: op = llvm::Instruction::Xor; break;
+        case llvm::Intrinsic::vector_reduce_add: op = llvm::Instruction::Add; break;
         default: return false;
       }
       if (!is_wave(call->getArgOperand(0)->getType())) return false;
       const Parts from = parts_of(call->getArgOperand(0));
-      Value* sum = from[0];
+      llvm::Value* sum = from[0];
       for (unsigned p = 1; p < parts_; p++) sum = b_.CreateBinOp(op, sum, from[p]);
       call->replaceAllUsesWith(b_.CreateIntrinsic(id, {sum->getType()}, {sum}));
       return true;
     }
     if (!is_elementwise(id)) return false;
     std::vector<Parts> operands;
-    for (Value* operand : call->args())
+    for (llvm::Value* operand : call->args())
       operands.push_back(is_wave(operand->getType()) ? parts_of(operand) : Parts(parts_, operand));
     Parts made;
     for (unsigned p = 0; p < parts_; p++) {
-      llvm::SmallVector<Value*, 4> arguments;
+      llvm::SmallVector<llvm::Value*, 4> arguments;
       for (const Parts& operand : operands) arguments.push_back(operand[p]);
       llvm::CallInst* part = b_.CreateIntrinsic(id, {part_type(type)}, arguments);
       part->copyIRFlags(call);
@@ -449,15 +448,15 @@ class Splitter {
   llvm::Function& function_;
   llvm::IRBuilder<> b_;
   const unsigned parts_, used_;
-  llvm::DenseMap<Value*, Parts> known_;
-  llvm::DenseSet<Value*> split_;
-  llvm::DenseMap<const Instruction*, unsigned> part_;
+  llvm::DenseMap<llvm::Value*, Parts> known_;
+  llvm::DenseSet<llvm::Value*> split_;
+  llvm::DenseMap<const llvm::Instruction*, unsigned> part_;
   std::vector<llvm::PHINode*> phis_;
-  std::vector<Instruction*> replaced_;
+  std::vector<llvm::Instruction*> replaced_;
 };
 
 // How many of the host's vector registers a value takes.
-int registers_of(const Value* value) {
+int registers_of(const llvm::Value* value) {
   const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
   return type && type->getScalarSizeInBits() > 1 ? 1 : 0;
 }
@@ -465,35 +464,37 @@ int registers_of(const Value* value) {
 // Some instructions of one part, from the last to the first: always one whose operands add the fewest values
 // to those that live behind it. What the guest's compiler has interleaved is separated again: its registers
 // are many, the host's are few.
-std::vector<Instruction*> by_pressure(const std::vector<Instruction*>& group) {
-  llvm::DenseMap<const Value*, unsigned> position, users;
+std::vector<llvm::Instruction*> by_pressure(const std::vector<llvm::Instruction*>& group) {
+  llvm::DenseMap<const llvm::Value*, unsigned> position, users;
   for (unsigned k = 0; k < group.size(); k++) position[group[k]] = k;
-  const auto each_operand = [&](const Instruction* i, const auto& action) {
-    llvm::SmallPtrSet<const Value*, 4> seen;
-    for (const Value* operand : i->operands())
+  const auto each_operand = [&](const llvm::Instruction* i, const auto& action) {
+    llvm::SmallPtrSet<const llvm::Value*, 4> seen;
+    for (const llvm::Value* operand : i->operands())
       if (position.contains(operand) && seen.insert(operand).second) action(operand);
   };
-  for (const Instruction* i : group) each_operand(i, [&](const Value* operand) { users[operand]++; });
-  llvm::DenseSet<const Value*> live;
-  std::vector<Instruction*> ready, order;
-  for (Instruction* i : group)
+  for (const llvm::Instruction* i : group)
+    each_operand(i, [&](const llvm::Value* operand) { users[operand]++; });
+  llvm::DenseSet<const llvm::Value*> live;
+  std::vector<llvm::Instruction*> ready, order;
+  for (llvm::Instruction* i : group)
     if (!users.contains(i)) ready.push_back(i);
   while (!ready.empty()) {
     size_t best = 0;
     int least = INT_MAX;
     for (size_t k = 0; k < ready.size(); k++) {
       int more = live.contains(ready[k]) ? -registers_of(ready[k]) : 0;
-      each_operand(ready[k],
-                   [&](const Value* operand) { more += live.contains(operand) ? 0 : registers_of(operand); });
+      each_operand(ready[k], [&](const llvm::Value* operand) {
+        more += live.contains(operand) ? 0 : registers_of(operand);
+      });
       if (more < least || (more == least && position[ready[k]] > position[ready[best]])) {
         least = more;
         best = k;
       }
     }
-    Instruction* const chosen = ready[best];
+    llvm::Instruction* const chosen = ready[best];
     ready.erase(ready.begin() + static_cast<ptrdiff_t>(best));
     order.push_back(chosen);
-    each_operand(chosen, [&](const Value* operand) {
+    each_operand(chosen, [&](const llvm::Value* operand) {
       live.insert(operand);
       if (--users[operand] == 0) ready.push_back(group[position[operand]]);
     });
@@ -503,19 +504,19 @@ std::vector<Instruction*> by_pressure(const std::vector<Instruction*>& group) {
 }
 
 // Between two instructions that touch memory: part after part, as far as dependencies allow.
-void order(const std::vector<Instruction*>& segment, Instruction* behind, const Splitter& splitter,
-           unsigned parts) {
-  llvm::DenseSet<const Instruction*> waiting;
-  for (const Instruction* i : segment) waiting.insert(i);
-  std::vector<Instruction*> left = segment, next, group;
+void order(const std::vector<llvm::Instruction*>& segment, llvm::Instruction* behind,
+           const Splitter& splitter, unsigned parts) {
+  llvm::DenseSet<const llvm::Instruction*> waiting;
+  for (const llvm::Instruction* i : segment) waiting.insert(i);
+  std::vector<llvm::Instruction*> left = segment, next, group;
   for (unsigned part = 0; !left.empty(); part = (part + 1) % parts) {
     next.clear();
     group.clear();
-    for (Instruction* i : left) {
+    for (llvm::Instruction* i : left) {
       const unsigned own = splitter.part_of(i);
       bool ready = own == part || own == parts;
-      for (const Value* operand : i->operands())
-        if (const auto* from = llvm::dyn_cast<Instruction>(operand); from && waiting.contains(from))
+      for (const llvm::Value* operand : i->operands())
+        if (const auto* from = llvm::dyn_cast<llvm::Instruction>(operand); from && waiting.contains(from))
           ready = false;
       if (!ready) {
         next.push_back(i);
@@ -524,16 +525,16 @@ void order(const std::vector<Instruction*>& segment, Instruction* behind, const 
       waiting.erase(i);
       group.push_back(i);
     }
-    for (Instruction* i : by_pressure(group)) i->moveBefore(behind->getIterator());
+    for (llvm::Instruction* i : by_pressure(group)) i->moveBefore(behind->getIterator());
     left.swap(next);
   }
 }
 
 // Whether memory stays as it is between a load and an instruction behind it; false also where it is unknown.
-bool is_unchanged_since(const llvm::LoadInst* load, const Instruction* at) {
+bool is_unchanged_since(const llvm::LoadInst* load, const llvm::Instruction* at) {
   constexpr int kBlocks = 32;
   const llvm::BasicBlock* block = at->getParent();
-  const Instruction* i = at;
+  const llvm::Instruction* i = at;
   for (int blocks = 0; block && blocks < kBlocks; blocks++) {
     for (i = i ? i->getPrevNode() : &block->back(); i; i = i->getPrevNode()) {
       if (i == load) return true;
@@ -549,7 +550,7 @@ bool is_unchanged_since(const llvm::LoadInst* load, const Instruction* at) {
 void load_again(llvm::Function& function) {
   std::vector<llvm::ShuffleVectorInst*> splats;
   for (llvm::BasicBlock& block : function)
-    for (Instruction& i : block)
+    for (llvm::Instruction& i : block)
       if (auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(&i); shuffle && shuffle->isZeroEltSplat())
         splats.push_back(shuffle);
   for (llvm::ShuffleVectorInst* splat : splats) {
@@ -557,22 +558,23 @@ void load_again(llvm::Function& function) {
     auto* load = insert ? llvm::dyn_cast<llvm::LoadInst>(insert->getOperand(1)) : nullptr;
     if (!load || !load->isSimple() || !is_marked_lds(load)) continue;
     for (llvm::Use& use : llvm::make_early_inc_range(splat->uses())) {
-      auto* user = llvm::cast<Instruction>(use.getUser());
+      auto* user = llvm::cast<llvm::Instruction>(use.getUser());
       if (llvm::isa<llvm::PHINode>(user)) continue;
-      Instruction* at = user;
+      llvm::Instruction* at = user;
       if (!is_unchanged_since(load, at)) at = &*user->getParent()->getFirstInsertionPt();
       if (!is_unchanged_since(load, at)) continue;
-      Instruction* const value = load->clone();
+      llvm::Instruction* const value = load->clone();
       value->insertBefore(at->getIterator());
-      Instruction* const in_vector = insert->clone();
+      llvm::Instruction* const in_vector = insert->clone();
       in_vector->setOperand(1, value);
       in_vector->insertBefore(at->getIterator());
-      Instruction* const repeated = splat->clone();
+      llvm::Instruction* const repeated = splat->clone();
       repeated->setOperand(0, in_vector);
       repeated->insertBefore(at->getIterator());
       use.set(repeated);
     }
-    for (Instruction* i : {static_cast<Instruction*>(splat), static_cast<Instruction*>(insert)})
+    for (llvm::Instruction* i :
+         {static_cast<llvm::Instruction*>(splat), static_cast<llvm::Instruction*>(insert)})
       if (i->use_empty()) i->eraseFromParent();
   }
 }
@@ -581,7 +583,7 @@ void load_again(llvm::Function& function) {
 void inline_chunk_functions(llvm::Function& function) {
   std::vector<llvm::CallInst*> calls;
   for (llvm::BasicBlock& block : function)
-    for (Instruction& i : block)
+    for (llvm::Instruction& i : block)
       if (auto* call = llvm::dyn_cast<llvm::CallInst>(&i);
           call && call->getCalledFunction() && !call->getCalledFunction()->isDeclaration() &&
           call->getType()->isVectorTy() && call->doesNotAccessMemory())
@@ -602,8 +604,8 @@ llvm::PreservedAnalyses SplitWavesPass::run(llvm::Function& function, llvm::Func
   splitter.run();
   constexpr size_t kWorthwhile = 16;
   for (llvm::BasicBlock& block : function) {
-    std::vector<Instruction*> segment;
-    for (Instruction& i : llvm::make_early_inc_range(block)) {
+    std::vector<llvm::Instruction*> segment;
+    for (llvm::Instruction& i : llvm::make_early_inc_range(block)) {
       if (llvm::isa<llvm::PHINode>(i)) continue;
       if (!i.isTerminator() && !i.mayReadOrWriteMemory() && !i.mayHaveSideEffects()) {
         segment.push_back(&i);

@@ -10,8 +10,7 @@
 namespace morgana::device::jit {
 namespace {
 
-using llvm::Value;
-using Vectors = llvm::SmallVector<Value*, 16>;
+using Vectors = llvm::SmallVector<llvm::Value*, 16>;
 
 constexpr unsigned kChunkLanes = 16;
 
@@ -32,7 +31,8 @@ Vectors halves(llvm::IRBuilder<>& b, const Vectors& records, bool upper) {
 }
 
 // Dwords `first` to `first + count - 1` of every record, a vector each, into `to`.
-void split_records(llvm::IRBuilder<>& b, const Vectors& records, unsigned first, unsigned count, Value** to) {
+void split_records(llvm::IRBuilder<>& b, const Vectors& records, unsigned first, unsigned count,
+                   llvm::Value** to) {
   if (records.size() == 1) {
     *to = records[0];
     return;
@@ -60,9 +60,9 @@ Vectors join_records(llvm::IRBuilder<>& b, const Vectors& dwords) {
   return joined;
 }
 
-Value* concatenate(llvm::IRBuilder<>& b, llvm::SmallVector<Value*, 16> pieces) {
+llvm::Value* concatenate(llvm::IRBuilder<>& b, llvm::SmallVector<llvm::Value*, 16> pieces) {
   while (pieces.size() > 1) {
-    llvm::SmallVector<Value*, 16> next;
+    llvm::SmallVector<llvm::Value*, 16> next;
     const auto length = llvm::cast<llvm::FixedVectorType>(pieces[0]->getType())->getNumElements();
     llvm::SmallVector<int, kLanes> mask;
     for (unsigned e = 0; e < 2 * length; e++) mask.push_back(static_cast<int>(e));
@@ -72,7 +72,7 @@ Value* concatenate(llvm::IRBuilder<>& b, llvm::SmallVector<Value*, 16> pieces) {
   }
   return pieces[0];
 }
-Value* piece(llvm::IRBuilder<>& b, Value* vector, unsigned first, unsigned count) {
+llvm::Value* piece(llvm::IRBuilder<>& b, llvm::Value* vector, unsigned first, unsigned count) {
   llvm::SmallVector<int, kChunkLanes> mask;
   for (unsigned e = 0; e < count; e++) mask.push_back(static_cast<int>(first + e));
   return b.CreateShuffleVector(vector, mask);
@@ -105,14 +105,14 @@ bool may_cross(const AddressShape& shape, const int64_t* offset, uint32_t size, 
 
 // Bytes of LDS that the instruction may touch: the segment's, and on old targets no more than M0 says.
 llvm::Value* Translator::lds_bytes() {
-  Value* limit = b_.getInt32(key_.lds_size);
+  llvm::Value* limit = b_.getInt32(key_.lds_size);
   if (target_.generation > Generation::gfx8) return limit;
   return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, limit, b_.CreateAnd(s32(isa::kM0), 0x1ffff));
 }
 
 // As far as nothing is to be said of it: not what the segment was rounded up to.
 llvm::Value* Translator::lds_limit() {
-  Value* const limit = lds_bytes();
+  llvm::Value* const limit = lds_bytes();
   if (!key_.checks_memory) return limit;
   return b_.CreateBinaryIntrinsic(
       llvm::Intrinsic::umin, limit,
@@ -122,37 +122,38 @@ llvm::Value* Translator::lds_limit() {
 // The addresses of the chunks of every part of the access. The result says whether they have the shape and
 // the active lanes are in LDS. The places of others may lie outside, but no further than kLdsRoom.
 llvm::Value* Translator::lds_bases(const Instruction& i, const AddressShape& shape, const int64_t* offset,
-                                   unsigned parts, uint32_t size, Value* (*at)[4]) {
+                                   unsigned parts, uint32_t size, llvm::Value* (*at)[4]) {
   // No sum can wrap in 64 bits.
   const uint64_t reach = static_cast<uint64_t>(*std::max_element(offset, offset + parts)) + size;
-  Value* const limit = b_.CreateZExt(lds_limit(), i64_);
-  Value* guard = nullptr;
-  const auto require = [&](Value* last, uint64_t more) {
-    Value* fits = b_.CreateICmpULE(b_.CreateAdd(last, b_.getInt64(reach + more)), limit);
+  llvm::Value* const limit = b_.CreateZExt(lds_limit(), i64_);
+  llvm::Value* guard = nullptr;
+  const auto require = [&](llvm::Value* last, uint64_t more) {
+    llvm::Value* fits = b_.CreateICmpULE(b_.CreateAdd(last, b_.getInt64(reach + more)), limit);
     guard = guard ? b_.CreateAnd(guard, fits) : fits;
   };
   const bool by_lane = !is_full() && shape.stride != 0 && (kLanes + 1) * shape.stride + size <= kLdsRoom;
-  Value* offsets = active_vgpr(place(i.step->inst->src[0]));
-  Value* bases[4];
+  llvm::Value* offsets = active_vgpr(place(i.step->inst->src[0]));
+  llvm::Value* bases[4];
   for (unsigned c = 0; c < 4; c++) {
     if (const unsigned first = base_chunk(shape, c); first != c) {
       bases[c] = b_.CreateAdd(bases[first], b_.getInt64(shape.delta[c]));
       continue;
     }
-    Value* first = shape.is_constant ? b_.getInt32(shape.value[c]) : b_.CreateExtractElement(offsets, 16 * c);
+    llvm::Value* first =
+        shape.is_constant ? b_.getInt32(shape.value[c]) : b_.CreateExtractElement(offsets, 16 * c);
     bases[c] = by_lane ? b_.CreateSExt(first, i64_) : b_.CreateZExt(first, i64_);
     if (!by_lane) require(bases[c], shape.last[c]);
   }
   if (by_lane) {
-    Value* const mask = exec();
-    Value* const first = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask, b_.getFalse());
-    Value* const beyond = b_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, mask, b_.getFalse());
-    for (Value* lane : {first, b_.CreateSub(b_.getInt64(kLanes - 1), beyond)}) {
-      Value* to = b_.CreateAdd(bases[0], b_.CreateMul(lane, b_.getInt64(shape.stride)));
+    llvm::Value* const mask = exec();
+    llvm::Value* const first = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask, b_.getFalse());
+    llvm::Value* const beyond = b_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, mask, b_.getFalse());
+    for (llvm::Value* lane : {first, b_.CreateSub(b_.getInt64(kLanes - 1), beyond)}) {
+      llvm::Value* to = b_.CreateAdd(bases[0], b_.CreateMul(lane, b_.getInt64(shape.stride)));
       require(b_.CreateAnd(to, b_.getInt64(0xffff'ffff)), 0);
     }
   }
-  Value* const lds = b_.CreatePtrToInt(lds_, i64_);
+  llvm::Value* const lds = b_.CreatePtrToInt(lds_, i64_);
   for (unsigned p = 0; p < parts; p++)
     for (unsigned c = 0; c < 4; c++)
       at[p][c] = b_.CreateAdd(b_.CreateAdd(lds, b_.getInt64(static_cast<uint64_t>(offset[p]))), bases[c]);
@@ -167,7 +168,7 @@ void Translator::lds_add(const Instruction& i) {
   llvm::AllocaInst *address = temporary(lanes_), *data = temporary(lanes_);
   store_row(active_vgpr(place(inst.src[0])), address, llvm::Align(256));
   store_row(active_vgpr(place(inst.src[1])), data, llvm::Align(256));
-  Value* done = call_library(
+  llvm::Value* done = call_library(
       "morgana_add_lds_u32",
       {lds_, lds_bytes(), b_.getInt32(static_cast<uint32_t>(inst.offset)), address, exec(), data});
   guarded(i, done, [&] {
@@ -179,8 +180,8 @@ void Translator::lds_add(const Instruction& i) {
 // has all lanes active.
 void Translator::lds_apart(const Instruction& i, const AddressShape& shape, const Access& access,
                            const int64_t* offset, unsigned parts) {
-  Value* at[4][4];
-  Value* guard = lds_bases(i, shape, offset, parts, access.size, at);
+  llvm::Value* at[4][4];
+  llvm::Value* guard = lds_bases(i, shape, offset, parts, access.size, at);
   const bool stores = i.step->inst->row->flags & isa::kStore;
   const auto move = [&] {
     if (key_.counts) count_shaped(i, shape, at[0]);
@@ -195,17 +196,17 @@ void Translator::lds_apart(const Instruction& i, const AddressShape& shape, cons
 }
 
 void Translator::load_apart(const Instruction& i, const AddressShape& shape, const Access& access,
-                            const int64_t* offset, unsigned parts, Value* (*at)[4]) {
+                            const int64_t* offset, unsigned parts, llvm::Value* (*at)[4]) {
   auto* const chunk_type = llvm::FixedVectorType::get(i32_, kChunkLanes);
   const unsigned dwords = access.dwords, record = record_dwords(shape, key_.occupied);
-  const auto load = [&](llvm::Type* type, Value* from, int64_t add) -> Value* {
-    Value* address = b_.CreateAdd(from, b_.getInt64(static_cast<uint64_t>(add)));
+  const auto load = [&](llvm::Type* type, llvm::Value* from, int64_t add) -> llvm::Value* {
+    llvm::Value* address = b_.CreateAdd(from, b_.getInt64(static_cast<uint64_t>(add)));
     return b_.CreateAlignedLoad(type, b_.CreateIntToPtr(address, ptr_), llvm::Align(1));
   };
-  Value* results[8][4];  // by register and chunk
+  llvm::Value* results[8][4];  // by register and chunk
   for (unsigned p = 0; p < parts; p++)
     for (unsigned c = 0; c < 4; c++) {
-      Value* words[4] = {};
+      llvm::Value* words[4] = {};
       if (c >= chunks()) {
         for (unsigned d = 0; d < dwords; d++)
           results[p * dwords + d][c] = llvm::Constant::getNullValue(chunk_type);
@@ -230,7 +231,7 @@ void Translator::load_apart(const Instruction& i, const AddressShape& shape, con
         const unsigned whole = dwords == 2 ? 2 : 4, in_one = kChunkLanes / whole;
         Vectors records;
         for (unsigned v = 0; v < whole; v++) {
-          llvm::SmallVector<Value*, 16> pieces;
+          llvm::SmallVector<llvm::Value*, 16> pieces;
           for (unsigned l = 0; l < in_one; l++)
             pieces.push_back(load(llvm::FixedVectorType::get(i32_, whole), at[p][c], lane(v * in_one + l)));
           records.push_back(concatenate(b_, pieces));
@@ -244,7 +245,7 @@ void Translator::load_apart(const Instruction& i, const AddressShape& shape, con
              in_place(concatenate(b_, {results[r][0], results[r][1], results[r][2], results[r][3]})));
 }
 
-llvm::Value* Translator::in_place(Value* lanes) {
+llvm::Value* Translator::in_place(llvm::Value* lanes) {
   llvm::FunctionType* const type = llvm::FunctionType::get(lanes_, {lanes_}, false);
   llvm::CallInst* const call = b_.CreateCall(module_.getOrInsertFunction(kInPlace, type), {lanes});
   call->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly());  // so that it stays
@@ -254,14 +255,14 @@ llvm::Value* Translator::in_place(Value* lanes) {
 }
 
 void Translator::store_apart(const Instruction& i, const AddressShape& shape, const Access& access,
-                             const int64_t* offset, unsigned parts, Value* (*at)[4]) {
+                             const int64_t* offset, unsigned parts, llvm::Value* (*at)[4]) {
   const isa::Inst& inst = *i.step->inst;
   const unsigned dwords = access.dwords;
   const auto chunk = [&](unsigned part, unsigned d, unsigned c) {
     return piece(b_, active_vgpr(place(inst.src[1 + part]) + d), 16 * c, kChunkLanes);
   };
-  const auto store = [&](Value* value, Value* to, int64_t add) {
-    Value* address = b_.CreateAdd(to, b_.getInt64(static_cast<uint64_t>(add)));
+  const auto store = [&](llvm::Value* value, llvm::Value* to, int64_t add) {
+    llvm::Value* address = b_.CreateAdd(to, b_.getInt64(static_cast<uint64_t>(add)));
     b_.CreateAlignedStore(value, b_.CreateIntToPtr(address, ptr_), llvm::Align(1));
   };
   const auto store_part = [&](unsigned p, unsigned c) {
@@ -271,9 +272,10 @@ void Translator::store_apart(const Instruction& i, const AddressShape& shape, co
     const Vectors records = join_records(b_, words);
     const auto whole = static_cast<unsigned>(words.size());
     for (unsigned l = 0; l < kChunkLanes; l++) {
-      Value* from = records[l * whole / kChunkLanes];
+      llvm::Value* from = records[l * whole / kChunkLanes];
       const unsigned first = l * whole % kChunkLanes;
-      Value* value = dwords == 1 ? b_.CreateExtractElement(from, first) : piece(b_, from, first, dwords);
+      llvm::Value* value =
+          dwords == 1 ? b_.CreateExtractElement(from, first) : piece(b_, from, first, dwords);
       store(value, at[p][c], int64_t{shape.lane[16 * c + l]} - int64_t{shape.lane[16 * c]});
     }
   };

@@ -21,8 +21,6 @@ constexpr uint64_t kLanesPerWave = 8;
 // Loops of so few instructions are made several times over, so that what is done once a round costs little.
 constexpr uint32_t kFewInstructions = 24;
 constexpr unsigned kCopies = 4;
-// How many waves with doubts (WaveFrame::has_doubts) believe in what one has found out.
-constexpr uint8_t kBelief = 16;
 
 template <class Set, class Action>
 void each(const Set& set, const Action& action) {

@@ -15,10 +15,10 @@ namespace {
 // Long enough that the host's prefetchers follow a lane; its dwords end before a row of 1 KiB does.
 constexpr uint64_t kStrip = 128;
 // Loops of so few instructions take four lanes at once, or two: what registers hold.
-constexpr uint32_t kFewInstructions = 24, kSomeInstructions = 64;
-constexpr uint64_t kMeasured = 8;   // iterations of the whole wave that are measured
-constexpr uint8_t kBelief = 16;     // waves that go in strips at once when one has found that it pays, ...
-constexpr uint8_t kRefusals = 250;  // ... or do not try; fewer when its lanes met
+constexpr uint32_t kFewInStrips = 24, kSomeInStrips = 64;
+constexpr uint64_t kMeasured = 8;  // iterations of the whole wave that are measured
+// Waves that do not try when strips did not pay; fewer when their lanes met.
+constexpr uint8_t kRefusals = 250;
 constexpr uint8_t kMeetings = 16;
 
 }  // namespace
@@ -222,9 +222,7 @@ void Translator::strip_lanes(const SerialLoop& loop, const SerialRun& strip,
     std::map<unsigned, llvm::AllocaInst*> masks;
   };
   const auto &body = flow_.blocks[loop.head()], &behind = flow_.blocks[loop.behind];
-  std::vector<Lane> lanes(loop.instructions <= kFewInstructions    ? 4
-                          : loop.instructions <= kSomeInstructions ? 2
-                                                                   : 1);
+  std::vector<Lane> lanes(loop.instructions <= kFewInStrips ? 4 : loop.instructions <= kSomeInStrips ? 2 : 1);
   for (size_t l = 0; l < lanes.size(); l++) {
     Lane& lane = lanes[l];
     lane.run = strip;

@@ -73,12 +73,14 @@ class Translator {
     // Cycles of the host when the wave began to be measured, how many iterations ago, and what they took.
     llvm::AllocaInst *began = nullptr, *turns = nullptr, *together = nullptr;
   };
+  static constexpr uint8_t kBelief = 16;
   struct Serial {
     SerialLoop loop;
     Block *begin = nullptr, *whole[2] = {};
-    llvm::GlobalVariable* hint = nullptr;  // how often still the loop begins lane by lane
-    llvm::AllocaInst* entered = nullptr;   // EXEC when the wave came into a loop that writes to memory
-    StripChoice strip;                     // of a strip loop
+    llvm::GlobalVariable* hint =
+        nullptr;  // how often still the loop begins lane by lane: kBelief when it has paid
+    llvm::AllocaInst* entered = nullptr;  // EXEC when the wave came into a loop that writes to memory
+    StripChoice strip;                    // of a strip loop
   };
   void find_serial_loops();
   void choose_serial(Serial& serial);

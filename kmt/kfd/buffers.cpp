@@ -13,12 +13,11 @@
 #include "kmt/kfd/status.h"
 #include "kmt/kfd/uapi.h"
 #include "kmt/memory_table.h"
+#include "kmt/nodes.h"
 #include "runtime/memory.h"
 
 namespace morgana::kmt::kfd {
 namespace {
-
-constexpr uint64_t kPage = 4096;
 
 HsaMemFlags flags_of(uint32_t flags) {
   HsaMemFlags to{};

@@ -25,6 +25,9 @@ constexpr uint64_t map_offset(MapKind kind, uint64_t number) {
   return static_cast<uint64_t>(kind) << kMapKindShift | number << kMapNumberShift;
 }
 
+// An address that the program names.
+inline void* pointer(uint64_t address) { return reinterpret_cast<void*>(address); }
+
 // Copies between the driver and the program within an ioctl, which has installed the guard; false: the
 // program's memory does not allow it.
 inline bool copy_guest(void* to, const void* from, size_t bytes) {

@@ -16,10 +16,6 @@
 namespace morgana::kmt::kfd {
 namespace {
 
-constexpr uint64_t kPage = 4096;
-
-void* pointer(uint64_t address) { return reinterpret_cast<void*>(address); }
-
 // A string for a program that gives room for `length` characters and learns how many there are.
 bool give_text(std::string_view text, uint64_t to, uint64_t& length) {
   const size_t bytes = std::min<size_t>(text.size(), length);

@@ -24,12 +24,9 @@ extern "C" HSAKMT_STATUS hsaKmtAvailableMemory(HSAuint32 node, HSAuint64* bytes)
 namespace morgana::kmt::kfd {
 namespace {
 
-constexpr uint64_t kPage = 4096;
 constexpr uint64_t kAperture = uint64_t{1} << 32;
 // A GPU's number is its node's.
 bool is_gpu(uint32_t gpu) { return agent_of(gpu) != nullptr; }
-
-void* pointer(uint64_t address) { return reinterpret_cast<void*>(address); }
 
 // ---- Queues.
 
@@ -319,6 +316,21 @@ int smi_events(SmiEvents& args) {
   return 0;
 }
 
+// ---- Debuggers.
+
+int enable_runtime(uint64_t r_debug, bool enabled) {
+  return error_of(enabled ? hsaKmtRuntimeEnable(pointer(r_debug), true) : hsaKmtRuntimeDisable());
+}
+
+// The thunk of ROCm 5 asks for major version 10 before it tells where the list of code objects is.
+int debug_trap(DebugTrap& args) {
+  switch (args.operation) {
+    case DebugOperation::get_version: args.data[0] = 10, args.data[1] = 0; return 0;
+    case DebugOperation::runtime_enable: return enable_runtime(args.r_debug, args.data[0] != 0);
+  }
+  return -EOPNOTSUPP;
+}
+
 }  // namespace
 
 long kfd_ioctl(unsigned long request, void* program) {
@@ -397,9 +409,9 @@ long kfd_ioctl(unsigned long request, void* program) {
     case Kfd::runtime_enable:
       return with(+[](RuntimeEnable& args) {
         args.capabilities = 0;
-        return error_of((args.mode & 1) != 0 ? hsaKmtRuntimeEnable(pointer(args.r_debug), true)
-                                             : hsaKmtRuntimeDisable());
+        return enable_runtime(args.r_debug, (args.mode & 1) != 0);
       });
+    case Kfd::debug_trap: return with(debug_trap);
     case Kfd::get_dmabuf_info: return with(get_dmabuf_info);
     case Kfd::import_dmabuf:
       return with(+[](ImportDmabuf& args) {

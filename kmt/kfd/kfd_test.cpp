@@ -274,6 +274,23 @@ TEST_F(DriverFiles, WhatIsWrongIsRefused) {
   EXPECT_EQ(kfd_call(kfd_, Kfd::create_queue, queue), -1);
 }
 
+// As the thunk of ROCm 5.2.3 asks; without it a summary has no names of kernels.
+TEST_F(DriverFiles, RuntimesOfRocm5TellWhereTheirCodeIs) {
+  DebugTrap args{};
+  args.operation = DebugOperation::get_version;
+  ASSERT_EQ(kfd_call(kfd_, Kfd::debug_trap, args), 0) << strerror(errno);
+  EXPECT_EQ(args.data[0], 10u);
+  for (const uint32_t enabled : {1, 0}) {
+    args = {};
+    args.operation = DebugOperation::runtime_enable;
+    args.data[0] = enabled;
+    EXPECT_EQ(kfd_call(kfd_, Kfd::debug_trap, args), 0) << strerror(errno);
+  }
+  args.operation = static_cast<DebugOperation>(1);
+  EXPECT_EQ(kfd_call(kfd_, Kfd::debug_trap, args), -1);
+  EXPECT_EQ(errno, EOPNOTSUPP);
+}
+
 TEST_F(DriverFiles, AperturesCoverTheHostsAddresses) {
   Apertures list[4] = {};
   GetAperturesNew args{reinterpret_cast<uint64_t>(list), 4, 0};

@@ -49,6 +49,7 @@ enum class Kfd : unsigned {
   runtime_enable = 0x25,
   ipc_import = 0x80,
   ipc_export = 0x81,
+  debug_trap = 0x82,  // of ROCm 5
 };
 
 struct GetVersion {
@@ -238,6 +239,17 @@ struct RuntimeEnable {
   uint32_t mode;  // bit 0: enable
   uint32_t capabilities;
 };
+
+// The version of the interface for debuggers (in `data`, major and minor), and what RuntimeEnable is in later
+// versions.
+enum class DebugOperation : uint32_t { get_version = 7, runtime_enable = 13 };
+struct DebugTrap {
+  uint64_t exceptions, r_debug;
+  uint32_t process;
+  DebugOperation operation;
+  uint32_t data[4];  // runtime_enable: whether, and whether TTMPs are set up
+};
+static_assert(sizeof(DebugTrap) == 40);
 
 // amdgpu. The driver's own ioctls are numbered from 0x40 on.
 enum class Drm : unsigned {

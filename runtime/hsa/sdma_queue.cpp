@@ -16,7 +16,7 @@ namespace {
 using device::try_guest;
 
 enum Opcode : uint32_t {
-  kNop = 0,
+  kSdmaNop = 0,
   kCopy = 1,
   kWrite = 2,
   kFence = 5,
@@ -123,7 +123,7 @@ SdmaQueue::Outcome SdmaQueue::execute(const uint32_t* p, uint32_t available, uin
   const uint32_t opcode = p[0] & 0xff, kind = p[0] >> 8 & 0xff;
   // Lengths are in dwords. A packet that lacks one means that the ring is damaged.
   switch (opcode) {
-    case kNop: length = 1 + bits(p[0], 16, 14); break;
+    case kSdmaNop: length = 1 + bits(p[0], 16, 14); break;
     case kCopy: length = kind == kLinear ? 7 : 13; break;
     case kWrite: length = 4 + bits(p[3], 0, 20) + (wide_ ? 1 : 0); break;
     case kFence: length = 4; break;

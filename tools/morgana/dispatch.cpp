@@ -54,7 +54,7 @@ struct Launch {
   uint32_t repeat = 1;
 };
 
-struct Request {
+struct DispatchRequest {
   std::string file, device, trap_handler, trap_memory;
   std::vector<std::string> buffers;
   std::vector<Launch> launches;
@@ -107,8 +107,8 @@ Result<Launch> parse_launch(Views& words, const Launch* before) {
   return launch;
 }
 
-Result<Request> parse_request(Views words) {
-  Request request;
+Result<DispatchRequest> parse_request(Views words) {
+  DispatchRequest request;
   MORGANA_TRY(auto device, take_option(words, "--device"));
   request.device = device.value_or("");
   MORGANA_TRY(auto trap_handler, take_option(words, "--trap-handler"));
@@ -237,7 +237,7 @@ Status run_launch(const Launch& launch, const std::shared_ptr<runtime::Executabl
   return {};
 }
 
-Result<std::unique_ptr<runtime::TrapHandler>> install_trap_handler(const Request& request,
+Result<std::unique_ptr<runtime::TrapHandler>> install_trap_handler(const DispatchRequest& request,
                                                                    runtime::Agent& agent, Buffers& buffers) {
   uint64_t memory = 0;
   if (!request.trap_memory.empty()) {
@@ -250,7 +250,7 @@ Result<std::unique_ptr<runtime::TrapHandler>> install_trap_handler(const Request
   return runtime::TrapHandler::install(agent, Bytes(file), memory);
 }
 
-Status run(const Request& request) {
+Status run(const DispatchRequest& request) {
   MORGANA_TRY(std::vector<uint8_t> file, read_program(request.file, request.device));
   std::string processor = request.device;
   if (processor.empty()) {

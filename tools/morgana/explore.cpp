@@ -23,14 +23,14 @@ using runtime::Capsule;
 
 enum Exit { kAlike = 0, kDiffers = 1, kCannot = 2 };
 
-struct Request {
+struct ExploreRequest {
   std::vector<std::string> program;
   uint64_t runs = 100;
   std::string folder = ".";
 };
 
-Result<Request> parse(Words words) {
-  Request request;
+Result<ExploreRequest> parse_explore(Words words) {
+  ExploreRequest request;
   std::vector<std::string_view> own;
   request.program = program_behind(words, own);
   MORGANA_TRY(const auto runs, take_option(own, "-n"));
@@ -55,7 +55,7 @@ struct Run {
   std::vector<std::string> files;
 };
 
-Result<Run> run_once(const Request& request, const std::string& folder, uint64_t seed) {
+Result<Run> run_once(const ExploreRequest& request, const std::string& folder, uint64_t seed) {
   Run made{seed, folder + "/" + std::to_string(seed), {}};
   std::error_code error;
   fs::create_directories(made.folder, error);
@@ -118,7 +118,7 @@ Result<Outcome> compare(const Run& first, const Run& other, size_t& index) {
   return first.files.size() == other.files.size() ? Outcome::alike : Outcome::other_count;
 }
 
-Result<std::string> keep(const Request& request, const Run& run, size_t index) {
+Result<std::string> keep(const ExploreRequest& request, const Run& run, size_t index) {
   std::error_code error;
   fs::create_directories(request.folder, error);
   const fs::path name = fs::path(run.files[index]).stem();
@@ -132,7 +132,7 @@ Result<std::string> keep(const Request& request, const Run& run, size_t index) {
   }
 }
 
-Result<int> explore(const Request& request, const std::string& folder) {
+Result<int> explore(const ExploreRequest& request, const std::string& folder) {
   // Memory is compared by its addresses: children have the same ones.
   personality(personality(0xffffffff) | ADDR_NO_RANDOMIZE);
   MORGANA_TRY(const Doors doors, find_doors());
@@ -172,7 +172,7 @@ Result<int> explore(const Request& request, const std::string& folder) {
 }  // namespace
 
 int explore_command(Words words) {
-  auto request = parse(words);
+  auto request = parse_explore(words);
   if (!request.ok()) return fail("explore", request.error().message, kCannot);
   std::error_code error;
   std::string folder = (fs::temp_directory_path(error) / "morgana-explore-XXXXXX").string();

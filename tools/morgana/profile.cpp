@@ -17,13 +17,13 @@ namespace {
 
 constexpr int kNothing = 2;  // no kernel ran, or it cannot be profiled
 
-struct Request {
+struct ProfileRequest {
   std::vector<std::string> program;
   std::optional<std::string> json, html, trace, devices;
 };
 
-Result<Request> parse(Words words) {
-  Request request;
+Result<ProfileRequest> parse_profile(Words words) {
+  ProfileRequest request;
   std::vector<std::string_view> own;
   request.program = program_behind(words, own);
   MORGANA_TRY(request.json, take_option(own, "--json"));
@@ -64,7 +64,7 @@ Status write_text(const std::optional<std::string>& path, const std::string& tex
   return write_file(*path, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
 }
 
-Result<int> run(const Request& request) {
+Result<int> run(const ProfileRequest& request) {
   MORGANA_TRY(const Doors doors, find_doors());
   if (request.devices) {
     MORGANA_CHECK(check_devices(*request.devices));
@@ -102,7 +102,7 @@ Result<int> run(const Request& request) {
 }  // namespace
 
 int profile_command(Words words) {
-  auto request = parse(words);
+  auto request = parse_profile(words);
   if (!request.ok()) return fail("profile", request.error().message, kNothing);
   const auto status = run(*request);
   return status.ok() ? *status : fail("profile", status.error().message, kNothing);

@@ -30,7 +30,7 @@ enum Exit { kEqual = 0, kDiffers = 1, kCannot = 2, kTaken = 3 };
 // Pieces of memory that are named; the others are counted.
 constexpr size_t kMostNamed = 8;
 
-struct Request {
+struct ReplayRequest {
   std::string file, other, result;
   std::string small;  // the file that --shrink makes; empty: none
   int findings = -1;  // of its children, by a file without a name
@@ -44,9 +44,9 @@ Result<int> findings_file() {
   return file;
 }
 
-Result<Request> parse(Words words) {
+Result<ReplayRequest> parse_replay(Words words) {
   std::vector<std::string_view> own(words.begin(), words.end());
-  Request request;
+  ReplayRequest request;
   MORGANA_TRY(const auto checks, take_option(own, "--check"));
   MORGANA_TRY(const auto jit, take_option(own, "--jit"));
   MORGANA_TRY(const auto other, take_option(own, "--compare"));
@@ -222,7 +222,7 @@ bool judge(const Capsule& capsule, const runtime::Replayed& replayed) {
   return false;
 }
 
-Result<int> run(const Request& request, char** argv) {
+Result<int> run(const ReplayRequest& request, char** argv) {
   std::vector<uint8_t> file, other_file;
   MORGANA_TRY(const Capsule capsule, read_capsule(request.file, file));
   if (!request.small.empty()) {
@@ -266,7 +266,7 @@ Result<int> run(const Request& request, char** argv) {
 }  // namespace
 
 int replay_command(Words words) {
-  auto request = parse(words);
+  auto request = parse_replay(words);
   if (!request.ok()) return fail("replay", request.error().message, kCannot);
   // Words are what main was given, which ends with a null pointer.
   std::vector<std::string> again{"morgana", "replay"};

@@ -24,7 +24,7 @@ using runtime::RunSummary;
 
 constexpr int kNothingRan = 3;  // the status of --require
 
-struct Request {
+struct RunRequest {
   std::vector<std::string> program;
   std::optional<std::string> devices;
   RocmDoor door = RocmDoor::both;
@@ -75,8 +75,8 @@ Result<uint8_t> take_checks(std::vector<std::string_view>& words) {
   return wanted;
 }
 
-Result<Request> parse(Words words) {
-  Request request;
+Result<RunRequest> parse_run(Words words) {
+  RunRequest request;
   std::vector<std::string_view> own;
   size_t i = 0;
   while (i < words.size() && words[i] != "--") own.push_back(words[i++]);
@@ -143,7 +143,7 @@ int end_checked(const RunSummary::Counts& counts, int status) {
 }
 
 // Waits for the program and says what it ran.
-int run_counted(const Request& request) {
+int run_counted(const RunRequest& request) {
   auto summary = RunSummary::create();
   if (!summary.ok()) return fail("run", summary.error().message);
   // A run within a run counts for both.
@@ -165,7 +165,7 @@ int run_counted(const Request& request) {
 }  // namespace
 
 int run_command(Words words) {
-  auto request = parse(words);
+  auto request = parse_run(words);
   if (!request.ok()) return fail("run", request.error().message, 2);
   auto doors = find_doors();
   if (!doors.ok()) return fail("run", doors.error().message);

@@ -15,14 +15,13 @@ namespace morgana::tools {
 namespace {
 
 using runtime::Capsule;
-using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 // What ends the search where it is then.
 constexpr size_t kMostReplays = 4000;
-constexpr std::chrono::seconds kMostTime{300};
+constexpr std::chrono::seconds kMostSeconds{300};
 // Of a child: addresses are not free.
-constexpr int kTaken = 3;
+constexpr int kAddressesTaken = 3;
 
 // What a child tells.
 struct Ended {
@@ -31,10 +30,10 @@ struct Ended {
   std::array<uint32_t, 3> work_item{};
 };
 
-Shown shown_of(const Json& finding) {
+Shown shown_of(const nlohmann::json& finding) {
   Shown shown{finding.at("kind"), {}, "", {}};
   if (!finding.at("sides").empty()) shown.work_item = finding["sides"][0].at("work_item");
-  for (const Json& side : finding.at("sides"))
+  for (const nlohmann::json& side : finding.at("sides"))
     shown.pcs.push_back(std::stoull(side.at("pc").get<std::string>(), nullptr, 16));
   if (finding.contains("address")) shown.address = finding["address"];
   return shown;
@@ -42,7 +41,7 @@ Shown shown_of(const Json& finding) {
 
 }  // namespace
 
-bool Trials::is_over() const { return replays_ >= kMostReplays || Clock::now() - begin_ > kMostTime; }
+bool Trials::is_over() const { return replays_ >= kMostReplays || Clock::now() - begin_ > kMostSeconds; }
 
 Result<std::vector<Shown>> Trials::observe(const Capsule& capsule, const std::string& to) {
   replays_++;
@@ -63,7 +62,7 @@ Result<std::vector<Shown>> Trials::observe(const Capsule& capsule, const std::st
   if (limit_ == 0)
     limit_ = 10 + 10 * static_cast<unsigned>(
                            std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - begin).count());
-  if (WIFEXITED(status) && WEXITSTATUS(status) == kTaken)
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kAddressesTaken)
     return make_error(ErrorCode::io, "addresses of the capsule's memory are not free here");
   if (!has_ended) return std::vector<Shown>{};
   if (runtime::checks_wanted() != 0) return read_findings();
@@ -81,7 +80,7 @@ int Trials::run(const Capsule& capsule, const std::string& to, int result) const
   dup2(nowhere, STDERR_FILENO);
   alarm(limit_);
   if (const Status placed = runtime::place_memory(capsule); !placed.ok())
-    return placed.error().code == ErrorCode::io ? kTaken : 1;
+    return placed.error().code == ErrorCode::io ? kAddressesTaken : 1;
   const auto replayed = runtime::replay(capsule);
   if (!replayed.ok()) return 1;
   if (!to.empty() && !write_result(capsule, replayed->fault, to).ok()) return 1;
@@ -96,7 +95,7 @@ Result<std::vector<Shown>> Trials::read_findings() const {
     return make_error(ErrorCode::io, "findings cannot be read");
   std::vector<Shown> all;
   for (size_t at = 0, end = 0; (end = text.find('\n', at)) != std::string::npos; at = end + 1)
-    all.push_back(shown_of(Json::parse(text.substr(at, end - at))));
+    all.push_back(shown_of(nlohmann::json::parse(text.substr(at, end - at))));
   return all;
 }
 

@@ -7,8 +7,6 @@
 namespace morgana::runtime::spirv {
 namespace {
 
-constexpr size_t kHeaderWords = 5;
-constexpr uint32_t kBoundWord = 3;
 constexpr uint32_t kMostIds = 0x3fffff;  // the limit that the specification recommends
 
 struct Context {

@@ -19,6 +19,9 @@
 
 namespace morgana::runtime::spirv {
 
+// Of a module's first words (SPIR-V 2.3): how many they are, and which has the bound of the ids.
+inline constexpr size_t kHeaderWords = 5, kBoundWord = 3;
+
 struct Operand {
   spv_operand_type_t kind;
   std::span<const uint32_t> words;

@@ -4,10 +4,10 @@
 #include <spirv/unified1/spirv.hpp>
 #include <unordered_map>
 
+#include "runtime/compiler/spirv/binary.h"
+
 namespace morgana::runtime::spirv {
 namespace {
-
-constexpr size_t kHeaderWords = 5;
 
 using Words = std::span<const uint32_t>;
 

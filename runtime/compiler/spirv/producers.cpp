@@ -10,14 +10,13 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "runtime/compiler/spirv/binary.h"
 #include "runtime/compiler/spirv/block_order.h"
 
 namespace morgana::runtime::spirv {
 namespace {
 
 constexpr std::string_view kFastMath = "SPV_INTEL_fp_fast_math_mode";
-constexpr size_t kHeaderWords = 5;
-constexpr size_t kBoundWord = 3;
 // Words of instructions.
 constexpr size_t kNullWords = 3;               // opcode, type, result
 constexpr size_t kExtNumber = 4, kFormat = 5;  // opcode, type, result, set, number, format
