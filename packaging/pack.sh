@@ -40,8 +40,8 @@ check_exports() {
 # LLVM's code, and no other, lies between its two marks (device/jit/llvm_guard.cpp).
 check_order() {
   awk '/:\(\.text/ {
-      if (/llvm_begin\.c/) inside = ++marks
-      else if (/llvm_end\.c/) { inside = 0; ++marks }
+      if (/libpackaged_llvm_begin\.a/) inside = ++marks
+      else if (/libpackaged_llvm_end\.a/) { inside = 0; ++marks }
       else if (!!inside != (/\/lib(LLVM|clang|lld)[A-Za-z0-9]*\.a\(/ ? 1 : 0)) { print "out of its place: " $0; exit 1 }
     }
     END { if (marks != 2) exit 1 }' "$tree/core.map" >&2 || fail "the linker did not keep the order"

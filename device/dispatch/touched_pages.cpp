@@ -25,7 +25,7 @@ constexpr uint64_t kPage = TouchedPages::kPage;
 // Pages are opened a few at a time where others beside them are open, since an access that is refused
 // costs as much as many pages: after a run of open ones as many more, and the rest of an aligned group of
 // which so many are.
-constexpr uint64_t kMostTogether = 16;
+constexpr uint64_t kMostTogether = 64;
 struct PageGroup {
   uint64_t pages, open;
 };
@@ -120,10 +120,14 @@ struct TouchedPages::Impl {
   // Pages [from, to) of an area, of which some may be open already. The lock is held.
   bool open_pages(const Area& area, uint64_t from, uint64_t to);
   bool open_run(const Area& area, uint64_t from, uint64_t to);
-  bool make_writable(const Area& area, uint64_t page, Toucher by);
+  // Open pages [from, to) of an area, of which some may be writable already.
+  bool make_writable(const Area& area, uint64_t from, uint64_t to, Toucher by);
   bool open_whole(const Area& area);
-  // The pages [from, to) around one that was touched.
-  std::pair<uint64_t, uint64_t> together(const Area& area, uint64_t page) const;
+  // The pages [from, to) around one that was touched; `is_open` says of a page's state what they are opened
+  // for.
+  template <typename IsOpen>
+  std::pair<uint64_t, uint64_t> together(const Area& area, uint64_t page, const IsOpen& is_open) const;
+  bool protect_all(bool is_open) const;
   const Area* area_of(uint64_t address) const;
   void open_all();  // the lock is held
 
@@ -178,10 +182,18 @@ bool TouchedPages::Impl::open_pages(const Area& area, uint64_t from, uint64_t to
   return true;
 }
 
-// Who writes first says whose a page is: of those beside it nobody knows.
-bool TouchedPages::Impl::make_writable(const Area& area, uint64_t page, Toucher by) {
-  states[area.first + page] |= kWritten | (by == Toucher::program ? kForeign : 0);
-  return protect(area.region.begin + page * kPage, kPage, PROT_READ | PROT_WRITE);
+bool TouchedPages::Impl::make_writable(const Area& area, uint64_t from, uint64_t to, Toucher by) {
+  uint32_t* const state = states + area.first;
+  for (uint64_t page = from; page < to;) {
+    uint64_t end = page;
+    for (; end < to && (state[end] & kWritten) == 0; end++)
+      state[end] |= kWritten | (by == Toucher::program ? kForeign : 0);
+    if (end > page &&
+        !protect(area.region.begin + page * kPage, (end - page) * kPage, PROT_READ | PROT_WRITE))
+      return false;
+    page = std::max(end, page + 1);
+  }
+  return true;
 }
 
 // So many ranges of differing protection are more than the system has. The whole region is one.
@@ -194,16 +206,18 @@ bool TouchedPages::Impl::open_whole(const Area& area) {
   return protect(begin, size, PROT_READ | PROT_WRITE);
 }
 
-std::pair<uint64_t, uint64_t> TouchedPages::Impl::together(const Area& area, uint64_t page) const {
+template <typename IsOpen>
+std::pair<uint64_t, uint64_t> TouchedPages::Impl::together(const Area& area, uint64_t page,
+                                                           const IsOpen& is_open) const {
   const uint32_t* const state = states + area.first;
   const uint64_t pages = area.region.size / kPage;
   for (const PageGroup& group : kGroups) {
     const uint64_t begin = page / group.pages * group.pages, end = std::min(begin + group.pages, pages);
-    const auto open = end - begin - static_cast<uint64_t>(std::count(state + begin, state + end, kClosed));
-    if (open >= group.open) return {begin, end};
+    if (static_cast<uint64_t>(std::count_if(state + begin, state + end, is_open)) >= group.open)
+      return {begin, end};
   }
   uint64_t before = 0;
-  while (before < kMostTogether && before < page && state[page - 1 - before] != kClosed) before++;
+  while (before < kMostTogether && before < page && is_open(state[page - 1 - before])) before++;
   return {page, std::min(page + std::max<uint64_t>(before, 1), pages)};
 }
 
@@ -216,19 +230,44 @@ bool TouchedPages::Impl::touch(uint64_t address, Toucher by, bool is_write) {
   const uint32_t& state = states[area->first + page];
   // Another thread was faster; where only reading is allowed it may be another fault.
   if (state != kClosed && (!is_write || (state & kWritten) != 0)) return area->region.is_writable;
-  const auto [from, to] = by == Toucher::kernel ? together(*area, page) : std::pair{page, page + 1};
-  if (open_pages(*area, from, to) && (!is_write || make_writable(*area, page, by))) return true;
+  const auto is_open = [](uint32_t of) { return of != kClosed; };
+  // Who writes first says whose a page is. Where the kernel writes in order the next pages are taken to be
+  // its, too.
+  const auto is_kernels = [](uint32_t of) { return (of & (kWritten | kForeign)) == kWritten; };
+  const std::pair one{page, page + 1};
+  const bool is_alone = by == Toucher::program;
+  const auto [from, to] = is_alone ? one : together(*area, page, is_open);
+  const auto [begin, end] = is_alone || !is_write ? one : together(*area, page, is_kernels);
+  if (open_pages(*area, std::min(from, begin), std::max(to, end)) &&
+      (!is_write || make_writable(*area, begin, end, by)))
+    return true;
   if (open_whole(*area)) return true;
   is_complete = false;
   open_all();
   return true;
 }
 
+// Neighbours at once.
+bool TouchedPages::Impl::protect_all(bool is_open) const {
+  bool is_done = true;
+  for (size_t i = 0; i < areas.size();) {
+    const auto [begin, size, is_writable] = areas[i].region;
+    uint64_t end = begin + size;
+    const auto joins = [&](const Area& next) {
+      return next.region.begin == end && (!is_open || next.region.is_writable == is_writable);
+    };
+    for (i++; i < areas.size() && joins(areas[i]); i++) end = areas[i].end();
+    is_done &= protect(begin, end - begin,
+                       !is_open      ? PROT_NONE
+                       : is_writable ? PROT_READ | PROT_WRITE
+                                     : PROT_READ);
+  }
+  return is_done;
+}
+
 void TouchedPages::Impl::open_all() {
   is_closed = false;
-  for (const Area& area : areas)
-    protect(area.region.begin, area.region.size,
-            area.region.is_writable ? PROT_READ | PROT_WRITE : PROT_READ);
+  protect_all(true);
 }
 
 // The child has the pages as they were, and neither the launch nor handlers of other threads.
@@ -298,13 +337,10 @@ Status TouchedPages::close() {
   impl_->is_closed = true;
   serial.fetch_add(1);
   Impl::current.store(impl_.get());
-  for (const Impl::Area& area : impl_->areas) {
-    if (protect(area.region.begin, area.region.size, PROT_NONE)) continue;
-    const int error = errno;
-    open();
-    return make_error(ErrorCode::io, "the pages of device memory cannot be closed: {}", std::strerror(error));
-  }
-  return {};
+  if (impl_->protect_all(false)) return {};
+  const int error = errno;
+  open();
+  return make_error(ErrorCode::io, "the pages of device memory cannot be closed: {}", std::strerror(error));
 }
 
 void TouchedPages::touch(uint64_t address, uint64_t size, bool by_kernel) {

@@ -69,7 +69,10 @@ Result<Run> run_once(const ExploreRequest& request, const std::string& folder, u
   MORGANA_TRY(const Captured ended, capture_child(words));
   for (const auto& entry : fs::directory_iterator(made.folder, error))
     if (entry.path().extension() == ".mgd") made.files.push_back(entry.path().string());
-  std::ranges::sort(made.files);
+  // By their numbers, which have four digits or more.
+  std::ranges::sort(made.files, {}, [](const std::string& file) {
+    return std::pair(fs::path(file).filename().string().find('-'), file);
+  });
   if (made.files.empty())
     return make_error(ErrorCode::not_found,
                       "no dispatch was recorded under seed {} (the program ended with {})", seed,
