@@ -3,7 +3,8 @@
 # and tools/check_includes.py can judge it.
 #
 # The presets release, asan-ubsan and tsan compile up to eight files of a target as one (CMAKE_UNITY_BUILD), which takes two thirds
-# of the processor time: names of unnamed namespaces and macros are a target's, not a file's. `dev` and clang-tidy compile each by itself.
+# of the processor time. So names of unnamed namespaces and macros should be of one file of a target only: those that are not build as
+# long as their files are not compiled together. `dev` and clang-tidy compile each by itself.
 
 # Under a sanitizer its run-time library is in the program: our shared libraries leave it undefined, and programs that
 # were built without it (clinfo, Python) cannot load them.

@@ -391,6 +391,10 @@ TEST_F(Memory, RangesOfTheDriversHaveNoAttributes) {
   HSA_SVM_ATTRIBUTE prefetch = {HSA_SVM_ATTR_PREFETCH_LOC, 0};
   EXPECT_EQ(hsaKmtSVMGetAttr(bytes, kPage, 1, &prefetch), HSAKMT_STATUS_SUCCESS);
   EXPECT_EQ(prefetch.value, static_cast<HSAuint32>(INVALID_NODEID));
+  prefetch.value = kGpu;
+  EXPECT_EQ(hsaKmtSVMSetAttr(bytes, kPage, 1, &prefetch), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(hsaKmtSVMGetAttr(bytes, kPage, 1, &prefetch), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(prefetch.value, static_cast<HSAuint32>(INVALID_NODEID));
   EXPECT_EQ(hsaKmtSVMGetAttr(bytes - kPage, 2 * kPage, 1, &flags), HSAKMT_STATUS_ERROR);
   ASSERT_EQ(hsaKmtFreeMemory(bytes, 2 * kPage), HSAKMT_STATUS_SUCCESS);
   ASSERT_EQ(mmap(bytes, 2 * kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), bytes);

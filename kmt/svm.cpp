@@ -1,6 +1,7 @@
 // Attributes of ranges of the program's own memory (managed memory). Every device reaches all memory here, so
 // they have no effect: they are kept by page range, split where ranges meet, and told back. Memory that the
-// driver gave out has none, nor has what is not mapped, as in Linux's.
+// driver gave out has none, nor has what is not mapped, as in Linux's; of those only a prefetch is taken and
+// told to be nowhere.
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -150,6 +151,14 @@ bool can_have(uint64_t address, uint64_t size) {
   return !MemoryTable::get().owns_any(address, size) && is_mapped(address, size);
 }
 
+// ROCR (Runtime::SvmPrefetch and GetSVMPrefetchAgent of 5.2 to 7.2) asserts that the driver prefetches and
+// tells where it did, also where memory cannot have attributes: hipMemPrefetchAsync and
+// hipMemRangeGetAttribute of pinned memory would end a program where ROCR is built with assertions, as Debian
+// builds it.
+bool is_prefetch(unsigned count, const HSA_SVM_ATTRIBUTE* attributes) {
+  return count == 1 && attributes[0].type == HSA_SVM_ATTR_PREFETCH_LOC;
+}
+
 }  // namespace
 
 KMT_EXPORT hsaKmtSVMSetAttr(void* start, HSAuint64 size, unsigned int count, HSA_SVM_ATTRIBUTE* attributes) {
@@ -158,7 +167,8 @@ KMT_EXPORT hsaKmtSVMSetAttr(void* start, HSAuint64 size, unsigned int count, HSA
       return HSAKMT_STATUS_INVALID_PARAMETER;
     if (!std::all_of(attributes, attributes + count, is_valid)) return HSAKMT_STATUS_INVALID_PARAMETER;
     const auto address = reinterpret_cast<uint64_t>(start);
-    if (!can_have(address, size)) return HSAKMT_STATUS_ERROR;
+    if (!can_have(address, size))
+      return is_prefetch(count, attributes) ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_ERROR;
     std::lock_guard lock(mutex);
     change(address, address + size, [&](Attributes& piece) {
       for (unsigned i = 0; i < count; ++i) apply(attributes[i], piece);
@@ -173,11 +183,11 @@ KMT_EXPORT hsaKmtSVMGetAttr(void* start, HSAuint64 size, unsigned int count, HSA
     if (!is_range(start, size) || (count != 0 && attributes == nullptr))
       return HSAKMT_STATUS_INVALID_PARAMETER;
     const auto address = reinterpret_cast<uint64_t>(start);
-    // ROCR (Runtime::GetSVMPrefetchAgent, 5.2 to 7.2) asserts that this question has an answer, whatever
-    // memory a program asks hipMemRangeGetAttribute about; a build with assertions, as Debian's, would end
-    // it.
-    const bool asks_prefetch_alone = count == 1 && attributes[0].type == HSA_SVM_ATTR_PREFETCH_LOC;
-    if (!can_have(address, size) && !asks_prefetch_alone) return HSAKMT_STATUS_ERROR;
+    if (!can_have(address, size)) {
+      if (!is_prefetch(count, attributes)) return HSAKMT_STATUS_ERROR;
+      attributes[0].value = INVALID_NODEID;
+      return HSAKMT_STATUS_SUCCESS;
+    }
     std::lock_guard lock(mutex);
     for (unsigned i = 0; i < count; ++i) {
       const bool names_node =

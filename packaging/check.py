@@ -121,7 +121,8 @@ class Root:
         self.check("a HIP program is built", "cd /work/samples; hipcc --offload-arch=gfx90a -o heat heat.hip")
         self.check("a HIP program, .deb", "cd /work/samples; morgana run --require --summary -- ./heat")
         self.check("a HIP program, tarball", f"{REMOVE}; tar -C /srv -xf /work/{self.tarball.name}; cd /work/samples; "
-                   "/srv/morgana-*/bin/morgana run --require -- ./heat; /srv/morgana-*/bin/morgana run --require --door kfd -- ./heat; rm -rf /srv/morgana-*")
+                   "/srv/morgana-*/bin/morgana run --require -- ./heat; /srv/morgana-*/bin/morgana run --require --summary --door kfd -- ./heat", "stepEPKfPf")
+        self.run("rm -rf /srv/morgana-*")
 
     def recipes(self):
         """Every recipe of docs/ci.md as it is printed. `curl` gives the file of that name in /work; ./my-tests is a sample."""

@@ -109,6 +109,7 @@ void managed() {
   };
   report("attributes of managed memory, and of no other",
          ask(numbers) == hipSuccess && ask(pinned) == hipErrorInvalidValue);
+  (void)hipMemPrefetchAsync(pinned, kCount, 0, 0);  // refused or without effect, not the end of the program
   CHECK(hipHostFree(pinned));
   CHECK(hipFree(numbers));
 }

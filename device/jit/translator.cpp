@@ -49,7 +49,6 @@ Translator::Translator(llvm::Module& module, const Library& library, const Flow&
     : module_(module),
       context_(module.getContext()),
       b_(context_),
-      library_(library),
       flow_(flow),
       candidates_(serial_loops(flow, info(target).generation)),
       shapes_(shapes_of(flow, candidates_, info(target).packed_work_items, key)),

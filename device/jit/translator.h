@@ -73,14 +73,14 @@ class Translator {
     // Cycles of the host when the wave began to be measured, how many iterations ago, and what they took.
     llvm::AllocaInst *began = nullptr, *turns = nullptr, *together = nullptr;
   };
+  // How many waves with doubts (WaveFrame::has_doubts) believe in what one has found out.
   static constexpr uint8_t kBelief = 16;
   struct Serial {
     SerialLoop loop;
     Block *begin = nullptr, *whole[2] = {};
-    llvm::GlobalVariable* hint =
-        nullptr;  // how often still the loop begins lane by lane: kBelief when it has paid
-    llvm::AllocaInst* entered = nullptr;  // EXEC when the wave came into a loop that writes to memory
-    StripChoice strip;                    // of a strip loop
+    llvm::GlobalVariable* hint = nullptr;  // how often still the loop begins lane by lane
+    llvm::AllocaInst* entered = nullptr;   // EXEC when the wave came into a loop that writes to memory
+    StripChoice strip;                     // of a strip loop
   };
   void find_serial_loops();
   void choose_serial(Serial& serial);
@@ -415,7 +415,6 @@ class Translator {
   llvm::Module& module_;
   llvm::LLVMContext& context_;
   llvm::IRBuilder<> b_;
-  const Library& library_;
   const Flow& flow_;
   const std::vector<SerialLoop> candidates_;  // loops that may run lane by lane
   const Shapes shapes_;
