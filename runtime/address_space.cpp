@@ -21,8 +21,6 @@ uint64_t map_inaccessible(uint64_t address, uint64_t size, int flags) {
   return mapping == MAP_FAILED ? 0 : reinterpret_cast<uint64_t>(mapping);
 }
 
-uint64_t round_up(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
-
 }  // namespace
 
 AddressSpace::AddressSpace(uint64_t most) {

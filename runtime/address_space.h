@@ -13,6 +13,13 @@
 
 namespace morgana::runtime {
 
+// Of guards, and of what GPUs map at once.
+inline constexpr uint64_t kGranule = 64 * 1024;
+
+inline uint64_t round_up(uint64_t value, uint64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
 class AddressSpace {
  public:
   // `most`: bytes to reserve, fewer where the system refuses; 0: none.

@@ -23,8 +23,6 @@ namespace morgana::runtime {
 namespace {
 
 constexpr uint64_t kPage = 4096;
-// Of guards, and of what GPUs map at once.
-constexpr uint64_t kGranule = 64 * 1024;
 
 // Large allocations lie in huge pages where the system has them: fewer faults at the first touch, and kernels
 // that stream through them miss fewer translations.
@@ -33,8 +31,6 @@ constexpr uint64_t kHugePage = 2 * 1024 * 1024;
 // Addresses of large blocks that were freed are given again after so many bytes, or so many blocks.
 constexpr uint64_t kQuarantinedBytes = uint64_t{64} << 30;
 constexpr size_t kQuarantinedBlocks = 4096;
-
-uint64_t round_up(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
 bool holds(const Allocation& allocation, uint64_t address) {
   return address >= allocation.address && address - allocation.address < allocation.size;

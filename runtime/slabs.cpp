@@ -11,7 +11,6 @@
 namespace morgana::runtime {
 namespace {
 
-constexpr uint64_t kGranule = 64 * 1024;
 constexpr uint64_t kRange = uint64_t{64} << 30;  // for all slabs; beyond it they are found by a search
 constexpr uint64_t kMostSlab = 1024 * 1024;
 constexpr uint64_t kQuarantine = 1024 * 1024;
@@ -105,7 +104,7 @@ uint64_t Slabs::take_addresses(uint64_t size) {
 Slabs::Slab* Slabs::add_slab(uint32_t stride) {
   auto slab = std::make_unique<Slab>();
   slab->bytes = std::clamp(uint64_t{stride} * 64, kGranule, kMostSlab);
-  const uint64_t body = (slab->bytes + kGranule - 1) / kGranule * kGranule;
+  const uint64_t body = round_up(slab->bytes, kGranule);
   // Inaccessible before it; behind it readable, then inaccessible.
   const uint64_t at = take_addresses(kGranule + body + kGranule);
   if (at == 0) return nullptr;

@@ -169,31 +169,38 @@ bool TouchedPages::Impl::open_run(const Area& area, uint64_t from, uint64_t to) 
   return true;
 }
 
-bool TouchedPages::Impl::open_pages(const Area& area, uint64_t from, uint64_t to) {
-  const uint32_t* const state = states + area.first;
-  for (uint64_t page = from; page < to;) {
-    uint64_t end = page + 1;
-    if (state[page] == kClosed) {
-      while (end < to && state[end] == kClosed) end++;
-      if (!open_run(area, page, end)) return false;
-    }
-    page = end;
+namespace {
+
+// Calls act(begin, end) for every run of pages in [from, to) whose state is wanted, until one returns false.
+template <typename IsWanted, typename Act>
+bool each_run(const uint32_t* state, uint64_t from, uint64_t to, const IsWanted& is_wanted, const Act& act) {
+  while (from < to) {
+    const uint32_t* const begin = std::find_if(state + from, state + to, is_wanted);
+    const uint32_t* const end = std::find_if_not(begin, state + to, is_wanted);
+    if (begin != end && !act(static_cast<uint64_t>(begin - state), static_cast<uint64_t>(end - state)))
+      return false;
+    from = static_cast<uint64_t>(end - state);
   }
   return true;
 }
 
+}  // namespace
+
+bool TouchedPages::Impl::open_pages(const Area& area, uint64_t from, uint64_t to) {
+  return each_run(
+      states + area.first, from, to, [](uint32_t state) { return state == kClosed; },
+      [&](uint64_t begin, uint64_t end) { return open_run(area, begin, end); });
+}
+
 bool TouchedPages::Impl::make_writable(const Area& area, uint64_t from, uint64_t to, Toucher by) {
   uint32_t* const state = states + area.first;
-  for (uint64_t page = from; page < to;) {
-    uint64_t end = page;
-    for (; end < to && (state[end] & kWritten) == 0; end++)
-      state[end] |= kWritten | (by == Toucher::program ? kForeign : 0);
-    if (end > page &&
-        !protect(area.region.begin + page * kPage, (end - page) * kPage, PROT_READ | PROT_WRITE))
-      return false;
-    page = std::max(end, page + 1);
-  }
-  return true;
+  return each_run(
+      state, from, to, [](uint32_t of) { return (of & kWritten) == 0; },
+      [&](uint64_t begin, uint64_t end) {
+        for (uint64_t page = begin; page < end; page++)
+          state[page] |= kWritten | (by == Toucher::program ? kForeign : 0);
+        return protect(area.region.begin + begin * kPage, (end - begin) * kPage, PROT_READ | PROT_WRITE);
+      });
 }
 
 // So many ranges of differing protection are more than the system has. The whole region is one.

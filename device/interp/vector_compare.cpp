@@ -21,7 +21,7 @@ namespace {
   MORGANA_CMP(f_##type), MORGANA_CMP(lt_##type), MORGANA_CMP(eq_##type), MORGANA_CMP(le_##type), \
       MORGANA_CMP(gt_##type), MORGANA_CMP(ne_##type), MORGANA_CMP(ge_##type), MORGANA_CMP(t_##type)
 
-constexpr VectorOp kFloatRows[] = {
+constexpr VectorOp kCompareFloatRows[] = {
     MORGANA_FLOAT_CONDITIONS(MORGANA_CMPS, f32),
     MORGANA_FLOAT_CONDITIONS(MORGANA_CMPS, f64),
     MORGANA_FLOAT_CONDITIONS(MORGANA_CMP, f16),
@@ -30,14 +30,15 @@ constexpr VectorOp kFloatRows[] = {
     MORGANA_CMP(class_f16),
 };
 
-constexpr VectorOp kIntegerRows[] = {
+constexpr VectorOp kCompareIntegerRows[] = {
     MORGANA_INTEGER_CONDITIONS(i32), MORGANA_INTEGER_CONDITIONS(u32), MORGANA_INTEGER_CONDITIONS(i64),
     MORGANA_INTEGER_CONDITIONS(u64), MORGANA_INTEGER_CONDITIONS(i16), MORGANA_INTEGER_CONDITIONS(u16),
 };
 
 }  // namespace
 
-const Family kCompareFloatOps = {kFloatRows, sizeof kFloatRows / sizeof kFloatRows[0]};
-const Family kCompareIntegerOps = {kIntegerRows, sizeof kIntegerRows / sizeof kIntegerRows[0]};
+const Family kCompareFloatOps = {kCompareFloatRows, sizeof kCompareFloatRows / sizeof kCompareFloatRows[0]};
+const Family kCompareIntegerOps = {kCompareIntegerRows,
+                                   sizeof kCompareIntegerRows / sizeof kCompareIntegerRows[0]};
 
 }  // namespace morgana::device::MORGANA_SIMD

@@ -6,7 +6,7 @@
 namespace morgana::device::MORGANA_SIMD {
 namespace {
 
-constexpr VectorOp kIntegerRows32[] = {
+constexpr VectorOp kIntegerRows[] = {
     MORGANA_VOP(v_and_b32),
     MORGANA_VOP(v_or_b32),
     MORGANA_VOP(v_xor_b32),
@@ -100,6 +100,6 @@ constexpr VectorOp kIntegerRows32[] = {
 
 }  // namespace
 
-const Family kIntegerOps = {kIntegerRows32, sizeof kIntegerRows32 / sizeof kIntegerRows32[0]};
+const Family kIntegerOps = {kIntegerRows, sizeof kIntegerRows / sizeof kIntegerRows[0]};
 
 }  // namespace morgana::device::MORGANA_SIMD

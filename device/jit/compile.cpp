@@ -282,7 +282,7 @@ void make(const Library& library, const Flow& flow, Target target, const Special
   llvm::LLVMContext context;
   const auto module = library.load(context);
   if (module == nullptr) return void(made.problem = "the bitcode library cannot be read");
-  Translator translator(*module, library, flow, target, key);
+  Translator translator(*module, flow, target, key);
   llvm::Function* function = translator.translate();
   if (function == nullptr) return void(made.problem = "the bitcode library lacks a function");
   strip(*module, function);

@@ -44,8 +44,7 @@ Shapes shapes_of(const Flow& flow, const std::vector<SerialLoop>& candidates, bo
 
 }  // namespace
 
-Translator::Translator(llvm::Module& module, const Library& library, const Flow& flow, Target target,
-                       const Specialisation& key)
+Translator::Translator(llvm::Module& module, const Flow& flow, Target target, const Specialisation& key)
     : module_(module),
       context_(module.getContext()),
       b_(context_),

@@ -43,8 +43,7 @@ Kernel::Renewed renewed(const Flow& flow);
 
 class Translator {
  public:
-  Translator(llvm::Module& module, const Library& library, const Flow& flow, Target target,
-             const Specialisation& key);
+  Translator(llvm::Module& module, const Flow& flow, Target target, const Specialisation& key);
 
   // The function `kernel`, an Entry. nullptr: the library lacks something.
   llvm::Function* translate();

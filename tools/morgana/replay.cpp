@@ -24,8 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using runtime::Capsule;
 
-// kTaken: only of the process that replays the other capsule, whose addresses are not free.
-enum Exit { kEqual = 0, kDiffers = 1, kCannot = 2, kTaken = 3 };
+enum Exit { kEqual = 0, kDiffers = 1, kCannot = 2 };
 
 // Pieces of memory that are named; the others are counted.
 constexpr size_t kMostNamed = 8;
@@ -105,7 +104,7 @@ Result<Memory> replay_apart(const Capsule& capsule, const std::string& path) {
     close(ends[0]);
     const Status placed = runtime::place_memory(capsule);
     const auto result = placed.ok() ? runtime::replay(capsule) : placed.error();
-    if (!placed.ok() && placed.error().code == ErrorCode::io) _exit(kTaken);
+    if (!placed.ok() && placed.error().code == ErrorCode::io) _exit(kAddressesTaken);
     if (!result.ok()) _exit(fail("replay", result.error().in(path).message, kCannot));
     bool ok = true;
     for (const auto& [address, bytes] : memory_of(capsule)) {
@@ -127,7 +126,7 @@ Result<Memory> replay_apart(const Capsule& capsule, const std::string& path) {
   int status = 0;
   waitpid(child, &status, 0);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return memory;
-  if (WIFEXITED(status) && WEXITSTATUS(status) == kTaken)
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kAddressesTaken)
     return make_error(ErrorCode::io, "{}: addresses of its memory are not free here", path);
   return make_error(ErrorCode::faulted, "{}: its replay did not come to an end", path);
 }

@@ -11,6 +11,9 @@
 
 namespace morgana::tools {
 
+// The status of a child that should replay a capsule whose addresses are not free in it.
+inline constexpr int kAddressesTaken = 3;
+
 // `bytes` becomes the file's, of which the capsule has views.
 Result<runtime::Capsule> read_capsule(const std::string& path, std::vector<uint8_t>& bytes);
 

@@ -20,8 +20,6 @@ using Clock = std::chrono::steady_clock;
 // What ends the search where it is then.
 constexpr size_t kMostReplays = 4000;
 constexpr std::chrono::seconds kMostSeconds{300};
-// Of a child: addresses are not free.
-constexpr int kAddressesTaken = 3;
 
 // What a child tells.
 struct Ended {
