@@ -355,7 +355,8 @@ TEST(DifferentialTest, ADifferenceIsFound) {
     verdict = compare_tiers(kernel.target, emit(kernel), setting).verdict;
   }
   EXPECT_EQ(verdict, Verdict::differs);
-  const std::string smallest = minimised(kernel, setting);
+  std::string smallest;
+  for (int tries = 0; tries < 20 && smallest.empty(); ++tries) smallest = minimised(kernel, setting);
   EXPECT_NE(smallest.find("s_memtime s[0:1]"), smallest.npos) << smallest;
   // The copy of the work-item ids, and the clock.
   EXPECT_EQ(smallest.find("    3  "), smallest.npos) << smallest;
