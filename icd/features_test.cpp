@@ -1,5 +1,6 @@
 // The optional features of OpenCL C on every device: what the queries promise, kernels can use, with the
 // results that a model on the host has.
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <numeric>
@@ -230,44 +231,45 @@ TEST_F(Features, PipesCarryPackets) {
     kernel void take(read_only pipe int p, global int* out) {
       int i = get_global_id(0), v = -1;
       out[i] = read_pipe(p, &v) == 0 ? v : -1;
-      if (i == 0) out[300] = get_pipe_max_packets(p);
+      if (i == 0) out[9600] = get_pipe_max_packets(p);
     })";
   on_each_device([&] {
     cl_int error;
     if (!query<cl_bool>(CL_DEVICE_PIPE_SUPPORT)) {
       EXPECT_TRUE(is_gfx6());
       EXPECT_EQ(query<cl_uint>(CL_DEVICE_PIPE_MAX_PACKET_SIZE), 0u);
-      EXPECT_EQ(clCreatePipe(context, 0, 4, 256, nullptr, &error), nullptr);
+      EXPECT_EQ(clCreatePipe(context, 0, 4, 6464, nullptr, &error), nullptr);
       EXPECT_EQ(error, CL_INVALID_OPERATION);
       return;
     }
-    cl_mem pipe = clCreatePipe(context, 0, 4, 256, nullptr, &error);
+    cl_mem pipe = clCreatePipe(context, 0, 4, 6464, nullptr, &error);
     ASSERT_EQ(error, CL_SUCCESS);
     cl_mem_object_type type = 0;
     clGetMemObjectInfo(pipe, CL_MEM_TYPE, sizeof type, &type, nullptr);
     EXPECT_EQ(type, cl_mem_object_type{CL_MEM_OBJECT_PIPE});
     cl_uint packets = 0;
     EXPECT_EQ(clGetPipeInfo(pipe, CL_PIPE_MAX_PACKETS, sizeof packets, &packets, nullptr), CL_SUCCESS);
-    EXPECT_EQ(packets, 256u);
+    EXPECT_EQ(packets, 6464u);
     cl_program program = make_program(source, "-cl-std=CL3.0");
     cl_kernel put = make_kernel(program, "put"), take = make_kernel(program, "take");
-    cl_mem out = make_buffer(301 * sizeof(int));
+    cl_mem out = make_buffer(9601 * sizeof(int));
     EXPECT_EQ(clSetKernelArg(put, 0, sizeof out, &out), CL_INVALID_MEM_OBJECT);
     EXPECT_EQ(clSetKernelArg(put, 0, sizeof pipe, &pipe), CL_SUCCESS);
     EXPECT_EQ(clSetKernelArg(take, 0, sizeof pipe, &pipe), CL_SUCCESS);
     EXPECT_EQ(clSetKernelArg(take, 1, sizeof out, &out), CL_SUCCESS);
-    const size_t written = 200, read_items = 300;
-    for (int round = 0; round < 2; ++round) {  // the second goes around the end
-      EXPECT_EQ(clEnqueueNDRangeKernel(queue, put, 1, nullptr, &written, nullptr, 0, nullptr, nullptr),
+    const size_t written = 6400, read_items = 9600, local = 100;  // many groups meet at the counts
+    for (int round = 0; round < 2; ++round) {                     // the second goes around the end
+      EXPECT_EQ(clEnqueueNDRangeKernel(queue, put, 1, nullptr, &written, &local, 0, nullptr, nullptr),
                 CL_SUCCESS);
-      EXPECT_EQ(clEnqueueNDRangeKernel(queue, take, 1, nullptr, &read_items, nullptr, 0, nullptr, nullptr),
+      EXPECT_EQ(clEnqueueNDRangeKernel(queue, take, 1, nullptr, &read_items, &local, 0, nullptr, nullptr),
                 CL_SUCCESS);
-      std::vector<int> values = read<int>(out, 301);
-      EXPECT_EQ(values[300], 256);
+      std::vector<int> values = read<int>(out, 9601);
+      EXPECT_EQ(values[9600], 6464);
       std::map<int, int> seen;
-      for (size_t i = 0; i < 300; ++i) ++seen[values[i]];
-      EXPECT_EQ(seen[-1], 100) << "reads beyond the last packet";
-      for (int i = 0; i < 200; ++i) EXPECT_EQ(seen[i * 7], 1) << i;
+      for (size_t i = 0; i < 9600; ++i) ++seen[values[i]];
+      EXPECT_EQ(seen[-1], 3200) << "reads beyond the last packet";
+      EXPECT_EQ(seen.size(), 6401u) << "each packet, and none";
+      EXPECT_TRUE(std::all_of(++seen.begin(), seen.end(), [](auto one) { return one.second == 1; }));
     }
     clReleaseMemObject(out);
     clReleaseKernel(put);

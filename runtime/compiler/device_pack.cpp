@@ -167,6 +167,20 @@ void let_arithmetic_wrap(llvm::Module& module) {
       }
 }
 
+// Who reads a pipe's last packet sets both of its counts to zero. Another work-item that loaded the count of
+// packets written before, and the count of those read after, then reads packets a second time. 64 bits do not
+// overflow: the counts run on. The smallest input: PipesCarryPackets (icd/features_test.cpp);
+// ROCm-Device-Libs of 5.2.3.
+void let_pipes_count_on(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    if (!function.getName().contains("read_pipe")) continue;
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function)))
+      if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+          store != nullptr && store->isAtomic() && llvm::isa<llvm::ConstantInt>(store->getValueOperand()))
+        store->eraseFromParent();
+  }
+}
+
 // printf stays out: a definition of it blocks LLVM's lowering to the buffered printf of the metadata.
 // The oclc_* constants are defined by the back end from the options of each build.
 bool is_packed(const llvm::GlobalValue& value) {
@@ -239,6 +253,7 @@ Result<std::string> make_device_pack(const std::vector<std::string>& files) {
                         llvm::toString(parsed.takeError()));
     rename_generic_pointers(**parsed);
     let_arithmetic_wrap(**parsed);
+    let_pipes_count_on(**parsed);
     modules.push_back(std::move(*parsed));
     std::map<std::string, std::vector<llvm::GlobalValue*>> groups;
     for (llvm::GlobalValue& value : modules.back()->global_values())
