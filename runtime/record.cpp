@@ -75,9 +75,8 @@ class Recording {
                     .group = launch.group,
                     .private_bytes = launch.private_bytes,
                     .group_bytes = launch.group_bytes};
-    kernarg_bytes_ =
-        launch.descriptor->kernarg_size != 0 ? launch.descriptor->kernarg_size + kBlock : kMostKernarg;
-    kernarg_bytes_ = std::min<uint64_t>(kernarg_bytes_, kMostKernarg);
+    arguments_bytes_ = std::min<uint64_t>(launch.descriptor->kernarg_size, kMostKernarg);
+    kernarg_bytes_ = arguments_bytes_ != 0 ? std::min(arguments_bytes_ + kBlock, kMostKernarg) : kMostKernarg;
   }
 
   // Watches the memory from now on.
@@ -91,6 +90,7 @@ class Recording {
     if (!device::read_guest(made_.descriptor.data(), made_.launch.kernel_object, made_.descriptor.size()))
       return make_error(ErrorCode::not_found, "the kernel's descriptor is not readable");
     keep_foreign(foreign_memory(memory_.pages(), made_.launch.kernarg, kernarg_bytes_));
+    launch_key_ = key_of_launch();
     MORGANA_TRY(pages_, TouchedPages::create(memory_.pages()));
     MORGANA_CHECK(pages_->close());
     // The program and its runtime write to these at any time.
@@ -102,6 +102,7 @@ class Recording {
       made_.code.push_back({reinterpret_cast<uint64_t>(code.data()), code.size()});
       pages_->touch(made_.code.back().address, code.size(), true);
     }
+    pages_->expect(Recorder::get().expected(launch_key_));
     return {};
   }
 
@@ -116,8 +117,10 @@ class Recording {
                      .address = fault.kind == device::FaultKind::memory ? fault.address : 0};
     const std::vector<Capsule::Region> made = memory_.made();
     // Still watched: whoever writes now to a page that the kernel has only read is seen.
-    for (const TouchedPages::Page& page : pages_->pages()) add_page(page, made);
+    const std::vector<TouchedPages::Page> pages = pages_->pages();
+    for (const TouchedPages::Page& page : pages) add_page(page, made);
     pages_->open();
+    Recorder::get().remember(launch_key_, TouchedPages::runs(pages));
     share_what_others_wrote();
     for (const auto& [piece, at] : foreign_) add(piece, foreign_bytes_.data() + at);
     std::ranges::sort(made_.pieces, {}, &Capsule::Piece::address);
@@ -127,6 +130,21 @@ class Recording {
   }
 
  private:
+  // Launches that are alike touch the same pages, as a rule.
+  uint64_t key_of_launch() const {
+    const Capsule::Launch& launch = made_.launch;
+    std::vector<uint8_t> bytes(arguments_bytes_);
+    if (launch.kernarg == 0 || !device::read_guest(bytes.data(), launch.kernarg, bytes.size())) bytes.clear();
+    const auto append = [&](const auto& value) {
+      const auto* const at = reinterpret_cast<const uint8_t*>(&value);
+      bytes.insert(bytes.end(), at, at + sizeof value);
+    };
+    append(launch.kernel_object);
+    append(launch.grid);
+    append(launch.group);
+    return hash_bytes(bytes.data(), bytes.size());
+  }
+
   // `made`: allocations that are younger than the launch; who made them has written there.
   void add_page(const TouchedPages::Page& page, const std::vector<Capsule::Region>& made) {
     uint64_t at = page.address;
@@ -222,7 +240,9 @@ class Recording {
 
   Agent& agent_;
   const uint64_t works_before_;
-  uint64_t kernarg_bytes_ = 0;
+  uint64_t arguments_bytes_ = 0;  // 0: unknown
+  uint64_t kernarg_bytes_ = 0;    // that the kernel may read
+  uint64_t launch_key_ = 0;
   HeldMemory memory_;
   std::unique_ptr<TouchedPages> pages_;
   std::vector<std::pair<Capsule::Piece, size_t>> foreign_;  // and where its bytes lie

@@ -21,6 +21,8 @@ namespace {
 
 // Of a kernel's name: std::regex descends a level with each character.
 constexpr size_t kMostMatched = 1000;
+// Of different launches: what they touched.
+constexpr size_t kMostRemembered = 1000;
 
 // The first colon, unless a folder is there that has one in its name.
 size_t end_of_folder(const std::string& wanted) {
@@ -109,6 +111,16 @@ bool Recorder::wants(const std::string& kernel) {
 
 void Recorder::fail(const std::string& why) {
   if (!has_failed_.exchange(true)) log(LogLevel::warn, "MORGANA_RECORD: {}; nothing more is recorded", why);
+}
+
+std::span<const device::TouchedPages::Run> Recorder::expected(uint64_t launch_key) const {
+  const auto known = touched_.find(launch_key);
+  return known == touched_.end() ? std::span<const device::TouchedPages::Run>() : known->second;
+}
+
+void Recorder::remember(uint64_t launch_key, std::vector<device::TouchedPages::Run> runs) {
+  if (touched_.size() == kMostRemembered) touched_.clear();
+  touched_[launch_key] = std::move(runs);
 }
 
 // Other processes of the program record there, too, and any may be ended while it writes: a file gets its

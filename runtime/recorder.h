@@ -6,10 +6,12 @@
 #include <mutex>
 #include <optional>
 #include <regex>
+#include <span>
 #include <string>
 #include <unordered_map>
 
 #include "base/result.h"
+#include "device/touched_pages.h"
 #include "runtime/capsule.h"
 
 namespace morgana::runtime {
@@ -25,6 +27,11 @@ class Recorder {
   // Under `mutex`.
   Status write(const Capsule& capsule);
 
+  // What a launch of this kernel, size and arguments (launch_key) touched last time, if it is remembered.
+  // Under `mutex`.
+  std::span<const device::TouchedPages::Run> expected(uint64_t launch_key) const;
+  void remember(uint64_t launch_key, std::vector<device::TouchedPages::Run> runs);
+
   std::timed_mutex mutex;  // one dispatch at a time; new in a forked child, which does not record it
   std::atomic<bool> has_skipped{false}, has_overflown{false};
 
@@ -35,6 +42,7 @@ class Recorder {
   std::optional<std::regex> kernels_;
   std::atomic<bool> has_failed_{false};
   uint32_t number_ = 0;  // of the last file
+  std::unordered_map<uint64_t, std::vector<device::TouchedPages::Run>> touched_;
   std::mutex names_mutex_;
   std::unordered_map<std::string, bool> matched_;  // by the beginning of a name; under names_mutex_
 };

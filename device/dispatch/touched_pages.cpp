@@ -356,6 +356,18 @@ void TouchedPages::touch(uint64_t address, uint64_t size, bool by_kernel) {
     impl_->touch(page, by_kernel ? Toucher::kernel : Toucher::program, !by_kernel);
 }
 
+void TouchedPages::expect(std::span<const Run> runs) {
+  const SignalLock held(impl_->lock);
+  for (const Run& run : runs) {
+    const Impl::Area* const area = impl_->area_of(run.begin);
+    if (area == nullptr || run.begin + run.size > area->end()) continue;
+    const uint64_t from = (run.begin - area->region.begin) / kPage, to = from + run.size / kPage;
+    // What cannot be opened is found closed, and the system asked again.
+    if (impl_->open_pages(*area, from, to) && run.is_written && area->region.is_writable)
+      impl_->make_writable(*area, from, to, Toucher::kernel);
+  }
+}
+
 void TouchedPages::open() {
   if (Impl::current.load() != impl_.get()) return;
   {
@@ -376,10 +388,24 @@ std::vector<TouchedPages::Page> TouchedPages::pages() const {
     for (uint64_t i = 0; i < pages; i++) {
       const uint32_t state = impl_->states[area.first + i];
       if (state == kClosed) continue;
-      list.push_back({area.region.begin + i * kPage,
-                      impl_->images + uint64_t{(state >> kImageShift) - 1} * kPage, area.region.is_writable,
-                      (state & kForeign) != 0});
+      list.push_back({.address = area.region.begin + i * kPage,
+                      .before = impl_->images + uint64_t{(state >> kImageShift) - 1} * kPage,
+                      .is_writable = area.region.is_writable,
+                      .is_written = (state & kWritten) != 0,
+                      .is_foreign = (state & kForeign) != 0});
     }
+  }
+  return list;
+}
+
+std::vector<TouchedPages::Run> TouchedPages::runs(std::span<const Page> pages) {
+  std::vector<Run> list;
+  for (const Page& page : pages) {
+    if (page.is_foreign) continue;
+    if (list.empty() || list.back().begin + list.back().size != page.address ||
+        list.back().is_written != page.is_written)
+      list.push_back({page.address, 0, page.is_written});
+    list.back().size += kPage;
   }
   return list;
 }
