@@ -35,14 +35,12 @@ class TouchedPages {
     uint64_t address = 0;
     const uint8_t* before = nullptr;  // a page of bytes, which live as long as the TouchedPages
     bool is_writable = true;
-    bool is_written = false;  // or could be without being noticed
     bool is_foreign =
         false;  // a thread that does not execute the launch (Launch::touched) was the first to write
   };
   // Pages beside each other.
   struct Run {
     uint64_t begin = 0, size = 0;
-    bool is_written = false;
   };
 
   // Fails, with everything open, where the system refuses; closes nothing yet.
@@ -51,12 +49,12 @@ class TouchedPages {
   TouchedPages(const TouchedPages&) = delete;
   TouchedPages& operator=(const TouchedPages&) = delete;
 
-  [[nodiscard]] Status close();
-  // Touches pages in advance: reads for the launch, or writes for the program.
-  void touch(uint64_t address, uint64_t size, bool by_kernel);
-  // Opens for the launch what `runs` say, which are sorted and disjoint, as if it had touched them: the
-  // refused accesses are saved. What is no longer in a region is passed over.
-  void expect(std::span<const Run> runs);
+  // What the launch is expected to touch is kept and stays open, which saves the refused accesses; a program
+  // that writes there is not seen. Kept and open is also what the program is known to write to at any time:
+  // it is foreign. Of what is in no region nothing is kept.
+  [[nodiscard]] Status close(std::span<const Run> expected = {}, std::span<const Run> foreign = {});
+  // Touches pages in advance: reads for the launch.
+  void touch(uint64_t address, uint64_t size);
   // Opens what is still closed. From now on pages are not watched.
   void open();
   // False: the system allows no more ranges of differing protection, and all was opened before the end.
@@ -64,8 +62,6 @@ class TouchedPages {
   // Those that were touched so far, by rising address. While pages are watched they can be read, and others
   // may come to be foreign.
   std::vector<Page> pages() const;
-  // What of them is to be expected of another launch like it.
-  static std::vector<Run> runs(std::span<const Page> pages);
 
   // Lives while its thread executes the launch that is watched; null: none is.
   class Thread {

@@ -28,6 +28,8 @@ constexpr uint64_t kMostKernarg = 4096;
 // Behind the arguments kernels may read as many bytes more.
 constexpr uint64_t kBlock = 64;
 constexpr uint64_t kQueueBytes = sizeof(AmdQueue);
+// Labels of allocations.
+constexpr std::string_view kWrittenByCommands[] = {"buffer", "code object", "device memory", "image", "pipe"};
 
 // What queues do besides.
 std::atomic<uint64_t> works_begun{0};
@@ -92,17 +94,16 @@ class Recording {
     keep_foreign(foreign_memory(memory_.pages(), made_.launch.kernarg, kernarg_bytes_));
     launch_key_ = key_of_launch();
     MORGANA_TRY(pages_, TouchedPages::create(memory_.pages()));
-    MORGANA_CHECK(pages_->close());
     // The program and its runtime write to these at any time.
-    pages_->touch(made_.launch.packet, sizeof(DispatchPacket), false);
-    if (made_.launch.kernarg != 0) pages_->touch(made_.launch.kernarg, kernarg_bytes_, false);
-    if (made_.launch.queue != 0) pages_->touch(made_.launch.queue, kQueueBytes, false);
+    const device::TouchedPages::Run of_program[] = {{made_.launch.packet, sizeof(DispatchPacket)},
+                                                    {made_.launch.kernarg, kernarg_bytes_},
+                                                    {made_.launch.queue, kQueueBytes}};
+    MORGANA_CHECK(pages_->close(Recorder::get().expected(launch_key_), of_program));
     // What of the code is decoded already would not be read again.
     if (const Bytes code = agent_.device().code_around(made_.launch.entry); !code.empty()) {
       made_.code.push_back({reinterpret_cast<uint64_t>(code.data()), code.size()});
-      pages_->touch(made_.code.back().address, code.size(), true);
+      pages_->touch(made_.code.back().address, code.size());
     }
-    pages_->expect(Recorder::get().expected(launch_key_));
     return {};
   }
 
@@ -120,11 +121,11 @@ class Recording {
     const std::vector<TouchedPages::Page> pages = pages_->pages();
     for (const TouchedPages::Page& page : pages) add_page(page, made);
     pages_->open();
-    Recorder::get().remember(launch_key_, TouchedPages::runs(pages));
     share_what_others_wrote();
     for (const auto& [piece, at] : foreign_) add(piece, foreign_bytes_.data() + at);
     std::ranges::sort(made_.pieces, {}, &Capsule::Piece::address);
     name_allocations(fault);
+    Recorder::get().remember(launch_key_, expected_next_time(pages));
     made_.has_others |= works_begun.load() != works_before_;
     return made_;
   }
@@ -210,6 +211,24 @@ class Recording {
           foreign_bytes_.resize(kept);
         at = end;
       }
+  }
+
+  // Of the pages that were touched those that the program writes to by commands alone, not beside a launch.
+  std::vector<TouchedPages::Run> expected_next_time(const std::vector<TouchedPages::Page>& pages) const {
+    std::vector<TouchedPages::Run> runs;
+    auto one = made_.allocations.begin();
+    for (const TouchedPages::Page& page : pages) {
+      const uint64_t end = page.address + TouchedPages::kPage;
+      while (one != made_.allocations.end() && one->address + one->size <= page.address) ++one;
+      bool is_expected = !page.is_foreign;
+      for (auto in = one; in != made_.allocations.end() && in->address < end; ++in)
+        is_expected &= std::ranges::find(kWrittenByCommands, in->label) != std::end(kWrittenByCommands);
+      if (!is_expected || one == made_.allocations.end() || one->address >= end) continue;
+      if (runs.empty() || runs.back().begin + runs.back().size != page.address)
+        runs.push_back({page.address, 0});
+      runs.back().size += TouchedPages::kPage;
+    }
+    return runs;
   }
 
   // What lies in the pieces, and beside the address of a fault.

@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -16,12 +15,13 @@
 #include "base/thread_pointer.h"
 #include "device/dispatch/guest_guard.h"
 #include "device/dispatch/last_try.h"
+#include "device/dispatch/signal_lock.h"
+#include "device/dispatch/spare_images.h"
 #include "device/guest_access.h"
 
 namespace morgana::device {
 namespace {
 
-constexpr uint64_t kPage = TouchedPages::kPage;
 // Pages are opened a few at a time where others beside them are open, since an access that is refused
 // costs as much as many pages: after a run of open ones as many more, and the rest of an aligned group of
 // which so many are.
@@ -41,66 +41,9 @@ enum class Toucher { program, kernel };
 // Larger regions are not kept as a whole when their pages can no longer be opened one by one.
 constexpr uint64_t kMostWhole = uint64_t{1} << 30;
 
-// Images of earlier recordings are written over: fresh memory costs more than the copy.
-constexpr uint64_t kMostKept = 64 << 20;
-
 bool protect(uint64_t address, uint64_t size, int access) {
   return mprotect(reinterpret_cast<void*>(address), size, access) == 0;
 }
-
-// Zero bytes that cost nothing until they are written; null: none.
-uint8_t* reserve(uint64_t size) {
-  void* const at = mmap(nullptr, std::max(size, kPage), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return at == MAP_FAILED ? nullptr : static_cast<uint8_t*>(at);
-}
-
-// Room for images that is kept from one recording to the next. Under page_mutex.
-class SpareImages {
- public:
-  uint8_t* take(uint64_t size) {
-    if (size <= size_ && at_ != nullptr) return std::exchange(at_, nullptr);
-    if (at_ != nullptr) munmap(at_, size_);
-    size_ = std::max(size, kPage);
-    at_ = nullptr;
-    uint8_t* const made = reserve(size_);
-    if (made != nullptr) madvise(made, size_, MADV_HUGEPAGE);
-    return made;
-  }
-  void give(uint8_t* at, uint64_t used) {
-    at_ = at;
-    if (used > kMostKept) madvise(at_ + kMostKept, size_ - kMostKept, MADV_DONTNEED);
-  }
-
- private:
-  uint8_t* at_ = nullptr;
-  uint64_t size_ = 0;  // also of what was taken
-};
-SpareImages& spare_images() {
-  static auto* const spare = new SpareImages;
-  return *spare;
-}
-
-// A handler owns it with all signals of its thread blocked, so that no other handler waits for it there.
-class SignalLock {
- public:
-  explicit SignalLock(std::atomic<bool>& flag) : flag_(flag) {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-    while (flag_.exchange(true, std::memory_order_acquire)) sched_yield();
-  }
-  ~SignalLock() {
-    flag_.store(false, std::memory_order_release);
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  SignalLock(const SignalLock&) = delete;
-  SignalLock& operator=(const SignalLock&) = delete;
-
- private:
-  std::atomic<bool>& flag_;
-  sigset_t before_;
-};
 
 ThreadPointer<const TouchedPages> launch_of_thread;
 LastTry last_try;
@@ -119,6 +62,8 @@ struct TouchedPages::Impl {
   bool touch(uint64_t address, Toucher by, bool is_write);
   // Pages [from, to) of an area, of which some may be open already. The lock is held.
   bool open_pages(const Area& area, uint64_t from, uint64_t to);
+  template <typename Act>
+  bool each_closed_run(const Area& area, uint64_t from, uint64_t to, const Act& act) const;
   bool open_run(const Area& area, uint64_t from, uint64_t to);
   // Open pages [from, to) of an area, of which some may be writable already.
   bool make_writable(const Area& area, uint64_t from, uint64_t to, Toucher by);
@@ -127,7 +72,11 @@ struct TouchedPages::Impl {
   // for.
   template <typename IsOpen>
   std::pair<uint64_t, uint64_t> together(const Area& area, uint64_t page, const IsOpen& is_open) const;
-  bool protect_all(bool is_open) const;
+  void keep_images(const Area& area, uint64_t from, uint64_t to, uint32_t state);
+  // Keeps what of these pages is in an area, and adds it to those that stay open.
+  void keep(std::span<const Run> runs, bool is_foreign, std::vector<Run>& kept);
+  bool close_but(std::span<const Run> open) const;
+  bool protect_as_before() const;
   const Area* area_of(uint64_t address) const;
   void open_all();  // the lock is held
 
@@ -146,7 +95,7 @@ struct TouchedPages::Impl {
   static void after_fork();
   ~Impl() {
     if (states != nullptr) munmap(states, std::max(count * sizeof *states, kPage));
-    if (images != nullptr) spare_images().give(images, uint64_t{used} * kPage);
+    if (images != nullptr) SpareImages::get().give(images, uint64_t{used} * kPage);
   }
 };
 
@@ -164,8 +113,7 @@ const TouchedPages::Impl::Area* TouchedPages::Impl::area_of(uint64_t address) co
 bool TouchedPages::Impl::open_run(const Area& area, uint64_t from, uint64_t to) {
   const uint64_t begin = area.region.begin + from * kPage, size = (to - from) * kPage;
   if (!protect(begin, size, PROT_READ)) return false;
-  std::memcpy(images + uint64_t{used} * kPage, reinterpret_cast<const void*>(begin), size);
-  for (uint64_t page = from; page < to; page++) states[area.first + page] = ++used << kImageShift;
+  keep_images(area, from, to, 0);
   return true;
 }
 
@@ -186,10 +134,14 @@ bool each_run(const uint32_t* state, uint64_t from, uint64_t to, const IsWanted&
 
 }  // namespace
 
+template <typename Act>
+bool TouchedPages::Impl::each_closed_run(const Area& area, uint64_t from, uint64_t to, const Act& act) const {
+  return each_run(states + area.first, from, to, [](uint32_t state) { return state == kClosed; }, act);
+}
+
 bool TouchedPages::Impl::open_pages(const Area& area, uint64_t from, uint64_t to) {
-  return each_run(
-      states + area.first, from, to, [](uint32_t state) { return state == kClosed; },
-      [&](uint64_t begin, uint64_t end) { return open_run(area, begin, end); });
+  return each_closed_run(area, from, to,
+                         [&](uint64_t begin, uint64_t end) { return open_run(area, begin, end); });
 }
 
 bool TouchedPages::Impl::make_writable(const Area& area, uint64_t from, uint64_t to, Toucher by) {
@@ -254,27 +206,62 @@ bool TouchedPages::Impl::touch(uint64_t address, Toucher by, bool is_write) {
   return true;
 }
 
+// Of the pages [from, to) of an area, which can be read.
+void TouchedPages::Impl::keep_images(const Area& area, uint64_t from, uint64_t to, uint32_t state) {
+  std::memcpy(images + uint64_t{used} * kPage,
+              reinterpret_cast<const void*>(area.region.begin + from * kPage), (to - from) * kPage);
+  for (uint64_t page = from; page < to; page++) states[area.first + page] = ++used << kImageShift | state;
+}
+
+void TouchedPages::Impl::keep(std::span<const Run> runs, bool is_foreign, std::vector<Run>& kept) {
+  for (const Run& run : runs)
+    for (uint64_t at = run.begin / kPage * kPage, end = run.begin + run.size; at < end;) {
+      const Area* const area = area_of(at);
+      if (area == nullptr) {
+        at += kPage;
+        continue;
+      }
+      const uint64_t begin = area->region.begin, from = (at - begin) / kPage;
+      at = std::min((end + kPage - 1) / kPage * kPage, area->end());
+      each_closed_run(*area, from, (at - begin) / kPage, [&](uint64_t first, uint64_t last) {
+        keep_images(*area, first, last,
+                    (area->region.is_writable ? kWritten : 0) | (is_foreign ? kForeign : 0));
+        kept.push_back({begin + first * kPage, (last - first) * kPage});
+        return true;
+      });
+    }
+}
+
 // Neighbours at once.
-bool TouchedPages::Impl::protect_all(bool is_open) const {
+bool TouchedPages::Impl::close_but(std::span<const Run> open) const {
+  bool is_done = true;
+  auto next = open.begin();
+  for (size_t i = 0; i < areas.size();) {
+    uint64_t at = areas[i].region.begin, end = areas[i].end();
+    for (i++; i < areas.size() && areas[i].region.begin == end; i++) end = areas[i].end();
+    for (; next != open.end() && next->begin < end; at = next->begin + next->size, ++next)
+      is_done &= at == next->begin || protect(at, next->begin - at, PROT_NONE);
+    is_done &= at == end || protect(at, end - at, PROT_NONE);
+  }
+  return is_done;
+}
+
+bool TouchedPages::Impl::protect_as_before() const {
   bool is_done = true;
   for (size_t i = 0; i < areas.size();) {
     const auto [begin, size, is_writable] = areas[i].region;
     uint64_t end = begin + size;
-    const auto joins = [&](const Area& next) {
-      return next.region.begin == end && (!is_open || next.region.is_writable == is_writable);
-    };
-    for (i++; i < areas.size() && joins(areas[i]); i++) end = areas[i].end();
-    is_done &= protect(begin, end - begin,
-                       !is_open      ? PROT_NONE
-                       : is_writable ? PROT_READ | PROT_WRITE
-                                     : PROT_READ);
+    for (i++; i < areas.size() && areas[i].region.begin == end && areas[i].region.is_writable == is_writable;
+         i++)
+      end = areas[i].end();
+    is_done &= protect(begin, end - begin, is_writable ? PROT_READ | PROT_WRITE : PROT_READ);
   }
   return is_done;
 }
 
 void TouchedPages::Impl::open_all() {
   is_closed = false;
-  protect_all(true);
+  protect_as_before();
 }
 
 // The child has the pages as they were, and neither the launch nor handlers of other threads.
@@ -332,40 +319,32 @@ Result<std::unique_ptr<TouchedPages>> TouchedPages::create(std::vector<Region> r
   }
   std::unique_ptr<TouchedPages> made(new TouchedPages(std::move(impl)));
   Impl& all = *made->impl_;
-  all.states = reinterpret_cast<uint32_t*>(reserve(all.count * sizeof(uint32_t)));
-  all.images = spare_images().take(all.count * kPage);
+  all.states = reinterpret_cast<uint32_t*>(reserve_zeros(all.count * sizeof(uint32_t)));
+  all.images = SpareImages::get().take(all.count * kPage);
   if (all.states == nullptr || all.images == nullptr)
     return make_error(ErrorCode::out_of_memory, "no addresses for the images of {} pages: {}", all.count,
                       std::strerror(errno));
   return made;
 }
 
-Status TouchedPages::close() {
+Status TouchedPages::close(std::span<const Run> expected, std::span<const Run> foreign) {
   impl_->is_closed = true;
   serial.fetch_add(1);
   Impl::current.store(impl_.get());
-  if (impl_->protect_all(false)) return {};
+  std::vector<Run> kept;
+  impl_->keep(foreign, true, kept);
+  impl_->keep(expected, false, kept);
+  std::sort(kept.begin(), kept.end(), [](const Run& a, const Run& b) { return a.begin < b.begin; });
+  if (impl_->close_but(kept)) return {};
   const int error = errno;
   open();
   return make_error(ErrorCode::io, "the pages of device memory cannot be closed: {}", std::strerror(error));
 }
 
-void TouchedPages::touch(uint64_t address, uint64_t size, bool by_kernel) {
+void TouchedPages::touch(uint64_t address, uint64_t size) {
   const uint64_t first = address / kPage * kPage;
   for (uint64_t page = first; page < address + size; page += kPage)
-    impl_->touch(page, by_kernel ? Toucher::kernel : Toucher::program, !by_kernel);
-}
-
-void TouchedPages::expect(std::span<const Run> runs) {
-  const SignalLock held(impl_->lock);
-  for (const Run& run : runs) {
-    const Impl::Area* const area = impl_->area_of(run.begin);
-    if (area == nullptr || run.begin + run.size > area->end()) continue;
-    const uint64_t from = (run.begin - area->region.begin) / kPage, to = from + run.size / kPage;
-    // What cannot be opened is found closed, and the system asked again.
-    if (impl_->open_pages(*area, from, to) && run.is_written && area->region.is_writable)
-      impl_->make_writable(*area, from, to, Toucher::kernel);
-  }
+    impl_->touch(page, Toucher::kernel, false);
 }
 
 void TouchedPages::open() {
@@ -391,21 +370,8 @@ std::vector<TouchedPages::Page> TouchedPages::pages() const {
       list.push_back({.address = area.region.begin + i * kPage,
                       .before = impl_->images + uint64_t{(state >> kImageShift) - 1} * kPage,
                       .is_writable = area.region.is_writable,
-                      .is_written = (state & kWritten) != 0,
                       .is_foreign = (state & kForeign) != 0});
     }
-  }
-  return list;
-}
-
-std::vector<TouchedPages::Run> TouchedPages::runs(std::span<const Page> pages) {
-  std::vector<Run> list;
-  for (const Page& page : pages) {
-    if (page.is_foreign) continue;
-    if (list.empty() || list.back().begin + list.back().size != page.address ||
-        list.back().is_written != page.is_written)
-      list.push_back({page.address, 0, page.is_written});
-    list.back().size += kPage;
   }
   return list;
 }
