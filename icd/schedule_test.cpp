@@ -140,6 +140,12 @@ TEST(Schedule, ExploreEndsWithTwoCapsules) {
   const Ended alike = run_command(explore + program("MeetsAtBarriers"));
   EXPECT_EQ(alike.status, 0) << alike.output;
   EXPECT_EQ(run_command(explore + "true").status, 2);
+  // Ended from outside it leaves nothing in TMPDIR.
+  const std::string own = folder + "/own";
+  fs::create_directories(own);
+  EXPECT_EQ(run_command("TMPDIR=" + own + " " + explore + "sh -c 'kill -TERM $PPID; exec sleep 20'").status,
+            2);
+  EXPECT_TRUE(fs::is_empty(own));
   fs::remove_all(folder);
 }
 

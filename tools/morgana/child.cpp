@@ -73,6 +73,11 @@ Result<pid_t> spawn(std::vector<std::string>& words, const sigset_t& defaults,
   return child;
 }
 
+void begin_passing(pid_t child) {
+  passed_to = child;
+  if (came_early != 0) ::kill(child, came_early);
+}
+
 int wait_for(pid_t child) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
@@ -84,25 +89,24 @@ int wait_for(pid_t child) {
 Result<int> run_child(std::vector<std::string> words) {
   const Signals signals;
   MORGANA_TRY(const pid_t child, spawn(words, signals.defaults(), nullptr));
-  passed_to = child;
-  if (came_early != 0) ::kill(child, came_early);
+  begin_passing(child);
   const int status = wait_for(child);
   passed_to = 0;
   return status;
 }
 
 Result<Captured> capture_child(std::vector<std::string> words) {
+  const Signals signals;
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return make_error(ErrorCode::io, "pipe2: {}", std::strerror(errno));
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  sigset_t none;
-  sigemptyset(&none);
-  auto child = spawn(words, none, &actions);
+  auto child = spawn(words, signals.defaults(), &actions);
   posix_spawn_file_actions_destroy(&actions);
   ::close(ends[1]);
+  if (child.ok()) begin_passing(*child);
   Captured captured;
   std::array<char, 4096> part;
   for (ssize_t count; child.ok() && (count = ::read(ends[0], part.data(), part.size())) != 0;) {
@@ -112,6 +116,7 @@ Result<Captured> capture_child(std::vector<std::string> words) {
   ::close(ends[0]);
   if (!child.ok()) return std::move(child).error();
   captured.status = wait_for(*child);
+  passed_to = 0;
   return captured;
 }
 

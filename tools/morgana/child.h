@@ -14,7 +14,7 @@ namespace morgana::tools {
 // error when it cannot be started: not_found or io.
 Result<int> run_child(std::vector<std::string> words);
 
-// The same, with its standard output as text and its errors dropped.
+// The same, signals included, with its standard output as text and its errors dropped.
 struct Captured {
   int status = 0;
   std::string text;

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -67,6 +69,9 @@ Result<Run> run_once(const ExploreRequest& request, const std::string& folder, u
   else
     setenv("MORGANA_RECORD", made.folder.c_str(), 1);
   MORGANA_TRY(const Captured ended, capture_child(words));
+  for (const int asked : {SIGINT, SIGQUIT, SIGTERM, SIGHUP})
+    if (ended.status == 128 + asked)
+      return make_error(ErrorCode::io, "ended by signal {} ({})", asked, strsignal(asked));
   for (const auto& entry : fs::directory_iterator(made.folder, error))
     if (entry.path().extension() == ".mgd") made.files.push_back(entry.path().string());
   // By their numbers, which have four digits or more.
