@@ -1,9 +1,9 @@
 // TouchedPages: finds which pages a dispatch touches, and keeps what they held before.
 //
-// While one lives its pages are closed: nobody can access them. Whoever touches one comes into the SIGSEGV
-// handler, which keeps an image of the page, opens it, and lets the access happen. Accesses of the program's
-// threads go the same way. System calls do not: one that another thread makes with the address of a closed
-// page fails with EFAULT.
+// While one lives its pages are closed, but for those that close() is told of: nobody can access them.
+// Whoever touches one comes into the SIGSEGV handler, which keeps an image of the page, opens it, and lets
+// the access happen. Accesses of the program's threads go the same way. System calls do not: one that another
+// thread makes with the address of a closed page fails with EFAULT.
 //
 // One lives at a time, and no HeldPages with it: a second constructor waits for the first to go. Its pages
 // must stay mapped as long. Any thread may construct one.
@@ -35,12 +35,14 @@ class TouchedPages {
     uint64_t address = 0;
     const uint8_t* before = nullptr;  // a page of bytes, which live as long as the TouchedPages
     bool is_writable = true;
+    bool is_written = false;  // it could be
     bool is_foreign =
         false;  // a thread that does not execute the launch (Launch::touched) was the first to write
   };
   // Pages beside each other.
   struct Run {
     uint64_t begin = 0, size = 0;
+    bool is_written = false;
   };
 
   // Fails, with everything open, where the system refuses; closes nothing yet.
@@ -49,9 +51,9 @@ class TouchedPages {
   TouchedPages(const TouchedPages&) = delete;
   TouchedPages& operator=(const TouchedPages&) = delete;
 
-  // What the launch is expected to touch is kept and stays open, which saves the refused accesses; a program
-  // that writes there is not seen. Kept and open is also what the program is known to write to at any time:
-  // it is foreign. Of what is in no region nothing is kept.
+  // What the launch is expected to touch is kept, and opened for that, which saves the refused accesses; a
+  // program that writes where the launch is expected to write is not seen. Kept and open is also what the
+  // program is known to write to at any time: it is foreign. Of what is in no region nothing is kept.
   [[nodiscard]] Status close(std::span<const Run> expected = {}, std::span<const Run> foreign = {});
   // Touches pages in advance: reads for the launch.
   void touch(uint64_t address, uint64_t size);

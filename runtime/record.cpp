@@ -95,10 +95,10 @@ class Recording {
     launch_key_ = key_of_launch();
     MORGANA_TRY(pages_, TouchedPages::create(memory_.pages()));
     // The program and its runtime write to these at any time.
-    const device::TouchedPages::Run of_program[] = {{made_.launch.packet, sizeof(DispatchPacket)},
-                                                    {made_.launch.kernarg, kernarg_bytes_},
-                                                    {made_.launch.queue, kQueueBytes}};
-    MORGANA_CHECK(pages_->close(Recorder::get().expected(launch_key_), of_program));
+    const device::TouchedPages::Run of_program[] = {{made_.launch.packet, sizeof(DispatchPacket), true},
+                                                    {made_.launch.kernarg, kernarg_bytes_, true},
+                                                    {made_.launch.queue, kQueueBytes, true}};
+    MORGANA_CHECK(pages_->close(expected(), of_program));
     // What of the code is decoded already would not be read again.
     if (const Bytes code = agent_.device().code_around(made_.launch.entry); !code.empty()) {
       made_.code.push_back({reinterpret_cast<uint64_t>(code.data()), code.size()});
@@ -118,14 +118,12 @@ class Recording {
                      .address = fault.kind == device::FaultKind::memory ? fault.address : 0};
     const std::vector<Capsule::Region> made = memory_.made();
     // Still watched: whoever writes now to a page that the kernel has only read is seen.
-    const std::vector<TouchedPages::Page> pages = pages_->pages();
-    for (const TouchedPages::Page& page : pages) add_page(page, made);
+    for (const TouchedPages::Page& page : pages_->pages()) add_page(page, made);
     pages_->open();
     share_what_others_wrote();
     for (const auto& [piece, at] : foreign_) add(piece, foreign_bytes_.data() + at);
     std::ranges::sort(made_.pieces, {}, &Capsule::Piece::address);
     name_allocations(fault);
-    Recorder::get().remember(launch_key_, expected_next_time(pages));
     made_.has_others |= works_begun.load() != works_before_;
     return made_;
   }
@@ -180,6 +178,7 @@ class Recording {
   // While the pieces were made.
   void share_what_others_wrote() {
     const std::vector<TouchedPages::Page> pages = pages_->pages();
+    Recorder::get().remember(launch_key_, runs_of(pages));
     const std::vector<Capsule::Region> made = HeldMemory::made();
     auto page = pages.begin();
     for (Capsule::Piece& piece : made_.pieces) {
@@ -213,20 +212,36 @@ class Recording {
       }
   }
 
-  // Of the pages that were touched those that the program writes to by commands alone, not beside a launch.
-  std::vector<TouchedPages::Run> expected_next_time(const std::vector<TouchedPages::Page>& pages) const {
+  static std::vector<TouchedPages::Run> runs_of(const std::vector<TouchedPages::Page>& pages) {
     std::vector<TouchedPages::Run> runs;
-    auto one = made_.allocations.begin();
-    for (const TouchedPages::Page& page : pages) {
-      const uint64_t end = page.address + TouchedPages::kPage;
-      while (one != made_.allocations.end() && one->address + one->size <= page.address) ++one;
-      bool is_expected = !page.is_foreign;
-      for (auto in = one; in != made_.allocations.end() && in->address < end; ++in)
-        is_expected &= std::ranges::find(kWrittenByCommands, in->label) != std::end(kWrittenByCommands);
-      if (!is_expected || one == made_.allocations.end() || one->address >= end) continue;
-      if (runs.empty() || runs.back().begin + runs.back().size != page.address)
-        runs.push_back({page.address, 0});
-      runs.back().size += TouchedPages::kPage;
+    for (const TouchedPages::Page& page : pages)
+      if (!page.is_foreign) append(runs, {page.address, TouchedPages::kPage, page.is_written});
+    return runs;
+  }
+
+  static void append(std::vector<TouchedPages::Run>& runs, const TouchedPages::Run& next) {
+    if (!runs.empty() && runs.back().begin + runs.back().size == next.begin &&
+        runs.back().is_written == next.is_written)
+      runs.back().size += next.size;
+    else
+      runs.push_back(next);
+  }
+
+  // What the launch is expected to touch. Where the program writes otherwise than by commands, its writes are
+  // watched.
+  std::vector<TouchedPages::Run> expected() const {
+    std::vector<TouchedPages::Run> runs;
+    for (const TouchedPages::Run& run : Recorder::get().expected(launch_key_)) {
+      const std::vector<Allocation> all = allocations_in(run.begin, run.begin + run.size);
+      auto one = all.begin();
+      for (uint64_t page = run.begin, next; page < run.begin + run.size; page = next) {
+        next = page + TouchedPages::kPage;
+        while (one != all.end() && one->address + one->size <= page) ++one;
+        bool is_written = run.is_written && one != all.end() && one->address < next;
+        for (auto in = one; in != all.end() && in->address < next; ++in)
+          is_written &= std::ranges::find(kWrittenByCommands, in->label) != std::end(kWrittenByCommands);
+        append(runs, {page, TouchedPages::kPage, is_written});
+      }
     }
     return runs;
   }

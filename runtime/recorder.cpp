@@ -23,6 +23,7 @@ namespace {
 constexpr size_t kMostMatched = 1000;
 // Of different launches: what they touched.
 constexpr size_t kMostRemembered = 1000;
+constexpr uint32_t kWatchedAgain = 8;
 
 // The first colon, unless a folder is there that has one in its name.
 size_t end_of_folder(const std::string& wanted) {
@@ -87,7 +88,11 @@ Recorder::Recorder() {
 Recorder& Recorder::get() {
   static auto* const recorder = [] {
     static auto* const made = new Recorder;
-    pthread_atfork(nullptr, nullptr, [] { new (&made->mutex) std::timed_mutex; });
+    // In a child another thread may have held the one and changed the other.
+    pthread_atfork(nullptr, nullptr, [] {
+      new (&made->mutex) std::timed_mutex;
+      new (&made->touched_) decltype(made->touched_);
+    });
     return made;
   }();
   return *recorder;
@@ -113,14 +118,15 @@ void Recorder::fail(const std::string& why) {
   if (!has_failed_.exchange(true)) log(LogLevel::warn, "MORGANA_RECORD: {}; nothing more is recorded", why);
 }
 
-std::span<const device::TouchedPages::Run> Recorder::expected(uint64_t launch_key) const {
+std::span<const device::TouchedPages::Run> Recorder::expected(uint64_t launch_key) {
   const auto known = touched_.find(launch_key);
-  return known == touched_.end() ? std::span<const device::TouchedPages::Run>() : known->second;
+  if (known == touched_.end() || ++known->second.launches % kWatchedAgain == 0) return {};
+  return known->second.runs;
 }
 
 void Recorder::remember(uint64_t launch_key, std::vector<device::TouchedPages::Run> runs) {
-  if (touched_.size() == kMostRemembered) touched_.clear();
-  touched_[launch_key] = std::move(runs);
+  if (touched_.size() == kMostRemembered && !touched_.contains(launch_key)) touched_.clear();
+  touched_[launch_key].runs = std::move(runs);
 }
 
 // Other processes of the program record there, too, and any may be ended while it writes: a file gets its

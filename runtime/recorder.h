@@ -28,8 +28,9 @@ class Recorder {
   Status write(const Capsule& capsule);
 
   // What a launch of this kernel, size and arguments (launch_key) touched last time, if it is remembered.
-  // Under `mutex`.
-  std::span<const device::TouchedPages::Run> expected(uint64_t launch_key) const;
+  // Nothing each eighth time: what is expected counts as touched, and would never be forgotten. Under
+  // `mutex`.
+  std::span<const device::TouchedPages::Run> expected(uint64_t launch_key);
   void remember(uint64_t launch_key, std::vector<device::TouchedPages::Run> runs);
 
   std::timed_mutex mutex;  // one dispatch at a time; new in a forked child, which does not record it
@@ -42,7 +43,11 @@ class Recorder {
   std::optional<std::regex> kernels_;
   std::atomic<bool> has_failed_{false};
   uint32_t number_ = 0;  // of the last file
-  std::unordered_map<uint64_t, std::vector<device::TouchedPages::Run>> touched_;
+  struct Touched {
+    std::vector<device::TouchedPages::Run> runs;
+    uint32_t launches = 0;
+  };
+  std::unordered_map<uint64_t, Touched> touched_;
   std::mutex names_mutex_;
   std::unordered_map<std::string, bool> matched_;  // by the beginning of a name; under names_mutex_
 };

@@ -76,6 +76,8 @@ struct TouchedPages::Impl {
   // Keeps what of these pages is in an area, and adds it to those that stay open.
   void keep(std::span<const Run> runs, bool is_foreign, std::vector<Run>& kept);
   bool close_but(std::span<const Run> open) const;
+  // All pages as if nobody had touched them.
+  void forget();
   bool protect_as_before() const;
   const Area* area_of(uint64_t address) const;
   void open_all();  // the lock is held
@@ -224,9 +226,9 @@ void TouchedPages::Impl::keep(std::span<const Run> runs, bool is_foreign, std::v
       const uint64_t begin = area->region.begin, from = (at - begin) / kPage;
       at = std::min((end + kPage - 1) / kPage * kPage, area->end());
       each_closed_run(*area, from, (at - begin) / kPage, [&](uint64_t first, uint64_t last) {
-        keep_images(*area, first, last,
-                    (area->region.is_writable ? kWritten : 0) | (is_foreign ? kForeign : 0));
-        kept.push_back({begin + first * kPage, (last - first) * kPage});
+        const bool is_written = area->region.is_writable && run.is_written;
+        keep_images(*area, first, last, (is_written ? kWritten : 0) | (is_foreign ? kForeign : 0));
+        kept.push_back({begin + first * kPage, (last - first) * kPage, is_written});
         return true;
       });
     }
@@ -240,10 +242,16 @@ bool TouchedPages::Impl::close_but(std::span<const Run> open) const {
     uint64_t at = areas[i].region.begin, end = areas[i].end();
     for (i++; i < areas.size() && areas[i].region.begin == end; i++) end = areas[i].end();
     for (; next != open.end() && next->begin < end; at = next->begin + next->size, ++next)
-      is_done &= at == next->begin || protect(at, next->begin - at, PROT_NONE);
-    is_done &= at == end || protect(at, end - at, PROT_NONE);
+      is_done = is_done && (at == next->begin || protect(at, next->begin - at, PROT_NONE)) &&
+                (next->is_written || protect(next->begin, next->size, PROT_READ));
+    is_done = is_done && (at == end || protect(at, end - at, PROT_NONE));
   }
   return is_done;
+}
+
+void TouchedPages::Impl::forget() {
+  std::fill_n(states, count, kClosed);
+  used = 0;
 }
 
 bool TouchedPages::Impl::protect_as_before() const {
@@ -328,16 +336,28 @@ Result<std::unique_ptr<TouchedPages>> TouchedPages::create(std::vector<Region> r
 }
 
 Status TouchedPages::close(std::span<const Run> expected, std::span<const Run> foreign) {
-  impl_->is_closed = true;
-  serial.fetch_add(1);
-  Impl::current.store(impl_.get());
-  std::vector<Run> kept;
-  impl_->keep(foreign, true, kept);
-  impl_->keep(expected, false, kept);
-  std::sort(kept.begin(), kept.end(), [](const Run& a, const Run& b) { return a.begin < b.begin; });
-  if (impl_->close_but(kept)) return {};
-  const int error = errno;
+  // Nobody else looks at it yet.
+  std::vector<Run> open_ones;
+  impl_->keep(foreign, true, open_ones);
+  const size_t count = open_ones.size();
+  impl_->keep(expected, false, open_ones);
+  const bool has_expected = open_ones.size() != count;
+  std::sort(open_ones.begin(), open_ones.end(), [](const Run& a, const Run& b) { return a.begin < b.begin; });
+  int error = 0;
+  {
+    const SignalLock held(impl_->lock);
+    impl_->is_closed = true;
+    serial.fetch_add(1);
+    Impl::current.store(impl_.get());
+    if (impl_->close_but(open_ones)) return {};
+    error = errno;
+  }
   open();
+  // The system has not so many ranges of differing protection.
+  if (has_expected && error == ENOMEM) {
+    impl_->forget();
+    return close({}, foreign);
+  }
   return make_error(ErrorCode::io, "the pages of device memory cannot be closed: {}", std::strerror(error));
 }
 
@@ -370,6 +390,7 @@ std::vector<TouchedPages::Page> TouchedPages::pages() const {
       list.push_back({.address = area.region.begin + i * kPage,
                       .before = impl_->images + uint64_t{(state >> kImageShift) - 1} * kPage,
                       .is_writable = area.region.is_writable,
+                      .is_written = (state & kWritten) != 0,
                       .is_foreign = (state & kForeign) != 0});
     }
   }

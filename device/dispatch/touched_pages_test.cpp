@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <string>
+
 namespace morgana::device {
 namespace {
 
@@ -25,23 +27,35 @@ TEST(TouchedPages, ExpectedPagesAreOpenAndKeptAsTheyWere) {
     bytes[2 * kPage] = 8;
     const uint8_t read = bytes[9 * kPage];
     EXPECT_EQ(read, 0);
-    for (const TouchedPages::Page& page : (*pages)->pages()) runs.push_back({page.address, kPage});
+    for (const TouchedPages::Page& page : (*pages)->pages())
+      runs.push_back({page.address, kPage, page.is_written});
   }
   ASSERT_EQ(runs.size(), 2u);
   EXPECT_EQ(runs[0].begin, begin + 2 * kPage);
+  EXPECT_TRUE(runs[0].is_written);
   EXPECT_EQ(runs[1].begin, begin + 9 * kPage);
+  EXPECT_FALSE(runs[1].is_written);
   {
-    auto pages = TouchedPages::create({{begin, 8 * kPage, true}});
+    // The run that was read begins in one region and ends in the next, which ends in its midst; the last is
+    // read-only.
+    runs[1] = {begin + 7 * kPage, 4 * kPage, false};
+    auto pages = TouchedPages::create(
+        {{begin, 8 * kPage, true}, {begin + 8 * kPage, 2 * kPage, true}, {begin + 12 * kPage, kPage, false}});
     ASSERT_TRUE(pages.ok());
-    ASSERT_TRUE((*pages)->close(runs).ok());  // the second is in no region
+    const TouchedPages::Run program[] = {{begin + 4 * kPage + 8, 8, true}, {begin + 12 * kPage, 8, true}};
+    ASSERT_TRUE((*pages)->close(runs, program).ok());
     const std::vector<TouchedPages::Page> open = (*pages)->pages();
-    ASSERT_EQ(open.size(), 1u);
-    EXPECT_EQ(open[0].address, begin + 2 * kPage);
-    EXPECT_FALSE(open[0].is_foreign);
+    std::string seen;
+    for (const TouchedPages::Page& page : open)
+      seen += std::to_string((page.address - begin) / kPage) + (page.is_written ? "w" : "r") +
+              (page.is_foreign ? "f " : " ");
+    EXPECT_EQ(seen, "2w 4wf 7r 8r 9r 12rf ");
     bytes[2 * kPage] = 9;
     EXPECT_EQ(open[0].before[0], 8);
+    bytes[9 * kPage] = 1;  // by the program: no Thread says that it is the launch's
+    EXPECT_TRUE((*pages)->pages()[4].is_foreign);
     bytes[5 * kPage] = 1;
-    EXPECT_EQ((*pages)->pages().size(), 2u) << "others are watched";
+    EXPECT_EQ((*pages)->pages().size(), 7u) << "others are watched";
   }
   munmap(memory, kPages * kPage);
 }

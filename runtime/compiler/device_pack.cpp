@@ -5,6 +5,7 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/IntrinsicsAMDGPU.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Operator.h>
@@ -167,17 +168,30 @@ void let_arithmetic_wrap(llvm::Module& module) {
       }
 }
 
-// Who reads a pipe's last packet sets both of its counts to zero. Another work-item that loaded the count of
-// packets written before, and the count of those read after, then reads packets a second time. 64 bits do not
-// overflow: the counts run on. The smallest input: PipesCarryPackets (icd/features_test.cpp);
-// ROCm-Device-Libs of 5.2.3.
-void let_pipes_count_on(llvm::Module& module) {
+// Two faults of AMD's pipes (ROCm-Device-Libs of 5.2.3). Who reads a pipe's last packet sets both of its
+// counts to zero; another work-item that loaded the count of packets written before, and the count of those
+// read after, then reads packets a second time (PipesCarryPackets in icd/features_test.cpp). And the low half
+// of a wave's place is extended by its sign: from 2^31 on, which counts that run on come to, the place is
+// wrong.
+void mend_pipes(llvm::Module& module) {
   for (llvm::Function& function : module) {
-    if (!function.getName().contains("read_pipe")) continue;
-    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function)))
+    const llvm::StringRef name = function.getName();
+    if (!name.contains("_pipe") && name != "__amd_wresvn") continue;
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
       if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
-          store != nullptr && store->isAtomic() && llvm::isa<llvm::ConstantInt>(store->getValueOperand()))
+          store != nullptr && store->isAtomic() && llvm::isa<llvm::ConstantInt>(store->getValueOperand())) {
         store->eraseFromParent();
+        continue;
+      }
+      auto* extension = llvm::dyn_cast<llvm::SExtInst>(&instruction);
+      if (extension == nullptr) continue;
+      auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(extension->getOperand(0));
+      if (call == nullptr || call->getIntrinsicID() != llvm::Intrinsic::amdgcn_readlane) continue;
+      auto* unsigned_one =
+          new llvm::ZExtInst(call, extension->getType(), extension->getName(), extension->getIterator());
+      extension->replaceAllUsesWith(unsigned_one);
+      extension->eraseFromParent();
+    }
   }
 }
 
@@ -253,7 +267,7 @@ Result<std::string> make_device_pack(const std::vector<std::string>& files) {
                         llvm::toString(parsed.takeError()));
     rename_generic_pointers(**parsed);
     let_arithmetic_wrap(**parsed);
-    let_pipes_count_on(**parsed);
+    mend_pipes(**parsed);
     modules.push_back(std::move(*parsed));
     std::map<std::string, std::vector<llvm::GlobalValue*>> groups;
     for (llvm::GlobalValue& value : modules.back()->global_values())
