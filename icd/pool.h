@@ -16,6 +16,8 @@
 #include <new>
 #include <utility>
 
+#include "base/fork_safe.h"
+
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #include <sanitizer/lsan_interface.h>
@@ -105,7 +107,7 @@ class Pool {
 
   uintptr_t base_ = 0;
   std::atomic<bool>* live_ = nullptr;
-  std::mutex mutex_;
+  ForkSafe<std::mutex> mutex_;
   std::deque<uint32_t> free_;
   size_t used_ = 0;        // slots handed out at least once
   size_t accessible_ = 0;  // bytes

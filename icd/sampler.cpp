@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/fork_safe.h"
 #include "icd/image.h"
 #include "icd/info.h"
 
@@ -28,7 +29,7 @@ float fixed_level(float level) { return std::round(std::clamp(level, 0.0f, 16.0f
 const Sampler::Records& records_of(Sampler::Settings settings) {
   settings.least_level = fixed_level(settings.least_level);
   settings.greatest_level = fixed_level(settings.greatest_level);
-  static std::mutex mutex;
+  static ForkSafe<std::mutex> mutex;
   static auto& all = *new std::map<Sampler::Settings, Sampler::Records>;
   std::lock_guard lock(mutex);
   const auto [place, is_new] = all.try_emplace(settings);

@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/fork_safe.h"
 #include "icd/operations.h"
 #include "runtime/checking.h"
 #include "runtime/memory.h"
@@ -13,7 +14,7 @@ namespace morgana::icd {
 namespace {
 
 struct SvmTable {
-  std::mutex mutex;
+  ForkSafe<std::mutex> mutex;
   std::map<uintptr_t, Mem::Storage> blocks;
 };
 

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 
+#include "base/fork_safe.h"
 #include "icd/info.h"
 #include "icd/operations.h"
 #include "runtime/checking.h"
@@ -59,7 +60,7 @@ class UsmTable {
   }
 
  private:
-  std::mutex mutex_;
+  ForkSafe<std::mutex> mutex_;
   std::map<uintptr_t, Allocation> blocks_;
 };
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/fork_safe.h"
 #include "base/options.h"
 #include "base/result.h"
 #include "runtime/cache_digest.h"
@@ -81,7 +82,7 @@ class DiskCache {
 
   const std::string directory_;
   const uint64_t limit_;
-  std::mutex mutex_;  // guards total_
+  ForkSafe<std::mutex> mutex_;  // guards total_
   std::optional<uint64_t> total_;
   std::atomic<uint64_t> hits_ = 0, misses_ = 0, stores_ = 0, discarded_ = 0;
   std::atomic<bool> complained_ = false;

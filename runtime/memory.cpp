@@ -13,6 +13,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/fork_safe.h"
 #include "runtime/address_space.h"
 #include "runtime/known_memory.h"
 #include "runtime/managed_memory.h"
@@ -49,7 +50,7 @@ struct Block {
 
 // Blocks by address. Registered host ranges may overlap each other and stand in a table of their own.
 struct Table {
-  std::mutex mutex;
+  ForkSafe<std::mutex> mutex;
   AddressSpace space{AddressSpace::kMost};
   std::map<uint64_t, Block> blocks;  // freed ones, too, while nobody gets their addresses
   std::deque<uint64_t> quarantine;   // addresses of those, oldest first

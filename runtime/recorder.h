@@ -10,6 +10,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/fork_safe.h"
 #include "base/result.h"
 #include "device/touched_pages.h"
 #include "runtime/capsule.h"
@@ -48,7 +49,7 @@ class Recorder {
     uint32_t launches = 0;
   };
   std::unordered_map<uint64_t, Touched> touched_;
-  std::mutex names_mutex_;
+  ForkSafe<std::mutex> names_mutex_;
   std::unordered_map<std::string, bool> matched_;  // by the beginning of a name; under names_mutex_
 };
 

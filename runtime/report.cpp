@@ -9,6 +9,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/fork_safe.h"
 #include "base/options.h"
 #include "runtime/checking.h"
 #include "runtime/memory.h"
@@ -30,7 +31,7 @@ struct Repeats {
     uint64_t times = 0;
     uint64_t said = 0;  // of them: what standard error knows
   };
-  std::mutex mutex;
+  ForkSafe<std::mutex> mutex;
   std::map<std::string, Count> places;
   pid_t process = getpid();
 

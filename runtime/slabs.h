@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fork_safe.h"
 #include "device/touched_pages.h"
 #include "runtime/address_space.h"
 #include "runtime/memory.h"
@@ -73,7 +74,7 @@ class Slabs {
   std::mutex& space_mutex_;
   uint64_t range_begin_ = 0, range_next_ = 0;  // addresses for slabs in the reserved range
   std::atomic<Slab*>* index_ = nullptr;        // by granule of that range; read without the lock
-  mutable std::mutex mutex_;                   // of all below
+  mutable ForkSafe<std::mutex> mutex_;         // of all below
   std::map<uint64_t, std::unique_ptr<Slab>> slabs_;
   std::array<std::array<Class, kClasses>, 2> classes_;  // by Use
   std::deque<Slot> quarantine_;
