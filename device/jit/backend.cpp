@@ -41,6 +41,7 @@
 #include "device/jit/join_halves.h"
 #include "device/jit/lane_values.h"
 #include "device/jit/opaque_masks.h"
+#include "device/jit/own_addresses.h"
 #include "device/jit/sink_cold.h"
 #include "device/jit/split_waves.h"
 
@@ -103,6 +104,7 @@ void optimise(llvm::Module& module, llvm::Function& kernel, llvm::TargetMachine&
   if (key.occupied < kLanes) f.addPass(llvm::ADCEPass());  // what computes lanes that there are not
   f.addPass(HideConstantsPass(mode));
   f.addPass(OpaqueMasksPass(kLanes / parts));
+  f.addPass(OwnAddressesPass());
 
   llvm::ModulePassManager m;
   m.addPass(llvm::AlwaysInlinerPass());

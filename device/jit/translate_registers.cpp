@@ -1,13 +1,28 @@
 // The guest's registers: what holds them, how they come from the Wave and go there, how instructions read and
 // write them.
+#include <algorithm>
 #include <numeric>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "device/jit/join_halves.h"
 #include "device/jit/translator.h"
 
 namespace morgana::device::jit {
+namespace {
 
+// Of 64 lanes, of which the host's registers hold two to eight.
+constexpr size_t kManyLive = 48;
+// By all ways in and out. Kernels of OpenCL C have at most some hundred of them, those that AMD wrote by hand
+// tens of thousands.
+constexpr size_t kManyRowsMoved = 3000;
+
+}  // namespace
+
+// Registers that stay in the Wave: those that handlers access for the most part, and in kernels of many
+// registers, whose code would mostly move them, those that it would move more often than access.
 void Translator::choose_homes() {
   std::vector<int> gain(kVectorRegisters, 0);
   for (const Instruction& i : flow_.instructions) {
@@ -22,6 +37,55 @@ void Translator::choose_homes() {
   }
   for (unsigned r = 0; r < kVectorRegisters; r++)
     if (gain[r] > 0) homes_.set(r);
+  if (loops_over_waves(flow_, key_)) return;
+  size_t rows = 0;
+  const auto moved = [&](const VectorSet& live, unsigned times) {
+    rows += times * live.count();
+    for (unsigned r = 0; r < kVectorRegisters; r++)
+      if (live.test(r)) gain[r] += static_cast<int>(times);
+  };
+  for (const jit::Block& block : flow_.blocks)
+    if (block.is_entry) moved(block.needed, 2);
+  for (const Instruction& i : flow_.instructions)
+    if (i.how == How::memory) moved(i.live, 1);
+  if (rows < kManyRowsMoved) return;
+  const VectorSet crowded = crowded_registers();
+  for (unsigned r = 0; r < kVectorRegisters; r++)
+    if (gain[r] > 0 && crowded.test(r)) homes_.set(r);
+}
+
+// Those of loops, and of blocks outside them, where so many are live at once that the host's registers hold
+// few of them: LLVM would keep the others on its stack, and each way in and out would move them all.
+VectorSet Translator::crowded_registers() const {
+  VectorSet crowded, kept;
+  std::vector<bool> is_in_loop(flow_.blocks.size());
+  const auto instructions_of = [this](uint32_t block) {
+    return std::span(flow_.instructions).subspan(flow_.blocks[block].first, flow_.blocks[block].count);
+  };
+  const auto look_at = [&](std::span<const uint32_t> blocks) {
+    VectorSet accessed;
+    for (const uint32_t block : blocks)
+      for (const Instruction& i : instructions_of(block))
+        accessed |= set_of(i.v_reads, i.n_v_reads) | set_of(i.v_writes, i.n_v_writes);
+    const bool is_crowded = std::ranges::any_of(blocks, [&](uint32_t block) {
+      return std::ranges::any_of(instructions_of(block), [&](const Instruction& i) {
+        return (i.live & accessed).count() > kManyLive;
+      });
+    });
+    return std::pair(accessed, is_crowded);
+  };
+  for (const SerialLoop& loop : candidates_) kept |= loop.reads | loop.writes;
+  for (const Loop& loop : innermost_loops(flow_)) {
+    const auto [accessed, is_crowded] = look_at(loop.blocks);
+    (is_crowded ? crowded : kept) |= accessed;
+    for (const uint32_t block : loop.blocks) is_in_loop[block] = true;
+  }
+  for (uint32_t block = 0; block < flow_.blocks.size(); block++) {
+    if (is_in_loop[block]) continue;
+    const auto [accessed, is_crowded] = look_at({&block, 1});
+    if (is_crowded) crowded |= accessed;
+  }
+  return crowded & ~kept;
 }
 
 // Writes do nothing: NULL, and the registers of the trap handler, of which an unprivileged wave reads TBA and

@@ -59,6 +59,7 @@ class Translator {
 
   // --- Frame (translator.cpp) ---
   void choose_homes();
+  VectorSet crowded_registers() const;
   void make_registers();
   void make_masks(const Instruction& i);
   void make_entries();
