@@ -60,7 +60,7 @@ function(morgana_library name)
 endfunction()
 
 # morgana_entry(NAME COMMAND program ...): one ctest entry. Its labels are the folders it is declared in (`./dev test ROOM`), and
-# LABELS: `guest` executes kernels, so that the gate repeats it compiled; `threads` and `parsers` are repeated under sanitizers.
+# LABELS: `guest` executes kernels, so that the gate repeats it compiled (unless it says itself how); `threads` and `parsers` are repeated under sanitizers.
 # NEEDS target ...: what must be built besides the program. SHARDS n: several entries, NAME_1, NAME_2, ..., of a GoogleTest program.
 # Extra arguments of ctest: TIMEOUT (seconds), ENVIRONMENT, SKIP (the exit code that means skipped).
 function(morgana_entry name)
@@ -73,6 +73,9 @@ function(morgana_entry name)
   list(GET ARG_COMMAND 0 program)
   if(TARGET ${program})
     list(APPEND ARG_NEEDS ${program})
+  endif()
+  if(ARG_ENVIRONMENT MATCHES "MORGANA_JIT=")
+    list(REMOVE_ITEM ARG_LABELS guest)
   endif()
   set(labels ${rooms} ${ARG_LABELS})
   foreach(label ${labels})
@@ -99,6 +102,10 @@ function(morgana_entry name)
     endif()
     add_test(NAME ${test} COMMAND ${ARG_COMMAND} COMMAND_EXPAND_LISTS)
     set_tests_properties(${test} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${labels}" ENVIRONMENT "${environment}")
+    # What may take long begins first, or it runs alone at the end.
+    if(ARG_TIMEOUT GREATER MORGANA_TEST_TIMEOUT)
+      set_tests_properties(${test} PROPERTIES COST ${ARG_TIMEOUT})
+    endif()
     if(ARG_SKIP)
       set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE ${ARG_SKIP})
     endif()
