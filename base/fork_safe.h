@@ -2,7 +2,8 @@
 //
 // A child has only the thread that forked. A mutex that another thread held at that moment would stay locked
 // in it for ever. So a fork waits until it holds every ForkSafe mutex itself; parent and child go on with all
-// of them free. Each is held only briefly, and by no thread that forks.
+// of them free. Each is held for as long as a fork may wait, and by no thread that forks; nobody makes or
+// destroys one while he holds another.
 #pragma once
 
 #include <new>

@@ -54,6 +54,7 @@ class Hider {
   void run() {
     for (llvm::BasicBlock& block : function_)
       for (llvm::Instruction& i : block) {
+        if (i.hasMetadata(kHome)) hide_stored(i.getOperandUse(0), i);
         if (!computes(i)) continue;
         // What constants make may be a denormal that is none.
         const bool may_fold = follows_choices_ && llvm::all_of(i.operands(), [&](llvm::Value* operand) {
@@ -72,6 +73,12 @@ class Hider {
   }
 
  private:
+  void hide_stored(llvm::Use& use, llvm::Instruction& store) {
+    if (constants_of(use, kDepth).values.empty() && !(follows_choices_ && has_bits(use))) return;
+    llvm::IRBuilder<> b(&store);
+    use.set(hidden_bits(b, use));
+  }
+
   // Numbers from numbers, other than by moving bits.
   static bool computes(const llvm::Instruction& i) {
     if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i))

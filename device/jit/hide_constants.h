@@ -9,6 +9,10 @@
 
 namespace morgana::device::jit {
 
+// Names metadata of stores to registers that stay in the Wave: LLVM takes what is stored there for what is
+// loaded later.
+constexpr const char* kHome = "home";
+
 // Before the passes that evaluate constants, and again where more functions have been inlined. Where
 // denormals are flushed, numbers that are constants in some lanes or by some ways only are found too: LLVM
 // moves operations to where their operands are chosen.

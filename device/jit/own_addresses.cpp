@@ -14,8 +14,8 @@ llvm::PreservedAnalyses OwnAddressesPass::run(llvm::Function& function, llvm::Fu
   const llvm::DataLayout& layout = function.getParent()->getDataLayout();
   std::vector<llvm::WeakTrackingVH> shared;
   for (llvm::Instruction& i : llvm::instructions(function)) {
-    const unsigned at = llvm::isa<llvm::StoreInst>(i) ? llvm::StoreInst::getPointerOperandIndex() : 0;
     if (!llvm::isa<llvm::LoadInst, llvm::StoreInst>(i)) continue;
+    const unsigned at = llvm::isa<llvm::StoreInst>(i) ? llvm::StoreInst::getPointerOperandIndex() : 0;
     auto* const address = llvm::dyn_cast<llvm::GetElementPtrInst>(i.getOperand(at));
     if (address == nullptr) continue;
     llvm::APInt distance(layout.getIndexTypeSizeInBits(address->getType()), 0);

@@ -15,8 +15,8 @@ namespace {
 
 // Of 64 lanes, of which the host's registers hold two to eight.
 constexpr size_t kManyLive = 48;
-// By all ways in and out. Kernels of OpenCL C have at most some hundred of them, those that AMD wrote by hand
-// tens of thousands.
+// Where waves begin, wait for others or give way. Kernels that AMD wrote by hand have up to tens of
+// thousands.
 constexpr size_t kManyRowsMoved = 3000;
 
 }  // namespace
@@ -46,9 +46,9 @@ void Translator::choose_homes() {
   };
   for (const jit::Block& block : flow_.blocks)
     if (block.is_entry) moved(block.needed, 2);
+  if (rows < kManyRowsMoved) return;
   for (const Instruction& i : flow_.instructions)
     if (i.how == How::memory) moved(i.live, 1);
-  if (rows < kManyRowsMoved) return;
   const VectorSet crowded = crowded_registers();
   for (unsigned r = 0; r < kVectorRegisters; r++)
     if (gain[r] > 0 && crowded.test(r)) homes_.set(r);

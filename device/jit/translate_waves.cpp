@@ -20,7 +20,7 @@ bool loops_over_waves(const Flow& flow, const Specialisation& key) {
   };
   if (std::any_of(flow.blocks.begin(), flow.blocks.end(), comes_back)) return false;
   // TTMP registers tell the waves apart, but for those of the group's id, and no registers stay in the Wave
-  // (choose_homes).
+  // (choose_homes sees to it).
   const auto is_group_id = [&](unsigned code) {
     return key.group_id == isa::kTtmpGroupX && (code == isa::kTtmpGroupX || code == isa::kTtmpGroupYZ);
   };

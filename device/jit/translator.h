@@ -3,7 +3,8 @@
 // Registers are allocas that mem2reg turns into values: a VGPR is <64 x i32>, EXEC, VCC and every SGPR pair
 // that some instruction takes as a whole an i64, other SGPRs i32. The function enters at the kernel's
 // beginning or after a barrier, with the live registers loaded from the Wave, and leaves with them stored.
-// VGPRs that mostly matrix instructions use stay in the Wave, where the handler works on them.
+// VGPRs that mostly matrix instructions use stay in the Wave, where the handler works on them, and those of
+// kernels that would move them more often than access them.
 // Most blocks exist in two versions (Shapes::next_versions); in that of a full EXEC nothing is masked.
 // What it does not translate it calls the interpreter's handler for (one instruction, SingleStep), with just
 // the registers that the operands name brought into the Wave and back. Owned by one compilation.
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "device/jit/analysis.h"
+#include "device/jit/hide_constants.h"
 #include "device/jit/kernel.h"
 #include "device/jit/lookups.h"
 #include "device/jit/memory_access.h"
@@ -183,7 +185,7 @@ class Translator {
   }
   void put_vgpr(unsigned place, Value* lanes) {
     if (homes_.test(place))
-      store_row(lanes, vectors_[place], kRegisterAlign);
+      store_row(lanes, vectors_[place], kRegisterAlign)->setMetadata(kHome, llvm::MDNode::get(context_, {}));
     else
       b_.CreateAlignedStore(lanes, vectors_[place], kRegisterAlign);
   }
