@@ -76,6 +76,10 @@ bool observe_single(Wave& wave, const Step* step) {
   return goes_on || stop_at(wave, step);
 }
 
+bool passes(const Wave& wave, const Step* step, const Neighbours& lanes) {
+  return resident_of(wave).plan().observer->passes(wave, *step->inst, wave.code->pc(step), lanes);
+}
+
 bool observe_unseen(Wave& wave, const Step* step, uint32_t slot) {
   {
     const Located located(wave, step);

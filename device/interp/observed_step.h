@@ -3,6 +3,10 @@
 
 #include "device/interp/step.h"
 
+namespace morgana::device {
+struct Neighbours;
+}
+
 namespace morgana::device::service {
 
 // wave.access has the addresses of flat and buffer instructions. False: the wave is to stop, and its Fault is
@@ -21,6 +25,8 @@ void count_accesses(Wave& wave, const Step* step);
 uint64_t lds_phases(const uint32_t* addresses, uint64_t lanes, uint64_t use);
 // As observe_step, of an instruction that a handler is to execute for it; the Wave has its operands.
 bool observe_single(Wave& wave, const Step* step);
+// What compiled code asks before it shows an access that is_plain: Observer::passes.
+bool passes(const Wave& wave, const Step* step, const Neighbours& lanes);
 // The same, of one that compiled code executes itself; nothing if all of it is allowed.
 bool observe_unseen(Wave& wave, const Step* step, uint32_t slot);
 

@@ -19,6 +19,7 @@ extern "C" AperturePath morgana_path_reaches_aperture;
 extern "C" MayAccessPath morgana_path_may_access;
 extern "C" ObservePath morgana_path_observe_single;
 extern "C" UnseenPath morgana_path_observe_unseen;
+extern "C" PassesPath morgana_path_passes;
 extern "C" CountPath morgana_path_count_accesses;
 extern "C" LinesPath morgana_path_count_lines;
 extern "C" RecordsPath morgana_path_count_records;

@@ -524,6 +524,7 @@ const jit::NamedPath kPaths[] = {
     MORGANA_PATH(may_access, may_access)              //
     MORGANA_PATH(observe_single, observe_single)      //
     MORGANA_PATH(observe_unseen, observe_unseen)      //
+    MORGANA_PATH(passes, passes)                      //
     MORGANA_PATH(count_accesses, count_accesses)      //
     MORGANA_PATH(count_lines, count_lines)            //
     MORGANA_PATH(count_records, count_records)        //

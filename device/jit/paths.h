@@ -73,6 +73,10 @@ ApartPath lie_apart;
 using MayAccessPath = bool MORGANA_KEEPS_REGISTERS(Wave*, const Step*, uint32_t slot, uint64_t lanes,
                                                    const uint64_t* addresses);
 using ObservePath = bool MORGANA_KEEPS_REGISTERS(Wave*, const Step*);
+// service::passes, of active lanes at base + the addresses' lower halves, and the upper ones behind these if
+// they have some (PlainUse::packed).
+using PassesPath = bool MORGANA_KEEPS_REGISTERS(const Wave*, const Step*, uint64_t base,
+                                                const Lanes* addresses, uint64_t exec, uint64_t use);
 using UnseenPath = bool MORGANA_KEEPS_REGISTERS(Wave*, const Step*, uint32_t slot);
 // Of a launch that counts: service::count_accesses.
 using CountPath = void MORGANA_KEEPS_REGISTERS(Wave*, const Step*);
@@ -90,6 +94,7 @@ using RecordsPath = uint64_t MORGANA_KEEPS_REGISTERS(const uint64_t* at, const u
 LinesPath count_lines;
 RecordsPath count_records;
 PhasesPath count_phases;
+PassesPath passes;
 
 extern const jit::NamedPath kPaths[];
 

@@ -205,6 +205,10 @@ extern "C" bool morgana_observe_single(Wave* wave, const Step* step) {
 extern "C" bool morgana_observe_unseen(Wave* wave, const Step* step, uint32_t slot) {
   return morgana_path_observe_unseen(wave, step, slot);
 }
+extern "C" bool morgana_passes(const Wave* wave, const Step* step, uint64_t base, const Lanes* addresses,
+                               uint64_t exec, uint64_t use) {
+  return morgana_path_passes(wave, step, base, addresses, exec, use);
+}
 extern "C" void morgana_count_accesses(Wave* wave, const Step* step) {
   morgana_path_count_accesses(wave, step);
 }

@@ -1,5 +1,6 @@
 // Accesses of a launch that is checked. Of memory alone: lanes that lie in what the launch has been seen to
-// be allowed (device/seen_ranges.h) go on; others are shown to its Observer first. Of races: all are.
+// be allowed (device/seen_ranges.h) go on; others are shown to its Observer first. Of races: what does not
+// pass (device/neighbours.h) is.
 #include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
@@ -9,11 +10,23 @@
 #include "device/jit/join_halves.h"
 #include "device/jit/memory_access.h"
 #include "device/jit/translator.h"
+#include "device/neighbours.h"
 
 namespace morgana::device::jit {
 namespace {
 
 uint32_t slot_of(const Instruction& i) { return SeenRanges::slot(i.at, writes_memory(i)); }
+
+// Whether Observer::passes may be asked: of plain accesses of lanes that have addresses, and of scalar loads.
+bool may_pass(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  const isa::MemoryAccess& access = isa::effects(inst.row->op).access;
+  if (is_coherent(inst)) return false;
+  if (i.how == How::scalar_load) return inst.row->src[0] != isa::Type::b128;
+  const bool has_lanes = inst.row->format == isa::Format::GLOBAL || inst.row->format == isa::Format::FLAT ||
+                         inst.row->format == isa::Format::DS;
+  return i.how == How::memory && has_lanes && access.is_plain && access.count != 0;
+}
 
 }  // namespace
 
@@ -174,14 +187,59 @@ void Translator::check_lds(const Instruction& i, uint64_t reach) {
   unless_seen(i, b_.CreateAnd(b_.CreateICmpUGE(limit, b_.getInt64(reach)), in_all_lanes(lies)));
 }
 
+// Asks whether the Observer needs to be shown the instruction. Others' registers stay where they are.
+llvm::Value* Translator::passes(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  const isa::MemoryAccess& access = isa::effects(inst.row->op).access;
+  PlainUse use;
+  Value *base = b_.getInt64(0), *addresses = wave_, *lanes = b_.getInt64(1);
+  if (i.how == How::scalar_load) {
+    use.bytes = 4u * inst.dst[0].dwords;
+    use.is_scalar = true;
+    base = scalar_address(i);
+  } else if (i.how == How::memory) {
+    if (shown_ == nullptr) shown_ = temporary(llvm::ArrayType::get(lanes_, 2));
+    addresses = shown_;
+    use.bytes = access_bytes(access);
+    use.is_lds = inst.format == isa::Format::DS;
+    use.is_wide = !use.is_lds && i.step->kind[2] == Source::none;
+    use.writes = access.direction == isa::Direction::store;
+    use.has_two = access.addresses == 2;
+    int64_t offset = inst.offset;
+    if (use.has_two) {
+      const uint32_t unit = use.bytes * (inst.row->flags & isa::kStride64 ? 64 : 1);
+      offset = int64_t{inst.offset0} * unit;
+      use.apart = (uint32_t{inst.offset1} - inst.offset0) * unit;
+    }
+    for (unsigned word = 0; word < (use.is_wide ? 2u : 1u); word++)
+      store_row(active_vgpr(place(inst.src[0]) + word), field(shown_, word * kLanes * 4), llvm::Align(256));
+    base = b_.getInt64(static_cast<uint64_t>(offset));
+    if (!use.is_lds && !use.is_wide) base = b_.CreateAdd(base, scalar_source(i, 2, 2));
+    lanes = exec();
+  }
+  return call_library("morgana_passes",
+                      {wave_, step_address(i), base, addresses, lanes, b_.getInt64(use.packed())});
+}
+
 // What the interpreter goes on from, it shows itself.
 void Translator::show_first(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   if (i.how == How::leave) return;
-  if (isa::accesses_memory(inst.row->format))
+  const auto show_all = [&] {
     with_operands(i, [&] { return call_library("morgana_observe_single", {wave_, step_address(i)}); });
-  else if (inst.row->op == isa::Op::s_nop || std::string_view(inst.row->mnemonic).starts_with("s_wait"))
+  };
+  const auto show_step = [&] {
     stop_unless(call_library("morgana_observe_single", {wave_, step_address(i)}));
+  };
+  llvm::MDNode* const likely = llvm::MDBuilder(context_).createLikelyBranchWeights();
+  if (isa::accesses_memory(inst.row->format)) {
+    if (!may_pass(i)) return show_all();
+    either(passes(i), [] {}, show_all, likely);
+  } else if (inst.row->op == isa::Op::s_nop) {
+    show_step();
+  } else if (std::string_view(inst.row->mnemonic).starts_with("s_wait")) {
+    either(passes(i), [] {}, show_step, likely);
+  }
 }
 
 // Of an instruction that a handler is about to execute.

@@ -203,13 +203,17 @@ void Translator::ret(const Instruction& i) {
   leave_to_interpreter(i);
 }
 
-// What the destination's dwords get; where one is none, the one before it has both.
-std::vector<llvm::Value*> Translator::load_scalars(const Instruction& i) {
-  const isa::Inst& inst = *i.step->inst;
+llvm::Value* Translator::scalar_address(const Instruction& i) {
   Value* offset = b_.getInt64(static_cast<uint64_t>(int64_t{i.step->imm}));
   if (i.step->kind[1] != Source::none)
     offset = b_.CreateAdd(offset, b_.CreateZExt(scalar_source(i, 1, 1), i64_));
-  Value* address = b_.CreateAnd(b_.CreateAdd(scalar_source(i, 0, 2), offset), ~uint64_t{3});
+  return b_.CreateAnd(b_.CreateAdd(scalar_source(i, 0, 2), offset), ~uint64_t{3});
+}
+
+// What the destination's dwords get; where one is none, the one before it has both.
+std::vector<llvm::Value*> Translator::load_scalars(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  Value* const address = scalar_address(i);
   if (is_noted(i)) note_step(i);
   if (key_.checks_memory) check_scalar(i, address);
   Value* from = b_.CreateIntToPtr(address, ptr_);

@@ -279,6 +279,7 @@ class Translator {
   void keep_unmoved(const Instruction& i, unsigned count, Value** words);
   void apply_modifiers(const Instruction& i, int source, int registers, Value** words);
   void write_result(const Instruction& i, unsigned count, Value** words);
+  Value* scalar_address(const Instruction& i);
   std::vector<Value*> load_scalars(const Instruction& i);
   void scalar_load(const Instruction& i);
   void memory(const Instruction& i);
@@ -314,6 +315,7 @@ class Translator {
   Value* in_all_lanes(Value* is_so);
   void unless_seen(const Instruction& i, Value* seen);
   void show(const Instruction& i);
+  Value* passes(const Instruction& i);
   void show_first(const Instruction& i);
   // Counts (translate_counts.cpp).
   Value* counter(uint32_t number);
@@ -438,6 +440,7 @@ class Translator {
   std::vector<llvm::AllocaInst*> masks_;  // of a wave of 32 lanes: of SGPRs that hold masks, beside scalars_
   std::map<unsigned, llvm::AllocaInst*> supposed_;  // by place: whether its supposed shape holds
   llvm::AllocaInst *scc_ = nullptr, *count_ = nullptr;
+  llvm::AllocaInst* shown_ = nullptr;                                 // addresses of lanes, for the Observer
   llvm::AllocaInst *began_with_ = nullptr, *count_before_ = nullptr;  // EXEC and count_ at the entry
   Block* prologue_ = nullptr;
   std::vector<Block*> blocks_;         // 2 * index + version

@@ -20,9 +20,6 @@ uint64_t pair(const Wave& wave, uint32_t code) {
   return code == isa::kNull ? 0 : wave.s[code] | uint64_t{wave.s[code + 1]} << 32;
 }
 
-// gfx12: of the device's scope, or the system's.
-bool is_coherent(const isa::Inst& inst) { return inst.glc || inst.sc0 || inst.sc1 || inst.scope >= 2; }
-
 // The addresses are written by whoever fills in the lanes.
 void clear(Access& access) {
   access.space = Space::global;

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "device/apertures.h"
 #include "device/observe/observer.h"
 
 namespace morgana::device {
@@ -19,5 +20,14 @@ Access described(const isa::Inst& inst);
 // As accesses_of, of a flat or global instruction whose lanes access these places.
 size_t accesses_at(Wave& wave, const isa::Inst& inst, uint64_t lanes, const uint64_t* addresses,
                    Accesses& out);
+
+// Whether some of [begin, end), by an address of flat memory, may be LDS or scratch.
+inline bool may_lie_elsewhere(const Wave& wave, uint64_t begin, uint64_t end) {
+  const auto reaches = [&](uint64_t from, uint64_t size) { return begin < from + size && from < end; };
+  if (reaches(kSharedBase, kApertureBytes) || reaches(kPrivateBase, kApertureBytes)) return true;
+  const uint64_t slice = uint64_t{wave.scratch_lane_bytes} * wave.lane_count();
+  const auto own = reinterpret_cast<uint64_t>(wave.scratch);
+  return slice != 0 && reaches(own - slice * wave.index, slice * wave.group->wave_count);
+}
 
 }  // namespace morgana::device

@@ -27,6 +27,11 @@ bool Checker::before(const Moment& moment) {
   return !reporter_.wants_stop();
 }
 
+// Where `wants` says accesses: no other check looks.
+bool Checker::passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, const Neighbours& lanes) {
+  return race_ && !memory_ && race_->passes(wave, inst, pc, lanes);
+}
+
 void Checker::barrier(const Group& group) {
   if (race_) race_->barrier(group);
   if (barrier_) barrier_->barrier(group);

@@ -17,6 +17,7 @@ class Checker final : public Observer {
   explicit Checker(const Launch& launch);
   void group_begins(const Group& group, const Wave* waves) override;
   bool before(const Moment& moment) override;
+  bool passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, const Neighbours& lanes) override;
   void barrier(const Group& group) override;
   void group_ends(const Group& group) override;
   Wants wants() const override;

@@ -91,7 +91,8 @@ class Releases {
   // Of the waves that meet at one place no more are kept in mind; others are as if they had told nothing.
   explicit Releases(size_t most_known) : most_known_(most_known) {}
   void add(uint64_t place, const std::shared_ptr<const Release>& release) {
-    told_.emplace_back(place, release);
+    if (tellers_.empty() || tellers_.back() != release) tellers_.push_back(release);
+    told_.emplace_back(place, tellers_.size() - 1);
     told_entries_ += 1 + release->known.size();
     if (told_entries_ > kMostTold) learn();
   }
@@ -108,7 +109,8 @@ class Releases {
   static constexpr size_t kMostTold = 1 << 16;  // entries of clocks
 
   void learn() {
-    for (const auto& [place, release] : told_) {
+    for (const auto& [place, teller] : told_) {
+      const Release* const release = tellers_[teller].get();
       Clock& clock = clocks_[place];
       is_complete_ = is_complete_ && clock.size() < most_known_;
       if (clock.size() >= most_known_) continue;
@@ -116,10 +118,12 @@ class Releases {
       clock.learn(release->known);
     }
     told_.clear();
+    tellers_.clear();
     told_entries_ = 0;
   }
 
-  std::vector<std::pair<uint64_t, std::shared_ptr<const Release>>> told_;
+  std::vector<std::pair<uint64_t, size_t>> told_;  // where, and which of those:
+  std::vector<std::shared_ptr<const Release>> tellers_;
   std::unordered_map<uint64_t, Clock> clocks_;
   const size_t most_known_;
   size_t told_entries_ = 0;

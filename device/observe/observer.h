@@ -13,6 +13,7 @@
 #include "device/checks.h"
 #include "device/counted_code.h"
 #include "device/isa/inst.h"
+#include "device/neighbours.h"
 #include "device/seen_ranges.h"
 #include "device/state/wave.h"
 
@@ -47,7 +48,7 @@ class Observer {
   enum class Wants : uint8_t {
     all,       // each instruction, which the interpreter does
     unseen,    // accesses that `seen` does not have: `allows` is asked, `before` is shown what is not allowed
-    accesses,  // `before` is shown instructions that access memory or wait for it
+    accesses,  // `before` is shown instructions that access memory or wait for it, if they do not pass
     counts,    // by `counters`
   };
 
@@ -56,6 +57,8 @@ class Observer {
   virtual void group_begins(const Group& group, const Wave* waves) = 0;
   // False: the wave is to end with a Fault.
   virtual bool before(const Moment& moment) = 0;
+  // Whether that would find nothing, and has been done: `before` need not be called. Compiled code asks it.
+  virtual bool passes(const Wave&, const isa::Inst&, uint64_t /*pc*/, const Neighbours&) { return false; }
   // All waves that have not ended wait at barriers, and go on now.
   virtual void barrier(const Group& group) = 0;
   virtual void group_ends(const Group& group) = 0;

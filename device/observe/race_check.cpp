@@ -74,26 +74,26 @@ void RaceCheck::meet(WaveClock& wave) {
 }
 
 // What the wave waits for and forgets.
-void RaceCheck::follow(const Moment& moment, WaveClock& wave) {
-  const TargetInfo& target = *moment.wave.target;
-  const uint8_t waited = waits_for(moment.inst, target.generation), dropped = drops(moment.inst, target);
-  if (waited & kWaitsForStores) wave.has_waited(wave.stores_since);
-  if (waited & kWaitsForLds) wave.has_waited(wave.lds_since);
-  if (writes_back(moment.inst)) wave.writes_back();
-  if (dropped & kDropsOfOthers) wave.drops_of_others();
-  if (dropped & kDropsOfGroup) wave.drops_of_group();
+void RaceCheck::follow(const Wave& wave, const isa::Inst& inst, WaveClock& clock) {
+  const TargetInfo& target = *wave.target;
+  const uint8_t waited = waits_for(inst, target.generation), dropped = drops(inst, target);
+  if (waited & kWaitsForStores) clock.has_waited(clock.stores_since);
+  if (waited & kWaitsForLds) clock.has_waited(clock.lds_since);
+  if (writes_back(inst)) clock.writes_back();
+  if (dropped & kDropsOfOthers) clock.drops_of_others();
+  if (dropped & kDropsOfGroup) clock.drops_of_group();
 }
 
 // What it has written, and when others may see it.
-void RaceCheck::has_accessed(const Moment& moment, const Access& access, WaveClock& wave) {
+void RaceCheck::has_accessed(const TargetInfo& target, const isa::Inst& inst, const Access& access,
+                             WaveClock& wave) {
   if (!access.writes) return;
-  const TargetInfo& target = *moment.wave.target;
-  const isa::Format format = moment.inst.row->format;
+  const isa::Format format = inst.row->format;
   if (access.space == Space::lds || format == isa::Format::SMEM)
     wave.stores(wave.lds_since);
-  else if (!access.is_atomic || target.generation < Generation::gfx10 || !has_result(moment.inst))
+  else if (!access.is_atomic || target.generation < Generation::gfx10 || !has_result(inst))
     wave.stores(wave.stores_since);
-  if (has_many_l2(target) && access.space == Space::global && !access.is_atomic && !moment.inst.sc1)
+  if (has_many_l2(target) && access.space == Space::global && !access.is_atomic && !inst.sc1)
     wave.stores(wave.dirty_since);
   // What comes later is not told.
   if (access.is_coherent) wave.time++;
@@ -118,11 +118,11 @@ void RaceCheck::before(const Moment& moment) {
     group.count_barrier(std::exchange(group.next_orders[wave.index], kOrdersAll));
   if (moment.inst.row->op == isa::Op::ds_gws_barrier) meet(*current_);
   swapped_now_.clear();
-  follow(moment, *current_);
+  follow(wave, moment.inst, *current_);
   for (const Access& access : moment.accesses) {
     if (access.space == Space::scratch) continue;
     touch_all(moment, access, group);
-    has_accessed(moment, access, *current_);
+    has_accessed(*wave.target, moment.inst, access, *current_);
   }
 }
 

@@ -26,6 +26,7 @@ class RaceCheck {
         by_lane_((reporter.host().checks() & static_cast<uint8_t>(Check::lanes)) != 0) {}
   void group_begins(const Group& group);
   void before(const Moment& moment);
+  bool passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, const Neighbours& lanes);
   void barrier(const Group& group);
   void group_ends(const Group& group);
   // Compiled code may begin an instruction anew, which is then shown twice: as two of one work-item.
@@ -83,25 +84,37 @@ class RaceCheck {
     Finding finding;
   };
 
-  // What the wave that accesses memory knows, and a record that it does: most lanes meet the same one.
+  // What the wave that accesses memory knows, and records that it does: most lanes meet the same ones.
   struct Known {
     const Clock& clock;
-    uint32_t record = 0;
+    uint32_t write = 0, read = 0, other = 0;
+    uint32_t own = 0, others = 0;  // records of this wave, and of another one, that were read marks
+    // Of a row that has some.
+    uint64_t row = 0;
+    RaceMarks::Dwords* dwords = nullptr;
   };
 
   GroupState& state_of(const Group& group);
   Row* row_at(Space space, uint64_t address, GroupState& group);
   RaceMarks::Dwords* spread(Row& row);
   void say_full(const char* why);
+  RaceRecord record_at(const Wave& wave, const isa::Inst& inst, uint64_t pc) const;
   RaceMark mark_of(const Moment& moment, const Access& access, const GroupState& group);
   void touch_all(const Moment& moment, const Access& access, GroupState& group);
   void touch(const Moment& moment, const Access& access, RaceMark now, uint32_t lane, GroupState& group);
-  bool touch_run(const Access& access, Run& run, uint64_t address, uint32_t dwords, GroupState& group,
-                 Known& known);
+  bool touch_run(Space space, Run& run, uint64_t address, uint32_t dwords, GroupState& group, Known& known);
+  bool touch_neighbours(const Wave& wave, const Neighbours& lanes, uint32_t apart, RaceMark now,
+                        GroupState& group);
   bool touch_lines(Row& row, const Run& run, uint32_t first, uint32_t count, Known& known);
   bool touch_dwords(RaceMarks::Dwords& all, const Run& run, uint32_t first, uint32_t count, Known& known);
+  template <class LaneOf>
+  bool read_dwords(RaceMarks::Dwords& all, RaceMark now, uint32_t first, uint32_t count, Known& known,
+                   const LaneOf& lane_of);
+  template <class LaneOf>
+  bool write_dwords(RaceMarks::Dwords& all, RaceMark now, uint32_t first, uint32_t count, Known& known,
+                    const LaneOf& lane_of);
   bool touch_atomic(const Moment& moment, const Access& access, RaceMark now, GroupState& group);
-  bool lies_behind(const RaceMark& mark, Known& known) const;
+  bool lies_behind(const RaceMark& mark, uint32_t& known, const Clock& clock) const;
   void leave_mark(const Cell& cell, RaceMark now, bool writes) const;
   void compare(const Moment& moment, const Access& access, const RaceMark& mark, const RaceMark& mark_before,
                bool wrote, uint64_t address, const Cell& cell);
@@ -113,8 +126,9 @@ class RaceCheck {
   bool swaps(const Moment& moment, const Access& access, uint32_t lane);
   void synchronize(const Moment& moment, const Access& access, uint64_t address, const Cell& cell,
                    GroupState& group);
-  static void follow(const Moment& moment, WaveClock& wave);
-  static void has_accessed(const Moment& moment, const Access& access, WaveClock& wave);
+  static void follow(const Wave& wave, const isa::Inst& inst, WaveClock& clock);
+  static void has_accessed(const TargetInfo& target, const isa::Inst& inst, const Access& access,
+                           WaveClock& wave);
   void sweep();
 
   const Launch& launch_;

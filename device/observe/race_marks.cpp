@@ -21,18 +21,28 @@ class Spare {
     if (kept_.empty()) return nullptr;
     std::unique_ptr<T> last = std::move(kept_.back());
     kept_.pop_back();
+    bytes_ -= bytes_of(*last);
     return last;
   }
   void give(std::unique_ptr<T> one) {
     std::lock_guard lock(mutex_);
-    if (kept_.size() < kMostBytes / sizeof(T)) kept_.push_back(std::move(one));
+    if (bytes_ + bytes_of(*one) > kMostBytes) return;
+    bytes_ += bytes_of(*one);
+    kept_.push_back(std::move(one));
   }
 
  private:
-  static constexpr size_t kMostBytes = 64 << 20;
+  static constexpr size_t kMostBytes = 256 << 20;
+  static size_t bytes_of(const T&) { return sizeof(T); }
   std::mutex mutex_;
   std::vector<std::unique_ptr<T>> kept_;
+  size_t bytes_ = 0;
 };
+using Records = std::vector<RaceRecord>;
+template <>
+size_t Spare<Records>::bytes_of(const Records& records) {
+  return sizeof(Records) + records.capacity() * sizeof(RaceRecord);
+}
 
 // Never destroyed: other threads may end later.
 template <class T>
@@ -50,7 +60,13 @@ RaceMark mark_in(const RaceMark& line, uint32_t at) {
 
 }  // namespace
 
+RaceMarks::RaceMarks() {
+  if (std::unique_ptr<Records> records = spare<Records>().take()) records_ = std::move(*records);
+  records_.assign(1, {});
+}
+
 RaceMarks::~RaceMarks() {
+  spare<Records>().give(std::make_unique<Records>(std::move(records_)));
   for (auto& [number, page] : pages_) {
     for (Row& row : *page)
       if (row.dwords != nullptr) spare<Dwords>().give(std::move(row.dwords));
@@ -113,7 +129,7 @@ bool RaceMarks::is_crowded() const {
 
 void RaceMarks::sweep(const std::vector<std::vector<Row>*>& others) {
   std::vector<uint32_t> numbers(records_.size());  // new ones, by old ones
-  std::vector<RaceRecord> kept(1);
+  Records kept(1);
   const auto rename = [&](RaceMark& mark) {
     if (mark.record == 0) return;
     uint32_t& number = numbers[mark.record];

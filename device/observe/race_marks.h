@@ -22,13 +22,15 @@ struct RaceRecord {
   uint32_t time = 0;
   int32_t at = 0;        // the instruction: dwords from the kernel's entry
   uint32_t ordered = 0;  // of a write: up to when what its wave did before was there for other groups
-  uint32_t known = 0;    // of an atomic: WaveClock::version
   // Where lanes are told apart: which of all instructions it was, and barriers of the group before it.
-  uint32_t step = 0, barriers = 0;
-  bool is_atomic = false, is_coherent = false;
-  bool reaches_all = false;  // if it is atomic: for all groups
+  // Otherwise, of an atomic: WaveClock::version.
+  uint32_t step = 0;
+  uint32_t barriers : 29 = 0;
+  uint32_t is_atomic : 1 = 0, is_coherent : 1 = 0;
+  uint32_t reaches_all : 1 = 0;  // if it is atomic: for all groups
   bool operator==(const RaceRecord&) const = default;
 };
+static_assert(sizeof(RaceRecord) == 24);  // most accesses of short kernels make one
 
 struct RaceMark {
   uint32_t record = 0;      // 0: nobody
@@ -79,7 +81,7 @@ class RaceMarks {
     std::unique_ptr<Dwords> dwords;  // if there are some, `lines` say nothing
   };
 
-  RaceMarks() = default;
+  RaceMarks();
   ~RaceMarks();
   RaceMarks(const RaceMarks&) = delete;
   RaceMarks& operator=(const RaceMarks&) = delete;
@@ -111,7 +113,7 @@ class RaceMarks {
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
   std::array<std::pair<uint64_t, Page*>, 64> near_{};  // some of them
   size_t spread_rows_ = 0;
-  std::vector<RaceRecord> records_ = std::vector<RaceRecord>(1);
+  std::vector<RaceRecord> records_;      // the first is nobody's
   std::array<uint32_t, 1024> recent_{};  // by instruction
   size_t most_records_ = 0;              // at least
 };

@@ -80,69 +80,6 @@ void RaceCheck::leave_mark(const Cell& cell, RaceMark now, bool writes) const {
   last = now;
 }
 
-inline bool RaceCheck::lies_behind(const RaceMark& mark, Known& known) const {
-  if (mark.record == 0 || mark.record == known.record) return true;
-  const RaceRecord& before = rows_.record(mark);
-  if (before.wave != current_->number && known.clock.of(before.wave) < before.time) return false;
-  known.record = mark.record;
-  return true;
-}
-
-// Lines that neighbours access as a whole.
-inline bool RaceCheck::touch_lines(Row& row, const Run& run, uint32_t first, uint32_t count, Known& known) {
-  for (uint32_t done = 0; done < count; done += RaceMarks::kLineDwords) {
-    RaceMarks::Line& line = row.lines[(first + done) / RaceMarks::kLineDwords];
-    if (!lies_behind(line.write, known)) return false;
-    if (run.writes && !(lies_behind(line.read, known) && lies_behind(line.other, known))) return false;
-    RaceMark& last = run.writes ? line.write : line.read;
-    if (!run.writes && last.record != 0 && rows_.record(last).wave != current_->number) line.other = last;
-    last = run.now;
-    last.lane = static_cast<uint8_t>(run.first_lane(done));
-  }
-  return true;
-}
-
-inline bool RaceCheck::touch_dwords(RaceMarks::Dwords& all, const Run& run, uint32_t first, uint32_t count,
-                                    Known& known) {
-  RaceMark now = run.now;
-  for (uint32_t i = 0; i < count; i++) {
-    RaceMarks::Dwords::Last& last = all.last[first + i];
-    now.lane = static_cast<uint8_t>(lane_at(run.now.lane, run.done + i, run.now.dwords));
-    if (!lies_behind(last.write, known)) return false;
-    if (!run.writes) {
-      if (last.read.record != 0 && rows_.record(last.read).wave != current_->number)
-        all.make_other(first + i) = last.read;
-      last.read = now;
-      continue;
-    }
-    if (!lies_behind(last.read, known)) return false;
-    if (all.has_other && !lies_behind(all.other[first + i], known)) return false;
-    if (all.has_hidden) all.hidden[first + i] = {};
-    last.write = now;
-  }
-  return true;
-}
-
-// A plain access of whole dwords by neighbours, if all that was there before is known to their wave. False
-// where that is not so: the marks that they may have left are those that they leave then.
-bool RaceCheck::touch_run(const Access& access, Run& run, uint64_t address, uint32_t dwords,
-                          GroupState& group, Known& known) {
-  for (run.done = 0; run.done < dwords;) {
-    Row* const row = row_at(access.space, address, group);
-    if (row == nullptr) return false;
-    const auto first = static_cast<uint32_t>(address % RaceMarks::kRowBytes / 4);
-    const uint32_t count = std::min(RaceMarks::kRowDwords - first, dwords - run.done);
-    if (row->dwords == nullptr && run.has_lines() && (first | count) % RaceMarks::kLineDwords == 0) {
-      if (!touch_lines(*row, run, first, count, known)) return false;
-    } else {
-      RaceMarks::Dwords* const all = spread(*row);
-      if (all == nullptr || !touch_dwords(*all, run, first, count, known)) return false;
-    }
-    run.done += count, address += 4 * count;
-  }
-  return true;
-}
-
 // An atomic that others' atomics alone may have come before, which it does not ask.
 bool RaceCheck::touch_atomic(const Moment& moment, const Access& access, RaceMark now, GroupState& group) {
   const RaceRecord& record = rows_.record(now);
@@ -195,14 +132,19 @@ void RaceCheck::touch(const Moment& moment, const Access& access, RaceMark now, 
   }
 }
 
-RaceMark RaceCheck::mark_of(const Moment& moment, const Access& access, const GroupState& group) {
+RaceRecord RaceCheck::record_at(const Wave& wave, const isa::Inst& inst, uint64_t pc) const {
   RaceRecord record;
   record.wave = current_->number, record.time = current_->time;
-  record.at = static_cast<int32_t>(static_cast<int64_t>(moment.pc - launch_.entry) / 4);
+  record.at = static_cast<int32_t>(static_cast<int64_t>(pc - launch_.entry) / 4);
   record.ordered = std::min(current_->time - 1, current_->released());
-  record.known = access.is_atomic ? current_->version : 0;
+  record.reaches_all = reaches_all(inst, *wave.target);
+  return record;
+}
+
+RaceMark RaceCheck::mark_of(const Moment& moment, const Access& access, const GroupState& group) {
+  RaceRecord record = record_at(moment.wave, moment.inst, moment.pc);
+  record.step = access.is_atomic ? current_->version : 0;
   record.is_atomic = access.is_atomic, record.is_coherent = access.is_coherent;
-  record.reaches_all = reaches_all(moment.inst, *moment.wave.target);
   if (by_lane_) {
     record.step = step_;
     record.barriers = access.space == Space::lds ? group.lds_barriers : group.barriers;
@@ -252,7 +194,8 @@ void RaceCheck::touch_all(const Moment& moment, const Access& access, GroupState
       run.now.dwords = static_cast<int8_t>(begin == lane       ? 0
                                            : access.bytes >= 4 ? access.bytes / 4
                                                                : -static_cast<int>(4 / access.bytes));
-      is_done = bytes % 4 == 0 && touch_run(access, run, access.address[begin], bytes / 4, group, known);
+      is_done =
+          bytes % 4 == 0 && touch_run(access.space, run, access.address[begin], bytes / 4, group, known);
     } else if (is_told && access.address[lane] % 4 == 0) {
       now.lane = static_cast<uint8_t>(lane);
       is_done = touch_atomic(moment, access, now, group);

@@ -1,6 +1,9 @@
 #include "device/testing/witness.h"
 
+#include <array>
 #include <bit>
+
+#include "device/observe/access.h"
 
 namespace morgana::device {
 namespace {
@@ -45,6 +48,36 @@ bool Witness::before(const Moment& moment) {
         forbidden_.emplace(moment.pc, moment.wave.index, lane, access.space, access.address[lane]);
     });
   return true;
+}
+
+// Each second instruction is looked at here. What is said of neighbours that are none is as an access of a
+// lane that there is not.
+bool Witness::passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, const Neighbours& lanes) {
+  const PlainUse& use = lanes.use;
+  if (pc / 4 % 2 != 0 || use.bytes == 0) return use.bytes == 0;
+  std::array<Access, 2> accesses;
+  const uint32_t places = use.has_two ? 2 : 1;
+  for (uint32_t place = 0; place < places; place++) {
+    Access& access = accesses[place];
+    access.space = use.is_lds ? Space::lds : Space::global;
+    access.bytes = use.bytes;
+    access.lanes = lanes.lanes;
+    bool is_global = true;
+    for_lanes(lanes.lanes, [&](uint32_t lane) {
+      const uint64_t at = lanes.address(lane) + place * use.apart;
+      access.address[lane] = use.is_lds ? static_cast<uint32_t>(at) : at;
+      is_global = is_global && !may_lie_elsewhere(wave, at, at + use.bytes);
+    });
+    if (!use.is_lds && !is_global) return false;
+  }
+  for (uint32_t lane = 0; lane < kLanes; lane++) {
+    const bool is_last = lane + 1 == kLanes || (lanes.lanes >> lane & 3) != 3;
+    uint64_t apart = is_last ? 1 : accesses[0].address[lane + 1] - accesses[0].address[lane];
+    if (use.is_lds) apart = static_cast<uint32_t>(apart);
+    if ((lanes.same >> lane & 1) != (apart == 0) || ((lanes.rises >> lane & 1) && apart != use.bytes))
+      forbidden_.emplace(pc, wave.index, kLanes, accesses[0].space, lane);
+  }
+  return before({wave, inst, pc, {accesses.data(), places}});
 }
 
 bool Witness::allows(const isa::Inst&, std::span<const Access> accesses, uint32_t slot) {

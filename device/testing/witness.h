@@ -21,6 +21,7 @@ class Witness final : public Observer {
 
   void group_begins(const Group&, const Wave*) override {}
   bool before(const Moment& moment) override;
+  bool passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, const Neighbours& lanes) override;
   void barrier(const Group&) override {}
   void group_ends(const Group&) override {}
   Wants wants() const override { return wants_; }

@@ -1,0 +1,169 @@
+// RaceCheck: plain accesses of neighbours, if what was there before is known to their wave.
+//
+// Of those that compiled code makes (Observer::passes) the marks are left that `before` would leave. What is
+// not passed is shown to it, and leaves them again: that changes nothing.
+#include <algorithm>
+#include <bit>
+
+#include "device/observe/access.h"
+#include "device/observe/race_check.h"
+
+namespace morgana::device {
+inline bool RaceCheck::lies_behind(const RaceMark& mark, uint32_t& known, const Clock& clock) const {
+  if (mark.record == 0 || mark.record == known) return true;
+  const RaceRecord& before = rows_.record(mark);
+  if (before.wave != current_->number && clock.of(before.wave) < before.time) return false;
+  known = mark.record;
+  return true;
+}
+
+// Lines that neighbours access as a whole.
+inline bool RaceCheck::touch_lines(Row& row, const Run& run, uint32_t first, uint32_t count, Known& known) {
+  for (uint32_t done = 0; done < count; done += RaceMarks::kLineDwords) {
+    RaceMarks::Line& line = row.lines[(first + done) / RaceMarks::kLineDwords];
+    if (!lies_behind(line.write, known.write, known.clock)) return false;
+    if (run.writes && !(lies_behind(line.read, known.read, known.clock) &&
+                        lies_behind(line.other, known.other, known.clock)))
+      return false;
+    RaceMark& last = run.writes ? line.write : line.read;
+    if (!run.writes && last.record != 0 && rows_.record(last).wave != current_->number) line.other = last;
+    last = run.now;
+    last.lane = static_cast<uint8_t>(run.first_lane(done));
+  }
+  return true;
+}
+
+template <class LaneOf>
+inline bool RaceCheck::read_dwords(RaceMarks::Dwords& all, RaceMark now, uint32_t first, uint32_t count,
+                                   Known& known, const LaneOf& lane_of) {
+  for (uint32_t i = 0; i < count; i++) {
+    RaceMarks::Dwords::Last& last = all.last[first + i];
+    if (!lies_behind(last.write, known.write, known.clock)) return false;
+    const uint32_t record = last.read.record;
+    if (record != 0 && record != now.record && record != known.own) {
+      if (record != known.others)
+        (rows_.record(last.read).wave == current_->number ? known.own : known.others) = record;
+      if (record == known.others) all.make_other(first + i) = last.read;
+    }
+    now.lane = static_cast<uint8_t>(lane_of(i));
+    last.read = now;
+  }
+  return true;
+}
+
+template <class LaneOf>
+inline bool RaceCheck::write_dwords(RaceMarks::Dwords& all, RaceMark now, uint32_t first, uint32_t count,
+                                    Known& known, const LaneOf& lane_of) {
+  for (uint32_t i = 0; i < count; i++) {
+    RaceMarks::Dwords::Last& last = all.last[first + i];
+    if (!lies_behind(last.write, known.write, known.clock) ||
+        !lies_behind(last.read, known.read, known.clock))
+      return false;
+    if (all.has_other && !lies_behind(all.other[first + i], known.other, known.clock)) return false;
+    if (all.has_hidden) all.hidden[first + i] = {};
+    now.lane = static_cast<uint8_t>(lane_of(i));
+    last.write = now;
+  }
+  return true;
+}
+
+inline bool RaceCheck::touch_dwords(RaceMarks::Dwords& all, const Run& run, uint32_t first, uint32_t count,
+                                    Known& known) {
+  const RaceMark now = run.now;
+  const auto touch = [&](const auto& lane_of) {
+    return run.writes ? write_dwords(all, now, first, count, known, lane_of)
+                      : read_dwords(all, now, first, count, known, lane_of);
+  };
+  const uint32_t lane = now.lane;
+  if (now.dwords == 0) return touch([lane](uint32_t) { return lane; });
+  if (now.dwords == 1) return touch([lane, done = run.done](uint32_t i) { return lane + done + i; });
+  return touch([&](uint32_t i) { return lane_at(lane, run.done + i, now.dwords); });
+}
+
+// A plain access of whole dwords by neighbours, if all that was there before is known to their wave. False
+// where that is not so: the marks that they may have left are those that they leave then.
+bool RaceCheck::touch_run(Space space, Run& run, uint64_t address, uint32_t dwords, GroupState& group,
+                          Known& known) {
+  for (run.done = 0; run.done < dwords;) {
+    Row* const row = row_at(space, address, group);
+    if (row == nullptr) return false;
+    const auto first = static_cast<uint32_t>(address % RaceMarks::kRowBytes / 4);
+    const uint32_t count = std::min(RaceMarks::kRowDwords - first, dwords - run.done);
+    if (row->dwords == nullptr && run.has_lines() && (first | count) % RaceMarks::kLineDwords == 0) {
+      if (!touch_lines(*row, run, first, count, known)) return false;
+    } else {
+      RaceMarks::Dwords* const all = spread(*row);
+      if (all == nullptr || !touch_dwords(*all, run, first, count, known)) return false;
+      known.row = address / RaceMarks::kRowBytes, known.dwords = all;
+    }
+    run.done += count, address += 4 * count;
+  }
+  return true;
+}
+
+// What lies `apart` from the lanes' addresses. Of neighbours that access what those before them did the marks
+// of the last remain.
+bool RaceCheck::touch_neighbours(const Wave& wave, const Neighbours& lanes, uint32_t apart, RaceMark now,
+                                 GroupState& group) {
+  const PlainUse& use = lanes.use;
+  const Space space = use.is_lds ? Space::lds : Space::global;
+  Known known{use.is_lds ? current_->known_lds : current_->known};
+  Run run{now, use.writes};
+  const auto touch = [&](uint64_t address, uint32_t dwords) {
+    // Most that have no neighbours lie in the row of those before them.
+    const auto at = static_cast<uint32_t>(address % RaceMarks::kRowBytes / 4);
+    if (known.dwords == nullptr || known.row != address / RaceMarks::kRowBytes ||
+        at + dwords > RaceMarks::kRowDwords)
+      return touch_run(space, run, address, dwords, group, known);
+    run.done = 0;
+    return touch_dwords(*known.dwords, run, at, dwords, known);
+  };
+  uint64_t address = 0;
+  uint32_t bytes = 0;  // of `run`, which is still to be touched; 0: none is
+  for (uint64_t left = lanes.lanes; left != 0;) {
+    auto begin = static_cast<uint32_t>(std::countr_zero(left));
+    // Neighbours that read one place leave the mark of the last of them.
+    if (!use.writes) begin += static_cast<uint32_t>(std::countr_one(lanes.same >> begin));
+    const uint32_t last = begin + static_cast<uint32_t>(std::countr_one(lanes.rises >> begin));
+    left = last + 1 < kLanes ? left & ~uint64_t{0} << (last + 1) : 0;
+    uint64_t own_address = lanes.address(begin);
+    if (use.is_lds) own_address = static_cast<uint32_t>(own_address) + apart;  // 32 bits
+    const uint32_t own_bytes = (last - begin + 1) * use.bytes;
+    if ((own_address | own_bytes) % 4 != 0) return false;
+    if (own_address != address || own_bytes != bytes) {
+      if (bytes != 0 && !touch(address, bytes / 4)) return false;
+      address = own_address, bytes = own_bytes;
+      if (!use.is_lds && may_lie_elsewhere(wave, address, address + bytes)) return false;
+    }
+    run.now.lane = static_cast<uint8_t>(begin);
+    run.now.dwords = static_cast<int8_t>(begin == last    ? 0
+                                         : use.bytes >= 4 ? use.bytes / 4
+                                                          : -static_cast<int>(4 / use.bytes));
+  }
+  return touch(address, bytes / 4);
+}
+
+// Barriers' marks stand at s_nop.
+bool RaceCheck::passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, const Neighbours& lanes) {
+  if (by_lane_ || lanes.lanes == 0 || !doubts_.empty() || rows_.is_crowded()) return false;
+  GroupState& group = state_of(*wave.group);
+  current_ = &group.waves[wave.index];
+  if (lanes.use.bytes == 0) {
+    follow(wave, inst, *current_);
+    return true;
+  }
+  Access access;
+  access.space = lanes.use.is_lds ? Space::lds : Space::global;
+  access.writes = lanes.use.writes;
+  for (uint32_t place = 0; place < (lanes.use.has_two ? 2 : 1); place++) {
+    RaceMark now;
+    now.record = rows_.number_of(record_at(wave, inst, pc));
+    now.bytes = 0xf;
+    now.access = static_cast<uint8_t>(place);
+    if (!touch_neighbours(wave, lanes, place * lanes.use.apart, now, group)) return false;
+    has_accessed(*wave.target, inst, access, *current_);
+  }
+  return true;
+}
+
+}  // namespace morgana::device
