@@ -1,10 +1,5 @@
 #include "codeobj/metadata.h"
 
-#ifndef MSGPACK_NO_BOOST
-#define MSGPACK_NO_BOOST
-#endif
-#include <msgpack.hpp>
-
 #include "codeobj/code_object.h"
 #include "codeobj/document.h"
 #include "codeobj/test_support.h"
@@ -12,9 +7,24 @@
 namespace morgana::codeobj {
 namespace {
 
-Result<Metadata> parse_packed(const msgpack::sbuffer& buffer) {
-  return parse_msgpack_metadata(Bytes(buffer.data(), buffer.size()));
-}
+using namespace std::string_literals;
+
+// MessagePack of small maps, arrays, texts and numbers.
+struct Packer {
+  std::string bytes;
+
+  void pack_map(int size) { bytes += static_cast<char>(0x80 | size); }
+  void pack_array(int size) { bytes += static_cast<char>(0x90 | size); }
+  void pack(int small) { bytes += static_cast<char>(small); }
+  void pack(std::string_view text) { (bytes += {'\xd9', static_cast<char>(text.size())}) += text; }
+  void pack(double value) {
+    bytes += '\xcb';
+    for (int shift = 56; shift >= 0; shift -= 8)
+      bytes += static_cast<char>(std::bit_cast<uint64_t>(value) >> shift);
+  }
+};
+
+Result<Node> read_bytes(std::string_view bytes) { return read_msgpack(Bytes(bytes.data(), bytes.size())); }
 
 TEST(metadata, msgpack_of_a_compiled_object) {
   const Blob blob = read_testdata("gfx90a_v4.co");
@@ -93,13 +103,15 @@ TEST(metadata, yaml_of_v2) {
 }
 
 TEST(metadata, tolerates_repeated_names_unknown_keys_and_odd_types) {
-  msgpack::sbuffer buffer;
-  msgpack::packer packer(buffer);
+  Packer packer;
   packer.pack_map(3);
   packer.pack("amdhsa.version");
-  packer.pack(std::vector<std::string>{"1", "2"});
+  packer.pack_array(2);
+  packer.pack("1");
+  packer.pack("2");
   packer.pack(7);  // a key that is no string
-  packer.pack(std::vector<int>{1, 2, 3});
+  packer.pack_array(3);
+  for (int i = 1; i <= 3; ++i) packer.pack(i);
   packer.pack("amdhsa.kernels");
   packer.pack_array(1);
   packer.pack_map(7);
@@ -128,7 +140,7 @@ TEST(metadata, tolerates_repeated_names_unknown_keys_and_odd_types) {
     packer.pack(".value_kind");
     packer.pack(i == 0 ? "hidden_from_the_future" : "global_buffer");
   }
-  const auto metadata = parse_packed(buffer);
+  const auto metadata = parse_msgpack_metadata(Bytes(packer.bytes.data(), packer.bytes.size()));
   ASSERT_TRUE(metadata.ok()) << metadata.error().message;
   EXPECT_EQ(metadata->version_minor, 2u);
   const KernelMetadata& kernel = metadata->kernels[0];
@@ -170,6 +182,58 @@ TEST(metadata, printf_entries_come_apart) {
   EXPECT_EQ(surplus->format, "%d");
   EXPECT_FALSE(parse_printf_format("1:2:4:x:%d").ok());
   EXPECT_FALSE(parse_printf_format("x:0:a").ok());
+}
+
+TEST(msgpack, every_form_of_a_value) {
+  const std::pair<std::string, decltype(Node::value)> cases[] = {
+      {"\xc0"s, std::monostate()},
+      {"\xc2"s, false},
+      {"\xc3"s, true},
+      {"\x7f"s, uint64_t{127}},
+      {"\xe0"s, int64_t{-32}},
+      {"\xcc\xfe"s, uint64_t{254}},
+      {"\xcd\x01\x02"s, uint64_t{0x102}},
+      {"\xce\x01\x02\x03\x04"s, uint64_t{0x1020304}},
+      {"\xcf\xff\x02\x03\x04\x05\x06\x07\x08"s, uint64_t{0xff02030405060708}},
+      {"\xd0\x80"s, int64_t{-128}},
+      {"\xd1\x80\x01"s, int64_t{-32767}},
+      {"\xd2\xff\xff\xff\xfe"s, int64_t{-2}},
+      {"\xd3\x80\x00\x00\x00\x00\x00\x00\x00"s, std::numeric_limits<int64_t>::min()},
+      {"\xca\xbf\x80\x00\x00"s, -1.0},
+      {"\xcb\x3f\xf8\x00\x00\x00\x00\x00\x00"s, 1.5},
+      {"\xa2no"s, "no"s},
+      {"\xd9\x02no"s, "no"s},
+      {"\xda\x00\x02no"s, "no"s},
+      {"\xdb\x00\x00\x00\x02no"s, "no"s},
+      {"\xc4\x02no"s, "no"s},
+      {"\xc5\x00\x02no"s, "no"s},
+      {"\xc6\x00\x00\x00\x02no"s, "no"s},
+      {"\xc7\x02\x05no"s, "no"s},
+      {"\xc8\x00\x02\x05no"s, "no"s},
+      {"\xc9\x00\x00\x00\x02\x05no"s, "no"s},
+      {"\xd4\x05n"s, "n"s},
+      {"\xd8\x05sixteen letters."s, "sixteen letters."s},
+  };
+  for (const auto& [bytes, value] : cases) {
+    const int form = static_cast<uint8_t>(bytes[0]);
+    const auto read = read_bytes(bytes);
+    ASSERT_TRUE(read.ok()) << form << ": " << read.error().message;
+    EXPECT_EQ(read->value.index(), value.index()) << form;
+    EXPECT_EQ(read->as_text(), Node{value}.as_text()) << form;
+    EXPECT_FALSE(read_bytes(bytes.substr(0, bytes.size() - 1)).ok()) << form;
+  }
+  for (const std::string& bytes :
+       {"\x92\x01\x02"s, "\xdc\x00\x02\x01\x02"s, "\xdd\x00\x00\x00\x02\x01\x02"s}) {
+    const auto read = read_bytes(bytes);
+    ASSERT_TRUE(read.ok() && read->sequence() && read->sequence()->size() == 2);
+    EXPECT_EQ((*read->sequence())[1].as_integer(), 2);
+  }
+  for (const std::string& bytes :
+       {"\x81\x05\x02"s, "\xde\x00\x01\x05\x02"s, "\xdf\x00\x00\x00\x01\x05\x02"s}) {
+    const auto read = read_bytes(bytes);
+    ASSERT_TRUE(read.ok() && read->find("5"));
+    EXPECT_EQ(read->find("5")->as_integer(), 2);
+  }
 }
 
 TEST(msgpack, refuses_what_is_cut_short_too_deep_or_too_long) {

@@ -163,6 +163,7 @@ void probe_loader() {
     break;
   }
 }
+#undef ENTRY
 
 // --- What the probe found ---
 

@@ -11,7 +11,6 @@ namespace {
 // Less than this part of what the kernel does is not worth a sentence.
 constexpr double kWorth = 0.05;
 constexpr double kUncoalesced = 1.5, kConflicts = 1.2, kDivergent = 0.75;
-constexpr uint64_t kLine = 64;
 
 double ratio(uint64_t a, uint64_t b) { return b == 0 ? 0 : static_cast<double>(a) / static_cast<double>(b); }
 

@@ -11,8 +11,6 @@
 namespace morgana::tools {
 namespace {
 
-constexpr size_t kMostLines = 10;
-
 // Names come from code objects.
 std::string escaped(const std::string& text) {
   std::string made;

@@ -11,7 +11,6 @@ namespace morgana::tools {
 namespace {
 
 constexpr uint64_t kWaveLanes = 64;
-constexpr uint64_t kLine = 64;
 
 bool is_of_lanes(const std::string& kind) {
   return kind == "vector" || kind == "matrix" || kind == "vector memory" || kind == "scratch" ||

@@ -17,6 +17,10 @@ namespace morgana::tools {
 
 using Json = nlohmann::ordered_json;
 
+// Bytes of a cache line; source lines of a kernel that a report names.
+inline constexpr uint64_t kLine = 64;
+inline constexpr size_t kMostLines = 10;
+
 // Sums of some instructions' executions (device/profile.h).
 struct Tally {
   uint64_t executions = 0, lanes = 0, idle = 0, flop = 0, matrix_flop = 0;

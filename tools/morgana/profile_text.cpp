@@ -7,8 +7,6 @@
 namespace morgana::tools {
 namespace {
 
-constexpr size_t kMostLines = 10;
-
 std::string sizes(const std::array<uint32_t, 3>& size) {
   return fmt::format("{} x {} x {}", size[0], size[1], size[2]);
 }
