@@ -16,6 +16,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/fork_safe.h"
 #include "base/leavable.h"
 
 LLD_HAS_DRIVER(elf)
@@ -113,10 +114,14 @@ void enable_recovery_without_handlers() {
   for (size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before[i], nullptr);
 }
 
+// LLD has one context. A child of a fork finds it whole: the fork waits for a link.
+ForkSafe<std::mutex> lld_mutex;
+
 // Runs ld.lld; true on success. What a fatal error leaves of LLD's context is leaked, and the next call
 // makes a new one.
 bool run_lld(const std::vector<std::string>& words, std::string& messages) {
   const ForeignCode inside_now;
+  const std::lock_guard lock(lld_mutex);
   static std::once_flag once;
   std::call_once(once, enable_recovery_without_handlers);
   std::vector<const char*> arguments;
@@ -217,10 +222,7 @@ Result<std::vector<uint8_t>> link(std::span<const Bytes> objects, const LinkOpti
   for (const MemoryFile& input : inputs) words.push_back(input.path());
 
   std::string messages;
-  static std::mutex mutex;
-  std::unique_lock lock(mutex);
   const bool ok = options.isolate ? run_lld_isolated(words, messages) : run_lld(words, messages);
-  lock.unlock();
   // From the back, so that "…/fd/1" is not found in "…/fd/12".
   for (size_t i = inputs.size(); i-- > 0;)
     replace_all(messages, inputs[i].path(), fmt::format("object {}", i));

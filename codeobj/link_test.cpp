@@ -1,7 +1,10 @@
 #include "codeobj/link.h"
 
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <thread>
 
 #include "codeobj/loader.h"
@@ -99,6 +102,28 @@ TEST(link, works_from_several_threads) {
 }
 
 // A damaged object is linked in a child, so that LLD may do with it what it likes.
+TEST(link, a_forked_child_links_whatever_other_threads_link) {
+  const Blob blob = read_testdata("gfx906_v5.o");
+  std::atomic<bool> is_over{false};
+  const auto links = [&] {
+    while (!is_over) EXPECT_TRUE(link_one(blob).ok());
+  };
+  std::thread others[] = {std::thread(links), std::thread(links), std::thread(links)};
+  for (int i = 0; i < 30; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);
+      _exit(link_one(blob).ok() ? 0 : 1);
+    }
+    int status = -1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0) << i;
+    if (status != 0) break;
+  }
+  is_over = true;
+  for (std::thread& other : others) other.join();
+}
+
 TEST(link, damaged_objects_are_errors) {
   const Blob original = read_testdata("external.o");
   for (size_t at = 0; at < original.size(); at += 13) {
