@@ -73,9 +73,8 @@ class Reader {
       case 0xdd: return read_sequence(read_big<uint32_t>(from_), depth);
       case 0xde: return read_map(read_big<uint16_t>(from_), depth);
       case 0xdf: return read_map(read_big<uint32_t>(from_), depth);
+      default: fail("has a byte that is no type"); return {};
     }
-    fail("has a byte that is no type");
-    return {};
   }
 
   Node read_text(uint32_t size) {
