@@ -101,7 +101,6 @@ TEST(link, works_from_several_threads) {
   EXPECT_EQ(ok, (std::array{true, true, true, true}));
 }
 
-// A damaged object is linked in a child, so that LLD may do with it what it likes.
 TEST(link, a_forked_child_links_whatever_other_threads_link) {
   const Blob blob = read_testdata("gfx906_v5.o");
   std::atomic<bool> is_over{false};
@@ -124,6 +123,7 @@ TEST(link, a_forked_child_links_whatever_other_threads_link) {
   for (std::thread& other : others) other.join();
 }
 
+// A damaged object is linked in a child, so that LLD may do with it what it likes.
 TEST(link, damaged_objects_are_errors) {
   const Blob original = read_testdata("external.o");
   for (size_t at = 0; at < original.size(); at += 13) {

@@ -76,6 +76,7 @@ bool observe_single(Wave& wave, const Step* step) {
   return goes_on || stop_at(wave, step);
 }
 
+// No HostScope: it looks at marks alone, not at the guest's memory, and computes with integers.
 bool passes(const Wave& wave, const Step* step, const Neighbours& lanes) {
   return resident_of(wave).plan().observer->passes(wave, *step->inst, wave.code->pc(step), lanes);
 }

@@ -233,11 +233,12 @@ void Translator::show_first(const Instruction& i) {
   };
   llvm::MDNode* const likely = llvm::MDBuilder(context_).createLikelyBranchWeights();
   if (isa::accesses_memory(inst.row->format)) {
-    if (!may_pass(i)) return show_all();
+    if (key_.checks_memory || !may_pass(i)) return show_all();
     either(passes(i), [] {}, show_all, likely);
   } else if (inst.row->op == isa::Op::s_nop) {
     show_step();
   } else if (std::string_view(inst.row->mnemonic).starts_with("s_wait")) {
+    if (key_.checks_memory) return show_step();
     either(passes(i), [] {}, show_step, likely);
   }
 }

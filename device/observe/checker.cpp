@@ -29,7 +29,7 @@ bool Checker::before(const Moment& moment) {
 
 // Where `wants` says accesses: no other check looks.
 bool Checker::passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, const Neighbours& lanes) {
-  return race_ && !memory_ && race_->passes(wave, inst, pc, lanes);
+  return race_ && !memory_ && !reporter_.wants_stop() && race_->passes(wave, inst, pc, lanes);
 }
 
 void Checker::barrier(const Group& group) {

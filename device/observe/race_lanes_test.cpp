@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "device/isa/decode.h"
-#include "device/observe/race_check.h"
+#include "device/observe/checker.h"
 #include "device/testing/wave_rig.h"
 
 namespace morgana::device {
@@ -219,6 +219,37 @@ TEST(RacesOfNeighbours, AreThoseThatBeforeFinds) {
   }
   EXPECT_GT(passed, 3000u);
   EXPECT_GT(found, 3000u);
+}
+
+class Stops final : public Texts {
+ public:
+  bool found(const Finding& finding) override { return !Texts::found(finding); }
+};
+
+// So that `before` says that it is to end.
+TEST(RacesOfNeighbours, DoNotPassAfterAFindingThatEndsTheKernel) {
+  RigOptions options;
+  options.items = 2 * kLanes;
+  options.group_bytes = kBytes;
+  WaveRig rig(Target::gfx950, dwords_of_hex("000080bf"), options);
+  Launch launch = rig.launch();
+  Stops host;
+  launch.checks = &host;
+  Checker checker(launch);
+  checker.group_begins(rig.group(), &rig.wave());
+  const uint32_t none = 0;
+  Neighbours waits;
+  waits.lanes = 1, waits.low = &none;
+  EXPECT_TRUE(checker.passes(rig.wave(), kWait, launch.entry, waits));
+  Access access;
+  access.space = Space::lds;
+  access.writes = true;
+  access.bytes = 4, access.lanes = 1, access.data = 1;
+  checker.before({rig.wave(0), kinds()[7].inst, launch.entry, {&access, 1}});
+  access.writes = false, access.reads = true;
+  checker.before({rig.wave(1), kinds()[5].inst, launch.entry, {&access, 1}});
+  ASSERT_EQ(host.all.size(), 1u);
+  EXPECT_FALSE(checker.passes(rig.wave(), kWait, launch.entry, waits));
 }
 
 }  // namespace
