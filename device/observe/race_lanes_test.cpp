@@ -244,7 +244,7 @@ TEST(RacesOfNeighbours, DoNotPassAfterAFindingThatEndsTheKernel) {
   Access access;
   access.space = Space::lds;
   access.writes = true;
-  access.bytes = 4, access.lanes = 1;
+  access.bytes = 4, access.lanes = 1, access.address[0] = 64;
   checker.before({rig.wave(0), kinds()[7].inst, launch.entry, {&access, 1}});
   access.writes = false, access.reads = true;
   checker.before({rig.wave(1), kinds()[5].inst, launch.entry, {&access, 1}});
