@@ -7,9 +7,9 @@ namespace {
 // Numbers in MessagePack have their first byte first.
 template <typename T>
 T read_big(ByteCursor& from) {
-  T value = 0;
-  for (size_t i = 0; i < sizeof(T); ++i) value = static_cast<T>(value << 7 << 1 | from.read<uint8_t>());
-  return value;
+  uint64_t value = 0;
+  for (size_t i = 0; i < sizeof(T); ++i) value = value << 8 | from.read<uint8_t>();
+  return static_cast<T>(value);
 }
 
 // One object and what it contains (github.com/msgpack/msgpack, spec.md). Nothing is reserved from announced
@@ -60,10 +60,10 @@ class Reader {
       case 0xcd: return {uint64_t{read_big<uint16_t>(from_)}};
       case 0xce: return {uint64_t{read_big<uint32_t>(from_)}};
       case 0xcf: return {read_big<uint64_t>(from_)};
-      case 0xd0: return {int64_t{static_cast<int8_t>(read_big<uint8_t>(from_))}};
-      case 0xd1: return {int64_t{static_cast<int16_t>(read_big<uint16_t>(from_))}};
-      case 0xd2: return {int64_t{static_cast<int32_t>(read_big<uint32_t>(from_))}};
-      case 0xd3: return {static_cast<int64_t>(read_big<uint64_t>(from_))};
+      case 0xd0: return {int64_t{read_big<int8_t>(from_)}};
+      case 0xd1: return {int64_t{read_big<int16_t>(from_)}};
+      case 0xd2: return {int64_t{read_big<int32_t>(from_)}};
+      case 0xd3: return {read_big<int64_t>(from_)};
       case 0xd4:
       case 0xd5:
       case 0xd6:
@@ -98,8 +98,8 @@ class Reader {
 
   Node read_sequence(uint32_t count, int depth) {
     Node::Sequence sequence;
-    if (may_open(depth))
-      for (uint32_t i = 0; i < count && !stopped(); ++i) sequence.push_back(read_node(depth + 1));
+    if (!may_open(depth)) return {};
+    for (uint32_t i = 0; i < count && !stopped(); ++i) sequence.push_back(read_node(depth + 1));
     return {std::move(sequence)};
   }
 

@@ -136,9 +136,7 @@ bool RaceCheck::touch_neighbours(const Wave& wave, const Neighbours& lanes, uint
       if (!use.is_lds && may_lie_elsewhere(wave, address, address + bytes)) return false;
     }
     run.now.lane = static_cast<uint8_t>(begin);
-    run.now.dwords = static_cast<int8_t>(begin == last    ? 0
-                                         : use.bytes >= 4 ? use.bytes / 4
-                                                          : -static_cast<int>(4 / use.bytes));
+    run.now.dwords = mark_dwords(begin == last, use.bytes);
   }
   return touch(address, bytes / 4);
 }

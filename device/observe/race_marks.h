@@ -49,6 +49,12 @@ constexpr uint32_t lane_at(uint32_t first, uint32_t dword, int dwords) {
   return dwords == 0 ? first : first + (dword + 1) * static_cast<uint32_t>(-dwords) - 1;
 }
 
+// RaceMark::dwords of lanes that access so many bytes each, or of one alone.
+constexpr int8_t mark_dwords(bool is_alone, uint32_t bytes) {
+  if (is_alone) return 0;
+  return static_cast<int8_t>(bytes >= 4 ? bytes / 4 : -static_cast<int>(4 / bytes));
+}
+
 class RaceMarks {
  public:
   static constexpr uint32_t kRowBytes = 256, kRowDwords = kRowBytes / 4, kLineDwords = 16;

@@ -191,9 +191,7 @@ void RaceCheck::touch_all(const Moment& moment, const Access& access, GroupState
       const uint32_t bytes = (lane - begin + 1) * access.bytes;
       Run run{now, access.writes};
       run.now.lane = static_cast<uint8_t>(begin);
-      run.now.dwords = static_cast<int8_t>(begin == lane       ? 0
-                                           : access.bytes >= 4 ? access.bytes / 4
-                                                               : -static_cast<int>(4 / access.bytes));
+      run.now.dwords = mark_dwords(begin == lane, access.bytes);
       is_done =
           bytes % 4 == 0 && touch_run(access.space, run, access.address[begin], bytes / 4, group, known);
     } else if (is_told && access.address[lane] % 4 == 0) {
