@@ -44,8 +44,10 @@ const std::vector<Kind>& kinds() {
   return all;
 }
 
-const isa::Inst kNop = decoded("000080bf"), kAdd = decoded("000040d8 02030001"),  // ds_add_rtn_u32 v1, v2, v3
-    kDrop = decoded("0080a4e0 00000000"), kWait = decoded("70008cbf");  // buffer_inv sc1, s_waitcnt 0
+const isa::Inst kNop = decoded("000080bf");            // s_nop 0
+const isa::Inst kAdd = decoded("000040d8 02030001");   // ds_add_rtn_u32 v1, v2, v3
+const isa::Inst kDrop = decoded("0080a4e0 00000000");  // buffer_inv sc1
+const isa::Inst kWait = decoded("70008cbf");           // s_waitcnt vmcnt(0) lgkmcnt(0)
 
 class Texts : public CheckHost {
  public:
