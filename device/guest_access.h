@@ -16,6 +16,13 @@ namespace morgana::device {
 // program's, and passes on what is not ours.
 void ensure_guard_installed();
 
+// Makes pages that are put off until a kernel looks at them. It is called in the handler, on the thread whose
+// access to `address` was refused, with that thread's signals as they were at the access: other refusals come
+// to the handler as ever. True: the access is tried again.
+using PageMaker = bool (*)(uint64_t address);
+// One for the process, from now on.
+void set_page_maker(PageMaker make);
+
 // Calls body(argument). False: an access was refused.
 bool try_guest(void (*body)(void*), void* argument, Fault& fault);
 

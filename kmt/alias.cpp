@@ -11,6 +11,7 @@
 #include "device/held_pages.h"
 #include "kmt/nodes.h"
 #include "runtime/mappings.h"
+#include "runtime/record.h"
 
 namespace morgana::kmt {
 namespace {
@@ -24,13 +25,23 @@ struct Stretch {
   bool is_shared = false;
 };
 
-// [begin, end) in its parts. Empty: some of it is not there, or cannot be written.
-std::vector<Stretch> stretches(uint64_t begin, uint64_t end) {
-  std::vector<Stretch> list;
+struct Pages {
+  std::vector<Stretch> stretches;  // empty: some are not there, or cannot be written
+  bool is_stack = false;           // some lie in the mapping of the calling thread's stack
+};
+
+// [begin, end) in its parts.
+Pages pages_in(uint64_t begin, uint64_t end) {
+  const auto frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  Pages pages;
+  std::vector<Stretch>& list = pages.stretches;
   uint64_t covered = begin;
+  bool is_whole = true;
   runtime::visit_mappings([&](const runtime::Mapping& mapping) {
-    if (mapping.end <= covered) return true;
-    if (mapping.begin > covered || !mapping.is_writable) return false;
+    if (mapping.end <= begin) return true;
+    if (mapping.begin >= end) return false;
+    pages.is_stack = pages.is_stack || (mapping.begin <= frame && frame < mapping.end);
+    is_whole = is_whole && mapping.begin <= covered && mapping.is_writable;
     const uint64_t until = std::min(mapping.end, end);
     if (!mapping.is_shared && !list.empty() && !list.back().is_shared)
       list.back().end = until;
@@ -39,20 +50,8 @@ std::vector<Stretch> stretches(uint64_t begin, uint64_t end) {
     covered = until;
     return covered < end;
   });
-  if (covered < end) list.clear();
-  return list;
-}
-
-// Whether any of [begin, end) lies in the mapping of the calling thread's stack.
-bool is_on_stack(uint64_t begin, uint64_t end) {
-  const auto frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
-  bool found = false;
-  runtime::visit_mappings([&](const runtime::Mapping& mapping) {
-    if (frame >= mapping.end) return true;
-    found = begin < mapping.end && end > mapping.begin;
-    return false;
-  });
-  return found;
+  if (covered < end || !is_whole) list.clear();
+  return pages;
 }
 
 }  // namespace
@@ -109,7 +108,7 @@ uint64_t map_again(uint64_t address, uint64_t size, uint64_t at) {
   // Below the caller's frame lies the stack that this function itself writes.
   const auto frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   if (begin < frame + kPage && end > frame - kNearStack) return 0;
-  const std::vector<Stretch> list = stretches(begin, end);
+  const std::vector<Stretch> list = pages_in(begin, end).stretches;
   if (list.empty()) return 0;
   const auto reserve = [&](uint64_t where, int flags) {
     return mmap(reinterpret_cast<void*>(where), end - begin, PROT_NONE,
@@ -140,31 +139,65 @@ DeferredAliases& DeferredAliases::get() {
   return *aliases;
 }
 
+DeferredAliases::DeferredAliases() {
+  device::set_page_maker([](uint64_t address) { return get().make_for(address); });
+}
+
+DeferredAliases::Aliases::iterator DeferredAliases::find(uint64_t at) {
+  const auto above = aliases_.upper_bound(at);
+  if (above == aliases_.begin()) return aliases_.end();
+  const auto found = std::prev(above);
+  return at - found->first < found->second.size ? found : aliases_.end();
+}
+
 bool DeferredAliases::add(uint64_t address, uint64_t size, uint64_t at) {
-  const uint64_t end = address + size;
-  const bool is_copied = is_on_stack(address, end);
-  if (!is_copied && stretches(address, end).empty()) return false;
+  const Pages pages = pages_in(address, address + size);
+  const bool is_copied = pages.is_stack;
+  if (!is_copied && pages.stretches.empty()) return false;
   std::lock_guard lock(mutex_);
-  waiting_.insert_or_assign(at,
+  aliases_.insert_or_assign(at,
                             Alias{address, size, is_copied ? Alias::Kind::copied : Alias::Kind::movable, {}});
-  count_ = waiting_.size();
+  count_ = aliases_.size();
+  if (is_copied) ++copied_;
   return true;
 }
 
 void DeferredAliases::remove(uint64_t at) {
   std::lock_guard lock(mutex_);
-  waiting_.erase(at);
-  count_ = waiting_.size();
+  const auto found = aliases_.find(at);
+  if (found == aliases_.end()) return;
+  if (found->second.kind == Alias::Kind::copied) --copied_;
+  aliases_.erase(found);
+  count_ = aliases_.size();
 }
 
 uint64_t DeferredAliases::pages_of(uint64_t at, uint64_t bytes) {
   if (count_ == 0) return at;
   std::lock_guard lock(mutex_);
-  const auto above = waiting_.upper_bound(at);
-  if (above == waiting_.begin()) return at;
-  const auto& [begin, alias] = *std::prev(above);
+  const auto found = find(at);
+  if (found == aliases_.end()) return at;
+  const auto& [begin, alias] = *found;
   const uint64_t offset = at - begin;
-  return offset < alias.size && bytes <= alias.size - offset ? alias.address + offset : at;
+  return alias.kind != Alias::Kind::made && bytes <= alias.size - offset ? alias.address + offset : at;
+}
+
+void DeferredAliases::make(Aliases::reference entry) {
+  auto& [at, alias] = entry;
+  if (alias.kind == Alias::Kind::movable)
+    alias.kind = make_alias_at(alias.address, alias.size, at) ? Alias::Kind::made : Alias::Kind::refused;
+}
+
+bool DeferredAliases::make_for(uint64_t address) {
+  if (count_ == 0) return false;
+  std::lock_guard lock(mutex_);
+  const auto found = find(address);
+  if (found == aliases_.end()) return false;
+  const bool is_late = found->second.kind == Alias::Kind::made;
+  make(*found);
+  if (found->second.kind != Alias::Kind::made) return false;
+  // Another thread was faster, or what refused the access is something else.
+  const uint64_t page = address / kPage * kPage;
+  return !is_late || !pages_in(page, page + kPage).stretches.empty();
 }
 
 // Bytes that differ from what both sides had. The program may have unmapped its own.
@@ -180,32 +213,24 @@ void DeferredAliases::carry(uint64_t from, uint64_t to, std::vector<uint8_t>& la
 }
 
 void DeferredAliases::before_kernel() {
-  if (count_ == 0) return;
+  const bool is_watched = runtime::recording_wanted() && count_ != 0;
+  if (copied_ == 0 && !is_watched) return;
   std::lock_guard lock(mutex_);
-  for (auto it = waiting_.begin(); it != waiting_.end();) {
-    auto& [at, alias] = *it;
-    if (alias.kind == Alias::Kind::movable) {
-      if (make_alias_at(alias.address, alias.size, at)) {
-        it = waiting_.erase(it);
-        continue;
-      }
-      alias.kind = Alias::Kind::refused;
-    }
-    if (alias.kind == Alias::Kind::copied) {
-      if (alias.last.empty() && mmap(reinterpret_cast<void*>(at), alias.size, PROT_READ | PROT_WRITE,
-                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
-        alias.last.resize(alias.size);
-      carry(alias.address, at, alias.last);
-    }
-    ++it;
+  for (auto& entry : aliases_) {
+    auto& [at, alias] = entry;
+    if (is_watched) make(entry);
+    if (alias.kind != Alias::Kind::copied) continue;
+    if (alias.last.empty() && mmap(reinterpret_cast<void*>(at), alias.size, PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
+      alias.last.resize(alias.size);
+    carry(alias.address, at, alias.last);
   }
-  count_ = waiting_.size();
 }
 
 void DeferredAliases::after_kernel() {
-  if (count_ == 0) return;
+  if (copied_ == 0) return;
   std::lock_guard lock(mutex_);
-  for (auto& [at, alias] : waiting_)
+  for (auto& [at, alias] : aliases_)
     if (!alias.last.empty()) carry(at, alias.address, alias.last);
 }
 

@@ -27,8 +27,9 @@ void remove_alias(uint64_t alias, uint64_t size);
 // registers nothing else.
 bool is_mapped(uint64_t address, uint64_t size);
 
-// Aliases that are made when a kernel is about to run. What is registered for one copy is seldom seen by a
-// kernel: the engines that copy take the program's own address, and its pages stay as they are.
+// Aliases that are made when a kernel's access to one is refused. What is registered for one copy is seldom
+// seen by a kernel: the engines that copy take the program's own address, and its pages stay as they are.
+// While dispatches are recorded, which watches pages that are there, all are made before a kernel.
 //
 // Pages of the registering thread's stack have no second place. Kernels work on a copy: what the program
 // changed is carried there before one begins, and what a kernel changed back when one ends.
@@ -49,16 +50,22 @@ class DeferredAliases {
 
  private:
   struct Alias {
-    enum class Kind { movable, refused, copied };  // refused: by make_alias_at
+    enum class Kind { movable, made, refused, copied };  // made, refused: by make_alias_at
     uint64_t address = 0, size = 0;
     Kind kind = Kind::movable;
     std::vector<uint8_t> last;  // copied: what both had when they were last the same; empty: no kernel yet
   };
+  using Aliases = std::map<uint64_t, Alias>;  // by `at`
+  DeferredAliases();
+  Aliases::iterator find(uint64_t at);
+  static void make(Aliases::reference entry);
+  bool make_for(uint64_t address);
   static void carry(uint64_t from, uint64_t to, std::vector<uint8_t>& last);
 
-  std::mutex mutex_;
-  std::map<uint64_t, Alias> waiting_;  // by `at`
-  std::atomic<size_t> count_{0};       // of them
+  // An access of whoever holds it may be refused, too, and comes to make_for.
+  std::recursive_mutex mutex_;
+  Aliases aliases_;
+  std::atomic<size_t> count_{0}, copied_{0};  // of all, and of those that are copied
 };
 
 // Replaces private pages by the pages of a new file with the same contents, piece by piece. Returns

@@ -1,9 +1,8 @@
 // What is mapped into the process. Linux: /proc/self/maps.
 #pragma once
 
-#include <cinttypes>
 #include <cstdint>
-#include <cstdio>
+#include <functional>
 
 namespace morgana::runtime {
 
@@ -12,21 +11,8 @@ struct Mapping {
   bool is_writable = false, is_shared = false;  // writable: and readable, and not executable
 };
 
-// The process's mappings by rising address, until `visit` returns false.
-template <typename Visit>
-void visit_mappings(const Visit& visit) {
-  std::FILE* maps = std::fopen("/proc/self/maps", "re");
-  if (maps == nullptr) return;
-  char line[512];
-  while (std::fgets(line, sizeof line, maps) != nullptr) {
-    Mapping mapping;
-    char access[5] = {};
-    if (std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", &mapping.begin, &mapping.end, access) != 3) continue;
-    mapping.is_writable = access[0] == 'r' && access[1] == 'w' && access[2] == '-';
-    mapping.is_shared = access[3] == 's';
-    if (!visit(mapping)) break;
-  }
-  std::fclose(maps);
-}
+// The process's mappings by rising address, until `visit` returns false. Any thread; handlers of signals, too,
+// where the thread was not within the C library.
+void visit_mappings(const std::function<bool(const Mapping&)>& visit);
 
 }  // namespace morgana::runtime

@@ -70,6 +70,19 @@ Delivery& delivery_of(const siginfo_t* info, const void* frame) {
   return delivery;
 }
 
+std::atomic<PageMaker> page_maker{nullptr};
+
+bool make_pages(uint64_t address, const sigset_t& mask) {
+  const PageMaker make = page_maker.load(std::memory_order_relaxed);
+  if (make == nullptr) return false;
+  const GuardPause pause;
+  sigset_t inside;
+  pthread_sigmask(SIG_SETMASK, &mask, &inside);
+  const bool again = make(address);
+  pthread_sigmask(SIG_SETMASK, &inside, nullptr);
+  return again;
+}
+
 size_t index_of(int signal) { return signal == SIGBUS; }
 
 void die_by_default(int signal, const siginfo_t* info) {
@@ -104,8 +117,10 @@ void on_signal(int signal, siginfo_t* info, void* context) {
   if (signal == SIGSEGV && info->si_code == SEGV_ACCERR) {
     const int error = errno;
     const auto address = reinterpret_cast<uint64_t>(info->si_addr);
-    const bool is_write = (static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & 2) != 0;
-    const bool again = take_touch(address, is_write) || await_held_page(address);
+    const auto* user = static_cast<const ucontext_t*>(context);
+    const bool is_write = (user->uc_mcontext.gregs[REG_ERR] & 2) != 0;
+    const bool again =
+        take_touch(address, is_write) || await_held_page(address) || make_pages(address, user->uc_sigmask);
     errno = error;
     if (again) return;
   }
@@ -151,6 +166,8 @@ void ensure_guard_installed() {
   std::lock_guard lock(install_mutex);
   for (int signal : kSignals) install(signal);
 }
+
+void set_page_maker(PageMaker make) { page_maker = make; }
 
 bool guarded(void (*body)(void*), void* argument, GuestTrap& trap) {
   Guard guard;

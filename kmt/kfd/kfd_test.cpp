@@ -557,9 +557,30 @@ TEST_F(UserPointers, KernelsSeeTheProgramsMemory) {
     auto* own = reinterpret_cast<uint32_t*>(own_memory());
     std::memset(own, 0, kBytes);
     EXPECT_TRUE(is_private(own));
-    count_by_kernel(queue, *queue.write_index, give_address(own, flags));
+    uint32_t* const alias = give_address(own, flags);
+    EXPECT_EQ(is_private(own), flags == 0);
+    count_by_kernel(queue, *queue.write_index, alias);
     for (uint32_t i = 0; i < 100; ++i) EXPECT_EQ(own[i], i < 64 ? 1u : 0u) << i;
+    EXPECT_FALSE(is_private(own));
   }
+  destroy_queue(queue);
+}
+
+TEST_F(UserPointers, KernelsThatDoNotLookLeaveTheProgramsMemoryAsItIs) {
+  uint8_t* const own = own_memory();
+  const uint8_t* const alias = give_address(own, 0);
+  const Queue queue = make_queue(QueueType::compute_aql);
+  count_by_kernel(queue, 0, memory<uint32_t>(kPage));
+  EXPECT_EQ(is_private(own), std::getenv("MORGANA_RECORD") == nullptr);
+  // Several threads look at once.
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 4; ++i)
+    readers.emplace_back([&] {
+      for (uint64_t at = 0; at < kBytes; at += 512)
+        EXPECT_EQ(alias[at], static_cast<uint8_t>(at * 7 + at / 256)) << at;
+    });
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_FALSE(is_private(own));
   destroy_queue(queue);
 }
 
