@@ -11,8 +11,8 @@ struct Mapping {
   bool is_writable = false, is_shared = false;  // writable: and readable, and not executable
 };
 
-// The process's mappings by rising address, until `visit` returns false. Any thread; handlers of signals, too,
-// where the thread was not within the C library.
+// The process's mappings by rising address, until `visit` returns false. Any thread; handlers of signals,
+// too, where the thread was not within the C library.
 void visit_mappings(const std::function<bool(const Mapping&)>& visit);
 
 }  // namespace morgana::runtime
