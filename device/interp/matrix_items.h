@@ -2,6 +2,8 @@
 // by item over the whole wave.
 #pragma once
 
+#include <immintrin.h>
+
 #include "device/interp/operands.h"
 #include "device/semantics/small_float.h"
 
@@ -32,6 +34,43 @@ struct alignas(256) Matrix {
   uint32_t items[kMaxItems][kLanes];
 };
 
+#ifdef __AVX512F__
+// What codes of four bits stand for, or those of six; `v` has nothing else in its low bits.
+template <const SmallFormat& format>
+MORGANA_INLINE u32v look_up(u32v v) {
+  struct Table {
+    float values[32];
+  };
+  alignas(64) static constexpr Table kTable = [] {
+    Table table{};
+    for (int code = 0; code < 32; code++) {
+      const int magnitude = code & ((1 << (format.bits - 1)) - 1);
+      const int mantissa = magnitude & ((1 << format.mantissa) - 1), exponent = magnitude >> format.mantissa;
+      float value = static_cast<float>(exponent == 0 ? mantissa : mantissa + (1 << format.mantissa));
+      for (int i = exponent == 0 ? 1 : exponent; i < format.bias + format.mantissa; i++) value /= 2;
+      for (int i = format.bias + format.mantissa; i < exponent; i++) value *= 2;
+      table.values[code] = magnitude == code ? value : -value;
+    }
+    return table;
+  }();
+  struct Parts {
+    __m512i of[kLanes / 16];
+  };
+  const __m512 low = _mm512_load_ps(kTable.values), high = _mm512_load_ps(kTable.values + 16);
+  auto parts = __builtin_bit_cast(Parts, v);
+  for (__m512i& part : parts.of)
+    part = _mm512_castps_si512(format.bits == 4 ? _mm512_permutexvar_ps(part, low)
+                                                : _mm512_permutex2var_ps(low, part, high));
+  const u32v found = __builtin_bit_cast(u32v, parts);
+  return format.bits == 4 ? found : found | (v & (1u << (format.bits - 1))) << (32 - format.bits);
+}
+#else
+template <const SmallFormat& format>
+MORGANA_INLINE u32v look_up(u32v v) {
+  return as<u32v>(decode_small(format, v));
+}
+#endif
+
 // An item's bits as f32 or, for integers, as one in f32's place.
 template <Element E>
 MORGANA_INLINE u32v decode(const Wave& wave, bool fnuz, u32v v) {
@@ -46,9 +85,9 @@ MORGANA_INLINE u32v decode(const Wave& wave, bool fnuz, u32v v) {
     case Element::u4: return v;
     case Element::fp8: return as<u32v>(fnuz ? decode_small(kFp8Fnuz, v) : decode_small(kFp8, v));
     case Element::bf8: return as<u32v>(fnuz ? decode_small(kBf8Fnuz, v) : decode_small(kBf8, v));
-    case Element::fp6: return as<u32v>(decode_small(kFp6, v));
-    case Element::bf6: return as<u32v>(decode_small(kBf6, v));
-    default: return as<u32v>(decode_small(kFp4, v));
+    case Element::fp6: return look_up<kFp6>(v);
+    case Element::bf6: return look_up<kBf6>(v);
+    default: return look_up<kFp4>(v);
   }
 }
 
@@ -77,6 +116,16 @@ template <Element E>
       if (at % 32 + kBits > 32) v |= words[at / 32 + 1] << static_cast<uint32_t>(32 - at % 32);
       put(item, v);
     }
+  }
+}
+
+// Bytes as 16-bit integers: two items of each dword, of its even and its odd bytes.
+[[gnu::noinline]] inline void decode_pairs_of_bytes(const uint32_t* lanes, int items, Matrix& out) {
+  const auto* words = reinterpret_cast<const u32v*>(lanes);
+  for (int item = 0; item < items; item += 2) {
+    const u32v word = words[item / 2];
+    *reinterpret_cast<u32v*>(out.items[item]) = as<u32v>(as<pk_i16v>(word << 8) >> 8);
+    *reinterpret_cast<u32v*>(out.items[item + 1]) = as<u32v>(as<pk_i16v>(word) >> 8);
   }
 }
 

@@ -5,7 +5,9 @@
 // decoded, item by item over the whole wave, to f32, i32 or f64; rows of D are then accumulated N lanes at a
 // time. EXEC and MODE's rounding are ignored (7.1.2); f32 operands obey MODE's denormal field (7.4). AccVGPRs
 // and VGPRs are alike.
+#include "device/interp/float_env.h"
 #include "device/interp/matrix_items.h"
+#include "device/interp/matrix_product.h"
 #include "device/interp/vector_tables.h"
 
 namespace morgana::device::MORGANA_SIMD {
@@ -112,14 +114,32 @@ struct Place {
   int item, lane;  // lane of the row or column 0 of block 0
 };
 
-// Where every k lies. A lane holds `per_lane` consecutive values of k, except that 32 items of 8 bits, and
-// the dense operand of the large sparse forms, come in two halves of K.
-void find_places_of_k(int k_total, int columns, int per_lane, bool halves, Place* places) {
-  const int parts = halves ? 2 : 1, run = per_lane / parts;
-  int k = 0;
-  for (int part = 1; part <= parts; part++)
-    for (int lane = 0; k < k_total / parts * part; lane += columns)
-      for (int item = 0; item < run; item++) places[k++] = {(part - 1) * run + item, lane};
+// Where every k of A or B lies, by the logarithms of how many there are and of the lanes that share one, and
+// whether K comes in two halves: 32 items of 8 bits, and the dense operand of the large sparse forms, do. A
+// lane holds consecutive values of (a half of) k.
+struct PlacesOfK {
+  uint16_t at[2][3][8][kMaxK];  // item * kLanes + lane
+};
+constexpr int kLeastColumns = 16;
+constexpr PlacesOfK kPlacesOfK = [] {
+  PlacesOfK all{};
+  for (int halves = 0; halves < 2; halves++)
+    for (int log_columns = 0; log_columns < 3; log_columns++)
+      for (int log_k = 0; log_k < 8; log_k++) {
+        const int columns = kLeastColumns << log_columns, parts = halves + 1;
+        const int in_part = (1 << log_k) / parts, run = in_part * columns / kLanes;
+        if (run == 0) continue;
+        for (int k = 0; k < in_part * parts; k++) {
+          const int part = k / in_part, lane = k % in_part / run * columns;
+          all.at[halves][log_columns][log_k][k] =
+              static_cast<uint16_t>((part * run + k % in_part % run) * kLanes + lane);
+        }
+      }
+  return all;
+}();
+const uint16_t* places_of_k(int k, int columns, bool halves) {
+  const auto log2 = [](int v) { return __builtin_ctz(static_cast<unsigned>(v)); };
+  return kPlacesOfK.at[halves][log2(columns / kLeastColumns)][log2(k)];
 }
 
 // The first register (of `Height` consecutive ones) and lane of row `i` of block `b` in C and D.
@@ -148,99 +168,36 @@ int permuted_lane(uint8_t blgp, int lane) {
 
 // --- The product ---
 
-constexpr int kMaxK = 128;
-
 struct Product {
   const Shape& shape;
-  const Matrix& a;
-  const Matrix& b;
-  const Place *a_places, *b_places;  // of every k
+  int k;  // of A, in items
+  Factor a, b;
   const uint32_t* index = nullptr;   // sparse: per lane, two bits for each item of A
   const uint8_t* scale_a = nullptr;  // per lane
   const uint8_t* scale_b = nullptr;
 };
 
 template <typename T, int N>
-MORGANA_INLINE vec<T, N> multiply_add(vec<T, N> x, vec<T, N> y, vec<T, N> z) {
-  if constexpr (__is_same(T, int32_t))
-    return as<vec<int32_t, N>>(as<vec<uint32_t, N>>(x) * as<vec<uint32_t, N>>(y) + as<vec<uint32_t, N>>(z));
-  else
-    return __builtin_elementwise_fma(x, y, z);
-}
-
-// One row of D, accumulated onto `row`, in 32-bit elements: of sparse and of scaled products.
-template <typename T, int N>
-void accumulate_row(const Product& p, int block, int i, T* row) {
-  using V = vec<T, N>;
-  using Unaligned = T __attribute__((ext_vector_type(N), aligned(4)));
-  const Shape& s = p.shape;
-  V sum = *reinterpret_cast<const Unaligned*>(row);
-  const int k_of_a = s.sparse ? s.k / 2 : s.k;
-  V part = V(0);
-  for (int k = 0; k < k_of_a; k++) {
-    const Place from_a = p.a_places[k];
-    const int lane = i + s.m * block + from_a.lane;
-    const T x = __builtin_bit_cast(T, p.a.items[from_a.item][lane]);
-    int column = k;
-    if (s.sparse) column = 4 * (k / 2) + static_cast<int>(p.index[lane] >> (2 * from_a.item) & 3);
-    const Place from_b = p.b_places[column];
-    const auto* y = reinterpret_cast<const Unaligned*>(&p.b.items[from_b.item][s.m * block + from_b.lane]);
-    if (p.scale_a == nullptr) {
-      sum = multiply_add<T, N>(V(x), *y, sum);
-    } else if constexpr (__is_same(T, float)) {
-      // Scaled: the products of 32 values of k are added up, scaled, and only then added to D.
-      part = multiply_add<T, N>(V(x), *y, part);
-      if (k % 32 != 31) continue;
-      vec<double, N> scaled;
-      const int group = s.m * (k / 32);
-      for (int j = 0; j < N; j++) {
-        const int sa = p.scale_a[group + i], sb = p.scale_b[group + j];
-        const double factor = __builtin_bit_cast(double, static_cast<uint64_t>(sa + sb - 254 + 1023) << 52);
-        scaled[j] = sa == 255 || sb == 255 ? __builtin_nan("") : static_cast<double>(part[j]) * factor;
-      }
-      sum = to<float>(scaled + to<double>(sum));
-      part = V(0);
-    }
-  }
-  *reinterpret_cast<Unaligned*>(row) = sum;
-}
-
-// As many rows of D at once as keep the host's multiply-adders busy: each sum is one chain of them.
-template <typename T, int N>
-void accumulate_rows(const Product& p, int block, int first, uint32_t* d) {
-  constexpr int kRows = N == 16 ? 8 : 4;
-  using V = vec<T, N>;
-  using Unaligned = T __attribute__((ext_vector_type(N), aligned(4)));
-  const Shape& s = p.shape;
-  V sum[kRows];
-  const auto row = [&](int r) __attribute__((always_inline)) {
-    const Place place = place_of_row<N, 4>(block, first + r);
-    return reinterpret_cast<Unaligned*>(d + place.item * kLanes + place.lane);
-  };
-  for (int r = 0; r < kRows; r++) sum[r] = *row(r);
-  const int lane = s.m * block;
-  for (int k = 0; k < s.k; k++) {
-    const Place from_a = p.a_places[k], from_b = p.b_places[k];
-    const uint32_t* x = &p.a.items[from_a.item][lane + first + from_a.lane];
-    const V y = *reinterpret_cast<const Unaligned*>(&p.b.items[from_b.item][lane + from_b.lane]);
-#pragma clang loop unroll(full)
-    for (int r = 0; r < kRows; r++) sum[r] = multiply_add<T, N>(V(__builtin_bit_cast(T, x[r])), y, sum[r]);
-  }
-  for (int r = 0; r < kRows; r++) *row(r) = sum[r];
-}
-
-template <typename T, int N>
 void accumulate(const Product& p, uint32_t* d) {
-  const bool is_plain = !p.shape.sparse && p.scale_a == nullptr;
   for (int block = 0; block < p.shape.blocks; block++) {
-    if (is_plain) {
-      for (int i = 0; i < N; i += N == 16 ? 8 : 4) accumulate_rows<T, N>(p, block, i, d);
-      continue;
-    }
-    for (int i = 0; i < N; i++) {
+    const Factor a{p.a.items + N * block, p.a.at}, b{p.b.items + N * block, p.b.at};
+    const auto row = [d, block](int i) __attribute__((always_inline)) {
       const Place place = place_of_row<N, 4>(block, i);
-      accumulate_row<T, N>(p, block, i, reinterpret_cast<T*>(d + place.item * kLanes + place.lane));
+      return d + place.item * kLanes + place.lane;
+    };
+    if constexpr (N > 4 && __is_same(T, float)) {
+      if (p.scale_a != nullptr) {
+        add_scaled_product<N>(p.k, a, b, p.scale_a, p.scale_b, row);
+        continue;
+      }
     }
+    if constexpr (N > 4 && !__is_same(T, PairsOfI16)) {
+      if (p.index != nullptr) {
+        add_sparse_product<T, N>(p.k, a, b, p.index, row);
+        continue;
+      }
+    }
+    if constexpr (!__is_same(T, I32)) add_product<T, N>(p.k, a, b, row);
   }
 }
 template <typename T>
@@ -323,49 +280,36 @@ void accumulate_doubles(const Shape& s, const double* a, const double* b, double
     }
 }
 
-void multiply_double(Wave& wave, const Step* step, const Shape& s, double* d) {
-  const isa::Inst& inst = *step->inst;
-  alignas(256) double a[kLanes], b[kLanes];
-  for (int i = 0; i < 2; i++) {
-    const uint32_t* lanes = registers(wave, step, i);
-    const uint64_t sign = uint64_t{inst.blgp >> i & 1u} << 63;
-    for (int lane = 0; lane < kLanes; lane++) {
-      const uint64_t bits = (lanes[lane] | uint64_t{lanes[kLanes + lane]} << 32) ^ sign;
-      (i == 0 ? a : b)[lane] = __builtin_bit_cast(double, bits);
-    }
-  }
-  if (s.m == 4)
-    accumulate_doubles<4>(s, a, b, d);
-  else
-    accumulate_doubles<16>(s, a, b, d);
+// A register pair, as 64-bit lanes.
+MORGANA_INLINE u64v load_pair(const uint32_t* lanes) {
+  const auto* halves = reinterpret_cast<const u32v*>(lanes);
+  return to<uint64_t>(halves[0]) | to<uint64_t>(halves[1]) << 32;
 }
 
 [[gnu::noinline]] void execute_double(Wave& wave, const Step* step, const Shape& s) {
   const isa::Inst& inst = *step->inst;
+  const auto sign = [&](int i) { return uint64_t{inst.blgp >> i & 1u} << 63; };
   const int values = s.blocks * s.m * s.m / kLanes;
-  double d[16 * kLanes];
+  alignas(512) double a[kLanes], b[kLanes], d[4 * kLanes];
+  *reinterpret_cast<u64v*>(a) = load_pair(registers(wave, step, 0)) ^ sign(0);
+  *reinterpret_cast<u64v*>(b) = load_pair(registers(wave, step, 1)) ^ sign(1);
   bool is_broadcast;
   const uint32_t* c = matrix_c(wave, step, is_broadcast);
-  const uint64_t sign = uint64_t{inst.blgp >> 2 & 1u} << 63;
+  // A 32-bit constant: 0, or a float by value.
+  const u64v constant = u64v(__builtin_bit_cast(uint64_t, double{__builtin_bit_cast(float, c[0])}));
   for (int v = 0; v < values; v++)
-    for (int lane = 0; lane < kLanes; lane++) {
-      const uint32_t* at = c + (is_broadcast ? 0 : 2 * v * kLanes) + lane;
-      d[v * kLanes + lane] =
-          __builtin_bit_cast(double, (at[0] | uint64_t{at[is_broadcast ? 0 : kLanes]} << 32) ^ sign);
-      if (is_broadcast) {
-        // A 32-bit constant: an integer as it is, a float by value.
-        const float f = __builtin_bit_cast(float, at[0]);
-        d[v * kLanes + lane] = at[0] == 0 ? __builtin_bit_cast(double, sign) : sign ? -double{f} : double{f};
-      }
-    }
-  multiply_double(wave, step, s, d);
-  uint32_t* to = destination(wave, step);
-  for (int v = 0; v < values; v++)
-    for (int lane = 0; lane < kLanes; lane++) {
-      const auto bits = __builtin_bit_cast(uint64_t, d[v * kLanes + lane]);
-      to[2 * v * kLanes + lane] = static_cast<uint32_t>(bits);
-      to[(2 * v + 1) * kLanes + lane] = static_cast<uint32_t>(bits >> 32);
-    }
+    *reinterpret_cast<u64v*>(d + v * kLanes) =
+        (is_broadcast ? constant : load_pair(c + 2 * v * kLanes)) ^ sign(2);
+  if (s.m == 4)
+    accumulate_doubles<4>(s, a, b, d);
+  else
+    accumulate_doubles<16>(s, a, b, d);
+  auto* const halves = reinterpret_cast<u32v*>(destination(wave, step));
+  for (int v = 0; v < values; v++) {
+    const u64v sums = *reinterpret_cast<const u64v*>(d + v * kLanes);
+    halves[2 * v] = to<uint32_t>(sums);
+    halves[2 * v + 1] = to<uint32_t>(sums >> 32);
+  }
 }
 
 // --- 32-bit results ---
@@ -378,12 +322,20 @@ void multiply_double(Wave& wave, const Step* step, const Shape& s, double* d) {
     s.b = element_of_field(inst.blgp);
   }
   const int groups = kLanes / (s.m * s.blocks);
-  const int b_items = s.k / groups, a_items = s.sparse ? b_items / 2 : b_items;
+  const int items_of_b = s.k / groups, items_of_a = s.sparse ? items_of_b / 2 : items_of_b;
+  // Bytes are multiplied as pairs where both factors have all of them.
+  const bool in_pairs = s.acc == Element::i8 && !s.sparse;
+  const int per_item = in_pairs ? 2 : 1, a_items = items_of_a / per_item, b_items = items_of_b / per_item;
   Matrix a, b;
-  decode_operand(wave, step, 0, s.a, a_items, a);
-  decode_operand(wave, step, 1, s.b, b_items, b);
-  Place a_places[kMaxK], b_places[kMaxK];
-  Product p{s, a, b, a_places, b_places};
+  if (in_pairs) {
+    decode_pairs_of_bytes(registers(wave, step, 0), a_items, a);
+    decode_pairs_of_bytes(registers(wave, step, 1), b_items, b);
+  } else {
+    decode_operand(wave, step, 0, s.a, a_items, a);
+    decode_operand(wave, step, 1, s.b, b_items, b);
+  }
+  const int k = s.k / per_item, k_of_a = s.sparse ? k / 2 : k, columns = s.m * s.blocks;
+  Product p{.shape = s, .k = k_of_a, .a = {a.items[0], nullptr}, .b = {b.items[0], nullptr}};
   bool a_halves = false, b_halves = false;
   uint32_t index[kLanes];
   uint8_t scales[2][kLanes];
@@ -409,9 +361,8 @@ void multiply_double(Wave& wave, const Step* step, const Shape& s, double* d) {
     if (span != kLanes) permute_lanes(a, a_items, [&](int l) { return (l & (span - 1)) + base; });
   }
 
-  const int k_of_a = s.sparse ? s.k / 2 : s.k;
-  find_places_of_k(k_of_a, s.m * s.blocks, a_items, a_halves, a_places);
-  find_places_of_k(s.k, s.m * s.blocks, b_items, b_halves, b_places);
+  p.a.at = places_of_k(k_of_a, columns, a_halves);
+  p.b.at = places_of_k(k, columns, b_halves);
 
   const int values = s.blocks * s.m * s.m / kLanes;
   uint32_t* const to = destination(wave, step);
@@ -425,21 +376,23 @@ void multiply_double(Wave& wave, const Step* step, const Shape& s, double* d) {
     else
       __builtin_memmove(to, c, bytes);
   }
-  if (s.acc == Element::i8)
-    accumulate<int32_t>(p, to);
+  if (in_pairs)
+    accumulate<PairsOfI16>(p, to);
+  else if (s.acc == Element::i8)
+    accumulate<I32>(p, to);
   else
     accumulate<float>(p, to);
 }
 
 void matrix(Wave& wave, const Step* step) {
   const Shape shape = unpack(step->extra);
-  const uint32_t mode = _mm_getcsr();
-  _mm_setcsr(host_float_bits(0, 3));  // to nearest even, denormals kept
-  if (shape.acc == Element::f64)
-    execute_double(wave, step, shape);
-  else
-    execute(wave, step, shape);
-  _mm_setcsr(mode | (_mm_getcsr() & 0x3f));  // the flags are a watched wave's (stepping.cpp)
+  {
+    const ScopedFloat scope(wave.mode, Environment::nearest);
+    if (shape.acc == Element::f64)
+      execute_double(wave, step, shape);
+    else
+      execute(wave, step, shape);
+  }
   MORGANA_NEXT(wave, step);
 }
 

@@ -5,6 +5,7 @@
 // and B, and rows of D alternate between them; on gfx12 each 16 lanes hold a part of K, and a run of rows.
 #include "device/interp/float_env.h"
 #include "device/interp/matrix_items.h"
+#include "device/interp/matrix_product.h"
 #include "device/interp/vector_tables.h"
 
 namespace morgana::device::MORGANA_SIMD {
@@ -88,7 +89,7 @@ Shape unpack(uint32_t v) {
 // --- Operands ---
 
 // 16 rows of A, or columns of B, with 32 bits an element: an f32, or an integer. `k` of them each.
-struct Factor {
+struct Decoded {
   alignas(64) uint32_t of[kMostK][kSide];  // [k][row of A or column of B]
 };
 
@@ -101,7 +102,7 @@ int values_per_lane(const Shape& s, Element element, int k, int parts) {
 }
 
 void load_factor(const Wave& wave, const Step* step, int i, Element element, int k, int per_lane,
-                 Factor& factor) {
+                 Decoded& factor) {
   const isa::Inst& inst = *step->inst;
   Matrix items;
   decode_operand(wave, step, i, element, per_lane, items);
@@ -113,15 +114,15 @@ void load_factor(const Wave& wave, const Step* step, int i, Element element, int
       factor.of[n][j] = items.items[n % per_lane][j + kSide * (n / per_lane)] ^ signs[n & 1];
 }
 
-// Register, lane and half of a place in C and D. A lane has `rows` of them.
+// Register, lane and half of the first of a row's columns in C and D. A lane has `rows` of them.
 struct Place {
   int index, lane;
   uint32_t shift;
 };
-Place place_of(const Shape& s, uint32_t half, int rows, int row, int column) {
+Place place_of_row(const Shape& s, uint32_t half, int rows, int row) {
   const int parts = kSide / rows;
-  if (!s.gfx12) return {row / parts, column + kSide * (row % parts), 16 * half};
-  const int in_lane = row % rows, lane = column + kSide * (row / rows);
+  if (!s.gfx12) return {row / parts, kSide * (row % parts), 16 * half};
+  const int in_lane = row % rows, lane = kSide * (row / rows);
   const bool is_half = s.sum == Sum::f16 || s.sum == Sum::bf16;
   return is_half ? Place{in_lane / 2, lane, 16u * (in_lane & 1)} : Place{in_lane, lane, 0};
 }
@@ -132,12 +133,8 @@ using RowOfWords = vec<uint32_t, kSide>;
 
 struct Sums {
   alignas(64) uint32_t of[kSide][kSide];
+  RowOfWords& row(int i) { return *reinterpret_cast<RowOfWords*>(of[i]); }
 };
-
-float half_value(Sum sum, uint32_t bits) {
-  const vec<uint16_t, 16> lanes = vec<uint16_t, 16>(static_cast<uint16_t>(bits));
-  return sum == Sum::f16 ? widen(as<vec<_Float16, 16>>(lanes))[0] : widen_bf16(lanes)[0];
-}
 
 // C, whose NEG_HI means its magnitude.
 void load_sums(Wave& wave, const Step* step, const Shape& s, int rows, Sums& sums) {
@@ -145,33 +142,33 @@ void load_sums(Wave& wave, const Step* step, const Shape& s, int rows, Sums& sum
   const int i = s.sparse ? 3 : 2;
   const bool is_register = step->kind[i] == Source::vgpr;
   const uint32_t* const c = source32(wave, step, i);
-  const bool is_half = s.sum == Sum::f16 || s.sum == Sum::bf16, is_float = s.sum != Sum::i32;
+  const bool is_float = s.sum != Sum::i32;
   const uint32_t keep = is_float && !s.sparse && (inst.neg_hi & 4) ? 0x7fffffffu : ~0u;
   const uint32_t negate = is_float && !s.sparse && (inst.neg & 4) ? 0x80000000u : 0;
-  for (int row = 0; row < kSide; row++)
-    for (int column = 0; column < kSide; column++) {
-      Place at = place_of(s, inst.op_sel >> 2 & 1, rows, row, column);
-      if (!is_register) at = {0, 0, 0};
-      uint32_t value = c[at.index * kLanes + at.lane] >> at.shift;
-      if (is_half) value = __builtin_bit_cast(uint32_t, half_value(s.sum, value));
-      sums.of[row][column] = (value & keep) ^ negate;
-    }
+  for (int row = 0; row < kSide; row++) {
+    const Place at = place_of_row(s, inst.op_sel >> 2 & 1, rows, row);
+    RowOfWords value = is_register
+                           ? *reinterpret_cast<const RowOfWords*>(c + at.index * kLanes + at.lane) >> at.shift
+                           : RowOfWords(c[0]);
+    const auto halves = to<uint16_t>(value);
+    if (s.sum == Sum::f16) value = as<RowOfWords>(widen(as<vec<_Float16, kSide>>(halves)));
+    if (s.sum == Sum::bf16) value = as<RowOfWords>(widen_bf16(halves));
+    sums.row(row) = (value & keep) ^ negate;
+  }
 }
 
-void store_sums(Wave& wave, const Step* step, const Shape& s, int rows, const Sums& sums) {
+void store_sums(Wave& wave, const Step* step, const Shape& s, int rows, Sums& sums) {
   uint32_t* const d = vgpr_dst(wave, step);
   const bool is_half = s.sum == Sum::f16 || s.sum == Sum::bf16;
   for (int row = 0; row < kSide; row++) {
-    const auto values = *reinterpret_cast<const RowOfFloats*>(sums.of[row]);
-    const auto halves = s.sum == Sum::f16 ? bits_of(narrow(values)) : narrow_bf16(values);
-    for (int column = 0; column < kSide; column++) {
-      const Place at = place_of(s, step->inst->op_sel >> 2 & 1, rows, row, column);
-      uint32_t& to = d[at.index * kLanes + at.lane];
-      if (is_half)
-        to = (to & ~(0xffffu << at.shift)) | uint32_t{halves[column]} << at.shift;
-      else
-        to = sums.of[row][column];
-    }
+    const Place at = place_of_row(s, step->inst->op_sel >> 2 & 1, rows, row);
+    auto& stored = *reinterpret_cast<RowOfWords*>(d + at.index * kLanes + at.lane);
+    const auto values = as<RowOfFloats>(sums.row(row));
+    if (is_half)
+      stored = (stored & ~(0xffffu << at.shift)) |
+               to<uint32_t>(s.sum == Sum::f16 ? bits_of(narrow(values)) : narrow_bf16(values)) << at.shift;
+    else
+      stored = sums.row(row);
   }
 }
 
@@ -185,6 +182,30 @@ int column_of(const uint32_t* index, int per_lane, uint32_t key, int row, int n)
   return 4 * (n / 2) + static_cast<int>(lane >> (2 * (n % per_lane)) & 3);
 }
 
+Factor factor(const Decoded& decoded) {
+  struct Places {
+    uint16_t at[kMostK];
+  };
+  static constexpr Places kPlaces = [] {
+    Places places{};
+    for (int k = 0; k < kMostK; k++) places.at[k] = static_cast<uint16_t>(k * kSide);
+    return places;
+  }();
+  return {decoded.of[0], kPlaces.at};
+}
+
+template <typename T, typename Column>
+MORGANA_INLINE void add_sparse_row(const Decoded& a, const Decoded& b, int k, int row, const Column& column,
+                                   uint32_t* into) {
+  using Value = typename HostRow<T, kSide>::Value;
+  using V = vec<Value, kSide>;
+  V sum = *reinterpret_cast<const V*>(into);
+  for (int n = 0; n < k; n++)
+    sum = multiply_add(T(), V(__builtin_bit_cast(Value, a.of[n][row])),
+                       *reinterpret_cast<const V*>(b.of[column(row, n)]), sum);
+  *reinterpret_cast<V*>(into) = sum;
+}
+
 [[gnu::noinline]] void execute(Wave& wave, const Step* step, Shape s) {
   const isa::Inst& inst = *step->inst;
   const int lanes = wave.is_wave32() ? 32 : 64, parts = lanes / kSide, rows = kSide / parts;
@@ -195,31 +216,33 @@ int column_of(const uint32_t* index, int per_lane, uint32_t key, int row, int n)
     if (inst.neg & 2) s.b = bytes ? Element::i8 : Element::i4;
   }
   const int per_lane_a = values_per_lane(s, s.a, k_of_a, parts);
-  Factor a, b;
+  Decoded a, b;
   load_factor(wave, step, 0, s.a, k_of_a, per_lane_a, a);
   load_factor(wave, step, 1, s.b, s.k, values_per_lane(s, s.b, s.k, parts), b);
-  Sums sums;
+  Sums sums, products;
   load_sums(wave, step, s, rows, sums);
-  const uint32_t* const index = s.sparse ? registers(wave, step, 2) : nullptr;
-  const auto column = [&](int row, int n) __attribute__((always_inline)) {
-    return s.sparse ? column_of(index, per_lane_a, inst.op_sel & 3u, row, n) : n;
-  };
-  for (int row = 0; row < kSide; row++) {
-    if (s.sum == Sum::i32) {
-      RowOfInts product = RowOfInts(0);
-      for (int n = 0; n < k_of_a; n++)
-        product +=
-            static_cast<int32_t>(a.of[n][row]) * *reinterpret_cast<const RowOfInts*>(b.of[column(row, n)]);
-      auto& sum = *reinterpret_cast<RowOfInts*>(sums.of[row]);
-      sum = inst.clamp ? __builtin_elementwise_add_sat(product, sum)
-                       : as<RowOfInts>(as<RowOfWords>(product) + as<RowOfWords>(sum));
-    } else {
-      auto& sum = *reinterpret_cast<RowOfFloats*>(sums.of[row]);
-      for (int n = 0; n < k_of_a; n++)
-        sum = __builtin_elementwise_fma(RowOfFloats(__builtin_bit_cast(float, a.of[n][row])),
-                                        *reinterpret_cast<const RowOfFloats*>(b.of[column(row, n)]), sum);
-    }
+  // Integers are added up apart: only their sum saturates.
+  if (s.sum == Sum::i32) products = {};
+  Sums& into = s.sum == Sum::i32 ? products : sums;
+  const auto row_of = [&](int row) __attribute__((always_inline)) { return into.of[row]; };
+  if (s.sparse) {
+    const uint32_t* const index = registers(wave, step, 2);
+    const auto column = [&](int row, int n) __attribute__((always_inline)) {
+      return column_of(index, per_lane_a, inst.op_sel & 3u, row, n);
+    };
+    for (int row = 0; row < kSide; row++)
+      s.sum == Sum::i32 ? add_sparse_row<I32>(a, b, k_of_a, row, column, row_of(row))
+                        : add_sparse_row<float>(a, b, k_of_a, row, column, row_of(row));
+  } else if (s.sum == Sum::i32) {
+    add_product<I32, kSide>(k_of_a, factor(a), factor(b), row_of);
+  } else {
+    add_product<float, kSide>(k_of_a, factor(a), factor(b), row_of);
   }
+  if (s.sum == Sum::i32)
+    for (int row = 0; row < kSide; row++)
+      sums.row(row) = inst.clamp ? as<RowOfWords>(__builtin_elementwise_add_sat(
+                                       as<RowOfInts>(products.row(row)), as<RowOfInts>(sums.row(row))))
+                                 : products.row(row) + sums.row(row);
   store_sums(wave, step, s, rows, sums);
 }
 
