@@ -57,6 +57,30 @@ uint64_t lane_addresses(const Wave& wave, const Step* step, const Resource& r, c
   return inside;
 }
 
+MORGANA_INLINE uint64_t bits_of_chunk(ChunkMask mask, int i) {
+  return uint64_t{__builtin_bit_cast(uint16_t, mask)} << (16 * i);
+}
+
+// The same of a plain buffer of which each lane of `exec` has all of the access in range (`inside`), or
+// nothing; false: it is none.
+template <class Move>
+MORGANA_INLINE bool plain_addresses(const Wave& wave, const Step* step, const Resource& r, uint64_t exec,
+                                    uint64_t* at, uint64_t& inside) {
+  if (r.check != Check::offset || r.swizzle || r.add_tid || step->extra & (kIdxen | kAddr64 | kForceAlign) ||
+      r.records < Move::kBytes)
+    return false;
+  const uint32_t* const vaddr = step->extra & kOffen ? registers(wave, step, 0) : nullptr;
+  uint64_t in = 0, out = 0;
+  for (int i = 0; i < kChunks; i++) {
+    const Chunk offset = (vaddr ? chunk_of(vaddr, i) : Chunk(0)) + r.inst_offset;
+    in |= bits_of_chunk(__builtin_convertvector(offset <= r.records - Move::kBytes, ChunkMask), i);
+    out |= bits_of_chunk(__builtin_convertvector(offset >= r.records, ChunkMask), i);
+    *reinterpret_cast<Chunk64*>(at + 16 * i) = __builtin_convertvector(offset, Chunk64) + r.base;
+  }
+  inside = exec & in;
+  return (exec & ~(in | out)) == 0;
+}
+
 bool atomic_is_misaligned(Wave& wave, const Step* step, const uint64_t* at, uint64_t lanes, uint32_t bytes) {
   for (; lanes; lanes &= lanes - 1) {
     const int l = __builtin_ctzll(lanes);
@@ -76,9 +100,18 @@ template <class Move>
     access_nothing<Move>(data, exec);
     return true;
   }
+  uint64_t* const at = address_room(wave);
+  if constexpr (requires { typename Move::Dword; }) {
+    uint64_t inside = 0;
+    if (plain_addresses<Move>(wave, step, r, exec, at, inside)) {
+      point_nowhere(at, inside);
+      const Touch touch(wave, at, inside, Move::kBytes);
+      Move::lanes(data, at, Move::kStores ? inside : exec);
+      return true;
+    }
+  }
   Indexed lanes;
   if (!(step->extra & kAddr64)) read_indexes(wave, step, r, lanes);
-  uint64_t* const at = address_room(wave);
   const bool aligned = Move::kBytes >= 4 && (step->extra & kForceAlign || requires { Move::kAtomic; });
   if constexpr (requires { typename Move::Dword; }) {
     uint32_t low_bits = 0;
@@ -226,6 +259,21 @@ void buffer_atomic(Wave& wave, const Step* step) {
   MORGANA_NEXT(wave, step);
 }
 
+// All lanes of a plain buffer, one after another to `to`.
+template <class Move>
+MORGANA_INLINE bool whole_wave_to_lds(Wave& wave, const Step* step, const Resource& r, uint8_t* to) {
+  using Record = uint32_t __attribute__((ext_vector_type(Move::kBytes / 4)));
+  uint64_t* const at = address_room(wave);
+  uint64_t inside = 0;
+  if (wave.exec() != kAllLanes || r.unbound || !plain_addresses<Move>(wave, step, r, kAllLanes, at, inside))
+    return false;
+  point_nowhere(at, inside);
+  const Touch touch(wave, at, inside, Move::kBytes);
+  for (int l = 0; l < kLanes; l++, to += Move::kBytes)
+    poke(to, peek<Record>(reinterpret_cast<const void*>(at[l])));
+  return true;
+}
+
 // LDS address of lane l: M0[17:0] + the instruction's offset + l * 4, or * 16 for three and four dwords
 // (9.1.9).
 template <class Move>
@@ -234,8 +282,14 @@ void buffer_to_lds(Wave& wave, const Step* step) {
   constexpr uint32_t kRecord = Move::kBytes < 4 ? 4 : Move::kBytes, kStride = kRecord > 4 ? 16 : 4;
   alignas(64) uint32_t loaded[kRecord / 4 * kLanes];
   const Resource r = read_resource(wave, step);
-  if (!buffer_lanes<Move>(wave, step, r, Data{loaded})) return;
   const uint64_t base = uint64_t{wave.m0() & 0x3ffff} + r.inst_offset;
+  if constexpr (kStride == Move::kBytes) {
+    if (base + kLanes * kStride <= wave.group->lds_size &&
+        whole_wave_to_lds<Move>(wave, step, r, wave.group->lds + base)) {
+      MORGANA_NEXT(wave, step);
+    }
+  }
+  if (!buffer_lanes<Move>(wave, step, r, Data{loaded})) return;
   for (uint64_t left = wave.exec(); left; left &= left - 1) {
     const int l = __builtin_ctzll(left);
     const uint64_t to = base + uint64_t{kStride} * static_cast<unsigned>(l);
