@@ -238,13 +238,12 @@ void load_scales(const Wave& wave, const isa::Inst& inst, int which, uint8_t* sc
   const uint32_t scalar = operand.is_vgpr() ? 0
                           : is_stored       ? wave.s[operand.code]
                                             : read_special(wave, operand.code);
-  const int byte = (inst.scale_op_sel >> which & 1) | (inst.scale_op_sel_hi >> which & 1) << 1;
-  for (int lane = 0; lane < kLanes; lane++) {
-    if (operand.is_vgpr())
-      scales[lane] = uint8_t(wave.v[(operand.code - isa::kVgprBase) * kLanes + lane] >> (8 * byte));
-    else
-      scales[lane] = uint8_t(scalar >> 23);
-  }
+  const uint32_t byte = (inst.scale_op_sel >> which & 1) | (inst.scale_op_sel_hi >> which & 1) << 1;
+  const u32v lanes =
+      operand.is_vgpr()
+          ? *reinterpret_cast<const u32v*>(wave.v + (operand.code - isa::kVgprBase) * kLanes) >> (8 * byte)
+          : u32v(scalar >> 23);
+  *reinterpret_cast<u8v*>(scales) = to<uint8_t>(lanes);
 }
 
 // The index bits of a sparse A: a part of each lane's register, chosen by ABID when CBSZ is 0 (7.5).
@@ -338,7 +337,7 @@ MORGANA_INLINE u64v load_pair(const uint32_t* lanes) {
   Product p{.shape = s, .k = k_of_a, .a = {a.items[0], nullptr}, .b = {b.items[0], nullptr}};
   bool a_halves = false, b_halves = false;
   uint32_t index[kLanes];
-  uint8_t scales[2][kLanes];
+  alignas(64) uint8_t scales[2][kLanes];
   if (small) {
     a_halves = bits_of_element(s.a) == 8;
     b_halves = bits_of_element(s.b) == 8;
