@@ -7,21 +7,19 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
-#include <string_view>
 #include <system_error>
 
 namespace morgana::runtime {
 namespace {
 
 // "7f0000000000-7f0000001000 rw-p ", and more that is not read.
-bool parse(std::string_view line, Mapping& mapping) {
-  const char* const end = line.data() + line.size();
-  const auto begins = std::from_chars(line.data(), end, mapping.begin, 16);
+bool parse(const char* line, const char* end, Mapping& mapping) {
+  const auto begins = std::from_chars(line, end, mapping.begin, 16);
   if (begins.ec != std::errc() || begins.ptr == end || *begins.ptr != '-') return false;
   const auto ends = std::from_chars(begins.ptr + 1, end, mapping.end, 16);
   if (ends.ec != std::errc() || end - ends.ptr < 5) return false;
-  const std::string_view access(ends.ptr + 1, 4);
-  mapping.is_writable = access.starts_with("rw-");
+  const char* const access = ends.ptr + 1;
+  mapping.is_writable = access[0] == 'r' && access[1] == 'w' && access[2] == '-';
   mapping.is_shared = access[3] == 's';
   return true;
 }
@@ -47,7 +45,7 @@ void visit_mappings(const std::function<bool(const Mapping&)>& visit) {
       at = newline;
       if (newline == end) break;
       Mapping mapping;
-      if (parse({head.data(), known}, mapping)) goes_on = visit(mapping);
+      if (parse(head.data(), head.data() + known, mapping)) goes_on = visit(mapping);
       known = 0;
       at++;
     }
