@@ -320,11 +320,11 @@ MORGANA_INLINE u64v load_pair(const uint32_t* lanes) {
     s.a = element_of_field(inst.cbsz);
     s.b = element_of_field(inst.blgp);
   }
-  const int groups = kLanes / (s.m * s.blocks);
-  const int items_of_b = s.k / groups, items_of_a = s.sparse ? items_of_b / 2 : items_of_b;
+  const int items_of_b = s.k * s.m * s.blocks / kLanes, items_of_a = s.sparse ? items_of_b / 2 : items_of_b;
   // Bytes are multiplied as pairs where both factors have all of them.
   const bool in_pairs = s.acc == Element::i8 && !s.sparse;
-  const int per_item = in_pairs ? 2 : 1, a_items = items_of_a / per_item, b_items = items_of_b / per_item;
+  const int a_items = in_pairs ? items_of_a / 2 : items_of_a,
+            b_items = in_pairs ? items_of_b / 2 : items_of_b;
   Matrix a, b;
   if (in_pairs) {
     decode_pairs_of_bytes(registers(wave, step, 0), a_items, a);
@@ -333,7 +333,7 @@ MORGANA_INLINE u64v load_pair(const uint32_t* lanes) {
     decode_operand(wave, step, 0, s.a, a_items, a);
     decode_operand(wave, step, 1, s.b, b_items, b);
   }
-  const int k = s.k / per_item, k_of_a = s.sparse ? k / 2 : k, columns = s.m * s.blocks;
+  const int k = in_pairs ? s.k / 2 : s.k, k_of_a = s.sparse ? k / 2 : k, columns = s.m * s.blocks;
   Product p{.shape = s, .k = k_of_a, .a = {a.items[0], nullptr}, .b = {b.items[0], nullptr}};
   bool a_halves = false, b_halves = false;
   uint32_t index[kLanes];
