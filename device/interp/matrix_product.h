@@ -79,11 +79,14 @@ MORGANA_INLINE void add_product(int k, const Factor& a, const Factor& b, const R
   for (int i = 0; i < N; i += kRows)
     for (int j = 0; j < N; j += kParts * R::kWidth) {
       typename R::V sum[kRows][kParts], columns[kParts];
+#pragma clang loop unroll(full)
       for (int r = 0; r < kRows; r++)
+#pragma clang loop unroll(full)
         for (int part = 0; part < kParts; part++) sum[r][part] = R::load(row(i + r) + j + part * R::kWidth);
       for (int n = 0; n < k; n++) {
         const uint32_t* const x = a.items + a.at[n] + i;
         const uint32_t* const y = b.items + b.at[n] + j;
+#pragma clang loop unroll(full)
         for (int part = 0; part < kParts; part++) columns[part] = R::load(y + part * R::kWidth);
 #pragma clang loop unroll(full)
         for (int r = 0; r < kRows; r++)
@@ -91,7 +94,9 @@ MORGANA_INLINE void add_product(int k, const Factor& a, const Factor& b, const R
           for (int part = 0; part < kParts; part++)
             sum[r][part] = multiply_add(T(), R::all(x[r]), columns[part], sum[r][part]);
       }
+#pragma clang loop unroll(full)
       for (int r = 0; r < kRows; r++)
+#pragma clang loop unroll(full)
         for (int part = 0; part < kParts; part++) R::store(row(i + r) + j + part * R::kWidth, sum[r][part]);
     }
 }
@@ -117,6 +122,7 @@ MORGANA_INLINE void add_scaled_product(int k, const Factor& a, const Factor& b, 
     for (int i = 0; i < N; i += kRows)
       for (int j = 0; j < N; j += R::kWidth) {
         typename R::V part[kRows];
+#pragma clang loop unroll(full)
         for (int r = 0; r < kRows; r++) part[r] = typename R::V(0.0f);
         for (int n = first; n < first + kGroup; n++) {
           const uint32_t* const x = a.items + a.at[n] + i;
@@ -125,6 +131,7 @@ MORGANA_INLINE void add_scaled_product(int k, const Factor& a, const Factor& b, 
           for (int r = 0; r < kRows; r++) part[r] = multiply_add(0.0f, R::all(x[r]), columns, part[r]);
         }
         const Doubles of_columns = scales_of<R::kWidth>(scales_b + j);
+#pragma clang loop unroll(full)
         for (int r = 0; r < kRows; r++) {
           uint32_t* const at = row(i + r) + j;
           const Doubles factor = of_columns * Doubles(scales_of<1>(scales_a + i + r)[0]);
@@ -144,6 +151,7 @@ MORGANA_INLINE void add_sparse_product(int k, const Factor& a, const Factor& b, 
   for (int i = 0; i < N; i += kRows)
     for (int j = 0; j < N; j += R::kWidth) {
       typename R::V sum[kRows];
+#pragma clang loop unroll(full)
       for (int r = 0; r < kRows; r++) sum[r] = R::load(row(i + r) + j);
       for (int n = 0; n < k; n++) {
         const uint32_t* const x = a.items + a.at[n] + i;
@@ -155,6 +163,7 @@ MORGANA_INLINE void add_sparse_product(int k, const Factor& a, const Factor& b, 
           sum[r] = multiply_add(T(), R::all(x[r]), R::load(y), sum[r]);
         }
       }
+#pragma clang loop unroll(full)
       for (int r = 0; r < kRows; r++) R::store(row(i + r) + j, sum[r]);
     }
 }

@@ -269,12 +269,15 @@ void accumulate_doubles(const Shape& s, const double* a, const double* b, double
         return reinterpret_cast<Unaligned*>(d + place.item * kLanes + place.lane);
       };
       V sum[kRows];
+#pragma clang loop unroll(full)
       for (int r = 0; r < kRows; r++) sum[r] = *row(r);
       for (int k = 0; k < s.k; k++) {
         const int base = M * (block + s.blocks * k);
         const V y = *reinterpret_cast<const Unaligned*>(b + base);
+#pragma clang loop unroll(full)
         for (int r = 0; r < kRows; r++) sum[r] = __builtin_elementwise_fma(V(a[base + i + r]), y, sum[r]);
       }
+#pragma clang loop unroll(full)
       for (int r = 0; r < kRows; r++) *row(r) = sum[r];
     }
 }
