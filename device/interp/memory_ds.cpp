@@ -185,42 +185,53 @@ void ds_wrxchg2(Wave& wave, const Step* step) {
 
 // --- Transposing reads (gfx950; CDNA4 guide 11.4) ---
 
+// Sixteen elements that lie one after another.
+template <int Bits>
+MORGANA_INLINE Chunk row_of_tile(const uint8_t* row) {
+  if constexpr (Bits >= 8) {
+    using Element = std::conditional_t<Bits == 8, uint8_t, uint16_t>;
+    using Row = Element __attribute__((ext_vector_type(16)));
+    return __builtin_convertvector(peek<Row>(row), Chunk);
+  } else {
+    uint32_t words[Bits / 2 + 1] = {};
+    __builtin_memcpy(words, row, 2 * Bits);
+    Chunk low, high, shift;
+#pragma clang loop unroll(full)
+    for (int m = 0; m < 16; m++) {
+      low[m] = words[m * Bits / 32];
+      high[m] = words[m * Bits / 32 + 1];
+      shift[m] = static_cast<uint32_t>(m * Bits % 32);
+    }
+    return (low >> shift | high << 1 << (31 - shift)) & ((1u << Bits) - 1);
+  }
+}
+
 // Sixteen lanes read one tile together, E elements of Bits each: 16 rows, 16 / E lanes side by side along the
-// contiguous dimension. Lane m of them gets element m of all E lines. The guide does not print this order; it
-// is the one that compilers (Triton's layouts for gfx950) rely on.
+// contiguous dimension. Lane m of them gets element m of all E lines: what they read, one lane behind the
+// other, is E lines of sixteen. The guide does not print this order; it is the one that compilers (Triton's
+// layouts for gfx950) rely on.
 template <int Bits, int N>
 [[gnu::noinline]] void read_transposed(Wave& wave, uint32_t* to, const uint32_t* address, uint32_t add,
                                        uint64_t limit) {
-  constexpr unsigned kElements = N * 32 / Bits, kBeside = 16 / kElements;
-  constexpr uint32_t kMask = (1u << Bits) - 1;
-  uint8_t element[kLanes][kElements * (Bits > 8 ? 2 : 1)];
+  constexpr int kElements = N * 32 / Bits;
+  alignas(64) uint8_t tiles[kLanes][4 * N];
   for (int l = 0; l < kLanes; l++) {
-    uint32_t record[N + 1] = {};
     const uint32_t at = address[l] + add;
-    if (at + uint64_t{4 * N} <= limit) __builtin_memcpy(record, wave.group->lds + at, 4 * N);
-    for (unsigned e = 0; e < kElements; e++) {
-      const unsigned bit = e * Bits;
-      const uint64_t pair = record[bit / 32] | uint64_t{record[bit / 32 + 1]} << 32;
-      const auto value = static_cast<uint32_t>(pair >> (bit % 32)) & kMask;
-      if constexpr (Bits > 8)
-        poke(&element[l][2 * e], static_cast<uint16_t>(value));
-      else
-        element[l][e] = static_cast<uint8_t>(value);
-    }
+    if (at + uint64_t{4 * N} <= limit)
+      __builtin_memcpy(tiles[l], wave.group->lds + at, 4 * N);
+    else
+      __builtin_memset(tiles[l], 0, 4 * N);
   }
-  for (uint64_t exec = wave.exec(); exec; exec &= exec - 1) {
-    const auto l = static_cast<unsigned>(__builtin_ctzll(exec));
-    const unsigned m = l % 16;
-    uint64_t word[N / 2 + 1] = {};
-    for (unsigned e = 0; e < kElements; e++) {
-      const uint8_t* const from = element[l - m + e * kBeside + m / kElements];
-      const unsigned column = m % kElements, bit = e * Bits;
-      const uint64_t value = Bits > 8 ? peek<uint16_t>(&from[2 * column]) : from[column];
-      word[bit / 64] |= value << (bit % 64);
-      if (bit % 64 + Bits > 64) word[bit / 64 + 1] |= value >> (64 - bit % 64);
+  for (int i = 0; i < kChunks; i++) {
+    Chunk words[N + 1] = {};
+#pragma clang loop unroll(full)
+    for (int e = 0; e < kElements; e++) {
+      const Chunk row = row_of_tile<Bits>(tiles[16 * i] + 2 * Bits * e);
+      const int bit = e * Bits, shift = bit % 32;
+      words[bit / 32] |= row << static_cast<uint32_t>(shift);
+      if (shift + Bits > 32) words[bit / 32 + 1] |= row >> static_cast<uint32_t>(32 - shift);
     }
-    for (unsigned d = 0; d < N; d++)
-      to[kLanes * d + l] = static_cast<uint32_t>(word[d / 2] >> (32 * (d % 2)));
+    for (int d = 0; d < N; d++) merge_chunk(to + kLanes * d, i, words[d], chunk_mask(wave.exec(), i));
   }
 }
 template <int Bits, int N>
