@@ -8,34 +8,40 @@
 
 namespace morgana::device {
 
-// The lane that `lane` reads under DPP_CTRL `control`; -1: out of range.
-[[gnu::always_inline]] constexpr int dpp_source(uint32_t control, int lane) {
-  const int row = lane & ~15, in_row = lane & 15, count = static_cast<int>(control & 15);
-  if (control <= 0xff) return (lane & ~3) | static_cast<int>(control >> (2 * (lane & 3)) & 3);
-  if (control < 0x110) return in_row + count < 16 ? lane + count : -1;  // row_shl
-  if (control < 0x120) return in_row >= count ? lane - count : -1;      // row_shr
-  if (control < 0x130) return row | ((in_row - count) & 15);            // row_ror
+// The lane that `lane` reads under DPP_CTRL `control`; -1: out of range. Of one lane or a vector of them,
+// which have a sign.
+template <typename Lane>
+[[gnu::always_inline]] constexpr Lane dpp_source(uint32_t control, Lane lane) {
+  const Lane row = lane & ~15, in_row = lane & 15, none = (lane & 0) - 1;
+  const auto count = static_cast<int>(control & 15);
+  if (control <= 0xff) return (lane & ~3) | (((lane & 0) + static_cast<int>(control)) >> (lane & 3) * 2 & 3);
+  if (control < 0x110) return in_row + count < 16 ? lane + count : none;  // row_shl
+  if (control < 0x120) return in_row >= count ? lane - count : none;      // row_shr
+  if (control < 0x130) return row | ((in_row - count) & 15);              // row_ror
   switch (control) {
-    case 0x130: return lane + 1 < 64 ? lane + 1 : -1;                   // wave_shl
-    case 0x134: return (lane + 1) & 63;                                 // wave_rol
-    case 0x138: return lane - 1;                                        // wave_shr
-    case 0x13c: return (lane - 1) & 63;                                 // wave_ror
-    case 0x140: return row | (15 - in_row);                             // row_mirror
-    case 0x141: return (lane & ~7) | (7 - (lane & 7));                  // row_half_mirror
-    case 0x142: return lane > 15 ? (lane & 0x30) - 1 : -1;              // row_bcast:15
-    case 0x143: return lane > 31 ? 31 : -1;                             // row_bcast:31
-    default: return row | (control >= 0x160 ? in_row ^ count : count);  // row_xmask; row_share, row_newbcast
+    case 0x130: return lane + 1 < 64 ? lane + 1 : none;       // wave_shl
+    case 0x134: return (lane + 1) & 63;                       // wave_rol
+    case 0x138: return lane - 1;                              // wave_shr
+    case 0x13c: return (lane - 1) & 63;                       // wave_ror
+    case 0x140: return row | (15 - in_row);                   // row_mirror
+    case 0x141: return (lane & ~7) | (7 - (lane & 7));        // row_half_mirror
+    case 0x142: return lane > 15 ? (lane & 0x30) - 1 : none;  // row_bcast:15
+    case 0x143: return lane > 31 ? (lane & 0) + 31 : none;    // row_bcast:31
+    default:                                                  // row_xmask; row_share, row_newbcast
+      return row | (control >= 0x160 ? in_row ^ count : (lane & 0) + count);
   }
 }
 
 // The lane that `lane` reads under the selects of DPP8: of the same eight.
-[[gnu::always_inline]] constexpr int dpp8_source(uint32_t select, int lane) {
-  return (lane & ~7) | static_cast<int>(select >> (3 * (lane & 7)) & 7);
+template <typename Lane>
+[[gnu::always_inline]] constexpr Lane dpp8_source(uint32_t select, Lane lane) {
+  return (lane & ~7) | (((lane & 0) + static_cast<int>(select)) >> (lane & 7) * 3 & 7);
 }
 
 // The same of either form.
-[[gnu::always_inline]] constexpr int dpp_source(const isa::Inst& inst, int lane) {
-  return inst.dpp8 ? dpp8_source(inst.lane_select, lane) : dpp_source(inst.dpp_ctrl, lane);
+template <typename Lane>
+[[gnu::always_inline]] constexpr Lane dpp_source(const isa::Inst& inst, Lane lane) {
+  return inst.dpp8 ? dpp8_source(inst.lane_select, lane) : dpp_source(uint32_t{inst.dpp_ctrl}, lane);
 }
 
 // Whether a lane whose source is out of range or disabled reads 0. Those of DPP8 do without FI.

@@ -5,6 +5,7 @@
 // the code is written for size: it works on operands in memory, whatever their types, and calls the
 // instruction's thunk.
 #include "device/interp/code.h"
+#include "device/interp/memory_move.h"
 #include "device/interp/other_lanes.h"
 #include "device/interp/vector_frame.h"
 #include "device/interp/vector_tables.h"
@@ -23,16 +24,25 @@ MORGANA_INLINE u32v& word(uint32_t* lanes, int i) { return *reinterpret_cast<u32
 // source computes shows in carry masks only: with the destination's old value, or a disabled lane's value.
 mask apply_dpp(const isa::Inst& inst, mask exec, const uint32_t* from, const uint32_t* old, uint32_t* to,
                int registers) {
-  mask write = 0;
+  using Lanes = int32_t __attribute__((ext_vector_type(16)));
   const bool zeroes = dpp_zeroes(inst);
-  for (int lane = 0; lane < kLanes; lane++) {
-    const int source = dpp_source(inst, lane);
-    const bool valid = source >= 0 && (inst.fetch_inactive || (exec >> source & 1));
-    for (int i = 0; i < registers; i++) {
-      const uint32_t missing = source >= 0 ? from[i * kLanes + source] : old[i * kLanes + lane];
-      to[i * kLanes + lane] = valid ? from[i * kLanes + source] : zeroes ? 0 : missing;
+  uint32_t banks = 0;  // of sixteen lanes, those that the bank mask enables
+  for (int bank = 0; bank < 4; bank++) banks |= (inst.bank_mask >> bank & 1) * (0xfu << (4 * bank));
+  alignas(64) uint32_t active[kLanes];
+  for (int i = 0; i < kChunks; i++) set_chunk(active, i, blend(chunk_mask(exec, i), Chunk(~0u), Chunk(0)));
+  mask write = 0;
+  for (int i = 0; i < kChunks; i++) {
+    const Lanes source = dpp_source(inst, as<Lanes>(kIota + 16 * i));
+    const Chunk lane = as<Chunk>(source) & (kLanes - 1), is_there = as<Chunk>(source >= 0);
+    const Chunk valid = inst.fetch_inactive ? is_there : is_there & pulled(active, lane);
+    for (int r = 0; r < registers; r++) {
+      const Chunk value = pulled(from + r * kLanes, lane);
+      const Chunk missing = is_there ? value : chunk_of(old + r * kLanes, i);
+      set_chunk(to + r * kLanes, i, valid ? value : zeroes ? Chunk(0) : missing);
     }
-    if (dpp_enables(inst, lane) && (valid || zeroes)) write |= mask{1} << lane;
+    const uint32_t enabled = inst.row_mask >> i & 1 ? banks : 0;
+    const auto is_valid = __builtin_bit_cast(uint16_t, __builtin_convertvector(valid != 0, ChunkMask));
+    write |= mask{enabled & (zeroes ? 0xffff : is_valid)} << (16 * i);
   }
   return write;
 }
