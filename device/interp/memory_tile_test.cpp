@@ -1,8 +1,9 @@
-// Memory instructions that only gfx10.3 to gfx12 have: tiles that are transposed on their way, blocks of
-// registers, samples of multisampled images. Encodings by llvm-mc 22.
+// Memory instructions that only gfx950 or gfx10.3 to gfx12 have: tiles that are transposed on their way,
+// blocks of registers, samples of multisampled images. Encodings by llvm-mc 22.
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cstring>
 
 #include "device/testing/memory_rig.h"
 
@@ -89,6 +90,61 @@ TEST(TransposedLoads, NoLaneMeansNoAccessAndAWildOneIsNamed) {
   EXPECT_EQ(wild.fault().kind, FaultKind::memory);
   EXPECT_EQ(wild.fault().address, 0x100u);
   EXPECT_EQ(wild.v(8, 0), 0xdead0008u);
+}
+
+// --- From LDS, on gfx950 ---
+
+struct TransposedRead {
+  const char* hex;
+  uint32_t bits, dwords;
+};
+constexpr TransposedRead kReads[] = {
+    {"4000c0d900000008" /* ds_read_b64_tr_b4 v[8:9], v0 offset:64 */, 4, 2},
+    {"4000c2d900000008" /* ds_read_b96_tr_b6 v[8:10], v0 offset:64 */, 6, 3},
+    {"4000c4d900000008" /* ds_read_b64_tr_b8 v[8:9], v0 offset:64 */, 8, 2},
+    {"4000c6d900000008" /* ds_read_b64_tr_b16 v[8:9], v0 offset:64 */, 16, 2},
+};
+
+uint32_t bits_at(const uint8_t* bytes, uint32_t at, uint32_t count) {
+  uint32_t value = 0;
+  for (uint32_t i = 0; i < count; i++) value |= (bytes[(at + i) / 8] >> ((at + i) % 8) & 1u) << i;
+  return value;
+}
+
+// Sixteen lanes share a tile of 16 rows, of which each lane reads a part; lane m gets column m of all rows.
+TEST(TransposedReads, SixteenLanesShareATile) {
+  for (const TransposedRead& read : kReads) {
+    Rig rig(Target::gfx950, read.hex, WaveSize::wave64);
+    uint8_t* const lds = rig.group().lds;
+    for (uint32_t i = 0; i < 1024; i++) lds[i] = uint8_t(i * 37 + i / 16 * 11);
+    // Records in no order; two lie behind LDS.
+    for (uint32_t l = 0; l < kLanes; l++) rig.v(0, int(l)) = l * 29 % kLanes * 4 * read.dwords;
+    rig.v(0, 5) = 0xffff0000, rig.v(0, 40) = 0x40000;
+    rig.wave().set_exec(~(uint64_t{1} << 17));
+    ASSERT_EQ(rig.run(), Exit::ended) << read.hex;
+    const uint32_t in_lane = read.dwords * 32 / read.bits, beside = 16 / in_lane;
+    for (uint32_t l = 0; l < kLanes; l++) {
+      uint8_t got[12], expected[12] = {};
+      for (uint32_t d = 0; d < read.dwords; d++) {
+        const uint32_t word = rig.v(8 + int(d), int(l));
+        std::memcpy(got + 4 * d, &word, 4);
+      }
+      for (uint32_t row = 0; row < in_lane; row++) {
+        const uint32_t source = l / 16 * 16 + row * beside + l % 16 / in_lane, column = l % 16 % in_lane;
+        const bool is_outside = source == 5 || source == 40;
+        const uint32_t value =
+            is_outside ? 0 : bits_at(lds + rig.v(0, int(source)) + 64, column * read.bits, read.bits);
+        for (uint32_t i = 0; i < read.bits; i++) {
+          const uint32_t at = row * read.bits + i;
+          expected[at / 8] = uint8_t(expected[at / 8] | (value >> i & 1) << (at % 8));
+        }
+      }
+      if (l == 17)
+        EXPECT_EQ(rig.v(8, 17), 0xdead0008u) << read.hex;
+      else
+        EXPECT_EQ(std::memcmp(got, expected, size_t{4} * read.dwords), 0) << read.hex << " lane " << l;
+    }
+  }
 }
 
 // --- Blocks ---
