@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "device/jit/backend.h"
+#include "device/jit/gain.h"
 #include "device/jit/kernel.h"
 #include "device/jit/llvm_guard.h"
 #include "device/jit/occupied.h"
@@ -241,6 +242,8 @@ Result<std::unique_ptr<Compilation>> Compilation::begin(Program& program, const 
 }
 
 uint32_t Compilation::instructions() const { return static_cast<uint32_t>(parts_->flow.instructions.size()); }
+
+double Compilation::gain() const { return jit::gain(parts_->flow); }
 
 void Compilation::set_name(std::string name) { parts_->label = std::move(name); }
 

@@ -87,6 +87,7 @@ class Compilation {
   Compilation& operator=(const Compilation&) = delete;
 
   uint32_t instructions() const;
+  double gain() const;  // gain.h
   // What the log calls the kernel; "kernel at 0x..." otherwise.
   void set_name(std::string name);
   // Whether the store has the code.

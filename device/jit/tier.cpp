@@ -52,9 +52,9 @@ Policy policy() {
 // What compiling takes of processor time, in microseconds, as far as the process has not seen it.
 // Long kernels take more for an instruction: LLVM looks at all values that live at once for each of them.
 constexpr double kCostUs = 8'000, kCostPerInstructionUs = 600, kTwiceAsDear = 5'000;
-// A kernel is compiled when it was interpreted for this part of that: what has run for long goes on for long,
-// and compiled code takes a fraction of the interpreter's time.
-constexpr double kWorth = 0.5;
+// A kernel is compiled when what compiled code would have spared is this part of that: what has run for long
+// goes on for long.
+constexpr double kWorth = 0.5, kLeastGain = 0.02;
 // Who compiles gets less than this of a processor: all are busy.
 constexpr double kBusy = 0.8;
 // A kernel whose compilation the end of a process interrupted is compiled at once by the next one, unless
@@ -198,7 +198,8 @@ class Forms final : public Request, public std::enable_shared_from_this<Forms> {
   std::string why_interpreted;  // for good
   uint64_t launches = 0;
   uint32_t instructions = 0;  // 0: not known
-  uint64_t given_ns = 0;      // that launches have waited
+  double gain = 1;
+  uint64_t given_ns = 0;  // that launches have waited
   // Of a rest: what the waves that came to it had been interpreted for, and how many these were.
   uint64_t rest_spent = 0, asked[2] = {};
   // What waves go on in, for threads without the mutex. All of them are kept: somebody may still read one.
@@ -259,22 +260,22 @@ struct Background {
   Result<std::shared_ptr<const Kernel>> build(Forms& forms, const Specialisation& key, uint64_t worth) {
     MORGANA_TRY(const auto compilation, Compilation::begin(forms.program, forms.entry, key));
     if (!forms.name.empty()) compilation->set_name(forms.name);
-    code_was_read(forms, compilation->instructions());
+    code_was_read(forms, *compilation);
     if (is_orphan(forms)) return std::shared_ptr<const Kernel>();
     if (!compilation->find()) {
       const uint32_t instructions = compilation->instructions();
       const uint64_t price = cost.of(instructions);
-      const auto enough = static_cast<uint64_t>(kWorth * static_cast<double>(price));
+      const auto enough = static_cast<uint64_t>(kWorth * static_cast<double>(price) /
+                                                std::max(compilation->gain(), kLeastGain));
       const auto is_promised = [&] {
         const uint32_t interruptions = compilation->interruptions();
         return interruptions > 0 && interruptions <= kAtOnce;
       };
       if (worth < enough && !is_promised()) {
         log(LogLevel::info,
-            "jit: {}: not compiled yet: {} instructions take some {:.0f} ms, and it was interpreted for "
-            "{:.0f} "
-            "ms",
-            forms.name, instructions, milliseconds(price), milliseconds(worth));
+            "jit: {}: not compiled yet: {} instructions take some {:.0f} ms and spare {:.0f} % of the "
+            "interpreter's time, which was {:.0f} ms",
+            forms.name, instructions, milliseconds(price), 100 * compilation->gain(), milliseconds(worth));
         forms.patience.store(enough, std::memory_order_relaxed);
         return std::shared_ptr<const Kernel>();
       }
@@ -304,9 +305,10 @@ struct Background {
   }
 
   // Of what launches compile the code stays there.
-  void code_was_read(Forms& forms, uint32_t instructions) {
+  void code_was_read(Forms& forms, const Compilation& compilation) {
     std::lock_guard lock(mutex);
-    forms.instructions = instructions;
+    forms.instructions = compilation.instructions();
+    forms.gain = compilation.gain();
     if (compiling != &forms) return;
     reads_code = false;
     changed.notify_all();
@@ -364,7 +366,9 @@ struct Background {
     if (forms.form[0].is_queued || forms.form[1].is_queued) return "others are compiled before it";
     if (forms.form[0].kernel.load() || forms.form[1].kernel.load())
       return "it is compiled, but its waves leave that code or began before";
-    return fmt::format("compiling its {} instructions has not been worth while so far", forms.instructions);
+    return fmt::format(
+        "compiling its {} instructions, to spare {:.0f} % of this, has not been worth while so far",
+        forms.instructions, 100 * forms.gain);
   }
 
   // Whether launches like `key`'s have come with so many sizes.
