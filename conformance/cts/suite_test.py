@@ -155,12 +155,16 @@ class Suite(unittest.TestCase):
         self.assertIn("the end", log)
 
     def test_expectations_are_read_strictly(self):
-        for text in ("a\tb\n", "a\tb\tgreen\n", "a\tb\tskip\n", "a\tb\tskip\t \n", "a\tb\tpass\na\tb\tpass\n"):
+        for text in ("a\tb\n", "a\tb\tgreen\n", "a\tb\tfail|green\twhy\n", "a\tb\tskip\n", "a\tb\tskip\t \n", "a\tb\tpass\na\tb\tpass\n"):
             with self.assertRaises(ValueError, msg=text):
                 suite.Expectation(text)
         rules = suite.Expectation("a\tx*\tskip\tnone\na\txy\tpass\na\t*\tfail\tall\n")
         self.assertEqual([rules.of("a", n) for n in ("xy", "xz", "z")], [("pass", ""), ("skip", "none"), ("fail", "all")])
         self.assertIsNone(rules.of("b", "xy"))
+        chance = suite.Expectation("a\tx\tfail|timeout\tby chance\n")
+        of_a = suite.Job("a", "x", (), "", 1)
+        self.assertEqual([chance.judge(of_a, result) is None for result in ("fail", "timeout", "crash", "pass")],
+                         [True, True, False, False])
         other = [suite.Job("a", "other", (), "", 1)]
         self.assertEqual(rules.vanished(other, [("a", "*")]), [("a", "xy")])
         self.assertEqual(rules.vanished(other, [("a", "o*")]), [])
