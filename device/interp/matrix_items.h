@@ -91,12 +91,75 @@ MORGANA_INLINE u32v decode(const Wave& wave, bool fnuz, u32v v) {
   }
 }
 
+#ifdef __AVX512BW__
+// The upper halves of the f32 that codes of eight bits stand for; `x` has one in each 16 bits.
+template <const SmallFormat& format>
+MORGANA_INLINE __m512i decode_bytes(__m512i x) {
+  struct Table {
+    uint8_t bytes[64];
+  };
+  // Of denormals: lower bytes, upper bytes.
+  alignas(64) static constexpr Table kDenormals = [] {
+    Table table{};
+    float unit = 1;
+    for (int i = 1 - format.bias - format.mantissa; i < 0; i++) unit /= 2;
+    for (int i = 0; i < 64; i++) {
+      const auto value = static_cast<float>(i % 8 & ((1 << format.mantissa) - 1)) * unit;
+      const uint32_t half = __builtin_bit_cast(uint32_t, value) >> 16;
+      table.bytes[i] = static_cast<uint8_t>(i % 16 < 8 ? half : half >> 8);
+    }
+    return table;
+  }();
+  const auto all = [](int value) __attribute__((always_inline)) {
+    return _mm512_set1_epi16(static_cast<short>(value));
+  };
+  const __m512i magnitude = _mm512_and_si512(x, all(0x7f)), quiet = all(0x7fc0);
+  const __m512i normal =
+      _mm512_add_epi16(_mm512_slli_epi16(magnitude, 7 - format.mantissa), all((127 - format.bias) << 7));
+  const __m512i places =
+      _mm512_or_si512(_mm512_or_si512(magnitude, _mm512_slli_epi16(magnitude, 8)), all(0x800));
+  const __m512i denormal = _mm512_shuffle_epi8(_mm512_load_si512(kDenormals.bytes), places);
+  __m512i r = _mm512_mask_blend_epi16(_mm512_cmplt_epu16_mask(magnitude, all(1 << format.mantissa)), normal,
+                                      denormal);
+  if (format.has_infinity)
+    r = _mm512_mask_mov_epi16(r, _mm512_cmpeq_epu16_mask(magnitude, all(format.overflow)), all(0x7f80));
+  r = _mm512_or_si512(r, _mm512_and_si512(_mm512_slli_epi16(x, 8), all(0x8000)));
+  if (format.unsigned_zero) return _mm512_mask_mov_epi16(r, _mm512_cmpeq_epu16_mask(x, all(0x80)), quiet);
+  const uint32_t last = format.has_infinity ? format.overflow : format.nan - 1;  // that is no NaN
+  return _mm512_mask_mov_epi16(r, _mm512_cmpgt_epu16_mask(magnitude, all(static_cast<int>(last))), quiet);
+}
+
+template <const SmallFormat& format>
+MORGANA_INLINE void decode_words_of_bytes(const uint32_t* lanes, int items, Matrix& out) {
+  const __m512i low = _mm512_set1_epi32(0x00ff00ff), upper = _mm512_set1_epi32(static_cast<int>(0xffff0000));
+  for (int item = 0; item < items; item += 4, lanes += kLanes)
+    for (int i = 0; i < kLanes; i += 16) {
+      const __m512i word = _mm512_load_si512(lanes + i);
+      const __m512i even = decode_bytes<format>(_mm512_and_si512(word, low));
+      const __m512i odd = decode_bytes<format>(_mm512_srli_epi16(word, 8));
+      _mm512_store_si512(out.items[item] + i, _mm512_slli_epi32(even, 16));
+      _mm512_store_si512(out.items[item + 1] + i, _mm512_slli_epi32(odd, 16));
+      _mm512_store_si512(out.items[item + 2] + i, _mm512_and_si512(even, upper));
+      _mm512_store_si512(out.items[item + 3] + i, _mm512_and_si512(odd, upper));
+    }
+}
+#endif
+
 // The items of all lanes.
 template <Element E>
 [[gnu::noinline]] void decode_items(const Wave& wave, const uint32_t* lanes, int items, Matrix& out) {
   constexpr int kBits = bits_of_element(E);
   constexpr uint32_t kMask = kBits == 32 ? ~0u : (1u << kBits % 32) - 1;
   const bool fnuz = wave.target->target == Target::gfx942;
+#ifdef __AVX512BW__
+  if constexpr (E == Element::fp8 || E == Element::bf8) {
+    if (fnuz)
+      decode_words_of_bytes<E == Element::fp8 ? kFp8Fnuz : kBf8Fnuz>(lanes, items, out);
+    else
+      decode_words_of_bytes<E == Element::fp8 ? kFp8 : kBf8>(lanes, items, out);
+    return;
+  }
+#endif
   const auto* words = reinterpret_cast<const u32v*>(lanes);
   const auto put = [&](int item, u32v v) __attribute__((always_inline)) {
     *reinterpret_cast<u32v*>(out.items[item]) = decode<E>(wave, fnuz, v & kMask);
