@@ -22,7 +22,7 @@ constexpr uint64_t kNearStack = 256 * 1024;
 // Pages of one kind: shared ones are of one mapping.
 struct Stretch {
   uint64_t begin = 0, end = 0;
-  bool is_shared = false, is_executable = false;
+  bool is_shared = false;
 };
 
 struct Pages {
@@ -43,11 +43,10 @@ Pages pages_in(uint64_t begin, uint64_t end) {
     pages.is_stack = pages.is_stack || (mapping.begin <= frame && frame < mapping.end);
     is_whole = is_whole && mapping.begin <= covered && mapping.is_writable;
     const uint64_t until = std::min(mapping.end, end);
-    if (!mapping.is_shared && !list.empty() && !list.back().is_shared &&
-        list.back().is_executable == mapping.is_executable)
+    if (!mapping.is_shared && !list.empty() && !list.back().is_shared)
       list.back().end = until;
     else
-      list.push_back({covered, until, mapping.is_shared, mapping.is_executable});
+      list.push_back({covered, until, mapping.is_shared});
     covered = until;
     return covered < end;
   });
@@ -57,8 +56,7 @@ Pages pages_in(uint64_t begin, uint64_t end) {
 
 }  // namespace
 
-int move_into_file(uint64_t begin, uint64_t size, bool is_executable) {
-  const int access = PROT_READ | PROT_WRITE | (is_executable ? PROT_EXEC : 0);
+int move_into_file(uint64_t begin, uint64_t size) {
   const int file = memfd_create("morgana", MFD_CLOEXEC);
   if (file < 0) return -1;
   bool ok = ftruncate(file, static_cast<off_t>(size)) == 0;
@@ -73,9 +71,9 @@ int move_into_file(uint64_t begin, uint64_t size, bool is_executable) {
     // A bare system call: a sanitizer's pwrite would object to the bytes of the pages that lie beside the
     // application's memory.
     ok = syscall(SYS_pwrite64, file, piece, bytes, done) == static_cast<long>(bytes) &&
-         mmap(piece, bytes, access, MAP_SHARED | MAP_FIXED | MAP_POPULATE, file, static_cast<off_t>(done)) !=
-             MAP_FAILED;
-    if (!ok) mprotect(piece, bytes, access);
+         mmap(piece, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, file,
+              static_cast<off_t>(done)) != MAP_FAILED;
+    if (!ok) mprotect(piece, bytes, PROT_READ | PROT_WRITE);
     pages.release();
   }
   if (ok) return file;
@@ -96,7 +94,7 @@ bool map_stretch(const Stretch& stretch, uint64_t place) {
     madvise(at, size, MADV_POPULATE_READ);  // of Linux 5.14; before, each page faults
     return true;
   }
-  const int file = move_into_file(stretch.begin, size, stretch.is_executable);
+  const int file = move_into_file(stretch.begin, size);
   if (file < 0) return false;
   const bool ok =
       mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, file, 0) != MAP_FAILED;

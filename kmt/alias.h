@@ -68,9 +68,9 @@ class DeferredAliases {
   std::atomic<size_t> count_{0}, copied_{0};  // of all, and of those that are copied
 };
 
-// Replaces private pages by the pages of a new file with the same contents, piece by piece; they can be read,
-// written and, on request, executed as before. Returns the file, or -1. Other threads may read and write the
-// pages meanwhile; device/held_pages.h says what may not.
-int move_into_file(uint64_t begin, uint64_t size, bool is_executable = false);
+// Replaces private pages by the pages of a new file with the same contents, piece by piece. Returns
+// the file, or -1. Other threads may read and write the pages meanwhile; device/held_pages.h says what may
+// not.
+int move_into_file(uint64_t begin, uint64_t size);
 
 }  // namespace morgana::kmt

@@ -35,7 +35,7 @@ std::vector<AddressRange> managed_memory() {
   std::vector<AddressRange> there;
   if (all.ranges.empty()) return there;
   visit_mappings([&](const Mapping& mapping) {
-    if (!mapping.is_writable || mapping.is_executable || mapping.is_shared) return true;
+    if (!mapping.is_writable || mapping.is_shared) return true;
     for (const AddressRange& range : all.ranges) {
       const uint64_t begin = std::max(range.begin, mapping.begin), end = std::min(range.end, mapping.end);
       if (begin < end) there.push_back({begin, end});

@@ -19,8 +19,7 @@ bool parse(const char* line, const char* end, Mapping& mapping) {
   const auto ends = std::from_chars(begins.ptr + 1, end, mapping.end, 16);
   if (ends.ec != std::errc() || end - ends.ptr < 5) return false;
   const char* const access = ends.ptr + 1;
-  mapping.is_writable = access[0] == 'r' && access[1] == 'w';
-  mapping.is_executable = access[2] == 'x';
+  mapping.is_writable = access[0] == 'r' && access[1] == 'w' && access[2] == '-';
   mapping.is_shared = access[3] == 's';
   return true;
 }

@@ -8,7 +8,7 @@ namespace morgana::runtime {
 
 struct Mapping {
   uint64_t begin = 0, end = 0;
-  bool is_writable = false, is_executable = false, is_shared = false;  // writable: and readable
+  bool is_writable = false, is_shared = false;  // writable: and readable, and not executable
 };
 
 // The process's mappings by rising address, until `visit` returns false. Any thread; handlers of signals,
