@@ -1,5 +1,6 @@
 #include "kmt/alias.h"
 
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -102,12 +103,22 @@ bool map_stretch(const Stretch& stretch, uint64_t place) {
   return ok;
 }
 
+// Whether any of [begin, end) may be the stack that this function itself writes.
+bool is_own_stack(uint64_t begin, uint64_t end) {
+  const auto frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  uint64_t low = frame - kNearStack, high = frame + kPage;
+  stack_t handlers{};
+  if (sigaltstack(nullptr, &handlers) == 0 && (handlers.ss_flags & SS_ONSTACK) != 0) {
+    low = reinterpret_cast<uint64_t>(handlers.ss_sp);
+    high = low + handlers.ss_size;
+  }
+  return begin < high && end > low;
+}
+
 // Maps the pages once more, at `at` or (0) where there is room.
 uint64_t map_again(uint64_t address, uint64_t size, uint64_t at) {
   const uint64_t begin = address / kPage * kPage, end = (address + size + kPage - 1) / kPage * kPage;
-  // Below the caller's frame lies the stack that this function itself writes.
-  const auto frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
-  if (begin < frame + kPage && end > frame - kNearStack) return 0;
+  if (is_own_stack(begin, end)) return 0;
   const std::vector<Stretch> list = pages_in(begin, end).stretches;
   if (list.empty()) return 0;
   const auto reserve = [&](uint64_t where, int flags) {
@@ -139,7 +150,7 @@ DeferredAliases& DeferredAliases::get() {
   return *aliases;
 }
 
-DeferredAliases::DeferredAliases() {
+DeferredAliases::DeferredAliases() : is_recorded_(runtime::recording_wanted()) {
   device::set_page_maker([](uint64_t address) { return get().make_for(address); });
 }
 
@@ -157,6 +168,8 @@ bool DeferredAliases::add(uint64_t address, uint64_t size, uint64_t at) {
   std::lock_guard lock(mutex_);
   aliases_.insert_or_assign(at,
                             Alias{address, size, is_copied ? Alias::Kind::copied : Alias::Kind::movable, {}});
+  lowest_ = std::min(lowest_.load(), at);
+  highest_ = std::max(highest_.load(), at + size);
   count_ = aliases_.size();
   if (is_copied) ++copied_;
   return true;
@@ -188,7 +201,8 @@ void DeferredAliases::make(Aliases::reference entry) {
 }
 
 bool DeferredAliases::make_for(uint64_t address) {
-  if (count_ == 0) return false;
+  // A recording holds what HeldPages would wait for, until the launch has ended that may be waiting here.
+  if (is_recorded_ || count_ == 0 || address < lowest_ || address >= highest_) return false;
   std::lock_guard lock(mutex_);
   const auto found = find(address);
   if (found == aliases_.end()) return false;
@@ -213,7 +227,7 @@ void DeferredAliases::carry(uint64_t from, uint64_t to, std::vector<uint8_t>& la
 }
 
 void DeferredAliases::before_kernel() {
-  const bool is_watched = runtime::recording_wanted() && count_ != 0;
+  const bool is_watched = is_recorded_ && count_ != 0;
   if (copied_ == 0 && !is_watched) return;
   std::lock_guard lock(mutex_);
   for (auto& entry : aliases_) {

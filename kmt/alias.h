@@ -62,6 +62,9 @@ class DeferredAliases {
   bool make_for(uint64_t address);
   static void carry(uint64_t from, uint64_t to, std::vector<uint8_t>& last);
 
+  const bool is_recorded_;
+  // Of all there were. Refused accesses elsewhere are nobody's here, and wait for no lock.
+  std::atomic<uint64_t> lowest_{~uint64_t{0}}, highest_{0};
   // An access of whoever holds it may be refused, too, and comes to make_for.
   std::recursive_mutex mutex_;
   Aliases aliases_;

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstddef>
 #include <system_error>
+#include <vector>
 
 namespace morgana::runtime {
 namespace {
@@ -29,9 +30,10 @@ bool parse(const char* line, const char* end, Mapping& mapping) {
 void visit_mappings(const std::function<bool(const Mapping&)>& visit) {
   const int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   if (maps < 0) return;
-  std::array<char, 4096> text;  // as much as Linux gives at once
-  std::array<char, 48> head;    // of a line
-  size_t known = 0;             // bytes of it
+  // As much as Linux gives at once; a handler's stack may have no room for it.
+  std::vector<char> text(4096);
+  std::array<char, 48> head;  // of a line
+  size_t known = 0;           // bytes of it
   bool goes_on = true;
   while (goes_on) {
     const ssize_t bytes = read(maps, text.data(), text.size());
