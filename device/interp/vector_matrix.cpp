@@ -2,9 +2,9 @@
 //
 // All of them are D = C + A * B over B_ blocks of M x N x K; they differ in shape, element types and where an
 // element lies (7.1.4), which the mnemonic and the register counts say. Elements of A and B are first
-// decoded, item by item over the whole wave, to f32, i32 or f64; rows of D are then accumulated N lanes at a
-// time. EXEC and MODE's rounding are ignored (7.1.2); f32 operands obey MODE's denormal field (7.4). AccVGPRs
-// and VGPRs are alike.
+// decoded, item by item over the whole wave, to f32, f64, i32 or pairs of i16; rows of D are then accumulated
+// (matrix_product.h). EXEC and MODE's rounding are ignored (7.1.2); f32 operands obey MODE's denormal field
+// (7.4). AccVGPRs and VGPRs are alike.
 #include "device/interp/float_env.h"
 #include "device/interp/matrix_items.h"
 #include "device/interp/matrix_product.h"
