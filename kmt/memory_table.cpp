@@ -129,7 +129,7 @@ HSAKMT_STATUS MemoryTable::place(uint64_t address, uint64_t size, uint32_t node,
   range->flags = flags;
   range->origin = origin;
   if (own_file >= 0) files_.insert_or_assign(address, own_file);
-  runtime::register_host(pages, size, label_of(node, flags), origin == Origin::placed);
+  runtime::register_host(pages, size, label_of(node, flags), origin != Origin::program);
   used_[node] += size;
   ++version_;
   owned_.insert_or_assign(address, std::move(range));
@@ -217,7 +217,7 @@ void MemoryTable::let_go(const Range& range) {
     return;
   }
   runtime::unregister_host(address);
-  if (range.origin == Origin::program) return;
+  if (range.origin != Origin::placed) return;
   if (const auto found = files_.find(range.address); found != files_.end()) {
     close(found->second);
     files_.erase(found);

@@ -25,6 +25,7 @@ namespace morgana::kmt {
 enum class Origin {
   allocated,  // runtime::allocate's
   placed,     // put where the caller has reserved addresses; the reservation is left when the range goes
+  thunk,      // that it has mapped for itself, at their place: nothing else lies there
   program     // the program's own, at their place
 };
 

@@ -89,7 +89,9 @@ int Buffers::allocate(Buffer wanted, uint64_t& handle) {
     return -EFAULT;
   const int result =
       error_of(MemoryTable::get().place(wanted.address, wanted.size, wanted.node, flags_of(wanted.flags),
-                                        is_user ? Origin::program : Origin::placed));
+                                        wanted.is_alias ? Origin::program
+                                        : is_user       ? Origin::thunk
+                                                        : Origin::placed));
   return result != 0 ? result : insert(wanted, handle);
 }
 

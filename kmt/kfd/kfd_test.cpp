@@ -566,6 +566,23 @@ TEST_F(UserPointers, KernelsSeeTheProgramsMemory) {
   destroy_queue(queue);
 }
 
+// Its second address is its first; a replay has it (kmt_kfd_replay).
+TEST_F(UserPointers, KernelsSeeWhatTheThunkHasMappedForItself) {
+  const Queue queue = make_queue(QueueType::compute_aql);
+  const uint64_t at = reserve(kBytes);
+  auto* own = static_cast<uint32_t*>(mmap(reinterpret_cast<void*>(at), kBytes, PROT_READ | PROT_WRITE,
+                                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+  ASSERT_NE(own, MAP_FAILED);
+  AllocMemory args = wanted(own, kCoherent);
+  args.address = at;
+  EXPECT_EQ(allocate_as(args).address, at);
+  own[0] = 41;
+  count_by_kernel(queue, 0, own);
+  for (uint32_t i = 0; i < 100; ++i) EXPECT_EQ(own[i], (i < 64 ? 1u : 0u) + (i == 0 ? 41 : 0)) << i;
+  EXPECT_TRUE(is_private(own));
+  destroy_queue(queue);
+}
+
 TEST_F(UserPointers, KernelsThatDoNotLookLeaveTheProgramsMemoryAsItIs) {
   uint8_t* const own = own_memory();
   const uint8_t* const alias = give_address(own, 0);
