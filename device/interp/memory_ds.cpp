@@ -214,19 +214,20 @@ template <int Bits, int N>
 [[gnu::noinline]] void read_transposed(Wave& wave, uint32_t* to, const uint32_t* address, uint32_t add,
                                        uint64_t limit) {
   constexpr int kElements = N * 32 / Bits;
-  alignas(64) uint8_t tiles[kLanes][4 * N];
+  constexpr int kBytes = 4 * N;
+  alignas(64) uint8_t tiles[kLanes * kBytes];
   for (int l = 0; l < kLanes; l++) {
     const uint32_t at = address[l] + add;
-    if (at + uint64_t{4 * N} <= limit)
-      __builtin_memcpy(tiles[l], wave.group->lds + at, 4 * N);
+    if (at + uint64_t{kBytes} <= limit)
+      __builtin_memcpy(tiles + l * kBytes, wave.group->lds + at, kBytes);
     else
-      __builtin_memset(tiles[l], 0, 4 * N);
+      __builtin_memset(tiles + l * kBytes, 0, kBytes);
   }
   for (int i = 0; i < kChunks; i++) {
     Chunk words[N + 1] = {};
 #pragma clang loop unroll(full)
     for (int e = 0; e < kElements; e++) {
-      const Chunk row = row_of_tile<Bits>(tiles[16 * i] + 2 * Bits * e);
+      const Chunk row = row_of_tile<Bits>(tiles + 16 * i * kBytes + 2 * Bits * e);
       const int bit = e * Bits, shift = bit % 32;
       words[bit / 32] |= row << static_cast<uint32_t>(shift);
       if (shift + Bits > 32) words[bit / 32 + 1] |= row >> static_cast<uint32_t>(32 - shift);

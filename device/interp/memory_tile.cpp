@@ -22,7 +22,7 @@ template <int Bits>
   constexpr int kInDword = 32 / Bits;
   constexpr uint32_t kElement = (1u << Bits) - 1;
   const uint64_t exec = wave.exec(), sources = exec & UINT32_MAX;
-  alignas(64) uint32_t loaded[Bits / 4 * kLanes] = {}, result[Bits / 4 * kLanes] = {};
+  alignas(256) uint32_t loaded[Bits / 4 * kLanes] = {}, result[Bits / 4 * kLanes] = {};
   if (sources) {
     uint64_t* const at = address_room(wave);
     flat_addresses(wave, step, at);
