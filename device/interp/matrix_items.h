@@ -34,6 +34,15 @@ struct alignas(256) Matrix {
   uint32_t items[kMaxItems][kLanes];
 };
 
+// What a magnitude of `format` stands for that is neither NaN nor infinite.
+constexpr float value_of(const SmallFormat& format, int magnitude) {
+  const int mantissa = magnitude & ((1 << format.mantissa) - 1), exponent = magnitude >> format.mantissa;
+  auto value = static_cast<float>(exponent == 0 ? mantissa : mantissa + (1 << format.mantissa));
+  for (int i = exponent == 0 ? 1 : exponent; i < format.bias + format.mantissa; i++) value /= 2;
+  for (int i = format.bias + format.mantissa; i < exponent; i++) value *= 2;
+  return value;
+}
+
 #ifdef __AVX512F__
 // What codes of four bits stand for, or those of six; `v` has nothing else in its low bits.
 template <const SmallFormat& format>
@@ -45,11 +54,7 @@ MORGANA_INLINE u32v look_up(u32v v) {
     Table table{};
     for (int code = 0; code < 32; code++) {
       const int magnitude = code & ((1 << (format.bits - 1)) - 1);
-      const int mantissa = magnitude & ((1 << format.mantissa) - 1), exponent = magnitude >> format.mantissa;
-      float value = static_cast<float>(exponent == 0 ? mantissa : mantissa + (1 << format.mantissa));
-      for (int i = exponent == 0 ? 1 : exponent; i < format.bias + format.mantissa; i++) value /= 2;
-      for (int i = format.bias + format.mantissa; i < exponent; i++) value *= 2;
-      table.values[code] = magnitude == code ? value : -value;
+      table.values[code] = magnitude == code ? value_of(format, code) : -value_of(format, magnitude);
     }
     return table;
   }();
@@ -101,10 +106,8 @@ MORGANA_INLINE __m512i decode_bytes(__m512i x) {
   // Of denormals: lower bytes, upper bytes.
   alignas(64) static constexpr Table kDenormals = [] {
     Table table{};
-    float unit = 1;
-    for (int i = 1 - format.bias - format.mantissa; i < 0; i++) unit /= 2;
     for (int i = 0; i < 64; i++) {
-      const auto value = static_cast<float>(i % 8 & ((1 << format.mantissa) - 1)) * unit;
+      const float value = value_of(format, i & ((1 << format.mantissa) - 1));
       const uint32_t half = __builtin_bit_cast(uint32_t, value) >> 16;
       table.bytes[i] = static_cast<uint8_t>(i % 16 < 8 ? half : half >> 8);
     }

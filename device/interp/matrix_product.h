@@ -30,12 +30,13 @@ constexpr int kHostLanes = 8, kHostRows = 8;
 constexpr int kHostLanes = 4, kHostRows = 8;
 #endif
 
-template <typename T, int N>
-struct HostRow {
+// Of a lane.
+template <typename T>
+struct LaneOf {
   using Value = uint32_t;
 };
-template <int N>
-struct HostRow<float, N> {
+template <>
+struct LaneOf<float> {
   using Value = float;
 };
 
@@ -62,7 +63,7 @@ MORGANA_INLINE V multiply_add(PairsOfI16, V x, V y, V sum) {
 template <typename T, int N>
 struct Rows {
   static constexpr int kWidth = N < kHostLanes ? N : kHostLanes;
-  using Value = typename HostRow<T, N>::Value;
+  using Value = typename LaneOf<T>::Value;
   using V = vec<Value, kWidth>;
   using Unaligned = Value __attribute__((ext_vector_type(kWidth), aligned(4)));
   MORGANA_INLINE static V load(const uint32_t* at) { return *reinterpret_cast<const Unaligned*>(at); }

@@ -63,9 +63,12 @@ MORGANA_INLINE ChunkMask as_bools(uint32_t mask) {
   return __builtin_bit_cast(ChunkMask, static_cast<uint16_t>(mask));
 }
 MORGANA_INLINE Chunk blend(uint32_t mask, Chunk on, Chunk off) { return as_bools(mask) ? on : off; }
-MORGANA_INLINE bool is_zero(Chunk value) {
-  return __builtin_bit_cast(uint16_t, __builtin_convertvector(value != 0, ChunkMask)) == 0;
+// A bit for each of sixteen lanes for which it holds.
+template <class Condition>
+MORGANA_INLINE uint64_t bits_of_condition(Condition lanes) {
+  return __builtin_bit_cast(uint16_t, __builtin_convertvector(lanes, ChunkMask));
 }
+MORGANA_INLINE bool is_zero(Chunk value) { return bits_of_condition(value != 0) == 0; }
 // Writes the lanes of `mask`.
 MORGANA_INLINE void merge_chunk(uint32_t* lanes, int i, Chunk value, uint32_t mask) {
   set_chunk(lanes, i, mask == 0xffff ? value : blend(mask, value, chunk_of(lanes, i)));

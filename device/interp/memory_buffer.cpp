@@ -57,10 +57,6 @@ uint64_t lane_addresses(const Wave& wave, const Step* step, const Resource& r, c
   return inside;
 }
 
-MORGANA_INLINE uint64_t bits_of_chunk(ChunkMask mask, int i) {
-  return uint64_t{__builtin_bit_cast(uint16_t, mask)} << (16 * i);
-}
-
 // The same of a plain buffer of which each lane of `exec` has all of the access in range (`inside`), or
 // nothing; false: it is none.
 template <class Move>
@@ -73,8 +69,8 @@ MORGANA_INLINE bool plain_addresses(const Wave& wave, const Step* step, const Re
   uint64_t in = 0, out = 0;
   for (int i = 0; i < kChunks; i++) {
     const Chunk offset = (vaddr ? chunk_of(vaddr, i) : Chunk(0)) + r.inst_offset;
-    in |= bits_of_chunk(__builtin_convertvector(offset <= r.records - Move::kBytes, ChunkMask), i);
-    out |= bits_of_chunk(__builtin_convertvector(offset >= r.records, ChunkMask), i);
+    in |= bits_of_condition(offset <= r.records - Move::kBytes) << (16 * i);
+    out |= bits_of_condition(offset >= r.records) << (16 * i);
     *reinterpret_cast<Chunk64*>(at + 16 * i) = __builtin_convertvector(offset, Chunk64) + r.base;
   }
   inside = exec & in;

@@ -336,8 +336,7 @@ MORGANA_INLINE void move_lds_lanes(uint8_t* lds, const Data& data, const uint32_
   if (limit >= Move::kBytes) {
     for (int i = 0; i < kChunks; i++) {
       const Chunk offset = chunk_of(address, i) + add;
-      const auto in = __builtin_convertvector(offset <= limit - Move::kBytes, ChunkMask);
-      inside |= uint64_t{__builtin_bit_cast(uint16_t, in)} << (16 * i);
+      inside |= bits_of_condition(offset <= limit - Move::kBytes) << (16 * i);
       *reinterpret_cast<Chunk64*>(at + 16 * i) =
           __builtin_convertvector(offset, Chunk64) + reinterpret_cast<uint64_t>(lds);
     }

@@ -12,10 +12,7 @@ MORGANA_INLINE uint64_t outside_scratch(const Wave& wave, const uint32_t* offset
   if (wave.scratch_lane_bytes < bytes) return exec;
   const uint32_t last = wave.scratch_lane_bytes - bytes;
   uint64_t outside = 0;
-  for (int i = 0; i < kChunks; i++) {
-    const auto beyond = __builtin_convertvector(chunk_of(offset, i) > last, ChunkMask);
-    outside |= uint64_t{__builtin_bit_cast(uint16_t, beyond)} << (16 * i);
-  }
+  for (int i = 0; i < kChunks; i++) outside |= bits_of_condition(chunk_of(offset, i) > last) << (16 * i);
   return outside & exec;
 }
 

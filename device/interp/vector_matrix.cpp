@@ -80,9 +80,10 @@ bool parse(const isa::Row& row, Shape& shape) {
   return shape.m > 0 && shape.k > 0 && shape.blocks > 0;
 }
 
+uint32_t log2(int v) { return static_cast<uint32_t>(__builtin_ctz(static_cast<unsigned>(v))); }
+
 // A Shape in Step::extra.
 uint32_t pack(const Shape& s) {
-  const auto log2 = [](int v) { return static_cast<uint32_t>(__builtin_ctz(static_cast<unsigned>(v))); };
   return log2(s.m) | log2(s.k) << 3 | log2(s.blocks) << 6 | uint32_t(s.a) << 9 | uint32_t(s.b) << 13 |
          uint32_t(s.acc) << 17 | uint32_t(s.sparse) << 21 | uint32_t(s.scaled) << 22;
 }
@@ -138,7 +139,6 @@ constexpr PlacesOfK kPlacesOfK = [] {
   return all;
 }();
 const uint16_t* places_of_k(int k, int columns, bool halves) {
-  const auto log2 = [](int v) { return __builtin_ctz(static_cast<unsigned>(v)); };
   return kPlacesOfK.at[halves][log2(columns / kLeastColumns)][log2(k)];
 }
 

@@ -41,8 +41,7 @@ mask apply_dpp(const isa::Inst& inst, mask exec, const uint32_t* from, const uin
       set_chunk(to + r * kLanes, i, valid ? value : zeroes ? Chunk(0) : missing);
     }
     const uint32_t enabled = inst.row_mask >> i & 1 ? banks : 0;
-    const auto is_valid = __builtin_bit_cast(uint16_t, __builtin_convertvector(valid != 0, ChunkMask));
-    write |= mask{enabled & (zeroes ? 0xffff : is_valid)} << (16 * i);
+    write |= (enabled & (zeroes ? 0xffff : bits_of_condition(valid != 0))) << (16 * i);
   }
   return write;
 }

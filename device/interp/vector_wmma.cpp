@@ -197,7 +197,7 @@ Factor factor(const Decoded& decoded) {
 template <typename T, typename Column>
 MORGANA_INLINE void add_sparse_row(const Decoded& a, const Decoded& b, int k, int row, const Column& column,
                                    uint32_t* into) {
-  using Value = typename HostRow<T, kSide>::Value;
+  using Value = typename LaneOf<T>::Value;
   using V = vec<Value, kSide>;
   V sum = *reinterpret_cast<const V*>(into);
   for (int n = 0; n < k; n++)

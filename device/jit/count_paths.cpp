@@ -17,10 +17,6 @@ constexpr uint32_t kLine = 64;  // kLineBytes
 using Bits = uint64_t __attribute__((ext_vector_type(8)));
 using BitsMask = bool __attribute__((ext_vector_type(8)));
 
-template <class Condition>
-MORGANA_INLINE uint64_t bits_of_condition(Condition lanes) {
-  return __builtin_bit_cast(uint16_t, __builtin_convertvector(lanes, ChunkMask));
-}
 MORGANA_INLINE uint32_t lane_of(const Lanes* lanes, int l) {
   return reinterpret_cast<const volatile uint32_t*>(lanes)[l];
 }

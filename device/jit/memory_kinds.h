@@ -13,7 +13,7 @@ struct Lanes {
 };
 
 MORGANA_INLINE uint32_t equal_lanes(Chunk a, Chunk b) {
-  return __builtin_bit_cast(uint16_t, __builtin_convertvector(a == b, ChunkMask));
+  return static_cast<uint32_t>(bits_of_condition(a == b));
 }
 MORGANA_INLINE bool covers(uint32_t equal, uint32_t mask) { return (mask & ~equal) == 0; }
 

@@ -61,7 +61,7 @@ MORGANA_INLINE Chunk from_window(const uint8_t* from, Chunk index) {
 // Every lane's address is greater than the one before, as in the steps of a sorting network.
 MORGANA_INLINE bool is_rising(Chunk at) {
   const Chunk before = __builtin_shufflevector(at, at, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
-  return (__builtin_bit_cast(uint16_t, __builtin_convertvector(at > before, ChunkMask)) | 1) == 0xffff;
+  return (bits_of_condition(at > before) | 1) == 0xffff;
 }
 MORGANA_INLINE Chunk broadcast_first(const Chunk& lanes) {
   Chunk all;

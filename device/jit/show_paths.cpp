@@ -36,7 +36,7 @@ MORGANA_KEEPS_REGISTERS bool passes(const Wave* wave, const Step* step, uint64_t
       rises &= is_near, same &= is_near;
     }
     // Not around 2^32.
-    rises &= __builtin_bit_cast(uint16_t, __builtin_convertvector(next >= by, ChunkMask));
+    rises &= bits_of_condition(next >= by);
     lanes.rises |= rises << 16 * i, lanes.same |= same << 16 * i;
   }
   const uint64_t both = exec & exec >> 1;

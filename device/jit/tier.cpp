@@ -260,13 +260,14 @@ struct Background {
   Result<std::shared_ptr<const Kernel>> build(Forms& forms, const Specialisation& key, uint64_t worth) {
     MORGANA_TRY(const auto compilation, Compilation::begin(forms.program, forms.entry, key));
     if (!forms.name.empty()) compilation->set_name(forms.name);
-    code_was_read(forms, *compilation);
+    const double gain = compilation->gain();
+    code_was_read(forms, compilation->instructions(), gain);
     if (is_orphan(forms)) return std::shared_ptr<const Kernel>();
     if (!compilation->find()) {
       const uint32_t instructions = compilation->instructions();
       const uint64_t price = cost.of(instructions);
-      const auto enough = static_cast<uint64_t>(kWorth * static_cast<double>(price) /
-                                                std::max(compilation->gain(), kLeastGain));
+      const auto enough =
+          static_cast<uint64_t>(kWorth * static_cast<double>(price) / std::max(gain, kLeastGain));
       const auto is_promised = [&] {
         const uint32_t interruptions = compilation->interruptions();
         return interruptions > 0 && interruptions <= kAtOnce;
@@ -275,7 +276,7 @@ struct Background {
         log(LogLevel::info,
             "jit: {}: not compiled yet: {} instructions take some {:.0f} ms and spare {:.0f} % of the "
             "interpreter's time, which was {:.0f} ms",
-            forms.name, instructions, milliseconds(price), 100 * compilation->gain(), milliseconds(worth));
+            forms.name, instructions, milliseconds(price), 100 * gain, milliseconds(worth));
         forms.patience.store(enough, std::memory_order_relaxed);
         return std::shared_ptr<const Kernel>();
       }
@@ -305,10 +306,10 @@ struct Background {
   }
 
   // Of what launches compile the code stays there.
-  void code_was_read(Forms& forms, const Compilation& compilation) {
+  void code_was_read(Forms& forms, uint32_t instructions, double gain) {
     std::lock_guard lock(mutex);
-    forms.instructions = compilation.instructions();
-    forms.gain = compilation.gain();
+    forms.instructions = instructions;
+    forms.gain = gain;
     if (compiling != &forms) return;
     reads_code = false;
     changed.notify_all();
