@@ -61,6 +61,36 @@ class Programs : public OpenCl {
   }
 };
 
+// A large program is built in parts: whatever kernels share, they must share still.
+TEST_F(Programs, KernelsOfALargeProgramShareItsVariables) {
+  std::string source = "global int sum = 1;\nconstant int kSteps[3] = {10, 20, 30};\n";
+  for (int k = 0; k < 6; ++k) {
+    source += "kernel void step" + std::to_string(k) + "(global int* out) {\n  uint y = 1;\n";
+    for (int i = 0; i < 1100; ++i) source += "  y = y * 3u + " + std::to_string(i + k) + "u;\n";
+    source += k % 3 == 0 ? "  sum += kSteps[out[1] + " + std::to_string(k / 3) + "];\n  out[0] = sum;\n"
+                         : "  out[0] = kSteps[out[1] + 2] + (y == 1);\n";
+    source += "}\n";
+  }
+  cl_program program = make_program(source.c_str(), "-cl-std=CL2.0");
+  EXPECT_EQ(program_string(program, CL_PROGRAM_KERNEL_NAMES), "step0;step1;step2;step3;step4;step5");
+  const auto run_step = [&](const char* name) {
+    int zeros[2] = {0, 0};
+    cl_mem buffer = make_buffer(sizeof zeros, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, zeros);
+    cl_kernel kernel = make_kernel(program, name);
+    EXPECT_EQ(clSetKernelArg(kernel, 0, sizeof buffer, &buffer), CL_SUCCESS);
+    EXPECT_EQ(clEnqueueTask(queue, kernel, 0, nullptr, nullptr), CL_SUCCESS);
+    const int value = read<int>(buffer, 1)[0];
+    clReleaseKernel(kernel);
+    clReleaseMemObject(buffer);
+    return value;
+  };
+  EXPECT_EQ(run_step("step0"), 11);
+  EXPECT_EQ(run_step("step3"), 31);
+  EXPECT_EQ(run_step("step0"), 41);
+  EXPECT_EQ(run_step("step5"), 30);
+  clReleaseProgram(program);
+}
+
 TEST_F(Programs, ABuildErrorHasALogAndAStatus) {
   const char* source = "kernel void broken(global int* p) { p[0] = nonsense; }";
   cl_int error;

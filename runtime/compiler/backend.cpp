@@ -4,6 +4,7 @@
 #include <clang/CodeGen/BackendUtil.h>
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/CallingConv.h>
 #include <llvm/IR/DiagnosticHandler.h>
 #include <llvm/IR/DiagnosticInfo.h>
@@ -17,14 +18,22 @@
 #include <llvm/Transforms/IPO/Internalize.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
-#include <algorithm>
+#include <sched.h>
 
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+
+#include "base/options.h"
 #include "base/target.h"
 #include "device/limits.h"
 #include "runtime/compiler/async_copies.h"
 #include "runtime/compiler/barrier_marks.h"
 #include "runtime/compiler/codegen_repairs.h"
+#include "runtime/compiler/containment.h"
 #include "runtime/compiler/device_library.h"
+#include "runtime/compiler/long_passes.h"
+#include "runtime/compiler/parts.h"
 #include "runtime/compiler/wave_size.h"
 #include "runtime/compiler/zeroed_memory.h"
 #include "runtime/kernel_notes.h"
@@ -41,7 +50,8 @@ constexpr const char* kEnqueueErrors = "morgana.enqueue_errors";
 // Prints LLVM's diagnostics in the manner of Clang's.
 class LogHandler : public llvm::DiagnosticHandler {
  public:
-  LogHandler(Frontend& frontend, bool& failed) : frontend_(frontend), failed_(failed) {}
+  LogHandler(Frontend& frontend, llvm::raw_ostream& log, bool& failed)
+      : frontend_(frontend), log_(log), failed_(failed) {}
 
   bool handleDiagnostics(const llvm::DiagnosticInfo& diagnostic) override {
     const clang::DiagnosticsEngine& clang = frontend_.clang().getDiagnostics();
@@ -54,17 +64,16 @@ class LogHandler : public llvm::DiagnosticHandler {
     }
     failed_ |= is_error;
     const char* severity = is_error ? "error: " : "warning: ";
-    llvm::raw_ostream& log = frontend_.log();
     if (auto* assembly = llvm::dyn_cast<llvm::DiagnosticInfoSrcMgr>(&diagnostic)) {
-      log << source_location(assembly->getLocCookie()) << severity << assembly->getSMDiag().getMessage()
-          << '\n'
-          << text_of(diagnostic) << '\n';
+      log_ << source_location(assembly->getLocCookie()) << severity << assembly->getSMDiag().getMessage()
+           << '\n'
+           << text_of(diagnostic) << '\n';
     } else if (auto* constraint = llvm::dyn_cast<llvm::DiagnosticInfoInlineAsm>(&diagnostic)) {
-      log << source_location(constraint->getLocCookie()) << severity << constraint->getMsgStr() << '\n';
+      log_ << source_location(constraint->getLocCookie()) << severity << constraint->getMsgStr() << '\n';
     } else {
       llvm::StringRef text = text_of(diagnostic);
       text.consume_front("<unknown>:0:0: ");
-      log << severity << text << '\n';
+      log_ << severity << text << '\n';
     }
     return true;
   }
@@ -90,6 +99,7 @@ class LogHandler : public llvm::DiagnosticHandler {
   }
 
   Frontend& frontend_;
+  llvm::raw_ostream& log_;
   bool& failed_;
   std::string text_;
 };
@@ -348,6 +358,72 @@ Status write_notes(Frontend& frontend, llvm::Module& module, uint32_t lanes) {
   return {};
 }
 
+// Clang's optimiser and code generator.
+void emit(Frontend& frontend, llvm::Module& module, Object& object) {
+  const CodegenRepairs repairs;
+  const LongPasses passes(module);
+  clang::CompilerInstance& clang = frontend.clang();
+  clang::CodeGenOptions options = clang.getCodeGenOpts();
+  clang::emitBackendOutput(clang, options, clang.getTarget().getDataLayoutString(), &module,
+                           clang::Backend_EmitObj, clang.getVirtualFileSystemPtr(),
+                           std::make_unique<llvm::raw_svector_ostream>(object));
+}
+
+// The threads that a build may use.
+size_t available_threads() {
+  if (options().threads > 0) return static_cast<size_t>(options().threads);
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? static_cast<size_t>(std::max(1, CPU_COUNT(&set))) : 1;
+}
+
+// The same for each part, in an LLVMContext of its own. The heaviest are begun first.
+Status emit_parts(Frontend& frontend, const std::vector<Part>& parts, const llvm::Module& module,
+                  std::vector<Object>& objects, bool& failed) {
+  struct Outcome {
+    Status status = make_error(ErrorCode::internal, "not emitted");
+    std::string log;
+    bool failed = false;
+  };
+  Object bitcode;
+  llvm::BitcodeWriter writer(bitcode);
+  writer.writeModule(module);
+  writer.writeStrtab();
+  std::vector<size_t> order(parts.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t one, size_t other) {
+    return std::pair(parts[other].weight, one) < std::pair(parts[one].weight, other);
+  });
+  std::vector<Outcome> outcomes(parts.size());
+  objects.assign(parts.size(), {});
+
+  const auto emit_part = [&](size_t index) -> Status {
+    llvm::LLVMContext context;
+    context.setDiscardValueNames(true);
+    llvm::raw_string_ostream log(outcomes[index].log);
+    context.setDiagnosticHandler(std::make_unique<LogHandler>(frontend, log, outcomes[index].failed));
+    MORGANA_TRY(const auto part,
+                take_part(llvm::StringRef(bitcode.data(), bitcode.size()), parts[index], context));
+    emit(frontend, *part, objects[index]);
+    return {};
+  };
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    for (size_t i = next++; i < order.size(); i = next++) outcomes[order[i]].status = emit_part(order[i]);
+  };
+  std::string reason;
+  const bool completed = run_contained(work, reason, std::min(available_threads(), parts.size()));
+  for (Outcome& outcome : outcomes) {
+    frontend.log() << outcome.log;
+    failed |= outcome.failed;
+  }
+  if (!completed) {
+    frontend.log() << "fatal error: the compiler failed: " << reason << '\n';
+    return make_error(ErrorCode::build_failed, "the compiler failed");
+  }
+  for (Outcome& outcome : outcomes) MORGANA_CHECK(outcome.status);
+  return {};
+}
+
 }  // namespace
 
 void record_options(llvm::Module& module, const BuildOptions& options) {
@@ -359,11 +435,11 @@ void record_options(llvm::Module& module, const BuildOptions& options) {
 }
 
 void route_diagnostics(Frontend& frontend, bool& failed) {
-  frontend.context().setDiagnosticHandler(std::make_unique<LogHandler>(frontend, failed));
+  frontend.context().setDiagnosticHandler(std::make_unique<LogHandler>(frontend, frontend.log(), failed));
 }
 
-Status emit_object(Frontend& frontend, const BuildOptions& options, const TargetDescription& target,
-                   llvm::Module& module, llvm::SmallVectorImpl<char>& object) {
+Result<std::vector<Object>> emit_objects(Frontend& frontend, const BuildOptions& options,
+                                         const TargetDescription& target, llvm::Module& module) {
   bool failed = false;
   route_diagnostics(frontend, failed);
   MORGANA_TRY(const WaveSize wave, settle_wave_size(module, target, frontend.log()));
@@ -383,14 +459,15 @@ Status emit_object(Frontend& frontend, const BuildOptions& options, const Target
   if (options.zero_local_memory) zero_local_memory(module);
   if (options.check_values) keep_local_memory(module);
   MORGANA_CHECK(expand_divisions(target, options.optimization > 0, module));
-  const CodegenRepairs repairs;
-  clang::CompilerInstance& clang = frontend.clang();
-  auto stream = std::make_unique<llvm::raw_svector_ostream>(object);
-  clang::emitBackendOutput(clang, clang.getCodeGenOpts(), clang.getTarget().getDataLayoutString(), &module,
-                           clang::Backend_EmitObj, clang.getVirtualFileSystemPtr(), std::move(stream));
-  if (failed || clang.getDiagnostics().hasErrorOccurred())
+  std::vector<Object> objects(1);
+  const std::vector<Part> parts = options.optimization > 0 ? cut(module) : std::vector<Part>();
+  if (parts.empty())
+    emit(frontend, module, objects.front());
+  else
+    MORGANA_CHECK(emit_parts(frontend, parts, module, objects, failed));
+  if (failed || frontend.clang().getDiagnostics().hasErrorOccurred())
     return make_error(ErrorCode::build_failed, "code generation failed");
-  return {};
+  return objects;
 }
 
 }  // namespace morgana::runtime

@@ -5,6 +5,8 @@
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/Module.h>
 
+#include <vector>
+
 #include "runtime/compiler/frontend.h"
 
 namespace morgana::runtime {
@@ -17,9 +19,11 @@ void record_options(llvm::Module& module, const BuildOptions& options);
 // set when one of them is an error. Both must outlive the context's use.
 void route_diagnostics(Frontend& frontend, bool& failed);
 
-// Optimises `module`, a whole program, and emits a relocatable ELF object. Consumes the module's meaning: it
-// is of no use afterwards.
-Status emit_object(Frontend& frontend, const BuildOptions& options, const TargetDescription& target,
-                   llvm::Module& module, llvm::SmallVectorImpl<char>& object);
+using Object = llvm::SmallVector<char, 0>;
+
+// Optimises `module`, a whole program, and emits relocatable ELF objects, to be linked in this order: one, or
+// those of its parts (parts.h). Consumes the module's meaning: it is of no use afterwards.
+Result<std::vector<Object>> emit_objects(Frontend& frontend, const BuildOptions& options,
+                                         const TargetDescription& target, llvm::Module& module);
 
 }  // namespace morgana::runtime

@@ -18,6 +18,7 @@
 #include "runtime/compiler/containment.h"
 #include "runtime/compiler/device_pack.h"
 #include "runtime/compiler/frontend.h"
+#include "runtime/compiler/merge_notes.h"
 #include "runtime/compiler/spirv/translate.h"
 #include "runtime/file_identity.h"
 
@@ -133,20 +134,25 @@ CompileInput clang_input(const CompileInput& input) {
   return models;
 }
 
-using Object = llvm::SmallVector<char, 0>;
+using Objects = std::vector<Object>;
 
-// LLD's turn. Its messages go to the log, where the one object is the program.
-Result<std::string> link_elf(const Result<Object>& object, std::string& log) {
-  if (!object.ok()) return object.error();
-  const Bytes bytes(object->data(), object->size());
-  auto elf = codeobj::link({&bytes, 1});
-  if (elf.ok()) return std::string(elf->begin(), elf->end());
+// LLD's turn. Its messages go to the log, where every object is the program.
+Result<std::string> link_elf(const Result<Objects>& objects, std::string& log) {
+  if (!objects.ok()) return objects.error();
+  std::vector<Bytes> bytes;
+  for (const Object& object : *objects) bytes.emplace_back(object.data(), object.size());
+  auto elf = codeobj::link(bytes);
+  if (elf.ok()) {
+    std::string result(elf->begin(), elf->end());
+    if (bytes.size() > 1) MORGANA_CHECK(merge_notes(result));
+    return result;
+  }
   std::string_view messages = elf.error().message;
   constexpr std::string_view kPrefix = "linking failed: ";
   if (messages.starts_with(kPrefix)) messages.remove_prefix(kPrefix.size());
   const size_t start = log.size();
   log.append(messages).append("\n");
-  replace_all(log, start, "object 0", "program");
+  for (size_t i = bytes.size(); i-- > 0;) replace_all(log, start, fmt::format("object {}", i), "program");
   return build_failed();
 }
 
@@ -171,16 +177,14 @@ Result<std::string> build_source(const CompileInput& input, const BuildOptions& 
   const TraceSpan span("compile", "build");
   const BuildOptions options = effective(given, input, target);
   const CompileInput read = clang_input(input);
-  return link_elf(contained<Object>(log,
-                                    [&]() -> Result<Object> {
-                                      Frontend frontend(options, target, log);
-                                      MORGANA_CHECK(frontend.prepare(read));
-                                      auto module = parse(frontend, input, options, target);
-                                      if (module == nullptr) return build_failed();
-                                      Object object;
-                                      MORGANA_CHECK(emit_object(frontend, options, target, *module, object));
-                                      return object;
-                                    }),
+  return link_elf(contained<Objects>(log,
+                                     [&]() -> Result<Objects> {
+                                       Frontend frontend(options, target, log);
+                                       MORGANA_CHECK(frontend.prepare(read));
+                                       auto module = parse(frontend, input, options, target);
+                                       if (module == nullptr) return build_failed();
+                                       return emit_objects(frontend, options, target, *module);
+                                     }),
                   log);
 }
 
@@ -201,19 +205,17 @@ Result<std::string> link_objects(const std::vector<std::string_view>& objects, c
       MORGANA_TRY(std::unique_ptr<llvm::Module> program, merge(frontend, objects));
       return write_bitcode(*program);
     });
-  return link_elf(contained<Object>(log,
-                                    [&]() -> Result<Object> {
-                                      Frontend frontend(options, target, log);
-                                      MORGANA_CHECK(frontend.prepare(nothing));
-                                      if (!frontend.clang().createTarget()) return build_failed();
-                                      bool failed = false;
-                                      route_diagnostics(frontend, failed);
-                                      MORGANA_TRY(std::unique_ptr<llvm::Module> program,
-                                                  merge(frontend, objects));
-                                      Object object;
-                                      MORGANA_CHECK(emit_object(frontend, options, target, *program, object));
-                                      return object;
-                                    }),
+  return link_elf(contained<Objects>(log,
+                                     [&]() -> Result<Objects> {
+                                       Frontend frontend(options, target, log);
+                                       MORGANA_CHECK(frontend.prepare(nothing));
+                                       if (!frontend.clang().createTarget()) return build_failed();
+                                       bool failed = false;
+                                       route_diagnostics(frontend, failed);
+                                       MORGANA_TRY(std::unique_ptr<llvm::Module> program,
+                                                   merge(frontend, objects));
+                                       return emit_objects(frontend, options, target, *program);
+                                     }),
                   log);
 }
 

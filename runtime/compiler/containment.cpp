@@ -8,6 +8,7 @@
 #include <cstring>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "base/leavable.h"
 
@@ -109,14 +110,15 @@ void* run(void* argument) {
 
 }  // namespace
 
-bool run_contained(const std::function<void()>& function, std::string& reason) {
+bool run_contained(const std::function<void()>& function, std::string& reason, size_t threads) {
   static std::once_flag once;
   std::call_once(once, [] {
     llvm::install_fatal_error_handler(on_fatal_error);
     llvm::install_bad_alloc_error_handler(on_fatal_error);
   });
   SignalGuard guard;
-  Job job{&function};
+  std::vector<Job> jobs(threads, Job{&function});
+  std::vector<pthread_t> started;
 
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
@@ -126,17 +128,26 @@ bool run_contained(const std::function<void()>& function, std::string& reason) {
   sigfillset(&all);
   for (int number : kSignals) sigdelset(&all, number);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t thread;
-  int error = pthread_create(&thread, &attributes, run, &job);
+  int error = 0;
+  for (Job& job : jobs) {
+    pthread_t thread;
+    error = pthread_create(&thread, &attributes, run, &job);
+    if (error != 0) break;
+    started.push_back(thread);
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
-  if (error != 0) {
+  if (started.empty()) {
     reason = std::string("cannot start a thread: ") + std::strerror(error);
     return false;
   }
-  pthread_join(thread, nullptr);
-  if (job.why_left) reason = *job.why_left;
-  return !job.why_left;
+  for (const pthread_t thread : started) pthread_join(thread, nullptr);
+  for (const Job& job : jobs)
+    if (job.why_left) {
+      reason = *job.why_left;
+      return false;
+    }
+  return true;
 }
 
 }  // namespace morgana::runtime

@@ -5,13 +5,15 @@
 // parser recurses. Usable from any thread, several at once.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 
 namespace morgana::runtime {
 
-// Runs `function`; false when it was cut short, with the reason in `reason`. What it had allocated is then
-// leaked: LLVM's data structures may be in any state, so no destructor runs over them.
-bool run_contained(const std::function<void()>& function, std::string& reason);
+// Runs `function`, on as many threads at once as asked or as there can be; false when one of the calls was
+// cut short, with the reason in `reason`. What it had allocated is then leaked: LLVM's data structures may be
+// in any state, so no destructor runs over them. The other calls are waited for.
+bool run_contained(const std::function<void()>& function, std::string& reason, size_t threads = 1);
 
 }  // namespace morgana::runtime

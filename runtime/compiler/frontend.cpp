@@ -148,7 +148,9 @@ int object_version(const TargetDescription& target) {
 }
 
 Frontend::Frontend(const BuildOptions& options, const TargetDescription& target, std::string& log)
-    : options_(options), target_(target), log_(log), context_(std::make_unique<llvm::LLVMContext>()) {}
+    : options_(options), target_(target), log_(log), context_(std::make_unique<llvm::LLVMContext>()) {
+  context_->setDiscardValueNames(true);
+}
 
 Frontend::~Frontend() = default;
 
