@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "device/limits.h"
+
 namespace morgana::device {
 
 struct SeenRange {
@@ -20,6 +22,9 @@ struct SeenRanges {
   }
   SeenRange range[kSlots];
   uint32_t group_bytes = 0, private_bytes = 0;  // of LDS and scratch that the launch asked for
+  // Of the waves of the group, by index: whether waits are to be shown. (The check of races: whether the wave
+  // has stored something that it has not waited for.)
+  bool shows_waits[kMaxWaves] = {};
 };
 
 }  // namespace morgana::device

@@ -58,7 +58,9 @@ std::optional<LaunchPlan> LaunchPlan::make(Target target, const Launch& launch, 
   plan->observer = observer;
   if (!plan->take_sizes(problem) || !plan->fill_sgprs(problem) || !plan->find_entry(problem))
     plan.reset();
-  else if (tier != nullptr && (observer == nullptr || observer->wants() != Observer::Wants::all))
+  else
+    plan->tell_stores();
+  if (plan && tier != nullptr && (observer == nullptr || observer->wants() != Observer::Wants::all))
     plan->request_kernel(*tier);
   return plan;
 }
@@ -184,6 +186,13 @@ bool LaunchPlan::find_entry(Fault& problem) {
   problem = impossible(FaultKind::bad_jump, "no code is loaded at the kernel's entry");
   problem.pc = entry;
   return false;
+}
+
+void LaunchPlan::tell_stores() const {
+  if (observer == nullptr || !observer->wants_stores()) return;
+  Program& program = static_cast<Program&>(const_cast<Code&>(*code));
+  observer->expects(
+      program.expected_stores(first_step, argument_registers(*launch.descriptor), acc_base()));
 }
 
 bool LaunchPlan::has_watches() const {

@@ -30,6 +30,14 @@ bool may_pass(const Instruction& i) {
 
 }  // namespace
 
+// Whether an access is executed at once where it lies in what its slot has seen: under the check of races,
+// loads from memory that nobody stores to.
+bool Translator::looks_for_seen(const Instruction& i) const {
+  if (key_.checks_memory) return true;
+  return key_.shows_accesses && may_pass(i) && i.step->inst->row->format != isa::Format::DS && !writes_memory(i) &&
+         (i.how == How::scalar_load || !i.is_result_dead);
+}
+
 Translator::Seen Translator::load_seen(const Instruction& i) {
   Value* const range = field(seen_ranges(), offsetof(SeenRanges, range) + slot_of(i) * sizeof(SeenRange));
   return {b_.CreateLoad(i64_, field(range, offsetof(SeenRange, begin))),
@@ -75,6 +83,7 @@ void Translator::unless_seen(const Instruction& i, Value* seen) {
   either(
       seen, [] {},
       [&] {
+        if (!key_.checks_memory) return show_unless_passes(i);
         with_operands(i, [&] {
           return call_library("morgana_observe_unseen", {wave_, step_address(i), b_.getInt32(slot_of(i))});
         });
@@ -196,6 +205,7 @@ llvm::Value* Translator::passes(const Instruction& i) {
   if (i.how == How::scalar_load) {
     use.bytes = 4u * inst.dst[0].dwords;
     use.is_scalar = true;
+    use.slot = slot_of(i);
     base = scalar_address(i);
   } else if (i.how == How::memory) {
     if (shown_ == nullptr) shown_ = temporary(llvm::ArrayType::get(lanes_, 2));
@@ -204,6 +214,7 @@ llvm::Value* Translator::passes(const Instruction& i) {
     use.is_lds = inst.format == isa::Format::DS;
     use.is_wide = !use.is_lds && i.step->kind[2] == Source::none;
     use.writes = access.direction == isa::Direction::store;
+    use.slot = slot_of(i);
     use.has_two = access.addresses == 2;
     int64_t offset = inst.offset;
     if (use.has_two) {
@@ -221,25 +232,38 @@ llvm::Value* Translator::passes(const Instruction& i) {
                       {wave_, step_address(i), base, addresses, lanes, b_.getInt64(use.packed())});
 }
 
+void Translator::show_all(const Instruction& i) {
+  with_operands(i, [&] { return call_library("morgana_observe_single", {wave_, step_address(i)}); });
+}
+
+void Translator::show_unless_passes(const Instruction& i) {
+  either(
+      passes(i), [] {}, [&] { show_all(i); }, llvm::MDBuilder(context_).createLikelyBranchWeights());
+}
+
 // What the interpreter goes on from, it shows itself.
 void Translator::show_first(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   if (i.how == How::leave) return;
-  const auto show_all = [&] {
-    with_operands(i, [&] { return call_library("morgana_observe_single", {wave_, step_address(i)}); });
-  };
   const auto show_step = [&] {
     stop_unless(call_library("morgana_observe_single", {wave_, step_address(i)}));
   };
-  llvm::MDNode* const likely = llvm::MDBuilder(context_).createLikelyBranchWeights();
   if (isa::accesses_memory(inst.row->format)) {
-    if (key_.checks_memory || !may_pass(i)) return show_all();
-    either(passes(i), [] {}, show_all, likely);
+    if (looks_for_seen(i)) return;  // as soon as its address is known
+    if (!may_pass(i)) return show_all(i);
+    show_unless_passes(i);
   } else if (inst.row->op == isa::Op::s_nop) {
     show_step();
   } else if (std::string_view(inst.row->mnemonic).starts_with("s_wait")) {
-    if (key_.checks_memory) return show_step();
-    either(passes(i), [] {}, show_step, likely);
+    Value* const index = b_.CreateZExt(b_.CreateLoad(i32_, field(wave_, offsetof(Wave, index))), i64_);
+    Value* const shows =
+        b_.CreateLoad(i8_, b_.CreateGEP(i8_, field(seen_ranges(), offsetof(SeenRanges, shows_waits)), index));
+    either(
+        b_.CreateICmpEQ(shows, b_.getInt8(0)), [] {},
+        [&] {
+          either(
+              passes(i), [] {}, show_step, llvm::MDBuilder(context_).createLikelyBranchWeights());
+        });
   }
 }
 

@@ -81,7 +81,7 @@ bool Translator::load_by_index(const Instruction& i, const Access& access) {
   store_row(index.lanes, lanes, llvm::Align(256));
   llvm::AllocaInst* data = temporary(llvm::ArrayType::get(lanes_, access.dwords));
   Value* base = b_.CreateAdd(index.base, b_.getInt64(static_cast<uint64_t>(int64_t{inst.offset})));
-  if (key_.checks_memory) check_lanes(i);
+  if (looks_for_seen(i)) check_lanes(i);
   if (key_.counts) count_index(i, base, lanes, b_.getInt1(index.is_signed));
   call_library("morgana_load_index_" + rows_of_kind(access),
                {wave_, notes(i), base, lanes, b_.getInt1(index.is_signed), data});

@@ -324,7 +324,7 @@ void Translator::memory(const Instruction& i) {
   }
   const auto [lowest, highest] = std::minmax_element(offset, offset + used);
   const auto observe_as_shaped = [&, lowest = lowest, highest = highest] {
-    if (key_.checks_memory && !is_lds)
+    if (!is_lds && looks_for_seen(i))
       check_shaped(i, shape, bases[lowest - offset], bases[highest - offset], access.size);
     if (key_.counts) count_shaped(i, shape, bases[0]);
   };
@@ -421,7 +421,7 @@ void Translator::memory(const Instruction& i) {
   };
   // Lanes of any form in global memory; `how` "any_": rows are rare among them.
   const auto move_lanes = [&](const char* how) {
-    if (key_.checks_memory) check_lanes(i);
+    if (looks_for_seen(i)) check_lanes(i);
     if (key_.counts && !flat) count_lanes(i);
     Value* base = b_.getInt64(static_cast<uint64_t>(int64_t{inst.offset}));
     if (address_words == 1) base = b_.CreateAdd(base, scalar_source(i, 2, 2));

@@ -215,7 +215,7 @@ std::vector<llvm::Value*> Translator::load_scalars(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   Value* const address = scalar_address(i);
   if (is_noted(i)) note_step(i);
-  if (key_.checks_memory) check_scalar(i, address);
+  if (looks_for_seen(i)) check_scalar(i, address);
   Value* from = b_.CreateIntToPtr(address, ptr_);
   const unsigned code = inst.dst[0].code, dwords = inst.dst[0].dwords;
   std::vector<Value*> loaded(dwords);

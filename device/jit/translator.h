@@ -317,6 +317,9 @@ class Translator {
   void show(const Instruction& i);
   Value* passes(const Instruction& i);
   void show_first(const Instruction& i);
+  void show_all(const Instruction& i);
+  void show_unless_passes(const Instruction& i);
+  bool looks_for_seen(const Instruction& i) const;
   // Counts (translate_counts.cpp).
   Value* counter(uint32_t number);
   void add_to_counter(uint32_t number, Value* amount);

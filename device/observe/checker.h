@@ -1,7 +1,9 @@
 // Checker: the Observer that makes findings; one launch's.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "device/observe/barrier_check.h"
 #include "device/observe/hazard_check.h"
@@ -21,7 +23,9 @@ class Checker final : public Observer {
   void barrier(const Group& group) override;
   void group_ends(const Group& group) override;
   Wants wants() const override;
-  SeenRanges* seen() override { return memory_ ? &memory_->seen() : nullptr; }
+  bool wants_stores() const override { return race_.has_value() && !race_->is_by_lane(); }
+  void expects(std::shared_ptr<ExpectedStores> stores) override { race_->expects(std::move(stores)); }
+  SeenRanges* seen() override { return race_ ? &race_->seen() : memory_ ? &memory_->seen() : nullptr; }
   bool allows(const isa::Inst& inst, std::span<const Access> accesses, uint32_t slot) override;
 
  private:

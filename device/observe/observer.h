@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "device/checks.h"
@@ -18,6 +19,8 @@
 #include "device/state/wave.h"
 
 namespace morgana::device {
+
+struct ExpectedStores;
 
 // One access of some lanes.
 struct Access {
@@ -54,6 +57,9 @@ class Observer {
 
   virtual ~Observer() = default;
   virtual Wants wants() const { return Wants::all; }
+  // Before all others, where `wants_stores`: what the kernel's code says of where it stores.
+  virtual bool wants_stores() const { return false; }
+  virtual void expects(std::shared_ptr<ExpectedStores>) {}
   virtual void group_begins(const Group& group, const Wave* waves) = 0;
   // False: the wave is to end with a Fault.
   virtual bool before(const Moment& moment) = 0;

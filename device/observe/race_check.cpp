@@ -18,6 +18,7 @@ void RaceCheck::group_begins(const Group& group) {
   state.lds.resize(group.lds_size / RaceMarks::kRowBytes + 1);
   state.lds_bytes = group.lds_size;
   state.next_orders.fill(kOrdersAll);
+  std::ranges::fill(seen_.shows_waits, groups_.size() > 1);
   const uint64_t index = reporter_.items().index_of(group.id);
   for (uint32_t i = 0; i < kGroupWaves; i++) {
     state.waves[i] = {};
@@ -99,6 +100,12 @@ void RaceCheck::has_accessed(const TargetInfo& target, const isa::Inst& inst, co
   if (access.is_coherent) wave.time++;
 }
 
+// Groups that are executed side by side have waves of the same index.
+void RaceCheck::tell_waits(const Wave& wave) {
+  seen_.shows_waits[wave.index] =
+      current_->stores_since != 0 || current_->lds_since != 0 || groups_.size() > 1;
+}
+
 void RaceCheck::sweep() {
   std::vector<std::vector<Row>*> all_lds;
   for (auto& [group, state] : groups_) all_lds.push_back(&state.lds);
@@ -124,6 +131,7 @@ void RaceCheck::before(const Moment& moment) {
     touch_all(moment, access, group);
     has_accessed(*wave.target, moment.inst, access, *current_);
   }
+  tell_waits(wave);
 }
 
 }  // namespace morgana::device

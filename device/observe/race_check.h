@@ -5,6 +5,7 @@
 // the accesses and not when they came.
 #pragma once
 
+#include <memory>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -12,6 +13,7 @@
 
 #include "device/observe/clocks.h"
 #include "device/observe/race_marks.h"
+#include "device/observe/read_only.h"
 #include "device/observe/reporter.h"
 
 namespace morgana::device {
@@ -23,9 +25,14 @@ class RaceCheck {
         reporter_(reporter),
         marks_(reporter.host().barrier_marks()),
         shares_cache_(!launch.descriptor->wgp_mode && !launch.descriptor->tg_split),
-        by_lane_((reporter.host().checks() & static_cast<uint8_t>(Check::lanes)) != 0) {}
+        by_lane_((reporter.host().checks() & static_cast<uint8_t>(Check::lanes)) != 0),
+        read_only_(reporter.host()) {}
+  void expects(std::shared_ptr<ExpectedStores> stores) { read_only_.begin(launch_, std::move(stores)); }
   void group_begins(const Group& group);
   void before(const Moment& moment);
+  // Whether plain loads of `lanes` read what nobody stores to. Notes in their slot of `seen` where that lies.
+  bool reads_only(const Wave& wave, const Neighbours& lanes);
+  SeenRanges& seen() { return seen_; }
   bool passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, const Neighbours& lanes);
   void barrier(const Group& group);
   void group_ends(const Group& group);
@@ -98,6 +105,10 @@ class RaceCheck {
   Row* row_at(Space space, uint64_t address, GroupState& group);
   RaceMarks::Dwords* spread(Row& row);
   void say_full(const char* why);
+  void note_store(uint64_t begin, uint64_t end) {
+    if (!read_only_.expects(begin, end)) say_unexpected();
+  }
+  void say_unexpected();
   RaceRecord record_at(const Wave& wave, const isa::Inst& inst, uint64_t pc) const;
   RaceMark mark_of(const Moment& moment, const Access& access, const GroupState& group);
   void touch_all(const Moment& moment, const Access& access, GroupState& group);
@@ -129,6 +140,7 @@ class RaceCheck {
   static void follow(const Wave& wave, const isa::Inst& inst, WaveClock& clock);
   static void has_accessed(const TargetInfo& target, const isa::Inst& inst, const Access& access,
                            WaveClock& wave);
+  void tell_waits(const Wave& wave);
   void sweep();
 
   const Launch& launch_;
@@ -140,7 +152,9 @@ class RaceCheck {
   uint32_t step_ = 0;
   std::unordered_map<const Group*, GroupState> groups_;
   std::pair<const Group*, GroupState*> last_group_{};
-  RaceMarks rows_;                 // of global memory
+  ReadOnly read_only_;
+  SeenRanges seen_;                // of it
+  RaceMarks rows_;                 // of the rest of global memory
   Releases released_{kMostKnown};  // by address of atomics
   Clock grid_;                     // what those who come to the grid's barrier know
   std::vector<Doubt> doubts_;

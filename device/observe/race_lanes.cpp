@@ -84,6 +84,7 @@ inline bool RaceCheck::touch_dwords(RaceMarks::Dwords& all, const Run& run, uint
 // where that is not so: the marks that they may have left are those that they leave then.
 bool RaceCheck::touch_run(Space space, Run& run, uint64_t address, uint32_t dwords, GroupState& group,
                           Known& known) {
+  if (run.writes && space == Space::global) note_store(address, address + uint64_t{4} * dwords);
   for (run.done = 0; run.done < dwords;) {
     Row* const row = row_at(space, address, group);
     if (row == nullptr) return false;
@@ -115,6 +116,7 @@ bool RaceCheck::touch_neighbours(const Wave& wave, const Neighbours& lanes, uint
     if (known.dwords == nullptr || known.row != address / RaceMarks::kRowBytes ||
         at + dwords > RaceMarks::kRowDwords)
       return touch_run(space, run, address, dwords, group, known);
+    if (run.writes && space == Space::global) note_store(address, address + uint64_t{4} * dwords);
     run.done = 0;
     return touch_dwords(*known.dwords, run, at, dwords, known);
   };
@@ -141,6 +143,20 @@ bool RaceCheck::touch_neighbours(const Wave& wave, const Neighbours& lanes, uint
   return touch(address, bytes / 4);
 }
 
+bool RaceCheck::reads_only(const Wave& wave, const Neighbours& lanes) {
+  const PlainUse& use = lanes.use;
+  if (use.bytes == 0 || use.is_lds || use.writes || lanes.lanes == 0) return false;
+  uint64_t lowest = ~uint64_t{0}, highest = 0;
+  for (uint64_t left = lanes.lanes; left != 0; left &= left - 1) {
+    const uint64_t address = lanes.address(static_cast<uint32_t>(std::countr_zero(left)));
+    lowest = std::min(lowest, address), highest = std::max(highest, address);
+  }
+  const auto range = read_only_.around(lowest, highest + use.bytes);
+  if (!range || may_lie_elsewhere(wave, range->begin, range->end)) return false;
+  seen_.range[use.slot] = *range;
+  return true;
+}
+
 // Barriers' marks stand at s_nop.
 bool RaceCheck::passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, const Neighbours& lanes) {
   if (by_lane_ || lanes.lanes == 0 || !doubts_.empty() || rows_.is_crowded()) return false;
@@ -148,6 +164,7 @@ bool RaceCheck::passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, con
   current_ = &group.waves[wave.index];
   if (lanes.use.bytes == 0) {
     follow(wave, inst, *current_);
+    tell_waits(wave);
     return true;
   }
   Access access;
@@ -161,6 +178,7 @@ bool RaceCheck::passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, con
     if (!touch_neighbours(wave, lanes, place * lanes.use.apart, now, group)) return false;
     has_accessed(*wave.target, inst, access, *current_);
   }
+  if (access.writes) tell_waits(wave);
   return true;
 }
 

@@ -35,6 +35,11 @@ void RaceCheck::say_full(const char* why) {
   if (!std::exchange(is_full_, true)) reporter_.host().unchecked(why);
 }
 
+void RaceCheck::say_unexpected() {
+  std::ranges::fill(seen_.range, SeenRange{});
+  reporter_.host().unchecked("it stores where its code does not tell: reads there left no marks");
+}
+
 // Atomics and accesses past the caches learn from who wrote there, and tell those who will read.
 void RaceCheck::synchronize(const Moment& moment, const Access& access, uint64_t address, const Cell& cell,
                             GroupState& group) {
@@ -90,7 +95,9 @@ bool RaceCheck::touch_atomic(const Moment& moment, const Access& access, RaceMar
     const bool is_of_group = before.wave - current_->group_begin() < kGroupWaves;
     return before.is_atomic && (is_of_group || (before.reaches_all && record.reaches_all));
   };
-  for (uint64_t at = access.address[now.lane], end = at + access.bytes; at < end; at += 4) {
+  const uint64_t begin = access.address[now.lane], end = begin + access.bytes;
+  if (access.space == Space::global) note_store(begin, end);
+  for (uint64_t at = begin; at < end; at += 4) {
     Row* const row = row_at(access.space, at, group);
     if (row == nullptr || row->dwords == nullptr) return false;
     const Cell cell{*row->dwords, static_cast<uint32_t>(at % RaceMarks::kRowBytes / 4)};
@@ -110,6 +117,7 @@ void RaceCheck::touch(const Moment& moment, const Access& access, RaceMark now, 
   // A compare-and-swap that finds something else only reads.
   const bool writes = access.writes && (!may_fail_ || swaps(moment, access, lane));
   const uint64_t begin = access.address[lane], end = begin + access.bytes;
+  if (writes && access.space == Space::global) note_store(begin, end);
   now.lane = static_cast<uint8_t>(lane), now.is_failed_swap = access.writes && !writes;
   for (uint64_t at = begin & ~uint64_t{3}; at < end; at += 4) {
     Row* const row = row_at(access.space, at, group);

@@ -41,6 +41,14 @@ bool Witness::is_allowed(const Access& access, uint32_t lane) const {
   return true;
 }
 
+// What lies around `address` without a gap, if that is allowed.
+SeenRange Witness::allowed_around(uint64_t address) const {
+  uint64_t first = address / kPiece, last = first;
+  for (int i = 0; i < 64 && is_allowed(first - 1); i++) first--;
+  for (int i = 0; i < 64 && is_allowed(last + 1); i++) last++;
+  return {first * kPiece, (last + 1) * kPiece};
+}
+
 bool Witness::before(const Moment& moment) {
   for (const Access& access : moment.accesses)
     for_lanes(access.lanes, [&](uint32_t lane) {
@@ -50,7 +58,7 @@ bool Witness::before(const Moment& moment) {
   return true;
 }
 
-// Each second instruction is looked at here. What is said of neighbours that are none is as an access of a
+// Each second instruction is looked at here; loads that are allowed are not shown again where they lie. What is said of neighbours that are none is as an access of a
 // lane that there is not.
 bool Witness::passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, const Neighbours& lanes) {
   const PlainUse& use = lanes.use;
@@ -77,6 +85,12 @@ bool Witness::passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, const
     if ((lanes.same >> lane & 1) != (apart == 0) || ((lanes.rises >> lane & 1) && apart != use.bytes))
       forbidden_.emplace(pc, wave.index, kLanes, accesses[0].space, lane);
   }
+  if (!use.is_lds && !use.writes && lanes.lanes != 0) {
+    bool all = true;
+    for_lanes(lanes.lanes, [&](uint32_t lane) { all = all && is_allowed(accesses[0], lane); });
+    const auto first = static_cast<uint32_t>(std::countr_zero(lanes.lanes));
+    if (all) ranges_.range[use.slot] = allowed_around(accesses[0].address[first]);
+  }
   return before({wave, inst, pc, {accesses.data(), places}});
 }
 
@@ -85,12 +99,7 @@ bool Witness::allows(const isa::Inst&, std::span<const Access> accesses, uint32_
   for (const Access& access : accesses)
     for_lanes(access.lanes, [&](uint32_t lane) {
       all = all && is_allowed(access, lane);
-      if (!all || access.space != Space::global) return;
-      // What lies around it without a gap.
-      uint64_t first = access.address[lane] / kPiece, last = first;
-      for (int i = 0; i < 64 && is_allowed(first - 1); i++) first--;
-      for (int i = 0; i < 64 && is_allowed(last + 1); i++) last++;
-      ranges_.range[slot] = {first * kPiece, (last + 1) * kPiece};
+      if (all && access.space == Space::global) ranges_.range[slot] = allowed_around(access.address[lane]);
     });
   return all;
 }

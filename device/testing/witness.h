@@ -31,6 +31,7 @@ class Witness final : public Observer {
  private:
   bool is_allowed(const Access& access, uint32_t lane) const;
   bool is_allowed(uint64_t piece) const;
+  SeenRange allowed_around(uint64_t address) const;
 
   const uint32_t group_bytes_, private_bytes_;
   const Wants wants_;

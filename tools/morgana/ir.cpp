@@ -1,11 +1,15 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "codeobj/bundle.h"
 #include "codeobj/code_object.h"
 #include "codeobj/describe.h"
+#include "device/expected_stores.h"
 #include "device/isa/decode.h"
 #include "device/lift/facts.h"
 #include "device/lift/lift.h"
@@ -52,6 +56,18 @@ Result<Lifted> lift_kernel(const codeobj::CodeObject& object, const codeobj::Ker
   return make_error(ErrorCode::malformed, "the kernel's code is not in the file");
 }
 
+// Which arguments go into the addresses of stores, by their bytes.
+void print_stores(const Lifted& lifted, const device::lift::ArgumentRegisters& registers) {
+  const device::lift::Stores stores = device::lift::find_stores(lifted.function, registers);
+  if (!stores.is_known) fmt::print("; stores: nothing is known\n");
+  for (const device::lift::ArgumentSet& followed : stores.followed) {
+    std::vector<std::string> bytes;
+    for (size_t n = 0; n < followed.size(); n++)
+      if (followed.test(n)) bytes.push_back(n < device::lift::kOtherArguments ? std::to_string(4 * n) : "any");
+    fmt::print("; stores: by arguments at {}\n", bytes.empty() ? "none" : fmt::to_string(fmt::join(bytes, " ")));
+  }
+}
+
 // Each value's facts, and of the first value of an instruction its assembly.
 void print_kernel(const codeobj::Kernel& kernel, const Lifted& lifted, bool with_facts) {
   const auto facts = with_facts ? device::lift::find_facts(lifted.function) : std::vector<Fact>{};
@@ -70,7 +86,9 @@ void print_kernel(const codeobj::Kernel& kernel, const Lifted& lifted, bool with
     if (found == instructions.end()) return text;
     return text + (text.empty() ? "" : "  ; ") + isa::disassemble(lifted.code.target, *found->second);
   };
-  fmt::print("; {}\n{}", codeobj::printable(kernel.name), device::lift::print(lifted.function, comment));
+  fmt::print("; {}\n", codeobj::printable(kernel.name));
+  if (with_facts) print_stores(lifted, device::argument_registers(kernel.descriptor));
+  fmt::print("{}", device::lift::print(lifted.function, comment));
 }
 
 // One line: how much there is of what, and whether the text form comes back as it was.

@@ -1,0 +1,81 @@
+#include "device/observe/read_only.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "device/guest_access.h"
+
+namespace morgana::device {
+namespace {
+
+constexpr uint64_t kLeastArguments = 256;  // old code objects do not say what hidden arguments take
+constexpr size_t kMostRanges = 64;         // of memory that is read only, or that is stored to
+
+bool meet(const SeenRange& one, uint64_t begin, uint64_t end) { return begin < one.end && one.begin < end; }
+
+}  // namespace
+
+void ReadOnly::begin(const Launch& launch, std::shared_ptr<ExpectedStores> expected) {
+  if (!expected->stores.is_known || expected->has_failed.load(std::memory_order_relaxed)) return;
+  const uint64_t bytes =
+      std::min<uint64_t>(std::max<uint64_t>(launch.descriptor->kernarg_size, kLeastArguments),
+                         lift::kArgumentDwords * 4);
+  std::vector<uint64_t> pointers(bytes / 8);
+  if (!read_guest(pointers.data(), launch.kernarg, pointers.size() * 8)) {
+    pointers.resize(launch.descriptor->kernarg_size / 8);
+    if (!read_guest(pointers.data(), launch.kernarg, pointers.size() * 8)) return;
+  }
+  for (const lift::ArgumentSet& followed : expected->stores.followed) {
+    if (followed.test(lift::kOtherArguments)) return;
+    bool is_known = false;
+    for (size_t n = 0; n < pointers.size(); n++) {
+      if (!followed.test(2 * n) && !followed.test(2 * n + 1)) continue;
+      const KnownMemory memory = host_.memory_at(pointers[n]);
+      if (memory.state != KnownMemory::State::known) continue;
+      is_known = true;
+      if (std::ranges::none_of(stored_, [&](const SeenRange& one) { return one.begin == memory.begin; }))
+        stored_.push_back({memory.begin, memory.end});
+    }
+    if (!is_known) return;
+  }
+  if (stored_.size() > kMostRanges) return;
+  unstored_.push_back({launch.kernarg, launch.kernarg + bytes});
+  expected_ = std::move(expected);
+  is_expecting_ = true;
+}
+
+std::optional<SeenRange> ReadOnly::find(uint64_t begin, uint64_t end) {
+  if (begin >= last_refused_.begin && end <= last_refused_.end) return std::nullopt;
+  const KnownMemory memory = host_.memory_at(begin);
+  if (memory.state != KnownMemory::State::known || !memory.may_read || end > memory.end) return std::nullopt;
+  const bool is_stored =
+      std::ranges::any_of(stored_, [&](const SeenRange& one) { return meet(one, memory.begin, memory.end); });
+  if (is_stored || unstored_.size() == kMostRanges) {
+    last_refused_ = {memory.begin, memory.end};
+    return std::nullopt;
+  }
+  unstored_.push_back({memory.begin, memory.end});
+  return unstored_.back();
+}
+
+bool ReadOnly::note_store(uint64_t begin, uint64_t end) {
+  const auto holds = [&](const SeenRange& one) { return begin >= one.begin && end <= one.end; };
+  if (const auto found = std::ranges::find_if(stored_, holds); found != stored_.end()) {
+    last_stored_ = *found;
+    return true;
+  }
+  if (std::ranges::none_of(unstored_, [&](const SeenRange& one) { return meet(one, begin, end); }) &&
+      stored_.size() < kMostRanges) {
+    // Nobody reads there without leaving a mark, and nobody will.
+    const KnownMemory memory = host_.memory_at(begin);
+    const bool is_whole = memory.state == KnownMemory::State::known && end <= memory.end;
+    stored_.push_back(is_whole ? SeenRange{memory.begin, memory.end} : SeenRange{begin, end});
+    last_stored_ = stored_.back();
+    return true;
+  }
+  is_expecting_ = false;
+  expected_->has_failed.store(true, std::memory_order_relaxed);
+  return false;
+}
+
+}  // namespace morgana::device

@@ -1,0 +1,49 @@
+// ReadOnly: allocations that a launch is not expected to store to, whose plain reads race with nothing and
+// need no marks.
+//
+// Expected is what the kernel's stores follow: the allocations that its arguments point to which go into their
+// addresses. A store elsewhere ends that for the launch, which has then not been checked whole, and for all
+// later ones of the kernel. Used by the thread that executes the launch.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "device/checks.h"
+#include "device/device.h"
+#include "device/expected_stores.h"
+#include "device/seen_ranges.h"
+
+namespace morgana::device {
+
+class ReadOnly {
+ public:
+  explicit ReadOnly(CheckHost& host) : host_(host) {}
+  void begin(const Launch& launch, std::shared_ptr<ExpectedStores> expected);
+
+  // The allocation that [begin, end) lies in, if there is one and it is one of those.
+  std::optional<SeenRange> around(uint64_t begin, uint64_t end) {
+    if (!is_expecting_) return std::nullopt;
+    for (const SeenRange& one : unstored_)
+      if (begin >= one.begin && end <= one.end) return one;
+    return find(begin, end);
+  }
+  // Notes a store. False: it was not expected, and there is nothing any more that `around` would say.
+  bool expects(uint64_t begin, uint64_t end) {
+    if (!is_expecting_ || (begin >= last_stored_.begin && end <= last_stored_.end)) return true;
+    return note_store(begin, end);
+  }
+
+ private:
+  std::optional<SeenRange> find(uint64_t begin, uint64_t end);
+  bool note_store(uint64_t begin, uint64_t end);
+
+  CheckHost& host_;
+  std::shared_ptr<ExpectedStores> expected_;
+  bool is_expecting_ = false;
+  std::vector<SeenRange> unstored_, stored_;  // each ends before others begin
+  SeenRange last_stored_, last_refused_;
+};
+
+}  // namespace morgana::device
