@@ -19,16 +19,15 @@ struct PlainUse {
   bool is_lds = false, is_scalar = false, writes = false;
   bool has_two = false;  // ds_read2 and its like: two places, ...
   uint32_t apart = 0;    // ... from the first to the second
-  uint32_t slot = 0;     // of a load from global memory: of SeenRanges
 
   constexpr uint64_t packed() const {
     return bytes | uint64_t{is_wide} << 8 | uint64_t{is_lds} << 9 | uint64_t{is_scalar} << 10 |
-           uint64_t{writes} << 11 | uint64_t{has_two} << 12 | uint64_t{slot} << 16 | uint64_t{apart} << 32;
+           uint64_t{writes} << 11 | uint64_t{has_two} << 12 | uint64_t{apart} << 32;
   }
   static constexpr PlainUse of(uint64_t packed) {
     const auto bit = [packed](int at) { return (packed >> at & 1) != 0; };
     return {static_cast<uint32_t>(packed & 0xff), bit(8), bit(9), bit(10), bit(11), bit(12),
-            static_cast<uint32_t>(packed >> 32), static_cast<uint32_t>(packed >> 16 & 0xffff)};
+            static_cast<uint32_t>(packed >> 32)};
   }
 };
 

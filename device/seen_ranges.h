@@ -21,6 +21,9 @@ struct SeenRanges {
     return dword % (kSlots / 2) + (writes ? kSlots / 2 : 0);
   }
   SeenRange range[kSlots];
+  // What the slot's range begins with where no access of this instruction to LDS need be shown (the check of
+  // races, lift/quiet.h): no address is as high.
+  static constexpr uint64_t quiet(uint32_t dword) { return ~uint64_t{dword}; }
   uint32_t group_bytes = 0, private_bytes = 0;  // of LDS and scratch that the launch asked for
   // Of the waves of the group, by index: whether waits are to be shown. (The check of races: whether the wave
   // has stored something that it has not waited for.)

@@ -59,7 +59,7 @@ std::optional<LaunchPlan> LaunchPlan::make(Target target, const Launch& launch, 
   if (!plan->take_sizes(problem) || !plan->fill_sgprs(problem) || !plan->find_entry(problem))
     plan.reset();
   else
-    plan->tell_stores();
+    plan->tell_accesses();
   if (plan && tier != nullptr && (observer == nullptr || observer->wants() != Observer::Wants::all))
     plan->request_kernel(*tier);
   return plan;
@@ -188,11 +188,11 @@ bool LaunchPlan::find_entry(Fault& problem) {
   return false;
 }
 
-void LaunchPlan::tell_stores() const {
-  if (observer == nullptr || !observer->wants_stores()) return;
+void LaunchPlan::tell_accesses() const {
+  if (observer == nullptr || !observer->wants_code()) return;
   Program& program = static_cast<Program&>(const_cast<Code&>(*code));
-  observer->expects(
-      program.expected_stores(first_step, argument_registers(*launch.descriptor), acc_base()));
+  observer->knows(
+      program.accesses(first_step, argument_registers(*launch.descriptor), acc_base()));
 }
 
 bool LaunchPlan::has_watches() const {

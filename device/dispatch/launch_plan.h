@@ -153,7 +153,7 @@ class LaunchPlan {
   bool take_sizes(Fault& problem);
   bool fill_sgprs(Fault& problem);
   bool find_entry(Fault& problem);
-  void tell_stores() const;
+  void tell_accesses() const;
   void init_private_buffer(uint32_t* resource, uint64_t arena, uint64_t bytes) const;
   void request_kernel(jit::Tier& tier);
 

@@ -205,7 +205,6 @@ llvm::Value* Translator::passes(const Instruction& i) {
   if (i.how == How::scalar_load) {
     use.bytes = 4u * inst.dst[0].dwords;
     use.is_scalar = true;
-    use.slot = slot_of(i);
     base = scalar_address(i);
   } else if (i.how == How::memory) {
     if (shown_ == nullptr) shown_ = temporary(llvm::ArrayType::get(lanes_, 2));
@@ -214,7 +213,6 @@ llvm::Value* Translator::passes(const Instruction& i) {
     use.is_lds = inst.format == isa::Format::DS;
     use.is_wide = !use.is_lds && i.step->kind[2] == Source::none;
     use.writes = access.direction == isa::Direction::store;
-    use.slot = slot_of(i);
     use.has_two = access.addresses == 2;
     int64_t offset = inst.offset;
     if (use.has_two) {
@@ -250,8 +248,12 @@ void Translator::show_first(const Instruction& i) {
   };
   if (isa::accesses_memory(inst.row->format)) {
     if (looks_for_seen(i)) return;  // as soon as its address is known
-    if (!may_pass(i)) return show_all(i);
-    show_unless_passes(i);
+    const auto show = [&] { may_pass(i) ? show_unless_passes(i) : show_all(i); };
+    if (inst.row->format != isa::Format::DS) return show();
+    Value* const tag = b_.CreateLoad(
+        i64_, field(seen_ranges(), offsetof(SeenRanges, range) + slot_of(i) * sizeof(SeenRange) +
+                                       offsetof(SeenRange, begin)));
+    either(b_.CreateICmpEQ(tag, b_.getInt64(SeenRanges::quiet(i.at))), [] {}, show);
   } else if (inst.row->op == isa::Op::s_nop) {
     show_step();
   } else if (std::string_view(inst.row->mnemonic).starts_with("s_wait")) {

@@ -12,8 +12,6 @@ using isa::Direction;
 using isa::Fn;
 using isa::Space;
 
-constexpr size_t kMostVisits = 1 << 23;  // of values, for all stores of a kernel
-
 // Whether an access, or what a handler executes, changes memory that all waves share.
 bool stores_to_global(Space space, Direction direction) {
   return (direction == Direction::store || direction == Direction::atomic) && space != Space::none &&
@@ -56,6 +54,8 @@ class StoreFinder {
   }
 
  private:
+  static constexpr size_t kMostVisits = 1 << 23;  // of values, for all stores of a kernel
+
   // Whether the value is a store; then its address is what is to be followed.
   bool begin(const Value& value) {
     store_++;

@@ -12,7 +12,7 @@ Checker::Checker(const Launch& launch) : reporter_(launch, *launch.checks) {
 }
 
 void Checker::group_begins(const Group& group, const Wave* waves) {
-  if (race_) race_->group_begins(group);
+  if (race_) race_->group_begins(group, waves);
   if (barrier_) barrier_->group_begins(group, waves);
   if (init_) init_->group_begins(group, waves);
   if (hazard_) hazard_->group_begins(group);
@@ -31,7 +31,7 @@ bool Checker::before(const Moment& moment) {
 // from an allocation.
 bool Checker::passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, const Neighbours& lanes) {
   if (!race_ || reporter_.wants_stop()) return false;
-  return race_->reads_only(wave, lanes) || (!memory_ && race_->passes(wave, inst, pc, lanes));
+  return race_->reads_only(wave, inst, pc, lanes) || (!memory_ && race_->passes(wave, inst, pc, lanes));
 }
 
 void Checker::barrier(const Group& group) {

@@ -23,8 +23,8 @@ class Checker final : public Observer {
   void barrier(const Group& group) override;
   void group_ends(const Group& group) override;
   Wants wants() const override;
-  bool wants_stores() const override { return race_.has_value() && !race_->is_by_lane(); }
-  void expects(std::shared_ptr<ExpectedStores> stores) override { race_->expects(std::move(stores)); }
+  bool wants_code() const override { return race_.has_value() && !race_->is_by_lane(); }
+  void knows(std::shared_ptr<KernelAccesses> code) override { race_->knows(std::move(code)); }
   SeenRanges* seen() override { return race_ ? &race_->seen() : memory_ ? &memory_->seen() : nullptr; }
   bool allows(const isa::Inst& inst, std::span<const Access> accesses, uint32_t slot) override;
 

@@ -20,7 +20,7 @@
 
 namespace morgana::device {
 
-struct ExpectedStores;
+struct KernelAccesses;
 
 // One access of some lanes.
 struct Access {
@@ -57,9 +57,9 @@ class Observer {
 
   virtual ~Observer() = default;
   virtual Wants wants() const { return Wants::all; }
-  // Before all others, where `wants_stores`: what the kernel's code says of where it stores.
-  virtual bool wants_stores() const { return false; }
-  virtual void expects(std::shared_ptr<ExpectedStores>) {}
+  // Before all others, where `wants_code`: what the kernel's code says of its accesses.
+  virtual bool wants_code() const { return false; }
+  virtual void knows(std::shared_ptr<KernelAccesses>) {}
   virtual void group_begins(const Group& group, const Wave* waves) = 0;
   // False: the wave is to end with a Fault.
   virtual bool before(const Moment& moment) = 0;

@@ -12,8 +12,41 @@ RaceCheck::GroupState& RaceCheck::state_of(const Group& group) {
   return *last_group_.second;
 }
 
-void RaceCheck::group_begins(const Group& group) {
+void RaceCheck::knows(std::shared_ptr<KernelAccesses> code) {
+  if (code->has_failed.load(std::memory_order_relaxed)) return;
+  code_ = std::move(code);
+  read_only_.begin(launch_, *code_);
+  skips_lds_ = std::ranges::all_of(marks_, [](const auto& mark) { return (mark.second & kOrdersLds) != 0; });
+}
+
+// What was noted of the kernel's code does not hold, nor will it for later launches.
+void RaceCheck::expect_nothing(const char* why) {
+  read_only_.stop();
+  look_at_all_lds();
+  code_->has_failed.store(true, std::memory_order_relaxed);
+  reporter_.host().unchecked(why);
+}
+
+void RaceCheck::look_at_all_lds() {
+  skips_lds_ = false;
+  std::ranges::fill(seen_.range, SeenRange{});
+}
+
+// Whether an access to LDS can meet none that it races with. Notes it for compiled code, if races are all
+// that is looked for.
+bool RaceCheck::is_quiet(const Wave& wave, const isa::Inst& inst, uint64_t pc) {
+  if (!skips_lds_) return false;
+  const auto at = static_cast<uint32_t>((pc - wave.code->address) / 4);
+  if (!has_one_wave_ && !std::ranges::binary_search(code_->quiet_lds, at)) return false;
+  if ((reporter_.host().checks() & static_cast<uint8_t>(Check::memory)) == 0)
+    seen_.range[SeenRanges::slot(at, inst.row->flags & (isa::kStore | isa::kAtomic))].begin =
+        SeenRanges::quiet(at);
+  return true;
+}
+
+void RaceCheck::group_begins(const Group& group, const Wave* waves) {
   GroupState& state = state_of(group);
+  state.first = waves;
   for (Row& row : state.lds) rows_.clear(row);
   state.lds.resize(group.lds_size / RaceMarks::kRowBytes + 1);
   state.lds_bytes = group.lds_size;
@@ -29,6 +62,15 @@ void RaceCheck::group_begins(const Group& group) {
 // All know what all have done, in the memory that the barrier orders.
 void RaceCheck::barrier(const Group& group) {
   GroupState& state = state_of(group);
+  if (skips_lds_) {
+    const Step* next = nullptr;
+    for (uint32_t i = 0; i < group.wave_count; i++) {
+      const Wave& wave = state.first[i];
+      if (wave.exit == Exit::ended) continue;
+      if (next != nullptr && wave.step != next) look_at_all_lds();
+      next = wave.step;
+    }
+  }
   uint8_t ordered = kOrdersAll;
   for (uint32_t i = 0; i < group.wave_count; i++) ordered &= std::exchange(state.next_orders[i], kOrdersAll);
   state.count_barrier(ordered);
@@ -128,6 +170,13 @@ void RaceCheck::before(const Moment& moment) {
   follow(wave, moment.inst, *current_);
   for (const Access& access : moment.accesses) {
     if (access.space == Space::scratch) continue;
+    if (access.space == Space::lds) {
+      if (is_quiet(wave, moment.inst, moment.pc)) continue;
+      if (skips_lds_ && moment.inst.format != isa::Format::DS && wave.target->generation < Generation::gfx9)
+        expect_nothing("it accesses LDS by FLAT instructions: what it read there left no marks");
+    } else if (!by_lane_ && reads_only(wave, access)) {
+      continue;
+    }
     touch_all(moment, access, group);
     has_accessed(*wave.target, moment.inst, access, *current_);
   }

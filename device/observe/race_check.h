@@ -26,12 +26,15 @@ class RaceCheck {
         marks_(reporter.host().barrier_marks()),
         shares_cache_(!launch.descriptor->wgp_mode && !launch.descriptor->tg_split),
         by_lane_((reporter.host().checks() & static_cast<uint8_t>(Check::lanes)) != 0),
+        has_one_wave_(launch.group[0] * launch.group[1] * launch.group[2] <=
+                      static_cast<uint32_t>(launch.descriptor->wave_size())),
         read_only_(reporter.host()) {}
-  void expects(std::shared_ptr<ExpectedStores> stores) { read_only_.begin(launch_, std::move(stores)); }
-  void group_begins(const Group& group);
+  void knows(std::shared_ptr<KernelAccesses> code);
+  void group_begins(const Group& group, const Wave* waves);
   void before(const Moment& moment);
-  // Whether plain loads of `lanes` read what nobody stores to. Notes in their slot of `seen` where that lies.
-  bool reads_only(const Wave& wave, const Neighbours& lanes);
+  // Whether an access is none that could race: plain loads of what nobody stores to, or of LDS that is quiet.
+  // Notes in its slot of `seen` what compiled code need not ask again.
+  bool reads_only(const Wave& wave, const isa::Inst& inst, uint64_t pc, const Neighbours& lanes);
   SeenRanges& seen() { return seen_; }
   bool passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, const Neighbours& lanes);
   void barrier(const Group& group);
@@ -44,6 +47,7 @@ class RaceCheck {
   static constexpr uint8_t kOrdersLds = 1, kOrdersGlobal = 2, kOrdersAll = kOrdersLds | kOrdersGlobal;
   static constexpr size_t kMostKnown = 4096;  // waves, at an atomic for all groups
   struct GroupState {
+    const Wave* first = nullptr;
     std::vector<Row> lds;
     uint32_t lds_bytes = 0;
     std::array<WaveClock, kGroupWaves> waves;
@@ -106,9 +110,13 @@ class RaceCheck {
   RaceMarks::Dwords* spread(Row& row);
   void say_full(const char* why);
   void note_store(uint64_t begin, uint64_t end) {
-    if (!read_only_.expects(begin, end)) say_unexpected();
+    if (!read_only_.expects(begin, end))
+      expect_nothing("it stores where its code does not tell: reads there left no marks");
   }
-  void say_unexpected();
+  void expect_nothing(const char* why);
+  void look_at_all_lds();
+  bool is_quiet(const Wave& wave, const isa::Inst& inst, uint64_t pc);
+  bool reads_only(const Wave& wave, const Access& access);
   RaceRecord record_at(const Wave& wave, const isa::Inst& inst, uint64_t pc) const;
   RaceMark mark_of(const Moment& moment, const Access& access, const GroupState& group);
   void touch_all(const Moment& moment, const Access& access, GroupState& group);
@@ -149,11 +157,14 @@ class RaceCheck {
   // The waves of a group access global memory through one cache, in order: they need not wait or drop it.
   const bool shares_cache_;
   const bool by_lane_;  // work-items of one wave may race with each other
+  const bool has_one_wave_;  // each group
   uint32_t step_ = 0;
   std::unordered_map<const Group*, GroupState> groups_;
   std::pair<const Group*, GroupState*> last_group_{};
+  std::shared_ptr<KernelAccesses> code_;
+  bool skips_lds_ = false;  // accesses that code_ calls quiet
   ReadOnly read_only_;
-  SeenRanges seen_;                // of it
+  SeenRanges seen_;                // of both
   RaceMarks rows_;                 // of the rest of global memory
   Releases released_{kMostKnown};  // by address of atomics
   Clock grid_;                     // what those who come to the grid's barrier know

@@ -143,9 +143,12 @@ bool RaceCheck::touch_neighbours(const Wave& wave, const Neighbours& lanes, uint
   return touch(address, bytes / 4);
 }
 
-bool RaceCheck::reads_only(const Wave& wave, const Neighbours& lanes) {
+// Whether plain lanes read what nobody stores to; or may access LDS unseen.
+bool RaceCheck::reads_only(const Wave& wave, const isa::Inst& inst, uint64_t pc, const Neighbours& lanes) {
   const PlainUse& use = lanes.use;
-  if (use.bytes == 0 || use.is_lds || use.writes || lanes.lanes == 0) return false;
+  if (use.bytes == 0 || lanes.lanes == 0) return false;
+  if (use.is_lds) return is_quiet(wave, inst, pc);
+  if (use.writes) return false;
   uint64_t lowest = ~uint64_t{0}, highest = 0;
   for (uint64_t left = lanes.lanes; left != 0; left &= left - 1) {
     const uint64_t address = lanes.address(static_cast<uint32_t>(std::countr_zero(left)));
@@ -153,8 +156,18 @@ bool RaceCheck::reads_only(const Wave& wave, const Neighbours& lanes) {
   }
   const auto range = read_only_.around(lowest, highest + use.bytes);
   if (!range || may_lie_elsewhere(wave, range->begin, range->end)) return false;
-  seen_.range[use.slot] = *range;
+  seen_.range[SeenRanges::slot(static_cast<uint32_t>((pc - wave.code->address) / 4), false)] = *range;
   return true;
+}
+
+bool RaceCheck::reads_only(const Wave& wave, const Access& access) {
+  if (access.writes || access.is_coherent || access.lanes == 0) return false;
+  uint64_t lowest = ~uint64_t{0}, highest = 0;
+  for (uint64_t left = access.lanes; left != 0; left &= left - 1) {
+    const uint64_t address = access.address[static_cast<uint32_t>(std::countr_zero(left))];
+    lowest = std::min(lowest, address), highest = std::max(highest, address);
+  }
+  return read_only_.around(lowest, highest + access.bytes).has_value();
 }
 
 // Barriers' marks stand at s_nop.

@@ -35,11 +35,6 @@ void RaceCheck::say_full(const char* why) {
   if (!std::exchange(is_full_, true)) reporter_.host().unchecked(why);
 }
 
-void RaceCheck::say_unexpected() {
-  std::ranges::fill(seen_.range, SeenRange{});
-  reporter_.host().unchecked("it stores where its code does not tell: reads there left no marks");
-}
-
 // Atomics and accesses past the caches learn from who wrote there, and tell those who will read.
 void RaceCheck::synchronize(const Moment& moment, const Access& access, uint64_t address, const Cell& cell,
                             GroupState& group) {

@@ -15,8 +15,8 @@ bool meet(const SeenRange& one, uint64_t begin, uint64_t end) { return begin < o
 
 }  // namespace
 
-void ReadOnly::begin(const Launch& launch, std::shared_ptr<ExpectedStores> expected) {
-  if (!expected->stores.is_known || expected->has_failed.load(std::memory_order_relaxed)) return;
+void ReadOnly::begin(const Launch& launch, const KernelAccesses& code) {
+  if (!code.stores.is_known) return;
   const uint64_t bytes =
       std::min<uint64_t>(std::max<uint64_t>(launch.descriptor->kernarg_size, kLeastArguments),
                          lift::kArgumentDwords * 4);
@@ -25,7 +25,7 @@ void ReadOnly::begin(const Launch& launch, std::shared_ptr<ExpectedStores> expec
     pointers.resize(launch.descriptor->kernarg_size / 8);
     if (!read_guest(pointers.data(), launch.kernarg, pointers.size() * 8)) return;
   }
-  for (const lift::ArgumentSet& followed : expected->stores.followed) {
+  for (const lift::ArgumentSet& followed : code.stores.followed) {
     if (followed.test(lift::kOtherArguments)) return;
     bool is_known = false;
     for (size_t n = 0; n < pointers.size(); n++) {
@@ -40,7 +40,6 @@ void ReadOnly::begin(const Launch& launch, std::shared_ptr<ExpectedStores> expec
   }
   if (stored_.size() > kMostRanges) return;
   unstored_.push_back({launch.kernarg, launch.kernarg + bytes});
-  expected_ = std::move(expected);
   is_expecting_ = true;
 }
 
@@ -73,8 +72,6 @@ bool ReadOnly::note_store(uint64_t begin, uint64_t end) {
     last_stored_ = stored_.back();
     return true;
   }
-  is_expecting_ = false;
-  expected_->has_failed.store(true, std::memory_order_relaxed);
   return false;
 }
 

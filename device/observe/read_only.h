@@ -2,17 +2,15 @@
 // need no marks.
 //
 // Expected is what the kernel's stores follow: the allocations that its arguments point to which go into their
-// addresses. A store elsewhere ends that for the launch, which has then not been checked whole, and for all
-// later ones of the kernel. Used by the thread that executes the launch.
+// addresses. Used by the thread that executes the launch.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <vector>
 
 #include "device/checks.h"
 #include "device/device.h"
-#include "device/expected_stores.h"
+#include "device/kernel_accesses.h"
 #include "device/seen_ranges.h"
 
 namespace morgana::device {
@@ -20,7 +18,7 @@ namespace morgana::device {
 class ReadOnly {
  public:
   explicit ReadOnly(CheckHost& host) : host_(host) {}
-  void begin(const Launch& launch, std::shared_ptr<ExpectedStores> expected);
+  void begin(const Launch& launch, const KernelAccesses& code);
 
   // The allocation that [begin, end) lies in, if there is one and it is one of those.
   std::optional<SeenRange> around(uint64_t begin, uint64_t end) {
@@ -29,7 +27,8 @@ class ReadOnly {
       if (begin >= one.begin && end <= one.end) return one;
     return find(begin, end);
   }
-  // Notes a store. False: it was not expected, and there is nothing any more that `around` would say.
+  void stop() { is_expecting_ = false; }
+  // Notes a store. False: it was not expected where `around` has said something.
   bool expects(uint64_t begin, uint64_t end) {
     if (!is_expecting_ || (begin >= last_stored_.begin && end <= last_stored_.end)) return true;
     return note_store(begin, end);
@@ -40,7 +39,6 @@ class ReadOnly {
   bool note_store(uint64_t begin, uint64_t end);
 
   CheckHost& host_;
-  std::shared_ptr<ExpectedStores> expected_;
   bool is_expecting_ = false;
   std::vector<SeenRange> unstored_, stored_;  // each ends before others begin
   SeenRange last_stored_, last_refused_;

@@ -12,6 +12,7 @@
 #include "device/isa/constants.h"
 #include "device/isa/decode.h"
 #include "device/lift/lift.h"
+#include "device/lift/quiet.h"
 #include "device/lift/turns.h"
 
 namespace morgana::device {
@@ -170,20 +171,19 @@ void Program::find_turns(const Step* entry) {
   for (const uint32_t at : lift::find_turns(*kernel)) turns_.insert(at / 4);
 }
 
-std::shared_ptr<ExpectedStores> Program::expected_stores(const Step* entry,
-                                                         const lift::ArgumentRegisters& arguments,
-                                                         uint32_t acc_base) {
+std::shared_ptr<KernelAccesses> Program::accesses(const Step* entry, const lift::ArgumentRegisters& arguments,
+                                                  uint32_t acc_base) {
   std::lock_guard lock(mutex_);
   const uint64_t index = static_cast<uint64_t>(entry - steps);
-  std::shared_ptr<ExpectedStores>& known = stores_[index];
+  std::shared_ptr<KernelAccesses>& known = accesses_[index];
   if (known != nullptr) return known;
-  known = std::make_shared<ExpectedStores>();
+  known = std::make_shared<KernelAccesses>();
   const auto kernel = lift::read_code(target_, wave_, code_, static_cast<uint32_t>(index * 4), true);
-  if (kernel.ok()) {
-    lift::LiftOptions options;
-    options.acc_base = acc_base;
-    known->stores = lift::find_stores(lift::lift(*kernel, options), arguments);
-  }
+  if (!kernel.ok()) return known;
+  lift::LiftOptions options;
+  options.acc_base = acc_base;
+  known->stores = lift::find_stores(lift::lift(*kernel, options), arguments);
+  for (const uint32_t at : lift::find_quiet_lds(*kernel)) known->quiet_lds.push_back(at / 4);
   return known;
 }
 

@@ -16,7 +16,7 @@
 #include "base/bytes.h"
 #include "base/fork_safe.h"
 #include "base/target.h"
-#include "device/expected_stores.h"
+#include "device/kernel_accesses.h"
 #include "device/interp/code.h"
 
 namespace morgana::device {
@@ -47,10 +47,9 @@ class Program : public Code {
   // each, before a wave comes there: published steps stay as they are.
   void find_turns(const Step* entry);
 
-  // Where the kernel that begins at `entry` stores. Looks at all of its code, once. `acc_base`: place of
-  // AccVGPR 0.
-  std::shared_ptr<ExpectedStores> expected_stores(const Step* entry, const lift::ArgumentRegisters& arguments,
-                                                  uint32_t acc_base);
+  // Of the kernel that begins at `entry`. Looks at all of its code, once. `acc_base`: place of AccVGPR 0.
+  std::shared_ptr<KernelAccesses> accesses(const Step* entry, const lift::ArgumentRegisters& arguments,
+                                           uint32_t acc_base);
 
   // Decodes the straight run that starts at `step`. Called by the handler of steps that are not decoded yet.
   // `have` is what the wave has that came here first. It decides for all others, too: kernels that share code
@@ -79,7 +78,7 @@ class Program : public Code {
   ForkSafe<std::mutex> mutex_;
   std::unique_ptr<Backing> backing_;
   std::set<uint64_t> searched_, turns_;  // dwords: kernels that find_turns was called for; what it found
-  std::map<uint64_t, std::shared_ptr<ExpectedStores>> stores_;  // by dword
+  std::map<uint64_t, std::shared_ptr<KernelAccesses>> accesses_;  // of kernels, by dword
 };
 
 // The code regions of a Device.

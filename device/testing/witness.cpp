@@ -89,7 +89,7 @@ bool Witness::passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, const
     bool all = true;
     for_lanes(lanes.lanes, [&](uint32_t lane) { all = all && is_allowed(accesses[0], lane); });
     const auto first = static_cast<uint32_t>(std::countr_zero(lanes.lanes));
-    if (all) ranges_.range[use.slot] = allowed_around(accesses[0].address[first]);
+    if (all) ranges_.range[SeenRanges::slot(static_cast<uint32_t>((pc - wave.code->address) / 4), false)] = allowed_around(accesses[0].address[first]);
   }
   return before({wave, inst, pc, {accesses.data(), places}});
 }

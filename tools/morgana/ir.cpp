@@ -9,7 +9,7 @@
 #include "codeobj/bundle.h"
 #include "codeobj/code_object.h"
 #include "codeobj/describe.h"
-#include "device/expected_stores.h"
+#include "device/kernel_accesses.h"
 #include "device/isa/decode.h"
 #include "device/lift/facts.h"
 #include "device/lift/lift.h"

@@ -1,15 +1,24 @@
-// ExpectedStores: what the code of a kernel says of where it stores (device/lift/stores.h). A Program keeps
-// it for its kernels, and the checks of their launches read it.
+// KernelAccesses: what a kernel's code says of its accesses to memory. A Program keeps it for its kernels, and
+// the checks of their launches read it.
 //
 // Used by any thread.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <vector>
 
 #include "codeobj/kernel_descriptor.h"
 #include "device/lift/stores.h"
 
 namespace morgana::device {
+
+struct KernelAccesses {
+  lift::Stores stores;
+  std::vector<uint32_t> quiet_lds;  // lift/quiet.h, as dwords of the Program; rising
+  // A launch has stored, or accessed LDS, where that is not what the code says.
+  std::atomic<bool> has_failed = false;
+};
 
 inline lift::ArgumentRegisters argument_registers(const codeobj::KernelDescriptor& descriptor) {
   lift::ArgumentRegisters registers;
@@ -22,10 +31,5 @@ inline lift::ArgumentRegisters argument_registers(const codeobj::KernelDescripto
   }
   return registers;
 }
-
-struct ExpectedStores {
-  lift::Stores stores;
-  std::atomic<bool> has_failed = false;  // a launch has stored elsewhere
-};
 
 }  // namespace morgana::device
