@@ -102,6 +102,13 @@ class Releases {
     const auto found = clocks_.find(place);
     return found != clocks_.end() ? &found->second : nullptr;
   }
+  void clear() {
+    told_.clear();
+    tellers_.clear();
+    clocks_.clear();
+    told_entries_ = 0;
+    is_complete_ = true;
+  }
   // False: there have been more, as far as what was told has been learnt.
   bool is_complete() const { return is_complete_; }
 
@@ -142,6 +149,15 @@ struct WaveClock {
   // What it will know of its group when it has dropped what only that shares; of others, when it has dropped
   // all caches; of others when it has dropped all but the ones of other groups, all but the ones of its own.
   Clock loaded_of_group, loaded, lacks_others, lacks_group;
+
+  // As a wave that has just begun; its memory is kept.
+  void begin(uint32_t its_number) {
+    number = its_number, time = 1, version = 0;
+    stores_since = lds_since = dirty_since = 0;
+    for (Clock* const clock : {&known, &known_lds, &loaded_of_group, &loaded, &lacks_others, &lacks_group})
+      clock->clear();
+    kept_ = {};
+  }
 
   // What it tells who reads what it writes now: one for many places, as long as it knows nothing else.
   const std::shared_ptr<const Release>& release(uint32_t until) {

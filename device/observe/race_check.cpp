@@ -46,17 +46,18 @@ bool RaceCheck::is_quiet(const Wave& wave, const isa::Inst& inst, uint64_t pc) {
 
 void RaceCheck::group_begins(const Group& group, const Wave* waves) {
   GroupState& state = state_of(group);
+  running_ += std::exchange(state.is_running, true) ? 0 : 1;
   state.first = waves;
-  for (Row& row : state.lds) rows_.clear(row);
+  state.barriers = state.lds_barriers = 0;
+  state.released.clear();
+  std::ranges::for_each(state.lds, RaceMarks::clear);
   state.lds.resize(group.lds_size / RaceMarks::kRowBytes + 1);
   state.lds_bytes = group.lds_size;
   state.next_orders.fill(kOrdersAll);
-  std::ranges::fill(seen_.shows_waits, groups_.size() > 1);
+  std::ranges::fill(seen_.shows_waits, running_ > 1);
   const uint64_t index = reporter_.items().index_of(group.id);
-  for (uint32_t i = 0; i < kGroupWaves; i++) {
-    state.waves[i] = {};
-    state.waves[i].number = static_cast<uint32_t>(index * kGroupWaves + i + 1);
-  }
+  for (uint32_t i = 0; i < std::max(group.wave_count, 1u); i++)
+    state.waves[i].begin(static_cast<uint32_t>(index * kGroupWaves + i + 1));
 }
 
 // All know what all have done, in the memory that the barrier orders.
@@ -93,7 +94,9 @@ void RaceCheck::barrier(const Group& group) {
 
 bool RaceCheck::is_running(uint32_t wave) const {
   return std::ranges::any_of(
-      groups_, [wave](const auto& one) { return wave - one.second.waves[0].number < kGroupWaves; });
+      groups_, [wave](const auto& one) {
+        return one.second.is_running && wave - one.second.waves[0].number < kGroupWaves;
+      });
 }
 
 void RaceCheck::group_ends(const Group& group) {
@@ -103,9 +106,8 @@ void RaceCheck::group_ends(const Group& group) {
     reporter_.report(std::move(one.finding));
     return true;
   });
-  for (Row& row : state_of(group).lds) rows_.clear(row);
-  groups_.erase(&group);
-  last_group_ = {};
+  std::ranges::for_each(state_of(group).lds, RaceMarks::clear);
+  running_ -= std::exchange(state_of(group).is_running, false) ? 1 : 0;
 }
 
 // The grid's barrier: who comes there tells all and is told by all. A wave that waits comes again, the last
@@ -145,7 +147,7 @@ void RaceCheck::has_accessed(const TargetInfo& target, const isa::Inst& inst, co
 // Groups that are executed side by side have waves of the same index.
 void RaceCheck::tell_waits(const Wave& wave) {
   seen_.shows_waits[wave.index] =
-      current_->stores_since != 0 || current_->lds_since != 0 || groups_.size() > 1;
+      current_->stores_since != 0 || current_->lds_since != 0 || running_ > 1;
 }
 
 void RaceCheck::sweep() {

@@ -29,6 +29,11 @@ class RaceCheck {
         has_one_wave_(launch.group[0] * launch.group[1] * launch.group[2] <=
                       static_cast<uint32_t>(launch.descriptor->wave_size())),
         read_only_(reporter.host()) {}
+  ~RaceCheck() {
+    for (auto& [group, state] : groups_) rows_.give_back(state.lds);
+  }
+  RaceCheck(const RaceCheck&) = delete;
+  RaceCheck& operator=(const RaceCheck&) = delete;
   void knows(std::shared_ptr<KernelAccesses> code);
   void group_begins(const Group& group, const Wave* waves);
   void before(const Moment& moment);
@@ -47,6 +52,7 @@ class RaceCheck {
   static constexpr uint8_t kOrdersLds = 1, kOrdersGlobal = 2, kOrdersAll = kOrdersLds | kOrdersGlobal;
   static constexpr size_t kMostKnown = 4096;  // waves, at an atomic for all groups
   struct GroupState {
+    bool is_running = false;
     const Wave* first = nullptr;
     std::vector<Row> lds;
     uint32_t lds_bytes = 0;
@@ -159,7 +165,8 @@ class RaceCheck {
   const bool by_lane_;  // work-items of one wave may race with each other
   const bool has_one_wave_;  // each group
   uint32_t step_ = 0;
-  std::unordered_map<const Group*, GroupState> groups_;
+  std::unordered_map<const Group*, GroupState> groups_;  // those that have ended keep their memory
+  uint32_t running_ = 0;
   std::pair<const Group*, GroupState*> last_group_{};
   std::shared_ptr<KernelAccesses> code_;
   bool skips_lds_ = false;  // accesses that code_ calls quiet

@@ -90,7 +90,7 @@ bool RaceCheck::touch_run(Space space, Run& run, uint64_t address, uint32_t dwor
     if (row == nullptr) return false;
     const auto first = static_cast<uint32_t>(address % RaceMarks::kRowBytes / 4);
     const uint32_t count = std::min(RaceMarks::kRowDwords - first, dwords - run.done);
-    if (row->dwords == nullptr && run.has_lines() && (first | count) % RaceMarks::kLineDwords == 0) {
+    if (!row->is_spread && run.has_lines() && (first | count) % RaceMarks::kLineDwords == 0) {
       if (!touch_lines(*row, run, first, count, known)) return false;
     } else {
       RaceMarks::Dwords* const all = spread(*row);

@@ -86,7 +86,7 @@ class Launched {
       side.findings.marks = {{launch_.entry, 1}, {launch_.entry + 4, 2}};
       side.reporter.emplace(launch_, side.findings);
       side.check.emplace(launch_, *side.reporter);
-      for (const auto& rig : rigs_) side.check->group_begins(rig->group());
+      for (const auto& rig : rigs_) side.check->group_begins(rig->group(), nullptr);
     }
     // As long as there is a doubt, `before` looks at each dword of each lane.
     Access read = at_end(8, false);

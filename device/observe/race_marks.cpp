@@ -74,6 +74,11 @@ RaceMarks::~RaceMarks() {
   }
 }
 
+void RaceMarks::give_back(std::vector<Row>& rows) {
+  for (Row& row : rows)
+    if (row.dwords != nullptr) spare<Dwords>().give(std::move(row.dwords)), spread_rows_--;
+}
+
 RaceMarks::Page* RaceMarks::find(uint64_t number) {
   std::unique_ptr<Page>& page = pages_[number];
   if (page == nullptr) {
@@ -85,32 +90,32 @@ RaceMarks::Page* RaceMarks::find(uint64_t number) {
     if (page == nullptr)
       page = std::make_unique<Page>();
     else
-      *page = {};
+      std::ranges::for_each(*page, clear);
   }
   near_[number % near_.size()] = {number, page.get()};
   return page.get();
 }
 
 RaceMarks::Dwords* RaceMarks::make_dwords(Row& row) {
-  if (spread_rows_ == kMostSpreadRows) return nullptr;
-  spread_rows_++;
-  row.dwords = spare<Dwords>().take();
-  if (row.dwords == nullptr) row.dwords.reset(new Dwords);
+  if (row.dwords == nullptr) {
+    if (spread_rows_ == kMostSpreadRows) return nullptr;
+    spread_rows_++;
+    row.dwords = spare<Dwords>().take();
+    if (row.dwords == nullptr) row.dwords.reset(new Dwords);
+  }
   Dwords& dwords = *row.dwords;
   dwords.has_other = dwords.has_hidden = false;
-  for (uint32_t at = 0; at < kRowDwords; at++) {
-    const Line& line = row.lines[at / kLineDwords];
-    dwords.last[at] = {mark_in(line.write, at % kLineDwords), mark_in(line.read, at % kLineDwords)};
-    if (line.other.record != 0) dwords.make_other(at) = mark_in(line.other, at % kLineDwords);
+  dwords.last.fill({});
+  for (uint32_t first = 0; first < kRowDwords; first += kLineDwords) {
+    const Line& line = row.lines[first / kLineDwords];
+    for (uint32_t at = 0; at < kLineDwords; at++) {
+      if (line.write.record != 0) dwords.last[first + at].write = mark_in(line.write, at);
+      if (line.read.record != 0) dwords.last[first + at].read = mark_in(line.read, at);
+      if (line.other.record != 0) dwords.make_other(first + at) = mark_in(line.other, at);
+    }
   }
+  row.is_spread = true;
   return &dwords;
-}
-
-void RaceMarks::clear(Row& row) {
-  row.lines = {};
-  if (row.dwords == nullptr) return;
-  spare<Dwords>().give(std::move(row.dwords));
-  spread_rows_--;
 }
 
 uint32_t RaceMarks::number_of(const RaceRecord& record) {
@@ -140,7 +145,7 @@ void RaceMarks::sweep(const std::vector<std::vector<Row>*>& others) {
     mark.record = number;
   };
   const auto rename_row = [&](Row& row) {
-    if (row.dwords == nullptr) {
+    if (!row.is_spread) {
       for (Line& line : row.lines) rename(line.write), rename(line.read), rename(line.other);
       return;
     }

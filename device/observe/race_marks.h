@@ -84,7 +84,8 @@ class RaceMarks {
   };
   struct Row {
     std::array<Line, kRowDwords / kLineDwords> lines;
-    std::unique_ptr<Dwords> dwords;  // if there are some, `lines` say nothing
+    bool is_spread = false;  // `dwords` have what is to be said, not `lines`
+    std::unique_ptr<Dwords> dwords;
   };
 
   RaceMarks();
@@ -100,8 +101,13 @@ class RaceMarks {
     return found != nullptr ? &(*found)[address / kRowBytes % kPageRows] : nullptr;
   }
   // Its dwords. nullptr: there are as many as there may be.
-  Dwords* spread(Row& row) { return row.dwords != nullptr ? row.dwords.get() : make_dwords(row); }
-  void clear(Row& row);
+  Dwords* spread(Row& row) { return row.is_spread ? row.dwords.get() : make_dwords(row); }
+  static void clear(Row& row) {
+    row.lines = {};
+    row.is_spread = false;
+  }
+  // Takes back what rows hold that go away.
+  void give_back(std::vector<Row>& rows);
   const RaceRecord& record(const RaceMark& mark) const { return records_[mark.record]; }
   // The number of a record that is alike.
   uint32_t number_of(const RaceRecord& record);

@@ -94,7 +94,7 @@ bool RaceCheck::touch_atomic(const Moment& moment, const Access& access, RaceMar
   if (access.space == Space::global) note_store(begin, end);
   for (uint64_t at = begin; at < end; at += 4) {
     Row* const row = row_at(access.space, at, group);
-    if (row == nullptr || row->dwords == nullptr) return false;
+    if (row == nullptr || !row->is_spread) return false;
     const Cell cell{*row->dwords, static_cast<uint32_t>(at % RaceMarks::kRowBytes / 4)};
     const RaceMark& write = cell.write();
     if (!is_own(cell.read()) || !(is_own(write) || meets(rows_.record(write)))) return false;
