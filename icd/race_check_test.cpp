@@ -56,6 +56,79 @@ TEST_F(Check, TheWriterOfOneElementOfARowIsNamed) {
     }
 }
 
+// Sections that only read are looked at where another one writes without a barrier between.
+constexpr const char* kTurns = R"(
+kernel void k(global int* to) {
+  local int tile[128];
+  int i = get_local_id(0), sum = 0;
+  tile[i] = i;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int n = 0; n < 4; ++n) {
+    sum += tile[(i + 64) % 128];
+    BARRIER
+    tile[i] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  to[i] = sum;
+}
+)";
+TEST_F(Check, ATileThatIsFilledWhileOthersReadItRaces) {
+  const std::string report = check((std::string("#define BARRIER\n") + kTurns).c_str(), 128, 128, 128);
+  EXPECT_TRUE(has(report, "race: kernel 'k'")) << report;
+}
+TEST_F(Check, ATileThatIsFilledWhenAllHaveReadItIsClean) {
+  const std::string source = std::string("#define BARRIER barrier(CLK_LOCAL_MEM_FENCE);\n") + kTurns;
+  EXPECT_EQ(check(source.c_str(), 128, 128, 128), "");
+}
+
+TEST_F(Check, WavesBehindDifferentBarriersRace) {
+  const std::string report = check(R"(kernel void k(global int* to) {
+    local int tile[128];
+    int i = get_local_id(0);
+    tile[i] = i;
+    if (i < 64) {
+      barrier(CLK_LOCAL_MEM_FENCE);
+      to[i] = tile[i + 64];
+      barrier(CLK_LOCAL_MEM_FENCE);
+    } else {
+      barrier(CLK_LOCAL_MEM_FENCE);
+      tile[i] = to[i] + 5;
+      barrier(CLK_LOCAL_MEM_FENCE);
+      to[i] = 3;
+    }
+  })",
+                                   128, 128, 128);
+  EXPECT_TRUE(has(report, "race: kernel 'k'")) << report;
+}
+
+// The first launch notes how far the buffers lie apart. Later ones store by that, where the code alone tells
+// of the first buffer: what the second has read leaves no marks then, which is said.
+TEST_F(Check, AStoreThatTheCodeDoesNotTellIsNotChecked) {
+  cl_program program = make_program(R"(kernel void k(global int* to, global int* from) {
+    global ulong* apart = (global ulong*)to;
+    int i = get_local_id(0);
+    if (to[2] == 0) {
+      if (get_global_id(0) == 0) {
+        apart[0] = (ulong)from - (ulong)to;
+        to[2] = 1;
+      }
+    } else {
+      *(global int*)((ulong)to + apart[0] + 4 * i) = from[i + 1] + 1;
+    }
+  })",
+                                    "-g -cl-std=CL3.0");
+  const std::vector<cl_int> zeros(256);
+  auto* const data = const_cast<cl_int*>(zeros.data());
+  cl_mem to = make_buffer(1024, CL_MEM_COPY_HOST_PTR, data), from = make_buffer(1024, CL_MEM_COPY_HOST_PTR, data);
+  launch(program, to, 64, 64, 0, from);
+  EXPECT_TRUE(has(launch(program, to, 128, 128, 0, from), "a part of the kernel was not checked"));
+  const std::string report = launch(program, to, 128, 128, 0, from);
+  EXPECT_TRUE(has(report, "race: kernel 'k'")) << report;
+  EXPECT_FALSE(has(report, "not checked")) << report;
+  for (cl_mem one : {to, from}) clReleaseMemObject(one);
+  clReleaseProgram(program);
+}
+
 TEST_F(Check, WorkGroupsThatWriteOnePlaceRace) {
   for (const char* source :
        {"kernel void k(global int* to) { to[0] = get_group_id(0) + 1; }",
