@@ -119,7 +119,8 @@ TEST_F(Check, AStoreThatTheCodeDoesNotTellIsNotChecked) {
                                     "-g -cl-std=CL3.0");
   const std::vector<cl_int> zeros(256);
   auto* const data = const_cast<cl_int*>(zeros.data());
-  cl_mem to = make_buffer(1024, CL_MEM_COPY_HOST_PTR, data), from = make_buffer(1024, CL_MEM_COPY_HOST_PTR, data);
+  cl_mem to = make_buffer(1024, CL_MEM_COPY_HOST_PTR, data),
+         from = make_buffer(1024, CL_MEM_COPY_HOST_PTR, data);
   launch(program, to, 64, 64, 0, from);
   EXPECT_TRUE(has(launch(program, to, 128, 128, 0, from), "a part of the kernel was not checked"));
   const std::string report = launch(program, to, 128, 128, 0, from);

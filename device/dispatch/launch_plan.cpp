@@ -191,8 +191,7 @@ bool LaunchPlan::find_entry(Fault& problem) {
 void LaunchPlan::tell_accesses() const {
   if (observer == nullptr || !observer->wants_code()) return;
   Program& program = static_cast<Program&>(const_cast<Code&>(*code));
-  observer->knows(
-      program.accesses(first_step, argument_registers(*launch.descriptor), acc_base()));
+  observer->knows(program.accesses(first_step, *launch.descriptor, acc_base()));
 }
 
 bool LaunchPlan::has_watches() const {

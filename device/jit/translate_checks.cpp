@@ -34,8 +34,8 @@ bool may_pass(const Instruction& i) {
 // loads from memory that nobody stores to.
 bool Translator::looks_for_seen(const Instruction& i) const {
   if (key_.checks_memory) return true;
-  return key_.shows_accesses && may_pass(i) && i.step->inst->row->format != isa::Format::DS && !writes_memory(i) &&
-         (i.how == How::scalar_load || !i.is_result_dead);
+  return key_.shows_accesses && may_pass(i) && i.step->inst->row->format != isa::Format::DS &&
+         !writes_memory(i) && (i.how == How::scalar_load || !i.is_result_dead);
 }
 
 Translator::Seen Translator::load_seen(const Instruction& i) {
@@ -235,8 +235,7 @@ void Translator::show_all(const Instruction& i) {
 }
 
 void Translator::show_unless_passes(const Instruction& i) {
-  either(
-      passes(i), [] {}, [&] { show_all(i); }, llvm::MDBuilder(context_).createLikelyBranchWeights());
+  either(passes(i), [] {}, [&] { show_all(i); }, llvm::MDBuilder(context_).createLikelyBranchWeights());
 }
 
 // What the interpreter goes on from, it shows itself.
@@ -262,10 +261,7 @@ void Translator::show_first(const Instruction& i) {
         b_.CreateLoad(i8_, b_.CreateGEP(i8_, field(seen_ranges(), offsetof(SeenRanges, shows_waits)), index));
     either(
         b_.CreateICmpEQ(shows, b_.getInt8(0)), [] {},
-        [&] {
-          either(
-              passes(i), [] {}, show_step, llvm::MDBuilder(context_).createLikelyBranchWeights());
-        });
+        [&] { either(passes(i), [] {}, show_step, llvm::MDBuilder(context_).createLikelyBranchWeights()); });
   }
 }
 

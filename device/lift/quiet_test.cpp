@@ -12,10 +12,10 @@ constexpr uint32_t kEndsSection = 0xbf8a0000;
 constexpr uint64_t kReads32 = 0x0900'0001'd86c'0000;    // ds_read_b32 v9, v1
 constexpr uint64_t kWrites32 = 0x0000'0901'd81a'0000;   // ds_write_b32 v1, v9
 constexpr uint64_t kAdds32 = 0x0000'0901'd800'0000;     // ds_add_u32 v1, v9
-constexpr uint64_t kAddsBack = 0x0900'0901'd840'0000;  // ds_add_rtn_u32 v9, v1, v9
+constexpr uint64_t kAddsBack = 0x0900'0901'd840'0000;   // ds_add_rtn_u32 v9, v1, v9
 constexpr uint64_t kFlatStore = 0x0000'0901'dc70'0000;  // flat_store_dword v[1:2], v9
-constexpr uint64_t kFillsLds = 0x0002'0001'dca8'8000;  // global_load_lds_dword
-constexpr uint32_t kCall = 0xbe8a1e08;               // s_swappc_b64 s[10:11], s[8:9]
+constexpr uint64_t kFillsLds = 0x0002'0001'dca8'8000;   // global_load_lds_dword
+constexpr uint32_t kCall = 0xbe8a1e08;                  // s_swappc_b64 s[10:11], s[8:9]
 // s_cbranch_scc1 by dwords.
 uint32_t branch(int by) { return 0xbf850000 | static_cast<uint16_t>(by); }
 
@@ -44,7 +44,6 @@ class Quiet : public testing::Test {
  private:
   std::vector<uint32_t> dwords_;
 };
-
 
 TEST_F(Quiet, ReadsBetweenBarriers) {
   *this << kWrites32 << kEndsSection << kReads32 << kReads32 << kEndsSection << kWrites32;

@@ -118,7 +118,8 @@ class StoreFinder {
     const int64_t first = value.number, last = first + (value.kind == Kind::s64 ? 1 : 0);
     for (int64_t code = first; code <= last; code++)
       if (code >= registers_.preloaded && code < int64_t{registers_.preloaded} + registers_.count)
-        found.set(std::min(static_cast<size_t>(code - registers_.preloaded + registers_.at), kOtherArguments));
+        found.set(
+            std::min(static_cast<size_t>(code - registers_.preloaded + registers_.at), kOtherArguments));
   }
 
   // What was loaded from memory is followed where that are the arguments, or the wave's own.
@@ -183,7 +184,8 @@ class StoreFinder {
     };
     if (is(part, Fn::bit_and) && (has(all, part.arguments[0]) || has(all, part.arguments[1]))) return true;
     if (is(part, Fn::bit_or)) return has(all, part.arguments[0]) && has(all, part.arguments[1]);
-    if (is(whole, Fn::bit_or) && (has(whole.arguments[0], some) || has(whole.arguments[1], some))) return true;
+    if (is(whole, Fn::bit_or) && (has(whole.arguments[0], some) || has(whole.arguments[1], some)))
+      return true;
     return part.operation == Operation::parameter &&
            std::ranges::all_of(incoming_[some], [&](ValueId each) { return has(all, each); });
   }
@@ -207,6 +209,18 @@ class StoreFinder {
 };
 
 }  // namespace
+
+ArgumentRegisters argument_registers(const codeobj::KernelDescriptor& descriptor) {
+  ArgumentRegisters registers;
+  for (const codeobj::UserSgprRange& range : descriptor.user_sgprs()) {
+    if (range.what == codeobj::UserSgpr::kernarg_segment_ptr)
+      registers.pointer = static_cast<int>(range.first);
+    else if (range.what == codeobj::UserSgpr::kernarg_preload)
+      registers.preloaded = range.first, registers.count = range.count,
+      registers.at = descriptor.kernarg_preload_offset;
+  }
+  return registers;
+}
 
 Stores find_stores(const Function& function, const ArgumentRegisters& registers) {
   return StoreFinder(function, registers).find();

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "codeobj/kernel_descriptor.h"
 #include "device/lift/ir.h"
 
 namespace morgana::device::lift {
@@ -21,6 +22,8 @@ struct ArgumentRegisters {
   int pointer = -1;                           // SGPR; -1: none
   uint32_t preloaded = 0, count = 0, at = 0;  // SGPR `preloaded` + n holds dword `at` + n
 };
+
+ArgumentRegisters argument_registers(const codeobj::KernelDescriptor& descriptor);
 
 struct Stores {
   bool is_known = false;              // false: there are stores of which nothing can be said

@@ -93,7 +93,8 @@ TEST(Stores, FollowOldValuesOfLanesThatStore) {
   const std::string masks =
       "  %20 = input.s64 vcc @4\n  %21 = and.s64 %2, %20 @4\n  %22 = mask.mask %21 @4\n"
       "  %24 = or.s64 %21, %2 @4\n  %25 = mask.mask %24 @4\n";
-  EXPECT_EQ(stores_of(masks + "  %26 = merge.lanes64 %13, %10, %12 @4\n" + store(4, 26, 27) + end(27)), "0 1");
+  EXPECT_EQ(stores_of(masks + "  %26 = merge.lanes64 %13, %10, %12 @4\n" + store(4, 26, 27) + end(27)),
+            "0 1");
   EXPECT_EQ(stores_of(masks + "  %26 = merge.lanes64 %13, %10, %12 @4\n" + store(4, 26, 27, 22) + end(27)),
             "0 1");
   EXPECT_EQ(stores_of(masks + "  %26 = merge.lanes64 %22, %10, %12 @4\n" + store(4, 26, 27, 22) + end(27)),
@@ -116,17 +117,19 @@ TEST(Stores, FollowLoops) {
 }
 
 TEST(Stores, FollowScratch) {
-  EXPECT_EQ(stores_of("  %20 = to_32.lanes32 %10 @4\n  %21 = constant.s32 0 @4\n  %22 = splat.lanes32 %21 @4\n"
-                      "  %23 = access scratch_store_dword scratch store b32x1 +0 (%4, %13, %22, %20) @4\n"
-                      "  %24 = access scratch_load_dword scratch load b32x1 +4 (%23, %13, %22) @4\n"
-                      "  %25 = part.lanes32 0 %24 @4\n  %26 = to_64.lanes64 %25 @4\n" +
-                      store(24, 26, 27) + end(27)),
-            "0 1");
+  EXPECT_EQ(
+      stores_of("  %20 = to_32.lanes32 %10 @4\n  %21 = constant.s32 0 @4\n  %22 = splat.lanes32 %21 @4\n"
+                "  %23 = access scratch_store_dword scratch store b32x1 +0 (%4, %13, %22, %20) @4\n"
+                "  %24 = access scratch_load_dword scratch load b32x1 +4 (%23, %13, %22) @4\n"
+                "  %25 = part.lanes32 0 %24 @4\n  %26 = to_64.lanes64 %25 @4\n" +
+                store(24, 26, 27) + end(27)),
+      "0 1");
 }
 
 TEST(Stores, AreUnknownWhereCodeIsCalled) {
-  EXPECT_EQ(stores_of(store(4, 10, 20) + "  %30 = exit (memory=%20, callee=%9) @18\n  call %30 block1() @18\n"
-                                         "block1() @1c\n  %31 = input.memory memory @1c\n" +
+  EXPECT_EQ(stores_of(store(4, 10, 20) +
+                      "  %30 = exit (memory=%20, callee=%9) @18\n  call %30 block1() @18\n"
+                      "block1() @1c\n  %31 = input.memory memory @1c\n" +
                       end(31)),
             "?");
 }

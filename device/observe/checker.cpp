@@ -27,8 +27,8 @@ bool Checker::before(const Moment& moment) {
   return !reporter_.wants_stop();
 }
 
-// Where `wants` says accesses: no other check looks, but for that of memory, which has nothing to say of loads
-// from an allocation.
+// Where `wants` says accesses: no other check looks, but for that of memory, which has nothing to say of
+// loads from an allocation.
 bool Checker::passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, const Neighbours& lanes) {
   if (!race_ || reporter_.wants_stop()) return false;
   return race_->reads_only(wave, inst, pc, lanes) || (!memory_ && race_->passes(wave, inst, pc, lanes));

@@ -93,10 +93,9 @@ void RaceCheck::barrier(const Group& group) {
 }
 
 bool RaceCheck::is_running(uint32_t wave) const {
-  return std::ranges::any_of(
-      groups_, [wave](const auto& one) {
-        return one.second.is_running && wave - one.second.waves[0].number < kGroupWaves;
-      });
+  return std::ranges::any_of(groups_, [wave](const auto& one) {
+    return one.second.is_running && wave - one.second.waves[0].number < kGroupWaves;
+  });
 }
 
 void RaceCheck::group_ends(const Group& group) {
@@ -146,8 +145,7 @@ void RaceCheck::has_accessed(const TargetInfo& target, const isa::Inst& inst, co
 
 // Groups that are executed side by side have waves of the same index.
 void RaceCheck::tell_waits(const Wave& wave) {
-  seen_.shows_waits[wave.index] =
-      current_->stores_since != 0 || current_->lds_since != 0 || running_ > 1;
+  seen_.shows_waits[wave.index] = current_->stores_since != 0 || current_->lds_since != 0 || running_ > 1;
 }
 
 void RaceCheck::sweep() {

@@ -162,7 +162,7 @@ class RaceCheck {
   const std::unordered_map<uint64_t, uint8_t>& marks_;  // CheckHost::barrier_marks
   // The waves of a group access global memory through one cache, in order: they need not wait or drop it.
   const bool shares_cache_;
-  const bool by_lane_;  // work-items of one wave may race with each other
+  const bool by_lane_;       // work-items of one wave may race with each other
   const bool has_one_wave_;  // each group
   uint32_t step_ = 0;
   std::unordered_map<const Group*, GroupState> groups_;  // those that have ended keep their memory

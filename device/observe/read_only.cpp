@@ -16,21 +16,18 @@ bool meet(const SeenRange& one, uint64_t begin, uint64_t end) { return begin < o
 }  // namespace
 
 void ReadOnly::begin(const Launch& launch, const KernelAccesses& code) {
-  if (!code.stores.is_known) return;
-  const uint64_t bytes =
-      std::min<uint64_t>(std::max<uint64_t>(launch.descriptor->kernarg_size, kLeastArguments),
-                         lift::kArgumentDwords * 4);
+  if (!code.knows_stores) return;
+  const uint64_t bytes = std::max<uint64_t>(launch.descriptor->kernarg_size, kLeastArguments);
   std::vector<uint64_t> pointers(bytes / 8);
   if (!read_guest(pointers.data(), launch.kernarg, pointers.size() * 8)) {
     pointers.resize(launch.descriptor->kernarg_size / 8);
     if (!read_guest(pointers.data(), launch.kernarg, pointers.size() * 8)) return;
   }
-  for (const lift::ArgumentSet& followed : code.stores.followed) {
-    if (followed.test(lift::kOtherArguments)) return;
+  for (const std::vector<uint32_t>& arguments : code.stored_by) {
     bool is_known = false;
-    for (size_t n = 0; n < pointers.size(); n++) {
-      if (!followed.test(2 * n) && !followed.test(2 * n + 1)) continue;
-      const KnownMemory memory = host_.memory_at(pointers[n]);
+    for (const uint32_t dword : arguments) {
+      if (dword / 2 >= pointers.size()) return;
+      const KnownMemory memory = host_.memory_at(pointers[dword / 2]);
       if (memory.state != KnownMemory::State::known) continue;
       is_known = true;
       if (std::ranges::none_of(stored_, [&](const SeenRange& one) { return one.begin == memory.begin; }))
@@ -39,7 +36,7 @@ void ReadOnly::begin(const Launch& launch, const KernelAccesses& code) {
     if (!is_known) return;
   }
   if (stored_.size() > kMostRanges) return;
-  unstored_.push_back({launch.kernarg, launch.kernarg + bytes});
+  unstored_.push_back({launch.kernarg, launch.kernarg + 8 * pointers.size()});
   is_expecting_ = true;
 }
 

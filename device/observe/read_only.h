@@ -1,8 +1,8 @@
 // ReadOnly: allocations that a launch is not expected to store to, whose plain reads race with nothing and
 // need no marks.
 //
-// Expected is what the kernel's stores follow: the allocations that its arguments point to which go into their
-// addresses. Used by the thread that executes the launch.
+// Expected is what the kernel's stores follow: the allocations that its arguments point to which go into
+// their addresses. Used by the thread that executes the launch.
 #pragma once
 
 #include <optional>

@@ -13,6 +13,7 @@
 #include "device/isa/decode.h"
 #include "device/lift/lift.h"
 #include "device/lift/quiet.h"
+#include "device/lift/stores.h"
 #include "device/lift/turns.h"
 
 namespace morgana::device {
@@ -171,7 +172,8 @@ void Program::find_turns(const Step* entry) {
   for (const uint32_t at : lift::find_turns(*kernel)) turns_.insert(at / 4);
 }
 
-std::shared_ptr<KernelAccesses> Program::accesses(const Step* entry, const lift::ArgumentRegisters& arguments,
+std::shared_ptr<KernelAccesses> Program::accesses(const Step* entry,
+                                                  const codeobj::KernelDescriptor& descriptor,
                                                   uint32_t acc_base) {
   std::lock_guard lock(mutex_);
   const uint64_t index = static_cast<uint64_t>(entry - steps);
@@ -182,7 +184,15 @@ std::shared_ptr<KernelAccesses> Program::accesses(const Step* entry, const lift:
   if (!kernel.ok()) return known;
   lift::LiftOptions options;
   options.acc_base = acc_base;
-  known->stores = lift::find_stores(lift::lift(*kernel, options), arguments);
+  const lift::Stores stores =
+      lift::find_stores(lift::lift(*kernel, options), lift::argument_registers(descriptor));
+  known->knows_stores = stores.is_known;
+  for (const lift::ArgumentSet& followed : stores.followed) {
+    std::vector<uint32_t>& arguments = known->stored_by.emplace_back();
+    for (uint32_t n = 0; n < lift::kArgumentDwords; n++)
+      if (followed.test(n)) arguments.push_back(n);
+    if (followed.test(lift::kOtherArguments)) arguments.push_back(KernelAccesses::kAnyArgument);
+  }
   for (const uint32_t at : lift::find_quiet_lds(*kernel)) known->quiet_lds.push_back(at / 4);
   return known;
 }

@@ -16,8 +16,9 @@
 #include "base/bytes.h"
 #include "base/fork_safe.h"
 #include "base/target.h"
-#include "device/kernel_accesses.h"
+#include "codeobj/kernel_descriptor.h"
 #include "device/interp/code.h"
+#include "device/kernel_accesses.h"
 
 namespace morgana::device {
 
@@ -48,7 +49,7 @@ class Program : public Code {
   void find_turns(const Step* entry);
 
   // Of the kernel that begins at `entry`. Looks at all of its code, once. `acc_base`: place of AccVGPR 0.
-  std::shared_ptr<KernelAccesses> accesses(const Step* entry, const lift::ArgumentRegisters& arguments,
+  std::shared_ptr<KernelAccesses> accesses(const Step* entry, const codeobj::KernelDescriptor& descriptor,
                                            uint32_t acc_base);
 
   // Decodes the straight run that starts at `step`. Called by the handler of steps that are not decoded yet.

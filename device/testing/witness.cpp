@@ -58,8 +58,8 @@ bool Witness::before(const Moment& moment) {
   return true;
 }
 
-// Each second instruction is looked at here; loads that are allowed are not shown again where they lie. What is said of neighbours that are none is as an access of a
-// lane that there is not.
+// Each second instruction is looked at here; loads that are allowed are not shown again where they lie. What
+// is said of neighbours that are none is as an access of a lane that there is not.
 bool Witness::passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, const Neighbours& lanes) {
   const PlainUse& use = lanes.use;
   if (pc / 4 % 2 != 0 || use.bytes == 0) return use.bytes == 0;
@@ -89,7 +89,9 @@ bool Witness::passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, const
     bool all = true;
     for_lanes(lanes.lanes, [&](uint32_t lane) { all = all && is_allowed(accesses[0], lane); });
     const auto first = static_cast<uint32_t>(std::countr_zero(lanes.lanes));
-    if (all) ranges_.range[SeenRanges::slot(static_cast<uint32_t>((pc - wave.code->address) / 4), false)] = allowed_around(accesses[0].address[first]);
+    if (all)
+      ranges_.range[SeenRanges::slot(static_cast<uint32_t>((pc - wave.code->address) / 4), false)] =
+          allowed_around(accesses[0].address[first]);
   }
   return before({wave, inst, pc, {accesses.data(), places}});
 }

@@ -9,10 +9,10 @@
 #include "codeobj/bundle.h"
 #include "codeobj/code_object.h"
 #include "codeobj/describe.h"
-#include "device/kernel_accesses.h"
 #include "device/isa/decode.h"
 #include "device/lift/facts.h"
 #include "device/lift/lift.h"
+#include "device/lift/stores.h"
 #include "device/lift/text.h"
 #include "device/lift/verify.h"
 #include "tools/morgana/commands.h"
@@ -63,8 +63,10 @@ void print_stores(const Lifted& lifted, const device::lift::ArgumentRegisters& r
   for (const device::lift::ArgumentSet& followed : stores.followed) {
     std::vector<std::string> bytes;
     for (size_t n = 0; n < followed.size(); n++)
-      if (followed.test(n)) bytes.push_back(n < device::lift::kOtherArguments ? std::to_string(4 * n) : "any");
-    fmt::print("; stores: by arguments at {}\n", bytes.empty() ? "none" : fmt::to_string(fmt::join(bytes, " ")));
+      if (followed.test(n))
+        bytes.push_back(n < device::lift::kOtherArguments ? std::to_string(4 * n) : "any");
+    fmt::print("; stores: by arguments at {}\n",
+               bytes.empty() ? "none" : fmt::to_string(fmt::join(bytes, " ")));
   }
 }
 
@@ -87,7 +89,7 @@ void print_kernel(const codeobj::Kernel& kernel, const Lifted& lifted, bool with
     return text + (text.empty() ? "" : "  ; ") + isa::disassemble(lifted.code.target, *found->second);
   };
   fmt::print("; {}\n", codeobj::printable(kernel.name));
-  if (with_facts) print_stores(lifted, device::argument_registers(kernel.descriptor));
+  if (with_facts) print_stores(lifted, device::lift::argument_registers(kernel.descriptor));
   fmt::print("{}", device::lift::print(lifted.function, comment));
 }
 
