@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <optional>
-#include <utility>
 
 #include "device/observe/barrier_check.h"
 #include "device/observe/hazard_check.h"
@@ -24,7 +23,7 @@ class Checker final : public Observer {
   void group_ends(const Group& group) override;
   Wants wants() const override;
   bool wants_code() const override { return race_.has_value() && !race_->is_by_lane(); }
-  void knows(std::shared_ptr<KernelAccesses> code) override { race_->knows(std::move(code)); }
+  void knows(const std::shared_ptr<KernelAccesses>& code) override { race_->knows(code); }
   SeenRanges* seen() override { return race_ ? &race_->seen() : memory_ ? &memory_->seen() : nullptr; }
   bool allows(const isa::Inst& inst, std::span<const Access> accesses, uint32_t slot) override;
 

@@ -59,7 +59,7 @@ class Observer {
   virtual Wants wants() const { return Wants::all; }
   // Before all others, where `wants_code`: what the kernel's code says of its accesses.
   virtual bool wants_code() const { return false; }
-  virtual void knows(std::shared_ptr<KernelAccesses>) {}
+  virtual void knows(const std::shared_ptr<KernelAccesses>&) {}
   virtual void group_begins(const Group& group, const Wave* waves) = 0;
   // False: the wave is to end with a Fault.
   virtual bool before(const Moment& moment) = 0;

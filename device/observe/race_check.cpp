@@ -12,9 +12,9 @@ RaceCheck::GroupState& RaceCheck::state_of(const Group& group) {
   return *last_group_.second;
 }
 
-void RaceCheck::knows(std::shared_ptr<KernelAccesses> code) {
+void RaceCheck::knows(const std::shared_ptr<KernelAccesses>& code) {
   if (code->has_failed.load(std::memory_order_relaxed)) return;
-  code_ = std::move(code);
+  code_ = code;
   read_only_.begin(launch_, *code_);
   skips_lds_ = std::ranges::all_of(marks_, [](const auto& mark) { return (mark.second & kOrdersLds) != 0; });
 }

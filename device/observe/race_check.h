@@ -34,7 +34,7 @@ class RaceCheck {
   }
   RaceCheck(const RaceCheck&) = delete;
   RaceCheck& operator=(const RaceCheck&) = delete;
-  void knows(std::shared_ptr<KernelAccesses> code);
+  void knows(const std::shared_ptr<KernelAccesses>& code);
   void group_begins(const Group& group, const Wave* waves);
   void before(const Moment& moment);
   // Whether an access is none that could race: plain loads of what nobody stores to, or of LDS that is quiet.

@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 
+#include "device/interp/code.h"
 #include "device/observe/access.h"
 
 namespace morgana::device {
