@@ -102,6 +102,7 @@ template <class Move>
     if (plain_addresses<Move>(wave, step, r, exec, at, inside)) {
       point_nowhere(at, inside);
       const Touch touch(wave, at, inside, Move::kBytes);
+      const LoadedOnce<Move> once(at, inside);
       Move::lanes(data, at, Move::kStores ? inside : exec);
       return true;
     }
@@ -130,6 +131,7 @@ template <class Move>
       const uint64_t inside = lane_addresses(wave, step, r, lanes, 0, aligned, at) & exec;
       point_nowhere(at, inside);
       const Touch touch(wave, at, inside, Move::kBytes);
+      const LoadedOnce<Move> once(at, inside);
       Move::lanes(data, at, Move::kStores ? inside : exec);
       return true;
     }
@@ -137,6 +139,7 @@ template <class Move>
       const uint64_t inside = lane_addresses(wave, step, r, lanes, 4 * d, aligned, at) & exec;
       point_nowhere(at, inside);
       const Touch touch(wave, at, inside, Move::kBytes < 4 ? Move::kBytes : 4);
+      const LoadedOnce<typename Move::Dword> once(at, inside);
       Move::Dword::lanes(dword_of(data, static_cast<int>(d)), at, Move::kStores ? inside : exec);
     }
   } else {

@@ -87,6 +87,7 @@ template <class Move>
   if (step->extra & kFormIsFlat && !resolve_apertures(wave, step, at, exec, Move::kBytes, own)) return false;
   if (exec) {
     const Touch touch(wave, at, exec, Move::kBytes);
+    const LoadedOnce<Move> once(at, exec);
     point_nowhere(at, exec);
     Move::lanes(data, at, exec);
   }

@@ -303,6 +303,34 @@ struct StorePart {
   }
 };
 
+// --- One place ---
+
+// What several lanes load from one place is loaded once, so that all get the same, while other threads store
+// there. LLVM takes it for one value of the wave: a loop on an atomic load goes on for all lanes or for none.
+template <class Move>
+class LoadedOnce {
+ public:
+  // `at`: of `lanes`, which then point at what was loaded.
+  MORGANA_INLINE LoadedOnce(uint64_t* at, uint64_t lanes) {
+    if constexpr (Move::kLoads && !Move::kStores) {
+      if ((lanes & (lanes - 1)) == 0) return;
+      const uint64_t from = at[__builtin_ctzll(lanes)];
+      if (at[63 - __builtin_clzll(lanes)] != from || differences(at, lanes, from) != 0) return;
+      __builtin_memcpy(bytes_, reinterpret_cast<const void*>(from), Move::kBytes);
+      const auto here = Chunk64(reinterpret_cast<uint64_t>(bytes_));
+      for (int i = 0; i < kChunks; i++) {
+        auto* const chunk = reinterpret_cast<Chunk64*>(at + 16 * i);
+        *chunk = as_bools(chunk_mask(lanes, i)) ? here : *chunk;
+      }
+    }
+  }
+  LoadedOnce(const LoadedOnce&) = delete;
+  LoadedOnce& operator=(const LoadedOnce&) = delete;
+
+ private:
+  alignas(16) uint8_t bytes_[16];
+};
+
 // --- Records that do not lie in one piece ---
 
 // Does `Move` on a copy of every lane's bytes; `byte(lane, i)` is where byte i of a lane lies. For memory of

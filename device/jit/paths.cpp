@@ -213,6 +213,28 @@ MORGANA_INLINE bool load_offsets(jit::WaveFrame* frame, uint64_t base, const Lan
   }
   return true;
 }
+// One load where all active lanes are at one place (LoadedOnce).
+template <class Kind>
+MORGANA_INLINE bool load_once(jit::WaveFrame* frame, uint64_t base, const Lanes* offset, uint64_t exec,
+                              Lanes* data) {
+  const uint64_t others = exec & (exec - 1);
+  if (others == 0) return false;
+  const int first = __builtin_ctzll(exec);
+  const uint32_t at = lane_in_memory(offset, first);
+  if (lane_in_memory(offset, __builtin_ctzll(others)) != at) return false;
+  Chunk differs = Chunk(0);
+#pragma clang loop unroll(full)
+  for (int i = 0; i < kChunks; i++)
+    differs |= blend(chunk_mask(exec, i), offset->chunk[i] ^ Chunk(at), Chunk(0));
+  if (!is_zero(differs)) return false;
+  // The first active lane stands for all.
+  frame->first_address[0] = base + at - uint64_t{Kind::kSize} * static_cast<uint64_t>(first);
+  frame->first_address[1] = jit::kRow;
+  Kind::same(data, 0, reinterpret_cast<const uint8_t*>(base + at));
+  for (int d = 0; d < Kind::kRegisters; d++)
+    for (int i = 1; i < kChunks; i++) data[d].chunk[i] = data[d].chunk[0];
+  return true;
+}
 template <class Kind>
 MORGANA_INLINE bool store_offsets(jit::WaveFrame* frame, uint64_t base, const Lanes* offset, uint64_t exec,
                                   const Lanes* data) {
@@ -375,6 +397,7 @@ MORGANA_INLINE void each_address(Wave* wave, uint64_t base, const Lanes* low, co
                                                __builtin_convertvector(low->chunk[i], Chunk64) + base;
   }
   const Touch touch(*wave, at, exec, Move::kBytes);
+  const LoadedOnce<Move> once(at, exec);
   move_each<Move>(at, exec, data);
 }
 
@@ -451,7 +474,9 @@ struct Entries {
                                                             Lanes* data) {
     const uint64_t exec = wave->exec();
     uint64_t common = base;
-    if (has_one_base(high, exec, common) && load_offsets<Kind>(frame, common, low, exec, data)) return;
+    if (has_one_base(high, exec, common) && (load_once<Kind>(frame, common, low, exec, data) ||
+                                             load_offsets<Kind>(frame, common, low, exec, data)))
+      return;
     frame->gathers++;
     frame->clashes += clash(*low);
     each_address<typename Kind::LoadLanes>(wave, base, low, high, exec, data);
