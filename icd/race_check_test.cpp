@@ -105,11 +105,11 @@ TEST_F(Check, WavesBehindDifferentBarriersRace) {
 // of the first buffer: what the second has read leaves no marks then, which is said.
 TEST_F(Check, AStoreThatTheCodeDoesNotTellIsNotChecked) {
   cl_program program = make_program(R"(kernel void k(global int* to, global int* from) {
-    global ulong* apart = (global ulong*)to;
+    global int* apart = to;
     int i = get_local_id(0);
     if (to[2] == 0) {
       if (get_global_id(0) == 0) {
-        apart[0] = (ulong)from - (ulong)to;
+        apart[0] = (int)((long)from - (long)to);
         to[2] = 1;
       }
     } else {

@@ -14,7 +14,7 @@ using isa::Direction;
 // What an instruction does to LDS, as bits.
 enum Use : uint8_t { kReads = 1, kAdds = 2, kChanges = 4 };
 
-uint8_t use_of(const isa::Inst& inst, Generation generation) {
+uint8_t use_of(const isa::Inst& inst) {
   const isa::Row& row = *inst.row;
   uint8_t use = 0;
   for (int s = 0; s < inst.n_src; s++)
@@ -22,7 +22,7 @@ uint8_t use_of(const isa::Inst& inst, Generation generation) {
   if (inst.lds || (row.flags & isa::kLdsDst)) return use | kChanges;
   if (row.flags & isa::kLdsSrc) return use | kReads;
   const isa::MemoryAccess& access = isa::effects(row.op).access;
-  const bool is_flat = access.space == isa::Space::flat && generation >= Generation::gfx9;
+  const bool is_flat = access.space == isa::Space::flat;  // LDS, too
   const bool is_lds = access.space == isa::Space::lds && !inst.gds && !(row.flags & isa::kGws);
   if (!is_flat && !is_lds) return use;
   if (access.direction == Direction::load) return use | kReads;
@@ -33,8 +33,7 @@ uint8_t use_of(const isa::Inst& inst, Generation generation) {
 class Sections {
  public:
   explicit Sections(const Code& code) : code_(code), noisy_(code.instructions.size()) {
-    for (const Decoded& at : code.instructions)
-      uses_.push_back(use_of(at.inst, info(code.target).generation));
+    for (const Decoded& at : code.instructions) uses_.push_back(use_of(at.inst));
   }
 
   std::vector<uint32_t> find() {

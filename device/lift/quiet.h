@@ -1,9 +1,8 @@
 // Accesses to LDS that can race with no other: between two barriers the waves of a group only read, or only
 // use atomics that give nothing back.
 //
-// Where all waves of the group go on from one and the same barrier; and before gfx9, where all accesses to
-// global memory are FLAT, if those reach no LDS. Who relies on it tests that (device/observe/race_check.h).
-// Pure; any thread.
+// Where all waves of the group go on from one and the same barrier; who relies on it tests that
+// (device/observe/race_check.h). FLAT accesses count as ones of LDS. Pure; any thread.
 #pragma once
 
 #include <cstdint>

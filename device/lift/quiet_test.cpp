@@ -1,4 +1,4 @@
-// Which accesses to LDS are quiet, in a few instructions of gfx950 each, of gfx803 and gfx1200.
+// Which accesses to LDS are quiet, in a few instructions of gfx950 each, and of gfx1200.
 #include "device/lift/quiet.h"
 
 #include <gtest/gtest.h>
@@ -93,11 +93,6 @@ TEST_F(Quiet, NotBesideAFlatStore) {
   *this << kReads32 << kFlatStore;
   EXPECT_EQ(found(), std::vector<uint32_t>{});
 }
-TEST_F(Quiet, BesideAFlatStoreBeforeGfx9) {
-  *this << kReads32 << kFlatStore;
-  EXPECT_EQ(found(Target::gfx803), std::vector<uint32_t>{0});
-}
-
 TEST_F(Quiet, NothingWhereCodeIsCalled) {
   *this << kReads32 << kCall;
   EXPECT_EQ(found(), std::vector<uint32_t>{});

@@ -45,7 +45,7 @@ class StoreFinder {
       for (const ValueId id : block.values) {
         if (!begin(function_[id])) continue;
         const ArgumentSet followed = follow();
-        if (visits_ > kMostVisits) return stores;
+        if (is_open_ || visits_ > kMostVisits) return stores;
         if (std::ranges::find(stores.followed, followed) == stores.followed.end())
           stores.followed.push_back(followed);
       }
@@ -110,6 +110,10 @@ class StoreFinder {
         if (whole.operation == Operation::access) return look_at_loaded(value, whole, found);
         return visit_all(whole.arguments);
       }
+      // The address of a variable of the program.
+      case Operation::function:
+        is_open_ = is_open_ || isa::effects(value.op).result.has(Fn::next_pc);
+        return visit_all(value.arguments);
       default: return visit_all(value.arguments);
     }
   }
@@ -122,7 +126,8 @@ class StoreFinder {
             std::min(static_cast<size_t>(code - registers_.preloaded + registers_.at), kOtherArguments));
   }
 
-  // What was loaded from memory is followed where that are the arguments, or the wave's own.
+  // What was loaded from memory is followed where that are the arguments, or the wave's own. Elsewhere one
+  // dword is an index; two may be a pointer.
   void look_at_loaded(const Value& part, const Value& access, ArgumentSet& found) {
     if (access.access.space == Space::scratch) return visit_all(kept_);
     const ValueId address = access.arguments[is_by_lane(access.access.space) ? 2 : 1];
@@ -131,6 +136,8 @@ class StoreFinder {
       found.set(byte >= 0 ? std::min(static_cast<size_t>(byte / 4), kOtherArguments) : kOtherArguments);
     } else if (comes_from_pointer(address)) {
       found.set(kOtherArguments);
+    } else if (access.access.space != Space::lds && isa::effects(access.op).access.count >= 2) {
+      is_open_ = true;
     }
   }
 
@@ -206,6 +213,7 @@ class StoreFinder {
   uint32_t store_ = 0;
   ValueId lanes_ = kNoValue;  // that it stores
   size_t visits_ = 0;
+  bool is_open_ = false;  // an address may be a pointer that is no argument
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Where a kernel stores, as far as its code says: which of its arguments go into the addresses.
 //
-// What values are loaded from there follow nothing. So this is an expectation, which who relies on it tests
-// as the kernel runs (device/observe/read_only.h). Pure; any thread.
+// What is loaded from memory as one dword counts as an index. So this is an expectation, which who relies on
+// it tests as the kernel runs (device/observe/read_only.h). Pure; any thread.
 #pragma once
 
 #include <bitset>

@@ -68,6 +68,20 @@ TEST(Stores, DoNotFollowWhatIsLoadedFromThere) {
             "2 3");
 }
 
+TEST(Stores, AreUnknownWhereAPointerIsLoaded) {
+  EXPECT_EQ(stores_of("  %20 = access global_load_dwordx2 global load b32x2 +0 (%4, %13, %10) @4\n"
+                      "  %21 = part.lanes32 0 %20 @4\n  %22 = part.lanes32 1 %20 @4\n"
+                      "  %23 = join.lanes64 %21, %22 @4\n  %24 = input.s64 vcc @4\n  %25 = mask.mask %24 @4\n"
+                      "  %26 = select.lanes64 %25, %23, %12 @4\n" +
+                      store(20, 26, 27) + end(27)),
+            "?");
+}
+TEST(Stores, AreUnknownWhereTheProgramsVariablesAre) {
+  EXPECT_EQ(stores_of("  %20 = function.s64 s_getpc_b64 @4\n  %21 = splat.lanes64 %20 @4\n" +
+                      store(4, 21, 22) + end(22)),
+            "?");
+}
+
 TEST(Stores, FollowTheArgumentsBehindASum) {
   const std::string load =
       "  %21 = add.s64 %0, %20 @4\n"

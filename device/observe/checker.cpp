@@ -28,10 +28,11 @@ bool Checker::before(const Moment& moment) {
 }
 
 // Where `wants` says accesses: no other check looks, but for that of memory, which has nothing to say of
-// loads from an allocation.
+// loads from an allocation. LDS it is shown.
 bool Checker::passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, const Neighbours& lanes) {
   if (!race_ || reporter_.wants_stop()) return false;
-  return race_->reads_only(wave, inst, pc, lanes) || (!memory_ && race_->passes(wave, inst, pc, lanes));
+  if (memory_) return !lanes.use.is_lds && race_->reads_only(wave, inst, pc, lanes);
+  return race_->reads_only(wave, inst, pc, lanes) || race_->passes(wave, inst, pc, lanes);
 }
 
 void Checker::barrier(const Group& group) {

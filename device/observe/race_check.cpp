@@ -172,8 +172,6 @@ void RaceCheck::before(const Moment& moment) {
     if (access.space == Space::scratch) continue;
     if (access.space == Space::lds) {
       if (is_quiet(wave, moment.inst, moment.pc)) continue;
-      if (skips_lds_ && moment.inst.format != isa::Format::DS && wave.target->generation < Generation::gfx9)
-        expect_nothing("it accesses LDS by FLAT instructions: what it read there left no marks");
     } else if (!by_lane_ && reads_only(wave, access)) {
       continue;
     }

@@ -41,7 +41,7 @@ void ReadOnly::begin(const Launch& launch, const KernelAccesses& code) {
 }
 
 std::optional<SeenRange> ReadOnly::find(uint64_t begin, uint64_t end) {
-  if (begin >= last_refused_.begin && end <= last_refused_.end) return std::nullopt;
+  if (!takes_more_ || (begin >= last_refused_.begin && end <= last_refused_.end)) return std::nullopt;
   const KnownMemory memory = host_.memory_at(begin);
   if (memory.state != KnownMemory::State::known || !memory.may_read || end > memory.end) return std::nullopt;
   const bool is_stored =
@@ -60,9 +60,12 @@ bool ReadOnly::note_store(uint64_t begin, uint64_t end) {
     last_stored_ = *found;
     return true;
   }
-  if (std::ranges::none_of(unstored_, [&](const SeenRange& one) { return meet(one, begin, end); }) &&
-      stored_.size() < kMostRanges) {
+  if (std::ranges::none_of(unstored_, [&](const SeenRange& one) { return meet(one, begin, end); })) {
     // Nobody reads there without leaving a mark, and nobody will.
+    if (stored_.size() >= kMostRanges) {
+      takes_more_ = false;
+      return true;
+    }
     const KnownMemory memory = host_.memory_at(begin);
     const bool is_whole = memory.state == KnownMemory::State::known && end <= memory.end;
     stored_.push_back(is_whole ? SeenRange{memory.begin, memory.end} : SeenRange{begin, end});

@@ -40,6 +40,7 @@ class ReadOnly {
 
   CheckHost& host_;
   bool is_expecting_ = false;
+  bool takes_more_ = true;                    // allocations into unstored_: what is stored to is known
   std::vector<SeenRange> unstored_, stored_;  // each ends before others begin
   SeenRange last_stored_, last_refused_;
 };
