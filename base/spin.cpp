@@ -1,14 +1,11 @@
 #include "base/spin.h"
 
-#include <sched.h>
+#include "base/processors.h"
 
 namespace morgana {
 
 bool may_spin() {
-  static const bool several = [] {
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) != 0 || CPU_COUNT(&set) > 1;
-  }();
+  static const bool several = available_processors() > 1;
   return several;
 }
 

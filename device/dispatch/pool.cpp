@@ -1,5 +1,4 @@
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
+#include "base/processors.h"
 #include "base/spin.h"
 #include "device/dispatch/job.h"
 
@@ -41,12 +41,6 @@ void before_exit() {
 constexpr uint64_t kStayUs = 1'000;
 // How often the queue of a launch that waits for its last groups looks whether the next packet may begin.
 constexpr std::chrono::microseconds kLookForNext{200};
-
-int available_processors() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-}
 
 }  // namespace
 

@@ -1,9 +1,7 @@
 // Which accesses to LDS are quiet, in a few instructions of gfx950 each, and of gfx1200.
 #include "device/lift/quiet.h"
 
-#include <gtest/gtest.h>
-
-#include "device/testing/wave_rig.h"
+#include "device/lift/places_test.h"
 
 namespace morgana::device::lift {
 namespace {
@@ -19,89 +17,65 @@ constexpr uint32_t kCall = 0xbe8a1e08;                  // s_swappc_b64 s[10:11]
 // s_cbranch_scc1 by dwords.
 uint32_t branch(int by) { return 0xbf850000 | static_cast<uint16_t>(by); }
 
-class Quiet : public testing::Test {
- public:
-  Quiet& operator<<(uint32_t dword) {
-    dwords_.push_back(dword);
-    return *this;
-  }
-  Quiet& operator<<(uint64_t two) {
-    return *this << static_cast<uint32_t>(two) << static_cast<uint32_t>(two >> 32);
-  }
-  // In dwords.
-  std::vector<uint32_t> found(Target target = Target::gfx950) {
-    *this << end_of_program(target);
-    const auto code = read_code(target, default_wave(target), Bytes(dwords_.data(), dwords_.size() * 4), 0);
-    if (!code.ok()) {
-      ADD_FAILURE() << code.error().message;
-      return {};
-    }
-    std::vector<uint32_t> places = find_quiet_lds(*code);
-    for (uint32_t& place : places) place /= 4;
-    return places;
-  }
-
- private:
-  std::vector<uint32_t> dwords_;
-};
+using Quiet = PlacesOf<find_quiet_lds>;
 
 TEST_F(Quiet, ReadsBetweenBarriers) {
   *this << kWrites32 << kEndsSection << kReads32 << kReads32 << kEndsSection << kWrites32;
-  EXPECT_EQ(found(), (std::vector<uint32_t>{3, 5}));
+  EXPECT_EQ(found(), (Places{3, 5}));
 }
 
 TEST_F(Quiet, NotBesideAWrite) {
   *this << kReads32 << kWrites32 << kEndsSection << kReads32;
-  EXPECT_EQ(found(), std::vector<uint32_t>{5});
+  EXPECT_EQ(found(), Places{5});
 }
 
 // The loop's turn goes past the barrier, and ends with a write that others' reads of the next may meet.
 TEST_F(Quiet, NotWhereALoopComesBackWithAWrite) {
   *this << kEndsSection << kReads32 << kWrites32 << branch(-6);
-  EXPECT_EQ(found(), std::vector<uint32_t>{});
+  EXPECT_EQ(found(), Places{});
 }
 TEST_F(Quiet, InALoopWithTwoBarriers) {
   *this << kWrites32 << kEndsSection << kReads32 << kEndsSection << branch(-7);
-  EXPECT_EQ(found(), std::vector<uint32_t>{3});
+  EXPECT_EQ(found(), Places{3});
 }
 
 // One way around the barrier is enough.
 TEST_F(Quiet, NotWhereABranchGoesAroundTheBarrier) {
   *this << kWrites32 << branch(1) << kEndsSection << kReads32;
-  EXPECT_EQ(found(), std::vector<uint32_t>{});
+  EXPECT_EQ(found(), Places{});
 }
 
 TEST_F(Quiet, AtomicsAmongThemselves) {
   *this << kWrites32 << kEndsSection << kAdds32 << kAdds32 << kEndsSection << kReads32;
-  EXPECT_EQ(found(), (std::vector<uint32_t>{3, 5, 8}));
+  EXPECT_EQ(found(), (Places{3, 5, 8}));
 }
 TEST_F(Quiet, NotAtomicsBesideReads) {
   *this << kWrites32 << kEndsSection << kAdds32 << kReads32;
-  EXPECT_EQ(found(), std::vector<uint32_t>{});
+  EXPECT_EQ(found(), Places{});
 }
 // What it gives back may be a flag.
 TEST_F(Quiet, NotAtomicsThatGiveSomethingBack) {
   *this << kAddsBack << kAddsBack;
-  EXPECT_EQ(found(), std::vector<uint32_t>{});
+  EXPECT_EQ(found(), Places{});
 }
 
 TEST_F(Quiet, NotWhereALoadFillsLds) {
   *this << kReads32 << kFillsLds;
-  EXPECT_EQ(found(), std::vector<uint32_t>{});
+  EXPECT_EQ(found(), Places{});
 }
 TEST_F(Quiet, NotBesideAFlatStore) {
   *this << kReads32 << kFlatStore;
-  EXPECT_EQ(found(), std::vector<uint32_t>{});
+  EXPECT_EQ(found(), Places{});
 }
 TEST_F(Quiet, NothingWhereCodeIsCalled) {
   *this << kReads32 << kCall;
-  EXPECT_EQ(found(), std::vector<uint32_t>{});
+  EXPECT_EQ(found(), Places{});
 }
 
 // s_barrier_signal -1, ds_load_b32 v9, v1, s_barrier_wait -1
 TEST_F(Quiet, NothingWhereBarriersAreInTwoParts) {
   *this << 0xbe804ec1u << uint64_t{0x0900'0001'd8d8'0000} << 0xbf94ffffu;
-  EXPECT_EQ(found(Target::gfx1200), std::vector<uint32_t>{});
+  EXPECT_EQ(found(Target::gfx1200), Places{});
 }
 
 }  // namespace

@@ -1,9 +1,7 @@
 // Where waves take turns, in a few instructions of gfx950 each, and of gfx1200.
 #include "device/lift/turns.h"
 
-#include <gtest/gtest.h>
-
-#include "device/testing/wave_rig.h"
+#include "device/lift/places_test.h"
 
 namespace morgana::device::lift {
 namespace {
@@ -16,32 +14,7 @@ uint64_t read(uint32_t address) { return uint64_t{9u << 24 | address} << 32 | 0x
 uint64_t write(uint32_t address) { return uint64_t{9u << 8 | address} << 32 | 0xd81a0000; }
 uint32_t change(uint32_t to) { return 0x68000081 | to << 9 | to << 17; }
 
-class Turns : public testing::Test {
- public:
-  Turns& operator<<(uint32_t dword) {
-    dwords_.push_back(dword);
-    return *this;
-  }
-  Turns& operator<<(uint64_t two) {
-    return *this << static_cast<uint32_t>(two) << static_cast<uint32_t>(two >> 32);
-  }
-  // In dwords.
-  std::vector<uint32_t> found(Target target = Target::gfx950) {
-    *this << end_of_program(target);
-    const auto code = read_code(target, default_wave(target), Bytes(dwords_.data(), dwords_.size() * 4), 0);
-    if (!code.ok()) {
-      ADD_FAILURE() << code.error().message;
-      return {};
-    }
-    std::vector<uint32_t> places = find_turns(*code);
-    for (uint32_t& place : places) place /= 4;
-    return places;
-  }
-
- private:
-  std::vector<uint32_t> dwords_;
-};
-using Places = std::vector<uint32_t>;
+using Turns = PlacesOf<find_turns>;
 
 TEST_F(Turns, AtTheWaitBetweenAReadAndAWriteElsewhere) {
   *this << read(1) << kWait << write(2);

@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kRemembered = 32;
 // Scalar loads come in powers of two: what they read beyond what was asked for lies in the same 16 bytes.
 constexpr uint64_t kScalarUnit = 16;
-constexpr uint64_t kLeastArguments = 256, kPacketBytes = 64, kQueueBytes = 256;
+constexpr uint64_t kPacketBytes = 64, kQueueBytes = 256;
 
 // The first lane that accesses what lies behind `size` bytes.
 std::optional<uint32_t> leaves_part(const Access& access, uint64_t size) {
@@ -29,8 +29,7 @@ MemoryCheck::MemoryCheck(const Launch& launch, Reporter& reporter) : launch_(lau
   const auto own = [this](uint64_t address, uint64_t bytes) {
     if (address != 0) own_.push_back({KnownMemory::State::known, address, address + bytes});
   };
-  // The descriptor may say less than what is there (hidden arguments of old code objects).
-  own(launch.kernarg, std::max<uint64_t>(launch.descriptor->kernarg_size, kLeastArguments));
+  own(launch.kernarg, argument_bytes(launch));
   own(launch.packet, kPacketBytes);
   own(launch.queue, kQueueBytes);
   seen_.group_bytes = launch.group_bytes;

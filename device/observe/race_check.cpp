@@ -172,7 +172,7 @@ void RaceCheck::before(const Moment& moment) {
     if (access.space == Space::scratch) continue;
     if (access.space == Space::lds) {
       if (is_quiet(wave, moment.inst, moment.pc)) continue;
-    } else if (!by_lane_ && reads_only(wave, access)) {
+    } else if (!by_lane_ && reads_only(access)) {
       continue;
     }
     touch_all(moment, access, group);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -122,7 +123,9 @@ class RaceCheck {
   void expect_nothing(const char* why);
   void look_at_all_lds();
   bool is_quiet(const Wave& wave, const isa::Inst& inst, uint64_t pc);
-  bool reads_only(const Wave& wave, const Access& access);
+  template <class AddressOf>
+  std::optional<SeenRange> unstored_around(uint64_t lanes, uint32_t bytes, const AddressOf& address_of);
+  bool reads_only(const Access& access);
   RaceRecord record_at(const Wave& wave, const isa::Inst& inst, uint64_t pc) const;
   RaceMark mark_of(const Moment& moment, const Access& access, const GroupState& group);
   void touch_all(const Moment& moment, const Access& access, GroupState& group);

@@ -4,6 +4,7 @@
 // not passed is shown to it, and leaves them again: that changes nothing.
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "device/observe/access.h"
 #include "device/observe/race_check.h"
@@ -143,31 +144,34 @@ bool RaceCheck::touch_neighbours(const Wave& wave, const Neighbours& lanes, uint
   return touch(address, bytes / 4);
 }
 
+// What lies from the lowest to the highest of these lanes' accesses, if nobody stores to any of its memory.
+template <class AddressOf>
+std::optional<SeenRange> RaceCheck::unstored_around(uint64_t lanes, uint32_t bytes,
+                                                    const AddressOf& address_of) {
+  uint64_t lowest = ~uint64_t{0}, highest = 0;
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const uint64_t address = address_of(static_cast<uint32_t>(std::countr_zero(lanes)));
+    lowest = std::min(lowest, address), highest = std::max(highest, address);
+  }
+  return read_only_.around(lowest, highest + bytes);
+}
+
 // Whether plain lanes read what nobody stores to; or may access LDS unseen.
 bool RaceCheck::reads_only(const Wave& wave, const isa::Inst& inst, uint64_t pc, const Neighbours& lanes) {
   const PlainUse& use = lanes.use;
   if (use.bytes == 0 || lanes.lanes == 0) return false;
   if (use.is_lds) return is_quiet(wave, inst, pc);
   if (use.writes) return false;
-  uint64_t lowest = ~uint64_t{0}, highest = 0;
-  for (uint64_t left = lanes.lanes; left != 0; left &= left - 1) {
-    const uint64_t address = lanes.address(static_cast<uint32_t>(std::countr_zero(left)));
-    lowest = std::min(lowest, address), highest = std::max(highest, address);
-  }
-  const auto range = read_only_.around(lowest, highest + use.bytes);
+  const auto range =
+      unstored_around(lanes.lanes, use.bytes, [&](uint32_t lane) { return lanes.address(lane); });
   if (!range || may_lie_elsewhere(wave, range->begin, range->end)) return false;
   seen_.range[SeenRanges::slot(static_cast<uint32_t>((pc - wave.code->address) / 4), false)] = *range;
   return true;
 }
 
-bool RaceCheck::reads_only(const Wave& wave, const Access& access) {
-  if (access.writes || access.is_coherent || access.lanes == 0) return false;
-  uint64_t lowest = ~uint64_t{0}, highest = 0;
-  for (uint64_t left = access.lanes; left != 0; left &= left - 1) {
-    const uint64_t address = access.address[static_cast<uint32_t>(std::countr_zero(left))];
-    lowest = std::min(lowest, address), highest = std::max(highest, address);
-  }
-  return read_only_.around(lowest, highest + access.bytes).has_value();
+bool RaceCheck::reads_only(const Access& access) {
+  return !access.writes && !access.is_coherent && access.lanes != 0 &&
+         unstored_around(access.lanes, access.bytes, [&](uint32_t lane) { return access.address[lane]; });
 }
 
 // Barriers' marks stand at s_nop.

@@ -1,15 +1,14 @@
 #include "device/observe/read_only.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "device/guest_access.h"
+#include "device/observe/reporter.h"
 
 namespace morgana::device {
 namespace {
 
-constexpr uint64_t kLeastArguments = 256;  // old code objects do not say what hidden arguments take
-constexpr size_t kMostRanges = 64;         // of memory that is read only, or that is stored to
+constexpr size_t kMostRanges = 64;  // of memory that is read only, or that is stored to
 
 bool meet(const SeenRange& one, uint64_t begin, uint64_t end) { return begin < one.end && one.begin < end; }
 
@@ -17,8 +16,7 @@ bool meet(const SeenRange& one, uint64_t begin, uint64_t end) { return begin < o
 
 void ReadOnly::begin(const Launch& launch, const KernelAccesses& code) {
   if (!code.knows_stores) return;
-  const uint64_t bytes = std::max<uint64_t>(launch.descriptor->kernarg_size, kLeastArguments);
-  std::vector<uint64_t> pointers(bytes / 8);
+  std::vector<uint64_t> pointers(argument_bytes(launch) / 8);
   if (!read_guest(pointers.data(), launch.kernarg, pointers.size() * 8)) {
     pointers.resize(launch.descriptor->kernarg_size / 8);
     if (!read_guest(pointers.data(), launch.kernarg, pointers.size() * 8)) return;

@@ -1,6 +1,7 @@
 // Reporter: makes Findings of one launch, each pair of instructions once.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <set>
@@ -30,6 +31,11 @@ class Items {
   uint32_t wave_lanes_;
   std::array<uint64_t, 3> groups_{};
 };
+
+// The bytes of a launch's arguments, hidden ones with them: descriptors of old code objects say less.
+inline uint64_t argument_bytes(const Launch& launch) {
+  return std::max<uint64_t>(launch.descriptor->kernarg_size, 256);
+}
 
 // Who did something: the wave's work-group by its index.
 struct Doer {

@@ -18,13 +18,12 @@
 #include <llvm/Transforms/IPO/Internalize.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
-#include <sched.h>
-
 #include <algorithm>
 #include <atomic>
 #include <numeric>
 
 #include "base/options.h"
+#include "base/processors.h"
 #include "base/target.h"
 #include "device/limits.h"
 #include "runtime/compiler/async_copies.h"
@@ -371,9 +370,7 @@ void emit(Frontend& frontend, llvm::Module& module, Object& object) {
 
 // The threads that a build may use.
 size_t available_threads() {
-  if (options().threads > 0) return static_cast<size_t>(options().threads);
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? static_cast<size_t>(std::max(1, CPU_COUNT(&set))) : 1;
+  return static_cast<size_t>(options().threads > 0 ? options().threads : available_processors());
 }
 
 // The same for each part, in an LLVMContext of its own. The heaviest are begun first.
