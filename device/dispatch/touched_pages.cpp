@@ -72,10 +72,14 @@ struct TouchedPages::Impl {
   // for.
   template <typename IsOpen>
   std::pair<uint64_t, uint64_t> together(const Area& area, uint64_t page, const IsOpen& is_open) const;
-  void keep_images(const Area& area, uint64_t from, uint64_t to, uint32_t state);
-  // Keeps what of these pages is in an area, and adds it to those that stay open.
+  // Gives pages images, which copy_images() fills.
+  void give_images(const Area& area, uint64_t from, uint64_t to, uint32_t state);
+  // Of pages that were given theirs at once, and can be read.
+  void copy_images(const Area& area, uint64_t from, uint64_t to);
+  // Gives images to what of these pages is in an area, and adds it to those that stay open.
   void keep(std::span<const Run> runs, bool is_foreign, std::vector<Run>& kept);
-  bool close_but(std::span<const Run> open) const;
+  // Closes the pages of all areas but these, and then fills their images: the program may write until then.
+  bool close_but(std::span<const Run> open);
   // All pages as if nobody had touched them.
   void forget();
   bool protect_as_before() const;
@@ -115,7 +119,8 @@ const TouchedPages::Impl::Area* TouchedPages::Impl::area_of(uint64_t address) co
 bool TouchedPages::Impl::open_run(const Area& area, uint64_t from, uint64_t to) {
   const uint64_t begin = area.region.begin + from * kPage, size = (to - from) * kPage;
   if (!protect(begin, size, PROT_READ)) return false;
-  keep_images(area, from, to, 0);
+  give_images(area, from, to, 0);
+  copy_images(area, from, to);
   return true;
 }
 
@@ -208,11 +213,14 @@ bool TouchedPages::Impl::touch(uint64_t address, Toucher by, bool is_write) {
   return true;
 }
 
-// Of the pages [from, to) of an area, which can be read.
-void TouchedPages::Impl::keep_images(const Area& area, uint64_t from, uint64_t to, uint32_t state) {
-  std::memcpy(images + uint64_t{used} * kPage,
-              reinterpret_cast<const void*>(area.region.begin + from * kPage), (to - from) * kPage);
+void TouchedPages::Impl::give_images(const Area& area, uint64_t from, uint64_t to, uint32_t state) {
   for (uint64_t page = from; page < to; page++) states[area.first + page] = ++used << kImageShift | state;
+}
+
+void TouchedPages::Impl::copy_images(const Area& area, uint64_t from, uint64_t to) {
+  const uint64_t first = (states[area.first + from] >> kImageShift) - 1;
+  std::memcpy(images + first * kPage, reinterpret_cast<const void*>(area.region.begin + from * kPage),
+              (to - from) * kPage);
 }
 
 void TouchedPages::Impl::keep(std::span<const Run> runs, bool is_foreign, std::vector<Run>& kept) {
@@ -227,7 +235,7 @@ void TouchedPages::Impl::keep(std::span<const Run> runs, bool is_foreign, std::v
       at = std::min((end + kPage - 1) / kPage * kPage, area->end());
       each_closed_run(*area, from, (at - begin) / kPage, [&](uint64_t first, uint64_t last) {
         const bool is_written = area->region.is_writable && run.is_written;
-        keep_images(*area, first, last, (is_written ? kWritten : 0) | (is_foreign ? kForeign : 0));
+        give_images(*area, first, last, (is_written ? kWritten : 0) | (is_foreign ? kForeign : 0));
         kept.push_back({begin + first * kPage, (last - first) * kPage, is_written});
         return true;
       });
@@ -235,7 +243,7 @@ void TouchedPages::Impl::keep(std::span<const Run> runs, bool is_foreign, std::v
 }
 
 // Neighbours at once.
-bool TouchedPages::Impl::close_but(std::span<const Run> open) const {
+bool TouchedPages::Impl::close_but(std::span<const Run> open) {
   bool is_done = true;
   auto next = open.begin();
   for (size_t i = 0; i < areas.size();) {
@@ -246,7 +254,13 @@ bool TouchedPages::Impl::close_but(std::span<const Run> open) const {
                 (next->is_written || protect(next->begin, next->size, PROT_READ));
     is_done = is_done && (at == end || protect(at, end - at, PROT_NONE));
   }
-  return is_done;
+  if (!is_done) return false;
+  for (const Run& run : open) {
+    const Area& area = *area_of(run.begin);
+    const uint64_t from = (run.begin - area.region.begin) / kPage;
+    copy_images(area, from, from + run.size / kPage);
+  }
+  return true;
 }
 
 void TouchedPages::Impl::forget() {

@@ -1,10 +1,12 @@
-// What a launch is expected to touch is opened before it begins.
+// What a launch is expected to touch is opened before it begins, and watched from when it is kept.
 #include "device/touched_pages.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <atomic>
 #include <string>
+#include <thread>
 
 namespace morgana::device {
 namespace {
@@ -57,6 +59,45 @@ TEST(TouchedPages, ExpectedPagesAreOpenAndKeptAsTheyWere) {
     bytes[5 * kPage] = 1;
     EXPECT_EQ((*pages)->pages().size(), 7u) << "others are watched";
   }
+  munmap(memory, kPages * kPage);
+}
+
+// The program writes once while pages are being closed: what was kept is what is there, or the write is seen.
+TEST(TouchedPages, AWriteWhilePagesAreClosedIsKeptOrSeen) {
+  constexpr uint64_t kPage = TouchedPages::kPage;
+  constexpr uint64_t kPages = 256, kWrittenPage = 3;
+  constexpr uint32_t kTimes = 3000;
+  void* const memory =
+      mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  const auto begin = reinterpret_cast<uint64_t>(memory);
+  auto* const word = reinterpret_cast<volatile uint32_t*>(begin + kWrittenPage * kPage);
+  std::atomic<uint32_t> begun{0}, written{0};
+  std::thread program([&] {
+    for (uint32_t time = 1; time <= kTimes; ++time) {
+      while (begun.load() != time) std::this_thread::yield();
+      for (uint32_t i = 0; i < time % 500 * 40; ++i) static_cast<void>(begun.load());
+      *word = time;
+      written.store(time);
+    }
+  });
+  uint32_t unseen = 0, kept = 0, seen = 0;
+  for (uint32_t time = 1; time <= kTimes; ++time) {
+    auto pages = TouchedPages::create({{begin, kPages * kPage, true}});
+    const TouchedPages::Run expected[] = {{begin, kPages * kPage, false}};
+    begun.store(time);
+    const bool is_closed = pages.ok() && (*pages)->close(expected).ok();
+    EXPECT_TRUE(is_closed);
+    while (written.load() != time) std::this_thread::yield();
+    if (!is_closed) continue;
+    const TouchedPages::Page page = (*pages)->pages()[kWrittenPage];
+    const bool is_kept = *reinterpret_cast<const uint32_t*>(page.before) == time;
+    kept += is_kept;
+    seen += page.is_foreign;
+    unseen += !is_kept && !page.is_foreign;
+  }
+  program.join();
+  EXPECT_EQ(unseen, 0u) << kept << " writes were kept, " << seen << " seen";
   munmap(memory, kPages * kPage);
 }
 
