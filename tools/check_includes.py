@@ -29,7 +29,7 @@ ALLOWED = {
 
 # top folder: what others may include of it. Where a folder is not listed they may include all of it.
 PUBLIC = {
-    "device": re.compile(r"^device/([^/]+|isa/(codes|decode|example|inst|tsv)|lift/(facts|lift|stores|text|verify))\.h$"),
+    "device": re.compile(r"^device/([^/]+|isa/(codes|decode|example|inst|tsv)|lift/(facts|lift|stores|text|verify|written))\.h$"),
 }
 # What those who measure the device may include beside that.
 TOOLS = ("tools", "conformance")

@@ -42,6 +42,9 @@ Fault impossible(FaultKind kind, std::string detail) {
 // has, of a few kinds of processors; what they say of it is often the sum of several.
 constexpr uint64_t kCacheBytes = 32 << 20;
 
+// How much longer loops go on where their waves do not come back.
+constexpr uint64_t kPatience = 64;
+
 }  // namespace
 
 LaunchPlan::LaunchPlan(Key, Target which, const Launch& requested, const LaunchSetting& with, CodeMap& code)
@@ -189,9 +192,10 @@ bool LaunchPlan::find_entry(Fault& problem) {
 }
 
 void LaunchPlan::tell_accesses() const {
-  if (observer == nullptr || !observer->wants_code()) return;
+  if (observer == nullptr) return;
   Program& program = static_cast<Program&>(const_cast<Code&>(*code));
-  observer->knows(program.accesses(first_step, *launch.descriptor, acc_base()));
+  if (observer->wants_code()) observer->knows(program.accesses(first_step, *launch.descriptor, acc_base()));
+  if (observer->wants_written()) observer->knows(program.written(first_step, *launch.descriptor, acc_base()));
 }
 
 bool LaunchPlan::has_watches() const {
@@ -242,9 +246,12 @@ jit::Specialisation LaunchPlan::specialisation() const {
     key.private_memory = key.counts && scratch_lane_bytes > 0;
     key.checks_memory = wants == Observer::Wants::unseen;
     key.shows_accesses = wants == Observer::Wants::accesses;
+    key.bounds_lds = key.shows_accesses && observer->bounds_lds();
+    key.checks_loads = observer->looks_at_loads();
   }
   // The waves of a group begin with the same SGPRs but for TTMPs.
-  if (!key.shows_accesses && !key.one_wave && scratch_lane_bytes == 0 && !d.enable_sgpr_workgroup_info) {
+  if (!key.shows_accesses && !key.checks_loads && !key.one_wave && scratch_lane_bytes == 0 &&
+      !d.enable_sgpr_workgroup_info) {
     key.most_looped = kMostLooped;
     if (kernarg_ >= 0) key.kernarg = static_cast<uint8_t>(kernarg_);
     if (target.generation >= Generation::gfx12)
@@ -261,6 +268,11 @@ void LaunchPlan::enter(const jit::Kernel& kernel, const Wave& wave, jit::WaveFra
   if (observer == nullptr) return;
   frame.seen = observer->seen();
   frame.counters = observer->counters(kernel.counted());
+  if (observer->looks_at_loads()) {
+    frame.followed = observer->followed(wave);
+    // Who gives way is followed from there on.
+    frame.limit *= kPatience;
+  }
   const std::array<uint32_t, 3> size = group_size(wave.group->id);
   frame.items = std::min(size[0] * size[1] * size[2] - wave.index * wave_lanes, wave_lanes);
 }

@@ -9,7 +9,9 @@
 
 namespace morgana::device::service {
 
-bool observe_step(Wave& wave, const Step* step) {
+namespace {
+
+bool show(Wave& wave, const Step* step, bool is_compiled) {
   Observer* const observer = resident_of(wave).plan().observer;
   if (observer == nullptr) return true;
   Accesses accesses;
@@ -17,12 +19,17 @@ bool observe_step(Wave& wave, const Step* step) {
   {
     HostScope host;
     const size_t count = accesses_of(wave, *step->inst, accesses);
-    goes_on = observer->before({wave, *step->inst, wave.code->pc(step), {accesses.data(), count}});
+    goes_on =
+        observer->before({wave, *step->inst, wave.code->pc(step), {accesses.data(), count}, is_compiled});
   }
   if (goes_on) return true;
   record_fault(wave, step, FaultKind::cancelled, "a check's finding ends it", 0, -1, false);
   return false;
 }
+
+}  // namespace
+
+bool observe_step(Wave& wave, const Step* step) { return show(wave, step, false); }
 
 bool ends_turn(const Wave& wave) { return resident_of(wave).spends_last_access(); }
 
@@ -71,7 +78,7 @@ bool observe_single(Wave& wave, const Step* step) {
   bool goes_on;
   {
     const Located located(wave, step);
-    goes_on = observe_step(wave, step);
+    goes_on = show(wave, step, true);
   }
   return goes_on || stop_at(wave, step);
 }
@@ -90,6 +97,18 @@ bool observe_unseen(Wave& wave, const Step* step, uint32_t slot) {
     if (resident_of(wave).plan().observer->allows(*step->inst, {accesses.data(), count}, slot)) return true;
   }
   return observe_single(wave, step);
+}
+
+bool reads_unwritten(Wave& wave, const Step* step) {
+  const Located located(wave, step);
+  const HostScope host;
+  Accesses accesses;
+  const size_t count = accesses_of(wave, *step->inst, accesses);
+  return resident_of(wave).plan().observer->reads_unwritten(wave, {accesses.data(), count});
+}
+
+void loaded_unwritten(const Wave& wave, const Step* step) {
+  resident_of(wave).plan().observer->loaded_unwritten(wave, *step->inst);
 }
 
 void count_accesses(Wave& wave, const Step* step) {

@@ -33,6 +33,7 @@ bool ResidentGroup::start(const LaunchPlan& plan, uint64_t index, uint32_t unit)
   size_ = plan.group_size(group_.id);
   group_.wave_count = (size_[0] * size_[1] * size_[2] + plan.wave_lanes - 1) / plan.wave_lanes;
   group_.waves_ended = group_.waves_at_barrier = 0;
+  group_.holds_unwritten = false;
   group_.barriers = {};
   group_.fault.kind = FaultKind::none;
   lost_ = 0;
@@ -142,6 +143,7 @@ bool ResidentGroup::start_next() {
   index_++;
   group_.id = id;
   group_.waves_ended = group_.waves_at_barrier = 0;
+  group_.holds_unwritten = false;
   if (plan_->target.generation >= Generation::gfx12) group_.barriers = {};
   has_met_ = false;
   begun_ = 0;

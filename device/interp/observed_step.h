@@ -25,6 +25,10 @@ void count_accesses(Wave& wave, const Step* step);
 uint64_t lds_phases(const uint32_t* addresses, uint64_t lanes, uint64_t use);
 // As observe_step, of an instruction that a handler is to execute for it; the Wave has its operands.
 bool observe_single(Wave& wave, const Step* step);
+// What compiled code asks and says of what it loads: Observer::reads_unwritten, of an instruction that it is
+// about to execute, whose operands the Wave has, and loaded_unwritten.
+bool reads_unwritten(Wave& wave, const Step* step);
+void loaded_unwritten(const Wave& wave, const Step* step);
 // What compiled code asks before it shows an access that is_plain: Observer::passes.
 bool passes(const Wave& wave, const Step* step, const Neighbours& lanes);
 // The same, of one that compiled code executes itself; nothing if all of it is allowed.

@@ -51,6 +51,7 @@ struct WaveFrame {
   const SeenRanges* seen = nullptr;      // of a kernel that checks its accesses
   uint64_t* counters = nullptr;          // of one that counts (device/counted_code.h)
   uint32_t items = 0;                    // of the wave, likewise
+  uint64_t* followed = nullptr;          // of one that checks what it reads (Observer::followed)
   // Of a kernel that loops over waves, in the first one's frame, as is first_address then: which one it
   // executes, and the access that has been noted last.
   Wave* current = nullptr;

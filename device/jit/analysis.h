@@ -13,6 +13,7 @@
 #include "device/isa/effects.h"
 #include "device/jit/library.h"
 #include "device/program/program.h"
+#include "device/written_registers.h"
 
 namespace morgana::device::jit {
 
@@ -143,11 +144,12 @@ struct Flow {
   uint32_t entry_block = 0;  // where the kernel begins
   VectorSet vectors;         // registers that some instruction names
   ScalarSet scalars;
-  ScalarSet wide;                 // even codes whose pair is used as one 64-bit value
-  uint8_t lanes = 64;             // of a wave, or 32
-  uint8_t occupied = 64;          // no other ones ever execute
-  std::vector<uint32_t> callees;  // dwords where known subroutines begin
-  std::vector<uint32_t> returns;  // dwords behind the calls of them
+  ScalarSet wide;                                   // even codes whose pair is used as one 64-bit value
+  uint8_t lanes = 64;                               // of a wave, or 32
+  uint8_t occupied = 64;                            // no other ones ever execute
+  std::vector<uint32_t> callees;                    // dwords where known subroutines begin
+  std::vector<uint32_t> returns;                    // dwords behind the calls of them
+  std::shared_ptr<const WrittenRegisters> written;  // of one that checks what it loads
 
   // A block is translated twice where that is worth it: for an EXEC of all ones (version 1), whose code needs
   // no masks, and for any other (version 0). The version can change where an instruction writes EXEC, which

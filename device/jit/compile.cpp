@@ -128,8 +128,9 @@ std::string identity(const Program& program, const Flow& flow, const Specialisat
   std::string text = "LLVM " LLVM_VERSION_STRING " ";
   text += name(level().host);
   text += llvm::sys::getHostCPUName();
-  for (const bool flag : {key.one_wave, key.private_buffer, key.full_wave, key.observe_everything, key.quick,
-                          key.checks_memory, key.shows_accesses, key.counts, key.private_memory})
+  for (const bool flag :
+       {key.one_wave, key.private_buffer, key.full_wave, key.observe_everything, key.quick, key.checks_memory,
+        key.shows_accesses, key.bounds_lds, key.checks_loads, key.counts, key.private_memory})
     append(text, flag);
   for (const uint32_t field :
        {key.mode, key.lds_size, key.acc_base, key.sgprs, key.vgprs, key.agprs, key.local[0], key.local[1],
@@ -137,6 +138,8 @@ std::string identity(const Program& program, const Flow& flow, const Specialisat
         uint32_t{key.kernarg}, uint32_t{key.group_id}, static_cast<uint32_t>(program.target()),
         flow.entry_block})
     append(text, field);
+  for (const uint16_t place : flow.written ? flow.written->followed : std::vector<uint16_t>())
+    append(text, place);
   for (const Instruction& i : flow.instructions) {
     append(text, i.at);
     append(text, i.how);
@@ -237,6 +240,7 @@ Result<std::unique_ptr<Compilation>> Compilation::begin(Program& program, const 
   if (!analyse(program, entry, *library, options, parts->flow)) return failed("too many instructions");
   if (key.occupied < key.lanes && !keeps_to_occupied(parts->flow)) parts->key.forget_occupied();
   parts->flow.occupied = parts->key.occupied;
+  if (key.checks_loads) parts->flow.written = program.known_written(entry);
   if (parts->store != nullptr) parts->identity = identity(program, parts->flow, parts->key);
   return std::unique_ptr<Compilation>(new Compilation(std::move(parts)));
 }

@@ -17,7 +17,8 @@ MORGANA_MEMORY_KINDS(MORGANA_KIND)
 #undef MORGANA_KIND
 extern "C" AperturePath morgana_path_reaches_aperture;
 extern "C" MayAccessPath morgana_path_may_access;
-extern "C" ObservePath morgana_path_observe_single;
+extern "C" ObservePath morgana_path_observe_single, morgana_path_reads_unwritten;
+extern "C" CountPath morgana_path_loaded_unwritten;
 extern "C" UnseenPath morgana_path_observe_unseen;
 extern "C" PassesPath morgana_path_passes;
 extern "C" CountPath morgana_path_count_accesses;

@@ -462,6 +462,12 @@ MORGANA_KEEPS_REGISTERS bool observe_single(Wave* wave, const Step* step) {
 MORGANA_KEEPS_REGISTERS bool observe_unseen(Wave* wave, const Step* step, uint32_t slot) {
   return service::observe_unseen(*wave, step, slot);
 }
+MORGANA_KEEPS_REGISTERS bool reads_unwritten(Wave* wave, const Step* step) {
+  return service::reads_unwritten(*wave, step);
+}
+MORGANA_KEEPS_REGISTERS void loaded_unwritten(Wave* wave, const Step* step) {
+  service::loaded_unwritten(*wave, step);
+}
 MORGANA_KEEPS_REGISTERS void count_accesses(Wave* wave, const Step* step) {
   service::count_accesses(*wave, step);
 }
@@ -550,6 +556,8 @@ const jit::NamedPath kPaths[] = {
     MORGANA_PATH(observe_single, observe_single)      //
     MORGANA_PATH(observe_unseen, observe_unseen)      //
     MORGANA_PATH(passes, passes)                      //
+    MORGANA_PATH(reads_unwritten, reads_unwritten)    //
+    MORGANA_PATH(loaded_unwritten, loaded_unwritten)  //
     MORGANA_PATH(count_accesses, count_accesses)      //
     MORGANA_PATH(count_lines, count_lines)            //
     MORGANA_PATH(count_records, count_records)        //

@@ -69,7 +69,8 @@ ApartPath lie_apart;
   X(u16, Narrow<uint16_t>)      \
   X(i16, Narrow<int16_t>)
 
-// Of a launch whose accesses are checked: service::may_access, observe_single, observe_unseen.
+// Of a launch whose accesses are checked: service::may_access, observe_single, observe_unseen; of one that
+// checks what it loads, reads_unwritten and loaded_unwritten.
 using MayAccessPath = bool MORGANA_KEEPS_REGISTERS(Wave*, const Step*, uint32_t slot, uint64_t lanes,
                                                    const uint64_t* addresses);
 using ObservePath = bool MORGANA_KEEPS_REGISTERS(Wave*, const Step*);

@@ -202,6 +202,12 @@ extern "C" bool morgana_may_access(Wave* wave, const Step* step, uint32_t slot, 
 extern "C" bool morgana_observe_single(Wave* wave, const Step* step) {
   return morgana_path_observe_single(wave, step);
 }
+extern "C" bool morgana_reads_unwritten(Wave* wave, const Step* step) {
+  return morgana_path_reads_unwritten(wave, step);
+}
+extern "C" void morgana_loaded_unwritten(Wave* wave, const Step* step) {
+  morgana_path_loaded_unwritten(wave, step);
+}
 extern "C" bool morgana_observe_unseen(Wave* wave, const Step* step, uint32_t slot) {
   return morgana_path_observe_unseen(wave, step, slot);
 }

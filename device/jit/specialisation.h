@@ -33,6 +33,8 @@ struct Specialisation {
   bool private_memory = false;      // of one that counts: waves have some, which global accesses may reach
   bool checks_memory = false;       // accesses are checked (device/seen_ranges.h)
   bool shows_accesses = false;      // ... each is shown to the launch's Observer
+  bool bounds_lds = false;          // ... also where LDS is accessed beyond what was asked for
+  bool checks_loads = false;        // a wave leaves where it reads what nobody has written
   bool operator==(const Specialisation&) const = default;
 
   // For a kernel in which other lanes may execute.

@@ -28,6 +28,16 @@ bool may_pass(const Instruction& i) {
   return i.how == How::memory && has_lanes && access.is_plain && access.count != 0;
 }
 
+// How far an access to LDS goes from the lanes' addresses on.
+uint64_t lds_reach(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  const isa::MemoryAccess& access = isa::effects(inst.row->op).access;
+  const uint32_t bytes = access_bytes(access);
+  if (access.addresses != 2) return static_cast<uint64_t>(inst.offset) + bytes;
+  const uint32_t unit = bytes * (inst.row->flags & isa::kStride64 ? 64 : 1);
+  return uint64_t{std::max(inst.offset0, inst.offset1)} * unit + bytes;
+}
+
 }  // namespace
 
 // Whether an access is executed at once where it lies in what its slot has seen: under the check of races,
@@ -91,14 +101,13 @@ void Translator::unless_seen(const Instruction& i, Value* seen) {
       llvm::MDBuilder(context_).createLikelyBranchWeights());
 }
 
-// Calls who looks at the registers that the instruction names; what the Wave holds otherwise is not changed.
-// `call` says whether the wave goes on.
-void Translator::with_operands(const Instruction& i, llvm::function_ref<Value*()> call) {
-  std::vector<std::pair<Value*, Value*>> rows, scalars;  // a place in the Wave, and what it held
+// For who looks at the registers that the instruction names; what the Wave holds otherwise is not changed.
+Translator::Held Translator::put_operands(const Instruction& i) {
+  Held held;
   for (int s = 0; s < i.n_v_reads; s++)
     for (unsigned r = i.v_reads[s].first; r < i.v_reads[s].first + i.v_reads[s].count; r++) {
       if (homes_.test(r)) continue;
-      rows.emplace_back(wave_v(r), load_row(wave_v(r), kRegisterAlign));
+      held.rows.emplace_back(wave_v(r), load_row(wave_v(r), kRegisterAlign));
       store_row(vgpr(r), wave_v(r), kRegisterAlign);
     }
   ScalarSet read = i.s_reads;
@@ -106,12 +115,21 @@ void Translator::with_operands(const Instruction& i, llvm::function_ref<Value*()
   if (!is_wave32()) read.set(isa::kExecLo + 1u);
   for (unsigned code = 0; code < isa::kRegisterEnd; code++) {
     if (!read.test(code)) continue;
-    scalars.emplace_back(wave_s(code), b_.CreateLoad(i32_, wave_s(code)));
+    held.scalars.emplace_back(wave_s(code), b_.CreateLoad(i32_, wave_s(code)));
     b_.CreateStore(s32(code), wave_s(code));
   }
+  return held;
+}
+void Translator::put_back(const Held& held) {
+  for (const auto& [at, lanes] : held.rows) store_row(lanes, at, kRegisterAlign);
+  for (const auto& [at, value] : held.scalars) b_.CreateStore(value, at);
+}
+
+// `call` says whether the wave goes on.
+void Translator::with_operands(const Instruction& i, llvm::function_ref<Value*()> call) {
+  const Held held = put_operands(i);
   stop_unless(call());
-  for (const auto& [at, held] : rows) store_row(held, at, kRegisterAlign);
-  for (const auto& [at, held] : scalars) b_.CreateStore(held, at);
+  put_back(held);
 }
 
 // Lanes of a shape that they are known to have: the lowest and the highest place of each chunk.
@@ -189,12 +207,13 @@ void Translator::check_lane(const Instruction& i, Value* address) {
 }
 
 // Lanes of no known shape: `reach` bytes from their addresses on lie in what the group has asked for.
-void Translator::check_lds(const Instruction& i, uint64_t reach) {
+llvm::Value* Translator::lies_in_lds(const Instruction& i, uint64_t reach) {
   Value* const limit = b_.CreateZExt(lds_limit(), i64_);
   Value* const last = b_.CreateTrunc(b_.CreateSub(limit, b_.getInt64(reach)), i32_);
   Value* const lies = b_.CreateICmpULE(active_vgpr(place(i.step->inst->src[0])), splat(last));
-  unless_seen(i, b_.CreateAnd(b_.CreateICmpUGE(limit, b_.getInt64(reach)), in_all_lanes(lies)));
+  return b_.CreateAnd(b_.CreateICmpUGE(limit, b_.getInt64(reach)), in_all_lanes(lies));
 }
+void Translator::check_lds(const Instruction& i, uint64_t reach) { unless_seen(i, lies_in_lds(i, reach)); }
 
 // Asks whether the Observer needs to be shown the instruction. Others' registers stay where they are.
 llvm::Value* Translator::passes(const Instruction& i) {
@@ -252,7 +271,9 @@ void Translator::show_first(const Instruction& i) {
     Value* const tag = b_.CreateLoad(
         i64_, field(seen_ranges(), offsetof(SeenRanges, range) + slot_of(i) * sizeof(SeenRange) +
                                        offsetof(SeenRange, begin)));
-    either(b_.CreateICmpEQ(tag, b_.getInt64(SeenRanges::quiet(i.at))), [] {}, show);
+    Value* is_quiet = b_.CreateICmpEQ(tag, b_.getInt64(SeenRanges::quiet(i.at)));
+    if (key_.bounds_lds) is_quiet = b_.CreateAnd(is_quiet, lies_in_lds(i, lds_reach(i)));
+    either(is_quiet, [] {}, show);
   } else if (inst.row->op == isa::Op::s_nop) {
     show_step();
   } else if (std::string_view(inst.row->mnemonic).starts_with("s_wait")) {

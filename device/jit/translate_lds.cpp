@@ -113,7 +113,7 @@ llvm::Value* Translator::lds_bytes() {
 // As far as nothing is to be said of it: not what the segment was rounded up to.
 llvm::Value* Translator::lds_limit() {
   llvm::Value* const limit = lds_bytes();
-  if (!key_.checks_memory) return limit;
+  if (!key_.checks_memory && !key_.bounds_lds) return limit;
   return b_.CreateBinaryIntrinsic(
       llvm::Intrinsic::umin, limit,
       b_.CreateLoad(i32_, field(seen_ranges(), offsetof(SeenRanges, group_bytes))));

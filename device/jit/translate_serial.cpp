@@ -33,7 +33,7 @@ void each(const Set& set, const Action& action) {
 void Translator::find_serial_loops() {
   for (const SerialLoop& loop : candidates_) {
     if (((loop.reads | loop.writes) & homes_).any() || !gathers(loop, flow_, shapes_)) continue;
-    if (key_.shows_accesses) continue;
+    if (key_.shows_accesses || key_.checks_loads) continue;
     // A lane that begins anew where an access is forbidden would store twice.
     if (key_.checks_memory && (loop.writes_memory || loop.is_strip)) continue;
     if (key_.counts && !may_count(loop)) continue;

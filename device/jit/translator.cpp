@@ -182,6 +182,7 @@ void Translator::enter(uint32_t e) {
 
 // The work-item ids, as far as the local size says how they differ from lane to lane.
 void Translator::enter_beginning() {
+  if (key_.checks_loads) begin_followed();
   for (const auto& [r, holds] : supposed_) b_.CreateStore(b_.getTrue(), holds);
   for (unsigned r = 0; r < 3; r++) {
     const Shape& shape = shapes_.initial(r);
@@ -512,6 +513,7 @@ void Translator::finish_block(uint32_t index) {
 
 void Translator::translate_instruction(const Instruction& i) {
   execute(i);
+  if (key_.checks_loads) check_results(i);
   std::erase_if(carries_, [&](const auto& carry) {
     const unsigned code = carry.first;
     return carry.second.of != &i &&
@@ -520,6 +522,7 @@ void Translator::translate_instruction(const Instruction& i) {
 }
 
 void Translator::execute(const Instruction& i) {
+  if (key_.checks_loads) check_reads(i);
   if (key_.shows_accesses) show_first(i);
   switch (i.how) {
     case How::scalar: return scalar(i);

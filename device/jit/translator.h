@@ -304,12 +304,19 @@ class Translator {
   Value* lies_in(const Seen& seen, Value* first, Value* last, uint64_t bytes);
   Value* is_seen(const Instruction& i, Value* first, Value* last, uint64_t bytes);
   void keep_seen(const SerialLoop& loop);
+  // Places in the Wave, and what they held.
+  struct Held {
+    std::vector<std::pair<Value*, Value*>> rows, scalars;
+  };
+  Held put_operands(const Instruction& i);
+  void put_back(const Held& held);
   void with_operands(const Instruction& i, llvm::function_ref<Value*()> call);
   void check_shaped(const Instruction& i, const AddressShape& shape, Value* const* lowest,
                     Value* const* highest, uint64_t bytes);
   void check_lanes(const Instruction& i);
   void check_scalar(const Instruction& i, Value* address);
   void check_lane(const Instruction& i, Value* address);
+  Value* lies_in_lds(const Instruction& i, uint64_t reach);
   void check_lds(const Instruction& i, uint64_t reach);
   Value* lane_addresses(const Instruction& i);
   Value* in_all_lanes(Value* is_so);
@@ -320,6 +327,12 @@ class Translator {
   void show_all(const Instruction& i);
   void show_unless_passes(const Instruction& i);
   bool looks_for_seen(const Instruction& i) const;
+  // What is read that nobody has written (translate_unwritten.cpp).
+  void begin_followed();
+  Value* followed(size_t k);
+  void check_reads(const Instruction& i);
+  void check_results(const Instruction& i);
+  void leave_behind(const Instruction& i, Value* good);
   // Counts (translate_counts.cpp).
   Value* counter(uint32_t number);
   void add_to_counter(uint32_t number, Value* amount);

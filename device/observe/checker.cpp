@@ -6,6 +6,7 @@ Checker::Checker(const Launch& launch) : reporter_(launch, *launch.checks) {
   const uint8_t wanted = launch.checks->checks();
   if (wanted & static_cast<uint8_t>(Check::memory)) memory_.emplace(launch, reporter_);
   if (wanted & static_cast<uint8_t>(Check::race)) race_.emplace(launch, reporter_);
+  if (race_ && memory_) race_->seen().group_bytes = launch.group_bytes;
   if (wanted & static_cast<uint8_t>(Check::barrier)) barrier_.emplace(reporter_);
   if (wanted & static_cast<uint8_t>(Check::init)) init_.emplace(launch, reporter_);
   if (wanted & static_cast<uint8_t>(Check::hazard)) hazard_.emplace(reporter_);
@@ -27,11 +28,10 @@ bool Checker::before(const Moment& moment) {
   return !reporter_.wants_stop();
 }
 
-// Where `wants` says accesses: no other check looks, but for that of memory, which has nothing to say of
-// loads from an allocation. LDS it is shown.
+// Where `wants` says accesses: no other check looks, but for that of memory.
 bool Checker::passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, const Neighbours& lanes) {
   if (!race_ || reporter_.wants_stop()) return false;
-  if (memory_) return !lanes.use.is_lds && race_->reads_only(wave, inst, pc, lanes);
+  if (memory_ && lanes.use.bytes != 0 && !memory_->allows(wave, lanes)) return false;
   return race_->reads_only(wave, inst, pc, lanes) || race_->passes(wave, inst, pc, lanes);
 }
 
@@ -48,8 +48,9 @@ void Checker::group_ends(const Group& group) {
 }
 
 Observer::Wants Checker::wants() const {
-  if (barrier_ || init_ || hazard_ || (race_ && race_->is_by_lane())) return Wants::all;
-  return race_ ? Wants::accesses : memory_ ? Wants::unseen : Wants::all;
+  if (barrier_ || hazard_ || (race_ && race_->is_by_lane())) return Wants::all;
+  if (init_ && !init_->looks_at_loads()) return Wants::all;
+  return race_ ? Wants::accesses : memory_ ? Wants::unseen : init_ ? Wants::loads : Wants::all;
 }
 
 bool Checker::allows(const isa::Inst& inst, std::span<const Access> accesses, uint32_t slot) {

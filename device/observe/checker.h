@@ -22,6 +22,17 @@ class Checker final : public Observer {
   void barrier(const Group& group) override;
   void group_ends(const Group& group) override;
   Wants wants() const override;
+  bool bounds_lds() const override { return memory_.has_value(); }
+  bool wants_written() const override { return init_.has_value(); }
+  void knows(const std::shared_ptr<const WrittenRegisters>& written) override { init_->knows(written); }
+  bool looks_at_loads() const override { return init_ && init_->looks_at_loads(); }
+  uint64_t* followed(const Wave& wave) override { return init_->followed(wave); }
+  bool reads_unwritten(const Wave& wave, std::span<const Access> accesses) override {
+    return init_->reads_unwritten(wave, accesses);
+  }
+  void loaded_unwritten(const Wave& wave, const isa::Inst& inst) override {
+    init_->loaded_unwritten(wave, inst);
+  }
   bool wants_code() const override { return race_.has_value() && !race_->is_by_lane(); }
   void knows(const std::shared_ptr<KernelAccesses>& code) override { race_->knows(code); }
   SeenRanges* seen() override { return race_ ? &race_->seen() : memory_ ? &memory_->seen() : nullptr; }

@@ -7,6 +7,9 @@
 
 namespace morgana::device {
 
+// Where a dword of LDS or of a lane's scratch lies; null: there is none.
+const uint8_t* own_dword(const Wave& wave, Space space, uint32_t lane, uint64_t at);
+
 // Of one instruction that is about to be executed.
 class Follower {
  public:
@@ -53,6 +56,8 @@ class Follower {
   uint8_t* byte(const Access& access, uint32_t lane, uint32_t at);
   bool is_unwritten(uint64_t address);
   uint8_t open_byte(const Access& access, uint32_t lane, uint32_t at);
+  uint8_t marked_byte(const Access& access, uint32_t lane, uint32_t at) const;
+  void mark(const Access& access, const isa::Operand& data);
   void load_scalars(const Access& access);
   void look_at_addresses();
   void store(const Access& access);

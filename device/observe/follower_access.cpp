@@ -1,6 +1,7 @@
 #include "device/observe/follower.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "device/guest_access.h"
@@ -13,6 +14,12 @@ using isa::Operand;
 using isa::Type;
 
 }  // namespace
+
+const uint8_t* own_dword(const Wave& wave, Space space, uint32_t lane, uint64_t at) {
+  if (space == Space::lds) return at + 4 <= wave.group->lds_size ? wave.group->lds + at : nullptr;
+  if (space != Space::scratch || at + 4 > wave.scratch_lane_bytes) return nullptr;
+  return wave.scratch + (at / 4 * wave.lane_count() + lane) * 4;
+}
 
 // The shadow of a byte; null: it has none.
 uint8_t* Follower::byte(const Access& access, uint32_t lane, uint32_t at) {
@@ -33,8 +40,41 @@ bool Follower::is_unwritten(uint64_t address) {
 uint8_t Follower::open_byte(const Access& access, uint32_t lane, uint32_t at) {
   if (access.space == Space::global)
     return is_unwritten((access.address[lane] + at) & ~uint64_t{3}) ? 0xff : 0;
+  if (group_.has_marks) return marked_byte(access, lane, at);
   const uint8_t* const shadow = byte(access, lane, at);
   return shadow != nullptr ? *shadow : 0;
+}
+
+uint8_t Follower::marked_byte(const Access& access, uint32_t lane, uint32_t at) const {
+  const uint64_t address = access.address[lane] + at;
+  const uint8_t* const dword = own_dword(wave_, access.space, lane, address & ~uint64_t{3});
+  if (dword == nullptr) return 0;
+  uint32_t value;
+  std::memcpy(&value, dword, sizeof value);
+  if (value == kUnwritten) return 0xff;
+  const auto known = group_.dwords.find(reinterpret_cast<uint64_t>(dword));
+  // Others may have written there since.
+  if (known == group_.dwords.end() || known->second.value != value) return 0;
+  return static_cast<uint8_t>(known->second.open >> address % 4 * 8);
+}
+
+// Of whole dwords.
+void Follower::mark(const Access& access, const Operand& data) {
+  for_lanes(access.lanes, [&](uint32_t l) {
+    for (uint32_t d = 0; d < access.bytes / 4; d++) {
+      const uint8_t* const dword = own_dword(wave_, access.space, l, access.address[l] + 4 * d);
+      if (dword == nullptr) continue;
+      const uint32_t open = vector(data, access.first + d, l);
+      const auto at = reinterpret_cast<uint64_t>(dword);
+      if (open == 0) {
+        group_.dwords.erase(at);
+        continue;
+      }
+      const uint32_t value = wave_.v[(slot(data) + access.first + d) * kLanes + l];
+      group_.dwords[at] = {value, open};
+      if (access.space == Space::lds && value != kUnwritten) wave_.group->holds_unwritten = true;
+    }
+  });
 }
 
 void Follower::load_scalars(const Access& access) {
@@ -90,6 +130,7 @@ void Follower::store(const Access& access) {
   const Operand& data = inst_.src[static_cast<size_t>(access.data)];
   if (!data.present() || data.is_scalar()) return;
   if (access.space == Space::global) return store_globally(access, data);
+  if (group_.has_marks) return mark(access, data);
   const uint32_t shift = inst_.row->flags & isa::kD16Hi ? 16 : 0;
   for_lanes(access.lanes, [&](uint32_t l) {
     for (uint32_t i = 0; i < access.bytes; i++)

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
+
+#include "device/observe/access.h"
 
 namespace morgana::device {
 namespace {
@@ -109,6 +112,21 @@ bool MemoryCheck::allows(const isa::Inst& inst, std::span<const Access> accesses
   }
   if (accesses.size() == 1 && range.end != 0) seen_.range[slot] = range;
   return true;
+}
+
+bool MemoryCheck::allows(const Wave& wave, const Neighbours& lanes) {
+  uint64_t lowest = ~uint64_t{0}, highest = 0;
+  for (uint64_t left = lanes.lanes; left != 0; left &= left - 1) {
+    uint64_t address = lanes.address(static_cast<uint32_t>(std::countr_zero(left)));
+    if (lanes.use.is_lds) address = static_cast<uint32_t>(address);
+    lowest = std::min(lowest, address), highest = std::max(highest, address);
+  }
+  if (lanes.use.has_two) highest += lanes.use.apart;
+  const uint64_t end = highest + lanes.use.bytes;
+  if (lanes.use.is_lds) return end <= launch_.group_bytes;
+  const KnownMemory memory = memory_at(lowest);
+  return memory.state == KnownMemory::State::known && end <= memory.end && end > lowest &&
+         (lanes.use.writes ? memory.may_write : memory.may_read) && !may_lie_elsewhere(wave, lowest, end);
 }
 
 void MemoryCheck::report_array(const Moment& moment, uint32_t lane) {

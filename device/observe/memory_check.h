@@ -17,6 +17,8 @@ class MemoryCheck {
   void before(const Moment& moment);
   SeenRanges& seen() { return seen_; }
   bool allows(const isa::Inst& inst, std::span<const Access> accesses, uint32_t slot);
+  // The same of what compiled code asks of lanes that all lie in one allocation, or in LDS; false of others.
+  bool allows(const Wave& wave, const Neighbours& lanes);
 
  private:
   // The first byte of a lane that it may not access so.

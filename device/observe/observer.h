@@ -21,6 +21,7 @@
 namespace morgana::device {
 
 struct KernelAccesses;
+struct WrittenRegisters;
 
 // One access of some lanes.
 struct Access {
@@ -43,6 +44,7 @@ struct Moment {
   const isa::Inst& inst;
   uint64_t pc;
   std::span<const Access> accesses;
+  bool is_compiled = false;  // the wave holds of its registers but what the instruction names
 };
 
 class Observer {
@@ -53,6 +55,7 @@ class Observer {
     unseen,    // accesses that `seen` does not have: `allows` is asked, `before` is shown what is not allowed
     accesses,  // `before` is shown instructions that access memory or wait for it, if they do not pass
     counts,    // by `counters`
+    loads,     // nothing but what `looks_at_loads` says
   };
 
   virtual ~Observer() = default;
@@ -60,6 +63,21 @@ class Observer {
   // Before all others, where `wants_code`: what the kernel's code says of its accesses.
   virtual bool wants_code() const { return false; }
   virtual void knows(const std::shared_ptr<KernelAccesses>&) {}
+  // Likewise: which of its registers are known to have been written.
+  virtual bool wants_written() const { return false; }
+  virtual void knows(const std::shared_ptr<const WrittenRegisters>&) {}
+  // Whether accesses to LDS that pass are to lie in SeenRanges::group_bytes.
+  virtual bool bounds_lds() const { return false; }
+  // Whether a wave is to leave compiled code where it reads what nobody has written: by WrittenRegisters, and
+  // of memory by its value.
+  virtual bool looks_at_loads() const { return false; }
+  // In which lanes those of WrittenRegisters::followed have been written, by number: what compiled code notes
+  // of a wave.
+  virtual uint64_t* followed(const Wave&) { return nullptr; }
+  // Whether the accesses of an instruction that is about to be executed read what nobody has written.
+  virtual bool reads_unwritten(const Wave&, std::span<const Access>) { return false; }
+  // The instruction, which compiled code has executed, has. The wave goes on behind it in the interpreter.
+  virtual void loaded_unwritten(const Wave&, const isa::Inst&) {}
   virtual void group_begins(const Group& group, const Wave* waves) = 0;
   // False: the wave is to end with a Fault.
   virtual bool before(const Moment& moment) = 0;

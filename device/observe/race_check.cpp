@@ -32,15 +32,13 @@ void RaceCheck::look_at_all_lds() {
   std::ranges::fill(seen_.range, SeenRange{});
 }
 
-// Whether an access to LDS can meet none that it races with. Notes it for compiled code, if races are all
-// that is looked for.
+// Whether an access to LDS can meet none that it races with. Notes it for compiled code.
 bool RaceCheck::is_quiet(const Wave& wave, const isa::Inst& inst, uint64_t pc) {
   if (!skips_lds_) return false;
   const auto at = static_cast<uint32_t>((pc - wave.code->address) / 4);
   if (!has_one_wave_ && !std::ranges::binary_search(code_->quiet_lds, at)) return false;
-  if ((reporter_.host().checks() & static_cast<uint8_t>(Check::memory)) == 0)
-    seen_.range[SeenRanges::slot(at, inst.row->flags & (isa::kStore | isa::kAtomic))].begin =
-        SeenRanges::quiet(at);
+  seen_.range[SeenRanges::slot(at, inst.row->flags & (isa::kStore | isa::kAtomic))].begin =
+      SeenRanges::quiet(at);
   return true;
 }
 

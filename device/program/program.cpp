@@ -15,6 +15,7 @@
 #include "device/lift/quiet.h"
 #include "device/lift/stores.h"
 #include "device/lift/turns.h"
+#include "device/lift/written.h"
 
 namespace morgana::device {
 
@@ -195,6 +196,26 @@ std::shared_ptr<KernelAccesses> Program::accesses(const Step* entry,
   }
   for (const uint32_t at : lift::find_quiet_lds(*kernel)) known->quiet_lds.push_back(at / 4);
   return known;
+}
+
+std::shared_ptr<const WrittenRegisters> Program::written(const Step* entry,
+                                                         const codeobj::KernelDescriptor& descriptor,
+                                                         uint32_t acc_base) {
+  std::lock_guard lock(mutex_);
+  const uint64_t index = static_cast<uint64_t>(entry - steps);
+  std::shared_ptr<const WrittenRegisters>& known = written_[index];
+  if (known != nullptr) return known;
+  const auto kernel = lift::read_code(target_, wave_, code_, static_cast<uint32_t>(index * 4), true);
+  known = std::make_shared<WrittenRegisters>(
+      kernel.ok() ? lift::find_written(*kernel, lift::written_at_entry(descriptor, target_), acc_base)
+                  : WrittenRegisters());
+  return known;
+}
+
+std::shared_ptr<const WrittenRegisters> Program::known_written(const Step* entry) {
+  std::lock_guard lock(mutex_);
+  const auto known = written_.find(static_cast<uint64_t>(entry - steps));
+  return known == written_.end() ? nullptr : known->second;
 }
 
 void Program::decode(const Step* first, const Allocation& have) {

@@ -19,6 +19,7 @@
 #include "codeobj/kernel_descriptor.h"
 #include "device/interp/code.h"
 #include "device/kernel_accesses.h"
+#include "device/written_registers.h"
 
 namespace morgana::device {
 
@@ -52,6 +53,12 @@ class Program : public Code {
   std::shared_ptr<KernelAccesses> accesses(const Step* entry, const codeobj::KernelDescriptor& descriptor,
                                            uint32_t acc_base);
 
+  // Likewise, which of its registers are known to have been written; and what that has found before.
+  std::shared_ptr<const WrittenRegisters> written(const Step* entry,
+                                                  const codeobj::KernelDescriptor& descriptor,
+                                                  uint32_t acc_base);
+  std::shared_ptr<const WrittenRegisters> known_written(const Step* entry);
+
   // Decodes the straight run that starts at `step`. Called by the handler of steps that are not decoded yet.
   // `have` is what the wave has that came here first. It decides for all others, too: kernels that share code
   // use the same registers.
@@ -79,7 +86,9 @@ class Program : public Code {
   ForkSafe<std::mutex> mutex_;
   std::unique_ptr<Backing> backing_;
   std::set<uint64_t> searched_, turns_;  // dwords: kernels that find_turns was called for; what it found
-  std::map<uint64_t, std::shared_ptr<KernelAccesses>> accesses_;  // of kernels, by dword
+  // Of kernels, by dword.
+  std::map<uint64_t, std::shared_ptr<KernelAccesses>> accesses_;
+  std::map<uint64_t, std::shared_ptr<const WrittenRegisters>> written_;
 };
 
 // The code regions of a Device.

@@ -15,10 +15,6 @@
 
 namespace morgana::device {
 
-// Vector registers that an instruction can name or touch: 256 VGPRs, 256 AccVGPRs, and the longest operand
-// (32 dwords) starting at the last one. All are storage, whatever the kernel allocated.
-inline constexpr int kRegisterSlots = 256 + 256 + 32;
-
 struct Step;
 struct Wave;
 struct Code;
@@ -105,6 +101,8 @@ struct Group {
   uint32_t wave_count = 0;
   uint32_t waves_ended = 0;
   uint32_t waves_at_barrier = 0;
+  // LDS holds values that come from what nobody has written (device/observe/init_check.h).
+  bool holds_unwritten = false;
   // The group's own, then those that have a number.
   std::array<SplitBarrier, 1 + kNamedBarriers> barriers{};
   Fault fault;  // valid when a wave exited with Exit::fault

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "device/lift/stores.h"
 #include "device/lift/text.h"
 #include "device/lift/verify.h"
+#include "device/lift/written.h"
 #include "tools/morgana/commands.h"
 #include "tools/morgana/program.h"
 
@@ -35,6 +37,7 @@ struct Wanted {
 struct Lifted {
   Code code;
   Function function;
+  uint32_t acc_base = 256;  // the place of AccVGPR 0
 };
 
 // A function that is well-formed, or an error that says why there is none.
@@ -47,7 +50,7 @@ Result<Lifted> lift_kernel(const codeobj::CodeObject& object, const codeobj::Ker
     if (!code.ok()) return code.error();
     device::lift::LiftOptions options;
     if (info(object.target()).unified_vgprs) options.acc_base = kernel.descriptor.accum_offset;
-    Lifted lifted{std::move(code).value(), {}};
+    Lifted lifted{std::move(code).value(), {}, options.acc_base};
     lifted.function = device::lift::lift(lifted.code, options);
     if (const std::string wrong = device::lift::verify(lifted.function); !wrong.empty())
       return make_error(ErrorCode::internal, "the lifted function is not well-formed: {}", wrong);
@@ -70,6 +73,18 @@ void print_stores(const Lifted& lifted, const device::lift::ArgumentRegisters& r
   }
 }
 
+// Where registers may be read that nobody has written.
+void print_unproven(const Lifted& lifted, const codeobj::KernelDescriptor& descriptor) {
+  const device::WrittenRegisters written = device::lift::find_written(
+      lifted.code, device::lift::written_at_entry(descriptor, lifted.code.target), lifted.acc_base);
+  if (!written.is_known) fmt::print("; written: nothing is known\n");
+  for (const device::WrittenRegisters::Reader& reader : written.unproven) {
+    const auto at = std::ranges::find(lifted.code.instructions, reader.dword * 4, &device::lift::Decoded::pc);
+    fmt::print("; written: v{} may not be at {:#x}: {}\n", fmt::join(reader.registers, " v"), at->pc,
+               isa::disassemble(lifted.code.target, at->inst));
+  }
+}
+
 // Each value's facts, and of the first value of an instruction its assembly.
 void print_kernel(const codeobj::Kernel& kernel, const Lifted& lifted, bool with_facts) {
   const auto facts = with_facts ? device::lift::find_facts(lifted.function) : std::vector<Fact>{};
@@ -89,7 +104,10 @@ void print_kernel(const codeobj::Kernel& kernel, const Lifted& lifted, bool with
     return text + (text.empty() ? "" : "  ; ") + isa::disassemble(lifted.code.target, *found->second);
   };
   fmt::print("; {}\n", codeobj::printable(kernel.name));
-  if (with_facts) print_stores(lifted, device::lift::argument_registers(kernel.descriptor));
+  if (with_facts) {
+    print_stores(lifted, device::lift::argument_registers(kernel.descriptor));
+    print_unproven(lifted, kernel.descriptor);
+  }
   fmt::print("{}", device::lift::print(lifted.function, comment));
 }
 
