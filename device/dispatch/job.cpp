@@ -145,7 +145,7 @@ void Job::call_helpers() {
 // For a wave that takes long: goes on in compiled code. The wave has just let the others run, and so mostly
 // stands at the head of a loop; the rest of the kernel from there on is compiled as a kernel of its own.
 void Job::resume_compiled(Wave& wave, jit::WaveFrame& frame, uint64_t time) {
-  if (plan_.observer != nullptr && plan_.observer->looks_at_loads()) return;
+  if (plan_.observer != nullptr && plan_.observer->keeps_waves()) return;
   const bool asks = std::exchange(frame.gave_way, false) || time != 0;
   if (!plan_.compiled || wave.mode.bits != plan_.initial_mode() || (wave.status & kStatusPriv)) return;
   if (const jit::Kernel* rest = asks ? plan_.compiled->rest(wave.step, wave.is_full(), time)

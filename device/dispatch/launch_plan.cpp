@@ -248,6 +248,7 @@ jit::Specialisation LaunchPlan::specialisation() const {
     key.shows_accesses = wants == Observer::Wants::accesses;
     key.bounds_lds = key.shows_accesses && observer->bounds_lds();
     key.checks_loads = observer->looks_at_loads();
+    key.checks_barriers = observer->looks_at_barriers();
   }
   // The waves of a group begin with the same SGPRs but for TTMPs.
   if (!key.shows_accesses && !key.checks_loads && !key.one_wave && scratch_lane_bytes == 0 &&
@@ -268,11 +269,8 @@ void LaunchPlan::enter(const jit::Kernel& kernel, const Wave& wave, jit::WaveFra
   if (observer == nullptr) return;
   frame.seen = observer->seen();
   frame.counters = observer->counters(kernel.counted());
-  if (observer->looks_at_loads()) {
-    frame.followed = observer->followed(wave);
-    // Who gives way is followed from there on.
-    frame.limit *= kPatience;
-  }
+  if (observer->looks_at_loads()) frame.followed = observer->followed(wave);
+  if (observer->keeps_waves()) frame.limit *= kPatience;
   const std::array<uint32_t, 3> size = group_size(wave.group->id);
   frame.items = std::min(size[0] * size[1] * size[2] - wave.index * wave_lanes, wave_lanes);
 }

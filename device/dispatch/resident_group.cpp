@@ -148,7 +148,10 @@ bool ResidentGroup::start_next() {
   has_met_ = false;
   begun_ = 0;
   commands_seen_ = plan_->commands_seen();
-  if (plan_->observer != nullptr) plan_->observer->group_begins(group_, waves_.get());
+  if (plan_->observer != nullptr) {
+    for (uint32_t i = 0; i < group_.wave_count; i++) waves_[i].set_exec(begins_with_[i]);
+    plan_->observer->group_begins(group_, waves_.get());
+  }
   return true;
 }
 

@@ -128,9 +128,9 @@ std::string identity(const Program& program, const Flow& flow, const Specialisat
   std::string text = "LLVM " LLVM_VERSION_STRING " ";
   text += name(level().host);
   text += llvm::sys::getHostCPUName();
-  for (const bool flag :
-       {key.one_wave, key.private_buffer, key.full_wave, key.observe_everything, key.quick, key.checks_memory,
-        key.shows_accesses, key.bounds_lds, key.checks_loads, key.counts, key.private_memory})
+  for (const bool flag : {key.one_wave, key.private_buffer, key.full_wave, key.observe_everything, key.quick,
+                          key.checks_memory, key.shows_accesses, key.bounds_lds, key.checks_loads,
+                          key.checks_barriers, key.counts, key.private_memory})
     append(text, flag);
   for (const uint32_t field :
        {key.mode, key.lds_size, key.acc_base, key.sgprs, key.vgprs, key.agprs, key.local[0], key.local[1],
@@ -138,8 +138,11 @@ std::string identity(const Program& program, const Flow& flow, const Specialisat
         uint32_t{key.kernarg}, uint32_t{key.group_id}, static_cast<uint32_t>(program.target()),
         flow.entry_block})
     append(text, field);
-  for (const uint16_t place : flow.written ? flow.written->followed : std::vector<uint16_t>())
-    append(text, place);
+  if (flow.written != nullptr)
+    for (const WrittenRegisters::Reader& reader : flow.written->unproven) {
+      append(text, reader.dword);
+      for (const uint16_t place : reader.registers) append(text, place);
+    }
   for (const Instruction& i : flow.instructions) {
     append(text, i.at);
     append(text, i.how);

@@ -34,6 +34,7 @@ struct Specialisation {
   bool checks_memory = false;       // accesses are checked (device/seen_ranges.h)
   bool shows_accesses = false;      // ... each is shown to the launch's Observer
   bool bounds_lds = false;          // ... also where LDS is accessed beyond what was asked for
+  bool checks_barriers = false;     // ... and where some of its lanes pass a barrier by
   bool checks_loads = false;        // a wave leaves where it reads what nobody has written
   bool operator==(const Specialisation&) const = default;
 

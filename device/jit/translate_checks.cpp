@@ -257,6 +257,18 @@ void Translator::show_unless_passes(const Instruction& i) {
   either(passes(i), [] {}, [&] { show_all(i); }, llvm::MDBuilder(context_).createLikelyBranchWeights());
 }
 
+// At a barrier of the group. Who knows what the lanes do that do not come to it is the interpreter.
+void Translator::check_barrier(const Instruction& i) {
+  if (i.step->inst == nullptr || i.how == How::leave) return;
+  const isa::Op op = i.step->inst->row->op;
+  if (op != isa::Op::s_barrier && op != isa::Op::s_barrier_signal && op != isa::Op::s_barrier_signal_isfirst)
+    return;
+  Value* const items = b_.CreateZExt(b_.CreateLoad(i32_, field(frame_, offsetof(WaveFrame, items))), i64_);
+  Value* const lanes = b_.CreateLShr(b_.getInt64(~uint64_t{0}), b_.CreateSub(b_.getInt64(kLanes), items));
+  leave_unless(i, b_.CreateICmpEQ(exec(), lanes));
+  stop_unless(call_library("morgana_observe_single", {wave_, step_address(i)}));
+}
+
 // What the interpreter goes on from, it shows itself.
 void Translator::show_first(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;

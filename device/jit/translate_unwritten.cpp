@@ -26,10 +26,14 @@ Loads loads_of(const Instruction& i) {
                                                                                   : Loads::dwords;
 }
 
+bool may_read_lds(const isa::Inst& inst) {
+  return inst.row->format == isa::Format::DS || inst.row->format == isa::Format::FLAT;
+}
+
 }  // namespace
 
-void Translator::begin_followed() {
-  for (size_t k = 0; k < flow_.written->followed.size(); k++) b_.CreateStore(b_.getInt64(0), followed(k));
+void Translator::begin_followed(uint64_t lanes) {
+  for (size_t k = 0; k < flow_.written->followed.size(); k++) b_.CreateStore(b_.getInt64(lanes), followed(k));
 }
 
 llvm::Value* Translator::followed(size_t k) {
@@ -55,8 +59,7 @@ void Translator::check_reads(const Instruction& i) {
     Value* const finds = call_library("morgana_reads_unwritten", {wave_, step_address(i)});
     put_back(held);
     leave_unless(i, b_.CreateNot(finds));
-  } else if (loads == Loads::dwords && i.how != How::scalar_load &&
-             i.step->inst->row->format == isa::Format::DS) {
+  } else if (loads == Loads::dwords && may_read_lds(*i.step->inst)) {
     Value* const group = b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, group)));
     Value* const holds = b_.CreateLoad(i8_, field(group, offsetof(Group, holds_unwritten)));
     leave_unless(i, b_.CreateICmpEQ(holds, b_.getInt8(0)));
@@ -66,6 +69,8 @@ void Translator::check_reads(const Instruction& i) {
 // Behind it: what it has loaded, and what it has written of the registers that are followed.
 void Translator::check_results(const Instruction& i) {
   if (i.step->inst == nullptr || i.how == How::leave) return;
+  // What M0 chooses counts as written.
+  if (i.how == How::index_on) begin_followed(~uint64_t{0});
   for (int w = 0; w < i.n_v_writes; w++)
     for (unsigned r = i.v_writes[w].first; r < i.v_writes[w].first + i.v_writes[w].count; r++)
       if (const auto k = flow_.written->number(r)) {

@@ -182,7 +182,7 @@ void Translator::enter(uint32_t e) {
 
 // The work-item ids, as far as the local size says how they differ from lane to lane.
 void Translator::enter_beginning() {
-  if (key_.checks_loads) begin_followed();
+  if (key_.checks_loads) begin_followed(0);
   for (const auto& [r, holds] : supposed_) b_.CreateStore(b_.getTrue(), holds);
   for (unsigned r = 0; r < 3; r++) {
     const Shape& shape = shapes_.initial(r);
@@ -522,6 +522,7 @@ void Translator::translate_instruction(const Instruction& i) {
 }
 
 void Translator::execute(const Instruction& i) {
+  if (key_.checks_barriers) check_barrier(i);
   if (key_.checks_loads) check_reads(i);
   if (key_.shows_accesses) show_first(i);
   switch (i.how) {

@@ -328,9 +328,10 @@ class Translator {
   void show_unless_passes(const Instruction& i);
   bool looks_for_seen(const Instruction& i) const;
   // What is read that nobody has written (translate_unwritten.cpp).
-  void begin_followed();
+  void begin_followed(uint64_t lanes);
   Value* followed(size_t k);
   void check_reads(const Instruction& i);
+  void check_barrier(const Instruction& i);
   void check_results(const Instruction& i);
   void leave_behind(const Instruction& i, Value* good);
   // Counts (translate_counts.cpp).

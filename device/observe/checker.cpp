@@ -48,9 +48,9 @@ void Checker::group_ends(const Group& group) {
 }
 
 Observer::Wants Checker::wants() const {
-  if (barrier_ || hazard_ || (race_ && race_->is_by_lane())) return Wants::all;
+  if (hazard_ || (race_ && race_->is_by_lane())) return Wants::all;
   if (init_ && !init_->looks_at_loads()) return Wants::all;
-  return race_ ? Wants::accesses : memory_ ? Wants::unseen : init_ ? Wants::loads : Wants::all;
+  return race_ ? Wants::accesses : memory_ ? Wants::unseen : init_ || barrier_ ? Wants::nothing : Wants::all;
 }
 
 bool Checker::allows(const isa::Inst& inst, std::span<const Access> accesses, uint32_t slot) {

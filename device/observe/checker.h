@@ -25,6 +25,7 @@ class Checker final : public Observer {
   bool bounds_lds() const override { return memory_.has_value(); }
   bool wants_written() const override { return init_.has_value(); }
   void knows(const std::shared_ptr<const WrittenRegisters>& written) override { init_->knows(written); }
+  bool looks_at_barriers() const override { return barrier_.has_value(); }
   bool looks_at_loads() const override { return init_ && init_->looks_at_loads(); }
   uint64_t* followed(const Wave& wave) override { return init_->followed(wave); }
   bool reads_unwritten(const Wave& wave, std::span<const Access> accesses) override {

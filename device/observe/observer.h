@@ -55,7 +55,7 @@ class Observer {
     unseen,    // accesses that `seen` does not have: `allows` is asked, `before` is shown what is not allowed
     accesses,  // `before` is shown instructions that access memory or wait for it, if they do not pass
     counts,    // by `counters`
-    loads,     // nothing but what `looks_at_loads` says
+    nothing,   // but what looks_at_loads and looks_at_barriers say
   };
 
   virtual ~Observer() = default;
@@ -71,6 +71,10 @@ class Observer {
   // Whether a wave is to leave compiled code where it reads what nobody has written: by WrittenRegisters, and
   // of memory by its value.
   virtual bool looks_at_loads() const { return false; }
+  // Whether `before` is shown the group's barriers, and a wave is to leave where some lanes pass one by.
+  virtual bool looks_at_barriers() const { return false; }
+  // A wave that has left compiled code does not come back: `before` is shown all that it does.
+  bool keeps_waves() const { return looks_at_loads() || looks_at_barriers(); }
   // In which lanes those of WrittenRegisters::followed have been written, by number: what compiled code notes
   // of a wave.
   virtual uint64_t* followed(const Wave&) { return nullptr; }
