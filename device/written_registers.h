@@ -6,11 +6,36 @@
 #pragma once
 
 #include <algorithm>
+#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "base/target.h"
+#include "codeobj/kernel_descriptor.h"
+#include "device/isa/codes.h"
+#include "device/limits.h"
+
 namespace morgana::device {
+
+// What waves begin with: vector registers, and scalars.
+struct WrittenAtEntry {
+  std::bitset<kRegisterSlots> vectors;
+  std::bitset<isa::kRegisterEnd> scalars;
+};
+inline WrittenAtEntry written_at_entry(const codeobj::KernelDescriptor& descriptor, Target target) {
+  // System SGPRs behind the user's: three ids of the work-group, information, the scratch offset.
+  constexpr uint32_t kSystemSgprs = 5;
+  WrittenAtEntry entry;
+  const size_t items =
+      info(target).packed_work_items ? 1 : std::min<size_t>(descriptor.enable_vgpr_workitem_id, 2) + 1;
+  for (size_t r = 0; r < items; r++) entry.vectors.set(r);
+  const uint32_t given = descriptor.user_sgpr_count + kSystemSgprs;
+  for (uint32_t code = 0; code < isa::kRegisterEnd; code++)
+    if (code < given || (code >= isa::kFlatScratch && code != isa::kVccLo && code != isa::kVccHi))
+      entry.scalars.set(code);
+  return entry;
+}
 
 struct WrittenRegisters {
   static constexpr size_t kMostFollowed = 16;

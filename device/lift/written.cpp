@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "device/isa/cancels.h"
 #include "device/isa/effects.h"
 
 namespace morgana::device::lift {
@@ -19,9 +20,6 @@ using isa::Op;
 using isa::Operand;
 using isa::Space;
 using Vectors = std::bitset<kRegisterSlots>;
-
-// System SGPRs behind the user's: three ids of the work-group, information, the scratch offset.
-constexpr uint32_t kSystemSgprs = 5;
 
 // A mask that an instruction computes.
 struct MaskLanes {
@@ -81,15 +79,6 @@ bool stores_parts(const isa::Inst& inst) {
   const bool loads_to_lds = inst.lds || (inst.row->flags & isa::kLdsDst);
   if (access.direction == Direction::load ? !loads_to_lds : !is_own) return false;
   return access.converts || access.half || isa::bytes(access.element) < 4;
-}
-
-// Of one register with itself there is nothing left.
-bool cancels(const isa::Inst& inst) {
-  const isa::Expression& value = isa::effects(inst.row->op).result;
-  const bool takes_the_same = !inst.dpp && (!inst.sdwa || inst.src_sel[0] == inst.src_sel[1]) &&
-                              ((inst.op_sel ^ inst.op_sel >> 1) & 1) == 0;
-  return takes_the_same && (value.is(Fn::bit_xor) || value.is(Fn::subtract)) && value.count == 3 &&
-         inst.n_src >= 2 && inst.src[0].code == inst.src[1].code && inst.src[0].code != isa::kLiteral;
 }
 
 bool moves_relatively(Op op) {
@@ -305,7 +294,7 @@ class WrittenFinder {
       is_known_ = is_known_ && reads_lane(inst, state);
       return;
     }
-    if (effects.kind == Class::opaque || cancels(inst)) return;
+    if (effects.kind == Class::opaque || isa::cancels(inst)) return;
     if (effects.reads & isa::kStateScc) is_known_ = is_known_ && state.scc;
     // What is found in the destination stays only where there is nothing to read.
     const bool keeps_old = effects.kind == Class::cross && (inst.row->flags & isa::kTiedDst);
@@ -336,7 +325,7 @@ class WrittenFinder {
     if (!is_mask(operand)) return {state.everywhere(), false, false};
     const auto known = state.masked.find(static_cast<uint8_t>(operand.code));
     if (known == state.masked.end()) return {state.everywhere(), false, false};
-    return {known->second | state.everywhere(), false, state.in_exec.test(operand.code)};
+    return {(known->second & ~state.unwritten) | state.everywhere(), false, state.in_exec.test(operand.code)};
   }
 
   MaskLanes lanes_of(const isa::Expression& value, const isa::Inst& inst, const Written& state) const {
@@ -507,18 +496,6 @@ class WrittenFinder {
 };
 
 }  // namespace
-
-WrittenAtEntry written_at_entry(const codeobj::KernelDescriptor& descriptor, Target target) {
-  WrittenAtEntry entry;
-  const size_t items =
-      info(target).packed_work_items ? 1 : std::min<size_t>(descriptor.enable_vgpr_workitem_id, 2) + 1;
-  for (size_t r = 0; r < items; r++) entry.vectors.set(r);
-  const uint32_t given = descriptor.user_sgpr_count + kSystemSgprs;
-  for (uint32_t code = 0; code < isa::kRegisterEnd; code++)
-    if (code < given || (code >= isa::kFlatScratch && code != isa::kVccLo && code != isa::kVccHi))
-      entry.scalars.set(code);
-  return entry;
-}
 
 WrittenRegisters find_written(const Code& code, const WrittenAtEntry& entry, uint32_t acc_base) {
   WrittenRegisters found;

@@ -43,6 +43,7 @@ class WrittenTest : public testing::Test {
 };
 
 constexpr uint32_t kMove = 0x7e020280;                 // v_mov_b32_e32 v1, 0
+constexpr uint32_t kMoveThree = 0x7e060280;            // v_mov_b32_e32 v3, 0
 constexpr uint32_t kRead = 0x68040101;                 // v_add_u32_e32 v2, v1, v0
 constexpr uint32_t kCompare = 0x7d920085;              // v_cmp_lt_u32_e32 vcc, 5, v0
 constexpr uint32_t kIf = 0xbe8a206a;                   // s_and_saveexec_b64 s[10:11], vcc
@@ -161,6 +162,11 @@ TEST_F(WrittenTest, TheLowerHalfTwice) {
 }
 TEST_F(WrittenTest, NothingIsKnownOfAHalfThatComesFromAnUnwrittenOne) {
   *this << kPairs << kReadHigh;
+  EXPECT_EQ(found(), "unknown");
+}
+// Lanes of a mask, some of which EXEC has, do not hold it any more.
+TEST_F(WrittenTest, NotAHalfThatOtherLanesHadWritten) {
+  *this << kMoveThree << kCompare << kIf << kPairs << kRestore << kReadHigh;
   EXPECT_EQ(found(), "unknown");
 }
 TEST_F(WrittenTest, TheLowerHalfOfASum) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "device/isa/cancels.h"
+
 namespace morgana::device {
 namespace {
 
@@ -32,14 +34,6 @@ uint32_t taken(const isa::Inst& inst, size_t source) {
   }
   if (isa::is_16_bit(inst.src[source].type)) return inst.op_sel >> source & 1 ? 0xffff'0000u : 0xffffu;
   return kAllBits;
-}
-
-// Of one register with itself there is nothing left.
-bool cancels(const isa::Inst& inst, const isa::Expression& value) {
-  const bool takes_the_same = !inst.dpp && (!inst.sdwa || inst.src_sel[0] == inst.src_sel[1]) &&
-                              ((inst.op_sel ^ inst.op_sel >> 1) & 1) == 0;
-  return takes_the_same && (value.is(Fn::bit_xor) || value.is(Fn::subtract)) && value.count == 3 &&
-         inst.n_src >= 2 && inst.src[0].code == inst.src[1].code && inst.src[0].code != isa::kLiteral;
 }
 
 }  // namespace
@@ -209,7 +203,7 @@ void Follower::follow_scalar() {
   if (effects_.reads & isa::kStateScc) any |= open_.scc;
   if (effects_.result.has(Fn::old)) any |= is_open(inst_.dst[0]);
   const bool sets_scc = effects_.writes & isa::kStateScc;
-  if (!any || cancels(inst_, effects_.result)) {
+  if (!any || isa::cancels(inst_)) {
     close(inst_.dst[0]);
     if (sets_scc) open_.scc = false;
     return;
@@ -325,7 +319,7 @@ void Follower::follow_lanes() {
   }
   bool any = false;
   for (size_t i = 0; i < inst_.n_src; i++) any |= is_open(inst_.src[i]);
-  if (!any || cancels(inst_, effects_.result)) {
+  if (!any || isa::cancels(inst_)) {
     for (size_t d = 0; d < inst_.n_dst; d++) close(inst_.dst[d]);
     return;
   }

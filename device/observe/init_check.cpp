@@ -10,9 +10,6 @@
 namespace morgana::device {
 namespace {
 
-// System SGPRs behind the user's: three ids of the work-group, information, the scratch offset.
-constexpr uint32_t kSystemSgprs = 5;
-
 void fill_unwritten(uint8_t* bytes, size_t size) {
   std::fill_n(reinterpret_cast<uint32_t*>(bytes), size / sizeof kUnwritten, kUnwritten);
 }
@@ -43,17 +40,15 @@ void InitCheck::group_begins(const Group& group, const Wave* waves) {
 
 // Nothing has been executed.
 void InitCheck::begin_wave(const Wave& wave, OpenWave& one) const {
-  const codeobj::KernelDescriptor& descriptor = *launch_.descriptor;
-  const uint32_t given = descriptor.user_sgpr_count + kSystemSgprs;
+  const WrittenAtEntry entry = written_at_entry(*launch_.descriptor, wave.target->target);
   one = {};
   one.is_followed = true;
   one.vector.assign(size_t{kRegisterSlots} * kLanes, kAllBits);
-  const size_t items =
-      wave.target->packed_work_items ? 1 : std::min<size_t>(descriptor.enable_vgpr_workitem_id, 2) + 1;
-  std::fill_n(one.vector.begin(), items * kLanes, 0);
-  std::fill(one.scalar.begin() + std::min<uint32_t>(given, isa::kFlatScratch),
-            one.scalar.begin() + isa::kFlatScratch, kAllBits);
-  one.scalar[isa::kVccLo] = one.scalar[isa::kVccHi] = kAllBits;
+  for (size_t r = 0; r < entry.vectors.size(); r++)
+    if (entry.vectors.test(r))
+      std::fill_n(one.vector.begin() + static_cast<ptrdiff_t>(r) * kLanes, kLanes, 0);
+  for (size_t code = 0; code < entry.scalars.size(); code++)
+    one.scalar[code] = entry.scalars.test(code) ? 0 : kAllBits;
 }
 
 // Where compiled code has left. Of other registers than those that it has followed nobody reads what may be

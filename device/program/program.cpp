@@ -207,7 +207,7 @@ std::shared_ptr<const WrittenRegisters> Program::written(const Step* entry,
   if (known != nullptr) return known;
   const auto kernel = lift::read_code(target_, wave_, code_, static_cast<uint32_t>(index * 4), true);
   known = std::make_shared<WrittenRegisters>(
-      kernel.ok() ? lift::find_written(*kernel, lift::written_at_entry(descriptor, target_), acc_base)
+      kernel.ok() ? lift::find_written(*kernel, written_at_entry(descriptor, target_), acc_base)
                   : WrittenRegisters());
   return known;
 }

@@ -76,7 +76,7 @@ void print_stores(const Lifted& lifted, const device::lift::ArgumentRegisters& r
 // Where registers may be read that nobody has written.
 void print_unproven(const Lifted& lifted, const codeobj::KernelDescriptor& descriptor) {
   const device::WrittenRegisters written = device::lift::find_written(
-      lifted.code, device::lift::written_at_entry(descriptor, lifted.code.target), lifted.acc_base);
+      lifted.code, device::written_at_entry(descriptor, lifted.code.target), lifted.acc_base);
   if (!written.is_known) fmt::print("; written: nothing is known\n");
   for (const device::WrittenRegisters::Reader& reader : written.unproven) {
     const auto at = std::ranges::find(lifted.code.instructions, reader.dword * 4, &device::lift::Decoded::pc);
