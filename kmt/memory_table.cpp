@@ -120,8 +120,9 @@ HSAKMT_STATUS MemoryTable::place(uint64_t address, uint64_t size, uint32_t node,
       if (own_file >= 0) close(own_file);
       return HSAKMT_STATUS_NO_MEMORY;
     }
-    if (file < 0 && size >= kHugePage) madvise(pages, size, MADV_HUGEPAGE);
   }
+  // Not the program's pages: what memory it saves by small ones is its own affair.
+  if (origin != Origin::program && file < 0 && size >= kHugePage) madvise(pages, size, MADV_HUGEPAGE);
   auto range = std::make_unique<Range>();
   range->address = address;
   range->size = size;

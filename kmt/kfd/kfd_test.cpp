@@ -516,6 +516,16 @@ class UserPointers : public DriverFiles {
     }
     return false;
   }
+  static bool wants_huge_pages(uint64_t address) {
+    std::ifstream maps("/proc/self/smaps");
+    bool is_here = false;
+    for (std::string line; std::getline(maps, line);) {
+      uint64_t from = 0, to = 0;
+      if (std::sscanf(line.c_str(), "%lx-%lx ", &from, &to) == 2) is_here = from <= address && address < to;
+      if (is_here && line.starts_with("VmFlags:")) return line.find(" hg") != std::string::npos;
+    }
+    return false;
+  }
   void submit(const Queue& queue, const std::vector<uint32_t>& dwords) {
     std::memcpy(queue.ring + *queue.write_index, dwords.data(), dwords.size() * 4);
     const uint64_t written = *queue.write_index + dwords.size() * 4;
@@ -581,6 +591,23 @@ TEST_F(UserPointers, KernelsSeeWhatTheThunkHasMappedForItself) {
   for (uint32_t i = 0; i < 100; ++i) EXPECT_EQ(own[i], (i < 64 ? 1u : 0u) + (i == 0 ? 41 : 0)) << i;
   EXPECT_TRUE(is_private(own));
   destroy_queue(queue);
+}
+
+// As all memory of devices: a kernel that passes over much of it is bounded by the host's page tables.
+TEST_F(UserPointers, WhatTheThunkHasMappedForItselfGetsHugePages) {
+  if (access("/sys/kernel/mm/transparent_hugepage", F_OK) != 0) GTEST_SKIP() << "the host has none";
+  constexpr uint64_t kSize = 4 << 20;
+  AllocMemory args{};
+  args.address = args.mmap_offset = reserve(kSize);
+  args.size = kSize;
+  args.gpu = kGpu;
+  args.flags = kUserPointer | kCoherent;
+  void* const at = reinterpret_cast<void*>(args.address);
+  ASSERT_NE(mmap(at, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+            MAP_FAILED);
+  EXPECT_FALSE(wants_huge_pages(args.address));
+  allocate_as(args);
+  EXPECT_TRUE(wants_huge_pages(args.address));
 }
 
 TEST_F(UserPointers, KernelsThatDoNotLookLeaveTheProgramsMemoryAsItIs) {
