@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <vector>
 
+#include "device/program/program.h"
 #include "device/testing/wave_rig.h"
 
 namespace morgana::device {
@@ -400,6 +402,24 @@ TEST(Exceptions, OfTheSecondHalfEnterTheHandlerAsOfTheFirst) {
   for (int lane = 0; lane < 32; lane++) rig.v(2, lane) = rig.v(5, lane) = kThird;
   EXPECT_EQ(rig.run(), Exit::fault);
   EXPECT_EQ(rig.fault().kind, FaultKind::float_exception);
+}
+
+// A region is read when somebody looks for its code: it may be loaded after it was made known, and need not
+// be code at all.
+TEST(CodeMap, ReadsARegionWhenItIsLookedFor) {
+  std::vector<uint32_t> code(16);
+  const auto address = reinterpret_cast<uint64_t>(code.data());
+  CodeMap map(Target::gfx950);
+  map.add(address, Bytes(code.data(), code.size() * 4));
+  code[3] = 0xb880f803;  // s_getreg_b32 s0, hwreg(HW_REG_TRAPSTS)
+  const Program* const program = map.find(address + 4);
+  ASSERT_NE(program, nullptr);
+  EXPECT_TRUE(program->reads_exceptions);
+  EXPECT_EQ(map.find(address + 15 * 4), program);
+  EXPECT_EQ(map.find(address + 16 * 4), nullptr);
+  EXPECT_EQ(map.find(address, WaveSize::wave32), nullptr);  // gfx950 has none
+  EXPECT_EQ(map.remove(address).wave64.get(), program);
+  EXPECT_EQ(map.find(address), nullptr);
 }
 
 }  // namespace

@@ -328,12 +328,8 @@ void Program::fill_operands(const isa::Inst& inst, Step& step) {
 }
 
 void CodeMap::add(uint64_t address, Bytes code) {
-  Region region;
-  region.wave64 = std::make_unique<Program>(target_, address, code);
-  if (has_wave32(target_))
-    region.wave32 = std::make_unique<Program>(target_, address, code, WaveSize::wave32);
   std::unique_lock lock(mutex_);
-  regions_.insert_or_assign(address, std::move(region));
+  regions_.insert_or_assign(address, Region{code, nullptr, nullptr});
 }
 
 CodeMap::Region CodeMap::remove(uint64_t address) {
@@ -343,13 +339,28 @@ CodeMap::Region CodeMap::remove(uint64_t address) {
 }
 
 Program* CodeMap::find(uint64_t pc, WaveSize wave) const {
-  std::shared_lock lock(mutex_);
-  auto it = regions_.upper_bound(pc);
-  if (it == regions_.begin()) return nullptr;
-  --it;
-  const Region& region = it->second;
-  if (!region.wave64->contains(pc)) return nullptr;
-  return wave == WaveSize::wave32 ? region.wave32.get() : region.wave64.get();
+  if (wave == WaveSize::wave32 && !has_wave32(target_)) return nullptr;
+  const auto program = wave == WaveSize::wave32 ? &Region::wave32 : &Region::wave64;
+  uint64_t address = 0;
+  Bytes code;
+  {
+    std::shared_lock lock(mutex_);
+    auto it = regions_.upper_bound(pc);
+    if (it == regions_.begin()) return nullptr;
+    --it;
+    address = it->first;
+    code = it->second.code;
+    if (pc - address >= code.size() / 4 * 4) return nullptr;
+    if (Program* const made = (it->second.*program).get()) return made;
+  }
+  // Without the lock: it reads the code, which may wait in a handler of SIGSEGV (touched_pages.h).
+  auto made = std::make_unique<Program>(target_, address, code, wave);
+  std::unique_lock lock(mutex_);
+  const auto it = regions_.find(address);
+  if (it == regions_.end()) return nullptr;
+  std::unique_ptr<Program>& kept = it->second.*program;
+  if (!kept) kept = std::move(made);
+  return kept.get();
 }
 
 }  // namespace morgana::device

@@ -96,8 +96,10 @@ class CodeMap {
  public:
   explicit CodeMap(Target target) : target_(target) {}
 
-  // A region's steps: for waves of 64, and for waves of 32 where the target has them.
+  // The steps of waves of 64 and of 32, made when somebody first looks for them: a driver may take all memory
+  // for code.
   struct Region {
+    Bytes code;
     std::unique_ptr<Program> wave64, wave32;
   };
 
@@ -110,7 +112,7 @@ class CodeMap {
  private:
   Target target_;
   mutable ForkSafe<std::shared_mutex> mutex_;
-  std::map<uint64_t, Region> regions_;
+  mutable std::map<uint64_t, Region> regions_;
 };
 
 }  // namespace morgana::device
