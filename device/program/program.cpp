@@ -357,7 +357,7 @@ Program* CodeMap::find(uint64_t pc, WaveSize wave) const {
   auto made = std::make_unique<Program>(target_, address, code, wave);
   std::unique_lock lock(mutex_);
   const auto it = regions_.find(address);
-  if (it == regions_.end()) return nullptr;
+  if (it == regions_.end() || it->second.code.size() != code.size()) return nullptr;  // removed meanwhile
   std::unique_ptr<Program>& kept = it->second.*program;
   if (!kept) kept = std::move(made);
   return kept.get();
