@@ -48,6 +48,97 @@ kernel void k(global int* out, int n) {
   });
 }
 
+// cl_khr_device_enqueue_local_arg_types: blocks whose parameters point to other types than void, as literals,
+// variables and typedefs, out of macros, in other blocks, and next to an old-fashioned one.
+TEST_F(DeviceEnqueue, LocalArgumentsOfAnyType) {
+  constexpr const char* kSource = R"(
+#ifndef cl_khr_device_enqueue_local_arg_types
+#error
+#endif
+#pragma OPENCL EXTENSION cl_khr_device_enqueue_local_arg_types : enable
+#define GO(NUMBER, ...) enqueue_kernel(q, CLK_ENQUEUE_FLAGS_NO_WAIT, ndrange_1D(1), block##NUMBER, __VA_ARGS__)
+#define LITERAL(TYPE, PLACE) ^(local TYPE* p) { TYPE t = {3, 4}; *p = t; out[PLACE] = *(local int*)p + __LINE__; }
+typedef struct { int a, b; double16 wide; } pair;
+typedef local pair* pair_pointer;
+typedef void (^of_two)(local float4*, pair_pointer);
+kernel void k(global int* out) {
+  queue_t q = get_default_queue();
+  clk_event_t made;
+  const of_two block1 = ^(local float4* v, pair_pointer p) {
+    *v = (float4)(1, 2, 3, 4); p->a = (int)(*v).w, p->b = 7;
+    out[16] = p->a * 10 + p->b;
+    out[17] = (size_t)v % sizeof(float4) == 0 && (size_t)p % sizeof(double16) == 0;
+  };
+  void (^block2)(local const char*, local void*) = ^(local const char* c, local void* v) { out[18] = v != 0; };
+  out[0] = GO(1, 16u, (uint)sizeof(pair));
+  out[1] = GO(2, 4u, 4u);
+#line 100
+  out[2] = enqueue_kernel(q, CLK_ENQUEUE_FLAGS_NO_WAIT, ndrange_1D(1), 0, NULL, &made, LITERAL(int2, 19), 8u);
+  out[3] = enqueue_kernel(q, CLK_ENQUEUE_FLAGS_NO_WAIT, ndrange_1D(1), 1, &made, NULL, ^(local void* p) {
+    out[4] = enqueue_kernel(get_default_queue(), CLK_ENQUEUE_FLAGS_NO_WAIT, ndrange_1D(4, 4), ^(local int a[], local uchar16* local* b) {
+      a[get_local_id(0)] = get_local_id(0) + out[19];
+      barrier(CLK_LOCAL_MEM_FENCE);
+      out[20 + get_local_id(0)] = a[3 - get_local_id(0)];
+    }, 16u, 8u);
+  }, 1u);
+  release_event(made);
+  out[5] = get_kernel_work_group_size(block1) >= 64;
+  out[6] = get_kernel_preferred_work_group_size_multiple((block2)) >= 32;
+})";
+  on_each_device([&] {
+    for (const char* options : {"", "-cl-opt-disable"}) {
+      SCOPED_TRACE(options);
+      const std::vector<int> out = run(kSource, 24, {}, options);
+      EXPECT_EQ(std::vector<int>(out.begin(), out.begin() + 7), (std::vector<int>{0, 0, 0, 0, 0, 1, 1}));
+      EXPECT_EQ(std::vector<int>(out.begin() + 16, out.end()),
+                (std::vector<int>{47, 1, 1, 103, 106, 105, 104, 103}));
+    }
+  });
+}
+
+// What no kernel can be enqueued with stays an error, and names its place.
+TEST_F(DeviceEnqueue, OtherArgumentsAreRefused) {
+  const auto log_of = [&](const std::string& block) {
+    const std::string source =
+        "kernel void k(global int* out) {\n  enqueue_kernel(get_default_queue(), 0, "
+        "ndrange_1D(1), ^(local int* p) {}, 4u);\n  enqueue_kernel(get_default_queue(), 0, "
+        "ndrange_1D(1), " +
+        block + ", 4u);\n}";
+    const char* text = source.c_str();
+    cl_int error;
+    cl_program program = clCreateProgramWithSource(context, 1, &text, nullptr, &error);
+    EXPECT_EQ(clBuildProgram(program, 1, &device, "-cl-std=CL3.0", nullptr, nullptr),
+              CL_BUILD_PROGRAM_FAILURE);
+    std::string log = build_log(program);
+    clReleaseProgram(program);
+    return log;
+  };
+  on_each_device([&] {
+    for (const char* block : {"^(global int* p) {}", "^(int p) {}", "^(local int* a, private int* p) {}"}) {
+      const std::string log = log_of(block);
+      EXPECT_NE(log.find("<source>:3:"), std::string::npos) << log;
+      EXPECT_EQ(log.find("<source>:2:"), std::string::npos) << log;
+    }
+  });
+}
+
+// Clang 22 ends in a crash where it generates code for these.
+TEST_F(DeviceEnqueue, BlocksInParentheses) {
+  constexpr const char* kSource = R"(
+kernel void k(global int* out) {
+  queue_t q = get_default_queue();
+  void (^one)(void) = (^{ out[8] = 1; });
+  void (^two)(local void*) = ^(local void* p) { out[9] = 2; };
+  out[0] = enqueue_kernel(q, CLK_ENQUEUE_FLAGS_NO_WAIT, ndrange_1D(1), one);
+  out[1] = enqueue_kernel(q, CLK_ENQUEUE_FLAGS_NO_WAIT, ndrange_1D(1), ((two)), 4u);
+  out[2] = enqueue_kernel(q, CLK_ENQUEUE_FLAGS_NO_WAIT, ndrange_1D(1), (void (^)(local void*))(^(local char* p) { out[10] = 3; }), 4u);
+  out[3] = enqueue_kernel(q, CLK_ENQUEUE_FLAGS_NO_WAIT, ndrange_1D(1), (^{ out[11] = 4; }));
+  out[4] = get_kernel_work_group_size((one)) >= 64;
+})";
+  on_each_device(
+      [&] { EXPECT_EQ(run(kSource, 12), (std::vector<int>{0, 0, 0, 0, 1, 0, 0, 0, 1, 2, 3, 4})); });
+}
+
 // Each level enqueues two of the next; the command ends with the last of them.
 TEST_F(DeviceEnqueue, CommandIsCompleteWhenAllDescendantsAre) {
   constexpr const char* kSource = R"(

@@ -36,6 +36,7 @@ constexpr const char* kEnqueueTypes = R"(
 %no_event = OpConstantNull %any_event
 %child = OpTypeFunction %void %any
 %local_child = OpTypeFunction %void %any %local_uchar
+%typed_local_child = OpTypeFunction %void %any %local_uint
 %global_id = OpVariable %ptr_input Input
 )";
 
@@ -158,13 +159,21 @@ TEST_F(IlEnqueue, LocalMemory) {
 %one_range = OpBuildNDRange %range %ulong_8 %ulong_4 %ulong_0
 %status = OpEnqueueKernel %uint %default %uint_0 %one_range %uint_0 %no_event %no_event %turn %given %uint_16 %uint_8 %uint_16
 )";
-  const std::string functions = R"(
+  // cl_khr_device_enqueue_local_arg_types allows the second.
+  const std::string parameters[] = {R"(
 %turn = OpFunction %void None %local_child
 %parameter = OpFunctionParameter %any
 %scratch = OpFunctionParameter %local_uchar
 %turn_begin = OpLabel
-)" + std::string(kOpen) + R"(
 %words = OpBitcast %local_uint %scratch
+)",
+                                    R"(
+%turn = OpFunction %void None %typed_local_child
+%parameter = OpFunctionParameter %any
+%words = OpFunctionParameter %local_uint
+%turn_begin = OpLabel
+)"};
+  const std::string rest = std::string(kOpen) + R"(
 %mine_number = OpUMod %ulong %i %ulong_4
 %mine = OpInBoundsPtrAccessChain %local_uint %words %mine_number
 OpStore %mine %narrow Aligned 4
@@ -176,8 +185,9 @@ OpStore %element %turned Aligned 4
 OpReturn
 OpFunctionEnd
 )";
-  EXPECT_EQ(run_one(module(body, functions, "", "%semantics = OpConstant %uint 272\n"), 8),
-            (std::vector<cl_uint>{3, 2, 1, 0, 7, 6, 5, 4}));
+  for (const std::string& begin : parameters)
+    EXPECT_EQ(run_one(module(body, begin + rest, "", "%semantics = OpConstant %uint 272\n"), 8),
+              (std::vector<cl_uint>{3, 2, 1, 0, 7, 6, 5, 4}));
 }
 
 // The second function doubles what the first one left: it waits for a marker that waits for that, and for an

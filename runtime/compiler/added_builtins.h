@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "runtime/compiler/enqueued_blocks.h"
 #include "runtime/compiler/group_functions.h"
 #include "runtime/compiler/media_ops.h"
 
@@ -20,9 +21,17 @@ inline constexpr AddedBuiltins kAddedBuiltins[] = {
     {"/.morgana/clang/include/group_functions.h", kGroupFunctionsHeader, "work_group_"},
 };
 
-// Extensions whose macro Clang does not define; that of work-group functions is for OpenCL C 2.0 and later.
-inline constexpr std::string_view kWorkGroupArithmetic = "cl_khr_work_group_uniform_arithmetic";
-inline constexpr std::string_view kAddedExtensions[] = {"cl_khr_async_work_group_copy_fence",
-                                                        "cl_khr_extended_async_copies", kWorkGroupArithmetic};
+// Extensions whose macro Clang does not define.
+struct AddedExtension {
+  std::string_view name;
+  int from;  // the version of OpenCL C
+};
+
+inline constexpr AddedExtension kAddedExtensions[] = {
+    {"cl_khr_async_work_group_copy_fence", 100},
+    {"cl_khr_extended_async_copies", 100},
+    {"cl_khr_work_group_uniform_arithmetic", 200},
+    {kLocalArgumentTypes, 200},
+};
 
 }  // namespace morgana::runtime

@@ -3,6 +3,7 @@
 #include <clang/Basic/DiagnosticOptions.h>
 #include <clang/CodeGen/ModuleBuilder.h>
 #include <clang/Frontend/FrontendAction.h>
+#include <clang/Frontend/MultiplexConsumer.h>
 #include <clang/Frontend/TextDiagnosticPrinter.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/VirtualFileSystem.h>
@@ -86,23 +87,42 @@ class RecordingFileSystem : public llvm::vfs::ProxyFileSystem {
 
 class ModuleAction : public clang::ASTFrontendAction {
  public:
-  explicit ModuleAction(llvm::LLVMContext& context) : context_(context) {}
+  // `casts`: of blocks, all that are known to be missing; `has_blocks`: the program may enqueue some.
+  ModuleAction(llvm::LLVMContext& context, const std::vector<BlockCast>& casts, bool has_blocks)
+      : context_(context), casts_(casts), has_blocks_(has_blocks) {}
   std::unique_ptr<llvm::Module> take() { return std::move(module_); }
+  // After a failure: further casts that would help.
+  const std::vector<BlockCast>& missing_casts() const { return missing_casts_; }
 
  protected:
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& clang,
                                                         llvm::StringRef) override {
     auto generator = clang::CreateLLVMCodeGen(clang, kSourceName, context_);
     generator_ = generator.get();
-    return generator;
+    if (!has_blocks_) return generator;
+    std::vector<std::unique_ptr<clang::ASTConsumer>> consumers;
+    consumers.push_back(new_plain_blocks());
+    consumers.push_back(std::move(generator));
+    return std::make_unique<clang::MultiplexConsumer>(std::move(consumers));
+  }
+  void ExecuteAction() override {
+    if (casts_.empty())
+      ASTFrontendAction::ExecuteAction();
+    else
+      parse_with_casts(getCompilerInstance(), casts_);
   }
   void EndSourceFileAction() override {
     if (!getCompilerInstance().getDiagnostics().hasErrorOccurred())
       module_.reset(generator_->ReleaseModule().release());
+    else if (has_blocks_ && getCompilerInstance().hasASTContext())
+      missing_casts_ = refused_blocks(getCompilerInstance().getASTContext());
   }
 
  private:
   llvm::LLVMContext& context_;
+  const std::vector<BlockCast>& casts_;
+  const bool has_blocks_;
+  std::vector<BlockCast> missing_casts_;
   clang::CodeGenerator* generator_ = nullptr;
   std::unique_ptr<llvm::Module> module_;
 };
@@ -160,6 +180,11 @@ bool Frontend::may_name(std::string_view word) const {
   const auto has_it = [&](std::string_view text) { return text.find(word) != std::string_view::npos; };
   return has_it(input_->source) || input_->source.find("include") != std::string_view::npos ||
          std::any_of(options_.macros.begin(), options_.macros.end(), has_it);
+}
+
+bool Frontend::offers(std::string_view extension) const {
+  return std::find(target_.extensions.begin(), target_.extensions.end(), extension) !=
+         target_.extensions.end();
 }
 
 namespace {
@@ -245,10 +270,9 @@ std::vector<std::string> Frontend::arguments() const {
   for (const std::string& name : target_.extensions) extensions += ",+" + name;
   result.push_back(extensions);
   const int version = version_of(options_.standard);
-  for (const std::string_view name : kAddedExtensions)
-    if (std::find(target_.extensions.begin(), target_.extensions.end(), name) != target_.extensions.end() &&
-        (name != kWorkGroupArithmetic || version == 0 || version >= 200))
-      result.push_back("-D" + std::string(name) + "=1");
+  for (const AddedExtension& added : kAddedExtensions)
+    if (offers(added.name) && (version == 0 || version >= added.from))
+      result.push_back("-D" + std::string(added.name) + "=1");
   for (const AddedBuiltins& added : kAddedBuiltins)
     if (adds_builtins_ && may_name(added.word)) result.insert(result.end(), {"-include", added.path});
   if (target_.images) result.push_back("-D__IMAGE_SUPPORT__=1");
@@ -324,12 +348,17 @@ std::unique_ptr<llvm::Module> Frontend::parse() {
   }
   std::string& log = log_.str();
   const size_t log_before = log.size();
-  ModuleAction action(*context_);
+  ModuleAction action(*context_, casts_, may_name("_kernel"));
   if (clang_->ExecuteAction(action)) {
     auto module = action.take();
     if (version_of(options_.standard) == 0 && !options_.uniform_work_group_size)
       allow_partial_groups(*module);
     return module;
+  }
+  if (!action.missing_casts().empty() && offers(kLocalArgumentTypes)) {
+    log.resize(log_before);
+    casts_.insert(casts_.end(), action.missing_casts().begin(), action.missing_casts().end());
+    return prepare(*input_).ok() ? parse() : nullptr;
   }
   const bool has_added = std::any_of(std::begin(kAddedBuiltins), std::end(kAddedBuiltins),
                                      [&](const AddedBuiltins& added) { return may_name(added.word); });
@@ -339,6 +368,7 @@ std::unique_ptr<llvm::Module> Frontend::parse() {
   const std::string first_log = log.substr(log_before);
   log.resize(log_before);
   adds_builtins_ = false;
+  casts_.clear();  // places move with the headers
   auto module = prepare(*input_).ok() ? parse() : nullptr;
   if (module == nullptr) log.replace(log_before, std::string::npos, first_log);
   return module;

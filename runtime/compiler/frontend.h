@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "runtime/compiler/compiler.h"
+#include "runtime/compiler/enqueued_blocks.h"
 
 namespace morgana::runtime {
 
@@ -40,11 +41,13 @@ class Frontend {
  private:
   std::vector<std::string> arguments() const;
   bool may_name(std::string_view word) const;
+  bool offers(std::string_view extension) const;
 
   const BuildOptions& options_;
   const TargetDescription& target_;
   const CompileInput* input_ = nullptr;
   bool adds_builtins_ = true;  // declares what added_builtins.h has
+  std::vector<BlockCast> casts_;
   llvm::raw_string_ostream log_;
   std::unique_ptr<llvm::LLVMContext> context_;
   std::unique_ptr<llvm::MemoryBuffer> source_;
