@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/log.h"
+#include "base/options.h"
 #include "icd/device_info.h"
 #include "icd/extensions.h"
 #include "icd/identity.h"
@@ -22,11 +24,6 @@ cl_device_fp_config single_fp(Target target) {
   cl_device_fp_config config = kFullFp | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
   return info(target).generation >= Generation::gfx9 ? config : config & ~cl_device_fp_config{CL_FP_DENORM};
 }
-
-// Work-items that every kernel can have in a group: clang compiles OpenCL kernels without a work-group
-// attribute for 256. With reqd_work_group_size or amdgpu_flat_work_group_size a kernel may have up to the
-// agent's max_work_group_size.
-constexpr size_t kKernelWorkGroupSize = 256;
 
 // Constant buffers and program-scope variables are plain memory; programs size test data by these two limits.
 constexpr cl_ulong kConstantBytes = 64 * 1024 * 1024;
@@ -251,7 +248,7 @@ cl_int execution_info(const Device& device, cl_device_info name, const InfoWrite
     case CL_DEVICE_MAX_COMPUTE_UNITS: return out.value<cl_uint>(device.compute_units());
     case CL_DEVICE_MAX_CLOCK_FREQUENCY: return out.value<cl_uint>(spec.max_clock_mhz);
     case CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS: return out.value<cl_uint>(3);
-    case CL_DEVICE_MAX_WORK_GROUP_SIZE: return out.value<size_t>(kKernelWorkGroupSize);
+    case CL_DEVICE_MAX_WORK_GROUP_SIZE: return out.value<size_t>(kernel_group_size());
     case CL_DEVICE_MAX_WORK_ITEM_SIZES: {
       const size_t sizes[3] = {spec.max_work_group_size, spec.max_work_group_size, spec.max_work_group_size};
       return out.array<size_t>(sizes);
@@ -292,6 +289,19 @@ cl_int execution_info(const Device& device, cl_device_info name, const InfoWrite
 }
 
 }  // namespace
+
+unsigned kernel_group_size() {
+  static const unsigned size = [] {
+    constexpr unsigned kUsual = 256;
+    const unsigned most = runtime::AgentSpec{}.max_work_group_size;
+    const int64_t wanted = options().group_size;
+    if (wanted >= kUsual && wanted <= most) return static_cast<unsigned>(wanted);
+    log(LogLevel::error, "MORGANA_GROUP_SIZE: {} is not from {} to {}; using {}", wanted, kUsual, most,
+        kUsual);
+    return kUsual;
+  }();
+  return size;
+}
 }  // namespace morgana::icd
 
 using namespace morgana::icd;

@@ -6,6 +6,10 @@
 
 namespace morgana::icd {
 
+// Work-items that every kernel can have in a group. With reqd_work_group_size or amdgpu_flat_work_group_size
+// a kernel may have up to the agent's max_work_group_size.
+unsigned kernel_group_size();
+
 // CL_INVALID_VALUE if `name` is not one of the supported values.
 cl_int extension_info(const Device& device, cl_device_info name, const InfoWriter& out);
 

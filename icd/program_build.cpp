@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/options.h"
+#include "icd/device_info.h"
 #include "icd/extensions.h"
 #include "icd/identity.h"
 #include "icd/image.h"
@@ -52,6 +53,7 @@ runtime::BuildOptions for_context(const Context& context, runtime::BuildOptions 
   const auto is_wanted = [](device::Check check) {
     return (runtime::checks_wanted() & static_cast<uint8_t>(check)) != 0;
   };
+  options.group_size = kernel_group_size();
   options.check_memory = is_wanted(device::Check::memory);
   options.check_races = is_wanted(device::Check::race);
   options.check_values = is_wanted(device::Check::init);

@@ -34,6 +34,8 @@ struct BuildOptions {
   // Of no option but of the context (cl_khr_initialize_memory).
   bool zero_local_memory = false;
   bool zero_private_memory = false;
+  // Of no option but of the process (MORGANA_GROUP_SIZE): of kernels that name no size.
+  unsigned group_size = 256;
   // Of no option but of the process (MORGANA_CHECK).
   bool check_memory = false;
   bool check_races = false;

@@ -23,6 +23,7 @@ Hasher start_key(std::string_view stage, const BuildOptions& options, const Targ
                     options.enable_link_options, options.zero_local_memory, options.zero_private_memory,
                     options.check_memory, options.check_races, options.check_values})
     hasher.add_number(flag);
+  hasher.add_number(options.group_size);
   hasher.add_field(target.processor);
   add_texts(hasher, target.extensions);
   hasher.add_number(target.images)

@@ -13,6 +13,7 @@
 #include "base/target.h"
 #include "runtime/compiler/added_builtins.h"
 #include "runtime/compiler/embedded.h"
+#include "runtime/compiler/group_size.h"
 
 namespace morgana::runtime {
 namespace {
@@ -87,9 +88,11 @@ class RecordingFileSystem : public llvm::vfs::ProxyFileSystem {
 
 class ModuleAction : public clang::ASTFrontendAction {
  public:
-  // `casts`: of blocks, all that are known to be missing; `has_blocks`: the program may enqueue some.
-  ModuleAction(llvm::LLVMContext& context, const std::vector<BlockCast>& casts, bool has_blocks)
-      : context_(context), casts_(casts), has_blocks_(has_blocks) {}
+  // `casts`: of blocks, all that are known to be missing; `has_blocks`: the program may enqueue some;
+  // `group_size`: of kernels that name none.
+  ModuleAction(llvm::LLVMContext& context, const std::vector<BlockCast>& casts, bool has_blocks,
+               unsigned group_size)
+      : context_(context), casts_(casts), has_blocks_(has_blocks), group_size_(group_size) {}
   std::unique_ptr<llvm::Module> take() { return std::move(module_); }
   // After a failure: further casts that would help.
   const std::vector<BlockCast>& missing_casts() const { return missing_casts_; }
@@ -99,9 +102,10 @@ class ModuleAction : public clang::ASTFrontendAction {
                                                         llvm::StringRef) override {
     auto generator = clang::CreateLLVMCodeGen(clang, kSourceName, context_);
     generator_ = generator.get();
-    if (!has_blocks_) return generator;
     std::vector<std::unique_ptr<clang::ASTConsumer>> consumers;
-    consumers.push_back(new_plain_blocks());
+    if (has_blocks_) consumers.push_back(new_plain_blocks());
+    if (group_size_ != kClangGroupSize) consumers.push_back(new_group_sizes(group_size_));
+    if (consumers.empty()) return generator;
     consumers.push_back(std::move(generator));
     return std::make_unique<clang::MultiplexConsumer>(std::move(consumers));
   }
@@ -122,6 +126,7 @@ class ModuleAction : public clang::ASTFrontendAction {
   llvm::LLVMContext& context_;
   const std::vector<BlockCast>& casts_;
   const bool has_blocks_;
+  const unsigned group_size_;
   std::vector<BlockCast> missing_casts_;
   clang::CodeGenerator* generator_ = nullptr;
   std::unique_ptr<llvm::Module> module_;
@@ -348,7 +353,7 @@ std::unique_ptr<llvm::Module> Frontend::parse() {
   }
   std::string& log = log_.str();
   const size_t log_before = log.size();
-  ModuleAction action(*context_, casts_, may_name("_kernel"));
+  ModuleAction action(*context_, casts_, may_name("_kernel"), options_.group_size);
   if (clang_->ExecuteAction(action)) {
     auto module = action.take();
     if (version_of(options_.standard) == 0 && !options_.uniform_work_group_size)
