@@ -284,7 +284,9 @@ void Translator::show_first(const Instruction& i) {
         i64_, field(seen_ranges(), offsetof(SeenRanges, range) + slot_of(i) * sizeof(SeenRange) +
                                        offsetof(SeenRange, begin)));
     Value* is_quiet = b_.CreateICmpEQ(tag, b_.getInt64(SeenRanges::quiet(i.at)));
-    if (key_.bounds_lds) is_quiet = b_.CreateAnd(is_quiet, lies_in_lds(i, lds_reach(i)));
+    if (key_.bounds_lds)  // M0 has the addresses of some
+      is_quiet = inst.src[0].present() ? b_.CreateAnd(is_quiet, lies_in_lds(i, lds_reach(i)))
+                                       : static_cast<Value*>(b_.getFalse());
     either(is_quiet, [] {}, show);
   } else if (inst.row->op == isa::Op::s_nop) {
     show_step();

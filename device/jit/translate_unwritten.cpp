@@ -2,7 +2,10 @@
 // those that WrittenRegisters names are tested; memory that nobody has written says so (kUnwritten).
 #include <llvm/IR/MDBuilder.h>
 
+#include <algorithm>
+
 #include "device/checks.h"
+#include "device/jit/memory_access.h"
 #include "device/jit/translator.h"
 
 namespace morgana::device::jit {
@@ -26,8 +29,16 @@ Loads loads_of(const Instruction& i) {
                                                                                   : Loads::dwords;
 }
 
-bool may_read_lds(const isa::Inst& inst) {
-  return inst.row->format == isa::Format::DS || inst.row->format == isa::Format::FLAT;
+bool may_access_lds(const Instruction& i) {
+  const isa::MemoryAccess& access = isa::effects(i.step->inst->row->op).access;
+  return isa::accesses_memory(i.step->inst->row->format) && access.direction != isa::Direction::none &&
+         (access.space == isa::Space::lds || access.space == isa::Space::flat);
+}
+
+// What is left does not tell that nobody had written what was there.
+bool changes_lds(const Instruction& i) {
+  return i.step->inst->row->format == isa::Format::DS && may_access_lds(i) &&
+         isa::effects(i.step->inst->row->op).access.direction == isa::Direction::atomic;
 }
 
 }  // namespace
@@ -54,16 +65,73 @@ void Translator::check_reads(const Instruction& i) {
     leave_unless(i, b_.CreateICmpEQ(open, b_.getInt64(0)));
   }
   const Loads loads = loads_of(i);
-  if (loads == Loads::parts) {
+  const auto finds = [&] {
     const Held held = put_operands(i);
-    Value* const finds = call_library("morgana_reads_unwritten", {wave_, step_address(i)});
+    Value* const found = call_library("morgana_reads_unwritten", {wave_, step_address(i)});
     put_back(held);
-    leave_unless(i, b_.CreateNot(finds));
-  } else if (loads == Loads::dwords && may_read_lds(*i.step->inst)) {
+    return found;
+  };
+  if (loads == Loads::parts) return leave_unless(i, b_.CreateNot(finds()));
+  if (changes_lds(i))
+    leave_unless(i,
+                 b_.CreateNot(access_bytes(isa::effects(i.step->inst->row->op).access) == 4 ? finds_in_lds(i)
+                                                                                            : finds()));
+  if (may_access_lds(i)) {
+    // Also who stores there: what was remembered of the place is to be forgotten, whatever the value.
     Value* const group = b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, group)));
     Value* const holds = b_.CreateLoad(i8_, field(group, offsetof(Group, holds_unwritten)));
     leave_unless(i, b_.CreateICmpEQ(holds, b_.getInt8(0)));
   }
+  if (loads != Loads::dwords || i.how != How::memory) return;
+  llvm::AllocaInst* const found = temporary(b_.getInt1Ty());
+  b_.CreateStore(b_.getFalse(), found);
+  either(
+      is_aligned(i), [] {}, [&] { b_.CreateStore(finds(), found); },
+      llvm::MDBuilder(context_).createLikelyBranchWeights());
+  leave_unless(i, b_.CreateNot(b_.CreateLoad(b_.getInt1Ty(), found)));
+}
+
+// Whether the dwords of LDS at the lanes' addresses, one each, are what nobody has written.
+llvm::Value* Translator::finds_in_lds(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  llvm::AllocaInst *const address = temporary(lanes_), *const data = temporary(lanes_);
+  store_row(active_vgpr(place(inst.src[0])), address, llvm::Align(256));
+  call_library("morgana_load_lds_b32", {lds_, lds_bytes(), b_.getInt32(static_cast<uint32_t>(inst.offset)),
+                                        address, exec(), b_.getFalse(), data});
+  Value* const loaded = b_.CreateAlignedLoad(lanes_, data, llvm::Align(256));
+  return in_some_lane(b_.CreateICmpEQ(loaded, splat(b_.getInt32(kUnwritten))));
+}
+// Whether it is so in an active one.
+llvm::Value* Translator::in_some_lane(Value* is_so) {
+  return b_.CreateICmpNE(b_.CreateAnd(b_.CreateBitCast(is_so, i64_), exec()), b_.getInt64(0));
+}
+
+// Whether each dword that is loaded is one of memory: of others their value does not tell.
+llvm::Value* Translator::is_aligned(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  const bool has_base = inst.row->format == isa::Format::FLAT || inst.row->format == isa::Format::GLOBAL;
+  Value* more = b_.getInt32(static_cast<uint32_t>(inst.offset));
+  if (has_base && i.step->kind[2] != Source::none)
+    more = b_.CreateAdd(more, b_.CreateTrunc(scalar_source(i, 2, 2), i32_));
+  const auto is_whole = [&](Value* low) {
+    return b_.CreateICmpEQ(b_.CreateAnd(b_.CreateAdd(low, more), b_.getInt32(3)), b_.getInt32(0));
+  };
+  if (!inst.src[0].present() || inst.src[0].is_scalar()) return is_whole(b_.getInt32(0));
+  Value* const low = active_vgpr(place(inst.src[0]));
+  // Lanes of a known shape follow their first one, whole dwords apart.
+  const AddressShape shape =
+      shapes_.address(number(i), version_, 4, has_base && i.step->kind[2] == Source::none);
+  if (shape.group > 1 && std::ranges::all_of(shape.delta, [](uint32_t delta) { return delta % 4 == 0; })) {
+    Value* all = nullptr;
+    for (unsigned c = 0; c < chunks(); c++) {
+      if (base_chunk(shape, c) != c) continue;
+      Value* const one = is_whole(b_.CreateExtractElement(low, uint64_t{16} * c));
+      all = all ? b_.CreateAnd(all, one) : one;
+    }
+    return all;
+  }
+  Value* const rest = b_.CreateAnd(b_.CreateAdd(low, splat(more)), splat(b_.getInt32(3)));
+  return in_all_lanes(b_.CreateICmpEQ(rest, splat(b_.getInt32(0))));
 }
 
 // Behind it: what it has loaded, and what it has written of the registers that are followed.
@@ -89,8 +157,7 @@ void Translator::check_results(const Instruction& i) {
   for (int w = 0; w < i.n_v_writes; w++)
     for (unsigned r = i.v_writes[w].first; r < i.v_writes[w].first + i.v_writes[w].count; r++)
       add(b_.CreateICmpEQ(active_vgpr(r), splat(b_.getInt32(kUnwritten))));
-  Value* const lanes = b_.CreateAnd(b_.CreateBitCast(finds, i64_), exec());
-  leave_behind(i, b_.CreateICmpEQ(lanes, b_.getInt64(0)));
+  leave_behind(i, b_.CreateNot(in_some_lane(finds)));
 }
 
 // Where the instruction has not ended its section the interpreter may execute it again; otherwise it goes on

@@ -332,6 +332,9 @@ class Translator {
   Value* followed(size_t k);
   void check_reads(const Instruction& i);
   void check_barrier(const Instruction& i);
+  Value* is_aligned(const Instruction& i);
+  Value* finds_in_lds(const Instruction& i);
+  Value* in_some_lane(Value* is_so);
   void check_results(const Instruction& i);
   void leave_behind(const Instruction& i, Value* good);
   // Counts (translate_counts.cpp).

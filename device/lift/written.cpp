@@ -217,10 +217,10 @@ class WrittenFinder {
     const isa::Effects& effects = isa::effects(inst.row->op);
     if (effects.kind == Class::nothing) return;
     if (moves_relatively(inst.row->op) || isa::moves_block(inst.row->op)) is_known_ = false;
-    if (effects.kind == Class::control) return step_control(inst, effects, state);
     if (inst.row->op == Op::s_set_gpr_idx_on) state.is_indexed = true;
     if (inst.row->op == Op::s_set_gpr_idx_off) state.is_indexed = false;
     if (state.is_indexed) take_all_for_written(state);
+    if (effects.kind == Class::control) return step_control(inst, effects, state);
     if (computes_halves(inst)) return step_halves(inst, state);
     read_operands(inst, effects, state);
     write_scalars(inst, effects, state);
@@ -432,7 +432,7 @@ class WrittenFinder {
         state.scalars.set(code);
       }
       const bool is_lane_mask = by_lane ? to.type == isa::Type::mask : is_mask(to);
-      if (to.code == isa::kExecLo || to.code == isa::kExecHi) {
+      if (to.code == isa::kExecLo || (to.code == isa::kExecHi && mask_dwords_ == 2)) {
         if (is_lane_mask && !by_lane && !effects.result.empty())
           put_exec(effects.result, inst, results[d], state), is_exec_known = true;
         else if (!by_lane)

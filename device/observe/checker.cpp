@@ -48,7 +48,7 @@ void Checker::group_ends(const Group& group) {
 }
 
 Observer::Wants Checker::wants() const {
-  if (hazard_ || (race_ && race_->is_by_lane())) return Wants::all;
+  if (interprets()) return Wants::all;
   if (init_ && !init_->looks_at_loads()) return Wants::all;
   return race_ ? Wants::accesses : memory_ ? Wants::unseen : init_ || barrier_ ? Wants::nothing : Wants::all;
 }

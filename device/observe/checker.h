@@ -23,7 +23,7 @@ class Checker final : public Observer {
   void group_ends(const Group& group) override;
   Wants wants() const override;
   bool bounds_lds() const override { return memory_.has_value(); }
-  bool wants_written() const override { return init_.has_value(); }
+  bool wants_written() const override { return init_.has_value() && !interprets(); }
   void knows(const std::shared_ptr<const WrittenRegisters>& written) override { init_->knows(written); }
   bool looks_at_barriers() const override { return barrier_.has_value(); }
   bool looks_at_loads() const override { return init_ && init_->looks_at_loads(); }
@@ -40,6 +40,9 @@ class Checker final : public Observer {
   bool allows(const isa::Inst& inst, std::span<const Access> accesses, uint32_t slot) override;
 
  private:
+  // Whether one of them sees to it that no code is compiled.
+  bool interprets() const { return hazard_ || (race_ && race_->is_by_lane()); }
+
   Reporter reporter_;
   std::optional<MemoryCheck> memory_;
   std::optional<RaceCheck> race_;

@@ -58,6 +58,7 @@ class Follower {
   uint8_t open_byte(const Access& access, uint32_t lane, uint32_t at);
   uint8_t marked_byte(const Access& access, uint32_t lane, uint32_t at) const;
   void mark(const Access& access, const isa::Operand& data);
+  void mark_computed(const Access& access);
   void load_scalars(const Access& access);
   void look_at_addresses();
   void store(const Access& access);

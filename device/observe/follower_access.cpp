@@ -54,7 +54,7 @@ uint8_t Follower::marked_byte(const Access& access, uint32_t lane, uint32_t at) 
   if (value == kUnwritten) return 0xff;
   const auto known = group_.dwords.find(reinterpret_cast<uint64_t>(dword));
   // Others may have written there since.
-  if (known == group_.dwords.end() || known->second.value != value) return 0;
+  if (known == group_.dwords.end() || (known->second.value != value && !known->second.is_computed)) return 0;
   return static_cast<uint8_t>(known->second.open >> address % 4 * 8);
 }
 
@@ -73,6 +73,20 @@ void Follower::mark(const Access& access, const Operand& data) {
       const uint32_t value = wave_.v[(slot(data) + access.first + d) * kLanes + l];
       group_.dwords[at] = {value, open};
       if (access.space == Space::lds && value != kUnwritten) wave_.group->holds_unwritten = true;
+    }
+  });
+}
+
+// What an atomic makes of what nobody has written is open, too.
+void Follower::mark_computed(const Access& access) {
+  for_lanes(access.lanes, [&](uint32_t l) {
+    for (uint32_t d = 0; d < access.bytes; d += 4) {
+      uint32_t open = 0;
+      for (uint32_t i = 0; i < 4; i++) open |= uint32_t{marked_byte(access, l, d + i)} << i * 8;
+      if (open == 0) continue;
+      const uint8_t* const dword = own_dword(wave_, access.space, l, access.address[l] + d);
+      group_.dwords[reinterpret_cast<uint64_t>(dword)] = {0, open, true};
+      wave_.group->holds_unwritten = true;
     }
   });
 }
@@ -198,7 +212,10 @@ void Follower::follow_access() {
   for (const Access& access : moment_.accesses) {
     if (access.is_atomic) look_at_operands(access);
     if (access.reads && loads) load(access);
-    if (access.writes && access.data > 0) store(access);
+    if (access.is_atomic && access.space == Space::lds && group_.has_marks)
+      mark_computed(access);
+    else if (access.writes && access.data > 0)
+      store(access);
   }
 }
 

@@ -34,6 +34,7 @@ struct OpenWave {
 // Of a dword in LDS or scratch that was written with open bits.
 struct OpenDword {
   uint32_t value = 0, open = 0;
+  bool is_computed = false;  // of what was there, by an atomic: whatever the value is now
 };
 struct OpenGroup {
   std::vector<OpenWave> waves;
