@@ -198,6 +198,7 @@ bool try_guest(void (*body)(void*), void* argument, Fault& fault) {
 }
 
 bool read_guest(void* to, uint64_t address, uint64_t size) {
+  if (size == 0) return true;
   struct Copy {
     void* to;
     uint64_t address, size;
