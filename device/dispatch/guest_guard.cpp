@@ -198,7 +198,8 @@ bool try_guest(void (*body)(void*), void* argument, Fault& fault) {
 }
 
 bool read_guest(void* to, uint64_t address, uint64_t size) {
-  if (size == 0) return true;
+  // Nobody maps the page at 0, and memcpy is not to be given a null pointer.
+  if (size == 0 || address == 0) return size == 0;
   struct Copy {
     void* to;
     uint64_t address, size;
