@@ -14,12 +14,8 @@ class Features : public OpenCl {
   // Runs `body` with the fixture's context and queue on each device of the platform in turn.
   void on_each_device(const std::function<void()>& body) {
     for (cl_device_id one : all_devices()) {
-      TearDown();
-      device = one;
-      cl_int error;
-      context = clCreateContext(nullptr, 1, &device, nullptr, nullptr, &error);
-      ASSERT_EQ(error, CL_SUCCESS);
-      queue = make_queue(0);
+      use(one);
+      if (HasFatalFailure()) return;
       SCOPED_TRACE(device_name());
       body();
     }

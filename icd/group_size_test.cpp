@@ -14,14 +14,6 @@ class GroupSize : public Il {
     const size_t wanted = set == nullptr ? 256 : std::strtoul(set, nullptr, 10);
     return wanted >= 256 && wanted <= 1024 ? wanted : 256;
   }
-  void use(cl_device_id one) {
-    TearDown();
-    device = one;
-    cl_int error;
-    context = clCreateContext(nullptr, 1, &device, nullptr, nullptr, &error);
-    ASSERT_EQ(error, CL_SUCCESS);
-    queue = make_queue(0);
-  }
   size_t limit_of(cl_kernel kernel) {
     size_t limit = 0;
     EXPECT_EQ(

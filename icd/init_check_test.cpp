@@ -2,9 +2,6 @@
 // which it reads memory or a register comes to one that was not written, in one work-item of many. The
 // environment sets MORGANA_CHECK; with MORGANA_JIT=sync and MORGANA_LOG=info the tests see to it that the
 // kernel was compiled.
-#include <cstdlib>
-#include <cstring>
-
 #include "icd/test_support.h"
 
 namespace morgana::icd::test {
@@ -58,8 +55,7 @@ class InitCheck : public OpenCl {
     std::string report = testing::internal::GetCapturedStderr();
     got.resize(kItems);
     clEnqueueReadBuffer(queue, to, CL_TRUE, 0, kItems * kElement, got.data(), 0, nullptr, nullptr);
-    const char* const tier = std::getenv("MORGANA_JIT");
-    if (tier != nullptr && std::strcmp(tier, "sync") == 0) {
+    if (compiles_at_once()) {
       EXPECT_EQ(has(report, "jit: kernel 'k': compiled"), one.compiles) << report;
     }
     clReleaseKernel(kernel);

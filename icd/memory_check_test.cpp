@@ -1,9 +1,6 @@
 // Kernels under the check of memory alone, which compiled code does itself: every way in which it accesses
 // memory has an access that goes astray, in one work-item of many. The tests run on both tiers; those of
 // MORGANA_JIT=sync see to it that the kernel was compiled (MORGANA_LOG=info).
-#include <cstdlib>
-#include <cstring>
-
 #include "icd/test_support.h"
 
 namespace morgana::icd::test {
@@ -37,8 +34,7 @@ class MemoryCheck : public OpenCl {
     std::string report = testing::internal::GetCapturedStderr();
     got.resize(kItems);
     clEnqueueReadBuffer(queue, to, CL_TRUE, 0, bytes, got.data(), 0, nullptr, nullptr);
-    const char* const tier = std::getenv("MORGANA_JIT");
-    if (tier != nullptr && std::strcmp(tier, "sync") == 0) {
+    if (compiles_at_once()) {
       EXPECT_TRUE(has(report, "jit: kernel 'k': compiled")) << report;
     }
     clReleaseKernel(kernel);

@@ -22,10 +22,7 @@ class Siblings : public OpenCl {
   void on_each_device(Check check) {
     for (cl_device_id one : all_devices()) {
       SCOPED_TRACE(name_of(one));
-      TearDown();
-      device = one;
-      context = clCreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
-      queue = make_queue(0);
+      use(one);
       check();
     }
   }

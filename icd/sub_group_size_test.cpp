@@ -78,10 +78,7 @@ TEST_F(SubGroupSize, OfDevicesThatHaveTwo) {
     if (!std::string_view(name).starts_with("gfx1")) continue;
     SCOPED_TRACE(name);
     ++seen;
-    TearDown();
-    device = one;
-    context = clCreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
-    queue = make_queue(0);
+    use(one);
     size_t sizes[2] = {};
     EXPECT_EQ(clGetDeviceInfo(device, CL_DEVICE_SUB_GROUP_SIZES_INTEL, sizeof sizes, sizes, nullptr),
               CL_SUCCESS);

@@ -13,6 +13,7 @@
 #include <CL/cl_ext.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,12 @@
 namespace morgana::icd::test {
 
 inline bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+
+// Whether kernels are compiled before their first launch.
+inline bool compiles_at_once() {
+  const char* const tier = std::getenv("MORGANA_JIT");
+  return tier != nullptr && std::string_view(tier) == "sync";
+}
 
 class OpenCl : public ::testing::Test {
  protected:
@@ -29,6 +36,16 @@ class OpenCl : public ::testing::Test {
         << "is OCL_ICD_VENDORS set to libmorgana.so?";
     ASSERT_EQ(count, 1u);
     ASSERT_EQ(clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 1, &device, nullptr), CL_SUCCESS);
+    open();
+  }
+
+  // Another device, with a context and a queue of its own.
+  void use(cl_device_id one) {
+    TearDown();
+    device = one;
+    open();
+  }
+  void open() {
     cl_int error;
     context = clCreateContext(nullptr, 1, &device, nullptr, nullptr, &error);
     ASSERT_EQ(error, CL_SUCCESS);

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <string_view>
 
+#include "device/isa/barrier.h"
 #include "device/jit/join_halves.h"
 #include "device/jit/memory_access.h"
 #include "device/jit/translator.h"
@@ -259,10 +260,7 @@ void Translator::show_unless_passes(const Instruction& i) {
 
 // At a barrier of the group. Who knows what the lanes do that do not come to it is the interpreter.
 void Translator::check_barrier(const Instruction& i) {
-  if (i.step->inst == nullptr || i.how == How::leave) return;
-  const isa::Op op = i.step->inst->row->op;
-  if (op != isa::Op::s_barrier && op != isa::Op::s_barrier_signal && op != isa::Op::s_barrier_signal_isfirst)
-    return;
+  if (i.step->inst == nullptr || i.how == How::leave || !isa::is_group_barrier(*i.step->inst)) return;
   Value* const items = b_.CreateZExt(b_.CreateLoad(i32_, field(frame_, offsetof(WaveFrame, items))), i64_);
   Value* const lanes = b_.CreateLShr(b_.getInt64(~uint64_t{0}), b_.CreateSub(b_.getInt64(kLanes), items));
   leave_unless(i, b_.CreateICmpEQ(exec(), lanes));

@@ -11,21 +11,33 @@
 
 namespace morgana::device::lift {
 
-// `Find` gives bytes from the beginning of the code.
-template <auto Find>
-class PlacesOf : public testing::Test {
+class FewInstructions : public testing::Test {
  public:
-  PlacesOf& operator<<(uint32_t dword) {
+  FewInstructions& operator<<(uint32_t dword) {
     dwords_.push_back(dword);
     return *this;
   }
-  PlacesOf& operator<<(uint64_t two) {
+  FewInstructions& operator<<(uint64_t two) {
     return *this << static_cast<uint32_t>(two) << static_cast<uint32_t>(two >> 32);
   }
+
+ protected:
+  // With the end of the program behind them.
+  Result<Code> code(Target target) {
+    *this << end_of_program(target);
+    return read_code(target, default_wave(target), Bytes(dwords_.data(), dwords_.size() * 4), 0);
+  }
+
+  std::vector<uint32_t> dwords_;
+};
+
+// `Find` gives bytes from the beginning of the code.
+template <auto Find>
+class PlacesOf : public FewInstructions {
+ public:
   // In dwords.
   std::vector<uint32_t> found(Target target = Target::gfx950) {
-    *this << end_of_program(target);
-    const auto code = read_code(target, default_wave(target), Bytes(dwords_.data(), dwords_.size() * 4), 0);
+    const auto code = this->code(target);
     if (!code.ok()) {
       ADD_FAILURE() << code.error().message;
       return {};
@@ -34,9 +46,6 @@ class PlacesOf : public testing::Test {
     for (uint32_t& place : places) place /= 4;
     return places;
   }
-
- private:
-  std::vector<uint32_t> dwords_;
 };
 using Places = std::vector<uint32_t>;
 

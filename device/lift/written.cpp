@@ -28,6 +28,14 @@ struct MaskLanes {
   bool in_exec = false;  // EXEC has all of them
 };
 
+template <class Map>
+void keep_common(Map& kept, const Map& other) {
+  for (auto it = kept.begin(); it != kept.end();) {
+    const auto found = other.find(it->first);
+    it = found == other.end() ? kept.erase(it) : (it->second &= found->second, std::next(it));
+  }
+}
+
 // Before an instruction.
 struct Written {
   Vectors active, inactive;            // in all lanes that EXEC has; in all others
@@ -51,14 +59,8 @@ struct Written {
   void join(const Written& other) {
     active &= other.active;
     inactive &= other.inactive;
-    for (auto it = masked.begin(); it != masked.end();) {
-      const auto found = other.masked.find(it->first);
-      it = found == other.masked.end() ? masked.erase(it) : (it->second &= found->second, std::next(it));
-    }
-    for (auto it = lanes.begin(); it != lanes.end();) {
-      const auto found = other.lanes.find(it->first);
-      it = found == other.lanes.end() ? lanes.erase(it) : (it->second &= found->second, std::next(it));
-    }
+    keep_common(masked, other.masked);
+    keep_common(lanes, other.lanes);
     scalars &= other.scalars;
     scc = scc && other.scc;
     is_indexed = is_indexed || other.is_indexed;
@@ -169,6 +171,7 @@ class WrittenFinder {
     return true;
   }
 
+  // Also of the longest operand's last register below kRegisterSlots.
   size_t place(const Operand& operand) const {
     return operand.is_agpr() ? acc_base_ + operand.code - isa::kAgprBase
                              : static_cast<size_t>(operand.code - isa::kVgprBase);
@@ -187,8 +190,7 @@ class WrittenFinder {
     if (!operand.present()) return true;
     if (operand.is_scalar())
       return operand.code + dword >= isa::kRegisterEnd || state.scalars.test(operand.code + dword);
-    const size_t at = place(operand) + dword;
-    return at < kRegisterSlots && state.active.test(at);
+    return state.active.test(place(operand) + dword);
   }
 
   // Registers that may not have been written: whoever executes the instruction tests them first.
@@ -200,10 +202,7 @@ class WrittenFinder {
     }
     for (uint32_t d = 0; d < operand.dwords; d++) {
       const size_t at = place(operand) + d;
-      if (at >= kRegisterSlots)
-        is_known_ = false;
-      else if (!state.active.test(at))
-        unproven_.set(at), write(at, state);
+      if (!state.active.test(at)) unproven_.set(at), write(at, state);
     }
   }
   void write(size_t at, Written& state) const {
@@ -272,12 +271,7 @@ class WrittenFinder {
     }
     for (unsigned half = 0; half < 2; half++) {
       const size_t at = place(inst.dst[0]) + half;
-      if (at >= kRegisterSlots)
-        is_known_ = false;
-      else if (written[half])
-        write(at, state);
-      else
-        forget(at, state);
+      written[half] ? write(at, state) : forget(at, state);
     }
   }
   // It may hold again what nobody has written.
@@ -454,7 +448,7 @@ class WrittenFinder {
   void write_vectors(const isa::Inst& inst, const isa::Effects& effects, Written& state) {
     if (inst.row->op == Op::v_writelane_b32) {
       const size_t at = place(inst.dst[0]);
-      if (at < kRegisterSlots) in_parts_.set(at);
+      in_parts_.set(at);
       if (const auto lane = known_lane(inst.src[1]))
         state.lanes[static_cast<uint16_t>(at)] |= uint64_t{1} << *lane;
       return;
@@ -465,9 +459,7 @@ class WrittenFinder {
       const bool is_part = writes_part(inst, effects, to);
       for (uint32_t dword = 0; dword < to.dwords; dword++) {
         const size_t at = place(to) + dword;
-        if (at >= kRegisterSlots)
-          is_known_ = false;
-        else if (is_part)
+        if (is_part)
           in_parts_.set(at);
         else
           write(at, state);

@@ -2,28 +2,18 @@
 // v0 holds the work-item, s[0:3] the user's.
 #include "device/lift/written.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
 
-#include "device/testing/wave_rig.h"
+#include "device/lift/places_test.h"
 
 namespace morgana::device::lift {
 namespace {
 
-class WrittenTest : public testing::Test {
+class WrittenTest : public FewInstructions {
  public:
-  WrittenTest& operator<<(uint32_t dword) {
-    dwords_.push_back(dword);
-    return *this;
-  }
-  WrittenTest& operator<<(uint64_t two) {
-    return *this << static_cast<uint32_t>(two) << static_cast<uint32_t>(two >> 32);
-  }
   // "dword:registers" of each reader; "unknown" where the kernel cannot be followed.
   std::string found(Target target = Target::gfx950) {
-    *this << end_of_program(target);
-    const auto code = read_code(target, default_wave(target), Bytes(dwords_.data(), dwords_.size() * 4), 0);
+    const auto code = this->code(target);
     if (!code.ok()) return code.error().message;
     codeobj::KernelDescriptor descriptor{};
     descriptor.user_sgpr_count = 4;
@@ -38,7 +28,6 @@ class WrittenTest : public testing::Test {
   }
 
  protected:
-  std::vector<uint32_t> dwords_;
   WrittenRegisters written_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "device/isa/barrier.h"
 #include "device/observe/memory_order.h"
 
 namespace morgana::device {
@@ -39,7 +40,7 @@ void BarrierCheck::before(const Moment& moment) {
            "work-items of the wave went past the barrier");
     state.missing = 0;
   };
-  if (is_group_barrier(moment.inst)) {
+  if (isa::is_group_barrier(moment.inst)) {
     if (const uint64_t back = wave.exec() & state.missing; back != 0)
       report_missing(back, "barrier that the others came to", false);
     state.pc = moment.pc;

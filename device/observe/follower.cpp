@@ -38,11 +38,6 @@ uint32_t taken(const isa::Inst& inst, size_t source) {
 
 }  // namespace
 
-size_t Follower::slot(const Operand& operand) const {
-  if (!operand.is_agpr()) return operand.code - isa::kVgprBase;
-  return static_cast<size_t>(wave_.a - wave_.v) / kLanes + operand.code - isa::kAgprBase;
-}
-
 Shadowed Follower::scalar(const Operand& operand) const {
   const uint32_t code = operand.code;
   const int width = is_wide(operand) ? 64 : 32;

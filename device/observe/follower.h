@@ -7,6 +7,12 @@
 
 namespace morgana::device {
 
+// Which of a wave's registers a vector operand begins with, by their place behind Wave::v.
+inline size_t first_register(const Wave& wave, const isa::Operand& operand) {
+  if (!operand.is_agpr()) return operand.code - isa::kVgprBase;
+  return static_cast<size_t>(wave.a - wave.v) / kLanes + operand.code - isa::kAgprBase;
+}
+
 // Where a dword of LDS or of a lane's scratch lies; null: there is none.
 const uint8_t* own_dword(const Wave& wave, Space space, uint32_t lane, uint64_t at);
 
@@ -27,7 +33,7 @@ class Follower {
 
  private:
   // Registers
-  size_t slot(const isa::Operand& operand) const;
+  size_t slot(const isa::Operand& operand) const { return first_register(wave_, operand); }
   uint32_t& vector(const isa::Operand& operand, uint32_t dword, uint32_t lane) {
     return open_.vector[(slot(operand) + dword) * kLanes + lane];
   }

@@ -66,8 +66,7 @@ void InitCheck::go_on(const Moment& moment, OpenWave& one) {
   const auto loaded = loaded_.find(&wave);
   if (loaded == loaded_.end()) return;
   const isa::Operand& to = loaded->second->dst[0];
-  const size_t first = to.is_agpr() ? static_cast<size_t>(wave.a - wave.v) / kLanes + to.code - isa::kAgprBase
-                                    : static_cast<size_t>(to.code - isa::kVgprBase);
+  const size_t first = first_register(wave, to);
   for (size_t at = first * kLanes; at < (first + to.dwords) * kLanes && at < one.vector.size(); at++)
     if (wave.v[at] == kUnwritten && (wave.exec() >> at % kLanes & 1)) one.vector[at] = kAllBits;
   loaded_.erase(loaded);

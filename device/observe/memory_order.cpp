@@ -6,8 +6,6 @@ namespace morgana::device {
 
 using isa::Op;
 
-constexpr uint32_t kMinusOne = 193;  // the inline constant, which is the group's own barrier
-
 uint8_t waits_for(const isa::Inst& inst, Generation generation) {
   const uint32_t simm16 = inst.simm16;
   const auto if_all = [](uint32_t outstanding, uint8_t what) -> uint8_t {
@@ -45,15 +43,6 @@ uint8_t drops(const isa::Inst& inst, const TargetInfo& target) {
     case Op::global_wbinv:
       return inst.scope >= 2 ? kDropsBoth : inst.scope == 1 ? kDropsOfGroup : kDropsNothing;
     default: return kDropsNothing;
-  }
-}
-
-bool is_group_barrier(const isa::Inst& inst) {
-  switch (inst.row->op) {
-    case Op::s_barrier: return true;
-    case Op::s_barrier_signal:
-    case Op::s_barrier_signal_isfirst: return inst.src[0].code == kMinusOne;
-    default: return false;
   }
 }
 

@@ -18,9 +18,6 @@ uint8_t waits_for(const isa::Inst& inst, Generation generation);
 enum Dropped : uint8_t { kDropsNothing = 0, kDropsOfGroup = 1, kDropsOfOthers = 2, kDropsBoth = 3 };
 uint8_t drops(const isa::Inst& inst, const TargetInfo& target);
 
-// Whether the wave comes to its work-group's barrier: gfx12 tells with the signal.
-bool is_group_barrier(const isa::Inst& inst);
-
 // Whether stores must leave the L2 for other groups (it is not one for the whole device), ...
 inline bool has_many_l2(const TargetInfo& target) { return target.is_gfx940; }
 // ... and what makes them.

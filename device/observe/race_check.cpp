@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "device/isa/barrier.h"
 #include "device/observe/memory_order.h"
 
 namespace morgana::device {
@@ -161,7 +162,7 @@ void RaceCheck::before(const Moment& moment) {
   if (const auto mark = marks_.find(moment.pc); mark != marks_.end())
     group.next_orders[wave.index] = mark->second;
   // A wave that is alone does not wait.
-  if (is_group_barrier(moment.inst) && wave.group->waves_ended + 1 == wave.group->wave_count)
+  if (isa::is_group_barrier(moment.inst) && wave.group->waves_ended + 1 == wave.group->wave_count)
     group.count_barrier(std::exchange(group.next_orders[wave.index], kOrdersAll));
   if (moment.inst.row->op == isa::Op::ds_gws_barrier) meet(*current_);
   swapped_now_.clear();
