@@ -15,8 +15,9 @@ struct KernelAccesses {
   // What the addresses of stores and atomics follow, several of them alike: dwords of the arguments, rising.
   std::vector<std::vector<uint32_t>> stored_by;
   static constexpr uint32_t kAnyArgument = ~0u;
-  // Accesses to LDS that can race with no other (lift/quiet.h): dwords of the Program, rising.
-  std::vector<uint32_t> quiet_lds;
+  // Whether the access to LDS at a dword of the Program can race with no other (lift/quiet.h); what lies
+  // behind cannot be said to.
+  std::vector<bool> quiet_lds;
   // A launch has stored, or accessed LDS, where that is not what the code says.
   std::atomic<bool> has_failed = false;
 };

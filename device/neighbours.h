@@ -14,7 +14,7 @@ inline bool is_coherent(const isa::Inst& inst) { return inst.glc || inst.sc0 || 
 
 // What compiled code knows of an instruction that it may not have to show, as one number.
 struct PlainUse {
-  uint32_t bytes = 0;    // of each lane; 0: it accesses nothing, and waits
+  uint32_t bytes = 0;    // of each lane
   bool is_wide = false;  // the lanes' addresses have 64 bits
   bool is_lds = false, is_scalar = false, writes = false;
   bool has_two = false;  // ds_read2 and its like: two places, ...
@@ -37,12 +37,19 @@ struct Neighbours {
   uint64_t base = 0;
   const uint32_t *low = nullptr, *high = nullptr;  // of each lane; no `high`: they are 0
   uint64_t lanes = 0;                              // that access memory
+  uint64_t lowest = 0, highest = 0;                // of their addresses
   // Bit l: lanes l and l + 1 do, ...
   uint64_t rises = 0;  // ... the latter use.bytes behind the former
   uint64_t same = 0;   // ... at one place
 
+  bool are_one_run() const {
+    const uint64_t begins = lanes & ~((rises | same) << 1);
+    return (begins & (begins - 1)) == 0;
+  }
+  // LDS has 32 bits of it.
   uint64_t address(uint32_t lane) const {
-    return base + low[lane] + (high != nullptr ? uint64_t{high[lane]} << 32 : 0);
+    const uint64_t all = base + low[lane] + (high != nullptr ? uint64_t{high[lane]} << 32 : 0);
+    return use.is_lds ? static_cast<uint32_t>(all) : all;
   }
 };
 

@@ -24,10 +24,9 @@ struct SeenRanges {
   // What the slot's range begins with where no access of this instruction to LDS need be shown (the check of
   // races, lift/quiet.h): no address is as high.
   static constexpr uint64_t quiet(uint32_t dword) { return ~uint64_t{dword}; }
+  // Where they leave marks (device/race_mark.h).
+  static constexpr uint64_t loud(uint32_t dword) { return ~(uint64_t{dword} | uint64_t{1} << 32); }
   uint32_t group_bytes = 0, private_bytes = 0;  // of LDS and scratch that the launch asked for
-  // Of the waves of the group, by index: whether waits are to be shown. (The check of races: whether the wave
-  // has stored something that it has not waited for.)
-  bool shows_waits[kMaxWaves] = {};
 };
 
 }  // namespace morgana::device

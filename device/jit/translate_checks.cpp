@@ -5,13 +5,14 @@
 
 #include <algorithm>
 #include <numeric>
-#include <string_view>
 
 #include "device/isa/barrier.h"
+#include "device/isa/waits.h"
 #include "device/jit/join_halves.h"
 #include "device/jit/memory_access.h"
 #include "device/jit/translator.h"
 #include "device/neighbours.h"
+#include "device/wave_times.h"
 
 namespace morgana::device::jit {
 namespace {
@@ -255,7 +256,8 @@ void Translator::show_all(const Instruction& i) {
 }
 
 void Translator::show_unless_passes(const Instruction& i) {
-  either(passes(i), [] {}, [&] { show_all(i); }, llvm::MDBuilder(context_).createLikelyBranchWeights());
+  either(
+      passes(i), [] {}, [&] { show_all(i); }, llvm::MDBuilder(context_).createLikelyBranchWeights());
 }
 
 // At a barrier of the group. Who knows what the lanes do that do not come to it is the interpreter.
@@ -267,13 +269,33 @@ void Translator::check_barrier(const Instruction& i) {
   stop_unless(call_library("morgana_observe_single", {wave_, step_address(i)}));
 }
 
+// What the check of races does where a wave waits, and at s_nop.
+void Translator::note_times(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  const uint8_t waited = isa::waits_for(inst, target_.generation);
+  const bool is_nop = inst.row->op == isa::Op::s_nop;
+  if (waited == isa::kWaitsForNothing && !is_nop) return;
+  Value* const times = b_.CreateLoad(b_.getPtrTy(), field(wave_, offsetof(Wave, times)));
+  if (is_nop) {
+    Value* const code = b_.CreateLoad(b_.getPtrTy(), field(wave_, offsetof(Wave, code)));
+    Value* const begin = b_.CreateLoad(i64_, field(code, offsetof(Code, address)));
+    b_.CreateStore(b_.CreateAdd(begin, b_.getInt64(uint64_t{4} * i.at)),
+                   field(times, offsetof(WaveTimes, nop)));
+  }
+  const auto has_waited = [&](uint64_t offset) {
+    Value *const time = field(times, offsetof(WaveTimes, time)), *const since = field(times, offset);
+    Value* const had = b_.CreateICmpNE(b_.CreateLoad(i32_, since), b_.getInt32(0));
+    b_.CreateStore(b_.CreateAdd(b_.CreateLoad(i32_, time), b_.CreateZExt(had, i32_)), time);
+    b_.CreateStore(b_.getInt32(0), since);
+  };
+  if (waited & isa::kWaitsForStores) has_waited(offsetof(WaveTimes, stores_since));
+  if (waited & isa::kWaitsForLds) has_waited(offsetof(WaveTimes, lds_since));
+}
+
 // What the interpreter goes on from, it shows itself.
 void Translator::show_first(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   if (i.how == How::leave) return;
-  const auto show_step = [&] {
-    stop_unless(call_library("morgana_observe_single", {wave_, step_address(i)}));
-  };
   if (isa::accesses_memory(inst.row->format)) {
     if (looks_for_seen(i)) return;  // as soon as its address is known
     const auto show = [&] { may_pass(i) ? show_unless_passes(i) : show_all(i); };
@@ -285,16 +307,10 @@ void Translator::show_first(const Instruction& i) {
     if (key_.bounds_lds)  // M0 has the addresses of some
       is_quiet = inst.src[0].present() ? b_.CreateAnd(is_quiet, lies_in_lds(i, lds_reach(i)))
                                        : static_cast<Value*>(b_.getFalse());
-    either(is_quiet, [] {}, show);
-  } else if (inst.row->op == isa::Op::s_nop) {
-    show_step();
-  } else if (std::string_view(inst.row->mnemonic).starts_with("s_wait")) {
-    Value* const index = b_.CreateZExt(b_.CreateLoad(i32_, field(wave_, offsetof(Wave, index))), i64_);
-    Value* const shows =
-        b_.CreateLoad(i8_, b_.CreateGEP(i8_, field(seen_ranges(), offsetof(SeenRanges, shows_waits)), index));
     either(
-        b_.CreateICmpEQ(shows, b_.getInt8(0)), [] {},
-        [&] { either(passes(i), [] {}, show_step, llvm::MDBuilder(context_).createLikelyBranchWeights()); });
+        is_quiet, [] {}, show);
+  } else {
+    note_times(i);
   }
 }
 

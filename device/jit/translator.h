@@ -324,6 +324,7 @@ class Translator {
   void show(const Instruction& i);
   Value* passes(const Instruction& i);
   void show_first(const Instruction& i);
+  void note_times(const Instruction& i);
   void show_all(const Instruction& i);
   void show_unless_passes(const Instruction& i);
   bool looks_for_seen(const Instruction& i) const;

@@ -6,13 +6,13 @@ Checker::Checker(const Launch& launch) : reporter_(launch, *launch.checks) {
   const uint8_t wanted = launch.checks->checks();
   if (wanted & static_cast<uint8_t>(Check::memory)) memory_.emplace(launch, reporter_);
   if (wanted & static_cast<uint8_t>(Check::race)) race_.emplace(launch, reporter_);
-  if (race_ && memory_) race_->seen().group_bytes = launch.group_bytes;
+  if (race_ && memory_) race_->bound_lds(launch.group_bytes);
   if (wanted & static_cast<uint8_t>(Check::barrier)) barrier_.emplace(reporter_);
   if (wanted & static_cast<uint8_t>(Check::init)) init_.emplace(launch, reporter_);
   if (wanted & static_cast<uint8_t>(Check::hazard)) hazard_.emplace(reporter_);
 }
 
-void Checker::group_begins(const Group& group, const Wave* waves) {
+void Checker::group_begins(const Group& group, Wave* waves) {
   if (race_) race_->group_begins(group, waves);
   if (barrier_) barrier_->group_begins(group, waves);
   if (init_) init_->group_begins(group, waves);
@@ -31,7 +31,7 @@ bool Checker::before(const Moment& moment) {
 // Where `wants` says accesses: no other check looks, but for that of memory.
 bool Checker::passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, const Neighbours& lanes) {
   if (!race_ || reporter_.wants_stop()) return false;
-  if (memory_ && lanes.use.bytes != 0 && !memory_->allows(wave, lanes)) return false;
+  if (memory_ && !memory_->allows(wave, lanes)) return false;
   return race_->reads_only(wave, inst, pc, lanes) || race_->passes(wave, inst, pc, lanes);
 }
 

@@ -16,7 +16,7 @@ class Checker final : public Observer {
  public:
   // `launch` and its check host outlive it.
   explicit Checker(const Launch& launch);
-  void group_begins(const Group& group, const Wave* waves) override;
+  void group_begins(const Group& group, Wave* waves) override;
   bool before(const Moment& moment) override;
   bool passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, const Neighbours& lanes) override;
   void barrier(const Group& group) override;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "device/limits.h"
+#include "device/wave_times.h"
 
 namespace morgana::device {
 
@@ -138,12 +139,7 @@ class Releases {
 };
 
 // A wave's side of it.
-struct WaveClock {
-  uint32_t number = 0;
-  uint32_t time = 1;
-  // The time of the first store that it has not waited for, and of the first that lies in an L2 that not all
-  // groups share; 0: none does.
-  uint32_t stores_since = 0, lds_since = 0, dirty_since = 0;
+struct WaveClock : WaveTimes {
   Clock known, known_lds;  // of accesses to global memory, to LDS
   uint32_t version = 0;    // of both: has grown when the wave has learnt between two of its points of time
   // What it will know of its group when it has dropped what only that shares; of others, when it has dropped
@@ -152,8 +148,8 @@ struct WaveClock {
 
   // As a wave that has just begun; its memory is kept.
   void begin(uint32_t its_number) {
-    number = its_number, time = 1, version = 0;
-    stores_since = lds_since = dirty_since = 0;
+    static_cast<WaveTimes&>(*this) = {};
+    number = its_number, version = 0;
     for (Clock* const clock : {&known, &known_lds, &loaded_of_group, &loaded, &lacks_others, &lacks_group})
       clock->clear();
     kept_ = {};
@@ -178,13 +174,6 @@ struct WaveClock {
   bool has_loaded(uint32_t wave, uint32_t at) const {
     const auto knows = [&](const Clock& clock) { return clock.of(wave) >= at; };
     return knows(loaded_of_group) || knows(loaded) || knows(lacks_others) || knows(lacks_group);
-  }
-  void stores(uint32_t& since) const {
-    if (since == 0) since = time;
-  }
-  void has_waited(uint32_t& since) {
-    if (since != 0) time++;
-    since = 0;
   }
   // They are there when it has waited once more.
   void writes_back() {

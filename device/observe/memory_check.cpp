@@ -115,18 +115,12 @@ bool MemoryCheck::allows(const isa::Inst& inst, std::span<const Access> accesses
 }
 
 bool MemoryCheck::allows(const Wave& wave, const Neighbours& lanes) {
-  uint64_t lowest = ~uint64_t{0}, highest = 0;
-  for (uint64_t left = lanes.lanes; left != 0; left &= left - 1) {
-    uint64_t address = lanes.address(static_cast<uint32_t>(std::countr_zero(left)));
-    if (lanes.use.is_lds) address = static_cast<uint32_t>(address);
-    lowest = std::min(lowest, address), highest = std::max(highest, address);
-  }
-  if (lanes.use.has_two) highest += lanes.use.apart;
-  const uint64_t end = highest + lanes.use.bytes;
+  const uint64_t end = lanes.highest + lanes.use.bytes + (lanes.use.has_two ? lanes.use.apart : 0);
   if (lanes.use.is_lds) return end <= launch_.group_bytes;
-  const KnownMemory memory = memory_at(lowest);
-  return memory.state == KnownMemory::State::known && end <= memory.end && end > lowest &&
-         (lanes.use.writes ? memory.may_write : memory.may_read) && !may_lie_elsewhere(wave, lowest, end);
+  const KnownMemory memory = memory_at(lanes.lowest);
+  return memory.state == KnownMemory::State::known && end <= memory.end && end > lanes.lowest &&
+         (lanes.use.writes ? memory.may_write : memory.may_read) &&
+         !may_lie_elsewhere(wave, lanes.lowest, end);
 }
 
 void MemoryCheck::report_array(const Moment& moment, uint32_t lane) {

@@ -1,5 +1,6 @@
-// What an instruction does for the order of a wave's accesses as others see them: waits, caches that it drops
-// or writes back, and how far an atomic reaches. Follows LLVM's memory model of each target (AMDGPUUsage).
+// What an instruction does for the order of a wave's accesses as others see them (besides waiting,
+// isa/waits.h): caches that it drops or writes back, and how far an atomic reaches. Follows LLVM's memory
+// model of each target (AMDGPUUsage).
 #pragma once
 
 #include <cstdint>
@@ -8,10 +9,6 @@
 #include "device/isa/inst.h"
 
 namespace morgana::device {
-
-// Accesses that a wave makes and does not wait for.
-enum Waited : uint8_t { kWaitsForNothing = 0, kWaitsForStores = 1, kWaitsForLds = 2 };
-uint8_t waits_for(const isa::Inst& inst, Generation generation);
 
 // Which caches the wave drops, or what it will read anew: what only its group shares, and what other groups
 // share, too. gfx10 and gfx11 have one of each; kDropsBoth reaches all groups.

@@ -82,7 +82,7 @@ class Observer {
   virtual bool reads_unwritten(const Wave&, std::span<const Access>) { return false; }
   // The instruction, which compiled code has executed, has. The wave goes on behind it in the interpreter.
   virtual void loaded_unwritten(const Wave&, const isa::Inst&) {}
-  virtual void group_begins(const Group& group, const Wave* waves) = 0;
+  virtual void group_begins(const Group& group, Wave* waves) = 0;
   // False: the wave is to end with a Fault.
   virtual bool before(const Moment& moment) = 0;
   // Whether that would find nothing, and has been done: `before` need not be called. Compiled code asks it.

@@ -136,7 +136,7 @@ Profiler::Profiler(const Launch& launch, LaunchProfile& profile)
       is_even_(launch.grid[0] % launch.group[0] == 0 && launch.grid[1] % launch.group[1] == 0 &&
                launch.grid[2] % launch.group[2] == 0) {}
 
-void Profiler::group_begins(const Group& group, const Wave*) {
+void Profiler::group_begins(const Group& group, Wave*) {
   profile_.groups++;
   profile_.waves += group.wave_count;
 }

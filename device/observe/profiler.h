@@ -16,7 +16,7 @@ class Profiler final : public Observer {
  public:
   // Both outlive it.
   Profiler(const Launch& launch, LaunchProfile& profile);
-  void group_begins(const Group& group, const Wave* waves) override;
+  void group_begins(const Group& group, Wave* waves) override;
   bool before(const Moment& moment) override;
   void barrier(const Group&) override {}
   void group_ends(const Group&) override {}

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "device/isa/barrier.h"
+#include "device/isa/waits.h"
 #include "device/observe/memory_order.h"
 
 namespace morgana::device {
@@ -35,15 +36,16 @@ void RaceCheck::look_at_all_lds() {
 
 // Whether an access to LDS can meet none that it races with. Notes it for compiled code.
 bool RaceCheck::is_quiet(const Wave& wave, const isa::Inst& inst, uint64_t pc) {
-  if (!skips_lds_) return false;
   const auto at = static_cast<uint32_t>((pc - wave.code->address) / 4);
-  if (!has_one_wave_ && !std::ranges::binary_search(code_->quiet_lds, at)) return false;
-  seen_.range[SeenRanges::slot(at, inst.row->flags & (isa::kStore | isa::kAtomic))].begin =
-      SeenRanges::quiet(at);
+  uint64_t& tag = seen_.range[SeenRanges::slot(at, inst.row->flags & (isa::kStore | isa::kAtomic))].begin;
+  tag = SeenRanges::loud(at);
+  if (!skips_lds_) return false;
+  if (!has_one_wave_ && (at >= code_->quiet_lds.size() || !code_->quiet_lds[at])) return false;
+  tag = SeenRanges::quiet(at);
   return true;
 }
 
-void RaceCheck::group_begins(const Group& group, const Wave* waves) {
+void RaceCheck::group_begins(const Group& group, Wave* waves) {
   GroupState& state = state_of(group);
   running_ += std::exchange(state.is_running, true) ? 0 : 1;
   state.first = waves;
@@ -51,12 +53,15 @@ void RaceCheck::group_begins(const Group& group, const Wave* waves) {
   state.released.clear();
   std::ranges::for_each(state.lds, RaceMarks::clear);
   state.lds.resize(group.lds_size / RaceMarks::kRowBytes + 1);
+  RaceMarks::place(state.lds, state.lds_dwords);
+  state.marks = {&rows_.launch(), state.lds_dwords.data(), std::min(group.lds_size, lds_limit_)};
   state.lds_bytes = group.lds_size;
-  state.next_orders.fill(kOrdersAll);
-  std::ranges::fill(seen_.shows_waits, running_ > 1);
   const uint64_t index = reporter_.items().index_of(group.id);
-  for (uint32_t i = 0; i < std::max(group.wave_count, 1u); i++)
+  for (uint32_t i = 0; i < std::max(group.wave_count, 1u); i++) {
     state.waves[i].begin(static_cast<uint32_t>(index * kGroupWaves + i + 1));
+    state.waves[i].lds = &state.marks;
+    waves[i].times = &state.waves[i];
+  }
 }
 
 // All know what all have done, in the memory that the barrier orders.
@@ -72,20 +77,23 @@ void RaceCheck::barrier(const Group& group) {
     }
   }
   uint8_t ordered = kOrdersAll;
-  for (uint32_t i = 0; i < group.wave_count; i++) ordered &= std::exchange(state.next_orders[i], kOrdersAll);
+  for (uint32_t i = 0; i < group.wave_count; i++) ordered &= orders(state.waves[i]);
   state.count_barrier(ordered);
-  Clock all, all_lds;
+  all_.clear();
+  all_lds_.clear();
   for (uint32_t i = 0; i < group.wave_count; i++) {
     const WaveClock& wave = state.waves[i];
-    all.learn(wave.known);
-    all.learn(wave.number, wave.time);
-    all_lds.learn(wave.known_lds);
-    all_lds.learn(wave.number, wave.time);
+    for (const auto& [clock, known] :
+         {std::pair{&all_, &wave.known}, std::pair{&all_lds_, &wave.known_lds}}) {
+      clock->learn(*known);
+      clock->learn(wave.number, wave.time);
+    }
   }
+  if (ordered & kOrdersLds) state.marks.known = rows_.launch().count;
   for (uint32_t i = 0; i < group.wave_count; i++) {
     WaveClock& wave = state.waves[i];
-    if (ordered & kOrdersGlobal) wave.known = all;
-    if (ordered & kOrdersLds) wave.known_lds = all_lds;
+    if (ordered & kOrdersGlobal) wave.known = all_;
+    if (ordered & kOrdersLds) wave.known_lds = all_lds_;
     wave.time++;
     if (ordered == kOrdersAll) wave.stores_since = wave.lds_since = 0;
   }
@@ -104,6 +112,7 @@ void RaceCheck::group_ends(const Group& group) {
     reporter_.report(std::move(one.finding));
     return true;
   });
+  open();
   std::ranges::for_each(state_of(group).lds, RaceMarks::clear);
   running_ -= std::exchange(state_of(group).is_running, false) ? 1 : 0;
 }
@@ -116,12 +125,19 @@ void RaceCheck::meet(WaveClock& wave) {
   wave.known.learn(grid_);
 }
 
+// What the barrier orders that the wave has come to.
+uint8_t RaceCheck::orders(WaveClock& wave) const {
+  const uint64_t nop = std::exchange(wave.nop, 0);
+  const auto mark = nop != 0 ? marks_.find(nop) : marks_.end();
+  return mark != marks_.end() ? mark->second : kOrdersAll;
+}
+
 // What the wave waits for and forgets.
 void RaceCheck::follow(const Wave& wave, const isa::Inst& inst, WaveClock& clock) {
   const TargetInfo& target = *wave.target;
-  const uint8_t waited = waits_for(inst, target.generation), dropped = drops(inst, target);
-  if (waited & kWaitsForStores) clock.has_waited(clock.stores_since);
-  if (waited & kWaitsForLds) clock.has_waited(clock.lds_since);
+  const uint8_t waited = isa::waits_for(inst, target.generation), dropped = drops(inst, target);
+  if (waited & isa::kWaitsForStores) clock.has_waited(clock.stores_since);
+  if (waited & isa::kWaitsForLds) clock.has_waited(clock.lds_since);
   if (writes_back(inst)) clock.writes_back();
   if (dropped & kDropsOfOthers) clock.drops_of_others();
   if (dropped & kDropsOfGroup) clock.drops_of_group();
@@ -142,14 +158,16 @@ void RaceCheck::has_accessed(const TargetInfo& target, const isa::Inst& inst, co
   if (access.is_coherent) wave.time++;
 }
 
-// Groups that are executed side by side have waves of the same index.
-void RaceCheck::tell_waits(const Wave& wave) {
-  seen_.shows_waits[wave.index] = current_->stores_since != 0 || current_->lds_since != 0 || running_ > 1;
-}
+// As long as all marks say what they stand for.
+void RaceCheck::open() { rows_.launch().is_open = !by_lane_ && doubts_.empty() && !reporter_.wants_stop(); }
 
 void RaceCheck::sweep() {
   std::vector<std::vector<Row>*> all_lds;
-  for (auto& [group, state] : groups_) all_lds.push_back(&state.lds);
+  for (auto& [group, state] : groups_) {
+    all_lds.push_back(&state.lds);
+    state.marks.known = 1;
+    for (WaveClock& wave : state.waves) std::ranges::fill(wave.own, 0);
+  }
   rows_.sweep(all_lds);
 }
 
@@ -159,11 +177,10 @@ void RaceCheck::before(const Moment& moment) {
   current_ = &group.waves[wave.index];
   step_++;
   if (rows_.is_crowded()) sweep();
-  if (const auto mark = marks_.find(moment.pc); mark != marks_.end())
-    group.next_orders[wave.index] = mark->second;
+  if (moment.inst.row->op == isa::Op::s_nop) current_->nop = moment.pc;
   // A wave that is alone does not wait.
   if (isa::is_group_barrier(moment.inst) && wave.group->waves_ended + 1 == wave.group->wave_count)
-    group.count_barrier(std::exchange(group.next_orders[wave.index], kOrdersAll));
+    group.count_barrier(orders(*current_));
   if (moment.inst.row->op == isa::Op::ds_gws_barrier) meet(*current_);
   swapped_now_.clear();
   follow(wave, moment.inst, *current_);
@@ -177,7 +194,7 @@ void RaceCheck::before(const Moment& moment) {
     touch_all(moment, access, group);
     has_accessed(*wave.target, moment.inst, access, *current_);
   }
-  tell_waits(wave);
+  open();
 }
 
 }  // namespace morgana::device

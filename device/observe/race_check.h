@@ -29,19 +29,25 @@ class RaceCheck {
         by_lane_((reporter.host().checks() & static_cast<uint8_t>(Check::lanes)) != 0),
         has_one_wave_(launch.group[0] * launch.group[1] * launch.group[2] <=
                       static_cast<uint32_t>(launch.descriptor->wave_size())),
-        read_only_(reporter.host()) {}
+        read_only_(reporter.host()) {
+    rows_.launch().entry = launch.entry;
+    rows_.launch().seen = &seen_;
+    open();
+  }
   ~RaceCheck() {
-    for (auto& [group, state] : groups_) rows_.give_back(state.lds);
+    for (auto& [group, state] : groups_) RaceMarks::give_back(std::move(state.lds_dwords));
   }
   RaceCheck(const RaceCheck&) = delete;
   RaceCheck& operator=(const RaceCheck&) = delete;
   void knows(const std::shared_ptr<KernelAccesses>& code);
-  void group_begins(const Group& group, const Wave* waves);
+  void group_begins(const Group& group, Wave* waves);
   void before(const Moment& moment);
   // Whether an access is none that could race: plain loads of what nobody stores to, or of LDS that is quiet.
   // Notes in its slot of `seen` what compiled code need not ask again.
   bool reads_only(const Wave& wave, const isa::Inst& inst, uint64_t pc, const Neighbours& lanes);
   SeenRanges& seen() { return seen_; }
+  // Accesses to LDS behind what the launch has asked for do not pass.
+  void bound_lds(uint32_t bytes) { seen_.group_bytes = lds_limit_ = bytes; }
   bool passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, const Neighbours& lanes);
   void barrier(const Group& group);
   void group_ends(const Group& group);
@@ -56,11 +62,12 @@ class RaceCheck {
     bool is_running = false;
     const Wave* first = nullptr;
     std::vector<Row> lds;
+    std::vector<RaceMarks::Dwords> lds_dwords;
     uint32_t lds_bytes = 0;
+    LdsMarks marks;
     std::array<WaveClock, kGroupWaves> waves;
-    std::array<uint8_t, kGroupWaves> next_orders{};  // what the wave's next barrier orders
-    Releases released{SIZE_MAX};                     // as released_, for the group; LDS: ~address
-    uint32_t barriers = 0, lds_barriers = 0;         // that ordered accesses to global memory, to LDS
+    Releases released{SIZE_MAX};              // as released_, for the group; LDS: ~address
+    uint32_t barriers = 0, lds_barriers = 0;  // that ordered accesses to global memory, to LDS
     void count_barrier(uint8_t ordered) {
       lds_barriers += ordered & kOrdersLds ? 1 : 0;
       barriers += ordered & kOrdersGlobal ? 1 : 0;
@@ -123,16 +130,15 @@ class RaceCheck {
   void expect_nothing(const char* why);
   void look_at_all_lds();
   bool is_quiet(const Wave& wave, const isa::Inst& inst, uint64_t pc);
-  template <class AddressOf>
-  std::optional<SeenRange> unstored_around(uint64_t lanes, uint32_t bytes, const AddressOf& address_of);
   bool reads_only(const Access& access);
-  RaceRecord record_at(const Wave& wave, const isa::Inst& inst, uint64_t pc) const;
+  RaceRecord record_at(uint64_t pc) const;
   RaceMark mark_of(const Moment& moment, const Access& access, const GroupState& group);
   void touch_all(const Moment& moment, const Access& access, GroupState& group);
   void touch(const Moment& moment, const Access& access, RaceMark now, uint32_t lane, GroupState& group);
   bool touch_run(Space space, Run& run, uint64_t address, uint32_t dwords, GroupState& group, Known& known);
   bool touch_neighbours(const Wave& wave, const Neighbours& lanes, uint32_t apart, RaceMark now,
                         GroupState& group);
+  bool leaves_marks_apart(const Wave& wave, uint64_t pc, const Neighbours& lanes, GroupState& group);
   bool touch_lines(Row& row, const Run& run, uint32_t first, uint32_t count, Known& known);
   bool touch_dwords(RaceMarks::Dwords& all, const Run& run, uint32_t first, uint32_t count, Known& known);
   template <class LaneOf>
@@ -154,10 +160,11 @@ class RaceCheck {
   bool swaps(const Moment& moment, const Access& access, uint32_t lane);
   void synchronize(const Moment& moment, const Access& access, uint64_t address, const Cell& cell,
                    GroupState& group);
+  uint8_t orders(WaveClock& wave) const;
+  void open();
   static void follow(const Wave& wave, const isa::Inst& inst, WaveClock& clock);
   static void has_accessed(const TargetInfo& target, const isa::Inst& inst, const Access& access,
                            WaveClock& wave);
-  void tell_waits(const Wave& wave);
   void sweep();
 
   const Launch& launch_;
@@ -177,6 +184,7 @@ class RaceCheck {
   SeenRanges seen_;                // of both
   RaceMarks rows_;                 // of the rest of global memory
   Releases released_{kMostKnown};  // by address of atomics
+  Clock all_, all_lds_;            // what the waves of a group know that has come to its barrier
   Clock grid_;                     // what those who come to the grid's barrier know
   std::vector<Doubt> doubts_;
   std::set<std::pair<uint64_t, uint64_t>> swapped_;     // pairs of instructions whose doubt is over
@@ -184,6 +192,7 @@ class RaceCheck {
   WaveClock* current_ = nullptr;
   bool may_fail_ = false;  // the instruction is a compare-and-swap
   bool is_full_ = false;
+  uint32_t lds_limit_ = ~0u;
 };
 
 }  // namespace morgana::device

@@ -6,6 +6,7 @@
 #include <bit>
 #include <optional>
 
+#include "device/interp/code.h"
 #include "device/observe/access.h"
 #include "device/observe/race_check.h"
 
@@ -130,7 +131,7 @@ bool RaceCheck::touch_neighbours(const Wave& wave, const Neighbours& lanes, uint
     const uint32_t last = begin + static_cast<uint32_t>(std::countr_one(lanes.rises >> begin));
     left = last + 1 < kLanes ? left & ~uint64_t{0} << (last + 1) : 0;
     uint64_t own_address = lanes.address(begin);
-    if (use.is_lds) own_address = static_cast<uint32_t>(own_address) + apart;  // 32 bits
+    if (use.is_lds) own_address = static_cast<uint32_t>(own_address + apart);
     const uint32_t own_bytes = (last - begin + 1) * use.bytes;
     if ((own_address | own_bytes) % 4 != 0) return false;
     if (own_address != address || own_bytes != bytes) {
@@ -144,58 +145,56 @@ bool RaceCheck::touch_neighbours(const Wave& wave, const Neighbours& lanes, uint
   return touch(address, bytes / 4);
 }
 
-// What lies from the lowest to the highest of these lanes' accesses, if nobody stores to any of its memory.
-template <class AddressOf>
-std::optional<SeenRange> RaceCheck::unstored_around(uint64_t lanes, uint32_t bytes,
-                                                    const AddressOf& address_of) {
-  uint64_t lowest = ~uint64_t{0}, highest = 0;
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const uint64_t address = address_of(static_cast<uint32_t>(std::countr_zero(lanes)));
-    lowest = std::min(lowest, address), highest = std::max(highest, address);
-  }
-  return read_only_.around(lowest, highest + bytes);
-}
-
 // Whether plain lanes read what nobody stores to; or may access LDS unseen.
 bool RaceCheck::reads_only(const Wave& wave, const isa::Inst& inst, uint64_t pc, const Neighbours& lanes) {
   const PlainUse& use = lanes.use;
-  if (use.bytes == 0 || lanes.lanes == 0) return false;
+  if (lanes.lanes == 0) return false;
   if (use.is_lds) return is_quiet(wave, inst, pc);
   if (use.writes) return false;
-  const auto range =
-      unstored_around(lanes.lanes, use.bytes, [&](uint32_t lane) { return lanes.address(lane); });
+  const auto range = read_only_.around(lanes.lowest, lanes.highest + use.bytes);
   if (!range || may_lie_elsewhere(wave, range->begin, range->end)) return false;
   seen_.range[SeenRanges::slot(static_cast<uint32_t>((pc - wave.code->address) / 4), false)] = *range;
   return true;
 }
 
 bool RaceCheck::reads_only(const Access& access) {
-  return !access.writes && !access.is_coherent && access.lanes != 0 &&
-         unstored_around(access.lanes, access.bytes, [&](uint32_t lane) { return access.address[lane]; });
+  if (access.writes || access.is_coherent || access.lanes == 0) return false;
+  uint64_t lowest = ~uint64_t{0}, highest = 0;
+  for (uint64_t left = access.lanes; left != 0; left &= left - 1) {
+    const uint64_t address = access.address[static_cast<uint32_t>(std::countr_zero(left))];
+    lowest = std::min(lowest, address), highest = std::max(highest, address);
+  }
+  return read_only_.around(lowest, highest + access.bytes).has_value();
 }
 
-// Barriers' marks stand at s_nop.
+// In LDS: as soon as lanes are no neighbours all of its dwords have marks of their own, which native code
+// leaves.
+bool RaceCheck::leaves_marks_apart(const Wave& wave, uint64_t pc, const Neighbours& lanes,
+                                   GroupState& group) {
+  if (!group.marks.is_spread) {
+    if (lanes.are_one_run()) return false;
+    for (Row& row : group.lds) rows_.spread(row);
+    group.marks.is_spread = true;
+  }
+  return level().mark_lds(wave, pc, lanes);
+}
+
 bool RaceCheck::passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, const Neighbours& lanes) {
   if (by_lane_ || lanes.lanes == 0 || !doubts_.empty() || rows_.is_crowded()) return false;
   GroupState& group = state_of(*wave.group);
   current_ = &group.waves[wave.index];
-  if (lanes.use.bytes == 0) {
-    follow(wave, inst, *current_);
-    tell_waits(wave);
-    return true;
-  }
+  if (lanes.use.is_lds && leaves_marks_apart(wave, pc, lanes, group)) return true;
   Access access;
   access.space = lanes.use.is_lds ? Space::lds : Space::global;
   access.writes = lanes.use.writes;
   for (uint32_t place = 0; place < (lanes.use.has_two ? 2 : 1); place++) {
     RaceMark now;
-    now.record = rows_.number_of(record_at(wave, inst, pc));
+    now.record = rows_.number_of(record_at(pc));
     now.bytes = 0xf;
     now.access = static_cast<uint8_t>(place);
     if (!touch_neighbours(wave, lanes, place * lanes.use.apart, now, group)) return false;
     has_accessed(*wave.target, inst, access, *current_);
   }
-  if (access.writes) tell_waits(wave);
   return true;
 }
 

@@ -2,6 +2,7 @@
 // first, both find the same. Encodings by llvm-mc 22.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <random>
 #include <string>
@@ -11,6 +12,7 @@
 #include "device/isa/decode.h"
 #include "device/observe/checker.h"
 #include "device/testing/wave_rig.h"
+#include "device/wave_times.h"
 
 namespace morgana::device {
 namespace {
@@ -86,7 +88,7 @@ class Launched {
       side.findings.marks = {{launch_.entry, 1}, {launch_.entry + 4, 2}};
       side.reporter.emplace(launch_, side.findings);
       side.check.emplace(launch_, *side.reporter);
-      for (const auto& rig : rigs_) side.check->group_begins(rig->group(), nullptr);
+      for (const auto& rig : rigs_) side.check->group_begins(rig->group(), &rig->wave());
     }
     // As long as there is a doubt, `before` looks at each dword of each lane.
     Access read = at_end(8, false);
@@ -95,13 +97,9 @@ class Launched {
     sides_[0].check->before({rigs_[0]->wave(), kinds()[1].inst, own_pc(1), {&read, 1}});
   }
   void step() {
-    Group& group = rigs_[below(kGroups)]->group();
-    Wave& wave = rigs_[group.id[0]]->wave(below(kWaves));
+    Wave& wave = rigs_[below(kGroups)]->wave(below(kWaves));
     switch (below(16)) {
-      case 0:
-        if (below(2)) show({wave, kNop, launch_.entry + 4 * below(2), {}}, nullptr);
-        for (Side& side : sides_) side.check->barrier(group);
-        return;
+      case 0: return barrier(wave, below(2));
       case 1: return wait(wave);
       case 2:  // tells others what it has done
       case 3:  // is told
@@ -110,6 +108,22 @@ class Launched {
         return show({wave, kDrop, own_pc(0), {}}, nullptr);
       default: return access(wave);
     }
+  }
+  // Of LDS alone: places anywhere in a part of it that is another wave's after each barrier, most of the
+  // time.
+  void step_in_lds() {
+    Wave& wave = rigs_[0]->wave(below(kWaves));
+    switch (below(48)) {
+      case 0:
+      case 1:
+      case 2: turn_++; return barrier(wave, below(4) == 0);
+      case 3: return wait(wave);
+      case 4: return flag(wave, true);
+      default: break;
+    }
+    const uint32_t part = (below(32) ? wave.index + turn_ : below(kWaves)) % kWaves, bytes = kBytes / kWaves;
+    access(wave, below(24) ? 5 + below(4) : 9 + below(2), below(2) ? ~uint64_t{0} : mask(),
+           [&](uint32_t) { return part * bytes + below(bytes - 16); });
   }
   const std::vector<std::string>& found(bool is_asked) const { return sides_[is_asked].findings.all; }
   uint32_t passed = 0;
@@ -121,6 +135,14 @@ class Launched {
     std::optional<RaceCheck> check;
   };
 
+  void barrier(Wave& wave, bool has_mark) {
+    if (has_mark) {
+      const uint32_t mark = below(2);
+      sides_[0].check->before({wave, kNop, launch_.entry + 4 * mark, {}});
+      wave.times->nop = launch_.entry + 4 * mark;
+    }
+    for (Side& side : sides_) side.check->barrier(*wave.group);
+  }
   uint32_t below(uint32_t n) { return static_cast<uint32_t>(random_() % n); }
   // Behind those of marks.
   uint64_t own_pc(uint32_t number) const { return launch_.entry + 8 + 4 * number; }
@@ -140,11 +162,11 @@ class Launched {
     else
       asked.before(moment);
   }
+  // Who is asked first does, as compiled code does, without being shown it. Wave::times are its own.
   void wait(Wave& wave) {
-    const uint32_t none = 0;
-    Neighbours lanes;
-    lanes.lanes = 1, lanes.low = &none;
-    show({wave, kWait, own_pc(0), {}}, &lanes);
+    sides_[0].check->before({wave, kWait, own_pc(0), {}});
+    wave.times->has_waited(wave.times->stores_since);
+    wave.times->has_waited(wave.times->lds_since);
   }
   // An atomic access where no others are.
   Access at_end(uint32_t before, bool is_lds) {
@@ -163,6 +185,18 @@ class Launched {
   void access(Wave& wave) {
     uint32_t number = below(kinds_);
     if (kinds()[number].writes && below(3)) number %= 3;  // places of which nothing is known yet are few
+    const bool is_whole = below(3) != 0;                  // most at a few places
+    const uint64_t lanes = is_whole ? ~uint64_t{0} : mask();
+    const uint32_t form = is_whole ? below(2) : below(6), by = 4 << below(4);
+    const uint32_t begin = is_whole ? 256 * below(2) : below(kBytes) & (below(2) ? ~63u : ~3u);
+    const uint32_t bytes = kinds()[number].bytes;
+    access(wave, number, lanes, [&](uint32_t l) {
+      const uint32_t rows[] = {l * bytes, 0, l % 16 * bytes, l / 16 * by, l * by, below(kBytes)};
+      return (begin + rows[form]) % (kBytes - 16);
+    });
+  }
+  template <class PlaceOf>
+  void access(Wave& wave, uint32_t number, uint64_t active, const PlaceOf& place_of) {
     const Kind& kind = kinds()[number];
     const uint64_t pc = own_pc(2 + number * kSites + below(kSites));
     Access access;
@@ -172,14 +206,9 @@ class Launched {
     if (!kind.is_plain) access.reads = true;
     access.bytes = kind.bytes;
     access.data = kind.writes && kind.is_plain ? 1 : -1;
-    access.lanes = mask();
-    const bool is_whole = below(3) != 0;  // most at a few places
-    if (is_whole) access.lanes = ~uint64_t{0};
-    const uint32_t form = is_whole ? below(2) : below(6), by = 4 << below(4);
-    const uint32_t begin = is_whole ? 256 * below(2) : below(kBytes) & (below(2) ? ~63u : ~3u);
+    access.lanes = active;
     for (uint32_t l = 0; l < kLanes; l++) {
-      const uint32_t rows[] = {l * kind.bytes, 0, l % 16 * kind.bytes, l / 16 * by, l * by, below(kBytes)};
-      const uint32_t at = (begin + rows[form]) % (kBytes - 16) / kind.bytes * kind.bytes;
+      const uint32_t at = place_of(l) / kind.bytes * kind.bytes;
       access.address[l] = at + (kind.is_lds ? 0 : reinterpret_cast<uint64_t>(memory_.data()));
       wave.v[1 * kLanes + l] = below(2);
     }
@@ -191,6 +220,12 @@ class Launched {
     lanes.use.is_lds = kind.is_lds, lanes.use.is_wide = !kind.is_lds, lanes.use.writes = kind.writes;
     lanes.low = low.data(), lanes.high = kind.is_lds ? nullptr : high.data();
     lanes.lanes = access.lanes;
+    lanes.lowest = ~uint64_t{0};
+    for (uint32_t l = 0; l < kLanes; l++) {
+      if ((access.lanes >> l & 1) == 0) continue;
+      lanes.lowest = std::min(lanes.lowest, access.address[l]);
+      lanes.highest = std::max(lanes.highest, access.address[l]);
+    }
     for (uint32_t l = 0; l < kLanes; l++) {
       low[l] = static_cast<uint32_t>(access.address[l]);
       high[l] = static_cast<uint32_t>(access.address[l] >> 32);
@@ -203,6 +238,7 @@ class Launched {
 
   std::mt19937_64 random_;
   const uint32_t kinds_;
+  uint32_t turn_ = 0;
   std::vector<std::unique_ptr<WaveRig>> rigs_;
   Launch launch_;
   std::array<Side, 2> sides_;
@@ -223,6 +259,20 @@ TEST(RacesOfNeighbours, AreThoseThatBeforeFinds) {
   EXPECT_GT(found, 3000u);
 }
 
+TEST(RacesOfNeighbours, AreThoseThatBeforeFindsInLds) {
+  uint32_t passed = 0;
+  size_t found = 0;
+  for (uint32_t seed = 1; seed <= 400; seed++) {
+    Launched launched(4 * seed + 1);
+    for (int i = 0; i < 100; i++) launched.step_in_lds();
+    ASSERT_EQ(launched.found(true), launched.found(false)) << seed;
+    passed += launched.passed;
+    found += launched.found(true).size();
+  }
+  EXPECT_GT(passed, 20000u);
+  EXPECT_GT(found, 1000u);
+}
+
 class Stops final : public Texts {
  public:
   bool found(const Finding& finding) override { return !Texts::found(finding); }
@@ -239,10 +289,12 @@ TEST(RacesOfNeighbours, DoNotPassAfterAFindingThatEndsTheKernel) {
   launch.checks = &host;
   Checker checker(launch);
   checker.group_begins(rig.group(), &rig.wave());
-  const uint32_t none = 0;
-  Neighbours waits;
-  waits.lanes = 1, waits.low = &none;
-  EXPECT_TRUE(checker.passes(rig.wave(), kWait, launch.entry, waits));
+  const uint32_t place = 128;
+  Neighbours reads;
+  reads.use.bytes = 4, reads.use.is_lds = true;
+  reads.lanes = 1, reads.low = &place;
+  reads.lowest = reads.highest = place;
+  EXPECT_TRUE(checker.passes(rig.wave(), kinds()[5].inst, launch.entry, reads));
   Access access;
   access.space = Space::lds;
   access.writes = true;
@@ -251,7 +303,7 @@ TEST(RacesOfNeighbours, DoNotPassAfterAFindingThatEndsTheKernel) {
   access.writes = false, access.reads = true;
   checker.before({rig.wave(1), kinds()[5].inst, launch.entry, {&access, 1}});
   ASSERT_EQ(host.all.size(), 1u);
-  EXPECT_FALSE(checker.passes(rig.wave(), kWait, launch.entry, waits));
+  EXPECT_FALSE(checker.passes(rig.wave(), kinds()[5].inst, launch.entry, reads));
 }
 
 }  // namespace

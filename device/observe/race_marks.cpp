@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 
 namespace morgana::device {
 namespace {
@@ -33,16 +34,19 @@ class Spare {
 
  private:
   static constexpr size_t kMostBytes = 256 << 20;
-  static size_t bytes_of(const T&) { return sizeof(T); }
+  template <class One>
+  static size_t bytes_of(const One&) {
+    return sizeof(One);
+  }
+  template <class Each>
+  static size_t bytes_of(const std::vector<Each>& all) {
+    return sizeof all + all.capacity() * sizeof(Each);
+  }
   std::mutex mutex_;
   std::vector<std::unique_ptr<T>> kept_;
   size_t bytes_ = 0;
 };
 using Records = std::vector<RaceRecord>;
-template <>
-size_t Spare<Records>::bytes_of(const Records& records) {
-  return sizeof(Records) + records.capacity() * sizeof(RaceRecord);
-}
 
 // Never destroyed: other threads may end later.
 template <class T>
@@ -62,21 +66,31 @@ RaceMark mark_in(const RaceMark& line, uint32_t at) {
 
 RaceMarks::RaceMarks() {
   if (std::unique_ptr<Records> records = spare<Records>().take()) records_ = std::move(*records);
-  records_.assign(1, {});
+  if (records_.empty()) records_.resize(kLeastRecords);
+  records_[0] = {};
+  admit();
 }
 
 RaceMarks::~RaceMarks() {
   spare<Records>().give(std::make_unique<Records>(std::move(records_)));
   for (auto& [number, page] : pages_) {
     for (Row& row : *page)
-      if (row.dwords != nullptr) spare<Dwords>().give(std::move(row.dwords));
+      if (Dwords* const dwords = std::exchange(row.dwords, nullptr); dwords != nullptr)
+        spare<Dwords>().give(std::unique_ptr<Dwords>(dwords));
     spare<Page>().give(std::move(page));
   }
 }
 
-void RaceMarks::give_back(std::vector<Row>& rows) {
-  for (Row& row : rows)
-    if (row.dwords != nullptr) spare<Dwords>().give(std::move(row.dwords)), spread_rows_--;
+void RaceMarks::place(std::vector<Row>& rows, std::vector<Dwords>& all) {
+  if (all.size() < rows.size()) {
+    if (const auto kept = spare<std::vector<Dwords>>().take()) all = std::move(*kept);
+    if (all.size() < rows.size()) all.resize(rows.size());
+  }
+  for (size_t i = 0; i < rows.size(); i++) rows[i].dwords = &all[i];
+}
+
+void RaceMarks::give_back(std::vector<Dwords>&& all) {
+  spare<std::vector<Dwords>>().give(std::make_unique<std::vector<Dwords>>(std::move(all)));
 }
 
 RaceMarks::Page* RaceMarks::find(uint64_t number) {
@@ -100,12 +114,12 @@ RaceMarks::Dwords* RaceMarks::make_dwords(Row& row) {
   if (row.dwords == nullptr) {
     if (spread_rows_ == kMostSpreadRows) return nullptr;
     spread_rows_++;
-    row.dwords = spare<Dwords>().take();
-    if (row.dwords == nullptr) row.dwords.reset(new Dwords);
+    std::unique_ptr<Dwords> kept = spare<Dwords>().take();
+    row.dwords = kept != nullptr ? kept.release() : new Dwords;
   }
   Dwords& dwords = *row.dwords;
   dwords.has_other = dwords.has_hidden = false;
-  dwords.last.fill({});
+  std::ranges::fill(dwords.last, Dwords::Last{});
   for (uint32_t first = 0; first < kRowDwords; first += kLineDwords) {
     const Line& line = row.lines[first / kLineDwords];
     for (uint32_t at = 0; at < kLineDwords; at++) {
@@ -119,21 +133,30 @@ RaceMarks::Dwords* RaceMarks::make_dwords(Row& row) {
 }
 
 uint32_t RaceMarks::number_of(const RaceRecord& record) {
-  uint32_t& recent = recent_[static_cast<uint32_t>(record.at) % recent_.size()];
-  if (recent == 0 || records_[recent] != record) {
-    recent = static_cast<uint32_t>(records_.size());
-    records_.push_back(record);
-  }
+  uint32_t& recent = launch_.recent[static_cast<uint32_t>(record.at) % LaunchMarks::kRecent];
+  if (recent != 0 && records_[recent] == record) return recent;
+  if (launch_.count == records_.size()) records_.resize(2 * records_.size());
+  recent = launch_.count++;
+  records_[recent] = record;
+  admit();
   return recent;
 }
 
-bool RaceMarks::is_crowded() const {
-  const size_t rows = pages_.size() * kPageRows + spread_rows_ * (kRowDwords / kLineDwords);
-  return records_.size() > std::max({most_records_, kLeastRecords, kRecordsOfRow * rows});
+// Of native code's records.
+void RaceMarks::admit() {
+  launch_.records = records_.data();
+  launch_.most = static_cast<uint32_t>(std::min(records_.size(), limit()));
 }
 
+size_t RaceMarks::limit() const {
+  const size_t rows = pages_.size() * kPageRows + spread_rows_ * (kRowDwords / kLineDwords);
+  return std::max({least_limit_, kLeastRecords, kRecordsOfRow * rows});
+}
+
+bool RaceMarks::is_crowded() const { return launch_.count > limit(); }
+
 void RaceMarks::sweep(const std::vector<std::vector<Row>*>& others) {
-  std::vector<uint32_t> numbers(records_.size());  // new ones, by old ones
+  std::vector<uint32_t> numbers(launch_.count);  // new ones, by old ones
   Records kept(1);
   const auto rename = [&](RaceMark& mark) {
     if (mark.record == 0) return;
@@ -156,9 +179,11 @@ void RaceMarks::sweep(const std::vector<std::vector<Row>*>& others) {
   };
   for (auto& [number, page] : pages_) std::ranges::for_each(*page, rename_row);
   for (std::vector<Row>* const rows : others) std::ranges::for_each(*rows, rename_row);
-  records_ = std::move(kept);
-  recent_.fill(0);
-  most_records_ = 2 * records_.size();
+  std::ranges::copy(kept, records_.begin());
+  launch_.count = static_cast<uint32_t>(kept.size());
+  std::ranges::fill(launch_.recent, 0);
+  least_limit_ = 2 * kept.size();
+  admit();
 }
 
 }  // namespace morgana::device

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "device/isa/effects.h"
+#include "device/isa/waits.h"
 
 namespace morgana::device {
 namespace {
@@ -12,7 +13,6 @@ using isa::Op;
 
 // The most that s_waitcnt can say: it does not wait then. More are not issued either.
 uint32_t most_vector(Generation generation) { return generation >= Generation::gfx9 ? 63 : 15; }
-uint32_t most_lgkm(Generation generation) { return generation >= Generation::gfx10 ? 63 : 15; }
 constexpr uint32_t kMostExports = 7;
 // Scalar loads whose results nobody uses are never waited for.
 constexpr size_t kMostPending = 256;
@@ -39,12 +39,6 @@ bool writes_one(const Registers& registers, const Registers& others, uint32_t& c
 }
 
 }  // namespace
-
-Waits waits_of(uint32_t simm16, Generation generation) {
-  if (generation >= Generation::gfx11) return {simm16 >> 10, simm16 >> 4 & 0x3f, simm16 & 7};
-  const uint32_t vector = (simm16 & 0xf) | (generation >= Generation::gfx9 ? simm16 >> 14 << 4 : 0);
-  return {vector, simm16 >> 8 & most_lgkm(generation), simm16 >> 4 & 7};
-}
 
 bool WaitCheck::awaits_scalars(const Wave& wave) const {
   const auto group = groups_.find(wave.group);
@@ -184,9 +178,9 @@ bool WaitCheck::is_wait(Pending& pending, const isa::Inst& inst, Generation gene
   const uint32_t simm16 = inst.simm16;
   switch (inst.row->op) {
     case Op::s_waitcnt: {
-      const Waits waits = waits_of(simm16, generation);
+      const isa::Waits waits = isa::waits_of(simm16, generation);
       if (waits.vector < most_vector(generation)) wait(pending, kVmcnt, waits.vector);
-      if (waits.lgkm < most_lgkm(generation)) wait(pending, kLgkmcnt, waits.lgkm);
+      if (waits.lgkm < isa::most_lgkm(generation)) wait(pending, kLgkmcnt, waits.lgkm);
       if (waits.exports < kMostExports) wait(pending, kExpcnt, waits.exports);
       return true;
     }
@@ -217,7 +211,7 @@ void WaitCheck::before(const Moment& moment, const UsedRegisters& used) {
   if (pending.size() == before) return;
   const uint8_t counters = pending.back().counters;
   if (counters & kVmcnt) wait(pending, kVmcnt, most_vector(generation));
-  if (counters & kLgkmcnt) wait(pending, kLgkmcnt, most_lgkm(generation));
+  if (counters & kLgkmcnt) wait(pending, kLgkmcnt, isa::most_lgkm(generation));
   if (counters & kExpcnt) wait(pending, kExpcnt, kMostExports);
 }
 

@@ -14,12 +14,6 @@
 
 namespace morgana::device {
 
-// The fields of s_waitcnt: so many of each may be outstanding.
-struct Waits {
-  uint32_t vector, lgkm, exports;
-};
-Waits waits_of(uint32_t simm16, Generation generation);
-
 class WaitCheck {
  public:
   explicit WaitCheck(Reporter& reporter) : reporter_(reporter) {}

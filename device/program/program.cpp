@@ -194,7 +194,9 @@ std::shared_ptr<KernelAccesses> Program::accesses(const Step* entry,
       if (followed.test(n)) arguments.push_back(n);
     if (followed.test(lift::kOtherArguments)) arguments.push_back(KernelAccesses::kAnyArgument);
   }
-  for (const uint32_t at : lift::find_quiet_lds(*kernel)) known->quiet_lds.push_back(at / 4);
+  const std::vector<uint32_t> quiet = lift::find_quiet_lds(*kernel);
+  known->quiet_lds.resize(quiet.empty() ? 0 : quiet.back() / 4 + 1);
+  for (const uint32_t at : quiet) known->quiet_lds[at / 4] = true;
   return known;
 }
 

@@ -17,6 +17,7 @@ namespace morgana::device {
 
 struct Step;
 struct Wave;
+struct WaveTimes;
 struct Code;
 
 // Why a wave stopped executing.
@@ -158,6 +159,8 @@ struct alignas(256) Wave {
 
   const TargetInfo* target = nullptr;
   void* context = nullptr;  // the executing worker (device/dispatch); opaque to instructions
+
+  WaveTimes* times = nullptr;  // of launches that are checked for races
 
   // Accounting (device/interp/control.h): where the straight run in execution began, and what was executed
   // before it.

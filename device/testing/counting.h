@@ -18,7 +18,7 @@ class Counting final : public Observer {
     return std::move(profile_);
   }
 
-  void group_begins(const Group& group, const Wave* waves) override {
+  void group_begins(const Group& group, Wave* waves) override {
     if (profiler_) profiler_->group_begins(group, waves);
   }
   bool before(const Moment& moment) override { return profiler_->before(moment); }

@@ -178,6 +178,17 @@ Verdict compare(const State& interpreted, const State& compiled, bool exact, Com
   return verdict;
 }
 
+using Times = std::array<WaveTimes, kMaxWaves>;
+std::string difference(const Times& interpreted, const Times& compiled) {
+  const auto text = [](const WaveTimes& one) {
+    return fmt::format("time {}, stores since {} and {}, s_nop {:#x}", one.time, one.stores_since,
+                       one.lds_since, one.nop);
+  };
+  for (size_t i = 0; i < interpreted.size(); i++)
+    if (text(interpreted[i]) != text(compiled[i]))
+      return fmt::format("wave {}: {}; compiled {}", i, text(interpreted[i]), text(compiled[i]));
+  return "";
+}
 std::string difference(const Witness::Seen& interpreted, const Witness::Seen& compiled) {
   const auto lacks = [](const Witness::Seen& of, const Witness::Seen& has) -> const auto* {
     const auto found = std::ranges::find_if(has, [&](const auto& one) { return !of.contains(one); });
@@ -299,17 +310,19 @@ Comparison compare_tiers(Target target, const std::vector<uint32_t>& code, const
     const uint64_t seed = setting.seed + n * 1'000'003;
     State state[2];
     Witness::Seen forbidden[2];
+    Times times[2];
     LaunchProfile profile[2];
     for (const bool compiled : {false, true}) {
-      witness.begin(n % 2 != 0 ? seed : 0);
       counting.begin(rig.launch());
       rig.restart();
+      witness.begin(n % 2 != 0 ? seed : 0, {&rig.wave(), rig.group().wave_count});
       fill(rig, setting, seed);
       const Exit exit = compiled && setting.branches ? rig.run_group_after(setting.branches)
                         : compiled && setting.loops  ? rig.run_loop()
                                                      : rig.run_group(compiled);
       state[compiled] = capture(rig, setting, exit);
       forbidden[compiled] = witness.forbidden();
+      times[compiled] = witness.times();
       profile[compiled] = counting.finish();
     }
     result.was_compiled = setting.branches ? rig.why_interpreted().empty() : rig.kernel() != nullptr;
@@ -320,6 +333,10 @@ Comparison compare_tiers(Target target, const std::vector<uint32_t>& code, const
     if (verdict == Verdict::same && state[0].exit != Exit::fault && forbidden[0] != forbidden[1]) {
       verdict = Verdict::differs;
       result.what = difference(forbidden[0], forbidden[1]);
+    }
+    if (verdict == Verdict::same && state[0].exit != Exit::fault && setting.is_shown) {
+      result.what = difference(times[0], times[1]);
+      if (!result.what.empty()) verdict = Verdict::differs;
     }
     if (verdict == Verdict::same && state[0].exit != Exit::fault) {
       result.what = difference(profile[0], profile[1]);

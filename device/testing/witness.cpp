@@ -1,9 +1,11 @@
 #include "device/testing/witness.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 
 #include "device/interp/code.h"
+#include "device/isa/waits.h"
 #include "device/observe/access.h"
 
 namespace morgana::device {
@@ -18,8 +20,10 @@ void for_lanes(uint64_t lanes, const Do& act) {
 
 }  // namespace
 
-void Witness::begin(uint64_t seed) {
+void Witness::begin(uint64_t seed, std::span<Wave> waves) {
   seed_ = seed;
+  times_ = {};
+  for (Wave& wave : waves) wave.times = &times_[wave.index];
   ranges_ = {};
   ranges_.group_bytes = group_bytes_;
   ranges_.private_bytes = private_bytes_;
@@ -50,7 +54,20 @@ SeenRange Witness::allowed_around(uint64_t address) const {
   return {first * kPiece, (last + 1) * kPiece};
 }
 
+void Witness::store(const Wave& wave, Space space) {
+  WaveTimes& times = *wave.times;
+  times.stores(space == Space::lds ? times.lds_since : times.stores_since);
+}
+
+// Waits as compiled code does, without showing them.
 bool Witness::before(const Moment& moment) {
+  WaveTimes& times = *moment.wave.times;
+  if (moment.inst.row->op == isa::Op::s_nop) times.nop = moment.pc;
+  const uint8_t waited = isa::waits_for(moment.inst, moment.wave.target->generation);
+  if (waited & isa::kWaitsForStores) times.has_waited(times.stores_since);
+  if (waited & isa::kWaitsForLds) times.has_waited(times.lds_since);
+  for (const Access& access : moment.accesses)
+    if (access.writes && access.lanes != 0) store(moment.wave, access.space);
   for (const Access& access : moment.accesses)
     for_lanes(access.lanes, [&](uint32_t lane) {
       if (!is_allowed(access, lane))
@@ -63,7 +80,7 @@ bool Witness::before(const Moment& moment) {
 // is said of neighbours that are none is as an access of a lane that there is not.
 bool Witness::passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, const Neighbours& lanes) {
   const PlainUse& use = lanes.use;
-  if (pc / 4 % 2 != 0 || use.bytes == 0) return use.bytes == 0;
+  if (pc / 4 % 2 != 0) return false;
   std::array<Access, 2> accesses;
   const uint32_t places = use.has_two ? 2 : 1;
   for (uint32_t place = 0; place < places; place++) {
@@ -71,6 +88,7 @@ bool Witness::passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, const
     access.space = use.is_lds ? Space::lds : Space::global;
     access.bytes = use.bytes;
     access.lanes = lanes.lanes;
+    access.writes = use.writes;
     bool is_global = true;
     for_lanes(lanes.lanes, [&](uint32_t lane) {
       const uint64_t at = lanes.address(lane) + place * use.apart;
@@ -86,6 +104,13 @@ bool Witness::passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, const
     if ((lanes.same >> lane & 1) != (apart == 0) || ((lanes.rises >> lane & 1) && apart != use.bytes))
       forbidden_.emplace(pc, wave.index, kLanes, accesses[0].space, lane);
   }
+  uint64_t lowest = ~uint64_t{0}, highest = 0;
+  for_lanes(lanes.lanes, [&](uint32_t lane) {
+    lowest = std::min(lowest, accesses[0].address[lane]),
+    highest = std::max(highest, accesses[0].address[lane]);
+  });
+  if (lanes.lanes != 0 && (lowest != lanes.lowest || highest != lanes.highest))
+    forbidden_.emplace(pc, wave.index, kLanes, accesses[0].space, lowest);
   if (!use.is_lds && !use.writes && lanes.lanes != 0) {
     bool all = true;
     for_lanes(lanes.lanes, [&](uint32_t lane) { all = all && is_allowed(accesses[0], lane); });

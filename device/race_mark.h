@@ -1,0 +1,81 @@
+// RaceMark: who accessed a dword, as the check of races (observe/race_marks.h) and native code of the host
+// vector level (Level::mark_lds) leave it.
+#pragma once
+
+#include <cstdint>
+
+namespace morgana::device {
+
+struct SeenRanges;
+
+// What the marks of one access of a wave have in common.
+struct RaceRecord {
+  uint32_t wave = 0;  // 0: nobody
+  uint32_t time = 0;
+  int32_t at = 0;        // the instruction: dwords from the kernel's entry
+  uint32_t ordered = 0;  // of a write: up to when what its wave did before was there for other groups
+  // Where lanes are told apart: which of all instructions it was, and barriers of the group before it.
+  // Otherwise, of an atomic: WaveClock::version.
+  uint32_t step = 0;
+  uint32_t barriers : 29 = 0;
+  uint32_t is_atomic : 1 = 0, is_coherent : 1 = 0;
+  uint32_t reaches_all : 1 = 0;  // if it is atomic: for all groups
+  bool operator==(const RaceRecord&) const = default;
+};
+static_assert(sizeof(RaceRecord) == 24);  // most accesses of short kernels make one
+
+struct RaceMark {
+  uint32_t record = 0;      // 0: nobody
+  uint8_t lane = 0;         // of a line: of its first dword
+  uint8_t bytes : 4 = 0;    // a bit each
+  uint8_t access : 4 = 0;   // which of the instruction's
+  int8_t dwords = 0;        // of a line: how many each lane accesses; 0: one lane all; -n: n lanes share one
+  bool is_failed_swap = 0;  // a read, but one that would have written
+};
+static_assert(sizeof(RaceMark) == 8);  // each access reads and writes one or more for each lane
+
+// The marks of 256 bytes: of each dword the last write, two readers of different waves, and the plain store
+// that an atomic of its own wave has followed: other waves' atomics race with the store and not with the
+// atomic.
+struct alignas(64) RaceDwords {
+  static constexpr uint32_t kBytes = 256, kCount = kBytes / 4;
+  struct Last {
+    RaceMark write, read;
+  };
+  Last last[kCount];
+  RaceMark other[kCount], hidden[kCount];  // if has_other and has_hidden say so
+  bool has_other = false, has_hidden = false;
+  [[gnu::always_inline]] RaceMark& make_other(uint32_t at) { return made(other, has_other)[at]; }
+  [[gnu::always_inline]] RaceMark& make_hidden(uint32_t at) { return made(hidden, has_hidden)[at]; }
+
+ private:
+  [[gnu::always_inline]] static RaceMark* made(RaceMark (&marks)[kCount], bool& has) {
+    if (!has)
+      for (RaceMark& mark : marks) mark = {};
+    has = true;
+    return marks;
+  }
+};
+
+// The records of a launch. Native code appends some.
+struct LaunchMarks {
+  RaceRecord* records = nullptr;  // the first is nobody's
+  uint32_t count = 1, most = 1;   // `most`: from there on RaceMarks alone appends
+  // The last by instruction; 0: none.
+  static constexpr uint32_t kRecent = 1024;
+  uint32_t recent[kRecent] = {};
+  uint64_t entry = 0;  // the address that RaceRecord::at counts from
+  const SeenRanges* seen = nullptr;
+  bool is_open = false;  // whether accesses may leave marks without being shown
+};
+
+// Of a work-group's LDS.
+struct LdsMarks {
+  LaunchMarks* launch = nullptr;
+  RaceDwords* rows = nullptr;  // of all of LDS, one behind the other
+  uint32_t bytes = 0;          // that may be accessed
+  uint32_t known = 1;          // all waves of the group know the accesses of records before this one
+  bool is_spread = false;      // `rows` are what holds
+};
+
+}  // namespace morgana::device

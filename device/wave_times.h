@@ -1,0 +1,35 @@
+// WaveTimes: what the check of races notes of a wave. Compiled code does it itself where the wave waits, at
+// marks of barriers, and for most accesses to LDS.
+//
+// Of one wave of a launch, whose thread alone reads and writes it.
+#pragma once
+
+#include <cstdint>
+
+namespace morgana::device {
+
+struct LdsMarks;
+
+struct WaveTimes {
+  uint32_t number = 0;  // from 1 on
+  uint32_t time = 1;    // goes on at barriers and where the wave has waited for its stores
+  // The time of the first store that it has not waited for, to global memory and to LDS, and of the first
+  // that lies in an L2 that not all groups share; 0: none does.
+  uint32_t stores_since = 0, lds_since = 0, dirty_since = 0;
+  uint64_t nop = 0;  // the address of the last s_nop since the group's barrier, where the compiler marks what
+                     // the next one orders
+  LdsMarks* lds = nullptr;
+  // Some of its own records (RaceMark), so that most need not be looked up.
+  static constexpr uint32_t kOwn = 4;
+  uint32_t own[kOwn] = {};
+
+  void stores(uint32_t& since) const {
+    if (since == 0) since = time;
+  }
+  void has_waited(uint32_t& since) {
+    if (since != 0) time++;
+    since = 0;
+  }
+};
+
+}  // namespace morgana::device
