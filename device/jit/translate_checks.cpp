@@ -256,8 +256,7 @@ void Translator::show_all(const Instruction& i) {
 }
 
 void Translator::show_unless_passes(const Instruction& i) {
-  either(
-      passes(i), [] {}, [&] { show_all(i); }, llvm::MDBuilder(context_).createLikelyBranchWeights());
+  either(passes(i), [] {}, [&] { show_all(i); }, llvm::MDBuilder(context_).createLikelyBranchWeights());
 }
 
 // At a barrier of the group. Who knows what the lanes do that do not come to it is the interpreter.
@@ -307,8 +306,7 @@ void Translator::show_first(const Instruction& i) {
     if (key_.bounds_lds)  // M0 has the addresses of some
       is_quiet = inst.src[0].present() ? b_.CreateAnd(is_quiet, lies_in_lds(i, lds_reach(i)))
                                        : static_cast<Value*>(b_.getFalse());
-    either(
-        is_quiet, [] {}, show);
+    either(is_quiet, [] {}, show);
   } else {
     note_times(i);
   }
