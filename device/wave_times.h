@@ -16,8 +16,7 @@ struct WaveTimes {
   // The time of the first store that it has not waited for, to global memory and to LDS, and of the first
   // that lies in an L2 that not all groups share; 0: none does.
   uint32_t stores_since = 0, lds_since = 0, dirty_since = 0;
-  uint64_t nop = 0;  // the address of the last s_nop since the group's barrier, where the compiler marks what
-                     // the next one orders
+  uint64_t mark = 0;  // the address of the last mark (isa::is_barrier_mark) since the group's barrier
   LdsMarks* lds = nullptr;
   // Some of its own records (RaceMark), so that most need not be looked up.
   static constexpr uint32_t kOwn = 4;

@@ -11,8 +11,9 @@ namespace morgana::icd::test {
 class Check : public OpenCl {
  protected:
   // Executes kernel `k` of the source with a buffer of `elements` ints, and returns what was reported.
-  std::string check(const char* source, size_t elements, size_t items, size_t group, size_t local_bytes = 0) {
-    cl_program program = make_program(source, "-g -cl-std=CL3.0");
+  std::string check(const char* source, size_t elements, size_t items, size_t group, size_t local_bytes = 0,
+                    const char* options = "-g -cl-std=CL3.0") {
+    cl_program program = make_program(source, options);
     const std::vector<cl_int> zeros(elements);
     cl_mem buffer =
         make_buffer(elements * sizeof(cl_int), CL_MEM_COPY_HOST_PTR, const_cast<cl_int*>(zeros.data()));

@@ -35,6 +35,21 @@ TEST_F(Check, ABarrierOfOtherMemoryIsNone) {
   EXPECT_TRUE(has(check(source.c_str(), 256, 256, 128), "no barrier with CLK_LOCAL_MEM_FENCE lies between"));
 }
 
+// Unoptimized code has other s_nop between what marks the barrier and the barrier.
+TEST_F(Check, ABarrierOfOtherMemoryIsNoneInUnoptimizedCode) {
+  constexpr const char* kSource = R"(
+kernel void k(global int* to) {
+  int i = get_local_id(0);
+  to[i + 1] = to[0];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (i == 0) to[0] = -1;
+})";
+  for (const char* options : {"-g", "-g -cl-opt-disable"})
+    EXPECT_TRUE(
+        has(check(kSource, 256, 128, 128, 0, options), "no barrier with CLK_GLOBAL_MEM_FENCE lies between"))
+        << options;
+}
+
 // Whole rows are kept in mind as such: who wrote one element is known all the same, of parts of a dword the
 // last.
 TEST_F(Check, TheWriterOfOneElementOfARowIsNamed) {

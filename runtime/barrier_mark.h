@@ -4,8 +4,8 @@
 namespace morgana::runtime {
 
 // Begins the name of a local symbol; then come the barrier's cl_mem_fence_flags in decimal, `_` and a number
-// of its own. It stands at an s_nop, which compiled code notes for the check. The next barrier that a wave
-// meets from there on orders accesses to what the flags name only.
+// of its own. It stands at an isa::is_barrier_mark. The next barrier that a wave meets from there on orders
+// accesses to what the flags name only.
 inline constexpr char kBarrierMark[] = "__morgana_barrier_";
 
 }  // namespace morgana::runtime

@@ -268,18 +268,18 @@ void Translator::check_barrier(const Instruction& i) {
   stop_unless(call_library("morgana_observe_single", {wave_, step_address(i)}));
 }
 
-// What the check of races does where a wave waits, and at s_nop.
+// What the check of races does where a wave waits, and at marks of barriers.
 void Translator::note_times(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   const uint8_t waited = isa::waits_for(inst, target_.generation);
-  const bool is_nop = inst.row->op == isa::Op::s_nop;
-  if (waited == isa::kWaitsForNothing && !is_nop) return;
+  const bool is_mark = isa::is_barrier_mark(inst);
+  if (waited == isa::kWaitsForNothing && !is_mark) return;
   Value* const times = b_.CreateLoad(b_.getPtrTy(), field(wave_, offsetof(Wave, times)));
-  if (is_nop) {
+  if (is_mark) {
     Value* const code = b_.CreateLoad(b_.getPtrTy(), field(wave_, offsetof(Wave, code)));
     Value* const begin = b_.CreateLoad(i64_, field(code, offsetof(Code, address)));
     b_.CreateStore(b_.CreateAdd(begin, b_.getInt64(uint64_t{4} * i.at)),
-                   field(times, offsetof(WaveTimes, nop)));
+                   field(times, offsetof(WaveTimes, mark)));
   }
   const auto has_waited = [&](uint64_t offset) {
     Value *const time = field(times, offsetof(WaveTimes, time)), *const since = field(times, offset);

@@ -127,8 +127,8 @@ void RaceCheck::meet(WaveClock& wave) {
 
 // What the barrier orders that the wave has come to.
 uint8_t RaceCheck::orders(WaveClock& wave) const {
-  const uint64_t nop = std::exchange(wave.nop, 0);
-  const auto mark = nop != 0 ? marks_.find(nop) : marks_.end();
+  const uint64_t at = std::exchange(wave.mark, 0);
+  const auto mark = at != 0 ? marks_.find(at) : marks_.end();
   return mark != marks_.end() ? mark->second : kOrdersAll;
 }
 
@@ -177,7 +177,7 @@ void RaceCheck::before(const Moment& moment) {
   current_ = &group.waves[wave.index];
   step_++;
   if (rows_.is_crowded()) sweep();
-  if (moment.inst.row->op == isa::Op::s_nop) current_->nop = moment.pc;
+  if (isa::is_barrier_mark(moment.inst)) current_->mark = moment.pc;
   // A wave that is alone does not wait.
   if (isa::is_group_barrier(moment.inst) && wave.group->waves_ended + 1 == wave.group->wave_count)
     group.count_barrier(orders(*current_));

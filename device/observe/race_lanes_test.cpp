@@ -46,7 +46,7 @@ const std::vector<Kind>& kinds() {
   return all;
 }
 
-const isa::Inst kNop = decoded("000080bf");            // s_nop 0
+const isa::Inst kMark = decoded("000180bf");           // s_nop 0x100
 const isa::Inst kAdd = decoded("000040d8 02030001");   // ds_add_rtn_u32 v1, v2, v3
 const isa::Inst kDrop = decoded("0080a4e0 00000000");  // buffer_inv sc1
 const isa::Inst kWait = decoded("70008cbf");           // s_waitcnt vmcnt(0) lgkmcnt(0)
@@ -138,8 +138,8 @@ class Launched {
   void barrier(Wave& wave, bool has_mark) {
     if (has_mark) {
       const uint32_t mark = below(2);
-      sides_[0].check->before({wave, kNop, launch_.entry + 4 * mark, {}});
-      wave.times->nop = launch_.entry + 4 * mark;
+      sides_[0].check->before({wave, kMark, launch_.entry + 4 * mark, {}});
+      wave.times->mark = launch_.entry + 4 * mark;
     }
     for (Side& side : sides_) side.check->barrier(*wave.group);
   }

@@ -181,8 +181,8 @@ Verdict compare(const State& interpreted, const State& compiled, bool exact, Com
 using Times = std::array<WaveTimes, kMaxWaves>;
 std::string difference(const Times& interpreted, const Times& compiled) {
   const auto text = [](const WaveTimes& one) {
-    return fmt::format("time {}, stores since {} and {}, s_nop {:#x}", one.time, one.stores_since,
-                       one.lds_since, one.nop);
+    return fmt::format("time {}, stores since {} and {}, mark {:#x}", one.time, one.stores_since,
+                       one.lds_since, one.mark);
   };
   for (size_t i = 0; i < interpreted.size(); i++)
     if (text(interpreted[i]) != text(compiled[i]))

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "device/interp/code.h"
+#include "device/isa/barrier.h"
 #include "device/isa/waits.h"
 #include "device/observe/access.h"
 
@@ -62,7 +63,7 @@ void Witness::store(const Wave& wave, Space space) {
 // Waits as compiled code does, without showing them.
 bool Witness::before(const Moment& moment) {
   WaveTimes& times = *moment.wave.times;
-  if (moment.inst.row->op == isa::Op::s_nop) times.nop = moment.pc;
+  if (isa::is_barrier_mark(moment.inst)) times.mark = moment.pc;
   const uint8_t waited = isa::waits_for(moment.inst, moment.wave.target->generation);
   if (waited & isa::kWaitsForStores) times.has_waited(times.stores_since);
   if (waited & isa::kWaitsForLds) times.has_waited(times.lds_since);

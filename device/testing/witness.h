@@ -22,7 +22,7 @@ class Witness final : public Observer {
   // Address of the instruction, wave, lane, space, place.
   using Seen = std::set<std::tuple<uint64_t, uint32_t, uint32_t, Space, uint64_t>>;
   const Seen& forbidden() const { return forbidden_; }
-  // When its stores were waited for, and the last s_nop, of each wave.
+  // When its stores were waited for, and the last mark of a barrier, of each wave.
   const std::array<WaveTimes, kMaxWaves>& times() const { return times_; }
 
   void group_begins(const Group&, Wave*) override {}
