@@ -6,9 +6,18 @@
 
 #include <cstdint>
 
+#include "device/isa/inst.h"
+
 namespace morgana::device {
 
 struct LdsMarks;
+
+// What the compiler puts before a barrier that orders some memory only (CheckHost::barrier_marks): an s_nop
+// with a bit that hardware does not read and no other s_nop has.
+inline constexpr uint32_t kBarrierMarkNop = 0x100;
+inline bool is_barrier_mark(const isa::Inst& inst) {
+  return inst.row->op == isa::Op::s_nop && inst.simm16 == kBarrierMarkNop;
+}
 
 struct WaveTimes {
   uint32_t number = 0;  // from 1 on
@@ -16,7 +25,7 @@ struct WaveTimes {
   // The time of the first store that it has not waited for, to global memory and to LDS, and of the first
   // that lies in an L2 that not all groups share; 0: none does.
   uint32_t stores_since = 0, lds_since = 0, dirty_since = 0;
-  uint64_t mark = 0;  // the address of the last mark (isa::is_barrier_mark) since the group's barrier
+  uint64_t mark = 0;  // the address of the last mark (is_barrier_mark) since the group's barrier
   LdsMarks* lds = nullptr;
   // Some of its own records (RaceMark), so that most need not be looked up.
   static constexpr uint32_t kOwn = 4;

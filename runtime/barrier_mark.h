@@ -4,7 +4,7 @@
 namespace morgana::runtime {
 
 // Begins the name of a local symbol; then come the barrier's cl_mem_fence_flags in decimal, `_` and a number
-// of its own. It stands at an isa::is_barrier_mark. The next barrier that a wave meets from there on orders
+// of its own. It stands at a device::is_barrier_mark. The next barrier that a wave meets from there on orders
 // accesses to what the flags name only.
 inline constexpr char kBarrierMark[] = "__morgana_barrier_";
 

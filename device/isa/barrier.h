@@ -1,4 +1,4 @@
-// Which instructions are the barrier of a work-group, and marks of it. Pure functions.
+// Which instructions are the barrier of a work-group. A pure function.
 #pragma once
 
 #include "device/isa/inst.h"
@@ -13,13 +13,6 @@ inline bool is_group_barrier(const Inst& inst) {
     case Op::s_barrier_signal_isfirst: return inst.src[0].code == kInlineMinusOne;
     default: return false;
   }
-}
-
-// What the compiler puts before a barrier that orders some memory only (runtime/barrier_mark.h): an s_nop
-// with a bit that hardware does not read and no other s_nop has.
-inline constexpr uint32_t kBarrierMarkNop = 0x100;
-inline bool is_barrier_mark(const Inst& inst) {
-  return inst.row->op == Op::s_nop && inst.simm16 == kBarrierMarkNop;
 }
 
 }  // namespace morgana::isa

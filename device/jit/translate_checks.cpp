@@ -272,7 +272,7 @@ void Translator::check_barrier(const Instruction& i) {
 void Translator::note_times(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   const uint8_t waited = isa::waits_for(inst, target_.generation);
-  const bool is_mark = isa::is_barrier_mark(inst);
+  const bool is_mark = is_barrier_mark(inst);
   if (waited == isa::kWaitsForNothing && !is_mark) return;
   Value* const times = b_.CreateLoad(b_.getPtrTy(), field(wave_, offsetof(Wave, times)));
   if (is_mark) {

@@ -177,7 +177,7 @@ void RaceCheck::before(const Moment& moment) {
   current_ = &group.waves[wave.index];
   step_++;
   if (rows_.is_crowded()) sweep();
-  if (isa::is_barrier_mark(moment.inst)) current_->mark = moment.pc;
+  if (is_barrier_mark(moment.inst)) current_->mark = moment.pc;
   // A wave that is alone does not wait.
   if (isa::is_group_barrier(moment.inst) && wave.group->waves_ended + 1 == wave.group->wave_count)
     group.count_barrier(orders(*current_));

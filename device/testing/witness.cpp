@@ -5,7 +5,6 @@
 #include <bit>
 
 #include "device/interp/code.h"
-#include "device/isa/barrier.h"
 #include "device/isa/waits.h"
 #include "device/observe/access.h"
 
@@ -63,7 +62,7 @@ void Witness::store(const Wave& wave, Space space) {
 // Waits as compiled code does, without showing them.
 bool Witness::before(const Moment& moment) {
   WaveTimes& times = *moment.wave.times;
-  if (isa::is_barrier_mark(moment.inst)) times.mark = moment.pc;
+  if (is_barrier_mark(moment.inst)) times.mark = moment.pc;
   const uint8_t waited = isa::waits_for(moment.inst, moment.wave.target->generation);
   if (waited & isa::kWaitsForStores) times.has_waited(times.stores_since);
   if (waited & isa::kWaitsForLds) times.has_waited(times.lds_since);

@@ -5,7 +5,7 @@
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Module.h>
 
-#include "device/isa/barrier.h"
+#include "device/wave_times.h"
 #include "runtime/barrier_mark.h"
 #include "runtime/compiler/calls.h"
 
@@ -33,8 +33,8 @@ void mark_barriers(llvm::Module& module) {
     for (llvm::CallBase* const call : calls_of(*barrier)) {
       auto* const flags = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(0));
       if (flags == nullptr || (flags->getZExtValue() & kLocalAndGlobal) == kLocalAndGlobal) continue;
-      const std::string text =
-          fmt::format("{}{}_${{:uid}}:\ns_nop {}", kBarrierMark, flags->getZExtValue(), isa::kBarrierMarkNop);
+      const std::string text = fmt::format("{}{}_${{:uid}}:\ns_nop {}", kBarrierMark, flags->getZExtValue(),
+                                           device::kBarrierMarkNop);
       llvm::IRBuilder<> build(call);
       auto* const type = llvm::FunctionType::get(build.getVoidTy(), false);
       build.CreateCall(llvm::InlineAsm::get(type, text, "", true))->setConvergent();
