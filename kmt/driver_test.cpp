@@ -418,6 +418,26 @@ TEST_F(Event, ResetsItselfUnlessAskedNotTo) {
   EXPECT_EQ(hsaKmtWaitOnEvent(manual, 0), HSAKMT_STATUS_WAIT_TIMEOUT);
 }
 
+// As ROCR's thread for handlers and one of the program's may for one signal.
+TEST_F(Event, WakesAllWhoWaitForIt) {
+  HsaEvent* event = make_event();
+  HsaEvent* other = make_event();
+  std::atomic<int> woken{0};
+  const auto wait = [&](bool has_two) {
+    HsaEvent* both[] = {other, event};
+    const HSAKMT_STATUS status =
+        has_two ? hsaKmtWaitOnMultipleEvents(both, 2, false, 10'000) : hsaKmtWaitOnEvent(event, 10'000);
+    woken += status == HSAKMT_STATUS_SUCCESS;
+  };
+  std::thread one(wait, true), two(wait, false);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // they wait now
+  ASSERT_EQ(hsaKmtSetEvent(event), HSAKMT_STATUS_SUCCESS);
+  one.join();
+  two.join();
+  EXPECT_EQ(woken, 2);
+  EXPECT_EQ(hsaKmtWaitOnEvent(event, 0), HSAKMT_STATUS_WAIT_TIMEOUT);
+}
+
 TEST_F(Event, WakesSleepersAlsoThroughItsMailbox) {
   HsaEvent* one = make_event();
   HsaEvent* two = make_event();

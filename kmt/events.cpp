@@ -1,6 +1,8 @@
 #include "kmt/events.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "base/clock.h"
 #include "runtime/hsa/user_queue.h"
@@ -14,14 +16,18 @@ constexpr uint64_t kLongestNap = 1'000'000;  // ns between looks at the mailboxe
 
 }  // namespace
 
+// Under mutex_, but for `age`.
 struct Events::Event {
   HsaEvent event{};
   bool manual_reset = false;
-  std::atomic<bool> is_set{false};
+  bool is_set = false;
+  uint32_t waiters = 0;
   std::atomic<uint64_t> age{1};  // times that it was set, and one
+  // All who wait now see that it has aged. One that resets itself stays set for the next only where nobody
+  // waits, as in Linux's driver: runtimes wait for one event in two threads, and both are to go on.
   void set() {
+    is_set = manual_reset || waiters == 0;
     age.fetch_add(1);
-    is_set.store(true);
   }
 };
 
@@ -109,7 +115,10 @@ HSAKMT_STATUS Events::destroy(HsaEvent* event) {
 HSAKMT_STATUS Events::set(HsaEvent* event) {
   const auto found = find(event);
   if (!found) return HSAKMT_STATUS_INVALID_HANDLE;
-  found->set();
+  {
+    std::lock_guard lock(mutex_);
+    found->set();
+  }
   runtime::signal_hub().notify();
   return HSAKMT_STATUS_SUCCESS;
 }
@@ -117,7 +126,8 @@ HSAKMT_STATUS Events::set(HsaEvent* event) {
 HSAKMT_STATUS Events::reset(HsaEvent* event) {
   const auto found = find(event);
   if (!found) return HSAKMT_STATUS_INVALID_HANDLE;
-  found->is_set.store(false);
+  std::lock_guard lock(mutex_);
+  found->is_set = false;
   mailbox(event->EventId)->store(0);
   return HSAKMT_STATUS_SUCCESS;
 }
@@ -125,80 +135,113 @@ HSAKMT_STATUS Events::reset(HsaEvent* event) {
 HSAKMT_STATUS Events::query(HsaEvent* event) {
   const auto found = find(event);
   if (!found) return HSAKMT_STATUS_INVALID_HANDLE;
-  return is_set(*found) ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_WAIT_TIMEOUT;
+  std::lock_guard lock(mutex_);
+  return found->is_set || has_mail(*found) ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_WAIT_TIMEOUT;
 }
 
 void Events::raise(uint32_t id) {
   if (id == 0 || id >= kMaxEvents) return;
-  std::shared_ptr<Event> event;
   {
     std::lock_guard lock(mutex_);
-    event = table_[id];
+    if (Event* const event = table_[id].get()) {
+      mailbox(id)->store(0);
+      event->set();
+    }
   }
-  if (event) event->set();
   runtime::signal_hub().notify();
 }
 
-bool Events::is_set(const Event& event) const {
-  return event.is_set.load() || mailbox(event.event.EventId)->load() != 0;
+bool Events::has_mail(const Event& event) const { return mailbox(event.event.EventId)->load() != 0; }
+
+// Sets the event if its mailbox says so. Under mutex_.
+void Events::collect(Event& event) {
+  if (has_mail(event) && mailbox(event.event.EventId)->exchange(0) != 0) event.set();
 }
 
-// Whether the event is set. Resets it if it is one that resets itself.
-bool Events::take(Event& event) {
-  if (event.manual_reset) return is_set(event);
-  std::atomic<uint64_t>& mail = *mailbox(event.event.EventId);
-  const bool by_mail = mail.load(std::memory_order_relaxed) != 0 && mail.exchange(0) != 0;
-  return (event.is_set.load(std::memory_order_relaxed) && event.is_set.exchange(false)) || by_mail;
-}
+// What one thread waits for.
+class Events::Waiter {
+ public:
+  // Under the table's mutex.
+  Waiter(Events& events, std::vector<std::shared_ptr<Event>> wanted, const uint64_t* ages)
+      : events_(events), wanted_(std::move(wanted)), begun_(wanted_.size()), was_set_(wanted_.size()) {
+    for (size_t i = 0; i < wanted_.size(); i++) {
+      Event& event = *wanted_[i];
+      events_.collect(event);
+      begun_[i] = ages != nullptr && ages[i] != 0 ? ages[i] : event.age.load();
+      was_set_[i] = event.manual_reset ? event.is_set : std::exchange(event.is_set, false);
+      event.waiters++;
+    }
+  }
+  ~Waiter() {
+    std::lock_guard lock(events_.mutex_);
+    for (const auto& event : wanted_) event->waiters--;
+    if (is_done_) return;
+    for (size_t i = 0; i < wanted_.size(); i++)
+      if (has_been_set(i)) wanted_[i]->is_set = true;
+  }
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+  bool is_done(bool all) {
+    size_t set = 0;
+    for (size_t i = 0; i < wanted_.size(); i++) set += is_set(i) ? 1 : 0;
+    is_done_ = all ? set == wanted_.size() : set != 0;
+    return is_done_;
+  }
+  void note_ages(uint64_t* ages) const {
+    for (size_t i = 0; ages != nullptr && i < wanted_.size(); i++) ages[i] = wanted_[i]->age.load();
+  }
+
+ private:
+  bool is_set(size_t i) {
+    Event& event = *wanted_[i];
+    if (events_.has_mail(event)) {
+      std::lock_guard lock(events_.mutex_);
+      events_.collect(event);
+    }
+    return has_been_set(i);
+  }
+  bool has_been_set(size_t i) const { return was_set_[i] || wanted_[i]->age.load() != begun_[i]; }
+
+  Events& events_;
+  const std::vector<std::shared_ptr<Event>> wanted_;
+  std::vector<uint64_t> begun_;
+  std::vector<bool> was_set_;
+  bool is_done_ = false;  // otherwise what has been set meanwhile is given back
+};
 
 HSAKMT_STATUS Events::wait(HsaEvent* events[], uint32_t count, bool all, uint32_t milliseconds,
                            uint64_t* ages) {
-  std::vector<std::shared_ptr<Event>> wanted;
-  wanted.reserve(count);
+  std::optional<Waiter> waiter;
   {
     std::lock_guard lock(mutex_);
+    std::vector<std::shared_ptr<Event>> wanted;
+    wanted.reserve(count);
     for (uint32_t i = 0; i < count; ++i) {
       const uint32_t id = events[i] == nullptr ? 0 : events[i]->EventId;
       if (id == 0 || id >= kMaxEvents || !table_[id] || &table_[id]->event != events[i])
         return HSAKMT_STATUS_INVALID_HANDLE;
       wanted.push_back(table_[id]);
     }
+    waiter.emplace(*this, std::move(wanted), ages);
   }
   // The packet that sets the event may have been announced by a doorbell just now.
   runtime::UserQueue::look_now();
   constexpr uint64_t kMillisecond = 1'000'000;
   const uint64_t start = now_ns(), limit = uint64_t{milliseconds} * kMillisecond;
   runtime::Patience patience(runtime::signal_hub(), kLongestNap);
-  const auto has_aged = [&](uint32_t i) {
-    return ages != nullptr && ages[i] != 0 && ages[i] != wanted[i]->age.load();
-  };
-  const auto note_ages = [&](HSAKMT_STATUS status) {
-    for (uint32_t i = 0; ages != nullptr && i < count; ++i) ages[i] = wanted[i]->age.load();
-    return status;
-  };
+  HSAKMT_STATUS status = HSAKMT_STATUS_SUCCESS;
   while (true) {
     patience.look();
-    uint32_t ready = 0;
-    for (uint32_t i = 0; i < count; ++i) ready += is_set(*wanted[i]) || has_aged(i);
-    if (all ? ready == count : ready != 0) {
-      // An event that resets itself goes to one waiter. A waiter that comes too late for one of several gives
-      // back the others.
-      std::vector<bool> taken(count);
-      uint32_t got = 0;
-      for (uint32_t i = 0; i < count; ++i) {
-        taken[i] = take(*wanted[i]);
-        got += taken[i] || has_aged(i);
-      }
-      if (all ? got == count : got != 0) return note_ages(HSAKMT_STATUS_SUCCESS);
-      for (uint32_t i = 0; i < count; ++i)
-        if (taken[i] && !wanted[i]->manual_reset) wanted[i]->is_set.store(true);
-      runtime::signal_hub().notify();
-    }
+    if (waiter->is_done(all)) break;
     const uint64_t waited = now_ns() - start;
-    if (milliseconds != HSA_EVENTTIMEOUT_INFINITE && waited >= limit)
-      return note_ages(HSAKMT_STATUS_WAIT_TIMEOUT);
+    if (milliseconds != HSA_EVENTTIMEOUT_INFINITE && waited >= limit) {
+      status = HSAKMT_STATUS_WAIT_TIMEOUT;
+      break;
+    }
     patience.wait(milliseconds == HSA_EVENTTIMEOUT_INFINITE ? ~uint64_t{0} : limit - waited);
   }
+  waiter->note_ages(ages);
+  return status;
 }
 
 bool Events::report_memory_fault(uint32_t node, const device::Fault& fault, bool is_hang) {

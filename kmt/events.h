@@ -52,8 +52,9 @@ class Events {
   using Table = std::vector<std::shared_ptr<Event>>;
   Table::iterator slot_of(const HsaEvent* event);  // under mutex_
   std::shared_ptr<Event> find(const HsaEvent* event);
-  bool is_set(const Event& event) const;
-  bool take(Event& event);
+  class Waiter;
+  bool has_mail(const Event& event) const;
+  void collect(Event& event);
   std::atomic<uint64_t>* mailbox(uint32_t id) const;
 
   std::mutex mutex_;
