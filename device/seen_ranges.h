@@ -6,8 +6,6 @@
 
 #include <cstdint>
 
-#include "device/limits.h"
-
 namespace morgana::device {
 
 struct SeenRange {

@@ -47,7 +47,7 @@ bool RaceCheck::is_quiet(const Wave& wave, const isa::Inst& inst, uint64_t pc) {
 
 void RaceCheck::group_begins(const Group& group, Wave* waves) {
   GroupState& state = state_of(group);
-  running_ += std::exchange(state.is_running, true) ? 0 : 1;
+  state.is_running = true;
   state.first = waves;
   state.barriers = state.lds_barriers = 0;
   state.released.clear();
@@ -114,7 +114,7 @@ void RaceCheck::group_ends(const Group& group) {
   });
   open();
   std::ranges::for_each(state_of(group).lds, RaceMarks::clear);
-  running_ -= std::exchange(state_of(group).is_running, false) ? 1 : 0;
+  state_of(group).is_running = false;
 }
 
 // The grid's barrier: who comes there tells all and is told by all. A wave that waits comes again, the last

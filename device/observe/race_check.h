@@ -176,7 +176,6 @@ class RaceCheck {
   const bool has_one_wave_;  // each group
   uint32_t step_ = 0;
   std::unordered_map<const Group*, GroupState> groups_;  // those that have ended keep their memory
-  uint32_t running_ = 0;
   std::pair<const Group*, GroupState*> last_group_{};
   std::shared_ptr<KernelAccesses> code_;
   bool skips_lds_ = false;  // accesses that code_ calls quiet
