@@ -438,6 +438,34 @@ TEST_F(Event, WakesAllWhoWaitForIt) {
   EXPECT_EQ(hsaKmtWaitOnEvent(event, 0), HSAKMT_STATUS_WAIT_TIMEOUT);
 }
 
+TEST_F(Event, IsLeftToOthersByWhoWaitsForAllOfSeveral) {
+  HsaEvent* event = make_event();
+  HsaEvent* manual = make_event(HSA_EVENTTYPE_SIGNAL, true);
+  HsaEvent* other = make_event();
+  ASSERT_EQ(hsaKmtSetEvent(event), HSAKMT_STATUS_SUCCESS);
+  ASSERT_EQ(hsaKmtSetEvent(manual), HSAKMT_STATUS_SUCCESS);
+  HsaEvent* all[] = {event, manual, other};
+  std::thread waiter(
+      [&] { EXPECT_EQ(hsaKmtWaitOnMultipleEvents(all, 3, true, 300), HSAKMT_STATUS_WAIT_TIMEOUT); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(hsaKmtWaitOnEvent(event, 10'000), HSAKMT_STATUS_SUCCESS);
+  ASSERT_EQ(hsaKmtResetEvent(manual), HSAKMT_STATUS_SUCCESS);
+  waiter.join();
+  EXPECT_EQ(hsaKmtQueryEventState(event), HSAKMT_STATUS_WAIT_TIMEOUT);
+  EXPECT_EQ(hsaKmtQueryEventState(manual), HSAKMT_STATUS_WAIT_TIMEOUT);
+}
+
+TEST_F(Event, WaitingForOneThatIsDestroyedFails) {
+  HsaEvent* event = nullptr;
+  HsaEventDescriptor descriptor{};
+  descriptor.EventType = HSA_EVENTTYPE_SIGNAL;
+  ASSERT_EQ(hsaKmtCreateEvent(&descriptor, false, false, &event), HSAKMT_STATUS_SUCCESS);
+  std::thread waiter([&] { EXPECT_EQ(hsaKmtWaitOnEvent(event, 10'000), HSAKMT_STATUS_WAIT_FAILURE); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_EQ(hsaKmtDestroyEvent(event), HSAKMT_STATUS_SUCCESS);
+  waiter.join();
+}
+
 TEST_F(Event, WakesSleepersAlsoThroughItsMailbox) {
   HsaEvent* one = make_event();
   HsaEvent* two = make_event();

@@ -16,18 +16,19 @@ constexpr uint64_t kLongestNap = 1'000'000;  // ns between looks at the mailboxe
 
 }  // namespace
 
-// Under mutex_, but for `age`.
+// Under mutex_.
 struct Events::Event {
   HsaEvent event{};
   bool manual_reset = false;
   bool is_set = false;
-  uint32_t waiters = 0;
-  std::atomic<uint64_t> age{1};  // times that it was set, and one
+  bool is_gone = false;  // destroyed
+  uint32_t waiters = 0;  // but for those who wait for all of several
+  uint64_t age = 1;      // times that it was set, and one
   // All who wait now see that it has aged. One that resets itself stays set for the next only where nobody
   // waits, as in Linux's driver: runtimes wait for one event in two threads, and both are to go on.
   void set() {
     is_set = manual_reset || waiters == 0;
-    age.fetch_add(1);
+    age++;
   }
 };
 
@@ -106,6 +107,7 @@ HSAKMT_STATUS Events::destroy(HsaEvent* event) {
     std::lock_guard lock(mutex_);
     const auto found = slot_of(event);
     if (found == table_.end()) return HSAKMT_STATUS_INVALID_HANDLE;
+    (*found)->is_gone = true;
     found->reset();
   }
   runtime::signal_hub().notify();
@@ -161,52 +163,49 @@ void Events::collect(Event& event) {
 // What one thread waits for.
 class Events::Waiter {
  public:
-  // Under the table's mutex.
-  Waiter(Events& events, std::vector<std::shared_ptr<Event>> wanted, const uint64_t* ages)
-      : events_(events), wanted_(std::move(wanted)), begun_(wanted_.size()), was_set_(wanted_.size()) {
+  // Under the table's mutex. `ages` as Events::wait has it.
+  Waiter(Events& events, std::vector<std::shared_ptr<Event>> wanted, bool all, uint64_t* ages)
+      : events_(events), wanted_(std::move(wanted)), all_(all), ages_(ages), begun_(wanted_.size()) {
+    const bool is_alone = !all || wanted_.size() == 1;
     for (size_t i = 0; i < wanted_.size(); i++) {
-      Event& event = *wanted_[i];
-      events_.collect(event);
-      begun_[i] = ages != nullptr && ages[i] != 0 ? ages[i] : event.age.load();
-      was_set_[i] = event.manual_reset ? event.is_set : std::exchange(event.is_set, false);
-      event.waiters++;
+      wanted_[i]->waiters += is_alone ? 1 : 0;
+      begun_[i] = ages != nullptr && ages[i] != 0 ? ages[i] : wanted_[i]->age;
     }
-  }
-  ~Waiter() {
-    std::lock_guard lock(events_.mutex_);
-    for (const auto& event : wanted_) event->waiters--;
-    if (is_done_) return;
-    for (size_t i = 0; i < wanted_.size(); i++)
-      if (has_been_set(i)) wanted_[i]->is_set = true;
   }
   Waiter(const Waiter&) = delete;
   Waiter& operator=(const Waiter&) = delete;
-  bool is_done(bool all) {
+
+  // Whether the wait is over, and how; always if `is_last`. To be called until it is.
+  std::optional<HSAKMT_STATUS> look(bool is_last) {
+    std::lock_guard lock(events_.mutex_);
     size_t set = 0;
-    for (size_t i = 0; i < wanted_.size(); i++) set += is_set(i) ? 1 : 0;
-    is_done_ = all ? set == wanted_.size() : set != 0;
-    return is_done_;
-  }
-  void note_ages(uint64_t* ages) const {
-    for (size_t i = 0; ages != nullptr && i < wanted_.size(); i++) ages[i] = wanted_[i]->age.load();
+    bool is_gone = false;
+    for (size_t i = 0; i < wanted_.size(); i++) {
+      Event& event = *wanted_[i];
+      is_gone = is_gone || event.is_gone;
+      if (!event.is_gone) events_.collect(event);
+      set += event.is_set || event.age != begun_[i] ? 1 : 0;
+    }
+    const bool is_done = all_ ? set == wanted_.size() : set != 0;
+    if (!is_done && !is_gone && !is_last) return std::nullopt;
+    const bool is_alone = !all_ || wanted_.size() == 1;
+    for (size_t i = 0; i < wanted_.size(); i++) {
+      Event& event = *wanted_[i];
+      event.waiters -= is_alone ? 1 : 0;
+      if (is_done && !event.manual_reset) event.is_set = false;
+      if (ages_ != nullptr) ages_[i] = event.age;
+    }
+    return is_done   ? HSAKMT_STATUS_SUCCESS
+           : is_gone ? HSAKMT_STATUS_WAIT_FAILURE
+                     : HSAKMT_STATUS_WAIT_TIMEOUT;
   }
 
  private:
-  bool is_set(size_t i) {
-    Event& event = *wanted_[i];
-    if (events_.has_mail(event)) {
-      std::lock_guard lock(events_.mutex_);
-      events_.collect(event);
-    }
-    return has_been_set(i);
-  }
-  bool has_been_set(size_t i) const { return was_set_[i] || wanted_[i]->age.load() != begun_[i]; }
-
   Events& events_;
   const std::vector<std::shared_ptr<Event>> wanted_;
+  const bool all_;
+  uint64_t* const ages_;
   std::vector<uint64_t> begun_;
-  std::vector<bool> was_set_;
-  bool is_done_ = false;  // otherwise what has been set meanwhile is given back
 };
 
 HSAKMT_STATUS Events::wait(HsaEvent* events[], uint32_t count, bool all, uint32_t milliseconds,
@@ -222,26 +221,20 @@ HSAKMT_STATUS Events::wait(HsaEvent* events[], uint32_t count, bool all, uint32_
         return HSAKMT_STATUS_INVALID_HANDLE;
       wanted.push_back(table_[id]);
     }
-    waiter.emplace(*this, std::move(wanted), ages);
+    waiter.emplace(*this, std::move(wanted), all, ages);
   }
   // The packet that sets the event may have been announced by a doorbell just now.
   runtime::UserQueue::look_now();
   constexpr uint64_t kMillisecond = 1'000'000;
+  const bool is_endless = milliseconds == HSA_EVENTTIMEOUT_INFINITE;
   const uint64_t start = now_ns(), limit = uint64_t{milliseconds} * kMillisecond;
   runtime::Patience patience(runtime::signal_hub(), kLongestNap);
-  HSAKMT_STATUS status = HSAKMT_STATUS_SUCCESS;
   while (true) {
     patience.look();
-    if (waiter->is_done(all)) break;
     const uint64_t waited = now_ns() - start;
-    if (milliseconds != HSA_EVENTTIMEOUT_INFINITE && waited >= limit) {
-      status = HSAKMT_STATUS_WAIT_TIMEOUT;
-      break;
-    }
-    patience.wait(milliseconds == HSA_EVENTTIMEOUT_INFINITE ? ~uint64_t{0} : limit - waited);
+    if (const auto status = waiter->look(!is_endless && waited >= limit)) return *status;
+    patience.wait(is_endless ? ~uint64_t{0} : limit - waited);
   }
-  waiter->note_ages(ages);
-  return status;
 }
 
 bool Events::report_memory_fault(uint32_t node, const device::Fault& fault, bool is_hang) {
