@@ -13,7 +13,7 @@ namespace morgana::device {
 struct LdsMarks;
 
 // What the compiler puts before a barrier that orders some memory only (CheckHost::barrier_marks): an s_nop
-// with a bit that hardware does not read and no other s_nop has.
+// with a bit that hardware does not read and LLVM sets in no other.
 inline constexpr uint32_t kBarrierMarkNop = 0x100;
 inline bool is_barrier_mark(const isa::Inst& inst) {
   return inst.row->op == isa::Op::s_nop && inst.simm16 == kBarrierMarkNop;

@@ -91,7 +91,7 @@ MORGANA_INLINE uint32_t record_now(LaunchMarks& launch, WaveTimes& times, uint64
 MORGANA_INLINE bool mark(const LdsMarks& marks, const WaveTimes& times, const Neighbours& lanes,
                          uint32_t apart, RaceMark now) {
   const uint32_t bytes = lanes.use.bytes, add = static_cast<uint32_t>(lanes.base) + apart;
-  if (bytes % 4 != 0 || marks.bytes < bytes) return false;
+  if (marks.bytes < bytes) return false;
   alignas(64) uint32_t addresses[kLanes];
   uint64_t readers[4] = {};  // that follow another wave's reader, which is kept
 // Not at once: callers would save more registers.
@@ -149,7 +149,9 @@ MORGANA_INLINE bool mark(const LdsMarks& marks, const WaveTimes& times, const Ne
 MORGANA_INLINE bool leave_lds_marks(const Wave& wave, uint64_t pc, const Neighbours& lanes) {
   WaveTimes* const times = wave.times;
   LdsMarks* const marks = times != nullptr ? times->lds : nullptr;
-  if (marks == nullptr || !marks->is_spread || !marks->launch->is_open || lanes.lanes == 0) return false;
+  if (marks == nullptr || !marks->is_spread || !marks->launch->is_open || lanes.lanes == 0 ||
+      lanes.use.bytes % 4 != 0)
+    return false;
   const auto at = static_cast<uint32_t>((pc - wave.code->address) / 4);
   if (marks->launch->seen->range[SeenRanges::slot(at, lanes.use.writes)].begin != SeenRanges::loud(at))
     return false;

@@ -36,12 +36,11 @@ void RaceCheck::look_at_all_lds() {
 
 // Whether an access to LDS can meet none that it races with. Notes it for compiled code.
 bool RaceCheck::is_quiet(const Wave& wave, const isa::Inst& inst, uint64_t pc) {
-  const auto at = static_cast<uint32_t>((pc - wave.code->address) / 4);
-  uint64_t& tag = seen_.range[SeenRanges::slot(at, inst.row->flags & (isa::kStore | isa::kAtomic))].begin;
-  tag = SeenRanges::loud(at);
   if (!skips_lds_) return false;
+  const auto at = static_cast<uint32_t>((pc - wave.code->address) / 4);
   if (!has_one_wave_ && (at >= code_->quiet_lds.size() || !code_->quiet_lds[at])) return false;
-  tag = SeenRanges::quiet(at);
+  seen_.range[SeenRanges::slot(at, inst.row->flags & (isa::kStore | isa::kAtomic))].begin =
+      SeenRanges::quiet(at);
   return true;
 }
 

@@ -4,7 +4,6 @@
 // not passed is shown to it, and leaves them again: that changes nothing.
 #include <algorithm>
 #include <bit>
-#include <optional>
 
 #include "device/interp/code.h"
 #include "device/observe/access.h"
@@ -149,7 +148,12 @@ bool RaceCheck::touch_neighbours(const Wave& wave, const Neighbours& lanes, uint
 bool RaceCheck::reads_only(const Wave& wave, const isa::Inst& inst, uint64_t pc, const Neighbours& lanes) {
   const PlainUse& use = lanes.use;
   if (lanes.lanes == 0) return false;
-  if (use.is_lds) return is_quiet(wave, inst, pc);
+  if (use.is_lds) {
+    if (is_quiet(wave, inst, pc)) return true;
+    const auto at = static_cast<uint32_t>((pc - wave.code->address) / 4);
+    seen_.range[SeenRanges::slot(at, use.writes)].begin = SeenRanges::loud(at);
+    return false;
+  }
   if (use.writes) return false;
   const auto range = read_only_.around(lanes.lowest, lanes.highest + use.bytes);
   if (!range || may_lie_elsewhere(wave, range->begin, range->end)) return false;
@@ -167,15 +171,12 @@ bool RaceCheck::reads_only(const Access& access) {
   return read_only_.around(lowest, highest + access.bytes).has_value();
 }
 
-// In LDS: as soon as lanes are no neighbours all of its dwords have marks of their own, which native code
-// leaves.
-bool RaceCheck::leaves_marks_apart(const Wave& wave, uint64_t pc, const Neighbours& lanes,
-                                   GroupState& group) {
-  if (!group.marks.is_spread) {
-    if (lanes.are_one_run()) return false;
-    for (Row& row : group.lds) rows_.spread(row);
-    group.marks.is_spread = true;
-  }
+// In LDS: as soon as lanes are no neighbours all of its dwords have marks of their own. From then on native
+// code leaves them where it can, before it asks.
+bool RaceCheck::spreads(const Wave& wave, uint64_t pc, const Neighbours& lanes, GroupState& group) {
+  if (group.marks.is_spread || lanes.are_one_run()) return false;
+  for (Row& row : group.lds) rows_.spread(row);
+  group.marks.is_spread = true;
   return level().mark_lds(wave, pc, lanes);
 }
 
@@ -183,7 +184,7 @@ bool RaceCheck::passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, con
   if (by_lane_ || lanes.lanes == 0 || !doubts_.empty() || rows_.is_crowded()) return false;
   GroupState& group = state_of(*wave.group);
   current_ = &group.waves[wave.index];
-  if (lanes.use.is_lds && leaves_marks_apart(wave, pc, lanes, group)) return true;
+  if (lanes.use.is_lds && spreads(wave, pc, lanes, group)) return true;
   Access access;
   access.space = lanes.use.is_lds ? Space::lds : Space::global;
   access.writes = lanes.use.writes;

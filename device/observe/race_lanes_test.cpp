@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "device/interp/code.h"
 #include "device/isa/decode.h"
 #include "device/observe/checker.h"
 #include "device/testing/wave_rig.h"
@@ -157,7 +158,10 @@ class Launched {
   void show(const Moment& moment, const Neighbours* lanes) {
     sides_[0].check->before(moment);
     RaceCheck& asked = *sides_[1].check;
-    if (lanes != nullptr && asked.passes(moment.wave, moment.inst, moment.pc, *lanes))
+    const auto marks_lds = [&] {
+      return lanes->use.is_lds && level().mark_lds(moment.wave, moment.pc, *lanes);
+    };
+    if (lanes != nullptr && (marks_lds() || asked.passes(moment.wave, moment.inst, moment.pc, *lanes)))
       passed++;
     else
       asked.before(moment);
