@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "device/wave_times.h"
+
 namespace morgana::device {
 
 struct SeenRanges;
@@ -67,7 +69,30 @@ struct LaunchMarks {
   uint64_t entry = 0;  // the address that RaceRecord::at counts from
   const SeenRanges* seen = nullptr;
   bool is_open = false;  // whether accesses may leave marks without being shown
+
+  // The number of a record that is alike, or of a new one while there are fewer than `room`; 0: there is
+  // none.
+  [[gnu::always_inline]] uint32_t number_of(const RaceRecord& record, uint32_t room) {
+    uint32_t& last = recent[static_cast<uint32_t>(record.at) % kRecent];
+    if (last != 0 && records[last] == record) return last;
+    if (count >= room) return 0;
+    last = count++;
+    records[last] = record;
+    return last;
+  }
 };
+
+// Of a plain access that the wave makes now.
+[[gnu::always_inline]] inline RaceRecord record_at(const LaunchMarks& launch, const WaveTimes& times,
+                                                   uint64_t pc) {
+  RaceRecord record;
+  record.wave = times.number, record.time = times.time;
+  record.at = static_cast<int32_t>(static_cast<int64_t>(pc - launch.entry) / 4);
+  record.ordered = times.time - 1;
+  for (const uint32_t since : {times.stores_since, times.lds_since, times.dirty_since})
+    record.ordered = record.ordered < since - 1 ? record.ordered : since - 1;  // 0: the greatest
+  return record;
+}
 
 // Of a work-group's LDS.
 struct LdsMarks {

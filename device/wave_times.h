@@ -34,6 +34,12 @@ struct WaveTimes {
   void stores(uint32_t& since) const {
     if (since == 0) since = time;
   }
+  void waits(bool for_stores, bool for_lds) {
+    if (for_stores) has_waited(stores_since);
+    if (for_lds) has_waited(lds_since);
+  }
+
+ private:
   void has_waited(uint32_t& since) {
     if (since != 0) time++;
     since = 0;

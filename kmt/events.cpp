@@ -96,12 +96,6 @@ Events::Table::iterator Events::slot_of(const HsaEvent* event) {
   return std::find_if(table_.begin(), table_.end(), [&](const auto& e) { return e && &e->event == event; });
 }
 
-std::shared_ptr<Events::Event> Events::find(const HsaEvent* event) {
-  std::lock_guard lock(mutex_);
-  const auto found = slot_of(event);
-  return found == table_.end() ? nullptr : *found;
-}
-
 HSAKMT_STATUS Events::destroy(HsaEvent* event) {
   {
     std::lock_guard lock(mutex_);
@@ -115,30 +109,30 @@ HSAKMT_STATUS Events::destroy(HsaEvent* event) {
 }
 
 HSAKMT_STATUS Events::set(HsaEvent* event) {
-  const auto found = find(event);
-  if (!found) return HSAKMT_STATUS_INVALID_HANDLE;
   {
     std::lock_guard lock(mutex_);
-    found->set();
+    const auto found = slot_of(event);
+    if (found == table_.end()) return HSAKMT_STATUS_INVALID_HANDLE;
+    (*found)->set();
   }
   runtime::signal_hub().notify();
   return HSAKMT_STATUS_SUCCESS;
 }
 
 HSAKMT_STATUS Events::reset(HsaEvent* event) {
-  const auto found = find(event);
-  if (!found) return HSAKMT_STATUS_INVALID_HANDLE;
   std::lock_guard lock(mutex_);
-  found->is_set = false;
+  const auto found = slot_of(event);
+  if (found == table_.end()) return HSAKMT_STATUS_INVALID_HANDLE;
+  (*found)->is_set = false;
   mailbox(event->EventId)->store(0);
   return HSAKMT_STATUS_SUCCESS;
 }
 
 HSAKMT_STATUS Events::query(HsaEvent* event) {
-  const auto found = find(event);
-  if (!found) return HSAKMT_STATUS_INVALID_HANDLE;
   std::lock_guard lock(mutex_);
-  return found->is_set || has_mail(*found) ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_WAIT_TIMEOUT;
+  const auto found = slot_of(event);
+  if (found == table_.end()) return HSAKMT_STATUS_INVALID_HANDLE;
+  return (*found)->is_set || has_mail(**found) ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_WAIT_TIMEOUT;
 }
 
 void Events::raise(uint32_t id) {
@@ -165,10 +159,13 @@ class Events::Waiter {
  public:
   // Under the table's mutex. `ages` as Events::wait has it.
   Waiter(Events& events, std::vector<std::shared_ptr<Event>> wanted, bool all, uint64_t* ages)
-      : events_(events), wanted_(std::move(wanted)), all_(all), ages_(ages), begun_(wanted_.size()) {
-    const bool is_alone = !all || wanted_.size() == 1;
+      : events_(events),
+        wanted_(std::move(wanted)),
+        all_(all && wanted_.size() != 1),
+        ages_(ages),
+        begun_(wanted_.size()) {
     for (size_t i = 0; i < wanted_.size(); i++) {
-      wanted_[i]->waiters += is_alone ? 1 : 0;
+      wanted_[i]->waiters += all_ ? 0 : 1;
       begun_[i] = ages != nullptr && ages[i] != 0 ? ages[i] : wanted_[i]->age;
     }
   }
@@ -188,10 +185,9 @@ class Events::Waiter {
     }
     const bool is_done = all_ ? set == wanted_.size() : set != 0;
     if (!is_done && !is_gone && !is_last) return std::nullopt;
-    const bool is_alone = !all_ || wanted_.size() == 1;
     for (size_t i = 0; i < wanted_.size(); i++) {
       Event& event = *wanted_[i];
-      event.waiters -= is_alone ? 1 : 0;
+      event.waiters -= all_ ? 0 : 1;
       if (is_done && !event.manual_reset) event.is_set = false;
       if (ages_ != nullptr) ages_[i] = event.age;
     }
@@ -203,7 +199,7 @@ class Events::Waiter {
  private:
   Events& events_;
   const std::vector<std::shared_ptr<Event>> wanted_;
-  const bool all_;
+  const bool all_;  // of several
   uint64_t* const ages_;
   std::vector<uint64_t> begun_;
 };

@@ -51,7 +51,6 @@ class Events {
   Events();
   using Table = std::vector<std::shared_ptr<Event>>;
   Table::iterator slot_of(const HsaEvent* event);  // under mutex_
-  std::shared_ptr<Event> find(const HsaEvent* event);
   class Waiter;
   bool has_mail(const Event& event) const;
   void collect(Event& event);

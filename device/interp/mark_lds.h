@@ -9,7 +9,6 @@
 #include "device/neighbours.h"
 #include "device/race_mark.h"
 #include "device/seen_ranges.h"
-#include "device/wave_times.h"
 
 namespace morgana::device::MORGANA_SIMD {
 
@@ -68,22 +67,11 @@ MORGANA_INLINE bool may_write(const LdsMarks& marks, const WaveTimes& times, Chu
 
 // The record of what the wave accesses now. 0: no room is left.
 MORGANA_INLINE uint32_t record_now(LaunchMarks& launch, WaveTimes& times, uint64_t pc) {
-  RaceRecord now;
-  now.wave = times.number, now.time = times.time;
-  now.at = static_cast<int32_t>(static_cast<int64_t>(pc - launch.entry) / 4);
-  now.ordered = times.time - 1;
-  for (const uint32_t since : {times.stores_since, times.lds_since, times.dirty_since})
-    now.ordered = now.ordered < since - 1 ? now.ordered : since - 1;
-  uint32_t& recent = launch.recent[static_cast<uint32_t>(now.at) % LaunchMarks::kRecent];
-  if (recent == 0 || __builtin_memcmp(&launch.records[recent], &now, sizeof now) != 0) {
-    if (launch.count >= launch.most) return 0;
-    recent = launch.count++;
-    launch.records[recent] = now;
-  }
-  if (times.own[0] == recent) return recent;
+  const uint32_t number = launch.number_of(record_at(launch, times, pc), launch.most);
+  if (number == 0 || times.own[0] == number) return number;
 #pragma clang loop unroll(full)
   for (uint32_t i = WaveTimes::kOwn - 1; i > 0; i--) times.own[i] = times.own[i - 1];
-  return times.own[0] = recent;
+  return times.own[0] = number;
 }
 
 // Each lane leaves its mark on the dwords that it accesses, `apart` from its address, if the wave knows all

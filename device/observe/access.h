@@ -1,7 +1,10 @@
 // What memory an instruction is about to touch.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
+#include <utility>
 
 #include "device/apertures.h"
 #include "device/observe/observer.h"
@@ -20,6 +23,16 @@ Access described(const isa::Inst& inst);
 // As accesses_of, of a flat or global instruction whose lanes access these places.
 size_t accesses_at(Wave& wave, const isa::Inst& inst, uint64_t lanes, const uint64_t* addresses,
                    Accesses& out);
+
+// The lowest and the highest address of its lanes.
+inline std::pair<uint64_t, uint64_t> span_of(const Access& access) {
+  uint64_t lowest = ~uint64_t{0}, highest = 0;
+  for (uint64_t left = access.lanes; left != 0; left &= left - 1) {
+    const uint64_t address = access.address[static_cast<uint32_t>(std::countr_zero(left))];
+    lowest = std::min(lowest, address), highest = std::max(highest, address);
+  }
+  return {lowest, highest};
+}
 
 // Whether some of [begin, end), by an address of flat memory, may be LDS or scratch.
 inline bool may_lie_elsewhere(const Wave& wave, uint64_t begin, uint64_t end) {

@@ -135,8 +135,7 @@ uint8_t RaceCheck::orders(WaveClock& wave) const {
 void RaceCheck::follow(const Wave& wave, const isa::Inst& inst, WaveClock& clock) {
   const TargetInfo& target = *wave.target;
   const uint8_t waited = isa::waits_for(inst, target.generation), dropped = drops(inst, target);
-  if (waited & isa::kWaitsForStores) clock.has_waited(clock.stores_since);
-  if (waited & isa::kWaitsForLds) clock.has_waited(clock.lds_since);
+  clock.waits(waited & isa::kWaitsForStores, waited & isa::kWaitsForLds);
   if (writes_back(inst)) clock.writes_back();
   if (dropped & kDropsOfOthers) clock.drops_of_others();
   if (dropped & kDropsOfGroup) clock.drops_of_group();

@@ -131,7 +131,6 @@ class RaceCheck {
   void look_at_all_lds();
   bool is_quiet(const Wave& wave, const isa::Inst& inst, uint64_t pc);
   bool reads_only(const Access& access);
-  RaceRecord record_at(uint64_t pc) const;
   RaceMark mark_of(const Moment& moment, const Access& access, const GroupState& group);
   void touch_all(const Moment& moment, const Access& access, GroupState& group);
   void touch(const Moment& moment, const Access& access, RaceMark now, uint32_t lane, GroupState& group);

@@ -148,26 +148,22 @@ bool RaceCheck::touch_neighbours(const Wave& wave, const Neighbours& lanes, uint
 bool RaceCheck::reads_only(const Wave& wave, const isa::Inst& inst, uint64_t pc, const Neighbours& lanes) {
   const PlainUse& use = lanes.use;
   if (lanes.lanes == 0) return false;
+  const auto at = static_cast<uint32_t>((pc - wave.code->address) / 4);
   if (use.is_lds) {
     if (is_quiet(wave, inst, pc)) return true;
-    const auto at = static_cast<uint32_t>((pc - wave.code->address) / 4);
     seen_.range[SeenRanges::slot(at, use.writes)].begin = SeenRanges::loud(at);
     return false;
   }
   if (use.writes) return false;
   const auto range = read_only_.around(lanes.lowest, lanes.highest + use.bytes);
   if (!range || may_lie_elsewhere(wave, range->begin, range->end)) return false;
-  seen_.range[SeenRanges::slot(static_cast<uint32_t>((pc - wave.code->address) / 4), false)] = *range;
+  seen_.range[SeenRanges::slot(at, false)] = *range;
   return true;
 }
 
 bool RaceCheck::reads_only(const Access& access) {
   if (access.writes || access.is_coherent || access.lanes == 0) return false;
-  uint64_t lowest = ~uint64_t{0}, highest = 0;
-  for (uint64_t left = access.lanes; left != 0; left &= left - 1) {
-    const uint64_t address = access.address[static_cast<uint32_t>(std::countr_zero(left))];
-    lowest = std::min(lowest, address), highest = std::max(highest, address);
-  }
+  const auto [lowest, highest] = span_of(access);
   return read_only_.around(lowest, highest + access.bytes).has_value();
 }
 
@@ -190,7 +186,7 @@ bool RaceCheck::passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, con
   access.writes = lanes.use.writes;
   for (uint32_t place = 0; place < (lanes.use.has_two ? 2 : 1); place++) {
     RaceMark now;
-    now.record = rows_.number_of(record_at(pc));
+    now.record = rows_.number_of(record_at(rows_.launch(), *current_, pc));
     now.bytes = 0xf;
     now.access = static_cast<uint8_t>(place);
     if (!touch_neighbours(wave, lanes, place * lanes.use.apart, now, group)) return false;

@@ -133,13 +133,13 @@ RaceMarks::Dwords* RaceMarks::make_dwords(Row& row) {
 }
 
 uint32_t RaceMarks::number_of(const RaceRecord& record) {
-  uint32_t& recent = launch_.recent[static_cast<uint32_t>(record.at) % LaunchMarks::kRecent];
-  if (recent != 0 && records_[recent] == record) return recent;
-  if (launch_.count == records_.size()) records_.resize(2 * records_.size());
-  recent = launch_.count++;
-  records_[recent] = record;
-  admit();
-  return recent;
+  if (launch_.count == records_.size()) {
+    records_.resize(2 * records_.size());
+    admit();
+  }
+  const uint32_t number = launch_.number_of(record, static_cast<uint32_t>(records_.size()));
+  if (number + 1 == launch_.count) admit();
+  return number;
 }
 
 // Of native code's records.

@@ -135,16 +135,8 @@ void RaceCheck::touch(const Moment& moment, const Access& access, RaceMark now, 
   }
 }
 
-RaceRecord RaceCheck::record_at(uint64_t pc) const {
-  RaceRecord record;
-  record.wave = current_->number, record.time = current_->time;
-  record.at = static_cast<int32_t>(static_cast<int64_t>(pc - launch_.entry) / 4);
-  record.ordered = std::min(current_->time - 1, current_->released());
-  return record;
-}
-
 RaceMark RaceCheck::mark_of(const Moment& moment, const Access& access, const GroupState& group) {
-  RaceRecord record = record_at(moment.pc);
+  RaceRecord record = record_at(rows_.launch(), *current_, moment.pc);
   record.step = access.is_atomic ? current_->version : 0;
   record.is_atomic = access.is_atomic, record.is_coherent = access.is_coherent;
   record.reaches_all = access.is_atomic && reaches_all(moment.inst, *moment.wave.target);

@@ -1,6 +1,5 @@
 #include "device/testing/witness.h"
 
-#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -64,8 +63,7 @@ bool Witness::before(const Moment& moment) {
   WaveTimes& times = *moment.wave.times;
   if (is_barrier_mark(moment.inst)) times.mark = moment.pc;
   const uint8_t waited = isa::waits_for(moment.inst, moment.wave.target->generation);
-  if (waited & isa::kWaitsForStores) times.has_waited(times.stores_since);
-  if (waited & isa::kWaitsForLds) times.has_waited(times.lds_since);
+  times.waits(waited & isa::kWaitsForStores, waited & isa::kWaitsForLds);
   for (const Access& access : moment.accesses)
     if (access.writes && access.lanes != 0) store(moment.wave, access.space);
   for (const Access& access : moment.accesses)
@@ -104,11 +102,7 @@ bool Witness::passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, const
     if ((lanes.same >> lane & 1) != (apart == 0) || ((lanes.rises >> lane & 1) && apart != use.bytes))
       forbidden_.emplace(pc, wave.index, kLanes, accesses[0].space, lane);
   }
-  uint64_t lowest = ~uint64_t{0}, highest = 0;
-  for_lanes(lanes.lanes, [&](uint32_t lane) {
-    lowest = std::min(lowest, accesses[0].address[lane]),
-    highest = std::max(highest, accesses[0].address[lane]);
-  });
+  const auto [lowest, highest] = span_of(accesses[0]);
   if (lanes.lanes != 0 && (lowest != lanes.lowest || highest != lanes.highest))
     forbidden_.emplace(pc, wave.index, kLanes, accesses[0].space, lowest);
   if (!use.is_lds && !use.writes && lanes.lanes != 0) {
