@@ -75,8 +75,6 @@ void optimise(llvm::Module& module, llvm::Function& kernel, llvm::TargetMachine&
   builder.crossRegisterProxies(loops, functions, graphs, modules);
 
   llvm::FunctionPassManager f;
-  // Twice: the first pass finds the pointers to operands, after which the operands can be promoted too.
-  f.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   f.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   f.addPass(HideConstantsPass(mode));
   f.addPass(llvm::EarlyCSEPass());

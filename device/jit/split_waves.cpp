@@ -11,18 +11,18 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/Utils/Cloning.h>
+#include <llvm/Transforms/Utils/Local.h>
 
 #include <algorithm>
 #include <climits>
 #include <vector>
 
 #include "device/jit/elementwise.h"
+#include "device/jit/roll_parts.h"
 #include "device/state/wave.h"
 
 namespace morgana::device::jit {
 namespace {
-
-using Parts = llvm::SmallVector<llvm::Value*, 8>;
 
 unsigned length(const llvm::Type* type) { return llvm::cast<llvm::FixedVectorType>(type)->getNumElements(); }
 llvm::Type* element(const llvm::Type* type) {
@@ -61,10 +61,33 @@ class Splitter {
     for (llvm::Instruction* i : replaced_)
       if (!i->getType()->isVoidTy()) i->replaceAllUsesWith(llvm::PoisonValue::get(i->getType()));
     for (llvm::Instruction* i : replaced_) i->eraseFromParent();
+  }
+
+  // What nobody uses any more would count as a use of its parts.
+  void remove_dead() {
+    llvm::DenseSet<const llvm::Value*> dead;
+    for (llvm::BasicBlock* block : llvm::post_order(&function_))
+      for (llvm::Instruction& i : llvm::make_early_inc_range(llvm::reverse(*block))) {
+        if (!llvm::isInstructionTriviallyDead(&i)) continue;
+        dead.insert(&i);
+        part_.erase(&i);
+        i.eraseFromParent();
+      }
+    const auto is_dead = [&](const llvm::Value* value) { return dead.contains(value); };
+    llvm::erase_if(values_.made, [&](const Parts& made) { return llvm::any_of(made, is_dead); });
+    llvm::erase_if(values_.joined, [&](const auto& joined) {
+      return is_dead(joined.first) || llvm::any_of(joined.second, is_dead);
+    });
+  }
+
+  void put_halves_together() {
     for (llvm::BasicBlock& block : function_)
       for (llvm::Instruction& i : llvm::make_early_inc_range(block))
         if (auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(&i)) put_together(shuffle);
   }
+
+  const SplitValues& values() const { return values_; }
+  void forget(const llvm::Instruction* i) { part_.erase(i); }
 
   // Which part of the wave an instruction computes; parts(): none or all.
   unsigned part_of(const llvm::Instruction* i) const {
@@ -116,7 +139,9 @@ class Splitter {
     Parts parts = parts_of(value);
     for (unsigned p = used_; p < parts_ && is_mask; p++)
       parts[p] = llvm::Constant::getNullValue(parts[p]->getType());
-    return joined(parts);
+    llvm::Value* const all = joined(parts);
+    if (auto* i = llvm::dyn_cast<llvm::Instruction>(all)) values_.joined.emplace_back(i, parts);
+    return all;
   }
   llvm::Value* joined(Parts level) {
     while (level.size() > 1) {
@@ -141,6 +166,7 @@ class Splitter {
   void put(llvm::Instruction* i, const Parts& made) {
     known_[i] = made;
     split_.insert(i);
+    values_.made.push_back(made);
   }
 
   bool split(llvm::Instruction* i) {
@@ -291,12 +317,16 @@ class Splitter {
     const bool from_wave = is_wave(operand[0]->getType());
     if (!is_wave(type) && !from_wave) return false;
     if (llvm::Value* scalar = splat_source(shuffle); scalar && is_wave(type)) {
-      Parts made;
+      Parts made, splats, inserted;
       for (unsigned p = 0; p < parts_; p++) {
         llvm::Value* splat = noted(b_.CreateVectorSplat(length(type) / parts_, scalar), p);
-        if (auto* repeat = llvm::dyn_cast<llvm::ShuffleVectorInst>(splat)) noted(repeat->getOperand(0), p);
+        splats.push_back(splat);
+        if (auto* repeat = llvm::dyn_cast<llvm::ShuffleVectorInst>(splat))
+          inserted.push_back(noted(repeat->getOperand(0), p));
         made.push_back(noted(b_.CreateBitCast(splat, part_type(type)), p));
       }
+      if (inserted.size() == parts_) values_.made.push_back(inserted);
+      values_.made.push_back(splats);
       put(shuffle, made);
       return true;
     }
@@ -451,6 +481,7 @@ class Splitter {
   llvm::DenseMap<llvm::Value*, Parts> known_;
   llvm::DenseSet<llvm::Value*> split_;
   llvm::DenseMap<const llvm::Instruction*, unsigned> part_;
+  SplitValues values_;
   std::vector<llvm::PHINode*> phis_;
   std::vector<llvm::Instruction*> replaced_;
 };
@@ -602,6 +633,11 @@ void inline_chunk_functions(llvm::Function& function) {
 llvm::PreservedAnalyses SplitWavesPass::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
   Splitter splitter(function, parts_, used_);
   splitter.run();
+  splitter.remove_dead();
+  if (used_ == parts_)
+    roll_parts(function, splitter.values(), parts_, by_pressure,
+               [&](const llvm::Instruction* i) { splitter.forget(i); });
+  splitter.put_halves_together();
   constexpr size_t kWorthwhile = 16;
   for (llvm::BasicBlock& block : function) {
     std::vector<llvm::Instruction*> segment;

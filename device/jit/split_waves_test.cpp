@@ -2,7 +2,9 @@
 #include "device/jit/split_waves.h"
 
 #include <gtest/gtest.h>
+#include <llvm/IR/CFG.h>
 #include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
 
 #include "device/jit/parse_ir.h"
 
@@ -37,6 +39,78 @@ end:
   for (const unsigned parts : {4u, 8u}) {
     SplitWavesPass(parts, parts).run(kernel, none);
     EXPECT_FALSE(llvm::verifyFunction(kernel));
+  }
+}
+
+// Products, one from the other, every second one with a scalar; then what is given.
+std::string straight(unsigned length, const std::string& behind = "") {
+  std::string text = R"(
+define void @kernel(ptr %from, ptr %to, i32 %scalar) {
+start:
+  %v0 = load <64 x i32>, ptr %from
+  %one = insertelement <64 x i32> poison, i32 %scalar, i64 0
+  %all = shufflevector <64 x i32> %one, <64 x i32> poison, <64 x i32> zeroinitializer
+)";
+  for (unsigned k = 0; k < length; k++)
+    text += "  %v" + std::to_string(k + 1) + " = mul <64 x i32> %v" + std::to_string(k) +
+            (k % 2 ? ", %all\n" : ", %v" + std::to_string(k) + "\n");
+  return text + behind + "  store <64 x i32> %v" + std::to_string(length) + ", ptr %to\n  ret void\n}\n";
+}
+struct Shape {
+  unsigned products = 0, loops = 0;
+};
+Shape split(const std::string& text, unsigned parts, unsigned used) {
+  llvm::LLVMContext context;
+  const auto module = parse_ir(text, context);
+  if (module == nullptr) return {};
+  llvm::Function& kernel = *module->getFunction("kernel");
+  llvm::FunctionAnalysisManager none;
+  SplitWavesPass(parts, used).run(kernel, none);
+  EXPECT_FALSE(llvm::verifyFunction(kernel, &llvm::errs()));
+  Shape shape;
+  for (const llvm::BasicBlock& block : kernel) {
+    shape.loops += llvm::is_contained(llvm::successors(&block), &block);
+    for (const llvm::Instruction& i : block) shape.products += i.getOpcode() == llvm::Instruction::Mul;
+  }
+  return shape;
+}
+
+TEST(SplitWaves, LongCodeIsALoopOverParts) {
+  for (const unsigned parts : {4u, 8u}) {
+    const Shape shape = split(straight(60), parts, parts);
+    EXPECT_EQ(shape.loops, 1u);
+    EXPECT_EQ(shape.products, 60u);
+  }
+}
+
+TEST(SplitWaves, ShortCodeIsNot) {
+  const Shape shape = split(straight(10), 4, 4);
+  EXPECT_EQ(shape.loops, 0u);
+  EXPECT_EQ(shape.products, 40u);
+}
+
+// What computes lanes that the wave has not is removed instead.
+TEST(SplitWaves, NorIsCodeOfSmallGroups) { EXPECT_EQ(split(straight(60), 4, 1).loops, 0u); }
+
+// A mask that scalar code asks for in between ends a loop; what follows from it is another.
+TEST(SplitWaves, ScalarCodeStandsBetweenLoops) {
+  std::string behind = R"(
+  %less = icmp slt <64 x i32> %v60, %v0
+  %mask = bitcast <64 x i1> %less to i64
+  %bits = call i64 @llvm.ctpop.i64(i64 %mask)
+  %count = trunc i64 %bits to i32
+  %in = insertelement <64 x i32> poison, i32 %count, i64 0
+  %counts = shufflevector <64 x i32> %in, <64 x i32> poison, <64 x i32> zeroinitializer
+  %w0 = select <64 x i1> %less, <64 x i32> %counts, <64 x i32> %v60
+)";
+  for (unsigned k = 0; k < 40; k++)
+    behind += "  %w" + std::to_string(k + 1) + " = mul <64 x i32> %w" + std::to_string(k) + ", %w" +
+              std::to_string(k) + "\n";
+  behind += "  store <64 x i32> %w40, ptr %from\n";
+  for (const unsigned parts : {4u, 8u}) {
+    const Shape shape = split(straight(60, behind) + "declare i64 @llvm.ctpop.i64(i64)\n", parts, parts);
+    EXPECT_EQ(shape.loops, 2u);
+    EXPECT_EQ(shape.products, 100u);
   }
 }
 
