@@ -3,25 +3,17 @@
 // another, so that LLVM's back end, whose time most of a compilation is, sees it once.
 #pragma once
 
-#include <llvm/ADT/ArrayRef.h>
-#include <llvm/ADT/SmallVector.h>
+#include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/IR/Function.h>
+
+#include <vector>
+
+#include "device/jit/split_values.h"
 
 namespace morgana::device::jit {
 
-// A wave's value, part by part.
-using Parts = llvm::SmallVector<llvm::Value*, 8>;
-
-// What SplitWavesPass made.
-struct SplitValues {
-  // The parts of one instruction; those that are instructions in one block stand there one behind the other.
-  std::vector<Parts> made;
-  // Whole values that parts were put together to.
-  std::vector<std::pair<llvm::Instruction*, Parts>> joined;
-};
-
-// Gives the instructions that are left of those in `values` to `order`, which returns them as they should
-// stand in the loop. `removed` is called for each that is going to be deleted.
+// `order` puts the instructions of a loop in the order in which they should stand there. `removed` is called
+// for each instruction that is going to be deleted.
 void roll_parts(
     llvm::Function& function, const SplitValues& values, unsigned parts,
     llvm::function_ref<std::vector<llvm::Instruction*>(const std::vector<llvm::Instruction*>&)> order,
