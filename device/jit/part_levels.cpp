@@ -8,7 +8,7 @@
 #include "device/jit/part_slots.h"
 
 namespace morgana::device::jit {
-PartLevels::PartLevels(Groups& groups, const std::vector<llvm::Instruction*>& run)
+PartLevels::PartLevels(const Groups& groups, const std::vector<llvm::Instruction*>& run)
     : groups_(groups), run_(run.begin(), run.end()) {
   std::vector<unsigned> in_order;
   int last = 0;
@@ -82,10 +82,7 @@ void PartLevels::consider(unsigned group) {
       level = std::max(level, level_of(value) - (is_group ? 1 : 0));
     }
   }
-  if (is_same)
-    groups_.note_same(group);
-  else
-    eligible_[group] = level;
+  if (!is_same) eligible_[group] = level;
 }
 
 bool PartLevels::is_worthwhile(const std::vector<unsigned>& loop) const {

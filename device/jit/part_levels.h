@@ -18,7 +18,7 @@ class PartLevels {
   // out.
   static constexpr unsigned kLeast = 24, kForEachValue = 3;
 
-  PartLevels(Groups& groups, const std::vector<llvm::Instruction*>& run);
+  PartLevels(const Groups& groups, const std::vector<llvm::Instruction*>& run);
 
   size_t count() const { return loops_.size(); }
   // Of each level first straight code, then a loop, if one is worthwhile.
@@ -33,7 +33,7 @@ class PartLevels {
   int level_of(const llvm::Value* value) const;
   bool is_worthwhile(const std::vector<unsigned>& loop) const;
 
-  Groups& groups_;
+  const Groups& groups_;
   llvm::DenseSet<const llvm::Value*> run_;
   llvm::DenseMap<unsigned, int> eligible_;         // groups: their levels
   llvm::DenseSet<unsigned> considered_;            // groups

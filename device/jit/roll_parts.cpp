@@ -316,7 +316,7 @@ class Roller {
   const unsigned parts_;
   const Order order_;
   const Removed removed_;
-  Groups groups_;
+  const Groups groups_;
   PartSlots slots_;
   llvm::MapVector<unsigned, Slot> rolled_;  // groups, and where those lie that are used behind their loop
   llvm::DenseSet<const llvm::BasicBlock*> chain_;  // what has become of the block that is being rolled

@@ -36,6 +36,7 @@ class Groups {
     for (unsigned g = 0; g < values.made.size(); g++)
       for (llvm::Value* part : values.made[g])
         if (llvm::isa<llvm::Instruction>(part)) group_.try_emplace(part, g);
+    for (unsigned g = 0; g < size(); g++) find_same(g);
   }
 
   const Parts& parts(unsigned group) const { return values_.made[group]; }
@@ -64,11 +65,20 @@ class Groups {
     return tuple;
   }
   static bool is_same(const Parts& tuple) { return llvm::all_equal(tuple); }
-  void note_same(unsigned group) {
+
+ private:
+  // What all parts compute of the same values.
+  void find_same(unsigned group) {
+    const auto* const i = llvm::dyn_cast<llvm::Instruction>(parts(group)[0]);
+    if (!i || i->mayReadOrWriteMemory() || i->mayHaveSideEffects()) return;
+    for (const llvm::Value* part : parts(group))
+      if (const auto* other = llvm::dyn_cast<llvm::Instruction>(part); !other || !other->isSameOperationAs(i))
+        return;
+    for (unsigned k = 0; k < i->getNumOperands(); k++)
+      if (!is_same(operand(group, k))) return;
     for (llvm::Value* part : parts(group)) same_[part] = parts(group)[0];
   }
 
- private:
   const SplitValues& values_;
   llvm::DenseMap<const llvm::Value*, unsigned> group_;
   llvm::DenseMap<const llvm::Value*, llvm::Value*> same_;
