@@ -8,7 +8,7 @@
 #include "device/jit/part_slots.h"
 
 namespace morgana::device::jit {
-PartLevels::PartLevels(const Groups& groups, const std::vector<llvm::Instruction*>& run)
+PartLevels::PartLevels(const Groups& groups, const std::vector<llvm::Instruction*>& run, uint64_t room)
     : groups_(groups), run_(run.begin(), run.end()) {
   std::vector<unsigned> in_order;
   int last = 0;
@@ -30,7 +30,7 @@ PartLevels::PartLevels(const Groups& groups, const std::vector<llvm::Instruction
   straight_.resize(loops_.size());
   for (const unsigned group : in_order) loops_[static_cast<size_t>(eligible_[group])].push_back(group);
   for (auto& loop : loops_)
-    if (!is_worthwhile(loop)) loop.clear();
+    if (!is_worthwhile(loop, room)) loop.clear();
   for (llvm::Instruction* i : run) {
     const auto level = static_cast<size_t>(is_eligible(i) ? level_of(i) - 1 : level_[i]);
     if (!is_eligible(i) || loops_[level].empty()) straight_[level].push_back(i);
@@ -64,7 +64,7 @@ bool PartLevels::are_alike(const Parts& parts) const {
 
 // Decides for the parts of one instruction; what they need has been decided for.
 void PartLevels::consider(unsigned group) {
-  if (!are_alike(groups_.parts(group))) return;
+  if (!groups_.is_whole(group) || !are_alike(groups_.parts(group))) return;
   bool is_same = true;
   int level = 0;
   for (unsigned k = 0; k < groups_.first(group)->getNumOperands(); k++) {
@@ -85,25 +85,31 @@ void PartLevels::consider(unsigned group) {
   if (!is_same) eligible_[group] = level;
 }
 
-bool PartLevels::is_worthwhile(const std::vector<unsigned>& loop) const {
+// Takes from `room` what its values need.
+bool PartLevels::is_worthwhile(const std::vector<unsigned>& loop, uint64_t& room) const {
   const llvm::DenseSet<unsigned> members(loop.begin(), loop.end());
   const auto is_member = [&](const llvm::Value* value) {
     const auto group = groups_.group_of(value);
     return group && members.contains(*group);
   };
   llvm::DenseSet<const llvm::Value*> in;
-  size_t count = 0, out = 0;
+  uint64_t count = 0, out = 0, bytes = 0;
   for (const unsigned group : loop) {
     const llvm::Instruction* const first = groups_.first(group);
     count += !llvm::isa<llvm::BitCastInst>(first);
     for (unsigned k = 0; k < first->getNumOperands(); k++) {
       const Parts tuple = groups_.operand(group, k);
-      if (!Groups::is_same(tuple) && !is_member(tuple[0]) && !llvm::isa<llvm::Constant>(tuple[0]))
-        in.insert(tuple[0]);
+      if (!Groups::is_same(tuple) && !is_member(tuple[0]) && !llvm::isa<llvm::Constant>(tuple[0]) &&
+          in.insert(tuple[0]).second)
+        bytes += PartSlots::bytes_of(tuple);
     }
-    out += !llvm::all_of(first->users(), is_member);
+    if (llvm::all_of(first->users(), is_member)) continue;
+    out++;
+    bytes += PartSlots::bytes_of(groups_.parts(group));
   }
-  return count >= kLeast && count >= kForEachValue * (in.size() + out);
+  if (count < kLeast || count < kForEachValue * (in.size() + out) || bytes > room) return false;
+  room -= bytes;
+  return true;
 }
 
 }  // namespace morgana::device::jit

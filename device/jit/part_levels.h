@@ -6,6 +6,7 @@
 #include <llvm/ADT/DenseSet.h>
 #include <llvm/IR/Instructions.h>
 
+#include <cstdint>
 #include <vector>
 
 #include "device/jit/split_values.h"
@@ -18,7 +19,8 @@ class PartLevels {
   // out.
   static constexpr unsigned kLeast = 24, kForEachValue = 3;
 
-  PartLevels(const Groups& groups, const std::vector<llvm::Instruction*>& run);
+  // `room`: bytes of the frame that loops may take for what goes in and out.
+  PartLevels(const Groups& groups, const std::vector<llvm::Instruction*>& run, uint64_t room);
 
   size_t count() const { return loops_.size(); }
   // Of each level first straight code, then a loop, if one is worthwhile.
@@ -31,7 +33,7 @@ class PartLevels {
   bool is_decided(const llvm::Value* value) const;
   bool is_eligible(const llvm::Value* value) const;
   int level_of(const llvm::Value* value) const;
-  bool is_worthwhile(const std::vector<unsigned>& loop) const;
+  bool is_worthwhile(const std::vector<unsigned>& loop, uint64_t& room) const;
 
   const Groups& groups_;
   llvm::DenseSet<const llvm::Value*> run_;

@@ -10,7 +10,8 @@ namespace morgana::device::jit {
 namespace {
 
 llvm::Align align_of(const Slot& slot) { return llvm::Align(std::min<uint64_t>(slot.bytes, 64)); }
-uint64_t bytes_of(const llvm::Type* type) { return type->getPrimitiveSizeInBits().getFixedValue() / 8; }
+constexpr uint64_t kScalar = 8;
+uint64_t part_bytes(const llvm::Type* type) { return type->getPrimitiveSizeInBits().getFixedValue() / 8; }
 
 }  // namespace
 
@@ -18,6 +19,12 @@ bool PartSlots::holds(const llvm::Type* type) {
   const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
   const unsigned bits = vector ? vector->getScalarSizeInBits() : 0;
   return bits == 1 || bits == 8 || bits == 16 || bits == 32 || bits == 64;
+}
+
+uint64_t PartSlots::bytes_of(const Parts& value) {
+  const llvm::Type* const type = value[0]->getType();
+  const uint64_t bits = type->getPrimitiveSizeInBits().getFixedValue();
+  return value.size() * (is_mask(type) ? bits * 4 : bits / 8);
 }
 
 llvm::AllocaInst* PartSlots::in_frame(llvm::Type* type, uint64_t count, llvm::Align align) {
@@ -36,20 +43,23 @@ Slot PartSlots::make(llvm::Type* type, bool is_local) {
   if (is_mask(type))
     slot.type = lanes % 16 == 0 ? static_cast<llvm::Type*>(b_.getIntNTy(lanes))
                                 : llvm::FixedVectorType::get(b_.getInt32Ty(), lanes);
-  slot.bytes = bytes_of(slot.type);
+  slot.bytes = part_bytes(slot.type);
   if (auto& free = free_[slot.bytes]; is_local && !free.empty()) {
     slot.address = free.back();
     free.pop_back();
   } else {
     slot.address = in_frame(b_.getInt8Ty(), slot.bytes * parts_, llvm::Align(64));
-    bytes_ += slot.bytes * parts_;
   }
+  bytes_ += slot.bytes * parts_;
   if (is_local) local_.push_back(slot);
   return slot;
 }
 
 void PartSlots::release() {
-  for (const Slot& slot : local_) free_[slot.bytes].push_back(slot.address);
+  for (const Slot& slot : local_) {
+    free_[slot.bytes].push_back(slot.address);
+    bytes_ -= slot.bytes * parts_;
+  }
   local_.clear();
 }
 
@@ -99,7 +109,7 @@ Slot PartSlots::table(const Parts& constants) {
       new llvm::GlobalVariable(*function_.getParent(), array, true, llvm::GlobalValue::PrivateLinkage,
                                llvm::ConstantArray::get(array, parts), "parts");
   made->setAlignment(llvm::Align(64));
-  return {made, type, type, bytes_of(type)};
+  return {made, type, type, part_bytes(type)};
 }
 
 llvm::Value* PartSlots::address(const Slot& slot, unsigned part) {
@@ -146,6 +156,7 @@ llvm::Value* PartSlots::load_whole(const Slot& slot, llvm::Type* type, llvm::Ins
 llvm::Value* PartSlots::make_scalar(llvm::Value* scalar, llvm::Instruction& before) {
   llvm::Type* const type = scalar->getType();
   llvm::AllocaInst* const place = in_frame(type, 1, function_.getDataLayout().getABITypeAlign(type));
+  bytes_ += kScalar;
   b_.SetInsertPoint(&before);
   b_.CreateStore(scalar, place);
   return place;

@@ -30,6 +30,8 @@ class PartSlots {
 
   // Whether parts of the type can lie in the frame.
   static bool holds(const llvm::Type* type);
+  // What a value takes there.
+  static uint64_t bytes_of(const Parts& value);
 
   // `is_local`: it is read only until release().
   Slot make(llvm::Type* type, bool is_local);
@@ -38,7 +40,7 @@ class PartSlots {
   // A constant table.
   Slot table(const Parts& constants);
   void release();
-  // Of all slots.
+  // Of all slots that are not free.
   uint64_t bytes() const { return bytes_; }
 
   // Before an instruction: the part that a loop's counter, or a number, says; scalars for all lanes.

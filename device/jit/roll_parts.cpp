@@ -24,7 +24,7 @@ constexpr unsigned kReach = 40, kCounts = 4;
 constexpr unsigned kKept = 8;
 // Bytes of the frame, which is on the stack of whichever thread executes the kernel, behind which no more
 // loops are made.
-constexpr uint64_t kMostFrame = 96 << 10;
+constexpr uint64_t kMostFrame = 64 << 10;
 
 struct Use {
   llvm::Instruction* user;
@@ -101,13 +101,12 @@ class Roller {
     }
     chain_.clear();
     chain_.insert(&block);
-    for (const auto& [instructions, behind] : runs)
-      if (slots_.bytes() < kMostFrame) roll(instructions, *behind);
+    for (const auto& [instructions, behind] : runs) roll(instructions, *behind);
     slots_.release();
   }
 
   void roll(const std::vector<llvm::Instruction*>& run, llvm::Instruction& behind) {
-    const PartLevels levels(groups_, run);
+    const PartLevels levels(groups_, run, kMostFrame - std::min(kMostFrame, slots_.bytes()));
     bool any = false;
     for (size_t level = 0; level < levels.count(); level++) {
       any |= !levels.loop(level).empty();
@@ -300,12 +299,12 @@ class Roller {
         if (!is_gone_.contains(use.getUser()) && (p != 0 || block_of(use) != home))
           by_block[block_of(use)].push_back(&use);
       for (auto& [block, uses] : by_block) {
-        llvm::Instruction* first = block->getTerminator();
+        llvm::Instruction* first = nullptr;
         for (const llvm::Use* use : uses) {
           auto* const user = llvm::cast<llvm::Instruction>(use->getUser());
-          if (!llvm::isa<llvm::PHINode>(user) && user->comesBefore(first)) first = user;
+          if (!llvm::isa<llvm::PHINode>(user) && (!first || user->comesBefore(first))) first = user;
         }
-        llvm::Value* const value = slots_.load(slot, p, *first);
+        llvm::Value* const value = slots_.load(slot, p, first ? *first : *block->getTerminator());
         for (llvm::Use* use : uses) use->set(value);
       }
     }

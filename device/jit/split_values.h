@@ -48,6 +48,10 @@ class Groups {
     const auto at = group_.find(part);
     return at == group_.end() ? std::nullopt : std::optional(at->second);
   }
+  // Whether its parts belong to no other one. Those of a shuffle may be parts of what it takes whole.
+  bool is_whole(unsigned group) const {
+    return llvm::all_of(parts(group), [&](const llvm::Value* part) { return group_of(part) == group; });
+  }
   // The group whose parts these are, in their order.
   std::optional<unsigned> group_of(const Parts& tuple) const {
     const auto group = group_of(tuple[0]);
@@ -70,7 +74,7 @@ class Groups {
   // What all parts compute of the same values.
   void find_same(unsigned group) {
     const auto* const i = llvm::dyn_cast<llvm::Instruction>(parts(group)[0]);
-    if (!i || i->mayReadOrWriteMemory() || i->mayHaveSideEffects()) return;
+    if (!i || !is_whole(group) || i->mayReadOrWriteMemory() || i->mayHaveSideEffects()) return;
     for (const llvm::Value* part : parts(group))
       if (const auto* other = llvm::dyn_cast<llvm::Instruction>(part); !other || !other->isSameOperationAs(i))
         return;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 #include <llvm/IR/CFG.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
@@ -58,6 +60,7 @@ start:
 }
 struct Shape {
   unsigned products = 0, loops = 0;
+  uint64_t frame = 0;  // bytes
 };
 Shape split(const std::string& text, unsigned parts, unsigned used) {
   llvm::LLVMContext context;
@@ -70,7 +73,11 @@ Shape split(const std::string& text, unsigned parts, unsigned used) {
   Shape shape;
   for (const llvm::BasicBlock& block : kernel) {
     shape.loops += llvm::is_contained(llvm::successors(&block), &block);
-    for (const llvm::Instruction& i : block) shape.products += i.getOpcode() == llvm::Instruction::Mul;
+    for (const llvm::Instruction& i : block) {
+      shape.products += i.getOpcode() == llvm::Instruction::Mul;
+      if (const auto* place = llvm::dyn_cast<llvm::AllocaInst>(&i))
+        shape.frame += place->getAllocationSize(module->getDataLayout())->getFixedValue();
+    }
   }
   return shape;
 }
@@ -112,6 +119,64 @@ TEST(SplitWaves, ScalarCodeStandsBetweenLoops) {
     EXPECT_EQ(shape.loops, 2u);
     EXPECT_EQ(shape.products, 100u);
   }
+}
+
+// 64 lanes' numbers for a shuffle's mask.
+template <typename F>
+std::string mask(F from) {
+  std::string text = "<64 x i32> <";
+  for (unsigned lane = 0; lane < 64; lane++) text += (lane ? ", i32 " : "i32 ") + std::to_string(from(lane));
+  return text + ">";
+}
+
+// DPP with a mask of rows: two parts of %z are parts of %y, the others are parts of %s of which nobody uses
+// the rest. A compiled kernel crashed, or read what was not yet stored.
+TEST(SplitWaves, PartsOfTwoValuesMakeAThird) {
+  const std::string swapped = mask([](unsigned lane) { return lane ^ 1; });
+  std::string text = R"(
+define void @kernel(ptr %from, ptr %to) {
+  %x = load <64 x i32>, ptr %from
+  %q = getelementptr i8, ptr %from, i64 256
+  %w = load <64 x i32>, ptr %q
+  %y = shufflevector <64 x i32> %x, <64 x i32> poison, )" +
+                     swapped + R"(
+  %s = shufflevector <64 x i32> %w, <64 x i32> poison, )" +
+                     swapped + R"(
+  %z = shufflevector <64 x i32> %s, <64 x i32> %y, )" +
+                     mask([](unsigned lane) { return lane / 16 % 2 ? lane + 64 : lane; }) + R"(
+  %v0 = add <64 x i32> %y, %z
+)";
+  for (unsigned k = 0; k < 60; k++)
+    text += "  %v" + std::to_string(k + 1) + " = mul <64 x i32> %v" + std::to_string(k) +
+            (k % 2 ? ", %y\n" : ", %z\n");
+  text += "  store <64 x i32> %v60, ptr %to\n  ret void\n}\n";
+  for (const unsigned parts : {4u, 8u}) EXPECT_EQ(split(text, parts, parts).loops, 0u);
+}
+
+// Kernels run on whichever thread launches them. A hundred loops, with a ballot behind each.
+TEST(SplitWaves, TheFrameHasABound) {
+  std::string behind;
+  constexpr unsigned kLoops = 100, kLength = 40;
+  for (unsigned loop = 0; loop < kLoops; loop++) {
+    const std::string n = std::to_string(loop), at = "%w" + n + "_";
+    behind +=
+        "  " + at + "0 = add <64 x i32> %v30, " + (loop ? "%r" + std::to_string(loop - 1) : "%all") + "\n";
+    for (unsigned k = 0; k < kLength; k++)
+      behind += "  " + at + std::to_string(k + 1) + " = mul <64 x i32> " + at + std::to_string(k) + ", %v" +
+                std::to_string(k % 4) + "\n";
+    const std::string last = at + std::to_string(kLength);
+    behind += "  %c" + n + " = icmp slt <64 x i32> " + last + ", %all\n  %m" + n + " = bitcast <64 x i1> %c" +
+              n + " to i64\n  %t" + n + " = trunc i64 %m" + n + " to i32\n  %i" + n +
+              " = insertelement <64 x i32> poison, i32 %t" + n + ", i64 0\n  %a" + n +
+              " = shufflevector <64 x i32> %i" + n + ", <64 x i32> poison, <64 x i32> zeroinitializer\n  %r" +
+              n + " = xor <64 x i32> " + last + ", %a" + n + "\n";
+  }
+  for (unsigned loop = 0; loop < kLoops; loop++)
+    behind += "  store <64 x i32> %r" + std::to_string(loop) + ", ptr %from\n";
+  const Shape shape = split(straight(30, behind), 4, 4);
+  EXPECT_GT(shape.loops, 10u);
+  EXPECT_LT(shape.loops, kLoops);
+  EXPECT_LE(shape.frame, 64u << 10);
 }
 
 }  // namespace
