@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <utility>
 
@@ -148,7 +147,7 @@ Verdict compare(const State& interpreted, const State& compiled, bool exact, Com
   // `next`: where the upper half of a double is.
   const auto judge = [&](const std::vector<uint32_t>& a, const std::vector<uint32_t>& b, bool has_nans,
                          size_t next, const auto& place) {
-    if (std::memcmp(a.data(), b.data(), a.size() * sizeof a[0]) == 0) return;
+    if (a == b) return;
     for (size_t i = 0; i < a.size(); i++) {
       if (a[i] == b[i]) continue;
       const auto is_lower = [&](const std::vector<uint32_t>& of) {
