@@ -8,12 +8,14 @@
 #include "device/jit/part_slots.h"
 
 namespace morgana::device::jit {
+
 PartLevels::PartLevels(const Groups& groups, const std::vector<llvm::Instruction*>& run, uint64_t room)
     : groups_(groups), run_(run.begin(), run.end()) {
+  llvm::DenseSet<unsigned> considered;
   std::vector<unsigned> in_order;
   int last = 0;
   for (llvm::Instruction* i : run) {
-    if (const auto group = groups.group_of(i); group && considered_.insert(*group).second) {
+    if (const auto group = groups.group_of(i); group && considered.insert(*group).second) {
       consider(*group);
       if (eligible_.contains(*group)) in_order.push_back(*group);
     }

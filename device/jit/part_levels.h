@@ -38,7 +38,6 @@ class PartLevels {
   const Groups& groups_;
   llvm::DenseSet<const llvm::Value*> run_;
   llvm::DenseMap<unsigned, int> eligible_;         // groups: their levels
-  llvm::DenseSet<unsigned> considered_;            // groups
   llvm::DenseMap<const llvm::Value*, int> level_;  // of straight code
   std::vector<std::vector<llvm::Instruction*>> straight_;
   std::vector<std::vector<unsigned>> loops_;

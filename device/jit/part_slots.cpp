@@ -21,6 +21,7 @@ bool PartSlots::holds(const llvm::Type* type) {
   return bits == 1 || bits == 8 || bits == 16 || bits == 32 || bits == 64;
 }
 
+// Of masks what they take at most.
 uint64_t PartSlots::bytes_of(const Parts& value) {
   const llvm::Type* const type = value[0]->getType();
   const uint64_t bits = type->getPrimitiveSizeInBits().getFixedValue();

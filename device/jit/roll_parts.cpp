@@ -3,6 +3,7 @@
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/MapVector.h>
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
@@ -13,6 +14,7 @@
 #include "device/jit/opaque_masks.h"
 #include "device/jit/part_levels.h"
 #include "device/jit/part_slots.h"
+#include "device/jit/uses.h"
 
 namespace morgana::device::jit {
 namespace {
@@ -46,27 +48,12 @@ struct PartLoop {
 
 // The scalar that is repeated for all lanes; constants are not asked for.
 llvm::Value* repeated(const llvm::Value* value) {
-  const auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(value);
-  const auto* insert = shuffle && shuffle->isZeroEltSplat()
-                           ? llvm::dyn_cast<llvm::InsertElementInst>(shuffle->getOperand(0))
-                           : nullptr;
-  const auto* place = insert ? llvm::dyn_cast<llvm::ConstantInt>(insert->getOperand(2)) : nullptr;
-  if (!place || !place->isZero() || llvm::isa<llvm::Constant>(insert->getOperand(1))) return nullptr;
-  return insert->getOperand(1);
-}
-
-// The block that must have the value.
-llvm::BasicBlock* block_of(const llvm::Use& use) {
-  auto* user = llvm::cast<llvm::Instruction>(use.getUser());
-  auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
-  return phi ? phi->getIncomingBlock(use) : user->getParent();
+  llvm::Value* const scalar = llvm::getSplatValue(value);
+  return scalar && !llvm::isa<llvm::Constant>(scalar) ? scalar : nullptr;
 }
 
 class Roller {
  public:
-  using Order = llvm::function_ref<std::vector<llvm::Instruction*>(const std::vector<llvm::Instruction*>&)>;
-  using Removed = llvm::function_ref<void(const llvm::Instruction*)>;
-
   Roller(llvm::Function& function, const SplitValues& values, unsigned parts, Order order, Removed removed)
       : function_(function),
         values_(values),
@@ -325,10 +312,8 @@ class Roller {
 
 }  // namespace
 
-void roll_parts(
-    llvm::Function& function, const SplitValues& values, unsigned parts,
-    llvm::function_ref<std::vector<llvm::Instruction*>(const std::vector<llvm::Instruction*>&)> order,
-    llvm::function_ref<void(const llvm::Instruction*)> removed) {
+void roll_parts(llvm::Function& function, const SplitValues& values, unsigned parts, Order order,
+                Removed removed) {
   Roller(function, values, parts, order, removed).run();
 }
 

@@ -12,11 +12,12 @@
 
 namespace morgana::device::jit {
 
-// `order` puts the instructions of a loop in the order in which they should stand there. `removed` is called
-// for each instruction that is going to be deleted.
-void roll_parts(
-    llvm::Function& function, const SplitValues& values, unsigned parts,
-    llvm::function_ref<std::vector<llvm::Instruction*>(const std::vector<llvm::Instruction*>&)> order,
-    llvm::function_ref<void(const llvm::Instruction*)> removed);
+// Puts the instructions of a loop in the order in which they should stand there.
+using Order = llvm::function_ref<std::vector<llvm::Instruction*>(const std::vector<llvm::Instruction*>&)>;
+// Called for each instruction that is going to be deleted.
+using Removed = llvm::function_ref<void(const llvm::Instruction*)>;
+
+void roll_parts(llvm::Function& function, const SplitValues& values, unsigned parts, Order order,
+                Removed removed);
 
 }  // namespace morgana::device::jit

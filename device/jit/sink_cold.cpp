@@ -11,6 +11,8 @@
 #include <numeric>
 #include <optional>
 
+#include "device/jit/uses.h"
+
 namespace morgana::device::jit {
 namespace {
 
@@ -53,13 +55,6 @@ Blocks cold_blocks(llvm::Function& function) {
 bool may_move(const llvm::Instruction& i) {
   return !i.use_empty() && !i.isTerminator() && !i.mayReadOrWriteMemory() && !i.mayHaveSideEffects() &&
          !llvm::isa<llvm::PHINode, llvm::AllocaInst, llvm::FreezeInst>(i);
-}
-
-// The block that must have the value.
-llvm::BasicBlock* block_of(const llvm::Use& use) {
-  auto* user = llvm::cast<llvm::Instruction>(use.getUser());
-  auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
-  return phi ? phi->getIncomingBlock(use) : user->getParent();
 }
 
 // Whether all uses lie in blocks of `cold` other than the instruction's own; which ones.

@@ -13,11 +13,18 @@
 namespace morgana::device::jit {
 namespace {
 
+// A number for each of 64 lanes.
+template <typename F>
+std::string numbers(F from) {
+  std::string text = "<64 x i32> <";
+  for (unsigned lane = 0; lane < 64; lane++) text += (lane ? ", i32 " : "i32 ") + std::to_string(from(lane));
+  return text + ">";
+}
+
 // Dwords as bytes are a constant expression, of which no element can be asked for: lanes' ids that were
 // merged with halves from LDS, in the conformance suite's sub-group ballots.
 TEST(SplitWaves, ConstantExpressions) {
-  std::string ids;
-  for (int lane = 0; lane < 64; lane++) ids += (lane ? ", i32 " : "i32 ") + std::to_string(lane);
+  const std::string ids = numbers([](unsigned lane) { return lane; });
   const std::string text = R"(
 define void @kernel(ptr %from, ptr %to, i1 %which) {
 start:
@@ -26,8 +33,8 @@ load:
   %loaded = load <256 x i8>, ptr %from
   br label %end
 end:
-  %bytes = phi <256 x i8> [ bitcast (<64 x i32> <)" +
-                           ids + R"(> to <256 x i8>), %start ], [ %loaded, %load ]
+  %bytes = phi <256 x i8> [ bitcast ()" +
+                           ids + R"( to <256 x i8>), %start ], [ %loaded, %load ]
   %dwords = bitcast <256 x i8> %bytes to <64 x i32>
   %more = add <64 x i32> %dwords, %dwords
   store <64 x i32> %more, ptr %to
@@ -121,18 +128,10 @@ TEST(SplitWaves, ScalarCodeStandsBetweenLoops) {
   }
 }
 
-// 64 lanes' numbers for a shuffle's mask.
-template <typename F>
-std::string mask(F from) {
-  std::string text = "<64 x i32> <";
-  for (unsigned lane = 0; lane < 64; lane++) text += (lane ? ", i32 " : "i32 ") + std::to_string(from(lane));
-  return text + ">";
-}
-
 // DPP with a mask of rows: two parts of %z are parts of %y, the others are parts of %s of which nobody uses
 // the rest. A compiled kernel crashed, or read what was not yet stored.
 TEST(SplitWaves, PartsOfTwoValuesMakeAThird) {
-  const std::string swapped = mask([](unsigned lane) { return lane ^ 1; });
+  const std::string swapped = numbers([](unsigned lane) { return lane ^ 1; });
   std::string text = R"(
 define void @kernel(ptr %from, ptr %to) {
   %x = load <64 x i32>, ptr %from
@@ -143,7 +142,7 @@ define void @kernel(ptr %from, ptr %to) {
   %s = shufflevector <64 x i32> %w, <64 x i32> poison, )" +
                      swapped + R"(
   %z = shufflevector <64 x i32> %s, <64 x i32> %y, )" +
-                     mask([](unsigned lane) { return lane / 16 % 2 ? lane + 64 : lane; }) + R"(
+                     numbers([](unsigned lane) { return lane / 16 % 2 ? lane + 64 : lane; }) + R"(
   %v0 = add <64 x i32> %y, %z
 )";
   for (unsigned k = 0; k < 60; k++)
