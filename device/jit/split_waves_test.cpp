@@ -1,6 +1,7 @@
 // SplitWavesPass on IR that random kernels hardly make.
 #include "device/jit/split_waves.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/Instructions.h>
@@ -61,8 +62,8 @@ start:
   %all = shufflevector <64 x i32> %one, <64 x i32> poison, <64 x i32> zeroinitializer
 )";
   for (unsigned k = 0; k < length; k++)
-    text += "  %v" + std::to_string(k + 1) + " = mul <64 x i32> %v" + std::to_string(k) +
-            (k % 2 ? ", %all\n" : ", %v" + std::to_string(k) + "\n");
+    text +=
+        fmt::format("  %v{} = mul <64 x i32> %v{}, {}\n", k + 1, k, k % 2 ? "%all" : fmt::format("%v{}", k));
   return text + behind + "  store <64 x i32> %v" + std::to_string(length) + ", ptr %to\n  ret void\n}\n";
 }
 struct Shape {
@@ -118,8 +119,7 @@ TEST(SplitWaves, ScalarCodeStandsBetweenLoops) {
   %w0 = select <64 x i1> %less, <64 x i32> %counts, <64 x i32> %v60
 )";
   for (unsigned k = 0; k < 40; k++)
-    behind += "  %w" + std::to_string(k + 1) + " = mul <64 x i32> %w" + std::to_string(k) + ", %w" +
-              std::to_string(k) + "\n";
+    behind += fmt::format("  %w{0} = mul <64 x i32> %w{1}, %w{1}\n", k + 1, k);
   behind += "  store <64 x i32> %w40, ptr %from\n";
   for (const unsigned parts : {4u, 8u}) {
     const Shape shape = split(straight(60, behind) + "declare i64 @llvm.ctpop.i64(i64)\n", parts, parts);
@@ -146,8 +146,7 @@ define void @kernel(ptr %from, ptr %to) {
   %v0 = add <64 x i32> %y, %z
 )";
   for (unsigned k = 0; k < 60; k++)
-    text += "  %v" + std::to_string(k + 1) + " = mul <64 x i32> %v" + std::to_string(k) +
-            (k % 2 ? ", %y\n" : ", %z\n");
+    text += fmt::format("  %v{} = mul <64 x i32> %v{}, {}\n", k + 1, k, k % 2 ? "%y" : "%z");
   text += "  store <64 x i32> %v60, ptr %to\n  ret void\n}\n";
   for (const unsigned parts : {4u, 8u}) EXPECT_EQ(split(text, parts, parts).loops, 0u);
 }
@@ -157,21 +156,22 @@ TEST(SplitWaves, TheFrameHasABound) {
   std::string behind;
   constexpr unsigned kLoops = 100, kLength = 40;
   for (unsigned loop = 0; loop < kLoops; loop++) {
-    const std::string n = std::to_string(loop), at = "%w" + n + "_";
-    behind +=
-        "  " + at + "0 = add <64 x i32> %v30, " + (loop ? "%r" + std::to_string(loop - 1) : "%all") + "\n";
+    const std::string before = loop ? fmt::format("%r{}", loop - 1) : "%all";
+    behind += fmt::format("  %w{}_0 = add <64 x i32> %v30, {}\n", loop, before);
     for (unsigned k = 0; k < kLength; k++)
-      behind += "  " + at + std::to_string(k + 1) + " = mul <64 x i32> " + at + std::to_string(k) + ", %v" +
-                std::to_string(k % 4) + "\n";
-    const std::string last = at + std::to_string(kLength);
-    behind += "  %c" + n + " = icmp slt <64 x i32> " + last + ", %all\n  %m" + n + " = bitcast <64 x i1> %c" +
-              n + " to i64\n  %t" + n + " = trunc i64 %m" + n + " to i32\n  %i" + n +
-              " = insertelement <64 x i32> poison, i32 %t" + n + ", i64 0\n  %a" + n +
-              " = shufflevector <64 x i32> %i" + n + ", <64 x i32> poison, <64 x i32> zeroinitializer\n  %r" +
-              n + " = xor <64 x i32> " + last + ", %a" + n + "\n";
+      behind += fmt::format("  %w{0}_{1} = mul <64 x i32> %w{0}_{2}, %v{3}\n", loop, k + 1, k, k % 4);
+    behind += fmt::format(R"(
+  %c{0} = icmp slt <64 x i32> %w{0}_{1}, %all
+  %m{0} = bitcast <64 x i1> %c{0} to i64
+  %t{0} = trunc i64 %m{0} to i32
+  %i{0} = insertelement <64 x i32> poison, i32 %t{0}, i64 0
+  %a{0} = shufflevector <64 x i32> %i{0}, <64 x i32> poison, <64 x i32> zeroinitializer
+  %r{0} = xor <64 x i32> %w{0}_{1}, %a{0}
+)",
+                          loop, kLength);
   }
   for (unsigned loop = 0; loop < kLoops; loop++)
-    behind += "  store <64 x i32> %r" + std::to_string(loop) + ", ptr %from\n";
+    behind += fmt::format("  store <64 x i32> %r{}, ptr %from\n", loop);
   const Shape shape = split(straight(30, behind), 4, 4);
   EXPECT_GT(shape.loops, 10u);
   EXPECT_LT(shape.loops, kLoops);
