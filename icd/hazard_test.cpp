@@ -5,7 +5,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "icd/test_support.h"
+#include "icd/check_support.h"
 
 namespace morgana::icd::test {
 namespace {
@@ -13,8 +13,9 @@ namespace {
 constexpr std::string_view kTargets[] = {"gfx600", "gfx701", "gfx803", "gfx900", "gfx906",
                                          "gfx908", "gfx90a", "gfx942", "gfx950"};
 
-class Hazard : public OpenCl {
+class Hazard : public Check {
  protected:
+  using Check::check;
   // What executing these instructions reports. No lane is active, so that vector memory touches nothing.
   std::string check(const std::string& code) {
     std::string text = "s_mov_b64 s[40:41], exec\\n s_mov_b64 exec, 0\\n s_nop 15\\n s_nop 15\\n";
@@ -196,6 +197,46 @@ TEST_F(Hazard, AMissingWaitIsNamed) {
     SCOPED_TRACE(one.code);
     const std::string report = check(one.code);
     EXPECT_EQ(report == "", one.is_clean) << report;
+  }
+}
+
+struct LandingCase {
+  const char *wait, *barrier, *element;
+  bool is_clean;
+};
+
+// What comes to LDS past the registers is there when the wave that loads it has waited.
+TEST_F(Hazard, LoadsToLdsAreWaitedFor) {
+  constexpr const char* kBarrier = "__asm__ volatile(\"s_barrier\" ::: \"memory\");";
+  for (const LandingCase& one : {LandingCase{"s_waitcnt vmcnt(0)", "", "i", true},
+                                 {"s_nop 0", "", "i", false},
+                                 {"s_waitcnt vmcnt(1)", "", "i", true},
+                                 {"s_waitcnt vmcnt(1)", "", "i + 128", false},
+                                 {"s_waitcnt vmcnt(1)", kBarrier, "i ^ 64", true},
+                                 {"s_nop 0", kBarrier, "i ^ 64", false},
+                                 {"s_waitcnt vmcnt(1)", kBarrier, "(i ^ 64) + 128", false}}) {
+    SCOPED_TRACE(std::string(one.wait) + one.barrier + one.element);
+    const std::string report =
+        check(loads_to_lds(one.wait, one.barrier, one.element).c_str(), 1024, 128, 128);
+    EXPECT_EQ(report == "", one.is_clean) << report;
+    EXPECT_EQ(report.find("missing-wait: kernel 'k'") == report.npos, one.is_clean) << report;
+  }
+}
+
+// Hardware executes more of a wave before it ends it.
+TEST_F(Hazard, WhatFollowsAFaultIsLookedAt) {
+  const std::string source = R"code(
+kernel void k(global int* to) {
+  __asm__ volatile("flat_load_dword v20, %0\n flat_store_dword %1, v22\n s_waitcnt WAIT\n v_mov_b32 v21, v20"
+                   :: "v"(to + get_global_id(0)), "v"(16ul) : "v20", "v21", "memory");
+})code";
+  if (number() == k600) GTEST_SKIP() << "gfx6 has no flat memory";
+  for (const bool is_clean : {true, false}) {
+    std::string code = source;
+    code.replace(code.find("WAIT"), 4, is_clean ? "vmcnt(1) & lgkmcnt(0)" : "expcnt(0)");
+    const std::string report = check(code.c_str(), 64, 64, 64);
+    EXPECT_NE(report.find("memory violation"), report.npos) << report;
+    EXPECT_EQ(report.find("missing-wait: kernel 'k'") == report.npos, is_clean) << report;
   }
 }
 

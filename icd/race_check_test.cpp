@@ -1,5 +1,6 @@
 // Races between waves: those of LDS and of global memory, and what orders accesses: barriers, atomics, fences
 // by their scope. MORGANA_CHECK comes from the environment; race:lanes has tests of its own.
+#include <tuple>
 #include <utility>
 
 #include "icd/check_support.h"
@@ -33,6 +34,38 @@ TEST_F(Check, ABarrierBetweenIsClean) {
 TEST_F(Check, ABarrierOfOtherMemoryIsNone) {
   const std::string source = std::string("#define BARRIER barrier(CLK_GLOBAL_MEM_FENCE);\n") + kTurned;
   EXPECT_TRUE(has(check(source.c_str(), 256, 256, 128), "no barrier with CLK_LOCAL_MEM_FENCE lies between"));
+}
+
+TEST_F(Check, LoadsToLdsRaceWithReadsOfOtherWaves) {
+  for (const auto& [barrier, element, races] : {std::tuple("", "i", false),
+                                                {"", "i ^ 64", true},
+                                                {"barrier(CLK_LOCAL_MEM_FENCE);", "i ^ 64", false}}) {
+    SCOPED_TRACE(std::string(barrier) + element);
+    const std::string report =
+        check(loads_to_lds("s_waitcnt vmcnt(0)", barrier, element).c_str(), 1024, 128, 128);
+    EXPECT_EQ(has(report, "race: kernel 'k'"), races) << report;
+    EXPECT_EQ(report.empty(), !races) << report;
+  }
+}
+
+// What of LDS the kernel has not asked for counts, too. The store names one register twice.
+TEST_F(Check, ARaceInLdsBehindTheKernelsIsNamed) {
+  constexpr const char* kSource = R"code(
+kernel void k(global int* to) {
+  const uint i = get_local_id(0);
+  int read;
+  __asm__ volatile("s_mov_b32 m0, -1\n ds_write_b32 %1, %1 offset:4096\n BARRIER\n"
+                   "ds_read_b32 %0, %2 offset:4096\n s_waitcnt lgkmcnt(0)"
+                   : "=v"(read) : "v"(i * 4), "v"((i ^ 64) * 4) : "memory");
+  to[i] = read;
+})code";
+  for (const auto& [barrier, races] :
+       {std::pair("s_nop 0", true), {"s_waitcnt lgkmcnt(0)\\n s_barrier", false}}) {
+    std::string source = kSource;
+    source.replace(source.find("BARRIER"), 7, barrier);
+    const std::string report = check(source.c_str(), 128, 128, 128);
+    EXPECT_EQ(has(report, "race: kernel 'k'"), races) << report;
+  }
 }
 
 // Unoptimized code has other s_nop between what marks the barrier and the barrier.

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "device/clock.h"
 #include "device/dispatch/job.h"
+#include "device/isa/barrier.h"
 #include "device/isa/decode.h"
 #include "device/program/program.h"
 
@@ -158,6 +159,19 @@ bool trap_instead(Wave& wave, const Step* step, FaultKind kind) {
   }
 }
 
+// The Observer is told what hardware may still execute of a wave that ends: a memory violation is not precise
+// (CDNA4 guide 3.11). As far as code goes straight on.
+void show_rest(const Wave& wave, const Step* step, Observer& observer) {
+  while (step->inst != nullptr && step->inst->row != nullptr) {
+    if ((step->inst->row->flags & (isa::kBranch | isa::kTerminator)) || isa::is_group_barrier(*step->inst))
+      return;
+    step += step->inst->size / 4;
+    const uint64_t pc = wave.code->pc(step);
+    if (!wave.code->contains(pc) || step->inst == nullptr || step->inst->row == nullptr) return;
+    observer.before_end({wave, *step->inst, pc, {}});
+  }
+}
+
 void record_fault(Wave& wave, const Step* step, FaultKind kind, const char* detail, uint64_t address,
                   int lane, bool is_write) {
   HostScope host;
@@ -180,6 +194,10 @@ void record_fault(Wave& wave, const Step* step, FaultKind kind, const char* deta
   if (detail != nullptr) fault.detail = detail;
   if (kind == FaultKind::trap && address != 0) fault.detail += fmt::format(" after interrupt {:#x}", address);
   if (kind == FaultKind::bad_jump && address != 0) fault.detail += fmt::format(" ({:#x})", address);
+  const bool is_memory =
+      kind == FaultKind::memory || kind == FaultKind::aperture || kind == FaultKind::misaligned;
+  Observer* const observer = resident.plan().observer;
+  if (observer != nullptr && is_memory && !resident.plan().has_reporter()) show_rest(wave, at, *observer);
 }
 
 void note_fault(Wave& wave, const Step* step, FaultKind kind, const char* detail, uint64_t address, int lane,

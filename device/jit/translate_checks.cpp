@@ -122,8 +122,9 @@ Translator::Held Translator::put_operands(const Instruction& i) {
   }
   return held;
 }
+// Of a register that is named twice the first has what the Wave held.
 void Translator::put_back(const Held& held) {
-  for (const auto& [at, lanes] : held.rows) store_row(lanes, at, kRegisterAlign);
+  for (const auto& [at, lanes] : llvm::reverse(held.rows)) store_row(lanes, at, kRegisterAlign);
   for (const auto& [at, value] : held.scalars) b_.CreateStore(value, at);
 }
 

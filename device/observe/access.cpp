@@ -30,6 +30,24 @@ void clear(Access& access) {
   access.first = 0;
 }
 
+// What a load that goes to LDS moves of each lane: its row has no operand that says it.
+uint32_t bytes_to_lds(isa::Op op) {
+  using isa::Op;
+  switch (op) {
+    case Op::global_load_lds_ubyte:
+    case Op::global_load_lds_sbyte:
+    case Op::scratch_load_lds_ubyte:
+    case Op::scratch_load_lds_sbyte: return 1;
+    case Op::global_load_lds_ushort:
+    case Op::global_load_lds_sshort:
+    case Op::scratch_load_lds_ushort:
+    case Op::scratch_load_lds_sshort: return 2;
+    case Op::global_load_lds_dwordx3: return 12;
+    case Op::global_load_lds_dwordx4: return 16;
+    default: return 4;
+  }
+}
+
 // Direction and size of an access.
 void describe(const isa::Inst& inst, Access& access) {
   const isa::MemoryAccess& moved = isa::effects(inst.row->op).access;
@@ -37,8 +55,7 @@ void describe(const isa::Inst& inst, Access& access) {
   access.writes = moved.direction != isa::Direction::load;
   access.reads = moved.direction != isa::Direction::store;
   access.is_coherent = access.is_atomic || is_coherent(inst);
-  // What comes from LDS or goes there has no operand; of what goes there the row does not say how much.
-  access.bytes = moved.count != 0 ? isa::access_bytes(moved) : inst.row->flags & isa::kLdsDst ? 1 : 4;
+  access.bytes = moved.count != 0 ? isa::access_bytes(moved) : bytes_to_lds(inst.row->op);
   access.data = access.writes && !access.is_atomic ? 1 : -1;
 }
 
@@ -184,6 +201,27 @@ size_t split_block(const Wave& wave, Accesses& out) {
   return count;
 }
 
+// The LDS of an instruction that moves between it and memory past the registers: lane l's lies l * 4 bytes
+// behind M0 and the instruction's offset, or l * 16 of three and four dwords (CDNA4 guide 9.1.9, 10.3).
+size_t add_lds(const Wave& wave, const isa::Inst& inst, Accesses& out, size_t count) {
+  if (count == 0 || wave.exec() == 0) return count;
+  const bool is_buffer = inst.row->format == Format::MUBUF;
+  Access& access = out[count];
+  clear(access);
+  access.space = Space::lds;
+  access.lanes = wave.exec();
+  access.reads = inst.row->flags & isa::kLdsSrc;
+  access.writes = !access.reads;
+  access.bytes = std::max(out[0].bytes, 4u);
+  const uint64_t base = (wave.m0() & (access.reads ? 0xffffu
+                                      : is_buffer  ? 0x3ffffu
+                                                   : 0x3fffcu)) +
+                        static_cast<uint64_t>(int64_t{inst.offset});
+  const uint64_t stride = access.bytes > 4 ? 16 : 4;
+  for (uint64_t l = 0; l < kLanes; l++) access.address[l] = base + l * stride;
+  return count + 1;
+}
+
 size_t whole_accesses(const Wave& wave, const isa::Inst& inst, Accesses& out) {
   switch (inst.row->format) {
     case Format::SMRD:
@@ -202,6 +240,7 @@ size_t whole_accesses(const Wave& wave, const isa::Inst& inst, Accesses& out) {
 
 size_t accesses_of(const Wave& wave, const isa::Inst& inst, Accesses& out) {
   const size_t count = whole_accesses(wave, inst, out);
+  if (inst.lds) return add_lds(wave, inst, out, count);
   return count == 1 && isa::moves_block(inst.row->op) ? split_block(wave, out) : count;
 }
 

@@ -11,7 +11,7 @@
 
 namespace morgana::device {
 
-// An instruction makes up to three, one that moves a block of registers up to sixteen.
+// An instruction makes up to four, one that moves a block of registers up to sixteen.
 using Accesses = std::array<Access, 16>;
 
 // Fills `out` and returns how many. `wave.access` has the addresses of flat and buffer instructions, as

@@ -16,7 +16,7 @@ void Checker::group_begins(const Group& group, Wave* waves) {
   if (race_) race_->group_begins(group, waves);
   if (barrier_) barrier_->group_begins(group, waves);
   if (init_) init_->group_begins(group, waves);
-  if (hazard_) hazard_->group_begins(group);
+  if (hazard_) hazard_->group_begins(group, waves);
 }
 
 bool Checker::before(const Moment& moment) {
@@ -26,6 +26,10 @@ bool Checker::before(const Moment& moment) {
   if (init_) init_->before(moment);
   if (hazard_) hazard_->before(moment);
   return !reporter_.wants_stop();
+}
+
+void Checker::before_end(const Moment& moment) {
+  if (hazard_ && !reporter_.wants_stop()) hazard_->before(moment);
 }
 
 // Where `wants` says accesses: no other check looks, but for that of memory.

@@ -18,6 +18,7 @@ class Checker final : public Observer {
   explicit Checker(const Launch& launch);
   void group_begins(const Group& group, Wave* waves) override;
   bool before(const Moment& moment) override;
+  void before_end(const Moment& moment) override;
   bool passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, const Neighbours& lanes) override;
   void barrier(const Group& group) override;
   void group_ends(const Group& group) override;

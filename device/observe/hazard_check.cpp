@@ -78,9 +78,9 @@ Registers linked(Link link, const isa::Inst& inst, const UsedRegisters& used) {
 
 HazardCheck::HazardCheck(Reporter& reporter) : reporter_(reporter), waits_(reporter) {}
 
-void HazardCheck::group_begins(const Group& group) {
+void HazardCheck::group_begins(const Group& group, const Wave* waves) {
   groups_[&group].assign(group.wave_count, {});
-  waits_.group_begins(group);
+  waits_.group_begins(group, waves);
 }
 
 void HazardCheck::group_ends(const Group& group) {

@@ -15,7 +15,7 @@ namespace morgana::device {
 class HazardCheck {
  public:
   explicit HazardCheck(Reporter& reporter);
-  void group_begins(const Group& group);
+  void group_begins(const Group& group, const Wave* waves);
   void before(const Moment& moment);
   void group_ends(const Group& group);
 

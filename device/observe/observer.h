@@ -85,7 +85,9 @@ class Observer {
   virtual void group_begins(const Group& group, Wave* waves) = 0;
   // False: the wave is to end with a Fault.
   virtual bool before(const Moment& moment) = 0;
-  // Whether that would find nothing, and has been done: `before` need not be called. Compiled code asks it.
+  // What a wave that has ended with a fault comes to next, and does not execute.
+  virtual void before_end(const Moment&) {}
+  // Whether `before` would find nothing, and has been done: it need not be called. Compiled code asks it.
   virtual bool passes(const Wave&, const isa::Inst&, uint64_t /*pc*/, const Neighbours&) { return false; }
   // All waves that have not ended wait at barriers, and go on now.
   virtual void barrier(const Group& group) = 0;

@@ -146,9 +146,11 @@ void RaceCheck::has_accessed(const TargetInfo& target, const isa::Inst& inst, co
                              WaveClock& wave) {
   if (!access.writes) return;
   const isa::Format format = inst.row->format;
-  if (access.space == Space::lds || format == isa::Format::SMEM)
+  // Up to gfx9 what waits for stores waits for loads, too, of which some go to LDS past the registers.
+  const bool is_load = inst.lds || (access.is_atomic && has_result(inst));
+  if (!inst.lds && (access.space == Space::lds || format == isa::Format::SMEM))
     wave.stores(wave.lds_since);
-  else if (!access.is_atomic || target.generation < Generation::gfx10 || !has_result(inst))
+  else if (target.generation < Generation::gfx10 || !is_load)
     wave.stores(wave.stores_since);
   if (has_many_l2(target) && access.space == Space::global && !access.is_atomic && !inst.sc1)
     wave.stores(wave.dirty_since);

@@ -63,7 +63,7 @@ class RaceCheck {
     const Wave* first = nullptr;
     std::vector<Row> lds;
     std::vector<RaceMarks::Dwords> lds_dwords;
-    uint32_t lds_bytes = 0;
+    uint32_t lds_bytes = 0;  // of which `lds` has rows
     LdsMarks marks;
     std::array<WaveClock, kGroupWaves> waves;
     Releases released{SIZE_MAX};              // as released_, for the group; LDS: ~address
@@ -121,6 +121,7 @@ class RaceCheck {
 
   GroupState& state_of(const Group& group);
   Row* row_at(Space space, uint64_t address, GroupState& group);
+  static bool grow_lds(uint64_t address, GroupState& group);
   RaceMarks::Dwords* spread(Row& row);
   void say_full(const char* why);
   void note_store(uint64_t begin, uint64_t end) {

@@ -180,7 +180,10 @@ bool RaceCheck::passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, con
   if (by_lane_ || lanes.lanes == 0 || !doubts_.empty() || rows_.is_crowded()) return false;
   GroupState& group = state_of(*wave.group);
   current_ = &group.waves[wave.index];
-  if (lanes.use.is_lds && spreads(wave, pc, lanes, group)) return true;
+  if (lanes.use.is_lds) {
+    if (lanes.highest + lanes.use.apart + lanes.use.bytes > group.lds_bytes) return false;  // grow_lds
+    if (spreads(wave, pc, lanes, group)) return true;
+  }
   Access access;
   access.space = lanes.use.is_lds ? Space::lds : Space::global;
   access.writes = lanes.use.writes;

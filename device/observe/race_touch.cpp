@@ -17,9 +17,24 @@ bool is_compare_swap(const isa::Inst& inst) {
 
 }  // namespace
 
+// LDS behind what the kernel has asked for. Hardware may have some there, and who forgets to ask for it is to
+// be told of races all the same. Rows move.
+bool RaceCheck::grow_lds(uint64_t address, GroupState& group) {
+  constexpr uint64_t kMost = 160 << 10;
+  if (address >= kMost) return false;
+  const size_t rows = address / RaceMarks::kRowBytes + 1;
+  group.lds.resize(rows);
+  group.lds_dwords.resize(std::max(group.lds_dwords.size(), rows));
+  RaceMarks::place(group.lds, group.lds_dwords);
+  group.marks.rows = group.lds_dwords.data();
+  group.lds_bytes = static_cast<uint32_t>(rows * RaceMarks::kRowBytes);
+  return true;
+}
+
 RaceCheck::Row* RaceCheck::row_at(Space space, uint64_t address, GroupState& group) {
   const uint64_t number = address / RaceMarks::kRowBytes;
-  if (space == Space::lds) return address < group.lds_bytes ? &group.lds[number] : nullptr;
+  if (space == Space::lds)
+    return address < group.lds_bytes || grow_lds(address, group) ? &group.lds[number] : nullptr;
   Row* const row = rows_.row(address);
   if (row == nullptr) say_full("it touches more memory than races are looked for in");
   return row;

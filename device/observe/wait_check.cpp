@@ -43,7 +43,7 @@ bool writes_one(const Registers& registers, const Registers& others, uint32_t& c
 bool WaitCheck::awaits_scalars(const Wave& wave) const {
   const auto group = groups_.find(wave.group);
   if (group == groups_.end()) return false;
-  return std::ranges::any_of(group->second[wave.index],
+  return std::ranges::any_of(group->second.pending[wave.index],
                              [](const Issued& one) { return one.kind == Kind::scalar; });
 }
 
@@ -77,11 +77,60 @@ void WaitCheck::report(const Moment& moment, const Pending& pending, const Issue
   reporter_.report(std::move(finding));
 }
 
+bool WaitCheck::Landing::meets(uint64_t from, uint64_t to) const {
+  for (uint64_t left = lanes; left != 0; left &= left - 1) {
+    const uint64_t at = begin + static_cast<uint64_t>(__builtin_ctzll(left)) * stride;
+    if (at < to && from < at + bytes) return true;
+  }
+  return false;
+}
+
+void WaitCheck::report_lds(const Moment& moment, const Access& access, uint32_t lane, const Wave& loader,
+                           const Issued& load) {
+  if (!reporter_.is_new(FindingKind::missing_wait, moment.pc, load.pc)) return;
+  const bool is_own = &loader == &moment.wave;
+  Finding finding;
+  finding.kind = FindingKind::missing_wait;
+  finding.space = Space::lds;
+  finding.has_address = true;
+  finding.address = access.address[lane];
+  finding.detail = fmt::format("{} before {} has waited by {} for the load that brings LDS what is there",
+                               access.writes ? "it is overwritten" : "it is read",
+                               is_own ? "the wave" : "another wave of the group",
+                               name_of(kVmcnt, moment.wave.target->generation));
+  finding.sides.push_back(reporter_.side(moment.wave, moment.pc, lane, describe(access), access.writes));
+  finding.sides.push_back(reporter_.side(loader, load.pc, 0, "load to LDS that is not over", true));
+  reporter_.report(std::move(finding));
+}
+
+// Of the whole group: what its waves load to LDS lands there when they have waited for it.
+void WaitCheck::look_at_lds(const Moment& moment, GroupWaits& group) {
+  for (const Access& access : moment.accesses) {
+    // What one wave loads comes in order.
+    const bool is_load = moment.inst.lds && access.writes;
+    if (access.space != Space::lds) continue;
+    for (size_t w = 0; w < group.pending.size(); w++) {
+      const bool is_own = w == moment.wave.index;
+      for (Issued& one : group.pending[w]) {
+        if (one.landing.lanes == 0 || (is_own && is_load)) continue;
+        for (uint64_t left = access.lanes; left != 0; left &= left - 1) {
+          const auto lane = static_cast<uint32_t>(__builtin_ctzll(left));
+          const uint64_t at = access.address[lane];
+          if (!one.landing.meets(at, at + access.bytes)) continue;
+          report_lds(moment, access, lane, group.waves[w], one);
+          one.landing = {};
+          break;
+        }
+      }
+    }
+  }
+}
+
 void WaitCheck::look_at(const Moment& moment, const UsedRegisters& used, Pending& pending) {
   const Format format = moment.inst.row->format;
   const bool has_lanes_in_lds =
       std::ranges::any_of(moment.accesses, [](const Access& one) { return one.space == Space::lds; });
-  const bool is_vector = isa::is_vector_memory(format) && !has_lanes_in_lds;
+  const bool is_vector = isa::is_vector_memory(format) && (moment.inst.lds || !has_lanes_in_lds);
   const bool is_lds = format == Format::DS && !moment.inst.gds;
   for (Issued& one : pending) {
     uint32_t code = 0;
@@ -113,7 +162,8 @@ void WaitCheck::issue(const Moment& moment, const UsedRegisters& used, Pending& 
         used.src[0].count != 0 || used.src[1].count != 0 || used.src[2].count != 0 || !made.results.empty();
     if (!loads_or_stores) return;  // cache control
     const Generation generation = moment.wave.target->generation;
-    if (generation >= Generation::gfx10 && made.results.empty()) return;  // another counter's
+    const bool loads = !made.results.empty() || (inst.lds && !(inst.row->flags & isa::kLdsSrc));
+    if (generation >= Generation::gfx10 && !loads) return;  // another counter's
     made.kind = Kind::vector;
     made.counters = made.result_by = kVmcnt;
     if (generation >= Generation::gfx12 && inst.row->flags & isa::kSampler)
@@ -126,7 +176,12 @@ void WaitCheck::issue(const Moment& moment, const UsedRegisters& used, Pending& 
       if (to_lds) made.kind = Kind::flat, made.result_by = to_memory ? kVmcnt | kLgkmcnt : kLgkmcnt;
     }
     // Only gfx6 takes the data later than the next instruction (LLVM; errata of the guides).
-    keeps_data = moment.wave.target->generation == Generation::gfx6 && made.results.empty();
+    keeps_data = moment.wave.target->generation == Generation::gfx6 && !loads;
+    if (inst.lds && loads)
+      for (const Access& one : moment.accesses)
+        if (one.space == Space::lds)
+          made.landing = {one.lanes, one.address[0], static_cast<uint32_t>(one.address[1] - one.address[0]),
+                          one.bytes};
   } else if (format == Format::DS) {
     const bool is_global = inst.gds || inst.row->flags & isa::kGws;
     made.kind = is_global ? Kind::gds : Kind::lds;
@@ -161,7 +216,7 @@ void WaitCheck::wait(Pending& pending, Counter counter, uint32_t count) {
     one->counters &= static_cast<uint8_t>(~counter);
     one->result_by &= static_cast<uint8_t>(~counter);
     if (one->result_by == 0) {
-      one->results = {}, one->data = {};
+      one->results = {}, one->data = {}, one->landing = {};
       one->counters &= static_cast<uint8_t>(~kExpcnt);  // over: its data was taken
     }
     if (counter == kExpcnt) one->data = {};
@@ -202,10 +257,12 @@ bool WaitCheck::is_wait(Pending& pending, const isa::Inst& inst, Generation gene
 }
 
 void WaitCheck::before(const Moment& moment, const UsedRegisters& used) {
-  Pending& pending = groups_[moment.wave.group][moment.wave.index];
+  GroupWaits& group = groups_[moment.wave.group];
+  Pending& pending = group.pending[moment.wave.index];
   const Generation generation = moment.wave.target->generation;
   if (is_wait(pending, moment.inst, generation)) return;
   if (!pending.empty()) look_at(moment, used, pending);
+  look_at_lds(moment, group);
   const size_t before = pending.size();
   issue(moment, used, pending);
   if (pending.size() == before) return;
