@@ -2,7 +2,7 @@
 import subprocess
 
 # What such a file is for clang, which is to look neither for CUDA nor for ROCm.
-DIALECT = ("-x", "hip", "-nogpulib", "-nogpuinc", "-w")
+DIALECT = ("-std=c++20", "-x", "hip", "-nogpulib", "-nogpuinc", "-w")
 
 
 def compile_kernels(path, target, level, made, *options):
