@@ -2,8 +2,10 @@
 // vector level (Level::mark_lds) leave it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
+#include "device/limits.h"
 #include "device/wave_times.h"
 
 namespace morgana::device {
@@ -101,6 +103,18 @@ struct LdsMarks {
   uint32_t bytes = 0;          // that may be accessed
   uint32_t known = 1;          // all waves of the group know the accesses of records before this one
   bool is_spread = false;      // `rows` are what holds
+  bool has_atomics = false;    // some marks are of atomics
+  // Between which bytes each wave, by its index, has left marks since `known` was set.
+  alignas(64) std::array<uint32_t, kMaxWaves> begin, end;
+
+  void all_know(uint32_t count) {
+    known = count;
+    begin.fill(~0u), end.fill(0);
+  }
+  void touches(uint32_t wave, uint32_t from, uint32_t to) {
+    begin[wave] = begin[wave] < from ? begin[wave] : from;
+    end[wave] = end[wave] > to ? end[wave] : to;
+  }
 };
 
 }  // namespace morgana::device

@@ -74,34 +74,57 @@ MORGANA_INLINE uint32_t record_now(LaunchMarks& launch, WaveTimes& times, uint64
   return times.own[0] = number;
 }
 
+// Whether no other wave has left a mark in [from, to) that the wave may not know.
+MORGANA_INLINE bool is_alone(const LdsMarks& marks, uint32_t wave, uint32_t from, uint32_t to) {
+  uint32_t others = 0;
+#pragma clang loop unroll(full)
+  for (uint32_t i = 0; i < kMaxWaves; i += 16) {
+    Chunk begin, end;
+    std::memcpy(&begin, &marks.begin[i], sizeof begin);
+    std::memcpy(&end, &marks.end[i], sizeof end);
+    others |= static_cast<uint32_t>(bits_of_condition(begin < to) & bits_of_condition(end > from)) << i;
+  }
+  return (others & ~(1u << wave)) == 0;
+}
+
 // Each lane leaves its mark on the dwords that it accesses, `apart` from its address, if the wave knows all
 // that it could race with there. Otherwise none does.
-MORGANA_INLINE bool mark(const LdsMarks& marks, const WaveTimes& times, const Neighbours& lanes,
+MORGANA_INLINE bool mark(LdsMarks& marks, const WaveTimes& times, uint32_t wave, const Neighbours& lanes,
                          uint32_t apart, RaceMark now) {
   const uint32_t bytes = lanes.use.bytes, add = static_cast<uint32_t>(lanes.base) + apart;
   if (marks.bytes < bytes) return false;
   alignas(64) uint32_t addresses[kLanes];
-  uint64_t readers[4] = {};  // that follow another wave's reader, which is kept
-// Not at once: callers would save more registers.
-#pragma clang loop unroll(disable)
+  Chunk lowest = Chunk(~0u), highest = Chunk(0), all = Chunk(0);
+#pragma clang loop unroll(full)
   for (int i = 0; i < kChunks; i++) {
-    const uint32_t exec = chunk_mask(lanes.lanes, i);
     Chunk address;
     std::memcpy(&address, lanes.low + 16 * i, sizeof address);
     address += add;
-    const uint64_t outside =
-        bits_of_condition(address % 4 != 0) | bits_of_condition(address > marks.bytes - bytes);
-    if ((outside & exec) != 0) return false;
-    for (uint32_t done = 0; done < bytes; done += 4) {
-      const Chunk at = address + done;
-      if (foreign_at(marks, times, place_of(at), exec) != 0) return false;
-      if (!lanes.use.writes)
-        readers[done / 4] |= uint64_t{foreign_at(marks, times, place_of(at) + kRead, exec)} << 16 * i;
-      else if (!may_write(marks, times, at, exec))
-        return false;
-    }
     set_chunk(addresses, i, address);
+    const ChunkMask is_active = as_bools(chunk_mask(lanes.lanes, i));
+    lowest = __builtin_elementwise_min(lowest, is_active ? address : lowest);
+    highest = __builtin_elementwise_max(highest, is_active ? address : highest);
+    all |= is_active ? address : Chunk(0);
   }
+  const uint32_t first = __builtin_reduce_min(lowest), last = __builtin_reduce_max(highest);
+  if (__builtin_reduce_or(all) % 4 != 0 || last > marks.bytes - bytes) return false;
+  uint64_t readers[4] = {};  // that follow another wave's reader, which is kept
+  if (!is_alone(marks, wave, first, last + bytes) || (lanes.use.writes && marks.has_atomics)) {
+// Not at once: callers would save more registers.
+#pragma clang loop unroll(disable)
+    for (int i = 0; i < kChunks; i++) {
+      const uint32_t exec = chunk_mask(lanes.lanes, i);
+      for (uint32_t done = 0; done < bytes; done += 4) {
+        const Chunk at = chunk_of(addresses, i) + done;
+        if (foreign_at(marks, times, place_of(at), exec) != 0) return false;
+        if (!lanes.use.writes)
+          readers[done / 4] |= uint64_t{foreign_at(marks, times, place_of(at) + kRead, exec)} << 16 * i;
+        else if (!may_write(marks, times, at, exec))
+          return false;
+      }
+    }
+  }
+  marks.touches(wave, first, last + bytes);
   uint64_t bits;
   std::memcpy(&bits, &now, sizeof bits);
   for (uint32_t done = 0; done < bytes; done += 4) {
@@ -148,7 +171,7 @@ MORGANA_INLINE bool leave_lds_marks(const Wave& wave, uint64_t pc, const Neighbo
     now.record = lds_marks::record_now(*marks->launch, *times, pc);
     now.bytes = 0xf;
     now.access = static_cast<uint8_t>(place) & 0xf;
-    if (now.record == 0 || !lds_marks::mark(*marks, *times, lanes, place * lanes.use.apart, now))
+    if (now.record == 0 || !lds_marks::mark(*marks, *times, wave.index, lanes, place * lanes.use.apart, now))
       return false;
     if (lanes.use.writes) times->stores(times->lds_since);
   }

@@ -53,7 +53,10 @@ void RaceCheck::group_begins(const Group& group, Wave* waves) {
   std::ranges::for_each(state.lds, RaceMarks::clear);
   state.lds.resize(group.lds_size / RaceMarks::kRowBytes + 1);
   RaceMarks::place(state.lds, state.lds_dwords);
-  state.marks = {&rows_.launch(), state.lds_dwords.data(), std::min(group.lds_size, lds_limit_)};
+  state.marks = {.launch = &rows_.launch(),
+                 .rows = state.lds_dwords.data(),
+                 .bytes = std::min(group.lds_size, lds_limit_)};
+  state.marks.all_know(1);
   state.lds_bytes = group.lds_size;
   const uint64_t index = reporter_.items().index_of(group.id);
   for (uint32_t i = 0; i < std::max(group.wave_count, 1u); i++) {
@@ -88,7 +91,7 @@ void RaceCheck::barrier(const Group& group) {
       clock->learn(wave.number, wave.time);
     }
   }
-  if (ordered & kOrdersLds) state.marks.known = rows_.launch().count;
+  if (ordered & kOrdersLds) state.marks.all_know(rows_.launch().count);
   for (uint32_t i = 0; i < group.wave_count; i++) {
     WaveClock& wave = state.waves[i];
     if (ordered & kOrdersGlobal) wave.known = all_;

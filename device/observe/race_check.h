@@ -138,6 +138,7 @@ class RaceCheck {
   bool touch_run(Space space, Run& run, uint64_t address, uint32_t dwords, GroupState& group, Known& known);
   bool touch_neighbours(const Wave& wave, const Neighbours& lanes, uint32_t apart, RaceMark now,
                         GroupState& group);
+  static bool lies_in_lds(const Wave& wave, const Neighbours& lanes, GroupState& group);
   bool spreads(const Wave& wave, uint64_t pc, const Neighbours& lanes, GroupState& group);
   bool touch_lines(Row& row, const Run& run, uint32_t first, uint32_t count, Known& known);
   bool touch_dwords(RaceMarks::Dwords& all, const Run& run, uint32_t first, uint32_t count, Known& known);

@@ -176,14 +176,23 @@ bool RaceCheck::spreads(const Wave& wave, uint64_t pc, const Neighbours& lanes, 
   return level().mark_lds(wave, pc, lanes);
 }
 
+// Whether there are rows for all of it, since rows do not move while a run is touched. Notes where it lies.
+bool RaceCheck::lies_in_lds(const Wave& wave, const Neighbours& lanes, GroupState& group) {
+  for (uint32_t place = 0; place < (lanes.use.has_two ? 2 : 1); place++) {
+    const auto first = static_cast<uint32_t>(lanes.lowest + place * lanes.use.apart),
+               last = static_cast<uint32_t>(lanes.highest + place * lanes.use.apart);
+    if (last < first || uint64_t{last} + lanes.use.bytes > group.lds_bytes) return false;
+    group.marks.touches(wave.index, first, last + lanes.use.bytes);
+  }
+  return true;
+}
+
 bool RaceCheck::passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, const Neighbours& lanes) {
   if (by_lane_ || lanes.lanes == 0 || !doubts_.empty() || rows_.is_crowded()) return false;
   GroupState& group = state_of(*wave.group);
   current_ = &group.waves[wave.index];
-  if (lanes.use.is_lds) {
-    if (lanes.highest + lanes.use.apart + lanes.use.bytes > group.lds_bytes) return false;  // grow_lds
-    if (spreads(wave, pc, lanes, group)) return true;
-  }
+  if (lanes.use.is_lds && !lies_in_lds(wave, lanes, group)) return false;
+  if (lanes.use.is_lds && spreads(wave, pc, lanes, group)) return true;
   Access access;
   access.space = lanes.use.is_lds ? Space::lds : Space::global;
   access.writes = lanes.use.writes;

@@ -162,7 +162,11 @@ class Launched {
     const auto marks_lds = [&] {
       return lanes->use.is_lds && level().mark_lds(moment.wave, moment.pc, *lanes);
     };
-    if (lanes != nullptr && (marks_lds() || asked.passes(moment.wave, moment.inst, moment.pc, *lanes)))
+    const auto passes = [&] {
+      return asked.reads_only(moment.wave, moment.inst, moment.pc, *lanes) ||
+             asked.passes(moment.wave, moment.inst, moment.pc, *lanes);
+    };
+    if (lanes != nullptr && (marks_lds() || passes()))
       passed++;
     else
       asked.before(moment);

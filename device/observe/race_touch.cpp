@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "device/observe/access.h"
 #include "device/observe/memory_order.h"
 #include "device/observe/race_check.h"
 
@@ -184,6 +185,12 @@ inline uint32_t last_of_run(const Access& access, uint64_t active, uint32_t lane
 }
 
 void RaceCheck::touch_all(const Moment& moment, const Access& access, GroupState& group) {
+  if (access.space == Space::lds && access.lanes != 0) {
+    const auto [lowest, highest] = span_of(access);
+    group.marks.touches(moment.wave.index, static_cast<uint32_t>(lowest),
+                        static_cast<uint32_t>(highest + access.bytes));
+    group.marks.has_atomics |= access.is_atomic;
+  }
   RaceMark now = mark_of(moment, access, group);
   const bool may_pass = !by_lane_ && doubts_.empty();
   const bool is_plain = may_pass && !access.is_atomic && !access.is_coherent;
