@@ -1,5 +1,5 @@
 // RaceMark: who accessed a dword, as the check of races (observe/race_marks.h) and native code of the host
-// vector level (Level::mark_lds) leave it.
+// vector level (Level::leave_marks) leave it.
 #pragma once
 
 #include <array>
@@ -24,7 +24,11 @@ struct RaceRecord {
   uint32_t barriers : 29 = 0;
   uint32_t is_atomic : 1 = 0, is_coherent : 1 = 0;
   uint32_t reaches_all : 1 = 0;  // if it is atomic: for all groups
-  bool operator==(const RaceRecord&) const = default;
+  [[gnu::always_inline]] bool operator==(const RaceRecord& other) const {
+    return wave == other.wave && time == other.time && at == other.at && ordered == other.ordered &&
+           step == other.step && barriers == other.barriers && is_atomic == other.is_atomic &&
+           is_coherent == other.is_coherent && reaches_all == other.reaches_all;
+  }
 };
 static_assert(sizeof(RaceRecord) == 24);  // most accesses of short kernels make one
 
@@ -61,7 +65,25 @@ struct alignas(64) RaceDwords {
   }
 };
 
-// The records of a launch. Native code appends some.
+// The marks of 256 bytes of which neighbours access whole lines of 64: of each line the last write, and two
+// readers of different waves.
+struct RaceRow {
+  static constexpr uint32_t kLineBytes = 64, kLines = RaceDwords::kBytes / kLineBytes;
+  using Marks = std::array<RaceMark, kLines>;
+  Marks write, read, other;
+  bool is_spread = false;        // `dwords` have what is to be said
+  RaceDwords* dwords = nullptr;  // of global memory: this one's own; of LDS: one of a row of them
+};
+struct RacePage {
+  static constexpr uint32_t kRows = 256, kBytes = kRows * RaceDwords::kBytes;
+  std::array<RaceRow, kRows> rows;
+  // Whether plain loads, and stores, that lie in it may leave marks without being shown.
+  struct May {
+    bool is_known = false, be = false;
+  } load, store;
+};
+
+// The records of a launch, and where it has marks in global memory. Native code appends some.
 struct LaunchMarks {
   RaceRecord* records = nullptr;  // the first is nobody's
   uint32_t count = 1, most = 1;   // `most`: from there on RaceMarks alone appends
@@ -71,6 +93,13 @@ struct LaunchMarks {
   uint64_t entry = 0;  // the address that RaceRecord::at counts from
   const SeenRanges* seen = nullptr;
   bool is_open = false;  // whether accesses may leave marks without being shown
+  bool has_many_l2 = false;
+  // Some pages, by their number.
+  struct Near {
+    uint64_t number = 0;
+    RacePage* page = nullptr;
+  };
+  std::array<Near, 64> near;
 
   // The number of a record that is alike, or of a new one while there are fewer than `room`; 0: there is
   // none.

@@ -81,10 +81,10 @@ struct Level {
   Handler bounded;
   // Of a wait for LDS at which the waves of a group take turns.
   Handler turn;
-  // Of a launch that is checked for races: whether an access to LDS, of which the check has said that it is
-  // not quiet, races with nothing that was there before; then it has left its marks. False: RaceCheck says
-  // whether it does, and leaves them again.
-  bool (*mark_lds)(const Wave& wave, uint64_t pc, const Neighbours& lanes);
+  // Of a launch that is checked for races: whether an access, to LDS that the check has said is not quiet, or
+  // to whole lines of global memory, races with nothing that was there before; then it has left its marks.
+  // False: RaceCheck says whether it does, and leaves them again.
+  bool (*leave_marks)(const Wave& wave, uint64_t pc, const Neighbours& lanes);
   const void* paths;  // for compiled kernels (jit/paths.h)
 };
 

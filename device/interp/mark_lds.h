@@ -156,7 +156,7 @@ MORGANA_INLINE bool mark(LdsMarks& marks, const WaveTimes& times, uint32_t wave,
 
 }  // namespace lds_marks
 
-// Level::mark_lds
+// Level::leave_marks, of LDS.
 MORGANA_INLINE bool leave_lds_marks(const Wave& wave, uint64_t pc, const Neighbours& lanes) {
   WaveTimes* const times = wave.times;
   LdsMarks* const marks = times != nullptr ? times->lds : nullptr;

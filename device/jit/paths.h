@@ -74,7 +74,7 @@ ApartPath lie_apart;
 using MayAccessPath = bool MORGANA_KEEPS_REGISTERS(Wave*, const Step*, uint32_t slot, uint64_t lanes,
                                                    const uint64_t* addresses);
 using ObservePath = bool MORGANA_KEEPS_REGISTERS(Wave*, const Step*);
-// Level::mark_lds or service::passes, of active lanes at base + the addresses' lower halves, and the upper
+// Level::leave_marks or service::passes, of active lanes at base + the addresses' lower halves, and the upper
 // ones behind these if they have some (PlainUse::packed).
 using PassesPath = bool MORGANA_KEEPS_REGISTERS(const Wave*, const Step*, uint64_t base,
                                                 const Lanes* addresses, uint64_t exec, uint64_t use);

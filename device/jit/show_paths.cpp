@@ -1,5 +1,6 @@
 // Which lanes are neighbours in memory, for kernels that show their accesses (Observer::passes).
 #include "device/interp/mark_lds.h"
+#include "device/interp/mark_lines.h"
 #include "device/interp/observed_step.h"
 #include "device/jit/paths.h"
 #include "device/neighbours.h"
@@ -55,19 +56,60 @@ MORGANA_INLINE Chunk64 wide(Chunk lanes) { return __builtin_convertvector(lanes,
   return service::passes(*wave, step, lanes);
 }
 
+// Of lanes one behind the other, the first at `address`.
+[[gnu::noinline]] MORGANA_KEEPS_REGISTERS bool ask_run(const Wave* wave, const Step* step, uint64_t base,
+                                                       const Lanes* addresses, uint64_t exec, uint64_t use) {
+  Neighbours lanes;
+  lanes.use = PlainUse::of(use);
+  lanes.base = base;
+  lanes.lanes = exec;
+  lanes.low = reinterpret_cast<const uint32_t*>(addresses);
+  lanes.high = lanes.use.is_wide ? reinterpret_cast<const uint32_t*>(addresses + 1) : nullptr;
+  lanes.rises = exec & exec >> 1;
+  lanes.lowest = lanes.address(0);
+  lanes.highest = lanes.lowest + uint64_t{lanes.use.bytes} * (__builtin_popcountll(exec) - 1);
+  return service::passes(*wave, step, lanes);
+}
+
+// Whether all lanes of a wave of 64, or of 32, lie one behind the other, not around 2^32.
+MORGANA_INLINE bool are_run(const Lanes* addresses, uint64_t exec, const PlainUse& use) {
+  if (exec != kAllLanes && exec != ~uint32_t{0}) return false;
+  const int chunks = exec == kAllLanes ? kChunks : kChunks / 2;
+  const Lanes *const low = addresses, *const high = addresses + 1;
+  const Chunk first = Chunk(low->chunk[0][0]), upper = Chunk(use.is_wide ? high->chunk[0][0] : 0);
+  if (first[0] > ~uint32_t{0} - use.bytes * kLanes) return false;
+  Chunk wanted = first + kIota * use.bytes, differs = Chunk(0);
+  for (int i = 0; i < chunks; i++, wanted += 16 * use.bytes) {
+    differs |= low->chunk[i] ^ wanted;
+    if (use.is_wide) differs |= high->chunk[i] ^ upper;
+  }
+  return __builtin_reduce_or(differs) == 0;
+}
+
+// Apart, since marks of lanes take more registers.
+[[gnu::noinline]] MORGANA_KEEPS_REGISTERS bool passes_lds(const Wave* wave, const Step* step, uint64_t base,
+                                                          const Lanes* addresses, uint64_t exec,
+                                                          uint64_t use) {
+  Neighbours lanes;
+  lanes.use = PlainUse::of(use);
+  lanes.base = base;
+  lanes.lanes = exec;
+  lanes.low = reinterpret_cast<const uint32_t*>(addresses);
+  return leave_lds_marks(*wave, wave->code->pc(step), lanes) || ask(wave, step, base, addresses, exec, use);
+}
+
 }  // namespace
 
 MORGANA_KEEPS_REGISTERS bool passes(const Wave* wave, const Step* step, uint64_t base, const Lanes* addresses,
                                     uint64_t exec, uint64_t use) {
-  Neighbours lanes;
-  lanes.use = PlainUse::of(use);
-  if (lanes.use.is_lds) {
-    lanes.base = base;
-    lanes.lanes = exec;
-    lanes.low = reinterpret_cast<const uint32_t*>(addresses);
-    if (leave_lds_marks(*wave, wave->code->pc(step), lanes)) return true;
-  }
-  return ask(wave, step, base, addresses, exec, use);
+  const PlainUse plain = PlainUse::of(use);
+  if (plain.is_lds) return passes_lds(wave, step, base, addresses, exec, use);
+  if (plain.is_scalar || !are_run(addresses, exec, plain)) return ask(wave, step, base, addresses, exec, use);
+  const uint64_t upper = plain.is_wide ? (addresses + 1)->chunk[0][0] : 0;
+  const uint64_t address = base + (addresses->chunk[0][0] | upper << 32);
+  const auto lanes = static_cast<uint32_t>(__builtin_popcountll(exec));
+  return leave_line_marks(*wave, wave->code->pc(step), address, lanes, plain.bytes, plain.writes) ||
+         ask_run(wave, step, base, addresses, exec, use);
 }
 
 }  // namespace morgana::device::MORGANA_SIMD

@@ -47,6 +47,7 @@ bool RaceCheck::is_quiet(const Wave& wave, const isa::Inst& inst, uint64_t pc) {
 void RaceCheck::group_begins(const Group& group, Wave* waves) {
   GroupState& state = state_of(group);
   state.is_running = true;
+  rows_.launch().has_many_l2 = has_many_l2(*waves[0].target);
   state.first = waves;
   state.barriers = state.lds_barriers = 0;
   state.released.clear();

@@ -139,6 +139,7 @@ class RaceCheck {
   bool touch_neighbours(const Wave& wave, const Neighbours& lanes, uint32_t apart, RaceMark now,
                         GroupState& group);
   static bool lies_in_lds(const Wave& wave, const Neighbours& lanes, GroupState& group);
+  void open_page(const Wave& wave, const Neighbours& lanes);
   bool spreads(const Wave& wave, uint64_t pc, const Neighbours& lanes, GroupState& group);
   bool touch_lines(Row& row, const Run& run, uint32_t first, uint32_t count, Known& known);
   bool touch_dwords(RaceMarks::Dwords& all, const Run& run, uint32_t first, uint32_t count, Known& known);

@@ -4,6 +4,7 @@
 // not passed is shown to it, and leaves them again: that changes nothing.
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "device/interp/code.h"
 #include "device/observe/access.h"
@@ -21,13 +22,14 @@ inline bool RaceCheck::lies_behind(const RaceMark& mark, uint32_t& known, const 
 // Lines that neighbours access as a whole.
 inline bool RaceCheck::touch_lines(Row& row, const Run& run, uint32_t first, uint32_t count, Known& known) {
   for (uint32_t done = 0; done < count; done += RaceMarks::kLineDwords) {
-    RaceMarks::Line& line = row.lines[(first + done) / RaceMarks::kLineDwords];
-    if (!lies_behind(line.write, known.write, known.clock)) return false;
-    if (run.writes && !(lies_behind(line.read, known.read, known.clock) &&
-                        lies_behind(line.other, known.other, known.clock)))
+    const uint32_t line = (first + done) / RaceMarks::kLineDwords;
+    RaceMark &write = row.write[line], &read = row.read[line], &other = row.other[line];
+    if (!lies_behind(write, known.write, known.clock)) return false;
+    if (run.writes &&
+        !(lies_behind(read, known.read, known.clock) && lies_behind(other, known.other, known.clock)))
       return false;
-    RaceMark& last = run.writes ? line.write : line.read;
-    if (!run.writes && last.record != 0 && rows_.record(last).wave != current_->number) line.other = last;
+    RaceMark& last = run.writes ? write : read;
+    if (!run.writes && last.record != 0 && rows_.record(last).wave != current_->number) other = last;
     last = run.now;
     last.lane = static_cast<uint8_t>(run.first_lane(done));
   }
@@ -173,7 +175,21 @@ bool RaceCheck::spreads(const Wave& wave, uint64_t pc, const Neighbours& lanes, 
   if (group.marks.is_spread || lanes.are_one_run()) return false;
   for (Row& row : group.lds) rows_.spread(row);
   group.marks.is_spread = true;
-  return level().mark_lds(wave, pc, lanes);
+  return level().leave_marks(wave, pc, lanes);
+}
+
+// Whether accesses like this one may leave their marks natively where it lies: once for a page, of which all
+// is memory that they may access.
+void RaceCheck::open_page(const Wave& wave, const Neighbours& lanes) {
+  RaceMarks::Page* const page = rows_.page(lanes.lowest);
+  if (page == nullptr) return;
+  auto& [is_known, may_be] = lanes.use.writes ? page->store : page->load;
+  if (std::exchange(is_known, true)) return;
+  const uint64_t begin = lanes.lowest / page->kBytes * page->kBytes, end = begin + page->kBytes;
+  const KnownMemory memory = reporter_.host().memory_at(lanes.lowest);
+  may_be = memory.state == KnownMemory::State::known && memory.begin <= begin && end <= memory.end &&
+           !may_lie_elsewhere(wave, begin, end) &&
+           (lanes.use.writes ? memory.may_write && read_only_.expects(begin, end) : memory.may_read);
 }
 
 // Whether there are rows for all of it, since rows do not move while a run is touched. Notes where it lies.
@@ -204,6 +220,7 @@ bool RaceCheck::passes(const Wave& wave, const isa::Inst& inst, uint64_t pc, con
     if (!touch_neighbours(wave, lanes, place * lanes.use.apart, now, group)) return false;
     has_accessed(*wave.target, inst, access, *current_);
   }
+  if (!lanes.use.is_lds) open_page(wave, lanes);
   return true;
 }
 

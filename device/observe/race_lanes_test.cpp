@@ -53,10 +53,17 @@ const isa::Inst kAdd = decoded("000040d8 02030001");   // ds_add_rtn_u32 v1, v2,
 const isa::Inst kDrop = decoded("0080a4e0 00000000");  // buffer_inv sc1
 const isa::Inst kWait = decoded("70008cbf");           // s_waitcnt vmcnt(0) lgkmcnt(0)
 
+// Of which native code may leave marks: a whole page of them.
+alignas(RacePage::kBytes) std::array<uint8_t, RacePage::kBytes> global_memory;
+
 class Texts : public CheckHost {
  public:
   uint8_t checks() const override { return static_cast<uint8_t>(Check::race); }
-  KnownMemory memory_at(uint64_t) override { return {}; }
+  KnownMemory memory_at(uint64_t address) override {
+    const auto begin = reinterpret_cast<uint64_t>(global_memory.data());
+    if (address - begin >= global_memory.size()) return {};
+    return {KnownMemory::State::known, begin, begin + global_memory.size()};
+  }
   bool found(const Finding& finding) override {
     std::string text = std::string(name(finding.space)) + ' ' + std::to_string(finding.address);
     for (const FindingSide& side : finding.sides)
@@ -105,7 +112,7 @@ class Launched {
       case 1: return wait(wave);
       case 2:  // tells others what it has done
       case 3:  // is told
-        wait(wave);
+        if (below(4) != 0) wait(wave);
         flag(wave, below(2));
         return show({wave, kDrop, own_pc(0), {}}, nullptr);
       default: return access(wave);
@@ -159,14 +166,11 @@ class Launched {
   void show(const Moment& moment, const Neighbours* lanes) {
     sides_[0].check->before(moment);
     RaceCheck& asked = *sides_[1].check;
-    const auto marks_lds = [&] {
-      return lanes->use.is_lds && level().mark_lds(moment.wave, moment.pc, *lanes);
-    };
     const auto passes = [&] {
       return asked.reads_only(moment.wave, moment.inst, moment.pc, *lanes) ||
              asked.passes(moment.wave, moment.inst, moment.pc, *lanes);
     };
-    if (lanes != nullptr && (marks_lds() || passes()))
+    if (lanes != nullptr && (level().leave_marks(moment.wave, moment.pc, *lanes) || passes()))
       passed++;
     else
       asked.before(moment);
@@ -183,7 +187,7 @@ class Launched {
     access.reads = access.writes = access.is_atomic = access.is_coherent = true;
     access.bytes = 4;
     access.lanes = 1;
-    access.address[0] = kBytes - before + (is_lds ? 0 : reinterpret_cast<uint64_t>(memory_.data()));
+    access.address[0] = kBytes - before + (is_lds ? 0 : reinterpret_cast<uint64_t>(global_memory.data()));
     return access;
   }
   void flag(Wave& wave, bool is_lds) {
@@ -217,7 +221,7 @@ class Launched {
     access.lanes = active;
     for (uint32_t l = 0; l < kLanes; l++) {
       const uint32_t at = place_of(l) / kind.bytes * kind.bytes;
-      access.address[l] = at + (kind.is_lds ? 0 : reinterpret_cast<uint64_t>(memory_.data()));
+      access.address[l] = at + (kind.is_lds ? 0 : reinterpret_cast<uint64_t>(global_memory.data()));
       wave.v[1 * kLanes + l] = below(2);
     }
     const Moment moment{wave, kind.inst, pc, {&access, 1}};
@@ -245,7 +249,6 @@ class Launched {
   std::vector<std::unique_ptr<WaveRig>> rigs_;
   Launch launch_;
   std::array<Side, 2> sides_;
-  alignas(256) std::array<uint8_t, kBytes> memory_{};
 };
 
 struct Sums {

@@ -74,7 +74,7 @@ RaceMarks::RaceMarks() {
 RaceMarks::~RaceMarks() {
   spare<Records>().give(std::make_unique<Records>(std::move(records_)));
   for (auto& [number, page] : pages_) {
-    for (Row& row : *page)
+    for (Row& row : page->rows)
       if (Dwords* const dwords = std::exchange(row.dwords, nullptr); dwords != nullptr)
         spare<Dwords>().give(std::unique_ptr<Dwords>(dwords));
     spare<Page>().give(std::move(page));
@@ -104,9 +104,10 @@ RaceMarks::Page* RaceMarks::find(uint64_t number) {
     if (page == nullptr)
       page = std::make_unique<Page>();
     else
-      std::ranges::for_each(*page, clear);
+      std::ranges::for_each(page->rows, clear);
+    page->load = page->store = {};
   }
-  near_[number % near_.size()] = {number, page.get()};
+  launch_.near[number % launch_.near.size()] = {number, page.get()};
   return page.get();
 }
 
@@ -121,11 +122,12 @@ RaceMarks::Dwords* RaceMarks::make_dwords(Row& row) {
   dwords.has_other = dwords.has_hidden = false;
   std::ranges::fill(dwords.last, Dwords::Last{});
   for (uint32_t first = 0; first < kRowDwords; first += kLineDwords) {
-    const Line& line = row.lines[first / kLineDwords];
+    const uint32_t line = first / kLineDwords;
+    const RaceMark &write = row.write[line], &read = row.read[line], &other = row.other[line];
     for (uint32_t at = 0; at < kLineDwords; at++) {
-      if (line.write.record != 0) dwords.last[first + at].write = mark_in(line.write, at);
-      if (line.read.record != 0) dwords.last[first + at].read = mark_in(line.read, at);
-      if (line.other.record != 0) dwords.make_other(first + at) = mark_in(line.other, at);
+      if (write.record != 0) dwords.last[first + at].write = mark_in(write, at);
+      if (read.record != 0) dwords.last[first + at].read = mark_in(read, at);
+      if (other.record != 0) dwords.make_other(first + at) = mark_in(other, at);
     }
   }
   row.is_spread = true;
@@ -149,7 +151,7 @@ void RaceMarks::admit() {
 }
 
 size_t RaceMarks::limit() const {
-  const size_t rows = pages_.size() * kPageRows + spread_rows_ * (kRowDwords / kLineDwords);
+  const size_t rows = pages_.size() * Page::kRows + spread_rows_ * (kRowDwords / kLineDwords);
   return std::max({least_limit_, kLeastRecords, kRecordsOfRow * rows});
 }
 
@@ -169,7 +171,8 @@ void RaceMarks::sweep(const std::vector<std::vector<Row>*>& others) {
   };
   const auto rename_row = [&](Row& row) {
     if (!row.is_spread) {
-      for (Line& line : row.lines) rename(line.write), rename(line.read), rename(line.other);
+      for (Row::Marks* const marks : {&row.write, &row.read, &row.other})
+        std::ranges::for_each(*marks, rename);
       return;
     }
     Dwords& dwords = *row.dwords;
@@ -177,7 +180,7 @@ void RaceMarks::sweep(const std::vector<std::vector<Row>*>& others) {
     if (dwords.has_other) std::ranges::for_each(dwords.other, rename);
     if (dwords.has_hidden) std::ranges::for_each(dwords.hidden, rename);
   };
-  for (auto& [number, page] : pages_) std::ranges::for_each(*page, rename_row);
+  for (auto& [number, page] : pages_) std::ranges::for_each(page->rows, rename_row);
   for (std::vector<Row>* const rows : others) std::ranges::for_each(*rows, rename_row);
   std::ranges::copy(kept, records_.begin());
   launch_.count = static_cast<uint32_t>(kept.size());

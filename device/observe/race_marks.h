@@ -34,18 +34,11 @@ constexpr int8_t mark_dwords(bool is_alone, uint32_t bytes) {
 class RaceMarks {
  public:
   using Dwords = RaceDwords;
-  static constexpr uint32_t kRowBytes = Dwords::kBytes, kRowDwords = Dwords::kCount, kLineDwords = 16;
+  static constexpr uint32_t kRowBytes = Dwords::kBytes, kRowDwords = Dwords::kCount,
+                            kLineDwords = RaceRow::kLineBytes / 4;
 
-  // The last write, and two readers of different waves.
-  struct Line {
-    RaceMark write, read, other;
-  };
-  struct Row {
-    std::array<Line, kRowDwords / kLineDwords> lines;
-    bool is_spread = false;  // `dwords` have what is to be said, not `lines`
-    // Of memory that `row` gives: made, and destroyed, by this class. Those of LDS lie in a row.
-    Dwords* dwords = nullptr;
-  };
+  using Row = RaceRow;
+  using Page = RacePage;
 
   RaceMarks();
   ~RaceMarks();
@@ -53,16 +46,19 @@ class RaceMarks {
   RaceMarks& operator=(const RaceMarks&) = delete;
 
   // Of global memory. nullptr: there are as many as there may be.
+  Page* page(uint64_t address) {
+    const uint64_t number = address / Page::kBytes;
+    const auto& [held, page] = launch_.near[number % launch_.near.size()];
+    return held == number && page != nullptr ? page : find(number);
+  }
   Row* row(uint64_t address) {
-    const uint64_t number = address / (kPageRows * kRowBytes);
-    const auto& [held, page] = near_[number % near_.size()];
-    Page* const found = held == number && page != nullptr ? page : find(number);
-    return found != nullptr ? &(*found)[address / kRowBytes % kPageRows] : nullptr;
+    Page* const found = page(address);
+    return found != nullptr ? &found->rows[address / kRowBytes % Page::kRows] : nullptr;
   }
   // Its dwords. nullptr: there are as many as there may be.
   Dwords* spread(Row& row) { return row.is_spread ? row.dwords : make_dwords(row); }
   static void clear(Row& row) {
-    row.lines = {};
+    row.write = row.read = row.other = {};
     row.is_spread = false;
   }
   // As many as `rows` for LDS, one behind the other; and takes back what has no rows any more.
@@ -78,13 +74,10 @@ class RaceMarks {
   void sweep(const std::vector<std::vector<Row>*>& others);
 
  private:
-  static constexpr uint32_t kPageRows = 256;
-  using Page = std::array<Row, kPageRows>;
   Page* find(uint64_t number);
   Dwords* make_dwords(Row& row);
 
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
-  std::array<std::pair<uint64_t, Page*>, 64> near_{};  // some of them
   size_t spread_rows_ = 0;
   size_t limit() const;  // of records
   void admit();
