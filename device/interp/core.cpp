@@ -78,7 +78,15 @@ void apply_mode(Wave& wave) {
 extern const jit::NamedPath kPaths[];  // jit/paths.h
 bool leave_marks(const Wave& wave, uint64_t pc, const Neighbours& lanes);
 extern const Level kLevel;
-const Level kLevel = {
-    HostLevel::MORGANA_SIMD, select, run, locate_access, undecoded, fault, bounded, turn, leave_marks, kPaths};
+const Level kLevel = {HostLevel::MORGANA_SIMD,
+                      select,
+                      run,
+                      locate_access,
+                      undecoded,
+                      fault,
+                      bounded,
+                      turn,
+                      leave_marks,
+                      kPaths};
 
 }  // namespace morgana::device::MORGANA_SIMD
