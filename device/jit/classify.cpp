@@ -150,7 +150,7 @@ class Classifier {
     if (i.vector == nullptr && (is_lane_move(inst) || exchanges_lanes(inst.row->op)))
       return inst.dpp || inst.sdwa ? How::call : How::lane;
     if (i.vector == nullptr) return How::call;
-    if (needs_other_environment(*i.vector)) return How::call;
+    if (needs_other_environment(*i.vector) && !computes_in_halves(*inst.row)) return How::call;
     for (int s = 0; s < i.vector->n_src; s++) {
       const isa::Operand& operand = inst.src[s];
       if (i.vector->src_registers[s] == 0) continue;
@@ -177,6 +177,16 @@ class Classifier {
   bool needs_other_environment(const VectorFunction& f) const {
     if (f.environment == 0) return false;
     return options_.mode.denorm32() != (f.environment == 1 ? options_.mode.denorm16_64() : 3);
+  }
+
+  // What f32 holds of f16 values, their sums and products is never denormal, and what is denormal of their
+  // functions is 0 as an f16.
+  static bool computes_in_halves(const isa::Row& row) {
+    const auto is_half = [](isa::Type type) {
+      return type == isa::Type::none || type == isa::Type::f16 || type == isa::Type::pk_f16;
+    };
+    return std::ranges::all_of(row.src, is_half) &&
+           ((row.flags & isa::kLaneMaskDst) != 0 || std::ranges::all_of(row.dst, is_half));
   }
 
   How memory(const isa::Inst& inst) const {

@@ -494,8 +494,8 @@ int registers_of(const llvm::Value* value) {
 
 // Some instructions of one part, from the last to the first: always one whose operands add the fewest values
 // to those that live behind it. What the guest's compiler has interleaved is separated again: its registers
-// are many, the host's are few.
-std::vector<llvm::Instruction*> by_pressure(const std::vector<llvm::Instruction*>& group) {
+// are many, the host's are few. Only as long as no more than `free` values live is the guest's order kept.
+std::vector<llvm::Instruction*> by_pressure(const std::vector<llvm::Instruction*>& group, int free) {
   llvm::DenseMap<const llvm::Value*, unsigned> position, users;
   for (unsigned k = 0; k < group.size(); k++) position[group[k]] = k;
   const auto each_operand = [&](const llvm::Instruction* i, const auto& action) {
@@ -506,6 +506,7 @@ std::vector<llvm::Instruction*> by_pressure(const std::vector<llvm::Instruction*
   for (const llvm::Instruction* i : group)
     each_operand(i, [&](const llvm::Value* operand) { users[operand]++; });
   llvm::DenseSet<const llvm::Value*> live;
+  int taken = 0;  // registers of these
   std::vector<llvm::Instruction*> ready, order;
   for (llvm::Instruction* i : group)
     if (!users.contains(i)) ready.push_back(i);
@@ -517,6 +518,7 @@ std::vector<llvm::Instruction*> by_pressure(const std::vector<llvm::Instruction*
       each_operand(ready[k], [&](const llvm::Value* operand) {
         more += live.contains(operand) ? 0 : registers_of(operand);
       });
+      if (taken + more <= free) more = 0;
       if (more < least || (more == least && position[ready[k]] > position[ready[best]])) {
         least = more;
         best = k;
@@ -525,8 +527,9 @@ std::vector<llvm::Instruction*> by_pressure(const std::vector<llvm::Instruction*
     llvm::Instruction* const chosen = ready[best];
     ready.erase(ready.begin() + static_cast<ptrdiff_t>(best));
     order.push_back(chosen);
+    if (live.contains(chosen)) taken -= registers_of(chosen);
     each_operand(chosen, [&](const llvm::Value* operand) {
-      live.insert(operand);
+      if (live.insert(operand).second) taken += registers_of(operand);
       if (--users[operand] == 0) ready.push_back(group[position[operand]]);
     });
   }
@@ -556,7 +559,7 @@ void order(const std::vector<llvm::Instruction*>& segment, llvm::Instruction* be
       waiting.erase(i);
       group.push_back(i);
     }
-    for (llvm::Instruction* i : by_pressure(group)) i->moveBefore(behind->getIterator());
+    for (llvm::Instruction* i : by_pressure(group, 0)) i->moveBefore(behind->getIterator());
     left.swap(next);
   }
 }
@@ -630,13 +633,19 @@ void inline_chunk_functions(llvm::Function& function) {
 
 }  // namespace
 
+// So many computations of a loop over parts, each of which is a chain, are executed side by side: the next
+// part's come too late for the host to look ahead to them. More would take registers from others.
+constexpr int kSideBySide = 4;
+
 llvm::PreservedAnalyses SplitWavesPass::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
   Splitter splitter(function, parts_, used_);
   splitter.run();
   splitter.remove_dead();
   if (used_ == parts_)
-    roll_parts(function, splitter.values(), parts_, by_pressure,
-               [&](const llvm::Instruction* i) { splitter.forget(i); });
+    roll_parts(
+        function, splitter.values(), parts_,
+        [](const std::vector<llvm::Instruction*>& loop) { return by_pressure(loop, kSideBySide); },
+        [&](const llvm::Instruction* i) { splitter.forget(i); });
   splitter.put_halves_together();
   constexpr size_t kWorthwhile = 16;
   for (llvm::BasicBlock& block : function) {

@@ -269,7 +269,8 @@ Setting setting_of(const RandomKernel& kernel, uint64_t seed) {
   if (random.one_in(3)) {
     setting.ieee = random.one_in(2);
     setting.dx10_clamp = random.one_in(2);
-    setting.flushes = random.one_in(2);
+    constexpr uint32_t kModes[] = {0xf0, 0xf0, 0xc0, 0x30, 0, 0};
+    setting.float_mode = kModes[random.below(6)];
   }
   if (!setting.loops && random.one_in(3)) {
     setting.waves = 1;
@@ -298,7 +299,7 @@ Comparison compare_tiers(Target target, const std::vector<uint32_t>& code, const
   options.loops_over_waves = setting.loops;
   options.ieee = setting.ieee;
   options.dx10_clamp = setting.dx10_clamp;
-  if (setting.flushes) options.float_mode = 0;
+  options.float_mode = setting.float_mode;
   Witness witness(options.group_bytes, options.private_bytes,
                   setting.is_shown ? Observer::Wants::accesses : Observer::Wants::unseen);
   Counting counting;
@@ -389,10 +390,10 @@ std::string minimised(RandomKernel kernel, const Setting& first) {
     setting = before;
     kernel.stores_registers = stored;
   }
-  if (!setting.ieee || !setting.dx10_clamp || setting.flushes) {
+  if (!setting.ieee || !setting.dx10_clamp || setting.float_mode != Setting{}.float_mode) {
     const Setting before = setting;
     setting.ieee = setting.dx10_clamp = true;
-    setting.flushes = false;
+    setting.float_mode = Setting{}.float_mode;
     if (verdict() != Verdict::differs) setting = before;
   }
   if (setting.waves > 1) {
@@ -447,13 +448,14 @@ std::string minimised(RandomKernel kernel, const Setting& first) {
   std::string hex;
   for (const uint32_t word : code) hex += fmt::format("{:08x} ", word);
   return fmt::format(
-      "{} seed {} waves {} items {} lost {} full {} quick {} IEEE {} DX10 {} flushes {} after {} branches, "
+      "{} seed {} waves {} items {} lost {} full {} quick {} IEEE {} DX10 {} float mode {:#x} after {} "
+      "branches, "
       "loops {} checked {} shown {} counted {}: "
       "{}\n"
       "  {}\n{}",
       info(kernel.target).name, setting.seed, setting.waves, setting.items, int{setting.registers_are_lost},
       int{setting.begins_full}, int{setting.quick}, int{setting.ieee}, int{setting.dx10_clamp},
-      int{setting.flushes}, setting.branches, int{setting.loops}, int{setting.is_checked},
+      setting.float_mode, setting.branches, int{setting.loops}, int{setting.is_checked},
       int{setting.is_shown}, int{setting.is_counted}, difference.what, hex,
       listing(kernel.target, kernel.wave, code));
 }

@@ -41,7 +41,8 @@ struct Setting {
   bool without_nans = false;  // in what registers and memory hold at first
   bool quick = false;         // compiled with LLVM's passes left out (Specialisation::quick)
   bool ieee = true, dx10_clamp = true;
-  bool flushes = false;   // denormals, of all types
+  // FLOAT_MODE: which denormals stay: all, none, those of f32 (0x30), or of f16 and f64 (0xc0).
+  uint32_t float_mode = 0xf0;
   uint32_t branches = 0;  // taken before compiled code goes on; 0: it is there from the beginning
   bool loops = false;     // over the waves, where the kernel can
   // Some memory is forbidden: the Observer is shown the same accesses to it by both, none of which is
