@@ -214,10 +214,11 @@ void found_overrun(const Overrun& overrun, const FaultPlace& place) {
 device::Fault run_checked(device::Device& device, device::Launch& launch, CodePlaces& code) {
   Host host(code);
   if (checks_wanted() != 0) launch.checks = &host;
+  const std::string kernel = code.place_of(launch.entry).kernel;
+  begin_checked_dispatch(kernel);
   device::Fault fault = device.run(launch);
   launch.checks = nullptr;
-  const std::string kernel = code.place_of(launch.entry).kernel;
-  add_checked_dispatch(kernel, host.is_complete);
+  end_checked_dispatch(host.is_complete);
   // The program's own cancelling gives no detail.
   const bool ended_well = fault.kind == device::FaultKind::none ||
                           (fault.kind == device::FaultKind::cancelled && fault.detail.empty());

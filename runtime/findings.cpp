@@ -57,7 +57,8 @@ class Findings {
   // An out-of-bounds write was added, suppressed or not.
   void explain_overruns() { overruns_are_explained_.store(true); }
   bool overruns_are_explained() const { return overruns_are_explained_.load(); }
-  void add_dispatch(const std::string& kernel, bool completely);
+  void begin_dispatch(const std::string& kernel);
+  void end_dispatch(bool is_complete);
   CheckCounts counts();
   void delay() { is_delayed_ = true; }
   void print_total();
@@ -112,12 +113,19 @@ bool Findings::add(const Found& found) {
   return true;
 }
 
-void Findings::add_dispatch(const std::string& kernel, bool completely) {
+void Findings::begin_dispatch(const std::string& kernel) {
   std::lock_guard lock(mutex_);
   counts_.dispatches++;
-  if (!completely) counts_.unchecked++;
+  counts_.unchecked++;
   kernels_.insert(kernel);
-  if (RunSummary* const summary = RunSummary::of_process()) summary->count_checked(completely);
+  if (RunSummary* const summary = RunSummary::of_process()) summary->begin_checked();
+}
+
+void Findings::end_dispatch(bool is_complete) {
+  if (!is_complete) return;
+  std::lock_guard lock(mutex_);
+  counts_.unchecked--;
+  if (RunSummary* const summary = RunSummary::of_process()) summary->end_checked();
 }
 
 CheckCounts Findings::counts() {
@@ -170,9 +178,8 @@ bool api_check_wanted() { return (all_wanted() & kApiCheck) != 0; }
 bool add_finding(const Found& found) { return Findings::get().add(found); }
 void explain_overruns() { Findings::get().explain_overruns(); }
 bool overruns_are_explained() { return Findings::get().overruns_are_explained(); }
-void add_checked_dispatch(const std::string& kernel, bool completely) {
-  Findings::get().add_dispatch(kernel, completely);
-}
+void begin_checked_dispatch(const std::string& kernel) { Findings::get().begin_dispatch(kernel); }
+void end_checked_dispatch(bool is_complete) { Findings::get().end_dispatch(is_complete); }
 
 void delay_total() { Findings::get().delay(); }
 void end_checking() { Findings::get().print_total(); }

@@ -37,7 +37,9 @@ bool add_finding(const Found& found);
 // An out-of-bounds write was added, suppressed or not.
 void explain_overruns();
 bool overruns_are_explained();
-void add_checked_dispatch(const std::string& kernel, bool completely);
+// A dispatch under checks counts as unchecked until it has ended: the process may end before it does.
+void begin_checked_dispatch(const std::string& kernel);
+void end_checked_dispatch(bool is_complete);
 // Names come from code objects and may be no UTF-8.
 std::string json_line(const nlohmann::ordered_json& json);
 

@@ -153,10 +153,12 @@ void RunSummary::count_end(Kernel* kernel, const device::Fault& fault) {
 
 void RunSummary::count_process() { increment(table_->processes); }
 
-void RunSummary::count_checked(bool completely) {
+void RunSummary::begin_checked() {
   increment(table_->checked);
-  if (!completely) increment(table_->unchecked);
+  increment(table_->unchecked);
 }
+
+void RunSummary::end_checked() { table_->unchecked.fetch_sub(1, std::memory_order_relaxed); }
 
 void RunSummary::count_finding(bool is_suppressed) {
   increment(is_suppressed ? table_->suppressed : table_->findings);

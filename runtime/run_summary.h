@@ -48,8 +48,9 @@ class RunSummary {
   static void count_end(Kernel* kernel, const device::Fault& fault);
   void count_build(Build outcome);
   void count_process();
-  // Of dispatches under checks (checking.h).
-  void count_checked(bool completely);
+  // Of dispatches under checks (checking.h): until all of one has been checked it counts as unchecked.
+  void begin_checked();
+  void end_checked();
   void count_finding(bool is_suppressed);
 
   struct KernelCounts {

@@ -34,6 +34,9 @@ TEST(RunSummary, CountsOfAProcessThatDiedAreThere) {
     RunSummary::count_end(&own->kernel("once"), device::Fault{.kind = device::FaultKind::memory});
     RunSummary::count_end(&own->kernel("twice"), device::Fault{.kind = device::FaultKind::none});
     RunSummary::count_end(nullptr, device::Fault{.kind = device::FaultKind::memory});
+    own->begin_checked();
+    own->end_checked();
+    own->begin_checked();
     raise(SIGKILL);
   }
   int status = 0;
@@ -44,6 +47,8 @@ TEST(RunSummary, CountsOfAProcessThatDiedAreThere) {
   EXPECT_EQ(counts.builds, 3u);
   EXPECT_EQ(counts.cached_builds, 1u);
   EXPECT_EQ(counts.failed_builds, 1u);
+  EXPECT_EQ(counts.checked, 2u);
+  EXPECT_EQ(counts.unchecked, 1u);  // it had not ended
   ASSERT_EQ(counts.kernels.size(), 2u);
   EXPECT_EQ(counts.kernels[0].name, "twice");
   EXPECT_EQ(counts.kernels[0].launches, 3u);
