@@ -24,7 +24,7 @@ kernel void k(global int* to) {
                    "buffer_load_dword %3, s[20:23], 0 offen offset:512 lds\n"
                    ")code" +
          wait + R"code(" :: "s"((uint)from), "s"((uint)(from >> 32)), "s"(first), "v"(lane * 4)
-                   : "s20", "s21", "s22", "s23", "memory");
+                   : "s20", "s21", "s22", "s23", "scc", "m0", "memory");
   )code" +
          barrier + "\n  const int read = tile[" + element + R"code(];
   __asm__ volatile("s_waitcnt vmcnt(0)" ::: "memory");

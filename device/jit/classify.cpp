@@ -180,7 +180,7 @@ class Classifier {
   }
 
   // What f32 holds of f16 values, their sums and products is never denormal, and what is denormal of their
-  // functions is 0 as an f16.
+  // functions is 0 as an f16, rounded to nearest. An operand that is not there has no type.
   static bool computes_in_halves(const isa::Row& row) {
     const auto is_half = [](isa::Type type) {
       return type == isa::Type::none || type == isa::Type::f16 || type == isa::Type::pk_f16;

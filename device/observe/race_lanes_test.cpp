@@ -219,8 +219,10 @@ class Launched {
     access.bytes = kind.bytes;
     access.data = kind.writes && kind.is_plain ? 1 : -1;
     access.lanes = active;
+    // As t[i - 1] of LDS does.
+    const uint32_t strays = kind.is_lds && below(8) == 0 ? below(kLanes) : kLanes;
     for (uint32_t l = 0; l < kLanes; l++) {
-      const uint32_t at = place_of(l) / kind.bytes * kind.bytes;
+      const uint32_t at = (l == strays ? ~uint32_t{0} : place_of(l)) / kind.bytes * kind.bytes;
       access.address[l] = at + (kind.is_lds ? 0 : reinterpret_cast<uint64_t>(global_memory.data()));
       wave.v[1 * kLanes + l] = below(2);
     }

@@ -186,9 +186,10 @@ inline uint32_t last_of_run(const Access& access, uint64_t active, uint32_t lane
 
 void RaceCheck::touch_all(const Moment& moment, const Access& access, GroupState& group) {
   if (access.space == Space::lds && access.lanes != 0) {
-    const auto [lowest, highest] = span_of(access);
-    group.marks.touches(moment.wave.index, static_cast<uint32_t>(lowest),
-                        static_cast<uint32_t>(highest + access.bytes));
+    const auto [lowest, highest] = span_of(access);  // of lanes that may lie anywhere
+    constexpr uint64_t kEnd = ~uint32_t{0};
+    group.marks.touches(moment.wave.index, static_cast<uint32_t>(std::min(lowest, kEnd)),
+                        static_cast<uint32_t>(std::min(std::min(highest, kEnd) + access.bytes, kEnd)));
     group.marks.has_atomics |= access.is_atomic;
   }
   RaceMark now = mark_of(moment, access, group);

@@ -106,9 +106,8 @@ void WaitCheck::report_lds(const Moment& moment, const Access& access, uint32_t 
 // Of the whole group: what its waves load to LDS lands there when they have waited for it.
 void WaitCheck::look_at_lds(const Moment& moment, GroupWaits& group) {
   for (const Access& access : moment.accesses) {
-    // What one wave loads comes in order.
-    const bool is_load = moment.inst.lds && access.writes;
     if (access.space != Space::lds) continue;
+    const bool is_load = moment.inst.lds && access.writes;  // what one wave loads comes in order
     for (size_t w = 0; w < group.pending.size(); w++) {
       const bool is_own = w == moment.wave.index;
       for (Issued& one : group.pending[w]) {
