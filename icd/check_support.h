@@ -9,7 +9,8 @@
 namespace morgana::icd::test {
 
 // Waves that load a tile to LDS past the registers, twice a wave (its own part, and the part behind all of
-// them), and read a part of it. gfx6 to gfx950. Macros say what stands between.
+// them), and read a part of it. gfx6 to gfx950. The arguments: what stands behind the loads,
+// what before the read, and which element that is of.
 inline std::string loads_to_lds(const std::string& wait, const std::string& barrier,
                                 const std::string& element) {
   return R"code(

@@ -227,13 +227,16 @@ TEST_F(Hazard, LoadsToLdsAreWaitedFor) {
 TEST_F(Hazard, WhatFollowsAFaultIsLookedAt) {
   const std::string source = R"code(
 kernel void k(global int* to) {
-  __asm__ volatile("flat_load_dword v20, %0\n flat_store_dword %1, v22\n s_waitcnt WAIT\n v_mov_b32 v21, v20"
-                   :: "v"(to + get_global_id(0)), "v"(16ul) : "v20", "v21", "memory");
+  __asm__ volatile("s_mov_b32 s24, %0\n s_and_b32 s25, %1, 0xffff\n s_mov_b32 s26, 0x1000\n"
+                   "s_mov_b32 s27, 0x27000\n s_mov_b64 s[20:21], 16\n s_mov_b64 s[22:23], s[26:27]\n"
+                   "buffer_load_dword v20, off, s[24:27], 0\n buffer_store_dword v22, off, s[20:23], 0\n"
+                   "s_waitcnt WAIT\n v_mov_b32 v21, v20"
+                   :: "s"((uint)(ulong)to), "s"((uint)((ulong)to >> 32))
+                   : "s20", "s21", "s22", "s23", "s24", "s25", "s26", "s27", "scc", "v20", "v21", "memory");
 })code";
-  if (number() == k600) GTEST_SKIP() << "gfx6 has no flat memory";
   for (const bool is_clean : {true, false}) {
     std::string code = source;
-    code.replace(code.find("WAIT"), 4, is_clean ? "vmcnt(1) & lgkmcnt(0)" : "expcnt(0)");
+    code.replace(code.find("WAIT"), 4, is_clean ? "vmcnt(1)" : "expcnt(0)");
     const std::string report = check(code.c_str(), 64, 64, 64);
     EXPECT_NE(report.find("memory violation"), report.npos) << report;
     EXPECT_EQ(report.find("missing-wait: kernel 'k'") == report.npos, is_clean) << report;

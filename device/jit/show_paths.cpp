@@ -15,22 +15,27 @@ MORGANA_INLINE Chunk of_next_lanes(const Lanes* lanes, int i) {
 
 MORGANA_INLINE Chunk64 wide(Chunk lanes) { return __builtin_convertvector(lanes, Chunk64); }
 
-// Apart, since it keeps all registers.
-[[gnu::noinline]] MORGANA_KEEPS_REGISTERS bool ask(const Wave* wave, const Step* step, uint64_t base,
-                                                   const Lanes* addresses, uint64_t exec, uint64_t use) {
-  static constexpr uint32_t kNothing = 0;
+MORGANA_INLINE Neighbours named(uint64_t base, const Lanes* addresses, uint64_t exec, uint64_t use) {
   Neighbours lanes;
   lanes.use = PlainUse::of(use);
   lanes.base = base;
   lanes.lanes = exec;
+  lanes.low = reinterpret_cast<const uint32_t*>(addresses);
+  if (lanes.use.is_wide) lanes.high = reinterpret_cast<const uint32_t*>(addresses + 1);
+  return lanes;
+}
+
+// Apart, since it keeps all registers.
+[[gnu::noinline]] MORGANA_KEEPS_REGISTERS bool ask(const Wave* wave, const Step* step, uint64_t base,
+                                                   const Lanes* addresses, uint64_t exec, uint64_t use) {
+  static constexpr uint32_t kNothing = 0;
+  Neighbours lanes = named(base, addresses, exec, use);
   if (lanes.use.is_scalar) {
     lanes.low = &kNothing;
     lanes.lowest = lanes.highest = base;
     return service::passes(*wave, step, lanes);
   }
   const Lanes *const low = addresses, *const high = lanes.use.is_wide ? addresses + 1 : nullptr;
-  lanes.low = reinterpret_cast<const uint32_t*>(low);
-  lanes.high = reinterpret_cast<const uint32_t*>(high);
   Chunk64 lowest = Chunk64(~uint64_t{0}), highest = Chunk64(0);
 #pragma clang loop unroll(full)
   for (int i = 0; i < kChunks; i++) {
@@ -56,15 +61,10 @@ MORGANA_INLINE Chunk64 wide(Chunk lanes) { return __builtin_convertvector(lanes,
   return service::passes(*wave, step, lanes);
 }
 
-// Of lanes one behind the other, the first at `address`.
+// Of lanes one behind the other.
 [[gnu::noinline]] MORGANA_KEEPS_REGISTERS bool ask_run(const Wave* wave, const Step* step, uint64_t base,
                                                        const Lanes* addresses, uint64_t exec, uint64_t use) {
-  Neighbours lanes;
-  lanes.use = PlainUse::of(use);
-  lanes.base = base;
-  lanes.lanes = exec;
-  lanes.low = reinterpret_cast<const uint32_t*>(addresses);
-  lanes.high = lanes.use.is_wide ? reinterpret_cast<const uint32_t*>(addresses + 1) : nullptr;
+  Neighbours lanes = named(base, addresses, exec, use);
   lanes.rises = exec & exec >> 1;
   lanes.lowest = lanes.address(0);
   lanes.highest = lanes.lowest + uint64_t{lanes.use.bytes} * (__builtin_popcountll(exec) - 1);
@@ -90,12 +90,8 @@ MORGANA_INLINE bool are_run(const Lanes* addresses, uint64_t exec, const PlainUs
 [[gnu::noinline]] MORGANA_KEEPS_REGISTERS bool passes_lds(const Wave* wave, const Step* step, uint64_t base,
                                                           const Lanes* addresses, uint64_t exec,
                                                           uint64_t use) {
-  Neighbours lanes;
-  lanes.use = PlainUse::of(use);
-  lanes.base = base;
-  lanes.lanes = exec;
-  lanes.low = reinterpret_cast<const uint32_t*>(addresses);
-  return leave_lds_marks(*wave, wave->code->pc(step), lanes) || ask(wave, step, base, addresses, exec, use);
+  return leave_lds_marks(*wave, wave->code->pc(step), named(base, addresses, exec, use)) ||
+         ask(wave, step, base, addresses, exec, use);
 }
 
 }  // namespace
@@ -105,10 +101,9 @@ MORGANA_KEEPS_REGISTERS bool passes(const Wave* wave, const Step* step, uint64_t
   const PlainUse plain = PlainUse::of(use);
   if (plain.is_lds) return passes_lds(wave, step, base, addresses, exec, use);
   if (plain.is_scalar || !are_run(addresses, exec, plain)) return ask(wave, step, base, addresses, exec, use);
-  const uint64_t upper = plain.is_wide ? (addresses + 1)->chunk[0][0] : 0;
-  const uint64_t address = base + (addresses->chunk[0][0] | upper << 32);
+  const uint64_t first = named(base, addresses, exec, use).address(0);
   const auto lanes = static_cast<uint32_t>(__builtin_popcountll(exec));
-  return leave_line_marks(*wave, wave->code->pc(step), address, lanes, plain.bytes, plain.writes) ||
+  return leave_line_marks(*wave, wave->code->pc(step), first, lanes, plain.bytes, plain.writes) ||
          ask_run(wave, step, base, addresses, exec, use);
 }
 

@@ -486,6 +486,10 @@ class Splitter {
   std::vector<llvm::Instruction*> replaced_;
 };
 
+// So many computations of a loop over parts, each of which is a chain, are executed side by side: the next
+// part's come too late for the host to look ahead to them. More would take registers from others.
+constexpr int kSideBySide = 4;
+
 // How many of the host's vector registers a value takes.
 int registers_of(const llvm::Value* value) {
   const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
@@ -632,10 +636,6 @@ void inline_chunk_functions(llvm::Function& function) {
 }
 
 }  // namespace
-
-// So many computations of a loop over parts, each of which is a chain, are executed side by side: the next
-// part's come too late for the host to look ahead to them. More would take registers from others.
-constexpr int kSideBySide = 4;
 
 llvm::PreservedAnalyses SplitWavesPass::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
   Splitter splitter(function, parts_, used_);
