@@ -133,6 +133,23 @@ TEST_F(Check, AnIndexOutsideOfAnArrayIsNamedAndTheKernelGoesOn) {
   }
 }
 
+// Of one index and one end the first line that every way passes.
+TEST_F(Check, AnIndexThatStaysOutsideIsToldWhereItFirstIs) {
+  const char* const source = R"(kernel void k(global int* to) {
+    int i = get_global_id(0);
+    local int a[8], b[8], c[9];
+    if (to[i] + i > 40) a[i] = 1;
+    b[i] = 2;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int n = 0; n < 4; n++) to[i] += b[i] + n;
+    c[i] = to[i];
+  })";
+  const std::string report = check(source, 16, 16, 16);
+  EXPECT_TRUE(has(report, "<source>:5\n") && has(report, "work-item   (8, 0, 0)")) << report;
+  EXPECT_FALSE(has(report, "<source>:4\n") || has(report, "<source>:7\n")) << report;
+  EXPECT_TRUE(has(report, "<source>:8\n") && has(report, "work-item   (9, 0, 0)")) << report;
+}
+
 TEST_F(Check, EachIndexOutsideOfAnArrayIsNamedAlsoInWhatIsCompiledAndLinked) {
   const char* const source = R"(kernel void k(global int* to) {
     int i = get_global_id(0);

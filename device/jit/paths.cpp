@@ -451,8 +451,8 @@ MORGANA_INLINE bool clash(const Lanes& low) {
   return apart != 0 && apart % 1024 == 0;
 }
 
-MORGANA_KEEPS_REGISTERS bool may_access(Wave* wave, const Step* step, uint32_t slot, uint64_t lanes,
-                                        const uint64_t* addresses) {
+MORGANA_KEEPS_SCALARS bool may_access(Wave* wave, const Step* step, uint32_t slot, uint64_t lanes,
+                                      const uint64_t* addresses) {
   return service::may_access(*wave, step, slot, lanes, addresses);
 }
 MORGANA_KEEPS_REGISTERS bool observe_single(Wave* wave, const Step* step) {

@@ -15,6 +15,8 @@
 #else
 #define MORGANA_KEEPS_REGISTERS
 #endif
+// Of loops lane by lane, whose values are scalars.
+#define MORGANA_KEEPS_SCALARS __attribute__((preserve_most))
 
 namespace morgana::device::MORGANA_SIMD {
 
@@ -71,8 +73,8 @@ ApartPath lie_apart;
 
 // Of a launch whose accesses are checked: service::may_access, observe_single, observe_unseen; of one that
 // checks what it loads, reads_unwritten and loaded_unwritten.
-using MayAccessPath = bool MORGANA_KEEPS_REGISTERS(Wave*, const Step*, uint32_t slot, uint64_t lanes,
-                                                   const uint64_t* addresses);
+using MayAccessPath = bool MORGANA_KEEPS_SCALARS(Wave*, const Step*, uint32_t slot, uint64_t lanes,
+                                                 const uint64_t* addresses);
 using ObservePath = bool MORGANA_KEEPS_REGISTERS(Wave*, const Step*);
 // Level::leave_marks or service::passes, of active lanes at base + the addresses' lower halves, and the upper
 // ones behind these if they have some (PlainUse::packed).

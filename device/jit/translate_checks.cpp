@@ -175,23 +175,32 @@ void Translator::check_scalar(const Instruction& i, Value* address) {
   unless_seen(i, is_seen(i, address, address, 4u * i.step->inst->dst[0].dwords));
 }
 
+// What an access lane by lane may begin at: one comparison says it. Where nothing has been seen, at an
+// address that nothing has.
+Translator::Begins Translator::load_begins(const Instruction& i) {
+  const Seen seen = load_seen(i);
+  Value* const bytes = b_.getInt64(access_bytes(isa::effects(i.step->inst->row->op).access));
+  Value* const size = b_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, seen.end, seen.begin);
+  Value* const holds = b_.CreateICmpUGE(size, bytes);
+  return {b_.CreateSelect(holds, seen.begin, b_.getInt64(~uint64_t{0})),
+          b_.CreateSelect(holds, b_.CreateSub(size, bytes), b_.getInt64(0))};
+}
+
 // Loops lane by lane keep in registers what has been seen.
 void Translator::keep_seen(const SerialLoop& loop) {
   for (const uint32_t n : loop.accesses) {
-    const auto [begin, end] = load_seen(flow_.instructions[n]);
-    llvm::AllocaInst *const own_begin = temporary(i64_), *const own_end = temporary(i64_);
-    b_.CreateStore(begin, own_begin);
-    b_.CreateStore(end, own_end);
-    kept_seen_[n] = {own_begin, own_end};
+    const Begins now = load_begins(flow_.instructions[n]);
+    kept_seen_[n] = {temporary(i64_), temporary(i64_)};
+    b_.CreateStore(now.first, kept_seen_[n].first);
+    b_.CreateStore(now.span, kept_seen_[n].second);
   }
 }
 
 // Of the lane that code is made for.
 void Translator::check_lane(const Instruction& i, Value* address) {
-  const auto [begin, end] = kept_seen_.at(number(i));
-  const Seen seen = {b_.CreateLoad(i64_, begin), b_.CreateLoad(i64_, end)};
+  const auto [first, span] = kept_seen_.at(number(i));
   either(
-      lies_in(seen, address, address, access_bytes(isa::effects(i.step->inst->row->op).access)), [] {},
+      b_.CreateICmpULE(b_.CreateSub(address, b_.CreateLoad(i64_, first)), b_.CreateLoad(i64_, span)), [] {},
       [&] {
         llvm::AllocaInst* const addresses = temporary(i64_);
         b_.CreateStore(address, addresses);
@@ -202,9 +211,9 @@ void Translator::check_lane(const Instruction& i, Value* address) {
         b_.CreateCondBr(may, allowed, begin_lane_anew_,
                         llvm::MDBuilder(context_).createLikelyBranchWeights());
         b_.SetInsertPoint(allowed);
-        const Seen now = load_seen(i);
-        b_.CreateStore(now.begin, begin);
-        b_.CreateStore(now.end, end);
+        const Begins now = load_begins(i);
+        b_.CreateStore(now.first, first);
+        b_.CreateStore(now.span, span);
       },
       llvm::MDBuilder(context_).createLikelyBranchWeights());
 }

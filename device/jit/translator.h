@@ -300,7 +300,11 @@ class Translator {
   struct Seen {
     Value *begin, *end;
   };
+  struct Begins {
+    Value *first, *span;
+  };
   Seen load_seen(const Instruction& i);
+  Begins load_begins(const Instruction& i);
   Value* lies_in(const Seen& seen, Value* first, Value* last, uint64_t bytes);
   Value* is_seen(const Instruction& i, Value* first, Value* last, uint64_t bytes);
   void keep_seen(const SerialLoop& loop);

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/CFG.h>
+#include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/Utils/Local.h>
 
 #include "device/checks.h"
@@ -36,6 +38,40 @@ void go_on(llvm::BranchInst& from, llvm::BasicBlock& trap, uint32_t number) {
   from.replaceSuccessorWith(&trap, told);
 }
 
+bool tells(const llvm::BasicBlock& block) {
+  const auto* const load = llvm::dyn_cast<llvm::LoadInst>(&block.front());
+  if (load == nullptr || !load->isVolatile() || load->getPointerAddressSpace() != kLds) return false;
+  const auto* const place = llvm::dyn_cast<llvm::ConstantExpr>(load->getPointerOperand());
+  if (place == nullptr || place->getOpcode() != llvm::Instruction::IntToPtr) return false;
+  const auto* const address = llvm::dyn_cast<llvm::ConstantInt>(place->getOperand(0));
+  return address != nullptr && address->getZExtValue() - device::kOutsideArray < device::kOutsideArrayBytes;
+}
+
+// An index that was compared with the same end on every way to here, and told if it was outside, is not told
+// again: the same work-item would say the same of it at every access of an unrolled loop.
+class TellOnce : public llvm::PassInfoMixin<TellOnce> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+    // By the condition and the way on which it is told.
+    llvm::MapVector<std::pair<llvm::Value*, unsigned>, llvm::SmallVector<llvm::BranchInst*, 4>> branches;
+    for (llvm::BasicBlock& block : function)
+      if (auto* const branch = llvm::dyn_cast<llvm::BranchInst>(block.getTerminator());
+          branch != nullptr && branch->isConditional())
+        for (const unsigned way : {0u, 1u})  // 0: where the condition holds
+          if (tells(*branch->getSuccessor(way))) branches[{branch->getCondition(), way}].push_back(branch);
+    if (branches.empty()) return llvm::PreservedAnalyses::all();
+
+    const auto& dominators = analyses.getResult<llvm::DominatorTreeAnalysis>(function);
+    for (const auto& [how, alike] : branches)
+      for (llvm::BranchInst* const branch : alike)
+        if (llvm::any_of(alike, [&](const llvm::BranchInst* other) {
+              return dominators.properlyDominates(other->getParent(), branch->getParent());
+            }))
+          branch->setCondition(llvm::ConstantInt::getBool(function.getContext(), how.second == 1));
+    return llvm::PreservedAnalyses::none();
+  }
+};
+
 }  // namespace
 
 void tell_outside_arrays(llvm::Module& module) {
@@ -55,6 +91,14 @@ void tell_outside_arrays(llvm::Module& module) {
           go_on(*branch, *trap, number++);
     if (!traps.empty()) llvm::removeUnreachableBlocks(function);
   }
+}
+
+void tell_outside_once(llvm::PassBuilder& passes) {
+  passes.registerPipelineEarlySimplificationEPCallback(
+      [](llvm::ModulePassManager& manager, llvm::OptimizationLevel level, llvm::ThinOrFullLTOPhase) {
+        if (level != llvm::OptimizationLevel::O0)
+          manager.addPass(llvm::createModuleToFunctionPassAdaptor(TellOnce()));
+      });
 }
 
 }  // namespace morgana::runtime

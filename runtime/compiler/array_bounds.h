@@ -6,11 +6,14 @@
 
 namespace llvm {
 class Module;
-}
+class PassBuilder;
+}  // namespace llvm
 
 namespace morgana::runtime {
 
 // Lets the program say that (device/checks.h, kOutsideArray) and go on instead.
 void tell_outside_arrays(llvm::Module& module);
+// Adds to the optimiser: an index that is compared again and again in one function is told once.
+void tell_outside_once(llvm::PassBuilder& passes);
 
 }  // namespace morgana::runtime

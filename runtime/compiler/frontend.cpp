@@ -12,6 +12,7 @@
 
 #include "base/target.h"
 #include "runtime/compiler/added_builtins.h"
+#include "runtime/compiler/array_bounds.h"
 #include "runtime/compiler/embedded.h"
 #include "runtime/compiler/group_size.h"
 
@@ -342,6 +343,7 @@ Status Frontend::prepare(const CompileInput& input) {
   clang_->setVirtualFileSystem(files);
   clang_->createDiagnostics(new clang::TextDiagnosticPrinter(log_, clang_->getDiagnosticOpts()));
   clang_->setVerboseOutputStream(log_);
+  if (options_.check_memory) clang_->getCodeGenOpts().PassBuilderCallbacks.push_back(tell_outside_once);
   return {};
 }
 
