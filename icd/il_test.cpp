@@ -379,6 +379,32 @@ TEST_F(Il, BuiltInVariablesMayBeImportedConstants) {
   clReleaseProgram(program);
 }
 
+// Whole, by an element that a value names, and through a pointer to one.
+TEST_F(Il, BuiltInVariablesAreReadInAnyWay) {
+  cl_program program = make_il(kernel(R"(
+%odd = OpBitwiseAnd %uint %given %uint_1
+%is_odd = OpINotEqual %bool %odd %uint_0
+OpSelectionMerge %end None
+OpBranchConditional %is_odd %behind %end
+%behind = OpLabel
+%whole = OpLoad %v3ulong %global_id Aligned 32
+%twice = OpIAdd %v3ulong %whole %ids
+%any = OpVectorExtractDynamic %ulong %twice %odd
+%first = OpVectorExtractDynamic %ulong %twice %uint_0
+%one = OpInBoundsAccessChain %ptr_one %global_id %uint_0
+%again = OpLoad %ulong %one Aligned 8
+%part = OpIAdd %ulong %first %again
+%sum = OpIAdd %ulong %part %any
+OpBranch %end
+%end = OpLabel
+%long = OpPhi %ulong %id %begin %sum %behind
+%result = OpUConvert %uint %long
+)",
+                                      "", "%ptr_one = OpTypePointer Input %ulong\n"));
+  EXPECT_EQ(run(program, 8), (std::vector<cl_uint>{0, 3, 2, 9, 4, 15, 6, 21}));
+  clReleaseProgram(program);
+}
+
 // Two headers with one merge block, and scopes of aliases.
 TEST_F(Il, HintsThatAreWrittenWronglyAreLeftOut) {
   cl_program program = make_il(kernel(R"(

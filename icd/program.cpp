@@ -8,12 +8,12 @@
 namespace morgana::icd {
 
 Program::Program(Context& context, std::vector<Ref<Device>> devices, Origin origin, std::string content,
-                 std::vector<runtime::SpecConstant> constants)
+                 runtime::SpirvFacts facts)
     : context_(&context),
       devices_(std::move(devices)),
       origin_(origin),
       content_(std::move(content)),
-      constants_(std::move(constants)),
+      facts_(std::move(facts)),
       builds_(devices_.size()) {}
 
 Program::~Program() = default;
@@ -38,13 +38,14 @@ runtime::CompileInput Program::input() const {
   runtime::CompileInput input;
   input.source = content_;
   if (origin_ == Origin::il) input.language = runtime::Language::spirv;
+  input.is_valid = facts_.is_valid;
   std::lock_guard lock(mutex_);
   input.specialization = specialization_;
   return input;
 }
 
 const runtime::SpecConstant* Program::find_constant(cl_uint id) const {
-  for (const runtime::SpecConstant& constant : constants_)
+  for (const runtime::SpecConstant& constant : facts_.constants)
     if (constant.id == id) return &constant;
   return nullptr;
 }
@@ -105,13 +106,14 @@ Made<cl_program> create_with_il(cl_context context, const void* il, size_t lengt
   if (il == nullptr || length == 0) return CL_INVALID_VALUE;
   // CL_INVALID_VALUE if the memory that il points to does not contain well-formed intermediate language.
   std::string bytes(static_cast<const char*>(il), length);
-  auto constants = runtime::inspect_spirv(bytes);
-  if (!constants.ok()) {
-    log(LogLevel::warn, "clCreateProgramWithIL: {}", constants.error().message);
+  auto facts = runtime::inspect_spirv(bytes);
+  if (!facts.ok()) {
+    log(LogLevel::warn, "clCreateProgramWithIL: {}", facts.error().message);
     return CL_INVALID_VALUE;
   }
   std::vector<Ref<Device>> devices(c->devices().begin(), c->devices().end());
-  return make<Program>(*c, std::move(devices), Program::Origin::il, std::move(bytes), *constants).publish();
+  return make<Program>(*c, std::move(devices), Program::Origin::il, std::move(bytes), *std::move(facts))
+      .publish();
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ class Program : public Object<Program> {
 
   // `content`: text of origin source, a SPIR-V module of origin il, else nothing.
   Program(Context& context, std::vector<Ref<Device>> devices, Origin origin, std::string content,
-          std::vector<runtime::SpecConstant> constants = {});
+          runtime::SpirvFacts facts = {});
   ~Program();
 
   Context& context() const { return *context_; }
@@ -69,7 +69,7 @@ class Program : public Object<Program> {
   const std::vector<Ref<Device>> devices_;
   const Origin origin_;
   const std::string content_;
-  const std::vector<runtime::SpecConstant> constants_;
+  const runtime::SpirvFacts facts_;  // of origin il
   std::atomic<uint32_t> kernels_{0};
 
   mutable std::mutex mutex_;

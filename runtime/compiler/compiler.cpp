@@ -114,7 +114,7 @@ std::unique_ptr<llvm::Module> parse(Frontend& frontend, const CompileInput& inpu
   auto module = frontend.parse();
   if (module == nullptr) return nullptr;
   if (input.language == Language::spirv) {
-    const Status status = translate_spirv(input.source, input.specialization,
+    const Status status = translate_spirv(input.source, input.is_valid, input.specialization,
                                           spirv_support(target.extensions, target.images), *module);
     if (!status.ok()) {
       frontend.log() << "error: " << status.error().message << '\n';
@@ -131,6 +131,7 @@ CompileInput clang_input(const CompileInput& input) {
   if (input.language != Language::spirv) return input;
   CompileInput models;
   models.source = kSpirvModels;
+  models.has_builtins = false;
   return models;
 }
 
@@ -219,11 +220,11 @@ Result<std::string> link_objects(const std::vector<std::string_view>& objects, c
                   log);
 }
 
-Result<std::vector<SpecConstant>> inspect_spirv(std::string_view bytes) {
+Result<SpirvFacts> inspect_spirv(std::string_view bytes) {
   std::string log;
-  auto constants = contained<std::vector<SpecConstant>>(log, [&] { return spirv_constants(bytes); });
+  auto facts = contained<SpirvFacts>(log, [&] { return spirv_facts(bytes); });
   if (!log.empty()) return make_error(ErrorCode::malformed, "invalid SPIR-V: {}", log);
-  return constants;
+  return facts;
 }
 
 bool is_bitcode(std::string_view bytes) {

@@ -42,6 +42,8 @@ struct CompileInput {
   std::vector<FileStamp>* files = nullptr;  // receives what the build asked of the disk, when not null
   Language language = Language::opencl_c;
   std::vector<SpecValue> specialization;  // of SPIR-V
+  bool is_valid = false;                  // SPIR-V that inspect_spirv has found valid as it stands
+  bool has_builtins = true;               // whether the language's own types and functions are declared
 };
 
 // The name that diagnostics and DWARF give to a program's source text.
@@ -60,9 +62,8 @@ Result<std::string> link_objects(const std::vector<std::string_view>& objects, c
 Result<std::string> build_source(const CompileInput& input, const BuildOptions& options,
                                  const TargetDescription& target, std::string& log);
 
-// Validates a SPIR-V module and lists its specialization constants; malformed, with what is wrong, when it is
-// not valid.
-Result<std::vector<SpecConstant>> inspect_spirv(std::string_view bytes);
+// Validates a SPIR-V module; malformed, with what is wrong, when it is not valid.
+Result<SpirvFacts> inspect_spirv(std::string_view bytes);
 
 // Whether the bytes are bitcode that link_objects takes.
 bool is_bitcode(std::string_view bytes);

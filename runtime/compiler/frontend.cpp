@@ -245,8 +245,6 @@ std::vector<std::string> Frontend::arguments() const {
                                      kResourceFolder,
                                      "-ferror-limit",
                                      "100",
-                                     "-finclude-default-header",
-                                     "-fdeclare-opencl-builtins",
                                      "-fgnuc-version=4.2.1",
                                      "-cl-kernel-arg-info",
                                      "-D__OPENCL_VERSION__=" + std::to_string(target_.opencl_version),
@@ -255,6 +253,8 @@ std::vector<std::string> Frontend::arguments() const {
                                      "-mcode-object-version=" + std::to_string(object_version(target_)),
                                      "-O" + std::to_string(options_.optimization)};
 
+  if (input_->has_builtins)
+    result.insert(result.end(), {"-finclude-default-header", "-fdeclare-opencl-builtins"});
   // "gfx90a:sramecc+:xnack-" (AMDGPUUsage, "Target ID"): features follow the processor.
   for (std::string_view rest = target_.processor; rest.find(':') != std::string_view::npos;) {
     rest.remove_prefix(rest.find(':') + 1);

@@ -54,7 +54,7 @@ std::string_view Instruction::text(size_t index) const {
   return {start, strnlen(start, words.size() * sizeof(uint32_t))};
 }
 
-Result<std::unique_ptr<Binary>> Binary::read(std::string_view bytes) {
+Result<std::unique_ptr<Binary>> Binary::read(std::string_view bytes, bool is_valid) {
   if (bytes.size() % sizeof(uint32_t) != 0 || bytes.size() < kHeaderWords * sizeof(uint32_t))
     return make_error(ErrorCode::malformed, "invalid SPIR-V: {} bytes are no module", bytes.size());
   std::vector<uint32_t> words(bytes.size() / sizeof(uint32_t));
@@ -64,14 +64,15 @@ Result<std::unique_ptr<Binary>> Binary::read(std::string_view bytes) {
   if (bound > kMostIds) return make_error(ErrorCode::malformed, "invalid SPIR-V: {} ids", bound);
 
   const Context context;
-  if (Status valid = validate(context, words); !valid.ok()) {
+  auto binary = std::make_unique<Binary>();
+  if (Status valid = is_valid ? Status() : validate(context, words); !valid.ok()) {
     std::optional<std::vector<uint32_t>> mended = as_meant(context.context, words);
     if (!mended) return valid.error();
     MORGANA_CHECK(validate(context, *mended));
     words = std::move(*mended);
     bound = words[kBoundWord];
+    binary->is_valid_ = false;
   }
-  auto binary = std::make_unique<Binary>();
   binary->bound_ = bound;
   // Never moved while they grow: spans point into them.
   binary->words_.reserve(words.size());

@@ -72,8 +72,10 @@ struct Decoration {
 
 class Binary {
  public:
-  // Validates and parses; malformed says what is wrong.
-  static Result<std::unique_ptr<Binary>> read(std::string_view bytes);
+  // Parses what is valid, or known to be; malformed says what is wrong.
+  static Result<std::unique_ptr<Binary>> read(std::string_view bytes, bool is_valid = false);
+  // Whether read() took the bytes as they are, and may be told so when it reads them again.
+  bool is_valid() const { return is_valid_; }
 
   std::span<const Instruction> instructions() const { return instructions_; }
   uint32_t bound() const { return bound_; }
@@ -92,6 +94,7 @@ class Binary {
   void index_decoration(const Instruction& in);
 
   uint32_t bound_ = 0;
+  bool is_valid_ = true;
   std::vector<uint32_t> words_;    // of all operands
   std::vector<Operand> operands_;  // of all instructions
   std::vector<Instruction> instructions_;

@@ -4,6 +4,8 @@
 namespace morgana::runtime::spirv {
 namespace {
 
+constexpr unsigned kMostElements = 4;  // that are looked through
+
 // The type of a part, where `shape` is a vector, an array or a structure; 0: none.
 uint32_t part_type(const Instruction& shape, uint32_t index) {
   if (shape.op() == spv::OpTypeStruct) return shape.word(index);
@@ -20,6 +22,20 @@ bool has_part(const llvm::Type* type, uint32_t index) {
 
 }  // namespace
 
+// One of a vector's elements: what was put there where that is close, as with built-in variables.
+llvm::Value* Reader::element(llvm::Value* vector, uint32_t index) {
+  llvm::Value* from = vector;
+  for (unsigned step = 0; step < kMostElements; step++) {
+    const auto* const insert = llvm::dyn_cast<llvm::InsertElementInst>(from);
+    const auto* const at =
+        insert == nullptr ? nullptr : llvm::dyn_cast<llvm::ConstantInt>(insert->getOperand(2));
+    if (at == nullptr) break;
+    if (at->getZExtValue() == index) return insert->getOperand(1);
+    from = insert->getOperand(0);
+  }
+  return build_.CreateExtractElement(vector, index);
+}
+
 // The part of `from`, whose type has that id, that the literals of `in` from operand `first` on name.
 Result<llvm::Value*> Reader::extract(llvm::Value* from, uint32_t id, const Instruction& in, size_t first) {
   for (size_t i = first; i < in.size(); ++i) {
@@ -27,8 +43,10 @@ Result<llvm::Value*> Reader::extract(llvm::Value* from, uint32_t id, const Instr
     if (!has_part(from->getType(), index))
       return make_error(ErrorCode::unsupported, "a part that is not there");
     const uint32_t next = part_type(binary_.definition(id), index);
-    from = from->getType()->isVectorTy() ? build_.CreateExtractElement(from, index)
-                                         : build_.CreateExtractValue(from, index);
+    if (!from->getType()->isVectorTy())
+      from = build_.CreateExtractValue(from, index);
+    else
+      from = element(from, index);
     if (next == 0) return make_error(ErrorCode::unsupported, "a part of what has none");
     from = from_memory(from, next);
     id = next;

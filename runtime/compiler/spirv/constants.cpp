@@ -200,23 +200,33 @@ Result<llvm::Value*> Reader::value(uint32_t id) {
     if (const auto sampler = samplers_.find(id); sampler != samplers_.end())
       return materialized_[id] = make_sampler(sampler->second);
     if (binary_.definition(id).op() == spv::OpVariable) {
-      MORGANA_TRY(llvm::Value * copy, make_built_in(id));
-      return materialized_[id] = copy;
+      MORGANA_TRY(llvm::Value * copy, built_in(id));
+      llvm::Value* const place = build_.CreateAlloca(copy->getType(), kPrivate);
+      build_.CreateStore(copy, place);
+      return materialized_[id] = place;
     }
   }
   return make_error(ErrorCode::unsupported, "%{} is not a value that can be used here", id);
 }
 
-// A private copy of a built-in variable, which LLVM dissolves.
-Result<llvm::Value*> Reader::make_built_in(uint32_t variable) {
+bool Reader::is_built_in(uint32_t id) const {
+  return (id >= values_.size() || values_[id] == nullptr) && binary_.definition(id).op() == spv::OpVariable;
+}
+
+// What a built-in variable holds in the function at hand.
+Result<llvm::Value*> Reader::built_in(uint32_t variable) {
+  if (const auto known = built_ins_.find(variable); known != built_ins_.end())
+    return static_cast<llvm::Value*>(known->second);
   const Decoration* decoration = binary_.find(variable, spv::DecorationBuiltIn);
   llvm::Type* const content = type(binary_.definition(binary_.definition(variable).type()).word(1));
   if (decoration == nullptr || content == nullptr)
     return make_error(ErrorCode::unsupported, "an input variable that is not built in");
-  MORGANA_TRY(llvm::Value * copy, built_in_value(static_cast<spv::BuiltIn>(decoration->word(0)), content));
-  llvm::Value* const place = build_.CreateAlloca(content, kPrivate);
-  build_.CreateStore(copy, place);
-  return place;
+  const llvm::IRBuilderBase::InsertPointGuard guard(build_);
+  build_.SetInsertPoint(prologue_->getTerminator());
+  build_.SetCurrentDebugLocation(llvm::DebugLoc());
+  MORGANA_TRY(llvm::Value * held, built_in_value(static_cast<spv::BuiltIn>(decoration->word(0)), content));
+  built_ins_[variable] = held;
+  return held;
 }
 
 Result<llvm::Value*> Reader::built_in_value(spv::BuiltIn which, llvm::Type* result) {
@@ -261,6 +271,9 @@ Result<llvm::Value*> Reader::built_in_value(spv::BuiltIn which, llvm::Type* resu
     llvm::Value* all = llvm::PoisonValue::get(vector);
     for (unsigned i = 0; i < vector->getNumElements(); ++i) {
       llvm::Value* const one = call(row.name, own, {{build_.getInt32(i), "j"}});
+      // So that what is not used goes.
+      llvm::cast<llvm::CallInst>(one)->setDoesNotAccessMemory();
+      llvm::cast<llvm::CallInst>(one)->addFnAttr(llvm::Attribute::WillReturn);
       all = build_.CreateInsertElement(all, build_.CreateZExtOrTrunc(one, vector->getElementType()), i);
     }
     return all;

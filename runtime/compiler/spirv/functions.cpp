@@ -1,11 +1,14 @@
 // The walk over a module; declarations of functions, and their bodies but for the instructions in them.
 #include <llvm/IR/CFG.h>
+#include <llvm/Transforms/Utils/Local.h>
 
 #include "runtime/compiler/spirv/mangle.h"
 #include "runtime/compiler/spirv/reader.h"
 
 namespace morgana::runtime::spirv {
 namespace {
+
+constexpr const char* kKernelBody = "__clang_ocl_kern_imp_";  // Clang's, for a function that a kernel calls
 
 bool is_type(spv::Op op) {
   return (op >= spv::OpTypeVoid && op <= spv::OpTypeForwardPointer) || op == spv::OpTypePipeStorage ||
@@ -170,7 +173,7 @@ Status Reader::declare(const Instruction& in, std::span<const Instruction> param
   // name is the first one's; Clang calls the second one so.
   if (!is_kernel && std::any_of(entry_points_.begin(), entry_points_.end(),
                                 [&](const auto& one) { return one.second == name; }))
-    name = "__clang_ocl_kern_imp_" + name;
+    name = kKernelBody + name;
   if (name.starts_with("llvm."))
     return make_error(ErrorCode::unsupported, "a function with a name of LLVM's");
 
@@ -210,7 +213,9 @@ Status Reader::declare(const Instruction& in, std::span<const Instruction> param
     function->setVisibility(llvm::GlobalValue::HiddenVisibility);
   }
   const uint32_t control = in.word(0);
-  if (!is_kernel && (control & spv::FunctionControlInlineMask) != 0 &&
+  // What Clang says of a kernel's body at -O0 keeps nobody from making it the kernel's.
+  const bool is_body = !is_kernel && name.starts_with(kKernelBody);
+  if (!is_kernel && (is_body || (control & spv::FunctionControlInlineMask) != 0) &&
       !function->hasFnAttribute(llvm::Attribute::OptimizeNone)) {
     function->removeFnAttr(llvm::Attribute::NoInline);
     function->addFnAttr(llvm::Attribute::AlwaysInline);
@@ -315,6 +320,10 @@ Status Reader::read_instruction(const Instruction& in) {
 }
 
 Result<llvm::Value*> Reader::translate(const Instruction& in) {
+  if (in.op() == spv::OpLoad && is_built_in(in.word(0))) {
+    MORGANA_TRY(llvm::Value * held, built_in(in.word(0)));
+    if (held->getType() == type(in.type())) return held;
+  }
   std::vector<llvm::Value*> operands(in.size());
   for (size_t i = in.op() == spv::OpExtInst ? 2 : 0; i < in.size(); ++i) {
     if (!is_reference(in.operand(i).kind)) continue;
@@ -376,6 +385,9 @@ Status Reader::end_function() {
   phis_.clear();
   loops_.clear();
   materialized_.clear();
+  for (const auto& [variable, held] : built_ins_)
+    if (held != nullptr) llvm::RecursivelyDeleteTriviallyDeadInstructions(static_cast<llvm::Value*>(held));
+  built_ins_.clear();
   function_ = nullptr;
   subprogram_ = nullptr;
   return {};

@@ -92,7 +92,8 @@ class Reader {
   std::optional<uint64_t> integer(uint32_t id) const;
   Result<llvm::Value*> value(uint32_t id);
   llvm::Value* make_sampler(uint32_t bits);
-  Result<llvm::Value*> make_built_in(uint32_t variable);
+  bool is_built_in(uint32_t id) const;
+  Result<llvm::Value*> built_in(uint32_t variable);
   Result<llvm::Value*> built_in_value(spv::BuiltIn which, llvm::Type* type);
 
   // functions.cpp, kernels.cpp
@@ -148,6 +149,7 @@ class Reader {
   llvm::Value* extended_multiply(const Instruction& in, Values v, bool is_signed);
   Result<llvm::Value*> convert(const Instruction& in, Values v, char from, char to, bool saturate);
   Result<llvm::Value*> access_chain(const Instruction& in, Values v, bool has_element, bool in_bounds);
+  llvm::Value* element(llvm::Value* vector, uint32_t index);
   Result<llvm::Value*> extract(llvm::Value* from, uint32_t type, const Instruction& in, size_t first);
   Result<llvm::Value*> insert(const Instruction& in, Values v);
   Result<llvm::Value*> construct(const Instruction& in, Values v);
@@ -213,6 +215,7 @@ class Reader {
   llvm::BasicBlock* prologue_ = nullptr;
   size_t next_parameter_ = 0;
   std::unordered_map<uint32_t, llvm::Value*> materialized_;
+  std::unordered_map<uint32_t, llvm::WeakTrackingVH> built_ins_;  // what they hold, by variable
   std::vector<std::pair<llvm::PHINode*, const Instruction*>> phis_;
   struct Loop {
     llvm::BasicBlock* header;

@@ -59,15 +59,15 @@ SpirvSupport spirv_support(const std::vector<std::string>& extensions, bool imag
   return support;
 }
 
-Result<std::vector<SpecConstant>> spirv_constants(std::string_view bytes) {
+Result<SpirvFacts> spirv_facts(std::string_view bytes) {
   MORGANA_TRY(std::unique_ptr<spirv::Binary> binary, spirv::Binary::read(bytes));
-  std::vector<SpecConstant> constants;
+  SpirvFacts facts{.is_valid = binary->is_valid()};
   for (const spirv::Instruction& in : binary->instructions()) {
     const spirv::Decoration* decoration =
         in.result() == 0 ? nullptr : binary->find(in.result(), spv::DecorationSpecId);
-    if (decoration != nullptr) constants.push_back({decoration->word(0), bytes_of(*binary, in)});
+    if (decoration != nullptr) facts.constants.push_back({decoration->word(0), bytes_of(*binary, in)});
   }
-  return constants;
+  return facts;
 }
 
 }  // namespace morgana::runtime

@@ -39,9 +39,14 @@ inline constexpr unsigned kNewestSpirvMinor = 6;
 // What a device that has `extensions` (TargetDescription::extensions) and perhaps images supports.
 SpirvSupport spirv_support(const std::vector<std::string>& extensions, bool images);
 
-// Validates a module and lists its specialization constants; malformed when it is not valid SPIR-V, with
-// what is wrong. For compiler.h, which contains what hostile bytes may do to the validator.
-Result<std::vector<SpecConstant>> spirv_constants(std::string_view bytes);
+struct SpirvFacts {
+  std::vector<SpecConstant> constants;
+  bool is_valid = false;  // as it stands (CompileInput::is_valid)
+};
+
+// Validates a module; malformed when it is not SPIR-V, with what is wrong. For compiler.h, which contains
+// what hostile bytes may do to the validator.
+Result<SpirvFacts> spirv_facts(std::string_view bytes);
 
 // Whether bytes begin as a module does, of either byte order.
 inline bool is_spirv(std::string_view bytes) {

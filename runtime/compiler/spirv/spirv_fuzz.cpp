@@ -26,7 +26,7 @@ const morgana::runtime::SpirvSupport& everything() {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  const bool valid = morgana::runtime::spirv_constants(bytes).ok();
+  const auto facts = morgana::runtime::spirv_facts(bytes);
   llvm::LLVMContext context;
   llvm::Module module("fuzz", context);
   const llvm::Triple triple("amdgcn-amd-amdhsa");
@@ -39,7 +39,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       function->setCallingConv(llvm::CallingConv::AMDGPU_KERNEL);
     llvm::ReturnInst::Create(context, llvm::BasicBlock::Create(context, "", function));
   }
-  const bool read = morgana::runtime::translate_spirv(bytes, {}, everything(), module).ok();
-  if (read && !valid) std::abort();
+  const bool is_valid = facts.ok() && facts->is_valid;
+  const bool read = morgana::runtime::translate_spirv(bytes, is_valid, {}, everything(), module).ok();
+  if (read && !facts.ok()) std::abort();
   return 0;
 }

@@ -42,9 +42,9 @@ Status check_support(const spirv::Binary& binary, const SpirvSupport& support) {
 
 }  // namespace
 
-Status translate_spirv(std::string_view bytes, std::span<const SpecValue> specialization,
+Status translate_spirv(std::string_view bytes, bool is_valid, std::span<const SpecValue> specialization,
                        const SpirvSupport& support, llvm::Module& module) {
-  MORGANA_TRY(std::unique_ptr<spirv::Binary> binary, spirv::Binary::read(bytes));
+  MORGANA_TRY(std::unique_ptr<spirv::Binary> binary, spirv::Binary::read(bytes, is_valid));
   MORGANA_CHECK(check_support(*binary, support));
   std::vector<llvm::Function*> models;
   for (llvm::Function& function : module) models.push_back(&function);

@@ -14,9 +14,10 @@ namespace morgana::runtime {
 // SPIR-V begins as what Clang makes of it.
 inline constexpr std::string_view kSpirvModels = "kernel void morgana_kernel() {} void morgana_function() {}";
 
-// Turns `module`, made of kSpirvModels, into the program that `bytes` are. malformed: not valid SPIR-V;
-// unsupported: not known to the reader, or not in `support`; build_failed: the device cannot do it.
-Status translate_spirv(std::string_view bytes, std::span<const SpecValue> specialization,
+// Turns `module`, made of kSpirvModels, into the program that `bytes` are; is_valid: as spirv_facts has
+// found. malformed: not valid SPIR-V; unsupported: not known to the reader, or not in `support`;
+// build_failed: the device cannot do it.
+Status translate_spirv(std::string_view bytes, bool is_valid, std::span<const SpecValue> specialization,
                        const SpirvSupport& support, llvm::Module& module);
 
 }  // namespace morgana::runtime
