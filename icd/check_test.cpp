@@ -150,6 +150,19 @@ TEST_F(Check, AnIndexThatStaysOutsideIsToldWhereItFirstIs) {
   EXPECT_TRUE(has(report, "<source>:8\n") && has(report, "work-item   (9, 0, 0)")) << report;
 }
 
+TEST_F(Check, IndicesThatAreAlwaysOutsideAreEachTold) {
+  const char* const source = R"(kernel void k(global int* to) {
+    local int a[8], b[10];
+    int n = 9, m = 20;
+    if (to[0] == 0) n = 9;
+    a[n] = 1;
+    b[m] = 2;
+    barrier(CLK_LOCAL_MEM_FENCE);
+  })";
+  const std::string report = check(source, 16, 16, 16);
+  EXPECT_TRUE(has(report, "<source>:5\n") && has(report, "<source>:6\n")) << report;
+}
+
 TEST_F(Check, EachIndexOutsideOfAnArrayIsNamedAlsoInWhatIsCompiledAndLinked) {
   const char* const source = R"(kernel void k(global int* to) {
     int i = get_global_id(0);

@@ -56,7 +56,7 @@ class TellOnce : public llvm::PassInfoMixin<TellOnce> {
     llvm::MapVector<std::pair<llvm::Value*, unsigned>, llvm::SmallVector<llvm::BranchInst*, 4>> branches;
     for (llvm::BasicBlock& block : function)
       if (auto* const branch = llvm::dyn_cast<llvm::BranchInst>(block.getTerminator());
-          branch != nullptr && branch->isConditional())
+          branch != nullptr && branch->isConditional() && !llvm::isa<llvm::Constant>(branch->getCondition()))
         for (const unsigned way : {0u, 1u})  // 0: where the condition holds
           if (tells(*branch->getSuccessor(way))) branches[{branch->getCondition(), way}].push_back(branch);
     if (branches.empty()) return llvm::PreservedAnalyses::all();
