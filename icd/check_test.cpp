@@ -163,6 +163,31 @@ TEST_F(Check, IndicesThatAreAlwaysOutsideAreEachTold) {
   EXPECT_TRUE(has(report, "<source>:5\n") && has(report, "<source>:6\n")) << report;
 }
 
+// An address may be that of the end; what lies there is none of the array's.
+TEST_F(Check, TheElementBehindTheLastIsOutsideWhereItIsAccessed) {
+  for (const char* access : {"atomic_inc(&a[i]);", "atomic_fetch_add((local atomic_int*)&a[i], 1);",
+                             "v[i].y = 1;", "s[i].m = 1;", "atomic_add(a + i, 1);"}) {
+    const std::string source =
+        std::string(
+            "typedef struct { int n, m; } S; kernel void k(global int* to) { int i = get_global_id(0);"
+            "local int a[8], b[8]; local int2 v[8]; local S s[8]; b[i & 7] = 1; ") +
+        access + " barrier(CLK_LOCAL_MEM_FENCE); to[i] = a[i & 7] + b[0] + v[i & 7].y + s[i & 7].m; }";
+    const std::string report = check(source.c_str(), 16, 9, 9);
+    EXPECT_TRUE(has(report, "array-out-of-bounds") && has(report, "work-item   (8, 0, 0)"))
+        << access << report;
+  }
+  const std::string report = check(R"(kernel void k(global int* to) {
+    int i = get_global_id(0), sum = 0;
+    local int a[8];
+    if (i < 8) a[i] = i;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (local int *at = a, *end = &a[i]; at != end; at++) sum += *at;
+    to[i] = sum;
+  })",
+                                   16, 9, 9);
+  EXPECT_FALSE(has(report, "array-out-of-bounds")) << report;
+}
+
 TEST_F(Check, EachIndexOutsideOfAnArrayIsNamedAlsoInWhatIsCompiledAndLinked) {
   const char* const source = R"(kernel void k(global int* to) {
     int i = get_global_id(0);

@@ -19,10 +19,49 @@ namespace {
 
 constexpr unsigned kLds = 3;  // address space
 
+const llvm::Value* without_casts(const llvm::Value* value) {
+  while (const auto* const cast = llvm::dyn_cast<llvm::CastInst>(value)) value = cast->getOperand(0);
+  return value;
+}
+
+// Functions of OpenCL C that access the place itself, not one that is counted from there.
+bool accesses_place(const llvm::Function& function) {
+  constexpr llvm::StringRef kParts[] = {"atom", "fract", "modf", "frexp", "remquo", "sincos", "lgamma_r"};
+  return function.isDeclaration() &&
+         llvm::any_of(kParts, [&](llvm::StringRef part) { return function.getName().contains(part); });
+}
+
+bool is_accessed(const llvm::Value& place) {
+  return llvm::any_of(place.uses(), [](const llvm::Use& use) {
+    const llvm::User* const user = use.getUser();
+    if (llvm::isa<llvm::LoadInst, llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst>(user)) return true;
+    if (llvm::isa<llvm::StoreInst>(user))
+      return use.getOperandNo() == llvm::StoreInst::getPointerOperandIndex();
+    if (const auto* const call = llvm::dyn_cast<llvm::CallBase>(user))
+      return call->getCalledFunction() != nullptr && accesses_place(*call->getCalledFunction());
+    return llvm::isa<llvm::AddrSpaceCastInst>(user) && is_accessed(*user);
+  });
+}
+
+// Where Clang takes an element's address it lets the index be the end, since pointers may be that. Not where
+// that element is what is accessed: by an atomic, or a part of it.
+void end_before_the_end(llvm::BranchInst& branch, const llvm::BasicBlock& right) {
+  auto* const test = llvm::dyn_cast<llvm::ICmpInst>(branch.getCondition());
+  if (test == nullptr || test->getPredicate() != llvm::ICmpInst::ICMP_ULE) return;
+  for (const llvm::Instruction& one : right)
+    if (const auto* const place = llvm::dyn_cast<llvm::GetElementPtrInst>(&one)) {
+      const llvm::Value* const index = place->getOperand(place->getNumOperands() - 1);
+      if (without_casts(index) == without_casts(test->getOperand(0)) && is_accessed(*place))
+        test->setPredicate(llvm::ICmpInst::ICMP_ULT);
+      return;
+    }
+}
+
 // Instead of `trap`, to where `from` goes when the index is right. `number`: no two of these blocks begin or
 // end alike, so that the optimiser makes none of two, which would have one line.
 void go_on(llvm::BranchInst& from, llvm::BasicBlock& trap, uint32_t number) {
   llvm::BasicBlock* const right = from.getSuccessor(from.getSuccessor(0) == &trap ? 1 : 0);
+  end_before_the_end(from, *right);
   llvm::Function* const function = from.getFunction();
   auto* const told = llvm::BasicBlock::Create(function->getContext(), "", function, right);
   llvm::IRBuilder<> build(told);
