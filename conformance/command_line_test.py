@@ -170,6 +170,36 @@ class Disasm(unittest.TestCase):
             self.assertIn("1 of 2 rows match", result.stdout)
 
 
+class Documents(unittest.TestCase):
+    """What docs/jit.md and docs/life-of-an-instruction.md show of kernel `step` is what comes out."""
+    TEXT = [line.strip() for name in ("jit.md", "life-of-an-instruction.md")
+            for line in (SOURCE / "docs" / name).read_text().splitlines() if line.startswith("    ")]
+
+    def test_machine_code(self):
+        shown = [line for line in self.TEXT if re.match(r"(s|v|global)_[a-z0-9_]+($| )", line)]
+        self.assertEqual(len(shown), 15)
+        code = [line.split("//")[0].strip() for line in run("disasm", PASSES).stdout.splitlines()]
+        for line in shown:
+            self.assertIn(re.split(r"\s*(?:;|//)", line)[0], code)
+
+    def test_wave_ir(self):
+        shown = [line for line in self.TEXT if re.search(r" @[0-9a-f]+($|  ;)", line)]
+        self.assertEqual(len(shown), 10)
+        made = [line.strip() for line in run("ir", PASSES, "--kernel", "step", "--facts").stdout.splitlines()]
+        for line in shown:
+            self.assertIn(line, made)
+
+    def test_dumps(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = run("dispatch", PASSES, "--kernel", "step", "--grid", 512, "--group", 64, "--arg", "zero:2048", "--arg", "u32:3", "--arg", "u32:1",
+                         MORGANA_CACHE="0", MORGANA_JIT="sync", MORGANA_JIT_DUMP=folder)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            dumped = {path.name.split(".", 1)[1]: path.read_bytes() for path in pathlib.Path(folder).iterdir()}
+            self.assertEqual(sorted(dumped), ["o", "opt.ll", "raw.ll"])
+            self.assertIn(b"v_mul_lo_u32", dumped["raw.ll"])
+            self.assertRegex(dumped["opt.ll"], rb"mul <(4|8|16) x i32> %\.splat")
+
+
 class Dispatch(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
