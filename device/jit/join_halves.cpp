@@ -157,6 +157,24 @@ bool is_zip(const llvm::ShuffleVectorInst& shuffle) {
 
 }  // namespace
 
+llvm::Value* zipped(llvm::IRBuilderBase& b, llvm::Value* low, llvm::Value* high, llvm::Type* number) {
+  const unsigned lanes = llvm::cast<llvm::FixedVectorType>(low->getType())->getNumElements();
+  llvm::SmallVector<int> zip;
+  for (unsigned l = 0; l < lanes; l++) zip.append({static_cast<int>(l), static_cast<int>(lanes + l)});
+  return b.CreateBitCast(b.CreateShuffleVector(low, high, zip), llvm::FixedVectorType::get(number, lanes));
+}
+void unzip(llvm::IRBuilderBase& b, llvm::Value* numbers, llvm::Value** words) {
+  const unsigned lanes = llvm::cast<llvm::FixedVectorType>(numbers->getType())->getNumElements();
+  llvm::Value* const both = b.CreateBitCast(numbers, llvm::FixedVectorType::get(b.getInt32Ty(), 2 * lanes));
+  llvm::SmallVector<int> even, odd;
+  for (unsigned l = 0; l < lanes; l++) {
+    even.push_back(static_cast<int>(2 * l));
+    odd.push_back(static_cast<int>(2 * l + 1));
+  }
+  words[0] = b.CreateShuffleVector(both, even);
+  words[1] = b.CreateShuffleVector(both, odd);
+}
+
 llvm::PreservedAnalyses JoinRowsPass::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
   bool changed = false;
   for (llvm::BasicBlock& block : function)

@@ -13,6 +13,10 @@ inline llvm::Value* join_dwords(llvm::IRBuilderBase& b, llvm::Value* low, llvm::
   return b.CreateOr(b.CreateZExt(low, b.getInt64Ty()), above);
 }
 
+// The 64-bit numbers of all lanes from their lower and upper dwords, and back: JoinRowsPass knows both forms.
+llvm::Value* zipped(llvm::IRBuilderBase& b, llvm::Value* low, llvm::Value* high, llvm::Type* number);
+void unzip(llvm::IRBuilderBase& b, llvm::Value* numbers, llvm::Value** words);
+
 // Of single lanes, carried by loops.
 class JoinHalvesPass : public llvm::PassInfoMixin<JoinHalvesPass> {
  public:

@@ -343,7 +343,7 @@ void Translator::memory(const Instruction& i) {
   const bool moves_dwords = access.kind[0] == 'b';
   const bool is_plain =
       is_shaped && (is_same ? moves_dwords || !i.merges
-                            : moves_dwords && ((is_row && access.dwords == 1) || is_same_by_chunk));
+                            : moves_dwords && ((is_row && access.dwords <= 2) || is_same_by_chunk));
   const auto move_plain = [&] {
     for (unsigned p = 0; p < used; p++) {
       const bool notes = !is_lds && is_noted(i);
@@ -352,6 +352,17 @@ void Translator::memory(const Instruction& i) {
       has_noted_row_ = notes ? !supposed : had_noted_row;
       Value* at = b_.CreateIntToPtr(bases[p][0], ptr_);
       if (is_same && !is_full()) at = b_.CreateSelect(b_.CreateIsNotNull(exec()), at, wave_);
+      if (is_row && access.dwords == 2) {
+        const unsigned reg = stores ? place(inst.src[1 + p]) : place(inst.dst[0]) + 2 * p;
+        if (stores) {
+          put_row(zipped(b_, active_vgpr(reg), active_vgpr(reg + 1), i64_), at, streams);
+        } else {
+          Value* words[2];
+          unzip(b_, load_row(at, llvm::Align(1), i64_), words);
+          for (unsigned d = 0; d < 2; d++) set_vgpr(i, reg + d, words[d]);
+        }
+        continue;
+      }
       for (unsigned d = 0; d < access.dwords; d++) {
         if (stores)
           put_row(active_vgpr(place(inst.src[1 + p])), at, streams);

@@ -206,9 +206,12 @@ void Translator::set_vgpr(const Instruction& i, unsigned place, Value* lanes) {
   put_vgpr(place, lanes);
 }
 
-llvm::Value* Translator::load_row(Value* from, llvm::Align align) {
-  if (key_.occupied == kLanes) return b_.CreateAlignedLoad(lanes_, from, align);
-  auto* const part = llvm::FixedVectorType::get(i32_, key_.occupied);
+// Of dwords, or of `element` for each lane.
+llvm::Value* Translator::load_row(Value* from, llvm::Align align, llvm::Type* element) {
+  llvm::Type* const type = element ? element : i32_;
+  if (key_.occupied == kLanes)
+    return b_.CreateAlignedLoad(llvm::FixedVectorType::get(type, kLanes), from, align);
+  auto* const part = llvm::FixedVectorType::get(type, key_.occupied);
   llvm::SmallVector<int, kLanes> all(kLanes);
   for (int l = 0; l < kLanes; l++) all[static_cast<size_t>(l)] = std::min<int>(l, key_.occupied);
   return b_.CreateShuffleVector(b_.CreateAlignedLoad(part, from, align), llvm::Constant::getNullValue(part),

@@ -3,6 +3,8 @@
 
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include <cmath>
+#include <cstdlib>
 #include <numeric>
 #include <string_view>
 
@@ -20,20 +22,6 @@ using isa::Op;
 using isa::Type;
 
 constexpr uint32_t kSign = 0x80000000u;
-
-// The 64-bit numbers of all lanes from their lower and upper dwords, and back: JoinRowsPass knows both forms.
-llvm::Value* zipped(llvm::IRBuilderBase& b, llvm::Value* low, llvm::Value* high, llvm::Type* number) {
-  llvm::SmallVector<int, 2 * kLanes> zip;
-  for (int l = 0; l < kLanes; l++) zip.append({l, kLanes + l});
-  return b.CreateBitCast(b.CreateShuffleVector(low, high, zip), llvm::FixedVectorType::get(number, kLanes));
-}
-void unzip(llvm::IRBuilderBase& b, llvm::Value* numbers, llvm::Value** words) {
-  llvm::Value* both = b.CreateBitCast(numbers, llvm::FixedVectorType::get(b.getInt32Ty(), 2 * kLanes));
-  llvm::SmallVector<int, kLanes> even, odd;
-  for (int l = 0; l < kLanes; l++) even.push_back(2 * l), odd.push_back(2 * l + 1);
-  words[0] = b.CreateShuffleVector(both, even);
-  words[1] = b.CreateShuffleVector(both, odd);
-}
 
 }  // namespace
 
@@ -222,6 +210,24 @@ bool Translator::truth_table(const Instruction& i) {
   return true;
 }
 
+// By a power of two that is a number of the format: a product rounds once, too.
+bool Translator::scale_by_constant(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  if (inst.row->op != Op::v_ldexp_f64 || inst.dpp || inst.sdwa || inst.omod || inst.clamp ||
+      !inst.src[1].is_scalar())
+    return false;
+  constexpr int64_t kLargest = 1022;
+  const auto* const power = llvm::dyn_cast<llvm::ConstantInt>(scalar_source(i, 1, 1));
+  if (power == nullptr || power->isZero() || std::abs(power->getSExtValue()) > kLargest) return false;
+  Value* words[2] = {vector_source(i, 0, 0), vector_source(i, 0, 1)};
+  apply_modifiers(i, 0, 2, words);
+  Value* const factor =
+      llvm::ConstantFP::get(b_.getDoubleTy(), std::ldexp(1.0, static_cast<int>(power->getSExtValue())));
+  unzip(b_, b_.CreateFMul(zipped(b_, words[0], words[1], b_.getDoubleTy()), splat(factor)), words);
+  write_result(i, 2, words);
+  return true;
+}
+
 // Tells the passes how the lanes of an index rise, before it becomes one of 64 bits: without that every lane
 // that is asked for is computed from the beginning.
 void Translator::note_rising(const Instruction& i) {
@@ -244,7 +250,7 @@ void Translator::note_rising(const Instruction& i) {
 void Translator::vector(const Instruction& i) {
   if (i.divides) return division(i);
   note_rising(i);
-  if (truth_table(i)) return;
+  if (truth_table(i) || scale_by_constant(i)) return;
   note_index(i);
   if (!compare_ends(i)) whole_vector(i);
 }

@@ -168,7 +168,7 @@ class Translator {
   // --- Registers ---
   // Vectors have 64 lanes. Of a wave of 32 nothing reads the upper ones in the end, so that no code is left
   // of what computes them: memory is read and written by its lower half alone.
-  Value* load_row(Value* from, llvm::Align align);
+  Value* load_row(Value* from, llvm::Align align, llvm::Type* element = nullptr);
   llvm::StoreInst* store_row(Value* lanes, Value* to, llvm::Align align);
   unsigned chunks() const { return key_.occupied / 16u; }
   // The chunk from whose address that of chunk `c` is known; any when there is no such chunk.
@@ -267,6 +267,7 @@ class Translator {
   void set_supposed(const Instruction& i, Value* holds);
   void division(const Instruction& i);
   bool truth_table(const Instruction& i);
+  bool scale_by_constant(const Instruction& i);
   void lane(const Instruction& i);
   void index_on(const Instruction& i);
   void indexed(const Instruction& i);

@@ -114,6 +114,18 @@ MORGANA_OP f32v scale(f32v x, i32v n) {
         __builtin_ia32_scalefps512_mask(value.part[i], power.part[i], vec<float, 16>(0.0f), 0xffff, 4);
   return __builtin_bit_cast(f32v, value);
 }
+MORGANA_OP f64v scale(f64v x, i64v n) {
+  constexpr int kCount = kN / 8;
+  struct Parts {
+    vec<double, 8> part[kCount];
+  };
+  Parts value = __builtin_bit_cast(Parts, x);
+  const Parts power = __builtin_bit_cast(Parts, to<double>(n));
+  for (int i = 0; i < kCount; i++)
+    value.part[i] =
+        __builtin_ia32_scalefpd512_mask(value.part[i], power.part[i], vec<double, 8>(0.0), 0xff, 4);
+  return __builtin_bit_cast(f64v, value);
+}
 #endif
 
 // x * 2^n with one rounding: the significand times two powers, of which the first product is exact and
