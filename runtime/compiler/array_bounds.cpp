@@ -24,11 +24,15 @@ const llvm::Value* without_casts(const llvm::Value* value) {
   return value;
 }
 
-// Functions of OpenCL C that access the place itself, not one that is counted from there.
+// Functions of OpenCL C that access the place itself, not one that is counted from there. By Itanium's
+// mangling: _Z, the name's length, the name.
 bool accesses_place(const llvm::Function& function) {
-  constexpr llvm::StringRef kParts[] = {"atom", "fract", "modf", "frexp", "remquo", "sincos", "lgamma_r"};
-  return function.isDeclaration() &&
-         llvm::any_of(kParts, [&](llvm::StringRef part) { return function.getName().contains(part); });
+  llvm::StringRef name = function.getName();
+  size_t length = 0;
+  if (!function.isDeclaration() || !name.consume_front("_Z") || name.consumeInteger(10, length)) return false;
+  name = name.take_front(length);
+  constexpr llvm::StringRef kNames[] = {"fract", "modf", "frexp", "remquo", "sincos", "lgamma_r"};
+  return name.starts_with("atomic_") || name.starts_with("atom_") || llvm::is_contained(kNames, name);
 }
 
 bool is_accessed(const llvm::Value& place) {
