@@ -2,6 +2,7 @@
 
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/Analysis/RuntimeLibcallInfo.h>
 #include <llvm/AsmParser/Parser.h>
 #include <llvm/CodeGen/CodeGenTargetMachineImpl.h>
 #include <llvm/CodeGen/MachineModuleInfo.h>
@@ -204,6 +205,11 @@ bool emit(llvm::Module& module, const llvm::Function& kernel, llvm::TargetMachin
   auto* modules = new llvm::MachineModuleInfoWrapperPass(&machine);  // both are the pass manager's
   passes.add(config);
   passes.add(modules);
+  // Without it LLVM knows of no memcpy, and moves what is larger than 64 bytes in loops, byte by byte.
+  const llvm::TargetOptions& options = machine.Options;
+  passes.add(new llvm::RuntimeLibraryInfoWrapper(machine.getTargetTriple(), options.ExceptionModel,
+                                                 options.FloatABIType, options.EABIVersion,
+                                                 options.MCOptions.ABIName, options.VecLib));
   if (config->addISelPasses()) return false;
   config->addMachinePasses();
   config->setInitialized();

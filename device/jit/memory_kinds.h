@@ -46,11 +46,14 @@ MORGANA_INLINE void load_row(Lanes* data, int i, const uint8_t* from, uint32_t m
       return;
     }
   }
-  Chunk v[N] = {};
+  Chunk v[N];
   if (is_readable<4 * N>(from, mask, space)) [[likely]] {
     for (int d = 0; d < N; d++) v[d] = peek<Chunk>(from + 64 * d);
   } else {
-    copy_records<4 * N>(reinterpret_cast<uint8_t*>(v), from, mask);
+    // Apart: what is passed by its address stays in memory on all ways, and LLVM moves it byte by byte.
+    Chunk records[N] = {};
+    copy_records<4 * N>(reinterpret_cast<uint8_t*>(records), from, mask);
+    for (int d = 0; d < N; d++) v[d] = records[d];
   }
   split_records<N>(v);
   for (int d = 0; d < N; d++) data[d].chunk[i] = v[d];
@@ -75,26 +78,35 @@ MORGANA_INLINE void store_row(const Lanes* data, int i, uint8_t* to, uint32_t ma
     for (int d = 0; d < N; d++) v[d] = blend(mask, v[d], old[d]);
   }
   join_records<N>(v);
-  if (mask != 0xffff && space == Space::global)
-    return copy_records<4 * N>(to, reinterpret_cast<const uint8_t*>(v), mask);
+  if (mask != 0xffff && space == Space::global) {
+    Chunk records[N];
+    for (int d = 0; d < N; d++) records[d] = v[d];
+    return copy_records<4 * N>(to, reinterpret_cast<const uint8_t*>(records), mask);
+  }
   for (int d = 0; d < N; d++) poke(to + 64 * d, v[d]);
 }
 template <class T>
 MORGANA_INLINE void load_narrow(Lanes* data, int i, const uint8_t* from, uint32_t mask, Space space) {
   using Narrow = T __attribute__((ext_vector_type(16)));
   using Signed = int32_t __attribute__((ext_vector_type(16)));
-  Narrow v = {};
-  if (is_readable<sizeof(T)>(from, mask, space)) [[likely]]
+  Narrow v;
+  if (is_readable<sizeof(T)>(from, mask, space)) [[likely]] {
     v = peek<Narrow>(from);
-  else
-    copy_records<sizeof(T)>(reinterpret_cast<uint8_t*>(&v), from, mask);
+  } else {
+    Narrow records = {};
+    copy_records<sizeof(T)>(reinterpret_cast<uint8_t*>(&records), from, mask);
+    v = records;
+  }
   data[0].chunk[i] = __builtin_bit_cast(Chunk, __builtin_convertvector(v, Signed));
 }
 template <class T>
 MORGANA_INLINE void store_narrow(const Lanes* data, int i, uint8_t* to, uint32_t mask) {
   using Narrow = T __attribute__((ext_vector_type(16)));
   const Narrow v = __builtin_convertvector(data[0].chunk[i], Narrow);
-  if (mask != 0xffff) return copy_records<sizeof(T)>(to, reinterpret_cast<const uint8_t*>(&v), mask);
+  if (mask != 0xffff) {
+    const Narrow records = v;
+    return copy_records<sizeof(T)>(to, reinterpret_cast<const uint8_t*>(&records), mask);
+  }
   poke(to, v);
 }
 
