@@ -15,8 +15,9 @@ constexpr uint32_t kSgprs = isa::sgpr_end(Generation::gfx6);  // the most of any
 // Kernels that preload arguments begin with 256 bytes that load them for firmware that cannot (AMDGPUUsage
 // "Preloaded Kernel Arguments").
 constexpr uint64_t kPreloadPrologue = 256;
-// Instructions of a kernel that is small beside what it takes to begin and to end a wave.
-constexpr uint32_t kMostLooped = 64;
+// Instructions of a kernel that is small beside what it takes to begin and to end a wave. What is the same in
+// all waves stays in registers, of which AVX-512 has twice as many.
+uint32_t most_looped() { return level().host == HostLevel::avx512 ? 128 : 64; }
 
 uint32_t low(uint64_t value) { return static_cast<uint32_t>(value); }
 uint32_t high(uint64_t value) { return static_cast<uint32_t>(value >> 32); }
@@ -253,7 +254,7 @@ jit::Specialisation LaunchPlan::specialisation() const {
   // The waves of a group begin with the same SGPRs but for TTMPs.
   if (!key.shows_accesses && !key.checks_loads && !key.one_wave && scratch_lane_bytes == 0 &&
       !d.enable_sgpr_workgroup_info) {
-    key.most_looped = kMostLooped;
+    key.most_looped = most_looped();
     if (kernarg_ >= 0) key.kernarg = static_cast<uint8_t>(kernarg_);
     if (target.generation >= Generation::gfx12)
       key.group_id = isa::kTtmpGroupX;
