@@ -257,5 +257,22 @@ F(h_short, convert_half_rtn((short)x[i]), convert_half2_rtn((short2)((short)x[i]
   clReleaseProgram(program);
 }
 
+// A wave of a group begins like another, whatever the option says of float.
+TEST_F(Accuracy, DenormalsOfDoubleStayInEveryWave) {
+  cl_program program =
+      make_program("kernel void k(global double* x) { x[get_global_id(0)] *= 3; }", "-cl-denorms-are-zero");
+  cl_kernel kernel = make_kernel(program, "k");
+  const size_t items = 256;
+  std::vector<double> values(items, 4e-323);
+  cl_mem buffer = make_buffer(items * sizeof(double), CL_MEM_COPY_HOST_PTR, values.data());
+  clSetKernelArg(kernel, 0, sizeof buffer, &buffer);
+  ASSERT_EQ(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &items, &items, 0, nullptr, nullptr),
+            CL_SUCCESS);
+  EXPECT_EQ(read<double>(buffer, items), std::vector<double>(items, 3 * 4e-323));
+  clReleaseMemObject(buffer);
+  clReleaseKernel(kernel);
+  clReleaseProgram(program);
+}
+
 }  // namespace
 }  // namespace morgana::icd::test

@@ -373,6 +373,7 @@ void LaunchPlan::restart_wave(Wave& wave) const {
   std::copy_n(sgprs_.begin(), isa::kRegisterEnd, wave.s);
   wave.scc = 0;
   wave.mode.bits = initial_mode();
+  wave.mixed_fp = wave.mode.is_mixed();
   wave.status = kStatusValid | uint32_t{d.priority} << 1 | (wave.group->wave_count > 1 ? kStatusInGroup : 0) |
                 (scratch_lane_bytes ? kStatusScratchEn : 0) | (d.priv ? kStatusPriv : 0) |
                 (d.cdbg_user ? kStatusCondDbgUser : 0);

@@ -70,9 +70,8 @@ void raise(Wave& wave, const Step* step, FaultKind kind, const char* detail, uin
 }
 
 void apply_mode(Wave& wave) {
-  const uint32_t bits32 = host_float_bits(wave.mode.round32(), wave.mode.denorm32());
-  wave.mixed_fp = bits32 != host_float_bits(wave.mode.round16_64(), wave.mode.denorm16_64());
-  _mm_setcsr(bits32);
+  wave.mixed_fp = wave.mode.is_mixed();
+  _mm_setcsr(host_float_bits(wave.mode.round32(), wave.mode.denorm32()));
 }
 
 extern const jit::NamedPath kPaths[];  // jit/paths.h

@@ -76,6 +76,7 @@ struct Mode {
   unsigned round16_64() const { return bits >> 2 & 3; }
   unsigned denorm32() const { return bits >> 4 & 3; }  // bit 0: keep on input; bit 1: keep on output
   unsigned denorm16_64() const { return bits >> 6 & 3; }
+  bool is_mixed() const { return ((bits ^ bits >> 2) & 3) != 0 || ((bits >> 4 ^ bits >> 6) & 3) != 0; }
   bool dx10_clamp() const { return bits >> 8 & 1; }
   bool ieee() const { return bits >> 9 & 1; }
   bool debug() const { return bits >> 11 & 1; }
@@ -142,7 +143,7 @@ struct alignas(256) Wave {
   Exit exit = Exit::none;
   uint32_t budget = 0;            // taken branches left until Exit::quantum
   bool waits_to_go_back = false;  // it stops so only where a branch goes back: at the head of a loop, mostly
-  bool mixed_fp = false;          // f32 and f16/f64 modes differ: 64-bit float frames switch MXCSR
+  bool mixed_fp = false;          // Mode::is_mixed; 64-bit float frames switch MXCSR then
 
   // gfx12: the named barrier that the wave has joined (0: none), and what SplitBarrier::completions was when
   // the wave signalled to the group's own and to that one.
