@@ -5,6 +5,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
 #include <llvm/IR/PatternMatch.h>
 
 #include <utility>
@@ -126,8 +127,8 @@ class Hider {
       }
   }
 
-  // Lanes stored with what lay there in others: the back end makes a masked store of it, which is not forwarded
-  // to the loads behind it, and takes some processors (AVX2 of Zen 4) twenty cycles.
+  // Lanes stored with what lay there in others: the back end makes a masked store of it, which is not
+  // forwarded to the loads behind it, and takes some processors (AVX2 of Zen 4) twenty cycles.
   void hide_merges() {
     const llvm::DataLayout& layout = function_.getParent()->getDataLayout();
     const auto place_of = [&](const llvm::Value* pointer) {
