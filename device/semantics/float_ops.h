@@ -101,30 +101,24 @@ MORGANA_OP V power_of_two(sint_of<V> n) {
 }
 
 #ifdef __AVX512F__
-// x * 2^n with one rounding, as the host has it.
-MORGANA_OP f32v scale(f32v x, i32v n) {
-  constexpr int kCount = kN / 16;
+// x * 2^n with one rounding, as the host has it: 64 bytes of a row at a time.
+template <typename V>
+  requires(std::is_same_v<V, f32v> || std::is_same_v<V, f64v>)
+MORGANA_OP V scale(V x, sint_of<V> n) {
+  using E = element_of<V>;
+  using Part = vec<E, 64 / sizeof(E)>;
   struct Parts {
-    vec<float, 16> part[kCount];
+    Part part[sizeof(V) / sizeof(Part)];
   };
   Parts value = __builtin_bit_cast(Parts, x);
-  const Parts power = __builtin_bit_cast(Parts, to<float>(n));
-  for (int i = 0; i < kCount; i++)
-    value.part[i] =
-        __builtin_ia32_scalefps512_mask(value.part[i], power.part[i], vec<float, 16>(0.0f), 0xffff, 4);
-  return __builtin_bit_cast(f32v, value);
-}
-MORGANA_OP f64v scale(f64v x, i64v n) {
-  constexpr int kCount = kN / 8;
-  struct Parts {
-    vec<double, 8> part[kCount];
-  };
-  Parts value = __builtin_bit_cast(Parts, x);
-  const Parts power = __builtin_bit_cast(Parts, to<double>(n));
-  for (int i = 0; i < kCount; i++)
-    value.part[i] =
-        __builtin_ia32_scalefpd512_mask(value.part[i], power.part[i], vec<double, 8>(0.0), 0xff, 4);
-  return __builtin_bit_cast(f64v, value);
+  const Parts power = __builtin_bit_cast(Parts, to<E>(n));
+  for (size_t i = 0; i < std::size(value.part); i++) {
+    if constexpr (sizeof(E) == 4)
+      value.part[i] = __builtin_ia32_scalefps512_mask(value.part[i], power.part[i], Part(0), 0xffff, 4);
+    else
+      value.part[i] = __builtin_ia32_scalefpd512_mask(value.part[i], power.part[i], Part(0), 0xff, 4);
+  }
+  return __builtin_bit_cast(V, value);
 }
 #endif
 
