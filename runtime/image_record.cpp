@@ -253,22 +253,26 @@ enum Word : int {
   kClass = 20,
   kLoadSelectors,
   kStoreSelectors = 23,
-  kOnes = 25,
-  kSecondShift = 27,
+  kSecondShift = 25,
+  kOnes,
+  kLevels = 28,
+  kSign,
+  kLeastWhole,
   kGreatest,
-  kLimit,
-  kLevels,
-  kScale = 32,
+  kLeast,
+  kFlip,
+  kLowest,
+  kHighest,
+  kScale = 36,
   kScaleLow = kScale + 4,
   kMask = kScaleLow + 4,
   kOneWord = kMask + 4,
-  kShift = kOneWord + 4,
-  kBits = kShift + 4
+  kShift = kOneWord + 4
 };
 
-// How a texel is taken apart: components of 8 or 16 bits; fields within 16 or 32 bits; one or two components
-// of 32 bits; four of those.
-enum Class : uint32_t { kHalves, kFields, kWords, kQuad };
+// How a texel is taken apart: whole components of 8 or 16 bits; fields within 16 or 32 bits; floats of 16
+// bits; one or two components of 32 bits; four of those.
+enum Class : uint32_t { kHalves, kFields, kFloats, kWords, kQuad };
 
 // The kind of a component, by those functions' numbers.
 uint32_t kind_of(uint32_t numeric) {
@@ -331,7 +335,7 @@ uint32_t store_selector(const Texel& t, uint32_t byte) {
 }
 
 void write_halves(const Texel& t, uint32_t* w) {
-  w[kClass] = kHalves;
+  w[kClass] = t.numeric == kFloating ? kFloats : kHalves;
   w[kSecondShift] = t.format.bytes == 8 ? 0 : 8;
   for (int c = 0; c < 4; c++) {
     w[kLoadSelectors + c / 2] |= load_selector(t, component_of(t, c)) << (c % 2 * 16);
@@ -342,7 +346,15 @@ void write_halves(const Texel& t, uint32_t* w) {
                                      << (byte % 4 * 8);
   const uint32_t greatest = (1u << (t.bits[0] - (is_signed(t) ? 1 : 0))) - 1;
   w[kGreatest] = bits_of(static_cast<float>(greatest));
-  w[kLimit] = greatest;
+  w[kHighest] = greatest;
+  if (is_signed(t)) {
+    w[kSign] = 0x8000;
+    w[kLeastWhole] = 0u - greatest - (t.numeric == kSint ? 1 : 0);
+    w[kLeast] = bits_of(-1);
+    w[kFlip] = 1u << 31;
+    w[kLowest] = w[kFlip] - greatest - 1;
+    w[kHighest] += w[kFlip];
+  }
   for (int c = 0; c < 4; c++)
     write_inverse(t.numeric == kSnorm ? greatest : 65535, w[kScale + c], w[kScaleLow + c]);
 }
@@ -361,8 +373,8 @@ void write_fields(const Texel& t, uint32_t* w) {
     const int component = component_of(t, c);
     if (component >= 0) {
       for (int i = 0; i < component; i++) w[kShift + c] += t.bits[i];
-      w[kBits + c] = t.bits[component];
-      write_inverse((1u << t.bits[component]) - 1, w[kScale + c], w[kScaleLow + c]);
+      w[kMask + c] = (1u << t.bits[component]) - 1;
+      write_inverse(w[kMask + c], w[kScale + c], w[kScaleLow + c]);
     } else if (t.select[c] == kOne) {
       w[kOneWord + c] = 1;
       w[kScale + c] = bits_of(1);

@@ -24,15 +24,15 @@ struct Image {
   global uchar* base;
   uint format_class;
   uint load_low, load_high, store_low, store_high;  // selectors of v_perm_b32
-  uint ones_low, ones_high;
   uint second_shift;
-  float greatest;
-  uint limit;
+  uint2 ones;
   uint levels;  // whose records follow, this one among them
-  uint unused;
-  float scale[4], scale_low[4];
-  uint mask[4], one[4];
-  uint shift[4], bits[4];
+  uint sign;    // of a component
+  int least_whole;
+  float greatest, least;
+  uint flip, lowest, highest;
+  float4 scale, scale_low;
+  uint4 mask, one, shift;
   uint end[8];
 };
 _Static_assert(sizeof(struct Image) == 256, "runtime/image_record.h: kImageRecordBytes");

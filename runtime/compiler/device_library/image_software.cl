@@ -14,9 +14,9 @@
 #define INLINE static inline __attribute__((always_inline))
 
 typedef half half4 __attribute__((ext_vector_type(4)));
-typedef half half2 __attribute__((ext_vector_type(2)));
+typedef ushort ushort4 __attribute__((ext_vector_type(4)));
 
-enum { kHalves, kFields, kWords, kQuad };  // formats
+enum { kHalves, kFields, kFloats, kWords, kQuad };  // Image::format_class
 
 uint permuted(uint high, uint low, uint selectors) __asm("llvm.amdgcn.perm");
 
@@ -73,80 +73,69 @@ constant const float kLinear[256] = {
 
 // --- Decoding ---
 
-// Channel c, n / greatest, correctly rounded: the product with both halves of the inverse.
-INLINE float divided(ImagePointer image, float n, int c) {
-  return __builtin_fmaf(n, image->scale[c], n * image->scale_low[c]);
-}
+// A texel's words, apart: a vector that is put together in five ways is copied in each.
+struct Raw {
+  uint x, y, z, w;
+};
 
-INLINE uint decode_unorm(ImagePointer image, uint n, int c) { return bits_of(divided(image, n, c)); }
-INLINE uint decode_snorm(ImagePointer image, uint n, int c) {
-  return bits_of(__builtin_fmaxf(divided(image, (short)n, c), -1.0f));
+// Vectors as long as they can be: what four components share is one instruction of the compiler's, not four.
+
+// n / greatest, correctly rounded: the product with both halves of the inverse.
+INLINE float4 divided(ImagePointer image, float4 n) {
+  return __builtin_elementwise_fma(n, image->scale, n * image->scale_low);
 }
-INLINE uint decode_half(uint n) { return bits_of((float)__builtin_astype((ushort)n, half)); }
 
 // Components of 8 and 16 bits, widened to 16: bytes of normalised formats twice, so that all are 65535ths;
 // signed ones with their sign.
-INLINE uint4 halves_of(ImagePointer image, uint4 raw) {
+INLINE uint2 halves_of(ImagePointer image, struct Raw raw) {
   uint second = raw.y << image->second_shift;
-  uint low = permuted(second, raw.x, image->load_low) | image->ones_low;
-  uint high = permuted(second, raw.x, image->load_high) | image->ones_high;
-  return (uint4)(low & 0xffff, low >> 16, high & 0xffff, high >> 16);
-}
-
-INLINE uint field_of(ImagePointer image, uint raw, int c) {
-  return __builtin_amdgcn_ubfe(raw, image->shift[c], image->bits[c]) | image->one[c];
-}
-
-INLINE uint4 decode_words(ImagePointer image, uint4 raw) {
-  return (uint4)((raw.x & image->mask[0]) | image->one[0], (raw.y & image->mask[1]) | image->one[1],
-                 (raw.y & image->mask[2]) | image->one[2], (raw.y & image->mask[3]) | image->one[3]);
+  return (uint2)(permuted(second, raw.x, image->load_low), permuted(second, raw.x, image->load_high)) | image->ones;
 }
 
 INLINE uint4 decode_numbers(ImagePointer image, uint4 n) {
-  switch (image->numeric) {
-    case kUnorm:
-      return (uint4)(decode_unorm(image, n.x, 0), decode_unorm(image, n.y, 1), decode_unorm(image, n.z, 2),
-                     decode_unorm(image, n.w, 3));
-    case kSnorm:
-      return (uint4)(decode_snorm(image, n.x, 0), decode_snorm(image, n.y, 1), decode_snorm(image, n.z, 2),
-                     decode_snorm(image, n.w, 3));
-    case kFloat: return (uint4)(decode_half(n.x), decode_half(n.y), decode_half(n.z), decode_half(n.w));
-    case kSrgb:
-      return (uint4)(bits_of(kLinear[n.x & 255]), bits_of(kLinear[n.y & 255]), bits_of(kLinear[n.z & 255]),
-                     decode_unorm(image, n.w, 3));
-    case kUint: return n;
-    case kSint: return (uint4)((short)n.x, (short)n.y, (short)n.z, (short)n.w);
-    default: __builtin_unreachable();
+  int4 whole = __builtin_astype(n, int4);
+  if (image->sign) {
+    whole = __builtin_astype((n ^ image->sign) - image->sign, int4);
+    whole = __builtin_elementwise_max(whole, (int4)(image->least_whole));
   }
+  if (image->numeric >= kUint) return __builtin_astype(whole, uint4);
+  float4 f = divided(image, __builtin_convertvector(whole, float4));
+  if (image->numeric == kSrgb)
+    f = (float4)(kLinear[n.x & 255], kLinear[n.y & 255], kLinear[n.z & 255], f.w);
+  return __builtin_astype(f, uint4);
 }
 
-// Written so that the compiler makes plain scalar branches of the decisions: nested, and no switch with a
-// default case.
-INLINE uint4 decode(ImagePointer image, uint4 raw) {
-  if (image->format_class >= kWords) return image->format_class == kQuad ? raw : decode_words(image, raw);
+// Written so that the compiler makes plain scalar branches of the decisions: no switch with a default case, and
+// nothing from which it would make one (comparisons of one value with several).
+INLINE uint4 decode(ImagePointer image, struct Raw raw) {
   uint4 n;
+  if (image->format_class >= kWords) {
+    if (image->format_class == kQuad)
+      n = (uint4)(raw.x, raw.y, raw.z, raw.w);
+    else
+      n = ((uint4)(raw.x, raw.y, raw.y, raw.y) & image->mask) | image->one;
+    return n;
+  }
+  if (image->format_class >= kFloats) {
+    float4 f = __builtin_convertvector(__builtin_astype(halves_of(image, raw), half4), float4);
+    return __builtin_astype(f, uint4);
+  }
   if (image->format_class == kHalves)
-    n = halves_of(image, raw);
+    n = __builtin_convertvector(__builtin_astype(halves_of(image, raw), ushort4), uint4);
   else
-    n = (uint4)(field_of(image, raw.x, 0), field_of(image, raw.x, 1), field_of(image, raw.x, 2),
-                field_of(image, raw.x, 3));
+    n = (((uint4)(raw.x) >> image->shift) & image->mask) | image->one;
   return decode_numbers(image, n);
 }
 
 // --- Encoding ---
 
-INLINE uint encode_unorm(float f, float greatest) {
-  return (uint)__builtin_rintf(clamped(f, 0.0f, 1.0f) * greatest);
-}
-INLINE uint encode_snorm(float f, float greatest) {
+// Of a number that is not one: 0.
+INLINE uint4 encode_normalized(float4 f, float least, float4 greatest) {
   f = f == f ? f : 0.0f;
-  return (uint)(int)__builtin_rintf(clamped(f, -1.0f, 1.0f) * greatest) & 0xffff;
-}
-INLINE uint encode_half(float f) { return __builtin_astype((half)f, ushort); }
-INLINE uint encode_uint(uint n, uint limit) { return n < limit ? n : limit; }
-INLINE uint encode_sint(int n, int limit) {
-  n = n < limit ? n : limit;
-  return (uint)(n > -limit - 1 ? n : -limit - 1) & 0xffff;
+  f = (float4)(clamped(f.x, least, 1.0f), clamped(f.y, least, 1.0f), clamped(f.z, least, 1.0f),
+               clamped(f.w, least, 1.0f));
+  int4 whole = __builtin_convertvector(__builtin_elementwise_rint(f * greatest), int4);
+  return __builtin_astype(whole, uint4);
 }
 INLINE float encode_srgb(float c) {
   c = clamped(c, 0.0f, 1.0f);
@@ -154,50 +143,41 @@ INLINE float encode_srgb(float c) {
       __builtin_fmaf(__builtin_amdgcn_exp2f(__builtin_amdgcn_logf(c) * (1 / 2.4f)), 1.055f, -0.055f);
   return c <= 0.0031308f ? c * 12.92f : curve;
 }
-
-#define EACH(ENCODE, TYPE, LIMIT)                                                        \
-  ((uint4)(ENCODE(TYPE(v.x), LIMIT), ENCODE(TYPE(v.y), LIMIT), ENCODE(TYPE(v.z), LIMIT), \
-           ENCODE(TYPE(v.w), LIMIT)))
-
-INLINE uint4 encode_halves(ImagePointer image, uint4 v) {
-  uint4 n;
-  switch (image->numeric) {
-    case kSrgb:
-      v.x = bits_of(encode_srgb(float_of(v.x)));
-      v.y = bits_of(encode_srgb(float_of(v.y)));
-      v.z = bits_of(encode_srgb(float_of(v.z)));
-      n = EACH(encode_unorm, float_of, image->greatest);
-      break;
-    case kUnorm: n = EACH(encode_unorm, float_of, image->greatest); break;
-    case kSnorm: n = EACH(encode_snorm, float_of, image->greatest); break;
-    case kFloat:
-      n = (uint4)(encode_half(float_of(v.x)), encode_half(float_of(v.y)), encode_half(float_of(v.z)),
-                  encode_half(float_of(v.w)));
-      break;
-    case kSint: n = EACH(encode_sint, (int), image->limit); break;
-    case kUint: n = EACH(encode_uint, (uint), image->limit); break;
-    default: __builtin_unreachable();
-  }
-  uint low = n.x | n.y << 16, high = n.z | n.w << 16;
-  return (uint4)(permuted(high, low, image->store_low), permuted(high, low, image->store_high), 0, 0);
+// Signed numbers are compared as unsigned ones whose highest bit is changed.
+INLINE uint4 encode_whole(ImagePointer image, uint4 v) {
+  v = __builtin_elementwise_max(v ^ image->flip, (uint4)(image->lowest));
+  return __builtin_elementwise_min(v, (uint4)(image->highest)) ^ image->flip;
 }
 
-INLINE uint encode_field(ImagePointer image, uint v, int c) {
-  uint greatest = (1u << image->bits[c]) - 1;
-  return encode_unorm(float_of(v), greatest) << image->shift[c];
+INLINE uint4 encode_halves(ImagePointer image, uint4 v) {
+  float4 f = __builtin_astype(v, float4);
+  ushort4 n;
+  if (image->format_class == kFloats) {
+    n = __builtin_astype(__builtin_convertvector(f, half4), ushort4);
+  } else if (image->numeric >= kUint) {
+    n = __builtin_convertvector(encode_whole(image, v), ushort4);
+  } else {
+    if (image->numeric == kSrgb) f = (float4)(encode_srgb(f.x), encode_srgb(f.y), encode_srgb(f.z), f.w);
+    n = __builtin_convertvector(encode_normalized(f, image->least, (float4)(image->greatest)), ushort4);
+  }
+  uint2 both = __builtin_astype(n, uint2);
+  return (uint4)(permuted(both.y, both.x, image->store_low), permuted(both.y, both.x, image->store_high), 0, 0);
+}
+
+INLINE uint4 encode_fields(ImagePointer image, uint4 v) {
+  float4 greatest = __builtin_convertvector(image->mask, float4);
+  uint4 fields = encode_normalized(__builtin_astype(v, float4), 0.0f, greatest) << image->shift;
+  return (uint4)(fields.x | fields.y | fields.z | fields.w, 0, 0, 0);
 }
 
 // One component, or two; the first of the channels that show it counts.
 INLINE uint4 encode_words(ImagePointer image, uint4 v) {
-  return (uint4)(image->mask[0] ? v.x : v.w, image->mask[1] ? v.y : v.w, 0, 0);
+  return (uint4)(image->mask.x ? v.x : v.w, image->mask.y ? v.y : v.w, 0, 0);
 }
 
 INLINE uint4 encode(ImagePointer image, uint4 v) {
   if (image->format_class >= kWords) return image->format_class == kQuad ? v : encode_words(image, v);
-  if (image->format_class == kHalves) return encode_halves(image, v);
-  return (uint4)(encode_field(image, v.x, 0) | encode_field(image, v.y, 1) | encode_field(image, v.z, 2) |
-                     encode_field(image, v.w, 3),
-                 0, 0, 0);
+  return image->format_class == kFields ? encode_fields(image, v) : encode_halves(image, v);
 }
 
 // --- Texels ---
@@ -210,18 +190,27 @@ INLINE uint offset_of(ImagePointer image, uint x, uint y, uint z, int rows, int 
   return offset;
 }
 
-INLINE uint4 load(ImagePointer image, uint offset, bool inside) {
+INLINE struct Raw load(ImagePointer image, uint offset, bool inside) {
   global const uchar* at = image->base + (inside ? offset : 0);
-  uint4 raw = 0;
+  struct Raw raw = {0, 0, 0, 0};
   switch (image->texel_shift) {
     case 0: raw.x = raw.y = *at; break;
     case 1: raw.x = raw.y = *(global const ushort*)at; break;
     case 2: raw.x = raw.y = *(global const uint*)at; break;
-    case 3: raw.xy = *(global const uint2*)at; break;
-    case 4: raw = *(global const uint4*)at; break;
+    case 3: {
+      uint2 words = *(global const uint2*)at;
+      raw.x = words.x, raw.y = words.y;
+      break;
+    }
+    case 4: {
+      uint4 words = *(global const uint4*)at;
+      raw.x = words.x, raw.y = words.y, raw.z = words.z, raw.w = words.w;
+      break;
+    }
     default: __builtin_unreachable();
   }
-  return inside ? raw : (uint4)(0);
+  if (!inside) raw.x = raw.y = raw.z = raw.w = 0;
+  return raw;
 }
 
 INLINE void store(ImagePointer image, uint offset, uint4 raw) {
@@ -344,12 +333,9 @@ INLINE uint4 sample(ImagePointer image, SamplerPointer sampler, float x, float y
     // A texel without weight is not looked at: it may be infinite.
     uint offset = offset_of(image, i, j, k, axes > 1, axes > 2 || sliced);
     uint4 texel = decode(image, load(image, offset, inside && weight != 0.0f));
-    sum.x = __builtin_fmaf(float_of(texel.x), weight, sum.x);
-    sum.y = __builtin_fmaf(float_of(texel.y), weight, sum.y);
-    sum.z = __builtin_fmaf(float_of(texel.z), weight, sum.z);
-    sum.w = __builtin_fmaf(float_of(texel.w), weight, sum.w);
+    sum = __builtin_elementwise_fma(__builtin_astype(texel, float4), (float4)(weight), sum);
   }
-  return (uint4)(bits_of(sum.x), bits_of(sum.y), bits_of(sum.z), bits_of(sum.w));
+  return __builtin_astype(sum, uint4);
 }
 
 // --- The functions ---
