@@ -210,7 +210,10 @@ Wave& ResidentGroup::leave_loop() {
   group_.waves_ended = current.index;
   jit::WaveFrame& frame = frames_[current.index];
   frame.current = notes.current, frame.step = notes.step, frame.writer = notes.writer;
-  if (current.index != 0) std::copy_n(notes.first_address, 4, frame.first_address);
+  if (current.index != 0) {
+    std::ranges::copy(notes.first_address, frame.first_address);
+    std::ranges::copy(notes.run_address, frame.run_address);
+  }
   // A kernel that names the group's id has stored it there itself, but for TTMPs.
   if (frame.kernel->is_closed())
     frame.has_stored ? plan_->put_group_ttmps(current) : plan_->put_group_id(current);

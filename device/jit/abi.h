@@ -26,15 +26,19 @@ inline constexpr uint8_t kNeverStreams = 255;
 
 // In place of the address of lane 16: the lanes follow the first.
 inline constexpr uint64_t kRow = ~uint64_t{0};
+// Likewise: lanes lie in runs, as WaveFrame::note_runs has been told.
+inline constexpr uint64_t kRuns = ~uint64_t{1};
 
 // One wave's view of the kernel that it executes.
 struct WaveFrame {
-  const Step* steps = nullptr;     // of the code region
-  uint64_t code = 0;               // its address
-  SingleStep* singles = nullptr;   // of the kernel, in the order of translation
-  uint64_t limit = 0;              // instructions after which a loop gives way
-  uint64_t first_address[4] = {};  // of lanes 0, 16, 32 and 48 in the vector access in execution; or kRow
-  uint32_t entry = 0;              // where to go on
+  const Step* steps = nullptr;    // of the code region
+  uint64_t code = 0;              // its address
+  SingleStep* singles = nullptr;  // of the kernel, in the order of translation
+  uint64_t limit = 0;             // instructions after which a loop gives way
+  uint64_t first_address[4] =
+      {};  // of lanes 0, 16, 32 and 48 in the vector access in execution; or kRow, kRuns
+  uint64_t run_address[kLanes / 4];
+  uint32_t entry = 0;    // where to go on
   uint32_t gathers = 0;  // accesses by single addresses in this iteration of a loop (serial_loops.h)
   uint32_t clashes =
       0;  // of them, since a strip loop asked last, those whose lanes share few sets of a cache
@@ -59,9 +63,18 @@ struct WaveFrame {
   Wave* writer = nullptr;  // of the group, the last that has begun to store what is no row
   uint32_t group = 0;      // which one, counted from 0
 
+  // `lanes` follow from each run's first one, `step` bytes after another.
+  void note_runs(uint32_t lanes, uint32_t step) {
+    first_address[0] = uint64_t{lanes} << 32 | step;
+    first_address[1] = kRuns;
+  }
   // Where `lane` accesses `bytes`, if it is one of a row.
   uint64_t address(uint32_t lane, uint32_t bytes) const {
     if (first_address[1] == kRow) return first_address[0] + uint64_t{lane} * bytes;
+    if (first_address[1] == kRuns) {
+      const uint64_t run = first_address[0] >> 32, step = static_cast<uint32_t>(first_address[0]);
+      return run_address[lane / run] + lane % run * step;
+    }
     return first_address[lane / 16] + uint64_t{lane % 16} * bytes;
   }
 };

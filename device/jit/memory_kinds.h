@@ -86,9 +86,13 @@ MORGANA_INLINE void store_row(const Lanes* data, int i, uint8_t* to, uint32_t ma
   for (int d = 0; d < N; d++) poke(to + 64 * d, v[d]);
 }
 template <class T>
+MORGANA_INLINE Chunk widened(T __attribute__((ext_vector_type(16))) v) {
+  using Signed = int32_t __attribute__((ext_vector_type(16)));
+  return __builtin_bit_cast(Chunk, __builtin_convertvector(v, Signed));
+}
+template <class T>
 MORGANA_INLINE void load_narrow(Lanes* data, int i, const uint8_t* from, uint32_t mask, Space space) {
   using Narrow = T __attribute__((ext_vector_type(16)));
-  using Signed = int32_t __attribute__((ext_vector_type(16)));
   Narrow v;
   if (is_readable<sizeof(T)>(from, mask, space)) [[likely]] {
     v = peek<Narrow>(from);
@@ -97,7 +101,7 @@ MORGANA_INLINE void load_narrow(Lanes* data, int i, const uint8_t* from, uint32_
     copy_records<sizeof(T)>(reinterpret_cast<uint8_t*>(&records), from, mask);
     v = records;
   }
-  data[0].chunk[i] = __builtin_bit_cast(Chunk, __builtin_convertvector(v, Signed));
+  data[0].chunk[i] = widened<T>(v);
 }
 template <class T>
 MORGANA_INLINE void store_narrow(const Lanes* data, int i, uint8_t* to, uint32_t mask) {
@@ -122,12 +126,14 @@ struct Dwords {
     load_row<N>(d, i, p, m, s);
   }
   MORGANA_INLINE static void same(Lanes* d, int i, const uint8_t* p) { load_same<N>(d, i, p); }
+  MORGANA_INLINE static uint32_t one(const uint8_t* p, int d) { return peek<uint32_t>(p + 4 * d); }
   MORGANA_INLINE static void store(const Lanes* d, int i, uint8_t* p, uint32_t m, Space s) {
     store_row<N>(d, i, p, m, s);
   }
 };
 template <class T>
 struct Narrow {
+  using Part = T;
   static constexpr int kSize = sizeof(T);
   static constexpr bool kIsDword = false;
   static constexpr int kRegisters = 1;
@@ -136,8 +142,9 @@ struct Narrow {
   MORGANA_INLINE static void load(Lanes* d, int i, const uint8_t* p, uint32_t m, Space s) {
     load_narrow<T>(d, i, p, m, s);
   }
-  MORGANA_INLINE static void same(Lanes* d, int i, const uint8_t* p) {
-    d[0].chunk[i] = Chunk(static_cast<uint32_t>(static_cast<int32_t>(peek<T>(p))));
+  MORGANA_INLINE static void same(Lanes* d, int i, const uint8_t* p) { d[0].chunk[i] = Chunk(one(p, 0)); }
+  MORGANA_INLINE static uint32_t one(const uint8_t* p, int) {
+    return static_cast<uint32_t>(static_cast<int32_t>(peek<T>(p)));
   }
   MORGANA_INLINE static void store(const Lanes* d, int i, uint8_t* p, uint32_t m, Space) {
     store_narrow<T>(d, i, p, m);

@@ -2,6 +2,7 @@
 
 #include "device/apertures.h"
 #include "device/interp/observed_step.h"
+#include "device/jit/runs.h"
 
 namespace morgana::device::MORGANA_SIMD {
 namespace {
@@ -252,6 +253,30 @@ MORGANA_INLINE bool store_offsets(jit::WaveFrame* frame, uint64_t base, const La
 
 // --- Addresses of 64 bits ---
 
+// Runs that all lanes lie in, or the first half or quarter of them if only those are active.
+template <class Kind, bool Stores, int Step, class D>
+MORGANA_INLINE bool by_runs(jit::WaveFrame* frame, const Offsets& offsets, uint64_t exec, D* data) {
+  if (exec == kAllLanes) return move_runs<Kind, Stores, Step, kChunks>(frame, offsets, data);
+  if (exec == kLanesOf<kHalf>) return move_runs<Kind, Stores, Step, kHalf>(frame, offsets, data);
+  if (exec == kLanesOf<kQuarter>) return move_runs<Kind, Stores, Step, kQuarter>(frame, offsets, data);
+  return false;
+}
+template <class Kind>
+MORGANA_INLINE bool load_runs(jit::WaveFrame* frame, const Offsets& offsets, uint64_t exec, Lanes* data) {
+  const uint32_t apart = lane_in_memory(offsets.at, 1) - lane_in_memory(offsets.at, 0);
+  const auto size = static_cast<uint32_t>(Kind::kSize / offsets.scale);
+  if (apart == size || apart == 0) return by_runs<Kind, false, Kind::kSize>(frame, offsets, exec, data);
+  if constexpr (Kind::kRegisters > 1)
+    if (apart == 4 && offsets.scale == 1) return by_runs<Kind, false, 4>(frame, offsets, exec, data);
+  return false;
+}
+template <class Kind>
+MORGANA_INLINE bool store_runs(jit::WaveFrame* frame, const Offsets& offsets, uint64_t exec,
+                               const Lanes* data) {
+  const uint32_t apart = lane_in_memory(offsets.at, 1) - lane_in_memory(offsets.at, 0);
+  return apart == Kind::kSize && by_runs<Kind, true, Kind::kSize>(frame, offsets, exec, data);
+}
+
 // What the first active lane holds.
 MORGANA_INLINE uint32_t first_of(const Lanes* lanes, uint64_t exec) {
   if (exec & 1) [[likely]]
@@ -481,6 +506,7 @@ struct Entries {
     const uint64_t exec = wave->exec();
     uint64_t common = base;
     if (has_one_base(high, exec, common) && (load_once<Kind>(frame, common, low, exec, data) ||
+                                             load_runs<Kind>(frame, {common, low, 1, false}, exec, data) ||
                                              load_offsets<Kind>(frame, common, low, exec, data)))
       return;
     frame->gathers++;
@@ -492,7 +518,8 @@ struct Entries {
                                                              Lanes* data) {
     const uint64_t exec = wave->exec();
     uint64_t common = base;
-    if (!has_one_base(high, exec, common) || !store_offsets<Kind>(frame, common, low, exec, data))
+    if (!has_one_base(high, exec, common) || !(store_runs<Kind>(frame, {common, low, 1, false}, exec, data) ||
+                                               store_offsets<Kind>(frame, common, low, exec, data)))
       each_address<typename Kind::StoreLanes>(wave, base, low, high, exec, data);
   }
   [[gnu::flatten]] MORGANA_KEEPS_REGISTERS static void load_lds(uint8_t* lds, uint32_t limit, uint32_t add,
@@ -517,6 +544,7 @@ struct Entries {
   [[gnu::flatten]] MORGANA_KEEPS_REGISTERS static void load_index(Wave* wave, jit::WaveFrame* frame,
                                                                   uint64_t base, const Lanes* index,
                                                                   bool is_signed, Lanes* data) {
+    if (load_runs<Kind>(frame, {base, index, Kind::kSize, is_signed}, wave->exec(), data)) return;
     using Signed = int32_t __attribute__((ext_vector_type(16)));
     using Signed64 = int64_t __attribute__((ext_vector_type(16)));
     Lanes low, high;
