@@ -35,8 +35,8 @@ struct WaveFrame {
   uint64_t code = 0;              // its address
   SingleStep* singles = nullptr;  // of the kernel, in the order of translation
   uint64_t limit = 0;             // instructions after which a loop gives way
-  uint64_t first_address[4] =
-      {};  // of lanes 0, 16, 32 and 48 in the vector access in execution; or kRow, kRuns
+  // Of lanes 0, 16, 32 and 48 in the vector access in execution; or kRow, kRuns.
+  uint64_t first_address[4] = {};
   uint64_t run_address[kLanes / 4];
   uint32_t entry = 0;    // where to go on
   uint32_t gathers = 0;  // accesses by single addresses in this iteration of a loop (serial_loops.h)
