@@ -146,21 +146,22 @@ struct LoadDwords {
       const uint32_t mask = chunk_mask(exec, i);
       if (mask == 0) continue;
       Chunk v[N];
-      gather(v, at + 16 * i);
+      gather(v, [&](int l) { return at[16 * i + l]; });
       for (int d = 0; d < N; d++) merge_chunk(data.to + kLanes * d, i, v[d], mask);
     }
   }
 
- private:
-  MORGANA_INLINE static void gather(Chunk (&v)[N], const uint64_t* at) {
+  // Sixteen lanes, `at(l)` each.
+  template <class At>
+  MORGANA_INLINE static void gather(Chunk (&v)[N], const At& at) {
     if constexpr (N == 1) {
 #pragma clang loop unroll(full)
-      for (int l = 0; l < 16; l++) v[0][l] = peek<uint32_t>(reinterpret_cast<void*>(at[l]));
+      for (int l = 0; l < 16; l++) v[0][l] = peek<uint32_t>(reinterpret_cast<void*>(at(l)));
     } else if constexpr (N == 2) {
       using Eight = uint64_t __attribute__((ext_vector_type(8)));
       Eight pairs[2];
 #pragma clang loop unroll(full)
-      for (int l = 0; l < 16; l++) pairs[l / 8][l % 8] = peek<uint64_t>(reinterpret_cast<void*>(at[l]));
+      for (int l = 0; l < 16; l++) pairs[l / 8][l % 8] = peek<uint64_t>(reinterpret_cast<void*>(at(l)));
       v[0] = __builtin_bit_cast(Chunk, pairs[0]), v[1] = __builtin_bit_cast(Chunk, pairs[1]);
       split_records<2>(v);
     } else {
@@ -169,7 +170,7 @@ struct LoadDwords {
       Chunk quads[4];
 #pragma clang loop unroll(full)
       for (int l = 0; l < 16; l++) {
-        const auto* from = reinterpret_cast<const uint8_t*>(at[l]);
+        const auto* from = reinterpret_cast<const uint8_t*>(at(l));
         Record record;
         if constexpr (N == 4) {
           record = peek<Record>(from);

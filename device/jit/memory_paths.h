@@ -8,10 +8,11 @@
 
 namespace morgana::device::MORGANA_SIMD {
 
-#define MORGANA_KIND(name, Kind)                                                    \
-  extern "C" GlobalPath morgana_path_load_##name, morgana_path_store_##name;        \
-  extern "C" IndexPath morgana_path_load_index_##name;                              \
-  extern "C" LdsPath morgana_path_load_lds_##name, morgana_path_look_up_lds_##name, \
+#define MORGANA_KIND(name, Kind)                                                              \
+  extern "C" GlobalPath morgana_path_load_##name, morgana_path_store_##name;                  \
+  extern "C" IndexPath morgana_path_load_index_##name;                                        \
+  extern "C" StridedPath morgana_path_load_strided_##name, morgana_path_store_strided_##name; \
+  extern "C" LdsPath morgana_path_load_lds_##name, morgana_path_look_up_lds_##name,           \
       morgana_path_store_lds_##name;
 MORGANA_MEMORY_KINDS(MORGANA_KIND)
 #undef MORGANA_KIND
@@ -315,6 +316,17 @@ extern "C" bool morgana_add_lds_u32(uint8_t* lds, uint32_t limit, uint32_t add, 
   extern "C" void morgana_store_shaped_##name(jit::WaveFrame* f, const uint64_t* base, uint64_t exec,   \
                                               const Lanes* data) {                                      \
     store_shaped<Kind>(f, base, exec, data);                                                            \
+  }                                                                                                     \
+  extern "C" void morgana_load_strided_##name(jit::WaveFrame* f, const uint64_t* base, uint64_t exec,   \
+                                              uint64_t step, Lanes* data) {                             \
+    Lanes moved[Kind::kRegisters];                                                                      \
+    morgana_path_load_strided_##name(f, base, exec, step, moved);                                       \
+    put<Kind>(data, moved);                                                                             \
+  }                                                                                                     \
+  extern "C" void morgana_store_strided_##name(jit::WaveFrame* f, const uint64_t* base, uint64_t exec,  \
+                                               uint64_t step, const Lanes* data) {                      \
+    Copy<Kind::kRegisters> moved(data);                                                                 \
+    morgana_path_store_strided_##name(f, base, exec, step, moved.lanes);                                \
   }
 MORGANA_MEMORY_KINDS(MORGANA_KIND)
 #undef MORGANA_KIND

@@ -50,6 +50,14 @@ using ScratchStore = bool MORGANA_KEEPS_REGISTERS(const Wave*, uint32_t add, con
 ScratchLoad load_scratch;
 ScratchStore store_scratch;
 
+// Lanes of `exec` at base[l / 16] + l % 16 * step. Other lanes of loaded data become anything.
+using StridedPath = void MORGANA_KEEPS_REGISTERS(jit::WaveFrame*, const uint64_t* base, uint64_t exec,
+                                                 uint64_t step, Lanes* data);
+template <class Kind>
+StridedPath load_strided;
+template <class Kind>
+StridedPath store_strided;
+
 // Widens `range` by every lane's base + low + (high << 32); `high` may be null. The first of a strip begins
 // it.
 using RangePath = void MORGANA_KEEPS_REGISTERS(jit::StripRange* range, uint64_t base, const Lanes* low,

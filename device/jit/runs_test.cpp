@@ -137,6 +137,47 @@ TEST(Runs, OfIndices) {
     }
 }
 
+// v_mul_u32_u24 v1, STEP, v0; s_mov_b64 exec, s[14:15]; a load or a store. The records begin in front of a
+// page's end, which the last one reaches, and behind which nothing is mapped.
+TEST(Runs, OfKnownSteps) {
+  constexpr size_t kPage = 4096;
+  for (const Kind& kind : kKinds)
+    for (const uint32_t step : {2u, 3u, 4u, 6u, 8u, 12u, 16u, 20u, 24u, 32u, 48u, 64u})
+      for (const char* code : {kind.load, kind.store}) {
+        RigOptions options;
+        options.begins_full = true;
+        WaveRig rig(Target::gfx950,
+                    dwords_of_hex(fmt::format("{:02x}000210 0e01febe {} {}", 0x80 + step, code, kWait)),
+                    options);
+        const size_t bytes = (63 * size_t{step} + kind.bytes + kPage - 1) / kPage * kPage;
+        void* const room =
+            mmap(nullptr, bytes + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        ASSERT_NE(room, MAP_FAILED);
+        ASSERT_EQ(mprotect(static_cast<char*>(room) + bytes, kPage, PROT_NONE), 0);
+        const uint64_t base = reinterpret_cast<uint64_t>(room) + bytes - (63 * step + kind.bytes);
+        for (const uint64_t exec : kExecs) {
+          const auto go = [&](bool is_compiled) {
+            rig.restart();
+            auto* const memory = static_cast<uint32_t*>(room);
+            for (uint32_t i = 0; i < bytes / 4; i++) memory[i] = i * 2654435761u;
+            for (const int s : {10, 12}) std::memcpy(&rig.s(s), &base, 8);
+            std::memcpy(&rig.s(14), &exec, 8);
+            for (int lane = 0; lane < kLanes; lane++)
+              for (int d = 0; d < 4; d++)
+                rig.v(2 + d, lane) = 9, rig.v(20 + d, lane) = static_cast<uint32_t>(lane + 1000 * d);
+            EXPECT_EQ(is_compiled ? rig.run_compiled() : rig.run_interpreted(), Exit::ended);
+            if (is_compiled) EXPECT_NE(rig.kernel(), nullptr) << rig.why_interpreted();
+            std::vector<uint32_t> left(memory, memory + bytes / 4);
+            for (int d = 0; d < 4; d++)
+              for (int lane = 0; lane < kLanes; lane++) left.push_back(rig.v(2 + d, lane));
+            return left;
+          };
+          EXPECT_EQ(go(false), go(true)) << code << ", step " << step << ", EXEC " << std::hex << exec;
+        }
+        munmap(room, bytes + kPage);
+      }
+}
+
 // Of rows of eight that lie a page apart one has no memory: its first lane is named, and its place.
 TEST(Runs, FaultsNameTheLane) {
   constexpr size_t kPage = 4096, kPages = 8;

@@ -304,6 +304,17 @@ AddressShape distances_of(const Shape& shape, uint32_t wave) {
   return a;
 }
 
+AddressShape strided_of(const Shape& shape, uint32_t wave) {
+  AddressShape a = distances_of(shape, wave);
+  if (a.group == 1) return a;
+  a.stride = a.lane[1] - a.lane[0];
+  for (uint32_t l = 0; l < wave; l++)
+    if (a.lane[l] - a.lane[l / 16 * 16] != l % 16 * a.stride) return AddressShape{};
+  if (a.stride == 0) return AddressShape{};
+  std::ranges::fill(a.form, ChunkForm::strided);
+  return a;
+}
+
 AddressShape address_of(const Shape& shape, uint32_t size, uint32_t wave) {
   AddressShape a = distances_of(shape, wave);
   if (a.group == 1) return a;

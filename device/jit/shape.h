@@ -31,7 +31,7 @@ struct Shape {
 };
 
 // Form of the addresses of lanes 16i to 16i + 15.
-enum class ChunkForm : uint8_t { unknown, row, same };
+enum class ChunkForm : uint8_t { unknown, row, same, strided };
 
 // Of one memory instruction's address.
 struct AddressShape {
@@ -43,7 +43,8 @@ struct AddressShape {
   bool is_constant = false;
   uint32_t value[4] = {};               // of lanes 16i, when constant
   std::array<uint32_t, kLanes> lane{};  // of each lane to its group's first
-  uint32_t stride = 0;                  // of all lanes to the ones before, if they are alike in one group
+  uint32_t stride =
+      0;  // of all lanes to the ones before, if they are alike in one group; of sixteens' lanes (strided)
 
   // The chunk that lane 16i's group begins with.
   unsigned first_chunk(unsigned i) const { return 16 * i / group * group / 16; }
@@ -87,6 +88,8 @@ Value value_of(isa::Fn fn, const Value* arguments);
 
 // `wave`: its lanes.
 AddressShape distances_of(const Shape& shape, uint32_t wave);
+// The same where each lane of a sixteen lies as far from the one before it as all others do: at a stride.
+AddressShape strided_of(const Shape& shape, uint32_t wave);
 // Of addresses of records of `size` bytes.
 AddressShape address_of(const Shape& shape, uint32_t size, uint32_t wave);
 

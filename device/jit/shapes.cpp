@@ -432,6 +432,11 @@ AddressShape Shapes::distances(uint32_t i, unsigned version, bool pair) const {
   return shape.supposed ? AddressShape{} : distances_of(shape, flow_.occupied);
 }
 
+AddressShape Shapes::strided(uint32_t i, unsigned version, bool pair) const {
+  const Shape& shape = before(i, version, pair);
+  return shape.supposed ? AddressShape{} : strided_of(shape, flow_.occupied);
+}
+
 AddressShape Shapes::address(uint32_t i, unsigned version, uint32_t size, bool pair) const {
   const Shape& shape = before(i, version, pair);
   return shape.supposed ? AddressShape{} : address_of(shape, size, flow_.occupied);

@@ -86,6 +86,7 @@ class Shapes {
   }
   // The same where the lanes lie in no ChunkForm, though at known distances.
   AddressShape distances(uint32_t i, unsigned version, bool pair) const;
+  AddressShape strided(uint32_t i, unsigned version, bool pair) const;
   // Whether the VGPR that instruction number `i` reads as source 0 is the same in all lanes.
   bool is_uniform(uint32_t i, unsigned version) const;
   // Whether VGPR `r` holds one known number in all lanes wherever block number `b` begins.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
 #include <utility>
 
 #include "device/apertures.h"
@@ -93,163 +92,6 @@ void Translator::guarded(const Instruction& i, Value* good, llvm::function_ref<v
   forget_unmasked(i);
 }
 
-namespace {
-
-unsigned scratch_dwords(const isa::Inst& inst) {
-  return inst.row->flags & isa::kStore ? inst.src[1].dwords : inst.dst[0].dwords;
-}
-
-// What the offset in scratch is counted from: by MUBUF or not, and the code of an SGPR or a constant, kNoBase
-// without one. nullopt: it depends on more.
-constexpr unsigned kNoBase = ~0u;
-using ScratchBase = std::pair<bool, unsigned>;
-std::optional<ScratchBase> scratch_base(const Instruction& i) {
-  const isa::Inst& inst = *i.step->inst;
-  if (i.how != How::memory || !is_scratch(inst.row->format)) return std::nullopt;
-  if (i.step->kind[0] != Source::none || inst.offset % 4 != 0) return std::nullopt;
-  const bool is_buffer = inst.row->format == isa::Format::MUBUF;
-  const int source = is_buffer ? 3 : 2;
-  if (i.step->kind[source] == Source::none) return ScratchBase{is_buffer, kNoBase};
-  const uint16_t code = inst.src[source].code;
-  if (code >= isa::kVccLo && !isa::is_constant(code)) return std::nullopt;
-  return ScratchBase{is_buffer, code};
-}
-bool writes_base(const Instruction& i, const ScratchBase& base) {
-  const auto [is_buffer, code] = base;
-  if (code < isa::kVccLo && i.s_writes.test(code)) return true;
-  for (unsigned word = 0; is_buffer && word < 4; word++)
-    if (i.s_writes.test(word)) return true;
-  return i.how == How::call_all;
-}
-
-}  // namespace
-
-// Whether the access is known to lie in scratch: one comparison says it of all those at the same SGPR until
-// that changes, or the block ends.
-bool Translator::is_in_scratch(const Instruction& i) {
-  const std::optional<ScratchBase> base = scratch_base(i);
-  if (!base) return false;
-  uint32_t& checked = checked_scratch_[*base];
-  if (number(i) < checked) return true;
-  const auto& block = flow_.blocks[flow_.block_of(flow_.instructions[first_].at)];
-  int64_t begin = i.step->inst->offset, end = begin;
-  for (checked = number(i); checked < block.first + block.count; checked++) {
-    const Instruction& next = flow_.instructions[checked];
-    if (scratch_base(next) == base) {
-      begin = std::min<int64_t>(begin, next.step->inst->offset);
-      end = std::max<int64_t>(end, next.step->inst->offset + 4 * scratch_dwords(*next.step->inst));
-    }
-    if (writes_base(next, *base)) break;
-  }
-  const auto [start, holds] = scratch_start(i);
-  Value* const first = b_.CreateAdd(start, b_.getInt32(static_cast<uint32_t>(begin)));
-  Value* const lies = lies_in_scratch(first, static_cast<uint64_t>(end - begin));
-  leave_unless(i, holds ? b_.CreateAnd(lies, holds) : lies);
-  return true;
-}
-
-// The byte of each lane from which the instruction's offset and the VGPR's count, and what must hold for it
-// (nullptr: nothing). MUBUF: the resource's base and SOFFSET count bytes of a whole wave, and words 1 and 3
-// say that lanes' dwords are neighbours (device/state/scratch.h).
-std::pair<llvm::Value*, llvm::Value*> Translator::scratch_start(const Instruction& i) {
-  const isa::Inst& inst = *i.step->inst;
-  if (inst.row->format != isa::Format::MUBUF)
-    return {i.step->kind[2] == Source::none ? b_.getInt32(0) : scalar_source(i, 2, 1), nullptr};
-  constexpr uint32_t kSwizzle = 1u << 31, kAddTid = 1u << 23, kStrideMask = 3u << 21;
-  const uint32_t stride = is_wave32() ? 2u << 21 : kStrideMask;
-  const uint32_t element = target_.generation < Generation::gfx9 ? 3u << 19 : 0;
-  const auto is = [&](unsigned word, uint32_t mask, uint32_t value) {
-    return b_.CreateICmpEQ(b_.CreateAnd(s32(word), b_.getInt32(mask)), b_.getInt32(value));
-  };
-  Value* holds = b_.CreateAnd(is(1, kSwizzle, kSwizzle), is(3, kAddTid | kStrideMask | element,
-                                                            kAddTid | stride | (element & 1u << 19)));
-  Value* const base = b_.CreateAShr(b_.CreateShl(join_dwords(b_, s32(0), s32(1)), 16), 16);
-  Value* from =
-      b_.CreateSub(base, b_.CreatePtrToInt(b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, scratch))), i64_));
-  from = b_.CreateAdd(from, b_.CreateZExt(scalar_source(i, 3, 1), i64_));
-  // So that a sum with an offset does not wrap.
-  const uint64_t outside = ~((uint64_t{1} << (is_wave32() ? 36 : 37)) - key_.lanes * 4u);
-  holds = b_.CreateAnd(holds, b_.CreateICmpEQ(b_.CreateAnd(from, b_.getInt64(outside)), b_.getInt64(0)));
-  return {b_.CreateTrunc(b_.CreateLShr(from, is_wave32() ? 5 : 6), i32_), holds};
-}
-
-llvm::Value* Translator::scratch_bytes() {
-  if (key_.checks_memory)
-    return b_.CreateLoad(i32_, field(seen_ranges(), offsetof(SeenRanges, private_bytes)));
-  return b_.CreateLoad(i32_, field(wave_, offsetof(Wave, scratch_lane_bytes)));
-}
-
-// `bytes` of each lane, whole dwords, from `offset` on.
-llvm::Value* Translator::lies_in_scratch(Value* offset, uint64_t bytes) {
-  Value* end = b_.CreateAdd(b_.CreateZExt(offset, i64_), b_.getInt64(bytes));
-  Value* size = b_.CreateZExt(scratch_bytes(), i64_);
-  return b_.CreateAnd(b_.CreateICmpULE(end, size), b_.CreateICmpEQ(b_.CreateAnd(offset, 3), b_.getInt32(0)));
-}
-
-// At the lanes' own offsets: native code.
-void Translator::scratch_apart(const Instruction& i, unsigned dwords) {
-  const isa::Inst& inst = *i.step->inst;
-  const bool stores = inst.row->flags & isa::kStore;
-  const auto [start, holds] = scratch_start(i);
-  Value* own = active_vgpr(place(inst.src[0]));
-  Value* add = b_.CreateAdd(start, b_.getInt32(static_cast<uint32_t>(inst.offset)));
-  if (holds) {
-    // Only the instruction's offset and the VGPR wrap: what is then beyond scratch gets no whole dword.
-    own = b_.CreateAdd(own, splat(b_.getInt32(static_cast<uint32_t>(inst.offset))));
-    own = b_.CreateSelect(b_.CreateICmpULE(own, splat(scratch_bytes())), own, splat(b_.getInt32(1)));
-    add = start;
-  }
-  llvm::AllocaInst *offset = temporary(lanes_), *data = temporary(llvm::ArrayType::get(lanes_, dwords));
-  const auto row = [&](unsigned d) { return field(data, size_t{d} * kLanes * 4); };
-  store_row(own, offset, llvm::Align(256));
-  for (unsigned d = 0; stores && d < dwords; d++)
-    store_row(active_vgpr(place(inst.src[1]) + d), row(d), llvm::Align(256));
-  constexpr uint32_t kTooMany = 1u << 24;  // dwords: no scratch holds them
-  Value* count = b_.getInt32(dwords);
-  if (holds) count = b_.CreateSelect(holds, count, b_.getInt32(kTooMany));
-  Value* const done = call_library(stores ? "morgana_store_scratch" : "morgana_load_scratch",
-                                   {wave_, add, offset, count, data});
-  guarded(i, done, [&] {
-    for (unsigned d = 0; !stores && d < dwords; d++)
-      set_vgpr(i, place(inst.dst[0]) + d, b_.CreateAlignedLoad(lanes_, row(d), llvm::Align(256)));
-  });
-}
-
-// Dwords at an offset that all lanes share are neighbours in memory (device/state/scratch.h).
-void Translator::scratch(const Instruction& i) {
-  const isa::Inst& inst = *i.step->inst;
-  const bool stores = inst.row->flags & isa::kStore;
-  const bool varies = i.step->kind[0] != Source::none;
-  if (!stores && i.is_result_dead) return call(i);
-  const unsigned dwords = scratch_dwords(inst);
-  if (varies && !shapes_.is_uniform(number(i), version_))
-    return is_wave32() || key_.checks_memory || key_.counts ? call(i) : scratch_apart(i, dwords);
-  const bool is_checked = is_in_scratch(i);
-  auto [start, holds] = scratch_start(i);
-  Value* own = b_.getInt32(static_cast<uint32_t>(inst.offset));
-  if (varies) own = b_.CreateAdd(own, b_.CreateExtractElement(active_vgpr(place(inst.src[0])), uint64_t{0}));
-  if (varies && holds) holds = b_.CreateAnd(holds, b_.CreateICmpULE(own, scratch_bytes()));
-  Value* const offset = b_.CreateAdd(start, own);
-  const auto move = [&] {
-    if (key_.counts) count_scratch(i);
-    Value* row = b_.CreateGEP(i8_, b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, scratch))),
-                              b_.CreateMul(b_.CreateZExt(offset, i64_), b_.getInt64(key_.lanes)));
-    for (unsigned d = 0; d < dwords; d++) {
-      Value* at = field(row, size_t{d} * key_.lanes * 4);
-      if (!stores) {
-        set_vgpr(i, place(inst.dst[0]) + d, load_row(at, llvm::Align(64)));
-        continue;
-      }
-      Value* value = active_vgpr(place(inst.src[1]) + d);
-      if (!is_full()) value = b_.CreateSelect(exec_lanes(), value, load_row(at, llvm::Align(64)));
-      store_row(value, at, llvm::Align(64));
-    }
-  };
-  if (is_checked) return move();
-  Value* const lies = lies_in_scratch(offset, 4 * dwords);
-  guarded(i, holds ? b_.CreateAnd(lies, holds) : lies, move);
-}
-
 void Translator::memory(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   const bool had_noted_row = std::exchange(has_noted_row_, false);
@@ -287,6 +129,10 @@ void Translator::memory(const Instruction& i) {
       for (unsigned p = 1; p < parts; p++) offset[p] = offset[0] + 4 * p;
     }
   }
+  const bool is_observed = looks_for_seen(i) || key_.counts;
+  if (shape.group == 1 && !is_lds && !flat && !is_observed)
+    shape = shapes_.strided(number(i), version_, address_words == 2);
+  const bool is_strided = shape.form[0] == ChunkForm::strided;
   Value* supposed = nullptr;
   if (shape.group == 1 && !is_lds) {
     shape = shapes_.supposed_address(number(i), version_, access.size, address_words == 2);
@@ -299,7 +145,7 @@ void Translator::memory(const Instruction& i) {
   bool is_same_by_chunk = is_full() && is_lds && !stores;
   for (uint32_t c = 0; c < chunks(); c++) {
     is_same_by_chunk = is_same_by_chunk && shape.form[c] == ChunkForm::same;
-    is_shaped = is_shaped && (!stores || shape.form[c] == ChunkForm::row);
+    is_shaped = is_shaped && (!stores || shape.form[c] != ChunkForm::same);
     is_row = is_row && shape.form[c] == ChunkForm::row && shape.delta[c] == 16 * c * access.size;
     is_same = is_same && shape.form[c] == ChunkForm::same && shape.delta[c] == 0;
   }
@@ -415,6 +261,11 @@ void Translator::memory(const Instruction& i) {
     for (unsigned p = 0; p < used; p++) {
       llvm::AllocaInst* table = temporary(llvm::ArrayType::get(i64_, 4));
       for (unsigned c = 0; c < 4; c++) b_.CreateStore(bases[p][c], field(table, c * 8));
+      if (is_strided) {
+        call_library(verb + "strided_" + access.kind,
+                     {frame, table, exec(), b_.getInt64(shape.stride), data[p]});
+        continue;
+      }
       const auto store = [&] {
         call_library(verb + "shaped_" + access.kind, {frame, table, exec(), data[p]});
       };
