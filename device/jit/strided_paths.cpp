@@ -41,6 +41,18 @@ MORGANA_INLINE auto every(const uint8_t* from, RecordIndices<I...>) {
   return __builtin_shufflevector(whole, whole, (K * I)...);
 }
 
+// Overlapping elements of `Parts` values of T each, from a value to the next one.
+template <class T, int Parts>
+MORGANA_INLINE Chunk overlapping(const uint8_t* from) {
+  Chunk v = Chunk(0);
+#pragma clang loop unroll(full)
+  for (int part = 0; part < Parts; part++) {
+    const auto row = peek<T __attribute__((ext_vector_type(16)))>(from + part * sizeof(T));
+    v |= __builtin_convertvector(row, Chunk) << (8 * sizeof(T) * part);
+  }
+  return v;
+}
+
 // What `N` dwords a lane have, or one element of T.
 template <class Kind>
 struct Strided;
@@ -59,6 +71,12 @@ struct Strided<Dwords<N>> {
   }
   MORGANA_INLINE static bool load_whole_of(Lanes* data, int i, const uint8_t* from, uint64_t step) {
     switch (step) {
+      case 1:
+        for (int d = 0; d < N; d++) data[d].chunk[i] = overlapping<uint8_t, 4>(from + 4 * d);
+        return true;
+      case 2:
+        for (int d = 0; d < N; d++) data[d].chunk[i] = overlapping<uint16_t, 2>(from + 4 * d);
+        return true;
       case 8: return whole<2>(data, i, from);
       case 12: return whole<3>(data, i, from);
       case 16: return whole<4>(data, i, from);
@@ -113,6 +131,12 @@ struct Strided<Narrow<T>> {
     return true;
   }
   MORGANA_INLINE static bool load_whole_of(Lanes* data, int i, const uint8_t* from, uint64_t step) {
+    if constexpr (sizeof(T) == 2)
+      if (step == 1) {
+        const Chunk v = overlapping<uint8_t, 2>(from);
+        data[0].chunk[i] = widened<T>(__builtin_convertvector(v, T __attribute__((ext_vector_type(16)))));
+        return true;
+      }
     switch (step) {
       case 2 * sizeof(T): return whole<2>(data, i, from);
       case 3 * sizeof(T): return whole<3>(data, i, from);
@@ -154,7 +178,8 @@ template <class Kind>
     const uint64_t first = base[i];
     // Between two lanes' records nothing ends; behind the last one a page may.
     const uint64_t last = first + 15 * step + Kind::kSize - 1;
-    const bool reads_whole = mask == 0xffff && (last ^ (first + 16 * step - 1)) < 4096;
+    const bool reads_whole =
+        mask == 0xffff && (step < Kind::kSize || (last ^ (first + 16 * step - 1)) < 4096);
     if (reads_whole && Strided<Kind>::load_whole_of(data, i, reinterpret_cast<const uint8_t*>(first), step))
       continue;
     if (mask == 0xffff) {
