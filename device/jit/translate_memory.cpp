@@ -130,7 +130,7 @@ void Translator::memory(const Instruction& i) {
     }
   }
   const bool is_observed = looks_for_seen(i) || key_.counts;
-  if (shape.group == 1 && !is_lds && !flat && !is_observed)
+  if (shape.group == 1 && !is_lds && !is_observed)
     shape = shapes_.strided(number(i), version_, address_words == 2);
   const bool is_strided = shape.form[0] == ChunkForm::strided;
   Value* supposed = nullptr;
