@@ -64,6 +64,7 @@ constexpr Case kCases[] = {
      "work-item   (200, 0, 0)"},
     {"LanesThatAreStored", "to[(i * 37 & 255) + beyond * (i == 200) * 60] = i;", "write of 4 bytes"},
     {"Bytes", "((global char*)to)[i * 3 + beyond * 424] = 1;", "write of 1 byte"},
+    {"BytesOfPixels", "to[i] = ((global uchar*)from)[i * 3 + 1 + beyond * 424];", "read of 1 byte"},
     {"Atomics", "atomic_add(&to[i * 37 % 256 + beyond * (i == 200) * 60], 1);", "4 bytes"},
     {"AnyAddressSpace",
      "int* any = i & 1 ? (int*)to : (int*)from; if (i > 1) any[i + beyond * (i == 200) * 64] = 1;",

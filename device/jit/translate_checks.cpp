@@ -141,9 +141,12 @@ void Translator::check_shaped(const Instruction& i, const AddressShape& shape, V
   Value* seen = nullptr;
   for (unsigned first = 0; first < chunks(); first += std::max(shape.group / 16u, 1u)) {
     uint64_t last = 0;
-    for (unsigned c = first; c < chunks() && base_chunk(shape, c) == first; c++)
-      last = std::max(last, (c == first ? 0 : uint64_t{shape.delta[c]}) +
-                                (shape.form[c] == ChunkForm::row ? 15 * bytes : 0));
+    for (unsigned c = first; c < chunks() && base_chunk(shape, c) == first; c++) {
+      const uint64_t step = shape.form[c] == ChunkForm::row       ? bytes
+                            : shape.form[c] == ChunkForm::strided ? shape.stride
+                                                                  : 0;
+      last = std::max(last, (c == first ? 0 : uint64_t{shape.delta[c]}) + 15 * step);
+    }
     Value* const group = is_seen(i, lowest[first], b_.CreateAdd(highest[first], b_.getInt64(last)), bytes);
     seen = seen ? b_.CreateAnd(seen, group) : group;
   }

@@ -132,7 +132,7 @@ void Translator::count_shaped(const Instruction& i, const AddressShape& shape, V
     is_row = is_row && distance[l] == l * size;
     is_place = is_place && distance[l] == 0;
   }
-  if (key_.private_memory || !is_full()) return count_lanes(i);
+  if (key_.private_memory || !is_full() || shape.form[0] == ChunkForm::strided) return count_lanes(i);
   if (is_row || is_place) return count_row(i, at[0], is_row, size);
   if (shape.group < 16) return count_lanes(i);
   count_lines(i, [&] { return lines_of_sixteens(shape, at, size); });

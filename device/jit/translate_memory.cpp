@@ -129,9 +129,7 @@ void Translator::memory(const Instruction& i) {
       for (unsigned p = 1; p < parts; p++) offset[p] = offset[0] + 4 * p;
     }
   }
-  const bool is_observed = looks_for_seen(i) || key_.counts;
-  if (shape.group == 1 && !is_lds && !is_observed)
-    shape = shapes_.strided(number(i), version_, address_words == 2);
+  if (shape.group == 1 && !is_lds) shape = shapes_.strided(number(i), version_, address_words == 2);
   const bool is_strided = shape.form[0] == ChunkForm::strided;
   Value* supposed = nullptr;
   if (shape.group == 1 && !is_lds) {
