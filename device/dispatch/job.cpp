@@ -247,7 +247,7 @@ struct CompiledRun {
   static void run(void* argument) { static_cast<CompiledRun*>(argument)->run_groups(); }
 
   void run_groups() {
-    jit::prepare(resident.wave(0));
+    jit::prepare(resident.wave(0), resident.frame(resident.wave(0)));
     while (resident.loops_over_waves() ? run_loop() : run_group()) {
       if (resident.index() + 1 == end) {
         is_done = true;

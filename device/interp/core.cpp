@@ -74,6 +74,8 @@ void apply_mode(Wave& wave) {
   _mm_setcsr(host_float_bits(wave.mode.round32(), wave.mode.denorm32()));
 }
 
+void apply_wide_mode(const Wave& wave) { _mm_setcsr(host_float_bits(wave.mode, Environment::wide)); }
+
 extern const jit::NamedPath kPaths[];  // jit/paths.h
 bool leave_marks(const Wave& wave, uint64_t pc, const Neighbours& lanes);
 extern const Level kLevel;

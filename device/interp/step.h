@@ -74,6 +74,8 @@ void raise(Wave& wave, const Step* step, FaultKind kind, const char* detail, uin
 
 // Brings the host's rounding and denormal state in line with wave.mode (after s_setreg, s_round_mode, ...).
 void apply_mode(Wave& wave);
+// The same with the mode of f16 and f64, for code that does not compute in f32.
+void apply_wide_mode(const Wave& wave);
 
 }  // namespace MORGANA_SIMD
 #endif

@@ -63,6 +63,7 @@ class Builder {
 
   bool build(const Step* entry) {
     flow_.lanes = options_.lanes;
+    flow_.computes_wide = options_.computes_wide;
     if (!reach(static_cast<uint32_t>(entry - program_.steps))) return false;
     make_blocks();
     if (!keeps_moves_together()) return false;
@@ -366,7 +367,12 @@ unsigned Flow::next_versions(const Block& block, unsigned version) const {
 
 bool analyse(Program& program, const Step* entry, const Library& library, const FlowOptions& options,
              Flow& flow) {
-  return Builder(program, library, options, flow).build(entry);
+  if (!Builder(program, library, options, flow).build(entry)) return false;
+  if (!options.mode.is_mixed() || std::ranges::any_of(flow.instructions, computes_in_single)) return true;
+  FlowOptions wide = options;
+  wide.computes_wide = true;
+  flow = {};
+  return Builder(program, library, wide, flow).build(entry);
 }
 
 }  // namespace morgana::device::jit

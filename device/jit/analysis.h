@@ -146,6 +146,7 @@ struct Flow {
   ScalarSet scalars;
   ScalarSet wide;                                   // even codes whose pair is used as one 64-bit value
   uint8_t lanes = 64;                               // of a wave, or 32
+  bool computes_wide = false;                       // FlowOptions::computes_wide
   uint8_t occupied = 64;                            // no other ones ever execute
   std::vector<uint32_t> callees;                    // dwords where known subroutines begin
   std::vector<uint32_t> returns;                    // dwords behind the calls of them
@@ -194,11 +195,13 @@ struct FlowOptions {
   bool private_buffer = false;  // s[0:3] begin as the resource of private memory
   uint8_t lanes = 64;           // of a wave, or 32
   Mode mode;                    // throughout the kernel
+  bool computes_wide = false;   // in the environment of MODE's f16/f64 fields, not of its f32 ones
   Allocation have{};
   bool observe_everything = false;  // registers are read after the end (tests)
 };
 
-// False: too large, or nothing that could be translated.
+// False: too large, or nothing that could be translated. Whatever `options` say, the Flow computes in MODE's
+// f16/f64 fields where nothing in it computes in the f32 ones.
 bool analyse(Program& program, const Step* entry, const Library& library, const FlowOptions& options,
              Flow& flow);
 

@@ -173,10 +173,12 @@ class Classifier {
     }
   }
 
-  // All environments round to nearest even here; they differ in denormals.
+  // All environments round to nearest even here; they differ in denormals. Where the kernel computes in
+  // MODE's f16/f64 fields nothing asks for the f32 ones.
   bool needs_other_environment(const VectorFunction& f) const {
     if (f.environment == 0) return false;
-    return options_.mode.denorm32() != (f.environment == 1 ? options_.mode.denorm16_64() : 3);
+    const unsigned host = options_.computes_wide ? options_.mode.denorm16_64() : options_.mode.denorm32();
+    return host != (f.environment == 1 ? options_.mode.denorm16_64() : 3);
   }
 
   // What f32 holds of f16 values, their sums and products is never denormal, and what is denormal of their
@@ -347,6 +349,31 @@ class Classifier {
 Instruction classify(const Step* step, uint32_t at, const Library& library, const FlowOptions& options,
                      Target target) {
   return Classifier(library, options, target).classify(step, at);
+}
+
+bool computes_in_single(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  if (isa::accesses_memory(inst.row->format)) return false;
+  if (isa::effects(inst.row->op).writes & isa::kStateFloat) return true;
+  if (i.vector && i.vector->environment != 0) return false;
+  if (i.of_lane && i.of_lane->environment != 0) return false;
+  switch (inst.row->op) {
+    case Op::v_cvt_f32_i32:
+    case Op::v_cvt_f32_u32:
+    case Op::v_cvt_f32_ubyte0:
+    case Op::v_cvt_f32_ubyte1:
+    case Op::v_cvt_f32_ubyte2:
+    case Op::v_cvt_f32_ubyte3:
+    case Op::v_cvt_i32_f32:
+    case Op::v_cvt_u32_f32: return false;  // what is denormal is 0 as a whole number
+    default: break;
+  }
+  const auto is_single = [](isa::Type type) {
+    return isa::is_float(type) && type != isa::Type::f64 && type != isa::Type::f16 &&
+           type != isa::Type::pk_f16;
+  };
+  return std::ranges::any_of(inst.row->src, is_single) || std::ranges::any_of(inst.row->dst, is_single) ||
+         inst.second != nullptr;
 }
 
 }  // namespace morgana::device::jit

@@ -378,6 +378,7 @@ Result<std::shared_ptr<const Kernel>> Compilation::link() {
   kernel->key_ = parts_->key;
   kernel->loops_over_waves_ = loops_over_waves(flow, parts_->key);
   kernel->reads_first_ = reads_first(flow);
+  kernel->computes_wide_ = flow.computes_wide;
   kernel->is_closed_ = is_closed(flow);
   if (kernel->is_closed_) kernel->renewed_ = renewed(flow);
   kernel->shares_.instructions = static_cast<uint32_t>(flow.instructions.size());

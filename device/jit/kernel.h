@@ -34,6 +34,8 @@ class Kernel {
   // Of those: waves that write do not load afterwards. Only what writes is noted; a wave whose load faults is
   // as it began.
   bool reads_first() const { return reads_first_; }
+  // Whether it computes in MODE's f16/f64 fields instead of its f32 ones.
+  bool computes_wide() const { return computes_wide_; }
   // Only a wave that leaves it asks for registers in its Wave, or brings some there.
   bool is_closed() const { return is_closed_; }
   // Of a closed kernel: what a wave begins with and its Wave may not hold any more at its end.
@@ -66,7 +68,7 @@ class Kernel {
   Shares shares_;
   CountedCode counted_;
   Renewed renewed_;
-  bool loops_over_waves_ = false, reads_first_ = false, is_closed_ = false;
+  bool loops_over_waves_ = false, reads_first_ = false, is_closed_ = false, computes_wide_ = false;
   const Step* steps_ = nullptr;
   uint64_t address_ = 0;
   Entry entry_ = nullptr;
@@ -118,9 +120,9 @@ void warm_up();
 void run(Wave& wave, WaveFrame& frame);
 
 // The same as far as the frame's kernel goes, with the host's float state that `prepare` has set for all
-// waves of a launch, for a wave that has not stopped (Exit::none, not given way). Where it stops with
-// Exit::none, `run` goes on with it.
-void prepare(Wave& wave);
+// waves of a launch that begin with the frame's kernel, for a wave that has not stopped (Exit::none, not
+// given way). Where it stops with Exit::none, `run` goes on with it.
+void prepare(Wave& wave, const WaveFrame& frame);
 inline void come_out(Wave& wave, WaveFrame& frame) {
   frame.in_kernel = false;
   if (wave.exit == Exit::ended || wave.exit == Exit::fault) return;

@@ -25,11 +25,14 @@ void Kernel::enter(WaveFrame& frame, uint8_t streams_from) const {
   frame.kernel = this;
 }
 
-void prepare(Wave& wave) { MORGANA_SIMD::apply_mode(wave); }
+void prepare(Wave& wave, const WaveFrame& frame) {
+  MORGANA_SIMD::apply_mode(wave);
+  if (frame.kernel->computes_wide()) MORGANA_SIMD::apply_wide_mode(wave);
+}
 
 void run(Wave& wave, WaveFrame& frame) {
   if (frame.kernel == nullptr) return level().run(wave);
-  prepare(wave);
+  prepare(wave, frame);
   wave.exit = Exit::none;
   frame.gave_way = false;
   run_compiled(wave, frame);

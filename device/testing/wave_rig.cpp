@@ -156,7 +156,7 @@ Exit WaveRig::run_loop() {
   const bool trapped = !guarded(
       [](void* argument) {
         auto& resident = *static_cast<ResidentGroup*>(argument);
-        jit::prepare(resident.wave(0));
+        jit::prepare(resident.wave(0), resident.frame(resident.wave(0)));
         resident.run_loop(resident.index() + 1);
       },
       &resident_, trap);
