@@ -435,6 +435,15 @@ class Checks(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr),
                          (0, "checked: 2 dispatches, 1 kernels, 0 unchecked, 0 findings, 2 suppressed\n"))
 
+    def test_what_is_asked_for_by_name(self):
+        checks = "--check=memory:aligned,barrier:strict"
+        result = check(checks, self.suppress("misaligned-access\nbarrier-divergence\n"))
+        self.assertEqual((result.returncode, result.stderr),
+                         (0, "checked: 2 dispatches, 1 kernels, 0 unchecked, 0 findings\n"))
+        # Both say what memory and barrier say.
+        result = check(checks, f"--report={self.report}", program=self.SHORT)
+        self.assertEqual((result.returncode, self.kinds()), (1, ["out-of-bounds"] * 2))
+
     def test_stop_on_first(self):
         result = check("--check=memory", "--stop-on-first", f"--report={self.report}", program=self.SHORT)
         self.assertEqual(result.returncode, 1)
@@ -470,6 +479,7 @@ class Checks(unittest.TestCase):
             (("--check=memory", "--report=/no/such/folder/file"), "/no/such/folder/file: not writable"),
             (("--check=memory", "--suppress=/no/such/file"), "/no/such/file: not readable"),
             (("--check=bogus",), "'bogus' is no check"),
+            (("--check=memory,barrier:strikt",), "'barrier:strikt' is no check: memory, memory:aligned, race, race:lanes, barrier, barrier:strict,"),
             (("--check=",), "--check needs a value"),
         ):
             result = check(*words)
@@ -505,6 +515,8 @@ class Checks(unittest.TestCase):
         result = run(*self.SHORT[1:], MORGANA_CHECK="bogus")
         self.assertEqual(result.returncode, 2)
         self.assertIn("'bogus' is no check", result.stderr)
+        self.assertEqual(run(*PROGRAM[1:], MORGANA_CHECK="memory:strict").returncode, 2)
+        self.assertEqual(run(*PROGRAM[1:], MORGANA_CHECK="memory:aligned,barrier:strict").returncode, 0)
         result = run(*PROGRAM[1:], MORGANA_CHECK="all", MORGANA_CHECK_SUPPRESS=self.suppress("bogus\n").partition("=")[2])
         self.assertEqual(result.returncode, 0)
         self.assertIn("suppress.txt:1: 'bogus' is no kind", result.stderr)

@@ -13,6 +13,7 @@ const char* name(FindingKind kind) {
     case FindingKind::race: return "race";
     case FindingKind::barrier_divergence: return "barrier-divergence";
     case FindingKind::uninitialized: return "uninitialized";
+    case FindingKind::misaligned_access: return "misaligned-access";
     case FindingKind::missing_wait: return "missing-wait";
     case FindingKind::missing_wait_states: return "missing-wait-states";
     case FindingKind::stale_vccz: return "stale-vccz";

@@ -13,15 +13,19 @@
 
 namespace morgana::device {
 
-enum class Check : uint8_t {
+enum class Check : uint16_t {
   memory = 1,   // accesses outside of allocations, of LDS and of scratch
   race = 2,     // accesses to one place that nothing orders
   barrier = 4,  // barriers that not all work-items reach
   init = 8,     // values that nobody has written
   hazard = 16,  // waits that hardware demands of code
-  lanes = 32,   // with race: also those of work-items of one wave; never meant by "all"
+  // Never meant by "all":
+  lanes = 32,    // with race: also those of work-items of one wave
+  aligned = 64,  // with memory: accesses at addresses that are no multiples of their size
+  strict = 128,  // with barrier: all work-items of a group come to each
 };
-inline constexpr uint8_t kAllChecks = 31;
+using CheckBits = uint16_t;
+inline constexpr CheckBits kAllChecks = 31;
 
 // What global memory holds where nobody has written, in each aligned dword, while Check::init is wanted:
 // whoever makes such memory fills it so.
@@ -41,6 +45,7 @@ enum class FindingKind : uint8_t {
   race,
   barrier_divergence,
   uninitialized,
+  misaligned_access,
   missing_wait,
   missing_wait_states,
   stale_vccz,
@@ -89,7 +94,7 @@ struct KnownMemory {
 class CheckHost {
  public:
   virtual ~CheckHost() = default;
-  virtual uint8_t checks() const = 0;  // Check bits
+  virtual CheckBits checks() const = 0;  // Check bits
   virtual KnownMemory memory_at(uint64_t address) = 0;
   // True: the kernel is to end, as by a fault.
   virtual bool found(const Finding& finding) = 0;

@@ -51,7 +51,7 @@ runtime::BuildOptions for_context(const Context& context, runtime::BuildOptions 
   options.zero_local_memory = (context.initialized_memory() & kInitializeLocal) != 0;
   options.zero_private_memory = (context.initialized_memory() & kInitializePrivate) != 0;
   const auto is_wanted = [](device::Check check) {
-    return (runtime::checks_wanted() & static_cast<uint8_t>(check)) != 0;
+    return (runtime::checks_wanted() & static_cast<device::CheckBits>(check)) != 0;
   };
   options.group_size = kernel_group_size();
   options.check_memory = is_wanted(device::Check::memory);

@@ -38,7 +38,7 @@ std::unordered_map<uint64_t, uint8_t> marks_in(const CodeImage& image) {
 class Host final : public device::CheckHost {
  public:
   explicit Host(CodePlaces& code) : code_(code) {}
-  uint8_t checks() const override { return checks_wanted(); }
+  device::CheckBits checks() const override { return checks_wanted(); }
   device::KnownMemory memory_at(uint64_t address) override { return known_memory(address); }
   bool found(const Finding& finding) override {
     Found found{device::name(finding.kind), "", {}, {}, {}};
@@ -84,7 +84,7 @@ std::string address_text(const Finding& finding) {
 }  // namespace
 
 bool mark_unwritten(void* memory, size_t size) {
-  if ((checks_wanted() & static_cast<uint8_t>(device::Check::init)) == 0) return false;
+  if ((checks_wanted() & static_cast<device::CheckBits>(device::Check::init)) == 0) return false;
   std::fill_n(static_cast<uint32_t*>(memory), size / sizeof device::kUnwritten, device::kUnwritten);
   return true;
 }

@@ -1,6 +1,6 @@
 #include "runtime/findings.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -26,13 +27,17 @@ namespace {
 // Findings that are printed and written; further ones are counted.
 constexpr size_t kMostFindings = 100;
 
-constexpr std::pair<std::string_view, uint8_t> kNames[] = {
-    {"memory", static_cast<uint8_t>(device::Check::memory)},
-    {"race", static_cast<uint8_t>(device::Check::race)},
-    {"race:lanes", static_cast<uint8_t>(device::Check::race) | static_cast<uint8_t>(device::Check::lanes)},
-    {"barrier", static_cast<uint8_t>(device::Check::barrier)},
-    {"init", static_cast<uint8_t>(device::Check::init)},
-    {"hazard", static_cast<uint8_t>(device::Check::hazard)},
+constexpr device::CheckBits bits(device::Check check) { return static_cast<device::CheckBits>(check); }
+
+constexpr std::pair<std::string_view, device::CheckBits> kNames[] = {
+    {"memory", bits(device::Check::memory)},
+    {"memory:aligned", bits(device::Check::memory) | bits(device::Check::aligned)},
+    {"race", bits(device::Check::race)},
+    {"race:lanes", bits(device::Check::race) | bits(device::Check::lanes)},
+    {"barrier", bits(device::Check::barrier)},
+    {"barrier:strict", bits(device::Check::barrier) | bits(device::Check::strict)},
+    {"init", bits(device::Check::init)},
+    {"hazard", bits(device::Check::hazard)},
     {"api", kApiCheck},
     {"all", device::kAllChecks | kApiCheck},
 };
@@ -140,8 +145,8 @@ void Findings::print_total() {
 
 }  // namespace
 
-Result<uint8_t> parse_checks(std::string_view list) {
-  uint8_t checks = 0;
+Result<device::CheckBits> parse_checks(std::string_view list) {
+  device::CheckBits checks = 0;
   while (!list.empty()) {
     const std::string_view word = list.substr(0, list.find(','));
     list.remove_prefix(std::min(word.size() + 1, list.size()));
@@ -152,27 +157,27 @@ Result<uint8_t> parse_checks(std::string_view list) {
       is_known = true;
     }
     if (!is_known)
-      return make_error(ErrorCode::invalid_argument,
-                        "'{}' is no check: memory, race, race:lanes, barrier, init, hazard, api, all", word);
+      return make_error(ErrorCode::invalid_argument, "'{}' is no check: {}", word,
+                        fmt::join(kNames | std::views::keys, ", "));
   }
   return checks;
 }
 
 namespace {
 
-uint8_t all_wanted() {
-  static const uint8_t wanted = [] {
+device::CheckBits all_wanted() {
+  static const device::CheckBits wanted = [] {
     auto parsed = parse_checks(options().check);
     if (parsed.ok()) return *parsed;
     log(LogLevel::warn, "MORGANA_CHECK={}", parsed.error().message);
-    return uint8_t{0};
+    return device::CheckBits{0};
   }();
   return wanted;
 }
 
 }  // namespace
 
-uint8_t checks_wanted() { return all_wanted() & static_cast<uint8_t>(~kApiCheck); }
+device::CheckBits checks_wanted() { return all_wanted() & static_cast<device::CheckBits>(~kApiCheck); }
 bool api_check_wanted() { return (all_wanted() & kApiCheck) != 0; }
 
 bool add_finding(const Found& found) { return Findings::get().add(found); }

@@ -12,16 +12,17 @@
 #include <vector>
 
 #include "base/result.h"
+#include "device/checks.h"
 #include "runtime/report.h"
 
 namespace morgana::runtime {
 
 // Beside the bits of device::Check, which are about kernels: what the program does with the API.
-inline constexpr uint8_t kApiCheck = 128;
+inline constexpr device::CheckBits kApiCheck = 1 << 15;
 // Bits: "memory,race", "all"; empty: none.
-Result<uint8_t> parse_checks(std::string_view list);
+Result<device::CheckBits> parse_checks(std::string_view list);
 // Of this process: those of kernels.
-uint8_t checks_wanted();
+device::CheckBits checks_wanted();
 bool api_check_wanted();
 
 // Something that counts.

@@ -25,7 +25,9 @@ const std::vector<std::string>& all_kinds() {
     for (int i = 0; i <= static_cast<int>(device::FindingKind::last); i++)
       kinds->push_back(device::name(static_cast<device::FindingKind>(i)));
     for (int i = 1; i <= static_cast<int>(device::FaultKind::cancelled); i++)
-      kinds->push_back(kind_of(static_cast<device::FaultKind>(i)));
+      if (const std::string kind = kind_of(static_cast<device::FaultKind>(i));
+          std::ranges::find(*kinds, kind) == kinds->end())
+        kinds->push_back(kind);
     return kinds;
   }();
   return *all;

@@ -1,6 +1,7 @@
 #include "device/observe/barrier_check.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "device/isa/barrier.h"
 #include "device/observe/memory_order.h"
@@ -46,6 +47,11 @@ void BarrierCheck::before(const Moment& moment) {
     state.pc = moment.pc;
     state.waits = true;
     state.missing = state.lanes & ~wave.exec();
+    if (is_strict_ && state.missing != 0)
+      report(wave, moment.pc, first_lane(wave.exec()), "barrier",
+             {moment.pc, reporter_.items().index_of(wave.group->id), wave.index,
+              first_lane(std::exchange(state.missing, 0)), "work-item that does not come to it"},
+             "not all work-items of the wave come to the barrier");
     return;
   }
   // Where a work-item that skipped the barrier does something that others see. Work-items that have returned

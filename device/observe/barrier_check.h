@@ -10,7 +10,8 @@ namespace morgana::device {
 
 class BarrierCheck {
  public:
-  explicit BarrierCheck(Reporter& reporter) : reporter_(reporter) {}
+  // `is_strict`: also lanes that do nothing behind a barrier that they do not come to.
+  BarrierCheck(Reporter& reporter, bool is_strict) : reporter_(reporter), is_strict_(is_strict) {}
   void group_begins(const Group& group, const Wave* waves);
   void before(const Moment& moment);
   void barrier(const Group& group);
@@ -31,6 +32,7 @@ class BarrierCheck {
               const char* why);
 
   Reporter& reporter_;
+  const bool is_strict_;
   std::unordered_map<const Group*, GroupState> groups_;
 };
 

@@ -3,13 +3,15 @@
 namespace morgana::device {
 
 Checker::Checker(const Launch& launch) : reporter_(launch, *launch.checks) {
-  const uint8_t wanted = launch.checks->checks();
-  if (wanted & static_cast<uint8_t>(Check::memory)) memory_.emplace(launch, reporter_);
-  if (wanted & static_cast<uint8_t>(Check::race)) race_.emplace(launch, reporter_);
+  const auto wants = [wanted = launch.checks->checks()](Check check) {
+    return (wanted & static_cast<CheckBits>(check)) != 0;
+  };
+  if (wants(Check::memory)) memory_.emplace(launch, reporter_, wants(Check::aligned));
+  if (wants(Check::race)) race_.emplace(launch, reporter_);
   if (race_ && memory_) race_->bound_lds(launch.group_bytes);
-  if (wanted & static_cast<uint8_t>(Check::barrier)) barrier_.emplace(reporter_);
-  if (wanted & static_cast<uint8_t>(Check::init)) init_.emplace(launch, reporter_);
-  if (wanted & static_cast<uint8_t>(Check::hazard)) hazard_.emplace(reporter_);
+  if (wants(Check::barrier)) barrier_.emplace(reporter_, wants(Check::strict));
+  if (wants(Check::init)) init_.emplace(launch, reporter_);
+  if (wants(Check::hazard)) hazard_.emplace(reporter_);
 }
 
 void Checker::group_begins(const Group& group, Wave* waves) {

@@ -42,7 +42,9 @@ class Checker final : public Observer {
 
  private:
   // Whether one of them sees to it that no code is compiled.
-  bool interprets() const { return hazard_ || (race_ && race_->is_by_lane()); }
+  bool interprets() const {
+    return hazard_ || (race_ && race_->is_by_lane()) || (memory_ && memory_->wants_aligned());
+  }
 
   Reporter reporter_;
   std::optional<MemoryCheck> memory_;

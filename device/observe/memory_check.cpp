@@ -27,7 +27,8 @@ std::optional<uint32_t> leaves_part(const Access& access, uint64_t size) {
 
 }  // namespace
 
-MemoryCheck::MemoryCheck(const Launch& launch, Reporter& reporter) : launch_(launch), reporter_(reporter) {
+MemoryCheck::MemoryCheck(const Launch& launch, Reporter& reporter, bool wants_aligned)
+    : launch_(launch), reporter_(reporter), wants_aligned_(wants_aligned) {
   const auto own = [this](uint64_t address, uint64_t bytes) {
     if (address != 0) own_.push_back({KnownMemory::State::known, address, address + bytes});
   };
@@ -142,8 +143,24 @@ void MemoryCheck::look_at_part(const Moment& moment, const Access& access, uint6
                        size, name(access.space)));
 }
 
+// Compilers ask for several dwords at once where one is aligned. Scratch is laid out by them, and atomics at
+// such addresses are faults.
+void MemoryCheck::look_at_alignment(const Moment& moment, const Access& access) {
+  if (access.space == Space::scratch || access.is_atomic || isa::is_scalar_memory(moment.inst.format)) return;
+  const uint64_t unit = access.bytes % 4 == 0 ? 4 : access.bytes % 2 == 0 ? 2 : 1;
+  for (uint64_t left = access.lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(__builtin_ctzll(left));
+    if (access.address[lane] % unit == 0) continue;
+    if (reporter_.is_new(FindingKind::misaligned_access, moment.pc))
+      report(moment, access, lane, FindingKind::misaligned_access, access.address[lane],
+             fmt::format("the address is no multiple of {}", unit));
+    return;
+  }
+}
+
 void MemoryCheck::before(const Moment& moment) {
   for (const Access& access : moment.accesses) {
+    if (wants_aligned_) look_at_alignment(moment, access);
     switch (access.space) {
       case Space::global: look_at_global(moment, access); break;
       case Space::lds:

@@ -12,8 +12,9 @@ namespace morgana::device {
 
 class MemoryCheck {
  public:
-  // All outlive it.
-  MemoryCheck(const Launch& launch, Reporter& reporter);
+  // All outlive it. `wants_aligned`: also accesses at addresses that are no multiples of their size.
+  MemoryCheck(const Launch& launch, Reporter& reporter, bool wants_aligned);
+  bool wants_aligned() const { return wants_aligned_; }
   void before(const Moment& moment);
   SeenRanges& seen() { return seen_; }
   bool allows(const isa::Inst& inst, std::span<const Access> accesses, uint32_t slot);
@@ -32,12 +33,14 @@ class MemoryCheck {
   KnownMemory memory_at(uint64_t address);
   void look_at_global(const Moment& moment, const Access& access);
   void look_at_part(const Moment& moment, const Access& access, uint64_t size, FindingKind kind);
+  void look_at_alignment(const Moment& moment, const Access& access);
   void report_array(const Moment& moment, uint32_t lane);
   void report(const Moment& moment, const Access& access, uint32_t lane, FindingKind kind, uint64_t address,
               std::string detail);
 
   const Launch& launch_;
   Reporter& reporter_;
+  const bool wants_aligned_;
   std::vector<KnownMemory> own_;    // what the launch itself reads: arguments, packet, queue
   std::vector<KnownMemory> known_;  // lately used first
   SeenRanges seen_;

@@ -26,7 +26,7 @@ class RaceCheck {
         reporter_(reporter),
         marks_(reporter.host().barrier_marks()),
         shares_cache_(!launch.descriptor->wgp_mode && !launch.descriptor->tg_split),
-        by_lane_((reporter.host().checks() & static_cast<uint8_t>(Check::lanes)) != 0),
+        by_lane_((reporter.host().checks() & static_cast<CheckBits>(Check::lanes)) != 0),
         has_one_wave_(launch.group[0] * launch.group[1] * launch.group[2] <=
                       static_cast<uint32_t>(launch.descriptor->wave_size())),
         read_only_(reporter.host()) {

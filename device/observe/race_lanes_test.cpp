@@ -58,7 +58,7 @@ alignas(RacePage::kBytes) std::array<uint8_t, RacePage::kBytes> global_memory;
 
 class Texts : public CheckHost {
  public:
-  uint8_t checks() const override { return static_cast<uint8_t>(Check::race); }
+  CheckBits checks() const override { return static_cast<CheckBits>(Check::race); }
   KnownMemory memory_at(uint64_t address) override {
     const auto begin = reinterpret_cast<uint64_t>(global_memory.data());
     if (address - begin >= global_memory.size()) return {};

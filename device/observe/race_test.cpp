@@ -10,7 +10,7 @@ namespace {
 
 class Findings : public CheckHost {
  public:
-  uint8_t checks() const override { return static_cast<uint8_t>(Check::race); }
+  CheckBits checks() const override { return static_cast<CheckBits>(Check::race); }
   KnownMemory memory_at(uint64_t) override { return {}; }
   bool found(const Finding& finding) override {
     all.push_back(finding);

@@ -20,7 +20,7 @@ struct Verb {
 constexpr Verb kVerbs[] = {
     {"run", morgana::tools::run_command,
      R"(  morgana run [--devices LIST] [--door thunk|kfd|both] [--require] [--summary]
-              [--check=memory,race[:lanes],barrier,init,hazard,api|all [--report FILE.json] [--stop-on-first] [--suppress FILE]]
+              [--check=memory[:aligned],race[:lanes],barrier[:strict],init,hazard,api|all [--report FILE.json] [--stop-on-first] [--suppress FILE]]
               -- PROGRAM [ARGS...]
       Runs a program with Morgana as its only OpenCL platform, and under AMD's HIP. Touches no system file. Ends with the
       program's status. --require ends with 3 when the program, which ended with 0, executed no kernel. --summary
@@ -98,7 +98,7 @@ constexpr Verb kVerbs[] = {
                          --then --arg 1=u32:1
 )"},
     {"replay", morgana::tools::replay_command,
-     R"(  morgana replay FILE [--jit=off|sync] [--check=memory,race,barrier,init,hazard|all] [--compare FILE]
+     R"(  morgana replay FILE [--jit=off|sync] [--check=memory[:aligned],race[:lanes],barrier[:strict],init,hazard|all] [--compare FILE]
                  [--result FILE] [--shrink [-o FILE]]
       Executes a dispatch again that a program made under MORGANA_RECORD=DIR[:REGEX], on the memory that it found then
       and at the same addresses, by one thread (or MORGANA_THREADS). Ends with 0 when every byte is as it was

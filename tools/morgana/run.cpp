@@ -29,7 +29,7 @@ struct RunRequest {
   std::optional<std::string> devices;
   RocmDoor door = RocmDoor::both;
   bool summary = false, require = false;
-  uint8_t checks = 0;  // those of MORGANA_CHECK, set by --check or before
+  device::CheckBits checks = 0;  // those of MORGANA_CHECK, set by --check or before
 };
 
 // Programs may go to another folder.
@@ -39,7 +39,7 @@ void make_absolute(const char* variable) {
 }
 
 // What programs are checked for goes to them in the environment.
-Result<uint8_t> take_checks(std::vector<std::string_view>& words) {
+Result<device::CheckBits> take_checks(std::vector<std::string_view>& words) {
   constexpr std::pair<const char*, const char*> kOptions[] = {{"--check", "MORGANA_CHECK"},
                                                               {"--report", "MORGANA_CHECK_REPORT"},
                                                               {"--suppress", "MORGANA_CHECK_SUPPRESS"}};
@@ -57,7 +57,7 @@ Result<uint8_t> take_checks(std::vector<std::string_view>& words) {
     setenv("MORGANA_CHECK_STOP", "1", 1);
   }
   const char* const checks = std::getenv("MORGANA_CHECK");
-  MORGANA_TRY(const uint8_t wanted, runtime::parse_checks(checks == nullptr ? "" : checks));
+  MORGANA_TRY(const device::CheckBits wanted, runtime::parse_checks(checks == nullptr ? "" : checks));
   if (wanted == 0) {
     if (given != nullptr) return make_error(ErrorCode::invalid_argument, "{} needs --check=LIST", given);
     return wanted;
