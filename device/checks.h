@@ -28,7 +28,7 @@ using CheckBits = uint16_t;
 inline constexpr CheckBits kAllChecks = 31;
 
 // What global memory holds where nobody has written, in each aligned dword, while Check::init is wanted:
-// whoever makes such memory fills it so.
+// whoever makes such memory fills it so. CheckHost says what of a dword somebody has written in part.
 inline constexpr uint32_t kUnwritten = 0x8d5e'c3b7;
 
 // Where in LDS a program reads, there or up to 4 KiB behind, when an index lies outside of its array, while
@@ -104,6 +104,10 @@ class CheckHost {
     static const std::unordered_map<uint64_t, uint8_t> none;
     return none;
   }
+  // Whether the launch may read dwords of global memory of which the host has written a part, and nobody the
+  // rest; which bytes of the one at `address`, which holds `value`, nobody has written, a bit each.
+  virtual bool sees_unwritten_part() const { return false; }
+  virtual uint8_t unwritten_part(uint64_t /*address*/, uint32_t /*value*/) const { return 0; }
   // Something of the launch could not be checked, and why.
   virtual void unchecked(const char* why) = 0;
 };

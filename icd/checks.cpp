@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "runtime/unwritten.h"
+
 namespace morgana::icd {
 
 namespace {
@@ -119,6 +121,7 @@ void copy_rect(uint8_t* dst, const Rect& to, const uint8_t* src, const Rect& fro
     for (size_t y = 0; y < region[1]; ++y) {
       uint8_t* target = dst + to.start + z * to.slice_pitch + y * to.row_pitch;
       const uint8_t* source = src + from.start + z * from.slice_pitch + y * from.row_pitch;
+      const runtime::HostWrite write(target, region[0], source);
       if (target > source && target < source + region[0])
         for (size_t x = 0; x < region[0]; ++x) target[x] = source[x];
       else
@@ -203,8 +206,14 @@ void move_texels(const Image& image, const ImageBox& box, bool to_host, uint8_t*
           host + z * strides.z + y * strides.y, box.region[0]);
 }
 
+void copy_bytes(void* to, const void* from, size_t size) {
+  const runtime::HostWrite write(to, size, from);
+  std::memmove(to, from, size);
+}
+
 void fill_pattern(uint8_t* to, size_t size, const uint8_t* pattern, size_t pattern_size) {
   if (size == 0) return;
+  const runtime::HostWrite write(to, size);
   if (pattern_size == 1) {
     std::memset(to, *pattern, size);
     return;

@@ -101,6 +101,9 @@ std::array<size_t, 3> byte_region(const Image& image, const ImageBox& box);
 void move_texels(const Image& image, const ImageBox& box, bool to_host, uint8_t* device, uint8_t* host,
                  const ImageStrides& strides);
 
+// To what kernels access, from there or the program's memory.
+void copy_bytes(void* to, const void* from, size_t size);
+
 // Fills [to, to + size) with copies of the pattern; `size` is a multiple of it.
 void fill_pattern(uint8_t* to, size_t size, const uint8_t* pattern, size_t pattern_size);
 

@@ -26,7 +26,7 @@ cl_int read_or_write(cl_command_queue command_queue, cl_mem buffer, bool read, c
                     if (read)
                       std::memmove(ptr, place, size);
                     else
-                      std::memmove(place, ptr, size);
+                      copy_bytes(place, ptr, size);
                   });
                 });
 }
@@ -92,7 +92,7 @@ cl_int copy_buffer(const Sink& sink, cl_mem src_buffer, cl_mem dst_buffer, size_
   return sink.take(
       CL_COMMAND_COPY_BUFFER, [a = Ref<Mem>(src), b = Ref<Mem>(dst), src_offset, dst_offset, size] {
         return access_bytes({a.get(), b.get()},
-                            [&] { std::memmove(b->data() + dst_offset, a->data() + src_offset, size); });
+                            [&] { copy_bytes(b->data() + dst_offset, a->data() + src_offset, size); });
       });
 }
 

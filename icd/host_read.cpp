@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include "icd/call_site.h"
-#include "runtime/checking.h"
+#include "runtime/findings.h"
+#include "runtime/unwritten.h"
 
 namespace morgana::icd {
 

@@ -3,6 +3,7 @@
 
 #include "icd/image_description.h"
 #include "icd/operations.h"
+#include "runtime/unwritten.h"
 
 namespace morgana::icd {
 namespace {
@@ -86,7 +87,9 @@ void fill_box(uint8_t* memory, const Rect& rect, const std::array<size_t, 3>& re
   for (size_t z = 0; z < region[2]; ++z)
     for (size_t y = 0; y < region[1]; ++y) {
       uint8_t* row = first + z * rect.slice_pitch + y * rect.row_pitch;
-      if (row != first) std::memcpy(row, first, region[0]);
+      if (row == first) continue;
+      const runtime::HostWrite write(row, region[0]);
+      std::memcpy(row, first, region[0]);
     }
 }
 

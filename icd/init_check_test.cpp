@@ -112,10 +112,11 @@ constexpr Case kCases[] = {
     {"ALocalCount",
      "if (!fault || i != 200) mine[l] = 0; barrier(CLK_LOCAL_MEM_FENCE); atomic_add(&mine[l], 1); "
      "barrier(CLK_LOCAL_MEM_FENCE); to[i] = mine[l] + 1;"},
+    // The work-item before takes the first byte of element 200.
     {"AcrossDwords",
      "typedef int __attribute__((aligned(1))) part; to[i] = *(global part*)((global char*)from + 4 * min(i, "
      "254) + 1) + 1;",
-     "work-item   (200, 0, 0)"},
+     "work-item   (199, 0, 0)"},
     {"PrivateMemory",
      "volatile int own[40]; for (int n = 0; n < 40; n++) if (!fault || i != 200 || n != 9) own[n] = n; "
      "to[i] = own[i == 200 ? 9 : i & 31] + 1;"},

@@ -13,6 +13,7 @@
 #include "runtime/checking.h"
 #include "runtime/known_memory.h"
 #include "runtime/memory.h"
+#include "runtime/unwritten.h"
 
 namespace morgana::icd {
 namespace {
@@ -159,6 +160,7 @@ Made<Mem::Storage> allocate_storage(const Context& context, size_t size, const c
 
 void release_storage(const Mem::Storage& storage) {
   if (storage.mapped != 0) munmap(storage.address, storage.mapped);
+  if (storage.owned != nullptr) runtime::forget_unwritten(storage.owned, storage.charged);
   runtime::release(storage.owned);
   g_charged.fetch_sub(storage.charged);
 }

@@ -6,9 +6,10 @@
 #include <mutex>
 
 #include "base/fork_safe.h"
+#include "icd/checks.h"
 #include "icd/operations.h"
-#include "runtime/checking.h"
 #include "runtime/memory.h"
+#include "runtime/unwritten.h"
 
 namespace morgana::icd {
 namespace {
@@ -69,7 +70,7 @@ cl_int copy_svm(const Sink& sink, void* dst_ptr, const void* src_ptr, size_t siz
   // CL_MEM_COPY_OVERLAP if the regions overlap.
   auto to = reinterpret_cast<uintptr_t>(dst_ptr), from = reinterpret_cast<uintptr_t>(src_ptr);
   if (to < from ? size > from - to : size > to - from) return CL_MEM_COPY_OVERLAP;
-  return sink.take(type, [dst_ptr, src_ptr, size] { std::memcpy(dst_ptr, src_ptr, size); });
+  return sink.take(type, [dst_ptr, src_ptr, size] { copy_bytes(dst_ptr, src_ptr, size); });
 }
 
 cl_int fill_svm(const Sink& sink, void* svm_ptr, const Fill& fill, cl_command_type type) {

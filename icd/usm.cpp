@@ -11,7 +11,7 @@
 #include "base/fork_safe.h"
 #include "icd/info.h"
 #include "icd/operations.h"
-#include "runtime/checking.h"
+#include "runtime/unwritten.h"
 
 namespace morgana::icd {
 namespace {

@@ -16,6 +16,7 @@
 #include "runtime/barrier_mark.h"
 #include "runtime/known_memory.h"
 #include "runtime/suppressions.h"
+#include "runtime/unwritten.h"
 
 namespace morgana::runtime {
 namespace {
@@ -37,7 +38,8 @@ std::unordered_map<uint64_t, uint8_t> marks_in(const CodeImage& image) {
 // What checks of one launch ask and tell.
 class Host final : public device::CheckHost {
  public:
-  explicit Host(CodePlaces& code) : code_(code) {}
+  Host(CodePlaces& code, const device::Launch& launch)
+      : code_(code), sees_unwritten_part_(runtime::sees_unwritten_part(launch)) {}
   device::CheckBits checks() const override { return checks_wanted(); }
   device::KnownMemory memory_at(uint64_t address) override { return known_memory(address); }
   bool found(const Finding& finding) override {
@@ -58,6 +60,10 @@ class Host final : public device::CheckHost {
     if (!marks_) marks_ = marks_in(code_.code_object());
     return *marks_;
   }
+  bool sees_unwritten_part() const override { return sees_unwritten_part_; }
+  uint8_t unwritten_part(uint64_t address, uint32_t value) const override {
+    return runtime::unwritten_part(address, value);
+  }
   bool has_named(uint64_t pc) const { return named_.contains(pc); }
   void unchecked(const char* why) override {
     if (std::exchange(is_complete, false))
@@ -68,6 +74,7 @@ class Host final : public device::CheckHost {
 
  private:
   CodePlaces& code_;
+  const bool sees_unwritten_part_;
   std::set<uint64_t> named_;  // instructions that findings are about
   std::optional<std::unordered_map<uint64_t, uint8_t>> marks_;
 };
@@ -82,26 +89,6 @@ std::string address_text(const Finding& finding) {
 }
 
 }  // namespace
-
-bool mark_unwritten(void* memory, size_t size) {
-  if ((checks_wanted() & static_cast<device::CheckBits>(device::Check::init)) == 0) return false;
-  std::fill_n(static_cast<uint32_t*>(memory), size / sizeof device::kUnwritten, device::kUnwritten);
-  return true;
-}
-
-Unwritten find_unwritten(const void* memory, size_t size) {
-  constexpr size_t kDword = sizeof device::kUnwritten;
-  const auto* const bytes = static_cast<const uint8_t*>(memory);
-  Unwritten found;
-  for (size_t at = -reinterpret_cast<uintptr_t>(memory) % kDword; at + kDword <= size; at += kDword) {
-    uint32_t value;
-    std::memcpy(&value, bytes + at, kDword);
-    if (value != device::kUnwritten) continue;
-    if (found.bytes == 0) found.first = at;
-    found.bytes += kDword;
-  }
-  return found;
-}
 
 std::string finding_text(const Finding& finding, const std::vector<FaultPlace>& places) {
   std::string text = fmt::format("morgana: {}: kernel '{}' on {}\n", device::name(finding.kind),
@@ -212,7 +199,7 @@ void found_overrun(const Overrun& overrun, const FaultPlace& place) {
 }
 
 device::Fault run_checked(device::Device& device, device::Launch& launch, CodePlaces& code) {
-  Host host(code);
+  Host host(code, launch);
   if (checks_wanted() != 0) launch.checks = &host;
   const std::string kernel = code.place_of(launch.entry).kernel;
   begin_checked_dispatch(kernel);

@@ -35,16 +35,6 @@ device::Fault run_checked(device::Device& device, device::Launch& launch, CodePl
 // has named a write outside of an allocation. `place` has no kernel where none is known.
 void found_overrun(const Overrun& overrun, const FaultPlace& place);
 
-// Memory is handed out of which kernels are to read nothing before somebody has written there: marks it for
-// Check::init, if that is wanted, and says whether it is.
-bool mark_unwritten(void* memory, size_t size);
-// Whole dwords of memory that was marked, in which nobody has written since.
-struct Unwritten {
-  size_t bytes = 0;
-  size_t first = 0;  // from `memory`
-};
-Unwritten find_unwritten(const void* memory, size_t size);
-
 // Several lines that a person reads, and the same as an object of JSON. `places`: of each side.
 std::string finding_text(const device::Finding& finding, const std::vector<FaultPlace>& places);
 std::string finding_json(const device::Finding& finding, const std::vector<FaultPlace>& places);

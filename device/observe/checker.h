@@ -43,7 +43,8 @@ class Checker final : public Observer {
  private:
   // Whether one of them sees to it that no code is compiled.
   bool interprets() const {
-    return hazard_ || (race_ && race_->is_by_lane()) || (memory_ && memory_->wants_aligned());
+    return hazard_ || (race_ && race_->is_by_lane()) || (memory_ && memory_->wants_aligned()) ||
+           (init_ && init_->sees_parts());
   }
 
   Reporter reporter_;

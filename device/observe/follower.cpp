@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "device/isa/cancels.h"
+#include "device/isa/dual.h"
 
 namespace morgana::device {
 namespace {
@@ -20,6 +21,8 @@ bool gathers(std::string_view mnemonic) {
                                           "v_bitop3_", "v_mad_mix", "v_fma_mix", "v_dot",    "v_cvt_sr"};
   return std::ranges::any_of(kBegins, [&](auto begin) { return mnemonic.starts_with(begin); });
 }
+
+uint64_t both(uint32_t low, uint32_t high) { return low | uint64_t{high} << 32; }
 
 // A mask is one register in a wave of 32.
 bool is_wide(const Operand& operand) {
@@ -43,8 +46,10 @@ Shadowed Follower::scalar(const Operand& operand) const {
   const int width = is_wide(operand) ? 64 : 32;
   if (code < isa::kRegisterEnd)
     return {isa::number_of(wave_.s[code] | uint64_t{wave_.s[code + 1]} << 32, width),
-            (open_.scalar[code] | uint64_t{open_.scalar[code + 1]} << 32) & isa::ones(width)};
-  if (code == isa::kSrcScc) return {isa::number_of(wave_.scc, width), open_.scc ? uint64_t{1} : 0};
+            both(open_.scalar[code].open, open_.scalar[code + 1].open) & isa::ones(width),
+            both(open_.scalar[code].used, open_.scalar[code + 1].used) & isa::ones(width)};
+  if (code == isa::kSrcScc)
+    return {isa::number_of(wave_.scc, width), open_.scc ? uint64_t{1} : 0, open_.scc ? uint64_t{1} : 0};
   if (code == isa::kLiteral)
     return known(static_cast<uint64_t>(int64_t{static_cast<int32_t>(inst_.literal)}), width);
   if (isa::is_inline_integer(code))
@@ -56,13 +61,13 @@ Shadowed Follower::lane(const Operand& operand, uint32_t lane) const {
   if (operand.is_scalar()) {
     Shadowed whole = scalar(operand);
     if (operand.type != Type::mask) return whole;
-    return {isa::number_of(whole.value.bits >> lane, 1), whole.open >> lane & 1};
+    return {isa::number_of(whole.value.bits >> lane, 1), whole.open >> lane & 1, whole.used >> lane & 1};
   }
   const size_t at = slot(operand) * kLanes + lane;
   const bool wide = operand.dwords == 2;
   const uint64_t value = wave_.v[at] | (wide ? uint64_t{wave_.v[at + kLanes]} << 32 : 0);
-  const uint64_t open = open_.vector[at] | (wide ? uint64_t{open_.vector[at + kLanes]} << 32 : 0);
-  return {isa::number_of(value, wide ? 64 : 32), open};
+  const OpenBits low = open_.vector[at], high = wide ? open_.vector[at + kLanes] : OpenBits();
+  return {isa::number_of(value, wide ? 64 : 32), both(low.open, high.open), both(low.used, high.used)};
 }
 
 // Whether any bit that may matter is.
@@ -76,7 +81,7 @@ bool Follower::is_open(const Operand& operand) const {
       any |= open_.scalar[operand.code + d];
     return any != 0;
   }
-  const uint32_t* const at = open_.vector.data() + slot(operand) * kLanes;
+  const OpenBits* const at = open_.vector.data() + slot(operand) * kLanes;
   for (size_t i = 0; i < size_t{dwords} * kLanes; i++) any |= at[i];
   return any != 0;
 }
@@ -93,10 +98,17 @@ bool Follower::is_wholly_open(size_t source, uint32_t lane) const {
     return true;
   }
   if (inst_.dpp && source == 0) return is_wholly_open(operand);
-  const uint32_t* const at = open_.vector.data() + slot(operand) * kLanes + lane;
+  const OpenBits* const at = open_.vector.data() + slot(operand) * kLanes + lane;
   for (uint32_t d = 0; d < operand.dwords; d++)
     if ((at[size_t{d} * kLanes] & bits) != bits) return false;
   return true;
+}
+
+// Whether it is a float of which a part is: no instruction takes only the rest.
+bool Follower::is_number_in_part(size_t source, uint32_t lane) const {
+  const Type type = inst_.src[source].type;
+  return (type == Type::f32 || type == Type::f64) && !inst_.sdwa && !inst_.dpp &&
+         this->lane(inst_.src[source], lane).open != 0;
 }
 
 // In all lanes.
@@ -108,22 +120,25 @@ bool Follower::is_wholly_open(const Operand& operand) const {
       if (open_.scalar[operand.code + d] != kAllBits) return false;
     return true;
   }
-  const uint32_t* const at = open_.vector.data() + slot(operand) * kLanes;
+  const OpenBits* const at = open_.vector.data() + slot(operand) * kLanes;
   return std::all_of(at, at + size_t{operand.dwords} * kLanes,
                      [](uint32_t bits) { return bits == kAllBits; });
 }
 
-void Follower::set_scalar(const Operand& operand, uint64_t open) {
+void Follower::set_scalar(const Operand& operand, uint64_t open, uint64_t used) {
   if (!operand.present() || operand.code >= isa::kRegisterEnd || operand.code == isa::kNull) return;
   const bool wide = is_wide(operand);
   if (operand.code == isa::kExecLo || operand.code == isa::kExecHi) return report_choice(open);
-  open_.scalar[operand.code] = static_cast<uint32_t>(open);
-  if (wide) open_.scalar[operand.code + 1] = static_cast<uint32_t>(open >> 32);
+  open_.scalar[operand.code] = {static_cast<uint32_t>(open), static_cast<uint32_t>(used)};
+  if (wide)
+    open_.scalar[operand.code + 1] = {static_cast<uint32_t>(open >> 32), static_cast<uint32_t>(used >> 32)};
 }
 
-void Follower::set_lane(const Operand& operand, uint32_t lane, uint64_t open) {
-  for (uint32_t d = 0; d < operand.dwords; d++)
-    vector(operand, d, lane) = static_cast<uint32_t>(d < 2 ? open >> d * 32 : open >> 32);
+void Follower::set_lane(const Operand& operand, uint32_t lane, uint64_t open, uint64_t used) {
+  for (uint32_t d = 0; d < operand.dwords; d++) {
+    const uint32_t shift = d == 0 ? 0 : 32;
+    vector(operand, d, lane) = {static_cast<uint32_t>(open >> shift), static_cast<uint32_t>(used >> shift)};
+  }
 }
 
 // Written: in the active lanes.
@@ -136,7 +151,7 @@ void Follower::close(const Operand& operand) {
     return;
   }
   for (uint32_t d = 0; d < operand.dwords; d++) {
-    uint32_t* const at = &vector(operand, d, 0);
+    OpenBits* const at = &vector(operand, d, 0);
     if (~exec_ == 0)
       std::fill_n(at, kLanes, 0);
     else
@@ -216,7 +231,7 @@ void Follower::follow_scalar() {
   if (sets_scc) open_.scc = scc.open != 0;
   report_choice(exec.open);
   if (exec.open != 0 && sets_scc) open_.scc = false;
-  if (inst_.n_dst > 0) set_scalar(inst_.dst[0], algebra.result.open);
+  if (inst_.n_dst > 0) set_scalar(inst_.dst[0], algebra.result.open, algebra.result.used);
 }
 
 void Follower::follow_control() {
@@ -270,7 +285,7 @@ void Follower::follow_lane(uint32_t lane, bool is_exact, std::array<uint64_t, 2>
     if (to.is_scalar())
       masks[d] |= (open[d] & 1) << lane;
     else
-      set_lane(to, lane, open[d]);
+      set_lane(to, lane, open[d], d == 0 ? algebra.result.used : 0);
   }
 }
 
@@ -279,11 +294,12 @@ void Follower::follow_function(uint32_t lane, std::array<uint64_t, 2>& masks) {
   for (size_t i = 0; i < inst_.n_src; i++) {
     if (!inst_.src[i].present() || (inst_.src[i].is_scalar() && inst_.src[i].code >= isa::kRegisterEnd))
       continue;
-    const bool open = is_wholly_open(i, lane);
+    const bool open = is_wholly_open(i, lane) || is_number_in_part(i, lane);
     any |= open;
     all &= open;
   }
-  const bool open = any && (all || !gathers(inst_.row->mnemonic));
+  const bool open =
+      compares_halves() ? is_comparison_open(lane) : any && (all || !gathers(inst_.row->mnemonic));
   for (size_t d = 0; d < inst_.n_dst; d++) {
     const Operand& to = inst_.dst[d];
     if (!to.present()) continue;
@@ -300,7 +316,7 @@ void Follower::follow_function(uint32_t lane, std::array<uint64_t, 2>& masks) {
       kept = inst_.op_sel & 8 ? 0xffffu : 0;
     }
     for (uint32_t dword = 0; dword < to.dwords; dword++) {
-      uint32_t& bits = vector(to, dword, lane);
+      OpenBits& bits = vector(to, dword, lane);
       bits = (bits & kept) | (open ? written : 0);
     }
   }
@@ -334,12 +350,14 @@ void Follower::follow_cross() {
     uint32_t from = exec_ != 0 ? static_cast<uint32_t>(__builtin_ctzll(exec_)) : 0;
     if (op == Op::v_readlane_b32)
       from = static_cast<uint32_t>(scalar(inst_.src[1]).value.bits) % wave_.lane_count();
-    set_scalar(to, lane(inst_.src[0], from).open);
+    const Shadowed read = lane(inst_.src[0], from);
+    set_scalar(to, read.open, read.used);
     return;
   }
   if (op == Op::v_writelane_b32) {
     const auto at = static_cast<uint32_t>(scalar(inst_.src[1]).value.bits) % wave_.lane_count();
-    vector(to, 0, at) = static_cast<uint32_t>(scalar(inst_.src[0]).open);
+    const Shadowed written = scalar(inst_.src[0]);
+    vector(to, 0, at) = {static_cast<uint32_t>(written.open), static_cast<uint32_t>(written.used)};
     return;
   }
   // What v_permlane16 and its like find in the destination stays only where there is no lane to read.
@@ -361,12 +379,12 @@ void Follower::follow_opaque() {
     const size_t to = slot(inst_.dst[0]) + (op == Op::v_movrels_b32 ? 0 : index);
     if (to >= vectors) return;
     for_lanes(exec_, [&](uint32_t l) {
-      uint32_t bits;
+      OpenBits bits;
       if (inst_.src[0].is_scalar()) {
         bits = static_cast<uint32_t>(scalar(inst_.src[0]).open);
       } else {
         const size_t from = slot(inst_.src[0]) + (op == Op::v_movreld_b32 ? 0 : index);
-        bits = from < vectors ? open_.vector[from * kLanes + l] : 0;
+        if (from < vectors) bits = open_.vector[from * kLanes + l];
       }
       open_.vector[to * kLanes + l] = bits;
     });
@@ -383,6 +401,13 @@ void Follower::follow_opaque() {
 }
 
 void Follower::follow() {
+  if (inst_.second != nullptr) {
+    if (const auto halves = isa::halves(inst_)) {
+      for (const isa::Inst& half : *halves)
+        Follower({wave_, half, moment_.pc, moment_.accesses}, group_, reporter_).follow();
+      return;
+    }
+  }
   switch (effects_.kind) {
     case Class::scalar: return follow_scalar();
     case Class::control: return follow_control();

@@ -34,7 +34,7 @@ class Follower {
  private:
   // Registers
   size_t slot(const isa::Operand& operand) const { return first_register(wave_, operand); }
-  uint32_t& vector(const isa::Operand& operand, uint32_t dword, uint32_t lane) {
+  OpenBits& vector(const isa::Operand& operand, uint32_t dword, uint32_t lane) {
     return open_.vector[(slot(operand) + dword) * kLanes + lane];
   }
   Shadowed scalar(const isa::Operand& operand) const;
@@ -42,8 +42,9 @@ class Follower {
   bool is_open(const isa::Operand& operand) const;
   bool is_wholly_open(size_t source, uint32_t lane) const;
   bool is_wholly_open(const isa::Operand& operand) const;
-  void set_scalar(const isa::Operand& operand, uint64_t open);
-  void set_lane(const isa::Operand& operand, uint32_t lane, uint64_t open);
+  bool is_number_in_part(size_t source, uint32_t lane) const;
+  void set_scalar(const isa::Operand& operand, uint64_t open, uint64_t used = 0);
+  void set_lane(const isa::Operand& operand, uint32_t lane, uint64_t open, uint64_t used = 0);
   void close(const isa::Operand& operand);
 
   void follow_scalar();
@@ -57,10 +58,12 @@ class Follower {
   void follow_opaque();
   bool is_exact() const;
   bool is_packed() const;
+  bool compares_halves() const;
+  bool is_comparison_open(uint32_t lane) const;
   bool is_half_open(const isa::Operand& operand, uint32_t lane, bool high) const;
 
   uint8_t* byte(const Access& access, uint32_t lane, uint32_t at);
-  bool is_unwritten(uint64_t address);
+  uint32_t unwritten_bits(uint64_t address);
   uint8_t open_byte(const Access& access, uint32_t lane, uint32_t at);
   uint8_t marked_byte(const Access& access, uint32_t lane, uint32_t at) const;
   void mark(const Access& access, const isa::Operand& data);
@@ -94,7 +97,7 @@ class Follower {
   OpenWave& open_;
   Reporter& reporter_;
   uint64_t looked_at_ = 1;  // dword of global memory
-  bool was_unwritten_ = false;
+  uint32_t were_unwritten_ = 0;
 };
 
 template <class Do>

@@ -29,17 +29,23 @@ uint8_t* Follower::byte(const Access& access, uint32_t lane, uint32_t at) {
   return address < open_.scratch.size() / kLanes ? &open_.scratch[address * kLanes + lane] : nullptr;
 }
 
-// A dword of global memory.
-bool Follower::is_unwritten(uint64_t address) {
-  if (std::exchange(looked_at_, address) == address) return was_unwritten_;
+// Of a dword of global memory.
+uint32_t Follower::unwritten_bits(uint64_t address) {
+  if (std::exchange(looked_at_, address) == address) return were_unwritten_;
   uint32_t value = 0;
-  was_unwritten_ = read_guest(&value, address, sizeof value) && value == kUnwritten;
-  return was_unwritten_;
+  were_unwritten_ = 0;
+  if (!read_guest(&value, address, sizeof value)) return 0;
+  if (value == kUnwritten) return were_unwritten_ = kAllBits;
+  const CheckHost& host = reporter_.host();
+  if (!host.sees_unwritten_part()) return 0;
+  for (uint32_t bytes = host.unwritten_part(address, value); bytes != 0; bytes &= bytes - 1)
+    were_unwritten_ |= 0xffu << 8 * __builtin_ctz(bytes);
+  return were_unwritten_;
 }
 
 uint8_t Follower::open_byte(const Access& access, uint32_t lane, uint32_t at) {
-  if (access.space == Space::global)
-    return is_unwritten((access.address[lane] + at) & ~uint64_t{3}) ? 0xff : 0;
+  if (const uint64_t address = access.address[lane] + at; access.space == Space::global)
+    return static_cast<uint8_t>(unwritten_bits(address & ~uint64_t{3}) >> address % 4 * 8);
   if (group_.has_marks) return marked_byte(access, lane, at);
   const uint8_t* const shadow = byte(access, lane, at);
   return shadow != nullptr ? *shadow : 0;
@@ -94,8 +100,8 @@ void Follower::mark_computed(const Access& access) {
 void Follower::load_scalars(const Access& access) {
   const Operand& to = inst_.dst[0];
   for (uint32_t d = 0; d < to.dwords && d < access.bytes / 4; d++)
-    if (to.code + d < isa::kRegisterEnd && is_unwritten(access.address[0] + d * 4))
-      open_.scalar[to.code + d] = kAllBits;
+    if (to.code + d < isa::kRegisterEnd)
+      open_.scalar[to.code + d] = unwritten_bits(access.address[0] + d * 4);
 }
 
 void Follower::look_at_addresses() {
@@ -125,8 +131,9 @@ void Follower::look_at_addresses() {
   }
 }
 
-// What others see. A dword counts where nothing of it was written: bytes between the members of a struct are
-// copied with them; of four dwords the last may be what fills up a vector of three.
+// What others see. A dword counts where nothing of it was written, or what is open was computed: bytes
+// between the members of a struct are copied with them; of four dwords the last may be what fills up a vector
+// of three.
 void Follower::store_globally(const Access& access, const Operand& data) {
   const uint32_t dwords = (access.bytes + 3) / 4;
   uint32_t bits = access.bytes >= 4 ? kAllBits : access.bytes == 2 ? 0xffffu : 0xffu;
@@ -134,7 +141,9 @@ void Follower::store_globally(const Access& access, const Operand& data) {
   for_lanes(access.lanes, [&](uint32_t l) {
     uint32_t open = 0;
     for (uint32_t d = 0; d < dwords; d++)
-      open |= uint32_t{(vector(data, access.first + d, l) & bits) == bits} << d;
+      if (const OpenBits one = vector(data, access.first + d, l);
+          (one.open & bits) == bits || (one.used & bits) != 0)
+        open |= uint32_t{1} << d;
     if (open == 0 || (dwords == 4 && open == 8)) return;
     report(l, describe(access), "what is stored depends on a value that nobody has written", &access);
   });
@@ -177,7 +186,7 @@ void Follower::look_at_operands(const Access& access) {
     if (!data.present() || data.is_scalar() || (i == 2 && inst_.format != Format::DS)) continue;
     for_lanes(access.lanes, [&](uint32_t l) {
       for (uint32_t d = 0; d < data.dwords; d++)
-        if (vector(data, d, l) == kAllBits)
+        if (const OpenBits one = vector(data, d, l); one.open == kAllBits || one.used != 0)
           report(l, describe(access), "an atomic's operand depends on a value that nobody has written",
                  &access);
     });

@@ -1,7 +1,8 @@
-// Packed arithmetic: two halves that are computed each by itself, of the halves of operands that op_sel and
-// op_sel_hi name.
+// Halves of registers. Packed arithmetic: two halves that are computed each by itself, of the halves of
+// operands that op_sel and op_sel_hi name. Comparisons of integers of 16 bits.
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "device/observe/follower.h"
 
@@ -41,6 +42,30 @@ void Follower::follow_packed(uint32_t lane) {
   } else {
     vector(to, 0, lane) = (open[0] ? 0xffffu : 0) | (open[1] ? 0xffff'0000u : 0);
   }
+}
+
+bool Follower::compares_halves() const {
+  const std::string_view name = inst_.row->mnemonic;
+  return name.starts_with("v_cmp") && (name.ends_with("_i16") || name.ends_with("_u16")) && !inst_.sdwa &&
+         !inst_.dpp && inst_.n_src == 2;
+}
+
+// Whether it is open which way the comparison goes.
+bool Follower::is_comparison_open(uint32_t lane) const {
+  const std::string_view name = inst_.row->mnemonic;
+  // With the sign reversed signed numbers lie as unsigned ones do.
+  const uint64_t sign = name.ends_with("_i16") ? 0x8000 : 0;
+  const auto half = [&](size_t i) -> Shadowed {
+    const Shadowed whole = this->lane(inst_.src[i], lane);
+    const int shift = inst_.op_sel >> i & 1 ? 16 : 0;
+    return {isa::number_of((whole.value.bits >> shift & 0xffff) ^ sign, 32), whole.open >> shift & 0xffff};
+  };
+  const std::string_view how = name.substr(name.find('_', 2) + 1, 2);
+  Shadowed sides[2] = {half(0), half(1)};
+  if (how == "gt" || how == "le") std::swap(sides[0], sides[1]);
+  const bool has_order = how == "lt" || how == "ge" || how == "gt" || how == "le";
+  const bool is_decided = how[1] == '_' || how == "tr";
+  return !is_decided && compute(has_order ? isa::Fn::less : isa::Fn::equal, sides).open != 0;
 }
 
 }  // namespace morgana::device

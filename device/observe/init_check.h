@@ -22,10 +22,25 @@ namespace morgana::device {
 
 inline constexpr uint32_t kAllBits = ~uint32_t{0};  // the bits of a register
 
-// What is open, a bit each.
+// What is open of a register in a lane, a bit each.
+struct OpenBits {
+  constexpr OpenBits(uint32_t bits = 0, uint32_t computed = 0) : open(bits), used(computed) {}
+  operator uint32_t() const { return open; }
+  OpenBits& operator|=(OpenBits more) {
+    open |= more.open, used |= more.used;
+    return *this;
+  }
+  OpenBits& operator&=(uint32_t kept) {
+    open &= kept, used &= kept;
+    return *this;
+  }
+  uint32_t open;
+  uint32_t used;  // of these: what was computed, not merely brought here (shadow.h)
+};
+
 struct OpenWave {
-  std::vector<uint32_t> vector;  // by register, AccVGPRs as they lie behind the VGPRs, and lane
-  std::array<uint32_t, isa::kRegisterEnd + 2> scalar{};
+  std::vector<OpenBits> vector;  // by register, AccVGPRs as they lie behind the VGPRs, and lane
+  std::array<OpenBits, isa::kRegisterEnd + 2> scalar{};
   std::vector<uint8_t> scratch;  // by byte and lane
   bool scc = false;
   bool is_indexed = false;   // vector operands are not those that instructions name
@@ -46,7 +61,10 @@ struct OpenGroup {
 
 class InitCheck {
  public:
-  InitCheck(const Launch& launch, Reporter& reporter) : launch_(launch), reporter_(reporter) {}
+  InitCheck(const Launch& launch, Reporter& reporter)
+      : launch_(launch), reporter_(reporter), sees_parts_(reporter.host().sees_unwritten_part()) {}
+  // Dwords of which some bytes were written look in compiled code like others.
+  bool sees_parts() const { return sees_parts_; }
   void knows(const std::shared_ptr<const WrittenRegisters>& written);
   bool looks_at_loads() const { return written_ != nullptr; }
   uint64_t* followed(const Wave& wave) { return followed_[&wave].data(); }
@@ -63,6 +81,7 @@ class InitCheck {
 
   const Launch& launch_;
   Reporter& reporter_;
+  const bool sees_parts_;
   std::shared_ptr<const WrittenRegisters> written_;  // null: all waves are followed from the beginning
   std::unordered_map<const Group*, OpenGroup> groups_;
   std::unordered_map<const Wave*, std::array<uint64_t, WrittenRegisters::kMostFollowed>> followed_;

@@ -13,9 +13,10 @@ namespace morgana::device {
 struct Shadowed {
   isa::Number value;
   uint64_t open = 0;
+  uint64_t used = 0;  // of these: what was computed of them, not merely brought here
 };
 
-inline Shadowed known(uint64_t bits, int width) { return {isa::number_of(bits, width), 0}; }
+inline Shadowed known(uint64_t bits, int width) { return {isa::number_of(bits, width)}; }
 
 namespace shadow {
 
@@ -87,6 +88,34 @@ inline uint64_t open_bits(isa::Fn fn, const Shadowed* v) {
   }
 }
 
+// Of the open bits of the result. Bytes are brought from place to place by shifts, too.
+inline uint64_t used_bits(isa::Fn fn, const Shadowed* v) {
+  using isa::Fn;
+  const Shadowed &a = v[0], &b = v[isa::arguments(fn) > 1 ? 1 : 0];
+  const uint64_t all = ~uint64_t{0};
+  switch (fn) {
+    case Fn::invert:
+    case Fn::to_64:
+    case Fn::to_32: return a.used;
+    case Fn::reverse:
+    case Fn::sign_to_64:
+    case Fn::upper: {
+      const isa::Number used{a.used, a.value.width};
+      return isa::compute(fn, &used).bits;
+    }
+    case Fn::bit_and:
+    case Fn::bit_or:
+    case Fn::bit_xor: return a.used | b.used;
+    case Fn::shift_left:
+    case Fn::shift_right:
+    case Fn::shift_right_signed: return b.value.bits % 8 != 0 ? all : shifted(fn, a.used, b, a.value.width);
+    case Fn::select:
+      if (a.open != 0) return all;
+      return a.value.bits != 0 ? v[1].used : v[2].used;
+    default: return all;
+  }
+}
+
 }  // namespace shadow
 
 inline Shadowed compute(isa::Fn fn, const Shadowed* v) {
@@ -96,8 +125,9 @@ inline Shadowed compute(isa::Fn fn, const Shadowed* v) {
     values[i] = v[i].value;
     any |= v[i].open;
   }
-  Shadowed made{isa::compute(fn, values), 0};
+  Shadowed made{isa::compute(fn, values)};
   if (any != 0) made.open = shadow::open_bits(fn, v) & isa::ones(made.value.width);
+  if (made.open != 0) made.used = shadow::used_bits(fn, v) & made.open;
   return made;
 }
 
