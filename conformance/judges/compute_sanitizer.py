@@ -9,7 +9,7 @@ import on_opencl
 from checked import kinds_found
 
 DEVICE = "gfx1030"
-CHECKS = "memory,race:lanes,barrier,init,api"
+CHECKS = "memory:aligned,race:lanes,barrier:strict,init,api"
 CHECKS_OF = {"suppressions_demo": "memory,api"}  # no kernel, and all of the host's memory, which init would fill
 OUTSIDE = {"out-of-bounds", "memory-violation"}
 # What NVIDIA's tools say of each.
