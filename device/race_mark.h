@@ -53,6 +53,7 @@ struct alignas(64) RaceDwords {
   Last last[kCount];
   RaceMark other[kCount], hidden[kCount];  // if has_other and has_hidden say so
   bool has_other = false, has_hidden = false;
+  bool has_parts = false;  // some marks are not of whole dwords, and more may be kept elsewhere (RaceParts)
   [[gnu::always_inline]] RaceMark& make_other(uint32_t at) { return made(other, has_other)[at]; }
   [[gnu::always_inline]] RaceMark& make_hidden(uint32_t at) { return made(hidden, has_hidden)[at]; }
 
@@ -133,6 +134,7 @@ struct LdsMarks {
   uint32_t known = 1;          // all waves of the group know the accesses of records before this one
   bool is_spread = false;      // `rows` are what holds
   bool has_atomics = false;    // some marks are of atomics
+  bool has_parts = false;      // of some rows: their marks are left by RaceCheck alone
   // Between which bytes each wave, by its index, has left marks since `known` was set.
   alignas(64) std::array<uint32_t, kMaxWaves> begin, end;
 

@@ -48,6 +48,29 @@ TEST_F(Check, LoadsToLdsRaceWithReadsOfOtherWaves) {
   }
 }
 
+// Other waves access other bytes of the dword between the two.
+TEST_F(Check, BytesOfOneDwordAreToldApart) {
+  for (const char* type : {"char", "short"})
+    for (const char* place : {"global TYPE* a = (global TYPE*)to;", "local TYPE a[512];"}) {
+      const std::string text(place);
+      const auto body = [&](const char* access) {
+        std::string source =
+            "kernel void k(global int* to) { " + text + " int i = get_local_id(0); " + access;
+        if (text.starts_with("local")) source += " barrier(CLK_LOCAL_MEM_FENCE); to[i] = a[i];";
+        source += " }";
+        for (size_t at; (at = source.find("TYPE")) != source.npos;) source.replace(at, 4, type);
+        return source;
+      };
+      // Wave 0 writes one element of wave 1's, which then writes those beside it before its own.
+      const std::string wrong = check(body("a[i + (i == 6 ? 64 : 0)] = i + 1;").c_str(), 512, 256, 256);
+      EXPECT_TRUE(has(wrong, "race: kernel 'k'")) << body("") << wrong;
+      // Elements of one dword, by two waves that take turns.
+      EXPECT_EQ(check(body("a[i % 64 * 4 + i / 64] = i + 1;").c_str(), 512, 256, 256), "");
+      EXPECT_EQ(
+          check(body("a[i % 64 * 4 + i / 64] = 1; a[i % 64 * 4 + i / 64] += 2;").c_str(), 512, 256, 256), "");
+    }
+}
+
 // What of LDS the kernel has not asked for counts, too. The store names one register twice.
 TEST_F(Check, ARaceInLdsBehindTheKernelsIsNamed) {
   constexpr const char* kSource = R"code(

@@ -160,8 +160,8 @@ MORGANA_INLINE bool mark(LdsMarks& marks, const WaveTimes& times, uint32_t wave,
 MORGANA_INLINE bool leave_lds_marks(const Wave& wave, uint64_t pc, const Neighbours& lanes) {
   WaveTimes* const times = wave.times;
   LdsMarks* const marks = times != nullptr ? times->lds : nullptr;
-  if (marks == nullptr || !marks->is_spread || !marks->launch->is_open || lanes.lanes == 0 ||
-      lanes.use.bytes % 4 != 0)
+  if (marks == nullptr || !marks->is_spread || marks->has_parts || !marks->launch->is_open ||
+      lanes.lanes == 0 || lanes.use.bytes % 4 != 0)
     return false;
   const auto at = static_cast<uint32_t>((pc - wave.code->address) / 4);
   if (marks->launch->seen->range[SeenRanges::slot(at, lanes.use.writes)].begin != SeenRanges::loud(at))

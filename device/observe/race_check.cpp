@@ -51,6 +51,7 @@ void RaceCheck::group_begins(const Group& group, Wave* waves) {
   state.first = waves;
   state.barriers = state.lds_barriers = 0;
   state.released.clear();
+  state.lds_parts.clear();
   std::ranges::for_each(state.lds, RaceMarks::clear);
   state.lds.resize(group.lds_size / RaceMarks::kRowBytes + 1);
   RaceMarks::place(state.lds, state.lds_dwords);
@@ -92,7 +93,10 @@ void RaceCheck::barrier(const Group& group) {
       clock->learn(wave.number, wave.time);
     }
   }
-  if (ordered & kOrdersLds) state.marks.all_know(rows_.launch().count);
+  if (ordered & kOrdersLds) {
+    state.marks.all_know(rows_.launch().count);
+    forget_parts(state);
+  }
   for (uint32_t i = 0; i < group.wave_count; i++) {
     WaveClock& wave = state.waves[i];
     if (ordered & kOrdersGlobal) wave.known = all_;
@@ -117,6 +121,7 @@ void RaceCheck::group_ends(const Group& group) {
   });
   open();
   std::ranges::for_each(state_of(group).lds, RaceMarks::clear);
+  state_of(group).lds_parts.clear();
   state_of(group).is_running = false;
 }
 
@@ -167,12 +172,14 @@ void RaceCheck::open() { rows_.launch().is_open = !by_lane_ && doubts_.empty() &
 
 void RaceCheck::sweep() {
   std::vector<std::vector<Row>*> all_lds;
+  std::vector<RaceParts*> all_parts{&parts_};
   for (auto& [group, state] : groups_) {
     all_lds.push_back(&state.lds);
+    all_parts.push_back(&state.lds_parts);
     state.marks.known = 1;
     for (WaveClock& wave : state.waves) std::ranges::fill(wave.own, 0);
   }
-  rows_.sweep(all_lds);
+  rows_.sweep(all_lds, all_parts);
 }
 
 void RaceCheck::before(const Moment& moment) {

@@ -63,6 +63,7 @@ class RaceCheck {
     const Wave* first = nullptr;
     std::vector<Row> lds;
     std::vector<RaceMarks::Dwords> lds_dwords;
+    RaceParts lds_parts;
     uint32_t lds_bytes = 0;  // of which `lds` has rows
     LdsMarks marks;
     std::array<WaveClock, kGroupWaves> waves;
@@ -152,6 +153,10 @@ class RaceCheck {
   bool touch_atomic(const Moment& moment, const Access& access, RaceMark now, GroupState& group);
   bool lies_behind(const RaceMark& mark, uint32_t& known, const Clock& clock) const;
   void leave_mark(const Cell& cell, RaceMark now, bool writes) const;
+  void keep_rest(std::vector<RacePart>& parts, const Cell& cell, const RaceMark& now, bool writes) const;
+  void drop_older(std::vector<RacePart>& parts, const RaceMark& mark, bool wrote) const;
+  void keep_part(std::vector<RacePart>& parts, RaceMark mark, int bytes, bool wrote) const;
+  static void forget_parts(GroupState& group);
   void compare(const Moment& moment, const Access& access, const RaceMark& mark, const RaceMark& mark_before,
                bool wrote, uint64_t address, const Cell& cell);
   void settle(const Moment& moment, const Cell& cell);
@@ -184,6 +189,7 @@ class RaceCheck {
   ReadOnly read_only_;
   SeenRanges seen_;                // of both
   RaceMarks rows_;                 // of the rest of global memory
+  RaceParts parts_;                // likewise
   Releases released_{kMostKnown};  // by address of atomics
   Clock all_, all_lds_;            // what the waves of a group know that has come to its barrier
   Clock grid_;                     // what those who come to the grid's barrier know

@@ -97,7 +97,7 @@ bool RaceCheck::touch_run(Space space, Run& run, uint64_t address, uint32_t dwor
       if (!touch_lines(*row, run, first, count, known)) return false;
     } else {
       RaceMarks::Dwords* const all = spread(*row);
-      if (all == nullptr || !touch_dwords(*all, run, first, count, known)) return false;
+      if (all == nullptr || all->has_parts || !touch_dwords(*all, run, first, count, known)) return false;
       known.row = address / RaceMarks::kRowBytes, known.dwords = all;
     }
     run.done += count, address += 4 * count;

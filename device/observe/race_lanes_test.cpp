@@ -19,7 +19,7 @@
 namespace morgana::device {
 namespace {
 
-constexpr uint32_t kGroups = 2, kWaves = 4, kSites = 32, kBytes = 2048, kPlain = 10;
+constexpr uint32_t kGroups = 2, kWaves = 4, kSites = 32, kBytes = 2048, kPlain = 16, kFewParts = 10;
 
 isa::Inst decoded(std::string_view hex) {
   const std::vector<uint32_t> code = dwords_of_hex(hex);
@@ -43,6 +43,12 @@ const std::vector<Kind>& kinds() {
       {decoded("00001ad8 02010000"), 4, true, true},           // ds_write_b32 v2, v1
       {decoded("0000bed9 02040000"), 16, true, true},          // ds_write_b128 v2, v[4:7]
       {decoded("00003cd8 02010000"), 1, true, true},           // ds_write_b8 v2, v1
+      {decoded("008060dc 02017f00"), 1, false, true},          // global_store_byte v[2:3], v1, off
+      {decoded("008048dc 02007f01"), 2, false, false},         // global_load_ushort v1, v[2:3], off
+      {decoded("008068dc 02017f00"), 2, false, true},          // global_store_short v[2:3], v1, off
+      {decoded("000074d8 02000001"), 1, true, false},          // ds_read_u8 v1, v2
+      {decoded("000078d8 02000001"), 2, true, false},          // ds_read_u16 v1, v2
+      {decoded("00003ed8 02010000"), 2, true, true},           // ds_write_b16 v2, v1
       {decoded("000000d8 02010000"), 4, true, true, false},    // ds_add_u32 v2, v1
       {decoded("008009dd 02047f01"), 4, false, true, false}};  // global_atomic_add v1, v[2:3], v4, off sc0
   return all;
@@ -82,7 +88,11 @@ class Texts : public CheckHost {
 class Launched {
  public:
   // Atomics leave doubts, with which nothing passes.
-  explicit Launched(uint32_t seed) : random_(seed), kinds_(seed % 4 != 0 ? kPlain : kPlain + 2) {
+  explicit Launched(uint32_t seed)
+      : random_(seed),
+        kinds_(seed % 4 == 0   ? kPlain + 2
+               : seed % 4 == 1 ? kPlain
+                               : kFewParts) {
     RigOptions options;
     options.items = kWaves * 64;
     options.group_bytes = kBytes;
@@ -131,8 +141,12 @@ class Launched {
       default: break;
     }
     const uint32_t part = (below(32) ? wave.index + turn_ : below(kWaves)) % kWaves, bytes = kBytes / kWaves;
-    access(wave, below(24) ? 5 + below(4) : 9 + below(2), below(2) ? ~uint64_t{0} : mask(),
-           [&](uint32_t) { return part * bytes + below(bytes - 16); });
+    constexpr uint32_t kParts[] = {9, 13, 14, 15};
+    access(wave,
+           below(24)  ? 5 + below(4)
+           : below(2) ? kParts[below(4)]
+                      : kPlain,
+           below(2) ? ~uint64_t{0} : mask(), [&](uint32_t) { return part * bytes + below(bytes - 16); });
   }
   const std::vector<std::string>& found(bool is_asked) const { return sides_[is_asked].findings.all; }
   uint32_t passed = 0;
@@ -282,6 +296,92 @@ TEST(RacesOfNeighbours, AreThoseThatBeforeFindsInLds) {
   const Sums all = same_findings(400, 4, 100, &Launched::step_in_lds);
   EXPECT_GT(all.passed, 20000u);
   EXPECT_GT(all.found, 1000u);
+}
+
+// Three waves that access bytes, halves and dwords of a few places, one lane or some: an access is one of a
+// race if a byte of it was written last, or before it writes was read, by a wave that no barrier lies behind.
+class ByBytes {
+ public:
+  explicit ByBytes(uint32_t seed) : random_(seed), is_lds_(seed % 2 != 0) {
+    RigOptions options;
+    options.items = kThree * kLanes;
+    options.group_bytes = kBytes;
+    rig_ = std::make_unique<WaveRig>(Target::gfx950, dwords_of_hex("000080bf"), options);
+    launch_ = rig_->launch();
+    launch_.grid = {kThree * kLanes, 1, 1};
+    launch_.checks = &findings_;
+    reporter_.emplace(launch_, findings_);
+    check_.emplace(launch_, *reporter_);
+    check_->group_begins(rig_->group(), &rig_->wave());
+  }
+  // Whether it comes out as it should.
+  bool step(uint32_t number) {
+    if (below(12) == 0) {
+      check_->barrier(rig_->group());
+      bytes_ = {};
+      return true;
+    }
+    Wave& wave = rig_->wave(below(kThree));
+    if (below(8) == 0) check_->before({wave, kWait, launch_.entry + 4 * number, {}});  // another time
+    constexpr uint32_t kKinds[2][6] = {{0, 11, 1, 10, 12, 3}, {13, 14, 5, 9, 15, 7}};
+    const Kind& kind = kinds()[kKinds[is_lds_][below(6)]];
+    Access access;
+    access.space = is_lds_ ? Space::lds : Space::global;
+    access.reads = !kind.writes, access.writes = kind.writes;
+    access.bytes = kind.bytes, access.data = kind.writes ? 1 : -1;
+    const uint32_t lanes = below(4) != 0 ? 1 : 1 + below(5), begin = below(kPlaces - 4 * lanes) / kind.bytes;
+    access.lanes = (uint64_t{1} << lanes) - 1;
+    bool is_race = false;
+    for (uint32_t l = 0; l < lanes; l++) {
+      const uint32_t at = (begin + l) * kind.bytes;
+      access.address[l] = at + (is_lds_ ? 0 : reinterpret_cast<uint64_t>(global_memory.data()));
+      wave.v[1 * kLanes + l] = ~0u;  // not what is there
+      for (uint32_t i = at; i < at + kind.bytes; i++) is_race |= bytes_[i].meets(wave.index, kind.writes);
+    }
+    for (uint32_t i = begin * kind.bytes; i < (begin + lanes) * kind.bytes; i++)
+      bytes_[i].leave(wave.index, kind.writes);
+    const size_t before = findings_.all.size();
+    check_->before({wave, kind.inst, launch_.entry + 4 * number, {&access, 1}});
+    found += findings_.all.size() != before;
+    return (findings_.all.size() != before) == is_race;
+  }
+  uint32_t found = 0;
+
+ private:
+  static constexpr uint32_t kThree = 3, kPlaces = 32, kNobody = ~0u;
+  struct Byte {
+    uint32_t writer = kNobody;
+    uint32_t readers = 0;  // a bit each
+    bool meets(uint32_t wave, bool writes) const {
+      return (writer != kNobody && writer != wave) || (writes && (readers & ~(1u << wave)) != 0);
+    }
+    void leave(uint32_t wave, bool writes) {
+      if (writes)
+        writer = wave;
+      else
+        readers |= 1u << wave;
+    }
+  };
+  uint32_t below(uint32_t n) { return static_cast<uint32_t>(random_() % n); }
+
+  std::mt19937_64 random_;
+  const bool is_lds_;
+  std::array<Byte, kPlaces> bytes_{};
+  std::unique_ptr<WaveRig> rig_;
+  Launch launch_;
+  Texts findings_;
+  std::optional<Reporter> reporter_;
+  std::optional<RaceCheck> check_;
+};
+
+TEST(RacesOfBytes, AreThoseOfEachByte) {
+  uint32_t found = 0;
+  for (uint32_t seed = 1; seed <= 600; seed++) {
+    ByBytes launched(seed);
+    for (uint32_t i = 0; i < 100; i++) ASSERT_TRUE(launched.step(i)) << seed << ' ' << i;
+    found += launched.found;
+  }
+  EXPECT_GT(found, 5000u);
 }
 
 class Stops final : public Texts {

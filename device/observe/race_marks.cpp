@@ -119,7 +119,7 @@ RaceMarks::Dwords* RaceMarks::make_dwords(Row& row) {
     row.dwords = kept != nullptr ? kept.release() : new Dwords;
   }
   Dwords& dwords = *row.dwords;
-  dwords.has_other = dwords.has_hidden = false;
+  dwords.has_other = dwords.has_hidden = dwords.has_parts = false;
   std::ranges::fill(dwords.last, Dwords::Last{});
   for (uint32_t first = 0; first < kRowDwords; first += kLineDwords) {
     const uint32_t line = first / kLineDwords;
@@ -157,7 +157,7 @@ size_t RaceMarks::limit() const {
 
 bool RaceMarks::is_crowded() const { return launch_.count > limit(); }
 
-void RaceMarks::sweep(const std::vector<std::vector<Row>*>& others) {
+void RaceMarks::sweep(const std::vector<std::vector<Row>*>& others, const std::vector<RaceParts*>& parts) {
   std::vector<uint32_t> numbers(launch_.count);  // new ones, by old ones
   Records kept(1);
   const auto rename = [&](RaceMark& mark) {
@@ -182,6 +182,9 @@ void RaceMarks::sweep(const std::vector<std::vector<Row>*>& others) {
   };
   for (auto& [number, page] : pages_) std::ranges::for_each(page->rows, rename_row);
   for (std::vector<Row>* const rows : others) std::ranges::for_each(*rows, rename_row);
+  for (RaceParts* const all : parts)
+    for (auto& [address, of_dword] : *all)
+      for (RacePart& part : of_dword) rename(part.mark);
   std::ranges::copy(kept, records_.begin());
   launch_.count = static_cast<uint32_t>(kept.size());
   std::ranges::fill(launch_.recent, 0);

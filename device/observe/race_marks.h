@@ -31,6 +31,14 @@ constexpr int8_t mark_dwords(bool is_alone, uint32_t bytes) {
   return static_cast<int8_t>(bytes >= 4 ? bytes / 4 : -static_cast<int>(4 / bytes));
 }
 
+// What the marks of a dword have no room for: whose bytes others have not accessed since. By the dword's
+// address.
+struct RacePart {
+  RaceMark mark;
+  bool wrote = false;
+};
+using RaceParts = std::unordered_map<uint64_t, std::vector<RacePart>>;
+
 class RaceMarks {
  public:
   using Dwords = RaceDwords;
@@ -70,8 +78,8 @@ class RaceMarks {
   uint32_t number_of(const RaceRecord& record);
   // Whether there are so many records that it is time to `sweep`.
   bool is_crowded() const;
-  // Forgets records that no mark names, in global memory or in `others`. Their numbers change.
-  void sweep(const std::vector<std::vector<Row>*>& others);
+  // Forgets records that no mark names, in global memory, in `others` or in `parts`. Their numbers change.
+  void sweep(const std::vector<std::vector<Row>*>& others, const std::vector<RaceParts*>& parts);
 
  private:
   Page* find(uint64_t number);

@@ -16,6 +16,17 @@ bool is_compare_swap(const isa::Inst& inst) {
   return !is_float && (inst.row->flags & isa::kCmpswap || mnemonic.starts_with("ds_cmpst"));
 }
 
+// Dwords: in others what there is no room for is lost.
+constexpr size_t kMostParts = size_t{1} << 20;
+
+// Of writes, or of reads.
+void drop_bytes(std::vector<RacePart>& parts, bool wrote, int bytes) {
+  std::erase_if(parts, [&](RacePart& part) {
+    if (part.wrote == wrote) part.mark.bytes &= ~bytes & 0xf;
+    return part.mark.bytes == 0;
+  });
+}
+
 }  // namespace
 
 // LDS behind what the kernel has asked for. Hardware may have some there, and who forgets to ask for it is to
@@ -96,6 +107,48 @@ void RaceCheck::leave_mark(const Cell& cell, RaceMark now, bool writes) const {
   last = now;
 }
 
+// What the wave, or work-item, of the mark has done to its bytes before: who knows the mark knows that.
+void RaceCheck::drop_older(std::vector<RacePart>& parts, const RaceMark& mark, bool wrote) const {
+  std::erase_if(parts, [&](RacePart& part) {
+    if (part.wrote == wrote && rows_.record(part.mark).wave == rows_.record(mark).wave &&
+        (!by_lane_ || part.mark.lane == mark.lane))
+      part.mark.bytes &= ~mark.bytes & 0xf;
+    return part.mark.bytes == 0;
+  });
+}
+
+// Of some bytes of a dword.
+void RaceCheck::keep_part(std::vector<RacePart>& parts, RaceMark mark, int bytes, bool wrote) const {
+  if (mark.record == 0 || bytes == 0) return;
+  constexpr size_t kMost = 8;  // then the oldest
+  mark.bytes = static_cast<uint8_t>(bytes) & 0xf;
+  drop_older(parts, mark, wrote);
+  if (parts.size() == kMost) parts.erase(parts.begin());
+  parts.push_back({mark, wrote});
+}
+
+// Of the marks that are about to be overwritten what is of other bytes.
+void RaceCheck::keep_rest(std::vector<RacePart>& parts, const Cell& cell, const RaceMark& now,
+                          bool writes) const {
+  const RaceMark& last = writes ? cell.write() : cell.read();
+  const RaceRecord &record = rows_.record(now), &before = rows_.record(last);
+  const bool is_same = before.wave == record.wave && (!by_lane_ || last.lane == now.lane);
+  writes ? drop_bytes(parts, true, now.bytes) : drop_older(parts, now, false);
+  if (is_same && before.time == record.time) return;
+  if (writes || is_same)
+    keep_part(parts, last, last.bytes & ~now.bytes, writes);
+  else if (cell.dwords.has_other)
+    keep_part(parts, cell.dwords.other[cell.at], cell.dwords.other[cell.at].bytes & ~(now.bytes & last.bytes),
+              false);
+}
+
+// Where all know what all have done.
+void RaceCheck::forget_parts(GroupState& group) {
+  if (!std::exchange(group.marks.has_parts, false)) return;
+  group.lds_parts.clear();
+  for (RaceMarks::Dwords& dwords : group.lds_dwords) dwords.has_parts = false;
+}
+
 // An atomic that others' atomics alone may have come before, which it does not ask.
 bool RaceCheck::touch_atomic(const Moment& moment, const Access& access, RaceMark now, GroupState& group) {
   const RaceRecord& record = rows_.record(now);
@@ -110,7 +163,7 @@ bool RaceCheck::touch_atomic(const Moment& moment, const Access& access, RaceMar
   if (access.space == Space::global) note_store(begin, end);
   for (uint64_t at = begin; at < end; at += 4) {
     Row* const row = row_at(access.space, at, group);
-    if (row == nullptr || !row->is_spread) return false;
+    if (row == nullptr || !row->is_spread || row->dwords->has_parts) return false;
     const Cell cell{*row->dwords, static_cast<uint32_t>(at % RaceMarks::kRowBytes / 4)};
     const RaceMark& write = cell.write();
     if (!is_own(cell.read()) || !(is_own(write) || meets(rows_.record(write)))) return false;
@@ -147,7 +200,25 @@ void RaceCheck::touch(const Moment& moment, const Access& access, RaceMark now, 
       compare(moment, access, now, cell.read(), false, begin, cell);
       if (all->has_other) compare(moment, access, now, all->other[cell.at], false, begin, cell);
     }
+    if (now.bytes != 0xf) {
+      all->has_parts = true;
+      group.marks.has_parts |= access.space == Space::lds;
+    }
+    if (!all->has_parts) {
+      leave_mark(cell, now, writes);
+      continue;
+    }
+    RaceParts& known = access.space == Space::lds ? group.lds_parts : parts_;
+    const auto found = known.find(at);
+    std::vector<RacePart> of_none;
+    std::vector<RacePart>& parts = found != known.end() ? found->second : of_none;
+    for (const RacePart& part : parts)
+      if (part.wrote || writes) compare(moment, access, now, part.mark, part.wrote, begin, cell);
+    keep_rest(parts, cell, now, writes);
     leave_mark(cell, now, writes);
+    if (!writes && all->has_other) drop_bytes(parts, false, cell.read().bytes & all->other[cell.at].bytes);
+    if (found != known.end() && parts.empty()) known.erase(found);
+    if (!of_none.empty() && known.size() < kMostParts) known.emplace(at, std::move(of_none));
   }
 }
 
