@@ -469,6 +469,43 @@ TEST_F(Il, WhatTheDeviceCannotDoIsSaid) {
   clReleaseProgram(program);
 }
 
+// A module's time and memory go by its size, not by what its types and constants come to when each is written
+// out.
+TEST_F(Il, FewWordsThatTellOfMuch) {
+  // Line after line, each with the number of the one before in place of '<' and with its own in place of '>'.
+  auto lines = [](const char* first, const std::string& line, int count) {
+    std::string text = first;
+    for (int i = 1; i < count; ++i)
+      for (const char c : line)
+        text += c == '<' ? std::to_string(i - 1) : c == '>' ? std::to_string(i) : std::string(1, c);
+    return text;
+  };
+  const std::string pointers =
+      lines("%p0 = OpTypePointer CrossWorkgroup %uint\n", "%p> = OpTypePointer CrossWorkgroup %p<\n", 50000);
+  clReleaseProgram(make_il(kernel("%result = OpCopyObject %uint %given\n", "", pointers)));
+  const std::string grouped = lines("", "OpDecorate %group Constant\n", 2200) +
+                              "%group = OpDecorationGroup\nOpGroupDecorate %group" +
+                              lines("", " %out", 2200) + "\n";
+  for (const auto& [decorations, types] : std::initializer_list<std::pair<std::string, std::string>>{
+           {grouped, ""},
+           {"", lines("%t0 = OpTypeArray %uint %uint_1\n", "%t> = OpTypeArray %t< %uint_1\n", 50000)},
+           {"", lines("%t0 = OpTypeStruct\n", "%t> = OpTypeStruct %t< %t<\n", 90) +
+                    "%null = OpConstantNull %t89\n"}}) {
+    const std::vector<uint32_t> words =
+        assemble(kernel("%result = OpCopyObject %uint %given\n", "", types, decorations));
+    cl_int error;
+    EXPECT_EQ(clCreateProgramWithIL(context, words.data(), words.size() * 4, &error), nullptr);
+    EXPECT_EQ(error, CL_INVALID_VALUE);
+  }
+  const std::string halves =
+      lines("%t0 = OpTypeArray %uint %uint_2\n%c0 = OpConstantComposite %t0 %uint_1 %uint_2\n",
+            "%t> = OpTypeArray %t< %uint_2\n%c> = OpConstantComposite %t> %c< %c<\n", 37);
+  cl_program program = create(assemble(kernel("%result = OpCopyObject %uint %given\n", "", halves)));
+  EXPECT_EQ(clBuildProgram(program, 0, nullptr, "", nullptr, nullptr), CL_BUILD_PROGRAM_FAILURE);
+  EXPECT_NE(build_log(program).find("parts"), std::string::npos) << build_log(program);
+  clReleaseProgram(program);
+}
+
 // Every byte of a module changed once: an error or a program.
 TEST_F(Il, ChangedBytesAreRefusedOrBuilt) {
   const std::vector<uint32_t> words = assemble(kernel(R"(

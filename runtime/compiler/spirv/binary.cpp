@@ -1,6 +1,8 @@
 #include "runtime/compiler/spirv/binary.h"
 
+#include <algorithm>
 #include <cstring>
+#include <unordered_map>
 
 #include "runtime/compiler/spirv/producers.h"
 
@@ -8,6 +10,15 @@ namespace morgana::runtime::spirv {
 namespace {
 
 constexpr uint32_t kMostIds = 0x3fffff;  // the limit that the specification recommends
+// SPIRV-Tools names an array after its element and a pointer after what it points to: for types within types
+// all names together take the square of the module's size.
+constexpr size_t kMostNamedWords = 16384;
+
+// SPIRV-Tools and LLVM walk types by recursion, and each member anew.
+constexpr uint64_t kMostLevels = 100;
+constexpr uint64_t kMostMembers = 1 << 16;
+// What groups of decorations come to, for all of their targets.
+constexpr uint64_t kMostGrouped = 1 << 22;
 
 struct Context {
   spv_context context = spvContextCreate(SPV_ENV_UNIVERSAL_1_6);
@@ -24,19 +35,84 @@ struct Diagnostic {
   }
 };
 
-Status validate(const Context& context, std::span<const uint32_t> words) {
+Status validate(const Context& context, std::span<const uint32_t> words, bool with_names) {
   struct Options {
     spv_validator_options options = spvValidatorOptionsCreate();
     ~Options() { spvValidatorOptionsDestroy(options); }
   } options;
   // Producers of kernels rely on pointers of other types than what they point to.
   spvValidatorOptionsSetRelaxLogicalPointer(options.options, true);
+  spvValidatorOptionsSetFriendlyNames(options.options, with_names);
   spv_const_binary_t binary{words.data(), words.size()};
   Diagnostic diagnostic;
   if (spvValidateWithOptions(context.context, options.options, &binary, &diagnostic.diagnostic) !=
       SPV_SUCCESS)
     return diagnostic.error("invalid SPIR-V");
   return {};
+}
+
+// What a few words may come to, before anything writes it out.
+class Extents {
+ public:
+  // The instruction's words, opcode and length first.
+  Status add(std::span<const uint32_t> in) {
+    if (in.size() < 2) return {};
+    switch (in[0] & spv::OpCodeMask) {
+      case spv::OpTypeArray:
+      case spv::OpTypeRuntimeArray: return add_type(in[1], in.subspan(2, std::min<size_t>(in.size() - 2, 1)));
+      case spv::OpTypeStruct: return add_type(in[1], in.subspan(2));
+      case spv::OpDecorate:
+      case spv::OpDecorateId: ++decorations_[in[1]]; return {};
+      case spv::OpGroupDecorate:
+      case spv::OpGroupMemberDecorate: grouped_ += decorations_[in[1]] * (in.size() - 2); break;
+      default: break;
+    }
+    if (grouped_ <= kMostGrouped) return {};
+    return make_error(ErrorCode::unsupported, "more than {} decorations by groups", kMostGrouped);
+  }
+
+ private:
+  struct Type {
+    uint64_t levels = 0, members = 1;
+  };
+  Status add_type(uint32_t id, std::span<const uint32_t> parts) {
+    Type own;
+    for (const uint32_t part : parts) {
+      const auto known = types_.find(part);
+      const Type type = known == types_.end() ? Type() : known->second;
+      own.levels = std::max(own.levels, type.levels);
+      own.members += type.members;
+    }
+    if (++own.levels > kMostLevels)
+      return make_error(ErrorCode::unsupported, "types within {} others", kMostLevels);
+    if (own.members > kMostMembers)
+      return make_error(ErrorCode::unsupported, "a type of more than {} members", kMostMembers);
+    types_[id] = own;
+    return {};
+  }
+
+  std::unordered_map<uint32_t, Type> types_;  // structures and arrays
+  std::unordered_map<uint32_t, uint64_t> decorations_;
+  uint64_t grouped_ = 0;
+};
+
+// What else is wrong is left for the validator to say.
+Status check_extents(std::vector<uint32_t> words, bool swapped) {
+  if (swapped)
+    for (uint32_t& word : words) word = __builtin_bswap32(word);
+  Extents extents;
+  for (size_t at = kHeaderWords, length; at < words.size(); at += length) {
+    length = words[at] >> spv::WordCountShift;
+    if (length == 0 || length > words.size() - at) return {};
+    MORGANA_CHECK(extents.add(std::span<const uint32_t>(words).subspan(at, length)));
+  }
+  return {};
+}
+
+// Names are for messages only.
+Status validate(const Context& context, std::span<const uint32_t> words) {
+  Status valid = validate(context, words, false);
+  return valid.ok() || words.size() > kMostNamedWords ? valid : validate(context, words, true);
 }
 
 }  // namespace
@@ -62,6 +138,7 @@ Result<std::unique_ptr<Binary>> Binary::read(std::string_view bytes, bool is_val
   const bool swapped = words[0] != spv::MagicNumber;
   uint32_t bound = swapped ? __builtin_bswap32(words[kBoundWord]) : words[kBoundWord];
   if (bound > kMostIds) return make_error(ErrorCode::malformed, "invalid SPIR-V: {} ids", bound);
+  MORGANA_CHECK(check_extents(words, swapped));
 
   const Context context;
   auto binary = std::make_unique<Binary>();

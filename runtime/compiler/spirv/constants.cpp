@@ -14,6 +14,9 @@ llvm::Constant* null_pointer(llvm::PointerType* type) {
 
 constexpr uint64_t kNarrowNull = 0xffffffff;
 
+// A constant may have another many times: a few lines tell more than there is memory for.
+constexpr uint64_t kMostParts = uint64_t{1} << 24;
+
 }  // namespace
 
 std::optional<uint64_t> Reader::specialized(uint32_t id) const {
@@ -93,6 +96,23 @@ Result<llvm::Constant*> Reader::make_composite(const Instruction& in) {
   return make_error(ErrorCode::unsupported, "a composite constant of that type");
 }
 
+// What of it is written one by one, up to kMostParts and a little.
+uint64_t Reader::parts_of(const llvm::Constant* constant) {
+  if (const auto* data = llvm::dyn_cast<llvm::ConstantDataSequential>(constant))
+    return data->getNumElements();
+  if (!llvm::isa<llvm::ConstantAggregate>(constant)) return 1;
+  if (const auto known = parts_.find(constant); known != parts_.end()) return known->second;
+  uint64_t sum = 0;
+  for (size_t i = 0; i < constant->getNumOperands() && sum <= kMostParts; ++i)
+    sum += parts_of(llvm::cast<llvm::Constant>(constant->getOperand(i)));
+  return parts_[constant] = sum;
+}
+
+Status Reader::check_parts(const llvm::Constant* constant) {
+  if (parts_of(constant) <= kMostParts) return {};
+  return make_error(ErrorCode::build_failed, "a constant of more than {} parts", kMostParts);
+}
+
 // The instruction's own translation; all of its operands are constants, so that LLVM folds it.
 Result<llvm::Constant*> Reader::make_operation(const Instruction& in) {
   const Instruction operation = in.tail(static_cast<spv::Op>(in.word(0)), 1);
@@ -129,6 +149,7 @@ Result<llvm::Constant*> Reader::make_variable(const Instruction& in) {
     initial = space == kLocal ? static_cast<llvm::Constant*>(llvm::UndefValue::get(content)) : zero;
     if (initial->getType() != content) initial = llvm::Constant::getNullValue(content);
   }
+  if (initial != nullptr) MORGANA_CHECK(check_parts(initial));
   auto* variable = new llvm::GlobalVariable(
       module_, content, space == kConstant || has(in, spv::DecorationConstant),
       linkage == nullptr                    ? llvm::GlobalValue::InternalLinkage
@@ -182,6 +203,7 @@ Status Reader::read_constant(const Instruction& in) {
   MORGANA_TRY(llvm::Constant * made, make_constant(in));
   if (made->getType() != type(in.type()))
     return make_error(ErrorCode::unsupported, "a constant of another type than its own");
+  MORGANA_CHECK(check_parts(made));
   values_[in.result()] = made;
   return {};
 }

@@ -59,7 +59,6 @@ Reader::Reader(const Binary& binary, std::span<const SpecValue> specialization, 
       layout_(module.getDataLayout()),
       build_(module.getContext()),
       types_(binary.bound()),
-      depths_(binary.bound()),
       values_(binary.bound()) {
   for (const SpecValue& one : specialization) specialization_[one.id] = one.bits;
 }

@@ -59,7 +59,6 @@ class Reader {
   Result<llvm::Type*> make_type(const Instruction& in);
   Result<llvm::Type*> make_array(const Instruction& in);
   Result<llvm::Type*> make_struct(const Instruction& in);
-  Status check_depth(const Instruction& in);
   Status check_size(llvm::Type* type) const;
   // The LLVM type of a type's values; null for an id that is no type.
   llvm::Type* type(uint32_t id) const { return id < types_.size() ? types_[id] : nullptr; }
@@ -85,6 +84,8 @@ class Reader {
   Result<llvm::Constant*> make_scalar(const Instruction& in);
   Result<llvm::Constant*> make_composite(const Instruction& in);
   Result<llvm::Constant*> make_null(uint32_t type);
+  uint64_t parts_of(const llvm::Constant* constant);
+  Status check_parts(const llvm::Constant* constant);
   Result<llvm::Constant*> make_operation(const Instruction& in);
   Result<llvm::Constant*> make_variable(const Instruction& in);
   std::optional<uint64_t> specialized(uint32_t id) const;
@@ -198,8 +199,8 @@ class Reader {
   bool may_contract_ = true;
 
   std::vector<llvm::Type*> types_;    // by id
-  std::vector<uint8_t> depths_;       // of structures and arrays in each other, by id
   std::vector<llvm::Value*> values_;  // by id: constants, variables, functions, blocks, results
+  std::unordered_map<const llvm::Constant*, uint64_t> parts_;    // of constants with parts of their own
   std::unordered_map<uint32_t, uint32_t> samplers_;              // initial value, by id
   std::unordered_map<uint32_t, std::string_view> entry_points_;  // name, by function
   std::map<std::tuple<uint32_t, uint64_t, uint64_t>, llvm::Constant*>

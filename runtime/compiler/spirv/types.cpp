@@ -6,7 +6,6 @@ namespace {
 
 // Larger than anything that a program can have, and small enough for sums of sizes.
 constexpr uint64_t kMostBytes = uint64_t{1} << 40;
-constexpr uint8_t kMostLevels = 100;
 
 std::optional<unsigned> address_space(uint32_t storage) {
   switch (storage) {
@@ -26,17 +25,6 @@ bool is_narrow(const llvm::Type* type) {
 }
 
 }  // namespace
-
-// LLVM walks types by recursion.
-Status Reader::check_depth(const Instruction& in) {
-  if (in.op() != spv::OpTypeArray && in.op() != spv::OpTypeStruct) return {};
-  uint8_t depth = 0;
-  for (size_t i = 0; i < (in.op() == spv::OpTypeArray ? 1 : in.size()); ++i)
-    depth = std::max(depth, depths_[in.word(i)]);
-  if (depth >= kMostLevels) return make_error(ErrorCode::unsupported, "types within {} others", kMostLevels);
-  depths_[in.result()] = static_cast<uint8_t>(depth + 1);
-  return {};
-}
 
 Status Reader::check_size(llvm::Type* type) const {
   if (type->isSized() && layout_.getTypeAllocSize(type).getFixedValue() > kMostBytes)
@@ -128,7 +116,6 @@ Status Reader::read_type(const Instruction& in) {
     types_[in.word(0)] = pointer(*space);
     return {};
   }
-  MORGANA_CHECK(check_depth(in));
   MORGANA_TRY(llvm::Type * made, make_type(in));
   MORGANA_CHECK(check_size(made));
   types_[in.result()] = made;
