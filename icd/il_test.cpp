@@ -483,6 +483,14 @@ TEST_F(Il, FewWordsThatTellOfMuch) {
   const std::string pointers =
       lines("%p0 = OpTypePointer CrossWorkgroup %uint\n", "%p> = OpTypePointer CrossWorkgroup %p<\n", 50000);
   clReleaseProgram(make_il(kernel("%result = OpCopyObject %uint %given\n", "", pointers)));
+  const std::string twice = lines(
+      "%f0 = OpFunction %void Inline %kernel_type\n%a0 = OpFunctionParameter %ptr_uint\n%l0 = OpLabel\n"
+      "OpStore %a0 %uint_1 Aligned 4\nOpReturn\nOpFunctionEnd\n",
+      "%f> = OpFunction %void Inline %kernel_type\n%a> = OpFunctionParameter %ptr_uint\n%l> = OpLabel\n"
+      "%x> = OpFunctionCall %void %f< %a>\n%y> = OpFunctionCall %void %f< %a>\nOpReturn\nOpFunctionEnd\n",
+      41);
+  clReleaseProgram(make_il(
+      kernel("%call = OpFunctionCall %void %f40 %out\n%result = OpCopyObject %uint %given\n") + twice));
   const std::string grouped = lines("", "OpDecorate %group Constant\n", 2200) +
                               "%group = OpDecorationGroup\nOpGroupDecorate %group" +
                               lines("", " %out", 2200) + "\n";

@@ -1,9 +1,13 @@
 #include "runtime/compiler/spirv/translate.h"
 
+#include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/Analysis/CallGraph.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "runtime/compiler/spirv/reader.h"
 
@@ -40,6 +44,31 @@ Status check_support(const spirv::Binary& binary, const SpirvSupport& support) {
   return {};
 }
 
+// LLVM inlines AlwaysInline whatever comes of it: of functions that each call the one before twice, too much.
+constexpr uint64_t kMostInlined = 1 << 16;  // instructions
+
+void limit_inlining(llvm::Module& module) {
+  llvm::CallGraph graph(module);
+  llvm::SmallPtrSet<llvm::CallGraphNode*, 16> seen;
+  std::unordered_map<const llvm::Function*, uint64_t> inlined;  // with what goes into them
+  for (llvm::Function& start : module)
+    for (llvm::CallGraphNode* node : llvm::post_order_ext(graph[&start], seen)) {
+      llvm::Function* const function = node->getFunction();
+      if (function == nullptr) continue;
+      uint64_t size = function->getInstructionCount();
+      for (const llvm::CallGraphNode::CallRecord& call : *node)
+        if (const auto callee = inlined.find(call.second->getFunction()); callee != inlined.end())
+          size += callee->second;
+      if (!function->hasFnAttribute(llvm::Attribute::AlwaysInline)) continue;
+      if (size <= kMostInlined) {
+        inlined[function] = size;
+        continue;
+      }
+      function->removeFnAttr(llvm::Attribute::AlwaysInline);
+      function->addFnAttr(llvm::Attribute::InlineHint);
+    }
+}
+
 }  // namespace
 
 Status translate_spirv(std::string_view bytes, bool is_valid, std::span<const SpecValue> specialization,
@@ -64,6 +93,7 @@ Status translate_spirv(std::string_view bytes, bool is_valid, std::span<const Sp
   llvm::raw_string_ostream stream(problem);
   if (llvm::verifyModule(module, &stream))
     return make_error(ErrorCode::unsupported, "a module that no LLVM IR says: {}", problem);
+  limit_inlining(module);
   return {};
 }
 
