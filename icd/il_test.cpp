@@ -485,7 +485,8 @@ TEST_F(Il, FewWordsThatTellOfMuch) {
   clReleaseProgram(make_il(kernel("%result = OpCopyObject %uint %given\n", "", pointers)));
   const std::string twice = lines(
       "%f0 = OpFunction %void Inline %kernel_type\n%a0 = OpFunctionParameter %ptr_uint\n%l0 = OpLabel\n"
-      "OpStore %a0 %uint_1 Aligned 4\nOpReturn\nOpFunctionEnd\n",
+      "%v = OpLoad %uint %a0 Aligned 4\n%w = OpIMul %uint %v %v\nOpStore %a0 %w Aligned "
+      "4\nOpReturn\nOpFunctionEnd\n",
       "%f> = OpFunction %void Inline %kernel_type\n%a> = OpFunctionParameter %ptr_uint\n%l> = OpLabel\n"
       "%x> = OpFunctionCall %void %f< %a>\n%y> = OpFunctionCall %void %f< %a>\nOpReturn\nOpFunctionEnd\n",
       41);

@@ -45,7 +45,7 @@ Status check_support(const spirv::Binary& binary, const SpirvSupport& support) {
 }
 
 // LLVM inlines AlwaysInline whatever comes of it: of functions that each call the one before twice, too much.
-constexpr uint64_t kMostInlined = 1 << 16;  // instructions
+constexpr uint64_t kMostInlined = 1 << 14;  // instructions
 
 void limit_inlining(llvm::Module& module) {
   llvm::CallGraph graph(module);
@@ -65,7 +65,7 @@ void limit_inlining(llvm::Module& module) {
         continue;
       }
       function->removeFnAttr(llvm::Attribute::AlwaysInline);
-      function->addFnAttr(llvm::Attribute::InlineHint);
+      function->addFnAttr(llvm::Attribute::NoInline);  // a hint would have LLVM weigh each call for long
     }
 }
 
