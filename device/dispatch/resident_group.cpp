@@ -213,6 +213,7 @@ Wave& ResidentGroup::leave_loop() {
   if (current.index != 0) {
     std::ranges::copy(notes.first_address, frame.first_address);
     std::ranges::copy(notes.run_address, frame.run_address);
+    frame.run_lanes = notes.run_lanes, frame.run_step = notes.run_step;
   }
   // A kernel that names the group's id has stored it there itself, but for TTMPs.
   if (frame.kernel->is_closed())

@@ -26,8 +26,8 @@ inline constexpr uint8_t kNeverStreams = 255;
 
 // In place of the address of lane 16: the lanes follow the first.
 inline constexpr uint64_t kRow = ~uint64_t{0};
-// Likewise: lanes lie in runs, as WaveFrame::note_runs has been told.
-inline constexpr uint64_t kRuns = ~uint64_t{1};
+// Likewise: lanes lie in runs, as WaveFrame::note_runs has been told. No address of x86.
+inline constexpr uint64_t kRuns = 0x7ffe'0000'0000'0001;
 
 // One wave's view of the kernel that it executes.
 struct WaveFrame {
@@ -38,6 +38,7 @@ struct WaveFrame {
   // Of lanes 0, 16, 32 and 48 in the vector access in execution; or kRow, kRuns.
   uint64_t first_address[4] = {};
   uint64_t run_address[kLanes / 4];
+  uint32_t run_lanes = 16, run_step = 0;
   uint32_t entry = 0;    // where to go on
   uint32_t gathers = 0;  // accesses by single addresses in this iteration of a loop (serial_loops.h)
   uint32_t clashes =
@@ -65,16 +66,14 @@ struct WaveFrame {
 
   // `lanes` follow from each run's first one, `step` bytes after another.
   void note_runs(uint32_t lanes, uint32_t step) {
-    first_address[0] = uint64_t{lanes} << 32 | step;
+    run_lanes = lanes, run_step = step;
     first_address[1] = kRuns;
   }
   // Where `lane` accesses `bytes`, if it is one of a row.
   uint64_t address(uint32_t lane, uint32_t bytes) const {
     if (first_address[1] == kRow) return first_address[0] + uint64_t{lane} * bytes;
-    if (first_address[1] == kRuns) {
-      const uint64_t run = first_address[0] >> 32, step = static_cast<uint32_t>(first_address[0]);
-      return run_address[lane / run] + lane % run * step;
-    }
+    if (first_address[1] == kRuns)
+      return run_address[lane / run_lanes] + uint64_t{lane % run_lanes} * run_step;
     return first_address[lane / 16] + uint64_t{lane % 16} * bytes;
   }
 };

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "device/isa/constants.h"
+#include "device/jit/join_halves.h"
 #include "device/jit/translator.h"
 
 namespace morgana::device::jit {
