@@ -352,6 +352,7 @@ Instruction classify(const Step* step, uint32_t at, const Library& library, cons
 }
 
 bool computes_in_single(const Instruction& i) {
+  if (i.step->inst == nullptr) return false;  // none that is legal
   const isa::Inst& inst = *i.step->inst;
   if (isa::accesses_memory(inst.row->format)) return false;
   if (isa::effects(inst.row->op).writes & isa::kStateFloat) return true;

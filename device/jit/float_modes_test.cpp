@@ -74,6 +74,12 @@ TEST_P(ComputesWide, FloatsAmongThem) {
   expect_same(std::string(kWide) + std::string(kSingle));
   expect_same(std::string(kSingle) + std::string(kWide));
 }
+TEST_P(ComputesWide, WhatIsNoInstruction) {
+  RigOptions options;
+  options.float_mode = GetParam();
+  WaveRig rig(Target::gfx950, dwords_of_hex(std::string(kWide) + "ffffffff"), options);
+  EXPECT_EQ(rig.run_compiled(), Exit::fault);
+}
 TEST_P(ComputesWide, AModeThatChanges) {
   expect_same(std::string(kWide) + std::string(kSetMode) + std::string(kWide));
 }
