@@ -26,6 +26,7 @@ class Hider {
     hide_high_products();
     hide_halves();
     hide_merges();
+    hide_chosen_fields();
     join_inversions();
   }
 
@@ -151,6 +152,35 @@ class Hider {
             break;
           }
       }
+  }
+
+  // Bits of one number put into another, (a & mask) | (b & ~mask), where some lanes take `a` or `b` instead:
+  // the back end (AVX-512) selects one VPTERNLOG under a mask and gives it the wrong table when it changes
+  // the order of its operands (LLVM 22: opaque_masks_test.cpp has the input).
+  void hide_chosen_fields() {
+    for (llvm::BasicBlock& block : function_)
+      for (llvm::Instruction& i : llvm::make_early_inc_range(block)) {
+        auto* const choice = llvm::dyn_cast<llvm::SelectInst>(&i);
+        if (choice == nullptr || !choice->getType()->isVectorTy() ||
+            choice->getType()->getScalarSizeInBits() < 32)
+          continue;
+        for (const unsigned arm : {1u, 2u}) {
+          using namespace llvm::PatternMatch;
+          llvm::Value *const chosen = stripped(choice->getOperand(arm)), *first = nullptr, *second = nullptr;
+          const auto field = [](llvm::Value*& from) { return m_And(m_Value(from), m_ImmConstant()); };
+          if (!match(chosen, m_Or(field(first), field(second))) &&
+              !match(chosen, m_Xor(field(first), field(second))))
+            continue;
+          llvm::Value* const other = stripped(choice->getOperand(3 - arm));
+          if (other != stripped(first) && other != stripped(second)) continue;
+          b_.SetInsertPoint(choice);
+          choice->setOperand(arm, b_.CreateBitCast(opaque(b_, chosen), choice->getType()));
+        }
+      }
+  }
+  static llvm::Value* stripped(llvm::Value* value) {
+    while (auto* const cast = llvm::dyn_cast<llvm::BitCastInst>(value)) value = cast->getOperand(0);
+    return value;
   }
 
   // Bits inverted twice by constants, one of which is made of the other (constant hoisting): the back end

@@ -5,8 +5,8 @@
 // have found many numbers of which it finds some bits to be 0, and then does not end (differential_test.cpp).
 // Hidden, too, are numbers that 8 or 16 bits are put into, whose other bits it loses, those of which it would
 // reverse the order together with the bits, the high halves of products beside numbers of 16 bits, and lanes
-// that are the bits of a half, and lanes that are stored with what lay there in others. Bits that constants
-// invert twice are inverted once.
+// that are the bits of a half, lanes that are stored with what lay there in others, and fields that are put
+// into numbers where some lanes keep those. Bits that constants invert twice are inverted once.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
