@@ -631,6 +631,38 @@ TEST_F(ImageTest, KernelsStoreWhatFillsStore) {
 }
 
 // One context over all devices: they share an image's memory, each with its own record.
+// Of the channels that show the one component red is stored, by buffer instructions, too.
+TEST_F(ImageTest, GreyTexelsOfBuffersHoldRed) {
+  cl_kernel kernel =
+      make_kernel(make_program("kernel void k(write_only image1d_buffer_t to) { int i = get_global_id(0); "
+                               "write_imagef(to, i, (float4)(i, 20, 30, 40)); }"),
+                  "k");
+  for (const cl_channel_order order : {CL_INTENSITY, CL_LUMINANCE}) {
+    cl_mem buffer = make_buffer(16 * sizeof(cl_float));
+    const cl_image_format format{order, CL_FLOAT};
+    cl_image_desc desc{};
+    desc.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER;
+    desc.image_width = 16;
+    desc.mem_object = buffer;
+    cl_mem image = clCreateImage(context, CL_MEM_READ_WRITE, &format, &desc, nullptr, nullptr);
+    ASSERT_NE(image, nullptr);
+    const size_t items = 16;
+    clSetKernelArg(kernel, 0, sizeof image, &image);
+    EXPECT_EQ(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &items, nullptr, 0, nullptr, nullptr),
+              CL_SUCCESS);
+    cl_float texels[16];
+    EXPECT_EQ(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof texels, texels, 0, nullptr, nullptr),
+              CL_SUCCESS);
+    for (int i = 0; i < 16; i++) EXPECT_EQ(texels[i], i);
+    clReleaseMemObject(image);
+    clReleaseMemObject(buffer);
+  }
+  cl_program program = nullptr;
+  clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof program, &program, nullptr);
+  clReleaseKernel(kernel);
+  clReleaseProgram(program);
+}
+
 TEST_F(ImageTest, KernelsOfEveryDeviceSeeTheSameTexels) {
   const std::vector<cl_device_id> devices = all_devices();
   const auto count = static_cast<cl_uint>(devices.size());

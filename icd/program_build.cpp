@@ -57,6 +57,7 @@ runtime::BuildOptions for_context(const Context& context, runtime::BuildOptions 
   options.check_memory = is_wanted(device::Check::memory);
   options.check_races = is_wanted(device::Check::race);
   options.check_values = is_wanted(device::Check::init);
+  options.check_alignment = is_wanted(device::Check::aligned);
   return options;
 }
 

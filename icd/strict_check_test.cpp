@@ -33,6 +33,10 @@ TEST_F(StrictCheck, AlignedAccessesAreClean) {
   EXPECT_EQ(run("to[i] = 1; ((global char*)to)[1025 + i] = 1; ((global short*)to)[641 + i] = 1;"), "");
   // Compilers move several dwords at once where one is aligned.
   EXPECT_EQ(run("vstore4(vload4(i / 2, to + 1), i / 2, to + 3);"), "");
+  EXPECT_EQ(run("global uchar* b = (global uchar*)to; uchar r = b[3 * i], g = b[3 * i + 1]; b[3 * i + 1] = "
+                "r; b[3 * i] = g;"),
+            "");
+  EXPECT_EQ(run("vstore3(vload3(i, (global ushort*)to + 1), i, (global ushort*)to + 1);"), "");
   EXPECT_EQ(run("uchar4 four = vload4(i, (global uchar*)to + 4); to[i] = four.x + four.w;"), "");
 }
 

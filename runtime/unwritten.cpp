@@ -62,7 +62,7 @@ class Parts {
   }
   void note(uint64_t dword, uint8_t bytes) {
     std::lock_guard lock(mutex_);
-    if (known_.size() == kMostParts) return;
+    if (known_.size() == kMostParts && !known_.contains(dword)) return;
     known_[dword] = {value_at(dword), bytes};
     has_some_ = true;
   }

@@ -157,7 +157,7 @@ void load_format_lds(Wave& wave, const Step* step) {
     const int l = __builtin_ctzll(left);
     if (step->extra & kAddr64 ? r.unbound : !records.inside(l)) continue;
     uint32_t value[4] = {};
-    for (int c = 0; c < f.components; c++)
+    for (int c = f.components; c-- > 0;)  // of several that show one component the first counts
       if (f.select[c] >= 4) value[f.select[c] - 4] = component_of(from, l, c, step->extra, f.numeric);
     uint8_t record[16];
     formats::encode(value, f.layout, f.numeric, record);

@@ -37,7 +37,8 @@ struct WaveFrame {
   uint64_t limit = 0;             // instructions after which a loop gives way
   // Of lanes 0, 16, 32 and 48 in the vector access in execution; or kRow, kRuns.
   uint64_t first_address[4] = {};
-  uint64_t run_address[kLanes / 4];
+  // Of runs (kRuns): where each begins, how many lanes it has, and bytes from a lane to the next.
+  uint64_t run_address[kLanes / 4] = {};
   uint32_t run_lanes = 16, run_step = 0;
   uint32_t entry = 0;    // where to go on
   uint32_t gathers = 0;  // accesses by single addresses in this iteration of a loop (serial_loops.h)

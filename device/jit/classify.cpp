@@ -173,8 +173,8 @@ class Classifier {
     }
   }
 
-  // All environments round to nearest even here; they differ in denormals. Where the kernel computes in
-  // MODE's f16/f64 fields nothing asks for the f32 ones.
+  // All environments round to nearest even here; they differ in denormals. Of a kernel that computes wide
+  // nothing depends on what MODE does with those of f32.
   bool needs_other_environment(const VectorFunction& f) const {
     if (f.environment == 0) return false;
     const unsigned host = options_.computes_wide ? options_.mode.denorm16_64() : options_.mode.denorm32();

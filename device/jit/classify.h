@@ -10,7 +10,7 @@ namespace morgana::device::jit {
 Instruction classify(const Step* step, uint32_t at, const Library& library, const FlowOptions& options,
                      Target target);
 
-// Whether what it computes depends on how MODE rounds f32 and what it does with their denormals.
+// Whether what it computes may depend on MODE's fields of f32: on rounding, or on flushed denormals.
 bool computes_in_single(const Instruction& i);
 
 }  // namespace morgana::device::jit

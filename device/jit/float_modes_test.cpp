@@ -1,5 +1,5 @@
-// Kernels where MODE flushes denormals of f32 alone, or of f64 alone: compiled code leaves the interpreter's
-// registers.
+// Kernels where MODE flushes denormals of f32 alone (as gfx6 to gfx8 begin), or of f64 alone: compiled code
+// leaves the interpreter's registers.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -43,8 +43,9 @@ struct AddressShape {
   bool is_constant = false;
   uint32_t value[4] = {};               // of lanes 16i, when constant
   std::array<uint32_t, kLanes> lane{};  // of each lane to its group's first
-  uint32_t stride =
-      0;  // of all lanes to the ones before, if they are alike in one group; of sixteens' lanes (strided)
+  // Of all lanes to the ones before, if they are alike in one group; of each sixteen's lanes, where these are
+  // strided.
+  uint32_t stride = 0;
 
   // The chunk that lane 16i's group begins with.
   unsigned first_chunk(unsigned i) const { return 16 * i / group * group / 16; }

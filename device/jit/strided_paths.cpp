@@ -59,9 +59,10 @@ struct Strided;
 
 template <int N>
 struct Strided<Dwords<N>> {
+  // False: such a step has no way of its own, and each lane is loaded by itself.
   template <int K>
   MORGANA_INLINE static bool whole(Lanes* data, int i, const uint8_t* from) {
-    if constexpr (K > N && (K != 3 || N <= 2)) {
+    if constexpr (K > N) {
       Chunk v[N];
       load_whole<N, K>(from, v);
       for (int d = 0; d < N; d++) data[d].chunk[i] = v[d];

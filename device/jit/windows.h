@@ -74,8 +74,8 @@ constexpr RunTable run_table(uint32_t run) {
   return table;
 }
 // By the length of a run. The others are all zeros, and lanes at one place have no such length.
-inline constexpr RunTable kRuns[9] = {{}, run_table(1), run_table(2), {},          run_table(4),
-                                      {}, {},           {},           run_table(8)};
+inline constexpr RunTable kRunTables[9] = {{}, run_table(1), run_table(2), {},          run_table(4),
+                                           {}, {},           {},           run_table(8)};
 
 // Of the first `Count` sixteens. Reads lanes from memory: taken out of vectors and broadcast again they would
 // wait for the one port that shuffles.
@@ -87,7 +87,7 @@ MORGANA_INLINE bool are_windows(uint32_t limit, uint32_t add, const Lanes* addre
   const uint32_t run = 15 - (lane_in_memory(address, 7) - lane_in_memory(address, 0)) / 4;
   found.first = first % 64 / 4;
   if (run > 8 || found.first > run) return false;
-  found.runs = &kRuns[run];
+  found.runs = &kRunTables[run];
   const Chunk from_first = address->chunk[0] - broadcast_first(address->chunk[0]);
   found.index = (from_first >> 2) + found.first;
   Chunk differs = from_first ^ (peek<Chunk>(reinterpret_cast<const uint8_t*>(found.runs->index)) << 2);

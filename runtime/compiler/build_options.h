@@ -39,7 +39,8 @@ struct BuildOptions {
   // Of no option but of the process (MORGANA_CHECK).
   bool check_memory = false;
   bool check_races = false;
-  bool check_values = false;  // init
+  bool check_values = false;     // init
+  bool check_alignment = false;  // memory:aligned
 };
 
 // invalid_argument names the first option that is unknown, malformed or not of this stage;

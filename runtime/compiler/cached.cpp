@@ -21,7 +21,7 @@ Hasher start_key(std::string_view stage, const BuildOptions& options, const Targ
                     options.no_signed_zeros, options.correctly_rounded_divide_sqrt,
                     options.uniform_work_group_size, options.wave64, options.cu_mode, options.create_library,
                     options.enable_link_options, options.zero_local_memory, options.zero_private_memory,
-                    options.check_memory, options.check_races, options.check_values})
+                    options.check_memory, options.check_races, options.check_values, options.check_alignment})
     hasher.add_number(flag);
   hasher.add_number(options.group_size);
   hasher.add_field(target.processor);

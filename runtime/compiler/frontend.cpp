@@ -268,6 +268,8 @@ std::vector<std::string> Frontend::arguments() const {
   // What has two sizes of waves has two modes of work-groups.
   if (options_.cu_mode && has_two_wave_sizes(target_))
     result.insert(result.end(), {"-target-feature", "+cumode"});
+  // Accesses that the program makes, not ones that the compiler makes of several at an odd address.
+  if (options_.check_alignment) result.insert(result.end(), {"-target-feature", "-unaligned-access-mode"});
   std::string extensions = "-cl-ext=-all";
   // Not extensions of the platform, but latitude that Clang gives to every AMDGPU program.
   for (const char* name :
