@@ -166,6 +166,12 @@ void note(jit::WaveFrame* frame, const uint64_t* base, uint64_t step) {
   frame->note_runs(16, static_cast<uint32_t>(step));
 }
 
+// Where the lanes of a sixteen lie.
+struct Lane {
+  uint64_t first, step;
+  MORGANA_INLINE uint64_t operator()(int l) const { return first + static_cast<uint64_t>(l) * step; }
+};
+
 }  // namespace
 
 template <class Kind>
@@ -176,23 +182,18 @@ template <class Kind>
   for (int i = 0; i < kChunks; i++) {
     const uint32_t mask = chunk_mask(exec, i);
     if (mask == 0) continue;
-    const uint64_t first = base[i];
-    // Between two lanes' records nothing ends; behind the last one a page may.
-    const uint64_t last = first + 15 * step + Kind::kSize - 1;
-    const bool reads_whole =
-        mask == 0xffff && (step < Kind::kSize || (last ^ (first + 16 * step - 1)) < 4096);
-    if (reads_whole && Strided<Kind>::load_whole_of(data, i, reinterpret_cast<const uint8_t*>(first), step))
+    const Lane at{base[i], step};
+    if (mask != 0xffff) {
+      Strided<Kind>::load_each(data, i, [&](int l) __attribute__((always_inline)) {
+        return at(mask >> l & 1 ? l : __builtin_ctz(mask));
+      });
       continue;
-    if (mask == 0xffff) {
-      Strided<Kind>::load_each(data, i, [&](int l) __attribute__((always_inline)) {
-        return first + static_cast<uint64_t>(l) * step;
-      });
-    } else {
-      const uint64_t some = first + static_cast<uint64_t>(__builtin_ctz(mask)) * step;
-      Strided<Kind>::load_each(data, i, [&](int l) __attribute__((always_inline)) {
-        return mask >> l & 1 ? first + static_cast<uint64_t>(l) * step : some;
-      });
     }
+    // Between two lanes' records nothing ends; behind the last one a page may.
+    const bool reads_whole = step < Kind::kSize || ((at(15) + Kind::kSize - 1) ^ (at(16) - 1)) < 4096;
+    if (!reads_whole ||
+        !Strided<Kind>::load_whole_of(data, i, reinterpret_cast<const uint8_t*>(at.first), step))
+      Strided<Kind>::load_each(data, i, at);
   }
 }
 template <class Kind>
@@ -202,16 +203,14 @@ template <class Kind>
 #pragma clang loop unroll(disable)
   for (int i = 0; i < kChunks; i++) {
     const uint32_t mask = chunk_mask(exec, i);
-    const uint64_t first = base[i];
-    const auto place = [&](int l) __attribute__((always_inline)) {
-      return reinterpret_cast<uint8_t*>(first + static_cast<uint64_t>(l) * step);
-    };
+    const Lane at{base[i], step};
+    const auto put = [&](int l, const auto& poke_at)
+                         __attribute__((always_inline)) { poke_at(reinterpret_cast<uint8_t*>(at(l))); };
     if (mask == 0xffff) {
-      Strided<Kind>::store_each(
-          data, i, [&](int l, const auto& poke_at) __attribute__((always_inline)) { poke_at(place(l)); });
+      Strided<Kind>::store_each(data, i, put);
     } else if (mask != 0) {
       Strided<Kind>::store_each(data, i, [&](int l, const auto& poke_at) __attribute__((always_inline)) {
-        if (mask >> l & 1) poke_at(place(l));
+        if (mask >> l & 1) put(l, poke_at);
       });
     }
   }
