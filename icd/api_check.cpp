@@ -101,6 +101,10 @@ void report_left() {
            "memory mapped here is not unmapped when the process ends");
 }
 
+bool is_wait(std::string_view call) {
+  return call == "clFinish" || call == "clFlush" || call == "clWaitForEvents";
+}
+
 // Behind the destructors of the program's own static objects, which may release what they hold.
 [[gnu::destructor]] void end() {
   if (!runtime::api_check_wanted()) return;
@@ -120,8 +124,9 @@ Call::Call(const char* name) : name_(name) {
   if (pending.call == nullptr) return;
   const Pending error = std::exchange(pending, {});
   const std::string_view next = name;
-  // Asking, and giving back, is what one does who has seen it.
-  if (next.starts_with("clGet") || next.starts_with("clRelease") || next.starts_with("clUnload")) {
+  // Asking, giving back, and waiting once more before that, is what one does who has seen it.
+  if (next.starts_with("clGet") || next.starts_with("clRelease") || next.starts_with("clUnload") ||
+      (is_wait(next) && is_wait(error.call))) {
     pending = error;
     return;
   }

@@ -69,6 +69,22 @@ TEST_F(ApiCheck, AnErrorThatIsAskedForAndLeadsToTheEndIsClean) {
       testing::ExitedWithCode(0), "^checked: 0 dispatches, 0 kernels, 0 unchecked, 0 findings\n$");
 }
 
+// FFmpeg's filters do so.
+TEST_F(ApiCheck, WhoWaitsAgainBehindAFailedWaitAndEndsIsClean) {
+  EXPECT_EXIT(
+      {
+        cl_event failed = clCreateUserEvent(context, nullptr);
+        clSetUserEventStatus(failed, -1);
+        EXPECT_EQ(clWaitForEvents(1, &failed), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+        clFinish(queue);
+        clReleaseEvent(failed);
+        clReleaseCommandQueue(queue);
+        clReleaseContext(context);
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0), "^checked: 0 dispatches, 0 kernels, 0 unchecked, 0 findings\n$");
+}
+
 // As a static object of the program's would.
 cl_context released_at_exit = nullptr;
 

@@ -365,6 +365,44 @@ TEST_F(Check, WhatTheHostReadsThatNobodyHasWrittenIsNamed) {
   clReleaseProgram(program);
 }
 
+// What is found when the host reads the structs that this body of a kernel has written.
+class Padding : public Check {
+ protected:
+  std::string read_after(const char* body) {
+    const std::string source = R"(
+      typedef struct { float2 a; int b; } Inner;
+      typedef struct { int a; long b; Inner c[2]; Inner d; short e; } Outer;
+      #define MOST(s) s.a = i; s.b = i; s.d.a = i; s.e = i; \
+        for (int n = 0; n < 2; n++) s.c[n].a = i, s.c[n].b = i;
+      kernel void k(global Outer* to) { int i = get_global_id(0); )" +
+                               std::string(body) + "}";
+    std::string reports;
+    for (const char* options : {"", "-cl-opt-disable"}) {
+      cl_program program = make_program(source.c_str(), options);
+      std::vector<char> all(64 * size_t{72});
+      cl_mem buffer = make_buffer(all.size(), 0, nullptr);
+      EXPECT_EQ(launch(program, buffer, 64, 64, 0), "");
+      testing::internal::CaptureStderr();
+      clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, all.size(), all.data(), 0, nullptr, nullptr);
+      reports += testing::internal::GetCapturedStderr();
+      clReleaseMemObject(buffer);
+      clReleaseProgram(program);
+    }
+    return reports;
+  }
+};
+
+// No kernel can write what lies between and behind members.
+TEST_F(Padding, ThatTheHostReadsIsClean) {
+  EXPECT_EQ(read_after("MOST(to[i]) to[i].d.b = i;"), "");
+  EXPECT_EQ(read_after("Outer mine; MOST(mine) mine.d.b = i; to[i] = mine;"), "");
+  EXPECT_EQ(read_after("Inner mine = {i, i}; MOST(to[i]) to[i].d = mine;"), "");
+}
+
+TEST_F(Padding, IsNoMemberThatWasForgotten) {
+  EXPECT_TRUE(has(read_after("MOST(to[i])"), ": 512 of 4608 bytes, the first at offset 56 of"));
+}
+
 TEST_F(Check, LocalMemoryThatNobodyHasWrittenIsNamed) {
   constexpr const char* kSource = R"(kernel void k(global int* to) {
     local int mine[64];

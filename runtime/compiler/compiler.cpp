@@ -20,6 +20,7 @@
 #include "runtime/compiler/frontend.h"
 #include "runtime/compiler/merge_notes.h"
 #include "runtime/compiler/spirv/translate.h"
+#include "runtime/compiler/struct_padding.h"
 #include "runtime/file_identity.h"
 
 namespace morgana::runtime {
@@ -123,6 +124,7 @@ std::unique_ptr<llvm::Module> parse(Frontend& frontend, const CompileInput& inpu
   }
   record_options(*module, options);
   if (options.check_memory) tell_outside_arrays(*module);
+  if (options.check_values) store_padding(*module);
   return module;
 }
 

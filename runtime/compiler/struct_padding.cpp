@@ -1,0 +1,139 @@
+#include "runtime/compiler/struct_padding.h"
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Operator.h>
+
+#include <vector>
+
+namespace morgana::runtime {
+namespace {
+
+constexpr uint64_t kDword = 4;          // what the check knows apart
+constexpr uint64_t kMostBytes = 65536;  // larger structs are left as they are
+
+class Padding {
+ public:
+  explicit Padding(llvm::Module& module) : layout_(module.getDataLayout()) {}
+
+  void store_behind_member(llvm::StoreInst& store) {
+    const uint64_t size = layout_.getTypeStoreSize(store.getValueOperand()->getType());
+    // The struct may be a member itself.
+    uint64_t behind = 0, end = size;
+    const llvm::Value* at = store.getPointerOperand();
+    while (const auto* const place = llvm::dyn_cast<llvm::GEPOperator>(at)) {
+      llvm::APInt offset(64, 0);
+      if (!add_offset(*place, offset)) break;
+      end += offset.getZExtValue();
+      behind = std::max(behind, padding_from(place->getSourceElementType(), end));
+      if (!is_zero(place->idx_begin()->get())) break;
+      at = place->getPointerOperand();
+    }
+    const uint64_t begin = llvm::alignTo(end, kDword) - end;
+    if (begin >= behind) return;
+    llvm::IRBuilder<> build(store.getNextNode());
+    build.SetCurrentDebugLocation(store.getDebugLoc());
+    for (uint64_t dword = begin; dword + kDword <= behind; dword += kDword)
+      store_zero(build, store.getPointerOperand(), size + dword);
+  }
+
+  void store_copied(llvm::MemCpyInst& copy) {
+    const auto* const size = llvm::dyn_cast<llvm::ConstantInt>(copy.getLength());
+    if (size == nullptr) return;
+    for (const llvm::Value* const one : {copy.getRawDest(), copy.getRawSource()}) {
+      llvm::Type* const type = type_at(*one);
+      if (type == nullptr || !is_known(type) || layout_.getTypeAllocSize(type) != size->getZExtValue())
+        continue;
+      llvm::IRBuilder<> build(copy.getNextNode());
+      build.SetCurrentDebugLocation(copy.getDebugLoc());
+      for (uint64_t at = 0; at + kDword <= size->getZExtValue(); at += kDword)
+        if (padding_from(type, at) >= kDword) store_zero(build, copy.getRawDest(), at);
+      return;
+    }
+  }
+
+ private:
+  static bool is_zero(const llvm::Value* index) {
+    const auto* const number = llvm::dyn_cast<llvm::ConstantInt>(index);
+    return number != nullptr && number->isZero();
+  }
+  // What lies at a place, if its address says so.
+  static llvm::Type* type_at(const llvm::Value& address) {
+    if (const auto* const place = llvm::dyn_cast<llvm::GEPOperator>(&address))
+      return place->getResultElementType();
+    const auto* const variable = llvm::dyn_cast<llvm::AllocaInst>(address.stripPointerCasts());
+    return variable == nullptr ? nullptr : variable->getAllocatedType();
+  }
+  bool is_known(llvm::Type* type) const {
+    return type->isStructTy() && type->isSized() && layout_.getTypeAllocSize(type) <= kMostBytes;
+  }
+
+  // Adds where in the element of its source's type a place lies; false: that is not known.
+  bool add_offset(const llvm::GEPOperator& place, llvm::APInt& offset) const {
+    llvm::SmallVector<llvm::Value*> indices(place.indices());
+    for (const llvm::Value* const index : llvm::drop_begin(indices))
+      if (!llvm::isa<llvm::ConstantInt>(index)) return false;
+    indices[0] = llvm::ConstantInt::get(indices[0]->getType(), 0);
+    const int64_t bytes = layout_.getIndexedOffsetInType(place.getSourceElementType(), indices);
+    if (bytes < 0) return false;
+    offset = llvm::APInt(64, static_cast<uint64_t>(bytes));
+    return true;
+  }
+
+  // How many bytes from `at` on belong to no member.
+  uint64_t padding_from(llvm::Type* type, uint64_t at) {
+    if (!is_known(type)) return 0;
+    std::vector<bool>& members = members_[type];
+    if (members.empty()) {
+      members.resize(layout_.getTypeAllocSize(type));
+      mark_members(type, 0, members);
+    }
+    uint64_t end = at;
+    while (end < members.size() && !members[end]) end++;
+    return end - at;
+  }
+  void mark_members(llvm::Type* type, uint64_t at, std::vector<bool>& members) const {
+    if (auto* const record = llvm::dyn_cast<llvm::StructType>(type)) {
+      for (unsigned i = 0; i < record->getNumElements(); i++)
+        mark_members(record->getElementType(i), at + layout_.getStructLayout(record)->getElementOffset(i),
+                     members);
+    } else if (type->isArrayTy()) {
+      llvm::Type* const element = type->getArrayElementType();
+      for (uint64_t i = 0; i < type->getArrayNumElements(); i++)
+        mark_members(element, at + i * layout_.getTypeAllocSize(element), members);
+    } else {
+      // The fourth component of vectors of three is theirs.
+      const uint64_t size = layout_.getTypeAllocSize(type);
+      std::fill_n(members.begin() + static_cast<ptrdiff_t>(at), size, true);
+    }
+  }
+
+  static void store_zero(llvm::IRBuilder<>& build, llvm::Value* base, uint64_t offset) {
+    llvm::Value* const place = build.CreateConstGEP1_64(build.getInt8Ty(), base, offset);
+    build.CreateAlignedStore(build.getInt32(0), place, llvm::Align(kDword));
+  }
+
+  const llvm::DataLayout& layout_;
+  llvm::DenseMap<llvm::Type*, std::vector<bool>> members_;
+};
+
+}  // namespace
+
+void store_padding(llvm::Module& module) {
+  Padding padding(module);
+  for (llvm::Function& function : module) {
+    std::vector<llvm::Instruction*> stores;
+    for (llvm::Instruction& one : llvm::instructions(function))
+      if (llvm::isa<llvm::StoreInst, llvm::MemCpyInst>(one)) stores.push_back(&one);
+    for (llvm::Instruction* const one : stores)
+      if (auto* const store = llvm::dyn_cast<llvm::StoreInst>(one))
+        padding.store_behind_member(*store);
+      else
+        padding.store_copied(llvm::cast<llvm::MemCpyInst>(*one));
+  }
+}
+
+}  // namespace morgana::runtime

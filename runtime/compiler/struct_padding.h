@@ -1,0 +1,18 @@
+// Padding of structs, for the check of values.
+//
+// No program can write it, and the host that reads an array of structs reads it with the members. Machine
+// code does not tell it from a member that was forgotten. LLVM's types do.
+#pragma once
+
+namespace llvm {
+class Module;
+}
+
+namespace morgana::runtime {
+
+// Whoever stores a member of a struct also stores the padding behind it, and whoever copies a struct all of
+// its padding. C allows that (C11 6.2.6.1, paragraph 6). To be called before the program is optimised: a copy
+// that is cut into members loses its padding.
+void store_padding(llvm::Module& module);
+
+}  // namespace morgana::runtime
