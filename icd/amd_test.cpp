@@ -143,6 +143,24 @@ TEST_F(Amd, SaysWhoItIsSupposedToBe) {
   }
 }
 
+// AMD's flag has the bit of another one, of memory that is written once, when it is made.
+TEST_F(Amd, MemoryThatTheHostSeesIsWhatItIsForWhoeverAsksAMD) {
+  const char* chosen = std::getenv("MORGANA_IDENTITY");
+  const bool is_amd = chosen != nullptr && std::string(chosen) == "amd";
+  cl_int error = CL_SUCCESS;
+  cl_mem buffer =
+      clCreateBuffer(context, CL_MEM_READ_ONLY | CL_MEM_USE_PERSISTENT_MEM_AMD, 64, nullptr, &error);
+  EXPECT_EQ(error, is_amd ? CL_SUCCESS : CL_INVALID_VALUE);
+  if (buffer != nullptr) clReleaseMemObject(buffer);
+  const cl_image_format format = {CL_RGBA, CL_FLOAT};
+  cl_image_desc desc{};
+  desc.image_type = CL_MEM_OBJECT_IMAGE2D;
+  desc.image_width = desc.image_height = 8;
+  cl_mem image = clCreateImage(context, CL_MEM_USE_PERSISTENT_MEM_AMD, &format, &desc, nullptr, &error);
+  EXPECT_EQ(error, is_amd ? CL_SUCCESS : CL_INVALID_VALUE);
+  if (image != nullptr) clReleaseMemObject(image);
+}
+
 // One context, one program and one buffer for all devices; each device's queue adds to what the one before
 // left.
 TEST_F(Amd, DevicesOfOneContextShareBuffersProgramsAndEvents) {

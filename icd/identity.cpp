@@ -61,6 +61,7 @@ Identity amd() {
   id.platform_number = CL_MAKE_VERSION(2, 1, 0);
   id.device_number = id.c_number = CL_MAKE_VERSION(2, 0, 0);
   id.newest_c = CL_MAKE_VERSION(3, 0, 0);
+  id.ignored_flags = CL_MEM_USE_PERSISTENT_MEM_AMD;
   return id;
 }
 

@@ -5,6 +5,7 @@
 
 #include "icd/checks.h"
 #include "icd/external_memory.h"
+#include "icd/identity.h"
 #include "icd/image_description.h"
 #include "icd/svm.h"
 #include "runtime/memory.h"
@@ -253,6 +254,7 @@ Made<cl_mem> create_image(cl_context context, const cl_mem_properties* propertie
   MemoryProperties read;
   if (cl_int error = read_memory_properties(*c, properties, false, read); error != CL_SUCCESS) return error;
   request.descriptor = read.descriptor;
+  request.flags &= ~identity().ignored_flags;
   if (!are_memory_flags(request.flags)) return CL_INVALID_VALUE;
   Description d;
   View view;

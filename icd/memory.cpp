@@ -8,6 +8,7 @@
 
 #include "icd/checks.h"
 #include "icd/external_memory.h"
+#include "icd/identity.h"
 #include "icd/info.h"
 #include "icd/svm.h"
 #include "runtime/checking.h"
@@ -49,6 +50,7 @@ Made<cl_mem> create_buffer(cl_context context, const cl_mem_properties* properti
   if (cl_int error = find_live(context, c); error != CL_SUCCESS) return error;
   MemoryProperties read;
   if (cl_int error = read_memory_properties(*c, properties, true, read); error != CL_SUCCESS) return error;
+  flags &= ~identity().ignored_flags;
   // CL_MEM_KERNEL_READ_AND_WRITE stands in the table of valid flags, although it means something to
   // clGetSupportedImageFormats only.
   const bool external = read.descriptor.has_value();

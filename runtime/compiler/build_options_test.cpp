@@ -126,6 +126,11 @@ TEST(BuildOptions, SpirIsUnsupported) {
   EXPECT_EQ(code_of("-spir-std=1.2"), ErrorCode::unsupported);
 }
 
+TEST(BuildOptions, AmdsNameOfCxxIsCxxForOpenCl) {
+  EXPECT_EQ(parse("-x clc++").standard, "CLC++");
+  EXPECT_EQ(code_of("-x clc--"), ErrorCode::unsupported);
+}
+
 TEST(BuildOptions, LinkingHasItsOwnOptions) {
   BuildOptions options = parse("-create-library -enable-link-options", BuildStage::link);
   EXPECT_TRUE(options.create_library && options.enable_link_options);
