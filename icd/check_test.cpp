@@ -371,6 +371,7 @@ class Padding : public Check {
   std::string read_after(const char* body) {
     const std::string source = R"(
       typedef struct { float2 a; int b; } Inner;
+      typedef struct { float3 a; float b; } Three;
       typedef struct { int a; long b; Inner c[2]; Inner d; short e; } Outer;
       #define MOST(s) s.a = i; s.b = i; s.d.a = i; s.e = i; \
         for (int n = 0; n < 2; n++) s.c[n].a = i, s.c[n].b = i;
@@ -397,6 +398,18 @@ TEST_F(Padding, ThatTheHostReadsIsClean) {
   EXPECT_EQ(read_after("MOST(to[i]) to[i].d.b = i;"), "");
   EXPECT_EQ(read_after("Outer mine; MOST(mine) mine.d.b = i; to[i] = mine;"), "");
   EXPECT_EQ(read_after("Inner mine = {i, i}; MOST(to[i]) to[i].d = mine;"), "");
+}
+
+TEST_F(Padding, OfVectorsOfThreeIsClean) {
+  constexpr const char* kVector = "global float3* v = (global float3*)(to + i); for (int n = 0; n < 4; n++) ";
+  const std::string rest = "((global long*)(to + i))[8] = i;";
+  // Of a struct, too, whose end Clang fills.
+  const char* kMember =
+      "global Three* s = (global Three*)(to + i); s[0].a = s[1].a = i; s[0].b = s[1].b = i; ";
+  EXPECT_EQ(read_after((kMember + rest).c_str()), "");
+  for (const char* body : {"v[n] = (float3)(i);", "v[n].x = i, v[n].y = i, v[n].z = i;",
+                           "*(v + n) = (float3)(n), v[n].yz = (float2)(i);"})
+    EXPECT_EQ(read_after((kVector + (body + rest)).c_str()), "") << body;
 }
 
 TEST_F(Padding, IsNoMemberThatWasForgotten) {

@@ -63,35 +63,37 @@ inline constexpr uint64_t kTwoOverPi[19] = {
     0x9c845f8bbdf9283b, 0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d,
     0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b0000};
 
+// Bits [shift, shift + 53) of it, counted from the most significant one.
+MORGANA_OP uint64_t two_over_pi_from(uint64_t shift) {
+  if (shift >= 19 * 64) return 0;
+  const uint64_t word = shift / 64, offset = shift % 64;
+  uint64_t bits = kTwoOverPi[word] << offset;
+  if (offset != 0 && word + 1 < 19) bits |= kTwoOverPi[word + 1] >> (64 - offset);
+  return bits >> 11;
+}
+
 // The 53 bits of 2 / pi that multiplied by `a` reach below the integer part; `segment` chooses the first,
-// second or third such piece (CDNA4 guide 12.11).
+// second or third such piece (CDNA4 guide 12.11). LLVM takes it out of the branch for large arguments that it
+// is made for, so that all those execute it that compute a sine and a cosine.
 MORGANA_OP f64v v_trig_preop_f64(f64v a, u32v segment) {
-  f64v r;
+  const i64v exponent = as<i64v>(bits_of(a) >> 52 & 0x7ff);
+  const u64v shift = to<uint64_t>(segment & 31) * 53 + as<u64v>(exponent > 1077 ? exponent - 1077 : i64v(0));
+  u64v piece;
+  // Of numbers below 2^55 all want the same.
+  if (!any(shift != u64v(shift[0]))) {
+    piece = u64v(two_over_pi_from(shift[0]));
+  } else {
+    uint64_t of_lane[kN];
+    __builtin_memcpy(of_lane, &shift, sizeof of_lane);
 #pragma clang loop unroll(disable) vectorize(disable)
-  for (int lane = 0; lane < kN; lane++) {
-    const uint64_t bits = __builtin_bit_cast(uint64_t, static_cast<double>(a[lane]));
-    const int exponent = static_cast<int>(bits >> 52 & 0x7ff);
-    int shift = static_cast<int>(segment[lane] & 31) * 53;
-    if (exponent > 1077) shift += exponent - 1077;
-    // Bits [shift, shift + 53) counted from the most significant one.
-    uint64_t piece = 0;
-    if (shift < 19 * 64) {
-      const int word = shift / 64, offset = shift % 64;
-      piece = kTwoOverPi[word] << offset;
-      if (offset != 0 && word + 1 < 19) piece |= kTwoOverPi[word + 1] >> (64 - offset);
-    }
-    int scale = -53 - shift;
-    if (exponent >= 1968) scale += 128;
-    // piece >> 11 is an integer below 2^53; times 2^scale, which is at least 2^-1022 for every useful
-    // segment.
-    const double integer = static_cast<double>(piece >> 11);
-    const double factor = scale < -1022
-                              ? __builtin_bit_cast(double, static_cast<uint64_t>(scale + 1023 + 300) << 52) *
-                                    __builtin_bit_cast(double, static_cast<uint64_t>(1023 - 300) << 52)
-                              : __builtin_bit_cast(double, static_cast<uint64_t>(scale + 1023) << 52);
-    r[lane] = piece == 0 ? 0.0 : integer * factor;
+    for (uint64_t& one : of_lane) one = two_over_pi_from(one);
+    __builtin_memcpy(&piece, of_lane, sizeof of_lane);
   }
-  return r;
+  // Times 2^scale, which is at least 2^-1022 for every useful segment.
+  const i64v scale = (exponent >= 1968 ? i64v(128 - 53) : i64v(-53)) - as<i64v>(shift);
+  const i64v lifted = scale < -1022 ? scale + 300 : scale;
+  const f64v factor = as<f64v>(lifted + 1023 << 52) * (scale < -1022 ? f64v(0x1p-300) : f64v(1));
+  return piece == 0 ? f64v(0) : to<double>(as<i64v>(piece)) * factor;
 }
 
 }  // namespace morgana::device::MORGANA_SIMD

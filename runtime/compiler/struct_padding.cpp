@@ -1,6 +1,8 @@
 #include "runtime/compiler/struct_padding.h"
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
+#include <llvm/IR/GetElementPtrTypeIterator.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -14,15 +16,23 @@ namespace {
 
 constexpr uint64_t kDword = 4;          // what the check knows apart
 constexpr uint64_t kMostBytes = 65536;  // larger structs are left as they are
+constexpr uint64_t kMostFiller = 128;   // the greatest alignment, of double16 and long16
 
 class Padding {
  public:
-  explicit Padding(llvm::Module& module) : layout_(module.getDataLayout()) {}
+  explicit Padding(llvm::Module& module) : layout_(module.getDataLayout()) {
+    for (llvm::Function& function : module)
+      for (llvm::Instruction& one : llvm::instructions(function))
+        if (const auto* const place = llvm::dyn_cast<llvm::GEPOperator>(&one)) note_members(*place);
+  }
 
   void store_behind_member(llvm::StoreInst& store) {
-    const uint64_t size = layout_.getTypeStoreSize(store.getValueOperand()->getType());
+    llvm::Type* const value = store.getValueOperand()->getType();
+    const uint64_t size = layout_.getTypeStoreSize(value);
     // The struct may be a member itself.
     uint64_t behind = 0, end = size;
+    // vstore3's are not aligned.
+    if (store.getAlign().value() >= layout_.getTypeAllocSize(value)) behind = padding_from(value, end);
     const llvm::Value* at = store.getPointerOperand();
     while (const auto* const place = llvm::dyn_cast<llvm::GEPOperator>(at)) {
       llvm::APInt offset(64, 0);
@@ -67,8 +77,25 @@ class Padding {
     const auto* const variable = llvm::dyn_cast<llvm::AllocaInst>(address.stripPointerCasts());
     return variable == nullptr ? nullptr : variable->getAllocatedType();
   }
+  static bool is_of_three(const llvm::Type* type) {
+    const auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+    return vector != nullptr && vector->getNumElements() == 3;
+  }
   bool is_known(llvm::Type* type) const {
-    return type->isStructTy() && type->isSized() && layout_.getTypeAllocSize(type) <= kMostBytes;
+    return (type->isStructTy() || is_of_three(type)) && type->isSized() &&
+           layout_.getTypeAllocSize(type) <= kMostBytes;
+  }
+
+  void note_members(const llvm::GEPOperator& place) {
+    for (auto at = llvm::gep_type_begin(&place); at != llvm::gep_type_end(&place); ++at)
+      if (llvm::StructType* const record = at.getStructTypeOrNull())
+        named_.insert({record, llvm::cast<llvm::ConstantInt>(at.getOperand())->getZExtValue()});
+  }
+  // Clang's own, where LLVM would leave less room: bytes that nobody names.
+  bool is_filler(llvm::StructType* record, unsigned member) const {
+    const auto* const bytes = llvm::dyn_cast<llvm::ArrayType>(record->getElementType(member));
+    return bytes != nullptr && bytes->getElementType()->isIntegerTy(8) &&
+           bytes->getNumElements() < kMostFiller && !named_.contains({record, member});
   }
 
   // Adds where in the element of its source's type a place lies; false: that is not known.
@@ -98,15 +125,17 @@ class Padding {
   void mark_members(llvm::Type* type, uint64_t at, std::vector<bool>& members) const {
     if (auto* const record = llvm::dyn_cast<llvm::StructType>(type)) {
       for (unsigned i = 0; i < record->getNumElements(); i++)
-        mark_members(record->getElementType(i), at + layout_.getStructLayout(record)->getElementOffset(i),
-                     members);
+        if (!is_filler(record, i))
+          mark_members(record->getElementType(i), at + layout_.getStructLayout(record)->getElementOffset(i),
+                       members);
     } else if (type->isArrayTy()) {
       llvm::Type* const element = type->getArrayElementType();
       for (uint64_t i = 0; i < type->getArrayNumElements(); i++)
         mark_members(element, at + i * layout_.getTypeAllocSize(element), members);
     } else {
-      // The fourth component of vectors of three is theirs.
-      const uint64_t size = layout_.getTypeAllocSize(type);
+      // A vector of three has room for a fourth.
+      const uint64_t size =
+          is_of_three(type) ? layout_.getTypeStoreSize(type) : layout_.getTypeAllocSize(type);
       std::fill_n(members.begin() + static_cast<ptrdiff_t>(at), size, true);
     }
   }
@@ -117,7 +146,8 @@ class Padding {
   }
 
   const llvm::DataLayout& layout_;
-  llvm::DenseMap<llvm::Type*, std::vector<bool>> members_;
+  llvm::DenseSet<std::pair<llvm::StructType*, uint64_t>> named_;  // members
+  llvm::DenseMap<llvm::Type*, std::vector<bool>> members_;        // their bytes
 };
 
 }  // namespace

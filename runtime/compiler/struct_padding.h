@@ -1,4 +1,4 @@
-// Padding of structs, for the check of values.
+// Padding of structs, and of vectors of three, for the check of values.
 //
 // No program can write it, and the host that reads an array of structs reads it with the members. Machine
 // code does not tell it from a member that was forgotten. LLVM's types do.
