@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "device/guest_access.h"
@@ -223,6 +224,26 @@ uint32_t LaunchPlan::acc_base() const {
   return std::min(d.accum_offset ? uint32_t{d.accum_offset} : registers, 256u);
 }
 
+// LLVM moves it where a kernel has no objects in private memory and comes to spill registers there.
+uint8_t LaunchPlan::private_buffer_kept() const {
+  constexpr size_t kPrologue = 64;  // dwords
+  // S_MOV_B64 of s[0:1] and s[2:3].
+  constexpr uint32_t kToShift = 16, kNotTo = ~(0x7fu << kToShift);
+  const bool is_gfx8_or_9 = target.generation == Generation::gfx8 || target.generation == Generation::gfx9;
+  const uint32_t lower = 0xbe800000 | (is_gfx8_or_9 ? 1 : 4) << 8, upper = lower | 2;
+  const Bytes all = static_cast<const Program*>(code)->code();
+  const size_t first = entry - code->address;
+  std::array<uint32_t, kPrologue> dwords{};
+  std::memcpy(dwords.data(), all.data() + first, std::min(all.size() - first, sizeof dwords));
+  for (const uint32_t dword : dwords) {
+    const uint32_t to = dword >> kToShift & 0x7f;
+    if ((dword & kNotTo) == lower && to % 4 == 0 &&
+        std::ranges::find(dwords, upper | (to + 2) << kToShift) != dwords.end())
+      return static_cast<uint8_t>(to);
+  }
+  return 0;
+}
+
 jit::Specialisation LaunchPlan::specialisation() const {
   const auto& d = *launch.descriptor;
   const uint32_t registers = std::max(d.vgpr_count, 4u);
@@ -232,7 +253,7 @@ jit::Specialisation LaunchPlan::specialisation() const {
   key.occupied = static_cast<uint8_t>(occupied);
   key.lds_size = lds_bytes;
   key.one_wave = waves_per_group == 1;
-  key.private_buffer = private_buffer_ == 0 && scratch_lane_bytes > 0;
+  if (private_buffer_ == 0 && scratch_lane_bytes > 0) key.private_buffer = private_buffer_kept();
   key.acc_base = acc_base();
   key.dimensions = static_cast<uint8_t>(std::min<unsigned>(d.enable_vgpr_workitem_id, 2) + 1);
   key.sgprs = d.sgpr_count;

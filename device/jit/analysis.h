@@ -12,6 +12,7 @@
 
 #include "device/isa/effects.h"
 #include "device/jit/library.h"
+#include "device/jit/specialisation.h"
 #include "device/program/program.h"
 #include "device/written_registers.h"
 
@@ -190,12 +191,12 @@ struct Flow {
 };
 
 struct FlowOptions {
-  uint32_t acc_base = 256;      // place of AccVGPR 0
-  bool one_wave = false;        // the group has one wave: barriers do nothing
-  bool private_buffer = false;  // s[0:3] begin as the resource of private memory
-  uint8_t lanes = 64;           // of a wave, or 32
-  Mode mode;                    // throughout the kernel
-  bool computes_wide = false;   // in the environment of MODE's f16/f64 fields, not of its f32 ones
+  uint32_t acc_base = 256;           // place of AccVGPR 0
+  bool one_wave = false;             // the group has one wave: barriers do nothing
+  uint8_t private_buffer = kNoSgpr;  // the first SGPR of the resource of private memory
+  uint8_t lanes = 64;                // of a wave, or 32
+  Mode mode;                         // throughout the kernel
+  bool computes_wide = false;        // in the environment of MODE's f16/f64 fields, not of its f32 ones
   Allocation have{};
   bool observe_everything = false;  // registers are read after the end (tests)
 };

@@ -210,7 +210,7 @@ class Classifier {
 
   // Dwords by the resource of private memory.
   bool is_private(const isa::Inst& inst, const isa::MemoryAccess& access) const {
-    return options_.private_buffer && inst.row->format == Format::MUBUF && inst.src[2].code == 0 &&
+    return inst.row->format == Format::MUBUF && inst.src[2].code == options_.private_buffer &&
            access.element == isa::Type::b32 && access.direction != isa::Direction::atomic &&
            !access.converts && !inst.idxen && !inst.addr64 && inst.offset % 4 == 0;
   }

@@ -128,15 +128,15 @@ std::string identity(const Program& program, const Flow& flow, const Specialisat
   std::string text = "LLVM " LLVM_VERSION_STRING " ";
   text += name(level().host);
   text += llvm::sys::getHostCPUName();
-  for (const bool flag : {key.one_wave, key.private_buffer, key.full_wave, key.observe_everything, key.quick,
-                          key.checks_memory, key.shows_accesses, key.bounds_lds, key.checks_loads,
-                          key.checks_barriers, key.counts, key.private_memory})
+  for (const bool flag :
+       {key.one_wave, key.full_wave, key.observe_everything, key.quick, key.checks_memory, key.shows_accesses,
+        key.bounds_lds, key.checks_loads, key.checks_barriers, key.counts, key.private_memory})
     append(text, flag);
   for (const uint32_t field :
        {key.mode, key.lds_size, key.acc_base, key.sgprs, key.vgprs, key.agprs, key.local[0], key.local[1],
         key.local[2], uint32_t{key.lanes}, uint32_t{key.occupied}, uint32_t{key.dimensions}, key.most_looped,
-        uint32_t{key.kernarg}, uint32_t{key.group_id}, static_cast<uint32_t>(program.target()),
-        flow.entry_block})
+        uint32_t{key.kernarg}, uint32_t{key.group_id}, uint32_t{key.private_buffer},
+        static_cast<uint32_t>(program.target()), flow.entry_block})
     append(text, field);
   if (flow.written != nullptr)
     for (const WrittenRegisters::Reader& reader : flow.written->unproven) {

@@ -87,25 +87,40 @@ TEST(Scratch, AtTheLanesOwn) {
     }
 }
 
-// The same by the resource in s[0:3]: it as it begins, without its swizzle, with another stride of indices,
-// and at places that are no row. s4 counts bytes of the whole wave.
+// By the resource of private memory in s[0:3], or moved to s[8:11] at the beginning.
+std::vector<uint32_t> by_buffer(bool is_moved) {
+  std::vector<uint32_t> code = dwords_of_hex(
+      "080070e000010004"  // buffer_store_dword v1, off, s[0:3], s4 offset:8
+      "8102022a"          // v_xor_b32_e32 v1, 1, v1
+      "041074e000020004"  // buffer_store_dwordx2 v[2:3], v0, s[0:3], s4 offen offset:4
+      "080050e000040004"  // buffer_load_dword v4, off, s[0:3], s4 offset:8
+      "ff0084be00010000"  // s_mov_b32 s4, 0x100
+      "040054e000060004"  // buffer_load_dwordx2 v[6:7], off, s[0:3], s4 offset:4
+      "0c1050e008090080"  // buffer_load_dword v9, v8, s[0:3], 0 offen offset:12
+      "00050080"          // s_add_u32 s0, s0, s5
+      "100070e000010080"  // buffer_store_dword v1, off, s[0:3], 0 offset:16
+      "700f8cbf");        // s_waitcnt vmcnt(0)
+  if (!is_moved) return code;
+  for (size_t k = 0; k < code.size(); k++)
+    if (code[k] == 0x80000500)
+      code[k] = 0x80080508;  // s_add_u32 s8, s8, s5
+    else if (code[k] >> 26 == 0x38)
+      code[++k] |= 2 << 16;  // MUBUF's resource
+  code.insert(code.begin(),
+              {0xbe8a0102, 0xbe880100});  // s_mov_b64 s[10:11], s[2:3]; s_mov_b64 s[8:9], s[0:1]
+  return code;
+}
+
+// It as it begins, without its swizzle, with another stride of indices, and at places that are no row. s4
+// counts bytes of the whole wave.
 TEST(Scratch, ByItsBuffer) {
   RigOptions options = with_scratch(64);
   options.private_buffer = true;
-  for (const Target target : {Target::gfx803, Target::gfx90a}) {
-    WaveRig rig(
-        target,
-        dwords_of_hex("080070e000010004"  // buffer_store_dword v1, off, s[0:3], s4 offset:8
-                      "8102022a"          // v_xor_b32_e32 v1, 1, v1
-                      "041074e000020004"  // buffer_store_dwordx2 v[2:3], v0, s[0:3], s4 offen offset:4
-                      "080050e000040004"  // buffer_load_dword v4, off, s[0:3], s4 offset:8
-                      "ff0084be00010000"  // s_mov_b32 s4, 0x100
-                      "040054e000060004"  // buffer_load_dwordx2 v[6:7], off, s[0:3], s4 offset:4
-                      "0c1050e008090080"  // buffer_load_dword v9, v8, s[0:3], 0 offen offset:12
-                      "00050080"          // s_add_u32 s0, s0, s5
-                      "100070e000010080"  // buffer_store_dword v1, off, s[0:3], 0 offset:16
-                      "700f8cbf"),        // s_waitcnt vmcnt(0)
-        options);
+  for (const auto& [target, is_moved] : {std::pair{Target::gfx803, false},
+                                         {Target::gfx803, true},
+                                         {Target::gfx90a, false},
+                                         {Target::gfx90a, true}}) {
+    WaveRig rig(target, by_buffer(is_moved), options);
     struct Case {
       uint32_t s4, s5, swizzle, index_stride, wild;
     };
@@ -128,8 +143,9 @@ TEST(Scratch, ByItsBuffer) {
         std::vector<uint32_t> interpreted = left(rig, false, prepare), compiled = left(rig, true, prepare);
         // After a fault nobody looks at registers.
         if (interpreted[0] != static_cast<uint32_t>(Exit::ended)) interpreted.resize(2), compiled.resize(2);
-        EXPECT_EQ(interpreted, compiled)
-            << info(target).name << " " << exec << " " << c.s4 << " " << c.s5 << " " << c.swizzle;
+        EXPECT_EQ(interpreted, compiled) << info(target).name << " " << is_moved << " " << exec << " " << c.s4
+                                         << " " << c.s5 << " " << c.swizzle;
+        EXPECT_EQ(rig.kernel()->shares().by_handlers, 0u);
       }
   }
 }

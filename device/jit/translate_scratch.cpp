@@ -29,11 +29,11 @@ std::optional<ScratchBase> scratch_base(const Instruction& i) {
   if (code >= isa::kVccLo && !isa::is_constant(code)) return std::nullopt;
   return ScratchBase{is_buffer, code};
 }
-bool writes_base(const Instruction& i, const ScratchBase& base) {
+bool writes_base(const Instruction& i, const ScratchBase& base, unsigned resource) {
   const auto [is_buffer, code] = base;
   if (code < isa::kVccLo && i.s_writes.test(code)) return true;
   for (unsigned word = 0; is_buffer && word < 4; word++)
-    if (i.s_writes.test(word)) return true;
+    if (i.s_writes.test(resource + word)) return true;
   return i.how == How::call_all;
 }
 
@@ -54,7 +54,7 @@ bool Translator::is_in_scratch(const Instruction& i) {
       begin = std::min<int64_t>(begin, next.step->inst->offset);
       end = std::max<int64_t>(end, next.step->inst->offset + 4 * scratch_dwords(*next.step->inst));
     }
-    if (writes_base(next, *base)) break;
+    if (writes_base(next, *base, key_.private_buffer)) break;
   }
   const auto [start, holds] = scratch_start(i);
   Value* const first = b_.CreateAdd(start, b_.getInt32(static_cast<uint32_t>(begin)));
@@ -73,12 +73,13 @@ std::pair<llvm::Value*, llvm::Value*> Translator::scratch_start(const Instructio
   constexpr uint32_t kSwizzle = 1u << 31, kAddTid = 1u << 23, kStrideMask = 3u << 21;
   const uint32_t stride = is_wave32() ? 2u << 21 : kStrideMask;
   const uint32_t element = target_.generation < Generation::gfx9 ? 3u << 19 : 0;
+  const unsigned resource = inst.src[2].code;
   const auto is = [&](unsigned word, uint32_t mask, uint32_t value) {
-    return b_.CreateICmpEQ(b_.CreateAnd(s32(word), b_.getInt32(mask)), b_.getInt32(value));
+    return b_.CreateICmpEQ(b_.CreateAnd(s32(resource + word), b_.getInt32(mask)), b_.getInt32(value));
   };
   Value* holds = b_.CreateAnd(is(1, kSwizzle, kSwizzle), is(3, kAddTid | kStrideMask | element,
                                                             kAddTid | stride | (element & 1u << 19)));
-  Value* const base = b_.CreateAShr(b_.CreateShl(join_dwords(b_, s32(0), s32(1)), 16), 16);
+  Value* const base = b_.CreateAShr(b_.CreateShl(join_dwords(b_, s32(resource), s32(resource + 1)), 16), 16);
   Value* from =
       b_.CreateSub(base, b_.CreatePtrToInt(b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, scratch))), i64_));
   from = b_.CreateAdd(from, b_.CreateZExt(scalar_source(i, 3, 1), i64_));
