@@ -203,16 +203,14 @@ class Classifier {
         access.element == isa::Type::b32)
       return inst.dst[0].code + inst.dst[0].dwords <= isa::kVccLo ? How::scalar_load : How::call;
     if (is_private(inst, access)) return How::memory;
-    // Bytes and shorts of scratch are rare.
-    const bool serves = access.space != isa::Space::scratch || access.element == isa::Type::b32;
-    return (access.is_plain && serves) || inst.row->op == Op::ds_add_u32 ? How::memory : How::call;
+    return access.is_plain || inst.row->op == Op::ds_add_u32 ? How::memory : How::call;
   }
 
-  // Dwords by the resource of private memory.
+  // By the resource of private memory.
   bool is_private(const isa::Inst& inst, const isa::MemoryAccess& access) const {
     return inst.row->format == Format::MUBUF && inst.src[2].code == options_.private_buffer &&
-           access.element == isa::Type::b32 && access.direction != isa::Direction::atomic &&
-           !access.converts && !inst.idxen && !inst.addr64 && inst.offset % 4 == 0;
+           access.direction != isa::Direction::atomic && !access.converts && !access.half && !inst.idxen &&
+           !inst.addr64 && (access.element != isa::Type::b32 || inst.offset % 4 == 0);
   }
 
   // --- Registers ---

@@ -12,6 +12,7 @@ namespace morgana::device::MORGANA_SIMD {
   extern "C" GlobalPath morgana_path_load_##name, morgana_path_store_##name;                  \
   extern "C" IndexPath morgana_path_load_index_##name;                                        \
   extern "C" StridedPath morgana_path_load_strided_##name, morgana_path_store_strided_##name; \
+  extern "C" ScratchPath morgana_path_load_scratch_##name, morgana_path_store_scratch_##name; \
   extern "C" LdsPath morgana_path_load_lds_##name, morgana_path_look_up_lds_##name,           \
       morgana_path_store_lds_##name;
 MORGANA_MEMORY_KINDS(MORGANA_KIND)
@@ -27,8 +28,6 @@ extern "C" LinesPath morgana_path_count_lines;
 extern "C" RecordsPath morgana_path_count_records;
 extern "C" PhasesPath morgana_path_count_phases;
 extern "C" PullPath morgana_path_pull;
-extern "C" ScratchLoad morgana_path_load_scratch;
-extern "C" ScratchStore morgana_path_store_scratch;
 extern "C" RangePath morgana_path_note_range;
 extern "C" ApartPath morgana_path_lie_apart;
 
@@ -327,6 +326,14 @@ extern "C" bool morgana_add_lds_u32(uint8_t* lds, uint32_t limit, uint32_t add, 
                                                uint64_t step, const Lanes* data) {                      \
     Copy<Kind::kRegisters> moved(data);                                                                 \
     morgana_path_store_strided_##name(f, base, exec, step, moved.lanes);                                \
+  }                                                                                                     \
+  extern "C" bool morgana_load_scratch_##name(const Wave* w, uint32_t add, const Lanes* offset,         \
+                                              Lanes* data) {                                            \
+    return morgana_path_load_scratch_##name(w, add, offset, data);                                      \
+  }                                                                                                     \
+  extern "C" bool morgana_store_scratch_##name(const Wave* w, uint32_t add, const Lanes* offset,        \
+                                               Lanes* data) {                                           \
+    return morgana_path_store_scratch_##name(w, add, offset, data);                                     \
   }
 MORGANA_MEMORY_KINDS(MORGANA_KIND)
 #undef MORGANA_KIND

@@ -423,14 +423,14 @@ const jit::NamedPath kPaths[] = {
   MORGANA_PATH(load_index_##name, Entries<Kind>::load_index)   \
   MORGANA_PATH(load_strided_##name, load_strided<Kind>)        \
   MORGANA_PATH(store_strided_##name, store_strided<Kind>)      \
+  MORGANA_PATH(load_scratch_##name, load_scratch<Kind>)        \
+  MORGANA_PATH(store_scratch_##name, store_scratch<Kind>)      \
   MORGANA_PATH(load_lds_##name, Entries<Kind>::load_lds)       \
   MORGANA_PATH(look_up_lds_##name, Entries<Kind>::look_up_lds) \
   MORGANA_PATH(store_lds_##name, Entries<Kind>::store_lds)
     MORGANA_MEMORY_KINDS(MORGANA_KIND)                //
     MORGANA_PATH(reaches_aperture, reaches_aperture)  //
     MORGANA_PATH(pull, pull)                          //
-    MORGANA_PATH(load_scratch, load_scratch)          //
-    MORGANA_PATH(store_scratch, store_scratch)        //
     MORGANA_PATH(note_range, note_range)              //
     MORGANA_PATH(lie_apart, lie_apart)                //
     MORGANA_PATH(may_access, may_access)              //

@@ -41,14 +41,13 @@ using IndexPath = void MORGANA_KEEPS_REGISTERS(Wave*, jit::WaveFrame*, uint64_t 
 using PullPath = void MORGANA_KEEPS_REGISTERS(const uint32_t* values, const uint32_t* source,
                                               uint32_t* result);
 
-// Dwords of scratch at the lanes' own offsets + `add`. False, and nothing has happened, when an active lane's
-// are not whole dwords in scratch. Other lanes of loaded data become anything.
-using ScratchLoad = bool MORGANA_KEEPS_REGISTERS(const Wave*, uint32_t add, const Lanes* offset,
-                                                 uint32_t dwords, Lanes* data);
-using ScratchStore = bool MORGANA_KEEPS_REGISTERS(const Wave*, uint32_t add, const Lanes* offset,
-                                                  uint32_t dwords, const Lanes* data);
-ScratchLoad load_scratch;
-ScratchStore store_scratch;
+// Of scratch at the lanes' own offsets + `add`. False, and nothing has happened, when an active lane's are
+// not whole elements in scratch. Other lanes of loaded data become anything.
+using ScratchPath = bool MORGANA_KEEPS_REGISTERS(const Wave*, uint32_t add, const Lanes* offset, Lanes* data);
+template <class Kind>
+ScratchPath load_scratch;
+template <class Kind>
+ScratchPath store_scratch;
 
 // Lanes of `exec` at base[l / 16] + l % 16 * step. Other lanes of loaded data become anything.
 using StridedPath = void MORGANA_KEEPS_REGISTERS(jit::WaveFrame*, const uint64_t* base, uint64_t exec,

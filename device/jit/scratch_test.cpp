@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <string>
 
 #include "device/testing/wave_rig.h"
 
@@ -146,6 +147,80 @@ TEST(Scratch, ByItsBuffer) {
         EXPECT_EQ(interpreted, compiled) << info(target).name << " " << is_moved << " " << exec << " " << c.s4
                                          << " " << c.s5 << " " << c.swizzle;
         EXPECT_EQ(rig.kernel()->shares().by_handlers, 0u);
+      }
+  }
+}
+
+// Bytes and shorts, at an offset of all lanes and at the lanes' own: at whole elements or not, across the end
+// and beyond it.
+TEST(Scratch, PartsOfDwords) {
+  RigOptions options = with_scratch(64);
+  options.private_buffer = true;
+  const std::vector<uint32_t> by_scratch = dwords_of_hex(
+      "094060dc00010300"  // scratch_store_byte off, v1, s3 offset:9
+      "0e4068dc00020300"  // scratch_store_short off, v2, s3 offset:14
+      "056060dc00037f00"  // scratch_store_byte v0, v3, off offset:5
+      "026068dc08047f00"  // scratch_store_short v8, v4, off offset:2
+      "094040dc00000305"  // scratch_load_ubyte v5, off, s3 offset:9
+      "0a4044dc00000306"  // scratch_load_sbyte v6, off, s3 offset:10
+      "026048dc08007f07"  // scratch_load_ushort v7, v8, off offset:2
+      "06604cdc08007f09"  // scratch_load_sshort v9, v8, off offset:6
+      "056044dc00007f0a"  // scratch_load_sbyte v10, v0, off offset:5
+      "700f8cbf");        // s_waitcnt vmcnt(0)
+  const auto by_buffer = [](const std::string& ubyte, const std::string& sbyte, const std::string& ushort,
+                            const std::string& sshort, const std::string& wait) {
+    return dwords_of_hex(
+        "090060e000010004"  // buffer_store_byte v1, off, s[0:3], s4 offset:9
+        "0e0068e000020004"  // buffer_store_short v2, off, s[0:3], s4 offset:14
+        "051060e000030004"  // buffer_store_byte v3, v0, s[0:3], s4 offen offset:5
+        "021068e008040080"  // buffer_store_short v4, v8, s[0:3], 0 offen offset:2
+        "0900" +
+        ubyte +
+        "e000050004"  // buffer_load_ubyte v5, off, s[0:3], s4 offset:9
+        "0a00" +
+        sbyte +
+        "e000060004"  // buffer_load_sbyte v6, off, s[0:3], s4 offset:10
+        "0210" +
+        ushort +
+        "e008070080"  // buffer_load_ushort v7, v8, s[0:3], 0 offen offset:2
+        "0610" +
+        sshort +
+        "e008090004"  // buffer_load_sshort v9, v8, s[0:3], s4 offen offset:6
+        "0510" +
+        sbyte + "e0000a0080" +  // buffer_load_sbyte v10, v0, s[0:3], 0 offen offset:5
+        wait);
+  };
+  const std::vector<uint32_t> older = by_buffer("40", "44", "48", "4c", "700f8cbf"),
+                              newer = by_buffer("20", "24", "28", "2c", "703f8cbf");
+  for (const auto& [target, code] : {std::pair{Target::gfx950, by_scratch},
+                                     {Target::gfx803, older},
+                                     {Target::gfx90a, older},
+                                     {Target::gfx1030, newer}}) {
+    WaveRig rig(target, code, options);
+    struct Case {
+      uint32_t base, wild_byte, wild_short;
+      bool is_same;
+    };
+    for (const uint64_t exec : {~uint64_t{0}, uint64_t{0xff00'1234'5678'9abf}, uint64_t{0}})
+      for (const Case& c :
+           {Case{0, 3, 6, false}, Case{0, 9, 12, true}, Case{2, 3, 6, false}, Case{3, 3, 6, false},
+            Case{40, 3, 6, true}, Case{49, 3, 6, false}, Case{~0u, 3, 6, false}, Case{0, 59, 6, false},
+            Case{0, ~0u, 6, true}, Case{4, 3, 3, false}, Case{0, 3, 60, true}, Case{0, 1u << 31, 6, false}}) {
+        const auto prepare = [&] {
+          rig.wave().set_exec(exec);
+          rig.s(target == Target::gfx950 ? 3 : 4) =
+              target == Target::gfx950 ? c.base : c.base * rig.wave().lane_count();
+          for (int lane = 0; lane < kLanes; lane++) {
+            const auto l = static_cast<uint32_t>(lane);
+            rig.v(0, lane) = c.is_same ? c.wild_byte : l * 7 % 47;
+            rig.v(8, lane) = c.is_same ? c.wild_short : l * 5 % 23 * 2;
+          }
+          rig.v(0, 18) = c.wild_byte, rig.v(8, 21) = c.wild_short;
+        };
+        std::vector<uint32_t> interpreted = left(rig, false, prepare), compiled = left(rig, true, prepare);
+        if (interpreted[0] != static_cast<uint32_t>(Exit::ended)) interpreted.resize(2), compiled.resize(2);
+        EXPECT_EQ(interpreted, compiled) << info(target).name << " " << exec << " " << c.base << " "
+                                         << c.wild_byte << " " << c.wild_short << " " << c.is_same;
       }
   }
 }

@@ -179,14 +179,6 @@ extern "C" void morgana_pull(const uint32_t* values, const uint32_t* source, uin
   morgana_path_pull(values, source, result);
 #endif
 }
-extern "C" bool morgana_load_scratch(const Wave* wave, uint32_t add, const Lanes* offset, uint32_t dwords,
-                                     Lanes* data) {
-  return morgana_path_load_scratch(wave, add, offset, dwords, data);
-}
-extern "C" bool morgana_store_scratch(const Wave* wave, uint32_t add, const Lanes* offset, uint32_t dwords,
-                                      const Lanes* data) {
-  return morgana_path_store_scratch(wave, add, offset, dwords, data);
-}
 extern "C" void morgana_note_range(jit::StripRange* range, uint64_t base, const Lanes* low, const Lanes* high,
                                    bool is_first) {
   morgana_path_note_range(range, base, low, high, is_first);

@@ -1,18 +1,18 @@
-// Private memory: dwords that all lanes have at one offset, or at their own ones (scratch_paths.cpp).
+// Private memory: what all lanes have at one offset, or at their own ones (scratch_paths.cpp).
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "device/isa/constants.h"
 #include "device/jit/join_halves.h"
+#include "device/jit/memory_access.h"
 #include "device/jit/translator.h"
 
 namespace morgana::device::jit {
 namespace {
 
-unsigned scratch_dwords(const isa::Inst& inst) {
-  return inst.row->flags & isa::kStore ? inst.src[1].dwords : inst.dst[0].dwords;
-}
+// Of elements in scratch: none reaches from one of these bytes into the next.
+uint32_t unit_of(const Access& access) { return std::min(access.size, 4u); }
 
 // What the offset in scratch is counted from: by MUBUF or not, and the code of an SGPR or a constant, kNoBase
 // without one. nullopt: it depends on more.
@@ -21,7 +21,8 @@ using ScratchBase = std::pair<bool, unsigned>;
 std::optional<ScratchBase> scratch_base(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   if (i.how != How::memory || !is_scratch(inst.row->format)) return std::nullopt;
-  if (i.step->kind[0] != Source::none || inst.offset % 4 != 0) return std::nullopt;
+  if (i.step->kind[0] != Source::none || inst.offset % unit_of(access_of(inst.row->op)) != 0)
+    return std::nullopt;
   const bool is_buffer = inst.row->format == isa::Format::MUBUF;
   const int source = is_buffer ? 3 : 2;
   if (i.step->kind[source] == Source::none) return ScratchBase{is_buffer, kNoBase};
@@ -48,17 +49,22 @@ bool Translator::is_in_scratch(const Instruction& i) {
   if (number(i) < checked) return true;
   const auto& block = flow_.blocks[flow_.block_of(flow_.instructions[first_].at)];
   int64_t begin = i.step->inst->offset, end = begin;
+  uint32_t unit = 1;
   for (checked = number(i); checked < block.first + block.count; checked++) {
     const Instruction& next = flow_.instructions[checked];
     if (scratch_base(next) == base) {
-      begin = std::min<int64_t>(begin, next.step->inst->offset);
-      end = std::max<int64_t>(end, next.step->inst->offset + 4 * scratch_dwords(*next.step->inst));
+      const isa::Inst& inst = *next.step->inst;
+      const Access access = access_of(inst.row->op);
+      begin = std::min<int64_t>(begin, inst.offset);
+      end = std::max<int64_t>(end, inst.offset + access.size);
+      unit = std::max(unit, unit_of(access));
     }
     if (writes_base(next, *base, key_.private_buffer)) break;
   }
   const auto [start, holds] = scratch_start(i);
   Value* const first = b_.CreateAdd(start, b_.getInt32(static_cast<uint32_t>(begin)));
-  Value* const lies = lies_in_scratch(first, static_cast<uint64_t>(end - begin));
+  Value* const lies =
+      b_.CreateAnd(lies_in_scratch(first, static_cast<uint64_t>(end - begin)), is_multiple_of(start, unit));
   leave_unless(i, holds ? b_.CreateAnd(lies, holds) : lies);
   return true;
 }
@@ -95,40 +101,60 @@ llvm::Value* Translator::scratch_bytes() {
   return b_.CreateLoad(i32_, field(wave_, offsetof(Wave, scratch_lane_bytes)));
 }
 
-// `bytes` of each lane, whole dwords, from `offset` on.
+// `bytes` of each lane from `offset` on.
 llvm::Value* Translator::lies_in_scratch(Value* offset, uint64_t bytes) {
   Value* end = b_.CreateAdd(b_.CreateZExt(offset, i64_), b_.getInt64(bytes));
-  Value* size = b_.CreateZExt(scratch_bytes(), i64_);
-  return b_.CreateAnd(b_.CreateICmpULE(end, size), b_.CreateICmpEQ(b_.CreateAnd(offset, 3), b_.getInt32(0)));
+  return b_.CreateICmpULE(end, b_.CreateZExt(scratch_bytes(), i64_));
+}
+llvm::Value* Translator::is_multiple_of(Value* number, uint32_t unit) {
+  return b_.CreateICmpEQ(b_.CreateAnd(number, unit - 1), b_.getInt32(0));
 }
 
 // At the lanes' own offsets: native code.
-void Translator::scratch_apart(const Instruction& i, unsigned dwords) {
+void Translator::scratch_apart(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   const bool stores = inst.row->flags & isa::kStore;
+  const Access access = access_of(inst.row->op);
   const auto [start, holds] = scratch_start(i);
-  Value* own = active_vgpr(place(inst.src[0]));
+  Value* own = i.step->kind[0] == Source::none ? splat(b_.getInt32(0)) : active_vgpr(place(inst.src[0]));
   Value* add = b_.CreateAdd(start, b_.getInt32(static_cast<uint32_t>(inst.offset)));
   if (holds) {
-    // Only the instruction's offset and the VGPR wrap: what is then beyond scratch gets no whole dword.
+    // Only the instruction's offset and the VGPR wrap. What is beyond scratch then, or without a resource,
+    // stays there.
+    Value* const beyond = b_.getInt32(1u << 31);
     own = b_.CreateAdd(own, splat(b_.getInt32(static_cast<uint32_t>(inst.offset))));
-    own = b_.CreateSelect(b_.CreateICmpULE(own, splat(scratch_bytes())), own, splat(b_.getInt32(1)));
+    Value* const lies = b_.CreateICmpULE(own, splat(scratch_bytes()));
+    own = b_.CreateSelect(b_.CreateAnd(lies, splat(holds)), own, splat(beyond));
     add = start;
   }
-  llvm::AllocaInst *offset = temporary(lanes_), *data = temporary(llvm::ArrayType::get(lanes_, dwords));
+  llvm::AllocaInst *offset = temporary(lanes_),
+                   *data = temporary(llvm::ArrayType::get(lanes_, access.dwords));
   const auto row = [&](unsigned d) { return field(data, size_t{d} * kLanes * 4); };
   store_row(own, offset, llvm::Align(256));
-  for (unsigned d = 0; stores && d < dwords; d++)
+  for (unsigned d = 0; stores && d < access.dwords; d++)
     store_row(active_vgpr(place(inst.src[1]) + d), row(d), llvm::Align(256));
-  constexpr uint32_t kTooMany = 1u << 24;  // dwords: no scratch holds them
-  Value* count = b_.getInt32(dwords);
-  if (holds) count = b_.CreateSelect(holds, count, b_.getInt32(kTooMany));
-  Value* const done = call_library(stores ? "morgana_store_scratch" : "morgana_load_scratch",
-                                   {wave_, add, offset, count, data});
+  Value* const done =
+      call_library(std::string(stores ? "morgana_store_scratch_" : "morgana_load_scratch_") + access.kind,
+                   {wave_, add, offset, data});
   guarded(i, done, [&] {
-    for (unsigned d = 0; !stores && d < dwords; d++)
+    for (unsigned d = 0; !stores && d < access.dwords; d++)
       set_vgpr(i, place(inst.dst[0]) + d, b_.CreateAlignedLoad(lanes_, row(d), llvm::Align(256)));
   });
+}
+
+// Of what dwords hold from bit `shift` on, a byte or a short as a register has it.
+llvm::Value* Translator::part_of_dwords(Value* dwords, Value* shift, const Access& access) {
+  llvm::Type* const part = llvm::FixedVectorType::get(b_.getIntNTy(8 * access.size), key_.lanes);
+  Value* const value = b_.CreateTrunc(b_.CreateLShr(dwords, splat(shift)), part);
+  return access.kind[0] == 'i' ? b_.CreateSExt(value, dwords->getType())
+                               : b_.CreateZExt(value, dwords->getType());
+}
+// Dwords with it put there.
+llvm::Value* Translator::with_part(Value* dwords, Value* value, Value* shift, const Access& access) {
+  const uint32_t all = (1u << 8 * access.size) - 1;
+  Value* const others = b_.CreateNot(b_.CreateShl(b_.getInt32(all), shift));
+  Value* const part = b_.CreateShl(b_.CreateAnd(value, splat(b_.getInt32(all))), splat(shift));
+  return b_.CreateOr(b_.CreateAnd(dwords, splat(others)), part);
 }
 
 // Dwords at an offset that all lanes share are neighbours in memory (device/state/scratch.h).
@@ -137,32 +163,40 @@ void Translator::scratch(const Instruction& i) {
   const bool stores = inst.row->flags & isa::kStore;
   const bool varies = i.step->kind[0] != Source::none;
   if (!stores && i.is_result_dead) return call(i);
-  const unsigned dwords = scratch_dwords(inst);
   if (varies && !shapes_.is_uniform(number(i), version_))
-    return is_wave32() || key_.checks_memory || key_.counts ? call(i) : scratch_apart(i, dwords);
+    return key_.checks_memory || key_.counts ? call(i) : scratch_apart(i);
+  const Access access = access_of(inst.row->op);
+  const bool is_part = access.size < 4;
   const bool is_checked = is_in_scratch(i);
   auto [start, holds] = scratch_start(i);
+  const bool is_buffer = holds != nullptr;
   Value* own = b_.getInt32(static_cast<uint32_t>(inst.offset));
   if (varies) own = b_.CreateAdd(own, b_.CreateExtractElement(active_vgpr(place(inst.src[0])), uint64_t{0}));
   if (varies && holds) holds = b_.CreateAnd(holds, b_.CreateICmpULE(own, scratch_bytes()));
   Value* const offset = b_.CreateAdd(start, own);
   const auto move = [&] {
     if (key_.counts) count_scratch(i);
+    // A buffer's `start` is a multiple of 4.
+    Value* const shift = b_.CreateMul(b_.CreateAnd(is_buffer ? own : offset, 3), b_.getInt32(8));
+    Value* const first = is_part ? b_.CreateAnd(offset, ~3u) : offset;
     Value* row = b_.CreateGEP(i8_, b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, scratch))),
-                              b_.CreateMul(b_.CreateZExt(offset, i64_), b_.getInt64(key_.lanes)));
-    for (unsigned d = 0; d < dwords; d++) {
+                              b_.CreateMul(b_.CreateZExt(first, i64_), b_.getInt64(key_.lanes)));
+    for (unsigned d = 0; d < access.dwords; d++) {
       Value* at = field(row, size_t{d} * key_.lanes * 4);
+      const auto load = [&] { return load_row(at, llvm::Align(64)); };
       if (!stores) {
-        set_vgpr(i, place(inst.dst[0]) + d, load_row(at, llvm::Align(64)));
+        set_vgpr(i, place(inst.dst[0]) + d, is_part ? part_of_dwords(load(), shift, access) : load());
         continue;
       }
       Value* value = active_vgpr(place(inst.src[1]) + d);
-      if (!is_full()) value = b_.CreateSelect(exec_lanes(), value, load_row(at, llvm::Align(64)));
+      if (is_part) value = with_part(load(), value, shift, access);
+      if (!is_full()) value = b_.CreateSelect(exec_lanes(), value, load());
       store_row(value, at, llvm::Align(64));
     }
   };
   if (is_checked) return move();
-  Value* const lies = lies_in_scratch(offset, 4 * dwords);
+  Value* const lies =
+      b_.CreateAnd(lies_in_scratch(offset, access.size), is_multiple_of(offset, unit_of(access)));
   guarded(i, holds ? b_.CreateAnd(lies, holds) : lies, move);
 }
 

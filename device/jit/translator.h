@@ -286,11 +286,14 @@ class Translator {
   void memory(const Instruction& i);
   void lds_add(const Instruction& i);
   void scratch(const Instruction& i);
-  void scratch_apart(const Instruction& i, unsigned dwords);
+  void scratch_apart(const Instruction& i);
   std::pair<Value*, Value*> scratch_start(const Instruction& i);
   bool is_in_scratch(const Instruction& i);
   Value* scratch_bytes();
   Value* lies_in_scratch(Value* offset, uint64_t bytes);
+  Value* is_multiple_of(Value* number, uint32_t unit);
+  Value* part_of_dwords(Value* dwords, Value* shift, const Access& access);
+  Value* with_part(Value* dwords, Value* value, Value* shift, const Access& access);
   Value* lds_bytes();
   Value* lds_limit();
   Value* shaped_bases(const Instruction& i, const AddressShape& shape, const int64_t* offset, unsigned parts,
