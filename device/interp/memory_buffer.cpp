@@ -1,7 +1,7 @@
 // MUBUF: loads, stores and atomics through a buffer resource (CDNA4 guide, chapter 9).
 //
 // Fast paths: a plain offset buffer whose lanes' offsets are a progression, and the private segment of gfx6
-// to gfx90a (ADD_TID, swizzled), whole dwords. Everything else goes through one address a lane and dword.
+// to gfx90a (ADD_TID, swizzled), dwords or less. Everything else goes through one address a lane and dword.
 #include "device/interp/memory_buffer.h"
 
 namespace morgana::device::MORGANA_SIMD {
@@ -180,13 +180,36 @@ template <class Move>
   return true;
 }
 
-// Dwords of the private segment: a row of neighbours, one a lane, where all lanes have one offset.
+// Bytes and shorts, none of which reaches from one dword into the next.
 template <class Move>
-MORGANA_INLINE bool private_dwords(Wave& wave, const Step* step, const Resource& r, const Data& data) {
-  if constexpr (Move::kBytes % 4 == 0 && requires { typename Move::Dword; }) {
+[[gnu::noinline]] bool private_parts(Wave& wave, const Step* step, const Resource& r, const Data& data,
+                                     uint64_t exec) {
+  const uint32_t* const vaddr = step->extra & kOffen ? registers(wave, step, 0) : nullptr;
+  uint64_t* const at = address_room(wave);
+  Chunk low_bits = Chunk(0);
+  for (int i = 0; i < kChunks; i++) {
+    const Chunk offset = (vaddr ? chunk_of(vaddr, i) : Chunk(0)) + r.inst_offset;
+    low_bits |= blend(chunk_mask(exec, i), offset & (Move::kBytes - 1), Chunk(0));
+    const Chunk into = (kIota + 16 * i) * 4 + offset % 4;
+    *reinterpret_cast<Chunk64*>(at + 16 * i) =
+        __builtin_convertvector(offset & ~3u, Chunk64) * uint64_t{r.index_stride} +
+        __builtin_convertvector(into, Chunk64) + r.base;
+  }
+  if (!is_zero(low_bits)) return false;
+  point_nowhere(at, exec);
+  const Touch touch(wave, at, exec, Move::kBytes);
+  Move::lanes(data, at, exec);
+  return true;
+}
+
+// Of the private segment. Dwords are a row of neighbours, one a lane, where all lanes have one offset.
+template <class Move>
+MORGANA_INLINE bool private_access(Wave& wave, const Step* step, const Resource& r, const Data& data) {
+  if constexpr (requires { typename Move::Dword; }) {
     if (!r.add_tid || !r.swizzle || r.element != 4 || r.index_stride != wave.lane_count()) return false;
     if (step->extra & (kIdxen | kAddr64) || r.base % 4 != 0) return false;
     const uint64_t exec = wave.exec();
+    if constexpr (Move::kBytes < 4) return private_parts<Move>(wave, step, r, data, exec);
     if (step->extra & kOffen && !is_uniform(registers(wave, step, 0)))
       return private_lanes<Move>(wave, step, r, data, exec);
     const uint32_t offset = r.inst_offset + (step->extra & kOffen ? registers(wave, step, 0)[0] : 0);
@@ -240,7 +263,7 @@ void buffer(Wave& wave, const Step* step) {
   wave.step = step;
   const Resource r = read_resource(wave, step);
   const Data data = data_of<Move>(wave, step);
-  if (!private_dwords<Move>(wave, step, r, data) && !plain_span<Move>(wave, step, r, data) &&
+  if (!private_access<Move>(wave, step, r, data) && !plain_span<Move>(wave, step, r, data) &&
       !buffer_lanes<Move>(wave, step, r, data))
     return;
   // The texture-fail dword behind the data: every page is resident.
