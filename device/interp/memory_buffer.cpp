@@ -4,6 +4,8 @@
 // to gfx90a (ADD_TID, swizzled), dwords or less. Everything else goes through one address a lane and dword.
 #include "device/interp/memory_buffer.h"
 
+#include "device/apertures.h"
+
 namespace morgana::device::MORGANA_SIMD {
 
 void read_indexes(const Wave& wave, const Step* step, const Resource& r, Indexed& lanes) {
@@ -258,10 +260,36 @@ MORGANA_INLINE bool plain_span(Wave& wave, const Step* step, const Resource& r, 
   return false;
 }
 
+// Whether an active lane leaves its scratch by the resource of private memory: a fault. The resource itself
+// stops nobody, and what lies around scratch is the host's.
+template <class Move>
+MORGANA_INLINE bool leaves_scratch(Wave& wave, const Step* step, const Resource& r) {
+  if (!r.add_tid || step->extra & (kIdxen | kAddr64)) return false;
+  const uint64_t into = r.base - reinterpret_cast<uint64_t>(wave.scratch);
+  if (into + r.records >= 2 * uint64_t{r.records}) return false;  // another resource
+  const uint64_t first = into / wave.lane_count(), bytes = wave.scratch_lane_bytes;
+  const bool has_room = first < bytes && bytes - first >= Move::kBytes;
+  const auto last = static_cast<uint32_t>(has_room ? bytes - first - Move::kBytes : 0);
+  const uint32_t* const vaddr = step->extra & kOffen ? registers(wave, step, 0) : nullptr;
+  uint64_t outside = has_room ? 0 : wave.exec();
+  for (int i = 0; i < kChunks && has_room; i++) {
+    const Chunk offset = (vaddr ? chunk_of(vaddr, i) : Chunk(0)) + r.inst_offset;
+    outside |= (bits_of_condition(offset > last) & chunk_mask(wave.exec(), i)) << (16 * i);
+  }
+  if (outside == 0) [[likely]]
+    return false;
+  const int lane = __builtin_ctzll(outside);
+  const uint32_t offset = (vaddr ? vaddr[lane] : 0) + r.inst_offset;
+  raise(wave, step, FaultKind::aperture, "beyond the scratch of the work-item", kPrivateBase + first + offset,
+        lane, Move::kStores);
+  return true;
+}
+
 template <class Move>
 void buffer(Wave& wave, const Step* step) {
   wave.step = step;
   const Resource r = read_resource(wave, step);
+  if (leaves_scratch<Move>(wave, step, r)) return;
   const Data data = data_of<Move>(wave, step);
   if (!private_access<Move>(wave, step, r, data) && !plain_span<Move>(wave, step, r, data) &&
       !buffer_lanes<Move>(wave, step, r, data))
@@ -277,6 +305,7 @@ void buffer_atomic(Wave& wave, const Step* step) {
   using Move = Atomic<Operation, Sharing::host_threads>;
   wave.step = step;
   const Resource r = read_resource(wave, step);
+  if (leaves_scratch<Move>(wave, step, r)) return;
   if (!buffer_lanes<Move>(wave, step, r, data_of<Move>(wave, step))) return;
   MORGANA_NEXT(wave, step);
 }
