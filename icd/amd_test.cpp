@@ -161,6 +161,15 @@ TEST_F(Amd, MemoryThatTheHostSeesIsWhatItIsForWhoeverAsksAMD) {
   if (image != nullptr) clReleaseMemObject(image);
 }
 
+// Programs make macros of the device's name, and compare three numbers: Clang has warnings for both.
+TEST_F(Amd, OldProgramsAreBuilt) {
+  const char* source = "kernel void k(global int* p) { if (0 < p[0] <= p[1]) p[2] = DEVICE_GFX950; }";
+  const char* options = "-DDEVICE_GFX950:SRAMECC+:XNACK_ -D DEVICE_GFX950=1";
+  cl_program program = clCreateProgramWithSource(context, 1, &source, nullptr, nullptr);
+  EXPECT_EQ(clBuildProgram(program, 0, nullptr, options, nullptr, nullptr), CL_SUCCESS);
+  clReleaseProgram(program);
+}
+
 // One context, one program and one buffer for all devices; each device's queue adds to what the one before
 // left.
 TEST_F(Amd, DevicesOfOneContextShareBuffersProgramsAndEvents) {

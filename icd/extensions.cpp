@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "icd/identity.h"
 #include "runtime/agent.h"
 
 namespace morgana::icd {
@@ -36,6 +37,8 @@ constexpr Row kRows[] = {
 
 bool offered(const Row& row, Target target) {
   if (info(target).generation < row.first) return false;
+  if (identity().ignored_flags != 0 && std::strcmp(row.name, "cl_ext_immutable_memory_objects") == 0)
+    return false;
   switch (row.needs) {
     case Needs::several_devices: return runtime::agents().size() > 1;
     case Needs::free_images: return info(target).is_gfx940;

@@ -21,8 +21,8 @@ struct Identity {
   std::string c_version;  // of OpenCL C
   cl_version platform_number, device_number, c_number;
   cl_version newest_c;  // the newest version of OpenCL C that programs may be written in
-  // Of clCreateBuffer and clCreateImage: what means nothing here, nor anything else. AMD's
-  // CL_MEM_USE_PERSISTENT_MEM_AMD has the bit of CL_MEM_IMMUTABLE_EXT.
+  // Of memory objects: accepted, without effect. AMD's CL_MEM_USE_PERSISTENT_MEM_AMD has the bit of
+  // CL_MEM_IMMUTABLE_EXT, whose extension is not offered then.
   cl_mem_flags ignored_flags = 0;
 };
 

@@ -1,6 +1,7 @@
 // Queries about images: clGetImageInfo, clGetSupportedImageFormats.
 #include <algorithm>
 
+#include "icd/identity.h"
 #include "icd/info.h"
 #include "icd/memory.h"
 
@@ -27,6 +28,7 @@ cl_int CL_API_CALL clGetSupportedImageFormats(cl_context context, cl_mem_flags f
     if (cl_int error = find_live(context, c); error != CL_SUCCESS) return error;
     // CL_INVALID_VALUE if flags or image_type are not valid, or num_entries is 0 and image_formats is not
     // NULL.
+    flags &= ~identity().ignored_flags;
     const bool valid_flags = (flags & CL_MEM_KERNEL_READ_AND_WRITE) != 0
                                  ? are_memory_flags(flags & ~cl_mem_flags{CL_MEM_KERNEL_READ_AND_WRITE})
                                  : are_memory_flags(flags);

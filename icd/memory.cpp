@@ -278,7 +278,7 @@ cl_mem CL_API_CALL clCreateSubBuffer(cl_mem buffer, cl_mem_flags flags,
     Mem* parent = find_buffer(buffer);
     if (parent == nullptr || parent->parent() != nullptr) return CL_INVALID_MEM_OBJECT;
     if (parent->context().is_terminated()) return CL_CONTEXT_TERMINATED_KHR;
-    Made<cl_mem_flags> own = inherited_flags(parent->flags(), flags);
+    Made<cl_mem_flags> own = inherited_flags(parent->flags(), flags & ~identity().ignored_flags);
     if (own.code != CL_SUCCESS) return own.code;
     // CL_INVALID_VALUE if buffer_create_type or buffer_create_info is not valid, or buffer_create_info is
     // NULL.

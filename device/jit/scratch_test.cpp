@@ -225,5 +225,24 @@ TEST(Scratch, PartsOfDwords) {
   }
 }
 
+// What lies behind scratch is the process's.
+TEST(Scratch, NobodyLeavesItByItsBuffer) {
+  RigOptions options = with_scratch(64);
+  options.private_buffer = true;
+  for (const Target target : {Target::gfx803, Target::gfx90a, Target::gfx1030})
+    for (const uint32_t offset : {64u, 100'000u, ~0u}) {
+      WaveRig rig(target, dwords_of_hex("001060e000010080"),
+                  options);  // buffer_store_byte v1, v0, s[0:3], 0 offen
+      const auto prepare = [&] {
+        for (int lane = 0; lane < kLanes; lane++) rig.v(0, lane) = lane == 5 ? offset : 4;
+      };
+      for (const bool is_compiled : {false, true}) {
+        left(rig, is_compiled, prepare);
+        EXPECT_EQ(rig.fault().kind, FaultKind::aperture) << info(target).name << " " << offset;
+        EXPECT_TRUE(rig.fault().is_write);
+      }
+    }
+}
+
 }  // namespace
 }  // namespace morgana::device

@@ -47,13 +47,12 @@ Result<std::vector<std::string>> split_words(std::string_view text) {
   return words;
 }
 
-bool is_macro_name(std::string_view name) {
+// As Clang has it: what follows the name is the value's, with a warning. Programs make names of the device's.
+bool begins_with_name(std::string_view macro) {
   auto is_letter = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || (c & 0x80);
   };
-  auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  return !name.empty() && is_letter(name[0]) &&
-         std::all_of(name.begin(), name.end(), [&](char c) { return is_letter(c) || is_digit(c); });
+  return !macro.empty() && is_letter(macro[0]);
 }
 
 // -cl-std= values in clang's spelling. Clang 22 knows all but CL3.1 (frontend.cpp).
@@ -202,8 +201,7 @@ class Parser {
 
   Status parse_macro(const std::string& word) {
     MORGANA_TRY(std::string macro, value_of(word, 2));
-    std::string_view name = std::string_view(macro).substr(0, macro.find_first_of("=("));
-    if (!is_macro_name(name)) return invalid(word);
+    if (!begins_with_name(macro)) return invalid(word);
     options_.macros.push_back(word[1] == 'U' ? "!" + macro : std::move(macro));
     return {};
   }
