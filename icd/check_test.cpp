@@ -412,6 +412,31 @@ TEST_F(Padding, OfVectorsOfThreeIsClean) {
     EXPECT_EQ(read_after((kVector + (body + rest)).c_str()), "") << body;
 }
 
+// A float4 that is written as a float3, bytes that the program does not name, another member of a union.
+TEST_F(Padding, IsOthersWhereTheyHaveWritten) {
+  cl_program program = make_program(R"(
+    typedef struct { int id; uchar name[8]; } Named;
+    typedef union { struct { long d; char c; } s; int x[4]; } Either;
+    kernel void k(global int* to, global int* from) {
+      *(global float3*)to = (float3)(0);
+      ((global Named*)(to + 4))->id = 0;
+      *(global Either*)(to + 8) = *(global Either*)(from + 8);
+    })",
+                                    "");
+  cl_kernel kernel = make_kernel(program, "k");
+  std::vector<cl_int> data(12, 7);
+  cl_mem buffers[] = {make_buffer(48, CL_MEM_COPY_HOST_PTR, data.data()),
+                      make_buffer(48, CL_MEM_COPY_HOST_PTR, data.data())};
+  for (cl_uint i = 0; i < 2; i++) clSetKernelArg(kernel, i, sizeof *buffers, buffers + i);
+  const size_t one = 1;
+  clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &one, nullptr, 0, nullptr, nullptr);
+  clEnqueueReadBuffer(queue, buffers[0], CL_TRUE, 0, 48, data.data(), 0, nullptr, nullptr);
+  EXPECT_EQ(data, (std::vector<cl_int>{0, 0, 0, 7, 0, 7, 7, 7, 7, 7, 7, 7}));
+  for (cl_mem buffer : buffers) clReleaseMemObject(buffer);
+  clReleaseKernel(kernel);
+  clReleaseProgram(program);
+}
+
 TEST_F(Padding, IsNoMemberThatWasForgotten) {
   EXPECT_TRUE(has(read_after("MOST(to[i])"), ": 512 of 4608 bytes, the first at offset 56 of"));
 }

@@ -2,6 +2,7 @@
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/DenseSet.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/GetElementPtrTypeIterator.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -11,12 +12,19 @@
 
 #include <vector>
 
+#include "device/checks.h"
+
 namespace morgana::runtime {
 namespace {
 
 constexpr uint64_t kDword = 4;          // what the check knows apart
 constexpr uint64_t kMostBytes = 65536;  // larger structs are left as they are
+constexpr uint64_t kMostStored = 64;    // dwords of one private variable
 constexpr uint64_t kMostFiller = 128;   // the greatest alignment, of double16 and long16
+
+bool is_private(const llvm::Value* pointer) {
+  return llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(pointer));
+}
 
 class Padding {
  public:
@@ -44,10 +52,21 @@ class Padding {
     }
     const uint64_t begin = llvm::alignTo(end, kDword) - end;
     if (begin >= behind) return;
-    llvm::IRBuilder<> build(store.getNextNode());
-    build.SetCurrentDebugLocation(store.getDebugLoc());
+    llvm::Instruction& next = *store.getNextNode();
     for (uint64_t dword = begin; dword + kDword <= behind; dword += kDword)
-      store_zero(build, store.getPointerOperand(), size + dword);
+      store_if_unwritten(next, store.getDebugLoc(), store.getPointerOperand(), size + dword);
+  }
+
+  // Before anything else lies there.
+  void store_in(llvm::AllocaInst& variable) {
+    if (variable.isArrayAllocation()) return;
+    const std::vector<uint64_t> dwords = padding_of(variable.getAllocatedType());
+    if (dwords.size() > kMostStored) return;
+    llvm::IRBuilder<> build(variable.getNextNode());
+    for (const uint64_t at : dwords) {
+      llvm::Value* const place = build.CreateConstGEP1_64(build.getInt8Ty(), &variable, at);
+      build.CreateAlignedStore(build.getInt32(0), place, llvm::Align(kDword));
+    }
   }
 
   void store_copied(llvm::MemCpyInst& copy) {
@@ -57,10 +76,9 @@ class Padding {
       llvm::Type* const type = type_at(*one);
       if (type == nullptr || !is_known(type) || layout_.getTypeAllocSize(type) != size->getZExtValue())
         continue;
-      llvm::IRBuilder<> build(copy.getNextNode());
-      build.SetCurrentDebugLocation(copy.getDebugLoc());
-      for (uint64_t at = 0; at + kDword <= size->getZExtValue(); at += kDword)
-        if (padding_from(type, at) >= kDword) store_zero(build, copy.getRawDest(), at);
+      llvm::Instruction& next = *copy.getNextNode();
+      for (const uint64_t at : padding_of(type))
+        store_if_unwritten(next, copy.getDebugLoc(), copy.getRawDest(), at);
       return;
     }
   }
@@ -82,7 +100,7 @@ class Padding {
     return vector != nullptr && vector->getNumElements() == 3;
   }
   bool is_known(llvm::Type* type) const {
-    return (type->isStructTy() || is_of_three(type)) && type->isSized() &&
+    return (type->isStructTy() || type->isArrayTy() || is_of_three(type)) && type->isSized() &&
            layout_.getTypeAllocSize(type) <= kMostBytes;
   }
 
@@ -140,9 +158,26 @@ class Padding {
     }
   }
 
-  static void store_zero(llvm::IRBuilder<>& build, llvm::Value* base, uint64_t offset) {
+  std::vector<uint64_t> padding_of(llvm::Type* type) {
+    std::vector<uint64_t> dwords;
+    if (is_known(type))
+      for (uint64_t at = 0; at + kDword <= layout_.getTypeAllocSize(type); at += kDword)
+        if (padding_from(type, at) >= kDword) dwords.push_back(at);
+    return dwords;
+  }
+
+  // What is padding to one may be another's: of a union, of a float4 that is written as a float3. By an
+  // atomic, whose old value nobody gets: it is no use of what nobody has written.
+  static void store_if_unwritten(llvm::Instruction& before, const llvm::DebugLoc& line, llvm::Value* base,
+                                 uint64_t offset) {
+    llvm::IRBuilder<> build(&before);
+    build.SetCurrentDebugLocation(line);
     llvm::Value* const place = build.CreateConstGEP1_64(build.getInt8Ty(), base, offset);
-    build.CreateAlignedStore(build.getInt32(0), place, llvm::Align(kDword));
+    constexpr auto kOrder = llvm::AtomicOrdering::Monotonic;
+    build
+        .CreateAtomicCmpXchg(place, build.getInt32(device::kUnwritten), build.getInt32(0),
+                             llvm::Align(kDword), kOrder, kOrder, llvm::SyncScope::SingleThread)
+        ->setVolatile(true);
   }
 
   const llvm::DataLayout& layout_;
@@ -155,14 +190,16 @@ class Padding {
 void store_padding(llvm::Module& module) {
   Padding padding(module);
   for (llvm::Function& function : module) {
-    std::vector<llvm::Instruction*> stores;
-    for (llvm::Instruction& one : llvm::instructions(function))
-      if (llvm::isa<llvm::StoreInst, llvm::MemCpyInst>(one)) stores.push_back(&one);
-    for (llvm::Instruction* const one : stores)
-      if (auto* const store = llvm::dyn_cast<llvm::StoreInst>(one))
-        padding.store_behind_member(*store);
-      else
-        padding.store_copied(llvm::cast<llvm::MemCpyInst>(*one));
+    std::vector<llvm::Instruction*> all;
+    for (llvm::Instruction& one : llvm::instructions(function)) all.push_back(&one);
+    for (llvm::Instruction* const one : all)
+      if (auto* const variable = llvm::dyn_cast<llvm::AllocaInst>(one)) {
+        padding.store_in(*variable);
+      } else if (auto* const store = llvm::dyn_cast<llvm::StoreInst>(one)) {
+        if (!is_private(store->getPointerOperand())) padding.store_behind_member(*store);
+      } else if (auto* const copy = llvm::dyn_cast<llvm::MemCpyInst>(one)) {
+        if (!is_private(copy->getRawDest())) padding.store_copied(*copy);
+      }
   }
 }
 

@@ -10,9 +10,10 @@ class Module;
 
 namespace morgana::runtime {
 
-// Whoever stores a member of a struct also stores the padding behind it, and whoever copies a struct all of
-// its padding. C allows that (C11 6.2.6.1, paragraph 6). To be called before the program is optimised: a copy
-// that is cut into members loses its padding.
+// Whoever stores a member of a struct, or a vector of three, also makes the padding behind it zero where
+// it still holds what memory begins with under the check, and whoever copies a struct all of its padding.
+// Private variables begin so. To be called before the program is optimised: a copy that is cut into members
+// loses its padding.
 void store_padding(llvm::Module& module);
 
 }  // namespace morgana::runtime
