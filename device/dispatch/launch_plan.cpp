@@ -224,11 +224,12 @@ uint32_t LaunchPlan::acc_base() const {
   return std::min(d.accum_offset ? uint32_t{d.accum_offset} : registers, 256u);
 }
 
-// LLVM moves it where a kernel has no objects in private memory and comes to spill registers there.
+// LLVM moves it where a kernel has no objects in private memory and comes to spill registers there. A copy
+// for other ends is taken for it, too: nothing is lost by that.
 uint8_t LaunchPlan::private_buffer_kept() const {
   constexpr size_t kPrologue = 64;  // dwords
   // S_MOV_B64 of s[0:1] and s[2:3].
-  constexpr uint32_t kToShift = 16, kNotTo = ~(0x7fu << kToShift);
+  constexpr uint32_t kToShift = 16, kAllButTo = ~(0x7fu << kToShift);
   const bool is_gfx8_or_9 = target.generation == Generation::gfx8 || target.generation == Generation::gfx9;
   const uint32_t lower = 0xbe800000 | (is_gfx8_or_9 ? 1 : 4) << 8, upper = lower | 2;
   const Bytes all = static_cast<const Program*>(code)->code();
@@ -237,7 +238,7 @@ uint8_t LaunchPlan::private_buffer_kept() const {
   std::memcpy(dwords.data(), all.data() + first, std::min(all.size() - first, sizeof dwords));
   for (const uint32_t dword : dwords) {
     const uint32_t to = dword >> kToShift & 0x7f;
-    if ((dword & kNotTo) == lower && to % 4 == 0 &&
+    if ((dword & kAllButTo) == lower && to % 4 == 0 &&
         std::ranges::find(dwords, upper | (to + 2) << kToShift) != dwords.end())
       return static_cast<uint8_t>(to);
   }

@@ -155,7 +155,7 @@ class LaunchPlan {
   bool find_entry(Fault& problem);
   void tell_accesses() const;
   void init_private_buffer(uint32_t* resource, uint64_t arena, uint64_t bytes) const;
-  // The first of the SGPRs in which the kernel keeps what begins in s[0:3].
+  // The first of the SGPRs in which the kernel may keep what begins in s[0:3].
   uint8_t private_buffer_kept() const;
   void request_kernel(jit::Tier& tier);
 

@@ -182,7 +182,7 @@ template <class Move>
   return true;
 }
 
-// Bytes and shorts, none of which reaches from one dword into the next.
+// Bytes and shorts at multiples of their size.
 template <class Move>
 [[gnu::noinline]] bool private_parts(Wave& wave, const Step* step, const Resource& r, const Data& data,
                                      uint64_t exec) {

@@ -193,7 +193,7 @@ struct Flow {
 struct FlowOptions {
   uint32_t acc_base = 256;           // place of AccVGPR 0
   bool one_wave = false;             // the group has one wave: barriers do nothing
-  uint8_t private_buffer = kNoSgpr;  // the first SGPR of the resource of private memory
+  uint8_t private_buffer = kNoSgpr;  // where the resource of private memory is kept, beside s[0:3]
   uint8_t lanes = 64;                // of a wave, or 32
   Mode mode;                         // throughout the kernel
   bool computes_wide = false;        // in the environment of MODE's f16/f64 fields, not of its f32 ones

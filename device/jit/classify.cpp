@@ -208,7 +208,10 @@ class Classifier {
 
   // By the resource of private memory.
   bool is_private(const isa::Inst& inst, const isa::MemoryAccess& access) const {
-    return inst.row->format == Format::MUBUF && inst.src[2].code == options_.private_buffer &&
+    // The functions that a kernel calls use s[0:3], wherever it keeps its own.
+    const uint16_t resource = inst.src[2].code;
+    return inst.row->format == Format::MUBUF && options_.private_buffer != kNoSgpr &&
+           (resource == 0 || resource == options_.private_buffer) &&
            access.direction != isa::Direction::atomic && !access.converts && !access.half && !inst.idxen &&
            !inst.addr64 && (access.element != isa::Type::b32 || inst.offset % 4 == 0);
   }

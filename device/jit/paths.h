@@ -41,8 +41,9 @@ using IndexPath = void MORGANA_KEEPS_REGISTERS(Wave*, jit::WaveFrame*, uint64_t 
 using PullPath = void MORGANA_KEEPS_REGISTERS(const uint32_t* values, const uint32_t* source,
                                               uint32_t* result);
 
-// Of scratch at the lanes' own offsets + `add`. False, and nothing has happened, when an active lane's are
-// not whole elements in scratch. Other lanes of loaded data become anything.
+// Of scratch at the lanes' own offsets + `add`. False, and nothing has happened, when an active lane's
+// reaches out of scratch, or is at no multiple of its size (of 4 for dwords and more). Other lanes of loaded
+// data become anything.
 using ScratchPath = bool MORGANA_KEEPS_REGISTERS(const Wave*, uint32_t add, const Lanes* offset, Lanes* data);
 template <class Kind>
 ScratchPath load_scratch;

@@ -30,7 +30,6 @@ class Elements {
     are_whole_ = is_zero(bad);
     are_row_ = is_zero(differs);
   }
-  // They lie in scratch, and none reaches from one of its units into the next.
   bool are_whole() const { return are_whole_; }
 
   void load(Lanes* data) const {

@@ -88,7 +88,8 @@ TEST(Scratch, AtTheLanesOwn) {
     }
 }
 
-// By the resource of private memory in s[0:3], or moved to s[8:11] at the beginning.
+// By the resource of private memory in s[0:3], or moved to s[8:11] at the beginning; the last store by s[0:3]
+// all the same, as functions do.
 std::vector<uint32_t> by_buffer(bool is_moved) {
   std::vector<uint32_t> code = dwords_of_hex(
       "080070e000010004"  // buffer_store_dword v1, off, s[0:3], s4 offset:8

@@ -19,7 +19,7 @@ struct Specialisation {
   std::array<uint32_t, 3> local{};           // size of every work-group; zeros: they differ
   uint8_t dimensions = 1;                    // of the work-item ids in VGPRs
   bool one_wave = false;                     // in the group
-  uint8_t private_buffer = kNoSgpr;          // the first SGPR of the resource of private memory
+  uint8_t private_buffer = kNoSgpr;          // where the resource of private memory is kept, beside s[0:3]
   // Waves of a group begin with the same SGPRs, and a kernel of at most so many instructions may loop over
   // them; 0: none may.
   uint32_t most_looped = 0;

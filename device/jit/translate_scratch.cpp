@@ -14,26 +14,27 @@ namespace {
 // Of elements in scratch: none reaches from one of these bytes into the next.
 uint32_t unit_of(const Access& access) { return std::min(access.size, 4u); }
 
-// What the offset in scratch is counted from: by MUBUF or not, and the code of an SGPR or a constant, kNoBase
-// without one. nullopt: it depends on more.
+// What the offset in scratch is counted from: by which resource, and the code of an SGPR or a constant;
+// kNoBase without one. nullopt: it depends on more.
 constexpr unsigned kNoBase = ~0u;
-using ScratchBase = std::pair<bool, unsigned>;
+using ScratchBase = std::pair<unsigned, unsigned>;
 std::optional<ScratchBase> scratch_base(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   if (i.how != How::memory || !is_scratch(inst.row->format)) return std::nullopt;
   if (i.step->kind[0] != Source::none || inst.offset % unit_of(access_of(inst.row->op)) != 0)
     return std::nullopt;
   const bool is_buffer = inst.row->format == isa::Format::MUBUF;
+  const unsigned resource = is_buffer ? inst.src[2].code : kNoBase;
   const int source = is_buffer ? 3 : 2;
-  if (i.step->kind[source] == Source::none) return ScratchBase{is_buffer, kNoBase};
+  if (i.step->kind[source] == Source::none) return ScratchBase{resource, kNoBase};
   const uint16_t code = inst.src[source].code;
   if (code >= isa::kVccLo && !isa::is_constant(code)) return std::nullopt;
-  return ScratchBase{is_buffer, code};
+  return ScratchBase{resource, code};
 }
-bool writes_base(const Instruction& i, const ScratchBase& base, unsigned resource) {
-  const auto [is_buffer, code] = base;
+bool writes_base(const Instruction& i, const ScratchBase& base) {
+  const auto [resource, code] = base;
   if (code < isa::kVccLo && i.s_writes.test(code)) return true;
-  for (unsigned word = 0; is_buffer && word < 4; word++)
+  for (unsigned word = 0; resource != kNoBase && word < 4; word++)
     if (i.s_writes.test(resource + word)) return true;
   return i.how == How::call_all;
 }
@@ -59,7 +60,7 @@ bool Translator::is_in_scratch(const Instruction& i) {
       end = std::max<int64_t>(end, inst.offset + access.size);
       unit = std::max(unit, unit_of(access));
     }
-    if (writes_base(next, *base, key_.private_buffer)) break;
+    if (writes_base(next, *base)) break;
   }
   const auto [start, holds] = scratch_start(i);
   Value* const first = b_.CreateAdd(start, b_.getInt32(static_cast<uint32_t>(begin)));
@@ -116,11 +117,11 @@ void Translator::scratch_apart(const Instruction& i) {
   const bool stores = inst.row->flags & isa::kStore;
   const Access access = access_of(inst.row->op);
   const auto [start, holds] = scratch_start(i);
-  Value* own = i.step->kind[0] == Source::none ? splat(b_.getInt32(0)) : active_vgpr(place(inst.src[0]));
+  Value* own = active_vgpr(place(inst.src[0]));
   Value* add = b_.CreateAdd(start, b_.getInt32(static_cast<uint32_t>(inst.offset)));
   if (holds) {
-    // Only the instruction's offset and the VGPR wrap. What is beyond scratch then, or without a resource,
-    // stays there.
+    // Only the instruction's offset and the VGPR wrap. A lane that is beyond scratch then, or whose resource
+    // is another, is sent beyond it, where native code refuses it.
     Value* const beyond = b_.getInt32(1u << 31);
     own = b_.CreateAdd(own, splat(b_.getInt32(static_cast<uint32_t>(inst.offset))));
     Value* const lies = b_.CreateICmpULE(own, splat(scratch_bytes()));
@@ -157,7 +158,8 @@ llvm::Value* Translator::with_part(Value* dwords, Value* value, Value* shift, co
   return b_.CreateOr(b_.CreateAnd(dwords, splat(others)), part);
 }
 
-// Dwords at an offset that all lanes share are neighbours in memory (device/state/scratch.h).
+// At an offset that all lanes share their dwords are neighbours in memory (device/state/scratch.h); a byte or
+// a short is a part of one.
 void Translator::scratch(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   const bool stores = inst.row->flags & isa::kStore;
@@ -176,7 +178,7 @@ void Translator::scratch(const Instruction& i) {
   Value* const offset = b_.CreateAdd(start, own);
   const auto move = [&] {
     if (key_.counts) count_scratch(i);
-    // A buffer's `start` is a multiple of 4.
+    // A buffer's `start` is a multiple of 4: without a VGPR the shift is a constant.
     Value* const shift = b_.CreateMul(b_.CreateAnd(is_buffer ? own : offset, 3), b_.getInt32(8));
     Value* const first = is_part ? b_.CreateAnd(offset, ~3u) : offset;
     Value* row = b_.CreateGEP(i8_, b_.CreateLoad(ptr_, field(wave_, offsetof(Wave, scratch))),

@@ -500,7 +500,7 @@ class Translator {
   std::vector<Value*> loaded_rows_;  // where this block has loaded rows from
   bool has_noted_row_ = false;       // the frame says of this block's last access that it was a row
   // Instructions of this block before which accesses at an SGPR's offset are known to lie in scratch.
-  std::map<std::pair<bool, unsigned>, uint32_t> checked_scratch_;
+  std::map<std::pair<unsigned, unsigned>, uint32_t> checked_scratch_;
   VectorSet in_wave_;  // registers whose values the Wave holds too, where code is being made
   ScalarSet s_in_wave_;
   // The entry block from which nothing has changed memory or the Wave but for EXEC, where code is being made,

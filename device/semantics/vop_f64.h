@@ -73,8 +73,8 @@ MORGANA_OP uint64_t two_over_pi_from(uint64_t shift) {
 }
 
 // The 53 bits of 2 / pi that multiplied by `a` reach below the integer part; `segment` chooses the first,
-// second or third such piece (CDNA4 guide 12.11). LLVM takes it out of the branch for large arguments that it
-// is made for, so that all those execute it that compute a sine and a cosine.
+// second or third such piece (CDNA4 guide 12.11). It is made for large arguments, but LLVM takes it out of
+// their branch where a sine and a cosine share it, so that all lanes execute it.
 MORGANA_OP f64v v_trig_preop_f64(f64v a, u32v segment) {
   const i64v exponent = as<i64v>(bits_of(a) >> 52 & 0x7ff);
   const u64v shift = to<uint64_t>(segment & 31) * 53 + as<u64v>(exponent > 1077 ? exponent - 1077 : i64v(0));

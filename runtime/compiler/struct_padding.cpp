@@ -20,7 +20,7 @@ namespace {
 constexpr uint64_t kDword = 4;          // what the check knows apart
 constexpr uint64_t kMostBytes = 65536;  // larger structs are left as they are
 constexpr uint64_t kMostStored = 64;    // dwords of one private variable
-constexpr uint64_t kMostFiller = 128;   // the greatest alignment, of double16 and long16
+constexpr uint64_t kMostFiller = 128;   // the greatest alignment of a type; a struct may have a greater one
 
 bool is_private(const llvm::Value* pointer) {
   return llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(pointer));
@@ -41,17 +41,21 @@ class Padding {
     uint64_t behind = 0, end = size;
     // vstore3's are not aligned.
     if (store.getAlign().value() >= layout_.getTypeAllocSize(value)) behind = padding_from(value, end);
+    bool is_packed = false;
     const llvm::Value* at = store.getPointerOperand();
     while (const auto* const place = llvm::dyn_cast<llvm::GEPOperator>(at)) {
       llvm::APInt offset(64, 0);
       if (!add_offset(*place, offset)) break;
       end += offset.getZExtValue();
+      const auto* const record = llvm::dyn_cast<llvm::StructType>(place->getSourceElementType());
+      is_packed |= record != nullptr && record->isPacked();
       behind = std::max(behind, padding_from(place->getSourceElementType(), end));
       if (!is_zero(place->idx_begin()->get())) break;
       at = place->getPointerOperand();
     }
     const uint64_t begin = llvm::alignTo(end, kDword) - end;
     if (begin >= behind) return;
+    if (is_packed && store.getAlign() < llvm::Align(kDword)) return;  // no place for an atomic
     llvm::Instruction& next = *store.getNextNode();
     for (uint64_t dword = begin; dword + kDword <= behind; dword += kDword)
       store_if_unwritten(next, store.getDebugLoc(), store.getPointerOperand(), size + dword);
@@ -71,7 +75,7 @@ class Padding {
 
   void store_copied(llvm::MemCpyInst& copy) {
     const auto* const size = llvm::dyn_cast<llvm::ConstantInt>(copy.getLength());
-    if (size == nullptr) return;
+    if (size == nullptr || copy.getDestAlign().valueOrOne() < llvm::Align(kDword)) return;
     for (const llvm::Value* const one : {copy.getRawDest(), copy.getRawSource()}) {
       llvm::Type* const type = type_at(*one);
       if (type == nullptr || !is_known(type) || layout_.getTypeAllocSize(type) != size->getZExtValue())

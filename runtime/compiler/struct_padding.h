@@ -1,7 +1,7 @@
 // Padding of structs, and of vectors of three, for the check of values.
 //
-// No program can write it, and the host that reads an array of structs reads it with the members. Machine
-// code does not tell it from a member that was forgotten. LLVM's types do.
+// Programs write members only, and the host that reads an array of structs reads its padding with them.
+// Machine code does not tell it from a member that was forgotten. LLVM's types do.
 #pragma once
 
 namespace llvm {
