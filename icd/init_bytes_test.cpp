@@ -76,6 +76,23 @@ TEST_F(InitBytes, UsesOfAByteThatNobodyHasWrittenAreNamed) {
   }
 }
 
+// By chance a byte is the one that marks it as unwritten.
+TEST_F(InitBytes, WhatTheHostReadsOfItsOwnBytesIsClean) {
+  std::vector<unsigned char> all(256);
+  for (size_t i = 0; i < all.size(); i++) all[i] = static_cast<unsigned char>(i);
+  cl_mem buffer = make_buffer(16 * all.size(), CL_MEM_READ_WRITE, nullptr);
+  testing::internal::CaptureStderr();
+  for (size_t i = 0; i < all.size(); i++)
+    for (size_t byte = 0; byte < 4; byte++) {
+      unsigned char back = 0;
+      clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 16 * i + 5 * byte, 1, &all[i], 0, nullptr, nullptr);
+      clEnqueueReadBuffer(queue, buffer, CL_TRUE, 16 * i + 5 * byte, 1, &back, 0, nullptr, nullptr);
+      EXPECT_EQ(back, all[i]);
+    }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  clReleaseMemObject(buffer);
+}
+
 TEST_F(InitBytes, OtherBytesOfTheDwordAreClean) {
   write_around();
   for (const char* body : {"to[i] = bytes[4 * i] + bytes[4 * i + 1] + bytes[4 * i + 2];",

@@ -48,11 +48,13 @@ class Parts {
     return *all;
   }
 
+  // What was written may be what is there of kUnwritten anyhow.
   uint8_t bytes(uint64_t dword, uint32_t value) {
-    if (!has_some_) return 0;
+    const uint8_t otherwise = value == kUnwritten ? kWhole : 0;
+    if (!has_some_) return otherwise;
     std::lock_guard lock(mutex_);
     const auto found = known_.find(dword);
-    return found != known_.end() && found->second.value == value ? found->second.bytes : 0;
+    return found != known_.end() && found->second.value == value ? found->second.bytes : otherwise;
   }
   void forget(uint64_t begin, uint64_t end) {
     if (!has_some_) return;
@@ -88,10 +90,7 @@ class Parts {
   std::atomic<bool> has_some_ = false;
 };
 
-uint8_t unwritten_bytes(uint64_t dword) {
-  const uint32_t value = value_at(dword);
-  return value == kUnwritten ? kWhole : Parts::get().bytes(dword, value);
-}
+uint8_t unwritten_bytes(uint64_t dword) { return Parts::get().bytes(dword, value_at(dword)); }
 
 // Which bytes of a dword lie in [begin, end).
 uint8_t bytes_inside(uint64_t dword, uint64_t begin, uint64_t end) {

@@ -35,9 +35,8 @@ uint32_t Follower::unwritten_bits(uint64_t address) {
   uint32_t value = 0;
   were_unwritten_ = 0;
   if (!read_guest(&value, address, sizeof value)) return 0;
-  if (value == kUnwritten) return were_unwritten_ = kAllBits;
   const CheckHost& host = reporter_.host();
-  if (!host.sees_unwritten_part()) return 0;
+  if (!host.sees_unwritten_part()) return were_unwritten_ = value == kUnwritten ? kAllBits : 0;
   for (uint32_t bytes = host.unwritten_part(address, value); bytes != 0; bytes &= bytes - 1)
     were_unwritten_ |= 0xffu << 8 * __builtin_ctz(bytes);
   return were_unwritten_;
