@@ -9,7 +9,7 @@
 namespace morgana::icd {
 namespace {
 
-enum class Needs : uint8_t { nothing, several_devices, free_images };
+enum class Needs : uint8_t { nothing, several_devices, free_images, all_flags };
 
 struct Row {
   const char* name;
@@ -27,21 +27,23 @@ constexpr Row kRows[] = {
   {#name, CL_MAKE_VERSION(major, minor, patch), Generation::first, compiler, false, Needs::several_devices},
 #define EXTENSION_OF_FREE_IMAGES(name, major, minor, patch, first, compiler) \
   {#name, CL_MAKE_VERSION(major, minor, patch), Generation::first, compiler, false, Needs::free_images},
+#define EXTENSION_OF_FLAGS(name, major, minor, patch, first, compiler) \
+  {#name, CL_MAKE_VERSION(major, minor, patch), Generation::first, compiler, false, Needs::all_flags},
 #define FEATURE(name, first) {#name, CL_MAKE_VERSION(3, 0, 0), Generation::first, true, true},
 #include "icd/extensions.def"
 #undef EXTENSION
 #undef EXTENSION_OF_SEVERAL
 #undef EXTENSION_OF_FREE_IMAGES
+#undef EXTENSION_OF_FLAGS
 #undef FEATURE
 };
 
 bool offered(const Row& row, Target target) {
   if (info(target).generation < row.first) return false;
-  if (identity().ignored_flags != 0 && std::strcmp(row.name, "cl_ext_immutable_memory_objects") == 0)
-    return false;
   switch (row.needs) {
     case Needs::several_devices: return runtime::agents().size() > 1;
     case Needs::free_images: return info(target).is_gfx940;
+    case Needs::all_flags: return identity().ignored_flags == 0;
     case Needs::nothing: break;
   }
   return true;

@@ -23,6 +23,15 @@ void read_indexes(const Wave& wave, const Step* step, const Resource& r, Indexed
 
 namespace {
 
+// The lanes' own offsets, if they have some; nullptr otherwise. Of lanes 16i to 16i + 15 with the
+// instruction's.
+MORGANA_INLINE const uint32_t* own_offsets(const Wave& wave, const Step* step) {
+  return step->extra & kOffen ? registers(wave, step, 0) : nullptr;
+}
+MORGANA_INLINE Chunk offsets_of(const Resource& r, const uint32_t* own, int i) {
+  return (own ? chunk_of(own, i) : Chunk(0)) + r.inst_offset;
+}
+
 void zero_lanes(uint32_t* to, int count, uint64_t exec) {
   for (int d = 0; d < count; d++)
     for (int i = 0; i < kChunks; i++) merge_chunk(to + kLanes * d, i, Chunk(0), chunk_mask(exec, i));
@@ -67,10 +76,10 @@ MORGANA_INLINE bool plain_addresses(const Wave& wave, const Step* step, const Re
   if (r.check != Check::offset || r.swizzle || r.add_tid || step->extra & (kIdxen | kAddr64 | kForceAlign) ||
       r.records < Move::kBytes)
     return false;
-  const uint32_t* const vaddr = step->extra & kOffen ? registers(wave, step, 0) : nullptr;
+  const uint32_t* const own = own_offsets(wave, step);
   uint64_t in = 0, out = 0;
   for (int i = 0; i < kChunks; i++) {
-    const Chunk offset = (vaddr ? chunk_of(vaddr, i) : Chunk(0)) + r.inst_offset;
+    const Chunk offset = offsets_of(r, own, i);
     in |= bits_of_condition(offset <= r.records - Move::kBytes) << (16 * i);
     out |= bits_of_condition(offset >= r.records) << (16 * i);
     *reinterpret_cast<Chunk64*>(at + 16 * i) = __builtin_convertvector(offset, Chunk64) + r.base;
@@ -186,11 +195,11 @@ template <class Move>
 template <class Move>
 [[gnu::noinline]] bool private_parts(Wave& wave, const Step* step, const Resource& r, const Data& data,
                                      uint64_t exec) {
-  const uint32_t* const vaddr = step->extra & kOffen ? registers(wave, step, 0) : nullptr;
+  const uint32_t* const own = own_offsets(wave, step);
   uint64_t* const at = address_room(wave);
   Chunk low_bits = Chunk(0);
   for (int i = 0; i < kChunks; i++) {
-    const Chunk offset = (vaddr ? chunk_of(vaddr, i) : Chunk(0)) + r.inst_offset;
+    const Chunk offset = offsets_of(r, own, i);
     low_bits |= blend(chunk_mask(exec, i), offset & (Move::kBytes - 1), Chunk(0));
     const Chunk into = (kIota + 16 * i) * 4 + offset % 4;
     *reinterpret_cast<Chunk64*>(at + 16 * i) =
@@ -267,19 +276,20 @@ MORGANA_INLINE bool leaves_scratch(Wave& wave, const Step* step, const Resource&
   if (!r.add_tid || step->extra & (kIdxen | kAddr64)) return false;
   const uint64_t into = r.base - reinterpret_cast<uint64_t>(wave.scratch);
   if (into + r.records >= 2 * uint64_t{r.records}) return false;  // another resource
-  const uint64_t first = into / wave.lane_count(), bytes = wave.scratch_lane_bytes;
-  const bool has_room = first < bytes && bytes - first >= Move::kBytes;
-  const auto last = static_cast<uint32_t>(has_room ? bytes - first - Move::kBytes : 0);
-  const uint32_t* const vaddr = step->extra & kOffen ? registers(wave, step, 0) : nullptr;
-  uint64_t outside = has_room ? 0 : wave.exec();
-  for (int i = 0; i < kChunks && has_room; i++) {
-    const Chunk offset = (vaddr ? chunk_of(vaddr, i) : Chunk(0)) + r.inst_offset;
-    outside |= (bits_of_condition(offset > last) & chunk_mask(wave.exec(), i)) << (16 * i);
+  const uint64_t first = into / wave.lane_count(), end = first + Move::kBytes,
+                 bytes = wave.scratch_lane_bytes;
+  const uint32_t* const own = own_offsets(wave, step);
+  uint64_t outside = kAllLanes;
+  if (first < bytes && end <= bytes) {
+    outside = 0;
+    const auto last = static_cast<uint32_t>(bytes - end);
+    for (int i = 0; i < kChunks; i++) outside |= bits_of_condition(offsets_of(r, own, i) > last) << (16 * i);
   }
+  outside &= wave.exec();
   if (outside == 0) [[likely]]
     return false;
   const int lane = __builtin_ctzll(outside);
-  const uint32_t offset = (vaddr ? vaddr[lane] : 0) + r.inst_offset;
+  const uint32_t offset = (own ? own[lane] : 0) + r.inst_offset;
   raise(wave, step, FaultKind::aperture, "beyond the scratch of the work-item", kPrivateBase + first + offset,
         lane, Move::kStores);
   return true;

@@ -17,9 +17,6 @@ constexpr uint32_t kLine = 64;  // kLineBytes
 using Bits = uint64_t __attribute__((ext_vector_type(8)));
 using BitsMask = bool __attribute__((ext_vector_type(8)));
 
-MORGANA_INLINE uint32_t lane_of(const Lanes* lanes, int l) {
-  return reinterpret_cast<const volatile uint32_t*>(lanes)[l];
-}
 MORGANA_INLINE uint64_t equal_to(const Chunk (&id)[kChunks], uint32_t wanted) {
   uint64_t equal = 0;
 #pragma clang loop unroll(full)
@@ -139,7 +136,7 @@ MORGANA_APART uint64_t lines_of(uint64_t base, const Lanes* low, const Lanes* hi
                                 uint64_t bytes) {
   uint64_t at[kLanes];
   for (int l = 0; l < kLanes; l++)
-    at[l] = base + lane_of(low, l) + (high != nullptr ? uint64_t{lane_of(high, l)} << 32 : 0);
+    at[l] = base + lane_in_memory(low, l) + (high != nullptr ? uint64_t{lane_in_memory(high, l)} << 32 : 0);
   return lines_of(at, exec, bytes);
 }
 
@@ -235,7 +232,7 @@ MORGANA_APART uint64_t any_phases_of(uint32_t offset, const Lanes* address, uint
 MORGANA_APART uint64_t phases_of_dwords(uint32_t offset, const Lanes* address, uint64_t exec,
                                         uint64_t packed) {
   const LdsUse use = LdsUse::of(packed);
-  const uint32_t first = (lane_of(address, __builtin_ctzll(exec)) + offset) / 4;
+  const uint32_t first = (lane_in_memory(address, __builtin_ctzll(exec)) + offset) / 4;
   Chunk bank[kChunks], dword[kChunks], wrong = Chunk(0);
   uint64_t near = 0;
 #pragma clang loop unroll(full)
@@ -301,7 +298,7 @@ MORGANA_KEEPS_REGISTERS uint64_t count_lines(uint64_t base, const Lanes* low, co
     }
   } else {
     const int l = __builtin_ctzll(exec);
-    const uint64_t first = base + lane_of(low, l) + (uint64_t{lane_of(high, l)} << 32);
+    const uint64_t first = base + lane_in_memory(low, l) + (uint64_t{lane_in_memory(high, l)} << 32);
 #pragma clang loop unroll(full)
     for (int i = 0; i < kChunks; i++) {
       const Chunk lower = low->chunk[i] + static_cast<uint32_t>(base);
@@ -358,7 +355,7 @@ MORGANA_KEEPS_REGISTERS uint64_t count_records(const uint64_t* at, const uint32_
 MORGANA_KEEPS_REGISTERS uint64_t count_phases(KnownPhases* known, uint32_t offset, const Lanes* address,
                                               uint64_t exec, uint64_t use) {
   if (exec == 0) return 0;
-  const uint32_t first = lane_of(address, __builtin_ctzll(exec));
+  const uint32_t first = lane_in_memory(address, __builtin_ctzll(exec));
   const uint32_t into = (first + offset) % 4;
   if (known->lanes == exec && known->into == into) {
     Chunk differs = Chunk(0);

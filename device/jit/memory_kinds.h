@@ -12,6 +12,10 @@ struct Lanes {
   Chunk chunk[kChunks];
 };
 
+// Of a register that lies in memory: one lane, without the others.
+MORGANA_INLINE uint32_t lane_in_memory(const Lanes* lanes, int lane) {
+  return reinterpret_cast<const volatile uint32_t*>(lanes)[lane];
+}
 MORGANA_INLINE uint32_t equal_lanes(Chunk a, Chunk b) {
   return static_cast<uint32_t>(bits_of_condition(a == b));
 }

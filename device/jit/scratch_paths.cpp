@@ -19,8 +19,7 @@ class Elements {
       : scratch_(wave->scratch), lanes_(wave->lane_count()), exec_(wave->exec()) {
     const uint32_t bytes = wave->scratch_lane_bytes;
     if (bytes < Kind::kSize || bytes > kMostBytes) return;
-    const auto* const lane_offset = reinterpret_cast<const volatile uint32_t*>(offset);
-    first_ = exec_ == 0 ? 0 : lane_offset[__builtin_ctzll(exec_)] + add;
+    first_ = exec_ == 0 ? 0 : lane_in_memory(offset, __builtin_ctzll(exec_)) + add;
     Chunk bad = Chunk(0), differs = Chunk(0);
     for (int i = 0; i < kChunks; i++) {
       at_[i] = blend(chunk_mask(exec_, i), offset->chunk[i] + add, Chunk(first_));

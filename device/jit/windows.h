@@ -6,10 +6,6 @@
 
 namespace morgana::device::MORGANA_SIMD {
 
-MORGANA_INLINE uint32_t lane_in_memory(const Lanes* lanes, int lane) {
-  return reinterpret_cast<const volatile uint32_t*>(lanes)[lane];
-}
-
 inline constexpr uint32_t kWindow = 128;
 struct RunTable;
 // Where the lanes of a wave lie when all its sixteens, or the first two, active or not, do alike, each in a

@@ -184,11 +184,10 @@ class Parser {
     }
     if (starts_with(word, "-cl-std=")) return parse_standard(word);
     if (starts_with(word, "-x") || starts_with(word, "-spir-std=")) {
-      if (word == "-x" && next_ < words_.size() && words_[next_] == "clc") return ++next_, Status();
-      if (word == "-x" && next_ < words_.size() && words_[next_] == "cl") return ++next_, Status();
+      const std::string language = word == "-x" && next_ < words_.size() ? words_[next_] : "";
       // AMD's name for kernels in C++, of which Clang takes what is C++ for OpenCL.
-      if (word == "-x" && next_ < words_.size() && words_[next_] == "clc++")
-        return ++next_, options_.standard = "CLC++", Status();
+      if (language == "clc++") options_.standard = "CLC++";
+      if (language == "cl" || language == "clc" || language == "clc++") return ++next_, Status();
       return make_error(ErrorCode::unsupported, "build option '{}': SPIR is not supported", word);
     }
     // -Wa, -Wl, -Wp, hand text to other tools; -Wx with a comma is never a warning.

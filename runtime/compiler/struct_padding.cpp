@@ -10,6 +10,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Operator.h>
 
+#include <optional>
 #include <vector>
 
 #include "device/checks.h"
@@ -44,9 +45,9 @@ class Padding {
     bool is_packed = false;
     const llvm::Value* at = store.getPointerOperand();
     while (const auto* const place = llvm::dyn_cast<llvm::GEPOperator>(at)) {
-      llvm::APInt offset(64, 0);
-      if (!add_offset(*place, offset)) break;
-      end += offset.getZExtValue();
+      const std::optional<uint64_t> offset = offset_in(*place);
+      if (!offset) break;
+      end += *offset;
       const auto* const record = llvm::dyn_cast<llvm::StructType>(place->getSourceElementType());
       is_packed |= record != nullptr && record->isPacked();
       behind = std::max(behind, padding_from(place->getSourceElementType(), end));
@@ -120,16 +121,14 @@ class Padding {
            bytes->getNumElements() < kMostFiller && !named_.contains({record, member});
   }
 
-  // Adds where in the element of its source's type a place lies; false: that is not known.
-  bool add_offset(const llvm::GEPOperator& place, llvm::APInt& offset) const {
+  // Where in the element of its source's type a place lies, if that is known.
+  std::optional<uint64_t> offset_in(const llvm::GEPOperator& place) const {
     llvm::SmallVector<llvm::Value*> indices(place.indices());
     for (const llvm::Value* const index : llvm::drop_begin(indices))
-      if (!llvm::isa<llvm::ConstantInt>(index)) return false;
+      if (!llvm::isa<llvm::ConstantInt>(index)) return std::nullopt;
     indices[0] = llvm::ConstantInt::get(indices[0]->getType(), 0);
     const int64_t bytes = layout_.getIndexedOffsetInType(place.getSourceElementType(), indices);
-    if (bytes < 0) return false;
-    offset = llvm::APInt(64, static_cast<uint64_t>(bytes));
-    return true;
+    return bytes < 0 ? std::nullopt : std::optional<uint64_t>(bytes);
   }
 
   // How many bytes from `at` on belong to no member.
