@@ -402,5 +402,14 @@ TEST(DifferentialTest, ADifferenceOfALaterStateIsFound) {
   EXPECT_NE(smallest.find("s_memtime s[0:1]"), smallest.npos) << smallest;
 }
 
+// A short of private memory at an offset that all lanes share had the type of half the lanes there are.
+TEST(DifferentialTest, APartOfARowInWavesOf32) {
+  const std::vector<uint32_t> code = dwords_of_hex(
+      "0f02307eff303036ff010000"  // v_mov_b32 v24, s15; v_and_b32 v24, 0x1ff, v24
+      "004028dc180a7d0a");        // scratch_load_ushort v10, v24, off
+  for (const bool quick : {false, true})
+    expect_same(Target::gfx1010, code, {.wave = WaveSize::wave32, .seed = 13, .quick = quick});
+}
+
 }  // namespace
 }  // namespace morgana::device

@@ -145,10 +145,11 @@ void Translator::scratch_apart(const Instruction& i) {
 
 // Of what dwords hold from bit `shift` on, a byte or a short as a register has it.
 llvm::Value* Translator::part_of_dwords(Value* dwords, Value* shift, const Access& access) {
-  llvm::Type* const part = llvm::FixedVectorType::get(b_.getIntNTy(8 * access.size), key_.lanes);
-  Value* const value = b_.CreateTrunc(b_.CreateLShr(dwords, splat(shift)), part);
-  return access.kind[0] == 'i' ? b_.CreateSExt(value, dwords->getType())
-                               : b_.CreateZExt(value, dwords->getType());
+  const uint32_t bits = 8 * access.size;
+  Value* const part = b_.CreateLShr(dwords, splat(shift));
+  if (access.kind[0] != 'i') return b_.CreateAnd(part, splat(b_.getInt32((1u << bits) - 1)));
+  Value* const others = splat(b_.getInt32(32 - bits));
+  return b_.CreateAShr(b_.CreateShl(part, others), others);
 }
 // Dwords with it put there.
 llvm::Value* Translator::with_part(Value* dwords, Value* value, Value* shift, const Access& access) {
