@@ -492,16 +492,28 @@ TEST_F(Il, FewWordsThatTellOfMuch) {
       41);
   clReleaseProgram(make_il(
       kernel("%call = OpFunctionCall %void %f40 %out\n%result = OpCopyObject %uint %given\n") + twice));
+  const std::string chain = lines(
+      "%f0 = OpFunction %void None %kernel_type\n%a0 = OpFunctionParameter %ptr_uint\n%l0 = OpLabel\n"
+      "OpReturn\nOpFunctionEnd\n",
+      "%f> = OpFunction %void None %kernel_type\n%a> = OpFunctionParameter %ptr_uint\n%l> = OpLabel\n"
+      "%x> = OpFunctionCall %void %f< %a>\nOpReturn\nOpFunctionEnd\n",
+      5000);
   const std::string grouped = lines("", "OpDecorate %group Constant\n", 2200) +
                               "%group = OpDecorationGroup\nOpGroupDecorate %group" +
                               lines("", " %out", 2200) + "\n";
-  for (const auto& [decorations, types] : std::initializer_list<std::pair<std::string, std::string>>{
-           {grouped, ""},
-           {"", lines("%t0 = OpTypeArray %uint %uint_1\n", "%t> = OpTypeArray %t< %uint_1\n", 50000)},
-           {"", lines("%t0 = OpTypeStruct\n", "%t> = OpTypeStruct %t< %t<\n", 90) +
-                    "%null = OpConstantNull %t89\n"}}) {
+  struct Module {
+    std::string decorations, types, functions;
+  };
+  for (const auto& [decorations, types, functions] : std::initializer_list<Module>{
+           {grouped, "", ""},
+           {"", "", chain},
+           {"", lines("%t0 = OpTypeArray %uint %uint_1\n", "%t> = OpTypeArray %t< %uint_1\n", 50000), ""},
+           {"",
+            lines("%t0 = OpTypeStruct\n", "%t> = OpTypeStruct %t< %t<\n", 90) +
+                "%null = OpConstantNull %t89\n",
+            ""}}) {
     const std::vector<uint32_t> words =
-        assemble(kernel("%result = OpCopyObject %uint %given\n", "", types, decorations));
+        assemble(kernel("%result = OpCopyObject %uint %given\n", "", types, decorations) + functions);
     cl_int error;
     EXPECT_EQ(clCreateProgramWithIL(context, words.data(), words.size() * 4, &error), nullptr);
     EXPECT_EQ(error, CL_INVALID_VALUE);
@@ -509,10 +521,21 @@ TEST_F(Il, FewWordsThatTellOfMuch) {
   const std::string halves =
       lines("%t0 = OpTypeArray %uint %uint_2\n%c0 = OpConstantComposite %t0 %uint_1 %uint_2\n",
             "%t> = OpTypeArray %t< %uint_2\n%c> = OpConstantComposite %t> %c< %c<\n", 37);
-  cl_program program = create(assemble(kernel("%result = OpCopyObject %uint %given\n", "", halves)));
-  EXPECT_EQ(clBuildProgram(program, 0, nullptr, "", nullptr, nullptr), CL_BUILD_PROGRAM_FAILURE);
-  EXPECT_NE(build_log(program).find("parts"), std::string::npos) << build_log(program);
-  clReleaseProgram(program);
+  const std::string many =
+      "%million = OpConstant %uint 1000000\n%many = OpTypeArray %uint %million\n"
+      "%ptr_many = OpTypePointer CrossWorkgroup %many\n%zeros = OpConstantNull %many\n";
+  const std::string copied = "%result = OpCopyObject %uint %given\n";
+  for (const auto& [body, types] : std::initializer_list<std::pair<std::string, std::string>>{
+           {copied, halves},
+           {copied + "%p = OpBitcast %ptr_many %out\n%all = OpLoad %many %p Aligned 4\n", many},
+           {copied + "%all = OpCompositeInsert %many %uint_1 %zeros 1\n", many}}) {
+    cl_program program = create(assemble(kernel(body, "", types)));
+    EXPECT_EQ(clBuildProgram(program, 0, nullptr, "", nullptr, nullptr), CL_BUILD_PROGRAM_FAILURE);
+    EXPECT_NE(build_log(program).find("parts"), std::string::npos) << build_log(program);
+    clReleaseProgram(program);
+  }
+  clReleaseProgram(
+      make_il(kernel(copied + "%p = OpBitcast %ptr_many %out\nOpStore %p %zeros Aligned 4\n", "", many)));
 }
 
 // Every byte of a module changed once: an error or a program.

@@ -19,6 +19,8 @@ constexpr uint64_t kMostLevels = 100;
 constexpr uint64_t kMostMembers = 1 << 16;
 // What groups of decorations come to, for all of their targets.
 constexpr uint64_t kMostGrouped = 1 << 22;
+// Calls that follow from each function, of all functions: SPIRV-Tools looks through them for recursion.
+constexpr uint64_t kMostCalls = 1 << 20;
 
 struct Context {
   spv_context context = spvContextCreate(SPV_ENV_UNIVERSAL_1_6);
@@ -65,10 +67,38 @@ class Extents {
       case spv::OpDecorateId: ++decorations_[in[1]]; return {};
       case spv::OpGroupDecorate:
       case spv::OpGroupMemberDecorate: grouped_ += decorations_[in[1]] * (in.size() - 2); break;
+      case spv::OpFunction:
+        if (in.size() > 2) functions_.emplace(in[2], callees_.size()), callees_.emplace_back();
+        break;
+      case spv::OpFunctionCall:
+        if (in.size() > 3 && !callees_.empty()) callees_.back().push_back(in[3]);
+        break;
       default: break;
     }
     if (grouped_ <= kMostGrouped) return {};
     return make_error(ErrorCode::unsupported, "more than {} decorations by groups", kMostGrouped);
+  }
+  // After the last instruction.
+  Status check_calls() const {
+    uint64_t calls = 0;
+    std::vector<size_t> seen_from(callees_.size(), callees_.size()), ahead;
+    for (size_t start = 0; start < callees_.size(); ++start) {
+      ahead = {start};
+      while (!ahead.empty()) {
+        const std::vector<uint32_t>& callees = callees_[ahead.back()];
+        ahead.pop_back();
+        if ((calls += callees.size()) > kMostCalls)
+          return make_error(ErrorCode::unsupported, "functions from which more than {} calls follow",
+                            kMostCalls);
+        for (const uint32_t id : callees) {
+          const auto callee = functions_.find(id);
+          if (callee == functions_.end() || seen_from[callee->second] == start) continue;
+          seen_from[callee->second] = start;
+          ahead.push_back(callee->second);
+        }
+      }
+    }
+    return {};
   }
 
  private:
@@ -94,6 +124,8 @@ class Extents {
   std::unordered_map<uint32_t, Type> types_;  // structures and arrays
   std::unordered_map<uint32_t, uint64_t> decorations_;
   uint64_t grouped_ = 0;
+  std::unordered_map<uint32_t, size_t> functions_;  // where their callees are, by id
+  std::vector<std::vector<uint32_t>> callees_;
 };
 
 // What else is wrong is left for the validator to say.
@@ -106,7 +138,7 @@ Status check_extents(std::vector<uint32_t> words, bool swapped) {
     if (length == 0 || length > words.size() - at) return {};
     MORGANA_CHECK(extents.add(std::span<const uint32_t>(words).subspan(at, length)));
   }
-  return {};
+  return extents.check_calls();
 }
 
 // Names are for messages only.

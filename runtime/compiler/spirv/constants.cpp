@@ -52,8 +52,9 @@ Result<llvm::Constant*> Reader::make_null(uint32_t id) {
     MORGANA_TRY(llvm::Constant * element, make_null(in.word(0)));
     if (memory_type(in.word(0)) != type(in.word(0))) element = llvm::ConstantInt::get(i64(), kNarrowNull);
     constexpr uint64_t kMostElements = 1 << 16;
-    if (element->isNullValue() || array->getNumElements() > kMostElements)
-      return llvm::Constant::getNullValue(result);
+    if (element->isNullValue()) return llvm::Constant::getNullValue(result);
+    if (array->getNumElements() > kMostElements)
+      return make_error(ErrorCode::build_failed, "a null of more than {} pointers", kMostElements);
     return llvm::ConstantArray::get(array, std::vector(array->getNumElements(), element));
   }
   if (auto* structure = llvm::dyn_cast<llvm::StructType>(result); structure && in.op() == spv::OpTypeStruct) {

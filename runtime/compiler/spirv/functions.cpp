@@ -159,6 +159,8 @@ Status Reader::declare(const Instruction& in, std::span<const Instruction> param
   auto* const plain = llvm::dyn_cast_or_null<llvm::FunctionType>(type(in.word(1)));
   if (plain == nullptr || parameters.size() != plain->getNumParams() || signature.size() == 0)
     return make_error(ErrorCode::unsupported, "a function of that type");
+  MORGANA_CHECK(check_value(plain->getReturnType()));
+  for (llvm::Type* parameter : plain->params()) MORGANA_CHECK(check_value(parameter));
   const auto entry = entry_points_.find(in.result());
   const bool is_kernel = entry != entry_points_.end();
   const Decoration* linkage = binary_.find(in.result(), spv::DecorationLinkageAttributes);
@@ -281,13 +283,14 @@ Status Reader::read_instruction(const Instruction& in) {
       values_[in.result()] = place;
       if (in.size() < 2) return {};
       MORGANA_TRY(llvm::Value * initial, value(in.word(1)));
-      build_.CreateStore(to_memory(initial, pointee), place);
+      store(to_memory(initial, pointee), place, place->getAlign(), false);
       return {};
     }
     case spv::OpPhi: {
       llvm::Type* const result = type(in.type());
       if (result == nullptr || result->isVoidTy())
         return make_error(ErrorCode::unsupported, "a phi of that type");
+      MORGANA_CHECK(check_value(result));
       llvm::PHINode* const phi = build_.CreatePHI(result, static_cast<unsigned>(in.size() / 2));
       phis_.emplace_back(phi, &in);
       values_[in.result()] = phi;
@@ -323,6 +326,7 @@ Result<llvm::Value*> Reader::translate(const Instruction& in) {
     MORGANA_TRY(llvm::Value * held, built_in(in.word(0)));
     if (held->getType() == type(in.type())) return held;
   }
+  if (llvm::Type* const result = type(in.type())) MORGANA_CHECK(check_value(result));
   std::vector<llvm::Value*> operands(in.size());
   for (size_t i = in.op() == spv::OpExtInst ? 2 : 0; i < in.size(); ++i) {
     if (!is_reference(in.operand(i).kind)) continue;

@@ -27,7 +27,7 @@ llvm::Align alignment_of(const Access& access, const llvm::DataLayout& layout, l
 }
 
 void mark(llvm::Instruction* instruction, const Access& access) {
-  if (!access.is_nontemporal) return;
+  if (!access.is_nontemporal || llvm::isa<llvm::CallInst>(instruction)) return;
   llvm::LLVMContext& context = instruction->getContext();
   instruction->setMetadata(llvm::LLVMContext::MD_nontemporal,
                            llvm::MDNode::get(context, llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(
@@ -35,6 +35,22 @@ void mark(llvm::Instruction* instruction, const Access& access) {
 }
 
 }  // namespace
+
+// Of a value as it lies in memory. A constant of many parts is copied there, since LLVM would store each.
+llvm::Instruction* Reader::store(llvm::Value* value, llvm::Value* place, llvm::Align alignment,
+                                 bool is_volatile) {
+  constexpr uint64_t kFewParts = 16;
+  auto* const constant = llvm::dyn_cast<llvm::Constant>(value);
+  if (constant == nullptr || parts_of(value->getType()) <= kFewParts)
+    return build_.CreateAlignedStore(value, place, alignment, is_volatile);
+  const uint64_t size = layout_.getTypeAllocSize(value->getType());
+  if (constant->isNullValue())
+    return build_.CreateMemSet(place, build_.getInt8(0), size, alignment, is_volatile);
+  auto* const source =
+      new llvm::GlobalVariable(module_, value->getType(), true, llvm::GlobalValue::PrivateLinkage, constant,
+                               "", nullptr, llvm::GlobalValue::NotThreadLocal, kConstant);
+  return build_.CreateMemCpy(place, alignment, source, source->getAlign(), size, is_volatile);
+}
 
 Result<llvm::Value*> Reader::access_chain(const Instruction& in, Values v, bool has_element, bool in_bounds) {
   const uint32_t pointee = pointee_of(in.word(0));
@@ -94,9 +110,7 @@ Reader::Handled Reader::memory(const Instruction& in, Values v) {
         return make_error(ErrorCode::unsupported, "a store of that type");
       llvm::Value* const stored = to_memory(v[1], binary_.definition(in.word(1)).type());
       const Access access = access_at(in, 2);
-      auto* const store = build_.CreateAlignedStore(
-          stored, v[0], alignment_of(access, layout_, stored->getType()), access.is_volatile);
-      mark(store, access);
+      mark(store(stored, v[0], alignment_of(access, layout_, stored->getType()), access.is_volatile), access);
       return nullptr;
     }
     case spv::OpCopyMemory:

@@ -60,6 +60,8 @@ class Reader {
   Result<llvm::Type*> make_array(const Instruction& in);
   Result<llvm::Type*> make_struct(const Instruction& in);
   Status check_size(llvm::Type* type) const;
+  uint64_t parts_of(llvm::Type* type);
+  Status check_value(llvm::Type* type);
   // The LLVM type of a type's values; null for an id that is no type.
   llvm::Type* type(uint32_t id) const { return id < types_.size() ? types_[id] : nullptr; }
   // How a value of the type lies in memory: pointers of 32 bits take the 64 that SPIR-V's addressing model
@@ -149,6 +151,7 @@ class Reader {
   llvm::Value* wide_result(const Instruction& in, llvm::Value* low, llvm::Value* high);
   llvm::Value* extended_multiply(const Instruction& in, Values v, bool is_signed);
   Result<llvm::Value*> convert(const Instruction& in, Values v, char from, char to, bool saturate);
+  llvm::Instruction* store(llvm::Value* value, llvm::Value* place, llvm::Align alignment, bool is_volatile);
   Result<llvm::Value*> access_chain(const Instruction& in, Values v, bool has_element, bool in_bounds);
   llvm::Value* element(llvm::Value* vector, uint32_t index);
   Result<llvm::Value*> extract(llvm::Value* from, uint32_t type, const Instruction& in, size_t first);
@@ -201,6 +204,7 @@ class Reader {
   std::vector<llvm::Type*> types_;    // by id
   std::vector<llvm::Value*> values_;  // by id: constants, variables, functions, blocks, results
   std::unordered_map<const llvm::Constant*, uint64_t> parts_;    // of constants with parts of their own
+  std::unordered_map<llvm::Type*, uint64_t> type_parts_;         // of arrays and structures
   std::unordered_map<uint32_t, uint32_t> samplers_;              // initial value, by id
   std::unordered_map<uint32_t, std::string_view> entry_points_;  // name, by function
   std::map<std::tuple<uint32_t, uint64_t, uint64_t>, llvm::Constant*>

@@ -32,6 +32,25 @@ Status Reader::check_size(llvm::Type* type) const {
   return {};
 }
 
+// Numbers, pointers and vectors that values of the type consist of.
+uint64_t Reader::parts_of(llvm::Type* type) {
+  if (!type->isAggregateType()) return 1;
+  if (const auto known = type_parts_.find(type); known != type_parts_.end()) return known->second;
+  uint64_t sum = 0;
+  if (const auto* array = llvm::dyn_cast<llvm::ArrayType>(type))
+    sum = array->getNumElements() * parts_of(array->getElementType());
+  else
+    for (llvm::Type* member : llvm::cast<llvm::StructType>(type)->elements()) sum += parts_of(member);
+  return type_parts_[type] = sum;
+}
+
+// LLVM takes values apart, however they are used.
+Status Reader::check_value(llvm::Type* type) {
+  constexpr uint64_t kMostParts = 1 << 14;
+  if (parts_of(type) <= kMostParts) return {};
+  return make_error(ErrorCode::build_failed, "a value of more than {} parts", kMostParts);
+}
+
 Result<llvm::Type*> Reader::make_array(const Instruction& in) {
   const std::optional<uint64_t> count = integer(in.word(1));
   llvm::Type* const element = memory_type(in.word(0));
