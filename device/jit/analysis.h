@@ -98,9 +98,21 @@ inline bool writes_memory(const Instruction& i) {
   return i.step->inst->row->flags & (isa::kStore | isa::kAtomic);
 }
 
-// Of vector memory instructions that compiled code executes: an access to private memory.
-inline bool is_scratch(isa::Format format) {
-  return format == isa::Format::SCRATCH || format == isa::Format::MUBUF;
+// Of vector memory instructions that compiled code executes. addr64 (gfx6): by an address in two VGPRs beside
+// the base of a resource.
+inline bool is_addr64(const isa::Inst& inst) { return inst.row->format == isa::Format::MUBUF && inst.addr64; }
+// To private memory.
+inline bool is_scratch(const isa::Inst& inst) {
+  return inst.row->format == isa::Format::SCRATCH || (inst.row->format == isa::Format::MUBUF && !inst.addr64);
+}
+// To memory that is known to be neither private nor LDS.
+inline bool is_global(const isa::Inst& inst) {
+  return inst.row->format == isa::Format::GLOBAL || is_addr64(inst);
+}
+// Whether lanes have addresses of 64 bits, and not of 32 in LDS or from a base on.
+inline bool is_wide(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  return inst.row->format != isa::Format::DS && (is_addr64(inst) || i.step->kind[2] == Source::none);
 }
 
 // At the group's own barrier, on gfx12: code of its own, but for the last wave.

@@ -202,8 +202,13 @@ class Classifier {
     if (access.space == isa::Space::constant && access.direction == isa::Direction::load &&
         access.element == isa::Type::b32)
       return inst.dst[0].code + inst.dst[0].dwords <= isa::kVccLo ? How::scalar_load : How::call;
-    if (is_private(inst, access)) return How::memory;
+    if (is_private(inst, access) || moves_by_addr64(inst, access)) return How::memory;
     return access.is_plain || inst.row->op == Op::ds_add_u32 ? How::memory : How::call;
+  }
+
+  static bool moves_by_addr64(const isa::Inst& inst, const isa::MemoryAccess& access) {
+    return is_addr64(inst) && access.direction != isa::Direction::atomic && !access.converts &&
+           !access.half && access.count != 0;
   }
 
   // By the resource of private memory.

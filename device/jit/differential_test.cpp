@@ -411,5 +411,24 @@ TEST(DifferentialTest, APartOfARowInWavesOf32) {
     expect_same(Target::gfx1010, code, {.wave = WaveSize::wave32, .seed = 13, .quick = quick});
 }
 
+// gfx6: addresses of dwords lose their lowest bits, those of bytes none.
+TEST(DifferentialTest, AddressesOf64BitsBesideAResource) {
+  const std::vector<uint32_t> code = dwords_of_hex(
+      "ff063036f37f0000 8002327e"  // v_and_b32 v24, 0x7ff3, v3; v_mov_b32 v25, 0
+      "088030e018051780"           // buffer_load_dword v5, v[24:25], s[92:95], 0 addr64 offset:8
+      "088034e018061780"           // buffer_load_dwordx2 v[6:7], v[24:25], s[92:95], 0 addr64 offset:8
+      "058020e018081780"           // buffer_load_ubyte v8, v[24:25], s[92:95], 0 addr64 offset:5
+      "82003034 0f30304a"          // v_lshlrev_b32 v24, 2, v0; v_add_i32 v24, vcc, s15, v24
+      "ff303036ff7f0000"           // v_and_b32 v24, 0x7fff, v24
+      "088030e018091780"           // buffer_load_dword v9, v[24:25], s[92:95], 0 addr64 offset:8
+      "108074e018061780");         // buffer_store_dwordx2 v[6:7], v[24:25], s[92:95], 0 addr64 offset:16
+  for (const Setting& setting :
+       {Setting{.seed = 1}, Setting{.seed = 1, .begins_full = true}, Setting{.seed = 1, .items = 50}}) {
+    expect_same(Target::gfx600, code, setting);
+    // buffer_load_dword v10, v[24:25], s[92:95], 0 addr64 offset:10
+    expect_same(Target::gfx600, dwords_of_hex("ff063036f37f0000 8002327e 0a8030e0180a1780"), setting);
+  }
+}
+
 }  // namespace
 }  // namespace morgana::device

@@ -169,14 +169,14 @@ void Shapes::compare(const Instruction& i, bool is_full, const ShapeState& state
 bool Shapes::loads_one_place(const Instruction& i, bool is_full, const ShapeState& state) const {
   const isa::Inst& inst = *i.step->inst;
   if (i.how != How::memory || i.merges || i.n_v_reads == 0 || (inst.row->flags & isa::kStore)) return false;
-  const bool is_global = inst.row->format == isa::Format::GLOBAL;
-  if (!is_global && !(is_full && (inst.row->format == isa::Format::FLAT || inst.format == isa::Format::DS)))
+  if (!is_global(inst) &&
+      !(is_full && (inst.row->format == isa::Format::FLAT || inst.format == isa::Format::DS)))
     return false;
   const unsigned r = i.v_reads[0].first;
-  const bool is_wide = inst.format != isa::Format::DS && i.step->kind[2] == Source::none;
+  const bool has_pair = is_wide(i);
   const auto is_same = [](const Shape& s) { return !s.supposed && uniform_group(s) == kLanes; };
-  if (is_wide && is_same(state.pair[r])) return !state.vector[r + 1].supposed;
-  return is_same(state.vector[r]) && (!is_wide || is_same(state.vector[r + 1]));
+  if (has_pair && is_same(state.pair[r])) return !state.vector[r + 1].supposed;
+  return is_same(state.vector[r]) && (!has_pair || is_same(state.vector[r + 1]));
 }
 
 void Shapes::step(const Instruction& i, bool is_full, ShapeState& state) {

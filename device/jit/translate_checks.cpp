@@ -68,13 +68,10 @@ llvm::Value* Translator::is_seen(const Instruction& i, Value* first, Value* last
 
 llvm::Value* Translator::lane_addresses(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
-  const unsigned from = place(inst.src[0]);
   auto* const type = llvm::FixedVectorType::get(i64_, kLanes);
-  Value* address = b_.CreateZExt(active_vgpr(from), type);
-  if (i.step->kind[2] == Source::none)
-    address = b_.CreateOr(address, b_.CreateShl(b_.CreateZExt(active_vgpr(from + 1), type), 32));
-  else
-    address = b_.CreateAdd(address, splat(scalar_source(i, 2, 2)));
+  Value* address = b_.CreateZExt(address_word(i, 0), type);
+  if (is_wide(i)) address = b_.CreateOr(address, b_.CreateShl(b_.CreateZExt(address_word(i, 1), type), 32));
+  if (Value* const base = scalar_base(i)) address = b_.CreateAdd(address, splat(base));
   return b_.CreateAdd(address, splat(b_.getInt64(static_cast<uint64_t>(int64_t{inst.offset}))));
 }
 
@@ -159,7 +156,7 @@ void Translator::check_lanes(const Instruction& i) {
   const Seen seen = load_seen(i);
   Value* const last = b_.CreateSub(seen.end, b_.getInt64(bytes));
   Value *begins = nullptr, *lies = nullptr;
-  if (i.step->kind[2] == Source::none) {
+  if (is_wide(i)) {
     begins = b_.CreateICmpUGE(last, seen.begin);
     lies = b_.CreateICmpULE(b_.CreateSub(lane_addresses(i), splat(seen.begin)),
                             splat(b_.CreateSub(last, seen.begin)));
@@ -245,7 +242,7 @@ llvm::Value* Translator::passes(const Instruction& i) {
     addresses = shown_;
     use.bytes = access_bytes(access);
     use.is_lds = inst.format == isa::Format::DS;
-    use.is_wide = !use.is_lds && i.step->kind[2] == Source::none;
+    use.is_wide = is_wide(i);
     use.writes = access.direction == isa::Direction::store;
     use.has_two = access.addresses == 2;
     int64_t offset = inst.offset;

@@ -16,9 +16,7 @@ namespace {
 
 // Whether the registers that it names say where all lanes access.
 bool has_addresses(const isa::Inst& inst) {
-  if (inst.format != isa::Format::DS && inst.format != isa::Format::GLOBAL &&
-      inst.format != isa::Format::FLAT)
-    return false;
+  if (inst.format != isa::Format::DS && !is_global(inst) && inst.format != isa::Format::FLAT) return false;
   return inst.src[0].present() && !isa::moves_block(inst.row->op);
 }
 
@@ -188,17 +186,14 @@ void Translator::find_addresses(const Instruction& i, Value*& base, Value*& low,
     offset = int64_t{inst.offset0} * access_bytes(access) * (inst.row->flags & isa::kStride64 ? 64 : 1);
   const auto row = [&](unsigned word) -> Value* {
     llvm::AllocaInst* const lanes = temporary(lanes_);
-    store_row(active_vgpr(place(inst.src[0]) + word), lanes, llvm::Align(256));
+    store_row(address_word(i, word), lanes, llvm::Align(256));
     return lanes;
   };
   low = row(0);
   high = llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_));
   base = b_.getInt64(static_cast<uint64_t>(offset));
-  if (is_lds) return;
-  if (i.step->kind[2] == Source::none)
-    high = row(1);
-  else
-    base = b_.CreateAdd(base, scalar_source(i, 2, 2));
+  if (is_wide(i)) high = row(1);
+  if (Value* const more = scalar_base(i)) base = b_.CreateAdd(base, more);
 }
 
 // The Observer looks at what the instruction is about to access; registers that it names go into the Wave.

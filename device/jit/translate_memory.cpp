@@ -19,12 +19,45 @@ using isa::Op;
 // instructions of the host. Behind them the native path tries it.
 constexpr size_t kMostRowsInline = 32;
 
+// What lanes' addresses count from, beside the instruction's offset; null: 0.
+llvm::Value* Translator::scalar_base(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  if (is_addr64(inst)) {
+    // 48 bits with a sign.
+    const unsigned resource = inst.src[2].code;
+    Value* const words = join_dwords(b_, s32(resource), s32(resource + 1));
+    return b_.CreateAdd(b_.CreateAShr(b_.CreateShl(words, 16), 16),
+                        b_.CreateZExt(scalar_source(i, 3, 1), i64_));
+  }
+  const bool has_base = inst.row->format != isa::Format::DS && i.step->kind[2] != Source::none;
+  return has_base ? scalar_source(i, 2, 2) : nullptr;
+}
+
+// Word `word` of lanes' addresses. By addr64 those of dwords lose their lowest bits.
+llvm::Value* Translator::address_word(const Instruction& i, unsigned word) {
+  const isa::Inst& inst = *i.step->inst;
+  Value* const lanes = active_vgpr(place(inst.src[0]) + word);
+  const bool aligns = word == 0 && is_addr64(inst) && access_of(inst.row->op).size >= 4;
+  return aligns ? b_.CreateAnd(lanes, splat(b_.getInt32(~3u))) : lanes;
+}
+
+// Of addr64: whether the resource is bound, and whether the sum of what is no lane's needs to lose no bits.
+llvm::Value* Translator::resource_holds(const Instruction& i) {
+  const isa::Inst& inst = *i.step->inst;
+  constexpr uint32_t kFormat = 15u << 15, kAddTid = 1u << 23;
+  Value* const word = s32(inst.src[2].code + 3u);
+  Value* const is_bound = b_.CreateIsNotNull(b_.CreateAnd(word, b_.getInt32(kFormat | kAddTid)));
+  if (access_of(inst.row->op).size < 4) return is_bound;
+  Value* const from =
+      b_.CreateAdd(b_.CreateTrunc(scalar_base(i), i32_), b_.getInt32(static_cast<uint32_t>(inst.offset)));
+  return b_.CreateAnd(is_bound, is_multiple_of(from, 4));
+}
+
 // The 64-bit base addresses of the chunks, without the immediate offset, of an address of 64 bits with a
 // known shape. The result says whether the shape is what the lanes have.
 llvm::Value* Translator::wide_bases(const Instruction& i, const AddressShape& shape, bool flat,
                                     Value** bases) {
-  const unsigned at = place(i.step->inst->src[0]);
-  Value *low = active_vgpr(at), *high = active_vgpr(at + 1);
+  Value *low = address_word(i, 0), *high = address_word(i, 1), *base = scalar_base(i);
   const auto lane = [&](unsigned l) {
     Value* lower = b_.CreateExtractElement(low, l);
     return join_dwords(b_, lower, b_.CreateExtractElement(high, l));
@@ -48,6 +81,7 @@ llvm::Value* Translator::wide_bases(const Instruction& i, const AddressShape& sh
                            b_.CreateICmpNE(upper, b_.getInt64(kPrivateBase >> 32))));
     }
   }
+  for (unsigned c = 0; base != nullptr && c < 4; c++) bases[c] = b_.CreateAdd(bases[c], base);
   return guard;
 }
 
@@ -96,7 +130,8 @@ void Translator::memory(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   const bool had_noted_row = std::exchange(has_noted_row_, false);
   if (is_serial_) return serial_access(i);
-  if (is_scratch(inst.row->format)) return scratch(i);
+  if (is_scratch(inst)) return scratch(i);
+  if (is_addr64(inst)) leave_unless(i, resource_holds(i));
   if (inst.row->op == Op::ds_add_u32) return lds_add(i);
   Access access = access_of(inst.row->op);
   const bool stores = inst.row->flags & isa::kStore;
@@ -104,7 +139,7 @@ void Translator::memory(const Instruction& i) {
   if (!stores && i.is_result_dead) return call(i);
   const bool is_lds = inst.format == isa::Format::DS;
   unsigned parts = access.two ? 2 : 1;
-  const unsigned address_words = !is_lds && i.step->kind[2] == Source::none ? 2 : 1;
+  const unsigned address_words = is_wide(i) ? 2 : 1;
   const bool flat = inst.row->format == isa::Format::FLAT;
   int64_t offset[4] = {inst.offset};
   if (access.two) {
@@ -130,6 +165,8 @@ void Translator::memory(const Instruction& i) {
     }
   }
   if (shape.group == 1 && !is_lds) shape = shapes_.strided(number(i), version_, address_words == 2);
+  // Where lanes lose bits of their own a step of no whole dwords is not theirs.
+  if (is_addr64(inst) && access.size >= 4 && shape.stride % 4 != 0) shape = AddressShape();
   const bool is_strided = shape.form[0] == ChunkForm::strided;
   Value* supposed = nullptr;
   if (shape.group == 1 && !is_lds) {
@@ -138,8 +175,7 @@ void Translator::memory(const Instruction& i) {
   }
   bool is_shaped = shape.group > 1, is_row = is_full() && shape.group == kLanes;
   // Of global memory one load serves any EXEC but 0.
-  bool is_same =
-      is_row || (!stores && !supposed && shape.group == kLanes && inst.row->format == isa::Format::GLOBAL);
+  bool is_same = is_row || (!stores && !supposed && shape.group == kLanes && is_global(inst));
   bool is_same_by_chunk = is_full() && is_lds && !stores;
   for (uint32_t c = 0; c < chunks(); c++) {
     is_same_by_chunk = is_same_by_chunk && shape.form[c] == ChunkForm::same;
@@ -237,7 +273,7 @@ void Translator::memory(const Instruction& i) {
         store_row(active_vgpr(place(inst.src[1 + p]) + d), word(p, d), llvm::Align(256));
   const auto put_address = [&](unsigned word) -> Value* {
     llvm::AllocaInst* lanes = temporary(lanes_);
-    store_row(active_vgpr(place(inst.src[0]) + word), lanes, llvm::Align(256));
+    store_row(address_word(i, word), lanes, llvm::Align(256));
     return lanes;
   };
   const auto finish = [&] {
@@ -284,7 +320,7 @@ void Translator::memory(const Instruction& i) {
     if (looks_for_seen(i)) check_lanes(i);
     if (key_.counts && !flat) count_lanes(i);
     Value* base = b_.getInt64(static_cast<uint64_t>(int64_t{inst.offset}));
-    if (address_words == 1) base = b_.CreateAdd(base, scalar_source(i, 2, 2));
+    if (Value* const more = scalar_base(i)) base = b_.CreateAdd(base, more);
     Value* const low = put_address(0);
     Value* high = llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_));
     if (address_words == 2) high = put_address(1);
@@ -361,9 +397,8 @@ llvm::Value* Translator::shaped_bases(const Instruction& i, const AddressShape& 
                                       unsigned parts, Value* (*at)[4]) {
   const isa::Inst& inst = *i.step->inst;
   Value* bases[4];
-  Value* guard = i.step->kind[2] == Source::none
-                     ? wide_bases(i, shape, inst.row->format == isa::Format::FLAT, bases)
-                     : narrow_bases(i, shape, bases);
+  Value* guard = is_wide(i) ? wide_bases(i, shape, inst.row->format == isa::Format::FLAT, bases)
+                            : narrow_bases(i, shape, bases);
   for (unsigned p = 0; p < parts; p++)
     for (unsigned c = 0; c < 4; c++)
       at[p][c] = b_.CreateAdd(bases[c], b_.getInt64(static_cast<uint64_t>(offset[p])));

@@ -20,7 +20,7 @@ constexpr unsigned kNoBase = ~0u;
 using ScratchBase = std::pair<unsigned, unsigned>;
 std::optional<ScratchBase> scratch_base(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
-  if (i.how != How::memory || !is_scratch(inst.row->format)) return std::nullopt;
+  if (i.how != How::memory || !is_scratch(inst)) return std::nullopt;
   if (i.step->kind[0] != Source::none || inst.offset % unit_of(access_of(inst.row->op)) != 0)
     return std::nullopt;
   const bool is_buffer = inst.row->format == isa::Format::MUBUF;

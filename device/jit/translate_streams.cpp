@@ -50,8 +50,7 @@ void Translator::find_streams() {
       has_inner = has_inner || goes_back(i);
       if (i.how == How::memory) {
         const isa::Row& row = *i.step->inst->row;
-        sums = sums && !writes_memory(i) &&
-               (row.format == isa::Format::GLOBAL || row.format == isa::Format::FLAT);
+        sums = sums && !writes_memory(i) && (is_global(*i.step->inst) || row.format == isa::Format::FLAT);
       } else if (i.how == How::vector) {
         work++;
       } else if (i.how != How::scalar && i.how != How::scalar_float && i.how != How::exec_op &&
@@ -80,7 +79,7 @@ void Translator::find_late_stores() {
         const isa::Format format = inst.row->format;
         const bool is_coherent = inst.glc || inst.dlc || inst.scc || inst.sc0 || inst.sc1 || inst.scope != 0;
         may_stream_[n] = !waits_and_writes && !is_coherent && (inst.row->flags & isa::kStore) &&
-                         (format == isa::Format::GLOBAL || format == isa::Format::FLAT);
+                         (is_global(inst) || format == isa::Format::FLAT);
         writes = writes || writes_memory(i);
         break;
       }

@@ -109,18 +109,17 @@ llvm::Value* Translator::in_some_lane(Value* is_so) {
 // Whether each dword that is loaded is one of memory: of others their value does not tell.
 llvm::Value* Translator::is_aligned(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
-  const bool has_base = inst.row->format == isa::Format::FLAT || inst.row->format == isa::Format::GLOBAL;
+  const bool has_base = inst.row->format == isa::Format::FLAT || is_global(inst);
   Value* more = b_.getInt32(static_cast<uint32_t>(inst.offset));
-  if (has_base && i.step->kind[2] != Source::none)
-    more = b_.CreateAdd(more, b_.CreateTrunc(scalar_source(i, 2, 2), i32_));
+  if (Value* const base = has_base ? scalar_base(i) : nullptr)
+    more = b_.CreateAdd(more, b_.CreateTrunc(base, i32_));
   const auto is_whole = [&](Value* low) {
     return b_.CreateICmpEQ(b_.CreateAnd(b_.CreateAdd(low, more), b_.getInt32(3)), b_.getInt32(0));
   };
   if (!inst.src[0].present() || inst.src[0].is_scalar()) return is_whole(b_.getInt32(0));
   Value* const low = active_vgpr(place(inst.src[0]));
   // Lanes of a known shape follow their first one, whole dwords apart.
-  const AddressShape shape =
-      shapes_.address(number(i), version_, 4, has_base && i.step->kind[2] == Source::none);
+  const AddressShape shape = shapes_.address(number(i), version_, 4, has_base && is_wide(i));
   if (shape.group > 1 && std::ranges::all_of(shape.delta, [](uint32_t delta) { return delta % 4 == 0; })) {
     Value* all = nullptr;
     for (unsigned c = 0; c < chunks(); c++) {

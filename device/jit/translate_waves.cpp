@@ -59,7 +59,7 @@ namespace {
 // Whether the interpreter's handler may execute it, which has its registers in the Wave.
 bool may_call(const Instruction& i) {
   if (i.how != How::memory) return i.how == How::call && !signals_group(i);
-  return is_scratch(i.step->inst->row->format) || (!writes_memory(i) && i.is_result_dead);
+  return is_scratch(*i.step->inst) || (!writes_memory(i) && i.is_result_dead);
 }
 }  // namespace
 

@@ -430,6 +430,9 @@ class Translator {
               llvm::MDNode* weights = nullptr);
   // Branches to what `fast` generates when `good`, else to the interpreter's handler; both go on behind it.
   void guarded(const Instruction& i, Value* good, llvm::function_ref<void()> fast);
+  Value* scalar_base(const Instruction& i);
+  Value* address_word(const Instruction& i, unsigned word);
+  Value* resource_holds(const Instruction& i);
   Value* wide_bases(const Instruction& i, const AddressShape& shape, bool flat, Value** bases);
   Value* narrow_bases(const Instruction& i, const AddressShape& shape, Value** bases);
   void call(const Instruction& i);

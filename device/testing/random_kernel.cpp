@@ -316,9 +316,23 @@ std::vector<uint32_t> memory(Target target, WaveSize wave, Random& random, bool 
       }
       case Format::MUBUF: {
         if (rdna) continue;  // executed by handlers
+        // Of gfx6, where they are all there is, mostly what is compiled.
+        if (chip.generation == Generation::gfx6 && row.flags & (isa::kAtomic | isa::kFormat) &&
+            !random.one_in(8))
+          continue;
         address(a, random, random.one_in(8) ? 0x10000 : 0x8000, false, has_carry_row);
         const bool returns = (row.flags & isa::kAtomic) && random.one_in(2);
-        words[0] = 0xe0000000 | opcode << 18 | 1u << 12 | (returns ? 1u << 14 : 0) | random.below(1024) * 4;
+        const uint32_t offset = random.below(1024) * 4;
+        // Half of gfx6's by addresses of 64 bits, which nothing limits; a few misaligned, which ends compiled
+        // code.
+        const bool is_wide = chip.generation == Generation::gfx6 && offset & 4;
+        if (is_wide) {
+          a.vop2(Op::v_and_b32, kAddress, kLiteral, kAddress);
+          a.word(0x7fff);
+          a.vop1(Op::v_mov_b32, kAddress + 1, kInline0);
+        }
+        words[0] = 0xe0000000 | opcode << 18 | (is_wide ? 1u << 15 : 1u << 12) | (returns ? 1u << 14 : 0) |
+                   (is_wide && (offset & 0x1f8) == 0 ? offset + 2 : offset);
         words[1] = kInline0 << 24 | (kSandboxResource / 4) << 16 | data << 8 | kAddress;
         break;
       }
