@@ -100,18 +100,22 @@ std::vector<ShapeState::Upper> ShapeState::uppers_of(unsigned low) const {
 
 Shape ShapeState::whole_sum(const HalfSum& sum, const isa::Inst& inst, const Shape (&upper)[2]) {
   Shape best;
-  for (int s = 0; s < 2; s++)
-    if (sum.low[s].supposed || upper[s].supposed) return best;
+  bool supposes = false;
+  for (int s = 0; s < 2; s++) supposes = supposes || sum.low[s].supposed || upper[s].supposed;
+  if (supposes && !sum.may_be_supposed) return best;
   for (const int first : {0, 1}) {
     const auto summand = [&](int s) {
       const int at = s ^ first;
       const isa::Operand& operand = inst.src[at];
       for (const Upper& one : sum.uppers[s])
-        if (operand.is_vgpr() && operand.code - isa::kVgprBase == one.at && !one.pair.supposed)
+        if (operand.is_vgpr() && operand.code - isa::kVgprBase == one.at &&
+            (sum.may_be_supposed || !one.pair.supposed))
           return one.pair;
       return pair_of(sum.low[s], upper[at]);
     };
-    const Shape whole = add_pairs(summand(0), summand(1));
+    const Shape one = summand(0), other = summand(1);
+    Shape whole = add_pairs(one, other);
+    whole.supposed = whole.is_known() && (supposes || one.supposed || other.supposed);
     if (whole.group > best.group) best = whole;
   }
   return best;

@@ -24,6 +24,7 @@ struct ShapeState {
     // Of the two summands: their lower halves, and what may be their upper ones.
     Shape low[2];
     std::vector<Upper> uppers[2];
+    bool may_be_supposed = false;  // compiled code knows of `to` whether what the summands suppose holds
   };
   explicit ShapeState(size_t registers = 0) : vector(registers), pair(registers) {}
 

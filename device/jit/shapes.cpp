@@ -38,7 +38,7 @@ void Shapes::enter(const std::array<uint32_t, 3>& local, bool packed, int dimens
 // The shape of what `i` writes as if it, when it clamps or chooses, did nothing; and what is supposed for
 // that.
 void Shapes::suppose(const Instruction& i, bool is_full, const ShapeState& state, Shape& result,
-                     Shape& result_pair) {
+                     Shape& result_pair, bool ends_supposed_sum) {
   const isa::Inst& inst = *i.step->inst;
   Supposition made;
   const auto at = [&](int s) {
@@ -100,8 +100,12 @@ void Shapes::suppose(const Instruction& i, bool is_full, const ShapeState& state
     }
   }
   made.from = state.supposed_sources(i);
+  // Beside what the lower half says of itself: what made the upper halves, whose shapes may tell nothing.
+  for (int s = 0; s < inst.n_src && ends_supposed_sum; s++)
+    if (inst.src[s].is_vgpr()) made.from.push_back(static_cast<uint16_t>(inst.src[s].code - isa::kVgprBase));
   const uint32_t key = key_of(i, is_full);
-  if ((!result.is_known() && !result_pair.is_known()) || (made.value < 0 && made.from.empty())) {
+  const bool says_nothing = !result.is_known() && !result_pair.is_known() && !ends_supposed_sum;
+  if (says_nothing || (made.value < 0 && made.from.empty())) {
     suppositions_.erase(key);
     return;
   }
@@ -252,6 +256,7 @@ void Shapes::step(const Instruction& i, bool is_full, ShapeState& state) {
         started->low[s] = at(s);
         if (inst.src[s].is_vgpr()) started->uppers[s] = state.uppers_of(inst.src[s].code - isa::kVgprBase);
       }
+      started->may_be_supposed = holds && result.is_known() && !state.supposed_sources(i).empty();
     } else if (inst.row->op == Op::v_addc_co_u32) {
       for (const ShapeState::HalfSum& half : state.sums)
         if (half.mask == inst.src[2].code && half.to + 1 == i.v_writes[0].first)
@@ -272,8 +277,8 @@ void Shapes::step(const Instruction& i, bool is_full, ShapeState& state) {
     upper = state.made_upper(i);
     note_rising(i, is_full, state);
     if (holds) {
-      suppose(i, is_full, state, result, upper ? upper->pair : result_pair);
-    } else if (!state.supposed_sources(i).empty()) {
+      suppose(i, is_full, state, result, upper ? upper->pair : result_pair, sum.supposed);
+    } else if (!state.supposed_sources(i).empty() || sum.supposed) {
       result = result_pair = sum = {};
       upper.reset();
       started.reset();

@@ -2,6 +2,7 @@
 // that wrap, around a loop, under a partial EXEC. Compiled code leaves the interpreter's registers and
 // memory.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <cstring>
 
@@ -121,6 +122,77 @@ TEST(SupposedShapes, MoveWhatTheInterpreterMoves) {
       EXPECT_EQ(interpreted.registers, compiled.registers) << first << " " << std::hex << lanes;
       EXPECT_EQ(interpreted.stored, compiled.stored) << first << " " << std::hex << lanes;
     }
+}
+
+// For gfx900, whose sums of 64 bits are two instructions:
+//   v_add_u32 v1, s4, v0
+//   v_max_i32 v2, s6, v1
+//   v_min_i32 v2, s5, v2
+//   v_ashrrev_i32 v3, 31, v2
+//   v_lshlrev_b64 v[4:5], 2, v[2:3]
+//   v_mov_b32 v6, s11
+//   v_add_co_u32 v8, vcc, s10, v4
+//   v_addc_co_u32 v9, vcc, v6, v5, vcc
+//   global_load_dword v7, v[8:9], off
+//   v_max_i32 v10, 0, v2
+//   v_mov_b32 v11, 0
+//   v_lshlrev_b64 v[10:11], 2, v[10:11]
+//   v_add_co_u32 v12, vcc, s10, v10
+//   v_addc_co_u32 v13, vcc, v6, v11, vcc
+//   s_and_b64 exec, exec, s[20:21]
+//   global_load_dwordx2 v[14:15], v[12:13], off
+//   global_load_ushort v16, v[8:9], off offset:2
+//   v_add_co_u32 v4, vcc, s12, v4
+//   v_addc_co_u32 v5, vcc, v6, v5, vcc
+//   s_waitcnt vmcnt(0)
+//   global_store_dword v[4:5], v7, off
+constexpr std::string_view kByHalves =
+    "040002680602041a050404189f04062204008fd2820402000b020c7e0a081032060b1238008050dc"
+    "08007f078004141a8002167e0a008fd2821402000a14183206171a387e14fe86008054dc0c007f0e"
+    "028048dc08007f100c080832060b0a38700f8cbf008070dc04077f00";
+
+// Around the address that `middle` dwords from the beginning of the memory are at.
+Outcome run_by_halves(uint32_t* memory, size_t dwords, size_t middle, uint32_t first, uint64_t some_lanes,
+                      bool compiled) {
+  RigOptions options;
+  options.vgprs = 32;
+  options.begins_full = true;
+  WaveRig rig(Target::gfx900, dwords_of_hex(kByHalves), options);
+  for (uint32_t i = 0; i < dwords; i++) memory[i] = i * 2654435761u;
+  const auto address = reinterpret_cast<uint64_t>(memory + middle);
+  std::memcpy(&rig.s(10), &address, 8);
+  rig.s(12) = rig.s(10) + 4096;
+  rig.s(4) = first, rig.s(5) = 300, rig.s(6) = static_cast<uint32_t>(-300);
+  std::memcpy(&rig.s(20), &some_lanes, 8);
+  for (int r = 1; r < 32; r++)
+    for (int lane = 0; lane < kLanes; lane++) rig.v(r, lane) = static_cast<uint32_t>(r * 1000 + lane);
+  Outcome outcome{};
+  outcome.exit = compiled ? rig.run_compiled() : rig.run_interpreted();
+  EXPECT_TRUE(!compiled || rig.kernel() != nullptr);
+  for (int r = 0; r < 32; r++)
+    for (int lane = 0; lane < kLanes; lane++) outcome.registers.push_back(rig.v(r, lane));
+  outcome.stored.assign(memory, memory + dwords);
+  return outcome;
+}
+
+// Lower halves carry into the upper ones where negative indices lie below a multiple of 2^32.
+TEST(SupposedShapes, OfSumsByHalves) {
+  constexpr size_t kDwords = 5 * 1024, kMiddle = 2 * 1024;
+  void* const wanted = reinterpret_cast<void*>(uint64_t{0x1300000000} - 4 * kMiddle);
+  void* const memory = mmap(wanted, 4 * kDwords, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  for (const uint32_t first : {0u,   100u, 236u, 237u,  238u,  270u,  299u,  300u,  500u,        ~0u,
+                               ~30u, ~62u, ~63u, ~200u, ~299u, ~300u, ~330u, ~500u, 0x7fffffdfu, 0x80000000u})
+    for (const uint64_t lanes : {~uint64_t{0}, uint64_t{0xfff0'8000'0101'7ff0}, uint64_t{0}}) {
+      auto* const dwords = static_cast<uint32_t*>(memory);
+      const Outcome interpreted = run_by_halves(dwords, kDwords, kMiddle, first, lanes, false);
+      const Outcome compiled = run_by_halves(dwords, kDwords, kMiddle, first, lanes, true);
+      EXPECT_EQ(interpreted.exit, Exit::ended);
+      EXPECT_EQ(interpreted.exit, compiled.exit);
+      EXPECT_EQ(interpreted.registers, compiled.registers) << first << " " << std::hex << lanes;
+      EXPECT_EQ(interpreted.stored, compiled.stored) << first << " " << std::hex << lanes;
+    }
+  munmap(memory, 4 * kDwords);
 }
 
 }  // namespace
