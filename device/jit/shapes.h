@@ -105,8 +105,8 @@ class Shapes {
  private:
   void enter(const std::array<uint32_t, 3>& local, bool packed, int dimensions, bool full_wave);
   void step(const Instruction& i, bool is_full, ShapeState& state);
-  void suppose(const Instruction& i, bool is_full, const ShapeState& state, Shape& result,
-               Shape& result_pair, bool ends_supposed_sum);
+  void suppose(const Instruction& i, bool is_full, const ShapeState& state, Shape& result, Shape& result_pair,
+               bool ends_supposed_sum);
   void note_carried(uint32_t b, const ShapeState& state);
   void note_rising(const Instruction& i, bool is_full, const ShapeState& state);
   void compare(const Instruction& i, bool is_full, const ShapeState& state);
