@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "runtime/compiler/spirv/producers.h"
 
@@ -19,8 +20,9 @@ constexpr uint64_t kMostLevels = 100;
 constexpr uint64_t kMostMembers = 1 << 16;
 // What groups of decorations come to, for all of their targets.
 constexpr uint64_t kMostGrouped = 1 << 22;
-// Calls that follow from each function, of all functions: SPIRV-Tools looks through them for recursion.
-constexpr uint64_t kMostCalls = 1 << 20;
+// SPIRV-Tools looks for recursion from each function anew: the functions that it comes to, and the calls of
+// different ones in these.
+constexpr uint64_t kMostReached = 1 << 20, kMostCalls = 1 << 24;
 
 struct Context {
   spv_context context = spvContextCreate(SPV_ENV_UNIVERSAL_1_6);
@@ -67,6 +69,10 @@ class Extents {
       case spv::OpDecorateId: ++decorations_[in[1]]; return {};
       case spv::OpGroupDecorate:
       case spv::OpGroupMemberDecorate: grouped_ += decorations_[in[1]] * (in.size() - 2); break;
+      case spv::OpEntryPoint:
+        if (in.size() > 2 && !entry_points_.insert(in[2]).second)
+          return make_error(ErrorCode::unsupported, "one function under two names");
+        break;
       case spv::OpFunction:
         if (in.size() > 2) functions_.emplace(in[2], callees_.size()), callees_.emplace_back();
         break;
@@ -79,17 +85,20 @@ class Extents {
     return make_error(ErrorCode::unsupported, "more than {} decorations by groups", kMostGrouped);
   }
   // After the last instruction.
-  Status check_calls() const {
-    uint64_t calls = 0;
+  Status check_calls() {
+    for (std::vector<uint32_t>& callees : callees_) {
+      std::sort(callees.begin(), callees.end());
+      callees.erase(std::unique(callees.begin(), callees.end()), callees.end());
+    }
+    uint64_t reached = 0, calls = 0;
     std::vector<size_t> seen_from(callees_.size(), callees_.size()), ahead;
     for (size_t start = 0; start < callees_.size(); ++start) {
       ahead = {start};
       while (!ahead.empty()) {
         const std::vector<uint32_t>& callees = callees_[ahead.back()];
         ahead.pop_back();
-        if ((calls += callees.size()) > kMostCalls)
-          return make_error(ErrorCode::unsupported, "functions from which more than {} calls follow",
-                            kMostCalls);
+        if (++reached > kMostReached || (calls += callees.size()) > kMostCalls)
+          return make_error(ErrorCode::unsupported, "functions from which too many calls follow");
         for (const uint32_t id : callees) {
           const auto callee = functions_.find(id);
           if (callee == functions_.end() || seen_from[callee->second] == start) continue;
@@ -126,6 +135,7 @@ class Extents {
   uint64_t grouped_ = 0;
   std::unordered_map<uint32_t, size_t> functions_;  // where their callees are, by id
   std::vector<std::vector<uint32_t>> callees_;
+  std::unordered_set<uint32_t> entry_points_;
 };
 
 // What else is wrong is left for the validator to say.

@@ -15,7 +15,9 @@ llvm::Constant* null_pointer(llvm::PointerType* type) {
 constexpr uint64_t kNarrowNull = 0xffffffff;
 
 // A constant may have another many times: a few lines tell more than there is memory for.
-constexpr uint64_t kMostParts = uint64_t{1} << 24;
+constexpr uint64_t kMostParts = uint64_t{1} << 22;
+// Of one that is not all null: its nulls, too, lie in the code object.
+constexpr uint64_t kMostBytes = uint64_t{1} << 26;
 
 }  // namespace
 
@@ -51,10 +53,10 @@ Result<llvm::Constant*> Reader::make_null(uint32_t id) {
     // Only elements that are not all zero need to be told one by one.
     MORGANA_TRY(llvm::Constant * element, make_null(in.word(0)));
     if (memory_type(in.word(0)) != type(in.word(0))) element = llvm::ConstantInt::get(i64(), kNarrowNull);
-    constexpr uint64_t kMostElements = 1 << 16;
+    constexpr uint64_t kMostPointers = 1 << 17;
     if (element->isNullValue()) return llvm::Constant::getNullValue(result);
-    if (array->getNumElements() > kMostElements)
-      return make_error(ErrorCode::build_failed, "a null of more than {} pointers", kMostElements);
+    if ((null_pointers_ += array->getNumElements()) > kMostPointers)
+      return make_error(ErrorCode::build_failed, "nulls of more than {} pointers in all", kMostPointers);
     return llvm::ConstantArray::get(array, std::vector(array->getNumElements(), element));
   }
   if (auto* structure = llvm::dyn_cast<llvm::StructType>(result); structure && in.op() == spv::OpTypeStruct) {
@@ -97,10 +99,10 @@ Result<llvm::Constant*> Reader::make_composite(const Instruction& in) {
   return make_error(ErrorCode::unsupported, "a composite constant of that type");
 }
 
-// What of it is written one by one, up to kMostParts and a little.
+// What of it is written one by one, up to kMostParts and a little; of numbers in a row sixteen count as one.
 uint64_t Reader::parts_of(const llvm::Constant* constant) {
   if (const auto* data = llvm::dyn_cast<llvm::ConstantDataSequential>(constant))
-    return data->getNumElements();
+    return data->getNumElements() / 16 + 1;
   if (!llvm::isa<llvm::ConstantAggregate>(constant)) return 1;
   if (const auto known = parts_.find(constant); known != parts_.end()) return known->second;
   uint64_t sum = 0;
@@ -112,6 +114,15 @@ uint64_t Reader::parts_of(const llvm::Constant* constant) {
 Status Reader::check_parts(const llvm::Constant* constant) {
   if (parts_of(constant) <= kMostParts) return {};
   return make_error(ErrorCode::build_failed, "a constant of more than {} parts", kMostParts);
+}
+
+// The same of all that are written to the code object.
+Status Reader::check_written(const llvm::Constant* constant) {
+  if (constant->isNullValue() || llvm::isa<llvm::UndefValue>(constant)) return {};
+  if (layout_.getTypeAllocSize(constant->getType()).getFixedValue() > kMostBytes)
+    return make_error(ErrorCode::build_failed, "a constant of more than {} bytes", kMostBytes);
+  if ((written_parts_ += parts_of(constant)) <= kMostParts) return {};
+  return make_error(ErrorCode::build_failed, "constants of more than {} parts", kMostParts);
 }
 
 // The instruction's own translation; all of its operands are constants, so that LLVM folds it.
@@ -150,7 +161,7 @@ Result<llvm::Constant*> Reader::make_variable(const Instruction& in) {
     initial = space == kLocal ? static_cast<llvm::Constant*>(llvm::UndefValue::get(content)) : zero;
     if (initial->getType() != content) initial = llvm::Constant::getNullValue(content);
   }
-  if (initial != nullptr) MORGANA_CHECK(check_parts(initial));
+  if (initial != nullptr) MORGANA_CHECK(check_written(initial));
   auto* variable = new llvm::GlobalVariable(
       module_, content, space == kConstant || has(in, spv::DecorationConstant),
       linkage == nullptr                    ? llvm::GlobalValue::InternalLinkage

@@ -283,7 +283,7 @@ Status Reader::read_instruction(const Instruction& in) {
       values_[in.result()] = place;
       if (in.size() < 2) return {};
       MORGANA_TRY(llvm::Value * initial, value(in.word(1)));
-      store(to_memory(initial, pointee), place, place->getAlign(), false);
+      MORGANA_CHECK(store(to_memory(initial, pointee), place, place->getAlign(), false));
       return {};
     }
     case spv::OpPhi: {

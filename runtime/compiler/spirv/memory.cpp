@@ -1,4 +1,6 @@
 // Loads, stores, copies and addresses.
+#include <llvm/ADT/SmallPtrSet.h>
+
 #include "runtime/compiler/spirv/reader.h"
 
 namespace morgana::runtime::spirv {
@@ -26,6 +28,20 @@ llvm::Align alignment_of(const Access& access, const llvm::DataLayout& layout, l
   return access.alignment ? llvm::Align(*access.alignment) : layout.getABITypeAlign(type);
 }
 
+// Whether some part of it is more than a number.
+bool has_address(const llvm::Constant& constant) {
+  llvm::SmallPtrSet<const llvm::Constant*, 16> seen;
+  llvm::SmallVector<const llvm::Constant*> ahead{&constant};
+  while (!ahead.empty()) {
+    const llvm::Constant* const one = ahead.pop_back_val();
+    if (llvm::isa<llvm::ConstantData>(one) || !seen.insert(one).second) continue;
+    if (!llvm::isa<llvm::ConstantAggregate>(one)) return true;
+    for (const llvm::Use& part : one->operands()) ahead.push_back(llvm::cast<llvm::Constant>(part));
+  }
+  return false;
+}
+
+// LLVM knows no copies that pass the caches by.
 void mark(llvm::Instruction* instruction, const Access& access) {
   if (!access.is_nontemporal || llvm::isa<llvm::CallInst>(instruction)) return;
   llvm::LLVMContext& context = instruction->getContext();
@@ -36,19 +52,29 @@ void mark(llvm::Instruction* instruction, const Access& access) {
 
 }  // namespace
 
-// Of a value as it lies in memory. A constant of many parts is copied there, since LLVM would store each.
-llvm::Instruction* Reader::store(llvm::Value* value, llvm::Value* place, llvm::Align alignment,
-                                 bool is_volatile) {
-  constexpr uint64_t kFewParts = 16;
+// Of a value as it lies in memory. A constant of many elements is copied there, since LLVM would store each.
+// One with addresses is stored: those of LDS are known when the kernel is laid out, and no variable can hold
+// them.
+Result<llvm::Instruction*> Reader::store(llvm::Value* value, llvm::Value* place, llvm::Align alignment,
+                                         bool is_volatile) {
+  constexpr uint64_t kFewElements = 16;
   auto* const constant = llvm::dyn_cast<llvm::Constant>(value);
-  if (constant == nullptr || parts_of(value->getType()) <= kFewParts)
+  const bool is_copied =
+      constant != nullptr && elements_of(value->getType()) > kFewElements && !has_address(*constant);
+  if (!is_copied) {
+    MORGANA_CHECK(check_value(value->getType(), is_volatile));
     return build_.CreateAlignedStore(value, place, alignment, is_volatile);
+  }
   const uint64_t size = layout_.getTypeAllocSize(value->getType());
   if (constant->isNullValue())
     return build_.CreateMemSet(place, build_.getInt8(0), size, alignment, is_volatile);
-  auto* const source =
-      new llvm::GlobalVariable(module_, value->getType(), true, llvm::GlobalValue::PrivateLinkage, constant,
-                               "", nullptr, llvm::GlobalValue::NotThreadLocal, kConstant);
+  llvm::GlobalVariable*& source = stored_[constant];
+  if (source == nullptr) {
+    MORGANA_CHECK(check_written(constant));
+    source = new llvm::GlobalVariable(module_, value->getType(), true, llvm::GlobalValue::PrivateLinkage,
+                                      constant, "", nullptr, llvm::GlobalValue::NotThreadLocal, kConstant);
+    source->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+  }
   return build_.CreateMemCpy(place, alignment, source, source->getAlign(), size, is_volatile);
 }
 
@@ -100,6 +126,7 @@ Reader::Handled Reader::memory(const Instruction& in, Values v) {
       if (content == nullptr || !content->isSized() || !v[0]->getType()->isPointerTy())
         return make_error(ErrorCode::unsupported, "a load of that type");
       const Access access = access_at(in, 1);
+      if (access.is_volatile) MORGANA_CHECK(check_value(content, true));
       auto* const load =
           build_.CreateAlignedLoad(content, v[0], alignment_of(access, layout_, content), access.is_volatile);
       mark(load, access);
@@ -110,7 +137,10 @@ Reader::Handled Reader::memory(const Instruction& in, Values v) {
         return make_error(ErrorCode::unsupported, "a store of that type");
       llvm::Value* const stored = to_memory(v[1], binary_.definition(in.word(1)).type());
       const Access access = access_at(in, 2);
-      mark(store(stored, v[0], alignment_of(access, layout_, stored->getType()), access.is_volatile), access);
+      MORGANA_TRY(
+          llvm::Instruction * store,
+          this->store(stored, v[0], alignment_of(access, layout_, stored->getType()), access.is_volatile));
+      mark(store, access);
       return nullptr;
     }
     case spv::OpCopyMemory:

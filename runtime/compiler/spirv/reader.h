@@ -60,8 +60,8 @@ class Reader {
   Result<llvm::Type*> make_array(const Instruction& in);
   Result<llvm::Type*> make_struct(const Instruction& in);
   Status check_size(llvm::Type* type) const;
-  uint64_t parts_of(llvm::Type* type);
-  Status check_value(llvm::Type* type);
+  uint64_t elements_of(llvm::Type* type);
+  Status check_value(llvm::Type* type, bool is_volatile = false);
   // The LLVM type of a type's values; null for an id that is no type.
   llvm::Type* type(uint32_t id) const { return id < types_.size() ? types_[id] : nullptr; }
   // How a value of the type lies in memory: pointers of 32 bits take the 64 that SPIR-V's addressing model
@@ -88,6 +88,7 @@ class Reader {
   Result<llvm::Constant*> make_null(uint32_t type);
   uint64_t parts_of(const llvm::Constant* constant);
   Status check_parts(const llvm::Constant* constant);
+  Status check_written(const llvm::Constant* constant);
   Result<llvm::Constant*> make_operation(const Instruction& in);
   Result<llvm::Constant*> make_variable(const Instruction& in);
   std::optional<uint64_t> specialized(uint32_t id) const;
@@ -151,7 +152,8 @@ class Reader {
   llvm::Value* wide_result(const Instruction& in, llvm::Value* low, llvm::Value* high);
   llvm::Value* extended_multiply(const Instruction& in, Values v, bool is_signed);
   Result<llvm::Value*> convert(const Instruction& in, Values v, char from, char to, bool saturate);
-  llvm::Instruction* store(llvm::Value* value, llvm::Value* place, llvm::Align alignment, bool is_volatile);
+  Result<llvm::Instruction*> store(llvm::Value* value, llvm::Value* place, llvm::Align alignment,
+                                   bool is_volatile);
   Result<llvm::Value*> access_chain(const Instruction& in, Values v, bool has_element, bool in_bounds);
   llvm::Value* element(llvm::Value* vector, uint32_t index);
   Result<llvm::Value*> extract(llvm::Value* from, uint32_t type, const Instruction& in, size_t first);
@@ -203,10 +205,13 @@ class Reader {
 
   std::vector<llvm::Type*> types_;    // by id
   std::vector<llvm::Value*> values_;  // by id: constants, variables, functions, blocks, results
-  std::unordered_map<const llvm::Constant*, uint64_t> parts_;    // of constants with parts of their own
-  std::unordered_map<llvm::Type*, uint64_t> type_parts_;         // of arrays and structures
-  std::unordered_map<uint32_t, uint32_t> samplers_;              // initial value, by id
-  std::unordered_map<uint32_t, std::string_view> entry_points_;  // name, by function
+  std::unordered_map<const llvm::Constant*, uint64_t> parts_;  // of constants with parts of their own
+  uint64_t null_pointers_ = 0, written_parts_ = 0;
+  std::unordered_map<llvm::Type*, uint64_t> elements_;                 // of arrays and structures
+  uint64_t squares_ = 0;                                               // of the elements of values
+  std::unordered_map<llvm::Constant*, llvm::GlobalVariable*> stored_;  // where constants are copied from
+  std::unordered_map<uint32_t, uint32_t> samplers_;                    // initial value, by id
+  std::unordered_map<uint32_t, std::string_view> entry_points_;        // name, by function
   std::map<std::tuple<uint32_t, uint64_t, uint64_t>, llvm::Constant*>
       enqueued_;  // what stands for the kernel, by function, bytes and alignment of its parameter
   std::unordered_map<std::string_view, std::string_view>
