@@ -97,7 +97,9 @@ class Extents {
       while (!ahead.empty()) {
         const std::vector<uint32_t>& callees = callees_[ahead.back()];
         ahead.pop_back();
-        if (++reached > kMostReached || (calls += callees.size()) > kMostCalls)
+        reached += 1;
+        calls += callees.size();
+        if (reached > kMostReached || calls > kMostCalls)
           return make_error(ErrorCode::unsupported, "functions from which too many calls follow");
         for (const uint32_t id : callees) {
           const auto callee = functions_.find(id);

@@ -55,7 +55,8 @@ Result<llvm::Constant*> Reader::make_null(uint32_t id) {
     if (memory_type(in.word(0)) != type(in.word(0))) element = llvm::ConstantInt::get(i64(), kNarrowNull);
     constexpr uint64_t kMostPointers = 1 << 17;
     if (element->isNullValue()) return llvm::Constant::getNullValue(result);
-    if ((null_pointers_ += array->getNumElements()) > kMostPointers)
+    null_pointers_ += array->getNumElements();
+    if (null_pointers_ > kMostPointers)
       return make_error(ErrorCode::build_failed, "nulls of more than {} pointers in all", kMostPointers);
     return llvm::ConstantArray::get(array, std::vector(array->getNumElements(), element));
   }
@@ -121,7 +122,8 @@ Status Reader::check_written(const llvm::Constant* constant) {
   if (constant->isNullValue() || llvm::isa<llvm::UndefValue>(constant)) return {};
   if (layout_.getTypeAllocSize(constant->getType()).getFixedValue() > kMostBytes)
     return make_error(ErrorCode::build_failed, "a constant of more than {} bytes", kMostBytes);
-  if ((written_parts_ += parts_of(constant)) <= kMostParts) return {};
+  written_parts_ += parts_of(constant);
+  if (written_parts_ <= kMostParts) return {};
   return make_error(ErrorCode::build_failed, "constants of more than {} parts", kMostParts);
 }
 
