@@ -206,9 +206,11 @@ class Classifier {
     return access.is_plain || inst.row->op == Op::ds_add_u32 ? How::memory : How::call;
   }
 
+  static bool moves_whole_values(const isa::MemoryAccess& access) {
+    return access.direction != isa::Direction::atomic && !access.converts && !access.half;
+  }
   static bool moves_by_addr64(const isa::Inst& inst, const isa::MemoryAccess& access) {
-    return is_addr64(inst) && access.direction != isa::Direction::atomic && !access.converts &&
-           !access.half && access.count != 0;
+    return is_addr64(inst) && moves_whole_values(access) && access.count != 0;
   }
 
   // By the resource of private memory.
@@ -216,9 +218,8 @@ class Classifier {
     // The functions that a kernel calls use s[0:3], wherever it keeps its own.
     const uint16_t resource = inst.src[2].code;
     return inst.row->format == Format::MUBUF && options_.private_buffer != kNoSgpr &&
-           (resource == 0 || resource == options_.private_buffer) &&
-           access.direction != isa::Direction::atomic && !access.converts && !access.half && !inst.idxen &&
-           !inst.addr64 && (access.element != isa::Type::b32 || inst.offset % 4 == 0);
+           (resource == 0 || resource == options_.private_buffer) && moves_whole_values(access) &&
+           !inst.idxen && !inst.addr64 && (access.element != isa::Type::b32 || inst.offset % 4 == 0);
   }
 
   // --- Registers ---

@@ -283,7 +283,7 @@ bool gathers(const SerialLoop& loop, const Flow& flow, const Shapes& shapes) {
     const uint32_t index = *std::find_if(blocks.begin(), blocks.end(), [&](uint32_t b) {
       return access - flow.blocks[b].first < flow.blocks[b].count;
     });
-    const bool pair = i.step->kind[2] == Source::none;
+    const bool pair = is_wide(i);
     const uint32_t size = access_bytes(isa::effects(i.step->inst->row->op).access);
     for (unsigned version = 0; version < 2; version++)
       if (shapes.is_reached(index, version) && shapes.address(access, version, size, pair).group > 1)

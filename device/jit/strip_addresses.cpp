@@ -35,7 +35,7 @@ class Finder {
       const Instruction& i = flow_.instructions[n];
       if (i.how == How::memory) {
         const isa::Inst& inst = *i.step->inst;
-        const bool pair = i.step->kind[2] == Source::none;
+        const bool pair = is_wide(i);
         const unsigned from = inst.src[0].code - isa::kVgprBase, base = pair ? 0 : inst.src[2].code;
         const bool has_register = !pair && base + 1 < isa::kRegisterEnd;
         const Origin origin{from, vector[from], pair ? vector[from + 1] : -1, base,
@@ -99,7 +99,7 @@ class Finder {
     VectorSet registers;
     const unsigned from = i.step->inst->src[0].code - isa::kVgprBase;
     registers.set(from);
-    if (i.step->kind[2] == Source::none) registers.set(from + 1);
+    if (is_wide(i)) registers.set(from + 1);
     return registers;
   }
 

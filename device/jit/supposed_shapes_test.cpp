@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
+#include <initializer_list>
 
 #include "device/testing/wave_rig.h"
 
@@ -84,6 +86,19 @@ struct Outcome {
   std::vector<uint32_t> registers, stored;
 };
 
+// With the registers that it leaves, but for those that hold addresses.
+Outcome execute(WaveRig& rig, bool compiled, std::initializer_list<int> addresses) {
+  for (int r = 1; r < 32; r++)
+    for (int lane = 0; lane < kLanes; lane++) rig.v(r, lane) = static_cast<uint32_t>(r * 1000 + lane);
+  Outcome outcome{};
+  outcome.exit = compiled ? rig.run_compiled() : rig.run_interpreted();
+  EXPECT_TRUE(!compiled || rig.kernel() != nullptr);
+  for (int r = 0; r < 32; r++)
+    if (std::ranges::find(addresses, r) == addresses.end())
+      for (int lane = 0; lane < kLanes; lane++) outcome.registers.push_back(rig.v(r, lane));
+  return outcome;
+}
+
 Outcome run(uint32_t first, uint64_t some_lanes, bool compiled) {
   RigOptions options;
   options.vgprs = 32;
@@ -100,14 +115,7 @@ Outcome run(uint32_t first, uint64_t some_lanes, bool compiled) {
   put(10, from + 1024 - kLast - 3), put(12, to.data());
   rig.s(4) = first, rig.s(5) = kLast;
   std::memcpy(&rig.s(20), &some_lanes, 8);
-  for (int r = 1; r < 32; r++)
-    for (int lane = 0; lane < kLanes; lane++) rig.v(r, lane) = static_cast<uint32_t>(r * 1000 + lane);
-  Outcome outcome{};
-  outcome.exit = compiled ? rig.run_compiled() : rig.run_interpreted();
-  EXPECT_TRUE(!compiled || rig.kernel() != nullptr);
-  for (int r = 0; r < 32; r++)
-    if (r != 6 && r != 7)  // addresses
-      for (int lane = 0; lane < kLanes; lane++) outcome.registers.push_back(rig.v(r, lane));
+  Outcome outcome = execute(rig, compiled, {6, 7});
   outcome.stored = to;
   return outcome;
 }
@@ -164,13 +172,7 @@ Outcome run_by_halves(uint32_t* memory, size_t dwords, size_t middle, uint32_t f
   rig.s(12) = rig.s(10) + 4096;
   rig.s(4) = first, rig.s(5) = 300, rig.s(6) = static_cast<uint32_t>(-300);
   std::memcpy(&rig.s(20), &some_lanes, 8);
-  for (int r = 1; r < 32; r++)
-    for (int lane = 0; lane < kLanes; lane++) rig.v(r, lane) = static_cast<uint32_t>(r * 1000 + lane);
-  Outcome outcome{};
-  outcome.exit = compiled ? rig.run_compiled() : rig.run_interpreted();
-  EXPECT_TRUE(!compiled || rig.kernel() != nullptr);
-  for (int r = 0; r < 32; r++)
-    for (int lane = 0; lane < kLanes; lane++) outcome.registers.push_back(rig.v(r, lane));
+  Outcome outcome = execute(rig, compiled, {});
   outcome.stored.assign(memory, memory + dwords);
   return outcome;
 }

@@ -254,7 +254,7 @@ llvm::Value* Translator::passes(const Instruction& i) {
     for (unsigned word = 0; word < (use.is_wide ? 2u : 1u); word++)
       store_row(active_vgpr(place(inst.src[0]) + word), field(shown_, word * kLanes * 4), llvm::Align(256));
     base = b_.getInt64(static_cast<uint64_t>(offset));
-    if (!use.is_lds && !use.is_wide) base = b_.CreateAdd(base, scalar_source(i, 2, 2));
+    if (Value* const more = scalar_base(i)) base = b_.CreateAdd(base, more);
     lanes = exec();
   }
   return call_library("morgana_passes",

@@ -12,9 +12,8 @@ llvm::Value* Translator::serial_address(const Instruction& i) {
   const isa::Inst& inst = *i.step->inst;
   const unsigned from = place(inst.src[0]);
   Value* const low = first_lane(active_vgpr(from));
-  Value* address = i.step->kind[2] == Source::none
-                       ? join_dwords(b_, low, first_lane(active_vgpr(from + 1)))
-                       : b_.CreateAdd(b_.CreateZExt(low, i64_), scalar_source(i, 2, 2));
+  Value* address = is_wide(i) ? join_dwords(b_, low, first_lane(active_vgpr(from + 1)))
+                              : b_.CreateAdd(b_.CreateZExt(low, i64_), scalar_base(i));
   if (inst.row->format == isa::Format::FLAT) {
     Value* const upper = b_.CreateLShr(address, 32);
     Block* const global = block("global");

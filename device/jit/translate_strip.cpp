@@ -107,7 +107,7 @@ void Translator::store_strip(const SerialLoop& loop) {
 }
 
 void Translator::note_address(const Instruction& i, Value* range, Value* base, Value* is_first) {
-  const bool pair = i.step->kind[2] == Source::none;
+  const bool pair = is_wide(i);
   const unsigned from = place(i.step->inst->src[0]);
   const auto in_memory = [&](unsigned place) {
     llvm::AllocaInst* lanes = temporary(lanes_);
@@ -136,8 +136,8 @@ llvm::Value* Translator::lanes_lie_apart(const SerialLoop& loop) {
     return flow_.instructions[addresses.places[p].at];
   };
   const auto base = [&](unsigned p) -> Value* {
-    const bool pair = access(p).step->kind[2] == Source::none;
-    return pair ? static_cast<Value*>(b_.getInt64(0)) : scalar_source(access(p), 2, 2);
+    Value* const base = scalar_base(access(p));
+    return base ? base : b_.getInt64(0);
   };
   for (unsigned r = 0; r < kVectorRegisters; r++)
     if (((loop.reads | loop.writes) & body.live_in).test(r)) put_vgpr(r, load_row(wave_v(r), kRegisterAlign));

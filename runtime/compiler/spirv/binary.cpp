@@ -71,7 +71,7 @@ class Extents {
       case spv::OpGroupMemberDecorate: grouped_ += decorations_[in[1]] * (in.size() - 2); break;
       case spv::OpEntryPoint:
         if (in.size() > 2 && !entry_points_.insert(in[2]).second)
-          return make_error(ErrorCode::unsupported, "one function under two names");
+          return make_error(ErrorCode::unsupported, "one function under two names of kernels");
         break;
       case spv::OpFunction:
         if (in.size() > 2) functions_.emplace(in[2], callees_.size()), callees_.emplace_back();

@@ -66,8 +66,7 @@ Reader::Reader(const Binary& binary, std::span<const SpecValue> specialization, 
 Status Reader::read() {
   const std::span<const Instruction> all = binary_.instructions();
   for (const Instruction& in : all) {
-    if (in.op() == spv::OpEntryPoint && !entry_points_.emplace(in.word(1), in.text(2)).second)
-      return make_error(ErrorCode::unsupported, "one function under two names of kernels");
+    if (in.op() == spv::OpEntryPoint) entry_points_.emplace(in.word(1), in.text(2));
     if (in.op() == spv::OpExecutionMode && in.word(1) == spv::ExecutionModeContractionOff)
       may_contract_ = false;
     if (in.op() == spv::OpString &&
